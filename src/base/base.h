@@ -1,0 +1,16 @@
+/*
+ * The room base: what every other room stands on, and nothing about chunks, files or formats.
+ * Error reports, owned and borrowed bytes, little-endian fields, checked arithmetic, a cursor over
+ * untrusted bytes, JSON text, and what the machine offers. It may call libc and jansson only.
+ */
+#ifndef BPK_BASE_H
+#define BPK_BASE_H
+
+#include "base/error.h"
+#include "base/bytes.h"
+#include "base/buffer.h"
+#include "base/cursor.h"
+#include "base/cpu.h"
+#include "base/json.h"
+
+#endif

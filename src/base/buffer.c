@@ -1,0 +1,125 @@
+#include "base/buffer.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* aligned_alloc wants a multiple of the alignment; 0 when that wraps. */
+static size_t rounded_up(size_t size)
+{
+	size_t rest = size % BPK_ALIGNMENT;
+
+	if (size == 0)
+		return BPK_ALIGNMENT;
+	if (rest == 0)
+		return size;
+	return size > SIZE_MAX - BPK_ALIGNMENT ? 0 : size + (BPK_ALIGNMENT - rest);
+}
+
+static void *allocate(size_t size, struct bpk_err *err)
+{
+	size_t rounded = rounded_up(size);
+	void *memory = rounded == 0 ? NULL : aligned_alloc(BPK_ALIGNMENT, rounded);
+
+	if (memory == NULL)
+		bpk_fail_memory(err, size);
+	return memory;
+}
+
+int bpk_buf_reserve(struct bpk_buf *buf, size_t capacity, struct bpk_err *err)
+{
+	uint8_t *data;
+
+	if (capacity <= buf->capacity)
+		return 0;
+	data = allocate(capacity, err);
+	if (data == NULL)
+		return -1;
+	bpk_copy(data, buf->data, buf->size);
+	free(buf->data);
+	buf->data = data;
+	buf->capacity = capacity;
+	return 0;
+}
+
+int bpk_buf_resize(struct bpk_buf *buf, size_t size, struct bpk_err *err)
+{
+	if (bpk_buf_reserve(buf, size, err) != 0)
+		return -1;
+	buf->size = size;
+	return 0;
+}
+
+/* Room for extra bytes behind those in use, at least doubling what is there. */
+static int grow(struct bpk_buf *buf, size_t extra, struct bpk_err *err)
+{
+	size_t wanted;
+
+	if (extra <= buf->capacity - buf->size)
+		return 0;
+	if (extra > SIZE_MAX - buf->size)
+		return bpk_fail_memory(err, extra);
+	wanted = buf->size + extra;
+	if (buf->capacity <= SIZE_MAX / 2 && wanted < 2 * buf->capacity)
+		wanted = 2 * buf->capacity;
+	return bpk_buf_reserve(buf, wanted, err);
+}
+
+int bpk_buf_append(struct bpk_buf *buf, struct bpk_view bytes, struct bpk_err *err)
+{
+	if (grow(buf, bytes.size, err) != 0)
+		return -1;
+	bpk_copy(buf->data + buf->size, bytes.data, bytes.size);
+	buf->size += bytes.size;
+	return 0;
+}
+
+int bpk_buf_printf(struct bpk_buf *buf, struct bpk_err *err, const char *format, ...)
+{
+	va_list args, again;
+	int length;
+
+	va_start(args, format);
+	va_copy(again, args);
+	length = vsnprintf(NULL, 0, format, args);
+	va_end(args);
+	if (length >= 0 && grow(buf, (size_t)length + 1, err) == 0) {
+		vsnprintf((char *)buf->data + buf->size, (size_t)length + 1, format, again);
+		buf->size += (size_t)length;
+		length = 0;
+	} else {
+		length = -1;
+	}
+	va_end(again);
+	return length;
+}
+
+void bpk_buf_clear(struct bpk_buf *buf)
+{
+	free(buf->data);
+	*buf = (struct bpk_buf){ 0 };
+}
+
+void *bpk_calloc(size_t count, size_t size, struct bpk_err *err)
+{
+	uint64_t total;
+	void *memory;
+
+	if (!bpk_mul_u64(count, size, &total) || total > SIZE_MAX) {
+		bpk_fail_memory(err, UINT64_MAX);
+		return NULL;
+	}
+	memory = allocate((size_t)total, err);
+	if (memory != NULL)
+		memset(memory, 0, (size_t)total);
+	return memory;
+}
+
+char *bpk_strdup(const char *text, struct bpk_err *err)
+{
+	char *copy = strdup(text);
+
+	if (copy == NULL)
+		bpk_fail_memory(err, strlen(text) + 1);
+	return copy;
+}

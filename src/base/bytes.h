@@ -1,0 +1,126 @@
+/*
+ * Borrowed bytes, on-disk integers, and arithmetic that cannot wrap.
+ */
+#ifndef BPK_BASE_BYTES_H
+#define BPK_BASE_BYTES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* A size, count or offset that nobody knows (yet). */
+#define BPK_UNKNOWN UINT64_MAX
+
+/* Bytes to be read, borrowed. data may be NULL when size is 0. */
+struct bpk_view {
+	const uint8_t *data;
+	size_t size;
+};
+
+/* Bytes to be written, borrowed. */
+struct bpk_span {
+	uint8_t *data;
+	size_t size;
+};
+
+static inline struct bpk_view bpk_view(const void *data, size_t size)
+{
+	return (struct bpk_view){ data, size };
+}
+
+static inline struct bpk_span bpk_span(void *data, size_t size)
+{
+	return (struct bpk_span){ data, size };
+}
+
+static inline struct bpk_view bpk_view_of_span(struct bpk_span span)
+{
+	return (struct bpk_view){ span.data, span.size };
+}
+
+/* On-disk integers at any alignment, on any machine. */
+static inline uint16_t bpk_get_le16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] | p[1] << 8);
+}
+
+static inline uint16_t bpk_get_be16(const uint8_t *p)
+{
+	return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t bpk_get_le32(const uint8_t *p)
+{
+	return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
+static inline uint64_t bpk_get_le64(const uint8_t *p)
+{
+	return bpk_get_le32(p) | (uint64_t)bpk_get_le32(p + 4) << 32;
+}
+
+static inline int32_t bpk_get_le32s(const uint8_t *p)
+{
+	return (int32_t)bpk_get_le32(p);
+}
+
+static inline int64_t bpk_get_le64s(const uint8_t *p)
+{
+	return (int64_t)bpk_get_le64(p);
+}
+
+static inline void bpk_put_le32(uint8_t *p, uint32_t v)
+{
+	p[0] = (uint8_t)v;
+	p[1] = (uint8_t)(v >> 8);
+	p[2] = (uint8_t)(v >> 16);
+	p[3] = (uint8_t)(v >> 24);
+}
+
+static inline void bpk_put_le64(uint8_t *p, uint64_t v)
+{
+	bpk_put_le32(p, (uint32_t)v);
+	bpk_put_le32(p + 4, (uint32_t)(v >> 32));
+}
+
+/* *out = a op b. Returns false, and leaves *out unspecified, when that does not fit 64 bits. */
+static inline bool bpk_add_u64(uint64_t a, uint64_t b, uint64_t *out)
+{
+	return !__builtin_add_overflow(a, b, out);
+}
+
+static inline bool bpk_mul_u64(uint64_t a, uint64_t b, uint64_t *out)
+{
+	return !__builtin_mul_overflow(a, b, out);
+}
+
+/* How many pieces of size each (not 0) cover total; no overflow for any input. */
+static inline uint64_t bpk_div_up(uint64_t total, uint64_t each)
+{
+	return total / each + (total % each != 0);
+}
+
+static inline uint64_t bpk_min_u64(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline uint64_t bpk_max_u64(uint64_t a, uint64_t b)
+{
+	return a > b ? a : b;
+}
+
+static inline size_t bpk_min_size(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* memcpy and memset that accept no bytes at no address. */
+static inline void bpk_copy(void *to, const void *from, size_t size)
+{
+	if (size > 0)
+		memcpy(to, from, size);
+}
+
+#endif

@@ -1,0 +1,38 @@
+/*
+ * JSON text: user metadata is carried verbatim (numbers keep their digits), so it is checked and
+ * spliced as text here, never rebuilt from parsed values; and results are written as JSON.
+ */
+#ifndef BPK_BASE_JSON_H
+#define BPK_BASE_JSON_H
+
+#include "base/buffer.h"
+
+enum {
+	BPK_JSON_MAX_DEPTH = 64,
+	BPK_JSON_MAX_SIZE = 64 << 20, /* bytes of one metadata text */
+};
+
+/*
+ * Is text one JSON value (any kind), in UTF-8, nested at most BPK_JSON_MAX_DEPTH deep, without
+ * duplicate keys? Bare NaN, Infinity and -Infinity pass, since other writers leave them there.
+ * Fails with BPK_CORRUPT (the line says where) or BPK_LIMIT.
+ */
+int bpk_json_check(struct bpk_view text, struct bpk_err *err);
+
+/*
+ * Set one member of the top-level object in text (empty: a new object). key is plain UTF-8 text;
+ * value is a JSON value, or else any UTF-8 text, which then becomes a JSON string. All other bytes
+ * stay as they are. Fails with BPK_USAGE when text holds no object or key or value is not UTF-8.
+ */
+int bpk_json_set(struct bpk_buf *text, const char *key, const char *value, struct bpk_err *err);
+
+/* Append text as a quoted, escaped JSON string. bytes must be UTF-8 (bpk_utf8_valid). */
+int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
+
+/* Append bytes in base64, unquoted. */
+int bpk_base64_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
+
+/* True when bytes are well-formed UTF-8 without a NUL. */
+bool bpk_utf8_valid(struct bpk_view bytes);
+
+#endif

@@ -1,0 +1,57 @@
+/*
+ * Inner codecs on one stream, and the table of them. Inside the room chunk; buffers in, buffers
+ * out. Source of numbers and stream formats: Blosc chunk format, "Codec numbers", "Inner codecs".
+ */
+#ifndef BPK_CHUNK_CODEC_CODEC_H
+#define BPK_CHUNK_CODEC_CODEC_H
+
+#include "base/base.h"
+
+/* Codec formats as bits 5..7 of a chunk's flags say them. */
+enum bpk_codec_format {
+	BPK_CODEC_FORMAT_BLOSCLZ = 0,
+	BPK_CODEC_FORMAT_LZ4 = 1,
+	BPK_CODEC_FORMAT_SNAPPY = 2,
+	BPK_CODEC_FORMAT_ZLIB = 3,
+	BPK_CODEC_FORMAT_ZSTD = 4,
+};
+
+/*
+ * One thread's kept states (Zstd contexts, deflate and inflate streams, LZ4 tables, the BloscLZ
+ * table), each made at first use and reset, not remade, for every stream after.
+ */
+struct bpk_codec_ctx;
+
+struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err);
+void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx); /* NULL is harmless */
+
+struct bpk_codec {
+	const char *name;             /* "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" */
+	enum bpk_codec_format format; /* what a reader selects by: lz4 and lz4hc share one */
+	unsigned code;                /* Blosc's "compressor code", the other enumeration */
+	unsigned min_reader_minor;    /* needs a c-blosc 1.N reader at least */
+
+	/*
+	 * Pack in into out at level 1..9 (Blosc's levels). *packed_size is the size of the stream,
+	 * or 0 when it does not fit: the caller then stores the bytes raw. A stream always fits
+	 * when out.size is less than in.size only if it shrinks; callers hand in out.size <
+	 * in.size. in.size is 1..2^31-17. Fails with BPK_NO_MEMORY only.
+	 */
+	int (*encode)(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		      struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+
+	/*
+	 * Unpack in to exactly out.size bytes (never 0). Reads only in, writes only out, whatever
+	 * in holds; out is unspecified on failure. Fails with BPK_CORRUPT, or BPK_NO_MEMORY.
+	 */
+	int (*decode)(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		      struct bpk_err *err);
+
+	const char *(*version)(void); /* of the library behind it; NULL for our own */
+};
+
+/* The codec that reads a format number, NULL when none is built in. Look-ups by name and position
+ * stand in chunk.h, since the rooms above need them too; codecs.c holds the table. */
+const struct bpk_codec *bpk_codec_of_format(unsigned format);
+
+#endif

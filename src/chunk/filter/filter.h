@@ -1,0 +1,47 @@
+/*
+ * Filters on one block: byte shuffle and bitshuffle, as portable kernels (the definition) and as
+ * vector kernels held against them. Inside the room chunk; buffers in, buffers out, no failure.
+ * Source of every layout: Blosc chunk format, "Filters".
+ */
+#ifndef BPK_CHUNK_FILTER_FILTER_H
+#define BPK_CHUNK_FILTER_FILTER_H
+
+#include "base/base.h"
+
+/*
+ * One set of kernels. typesize is 1..255; nelems counts whole elements; source and destination
+ * never overlap; a kernel reads and writes exactly the bytes that its comment names, at any
+ * alignment, for any nelems including 0.
+ */
+struct bpk_filter_kernels {
+	enum bpk_simd simd;
+
+	/* out[j*nelems + i] = in[i*typesize + j]; nelems*typesize bytes each. */
+	void (*shuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out);
+
+	/*
+	 * out[i*typesize + j] = planes[j][i]. The typesize planes, of nelems bytes each, may lie
+	 * anywhere: a raw plane is used where it stands in the chunk, without a copy.
+	 */
+	void (*unshuffle)(const uint8_t *const *planes, size_t typesize, size_t nelems,
+			  uint8_t *out);
+
+	/*
+	 * nelems is a multiple of 8. Bit i%8 of out[(8*j+b)*(nelems/8) + i/8] is bit b of
+	 * in[i*typesize + j]; and the inverse. nelems*typesize bytes each.
+	 */
+	void (*bitshuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out);
+	void (*bitunshuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out);
+};
+
+/*
+ * Every set built for this architecture, the portable one first, ended by NULL; for tests and
+ * benches, which ask bpk_cpu_has(set->simd) before they call it. A set may share members with a
+ * smaller one where a wider kernel does not pay.
+ */
+extern const struct bpk_filter_kernels *const bpk_filter_kernel_sets[];
+
+/* The best set for this machine, chosen once through an atomic pointer. Any thread. */
+const struct bpk_filter_kernels *bpk_filter_kernels(void);
+
+#endif

@@ -1,0 +1,81 @@
+#include "unit/unit.h"
+
+#include "base/base.h"
+
+static void test_error_line_is_printable(void **state)
+{
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(bpk_fail(&err, BPK_CORRUPT, "name \x1b[31m%s", "x\ny"), -1);
+	assert_int_equal(err.kind, BPK_CORRUPT);
+	assert_string_equal(err.text, "name \\x1b[31mx\\x0ay");
+	bpk_err_subject(&err, "chunk %d", 3);
+	assert_string_equal(err.text, "chunk 3: name \\x1b[31mx\\x0ay");
+}
+
+static void test_cursor_turns_bad_at_its_end(void **state)
+{
+	const uint8_t bytes[5] = { 1, 2, 3, 4, 5 };
+	struct bpk_cursor cursor = bpk_cursor(bpk_view(bytes, sizeof bytes));
+
+	(void)state;
+	assert_int_equal(bpk_cursor_le32(&cursor), 0x04030201);
+	assert_false(cursor.bad);
+	assert_int_equal(bpk_cursor_le32(&cursor), 0);
+	assert_true(cursor.bad);
+	assert_int_equal(bpk_cursor_u8(&cursor), 0);
+}
+
+static void test_buffer_grows_and_keeps(void **state)
+{
+	struct bpk_buf buf = { 0 };
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 1000; i++)
+		assert_int_equal(bpk_buf_printf(&buf, &err, "%03d ", i), 0);
+	assert_int_equal(buf.size, 4000);
+	assert_memory_equal(buf.data, "000 001 ", 8);
+	assert_memory_equal(buf.data + 3996, "999 ", 4);
+	assert_int_equal((uintptr_t)buf.data % BPK_ALIGNMENT, 0);
+	assert_int_equal(bpk_buf_reserve(&buf, SIZE_MAX, &err), -1);
+	assert_int_equal(err.kind, BPK_NO_MEMORY);
+	assert_int_equal(buf.size, 4000);
+	bpk_buf_clear(&buf);
+	assert_null(buf.data);
+}
+
+static void test_arithmetic_reports_wrapping(void **state)
+{
+	uint64_t out;
+
+	(void)state;
+	assert_true(bpk_mul_u64(UINT32_MAX, UINT32_MAX, &out));
+	assert_false(bpk_mul_u64(UINT64_MAX, 2, &out));
+	assert_false(bpk_add_u64(UINT64_MAX, 1, &out));
+	assert_int_equal(bpk_div_up(UINT64_MAX, 1), UINT64_MAX);
+	assert_int_equal(bpk_div_up(0, 7), 0);
+	assert_int_equal(bpk_div_up(8, 7), 2);
+}
+
+static void test_cpu_count_is_positive(void **state)
+{
+	(void)state;
+	assert_true(bpk_cpu_count() >= 1);
+	assert_true(bpk_cpu_has(BPK_SIMD_PORTABLE));
+	assert_string_equal(bpk_simd_name(BPK_SIMD_PORTABLE), "portable");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_error_line_is_printable),
+		cmocka_unit_test(test_cursor_turns_bad_at_its_end),
+		cmocka_unit_test(test_buffer_grows_and_keeps),
+		cmocka_unit_test(test_arithmetic_reports_wrapping),
+		cmocka_unit_test(test_cpu_count_is_positive),
+	};
+
+	return UNIT_RUN(tests);
+}
