@@ -1,0 +1,100 @@
+/*
+ * The room flow: read parcels from one format, do one piece of work to each on any thread, hand them
+ * in order to another format. It knows no byte layouts, no option names and not what a format is
+ * called. Every number of threads gives the same output; one thread is the same path without others.
+ */
+#ifndef BPK_FLOW_FLOW_H
+#define BPK_FLOW_FLOW_H
+
+#include "base/base.h"
+#include "format/format.h"
+
+/* ---- The plan: which bytes become which chunk. Pure arithmetic. ---- */
+
+struct bpk_plan {
+	uint64_t first;      /* number of the first chunk wanted */
+	uint64_t count;      /* how many; unknown: until the reader ends */
+	uint64_t chunk_size; /* raw bytes of every chunk but the last; unknown: they differ */
+	uint64_t raw_size;   /* of the whole; may be unknown */
+	uint64_t start, end; /* raw bytes wanted, half open; end may be unknown */
+};
+
+/* Cut raw_size bytes (or an unknown number) into chunks of chunk_size; an empty input is one empty
+ * chunk. */
+struct bpk_plan bpk_plan_cut(uint64_t raw_size, uint64_t chunk_size);
+
+/* All chunks of an archive. */
+struct bpk_plan bpk_plan_all(const struct bpk_info *info);
+
+/*
+ * The chunks that hold the raw bytes start..end of an archive. Where chunk sizes differ the reader's
+ * headers are walked (seekable), or the range is found while reading (a pipe).
+ * start <= end was tested by the caller. Fails with BPK_USAGE when the range leaves the data, as
+ * far as its size is known.
+ */
+int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t start, uint64_t end,
+		   struct bpk_plan *plan, struct bpk_err *err);
+
+/* ---- Choosing: how to pack when the user does not say ---- */
+
+enum { BPK_AUTO = -1 };
+
+/* What the user fixed; BPK_AUTO, 0 or NULL where the choice is ours. */
+struct bpk_wishes {
+	const struct bpk_codec *codec; /* NULL: ours */
+	int level;                     /* BPK_AUTO or 0..9 */
+	int typesize;                  /* BPK_AUTO or 1..255 */
+	int filter;                    /* BPK_AUTO or enum bpk_filter */
+	uint64_t chunk_size;           /* 0: ours */
+	uint32_t block_size;           /* 0: ours */
+};
+
+struct bpk_choice {
+	struct bpk_recipe recipe;
+	uint64_t chunk_size; /* a multiple of typesize */
+	struct bpk_buf why;  /* lines for -v, each ended by a newline; for bpk_buf_clear */
+};
+
+/*
+ * Decide by trial on samples spread over source (the first few MiB of a pipe, peeked at). raw_size
+ * may be unknown. Decided on packed sizes and a fixed cost table, never on the clock, so that one
+ * input gives one answer on every machine.
+ */
+int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
+	       struct bpk_choice *choice, struct bpk_err *err);
+
+/* ---- The run ---- */
+
+struct bpk_flow {
+	const struct bpk_reader_ops *in;
+	void *reader;
+	const struct bpk_writer_ops *out; /* NULL: nothing is written (verify) */
+	void *writer;
+	struct bpk_plan plan;
+	const struct bpk_recipe *recipe; /* how raw parcels are packed; NULL: nothing is packed */
+	bool check;                      /* test seals */
+	bool decode;                     /* unpack packed parcels */
+	bool compare;                    /* unpack each packed parcel again and compare */
+	unsigned threads;                /* at least 1 */
+	uint64_t memory_limit;           /* refuse to start above it; 0: none */
+	/* Called now and then, by one thread at a time; NULL: never. */
+	void (*progress)(void *arg, uint64_t raw_done, uint64_t packed_done);
+	void *progress_arg;
+};
+
+/* What a run moved. */
+struct bpk_flow_result {
+	uint64_t nchunks;
+	uint64_t raw_size;
+	uint64_t packed_size; /* chunks with their seals, without the container's own parts */
+};
+
+/*
+ * Run until the plan is done or a parcel fails. At most 2 * threads + 1 parcels are under way, so
+ * memory depends on threads and chunk size alone. With BPK_UNKNOWN counts it ends when the reader
+ * does. A failing parcel stops the run; of several the lowest number is reported, and everything
+ * before it was put. Does not call finish or audit.
+ */
+int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err);
+
+#endif

@@ -1,0 +1,174 @@
+/*
+ * The room format: containers over chunks, each a row of one table with a reader and a writer. It
+ * knows byte layouts, digests and chunk headers; it knows no threads, no options, no terminal and
+ * no other format.
+ */
+#ifndef BPK_FORMAT_FORMAT_H
+#define BPK_FORMAT_FORMAT_H
+
+#include "base/base.h"
+#include "checksum/checksum.h"
+#include "chunk/chunk.h"
+#include "io/io.h"
+
+/*
+ * What an archive is: the one noun that formats share. Readers fill it at open, writers obey it,
+ * `info` prints it. Sizes in bytes; BPK_UNKNOWN where the archive does not say.
+ */
+struct bpk_info {
+	const char *format;      /* the format's name: "blp" */
+	const char *variant;     /* "version 3"; NULL when there is but one */
+	uint64_t stored_size;    /* of the whole place; unknown for a pipe */
+	uint64_t raw_size;       /* in all */
+	uint64_t nchunks;
+	uint64_t chunk_size;     /* raw bytes of every chunk but the last; unknown: they differ */
+	uint64_t last_chunk_size;
+	uint64_t append_space;   /* spare offset entries */
+	bool has_offsets;        /* an offsets section is there */
+	unsigned typesize;       /* as the container says it: 0..255 */
+	const struct bpk_checksum *checksum; /* of every chunk; never NULL */
+
+	bool has_metadata;
+	struct bpk_view metadata;        /* the user's JSON text; borrowed from who filled this */
+	uint64_t metadata_stored_size;   /* as it lies in the archive */
+	uint64_t metadata_room;          /* bytes it may grow to there */
+	const char *metadata_codec;      /* "none", "zlib" */
+	const struct bpk_checksum *metadata_checksum;
+
+	bool has_first_chunk;                 /* the next field holds something */
+	struct bpk_chunk_header first_chunk;  /* codec, filter, block size: the archive's flavour */
+};
+
+/*
+ * A chunk on its way through the house. The flow's window owns it and reuses it; at any time one
+ * thread holds it.
+ */
+struct bpk_parcel {
+	uint64_t number;        /* of the chunk in its stream, from 0 */
+	uint64_t raw_offset;    /* of its first raw byte in the whole; unknown while being read
+				   in sequence from an archive that does not say */
+	uint64_t packed_offset; /* where the chunk lies in the archive, for reports */
+	struct bpk_buf raw;     /* unpacked bytes; size in use */
+	struct bpk_buf packed;  /* the chunk, then what the format wraps around it (its digest) */
+	size_t packed_size;     /* bytes of packed that are the chunk itself */
+	size_t raw_size;        /* what the chunk unpacks to, or what the plan cuts for it */
+	size_t want_start;      /* the raw bytes of it that are asked for: all, but at the ends */
+	size_t want_size;       /* of a byte range */
+};
+
+/* Where a chunk lies, for listings and byte ranges. */
+struct bpk_where {
+	uint64_t packed_offset;
+	uint64_t raw_offset;
+	struct bpk_chunk_header header;
+	uint8_t digest[BPK_DIGEST_MAX]; /* as stored; checksum->size bytes */
+};
+
+/* How to read: plain wishes of the user. All false or 0 is the default. */
+struct bpk_read_options {
+	bool no_check;     /* do not test digests; then single blocks of a chunk may be fetched */
+	bool no_marker;    /* accept a stream of unknown length without our end marker */
+	uint64_t chunk_limit; /* refuse chunks that unpack to more; 0: no limit but the format's */
+};
+
+/*
+ * A remark of audit: something worth telling that is no damage, such as bytes after the last chunk.
+ */
+typedef void bpk_remark_fn(void *arg, const char *line);
+
+/*
+ * Reading. open takes place (borrowed until close) and makes the reader; every other call gets it.
+ * Errors are finished lines without the path: "chunk 3 at offset 4711: crc32 is ..., expected ...".
+ */
+struct bpk_reader_ops {
+	int (*open)(struct bpk_place *place, const struct bpk_read_options *options, void **reader,
+		    struct bpk_err *err);
+
+	/* Filled at open; lives as long as the reader. After the last chunk of a sequential read
+	 * the counts that were unknown are filled in. */
+	const struct bpk_info *(*info)(const void *reader);
+
+	/* True when fetch may be called by many threads, in any order: a seekable source whose
+	 * chunks can be found without walking. Otherwise fetch is called by one thread at a time
+	 * with ascending numbers; numbers left out are passed over without being checked. */
+	bool (*positional)(const void *reader);
+
+	/*
+	 * Bring chunk parcel->number into parcel->packed (archives; sets packed_size, raw_size,
+	 * packed_offset and, where it is known, raw_offset; the seal's bytes are left behind the
+	 * chunk, untested) or into parcel->raw (raw files: the bytes at raw_offset, raw_size of
+	 * them as the plan cut it, less at the end). Returns 1 instead of 0 behind the last chunk.
+	 * With no_check and a want smaller than the chunk, only the packed bytes that the want
+	 * needs are brought, at their places.
+	 */
+	int (*fetch)(void *reader, struct bpk_parcel *parcel, struct bpk_err *err);
+
+	/* Test the seal around a fetched chunk. Any thread. NULL: there is none. */
+	int (*check)(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err);
+
+	/* Where chunk number lies; 1 behind the last. Cheap for ascending numbers. One thread at a
+	 * time, not beside a sequential fetch; seekable sources only. NULL for raw files. */
+	int (*locate)(void *reader, uint64_t number, struct bpk_where *where, struct bpk_err *err);
+
+	/*
+	 * After every chunk was fetched, or on a fresh reader (then it walks): account for every
+	 * byte that is no chunk: padding, spare slots, offsets against chunks, the tail, the end
+	 * marker. NULL: nothing to account for.
+	 */
+	int (*audit)(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
+
+	void (*close)(void *reader);
+};
+
+/* How to write, beside the bpk_info. */
+struct bpk_write_options {
+	bool no_offsets;
+	uint64_t append_space; /* spare offset entries; BPK_UNKNOWN: the format's default */
+};
+
+/*
+ * Writing. open takes the draft (borrowed until close, and kept or dropped by the caller). info says
+ * what will come: raw_size, chunk_size and nchunks may be unknown; metadata, typesize and checksum
+ * are obeyed.
+ */
+struct bpk_writer_ops {
+	int (*open)(struct bpk_draft *draft, const struct bpk_info *info,
+		    const struct bpk_write_options *options, void **writer, struct bpk_err *err);
+
+	/* True when put may be called by many threads in any order, each placing its own parcel:
+	 * raw bytes into a seekable draft. */
+	bool (*places)(const void *writer);
+
+	/* Wrap the seal around parcel->packed: adds the digest behind packed_size bytes. Any
+	 * thread. NULL: there is none, and the writer takes raw parcels. */
+	int (*seal)(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err);
+
+	/* Write one parcel, in the order of their numbers, one at a time (unless it places). */
+	int (*put)(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err);
+
+	/* All is put: index, header, end marker. raw_size is the total. */
+	int (*finish)(void *writer, struct bpk_err *err);
+
+	void (*close)(void *writer);
+};
+
+struct bpk_format {
+	const char *name;    /* as the user types it */
+	const char *suffix;  /* ".blp"; NULL for none */
+	const char *summary; /* for help: "Bloscpack file" */
+	/* Does place hold this format? Looks at the first bytes only. NULL: nothing marks it. */
+	bool (*probe)(const struct bpk_place *place);
+	const struct bpk_reader_ops *reader; /* NULL: write-only */
+	const struct bpk_writer_ops *writer; /* NULL: read-only */
+};
+
+/* All formats, ended by NULL: what a user may name. Raw files are bpk_format_raw, not among them. */
+extern const struct bpk_format *const bpk_formats[];
+extern const struct bpk_format bpk_format_raw;
+
+/* By the name a user types, by what a path ends in, by content; NULL when there is none. */
+const struct bpk_format *bpk_format_find(const char *name);
+const struct bpk_format *bpk_format_of_suffix(const char *path);
+const struct bpk_format *bpk_format_probe(const struct bpk_place *place);
+
+#endif

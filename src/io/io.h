@@ -1,0 +1,165 @@
+/*
+ * The room io: places, the sources read from them and the drafts written to them. It moves bytes in
+ * full loops, keeps what is committed, drops what is not, and never knows what the bytes mean.
+ */
+#ifndef BPK_IO_IO_H
+#define BPK_IO_IO_H
+
+#include <sys/stat.h>
+#include <time.h>
+
+#include "base/base.h"
+
+/* ---- Sources: bytes to be read ---- */
+
+/*
+ * A file, a pipe, a device or memory. read, peek and skip move one cursor and belong to one thread
+ * at a time; read_at and the questions may be asked by any thread.
+ */
+struct bpk_source;
+
+/*
+ * Open path for reading; "-" is standard input (a regular file there is read from its present
+ * position, which then counts as offset 0). Opening never blocks on a FIFO that an archive named.
+ * Fails with BPK_FAILED: missing, no permission, a directory.
+ */
+int bpk_source_open(const char *path, struct bpk_source **source, struct bpk_err *err);
+
+/* Borrow bytes as a seekable source; they must outlive it. */
+int bpk_source_of_memory(struct bpk_view bytes, struct bpk_source **source, struct bpk_err *err);
+
+void bpk_source_close(struct bpk_source *source); /* NULL is harmless */
+
+/* True when read_at works: regular files, block devices, memory. */
+bool bpk_source_seekable(const struct bpk_source *source);
+
+/* Bytes in all; BPK_UNKNOWN when not seekable. As it was at open. */
+uint64_t bpk_source_size(const struct bpk_source *source);
+
+/* The cursor's offset. */
+uint64_t bpk_source_tell(const struct bpk_source *source);
+
+/* Read out.size bytes at the cursor, less only at the end; *got says how many. Loops over short
+ * reads and EINTR. Fails with BPK_FAILED. */
+int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
+		    struct bpk_err *err);
+
+/* The same at an offset, without the cursor; seekable sources only. Past the end *got is 0. */
+int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
+		       size_t *got, struct bpk_err *err);
+
+/* Exactly out.size bytes at an offset, or BPK_CORRUPT: "ends N bytes early". */
+int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
+		       struct bpk_err *err);
+
+/*
+ * The next size bytes without moving the cursor, less only at the end; borrowed until the next
+ * call on the cursor. Costs size bytes of memory.
+ */
+int bpk_source_peek(struct bpk_source *source, size_t size, struct bpk_view *head,
+		    struct bpk_err *err);
+
+/* Move the cursor forward, by reading where it cannot seek. *skipped is less only at the end. */
+int bpk_source_skip(struct bpk_source *source, uint64_t size, uint64_t *skipped,
+		    struct bpk_err *err);
+
+/* What fstat said at open; all zero for memory. */
+const struct stat *bpk_source_stat(const struct bpk_source *source);
+
+/* Fails with BPK_FAILED, "changed while it was read", when size, mtime or ctime of a regular file
+ * are not what they were at open. */
+int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
+
+/* ---- Places: what a path names ---- */
+
+/* Caller storage. source is owned by the place; NULL for a directory. */
+struct bpk_place {
+	const char *path; /* borrowed; "-" is standard input */
+	bool is_directory;
+	struct bpk_source *source;
+};
+
+int bpk_place_open(const char *path, struct bpk_place *place, struct bpk_err *err);
+void bpk_place_close(struct bpk_place *place);
+
+/* ---- Drafts: a place being written, kept or dropped as a whole ---- */
+
+/*
+ * A regular file is written as a nameless draft in its folder (O_TMPFILE; else .NAME.bpk-XXXXXX,
+ * O_EXCL, mode 0600) and gets its name when it is kept. Standard output, a device or a FIFO is
+ * written directly. write belongs to one thread; write_at may be called by many at once.
+ */
+struct bpk_draft;
+
+struct bpk_draft_options {
+	bool overwrite;       /* replace an existing target */
+	bool follow_links;    /* an explicit -o: may go through a link, or into a device or FIFO */
+	bool sync;            /* fdatasync file and folder before and after the rename */
+	const struct stat *not_this; /* refuse a target that is this very file; NULL: no such file */
+};
+
+/*
+ * Begin to write target; "-" is standard output. Fails with BPK_FAILED: it exists and overwrite is
+ * not set ("already exists"; overwriting is asked for with --force), it is the input itself, it is a
+ * directory, it is a link or device and follow_links is not set, its folder is missing or not
+ * writable.
+ */
+int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
+		   struct bpk_draft **draft, struct bpk_err *err);
+
+/*
+ * True when write_at and read_at work: regular files, and standard output when it is one, is not in
+ * append mode, and can be reopened for reading. Offset 0 is where writing began.
+ */
+bool bpk_draft_seekable(const struct bpk_draft *draft);
+
+/* Bytes written one after the other so far. */
+uint64_t bpk_draft_tell(const struct bpk_draft *draft);
+
+/* Add bytes at the end. EPIPE fails with BPK_PIPE. */
+int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_err *err);
+
+/* Write or read at an offset; seekable drafts only. read_at needs every byte to be there. Long runs
+ * of zeros written past the end of a draft file may be left as holes. */
+int bpk_draft_write_at(struct bpk_draft *draft, uint64_t offset, struct bpk_view bytes,
+		       struct bpk_err *err);
+int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span out,
+		      struct bpk_err *err);
+
+/* Say how long the file will be, so that no space fails early and holes at its end count. Seekable
+ * drafts only; a hint that never fails for want of support. */
+int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *err);
+
+/*
+ * Keep what was written: sync, give it mode (0777 bits of it) and mtime when like is not NULL, else
+ * 0666 less the umask, then its name. Direct targets are only checked for late write errors. Frees
+ * the draft whether it succeeds or fails; after a failure nothing is left and an existing target is
+ * as it was.
+ */
+int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err);
+
+/* Drop what was written and free the draft; NULL is harmless. */
+void bpk_draft_drop(struct bpk_draft *draft);
+
+/*
+ * For the end of the process by a signal: unlink the names of all drafts now open, and let no draft
+ * be kept from here on (a keep that has begun is waited for). Any thread.
+ */
+void bpk_draft_drop_all(void);
+
+/*
+ * Remove path, as --rm does after its result was kept: only if it is still the file that seen
+ * describes, and sync its folder.
+ */
+int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err *err);
+
+/*
+ * Call visit for every regular file below the directory path, in the order of their names (bytes),
+ * without following links or leaving the directory; stops when visit returns non-zero and returns
+ * that. A folder that cannot be read is given to unreadable and left out.
+ */
+int bpk_walk(const char *path, int (*visit)(void *arg, const char *file),
+	     void (*unreadable)(void *arg, const struct bpk_err *err), void *arg,
+	     struct bpk_err *err);
+
+#endif
