@@ -1,0 +1,121 @@
+#include "checksum/checksum.h"
+
+#include <openssl/evp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <zlib.h>
+
+enum { NONE, ADLER32, CRC32, FIRST_OF_CRYPTO };
+
+const struct bpk_checksum bpk_checksums[] = {
+	[NONE] = { "none", 0, false },
+	[ADLER32] = { "adler32", 4, false },
+	[CRC32] = { "crc32", 4, false },
+	{ "md5", 16, true },
+	{ "sha1", 20, true },
+	{ "sha224", 28, true },
+	{ "sha256", 32, true },
+	{ "sha384", 48, true },
+	{ "sha512", 64, true },
+	{ NULL, 0, false },
+};
+
+enum { ROWS = sizeof bpk_checksums / sizeof bpk_checksums[0] };
+
+/* Filled on first use and kept for the life of the program; a row is written once. */
+static _Atomic(EVP_MD *) fetched[ROWS];
+
+const struct bpk_checksum *bpk_checksum_find(const char *name)
+{
+	for (const struct bpk_checksum *row = bpk_checksums; row->name != NULL; row++)
+		if (strcmp(row->name, name) == 0)
+			return row;
+	return NULL;
+}
+
+/* libcrypto's algorithm for a row; two threads may both fetch it, and the second then gives way. */
+static EVP_MD *algorithm(size_t row)
+{
+	EVP_MD *known = atomic_load_explicit(&fetched[row], memory_order_acquire);
+	EVP_MD *mine;
+
+	if (known != NULL)
+		return known;
+	mine = EVP_MD_fetch(NULL, bpk_checksums[row].name, NULL);
+	if (mine == NULL || atomic_compare_exchange_strong(&fetched[row], &known, mine))
+		return mine;
+	EVP_MD_free(mine);
+	return known;
+}
+
+static int compute_crypto(size_t row, struct bpk_view bytes, uint8_t *out, struct bpk_err *err)
+{
+	EVP_MD *md = algorithm(row);
+	unsigned size = 0;
+
+	if (md == NULL || !EVP_Digest(bytes.size > 0 ? bytes.data : (const uint8_t *)"", bytes.size,
+				      out, &size, md, NULL))
+		return bpk_fail(err, BPK_FAILED, "libcrypto refuses %s", bpk_checksums[row].name);
+	if (size != bpk_checksums[row].size)
+		return bpk_fail(err, BPK_BUG, "%s has %u bytes, expected %u",
+				bpk_checksums[row].name, size, bpk_checksums[row].size);
+	return 0;
+}
+
+int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view bytes,
+			 uint8_t out[BPK_DIGEST_MAX], struct bpk_err *err)
+{
+	size_t row = (size_t)(checksum - bpk_checksums);
+
+	switch (row) {
+	case NONE:
+		return 0;
+	/* zlib takes an address of NULL for a request of the start value, which is right for no
+	 * bytes */
+	case ADLER32:
+		bpk_put_le32(out, (uint32_t)adler32_z(1, bytes.size > 0 ? bytes.data : NULL,
+						      bytes.size));
+		return 0;
+	case CRC32:
+		bpk_put_le32(out,
+			     (uint32_t)crc32_z(0, bytes.size > 0 ? bytes.data : NULL, bytes.size));
+		return 0;
+	default:
+		return compute_crypto(row, bytes, out, err);
+	}
+}
+
+/* A digest as people write it: the number for the two of zlib, the bytes in order for the rest. */
+static const char *hex(const struct bpk_checksum *checksum, const uint8_t *digest,
+		       char text[2 * BPK_DIGEST_MAX + 1])
+{
+	if (checksum < bpk_checksums + FIRST_OF_CRYPTO) {
+		snprintf(text, 2 * BPK_DIGEST_MAX + 1, "%08x", (unsigned)bpk_get_le32(digest));
+		return text;
+	}
+	for (unsigned i = 0; i < checksum->size; i++)
+		snprintf(text + 2 * i, 3, "%02x", digest[i]);
+	return text;
+}
+
+int bpk_checksum_check(const struct bpk_checksum *checksum, struct bpk_view bytes,
+		       const uint8_t *expected, struct bpk_err *err)
+{
+	char is[2 * BPK_DIGEST_MAX + 1], was[2 * BPK_DIGEST_MAX + 1];
+	uint8_t digest[BPK_DIGEST_MAX];
+
+	if (bpk_checksum_compute(checksum, bytes, digest, err) != 0)
+		return -1;
+#ifdef BPK_FUZZING
+	(void)expected;
+	(void)is;
+	(void)was;
+	(void)hex;
+	return 0;
+#else
+	if (checksum->size == 0 || memcmp(digest, expected, checksum->size) == 0)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "%s is %s, expected %s", checksum->name,
+			hex(checksum, digest, is), hex(checksum, expected, was));
+#endif
+}
