@@ -87,7 +87,8 @@ static unsigned count_by_slurm(void)
 	if (text == NULL)
 		return UINT_MAX;
 	count = strtol(text, &end, 10);
-	return end != text && *end == '\0' && count > 0 && count < INT_MAX ? (unsigned)count : UINT_MAX;
+	return end != text && *end == '\0' && count > 0 && count < INT_MAX ? (unsigned)count
+									   : UINT_MAX;
 }
 
 unsigned bpk_cpu_count(void)

@@ -9,8 +9,8 @@
 /* Vector instruction sets that kernels are written for, each a promise about the ones it needs. */
 enum bpk_simd {
 	BPK_SIMD_PORTABLE = 0,
-	BPK_SIMD_SSE2,   /* x86-64 baseline; SSE2 alone */
-	BPK_SIMD_SSSE3,  /* adds the byte shuffle */
+	BPK_SIMD_SSE2,  /* x86-64 baseline; SSE2 alone */
+	BPK_SIMD_SSSE3, /* adds the byte shuffle */
 	BPK_SIMD_AVX2,
 	BPK_SIMD_AVX512, /* F, BW, VL, VBMI and GFNI together */
 	BPK_SIMD_NEON,   /* AArch64 */

@@ -10,9 +10,9 @@
 /* What went wrong. The command line owns the table from kind to exit status. */
 enum bpk_kind {
 	BPK_OK = 0,
-	BPK_FAILED,      /* could not be done: no such file, no permission, no space, target exists */
-	BPK_NO_MEMORY,   /* an allocation failed */
-	BPK_LIMIT,       /* would exceed a limit that the user or the format set */
+	BPK_FAILED,    /* could not be done: no such file, no permission, no space, target exists */
+	BPK_NO_MEMORY, /* an allocation failed */
+	BPK_LIMIT,     /* would exceed a limit that the user or the format set */
 	BPK_UNSUPPORTED, /* well formed, but asks for something this build does not know */
 	BPK_CORRUPT,     /* the bytes contradict the format or their digest */
 	BPK_PARTIAL,     /* done in part */

@@ -13,7 +13,7 @@ enum { BPK_DIGEST_MAX = 64 };
 struct bpk_checksum {
 	const char *name; /* "none", "adler32", "crc32", "md5", "sha1", "sha224" ... "sha512" */
 	unsigned size;    /* bytes of a digest, 0..BPK_DIGEST_MAX */
-	bool proves;      /* cryptographic: a match proves the bytes against accident beyond doubt */
+	bool proves; /* cryptographic: a match proves the bytes against accident beyond doubt */
 };
 
 /* All of them, ended by one whose name is NULL; "none" first. */

@@ -16,27 +16,27 @@
  * `info` prints it. Sizes in bytes; BPK_UNKNOWN where the archive does not say.
  */
 struct bpk_info {
-	const char *format;      /* the format's name: "blp" */
-	const char *variant;     /* "version 3"; NULL when there is but one */
-	uint64_t stored_size;    /* of the whole place; unknown for a pipe */
-	uint64_t raw_size;       /* in all */
+	const char *format;   /* the format's name: "blp" */
+	const char *variant;  /* "version 3"; NULL when there is but one */
+	uint64_t stored_size; /* of the whole place; unknown for a pipe */
+	uint64_t raw_size;    /* in all */
 	uint64_t nchunks;
-	uint64_t chunk_size;     /* raw bytes of every chunk but the last; unknown: they differ */
+	uint64_t chunk_size; /* raw bytes of every chunk but the last; unknown: they differ */
 	uint64_t last_chunk_size;
-	uint64_t append_space;   /* spare offset entries */
-	bool has_offsets;        /* an offsets section is there */
-	unsigned typesize;       /* as the container says it: 0..255 */
+	uint64_t append_space;               /* spare offset entries */
+	bool has_offsets;                    /* an offsets section is there */
+	unsigned typesize;                   /* as the container says it: 0..255 */
 	const struct bpk_checksum *checksum; /* of every chunk; never NULL */
 
 	bool has_metadata;
-	struct bpk_view metadata;        /* the user's JSON text; borrowed from who filled this */
-	uint64_t metadata_stored_size;   /* as it lies in the archive */
-	uint64_t metadata_room;          /* bytes it may grow to there */
-	const char *metadata_codec;      /* "none", "zlib" */
+	struct bpk_view metadata;      /* the user's JSON text; borrowed from who filled this */
+	uint64_t metadata_stored_size; /* as it lies in the archive */
+	uint64_t metadata_room;        /* bytes it may grow to there */
+	const char *metadata_codec;    /* "none", "zlib" */
 	const struct bpk_checksum *metadata_checksum;
 
-	bool has_first_chunk;                 /* the next field holds something */
-	struct bpk_chunk_header first_chunk;  /* codec, filter, block size: the archive's flavour */
+	bool has_first_chunk;                /* the next field holds something */
+	struct bpk_chunk_header first_chunk; /* codec, filter, block size: the archive's flavour */
 };
 
 /*
@@ -66,8 +66,8 @@ struct bpk_where {
 
 /* How to read: plain wishes of the user. All false or 0 is the default. */
 struct bpk_read_options {
-	bool no_check;     /* do not test digests; then single blocks of a chunk may be fetched */
-	bool no_marker;    /* accept a stream of unknown length without our end marker */
+	bool no_check;  /* do not test digests; then single blocks of a chunk may be fetched */
+	bool no_marker; /* accept a stream of unknown length without our end marker */
 	uint64_t chunk_limit; /* refuse chunks that unpack to more; 0: no limit but the format's */
 };
 

@@ -45,8 +45,8 @@ int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
 		    struct bpk_err *err);
 
 /* The same at an offset, without the cursor; seekable sources only. Past the end *got is 0. */
-int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
-		       size_t *got, struct bpk_err *err);
+int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_span out, size_t *got,
+		       struct bpk_err *err);
 
 /* Exactly out.size bytes at an offset, or BPK_CORRUPT: "ends N bytes early". */
 int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
@@ -92,10 +92,10 @@ void bpk_place_close(struct bpk_place *place);
 struct bpk_draft;
 
 struct bpk_draft_options {
-	bool overwrite;       /* replace an existing target */
-	bool follow_links;    /* an explicit -o: may go through a link, or into a device or FIFO */
-	bool sync;            /* fdatasync file and folder before and after the rename */
-	const struct stat *not_this; /* refuse a target that is this very file; NULL: no such file */
+	bool overwrite;    /* replace an existing target */
+	bool follow_links; /* an explicit -o: may go through a link, or into a device or FIFO */
+	bool sync;         /* fdatasync file and folder before and after the rename */
+	const struct stat *not_this; /* refuse a target that is this very file; NULL: none */
 };
 
 /*
