@@ -1,0 +1,21 @@
+/*
+ * Inside the room io: reads and writes that go on until they are done. They loop over short counts
+ * and EINTR, and wait with poll where a descriptor that others made non-blocking says EAGAIN.
+ * All fail with "read: REASON" or "write: REASON". Any thread.
+ */
+#ifndef BPK_IO_FULL_H
+#define BPK_IO_FULL_H
+
+#include "base/base.h"
+
+/* Fill out, less only at the end of file; *got says how far. */
+int bpk_full_read(int fd, struct bpk_span out, size_t *got, struct bpk_err *err);
+
+/* The same at an offset; one that no file can have is past the end. */
+int bpk_full_read_at(int fd, uint64_t offset, struct bpk_span out, size_t *got,
+		     struct bpk_err *err);
+
+int bpk_full_write(int fd, struct bpk_view bytes, struct bpk_err *err);
+int bpk_full_write_at(int fd, uint64_t offset, struct bpk_view bytes, struct bpk_err *err);
+
+#endif

@@ -1,0 +1,370 @@
+#include "unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/io.h"
+
+enum { SIZE = 100003 };
+
+static char folder[] = "/tmp/bpk-test-io-XXXXXX";
+static uint8_t content[SIZE];
+
+static const char *in_folder(const char *name)
+{
+	static char paths[4][200];
+	static unsigned next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof paths[0], "%s/%s", folder, name);
+	return path;
+}
+
+static void make_file(const char *path, const void *data, size_t size)
+{
+	FILE *file = fopen(path, "wb");
+
+	assert_non_null(file);
+	assert_int_equal(fwrite(data, 1, size, file), size);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* A writer that hands the content over in odd pieces, as slow programs do. */
+struct feeder {
+	pthread_t thread;
+	int fd;
+	size_t size;
+};
+
+static void *feed(void *arg)
+{
+	const struct feeder *feeder = arg;
+	struct unit_random random = { 7 };
+	size_t done = 0;
+
+	while (done < feeder->size) {
+		size_t step = 1 + unit_random_next(&random) % 5000;
+
+		step = step < feeder->size - done ? step : feeder->size - done;
+		if (write(feeder->fd, content + done, step) != (ssize_t)step)
+			break;
+		done += step;
+		if (done % 3 == 0)
+			usleep(200);
+	}
+	close(feeder->fd);
+	return NULL;
+}
+
+/* Make standard input a pipe that brings size bytes of the content; the old one is returned. */
+static int pipe_to_stdin(struct feeder *feeder, size_t size, int flags)
+{
+	int old = dup(STDIN_FILENO);
+	int ends[2];
+
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(fcntl(ends[0], F_SETFL, flags), 0);
+	assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+	close(ends[0]);
+	*feeder = (struct feeder){ .fd = ends[1], .size = size };
+	assert_int_equal(pthread_create(&feeder->thread, NULL, feed, feeder), 0);
+	return old;
+}
+
+static void restore_stdin(int old)
+{
+	if (old < 0) {
+		close(STDIN_FILENO);
+		return;
+	}
+	dup2(old, STDIN_FILENO);
+	close(old);
+}
+
+/* The cursor's calls, in a mix that crosses every boundary; the source holds size content bytes. */
+static void walk_cursor(struct bpk_source *source, size_t size)
+{
+	uint8_t out[9000];
+	struct unit_random random = { 11 };
+	struct bpk_err err = { 0 };
+	uint64_t skipped;
+	struct bpk_view head;
+	size_t at = 0, got;
+
+	while (at < size) {
+		size_t want = unit_random_next(&random) % sizeof out;
+		size_t expected = want < size - at ? want : size - at;
+
+		assert_int_equal(bpk_source_tell(source), at);
+		switch (unit_random_next(&random) % 4) {
+		case 0:
+			assert_int_equal(bpk_source_peek(source, want, &head, &err), 0);
+			assert_int_equal(head.size, expected);
+			if (expected > 0)
+				assert_memory_equal(head.data, content + at, expected);
+			break;
+		case 1:
+			assert_int_equal(bpk_source_skip(source, want, &skipped, &err), 0);
+			assert_int_equal(skipped, expected);
+			at += expected;
+			break;
+		default:
+			assert_int_equal(bpk_source_read(source, bpk_span(out, want), &got, &err),
+					 0);
+			assert_int_equal(got, expected);
+			if (expected > 0)
+				assert_memory_equal(out, content + at, expected);
+			at += expected;
+		}
+	}
+	assert_int_equal(bpk_source_read(source, bpk_span(out, 10), &got, &err), 0);
+	assert_int_equal(got, 0);
+	assert_int_equal(bpk_source_peek(source, 10, &head, &err), 0);
+	assert_int_equal(head.size, 0);
+	assert_int_equal(bpk_source_skip(source, 10, &skipped, &err), 0);
+	assert_int_equal(skipped, 0);
+}
+
+static void read_anywhere(struct bpk_source *source, size_t size)
+{
+	struct bpk_err err = { 0 };
+	uint8_t out[1000];
+	size_t got;
+
+	assert_true(bpk_source_seekable(source));
+	assert_int_equal(bpk_source_size(source), size);
+	assert_int_equal(bpk_source_read_at(source, size / 2, bpk_span(out, 1000), &got, &err), 0);
+	assert_int_equal(got, 1000);
+	assert_memory_equal(out, content + size / 2, 1000);
+	assert_int_equal(bpk_source_read_at(source, size - 3, bpk_span(out, 1000), &got, &err), 0);
+	assert_int_equal(got, 3);
+	assert_int_equal(bpk_source_read_at(source, size, bpk_span(out, 10), &got, &err), 0);
+	assert_int_equal(got, 0);
+	assert_int_equal(bpk_source_read_at(source, UINT64_MAX, bpk_span(out, 10), &got, &err), 0);
+	assert_int_equal(got, 0);
+	assert_int_equal(bpk_source_need_at(source, size - 10, bpk_span(out, 10), &err), 0);
+	assert_int_equal(bpk_source_need_at(source, size - 9, bpk_span(out, 10), &err), -1);
+	assert_int_equal(err.kind, BPK_CORRUPT);
+	assert_non_null(strstr(err.text, "ends 1 bytes early"));
+}
+
+static void test_source_file(void **state)
+{
+	const char *path = in_folder("plain");
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	make_file(path, content, SIZE);
+	assert_int_equal(bpk_source_open(path, &source, &err), 0);
+	walk_cursor(source, SIZE);
+	read_anywhere(source, SIZE);
+	assert_int_equal(bpk_source_stat(source)->st_size, SIZE);
+	bpk_source_close(source);
+	unlink(path);
+}
+
+static void test_source_memory(void **state)
+{
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(bpk_source_of_memory(bpk_view(content, SIZE), &source, &err), 0);
+	walk_cursor(source, SIZE);
+	read_anywhere(source, SIZE);
+	assert_int_equal(bpk_source_stat(source)->st_size, 0);
+	assert_int_equal(bpk_source_unchanged(source, &err), 0);
+	bpk_source_close(source);
+	assert_int_equal(bpk_source_of_memory(bpk_view(NULL, 0), &source, &err), 0);
+	walk_cursor(source, 0);
+	bpk_source_close(source);
+	bpk_source_close(NULL);
+}
+
+static void pipe_round(size_t size, int flags)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_source *source;
+	struct feeder feeder;
+	uint8_t byte;
+	size_t got;
+	int old = pipe_to_stdin(&feeder, size, flags);
+
+	assert_int_equal(bpk_source_open("-", &source, &err), 0);
+	assert_false(bpk_source_seekable(source));
+	assert_true(bpk_source_size(source) == BPK_UNKNOWN);
+	assert_int_equal(bpk_source_read_at(source, 0, bpk_span(&byte, 1), &got, &err), -1);
+	walk_cursor(source, size);
+	assert_int_equal(bpk_source_unchanged(source, &err), 0);
+	bpk_source_close(source);
+	pthread_join(feeder.thread, NULL);
+	restore_stdin(old);
+}
+
+static void test_source_pipe(void **state)
+{
+	(void)state;
+	pipe_round(SIZE, 0);
+	pipe_round(SIZE, O_NONBLOCK);
+	pipe_round(1, 0);
+	pipe_round(0, 0);
+}
+
+static void test_source_peeks_into_a_pipe_far(void **state)
+{
+	static uint8_t out[SIZE];
+	struct bpk_err err = { 0 };
+	struct bpk_source *source;
+	struct bpk_view head;
+	struct feeder feeder;
+	size_t got;
+	int old = pipe_to_stdin(&feeder, SIZE, 0);
+
+	(void)state;
+	assert_int_equal(bpk_source_open("-", &source, &err), 0);
+	for (size_t size = 16; size < 2 * SIZE; size *= 3) {
+		assert_int_equal(bpk_source_peek(source, size, &head, &err), 0);
+		assert_int_equal(head.size, size < SIZE ? size : SIZE);
+		assert_memory_equal(head.data, content, head.size);
+	}
+	assert_int_equal(bpk_source_tell(source), 0);
+	assert_int_equal(bpk_source_read(source, bpk_span(out, SIZE), &got, &err), 0);
+	assert_int_equal(got, SIZE);
+	assert_memory_equal(out, content, SIZE);
+	bpk_source_close(source);
+	pthread_join(feeder.thread, NULL);
+	restore_stdin(old);
+}
+
+static void test_source_stdin_file_starts_where_it_stands(void **state)
+{
+	const char *path = in_folder("stdin");
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+	struct bpk_view head;
+	uint64_t skipped;
+	int old = dup(STDIN_FILENO);
+	int fd;
+
+	(void)state;
+	make_file(path, content, SIZE);
+	fd = open(path, O_RDONLY);
+	assert_int_equal(lseek(fd, 1000, SEEK_SET), 1000);
+	dup2(fd, STDIN_FILENO);
+	assert_int_equal(bpk_source_open("-", &source, &err), 0);
+	assert_int_equal(bpk_source_size(source), SIZE - 1000);
+	assert_int_equal(bpk_source_peek(source, 100, &head, &err), 0);
+	assert_memory_equal(head.data, content + 1000, 100);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 1000);
+	assert_int_equal(bpk_source_skip(source, 77, &skipped, &err), 0);
+	bpk_source_close(source);
+	assert_int_equal(lseek(fd, 0, SEEK_CUR), 1077);
+
+	/* a position past the end is an empty input */
+	assert_int_equal(lseek(fd, SIZE + 5, SEEK_SET), SIZE + 5);
+	assert_int_equal(bpk_source_open("-", &source, &err), 0);
+	assert_int_equal(bpk_source_size(source), 0);
+	bpk_source_close(source);
+	restore_stdin(old);
+	close(fd);
+	unlink(path);
+}
+
+static void test_source_refusals(void **state)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_source *source;
+	struct bpk_place place;
+
+	(void)state;
+	assert_int_equal(bpk_source_open(in_folder("missing"), &source, &err), -1);
+	assert_null(source);
+	assert_int_equal(err.kind, BPK_FAILED);
+	assert_string_equal(err.text, "cannot open: No such file or directory");
+	assert_int_equal(bpk_source_open(folder, &source, &err), -1);
+	assert_string_equal(err.text, "is a directory");
+	assert_int_equal(bpk_place_open(in_folder("missing"), &place, &err), -1);
+	bpk_place_close(&place);
+	assert_int_equal(bpk_place_open(folder, &place, &err), 0);
+	assert_true(place.is_directory);
+	assert_null(place.source);
+	bpk_place_close(&place);
+}
+
+static void test_source_of_proc_is_a_stream(void **state)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_source *source;
+	struct bpk_view head;
+
+	(void)state;
+	if (access("/proc/self/status", R_OK) != 0)
+		skip();
+	assert_int_equal(bpk_source_open("/proc/self/status", &source, &err), 0);
+	assert_false(bpk_source_seekable(source));
+	assert_int_equal(bpk_source_peek(source, 5, &head, &err), 0);
+	assert_memory_equal(head.data, "Name:", 5);
+	bpk_source_close(source);
+}
+
+static void test_source_that_changes(void **state)
+{
+	const char *path = in_folder("changes");
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+	uint8_t out[20];
+	size_t got;
+	int fd;
+
+	(void)state;
+	make_file(path, content, 10);
+	assert_int_equal(bpk_source_open(path, &source, &err), 0);
+	assert_int_equal(bpk_source_unchanged(source, &err), 0);
+	fd = open(path, O_WRONLY | O_APPEND);
+	assert_int_equal(write(fd, "more", 4), 4);
+	close(fd);
+	assert_int_equal(bpk_source_read(source, bpk_span(out, sizeof out), &got, &err), 0);
+	assert_int_equal(got, 10);
+	assert_int_equal(bpk_source_unchanged(source, &err), -1);
+	assert_string_equal(err.text, "changed while it was read");
+	bpk_source_close(source);
+	unlink(path);
+}
+
+static int make_folder(void **state)
+{
+	struct unit_random random = { 3 };
+
+	(void)state;
+	for (size_t i = 0; i < SIZE; i++)
+		content[i] = (uint8_t)(unit_random_next(&random) | 1);
+	return mkdtemp(folder) == NULL ? -1 : 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	return rmdir(folder); /* every test cleans up, and no draft may be left */
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_source_file),
+		cmocka_unit_test(test_source_memory),
+		cmocka_unit_test(test_source_pipe),
+		cmocka_unit_test(test_source_peeks_into_a_pipe_far),
+		cmocka_unit_test(test_source_stdin_file_starts_where_it_stands),
+		cmocka_unit_test(test_source_refusals),
+		cmocka_unit_test(test_source_of_proc_is_a_stream),
+		cmocka_unit_test(test_source_that_changes),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
