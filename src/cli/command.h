@@ -1,0 +1,78 @@
+/*
+ * Commands as rows of a table: how each is called, what it takes, which function does it.
+ */
+#ifndef BPK_CLI_COMMAND_H
+#define BPK_CLI_COMMAND_H
+
+#include "cli/opt.h"
+#include "format/format.h"
+
+/* What a command's operands are; completions offer them. */
+enum bpk_operands {
+	OPERANDS_NONE,
+	OPERANDS_FILES,	   /* any files */
+	OPERANDS_ARCHIVES, /* files in a format that bpk reads */
+	OPERANDS_TREES,	   /* the same, and directories */
+	OPERANDS_COMMANDS, /* names of commands */
+};
+
+/* The arguments that several commands share; every command's own struct begins with it. */
+struct bpk_shared {
+	bool help;
+	bool quiet;
+	unsigned verbose;
+	bool json;
+	enum bpk_when progress;
+	uint64_t threads;      /* 0: all that are usable */
+	uint64_t memory_limit; /* 0: none */
+
+	bool to_stdout;
+	const char *output;
+	const char *output_dir;
+	bool force;
+	bool remove; /* --rm */
+	bool no_sync;
+
+	const struct bpk_format *format; /* NULL: by content, or by what the output is called */
+	bool no_check;
+	bool no_marker;
+};
+
+struct bpk_command {
+	const char *name;	 /* NULL: bpk itself */
+	const char *synopsis;	 /* "[OPTION]... [FILE]..." */
+	const char *summary;	 /* one line for lists: lower case, no full stop */
+	const char *description; /* a few sentences for --help */
+	enum bpk_operands operands;
+	const struct bpk_opt *const *options; /* ended by NULL */
+	size_t args_size;     /* of its arguments, which begin with struct bpk_shared */
+	const void *defaults; /* its arguments before options are read */
+	/* Do it. Failures are reported (report.h) as they come; nothing is returned. */
+	void (*run)(void *args, char **operands, size_t count);
+};
+
+/* bpk itself: the options that stand before a command. */
+extern const struct bpk_command bpk_command_main;
+
+/* All commands in the order of help, ended by NULL. */
+extern const struct bpk_command *const bpk_commands[];
+
+extern const struct bpk_command bpk_command_pack, bpk_command_unpack, bpk_command_cat,
+	bpk_command_info, bpk_command_verify, bpk_command_help, bpk_command_version;
+
+/* By name; NULL when there is none. */
+const struct bpk_command *bpk_command_find(const char *name);
+
+/* Report an unknown command as BPK_USAGE, with the one that was probably meant. */
+int bpk_command_unknown(const char *name, struct bpk_err *err);
+
+/* Print what --help prints: usage, description, options by group, 80 columns. */
+void bpk_command_help_print(const struct bpk_command *command);
+
+/* Rows that several commands share; their values lie in struct bpk_shared. */
+extern const struct bpk_opt bpk_opt_stdout, bpk_opt_output, bpk_opt_output_dir, bpk_opt_force,
+	bpk_opt_keep, bpk_opt_rm, bpk_opt_no_sync, bpk_opt_threads, bpk_opt_memory_limit,
+	bpk_opt_quiet, bpk_opt_verbose, bpk_opt_progress, bpk_opt_json, bpk_opt_help,
+	bpk_opt_format_read, bpk_opt_format_write, bpk_opt_no_check, bpk_opt_no_marker;
+
+#endif

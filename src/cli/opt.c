@@ -1,0 +1,343 @@
+#include "cli/opt.h"
+
+#include <assert.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/nearest.h"
+#include "flow/flow.h"
+
+enum {
+	MAX_OPTIONS = 64,
+	LONG_BASE = 256, /* getopt's values of long names lie above all letters */
+};
+
+const char *bpk_opt_group_title(enum bpk_opt_group group)
+{
+	static const char *const titles[BPK_OPT_GROUPS] = {
+		[GROUP_WORK] = "What is done",
+		[GROUP_OUTPUT] = "Where the result goes",
+		[GROUP_RUN] = "How it runs",
+	};
+
+	return titles[group];
+}
+
+bool bpk_opt_takes_argument(const struct bpk_opt *opt)
+{
+	return opt->metavar != NULL;
+}
+
+/* ---- words ---- */
+
+/* Number index of the formats that can be read, or written. */
+static const char *format_word(bool read, size_t index)
+{
+	for (size_t i = 0; bpk_formats[i] != NULL; i++) {
+		bool can = read ? bpk_formats[i]->reader != NULL : bpk_formats[i]->writer != NULL;
+
+		if (can && index-- == 0)
+			return bpk_formats[i]->name;
+	}
+	return NULL;
+}
+
+static const char *codec_word(size_t index)
+{
+	const struct bpk_codec *codec = bpk_codec_at(index);
+
+	return codec == NULL ? NULL : bpk_codec_name(codec);
+}
+
+const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
+{
+	static const char *const when[] = { "auto", "always", "never", NULL };
+
+	switch (opt->type) {
+	case OPT_CODEC:
+		return codec_word(index);
+	case OPT_FILTER:
+		return index == 0 ? "auto" : bpk_filter_name((unsigned)index - 1);
+	case OPT_CHECKSUM:
+		return bpk_checksums[index].name;
+	case OPT_FORMAT_READ:
+	case OPT_FORMAT_WRITE:
+		return format_word(opt->type == OPT_FORMAT_READ, index);
+	case OPT_WHEN:
+		return when[index];
+	default:
+		return NULL;
+	}
+}
+
+/* Where text stands among an option's words; -1 and a report when it is none of them. */
+static int find_word(const struct bpk_opt *opt, const char *text, size_t *found,
+		     struct bpk_err *err)
+{
+	struct bpk_nearest nearest = { .word = text };
+	char list[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; bpk_opt_word(opt, i) != NULL; i++) {
+		const char *word = bpk_opt_word(opt, i);
+
+		if (strcmp(word, text) == 0) {
+			*found = i;
+			return 0;
+		}
+		bpk_nearest_offer(&nearest, word);
+		if (used < sizeof list)
+			used += (size_t)snprintf(list + used, sizeof list - used, "%s%s",
+						 i > 0 ? ", " : "", word);
+	}
+	if (nearest.best != NULL)
+		return bpk_fail(err, BPK_USAGE, "unknown word '%s', did you mean '%s'?", text,
+				nearest.best);
+	return bpk_fail(err, BPK_USAGE, "unknown word '%s', expected one of %s", text, list);
+}
+
+/* ---- values ---- */
+
+static int set_word(const struct bpk_opt *opt, const char *text, void *value, struct bpk_err *err)
+{
+	size_t i;
+
+	if (find_word(opt, text, &i, err) != 0)
+		return -1;
+	switch (opt->type) {
+	case OPT_CODEC:
+		*(const struct bpk_codec **)value = bpk_codec_at(i);
+		break;
+	case OPT_CHECKSUM:
+		*(const struct bpk_checksum **)value = &bpk_checksums[i];
+		break;
+	case OPT_FILTER:
+		*(int *)value = i == 0 ? BPK_AUTO : (int)i - 1;
+		break;
+	case OPT_WHEN:
+		*(enum bpk_when *)value = (enum bpk_when)i;
+		break;
+	default:
+		*(const struct bpk_format **)value = bpk_format_find(text);
+		break;
+	}
+	return 0;
+}
+
+static int set_small(const char *text, uint64_t min, uint64_t max, int *value, struct bpk_err *err)
+{
+	uint64_t number;
+
+	if (bpk_parse_u64(text, min, max, &number, err) != 0)
+		return -1;
+	*value = (int)number;
+	return 0;
+}
+
+static int set_typesize(const char *text, int *value, struct bpk_err *err)
+{
+	if (strcmp(text, "auto") == 0) {
+		*value = BPK_AUTO;
+		return 0;
+	}
+	return set_small(text, 1, BPK_CHUNK_MAX_TYPESIZE, value, err);
+}
+
+static int add_text(struct bpk_opt_list *list, const char *text, struct bpk_err *err)
+{
+	size_t size = (list->count + 1) * sizeof *list->items;
+	const char **items = realloc(list->items, size);
+
+	if (items == NULL)
+		return bpk_fail_memory(err, size);
+	list->items = items;
+	list->items[list->count++] = text;
+	return 0;
+}
+
+int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct bpk_err *err)
+{
+	void *value = (char *)args + opt->offset;
+
+	switch (opt->type) {
+	case OPT_FLAG:
+	case OPT_UNFLAG:
+		*(bool *)value = opt->type == OPT_FLAG;
+		return 0;
+	case OPT_COUNT:
+		++*(unsigned *)value;
+		return 0;
+	case OPT_U64:
+		return bpk_parse_u64(text, opt->min, opt->max, value, err);
+	case OPT_SIZE:
+		return bpk_parse_size(text, opt->min, opt->max, value, err);
+	case OPT_LEVEL:
+	case OPT_DIGITS:
+		return set_small(text, 0, 9, value, err);
+	case OPT_TYPESIZE:
+		return set_typesize(text, value, err);
+	case OPT_RANGE:
+		return bpk_parse_range(text, value, err);
+	case OPT_FILE:
+	case OPT_DIRECTORY:
+		*(const char **)value = text;
+		return text[0] != '\0' ? 0
+				       : bpk_fail(err, BPK_USAGE, "an empty name, expected a path");
+	case OPT_LIST:
+		return add_text(value, text, err);
+	default:
+		return set_word(opt, text, value, err);
+	}
+}
+
+int bpk_opts_from_environment(const struct bpk_command *command, void *args, struct bpk_err *err)
+{
+	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++) {
+		const char *text = (*opt)->environment != NULL ? getenv((*opt)->environment) : NULL;
+
+		if (text == NULL || *text == '\0')
+			continue;
+		if (bpk_opt_set(*opt, text, args, err) != 0)
+			return bpk_err_subject(err, "%s", (*opt)->environment);
+	}
+	return 0;
+}
+
+void bpk_opts_clear(const struct bpk_command *command, void *args)
+{
+	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++) {
+		struct bpk_opt_list *list = (void *)((char *)args + (*opt)->offset);
+
+		if ((*opt)->type != OPT_LIST)
+			continue;
+		free(list->items);
+		*list = (struct bpk_opt_list){ NULL, 0 };
+	}
+}
+
+/* ---- getopt ---- */
+
+/* The same rows as getopt_long wants them. */
+struct tables {
+	const struct bpk_opt *const *rows;
+	struct option longs[MAX_OPTIONS + 1];
+	char letters[3 * MAX_OPTIONS + 16];
+};
+
+static void build(struct tables *tables, const struct bpk_command *command)
+{
+	size_t nlongs = 0, used = 0;
+
+	*tables = (struct tables){ .rows = command->options };
+	/* '+': bpk's own options end where the command begins; ':': we report, not getopt */
+	used = (size_t)sprintf(tables->letters, command->name == NULL ? "+:" : ":");
+	for (size_t i = 0; tables->rows[i] != NULL; i++) {
+		const struct bpk_opt *opt = tables->rows[i];
+		bool argument = bpk_opt_takes_argument(opt);
+
+		assert(i < MAX_OPTIONS);
+		if (opt->type == OPT_DIGITS)
+			used += (size_t)sprintf(tables->letters + used, "0123456789");
+		else if (opt->letter != 0)
+			used += (size_t)sprintf(tables->letters + used, "%c%s", opt->letter,
+						argument ? ":" : "");
+		if (opt->name != NULL)
+			tables->longs[nlongs++] = (struct option){
+				.name = opt->name,
+				.has_arg = argument ? required_argument : no_argument,
+				.val = LONG_BASE + (int)i,
+			};
+	}
+}
+
+/* The row that a value of getopt stands for; NULL when there is none. */
+static const struct bpk_opt *row_of(const struct tables *tables, int value)
+{
+	if (value >= LONG_BASE)
+		return tables->rows[value - LONG_BASE];
+	for (size_t i = 0; tables->rows[i] != NULL; i++) {
+		const struct bpk_opt *opt = tables->rows[i];
+		bool digit = opt->type == OPT_DIGITS && value >= '0' && value <= '9';
+
+		if (digit || (opt->letter != 0 && opt->letter == value))
+			return opt;
+	}
+	return NULL;
+}
+
+/* Put the option as it was written in front of a report: "--codec" or "-T". */
+static int subject(const struct bpk_opt *opt, int value, struct bpk_err *err)
+{
+	if (value >= LONG_BASE)
+		return bpk_err_subject(err, "--%s", opt->name);
+	return bpk_err_subject(err, "-%c", value);
+}
+
+/* A long name that getopt knew nothing, or too much, about. */
+static int unknown_long(const struct tables *tables, const char *word, struct bpk_err *err)
+{
+	struct bpk_nearest nearest;
+	char name[64];
+	size_t matches = 0;
+
+	snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
+	nearest = (struct bpk_nearest){ .word = name };
+	for (size_t i = 0; tables->longs[i].name != NULL; i++) {
+		matches += strncmp(tables->longs[i].name, name, strlen(name)) == 0;
+		bpk_nearest_offer(&nearest, tables->longs[i].name);
+	}
+	if (matches > 1)
+		return bpk_fail(err, BPK_USAGE, "option --%s may mean several, --%s for one", name,
+				nearest.best);
+	if (nearest.best != NULL)
+		return bpk_fail(err, BPK_USAGE, "unknown option --%s, did you mean --%s?", name,
+				nearest.best);
+	return bpk_fail(err, BPK_USAGE, "unknown option --%s", name);
+}
+
+/* What getopt answers with '?': optopt is 0 for a long name, its value for an argument too many. */
+static int complain(const struct tables *tables, char **argv, struct bpk_err *err)
+{
+	if (optopt >= LONG_BASE)
+		return bpk_fail(err, BPK_USAGE, "option --%s takes no argument",
+				tables->rows[optopt - LONG_BASE]->name);
+	if (optopt != 0)
+		return bpk_fail(err, BPK_USAGE, "unknown option -%c", optopt);
+	return unknown_long(tables, argv[optind - 1], err);
+}
+
+static int take(const struct tables *tables, int value, void *args, struct bpk_err *err)
+{
+	const struct bpk_opt *opt = row_of(tables, value);
+	const char digit[2] = { (char)value, '\0' };
+	const char *text = opt->type == OPT_DIGITS ? digit : optarg;
+
+	if (bpk_opt_set(opt, text, args, err) != 0)
+		return subject(opt, value, err);
+	return 0;
+}
+
+int bpk_opts_parse(const struct bpk_command *command, int argc, char **argv, void *args,
+		   int *first_operand, struct bpk_err *err)
+{
+	struct tables tables;
+	int value;
+
+	build(&tables, command);
+	opterr = 0;
+	optind = 0; /* glibc and musl: begin anew, also after another table */
+	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
+		if (value == '?')
+			return complain(&tables, argv, err);
+		if (value == ':') {
+			bpk_fail(err, BPK_USAGE, "needs an argument");
+			return subject(row_of(&tables, optopt), optopt, err);
+		}
+		if (take(&tables, value, args, err) != 0)
+			return -1;
+	}
+	*first_operand = optind;
+	return 0;
+}

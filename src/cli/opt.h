@@ -1,0 +1,119 @@
+/*
+ * Options as rows of a table. Parsing, --help, the OPTIONS section of the manual pages and the
+ * completions are all made from the same rows, so none of them can lag behind.
+ */
+#ifndef BPK_CLI_OPT_H
+#define BPK_CLI_OPT_H
+
+#include "base/base.h"
+
+/* What an option takes, and which C type its offset points at. */
+enum bpk_opt_type {
+	OPT_FLAG,	  /* bool, set */
+	OPT_UNFLAG,	  /* bool, cleared: the other way of a flag */
+	OPT_COUNT,	  /* unsigned, one more each time */
+	OPT_U64,	  /* uint64_t from min to max */
+	OPT_SIZE,	  /* uint64_t in bytes from min to max; K M G T, and "max" */
+	OPT_LEVEL,	  /* int, 0..9 */
+	OPT_DIGITS,	  /* int, -0 to -9: one row for ten letters */
+	OPT_TYPESIZE,	  /* int, 1..255, or "auto": BPK_AUTO */
+	OPT_CODEC,	  /* const struct bpk_codec * */
+	OPT_FILTER,	  /* int, enum bpk_filter, or "auto": BPK_AUTO */
+	OPT_CHECKSUM,	  /* const struct bpk_checksum * */
+	OPT_FORMAT_READ,  /* const struct bpk_format *, one that can be read */
+	OPT_FORMAT_WRITE, /* const struct bpk_format *, one that can be written */
+	OPT_WHEN,	  /* enum bpk_when */
+	OPT_RANGE,	  /* struct bpk_opt_range */
+	OPT_FILE,	  /* const char *, a path */
+	OPT_DIRECTORY,	  /* const char *, a path */
+	OPT_LIST,	  /* struct bpk_opt_list, one more text each time */
+};
+
+/* Under which title an option stands, in this order. */
+enum bpk_opt_group {
+	GROUP_WORK,   /* what the command does */
+	GROUP_OUTPUT, /* where the result goes */
+	GROUP_RUN,    /* how it runs, and what it says */
+	BPK_OPT_GROUPS,
+};
+
+enum bpk_when {
+	BPK_WHEN_AUTO,
+	BPK_WHEN_ALWAYS,
+	BPK_WHEN_NEVER,
+};
+
+/* A:B as in Python: half open, negative counts from the end, either side may be left out. */
+struct bpk_opt_range {
+	bool given;
+	bool has_start, has_end;
+	int64_t start, end;
+};
+
+/* Texts in the order given; items is owned, the texts are borrowed from argv. */
+struct bpk_opt_list {
+	const char **items;
+	size_t count;
+};
+
+struct bpk_opt {
+	char letter;	  /* 0: none. For OPT_DIGITS '0' */
+	const char *name; /* the long name; NULL: none */
+	enum bpk_opt_type type;
+	size_t offset;	     /* of its value in the command's arguments */
+	const char *metavar; /* "SIZE"; NULL when it takes no argument */
+	const char *help;    /* one line: lower case, no full stop */
+	const char *more;    /* whole sentences that only the manual has; NULL: none */
+	enum bpk_opt_group group;
+	const char *environment; /* the variable that gives a default; NULL: none */
+	uint64_t min, max;	 /* of OPT_U64 and OPT_SIZE */
+};
+
+struct bpk_command;
+
+/* The title of a group: "Where the result goes". */
+const char *bpk_opt_group_title(enum bpk_opt_group group);
+
+/* True when the option must be followed by an argument. */
+bool bpk_opt_takes_argument(const struct bpk_opt *opt);
+
+/*
+ * Word number index of those an option's argument may be ("zstd", "auto"), NULL behind the last; a
+ * type without words has none. Taken from the tables of codecs, filters, checksums and formats.
+ */
+const char *bpk_opt_word(const struct bpk_opt *opt, size_t index);
+
+/*
+ * Store what text means for an option in args. Fails with BPK_USAGE: "cannot be 'x', expected ...".
+ */
+int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct bpk_err *err);
+
+/* Take over the environment variables that the command's options name; an empty one counts as
+ * unset. Fails with BPK_USAGE; the line names the variable. */
+int bpk_opts_from_environment(const struct bpk_command *command, void *args, struct bpk_err *err);
+
+/*
+ * Parse argv[1..] with getopt_long into args; operands are moved behind the options, and
+ * *first_operand is the index of the first one (argc: none). Fails with BPK_USAGE.
+ */
+int bpk_opts_parse(const struct bpk_command *command, int argc, char **argv, void *args,
+		   int *first_operand, struct bpk_err *err);
+
+/* Give back what parsing allocated in args. */
+void bpk_opts_clear(const struct bpk_command *command, void *args);
+
+/* Values as users write them. Each fails with BPK_USAGE. */
+int bpk_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out, struct bpk_err *err);
+int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out,
+		   struct bpk_err *err);
+int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err *err);
+
+/*
+ * Where a range lies in total items: as Python slices, a side that leaves the data stops at its
+ * end, and a range that ends before it starts is empty. total may be BPK_UNKNOWN: then a negative
+ * side fails with BPK_USAGE, and an end left out stays BPK_UNKNOWN.
+ */
+int bpk_range_resolve(const struct bpk_opt_range *range, uint64_t total, uint64_t *start,
+		      uint64_t *end, struct bpk_err *err);
+
+#endif

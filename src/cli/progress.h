@@ -1,0 +1,34 @@
+/*
+ * The progress bar: one line on standard error, drawn over itself, cleared at the end.
+ */
+#ifndef BPK_CLI_PROGRESS_H
+#define BPK_CLI_PROGRESS_H
+
+#include "cli/opt.h"
+
+/* Caller storage. start and stop belong to the main thread; update may come from any. */
+struct bpk_progress {
+	const char *name; /* what is worked on, borrowed */
+	uint64_t total;	  /* raw bytes to come; BPK_UNKNOWN */
+	double started;	  /* seconds on a steady clock */
+	double next;	  /* when to draw again */
+	bool enabled;
+};
+
+/*
+ * Start for one piece of work. With BPK_WHEN_AUTO it shows on a terminal only, after a second, and
+ * not when quiet; with BPK_WHEN_ALWAYS at once and anywhere.
+ */
+void bpk_progress_start(struct bpk_progress *progress, enum bpk_when when, bool quiet,
+			const char *name, uint64_t total);
+
+/* The progress of a bpk_flow; arg is a struct bpk_progress. */
+void bpk_progress_update(void *arg, uint64_t raw_done, uint64_t packed_done);
+
+/* Clear the bar; the seconds since start. */
+double bpk_progress_stop(struct bpk_progress *progress);
+
+/* Clear the bar if one is on the screen, before something else is printed. Any thread. */
+void bpk_progress_hide(void);
+
+#endif

@@ -1,0 +1,93 @@
+#include "cli/report.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/progress.h"
+#include "cli/signal.h"
+#include "io/io.h"
+
+#define KIND(kind) (1u << (kind))
+
+const struct bpk_exit bpk_exits[] = {
+	{ 0, 0, KIND(BPK_OK), "all is well" },
+	{ 1, 1, KIND(BPK_FAILED) | KIND(BPK_NO_MEMORY) | KIND(BPK_LIMIT) | KIND(BPK_UNSUPPORTED),
+	  "could not be done: a missing file, no permission, no space, an existing target, a "
+	  "limit, "
+	  "something this bpk does not know" },
+	{ 2, 5, KIND(BPK_CORRUPT), "data damaged" },
+	{ 3, 4, 0, "data damaged, and all of it can be restored" },
+	{ 4, 3, KIND(BPK_PARTIAL), "done in part: some inputs were skipped" },
+	{ 5, 2, KIND(BPK_DIFFERENT), "compared and different" },
+	{ 64, 6, KIND(BPK_USAGE), "wrong usage" },
+	{ 70, 7, KIND(BPK_BUG), "a bug in bpk" },
+	{ 128 + SIGPIPE, 8, KIND(BPK_PIPE), "the reader of the output went away (SIGPIPE)" },
+	{ 0, 0, 0, NULL },
+};
+
+static const struct bpk_exit *worst = &bpk_exits[0];
+
+static const struct bpk_exit *exit_of(enum bpk_kind kind)
+{
+	for (const struct bpk_exit *row = bpk_exits; row->meaning != NULL; row++)
+		if (row->kinds & KIND(kind))
+			return row;
+	abort(); /* a kind without a row is our own mistake */
+}
+
+static void print(const char *subject, const char *line)
+{
+	struct bpk_err shown = { 0 };
+
+	bpk_progress_hide();
+	bpk_fail(&shown, BPK_FAILED, "%s", line);
+	if (subject != NULL)
+		bpk_err_subject(&shown, "%s", subject);
+	fprintf(stderr, "bpk: %s\n", shown.text);
+}
+
+void bpk_report(const char *subject, const struct bpk_err *err)
+{
+	const struct bpk_exit *row = exit_of(err->kind);
+
+	if (err->kind == BPK_PIPE) {
+		bpk_draft_drop_all();
+		bpk_signals_die_of_pipe();
+		row = exit_of(BPK_FAILED);
+	}
+	print(subject, err->text);
+	if (row->rank > worst->rank)
+		worst = row;
+	if (row->rank >= BPK_RANK_END) {
+		bpk_draft_drop_all();
+		exit(row->status);
+	}
+}
+
+void bpk_note(const char *subject, const char *format, ...)
+{
+	char line[BPK_ERR_TEXT];
+	va_list args;
+
+	va_start(args, format);
+	if (vsnprintf(line, sizeof line, format, args) < 0)
+		line[0] = '\0';
+	va_end(args);
+	print(subject, line);
+}
+
+int bpk_report_status(void)
+{
+	return worst->status;
+}
+
+const char *bpk_input_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+const char *bpk_output_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard output" : path;
+}

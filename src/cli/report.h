@@ -1,0 +1,41 @@
+/*
+ * What went wrong, said once, and the exit status that follows from it. For the main thread alone.
+ */
+#ifndef BPK_CLI_REPORT_H
+#define BPK_CLI_REPORT_H
+
+#include "base/base.h"
+
+/* A row of the table from kind of error to exit status, which the manual prints as EXIT STATUS. */
+struct bpk_exit {
+	int status;
+	unsigned rank;	/* over several files the highest wins; from BPK_RANK_END on it ends at once
+			 */
+	unsigned kinds; /* bit 1 << kind for every enum bpk_kind that ends so */
+	const char *meaning; /* for the manual */
+};
+
+enum { BPK_RANK_END = 6 };
+
+/* In ascending order, ended by a row whose meaning is NULL. */
+extern const struct bpk_exit bpk_exits[];
+
+/*
+ * Print "bpk: SUBJECT: line" on standard error and remember the status. subject is a path as the
+ * user gave it (bpk_input_name tells what "-" is), NULL for none. Wrong usage and a broken promise
+ * (BPK_BUG) end the process at once. So does BPK_PIPE, silently, by SIGPIPE, once all drafts are
+ * dropped; where the parent had SIGPIPE ignored it is an error like others.
+ */
+void bpk_report(const char *subject, const struct bpk_err *err);
+
+/* Print "bpk: SUBJECT: line" without any consequence. */
+void bpk_note(const char *subject, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* The worst status reported so far; 0 when there was none. */
+int bpk_report_status(void);
+
+/* What a path is called in messages: "-" is "standard input", or "standard output". */
+const char *bpk_input_name(const char *path);
+const char *bpk_output_name(const char *path);
+
+#endif

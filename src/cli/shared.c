@@ -1,0 +1,189 @@
+/* The rows of options that mean the same in every command that has them. */
+#include "cli/command.h"
+
+#define SHARED(member) offsetof(struct bpk_shared, member)
+
+const struct bpk_opt bpk_opt_stdout = {
+	.letter = 'c',
+	.name = "stdout",
+	.type = OPT_FLAG,
+	.offset = SHARED(to_stdout),
+	.help = "write to standard output",
+	.more = "Sources are kept.",
+	.group = GROUP_OUTPUT,
+};
+
+const struct bpk_opt bpk_opt_output = {
+	.letter = 'o',
+	.name = "output",
+	.type = OPT_FILE,
+	.offset = SHARED(output),
+	.metavar = "FILE",
+	.help = "write to FILE; - is standard output",
+	.more = "Needs a single source. FILE may be a link, a device or a FIFO, which are then "
+		"written to.",
+	.group = GROUP_OUTPUT,
+};
+
+const struct bpk_opt bpk_opt_output_dir = {
+	.letter = 'O',
+	.name = "output-dir",
+	.type = OPT_DIRECTORY,
+	.offset = SHARED(output_dir),
+	.metavar = "DIR",
+	.help = "write into directory DIR instead of beside the source",
+	.more = "The directory must exist.",
+	.group = GROUP_OUTPUT,
+};
+
+const struct bpk_opt bpk_opt_force = {
+	.letter = 'f',
+	.name = "force",
+	.type = OPT_FLAG,
+	.offset = SHARED(force),
+	.help = "replace existing files; write binary data to a terminal",
+	.more = "The old file stays as it was until the new one is whole.",
+	.group = GROUP_OUTPUT,
+};
+
+const struct bpk_opt bpk_opt_keep = {
+	.letter = 'k',
+	.name = "keep",
+	.type = OPT_UNFLAG,
+	.offset = SHARED(remove),
+	.help = "keep the source (default)",
+	.group = GROUP_OUTPUT,
+};
+
+const struct bpk_opt bpk_opt_rm = {
+	.name = "rm",
+	.type = OPT_FLAG,
+	.offset = SHARED(remove),
+	.help = "delete the source once the result is safe",
+	.more = "The result is synced first, and a source that has changed meanwhile is kept. "
+		"bpk-pack(1) then also compares every chunk, as with --compare.",
+	.group = GROUP_OUTPUT,
+};
+
+const struct bpk_opt bpk_opt_no_sync = {
+	.name = "no-sync",
+	.type = OPT_FLAG,
+	.offset = SHARED(no_sync),
+	.help = "do not wait until the result is on the disk",
+	.more = "A power cut soon afterwards may then cost the result. Not together with --rm.",
+	.group = GROUP_OUTPUT,
+};
+
+const struct bpk_opt bpk_opt_threads = {
+	.letter = 'T',
+	.name = "threads",
+	.type = OPT_U64,
+	.offset = SHARED(threads),
+	.metavar = "N",
+	.help = "use N threads; 0 (default): all that are usable",
+	.more = "What is usable follows from CPU affinity, the control group's quota and "
+		"SLURM_CPUS_PER_TASK. The result is the same for every N.",
+	.group = GROUP_RUN,
+	.environment = "BPK_THREADS",
+	.max = 1024,
+};
+
+const struct bpk_opt bpk_opt_memory_limit = {
+	.name = "memory-limit",
+	.type = OPT_SIZE,
+	.offset = SHARED(memory_limit),
+	.metavar = "SIZE",
+	.help = "refuse what would need more than SIZE of memory",
+	.more = "The refusal comes before the memory is allocated, with status 1. 0 is no "
+		"limit.",
+	.group = GROUP_RUN,
+	.environment = "BPK_MEMORY_LIMIT",
+	.max = UINT64_MAX,
+};
+
+const struct bpk_opt bpk_opt_quiet = {
+	.letter = 'q',
+	.name = "quiet",
+	.type = OPT_FLAG,
+	.offset = SHARED(quiet),
+	.help = "say nothing but errors",
+	.group = GROUP_RUN,
+};
+
+const struct bpk_opt bpk_opt_verbose = {
+	.letter = 'v',
+	.name = "verbose",
+	.type = OPT_COUNT,
+	.offset = SHARED(verbose),
+	.help = "say more; twice: even more",
+	.group = GROUP_RUN,
+};
+
+const struct bpk_opt bpk_opt_progress = {
+	.name = "progress",
+	.type = OPT_WHEN,
+	.offset = SHARED(progress),
+	.metavar = "WHEN",
+	.help = "show a progress bar on standard error",
+	.more = "With auto, the default, it appears on a terminal once the work has lasted a "
+		"second.",
+	.group = GROUP_RUN,
+};
+
+const struct bpk_opt bpk_opt_json = {
+	.name = "json",
+	.type = OPT_FLAG,
+	.offset = SHARED(json),
+	.help = "print results as JSON, one object a line",
+	.more = "Sizes are integers in bytes, what is unknown is null, and a path that is not "
+		"UTF-8 comes as path_b64.",
+	.group = GROUP_RUN,
+};
+
+const struct bpk_opt bpk_opt_help = {
+	.letter = 'h',
+	.name = "help",
+	.type = OPT_FLAG,
+	.offset = SHARED(help),
+	.help = "print this help",
+	.group = GROUP_RUN,
+};
+
+const struct bpk_opt bpk_opt_format_read = {
+	.letter = 'F',
+	.name = "format",
+	.type = OPT_FORMAT_READ,
+	.offset = SHARED(format),
+	.metavar = "NAME",
+	.help = "read the source as format NAME",
+	.more = "By default the format is recognised by content. A bare chunk carries no mark, "
+		"so it must be named: chunk.",
+};
+
+const struct bpk_opt bpk_opt_format_write = {
+	.letter = 'F',
+	.name = "format",
+	.type = OPT_FORMAT_WRITE,
+	.offset = SHARED(format),
+	.metavar = "NAME",
+	.help = "write format NAME",
+	.more = "By default the suffix given with --output decides, and blp without one.",
+};
+
+const struct bpk_opt bpk_opt_no_check = {
+	.name = "no-check",
+	.type = OPT_FLAG,
+	.offset = SHARED(no_check),
+	.help = "do not test checksums",
+	.more = "The chunks must still decode. Parts of a chunk can then be read without the "
+		"rest of it.",
+};
+
+const struct bpk_opt bpk_opt_no_marker = {
+	.name = "no-marker",
+	.type = OPT_FLAG,
+	.offset = SHARED(no_marker),
+	.help = "accept a stream that ends without an end marker",
+	.more = "An archive that was written to a pipe does not say how long it is, and bpk "
+		"ends it with a marker, so that a cut is noticed. Other programs write none.",
+};

@@ -1,0 +1,74 @@
+#include "cli/signal.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cli/progress.h"
+#include "io/io.h"
+
+static bool pipe_was_ignored;
+
+/* Die of sig with its default action, from a thread in which it may be blocked. */
+static void die_of(int sig)
+{
+	sigset_t one;
+
+	signal(sig, SIG_DFL);
+	sigemptyset(&one);
+	sigaddset(&one, sig);
+	pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+	raise(sig);
+}
+
+static bool is_ignored(int sig)
+{
+	struct sigaction action;
+
+	return sigaction(sig, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+static void *wait_for_signals(void *arg)
+{
+	int sig;
+
+	if (sigwait(arg, &sig) == 0) {
+		bpk_draft_drop_all();
+		bpk_progress_hide();
+		die_of(sig);
+	}
+	return NULL;
+}
+
+static void start_waiting(void)
+{
+	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	static sigset_t set; /* lives as long as the thread */
+	pthread_t thread;
+	sigset_t before;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
+		if (!is_ignored(ends[i]))
+			sigaddset(&set, ends[i]);
+	pthread_sigmask(SIG_BLOCK, &set, &before);
+	if (pthread_create(&thread, NULL, wait_for_signals, &set) == 0)
+		pthread_detach(thread);
+	else
+		pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void bpk_signals_start(void)
+{
+	pipe_was_ignored = is_ignored(SIGPIPE);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	start_waiting();
+}
+
+void bpk_signals_die_of_pipe(void)
+{
+	if (!pipe_was_ignored)
+		die_of(SIGPIPE);
+}

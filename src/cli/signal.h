@@ -1,0 +1,19 @@
+/*
+ * Signals: a thread of its own waits for them, so that drafts are dropped by ordinary code, whoever
+ * is blocked in a read or a write at that moment.
+ */
+#ifndef BPK_CLI_SIGNAL_H
+#define BPK_CLI_SIGNAL_H
+
+/*
+ * Begin: INT, TERM and HUP are blocked in this and all later threads and taken by a waiting one,
+ * which drops all drafts and dies of the signal. PIPE and XFSZ are ignored, so that they arrive as
+ * EPIPE and EFBIG. What the parent ignored stays ignored. When no thread can be had, the signals
+ * keep their default action.
+ */
+void bpk_signals_start(void);
+
+/* Die of SIGPIPE, as a program in a pipeline does. Returns when the parent had it ignored. */
+void bpk_signals_die_of_pipe(void);
+
+#endif

@@ -1,0 +1,24 @@
+/*
+ * Text for people: sizes, tables of columns, paragraphs.
+ */
+#ifndef BPK_CLI_TEXT_H
+#define BPK_CLI_TEXT_H
+
+#include "base/base.h"
+
+enum { BPK_SIZE_TEXT = 32 };
+
+/* "4711 B", "12.3 KiB", "-" for BPK_UNKNOWN. */
+const char *bpk_size_text(uint64_t size, char out[BPK_SIZE_TEXT]);
+
+/* "2.415", "-" where a side is unknown or packed is 0. */
+const char *bpk_ratio_text(uint64_t raw, uint64_t packed, char out[BPK_SIZE_TEXT]);
+
+/* Print text on standard output in lines of at most width bytes, broken at spaces; the first line
+ * begins at column, the others are indented by indent. Ends with a newline. */
+void bpk_print_wrapped(const char *text, size_t column, size_t indent, size_t width);
+
+/* text with control bytes as \xNN, for a terminal; borrowed from out, cut when too long. */
+const char *bpk_printable(const char *text, struct bpk_err *out);
+
+#endif

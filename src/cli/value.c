@@ -1,0 +1,132 @@
+/* Numbers, sizes and ranges as users write them. */
+#include "cli/opt.h"
+
+#include <inttypes.h>
+
+/* Take decimal digits; false when there are none or they do not fit. *rest is behind them. */
+static bool take_digits(const char *text, uint64_t *out, const char **rest)
+{
+	uint64_t value = 0;
+	const char *p = text;
+
+	for (; *p >= '0' && *p <= '9'; p++)
+		if (!bpk_mul_u64(value, 10, &value) ||
+		    !bpk_add_u64(value, (uint64_t)(*p - '0'), &value))
+			return false;
+	*out = value;
+	*rest = p;
+	return p > text;
+}
+
+/* Take a unit: nothing, or K M G T in either case with an optional "iB" or "B" behind. */
+static bool take_unit(const char *text, uint64_t *unit, const char **rest)
+{
+	static const char letters[] = "KMGT";
+	char upper = *text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text;
+	const char *found = upper == '\0' ? NULL : strchr(letters, upper);
+
+	*unit = 1;
+	if (found != NULL) {
+		*unit = UINT64_C(1) << (10 * (found - letters + 1));
+		text++;
+		text += strncmp(text, "iB", 2) == 0 ? 2 : 0;
+	}
+	text += *text == 'B' && (found == NULL || text[-1] != 'B');
+	*rest = text;
+	return true;
+}
+
+static bool take_size(const char *text, uint64_t *out, const char **rest)
+{
+	uint64_t unit;
+
+	return take_digits(text, out, rest) && take_unit(*rest, &unit, rest) &&
+	       bpk_mul_u64(*out, unit, out);
+}
+
+int bpk_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out, struct bpk_err *err)
+{
+	const char *rest = text;
+
+	if (!take_digits(text, out, &rest) || *rest != '\0' || *out < min || *out > max)
+		return bpk_fail(err, BPK_USAGE, "'%s' is no number from %" PRIu64 " to %" PRIu64,
+				text, min, max);
+	return 0;
+}
+
+int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out, struct bpk_err *err)
+{
+	const char *rest = text;
+
+	if (strcmp(text, "max") == 0) {
+		*out = max;
+		return 0;
+	}
+	if (!take_size(text, out, &rest) || *rest != '\0')
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is no size, expected a number with K, M, G or T, or max",
+				text);
+	if (*out < min || *out > max)
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is out of range, expected %" PRIu64 " to %" PRIu64 " bytes",
+				text, min, max);
+	return 0;
+}
+
+/* One side of a range: an optional sign and a size of at most 2^63-1. */
+static bool take_side(const char *text, bool *given, int64_t *out, const char **rest)
+{
+	bool negative = *text == '-';
+	uint64_t size;
+
+	*given = *text != ':' && *text != '\0';
+	*rest = text;
+	if (!*given)
+		return true;
+	if (!take_size(text + negative, &size, rest) || size > INT64_MAX)
+		return false;
+	*out = negative ? -(int64_t)size : (int64_t)size;
+	return true;
+}
+
+int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err *err)
+{
+	struct bpk_opt_range range = { .given = true };
+	const char *rest = text;
+
+	if (!take_side(text, &range.has_start, &range.start, &rest) || *rest != ':' ||
+	    !take_side(rest + 1, &range.has_end, &range.end, &rest) || *rest != '\0')
+		return bpk_fail(err, BPK_USAGE, "'%s' is no range, expected A:B, A: or :B", text);
+	*out = range;
+	return 0;
+}
+
+static int resolve_side(int64_t side, uint64_t total, uint64_t *out, struct bpk_err *err)
+{
+	/* -(side + 1) + 1 also holds for the smallest number */
+	uint64_t back = side < 0 ? (uint64_t) - (side + 1) + 1 : 0;
+
+	if (side >= 0) {
+		*out = bpk_min_u64((uint64_t)side, total);
+		return 0;
+	}
+	if (total == BPK_UNKNOWN)
+		return bpk_fail(
+			err, BPK_USAGE,
+			"the range counts from the end, but the size is not known in a pipe");
+	*out = back < total ? total - back : 0;
+	return 0;
+}
+
+int bpk_range_resolve(const struct bpk_opt_range *range, uint64_t total, uint64_t *start,
+		      uint64_t *end, struct bpk_err *err)
+{
+	*start = 0;
+	*end = total;
+	if (range->has_start && resolve_side(range->start, total, start, err) != 0)
+		return -1;
+	if (range->has_end && resolve_side(range->end, total, end, err) != 0)
+		return -1;
+	*end = bpk_max_u64(*start, *end);
+	return 0;
+}
