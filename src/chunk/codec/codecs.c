@@ -1,0 +1,81 @@
+/*
+ * The table of inner codecs, and the states that a thread keeps for them.
+ */
+#include "chunk/chunk.h"
+#include "chunk/codec/codec.h"
+#include "chunk/codec/state.h"
+
+#include <stdlib.h>
+
+/*
+ * In the order in which help lists them. Numbers: Blosc chunk format, "Codec numbers"; the readers
+ * needed: the same, "Writer profiles".
+ */
+static const struct bpk_codec codecs[] = {
+	{ "blosclz", BPK_CODEC_FORMAT_BLOSCLZ, 0, 3, bpk_blosclz_encode, bpk_blosclz_decode, NULL },
+	{ "lz4", BPK_CODEC_FORMAT_LZ4, 1, 3, bpk_lz4_encode, bpk_lz4_decode, bpk_lz4_version },
+	{ "lz4hc", BPK_CODEC_FORMAT_LZ4, 2, 3, bpk_lz4hc_encode, bpk_lz4_decode, bpk_lz4_version },
+	{ "snappy", BPK_CODEC_FORMAT_SNAPPY, 3, 3, bpk_snappy_encode, bpk_snappy_decode,
+	  bpk_snappy_version },
+	{ "zlib", BPK_CODEC_FORMAT_ZLIB, 4, 3, bpk_zlib_encode, bpk_zlib_decode, bpk_zlib_version },
+	{ "zstd", BPK_CODEC_FORMAT_ZSTD, 5, 11, bpk_zstd_encode, bpk_zstd_decode,
+	  bpk_zstd_version },
+};
+
+enum { NCODECS = sizeof codecs / sizeof codecs[0] };
+
+const struct bpk_codec *bpk_codec_at(size_t index)
+{
+	return index < NCODECS ? &codecs[index] : NULL;
+}
+
+const struct bpk_codec *bpk_codec_find(const char *name)
+{
+	for (size_t i = 0; i < NCODECS; i++)
+		if (strcmp(codecs[i].name, name) == 0)
+			return &codecs[i];
+	return NULL;
+}
+
+const struct bpk_codec *bpk_codec_of_format(unsigned format)
+{
+	for (size_t i = 0; i < NCODECS; i++)
+		if (codecs[i].format == format)
+			return &codecs[i];
+	return NULL;
+}
+
+const char *bpk_codec_name(const struct bpk_codec *codec)
+{
+	return codec->name;
+}
+
+const char *bpk_codec_library_version(const struct bpk_codec *codec)
+{
+	return codec->version == NULL ? NULL : codec->version();
+}
+
+struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err)
+{
+	return bpk_calloc(1, sizeof(struct bpk_codec_ctx), err);
+}
+
+void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx)
+{
+	if (ctx == NULL)
+		return;
+	free(ctx->blosclz);
+	free(ctx->lz4);
+	free(ctx->lz4hc);
+	bpk_buf_clear(&ctx->snappy);
+	bpk_zlib_state_free(ctx->zlib);
+	bpk_zstd_state_free(ctx);
+	free(ctx);
+}
+
+int bpk_codec_corrupt(struct bpk_err *err, const char *codec, size_t packed_size, size_t raw_size,
+		      const char *reason)
+{
+	return bpk_fail(err, BPK_CORRUPT, "%s stream of %zu bytes does not unpack to %zu bytes: %s",
+			codec, packed_size, raw_size, reason);
+}

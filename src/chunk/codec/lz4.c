@@ -1,0 +1,72 @@
+/*
+ * LZ4 and LZ4HC: raw LZ4 blocks, without frame or length. Source: Blosc chunk format, "Stream
+ * formats and level mapping".
+ */
+#include "chunk/codec/state.h"
+
+#include <limits.h>
+#include <lz4.h>
+#include <lz4hc.h>
+
+static void *kept_state(void **state, int size, struct bpk_err *err)
+{
+	if (*state == NULL)
+		*state = bpk_calloc(1, (size_t)size, err);
+	return *state;
+}
+
+static int capacity(struct bpk_span out)
+{
+	return (int)bpk_min_size(out.size, INT_MAX);
+}
+
+int bpk_lz4_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		   struct bpk_span out, size_t *packed_size, struct bpk_err *err)
+{
+	void *state = kept_state(&ctx->lz4, LZ4_sizeofState(), err);
+
+	if (state == NULL)
+		return -1;
+	/* 0 for input beyond LZ4_MAX_INPUT_SIZE too */
+	*packed_size =
+		(size_t)LZ4_compress_fast_extState(state, (const char *)in.data, (char *)out.data,
+						   (int)in.size, capacity(out), 10 - (int)level);
+	return 0;
+}
+
+int bpk_lz4hc_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		     struct bpk_span out, size_t *packed_size, struct bpk_err *err)
+{
+	void *state = kept_state(&ctx->lz4hc, LZ4_sizeofStateHC(), err);
+
+	if (state == NULL)
+		return -1;
+	*packed_size = 0;
+	if (in.size <= LZ4_MAX_INPUT_SIZE)
+		*packed_size = (size_t)LZ4_compress_HC_extStateHC(state, (const char *)in.data,
+								  (char *)out.data, (int)in.size,
+								  capacity(out), (int)level);
+	return 0;
+}
+
+int bpk_lz4_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		   struct bpk_err *err)
+{
+	int got;
+
+	(void)ctx;
+	if (in.size > INT_MAX || out.size > INT_MAX)
+		return bpk_codec_corrupt(err, "lz4", in.size, out.size, "too large");
+	got = LZ4_decompress_safe((const char *)in.data, (char *)out.data, (int)in.size,
+				  (int)out.size);
+	if (got < 0)
+		return bpk_codec_corrupt(err, "lz4", in.size, out.size, "malformed");
+	if ((size_t)got != out.size)
+		return bpk_codec_corrupt(err, "lz4", in.size, out.size, "ends too early");
+	return 0;
+}
+
+const char *bpk_lz4_version(void)
+{
+	return LZ4_versionString();
+}

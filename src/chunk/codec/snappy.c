@@ -1,0 +1,51 @@
+/*
+ * Snappy: raw streams, a varint of the size and the elements. Source: Blosc chunk format, "Stream
+ * formats and level mapping".
+ */
+#include "chunk/codec/state.h"
+
+#include <snappy-c.h>
+
+int bpk_snappy_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		      struct bpk_span out, size_t *packed_size, struct bpk_err *err)
+{
+	size_t size = snappy_max_compressed_length(in.size);
+	uint8_t *to = out.data;
+
+	(void)level;
+	*packed_size = 0;
+	if (out.size < size) {
+		if (bpk_buf_reserve(&ctx->snappy, size, err) < 0)
+			return -1;
+		to = ctx->snappy.data;
+	}
+	if (snappy_compress((const char *)in.data, in.size, (char *)to, &size) != SNAPPY_OK ||
+	    size > out.size)
+		return 0;
+	if (to != out.data)
+		memcpy(out.data, to, size);
+	*packed_size = size;
+	return 0;
+}
+
+int bpk_snappy_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		      struct bpk_err *err)
+{
+	size_t size;
+
+	(void)ctx;
+	if (snappy_uncompressed_length((const char *)in.data, in.size, &size) != SNAPPY_OK)
+		return bpk_codec_corrupt(err, "snappy", in.size, out.size, "malformed length");
+	if (size != out.size)
+		return bpk_codec_corrupt(err, "snappy", in.size, out.size,
+					 "it holds another number of bytes");
+	if (snappy_uncompress((const char *)in.data, in.size, (char *)out.data, &size) != SNAPPY_OK)
+		return bpk_codec_corrupt(err, "snappy", in.size, out.size, "malformed");
+	return 0;
+}
+
+/* The C interface tells no version. */
+const char *bpk_snappy_version(void)
+{
+	return "unknown";
+}

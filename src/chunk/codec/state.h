@@ -1,0 +1,59 @@
+/*
+ * Inside the room codec only: the kept states, and the two calls of every codec, which codecs.c
+ * puts into its table.
+ */
+#ifndef BPK_CHUNK_CODEC_STATE_H
+#define BPK_CHUNK_CODEC_STATE_H
+
+#include "chunk/codec/codec.h"
+
+/* Everything is NULL until first used; one thread's own. */
+struct bpk_codec_ctx {
+	struct bpk_blosclz_table *blosclz;
+	void *lz4;
+	void *lz4hc;
+	struct bpk_zlib_state *zlib;
+	struct ZSTD_CCtx_s *zstd_encode;
+	struct ZSTD_DCtx_s *zstd_decode;
+	struct bpk_buf snappy; /* worst-case output, since Snappy cannot be told a capacity */
+};
+
+/* Each as bpk_codec.encode and bpk_codec.decode promise. */
+int bpk_blosclz_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		       struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+int bpk_blosclz_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		       struct bpk_err *err);
+
+int bpk_lz4_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		   struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+int bpk_lz4hc_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		     struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+int bpk_lz4_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		   struct bpk_err *err);
+const char *bpk_lz4_version(void);
+
+int bpk_snappy_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		      struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+int bpk_snappy_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		      struct bpk_err *err);
+const char *bpk_snappy_version(void);
+
+int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		    struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		    struct bpk_err *err);
+const char *bpk_zlib_version(void);
+void bpk_zlib_state_free(struct bpk_zlib_state *state);
+
+int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		    struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		    struct bpk_err *err);
+const char *bpk_zstd_version(void);
+void bpk_zstd_state_free(struct bpk_codec_ctx *ctx);
+
+/* The one line for a stream that does not unpack; reason says why. Always returns -1. */
+int bpk_codec_corrupt(struct bpk_err *err, const char *codec, size_t packed_size, size_t raw_size,
+		      const char *reason);
+
+#endif

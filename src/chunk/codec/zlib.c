@@ -1,0 +1,137 @@
+/*
+ * Zlib streams (RFC 1950) through one deflate and one inflate stream for each thread. Source: Blosc
+ * chunk format, "Stream formats and level mapping".
+ */
+#include "chunk/codec/state.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <zlib.h>
+
+/* A stream is live once its level or flag says so; zlib's own memory hangs on it. */
+struct bpk_zlib_state {
+	z_stream deflate;
+	z_stream inflate;
+	unsigned deflate_level; /* 0: not live */
+	bool inflate_live;
+};
+
+static struct bpk_zlib_state *kept_state(struct bpk_codec_ctx *ctx, struct bpk_err *err)
+{
+	if (ctx->zlib == NULL)
+		ctx->zlib = bpk_calloc(1, sizeof *ctx->zlib, err);
+	return ctx->zlib;
+}
+
+/* deflateInit and inflateInit fail for want of memory, or because the library is the wrong one. */
+static int init_failed(int rc, struct bpk_err *err)
+{
+	if (rc == Z_MEM_ERROR)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zlib");
+	return bpk_fail(err, BPK_BUG, "zlib does not start: error %d", rc);
+}
+
+static void end_deflate(struct bpk_zlib_state *state)
+{
+	if (state->deflate_level != 0)
+		deflateEnd(&state->deflate);
+	state->deflate_level = 0;
+}
+
+/* A level change is rare (one recipe for a whole archive), so it may cost a new stream. */
+static int begin_deflate(struct bpk_zlib_state *state, unsigned level, struct bpk_err *err)
+{
+	int rc;
+
+	if (state->deflate_level == level && deflateReset(&state->deflate) == Z_OK)
+		return 0;
+	end_deflate(state);
+	rc = deflateInit(&state->deflate, (int)level);
+	if (rc != Z_OK)
+		return init_failed(rc, err);
+	state->deflate_level = level;
+	return 0;
+}
+
+static int begin_inflate(struct bpk_zlib_state *state, struct bpk_err *err)
+{
+	int rc = state->inflate_live ? inflateReset(&state->inflate) : inflateInit(&state->inflate);
+
+	if (rc != Z_OK)
+		return init_failed(rc, err);
+	state->inflate_live = true;
+	return 0;
+}
+
+int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		    struct bpk_span out, size_t *packed_size, struct bpk_err *err)
+{
+	struct bpk_zlib_state *state = kept_state(ctx, err);
+	z_stream *stream;
+
+	*packed_size = 0;
+	if (state == NULL || begin_deflate(state, level, err) < 0)
+		return -1;
+	stream = &state->deflate;
+	stream->next_in = (z_const Bytef *)in.data;
+	stream->avail_in = (uInt)in.size;
+	stream->next_out = out.data;
+	stream->avail_out = (uInt)bpk_min_size(out.size, UINT_MAX);
+	if (deflate(stream, Z_FINISH) == Z_STREAM_END)
+		*packed_size = (size_t)(stream->next_out - out.data);
+	return 0;
+}
+
+/* What inflate came to; NULL when it unpacked all of the stream to all of the room. */
+static const char *complaint(int rc, const z_stream *stream)
+{
+	if (rc == Z_STREAM_END && stream->avail_out != 0)
+		return "it holds fewer";
+	if (rc == Z_STREAM_END)
+		return stream->avail_in == 0 ? NULL : "bytes follow its end";
+	if (rc == Z_NEED_DICT)
+		return "it asks for a dictionary";
+	if (rc == Z_BUF_ERROR || rc == Z_OK)
+		return stream->avail_out == 0 ? "it holds more, or has no end" : "it is cut off";
+	return stream->msg != NULL ? stream->msg : "malformed";
+}
+
+/* No writer leaves bytes behind the stream's end, and no other codec takes them either. */
+int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		    struct bpk_err *err)
+{
+	struct bpk_zlib_state *state = kept_state(ctx, err);
+	const char *reason;
+	z_stream *stream;
+	int rc;
+
+	if (state == NULL || begin_inflate(state, err) < 0)
+		return -1;
+	if (in.size > UINT_MAX || out.size > UINT_MAX)
+		return bpk_codec_corrupt(err, "zlib", in.size, out.size, "too large");
+	stream = &state->inflate;
+	stream->next_in = (z_const Bytef *)in.data;
+	stream->avail_in = (uInt)in.size;
+	stream->next_out = out.data;
+	stream->avail_out = (uInt)out.size;
+	rc = inflate(stream, Z_FINISH);
+	if (rc == Z_MEM_ERROR)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zlib");
+	reason = complaint(rc, stream);
+	return reason == NULL ? 0 : bpk_codec_corrupt(err, "zlib", in.size, out.size, reason);
+}
+
+const char *bpk_zlib_version(void)
+{
+	return zlibVersion();
+}
+
+void bpk_zlib_state_free(struct bpk_zlib_state *state)
+{
+	if (state == NULL)
+		return;
+	end_deflate(state);
+	if (state->inflate_live)
+		inflateEnd(&state->inflate);
+	free(state);
+}

@@ -1,0 +1,67 @@
+/*
+ * Zstandard: one frame that says its content size and has no checksum. Source: Blosc chunk format,
+ * "Stream formats and level mapping".
+ */
+#include "chunk/codec/state.h"
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+/* Blosc's level to Zstd's; 9 is the library's highest. */
+static const int zstd_level[] = { 1, 1, 3, 5, 7, 9, 11, 13, 15, 22 };
+
+int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		    struct bpk_span out, size_t *packed_size, struct bpk_err *err)
+{
+	size_t size;
+
+	*packed_size = 0;
+	if (ctx->zstd_encode == NULL)
+		ctx->zstd_encode = ZSTD_createCCtx();
+	if (ctx->zstd_encode == NULL)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");
+	size = ZSTD_compressCCtx(ctx->zstd_encode, out.data, out.size, in.data, in.size,
+				 zstd_level[level]);
+	if (!ZSTD_isError(size))
+		*packed_size = size;
+	else if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd level %d",
+				zstd_level[level]);
+	return 0;
+}
+
+int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
+		    struct bpk_err *err)
+{
+	unsigned long long content = ZSTD_getFrameContentSize(in.data, in.size);
+	size_t size;
+
+	if (content == ZSTD_CONTENTSIZE_ERROR)
+		return bpk_codec_corrupt(err, "zstd", in.size, out.size, "it begins no frame");
+	if (content != ZSTD_CONTENTSIZE_UNKNOWN && content != out.size)
+		return bpk_codec_corrupt(err, "zstd", in.size, out.size,
+					 "its frame holds another number of bytes");
+	if (ctx->zstd_decode == NULL)
+		ctx->zstd_decode = ZSTD_createDCtx();
+	if (ctx->zstd_decode == NULL)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");
+	size = ZSTD_decompressDCtx(ctx->zstd_decode, out.data, out.size, in.data, in.size);
+	if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");
+	if (ZSTD_isError(size))
+		return bpk_codec_corrupt(err, "zstd", in.size, out.size, ZSTD_getErrorName(size));
+	if (size != out.size)
+		return bpk_codec_corrupt(err, "zstd", in.size, out.size, "it holds fewer");
+	return 0;
+}
+
+const char *bpk_zstd_version(void)
+{
+	return ZSTD_versionString();
+}
+
+void bpk_zstd_state_free(struct bpk_codec_ctx *ctx)
+{
+	ZSTD_freeCCtx(ctx->zstd_encode);
+	ZSTD_freeDCtx(ctx->zstd_decode);
+}
