@@ -23,14 +23,14 @@ struct bpk_source {
 	bool is_stdin;
 	struct bpk_view memory;
 	uint64_t start; /* where offset 0 lies in the file */
-	uint64_t size;	/* BPK_UNKNOWN for a stream */
+	uint64_t size;  /* BPK_UNKNOWN for a stream */
 	struct stat stat;
 
 	/* the cursor: one thread's at a time */
 	uint64_t tell;
 	struct bpk_buf ahead; /* what peek returned; of a stream, bytes that were read already */
 	size_t ahead_used;    /* of a stream: how many of them the cursor has passed */
-	bool ended;	      /* a stream's end was seen; a terminal would offer more */
+	bool ended;           /* a stream's end was seen; a terminal would offer more */
 };
 
 static void stat_regular(struct bpk_source *source)

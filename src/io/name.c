@@ -1,0 +1,127 @@
+#include "io/name.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	NUMBERS_CLEANED = 4, /* more than that many live and die together too rarely to look for */
+	NUMBERS_MAX = 1000,
+	SUFFIX_SIZE = sizeof ".bpk-000000" - 1,
+};
+
+/* .NAME.bpk-NNNNNN; a long name is cut, between characters, to leave room for the rest. */
+static void spell(char text[NAME_MAX + 1], const char *name, unsigned number)
+{
+	size_t size = strlen(name);
+
+	if (size > NAME_MAX - 1 - SUFFIX_SIZE) {
+		size = NAME_MAX - 1 - SUFFIX_SIZE;
+		while (size > 0 && ((uint8_t)name[size] & 0xc0) == 0x80)
+			size--;
+	}
+	snprintf(text, NAME_MAX + 1, ".%.*s.bpk-%06u", (int)size, name, number);
+}
+
+bool bpk_draft_lock(int fd)
+{
+	struct stat found;
+
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		return errno != EWOULDBLOCK; /* no locks here: then nobody can clean up either */
+	return fstat(fd, &found) == 0 && found.st_nlink > 0;
+}
+
+/* Does name still lead to the file fd? */
+static bool leads_to(int folder, const char *name, int fd)
+{
+	struct stat named, opened;
+
+	return fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &opened) == 0 &&
+	       S_ISREG(opened.st_mode) && named.st_dev == opened.st_dev &&
+	       named.st_ino == opened.st_ino;
+}
+
+void bpk_draft_clean(int folder, const char *name)
+{
+	char text[NAME_MAX + 1];
+
+	for (unsigned number = 0; number < NUMBERS_CLEANED; number++) {
+		int fd;
+
+		spell(text, name, number);
+		/* O_RDWR, since locks over NFS need a file open for writing */
+		fd = openat(folder, text, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && leads_to(folder, text, fd))
+			unlinkat(folder, text, 0);
+		close(fd);
+	}
+}
+
+int bpk_draft_create(int folder, const char *name, int *fd, char **draft_name, struct bpk_err *err)
+{
+	char *text = bpk_calloc(1, NAME_MAX + 1, err);
+
+	*fd = -1;
+	if (text == NULL)
+		return -1;
+	for (unsigned number = 0; number < NUMBERS_MAX; number++) {
+		spell(text, name, number);
+		*fd = openat(folder, text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+			     0600);
+		if (*fd < 0 && errno != EEXIST && errno != EINTR) {
+			bpk_fail_errno(err, errno, "cannot create a draft in its folder");
+			goto fail;
+		}
+		if (*fd >= 0 && bpk_draft_lock(*fd)) {
+			*draft_name = text;
+			return 0;
+		}
+		if (*fd >= 0)
+			close(*fd); /* whoever took it for an old one removes it */
+		*fd = -1;
+	}
+	bpk_fail(err, BPK_FAILED, "its folder is full of drafts for it");
+fail:
+	free(text);
+	return -1;
+}
+
+int bpk_link_nameless(int fd, int folder, const char *name)
+{
+	char path[sizeof "/proc/self/fd/" + 3 * sizeof fd];
+
+	/* AT_EMPTY_PATH would need a privilege */
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	return linkat(AT_FDCWD, path, folder, name, AT_SYMLINK_FOLLOW);
+}
+
+int bpk_draft_link(int folder, const char *name, int fd, char **draft_name, struct bpk_err *err)
+{
+	char *text = bpk_calloc(1, NAME_MAX + 1, err);
+
+	if (text == NULL)
+		return -1;
+	for (unsigned number = 0; number < NUMBERS_MAX; number++) {
+		spell(text, name, number);
+		if (bpk_link_nameless(fd, folder, text) == 0) {
+			*draft_name = text;
+			return 0;
+		}
+		if (errno != EEXIST) {
+			bpk_fail_errno(err, errno, "cannot name the draft");
+			goto fail;
+		}
+	}
+	bpk_fail(err, BPK_FAILED, "its folder is full of drafts for it");
+fail:
+	free(text);
+	return -1;
+}
