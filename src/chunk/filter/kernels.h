@@ -1,0 +1,31 @@
+/*
+ * Inside chunk/filter: the sets by name, and the portable kernels in the shape in which the vector
+ * kernels lean on them. Nothing outside this folder includes it.
+ */
+#ifndef BPK_CHUNK_FILTER_KERNELS_H
+#define BPK_CHUNK_FILTER_KERNELS_H
+
+#include "chunk/filter/filter.h"
+
+extern const struct bpk_filter_kernels bpk_filter_portable;
+
+#if defined(__x86_64__)
+extern const struct bpk_filter_kernels bpk_filter_sse2;
+extern const struct bpk_filter_kernels bpk_filter_ssse3;
+extern const struct bpk_filter_kernels bpk_filter_avx2;
+extern const struct bpk_filter_kernels bpk_filter_avx512;
+#elif defined(__AARCH64EL__)
+extern const struct bpk_filter_kernels bpk_filter_neon;
+#endif
+
+/* out[j*stride + i] = in[i*typesize + j]: shuffle into planes that stand stride bytes apart. */
+void bpk_filter_shuffle_apart(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+			      size_t stride);
+
+/* The members of bpk_filter_portable that live in bitshuffle.c. */
+void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems,
+				    uint8_t *out);
+void bpk_filter_bitunshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems,
+				      uint8_t *out);
+
+#endif
