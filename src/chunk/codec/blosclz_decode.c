@@ -17,7 +17,7 @@ enum {
 /* The period of each short distance in as many whole periods as 8 bytes hold. */
 static const struct {
 	uint64_t repeat; /* times the period's bytes: 8 bytes of it */
-	unsigned step;	 /* bytes in whole periods */
+	unsigned step;   /* bytes in whole periods */
 } patterns[8] = {
 	{ 0, 0 },
 	{ 0x0101010101010101, 8 },

@@ -28,11 +28,11 @@ struct bpk_blosclz_table {
 struct effort {
 	unsigned table_log;
 	unsigned patience; /* 2^this misses in a row make the steps one byte longer */
-	unsigned gain;	   /* a sample must shrink to 100 / gain of its size */
+	unsigned gain;     /* a sample must shrink to 100 / gain of its size */
 };
 
 static const struct effort efforts[] = {
-	{ 0, 0, 0 },	{ 12, 4, 200 }, { 13, 4, 150 }, { 14, 4, 120 }, { 14, 4, 120 },
+	{ 0, 0, 0 },    { 12, 4, 200 }, { 13, 4, 150 }, { 14, 4, 120 }, { 14, 4, 120 },
 	{ 14, 5, 120 }, { 14, 5, 120 }, { 14, 5, 115 }, { 14, 6, 110 }, { 14, 6, 105 },
 };
 

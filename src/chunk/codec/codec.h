@@ -26,9 +26,9 @@ struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err);
 void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx); /* NULL is harmless */
 
 struct bpk_codec {
-	const char *name;	      /* "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" */
+	const char *name;             /* "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" */
 	enum bpk_codec_format format; /* what a reader selects by: lz4 and lz4hc share one */
-	unsigned code;		      /* Blosc's "compressor code", the other enumeration */
+	unsigned code;                /* Blosc's "compressor code", the other enumeration */
 	unsigned min_reader_minor;    /* needs a c-blosc 1.N reader at least */
 
 	/*
