@@ -12,11 +12,12 @@
 /* ---- The plan: which bytes become which chunk. Pure arithmetic. ---- */
 
 struct bpk_plan {
-	uint64_t first;      /* number of the first chunk wanted */
-	uint64_t count;      /* how many; unknown: until the reader ends */
-	uint64_t chunk_size; /* raw bytes of every chunk but the last; unknown: they differ */
-	uint64_t raw_size;   /* of the whole; may be unknown */
-	uint64_t start, end; /* raw bytes wanted, half open; end may be unknown */
+	uint64_t first;        /* number of the first chunk wanted */
+	uint64_t count;        /* how many; unknown: until the reader ends */
+	uint64_t chunk_size;   /* raw bytes of every chunk but the last; unknown: they differ */
+	uint64_t raw_size;     /* of the whole; may be unknown */
+	uint64_t start, end;   /* raw bytes wanted, half open; end may be unknown */
+	uint64_t first_offset; /* raw offset of chunk first, when chunk_size is unknown */
 };
 
 /* Cut raw_size bytes (or an unknown number) into chunks of chunk_size; an empty input is one empty
@@ -90,6 +91,10 @@ struct bpk_flow_result {
 };
 
 /*
+ * What a writer's put sees of an unpacked parcel is the wanted bytes alone: raw.size of them,
+ * want_start 0, and raw_offset counted from plan.start, so that it places them without knowing of
+ * ranges.
+ *
  * Run until the plan is done or a parcel fails. At most 2 * threads + 1 parcels are under way, so
  * memory depends on threads and chunk size alone. With BPK_UNKNOWN counts it ends when the reader
  * does. A failing parcel stops the run; of several the lowest number is reported, and everything

@@ -1,0 +1,289 @@
+#include "flow/flow.h"
+
+#include "flow/plan.h"
+#include "flow/pool.h"
+#include "flow/window.h"
+#include "flow/work.h"
+
+/* One run, shared by its threads. */
+struct run {
+	const struct bpk_flow *flow; /* fixed */
+	bool places;                 /* fixed: workers put their own parcels */
+	uint64_t parcel_limit;       /* fixed: bytes that one parcel may take; 0: any */
+	struct bpk_window window;
+	uint64_t next_offset; /* raw offset of the next chunk; belongs to the fetch under way, and
+				 is kept only when fetches are in order */
+};
+
+/* ---- Fetching ---- */
+
+/* Where the data ends, once the reader came to its end: counted, or as the reader says now that it
+ * has seen everything, also what was passed over. */
+static uint64_t data_end(const struct run *run)
+{
+	const struct bpk_flow *flow = run->flow;
+	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
+
+	return info != NULL && info->raw_size != BPK_UNKNOWN ? info->raw_size : run->next_offset;
+}
+
+/* Does the data, whose chunks were counted, hold what the plan wants of it? */
+static int judge_range(const struct run *run, struct bpk_err *err)
+{
+	const struct bpk_plan *plan = &run->flow->plan;
+	uint64_t reached;
+
+	if (!run->window.fetch_in_order)
+		return 0;
+	if (plan->raw_size != BPK_UNKNOWN) {
+		if (plan->end != plan->raw_size || run->next_offset == plan->raw_size)
+			return 0;
+		return bpk_fail(err, BPK_CORRUPT, "unpacks to %llu bytes, expected %llu",
+				(unsigned long long)run->next_offset,
+				(unsigned long long)plan->raw_size);
+	}
+	reached = data_end(run);
+	if (plan->end != BPK_UNKNOWN && reached < plan->end)
+		return bpk_fail(err, BPK_USAGE,
+				"the range ends at byte %llu, the data at byte %llu",
+				(unsigned long long)plan->end, (unsigned long long)reached);
+	if (reached < plan->start)
+		return bpk_fail(err, BPK_USAGE,
+				"the range begins at byte %llu, the data ends at %llu",
+				(unsigned long long)plan->start, (unsigned long long)reached);
+	return 0;
+}
+
+/* The data ends before chunk number: is that what the plan has? */
+static int judge_end(const struct run *run, uint64_t number, struct bpk_err *err)
+{
+	const struct bpk_flow *flow = run->flow;
+	const struct bpk_plan *plan = &flow->plan;
+	bool short_of_chunks = plan->count != BPK_UNKNOWN && number - plan->first < plan->count;
+
+	/* a range of unknown data was planned by its own end */
+	if ((!short_of_chunks || plan->raw_size == BPK_UNKNOWN) && judge_range(run, err) != 0)
+		return -1;
+	if (!short_of_chunks)
+		return 0;
+	return bpk_fail(err, flow->recipe != NULL ? BPK_FAILED : BPK_CORRUPT,
+			"ends before chunk %llu, %llu chunks were expected",
+			(unsigned long long)number,
+			(unsigned long long)(plan->first + plan->count));
+}
+
+/* Hold what was fetched against the size planned; where the whole is unknown a last chunk may be
+ * shorter. */
+static int judge_size(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
+		      uint64_t planned, struct bpk_err *err)
+{
+	const struct bpk_plan *plan = &flow->plan;
+	bool raw = parcel->packed_size == 0;
+
+	if (plan->chunk_size == BPK_UNKNOWN)
+		return 0;
+	if (parcel->raw_size == planned ||
+	    (plan->raw_size == BPK_UNKNOWN && parcel->raw_size < planned))
+		return 0;
+	if (raw)
+		return bpk_fail(err, BPK_FAILED, "ends at byte %llu, %llu bytes were expected",
+				(unsigned long long)(parcel->raw_offset + parcel->raw_size),
+				(unsigned long long)plan->raw_size);
+	return bpk_fail(err, BPK_CORRUPT, "chunk %llu unpacks to %zu bytes, expected %llu",
+			(unsigned long long)parcel->number, parcel->raw_size,
+			(unsigned long long)planned);
+}
+
+/* Chunks of sizes not known in advance are held against the memory limit one by one. */
+static int judge_memory(const struct run *run, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint64_t needed = bpk_work_parcel_memory(run->flow, parcel->raw_size);
+
+	if (run->parcel_limit == 0 || needed <= run->parcel_limit)
+		return 0;
+	return bpk_fail(err, BPK_LIMIT,
+			"chunk %llu needs %llu bytes of memory, the limit leaves it %llu",
+			(unsigned long long)parcel->number, (unsigned long long)needed,
+			(unsigned long long)run->parcel_limit);
+}
+
+/*
+ * Bring one parcel. Returns 1 when there is none of its number. last is set when nothing is wanted
+ * behind it.
+ */
+static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct bpk_err *err)
+{
+	const struct bpk_flow *flow = run->flow;
+	const struct bpk_plan *plan = &flow->plan;
+	uint64_t planned;
+	int rc;
+
+	bpk_plan_parcel(plan, parcel);
+	planned = parcel->raw_size;
+	rc = flow->in->fetch(flow->reader, parcel, err);
+	if (rc < 0)
+		return -1;
+	/* an empty pipe is packed as one empty chunk, like an empty file */
+	if (rc > 0 && (parcel->number > 0 || flow->recipe == NULL || plan->count != BPK_UNKNOWN))
+		return judge_end(run, parcel->number, err) != 0 ? -1 : 1;
+	*last = rc > 0;
+	if (parcel->packed_size == 0)
+		parcel->raw_size = parcel->raw.size;
+	if (judge_size(flow, parcel, planned, err) != 0 || judge_memory(run, parcel, err) != 0)
+		return -1;
+	if (run->window.fetch_in_order) {
+		parcel->raw_offset = run->next_offset;
+		run->next_offset += parcel->raw_size;
+		if (plan->count == BPK_UNKNOWN && run->next_offset >= plan->end)
+			*last = true;
+	}
+	bpk_plan_want(plan, parcel);
+	return parcel->number + 1 - plan->first == plan->count ? judge_range(run, err) : 0;
+}
+
+/* ---- The loop that every thread runs ---- */
+
+/* One parcel from its reader to where it is put or waits for its turn. */
+static void bring(struct run *run, struct bpk_worker *worker, struct bpk_parcel *parcel)
+{
+	const struct bpk_flow *flow = run->flow;
+	struct bpk_window *window = &run->window;
+	struct bpk_err err = { 0 };
+	bool last = false;
+	int rc = fetch(run, parcel, &last, &err);
+
+	if (rc > 0) {
+		bpk_window_ended(window, parcel);
+		return;
+	}
+	if (rc == 0 && (window->fetch_in_order || last))
+		bpk_window_fetched(window, parcel, last);
+	if (rc == 0)
+		rc = bpk_work(worker, flow, parcel, &err);
+	if (rc == 0 && run->places && !bpk_work_passes_over(parcel))
+		rc = flow->out->put(flow->writer, parcel, &err);
+	if (rc != 0)
+		bpk_window_fail(window, parcel, BPK_TURN_FETCH, &err);
+	else if (window->put_in_order)
+		bpk_window_worked(window, parcel);
+	else
+		bpk_window_done(window, parcel, BPK_TURN_FETCH, !bpk_work_passes_over(parcel));
+}
+
+static void put(struct run *run, struct bpk_parcel *parcel)
+{
+	struct bpk_err err = { 0 };
+	bool passed_over = bpk_work_passes_over(parcel);
+
+	if (!passed_over && run->flow->out->put(run->flow->writer, parcel, &err) != 0)
+		bpk_window_fail(&run->window, parcel, BPK_TURN_PUT, &err);
+	else
+		bpk_window_done(&run->window, parcel, BPK_TURN_PUT, !passed_over);
+}
+
+static void run_loop(void *arg)
+{
+	struct run *run = arg;
+	const struct bpk_flow *flow = run->flow;
+	struct bpk_worker worker = { 0 };
+	struct bpk_parcel *parcel;
+	enum bpk_turn turn;
+
+	while ((turn = bpk_window_turn(&run->window, &parcel)) != BPK_TURN_OVER) {
+		if (turn == BPK_TURN_PUT)
+			put(run, parcel);
+		else
+			bring(run, &worker, parcel);
+		if (flow->progress != NULL)
+			bpk_window_report(&run->window, flow->progress, flow->progress_arg);
+	}
+	bpk_worker_clear(&worker);
+}
+
+/* ---- Setting up ---- */
+
+/* The size of the chunks that memory is reckoned with; 0 when nothing is known. */
+static uint64_t expected_chunk_size(const struct bpk_flow *flow)
+{
+	const struct bpk_info *info;
+
+	if (flow->plan.chunk_size != BPK_UNKNOWN)
+		return bpk_min_u64(flow->plan.chunk_size, flow->plan.raw_size);
+	info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
+	return info != NULL && info->has_first_chunk ? info->first_chunk.raw_size : 0;
+}
+
+/* Parcels finish in any order; while one is slow, the others go on for a round. Without an order to
+ * keep, each thread needs but one. */
+static unsigned parcels_for(unsigned threads, bool put_in_order)
+{
+	return put_in_order ? 2 * threads + 1 : threads;
+}
+
+static uint64_t memory_for(const struct bpk_flow *flow, unsigned threads, bool put_in_order,
+			   uint64_t chunk_size)
+{
+	return parcels_for(threads, put_in_order) * bpk_work_parcel_memory(flow, chunk_size) +
+	       threads * bpk_work_thread_memory(flow, chunk_size);
+}
+
+/*
+ * As many threads as were asked for, as there are chunks for, and as memory allows. *parcel_limit
+ * is what a parcel may take then.
+ */
+static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsigned *threads,
+			  uint64_t *parcel_limit, struct bpk_err *err)
+{
+	uint64_t limit = flow->memory_limit, chunk_size = expected_chunk_size(flow), fixed;
+
+	*threads = (unsigned)bpk_min_u64(flow->threads, bpk_max_u64(1, flow->plan.count));
+	*parcel_limit = 0;
+	if (limit == 0)
+		return 0;
+	while (*threads > 1 && memory_for(flow, *threads, put_in_order, chunk_size) > limit)
+		--*threads;
+	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit)
+		return bpk_fail(err, BPK_LIMIT, "needs %llu bytes of memory, the limit is %llu",
+				(unsigned long long)memory_for(flow, 1, put_in_order, chunk_size),
+				(unsigned long long)limit);
+	fixed = *threads * bpk_work_thread_memory(flow, chunk_size);
+	*parcel_limit = (limit - fixed) / parcels_for(*threads, put_in_order);
+	return 0;
+}
+
+int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err)
+{
+	const struct bpk_plan *plan = &flow->plan;
+	struct run run = { .flow = flow, .next_offset = bpk_plan_first_offset(plan) };
+	bool put_in_order;
+	unsigned threads;
+	int rc = 0;
+
+	*result = (struct bpk_flow_result){ 0 };
+	if (plan->count == 0)
+		return 0;
+	if (plan->chunk_size != BPK_UNKNOWN && plan->chunk_size > BPK_CHUNK_MAX_RAW_SIZE)
+		return bpk_fail(err, BPK_LIMIT, "chunks of %llu bytes, at most %d are possible",
+				(unsigned long long)plan->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
+	run.places =
+		flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
+	put_in_order = flow->out != NULL && !run.places;
+	if (settle_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
+		return -1;
+	if (bpk_window_init(&run.window, parcels_for(threads, put_in_order), plan->first,
+			    plan->count, err) != 0)
+		return -1;
+	run.window.put_in_order = put_in_order;
+	/* where sizes differ, offsets are counted from chunk to chunk */
+	run.window.fetch_in_order =
+		plan->chunk_size == BPK_UNKNOWN || !flow->in->positional(flow->reader);
+	bpk_pool_run(threads, run_loop, &run);
+	*result = run.window.done;
+	if (run.window.failed != BPK_UNKNOWN) {
+		if (err != NULL)
+			*err = run.window.err;
+		rc = -1;
+	}
+	bpk_window_clear(&run.window);
+	return rc;
+}

@@ -1,0 +1,144 @@
+#include "flow/plan.h"
+
+struct bpk_plan bpk_plan_cut(uint64_t raw_size, uint64_t chunk_size)
+{
+	struct bpk_plan plan = {
+		.chunk_size = chunk_size,
+		.raw_size = raw_size,
+		.end = raw_size,
+	};
+
+	if (raw_size == BPK_UNKNOWN)
+		plan.count = BPK_UNKNOWN;
+	else
+		plan.count = bpk_max_u64(1, bpk_div_up(raw_size, chunk_size));
+	return plan;
+}
+
+struct bpk_plan bpk_plan_all(const struct bpk_info *info)
+{
+	return (struct bpk_plan){
+		.count = info->nchunks,
+		/* an empty archive may call its chunk size 0 */
+		.chunk_size = info->chunk_size == 0 ? BPK_UNKNOWN : info->chunk_size,
+		.raw_size = info->raw_size,
+		.end = info->raw_size,
+	};
+}
+
+static int fail_range(uint64_t start, uint64_t end, uint64_t raw_size, struct bpk_err *err)
+{
+	if (end == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_USAGE,
+				"the range begins at byte %llu, the data ends at byte %llu",
+				(unsigned long long)start, (unsigned long long)raw_size);
+	return bpk_fail(err, BPK_USAGE, "the range %llu:%llu leaves the data, which has %llu bytes",
+			(unsigned long long)start, (unsigned long long)end,
+			(unsigned long long)raw_size);
+}
+
+/* The range in chunks of one size, by division. */
+static void range_by_division(struct bpk_plan *plan)
+{
+	uint64_t nchunks = plan->count;
+
+	plan->first = plan->start / plan->chunk_size;
+	if (plan->end != BPK_UNKNOWN)
+		plan->count = bpk_div_up(plan->end, plan->chunk_size) - plan->first;
+	else if (nchunks != BPK_UNKNOWN)
+		plan->count = nchunks - bpk_min_u64(nchunks, plan->first);
+}
+
+/* The range in chunks of any size, by their headers. */
+static int range_by_walking(const struct bpk_reader_ops *ops, void *reader, struct bpk_plan *plan,
+			    struct bpk_err *err)
+{
+	struct bpk_where where;
+	uint64_t number = 0, offset = 0;
+	bool begun = false;
+	int rc;
+
+	while (offset < plan->end) {
+		rc = ops->locate(reader, number, &where, err);
+		if (rc < 0)
+			return -1;
+		if (rc > 0)
+			break;
+		if (!begun && plan->start < offset + where.header.raw_size) {
+			plan->first = number;
+			plan->first_offset = offset;
+			begun = true;
+		}
+		offset += where.header.raw_size;
+		number++;
+	}
+	if (plan->end != BPK_UNKNOWN ? offset < plan->end : offset < plan->start)
+		return fail_range(plan->start, plan->end, offset, err);
+	plan->count = begun ? number - plan->first : 0;
+	return 0;
+}
+
+int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t start, uint64_t end,
+		   struct bpk_plan *plan, struct bpk_err *err)
+{
+	const struct bpk_info *info = ops->info(reader);
+
+	*plan = bpk_plan_all(info);
+	plan->start = start;
+	plan->end = end == BPK_UNKNOWN ? info->raw_size : end;
+	if (info->raw_size != BPK_UNKNOWN && (start > info->raw_size || plan->end > info->raw_size))
+		return fail_range(start, end, info->raw_size, err);
+	if (start == plan->end) {
+		plan->count = 0;
+		return 0;
+	}
+	if (plan->chunk_size != BPK_UNKNOWN) {
+		range_by_division(plan);
+		return 0;
+	}
+	/* a pipe has no size, and then the run finds the range while it reads */
+	if (info->stored_size != BPK_UNKNOWN && ops->locate != NULL)
+		return range_by_walking(ops, reader, plan, err);
+	plan->count = BPK_UNKNOWN;
+	return 0;
+}
+
+uint64_t bpk_plan_first_offset(const struct bpk_plan *plan)
+{
+	if (plan->chunk_size == BPK_UNKNOWN)
+		return plan->first_offset;
+	return plan->first * plan->chunk_size;
+}
+
+void bpk_plan_want(const struct bpk_plan *plan, struct bpk_parcel *parcel)
+{
+	uint64_t offset = parcel->raw_offset;
+	uint64_t low = plan->start > offset ? plan->start - offset : 0;
+	uint64_t high = plan->end > offset ? plan->end - offset : 0;
+
+	high = bpk_min_u64(high, parcel->raw_size);
+	low = bpk_min_u64(low, high);
+	parcel->want_start = (size_t)low;
+	parcel->want_size = (size_t)(high - low);
+}
+
+void bpk_plan_parcel(const struct bpk_plan *plan, struct bpk_parcel *parcel)
+{
+	uint64_t left;
+
+	parcel->packed_offset = BPK_UNKNOWN;
+	parcel->packed_size = 0;
+	parcel->packed.size = 0;
+	parcel->raw.size = 0;
+	if (plan->chunk_size == BPK_UNKNOWN) {
+		parcel->raw_offset = BPK_UNKNOWN;
+		parcel->raw_size = 0;
+		parcel->want_start = 0;
+		parcel->want_size = SIZE_MAX;
+		return;
+	}
+	parcel->raw_offset = parcel->number * plan->chunk_size;
+	left = plan->raw_size - bpk_min_u64(plan->raw_size, parcel->raw_offset);
+	parcel->raw_size = (size_t)bpk_min_u64(plan->chunk_size, left);
+	bpk_plan_want(plan, parcel);
+}

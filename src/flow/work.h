@@ -1,0 +1,30 @@
+/*
+ * The work on one parcel, on any thread: check, decode, encode, compare, seal; inside flow alone.
+ */
+#ifndef BPK_FLOW_WORK_H
+#define BPK_FLOW_WORK_H
+
+#include "flow/flow.h"
+
+/* One thread's own. Valid when zeroed; the scratch is made when it is first needed. */
+struct bpk_worker {
+	struct bpk_chunk_ctx *ctx;
+	struct bpk_buf proof; /* a packed parcel, unpacked again */
+};
+
+void bpk_worker_clear(struct bpk_worker *worker);
+
+/* True when the plan wants no byte of a chunk that has some: it was only passed over. */
+bool bpk_work_passes_over(const struct bpk_parcel *parcel);
+
+/*
+ * Bring a fetched parcel into the state in which it is put. Errors name the chunk.
+ */
+int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
+	     struct bpk_err *err);
+
+/* The most memory, in bytes, that a parcel, and a thread's scratch, take for chunks of raw_size. */
+uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size);
+uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size);
+
+#endif
