@@ -24,7 +24,8 @@ const char *bpk_simd_name(enum bpk_simd simd);
 
 /*
  * Processors this process may keep busy, at least 1: the least of CPU affinity, the control group's
- * CPU quota (rounded up) and SLURM_CPUS_PER_TASK, as far as each is set and makes sense. Any thread.
+ * CPU quota (rounded up) and SLURM_CPUS_PER_TASK, as far as each is set and makes sense. Any
+ * thread.
  */
 unsigned bpk_cpu_count(void);
 

@@ -1,7 +1,7 @@
 /*
- * The room chunk: one Blosc chunk, packed or unpacked, buffers in and buffers out. It knows filters,
- * blocks and inner codecs; it knows no files, threads or options, and holds no global but the
- * pointer to the vector kernels. All scratch is handed in as a context, one for each thread.
+ * The room chunk: one Blosc chunk, packed or unpacked, buffers in and buffers out. It knows
+ * filters, blocks and inner codecs; it knows no files, threads or options, and holds no global but
+ * the pointer to the vector kernels. All scratch is handed in as a context, one for each thread.
  * Source of every format fact here: the Blosc chunk format, whose sections are named at each fact.
  */
 #ifndef BPK_CHUNK_CHUNK_H
@@ -127,9 +127,9 @@ int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64
 			   struct bpk_span out, struct bpk_err *err);
 
 /*
- * Which packed bytes are needed for the raw bytes start .. start + size (size > 0), so that a reader
- * may leave the rest of a large chunk unread. Blocks lie in any order, and a block ends where the
- * next one begins.
+ * Which packed bytes are needed for the raw bytes start .. start + size (size > 0), so that a
+ * reader may leave the rest of a large chunk unread. Blocks lie in any order, and a block
+ * ends where the next one begins.
  * head      the chunk's first bytes: header and all block starts (16 + 4 * nblocks bytes), or for
  *           a memcpyed chunk just the header
  * extent    called for every run of packed bytes needed, offset counted from the chunk's start,

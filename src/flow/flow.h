@@ -1,7 +1,8 @@
 /*
- * The room flow: read parcels from one format, do one piece of work to each on any thread, hand them
- * in order to another format. It knows no byte layouts, no option names and not what a format is
- * called. Every number of threads gives the same output; one thread is the same path without others.
+ * The room flow: read parcels from one format, do one piece of work to each on any thread, hand
+ * them in order to another format. It knows no byte layouts, no option names and not what a format
+ * is called. Every number of threads gives the same output; one thread is the same path without
+ * others.
  */
 #ifndef BPK_FLOW_FLOW_H
 #define BPK_FLOW_FLOW_H
@@ -28,8 +29,8 @@ struct bpk_plan bpk_plan_cut(uint64_t raw_size, uint64_t chunk_size);
 struct bpk_plan bpk_plan_all(const struct bpk_info *info);
 
 /*
- * The chunks that hold the raw bytes start..end of an archive. Where chunk sizes differ the reader's
- * headers are walked (seekable), or the range is found while reading (a pipe).
+ * The chunks that hold the raw bytes start..end of an archive. Where chunk sizes differ the
+ * reader's headers are walked (seekable), or the range is found while reading (a pipe).
  * start <= end was tested by the caller. Fails with BPK_USAGE when the range leaves the data, as
  * far as its size is known.
  */

@@ -127,9 +127,9 @@ struct bpk_write_options {
 };
 
 /*
- * Writing. open takes the draft (borrowed until close, and kept or dropped by the caller). info says
- * what will come: raw_size, chunk_size and nchunks may be unknown; metadata, typesize and checksum
- * are obeyed.
+ * Writing. open takes the draft (borrowed until close, and kept or dropped by the caller). info
+ * says what will come: raw_size, chunk_size and nchunks may be unknown; metadata, typesize and
+ * checksum are obeyed.
  */
 struct bpk_writer_ops {
 	int (*open)(struct bpk_draft *draft, const struct bpk_info *info,
@@ -162,7 +162,7 @@ struct bpk_format {
 	const struct bpk_writer_ops *writer; /* NULL: read-only */
 };
 
-/* All formats, ended by NULL: what a user may name. Raw files are bpk_format_raw, not among them. */
+/* All formats, ended by NULL: what a user may name. Raw files, bpk_format_raw, are not there. */
 extern const struct bpk_format *const bpk_formats[];
 extern const struct bpk_format bpk_format_raw;
 

@@ -100,8 +100,8 @@ struct bpk_draft_options {
 
 /*
  * Begin to write target; "-" is standard output. Fails with BPK_FAILED: it exists and overwrite is
- * not set ("already exists"; overwriting is asked for with --force), it is the input itself, it is a
- * directory, it is a link or device and follow_links is not set, its folder is missing or not
+ * not set ("already exists"; overwriting is asked for with --force), it is the input itself, it is
+ * a directory, it is a link or device and follow_links is not set, its folder is missing or not
  * writable.
  */
 int bpk_draft_open(const char *target, const struct bpk_draft_options *options,

@@ -646,7 +646,7 @@ static void test_long_names(void **state)
 	assert_int_equal(entries(), 0);
 }
 
-/* In a process of its own, since nothing can be kept afterwards: its exit status is 0 when sound. */
+/* In a process of its own, since nothing can be kept afterwards: exit status 0 when sound. */
 static int drop_all_in_child(void)
 {
 	struct bpk_err err = { 0 };
