@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""The real python bloscpack, from the tree that BPK_BLOSCPACK names.
+
+    bloscpack_oracle.py compare FILE RAW ...   pairs: does bloscpack unpack FILE to RAW?
+    bloscpack_oracle.py pack RAW FILE [KEY=VALUE]...
+        chunk_size, typesize, clevel, shuffle, cname, checksum, offsets, metadata (JSON)
+
+Status 0: all is well; 1: it is not; 77: the tree or one of its needs is missing.
+"""
+import json
+import os
+import sys
+import tempfile
+import types
+
+
+def load():
+    tree = os.environ.get("BPK_BLOSCPACK")
+    if not tree:
+        raise ImportError("BPK_BLOSCPACK is not set")
+    sys.path.insert(0, tree)
+    try:
+        import deprecated  # noqa: F401
+    except ImportError:
+        # used there only to mark old names
+        module = types.ModuleType("deprecated")
+        module.deprecated = lambda *args, **kwargs: (lambda function: function)
+        sys.modules["deprecated"] = module
+    import bloscpack
+    return bloscpack
+
+
+def content(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def compare(bloscpack, pairs):
+    wrong = 0
+    for path, raw in zip(pairs[::2], pairs[1::2]):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "out")
+            try:
+                bloscpack.unpack_file_from_file(path, out)
+                if content(out) == content(raw):
+                    continue
+                problem = "does not unpack to " + raw
+            except Exception as error:  # whatever it raises is a finding
+                problem = "%s: %s" % (type(error).__name__, error)
+        print("%s: %s" % (path, problem), file=sys.stderr)
+        wrong = 1
+    return wrong
+
+
+def pack(bloscpack, raw, path, settings):
+    chosen = dict(setting.split("=", 1) for setting in settings)
+    blosc_args = bloscpack.BloscArgs(
+        typesize=int(chosen.get("typesize", 8)), clevel=int(chosen.get("clevel", 7)),
+        shuffle=int(chosen.get("shuffle", 1)), cname=chosen.get("cname", "blosclz"))
+    bloscpack_args = bloscpack.BloscpackArgs(
+        offsets=chosen.get("offsets", "1") == "1", checksum=chosen.get("checksum", "adler32"))
+    metadata = json.loads(chosen["metadata"]) if "metadata" in chosen else None
+    bloscpack.pack_file_to_file(raw, path, chunk_size=chosen.get("chunk_size", "1M"),
+                                metadata=metadata, blosc_args=blosc_args,
+                                bloscpack_args=bloscpack_args)
+    return 0
+
+
+def main(argv):
+    try:
+        bloscpack = load()
+    except ImportError as problem:
+        print("python bloscpack: %s" % problem, file=sys.stderr)
+        return 77
+    if argv[1] == "compare":
+        return compare(bloscpack, argv[2:])
+    return pack(bloscpack, argv[2], argv[3], argv[4:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))

@@ -1,0 +1,39 @@
+/*
+ * Run a command and say what it took: peak FILE COMMAND [ARG]... writes the most memory that was
+ * resident at one time, in KiB, into FILE and ends with the command's status.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	struct rusage usage;
+	FILE *report;
+	int status;
+	pid_t pid;
+
+	if (argc < 3) {
+		fprintf(stderr, "usage: peak FILE COMMAND [ARG]...\n");
+		return 64;
+	}
+	pid = fork();
+	if (pid == 0) {
+		execvp(argv[2], argv + 2);
+		perror(argv[2]);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid) {
+		perror("peak");
+		return 1;
+	}
+	report = fopen(argv[1], "w");
+	if (report == NULL || fprintf(report, "%ld\n", usage.ru_maxrss) < 0 ||
+	    fclose(report) != 0) {
+		perror(argv[1]);
+		return 1;
+	}
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
