@@ -13,8 +13,10 @@ enum {
 	DISTANCE_MAX = 73727,
 	GAP = DISTANCE_MAX + 1,
 	MIN_MATCH = 4,
+	MIN_FAR_MATCH = 7, /* it costs 4 bytes, and often a new run's control byte */
 	MIN_INPUT = 16,
 	TAIL = 12, /* no match begins here: a load of 8 bytes and the last literals have room */
+	MAX_STEP = 31,
 	TABLE_LOG = 14,
 	SAMPLE = 4096,
 };
@@ -33,15 +35,13 @@ struct effort {
 
 static const struct effort efforts[] = {
 	{ 0, 0, 0 },    { 12, 4, 200 }, { 13, 4, 150 }, { 14, 4, 120 }, { 14, 4, 120 },
-	{ 14, 5, 120 }, { 14, 5, 120 }, { 14, 5, 115 }, { 14, 6, 110 }, { 14, 6, 105 },
+	{ 14, 5, 120 }, { 14, 5, 120 }, { 14, 5, 118 }, { 14, 6, 115 }, { 14, 6, 112 },
 };
 
-static inline uint32_t load32(const uint8_t *p)
+/* How far to go after so many misses; bounded, so that structure behind noise is soon noted. */
+static inline size_t step(struct effort effort, unsigned misses)
 {
-	uint32_t v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
+	return 1 + bpk_min_size(misses >> effort.patience, MAX_STEP);
 }
 
 /* How many bytes a and b, b lying behind a, have in common; b is not followed past end. */
@@ -135,101 +135,131 @@ static inline bool put_match(struct sink *sink, size_t distance, size_t length)
 	return true;
 }
 
-static inline bool worth_it(size_t distance, size_t length)
+/* A stream's bytes and the positions in it seen so far. */
+struct search {
+	uint32_t *seen;
+	unsigned shift;
+	uint32_t base; /* the position of begin */
+	const uint8_t *begin;
+	const uint8_t *end; /* matches end before the last byte, which is a literal */
+};
+
+static inline struct search search(struct bpk_blosclz_table *table, unsigned table_log,
+				   struct bpk_view in)
 {
-	return distance <= NEAR_MAX ? length >= MIN_MATCH : length >= 7;
+	return (struct search){ table->seen, 32 - table_log, table->base, in.data,
+				in.data + in.size - 1 };
 }
 
-/* About how many bytes size bytes at p, well inside the stream, would come to by themselves. */
-static size_t estimate(struct bpk_blosclz_table *table, struct effort effort, const uint8_t *p,
-		       size_t size)
+/* Note p; how far back its 4 bytes were seen, or 0. */
+static inline uint32_t look_up(const struct search *s, const uint8_t *p)
 {
-	const unsigned shift = 32 - effort.table_log;
-	const uint8_t *begin = p, *anchor = p, *end = p + size, *limit = end - TAIL;
-	const uint32_t base = table->base;
+	const uint32_t word = bpk_get_le32(p); /* the same hash on every machine */
+	uint32_t *slot = &s->seen[(word * 2654435761u) >> s->shift];
+	const uint32_t position = s->base + (uint32_t)(p - s->begin);
+	const uint32_t distance = position - *slot;
+
+	*slot = position;
+	return distance <= DISTANCE_MAX && bpk_get_le32(p - distance) == word ? distance : 0;
+}
+
+struct match {
+	const uint8_t *start;
+	size_t distance;
+	size_t length; /* 0: none that shortens the stream */
+};
+
+/* The match at p, stretched both ways, back to anchor at most. */
+static inline struct match find(const struct search *s, const uint8_t *p, const uint8_t *anchor)
+{
+	const size_t distance = look_up(s, p);
+	struct match m = { p, distance, 0 };
+	const uint8_t *from = p - distance;
+
+	if (distance == 0)
+		return m;
+	m.length = MIN_MATCH + common_bytes(from + MIN_MATCH, p + MIN_MATCH, s->end);
+	for (; m.start > anchor && from > s->begin && m.start[-1] == from[-1]; from--) {
+		m.start--;
+		m.length++;
+	}
+	if (distance > NEAR_MAX && m.length < MIN_FAR_MATCH)
+		m.length = 0;
+	return m;
+}
+
+/* About how many bytes a sample would come to by itself; given up once that is hopeless. */
+static size_t estimate(struct bpk_blosclz_table *table, struct effort effort, const uint8_t *p)
+{
+	const struct search s = search(table, effort.table_log, bpk_view(p, SAMPLE));
+	const uint8_t *anchor = p, *limit = s.end - TAIL;
+	const size_t hopeless = SAMPLE * 100 / effort.gain;
 	unsigned misses = 0;
 	size_t cost = 0;
 
-	while (p < limit) {
-		const uint32_t word = load32(p);
-		uint32_t *slot = &table->seen[(word * 2654435761u) >> shift];
-		const uint32_t position = base + (uint32_t)(p - begin);
-		const uint32_t distance = position - *slot;
+	table->base += SAMPLE + GAP;
 
-		*slot = position;
-		if (distance > DISTANCE_MAX || load32(p - distance) != word) {
-			p += 1 + (misses++ >> effort.patience);
+	while (p < limit) {
+		const uint32_t distance = look_up(&s, p);
+
+		if (distance == 0) {
+			p += step(effort, misses++);
 			continue;
 		}
 		cost += (size_t)(p - anchor) + (p > anchor) + 2;
-		p += 4 + common_bytes(p - distance + 4, p + 4, end);
+		p += MIN_MATCH + common_bytes(p - distance + MIN_MATCH, p + MIN_MATCH, s.end);
 		anchor = p;
 		misses = 0;
+		if (cost > hopeless)
+			return cost * SAMPLE / (size_t)(p - s.begin);
 	}
-	table->base += SAMPLE + GAP;
-	return cost + (size_t)(end - anchor) * 33 / 32;
+	return cost + (size_t)(s.end - anchor) * 33 / 32;
 }
 
-/* Two samples decide, and one that shrinks will do, since noise and structure lie apart. */
+/*
+ * A sample late in the stream decides, as the start is often a header. Noise and structure lie
+ * apart, so one of noise (which costs little time) asks for a second one.
+ */
 static bool promising(struct bpk_blosclz_table *table, struct effort effort, struct bpk_view in)
 {
+	size_t cost;
+
 	if (in.size < 4 * SAMPLE)
 		return true;
-	for (int i = 3; i > 0; i -= 2) {
-		size_t cost = estimate(table, effort, in.data + in.size / 4 * i, SAMPLE);
-
-		if (cost * effort.gain < SAMPLE * 100)
-			return true;
-	}
-	return false;
+	cost = estimate(table, effort, in.data + in.size / 4 * 3);
+	if (cost >= SAMPLE - SAMPLE / 32)
+		cost = estimate(table, effort, in.data + in.size / 4);
+	return cost * effort.gain < SAMPLE * 100;
 }
 
+/* The stream's size, 0 when it does not fit. */
 static size_t encode(struct bpk_blosclz_table *table, struct effort effort, struct bpk_view in,
 		     struct bpk_span out)
 {
-	const uint32_t base = table->base;
-	const unsigned shift = 32 - effort.table_log;
-	const uint8_t *begin = in.data, *end = in.data + in.size;
-	const uint8_t *limit = end - TAIL;
-	const uint8_t *anchor = begin, *p = begin + 1;
-	struct sink sink = { out.data, out.data + out.size, end };
+	const struct search s = search(table, effort.table_log, in);
+	const uint8_t *limit = in.data + in.size - TAIL;
+	const uint8_t *anchor = in.data, *p = in.data;
+	struct sink sink = { out.data, out.data + out.size, in.data + in.size };
 	unsigned misses = 0;
 
-	table->seen[(load32(begin) * 2654435761u) >> shift] = base;
+	look_up(&s, p++); /* a stream begins with a literal */
 	while (p < limit) {
-		const uint32_t word = load32(p);
-		uint32_t *slot = &table->seen[(word * 2654435761u) >> shift];
-		const uint32_t position = base + (uint32_t)(p - begin);
-		const uint32_t distance = position - *slot;
-		size_t length, before = 0;
-		const uint8_t *from;
+		struct match m = find(&s, p, anchor);
 
-		*slot = position;
-		if (distance > DISTANCE_MAX || load32(p - distance) != word) {
-			p += 1 + (misses++ >> effort.patience);
+		if (m.length == 0) {
+			p += step(effort, misses++);
 			continue;
 		}
-		from = p - distance;
-		length = 4 + common_bytes(from + 4, p + 4, end - 1);
-		while (p - before > anchor && from - before > begin &&
-		       p[-1 - (ptrdiff_t)before] == from[-1 - (ptrdiff_t)before])
-			before++;
-		if (!worth_it(distance, length + before)) {
-			p += 1 + (misses++ >> effort.patience);
-			continue;
-		}
-		if (!put_literals(&sink, anchor, (size_t)(p - before - anchor)) ||
-		    !put_match(&sink, distance, length + before))
+		if (!put_literals(&sink, anchor, (size_t)(m.start - anchor)) ||
+		    !put_match(&sink, m.distance, m.length))
 			return 0;
-		misses = 0;
-		p += length;
+		p = m.start + m.length;
 		anchor = p;
-		if (p < limit) {
-			table->seen[(load32(p - 2) * 2654435761u) >> shift] =
-				base + (uint32_t)(p - 2 - begin);
-		}
+		misses = 0;
+		if (p < limit)
+			look_up(&s, p - 2);
 	}
-	if (!put_literals(&sink, anchor, (size_t)(end - anchor)))
+	if (!put_literals(&sink, anchor, (size_t)(in.data + in.size - anchor)))
 		return 0;
 	out.data[0] |= 0x20;
 	return (size_t)(sink.next - out.data);
