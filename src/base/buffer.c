@@ -67,6 +67,8 @@ static int grow(struct bpk_buf *buf, size_t extra, struct bpk_err *err)
 
 int bpk_buf_append(struct bpk_buf *buf, struct bpk_view bytes, struct bpk_err *err)
 {
+	if (bytes.size == 0) /* data may be NULL, to which nothing may be added, not even 0 */
+		return 0;
 	if (grow(buf, bytes.size, err) != 0)
 		return -1;
 	bpk_copy(buf->data + buf->size, bytes.data, bytes.size);
