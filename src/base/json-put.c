@@ -1,0 +1,118 @@
+#include "base/json.h"
+
+#include <stdio.h>
+
+/* Bytes of the character at the start of text, 0 when it is not well formed or NUL.
+ * Source: The Unicode Standard, table 3-7. */
+static size_t character_size(struct bpk_view text)
+{
+	uint8_t lead = text.data[0];
+	uint8_t low = 0x80, high = 0xbf; /* bounds of the second byte */
+	size_t size = 1 + (lead >= 0xc2) + (lead >= 0xe0) + (lead >= 0xf0);
+
+	if (lead < 0x80)
+		return lead != 0;
+	if (lead < 0xc2 || lead > 0xf4 || size > text.size)
+		return 0;
+	if (lead == 0xe0)
+		low = 0xa0; /* overlong */
+	if (lead == 0xed)
+		high = 0x9f; /* surrogates */
+	if (lead == 0xf0)
+		low = 0x90; /* overlong */
+	if (lead == 0xf4)
+		high = 0x8f; /* past U+10FFFF */
+	if (text.data[1] < low || text.data[1] > high)
+		return 0;
+	for (size_t i = 2; i < size; i++)
+		if ((text.data[i] & 0xc0) != 0x80)
+			return 0;
+	return size;
+}
+
+bool bpk_utf8_valid(struct bpk_view bytes)
+{
+	while (bytes.size > 0) {
+		size_t size = character_size(bytes);
+
+		if (size == 0)
+			return false;
+		bytes.data += size;
+		bytes.size -= size;
+	}
+	return true;
+}
+
+/*
+ * The code of the character at the start of text when it must be escaped, else -1: besides what
+ * JSON asks for, DEL and the controls U+0080..U+009F, which terminals obey, too.
+ */
+static int needs_escape(struct bpk_view text)
+{
+	uint8_t lead = text.data[0];
+
+	if (lead < 0x20 || lead == '"' || lead == '\\' || lead == 0x7f)
+		return lead;
+	if (lead == 0xc2 && text.size > 1 && text.data[1] < 0xa0)
+		return text.data[1];
+	return -1;
+}
+
+static int put_escape(struct bpk_buf *out, int code, struct bpk_err *err)
+{
+	static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	const char *found = code == 0 ? NULL : strchr(named, code);
+
+	if (found != NULL)
+		return bpk_buf_printf(out, err, "\\%c", letters[found - named]);
+	return bpk_buf_printf(out, err, "\\u%04x", (unsigned)code);
+}
+
+int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)
+{
+	size_t done = 0;
+
+	if (bpk_buf_printf(out, err, "\"") != 0)
+		return -1;
+	for (size_t at = 0; at < bytes.size; at++) {
+		int code = needs_escape(bpk_view(bytes.data + at, bytes.size - at));
+
+		if (code < 0)
+			continue;
+		if (bpk_buf_append(out, bpk_view(bytes.data + done, at - done), err) != 0 ||
+		    put_escape(out, code, err) != 0)
+			return -1;
+		at += code >= 0x80; /* two bytes long */
+		done = at + 1;
+	}
+	if (done < bytes.size &&
+	    bpk_buf_append(out, bpk_view(bytes.data + done, bytes.size - done), err) != 0)
+		return -1;
+	return bpk_buf_printf(out, err, "\"");
+}
+
+int bpk_base64_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (size_t at = 0; at < bytes.size; at += 3) {
+		size_t left = bytes.size - at;
+		uint32_t three = (uint32_t)bytes.data[at] << 16;
+		char four[4];
+
+		if (left > 1)
+			three |= (uint32_t)bytes.data[at + 1] << 8;
+		if (left > 2)
+			three |= bytes.data[at + 2];
+		for (int i = 0; i < 4; i++)
+			four[i] = digits[three >> (18 - 6 * i) & 63];
+		if (left < 2)
+			four[2] = '=';
+		if (left < 3)
+			four[3] = '=';
+		if (bpk_buf_append(out, bpk_view(four, 4), err) != 0)
+			return -1;
+	}
+	return 0;
+}
