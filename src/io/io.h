@@ -126,15 +126,17 @@ int bpk_draft_write_at(struct bpk_draft *draft, uint64_t offset, struct bpk_view
 int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span out,
 		      struct bpk_err *err);
 
-/* Say how long the file will be, so that no space fails early and holes at its end count. Seekable
- * drafts only; a hint that never fails for want of support. */
+/* Say how long the file will be, so that a limit on file sizes fails early and holes at its end
+ * count. It reserves no space, which would undo the holes. Seekable drafts only; a hint that never
+ * fails for want of support. */
 int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *err);
 
 /*
  * Keep what was written: sync, give it mode (0777 bits of it) and mtime when like is not NULL, else
- * 0666 less the umask, then its name. Direct targets are only checked for late write errors. Frees
- * the draft whether it succeeds or fails; after a failure nothing is left and an existing target is
- * as it was.
+ * 0666 less the umask, then its name. Group permissions of like go over only with its group. Direct
+ * targets are only checked for late write errors, and synced when they are regular files or block
+ * devices. Frees the draft whether it succeeds or fails; after a failure nothing is left and an
+ * existing target is as it was, but for one whose folder could not be synced after the rename.
  */
 int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err);
 
