@@ -336,6 +336,113 @@ static void test_source_that_changes(void **state)
 	unlink(path);
 }
 
+static void test_source_is_removed_only_if_it_is_the_same(void **state)
+{
+	const char *path = in_folder("remove"), *other = in_folder("other");
+	struct bpk_err err = { 0 };
+	struct stat seen;
+
+	(void)state;
+	make_file(path, content, 10);
+	assert_int_equal(stat(path, &seen), 0);
+	assert_int_equal(rename(path, other), 0);
+	make_file(path, content, 10);
+	assert_int_equal(bpk_remove_source(path, &seen, &err), -1);
+	assert_int_equal(err.kind, BPK_FAILED);
+	assert_int_equal(access(path, F_OK), 0);
+	unlink(path);
+
+	/* a link to it is not it */
+	assert_int_equal(symlink("other", path), 0);
+	assert_int_equal(stat(path, &seen), 0);
+	assert_int_equal(bpk_remove_source(path, &seen, &err), -1);
+	assert_int_equal(access(other, F_OK), 0);
+	unlink(path);
+
+	make_file(other, content, 11);
+	assert_int_equal(bpk_remove_source(other, &seen, &err), -1);
+	assert_int_equal(stat(other, &seen), 0);
+	assert_int_equal(bpk_remove_source(other, &seen, &err), 0);
+	assert_int_equal(access(other, F_OK), -1);
+	assert_int_equal(bpk_remove_source(other, &seen, &err), -1);
+}
+
+/* What a walk met, one after the other. */
+struct trace {
+	char text[1000];
+	int stop_after;
+};
+
+static int note(void *arg, const char *file)
+{
+	struct trace *trace = arg;
+
+	strcat(trace->text, file + strlen(folder));
+	strcat(trace->text, "\n");
+	return --trace->stop_after == 0 ? 7 : 0;
+}
+
+static void note_unreadable(void *arg, const struct bpk_err *err)
+{
+	struct trace *trace = arg;
+
+	strcat(trace->text, err->text + strlen(folder));
+	strcat(trace->text, "\n");
+}
+
+static void test_walk(void **state)
+{
+	static const char *const folders[] = { "w",     "w/b", "w/B", "w/.h", "w/.d.bpk-000000",
+					       "w/shut" };
+	static const char *const files[] = {
+		"w/b/2",     "w/b/10", "w/b.x",           "w/B/x",
+		"w/.h/x",    "w/a",    "w/.a.bpk-000001", "w/.d.bpk-000000/x",
+		"w/x.bpk-1",
+	};
+	struct trace trace = { 0 };
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof folders / sizeof folders[0]; i++)
+		assert_int_equal(mkdir(in_folder(folders[i]), 0700), 0);
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+		make_file(in_folder(files[i]), "", 0);
+	assert_int_equal(symlink("b", in_folder("w/link")), 0);
+	assert_int_equal(symlink("a", in_folder("w/link2")), 0);
+	assert_int_equal(mkfifo(in_folder("w/fifo"), 0600), 0);
+
+	assert_int_equal(bpk_walk(in_folder("w"), note, note_unreadable, &trace, &err), 0);
+	assert_string_equal(trace.text,
+			    "/w/.h/x\n/w/B/x\n/w/a\n/w/b/10\n/w/b/2\n/w/b.x\n/w/x.bpk-1\n");
+
+	/* a link that the user names is followed, none below it */
+	trace = (struct trace){ 0 };
+	assert_int_equal(bpk_walk(in_folder("w/link"), note, note_unreadable, &trace, &err), 0);
+	assert_string_equal(trace.text, "/w/link/10\n/w/link/2\n");
+
+	trace = (struct trace){ .stop_after = 2 };
+	assert_int_equal(bpk_walk(in_folder("w"), note, note_unreadable, &trace, &err), 7);
+	assert_string_equal(trace.text, "/w/.h/x\n/w/B/x\n");
+
+	trace = (struct trace){ 0 };
+	assert_int_equal(bpk_walk(in_folder("w/a"), note, note_unreadable, &trace, &err), -1);
+	assert_string_equal(err.text, "is not a directory");
+	assert_string_equal(trace.text, "");
+
+	if (geteuid() != 0) { /* root reads everything */
+		assert_int_equal(chmod(in_folder("w/shut"), 0), 0);
+		assert_int_equal(bpk_walk(in_folder("w"), note, note_unreadable, &trace, &err), 0);
+		assert_non_null(strstr(trace.text, "/w/shut: cannot read: Permission denied\n"));
+	}
+	unlink(in_folder("w/link"));
+	unlink(in_folder("w/link2"));
+	unlink(in_folder("w/fifo"));
+	for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+		unlink(in_folder(files[i]));
+	for (size_t i = sizeof folders / sizeof folders[0]; i > 0; i--)
+		rmdir(in_folder(folders[i - 1]));
+}
+
 static int make_folder(void **state)
 {
 	struct unit_random random = { 3 };
@@ -363,6 +470,8 @@ int main(void)
 		cmocka_unit_test(test_source_refusals),
 		cmocka_unit_test(test_source_of_proc_is_a_stream),
 		cmocka_unit_test(test_source_that_changes),
+		cmocka_unit_test(test_source_is_removed_only_if_it_is_the_same),
+		cmocka_unit_test(test_walk),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

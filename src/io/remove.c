@@ -1,0 +1,52 @@
+#include "io/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* A link or another file in its place has another inode; another writer leaves other times. */
+static bool is_still(const struct stat *now, const struct stat *seen)
+{
+	return now->st_dev == seen->st_dev && now->st_ino == seen->st_ino &&
+	       now->st_size == seen->st_size && now->st_mtim.tv_sec == seen->st_mtim.tv_sec &&
+	       now->st_mtim.tv_nsec == seen->st_mtim.tv_nsec &&
+	       now->st_ctim.tv_sec == seen->st_ctim.tv_sec &&
+	       now->st_ctim.tv_nsec == seen->st_ctim.tv_nsec;
+}
+
+static int remove_from(int folder, const char *name, const struct stat *seen, struct bpk_err *err)
+{
+	struct stat now;
+
+	if (fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+		return bpk_fail_errno(err, errno, "cannot be removed");
+	if (!S_ISREG(now.st_mode) || !is_still(&now, seen))
+		return bpk_fail(err, BPK_FAILED,
+				"is not removed: not the file that was read any more");
+	if (unlinkat(folder, name, 0) != 0)
+		return bpk_fail_errno(err, errno, "cannot be removed");
+	if (fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP)
+		return bpk_fail_errno(err, errno, "sync its folder");
+	return 0;
+}
+
+int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err *err)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash == NULL ? path : slash + 1;
+	char parent[PATH_MAX] = ".";
+	int folder, rc;
+
+	if (strlen(path) >= sizeof parent)
+		return bpk_fail_errno(err, ENAMETOOLONG, "cannot be removed");
+	if (slash != NULL)
+		snprintf(parent, sizeof parent, "%.*s", (int)(name - path), path);
+	folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (folder < 0)
+		return bpk_fail_errno(err, errno, "cannot open its folder");
+	rc = remove_from(folder, name, seen, err);
+	close(folder);
+	return rc;
+}
