@@ -1,0 +1,62 @@
+/*
+ * What packing and unpacking share inside the room: the context, the rule by which a block is split
+ * into streams, and what a filter comes to on one block.
+ */
+#ifndef BPK_CHUNK_BLOCK_H
+#define BPK_CHUNK_BLOCK_H
+
+#include "chunk/chunk.h"
+#include "chunk/codec/codec.h"
+#include "chunk/filter/filter.h"
+
+/* The bits of the flags byte ("flags byte"). */
+enum {
+	BPK_FLAG_SHUFFLE = 0x01,
+	BPK_FLAG_MEMCPYED = 0x02,
+	BPK_FLAG_BITSHUFFLE = 0x04,
+	BPK_FLAG_DELTA = 0x08,
+	BPK_FLAG_NOT_SPLIT = 0x10,
+	BPK_FLAG_CODEC_SHIFT = 5,
+};
+
+/* "Limits": the largest block size, and what version 2 readers take. */
+enum {
+	BPK_CHUNK_MAX_BLOCK_SIZE = 536866816,
+	BPK_CHUNK_MAX_BLOCK_SIZE_V2 = 715827542,
+};
+
+/* The slot that the one filter of a 16-byte header stands for ("Which filters apply"). */
+enum { BPK_FILTER_LAST_SLOT = BPK_CHUNK_MAX_FILTERS - 1 };
+
+struct bpk_chunk_ctx {
+	struct bpk_codec_ctx *codec;
+	const struct bpk_filter_kernels *kernels;
+	struct bpk_buf filtered; /* one block as its streams have it */
+	struct bpk_buf piece;    /* a block or stream of which only a part is wanted */
+};
+
+/*
+ * "Split rule", version 2: does a full block of block_size bytes hold a stream for each byte of
+ * typesize? Readers before 1.11 apply the same numbers and know no flag.
+ */
+static inline bool bpk_block_may_split(uint32_t block_size, unsigned typesize)
+{
+	return typesize <= 16 && block_size / typesize >= 128 && block_size % typesize == 0;
+}
+
+/*
+ * What filter does to one block of size bytes in a version 2 chunk: a byte shuffle of bytes, and a
+ * bitshuffle of elements not a multiple of 8, leave it alone ("SHUFFLE", "BITSHUFFLE").
+ */
+static inline enum bpk_filter bpk_block_filter(enum bpk_filter filter, size_t size,
+					       unsigned typesize)
+{
+	size_t nelems = size / typesize;
+
+	if (nelems == 0 || (filter == BPK_FILTER_SHUFFLE && typesize == 1) ||
+	    (filter == BPK_FILTER_BITSHUFFLE && nelems % 8 != 0))
+		return BPK_FILTER_NONE;
+	return filter;
+}
+
+#endif

@@ -1,0 +1,33 @@
+#include "chunk/block.h"
+
+#include <stdlib.h>
+
+struct bpk_chunk_ctx *bpk_chunk_ctx_new(struct bpk_err *err)
+{
+	struct bpk_chunk_ctx *ctx = bpk_calloc(1, sizeof *ctx, err);
+
+	if (ctx == NULL)
+		return NULL;
+	ctx->kernels = bpk_filter_kernels();
+	ctx->codec = bpk_codec_ctx_new(err);
+	if (ctx->codec == NULL) {
+		bpk_chunk_ctx_free(ctx);
+		return NULL;
+	}
+	return ctx;
+}
+
+void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx)
+{
+	if (ctx == NULL)
+		return;
+	bpk_codec_ctx_free(ctx->codec);
+	bpk_buf_clear(&ctx->filtered);
+	bpk_buf_clear(&ctx->piece);
+	free(ctx);
+}
+
+const char *bpk_chunk_simd(void)
+{
+	return bpk_simd_name(bpk_filter_kernels()->simd);
+}

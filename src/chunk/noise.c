@@ -1,0 +1,147 @@
+/*
+ * Two tests, each blind to what the other sees. The bytes of a counter's lowest plane are spread
+ * evenly, yet repeat every 256; the bytes of a measured value's exponent repeat nowhere, yet only
+ * a few of them occur.
+ *
+ * Histogram: in every SECTION of the stream, PIECES pieces of PIECE bytes are counted. The chance
+ * that two bytes are equal is 1/256 for noise; a code that saves share s of 8 bits needs a chance
+ * of at least 2^(8s)/256, by the inequality between the entropies of Shannon and Renyi. 3% is
+ * 1.18/256. A section's line is drawn at 1.1, four standard deviations of a sample of noise; that
+ * of four sections and more at 1.04.
+ *
+ * Repeats: a sample of grams (four bytes at a position that is a multiple of stride) goes into a
+ * table, then runs of stride positions are looked up in it. A repeat longer than stride + 4 bytes
+ * that begins before a run covers at least one gram in the table, whatever its distance.
+ *
+ * Positions are spread evenly, so that no part of 3% or more goes unseen, and shifted by a
+ * low-discrepancy sequence, so that they do not march in step with rows of the data.
+ */
+#include "chunk/noise.h"
+
+enum {
+	MIN_SIZE = 2048,   /* a smaller sample says too little */
+	MIN_SKEWED = 8192, /* short repeats count for more in a short stream */
+	SECTION = 16384,   /* about what deflate codes with one set of lengths */
+	PIECES = 32,
+	PIECE = 32,
+	SAMPLE = PIECES * PIECE,
+	RUNS = 64, /* of look-ups, over the stream */
+	STRIDE = 17,
+	CHANCE = 128, /* one look-up in so many succeeds for nothing */
+	TABLE_BITS = 12,
+	TABLE = 1 << TABLE_BITS,
+};
+
+static uint32_t gram_at(const uint8_t *p)
+{
+	return bpk_get_le32(p);
+}
+
+static size_t slot_of(uint32_t gram)
+{
+	return gram * 2654435761u >> (32 - TABLE_BITS);
+}
+
+/* Where in a slack of positions sample number i lies: the golden ratio's multiples. */
+static size_t shifted(size_t i, size_t slack)
+{
+	return (size_t)((uint64_t)(uint32_t)(i * 2654435769u) * slack >> 32);
+}
+
+static bool is_run(struct bpk_view s)
+{
+	return s.data[0] == s.data[s.size - 1] && memcmp(s.data, s.data + 1, s.size - 1) == 0;
+}
+
+/* Pairs of equal bytes in a sample of one section, ordered and with each byte paired to itself. */
+static uint32_t count_pairs(const uint8_t *section, size_t size)
+{
+	uint16_t counts[2][256] = { 0 };
+	size_t spacing = size / PIECES;
+	uint32_t pairs = 0;
+
+	for (size_t i = 0; i < PIECES; i++) {
+		const uint8_t *p = section + i * spacing + shifted(i, spacing - PIECE + 1);
+
+		for (size_t j = 0; j < PIECE; j += 2) {
+			counts[0][p[j]]++;
+			counts[1][p[j + 1]]++;
+		}
+	}
+	for (size_t c = 0; c < 256; c++) {
+		uint32_t n = counts[0][c] + counts[1][c];
+
+		pairs += n * n;
+	}
+	return pairs;
+}
+
+/*
+ * True when the bytes are spread evenly in every section, and more evenly yet in all of them, since
+ * chance has less part in a larger sample.
+ */
+static bool is_even(struct bpk_view s)
+{
+	const uint64_t least = (uint64_t)SAMPLE * (SAMPLE - 1) / 256;
+	uint64_t all = 0, sections = 0;
+
+	for (size_t at = 0; at < s.size; sections++) {
+		size_t left = s.size - at;
+		/* the last section takes a rest that is too short for one of its own */
+		size_t size = left < 2 * SECTION ? left : SECTION;
+		uint64_t pairs = count_pairs(s.data + at, size) - SAMPLE;
+
+		if (100 * pairs > 110 * least)
+			return false;
+		all += pairs;
+		at += size;
+	}
+	return sections < 4 || 100 * all <= 104 * sections * least;
+}
+
+/* Look-ups that found their gram elsewhere; stops at enough. */
+static size_t count_repeats(struct bpk_view s, size_t stride, size_t enough)
+{
+	uint16_t table[TABLE] = { 0 }; /* position / stride, as grams are TABLE / 2 at most */
+	size_t last = s.size - 4, spacing = s.size / RUNS, found = 0;
+
+	for (size_t at = 0; at <= last; at += stride)
+		table[slot_of(gram_at(s.data + at))] = (uint16_t)(at / stride);
+	for (size_t i = 0; i < RUNS; i++) {
+		size_t at = i * spacing + (spacing > stride ? shifted(i, spacing - stride) : 0);
+		size_t end = bpk_min_size(at + stride, last);
+
+		for (; at < end; at++) {
+			uint32_t gram = gram_at(s.data + at);
+			size_t other = table[slot_of(gram)] * stride;
+
+			if (other != at && gram_at(s.data + other) == gram)
+				found++;
+		}
+		if (found >= enough)
+			break;
+	}
+	return found;
+}
+
+enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, bool entropy)
+{
+	/* odd, so that grams begin at every byte of an element */
+	size_t stride = bpk_max_u64(STRIDE, bpk_div_up(stream.size, TABLE / 2) | 1);
+	size_t enough = 1;
+	bool even;
+
+	if (stream.size > 1 && is_run(stream))
+		return BPK_STREAM_RUN;
+	if (stream.size < MIN_SIZE)
+		return BPK_STREAM_STRUCTURE;
+	even = !entropy || is_even(stream);
+	if (!even && stream.size < MIN_SKEWED)
+		return BPK_STREAM_STRUCTURE;
+	/* where few bytes are frequent, some grams meet again by chance */
+	if (!even)
+		enough = RUNS * stride / CHANCE;
+	if (count_repeats(stream, stride, enough) >= enough)
+		return BPK_STREAM_STRUCTURE;
+	return even ? BPK_STREAM_NOISE : BPK_STREAM_SKEWED;
+}

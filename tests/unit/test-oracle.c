@@ -1,0 +1,245 @@
+/*
+ * The chunk against libblosc 1.x, both ways: every codec, filter, level and width, at sizes around
+ * every boundary; thinned under sanitizers and when BPK_TEST_THIN is set.
+ */
+#include "unit/unit.h"
+
+#include "chunk/chunk.h"
+
+#include <stdio.h>
+
+#ifndef HAVE_BLOSC
+
+int main(void)
+{
+	puts("1..0 # SKIP libblosc is not installed");
+	return 0;
+}
+
+#else
+
+#include <blosc.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+enum { LARGEST = 140000, ROOM = LARGEST + 4096 };
+
+/* One point of the matrix; number counts them, to vary what need not be crossed. */
+struct point {
+	const char *codec;
+	enum bpk_filter filter;
+	unsigned level, typesize;
+	size_t size;
+	uint32_t block_size;
+	uint32_t number;
+};
+
+struct bench {
+	struct bpk_chunk_ctx *ctx;
+	uint8_t raw[LARGEST], packed[ROOM], back[ROOM];
+};
+
+static const char *const codecs[] = { "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" };
+
+static void describe(const struct point *p, const char *what, const struct bpk_err *err)
+{
+	fprintf(stderr, "%s: %s filter %d level %u typesize %u size %zu block %u: %s\n", what,
+		p->codec, (int)p->filter, p->level, p->typesize, p->size, p->block_size, err->text);
+}
+
+/* Elements that climb slowly, with noise in their lowest byte and a still stretch. */
+static void fill(uint8_t *raw, size_t size, unsigned typesize, uint32_t seed)
+{
+	struct unit_random r = { seed };
+	uint64_t value = seed;
+
+	for (size_t i = 0; i < size; i++) {
+		size_t j = i % typesize;
+
+		if (j == 0 && (i / typesize) % 512 < 400)
+			value += 200 + unit_random_next(&r) % 256;
+		raw[i] = j < 8 ? (uint8_t)(value >> 8 * j) : (uint8_t)(j + (i >> 14));
+	}
+}
+
+/* A range of the chunk, and the items that libblosc finds there. */
+static void check_range(struct bench *b, const struct point *p, struct bpk_view chunk)
+{
+	struct unit_random r = { p->number };
+	size_t start = p->size == 0 ? 0 : unit_random_next(&r) % p->size;
+	size_t size = p->size == 0 ? 0 : unit_random_next(&r) % (p->size - start + 1);
+	size_t item = start / p->typesize, nitems = size / p->typesize;
+	struct bpk_err err = { 0 };
+	int got;
+
+	if (bpk_chunk_decode_range(b->ctx, chunk, start, bpk_span(b->back, size), &err) != 0) {
+		describe(p, "range", &err);
+		fail();
+	}
+	if (size > 0)
+		assert_memory_equal(b->back, b->raw + start, size);
+	if (nitems == 0)
+		return;
+	got = blosc_getitem(chunk.data, (int)item, (int)nitems, b->back);
+	assert_int_equal(got, (int)(nitems * p->typesize));
+	assert_memory_equal(b->back, b->raw + item * p->typesize, (size_t)got);
+}
+
+static void check_theirs(struct bench *b, const struct point *p)
+{
+	int packed = blosc_compress_ctx((int)p->level, (int)p->filter, p->typesize, p->size, b->raw,
+					b->packed, ROOM, p->codec, p->block_size, 1);
+	struct bpk_view chunk = bpk_view(b->packed, packed > 0 ? (size_t)packed : 0);
+	struct bpk_err err = { 0 };
+
+	assert_true(packed > 0);
+	memset(b->back, 0xa5, p->size);
+	if (bpk_chunk_decode(b->ctx, chunk, bpk_span(b->back, p->size), &err) != 0) {
+		describe(p, "theirs", &err);
+		fail();
+	}
+	assert_memory_equal(b->back, b->raw, p->size);
+	check_range(b, p, chunk);
+}
+
+static void check_ours(struct bench *b, const struct point *p)
+{
+	struct bpk_recipe recipe = { bpk_codec_find(p->codec), p->level, p->typesize, p->filter,
+				     p->block_size };
+	struct bpk_err err = { 0 };
+	size_t packed = 0;
+
+	assert_non_null(recipe.codec);
+	if (bpk_chunk_encode(b->ctx, &recipe, bpk_view(b->raw, p->size),
+			     bpk_span(b->packed, bpk_chunk_bound(p->size)), &packed, &err) != 0) {
+		describe(p, "ours", &err);
+		fail();
+	}
+	assert_true(packed <= bpk_chunk_bound(p->size));
+	memset(b->back, 0xa5, p->size);
+	assert_int_equal(blosc_decompress_ctx(b->packed, b->back, p->size, 1), (int)p->size);
+	if (memcmp(b->back, b->raw, p->size) != 0) {
+		describe(p, "libblosc read other bytes", &err);
+		fail();
+	}
+	check_range(b, p, bpk_view(b->packed, packed));
+}
+
+/* What of the matrix is left out, and only for want of time. */
+static bool skipped(const struct point *p)
+{
+	static int thin = -1;
+	bool large = p->size > 20000;
+	uint32_t every = 1;
+
+	if (thin < 0)
+		thin = SANITIZED || getenv("BPK_TEST_THIN") != NULL;
+	if (large && p->level >= 3)
+		every = 3;
+	if (large && strcmp(p->codec, "zstd") == 0 && p->level >= 5)
+		every = p->level == 9 ? 61 : 17;
+	if (strcmp(p->codec, "zstd") == 0 && p->level == 9 && !large)
+		every = 7;
+	if (thin)
+		every *= 11;
+	return p->number % every != 0;
+}
+
+static void check_sizes(struct bench *b, struct point p, uint32_t *number)
+{
+	const unsigned ts = p.typesize;
+	const size_t sizes[] = { 0,     1,     ts - 1,   ts,           127,
+				 128,   129,   128 * ts, 128 * ts + 1, 136 * ts + ts / 2,
+				 32767, 32768, 32769,    65536 + ts,   131072 + 3 };
+	const uint32_t blocks[] = { 0, 128 * ts, 4096, 0, 1000, 16 * ts + 5 };
+
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		p.size = sizes[i];
+		p.number = ++*number;
+		p.block_size = blocks[p.number / 7 % 6];
+		if (skipped(&p))
+			continue;
+		check_theirs(b, &p);
+		check_ours(b, &p);
+	}
+}
+
+static void test_both_ways(void **state)
+{
+	static const unsigned widths[] = { 1,  2,  3,  4,  5,  6,  7,  8,  9,  10,
+					   11, 12, 13, 14, 15, 16, 17, 24, 255 };
+	struct bench *b = *state;
+	uint32_t number = 0;
+
+	for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+		fill(b->raw, LARGEST, widths[w], widths[w]);
+		for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
+			for (unsigned filter = 0; filter < 3; filter++)
+				for (unsigned level = 0; level <= 9; level++)
+					check_sizes(b,
+						    (struct point){ .codec = codecs[c],
+								    .filter = filter,
+								    .level = level,
+								    .typesize = widths[w] },
+						    &number);
+	}
+}
+
+/* Chunks of noise: what does not shrink is stored, and never outgrows its bound. */
+static void test_noise_both_ways(void **state)
+{
+	struct bench *b = *state;
+	struct unit_random r = { 1 };
+
+	for (size_t i = 0; i < LARGEST; i++)
+		b->raw[i] = (uint8_t)unit_random_next(&r);
+	for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
+		for (unsigned ts = 1; ts <= 17; ts += 4) {
+			struct point p = { codecs[c], BPK_FILTER_SHUFFLE, 1, ts, 100000, 0, ts };
+
+			check_theirs(b, &p);
+			check_ours(b, &p);
+		}
+}
+
+static int set_up(void **state)
+{
+	struct bench *b = malloc(sizeof *b);
+
+	*state = b;
+	if (b == NULL)
+		return -1;
+	b->ctx = bpk_chunk_ctx_new(NULL);
+	return b->ctx == NULL ? -1 : 0;
+}
+
+static int tear_down(void **state)
+{
+	struct bench *b = *state;
+
+	bpk_chunk_ctx_free(b->ctx);
+	free(b);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_both_ways),
+		cmocka_unit_test(test_noise_both_ways),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, set_up, tear_down);
+}
+
+#endif
