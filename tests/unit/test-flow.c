@@ -1,0 +1,892 @@
+#include "unit/unit.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "flow/flow.h"
+
+enum {
+	MAX_CHUNKS = 300,
+	NEVER = 1 << 20,
+};
+
+/* The callbacks run on any thread, where cmocka's assertions may not jump out. */
+#define MUST(condition)                                                                            \
+	do {                                                                                       \
+		if (!(condition)) {                                                                \
+			fprintf(stderr, "%s:%d: %s\n", __FILE__, __LINE__, #condition);            \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* The made-up data: what byte offset of it is. */
+static uint8_t byte_at(uint64_t offset)
+{
+	return (uint8_t)((offset * 2654435761u) >> 11);
+}
+
+static void fill(uint8_t *out, uint64_t offset, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		out[i] = byte_at(offset + i);
+}
+
+static bool holds(const uint8_t *bytes, uint64_t offset, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		if (bytes[i] != byte_at(offset + i))
+			return false;
+	}
+	return true;
+}
+
+/* Sleep for a time that depends on number alone, up to about a millisecond. */
+static void dawdle(uint64_t number)
+{
+	usleep((useconds_t)(number * 7919 % 13 * 80));
+}
+
+/* ---- A reader in memory: chunks of the made-up data, raw or packed ---- */
+
+struct reader {
+	struct bpk_info info;
+	size_t sizes[MAX_CHUNKS]; /* raw sizes of the chunks that are there */
+	uint64_t nchunks;
+	bool packed;
+	bool positional;
+	bool slow;
+	uint64_t fail_fetch, fail_check; /* numbers; NEVER */
+	uint64_t fail_slowly;            /* fetch of this number fails after all others */
+	uint64_t damage;                 /* number of a chunk whose bytes are no chunk */
+	pthread_barrier_t *together;     /* every fetch waits for others */
+	atomic_uint inside;              /* fetches under way */
+	atomic_uint fetched;
+	uint64_t last; /* number fetched last, of a sequential reader */
+};
+
+static uint64_t offset_of(const struct reader *r, uint64_t number)
+{
+	uint64_t offset = 0;
+
+	for (uint64_t i = 0; i < number && i < r->nchunks; i++)
+		offset += r->sizes[i];
+	return offset;
+}
+
+static void reader_make(struct reader *r, uint64_t raw_size, size_t chunk_size)
+{
+	*r = (struct reader){ .positional = true,
+			      .fail_fetch = NEVER,
+			      .fail_check = NEVER,
+			      .fail_slowly = NEVER,
+			      .damage = NEVER };
+	r->last = BPK_UNKNOWN;
+	do {
+		r->sizes[r->nchunks] = bpk_min_size(chunk_size, raw_size);
+		raw_size -= r->sizes[r->nchunks++];
+	} while (raw_size > 0);
+	r->info = (struct bpk_info){ .format = "test",
+				     .stored_size = 1,
+				     .raw_size = offset_of(r, r->nchunks),
+				     .nchunks = r->nchunks,
+				     .chunk_size = chunk_size,
+				     .last_chunk_size = r->sizes[r->nchunks - 1] };
+}
+
+/* Chunks of many sizes, none too. */
+static void reader_make_uneven(struct reader *r, uint64_t nchunks)
+{
+	reader_make(r, 1, 1);
+	r->nchunks = nchunks;
+	for (uint64_t i = 0; i < nchunks; i++)
+		r->sizes[i] = (size_t)(i * 37 % 11 * 100);
+	r->info.nchunks = nchunks;
+	r->info.chunk_size = r->info.last_chunk_size = BPK_UNKNOWN;
+	r->info.raw_size = offset_of(r, nchunks);
+	r->packed = true;
+}
+
+static void reader_forget_sizes(struct reader *r)
+{
+	r->positional = false;
+	r->info.raw_size = r->info.nchunks = r->info.stored_size = BPK_UNKNOWN;
+	r->info.last_chunk_size = BPK_UNKNOWN;
+}
+
+static const struct bpk_info *reader_info(const void *reader)
+{
+	return &((const struct reader *)reader)->info;
+}
+
+static bool reader_positional(const void *reader)
+{
+	return ((const struct reader *)reader)->positional;
+}
+
+static struct bpk_recipe stored(void)
+{
+	return (struct bpk_recipe){ .codec = bpk_codec_find("zstd"), .level = 0, .typesize = 4 };
+}
+
+static int pack_into(struct bpk_parcel *parcel, uint64_t offset, size_t size, struct bpk_err *err)
+{
+	struct bpk_recipe recipe = stored();
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(err);
+	uint8_t *raw = malloc(size + 1);
+	int rc;
+
+	fill(raw, offset, size);
+	rc = bpk_buf_resize(&parcel->packed, bpk_chunk_bound(size) + 4, err);
+	if (rc == 0)
+		rc = bpk_chunk_encode(ctx, &recipe, bpk_view(raw, size),
+				      bpk_span(parcel->packed.data, bpk_chunk_bound(size)),
+				      &parcel->packed_size, err);
+	parcel->packed.size = parcel->packed_size + 4; /* a seal */
+	memcpy(parcel->packed.data + parcel->packed_size, "seal", 4);
+	free(raw);
+	bpk_chunk_ctx_free(ctx);
+	return rc;
+}
+
+static int bring(struct reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint64_t number = parcel->number, offset = offset_of(r, number);
+	size_t size;
+
+	if (number >= r->nchunks) {
+		if (!r->positional)
+			r->info.raw_size = offset; /* now it is known */
+		return 1;
+	}
+	size = r->sizes[number];
+	if (!r->packed) {
+		if (bpk_buf_resize(&parcel->raw, size, err) != 0)
+			return -1;
+		fill(parcel->raw.data, offset, size);
+		return 0;
+	}
+	parcel->raw_size = size;
+	parcel->packed_offset = 1000 + number;
+	if (pack_into(parcel, offset, size, err) != 0)
+		return -1;
+	if (number == r->damage)
+		memset(parcel->packed.data, 0xff, 16);
+	return 0;
+}
+
+static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct reader *r = reader;
+	uint64_t number = parcel->number;
+	unsigned inside = atomic_fetch_add(&r->inside, 1);
+	int rc;
+
+	if (!r->positional) {
+		/* one at a time, in ascending order */
+		MUST(inside == 0);
+		MUST(r->last == BPK_UNKNOWN || number > r->last);
+		r->last = number;
+	}
+	if (r->together != NULL)
+		pthread_barrier_wait(r->together);
+	if (r->slow)
+		dawdle(number);
+	if (number == r->fail_slowly)
+		usleep(20000);
+	if (number == r->fail_fetch || number == r->fail_slowly)
+		rc = bpk_fail(err, BPK_CORRUPT, "chunk %d: fetch failed", (int)number);
+	else
+		rc = bring(r, parcel, err);
+	atomic_fetch_add(&r->fetched, 1);
+	atomic_fetch_sub(&r->inside, 1);
+	return rc;
+}
+
+static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct reader *r = reader;
+
+	if (parcel->number == r->fail_check ||
+	    memcmp(parcel->packed.data + parcel->packed_size, "seal", 4) != 0)
+		return bpk_fail(err, BPK_CORRUPT, "chunk %d: seal is broken", (int)parcel->number);
+	return 0;
+}
+
+static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
+			 struct bpk_err *err)
+{
+	struct reader *r = reader;
+
+	(void)err;
+	if (number >= r->nchunks)
+		return 1;
+	*where = (struct bpk_where){ .raw_offset = offset_of(r, number),
+				     .header = { .raw_size = (uint32_t)r->sizes[number] } };
+	return 0;
+}
+
+static const struct bpk_reader_ops reader_ops = {
+	.info = reader_info,
+	.positional = reader_positional,
+	.fetch = reader_fetch,
+	.check = reader_check,
+	.locate = reader_locate,
+};
+
+/* ---- A writer into memory ---- */
+
+struct writer {
+	bool places;
+	bool takes_raw;
+	bool slow;
+	uint64_t fail_put;
+	struct bpk_buf raw; /* what raw parcels said, at their places */
+	uint64_t next;      /* raw offset that must come next */
+	uint64_t numbers[MAX_CHUNKS];
+	uint64_t nput;
+	uint64_t packed_size;
+	atomic_uint inside;
+	pthread_mutex_t lock;
+};
+
+static void writer_make(struct writer *w, bool takes_raw, bool places, size_t room)
+{
+	*w = (struct writer){ .takes_raw = takes_raw, .places = places, .fail_put = NEVER };
+	pthread_mutex_init(&w->lock, NULL);
+	/* memory at an address, even when there is no byte to keep */
+	assert_int_equal(bpk_buf_reserve(&w->raw, room + 1, NULL), 0);
+	memset(w->raw.data, 0, room);
+	w->raw.size = room;
+}
+
+static void writer_clear(struct writer *w)
+{
+	bpk_buf_clear(&w->raw);
+	pthread_mutex_destroy(&w->lock);
+}
+
+static bool writer_places(const void *writer)
+{
+	return ((const struct writer *)writer)->places;
+}
+
+static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	(void)writer;
+	if (bpk_buf_append(&parcel->packed, bpk_view("SEALseal", 8), err) != 0)
+		return -1;
+	MUST(parcel->packed.size == parcel->packed_size + 8);
+	return 0;
+}
+
+/* Unpack a packed parcel as any reader would, and keep its bytes. */
+static void keep_packed(struct writer *w, const struct bpk_parcel *parcel)
+{
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(NULL);
+	struct bpk_chunk_header header;
+	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
+
+	MUST(bpk_chunk_header_read(chunk, &header, NULL) == 0);
+	MUST(w->next + header.raw_size <= w->raw.size);
+	MUST(bpk_chunk_decode(ctx, chunk, bpk_span(w->raw.data + w->next, header.raw_size), NULL) ==
+	     0);
+	MUST(memcmp(parcel->packed.data + parcel->packed_size, "SEALseal", 8) == 0);
+	w->next += header.raw_size;
+	w->packed_size += parcel->packed.size;
+	bpk_chunk_ctx_free(ctx);
+}
+
+static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct writer *w = writer;
+	unsigned inside = atomic_fetch_add(&w->inside, 1);
+
+	if (w->slow)
+		dawdle(parcel->number + 5);
+	if (parcel->number == w->fail_put) {
+		atomic_fetch_sub(&w->inside, 1);
+		return bpk_fail(err, BPK_FAILED, "put failed");
+	}
+	pthread_mutex_lock(&w->lock);
+	if (!w->places) {
+		MUST(inside == 0);
+		MUST(w->nput == 0 || parcel->number > w->numbers[w->nput - 1]);
+	}
+	w->numbers[w->nput++] = parcel->number;
+	if (w->takes_raw) {
+		MUST(parcel->want_start == 0);
+		MUST(parcel->want_size == parcel->raw.size);
+		MUST(parcel->raw_offset + parcel->raw.size <= w->raw.size);
+		if (!w->places)
+			MUST(parcel->raw_offset == w->next);
+		bpk_copy(w->raw.data + parcel->raw_offset, parcel->raw.data, parcel->raw.size);
+		w->next += parcel->raw.size;
+	} else {
+		keep_packed(w, parcel);
+	}
+	pthread_mutex_unlock(&w->lock);
+	atomic_fetch_sub(&w->inside, 1);
+	return 0;
+}
+
+static const struct bpk_writer_ops packed_ops = { .seal = writer_seal, .put = writer_put };
+static const struct bpk_writer_ops raw_ops = { .places = writer_places, .put = writer_put };
+
+static const unsigned thread_counts[] = { 1, 2, 8 };
+
+/* ---- Packing ---- */
+
+static void pack_once(struct reader *r, struct bpk_plan plan, unsigned threads)
+{
+	struct bpk_recipe recipe = stored();
+	uint64_t raw_size = offset_of(r, r->nchunks);
+	struct writer w;
+	struct bpk_flow flow = { .in = &reader_ops,
+				 .reader = r,
+				 .out = &packed_ops,
+				 .writer = &w,
+				 .plan = plan,
+				 .recipe = &recipe,
+				 .compare = true,
+				 .threads = threads };
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+
+	writer_make(&w, false, false, raw_size);
+	w.slow = r->slow;
+	r->last = BPK_UNKNOWN;
+	assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
+	assert_int_equal(w.next, raw_size);
+	assert_true(holds(w.raw.data, 0, raw_size));
+	assert_int_equal(result.raw_size, raw_size);
+	assert_int_equal(result.nchunks, w.nput);
+	assert_int_equal(result.nchunks, bpk_max_u64(1, r->nchunks));
+	assert_int_equal(result.packed_size, w.packed_size);
+	writer_clear(&w);
+}
+
+static void test_pack_keeps_the_order(void **state)
+{
+	static struct reader r;
+
+	(void)state;
+	for (size_t t = 0; t < 3; t++) {
+		for (int kind = 0; kind < 8; kind++) {
+			reader_make(&r, 40 * 1000 + kind / 4 * 17, 1000);
+			r.positional = kind % 2;
+			r.slow = kind % 4 >= 2;
+			pack_once(&r, bpk_plan_cut(r.info.raw_size, 1000), thread_counts[t]);
+		}
+	}
+}
+
+static void test_pack_finds_an_unknown_end(void **state)
+{
+	static struct reader r;
+
+	(void)state;
+	for (size_t t = 0; t < 3; t++) {
+		for (uint64_t size = 0; size < 12000; size += 1500) {
+			for (int positional = 0; positional < 2; positional++) {
+				reader_make(&r, size, 1000);
+				r.positional = positional;
+				r.nchunks = size == 0 ? 0 : r.nchunks;
+				pack_once(&r, bpk_plan_cut(BPK_UNKNOWN, 1000), thread_counts[t]);
+			}
+		}
+	}
+}
+
+static void test_pack_of_nothing_is_one_empty_chunk(void **state)
+{
+	static struct reader r;
+
+	(void)state;
+	reader_make(&r, 0, 1000);
+	assert_int_equal(bpk_plan_cut(0, 1000).count, 1);
+	pack_once(&r, bpk_plan_cut(0, 1000), 8);
+}
+
+static void test_pack_notices_a_source_that_shrank(void **state)
+{
+	static struct reader r;
+	struct bpk_recipe recipe = stored();
+	struct writer w;
+	struct bpk_flow flow = { .in = &reader_ops,
+				 .reader = &r,
+				 .out = &packed_ops,
+				 .writer = &w,
+				 .plan = bpk_plan_cut(10000, 1000),
+				 .recipe = &recipe,
+				 .threads = 2 };
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	for (uint64_t size = 3000; size <= 3500; size += 500) {
+		reader_make(&r, size, 1000);
+		writer_make(&w, false, false, 10000);
+		assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
+		assert_int_equal(err.kind, BPK_FAILED);
+		assert_int_equal(w.nput, 3);
+		writer_clear(&w);
+	}
+}
+
+/* ---- Unpacking ---- */
+
+/* Unpack start..end of r and compare; returns what bpk_flow_run did. */
+static int unpack_range(struct reader *r, struct bpk_plan plan, bool places, unsigned threads,
+			struct bpk_err *err)
+{
+	uint64_t end = bpk_min_u64(plan.end, offset_of(r, r->nchunks));
+	uint64_t size = end > plan.start ? end - plan.start : 0;
+	struct writer w;
+	struct bpk_flow flow = { .in = &reader_ops,
+				 .reader = r,
+				 .out = &raw_ops,
+				 .writer = &w,
+				 .plan = plan,
+				 .check = true,
+				 .decode = true,
+				 .threads = threads };
+	struct bpk_flow_result result;
+	int rc;
+
+	writer_make(&w, true, places, size);
+	w.slow = r->slow;
+	r->last = BPK_UNKNOWN;
+	rc = bpk_flow_run(&flow, &result, err);
+	if (rc == 0) {
+		assert_int_equal(w.next, size);
+		assert_int_equal(result.raw_size, size);
+		assert_int_equal(result.nchunks, w.nput);
+		assert_true(holds(w.raw.data, plan.start, size));
+	}
+	writer_clear(&w);
+	return rc;
+}
+
+static void test_unpack_in_order_and_in_place(void **state)
+{
+	static struct reader r;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	for (size_t t = 0; t < 3; t++) {
+		for (int kind = 0; kind < 32; kind++) {
+			if (kind & 16)
+				reader_make_uneven(&r, 50);
+			else
+				reader_make(&r, 50001, 1000);
+			r.packed = true;
+			r.positional = kind & 1;
+			r.slow = kind & 2;
+			if (kind & 4)
+				reader_forget_sizes(&r);
+			assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), kind & 8,
+						      thread_counts[t], &err),
+					 0);
+		}
+	}
+}
+
+static void test_unpack_of_an_empty_archive(void **state)
+{
+	static struct reader r;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	reader_make(&r, 0, 1000);
+	r.packed = true;
+	assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), true, 2, &err), 0);
+	r.info.chunk_size = 0;
+	assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), false, 2, &err), 0);
+}
+
+static void make_for_range(struct reader *r, int kind)
+{
+	if (kind & 1)
+		reader_make_uneven(r, 30);
+	else
+		reader_make(r, 14500, 500);
+	r->packed = true;
+	r->positional = kind & 2;
+	if (kind & 4)
+		reader_forget_sizes(r);
+}
+
+static void test_ranges_bring_their_bytes_alone(void **state)
+{
+	static struct reader r;
+	struct bpk_err err = { 0 };
+	struct bpk_plan plan;
+	struct unit_random random = { 1 };
+
+	(void)state;
+	for (int kind = 0; kind < 8; kind++) {
+		for (int i = 0; i < 60; i++) {
+			uint64_t size, start, end;
+
+			make_for_range(&r, kind);
+			size = offset_of(&r, r.nchunks);
+			start = unit_random_next(&random) % (size + 1);
+			end = start + unit_random_next(&random) % (size - start + 1);
+			if (i == 0)
+				start = 0, end = size;
+			if (i == 1)
+				start = size, end = size;
+			assert_int_equal(bpk_plan_range(&reader_ops, &r, start, end, &plan, &err),
+					 0);
+			assert_int_equal(unpack_range(&r, plan, i % 2, 1 + i % 3, &err), 0);
+		}
+		assert_int_equal(bpk_plan_range(&reader_ops, &r, 77, BPK_UNKNOWN, &plan, &err), 0);
+		assert_int_equal(unpack_range(&r, plan, false, 2, &err), 0);
+	}
+}
+
+static void test_a_range_touches_few_chunks(void **state)
+{
+	static struct reader r;
+	struct bpk_err err = { 0 };
+	struct bpk_plan plan;
+
+	(void)state;
+	for (int kind = 0; kind < 4; kind++) {
+		make_for_range(&r, kind);
+		assert_int_equal(bpk_plan_range(&reader_ops, &r, 5100, 5101, &plan, &err), 0);
+		assert_int_equal(unpack_range(&r, plan, false, 8, &err), 0);
+		assert_int_equal(atomic_load(&r.fetched), 1);
+	}
+	/* a pipe of uneven chunks is read up to the end of the range */
+	make_for_range(&r, 1 | 4);
+	assert_int_equal(bpk_plan_range(&reader_ops, &r, 100, 1001, &plan, &err), 0);
+	assert_int_equal(unpack_range(&r, plan, false, 8, &err), 0);
+	assert_true(atomic_load(&r.fetched) < 6);
+}
+
+static void test_a_range_past_the_end_is_refused(void **state)
+{
+	static struct reader r;
+	struct bpk_plan plan;
+
+	(void)state;
+	for (int kind = 0; kind < 8; kind++) {
+		for (int by = 1; by <= 2000; by += 1999) {
+			for (int open = 0; open < 2; open++) {
+				struct bpk_err err = { 0 };
+				uint64_t size, start, end;
+				int rc;
+
+				make_for_range(&r, kind);
+				size = offset_of(&r, r.nchunks);
+				start = open ? size + by : 100;
+				end = open ? BPK_UNKNOWN : size + by;
+				rc = bpk_plan_range(&reader_ops, &r, start, end, &plan, &err);
+				if (rc == 0)
+					rc = unpack_range(&r, plan, false, 2, &err);
+				assert_int_equal(rc, -1);
+				assert_int_equal(err.kind, BPK_USAGE);
+			}
+		}
+	}
+}
+
+static void test_a_chunk_of_another_size_is_damage(void **state)
+{
+	static struct reader r;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	reader_make(&r, 10000, 1000);
+	r.packed = true;
+	r.sizes[4] = 999;
+	assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), true, 2, &err), -1);
+	assert_int_equal(err.kind, BPK_CORRUPT);
+	assert_string_equal(err.text, "chunk 4 unpacks to 999 bytes, expected 1000");
+}
+
+static void test_uneven_chunks_must_add_up(void **state)
+{
+	static struct reader r;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	reader_make_uneven(&r, 20);
+	r.info.raw_size++;
+	assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), false, 2, &err), -1);
+	assert_int_equal(err.kind, BPK_CORRUPT);
+}
+
+/* ---- Verifying and carrying over ---- */
+
+static int verify(struct reader *r, bool decode, unsigned threads, struct bpk_flow_result *result,
+		  struct bpk_err *err)
+{
+	struct bpk_flow flow = { .in = &reader_ops,
+				 .reader = r,
+				 .plan = bpk_plan_all(&r->info),
+				 .check = true,
+				 .decode = decode,
+				 .threads = threads };
+
+	r->last = BPK_UNKNOWN;
+	return bpk_flow_run(&flow, result, err);
+}
+
+static void test_verify_needs_no_writer(void **state)
+{
+	static struct reader r;
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	for (int decode = 0; decode < 2; decode++) {
+		reader_make(&r, 20100, 1000);
+		r.packed = true;
+		r.slow = true;
+		assert_int_equal(verify(&r, decode, 3, &result, &err), 0);
+		assert_int_equal(result.raw_size, 20100);
+		assert_int_equal(result.nchunks, 21);
+		assert_int_equal(result.packed_size, 20100 + 21 * (16 + 4));
+	}
+	r.damage = 9;
+	assert_int_equal(verify(&r, false, 3, &result, &err), 0);
+	assert_int_equal(verify(&r, true, 3, &result, &err), -1);
+	assert_int_equal(strncmp(err.text, "chunk 9 at offset 1009: ", 24), 0);
+	r.fail_check = 8;
+	assert_int_equal(verify(&r, true, 3, &result, &err), -1);
+	assert_string_equal(err.text, "chunk 8: seal is broken");
+}
+
+static void test_chunks_are_carried_over_and_sealed_again(void **state)
+{
+	static struct reader r;
+	struct writer w;
+	struct bpk_flow flow = { .in = &reader_ops,
+				 .reader = &r,
+				 .out = &packed_ops,
+				 .writer = &w,
+				 .check = true,
+				 .threads = 2 };
+	struct bpk_recipe recipe = stored();
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	for (int again = 0; again < 2; again++) {
+		flow.recipe = again ? &recipe : NULL;
+		reader_make_uneven(&r, 20);
+		flow.plan = bpk_plan_all(&r.info);
+		writer_make(&w, false, false, r.info.raw_size);
+		assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
+		assert_true(holds(w.raw.data, 0, r.info.raw_size));
+		assert_int_equal(w.nput, 20);
+		writer_clear(&w);
+	}
+}
+
+/* ---- Failing ---- */
+
+static void test_the_lowest_failure_wins(void **state)
+{
+	static struct reader r;
+	struct bpk_recipe recipe = stored();
+	struct writer w;
+	struct bpk_flow flow = { .in = &reader_ops,
+				 .reader = &r,
+				 .out = &packed_ops,
+				 .writer = &w,
+				 .plan = bpk_plan_cut(40000, 1000),
+				 .recipe = &recipe };
+
+	(void)state;
+	for (size_t t = 0; t < 3; t++) {
+		for (int kind = 0; kind < 4; kind++) {
+			struct bpk_flow_result result;
+			struct bpk_err err = { 0 };
+
+			reader_make(&r, 40000, 1000);
+			r.positional = kind & 1;
+			r.slow = kind & 2;
+			r.fail_fetch = 9;
+			r.fail_slowly = 7;
+			writer_make(&w, false, false, 40000);
+			flow.threads = thread_counts[t];
+			assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
+			assert_string_equal(err.text, "chunk 7: fetch failed");
+			assert_int_equal(w.nput, 7);
+			assert_int_equal(result.nchunks, 7);
+			assert_true(holds(w.raw.data, 0, 7000));
+			assert_true(atomic_load(&r.fetched) <= 7 + 2 * flow.threads + 1);
+			writer_clear(&w);
+		}
+	}
+}
+
+static void test_a_failing_put_stops_the_run(void **state)
+{
+	static struct reader r;
+	struct writer w;
+	struct bpk_flow flow = {
+		.in = &reader_ops, .reader = &r, .out = &raw_ops, .writer = &w, .decode = true
+	};
+
+	(void)state;
+	for (size_t t = 0; t < 3; t++) {
+		for (int places = 0; places < 2; places++) {
+			struct bpk_flow_result result;
+			struct bpk_err err = { 0 };
+
+			reader_make(&r, 40000, 1000);
+			r.packed = true;
+			flow.plan = bpk_plan_all(&r.info);
+			writer_make(&w, true, places, 40000);
+			w.fail_put = 11;
+			w.slow = true;
+			flow.threads = thread_counts[t];
+			assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
+			assert_string_equal(err.text, "put failed");
+			assert_true(holds(w.raw.data, 0, 11000));
+			assert_true(places || w.nput == 11);
+			writer_clear(&w);
+		}
+	}
+}
+
+/* ---- Threads and memory ---- */
+
+static void test_all_threads_work_beside_each_other(void **state)
+{
+	static struct reader r;
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+	pthread_barrier_t together;
+
+	(void)state;
+	pthread_barrier_init(&together, NULL, 4);
+	reader_make(&r, 40000, 1000);
+	r.packed = true;
+	r.together = &together;
+	/* every fetch needs three others at the same time: fewer threads would hang */
+	alarm(60);
+	assert_int_equal(verify(&r, true, 4, &result, &err), 0);
+	alarm(0);
+	pthread_barrier_destroy(&together);
+}
+
+static void test_memory_limit_costs_threads_first(void **state)
+{
+	static struct reader r;
+	struct bpk_recipe recipe = stored();
+	struct writer w;
+	struct bpk_flow flow = { .in = &reader_ops,
+				 .reader = &r,
+				 .out = &packed_ops,
+				 .writer = &w,
+				 .plan = bpk_plan_cut(40000, 1000),
+				 .recipe = &recipe,
+				 .threads = 8 };
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	reader_make(&r, 40000, 1000);
+	writer_make(&w, false, false, 40000);
+	flow.memory_limit = 1000;
+	assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
+	assert_int_equal(err.kind, BPK_LIMIT);
+	assert_non_null(strstr(err.text, "the limit is 1000"));
+	assert_int_equal(atomic_load(&r.fetched), 0);
+	flow.memory_limit = 10 << 20; /* a single encoder fits */
+	r.positional = false;
+	assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
+	assert_int_equal(w.nput, 40);
+	writer_clear(&w);
+}
+
+static void test_memory_limit_holds_for_uneven_chunks(void **state)
+{
+	static struct reader r;
+	struct bpk_flow flow = { .in = &reader_ops, .reader = &r, .decode = true, .threads = 1 };
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	reader_make_uneven(&r, 5);
+	r.sizes[3] = 3 << 20;
+	r.info.raw_size = offset_of(&r, 5);
+	flow.plan = bpk_plan_all(&r.info);
+	flow.memory_limit = 4 << 20;
+	assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
+	assert_int_equal(err.kind, BPK_LIMIT);
+	assert_int_equal(result.nchunks, 3);
+}
+
+struct told {
+	uint64_t raw, calls;
+	atomic_uint inside;
+};
+
+static void tell(void *arg, uint64_t raw_done, uint64_t packed_done)
+{
+	struct told *told = arg;
+
+	MUST(atomic_fetch_add(&told->inside, 1) == 0);
+	MUST(raw_done >= told->raw);
+	MUST(packed_done >= raw_done);
+	told->raw = raw_done;
+	told->calls++;
+	atomic_fetch_sub(&told->inside, 1);
+}
+
+static void test_progress_only_grows(void **state)
+{
+	static struct reader r;
+	struct told told = { 0 };
+	struct bpk_flow flow = { .in = &reader_ops,
+				 .reader = &r,
+				 .decode = true,
+				 .threads = 8,
+				 .progress = tell,
+				 .progress_arg = &told };
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	reader_make(&r, 40000, 1000);
+	r.packed = true;
+	flow.plan = bpk_plan_all(&r.info);
+	assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
+	assert_true(told.calls > 0);
+	assert_true(told.raw <= 40000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pack_keeps_the_order),
+		cmocka_unit_test(test_pack_finds_an_unknown_end),
+		cmocka_unit_test(test_pack_of_nothing_is_one_empty_chunk),
+		cmocka_unit_test(test_pack_notices_a_source_that_shrank),
+		cmocka_unit_test(test_unpack_in_order_and_in_place),
+		cmocka_unit_test(test_unpack_of_an_empty_archive),
+		cmocka_unit_test(test_ranges_bring_their_bytes_alone),
+		cmocka_unit_test(test_a_range_touches_few_chunks),
+		cmocka_unit_test(test_a_range_past_the_end_is_refused),
+		cmocka_unit_test(test_a_chunk_of_another_size_is_damage),
+		cmocka_unit_test(test_uneven_chunks_must_add_up),
+		cmocka_unit_test(test_verify_needs_no_writer),
+		cmocka_unit_test(test_chunks_are_carried_over_and_sealed_again),
+		cmocka_unit_test(test_the_lowest_failure_wins),
+		cmocka_unit_test(test_a_failing_put_stops_the_run),
+		cmocka_unit_test(test_all_threads_work_beside_each_other),
+		cmocka_unit_test(test_memory_limit_costs_threads_first),
+		cmocka_unit_test(test_memory_limit_holds_for_uneven_chunks),
+		cmocka_unit_test(test_progress_only_grows),
+	};
+
+	return UNIT_RUN(tests);
+}
