@@ -45,9 +45,8 @@
 
 enum {
 	BLOCK = V_SLOT * V_SLOTS, /* elements, and bytes of a vector */
-	TILE = 16,                /* columns that are taken at a time */
-	TILE_SIZE = 32768,        /* bytes of a tile of planes, without what keeps them apart */
-	APART = 64,               /* between planes in a tile, so that they differ in cache sets */
+	STRIP = 512,		  /* elements that bitshuffle takes at a time; see tile */
+	TILE = 16,		  /* columns that are taken at a time */
 };
 
 #if V_PERMUTE
@@ -256,10 +255,8 @@ V_TARGET static void unshuffle_columns(const uint8_t *const *planes, size_t step
 #define EACH_TYPESIZE(CASE)                                                                        \
 	CASE(2)                                                                                    \
 	CASE(3)                                                                                    \
-	CASE(4)                                                                                    \
-	CASE(5)                                                                                    \
-	CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15)      \
-		CASE(16)
+	CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13)        \
+		CASE(14) CASE(15) CASE(16)
 #else
 #define EACH_TYPESIZE(CASE) CASE(2) CASE(4) CASE(8) CASE(16)
 #endif
@@ -278,7 +275,7 @@ V_TARGET static void unshuffle_columns(const uint8_t *const *planes, size_t step
 	}
 EACH_TYPESIZE(DEFINE_RUNS)
 
-#define SHUFFLE_ROW(t)   [t] = shuffle_##t,
+#define SHUFFLE_ROW(t)	 [t] = shuffle_##t,
 #define UNSHUFFLE_ROW(t) [t] = unshuffle_##t,
 
 static void (*const shuffle_of[TILE + 1])(const uint8_t *, size_t, uint8_t *,
@@ -318,57 +315,14 @@ static size_t next_tile(size_t first, size_t typesize)
 	return bpk_min_size(first + TILE, typesize - TILE);
 }
 
-/*
- * Some columns of a strip of elements, as planes beside each other in cache. The output's own
- * planes often lie a multiple of 4096 bytes apart, which puts equal places of all of them into one
- * set of the first cache; writing a long run of each in turn keeps them from throwing each other
- * out.
- */
-struct tile {
-	_Alignas(64) uint8_t bytes[TILE_SIZE + TILE * APART];
-};
-
-/* Elements of a strip: as many as TILE_SIZE has room for, and a multiple of 8 * BLOCK. */
-static size_t strip_of(size_t typesize)
-{
-	return TILE_SIZE / (typesize <= 2 ? 2 : typesize <= 4 ? 4 : typesize <= 8 ? 8 : TILE);
-}
-
-static bool crowded(size_t typesize, size_t nelems)
-{
-	return typesize > TILE / 2 && (nelems + APART - 1) % 4096 < 2 * APART - 1 &&
-	       nelems >= strip_of(typesize);
-}
-
-static void shuffle_by_tile(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
-			    size_t first)
-{
-	size_t size = strip_of(typesize), width = bpk_min_size(typesize, TILE), start;
-	struct tile tile;
-
-	for (size_t i = 0; i < nelems; i += size) {
-		start = bpk_min_size(i, nelems - size);
-		shuffle_tile(in + start * typesize, typesize, size, tile.bytes, size + APART,
-			     first);
-		for (size_t c = 0; c < width; c++)
-			memcpy(out + c * nelems + start, tile.bytes + c * (size + APART), size);
-	}
-}
-
 static void shuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
 {
-	bool by_tile = crowded(typesize, nelems);
-
 	if (nelems < BLOCK || typesize == 1) {
 		V_BELOW.shuffle(in, typesize, nelems, out);
 		return;
 	}
-	for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
-		if (by_tile)
-			shuffle_by_tile(in, typesize, nelems, out + j * nelems, j);
-		else
-			shuffle_tile(in, typesize, nelems, out + j * nelems, nelems, j);
-	}
+	for (size_t j = 0; j < typesize; j = next_tile(j, typesize))
+		shuffle_tile(in, typesize, nelems, out + j * nelems, nelems, j);
 }
 
 static void unshuffle(const uint8_t *const *planes, size_t typesize, size_t nelems, uint8_t *out)
@@ -399,16 +353,17 @@ V_TARGET static void join_bits(const uint8_t *in, size_t stride, size_t nbytes, 
 	unshuffle_run(rows, 8, nbytes / 8, plane, true);
 }
 
-/* The last strip begins early enough to be whole. nelems is at least 8 * BLOCK. */
-static size_t bit_strip_of(size_t typesize, size_t nelems)
+/* Elements taken at a time; the last strip begins early enough to be whole. nelems >= 8 * BLOCK. */
+static size_t strip_size(size_t nelems)
 {
-	return bpk_min_size(strip_of(typesize), nelems / (8 * BLOCK) * (8 * BLOCK));
+	return nelems < STRIP ? 8 * BLOCK : STRIP;
 }
 
 static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
 {
-	size_t size, width = bpk_min_size(typesize, TILE), start;
-	struct tile tile;
+	_Alignas(64)
+		uint8_t tile[TILE * STRIP]; /* planes of bytes, on their way in the first cache */
+	size_t size = strip_size(nelems), width = bpk_min_size(typesize, TILE), start;
 
 	if (nelems < 8 * BLOCK) {
 		V_BELOW.bitshuffle(in, typesize, nelems, out);
@@ -418,14 +373,12 @@ static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_
 		split_bits(in, nelems, out, nelems / 8);
 		return;
 	}
-	size = bit_strip_of(typesize, nelems);
 	for (size_t i = 0; i < nelems; i += size) {
 		start = bpk_min_size(i, nelems - size);
 		for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
-			shuffle_tile(in + start * typesize, typesize, size, tile.bytes,
-				     size + APART, j);
+			shuffle_tile(in + start * typesize, typesize, size, tile, size, j);
 			for (size_t c = 0; c < width; c++)
-				split_bits(tile.bytes + c * (size + APART), size,
+				split_bits(tile + c * size, size,
 					   out + (j + c) * nelems + start / 8, nelems / 8);
 		}
 	}
@@ -433,9 +386,9 @@ static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_
 
 static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
 {
-	size_t size, width = bpk_min_size(typesize, TILE), start;
+	_Alignas(64) uint8_t tile[TILE * STRIP];
+	size_t size = strip_size(nelems), width = bpk_min_size(typesize, TILE), start;
 	const uint8_t *planes[TILE];
-	struct tile tile;
 
 	if (nelems < 8 * BLOCK) {
 		V_BELOW.bitunshuffle(in, typesize, nelems, out);
@@ -445,15 +398,14 @@ static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint
 		join_bits(in, nelems / 8, nelems, out);
 		return;
 	}
-	size = bit_strip_of(typesize, nelems);
 	for (size_t c = 0; c < width; c++)
-		planes[c] = tile.bytes + c * (size + APART);
+		planes[c] = tile + c * size;
 	for (size_t i = 0; i < nelems; i += size) {
 		start = bpk_min_size(i, nelems - size);
 		for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
 			for (size_t c = 0; c < width; c++)
 				join_bits(in + (j + c) * nelems + start / 8, nelems / 8, size,
-					  tile.bytes + c * (size + APART));
+					  tile + c * size);
 			unshuffle_tile(planes, typesize, size, out + start * typesize, j);
 		}
 	}

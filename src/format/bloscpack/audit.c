@@ -1,0 +1,214 @@
+/*
+ * Accounting for every byte of a Bloscpack file that is no chunk.
+ */
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { FILL_PIECE = 64 << 10 };
+
+struct audit {
+	struct bpk_bloscpack_reader *reader;
+	bpk_remark_fn *remark;
+	void *arg;
+	uint64_t nunknown; /* entries of chunks that are -1 */
+	uint64_t ngaps;    /* between chunks */
+	uint64_t gap_bytes;
+	uint64_t ninterrupted; /* spare entries that an append set and did not commit */
+	uint64_t end;          /* of the last chunk */
+	struct bpk_bloscpack_page page;
+};
+
+static void say(const struct audit *a, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct audit *a, const char *format, ...)
+{
+	char line[256];
+	va_list args;
+
+	if (a->remark == NULL)
+		return;
+	va_start(args, format);
+	vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	a->remark(a->arg, line);
+}
+
+/* ---- Metadata ---- */
+
+/* The zeros between metadata and its digest; on a pipe they have passed. */
+static int audit_fill(const struct audit *a, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_metadata *m = &a->reader->metadata;
+	struct bpk_buf piece = { 0 };
+	uint64_t done = 0;
+	bool zero = true;
+	int rc = 0;
+
+	while (rc == 0 && zero && done < m->fill_size) {
+		size_t size = (size_t)bpk_min_u64(FILL_PIECE, m->fill_size - done);
+
+		piece.size = 0;
+		rc = bpk_bloscpack_append(a->reader->source, m->fill_offset + done, size, &piece,
+					  "metadata's room", err);
+		for (size_t i = 0; i < piece.size; i++)
+			zero = zero && piece.data[i] == 0;
+		done += size;
+	}
+	bpk_buf_clear(&piece);
+	if (rc == 0 && !zero)
+		say(a, "room for metadata holds other bytes than zeros");
+	return rc;
+}
+
+static int audit_metadata(const struct audit *a, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_metadata *m = &a->reader->metadata;
+
+	if (!a->reader->header.has_metadata)
+		return 0;
+	if (m->damage.kind != BPK_OK)
+		return bpk_fail(err, m->damage.kind, "%s", m->damage.text);
+	if (m->strange_magic)
+		say(a, "metadata is of another format than JSON, and was left unread");
+	return a->reader->seekable ? audit_fill(a, err) : 0;
+}
+
+/* ---- Chunks ---- */
+
+/* Chunk number lies at offset, the one before it ended at a->end; what does its entry say? */
+static int audit_entry(struct audit *a, uint64_t number, uint64_t offset, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = a->reader;
+	uint64_t entry;
+
+	if (bpk_bloscpack_offsets_turn(&r->offsets, &a->page, number, &entry, err) != 0)
+		return -1;
+	if (entry == BPK_UNKNOWN)
+		a->nunknown++;
+	else if (entry != offset)
+		return bpk_fail(err, BPK_CORRUPT,
+				"chunk %" PRIu64 " lies at offset %" PRIu64
+				", but its offset entry is %" PRIu64,
+				number, offset, entry);
+	if (offset < a->end)
+		return bpk_fail(err, BPK_CORRUPT,
+				"chunk %" PRIu64 " lies at offset %" PRIu64
+				", before the end of the one before it, %" PRIu64,
+				number, offset, a->end);
+	if (offset > a->end) {
+		a->ngaps++;
+		a->gap_bytes += offset - a->end;
+	}
+	return 0;
+}
+
+static int audit_chunks(struct audit *a, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = a->reader;
+	struct bpk_bloscpack_walk walk = bpk_bloscpack_walk_start(r);
+	struct bpk_bloscpack_step step;
+	int rc;
+
+	a->end = r->offsets_end;
+	while ((rc = bpk_bloscpack_walk_look(r, &walk, r->positional, &step, err)) == 0) {
+		if (r->header.has_offsets &&
+		    audit_entry(a, walk.number, step.extent.offset, err) != 0)
+			return -1;
+		bpk_bloscpack_walk_move(r, &walk, &step);
+		a->end = walk.offset;
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+/* ---- Spare entries and the tail ---- */
+
+/* A spare entry is -1, or what an append wrote that never committed: at or past the end. */
+static int audit_spares(struct audit *a, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = a->reader;
+
+	for (uint64_t i = r->header.nchunks; i < r->offsets.count; i++) {
+		uint64_t entry;
+
+		if (bpk_bloscpack_offsets_turn(&r->offsets, &a->page, i, &entry, err) != 0)
+			return -1;
+		if (entry == BPK_UNKNOWN)
+			continue;
+		if (entry < a->end || entry > INT64_MAX)
+			return bpk_fail(err, BPK_CORRUPT,
+					"spare offset entry %" PRIu64 " is %" PRId64
+					", expected -1 or at least %" PRIu64,
+					i, (int64_t)entry, a->end);
+		a->ninterrupted++;
+	}
+	return 0;
+}
+
+static void say_what_was_found(const struct audit *a)
+{
+	const struct bpk_bloscpack_reader *r = a->reader;
+	const struct bpk_bloscpack_header *h = &r->header;
+
+	if (a->nunknown > 0)
+		say(a,
+		    "%" PRIu64 " of %" PRIu64 " chunks have no offset; they are found by walking",
+		    a->nunknown, h->nchunks);
+	if (a->ngaps > 0)
+		say(a, "%" PRIu64 " bytes in %" PRIu64 " gaps before chunks", a->gap_bytes,
+		    a->ngaps);
+	if (a->ninterrupted > 0)
+		say(a, "%" PRIu64 " spare offset entries are set; an append was interrupted",
+		    a->ninterrupted);
+	if (!h->has_offsets && h->append_space > 0)
+		say(a, "header has room for %" PRIu64 " more chunks, but there are no offsets",
+		    h->append_space);
+	if (h->has_offsets && a->end < r->size)
+		say(a, "%" PRIu64 " bytes behind the last chunk, from offset %" PRIu64,
+		    r->size - a->end, a->end);
+}
+
+static int audit_seekable(struct audit *a, struct bpk_err *err)
+{
+	if (audit_chunks(a, err) != 0)
+		return -1;
+	if (a->reader->header.has_offsets && audit_spares(a, err) != 0)
+		return -1;
+	say_what_was_found(a);
+	return 0;
+}
+
+/* On a pipe what has passed was tested on its way; the rest is passed over now. */
+static int audit_pipe(struct audit *a, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = a->reader;
+	struct bpk_bloscpack_walk *walk = &r->sequence;
+	struct bpk_bloscpack_step step;
+	uint64_t tail;
+	int rc;
+
+	while ((rc = bpk_bloscpack_walk_look(r, walk, false, &step, err)) == 0)
+		bpk_bloscpack_walk_move(r, walk, &step);
+	if (rc < 0 || !r->header.has_offsets)
+		return rc < 0 ? -1 : 0;
+	say(a, "offset entries were not compared, since the input is a pipe");
+	if (bpk_bloscpack_read(r->source, walk->offset, bpk_span(NULL, 0), &(size_t){ 0 }, err) !=
+		    0 ||
+	    bpk_source_skip(r->source, UINT64_MAX, &tail, err) != 0)
+		return -1;
+	if (tail > 0)
+		say(a, "%" PRIu64 " bytes behind the last chunk, from offset %" PRIu64, tail,
+		    walk->offset);
+	return 0;
+}
+
+int bpk_bloscpack_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
+{
+	struct audit a = { .reader = reader, .remark = remark, .arg = arg };
+
+	if (audit_metadata(&a, err) != 0)
+		return -1;
+	return a.reader->seekable ? audit_seekable(&a, err) : audit_pipe(&a, err);
+}

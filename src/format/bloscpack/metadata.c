@@ -1,0 +1,330 @@
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+#include <zlib.h>
+
+enum {
+	CODEC_NONE = 0,
+	CODEC_ZLIB = 1,
+	DEFAULT_LEVEL = 6,
+	DEFAULT_ROOM = 10,          /* times the text's size */
+	MOST_EXTRA_ROOM = 16 << 20, /* but this much more at most: the room is written as zeros */
+	FIRST_PIECE = 4096,
+	MOST_INFLATION = 1032, /* deflate never packs better than this */
+};
+
+static const char json_magic[8] = { 'J', 'S', 'O', 'N', '\0', '\0', '\0', '\0' };
+
+/* The fields of the metadata header, as stored. */
+struct section {
+	bool json;
+	uint8_t magic[8];
+	unsigned checksum;
+	unsigned codec;
+	unsigned level;
+	uint32_t size;   /* of the text */
+	uint32_t room;   /* for data and fill */
+	uint32_t packed; /* data */
+};
+
+static struct section section_read(const uint8_t bytes[BPK_BLOSCPACK_METADATA_SIZE])
+{
+	struct section s = { .json = bpk_bloscpack_magic_is_json(bytes),
+			     .checksum = bytes[9],
+			     .codec = bytes[10],
+			     .level = bytes[11],
+			     .size = bpk_get_le32(bytes + 12),
+			     .room = bpk_get_le32(bytes + 16),
+			     .packed = bpk_get_le32(bytes + 20) };
+
+	memcpy(s.magic, bytes, sizeof s.magic);
+	return s;
+}
+
+/* Unpack a zlib stream into exactly size bytes, using all of it. */
+static int inflate_all(struct bpk_view packed, size_t size, struct bpk_buf *text,
+		       struct bpk_err *err)
+{
+	uLongf got = size;
+	uLong used = packed.size;
+	uint8_t none;
+	int rc;
+
+	if (size / MOST_INFLATION > packed.size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"metadata claims %zu bytes, more than %zu packed bytes can hold",
+				size, packed.size);
+	if (bpk_buf_resize(text, size, err) != 0)
+		return -1;
+	rc = uncompress2(size > 0 ? text->data : &none, &got, packed.data, &used);
+	if (rc == Z_MEM_ERROR)
+		return bpk_fail_memory(err, size);
+	if (rc != Z_OK || got != size || used != packed.size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"metadata unpacks to other than the %zu bytes it claims", size);
+	return 0;
+}
+
+/* Unpack a zlib stream whose text has no size of its own: it grows as far as metadata may. */
+static int inflate_grow(struct bpk_view packed, struct bpk_buf *text, struct bpk_err *err)
+{
+	z_stream z = { .next_in = (uint8_t *)(uintptr_t)packed.data,
+		       .avail_in = (uInt)packed.size };
+	int rc = Z_OK;
+
+	if (inflateInit(&z) != Z_OK)
+		return bpk_fail_memory(err, packed.size);
+	while (rc == Z_OK && text->size < BPK_JSON_MAX_SIZE) {
+		if (bpk_buf_reserve(text, 2 * text->size + FIRST_PIECE, err) != 0) {
+			inflateEnd(&z);
+			return -1;
+		}
+		z.next_out = text->data + text->size;
+		z.avail_out = (uInt)(text->capacity - text->size);
+		rc = inflate(&z, Z_NO_FLUSH);
+		text->size = text->capacity - z.avail_out;
+	}
+	inflateEnd(&z);
+	if (rc == Z_OK)
+		return bpk_fail(err, BPK_LIMIT, "metadata unpacks to more than %d bytes",
+				BPK_JSON_MAX_SIZE);
+	if (rc != Z_STREAM_END || z.avail_in != 0)
+		return bpk_fail(err, BPK_CORRUPT, "metadata is no whole zlib stream");
+	return 0;
+}
+
+/* Test the fields that do not say where the section ends. */
+static int check_section(const struct section *s, struct bpk_err *err)
+{
+	if (s->codec > CODEC_ZLIB)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"metadata codec number %u is not known, expected 0 or 1", s->codec);
+	if (s->level > 9)
+		return bpk_fail(err, BPK_CORRUPT, "metadata level is %u, expected at most 9",
+				s->level);
+	if (s->codec == CODEC_NONE && s->size != s->packed)
+		return bpk_fail(err, BPK_CORRUPT,
+				"metadata is %" PRIu32 " bytes stored, expected %" PRIu32,
+				s->packed, s->size);
+	if (s->size > BPK_JSON_MAX_SIZE || s->packed > BPK_JSON_MAX_SIZE)
+		return bpk_fail(err, BPK_LIMIT,
+				"metadata of %" PRIu32 " bytes, expected at most %d",
+				s->size > s->packed ? s->size : s->packed, BPK_JSON_MAX_SIZE);
+	return 0;
+}
+
+/* The text out of its packed bytes, and is it JSON? */
+static int take_text(struct bpk_bloscpack_metadata *m, bool deflated, uint64_t size,
+		     struct bpk_buf *packed, struct bpk_err *err)
+{
+	int rc = 0;
+
+	if (!deflated) {
+		m->text = *packed;
+		*packed = (struct bpk_buf){ 0 };
+	} else if (size == BPK_UNKNOWN) {
+		rc = inflate_grow(bpk_buf_view(packed), &m->text, err);
+	} else {
+		rc = inflate_all(bpk_buf_view(packed), (size_t)size, &m->text, err);
+	}
+	if (rc != 0)
+		return -1;
+	if (bpk_json_check(bpk_buf_view(&m->text), err) != 0)
+		return bpk_err_subject(err, "metadata");
+	return 0;
+}
+
+/* Read data and digest of a released section at offset. */
+static int take_data(struct bpk_source *source, uint64_t offset, const struct section *s,
+		     struct bpk_bloscpack_metadata *m, struct bpk_err *err)
+{
+	struct bpk_buf packed = { 0 };
+	uint8_t digest[BPK_DIGEST_MAX];
+	int rc = -1;
+
+	if (check_section(s, err) != 0 ||
+	    bpk_bloscpack_append(source, offset, s->packed, &packed, "metadata", err) != 0 ||
+	    bpk_bloscpack_need(source, offset + s->room, bpk_span(digest, m->checksum->size),
+			       "metadata's digest", err) != 0)
+		goto out;
+	if (bpk_checksum_check(m->checksum, bpk_buf_view(&packed), digest, err) != 0) {
+		bpk_err_subject(err, "metadata");
+		goto out;
+	}
+	rc = take_text(m, s->codec == CODEC_ZLIB, s->size, &packed, err);
+out:
+	bpk_buf_clear(&packed);
+	return rc;
+}
+
+/* What a look at the text came to: an err about its bytes is noted, any other is passed on. */
+static int settle(struct bpk_bloscpack_metadata *m, int rc, const struct bpk_err *found,
+		  struct bpk_err *err)
+{
+	m->good = rc == 0;
+	if (rc == 0)
+		return 0;
+	if (found->kind != BPK_CORRUPT && found->kind != BPK_UNSUPPORTED &&
+	    found->kind != BPK_LIMIT) {
+		if (err != NULL)
+			*err = *found;
+		return -1;
+	}
+	m->damage = *found;
+	return 0;
+}
+
+/* The section must end inside the file, or nothing behind it can be found. */
+static int check_end(struct bpk_source *source, uint64_t end, struct bpk_err *err)
+{
+	if (bpk_source_seekable(source) && end > bpk_source_size(source))
+		return bpk_fail(err, BPK_CORRUPT,
+				"metadata section ends at offset %" PRIu64
+				", but the file has %" PRIu64 " bytes",
+				end, bpk_source_size(source));
+	return 0;
+}
+
+static int read_blaze(struct bpk_source *source, const struct bpk_bloscpack_header *header,
+		      struct bpk_bloscpack_metadata *m, struct bpk_err *err)
+{
+	struct bpk_err found = { 0 };
+	struct bpk_buf packed = { 0 };
+	uint32_t size = header->metadata_size;
+	int rc;
+
+	m->checksum = bpk_bloscpack_checksum(0);
+	m->codec = header->metadata_deflated ? "zlib" : "none";
+	m->stored_size = m->room = size;
+	m->end = header->size + (uint64_t)size;
+	if (check_end(source, m->end, err) != 0)
+		return -1;
+	if (size > BPK_JSON_MAX_SIZE) {
+		rc = bpk_fail(&found, BPK_LIMIT,
+			      "metadata of %" PRIu32 " bytes, expected at most %d", size,
+			      BPK_JSON_MAX_SIZE);
+	} else {
+		rc = bpk_bloscpack_append(source, header->size, size, &packed, "metadata", &found);
+		if (rc == 0)
+			rc = take_text(m, header->metadata_deflated, BPK_UNKNOWN, &packed, &found);
+	}
+	bpk_buf_clear(&packed);
+	return settle(m, rc, &found, err);
+}
+
+/*
+ * A foreign magic is no damage by itself. But content that is JSON with the right digest shows that
+ * the magic is what was damaged.
+ */
+static void judge_magic(struct bpk_bloscpack_metadata *m, const struct section *s)
+{
+	if (s->json)
+		return;
+	m->strange_magic = !m->good;
+	m->damage = (struct bpk_err){ 0 };
+	if (m->good)
+		bpk_fail(&m->damage, BPK_CORRUPT,
+			 "metadata begins with %016" PRIx64 ", expected JSON and zeros",
+			 bpk_get_le64(s->magic));
+	m->good = false;
+}
+
+int bpk_bloscpack_metadata_read(struct bpk_source *source,
+				const struct bpk_bloscpack_header *header,
+				struct bpk_bloscpack_metadata *metadata, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_BLOSCPACK_METADATA_SIZE];
+	uint64_t data = header->size + sizeof bytes;
+	struct bpk_err found = { 0 };
+	struct section s;
+	int rc;
+
+	if (header->blaze)
+		return read_blaze(source, header, metadata, err);
+	if (bpk_bloscpack_need(source, header->size, bpk_span(bytes, sizeof bytes),
+			       "metadata header", err) != 0)
+		return -1;
+	s = section_read(bytes);
+	metadata->checksum = bpk_bloscpack_checksum(s.checksum);
+	if (metadata->checksum == NULL)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"metadata checksum number %u is not known, expected 0 to 8",
+				s.checksum);
+	if (s.packed > s.room)
+		return bpk_fail(err, BPK_CORRUPT,
+				"metadata of %" PRIu32 " bytes lies in room for %" PRIu32, s.packed,
+				s.room);
+	metadata->codec = s.codec == CODEC_ZLIB ? "zlib" : "none";
+	metadata->stored_size = s.packed;
+	metadata->room = s.room;
+	metadata->fill_offset = data + s.packed;
+	metadata->fill_size = s.room - s.packed;
+	metadata->end = data + s.room + metadata->checksum->size;
+	if (check_end(source, metadata->end, err) != 0)
+		return -1;
+	rc = take_data(source, data, &s, metadata, &found);
+	if (settle(metadata, rc, &found, err) != 0)
+		return -1;
+	judge_magic(metadata, &s);
+	return 0;
+}
+
+void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata)
+{
+	bpk_buf_clear(&metadata->text);
+	*metadata = (struct bpk_bloscpack_metadata){ 0 };
+}
+
+/* Add the text to out, packed unless that makes it larger; an equal size stays packed. */
+static int put_text(struct bpk_view text, struct bpk_buf *out, unsigned *codec, struct bpk_err *err)
+{
+	uLongf packed = compressBound(text.size);
+
+	if (bpk_buf_reserve(out, out->size + packed, err) != 0)
+		return -1;
+	if (compress2(out->data + out->size, &packed, text.data, text.size, DEFAULT_LEVEL) != Z_OK)
+		return bpk_fail_memory(err, text.size);
+	*codec = packed > text.size ? CODEC_NONE : CODEC_ZLIB;
+	if (*codec == CODEC_NONE)
+		return bpk_buf_append(out, text, err);
+	out->size += packed;
+	return 0;
+}
+
+int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
+				struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = info->metadata_checksum;
+	struct bpk_view text = info->metadata;
+	uint8_t digest[BPK_DIGEST_MAX];
+	size_t room, packed;
+	unsigned codec = CODEC_NONE;
+
+	if (checksum == NULL)
+		checksum = bpk_bloscpack_checksum(1);
+	if (text.size > BPK_JSON_MAX_SIZE)
+		return bpk_fail(err, BPK_LIMIT, "metadata of %zu bytes, expected at most %d",
+				text.size, BPK_JSON_MAX_SIZE);
+	out->size = 0;
+	if (bpk_buf_resize(out, BPK_BLOSCPACK_METADATA_SIZE, err) != 0 ||
+	    put_text(text, out, &codec, err) != 0)
+		return -1;
+	packed = out->size - BPK_BLOSCPACK_METADATA_SIZE;
+	room = bpk_min_size(DEFAULT_ROOM * text.size, text.size + MOST_EXTRA_ROOM);
+	if (bpk_checksum_compute(checksum,
+				 bpk_view(out->data + BPK_BLOSCPACK_METADATA_SIZE, packed), digest,
+				 err) != 0 ||
+	    bpk_buf_resize(out, BPK_BLOSCPACK_METADATA_SIZE + room + checksum->size, err) != 0)
+		return -1;
+	memset(out->data, 0, BPK_BLOSCPACK_METADATA_SIZE);
+	memcpy(out->data, json_magic, sizeof json_magic);
+	out->data[9] = (uint8_t)bpk_bloscpack_checksum_id(checksum);
+	out->data[10] = (uint8_t)codec;
+	out->data[11] = DEFAULT_LEVEL;
+	bpk_put_le32(out->data + 12, (uint32_t)text.size);
+	bpk_put_le32(out->data + 16, (uint32_t)room);
+	bpk_put_le32(out->data + 20, (uint32_t)packed);
+	memset(out->data + BPK_BLOSCPACK_METADATA_SIZE + packed, 0, room - packed);
+	bpk_copy(out->data + BPK_BLOSCPACK_METADATA_SIZE + room, digest, checksum->size);
+	return 0;
+}

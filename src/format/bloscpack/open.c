@@ -1,0 +1,219 @@
+/*
+ * What stands before the chunks: header, metadata, and where the offsets lead.
+ */
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+
+enum { ENTRIES_TO_JUDGE = 8192 };
+
+static int read_header(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	struct bpk_view head;
+
+	if (bpk_source_peek(r->source, BPK_BLOSCPACK_HEAD_SIZE, &head, err) != 0)
+		return -1;
+	return bpk_bloscpack_header_read(head, &r->header, err);
+}
+
+/* Find the sections behind each other, and test that they and the chunks can be there. */
+static int lay_out(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_header *h = &r->header;
+	uint64_t section = bpk_bloscpack_slots(h) * BPK_BLOSCPACK_ENTRY_SIZE;
+	uint64_t least = BPK_CHUNK_HEADER_SIZE + (uint64_t)h->checksum->size;
+
+	r->offsets_offset = h->has_metadata ? r->metadata.end : h->size;
+	if (!r->seekable) {
+		if (!bpk_add_u64(r->offsets_offset, section, &r->offsets_end))
+			return bpk_fail(err, BPK_CORRUPT, "offsets section has %" PRIu64 " bytes",
+					section);
+		return 0;
+	}
+	if (section > r->size - r->offsets_offset)
+		return bpk_fail(err, BPK_CORRUPT,
+				"offsets section needs %" PRIu64 " bytes, %" PRIu64
+				" are left in the file",
+				section, r->size - r->offsets_offset);
+	r->offsets_end = r->offsets_offset + section;
+	if (h->nchunks != BPK_UNKNOWN && h->nchunks > (r->size - r->offsets_end) / least)
+		return bpk_fail(err, BPK_CORRUPT,
+				"%" PRIu64 " chunks need at least %" PRIu64 " bytes each, %" PRIu64
+				" are left in the file",
+				h->nchunks, least, r->size - r->offsets_end);
+	return 0;
+}
+
+/*
+ * The first entry must be the end of the section: no digest covers the counts in the header, and
+ * this is what shows that they are right ("Offsets section"; a lowered count would pass for a
+ * shorter archive). Only files with gaps between chunks may have one there too; it begins with
+ * zeros, while a miscounted section would go on with entries.
+ */
+static int check_first_entry(struct bpk_bloscpack_reader *r, uint64_t entry, struct bpk_err *err)
+{
+	uint8_t gap[BPK_BLOSCPACK_ENTRY_SIZE];
+
+	r->data_offset = r->offsets_end;
+	if (entry == BPK_UNKNOWN || entry == r->offsets_end)
+		return 0;
+	if (entry > r->offsets_end && entry - r->offsets_end >= sizeof gap &&
+	    (!r->seekable || entry < r->size)) {
+		if (bpk_bloscpack_need(r->source, r->offsets_end, bpk_span(gap, sizeof gap),
+				       "input", err) != 0)
+			return -1;
+		r->data_offset = entry;
+		if (bpk_get_le64(gap) == 0)
+			return 0;
+	}
+	return bpk_fail(err, BPK_CORRUPT,
+			"first offset entry is %" PRIu64 ", expected %" PRIu64
+			", the end of %" PRIu64 " entries",
+			entry, r->offsets_end, bpk_bloscpack_slots(&r->header));
+}
+
+/*
+ * Can chunks be found by their entries? The first and the last must make sense, and -1 must not
+ * stand between: looked for in sections of a size that costs nothing, so that a small file is
+ * read in sequence then. In a larger one it is found when it is met.
+ */
+static int judge_entries(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	struct bpk_bloscpack_page page = { 0 };
+	uint64_t nchunks = r->header.nchunks;
+	uint64_t entry = BPK_UNKNOWN;
+
+	for (uint64_t i = nchunks > ENTRIES_TO_JUDGE ? nchunks - 1 : 0; i < nchunks; i++) {
+		if (bpk_bloscpack_offsets_turn(&r->offsets, &page, i, &entry, err) != 0)
+			return -1;
+		if (entry == BPK_UNKNOWN)
+			return 0;
+	}
+	r->positional = entry >= r->data_offset && entry < r->size &&
+			r->size - entry >= BPK_CHUNK_HEADER_SIZE;
+	return 0;
+}
+
+/* Decide where the chunks begin, and whether the offsets section can be relied on. */
+static int find_chunks(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_BLOSCPACK_ENTRY_SIZE];
+	uint64_t entry;
+
+	r->data_offset = r->offsets_end;
+	if (!r->header.has_offsets || r->header.nchunks == 0)
+		return 0;
+	if (bpk_bloscpack_need(r->source, r->offsets_offset, bpk_span(bytes, sizeof bytes),
+			       "offsets section", err) != 0)
+		return -1;
+	entry = bpk_get_le64(bytes);
+	if (check_first_entry(r, entry, err) != 0)
+		return -1;
+	if (!r->seekable || entry == BPK_UNKNOWN)
+		return 0;
+	return judge_entries(r, err);
+}
+
+/* A look at the first chunk; what is wrong with it is told when it is fetched. */
+static int look_at_first_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_CHUNK_HEADER_SIZE];
+	struct bpk_view head = bpk_view(bytes, 0);
+	bool ends;
+
+	if (r->header.nchunks == 0)
+		return 0;
+	if (r->seekable) {
+		if (bpk_source_read_at(r->source, r->data_offset, bpk_span(bytes, sizeof bytes),
+				       &head.size, err) != 0)
+			return -1;
+	} else {
+		struct bpk_err early = { 0 };
+
+		if (bpk_bloscpack_ends_at(r->source, r->data_offset, &ends, &early) != 0)
+			return early.kind == BPK_CORRUPT
+				       ? 0
+				       : bpk_fail(err, early.kind, "%s", early.text);
+		if (bpk_source_peek(r->source, sizeof bytes, &head, err) != 0)
+			return -1;
+	}
+	r->info.has_first_chunk = head.size == sizeof bytes &&
+				  bpk_chunk_header_read(head, &r->info.first_chunk, NULL) == 0;
+	return 0;
+}
+
+static const char *variant(const struct bpk_bloscpack_header *header)
+{
+	static const char *const names[] = { "version 1", "version 2", "version 3" };
+
+	return header->blaze ? "version 3 (Blaze)" : names[header->version - 1];
+}
+
+/*
+ * The chunk size that a plan may count with. Version 2 files whose last chunk is the larger one,
+ * and chunk sizes of 0, are left to be found out by walking.
+ */
+static uint64_t chunk_size_to_plan(const struct bpk_bloscpack_header *h)
+{
+	bool larger = h->last_chunk_size != BPK_UNKNOWN && h->chunk_size != BPK_UNKNOWN &&
+		      h->last_chunk_size > h->chunk_size;
+	uint64_t size = h->nchunks == 1 && larger ? h->last_chunk_size : h->chunk_size;
+
+	return size == 0 || (larger && h->nchunks != 1) ? BPK_UNKNOWN : size;
+}
+
+static void fill_info(struct bpk_bloscpack_reader *r)
+{
+	const struct bpk_bloscpack_header *h = &r->header;
+	const struct bpk_bloscpack_metadata *m = &r->metadata;
+	struct bpk_info *info = &r->info;
+
+	info->format = "blp";
+	info->variant = variant(h);
+	info->stored_size = r->size;
+	info->raw_size = h->raw_size;
+	info->nchunks = h->nchunks;
+	info->chunk_size = chunk_size_to_plan(h);
+	info->last_chunk_size = h->last_chunk_size;
+	info->append_space = h->has_offsets ? h->append_space : 0;
+	info->has_offsets = h->has_offsets;
+	info->typesize = h->typesize;
+	info->checksum = h->checksum;
+	info->has_metadata = m->good;
+	if (!m->good)
+		return;
+	info->metadata = bpk_buf_view(&m->text);
+	info->metadata_stored_size = m->stored_size;
+	info->metadata_room = m->room;
+	info->metadata_codec = m->codec;
+	info->metadata_checksum = m->checksum;
+}
+
+int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	bool ends;
+
+	if (read_header(r, err) != 0)
+		return -1;
+	if (r->header.has_metadata &&
+	    bpk_bloscpack_metadata_read(r->source, &r->header, &r->metadata, err) != 0)
+		return -1;
+	if (lay_out(r, err) != 0)
+		return -1;
+	r->offsets = (struct bpk_bloscpack_offsets){ .source = r->source,
+						     .start = r->offsets_offset,
+						     .count = bpk_bloscpack_slots(&r->header) };
+	if (find_chunks(r, err) != 0)
+		return -1;
+	fill_info(r);
+	if (r->header.nchunks == 0 && !r->header.has_offsets) {
+		if (bpk_bloscpack_ends_at(r->source, r->data_offset, &ends, err) != 0)
+			return -1;
+		if (!ends)
+			return bpk_fail(err, BPK_CORRUPT,
+					"header has no chunks, but more bytes follow it");
+	}
+	r->sequence = bpk_bloscpack_walk_start(r);
+	r->located = r->sequence;
+	return look_at_first_chunk(r, err);
+}

@@ -1,0 +1,316 @@
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+bool bpk_bloscpack_probe(const struct bpk_place *place)
+{
+	struct bpk_view head;
+
+	return !place->is_directory && bpk_source_peek(place->source, 4, &head, NULL) == 0 &&
+	       head.size == 4 && memcmp(head.data, "blpk", 4) == 0;
+}
+
+/* ---- Opening ---- */
+
+static void reader_close(void *reader)
+{
+	struct bpk_bloscpack_reader *r = reader;
+
+	if (r == NULL)
+		return;
+	bpk_bloscpack_metadata_clear(&r->metadata);
+	free(r);
+}
+
+static int reader_open(struct bpk_place *place, const struct bpk_read_options *options,
+		       void **reader, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r;
+
+	*reader = NULL;
+	if (place->is_directory)
+		return bpk_fail(err, BPK_CORRUPT, "a directory, expected a Bloscpack file");
+	r = bpk_calloc(1, sizeof *r, err);
+	if (r == NULL)
+		return -1;
+	r->source = place->source;
+	r->seekable = bpk_source_seekable(place->source);
+	r->size = bpk_source_size(place->source);
+	r->options = *options;
+	if (bpk_bloscpack_open_parts(r, err) != 0) {
+		reader_close(r);
+		return -1;
+	}
+	*reader = r;
+	return 0;
+}
+
+static const struct bpk_info *reader_info(const void *reader)
+{
+	return &((const struct bpk_bloscpack_reader *)reader)->info;
+}
+
+static bool reader_positional(const void *reader)
+{
+	return ((const struct bpk_bloscpack_reader *)reader)->positional;
+}
+
+/* ---- Fetching ---- */
+
+/* Fill in what a parcel is told about its chunk. */
+static void label(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, uint64_t offset,
+		  const struct bpk_chunk_header *chunk)
+{
+	uint64_t size = r->header.chunk_size;
+
+	parcel->packed_offset = offset;
+	parcel->packed_size = chunk->packed_size;
+	parcel->raw_size = chunk->raw_size;
+	if (parcel->number == 0)
+		parcel->raw_offset = 0;
+	else if (size == BPK_UNKNOWN || !bpk_mul_u64(size, parcel->number, &parcel->raw_offset))
+		parcel->raw_offset = BPK_UNKNOWN;
+}
+
+/* The packed bytes of one parcel that are being brought piecewise. */
+struct pieces {
+	struct bpk_source *source;
+	uint64_t offset;
+	struct bpk_span packed;
+};
+
+static int bring_piece(void *arg, uint32_t offset, uint32_t size, struct bpk_err *err)
+{
+	const struct pieces *p = arg;
+
+	if (offset > p->packed.size || size > p->packed.size - offset)
+		return bpk_fail(err, BPK_CORRUPT, "a block leads outside the chunk");
+	return bpk_bloscpack_need(p->source, p->offset + offset,
+				  bpk_span(p->packed.data + offset, size), "chunk", err);
+}
+
+/*
+ * Bring the bytes that the want needs, at their places. A hostile block may claim more than was
+ * brought for it, and parcels are used again: so all the rest is made zero, and nothing of an
+ * earlier chunk can come out.
+ */
+static int bring_wanted(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, uint64_t offset,
+			const struct bpk_chunk_header *chunk, struct bpk_err *err)
+{
+	uint64_t head = BPK_CHUNK_HEADER_SIZE + 4 * (uint64_t)chunk->nblocks;
+	struct pieces pieces = { .source = r->source, .offset = offset };
+
+	if (head > chunk->packed_size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"%" PRIu32 " block starts do not fit into %" PRIu32 " packed bytes",
+				chunk->nblocks, chunk->packed_size);
+	if (bpk_buf_resize(&parcel->packed, chunk->packed_size + r->header.checksum->size, err) !=
+	    0)
+		return -1;
+	memset(parcel->packed.data, 0, parcel->packed.size);
+	pieces.packed = bpk_span(parcel->packed.data, chunk->packed_size);
+	if (bring_piece(&pieces, 0, (uint32_t)head, err) != 0)
+		return -1;
+	return bpk_chunk_extents(bpk_view(parcel->packed.data, head), parcel->want_start,
+				 parcel->want_size, bring_piece, &pieces, err);
+}
+
+static bool wants_part(const struct bpk_bloscpack_reader *r, const struct bpk_parcel *parcel,
+		       const struct bpk_chunk_header *chunk)
+{
+	return r->options.no_check && r->seekable && parcel->want_size > 0 &&
+	       parcel->want_size < chunk->raw_size && parcel->want_start <= chunk->raw_size &&
+	       parcel->want_size <= chunk->raw_size - parcel->want_start;
+}
+
+/* Bring the chunk whose header a walk took. */
+static int bring_walked(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+			const struct bpk_bloscpack_step *step, struct bpk_err *err)
+{
+	const struct bpk_chunk_header *chunk = &step->header;
+	size_t rest = chunk->packed_size - sizeof step->head + r->header.checksum->size;
+
+	label(r, parcel, step->extent.offset, chunk);
+	if (wants_part(r, parcel, chunk))
+		return bring_wanted(r, parcel, step->extent.offset, chunk, err);
+	parcel->packed.size = 0;
+	if (bpk_buf_append(&parcel->packed, bpk_view(step->head, sizeof step->head), err) != 0)
+		return -1;
+	return bpk_bloscpack_append(r->source, step->extent.offset + sizeof step->head, rest,
+				    &parcel->packed, "chunk", err);
+}
+
+/*
+ * How much to read before the header is known: up to the next chunk where that is known to follow,
+ * but no more than a chunk without slack can have.
+ */
+static size_t first_read(const struct bpk_bloscpack_reader *r, uint64_t number,
+			 const struct bpk_bloscpack_extent *extent)
+{
+	const struct bpk_bloscpack_header *h = &r->header;
+	uint64_t raw = number == h->nchunks - 1 ? h->last_chunk_size : h->chunk_size;
+	uint64_t most =
+		raw == BPK_UNKNOWN ? extent->room : raw + BPK_CHUNK_HEADER_SIZE + h->checksum->size;
+
+	if (r->options.no_check || !extent->exact)
+		return BPK_CHUNK_HEADER_SIZE;
+	if (most > BPK_CHUNK_MAX_RAW_SIZE)
+		most = BPK_CHUNK_HEADER_SIZE;
+	return (size_t)bpk_max_u64(BPK_CHUNK_HEADER_SIZE, bpk_min_u64(extent->room, most));
+}
+
+/* Bring the chunk at extent, in one read where its size can be foreseen. */
+static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+		       const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
+{
+	size_t first = first_read(r, parcel->number, extent);
+	struct bpk_chunk_header chunk;
+	size_t total;
+
+	parcel->packed.size = 0;
+	if (bpk_bloscpack_append(r->source, extent->offset, first, &parcel->packed, "chunk", err) !=
+	    0)
+		return -1;
+	if (bpk_bloscpack_examine(r, parcel->number,
+				  bpk_view(parcel->packed.data, BPK_CHUNK_HEADER_SIZE), extent,
+				  &chunk, err) != 0)
+		return -1;
+	label(r, parcel, extent->offset, &chunk);
+	if (wants_part(r, parcel, &chunk))
+		return bring_wanted(r, parcel, extent->offset, &chunk, err);
+	total = (size_t)chunk.packed_size + r->header.checksum->size;
+	if (total > first)
+		return bpk_bloscpack_append(r->source, extent->offset + first, total - first,
+					    &parcel->packed, "chunk", err);
+	parcel->packed.size = total;
+	return 0;
+}
+
+static int fetch_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+		       struct bpk_err *err)
+{
+	struct bpk_bloscpack_extent extent;
+
+	if (parcel->number >= r->header.nchunks)
+		return 1;
+	if (bpk_bloscpack_find(r, parcel->number, &extent, err) != 0)
+		return -1;
+	if (bring_found(r, parcel, &extent, err) != 0)
+		return bpk_bloscpack_chunk_subject(err, parcel->number, extent.offset);
+	return 0;
+}
+
+/* All chunks were passed in sequence: now the counts are known. */
+static void complete_info(struct bpk_bloscpack_reader *r)
+{
+	const struct bpk_bloscpack_walk *walk = &r->sequence;
+
+	if (!walk->ended || walk->number > r->info.nchunks)
+		return;
+	r->info.nchunks = walk->number;
+	r->info.raw_size = walk->raw_offset;
+	r->info.last_chunk_size = walk->last_raw;
+}
+
+static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+			     struct bpk_err *err)
+{
+	struct bpk_bloscpack_walk *walk = &r->sequence;
+	struct bpk_bloscpack_step step;
+	int rc;
+
+	if (parcel->number < walk->number)
+		return bpk_fail(err, BPK_BUG,
+				"chunk %" PRIu64 " was asked for behind chunk %" PRIu64,
+				parcel->number, walk->number);
+	while ((rc = bpk_bloscpack_walk_look(r, walk, false, &step, err)) == 0 &&
+	       walk->number < parcel->number)
+		bpk_bloscpack_walk_move(r, walk, &step);
+	if (rc != 0) {
+		complete_info(r);
+		return rc;
+	}
+	if (bring_walked(r, parcel, &step, err) != 0)
+		return bpk_bloscpack_chunk_subject(err, parcel->number, step.extent.offset);
+	parcel->raw_offset = walk->raw_offset;
+	bpk_bloscpack_walk_move(r, walk, &step);
+	/* a plan that knows the number of chunks does not ask behind the last */
+	if (walk->number == r->header.nchunks &&
+	    bpk_bloscpack_walk_look(r, walk, false, &step, err) < 0)
+		return -1;
+	complete_info(r);
+	return 0;
+}
+
+static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = reader;
+
+	return r->positional ? fetch_found(r, parcel, err) : fetch_in_sequence(r, parcel, err);
+}
+
+static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_reader *r = reader;
+	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
+
+	if (parcel->packed.size - parcel->packed_size < r->header.checksum->size)
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was fetched without its digest",
+				parcel->number);
+	if (bpk_checksum_check(r->header.checksum, chunk, parcel->packed.data + parcel->packed_size,
+			       err) != 0)
+		return bpk_bloscpack_chunk_subject(err, parcel->number, parcel->packed_offset);
+	return 0;
+}
+
+/* ---- Locating ---- */
+
+/* Can chunk number be looked up without those before it, its raw offset too? */
+static bool is_direct(const struct bpk_bloscpack_reader *r)
+{
+	return r->positional && r->header.chunk_size != BPK_UNKNOWN;
+}
+
+static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
+			 struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = reader;
+	struct bpk_bloscpack_walk *walk = &r->located;
+	struct bpk_bloscpack_step step;
+	int rc;
+
+	if (r->header.nchunks != BPK_UNKNOWN && number >= r->header.nchunks)
+		return 1;
+	if (is_direct(r)) {
+		*walk = (struct bpk_bloscpack_walk){ .number = number,
+						     .raw_offset = number * r->header.chunk_size };
+	} else if (number < walk->number) {
+		*walk = bpk_bloscpack_walk_start(r);
+	}
+	while ((rc = bpk_bloscpack_walk_look(r, walk, r->positional, &step, err)) == 0 &&
+	       walk->number < number)
+		bpk_bloscpack_walk_move(r, walk, &step);
+	if (rc != 0)
+		return rc;
+	where->packed_offset = step.extent.offset;
+	where->raw_offset = walk->raw_offset;
+	where->header = step.header;
+	if (bpk_bloscpack_need(r->source, step.extent.offset + step.header.packed_size,
+			       bpk_span(where->digest, r->header.checksum->size), "digest",
+			       err) != 0)
+		return bpk_bloscpack_chunk_subject(err, number, step.extent.offset);
+	bpk_bloscpack_walk_move(r, walk, &step);
+	return 0;
+}
+
+const struct bpk_reader_ops bpk_bloscpack_reader_ops = {
+	.open = reader_open,
+	.info = reader_info,
+	.positional = reader_positional,
+	.fetch = reader_fetch,
+	.check = reader_check,
+	.locate = reader_locate,
+	.audit = bpk_bloscpack_audit,
+	.close = reader_close,
+};

@@ -1,0 +1,423 @@
+/*
+ * Writing version 3. What is known when depends on the draft:
+ *
+ *   size known,   seeks     header | metadata | nchunks + spare entries | chunks
+ *   size known,   a pipe    header | metadata | chunks
+ *   size unknown, seeks     as the first, with 1024 entries; chunks move at the end if more come
+ *   size unknown, a pipe    header with -1 | metadata | chunks | end marker
+ *
+ * On a draft that seeks the header is written last.
+ */
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	BATCH = 4096,    /* entries held back, to be written at once */
+	RESERVED = 1024, /* entries when the number of chunks is not known */
+	MOVE_PIECE = 1 << 20,
+	SPARE_FACTOR = 10, /* "Defaults of the blpk tool" */
+	SPARE_LEAST = 10,
+	SPARE_MOST = 65536,      /* 512 KiB of entries, unless there are more chunks than that */
+	RAW_PER_SPARE = 1 << 17, /* so that the spare entries stay under 0.01% of the raw bytes */
+};
+
+/* One thread's own, but for header and draft, which are fixed after open. */
+struct writer {
+	struct bpk_draft *draft;
+	bool seekable;
+	bool sized;            /* nchunks was known at open, and the header says it */
+	uint64_t append_space; /* asked for; BPK_UNKNOWN: the default */
+	uint64_t announced;    /* raw size; may be unknown */
+	struct bpk_bloscpack_header header;
+	uint64_t offsets_offset;
+	uint64_t slots; /* entries in the file */
+	uint64_t data_offset;
+	uint64_t position; /* where the next chunk goes */
+	uint64_t nchunks;  /* put so far */
+	uint64_t raw_size; /* put so far */
+	uint64_t last_raw;
+	uint64_t batch_first; /* number of the first chunk in batch */
+	unsigned nbatch;
+	uint8_t batch[BATCH * BPK_BLOSCPACK_ENTRY_SIZE];
+};
+
+static int write_next(struct writer *w, struct bpk_view bytes, struct bpk_err *err)
+{
+	int rc = w->seekable ? bpk_draft_write_at(w->draft, w->position, bytes, err)
+			     : bpk_draft_write(w->draft, bytes, err);
+
+	w->position += bytes.size;
+	return rc;
+}
+
+/* ---- Offset entries ---- */
+
+/*
+ * Ten spare entries for every chunk as blpk has it, but never under ten, and bounded where they
+ * would weigh: to a fraction of the raw bytes, and to SPARE_MOST or the number of chunks.
+ */
+static uint64_t default_space(uint64_t nchunks, uint64_t raw_size)
+{
+	uint64_t space = bpk_max_u64(nchunks, SPARE_MOST);
+
+	if (nchunks < space / SPARE_FACTOR)
+		space = SPARE_FACTOR * nchunks;
+	if (raw_size != BPK_UNKNOWN)
+		space = bpk_min_u64(space, raw_size / RAW_PER_SPARE);
+	return bpk_max_u64(space, SPARE_LEAST);
+}
+
+static uint64_t wanted_space(const struct writer *w, uint64_t nchunks, uint64_t raw_size)
+{
+	return w->append_space != BPK_UNKNOWN ? w->append_space : default_space(nchunks, raw_size);
+}
+
+static uint64_t entry_offset(const struct writer *w, uint64_t number)
+{
+	return w->offsets_offset + number * BPK_BLOSCPACK_ENTRY_SIZE;
+}
+
+static int flush_batch(struct writer *w, struct bpk_err *err)
+{
+	struct bpk_view bytes = bpk_view(w->batch, w->nbatch * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
+	uint64_t first = w->batch_first;
+
+	w->batch_first += w->nbatch;
+	w->nbatch = 0;
+	return bytes.size == 0 ? 0
+			       : bpk_draft_write_at(w->draft, entry_offset(w, first), bytes, err);
+}
+
+static int add_entry(struct writer *w, uint64_t offset, struct bpk_err *err)
+{
+	if (w->nbatch == BATCH && flush_batch(w, err) != 0)
+		return -1;
+	bpk_put_le64(w->batch + w->nbatch++ * (size_t)BPK_BLOSCPACK_ENTRY_SIZE, offset);
+	return 0;
+}
+
+/* Entry of a chunk just put. Without a known count the first BATCH are remembered, since their
+ * place may still change; the others are found again by walking. */
+static int note_chunk(struct writer *w, uint64_t offset, struct bpk_err *err)
+{
+	if (!w->header.has_offsets || (!w->sized && w->nbatch == BATCH))
+		return 0;
+	return add_entry(w, offset, err);
+}
+
+/* -1 from the last chunk on. */
+static int write_spares(struct writer *w, struct bpk_err *err)
+{
+	for (uint64_t i = w->batch_first + w->nbatch; i < w->slots; i++)
+		if (add_entry(w, UINT64_MAX, err) != 0)
+			return -1;
+	return flush_batch(w, err);
+}
+
+/* ---- Opening ---- */
+
+static int check_info(const struct bpk_info *info, struct bpk_err *err)
+{
+	if (info->chunk_size != BPK_UNKNOWN &&
+	    (info->chunk_size == 0 || info->chunk_size > BPK_CHUNK_MAX_RAW_SIZE))
+		return bpk_fail(err, BPK_LIMIT,
+				"chunks of %" PRIu64 " bytes, 1 to %d are possible in a Bloscpack "
+				"file",
+				info->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
+	return 0;
+}
+
+/* What info announces, as the header says it. */
+static void announce(struct writer *w, const struct bpk_info *info)
+{
+	struct bpk_bloscpack_header *h = &w->header;
+
+	w->announced = info->raw_size;
+	h->version = 3;
+	h->checksum = info->checksum;
+	h->typesize = info->typesize <= BPK_CHUNK_MAX_TYPESIZE ? info->typesize : 0;
+	h->has_metadata = info->has_metadata;
+	h->chunk_size = info->chunk_size;
+	h->last_chunk_size = BPK_UNKNOWN;
+	h->nchunks = info->nchunks;
+	if (info->raw_size != BPK_UNKNOWN && info->chunk_size != BPK_UNKNOWN) {
+		h->nchunks = bpk_max_u64(1, bpk_div_up(info->raw_size, info->chunk_size));
+		h->last_chunk_size = info->raw_size - (h->nchunks - 1) * info->chunk_size;
+	}
+	/* an archive without chunks becomes one of an empty chunk */
+	if (h->nchunks == 0)
+		h->nchunks = 1;
+	w->sized = h->nchunks != BPK_UNKNOWN;
+}
+
+static int plan_offsets(struct writer *w, const struct bpk_write_options *options,
+			struct bpk_err *err)
+{
+	struct bpk_bloscpack_header *h = &w->header;
+	uint64_t most = INT64_MAX / BPK_BLOSCPACK_ENTRY_SIZE / 2;
+
+	h->has_offsets = w->seekable && !options->no_offsets;
+	w->append_space = options->append_space;
+	if (!h->has_offsets)
+		return 0;
+	if (w->append_space != BPK_UNKNOWN && w->append_space > most)
+		return bpk_fail(err, BPK_USAGE,
+				"append space of %" PRIu64 " chunks, at most %" PRIu64
+				" are possible",
+				w->append_space, most);
+	if (w->sized && h->nchunks > most)
+		return bpk_fail(err, BPK_LIMIT,
+				"%" PRIu64 " chunks, at most %" PRIu64 " are possible", h->nchunks,
+				most);
+	w->slots = RESERVED;
+	if (w->sized) {
+		h->append_space = wanted_space(w, h->nchunks, w->announced);
+		w->slots = h->nchunks + h->append_space;
+	}
+	return 0;
+}
+
+static int write_front(struct writer *w, const struct bpk_info *info, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
+	struct bpk_buf metadata = { 0 };
+	int rc = 0;
+
+	bpk_bloscpack_header_write(&w->header, bytes);
+	if (w->seekable)
+		w->position = sizeof bytes;
+	else
+		rc = write_next(w, bpk_view(bytes, sizeof bytes), err);
+	if (rc == 0 && w->header.has_metadata)
+		rc = bpk_bloscpack_metadata_make(info, &metadata, err);
+	if (rc == 0 && w->header.has_metadata)
+		rc = write_next(w, bpk_buf_view(&metadata), err);
+	bpk_buf_clear(&metadata);
+	w->offsets_offset = w->position;
+	w->data_offset = w->position + w->slots * BPK_BLOSCPACK_ENTRY_SIZE;
+	w->position = w->data_offset;
+	return rc;
+}
+
+static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
+		       const struct bpk_write_options *options, void **writer, struct bpk_err *err)
+{
+	struct writer *w = bpk_calloc(1, sizeof *w, err);
+
+	*writer = NULL;
+	if (w == NULL)
+		return -1;
+	w->draft = draft;
+	w->seekable = bpk_draft_seekable(draft);
+	announce(w, info);
+	if (check_info(info, err) != 0 || plan_offsets(w, options, err) != 0 ||
+	    write_front(w, info, err) != 0) {
+		free(w);
+		return -1;
+	}
+	*writer = w;
+	return 0;
+}
+
+/* ---- Chunks ---- */
+
+static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = ((const struct writer *)writer)->header.checksum;
+	struct bpk_buf *packed = &parcel->packed;
+	uint8_t digest[BPK_DIGEST_MAX];
+
+	packed->size = parcel->packed_size;
+	if (bpk_checksum_compute(checksum, bpk_buf_view(packed), digest, err) != 0 ||
+	    bpk_buf_resize(packed, parcel->packed_size + checksum->size, err) != 0)
+		return -1;
+	bpk_copy(packed->data + parcel->packed_size, digest, checksum->size);
+	return 0;
+}
+
+/* The chunk that is put must be the one that the header will describe. */
+static int check_order(const struct writer *w, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint64_t chunk_size = w->header.chunk_size;
+
+	if (w->sized && w->nchunks == w->header.nchunks)
+		return bpk_fail(err, BPK_FAILED, "%" PRIu64 " chunks were announced, more came",
+				w->header.nchunks);
+	if (chunk_size == BPK_UNKNOWN)
+		return 0;
+	if (parcel->raw_size > chunk_size || (w->nchunks > 0 && w->last_raw != chunk_size))
+		return bpk_fail(err, BPK_BUG,
+				"chunk %" PRIu64 " of %zu bytes behind one of %" PRIu64
+				", chunks have %" PRIu64,
+				w->nchunks, parcel->raw_size, w->last_raw, chunk_size);
+	return 0;
+}
+
+static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct writer *w = writer;
+	uint64_t here = w->position;
+	size_t size = parcel->packed_size + w->header.checksum->size;
+
+	/* in a stream of unknown length an empty chunk is the end marker, and comes at finish */
+	if (!w->sized && parcel->raw_size == 0)
+		return 0;
+	if (check_order(w, parcel, err) != 0)
+		return -1;
+	if (parcel->packed.size < size)
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", w->nchunks);
+	if (write_next(w, bpk_view(parcel->packed.data, size), err) != 0 ||
+	    note_chunk(w, here, err) != 0)
+		return -1;
+	w->nchunks++;
+	w->raw_size += parcel->raw_size;
+	w->last_raw = parcel->raw_size;
+	return 0;
+}
+
+/* ---- Finishing ---- */
+
+/* Move the chunks to where the offsets section will end; pieces in the order that never writes over
+ * what was not read yet. */
+static int move_chunks(struct writer *w, uint64_t to, struct bpk_err *err)
+{
+	uint64_t from = w->data_offset, size = w->position - from;
+	struct bpk_buf piece = { 0 };
+	int rc = bpk_buf_reserve(&piece, MOVE_PIECE, err);
+
+	for (uint64_t done = 0; rc == 0 && done < size;) {
+		size_t n = (size_t)bpk_min_u64(MOVE_PIECE, size - done);
+		uint64_t at = to > from ? size - done - n : done;
+
+		rc = bpk_draft_read_at(w->draft, from + at, bpk_span(piece.data, n), err);
+		if (rc == 0)
+			rc = bpk_draft_write_at(w->draft, to + at, bpk_view(piece.data, n), err);
+		done += n;
+	}
+	bpk_buf_clear(&piece);
+	return rc;
+}
+
+/* Entries of the chunks behind those that were remembered: each ends where the next begins. */
+static int add_walked_entries(struct writer *w, uint64_t offset, uint64_t number,
+			      struct bpk_err *err)
+{
+	uint8_t head[BPK_CHUNK_HEADER_SIZE];
+	struct bpk_chunk_header chunk;
+
+	while (number < w->nchunks) {
+		if (bpk_draft_read_at(w->draft, offset, bpk_span(head, sizeof head), err) != 0 ||
+		    bpk_chunk_header_read(bpk_view(head, sizeof head), &chunk, err) != 0)
+			return -1;
+		offset += chunk.packed_size + (uint64_t)w->header.checksum->size;
+		if (++number < w->nchunks && add_entry(w, offset, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* Now that the number of chunks is known: settle how many entries there are, make their place, and
+ * fill in what was remembered and what was not. */
+static int settle_offsets(struct writer *w, struct bpk_err *err)
+{
+	uint64_t space = wanted_space(w, w->nchunks, w->raw_size);
+	uint64_t slots = w->nchunks + space;
+	uint64_t to = w->offsets_offset + slots * BPK_BLOSCPACK_ENTRY_SIZE;
+	uint64_t last;
+
+	/* the entries reserved will do, unless the user wants another number */
+	if (w->append_space == BPK_UNKNOWN && slots <= RESERVED) {
+		slots = RESERVED;
+		to = w->data_offset;
+	}
+	if (to != w->data_offset && move_chunks(w, to, err) != 0)
+		return -1;
+	for (unsigned i = 0; i < w->nbatch; i++) {
+		uint8_t *entry = w->batch + i * (size_t)BPK_BLOSCPACK_ENTRY_SIZE;
+
+		bpk_put_le64(entry, bpk_get_le64(entry) - w->data_offset + to);
+	}
+	w->position = w->position - w->data_offset + to;
+	w->data_offset = to;
+	w->slots = slots;
+	w->header.append_space = slots - w->nchunks;
+	last = bpk_get_le64(w->batch + (w->nbatch - 1) * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
+	return add_walked_entries(w, last, w->nbatch - 1, err);
+}
+
+/* One chunk of nothing: the end marker, or all there is of an empty input. */
+static int write_empty_chunk(struct writer *w, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .packed_size = BPK_CHUNK_HEADER_SIZE };
+	uint64_t here = w->position;
+	int rc = bpk_buf_resize(&parcel.packed, BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX, err);
+
+	if (rc == 0) {
+		unsigned typesize = w->header.typesize > 0 ? w->header.typesize : 1;
+
+		bpk_chunk_write_empty(typesize, parcel.packed.data);
+		rc = writer_seal(w, &parcel, err);
+	}
+	if (rc == 0)
+		rc = write_next(w, bpk_buf_view(&parcel.packed), err);
+	if (rc == 0)
+		rc = note_chunk(w, here, err);
+	bpk_buf_clear(&parcel.packed);
+	return rc;
+}
+
+static int check_total(const struct writer *w, struct bpk_err *err)
+{
+	if (w->announced != BPK_UNKNOWN && w->raw_size != w->announced)
+		return bpk_fail(err, BPK_FAILED,
+				"%" PRIu64 " bytes were announced, %" PRIu64 " came", w->announced,
+				w->raw_size);
+	if (w->sized && w->nchunks != w->header.nchunks)
+		return bpk_fail(err, BPK_FAILED,
+				"%" PRIu64 " chunks were announced, %" PRIu64 " came",
+				w->header.nchunks, w->nchunks);
+	return 0;
+}
+
+/* The counts as they came, the entries, and last the header. */
+static int finish_seekable(struct writer *w, struct bpk_err *err)
+{
+	struct bpk_bloscpack_header *h = &w->header;
+	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
+
+	if (h->has_offsets && !w->sized && settle_offsets(w, err) != 0)
+		return -1;
+	if (h->has_offsets && write_spares(w, err) != 0)
+		return -1;
+	h->nchunks = w->nchunks;
+	h->last_chunk_size = w->last_raw;
+	bpk_bloscpack_header_write(h, bytes);
+	if (bpk_draft_set_size(w->draft, w->position, err) != 0)
+		return -1;
+	return bpk_draft_write_at(w->draft, 0, bpk_view(bytes, sizeof bytes), err);
+}
+
+static int writer_finish(void *writer, struct bpk_err *err)
+{
+	struct writer *w = writer;
+	bool empty = w->nchunks == 0 && (w->sized ? w->announced == 0 : w->seekable);
+
+	if (empty || (!w->sized && !w->seekable)) {
+		if (write_empty_chunk(w, err) != 0)
+			return -1;
+		w->nchunks += empty;
+	}
+	if (check_total(w, err) != 0)
+		return -1;
+	return w->seekable ? finish_seekable(w, err) : 0;
+}
+
+const struct bpk_writer_ops bpk_bloscpack_writer_ops = {
+	.open = writer_open,
+	.seal = writer_seal,
+	.put = writer_put,
+	.finish = writer_finish,
+	.close = free,
+};

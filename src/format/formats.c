@@ -1,0 +1,66 @@
+/*
+ * The table of formats: one row each.
+ */
+#include "format/format.h"
+
+#include "format/bloscpack/bloscpack.h"
+#include "format/plain.h"
+
+static const struct bpk_format bloscpack = {
+	.name = "blp",
+	.suffix = ".blp",
+	.summary = "Bloscpack file",
+	.probe = bpk_bloscpack_probe,
+	.reader = &bpk_bloscpack_reader_ops,
+	.writer = &bpk_bloscpack_writer_ops,
+};
+
+/* Nothing marks a bare chunk, so it must be named. */
+static const struct bpk_format chunk = {
+	.name = "chunk",
+	.summary = "one bare Blosc chunk (reading only)",
+	.reader = &bpk_chunkfile_reader_ops,
+};
+
+const struct bpk_format bpk_format_raw = {
+	.name = "raw",
+	.summary = "bytes as they are",
+	.reader = &bpk_raw_reader_ops,
+	.writer = &bpk_raw_writer_ops,
+};
+
+const struct bpk_format *const bpk_formats[] = { &bloscpack, &chunk, NULL };
+
+const struct bpk_format *bpk_format_find(const char *name)
+{
+	for (size_t i = 0; bpk_formats[i] != NULL; i++)
+		if (strcmp(bpk_formats[i]->name, name) == 0)
+			return bpk_formats[i];
+	return NULL;
+}
+
+/* A suffix alone is a hidden file's name, not a suffix. */
+static bool ends_in(const char *path, const char *suffix)
+{
+	size_t length = strlen(path);
+	size_t tail = strlen(suffix);
+
+	return length > tail && path[length - tail - 1] != '/' &&
+	       strcmp(path + length - tail, suffix) == 0;
+}
+
+const struct bpk_format *bpk_format_of_suffix(const char *path)
+{
+	for (size_t i = 0; bpk_formats[i] != NULL; i++)
+		if (bpk_formats[i]->suffix != NULL && ends_in(path, bpk_formats[i]->suffix))
+			return bpk_formats[i];
+	return NULL;
+}
+
+const struct bpk_format *bpk_format_probe(const struct bpk_place *place)
+{
+	for (size_t i = 0; bpk_formats[i] != NULL; i++)
+		if (bpk_formats[i]->probe != NULL && bpk_formats[i]->probe(place))
+			return bpk_formats[i];
+	return NULL;
+}

@@ -1,0 +1,170 @@
+/*
+ * Raw bytes: parcels as the plan cuts them, and the wanted bytes of parcels written out.
+ */
+#include "format/plain.h"
+
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+/* ---- Reader ---- */
+
+struct raw_reader {
+	struct bpk_source *source; /* its cursor is of the one thread that fetches in order */
+	struct bpk_info info;      /* fixed after open, unless a pipe ends */
+};
+
+static int raw_open(struct bpk_place *place, const struct bpk_read_options *options, void **reader,
+		    struct bpk_err *err)
+{
+	struct raw_reader *r;
+
+	(void)options;
+	*reader = NULL;
+	if (place->is_directory)
+		return bpk_fail(err, BPK_FAILED, "a directory, expected a file");
+	r = bpk_calloc(1, sizeof *r, err);
+	if (r == NULL)
+		return -1;
+	r->source = place->source;
+	r->info = (struct bpk_info){ .format = "raw",
+				     .stored_size = bpk_source_size(place->source),
+				     .raw_size = bpk_source_size(place->source),
+				     .nchunks = BPK_UNKNOWN,
+				     .chunk_size = BPK_UNKNOWN,
+				     .last_chunk_size = BPK_UNKNOWN,
+				     .checksum = &bpk_checksums[0] };
+	*reader = r;
+	return 0;
+}
+
+static const struct bpk_info *raw_info(const void *reader)
+{
+	return &((const struct raw_reader *)reader)->info;
+}
+
+static bool raw_positional(const void *reader)
+{
+	return bpk_source_seekable(((const struct raw_reader *)reader)->source);
+}
+
+/* Read at the cursor, past what the plan left out. */
+static int read_in_order(struct raw_reader *r, uint64_t offset, struct bpk_span out, size_t *got,
+			 struct bpk_err *err)
+{
+	uint64_t here = bpk_source_tell(r->source);
+	uint64_t skipped;
+
+	if (offset != BPK_UNKNOWN && offset > here) {
+		if (bpk_source_skip(r->source, offset - here, &skipped, err) != 0)
+			return -1;
+	}
+	return bpk_source_read(r->source, out, got, err);
+}
+
+static int raw_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct raw_reader *r = reader;
+	struct bpk_span out;
+	size_t got;
+	int rc;
+
+	if (bpk_buf_resize(&parcel->raw, parcel->raw_size, err) != 0)
+		return -1;
+	out = bpk_span(parcel->raw.data, parcel->raw_size);
+	rc = raw_positional(r) ? bpk_source_read_at(r->source, parcel->raw_offset, out, &got, err)
+			       : read_in_order(r, parcel->raw_offset, out, &got, err);
+	if (rc != 0)
+		return -1;
+	parcel->raw.size = got;
+	parcel->raw_size = got;
+	parcel->packed_offset = parcel->raw_offset;
+	/* an empty input is one empty parcel */
+	return got == 0 && parcel->number > 0 ? 1 : 0;
+}
+
+const struct bpk_reader_ops bpk_raw_reader_ops = {
+	.open = raw_open,
+	.info = raw_info,
+	.positional = raw_positional,
+	.fetch = raw_fetch,
+	.close = free,
+};
+
+/* ---- Writer ---- */
+
+struct raw_writer {
+	struct bpk_draft *draft; /* fixed after open, as the next two */
+	bool places;
+	uint64_t raw_size;
+	_Atomic uint64_t placed; /* bytes, by any thread */
+};
+
+static int raw_writer_open(struct bpk_draft *draft, const struct bpk_info *info,
+			   const struct bpk_write_options *options, void **writer,
+			   struct bpk_err *err)
+{
+	struct raw_writer *w = bpk_calloc(1, sizeof *w, err);
+
+	(void)options;
+	*writer = w;
+	if (w == NULL)
+		return -1;
+	w->draft = draft;
+	w->raw_size = info->raw_size;
+	w->places = bpk_draft_seekable(draft) && info->raw_size != BPK_UNKNOWN &&
+		    info->chunk_size != BPK_UNKNOWN;
+	return 0;
+}
+
+static bool raw_places(const void *writer)
+{
+	return ((const struct raw_writer *)writer)->places;
+}
+
+static int raw_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct raw_writer *w = writer;
+	struct bpk_view bytes;
+
+	if (parcel->want_start > parcel->raw.size ||
+	    parcel->want_size > parcel->raw.size - parcel->want_start)
+		return bpk_fail(
+			err, BPK_BUG, "chunk %" PRIu64 ": %zu bytes from %zu are wanted of %zu",
+			parcel->number, parcel->want_size, parcel->want_start, parcel->raw.size);
+	bytes = bpk_view(parcel->want_size > 0 ? parcel->raw.data + parcel->want_start : NULL,
+			 parcel->want_size);
+	if (!w->places)
+		return bpk_draft_write(w->draft, bytes, err);
+	if (parcel->raw_offset > w->raw_size ||
+	    parcel->raw_offset + parcel->want_start > w->raw_size ||
+	    bytes.size > w->raw_size - parcel->raw_offset - parcel->want_start)
+		return bpk_fail(err, BPK_CORRUPT,
+				"chunk %" PRIu64 " leads behind the %" PRIu64
+				" bytes that were announced",
+				parcel->number, w->raw_size);
+	atomic_fetch_add(&w->placed, bytes.size);
+	return bpk_draft_write_at(w->draft, parcel->raw_offset + parcel->want_start, bytes, err);
+}
+
+static int raw_finish(void *writer, struct bpk_err *err)
+{
+	struct raw_writer *w = writer;
+	uint64_t placed = atomic_load(&w->placed);
+
+	if (w->places && placed != w->raw_size)
+		return bpk_fail(err, BPK_FAILED,
+				"%" PRIu64 " bytes were announced, %" PRIu64 " came", w->raw_size,
+				placed);
+	if (!bpk_draft_seekable(w->draft))
+		return 0;
+	return bpk_draft_set_size(w->draft, w->places ? placed : bpk_draft_tell(w->draft), err);
+}
+
+const struct bpk_writer_ops bpk_raw_writer_ops = {
+	.open = raw_writer_open,
+	.places = raw_places,
+	.put = raw_put,
+	.finish = raw_finish,
+	.close = free,
+};
