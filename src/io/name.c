@@ -47,6 +47,15 @@ static bool leads_to(int folder, const char *name, int fd)
 	       named.st_ino == opened.st_ino;
 }
 
+/* Locks over NFS need a file open for writing, which the mode of one about to be kept may forbid. */
+static int open_old(int folder, const char *name)
+{
+	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int fd = openat(folder, name, O_RDWR | flags);
+
+	return fd < 0 && errno == EACCES ? openat(folder, name, O_RDONLY | flags) : fd;
+}
+
 void bpk_draft_clean(int folder, const char *name)
 {
 	char text[NAME_MAX + 1];
@@ -55,8 +64,7 @@ void bpk_draft_clean(int folder, const char *name)
 		int fd;
 
 		spell(text, name, number);
-		/* O_RDWR, since locks over NFS need a file open for writing */
-		fd = openat(folder, text, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+		fd = open_old(folder, text);
 		if (fd < 0)
 			continue;
 		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && leads_to(folder, text, fd))

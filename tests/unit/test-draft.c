@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -695,6 +696,7 @@ static void test_killed(void **state)
 	assert_int_equal(pipe(ready), 0);
 	child = fork();
 	if (child == 0) {
+		alarm(60); /* should the parent fail before it kills us */
 		if (bpk_draft_open(in_folder("killed"), &plain, &draft, NULL) == 0 &&
 		    bpk_draft_write(draft, text("half"), NULL) == 0 && write(ready[1], "x", 1) == 1)
 			pause();
@@ -716,6 +718,98 @@ static void test_killed(void **state)
 	assert_holds(in_folder("killed"), "whole");
 	assert_int_equal(entries(), 1);
 	unlink(in_folder("killed"));
+}
+
+enum { NRACERS = 8 };
+
+/* Write a line of our own to one target at the same time as others: 0 kept, 1 exists, 2 neither. */
+static int race(const struct bpk_draft_options *options, int start, int number)
+{
+	char byte, line[2] = { (char)('0' + number) };
+	struct bpk_err err = { 0 };
+	struct bpk_draft *draft;
+
+	if (bpk_draft_open(in_folder("raced"), options, &draft, &err) != 0)
+		return strcmp(err.text, "already exists") == 0 ? 1 : 2; /* a late one */
+	/* the parent closes its end: all go on at once */
+	if (bpk_draft_write(draft, text(line), &err) != 0 || read(start, &byte, 1) != 0)
+		return 2;
+	if (bpk_draft_keep(draft, NULL, &err) == 0)
+		return 0;
+	return strcmp(err.text, "already exists") == 0 ? 1 : 2;
+}
+
+/* How many of the racers kept theirs; every other one must have met "already exists". */
+static int run_race(const struct bpk_draft_options *options)
+{
+	pid_t racers[NRACERS];
+	int start[2], kept = 0;
+
+	fflush(stdout);
+	assert_int_equal(pipe(start), 0);
+	for (int i = 0; i < NRACERS; i++) {
+		racers[i] = fork();
+		if (racers[i] == 0) {
+			close(start[1]);
+			_exit(race(options, start[0], i));
+		}
+	}
+	close(start[0]);
+	usleep(20000); /* so that most of them wait; the outcome does not depend on it */
+	close(start[1]);
+	for (int i = 0; i < NRACERS; i++) {
+		int status = -1;
+
+		assert_int_equal(waitpid(racers[i], &status, 0), racers[i]);
+		assert_true(WIFEXITED(status));
+		assert_true(WEXITSTATUS(status) < 2);
+		kept += WEXITSTATUS(status) == 0;
+	}
+	return kept;
+}
+
+static void test_many_writers(void **state)
+{
+	struct stat found;
+
+	(void)state;
+	for (int round = 0; round < 5; round++) {
+		/* where none may replace, one wins; where all may, all succeed one after the other */
+		assert_int_equal(run_race(&plain), 1);
+		assert_int_equal(run_race(&force), NRACERS);
+		assert_int_equal(stat(in_folder("raced"), &found), 0);
+		assert_int_equal(found.st_size, 1);
+		assert_int_equal(entries(), 1);
+		unlink(in_folder("raced"));
+	}
+}
+
+static void test_size_limit(void **state)
+{
+	struct bpk_draft *draft = open_draft(in_folder("limited"), &plain);
+	uint8_t *data = malloc(3 * BLOCK);
+	void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+	struct rlimit old, limit;
+	struct bpk_err write_err = { 0 }, size_err = { 0 };
+	int wrote, sized;
+
+	(void)state;
+	memset(data, 1, 3 * BLOCK);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	limit = old;
+	limit.rlim_cur = 2 * BLOCK + 100; /* the write that meets it comes out short first */
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	wrote = bpk_draft_write(draft, bpk_view(data, 3 * BLOCK), &write_err);
+	sized = bpk_draft_set_size(draft, 4 * BLOCK, &size_err);
+	setrlimit(RLIMIT_FSIZE, &old);
+	signal(SIGXFSZ, handler);
+	assert_int_equal(wrote, -1);
+	assert_string_equal(write_err.text, "write: File too large");
+	assert_int_equal(sized, -1);
+	assert_string_equal(size_err.text, "set the size: File too large");
+	bpk_draft_drop(draft);
+	assert_int_equal(entries(), 0);
+	free(data);
 }
 
 /* From here on openat with O_TMPFILE fails as where a file system does not know it. */
@@ -775,7 +869,8 @@ static int remove_folder(void **state)
 		TWICE(test_refusals, way), TWICE(test_placed_by_many, way),                        \
 		TWICE(test_holes, way), TWICE(test_zeros_over_data_are_written, way),              \
 		TWICE(test_left_behind, way), TWICE(test_long_names, way),                         \
-		TWICE(test_all_dropped, way), TWICE(test_killed, way)
+		TWICE(test_all_dropped, way), TWICE(test_killed, way),                             \
+		TWICE(test_many_writers, way), TWICE(test_size_limit, way)
 
 int main(void)
 {
