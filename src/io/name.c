@@ -47,7 +47,7 @@ static bool leads_to(int folder, const char *name, int fd)
 	       named.st_ino == opened.st_ino;
 }
 
-/* Locks over NFS need a file open for writing, which the mode of one about to be kept may forbid. */
+/* Locks over NFS need one open for writing, which the mode of a draft almost kept may forbid. */
 static int open_old(int folder, const char *name)
 {
 	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
