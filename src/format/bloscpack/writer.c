@@ -279,22 +279,22 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 
 /* ---- Finishing ---- */
 
-/* Move the chunks to where the offsets section will end; pieces in the order that never writes over
- * what was not read yet. */
+/* Move the chunks up to where the offsets section will end, the last bytes first, so that nothing
+ * is written over what was not read yet. */
 static int move_chunks(struct writer *w, uint64_t to, struct bpk_err *err)
 {
-	uint64_t from = w->data_offset, size = w->position - from;
+	uint64_t left = w->position - w->data_offset;
 	struct bpk_buf piece = { 0 };
 	int rc = bpk_buf_reserve(&piece, MOVE_PIECE, err);
 
-	for (uint64_t done = 0; rc == 0 && done < size;) {
-		size_t n = (size_t)bpk_min_u64(MOVE_PIECE, size - done);
-		uint64_t at = to > from ? size - done - n : done;
+	while (rc == 0 && left > 0) {
+		size_t n = (size_t)bpk_min_u64(MOVE_PIECE, left);
 
-		rc = bpk_draft_read_at(w->draft, from + at, bpk_span(piece.data, n), err);
+		left -= n;
+		rc = bpk_draft_read_at(w->draft, w->data_offset + left, bpk_span(piece.data, n),
+				       err);
 		if (rc == 0)
-			rc = bpk_draft_write_at(w->draft, to + at, bpk_view(piece.data, n), err);
-		done += n;
+			rc = bpk_draft_write_at(w->draft, to + left, bpk_view(piece.data, n), err);
 	}
 	bpk_buf_clear(&piece);
 	return rc;
@@ -318,20 +318,15 @@ static int add_walked_entries(struct writer *w, uint64_t offset, uint64_t number
 	return 0;
 }
 
-/* Now that the number of chunks is known: settle how many entries there are, make their place, and
- * fill in what was remembered and what was not. */
+/* Now that the number of chunks is known: settle how many entries there are, never fewer than were
+ * reserved, make place for them, and fill in those that were remembered and those that were not. */
 static int settle_offsets(struct writer *w, struct bpk_err *err)
 {
-	uint64_t space = wanted_space(w, w->nchunks, w->raw_size);
-	uint64_t slots = w->nchunks + space;
+	uint64_t needed = w->nchunks + wanted_space(w, w->nchunks, w->raw_size);
+	uint64_t slots = bpk_max_u64(needed, w->slots);
 	uint64_t to = w->offsets_offset + slots * BPK_BLOSCPACK_ENTRY_SIZE;
 	uint64_t last;
 
-	/* the entries reserved will do, unless the user wants another number */
-	if (w->append_space == BPK_UNKNOWN && slots <= RESERVED) {
-		slots = RESERVED;
-		to = w->data_offset;
-	}
 	if (to != w->data_offset && move_chunks(w, to, err) != 0)
 		return -1;
 	for (unsigned i = 0; i < w->nbatch; i++) {
