@@ -45,16 +45,31 @@ static int decode(struct bpk_worker *worker, const struct bpk_flow *flow, struct
 	return rc;
 }
 
-static int encode(struct bpk_worker *worker, const struct bpk_recipe *recipe,
+/*
+ * A chunk that ends inside an element is not bitshuffled but shuffled: some readers (c-blosc2 from
+ * 2.21 on) return stale bytes for its tail, and report success (Blosc chunk format, "Where
+ * documentation and code disagree").
+ */
+static struct bpk_recipe recipe_for(const struct bpk_recipe *recipe, size_t raw_size)
+{
+	struct bpk_recipe own = *recipe;
+
+	if (own.filter == BPK_FILTER_BITSHUFFLE && raw_size % own.typesize != 0)
+		own.filter = BPK_FILTER_SHUFFLE;
+	return own;
+}
+
+static int encode(struct bpk_worker *worker, const struct bpk_recipe *wanted,
 		  struct bpk_parcel *parcel, struct bpk_err *err)
 {
+	struct bpk_recipe recipe = recipe_for(wanted, parcel->raw.size);
 	size_t bound = bpk_chunk_bound(parcel->raw.size);
 
 	/* the seal finds its room behind the chunk */
 	parcel->packed.size = 0;
 	if (bpk_buf_reserve(&parcel->packed, bound + BPK_DIGEST_MAX, err) != 0)
 		return -1;
-	if (bpk_chunk_encode(worker->ctx, recipe, bpk_buf_view(&parcel->raw),
+	if (bpk_chunk_encode(worker->ctx, &recipe, bpk_buf_view(&parcel->raw),
 			     bpk_span(parcel->packed.data, bound), &parcel->packed_size, err) != 0)
 		return -1;
 	parcel->packed.size = parcel->packed_size;
@@ -126,19 +141,21 @@ uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
 }
 
 /*
- * A thread that unpacks keeps two blocks and a codec's window; one that packs keeps three blocks
- * and the codec's tables, which for the codecs at hand follow the block's size up to a few MiB at
- * the usual levels, and to tens of MiB at the highest ones.
+ * A thread keeps a block or two as the filter has it, and the codec's state. An encoder's tables
+ * follow the size of its streams: about twice that at the lower levels, and up to 16 times at the
+ * highest (Zstd's search trees).
  */
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 {
-	enum { DECODER = 1 << 20, ENCODER = 8 << 20, BEST_ENCODER = 64 << 20 };
+	enum { STATE = 2 << 20 };
+	static const unsigned tables[] = { 0, 2, 2, 2, 8, 8, 8, 16, 16, 16 };
+	const struct bpk_recipe *recipe = flow->recipe;
 	uint64_t block = raw_size;
 
-	if (flow->recipe == NULL)
-		return flow->decode ? 2 * block + DECODER : 0;
-	if (flow->recipe->block_size > 0)
-		block = bpk_min_u64(block, flow->recipe->block_size);
-	return 3 * block + (flow->recipe->level < 7 ? ENCODER : BEST_ENCODER) +
+	if (recipe == NULL)
+		return flow->decode ? 2 * block + STATE : 0;
+	if (recipe->block_size > 0)
+		block = bpk_min_u64(block, recipe->block_size);
+	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block + STATE +
 	       (flow->compare ? raw_size : 0);
 }
