@@ -1,15 +1,14 @@
 /*
- * How to pack when the user does not say. Two rounds: every promising typesize is screened at level 1
- * on half of each sample, then the best two meet at the level that would be used, on all of it. What
- * differs is decided by packed sizes and this table of costs, in percent that a dearer way must
- * gain:
+ * How to pack when the user does not say. Every promising typesize is tried at level 1 on samples,
+ * then the best two meet at the level that would be used, and the winner at the next. What differs
+ * is decided by packed sizes and this table of costs, in percent that a dearer way must gain:
  *
  *      shuffle over none            1    bitshuffle over shuffle    1
  *      level 2 over level 1         1    level 3 over level 2       5
  *      chunks of 4 over 1 MiB      10    records over 16 bytes      1
  *
- * The levels, measured with 1 MiB blocks on one thread (ratio at MB/s; zstd -3 runs at 140 MB/s there,
- * and is larger in every row but the last):
+ * The levels, measured with 1 MiB blocks on one thread (ratio at MB/s; zstd -3 runs at 70 to 150
+ * MB/s there, and is larger in every row but the last):
  *
  *      data                        level 1        level 2        level 3
  *      turbulence f64, shuffle     1.195 1860     1.201  900     1.212  570
@@ -21,8 +20,8 @@
  * Level 2 is within 3% of level 3 at twice its speed, so it is what we start from; level 1 is taken
  * where level 2 brings nothing, level 3 where it brings much.
  *
- * A block is a whole chunk of 1 MiB: against the 256 KiB of other writers it is packed up to a third
- * faster and some percent smaller (longer planes, fewer streams), and still fits the cache.
+ * A block is a whole chunk of 1 MiB: against the 256 KiB of other writers it is packed up to a
+ * third faster and some percent smaller (longer planes, fewer streams), and still fits the cache.
  */
 #include "flow/flow.h"
 
@@ -206,7 +205,8 @@ static void sort_trials(struct chooser *c)
 	qsort(c->trials, c->ntrials, sizeof *c->trials, by_cost);
 }
 
-/* Elements of 4 and 8 bytes are tried unless the lags are clear: noise in the low bytes hides them. */
+/* Elements of 4 and 8 bytes are tried unless the lags are clear: noise in the low bytes hides
+ * them. */
 static int screen_all(struct chooser *c)
 {
 	bool clear;

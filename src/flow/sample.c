@@ -1,9 +1,10 @@
 #include "flow/sample.h"
 
 /*
- * The share of an input that is tried. Packing a piece takes about as long in a trial as in the run,
- * and choose.c packs each about six times: with a piece in 20 MiB that is 2% of the work of one
- * thread, and reading the window is another. A small input gives two pieces, which cost less than starting the program.
+ * The share of an input that is tried. Packing a piece takes about as long in a trial as in the
+ * run, and choose.c packs each about six times: with a piece in 20 MiB that is 2% of the work of
+ * one thread, and reading the window is another. A small input gives two pieces, which cost less
+ * than starting the program.
  */
 enum {
 	SPACING = 20 << 20,
