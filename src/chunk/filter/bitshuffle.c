@@ -38,14 +38,21 @@ static inline void scatter(uint64_t x, uint8_t *to, size_t step)
 		to[r * step] = (uint8_t)(x >> (8 * r));
 }
 
+/* Groups taken at a time: a whole cache line of each of the eight planes of one column. */
+enum { STRIP = 64 };
+
 void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
 {
 	size_t plane = nelems / 8;
 
-	for (size_t g = 0; g < plane; g++) {
-		for (size_t j = 0; j < typesize; j++)
-			scatter(transpose(gather(in + 8 * g * typesize + j, typesize)),
-				out + 8 * j * plane + g, plane);
+	for (size_t start = 0; start < plane; start += STRIP) {
+		size_t end = bpk_min_size(start + STRIP, plane);
+
+		for (size_t j = 0; j < typesize; j++) {
+			for (size_t g = start; g < end; g++)
+				scatter(transpose(gather(in + 8 * g * typesize + j, typesize)),
+					out + 8 * j * plane + g, plane);
+		}
 	}
 }
 
@@ -54,9 +61,13 @@ void bpk_filter_bitunshuffle_portable(const uint8_t *in, size_t typesize, size_t
 {
 	size_t plane = nelems / 8;
 
-	for (size_t g = 0; g < plane; g++) {
-		for (size_t j = 0; j < typesize; j++)
-			scatter(transpose(gather(in + 8 * j * plane + g, plane)),
-				out + 8 * g * typesize + j, typesize);
+	for (size_t start = 0; start < plane; start += STRIP) {
+		size_t end = bpk_min_size(start + STRIP, plane);
+
+		for (size_t j = 0; j < typesize; j++) {
+			for (size_t g = start; g < end; g++)
+				scatter(transpose(gather(in + 8 * j * plane + g, plane)),
+					out + 8 * g * typesize + j, typesize);
+		}
 	}
 }

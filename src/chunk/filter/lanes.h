@@ -40,13 +40,19 @@
  */
 #include <stdbool.h>
 
-#define V_FN   static inline __attribute__((always_inline)) V_TARGET
+#define V_FN static inline __attribute__((always_inline)) V_TARGET
+/* An array stays in registers when its loops vanish early; each compiler is told in its own way. */
+#if defined(__clang__)
+#define UNROLL _Pragma("clang loop unroll(full)")
+#else
 #define UNROLL _Pragma("GCC unroll 16")
+#endif
 
 enum {
 	BLOCK = V_SLOT * V_SLOTS, /* elements, and bytes of a vector */
-	STRIP = 512,		  /* elements that bitshuffle takes at a time; see tile */
-	TILE = 16,		  /* columns that are taken at a time */
+	TILE = 16,                /* columns that are taken at a time */
+	TILE_SIZE = 32768,        /* bytes of a tile of planes, without what keeps them apart */
+	APART = 64,               /* between planes in a tile, so that they differ in cache sets */
 };
 
 #if V_PERMUTE
@@ -87,7 +93,34 @@ V_FN unsigned log2_of(size_t power)
 	return power == 2 ? 1 : power == 4 ? 2 : power == 8 ? 3 : 4;
 }
 
-/* BLOCK elements into planes that stand stride bytes apart; bits: each 8 bytes turned before. */
+#ifndef v_bits
+typedef uint64_t words __attribute__((vector_size(sizeof(V))));
+
+/* Swap the bits of v[r] at mask << shift with those of v[r + shift] at mask. */
+V_FN void turn_round(V v[8], unsigned shift, uint64_t mask)
+{
+	UNROLL
+	for (unsigned r = 0; r < 8; r++) {
+		if ((r & shift) == 0) {
+			words a = (words)v[r], b = (words)v[r + shift];
+			words swap = ((a >> shift) ^ b) & mask;
+
+			v[r] = (V)(a ^ (swap << shift));
+			v[r + shift] = (V)(b ^ swap);
+		}
+	}
+}
+
+/* Transpose the 8x8 bits that stand at one place in 8 registers, for all places. */
+V_FN void turn_bits(V v[8])
+{
+	turn_round(v, 4, 0x0f0f0f0f0f0f0f0f);
+	turn_round(v, 2, 0x3333333333333333);
+	turn_round(v, 1, 0x5555555555555555);
+}
+#endif
+
+/* BLOCK elements into planes that stand stride bytes apart; bits: split_bits below. */
 V_FN void shuffle_block(const uint8_t *in, size_t typesize, uint8_t *out, size_t stride, bool bits)
 {
 	size_t run = run_of(typesize), count = V_SLOT / run;
@@ -99,8 +132,10 @@ V_FN void shuffle_block(const uint8_t *in, size_t typesize, uint8_t *out, size_t
 	for (size_t g = 0; g < count; g++) {
 		v[g] = v_load_slots(in + g * run * typesize - (g > 0 ? unused : 0),
 				    V_SLOT * typesize);
+#ifdef v_bits
 		if (bits)
 			v[g] = v_bits(v[g]);
+#endif
 	}
 #if V_PERMUTE
 	if (run > 1) {
@@ -115,6 +150,10 @@ V_FN void shuffle_block(const uint8_t *in, size_t typesize, uint8_t *out, size_t
 	zip_all(v, count, run, log2_of(count));
 #else
 	zip_all(v, count, 1, 4);
+#endif
+#ifndef v_bits
+	if (bits)
+		turn_bits(v);
 #endif
 	UNROLL
 	for (size_t j = 0; j < typesize; j++)
@@ -131,6 +170,10 @@ V_FN void unshuffle_block(const uint8_t *const *planes, size_t at, size_t typesi
 	UNROLL
 	for (size_t j = 0; j < count; j++)
 		v[j] = j < typesize ? v_load(planes[j] + at) : v_zero();
+#ifndef v_bits
+	if (bits)
+		turn_bits(v);
+#endif
 	zip_all(v, count, whole ? 1 : run, log2_of(count));
 #if V_PERMUTE
 	if (!whole) {
@@ -147,8 +190,10 @@ V_FN void unshuffle_block(const uint8_t *const *planes, size_t at, size_t typesi
 #endif
 	UNROLL
 	for (size_t g = 0; g < count; g++) {
+#ifdef v_bits
 		if (bits)
 			v[g] = v_bits(v[g]);
+#endif
 		v_store_slots(out + g * run * typesize -
 				      (g == count - 1 ? V_SLOT - run * typesize : 0),
 			      V_SLOT * typesize, v[g]);
@@ -255,8 +300,10 @@ V_TARGET static void unshuffle_columns(const uint8_t *const *planes, size_t step
 #define EACH_TYPESIZE(CASE)                                                                        \
 	CASE(2)                                                                                    \
 	CASE(3)                                                                                    \
-	CASE(4) CASE(5) CASE(6) CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13)        \
-		CASE(14) CASE(15) CASE(16)
+	CASE(4)                                                                                    \
+	CASE(5)                                                                                    \
+	CASE(6)                                                                                    \
+	CASE(7) CASE(8) CASE(9) CASE(10) CASE(11) CASE(12) CASE(13) CASE(14) CASE(15) CASE(16)
 #else
 #define EACH_TYPESIZE(CASE) CASE(2) CASE(4) CASE(8) CASE(16)
 #endif
@@ -275,7 +322,7 @@ V_TARGET static void unshuffle_columns(const uint8_t *const *planes, size_t step
 	}
 EACH_TYPESIZE(DEFINE_RUNS)
 
-#define SHUFFLE_ROW(t)	 [t] = shuffle_##t,
+#define SHUFFLE_ROW(t)   [t] = shuffle_##t,
 #define UNSHUFFLE_ROW(t) [t] = unshuffle_##t,
 
 static void (*const shuffle_of[TILE + 1])(const uint8_t *, size_t, uint8_t *,
@@ -315,14 +362,57 @@ static size_t next_tile(size_t first, size_t typesize)
 	return bpk_min_size(first + TILE, typesize - TILE);
 }
 
+/*
+ * Some columns of a strip of elements, as planes beside each other in cache. The output's own
+ * planes often lie a multiple of 4096 bytes apart, which puts equal places of all of them into one
+ * set of the first cache; writing a long run of each in turn keeps them from throwing each other
+ * out.
+ */
+struct tile {
+	_Alignas(64) uint8_t bytes[TILE_SIZE + TILE * APART];
+};
+
+/* Elements of a strip: as many as TILE_SIZE has room for, and a multiple of 8 * BLOCK. */
+static size_t strip_of(size_t typesize)
+{
+	return TILE_SIZE / (typesize <= 2 ? 2 : typesize <= 4 ? 4 : typesize <= 8 ? 8 : TILE);
+}
+
+static bool crowded(size_t typesize, size_t nelems)
+{
+	return typesize > TILE / 2 && (nelems + APART - 1) % 4096 < 2 * APART - 1 &&
+	       nelems >= strip_of(typesize);
+}
+
+static void shuffle_by_tile(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+			    size_t first)
+{
+	size_t size = strip_of(typesize), width = bpk_min_size(typesize, TILE), start;
+	struct tile tile;
+
+	for (size_t i = 0; i < nelems; i += size) {
+		start = bpk_min_size(i, nelems - size);
+		shuffle_tile(in + start * typesize, typesize, size, tile.bytes, size + APART,
+			     first);
+		for (size_t c = 0; c < width; c++)
+			memcpy(out + c * nelems + start, tile.bytes + c * (size + APART), size);
+	}
+}
+
 static void shuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
 {
+	bool by_tile = crowded(typesize, nelems);
+
 	if (nelems < BLOCK || typesize == 1) {
 		V_BELOW.shuffle(in, typesize, nelems, out);
 		return;
 	}
-	for (size_t j = 0; j < typesize; j = next_tile(j, typesize))
-		shuffle_tile(in, typesize, nelems, out + j * nelems, nelems, j);
+	for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
+		if (by_tile)
+			shuffle_by_tile(in, typesize, nelems, out + j * nelems, j);
+		else
+			shuffle_tile(in, typesize, nelems, out + j * nelems, nelems, j);
+	}
 }
 
 static void unshuffle(const uint8_t *const *planes, size_t typesize, size_t nelems, uint8_t *out)
@@ -336,8 +426,9 @@ static void unshuffle(const uint8_t *const *planes, size_t typesize, size_t nele
 }
 
 /*
- * One plane of bytes to its 8 planes of bits, and back; nbytes is at least 8 * BLOCK. Turned 8x8
- * bits, 8 bytes are an element of which byte b belongs to plane b: a byte shuffle of typesize 8.
+ * One plane of bytes to its 8 planes of bits, and back; nbytes is at least 8 * BLOCK. Shuffled with
+ * typesize 8, byte number 8i+r is at place i of register r, where the bits at each place are
+ * turned. Or they are turned before that, in every 8 bytes, where v_bits can do so at once.
  */
 V_TARGET static void split_bits(const uint8_t *plane, size_t nbytes, uint8_t *out, size_t stride)
 {
@@ -353,17 +444,16 @@ V_TARGET static void join_bits(const uint8_t *in, size_t stride, size_t nbytes, 
 	unshuffle_run(rows, 8, nbytes / 8, plane, true);
 }
 
-/* Elements taken at a time; the last strip begins early enough to be whole. nelems >= 8 * BLOCK. */
-static size_t strip_size(size_t nelems)
+/* The last strip begins early enough to be whole. nelems is at least 8 * BLOCK. */
+static size_t bit_strip_of(size_t typesize, size_t nelems)
 {
-	return nelems < STRIP ? 8 * BLOCK : STRIP;
+	return bpk_min_size(strip_of(typesize), nelems / (8 * BLOCK) * (8 * BLOCK));
 }
 
 static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
 {
-	_Alignas(64)
-		uint8_t tile[TILE * STRIP]; /* planes of bytes, on their way in the first cache */
-	size_t size = strip_size(nelems), width = bpk_min_size(typesize, TILE), start;
+	size_t size, width = bpk_min_size(typesize, TILE), start, done;
+	struct tile tile;
 
 	if (nelems < 8 * BLOCK) {
 		V_BELOW.bitshuffle(in, typesize, nelems, out);
@@ -373,22 +463,26 @@ static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_
 		split_bits(in, nelems, out, nelems / 8);
 		return;
 	}
+	size = bit_strip_of(typesize, nelems);
 	for (size_t i = 0; i < nelems; i += size) {
 		start = bpk_min_size(i, nelems - size);
+		done = 0;
 		for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
-			shuffle_tile(in + start * typesize, typesize, size, tile, size, j);
-			for (size_t c = 0; c < width; c++)
-				split_bits(tile + c * size, size,
-					   out + (j + c) * nelems + start / 8, nelems / 8);
+			shuffle_tile(in + start * typesize, typesize, size, tile.bytes,
+				     size + APART, j);
+			for (; done < j + width; done++)
+				split_bits(tile.bytes + (done - j) * (size + APART), size,
+					   out + done * nelems + start / 8, nelems / 8);
 		}
 	}
 }
 
+/* Column j has place j % TILE in the tile, and is still there when the last tile shares it. */
 static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
 {
-	_Alignas(64) uint8_t tile[TILE * STRIP];
-	size_t size = strip_size(nelems), width = bpk_min_size(typesize, TILE), start;
+	size_t size, width = bpk_min_size(typesize, TILE), start, done;
 	const uint8_t *planes[TILE];
+	struct tile tile;
 
 	if (nelems < 8 * BLOCK) {
 		V_BELOW.bitunshuffle(in, typesize, nelems, out);
@@ -398,14 +492,16 @@ static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint
 		join_bits(in, nelems / 8, nelems, out);
 		return;
 	}
-	for (size_t c = 0; c < width; c++)
-		planes[c] = tile + c * size;
+	size = bit_strip_of(typesize, nelems);
 	for (size_t i = 0; i < nelems; i += size) {
 		start = bpk_min_size(i, nelems - size);
+		done = 0;
 		for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
+			for (; done < j + width; done++)
+				join_bits(in + done * nelems + start / 8, nelems / 8, size,
+					  tile.bytes + done % TILE * (size + APART));
 			for (size_t c = 0; c < width; c++)
-				join_bits(in + (j + c) * nelems + start / 8, nelems / 8, size,
-					  tile + c * size);
+				planes[c] = tile.bytes + (j + c) % TILE * (size + APART);
 			unshuffle_tile(planes, typesize, size, out + start * typesize, j);
 		}
 	}

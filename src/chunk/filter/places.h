@@ -14,7 +14,7 @@
 #ifndef BPK_CHUNK_FILTER_PLACES_H
 #define BPK_CHUNK_FILTER_PLACES_H
 
-#define FAR	       0x80
+#define FAR            0x80
 #define PLACES_L(t)    ((t) <= 2 ? 2 : (t) <= 4 ? 4 : (t) <= 8 ? 8 : 16)
 #define PLACES_K(t, s) ((s) / PLACES_L(t))
 /* bytes of the slot that the elements leave over */
@@ -24,7 +24,7 @@
 	((p) / PLACES_K(t, s) < (t) ? (p) % PLACES_K(t, s) * (t) + (p) / PLACES_K(t, s) + (from)   \
 				    : FAR)
 #define PLACES_LEFT(t, s, p)                                                                       \
-	(PLACES_K(t, s) > 1	    ? PLACES_GATHER(t, s, p, 0)                                    \
+	(PLACES_K(t, s) > 1         ? PLACES_GATHER(t, s, p, 0)                                    \
 	 : (p) >= PLACES_FREE(t, s) ? (p)-PLACES_FREE(t, s)                                        \
 				    : FAR)
 #define PLACES_RIGHT(t, s, p) PLACES_GATHER(t, s, p, PLACES_FREE(t, s))

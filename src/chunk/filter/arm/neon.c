@@ -5,27 +5,27 @@
 #if defined(__AARCH64EL__)
 #include <arm_neon.h>
 
-#define V	uint8x16_t
-#define V_SLOT	16
+#define V       uint8x16_t
+#define V_SLOT  16
 #define V_SLOTS 1
 #define V_TARGET
 #define V_PERMUTE 1
-#define V_NAME	  bpk_filter_neon
-#define V_SIMD	  BPK_SIMD_NEON
-#define V_BELOW	  bpk_filter_portable
+#define V_NAME    bpk_filter_neon
+#define V_SIMD    BPK_SIMD_NEON
+#define V_BELOW   bpk_filter_portable
 
 #define INLINE static inline __attribute__((always_inline))
 
-#define v_load(p)		    vld1q_u8(p)
-#define v_store(p, v)		    vst1q_u8(p, v)
-#define v_load_slots(p, step)	    v_load(p)
+#define v_load(p)                   vld1q_u8(p)
+#define v_store(p, v)               vst1q_u8(p, v)
+#define v_load_slots(p, step)       v_load(p)
 #define v_store_slots(p, step, v)   v_store(p, v)
-#define v_load_columns(p, step)	    v_load(p)
+#define v_load_columns(p, step)     v_load(p)
 #define v_store_columns(p, step, v) v_store(p, v)
-#define v_zero()		    vdupq_n_u8(0)
-#define v_places(p)		    v_load(p)
-#define v_permute(v, p)		    vqtbl1q_u8(v, p)
-#define v_tail(a, b, p)		    vqtbl2q_u8((uint8x16x2_t){ { a, b } }, p)
+#define v_zero()                    vdupq_n_u8(0)
+#define v_places(p)                 v_load(p)
+#define v_permute(v, p)             vqtbl1q_u8(v, p)
+#define v_tail(a, b, p)             vqtbl2q_u8((uint8x16x2_t){ { a, b } }, p)
 
 #define ZIP(which, size, a, b)                                                                     \
 	vreinterpretq_u8_##size(                                                                   \
@@ -51,19 +51,6 @@ INLINE void v_zip(size_t run, V a, V b, V *lo, V *hi)
 		*hi = ZIP(2, u64, a, b);
 		break;
 	}
-}
-
-/* The steps of transpose() in bitshuffle.c. */
-INLINE V v_bits(V v)
-{
-	uint64x2_t x = vreinterpretq_u64_u8(v), swap;
-
-	swap = vandq_u64(veorq_u64(x, vshrq_n_u64(x, 7)), vdupq_n_u64(0x00aa00aa00aa00aa));
-	x = veorq_u64(x, veorq_u64(swap, vshlq_n_u64(swap, 7)));
-	swap = vandq_u64(veorq_u64(x, vshrq_n_u64(x, 14)), vdupq_n_u64(0x0000cccc0000cccc));
-	x = veorq_u64(x, veorq_u64(swap, vshlq_n_u64(swap, 14)));
-	swap = vandq_u64(veorq_u64(x, vshrq_n_u64(x, 28)), vdupq_n_u64(0x00000000f0f0f0f0));
-	return vreinterpretq_u8_u64(veorq_u64(x, veorq_u64(swap, vshlq_n_u64(swap, 28))));
 }
 
 #include "chunk/filter/lanes.h"

@@ -5,23 +5,23 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define V	  __m256i
-#define V_SLOT	  16
-#define V_SLOTS	  2
+#define V         __m256i
+#define V_SLOT    16
+#define V_SLOTS   2
 #define V_TARGET  __attribute__((target("avx2")))
 #define V_PERMUTE 1
-#define V_NAME	  bpk_filter_avx2
-#define V_SIMD	  BPK_SIMD_AVX2
-#define V_BELOW	  bpk_filter_ssse3
+#define V_NAME    bpk_filter_avx2
+#define V_SIMD    BPK_SIMD_AVX2
+#define V_BELOW   bpk_filter_ssse3
 
 #define INLINE static inline __attribute__((always_inline)) V_TARGET
 
-#define v_load(p)		    _mm256_loadu_si256((const __m256i *)(const void *)(p))
-#define v_store(p, v)		    _mm256_storeu_si256((__m256i *)(void *)(p), v)
-#define v_load_columns(p, step)	    v_load_slots(p, V_SLOT *(step))
+#define v_load(p)                   _mm256_loadu_si256((const __m256i *)(const void *)(p))
+#define v_store(p, v)               _mm256_storeu_si256((__m256i *)(void *)(p), v)
+#define v_load_columns(p, step)     v_load_slots(p, V_SLOT *(step))
 #define v_store_columns(p, step, v) v_store_slots(p, V_SLOT *(step), v)
-#define v_zero()		    _mm256_setzero_si256()
-#define v_permute(v, p)		    _mm256_shuffle_epi8(v, p)
+#define v_zero()                    _mm256_setzero_si256()
+#define v_permute(v, p)             _mm256_shuffle_epi8(v, p)
 
 INLINE V v_load_slots(const uint8_t *p, size_t step)
 {
@@ -71,22 +71,6 @@ INLINE void v_zip(size_t run, V a, V b, V *lo, V *hi)
 		*hi = _mm256_unpackhi_epi64(a, b);
 		break;
 	}
-}
-
-/* The steps of transpose() in bitshuffle.c. */
-INLINE V v_bits(V x)
-{
-	V swap;
-
-	swap = _mm256_and_si256(_mm256_xor_si256(x, _mm256_srli_epi64(x, 7)),
-				_mm256_set1_epi64x(0x00aa00aa00aa00aa));
-	x = _mm256_xor_si256(x, _mm256_xor_si256(swap, _mm256_slli_epi64(swap, 7)));
-	swap = _mm256_and_si256(_mm256_xor_si256(x, _mm256_srli_epi64(x, 14)),
-				_mm256_set1_epi64x(0x0000cccc0000cccc));
-	x = _mm256_xor_si256(x, _mm256_xor_si256(swap, _mm256_slli_epi64(swap, 14)));
-	swap = _mm256_and_si256(_mm256_xor_si256(x, _mm256_srli_epi64(x, 28)),
-				_mm256_set1_epi64x(0x00000000f0f0f0f0));
-	return _mm256_xor_si256(x, _mm256_xor_si256(swap, _mm256_slli_epi64(swap, 28)));
 }
 
 #include "chunk/filter/lanes.h"

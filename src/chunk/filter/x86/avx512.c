@@ -8,25 +8,27 @@
 #if defined(__x86_64__)
 #include <immintrin.h>
 
-#define V	  __m512i
-#define V_SLOT	  64
-#define V_SLOTS	  1
+#define V         __m512i
+#define V_SLOT    64
+#define V_SLOTS   1
 #define V_TARGET  __attribute__((target("avx512f,avx512bw,avx512vl,avx512vbmi,gfni")))
 #define V_PERMUTE 1
-#define V_NAME	  bpk_filter_avx512
-#define V_SIMD	  BPK_SIMD_AVX512
-#define V_BELOW	  bpk_filter_avx2
+#define V_NAME    bpk_filter_avx512
+#define V_SIMD    BPK_SIMD_AVX512
+#define V_BELOW   bpk_filter_avx2
 
 #define INLINE static inline __attribute__((always_inline)) V_TARGET
 
-#define v_load(p)		  _mm512_loadu_si512(p)
-#define v_store(p, v)		  _mm512_storeu_si512(p, v)
-#define v_load_slots(p, step)	  v_load(p)
+#define v_load(p)                 _mm512_loadu_si512(p)
+#define v_store(p, v)             _mm512_storeu_si512(p, v)
+#define v_load_slots(p, step)     v_load(p)
 #define v_store_slots(p, step, v) v_store(p, v)
-#define v_zero()		  _mm512_setzero_si512()
-#define v_places(p)		  v_load(p)
-#define v_permute(v, p)		  _mm512_permutexvar_epi8(p, v)
-#define v_tail(a, b, p)		  _mm512_permutex2var_epi8(a, p, b)
+#define v_zero()                  _mm512_setzero_si512()
+#define v_places(p)               v_load(p)
+#define v_permute(v, p)           _mm512_permutexvar_epi8(p, v)
+#define v_tail(a, b, p)           _mm512_permutex2var_epi8(a, p, b)
+
+#define v_bits(v) turn(v)
 
 #define ROW(p) _mm_loadu_si128((const __m128i *)(const void *)(p))
 
@@ -84,7 +86,7 @@ INLINE void v_zip(size_t run, V a, V b, V *lo, V *hi)
  * of bits reversed; then the matrix of ones on the other diagonal times these columns sets them
  * right.
  */
-INLINE V v_bits(V x)
+INLINE V turn(V x)
 {
 	V unit = _mm512_set1_epi64((int64_t)0x8040201008040201);
 

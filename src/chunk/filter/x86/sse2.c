@@ -4,14 +4,14 @@
 #if defined(__x86_64__)
 #include <emmintrin.h>
 
-#define V	  __m128i
-#define V_SLOT	  16
-#define V_SLOTS	  1
+#define V         __m128i
+#define V_SLOT    16
+#define V_SLOTS   1
 #define V_TARGET  __attribute__((target("sse2")))
 #define V_PERMUTE 0
-#define V_NAME	  bpk_filter_sse2
-#define V_SIMD	  BPK_SIMD_SSE2
-#define V_BELOW	  bpk_filter_portable
+#define V_NAME    bpk_filter_sse2
+#define V_SIMD    BPK_SIMD_SSE2
+#define V_BELOW   bpk_filter_portable
 
 #include "chunk/filter/x86/slots128.h"
 #include "chunk/filter/lanes.h"

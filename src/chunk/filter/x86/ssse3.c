@@ -5,18 +5,18 @@
 #if defined(__x86_64__)
 #include <tmmintrin.h>
 
-#define V	  __m128i
-#define V_SLOT	  16
-#define V_SLOTS	  1
+#define V         __m128i
+#define V_SLOT    16
+#define V_SLOTS   1
 #define V_TARGET  __attribute__((target("ssse3")))
 #define V_PERMUTE 1
-#define V_NAME	  bpk_filter_ssse3
-#define V_SIMD	  BPK_SIMD_SSSE3
-#define V_BELOW	  bpk_filter_portable
+#define V_NAME    bpk_filter_ssse3
+#define V_SIMD    BPK_SIMD_SSSE3
+#define V_BELOW   bpk_filter_portable
 
 #include "chunk/filter/x86/slots128.h"
 
-#define v_places(p)	v_load(p)
+#define v_places(p)     v_load(p)
 #define v_permute(v, p) _mm_shuffle_epi8(v, p)
 
 static inline __attribute__((always_inline)) V_TARGET V v_tail(V a, V b, V p)
