@@ -1,5 +1,7 @@
 /* bpk cat: raw bytes, or a range of them, to standard output. */
 #include "cli/command.h"
+#include "cli/job.h"
+#include "cli/report.h"
 
 struct cat_args {
 	struct bpk_shared shared;
@@ -26,13 +28,120 @@ static const struct bpk_opt opt_items = {
 	.help = "the same, counted in items of the archive's typesize",
 };
 
-static const struct bpk_opt *const options[] = {
-	&opt_bytes,	    &opt_items,	       &bpk_opt_format_read, &bpk_opt_no_check,
+static const struct bpk_opt *const rows[] = {
+	&opt_bytes,         &opt_items,        &bpk_opt_format_read, &bpk_opt_no_check,
 	&bpk_opt_no_marker, &bpk_opt_force,    &bpk_opt_threads,     &bpk_opt_memory_limit,
-	&bpk_opt_quiet,	    &bpk_opt_progress, &bpk_opt_help,	     NULL,
+	&bpk_opt_quiet,     &bpk_opt_progress, &bpk_opt_help,        NULL,
 };
 
 static const struct cat_args defaults;
+
+/* ---- the work ---- */
+
+/* What an item is: the archive says, else its first chunk. */
+static int typesize_of(const struct bpk_input *in, uint64_t *typesize, struct bpk_err *err)
+{
+	*typesize = in->info->typesize;
+	if (*typesize == 0 && in->info->has_first_chunk)
+		*typesize = in->info->first_chunk.typesize;
+	if (*typesize > 0)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "does not say how large its items are, use --bytes");
+	return bpk_input_subject(in, err);
+}
+
+/* The raw bytes start..end of a range of items of unit bytes; what is larger than any data stops
+ * there. */
+static int resolve(struct bpk_input *in, const struct bpk_opt_range *range, uint64_t unit,
+		   uint64_t *start, uint64_t *end, struct bpk_err *err)
+{
+	uint64_t total;
+
+	if (bpk_input_raw_size(in, &total, err) != 0)
+		return -1;
+	if (total != BPK_UNKNOWN)
+		total /= unit;
+	if (bpk_range_resolve(range, total, start, end, err) != 0)
+		return bpk_input_subject(in, err);
+	if (!bpk_mul_u64(*start, unit, start))
+		*start = INT64_MAX;
+	if (*end != BPK_UNKNOWN && !bpk_mul_u64(*end, unit, end))
+		*end = INT64_MAX;
+	return 0;
+}
+
+static int plan_range(const struct cat_args *args, struct bpk_input *in, struct bpk_plan *plan,
+		      struct bpk_err *err)
+{
+	const struct bpk_opt_range *range = args->items.given ? &args->items : &args->bytes;
+	uint64_t start = 0, end = BPK_UNKNOWN, unit = 1;
+
+	if (args->items.given && typesize_of(in, &unit, err) != 0)
+		return -1;
+	if (resolve(in, range, unit, &start, &end, err) != 0)
+		return -1;
+	if (bpk_plan_range(in->format->reader, in->reader, start, end, plan, err) != 0)
+		return bpk_input_subject(in, err);
+	return 0;
+}
+
+static int write_range(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+{
+	const struct bpk_write_options options = { 0 };
+	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
+	struct bpk_info info = *job->in->info;
+	bool whole = !args->bytes.given && !args->items.given;
+
+	flow.plan = bpk_plan_all(job->in->info);
+	if (!whole && plan_range(args, job->in, &flow.plan, err) != 0)
+		return -1;
+	/* a pipe that does not say how much it brings is cut off like a Python slice */
+	job->may_end_early = !whole && info.raw_size == BPK_UNKNOWN;
+	if (flow.plan.end != BPK_UNKNOWN)
+		info.raw_size = flow.plan.end - flow.plan.start;
+	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0 ||
+	    bpk_job_run(job, &flow, err) != 0)
+		return -1;
+	if (whole && bpk_input_audit(job->in, NULL, NULL, err) != 0)
+		return -1;
+	return bpk_job_finish_writer(job, err);
+}
+
+static char *no_name(const struct bpk_job *job, const char *source, struct bpk_err *err)
+{
+	(void)job;
+	(void)source;
+	bpk_fail(err, BPK_BUG, "cat writes to standard output alone");
+	return NULL;
+}
+
+static void cat_one(void *arg, const char *path)
+{
+	const struct cat_args *args = arg;
+	struct bpk_input in = { 0 };
+	struct bpk_job job = { .shared = &args->shared, .in = &in };
+	struct bpk_err err = { 0 };
+
+	if (bpk_input_open(&in, path, &args->shared, &err) != 0 ||
+	    bpk_job_name_target(&job, no_name, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
+	    write_range(args, &job, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0)
+		bpk_report(NULL, &err);
+	bpk_job_clear(&job);
+	bpk_input_close(&in);
+}
+
+static void run_cat(void *arg, char **operands, size_t count)
+{
+	struct cat_args *args = arg;
+	struct bpk_err err = { 0 };
+
+	args->shared.to_stdout = true;
+	if (args->bytes.given && args->items.given) {
+		bpk_fail(&err, BPK_USAGE, "only one of --bytes and --items makes sense");
+		bpk_report("cat", &err);
+	}
+	bpk_each_operand(operands, count, cat_one, args);
+}
 
 const struct bpk_command bpk_command_cat = {
 	.name = "cat",
@@ -43,8 +152,8 @@ const struct bpk_command bpk_command_cat = {
 		"the chunks it touches are read and checked, and only the blocks it needs are "
 		"unpacked.",
 	.operands = OPERANDS_ARCHIVES,
-	.options = options,
+	.options = rows,
 	.args_size = sizeof(struct cat_args),
 	.defaults = &defaults,
-	.run = NULL,
+	.run = run_cat,
 };

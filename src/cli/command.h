@@ -10,9 +10,9 @@
 /* What a command's operands are; completions offer them. */
 enum bpk_operands {
 	OPERANDS_NONE,
-	OPERANDS_FILES,	   /* any files */
+	OPERANDS_FILES,    /* any files */
 	OPERANDS_ARCHIVES, /* files in a format that bpk reads */
-	OPERANDS_TREES,	   /* the same, and directories */
+	OPERANDS_TREES,    /* the same, and directories */
 	OPERANDS_COMMANDS, /* names of commands */
 };
 
@@ -38,10 +38,16 @@ struct bpk_shared {
 	bool no_marker;
 };
 
+/* The arguments of bpk itself, before any command. */
+struct bpk_main_args {
+	struct bpk_shared shared;
+	bool version;
+};
+
 struct bpk_command {
-	const char *name;	 /* NULL: bpk itself */
-	const char *synopsis;	 /* "[OPTION]... [FILE]..." */
-	const char *summary;	 /* one line for lists: lower case, no full stop */
+	const char *name;        /* NULL: bpk itself */
+	const char *synopsis;    /* "[OPTION]... [FILE]..." */
+	const char *summary;     /* one line for lists: lower case, no full stop */
 	const char *description; /* a few sentences for --help */
 	enum bpk_operands operands;
 	const struct bpk_opt *const *options; /* ended by NULL */
@@ -68,6 +74,9 @@ int bpk_command_unknown(const char *name, struct bpk_err *err);
 
 /* Print what --help prints: usage, description, options by group, 80 columns. */
 void bpk_command_help_print(const struct bpk_command *command);
+
+/* Print what --version prints. */
+void bpk_version_print(void);
 
 /* Rows that several commands share; their values lie in struct bpk_shared. */
 extern const struct bpk_opt bpk_opt_stdout, bpk_opt_output, bpk_opt_output_dir, bpk_opt_force,

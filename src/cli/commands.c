@@ -5,14 +5,14 @@
 static const struct bpk_opt opt_version = {
 	.letter = 'V',
 	.name = "version",
-	.type = OPT_COUNT,
-	.offset = offsetof(struct bpk_shared, verbose),
+	.type = OPT_FLAG,
+	.offset = offsetof(struct bpk_main_args, version),
 	.help = "print the version, what is built in, and what this machine offers",
 	.group = GROUP_RUN,
 };
 
-static const struct bpk_opt *const main_options[] = { &bpk_opt_help, &opt_version, NULL };
-static const struct bpk_shared main_defaults;
+static const struct bpk_opt *const main_rows[] = { &bpk_opt_help, &opt_version, NULL };
+static const struct bpk_main_args main_defaults;
 
 const struct bpk_command bpk_command_main = {
 	.synopsis = "[--help|--version] COMMAND [OPTION]... [FILE]...",
@@ -22,14 +22,14 @@ const struct bpk_command bpk_command_main = {
 		"be read back without the rest, and proves that archives are whole. FILE may "
 		"be -, standard input or output.",
 	.operands = OPERANDS_COMMANDS,
-	.options = main_options,
-	.args_size = sizeof(struct bpk_shared),
+	.options = main_rows,
+	.args_size = sizeof(struct bpk_main_args),
 	.defaults = &main_defaults,
 };
 
 const struct bpk_command *const bpk_commands[] = {
-	&bpk_command_pack,   &bpk_command_unpack, &bpk_command_cat,	&bpk_command_info,
-	&bpk_command_verify, &bpk_command_help,	  &bpk_command_version, NULL,
+	&bpk_command_pack,   &bpk_command_unpack, &bpk_command_cat,     &bpk_command_info,
+	&bpk_command_verify, &bpk_command_help,   &bpk_command_version, NULL,
 };
 
 const struct bpk_command *bpk_command_find(const char *name)
@@ -46,7 +46,7 @@ static const char *find_for_blpk(const char *name)
 {
 	static const char *const pairs[][2] = {
 		{ "compress", "pack" }, { "c", "pack" }, { "decompress", "unpack" },
-		{ "d", "unpack" },	{ "i", "info" },
+		{ "d", "unpack" },      { "i", "info" },
 	};
 
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)

@@ -1,22 +1,189 @@
 /* bpk info: what archives are. */
-#include "cli/command.h"
+#include <stdio.h>
 
-static const struct bpk_opt *const options[] = {
+#include "cli/command.h"
+#include "cli/describe.h"
+#include "cli/job.h"
+#include "cli/record.h"
+#include "cli/report.h"
+
+static const struct bpk_opt *const rows[] = {
 	&bpk_opt_format_read, &bpk_opt_verbose, &bpk_opt_json, &bpk_opt_help, NULL,
 };
 
 static const struct bpk_shared defaults;
 
+/* All that were looked at so far. */
+struct survey {
+	const struct bpk_shared *shared;
+	uint64_t files, chunks, packed, raw; /* sums; BPK_UNKNOWN once a part is */
+};
+
+static uint64_t add(uint64_t sum, uint64_t part)
+{
+	return sum == BPK_UNKNOWN || part == BPK_UNKNOWN || !bpk_add_u64(sum, part, &sum)
+		       ? BPK_UNKNOWN
+		       : sum;
+}
+
+/* ---- chunks ---- */
+
+static void record_header(const struct bpk_chunk_header *header)
+{
+	char filters[BPK_FILTERS_TEXT];
+
+	bpk_record_bool("stored", header->memcpyed);
+	bpk_record_text("codec",
+			header->memcpyed ? NULL : bpk_codec_format_name(header->codec_format));
+	bpk_record_text("filter", header->memcpyed ? NULL : bpk_describe_filters(header, filters));
+	bpk_record_u64("block_size", header->block_size);
+}
+
+static void record_chunk(const struct bpk_info *info, uint64_t number,
+			 const struct bpk_where *where)
+{
+	char digest[BPK_DIGEST_TEXT];
+
+	bpk_record_item_begin();
+	bpk_record_u64("chunk", number);
+	bpk_record_u64("offset", where->packed_offset);
+	bpk_record_u64("raw_offset", where->raw_offset);
+	bpk_record_u64("packed_size", where->header.packed_size);
+	bpk_record_u64("raw_size", where->header.raw_size);
+	bpk_record_u64("typesize", where->header.typesize);
+	record_header(&where->header);
+	bpk_record_text("digest",
+			info->checksum->size == 0
+				? NULL
+				: bpk_describe_digest(where->digest, info->checksum->size, digest));
+	bpk_record_item_end();
+}
+
+/* Call show for every chunk, in order. */
+static int each_chunk(struct bpk_input *in,
+		      void (*show)(const struct bpk_info *info, uint64_t number,
+				   const struct bpk_where *where),
+		      struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = in->format->reader;
+	struct bpk_where where;
+	int rc = 0;
+
+	if (ops->locate == NULL || !bpk_source_seekable(in->place.source)) {
+		bpk_fail(err, BPK_FAILED, "comes through a pipe, where chunks cannot be listed");
+		return bpk_input_subject(in, err);
+	}
+	for (uint64_t number = 0; rc == 0; number++) {
+		rc = ops->locate(in->reader, number, &where, err);
+		if (rc == 0)
+			show(in->info, number, &where);
+	}
+	return rc < 0 ? bpk_input_subject(in, err) : 0;
+}
+
+/* ---- one archive ---- */
+
+static void record_metadata(const struct bpk_info *info)
+{
+	bool has = info->has_metadata;
+
+	if (has)
+		bpk_record_bytes("metadata", info->metadata);
+	else
+		bpk_record_text("metadata", NULL);
+	bpk_record_u64("metadata_stored_size", has ? info->metadata_stored_size : BPK_UNKNOWN);
+	bpk_record_u64("metadata_room", has ? info->metadata_room : BPK_UNKNOWN);
+	bpk_record_text("metadata_codec", has ? info->metadata_codec : NULL);
+	bpk_record_text("metadata_checksum", has && info->metadata_checksum != NULL
+						     ? info->metadata_checksum->name
+						     : NULL);
+}
+
+static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
+{
+	static const struct bpk_chunk_header none;
+	const struct bpk_info *info = in->info;
+	int rc = 0;
+
+	bpk_record_begin("info", in->path);
+	bpk_record_text("format", info->format);
+	bpk_record_text("variant", info->variant);
+	bpk_record_u64("stored_size", info->stored_size);
+	bpk_record_u64("raw_size", info->raw_size);
+	bpk_record_u64("nchunks", info->nchunks);
+	bpk_record_u64("chunk_size", info->chunk_size);
+	bpk_record_u64("last_chunk_size", info->last_chunk_size);
+	bpk_record_u64("typesize", info->typesize);
+	bpk_record_text("checksum", info->checksum->name);
+	bpk_record_bool("offsets", info->has_offsets);
+	bpk_record_u64("append_space", info->append_space);
+	record_header(info->has_first_chunk ? &info->first_chunk : &none);
+	record_metadata(info);
+	if (chunks) {
+		bpk_record_list_begin("chunks");
+		rc = each_chunk(in, record_chunk, err);
+		bpk_record_list_end();
+	}
+	bpk_record_end();
+	return rc;
+}
+
+static int print_text(struct survey *survey, struct bpk_input *in, struct bpk_err *err)
+{
+	if (survey->shared->verbose == 0) {
+		if (survey->files == 0)
+			bpk_describe_titles();
+		bpk_describe_line(in);
+		return 0;
+	}
+	bpk_describe_fields(in);
+	if (survey->shared->verbose == 1)
+		return 0;
+	bpk_describe_chunk_titles(in->info);
+	return each_chunk(in, bpk_describe_chunk, err);
+}
+
+static void info_one(void *arg, const char *path)
+{
+	struct survey *survey = arg;
+	struct bpk_input in = { 0 };
+	struct bpk_err err = { 0 };
+	int rc = bpk_input_open(&in, path, survey->shared, &err);
+
+	if (rc == 0 && survey->shared->json)
+		rc = print_record(&in, survey->shared->verbose > 1, &err);
+	else if (rc == 0)
+		rc = print_text(survey, &in, &err);
+	if (in.info != NULL) {
+		survey->files++;
+		survey->chunks = add(survey->chunks, in.info->nchunks);
+		survey->packed = add(survey->packed, in.info->stored_size);
+		survey->raw = add(survey->raw, in.info->raw_size);
+	}
+	if (rc != 0)
+		bpk_report(NULL, &err);
+	bpk_input_close(&in);
+}
+
+static void run_info(void *args, char **operands, size_t count)
+{
+	struct survey survey = { .shared = args };
+
+	bpk_each_operand(operands, count, info_one, &survey);
+	if (survey.files > 1 && survey.shared->verbose == 0 && !survey.shared->json)
+		bpk_describe_totals(survey.files, survey.chunks, survey.packed, survey.raw);
+}
+
 const struct bpk_command bpk_command_info = {
 	.name = "info",
-	.synopsis = "[OPTION]... FILE...",
+	.synopsis = "[OPTION]... [FILE]...",
 	.summary = "say what archives are: sizes, codec, filter, checksum, metadata",
 	.description =
 		"Prints a line for each FILE; with -v every field, with -vv also every chunk. "
 		"Reads no more of an archive than it shows.",
 	.operands = OPERANDS_ARCHIVES,
-	.options = options,
+	.options = rows,
 	.args_size = sizeof(struct bpk_shared),
 	.defaults = &defaults,
-	.run = NULL,
+	.run = run_info,
 };

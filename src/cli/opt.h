@@ -9,24 +9,24 @@
 
 /* What an option takes, and which C type its offset points at. */
 enum bpk_opt_type {
-	OPT_FLAG,	  /* bool, set */
-	OPT_UNFLAG,	  /* bool, cleared: the other way of a flag */
-	OPT_COUNT,	  /* unsigned, one more each time */
-	OPT_U64,	  /* uint64_t from min to max */
-	OPT_SIZE,	  /* uint64_t in bytes from min to max; K M G T, and "max" */
-	OPT_LEVEL,	  /* int, 0..9 */
-	OPT_DIGITS,	  /* int, -0 to -9: one row for ten letters */
-	OPT_TYPESIZE,	  /* int, 1..255, or "auto": BPK_AUTO */
-	OPT_CODEC,	  /* const struct bpk_codec * */
-	OPT_FILTER,	  /* int, enum bpk_filter, or "auto": BPK_AUTO */
-	OPT_CHECKSUM,	  /* const struct bpk_checksum * */
+	OPT_FLAG,         /* bool, set */
+	OPT_UNFLAG,       /* bool, cleared: the other way of a flag */
+	OPT_COUNT,        /* unsigned, one more each time */
+	OPT_U64,          /* uint64_t from min to max */
+	OPT_SIZE,         /* uint64_t in bytes from min to max; K M G T, and "max" */
+	OPT_LEVEL,        /* int, 0..9 */
+	OPT_DIGITS,       /* int, -0 to -9: one row for ten letters */
+	OPT_TYPESIZE,     /* int, 1..255, or "auto": BPK_AUTO */
+	OPT_CODEC,        /* const struct bpk_codec * */
+	OPT_FILTER,       /* int, enum bpk_filter, or "auto": BPK_AUTO */
+	OPT_CHECKSUM,     /* const struct bpk_checksum * */
 	OPT_FORMAT_READ,  /* const struct bpk_format *, one that can be read */
 	OPT_FORMAT_WRITE, /* const struct bpk_format *, one that can be written */
-	OPT_WHEN,	  /* enum bpk_when */
-	OPT_RANGE,	  /* struct bpk_opt_range */
-	OPT_FILE,	  /* const char *, a path */
-	OPT_DIRECTORY,	  /* const char *, a path */
-	OPT_LIST,	  /* struct bpk_opt_list, one more text each time */
+	OPT_WHEN,         /* enum bpk_when */
+	OPT_RANGE,        /* struct bpk_opt_range */
+	OPT_FILE,         /* const char *, a path */
+	OPT_DIRECTORY,    /* const char *, a path */
+	OPT_LIST,         /* struct bpk_opt_list, one more text each time */
 };
 
 /* Under which title an option stands, in this order. */
@@ -57,16 +57,16 @@ struct bpk_opt_list {
 };
 
 struct bpk_opt {
-	char letter;	  /* 0: none. For OPT_DIGITS '0' */
+	char letter;      /* 0: none. For OPT_DIGITS '0' */
 	const char *name; /* the long name; NULL: none */
 	enum bpk_opt_type type;
-	size_t offset;	     /* of its value in the command's arguments */
+	size_t offset;       /* of its value in the command's arguments */
 	const char *metavar; /* "SIZE"; NULL when it takes no argument */
 	const char *help;    /* one line: lower case, no full stop */
 	const char *more;    /* whole sentences that only the manual has; NULL: none */
 	enum bpk_opt_group group;
 	const char *environment; /* the variable that gives a default; NULL: none */
-	uint64_t min, max;	 /* of OPT_U64 and OPT_SIZE */
+	uint64_t min, max;       /* of OPT_U64 and OPT_SIZE */
 };
 
 struct bpk_command;
@@ -111,7 +111,7 @@ int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err 
 /*
  * Where a range lies in total items: as Python slices, a side that leaves the data stops at its
  * end, and a range that ends before it starts is empty. total may be BPK_UNKNOWN: then a negative
- * side fails with BPK_USAGE, and an end left out stays BPK_UNKNOWN.
+ * side fails with BPK_FAILED, and an end left out stays BPK_UNKNOWN.
  */
 int bpk_range_resolve(const struct bpk_opt_range *range, uint64_t total, uint64_t *start,
 		      uint64_t *end, struct bpk_err *err);

@@ -1,7 +1,12 @@
 /* bpk pack: raw files in, archives out. */
-#include "cli/command.h"
+#include <stdio.h>
+#include <stdlib.h>
 
-#include "flow/flow.h"
+#include "cli/command.h"
+#include "cli/job.h"
+#include "cli/metadata.h"
+#include "cli/record.h"
+#include "cli/report.h"
 
 struct pack_args {
 	struct bpk_shared shared;
@@ -156,7 +161,7 @@ static const struct bpk_opt opt_stream_size = {
 	.max = INT64_MAX,
 };
 
-static const struct bpk_opt *const options[] = {
+static const struct bpk_opt *const rows[] = {
 	&bpk_opt_format_write,
 	&opt_digits,
 	&opt_level,
@@ -197,6 +202,255 @@ static const struct pack_args defaults = {
 	.stream_size = BPK_UNKNOWN,
 };
 
+/* ---- the work ---- */
+
+/* One pack on its way. */
+struct pack {
+	const struct pack_args *args;
+	const struct bpk_format *format;
+	struct bpk_buf metadata; /* empty: none */
+	struct bpk_input in;
+	struct bpk_job job;
+	struct bpk_choice choice;
+	struct bpk_plan plan;
+};
+
+/* The format that the user named, that the output is called after, or the first that can be
+ * written. */
+static const struct bpk_format *format_of(const struct bpk_shared *shared)
+{
+	const struct bpk_format *format = shared->format;
+
+	if (format == NULL && shared->output != NULL)
+		format = bpk_format_of_suffix(shared->output);
+	for (size_t i = 0; format == NULL || format->writer == NULL; i++)
+		format = bpk_formats[i];
+	return format;
+}
+
+static char *add_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
+{
+	const struct pack *pack = (const void *)((const char *)job - offsetof(struct pack, job));
+	const struct bpk_format *named = bpk_format_of_suffix(source);
+	char *target = NULL;
+
+	if (named != NULL && !job->shared->force) {
+		bpk_fail(err, BPK_PARTIAL,
+			 "already ends in %s, skipped (--force packs it all the same)",
+			 named->suffix);
+		return NULL;
+	}
+	if (asprintf(&target, "%s%s", source, pack->format->suffix) < 0) {
+		bpk_fail_memory(err, strlen(source));
+		return NULL;
+	}
+	return target;
+}
+
+/* How many bytes will come, as far as anyone says. */
+static int expect_size(const struct pack *pack, uint64_t *raw_size, struct bpk_err *err)
+{
+	uint64_t said = pack->args->stream_size;
+
+	*raw_size = pack->in.info->raw_size;
+	if (*raw_size == BPK_UNKNOWN)
+		*raw_size = said;
+	if (said != BPK_UNKNOWN && said != *raw_size) {
+		bpk_fail(err, BPK_FAILED, "has %llu bytes, --stream-size said %llu",
+			 (unsigned long long)*raw_size, (unsigned long long)said);
+		return bpk_input_subject(&pack->in, err);
+	}
+	return 0;
+}
+
+static int choose(struct pack *pack, uint64_t raw_size, struct bpk_err *err)
+{
+	const struct pack_args *args = pack->args;
+	const struct bpk_wishes wishes = {
+		.codec = args->codec,
+		.level = args->level,
+		.typesize = args->typesize,
+		.filter = args->filter,
+		.chunk_size = args->chunk_size,
+		.block_size = (uint32_t)args->block_size,
+	};
+
+	if (bpk_choose(pack->in.place.source, raw_size, &wishes, &pack->choice, err) != 0)
+		return bpk_input_subject(&pack->in, err);
+	pack->plan = bpk_plan_cut(raw_size, pack->choice.chunk_size);
+	return 0;
+}
+
+static int start_writer(struct pack *pack, struct bpk_err *err)
+{
+	const struct pack_args *args = pack->args;
+	const struct bpk_info info = {
+		.format = pack->format->name,
+		.stored_size = BPK_UNKNOWN,
+		.raw_size = pack->plan.raw_size,
+		.nchunks = pack->plan.count,
+		.chunk_size = pack->plan.chunk_size,
+		.last_chunk_size = BPK_UNKNOWN,
+		.typesize = pack->choice.recipe.typesize,
+		.checksum = args->checksum != NULL ? args->checksum : bpk_checksum_find("crc32"),
+		.has_metadata = pack->metadata.size > 0,
+		.metadata = bpk_buf_view(&pack->metadata),
+	};
+	const struct bpk_write_options options = {
+		.no_offsets = args->no_offsets,
+		.append_space = args->append_space,
+	};
+
+	return bpk_job_start_writer(&pack->job, pack->format, &info, &options, err);
+}
+
+/* Older readers stop at a header that does not say how much follows. */
+static void note_unknown_size(const struct pack *pack)
+{
+	if (pack->plan.raw_size != BPK_UNKNOWN || bpk_draft_seekable(pack->job.draft) ||
+	    pack->args->shared.quiet)
+		return;
+	bpk_note(bpk_output_name(pack->job.target),
+		 "its header cannot say how much follows, older Bloscpack readers stop there; "
+		 "--stream-size SIZE avoids that");
+}
+
+static void note_choice(const struct pack *pack)
+{
+	const char *line = (const char *)pack->choice.why.data;
+	const char *end = line + pack->choice.why.size;
+
+	if (!pack->args->shared.verbose)
+		return;
+	for (const char *next; line < end; line = next + 1) {
+		next = memchr(line, '\n', (size_t)(end - line));
+		if (next == NULL)
+			next = end;
+		bpk_note(bpk_input_name(pack->in.path), "%.*s", (int)(next - line), line);
+	}
+}
+
+/* Did exactly the bytes come that were announced, and is there nothing behind them? */
+static int check_input(struct pack *pack, struct bpk_err *err)
+{
+	struct bpk_source *source = pack->in.place.source;
+	uint64_t expected = pack->plan.raw_size;
+	uint8_t byte;
+	size_t got = 0;
+	int rc = 0;
+
+	if (bpk_source_unchanged(source, err) != 0)
+		return bpk_input_subject(&pack->in, err);
+	if (expected == BPK_UNKNOWN)
+		return 0;
+	if (bpk_source_seekable(source))
+		rc = bpk_source_read_at(source, expected, bpk_span(&byte, 1), &got, err);
+	else if (pack->job.result.raw_size == expected)
+		rc = bpk_source_read(source, bpk_span(&byte, 1), &got, err);
+	if (rc == 0 && (got > 0 || pack->job.result.raw_size != expected))
+		rc = bpk_fail(err, BPK_FAILED, "brought %s than the %llu bytes expected",
+			      got > 0 ? "more" : "less", (unsigned long long)expected);
+	return rc == 0 ? 0 : bpk_input_subject(&pack->in, err);
+}
+
+static int pack_into_draft(struct pack *pack, struct bpk_err *err)
+{
+	const struct pack_args *args = pack->args;
+	struct bpk_flow flow = {
+		.plan = pack->plan,
+		.recipe = &pack->choice.recipe,
+		.compare = args->compare || args->shared.remove,
+	};
+
+	if (start_writer(pack, err) != 0 || bpk_job_run(&pack->job, &flow, err) != 0)
+		return -1;
+	if (check_input(pack, err) != 0)
+		return -1;
+	return bpk_job_finish_writer(&pack->job, err);
+}
+
+static void tell_result(const struct pack *pack, uint64_t packed_size)
+{
+	if (pack->args->shared.verbose)
+		bpk_job_note_result(&pack->job, packed_size);
+	if (!pack->args->shared.json)
+		return;
+	bpk_record_begin("pack", pack->in.path);
+	bpk_job_record_result(&pack->job, packed_size);
+	bpk_record_u64("chunk_size", pack->choice.chunk_size);
+	bpk_record_u64("typesize", pack->choice.recipe.typesize);
+	bpk_record_text("codec", bpk_codec_name(pack->choice.recipe.codec));
+	bpk_record_u64("level", pack->choice.recipe.level);
+	bpk_record_text("filter", bpk_filter_name(pack->choice.recipe.filter));
+	bpk_record_end();
+}
+
+static int pack_opened(struct pack *pack, struct bpk_err *err)
+{
+	uint64_t raw_size;
+
+	if (expect_size(pack, &raw_size, err) != 0 ||
+	    bpk_job_name_target(&pack->job, add_suffix, err) != 0 ||
+	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
+		return -1;
+	note_choice(pack);
+	note_unknown_size(pack);
+	if (pack_into_draft(pack, err) != 0)
+		return -1;
+	if (bpk_job_keep(&pack->job, bpk_job_like(&pack->job), err) != 0)
+		return -1;
+	tell_result(pack, bpk_job_output_size(&pack->job));
+	return 0;
+}
+
+static void pack_one(void *arg, const char *path)
+{
+	struct pack *pack = arg;
+	struct bpk_err err = { 0 };
+
+	pack->job = (struct bpk_job){ .shared = &pack->args->shared, .in = &pack->in };
+	if (bpk_input_open_raw(&pack->in, path, &err) != 0 || pack_opened(pack, &err) != 0)
+		bpk_report(NULL, &err);
+	bpk_job_clear(&pack->job);
+	bpk_buf_clear(&pack->choice.why);
+	bpk_input_close(&pack->in);
+}
+
+static int check_usage(const struct pack *pack, char **operands, size_t count, struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &pack->args->shared;
+	const char *metadata = pack->args->metadata;
+
+	if (bpk_output_check(shared, operands, count, err) != 0)
+		return -1;
+	if (shared->to_stdout && count > 1)
+		return bpk_fail(
+			err, BPK_USAGE,
+			"--stdout takes a single source, archives cannot be strung together");
+	if (pack->format->suffix == NULL && shared->output == NULL && !shared->to_stdout)
+		return bpk_fail(err, BPK_USAGE,
+				"format %s has no suffix, name a file with --output",
+				pack->format->name);
+	if (metadata != NULL && strcmp(metadata, "-") == 0 &&
+	    (count == 0 || strcmp(operands[0], "-") == 0))
+		return bpk_fail(err, BPK_USAGE, "standard input cannot be both data and metadata");
+	return 0;
+}
+
+static void run_pack(void *args, char **operands, size_t count)
+{
+	struct pack pack = { .args = args };
+	struct bpk_err err = { 0 };
+
+	pack.format = format_of(&pack.args->shared);
+	if (check_usage(&pack, operands, count, &err) != 0 ||
+	    bpk_metadata_gather(pack.args->metadata, &pack.args->set, &pack.metadata, &err) != 0)
+		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
+	else
+		bpk_each_operand(operands, count, pack_one, &pack);
+	bpk_buf_clear(&pack.metadata);
+}
+
 const struct bpk_command bpk_command_pack = {
 	.name = "pack",
 	.synopsis = "[OPTION]... [FILE]...",
@@ -206,8 +460,8 @@ const struct bpk_command bpk_command_pack = {
 		"-, packs standard input to standard output. Element size, filter, chunk and "
 		"block size are chosen by trial on samples; -v says what was chosen and why.",
 	.operands = OPERANDS_FILES,
-	.options = options,
+	.options = rows,
 	.args_size = sizeof(struct pack_args),
 	.defaults = &defaults,
-	.run = NULL,
+	.run = run_pack,
 };

@@ -9,9 +9,9 @@
 /* Caller storage. start and stop belong to the main thread; update may come from any. */
 struct bpk_progress {
 	const char *name; /* what is worked on, borrowed */
-	uint64_t total;	  /* raw bytes to come; BPK_UNKNOWN */
-	double started;	  /* seconds on a steady clock */
-	double next;	  /* when to draw again */
+	uint64_t total;   /* raw bytes to come; BPK_UNKNOWN */
+	double started;   /* seconds on a steady clock */
+	double next;      /* when to draw again */
 	bool enabled;
 };
 

@@ -1,6 +1,8 @@
 #include "cli/report.h"
 
+#include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -80,6 +82,19 @@ void bpk_note(const char *subject, const char *format, ...)
 int bpk_report_status(void)
 {
 	return worst->status;
+}
+
+void bpk_flush_results(void)
+{
+	struct bpk_err err = { 0 };
+	bool failed_before = ferror(stdout) != 0;
+
+	errno = EIO; /* what is left to say when an earlier write failed unseen */
+	if (fflush(stdout) == 0 && !failed_before)
+		return;
+	bpk_fail_errno(&err, errno, "write");
+	clearerr(stdout);
+	bpk_report("standard output", &err);
 }
 
 const char *bpk_input_name(const char *path)

@@ -9,7 +9,7 @@
 /* A row of the table from kind of error to exit status, which the manual prints as EXIT STATUS. */
 struct bpk_exit {
 	int status;
-	unsigned rank;	/* over several files the highest wins; from BPK_RANK_END on it ends at once
+	unsigned rank;  /* over several files the highest wins; from BPK_RANK_END on it ends at once
 			 */
 	unsigned kinds; /* bit 1 << kind for every enum bpk_kind that ends so */
 	const char *meaning; /* for the manual */
@@ -33,6 +33,9 @@ void bpk_note(const char *subject, const char *format, ...) __attribute__((forma
 
 /* The worst status reported so far; 0 when there was none. */
 int bpk_report_status(void);
+
+/* Write out what was printed on standard output, and report it when that fails. */
+void bpk_flush_results(void);
 
 /* What a path is called in messages: "-" is "standard input", or "standard output". */
 const char *bpk_input_name(const char *path);

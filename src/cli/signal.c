@@ -61,6 +61,11 @@ static void start_waiting(void)
 
 void bpk_signals_start(void)
 {
+	static bool started;
+
+	if (started)
+		return;
+	started = true;
 	pipe_was_ignored = is_ignored(SIGPIPE);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);

@@ -1,5 +1,11 @@
 /* bpk unpack: archives in, raw files out. */
+#include <stdio.h>
+#include <stdlib.h>
+
 #include "cli/command.h"
+#include "cli/job.h"
+#include "cli/record.h"
+#include "cli/report.h"
 
 struct unpack_args {
 	struct bpk_shared shared;
@@ -29,15 +35,186 @@ static const struct bpk_opt opt_keep_broken = {
 	.group = GROUP_OUTPUT,
 };
 
-static const struct bpk_opt *const options[] = {
-	&bpk_opt_format_read, &opt_max_output,	     &bpk_opt_no_check,	  &bpk_opt_no_marker,
-	&bpk_opt_stdout,      &bpk_opt_output,	     &bpk_opt_output_dir, &opt_keep_broken,
-	&bpk_opt_force,	      &bpk_opt_keep,	     &bpk_opt_rm,	  &bpk_opt_no_sync,
-	&bpk_opt_threads,     &bpk_opt_memory_limit, &bpk_opt_quiet,	  &bpk_opt_verbose,
-	&bpk_opt_progress,    &bpk_opt_json,	     &bpk_opt_help,	  NULL,
+static const struct bpk_opt *const rows[] = {
+	&bpk_opt_format_read, &opt_max_output,       &bpk_opt_no_check,   &bpk_opt_no_marker,
+	&bpk_opt_stdout,      &bpk_opt_output,       &bpk_opt_output_dir, &opt_keep_broken,
+	&bpk_opt_force,       &bpk_opt_keep,         &bpk_opt_rm,         &bpk_opt_no_sync,
+	&bpk_opt_threads,     &bpk_opt_memory_limit, &bpk_opt_quiet,      &bpk_opt_verbose,
+	&bpk_opt_progress,    &bpk_opt_json,         &bpk_opt_help,       NULL,
 };
 
 static const struct unpack_args defaults = { .max_output = BPK_UNKNOWN };
+
+/* ---- the work ---- */
+
+static char *strip_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
+{
+	const struct bpk_format *named = bpk_format_of_suffix(source);
+	const char *slash = strrchr(source, '/');
+	size_t size = strlen(source);
+	char *target = bpk_strdup(source, err);
+
+	(void)job;
+	if (target == NULL)
+		return NULL;
+	if (named != NULL &&
+	    size - strlen(named->suffix) > (slash ? (size_t)(slash + 1 - source) : 0)) {
+		target[size - strlen(named->suffix)] = '\0';
+		return target;
+	}
+	free(target);
+	bpk_fail(err, BPK_PARTIAL,
+		 "has no suffix to strip, skipped; name the result with --output or --stdout");
+	return NULL;
+}
+
+/*
+ * What is wanted: everything, but no more than the user allows. An archive that does not say how
+ * much it holds is cut one byte behind that, which tells that there was more.
+ */
+static int plan_all(const struct unpack_args *args, const struct bpk_input *in,
+		    struct bpk_plan *plan, struct bpk_err *err)
+{
+	uint64_t limit = args->max_output;
+
+	*plan = bpk_plan_all(in->info);
+	if (plan->raw_size == BPK_UNKNOWN && limit != BPK_UNKNOWN)
+		plan->end = limit + 1;
+	if (plan->raw_size == BPK_UNKNOWN || plan->raw_size <= limit)
+		return 0;
+	bpk_fail(err, BPK_LIMIT, "unpacks to %llu bytes, --max-output allows %llu",
+		 (unsigned long long)plan->raw_size, (unsigned long long)limit);
+	return bpk_input_subject(in, err);
+}
+
+static int check_limit(const struct unpack_args *args, const struct bpk_job *job,
+		       struct bpk_err *err)
+{
+	if (job->result.raw_size <= args->max_output)
+		return 0;
+	bpk_fail(err, BPK_LIMIT, "unpacks to more than the %llu bytes that --max-output allows",
+		 (unsigned long long)args->max_output);
+	return bpk_input_subject(job->in, err);
+}
+
+static int unpack_into_draft(const struct unpack_args *args, struct bpk_job *job,
+			     struct bpk_err *err)
+{
+	const struct bpk_write_options options = { 0 };
+	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
+
+	if (plan_all(args, job->in, &flow.plan, err) != 0)
+		return -1;
+	job->may_end_early = flow.plan.end != flow.plan.raw_size;
+	if (bpk_job_start_writer(job, &bpk_format_raw, job->in->info, &options, err) != 0)
+		return -1;
+	if (bpk_job_run(job, &flow, err) != 0)
+		return -1;
+	if (check_limit(args, job, err) != 0 || bpk_input_audit(job->in, NULL, NULL, err) != 0)
+		return -1;
+	return bpk_job_finish_writer(job, err);
+}
+
+static void tell_result(const struct bpk_job *job)
+{
+	uint64_t packed_size = job->in->info->stored_size;
+
+	if (packed_size == BPK_UNKNOWN)
+		packed_size = job->result.packed_size;
+	if (job->shared->verbose)
+		bpk_job_note_result(job, packed_size);
+	if (!job->shared->json)
+		return;
+	bpk_record_begin("unpack", job->in->path);
+	bpk_job_record_result(job, packed_size);
+	bpk_record_end();
+}
+
+/* Open path anew and unpack it; job is left for the caller to look at and to clear. */
+static int open_and_unpack(const struct unpack_args *args, const char *path, struct bpk_job *job,
+			   struct bpk_err *err)
+{
+	if (bpk_input_open(job->in, path, &args->shared, err) != 0)
+		return -1;
+	if (job->target == NULL && bpk_job_name_target(job, strip_suffix, err) != 0)
+		return -1;
+	if (bpk_job_open_draft(job, err) != 0)
+		return -1;
+	return unpack_into_draft(args, job, err);
+}
+
+/*
+ * The draft was to become the target, so what came before the damage is unpacked once more, as
+ * NAME.partial, for nobody but its owner, whatever the archive's mode.
+ */
+static void keep_broken(const struct unpack_args *args, const char *path, const char *target)
+{
+	struct bpk_shared shared = args->shared;
+	struct bpk_input in = { 0 };
+	struct bpk_job job = { .shared = &shared, .in = &in, .target_derived = true };
+	struct bpk_err err = { 0 };
+	struct stat like;
+	int rc = asprintf(&job.target, "%s.partial", target);
+
+	shared.remove = false;
+	if (rc < 0)
+		job.target = NULL;
+	else if (open_and_unpack(args, path, &job, &err) != 0 && job.draft != NULL &&
+		 err.kind == BPK_CORRUPT) {
+		like = *bpk_source_stat(in.place.source);
+		like.st_mode &= ~(mode_t)077;
+		if (bpk_job_keep(&job, &like, &err) == 0)
+			bpk_note(job.target, "holds what came before the damage");
+		else
+			bpk_report(NULL, &err);
+	} else {
+		bpk_report(NULL, &err);
+	}
+	bpk_job_clear(&job);
+	bpk_input_close(&in);
+}
+
+static void unpack_one(void *arg, const char *path)
+{
+	const struct unpack_args *args = arg;
+	struct bpk_input in = { 0 };
+	struct bpk_job job = { .shared = &args->shared, .in = &in };
+	struct bpk_err err = { 0 };
+	int rc = open_and_unpack(args, path, &job, &err);
+	bool broken = rc != 0 && err.kind == BPK_CORRUPT && job.draft != NULL;
+
+	if (rc == 0)
+		rc = bpk_job_keep(&job, bpk_job_like(&job), &err);
+	if (rc == 0)
+		tell_result(&job);
+	else
+		bpk_report(NULL, &err);
+	if (broken && args->keep_broken && strcmp(job.target, "-") != 0)
+		keep_broken(args, path, job.target);
+	bpk_job_clear(&job);
+	bpk_input_close(&in);
+}
+
+static int check_usage(const struct unpack_args *args, char **operands, size_t count,
+		       struct bpk_err *err)
+{
+	if (bpk_output_check(&args->shared, operands, count, err) != 0)
+		return -1;
+	if (args->keep_broken && args->shared.output != NULL &&
+	    (count == 0 || strcmp(operands[0], "-") == 0))
+		return bpk_fail(err, BPK_USAGE,
+				"--keep-broken needs a FILE, since it reads a damaged one twice");
+	return 0;
+}
+
+static void run_unpack(void *args, char **operands, size_t count)
+{
+	struct bpk_err err = { 0 };
+
+	if (check_usage(args, operands, count, &err) != 0)
+		bpk_report("unpack", &err);
+	bpk_each_operand(operands, count, unpack_one, args);
+}
 
 const struct bpk_command bpk_command_unpack = {
 	.name = "unpack",
@@ -48,8 +225,8 @@ const struct bpk_command bpk_command_unpack = {
 		"recognised by content. Without FILE, or with -, unpacks standard input to "
 		"standard output.",
 	.operands = OPERANDS_ARCHIVES,
-	.options = options,
+	.options = rows,
 	.args_size = sizeof(struct unpack_args),
 	.defaults = &defaults,
-	.run = NULL,
+	.run = run_unpack,
 };

@@ -1,5 +1,10 @@
 /* bpk verify: is every byte of an archive as it should be? */
+#include <stdio.h>
+
 #include "cli/command.h"
+#include "cli/job.h"
+#include "cli/record.h"
+#include "cli/report.h"
 
 struct verify_args {
 	struct bpk_shared shared;
@@ -26,13 +31,171 @@ static const struct bpk_opt opt_recursive = {
 		"should be.",
 };
 
-static const struct bpk_opt *const options[] = {
-	&opt_quick,	   &opt_recursive,	  &bpk_opt_format_read, &bpk_opt_no_marker,
-	&bpk_opt_threads,  &bpk_opt_memory_limit, &bpk_opt_quiet,	&bpk_opt_verbose,
-	&bpk_opt_progress, &bpk_opt_json,	  &bpk_opt_help,	NULL,
+static const struct bpk_opt *const rows[] = {
+	&opt_quick,        &opt_recursive,        &bpk_opt_format_read, &bpk_opt_no_marker,
+	&bpk_opt_threads,  &bpk_opt_memory_limit, &bpk_opt_quiet,       &bpk_opt_verbose,
+	&bpk_opt_progress, &bpk_opt_json,         &bpk_opt_help,        NULL,
 };
 
 static const struct verify_args defaults;
+
+/* ---- the work ---- */
+
+/* Remarks of one audit, as lines. */
+struct remarks {
+	struct bpk_buf lines;
+	const struct bpk_input *in;
+	const struct bpk_shared *shared;
+};
+
+/* A verdict is a result: it goes to standard output, unless that carries JSON. */
+static void say(const struct bpk_input *in, const char *line)
+{
+	struct bpk_err shown = { 0 };
+
+	bpk_fail(&shown, BPK_OK, "%s", line);
+	bpk_input_subject(in, &shown);
+	puts(shown.text);
+	bpk_flush_results();
+}
+
+static void take_remark(void *arg, const char *line)
+{
+	struct remarks *remarks = arg;
+	struct bpk_err err = { 0 };
+
+	if (remarks->shared->verbose && !remarks->shared->json)
+		say(remarks->in, line);
+	if (remarks->shared->json &&
+	    bpk_buf_append(&remarks->lines, bpk_view(line, strlen(line) + 1), &err) != 0)
+		bpk_report(NULL, &err);
+}
+
+static int verify_chunks(const struct verify_args *args, struct bpk_job *job, struct bpk_err *err)
+{
+	struct bpk_flow flow = {
+		.plan = bpk_plan_all(job->in->info),
+		.check = true,
+		.decode = !args->quick,
+	};
+
+	return bpk_job_run(job, &flow, err);
+}
+
+static const char *word_for(const struct bpk_err *err)
+{
+	switch (err->kind) {
+	case BPK_OK:
+		return "ok";
+	case BPK_CORRUPT:
+		return "damaged";
+	default:
+		return "failed";
+	}
+}
+
+/* The line without the path in front, which the record has of its own. */
+static const char *without_path(const struct bpk_input *in, const char *text)
+{
+	struct bpk_err subject = { 0 };
+	size_t size;
+
+	bpk_input_subject(in, &subject);
+	size = strlen(subject.text);
+	return strncmp(text, subject.text, size) == 0 ? text + size : text;
+}
+
+static void print_record(const struct bpk_job *job, const struct remarks *remarks,
+			 const struct bpk_err *err)
+{
+	const struct bpk_info *info = job->in->info;
+	const char *line = (const char *)remarks->lines.data;
+	const char *end = line + remarks->lines.size;
+
+	bpk_record_begin("verify", job->in->path);
+	bpk_record_text("status", word_for(err));
+	bpk_record_text("error", err->kind == BPK_OK ? NULL : without_path(job->in, err->text));
+	bpk_record_text("format", info != NULL ? info->format : NULL);
+	bpk_record_text("checksum", info != NULL ? info->checksum->name : NULL);
+	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
+	bpk_record_u64("raw_size", info != NULL ? job->result.raw_size : BPK_UNKNOWN);
+	bpk_record_u64("nchunks", info != NULL ? job->result.nchunks : BPK_UNKNOWN);
+	bpk_record_list_begin("remarks");
+	for (; line < end; line += strlen(line) + 1)
+		bpk_record_list_text(line);
+	bpk_record_list_end();
+	bpk_record_end();
+}
+
+static int verify_found(const struct verify_args *args, struct bpk_job *job,
+			struct remarks *remarks, struct bpk_err *err)
+{
+	if (bpk_input_start(job->in, &args->shared, args->shared.memory_limit, err) != 0 ||
+	    verify_chunks(args, job, err) != 0)
+		return -1;
+	return bpk_input_audit(job->in, take_remark, remarks, err);
+}
+
+/* named: the user gave this very path, so it must be an archive. */
+static void verify_path(const struct verify_args *args, const char *path, bool named)
+{
+	const struct bpk_shared *shared = &args->shared;
+	struct bpk_input in = { .path = path };
+	struct bpk_job job = { .shared = shared, .in = &in };
+	struct remarks remarks = { .in = &in, .shared = shared };
+	struct bpk_err err = { 0 };
+	int rc = bpk_input_find(&in, path, shared, &err);
+	bool ours = named || rc != 0 || in.format != NULL || bpk_format_of_suffix(path) != NULL;
+
+	if (rc == 0 && ours)
+		rc = verify_found(args, &job, &remarks, &err);
+	if (rc == 0 && ours && shared->verbose && !shared->json)
+		say(&in, "ok");
+	if (ours && shared->json)
+		print_record(&job, &remarks, &err);
+	if (rc != 0)
+		bpk_report(NULL, &err);
+	bpk_buf_clear(&remarks.lines);
+	bpk_job_clear(&job);
+	bpk_input_close(&in);
+}
+
+static int verify_walked(void *arg, const char *path)
+{
+	verify_path(arg, path, false);
+	return 0;
+}
+
+static void report_unreadable(void *arg, const struct bpk_err *err)
+{
+	(void)arg;
+	bpk_report(NULL, err);
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat found;
+
+	return strcmp(path, "-") != 0 && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+static void verify_operand(void *arg, const char *path)
+{
+	const struct verify_args *args = arg;
+	struct bpk_err err = { 0 };
+
+	if (!args->recursive || !is_directory(path)) {
+		verify_path(args, path, true);
+	} else if (bpk_walk(path, verify_walked, report_unreadable, arg, &err) < 0) {
+		bpk_err_subject(&err, "%s", path);
+		bpk_report(NULL, &err);
+	}
+}
+
+static void run_verify(void *args, char **operands, size_t count)
+{
+	bpk_each_operand(operands, count, verify_operand, args);
+}
 
 const struct bpk_command bpk_command_verify = {
 	.name = "verify",
@@ -43,8 +206,8 @@ const struct bpk_command bpk_command_verify = {
 		"chunk, writing nothing. Says nothing when all is well; -v says so, and what "
 		"no checksum protects. Goes on after a damaged file.",
 	.operands = OPERANDS_TREES,
-	.options = options,
+	.options = rows,
 	.args_size = sizeof(struct verify_args),
 	.defaults = &defaults,
-	.run = NULL,
+	.run = run_verify,
 };

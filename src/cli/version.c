@@ -1,19 +1,81 @@
 /* bpk version: the program, what is built in, what this machine offers. */
-#include "cli/command.h"
+#include <stdio.h>
 
-static const struct bpk_opt *const options[] = { &bpk_opt_help, NULL };
+#include "cli/command.h"
+#include "cli/report.h"
+#include "config.h"
+
+static const struct bpk_opt *const rows[] = { &bpk_opt_help, NULL };
 static const struct bpk_shared defaults;
+
+static void print_codecs(void)
+{
+	const struct bpk_codec *codec;
+
+	printf("%-11s", "codecs");
+	for (size_t i = 0; (codec = bpk_codec_at(i)) != NULL; i++) {
+		const char *library = bpk_codec_library_version(codec);
+
+		printf("%s%s", i > 0 ? ", " : "", bpk_codec_name(codec));
+		if (library != NULL)
+			printf(" (%s)", library);
+	}
+	putchar('\n');
+}
+
+static void print_checksums(void)
+{
+	printf("%-11s", "checksums");
+	for (size_t i = 0; bpk_checksums[i].name != NULL; i++)
+		printf("%s%s", i > 0 ? ", " : "", bpk_checksums[i].name);
+	putchar('\n');
+}
+
+static void print_formats(void)
+{
+	printf("%-11s", "formats");
+	for (size_t i = 0; bpk_formats[i] != NULL; i++) {
+		const struct bpk_format *format = bpk_formats[i];
+		bool reads = format->reader != NULL, writes = format->writer != NULL;
+
+		printf("%s%s (%s%s%s)", i > 0 ? ", " : "", format->name, reads ? "read" : "",
+		       reads && writes ? ", " : "", writes ? "write" : "");
+	}
+	putchar('\n');
+}
+
+void bpk_version_print(void)
+{
+	printf("bpk %s\n", PACKAGE_VERSION);
+	print_codecs();
+	print_checksums();
+	print_formats();
+	printf("%-11s%s\n", "vectors", bpk_chunk_simd());
+	printf("%-11s%u\n", "threads", bpk_cpu_count());
+}
+
+static void run_version(void *args, char **operands, size_t count)
+{
+	struct bpk_err err = { 0 };
+
+	(void)args;
+	if (count > 0) {
+		bpk_fail(&err, BPK_USAGE, "takes no operand, '%s' was given", operands[0]);
+		bpk_report("version", &err);
+	}
+	bpk_version_print();
+}
 
 const struct bpk_command bpk_command_version = {
 	.name = "version",
-	.synopsis = "",
+	.synopsis = "[OPTION]...",
 	.summary = "print the version and what is built in",
 	.description = "Prints the version of bpk, its codecs with their libraries' versions, its "
 		       "checksums and formats, the vector instructions in use and the threads that "
 		       "--threads 0 means.",
 	.operands = OPERANDS_NONE,
-	.options = options,
+	.options = rows,
 	.args_size = sizeof(struct bpk_shared),
 	.defaults = &defaults,
-	.run = NULL,
+	.run = run_version,
 };

@@ -1,0 +1,207 @@
+#include "cli/describe.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cli/report.h"
+#include "cli/text.h"
+
+const char *bpk_describe_codec(const struct bpk_chunk_header *header)
+{
+	if (header == NULL)
+		return "-";
+	return header->memcpyed ? "stored" : bpk_codec_format_name(header->codec_format);
+}
+
+const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT])
+{
+	bool filtered = header != NULL && !header->memcpyed;
+	size_t used = 0;
+
+	snprintf(out, BPK_FILTERS_TEXT, "%s", filtered ? "none" : "-");
+	for (size_t i = 0; filtered && i < BPK_CHUNK_MAX_FILTERS; i++) {
+		const char *name = bpk_filter_name(header->filters[i]);
+
+		if (header->filters[i] == BPK_FILTER_NONE || name == NULL ||
+		    used + strlen(name) + 2 > BPK_FILTERS_TEXT)
+			continue;
+		used += (size_t)snprintf(out + used, BPK_FILTERS_TEXT - used, "%s%s",
+					 used > 0 ? "," : "", name);
+	}
+	return out;
+}
+
+const char *bpk_describe_digest(const uint8_t *digest, unsigned size, char out[BPK_DIGEST_TEXT])
+{
+	out[0] = '\0';
+	for (unsigned i = 0; i < size && i < BPK_DIGEST_MAX; i++)
+		snprintf(out + 2 * i, 3, "%02x", digest[i]);
+	return out;
+}
+
+static const struct bpk_chunk_header *first_chunk(const struct bpk_info *info)
+{
+	return info->has_first_chunk ? &info->first_chunk : NULL;
+}
+
+/* A count, "-" when unknown. */
+static const char *count_text(uint64_t count, char out[BPK_SIZE_TEXT])
+{
+	if (count == BPK_UNKNOWN)
+		snprintf(out, BPK_SIZE_TEXT, "-");
+	else
+		snprintf(out, BPK_SIZE_TEXT, "%" PRIu64, count);
+	return out;
+}
+
+/* ---- lists of archives ---- */
+
+void bpk_describe_titles(void)
+{
+	printf("%8s %11s %11s %8s  %4s  %-7s  %-10s  %-8s  %s\n", "Chunks", "Packed", "Raw",
+	       "Ratio", "Type", "Codec", "Filter", "Checksum", "Name");
+}
+
+static void print_line(uint64_t chunks, uint64_t packed, uint64_t raw)
+{
+	char a[BPK_SIZE_TEXT], b[BPK_SIZE_TEXT], c[BPK_SIZE_TEXT], d[BPK_SIZE_TEXT];
+
+	printf("%8s %11s %11s %8s", count_text(chunks, a), bpk_size_text(packed, b),
+	       bpk_size_text(raw, c), bpk_ratio_text(raw, packed, d));
+}
+
+void bpk_describe_line(const struct bpk_input *in)
+{
+	const struct bpk_info *info = in->info;
+	char filters[BPK_FILTERS_TEXT];
+	struct bpk_err name = { 0 };
+
+	print_line(info->nchunks, info->stored_size, info->raw_size);
+	printf("  %4u  %-7s  %-10s  %-8s  %s\n", info->typesize,
+	       bpk_describe_codec(first_chunk(info)),
+	       bpk_describe_filters(first_chunk(info), filters), info->checksum->name,
+	       bpk_printable(bpk_input_name(in->path), &name));
+}
+
+void bpk_describe_totals(uint64_t files, uint64_t chunks, uint64_t packed, uint64_t raw)
+{
+	print_line(chunks, packed, raw);
+	printf("  %4s  %-7s  %-10s  %-8s  %" PRIu64 " files\n", "", "", "", "", files);
+}
+
+/* ---- fields ---- */
+
+static void print_field(const char *name, const char *value)
+{
+	printf("  %-16s %s\n", name, value);
+}
+
+static void print_count(const char *name, uint64_t count)
+{
+	char text[BPK_SIZE_TEXT];
+
+	print_field(name, count_text(count, text));
+}
+
+/* Exact, and for people behind it where that differs. */
+static void print_size(const char *name, uint64_t size)
+{
+	char text[BPK_SIZE_TEXT];
+
+	if (size == BPK_UNKNOWN)
+		print_field(name, "unknown");
+	else if (size < 1024)
+		printf("  %-16s %" PRIu64 " bytes\n", name, size);
+	else
+		printf("  %-16s %" PRIu64 " bytes (%s)\n", name, size, bpk_size_text(size, text));
+}
+
+/* The text as it is, but for control bytes. */
+static void print_metadata(struct bpk_view text)
+{
+	printf("  %-16s ", "metadata");
+	for (size_t i = 0; i < text.size; i++) {
+		uint8_t byte = text.data[i];
+
+		if (byte < 0x20 || byte == 0x7f)
+			printf("\\x%02x", (unsigned)byte);
+		else
+			putchar(byte);
+	}
+	putchar('\n');
+}
+
+static void print_metadata_fields(const struct bpk_info *info)
+{
+	if (!info->has_metadata) {
+		print_field("metadata", "none");
+		return;
+	}
+	print_metadata(info->metadata);
+	print_size("  stored in", info->metadata_stored_size);
+	print_size("  room for", info->metadata_room);
+	print_field("  codec", info->metadata_codec != NULL ? info->metadata_codec : "none");
+	print_field("  checksum",
+		    info->metadata_checksum != NULL ? info->metadata_checksum->name : "none");
+}
+
+static void print_first_chunk(const struct bpk_info *info)
+{
+	const struct bpk_chunk_header *header = first_chunk(info);
+	char filters[BPK_FILTERS_TEXT];
+
+	if (header == NULL)
+		return;
+	print_field("codec", bpk_describe_codec(header));
+	print_field("filter", bpk_describe_filters(header, filters));
+	print_size("block size", header->block_size);
+	print_field("split blocks", header->split ? "yes" : "no");
+}
+
+void bpk_describe_fields(const struct bpk_input *in)
+{
+	const struct bpk_info *info = in->info;
+	struct bpk_err name = { 0 };
+	char text[BPK_SIZE_TEXT];
+
+	printf("%s\n", bpk_printable(bpk_input_name(in->path), &name));
+	printf("  %-16s %s%s%s\n", "format", info->format, info->variant != NULL ? ", " : "",
+	       info->variant != NULL ? info->variant : "");
+	print_size("packed size", info->stored_size);
+	print_size("raw size", info->raw_size);
+	print_field("ratio", bpk_ratio_text(info->raw_size, info->stored_size, text));
+	print_count("chunks", info->nchunks);
+	print_size("chunk size", info->chunk_size);
+	print_size("last chunk", info->last_chunk_size);
+	print_count("typesize", info->typesize);
+	print_first_chunk(info);
+	print_field("checksum", info->checksum->name);
+	print_field("offsets", info->has_offsets ? "yes" : "no");
+	print_count("append space", info->append_space);
+	print_metadata_fields(info);
+}
+
+/* ---- chunks ---- */
+
+void bpk_describe_chunk_titles(const struct bpk_info *info)
+{
+	printf("  %8s %14s %14s %11s %11s %8s  %4s %10s  %-7s  %-10s  %s\n", "Chunk", "Offset",
+	       "Raw offset", "Packed", "Raw", "Ratio", "Type", "Block", "Codec", "Filter",
+	       info->checksum->size > 0 ? info->checksum->name : "");
+}
+
+void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const struct bpk_where *where)
+{
+	const struct bpk_chunk_header *header = &where->header;
+	char filters[BPK_FILTERS_TEXT], ratio[BPK_SIZE_TEXT], offset[BPK_SIZE_TEXT];
+	char digest[BPK_DIGEST_TEXT];
+
+	printf("  %8" PRIu64 " %14" PRIu64 " %14s %11" PRIu32 " %11" PRIu32 " %8s  %4u %10" PRIu32
+	       "  %-7s  %-10s  %s\n",
+	       number, where->packed_offset, count_text(where->raw_offset, offset),
+	       header->packed_size, header->raw_size,
+	       bpk_ratio_text(header->raw_size, header->packed_size, ratio), header->typesize,
+	       header->block_size, bpk_describe_codec(header),
+	       bpk_describe_filters(header, filters),
+	       bpk_describe_digest(where->digest, info->checksum->size, digest));
+}

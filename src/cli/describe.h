@@ -1,0 +1,34 @@
+/*
+ * What an archive is, for people: its fields and its chunks as text. The same for programs stands
+ * in info.c.
+ */
+#ifndef BPK_CLI_DESCRIBE_H
+#define BPK_CLI_DESCRIBE_H
+
+#include "cli/job.h"
+
+enum { BPK_FILTERS_TEXT = 64, BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1 };
+
+/* "zstd", "stored" for chunks that hold raw bytes, "-" when there is no chunk. */
+const char *bpk_describe_codec(const struct bpk_chunk_header *header);
+
+/* "shuffle", "none", or several with commas; "-" where no filter can mean anything. */
+const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT]);
+
+/* A digest in hexadecimal, as it is stored. */
+const char *bpk_describe_digest(const uint8_t *digest, unsigned size, char out[BPK_DIGEST_TEXT]);
+
+/* One line of a list of archives; the line of titles above it; the line of totals below. */
+void bpk_describe_titles(void);
+void bpk_describe_line(const struct bpk_input *in);
+void bpk_describe_totals(uint64_t files, uint64_t chunks, uint64_t packed, uint64_t raw);
+
+/* Every field, one a line. */
+void bpk_describe_fields(const struct bpk_input *in);
+
+/* One chunk as a line of a table; the titles above it. */
+void bpk_describe_chunk_titles(const struct bpk_info *info);
+void bpk_describe_chunk(const struct bpk_info *info, uint64_t number,
+			const struct bpk_where *where);
+
+#endif

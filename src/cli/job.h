@@ -1,0 +1,129 @@
+/*
+ * What the commands that move data share: opening an input, naming and opening an output, running
+ * between the two, and keeping or dropping the result. Every error that comes from here is a whole
+ * line that names its file; report it with bpk_report(NULL, err). For the main thread alone.
+ */
+#ifndef BPK_CLI_JOB_H
+#define BPK_CLI_JOB_H
+
+#include "cli/command.h"
+#include "flow/flow.h"
+
+/* Something being read. Caller storage, valid when zeroed; for bpk_input_close. */
+struct bpk_input {
+	const char *path; /* as the user gave it, borrowed */
+	struct bpk_place place;
+	const struct bpk_format *format; /* NULL: nothing that bpk knows */
+	void *reader;                    /* NULL until it was started */
+	const struct bpk_info *info;     /* the reader's own */
+};
+
+/*
+ * Open path ("-": standard input, which then must not be a terminal) and recognise its format by
+ * content, unless the user named one. That nothing is recognised is no failure here.
+ */
+int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		   struct bpk_err *err);
+
+/*
+ * Start the reader of the format found. Fails with BPK_CORRUPT where nothing was recognised though
+ * the name says that there should be something, with BPK_UNSUPPORTED where it does not.
+ */
+int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint64_t chunk_limit,
+		    struct bpk_err *err);
+
+/* Both at once, for an archive; and for a file of raw bytes. */
+int bpk_input_open(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		   struct bpk_err *err);
+int bpk_input_open_raw(struct bpk_input *in, const char *path, struct bpk_err *err);
+
+void bpk_input_close(struct bpk_input *in); /* harmless on a zeroed one */
+
+/*
+ * Account for what is no chunk, once all chunks were read or instead of it; remarks go to remark,
+ * which may be NULL.
+ */
+int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
+
+/* Raw bytes in all, by walking over the chunks where the archive does not say; BPK_UNKNOWN for a
+ * pipe that does not. */
+int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err *err);
+
+/* Put the input's name in front of a report. Returns -1. */
+int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err);
+
+/* One piece of work, from an input to a draft or to nothing. Caller storage, valid when shared and
+ * in are set and the rest is zero; for bpk_job_clear. */
+struct bpk_job {
+	const struct bpk_shared *shared;
+	struct bpk_input *in;
+
+	char *target;        /* what is written, owned; NULL: nothing */
+	bool target_derived; /* its name follows from the source's: then never through a link */
+	struct bpk_draft *draft;
+	const struct bpk_format *format; /* of the output */
+	void *writer;
+
+	bool may_end_early; /* the plan's end is a bound: data that end before it are fine */
+
+	struct bpk_flow_result result; /* of the run */
+	double seconds;
+	uint64_t piped; /* bytes written one after the other; 0 for a file */
+};
+
+/*
+ * Can the options about the output be obeyed for these operands? Fails with BPK_USAGE for several
+ * sources into one file, --rm without a file to remove, and what else contradicts itself.
+ */
+int bpk_output_check(const struct bpk_shared *shared, char **operands, size_t count,
+		     struct bpk_err *err);
+
+/*
+ * Name the target: standard output, the --output, or, beside the source or in --output-dir, what
+ * derive makes of the source's path (for free()). derive fails with a line about the source.
+ */
+int bpk_job_name_target(struct bpk_job *job,
+			char *(*derive)(const struct bpk_job *job, const char *source,
+					struct bpk_err *err),
+			struct bpk_err *err);
+
+/* Open the draft. Fails with BPK_FAILED where binary data would go to a terminal. */
+int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err);
+
+/* Begin to write format into the draft. */
+int bpk_job_start_writer(struct bpk_job *job, const struct bpk_format *format,
+			 const struct bpk_info *info, const struct bpk_write_options *options,
+			 struct bpk_err *err);
+
+/* Run flow, whose plan and work are set, between the job's input and output, with a progress bar;
+ * fills result and seconds. */
+int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err);
+
+/* Finish the output: index, header, end marker. */
+int bpk_job_finish_writer(struct bpk_job *job, struct bpk_err *err);
+
+/* Keep the draft under its name, with mode and times like those of a file (NULL: none); then, with
+ * --rm, remove the source. */
+int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *err);
+
+/* What the source was when it was opened; NULL for a pipe, whose mode and times mean nothing. */
+const struct stat *bpk_job_like(const struct bpk_job *job);
+
+/* Bytes of the output, once it was kept: of the file, or as many as went through a pipe; what the
+ * chunks alone take where nobody can tell. */
+uint64_t bpk_job_output_size(const struct bpk_job *job);
+
+/* For -v: sizes, ratio, time, speed. */
+void bpk_job_note_result(const struct bpk_job *job, uint64_t packed_size);
+
+/* The same for --json, as members of a record that the caller begins and ends. */
+void bpk_job_record_result(const struct bpk_job *job, uint64_t packed_size);
+
+/* Drop what was not kept; the input stays open. */
+void bpk_job_clear(struct bpk_job *job);
+
+/* Call one for every operand, for "-" when there is none. */
+void bpk_each_operand(char **operands, size_t count, void (*one)(void *arg, const char *path),
+		      void *arg);
+
+#endif

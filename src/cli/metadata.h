@@ -1,0 +1,16 @@
+/*
+ * User metadata as options give it.
+ */
+#ifndef BPK_CLI_METADATA_H
+#define BPK_CLI_METADATA_H
+
+#include "cli/opt.h"
+
+/*
+ * The JSON text in file (NULL: none, "-": standard input) with the KEY=VALUE pairs set in it, into
+ * text; left empty when there is neither. Errors name the file or the option.
+ */
+int bpk_metadata_gather(const char *file, const struct bpk_opt_list *pairs, struct bpk_buf *text,
+			struct bpk_err *err);
+
+#endif

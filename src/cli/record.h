@@ -1,0 +1,30 @@
+/*
+ * Results as JSON on standard output: a record is one object on a line. Members are printed as they
+ * come. For the main thread alone; one record at a time.
+ */
+#ifndef BPK_CLI_RECORD_H
+#define BPK_CLI_RECORD_H
+
+#include "base/base.h"
+
+/* {"bpk":1,"command":COMMAND,"path":PATH; path_b64 when PATH is not UTF-8. */
+void bpk_record_begin(const char *command, const char *path);
+void bpk_record_end(void);
+
+/* NULL is null. Text that is not UTF-8 comes under KEY_b64. */
+void bpk_record_text(const char *key, const char *text);
+void bpk_record_bytes(const char *key, struct bpk_view text);
+
+/* BPK_UNKNOWN is null. */
+void bpk_record_u64(const char *key, uint64_t value);
+void bpk_record_bool(const char *key, bool value);
+void bpk_record_seconds(const char *key, double value);
+
+/* A list of objects, or of texts. */
+void bpk_record_list_begin(const char *key);
+void bpk_record_list_end(void);
+void bpk_record_item_begin(void);
+void bpk_record_item_end(void);
+void bpk_record_list_text(const char *text);
+
+#endif
