@@ -112,7 +112,7 @@ static int resolve_side(int64_t side, uint64_t total, uint64_t *out, struct bpk_
 	}
 	if (total == BPK_UNKNOWN)
 		return bpk_fail(
-			err, BPK_USAGE,
+			err, BPK_FAILED,
 			"the range counts from the end, but the size is not known in a pipe");
 	*out = back < total ? total - back : 0;
 	return 0;
