@@ -28,9 +28,19 @@ enum {
 /* The slot that the one filter of a 16-byte header stands for ("Which filters apply"). */
 enum { BPK_FILTER_LAST_SLOT = BPK_CHUNK_MAX_FILTERS - 1 };
 
+/* The last run of one byte that was packed: planes of zeros come by the thousand. */
+struct bpk_packed_run {
+	const struct bpk_codec *codec; /* NULL: none yet */
+	unsigned level;
+	size_t raw_size, packed_size;
+	uint8_t byte;
+	uint8_t packed[4352]; /* LZ4 needs 4112 for 1 MiB */
+};
+
 struct bpk_chunk_ctx {
 	struct bpk_codec_ctx *codec;
 	const struct bpk_filter_kernels *kernels;
+	struct bpk_packed_run run;
 	struct bpk_buf filtered; /* one block as its streams have it */
 	struct bpk_buf piece;    /* a block or stream of which only a part is wanted */
 };

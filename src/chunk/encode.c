@@ -64,14 +64,14 @@ static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size
 
 /*
  * "Writer profiles": readers before 1.11 split by the numbers alone, whatever the flag says; those
- * know no Zstd, which is split where the planes are worth it.
+ * know no Zstd, which is split where the planes are worth it. They are not in a run.
  */
-static bool splits(const struct bpk_recipe *recipe, uint32_t block_size)
+static bool splits(const struct bpk_recipe *recipe, struct bpk_view raw, uint32_t block_size)
 {
 	if (!bpk_block_may_split(block_size, recipe->typesize))
 		return false;
 	return recipe->codec->format != BPK_CODEC_FORMAT_ZSTD ||
-	       recipe->filter == BPK_FILTER_SHUFFLE;
+	       (recipe->filter == BPK_FILTER_SHUFFLE && !bpk_is_run(raw));
 }
 
 static unsigned flags_of(const struct encoding *e)
@@ -105,10 +105,44 @@ static size_t store(const struct encoding *e)
 	return packed_size;
 }
 
+/* Less than 1/128 is no gain: a raw stream costs no reader a call of the codec. */
+static size_t paying(size_t raw_size)
+{
+	return raw_size - 1 - raw_size / 128;
+}
+
 /*
- * Pack a stream to at most room bytes; 0 when it is better stored. A gain below 1/128 is none: it
- * costs every reader a call of the codec, where a raw stream is used in place.
+ * Pack a run, or copy the last one if that was alike. The copy is what the codec would write again,
+ * and it is always packed to the same room, so no byte depends on what came before.
  */
+static int pack_run(struct encoding *e, struct bpk_view stream, struct bpk_span to,
+		    size_t *packed_size, struct bpk_err *err)
+{
+	const struct bpk_recipe *recipe = e->recipe;
+	struct bpk_packed_run *run = &e->ctx->run;
+
+	if (run->codec != recipe->codec || run->level != recipe->level ||
+	    run->raw_size != stream.size || run->byte != stream.data[0]) {
+		size_t room = bpk_min_size(sizeof run->packed, paying(stream.size));
+
+		run->codec = NULL;
+		if (recipe->codec->encode(e->ctx->codec, recipe->level, stream,
+					  bpk_span(run->packed, room), &run->packed_size, err) != 0)
+			return -1;
+		run->codec = recipe->codec;
+		run->level = recipe->level;
+		run->raw_size = stream.size;
+		run->byte = stream.data[0];
+	}
+	*packed_size = run->packed_size <= to.size ? run->packed_size : 0;
+	if (run->packed_size == 0)
+		return recipe->codec->encode(e->ctx->codec, recipe->level, stream, to, packed_size,
+					     err);
+	memcpy(to.data, run->packed, *packed_size);
+	return 0;
+}
+
+/* Pack a stream to at most room bytes; 0 when it is better stored. */
 static int pack_stream(struct encoding *e, struct bpk_view stream, uint8_t *to, size_t room,
 		       size_t *packed_size, struct bpk_err *err)
 {
@@ -117,10 +151,12 @@ static int pack_stream(struct encoding *e, struct bpk_view stream, uint8_t *to, 
 	unsigned level = e->recipe->level;
 
 	*packed_size = 0;
-	room = bpk_min_size(room, stream.size - 1 - stream.size / 128);
+	room = bpk_min_size(room, paying(stream.size));
 	if (kind == BPK_STREAM_NOISE || room == 0)
 		return 0;
-	if (kind == BPK_STREAM_RUN || (kind == BPK_STREAM_SKEWED && e->planes))
+	if (kind == BPK_STREAM_RUN)
+		return pack_run(e, stream, bpk_span(to, room), packed_size, err);
+	if (kind == BPK_STREAM_SKEWED && e->planes)
 		level = 1;
 	return codec->encode(e->ctx->codec, level, stream, bpk_span(to, room), packed_size, err);
 }
@@ -232,7 +268,7 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 		return -1;
 	e.end = bpk_chunk_bound(raw.size);
 	e.block_size = block_size_of(recipe, raw.size);
-	e.split = splits(recipe, e.block_size);
+	e.split = splits(recipe, raw, e.block_size);
 	e.planes = e.split && recipe->filter == BPK_FILTER_SHUFFLE;
 	e.entropy = recipe->codec->format == BPK_CODEC_FORMAT_ZLIB ||
 		    recipe->codec->format == BPK_CODEC_FORMAT_ZSTD;

@@ -25,7 +25,8 @@ enum {
 	PIECES = 32,
 	PIECE = 32,
 	SAMPLE = PIECES * PIECE,
-	RUNS = 64, /* of look-ups, over the stream */
+	NEIGHBOURS = 16, /* pieces compared with themselves, one byte on */
+	RUNS = 64,       /* of look-ups, over the stream */
 	STRIDE = 17,
 	CHANCE = 128, /* one look-up in so many succeeds for nothing */
 	TABLE_BITS = 12,
@@ -48,9 +49,25 @@ static size_t shifted(size_t i, size_t slack)
 	return (size_t)((uint64_t)(uint32_t)(i * 2654435769u) * slack >> 32);
 }
 
-static bool is_run(struct bpk_view s)
+bool bpk_is_run(struct bpk_view stream)
 {
-	return s.data[0] == s.data[s.size - 1] && memcmp(s.data, s.data + 1, s.size - 1) == 0;
+	return stream.size > 1 && stream.data[0] == stream.data[stream.size - 1] &&
+	       memcmp(stream.data, stream.data + 1, stream.size - 1) == 0;
+}
+
+/* True when so many neighbours are equal that no other test is needed. */
+static bool has_runs(struct bpk_view s, bool entropy)
+{
+	size_t spacing = s.size / NEIGHBOURS, equal = 0;
+
+	for (size_t i = 0; i < NEIGHBOURS; i++) {
+		const uint8_t *p = s.data + i * spacing + shifted(i, spacing - PIECE);
+
+		for (size_t j = 0; j < PIECE; j++)
+			equal += p[j] == p[j + 1];
+	}
+	/* frequent bytes meet often without repeating: to tell them from repeats is not for here */
+	return equal > NEIGHBOURS * PIECE / (entropy ? 2 : 16);
 }
 
 /* Pairs of equal bytes in a sample of one section, ordered and with each byte paired to itself. */
@@ -131,9 +148,11 @@ enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, bool entropy)
 	size_t enough = 1;
 	bool even;
 
-	if (stream.size > 1 && is_run(stream))
+	if (bpk_is_run(stream))
 		return BPK_STREAM_RUN;
 	if (stream.size < MIN_SIZE)
+		return BPK_STREAM_STRUCTURE;
+	if (has_runs(stream, entropy))
 		return BPK_STREAM_STRUCTURE;
 	even = !entropy || is_even(stream);
 	if (!even && stream.size < MIN_SKEWED)

@@ -16,6 +16,9 @@ enum bpk_stream_kind {
 	BPK_STREAM_STRUCTURE, /* repeats, or cannot be told */
 };
 
+/* True for one byte, repeated; stops reading where it differs. */
+bool bpk_is_run(struct bpk_view stream);
+
 /*
  * What a stream looks like to a codec that finds repeats and, if entropy is true, codes frequent
  * bytes in fewer bits. Reads all of a run and a sample of anything else; the answer follows from

@@ -598,6 +598,7 @@ static void test_block_sizes(void **state)
 	};
 	static uint8_t raw[16384], out[16400];
 
+	memset(raw, 7, 100);
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		struct bpk_recipe recipe = { bpk_codec_find(cases[i].codec), 1, cases[i].typesize,
 					     cases[i].filter, cases[i].asked };
@@ -613,6 +614,44 @@ static void test_block_sizes(void **state)
 		assert_int_equal(header.block_size, cases[i].given);
 		assert_int_equal(header.split, cases[i].split);
 	}
+}
+
+/* What a context has packed before must not show in what it packs next. */
+static void test_a_used_context_packs_alike(void **state)
+{
+	enum { SIZE = 40000 };
+	static uint8_t raw[SIZE], fresh_out[SIZE + 16], used_out[SIZE + 16];
+	const struct bpk_codec *codec;
+
+	for (unsigned round = 0; round < 6; round++)
+		for (size_t i = 0; (codec = bpk_codec_at(i)) != NULL; i++) {
+			struct bpk_recipe recipe = { codec, 1 + round, 8, BPK_FILTER_SHUFFLE,
+						     8192u << round % 3 };
+			struct bpk_chunk_ctx *fresh = bpk_chunk_ctx_new(NULL);
+			size_t fresh_size = 0, used_size = 0;
+			struct unit_random r = { round };
+
+			assert_non_null(fresh);
+			for (size_t j = 0; j < SIZE; j++)
+				raw[j] = j % 8 > 4   ? (uint8_t)round
+					 : j % 8 > 1 ? (uint8_t)(j >> 9)
+						     : (uint8_t)unit_random_next(&r);
+			assert_int_equal(bpk_chunk_encode(fresh, &recipe, bpk_view(raw, SIZE),
+							  bpk_span(fresh_out, SIZE + 16),
+							  &fresh_size, NULL),
+					 0);
+			assert_int_equal(bpk_chunk_encode(*state, &recipe, bpk_view(raw, SIZE),
+							  bpk_span(used_out, SIZE + 16), &used_size,
+							  NULL),
+					 0);
+			assert_int_equal(fresh_size, used_size);
+			assert_memory_equal(fresh_out, used_out, used_size);
+			assert_int_equal(bpk_chunk_decode(*state, bpk_view(fresh_out, fresh_size),
+							  bpk_span(used_out, SIZE), NULL),
+					 0);
+			assert_memory_equal(used_out, raw, SIZE);
+			bpk_chunk_ctx_free(fresh);
+		}
 }
 
 static void test_empty_chunk(void **state)
@@ -669,6 +708,7 @@ int main(void)
 		cmocka_unit_test(test_extents_are_enough),
 		cmocka_unit_test(test_recipes_out_of_range),
 		cmocka_unit_test(test_block_sizes),
+		cmocka_unit_test(test_a_used_context_packs_alike),
 		cmocka_unit_test(test_empty_chunk),
 		cmocka_unit_test(test_names),
 	};
