@@ -236,7 +236,8 @@ static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsign
 {
 	uint64_t limit = flow->memory_limit, chunk_size = expected_chunk_size(flow), fixed;
 
-	*threads = (unsigned)bpk_min_u64(flow->threads, bpk_max_u64(1, flow->plan.count));
+	*threads = (unsigned)bpk_min_u64(bpk_max_u64(1, flow->threads),
+					 bpk_max_u64(1, flow->plan.count));
 	*parcel_limit = 0;
 	if (limit == 0)
 		return 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "bench/data.h"
 #include "flow/flow.h"
 
 enum {
@@ -971,6 +972,35 @@ static void test_choosing_sees_elements_and_records(void **state)
 	}
 }
 
+/* Every set of the benches, whose table says how long its elements are. Noise and zeros have none
+ * that could be seen, and for some sets several elements together are as good. */
+static void test_choosing_sees_the_elements_of_bench_data(void **state)
+{
+	enum { SIZE = 3 << 20 };
+	uint8_t *bytes = malloc(SIZE);
+	const struct bench_data *set;
+
+	(void)state;
+	for (size_t i = 0; (set = bench_data_at(i)) != NULL; i++) {
+		struct bpk_source *source;
+		struct bpk_choice choice;
+		struct bpk_err err = { 0 };
+
+		assert_int_equal(bench_data_make(set->name, 1, SIZE, bytes), 0);
+		assert_int_equal(bpk_source_of_memory(bpk_view(bytes, SIZE), &source, &err), 0);
+		assert_int_equal(bpk_choose(source, SIZE, &no_wishes, &choice, &err), 0);
+		if (strcmp(set->name, "noise") == 0 || strcmp(set->name, "zeros") == 0)
+			assert_int_equal(choice.recipe.typesize, 1);
+		else
+			assert_int_equal(choice.recipe.typesize % set->typesize, 0);
+		assert_true(strncmp(set->name, "records", 7) != 0 ||
+			    choice.recipe.typesize == set->typesize);
+		bpk_buf_clear(&choice.why);
+		bpk_source_close(source);
+	}
+	free(bytes);
+}
+
 static void test_choosing_sees_repeats_across_megabytes(void **state)
 {
 	struct bpk_choice choice;
@@ -1118,6 +1148,7 @@ int main(void)
 		cmocka_unit_test(test_memory_limit_holds_for_uneven_chunks),
 		cmocka_unit_test(test_progress_only_grows),
 		cmocka_unit_test(test_choosing_sees_elements_and_records),
+		cmocka_unit_test(test_choosing_sees_the_elements_of_bench_data),
 		cmocka_unit_test(test_choosing_sees_repeats_across_megabytes),
 		cmocka_unit_test(test_choosing_is_deterministic),
 		cmocka_unit_test(test_choosing_honours_wishes),
