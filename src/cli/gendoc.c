@@ -1,81 +1,56 @@
 /*
- * gendoc: print what documents are made from, out of the tables that the program itself uses. Built
- * and run by those who change the tables; never installed.
+ * gendoc: writes a manual page from its template, or the completions of a shell.
+ *     gendoc man man/bpk-pack.1.in > man/bpk-pack.1
+ *     gendoc bash > completions/bpk.bash
  */
-#include <stdio.h>
+#include "cli/gendoc.h"
 
-#include "cli/command.h"
-#include "cli/report.h"
+#include <stdlib.h>
+#include <string.h>
 
-/* A kind of document; NULL as a command stands for all of them, and bpk itself. */
-struct emitter {
-	const char *name;
-	void (*emit)(const struct bpk_command *command);
-};
-
-static const char *text_or_nothing(const char *text)
+/* man/bpk-pack.1.in belongs to the command pack; pages that name none belong to bpk itself. */
+static const struct bpk_command *command_of_page(const char *path)
 {
-	return text != NULL ? text : "";
+	const char *name = strrchr(path, '/');
+	char text[64] = "";
+	const struct bpk_command *command;
+
+	name = name == NULL ? path : name + 1;
+	if (strncmp(name, "bpk-", 4) == 0)
+		snprintf(text, sizeof text, "%.*s", (int)strcspn(name + 4, "."), name + 4);
+	command = bpk_command_find(text);
+	return command == NULL ? &bpk_command_main : command;
 }
 
-/* letter, name, argument, title of the group, variable, words, help and more, with tabs between. */
-static void emit_row(const struct bpk_command *command, const struct bpk_opt *opt)
+static int write_page(const char *path)
 {
-	printf("%s\t%c\t%s\t%s\t%s\t%s\t", command->name == NULL ? "bpk" : command->name,
-	       opt->letter != 0 ? opt->letter : ' ', text_or_nothing(opt->name),
-	       text_or_nothing(opt->metavar), bpk_opt_group_title(opt->group),
-	       text_or_nothing(opt->environment));
-	for (size_t i = 0; bpk_opt_word(opt, i) != NULL; i++)
-		printf("%s%s", i > 0 ? "," : "", bpk_opt_word(opt, i));
-	printf("\t%s\t%s\n", opt->help, text_or_nothing(opt->more));
-}
+	FILE *template = fopen(path, "r");
+	int rc;
 
-static void emit_rows_of(const struct bpk_command *command)
-{
-	for (size_t i = 0; command->options[i] != NULL; i++)
-		emit_row(command, command->options[i]);
-}
-
-static void emit_rows(const struct bpk_command *command)
-{
-	if (command != NULL) {
-		emit_rows_of(command);
-		return;
+	if (template == NULL) {
+		perror(path);
+		return -1;
 	}
-	emit_rows_of(&bpk_command_main);
-	for (size_t i = 0; bpk_commands[i] != NULL; i++)
-		emit_rows_of(bpk_commands[i]);
-}
-
-static void emit_exits(const struct bpk_command *command)
-{
-	(void)command;
-	for (const struct bpk_exit *row = bpk_exits; row->meaning != NULL; row++)
-		printf("%d\t%s\n", row->status, row->meaning);
-}
-
-static const struct emitter emitters[] = {
-	{ "rows", emit_rows },
-	{ "exits", emit_exits },
-};
-
-static const struct emitter *find_emitter(const char *name)
-{
-	for (size_t i = 0; i < sizeof emitters / sizeof emitters[0]; i++)
-		if (strcmp(emitters[i].name, name) == 0)
-			return &emitters[i];
-	return NULL;
+	rc = bpk_gendoc_man(command_of_page(path), template, stdout);
+	fclose(template);
+	return rc;
 }
 
 int main(int argc, char **argv)
 {
-	const struct emitter *emitter = argc > 1 ? find_emitter(argv[1]) : NULL;
-	const struct bpk_command *command = argc > 2 ? bpk_command_find(argv[2]) : NULL;
+	int rc = 0;
 
-	if (emitter == NULL || argc > 3 || (argc > 2 && command == NULL)) {
-		fprintf(stderr, "usage: gendoc rows|exits [COMMAND]\n");
-		return 64;
+	if (argc == 3 && strcmp(argv[1], "man") == 0) {
+		rc = write_page(argv[2]);
+	} else if (argc == 2 && strcmp(argv[1], "bash") == 0) {
+		bpk_gendoc_bash(stdout);
+	} else if (argc == 2 && strcmp(argv[1], "zsh") == 0) {
+		bpk_gendoc_zsh(stdout);
+	} else if (argc == 2 && strcmp(argv[1], "fish") == 0) {
+		bpk_gendoc_fish(stdout);
+	} else {
+		fputs("usage: gendoc man TEMPLATE | gendoc bash | zsh | fish\n", stderr);
+		rc = -1;
 	}
-	emitter->emit(command);
-	return fflush(stdout) == 0 && !ferror(stdout) ? 0 : 1;
+	return rc == 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,0 +1,24 @@
+/*
+ * What gendoc writes from the tables of commands and options: the generated parts of the manual
+ * pages, and the completions of three shells. Part of the build, not of bpk.
+ */
+#ifndef BPK_CLI_GENDOC_H
+#define BPK_CLI_GENDOC_H
+
+#include <stdio.h>
+
+#include "cli/command.h"
+
+/*
+ * Copy a manual page's template to out. A line @NAME@ of its own becomes what the tables say of the
+ * page's command; @VERSION@ is replaced anywhere.
+ * command   whose page it is; &bpk_command_main for bpk.1 and the pages of section 5
+ * Returns 0, or -1 for a marker that is not known (it is named on standard error).
+ */
+int bpk_gendoc_man(const struct bpk_command *command, FILE *template, FILE *out);
+
+void bpk_gendoc_bash(FILE *out);
+void bpk_gendoc_zsh(FILE *out);
+void bpk_gendoc_fish(FILE *out);
+
+#endif
