@@ -50,10 +50,6 @@ static int inflate_all(struct bpk_view packed, size_t size, struct bpk_buf *text
 	uint8_t none;
 	int rc;
 
-	if (size / MOST_INFLATION > packed.size)
-		return bpk_fail(err, BPK_CORRUPT,
-				"metadata claims %zu bytes, more than %zu packed bytes can hold",
-				size, packed.size);
 	if (bpk_buf_resize(text, size, err) != 0)
 		return -1;
 	rc = uncompress2(size > 0 ? text->data : &none, &got, packed.data, &used);
@@ -106,6 +102,11 @@ static int check_section(const struct section *s, struct bpk_err *err)
 		return bpk_fail(err, BPK_CORRUPT,
 				"metadata is %" PRIu32 " bytes stored, expected %" PRIu32,
 				s->packed, s->size);
+	if (s->codec == CODEC_ZLIB && s->size / MOST_INFLATION > s->packed)
+		return bpk_fail(err, BPK_CORRUPT,
+				"metadata claims %" PRIu32 " bytes, more than %" PRIu32
+				" packed ones can hold",
+				s->size, s->packed);
 	if (s->size > BPK_JSON_MAX_SIZE || s->packed > BPK_JSON_MAX_SIZE)
 		return bpk_fail(err, BPK_LIMIT,
 				"metadata of %" PRIu32 " bytes, expected at most %d",
@@ -171,6 +172,9 @@ static int settle(struct bpk_bloscpack_metadata *m, int rc, const struct bpk_err
 		return -1;
 	}
 	m->damage = *found;
+	/* limits on metadata are rules of the format ("Validation checklist"), not of this machine */
+	if (found->kind == BPK_LIMIT)
+		m->damage.kind = BPK_CORRUPT;
 	return 0;
 }
 

@@ -180,7 +180,8 @@ static int end_stream(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_
 static int end_without_marker(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
 			      struct bpk_err *err)
 {
-	if (!reader->options.no_marker)
+	/* "Version 1": chunks run to the end of the file, and nobody wrote a marker there */
+	if (!reader->options.no_marker && reader->header.version > 1)
 		return bpk_fail(err, BPK_CORRUPT,
 				"stream ends without its end marker; it may have been cut short "
 				"(--no-marker accepts it)");

@@ -1,0 +1,123 @@
+/*
+ * A Bloscpack file of hostile bytes: open it, fetch, check and decode its chunks, fetch parts of
+ * them unchecked, locate them, and account for the rest. Chunks that are found in two ways must be
+ * the same.
+ */
+#include "fuzz/fuzz.h"
+
+#include "format/format.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { LARGEST = 1 << 20, MOST_CHUNKS = 64 };
+
+static struct bpk_chunk_ctx *ctx;
+
+static void require(bool promise, const char *what)
+{
+	if (promise)
+		return;
+	fprintf(stderr, "broken: %s\n", what);
+	abort();
+}
+
+/* Hostile bytes can be damaged, unknown or too large; nothing else can be wrong with them. */
+static void judge(int rc, const struct bpk_err *err)
+{
+	if (rc >= 0)
+		return;
+	require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT,
+		err->text);
+	require(err->text[0] != '\0', "failures say why");
+}
+
+static void decode(const struct bpk_parcel *parcel)
+{
+	struct bpk_view packed = bpk_view(parcel->packed.data, parcel->packed_size);
+	bool part = parcel->want_size < parcel->raw_size &&
+		    parcel->want_start <= parcel->raw_size - parcel->want_size;
+	struct bpk_buf raw = { 0 };
+	struct bpk_err err = { 0 };
+
+	require(bpk_buf_resize(&raw, parcel->raw_size, &err) == 0, "memory for a small chunk");
+	if (part)
+		judge(bpk_chunk_decode_range(ctx, packed, parcel->want_start,
+					     bpk_span(raw.data, parcel->want_size), &err),
+		      &err);
+	else
+		judge(bpk_chunk_decode(ctx, packed, bpk_span(raw.data, raw.size), &err), &err);
+	bpk_buf_clear(&raw);
+}
+
+static void ignore(void *arg, const char *line)
+{
+	(void)arg;
+	require(line[0] != '\0', "a remark says something");
+}
+
+static void fetch_all(const struct bpk_reader_ops *ops, void *reader, size_t input_size)
+{
+	struct bpk_parcel parcel = { 0 };
+	struct bpk_err err = { 0 };
+
+	for (; parcel.number < MOST_CHUNKS; parcel.number++) {
+		struct bpk_where where;
+		int rc;
+
+		parcel.want_start = (size_t)parcel.number;
+		parcel.want_size = parcel.number % 2 == 0 ? SIZE_MAX : 3;
+		rc = ops->fetch(reader, &parcel, &err);
+		judge(rc, &err);
+		if (rc != 0)
+			break;
+		require(parcel.packed.capacity <= 2 * input_size + 4096,
+			"memory follows the input");
+		require(parcel.packed_size <= parcel.packed.size, "the chunk is there");
+		if (ops->check != NULL)
+			judge(ops->check(reader, &parcel, &err), &err);
+		decode(&parcel);
+		if (ops->locate(reader, parcel.number, &where, &err) == 0)
+			require(where.packed_offset == parcel.packed_offset &&
+					where.header.raw_size == parcel.raw_size,
+				"chunks lie where they are fetched from");
+	}
+	bpk_buf_clear(&parcel.packed);
+}
+
+static void read_as(const struct bpk_format *format, struct bpk_view bytes,
+		    const struct bpk_read_options *options)
+{
+	struct bpk_place place = { .path = "input" };
+	struct bpk_err err = { 0 };
+	void *reader = NULL;
+	int rc;
+
+	require(bpk_source_of_memory(bytes, &place.source, &err) == 0, "a source of memory");
+	rc = format->reader->open(&place, options, &reader, &err);
+	judge(rc, &err);
+	if (rc == 0) {
+		require(format->reader->info(reader)->checksum != NULL, "info names its checksum");
+		fetch_all(format->reader, reader, bytes.size);
+		judge(format->reader->audit(reader, ignore, NULL, &err), &err);
+		format->reader->close(reader);
+	}
+	bpk_source_close(place.source);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	const struct bpk_read_options checked = { .chunk_limit = LARGEST };
+	const struct bpk_read_options lenient = { .no_check = true,
+						  .no_marker = true,
+						  .chunk_limit = LARGEST };
+	struct bpk_err err = { 0 };
+
+	if (ctx == NULL)
+		ctx = bpk_chunk_ctx_new(&err);
+	require(ctx != NULL, "a context");
+	read_as(bpk_format_find("blp"), bpk_view(data, size), &checked);
+	read_as(bpk_format_find("blp"), bpk_view(data, size), &lenient);
+	read_as(bpk_format_find("chunk"), bpk_view(data, size), &checked);
+	return 0;
+}
