@@ -1,0 +1,190 @@
+/*
+ * The second half of the template lanes.h, which includes it: out of runs over constant typesizes,
+ * the four kernels for any typesize, and the set that offers them. Large typesizes are worked in
+ * tiles of TILE columns, bits in strips of elements.
+ */
+
+/* Columns first .. first + width (at most TILE) of typesize, 2 or more; nelems >= BLOCK. */
+static void shuffle_tile(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+			 size_t stride, size_t first)
+{
+	if (typesize > TILE)
+		shuffle_columns(in + first, typesize, nelems, out, stride);
+	else if (shuffle_of[typesize] != NULL)
+		shuffle_of[typesize](in, nelems, out, stride);
+	else
+		bpk_filter_shuffle_apart(in, typesize, nelems, out, stride);
+}
+
+static void unshuffle_tile(const uint8_t *const *planes, size_t typesize, size_t nelems,
+			   uint8_t *out, size_t first)
+{
+	if (typesize > TILE)
+		unshuffle_columns(planes, typesize, nelems, out + first);
+	else if (unshuffle_of[typesize] != NULL)
+		unshuffle_of[typesize](planes, nelems, out);
+	else
+		V_BELOW.unshuffle(planes, typesize, nelems, out);
+}
+
+/* The last tile of a large typesize begins early enough to be whole: some columns are done twice.
+ */
+static size_t next_tile(size_t first, size_t typesize)
+{
+	if (typesize <= TILE || first + TILE >= typesize)
+		return typesize;
+	return bpk_min_size(first + TILE, typesize - TILE);
+}
+
+/*
+ * Some columns of a strip of elements, as planes beside each other in cache. The output's own
+ * planes often lie a multiple of 4096 bytes apart, which puts equal places of all of them into one
+ * set of the first cache; writing a long run of each in turn keeps them from throwing each other
+ * out.
+ */
+struct tile {
+	_Alignas(64) uint8_t bytes[TILE_SIZE + TILE * APART];
+};
+
+/* Elements of a strip: as many as TILE_SIZE has room for, and a multiple of 8 * BLOCK. */
+static size_t strip_of(size_t typesize)
+{
+	return TILE_SIZE / (typesize <= 2 ? 2 : typesize <= 4 ? 4 : typesize <= 8 ? 8 : TILE);
+}
+
+static bool crowded(size_t typesize, size_t nelems)
+{
+	return typesize > TILE / 2 && (nelems + APART - 1) % 4096 < 2 * APART - 1 &&
+	       nelems >= strip_of(typesize);
+}
+
+static void shuffle_by_tile(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+			    size_t first)
+{
+	size_t size = strip_of(typesize), width = bpk_min_size(typesize, TILE), start;
+	struct tile tile;
+
+	for (size_t i = 0; i < nelems; i += size) {
+		start = bpk_min_size(i, nelems - size);
+		shuffle_tile(in + start * typesize, typesize, size, tile.bytes, size + APART,
+			     first);
+		for (size_t c = 0; c < width; c++)
+			memcpy(out + c * nelems + start, tile.bytes + c * (size + APART), size);
+	}
+}
+
+static void shuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
+{
+	bool by_tile = crowded(typesize, nelems);
+
+	if (nelems < BLOCK || typesize == 1) {
+		V_BELOW.shuffle(in, typesize, nelems, out);
+		return;
+	}
+	for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
+		if (by_tile)
+			shuffle_by_tile(in, typesize, nelems, out + j * nelems, j);
+		else
+			shuffle_tile(in, typesize, nelems, out + j * nelems, nelems, j);
+	}
+}
+
+static void unshuffle(const uint8_t *const *planes, size_t typesize, size_t nelems, uint8_t *out)
+{
+	if (nelems < BLOCK || typesize == 1) {
+		V_BELOW.unshuffle(planes, typesize, nelems, out);
+		return;
+	}
+	for (size_t j = 0; j < typesize; j = next_tile(j, typesize))
+		unshuffle_tile(planes + j, typesize, nelems, out, j);
+}
+
+/*
+ * One plane of bytes to its 8 planes of bits, and back; nbytes is at least 8 * BLOCK. Shuffled with
+ * typesize 8, byte number 8i+r is at place i of register r, where the bits at each place are
+ * turned. Or they are turned before that, in every 8 bytes, where v_bits can do so at once.
+ */
+V_TARGET static void split_bits(const uint8_t *plane, size_t nbytes, uint8_t *out, size_t stride)
+{
+	shuffle_run(plane, 8, nbytes / 8, out, stride, true);
+}
+
+V_TARGET static void join_bits(const uint8_t *in, size_t stride, size_t nbytes, uint8_t *plane)
+{
+	const uint8_t *rows[8];
+
+	for (size_t b = 0; b < 8; b++)
+		rows[b] = in + b * stride;
+	unshuffle_run(rows, 8, nbytes / 8, plane, true);
+}
+
+/* The last strip begins early enough to be whole. nelems is at least 8 * BLOCK. */
+static size_t bit_strip_of(size_t typesize, size_t nelems)
+{
+	return bpk_min_size(strip_of(typesize), nelems / (8 * BLOCK) * (8 * BLOCK));
+}
+
+static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
+{
+	size_t size, width = bpk_min_size(typesize, TILE), start, done;
+	struct tile tile;
+
+	if (nelems < 8 * BLOCK) {
+		V_BELOW.bitshuffle(in, typesize, nelems, out);
+		return;
+	}
+	if (typesize == 1) {
+		split_bits(in, nelems, out, nelems / 8);
+		return;
+	}
+	size = bit_strip_of(typesize, nelems);
+	for (size_t i = 0; i < nelems; i += size) {
+		start = bpk_min_size(i, nelems - size);
+		done = 0;
+		for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
+			shuffle_tile(in + start * typesize, typesize, size, tile.bytes,
+				     size + APART, j);
+			for (; done < j + width; done++)
+				split_bits(tile.bytes + (done - j) * (size + APART), size,
+					   out + done * nelems + start / 8, nelems / 8);
+		}
+	}
+}
+
+/* Column j has place j % TILE in the tile, and is still there when the last tile shares it. */
+static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
+{
+	size_t size, width = bpk_min_size(typesize, TILE), start, done;
+	const uint8_t *planes[TILE];
+	struct tile tile;
+
+	if (nelems < 8 * BLOCK) {
+		V_BELOW.bitunshuffle(in, typesize, nelems, out);
+		return;
+	}
+	if (typesize == 1) {
+		join_bits(in, nelems / 8, nelems, out);
+		return;
+	}
+	size = bit_strip_of(typesize, nelems);
+	for (size_t i = 0; i < nelems; i += size) {
+		start = bpk_min_size(i, nelems - size);
+		done = 0;
+		for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
+			for (; done < j + width; done++)
+				join_bits(in + done * nelems + start / 8, nelems / 8, size,
+					  tile.bytes + done % TILE * (size + APART));
+			for (size_t c = 0; c < width; c++)
+				planes[c] = tile.bytes + (j + c) % TILE * (size + APART);
+			unshuffle_tile(planes, typesize, size, out + start * typesize, j);
+		}
+	}
+}
+
+const struct bpk_filter_kernels V_NAME = {
+	.simd = V_SIMD,
+	.shuffle = shuffle,
+	.unshuffle = unshuffle,
+	.bitshuffle = bitshuffle,
+	.bitunshuffle = bitunshuffle,
+};
