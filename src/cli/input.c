@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "cli/report.h"
+#include "cli/text.h"
 
 int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err)
 {

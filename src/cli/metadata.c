@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/report.h"
+#include "cli/text.h"
 #include "io/io.h"
 
 /* Everything in source; a pipe has no size, so the buffer doubles. */

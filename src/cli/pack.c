@@ -7,6 +7,7 @@
 #include "cli/metadata.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/text.h"
 
 struct pack_args {
 	struct bpk_shared shared;

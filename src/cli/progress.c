@@ -7,7 +7,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "cli/report.h"
 #include "cli/text.h"
 
 #define FIRST_AFTER 1.0

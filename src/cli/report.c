@@ -96,13 +96,3 @@ void bpk_flush_results(void)
 	clearerr(stdout);
 	bpk_report("standard output", &err);
 }
-
-const char *bpk_input_name(const char *path)
-{
-	return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
-const char *bpk_output_name(const char *path)
-{
-	return strcmp(path, "-") == 0 ? "standard output" : path;
-}

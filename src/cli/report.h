@@ -37,8 +37,4 @@ int bpk_report_status(void);
 /* Write out what was printed on standard output, and report it when that fails. */
 void bpk_flush_results(void);
 
-/* What a path is called in messages: "-" is "standard input", or "standard output". */
-const char *bpk_input_name(const char *path);
-const char *bpk_output_name(const char *path);
-
 #endif

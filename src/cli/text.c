@@ -55,3 +55,13 @@ const char *bpk_printable(const char *text, struct bpk_err *out)
 	bpk_fail(out, BPK_OK, "%s", text);
 	return out->text;
 }
+
+const char *bpk_input_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
+const char *bpk_output_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard output" : path;
+}

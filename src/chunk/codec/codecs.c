@@ -72,10 +72,3 @@ void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx)
 	bpk_zstd_state_free(ctx);
 	free(ctx);
 }
-
-int bpk_codec_corrupt(struct bpk_err *err, const char *codec, size_t packed_size, size_t raw_size,
-		      const char *reason)
-{
-	return bpk_fail(err, BPK_CORRUPT, "%s stream of %zu bytes does not unpack to %zu bytes: %s",
-			codec, packed_size, raw_size, reason);
-}
