@@ -130,6 +130,7 @@ int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err)
 		return target_subject(job, err);
 	}
 	bpk_signals_start();
+	job->started = bpk_clock();
 	if (bpk_draft_open(job->target, &options, &job->draft, err) != 0)
 		return target_subject(job, err);
 	if (job->shared->remove && !bpk_draft_seekable(job->draft)) {
@@ -179,6 +180,7 @@ int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *e
 	job->piped = bpk_draft_tell(draft);
 	if (bpk_draft_keep(draft, like, err) != 0)
 		return target_subject(job, err);
+	job->seconds = bpk_clock() - job->started;
 	if (!job->shared->remove)
 		return 0;
 	if (bpk_remove_source(job->in->path, bpk_source_stat(job->in->place.source), err) != 0)
@@ -231,7 +233,7 @@ int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 	bpk_signals_start();
 	bpk_progress_start(&progress, shared->progress, shared->quiet, job->in->path, total);
 	rc = bpk_flow_run(flow, &job->result, err);
-	job->seconds = bpk_progress_stop(&progress);
+	bpk_progress_hide();
 	if (rc != 0 && err->kind == BPK_USAGE && job->may_end_early)
 		rc = 0; /* all that is there was put */
 	return rc == 0 ? 0 : run_subject(job, err);

@@ -67,8 +67,9 @@ struct bpk_job {
 	bool may_end_early; /* the plan's end is a bound: data that end before it are fine */
 
 	struct bpk_flow_result result; /* of the run */
-	double seconds;
-	uint64_t piped; /* bytes written one after the other; 0 for a file */
+	double started;                /* when the draft was opened */
+	double seconds;                /* from there until it was kept */
+	uint64_t piped;                /* bytes written one after the other; 0 for a file */
 };
 
 /*
@@ -96,7 +97,7 @@ int bpk_job_start_writer(struct bpk_job *job, const struct bpk_format *format,
 			 struct bpk_err *err);
 
 /* Run flow, whose plan and work are set, between the job's input and output, with a progress bar;
- * fills result and seconds. */
+ * fills result. */
 int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err);
 
 /* Finish the output: index, header, end marker. */

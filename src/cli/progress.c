@@ -16,7 +16,7 @@ enum { MAX_COLUMNS = 160 };
 
 static atomic_bool shown; /* a bar is on the screen */
 
-static double now(void)
+double bpk_clock(void)
 {
 	struct timespec time;
 
@@ -48,7 +48,7 @@ void bpk_progress_start(struct bpk_progress *progress, enum bpk_when when, bool 
 	*progress = (struct bpk_progress){
 		.name = bpk_input_name(name),
 		.total = total,
-		.started = now(),
+		.started = bpk_clock(),
 		.enabled = wanted,
 	};
 	progress->next = progress->started + (when == BPK_WHEN_ALWAYS ? 0 : FIRST_AFTER);
@@ -81,7 +81,7 @@ void bpk_progress_update(void *arg, uint64_t raw_done, uint64_t packed_done)
 {
 	struct bpk_progress *progress = arg;
 	struct bpk_err name = { 0 };
-	double time = now();
+	double time = bpk_clock();
 	char facts[160], line[MAX_COLUMNS + 1];
 	size_t width = columns();
 
@@ -98,10 +98,4 @@ void bpk_progress_update(void *arg, uint64_t raw_done, uint64_t packed_done)
 	line[width] = '\0';
 	fprintf(stderr, "\r%s", line);
 	atomic_store(&shown, true);
-}
-
-double bpk_progress_stop(struct bpk_progress *progress)
-{
-	bpk_progress_hide();
-	return now() - progress->started;
 }

@@ -54,7 +54,6 @@ void bpk_report(const char *subject, const struct bpk_err *err)
 	const struct bpk_exit *row = exit_of(err->kind);
 
 	if (err->kind == BPK_PIPE) {
-		bpk_draft_drop_all();
 		bpk_signals_die_of_pipe();
 		row = exit_of(BPK_FAILED);
 	}

@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "io/io.h"
 
-static bool pipe_was_ignored;
+static bool pipe_held; /* we ignore SIGPIPE, and the parent did not */
 
 /* Die of sig with its default action, from a thread in which it may be blocked. */
 static void die_of(int sig)
@@ -66,7 +66,7 @@ void bpk_signals_start(void)
 	if (started)
 		return;
 	started = true;
-	pipe_was_ignored = is_ignored(SIGPIPE);
+	pipe_held = !is_ignored(SIGPIPE);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	start_waiting();
@@ -74,6 +74,8 @@ void bpk_signals_start(void)
 
 void bpk_signals_die_of_pipe(void)
 {
-	if (!pipe_was_ignored)
-		die_of(SIGPIPE);
+	if (!pipe_held)
+		return;
+	bpk_draft_drop_all();
+	die_of(SIGPIPE);
 }
