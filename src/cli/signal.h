@@ -13,8 +13,8 @@
  */
 void bpk_signals_start(void);
 
-/* Drop all drafts and die of SIGPIPE, as a program in a pipeline does. Returns when that signal is not
- * ours to raise: the parent had it ignored. */
+/* Drop all drafts and die of SIGPIPE, as a program in a pipeline does. Returns when that signal is
+ * not ours to raise: the parent had it ignored. */
 void bpk_signals_die_of_pipe(void);
 
 #endif
