@@ -20,6 +20,9 @@
  * Level 2 is within 3% of level 3 at twice its speed, so it is what we start from; level 1 is taken
  * where level 2 brings nothing, level 3 where it brings much.
  *
+ * The other codecs are packed at level 5, as Blosc does: their lower levels hardly try. Their
+ * windows are short, so large chunks gain nothing for them.
+ *
  * A block is a whole chunk of 1 MiB: against the 256 KiB of other writers it is packed up to a
  * third faster and some percent smaller (longer planes, fewer streams), and still fits the cache.
  */
@@ -30,12 +33,13 @@
 #include "flow/sample.h"
 
 enum {
-	SCREEN_LEVEL = 1,
+	SCREEN_LEVEL = 1, /* three levels of Zstd */
 	DEFAULT_LEVEL = 2,
 	HIGH_LEVEL = 3,
-	LEVELS = 4, /* that have a cost of their own */
-	NEARLY = 5, /* percent behind, and still worth a second look */
-	WIDE = 16,  /* bytes of a typesize whose planes are packed as one */
+	OTHER_LEVEL = 5, /* of the other codecs */
+	LEVELS = 4,      /* that have a cost of their own */
+	NEARLY = 5,      /* percent behind, and still worth a second look */
+	WIDE = 16,       /* bytes of a typesize whose planes are packed as one */
 	WIDE_COST = 1,
 	CLEAR = 20,  /* one match in so many bytes is a clear lag, */
 	FAINT = 100, /* and in so many none at all */
@@ -62,7 +66,9 @@ struct trial {
 
 struct chooser {
 	const struct bpk_wishes *wishes;
-	struct bpk_recipe base; /* the wishes that are fixed, and our codec */
+	struct bpk_recipe base; /* codec, level of screening, largest block */
+	unsigned level;         /* wished, or where we start from */
+	bool own_codec;         /* Zstd, whose levels and windows are known above */
 	struct bpk_sample sample;
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_buf packed; /* room for a trial's chunk */
@@ -140,7 +146,6 @@ static int screen(struct chooser *c, unsigned typesize, enum bpk_filter filter)
 	*trial = (struct trial){ .recipe = c->base };
 	trial->recipe.typesize = typesize;
 	trial->recipe.filter = filter;
-	trial->recipe.level = SCREEN_LEVEL;
 	c->ntrials++;
 	return try_pieces(c, trial);
 }
@@ -241,23 +246,24 @@ static int try_level(struct chooser *c, struct trial trial, unsigned level, stru
  * find the level. */
 static int decide(struct chooser *c, struct trial *best)
 {
-	const struct bpk_wishes *wishes = c->wishes;
-	unsigned level = wishes->level == BPK_AUTO ? DEFAULT_LEVEL : (unsigned)wishes->level;
 	const struct trial *first = &c->trials[0], *second = &c->trials[1];
+	bool fixed = c->wishes->level != BPK_AUTO;
 
 	*best = *first;
-	if (wishes->level != BPK_AUTO && c->ntrials == 1) {
-		best->recipe.level = level;
+	if (c->level == first->recipe.level)
+		return 0;
+	if (fixed && c->ntrials == 1) {
+		best->recipe.level = c->level;
 		return 0;
 	}
-	if (wishes->level != BPK_AUTO)
+	if (fixed)
 		best->cost = UINT64_MAX; /* screening was at another level */
-	if (try_level(c, *first, level, best) != 0)
+	if (try_level(c, *first, c->level, best) != 0)
 		return -1;
 	if (c->ntrials > 1 && second->cost / (100 + NEARLY) < first->cost / 100 &&
-	    try_level(c, *second, level, best) != 0)
+	    try_level(c, *second, c->level, best) != 0)
 		return -1;
-	if (wishes->level == BPK_AUTO && best->recipe.level == DEFAULT_LEVEL)
+	if (!fixed && best->recipe.level == DEFAULT_LEVEL)
 		return try_level(c, *best, HIGH_LEVEL, best);
 	return 0;
 }
@@ -314,10 +320,13 @@ static int decide_large(struct chooser *c, struct trial *best, bool *large)
 /* ---- All of it ---- */
 
 /* What the wishes leave open is filled in with what suits anything. */
-static void settle_without_trial(const struct bpk_wishes *wishes, struct bpk_recipe *recipe)
+static void settle_without_trial(const struct chooser *c, struct bpk_recipe *recipe)
 {
+	const struct bpk_wishes *wishes = c->wishes;
+
+	recipe->codec = c->base.codec;
+	recipe->level = c->level;
 	recipe->typesize = wishes->typesize == BPK_AUTO ? 1 : (unsigned)wishes->typesize;
-	recipe->level = wishes->level == BPK_AUTO ? DEFAULT_LEVEL : (unsigned)wishes->level;
 	if (wishes->filter != BPK_AUTO)
 		recipe->filter = (enum bpk_filter)wishes->filter;
 	else
@@ -359,11 +368,26 @@ static int run_trials(struct chooser *c, struct bpk_choice *choice, bool *large)
 		return -1;
 	if (decide(c, &best) != 0)
 		return -1;
-	if (sizes_open && bpk_sample_repeats_afar(&c->sample, MAX_NEAR) &&
+	if (sizes_open && c->own_codec && bpk_sample_repeats_afar(&c->sample, MAX_NEAR) &&
 	    decide_large(c, &best, large) != 0)
 		return -1;
 	choice->recipe = best.recipe;
 	return 0;
+}
+
+static void settle_chooser(struct chooser *c, const struct bpk_wishes *wishes)
+{
+	const struct bpk_codec *own = bpk_codec_find("zstd");
+
+	c->wishes = wishes;
+	c->base.codec = wishes->codec != NULL ? wishes->codec : own;
+	c->own_codec = c->base.codec == own;
+	if (wishes->level != BPK_AUTO)
+		c->level = (unsigned)wishes->level;
+	else
+		c->level = c->own_codec ? DEFAULT_LEVEL : OTHER_LEVEL;
+	c->base.level = c->own_codec ? SCREEN_LEVEL : bpk_min_u64(c->level, OTHER_LEVEL);
+	c->base.block_size = wishes->block_size != 0 ? wishes->block_size : LARGE_CHUNK;
 }
 
 static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, struct bpk_err *err)
@@ -381,15 +405,13 @@ static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, stru
 int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 	       struct bpk_choice *choice, struct bpk_err *err)
 {
-	struct chooser c = { .wishes = wishes, .why = &choice->why, .err = err };
+	struct chooser c = { .why = &choice->why, .err = err };
 	bool large = false;
 	int rc = -1;
 
 	*choice = (struct bpk_choice){ 0 };
-	choice->recipe.codec = wishes->codec != NULL ? wishes->codec : bpk_codec_find("zstd");
-	settle_without_trial(wishes, &choice->recipe);
-	c.base.codec = choice->recipe.codec;
-	c.base.block_size = wishes->block_size != 0 ? wishes->block_size : LARGE_CHUNK;
+	settle_chooser(&c, wishes);
+	settle_without_trial(&c, &choice->recipe);
 	if (choice->recipe.level > 0) {
 		if (bpk_sample_take(source, raw_size, &c.sample, err) != 0)
 			goto out;
