@@ -145,15 +145,15 @@ static int bring_walked(struct bpk_bloscpack_reader *r, struct bpk_parcel *parce
  * How much to read before the header is known: up to the next chunk where that is known to follow,
  * but no more than a chunk without slack can have.
  */
-static size_t first_read(const struct bpk_bloscpack_reader *r, uint64_t number,
+static size_t first_read(const struct bpk_bloscpack_reader *r, const struct bpk_parcel *parcel,
 			 const struct bpk_bloscpack_extent *extent)
 {
 	const struct bpk_bloscpack_header *h = &r->header;
-	uint64_t raw = number == h->nchunks - 1 ? h->last_chunk_size : h->chunk_size;
+	uint64_t raw = parcel->number == h->nchunks - 1 ? h->last_chunk_size : h->chunk_size;
 	uint64_t most =
 		raw == BPK_UNKNOWN ? extent->room : raw + BPK_CHUNK_HEADER_SIZE + h->checksum->size;
 
-	if (r->options.no_check || !extent->exact)
+	if (!extent->exact || (r->options.no_check && parcel->want_size < raw))
 		return BPK_CHUNK_HEADER_SIZE;
 	if (most > BPK_CHUNK_MAX_RAW_SIZE)
 		most = BPK_CHUNK_HEADER_SIZE;
@@ -164,7 +164,7 @@ static size_t first_read(const struct bpk_bloscpack_reader *r, uint64_t number,
 static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
 		       const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
 {
-	size_t first = first_read(r, parcel->number, extent);
+	size_t first = first_read(r, parcel, extent);
 	struct bpk_chunk_header chunk;
 	size_t total;
 
