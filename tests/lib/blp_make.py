@@ -3,11 +3,13 @@
 
     blp_make.py good FOLDER      NAME.blp beside NAME.raw: every layout that a reader must take
     blp_make.py bad FOLDER       NAME.blp: every field that leads astray, every count that lies
+    blp_make.py cuts FOLDER      NAME.blp: a whole archive and a stream, cut after every byte
     blp_make.py flips FILE N FOLDER
                                  FILE with one bit turned, for N bits spread over the whole file
                                  (all of them when N is 0): BYTE.BIT.blp
 
-The names of bad files begin with the kind of trouble: damaged-, unsupported-.
+The names of bad files begin with the kind of trouble: damaged-, unknown- (no
+Bloscpack file by its first bytes), unsupported-, limit- (well formed, but more than bpk takes).
 """
 import os
 import struct
@@ -100,9 +102,9 @@ def bad():
     big = 1 << 62
     cases = {
         # the header
-        "damaged-magic": header(magic=b"blpq") + S * 2,
-        "damaged-empty": b"",
-        "damaged-short-magic": b"blp",
+        "unknown-magic": header(magic=b"blpq") + S * 2,
+        "unknown-empty": b"",
+        "unknown-short-magic": b"blp",
         "unsupported-version-0": header(version=0) + S * 2,
         "unsupported-version-4": header(version=4) + S * 2,
         "unsupported-version-255": header(version=255) + S * 2,
@@ -134,14 +136,14 @@ def bad():
         "damaged-metadata-used": header(options=2) + metadata(used=91) + S * 2,
         "damaged-metadata-size": header(options=2) + metadata(size=8) + S * 2,
         "damaged-metadata-size-zlib": header(options=2) + metadata(codec=1, size=8) + S * 2,
-        "damaged-metadata-bomb": header(options=2) + metadata(b"[" + b" " * 200 + b"]", codec=1,
+        "limit-metadata-bomb": header(options=2) + metadata(b"[" + b" " * 200 + b"]", codec=1,
                                                               size=0xffffffff) + S * 2,
         "damaged-metadata-room": header(options=2) + metadata(room=90)[:16] + struct.pack(
             "<I", 0xfffffff0) + metadata(room=90)[20:] + S * 2,
         "damaged-metadata-json": header(options=2) + metadata(b'{"run":') + S * 2,
         "damaged-metadata-utf8": header(options=2) + metadata(b'{"run":"\xff"}') + S * 2,
         "damaged-metadata-keys": header(options=2) + metadata(b'{"run":1,"run":2}') + S * 2,
-        "damaged-metadata-deep": header(options=2) + metadata(b"[" * 100 + b"]" * 100) + S * 2,
+        "limit-metadata-deep": header(options=2) + metadata(b"[" * 100 + b"]" * 100) + S * 2,
         "damaged-blaze-size": header(options=2, tail=0x7ffffff0) + b'{"a":1}' + S * 2,
         # offsets
         "damaged-offset-in-header": header(options=1) + offsets(8, 76) + S * 2,
@@ -176,14 +178,16 @@ def bad():
         for value in values:
             cases["damaged-chunk-%s-%x" % (field, value)] = (
                 header(checksum=0) + C + chunk(**{field: value}))
+    return cases
+
+
+def cuts():
     whole = header(options=3, tail=2) + metadata() + offsets(
         32 + 126 + 32, 32 + 126 + 32 + len(S), -1, -1) + S * 2
-    for cut in range(1, len(whole)):
-        cases["damaged-cut-%03d" % cut] = whole[:cut]
     stream = header(last=-1, nchunks=-1) + S * 2 + END
-    for cut in range(33, len(stream)):
-        cases["damaged-stream-cut-%03d" % cut] = stream[:cut]
-    return cases
+    for name, data in ("whole", whole), ("stream", stream):
+        for cut in range(5, len(data)):
+            yield "%s-%03d" % (name, cut), data[:cut]
 
 
 def flips(path, number, folder):
@@ -210,6 +214,9 @@ def main(argv):
             store(argv[2], name + ".raw", raw)
     elif argv[1] == "bad":
         for name, data in bad().items():
+            store(argv[2], name + ".blp", data)
+    elif argv[1] == "cuts":
+        for name, data in cuts():
             store(argv[2], name + ".blp", data)
     elif argv[1] == "flips":
         flips(argv[2], int(argv[3]), argv[4])

@@ -1,0 +1,141 @@
+load lib
+
+# The bytes A up to B of file $1, A and B counted from its start.
+piece() { tail -c +$(($2 + 1)) "$1" | head -c $(($3 - $2)); }
+
+@test "cat writes all, or any range as Python would slice it" {
+    data records 100000 a
+    bpk pack -z 9999 -t 1 a
+    bpk cat a.blp | cmp - a
+    while read -r range start end; do
+        bpk cat --bytes "$range" a.blp >"$out"
+        piece a "$start" "$end" | cmp - "$out" || die "range $range"
+        bpk cat --no-check "--bytes=$range" a.blp | cmp - "$out" || die "range $range, no check"
+        bpk cat --bytes "$range" - <a.blp | cmp - "$out" || die "range $range of standard input"
+        cat a.blp | bpk cat --bytes "$range" | cmp - "$out" || die "range $range of a pipe"
+    done <<'END'
+: 0 100000
+0: 0 100000
+:100000 0 100000
+0:1 0 1
+99999: 99999 100000
+9998:10000 9998 10000
+9999:19998 9999 19998
+9998:19999 9998 19999
+5000:5000 0 0
+7000:6000 0 0
+100000: 0 0
+12345:67890 12345 67890
+-1: 99999 100000
+-100: 99900 100000
+:-1 0 99999
+-30000:-20000 70000 80000
+-20000:-30000 0 0
+1000:-1000 1000 99000
+-200000:10 0 10
+99990:200000 99990 100000
+200000:300000 0 0
+1K:2K 1024 2048
+0:1T 0 100000
+END
+}
+
+@test "cat --items counts in elements" {
+    data field-f64 80000 a
+    bpk pack -z 4000 -t 8 a
+    while read -r items start end; do
+        bpk cat --items "$items" a.blp >"$out"
+        piece a "$start" "$end" | cmp - "$out" || die "items $items"
+    done <<'END'
+0:1 0 8
+499:501 3992 4008
+-1: 79992 80000
+-10:-5 79920 79960
+: 0 80000
+9999:20000 79992 80000
+END
+}
+
+@test "cat of a range works where offsets are missing or sizes are not known" {
+    data records 100000 a
+    bpk pack -z 9999 -t 1 --no-offsets a
+    cat a | bpk pack -z 9999 -t 1 2>/dev/null | cat >stream.blp
+    for archive in a.blp stream.blp; do
+        bpk cat --bytes 20000:40000 $archive >"$out"
+        piece a 20000 40000 | cmp - "$out"
+        cat $archive | bpk cat --bytes 20000:40000 >"$out"
+        piece a 20000 40000 | cmp - "$out"
+        bpk cat --bytes -5: $archive >"$out"
+        piece a 99995 100000 | cmp - "$out"
+    done
+}
+
+@test "cat reads and checks only the chunks that it touches" {
+    data records 100000 a
+    bpk pack -z 10000 -t 1 --codec zlib a
+    printf XX | dd of=a.blp bs=1 seek=$(($(stat -c %s a.blp) - 12)) conv=notrunc status=none
+    bpk cat --bytes 0:90000 a.blp >"$out"
+    piece a 0 90000 | cmp - "$out"
+    refuses 2 '^bpk: a.blp: chunk 9 ' bpk cat --bytes 0:90001 a.blp
+    refuses 2 '^bpk: a.blp: chunk 9 ' bpk cat a.blp
+}
+
+@test "cat of one MiB out of a large archive reads a few chunks' worth" {
+    need strace
+    need_plain_build
+    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
+    # many GiB of chunks of zeros, with a MiB that is none
+    truncate -s 6G big
+    data field-f64 1048576 island
+    dd if=island of=big bs=1M seek=4000 conv=notrunc status=none
+    bpk pack --codec lz4 -z 1M -t 8 -o big.blp big
+    rm big
+    strace -f -o trace -e trace=read,pread64,preadv,readv,mmap "$BPK" cat \
+        --bytes 4000M:4001M big.blp >"$out"
+    same "$out" island
+    bytes=$(grep -F "big.blp" -q trace; awk '/read|pread64/ && / = [0-9]+$/ { sum += $NF }
+        END { print sum + 0 }' trace)
+    [ "$bytes" -lt $((3 * 1048576)) ] || die "read $bytes bytes"
+    bpk cat --bytes 4000M:4001M big.blp -T 1 | cmp - island
+}
+
+@test "cat of a range of one large chunk decodes only the blocks it needs, unchecked" {
+    need strace
+    need_plain_build
+    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
+    data noise 4000000 a
+    data field-f64 28000000 b
+    cat b a b >all
+    bpk pack -z 64M --block-size 256K -t 8 --codec lz4 -o all.blp all
+    strace -f -o trace -e trace=read,pread64 "$BPK" cat --no-check --bytes 30000000:30001000 \
+        all.blp >"$out"
+    tail -c +30000001 all | head -c 1000 | cmp - "$out"
+    bytes=$(awk '/ = [0-9]+$/ { sum += $NF } END { print sum + 0 }' trace)
+    [ "$bytes" -lt 2000000 ] || die "read $bytes bytes"
+}
+
+@test "cat takes several files one after the other" {
+    data text 5000 a
+    data text 7000 b
+    bpk pack a b
+    bpk cat a.blp b.blp >"$out"
+    cat a b | cmp - "$out"
+}
+
+@test "cat: wrong ranges are wrong usage" {
+    data text 5000 a
+    bpk pack a
+    for range in 5 a:b 1:2:3 "" 1.5:2 99999999999999999999: --5:; do
+        refuses 64 "^bpk: .*bytes" bpk cat --bytes "$range" a.blp
+    done
+    refuses 64 "" bpk cat --bytes 0:1 --items 0:1 a.blp
+}
+
+@test "cat: an empty archive" {
+    : >a
+    bpk pack a
+    for range in : 0: :5 -5: 1:; do
+        quietly bpk cat --bytes $range a.blp
+        [ ! -s "$out" ]
+    done
+}

@@ -1,0 +1,90 @@
+load lib
+
+@test "info prints one line for each archive, and a heading at most" {
+    data field-f64 100000 a
+    data text 5000 b
+    bpk pack a b
+    quietly bpk info a.blp
+    grep -q 'a\.blp' "$out"
+    lines=$(wc -l <"$out")
+    [ "$lines" -le 2 ]
+    quietly bpk info a.blp b.blp
+    grep -q 'a\.blp' "$out"
+    grep -q 'b\.blp' "$out"
+    [ "$(wc -l <"$out")" -le 4 ]
+    ! grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$out"
+}
+
+@test "info -v says every field, -vv every chunk" {
+    data field-f64 100000 a
+    bpk pack -t 8 -z 32K --checksum sha256 --set run=7 a
+    quietly bpk info -v a.blp
+    for word in zstd sha256 100000 run; do grep -q "$word" "$out" || die "no $word" "$(cat "$out")"; done
+    one=$(wc -l <"$out")
+    quietly bpk info -vv a.blp
+    [ "$(wc -l <"$out")" -ge $((one + 4)) ]
+}
+
+@test "info --json has the keys that scripts rely on" {
+    need_python
+    data field-f64 100000 a
+    bpk pack -t 8 -z 32K --checksum sha256 --filter shuffle --set run=7 a
+    quietly bpk info --json a.blp
+    [ "$(wc -l <"$out")" -eq 1 ]
+    [ "$(json "$out" 'list(x)[:3]')" = "['bpk', 'command', 'path']" ]
+    [ "$(json "$out" 'x["bpk"], x["command"], x["path"]')" = "(1, 'info', 'a.blp')" ]
+    [ "$(json "$out" 'x["raw_size"]')" = 100000 ]
+    [ "$(json "$out" 'x["nchunks"], x["typesize"], x["checksum"]')" = "(4, 8, 'sha256')" ]
+    [ "$(json "$out" 'x["chunk_size"]')" = 32768 ]
+    [ "$(json "$out" 'json.loads(x["metadata"])')" = "{'run': 7}" ]
+    quietly bpk info --json a.blp a.blp
+    [ "$(wc -l <"$out")" -eq 2 ]
+}
+
+@test "info --json: what a stream does not say is null" {
+    need_python
+    data field-f64 100000 a
+    cat a | bpk pack 2>/dev/null | cat >s.blp
+    cat s.blp | bpk info --json - >x
+    [ "$(json x 'x["raw_size"], x["nchunks"]')" = "(None, None)" ]
+}
+
+@test "info: names are shown, not obeyed" {
+    need_python
+    data text 500 a
+    name=$'evil\e[31m\nname'
+    bpk pack -o "$name" a
+    quietly bpk info "$name"
+    ! grep -q $'\e' "$out"
+    [ "$(wc -l <"$out")" -le 2 ]
+    quietly bpk info --json "$name"
+    [ "$(wc -l <"$out")" -eq 1 ]
+    [ "$(json "$out" 'x["path"] == "evil\x1b[31m\nname"')" = True ]
+    bpk pack -o $'bad\xff' a
+    quietly bpk info --json $'bad\xff'
+    [ "$(json "$out" '__import__("base64").b64decode(x["path_b64"]) == b"bad\xff"')" = True ]
+    refuses 1 'evil' bpk info $'none\e[31mevil\nname'
+    ! grep -q $'\e' "$err"
+}
+
+@test "info reads no more than it shows" {
+    need strace
+    need_plain_build
+    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
+    data field-f64 20000000 a
+    bpk pack -z 64K a
+    strace -f -o trace -e trace=read,pread64 "$BPK" info a.blp >"$out"
+    bytes=$(awk '/ = [0-9]+$/ { sum += $NF } END { print sum + 0 }' trace)
+    [ "$bytes" -lt 400000 ] || die "read $bytes bytes"
+}
+
+@test "info goes on after a bad file" {
+    data text 500 a
+    bpk pack a
+    echo nonsense >b.blp
+    status=0
+    bpk info none.blp b.blp a.blp >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(wc -l <"$err")" -eq 2 ]
+    grep -q 'a\.blp' "$out"
+}

@@ -1,0 +1,126 @@
+# What every bats file loads. A test works in a folder of its own, empty at first; standard output
+# and error of the last command checked lie beside it as $out and $err, and
+# $bad is a folder that it may make, so that they are no leftovers.
+#
+#   BPK            the program
+#   BPK_MAKE_DATA  writes deterministic data: make-data NAME SIZE [SEED]
+#   BPK_TEST_LIGHT non-empty: fewer cases, for slow builds (sanitizers)
+
+bats_require_minimum_version 1.5.0
+tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
+
+setup() {
+    [ -x "$BPK" ] || { echo "BPK names no program: '$BPK'" >&2; return 1; }
+    unset BPK_LEVEL BPK_CODEC BPK_THREADS BPK_MEMORY_LIMIT NO_COLOR SOURCE_DATE_EPOCH CDPATH
+    export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
+    umask 022
+    mkdir "$BATS_TEST_TMPDIR/work"
+    cd "$BATS_TEST_TMPDIR/work"
+    out=$BATS_TEST_TMPDIR/out
+    err=$BATS_TEST_TMPDIR/err
+    bad=$BATS_TEST_TMPDIR/bad
+}
+
+bpk() { "$BPK" "$@"; }
+
+light() { [ -n "${BPK_TEST_LIGHT:-}" ]; }
+
+# A name of make-data, its size in bytes, the file.
+data() { "$BPK_MAKE_DATA" "$1" "$2" >"$3"; }
+
+die() { printf '%s\n' "$@" >&2; return 1; }
+
+# ---- the programs that tests may use where they are there ----
+
+# Any python 3, or the test is skipped.
+need_python() {
+    python=$(command -v "${PYTHON3:-python3}") || skip "python3 is not installed"
+}
+
+# One that has python3-blosc.
+need_blosc() {
+    for python in "${PYTHON3:-python3}" python3 /usr/bin/python3; do
+        "$python" -c 'import blosc' 2>/dev/null && return
+    done
+    skip "python3-blosc is not installed"
+}
+
+need_bloscpack() {
+    [ -n "${BPK_BLOSCPACK:-}" ] || skip "BPK_BLOSCPACK is not set: python bloscpack"
+    need_blosc
+}
+
+need_fixtures() {
+    [ -d "${BPK_FIXTURES:-}/$1" ] ||
+        skip "BPK_FIXTURES is not set, or has no $1: files that other programs wrote"
+}
+
+need_samples() {
+    [ -d "${BPK_SAMPLES:-}" ] || skip "BPK_SAMPLES is not set: real simulation outputs"
+}
+
+need() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
+
+need_user() { [ "$(id -u)" -ne 0 ] || skip "root may read and write everything"; }
+
+# Sanitizers reserve terabytes of addresses and change what memory is used.
+need_plain_build() {
+    if grep -qaE '__(asan|tsan|msan)_init' "$BPK"; then skip "a sanitizer build"; fi
+}
+
+reader() { "$python" "$tests/lib/blp_reader.py" "$@"; }
+bloscpack() { "$python" "$tests/lib/bloscpack_oracle.py" "$@"; }
+make_archives() { "$python" "$tests/lib/blp_make.py" "$@"; }
+
+# The value of a Python expression over x, the one JSON object in file $1.
+json() { "$python" -c 'import json, sys
+x = json.loads(open(sys.argv[1], encoding="utf-8").read())
+print(eval(sys.argv[2]))' "$1" "$2"; }
+
+# ---- what must hold ----
+
+same() { cmp -- "$1" "$2" || die "'$1' and '$2' differ"; }
+
+# Everything below the folder: names, kinds, modes, sizes, times, contents.
+snapshot() {
+    find . -mindepth 1 -printf '%p %y %m %s %T@ %l\n' | sort
+    find . -type f -print0 | sort -z | xargs -0 -r sha256sum 2>/dev/null
+}
+
+says() { # PATTERN: what standard error holds
+    grep -qE -e "$1" "$err" || die "standard error does not match '$1':" "$(head -c 2000 "$err")"
+}
+
+# COMMAND... succeeds and leaves standard error empty.
+quietly() {
+    local status=0
+    "$@" >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 0 ] || die "status $status: $*" "$(head -c 2000 "$err")"
+    [ ! -s "$err" ] || die "says: $(head -c 2000 "$err")"
+}
+
+# STATUS PATTERN COMMAND...: it fails with STATUS and one line that begins with "bpk: " and matches
+# PATTERN, and everything in the folder is as it was.
+refuses() {
+    local expected=$1 pattern=$2 status=0 before
+    shift 2
+    before=$(snapshot)
+    "$@" >"$out" 2>"$err" || status=$?
+    [ "$status" -eq "$expected" ] ||
+        die "status $status, expected $expected: $*" "$(head -c 2000 "$err")"
+    [ "$(wc -l <"$err")" -eq 1 ] || die "not one line: $*" "$(head -c 2000 "$err")"
+    says '^bpk: '
+    says "$pattern"
+    [ "$(snapshot)" = "$before" ] || die "left or changed something: $*" \
+        "$(diff <(printf '%s\n' "$before") <(snapshot))"
+}
+
+# Wait until the command "$@" succeeds, for 10 seconds at most.
+eventually() {
+    local i
+    for ((i = 0; i < 200; i++)); do
+        if "$@"; then return; fi
+        sleep 0.05
+    done
+    die "still not so after 10 seconds: $*"
+}

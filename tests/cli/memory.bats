@@ -1,0 +1,66 @@
+load lib
+
+# The promise: 32 MiB + threads x (6 chunks + the codec's own state), whatever the input's size.
+# Arguments: threads, chunk size in KiB, the codec's state in KiB, command...
+stays_small() {
+    local limit=$((32768 + $1 * (6 * $2 + $3)))
+    shift 3
+    "$BPK_PEAK" "$BATS_TEST_TMPDIR/peak" "$@" >"$out" || die "status $?: $*"
+    peak=$(cat "$BATS_TEST_TMPDIR/peak")
+    [ "$peak" -gt 1000 ]
+    [ "$peak" -le $limit ] || die "$peak KiB, promised $limit: $*"
+    echo "# $peak of $limit KiB: ${*:2}" >&3
+}
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR"
+    "$BPK_MAKE_DATA" field-f64 16000000 >part
+    for ((i = 0; i < 10; i++)); do cat part; done >a
+    rm part
+}
+
+@test "memory: pack, unpack, cat and verify, files and pipes" {
+    need_plain_build
+    ln "$BATS_FILE_TMPDIR/a" a
+    for threads in 1 2 8; do
+        for setting in "lz4 4096 1024" "zstd 4096 8192" "zstd 256 8192"; do
+            read -r codec chunk state <<<"$setting"
+            common="-T $threads"
+            # shellcheck disable=SC2086 # words
+            set -- $threads $chunk $state "$BPK"
+            stays_small "$@" pack -f -z ${chunk}K --codec $codec -o a.blp $common a
+            stays_small "$@" verify $common a.blp
+            stays_small "$@" unpack -f $common -o b a.blp
+            stays_small "$@" unpack $common -c a.blp
+            stays_small "$@" pack -q -z ${chunk}K --codec $codec $common - <a
+            stays_small "$@" verify $common - < <(cat a.blp)
+        done
+    done
+}
+
+@test "memory: what pack chooses by itself keeps the promise too" {
+    need_plain_build
+    need_python
+    ln "$BATS_FILE_TMPDIR/a" a
+    bpk pack -o a.blp a
+    bpk info --json a.blp >info
+    chunk=$(($(json info 'x["chunk_size"]') / 1024 + 1))
+    for threads in 1 8; do
+        stays_small $threads $chunk 8192 "$BPK" pack -f -T $threads -o b.blp a
+        stays_small $threads $chunk 8192 "$BPK" verify -T $threads a.blp
+    done
+}
+
+@test "memory: a million chunks, offsets in batches" {
+    need_plain_build
+    light && skip "too long for a slow build"
+    head -c 32000000 "$BATS_FILE_TMPDIR/a" >a
+    stays_small 1 1 1024 "$BPK" pack -z 32 -t 8 --codec lz4 --no-sync -T 1 -o a.blp a
+    stays_small 1 1 1024 "$BPK" verify -T 1 a.blp
+    stays_small 1 1 1024 "$BPK" info a.blp
+    stays_small 1 1 1024 "$BPK" cat -T 1 --bytes 31000000:31000100 a.blp
+    tail -c +31000001 a | head -c 100 | cmp - "$out"
+    "$BPK_PEAK" peak "$BPK" pack -q -z 32 -t 8 --codec lz4 -T 1 -c a >b.blp
+    [ "$(cat peak)" -le 40000 ] || die "$(cat peak) KiB for standard output"
+    bpk cat b.blp | cmp - a
+}

@@ -1,0 +1,170 @@
+load lib
+
+@test "--version and version say what is built in" {
+    quietly bpk --version
+    grep -qE '^bpk [0-9]+\.[0-9]+' "$out"
+    quietly bpk version
+    for word in blosclz lz4 lz4hc snappy zlib zstd crc32 sha512 blp; do
+        grep -qw "$word" "$out" || die "no $word" "$(cat "$out")"
+    done
+    grep -qE 'zstd \([0-9]+\.[0-9]+' "$out"
+}
+
+@test "--help of bpk and of every command" {
+    quietly bpk --help
+    for command in pack unpack cat info verify help version; do
+        grep -qw "$command" "$out" || die "no $command"
+    done
+    for command in pack unpack cat info verify help version; do
+        quietly bpk $command --help
+        grep -q -- '--help' "$out"
+        grep -qi '^usage: bpk '$command "$out"
+        ! grep -qE '.{81}' "$out" || die "a line over 80 columns: $command" "$(grep -E '.{81}' "$out")"
+    done
+    quietly bpk help pack
+    grep -q chunk-size "$out"
+    quietly bpk help
+    refuses 64 "no command 'pakc'|pakc" bpk help pakc
+}
+
+@test "every option of pack that CLI users know is in its help" {
+    bpk pack --help >"$out"
+    for option in --format --level --codec --filter --typesize --chunk-size --block-size --checksum \
+        --no-offsets --append-space --metadata --set --stream-size --compare --stdout --output \
+        --output-dir --force --keep --rm --threads --memory-limit --quiet --verbose --progress --json; do
+        grep -q -- "$option" "$out" || die "no $option"
+    done
+}
+
+@test "no command, or one mistyped, is answered with the nearest" {
+    status=0
+    bpk >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 64 ]
+    [ ! -s "$out" ]
+    says '[Uu]sage: bpk '
+    refuses 64 "pack" bpk pakc
+    refuses 64 "unpack" bpk unpak
+    refuses 64 "verify" bpk verfy
+    refuses 64 "" bpk xyzzy
+}
+
+@test "blpk's commands are answered with ours" {
+    for pair in compress:pack c:pack decompress:unpack d:unpack i:info; do
+        refuses 64 "${pair#*:}" bpk "${pair%%:*}" x
+    done
+}
+
+@test "a mistyped option is answered with the nearest" {
+    data text 500 a
+    refuses 64 "chunk-size" bpk pack --chunksize 1M a
+    refuses 64 "checksum" bpk pack --cheksum crc32 a
+    refuses 64 "" bpk pack -X a
+    refuses 64 "" bpk pack --xyzzy a
+    refuses 64 "ambiguous|--c" bpk pack --c a
+    refuses 64 "" bpk pack -z
+    refuses 64 "" bpk pack --json=yes a
+}
+
+@test "a word that an option does not know is answered with the nearest" {
+    data text 500 a
+    refuses 64 "zstd" bpk pack --codec zsdt a
+    refuses 64 "shuffle" bpk pack --filter shufle a
+    refuses 64 "sha256" bpk pack --checksum sha265 a
+    refuses 64 "blp" bpk pack -F bpl a
+}
+
+@test "values out of range are wrong usage" {
+    data text 500 a
+    for option in --level=10 --level=-1 --level=x --typesize=0 --typesize=256 --chunk-size=0 \
+        --chunk-size=-1 --chunk-size=1X --chunk-size= --chunk-size=3G --threads=-1 --threads=x \
+        --append-space=-1 --memory-limit=x --progress=maybe --chunk-size=99999999999999999999; do
+        refuses 64 "${option%%=*}" bpk pack $option a
+    done
+}
+
+@test "SIZE takes K, M, G, T and max" {
+    data text 3000 a
+    for size in 2048 2K max 2147483631 1M 1G; do
+        quietly bpk pack -f -z $size a
+        bpk cat a.blp | cmp - a
+    done
+}
+
+@test "long options may be shortened, -- ends options, options may follow files" {
+    data text 500 a
+    cp a ./-v
+    quietly bpk pack --chunk 1M --chec md5 a
+    quietly bpk pack -f -- -v
+    bpk cat ./-v.blp | cmp - a
+    quietly bpk pack a -f
+    quietly bpk pack -fT1 a
+}
+
+@test "the environment gives defaults, options win" {
+    need_python
+    data field-f64 100000 a
+    BPK_CODEC=lz4 bpk pack -o lz4.blp a
+    bpk pack --codec lz4 -o same.blp a
+    same lz4.blp same.blp
+    BPK_CODEC=lz4 bpk pack --codec zstd -o zstd.blp a
+    bpk pack --codec zstd -o same.blp -f a
+    same zstd.blp same.blp
+    BPK_LEVEL=9 bpk pack -o nine.blp a
+    bpk pack -9 -o same.blp -f a
+    same nine.blp same.blp
+    BPK_LEVEL=9 bpk pack -1 -o one.blp a
+    bpk pack -1 -o same.blp -f a
+    same one.blp same.blp
+    BPK_THREADS=2 quietly bpk pack -o x.blp a
+    refuses 64 BPK_LEVEL env BPK_LEVEL=x "$BPK" pack a
+    refuses 64 BPK_CODEC env BPK_CODEC=x "$BPK" pack a
+    refuses 64 BPK_THREADS env BPK_THREADS=x "$BPK" pack a
+    BLOSC_CLEVEL=0 BLOSC_COMPRESSOR=lz4 BLOSC_NTHREADS=x quietly bpk pack -f -o same.blp a
+    bpk pack -o plain.blp a
+    same plain.blp same.blp
+    BPK_LEVEL='' quietly bpk pack -f -o same.blp a
+    same plain.blp same.blp
+}
+
+@test "--memory-limit refuses before anything is written" {
+    data field-f64 1000000 a
+    refuses 1 "[Mm]emory|limit" bpk pack -z 64M --memory-limit 1M a
+    bpk pack -z 1M a
+    refuses 1 "[Mm]emory|limit" bpk unpack --memory-limit 64K -o x a.blp
+    refuses 1 "" env BPK_MEMORY_LIMIT=64K "$BPK" verify a.blp
+    quietly bpk verify --memory-limit 1G a.blp
+}
+
+@test "descriptors 0 to 2 may be closed" {
+    data text 5000 a
+    cp a before
+    bpk pack a 0<&- 1>&- 2>&-
+    bpk cat a.blp | cmp - before
+    same a before
+    status=0
+    bpk cat a.blp >&- || status=$?
+    [ "$status" -eq 1 ] || [ "$status" -eq 0 ]
+    same a before
+    bpk verify a.blp 2>&-
+    bpk info a.blp 0<&- >"$out"
+}
+
+@test "-q keeps notices away, not errors" {
+    data text 5000 a
+    cat a | bpk pack 2>"$err" | cat >x.blp
+    [ "$(wc -l <"$err")" -eq 1 ]
+    cat a | bpk pack -q 2>"$err" | cat >x.blp
+    [ ! -s "$err" ]
+    refuses 1 "none" bpk pack -q none
+}
+
+@test "--progress always draws a bar, never and auto do not in a pipe" {
+    data text 3000000 a
+    bpk pack --progress always -o x.blp a 2>"$err"
+    [ -s "$err" ]
+    grep -q '%' "$err"
+    bpk pack --progress never -f -o x.blp a 2>"$err"
+    [ ! -s "$err" ]
+    bpk pack --progress auto -f -o x.blp a 2>"$err"
+    [ ! -s "$err" ]
+}

@@ -1,0 +1,369 @@
+load lib
+
+@test "pack puts FILE.blp beside FILE and keeps FILE, mode and time" {
+    data field-f64 300000 a
+    chmod 640 a
+    touch -d '2001-02-03 04:05:06.789' a
+    cp -p a before
+    quietly bpk pack a
+    [ ! -s "$out" ]
+    [ "$(ls -A)" = $'a\na.blp\nbefore' ]
+    same a before
+    [ "$(stat -c '%a %y' a.blp)" = "$(stat -c '%a %y' a)" ]
+    quietly bpk verify a.blp
+    bpk unpack -c a.blp | cmp - a
+}
+
+@test "pack takes several files, and says which one failed" {
+    data text 5000 a
+    data text 6000 b
+    status=0
+    bpk pack a none b 2>"$err" || status=$?
+    [ "$status" -eq 1 ]
+    [ "$(wc -l <"$err")" -eq 1 ]
+    says '^bpk: none: '
+    bpk cat a.blp | cmp - a
+    bpk cat b.blp | cmp - b
+}
+
+@test "pack: set-id bits are not carried over" {
+    data text 5000 a
+    chmod 6755 a
+    quietly bpk pack a
+    [ "$(stat -c %a a.blp)" = 755 ]
+}
+
+@test "pack -o, -O and -c choose where the archive goes" {
+    data mesh-i32 100000 a
+    mkdir sub
+    quietly bpk pack a
+    quietly bpk pack -o x.blp a
+    quietly bpk pack a --output=y.blp
+    quietly bpk pack -O sub a
+    bpk pack -c a >z.blp
+    bpk pack --stdout a >w.blp
+    for archive in x.blp y.blp sub/a.blp z.blp w.blp; do
+        bpk cat $archive | cmp - a
+    done
+    same x.blp a.blp
+    same y.blp a.blp
+    same sub/a.blp a.blp
+    refuses 64 "" bpk pack -o x.blp a a
+    refuses 1 "none" bpk pack -O none a
+}
+
+@test "pack refuses an existing target without --force" {
+    data text 5000 a
+    echo old >a.blp
+    refuses 1 "^bpk: a.blp: already exists" bpk pack a
+    refuses 1 "^bpk: a.blp: already exists" bpk pack -o a.blp a
+    quietly bpk pack -f a
+    bpk cat a.blp | cmp - a
+    [ "$(ls -A)" = $'a\na.blp' ]
+}
+
+@test "pack refuses to write over its source" {
+    data text 5000 a
+    ln a hard
+    ln -s a link
+    refuses 1 "^bpk: " bpk pack -f -o a a
+    refuses 1 "^bpk: " bpk pack -f -o hard a
+    refuses 1 "^bpk: " bpk pack -f -o link a
+    refuses 1 "^bpk: " bpk pack -f -o ./a a
+    refuses 1 "^bpk: " sh -c '"$BPK" pack -c a >>a'
+    refuses 1 "^bpk: " sh -c '"$BPK" pack -c a 1<>a'
+}
+
+@test "pack never writes a derived name through a link or into a device" {
+    data text 5000 a
+    echo precious >target
+    ln -s target a.blp
+    refuses 1 "^bpk: a.blp: " bpk pack a
+    status=0
+    bpk pack -f a 2>"$err" || status=$?
+    [ "$(cat target)" = precious ]
+    rm -f a.blp
+    mkfifo a.blp
+    refuses 1 "^bpk: a.blp: " timeout 10 "$BPK" pack a
+    refuses 1 "^bpk: a.blp: " timeout 10 "$BPK" pack -f a
+}
+
+@test "pack -o follows a link and writes into devices and FIFOs" {
+    data text 50000 a
+    echo old >target
+    ln -s target link
+    quietly bpk pack -f -o link a
+    [ -L link ]
+    bpk cat target | cmp - a
+    quietly bpk pack -f -o /dev/null a
+    [ -c /dev/null ]
+    mkfifo pipe
+    cat pipe >copy &
+    timeout 20 "$BPK" pack -o pipe a
+    wait
+    [ -p pipe ]
+    bpk cat copy | cmp - a
+}
+
+@test "pack --rm deletes the source once the archive is whole, and only then" {
+    data records 100000 a
+    cp a before
+    quietly bpk pack --rm a
+    [ ! -e a ]
+    bpk cat a.blp | cmp - before
+    cp before a
+    refuses 1 "already exists" bpk pack --rm a
+    mkdir sub
+    refuses 1 "" bpk pack --rm -o sub/none/x.blp a
+    quietly bpk pack -k -f a
+    same a before
+}
+
+@test "pack --rm into standard output keeps the source" {
+    data records 100000 a
+    status=0
+    bpk pack --rm -c a >/dev/full 2>"$err" || status=$?
+    [ "$status" -ne 0 ]
+    [ -e a ]
+    status=0
+    bpk pack --rm -c a 2>"$err" | head -c 1 >/dev/null || status=$?
+    [ -e a ]
+}
+
+@test "pack: every size around the borders of chunks and blocks comes back" {
+    data records 200000 all
+    pairs=()
+    for size in 0 1 2 7 8 15 16 17 127 128 129 4095 4096 4097 65535 65536 65537 65544 131071 131072 \
+        131073 196608 199999 200000; do
+        head -c $size all >$size
+        quietly bpk pack -z 64K -t 8 $size
+        quietly bpk verify $size.blp
+        bpk unpack -c $size.blp | cmp - $size
+        cat $size | bpk pack -z 64K -t 8 2>/dev/null | bpk unpack | cmp - $size
+        pairs+=("$size.blp" "$size")
+    done
+    need_blosc
+    reader compare "${pairs[@]}"
+}
+
+@test "pack: one thread and eight give equal bytes" {
+    data field-f32 3000000 a
+    data noise 1000000 b
+    for options in "" "-z 64K" "-z 100001 -t 3" "--codec lz4 --no-offsets" "-z 256K --compare"; do
+        for file in a b; do
+            # shellcheck disable=SC2086 # words
+            bpk pack $options -T 1 -o 1.blp -f $file
+            # shellcheck disable=SC2086
+            bpk pack $options -T 8 -o 8.blp -f $file
+            same 1.blp 8.blp
+            # shellcheck disable=SC2086
+            cat $file | bpk pack $options -T 1 2>/dev/null | cat >1.blp
+            # shellcheck disable=SC2086
+            cat $file | bpk pack $options -T 8 2>/dev/null | cat >8.blp
+            same 1.blp 8.blp
+        done
+    done
+}
+
+@test "pack --compare changes nothing in the archive" {
+    data field-f64 1000000 a
+    quietly bpk pack a
+    quietly bpk pack --compare -o b.blp a
+    same a.blp b.blp
+}
+
+@test "every codec, filter and checksum comes back, by other readers too" {
+    data records-12 50000 a
+    checksums="none adler32 crc32 md5 sha1 sha224 sha256 sha384 sha512"
+    pairs=()
+    for codec in blosclz lz4 lz4hc snappy zlib zstd; do
+        for filter in none shuffle bitshuffle; do
+            for checksum in $checksums; do
+                name=$codec-$filter-$checksum.blp
+                bpk pack --codec $codec --filter $filter --checksum $checksum -t 12 -z 20000 \
+                    -o $name a
+                bpk cat $name | cmp - a
+                pairs+=("$name" a)
+            done
+            light && checksums="adler32 crc32"
+        done
+    done
+    bpk verify ./*.blp
+    need_blosc
+    reader compare "${pairs[@]}"
+    [ -z "${BPK_BLOSCPACK:-}" ] || bloscpack compare "${pairs[@]}"
+}
+
+@test "python bloscpack unpacks what bpk packs" {
+    need_bloscpack
+    data field-f64 500000 a
+    pairs=()
+    for options in "" "-9" "-1" "--no-offsets" "--append-space 0" "-z 64K --set run=7" "-t 3 -z 1000" \
+        "--checksum none" "--codec blosclz -z 300K"; do
+        # shellcheck disable=SC2086 # words
+        bpk pack $options -o "a${options// /}.blp" a
+        pairs+=("a${options// /}.blp" a)
+    done
+    for size in 0 1 8 65536; do
+        head -c $size a >$size
+        bpk pack -z 64K $size
+        pairs+=("$size.blp" "$size")
+    done
+    bpk pack -c a >seekable.blp
+    cat a | bpk pack --stream-size 500000 | cat >sized.blp
+    bloscpack compare "${pairs[@]}" seekable.blp a sized.blp a
+}
+
+@test "every level and many typesizes come back" {
+    data records-7 60000 a
+    pairs=()
+    for level in 0 1 2 3 4 5 6 7 8 9; do
+        bpk pack -$level -o level$level.blp a
+        bpk pack --level $level -o same.blp -f a
+        same same.blp level$level.blp
+        pairs+=(level$level.blp a)
+    done
+    for typesize in 1 2 3 4 5 7 8 9 12 16 17 24 255; do
+        for filter in shuffle bitshuffle; do
+            bpk pack -t $typesize --filter $filter -o $typesize-$filter.blp a
+            pairs+=("$typesize-$filter.blp" a)
+        done
+    done
+    for ((i = 0; i < ${#pairs[@]}; i += 2)); do
+        bpk cat "${pairs[i]}" | cmp - a
+    done
+    need_blosc
+    reader compare "${pairs[@]}"
+}
+
+@test "the chunk size is rounded down to whole items" {
+    need_blosc
+    data records-7 100000 a
+    bpk pack -t 7 -z 10000 a
+    reader header a.blp >header
+    [ "$(json header 'x["chunk_size"], x["typesize"], x["checksum"]')" = "(9996, 7, 'crc32')" ]
+}
+
+@test "metadata is kept as it was written" {
+    need_blosc
+    data text 1000 a
+    printf '{"n":1.10000000000000000001,"t":"\\u00e4\\n","l":[1,2e400],"big":12345678901234567890}' >m
+    quietly bpk pack --metadata m a
+    reader header a.blp >header
+    [ "$(json header 'x["metadata"]')" = "$(cat m)" ]
+    bpk info --json a.blp >info
+    grep -qF '1.10000000000000000001' info
+    grep -qF '12345678901234567890' info
+    quietly bpk verify a.blp
+    [ -z "${BPK_BLOSCPACK:-}" ] || bloscpack compare a.blp a
+}
+
+@test "--set adds members to the metadata, as JSON or as text" {
+    need_blosc
+    data text 1000 a
+    quietly bpk pack --set run=7 --set name=first --set 'box=[1, 2.50]' --set 'text="7"' \
+        --set path=a=b a
+    reader header a.blp >header
+    [ "$(json header 'json.loads(x["metadata"])')" = \
+        "{'run': 7, 'name': 'first', 'box': [1, 2.5], 'text': '7', 'path': 'a=b'}" ]
+    printf '{"run":1,"keep":true}' >m
+    quietly bpk pack -f --metadata m --set run=2 a
+    reader header a.blp >header
+    [ "$(json header 'json.loads(x["metadata"])')" = "{'run': 2, 'keep': True}" ]
+}
+
+@test "metadata that is no JSON is refused" {
+    data text 1000 a
+    for text in '{"a":' '' '{"a":1,"a":2}' '{"a":1} x' $'{"a":"\xff"}' "$(printf '[%.0s' {1..200})"; do
+        printf '%s' "$text" >m
+        before=$(snapshot)
+        status=0
+        bpk pack --metadata m a 2>"$err" || status=$?
+        [ "$status" -ne 0 ]
+        [ "$status" -lt 70 ]
+        [ "$(wc -l <"$err")" -eq 1 ]
+        [ "$(snapshot)" = "$before" ]
+    done
+    refuses 64 "" bpk pack --set novalue a
+}
+
+@test "offsets: none, none to spare, some" {
+    need_blosc
+    data text 100000 a
+    bpk pack -z 10K --no-offsets -o none.blp a
+    bpk pack -z 10K --append-space 0 -o zero.blp a
+    bpk pack -z 10K --append-space 7 -o seven.blp a
+    bpk pack -z 10K -o default.blp a
+    for name in none zero seven default; do
+        reader compare $name.blp a
+        reader header $name.blp >$name.json
+    done
+    [ "$(json none.json 'x["offsets"], x["space"]')" = "(0, 0)" ]
+    [ "$(json zero.json 'x["offsets"], x["space"]')" = "(10, 0)" ]
+    [ "$(json seven.json 'x["offsets"], x["space"]')" = "(17, 7)" ]
+    [ "$(json default.json 'x["space"] > 0 and x["offsets"] == 10 + x["space"]')" = True ]
+}
+
+@test "incompressible data grows by at most 0.02%" {
+    data noise 8000000 a
+    bpk pack a
+    [ "$(stat -c %s a.blp)" -le $((8000000 + 8000000 / 5000)) ]
+    bpk cat a.blp | cmp - a
+    need zstd
+    zstd -q a
+    quietly bpk pack a.zst
+    [ "$(stat -c %s a.zst.blp)" -le $(($(stat -c %s a.zst) * 10002 / 10000 + 1)) ]
+}
+
+@test "-v says what was chosen and why; the choice is the same every time" {
+    data field-f64 2000000 a
+    bpk pack -v a 2>"$err"
+    [ -s "$err" ]
+    says 'zstd'
+    cp a.blp first
+    bpk pack -f a
+    same a.blp first
+    env BPK_THREADS=3 "$BPK" pack -f a
+    same a.blp first
+}
+
+@test "real simulation outputs come back, and are smaller than with zstd -3" {
+    need_samples
+    need zstd
+    for file in adk_dims.dcd cobrotoxin.trr example_longer.gsd bala.ncdf; do
+        cp "$BPK_SAMPLES/$file" .
+        quietly bpk pack "$file"
+        bpk cat "$file.blp" | cmp - "$file"
+        quietly bpk verify "$file.blp"
+        theirs=$(zstd -3 -c "$file" | wc -c)
+        ours=$(stat -c %s "$file.blp")
+        [ "$ours" -lt "$theirs" ] || die "$file: $ours bytes, zstd -3: $theirs"
+    done
+}
+
+@test "--json says what was done, one object a line" {
+    need_python
+    data text 5000 a
+    data text 6000 b
+    bpk pack --json a b >lines
+    [ "$(wc -l <lines)" -eq 2 ]
+    head -n 1 lines >line
+    [ "$(json line 'list(x)[:3], x["bpk"], x["command"], x["path"]')" = \
+        "(['bpk', 'command', 'path'], 1, 'pack', 'a')" ]
+}
+
+@test "a source that changes while it is read is not packed" {
+    need_plain_build
+    data field-f64 30000000 a
+    "$BPK" pack -9 -T 1 a 2>"$err" &
+    pid=$!
+    sleep 0.3
+    kill -STOP $pid
+    printf 'more' >>a
+    kill -CONT $pid
+    status=0
+    wait $pid || status=$?
+    [ "$status" -eq 1 ]
+    says '^bpk: a: changed while it was read'
+    [ "$(ls -A)" = a ]
+}

@@ -1,0 +1,168 @@
+load lib
+
+@test "unpack gives FILE back beside FILE.blp, with mode and time" {
+    data positions-f32 300000 a
+    chmod 600 a
+    touch -d '2001-02-03 04:05:06.789' a
+    cp -p a before
+    bpk pack --rm a
+    quietly bpk unpack a.blp
+    [ ! -s "$out" ]
+    [ "$(ls -A)" = $'a\na.blp\nbefore' ]
+    same a before
+    [ "$(stat -c '%a %y' a)" = "$(stat -c '%a %y' before)" ]
+}
+
+@test "unpack -o, -O and -c choose where the data goes" {
+    data mesh-i32 100000 a
+    bpk pack a
+    mkdir sub
+    quietly bpk unpack a.blp -o b
+    quietly bpk unpack -O sub a.blp
+    bpk unpack -c a.blp >c
+    bpk unpack <a.blp >d
+    bpk unpack - <a.blp >e
+    for copy in b sub/a c d e; do same $copy a; done
+    refuses 64 "" bpk unpack -o x a.blp a.blp
+}
+
+@test "unpack recognises an archive by its content, and asks for a name when it has none to derive" {
+    data mesh-i32 10000 a
+    bpk pack -o packed a
+    refuses 4 "^bpk: packed: .*--output" bpk unpack packed
+    quietly bpk unpack packed -o b
+    same a b
+    bpk unpack -c packed | cmp - a
+}
+
+@test "unpack refuses an existing target without --force" {
+    data mesh-i32 10000 a
+    bpk pack a
+    echo other >a
+    refuses 1 "^bpk: a: already exists" bpk unpack a.blp
+    quietly bpk unpack -f a.blp
+    [ "$(stat -c %s a)" -eq 10000 ]
+}
+
+@test "unpack refuses to write over its archive" {
+    data mesh-i32 10000 a
+    bpk pack --rm a
+    ln a.blp hard
+    ln -s a.blp link
+    for target in a.blp hard link ./a.blp; do
+        refuses 1 "^bpk: " bpk unpack -f -o $target a.blp
+    done
+}
+
+@test "unpack --rm deletes the archive once the data is whole, and only then" {
+    data mesh-i32 10000 a
+    cp a before
+    bpk pack --rm a
+    cp a.blp archive
+    quietly bpk unpack --rm a.blp
+    same a before
+    [ ! -e a.blp ]
+    cp archive a.blp
+    printf 'x' | dd of=a.blp bs=1 seek=$(($(stat -c %s a.blp) - 10)) conv=notrunc status=none
+    refuses 2 "^bpk: a.blp: " bpk unpack --rm -f a.blp
+}
+
+@test "unpack of several goes on after a bad one, and the worst status wins" {
+    data mesh-i32 10000 a
+    cp a c
+    cp a before
+    bpk pack --rm a
+    bpk pack --rm c
+    echo nonsense-nonsense-nonsense-nonsense >b.blp
+    status=0
+    bpk unpack a.blp b.blp none.blp c.blp 2>"$err" || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(wc -l <"$err")" -eq 2 ]
+    same a before
+    same c before
+    [ ! -e b ]
+}
+
+@test "damage leaves no file behind, whichever chunk it is in" {
+    data field-f32 1000000 a
+    bpk pack --rm -z 64K a
+    size=$(stat -c %s a.blp)
+    cp a.blp good
+    for at in 1200 $((size / 2)) $((size - 20)) $((size - 1)); do
+        cp good a.blp
+        byte=$(od -An -tu1 -j $at -N 1 a.blp)
+        printf "\\x$(printf %02x $((byte ^ 16)))" |
+            dd of=a.blp bs=1 seek=$at conv=notrunc status=none
+        for threads in 1 8; do
+            refuses 2 '^bpk: a.blp: chunk [0-9]+' bpk unpack -T $threads a.blp
+        done
+    done
+}
+
+@test "the lowest damaged chunk is reported, whatever the number of threads" {
+    need_python
+    data field-f32 1000000 a
+    bpk pack --rm -z 32K -o a.blp a
+    "$python" - <<'END'
+import struct
+data = bytearray(open("a.blp", "rb").read())
+nchunks, spare = struct.unpack("<qq", data[16:32])
+where = struct.unpack("<%dq" % nchunks, data[32:32 + 8 * nchunks])
+for number in (5, 6, 20, 29):
+    data[where[number] + 30] ^= 1
+open("a.blp", "wb").write(data)
+END
+    for ((i = 0; i < 5; i++)); do
+        for threads in 1 2 8; do
+            refuses 2 '^bpk: a.blp: chunk 5 ' bpk unpack -T $threads a.blp
+        done
+    done
+}
+
+@test "a bare Blosc chunk is unpacked when asked for" {
+    need_python
+    "$python" -c '
+import sys; sys.path.insert(0, sys.argv[1])
+import blp_make
+open("c", "wb").write(blp_make.chunk(b"0123456789" * 30))' "$tests/lib"
+    quietly bpk unpack -F chunk c -o raw
+    [ "$(cat raw)" = "$(printf '0123456789%.0s' {1..30})" ]
+    [ "$(bpk cat -F chunk --bytes 8:12 c)" = 8901 ]
+    quietly bpk verify -F chunk c
+    bpk cat -F chunk <c | cmp - raw
+    head -c 100 c >cut
+    refuses 2 "^bpk: cut: " bpk unpack -F chunk cut -o x
+}
+
+@test "runs of zeros become holes" {
+    truncate -s 64M a
+    printf end >>a
+    bpk pack a
+    cp --sparse=always a before
+    rm a
+    quietly bpk unpack a.blp
+    same a before
+    [ "$(stat -c %b a)" -lt 16384 ] || [ "$(stat -c %b before)" -ge 16384 ]
+}
+
+@test "a target that is a directory, a missing folder, a folder without permission" {
+    data mesh-i32 10000 a
+    bpk pack --rm a
+    mkdir a
+    refuses 1 "^bpk: a: " bpk unpack a.blp
+    refuses 1 "^bpk: a: " bpk unpack -f a.blp
+    refuses 1 "none" bpk unpack -o none/a a.blp
+    need_user
+    mkdir -m 555 closed
+    refuses 1 "^bpk: closed/a: .*[Pp]ermission" bpk unpack -o closed/a a.blp
+}
+
+@test "an input that is missing, a directory, not readable" {
+    mkdir d
+    refuses 1 "^bpk: none.blp: .*[Nn]o such file" bpk unpack none.blp
+    refuses 1 "^bpk: d: .*directory" bpk unpack d -o x
+    touch closed.blp
+    chmod 000 closed.blp
+    need_user
+    refuses 1 "^bpk: closed.blp: .*[Pp]ermission" bpk unpack closed.blp
+}
