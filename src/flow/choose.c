@@ -333,12 +333,15 @@ static void settle_without_trial(const struct chooser *c, struct bpk_recipe *rec
 		recipe->filter = recipe->typesize > 1 ? BPK_FILTER_SHUFFLE : BPK_FILTER_NONE;
 }
 
+static uint64_t whole_units(uint64_t size, uint64_t unit)
+{
+	return bpk_max_u64(unit, size - size % unit);
+}
+
 /* Whole elements, and whole eights of them, which a bitshuffle needs; at least one. */
 static uint64_t whole_elements(uint64_t size, unsigned typesize)
 {
-	uint64_t unit = size >= 8 * typesize ? 8 * typesize : typesize;
-
-	return bpk_max_u64(unit, size - size % unit);
+	return whole_units(size, size >= 8 * typesize ? 8 * typesize : typesize);
 }
 
 static void settle_sizes(const struct bpk_wishes *wishes, bool large, struct bpk_choice *choice)
@@ -350,8 +353,10 @@ static void settle_sizes(const struct bpk_wishes *wishes, bool large, struct bpk
 	if (wishes->block_size == 0)
 		recipe->block_size = (uint32_t)whole_elements(chunk_size, recipe->typesize);
 	if (wishes->chunk_size != 0)
-		chunk_size = bpk_min_u64(wishes->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
-	choice->chunk_size = whole_elements(chunk_size, recipe->typesize);
+		choice->chunk_size = whole_units(
+			bpk_min_u64(wishes->chunk_size, BPK_CHUNK_MAX_RAW_SIZE), recipe->typesize);
+	else
+		choice->chunk_size = whole_elements(chunk_size, recipe->typesize);
 	if (recipe->block_size > choice->chunk_size)
 		recipe->block_size = (uint32_t)choice->chunk_size;
 }
