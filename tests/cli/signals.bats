@@ -78,11 +78,13 @@ has_draft() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/"; }
 @test "a signal that the caller ignores stays ignored" {
     data noise 300000 a
     mkfifo in
-    (cat a; sleep 0.5) >in &
+    (cat a; until [ -e "$BATS_TEST_TMPDIR/go" ]; do sleep 0.05; done) >in &
     env --ignore-signal=HUP "$BPK" pack -q -o out.blp - <in &
     pid=$!
     eventually has_draft
     kill -HUP $pid
+    sleep 0.1
+    touch "$BATS_TEST_TMPDIR/go"
     wait $pid
     bpk cat out.blp | cmp - a
 }
