@@ -9,7 +9,7 @@
                                  (all of them when N is 0): BYTE.BIT.blp
 
 The names of bad files begin with the kind of trouble: damaged-, unknown- (no
-Bloscpack file by its first bytes), unsupported-, limit- (well formed, but more than bpk takes).
+Bloscpack file by its first bytes), unsupported-.
 """
 import os
 import struct
@@ -136,14 +136,14 @@ def bad():
         "damaged-metadata-used": header(options=2) + metadata(used=91) + S * 2,
         "damaged-metadata-size": header(options=2) + metadata(size=8) + S * 2,
         "damaged-metadata-size-zlib": header(options=2) + metadata(codec=1, size=8) + S * 2,
-        "limit-metadata-bomb": header(options=2) + metadata(b"[" + b" " * 200 + b"]", codec=1,
+        "damaged-metadata-bomb": header(options=2) + metadata(b"[" + b" " * 200 + b"]", codec=1,
                                                               size=0xffffffff) + S * 2,
         "damaged-metadata-room": header(options=2) + metadata(room=90)[:16] + struct.pack(
             "<I", 0xfffffff0) + metadata(room=90)[20:] + S * 2,
         "damaged-metadata-json": header(options=2) + metadata(b'{"run":') + S * 2,
         "damaged-metadata-utf8": header(options=2) + metadata(b'{"run":"\xff"}') + S * 2,
         "damaged-metadata-keys": header(options=2) + metadata(b'{"run":1,"run":2}') + S * 2,
-        "limit-metadata-deep": header(options=2) + metadata(b"[" * 100 + b"]" * 100) + S * 2,
+        "damaged-metadata-deep": header(options=2) + metadata(b"[" * 100 + b"]" * 100) + S * 2,
         "damaged-blaze-size": header(options=2, tail=0x7ffffff0) + b'{"a":1}' + S * 2,
         # offsets
         "damaged-offset-in-header": header(options=1) + offsets(8, 76) + S * 2,
