@@ -15,20 +15,24 @@ struct encoding {
 	uint32_t block_size;
 	bool split;
 	bool planes;  /* streams are byte planes */
-	bool entropy; /* the codec codes frequent bytes in fewer bits */
+	bool slow;    /* the codec takes longer over noise than to recognise it */
+	bool entropy; /* it codes frequent bytes in fewer bits */
 };
 
 /* What a step came to; a chunk that outgrows its room is stored. */
 enum outcome { FAILED = -1, DONE = 0, OUTGROWN = 1 };
 
+static bool is_slow(const struct bpk_codec *codec)
+{
+	return codec->format == BPK_CODEC_FORMAT_ZLIB || codec->format == BPK_CODEC_FORMAT_ZSTD ||
+	       strcmp(codec->name, "lz4hc") == 0;
+}
+
 /* "Choosing the blocksize when writing": the rule of 1.21, whose sizes others expect. */
 static uint64_t chosen_block_size(const struct bpk_recipe *recipe, uint64_t raw_size)
 {
 	static const uint8_t quarters[] = { 1, 2, 4, 8, 16, 16, 32, 32, 32, 32 };
-	const char *name = recipe->codec->name;
-	bool lz4hc = strcmp(name, "lz4hc") == 0;
-	bool slow = lz4hc || recipe->codec->format == BPK_CODEC_FORMAT_ZLIB ||
-		    recipe->codec->format == BPK_CODEC_FORMAT_ZSTD;
+	bool slow = is_slow(recipe->codec);
 	uint64_t size = (slow ? 65536u : 32768u) / 4 * quarters[recipe->level];
 
 	if (raw_size < recipe->typesize)
@@ -142,12 +146,20 @@ static int pack_run(struct encoding *e, struct bpk_view stream, struct bpk_span 
 	return 0;
 }
 
+/* The quick codecs give noise up by themselves, in less time than the tests for it take. */
+static enum bpk_stream_kind kind_of(const struct encoding *e, struct bpk_view stream)
+{
+	if (e->slow)
+		return bpk_stream_kind(stream, e->entropy);
+	return bpk_is_run(stream) ? BPK_STREAM_RUN : BPK_STREAM_STRUCTURE;
+}
+
 /* Pack a stream to at most room bytes; 0 when it is better stored. */
 static int pack_stream(struct encoding *e, struct bpk_view stream, uint8_t *to, size_t room,
 		       size_t *packed_size, struct bpk_err *err)
 {
 	const struct bpk_codec *codec = e->recipe->codec;
-	enum bpk_stream_kind kind = bpk_stream_kind(stream, e->entropy);
+	enum bpk_stream_kind kind = kind_of(e, stream);
 	unsigned level = e->recipe->level;
 
 	*packed_size = 0;
@@ -270,6 +282,7 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 	e.block_size = block_size_of(recipe, raw.size);
 	e.split = splits(recipe, raw, e.block_size);
 	e.planes = e.split && recipe->filter == BPK_FILTER_SHUFFLE;
+	e.slow = is_slow(recipe->codec);
 	e.entropy = recipe->codec->format == BPK_CODEC_FORMAT_ZLIB ||
 		    recipe->codec->format == BPK_CODEC_FORMAT_ZSTD;
 	/* "Chunk kinds": below 128 bytes nobody packs */
