@@ -314,7 +314,7 @@ static int flush(int fd, bool sync, struct bpk_err *err)
 {
 	int copy;
 
-	if (sync && fsync(fd) != 0)
+	if (sync && bpk_full_sync(fd) != 0)
 		return bpk_fail_errno(err, errno, "sync");
 	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0 || (close(copy) != 0 && errno != EINTR))
@@ -368,7 +368,7 @@ static int replace(struct bpk_draft *draft, struct bpk_err *err)
 /* A folder that cannot be opened for reading, or synced at all, is left to the file system. */
 static int sync_folder(int folder, struct bpk_err *err)
 {
-	if (fsync(folder) != 0 && errno != EBADF && errno != EINVAL && errno != ENOTSUP)
+	if (bpk_full_sync(folder) != 0 && errno != EBADF && errno != EINVAL && errno != ENOTSUP)
 		return bpk_fail_errno(err, errno, "sync its folder");
 	return 0;
 }

@@ -85,3 +85,13 @@ int bpk_full_write_at(int fd, uint64_t offset, struct bpk_view bytes, struct bpk
 		return bpk_fail_errno(err, EFBIG, "write");
 	return write_all(fd, (off_t)offset, bytes, err);
 }
+
+int bpk_full_sync(int fd)
+{
+	int rc;
+
+	do
+		rc = fsync(fd);
+	while (rc != 0 && errno == EINTR);
+	return rc;
+}

@@ -18,4 +18,8 @@ int bpk_full_read_at(int fd, uint64_t offset, struct bpk_span out, size_t *got,
 int bpk_full_write(int fd, struct bpk_view bytes, struct bpk_err *err);
 int bpk_full_write_at(int fd, uint64_t offset, struct bpk_view bytes, struct bpk_err *err);
 
+/* fsync, begun again when a signal cut it short; no other failure of it may be tried again. Returns
+ * 0, or -1 with errno. */
+int bpk_full_sync(int fd);
+
 #endif

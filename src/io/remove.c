@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "io/full.h"
+
 /* A link or another file in its place has another inode; another writer leaves other times. */
 static bool is_still(const struct stat *now, const struct stat *seen)
 {
@@ -27,7 +29,7 @@ static int remove_from(int folder, const char *name, const struct stat *seen, st
 				"is not removed: not the file that was read any more");
 	if (unlinkat(folder, name, 0) != 0)
 		return bpk_fail_errno(err, errno, "cannot be removed");
-	if (fsync(folder) != 0 && errno != EINVAL && errno != ENOTSUP)
+	if (bpk_full_sync(folder) != 0 && errno != EINVAL && errno != ENOTSUP)
 		return bpk_fail_errno(err, errno, "sync its folder");
 	return 0;
 }
