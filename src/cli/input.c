@@ -21,7 +21,9 @@ int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shar
 	}
 	if (bpk_place_open(path, &in->place, err) != 0)
 		return bpk_input_subject(in, err);
-	in->format = shared->format != NULL ? shared->format : bpk_format_probe(&in->place);
+	in->format = shared->format;
+	if (in->format == NULL && bpk_format_probe(&in->place, &in->format, err) != 0)
+		return bpk_input_subject(in, err);
 	return 0;
 }
 

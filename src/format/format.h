@@ -152,12 +152,15 @@ struct bpk_writer_ops {
 	void (*close)(void *writer);
 };
 
+enum { BPK_PROBE_SIZE = 64 };
+
 struct bpk_format {
 	const char *name;    /* as the user types it */
 	const char *suffix;  /* ".blp"; NULL for none */
 	const char *summary; /* for help: "Bloscpack file" */
-	/* Does place hold this format? Looks at the first bytes only. NULL: nothing marks it. */
-	bool (*probe)(const struct bpk_place *place);
+	/* Does place hold this format? head is what its first BPK_PROBE_SIZE bytes are, less only when
+	 * it is shorter, nothing for a directory. NULL: nothing marks it. */
+	bool (*probe)(const struct bpk_place *place, struct bpk_view head);
 	const struct bpk_reader_ops *reader; /* NULL: write-only */
 	const struct bpk_writer_ops *writer; /* NULL: read-only */
 };
@@ -166,9 +169,12 @@ struct bpk_format {
 extern const struct bpk_format *const bpk_formats[];
 extern const struct bpk_format bpk_format_raw;
 
-/* By the name a user types, by what a path ends in, by content; NULL when there is none. */
+/* By the name a user types, and by what a path ends in; NULL when there is none. */
 const struct bpk_format *bpk_format_find(const char *name);
 const struct bpk_format *bpk_format_of_suffix(const char *path);
-const struct bpk_format *bpk_format_probe(const struct bpk_place *place);
+
+/* By content; *format is NULL when no format knows it. Fails when place cannot be read. */
+int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,
+		     struct bpk_err *err);
 
 #endif

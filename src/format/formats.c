@@ -57,10 +57,17 @@ const struct bpk_format *bpk_format_of_suffix(const char *path)
 	return NULL;
 }
 
-const struct bpk_format *bpk_format_probe(const struct bpk_place *place)
+int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,
+		     struct bpk_err *err)
 {
-	for (size_t i = 0; bpk_formats[i] != NULL; i++)
-		if (bpk_formats[i]->probe != NULL && bpk_formats[i]->probe(place))
-			return bpk_formats[i];
-	return NULL;
+	struct bpk_view head = { 0 };
+
+	*format = NULL;
+	if (place->source != NULL &&
+	    bpk_source_peek(place->source, BPK_PROBE_SIZE, &head, err) != 0)
+		return -1;
+	for (size_t i = 0; bpk_formats[i] != NULL && *format == NULL; i++)
+		if (bpk_formats[i]->probe != NULL && bpk_formats[i]->probe(place, head))
+			*format = bpk_formats[i];
+	return 0;
 }

@@ -87,3 +87,8 @@ END
     tail -n 1 lines >line
     [ "$(json line 'x["path"]')" = cut.blp ]
 }
+
+@test "a file that cannot be read is no damaged one" {
+    [ -e /proc/self/mem ] || skip "no /proc/self/mem here"
+    refuses 1 '^bpk: /proc/self/mem: read: ' bpk verify /proc/self/mem
+}

@@ -224,6 +224,6 @@ int bpk_bloscpack_audit(void *reader, bpk_remark_fn *remark, void *arg, struct b
 extern const struct bpk_reader_ops bpk_bloscpack_reader_ops;
 extern const struct bpk_writer_ops bpk_bloscpack_writer_ops;
 
-bool bpk_bloscpack_probe(const struct bpk_place *place);
+bool bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head);
 
 #endif

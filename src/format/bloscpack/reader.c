@@ -3,12 +3,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-bool bpk_bloscpack_probe(const struct bpk_place *place)
+bool bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head)
 {
-	struct bpk_view head;
-
-	return !place->is_directory && bpk_source_peek(place->source, 4, &head, NULL) == 0 &&
-	       head.size == 4 && memcmp(head.data, "blpk", 4) == 0;
+	return !place->is_directory && head.size >= 4 && memcmp(head.data, "blpk", 4) == 0;
 }
 
 /* ---- Opening ---- */
