@@ -1,337 +1,237 @@
 /*
- * A scanner rather than a tree: the text is carried, not its values, and a hostile one must not
- * cost much more than itself (jansson's tree takes 80 times the size of "{},{},..."). All that is
- * kept is the place of each key of the objects that are open, to find duplicates by sorting.
+ * The grammar is jansson's: it judges a copy of the text, tamed byte for byte, so that a place in
+ * the copy is a place in the text. What jansson refuses though we carry it gives way to something
+ * of the same size that it knows:
  *
- * Source of the grammar: RFC 8259. Beyond it NaN, Infinity and -Infinity; a lone surrogate as an
- * escape passes too, since the RFC's grammar has it and Python writes it.
+ *      12345678.25e+400   ->  12.25e+40           digits of any number, so no type limits them
+ *      -Infinity          ->   0                  bare NaN, Infinity, -Infinity; a space at both
+ *                                                 ends keeps them apart from their neighbours
+ *      "\ud8ff" "\u0000"  ->  "\ue8ff" "\ue000"   the escapes of a lone surrogate, which Python
+ *                                                 writes, and of NUL
+ *
+ * The escapes go into the private use area, each to a place of its own: two keys only seem to be
+ * the same when they differ in nothing but one of these and that very private character.
+ *
+ * Source of the grammar: RFC 8259.
  */
 #include "base/json.h"
 
+#include <jansson.h>
+#include <pthread.h>
 #include <stdlib.h>
 
-struct scan {
-	struct bpk_view text;
-	size_t at;
-	bool strict;         /* the RFC alone: no bare NaN or Infinity */
-	struct bpk_buf keys; /* struct key, of all open objects, outermost first */
-	struct bpk_err *err;
-};
+/* ---- Taming ---- */
 
-/* Where a key's bytes lie, without its quotes; BPK_JSON_MAX_SIZE makes both fit. */
-struct key {
-	uint32_t at, size;
-};
-
-static int value(struct scan *scan, unsigned depth);
-
-static int expected(const struct scan *scan, const char *what)
+static bool is_digit(uint8_t byte)
 {
-	return bpk_fail(scan->err, BPK_CORRUPT, "JSON: expected %s at byte %zu", what, scan->at);
+	return byte >= '0' && byte <= '9';
 }
 
-/* The byte at hand; 0, which no JSON text contains, at the end. */
-static uint8_t peek(const struct scan *scan)
+/* Is text at the escape of a surrogate whose second digit is one of these? */
+static bool is_surrogate(struct bpk_view text, const char *digits)
 {
-	return scan->at < scan->text.size ? scan->text.data[scan->at] : 0;
+	return text.size >= 6 && memcmp(text.data, "\\u", 2) == 0 && (text.data[2] | 0x20) == 'd' &&
+	       strchr(digits, text.data[3]) != NULL;
 }
 
-static bool take(struct scan *scan, uint8_t byte)
+/* Returns the step over a backslash in a string and what goes with it. The last two digits are not
+ * looked at: jansson refuses what is none, tamed or not. */
+static size_t tame_escape(struct bpk_span text)
 {
-	if (peek(scan) != byte)
-		return false;
-	scan->at++;
-	return true;
+	static const char high[] = "89abAB", low[] = "cdefCDEF";
+	struct bpk_view view = bpk_view(text.data, text.size);
+
+	if (is_surrogate(view, high) && is_surrogate(bpk_view(text.data + 6, text.size - 6), low))
+		return 12;
+	if (is_surrogate(view, high) || is_surrogate(view, low) ||
+	    (text.size >= 6 && memcmp(text.data, "\\u0000", 6) == 0))
+		text.data[2] = 'e';
+	return 2;
 }
 
-static bool take_word(struct scan *scan, const char *word)
+static size_t tame_string(struct bpk_span text)
 {
-	size_t size = strlen(word);
+	size_t at = 1;
 
-	if (size > scan->text.size - scan->at ||
-	    memcmp(scan->text.data + scan->at, word, size) != 0)
-		return false;
-	scan->at += size;
-	return true;
+	while (at < text.size && text.data[at] != '"')
+		at += text.data[at] == '\\' ? tame_escape(bpk_span(text.data + at, text.size - at))
+					    : 1;
+	return at + 1;
 }
 
-static void skip_space(struct scan *scan)
+/* Two digits tell a leading zero, and cannot overflow as an exponent. */
+static size_t tame_number(struct bpk_span text)
 {
-	while (peek(scan) == ' ' || peek(scan) == '\t' || peek(scan) == '\n' || peek(scan) == '\r')
-		scan->at++;
-}
+	size_t at, to = 0, run = 0;
 
-static bool take_digits(struct scan *scan)
-{
-	size_t from = scan->at;
-
-	while (peek(scan) >= '0' && peek(scan) <= '9')
-		scan->at++;
-	return scan->at > from;
-}
-
-/* Of any length: digits are kept as they are, so no type of ours limits them. */
-static int number(struct scan *scan)
-{
-	take(scan, '-');
-	if (!scan->strict && take_word(scan, "Infinity"))
-		return 0;
-	if (!take(scan, '0') && !take_digits(scan))
-		return expected(scan, "a digit");
-	if (take(scan, '.') && !take_digits(scan))
-		return expected(scan, "a digit");
-	if (take(scan, 'e') || take(scan, 'E')) {
-		if (!take(scan, '+'))
-			take(scan, '-');
-		if (!take_digits(scan))
-			return expected(scan, "a digit");
+	for (at = 0; at < text.size && strchr("0123456789+-.eE", text.data[at]) != NULL; at++) {
+		run = is_digit(text.data[at]) ? run + 1 : 0;
+		if (run <= 2)
+			text.data[to++] = text.data[at];
 	}
-	return 0;
+	memset(text.data + to, ' ', at - to);
+	return at;
 }
 
-/* -1 when it is no hexadecimal digit */
-static int hex_value(uint8_t digit)
+/* A bare word that is no JSON, if there is one. */
+static void tame_word(struct bpk_span text)
 {
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	digit |= 0x20;
-	return digit >= 'a' && digit <= 'f' ? digit - 'a' + 10 : -1;
-}
+	static const char *const words[] = { "NaN", "Infinity", "-Infinity" };
 
-static int escape(struct scan *scan)
-{
-	if (!take(scan, 'u')) {
-		if (peek(scan) == 0 || strchr("\"\\/bfnrt", peek(scan)) == NULL)
-			return expected(scan, "an escape");
-		scan->at++;
-		return 0;
-	}
-	for (int i = 0; i < 4; i++, scan->at++)
-		if (hex_value(peek(scan)) < 0)
-			return expected(scan, "a hexadecimal digit");
-	return 0;
-}
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+		size_t size = strlen(words[i]);
 
-static int string(struct scan *scan, struct key *inside)
-{
-	if (!take(scan, '"'))
-		return expected(scan, "a string");
-	inside->at = (uint32_t)scan->at;
-	while (peek(scan) != '"') {
-		if (peek(scan) < 0x20)
-			return expected(scan, "the rest of a string");
-		if (take(scan, '\\')) {
-			if (escape(scan) != 0)
-				return -1;
-		} else {
-			scan->at++;
-		}
-	}
-	inside->size = (uint32_t)(scan->at - inside->at);
-	scan->at++;
-	return 0;
-}
-
-/* ---- Keys ---- */
-
-static void advance(struct bpk_view *text, size_t size)
-{
-	text->data += size;
-	text->size -= size;
-}
-
-static uint32_t hex_unit(const uint8_t *digits)
-{
-	uint32_t unit = 0;
-
-	for (int i = 0; i < 4; i++)
-		unit = unit << 4 | (uint32_t)hex_value(digits[i]);
-	return unit;
-}
-
-/* Take the character that a checked escape at the start of text means. */
-static uint32_t take_escaped(struct bpk_view *text)
-{
-	static const char letters[] = "bfnrt", meant[] = "\b\f\n\r\t";
-	const char *letter;
-	uint32_t unit, low;
-
-	if (text->data[1] != 'u') {
-		unit = text->data[1];
-		letter = strchr(letters, (int)unit);
-		advance(text, 2);
-		return letter == NULL ? unit : (uint8_t)meant[letter - letters];
-	}
-	unit = hex_unit(text->data + 2);
-	advance(text, 6);
-	if (unit < 0xd800 || unit > 0xdbff || text->size < 6 || text->data[0] != '\\' ||
-	    text->data[1] != 'u')
-		return unit;
-	low = hex_unit(text->data + 2);
-	if (low < 0xdc00 || low > 0xdfff)
-		return unit;
-	advance(text, 6);
-	return 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
-}
-
-/* Take one character of well-formed UTF-8, or of what an escape means where they count. */
-static uint32_t take_character(struct bpk_view *text, bool escapes)
-{
-	uint32_t lead = text->data[0];
-	size_t more = (lead >= 0xc0) + (lead >= 0xe0) + (lead >= 0xf0);
-
-	if (escapes && lead == '\\')
-		return take_escaped(text);
-	if (more > 0)
-		lead &= 0x3fu >> more;
-	for (size_t i = 1; i <= more; i++)
-		lead = lead << 6 | (text->data[i] & 0x3f);
-	advance(text, 1 + more);
-	return lead;
-}
-
-/* In character order: a is the inside of a string, b another one or plain text. */
-static int compare(struct bpk_view a, struct bpk_view b, bool b_is_string)
-{
-	while (a.size > 0 && b.size > 0) {
-		uint32_t x = take_character(&a, true), y = take_character(&b, b_is_string);
-
-		if (x != y)
-			return x < y ? -1 : 1;
-	}
-	return (a.size > 0) - (b.size > 0);
-}
-
-static struct bpk_view inside(const struct scan *scan, struct key key)
-{
-	return bpk_view(scan->text.data + key.at, key.size);
-}
-
-static int compare_keys(const void *a, const void *b, void *scan)
-{
-	return compare(inside(scan, *(const struct key *)a), inside(scan, *(const struct key *)b),
-		       true);
-}
-
-/* Sort the keys of the object that ends here, those from mark on, and forget them. */
-static int close_object(struct scan *scan, size_t mark)
-{
-	struct key *keys = (struct key *)(void *)(scan->keys.data + mark);
-	size_t count = (scan->keys.size - mark) / sizeof *keys;
-
-	scan->keys.size = mark;
-	if (count < 2)
-		return 0;
-	qsort_r(keys, count, sizeof *keys, compare_keys, scan);
-	for (size_t i = 1; i < count; i++) {
-		if (compare_keys(&keys[i - 1], &keys[i], scan) != 0)
+		if (size > text.size || memcmp(text.data, words[i], size) != 0)
 			continue;
-		return bpk_fail(scan->err, BPK_CORRUPT, "JSON: key \"%.*s\" at byte %u comes twice",
-				(int)(keys[i].size < 100 ? keys[i].size : 100),
-				(const char *)scan->text.data + keys[i].at, (unsigned)keys[i].at);
+		memset(text.data, ' ', size);
+		text.data[1] = '0';
+		return;
+	}
+}
+
+/* strict: the RFC's values alone, without NaN and Infinity. text is in UTF-8, so without a NUL. */
+static int tame(struct bpk_span text, bool strict, struct bpk_err *err)
+{
+	size_t depth = 0, step;
+
+	for (size_t at = 0; at < text.size; at += step) {
+		struct bpk_span rest = bpk_span(text.data + at, text.size - at);
+		uint8_t byte = rest.data[0];
+
+		step = 1;
+		if (byte == '"')
+			step = tame_string(rest);
+		else if (is_digit(byte))
+			step = tame_number(rest);
+		else if (!strict && (byte == 'N' || byte == 'I' || byte == '-'))
+			tame_word(rest);
+		else if ((byte == ']' || byte == '}') && depth > 0)
+			depth--;
+		else if ((byte == '[' || byte == '{') && ++depth > BPK_JSON_MAX_DEPTH)
+			return bpk_fail(err, BPK_LIMIT, "JSON: nested deeper than %d at byte %zu",
+					BPK_JSON_MAX_DEPTH, at);
 	}
 	return 0;
 }
 
-/* ---- Values ---- */
+/* ---- Judging ---- */
 
-/* A member's key and colon; the value follows. */
-static int member(struct scan *scan, struct key *key)
+/*
+ * All that jansson allocates for one text. A hostile one must not cost unbounded memory ("{},{},"
+ * makes a tree of 80 times its size), yet jansson (up to 2.15) reads past its buffer when an
+ * allocation fails inside a string. So none fails: when half of the room is used the text ends
+ * early, and the other half holds what the piece at hand may still take: a last string and a last
+ * growth, by doubling, of every table.
+ */
+struct arena {
+	struct bpk_buf room;  /* size: the bytes in use */
+	struct bpk_view text; /* still to be read */
+	bool spent;
+};
+
+/* This thread's, while a text is judged. */
+static _Thread_local struct arena *arena;
+
+static void *arena_malloc(size_t size)
 {
-	skip_space(scan);
-	if (string(scan, key) != 0)
+	struct bpk_buf *room;
+	uint8_t *place;
+
+	if (arena == NULL)
+		return malloc(size);
+	room = &arena->room;
+	place = room->data + room->size;
+	if (size > room->capacity - room->size) {
+		arena->spent = true;
+		return NULL;
+	}
+	/* rounded up to what malloc promises; the capacity is a multiple of it */
+	room->size += (size + 15) & ~(size_t)15;
+	return place;
+}
+
+static void arena_free(void *place)
+{
+	if (arena == NULL)
+		free(place);
+}
+
+static void install(void)
+{
+	json_set_alloc_funcs(arena_malloc, arena_free);
+}
+
+static size_t feed(void *out, size_t size, void *unused)
+{
+	struct bpk_view *text = &arena->text;
+
+	(void)unused;
+	if (size > text->size)
+		size = text->size;
+	if (size == 0)
+		return 0;
+	if (arena->room.size > arena->room.capacity / 2) {
+		arena->spent = true;
+		return 0;
+	}
+	memcpy(out, text->data, size);
+	*text = bpk_view(text->data + size, text->size - size);
+	return size;
+}
+
+/* Any small text fits into its room; of a large one, what is not brackets and digits alone. */
+static size_t room_for(uint64_t size)
+{
+	uint64_t small = (64u << 10) + 128 * size, large = (32u << 20) + 8 * size;
+
+	/* and for the values of a piece, which is 1 KiB */
+	return (size_t)(2 * (small < large ? small : large) + (128 << 10));
+}
+
+static int judge(struct bpk_view text, struct bpk_err *err)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	struct arena here = { .text = text };
+	size_t room = room_for(text.size);
+	json_error_t why;
+	bool good;
+	char *near;
+
+	if (bpk_buf_reserve(&here.room, room, err) != 0)
 		return -1;
-	skip_space(scan);
-	if (!take(scan, ':'))
-		return expected(scan, "a colon");
-	skip_space(scan);
-	return 0;
-}
-
-/* After a value: 1 when another one follows, 0 at the end of its object or array. */
-static int another(struct scan *scan, uint8_t end, const char *what)
-{
-	skip_space(scan);
-	if (take(scan, ','))
-		return 1;
-	return take(scan, end) ? 0 : expected(scan, what);
-}
-
-static int object(struct scan *scan, unsigned depth)
-{
-	size_t mark = scan->keys.size;
-	struct key key;
-	int more;
-
-	skip_space(scan);
-	if (take(scan, '}'))
+	pthread_once(&once, install);
+	arena = &here;
+	good = json_load_callback(feed, NULL,
+				  JSON_DECODE_ANY | JSON_REJECT_DUPLICATES |
+					  JSON_DECODE_INT_AS_REAL,
+				  &why) != NULL;
+	arena = NULL;
+	bpk_buf_clear(&here.room); /* and the tree with it */
+	if (here.spent)
+		return bpk_fail(err, BPK_LIMIT, "JSON of %zu bytes would take %zu bytes of memory",
+				text.size, room / 2);
+	if (good)
 		return 0;
-	do {
-		if (member(scan, &key) != 0 ||
-		    bpk_buf_append(&scan->keys, bpk_view(&key, sizeof key), scan->err) != 0 ||
-		    value(scan, depth) != 0)
-			return -1;
-		more = another(scan, '}', "a comma or }");
-	} while (more > 0);
-	return more < 0 ? -1 : close_object(scan, mark);
-}
-
-static int array(struct scan *scan, unsigned depth)
-{
-	int more;
-
-	skip_space(scan);
-	if (take(scan, ']'))
-		return 0;
-	do {
-		skip_space(scan);
-		if (value(scan, depth) != 0)
-			return -1;
-		more = another(scan, ']', "a comma or ]");
-	} while (more > 0);
-	return more;
-}
-
-/* depth: how many objects and arrays are open around it; the recursion ends with their limit. */
-static int value(struct scan *scan, unsigned depth)
-{
-	struct key unused;
-	uint8_t first = peek(scan);
-
-	if ((first == '{' || first == '[') && depth == BPK_JSON_MAX_DEPTH)
-		return bpk_fail(scan->err, BPK_LIMIT, "JSON: nested deeper than %d at byte %zu",
-				BPK_JSON_MAX_DEPTH, scan->at);
-	if (take(scan, '{'))
-		return object(scan, depth + 1);
-	if (take(scan, '['))
-		return array(scan, depth + 1);
-	if (first == '"')
-		return string(scan, &unused);
-	if (first == '-' || (first >= '0' && first <= '9'))
-		return number(scan);
-	if (take_word(scan, "true") || take_word(scan, "false") || take_word(scan, "null"))
-		return 0;
-	if (!scan->strict && (take_word(scan, "NaN") || take_word(scan, "Infinity")))
-		return 0;
-	return expected(scan, "a value");
+	near = strstr(why.text, " near '"); /* bytes of the copy */
+	if (near != NULL)
+		*near = 0;
+	return bpk_fail(err, BPK_CORRUPT, "JSON: %s before byte %d", why.text, why.position);
 }
 
 static int check(struct bpk_view text, bool strict, struct bpk_err *err)
 {
-	struct scan scan = { .text = text, .strict = strict, .err = err };
-	int rc;
+	struct bpk_buf copy = { 0 };
+	int rc = -1;
 
 	if (text.size > BPK_JSON_MAX_SIZE)
 		return bpk_fail(err, BPK_LIMIT, "JSON has %zu bytes, at most %d are accepted",
 				text.size, BPK_JSON_MAX_SIZE);
 	if (!bpk_utf8_valid(text))
 		return bpk_fail(err, BPK_CORRUPT, "JSON is not in UTF-8");
-	skip_space(&scan);
-	rc = value(&scan, 0);
-	skip_space(&scan);
-	if (rc == 0 && scan.at < text.size)
-		rc = expected(&scan, "the end");
-	bpk_buf_clear(&scan.keys);
+	if (bpk_buf_append(&copy, text, err) == 0 &&
+	    tame(bpk_span(copy.data, copy.size), strict, err) == 0)
+		rc = judge(bpk_buf_view(&copy), err);
+	bpk_buf_clear(&copy);
 	return rc;
 }
 
@@ -340,7 +240,61 @@ int bpk_json_check(struct bpk_view text, struct bpk_err *err)
 	return check(text, false, err);
 }
 
-/* ---- Setting a member ---- */
+/* ---- Setting a member: in text that was checked, where brackets and strings are enough ---- */
+
+static bool is_space(uint8_t byte)
+{
+	return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
+}
+
+static size_t skip_space(struct bpk_view text, size_t at)
+{
+	while (at < text.size && is_space(text.data[at]))
+		at++;
+	return at;
+}
+
+static size_t skip_string(struct bpk_view text, size_t at)
+{
+	for (at++; text.data[at] != '"'; at++)
+		at += text.data[at] == '\\';
+	return at + 1;
+}
+
+/* To the end of a value, the space behind it left out. */
+static size_t skip_value(struct bpk_view text, size_t at)
+{
+	size_t depth = 0;
+
+	while (depth > 0 || (text.data[at] != ',' && text.data[at] != '}')) {
+		uint8_t byte = text.data[at];
+
+		depth += byte == '{' || byte == '[';
+		depth -= byte == '}' || byte == ']';
+		at = byte == '"' ? skip_string(text, at) : at + 1;
+	}
+	while (is_space(text.data[at - 1]))
+		at--;
+	return at;
+}
+
+static bool means(struct bpk_view string, const char *key)
+{
+	size_t size = strlen(key);
+	json_t *name;
+	bool same;
+
+	/* two quotes, and an escape is no shorter than what it means and at most six times as long */
+	if (string.size < size + 2 || string.size - 2 > 6 * size)
+		return false;
+	name = json_loadb((const char *)string.data, string.size, JSON_DECODE_ANY | JSON_ALLOW_NUL,
+			  NULL);
+	/* NULL for a lone surrogate, which no UTF-8 means */
+	same = name != NULL && json_string_length(name) == size &&
+	       memcmp(json_string_value(name), key, size) == 0;
+	json_decref(name);
+	return same;
+}
 
 /* Bytes from..to of the old text give way to a value, and to a comma and a key before it. */
 struct splice {
@@ -349,36 +303,30 @@ struct splice {
 };
 
 /*
- * Where does the value of key go? In text that was checked before: into the space of its present
- * value, else behind the last member, so that the layout of the rest stays.
+ * Where does the value of key go? Into the space of its present value, else behind the last member,
+ * so that the layout of the rest stays.
  */
 static int find(struct bpk_view text, const char *key, struct splice *splice, struct bpk_err *err)
 {
-	struct scan scan = { .text = text, .err = err };
+	size_t at = skip_space(text, 0);
 	bool found = false;
-	struct key name;
-	size_t from;
-	int more;
 
-	skip_space(&scan);
-	if (!take(&scan, '{'))
+	if (text.data[at] != '{')
 		return bpk_fail(err, BPK_USAGE, "the JSON is no object");
-	*splice = (struct splice){ scan.at, scan.at, false, true };
-	skip_space(&scan);
-	more = peek(&scan) != '}';
-	while (more > 0 && !found) {
-		more = member(&scan, &name);
-		from = scan.at;
-		if (more != 0 || value(&scan, 1) != 0) {
-			more = -1;
-			break;
-		}
-		found = compare(inside(&scan, name), bpk_view(key, strlen(key)), false) == 0;
-		*splice = (struct splice){ found ? from : scan.at, scan.at, true, !found };
-		more = another(&scan, '}', "a comma or }");
+	at++;
+	*splice = (struct splice){ at, at, false, true };
+	at = skip_space(text, at);
+	while (text.data[at] != '}' && !found) {
+		size_t name = skip_space(text, at + splice->with_comma);
+		size_t name_end = skip_string(text, name);
+		size_t from = skip_space(text, skip_space(text, name_end) + 1);
+		size_t to = skip_value(text, from);
+
+		found = means(bpk_view(text.data + name, name_end - name), key);
+		*splice = (struct splice){ found ? from : to, to, true, !found };
+		at = skip_space(text, to);
 	}
-	bpk_buf_clear(&scan.keys);
-	return more < 0 ? -1 : 0;
+	return 0;
 }
 
 static int build(struct bpk_buf *out, struct bpk_view old, const struct splice *splice,

@@ -1,6 +1,8 @@
 /*
- * JSON text: user metadata is carried verbatim (numbers keep their digits), so it is checked and
- * spliced as text here, never rebuilt from parsed values; and results are written as JSON.
+ * JSON text: user metadata is carried verbatim (numbers keep their digits), so it is judged by
+ * jansson but spliced as text here, never rebuilt from parsed values; and results are written as
+ * JSON. The first check gives jansson allocation functions of ours, which for all else are
+ * malloc and free.
  */
 #ifndef BPK_BASE_JSON_H
 #define BPK_BASE_JSON_H
@@ -14,8 +16,11 @@ enum {
 
 /*
  * Is text one JSON value (any kind), in UTF-8, nested at most BPK_JSON_MAX_DEPTH deep, without
- * duplicate keys? Bare NaN, Infinity and -Infinity pass, since other writers leave them there.
- * Fails with BPK_CORRUPT (the line says where) or BPK_LIMIT.
+ * duplicate keys? Numbers may have any number of digits. Bare NaN, Infinity and -Infinity pass, and
+ * so do the escapes of lone surrogates, since other writers leave them there.
+ * Fails with BPK_CORRUPT (the line says before which byte), BPK_NO_MEMORY, or BPK_LIMIT, which is
+ * also for values that as a tree in memory need more than 32 MiB and 8 times the text: no text
+ * under 256 KiB does, but 2 MiB of one-digit numbers may.
  */
 int bpk_json_check(struct bpk_view text, struct bpk_err *err);
 
