@@ -60,7 +60,7 @@ complete -c bpk -n '__fish_seen_subcommand_from cat' -l items -x -d 'the same, c
 complete -c bpk -n '__fish_seen_subcommand_from cat' -s F -l format -x -a 'blp chunk' -d 'read the source as format NAME'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l no-check -d 'do not test checksums'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l no-marker -d 'accept a stream that ends without an end marker'
-complete -c bpk -n '__fish_seen_subcommand_from cat' -s f -l force -d 'replace existing files; write binary data to a terminal'
+complete -c bpk -n '__fish_seen_subcommand_from cat' -s f -l force -d 'write binary data to a terminal'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -s T -l threads -x -d 'use N threads; 0 (default): all that are usable'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l memory-limit -x -d 'refuse what would need more than SIZE of memory'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -s q -l quiet -d 'say nothing but errors'

@@ -28,9 +28,18 @@ static const struct bpk_opt opt_items = {
 	.help = "the same, counted in items of the archive's typesize",
 };
 
+static const struct bpk_opt opt_force = {
+	.letter = 'f',
+	.name = "force",
+	.type = OPT_FLAG,
+	.offset = ARG(shared.force),
+	.help = "write binary data to a terminal",
+	.group = GROUP_OUTPUT,
+};
+
 static const struct bpk_opt *const rows[] = {
 	&opt_bytes,         &opt_items,        &bpk_opt_format_read, &bpk_opt_no_check,
-	&bpk_opt_no_marker, &bpk_opt_force,    &bpk_opt_threads,     &bpk_opt_memory_limit,
+	&bpk_opt_no_marker, &opt_force,        &bpk_opt_threads,     &bpk_opt_memory_limit,
 	&bpk_opt_quiet,     &bpk_opt_progress, &bpk_opt_help,        NULL,
 };
 

@@ -154,37 +154,45 @@ static void put_exit_status(FILE *out, const struct bpk_command *command)
 	      out);
 }
 
-/* Is this the first of all commands' options that names its variable? */
-static bool names_variable_first(const struct bpk_opt *wanted)
+static bool names_variable(const struct bpk_command *command, const char *variable)
 {
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
-		for (const struct bpk_opt *const *opt = (*each)->options; *opt != NULL; opt++)
-			if ((*opt)->environment != NULL &&
-			    strcmp((*opt)->environment, wanted->environment) == 0)
-				return *opt == wanted;
+	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++)
+		if ((*opt)->environment != NULL && strcmp((*opt)->environment, variable) == 0)
+			return true;
 	return false;
 }
 
-static void put_variables(FILE *out, const struct bpk_command *command)
+static void put_variable(FILE *out, const struct bpk_opt *opt)
+{
+	fprintf(out, ".TP\n.B %s\n", opt->environment);
+	fputs("What \\fB\\-\\-", out);
+	put_text(out, opt->name);
+	fputs("\\fR is when it is not given.\n", out);
+}
+
+/* Those of command that no command before it in the table has, or all of them. */
+static void put_variables(FILE *out, const struct bpk_command *command, bool only_new)
 {
 	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++) {
-		if ((*opt)->environment == NULL || !names_variable_first(*opt))
+		const struct bpk_command *const *before = bpk_commands;
+
+		if ((*opt)->environment == NULL)
 			continue;
-		fprintf(out, ".TP\n.B %s\n", (*opt)->environment);
-		fputs("What \\fB\\-\\-", out);
-		put_text(out, (*opt)->name);
-		fputs("\\fR is when it is not given.\n", out);
+		while (*before != command && !names_variable(*before, (*opt)->environment))
+			before++;
+		if (*before == command || !only_new)
+			put_variable(out, *opt);
 	}
 }
 
 static void put_environment(FILE *out, const struct bpk_command *command)
 {
 	if (command != &bpk_command_main) {
-		put_variables(out, command);
+		put_variables(out, command, false);
 		return;
 	}
 	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
-		put_variables(out, *each);
+		put_variables(out, *each, true);
 }
 
 static void put_see_also(FILE *out, const struct bpk_command *command)
