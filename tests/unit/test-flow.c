@@ -1046,7 +1046,7 @@ static void test_choosing_honours_wishes(void **state)
 		assert_int_equal(choice.recipe.typesize, 6);
 		assert_int_equal(choice.recipe.filter, BPK_FILTER_BITSHUFFLE);
 		assert_int_equal(choice.recipe.block_size, 4800);
-		assert_int_equal(choice.chunk_size, 100000 / 48 * 48);
+		assert_int_equal(choice.chunk_size, 100000 / 6 * 6);
 		bpk_buf_clear(&choice.why);
 	}
 	wishes = no_wishes;
