@@ -164,7 +164,7 @@ void bpk_chunk_write_empty(unsigned typesize, uint8_t out[BPK_CHUNK_HEADER_SIZE]
 {
 	out[0] = 2;
 	out[1] = 1;
-	out[2] = BPK_FLAG_MEMCPYED | BPK_FLAG_NOT_SPLIT;
+	out[2] = BPK_FLAG_SHUFFLE | BPK_FLAG_MEMCPYED | BPK_FLAG_NOT_SPLIT;
 	out[3] = (uint8_t)typesize;
 	bpk_put_le32(out + 4, 0);
 	bpk_put_le32(out + 8, 1);

@@ -658,9 +658,12 @@ static void test_empty_chunk(void **state)
 {
 	struct bpk_chunk_header header;
 	struct bpk_err err = { 0 };
+	/* Bloscpack format, "Zero-length input": the bytes that its end marker is known by */
+	static const uint8_t expected[16] = { 2, 1, 0x13, 8, 0, 0, 0, 0, 1, 0, 0, 0, 16, 0, 0, 0 };
 	uint8_t chunk[16];
 
 	bpk_chunk_write_empty(8, chunk);
+	assert_memory_equal(chunk, expected, sizeof expected);
 	assert_int_equal(bpk_chunk_header_read(bpk_view(chunk, 16), &header, &err), 0);
 	assert_int_equal(header.raw_size, 0);
 	assert_int_equal(header.packed_size, 16);
