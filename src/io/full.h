@@ -6,7 +6,7 @@
 #ifndef BPK_IO_FULL_H
 #define BPK_IO_FULL_H
 
-#include "base/base.h"
+#include "io/io.h"
 
 /* Fill out, less only at the end of file; *got says how far. */
 int bpk_full_read(int fd, struct bpk_span out, size_t *got, struct bpk_err *err);

@@ -10,6 +10,9 @@
 
 #include "base/base.h"
 
+/* Every file that sees a struct stat or an offset must see the same one. */
+_Static_assert(sizeof(off_t) == 8, "files over 2 GiB need -D_FILE_OFFSET_BITS=64");
+
 /* ---- Sources: bytes to be read ---- */
 
 /*
