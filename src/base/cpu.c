@@ -22,8 +22,6 @@ bool bpk_cpu_has(enum bpk_simd simd)
 		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
 		       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512vbmi") &&
 		       __builtin_cpu_supports("gfni");
-	case BPK_SIMD_PCLMUL:
-		return __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("sse2");
 #endif
 #if defined(__aarch64__)
 	case BPK_SIMD_NEON:
@@ -47,8 +45,6 @@ const char *bpk_simd_name(enum bpk_simd simd)
 		return "avx512";
 	case BPK_SIMD_NEON:
 		return "neon";
-	case BPK_SIMD_PCLMUL:
-		return "pclmul";
 	default:
 		return "portable";
 	}

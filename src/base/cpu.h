@@ -14,7 +14,6 @@ enum bpk_simd {
 	BPK_SIMD_AVX2,
 	BPK_SIMD_AVX512, /* F, BW, VL, VBMI and GFNI together */
 	BPK_SIMD_NEON,   /* AArch64 */
-	BPK_SIMD_PCLMUL, /* SSE2 and the product without carries */
 };
 
 /* True when this machine (and its operating system) runs that set. Any thread. */

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <zlib.h>
 
-#include "checksum/crc32.h"
-
 enum { NONE, ADLER32, CRC32, FIRST_OF_CRYPTO };
 
 const struct bpk_checksum bpk_checksums[] = {
@@ -72,13 +70,15 @@ int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view by
 	switch (row) {
 	case NONE:
 		return 0;
-	/* zlib takes an address of NULL for a request of the start value, right for no bytes */
+	/* zlib takes an address of NULL for a request of the start value, which is right for no
+	 * bytes */
 	case ADLER32:
 		bpk_put_le32(out, (uint32_t)adler32_z(1, bytes.size > 0 ? bytes.data : NULL,
 						      bytes.size));
 		return 0;
 	case CRC32:
-		bpk_put_le32(out, bpk_crc32(bytes));
+		bpk_put_le32(out,
+			     (uint32_t)crc32_z(0, bytes.size > 0 ? bytes.data : NULL, bytes.size));
 		return 0;
 	default:
 		return compute_crypto(row, bytes, out, err);

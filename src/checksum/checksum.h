@@ -1,7 +1,6 @@
 /*
- * The room checksum: digests by name, over zlib (adler32, crc32; long runs of the latter by kernels
- * of our own) and libcrypto (the rest). It does not know where the bytes came from, nor which
- * number a format gives to a digest.
+ * The room checksum: digests by name, over zlib (adler32, crc32) and libcrypto (the rest). It does
+ * not know where the bytes came from, nor which number a format gives to a digest.
  */
 #ifndef BPK_CHECKSUM_CHECKSUM_H
 #define BPK_CHECKSUM_CHECKSUM_H

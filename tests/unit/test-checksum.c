@@ -2,7 +2,6 @@
 
 #include <pthread.h>
 #include <stdio.h>
-#include <zlib.h>
 
 #include "checksum/checksum.h"
 
@@ -98,28 +97,6 @@ static void test_a_difference_is_told(void **state)
 	assert_int_equal(bpk_checksum_check(bpk_checksums, view_of("abc"), wrong, &err), 0);
 }
 
-/* Any size and alignment, against zlib: long ones take another way. */
-static void test_crc32_is_that_of_zlib(void **state)
-{
-	enum { SIZE = 1200, SHIFTS = 17 };
-	static uint8_t bytes[SIZE + SHIFTS];
-	uint32_t random = 1;
-
-	(void)state;
-	for (size_t i = 0; i < sizeof bytes; i++) {
-		random = random * 1664525u + 1013904223u;
-		bytes[i] = (uint8_t)(random >> 24);
-	}
-	for (size_t size = 0; size <= SIZE; size++) {
-		struct bpk_view view = bpk_view(bytes + size % SHIFTS, size);
-		uint8_t digest[BPK_DIGEST_MAX];
-
-		assert_int_equal(
-			bpk_checksum_compute(bpk_checksum_find("crc32"), view, digest, NULL), 0);
-		assert_int_equal(bpk_get_le32(digest), crc32_z(0, view.data, view.size));
-	}
-}
-
 /* All rows from several threads at once, so that the first fetches race. */
 static void *digest_all(void *arg)
 {
@@ -157,7 +134,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_share_what_is_fetched),
 		cmocka_unit_test(test_known_digests),
-		cmocka_unit_test(test_crc32_is_that_of_zlib),
 		cmocka_unit_test(test_no_bytes_at_no_address),
 		cmocka_unit_test(test_a_difference_is_told),
 	};
