@@ -424,7 +424,7 @@ static void test_raw_bytes_are_read_as_they_are_cut(void **state)
 				rc = ops->fetch(reader, &parcel, &err);
 				if (rc != 0 || (size == 0 && parcel.number > 0))
 					break;
-				assert_memory_equal(parcel.raw.data, "abcdefghijkl" + done,
+				assert_memory_equal(parcel.raw.data, &"abcdefghijkl"[done],
 						    parcel.raw_size);
 			}
 			assert_int_equal(rc, 1);
