@@ -109,8 +109,7 @@ static void print_record(const struct bpk_job *job, const struct remarks *remark
 			 const struct bpk_err *err)
 {
 	const struct bpk_info *info = job->in->info;
-	const char *line = (const char *)remarks->lines.data;
-	const char *end = line + remarks->lines.size;
+	const struct bpk_buf *lines = &remarks->lines;
 
 	bpk_record_begin("verify", job->in->path);
 	bpk_record_text("status", word_for(err));
@@ -121,8 +120,8 @@ static void print_record(const struct bpk_job *job, const struct remarks *remark
 	bpk_record_u64("raw_size", info != NULL ? job->result.raw_size : BPK_UNKNOWN);
 	bpk_record_u64("nchunks", info != NULL ? job->result.nchunks : BPK_UNKNOWN);
 	bpk_record_list_begin("remarks");
-	for (; line < end; line += strlen(line) + 1)
-		bpk_record_list_text(line);
+	for (size_t at = 0; at < lines->size; at += strlen((const char *)lines->data + at) + 1)
+		bpk_record_list_text((const char *)lines->data + at);
 	bpk_record_list_end();
 	bpk_record_end();
 }

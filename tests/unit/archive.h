@@ -62,8 +62,9 @@ static inline int archive_decode(struct bpk_chunk_ctx *ctx, const struct bpk_par
 
 	if (bpk_buf_resize(out, before + parcel->raw_size, err) != 0)
 		return -1;
-	return bpk_chunk_decode(ctx, bpk_view(parcel->packed.data, parcel->packed_size),
-				bpk_span(out->data + before, parcel->raw_size), err);
+	return bpk_chunk_decode(
+		ctx, bpk_view(parcel->packed.data, parcel->packed_size),
+		bpk_span(out->size > 0 ? out->data + before : NULL, parcel->raw_size), err);
 }
 
 /* Fetch, check and decode every chunk of an open reader; whatever comes out is added to out. */
