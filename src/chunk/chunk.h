@@ -102,7 +102,9 @@ static inline size_t bpk_chunk_bound(size_t raw_size)
  * raw           0..BPK_CHUNK_MAX_RAW_SIZE bytes
  * out           at least bpk_chunk_bound(raw.size) bytes
  * packed_size   bytes of out used; what does not shrink is stored (memcpyed)
- * The same bytes come out on every machine and thread, as far as the codec libraries keep that.
+ * The same bytes come out on every machine and thread, as far as the codec libraries keep that:
+ * lz4 packs otherwise on 32-bit and big-endian machines, lz4hc on the latter, and zstd at its own
+ * levels 5 to 10 where a small block meets a library without SSE2 or NEON.
  * Fails with BPK_NO_MEMORY, or BPK_USAGE (a recipe or size out of range).
  */
 int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
