@@ -110,7 +110,7 @@ static int readable(int fd, int flags)
 	if ((flags & O_ACCMODE) == O_RDWR)
 		return fd;
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	return bpk_full_open(path, O_RDONLY);
 }
 
 /* Only a regular file that is not appended to is written anywhere but at its end. */
@@ -270,7 +270,7 @@ static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
 
 	if (fstat(draft->fd, &found) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	if ((uint64_t)found.st_size < draft->end && ftruncate(draft->fd, (off_t)draft->end) != 0)
+	if ((uint64_t)found.st_size < draft->end && bpk_full_set_size(draft->fd, draft->end) != 0)
 		return bpk_fail_errno(err, errno, "set the size");
 	return 0;
 }

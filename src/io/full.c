@@ -1,6 +1,7 @@
 #include "io/full.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -92,6 +93,26 @@ int bpk_full_write_at(int fd, uint64_t offset, struct bpk_view bytes, struct bpk
 	if (offset > INT64_MAX || bytes.size > INT64_MAX - offset)
 		return bpk_fail_errno(err, EFBIG, "write");
 	return write_all(fd, (off_t)offset, bytes, err);
+}
+
+int bpk_full_open(const char *path, int flags)
+{
+	int fd;
+
+	do
+		fd = open(path, flags | O_CLOEXEC);
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+int bpk_full_set_size(int fd, uint64_t size)
+{
+	int rc;
+
+	do
+		rc = ftruncate(fd, (off_t)size);
+	while (rc != 0 && errno == EINTR);
+	return rc;
 }
 
 int bpk_full_sync(int fd)

@@ -1,7 +1,7 @@
 /*
  * Inside the room io: reads and writes that go on until they are done. They loop over short counts
  * and EINTR, and wait with poll where a descriptor that others made non-blocking says EAGAIN.
- * All fail with "read: REASON" or "write: REASON". Any thread.
+ * Reads and writes fail with "read: REASON" or "write: REASON", the others with errno. Any thread.
  */
 #ifndef BPK_IO_FULL_H
 #define BPK_IO_FULL_H
@@ -17,6 +17,10 @@ int bpk_full_read_at(int fd, uint64_t offset, struct bpk_span out, size_t *got,
 
 int bpk_full_write(int fd, struct bpk_view bytes, struct bpk_err *err);
 int bpk_full_write_at(int fd, uint64_t offset, struct bpk_view bytes, struct bpk_err *err);
+
+/* open (with O_CLOEXEC) and ftruncate, made again when a signal cut them short. */
+int bpk_full_open(const char *path, int flags);
+int bpk_full_set_size(int fd, uint64_t size);
 
 /* fsync, begun again when a signal cut it short; no other failure of it may be tried again. Returns
  * 0, or -1 with errno. */

@@ -45,7 +45,7 @@ int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err 
 		return bpk_fail_errno(err, ENAMETOOLONG, "cannot be removed");
 	if (slash != NULL)
 		snprintf(parent, sizeof parent, "%.*s", (int)(name - path), path);
-	folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	folder = bpk_full_open(parent, O_RDONLY | O_DIRECTORY);
 	if (folder < 0)
 		return bpk_fail_errno(err, errno, "cannot open its folder");
 	rc = remove_from(folder, name, seen, err);

@@ -92,14 +92,9 @@ static int look(struct bpk_source *source, struct bpk_err *err)
 /* Standard input is duplicated, so that closing a source is the same for all of them. */
 static int open_path(const char *path, bool is_stdin)
 {
-	int fd;
-
 	if (is_stdin)
 		return fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	do
-		fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	while (fd < 0 && errno == EINTR);
-	return fd;
+	return bpk_full_open(path, O_RDONLY | O_NOCTTY);
 }
 
 int bpk_source_open(const char *path, struct bpk_source **source, struct bpk_err *err)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/full.h"
+
 enum { LINKS_MAX = 40 }; /* as many as Linux follows */
 
 /* The number of the descriptor that path stands for; -1 when it stands for none. */
@@ -75,9 +77,7 @@ static int find_device(const char *path, const struct stat *found,
 {
 	struct stat opened;
 
-	do
-		target->fd = open(path, O_WRONLY | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
-	while (target->fd < 0 && errno == EINTR);
+	target->fd = bpk_full_open(path, O_WRONLY | O_NOFOLLOW | O_NOCTTY);
 	if (target->fd < 0 || fstat(target->fd, &opened) != 0)
 		return bpk_fail_errno(err, errno, "cannot open");
 	if (opened.st_dev != found->st_dev || opened.st_ino != found->st_ino)
@@ -88,10 +88,10 @@ static int find_device(const char *path, const struct stat *found,
 /* Open for syncing where the folder may be read, else only to work in it. */
 static int open_folder(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = bpk_full_open(path, O_RDONLY | O_DIRECTORY);
 
 	if (fd < 0 && errno == EACCES)
-		fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		fd = bpk_full_open(path, O_PATH | O_DIRECTORY);
 	return fd;
 }
 
