@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -72,6 +73,7 @@ int main(int argc, char **argv)
 	int first = argc;
 
 	open_missing_descriptors();
+	signal(SIGXFSZ, SIG_IGN); /* it arrives as EFBIG, wherever results are printed */
 	if (bpk_opts_parse(&bpk_command_main, argc, argv, &args, &first, &err) != 0)
 		bpk_report(NULL, &err);
 	else if (args.shared.help)

@@ -68,7 +68,6 @@ void bpk_signals_start(void)
 	started = true;
 	pipe_held = !is_ignored(SIGPIPE);
 	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
 	start_waiting();
 }
 

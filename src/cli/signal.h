@@ -8,8 +8,8 @@
 /*
  * Begin, before the first draft and the first thread; later calls do nothing. INT, TERM and HUP are
  * blocked in this and all later threads and taken by a waiting one, which drops all drafts and dies
- * of the signal. PIPE and XFSZ are ignored, so that they arrive as EPIPE and EFBIG. What the parent
- * ignored stays ignored. When no thread can be had, the signals keep their default action.
+ * of the signal. PIPE is ignored, so that it arrives as EPIPE. What the parent ignored stays
+ * ignored. When no thread can be had, the signals keep their default action.
  */
 void bpk_signals_start(void);
 

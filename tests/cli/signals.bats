@@ -88,3 +88,12 @@ has_draft() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/"; }
     wait $pid
     bpk cat out.blp | cmp - a
 }
+
+@test "a limit on file sizes is an error to commands that only print, too" {
+    data noise 3000 a
+    bpk pack -q a
+    status=0
+    said=$(ulimit -f 0; "$BPK" info a.blp 2>&1 >out) || status=$?
+    [ "$status" -eq 1 ] || die "status $status"
+    [[ "$said" == "bpk: standard output: "*"File too large" ]] || die "$said"
+}
