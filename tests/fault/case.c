@@ -1,0 +1,403 @@
+#include "fault/case.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { RAW_SIZE = 40000, FILE_MAX = 1 << 18, TIME_LIMIT_S = 120 };
+
+static const char old_text[] = "what was there before\n";
+
+char bpk_program[PATH_MAX];
+char careless_program[PATH_MAX];
+
+struct content {
+	size_t size;
+	char bytes[FILE_MAX];
+};
+
+static char scratch[PATH_MAX], nth[PATH_MAX], shim[PATH_MAX];
+static struct content raw, packed, whole, found;
+
+/* The sources as they were made. */
+static struct stat raw_stat, packed_stat;
+
+/* ---- files ---- */
+
+static _Noreturn void die(const char *what)
+{
+	fprintf(stderr, "fault: %s: %s\n", what, strerror(errno));
+	exit(99);
+}
+
+static bool load(const char *path, struct content *content)
+{
+	FILE *file = fopen(path, "rbe");
+
+	content->size = 0;
+	if (file == NULL)
+		return false;
+	content->size = fread(content->bytes, 1, sizeof content->bytes, file);
+	fclose(file);
+	return true;
+}
+
+static void store(const char *path, const void *bytes, size_t size)
+{
+	FILE *file = fopen(path, "wbe");
+
+	if (file == NULL || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
+		die(path);
+}
+
+static bool same(const struct content *a, const void *bytes, size_t size)
+{
+	return a->size == size && memcmp(a->bytes, bytes, size) == 0;
+}
+
+static bool same_file(const char *path, const struct stat *before, const struct content *content)
+{
+	struct stat now;
+
+	return stat(path, &now) == 0 && now.st_ino == before->st_ino &&
+	       now.st_mode == before->st_mode && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
+	       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec && load(path, &found) &&
+	       same(&found, content->bytes, content->size);
+}
+
+/* Noise, a ramp of 32-bit integers, and zeros long enough to become a hole. */
+static void make_raw(void)
+{
+	uint64_t state = 1;
+
+	raw.size = RAW_SIZE;
+	for (size_t i = 0; i < RAW_SIZE; i++) {
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		if (i < 12000)
+			raw.bytes[i] = (char)(state >> 56);
+		else if (i < 24000)
+			raw.bytes[i] = (char)((i / 4) >> (8 * (i % 4)));
+	}
+}
+
+static const char *result_of(const struct row *row)
+{
+	return row->target != NULL ? row->target : "out";
+}
+
+/* ---- the folder ---- */
+
+static bool is_source(const char *name)
+{
+	return strcmp(name, "a") == 0 || strcmp(name, "b.blp") == 0;
+}
+
+static bool is_draft(const char *name)
+{
+	return name[0] == '.' && strstr(name, ".bpk-") != NULL;
+}
+
+/* Call visit for every name but the sources and the result. */
+static void each_stranger(const struct row *row, void (*visit)(const char *name, void *arg),
+			  void *arg)
+{
+	DIR *folder = opendir(".");
+
+	if (folder == NULL)
+		die("opendir");
+	for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+		const char *name = entry->d_name;
+
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && !is_source(name) &&
+		    strcmp(name, result_of(row)) != 0)
+			visit(name, arg);
+	}
+	closedir(folder);
+}
+
+static void remove_stranger(const char *name, void *arg)
+{
+	(void)arg;
+	if (unlink(name) != 0)
+		die(name);
+}
+
+static void make_source(const char *path, const struct content *content, mode_t mode,
+			struct stat *seen)
+{
+	store(path, content->bytes, content->size);
+	if (chmod(path, mode) != 0 || stat(path, seen) != 0)
+		die(path);
+}
+
+void case_restore(const struct row *row, enum where where)
+{
+	each_stranger(row, remove_stranger, NULL);
+	unlink(result_of(row));
+	if (where == TO_OLD)
+		store(result_of(row), old_text, sizeof old_text - 1);
+	if (!same_file("a", &raw_stat, &raw))
+		make_source("a", &raw, 0640, &raw_stat);
+	if (!same_file("b.blp", &packed_stat, &packed))
+		make_source("b.blp", &packed, 0644, &packed_stat);
+}
+
+bool case_has_nameless(void)
+{
+	int fd = open(".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0 && access("/proc/self/fd", X_OK) == 0;
+}
+
+/* ---- running ---- */
+
+static void redirect(int fd, const char *path, int flags)
+{
+	int opened = open(path, flags, 0666);
+
+	if (opened < 0 || dup2(opened, fd) != fd)
+		_exit(126);
+	if (opened != fd)
+		close(opened);
+}
+
+/* The file's content waits in the pipe, which is larger. */
+static void feed(const char *path)
+{
+	int ends[2];
+
+	if (!load(path, &found) || found.size > 1 << 16 || pipe(ends) != 0 ||
+	    write(ends[1], found.bytes, found.size) != (ssize_t)found.size ||
+	    dup2(ends[0], STDIN_FILENO) != STDIN_FILENO)
+		_exit(126);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void set_variable(const char *name, long number)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%ld", number);
+	setenv(name, text, 1);
+}
+
+static const char **put_nth(const char **next, const struct fault *fault)
+{
+	static char point[24];
+
+	snprintf(point, sizeof point, "%ld", fault->point);
+	*next++ = nth;
+	*next++ = "-o";
+	*next++ = "../calls";
+	*next++ = "-n";
+	*next++ = point;
+	if (fault->reads)
+		*next++ = "-r";
+	if (fault->for_ever)
+		*next++ = "-s";
+	if (fault->action != NULL) {
+		*next++ = "-a";
+		*next++ = fault->action;
+	}
+	return next;
+}
+
+static void preload(const struct fault *fault)
+{
+	setenv("LD_PRELOAD", shim, 1);
+	setenv("NOMEMORY_REPORT", "../asked", 1);
+	set_variable("NOMEMORY_ALLOCATION", fault->allocation);
+	set_variable("NOMEMORY_THREAD", fault->thread);
+}
+
+/* The child: never returns. */
+static void become(const struct row *row, bool force, const struct fault *fault)
+{
+	const char *argv[40], **next = argv;
+
+	if (row->in != NULL && row->pipe)
+		feed(row->in);
+	else
+		redirect(STDIN_FILENO, row->in != NULL ? row->in : "/dev/null", O_RDONLY);
+	redirect(STDOUT_FILENO, row->target == NULL ? "out" : "/dev/null",
+		 O_WRONLY | O_CREAT | O_TRUNC);
+	redirect(STDERR_FILENO, "../said", O_WRONLY | O_CREAT | O_TRUNC);
+	if (fault->doer == BY_NTH)
+		next = put_nth(next, fault);
+	else if (fault->doer == BY_NOMEMORY)
+		preload(fault);
+	*next++ = row->careless ? careless_program : bpk_program;
+	*next++ = row->args[0];
+	if (force)
+		*next++ = "-f";
+	for (size_t i = 1; row->args[i] != NULL; i++)
+		*next++ = row->args[i];
+	*next = NULL;
+	alarm(TIME_LIMIT_S); /* outlives exec; a command that hangs ends as signal 14 */
+	execv(argv[0], (char **)argv);
+	_exit(126);
+}
+
+static void read_calls(struct calls *calls)
+{
+	FILE *file = fopen("../calls", "re");
+	char name[32], mark[4];
+
+	*calls = (struct calls){ 0 };
+	for (char line[64]; file != NULL && fgets(line, sizeof line, file) != NULL;) {
+		int words = sscanf(line, "%19s %1s", name, mark);
+
+		if (calls->count == sizeof calls->names / sizeof calls->names[0]) {
+			errno = E2BIG;
+			die("calls of one command");
+		}
+		snprintf(calls->names[calls->count++], sizeof calls->names[0], "%.19s", name);
+		if (words < 2)
+			continue;
+		if (calls->first[0] == '\0')
+			snprintf(calls->first, sizeof calls->first, "%.19s", name);
+		snprintf(calls->last, sizeof calls->last, "%.19s", name);
+	}
+	if (file != NULL)
+		fclose(file);
+}
+
+static void read_said(struct outcome *outcome)
+{
+	load("../said", &found);
+	outcome->lines = 0;
+	for (size_t i = 0; i < found.size; i++)
+		outcome->lines += found.bytes[i] == '\n';
+	/* a line without an end counts too */
+	if (found.size > 0 && found.bytes[found.size - 1] != '\n')
+		outcome->lines++;
+	snprintf(outcome->said, sizeof outcome->said, "%.*s", (int)found.size, found.bytes);
+	outcome->said[strcspn(outcome->said, "\n")] = '\0';
+}
+
+static void read_asked(struct outcome *outcome)
+{
+	FILE *file = fopen("../asked", "re");
+
+	outcome->allocations = outcome->threads = 0;
+	if (file == NULL)
+		return;
+	if (fscanf(file, "%ld %ld", &outcome->allocations, &outcome->threads) != 2)
+		outcome->allocations = outcome->threads = 0;
+	fclose(file);
+}
+
+static void note_stranger(const char *name, void *arg)
+{
+	struct outcome *outcome = arg;
+
+	if (is_draft(name))
+		outcome->drafts++;
+	else
+		snprintf(outcome->stray, sizeof outcome->stray, "%s", name);
+}
+
+static enum seen look(const struct row *row)
+{
+	if (!load(result_of(row), &found))
+		return NOTHING;
+	if (same(&found, whole.bytes, whole.size))
+		return WHOLE;
+	return same(&found, old_text, sizeof old_text - 1) ? OLD : OTHER;
+}
+
+void case_run(const struct row *row, enum where where, bool force, const struct fault *fault,
+	      struct outcome *outcome)
+{
+	int status;
+	pid_t pid;
+
+	unlink("../calls");
+	unlink("../asked");
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		become(row, force || where == TO_OLD, fault);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		die("fork");
+	*outcome = (struct outcome){ 0 };
+	outcome->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	read_said(outcome);
+	read_calls(&outcome->calls);
+	read_asked(outcome);
+	each_stranger(row, note_stranger, outcome);
+	outcome->seen = look(row);
+	outcome->source_changed =
+		!same_file("a", &raw_stat, &raw) || !same_file("b.blp", &packed_stat, &packed);
+}
+
+bool case_learn(const struct row *row)
+{
+	if (!load(result_of(row), &whole))
+		return false;
+	return row->raw_to == 0 ||
+	       same(&whole, raw.bytes + row->raw_from, row->raw_to - row->raw_from);
+}
+
+/* ---- beginning and ending ---- */
+
+static bool enter_folder(void)
+{
+	char here[PATH_MAX];
+
+	if (getcwd(here, sizeof here) == NULL ||
+	    (size_t)snprintf(scratch, sizeof scratch, "%s/fault-XXXXXX", here) >= sizeof scratch ||
+	    mkdtemp(scratch) == NULL || chdir(scratch) != 0)
+		return false;
+	return mkdir("folder", 0777) == 0 && chdir("folder") == 0;
+}
+
+bool case_begin(const char *tools)
+{
+	static const struct row first = {
+		.args = { "pack", "-z", "8K", "-t", "4", "-o", "b.blp", "a" },
+		.target = "b.blp",
+	};
+	static const struct fault none = { .doer = BY_NOBODY };
+	struct outcome outcome;
+
+	snprintf(nth, sizeof nth, "%s/nth", tools);
+	snprintf(shim, sizeof shim, "%s/nomemory.so", tools);
+	snprintf(careless_program, sizeof careless_program, "%s/careless", tools);
+	if (!enter_folder())
+		return false;
+	make_raw();
+	make_source("a", &raw, 0640, &raw_stat);
+	case_run(&first, TO_NEW, false, &none, &outcome);
+	if (outcome.status != 0 || !load("b.blp", &packed))
+		return false;
+	return stat("b.blp", &packed_stat) == 0;
+}
+
+void case_end(void)
+{
+	static const struct row any = { .target = "a" };
+
+	each_stranger(&any, remove_stranger, NULL);
+	unlink("a");
+	unlink("b.blp");
+	if (chdir("..") != 0)
+		return;
+	rmdir("folder");
+	unlink("said");
+	unlink("calls");
+	unlink("asked");
+	if (chdir("..") == 0)
+		rmdir(scratch);
+}

@@ -1,0 +1,113 @@
+/*
+ * Preloaded into a command: its Nth allocation fails, or its Nth thread does not begin.
+ *
+ *     LD_PRELOAD=nomemory.so NOMEMORY_ALLOCATION=N NOMEMORY_THREAD=N NOMEMORY_REPORT=FILE COMMAND
+ *
+ * Unset or 0: none fails. At its end the command writes into FILE how many of each it asked for.
+ * Allocations count from the time when the shared libraries are ready. Only glibc names the
+ * functions behind its allocator; elsewhere nothing is replaced and no report is written. Not for
+ * sanitizer builds, which bring an allocator of their own.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#ifdef __GLIBC__
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *old, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
+
+/* Fixed once begin has run. */
+static long bad_allocation, bad_thread;
+static int begun;
+
+/* Any thread; atomic. */
+static long allocations, threads;
+
+static long number_in(const char *variable)
+{
+	const char *text = getenv(variable);
+
+	return text != NULL ? atol(text) : 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	bad_allocation = number_in("NOMEMORY_ALLOCATION");
+	bad_thread = number_in("NOMEMORY_THREAD");
+	begun = 1;
+}
+
+__attribute__((destructor)) static void report(void)
+{
+	const char *path = getenv("NOMEMORY_REPORT");
+	long asked = allocations;
+	FILE *file;
+
+	begun = 0;
+	file = path != NULL ? fopen(path, "we") : NULL;
+	if (file == NULL)
+		return;
+	fprintf(file, "%ld %ld\n", asked, threads);
+	fclose(file);
+}
+
+static int fails(void)
+{
+	if (!begun || __atomic_add_fetch(&allocations, 1, __ATOMIC_RELAXED) != bad_allocation)
+		return 0;
+	errno = ENOMEM;
+	return 1;
+}
+
+void *malloc(size_t size)
+{
+	return fails() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return fails() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+	return fails() ? NULL : __libc_realloc(old, size);
+}
+
+void *memalign(size_t alignment, size_t size)
+{
+	return fails() ? NULL : __libc_memalign(alignment, size);
+}
+
+void *aligned_alloc(size_t alignment, size_t size)
+{
+	return memalign(alignment, size);
+}
+
+int posix_memalign(void **out, size_t alignment, size_t size)
+{
+	void *new = memalign(alignment, size);
+
+	if (new == NULL)
+		return ENOMEM;
+	*out = new;
+	return 0;
+}
+
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*enter)(void *),
+		   void *argument)
+{
+	static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+
+	if (__atomic_add_fetch(&threads, 1, __ATOMIC_RELAXED) == bad_thread)
+		return EAGAIN;
+	if (real == NULL)
+		*(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
+	return real(thread, attributes, enter, argument);
+}
+#endif

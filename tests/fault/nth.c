@@ -1,0 +1,599 @@
+/*
+ * Run a command and do something at the Nth system call of a class, counted over all its threads.
+ * Then end as the command does: with its status, or of the signal that killed it.
+ *
+ *     nth [-r] [-n N [-a ACTION] [-s]] [-o REPORT] COMMAND [ARG]...
+ *
+ *     -r   the class of reads: read, pread, and openings of relative paths, of files below the
+ *          present folder and of standard input. Otherwise the class of writes: all that changes
+ *          files or makes them durable, but for standard error.
+ *     -n   act at the Nth call; without it nothing is done
+ *     -a   what to do:
+ *          kill, after    SIGKILL before the call, or after it (kill is the default)
+ *          half, short    let the call move half its bytes, then SIGKILL or go on
+ *          fail:ERROR     the call is not made and fails so; EPIPE and EFBIG with their signals
+ *          signal:NAME    send the signal; INT, TERM and HUP may be taken by another thread,
+ *                         which gets 200 ms for it at this call and at all that follow
+ *     -s   for ever: fail every call from the Nth on, but not those that remove names, without
+ *          which no program could clean up
+ *     -o   write the calls that were counted, one a line: its name, and " *" where something was
+ *          done
+ *
+ * Status 125: this machine does not let one process trace another, or the arguments are wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/audit.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { CANNOT_TRACE = 125, HOLD_MS = 200 };
+
+#if defined __x86_64__ && defined __LP64__
+#define MACHINE AUDIT_ARCH_X86_64
+#elif defined __aarch64__
+#define MACHINE AUDIT_ARCH_AARCH64
+#endif
+
+#ifndef MACHINE
+int main(void)
+{
+	fprintf(stderr, "nth: knows only the registers of x86_64 and aarch64\n");
+	return CANNOT_TRACE;
+}
+#else
+
+/* ---- the calls ---- */
+
+enum kind {
+	CHANGES, /* a name or a file, given by path */
+	REMOVES, /* a name */
+	WRITES,  /* to the descriptor in argument fd */
+	READS,   /* from the descriptor in argument fd */
+	OPENS,   /* with the flags in argument size, the path in argument fd */
+};
+
+struct call {
+	int number;
+	const char *name;
+	enum kind kind;
+	int fd;   /* which argument */
+	int size; /* which argument says how many bytes; 0: none does */
+};
+
+#define CALL(name, kind, fd, size)                                                                 \
+	{                                                                                          \
+		SYS_##name, #name, kind, fd, size                                                  \
+	}
+
+static const struct call calls[] = {
+	CALL(write, WRITES, 0, 2),
+	CALL(pwrite64, WRITES, 0, 2),
+	CALL(writev, WRITES, 0, 0),
+	CALL(pwritev, WRITES, 0, 0),
+	CALL(pwritev2, WRITES, 0, 0),
+	CALL(sendfile, WRITES, 0, 3),
+	CALL(copy_file_range, WRITES, 2, 4),
+	CALL(splice, WRITES, 2, 4),
+	CALL(ftruncate, WRITES, 0, 0),
+	CALL(fallocate, WRITES, 0, 0),
+	CALL(fsync, WRITES, 0, 0),
+	CALL(fdatasync, WRITES, 0, 0),
+	CALL(sync_file_range, WRITES, 0, 0),
+	CALL(fchmod, WRITES, 0, 0),
+	CALL(fchown, WRITES, 0, 0),
+	CALL(truncate, CHANGES, 0, 0),
+	CALL(msync, CHANGES, 0, 0),
+	CALL(renameat, CHANGES, 0, 0),
+	CALL(renameat2, CHANGES, 0, 0),
+	CALL(linkat, CHANGES, 0, 0),
+	CALL(symlinkat, CHANGES, 0, 0),
+	CALL(mkdirat, CHANGES, 0, 0),
+	CALL(fchmodat, CHANGES, 0, 0),
+	CALL(fchownat, CHANGES, 0, 0),
+	CALL(utimensat, CHANGES, 0, 0),
+	CALL(unlinkat, REMOVES, 0, 0),
+	CALL(openat, OPENS, 1, 2),
+	CALL(read, READS, 0, 2),
+	CALL(pread64, READS, 0, 2),
+	CALL(readv, READS, 0, 0),
+	CALL(preadv, READS, 0, 0),
+	CALL(preadv2, READS, 0, 0),
+#ifdef __x86_64__
+	CALL(chmod, CHANGES, 0, 0),
+	CALL(rename, CHANGES, 0, 0),
+	CALL(link, CHANGES, 0, 0),
+	CALL(symlink, CHANGES, 0, 0),
+	CALL(mkdir, CHANGES, 0, 0),
+	CALL(creat, CHANGES, 0, 0),
+	CALL(unlink, REMOVES, 0, 0),
+	CALL(rmdir, REMOVES, 0, 0),
+	CALL(open, OPENS, 0, 1),
+#endif
+};
+enum { NCALLS = sizeof calls / sizeof calls[0] };
+
+static const struct call *call_find(uint64_t number)
+{
+	for (size_t i = 0; i < NCALLS; i++)
+		if ((uint64_t)calls[i].number == number)
+			return &calls[i];
+	return NULL;
+}
+
+/* ---- what to do ---- */
+
+enum action { KILL, AFTER, HALF, SHORT, FAIL, SIGNAL };
+
+struct name {
+	const char *text; /* NULL: the end */
+	int number;
+};
+
+static const struct name actions[] = {
+	{ "kill", KILL }, { "after", AFTER }, { "half", HALF }, { "short", SHORT }, { NULL, 0 },
+};
+
+static const struct name errors[] = {
+	{ "EACCES", EACCES }, { "EAGAIN", EAGAIN }, { "EDQUOT", EDQUOT }, { "EFBIG", EFBIG },
+	{ "EINTR", EINTR },   { "EINVAL", EINVAL }, { "EIO", EIO },       { "EMFILE", EMFILE },
+	{ "ENOSPC", ENOSPC }, { "EPIPE", EPIPE },   { "EROFS", EROFS },   { "EXDEV", EXDEV },
+	{ NULL, 0 },
+};
+
+static const struct name signals[] = {
+	{ "HUP", SIGHUP },   { "INT", SIGINT },   { "PIPE", SIGPIPE },
+	{ "TERM", SIGTERM }, { "XFSZ", SIGXFSZ }, { NULL, 0 },
+};
+
+/* One run; one thread reads and writes it. */
+static struct run {
+	bool reads, for_ever;
+	long at; /* 0: never */
+	enum action action;
+	int number; /* of the error or the signal */
+	FILE *report;
+	char folder[PATH_MAX];
+
+	pid_t process;
+	long count;
+	pid_t finishing; /* the thread whose call ends before SIGKILL; 0: none */
+	bool holding;    /* a signal was sent that others may take */
+	pid_t held;      /* the thread that waits until a signal was acted on; 0: none */
+} run;
+
+static _Noreturn void die(const char *what)
+{
+	fprintf(stderr, "nth: %s: %s\n", what, strerror(errno));
+	exit(CANNOT_TRACE);
+}
+
+static _Noreturn void usage(void)
+{
+	fprintf(stderr, "usage: nth [-r] [-n N [-a ACTION] [-s]] [-o REPORT] COMMAND [ARG]...\n");
+	exit(CANNOT_TRACE);
+}
+
+static int number_of(const struct name *names, const char *text)
+{
+	for (; names->text != NULL; names++)
+		if (strcmp(names->text, text) == 0)
+			return names->number;
+	usage();
+	return -1;
+}
+
+static void take_action(const char *text)
+{
+	if (strncmp(text, "fail:", 5) == 0) {
+		run.action = FAIL;
+		run.number = number_of(errors, text + 5);
+	} else if (strncmp(text, "signal:", 7) == 0) {
+		run.action = SIGNAL;
+		run.number = number_of(signals, text + 7);
+	} else {
+		run.action = (enum action)number_of(actions, text);
+	}
+}
+
+static void take_arguments(int argc, char **argv)
+{
+	int letter;
+
+	while ((letter = getopt(argc, argv, "+rn:a:so:")) != -1) {
+		switch (letter) {
+		case 'r':
+			run.reads = true;
+			break;
+		case 'n':
+			run.at = atol(optarg);
+			break;
+		case 'a':
+			take_action(optarg);
+			break;
+		case 's':
+			run.for_ever = true;
+			break;
+		case 'o':
+			run.report = fopen(optarg, "we");
+			if (run.report == NULL)
+				die(optarg);
+			break;
+		default:
+			usage();
+		}
+	}
+	if (optind >= argc)
+		usage();
+	if (getcwd(run.folder, sizeof run.folder) == NULL)
+		die("getcwd");
+}
+
+/* ---- the other process ---- */
+
+/* Stop at every call of the table; all others run at full speed. */
+static int install_filter(void)
+{
+	struct sock_filter filter[NCALLS + 6];
+	struct sock_fprog program = { .filter = filter };
+	unsigned short n = 0;
+
+#define PUT(...) (filter[n++] = (struct sock_filter)__VA_ARGS__)
+	PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)));
+	PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, MACHINE, 0, NCALLS + 1));
+	PUT(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)));
+	for (int i = 0; i < NCALLS; i++)
+		PUT(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)calls[i].number,
+			     (unsigned char)(NCALLS - i), 0));
+	PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+	PUT(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRACE));
+#undef PUT
+	program.len = n;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* Wait until the tracer is there, then become the command. */
+static void become(char **command, int go)
+{
+	char byte;
+
+	if (read(go, &byte, 1) != 1 || install_filter() != 0)
+		_exit(CANNOT_TRACE);
+	execvp(command[0], command);
+	fprintf(stderr, "nth: %s: %s\n", command[0], strerror(errno));
+	_exit(127);
+}
+
+static void start(char **command)
+{
+	const long options = PTRACE_O_TRACESECCOMP | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK |
+			     PTRACE_O_TRACEVFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL |
+			     PTRACE_O_TRACESYSGOOD;
+	int go[2];
+
+	if (pipe2(go, O_CLOEXEC) != 0)
+		die("pipe");
+	run.process = fork();
+	if (run.process < 0)
+		die("fork");
+	if (run.process == 0) {
+		close(go[1]);
+		become(command, go[0]);
+	}
+	close(go[0]);
+	if (ptrace(PTRACE_SEIZE, run.process, 0, options) != 0) {
+		int errnum = errno;
+
+		kill(run.process, SIGKILL);
+		errno = errnum;
+		die("ptrace");
+	}
+	if (write(go[1], "", 1) != 1)
+		die("pipe");
+	close(go[1]);
+}
+
+/* ---- registers ---- */
+
+static bool get_registers(pid_t thread, struct user_regs_struct *registers)
+{
+	struct iovec io = { registers, sizeof *registers };
+
+	return ptrace(PTRACE_GETREGSET, thread, (void *)1 /* NT_PRSTATUS */, &io) == 0;
+}
+
+static void set_registers(pid_t thread, struct user_regs_struct *registers)
+{
+	struct iovec io = { registers, sizeof *registers };
+
+	ptrace(PTRACE_SETREGSET, thread, (void *)1, &io);
+}
+
+#ifdef __x86_64__
+static unsigned long long *argument(struct user_regs_struct *registers, int n)
+{
+	unsigned long long *const places[] = {
+		(unsigned long long *)&registers->rdi, (unsigned long long *)&registers->rsi,
+		(unsigned long long *)&registers->rdx, (unsigned long long *)&registers->r10,
+		(unsigned long long *)&registers->r8,  (unsigned long long *)&registers->r9,
+	};
+
+	return places[n];
+}
+
+static void set_result(pid_t thread, struct user_regs_struct *registers, long result)
+{
+	registers->orig_rax = (unsigned long)-1; /* no call is made */
+	registers->rax = (unsigned long)result;
+	set_registers(thread, registers);
+}
+#else
+static unsigned long long *argument(struct user_regs_struct *registers, int n)
+{
+	return &registers->regs[n];
+}
+
+static void set_result(pid_t thread, struct user_regs_struct *registers, long result)
+{
+	int none = -1;
+	struct iovec io = { &none, sizeof none };
+
+	ptrace(PTRACE_SETREGSET, thread, (void *)0x404 /* NT_ARM_SYSTEM_CALL */, &io);
+	registers->regs[0] = (unsigned long)result;
+	set_registers(thread, registers);
+}
+#endif
+
+/* ---- which calls count ---- */
+
+static bool is_below_folder(pid_t thread, int fd)
+{
+	size_t length = strlen(run.folder);
+	char link[64], path[PATH_MAX];
+	ssize_t got;
+
+	snprintf(link, sizeof link, "/proc/%d/fd/%d", (int)thread, fd);
+	got = readlink(link, path, sizeof path - 1);
+	if (got < 0)
+		return false;
+	path[got] = '\0';
+	return strncmp(path, run.folder, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+static bool is_relative(pid_t thread, unsigned long long path)
+{
+	char first = '/';
+	struct iovec to = { &first, 1 }, from = { (void *)(uintptr_t)path, 1 };
+
+	return process_vm_readv(thread, &to, 1, &from, 1, 0) == 1 && first != '/';
+}
+
+static bool makes_a_file(int flags)
+{
+	return (flags & (O_CREAT | O_TRUNC)) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
+}
+
+static bool counts(const struct call *call, pid_t thread, const unsigned long long *args)
+{
+	int fd = (int)args[call->fd];
+
+	switch (call->kind) {
+	case WRITES:
+		return !run.reads && fd != STDERR_FILENO;
+	case READS:
+		return run.reads && (fd == STDIN_FILENO || is_below_folder(thread, fd));
+	case OPENS:
+		return makes_a_file((int)args[call->size])
+			       ? !run.reads
+			       : run.reads && is_relative(thread, args[call->fd]);
+	default:
+		return !run.reads;
+	}
+}
+
+/* ---- acting ---- */
+
+static void go_on(pid_t thread, int sig)
+{
+	ptrace(PTRACE_CONT, thread, 0, (long)sig);
+}
+
+static void halve(pid_t thread, const struct call *call)
+{
+	struct user_regs_struct registers;
+	unsigned long long *size;
+
+	if (call->kind == OPENS || call->size == 0 || !get_registers(thread, &registers))
+		return;
+	size = argument(&registers, call->size);
+	if (*size > 1) {
+		*size /= 2;
+		set_registers(thread, &registers);
+	}
+}
+
+/* The signals are those that the kernel sends with the error. */
+static void fail(pid_t thread)
+{
+	struct user_regs_struct registers;
+
+	if (get_registers(thread, &registers))
+		set_result(thread, &registers, -(long)run.number);
+	if (run.number == EPIPE)
+		syscall(SYS_tgkill, run.process, thread, SIGPIPE);
+	if (run.number == EFBIG)
+		syscall(SYS_tgkill, run.process, thread, SIGXFSZ);
+	go_on(thread, 0);
+}
+
+static void hold(pid_t thread)
+{
+	/* again and again, since an alarm between two waits is lost */
+	const struct itimerval limit = { .it_value.tv_usec = HOLD_MS * 1000,
+					 .it_interval.tv_usec = HOLD_MS * 1000 };
+
+	if (run.held != 0) { /* one at a time */
+		go_on(thread, 0);
+		return;
+	}
+	run.held = thread;
+	setitimer(ITIMER_REAL, &limit, NULL);
+}
+
+static void send(pid_t thread)
+{
+	if (run.number == SIGPIPE || run.number == SIGXFSZ) {
+		syscall(SYS_tgkill, run.process, thread, run.number);
+		go_on(thread, 0);
+		return;
+	}
+	run.holding = true;
+	hold(thread);
+	kill(run.process, run.number);
+}
+
+static void act(pid_t thread, const struct call *call)
+{
+	switch (run.action) {
+	case KILL:
+		kill(run.process, SIGKILL);
+		break;
+	case HALF:
+		halve(thread, call);
+		/* fall through */
+	case AFTER:
+		run.finishing = thread;
+		ptrace(PTRACE_SYSCALL, thread, 0, 0L);
+		break;
+	case SHORT:
+		halve(thread, call);
+		go_on(thread, 0);
+		break;
+	case FAIL:
+		fail(thread);
+		break;
+	case SIGNAL:
+		send(thread);
+		break;
+	}
+}
+
+static bool is_due(const struct call *call)
+{
+	if (run.at <= 0 || run.count < run.at)
+		return false;
+	return run.count == run.at || (run.for_ever && call->kind != REMOVES);
+}
+
+static void at_call(pid_t thread)
+{
+	struct __ptrace_syscall_info info;
+	const struct call *call = NULL;
+	unsigned long long args[6];
+	bool due;
+
+	if (ptrace(PTRACE_GET_SYSCALL_INFO, thread, (void *)sizeof info, &info) > 0 &&
+	    info.op == PTRACE_SYSCALL_INFO_SECCOMP)
+		call = call_find(info.seccomp.nr);
+	for (int i = 0; call != NULL && i < 6; i++)
+		args[i] = info.seccomp.args[i];
+	if (call == NULL || !counts(call, thread, args)) {
+		go_on(thread, 0);
+		return;
+	}
+	run.count++;
+	due = is_due(call);
+	if (run.report != NULL)
+		fprintf(run.report, "%s%s\n", call->name, due ? " *" : "");
+	if (due)
+		act(thread, call);
+	else if (run.holding)
+		hold(thread);
+	else
+		go_on(thread, 0);
+}
+
+static void at_stop(pid_t thread, int status)
+{
+	int sig = WSTOPSIG(status), event = status >> 16;
+
+	if (event == PTRACE_EVENT_SECCOMP)
+		at_call(thread);
+	else if (event != 0)
+		go_on(thread, 0);
+	else if (sig == (SIGTRAP | 0x80) && thread == run.finishing)
+		kill(run.process, SIGKILL);
+	else
+		go_on(thread, sig == (SIGTRAP | 0x80) ? 0 : sig);
+}
+
+/* Until all threads are gone; returns how the process ended. */
+static int attend(void)
+{
+	int status, end = 0;
+	pid_t thread;
+
+	for (;;) {
+		thread = waitpid(-1, &status, __WALL);
+		if (thread < 0 && errno == EINTR) { /* held for long enough */
+			if (run.held != 0)
+				go_on(run.held, 0);
+			run.held = 0;
+		} else if (thread < 0) {
+			return end;
+		} else if (WIFSTOPPED(status)) {
+			at_stop(thread, status);
+		} else if (thread == run.process) {
+			end = status;
+		}
+	}
+}
+
+static void on_alarm(int sig)
+{
+	(void)sig; /* only ends a wait */
+}
+
+static int end_like(int status)
+{
+	const struct rlimit no_core = { 0, 0 };
+
+	if (run.report != NULL && fclose(run.report) != 0)
+		die("the report");
+	if (!WIFSIGNALED(status))
+		return WEXITSTATUS(status);
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	return 128 + WTERMSIG(status);
+}
+
+int main(int argc, char **argv)
+{
+	const struct sigaction alarm_action = { .sa_handler = on_alarm };
+
+	take_arguments(argc, argv);
+	start(argv + optind);
+	sigaction(SIGALRM, &alarm_action, NULL);
+	return end_like(attend());
+}
+#endif

@@ -1,0 +1,588 @@
+/*
+ * Every command x every system call x every fault, and every allocation that may fail.
+ *
+ *     sweep [WORD]...   only the rows whose name holds one of the words; prints TAP
+ *
+ *     BPK               the program
+ *     BPK_FAULT_FULL    non-empty: every point; otherwise one in THIN of them
+ *     abs_top_builddir  where tests/fault/nth and its kin were built
+ *
+ * Each case runs twice: once into the fault, and once more without, which must succeed and leave
+ * nothing behind. A command is a row below; so is a fault.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fault/case.h"
+
+enum { THIN = 13, SHOWN = 8 };
+
+/* No digest of libcrypto: 3.0 crashes by itself when memory is missing as it begins. */
+static const struct row rows[] = {
+	{ .name = "pack", .args = { "pack", "-T", "1", "-z", "8K", "a" }, .target = "a.blp" },
+	{ .name = "pack, 3 threads",
+	  .args = { "pack", "-T", "3", "-z", "4K", "--set", "x=[1,2]", "a" },
+	  .target = "a.blp",
+	  .threads = true },
+	{ .name = "pack < file > file", .args = { "pack", "-T", "1", "-z", "8K" }, .in = "a" },
+	{ .name = "pack < pipe",
+	  .args = { "pack", "-T", "1", "-z", "8K", "-o", "c.blp", "-" },
+	  .in = "a",
+	  .pipe = true,
+	  .target = "c.blp" },
+	{ .name = "unpack",
+	  .args = { "unpack", "-T", "1", "b.blp" },
+	  .target = "b",
+	  .raw_to = 40000 },
+	{ .name = "unpack, 3 threads",
+	  .args = { "unpack", "-T", "3", "b.blp" },
+	  .target = "b",
+	  .raw_to = 40000,
+	  .threads = true },
+	{ .name = "unpack < pipe > file",
+	  .args = { "unpack", "-T", "1" },
+	  .in = "b.blp",
+	  .pipe = true,
+	  .raw_to = 40000 },
+	{ .name = "cat",
+	  .args = { "cat", "-T", "1", "--bytes", "9000:30000", "b.blp" },
+	  .raw_from = 9000,
+	  .raw_to = 30000 },
+	{ .name = "verify", .args = { "verify", "-T", "1", "-v", "b.blp" }, .prints = true },
+	{ .name = "info", .args = { "info", "--json", "b.blp" }, .prints = true },
+};
+
+static const struct row careless_row = {
+	.name = "a careless program",
+	.args = { "copy", "a" },
+	.target = "a.blp",
+	.raw_to = 40000,
+	.careless = true,
+};
+
+enum expected {
+	IS_KILLED,   /* the old or the whole new result, one draft at most */
+	FAILS,       /* status 1, one line, no draft, the old result */
+	GOES_ON,     /* status 0, the whole new result, not a word */
+	IS_SIGNALED, /* status 128 + N, no draft, the old or the whole new result */
+	LOSES_PIPE,  /* status 141, not a word */
+};
+
+/* Where a fault makes sense. */
+enum which { EVERY_CALL, TRANSFERS, OPENINGS, STDOUT_WRITES };
+
+static const struct mode {
+	const char *name;
+	const char *action;
+	enum expected expected;
+	enum which which;
+	int number; /* the error or the signal */
+	bool for_ever, reads;
+} modes[] = {
+	{ "SIGKILL before", "kill", IS_KILLED, EVERY_CALL, SIGKILL, false, false },
+	{ "SIGKILL after", "after", IS_KILLED, EVERY_CALL, SIGKILL, false, false },
+	{ "SIGKILL half-way", "half", IS_KILLED, TRANSFERS, SIGKILL, false, false },
+	{ "short", "short", GOES_ON, TRANSFERS, 0, false, false },
+	{ "EINTR", "fail:EINTR", GOES_ON, EVERY_CALL, EINTR, false, false },
+	{ "EAGAIN", "fail:EAGAIN", GOES_ON, TRANSFERS, EAGAIN, false, false },
+	{ "ENOSPC", "fail:ENOSPC", FAILS, EVERY_CALL, ENOSPC, false, false },
+	{ "EDQUOT", "fail:EDQUOT", FAILS, EVERY_CALL, EDQUOT, false, false },
+	{ "EIO", "fail:EIO", FAILS, EVERY_CALL, EIO, false, false },
+	{ "EFBIG", "fail:EFBIG", FAILS, TRANSFERS, EFBIG, false, false },
+	{ "EMFILE", "fail:EMFILE", FAILS, OPENINGS, EMFILE, false, false },
+	{ "ENOSPC for ever", "fail:ENOSPC", FAILS, EVERY_CALL, ENOSPC, true, false },
+	{ "EIO for ever", "fail:EIO", FAILS, EVERY_CALL, EIO, true, false },
+	{ "EPIPE", "fail:EPIPE", LOSES_PIPE, STDOUT_WRITES, SIGPIPE, false, false },
+	{ "SIGINT", "signal:INT", IS_SIGNALED, EVERY_CALL, SIGINT, false, false },
+	{ "SIGTERM", "signal:TERM", IS_SIGNALED, EVERY_CALL, SIGTERM, false, false },
+	{ "SIGHUP", "signal:HUP", IS_SIGNALED, EVERY_CALL, SIGHUP, false, false },
+	{ "SIGPIPE", "signal:PIPE", GOES_ON, EVERY_CALL, SIGPIPE, false, false },
+	{ "SIGXFSZ", "signal:XFSZ", GOES_ON, EVERY_CALL, SIGXFSZ, false, false },
+	{ "short reads", "short", GOES_ON, TRANSFERS, 0, false, true },
+	{ "reads with EINTR", "fail:EINTR", GOES_ON, EVERY_CALL, EINTR, false, true },
+	{ "reads with EAGAIN", "fail:EAGAIN", GOES_ON, TRANSFERS, EAGAIN, false, true },
+	{ "reads with EIO", "fail:EIO", FAILS, EVERY_CALL, EIO, false, true },
+	{ "reads with EIO for ever", "fail:EIO", FAILS, EVERY_CALL, EIO, true, true },
+};
+enum { NMODES = sizeof modes / sizeof modes[0], NROWS = sizeof rows / sizeof rows[0] };
+
+static int tests, failed_tests;
+static bool full, nameless;
+
+/* ---- judging ---- */
+
+static bool is_one_of(const char *name, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		if (strcmp(name, *names) == 0)
+			return true;
+	return false;
+}
+
+static bool moves_bytes(const char *call)
+{
+	static const char *const names[] = { "write", "pwrite64", "sendfile", "copy_file_range",
+					     "read",  "pread64",  NULL };
+
+	return is_one_of(call, names);
+}
+
+/* Without them the result is as good: another way is gone, or it stays more private. */
+static bool may_be_forgiven(const char *call)
+{
+	static const char *const names[] = { "openat",   "ftruncate", "fchmod",    "fchown",
+					     "unlinkat", "utimensat", "fallocate", NULL };
+
+	return is_one_of(call, names);
+}
+
+/*
+ * Names change once: after an interruption nobody knows whether they have, and to ask again could
+ * take our own result for a file that was there before. POSIX does not list EINTR for them. And
+ * stdio, which prints lines, has no way to go on.
+ */
+static bool may_end_interrupted(const struct row *row, const struct mode *mode, const char *call)
+{
+	static const char *const names[] = { "linkat", "renameat", "renameat2", "unlinkat", NULL };
+
+	if (row->prints && strcmp(call, "write") == 0)
+		return mode->number == EINTR || mode->number == EAGAIN;
+	return mode->number == EINTR && is_one_of(call, names);
+}
+
+/* While they run the signal waits: the result is there before it is taken up. */
+static bool may_outrun_signal(const char *call)
+{
+	static const char *const names[] = { "linkat", "renameat",  "renameat2",
+					     "fsync",  "fdatasync", NULL };
+
+	return is_one_of(call, names);
+}
+
+static bool is_quiet_and_whole(const struct outcome *outcome)
+{
+	return outcome->status == 0 && outcome->seen == WHOLE && outcome->lines == 0 &&
+	       outcome->drafts == 0;
+}
+
+/* As before, or whole; what goes to standard output has no before. */
+static bool is_old_or_whole(enum where where, const struct outcome *outcome)
+{
+	return where == TO_STDOUT || outcome->seen == WHOLE ||
+	       outcome->seen == (where == TO_OLD ? OLD : NOTHING);
+}
+
+static bool names_a_file(const struct row *row, const char *line)
+{
+	if (strstr(line, row->target == NULL ? "standard output" : row->target) != NULL)
+		return true;
+	return strstr(line, "standard input") != NULL || strstr(line, " a: ") != NULL ||
+	       strstr(line, "b.blp: ") != NULL;
+}
+
+/* Status 1, one line that says why, nothing done. */
+static const char *judge_error(enum where where, const char *reason, const struct outcome *outcome)
+{
+	if (outcome->status != 1)
+		return "status is not 1";
+	if (outcome->lines != 1 || strncmp(outcome->said, "bpk: ", 5) != 0)
+		return "not one line that begins with bpk:";
+	if (strstr(outcome->said, reason) == NULL)
+		return "does not say why";
+	if (outcome->drafts > 0)
+		return "a draft is left";
+	if (where == TO_STDOUT)
+		return NULL;
+	/* when the folder cannot be synced, what was replaced is gone already */
+	if (where == TO_OLD && outcome->seen == WHOLE)
+		return strcmp(outcome->calls.last, "fsync") == 0 ? NULL : "failed and replaced";
+	return outcome->seen == (where == TO_OLD ? OLD : NOTHING) ? NULL : "the target is changed";
+}
+
+static const char *judge_failure(const struct row *row, enum where where, const struct mode *mode,
+				 const struct outcome *outcome)
+{
+	const char *wrong;
+
+	if (is_quiet_and_whole(outcome))
+		return may_be_forgiven(outcome->calls.first) ? NULL : "an error passed unseen";
+	wrong = judge_error(where, strerror(mode->number), outcome);
+	if (wrong == NULL && !names_a_file(row, outcome->said))
+		return "does not name the file";
+	return wrong;
+}
+
+static const char *judge_going_on(const struct row *row, enum where where, const struct mode *mode,
+				  const struct outcome *outcome)
+{
+	if (is_quiet_and_whole(outcome))
+		return NULL;
+	if (may_end_interrupted(row, mode, outcome->calls.first))
+		return judge_error(where, strerror(mode->number), outcome);
+	/* what only prints has nothing to drop, and leaves SIGPIPE as it is */
+	if (row->prints && mode->number == SIGPIPE && outcome->status == 128 + SIGPIPE)
+		return outcome->lines == 0 ? NULL : "left a word";
+	return "did not go on as if nothing were";
+}
+
+static const char *judge_kill(enum where where, const struct outcome *outcome)
+{
+	if (outcome->status != 128 + SIGKILL)
+		return "was not killed";
+	if (!is_old_or_whole(where, outcome))
+		return "the target holds a part";
+	if (outcome->drafts > (nameless && where == TO_NEW ? 0 : 1))
+		return "too many drafts are left";
+	return NULL;
+}
+
+static const char *judge_signal(enum where where, const struct mode *mode,
+				const struct outcome *outcome)
+{
+	if (is_quiet_and_whole(outcome) && may_outrun_signal(outcome->calls.first))
+		return NULL;
+	if (outcome->status != 128 + mode->number)
+		return "did not end of the signal";
+	if (outcome->lines > 0 || outcome->drafts > 0)
+		return "left a word or a draft";
+	return is_old_or_whole(where, outcome) ? NULL : "the target holds a part";
+}
+
+/* NULL: as it must be. */
+static const char *judge(const struct row *row, enum where where, const struct mode *mode,
+			 const struct outcome *outcome)
+{
+	if (outcome->source_changed)
+		return "a source was changed";
+	if (outcome->stray[0] != '\0')
+		return "a strange file is left";
+	if (outcome->calls.first[0] == '\0')
+		return row->threads && is_quiet_and_whole(outcome) ? NULL : "nothing was done";
+	switch (mode->expected) {
+	case IS_KILLED:
+		return judge_kill(where, outcome);
+	case FAILS:
+		return judge_failure(row, where, mode, outcome);
+	case GOES_ON:
+		return judge_going_on(row, where, mode, outcome);
+	case IS_SIGNALED:
+		return judge_signal(where, mode, outcome);
+	case LOSES_PIPE:
+		return outcome->status == 128 + SIGPIPE && outcome->lines == 0
+			       ? NULL
+			       : "did not end of SIGPIPE";
+	}
+	return "has no rule";
+}
+
+/* ---- sweeping ---- */
+
+/* One line of TAP in the making. */
+struct tally {
+	const struct row *row;
+	enum where where;
+	const char *fault;
+	long points, right;
+};
+
+static const char *where_name(const struct tally *tally)
+{
+	static const char *const names[] = { ", new", ", over an old file", "" };
+
+	return tally->row->target == NULL ? "" : names[tally->where];
+}
+
+static bool is_found_out(const struct tally *tally)
+{
+	return tally->row->careless && tally->right < tally->points;
+}
+
+static void end_tally(const struct tally *tally)
+{
+	bool ok = tally->row->careless ? is_found_out(tally) : tally->right == tally->points;
+
+	tests++;
+	failed_tests += !ok;
+	printf("%s %d - %s%s: %s: ", ok ? "ok" : "not ok", tests, tally->row->name,
+	       where_name(tally), tally->fault);
+	if (tally->row->careless)
+		printf("%s\n", ok ? "is found out" : "passes");
+	else
+		printf("%ld of %ld\n", tally->right, tally->points);
+	fflush(stdout);
+}
+
+static void explain(const struct tally *tally, long point, const struct outcome *outcome,
+		    const char *wrong)
+{
+	static const char *const seen[] = { "nothing", "the old", "the whole", "something else" };
+
+	if (tally->points - tally->right > SHOWN)
+		return;
+	printf("# at %ld %s: %s; status %d, target %s, %zu drafts%s%s, says: %s\n", point,
+	       outcome->calls.first, wrong, outcome->status, seen[outcome->seen], outcome->drafts,
+	       outcome->stray[0] ? ", left " : "", outcome->stray, outcome->said);
+}
+
+/* The next run, without a fault, succeeds and clears up what the last one had to leave. */
+static const char *run_again(const struct row *row, enum where where, struct outcome *outcome)
+{
+	static const struct fault none = { .doer = BY_NOBODY };
+	char first[sizeof outcome->calls.first];
+
+	memcpy(first, outcome->calls.first, sizeof first);
+	case_run(row, where, row->target != NULL, &none, outcome);
+	memcpy(outcome->calls.first, first, sizeof first);
+	if (!is_quiet_and_whole(outcome) || outcome->stray[0] != '\0' || outcome->source_changed)
+		return "the next run did not put it right";
+	return NULL;
+}
+
+/* Both runs of one case; true when all is as it must be. */
+static void try_point(struct tally *tally, const struct mode *mode, long point)
+{
+	const struct fault fault = {
+		.doer = BY_NTH,
+		.action = mode->action,
+		.for_ever = mode->for_ever,
+		.reads = mode->reads,
+		.point = point,
+	};
+	struct outcome outcome;
+	const char *wrong;
+
+	case_restore(tally->row, tally->where);
+	case_run(tally->row, tally->where, false, &fault, &outcome);
+	wrong = judge(tally->row, tally->where, mode, &outcome);
+	if (wrong == NULL)
+		wrong = run_again(tally->row, tally->where, &outcome);
+	tally->points++;
+	tally->right += wrong == NULL;
+	if (wrong != NULL && !tally->row->careless)
+		explain(tally, point, &outcome, wrong);
+}
+
+static bool suits(const struct row *row, const struct mode *mode, const char *call)
+{
+	switch (mode->which) {
+	case EVERY_CALL:
+		return true;
+	case TRANSFERS:
+		return moves_bytes(call);
+	case OPENINGS:
+		return strcmp(call, "openat") == 0;
+	case STDOUT_WRITES:
+		return row->target == NULL && moves_bytes(call);
+	}
+	return false;
+}
+
+/* Deterministic, and over rows and modes every point has its turn. */
+static bool is_chosen(const struct row *row, const struct mode *mode, size_t point)
+{
+	size_t turn = point + 2 * (size_t)(mode - modes);
+
+	if (row >= rows && row < rows + NROWS)
+		turn += 3 * (size_t)(row - rows);
+	return full || row->careless || turn % THIN == 0;
+}
+
+/* The plain run under nth: its result is what later ones are held against, its calls the points. */
+static bool survey(const struct row *row, enum where where, bool reads, struct outcome *outcome)
+{
+	const struct fault count = { .doer = BY_NTH, .reads = reads };
+
+	case_restore(row, where);
+	case_run(row, where, false, &count, outcome);
+	if (outcome->status == 0 && outcome->lines == 0 && case_learn(row))
+		return true;
+	tests++;
+	failed_tests++;
+	printf("not ok %d - %s: a plain run\n", tests, row->name);
+	printf("# %s: the plain run ends with status %d: %s\n", row->name, outcome->status,
+	       outcome->said);
+	return false;
+}
+
+static void sweep_mode(const struct row *row, enum where where, const struct mode *mode,
+		       const struct calls *calls)
+{
+	struct tally tally = { .row = row, .where = where, .fault = mode->name };
+
+	for (size_t i = 0; i < calls->count; i++) {
+		if (!suits(row, mode, calls->names[i]))
+			continue;
+		if (is_chosen(row, mode, i))
+			try_point(&tally, mode, (long)i + 1);
+		if (is_found_out(&tally))
+			break;
+	}
+	if (tally.points == 0)
+		return;
+	end_tally(&tally);
+}
+
+static void sweep_calls(const struct row *row, enum where where)
+{
+	for (int reads = 0; reads <= 1; reads++) {
+		struct outcome plain;
+
+		if (!survey(row, where, reads, &plain))
+			return;
+		for (size_t i = 0; i < NMODES; i++)
+			if (modes[i].reads == reads)
+				sweep_mode(row, where, &modes[i], &plain.calls);
+	}
+}
+
+/* Memory may be missing where it is not needed; a thread never is. */
+static const char *judge_missing(enum where where, const struct fault *fault,
+				 const struct outcome *outcome)
+{
+	if (outcome->source_changed || outcome->stray[0] != '\0')
+		return "a file is changed or left that should not be";
+	if (is_quiet_and_whole(outcome))
+		return NULL;
+	if (fault->thread > 0)
+		return "did not go on with fewer threads";
+	return judge_error(where, "memory", outcome);
+}
+
+static void try_missing(struct tally *tally, const struct fault *fault)
+{
+	struct outcome outcome;
+	const char *wrong;
+
+	case_restore(tally->row, tally->where);
+	case_run(tally->row, tally->where, false, fault, &outcome);
+	wrong = judge_missing(tally->where, fault, &outcome);
+	if (wrong == NULL)
+		wrong = run_again(tally->row, tally->where, &outcome);
+	tally->points++;
+	tally->right += wrong == NULL;
+	if (wrong != NULL && !tally->row->careless)
+		explain(tally, fault->allocation + fault->thread, &outcome, wrong);
+}
+
+static void sweep_missing(const struct row *row, enum where where)
+{
+	struct tally memory = { .row = row, .where = where, .fault = "no memory" };
+	struct tally threads = { .row = row, .where = where, .fault = "no thread" };
+	struct fault fault = { .doer = BY_NOMEMORY };
+	struct outcome plain;
+
+	case_restore(row, where);
+	case_run(row, where, false, &fault, &plain);
+	for (long n = 1; n <= plain.allocations; n++) {
+		fault.allocation = n;
+		if (is_chosen(row, modes, (size_t)n) && !is_found_out(&memory))
+			try_missing(&memory, &fault);
+	}
+	fault.allocation = 0;
+	for (fault.thread = 1; fault.thread <= plain.threads; fault.thread++)
+		try_missing(&threads, &fault);
+	if (memory.points > 0)
+		end_tally(&memory);
+	if (threads.points > 0)
+		end_tally(&threads);
+}
+
+static void sweep_row(const struct row *row)
+{
+	enum where first = row->target == NULL ? TO_STDOUT : TO_NEW;
+	enum where last = row->target == NULL ? TO_STDOUT : TO_OLD;
+
+	for (enum where where = first; where <= last; where++) {
+		sweep_calls(row, where);
+		sweep_missing(row, where);
+	}
+}
+
+/* ---- what can be done here ---- */
+
+static bool is_sanitized(const char *program)
+{
+	char command[PATH_MAX + 64];
+
+	snprintf(command, sizeof command, "grep -qaE '__(asan|tsan|msan)_init' '%s'", program);
+	return system(command) == 0;
+}
+
+static bool can_trace(const char *tools)
+{
+	char command[PATH_MAX + 64];
+	int status;
+
+	snprintf(command, sizeof command, "'%s/nth' true 2>/dev/null", tools);
+	status = system(command);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static _Noreturn void skip_all(const char *reason)
+{
+	printf("1..0 # SKIP %s\n", reason);
+	exit(0);
+}
+
+static bool is_wanted(const struct row *row, char **words, int count)
+{
+	bool wanted = count == 0;
+
+	for (int i = 0; i < count; i++)
+		wanted |= strstr(row->name, words[i]) != NULL;
+	return wanted;
+}
+
+static void set_environment(void)
+{
+	static const char *const unwanted[] = { "BPK_LEVEL",        "BPK_CODEC", "BPK_THREADS",
+						"BPK_MEMORY_LIMIT", "NO_COLOR",  "LD_PRELOAD",
+						"SOURCE_DATE_EPOCH" };
+
+	for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++)
+		unsetenv(unwanted[i]);
+	setenv("LC_ALL", "C", 1);
+	umask(022);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+}
+
+int main(int argc, char **argv)
+{
+	const char *build = getenv("abs_top_builddir"), *program = getenv("BPK");
+	const char *wish = getenv("BPK_FAULT_FULL");
+	char tools[PATH_MAX];
+
+	set_environment();
+	full = wish != NULL && wish[0] != '\0';
+	snprintf(tools, sizeof tools, "%s/tests/fault", build != NULL ? build : ".");
+	if (program == NULL || realpath(program, bpk_program) == NULL) {
+		fprintf(stderr, "sweep: BPK names no program\n");
+		return 99;
+	}
+	if (is_sanitized(bpk_program))
+		skip_all("a sanitizer build");
+	if (!can_trace(tools))
+		skip_all("processes cannot be traced here (ptrace, seccomp, x86_64 or aarch64)");
+	if (!case_begin(tools)) {
+		fprintf(stderr, "sweep: no scratch folder, or bpk does not pack\n");
+		return 99;
+	}
+	nameless = case_has_nameless();
+	for (size_t i = 0; i < NROWS; i++)
+		if (is_wanted(&rows[i], argv + 1, argc - 1))
+			sweep_row(&rows[i]);
+	if (is_wanted(&careless_row, argv + 1, argc - 1))
+		sweep_row(&careless_row);
+	case_end();
+	printf("1..%d\n", tests);
+	return failed_tests > 0;
+}
