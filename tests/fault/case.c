@@ -138,16 +138,21 @@ static void make_source(const char *path, const struct content *content, mode_t 
 		die(path);
 }
 
+void case_restore_sources(void)
+{
+	if (!same_file("a", &raw_stat, &raw))
+		make_source("a", &raw, 0640, &raw_stat);
+	if (!same_file("b.blp", &packed_stat, &packed))
+		make_source("b.blp", &packed, 0644, &packed_stat);
+}
+
 void case_restore(const struct row *row, enum where where)
 {
 	each_stranger(row, remove_stranger, NULL);
 	unlink(result_of(row));
 	if (where == TO_OLD)
 		store(result_of(row), old_text, sizeof old_text - 1);
-	if (!same_file("a", &raw_stat, &raw))
-		make_source("a", &raw, 0640, &raw_stat);
-	if (!same_file("b.blp", &packed_stat, &packed))
-		make_source("b.blp", &packed, 0644, &packed_stat);
+	case_restore_sources();
 }
 
 bool case_has_nameless(void)
@@ -338,8 +343,9 @@ void case_run(const struct row *row, enum where where, bool force, const struct 
 	read_asked(outcome);
 	each_stranger(row, note_stranger, outcome);
 	outcome->seen = look(row);
-	outcome->source_changed =
-		!same_file("a", &raw_stat, &raw) || !same_file("b.blp", &packed_stat, &packed);
+	outcome->source_gone = row->removes && access("a", F_OK) != 0;
+	outcome->source_changed = (!outcome->source_gone && !same_file("a", &raw_stat, &raw)) ||
+				  !same_file("b.blp", &packed_stat, &packed);
 }
 
 bool case_learn(const struct row *row)

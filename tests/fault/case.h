@@ -25,6 +25,7 @@ struct row {
 	const char *target;   /* the result's file; NULL: standard output */
 	/* The result: these bytes of a, or when both are 0 what a plain run makes. */
 	size_t raw_from, raw_to;
+	bool removes;  /* a, when its result is kept */
 	bool prints;   /* through stdio: lines, not data */
 	bool threads;  /* the order of calls depends on timing */
 	bool careless; /* the program that does it wrong takes bpk's place */
@@ -60,6 +61,7 @@ struct outcome {
 	size_t drafts;   /* files .NAME.bpk-* */
 	char stray[256]; /* the name of a file that nobody should have made; empty: none */
 	bool source_changed;
+	bool source_gone; /* removed by a row that removes */
 	struct calls calls;
 	long allocations, threads; /* asked for; 0 where it did not get to the end */
 };
@@ -78,6 +80,9 @@ bool case_has_nameless(void);
 
 /* The folder as before the first run, an old result in it or none. */
 void case_restore(const struct row *row, enum where where);
+
+/* Only what was removed or changed of the sources. */
+void case_restore_sources(void);
 
 /*
  * Run the command in the folder as it is, and look at what it left. force adds -f, as TO_OLD does.

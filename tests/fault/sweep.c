@@ -30,6 +30,10 @@ static const struct row rows[] = {
 	  .args = { "pack", "-T", "3", "-z", "4K", "--set", "x=[1,2]", "a" },
 	  .target = "a.blp",
 	  .threads = true },
+	{ .name = "pack --rm",
+	  .args = { "pack", "-T", "1", "-z", "8K", "--rm", "a" },
+	  .target = "a.blp",
+	  .removes = true },
 	{ .name = "pack < file > file", .args = { "pack", "-T", "1", "-z", "8K" }, .in = "a" },
 	{ .name = "pack < pipe",
 	  .args = { "pack", "-T", "1", "-z", "8K", "-o", "c.blp", "-" },
@@ -187,7 +191,8 @@ static bool names_a_file(const struct row *row, const char *line)
 }
 
 /* Status 1, one line that says why, nothing done. */
-static const char *judge_error(enum where where, const char *reason, const struct outcome *outcome)
+static const char *judge_error(const struct row *row, enum where where, const char *reason,
+			       const struct outcome *outcome)
 {
 	if (outcome->status != 1)
 		return "status is not 1";
@@ -198,6 +203,9 @@ static const char *judge_error(enum where where, const char *reason, const struc
 	if (outcome->drafts > 0)
 		return "a draft is left";
 	if (where == TO_STDOUT)
+		return NULL;
+	/* what cannot be removed stays beside its result */
+	if (outcome->seen == WHOLE && row->removes)
 		return NULL;
 	/* when the folder cannot be synced, what was replaced is gone already */
 	if (where == TO_OLD && outcome->seen == WHOLE)
@@ -212,7 +220,7 @@ static const char *judge_failure(const struct row *row, enum where where, const 
 
 	if (is_quiet_and_whole(outcome))
 		return may_be_forgiven(outcome->calls.first) ? NULL : "an error passed unseen";
-	wrong = judge_error(where, strerror(mode->number), outcome);
+	wrong = judge_error(row, where, strerror(mode->number), outcome);
 	if (wrong == NULL && !names_a_file(row, outcome->said))
 		return "does not name the file";
 	return wrong;
@@ -224,7 +232,7 @@ static const char *judge_going_on(const struct row *row, enum where where, const
 	if (is_quiet_and_whole(outcome))
 		return NULL;
 	if (may_end_interrupted(row, mode, outcome->calls.first))
-		return judge_error(where, strerror(mode->number), outcome);
+		return judge_error(row, where, strerror(mode->number), outcome);
 	/* what only prints has nothing to drop, and leaves SIGPIPE as it is */
 	if (row->prints && mode->number == SIGPIPE && outcome->status == 128 + SIGPIPE)
 		return outcome->lines == 0 ? NULL : "left a word";
@@ -260,8 +268,12 @@ static const char *judge(const struct row *row, enum where where, const struct m
 {
 	if (outcome->source_changed)
 		return "a source was changed";
+	if (outcome->source_gone && outcome->seen != WHOLE)
+		return "the source is gone and its result is not there";
 	if (outcome->stray[0] != '\0')
 		return "a strange file is left";
+	if (row->removes && is_quiet_and_whole(outcome) && !outcome->source_gone)
+		return "the source is still there";
 	if (outcome->calls.first[0] == '\0')
 		return row->threads && is_quiet_and_whole(outcome) ? NULL : "nothing was done";
 	switch (mode->expected) {
@@ -336,6 +348,7 @@ static const char *run_again(const struct row *row, enum where where, struct out
 	static const struct fault none = { .doer = BY_NOBODY };
 	char first[sizeof outcome->calls.first];
 
+	case_restore_sources();
 	memcpy(first, outcome->calls.first, sizeof first);
 	case_run(row, where, row->target != NULL, &none, outcome);
 	memcpy(outcome->calls.first, first, sizeof first);
@@ -442,16 +455,17 @@ static void sweep_calls(const struct row *row, enum where where)
 }
 
 /* Memory may be missing where it is not needed; a thread never is. */
-static const char *judge_missing(enum where where, const struct fault *fault,
+static const char *judge_missing(const struct row *row, enum where where, const struct fault *fault,
 				 const struct outcome *outcome)
 {
-	if (outcome->source_changed || outcome->stray[0] != '\0')
+	if (outcome->source_changed || (outcome->source_gone && outcome->seen != WHOLE) ||
+	    outcome->stray[0] != '\0')
 		return "a file is changed or left that should not be";
 	if (is_quiet_and_whole(outcome))
 		return NULL;
 	if (fault->thread > 0)
 		return "did not go on with fewer threads";
-	return judge_error(where, "memory", outcome);
+	return judge_error(row, where, "memory", outcome);
 }
 
 static void try_missing(struct tally *tally, const struct fault *fault)
@@ -461,7 +475,7 @@ static void try_missing(struct tally *tally, const struct fault *fault)
 
 	case_restore(tally->row, tally->where);
 	case_run(tally->row, tally->where, false, fault, &outcome);
-	wrong = judge_missing(tally->where, fault, &outcome);
+	wrong = judge_missing(tally->row, tally->where, fault, &outcome);
 	if (wrong == NULL)
 		wrong = run_again(tally->row, tally->where, &outcome);
 	tally->points++;
