@@ -8,9 +8,10 @@
  * set alone ("none": no set), -t where the temporary folder is made. Results are not waited for
  * until they are on the disk; with -y all are: bpk by its default, the others' by an fsync of ours.
  *
- * In every round each program runs once, so that what disturbs the machine disturbs all; a gain is
- * the median of the rounds' own ratios. Inputs have just been written or read, and so stand in the
- * page cache. A program that is not installed leaves its columns empty.
+ * In every round each program runs once, so that what disturbs the machine disturbs all, and each
+ * begins a round in turn, so that none always inherits the memory of the same other; a gain is the
+ * median of the rounds' own ratios. Inputs have just been written or read, and so stand in the page
+ * cache. A program that is not installed leaves its columns empty.
  */
 #include "bench/data.h"
 
@@ -295,7 +296,8 @@ static void measure_direction(const struct bench *b, const char *raw, enum direc
 
 	snprintf(back, sizeof back, "%s/back", b->folder);
 	for (unsigned r = 0; r < o->rounds; r++) {
-		for (size_t p = 0; p < NPROGRAMS; p++) {
+		for (size_t i = 0; i < NPROGRAMS; i++) {
+			size_t p = (r + i) % NPROGRAMS;
 			const char *in = direction == PACK ? raw : packed;
 			const char *out = direction == PACK ? packed : back;
 
