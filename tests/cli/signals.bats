@@ -90,6 +90,7 @@ has_draft() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/"; }
 }
 
 @test "a limit on file sizes is an error to commands that only print, too" {
+    need_plain_build
     data noise 3000 a
     bpk pack -q a
     status=0
