@@ -59,6 +59,15 @@ static void say(const struct bpk_input *in, const char *line)
 	bpk_flush_results();
 }
 
+static void say_well(const struct bpk_input *in)
+{
+	char line[256] = "ok";
+
+	if (in->info->unprotected != NULL)
+		snprintf(line, sizeof line, "ok; no checksum protects %s", in->info->unprotected);
+	say(in, line);
+}
+
 static void take_remark(void *arg, const char *line)
 {
 	struct remarks *remarks = arg;
@@ -149,7 +158,7 @@ static void verify_path(const struct verify_args *args, const char *path, bool n
 	if (rc == 0 && ours)
 		rc = verify_found(args, &job, &remarks, &err);
 	if (rc == 0 && ours && shared->verbose && !shared->json)
-		say(&in, "ok");
+		say_well(&in);
 	if (ours && shared->json)
 		print_record(&job, &remarks, &err);
 	if (rc != 0)

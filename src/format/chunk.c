@@ -64,6 +64,7 @@ static int chunkfile_open(struct bpk_place *place, const struct bpk_read_options
 	c->info.nchunks = 1;
 	c->info.typesize = c->info.first_chunk.typesize;
 	c->info.checksum = &bpk_checksums[0];
+	c->info.unprotected = "the chunk";
 	c->info.has_first_chunk = true;
 	*reader = c;
 	return 0;

@@ -28,6 +28,9 @@ struct bpk_info {
 	unsigned typesize;                   /* as the container says it: 0..255 */
 	const struct bpk_checksum *checksum; /* of every chunk; never NULL */
 
+	/* what no checksum covers and no cross-check finds changed, in words; NULL: nothing */
+	const char *unprotected;
+
 	bool has_metadata;
 	struct bpk_view metadata;      /* the user's JSON text; borrowed from who filled this */
 	uint64_t metadata_stored_size; /* as it lies in the archive */

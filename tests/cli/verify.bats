@@ -6,7 +6,13 @@ load lib
     quietly bpk verify a.blp
     [ ! -s "$out" ]
     bpk verify -v a.blp >"$out" 2>&1
-    grep -q 'a\.blp' "$out"
+    grep -qx 'a\.blp: ok; no checksum protects the typesize in the header' "$out"
+    bpk pack --checksum none -o none.blp a
+    bpk verify -v none.blp >"$out" 2>&1
+    grep -q '^none\.blp: ok; no checksum protects the chunks' "$out"
+    printf '\003' | dd of=a.blp bs=1 seek=7 conv=notrunc status=none
+    bpk verify -v a.blp >"$out" 2>&1
+    grep -q 'typesize 3, the first chunk' "$out"
     quietly bpk verify <a.blp
     cat a.blp | bpk verify -
 }

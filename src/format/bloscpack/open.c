@@ -149,6 +149,18 @@ static const char *variant(const struct bpk_bloscpack_header *header)
 	return header->blaze ? "version 3 (Blaze)" : names[header->version - 1];
 }
 
+/* Fields that a turned bit changes unseen; nothing that is read depends on them, but for the chunks
+ * of an archive without checksums. */
+static const char *unprotected(const struct bpk_bloscpack_header *h)
+{
+	if (h->checksum->size == 0)
+		return h->version == 1 ? "the chunks" : "the chunks, the typesize in the header";
+	if (h->has_metadata && !h->blaze)
+		return "the typesize in the header; options, level, user codec and room of the "
+		       "metadata";
+	return "the typesize in the header";
+}
+
 /*
  * The chunk size that a plan may count with. Version 2 files whose last chunk is the larger one,
  * and chunk sizes of 0, are left to be found out by walking.
@@ -179,6 +191,7 @@ static void fill_info(struct bpk_bloscpack_reader *r)
 	info->has_offsets = h->has_offsets;
 	info->typesize = h->typesize;
 	info->checksum = h->checksum;
+	info->unprotected = unprotected(h);
 	info->has_metadata = m->good;
 	if (!m->good)
 		return;
