@@ -182,6 +182,7 @@ END
 @test "a terminal gets no binary data without --force" {
     need script
     need_python
+    script -qec true /dev/null </dev/null >"$out" 2>&1 || skip "no pseudo-terminal here"
     data text 5000 a
     bpk pack a
     status=0
