@@ -47,15 +47,24 @@ static const struct cat_args defaults;
 
 /* ---- the work ---- */
 
-/* What an item is: the archive says, else its first chunk. */
+/*
+ * What an item is: the archive says, else its first chunk. No checksum may cover what the archive
+ * says, so where the two differ neither is believed.
+ */
 static int typesize_of(const struct bpk_input *in, uint64_t *typesize, struct bpk_err *err)
 {
-	*typesize = in->info->typesize;
-	if (*typesize == 0 && in->info->has_first_chunk)
-		*typesize = in->info->first_chunk.typesize;
-	if (*typesize > 0)
+	unsigned said = in->info->typesize;
+	unsigned packed = in->info->has_first_chunk ? in->info->first_chunk.typesize : 0;
+
+	*typesize = said > 0 ? said : packed;
+	if (*typesize == 0)
+		bpk_fail(err, BPK_FAILED, "does not say how large its items are, use --bytes");
+	else if (said > 0 && packed > 0 && said != packed)
+		bpk_fail(err, BPK_FAILED,
+			 "header says items of %u bytes, the first chunk %u, use --bytes", said,
+			 packed);
+	else
 		return 0;
-	bpk_fail(err, BPK_FAILED, "does not say how large its items are, use --bytes");
 	return bpk_input_subject(in, err);
 }
 

@@ -56,6 +56,14 @@ END
 END
 }
 
+@test "cat --items believes no typesize that the chunks contradict" {
+    data field-f32 40000 a
+    bpk pack -t 4 a
+    printf '\010' | dd of=a.blp bs=1 seek=7 conv=notrunc status=none
+    refuses 1 '^bpk: a.blp: header says items of 8 bytes, the first chunk 4' bpk cat --items 0:1 a.blp
+    bpk cat --bytes 0:100 a.blp | cmp - <(head -c 100 a)
+}
+
 @test "cat of a range works where offsets are missing or sizes are not known" {
     data records 100000 a
     bpk pack -z 9999 -t 1 --no-offsets a
