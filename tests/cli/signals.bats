@@ -27,7 +27,7 @@ has_draft() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/"; }
         kill -$signal $pid
         status=0
         wait $pid || status=$?
-        kill $feeder
+        kill $feeder 2>/dev/null || true # it may have died of the closed pipe
         wait $feeder 2>/dev/null || true
         [ "$status" -eq $((128 + $(kill -l $signal))) ] || die "status $status after $signal"
         [ "$(snapshot)" = "$before" ] || die "$(ls -A)"
