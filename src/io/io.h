@@ -88,8 +88,8 @@ void bpk_place_close(struct bpk_place *place);
 /* ---- Drafts: a place being written, kept or dropped as a whole ---- */
 
 /*
- * A regular file is written as a nameless draft in its folder (O_TMPFILE; else .NAME.bpk-XXXXXX,
- * O_EXCL, mode 0600) and gets its name when it is kept. Standard output, a device or a FIFO is
+ * A regular file is written as a nameless draft in its folder (O_TMPFILE; else .NAME.bpk-000000 and
+ * up, O_EXCL, mode 0600) and gets its name when it is kept. Standard output, a device or a FIFO is
  * written directly. write belongs to one thread; write_at may be called by many at once.
  */
 struct bpk_draft;

@@ -29,7 +29,6 @@ struct bpk_codec {
 	const char *name;             /* "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" */
 	enum bpk_codec_format format; /* what a reader selects by: lz4 and lz4hc share one */
 	unsigned code;                /* Blosc's "compressor code", the other enumeration */
-	unsigned min_reader_minor;    /* needs a c-blosc 1.N reader at least */
 
 	/*
 	 * Pack in into out at level 1..9 (Blosc's levels). *packed_size is the size of the stream,
