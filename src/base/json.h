@@ -31,6 +31,43 @@ int bpk_json_check(struct bpk_view text, struct bpk_err *err);
  */
 int bpk_json_set(struct bpk_buf *text, const char *key, const char *value, struct bpk_err *err);
 
+/*
+ * Remove one member of the top-level object in text, if it is there (*found). All other bytes stay
+ * as they are, but for the comma and space beside it. Fails with BPK_USAGE when text holds no object.
+ */
+int bpk_json_remove(struct bpk_buf *text, const char *key, bool *found, struct bpk_err *err);
+
+/* ---- Reading: slices of a text that bpk_json_check has passed ---- */
+
+enum bpk_json_kind {
+	BPK_JSON_NONE, /* an empty slice */
+	BPK_JSON_NULL,
+	BPK_JSON_FALSE,
+	BPK_JSON_TRUE,
+	BPK_JSON_NUMBER, /* NaN and Infinity too */
+	BPK_JSON_STRING,
+	BPK_JSON_LIST,
+	BPK_JSON_OBJECT,
+};
+
+enum bpk_json_kind bpk_json_kind(struct bpk_view value);
+
+/*
+ * The next member of a list or object; *at is 0 before the first. False behind the last. key is the
+ * string as it stands, with its quotes, and empty in a list; may be NULL.
+ */
+bool bpk_json_next(struct bpk_view container, size_t *at, struct bpk_view *key,
+		   struct bpk_view *value);
+
+/* The member of that name; an empty slice when object has none, or is no object. */
+struct bpk_view bpk_json_member(struct bpk_view object, const char *key);
+
+/* An integer from 0 to 2^63-1, written as digits alone: no sign, point or exponent. */
+bool bpk_json_u64(struct bpk_view value, uint64_t *out);
+
+/* Append what a string says, its escapes resolved, as UTF-8 (lone surrogates as U+FFFD). */
+int bpk_json_string(struct bpk_view value, struct bpk_buf *out, struct bpk_err *err);
+
 /* Append text as a quoted, escaped JSON string. bytes must be UTF-8 (bpk_utf8_valid). */
 int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
 

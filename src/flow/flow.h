@@ -65,7 +65,24 @@ struct bpk_choice {
 int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 	       struct bpk_choice *choice, struct bpk_err *err);
 
+/* ---- The view: an archive's raw content as a source ---- */
+
+/*
+ * The raw bytes of an open archive as a source, for whatever reads sources: seekable with a small
+ * cache of unpacked chunks (nchunks of them at most, shared by all threads) when the reader is
+ * positional and says its sizes, else read in sequence. Digests are tested unless no_check. ops and
+ * reader are borrowed. Errors are those of the archive.
+ */
+int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
+		  struct bpk_source **source, struct bpk_err *err);
+
 /* ---- The run ---- */
+
+/* Room inside each chunk, so that `write` finds place in it: bytes, or percent of the packed size. */
+struct bpk_slack {
+	uint64_t bytes;
+	unsigned percent;
+};
 
 struct bpk_flow {
 	const struct bpk_reader_ops *in;
@@ -73,12 +90,16 @@ struct bpk_flow {
 	const struct bpk_writer_ops *out; /* NULL: nothing is written (verify) */
 	void *writer;
 	struct bpk_plan plan;
-	const struct bpk_recipe *recipe; /* how raw parcels are packed; NULL: nothing is packed */
-	bool check;                      /* test seals */
-	bool decode;                     /* unpack packed parcels */
-	bool compare;                    /* unpack each packed parcel again and compare */
-	unsigned threads;                /* at least 1 */
-	uint64_t memory_limit;           /* refuse to start above it; 0: none */
+	const struct bpk_recipe *recipe; /* how raw parcels are packed; NULL: nothing is packed, but
+					    for what was only partly committed, which is packed
+					    anew as it was */
+	struct bpk_slack slack;          /* when packing */
+	uint64_t first_number; /* added to the plan's numbers when parcels are put: appending */
+	bool check;            /* test seals */
+	bool decode;           /* unpack packed parcels */
+	bool compare;          /* unpack each packed parcel again and compare */
+	unsigned threads;      /* at least 1 */
+	uint64_t memory_limit; /* refuse to start above it; 0: none */
 	/* Called now and then, by one thread at a time; NULL: never. */
 	void (*progress)(void *arg, uint64_t raw_done, uint64_t packed_done);
 	void *progress_arg;

@@ -9,6 +9,7 @@
 #include "base/base.h"
 #include "checksum/checksum.h"
 #include "chunk/chunk.h"
+#include "format/array.h"
 #include "io/io.h"
 
 /*
@@ -40,6 +41,15 @@ struct bpk_info {
 
 	bool has_first_chunk;                /* the next field holds something */
 	struct bpk_chunk_header first_chunk; /* codec, filter, block size: the archive's flavour */
+
+	/* What the elements are, where the archive says so; owned by who filled this. NULL: bytes.
+	 * A record type in a directory is kept as columns; its raw bytes are packed records. */
+	const struct bpk_array *array;
+	uint64_t nfiles; /* data files of a directory; 0 elsewhere */
+	uint64_t
+		superchunk_chunks; /* chunks in each of them but the last; 0 where there are none */
+	uint64_t ncolumns;         /* 0: no columns */
+	bool pending;              /* a writer died; what is read is what it had committed before */
 };
 
 /*
@@ -55,8 +65,11 @@ struct bpk_parcel {
 	struct bpk_buf packed;  /* the chunk, then what the format wraps around it (its digest) */
 	size_t packed_size;     /* bytes of packed that are the chunk itself */
 	size_t raw_size;        /* what the chunk unpacks to, or what the plan cuts for it */
-	size_t want_start;      /* the raw bytes of it that are asked for: all, but at the ends */
-	size_t want_size;       /* of a byte range */
+	size_t data_size;  /* how much of that, from its start, belongs to the data. A fetch sets
+				   it where that is less than raw_size: where a writer has put more into
+				   the last chunk than was committed when the archive was opened */
+	size_t want_start; /* the raw bytes of it that are asked for: all, but at the ends */
+	size_t want_size;  /* of a byte range */
 };
 
 /* Where a chunk lies, for listings and byte ranges. */
@@ -109,6 +122,15 @@ struct bpk_reader_ops {
 	/* Test the seal around a fetched chunk. Any thread. NULL: there is none. */
 	int (*check)(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err);
 
+	/*
+	 * Unpack a fetched parcel's wanted bytes into out (want_size of them), for formats whose
+	 * parcels are not one chunk: columns to records. Any thread, with its own ctx. NULL, or
+	 * not for this archive (unpacks says false): packed is one chunk.
+	 */
+	bool (*unpacks)(const void *reader);
+	int (*unpack)(const void *reader, struct bpk_chunk_ctx *ctx,
+		      const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
+
 	/* Where chunk number lies; 1 behind the last. Cheap for ascending numbers. One thread at a
 	 * time, not beside a sequential fetch; seekable sources only. NULL for raw files. */
 	int (*locate)(void *reader, uint64_t number, struct bpk_where *where, struct bpk_err *err);
@@ -126,7 +148,11 @@ struct bpk_reader_ops {
 /* How to write, beside the bpk_info. */
 struct bpk_write_options {
 	bool no_offsets;
-	uint64_t append_space; /* spare offset entries; BPK_UNKNOWN: the format's default */
+	uint64_t append_space;    /* spare offset entries; BPK_UNKNOWN: the format's default */
+	const char *layout;       /* one of the format's layouts; NULL: its first */
+	uint64_t superchunk_size; /* raw bytes in a data file of a directory; 0: automatic */
+	const struct bpk_recipe *recipe; /* how chunks will be packed, for what only tells of it;
+					     NULL: they are carried over */
 };
 
 /*
@@ -142,6 +168,15 @@ struct bpk_writer_ops {
 	 * raw bytes into a seekable draft. */
 	bool (*places)(const void *writer);
 
+	/*
+	 * Pack parcel->raw into parcel->packed by recipe, for formats whose parcels are not one
+	 * chunk: records to columns. Sets packed_size, leaves room for the seal. Any thread, with
+	 * its own ctx. NULL, or not for this archive (packs says false): packed is one chunk.
+	 */
+	bool (*packs)(const void *writer);
+	int (*pack)(const void *writer, struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
+		    struct bpk_parcel *parcel, struct bpk_err *err);
+
 	/* Wrap the seal around parcel->packed: adds the digest behind packed_size bytes. Any
 	 * thread. NULL: there is none, and the writer takes raw parcels. */
 	int (*seal)(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err);
@@ -155,6 +190,53 @@ struct bpk_writer_ops {
 	void (*close)(void *writer);
 };
 
+/* How to change an archive in place. */
+struct bpk_editor_options {
+	struct bpk_edit_options edit;
+	uint64_t journal_limit; /* bytes to be written over in place at most; else a new draft */
+	uint64_t append_space;  /* spare entries when the offsets must move; BPK_UNKNOWN: default */
+};
+
+/*
+ * Changing an archive. The editor is a writer too: its seal, pack and put are appender's, with the
+ * editor as their writer. Nothing is changed for readers before commit, and then all of it; what is
+ * not committed at close is undone. After a commit info and reader tell of the new content, and
+ * more may follow. One thread, but for seal, pack and the reader.
+ */
+struct bpk_editor_ops {
+	int (*open)(const char *path, const struct bpk_editor_options *options, void **editor,
+		    struct bpk_err *err);
+
+	/* As last committed. raw_size, nchunks and last_chunk_size are known, whatever the archive
+	 * says; chunk_size is what a chunk added to it should hold. */
+	const struct bpk_info *(*info)(const void *editor);
+
+	/* A reader of the content as last committed, for the format's reader ops; owned by the
+	 * editor, and another one after a commit. Positional, or read from the start. */
+	void *(*reader)(void *editor);
+
+	/*
+	 * Keep the first nchunks chunks and let what is put follow them; nchunks may be info's (to
+	 * add) or less (to shorten, or to pack a short last chunk anew with more in it).
+	 */
+	int (*cut)(void *editor, uint64_t nchunks, struct bpk_err *err);
+
+	/*
+	 * put: chunk parcel->number, ascending. Behind the cut they are added; without a cut each
+	 * takes the place of the chunk of that number, and must unpack to as many bytes. What does
+	 * not fit in place goes to a new draft, which takes the archive's place at commit.
+	 * places, finish and open are NULL.
+	 */
+	const struct bpk_writer_ops *appender;
+
+	/* The user's metadata are this JSON text from the next commit on; size 0: none. Formats with
+	 * an array's type in their metadata keep that. BPK_UNSUPPORTED: the format has no place. */
+	int (*set_metadata)(void *editor, struct bpk_view text, struct bpk_err *err);
+
+	int (*commit)(void *editor, struct bpk_err *err);
+	void (*close)(void *editor);
+};
+
 enum { BPK_PROBE_SIZE = 64 };
 
 struct bpk_format {
@@ -166,6 +248,11 @@ struct bpk_format {
 	bool (*probe)(const struct bpk_place *place, struct bpk_view head);
 	const struct bpk_reader_ops *reader; /* NULL: write-only */
 	const struct bpk_writer_ops *writer; /* NULL: read-only */
+	const struct bpk_editor_ops *editor; /* NULL: cannot be changed in place */
+	bool is_directory;                   /* what is written is a directory */
+	const char *const *layouts;          /* names, ended by NULL; NULL: there is but one */
+	/* Is a file of that name, from the root, a part of such a dataset? Directories only. */
+	bool (*owns)(const char *name);
 };
 
 /* All formats, ended by NULL: what a user may name. Raw files, bpk_format_raw, are not there. */

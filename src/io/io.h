@@ -73,15 +73,69 @@ const struct stat *bpk_source_stat(const struct bpk_source *source);
  * are not what they were at open. */
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
 
+/*
+ * Between hold and release, reads of a file that bpk_place_open opened see one committed state of it,
+ * even while a writer is at work or when one died: the change lock is shared, and regions that a
+ * journal saved are read from there. The size is that of this state, and may have grown since open.
+ * Any thread, and several at once; nothing for pipes, memory and plain sources. Costs three system
+ * calls.
+ */
+int bpk_source_hold(struct bpk_source *source, struct bpk_err *err);
+void bpk_source_release(struct bpk_source *source);
+
+/* The file has an undo journal, or its writer lock is held just now: someone is changing it, or died
+ * doing so. */
+bool bpk_source_in_change(struct bpk_source *source);
+
+/* A change that a writer left unfinished is pending: reads go through its journal. */
+bool bpk_source_pending(const struct bpk_source *source);
+
+/* size bytes at offset of another source, which must be seekable and outlive it. Seekable. */
+int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
+		     struct bpk_source **source, struct bpk_err *err);
+
+/*
+ * The bytes of several sources one after the other; they are borrowed and must outlive it, the array
+ * is copied. Seekable when all of them are; else read in sequence, and the size is known when those
+ * of all parts are.
+ */
+int bpk_source_join(struct bpk_source *const *parts, size_t nparts, struct bpk_source **source,
+		    struct bpk_err *err);
+
+/*
+ * A source of a caller's own: read_at, for any thread, behaves as bpk_source_read_at, of a source of
+ * size bytes; or, when positional is false, is called by one thread with ascending offsets that
+ * leave nothing out, and size may be unknown. close may be NULL.
+ */
+struct bpk_source_ops {
+	int (*read_at)(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+		       struct bpk_err *err);
+	void (*close)(void *arg);
+	bool positional;
+};
+
+int bpk_source_of(const struct bpk_source_ops *ops, void *arg, uint64_t size,
+		  struct bpk_source **source, struct bpk_err *err);
+
 /* ---- Places: what a path names ---- */
 
-/* Caller storage. source is owned by the place; NULL for a directory. */
+struct bpk_dir;
+
+/* Caller storage. Owns source, or directory; the other is NULL. */
 struct bpk_place {
 	const char *path; /* borrowed; "-" is standard input */
 	bool is_directory;
 	struct bpk_source *source;
+	struct bpk_dir *directory;
 };
 
+/*
+ * Open path for reading as an archive. Where nothing of that name is there, PATH:NAME is looked for:
+ * an uncompressed tar and a member of it. as_is: leave alone what a writer that died left behind,
+ * and look through it (bpk_source_pending); else it is put back first, where that may be written and
+ * no writer lives.
+ */
+int bpk_place_open_as(const char *path, bool as_is, struct bpk_place *place, struct bpk_err *err);
 int bpk_place_open(const char *path, struct bpk_place *place, struct bpk_err *err);
 void bpk_place_close(struct bpk_place *place);
 
@@ -99,6 +153,14 @@ struct bpk_draft_options {
 	bool follow_links; /* an explicit -o: may go through a link, or into a device or FIFO */
 	bool sync;         /* fdatasync file and folder before and after the rename */
 	const struct stat *not_this; /* refuse a target that is this very file; NULL: none */
+
+	/*
+	 * Write a directory (bpk_draft_tree). One that is there is replaced only with overwrite, and
+	 * only when ours says true of every file in it, by its name from the root; it is exchanged
+	 * with the draft and then removed, file by file of ours.
+	 */
+	bool directory;
+	bool (*ours)(const char *name);
 };
 
 /*
@@ -166,5 +228,9 @@ int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err 
 int bpk_walk(const char *path, int (*visit)(void *arg, const char *file),
 	     void (*unreadable)(void *arg, const struct bpk_err *err), void *arg,
 	     struct bpk_err *err);
+
+#include "io/dir.h"
+#include "io/edit.h"
+#include "io/tar.h"
 
 #endif

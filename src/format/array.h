@@ -1,0 +1,81 @@
+/*
+ * What the elements of a dataset are: NumPy's type, shape and order. A part of the room's door.
+ * Source: chunked directory layouts, "meta files" and "JSON values as bcolz writes them"; Bloscpack
+ * format, "Metadata section" (NumPy conventions); NumPy's own description of its type strings.
+ */
+#ifndef BPK_FORMAT_ARRAY_H
+#define BPK_FORMAT_ARRAY_H
+
+#include "base/base.h"
+
+enum {
+	BPK_ARRAY_MAX_DIMENSIONS = 32,
+	BPK_DTYPE_MAX_FIELDS = 4096,
+	BPK_DTYPE_MAX_DEPTH = 16,
+};
+
+/* One scalar type: how its bytes are to be taken. */
+struct bpk_scalar {
+	char kind;          /* NumPy's letter: b i u f c S U V M m; O is opaque */
+	char byte_order;    /* '<', '>', or '|' where there is none to speak of */
+	uint32_t item_size; /* bytes; at least 1 but for S0, U0, V0, which are refused */
+	char unit[16];      /* of M and m: "D", "ns", "25s"; else empty */
+};
+
+/* A type: a scalar, or a record of named fields. Owns what it points to; for bpk_dtype_clear. */
+struct bpk_dtype {
+	struct bpk_scalar scalar; /* of a record: kind 'V', its whole size */
+	size_t nfields;           /* 0: a scalar */
+	struct bpk_field *fields; /* in the order of the bytes, one behind the other, no padding */
+	size_t ndimensions;       /* of a field that is an array itself: (2,3)f4 */
+	uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS];
+	uint64_t size; /* bytes in all: scalar or fields, times shape */
+};
+
+struct bpk_field {
+	char *name; /* UTF-8, not empty */
+	uint64_t offset;
+	struct bpk_dtype dtype;
+};
+
+/*
+ * Take a type from text by its grammar, never by evaluation: "<f8", "float64", "|S3",
+ * "datetime64[D]", "'<f8'" (quoted once more), "[('x', '<f4', (2,)), ('y', '|u1')]"; JSON lists of
+ * [name, type] pairs and JSON objects {"name": "type"} come as the same text. Native types are
+ * little-endian. Caller storage, valid when zeroed. Fails with BPK_USAGE (no such type; the line
+ * quotes it), BPK_UNSUPPORTED (padding, titles), BPK_LIMIT or BPK_NO_MEMORY.
+ */
+int bpk_dtype_parse(struct bpk_view text, struct bpk_dtype *dtype, struct bpk_err *err);
+void bpk_dtype_clear(struct bpk_dtype *dtype);
+
+/* Append NumPy's own text of it (what dtype.descr or dtype.str say): "<f8"; "[('x', '<f4', (2,))]". */
+int bpk_dtype_print(const struct bpk_dtype *dtype, struct bpk_buf *out, struct bpk_err *err);
+
+/* An array: valid when zeroed; owns dtype. */
+struct bpk_array {
+	struct bpk_dtype dtype;
+	size_t ndimensions; /* 0: a single element */
+	uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS];
+	bool fortran;  /* the first index changes fastest */
+	uint64_t size; /* bytes in all */
+};
+
+void bpk_array_clear(struct bpk_array *array);
+
+/* A copy, all of it its own. */
+int bpk_array_copy(const struct bpk_array *from, struct bpk_array *to, struct bpk_err *err);
+
+/* Set shape and size from a list of dimensions; BPK_LIMIT on overflow. */
+int bpk_array_set_shape(struct bpk_array *array, const uint64_t *shape, size_t ndimensions,
+			struct bpk_err *err);
+
+/*
+ * bloscpack's own metadata of an array, {"dtype":"'<f8'","shape":[3],"order":"C",
+ * "container":"numpy"}, in any spelling that a bloscpack has written. *is_array is false when text
+ * is other metadata. canonical (may be NULL): text is, byte for byte, what bpk_array_print writes.
+ */
+int bpk_array_from_metadata(struct bpk_view text, struct bpk_array *array, bool *is_array,
+			    bool *canonical, struct bpk_err *err);
+int bpk_array_print(const struct bpk_array *array, struct bpk_buf *out, struct bpk_err *err);
+
+#endif
