@@ -3,20 +3,17 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-enum { RAW_SIZE = 40000, FILE_MAX = 1 << 18, TIME_LIMIT_S = 120 };
+enum { RAW_SIZE = 40000, FILE_MAX = 1 << 18 };
 
 static const char old_text[] = "what was there before\n";
 
-char bpk_program[PATH_MAX];
 char careless_program[PATH_MAX];
 
 struct content {
@@ -24,19 +21,13 @@ struct content {
 	char bytes[FILE_MAX];
 };
 
-static char scratch[PATH_MAX], nth[PATH_MAX], shim[PATH_MAX];
+static char scratch[PATH_MAX];
 static struct content raw, packed, whole, found;
 
 /* The sources as they were made. */
 static struct stat raw_stat, packed_stat;
 
 /* ---- files ---- */
-
-static _Noreturn void die(const char *what)
-{
-	fprintf(stderr, "fault: %s: %s\n", what, strerror(errno));
-	exit(99);
-}
 
 static bool load(const char *path, struct content *content)
 {
@@ -55,7 +46,7 @@ static void store(const char *path, const void *bytes, size_t size)
 	FILE *file = fopen(path, "wbe");
 
 	if (file == NULL || fwrite(bytes, 1, size, file) != size || fclose(file) != 0)
-		die(path);
+		run_die(path);
 }
 
 static bool same(const struct content *a, const void *bytes, size_t size)
@@ -112,7 +103,7 @@ static void each_stranger(const struct row *row, void (*visit)(const char *name,
 	DIR *folder = opendir(".");
 
 	if (folder == NULL)
-		die("opendir");
+		run_die("opendir");
 	for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
 		const char *name = entry->d_name;
 
@@ -127,7 +118,7 @@ static void remove_stranger(const char *name, void *arg)
 {
 	(void)arg;
 	if (unlink(name) != 0)
-		die(name);
+		run_die(name);
 }
 
 static void make_source(const char *path, const struct content *content, mode_t mode,
@@ -135,7 +126,7 @@ static void make_source(const char *path, const struct content *content, mode_t 
 {
 	store(path, content->bytes, content->size);
 	if (chmod(path, mode) != 0 || stat(path, seen) != 0)
-		die(path);
+		run_die(path);
 }
 
 void case_restore_sources(void)
@@ -166,143 +157,6 @@ bool case_has_nameless(void)
 
 /* ---- running ---- */
 
-static void redirect(int fd, const char *path, int flags)
-{
-	int opened = open(path, flags, 0666);
-
-	if (opened < 0 || dup2(opened, fd) != fd)
-		_exit(126);
-	if (opened != fd)
-		close(opened);
-}
-
-/* The file's content waits in the pipe, which is larger. */
-static void feed(const char *path)
-{
-	int ends[2];
-
-	if (!load(path, &found) || found.size > 1 << 16 || pipe(ends) != 0 ||
-	    write(ends[1], found.bytes, found.size) != (ssize_t)found.size ||
-	    dup2(ends[0], STDIN_FILENO) != STDIN_FILENO)
-		_exit(126);
-	close(ends[0]);
-	close(ends[1]);
-}
-
-static void set_variable(const char *name, long number)
-{
-	char text[24];
-
-	snprintf(text, sizeof text, "%ld", number);
-	setenv(name, text, 1);
-}
-
-static const char **put_nth(const char **next, const struct fault *fault)
-{
-	static char point[24];
-
-	snprintf(point, sizeof point, "%ld", fault->point);
-	*next++ = nth;
-	*next++ = "-o";
-	*next++ = "../calls";
-	*next++ = "-n";
-	*next++ = point;
-	if (fault->reads)
-		*next++ = "-r";
-	if (fault->for_ever)
-		*next++ = "-s";
-	if (fault->action != NULL) {
-		*next++ = "-a";
-		*next++ = fault->action;
-	}
-	return next;
-}
-
-static void preload(const struct fault *fault)
-{
-	setenv("LD_PRELOAD", shim, 1);
-	setenv("NOMEMORY_REPORT", "../asked", 1);
-	set_variable("NOMEMORY_ALLOCATION", fault->allocation);
-	set_variable("NOMEMORY_THREAD", fault->thread);
-}
-
-/* The child: never returns. */
-static void become(const struct row *row, bool force, const struct fault *fault)
-{
-	const char *argv[40], **next = argv;
-
-	if (row->in != NULL && row->pipe)
-		feed(row->in);
-	else
-		redirect(STDIN_FILENO, row->in != NULL ? row->in : "/dev/null", O_RDONLY);
-	redirect(STDOUT_FILENO, row->target == NULL ? "out" : "/dev/null",
-		 O_WRONLY | O_CREAT | O_TRUNC);
-	redirect(STDERR_FILENO, "../said", O_WRONLY | O_CREAT | O_TRUNC);
-	if (fault->doer == BY_NTH)
-		next = put_nth(next, fault);
-	else if (fault->doer == BY_NOMEMORY)
-		preload(fault);
-	*next++ = row->careless ? careless_program : bpk_program;
-	*next++ = row->args[0];
-	if (force)
-		*next++ = "-f";
-	for (size_t i = 1; row->args[i] != NULL; i++)
-		*next++ = row->args[i];
-	*next = NULL;
-	alarm(TIME_LIMIT_S); /* outlives exec; a command that hangs ends as signal 14 */
-	execv(argv[0], (char **)argv);
-	_exit(126);
-}
-
-static void read_calls(struct calls *calls)
-{
-	FILE *file = fopen("../calls", "re");
-	char name[32], mark[4];
-
-	*calls = (struct calls){ 0 };
-	for (char line[64]; file != NULL && fgets(line, sizeof line, file) != NULL;) {
-		int words = sscanf(line, "%19s %1s", name, mark);
-
-		if (calls->count == sizeof calls->names / sizeof calls->names[0]) {
-			errno = E2BIG;
-			die("calls of one command");
-		}
-		snprintf(calls->names[calls->count++], sizeof calls->names[0], "%.19s", name);
-		if (words < 2)
-			continue;
-		if (calls->first[0] == '\0')
-			snprintf(calls->first, sizeof calls->first, "%.19s", name);
-		snprintf(calls->last, sizeof calls->last, "%.19s", name);
-	}
-	if (file != NULL)
-		fclose(file);
-}
-
-static void read_said(struct outcome *outcome)
-{
-	load("../said", &found);
-	outcome->lines = 0;
-	for (size_t i = 0; i < found.size; i++)
-		outcome->lines += found.bytes[i] == '\n';
-	/* a line without an end counts too */
-	if (found.size > 0 && found.bytes[found.size - 1] != '\n')
-		outcome->lines++;
-	snprintf(outcome->said, sizeof outcome->said, "%.*s", (int)found.size, found.bytes);
-	outcome->said[strcspn(outcome->said, "\n")] = '\0';
-}
-
-static void read_asked(struct outcome *outcome)
-{
-	FILE *file = fopen("../asked", "re");
-
-	outcome->allocations = outcome->threads = 0;
-	if (file == NULL)
-		return;
-	if (fscanf(file, "%ld %ld", &outcome->allocations, &outcome->threads) != 2)
-		outcome->allocations = outcome->threads = 0;
-	fclose(file);
-}
-
 static void note_stranger(const char *name, void *arg)
 {
 	struct outcome *outcome = arg;
@@ -325,22 +179,23 @@ static enum seen look(const struct row *row)
 void case_run(const struct row *row, enum where where, bool force, const struct fault *fault,
 	      struct outcome *outcome)
 {
-	int status;
-	pid_t pid;
+	const char *argv[16], **next = argv;
+	const struct command command = {
+		.argv = argv,
+		.in = row->in,
+		.pipe = row->pipe,
+		.out = row->target == NULL ? "out" : NULL,
+	};
 
-	unlink("../calls");
-	unlink("../asked");
-	fflush(stdout);
-	pid = fork();
-	if (pid == 0)
-		become(row, force || where == TO_OLD, fault);
-	if (pid < 0 || waitpid(pid, &status, 0) != pid)
-		die("fork");
+	*next++ = row->careless ? careless_program : bpk_program;
+	*next++ = row->args[0];
+	if (force || where == TO_OLD)
+		*next++ = "-f";
+	for (size_t i = 1; row->args[i] != NULL; i++)
+		*next++ = row->args[i];
+	*next = NULL;
 	*outcome = (struct outcome){ 0 };
-	outcome->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-	read_said(outcome);
-	read_calls(&outcome->calls);
-	read_asked(outcome);
+	run_command(&command, fault, &outcome->ran);
 	each_stranger(row, note_stranger, outcome);
 	outcome->seen = look(row);
 	outcome->source_gone = row->removes && access("a", F_OK) != 0;
@@ -378,15 +233,13 @@ bool case_begin(const char *tools)
 	static const struct fault none = { .doer = BY_NOBODY };
 	struct outcome outcome;
 
-	snprintf(nth, sizeof nth, "%s/nth", tools);
-	snprintf(shim, sizeof shim, "%s/nomemory.so", tools);
 	snprintf(careless_program, sizeof careless_program, "%s/careless", tools);
 	if (!enter_folder())
 		return false;
 	make_raw();
 	make_source("a", &raw, 0640, &raw_stat);
 	case_run(&first, TO_NEW, false, &none, &outcome);
-	if (outcome.status != 0 || !load("b.blp", &packed))
+	if (outcome.ran.status != 0 || !load("b.blp", &packed))
 		return false;
 	return stat("b.blp", &packed_stat) == 0;
 }

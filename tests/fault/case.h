@@ -5,9 +5,7 @@
 #ifndef BPK_TESTS_FAULT_CASE_H
 #define BPK_TESTS_FAULT_CASE_H
 
-#include <limits.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "fault/run.h"
 
 /* Where a command's result goes. */
 enum where {
@@ -31,42 +29,18 @@ struct row {
 	bool careless; /* the program that does it wrong takes bpk's place */
 };
 
-/* What is done to a command. */
-struct fault {
-	enum { BY_NOBODY, BY_NTH, BY_NOMEMORY } doer;
-	/* for nth */
-	const char *action;
-	bool for_ever, reads;
-	long point; /* 0: only count */
-	/* for nomemory; 0: only count */
-	long allocation, thread;
-};
-
-/* A command's calls as nth counted them. */
-struct calls {
-	size_t count;
-	char names[512][20];
-	char first[20]; /* the first where something was done; empty: none */
-	char last[20];
-};
-
 enum seen { NOTHING, OLD, WHOLE, OTHER };
 
 /* What a command left. */
 struct outcome {
-	int status;     /* 128 + N: of signal N */
-	char said[512]; /* standard error */
-	size_t lines;
+	struct ran ran;
 	enum seen seen;  /* of the result */
 	size_t drafts;   /* files .NAME.bpk-* */
 	char stray[256]; /* the name of a file that nobody should have made; empty: none */
 	bool source_changed;
 	bool source_gone; /* removed by a row that removes */
-	struct calls calls;
-	long allocations, threads; /* asked for; 0 where it did not get to the end */
 };
 
-extern char bpk_program[PATH_MAX];
 extern char careless_program[PATH_MAX];
 
 /* Make the scratch folder and the files; false with a line on standard error when that fails. */

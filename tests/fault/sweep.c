@@ -171,7 +171,7 @@ static bool may_outrun_signal(const char *call)
 
 static bool is_quiet_and_whole(const struct outcome *outcome)
 {
-	return outcome->status == 0 && outcome->seen == WHOLE && outcome->lines == 0 &&
+	return outcome->ran.status == 0 && outcome->seen == WHOLE && outcome->ran.lines == 0 &&
 	       outcome->drafts == 0;
 }
 
@@ -194,11 +194,11 @@ static bool names_a_file(const struct row *row, const char *line)
 static const char *judge_error(const struct row *row, enum where where, const char *reason,
 			       const struct outcome *outcome)
 {
-	if (outcome->status != 1)
+	if (outcome->ran.status != 1)
 		return "status is not 1";
-	if (outcome->lines != 1 || strncmp(outcome->said, "bpk: ", 5) != 0)
+	if (outcome->ran.lines != 1 || strncmp(outcome->ran.said, "bpk: ", 5) != 0)
 		return "not one line that begins with bpk:";
-	if (strstr(outcome->said, reason) == NULL)
+	if (strstr(outcome->ran.said, reason) == NULL)
 		return "does not say why";
 	if (outcome->drafts > 0)
 		return "a draft is left";
@@ -209,7 +209,7 @@ static const char *judge_error(const struct row *row, enum where where, const ch
 		return NULL;
 	/* when the folder cannot be synced, what was replaced is gone already */
 	if (where == TO_OLD && outcome->seen == WHOLE)
-		return strcmp(outcome->calls.last, "fsync") == 0 ? NULL : "failed and replaced";
+		return strcmp(outcome->ran.calls.last, "fsync") == 0 ? NULL : "failed and replaced";
 	return outcome->seen == (where == TO_OLD ? OLD : NOTHING) ? NULL : "the target is changed";
 }
 
@@ -219,9 +219,9 @@ static const char *judge_failure(const struct row *row, enum where where, const 
 	const char *wrong;
 
 	if (is_quiet_and_whole(outcome))
-		return may_be_forgiven(outcome->calls.first) ? NULL : "an error passed unseen";
+		return may_be_forgiven(outcome->ran.calls.first) ? NULL : "an error passed unseen";
 	wrong = judge_error(row, where, strerror(mode->number), outcome);
-	if (wrong == NULL && !names_a_file(row, outcome->said))
+	if (wrong == NULL && !names_a_file(row, outcome->ran.said))
 		return "does not name the file";
 	return wrong;
 }
@@ -231,17 +231,17 @@ static const char *judge_going_on(const struct row *row, enum where where, const
 {
 	if (is_quiet_and_whole(outcome))
 		return NULL;
-	if (may_end_interrupted(row, mode, outcome->calls.first))
+	if (may_end_interrupted(row, mode, outcome->ran.calls.first))
 		return judge_error(row, where, strerror(mode->number), outcome);
 	/* what only prints has nothing to drop, and leaves SIGPIPE as it is */
-	if (row->prints && mode->number == SIGPIPE && outcome->status == 128 + SIGPIPE)
-		return outcome->lines == 0 ? NULL : "left a word";
+	if (row->prints && mode->number == SIGPIPE && outcome->ran.status == 128 + SIGPIPE)
+		return outcome->ran.lines == 0 ? NULL : "left a word";
 	return "did not go on as if nothing were";
 }
 
 static const char *judge_kill(enum where where, const struct outcome *outcome)
 {
-	if (outcome->status != 128 + SIGKILL)
+	if (outcome->ran.status != 128 + SIGKILL)
 		return "was not killed";
 	if (!is_old_or_whole(where, outcome))
 		return "the target holds a part";
@@ -253,11 +253,11 @@ static const char *judge_kill(enum where where, const struct outcome *outcome)
 static const char *judge_signal(enum where where, const struct mode *mode,
 				const struct outcome *outcome)
 {
-	if (is_quiet_and_whole(outcome) && may_outrun_signal(outcome->calls.first))
+	if (is_quiet_and_whole(outcome) && may_outrun_signal(outcome->ran.calls.first))
 		return NULL;
-	if (outcome->status != 128 + mode->number)
+	if (outcome->ran.status != 128 + mode->number)
 		return "did not end of the signal";
-	if (outcome->lines > 0 || outcome->drafts > 0)
+	if (outcome->ran.lines > 0 || outcome->drafts > 0)
 		return "left a word or a draft";
 	return is_old_or_whole(where, outcome) ? NULL : "the target holds a part";
 }
@@ -274,7 +274,7 @@ static const char *judge(const struct row *row, enum where where, const struct m
 		return "a strange file is left";
 	if (row->removes && is_quiet_and_whole(outcome) && !outcome->source_gone)
 		return "the source is still there";
-	if (outcome->calls.first[0] == '\0')
+	if (outcome->ran.calls.first[0] == '\0')
 		return row->threads && is_quiet_and_whole(outcome) ? NULL : "nothing was done";
 	switch (mode->expected) {
 	case IS_KILLED:
@@ -286,7 +286,7 @@ static const char *judge(const struct row *row, enum where where, const struct m
 	case IS_SIGNALED:
 		return judge_signal(where, mode, outcome);
 	case LOSES_PIPE:
-		return outcome->status == 128 + SIGPIPE && outcome->lines == 0
+		return outcome->ran.status == 128 + SIGPIPE && outcome->ran.lines == 0
 			       ? NULL
 			       : "did not end of SIGPIPE";
 	}
@@ -338,20 +338,21 @@ static void explain(const struct tally *tally, long point, const struct outcome 
 	if (tally->points - tally->right > SHOWN)
 		return;
 	printf("# at %ld %s: %s; status %d, target %s, %zu drafts%s%s, says: %s\n", point,
-	       outcome->calls.first, wrong, outcome->status, seen[outcome->seen], outcome->drafts,
-	       outcome->stray[0] ? ", left " : "", outcome->stray, outcome->said);
+	       outcome->ran.calls.first, wrong, outcome->ran.status, seen[outcome->seen],
+	       outcome->drafts, outcome->stray[0] ? ", left " : "", outcome->stray,
+	       outcome->ran.said);
 }
 
 /* The next run, without a fault, succeeds and clears up what the last one had to leave. */
 static const char *run_again(const struct row *row, enum where where, struct outcome *outcome)
 {
 	static const struct fault none = { .doer = BY_NOBODY };
-	char first[sizeof outcome->calls.first];
+	char first[sizeof outcome->ran.calls.first];
 
 	case_restore_sources();
-	memcpy(first, outcome->calls.first, sizeof first);
+	memcpy(first, outcome->ran.calls.first, sizeof first);
 	case_run(row, where, row->target != NULL, &none, outcome);
-	memcpy(outcome->calls.first, first, sizeof first);
+	memcpy(outcome->ran.calls.first, first, sizeof first);
 	if (!is_quiet_and_whole(outcome) || outcome->stray[0] != '\0' || outcome->source_changed)
 		return "the next run did not put it right";
 	return NULL;
@@ -413,13 +414,13 @@ static bool survey(const struct row *row, enum where where, bool reads, struct o
 
 	case_restore(row, where);
 	case_run(row, where, false, &count, outcome);
-	if (outcome->status == 0 && outcome->lines == 0 && case_learn(row))
+	if (outcome->ran.status == 0 && outcome->ran.lines == 0 && case_learn(row))
 		return true;
 	tests++;
 	failed_tests++;
 	printf("not ok %d - %s: a plain run\n", tests, row->name);
-	printf("# %s: the plain run ends with status %d: %s\n", row->name, outcome->status,
-	       outcome->said);
+	printf("# %s: the plain run ends with status %d: %s\n", row->name, outcome->ran.status,
+	       outcome->ran.said);
 	return false;
 }
 
@@ -450,7 +451,7 @@ static void sweep_calls(const struct row *row, enum where where)
 			return;
 		for (size_t i = 0; i < NMODES; i++)
 			if (modes[i].reads == reads)
-				sweep_mode(row, where, &modes[i], &plain.calls);
+				sweep_mode(row, where, &modes[i], &plain.ran.calls);
 	}
 }
 
@@ -493,13 +494,13 @@ static void sweep_missing(const struct row *row, enum where where)
 
 	case_restore(row, where);
 	case_run(row, where, false, &fault, &plain);
-	for (long n = 1; n <= plain.allocations; n++) {
+	for (long n = 1; n <= plain.ran.allocations; n++) {
 		fault.allocation = n;
 		if (is_chosen(row, modes, (size_t)n) && !is_found_out(&memory))
 			try_missing(&memory, &fault);
 	}
 	fault.allocation = 0;
-	for (fault.thread = 1; fault.thread <= plain.threads; fault.thread++)
+	for (fault.thread = 1; fault.thread <= plain.ran.threads; fault.thread++)
 		try_missing(&threads, &fault);
 	if (memory.points > 0)
 		end_tally(&memory);
@@ -520,24 +521,6 @@ static void sweep_row(const struct row *row)
 
 /* ---- what can be done here ---- */
 
-static bool is_sanitized(const char *program)
-{
-	char command[PATH_MAX + 64];
-
-	snprintf(command, sizeof command, "grep -qaE '__(asan|tsan|msan)_init' '%s'", program);
-	return system(command) == 0;
-}
-
-static bool can_trace(const char *tools)
-{
-	char command[PATH_MAX + 64];
-	int status;
-
-	snprintf(command, sizeof command, "'%s/nth' true 2>/dev/null", tools);
-	status = system(command);
-	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
 static _Noreturn void skip_all(const char *reason)
 {
 	printf("1..0 # SKIP %s\n", reason);
@@ -553,39 +536,20 @@ static bool is_wanted(const struct row *row, char **words, int count)
 	return wanted;
 }
 
-static void set_environment(void)
-{
-	static const char *const unwanted[] = { "BPK_LEVEL",        "BPK_CODEC", "BPK_THREADS",
-						"BPK_MEMORY_LIMIT", "NO_COLOR",  "LD_PRELOAD",
-						"SOURCE_DATE_EPOCH" };
-
-	for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++)
-		unsetenv(unwanted[i]);
-	setenv("LC_ALL", "C", 1);
-	umask(022);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGINT, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
-	signal(SIGXFSZ, SIG_DFL);
-}
-
 int main(int argc, char **argv)
 {
-	const char *build = getenv("abs_top_builddir"), *program = getenv("BPK");
+	const char *build = getenv("abs_top_builddir");
 	const char *wish = getenv("BPK_FAULT_FULL");
+	const char *cannot;
 	char tools[PATH_MAX];
 
-	set_environment();
 	full = wish != NULL && wish[0] != '\0';
 	snprintf(tools, sizeof tools, "%s/tests/fault", build != NULL ? build : ".");
-	if (program == NULL || realpath(program, bpk_program) == NULL) {
-		fprintf(stderr, "sweep: BPK names no program\n");
+	if (!run_begin(tools))
 		return 99;
-	}
-	if (is_sanitized(bpk_program))
-		skip_all("a sanitizer build");
-	if (!can_trace(tools))
-		skip_all("processes cannot be traced here (ptrace, seccomp, x86_64 or aarch64)");
+	cannot = run_cannot();
+	if (cannot != NULL)
+		skip_all(cannot);
 	if (!case_begin(tools)) {
 		fprintf(stderr, "sweep: no scratch folder, or bpk does not pack\n");
 		return 99;

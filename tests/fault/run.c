@@ -1,0 +1,240 @@
+#include "fault/run.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { TIME_LIMIT_S = 120, PIPE_MAX = 1 << 16 };
+
+char bpk_program[PATH_MAX];
+static char nth[PATH_MAX], shim[PATH_MAX];
+
+_Noreturn void run_die(const char *what)
+{
+	fprintf(stderr, "fault: %s: %s\n", what, strerror(errno));
+	exit(99);
+}
+
+static void redirect(int fd, const char *path, int flags)
+{
+	int opened = open(path, flags, 0666);
+
+	if (opened < 0 || dup2(opened, fd) != fd)
+		_exit(126);
+	if (opened != fd)
+		close(opened);
+}
+
+/* The file's content waits in the pipe, which is larger. */
+static void feed(const char *path)
+{
+	static char bytes[PIPE_MAX];
+	int ends[2], file = open(path, O_RDONLY);
+	ssize_t size = file < 0 ? -1 : read(file, bytes, sizeof bytes);
+
+	if (size < 0 || pipe(ends) != 0 || write(ends[1], bytes, (size_t)size) != size ||
+	    dup2(ends[0], STDIN_FILENO) != STDIN_FILENO)
+		_exit(126);
+	close(file);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static void set_variable(const char *name, long number)
+{
+	char text[24];
+
+	snprintf(text, sizeof text, "%ld", number);
+	setenv(name, text, 1);
+}
+
+static const char **put_nth(const char **next, const struct fault *fault)
+{
+	static char point[24];
+
+	snprintf(point, sizeof point, "%ld", fault->point);
+	*next++ = nth;
+	*next++ = "-o";
+	*next++ = "../calls";
+	*next++ = "-n";
+	*next++ = point;
+	if (fault->reads)
+		*next++ = "-r";
+	if (fault->for_ever)
+		*next++ = "-s";
+	if (fault->action != NULL) {
+		*next++ = "-a";
+		*next++ = fault->action;
+	}
+	return next;
+}
+
+static void preload(const struct fault *fault)
+{
+	setenv("LD_PRELOAD", shim, 1);
+	setenv("NOMEMORY_REPORT", "../asked", 1);
+	set_variable("NOMEMORY_ALLOCATION", fault->allocation);
+	set_variable("NOMEMORY_THREAD", fault->thread);
+}
+
+/* The child: never returns. */
+static void become(const struct command *command, const struct fault *fault)
+{
+	const char *argv[40], **next = argv;
+
+	if (command->in != NULL && command->pipe)
+		feed(command->in);
+	else
+		redirect(STDIN_FILENO, command->in != NULL ? command->in : "/dev/null", O_RDONLY);
+	redirect(STDOUT_FILENO, command->out != NULL ? command->out : "/dev/null",
+		 O_WRONLY | O_CREAT | O_TRUNC);
+	redirect(STDERR_FILENO, "../said", O_WRONLY | O_CREAT | O_TRUNC);
+	if (fault->doer == BY_NTH)
+		next = put_nth(next, fault);
+	else if (fault->doer == BY_NOMEMORY)
+		preload(fault);
+	for (size_t i = 0; command->argv[i] != NULL; i++)
+		*next++ = command->argv[i];
+	*next = NULL;
+	alarm(TIME_LIMIT_S); /* outlives exec; a command that hangs ends as signal 14 */
+	execv(argv[0], (char **)argv);
+	_exit(126);
+}
+
+static void read_calls(struct calls *calls)
+{
+	FILE *file = fopen("../calls", "re");
+	char name[32], mark[4];
+
+	*calls = (struct calls){ 0 };
+	for (char line[64]; file != NULL && fgets(line, sizeof line, file) != NULL;) {
+		int words = sscanf(line, "%19s %1s", name, mark);
+
+		if (calls->count == sizeof calls->names / sizeof calls->names[0]) {
+			errno = E2BIG;
+			run_die("calls of one command");
+		}
+		snprintf(calls->names[calls->count++], sizeof calls->names[0], "%.19s", name);
+		if (words < 2)
+			continue;
+		if (calls->first[0] == '\0')
+			snprintf(calls->first, sizeof calls->first, "%.19s", name);
+		snprintf(calls->last, sizeof calls->last, "%.19s", name);
+	}
+	if (file != NULL)
+		fclose(file);
+}
+
+static void read_said(struct ran *ran)
+{
+	FILE *file = fopen("../said", "re");
+	size_t size = 0;
+	int c, last = '\n';
+
+	while (file != NULL && (c = getc(file)) != EOF) {
+		if (ran->lines == 0 && c != '\n' && size + 1 < sizeof ran->said)
+			ran->said[size++] = (char)c;
+		ran->lines += c == '\n';
+		last = c;
+	}
+	/* a line without an end counts too */
+	ran->lines += last != '\n';
+	if (file != NULL)
+		fclose(file);
+}
+
+static void read_asked(struct ran *ran)
+{
+	FILE *file = fopen("../asked", "re");
+
+	ran->allocations = ran->threads = 0;
+	if (file == NULL)
+		return;
+	if (fscanf(file, "%ld %ld", &ran->allocations, &ran->threads) != 2)
+		ran->allocations = ran->threads = 0;
+	fclose(file);
+}
+
+void run_command(const struct command *command, const struct fault *fault, struct ran *ran)
+{
+	int status;
+	pid_t pid;
+
+	unlink("../calls");
+	unlink("../asked");
+	fflush(stdout);
+	pid = fork();
+	if (pid == 0)
+		become(command, fault);
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		run_die("fork");
+	*ran = (struct ran){ 0 };
+	ran->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+	read_said(ran);
+	read_calls(&ran->calls);
+	read_asked(ran);
+}
+
+/* ---- what can be done here ---- */
+
+static bool is_sanitized(const char *program)
+{
+	char command[PATH_MAX + 64];
+
+	snprintf(command, sizeof command, "grep -qaE '__(asan|tsan|msan)_init' '%s'", program);
+	return system(command) == 0;
+}
+
+static bool can_trace(void)
+{
+	char command[PATH_MAX + 64];
+	int status;
+
+	snprintf(command, sizeof command, "'%s' true 2>/dev/null", nth);
+	status = system(command);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void set_environment(void)
+{
+	static const char *const unwanted[] = { "BPK_LEVEL",        "BPK_CODEC", "BPK_THREADS",
+						"BPK_MEMORY_LIMIT", "NO_COLOR",  "LD_PRELOAD",
+						"SOURCE_DATE_EPOCH" };
+
+	for (size_t i = 0; i < sizeof unwanted / sizeof unwanted[0]; i++)
+		unsetenv(unwanted[i]);
+	setenv("LC_ALL", "C", 1);
+	umask(022);
+	signal(SIGPIPE, SIG_DFL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGHUP, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
+}
+
+bool run_begin(const char *tools)
+{
+	const char *program = getenv("BPK");
+
+	set_environment();
+	snprintf(nth, sizeof nth, "%s/nth", tools);
+	snprintf(shim, sizeof shim, "%s/nomemory.so", tools);
+	if (program != NULL && realpath(program, bpk_program) != NULL)
+		return true;
+	fprintf(stderr, "fault: BPK names no program\n");
+	return false;
+}
+
+const char *run_cannot(void)
+{
+	if (is_sanitized(bpk_program))
+		return "a sanitizer build";
+	if (!can_trace())
+		return "processes cannot be traced here (ptrace, seccomp, x86_64 or aarch64)";
+	return NULL;
+}
