@@ -101,7 +101,8 @@ static int write_to(struct bpk_draft *draft, struct bpk_view raw, size_t chunk_s
 		    uint64_t announced, const struct manner *how, struct bpk_err *err)
 {
 	const struct bpk_writer_ops *ops = bpk_format_find("blp")->writer;
-	struct bpk_write_options options = { how->no_offsets, how->append_space };
+	struct bpk_write_options options = { .no_offsets = how->no_offsets,
+					     .append_space = how->append_space };
 	struct bpk_info info = { .raw_size = announced,
 				 .nchunks = BPK_UNKNOWN,
 				 .chunk_size = chunk_size,
