@@ -11,6 +11,7 @@
 
 enum {
 	MAX_OPTIONS = 64,
+	MAX_PERCENT = 1000,
 	LONG_BASE = 256, /* getopt's values of long names lie above all letters */
 };
 
@@ -44,6 +45,19 @@ static const char *format_word(bool read, size_t index)
 	return NULL;
 }
 
+/* Number index of the layouts of all formats. */
+static const char *layout_word(size_t index)
+{
+	for (size_t i = 0; bpk_formats[i] != NULL; i++) {
+		const char *const *layout = bpk_formats[i]->layouts;
+
+		for (; layout != NULL && *layout != NULL; layout++)
+			if (index-- == 0)
+				return *layout;
+	}
+	return NULL;
+}
+
 static const char *codec_word(size_t index)
 {
 	const struct bpk_codec *codec = bpk_codec_at(index);
@@ -65,6 +79,8 @@ const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 	case OPT_FORMAT_READ:
 	case OPT_FORMAT_WRITE:
 		return format_word(opt->type == OPT_FORMAT_READ, index);
+	case OPT_LAYOUT:
+		return layout_word(index);
 	case OPT_WHEN:
 		return when[index];
 	default:
@@ -116,6 +132,9 @@ static int set_word(const struct bpk_opt *opt, const char *text, void *value, st
 	case OPT_FILTER:
 		*(int *)value = i == 0 ? BPK_AUTO : (int)i - 1;
 		break;
+	case OPT_LAYOUT:
+		*(const char **)value = bpk_opt_word(opt, i);
+		break;
 	case OPT_WHEN:
 		*(enum bpk_when *)value = (enum bpk_when)i;
 		break;
@@ -143,6 +162,26 @@ static int set_typesize(const char *text, int *value, struct bpk_err *err)
 		return 0;
 	}
 	return set_small(text, 1, BPK_CHUNK_MAX_TYPESIZE, value, err);
+}
+
+/* "64K", or "10%". */
+static int set_slack(const struct bpk_opt *opt, const char *text, struct bpk_slack *slack,
+		     struct bpk_err *err)
+{
+	size_t size = strlen(text);
+	char number[16];
+	uint64_t percent;
+
+	*slack = (struct bpk_slack){ 0 };
+	if (size == 0 || text[size - 1] != '%')
+		return bpk_parse_size(text, 0, opt->max, &slack->bytes, err);
+	if (size > sizeof number)
+		return bpk_fail(err, BPK_USAGE, "'%s' is no number of percent", text);
+	snprintf(number, sizeof number, "%.*s", (int)(size - 1), text);
+	if (bpk_parse_u64(number, 0, MAX_PERCENT, &percent, err) != 0)
+		return -1;
+	slack->percent = (unsigned)percent;
+	return 0;
 }
 
 static int add_text(struct bpk_opt_list *list, const char *text, struct bpk_err *err)
@@ -178,6 +217,8 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 		return set_small(text, 0, 9, value, err);
 	case OPT_TYPESIZE:
 		return set_typesize(text, value, err);
+	case OPT_SLACK:
+		return set_slack(opt, text, value, err);
 	case OPT_RANGE:
 		return bpk_parse_range(text, value, err);
 	case OPT_FILE:

@@ -23,6 +23,8 @@ enum bpk_opt_type {
 	OPT_FORMAT_READ,  /* const struct bpk_format *, one that can be read */
 	OPT_FORMAT_WRITE, /* const struct bpk_format *, one that can be written */
 	OPT_WHEN,         /* enum bpk_when */
+	OPT_LAYOUT,       /* const char *, one of some format's layouts */
+	OPT_SLACK,        /* struct bpk_slack: a size up to max, or P% */
 	OPT_RANGE,        /* struct bpk_opt_range */
 	OPT_FILE,         /* const char *, a path */
 	OPT_DIRECTORY,    /* const char *, a path */
@@ -66,7 +68,7 @@ struct bpk_opt {
 	const char *more;    /* whole sentences that only the manual has; NULL: none */
 	enum bpk_opt_group group;
 	const char *environment; /* the variable that gives a default; NULL: none */
-	uint64_t min, max;       /* of OPT_U64 and OPT_SIZE */
+	uint64_t min, max;       /* of OPT_U64, OPT_SIZE and OPT_SLACK */
 };
 
 struct bpk_command;

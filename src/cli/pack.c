@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/encoding.h"
 #include "cli/job.h"
 #include "cli/metadata.h"
 #include "cli/record.h"
@@ -10,119 +11,14 @@
 #include "cli/text.h"
 
 struct pack_args {
-	struct bpk_shared shared;
-	int level, typesize, filter;
-	const struct bpk_codec *codec;
-	uint64_t chunk_size, block_size;
-	const struct bpk_checksum *checksum;
-	bool no_offsets, compare;
-	uint64_t append_space, stream_size;
+	struct bpk_encoding_args encoding;
+	bool compare;
+	uint64_t stream_size;
 	const char *metadata;
 	struct bpk_opt_list set;
 };
 
 #define ARG(member) offsetof(struct pack_args, member)
-
-static const struct bpk_opt opt_digits = {
-	.letter = '0',
-	.type = OPT_DIGITS,
-	.offset = ARG(level),
-	.help = "level, from fast to small; -0 stores without packing",
-};
-
-static const struct bpk_opt opt_level = {
-	.name = "level",
-	.type = OPT_LEVEL,
-	.offset = ARG(level),
-	.metavar = "N",
-	.help = "the same as a number from 0 to 9",
-	.environment = "BPK_LEVEL",
-};
-
-static const struct bpk_opt opt_codec = {
-	.name = "codec",
-	.type = OPT_CODEC,
-	.offset = ARG(codec),
-	.metavar = "NAME",
-	.help = "pack with codec NAME",
-	.more = "By default zstd.",
-	.environment = "BPK_CODEC",
-};
-
-static const struct bpk_opt opt_filter = {
-	.name = "filter",
-	.type = OPT_FILTER,
-	.offset = ARG(filter),
-	.metavar = "LIST",
-	.help = "rearrange bytes or bits of items before packing",
-	.more = "shuffle puts the first bytes of all items next to each other, then the second "
-		"ones, and so on; bitshuffle does the same with bits. With auto, the default, "
-		"a trial on samples decides.",
-};
-
-static const struct bpk_opt opt_typesize = {
-	.letter = 't',
-	.name = "typesize",
-	.type = OPT_TYPESIZE,
-	.offset = ARG(typesize),
-	.metavar = "N",
-	.help = "items are N bytes (1 to 255, or auto)",
-	.more = "With auto, the default, a trial on samples decides.",
-};
-
-static const struct bpk_opt opt_chunk_size = {
-	.letter = 'z',
-	.name = "chunk-size",
-	.type = OPT_SIZE,
-	.offset = ARG(chunk_size),
-	.metavar = "SIZE",
-	.help = "pack SIZE bytes of raw data at a time",
-	.more = "Rounded down to whole items. A byte range is read in whole blocks of the "
-		"chunks it touches, and memory grows with the chunk size and the number of "
-		"threads. By default a trial decides, from 256 KiB to 4 MiB.",
-	.min = 1,
-	.max = BPK_CHUNK_MAX_RAW_SIZE,
-};
-
-static const struct bpk_opt opt_block_size = {
-	.name = "block-size",
-	.type = OPT_SIZE,
-	.offset = ARG(block_size),
-	.metavar = "SIZE",
-	.help = "divide chunks into blocks of SIZE bytes",
-	.more = "A block is what must be unpacked to get at any byte of it.",
-	.min = 1,
-	.max = BPK_CHUNK_MAX_RAW_SIZE,
-};
-
-static const struct bpk_opt opt_checksum = {
-	.name = "checksum",
-	.type = OPT_CHECKSUM,
-	.offset = ARG(checksum),
-	.metavar = "NAME",
-	.help = "protect every chunk with checksum NAME",
-	.more = "By default crc32. The checksum covers the packed bytes.",
-};
-
-static const struct bpk_opt opt_no_offsets = {
-	.name = "no-offsets",
-	.type = OPT_FLAG,
-	.offset = ARG(no_offsets),
-	.help = "write no table of chunk offsets",
-	.more = "Byte ranges are then found by walking over the chunks, and python bloscpack "
-		"cannot append.",
-};
-
-static const struct bpk_opt opt_append_space = {
-	.name = "append-space",
-	.type = OPT_U64,
-	.offset = ARG(append_space),
-	.metavar = "N",
-	.help = "leave room in the table of offsets for N more chunks",
-	.more = "By default ten times the number of chunks, as far as that makes sense for "
-		"small archives.",
-	.max = INT64_MAX,
-};
 
 static const struct bpk_opt opt_metadata = {
 	.name = "metadata",
@@ -164,16 +60,16 @@ static const struct bpk_opt opt_stream_size = {
 
 static const struct bpk_opt *const rows[] = {
 	&bpk_opt_format_write,
-	&opt_digits,
-	&opt_level,
-	&opt_codec,
-	&opt_filter,
-	&opt_typesize,
-	&opt_chunk_size,
-	&opt_block_size,
-	&opt_checksum,
-	&opt_no_offsets,
-	&opt_append_space,
+	&bpk_opt_digits,
+	&bpk_opt_level,
+	&bpk_opt_codec,
+	&bpk_opt_filter,
+	&bpk_opt_typesize,
+	&bpk_opt_chunk_size,
+	&bpk_opt_block_size,
+	&bpk_opt_checksum,
+	&bpk_opt_no_offsets,
+	&bpk_opt_append_space,
 	&opt_metadata,
 	&opt_set,
 	&opt_compare,
@@ -196,10 +92,7 @@ static const struct bpk_opt *const rows[] = {
 };
 
 static const struct pack_args defaults = {
-	.level = BPK_AUTO,
-	.typesize = BPK_AUTO,
-	.filter = BPK_AUTO,
-	.append_space = BPK_UNKNOWN,
+	.encoding = BPK_ENCODING_DEFAULTS,
 	.stream_size = BPK_UNKNOWN,
 };
 
@@ -266,15 +159,7 @@ static int expect_size(const struct pack *pack, uint64_t *raw_size, struct bpk_e
 
 static int choose(struct pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
-	const struct pack_args *args = pack->args;
-	const struct bpk_wishes wishes = {
-		.codec = args->codec,
-		.level = args->level,
-		.typesize = args->typesize,
-		.filter = args->filter,
-		.chunk_size = args->chunk_size,
-		.block_size = (uint32_t)args->block_size,
-	};
+	const struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->encoding);
 
 	if (bpk_choose(pack->in.place.source, raw_size, &wishes, &pack->choice, err) != 0)
 		return bpk_input_subject(&pack->in, err);
@@ -284,7 +169,7 @@ static int choose(struct pack *pack, uint64_t raw_size, struct bpk_err *err)
 
 static int start_writer(struct pack *pack, struct bpk_err *err)
 {
-	const struct pack_args *args = pack->args;
+	const struct bpk_encoding_args *encoding = &pack->args->encoding;
 	const struct bpk_info info = {
 		.format = pack->format->name,
 		.stored_size = BPK_UNKNOWN,
@@ -293,14 +178,13 @@ static int start_writer(struct pack *pack, struct bpk_err *err)
 		.chunk_size = pack->plan.chunk_size,
 		.last_chunk_size = BPK_UNKNOWN,
 		.typesize = pack->choice.recipe.typesize,
-		.checksum = args->checksum != NULL ? args->checksum : bpk_checksum_find("crc32"),
+		.checksum = encoding->checksum != NULL ? encoding->checksum
+						       : bpk_checksum_find("crc32"),
 		.has_metadata = pack->metadata.size > 0,
 		.metadata = bpk_buf_view(&pack->metadata),
 	};
-	const struct bpk_write_options options = {
-		.no_offsets = args->no_offsets,
-		.append_space = args->append_space,
-	};
+	const struct bpk_write_options options =
+		bpk_encoding_options(encoding, &pack->choice.recipe);
 
 	return bpk_job_start_writer(&pack->job, pack->format, &info, &options, err);
 }
@@ -309,7 +193,7 @@ static int start_writer(struct pack *pack, struct bpk_err *err)
 static void note_unknown_size(const struct pack *pack)
 {
 	if (pack->plan.raw_size != BPK_UNKNOWN || bpk_draft_seekable(pack->job.draft) ||
-	    pack->args->shared.quiet)
+	    pack->args->encoding.shared.quiet)
 		return;
 	bpk_note(bpk_output_name(pack->job.target),
 		 "its header cannot say how much follows, older Bloscpack readers stop there; "
@@ -321,7 +205,7 @@ static void note_choice(const struct pack *pack)
 	const char *line = (const char *)pack->choice.why.data;
 	const char *end = line + pack->choice.why.size;
 
-	if (!pack->args->shared.verbose)
+	if (!pack->args->encoding.shared.verbose)
 		return;
 	for (const char *next; line < end; line = next + 1) {
 		next = memchr(line, '\n', (size_t)(end - line));
@@ -360,7 +244,8 @@ static int pack_into_draft(struct pack *pack, struct bpk_err *err)
 	struct bpk_flow flow = {
 		.plan = pack->plan,
 		.recipe = &pack->choice.recipe,
-		.compare = args->compare || args->shared.remove,
+		.slack = args->encoding.slack,
+		.compare = args->compare || args->encoding.shared.remove,
 	};
 
 	if (start_writer(pack, err) != 0 || bpk_job_run(&pack->job, &flow, err) != 0)
@@ -372,9 +257,9 @@ static int pack_into_draft(struct pack *pack, struct bpk_err *err)
 
 static void tell_result(const struct pack *pack, uint64_t packed_size)
 {
-	if (pack->args->shared.verbose)
+	if (pack->args->encoding.shared.verbose)
 		bpk_job_note_result(&pack->job, packed_size);
-	if (!pack->args->shared.json)
+	if (!pack->args->encoding.shared.json)
 		return;
 	bpk_record_begin("pack", pack->in.path);
 	bpk_job_record_result(&pack->job, packed_size);
@@ -409,7 +294,7 @@ static void pack_one(void *arg, const char *path)
 	struct pack *pack = arg;
 	struct bpk_err err = { 0 };
 
-	pack->job = (struct bpk_job){ .shared = &pack->args->shared, .in = &pack->in };
+	pack->job = (struct bpk_job){ .shared = &pack->args->encoding.shared, .in = &pack->in };
 	if (bpk_input_open_raw(&pack->in, path, &err) != 0 || pack_opened(pack, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&pack->job);
@@ -419,7 +304,7 @@ static void pack_one(void *arg, const char *path)
 
 static int check_usage(const struct pack *pack, char **operands, size_t count, struct bpk_err *err)
 {
-	const struct bpk_shared *shared = &pack->args->shared;
+	const struct bpk_shared *shared = &pack->args->encoding.shared;
 	const char *metadata = pack->args->metadata;
 
 	if (bpk_output_check(shared, operands, count, err) != 0)
@@ -443,7 +328,7 @@ static void run_pack(void *args, char **operands, size_t count)
 	struct pack pack = { .args = args };
 	struct bpk_err err = { 0 };
 
-	pack.format = format_of(&pack.args->shared);
+	pack.format = format_of(&pack.args->encoding.shared);
 	if (check_usage(&pack, operands, count, &err) != 0 ||
 	    bpk_metadata_gather(pack.args->metadata, &pack.args->set, &pack.metadata, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);

@@ -1,6 +1,7 @@
 #include "unit/unit.h"
 
 #include "cli/command.h"
+#include "cli/encoding.h"
 #include "cli/nearest.h"
 
 static void test_sizes_are_read(void **state)
@@ -55,6 +56,30 @@ static void test_what_is_no_size_is_refused(void **state)
 	assert_int_equal(bpk_parse_size("21", 10, 20, &size, &err), -1);
 	assert_int_equal(bpk_parse_size("max", 10, 20, &size, &err), 0);
 	assert_int_equal(size, 20);
+}
+
+static void test_slack_is_bytes_or_percent(void **state)
+{
+	static const char *const bad[] = {
+		"", "%", "-1%", "1.5%", "1001%", "10%%", "1K%", "0000000000000000010%", "5x",
+	};
+	struct bpk_encoding_args args;
+	struct bpk_err err;
+
+	(void)state;
+	assert_int_equal(bpk_opt_set(&bpk_opt_slack, "64K", &args, &err), 0);
+	assert_int_equal(args.slack.bytes, 64 << 10);
+	assert_int_equal(args.slack.percent, 0);
+	assert_int_equal(bpk_opt_set(&bpk_opt_slack, "12%", &args, &err), 0);
+	assert_int_equal(args.slack.bytes, 0);
+	assert_int_equal(args.slack.percent, 12);
+	assert_int_equal(bpk_opt_set(&bpk_opt_slack, "max", &args, &err), 0);
+	assert_int_equal(args.slack.bytes, BPK_CHUNK_MAX_RAW_SIZE);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		err.kind = BPK_OK;
+		assert_int_equal(bpk_opt_set(&bpk_opt_slack, bad[i], &args, &err), -1);
+		assert_int_equal(err.kind, BPK_USAGE);
+	}
 }
 
 /* Every range against what Python's data[A:B] gives for total items. */
@@ -244,6 +269,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sizes_are_read),
 		cmocka_unit_test(test_what_is_no_size_is_refused),
+		cmocka_unit_test(test_slack_is_bytes_or_percent),
 		cmocka_unit_test(test_ranges_are_pythons),
 		cmocka_unit_test(test_what_is_no_range_is_refused),
 		cmocka_unit_test(test_distance_counts_single_letters),

@@ -1,0 +1,52 @@
+/*
+ * How chunks are to be packed and laid out: the options that pack, append and convert share. A
+ * command that has any of the rows has arguments that begin with struct bpk_encoding_args.
+ */
+#ifndef BPK_CLI_ENCODING_H
+#define BPK_CLI_ENCODING_H
+
+#include "cli/command.h"
+#include "flow/flow.h"
+
+struct bpk_encoding_args {
+	struct bpk_shared shared;
+	const struct bpk_codec *codec;       /* NULL: not given, as everywhere below */
+	int level, typesize, filter;         /* BPK_AUTO */
+	uint64_t chunk_size, block_size;     /* 0 */
+	const struct bpk_checksum *checksum; /* NULL */
+	struct bpk_slack slack;              /* none */
+	bool no_offsets;
+	uint64_t append_space;    /* BPK_UNKNOWN */
+	const char *layout;       /* NULL */
+	uint64_t superchunk_size; /* 0 */
+};
+
+/* Nothing given: for the defaults of a command. */
+#define BPK_ENCODING_DEFAULTS                                                                      \
+	{                                                                                          \
+		.level = BPK_AUTO, .typesize = BPK_AUTO, .filter = BPK_AUTO,                       \
+		.append_space = BPK_UNKNOWN                                                        \
+	}
+
+extern const struct bpk_opt bpk_opt_digits, bpk_opt_level, bpk_opt_codec, bpk_opt_filter,
+	bpk_opt_typesize, bpk_opt_chunk_size, bpk_opt_block_size, bpk_opt_checksum, bpk_opt_slack,
+	bpk_opt_no_offsets, bpk_opt_append_space, bpk_opt_layout, bpk_opt_superchunk_size;
+
+/* The same for commands that keep what an archive has: the environment does not speak there. */
+extern const struct bpk_opt bpk_opt_level_anew, bpk_opt_codec_anew;
+
+/*
+ * Can format obey what was given? Fails with BPK_USAGE: a layout that it does not have, a size of
+ * data files where there is but one file.
+ */
+int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_format *format,
+		       struct bpk_err *err);
+
+/* What was given, as bpk_choose takes it; what was not is open. */
+struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args);
+
+/* The same as a writer takes it. recipe is how chunks will be packed; NULL: carried over. */
+struct bpk_write_options bpk_encoding_options(const struct bpk_encoding_args *args,
+					      const struct bpk_recipe *recipe);
+
+#endif
