@@ -1,0 +1,252 @@
+/*
+ * Chunked directories, inside the room: what meta files, layouts, reader, writer and editor share.
+ * Every format fact comes from the chunked directory layouts, whose sections are named at each.
+ *
+ *      Blaze            data/__1__.bin ...           columns: data/x/__1__.bin, data/y/z/__1__.bin
+ *                       meta/sizes storage attributes
+ *      bcolz, BLZ       data/__0.blp ...             tables: __rootdirs__, and each column such an
+ *                       meta/sizes storage, __attrs__        array of its own, below x/, y/
+ *
+ * A dataset is rows; a row is items (the product of the inner dimensions); an item is what the dtype
+ * says. A record is kept as columns, one for each leaf of its dtype. Column or not, data files are
+ * superchunks: Bloscpack files, each with superchunk_chunks chunks but the last.
+ */
+#ifndef BPK_FORMAT_CHUNKDIR_H
+#define BPK_FORMAT_CHUNKDIR_H
+
+#include "format/format.h"
+
+/* "Validation checklist" */
+enum {
+	BPK_CHUNKDIR_MAX_JSON = 1 << 20,        /* bytes of sizes, storage and __rootdirs__ */
+	BPK_CHUNKDIR_MAX_ATTRIBUTES = 16 << 20, /* of attributes */
+	BPK_CHUNKDIR_MAX_COLUMNS = BPK_DTYPE_MAX_FIELDS,
+	BPK_CHUNKDIR_MAX_DEPTH = BPK_DTYPE_MAX_DEPTH,
+	BPK_CHUNKDIR_MAX_SPAN = 2147483631, /* raw bytes of a chunk */
+};
+
+/* What the names of files and the keys of storage are like. */
+enum bpk_chunkdir_layout {
+	BPK_CHUNKDIR_BLAZE,
+	BPK_CHUNKDIR_BCOLZ,
+	BPK_CHUNKDIR_BLZ, /* bcolz's forerunner; read only */
+};
+
+/* "Blaze", "bcolz", "BLZ"; and as --layout has it: "blaze", "bcolz". */
+const char *bpk_chunkdir_variant(enum bpk_chunkdir_layout layout);
+
+/* ---- Meta files ---- */
+
+/*
+ * Digests of our own, in the member "bpk" of sizes, which other readers pass over, and which is gone
+ * when another writer has written sizes anew. They tell what the digests of chunks cannot: that files
+ * were swapped, are of another state of the dataset, or that a bit of a meta file was turned. They
+ * lie in the file whose rename is the commit, and each is kept current without reading what is not
+ * changed:
+ *
+ *      "bpk": {"data": "0123456789abcdef", "storage": "01234567", "attributes": "01234567",
+ *              "sizes": "01234567"}
+ *
+ * data is the sum (of 64 bits, wrapping) of the shares of all superchunks, over all columns that
+ * this sizes speaks of. storage and attributes are the crc32 of these files, byte for byte; the
+ * latter is left out where other programs write that file (bcolz). sizes covers the numbers of the
+ * file itself. Hexadecimal digits, lower case.
+ */
+struct bpk_chunkdir_digests {
+	bool given; /* the member is there */
+	uint64_t data;
+	uint32_t storage;
+	bool has_attributes;
+	uint32_t attributes;
+};
+
+/*
+ * What one superchunk adds to data: fold its chunks in their order, starting from 0, then take the
+ * share; column counts those that the sizes at hand speaks of (in a bcolz table: 0). chunk is the whole chunk; seal its digest, size 0 when it has none: then all of its bytes
+ * count, else its header and digest alone, so that nothing else must be read.
+ */
+uint64_t bpk_chunkdir_fold(uint64_t state, struct bpk_view chunk, struct bpk_view seal);
+uint64_t bpk_chunkdir_share(uint64_t state, size_t column, uint64_t superchunk);
+
+/* The crc32 of a meta file. */
+uint32_t bpk_chunkdir_crc(struct bpk_view text);
+
+/* The file sizes ("meta files"). Caller storage, valid when zeroed; plain values. */
+struct bpk_chunkdir_sizes {
+	size_t ndimensions; /* at least 1 */
+	uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS];
+	uint64_t nbytes; /* BPK_UNKNOWN: not said */
+	uint64_t cbytes; /* the same; bcolz's number means nothing */
+	struct bpk_chunkdir_digests digests;
+};
+
+/* Fails with BPK_CORRUPT or BPK_LIMIT; the digest of sizes itself is tested unless no_check. */
+int bpk_chunkdir_sizes_parse(struct bpk_view text, bool no_check, struct bpk_chunkdir_sizes *sizes,
+			     struct bpk_err *err);
+
+/* Append the whole file, strict JSON and a newline. nbytes and cbytes are known. */
+int bpk_chunkdir_sizes_print(const struct bpk_chunkdir_sizes *sizes, struct bpk_buf *out,
+			     struct bpk_err *err);
+
+/* The file storage. Owns dtype; for bpk_chunkdir_storage_clear. Valid when zeroed. */
+struct bpk_chunkdir_storage {
+	struct bpk_dtype dtype;     /* byte order as the key endianness has it */
+	uint64_t chunk_rows;        /* chunklen, or the first of chunkshape; at least 1 */
+	uint64_t superchunk_chunks; /* superchunksize; 0: not said */
+	bool fortran;               /* the key order */
+	bool blz;                   /* bparams instead of cparams */
+};
+
+int bpk_chunkdir_storage_parse(struct bpk_view text, struct bpk_chunkdir_storage *storage,
+			       struct bpk_err *err);
+void bpk_chunkdir_storage_clear(struct bpk_chunkdir_storage *storage);
+
+/* ---- The dataset: what the meta files say, in one ---- */
+
+/* One run of data files. Fixed after open. */
+struct bpk_chunkdir_column {
+	char *name;   /* "x", "y.z"; empty when the dataset has no columns */
+	char *home;   /* bcolz tables: folder of its data/ and meta/, "x/"; elsewhere "" */
+	char *folder; /* of its data files, from the root: "data", "data/y/z", "x/data" */
+	const struct bpk_dtype *dtype; /* of an item of it; borrowed from the dataset's array */
+	uint64_t item_offset;          /* where it lies in the dataset's item */
+	uint64_t item_size;
+	uint64_t chunk_rows;
+	uint64_t superchunk_chunks; /* in every file but the last; at least 1 */
+	uint64_t nchunks;           /* that rows need: ceil(rows / chunk_rows), 0 without bytes */
+	uint64_t nfiles;            /* ceil(nchunks / superchunk_chunks) */
+	struct bpk_chunkdir_digests digests; /* of a bcolz table: from its own sizes */
+	uint32_t storage_crc;                /* of that storage file as it is */
+};
+
+/* Owns everything in it; for bpk_chunkdir_clear. Valid when zeroed. */
+struct bpk_chunkdir {
+	enum bpk_chunkdir_layout layout;
+	bool is_table;          /* bcolz: __rootdirs__ is there */
+	struct bpk_array array; /* a record where there are columns */
+	uint64_t rows;
+	uint64_t row_items;  /* product of the inner dimensions */
+	uint64_t row_size;   /* bytes: row_items times the dtype's size */
+	uint64_t chunk_rows; /* of a parcel: the columns' own, the largest where they differ */
+	uint64_t nchunks;    /* parcels */
+	size_t ncolumns;     /* at least 1; its parts are empty for elements that are opaque */
+	struct bpk_chunkdir_column *columns;
+	bool has_columns;  /* false: columns[0] is the array itself */
+	bool mixed_chunks; /* columns differ in chunk_rows: parcels are no column's chunks */
+
+	struct bpk_chunkdir_sizes sizes;  /* not of a bcolz table, whose columns have their own */
+	struct bpk_buf attributes;        /* JSON text as it is in the file; may be empty */
+	bool has_attributes;              /* and is an object with something in it */
+	struct bpk_err attributes_damage; /* why it is not good; BPK_OK: it is */
+	const char *attributes_name; /* "meta/attributes" or "__attrs__": the file it was in, or
+					    would be in; never NULL */
+	uint64_t meta_size;          /* bytes of all meta files */
+};
+
+/*
+ * Read the meta files of dir and lay out the columns. Looks at no data file, but for a first one
+ * where storage does not say superchunksize. Fails with BPK_CORRUPT, BPK_UNSUPPORTED, BPK_LIMIT, or
+ * as the directory fails.
+ */
+int bpk_chunkdir_load(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *set,
+		      struct bpk_err *err);
+void bpk_chunkdir_clear(struct bpk_chunkdir *set);
+
+/*
+ * Lay out the columns of a dataset to be written: layout, array (with its shape), chunk_rows and
+ * superchunk_chunks are taken, all else of set follows from them. A record makes a bcolz table of its
+ * fields, or a Blaze directory with a column for each leaf: fields that are records themselves go
+ * down a level, fields that are arrays of records are one column of their packed bytes.
+ * Fails with BPK_UNSUPPORTED (a field's name is no safe file name; opaque elements) or BPK_LIMIT.
+ */
+int bpk_chunkdir_lay_out(struct bpk_chunkdir *set, uint64_t superchunk_chunks, struct bpk_err *err);
+
+/* The rows of set are rows from now on: shape, sizes and the counts of all columns follow. Fails
+ * with BPK_LIMIT on overflow, and then set is as it was. */
+int bpk_chunkdir_set_rows(struct bpk_chunkdir *set, uint64_t rows, struct bpk_err *err);
+
+/* ---- Names and places ---- */
+
+/* The name from the root of superchunk number (from 0) of a column. For bpk_buf_clear; ends in a NUL
+ * that size does not count. */
+int bpk_chunkdir_file_name(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,
+			   uint64_t number, struct bpk_buf *name, struct bpk_err *err);
+
+/* Is text the name of a data file in its folder? *number from 0, whatever the layout counts from. */
+bool bpk_chunkdir_is_blaze_file(const char *text, uint64_t *number);
+bool bpk_chunkdir_is_bcolz_file(const char *text, uint64_t *number);
+
+/* May a column have that name: a path component that leads nowhere else ("Validation checklist")? */
+bool bpk_chunkdir_is_safe_name(const char *name);
+
+/* Where chunk number of a column lies. */
+static inline uint64_t bpk_chunkdir_superchunk(const struct bpk_chunkdir_column *column,
+					       uint64_t chunk)
+{
+	return chunk / column->superchunk_chunks;
+}
+
+static inline uint64_t bpk_chunkdir_position(const struct bpk_chunkdir_column *column,
+					     uint64_t chunk)
+{
+	return chunk % column->superchunk_chunks;
+}
+
+/* Raw bytes of chunk number of a column, as far as rows fill it; 0 behind the last. */
+uint64_t bpk_chunkdir_chunk_size(const struct bpk_chunkdir *set,
+				 const struct bpk_chunkdir_column *column, uint64_t chunk);
+
+/* ---- Parcels of records ---- */
+
+/*
+ * Where there are columns, a parcel's raw bytes are packed records, and its packed bytes are pieces:
+ * this header, all npieces of them, and then what they point to. In memory alone.
+ */
+struct bpk_chunkdir_piece {
+	uint32_t column;
+	const struct bpk_checksum *checksum; /* of the seal */
+	size_t offset;                       /* of the chunk, in packed; its seal lies behind it */
+	size_t size;                         /* bytes of the chunk */
+	size_t raw_size;                     /* what it unpacks to */
+	size_t skip;         /* raw bytes of it that lie before the parcel's items */
+	size_t item;         /* of the parcel, the first that this piece holds */
+	size_t nitems;       /* how many: of the parcel's items, those of this column */
+	uint64_t superchunk; /* where it was read, for reports */
+	uint64_t file_offset;
+};
+
+struct bpk_chunkdir_pieces {
+	size_t npieces; /* ascending by column, then by item */
+	struct bpk_chunkdir_piece piece[];
+};
+
+/* Make room for npieces at the start of packed, all zero; size is set behind them. */
+int bpk_chunkdir_pieces_begin(struct bpk_buf *packed, size_t npieces, struct bpk_err *err);
+
+static inline struct bpk_chunkdir_pieces *bpk_chunkdir_pieces(const struct bpk_buf *packed)
+{
+	void *start = packed->data; /* aligned for anything */
+
+	return start;
+}
+
+/*
+ * Items between records and columns, nitems of them: record i of item_size bytes at records, its
+ * part of size bytes at column.
+ */
+void bpk_chunkdir_gather(const uint8_t *records, size_t item_size, size_t nitems, uint8_t *column,
+			 size_t size);
+void bpk_chunkdir_scatter(const uint8_t *column, size_t size, size_t nitems, uint8_t *records,
+			  size_t item_size);
+
+/* ---- The row of the format table ---- */
+
+extern const struct bpk_reader_ops bpk_chunkdir_reader_ops;
+
+bool bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head);
+bool bpk_chunkdir_owns(const char *name);
+
+/* bpk_reader_ops.audit */
+int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
+
+#endif
