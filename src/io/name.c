@@ -12,7 +12,8 @@
 enum {
 	NUMBERS_CLEANED = 4, /* more than that many live and die together too rarely to look for */
 	NUMBERS_MAX = 1000,
-	SUFFIX_SIZE = sizeof ".bpk-000000" - 1,
+	DIGITS = 6,
+	SUFFIX_SIZE = sizeof ".bpk-" - 1 + DIGITS,
 };
 
 /* .NAME.bpk-NNNNNN; a long name is cut, between characters, to leave room for the rest. */
@@ -26,6 +27,17 @@ static void spell(char text[NAME_MAX + 1], const char *name, unsigned number)
 			size--;
 	}
 	snprintf(text, NAME_MAX + 1, ".%.*s.bpk-%06u", (int)size, name, number);
+}
+
+bool bpk_draft_is_name(const char *name)
+{
+	size_t size = strlen(name);
+	const char *suffix;
+
+	if (name[0] != '.' || size <= 1 + SUFFIX_SIZE)
+		return false;
+	suffix = name + size - SUFFIX_SIZE;
+	return strncmp(suffix, ".bpk-", 5) == 0 && strspn(suffix + 5, "0123456789") == DIGITS;
 }
 
 bool bpk_draft_lock(int fd)

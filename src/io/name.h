@@ -10,6 +10,9 @@
 
 #include "base/base.h"
 
+/* True of .NAME.bpk-NNNNNN, without a folder in front. */
+bool bpk_draft_is_name(const char *name);
+
 /* Take the lock of a draft that was just made. False: someone took it for one left behind. */
 bool bpk_draft_lock(int fd);
 

@@ -6,17 +6,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "io/beneath.h"
 #include "io/full.h"
-
-/* A link or another file in its place has another inode; another writer leaves other times. */
-static bool is_still(const struct stat *now, const struct stat *seen)
-{
-	return now->st_dev == seen->st_dev && now->st_ino == seen->st_ino &&
-	       now->st_size == seen->st_size && now->st_mtim.tv_sec == seen->st_mtim.tv_sec &&
-	       now->st_mtim.tv_nsec == seen->st_mtim.tv_nsec &&
-	       now->st_ctim.tv_sec == seen->st_ctim.tv_sec &&
-	       now->st_ctim.tv_nsec == seen->st_ctim.tv_nsec;
-}
 
 static int remove_from(int folder, const char *name, const struct stat *seen, struct bpk_err *err)
 {
@@ -24,7 +15,8 @@ static int remove_from(int folder, const char *name, const struct stat *seen, st
 
 	if (fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
 		return bpk_fail_errno(err, errno, "cannot be removed");
-	if (!S_ISREG(now.st_mode) || !is_still(&now, seen))
+	/* a link or another file in its place has another inode; another writer leaves other times */
+	if (!S_ISREG(now.st_mode) || !bpk_is_still(&now, seen))
 		return bpk_fail(err, BPK_FAILED,
 				"is not removed: not the file that was read any more");
 	if (unlinkat(folder, name, 0) != 0)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "io/full.h"
+#include "io/source.h"
 
 enum {
 	PIPE_ROOM = 1 << 20, /* asked of the kernel: fewer switches between us and the writer */
@@ -118,6 +119,24 @@ fail:
 	s->is_stdin = false; /* nothing was read: leave its position alone */
 	bpk_source_close(s);
 	return -1;
+}
+
+int bpk_source_of_descriptor(int fd, struct bpk_source **source, struct bpk_err *err)
+{
+	struct bpk_source *s = bpk_calloc(1, sizeof *s, err);
+
+	*source = NULL;
+	if (s == NULL) {
+		close(fd);
+		return -1;
+	}
+	s->fd = fd;
+	if (look(s, err) != 0) {
+		bpk_source_close(s);
+		return -1;
+	}
+	*source = s;
+	return 0;
 }
 
 int bpk_source_of_memory(struct bpk_view bytes, struct bpk_source **source, struct bpk_err *err)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/beneath.h"
 #include "io/full.h"
 
 enum { LINKS_MAX = 40 }; /* as many as Linux follows */
@@ -85,16 +86,6 @@ static int find_device(const char *path, const struct stat *found,
 	return check_direct(target->fd, options, err);
 }
 
-/* Open for syncing where the folder may be read, else only to work in it. */
-static int open_folder(const char *path)
-{
-	int fd = bpk_full_open(path, O_RDONLY | O_DIRECTORY);
-
-	if (fd < 0 && errno == EACCES)
-		fd = bpk_full_open(path, O_PATH | O_DIRECTORY);
-	return fd;
-}
-
 static int find_file(const char *path, struct bpk_target *target, struct bpk_err *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -105,7 +96,7 @@ static int find_file(const char *path, struct bpk_target *target, struct bpk_err
 		return bpk_fail(err, BPK_FAILED, "names no file");
 	if (slash != NULL) /* its slash is kept: "/" is a folder, "" is none */
 		snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
-	target->folder = open_folder(folder);
+	target->folder = bpk_folder_open(folder);
 	if (target->folder < 0)
 		return bpk_fail_errno(err, errno, "cannot open its folder");
 	target->name = bpk_strdup(name, err);

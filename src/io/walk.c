@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fts.h>
 
+#include "io/name.h"
+
 struct walk {
 	int (*visit)(void *arg, const char *file);
 	void (*unreadable)(void *arg, const struct bpk_err *err);
@@ -14,23 +16,18 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
-/* .NAME.bpk-NNNNNN, which a living or killed bpk has not finished */
-static bool is_draft(const char *name)
-{
-	return name[0] == '.' && strstr(name, ".bpk-") != NULL;
-}
-
 static int meet(const struct walk *walk, FTS *tree, FTSENT *entry)
 {
 	struct bpk_err err = { 0 };
 
 	switch (entry->fts_info) {
 	case FTS_D:
-		if (entry->fts_level > 0 && is_draft(entry->fts_name))
+		if (entry->fts_level > 0 && bpk_draft_is_name(entry->fts_name))
 			fts_set(tree, entry, FTS_SKIP);
 		return 0;
 	case FTS_F:
-		return is_draft(entry->fts_name) ? 0 : walk->visit(walk->arg, entry->fts_path);
+		return bpk_draft_is_name(entry->fts_name) ? 0
+							  : walk->visit(walk->arg, entry->fts_path);
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:

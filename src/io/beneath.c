@@ -1,0 +1,136 @@
+#include "io/beneath.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "io/full.h"
+
+enum { SAFE = O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK };
+
+static int open_again(int folder, const char *name, int flags)
+{
+	int fd;
+
+	do
+		fd = openat(folder, name, flags);
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+static int open_at_once(int root, const char *name, int flags)
+{
+	struct open_how how = {
+		.flags = (uint64_t)flags,
+		.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd;
+
+	do
+		fd = (int)syscall(SYS_openat2, root, name, &how, sizeof how);
+	while (fd < 0 && errno == EINTR);
+	return fd;
+}
+
+static int open_part_by_part(int root, const char *name, int flags)
+{
+	char part[NAME_MAX + 1];
+	int folder = root, next;
+
+	for (;;) {
+		size_t size = strcspn(name, "/");
+
+		if (name[size] == '\0')
+			break;
+		snprintf(part, sizeof part, "%.*s", (int)size, name);
+		next = open_again(folder, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (folder != root)
+			close(folder);
+		if (next < 0)
+			return -1;
+		folder = next;
+		name += size + 1;
+	}
+	next = open_again(folder, name, flags);
+	if (folder != root)
+		close(folder);
+	return next;
+}
+
+int bpk_beneath_open(int root, const char *name, int flags)
+{
+	int fd;
+
+	flags |= (flags & O_PATH) != 0 ? O_CLOEXEC | O_NOFOLLOW : SAFE;
+	if (*name == '\0')
+		name = ".";
+	fd = open_at_once(root, name, flags);
+	/* a filter of system calls may say EPERM to one that it does not know */
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
+		fd = open_part_by_part(root, name, flags);
+	return fd;
+}
+
+int bpk_beneath_stat(int root, const char *name, struct stat *found)
+{
+	int fd = bpk_beneath_open(root, name, O_PATH);
+	int rc;
+
+	if (fd < 0)
+		return -1;
+	rc = fstat(fd, found);
+	close(fd);
+	return rc;
+}
+
+int bpk_beneath_folder(int root, const char *name)
+{
+	int fd = bpk_beneath_open(root, name, O_RDONLY | O_DIRECTORY);
+
+	if (fd < 0 && errno == EACCES)
+		fd = bpk_beneath_open(root, name, O_PATH | O_DIRECTORY);
+	return fd;
+}
+
+int bpk_beneath_parent(int root, const char *name, const char **base)
+{
+	const char *slash = strrchr(name, '/');
+	char parent[PATH_MAX] = "";
+
+	*base = slash == NULL ? name : slash + 1;
+	if (slash != NULL)
+		snprintf(parent, sizeof parent, "%.*s", (int)(slash - name), name);
+	return bpk_beneath_folder(root, parent);
+}
+
+int bpk_folder_open(const char *path)
+{
+	int fd = bpk_full_open(path, O_RDONLY | O_DIRECTORY);
+
+	if (fd < 0 && errno == EACCES)
+		fd = bpk_full_open(path, O_PATH | O_DIRECTORY);
+	return fd;
+}
+
+int bpk_folder_sync(int folder)
+{
+	if (bpk_full_sync(folder) != 0 && errno != EBADF && errno != EINVAL && errno != ENOTSUP)
+		return -1;
+	return 0;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+bool bpk_is_still(const struct stat *now, const struct stat *seen)
+{
+	return now->st_dev == seen->st_dev && now->st_ino == seen->st_ino &&
+	       now->st_size == seen->st_size && same_time(now->st_mtim, seen->st_mtim) &&
+	       same_time(now->st_ctim, seen->st_ctim);
+}
