@@ -1,4 +1,4 @@
-#include "io/io.h"
+#include "io/draft.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +19,11 @@ struct bpk_draft {
 	bool is_file; /* a draft; else the target itself is written */
 	bool seekable;
 	bool overwrite, sync;
-	int fd;         /* for writing; of a direct target, target.fd */
-	int read_fd;    /* for reading back; the same where it may be read */
-	uint64_t start; /* where offset 0 lies in the file */
+	int fd;                          /* for writing; of a direct target, target.fd */
+	int read_fd;                     /* for reading back; the same where it may be read */
+	uint64_t start;                  /* where offset 0 lies in the file */
+	const struct bpk_draft_ops *ops; /* NULL but for a part of something larger */
+	void *owner;                     /* for ops */
 
 	uint64_t tell; /* the writing thread's own */
 
@@ -144,18 +146,28 @@ static void release(struct bpk_draft *draft)
 	free(draft);
 }
 
+static struct bpk_draft *new_draft(bool overwrite, bool sync, struct bpk_err *err)
+{
+	struct bpk_draft *d = bpk_calloc(1, sizeof *d, err);
+
+	if (d == NULL)
+		return NULL;
+	d->target = (struct bpk_target){ .folder = -1, .fd = -1 };
+	d->fd = d->read_fd = -1;
+	d->overwrite = overwrite;
+	d->sync = sync;
+	pthread_mutex_init(&d->end_lock, NULL);
+	return d;
+}
+
 int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
 		   struct bpk_draft **draft, struct bpk_err *err)
 {
-	struct bpk_draft *d = bpk_calloc(1, sizeof *d, err);
+	struct bpk_draft *d = new_draft(options->overwrite, options->sync, err);
 
 	*draft = NULL;
 	if (d == NULL)
 		return -1;
-	d->fd = d->read_fd = -1;
-	d->overwrite = options->overwrite;
-	d->sync = options->sync;
-	pthread_mutex_init(&d->end_lock, NULL);
 	if (bpk_target_find(target, options, &d->target, err) != 0)
 		goto fail;
 	if (d->target.fd >= 0)
@@ -167,6 +179,42 @@ int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
 fail:
 	release(d);
 	return -1;
+}
+
+int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_options *options,
+		      struct bpk_draft **draft, struct bpk_err *err)
+{
+	struct bpk_draft *d = new_draft(options->overwrite, options->sync, err);
+
+	*draft = NULL;
+	if (d == NULL)
+		return -1;
+	d->target.name = bpk_strdup(name, err);
+	if (d->target.name == NULL)
+		goto fail;
+	d->target.folder = fcntl(folder, F_DUPFD_CLOEXEC, 0);
+	if (d->target.folder < 0) {
+		bpk_fail_errno(err, errno, "cannot open its folder");
+		goto fail;
+	}
+	if (open_file(d, err) != 0)
+		goto fail;
+	*draft = d;
+	return 0;
+fail:
+	release(d);
+	return -1;
+}
+
+int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_draft **draft,
+		     struct bpk_err *err)
+{
+	*draft = new_draft(false, false, err);
+	if (*draft == NULL)
+		return -1;
+	(*draft)->ops = ops;
+	(*draft)->owner = owner;
+	return 0;
 }
 
 bool bpk_draft_seekable(const struct bpk_draft *draft)
@@ -213,9 +261,14 @@ static int write_seekable(struct bpk_draft *draft, uint64_t offset, struct bpk_v
 
 int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_err *err)
 {
-	int rc = draft->seekable ? write_seekable(draft, draft->tell, bytes, false, err)
-				 : bpk_full_write(draft->fd, bytes, err);
+	int rc;
 
+	if (draft->ops != NULL)
+		rc = draft->ops->write(draft->owner, bytes, err);
+	else if (draft->seekable)
+		rc = write_seekable(draft, draft->tell, bytes, false, err);
+	else
+		rc = bpk_full_write(draft->fd, bytes, err);
 	if (rc == 0)
 		draft->tell += bytes.size;
 	return rc;
@@ -425,10 +478,22 @@ static int keep_direct(struct bpk_draft *draft, struct bpk_err *err)
 	return flush(draft->fd, draft->sync && is_disk, err);
 }
 
+static int keep_part(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
+{
+	const struct bpk_draft_ops *ops = draft->ops;
+
+	draft->ops = NULL; /* nothing is left to drop */
+	return ops->keep(draft->owner, like, err);
+}
+
 int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
 {
-	int rc = draft->is_file ? keep_file(draft, like, err) : keep_direct(draft, err);
+	int rc;
 
+	if (draft->ops != NULL)
+		rc = keep_part(draft, like, err);
+	else
+		rc = draft->is_file ? keep_file(draft, like, err) : keep_direct(draft, err);
 	bpk_draft_drop(draft); /* its name is gone when it was kept */
 	return rc;
 }
@@ -443,6 +508,8 @@ void bpk_draft_drop(struct bpk_draft *draft)
 	if (draft->draft_name != NULL && !all_dropped)
 		unlinkat(draft->target.folder, draft->draft_name, 0);
 	pthread_mutex_unlock(&live_lock);
+	if (draft->ops != NULL)
+		draft->ops->drop(draft->owner);
 	release(draft);
 }
 

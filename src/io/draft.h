@@ -1,0 +1,31 @@
+/*
+ * Inside the room io: drafts beside those that bpk_draft_open makes.
+ */
+#ifndef BPK_IO_DRAFT_H
+#define BPK_IO_DRAFT_H
+
+#include "io/io.h"
+
+/*
+ * A draft that is written in sequence into something larger, and cannot be read back. keep and drop
+ * are called once, one of them, as the last thing; any may be called with an owner that failed.
+ */
+struct bpk_draft_ops {
+	int (*write)(void *owner, struct bpk_view bytes, struct bpk_err *err);
+	int (*keep)(void *owner, const struct stat *like, struct bpk_err *err);
+	void (*drop)(void *owner);
+};
+
+/* ops and owner are borrowed until the draft is kept or dropped. */
+int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_draft **draft,
+		     struct bpk_err *err);
+
+/*
+ * A draft for the file name in an open folder, which stays the caller's. name is a single part and
+ * is never followed; of options, overwrite and sync count. What is there already is found when the
+ * draft is kept.
+ */
+int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_options *options,
+		      struct bpk_draft **draft, struct bpk_err *err);
+
+#endif
