@@ -240,61 +240,7 @@ int bpk_json_check(struct bpk_view text, struct bpk_err *err)
 	return check(text, false, err);
 }
 
-/* ---- Setting a member: in text that was checked, where brackets and strings are enough ---- */
-
-static bool is_space(uint8_t byte)
-{
-	return byte == ' ' || byte == '\t' || byte == '\n' || byte == '\r';
-}
-
-static size_t skip_space(struct bpk_view text, size_t at)
-{
-	while (at < text.size && is_space(text.data[at]))
-		at++;
-	return at;
-}
-
-static size_t skip_string(struct bpk_view text, size_t at)
-{
-	for (at++; text.data[at] != '"'; at++)
-		at += text.data[at] == '\\';
-	return at + 1;
-}
-
-/* To the end of a value, the space behind it left out. */
-static size_t skip_value(struct bpk_view text, size_t at)
-{
-	size_t depth = 0;
-
-	while (depth > 0 || (text.data[at] != ',' && text.data[at] != '}')) {
-		uint8_t byte = text.data[at];
-
-		depth += byte == '{' || byte == '[';
-		depth -= byte == '}' || byte == ']';
-		at = byte == '"' ? skip_string(text, at) : at + 1;
-	}
-	while (is_space(text.data[at - 1]))
-		at--;
-	return at;
-}
-
-static bool means(struct bpk_view string, const char *key)
-{
-	size_t size = strlen(key);
-	json_t *name;
-	bool same;
-
-	/* two quotes, and an escape is no shorter than what it means and at most six times as long */
-	if (string.size < size + 2 || string.size - 2 > 6 * size)
-		return false;
-	name = json_loadb((const char *)string.data, string.size, JSON_DECODE_ANY | JSON_ALLOW_NUL,
-			  NULL);
-	/* NULL for a lone surrogate, which no UTF-8 means */
-	same = name != NULL && json_string_length(name) == size &&
-	       memcmp(json_string_value(name), key, size) == 0;
-	json_decref(name);
-	return same;
-}
+/* ---- Changing a member ---- */
 
 /* Bytes from..to of the old text give way to a value, and to a comma and a key before it. */
 struct splice {
@@ -302,31 +248,43 @@ struct splice {
 	bool with_comma, with_key;
 };
 
+static int need_object(struct bpk_view text, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	if (check(text, false, &why) != 0)
+		return bpk_fail(err, why.kind == BPK_CORRUPT ? BPK_USAGE : why.kind, "%s",
+				why.text);
+	if (bpk_json_kind(text) != BPK_JSON_OBJECT)
+		return bpk_fail(err, BPK_USAGE, "the JSON is no object");
+	return 0;
+}
+
+/* Behind the bracket that opens the object. */
+static size_t behind_bracket(struct bpk_view object)
+{
+	const uint8_t *bracket = memchr(object.data, '{', object.size);
+
+	return (size_t)(bracket - object.data) + 1;
+}
+
 /*
  * Where does the value of key go? Into the space of its present value, else behind the last member,
  * so that the layout of the rest stays.
  */
-static int find(struct bpk_view text, const char *key, struct splice *splice, struct bpk_err *err)
+static struct splice find(struct bpk_view text, const char *key)
 {
-	size_t at = skip_space(text, 0);
-	bool found = false;
+	struct splice splice = { .from = behind_bracket(text), .with_key = true };
+	struct bpk_view name, value;
 
-	if (text.data[at] != '{')
-		return bpk_fail(err, BPK_USAGE, "the JSON is no object");
-	at++;
-	*splice = (struct splice){ at, at, false, true };
-	at = skip_space(text, at);
-	while (text.data[at] != '}' && !found) {
-		size_t name = skip_space(text, at + splice->with_comma);
-		size_t name_end = skip_string(text, name);
-		size_t from = skip_space(text, skip_space(text, name_end) + 1);
-		size_t to = skip_value(text, from);
-
-		found = means(bpk_view(text.data + name, name_end - name), key);
-		*splice = (struct splice){ found ? from : to, to, true, !found };
-		at = skip_space(text, to);
+	for (size_t at = 0; splice.with_key && bpk_json_next(text, &at, &name, &value);) {
+		splice.with_key = !bpk_json_string_is(name, key);
+		splice.with_comma = true;
+		splice.from = splice.with_key ? at : at - value.size;
+		splice.to = at;
 	}
-	return 0;
+	splice.to = bpk_max_u64(splice.to, splice.from);
+	return splice;
 }
 
 static int build(struct bpk_buf *out, struct bpk_view old, const struct splice *splice,
@@ -362,8 +320,7 @@ int bpk_json_set(struct bpk_buf *text, const char *key, const char *value, struc
 	struct bpk_view old = text->size > 0 ? bpk_buf_view(text) : bpk_view("{}", 2);
 	struct bpk_view new_value = bpk_view(value, strlen(value));
 	struct bpk_buf out = { 0 };
-	struct bpk_err why = { 0 };
-	struct splice splice = { 0 };
+	struct splice splice;
 	int json;
 
 	if (!bpk_utf8_valid(bpk_view(key, strlen(key))) || !bpk_utf8_valid(new_value))
@@ -371,17 +328,58 @@ int bpk_json_set(struct bpk_buf *text, const char *key, const char *value, struc
 	json = is_json(new_value, err);
 	if (json < 0)
 		return -1;
-	if (check(old, false, &why) != 0)
-		return bpk_fail(err, why.kind == BPK_CORRUPT ? BPK_USAGE : why.kind, "%s",
-				why.text);
+	if (need_object(old, err) != 0)
+		return -1;
+	splice = find(old, key);
 	/* the second check is for the limits, which the new value may exceed in its place */
-	if (find(old, key, &splice, err) != 0 ||
-	    build(&out, old, &splice, key, new_value, json == 0, err) != 0 ||
+	if (build(&out, old, &splice, key, new_value, json == 0, err) != 0 ||
 	    check(bpk_buf_view(&out), false, err) != 0) {
 		bpk_buf_clear(&out);
 		return -1;
 	}
 	bpk_buf_clear(text);
 	*text = out;
+	return 0;
+}
+
+/* From the end of the member before it, else up to the member behind it, else all there is. */
+static struct splice find_removed(struct bpk_view text, const char *key, bool *found)
+{
+	struct splice splice = { .from = behind_bracket(text) };
+	struct bpk_view name, value, next;
+	size_t at = 0;
+	bool first = true;
+
+	*found = false;
+	while (!*found && bpk_json_next(text, &at, &name, &value)) {
+		*found = bpk_json_string_is(name, key);
+		if (!*found)
+			splice.from = at;
+		first = first && *found;
+	}
+	splice.to = at;
+	if (*found && first) {
+		if (bpk_json_next(text, &at, &next, &value)) {
+			splice.from = (size_t)(name.data - text.data);
+			splice.to = (size_t)(next.data - text.data);
+		} else {
+			splice.to = at;
+		}
+	}
+	return splice;
+}
+
+int bpk_json_remove(struct bpk_buf *text, const char *key, bool *found, struct bpk_err *err)
+{
+	struct splice splice;
+
+	*found = false;
+	if (need_object(bpk_buf_view(text), err) != 0)
+		return -1;
+	splice = find_removed(bpk_buf_view(text), key, found);
+	if (!*found)
+		return 0;
+	memmove(text->data + splice.from, text->data + splice.to, text->size - splice.to);
+	text->size -= splice.to - splice.from;
 	return 0;
 }

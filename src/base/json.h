@@ -65,7 +65,11 @@ struct bpk_view bpk_json_member(struct bpk_view object, const char *key);
 /* An integer from 0 to 2^63-1, written as digits alone: no sign, point or exponent. */
 bool bpk_json_u64(struct bpk_view value, uint64_t *out);
 
-/* Append what a string says, its escapes resolved, as UTF-8 (lone surrogates as U+FFFD). */
+/* Does a string say just that? */
+bool bpk_json_string_is(struct bpk_view string, const char *text);
+
+/* Append what a string says, its escapes resolved, as UTF-8 (lone surrogates as U+FFFD). Fails
+ * with BPK_USAGE when value is none. */
 int bpk_json_string(struct bpk_view value, struct bpk_buf *out, struct bpk_err *err);
 
 /* Append text as a quoted, escaped JSON string. bytes must be UTF-8 (bpk_utf8_valid). */

@@ -401,6 +401,166 @@ static void test_set(void **state)
 	assert_not_set("{\"b\":1}", "b", deep, BPK_LIMIT);
 }
 
+static void assert_removed(const char *text, const char *key, const char *result)
+{
+	struct bpk_buf buf = { 0 };
+	struct bpk_err err = { 0 };
+	bool found;
+
+	assert_int_equal(bpk_buf_append(&buf, view_of(text), &err), 0);
+	if (bpk_json_remove(&buf, key, &found, &err) != 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(found, strcmp(text, result) != 0);
+	assert_int_equal(buf.size, strlen(result));
+	assert_memory_equal(buf.data, result, buf.size);
+	bpk_buf_clear(&buf);
+}
+
+static void test_remove(void **state)
+{
+	struct bpk_buf list = { 0 };
+	struct bpk_err err = { 0 };
+	bool found;
+
+	(void)state;
+	assert_removed("{\"a\":1}", "a", "{}");
+	assert_removed(" { \"a\" : [1,{\"b\":2}] } ", "a", " {} ");
+	assert_removed("{\"a\": 1, \"b\": NaN, \"c\": 3}", "a", "{\"b\": NaN, \"c\": 3}");
+	assert_removed("{\"a\": 1, \"b\": NaN, \"c\": 3}", "b", "{\"a\": 1, \"c\": 3}");
+	assert_removed("{\"a\": 1, \"b\": NaN, \"c\": 3 }\n", "c", "{\"a\": 1, \"b\": NaN }\n");
+	assert_removed("{\"a\": 1 ,\n \"b\": \"}\" }", "b", "{\"a\": 1 }");
+	assert_removed("{\"\\u0062\":0,\"x\":{\"b\":1}}", "b", "{\"x\":{\"b\":1}}");
+	assert_removed("{\"x\":{\"b\":1}}", "b", "{\"x\":{\"b\":1}}");
+	assert_removed("{}", "b", "{}");
+	assert_removed("{\"\":0}", "", "{}");
+	assert_int_equal(bpk_buf_append(&list, view_of("[\"a\"]"), &err), 0);
+	assert_int_equal(bpk_json_remove(&list, "a", &found, &err), -1);
+	assert_int_equal(err.kind, BPK_USAGE);
+	assert_int_equal(list.size, 5);
+	bpk_buf_clear(&list);
+}
+
+static void test_kinds(void **state)
+{
+	static const struct {
+		const char *text;
+		enum bpk_json_kind kind;
+	} rows[] = {
+		{ "", BPK_JSON_NONE },      { " \n", BPK_JSON_NONE },     { "null", BPK_JSON_NULL },
+		{ "true", BPK_JSON_TRUE },  { " false", BPK_JSON_FALSE }, { "-1", BPK_JSON_NUMBER },
+		{ "NaN", BPK_JSON_NUMBER }, { "\"\"", BPK_JSON_STRING },  { "\t[]", BPK_JSON_LIST },
+		{ "{ }", BPK_JSON_OBJECT },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+		assert_int_equal(bpk_json_kind(view_of(rows[i].text)), rows[i].kind);
+}
+
+static void assert_slice(struct bpk_view slice, const char *text)
+{
+	assert_int_equal(slice.size, strlen(text));
+	assert_memory_equal(slice.data, text, slice.size);
+}
+
+static void test_members(void **state)
+{
+	struct bpk_view list = view_of(" [ 1 ,\"a,]\" , [2, [3]],{\"x\":[ ]} ] ");
+	struct bpk_view object = view_of("{ \"a\" : 1.50 ,\"\\u0062\\\"\":{\"c\": [1, 2 ]}, "
+					 "\"\":null}");
+	struct bpk_view key, value;
+	size_t at = 0;
+
+	(void)state;
+	assert_true(bpk_json_next(list, &at, &key, &value));
+	assert_slice(value, "1");
+	assert_int_equal(key.size, 0);
+	assert_true(bpk_json_next(list, &at, NULL, &value));
+	assert_slice(value, "\"a,]\"");
+	assert_true(bpk_json_next(list, &at, NULL, &value));
+	assert_slice(value, "[2, [3]]");
+	assert_true(bpk_json_next(list, &at, NULL, &value));
+	assert_slice(value, "{\"x\":[ ]}");
+	assert_false(bpk_json_next(list, &at, NULL, &value));
+	assert_false(bpk_json_next(list, &at, NULL, &value));
+
+	at = 0;
+	assert_true(bpk_json_next(object, &at, &key, &value));
+	assert_slice(key, "\"a\"");
+	assert_slice(value, "1.50");
+	assert_true(bpk_json_next(object, &at, &key, &value));
+	assert_slice(key, "\"\\u0062\\\"\"");
+	assert_slice(bpk_json_member(object, "b\""), "{\"c\": [1, 2 ]}");
+	assert_slice(bpk_json_member(bpk_json_member(object, "b\""), "c"), "[1, 2 ]");
+	assert_slice(bpk_json_member(object, ""), "null");
+	assert_int_equal(bpk_json_member(object, "c").size, 0);
+	assert_int_equal(bpk_json_member(list, "a").size, 0);
+	at = 0;
+	assert_false(bpk_json_next(view_of("12"), &at, NULL, &value));
+	assert_false(bpk_json_next(view_of("{}"), &at, NULL, &value));
+}
+
+static void test_integers(void **state)
+{
+	static const char *const bad[] = { "",
+					   "-1",
+					   "1.0",
+					   "1e3",
+					   "9223372036854775808",
+					   "NaN",
+					   "\"1\"",
+					   "[1]",
+					   "18446744073709551617" };
+	uint64_t number = 1;
+
+	(void)state;
+	assert_true(bpk_json_u64(view_of("0"), &number));
+	assert_true(number == 0);
+	assert_true(bpk_json_u64(view_of("9223372036854775807"), &number));
+	assert_true(number == INT64_MAX);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++)
+		if (bpk_json_u64(view_of(bad[i]), &number))
+			fail_msg("taken for an integer: %s", bad[i]);
+}
+
+static void assert_says(const char *string, const char *text, size_t size)
+{
+	struct bpk_buf out = { 0 };
+	struct bpk_err err = { 0 };
+
+	assert_int_equal(kind_of(view_of(string)), BPK_OK);
+	assert_int_equal(bpk_json_string(view_of(string), &out, &err), 0);
+	assert_int_equal(out.size, size);
+	assert_memory_equal(out.data, text, size);
+	bpk_buf_clear(&out);
+}
+
+static void test_strings(void **state)
+{
+	struct bpk_buf out = { 0 };
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	assert_says("\"a\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "a\"\\/\b\f\n\r\t", 9);
+	assert_says("\"\\u0041\\u00e9\\u20AC\\ud83d\\ude00\"",
+		    "A\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", 10);
+	assert_says("\"\\u0000\"", "\0", 1);
+	assert_says("\"\\ud800x\\udc00\\ud800\\u0041\"",
+		    "\xef\xbf\xbdx\xef\xbf\xbd\xef\xbf\xbd"
+		    "A",
+		    11);
+	assert_int_equal(bpk_json_string(view_of("12"), &out, &err), -1);
+	assert_int_equal(err.kind, BPK_USAGE);
+	assert_true(bpk_json_string_is(view_of("\"\\u0041b\""), "Ab"));
+	assert_false(bpk_json_string_is(view_of("\"\\u0041b\""), "A"));
+	assert_false(bpk_json_string_is(view_of("\"\\u0041\""), "Ab"));
+	assert_false(bpk_json_string_is(view_of("\"\\ud800\""), "\xef\xbf\xbd"));
+	assert_false(bpk_json_string_is(view_of("\"\\u0000\""), ""));
+	assert_false(bpk_json_string_is(view_of("12"), "12"));
+	assert_false(bpk_json_string_is(view_of(""), ""));
+	bpk_buf_clear(&out);
+}
+
 static void test_put(void **state)
 {
 	struct bpk_buf out = { 0 };
@@ -452,6 +612,11 @@ int main(void)
 		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_bombs),
 		cmocka_unit_test(test_set),
+		cmocka_unit_test(test_remove),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_members),
+		cmocka_unit_test(test_integers),
+		cmocka_unit_test(test_strings),
 		cmocka_unit_test(test_put),
 		cmocka_unit_test(test_utf8),
 	};
