@@ -1,6 +1,7 @@
 /*
  * Inside the room io: what a kind of directory brings to io/dir.h. Folders of the file system
- * (folder.c) are one, members of a tar another. Names that arrive here were checked; "" is the root.
+ * (folder.c) are one, members of a tar another. Names that arrive here were checked; "" is the
+ * root.
  */
 #ifndef BPK_IO_DIR_OPS_H
 #define BPK_IO_DIR_OPS_H

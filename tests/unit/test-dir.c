@@ -80,7 +80,8 @@ static int note(void *arg, const char *entry_name, enum bpk_entry entry)
 {
 	char *text = arg;
 
-	snprintf(text + strlen(text), BPK_ERR_TEXT - strlen(text), "%s%c ", entry_name, "?fd!"[entry]);
+	snprintf(text + strlen(text), BPK_ERR_TEXT - strlen(text), "%s%c ", entry_name,
+		 "?fd!"[entry]);
 	return strcmp(entry_name, "stop") == 0 ? 7 : 0;
 }
 
