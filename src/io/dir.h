@@ -90,9 +90,9 @@ int bpk_tree_remove(struct bpk_tree *tree, const char *name, struct bpk_err *err
  * Make it so. pivot names the staged file whose rename is the commit: what was staged before it may
  * be seen before the commit without harm, what was staged or is removed after it is done behind it
  * (and carried out by the next writer when this one dies). With pivot NULL all of it becomes
- * visible at once to readers of ours: a list of the changes, .bpkj in the root, is renamed into place, then
- * carried out, then removed; a single staged file needs no list. Failing before the commit it
- * leaves the directory as it was.
+ * visible at once to readers of ours: a list of the changes, .bpkj in the root, is renamed into
+ * place, then carried out, then removed; a single staged file needs no list. Failing before the
+ * commit it leaves the directory as it was.
  */
 int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *err);
 

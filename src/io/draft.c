@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/beneath.h"
 #include "io/full.h"
+#include "io/live.h"
 #include "io/name.h"
 #include "io/sparse.h"
 #include "io/target.h"
@@ -30,34 +32,19 @@ struct bpk_draft {
 	pthread_mutex_t end_lock;
 	uint64_t end; /* guarded by end_lock: the length that the file must have */
 
-	/* guarded by live_lock */
-	char *draft_name; /* in target.folder; NULL while nameless */
-	struct bpk_draft *previous, *next;
+	struct bpk_live live; /* of a file */
+	char *draft_name;     /* guarded by its lock: in target.folder; NULL while nameless */
 };
-
-static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct bpk_draft *live; /* guarded by live_lock: the drafts that are files */
-static bool all_dropped;       /* guarded by live_lock: none begins or is kept any more */
 
 /* ---- Opening ---- */
 
-static void enlist(struct bpk_draft *draft)
+/* The lock of live things is held. */
+static void drop_name(void *owner)
 {
-	draft->next = live;
-	if (live != NULL)
-		live->previous = draft;
-	live = draft;
-}
+	const struct bpk_draft *draft = owner;
 
-static void delist(struct bpk_draft *draft)
-{
-	if (draft->previous != NULL)
-		draft->previous->next = draft->next;
-	else if (live == draft)
-		live = draft->next;
-	if (draft->next != NULL)
-		draft->next->previous = draft->previous;
-	draft->previous = draft->next = NULL;
+	if (draft->draft_name != NULL)
+		unlinkat(draft->target.folder, draft->draft_name, 0);
 }
 
 /* A nameless file in folder, or -1 where one cannot be made, or could not be named later. */
@@ -88,17 +75,15 @@ static int create(struct bpk_draft *draft, struct bpk_err *err)
 
 static int open_file(struct bpk_draft *draft, struct bpk_err *err)
 {
-	int rc = -1;
+	int rc;
 
 	draft->is_file = true;
-	pthread_mutex_lock(&live_lock);
-	if (all_dropped) {
-		bpk_fail(err, BPK_FAILED, "interrupted");
-	} else if (create(draft, err) == 0) {
-		enlist(draft);
-		rc = 0;
-	}
-	pthread_mutex_unlock(&live_lock);
+	if (bpk_live_enter(err) != 0)
+		return -1;
+	rc = create(draft, err);
+	if (rc == 0)
+		bpk_live_add(&draft->live, drop_name, draft);
+	bpk_live_leave();
 	draft->read_fd = draft->fd;
 	draft->seekable = true;
 	return rc;
@@ -133,7 +118,7 @@ static void open_direct(struct bpk_draft *draft)
 	draft->start = (uint64_t)start;
 }
 
-/* Everything but the names; live_lock is not held. */
+/* Everything but the names. */
 static void release(struct bpk_draft *draft)
 {
 	if (draft->read_fd >= 0 && draft->read_fd != draft->fd)
@@ -328,18 +313,6 @@ static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
 	return 0;
 }
 
-/* Reading it means setting it; the strictest one stands meanwhile. live_lock keeps others out. */
-static mode_t current_umask(void)
-{
-	mode_t mask;
-
-	pthread_mutex_lock(&live_lock);
-	mask = umask(0777);
-	umask(mask);
-	pthread_mutex_unlock(&live_lock);
-	return mask;
-}
-
 /*
  * A file system without modes or times refuses them; then the result stays at least as private as
  * the draft was, which is no reason to lose it.
@@ -358,7 +331,7 @@ static void finish_mode(int fd, const struct stat *like)
 			mode &= ~(mode_t)070 | (mode & 07) << 3;
 		times[1] = like->st_mtim;
 	}
-	(void)fchmod(fd, mode & ~current_umask());
+	(void)fchmod(fd, mode & ~bpk_live_umask());
 	(void)futimens(fd, times);
 }
 
@@ -418,22 +391,18 @@ static int replace(struct bpk_draft *draft, struct bpk_err *err)
 	return 0;
 }
 
-/* A folder that cannot be opened for reading, or synced at all, is left to the file system. */
 static int sync_folder(int folder, struct bpk_err *err)
 {
-	if (bpk_full_sync(folder) != 0 && errno != EBADF && errno != EINVAL && errno != ENOTSUP)
+	if (bpk_folder_sync(folder) != 0)
 		return bpk_fail_errno(err, errno, "sync its folder");
 	return 0;
 }
 
-/* Give the draft its target's name; live_lock is held. */
+/* Give the draft its target's name; the lock of live things is held. */
 static int commit(struct bpk_draft *draft, struct bpk_err *err)
 {
-	int taken;
+	int taken = give_new_name(draft, err);
 
-	if (all_dropped)
-		return bpk_fail(err, BPK_FAILED, "interrupted");
-	taken = give_new_name(draft, err);
 	if (taken < 0)
 		return -1;
 	if (taken > 0 && !draft->overwrite)
@@ -459,9 +428,10 @@ static int keep_file(struct bpk_draft *draft, const struct stat *like, struct bp
 	finish_mode(draft->fd, like);
 	if (flush(draft->fd, draft->sync, err) != 0)
 		return -1;
-	pthread_mutex_lock(&live_lock);
+	if (bpk_live_enter(err) != 0)
+		return -1;
 	rc = commit(draft, err);
-	pthread_mutex_unlock(&live_lock);
+	bpk_live_leave();
 	return rc;
 }
 
@@ -502,23 +472,8 @@ void bpk_draft_drop(struct bpk_draft *draft)
 {
 	if (draft == NULL)
 		return;
-	pthread_mutex_lock(&live_lock);
-	delist(draft);
-	/* once all were dropped, the name may be another process's already */
-	if (draft->draft_name != NULL && !all_dropped)
-		unlinkat(draft->target.folder, draft->draft_name, 0);
-	pthread_mutex_unlock(&live_lock);
+	bpk_live_end(&draft->live);
 	if (draft->ops != NULL)
 		draft->ops->drop(draft->owner);
 	release(draft);
-}
-
-void bpk_draft_drop_all(void)
-{
-	pthread_mutex_lock(&live_lock);
-	all_dropped = true;
-	for (const struct bpk_draft *draft = live; draft != NULL; draft = draft->next)
-		if (draft->draft_name != NULL)
-			unlinkat(draft->target.folder, draft->draft_name, 0);
-	pthread_mutex_unlock(&live_lock);
 }
