@@ -675,6 +675,105 @@ static void test_empty_chunk(void **state)
 	assert_int_equal(err.kind, BPK_USAGE);
 }
 
+/* ---- Slack ---- */
+
+enum { LARGE = 5000 };
+
+/* A chunk of LARGE bytes that pack, or of noise that does not, in room for twice as much. */
+static size_t pack_large(struct bpk_chunk_ctx *ctx, const char *codec, bool noise, uint8_t *raw,
+			 uint8_t *packed)
+{
+	struct bpk_recipe recipe = { .codec = bpk_codec_find(codec),
+				     .level = 5,
+				     .typesize = 4,
+				     .filter = BPK_FILTER_SHUFFLE,
+				     .block_size = 2048 };
+	struct unit_random random = { 1 };
+	size_t size;
+
+	for (size_t i = 0; i < LARGE; i++)
+		raw[i] = noise ? (uint8_t)unit_random_next(&random) : (uint8_t)(i / 40);
+	assert_int_equal(bpk_chunk_encode(ctx, &recipe, bpk_view(raw, LARGE),
+					  bpk_span(packed, 2 * LARGE), &size, NULL),
+			 0);
+	return size;
+}
+
+static void check_padded(struct bpk_chunk_ctx *ctx, const char *codec, uint64_t reserve)
+{
+	static uint8_t raw[LARGE], packed[2 * LARGE], back[LARGE];
+	size_t size = pack_large(ctx, codec, false, raw, packed);
+	struct bpk_chunk_header header;
+	uint32_t slot;
+
+	memset(packed + size, 0xff, sizeof packed - size);
+	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, size), &header, NULL), 0);
+	slot = bpk_chunk_slot(&header, reserve);
+	assert_int_equal(slot, bpk_min_u64(reserve, LARGE + 16 - size) + size);
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, slot), size, NULL), 0);
+	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, slot), &header, NULL), 0);
+	assert_int_equal(header.packed_size, slot);
+	for (size_t i = size; i < slot; i++)
+		assert_int_equal(packed[i], 0);
+	assert_int_equal(bpk_chunk_decode(ctx, bpk_view(packed, slot), bpk_span(back, LARGE), NULL),
+			 0);
+	assert_memory_equal(back, raw, LARGE);
+	assert_int_equal(bpk_chunk_decode_range(ctx, bpk_view(packed, slot), LARGE - 100,
+						bpk_span(back, 100), NULL),
+			 0);
+	assert_memory_equal(back, raw + LARGE - 100, 100);
+	/* and once more, into a larger slot */
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, LARGE + 16), slot, NULL), 0);
+	assert_int_equal(
+		bpk_chunk_decode(ctx, bpk_view(packed, LARGE + 16), bpk_span(back, LARGE), NULL),
+		0);
+	assert_memory_equal(back, raw, LARGE);
+}
+
+static void test_padded_chunks_decode(void **state)
+{
+	static const uint64_t reserves[] = { 0, 1, 1000, LARGE, UINT64_MAX };
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(NULL);
+	const struct bpk_codec *codec;
+
+	(void)state;
+	for (size_t c = 0; (codec = bpk_codec_at(c)) != NULL; c++)
+		for (size_t i = 0; i < sizeof reserves / sizeof *reserves; i++)
+			check_padded(ctx, bpk_codec_name(codec), reserves[i]);
+	bpk_chunk_ctx_free(ctx);
+}
+
+static void test_slack_has_its_limits(void **state)
+{
+	static uint8_t raw[LARGE], packed[2 * LARGE + 16];
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(NULL);
+	struct bpk_chunk_header header;
+	struct bpk_err err = { 0 };
+	size_t size;
+
+	(void)state;
+	size = pack_large(ctx, "zstd", false, raw, packed);
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, size - 1), size, &err), -1);
+	assert_int_equal(err.kind, BPK_LIMIT);
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, LARGE + 17), size, &err), -1);
+	assert_int_equal(err.kind, BPK_LIMIT);
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, size), size - 1, &err), -1);
+	assert_int_equal(err.kind, BPK_CORRUPT);
+	/* what another program made larger than it need be keeps its size */
+	bpk_put_le32(packed + 12, 2 * LARGE);
+	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, 2 * LARGE), &header, NULL), 0);
+	assert_int_equal(bpk_chunk_slot(&header, 7), 2 * LARGE);
+	/* a stored chunk has none */
+	size = pack_large(ctx, "zstd", true, raw, packed);
+	assert_int_equal(size, LARGE + 16);
+	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, size), &header, NULL), 0);
+	assert_int_equal(bpk_chunk_slot(&header, 1000), size);
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, size), size, NULL), 0);
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, size + 1), size, &err), -1);
+	assert_int_equal(err.kind, BPK_LIMIT);
+	bpk_chunk_ctx_free(ctx);
+}
+
 static void test_names(void **state)
 {
 	(void)state;
@@ -713,6 +812,8 @@ int main(void)
 		cmocka_unit_test(test_block_sizes),
 		cmocka_unit_test(test_a_used_context_packs_alike),
 		cmocka_unit_test(test_empty_chunk),
+		cmocka_unit_test(test_padded_chunks_decode),
+		cmocka_unit_test(test_slack_has_its_limits),
 		cmocka_unit_test(test_names),
 	};
 

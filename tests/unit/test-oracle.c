@@ -111,6 +111,21 @@ static void check_theirs(struct bench *b, const struct point *p)
 	check_range(b, p, chunk);
 }
 
+/* The same chunk with room behind its last block: all of it, and items of it. */
+static void check_slack(struct bench *b, const struct point *p, size_t packed)
+{
+	struct bpk_chunk_header header;
+	uint32_t slot;
+
+	assert_int_equal(bpk_chunk_header_read(bpk_view(b->packed, packed), &header, NULL), 0);
+	slot = bpk_chunk_slot(&header, p->number % 2 == 0 ? UINT64_MAX : p->number % 5000);
+	assert_int_equal(bpk_chunk_pad(bpk_span(b->packed, slot), packed, NULL), 0);
+	memset(b->back, 0xa5, p->size);
+	assert_int_equal(blosc_decompress_ctx(b->packed, b->back, p->size, 1), (int)p->size);
+	assert_memory_equal(b->back, b->raw, p->size);
+	check_range(b, p, bpk_view(b->packed, slot));
+}
+
 static void check_ours(struct bench *b, const struct point *p)
 {
 	struct bpk_recipe recipe = { bpk_codec_find(p->codec), p->level, p->typesize, p->filter,
@@ -132,6 +147,7 @@ static void check_ours(struct bench *b, const struct point *p)
 		fail();
 	}
 	check_range(b, p, bpk_view(b->packed, packed));
+	check_slack(b, p, packed);
 }
 
 /* What of the matrix is left out, and only for want of time. */
