@@ -353,8 +353,11 @@ static void settle_sizes(const struct bpk_wishes *wishes, bool large, struct bpk
 	if (wishes->block_size == 0)
 		recipe->block_size = (uint32_t)whole_elements(chunk_size, recipe->typesize);
 	if (wishes->chunk_size != 0)
-		choice->chunk_size = whole_units(
-			bpk_min_u64(wishes->chunk_size, BPK_CHUNK_MAX_RAW_SIZE), recipe->typesize);
+		chunk_size = bpk_min_u64(wishes->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
+	if (wishes->row_size != 0)
+		choice->chunk_size = whole_units(chunk_size, wishes->row_size);
+	else if (wishes->chunk_size != 0)
+		choice->chunk_size = whole_units(chunk_size, recipe->typesize);
 	else
 		choice->chunk_size = whole_elements(chunk_size, recipe->typesize);
 	if (recipe->block_size > choice->chunk_size)
@@ -380,6 +383,29 @@ static int run_trials(struct chooser *c, struct bpk_choice *choice, bool *large)
 	return 0;
 }
 
+/* The level of a codec that nobody names. */
+static unsigned level_of(const struct bpk_codec *codec)
+{
+	return codec == bpk_codec_find("zstd") ? DEFAULT_LEVEL : OTHER_LEVEL;
+}
+
+struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header)
+{
+	const char *name = bpk_codec_format_name(header->codec_format);
+	struct bpk_recipe recipe = { .codec = bpk_codec_find(name),
+				     .typesize = header->typesize,
+				     .block_size = header->block_size };
+
+	/* a stored chunk may name a codec that was never built in */
+	if (recipe.codec == NULL)
+		recipe.codec = bpk_codec_find("zstd");
+	recipe.level = level_of(recipe.codec);
+	for (size_t i = 0; i < BPK_CHUNK_MAX_FILTERS; i++)
+		if (header->filters[i] != BPK_FILTER_NONE)
+			recipe.filter = (enum bpk_filter)header->filters[i];
+	return recipe;
+}
+
 static void settle_chooser(struct chooser *c, const struct bpk_wishes *wishes)
 {
 	const struct bpk_codec *own = bpk_codec_find("zstd");
@@ -387,10 +413,7 @@ static void settle_chooser(struct chooser *c, const struct bpk_wishes *wishes)
 	c->wishes = wishes;
 	c->base.codec = wishes->codec != NULL ? wishes->codec : own;
 	c->own_codec = c->base.codec == own;
-	if (wishes->level != BPK_AUTO)
-		c->level = (unsigned)wishes->level;
-	else
-		c->level = c->own_codec ? DEFAULT_LEVEL : OTHER_LEVEL;
+	c->level = wishes->level != BPK_AUTO ? (unsigned)wishes->level : level_of(c->base.codec);
 	c->base.level = c->own_codec ? SCREEN_LEVEL : bpk_min_u64(c->level, OTHER_LEVEL);
 	c->base.block_size = wishes->block_size != 0 ? wishes->block_size : LARGE_CHUNK;
 }

@@ -72,28 +72,6 @@ static int judge_end(const struct run *run, uint64_t number, struct bpk_err *err
 			(unsigned long long)(plan->first + plan->count));
 }
 
-/* Hold what was fetched against the size planned; where the whole is unknown a last chunk may be
- * shorter. */
-static int judge_size(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
-		      uint64_t planned, struct bpk_err *err)
-{
-	const struct bpk_plan *plan = &flow->plan;
-	bool raw = parcel->packed_size == 0;
-
-	if (plan->chunk_size == BPK_UNKNOWN)
-		return 0;
-	if (parcel->raw_size == planned ||
-	    (plan->raw_size == BPK_UNKNOWN && parcel->raw_size < planned))
-		return 0;
-	if (raw)
-		return bpk_fail(err, BPK_FAILED, "ends at byte %llu, %llu bytes were expected",
-				(unsigned long long)(parcel->raw_offset + parcel->raw_size),
-				(unsigned long long)plan->raw_size);
-	return bpk_fail(err, BPK_CORRUPT, "chunk %llu unpacks to %zu bytes, expected %llu",
-			(unsigned long long)parcel->number, parcel->raw_size,
-			(unsigned long long)planned);
-}
-
 /* Chunks of sizes not known in advance are held against the memory limit one by one. */
 static int judge_memory(const struct run *run, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -127,13 +105,11 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 	if (rc > 0 && (parcel->number > 0 || flow->recipe == NULL || plan->count != BPK_UNKNOWN))
 		return judge_end(run, parcel->number, err) != 0 ? -1 : 1;
 	*last = rc > 0;
-	if (parcel->packed_size == 0)
-		parcel->raw_size = parcel->raw.size;
-	if (judge_size(flow, parcel, planned, err) != 0 || judge_memory(run, parcel, err) != 0)
+	if (bpk_plan_judge(plan, parcel, planned, err) != 0 || judge_memory(run, parcel, err) != 0)
 		return -1;
 	if (run->window.fetch_in_order) {
 		parcel->raw_offset = run->next_offset;
-		run->next_offset += parcel->raw_size;
+		run->next_offset += parcel->data_size;
 		if (plan->count == BPK_UNKNOWN && run->next_offset >= plan->end)
 			*last = true;
 	}
@@ -142,6 +118,16 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 }
 
 /* ---- The loop that every thread runs ---- */
+
+/* Hand the parcel to the writer, whose chunks may begin before the plan's. */
+static int put_numbered(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
+			struct bpk_err *err)
+{
+	struct bpk_parcel numbered = *parcel;
+
+	numbered.number += flow->first_number;
+	return flow->out->put(flow->writer, &numbered, err);
+}
 
 /* One parcel from its reader to where it is put or waits for its turn. */
 static void bring(struct run *run, struct bpk_worker *worker, struct bpk_parcel *parcel)
@@ -161,7 +147,7 @@ static void bring(struct run *run, struct bpk_worker *worker, struct bpk_parcel 
 	if (rc == 0)
 		rc = bpk_work(worker, flow, parcel, &err);
 	if (rc == 0 && run->places && !bpk_work_passes_over(parcel))
-		rc = flow->out->put(flow->writer, parcel, &err);
+		rc = put_numbered(flow, parcel, &err);
 	if (rc != 0)
 		bpk_window_fail(window, parcel, BPK_TURN_FETCH, &err);
 	else if (window->put_in_order)
@@ -175,7 +161,7 @@ static void put(struct run *run, struct bpk_parcel *parcel)
 	struct bpk_err err = { 0 };
 	bool passed_over = bpk_work_passes_over(parcel);
 
-	if (!passed_over && run->flow->out->put(run->flow->writer, parcel, &err) != 0)
+	if (!passed_over && put_numbered(run->flow, parcel, &err) != 0)
 		bpk_window_fail(&run->window, parcel, BPK_TURN_PUT, &err);
 	else
 		bpk_window_done(&run->window, parcel, BPK_TURN_PUT, !passed_over);

@@ -49,11 +49,12 @@ struct bpk_wishes {
 	int filter;                    /* BPK_AUTO or enum bpk_filter */
 	uint64_t chunk_size;           /* 0: ours */
 	uint32_t block_size;           /* 0: ours */
+	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
 };
 
 struct bpk_choice {
 	struct bpk_recipe recipe;
-	uint64_t chunk_size; /* a multiple of typesize */
+	uint64_t chunk_size; /* a multiple of typesize, or of the row size wished */
 	struct bpk_buf why;  /* lines for -v, each ended by a newline; for bpk_buf_clear */
 };
 
@@ -64,6 +65,12 @@ struct bpk_choice {
  */
 int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 	       struct bpk_choice *choice, struct bpk_err *err);
+
+/*
+ * The recipe by which a chunk seems to have been packed, with the default level of its codec, since
+ * chunks do not tell theirs.
+ */
+struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header);
 
 /* ---- The view: an archive's raw content as a source ---- */
 

@@ -116,7 +116,7 @@ void bpk_plan_want(const struct bpk_plan *plan, struct bpk_parcel *parcel)
 	uint64_t low = plan->start > offset ? plan->start - offset : 0;
 	uint64_t high = plan->end > offset ? plan->end - offset : 0;
 
-	high = bpk_min_u64(high, parcel->raw_size);
+	high = bpk_min_u64(high, parcel->data_size);
 	low = bpk_min_u64(low, high);
 	parcel->want_start = (size_t)low;
 	parcel->want_size = (size_t)(high - low);
@@ -130,6 +130,7 @@ void bpk_plan_parcel(const struct bpk_plan *plan, struct bpk_parcel *parcel)
 	parcel->packed_size = 0;
 	parcel->packed.size = 0;
 	parcel->raw.size = 0;
+	parcel->data_size = SIZE_MAX;
 	if (plan->chunk_size == BPK_UNKNOWN) {
 		parcel->raw_offset = BPK_UNKNOWN;
 		parcel->raw_size = 0;
@@ -141,4 +142,25 @@ void bpk_plan_parcel(const struct bpk_plan *plan, struct bpk_parcel *parcel)
 	left = plan->raw_size - bpk_min_u64(plan->raw_size, parcel->raw_offset);
 	parcel->raw_size = (size_t)bpk_min_u64(plan->chunk_size, left);
 	bpk_plan_want(plan, parcel);
+}
+
+/* Where the whole is unknown a last chunk may be shorter. */
+int bpk_plan_judge(const struct bpk_plan *plan, struct bpk_parcel *parcel, uint64_t size,
+		   struct bpk_err *err)
+{
+	bool raw = parcel->packed_size == 0;
+
+	if (raw)
+		parcel->raw_size = parcel->raw.size;
+	parcel->data_size = bpk_min_size(parcel->data_size, parcel->raw_size);
+	if (plan->chunk_size == BPK_UNKNOWN || parcel->data_size == size ||
+	    (plan->raw_size == BPK_UNKNOWN && parcel->data_size < size))
+		return 0;
+	if (raw)
+		return bpk_fail(err, BPK_FAILED, "ends at byte %llu, %llu bytes were expected",
+				(unsigned long long)(parcel->raw_offset + parcel->raw_size),
+				(unsigned long long)plan->raw_size);
+	return bpk_fail(err, BPK_CORRUPT, "chunk %llu unpacks to %zu bytes, expected %llu",
+			(unsigned long long)parcel->number, parcel->data_size,
+			(unsigned long long)size);
 }

@@ -10,7 +10,12 @@
  * chunk sizes differ, raw_offset is unknown and all of the chunk is wanted. */
 void bpk_plan_parcel(const struct bpk_plan *plan, struct bpk_parcel *parcel);
 
-/* Set want_start and want_size from raw_offset and raw_size. */
+/* After it: data_size follows raw_size where the fetch left it open. Fails when what was fetched, for
+ * which size bytes were planned, is not what the plan has. */
+int bpk_plan_judge(const struct bpk_plan *plan, struct bpk_parcel *parcel, uint64_t size,
+		   struct bpk_err *err);
+
+/* Set want_start and want_size from raw_offset and data_size. */
 void bpk_plan_want(const struct bpk_plan *plan, struct bpk_parcel *parcel);
 
 /* Where the chunk plan->first begins in the whole. */

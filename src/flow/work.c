@@ -19,6 +19,18 @@ static int need_ctx(struct bpk_worker *worker, struct bpk_err *err)
 	return worker->ctx == NULL ? -1 : 0;
 }
 
+int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
+		    const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
+{
+	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
+
+	if (ops->unpacks != NULL && ops->unpacks(reader))
+		return ops->unpack(reader, ctx, parcel, out, err);
+	if (parcel->want_size == parcel->raw_size)
+		return bpk_chunk_decode(ctx, chunk, out, err);
+	return bpk_chunk_decode_range(ctx, chunk, parcel->want_start, out, err);
+}
+
 /*
  * Unpack what is wanted of the chunk, and let the parcel describe just that, as a part of the
  * output.
@@ -26,19 +38,13 @@ static int need_ctx(struct bpk_worker *worker, struct bpk_err *err)
 static int decode(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
 		  struct bpk_err *err)
 {
-	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
-	bool whole = parcel->want_size == parcel->raw_size;
 	uint64_t start = flow->plan.start;
 	int rc;
 
 	if (bpk_buf_resize(&parcel->raw, parcel->want_size, err) != 0)
 		return -1;
-	if (whole)
-		rc = bpk_chunk_decode(worker->ctx, chunk,
-				      bpk_span(parcel->raw.data, parcel->raw.size), err);
-	else
-		rc = bpk_chunk_decode_range(worker->ctx, chunk, parcel->want_start,
-					    bpk_span(parcel->raw.data, parcel->raw.size), err);
+	rc = bpk_work_unpack(flow->in, flow->reader, worker->ctx, parcel,
+			     bpk_span(parcel->raw.data, parcel->raw.size), err);
 	/* an empty chunk may lie before the start */
 	parcel->raw_offset = bpk_max_u64(parcel->raw_offset + parcel->want_start, start) - start;
 	parcel->want_start = 0;
@@ -59,8 +65,28 @@ static struct bpk_recipe recipe_for(const struct bpk_recipe *recipe, size_t raw_
 	return own;
 }
 
-static int encode(struct bpk_worker *worker, const struct bpk_recipe *wanted,
-		  struct bpk_parcel *parcel, struct bpk_err *err)
+/* Leave room inside the chunk, which its buffer has. */
+static int add_slack(const struct bpk_slack *slack, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint64_t reserve = slack->bytes + (uint64_t)parcel->packed_size * slack->percent / 100;
+	struct bpk_chunk_header header;
+	uint32_t slot;
+
+	if (reserve == 0)
+		return 0;
+	if (bpk_chunk_header_read(bpk_view(parcel->packed.data, parcel->packed_size), &header,
+				  err) != 0)
+		return -1;
+	slot = bpk_chunk_slot(&header, reserve);
+	if (bpk_chunk_pad(bpk_span(parcel->packed.data, slot), parcel->packed_size, err) != 0)
+		return -1;
+	parcel->packed_size = slot;
+	return 0;
+}
+
+static int encode_chunk(struct bpk_worker *worker, const struct bpk_flow *flow,
+			const struct bpk_recipe *wanted, struct bpk_parcel *parcel,
+			struct bpk_err *err)
 {
 	struct bpk_recipe recipe = recipe_for(wanted, parcel->raw.size);
 	size_t bound = bpk_chunk_bound(parcel->raw.size);
@@ -72,37 +98,84 @@ static int encode(struct bpk_worker *worker, const struct bpk_recipe *wanted,
 	if (bpk_chunk_encode(worker->ctx, &recipe, bpk_buf_view(&parcel->raw),
 			     bpk_span(parcel->packed.data, bound), &parcel->packed_size, err) != 0)
 		return -1;
+	return add_slack(&flow->slack, parcel, err);
+}
+
+/* Does the writer pack by itself? */
+static bool writer_packs(const struct bpk_flow *flow)
+{
+	return flow->out != NULL && flow->out->packs != NULL && flow->out->packs(flow->writer);
+}
+
+static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
+		  const struct bpk_recipe *recipe, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	int rc;
+
+	parcel->raw_size = parcel->data_size = parcel->raw.size;
+	if (writer_packs(flow))
+		rc = flow->out->pack(flow->writer, worker->ctx, recipe, parcel, err);
+	else
+		rc = encode_chunk(worker, flow, recipe, parcel, err);
 	parcel->packed.size = parcel->packed_size;
 	parcel->packed_offset = BPK_UNKNOWN;
+	return rc;
+}
+
+static int compare(struct bpk_worker *worker, const struct bpk_flow *flow,
+		   const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_span proof;
+	int rc;
+
+	if (bpk_buf_resize(&worker->proof, parcel->raw.size, err) != 0)
+		return -1;
+	proof = bpk_span(worker->proof.data, worker->proof.size);
+	if (writer_packs(flow))
+		rc = flow->out->unpack(flow->writer, worker->ctx, parcel, proof, err);
+	else
+		rc = bpk_chunk_decode(worker->ctx, bpk_buf_view(&parcel->packed), proof, err);
+	if (rc != 0)
+		return -1;
+	if (proof.size > 0 && memcmp(proof.data, parcel->raw.data, proof.size) != 0)
+		return bpk_fail(err, BPK_BUG, "unpacks to other bytes than were packed");
 	return 0;
 }
 
-static int compare(struct bpk_worker *worker, const struct bpk_parcel *parcel, struct bpk_err *err)
+/* Of a chunk that is carried over only a part was committed: it is packed anew, as it was. */
+static int cut_off(struct bpk_worker *worker, const struct bpk_flow *flow,
+		   struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	if (bpk_buf_resize(&worker->proof, parcel->raw.size, err) != 0)
+	struct bpk_chunk_header header;
+	struct bpk_recipe recipe;
+
+	if (bpk_chunk_header_read(bpk_view(parcel->packed.data, parcel->packed_size), &header,
+				  err) != 0)
 		return -1;
-	if (bpk_chunk_decode(worker->ctx, bpk_buf_view(&parcel->packed),
-			     bpk_span(worker->proof.data, worker->proof.size), err) != 0)
+	recipe = bpk_recipe_like(&header);
+	if (decode(worker, flow, parcel, err) != 0)
 		return -1;
-	if (parcel->raw.size > 0 &&
-	    memcmp(worker->proof.data, parcel->raw.data, parcel->raw.size) != 0)
-		return bpk_fail(err, BPK_BUG, "unpacks to other bytes than were packed");
-	return 0;
+	return encode(worker, flow, &recipe, parcel, err);
 }
 
 /* All that the room chunk does for a parcel. */
 static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		     struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	bool unpack = parcel->packed_size > 0 && (flow->decode || flow->recipe != NULL);
+	bool anew = flow->recipe != NULL;
+	bool unpack = parcel->packed_size > 0 && (flow->decode || anew);
+	bool carried = flow->out != NULL && !flow->decode && !anew;
+	bool cut = carried && parcel->data_size < parcel->raw_size;
 
-	if ((unpack || flow->recipe != NULL) && need_ctx(worker, err) != 0)
+	if ((unpack || anew || cut) && need_ctx(worker, err) != 0)
 		return -1;
+	if (cut)
+		return cut_off(worker, flow, parcel, err);
 	if (unpack && decode(worker, flow, parcel, err) != 0)
 		return -1;
-	if (flow->recipe != NULL && encode(worker, flow->recipe, parcel, err) != 0)
+	if (anew && encode(worker, flow, flow->recipe, parcel, err) != 0)
 		return -1;
-	if (flow->recipe != NULL && flow->compare && compare(worker, parcel, err) != 0)
+	if (anew && flow->compare && compare(worker, flow, parcel, err) != 0)
 		return -1;
 	return 0;
 }
@@ -140,6 +213,12 @@ uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
 	return flow->decode || flow->recipe != NULL ? raw_size + packed : packed;
 }
 
+/* Columns are taken apart, or put together, in a buffer beside the parcel. */
+static bool has_columns(const struct bpk_flow *flow)
+{
+	return writer_packs(flow) || (flow->in->unpacks != NULL && flow->in->unpacks(flow->reader));
+}
+
 /*
  * A thread keeps a block or two as the filter has it, and the codec's state. An encoder's tables
  * follow the size of its streams: about twice that at the lower levels, and up to 16 times at the
@@ -150,12 +229,12 @@ uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 	enum { STATE = 2 << 20 };
 	static const unsigned tables[] = { 0, 2, 2, 2, 8, 8, 8, 16, 16, 16 };
 	const struct bpk_recipe *recipe = flow->recipe;
-	uint64_t block = raw_size;
+	uint64_t block = raw_size, beside = has_columns(flow) ? raw_size : 0;
 
 	if (recipe == NULL)
-		return flow->decode ? 2 * block + STATE : 0;
+		return flow->decode ? 2 * block + STATE + beside : 0;
 	if (recipe->block_size > 0)
 		block = bpk_min_u64(block, recipe->block_size);
-	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block + STATE +
+	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block + STATE + beside +
 	       (flow->compare ? raw_size : 0);
 }

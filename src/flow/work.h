@@ -23,6 +23,11 @@ bool bpk_work_passes_over(const struct bpk_parcel *parcel);
 int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
 	     struct bpk_err *err);
 
+/* Unpack what is wanted of a fetched parcel, one chunk or what its format makes of several, into out.
+ * Any thread, with its own ctx. */
+int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
+		    const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
+
 /* The most memory, in bytes, that a parcel, and a thread's scratch, take for chunks of raw_size. */
 uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size);
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size);

@@ -177,6 +177,11 @@ struct bpk_writer_ops {
 	int (*pack)(const void *writer, struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 		    struct bpk_parcel *parcel, struct bpk_err *err);
 
+	/* Unpack such a parcel again, not yet sealed, into out (raw_size bytes), to compare. Any
+	 * thread, with its own ctx. */
+	int (*unpack)(const void *writer, struct bpk_chunk_ctx *ctx,
+		      const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
+
 	/* Wrap the seal around parcel->packed: adds the digest behind packed_size bytes. Any
 	 * thread. NULL: there is none, and the writer takes raw parcels. */
 	int (*seal)(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err);
