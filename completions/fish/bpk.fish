@@ -16,6 +16,7 @@ complete -c bpk -n '__fish_seen_subcommand_from pack' -s t -l typesize -x -d 'it
 complete -c bpk -n '__fish_seen_subcommand_from pack' -s z -l chunk-size -x -d 'pack SIZE bytes of raw data at a time'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l block-size -x -d 'divide chunks into blocks of SIZE bytes'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l checksum -x -a 'none adler32 crc32 md5 sha1 sha224 sha256 sha384 sha512' -d 'protect every chunk with checksum NAME'
+complete -c bpk -n '__fish_seen_subcommand_from pack' -l slack -x -d 'leave room in each chunk: N bytes, or P percent of it'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l no-offsets -d 'write no table of chunk offsets'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l append-space -x -d 'leave room in the table of offsets for N more chunks'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l metadata -r -F -d 'store the JSON text in FILE with the data'

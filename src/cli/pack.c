@@ -68,6 +68,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_chunk_size,
 	&bpk_opt_block_size,
 	&bpk_opt_checksum,
+	&bpk_opt_slack,
 	&bpk_opt_no_offsets,
 	&bpk_opt_append_space,
 	&opt_metadata,
