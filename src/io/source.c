@@ -20,7 +20,9 @@ enum nature { MEMORY, SEEKABLE, STREAM };
 struct bpk_source {
 	/* fixed after open */
 	enum nature nature;
-	int fd; /* -1 for memory */
+	int fd;                           /* -1 for memory and for ops */
+	const struct bpk_source_ops *ops; /* a caller's own; NULL: fd or memory */
+	void *arg;
 	bool is_stdin;
 	struct bpk_view memory;
 	uint64_t start; /* where offset 0 lies in the file */
@@ -151,10 +153,26 @@ int bpk_source_of_memory(struct bpk_view bytes, struct bpk_source **source, stru
 	return 0;
 }
 
+int bpk_source_of(const struct bpk_source_ops *ops, void *arg, uint64_t size,
+		  struct bpk_source **source, struct bpk_err *err)
+{
+	*source = bpk_calloc(1, sizeof **source, err);
+	if (*source == NULL)
+		return -1;
+	(*source)->nature = ops->positional ? SEEKABLE : STREAM;
+	(*source)->fd = -1;
+	(*source)->ops = ops;
+	(*source)->arg = arg;
+	(*source)->size = size;
+	return 0;
+}
+
 void bpk_source_close(struct bpk_source *source)
 {
 	if (source == NULL)
 		return;
+	if (source->ops != NULL && source->ops->close != NULL)
+		source->ops->close(source->arg);
 	/* as other tools do for the next one in `{ bpk ...; cat; } < file`; pread moved nothing */
 	if (source->is_stdin && source->nature == SEEKABLE)
 		(void)lseek(source->fd, (off_t)(source->start + source->tell), SEEK_SET);
@@ -194,6 +212,8 @@ int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 		return 0;
 	/* what a growing file gained since it was opened is not part of it */
 	out.size = (size_t)bpk_min_u64(out.size, source->size - offset);
+	if (source->ops != NULL)
+		return source->ops->read_at(source->arg, offset, out, got, err);
 	if (source->nature == SEEKABLE)
 		return bpk_full_read_at(source->fd, source->start + offset, out, got, err);
 	bpk_copy(out.data, source->memory.data + offset, out.size);
@@ -233,14 +253,21 @@ static void pass(struct bpk_source *source, size_t size)
 		source->ahead_used = source->ahead.size = 0;
 }
 
-/* Read from the stream itself; nothing may be waiting. */
+/* Read from the stream itself, behind what is waiting. */
 static int read_stream(struct bpk_source *source, struct bpk_span out, size_t *got,
 		       struct bpk_err *err)
 {
+	uint64_t offset = source->tell + waiting(source).size;
+	int rc;
+
 	*got = 0;
 	if (source->ended)
 		return 0;
-	if (bpk_full_read(source->fd, out, got, err) != 0)
+	if (source->ops != NULL)
+		rc = source->ops->read_at(source->arg, offset, out, got, err);
+	else
+		rc = bpk_full_read(source->fd, out, got, err);
+	if (rc != 0)
 		return -1;
 	source->ended = *got < out.size;
 	return 0;

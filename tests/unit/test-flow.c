@@ -795,7 +795,7 @@ static void test_chunks_are_carried_over_and_sealed_again(void **state)
 	}
 }
 
-/* The last chunk holds more than was committed: nobody sees that, and what is carried over is cut. */
+/* The last chunk holds more than was committed: nobody sees that; what is carried over is cut. */
 static void test_what_was_not_committed_is_left_out(void **state)
 {
 	static struct reader r;

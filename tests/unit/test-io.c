@@ -215,6 +215,98 @@ static void test_source_pipe(void **state)
 	pipe_round(0, 0);
 }
 
+static void test_source_slice(void **state)
+{
+	static uint8_t framed[SIZE + 150];
+	struct bpk_source *whole, *outer, *inner;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	memcpy(framed + 100, content, SIZE);
+	assert_int_equal(bpk_source_of_memory(bpk_view(framed, sizeof framed), &whole, &err), 0);
+	assert_int_equal(bpk_source_slice(whole, 60, SIZE + 90, &outer, &err), 0);
+	assert_int_equal(bpk_source_slice(outer, 40, SIZE, &inner, &err), 0);
+	walk_cursor(inner, SIZE);
+	read_anywhere(inner, SIZE);
+	bpk_source_close(inner);
+	assert_int_equal(bpk_source_slice(outer, 40, SIZE + 51, &inner, &err), -1);
+	assert_int_equal(err.kind, BPK_CORRUPT);
+	assert_int_equal(bpk_source_slice(outer, UINT64_MAX, 2, &inner, &err), -1);
+	bpk_source_close(outer);
+	bpk_source_close(whole);
+}
+
+/* The content in pieces of odd sizes, some of them empty. */
+enum { PIECES = 40 };
+
+static size_t open_pieces(struct bpk_source *pieces[PIECES])
+{
+	struct unit_random random = { 5 };
+	size_t at = 0;
+
+	for (size_t i = 0; i < PIECES; i++) {
+		size_t size = unit_random_next(&random) % (SIZE / PIECES * 2);
+
+		size = i % 9 == 0 ? 0 : size < SIZE - at ? size : SIZE - at;
+		if (i == PIECES - 1)
+			size = SIZE - at;
+		assert_int_equal(
+			bpk_source_of_memory(bpk_view(content + at, size), &pieces[i], NULL), 0);
+		at += size;
+	}
+	return at;
+}
+
+static void test_source_join(void **state)
+{
+	struct bpk_source *pieces[PIECES], *all;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(open_pieces(pieces), SIZE);
+	assert_int_equal(bpk_source_join(pieces, PIECES, &all, &err), 0);
+	walk_cursor(all, SIZE);
+	read_anywhere(all, SIZE);
+	bpk_source_close(all);
+	for (size_t i = 0; i < PIECES; i++)
+		bpk_source_close(pieces[i]);
+	assert_int_equal(bpk_source_join(NULL, 0, &all, &err), 0);
+	walk_cursor(all, 0);
+	bpk_source_close(all);
+}
+
+/* A pipe between two pieces: read in sequence, and nobody knows how much. */
+static void test_source_join_of_a_pipe(void **state)
+{
+	enum { FIRST = 777 };
+	struct bpk_source *parts[3], *all;
+	struct bpk_err err = { 0 };
+	struct feeder feeder;
+	uint8_t byte;
+	size_t got;
+	int old = pipe_to_stdin(&feeder, FIRST, 0);
+
+	(void)state;
+	assert_int_equal(bpk_source_open("-", &parts[0], &err), 0);
+	for (size_t i = 1; i < 3; i++) {
+		size_t from = i == 1 ? FIRST : SIZE / 2, to = i == 1 ? SIZE / 2 : SIZE;
+
+		assert_int_equal(
+			bpk_source_of_memory(bpk_view(content + from, to - from), &parts[i], &err),
+			0);
+	}
+	assert_int_equal(bpk_source_join(parts, 3, &all, &err), 0);
+	assert_false(bpk_source_seekable(all));
+	assert_true(bpk_source_size(all) == BPK_UNKNOWN);
+	assert_int_equal(bpk_source_read_at(all, 0, bpk_span(&byte, 1), &got, &err), -1);
+	walk_cursor(all, SIZE);
+	bpk_source_close(all);
+	for (size_t i = 0; i < 3; i++)
+		bpk_source_close(parts[i]);
+	pthread_join(feeder.thread, NULL);
+	restore_stdin(old);
+}
+
 static void test_source_peeks_into_a_pipe_far(void **state)
 {
 	static uint8_t out[SIZE];
@@ -465,6 +557,9 @@ int main(void)
 		cmocka_unit_test(test_source_file),
 		cmocka_unit_test(test_source_memory),
 		cmocka_unit_test(test_source_pipe),
+		cmocka_unit_test(test_source_slice),
+		cmocka_unit_test(test_source_join),
+		cmocka_unit_test(test_source_join_of_a_pipe),
 		cmocka_unit_test(test_source_peeks_into_a_pipe_far),
 		cmocka_unit_test(test_source_stdin_file_starts_where_it_stands),
 		cmocka_unit_test(test_source_refusals),

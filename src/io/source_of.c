@@ -1,0 +1,167 @@
+/* Sources made of other sources: a slice of one, several one after the other. */
+#include "io/io.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- A slice ---- */
+
+struct slice {
+	struct bpk_source *whole;
+	uint64_t offset;
+};
+
+static int slice_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+			 struct bpk_err *err)
+{
+	const struct slice *slice = arg;
+
+	return bpk_source_read_at(slice->whole, slice->offset + offset, out, got, err);
+}
+
+static const struct bpk_source_ops slice_ops = {
+	.read_at = slice_read_at,
+	.close = free,
+	.positional = true,
+};
+
+int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
+		     struct bpk_source **source, struct bpk_err *err)
+{
+	uint64_t end = bpk_source_size(whole);
+	struct slice *slice;
+
+	*source = NULL;
+	if (!bpk_source_seekable(whole))
+		return bpk_fail(err, BPK_BUG, "a slice of a pipe");
+	if (offset > end || size > end - offset)
+		return bpk_fail(err, BPK_CORRUPT,
+				"%" PRIu64 " bytes are needed at %" PRIu64
+				", the end is at %" PRIu64,
+				size, offset, end);
+	slice = bpk_calloc(1, sizeof *slice, err);
+	if (slice == NULL)
+		return -1;
+	*slice = (struct slice){ whole, offset };
+	if (bpk_source_of(&slice_ops, slice, size, source, err) == 0)
+		return 0;
+	free(slice);
+	return -1;
+}
+
+/* ---- Several, one after the other ---- */
+
+struct join {
+	size_t nparts;  /* fixed after open */
+	size_t current; /* of a sequential read: the part that is being read */
+	struct part {
+		struct bpk_source *source;
+		uint64_t start; /* of its bytes in the whole, where all sizes are known */
+		uint64_t size;
+	} parts[];
+};
+
+/* The number of the last part that begins at offset or before it; parts[0] begins at 0. */
+static size_t find_part(const struct join *join, uint64_t offset)
+{
+	size_t low = 0, high = join->nparts;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (join->parts[middle].start <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int join_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+			struct bpk_err *err)
+{
+	const struct join *join = arg;
+
+	*got = 0;
+	for (size_t i = find_part(join, offset); i < join->nparts && *got < out.size; i++) {
+		const struct part *part = &join->parts[i];
+		uint64_t from = offset + *got - part->start;
+		size_t want, more;
+
+		if (from >= part->size)
+			continue;
+		want = (size_t)bpk_min_u64(out.size - *got, part->size - from);
+		if (bpk_source_read_at(part->source, from, bpk_span(out.data + *got, want), &more,
+				       err) != 0)
+			return -1;
+		*got += more;
+		if (more < want)
+			break; /* it shrank; what follows is not where it should be */
+	}
+	return 0;
+}
+
+static int join_read(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+		     struct bpk_err *err)
+{
+	struct join *join = arg;
+
+	(void)offset; /* parts are read to their ends, in sequence */
+	*got = 0;
+	while (*got < out.size && join->current < join->nparts) {
+		struct bpk_span rest = bpk_span(out.data + *got, out.size - *got);
+		size_t more;
+
+		if (bpk_source_read(join->parts[join->current].source, rest, &more, err) != 0)
+			return -1;
+		*got += more;
+		if (more < rest.size)
+			join->current++;
+	}
+	return 0;
+}
+
+static const struct bpk_source_ops join_ops = {
+	.read_at = join_read_at,
+	.close = free,
+	.positional = true,
+};
+
+static const struct bpk_source_ops join_stream_ops = { .read_at = join_read, .close = free };
+
+/* Take the parts; the size of all of them is unknown where that of one is. */
+static int gather(struct join *join, struct bpk_source *const *parts, bool *seekable,
+		  uint64_t *size, struct bpk_err *err)
+{
+	*seekable = true;
+	*size = 0;
+	for (size_t i = 0; i < join->nparts; i++) {
+		uint64_t own = bpk_source_size(parts[i]);
+
+		join->parts[i] = (struct part){ parts[i], *size, own };
+		*seekable = *seekable && bpk_source_seekable(parts[i]);
+		if (*size == BPK_UNKNOWN || own == BPK_UNKNOWN)
+			*size = BPK_UNKNOWN;
+		else if (!bpk_add_u64(*size, own, size) || *size == BPK_UNKNOWN)
+			return bpk_fail(err, BPK_LIMIT, "more than 2^64 bytes in all");
+	}
+	return 0;
+}
+
+int bpk_source_join(struct bpk_source *const *parts, size_t nparts, struct bpk_source **source,
+		    struct bpk_err *err)
+{
+	struct join *join = bpk_calloc(1, sizeof *join + nparts * sizeof *join->parts, err);
+	bool seekable;
+	uint64_t size;
+
+	*source = NULL;
+	if (join == NULL)
+		return -1;
+	join->nparts = nparts;
+	if (gather(join, parts, &seekable, &size, err) == 0 &&
+	    bpk_source_of(seekable ? &join_ops : &join_stream_ops, join, size, source, err) == 0)
+		return 0;
+	free(join);
+	return -1;
+}
