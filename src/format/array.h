@@ -46,7 +46,18 @@ struct bpk_field {
  * quotes it), BPK_UNSUPPORTED (padding, titles), BPK_LIMIT or BPK_NO_MEMORY.
  */
 int bpk_dtype_parse(struct bpk_view text, struct bpk_dtype *dtype, struct bpk_err *err);
+
+/* The same where native types have another order: '<' or '>'. */
+int bpk_dtype_parse_native(struct bpk_view text, char native, struct bpk_dtype *dtype,
+			   struct bpk_err *err);
+
 void bpk_dtype_clear(struct bpk_dtype *dtype);
+
+/* A copy, all of it its own. */
+int bpk_dtype_copy(const struct bpk_dtype *from, struct bpk_dtype *to, struct bpk_err *err);
+
+/* True when it holds Python objects, of which nobody but Python knows what they are. */
+bool bpk_dtype_is_opaque(const struct bpk_dtype *dtype);
 
 /* Append NumPy's own text of it (what dtype.descr or dtype.str say): "<f8"; "[('x', '<f4', (2,))]". */
 int bpk_dtype_print(const struct bpk_dtype *dtype, struct bpk_buf *out, struct bpk_err *err);
@@ -69,10 +80,15 @@ int bpk_array_copy(const struct bpk_array *from, struct bpk_array *to, struct bp
 int bpk_array_set_shape(struct bpk_array *array, const uint64_t *shape, size_t ndimensions,
 			struct bpk_err *err);
 
+/* Take the dimensions of a JSON list, none or more. Fails with BPK_USAGE or BPK_LIMIT. */
+int bpk_array_read_shape(struct bpk_view list, uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS],
+			 size_t *ndimensions, struct bpk_err *err);
+
 /*
  * bloscpack's own metadata of an array, {"dtype":"'<f8'","shape":[3],"order":"C",
  * "container":"numpy"}, in any spelling that a bloscpack has written. *is_array is false when text
- * is other metadata. canonical (may be NULL): text is, byte for byte, what bpk_array_print writes.
+ * is other metadata. Fails with BPK_USAGE where it says that it is an array and then contradicts
+ * itself. text was checked (bpk_json_check). canonical (may be NULL): text is, byte for byte, what bpk_array_print writes.
  */
 int bpk_array_from_metadata(struct bpk_view text, struct bpk_array *array, bool *is_array,
 			    bool *canonical, struct bpk_err *err);

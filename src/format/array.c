@@ -1,0 +1,156 @@
+/*
+ * Arrays, and bloscpack's metadata of them (Bloscpack format, "Metadata section").
+ */
+#include "format/array.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void bpk_array_clear(struct bpk_array *array)
+{
+	bpk_dtype_clear(&array->dtype);
+	*array = (struct bpk_array){ 0 };
+}
+
+int bpk_array_copy(const struct bpk_array *from, struct bpk_array *to, struct bpk_err *err)
+{
+	*to = *from;
+	return bpk_dtype_copy(&from->dtype, &to->dtype, err);
+}
+
+int bpk_array_set_shape(struct bpk_array *array, const uint64_t *shape, size_t ndimensions,
+			struct bpk_err *err)
+{
+	uint64_t size = array->dtype.size;
+	bool empty = false;
+
+	if (ndimensions > BPK_ARRAY_MAX_DIMENSIONS)
+		return bpk_fail(err, BPK_LIMIT, "array has %zu dimensions, at most %d are accepted",
+				ndimensions, BPK_ARRAY_MAX_DIMENSIONS);
+	for (size_t i = 0; i < ndimensions; i++)
+		empty = empty || shape[i] == 0;
+	for (size_t i = 0; i < ndimensions && !empty; i++)
+		if (!bpk_mul_u64(size, shape[i], &size) || size > INT64_MAX)
+			return bpk_fail(err, BPK_LIMIT, "array has 2^63 bytes or more");
+	array->size = empty ? 0 : size;
+	array->ndimensions = ndimensions;
+	memset(array->shape, 0, sizeof array->shape);
+	bpk_copy(array->shape, shape, ndimensions * sizeof *shape);
+	return 0;
+}
+
+/* ---- bloscpack's metadata ---- */
+
+/* The type: a string with Python's text, or before 0.7.2 its plain text or nested JSON lists. */
+static int read_dtype(struct bpk_view value, struct bpk_dtype *dtype, struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+	int rc;
+
+	if (bpk_json_kind(value) != BPK_JSON_STRING)
+		return bpk_dtype_parse(value, dtype, err);
+	rc = bpk_json_string(value, &text, err);
+	if (rc == 0)
+		rc = bpk_dtype_parse(bpk_buf_view(&text), dtype, err);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+int bpk_array_read_shape(struct bpk_view list, uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS],
+			 size_t *ndimensions, struct bpk_err *err)
+{
+	struct bpk_view value;
+
+	*ndimensions = 0;
+	if (bpk_json_kind(list) != BPK_JSON_LIST)
+		return bpk_fail(err, BPK_USAGE, "shape is no list");
+	for (size_t at = 0; bpk_json_next(list, &at, NULL, &value);) {
+		if (*ndimensions == BPK_ARRAY_MAX_DIMENSIONS)
+			return bpk_fail(err, BPK_LIMIT, "shape has more than %d dimensions",
+					BPK_ARRAY_MAX_DIMENSIONS);
+		if (!bpk_json_u64(value, &shape[*ndimensions]))
+			return bpk_fail(err, BPK_USAGE,
+					"shape has the dimension '%.*s', expected an integer from "
+					"0 to 2^63-1",
+					(int)bpk_min_size(value.size, 40),
+					(const char *)value.data);
+		++*ndimensions;
+	}
+	return 0;
+}
+
+static int read_array(struct bpk_view text, struct bpk_array *array, struct bpk_err *err)
+{
+	struct bpk_view order = bpk_json_member(text, "order");
+	uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS];
+	size_t ndimensions;
+
+	if (bpk_array_read_shape(bpk_json_member(text, "shape"), shape, &ndimensions, err) != 0)
+		return -1;
+	if (order.size > 0 && !bpk_json_string_is(order, "C") && !bpk_json_string_is(order, "F"))
+		return bpk_fail(err, BPK_USAGE, "order is '%.*s', expected \"C\" or \"F\"",
+				(int)bpk_min_size(order.size, 40), (const char *)order.data);
+	array->fortran = bpk_json_string_is(order, "F");
+	if (read_dtype(bpk_json_member(text, "dtype"), &array->dtype, err) != 0)
+		return -1;
+	return bpk_array_set_shape(array, shape, ndimensions, err);
+}
+
+static int is_canonical(struct bpk_view text, const struct bpk_array *array, bool *canonical,
+			struct bpk_err *err)
+{
+	struct bpk_buf ours = { 0 };
+	int rc = bpk_array_print(array, &ours, err);
+
+	*canonical =
+		rc == 0 && ours.size == text.size && memcmp(ours.data, text.data, text.size) == 0;
+	bpk_buf_clear(&ours);
+	return rc;
+}
+
+int bpk_array_from_metadata(struct bpk_view text, struct bpk_array *array, bool *is_array,
+			    bool *canonical, struct bpk_err *err)
+{
+	*array = (struct bpk_array){ 0 };
+	*is_array = bpk_json_string_is(bpk_json_member(text, "container"), "numpy") &&
+		    bpk_json_member(text, "dtype").size > 0 &&
+		    bpk_json_member(text, "shape").size > 0;
+	if (canonical != NULL)
+		*canonical = false;
+	if (!*is_array)
+		return 0;
+	if (read_array(text, array, err) != 0 ||
+	    (canonical != NULL && is_canonical(text, array, canonical, err) != 0)) {
+		bpk_array_clear(array);
+		return -1;
+	}
+	return 0;
+}
+
+/* Python's repr of dtype.str, or of dtype.descr, as a JSON string. */
+static int print_dtype(const struct bpk_dtype *dtype, struct bpk_buf *out, struct bpk_err *err)
+{
+	const char *quote = dtype->nfields == 0 && dtype->ndimensions == 0 ? "'" : "";
+	struct bpk_buf text = { 0 };
+	int rc = -1;
+
+	if (bpk_buf_printf(&text, err, "%s", quote) == 0 &&
+	    bpk_dtype_print(dtype, &text, err) == 0 && bpk_buf_printf(&text, err, "%s", quote) == 0)
+		rc = bpk_json_put_string(out, bpk_buf_view(&text), err);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+int bpk_array_print(const struct bpk_array *array, struct bpk_buf *out, struct bpk_err *err)
+{
+	if (bpk_buf_printf(out, err, "{\"dtype\":") != 0 ||
+	    print_dtype(&array->dtype, out, err) != 0 ||
+	    bpk_buf_printf(out, err, ",\"shape\":[") != 0)
+		return -1;
+	for (size_t i = 0; i < array->ndimensions; i++)
+		if (bpk_buf_printf(out, err, i == 0 ? "%" PRIu64 : ",%" PRIu64, array->shape[i]) !=
+		    0)
+			return -1;
+	return bpk_buf_printf(out, err, "],\"order\":\"%s\",\"container\":\"numpy\"}",
+			      array->fortran ? "F" : "C");
+}

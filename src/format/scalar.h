@@ -1,0 +1,19 @@
+/*
+ * Inside the room format: one scalar type and its text.
+ */
+#ifndef BPK_FORMAT_SCALAR_H
+#define BPK_FORMAT_SCALAR_H
+
+#include "format/array.h"
+
+enum { BPK_SCALAR_TEXT = 40 };
+
+/* Take "<f8", "float64", "M8[ns]" and their like; native ('<' or '>') is the order of what names none.
+ * Fails as bpk_dtype_parse. */
+int bpk_scalar_parse(struct bpk_view text, char native, struct bpk_scalar *scalar,
+		     struct bpk_err *err);
+
+/* NumPy's dtype.str: "<f8", "|S3", "<M8[D]". */
+void bpk_scalar_print(const struct bpk_scalar *scalar, char out[BPK_SCALAR_TEXT]);
+
+#endif
