@@ -145,6 +145,42 @@ static void print_metadata_fields(const struct bpk_info *info)
 		    info->metadata_checksum != NULL ? info->metadata_checksum->name : "none");
 }
 
+/* "2 x 3"; a single element has no dimensions. */
+static void print_shape(const struct bpk_array *array)
+{
+	printf("  %-16s ", "shape");
+	for (size_t i = 0; i < array->ndimensions; i++)
+		printf(i == 0 ? "%" PRIu64 : " x %" PRIu64, array->shape[i]);
+	puts(array->ndimensions == 0 ? "one element" : array->fortran ? ", order F" : ", order C");
+}
+
+static void print_array(const struct bpk_array *array)
+{
+	struct bpk_buf dtype = { 0 };
+	struct bpk_err err = { 0 };
+
+	if (array == NULL)
+		return;
+	if (bpk_dtype_print(&array->dtype, &dtype, &err) == 0 &&
+	    bpk_buf_append(&dtype, bpk_view("", 1), &err) == 0)
+		print_field("dtype", (const char *)dtype.data);
+	else
+		bpk_report(NULL, &err);
+	bpk_buf_clear(&dtype);
+	print_shape(array);
+}
+
+/* What only directories have. */
+static void print_files(const struct bpk_info *info)
+{
+	if (info->superchunk_chunks == 0)
+		return;
+	print_count("data files", info->nfiles);
+	print_count("chunks in each", info->superchunk_chunks);
+	if (info->ncolumns > 0)
+		print_count("columns", info->ncolumns);
+}
+
 static void print_first_chunk(const struct bpk_info *info)
 {
 	const struct bpk_chunk_header *header = first_chunk(info);
@@ -173,12 +209,16 @@ void bpk_describe_fields(const struct bpk_input *in)
 	print_count("chunks", info->nchunks);
 	print_size("chunk size", info->chunk_size);
 	print_size("last chunk", info->last_chunk_size);
+	print_files(info);
+	print_array(info->array);
 	print_count("typesize", info->typesize);
 	print_first_chunk(info);
 	print_field("checksum", info->checksum->name);
 	print_field("offsets", info->has_offsets ? "yes" : "no");
 	print_count("append space", info->append_space);
 	print_metadata_fields(info);
+	if (info->pending)
+		print_field("pending", "a writer died; this is what it had committed before");
 }
 
 /* ---- chunks ---- */

@@ -99,11 +99,34 @@ static void record_metadata(const struct bpk_info *info)
 						     : NULL);
 }
 
+/* null where nothing says what the bytes are */
+static int record_array(const struct bpk_array *array, struct bpk_err *err)
+{
+	struct bpk_buf dtype = { 0 };
+	int rc = 0;
+
+	if (array == NULL) {
+		bpk_record_text("dtype", NULL);
+		bpk_record_text("shape", NULL);
+		bpk_record_text("order", NULL);
+		return 0;
+	}
+	rc = bpk_dtype_print(&array->dtype, &dtype, err);
+	bpk_record_bytes("dtype", bpk_buf_view(&dtype));
+	bpk_buf_clear(&dtype);
+	bpk_record_list_begin("shape");
+	for (size_t i = 0; i < array->ndimensions; i++)
+		bpk_record_list_u64(array->shape[i]);
+	bpk_record_list_end();
+	bpk_record_text("order", array->fortran ? "F" : "C");
+	return rc;
+}
+
 static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
 {
 	static const struct bpk_chunk_header none;
 	const struct bpk_info *info = in->info;
-	int rc = 0;
+	int rc;
 
 	bpk_record_begin("info", in->path);
 	bpk_record_text("format", info->format);
@@ -119,7 +142,13 @@ static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
 	bpk_record_u64("append_space", info->append_space);
 	record_header(info->has_first_chunk ? &info->first_chunk : &none);
 	record_metadata(info);
-	if (chunks) {
+	rc = record_array(info->array, err);
+	bpk_record_u64("files", info->nfiles > 0 ? info->nfiles : BPK_UNKNOWN);
+	bpk_record_u64("superchunk_chunks",
+		       info->superchunk_chunks > 0 ? info->superchunk_chunks : BPK_UNKNOWN);
+	bpk_record_u64("columns", info->ncolumns > 0 ? info->ncolumns : BPK_UNKNOWN);
+	bpk_record_bool("pending", info->pending);
+	if (rc == 0 && chunks) {
 		bpk_record_list_begin("chunks");
 		rc = each_chunk(in, record_chunk, err);
 		bpk_record_list_end();

@@ -142,3 +142,9 @@ void bpk_record_list_text(const char *text)
 	else
 		print_base64(bytes);
 }
+
+void bpk_record_list_u64(uint64_t value)
+{
+	print_comma();
+	printf("%" PRIu64, value);
+}

@@ -20,11 +20,12 @@ void bpk_record_u64(const char *key, uint64_t value);
 void bpk_record_bool(const char *key, bool value);
 void bpk_record_seconds(const char *key, double value);
 
-/* A list of objects, or of texts. */
+/* A list of objects, of texts or of numbers. */
 void bpk_record_list_begin(const char *key);
 void bpk_record_list_end(void);
 void bpk_record_item_begin(void);
 void bpk_record_item_end(void);
 void bpk_record_list_text(const char *text);
+void bpk_record_list_u64(uint64_t value);
 
 #endif

@@ -41,6 +41,27 @@ load lib
     [ "$(wc -l <"$out")" -eq 2 ]
 }
 
+@test "info shows the array that NumPy's metadata describe, and only one that fits the data" {
+    need_python
+    data field-f64 4800 a
+    numpy='{"dtype":"'"'<f8'"'","shape":[20,30],"order":"F","container":"numpy"}'
+    printf '%s' "$numpy" >m.json
+    bpk pack -t 8 --metadata m.json a
+    quietly bpk info -v a.blp
+    grep -qE 'dtype +<f8$' "$out"
+    grep -qE 'shape +20 x 30, order F$' "$out"
+    quietly bpk info --json a.blp
+    [ "$(json "$out" 'x["dtype"], x["shape"], x["order"]')" = "('<f8', [20, 30], 'F')" ]
+    quietly bpk verify -v a.blp
+    ! grep -q 'describes an array' "$out"
+    printf '%s' "${numpy/20/21}" >m.json
+    bpk pack -f -t 8 --metadata m.json a
+    quietly bpk info --json a.blp
+    [ "$(json "$out" 'x["dtype"], x["shape"], x["order"]')" = "(None, None, None)" ]
+    quietly bpk verify -v a.blp
+    grep -q 'describes an array of 5040 bytes, the data has 4800' "$out"
+}
+
 @test "info --json: what a stream does not say is null" {
     need_python
     data field-f64 100000 a

@@ -63,6 +63,19 @@ static int audit_fill(const struct audit *a, struct bpk_err *err)
 	return rc;
 }
 
+/* Metadata are the user's, and an append by other programs leaves them as they were: no damage. */
+static void audit_array(const struct audit *a)
+{
+	const struct bpk_array *array = &a->reader->array;
+	uint64_t raw_size = a->reader->info.raw_size;
+
+	if (array->dtype.size > 0 && raw_size != BPK_UNKNOWN && raw_size != array->size)
+		say(a,
+		    "metadata describes an array of %" PRIu64 " bytes, the data has %" PRIu64
+		    " bytes",
+		    array->size, raw_size);
+}
+
 static int audit_metadata(const struct audit *a, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_metadata *m = &a->reader->metadata;
@@ -73,6 +86,7 @@ static int audit_metadata(const struct audit *a, struct bpk_err *err)
 		return bpk_fail(err, m->damage.kind, "%s", m->damage.text);
 	if (m->strange_magic)
 		say(a, "metadata is of another format than JSON, and was left unread");
+	audit_array(a);
 	return a->reader->seekable ? audit_fill(a, err) : 0;
 }
 

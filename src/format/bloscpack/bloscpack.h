@@ -159,6 +159,7 @@ struct bpk_bloscpack_reader {
 	struct bpk_read_options options;
 	struct bpk_bloscpack_header header;
 	struct bpk_bloscpack_metadata metadata;
+	struct bpk_array array; /* what the metadata says of NumPy's; owned */
 	uint64_t offsets_offset;
 	uint64_t offsets_end;
 	uint64_t data_offset; /* of chunk 0; past offsets_end only in a file with gaps */

@@ -202,6 +202,22 @@ static void fill_info(struct bpk_bloscpack_reader *r)
 	info->metadata_checksum = m->checksum;
 }
 
+/* What the metadata says of an array. Where it contradicts itself it is other metadata; where it
+ * contradicts the size of the data audit tells. */
+static int find_array(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	bool is_array;
+
+	if (!r->info.has_metadata)
+		return 0;
+	if (bpk_array_from_metadata(r->info.metadata, &r->array, &is_array, NULL, &why) != 0)
+		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	if (is_array && (r->info.raw_size == BPK_UNKNOWN || r->info.raw_size == r->array.size))
+		r->info.array = &r->array;
+	return 0;
+}
+
 int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	bool ends;
@@ -219,6 +235,8 @@ int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err
 	if (find_chunks(r, err) != 0)
 		return -1;
 	fill_info(r);
+	if (find_array(r, err) != 0)
+		return -1;
 	if (r->header.nchunks == 0 && !r->header.has_offsets) {
 		if (bpk_bloscpack_ends_at(r->source, r->data_offset, &ends, err) != 0)
 			return -1;

@@ -17,6 +17,7 @@ static void reader_close(void *reader)
 	if (r == NULL)
 		return;
 	bpk_bloscpack_metadata_clear(&r->metadata);
+	bpk_array_clear(&r->array);
 	free(r);
 }
 
