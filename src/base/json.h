@@ -33,7 +33,8 @@ int bpk_json_set(struct bpk_buf *text, const char *key, const char *value, struc
 
 /*
  * Remove one member of the top-level object in text, if it is there (*found). All other bytes stay
- * as they are, but for the comma and space beside it. Fails with BPK_USAGE when text holds no object.
+ * as they are, but for the comma and space beside it. Fails with BPK_USAGE when text holds no
+ * object.
  */
 int bpk_json_remove(struct bpk_buf *text, const char *key, bool *found, struct bpk_err *err);
 

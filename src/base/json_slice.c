@@ -1,6 +1,6 @@
 /*
- * Reading JSON text as slices of itself: in text that was checked, where brackets, commas and strings
- * are enough to find the way. What was not checked gives wrong slices, but none outside the text.
+ * Reading JSON text as slices of itself: in text that was checked, where brackets, commas and
+ * strings are enough to find the way. What was not checked gives wrong slices, but none outside it.
  */
 #include "base/json.h"
 

@@ -39,34 +39,38 @@ const char *bpk_chunkdir_variant(enum bpk_chunkdir_layout layout);
 
 /*
  * Digests of our own, in the member "bpk" of sizes, which other readers pass over, and which is gone
- * when another writer has written sizes anew. They tell what the digests of chunks cannot: that files
- * were swapped, are of another state of the dataset, or that a bit of a meta file was turned. They
- * lie in the file whose rename is the commit, and each is kept current without reading what is not
- * changed:
+ * when another writer has written sizes anew. They tell what the digests of chunks cannot: that
+ * chunks or files were swapped, are of another state of the dataset, or that a bit of a meta file
+ * was turned. They lie in the file whose rename is the commit, and are kept current by adding and
+ * subtracting the shares of those chunks alone that change:
  *
- *      "bpk": {"data": "0123456789abcdef", "storage": "01234567", "attributes": "01234567",
- *              "sizes": "01234567"}
+ *      "bpk": {"data": "0123456789abcdef", "last": "0123456789abcdef", "storage": "01234567",
+ *              "attributes": "01234567", "sizes": "01234567"}
  *
- * data is the sum (of 64 bits, wrapping) of the shares of all superchunks, over all columns that
- * this sizes speaks of. storage and attributes are the crc32 of these files, byte for byte; the
- * latter is left out where other programs write that file (bcolz). sizes covers the numbers of the
- * file itself. Hexadecimal digits, lower case.
+ * data is the sum (of 64 bits, wrapping) of the shares of all full chunks that rows reach, over all
+ * columns that this sizes speaks of; last the same of the chunks that rows fill in part, which an
+ * append packs anew before it commits: it is not compared where such a chunk holds more rows.
+ * storage and attributes are the crc32 of these files, byte for byte; the latter is left out where
+ * other programs write that file (bcolz). sizes covers the numbers of the file itself. Hexadecimal
+ * digits, lower case.
  */
 struct bpk_chunkdir_digests {
 	bool given; /* the member is there */
 	uint64_t data;
+	uint64_t last;
 	uint32_t storage;
 	bool has_attributes;
 	uint32_t attributes;
 };
 
 /*
- * What one superchunk adds to data: fold its chunks in their order, starting from 0, then take the
- * share; column counts those that the sizes at hand speaks of (in a bcolz table: 0). chunk is the whole chunk; seal its digest, size 0 when it has none: then all of its bytes
- * count, else its header and digest alone, so that nothing else must be read.
+ * What one chunk adds to data or last. number is its own in its column; column counts those that the
+ * sizes at hand speaks of (in a bcolz table: 0). chunk is the whole chunk; seal its digest, size 0
+ * when it has none: then all of its bytes count, else its header and digest alone, so that nothing
+ * else must be read.
  */
-uint64_t bpk_chunkdir_fold(uint64_t state, struct bpk_view chunk, struct bpk_view seal);
-uint64_t bpk_chunkdir_share(uint64_t state, size_t column, uint64_t superchunk);
+uint64_t bpk_chunkdir_share(size_t column, uint64_t number, struct bpk_view chunk,
+			    struct bpk_view seal);
 
 /* The crc32 of a meta file. */
 uint32_t bpk_chunkdir_crc(struct bpk_view text);
@@ -116,7 +120,6 @@ struct bpk_chunkdir_column {
 	uint64_t nchunks;           /* that rows need: ceil(rows / chunk_rows), 0 without bytes */
 	uint64_t nfiles;            /* ceil(nchunks / superchunk_chunks) */
 	struct bpk_chunkdir_digests digests; /* of a bcolz table: from its own sizes */
-	uint32_t storage_crc;                /* of that storage file as it is */
 };
 
 /* Owns everything in it; for bpk_chunkdir_clear. Valid when zeroed. */
@@ -210,7 +213,7 @@ struct bpk_chunkdir_piece {
 	size_t raw_size;                     /* what it unpacks to */
 	size_t skip;         /* raw bytes of it that lie before the parcel's items */
 	size_t item;         /* of the parcel, the first that this piece holds */
-	size_t nitems;       /* how many: of the parcel's items, those of this column */
+	size_t nitems;       /* how many; the chunk may hold more, before and behind them */
 	uint64_t superchunk; /* where it was read, for reports */
 	uint64_t file_offset;
 };
@@ -229,6 +232,13 @@ static inline struct bpk_chunkdir_pieces *bpk_chunkdir_pieces(const struct bpk_b
 
 	return start;
 }
+
+/*
+ * Unpack the want of a parcel of records (want_start, want_size, counted in its raw bytes) from its
+ * pieces into out. Any thread, with its own ctx. An error names the piece.
+ */
+int bpk_chunkdir_unpack(const struct bpk_chunkdir *set, struct bpk_chunk_ctx *ctx,
+			const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
 
 /*
  * Items between records and columns, nitems of them: record i of item_size bytes at records, its
