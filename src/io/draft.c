@@ -14,6 +14,7 @@
 #include "io/name.h"
 #include "io/sparse.h"
 #include "io/target.h"
+#include "io/tree.h"
 
 struct bpk_draft {
 	/* fixed after open */
@@ -62,7 +63,7 @@ static int create_nameless(int folder)
 }
 
 /* Any failure of the first way is left to the second to report, with a name to it. */
-static int create(struct bpk_draft *draft, struct bpk_err *err)
+static int create_draft(struct bpk_draft *draft, struct bpk_err *err)
 {
 	const struct bpk_target *target = &draft->target;
 
@@ -73,7 +74,10 @@ static int create(struct bpk_draft *draft, struct bpk_err *err)
 	return bpk_draft_create(target->folder, target->name, &draft->fd, &draft->draft_name, err);
 }
 
-static int open_file(struct bpk_draft *draft, struct bpk_err *err)
+/* What makes a file of a draft; the lock of live things is held. */
+typedef int create_fn(struct bpk_draft *draft, struct bpk_err *err);
+
+static int open_file(struct bpk_draft *draft, create_fn *create, struct bpk_err *err)
 {
 	int rc;
 
@@ -148,16 +152,19 @@ static struct bpk_draft *new_draft(bool overwrite, bool sync, struct bpk_err *er
 int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
 		   struct bpk_draft **draft, struct bpk_err *err)
 {
-	struct bpk_draft *d = new_draft(options->overwrite, options->sync, err);
+	struct bpk_draft *d;
 
 	*draft = NULL;
+	if (options->directory)
+		return bpk_tree_new(target, options, draft, err);
+	d = new_draft(options->overwrite, options->sync, err);
 	if (d == NULL)
 		return -1;
 	if (bpk_target_find(target, options, &d->target, err) != 0)
 		goto fail;
 	if (d->target.fd >= 0)
 		open_direct(d);
-	else if (open_file(d, err) != 0)
+	else if (open_file(d, create_draft, err) != 0)
 		goto fail;
 	*draft = d;
 	return 0;
@@ -166,11 +173,10 @@ fail:
 	return -1;
 }
 
-int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_options *options,
-		      struct bpk_draft **draft, struct bpk_err *err)
+/* Takes d, which may be NULL. */
+static int open_in(int folder, const char *name, struct bpk_draft *d, create_fn *create,
+		   struct bpk_draft **draft, struct bpk_err *err)
 {
-	struct bpk_draft *d = new_draft(options->overwrite, options->sync, err);
-
 	*draft = NULL;
 	if (d == NULL)
 		return -1;
@@ -182,13 +188,70 @@ int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_optio
 		bpk_fail_errno(err, errno, "cannot open its folder");
 		goto fail;
 	}
-	if (open_file(d, err) != 0)
+	if (open_file(d, create, err) != 0)
 		goto fail;
 	*draft = d;
 	return 0;
 fail:
 	release(d);
 	return -1;
+}
+
+int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_options *options,
+		      struct bpk_draft **draft, struct bpk_err *err)
+{
+	return open_in(folder, name, new_draft(options->overwrite, options->sync, err),
+		       create_draft, draft, err);
+}
+
+/* The last part of a label. */
+static const char *base_of(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash == NULL ? name : slash + 1;
+}
+
+static int create_named(struct bpk_draft *draft, struct bpk_err *err)
+{
+	const struct bpk_target *target = &draft->target;
+
+	return bpk_draft_create(target->folder, base_of(target->name), &draft->fd,
+				&draft->draft_name, err);
+}
+
+static int create_final(struct bpk_draft *draft, struct bpk_err *err)
+{
+	const struct bpk_target *target = &draft->target;
+	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+
+	draft->draft_name = bpk_strdup(base_of(target->name), err);
+	if (draft->draft_name == NULL)
+		return -1;
+	draft->fd = openat(target->folder, draft->draft_name, flags, 0600);
+	return draft->fd < 0 ? bpk_fail_errno(err, errno, "cannot be created") : 0;
+}
+
+int bpk_draft_open_part(int folder, const char *label, bool has_name, bool sync,
+			struct bpk_draft **draft, struct bpk_err *err)
+{
+	return open_in(folder, label, new_draft(false, sync, err),
+		       has_name ? create_final : create_named, draft, err);
+}
+
+const char *bpk_draft_label(const struct bpk_draft *draft)
+{
+	return draft->target.name;
+}
+
+const char *bpk_draft_own_name(const struct bpk_draft *draft)
+{
+	return draft->draft_name;
+}
+
+void *bpk_draft_owner(const struct bpk_draft *draft, const struct bpk_draft_ops *ops)
+{
+	return draft->ops == ops ? draft->owner : NULL;
 }
 
 int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_draft **draft,
@@ -419,14 +482,20 @@ static int commit(struct bpk_draft *draft, struct bpk_err *err)
 	return -1;
 }
 
+/* Everything but the name. */
+static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
+{
+	if (finish_length(draft, err) != 0)
+		return -1;
+	finish_mode(draft->fd, like);
+	return flush(draft->fd, draft->sync, err);
+}
+
 static int keep_file(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
 {
 	int rc;
 
-	if (finish_length(draft, err) != 0)
-		return -1;
-	finish_mode(draft->fd, like);
-	if (flush(draft->fd, draft->sync, err) != 0)
+	if (finish(draft, like, err) != 0)
 		return -1;
 	if (bpk_live_enter(err) != 0)
 		return -1;
@@ -465,6 +534,27 @@ int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_
 	else
 		rc = draft->is_file ? keep_file(draft, like, err) : keep_direct(draft, err);
 	bpk_draft_drop(draft); /* its name is gone when it was kept */
+	return rc;
+}
+
+/* Forget the name that it has on disk, so that dropping leaves it there. */
+static int leave_name(struct bpk_draft *draft, struct bpk_err *err)
+{
+	if (bpk_live_enter(err) != 0)
+		return -1;
+	free(draft->draft_name);
+	draft->draft_name = NULL;
+	bpk_live_leave();
+	return 0;
+}
+
+int bpk_draft_finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
+{
+	int rc = finish(draft, like, err);
+
+	if (rc == 0)
+		rc = leave_name(draft, err);
+	bpk_draft_drop(draft);
 	return rc;
 }
 

@@ -28,4 +28,22 @@ int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_dr
 int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_options *options,
 		      struct bpk_draft **draft, struct bpk_err *err);
 
+/*
+ * A draft for a file of a tree, in an open folder, which stays the caller's. label is its name in
+ * the tree; the last part of that is its name in the folder from the start when has_name is set,
+ * else that is .NAME.bpk-NNNNNN. To be finished or dropped, not kept.
+ */
+int bpk_draft_open_part(int folder, const char *label, bool has_name, bool sync,
+			struct bpk_draft **draft, struct bpk_err *err);
+
+const char *bpk_draft_label(const struct bpk_draft *draft);
+const char *bpk_draft_own_name(const struct bpk_draft *draft);
+
+/* It is whole: its length, mode and time (as bpk_draft_keep), synced. Frees it; its own name stays
+ * where it succeeds. */
+int bpk_draft_finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err);
+
+/* What drafts of ops belong to; NULL for another draft. */
+void *bpk_draft_owner(const struct bpk_draft *draft, const struct bpk_draft_ops *ops);
+
 #endif

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/erase.h"
+
 enum {
 	NUMBERS_CLEANED = 4, /* more than that many live and die together too rarely to look for */
 	NUMBERS_MAX = 1000,
@@ -49,14 +51,14 @@ bool bpk_draft_lock(int fd)
 	return fstat(fd, &found) == 0 && found.st_nlink > 0;
 }
 
-/* Does name still lead to the file fd? */
+/* Does name still lead to the file or folder fd? */
 static bool leads_to(int folder, const char *name, int fd)
 {
 	struct stat named, opened;
 
 	return fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &opened) == 0 &&
-	       S_ISREG(opened.st_mode) && named.st_dev == opened.st_dev &&
-	       named.st_ino == opened.st_ino;
+	       (S_ISREG(opened.st_mode) || S_ISDIR(opened.st_mode)) &&
+	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
 /* Locks over NFS need one open for writing, which the mode of a draft almost kept may forbid. */
@@ -85,7 +87,50 @@ void bpk_draft_clean(int folder, const char *name)
 	}
 }
 
-int bpk_draft_create(int folder, const char *name, int *fd, char **draft_name, struct bpk_err *err)
+void bpk_draft_clean_folders(int folder, const char *name, bool (*ours)(const char *name))
+{
+	struct bpk_stranger stranger;
+	char text[NAME_MAX + 1];
+
+	for (unsigned number = 0; number < NUMBERS_CLEANED; number++) {
+		int fd;
+
+		spell(text, name, number);
+		fd = openat(folder, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0)
+			continue;
+		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && leads_to(folder, text, fd) &&
+		    bpk_erase_below(fd, ours, &stranger, NULL) == 0)
+			unlinkat(folder, text,
+				 AT_REMOVEDIR); /* refused while a stranger is in it */
+		close(fd);
+	}
+}
+
+/* What makes a draft of that name: a descriptor, or -1 with errno. */
+typedef int make_fn(int folder, const char *text);
+
+static int make_file(int folder, const char *text)
+{
+	return openat(folder, text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
+
+static int make_folder(int folder, const char *text)
+{
+	int fd, errnum;
+
+	if (mkdirat(folder, text, 0700) != 0)
+		return -1;
+	fd = openat(folder, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	errnum = errno;
+	if (fd < 0)
+		unlinkat(folder, text, AT_REMOVEDIR);
+	errno = errnum;
+	return fd;
+}
+
+static int create(int folder, const char *name, make_fn *make, int *fd, char **draft_name,
+		  struct bpk_err *err)
 {
 	char *text = bpk_calloc(1, NAME_MAX + 1, err);
 
@@ -94,8 +139,7 @@ int bpk_draft_create(int folder, const char *name, int *fd, char **draft_name, s
 		return -1;
 	for (unsigned number = 0; number < NUMBERS_MAX; number++) {
 		spell(text, name, number);
-		*fd = openat(folder, text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			     0600);
+		*fd = make(folder, text);
 		if (*fd < 0 && errno != EEXIST && errno != EINTR) {
 			bpk_fail_errno(err, errno, "cannot create a draft in its folder");
 			goto fail;
@@ -112,6 +156,17 @@ int bpk_draft_create(int folder, const char *name, int *fd, char **draft_name, s
 fail:
 	free(text);
 	return -1;
+}
+
+int bpk_draft_create(int folder, const char *name, int *fd, char **draft_name, struct bpk_err *err)
+{
+	return create(folder, name, make_file, fd, draft_name, err);
+}
+
+int bpk_draft_create_folder(int folder, const char *name, int *fd, char **draft_name,
+			    struct bpk_err *err)
+{
+	return create(folder, name, make_folder, fd, draft_name, err);
 }
 
 int bpk_link_nameless(int fd, int folder, const char *name)

@@ -44,8 +44,9 @@ static bool same_file(const struct stat *is, const struct stat *was)
 		return false;
 	if (S_ISBLK(is->st_mode) && S_ISBLK(was->st_mode))
 		return is->st_rdev == was->st_rdev;
-	return S_ISREG(is->st_mode) && S_ISREG(was->st_mode) && is->st_dev == was->st_dev &&
-	       is->st_ino == was->st_ino;
+	return ((S_ISREG(is->st_mode) && S_ISREG(was->st_mode)) ||
+		(S_ISDIR(is->st_mode) && S_ISDIR(was->st_mode))) &&
+	       is->st_dev == was->st_dev && is->st_ino == was->st_ino;
 }
 
 static int check_direct(int fd, const struct bpk_draft_options *options, struct bpk_err *err)
@@ -64,6 +65,9 @@ static int check_direct(int fd, const struct bpk_draft_options *options, struct 
 static int find_descriptor(int number, const struct bpk_draft_options *options,
 			   struct bpk_target *target, struct bpk_err *err)
 {
+	if (options->directory)
+		return bpk_fail(err, BPK_FAILED,
+				"is a stream, and what is to be written is a directory");
 	target->is_descriptor = true;
 	target->fd = fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (target->fd < 0)
@@ -92,7 +96,7 @@ static int find_file(const char *path, struct bpk_target *target, struct bpk_err
 	const char *name = slash == NULL ? path : slash + 1;
 	char folder[PATH_MAX] = ".";
 
-	if (*name == '\0')
+	if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return bpk_fail(err, BPK_FAILED, "names no file");
 	if (slash != NULL) /* its slash is kept: "/" is a folder, "" is none */
 		snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
@@ -121,6 +125,21 @@ static int follow(char path[PATH_MAX], struct bpk_err *err)
 	return 0;
 }
 
+/* The target is there: may it be replaced by a directory? */
+static int find_directory(const char *path, const struct stat *found,
+			  const struct bpk_draft_options *options, struct bpk_target *target,
+			  struct bpk_err *err)
+{
+	if (same_file(found, options->not_this))
+		return bpk_fail(err, BPK_FAILED, "input and output are the same directory");
+	if (!options->overwrite)
+		return bpk_fail(err, BPK_FAILED, "already exists");
+	if (!S_ISDIR(found->st_mode))
+		return bpk_fail(err, BPK_FAILED,
+				"exists and is no directory, which is what is to be written");
+	return find_file(path, target, err);
+}
+
 /* The target is there: may it be replaced by a file, or is it written directly? */
 static int find_existing(const char *path, const struct stat *found,
 			 const struct bpk_draft_options *options, struct bpk_target *target,
@@ -142,6 +161,15 @@ static int find_existing(const char *path, const struct stat *found,
 	return find_file(path, target, err);
 }
 
+/* A directory may be named with slashes behind it. */
+static void cut_slashes(char *path)
+{
+	size_t size = strlen(path);
+
+	while (size > 1 && path[size - 1] == '/')
+		path[--size] = '\0';
+}
+
 int bpk_target_find(const char *path, const struct bpk_draft_options *options,
 		    struct bpk_target *target, struct bpk_err *err)
 {
@@ -154,6 +182,8 @@ int bpk_target_find(const char *path, const struct bpk_draft_options *options,
 	if (strlen(path) >= sizeof here)
 		return bpk_fail_errno(err, ENAMETOOLONG, "cannot open");
 	memcpy(here, path, strlen(path) + 1);
+	if (options->directory)
+		cut_slashes(here);
 	for (int links = 0; links <= LINKS_MAX; links++) {
 		if (options->follow_links && descriptor_of(here) >= 0)
 			return find_descriptor(descriptor_of(here), options, target, err);
@@ -162,6 +192,8 @@ int bpk_target_find(const char *path, const struct bpk_draft_options *options,
 				return find_file(here, target, err);
 			return bpk_fail_errno(err, errno, "cannot open");
 		}
+		if (options->directory && (!S_ISLNK(found.st_mode) || !options->follow_links))
+			return find_directory(here, &found, options, target, err);
 		if (!S_ISLNK(found.st_mode) || !options->follow_links)
 			return find_existing(here, &found, options, target, err);
 		if (follow(here, err) != 0)

@@ -8,7 +8,7 @@
 
 /* Caller storage, filled by bpk_target_find. */
 struct bpk_target {
-	int folder; /* of a file to be made or replaced: its folder, and the name there; else -1 */
+	int folder; /* of what is to be made or replaced: its folder, and the name there; else -1 */
 	char *name;
 	int fd;             /* of a target written directly: open for writing; else -1 */
 	bool is_descriptor; /* fd is a duplicate of a descriptor that the process was given */

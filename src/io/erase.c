@@ -1,0 +1,128 @@
+#include "io/erase.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "io/dir_ops.h"
+
+/* Each level holds a descriptor; no dataset is that deep. */
+enum { DEPTH_MAX = 64 };
+
+struct walk {
+	bool (*ours)(const char *name);
+	bool erase;
+	struct bpk_stranger *stranger;
+	char name[PATH_MAX]; /* of what is looked at, from the top */
+	int depth;
+};
+
+static bool is_ours(const struct walk *walk)
+{
+	return walk->ours == NULL || bpk_dir_hides(walk->name) || walk->ours(walk->name);
+}
+
+static int meet_stranger(struct walk *walk)
+{
+	if (walk->stranger->name[0] == '\0')
+		memcpy(walk->stranger->name, walk->name, strlen(walk->name) + 1);
+	return 0;
+}
+
+static int walk_below(struct walk *walk, int folder, struct bpk_err *err);
+
+static int fail_at(const struct walk *walk, struct bpk_err *err)
+{
+	return bpk_fail_errno(err, errno, "%s: cannot be %s", walk->name,
+			      walk->erase ? "removed" : "looked at");
+}
+
+static int meet_folder(struct walk *walk, int parent, const char *base, struct bpk_err *err)
+{
+	int fd, rc;
+
+	if (walk->depth == DEPTH_MAX)
+		return meet_stranger(walk);
+	fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : fail_at(walk, err);
+	walk->depth++;
+	rc = walk_below(walk, fd, err); /* which closes fd */
+	walk->depth--;
+	if (rc != 0 || !walk->erase || unlinkat(parent, base, AT_REMOVEDIR) == 0 || errno == ENOENT)
+		return rc;
+	if (errno == ENOTEMPTY || errno == EEXIST)
+		return meet_stranger(walk); /* which was met below, or came since */
+	return fail_at(walk, err);
+}
+
+static int meet_file(const struct walk *walk, int parent, const char *base, struct bpk_err *err)
+{
+	if (!walk->erase || unlinkat(parent, base, 0) == 0 || errno == ENOENT)
+		return 0;
+	return fail_at(walk, err);
+}
+
+static int meet(struct walk *walk, int parent, const char *base, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (fstatat(parent, base, &found, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : fail_at(walk, err);
+	if (S_ISDIR(found.st_mode))
+		return meet_folder(walk, parent, base, err);
+	if (S_ISREG(found.st_mode) && is_ours(walk))
+		return meet_file(walk, parent, base, err);
+	return meet_stranger(walk);
+}
+
+/* Takes folder. */
+static int walk_below(struct walk *walk, int folder, struct bpk_err *err)
+{
+	size_t above = strlen(walk->name);
+	const struct dirent *entry;
+	DIR *stream = fdopendir(folder);
+	int rc = 0;
+
+	if (stream == NULL) {
+		fail_at(walk, err);
+		close(folder);
+		return -1;
+	}
+	while (rc == 0 && (errno = 0, entry = readdir(stream)) != NULL) {
+		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+			continue;
+		snprintf(walk->name + above, sizeof walk->name - above, "%s%s",
+			 above == 0 ? "" : "/", entry->d_name);
+		rc = meet(walk, dirfd(stream), entry->d_name, err);
+		walk->name[above] = '\0';
+	}
+	if (rc == 0 && errno != 0)
+		rc = fail_at(walk, err);
+	closedir(stream);
+	return rc;
+}
+
+static int walk_from(int folder, bool (*ours)(const char *name), bool erase,
+		     struct bpk_stranger *stranger, struct bpk_err *err)
+{
+	struct walk walk = { .ours = ours, .erase = erase, .stranger = stranger };
+	int top = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	stranger->name[0] = '\0';
+	return top < 0 ? fail_at(&walk, err) : walk_below(&walk, top, err);
+}
+
+int bpk_erase_vet(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
+		  struct bpk_err *err)
+{
+	return walk_from(folder, ours, false, stranger, err);
+}
+
+int bpk_erase_below(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
+		    struct bpk_err *err)
+{
+	return walk_from(folder, ours, true, stranger, err);
+}

@@ -1,0 +1,32 @@
+/*
+ * Inside the room io: a directory removed file by file, only what is known to be ours, and never
+ * through a link.
+ */
+#ifndef BPK_IO_ERASE_H
+#define BPK_IO_ERASE_H
+
+#include <limits.h>
+
+#include "io/io.h"
+
+/* Something below a folder that is not ours. */
+struct bpk_stranger {
+	char name[PATH_MAX]; /* from the folder; empty: there is none */
+};
+
+/*
+ * Look at everything below folder: folders, locks, lists and drafts are ours, other regular files
+ * when ours says so (NULL: all of them), and nothing else is. Fails with errno's line when a folder
+ * cannot be read.
+ */
+int bpk_erase_vet(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
+		  struct bpk_err *err);
+
+/*
+ * Remove what vet finds to be ours, and the folders that this leaves empty, but folder itself. What
+ * goes away at the same time by another's hand is no failure.
+ */
+int bpk_erase_below(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
+		    struct bpk_err *err);
+
+#endif

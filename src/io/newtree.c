@@ -1,0 +1,355 @@
+/*
+ * New directories. Where there is none they get their name by a rename that replaces nothing; where
+ * there is one, the two names are exchanged in one step, and the old one, then a draft by its name,
+ * is removed file by file of ours.
+ *
+ * File systems that cannot exchange (NFS, some FUSE) have the old one put aside for a moment, as
+ * .NAME.bpk-old. Nobody removes what bears that name: killed right then, the target is missing, and
+ * the next run on it puts the old one back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "io/beneath.h"
+#include "io/draft.h"
+#include "io/erase.h"
+#include "io/name.h"
+#include "io/target.h"
+#include "io/tree.h"
+
+struct new_tree {
+	struct bpk_tree tree; /* root is the draft's, and locked */
+	struct bpk_target target;
+	bool overwrite;
+	bool (*ours)(const char *name);
+	struct bpk_live live;
+	char *draft_name; /* guarded by the live lock: in target.folder; NULL: nothing to drop */
+};
+
+/* ---- Dropping ---- */
+
+/* The lock of live things is held. What is in it was made by us alone. */
+static void drop_folder(void *owner)
+{
+	const struct new_tree *new = owner;
+	struct bpk_stranger stranger;
+
+	if (new->draft_name != NULL && bpk_erase_below(new->tree.root, NULL, &stranger, NULL) == 0)
+		unlinkat(new->target.folder, new->draft_name, AT_REMOVEDIR);
+}
+
+static void new_tree_free(struct new_tree *new)
+{
+	bpk_live_end(&new->live);
+	if (new->tree.root >= 0)
+		close(new->tree.root);
+	bpk_target_clear(&new->target);
+	bpk_names_clear(&new->tree.folders);
+	free(new->draft_name);
+	free(new);
+}
+
+static void new_tree_drop(void *owner)
+{
+	new_tree_free(owner);
+}
+
+/* ---- The old one ---- */
+
+static int open_old(const struct new_tree *new, struct bpk_err *err)
+{
+	int fd = openat(new->target.folder, new->target.name,
+			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	return fd < 0 ? bpk_fail_errno(err, errno, "cannot be opened to be replaced") : fd;
+}
+
+/* May all of the directory old be removed? */
+static int vet(int old, bool (*ours)(const char *name), struct bpk_err *err)
+{
+	struct bpk_stranger stranger;
+
+	if (bpk_erase_vet(old, ours, &stranger, err) != 0)
+		return -1;
+	if (stranger.name[0] != '\0')
+		return bpk_fail(err, BPK_FAILED,
+				"is not replaced: it holds %s, which is no part of a dataset",
+				stranger.name);
+	return 0;
+}
+
+static int vet_existing(const struct new_tree *new, struct bpk_err *err)
+{
+	struct stat found;
+	int old, rc;
+
+	if (fstatat(new->target.folder, new->target.name, &found, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	if (!new->overwrite) /* it was put back just now, or came */
+		return bpk_fail(err, BPK_FAILED, "already exists");
+	old = open_old(new, err);
+	if (old < 0)
+		return -1;
+	rc = vet(old, new->ours, err);
+	close(old);
+	return rc;
+}
+
+static int say_rest(const struct bpk_stranger *stranger, const char *name, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"is written, but %s came into the old one meanwhile: it stays in %s",
+			stranger->name, name);
+}
+
+/* The old one, which has the draft's name now; the new one is in its place. */
+static int remove_old(const struct new_tree *new, int old, struct bpk_err *err)
+{
+	const char *name = new->draft_name;
+	struct bpk_stranger stranger;
+
+	if (bpk_erase_below(old, new->ours, &stranger, err) != 0)
+		return bpk_err_subject(err, "is written, but the old one stays in %s", name);
+	if (stranger.name[0] != '\0')
+		return say_rest(&stranger, name, err);
+	if (unlinkat(new->target.folder, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+		return bpk_fail_errno(err, errno, "is written, but the old one stays in %s", name);
+	return 0;
+}
+
+/* ---- Names ---- */
+
+static bool is_unknown(int errnum)
+{
+	return errnum == EINVAL || errnum == ENOSYS || errnum == ENOTSUP;
+}
+
+/* 0 when the name was given, 1 when it is taken, -1 otherwise. */
+static int give_new_name(const struct new_tree *new, struct bpk_err *err)
+{
+	const struct bpk_target *target = &new->target;
+	struct stat found;
+	int rc = renameat2(target->folder, new->draft_name, target->folder, target->name,
+			   RENAME_NOREPLACE);
+
+	if (rc != 0 && is_unknown(errno)) {
+		if (fstatat(target->folder, target->name, &found, AT_SYMLINK_NOFOLLOW) == 0)
+			return 1;
+		/* a folder takes the place of nothing but an empty one */
+		rc = renameat(target->folder, new->draft_name, target->folder, target->name);
+	}
+	if (rc == 0)
+		return 0;
+	if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR)
+		return 1;
+	return bpk_fail_errno(err, errno, "cannot name the result");
+}
+
+static void spell_aside(char text[NAME_MAX + 1], const char *name)
+{
+	snprintf(text, NAME_MAX + 1, ".%.*s.bpk-old", NAME_MAX - 9, name);
+}
+
+/* Where the two names cannot be exchanged in one step. */
+static int exchange_by_three(const struct new_tree *new, struct bpk_err *err)
+{
+	const char *name = new->target.name, *draft_name = new->draft_name;
+	int folder = new->target.folder, errnum;
+	char aside[NAME_MAX + 1];
+
+	spell_aside(aside, name);
+	if (renameat(folder, name, folder, aside) != 0)
+		return bpk_fail_errno(err, errno, "cannot be put aside as %s", aside);
+	if (renameat(folder, draft_name, folder, name) != 0) {
+		errnum = errno;
+		if (renameat(folder, aside, folder, name) != 0)
+			return bpk_fail_errno(err, errnum, "cannot be replaced, and is now %s",
+					      aside);
+		return bpk_fail_errno(err, errnum, "cannot be replaced");
+	}
+	if (renameat(folder, aside, folder, draft_name) != 0)
+		return bpk_fail_errno(err, errno, "is written, but the old one stays in %s", aside);
+	return 0;
+}
+
+/* What was put aside when a process was killed is the target again. */
+static void put_back(const struct bpk_target *target)
+{
+	char aside[NAME_MAX + 1];
+	struct stat found;
+
+	spell_aside(aside, target->name);
+	if (fstatat(target->folder, target->name, &found, AT_SYMLINK_NOFOLLOW) != 0 &&
+	    errno == ENOENT)
+		(void)renameat(target->folder, aside, target->folder, target->name);
+}
+
+static int exchange(const struct new_tree *new, struct bpk_err *err)
+{
+	const struct bpk_target *target = &new->target;
+
+	if (renameat2(target->folder, new->draft_name, target->folder, target->name,
+		      RENAME_EXCHANGE) == 0)
+		return 0;
+	if (is_unknown(errno))
+		return exchange_by_three(new, err);
+	return bpk_fail_errno(err, errno, "cannot be replaced");
+}
+
+static void forget_draft(struct new_tree *new)
+{
+	free(new->draft_name);
+	new->draft_name = NULL;
+}
+
+/* Exchange it for the directory old, which is ours. */
+static int replace_old(struct new_tree *new, int old, struct bpk_err *err)
+{
+	int rc;
+
+	if (vet(old, new->ours, err) != 0 || exchange(new, err) != 0)
+		return -1;
+	if (new->tree.sync && bpk_folder_sync(new->target.folder) != 0) {
+		bpk_fail_errno(err, errno, "sync its folder");
+		/* nobody knows what a power cut would leave: rather the old one */
+		if (exchange(new, NULL) != 0)
+			forget_draft(new);
+		return -1;
+	}
+	rc = remove_old(new, old, err);
+	forget_draft(new);
+	return rc;
+}
+
+static int replace(struct new_tree *new, struct bpk_err *err)
+{
+	int old = open_old(new, err);
+	int rc;
+
+	if (old < 0)
+		return -1;
+	rc = replace_old(new, old, err);
+	close(old);
+	return rc;
+}
+
+/* ---- Keeping ---- */
+
+/* Every folder, inner ones first, so that a name is never on disk before what it names. */
+static int finish_folders(const struct new_tree *new, struct bpk_err *err)
+{
+	const struct bpk_names *folders = &new->tree.folders;
+	mode_t mask = bpk_live_umask();
+
+	for (size_t i = folders->count; i > 0; i--)
+		if (bpk_tree_finish_folder(&new->tree, folders->all[i - 1], mask, err) != 0)
+			return -1;
+	return bpk_tree_finish_folder(&new->tree, "", mask, err);
+}
+
+/* Give the draft its target's name; the lock of live things is held. */
+static int commit(struct new_tree *new, struct bpk_err *err)
+{
+	int taken = give_new_name(new, err);
+
+	if (taken < 0)
+		return -1;
+	if (taken > 0 && !new->overwrite)
+		return bpk_fail(err, BPK_FAILED, "already exists");
+	if (taken > 0)
+		return replace(new, err);
+	if (new->tree.sync && bpk_folder_sync(new->target.folder) != 0) {
+		bpk_fail_errno(err, errno, "sync its folder");
+		(void)renameat(new->target.folder, new->target.name, new->target.folder,
+			       new->draft_name);
+		return -1;
+	}
+	forget_draft(new);
+	return 0;
+}
+
+static int new_tree_keep(void *owner, const struct stat *like, struct bpk_err *err)
+{
+	struct new_tree *new = owner;
+	int rc = finish_folders(new, err);
+
+	(void)like; /* what was read was a file */
+	if (rc == 0)
+		rc = bpk_live_enter(err);
+	if (rc == 0) {
+		rc = commit(new, err);
+		bpk_live_leave();
+	}
+	new_tree_free(new);
+	return rc;
+}
+
+static int new_tree_write(void *owner, struct bpk_view bytes, struct bpk_err *err)
+{
+	(void)owner;
+	(void)bytes;
+	return bpk_fail(err, BPK_BUG, "write to a directory");
+}
+
+static const struct bpk_draft_ops new_tree_ops = { new_tree_write, new_tree_keep, new_tree_drop };
+
+struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft)
+{
+	struct new_tree *new = bpk_draft_owner(draft, &new_tree_ops);
+
+	return new == NULL ? NULL : &new->tree;
+}
+
+/* ---- Opening ---- */
+
+/* The lock of live things is held. */
+static int create(struct new_tree *new, struct bpk_err *err)
+{
+	const struct bpk_target *target = &new->target;
+
+	bpk_draft_clean_folders(target->folder, target->name, new->ours);
+	return bpk_draft_create_folder(target->folder, target->name, &new->tree.root,
+				       &new->draft_name, err);
+}
+
+static int open_new(const char *target, const struct bpk_draft_options *options,
+		    struct new_tree *new, struct bpk_err *err)
+{
+	int rc;
+
+	if (options->ours == NULL)
+		return bpk_fail(err, BPK_BUG, "a directory without a word on what is ours");
+	if (bpk_target_find(target, options, &new->target, err) != 0)
+		return -1;
+	put_back(&new->target);
+	if (vet_existing(new, err) != 0 || bpk_live_enter(err) != 0)
+		return -1;
+	rc = create(new, err);
+	if (rc == 0)
+		bpk_live_add(&new->live, drop_folder, new);
+	bpk_live_leave();
+	return rc;
+}
+
+int bpk_tree_new(const char *target, const struct bpk_draft_options *options,
+		 struct bpk_draft **draft, struct bpk_err *err)
+{
+	struct new_tree *new = bpk_calloc(1, sizeof *new, err);
+
+	*draft = NULL;
+	if (new == NULL)
+		return -1;
+	new->target = (struct bpk_target){ .folder = -1, .fd = -1 };
+	new->tree = (struct bpk_tree){ .root = -1, .sync = options->sync, .is_new = true };
+	new->overwrite = options->overwrite;
+	new->ours = options->ours;
+	if (open_new(target, options, new, err) == 0 &&
+	    bpk_draft_of_ops(&new_tree_ops, new, draft, err) == 0)
+		return 0;
+	new_tree_free(new);
+	return -1;
+}

@@ -1,0 +1,151 @@
+#include "io/tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "io/beneath.h"
+#include "io/dir_ops.h"
+#include "io/draft.h"
+#include "io/full.h"
+
+/* ---- Lists of names ---- */
+
+int bpk_names_add(struct bpk_names *names, char *name, struct bpk_err *err)
+{
+	size_t room = names->room == 0 ? 16 : 2 * names->room;
+	char **all = names->all;
+
+	if (name == NULL)
+		return bpk_fail_memory(err, NAME_MAX);
+	if (names->count == names->room) {
+		all = realloc(names->all, room * sizeof *all); /* no more than there are names */
+		if (all == NULL) {
+			free(name);
+			return bpk_fail_memory(err, room * sizeof *all);
+		}
+		names->all = all;
+		names->room = room;
+	}
+	all[names->count++] = name;
+	return 0;
+}
+
+void bpk_names_clear(struct bpk_names *names)
+{
+	for (size_t i = 0; i < names->count; i++)
+		free(names->all[i]);
+	free(names->all);
+	*names = (struct bpk_names){ 0 };
+}
+
+/* ---- Folders ---- */
+
+static int check_name(const char *name, struct bpk_err *err)
+{
+	if (bpk_dir_check_name(name, err) != 0)
+		return -1;
+	if (bpk_dir_hides(name))
+		return bpk_fail(err, BPK_CORRUPT, "the name \"%s\" is one that bpk needs", name);
+	return 0;
+}
+
+int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, mode_t mask,
+			   struct bpk_err *err)
+{
+	int fd = bpk_beneath_folder(tree->root, name), errnum;
+	struct stat found;
+
+	if (fd < 0)
+		return bpk_fail_errno(err, errno, "%s: cannot be opened to be synced", name);
+	/* without modes it stays as private as it is */
+	if (fstat(fd, &found) == 0)
+		(void)fchmod(fd, (found.st_mode & S_ISGID) | (0777 & ~mask));
+	if (!tree->sync || bpk_folder_sync(fd) == 0) {
+		close(fd);
+		return 0;
+	}
+	errnum = errno;
+	close(fd);
+	return bpk_fail_errno(err, errnum, "%s: sync", name);
+}
+
+/* Make the folder name, which is not there, in one that is; the live lock is held. */
+static int make_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err)
+{
+	const char *base;
+	int parent, rc;
+
+	parent = bpk_beneath_parent(tree->root, name, &base);
+	if (parent < 0)
+		return bpk_fail_errno(err, errno, "%s: cannot open its folder", name);
+	rc = mkdirat(parent, base, 0700);
+	if (rc != 0 && errno != EEXIST)
+		bpk_fail_errno(err, errno, "%s: cannot be created", name);
+	else if (rc != 0)
+		rc = bpk_fail(err, BPK_CORRUPT, "%s: is no directory", name);
+	else
+		rc = bpk_names_add(&tree->folders, strdup(name), err);
+	close(parent);
+	return rc;
+}
+
+static int have_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err)
+{
+	struct stat found;
+	int rc;
+
+	if (bpk_beneath_stat(tree->root, name, &found) == 0 && S_ISDIR(found.st_mode))
+		return 0;
+	if (check_name(name, err) != 0 || bpk_live_enter(err) != 0)
+		return -1;
+	rc = make_folder(tree, name, err);
+	bpk_live_leave();
+	if (rc == 0 && !tree->is_new)
+		rc = bpk_tree_finish_folder(tree, name, bpk_live_umask(), err);
+	return rc;
+}
+
+int bpk_tree_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err)
+{
+	char part[PATH_MAX];
+
+	if (bpk_dir_check_name(name, err) != 0)
+		return -1;
+	for (size_t end = 0;; end++) {
+		end += strcspn(name + end, "/");
+		memcpy(part, name, end);
+		part[end] = '\0';
+		if (have_folder(tree, part, err) != 0)
+			return -1;
+		if (name[end] == '\0')
+			return 0;
+	}
+}
+
+/* ---- Files ---- */
+
+int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **draft,
+		   struct bpk_err *err)
+{
+	const char *base;
+	int parent, rc;
+
+	*draft = NULL;
+	if (check_name(name, err) != 0)
+		return -1;
+	parent = bpk_beneath_parent(tree->root, name, &base);
+	if (parent < 0)
+		return bpk_fail_errno(err, errno, "%s: cannot open its folder", name);
+	rc = bpk_draft_open_part(parent, name, tree->is_new, tree->sync, draft, err);
+	close(parent);
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", name);
+}
+
+int bpk_tree_stage(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
+{
+	(void)tree;
+	return bpk_draft_finish(draft, NULL, err);
+}
