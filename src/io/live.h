@@ -23,8 +23,8 @@ void bpk_live_leave(void);
 /* Have it dropped with all others from here on; the lock is held. */
 void bpk_live_add(struct bpk_live *live, void (*drop)(void *owner), void *owner);
 
-/* Drop it now, unless all were dropped already: then the names may be another process's. The lock is
- * not held. Harmless on one that is not in the list. */
+/* Drop it now, unless all were dropped already: then the names may be another process's. The lock
+ * is not held. Harmless on one that is not in the list. */
 void bpk_live_end(struct bpk_live *live);
 
 /* The umask; the lock is not held. */

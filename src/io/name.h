@@ -22,8 +22,8 @@ void bpk_draft_clean(int folder, const char *name);
 /* Make an empty, locked draft, mode 0600, open for reading and writing. *draft_name: for free(). */
 int bpk_draft_create(int folder, const char *name, int *fd, char **draft_name, struct bpk_err *err);
 
-/* The same for directories: what ours says of their files (from the draft on), and then what is empty.
- * A folder is made with mode 0700. */
+/* The same for directories: what ours says of their files (from the draft on), and then what is
+ * empty. A folder is made with mode 0700. */
 void bpk_draft_clean_folders(int folder, const char *name, bool (*ours)(const char *name));
 int bpk_draft_create_folder(int folder, const char *name, int *fd, char **draft_name,
 			    struct bpk_err *err);
