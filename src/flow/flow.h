@@ -83,6 +83,10 @@ struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header);
 int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
 		  struct bpk_source **source, struct bpk_err *err);
 
+/* The most memory, in bytes, that a view of an archive takes for each thread that reads through it,
+ * when nchunks was the number of threads and one more. */
+uint64_t bpk_view_memory(const struct bpk_info *info);
+
 /* ---- The run ---- */
 
 /* Room inside each chunk, so that `write` finds place in it: bytes, or percent of the packed size. */
@@ -107,6 +111,8 @@ struct bpk_flow {
 	bool compare;          /* unpack each packed parcel again and compare */
 	unsigned threads;      /* at least 1 */
 	uint64_t memory_limit; /* refuse to start above it; 0: none */
+	/* what the reader itself takes for each thread (bpk_view_memory); 0: nothing to speak of */
+	uint64_t reader_memory;
 	/* Called now and then, by one thread at a time; NULL: never. */
 	void (*progress)(void *arg, uint64_t raw_done, uint64_t packed_done);
 	void *progress_arg;

@@ -19,6 +19,15 @@ static int need_ctx(struct bpk_worker *worker, struct bpk_err *err)
 	return worker->ctx == NULL ? -1 : 0;
 }
 
+/* The room chunk does not know which chunk it was given. */
+int bpk_work_subject(const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	if (parcel->packed_offset == BPK_UNKNOWN)
+		return bpk_err_subject(err, "chunk %llu", (unsigned long long)parcel->number);
+	return bpk_err_subject(err, "chunk %llu at offset %llu", (unsigned long long)parcel->number,
+			       (unsigned long long)parcel->packed_offset);
+}
+
 int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
 {
@@ -180,15 +189,6 @@ static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return 0;
 }
 
-/* The room chunk does not know which chunk it was given. */
-static int name_chunk(const struct bpk_parcel *parcel, struct bpk_err *err)
-{
-	if (parcel->packed_offset == BPK_UNKNOWN)
-		return bpk_err_subject(err, "chunk %llu", (unsigned long long)parcel->number);
-	return bpk_err_subject(err, "chunk %llu at offset %llu", (unsigned long long)parcel->number,
-			       (unsigned long long)parcel->packed_offset);
-}
-
 int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
 	     struct bpk_err *err)
 {
@@ -198,7 +198,7 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 	    flow->in->check(flow->reader, parcel, err) != 0)
 		return -1;
 	if (transform(worker, flow, parcel, err) != 0)
-		return name_chunk(parcel, err);
+		return bpk_work_subject(parcel, err);
 	if (flow->out == NULL || flow->out->seal == NULL)
 		return 0;
 	/* a chunk that is carried over leaves its old seal behind */
@@ -229,8 +229,10 @@ uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 	enum { STATE = 2 << 20 };
 	static const unsigned tables[] = { 0, 2, 2, 2, 8, 8, 8, 16, 16, 16 };
 	const struct bpk_recipe *recipe = flow->recipe;
-	uint64_t block = raw_size, beside = has_columns(flow) ? raw_size : 0;
+	uint64_t block = raw_size, beside = flow->reader_memory;
 
+	if (has_columns(flow))
+		beside += raw_size;
 	if (recipe == NULL)
 		return flow->decode ? 2 * block + STATE + beside : 0;
 	if (recipe->block_size > 0)

@@ -23,6 +23,9 @@ bool bpk_work_passes_over(const struct bpk_parcel *parcel);
 int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
 	     struct bpk_err *err);
 
+/* Put the chunk that was worked on in front of a report. Returns -1. */
+int bpk_work_subject(const struct bpk_parcel *parcel, struct bpk_err *err);
+
 /* Unpack what is wanted of a fetched parcel, one chunk or what its format makes of several, into out.
  * Any thread, with its own ctx. */
 int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,

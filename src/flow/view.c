@@ -1,0 +1,387 @@
+/*
+ * An archive's raw content as a source. A read that asks for whole chunks unpacks them where they are
+ * wanted; parts of chunks come from a few unpacked ones, of which the one that nobody asked for
+ * longest makes way.
+ */
+#include "flow/flow.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "flow/plan.h"
+#include "flow/work.h"
+
+/* What a thread needs to bring a chunk. */
+struct hand {
+	struct bpk_chunk_ctx *ctx;
+	struct bpk_parcel parcel;
+	struct hand *next; /* of those that are idle */
+};
+
+/* An unpacked chunk. */
+struct slot {
+	uint64_t number; /* BPK_UNKNOWN: none */
+	bool loading;    /* by the one thread that has it */
+	unsigned users;  /* threads that copy from it */
+	uint64_t used;   /* when it was asked for last */
+	struct bpk_buf raw;
+};
+
+struct view {
+	/* fixed after open */
+	const struct bpk_reader_ops *ops;
+	void *reader;
+	bool check;
+	struct bpk_plan plan; /* all of it */
+
+	/* guarded by lock; of a slot in use or loading the bytes are not */
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* a slot was loaded, or left */
+	struct hand *idle;
+	unsigned nslots;
+	uint64_t clock;
+
+	/* of the one thread that reads in sequence */
+	struct bpk_buf current; /* the chunk read last */
+	uint64_t current_offset;
+	uint64_t number; /* of the next one */
+	bool ended;
+
+	struct slot slots[];
+};
+
+/* ---- Hands ---- */
+
+static void free_hand(struct hand *hand)
+{
+	if (hand == NULL)
+		return;
+	bpk_chunk_ctx_free(hand->ctx);
+	bpk_buf_clear(&hand->parcel.raw);
+	bpk_buf_clear(&hand->parcel.packed);
+	free(hand);
+}
+
+static struct hand *take_hand(struct view *view, struct bpk_err *err)
+{
+	struct hand *hand;
+
+	pthread_mutex_lock(&view->lock);
+	hand = view->idle;
+	if (hand != NULL)
+		view->idle = hand->next;
+	pthread_mutex_unlock(&view->lock);
+	if (hand != NULL)
+		return hand;
+	hand = bpk_calloc(1, sizeof *hand, err);
+	if (hand == NULL)
+		return NULL;
+	hand->ctx = bpk_chunk_ctx_new(err);
+	if (hand->ctx != NULL)
+		return hand;
+	free_hand(hand);
+	return NULL;
+}
+
+static void give_hand(struct view *view, struct hand *hand)
+{
+	pthread_mutex_lock(&view->lock);
+	hand->next = view->idle;
+	view->idle = hand;
+	pthread_mutex_unlock(&view->lock);
+}
+
+/* ---- One chunk ---- */
+
+/* Bring chunk number, of which raw_offset is known where readers are not asked for it. Returns 1
+ * behind the last one. */
+static int fetch(const struct view *view, struct hand *hand, uint64_t number, uint64_t raw_offset,
+		 struct bpk_err *err)
+{
+	struct bpk_parcel *parcel = &hand->parcel;
+	size_t planned;
+	int rc;
+
+	parcel->number = number;
+	bpk_plan_parcel(&view->plan, parcel);
+	planned = parcel->raw_size;
+	rc = view->ops->fetch(view->reader, parcel, err);
+	if (rc != 0)
+		return rc;
+	if (bpk_plan_judge(&view->plan, parcel, planned, err) != 0)
+		return -1;
+	parcel->raw_offset = raw_offset;
+	bpk_plan_want(&view->plan, parcel);
+	if (view->check && view->ops->check != NULL)
+		return view->ops->check(view->reader, parcel, err);
+	return 0;
+}
+
+static int unpack(const struct view *view, struct hand *hand, struct bpk_span out,
+		  struct bpk_err *err)
+{
+	if (bpk_work_unpack(view->ops, view->reader, hand->ctx, &hand->parcel, out, err) != 0)
+		return bpk_work_subject(&hand->parcel, err);
+	return 0;
+}
+
+/* Raw bytes of chunk number, where all chunks have one size. */
+static size_t chunk_length(const struct view *view, uint64_t number)
+{
+	uint64_t start = number * view->plan.chunk_size;
+
+	return (size_t)bpk_min_u64(view->plan.chunk_size, view->plan.raw_size - start);
+}
+
+/* Unpack all of chunk number into out, which is as long. */
+static int load(struct view *view, uint64_t number, struct bpk_span out, struct bpk_err *err)
+{
+	struct hand *hand = take_hand(view, err);
+	int rc;
+
+	if (hand == NULL)
+		return -1;
+	rc = fetch(view, hand, number, number * view->plan.chunk_size, err);
+	if (rc > 0)
+		rc = bpk_fail(err, BPK_CORRUPT, "ends before chunk %llu, %llu chunks were expected",
+			      (unsigned long long)number, (unsigned long long)view->plan.count);
+	if (rc == 0)
+		rc = unpack(view, hand, out, err);
+	give_hand(view, hand);
+	return rc;
+}
+
+/* ---- The cache; these need the lock ---- */
+
+static struct slot *find(struct view *view, uint64_t number)
+{
+	for (unsigned i = 0; i < view->nslots; i++)
+		if (view->slots[i].number == number)
+			return &view->slots[i];
+	return NULL;
+}
+
+/* The slot that nobody uses and nobody asked for longest; NULL when all are in use. */
+static struct slot *find_spare(struct view *view)
+{
+	struct slot *oldest = NULL;
+
+	for (unsigned i = 0; i < view->nslots; i++) {
+		struct slot *slot = &view->slots[i];
+
+		if (slot->users == 0 && !slot->loading &&
+		    (oldest == NULL || slot->used < oldest->used))
+			oldest = slot;
+	}
+	return oldest;
+}
+
+/* Have the slot that holds chunk number, or one that is to be loaded with it; the caller uses it. */
+static struct slot *enter(struct view *view, uint64_t number)
+{
+	struct slot *slot;
+
+	while ((slot = find(view, number)) == NULL || slot->loading) {
+		if (slot == NULL && (slot = find_spare(view)) != NULL) {
+			slot->number = number;
+			slot->loading = true;
+			break;
+		}
+		pthread_cond_wait(&view->changed, &view->lock);
+	}
+	slot->users++;
+	slot->used = ++view->clock;
+	return slot;
+}
+
+/* ---- Reading anywhere ---- */
+
+static int load_slot(struct view *view, struct slot *slot, struct bpk_err *err)
+{
+	size_t size = chunk_length(view, slot->number);
+	int rc = bpk_buf_resize(&slot->raw, size, err);
+
+	if (rc == 0)
+		rc = load(view, slot->number, bpk_span(slot->raw.data, size), err);
+	pthread_mutex_lock(&view->lock);
+	slot->loading = false;
+	if (rc != 0)
+		slot->number = BPK_UNKNOWN;
+	pthread_cond_broadcast(&view->changed);
+	pthread_mutex_unlock(&view->lock);
+	return rc;
+}
+
+static int copy_part(struct view *view, uint64_t number, size_t start, struct bpk_span out,
+		     struct bpk_err *err)
+{
+	struct slot *slot;
+	int rc = 0;
+
+	pthread_mutex_lock(&view->lock);
+	slot = enter(view, number);
+	pthread_mutex_unlock(&view->lock);
+	/* while it is loading nobody else enters it */
+	if (slot->loading)
+		rc = load_slot(view, slot, err);
+	if (rc == 0)
+		bpk_copy(out.data, slot->raw.data + start, out.size);
+	pthread_mutex_lock(&view->lock);
+	slot->users--;
+	pthread_cond_broadcast(&view->changed);
+	pthread_mutex_unlock(&view->lock);
+	return rc;
+}
+
+static int read_anywhere(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+			 struct bpk_err *err)
+{
+	struct view *view = arg;
+
+	*got = 0;
+	while (*got < out.size && offset + *got < view->plan.raw_size) {
+		uint64_t number = (offset + *got) / view->plan.chunk_size;
+		size_t start = (size_t)((offset + *got) % view->plan.chunk_size);
+		size_t length = chunk_length(view, number);
+		size_t size = bpk_min_size(out.size - *got, length - start);
+		struct bpk_span part = bpk_span(out.data + *got, size);
+
+		if ((size == length ? load(view, number, part, err)
+				    : copy_part(view, number, start, part, err)) != 0)
+			return -1;
+		*got += size;
+	}
+	return 0;
+}
+
+/* ---- Reading in sequence ---- */
+
+/* Nothing follows: did all come that was announced? */
+static int end(struct view *view, struct bpk_err *err)
+{
+	uint64_t reached = view->current_offset + view->current.size;
+
+	view->ended = true;
+	if (view->plan.raw_size != BPK_UNKNOWN && reached != view->plan.raw_size)
+		return bpk_fail(err, BPK_CORRUPT, "unpacks to %llu bytes, expected %llu",
+				(unsigned long long)reached,
+				(unsigned long long)view->plan.raw_size);
+	return 0;
+}
+
+/* Unpack the next chunk, which may be empty, or find the end. */
+static int next(struct view *view, struct bpk_err *err)
+{
+	uint64_t offset = view->current_offset + view->current.size;
+	struct hand *hand;
+	int rc;
+
+	if (view->number == view->plan.count)
+		return end(view, err);
+	hand = take_hand(view, err);
+	if (hand == NULL)
+		return -1;
+	rc = fetch(view, hand, view->number, offset, err);
+	if (rc > 0)
+		rc = end(view, err);
+	else if (rc == 0)
+		rc = bpk_buf_resize(&view->current, hand->parcel.want_size, err);
+	if (rc == 0 && !view->ended) {
+		rc = unpack(view, hand, bpk_span(view->current.data, view->current.size), err);
+		view->current_offset = offset;
+		view->number++;
+	}
+	give_hand(view, hand);
+	return rc;
+}
+
+static int read_on(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+		   struct bpk_err *err)
+{
+	struct view *view = arg;
+
+	*got = 0;
+	while (*got < out.size && !view->ended) {
+		uint64_t start = offset + *got - view->current_offset;
+		size_t size;
+
+		if (start >= view->current.size) {
+			if (next(view, err) != 0)
+				return -1;
+			continue;
+		}
+		size = bpk_min_size(out.size - *got, view->current.size - (size_t)start);
+		bpk_copy(out.data + *got, view->current.data + start, size);
+		*got += size;
+	}
+	return 0;
+}
+
+/* ---- Opening ---- */
+
+static void close_view(void *arg)
+{
+	struct view *view = arg;
+
+	while (view->idle != NULL) {
+		struct hand *hand = view->idle;
+
+		view->idle = hand->next;
+		free_hand(hand);
+	}
+	for (unsigned i = 0; i < view->nslots; i++)
+		bpk_buf_clear(&view->slots[i].raw);
+	bpk_buf_clear(&view->current);
+	pthread_cond_destroy(&view->changed);
+	pthread_mutex_destroy(&view->lock);
+	free(view);
+}
+
+static const struct bpk_source_ops anywhere_ops = {
+	.read_at = read_anywhere,
+	.close = close_view,
+	.positional = true,
+};
+
+static const struct bpk_source_ops sequence_ops = { .read_at = read_on, .close = close_view };
+
+int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
+		  struct bpk_source **source, struct bpk_err *err)
+{
+	unsigned nslots = nchunks > 0 ? nchunks : 1;
+	struct view *view = bpk_calloc(1, sizeof *view + nslots * sizeof *view->slots, err);
+	const struct bpk_source_ops *source_ops = &sequence_ops;
+
+	*source = NULL;
+	if (view == NULL)
+		return -1;
+	view->ops = ops;
+	view->reader = reader;
+	view->check = !no_check;
+	view->plan = bpk_plan_all(ops->info(reader));
+	pthread_mutex_init(&view->lock, NULL);
+	pthread_cond_init(&view->changed, NULL);
+	view->nslots = nslots;
+	for (unsigned i = 0; i < nslots; i++)
+		view->slots[i].number = BPK_UNKNOWN;
+	if (ops->positional(reader) && view->plan.chunk_size != BPK_UNKNOWN &&
+	    view->plan.raw_size != BPK_UNKNOWN)
+		source_ops = &anywhere_ops;
+	if (bpk_source_of(source_ops, view, view->plan.raw_size, source, err) == 0)
+		return 0;
+	close_view(view);
+	return -1;
+}
+
+/*
+ * A thread holds a packed chunk, its scratch and, of the cache, a chunk and its share of the last.
+ */
+uint64_t bpk_view_memory(const struct bpk_info *info)
+{
+	enum { STATE = 2 << 20, CHUNKS = 5 };
+	uint64_t size = info->chunk_size;
+
+	if (size == BPK_UNKNOWN)
+		size = info->has_first_chunk ? info->first_chunk.raw_size : 0;
+	return CHUNKS * size + STATE;
+}
