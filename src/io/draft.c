@@ -358,7 +358,9 @@ int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *e
 	/* makes a hole, so it costs nothing; reserving blocks would undo the holes written later */
 	if (ftruncate(draft->fd, (off_t)size) != 0 && (errno == EFBIG || errno == ENOSPC))
 		return bpk_fail_errno(err, errno, "set the size");
-	reach(draft, size);
+	pthread_mutex_lock(&draft->end_lock);
+	draft->end = size;
+	pthread_mutex_unlock(&draft->end_lock);
 	return 0;
 }
 

@@ -194,8 +194,8 @@ int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span 
 		      struct bpk_err *err);
 
 /* Say how long the file will be, so that a limit on file sizes fails early and holes at its end
- * count. It reserves no space, which would undo the holes. Seekable drafts only; a hint that never
- * fails for want of support. */
+ * count; what a draft file has behind that is cut off. It reserves no space, which would undo the
+ * holes. Seekable drafts only; a hint that never fails for want of support. */
 int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *err);
 
 /*
