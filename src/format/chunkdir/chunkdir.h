@@ -20,6 +20,7 @@
 enum {
 	BPK_CHUNKDIR_MAX_JSON = 1 << 20,        /* bytes of sizes, storage and __rootdirs__ */
 	BPK_CHUNKDIR_MAX_ATTRIBUTES = 16 << 20, /* of attributes */
+	BPK_CHUNKDIR_OWN_ATTRIBUTES = 1 << 10,  /* of them, what "numpy" and our key may take */
 	BPK_CHUNKDIR_MAX_COLUMNS = BPK_DTYPE_MAX_FIELDS,
 	BPK_CHUNKDIR_MAX_DEPTH = BPK_DTYPE_MAX_DEPTH,
 	BPK_CHUNKDIR_MAX_SPAN = 2147483631, /* raw bytes of a chunk */
@@ -249,9 +250,56 @@ void bpk_chunkdir_gather(const uint8_t *records, size_t item_size, size_t nitems
 void bpk_chunkdir_scatter(const uint8_t *column, size_t size, size_t nitems, uint8_t *records,
 			  size_t item_size);
 
+/* ---- Arrays and metadata, to a directory and back ---- */
+
+/*
+ * What a bpk_info says of its elements is kept in sizes and storage, and the user's metadata in the
+ * attributes; on the way back both are put together again, to the byte:
+ *
+ *  1. No array: dtype uint8, shape [total bytes]. Without metadata the attributes are {}. The same
+ *     is said of an array whose metadata contradict the data's size.
+ *  2. An array has its shape in sizes and its type in storage. Where the true shape or order cannot
+ *     stand there (Fortran order, no dimension, rows without bytes or that chunks cut, records of
+ *     more than one dimension) it is stored flat, and the attributes have the member "numpy":
+ *     {"shape": [2, 3], "order": "F"}. A one-dimensional uint8 array has that member too, which
+ *     tells it from bytes. When items are appended, the dimension that changes slowest grows.
+ *  3. Metadata that are an object: their members stand in the attributes as they are, behind "numpy".
+ *  4. Bloscpack's metadata of the very array, spelled as bpk_array_print does, are left out, since
+ *     they follow from 2; and so is this spelling in front of other members.
+ *  5. All other metadata are the text of one member, "bpk_metadata": what is no object, or an empty
+ *     one, or has spaces around it; what has a member of these two names, or (beside an array) one
+ *     that bloscpack gives to an array: "dtype", "shape", "order", "container".
+ *
+ * Back: members other than "numpy" are the metadata, behind those of 4 when there is an array; text
+ * under "bpk_metadata" is taken out when it stands alone, and beside an array only when it tells of
+ * that array itself, its shape as it is now. Foreign directories come by the same rules.
+ */
+struct bpk_chunkdir_carried {
+	bool has_array;
+	bool has_numpy; /* the attributes have the member "numpy" */
+	struct bpk_array array;
+	bool has_metadata;
+	struct bpk_buf metadata;
+};
+
+/* Append the attributes, an object without a newline. array: what will be stored, with its true
+ * shape; NULL: bytes. with_shape: it needs "numpy". metadata: the user's text, nothing when there is
+ * none. Fails with BPK_CORRUPT (metadata is no JSON) or BPK_LIMIT (too much of it). */
+int bpk_chunkdir_carry_in(const struct bpk_array *array, bool with_shape, struct bpk_view metadata,
+			  struct bpk_buf *attributes, struct bpk_err *err);
+
+/* The way back. stored is the array as sizes and storage have it; attributes is an object that
+ * bpk_json_check has passed, or empty. carried is valid when zeroed; for carried_clear, also after a
+ * failure. */
+int bpk_chunkdir_carry_out(const struct bpk_array *stored, struct bpk_view attributes,
+			   struct bpk_chunkdir_carried *carried, struct bpk_err *err);
+void bpk_chunkdir_carried_clear(struct bpk_chunkdir_carried *carried);
+
 /* ---- The row of the format table ---- */
 
 extern const struct bpk_reader_ops bpk_chunkdir_reader_ops;
+extern const struct bpk_writer_ops bpk_chunkdir_writer_ops;
+extern const struct bpk_editor_ops bpk_chunkdir_editor_ops;
 
 bool bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head);
 bool bpk_chunkdir_owns(const char *name);
