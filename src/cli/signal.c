@@ -35,6 +35,7 @@ static void *wait_for_signals(void *arg)
 
 	if (sigwait(arg, &sig) == 0) {
 		bpk_draft_drop_all();
+		bpk_edit_drop_all();
 		bpk_progress_hide();
 		die_of(sig);
 	}
@@ -76,5 +77,6 @@ void bpk_signals_die_of_pipe(void)
 	if (!pipe_held)
 		return;
 	bpk_draft_drop_all();
+	bpk_edit_drop_all();
 	die_of(SIGPIPE);
 }

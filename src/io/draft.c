@@ -270,6 +270,11 @@ bool bpk_draft_seekable(const struct bpk_draft *draft)
 	return draft->seekable;
 }
 
+int bpk_draft_descriptor(const struct bpk_draft *draft)
+{
+	return draft->fd;
+}
+
 uint64_t bpk_draft_tell(const struct bpk_draft *draft)
 {
 	return draft->tell;

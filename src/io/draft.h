@@ -46,4 +46,8 @@ int bpk_draft_finish(struct bpk_draft *draft, const struct stat *like, struct bp
 /* What drafts of ops belong to; NULL for another draft. */
 void *bpk_draft_owner(const struct bpk_draft *draft, const struct bpk_draft_ops *ops);
 
+/* The descriptor of a draft that is a file, open for reading and writing, for those who write to it
+ * in ways of their own; the draft closes it. */
+int bpk_draft_descriptor(const struct bpk_draft *draft);
+
 #endif

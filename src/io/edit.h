@@ -1,18 +1,20 @@
 /*
  * Edits: a regular file changed in place, all or nothing. A part of the room's door.
  *
- * Whatever instant the process or the machine dies, the file is as it was last committed, or can be
- * put back: any byte below the committed end is saved in an undo journal, and the journal synced,
- * before it is written over. The journal lies beside the file, as .NAME.bpkj; its removal is the
- * commit. Where nothing that a reader can reach is written over (new bytes behind the end, bytes
- * declared free), there is no journal, and one small write of the head is the commit.
+ * Whatever instant the process or the machine dies, the file is as it was last committed, or can
+ * be put back: any byte below the committed end is saved in an undo journal, and the journal
+ * synced, before it is written over. The journal lies beside the file, as .NAME.bpkj; its removal
+ * is the commit. What was added behind the end is cut off when it is put back. Where nothing that
+ * a reader can reach is written over (new bytes behind the end, bytes declared free), there is no
+ * journal, and one small write of the head is the commit.
  *
  *      write, write, write      behind the end: straight; below it: saved first
  *      commit                   sync; head in ONE write within a sector; sync; journal unlinked
  *
  * Two locks (open file description locks on bytes far behind any file's end): the writer lock is
- * held from open to close and excludes writers only; the change lock is exclusive while a journal
- * appears and while a commit takes place, and shared by readers for one fetch (bpk_source_hold).
+ * held from open to close and excludes writers only; the change lock is exclusive while bytes are
+ * saved and while a commit takes place, and shared by readers for one fetch (bpk_source_hold). A
+ * thread that holds such a source of the very file that it edits would wait for itself.
  */
 #ifndef BPK_IO_EDIT_H
 #define BPK_IO_EDIT_H
@@ -53,16 +55,19 @@ struct bpk_source *bpk_edit_source(const struct bpk_edit *edit);
  */
 void bpk_edit_set_end(struct bpk_edit *edit, uint64_t end);
 
-/* Say that size bytes at offset, below the end, hold nothing that a reader can reach (spare offset
- * entries): writing there needs no journal. One such region at a time; size 0: none. */
+/* Say that size bytes at offset, below the end, hold nothing that a reader can reach (spare
+ * offset entries): writing there needs no journal. One such region at a time, until the next
+ * commit; size 0: none. A journal that is there already lets go only of what was free when it
+ * appeared. */
 void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size);
 
 /* Have a journal even when nothing is written over: for a format whose readers would see new bytes
  * behind the end. */
 int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err);
 
-/* Save size bytes at offset in one step, which single writes would save piece by piece. A file with
- * several hard links fails here with BPK_FAILED: its journal would be found under one name only. */
+/* Save size bytes at offset in one step, which single writes would save piece by piece, each with
+ * a sync. A file with several hard links fails here with BPK_FAILED: its journal would be found
+ * under one name only. */
 int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err);
 
 int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
@@ -73,9 +78,14 @@ int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err);
 
 /*
  * Make everything written so far the committed content, which ends at end. head (NULL: none) is
- * written last, in one write that must not cross a multiple of 512 bytes. Failing, it leaves the
- * content as it was, on disk or by way of the journal, and says so; after a failed sync nothing is
- * believed any more and every further call fails. Afterwards more may be written and committed.
+ * written last, in one write that must not cross a multiple of 512 bytes; its bytes should have
+ * been written to in no other way since the last commit. Failing, it leaves the content as it
+ * was, on disk or by way of the journal, and says so; after a failed sync nothing is believed any
+ * more and every further call fails. Afterwards more may be written and committed.
+ *
+ * Where there was a journal and nothing between end and the old end was left unsaved (so when the
+ * content grew, or its tail was given to bpk_edit_save), the file ends at end; else what lies
+ * behind end stays until it is trimmed or written over.
  */
 struct bpk_edit_head {
 	uint64_t offset;
@@ -92,16 +102,17 @@ int bpk_edit_rollback(struct bpk_edit *edit, struct bpk_err *err);
 int bpk_edit_trim(struct bpk_edit *edit, struct bpk_err *err);
 
 /*
- * Where a change does not fit in place: begin a draft that will replace the file, and put it there
- * (takes draft; sync, rename, mode of the file that was there). The edit, its lock and its source go
- * on with the new file, whose content is committed as it is. What was written into the old one
- * since the last commit is forgotten.
+ * Where a change does not fit in place: begin a draft that will replace the file, and put it
+ * there (takes draft; sync, rename, mode of the file that was there). The edit, its lock and its
+ * source go on with the new file, whose content is committed as it is. What was written into the
+ * old one since the last commit is forgotten.
  */
 int bpk_edit_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bpk_err *err);
 int bpk_edit_replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *err);
 
-/* For the end of the process by a signal: undo what is not committed in all edits now open, and let
- * nothing be written or committed from here on (a commit that has begun is waited for). Any thread. */
+/* For the end of the process by a signal: undo what is not committed in all edits now open, and
+ * let nothing be written or committed from here on (a commit that has begun is waited for). Any
+ * thread. */
 void bpk_edit_drop_all(void);
 
 #endif

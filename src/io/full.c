@@ -124,3 +124,13 @@ int bpk_full_sync(int fd)
 	while (rc != 0 && errno == EINTR);
 	return rc;
 }
+
+int bpk_full_sync_data(int fd)
+{
+	int rc;
+
+	do
+		rc = fdatasync(fd);
+	while (rc != 0 && errno == EINTR);
+	return rc;
+}

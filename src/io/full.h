@@ -22,8 +22,9 @@ int bpk_full_write_at(int fd, uint64_t offset, struct bpk_view bytes, struct bpk
 int bpk_full_open(const char *path, int flags);
 int bpk_full_set_size(int fd, uint64_t size);
 
-/* fsync, begun again when a signal cut it short; no other failure of it may be tried again. Returns
- * 0, or -1 with errno. */
+/* fsync and fdatasync, begun again when a signal cut them short; no other failure of them may be
+ * tried again. They return 0, or -1 with errno. */
 int bpk_full_sync(int fd);
+int bpk_full_sync_data(int fd);
 
 #endif

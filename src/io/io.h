@@ -74,20 +74,23 @@ const struct stat *bpk_source_stat(const struct bpk_source *source);
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
 
 /*
- * Between hold and release, reads of a file that bpk_place_open opened see one committed state of it,
- * even while a writer is at work or when one died: the change lock is shared, and regions that a
- * journal saved are read from there. The size is that of this state, and may have grown since open.
- * Any thread, and several at once; nothing for pipes, memory and plain sources. Costs three system
- * calls.
+ * Between hold and release, reads of a file that bpk_place_open opened see one committed state of
+ * it, even while a writer is at work or when one died: the change lock is shared, and regions
+ * that a journal saved are read from there. The size is that of this state, and may have changed
+ * since open. Any thread, and several at once, but a thread that holds already does not hold
+ * again: it could wait a second for itself. Nothing for pipes, memory and plain sources; slices
+ * and joins hold what they are made of. Costs five system calls, to the first of several. Fails
+ * with BPK_CORRUPT when a journal is there that is damaged or does not belong to the file.
  */
 int bpk_source_hold(struct bpk_source *source, struct bpk_err *err);
 void bpk_source_release(struct bpk_source *source);
 
-/* The file has an undo journal, or its writer lock is held just now: someone is changing it, or died
- * doing so. */
+/* The file has an undo journal, or its writer lock is held just now: someone is changing it, or
+ * died doing so. */
 bool bpk_source_in_change(struct bpk_source *source);
 
-/* A change that a writer left unfinished is pending: reads go through its journal. */
+/* A change that a writer left unfinished was pending at the last hold (or at open): reads go
+ * through its journal. */
 bool bpk_source_pending(const struct bpk_source *source);
 
 /* size bytes at offset of another source, which must be seekable and outlive it. Seekable. */
@@ -95,17 +98,17 @@ int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
 		     struct bpk_source **source, struct bpk_err *err);
 
 /*
- * The bytes of several sources one after the other; they are borrowed and must outlive it, the array
- * is copied. Seekable when all of them are; else read in sequence, and the size is known when those
- * of all parts are.
+ * The bytes of several sources one after the other; they are borrowed and must outlive it, the
+ * array is copied. Seekable when all of them are; else read in sequence, and the size is known
+ * when those of all parts are.
  */
 int bpk_source_join(struct bpk_source *const *parts, size_t nparts, struct bpk_source **source,
 		    struct bpk_err *err);
 
 /*
- * A source of a caller's own: read_at, for any thread, behaves as bpk_source_read_at, of a source of
- * size bytes; or, when positional is false, is called by one thread with ascending offsets that
- * leave nothing out, and size may be unknown. close may be NULL.
+ * A source of a caller's own: read_at, for any thread, behaves as bpk_source_read_at, of a source
+ * of size bytes; or, when positional is false, is called by one thread with ascending offsets
+ * that leave nothing out, and size may be unknown. close may be NULL.
  */
 struct bpk_source_ops {
 	int (*read_at)(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
@@ -130,10 +133,10 @@ struct bpk_place {
 };
 
 /*
- * Open path for reading as an archive. Where nothing of that name is there, PATH:NAME is looked for:
- * an uncompressed tar and a member of it. as_is: leave alone what a writer that died left behind,
- * and look through it (bpk_source_pending); else it is put back first, where that may be written and
- * no writer lives.
+ * Open path for reading as an archive. Where nothing of that name is there, PATH:NAME is looked
+ * for: an uncompressed tar and a member of it. as_is: leave alone what a writer that died left
+ * behind, and look through it (bpk_source_pending); else it is put back first, where that may be
+ * written and no writer lives.
  */
 int bpk_place_open_as(const char *path, bool as_is, struct bpk_place *place, struct bpk_err *err);
 int bpk_place_open(const char *path, struct bpk_place *place, struct bpk_err *err);

@@ -1,17 +1,82 @@
 #include "io/io.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-int bpk_place_open(const char *path, struct bpk_place *place, struct bpk_err *err)
+#include "io/journal.h"
+#include "io/lock.h"
+#include "io/source.h"
+
+/* With the file open for writing. Only a journal that is not to be believed is a failure: through
+ * any other the file can be read as it was, though nothing could be written. */
+static int recover_file(const struct bpk_beside *beside, int fd, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	/* alive, it will bring its work to an end; without locks nobody knows */
+	if (bpk_lock_take(fd, BPK_LOCK_WRITER, BPK_LOCK_TRY, NULL) != BPK_LOCK_TAKEN ||
+	    !bpk_beside_is(beside, fd) || bpk_journal_recover(beside, fd, true, &why) == 0 ||
+	    why.kind == BPK_FAILED || why.kind == BPK_NO_MEMORY)
+		return 0;
+	if (err != NULL)
+		*err = why;
+	return -1;
+}
+
+/* Put back what a writer that died left of path, where that may be written. */
+static int recover(const char *path, struct bpk_err *err)
+{
+	struct bpk_beside beside;
+	struct stat found;
+	int fd, rc = 0;
+
+	if (bpk_beside_find(path, &beside, NULL) != 0)
+		return 0;
+	if (bpk_beside_has_journal(&beside, &found)) {
+		fd = bpk_beside_open(&beside, O_RDWR);
+		if (fd >= 0) {
+			rc = recover_file(&beside, fd, err);
+			close(fd);
+		}
+	}
+	bpk_beside_clear(&beside);
+	return rc;
+}
+
+static int open_file(const char *path, bool as_is, struct bpk_source **source, struct bpk_err *err)
+{
+	if (!as_is && recover(path, err) != 0)
+		return -1;
+	if (bpk_source_open(path, source, err) != 0)
+		return -1;
+	if (!bpk_source_seekable(*source) || !S_ISREG(bpk_source_stat(*source)->st_mode) ||
+	    bpk_source_share(*source, path, err) == 0)
+		return 0;
+	bpk_source_close(*source);
+	*source = NULL;
+	return -1;
+}
+
+int bpk_place_open_as(const char *path, bool as_is, struct bpk_place *place, struct bpk_err *err)
 {
 	struct stat found;
 
 	*place = (struct bpk_place){ .path = path };
-	if (strcmp(path, "-") != 0 && stat(path, &found) == 0 && S_ISDIR(found.st_mode)) {
+	if (strcmp(path, "-") == 0 || stat(path, &found) != 0)
+		return bpk_source_open(path, &place->source, err);
+	if (S_ISDIR(found.st_mode)) {
 		place->is_directory = true;
 		return bpk_dir_open(path, &place->directory, err);
 	}
+	if (S_ISREG(found.st_mode))
+		return open_file(path, as_is, &place->source, err);
 	return bpk_source_open(path, &place->source, err);
+}
+
+int bpk_place_open(const char *path, struct bpk_place *place, struct bpk_err *err)
+{
+	return bpk_place_open_as(path, false, place, err);
 }
 
 void bpk_place_close(struct bpk_place *place)

@@ -15,39 +15,18 @@ enum {
 	SKIP_STEP = 256 << 10,
 };
 
-enum nature { MEMORY, SEEKABLE, STREAM };
-
-struct bpk_source {
-	/* fixed after open */
-	enum nature nature;
-	int fd;                           /* -1 for memory and for ops */
-	const struct bpk_source_ops *ops; /* a caller's own; NULL: fd or memory */
-	void *arg;
-	bool is_stdin;
-	struct bpk_view memory;
-	uint64_t start; /* where offset 0 lies in the file */
-	uint64_t size;  /* BPK_UNKNOWN for a stream */
-	struct stat stat;
-
-	/* the cursor: one thread's at a time */
-	uint64_t tell;
-	struct bpk_buf ahead; /* what peek returned; of a stream, bytes that were read already */
-	size_t ahead_used;    /* of a stream: how many of them the cursor has passed */
-	bool ended;           /* a stream's end was seen; a terminal would offer more */
-};
-
 static void stat_regular(struct bpk_source *source)
 {
 	uint64_t whole = source->stat.st_size > 0 ? (uint64_t)source->stat.st_size : 0;
 	uint8_t byte;
 	size_t got = 0;
 
-	source->nature = SEEKABLE;
+	source->nature = BPK_SOURCE_SEEKABLE;
 	source->size = whole > source->start ? whole - source->start : 0;
 	/* files of /proc say that they are empty, and bring text all the same */
 	if (whole == 0 &&
 	    (bpk_full_read_at(source->fd, 0, bpk_span(&byte, 1), &got, NULL) != 0 || got > 0))
-		source->nature = STREAM;
+		source->nature = BPK_SOURCE_STREAM;
 	posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 }
 
@@ -57,7 +36,7 @@ static int stat_block_device(struct bpk_source *source, struct bpk_err *err)
 
 	if (end < 0 || lseek(source->fd, (off_t)source->start, SEEK_SET) < 0)
 		return bpk_fail_errno(err, errno, "size of the device");
-	source->nature = SEEKABLE;
+	source->nature = BPK_SOURCE_SEEKABLE;
 	source->size = (uint64_t)end > source->start ? (uint64_t)end - source->start : 0;
 	return 0;
 }
@@ -70,7 +49,7 @@ static int look(struct bpk_source *source, struct bpk_err *err)
 	if (fstat(source->fd, &source->stat) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
 	source->start = start > 0 ? (uint64_t)start : 0;
-	source->nature = STREAM;
+	source->nature = BPK_SOURCE_STREAM;
 	source->size = BPK_UNKNOWN;
 	switch (source->stat.st_mode & S_IFMT) {
 	case S_IFDIR:
@@ -87,7 +66,7 @@ static int look(struct bpk_source *source, struct bpk_err *err)
 		(void)fcntl(source->fd, F_SETPIPE_SZ, PIPE_ROOM);
 		break;
 	}
-	if (source->nature == STREAM)
+	if (source->nature == BPK_SOURCE_STREAM)
 		source->size = BPK_UNKNOWN;
 	return 0;
 }
@@ -146,7 +125,7 @@ int bpk_source_of_memory(struct bpk_view bytes, struct bpk_source **source, stru
 	*source = bpk_calloc(1, sizeof **source, err);
 	if (*source == NULL)
 		return -1;
-	(*source)->nature = MEMORY;
+	(*source)->nature = BPK_SOURCE_MEMORY;
 	(*source)->fd = -1;
 	(*source)->memory = bytes;
 	(*source)->size = bytes.size;
@@ -159,7 +138,7 @@ int bpk_source_of(const struct bpk_source_ops *ops, void *arg, uint64_t size,
 	*source = bpk_calloc(1, sizeof **source, err);
 	if (*source == NULL)
 		return -1;
-	(*source)->nature = ops->positional ? SEEKABLE : STREAM;
+	(*source)->nature = ops->positional ? BPK_SOURCE_SEEKABLE : BPK_SOURCE_STREAM;
 	(*source)->fd = -1;
 	(*source)->ops = ops;
 	(*source)->arg = arg;
@@ -171,11 +150,12 @@ void bpk_source_close(struct bpk_source *source)
 {
 	if (source == NULL)
 		return;
+	/* as other tools do for the next one in `{ bpk ...; cat; } < file`; pread moved nothing */
+	if (source->is_stdin && source->nature == BPK_SOURCE_SEEKABLE)
+		(void)lseek(source->fd, (off_t)(source->start + source->tell), SEEK_SET);
 	if (source->ops != NULL && source->ops->close != NULL)
 		source->ops->close(source->arg);
-	/* as other tools do for the next one in `{ bpk ...; cat; } < file`; pread moved nothing */
-	if (source->is_stdin && source->nature == SEEKABLE)
-		(void)lseek(source->fd, (off_t)(source->start + source->tell), SEEK_SET);
+	bpk_shared_free(source->shared);
 	if (source->fd >= 0)
 		close(source->fd);
 	bpk_buf_clear(&source->ahead);
@@ -184,7 +164,7 @@ void bpk_source_close(struct bpk_source *source)
 
 bool bpk_source_seekable(const struct bpk_source *source)
 {
-	return source->nature != STREAM;
+	return source->nature != BPK_SOURCE_STREAM;
 }
 
 uint64_t bpk_source_size(const struct bpk_source *source)
@@ -205,16 +185,20 @@ const struct stat *bpk_source_stat(const struct bpk_source *source)
 int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_span out, size_t *got,
 		       struct bpk_err *err)
 {
+	uint64_t size = source->size;
+
 	*got = 0;
-	if (source->nature == STREAM)
+	if (source->nature == BPK_SOURCE_STREAM)
 		return bpk_fail(err, BPK_BUG, "read at an offset of a pipe");
-	if (offset >= source->size)
+	if (offset >= size)
 		return 0;
 	/* what a growing file gained since it was opened is not part of it */
-	out.size = (size_t)bpk_min_u64(out.size, source->size - offset);
+	out.size = (size_t)bpk_min_u64(out.size, size - offset);
 	if (source->ops != NULL)
 		return source->ops->read_at(source->arg, offset, out, got, err);
-	if (source->nature == SEEKABLE)
+	if (source->shared != NULL)
+		return bpk_shared_read_at(source, offset, out, got, err);
+	if (source->nature == BPK_SOURCE_SEEKABLE)
 		return bpk_full_read_at(source->fd, source->start + offset, out, got, err);
 	bpk_copy(out.data, source->memory.data + offset, out.size);
 	*got = out.size;
@@ -233,6 +217,14 @@ int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 				"ends %zu bytes early: %zu bytes are needed at %" PRIu64,
 				out.size - got, out.size, offset);
 	return 0;
+}
+
+/* Bytes behind the cursor; a shared file may have become shorter. */
+static uint64_t left(const struct bpk_source *source)
+{
+	uint64_t size = source->size;
+
+	return size > source->tell ? size - source->tell : 0;
 }
 
 /* Bytes of a stream that were read and not yet passed by the cursor. */
@@ -279,7 +271,7 @@ int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
 	struct bpk_view head;
 	size_t more = 0;
 
-	if (source->nature != STREAM) {
+	if (source->nature != BPK_SOURCE_STREAM) {
 		if (bpk_source_read_at(source, source->tell, out, got, err) != 0)
 			return -1;
 		source->tell += *got;
@@ -328,15 +320,15 @@ int bpk_source_peek(struct bpk_source *source, size_t size, struct bpk_view *hea
 	size_t got;
 
 	*head = bpk_view(NULL, 0);
-	if (source->nature == STREAM) {
+	if (source->nature == BPK_SOURCE_STREAM) {
 		if (fill(source, size, err) != 0)
 			return -1;
 		*head = waiting(source);
 		head->size = bpk_min_size(head->size, size);
 		return 0;
 	}
-	size = (size_t)bpk_min_u64(size, source->size - source->tell);
-	if (source->nature == MEMORY) {
+	size = (size_t)bpk_min_u64(size, left(source));
+	if (source->nature == BPK_SOURCE_MEMORY) {
 		if (size > 0)
 			*head = bpk_view(source->memory.data + source->tell, size);
 		return 0;
@@ -353,8 +345,8 @@ int bpk_source_skip(struct bpk_source *source, uint64_t size, uint64_t *skipped,
 		    struct bpk_err *err)
 {
 	*skipped = 0;
-	if (source->nature != STREAM) {
-		*skipped = bpk_min_u64(size, source->size - source->tell);
+	if (source->nature != BPK_SOURCE_STREAM) {
+		*skipped = bpk_min_u64(size, left(source));
 		source->tell += *skipped;
 		return 0;
 	}
@@ -389,4 +381,35 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 	    !same_time(now.st_ctim, source->stat.st_ctim))
 		return bpk_fail(err, BPK_FAILED, "changed while it was read");
 	return 0;
+}
+
+int bpk_source_hold(struct bpk_source *source, struct bpk_err *err)
+{
+	if (source->shared != NULL)
+		return bpk_shared_hold(source, err);
+	if (source->holds != NULL)
+		return source->holds->hold(source->arg, err);
+	return 0;
+}
+
+void bpk_source_release(struct bpk_source *source)
+{
+	if (source->shared != NULL)
+		bpk_shared_release(source);
+	else if (source->holds != NULL)
+		source->holds->release(source->arg);
+}
+
+bool bpk_source_in_change(struct bpk_source *source)
+{
+	if (source->shared != NULL)
+		return bpk_shared_in_change(source);
+	return source->holds != NULL && source->holds->in_change(source->arg);
+}
+
+bool bpk_source_pending(const struct bpk_source *source)
+{
+	if (source->shared != NULL)
+		return bpk_shared_pending(source);
+	return source->holds != NULL && source->holds->pending(source->arg);
 }

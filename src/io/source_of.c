@@ -1,5 +1,5 @@
 /* Sources made of other sources: a slice of one, several one after the other. */
-#include "io/io.h"
+#include "io/source.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -25,6 +25,41 @@ static const struct bpk_source_ops slice_ops = {
 	.positional = true,
 };
 
+static int slice_hold(void *arg, struct bpk_err *err)
+{
+	struct slice *slice = arg;
+
+	return bpk_source_hold(slice->whole, err);
+}
+
+static void slice_release(void *arg)
+{
+	struct slice *slice = arg;
+
+	bpk_source_release(slice->whole);
+}
+
+static bool slice_in_change(void *arg)
+{
+	struct slice *slice = arg;
+
+	return bpk_source_in_change(slice->whole);
+}
+
+static bool slice_pending(void *arg)
+{
+	struct slice *slice = arg;
+
+	return bpk_source_pending(slice->whole);
+}
+
+static const struct bpk_source_holds slice_holds = {
+	.hold = slice_hold,
+	.release = slice_release,
+	.in_change = slice_in_change,
+	.pending = slice_pending,
+};
+
 int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
 		     struct bpk_source **source, struct bpk_err *err)
 {
@@ -43,10 +78,12 @@ int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
 	if (slice == NULL)
 		return -1;
 	*slice = (struct slice){ whole, offset };
-	if (bpk_source_of(&slice_ops, slice, size, source, err) == 0)
-		return 0;
-	free(slice);
-	return -1;
+	if (bpk_source_of(&slice_ops, slice, size, source, err) != 0) {
+		free(slice);
+		return -1;
+	}
+	(*source)->holds = &slice_holds;
+	return 0;
 }
 
 /* ---- Several, one after the other ---- */
@@ -129,6 +166,59 @@ static const struct bpk_source_ops join_ops = {
 
 static const struct bpk_source_ops join_stream_ops = { .read_at = join_read, .close = free };
 
+static void release_first(struct join *join, size_t count)
+{
+	while (count-- > 0)
+		bpk_source_release(join->parts[count].source);
+}
+
+static int join_hold(void *arg, struct bpk_err *err)
+{
+	struct join *join = arg;
+
+	for (size_t i = 0; i < join->nparts; i++) {
+		if (bpk_source_hold(join->parts[i].source, err) != 0) {
+			release_first(join, i);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void join_release(void *arg)
+{
+	struct join *join = arg;
+
+	release_first(join, join->nparts);
+}
+
+static bool join_in_change(void *arg)
+{
+	struct join *join = arg;
+	bool in_change = false;
+
+	for (size_t i = 0; i < join->nparts && !in_change; i++)
+		in_change = bpk_source_in_change(join->parts[i].source);
+	return in_change;
+}
+
+static bool join_pending(void *arg)
+{
+	struct join *join = arg;
+	bool pending = false;
+
+	for (size_t i = 0; i < join->nparts && !pending; i++)
+		pending = bpk_source_pending(join->parts[i].source);
+	return pending;
+}
+
+static const struct bpk_source_holds join_holds = {
+	.hold = join_hold,
+	.release = join_release,
+	.in_change = join_in_change,
+	.pending = join_pending,
+};
+
 /* Take the parts; the size of all of them is unknown where that of one is. */
 static int gather(struct join *join, struct bpk_source *const *parts, bool *seekable,
 		  uint64_t *size, struct bpk_err *err)
@@ -159,9 +249,11 @@ int bpk_source_join(struct bpk_source *const *parts, size_t nparts, struct bpk_s
 	if (join == NULL)
 		return -1;
 	join->nparts = nparts;
-	if (gather(join, parts, &seekable, &size, err) == 0 &&
-	    bpk_source_of(seekable ? &join_ops : &join_stream_ops, join, size, source, err) == 0)
-		return 0;
-	free(join);
-	return -1;
+	if (gather(join, parts, &seekable, &size, err) != 0 ||
+	    bpk_source_of(seekable ? &join_ops : &join_stream_ops, join, size, source, err) != 0) {
+		free(join);
+		return -1;
+	}
+	(*source)->holds = &join_holds;
+	return 0;
 }

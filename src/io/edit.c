@@ -1,0 +1,466 @@
+#include "io/edit_inner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/beneath.h"
+#include "io/full.h"
+#include "io/lock.h"
+#include "io/source.h"
+
+enum { REOPENED_MAX = 100 }; /* times that another file may take the name meanwhile */
+
+atomic_bool bpk_edit_dropped;
+
+static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct bpk_edit *live; /* guarded by live_lock */
+
+/* ---- The source ---- */
+
+static int read_committed(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+			  struct bpk_err *err)
+{
+	struct bpk_edit *edit = arg;
+	int rc;
+
+	pthread_rwlock_rdlock(&edit->state_lock);
+	if (edit->journal.fd >= 0)
+		rc = bpk_journal_read_at(&edit->journal, edit->fd, offset, out, got, err);
+	else
+		rc = bpk_full_read_at(edit->fd, offset, out, got, err);
+	pthread_rwlock_unlock(&edit->state_lock);
+	return rc;
+}
+
+static const struct bpk_source_ops committed_ops = { .read_at = read_committed,
+						     .positional = true };
+
+struct bpk_source *bpk_edit_source(const struct bpk_edit *edit)
+{
+	return edit->source;
+}
+
+/* ---- Opening ---- */
+
+static int fail_not_regular(const struct stat *found, struct bpk_err *err)
+{
+	if (S_ISDIR(found->st_mode))
+		return bpk_fail(err, BPK_FAILED, "is a directory");
+	return bpk_fail(err, BPK_FAILED, "is no regular file");
+}
+
+/* Open the file and take its writer lock. 1: meanwhile another file has got its name. */
+static int open_locked(struct bpk_edit *edit, struct bpk_err *err)
+{
+	int patience = edit->options.wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
+	struct stat found;
+
+	if (fstatat(edit->beside.folder, edit->beside.name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    !S_ISREG(found.st_mode))
+		return fail_not_regular(&found, err);
+	edit->fd = bpk_beside_open(&edit->beside, O_RDWR);
+	if (edit->fd < 0 || fstat(edit->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "cannot open for changing");
+	if (!S_ISREG(found.st_mode))
+		return fail_not_regular(&found, err);
+	if (bpk_lock_need(edit->fd, BPK_LOCK_WRITER, patience, edit->options.no_lock,
+			  &bpk_edit_dropped, err) != 0)
+		return -1;
+	if (bpk_beside_is(&edit->beside, edit->fd))
+		return 0;
+	close(edit->fd);
+	edit->fd = -1;
+	return 1;
+}
+
+static int open_file(struct bpk_edit *edit, struct bpk_err *err)
+{
+	int rc = 1;
+
+	for (int i = 0; i < REOPENED_MAX && rc > 0; i++)
+		rc = open_locked(edit, err);
+	if (rc > 0)
+		return bpk_fail(err, BPK_FAILED, "is replaced again and again by another process");
+	return rc;
+}
+
+static int find_end(struct bpk_edit *edit, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (fstat(edit->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	edit->end = (uint64_t)found.st_size;
+	return bpk_source_of(&committed_ops, edit, edit->end, &edit->source, err);
+}
+
+/* Reads come from many threads; whoever wants to write must not wait for a moment without any. */
+static void init_locks(struct bpk_edit *edit)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_mutex_init(&edit->busy, NULL);
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&edit->state_lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
+
+static void enlist(struct bpk_edit *edit)
+{
+	pthread_mutex_lock(&live_lock);
+	edit->next = live;
+	if (live != NULL)
+		live->previous = edit;
+	live = edit;
+	pthread_mutex_unlock(&live_lock);
+}
+
+static void delist(struct bpk_edit *edit)
+{
+	pthread_mutex_lock(&live_lock);
+	if (edit->previous != NULL)
+		edit->previous->next = edit->next;
+	else if (live == edit)
+		live = edit->next;
+	if (edit->next != NULL)
+		edit->next->previous = edit->previous;
+	pthread_mutex_unlock(&live_lock);
+}
+
+static void release(struct bpk_edit *edit)
+{
+	bpk_source_close(edit->source);
+	bpk_edit_drop_copy(edit);
+	bpk_journal_close(&edit->journal);
+	if (edit->fd >= 0)
+		close(edit->fd); /* the locks go with it */
+	bpk_beside_clear(&edit->beside);
+	pthread_rwlock_destroy(&edit->state_lock);
+	pthread_mutex_destroy(&edit->busy);
+	free(edit);
+}
+
+int bpk_edit_open(const char *path, const struct bpk_edit_options *options, struct bpk_edit **edit,
+		  struct bpk_err *err)
+{
+	struct bpk_edit *e = bpk_calloc(1, sizeof *e, err);
+
+	*edit = NULL;
+	if (e == NULL)
+		return -1;
+	e->options = *options;
+	e->fd = -1;
+	e->beside.folder = -1;
+	init_locks(e);
+	bpk_journal_init(&e->journal, &e->beside);
+	if (bpk_beside_find(path, &e->beside, err) != 0 || open_file(e, err) != 0 ||
+	    bpk_journal_recover(&e->beside, e->fd, options->sync, err) != 0 ||
+	    find_end(e, err) != 0) {
+		release(e);
+		return -1;
+	}
+	enlist(e);
+	*edit = e;
+	return 0;
+}
+
+/* ---- Calls that change something ---- */
+
+int bpk_edit_enter(struct bpk_edit *edit, struct bpk_err *err)
+{
+	pthread_mutex_lock(&edit->busy);
+	if (!bpk_edit_dropped && !edit->broken)
+		return 0;
+	pthread_mutex_unlock(&edit->busy);
+	if (bpk_edit_dropped)
+		return bpk_fail(err, BPK_FAILED, "interrupted");
+	return bpk_fail(err, BPK_FAILED, "is not changed any more: an earlier sync has failed");
+}
+
+int bpk_edit_leave(struct bpk_edit *edit, int rc)
+{
+	pthread_mutex_unlock(&edit->busy);
+	return rc;
+}
+
+int bpk_edit_sync_file(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (!edit->options.sync || bpk_full_sync_data(edit->fd) == 0)
+		return 0;
+	edit->broken = edit->unsynced = true;
+	return bpk_fail_errno(err, errno, "sync");
+}
+
+void bpk_edit_move_end(struct bpk_edit *edit, uint64_t end)
+{
+	edit->end = end;
+	edit->source->size = end;
+}
+
+void bpk_edit_set_end(struct bpk_edit *edit, uint64_t end)
+{
+	pthread_rwlock_wrlock(&edit->state_lock);
+	bpk_edit_move_end(edit, bpk_min_u64(end, edit->end));
+	pthread_rwlock_unlock(&edit->state_lock);
+}
+
+void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size)
+{
+	offset = bpk_min_u64(offset, edit->end);
+	edit->unused = (struct bpk_region){ offset, bpk_min_u64(size, edit->end - offset), 0 };
+}
+
+/* ---- Saving ---- */
+
+int bpk_edit_lock_readers_out(struct bpk_edit *edit, struct bpk_err *err)
+{
+	int patience = edit->options.wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_LONG;
+
+	return bpk_lock_need(edit->fd, BPK_LOCK_CHANGE, patience, true, &bpk_edit_dropped, err);
+}
+
+static int need_one_name(const struct bpk_edit *edit, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (fstat(edit->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (found.st_nlink > 1)
+		return bpk_fail(
+			err, BPK_FAILED,
+			"has %lu hard links, and a journal beside one of them; --copy goes on"
+			" with a copy",
+			(unsigned long)found.st_nlink);
+	return 0;
+}
+
+static int create_journal(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (edit->journal.fd >= 0)
+		return 0;
+	if (need_one_name(edit, err) != 0 ||
+	    bpk_journal_create(&edit->journal, edit->fd, edit->end, &edit->unused, err) != 0)
+		return -1;
+	edit->unsampled = edit->unused;
+	return 0;
+}
+
+/* A journal that never became whole protects nothing. */
+static void remove_unfinished(struct bpk_edit *edit)
+{
+	if (edit->journal.fd < 0 || edit->journal.whole)
+		return;
+	(void)bpk_journal_unlink(&edit->journal, NULL);
+	bpk_journal_close(&edit->journal);
+}
+
+/* With reads and readers kept out: a journal, with these bytes saved in it. */
+static int save_alone(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
+{
+	int rc;
+
+	pthread_rwlock_wrlock(&edit->state_lock);
+	rc = create_journal(edit, err);
+	if (rc == 0)
+		rc = bpk_journal_save(&edit->journal, edit->fd, offset, size, NULL,
+				      edit->options.sync, &edit->broken, err);
+	if (rc != 0)
+		remove_unfinished(edit);
+	else
+		edit->dirty = true;
+	pthread_rwlock_unlock(&edit->state_lock);
+	return rc;
+}
+
+static int save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
+{
+	int rc;
+
+	if (bpk_edit_lock_readers_out(edit, err) != 0)
+		return -1;
+	rc = save_alone(edit, offset, size, err);
+	bpk_lock_drop(edit->fd, BPK_LOCK_CHANGE);
+	return rc;
+}
+
+/* Save what lies between offset and end and below the end of the content. */
+static int save_missing(struct bpk_edit *edit, uint64_t offset, uint64_t end, struct bpk_err *err)
+{
+	uint64_t gap_end;
+
+	end = bpk_min_u64(end, edit->end);
+	if (!bpk_regions_gap(&edit->journal.saved, &offset, end, &gap_end))
+		return 0;
+	return save(edit, offset, end - offset, err);
+}
+
+/* What may be written over as it is: free now, and no part of what a journal knows the file by. */
+static struct bpk_region unsaved(const struct bpk_edit *edit)
+{
+	const struct bpk_region *a = &edit->unused, *b = &edit->unsampled;
+	uint64_t start, end;
+
+	if (edit->journal.fd < 0)
+		return *a;
+	start = bpk_max_u64(a->offset, b->offset);
+	end = bpk_min_u64(a->offset + a->size, b->offset + b->size);
+	return (struct bpk_region){ start, end > start ? end - start : 0, 0 };
+}
+
+/* Before size bytes at offset are written over. */
+static int protect(struct bpk_edit *edit, uint64_t offset, uint64_t end, struct bpk_err *err)
+{
+	struct bpk_region hole = unsaved(edit);
+
+	if (hole.size == 0 || end <= hole.offset || offset >= hole.offset + hole.size)
+		return save_missing(edit, offset, end, err);
+	if (save_missing(edit, offset, hole.offset, err) != 0)
+		return -1;
+	if (end <= hole.offset + hole.size)
+		return 0;
+	return save_missing(edit, hole.offset + hole.size, end, err);
+}
+
+int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	if (edit->options.copy || edit->journal.fd >= 0)
+		return bpk_edit_leave(edit, 0);
+	return bpk_edit_leave(edit, save(edit, 0, 0, err));
+}
+
+int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
+{
+	uint64_t end;
+
+	if (!bpk_add_u64(offset, size, &end))
+		return bpk_fail(err, BPK_BUG, "bytes to be saved lie past 2^64");
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	return bpk_edit_leave(edit, edit->options.copy ? 0 : save_missing(edit, offset, end, err));
+}
+
+/* ---- Writing ---- */
+
+static int write_in_place(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
+			  struct bpk_err *err)
+{
+	if (protect(edit, offset, offset + bytes.size, err) != 0)
+		return -1;
+	edit->dirty = true;
+	return bpk_full_write_at(edit->fd, offset, bytes, err);
+}
+
+int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
+		      struct bpk_err *err)
+{
+	if (offset > INT64_MAX || bytes.size > INT64_MAX - offset)
+		return bpk_fail_errno(err, EFBIG, "write");
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	return bpk_edit_leave(edit, (edit->options.copy ? bpk_edit_write_copy : write_in_place)(
+					    edit, offset, bytes, err));
+}
+
+int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	return bpk_edit_leave(edit, edit->options.copy ? bpk_edit_sync_copy(edit, err)
+						       : bpk_edit_sync_file(edit, err));
+}
+
+/* ---- Undoing ---- */
+
+/* The file may hold anything after a sync that failed, so its journal stays for the next one. */
+static int fail_unsynced(struct bpk_edit *edit, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"cannot be put back for sure: its journal %s stays, and is used when it is"
+			" opened next",
+			edit->beside.journal);
+}
+
+static int undo_by_journal(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (bpk_journal_put_back(&edit->journal, edit->fd, err) != 0)
+		return -1;
+	if (edit->unsynced || (edit->options.sync && bpk_full_sync_data(edit->fd) != 0)) {
+		edit->broken = edit->unsynced = true;
+		return fail_unsynced(edit, err);
+	}
+	if (bpk_journal_unlink(&edit->journal, err) != 0)
+		return -1;
+	if (edit->options.sync && bpk_journal_sync_folder(&edit->journal, err) != 0) {
+		edit->broken = true; /* it may come back, and does no harm: all is as it says */
+		return -1;
+	}
+	return 0;
+}
+
+static int undo_without(struct bpk_edit *edit, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (fstat(edit->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if ((uint64_t)found.st_size > edit->end && bpk_full_set_size(edit->fd, edit->end) != 0)
+		return bpk_fail_errno(err, errno, "set the size");
+	return 0;
+}
+
+int bpk_edit_undo(struct bpk_edit *edit, struct bpk_err *err)
+{
+	int rc;
+
+	if (!edit->dirty)
+		return 0;
+	rc = edit->journal.fd >= 0 ? undo_by_journal(edit, err) : undo_without(edit, err);
+	if (rc != 0)
+		return -1;
+	pthread_rwlock_wrlock(&edit->state_lock);
+	bpk_journal_close(&edit->journal);
+	pthread_rwlock_unlock(&edit->state_lock);
+	edit->dirty = false;
+	return 0;
+}
+
+static int roll_back(struct bpk_edit *edit, struct bpk_err *err)
+{
+	bpk_edit_drop_copy(edit);
+	return bpk_edit_undo(edit, err);
+}
+
+int bpk_edit_rollback(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	return bpk_edit_leave(edit, roll_back(edit, err));
+}
+
+void bpk_edit_close(struct bpk_edit *edit)
+{
+	if (edit == NULL)
+		return;
+	delist(edit); /* waits for bpk_edit_drop_all, which then has undone everything */
+	if (!bpk_edit_dropped)
+		(void)roll_back(edit, NULL);
+	release(edit);
+}
+
+void bpk_edit_drop_all(void)
+{
+	pthread_mutex_lock(&live_lock);
+	atomic_store(&bpk_edit_dropped, true);
+	for (struct bpk_edit *edit = live; edit != NULL; edit = edit->next) {
+		pthread_mutex_lock(&edit->busy);
+		(void)bpk_edit_undo(edit, NULL);
+		pthread_mutex_unlock(&edit->busy);
+	}
+	pthread_mutex_unlock(&live_lock);
+}

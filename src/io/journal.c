@@ -1,0 +1,300 @@
+#include "io/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/beneath.h"
+#include "io/full.h"
+#include "io/journal_start.h"
+#include "io/record.h"
+
+enum { PIECE = 64 << 10 };
+
+void bpk_journal_init(struct bpk_journal *journal, const struct bpk_beside *beside)
+{
+	*journal = (struct bpk_journal){ .beside = beside, .fd = -1 };
+}
+
+void bpk_journal_close(struct bpk_journal *journal)
+{
+	if (journal->fd >= 0)
+		close(journal->fd);
+	bpk_regions_clear(&journal->saved);
+	bpk_buf_clear(&journal->start);
+	bpk_buf_clear(&journal->head);
+	bpk_journal_init(journal, journal->beside);
+}
+
+static int name_journal(const struct bpk_journal *journal, struct bpk_err *err)
+{
+	return bpk_err_subject(err, "its journal %s", journal->beside->journal);
+}
+
+/* ---- Writing ---- */
+
+/* Write one record at position, and move that behind it. */
+static int put_record(struct bpk_journal *journal, uint64_t *position, uint32_t kind,
+		      uint64_t offset, struct bpk_view payload, struct bpk_err *err)
+{
+	const struct bpk_record record = {
+		.kind = kind,
+		.position = *position,
+		.offset = offset,
+		.size = payload.size,
+		.crc = bpk_record_crc(0, payload),
+	};
+	uint8_t head[BPK_RECORD_HEAD];
+
+	bpk_record_put(&record, head);
+	if (bpk_full_write_at(journal->fd, *position, bpk_view(head, sizeof head), err) != 0 ||
+	    bpk_full_write_at(journal->fd, *position + sizeof head, payload, err) != 0)
+		return name_journal(journal, err);
+	*position += sizeof head + payload.size;
+	return 0;
+}
+
+/* Copy size bytes of the file fd at offset into a record at position. */
+static int put_saved(struct bpk_journal *journal, uint64_t *position, int fd, uint64_t offset,
+		     uint64_t size, struct bpk_err *err)
+{
+	struct bpk_record record = {
+		.kind = BPK_RECORD_SAVED, .position = *position, .offset = offset, .size = size
+	};
+	uint8_t head[BPK_RECORD_HEAD];
+	uint8_t piece[PIECE];
+	size_t step;
+
+	for (uint64_t done = 0; done < size; done += step) {
+		size_t got = 0;
+
+		step = (size_t)bpk_min_u64(size - done, sizeof piece);
+		if (bpk_full_read_at(fd, offset + done, bpk_span(piece, step), &got, err) != 0)
+			return -1;
+		if (got < step)
+			return bpk_fail(err, BPK_FAILED, "became shorter while it was changed");
+		if (bpk_full_write_at(journal->fd, *position + sizeof head + done,
+				      bpk_view(piece, step), err) != 0)
+			return name_journal(journal, err);
+		record.crc = bpk_record_crc(record.crc, bpk_view(piece, step));
+	}
+	bpk_record_put(&record, head);
+	if (bpk_full_write_at(journal->fd, *position, bpk_view(head, sizeof head), err) != 0)
+		return name_journal(journal, err);
+	*position += sizeof head + size;
+	return 0;
+}
+
+/* Those who may read the file may read what it was; never more than that. */
+static void open_to_readers(int journal, int fd)
+{
+	struct stat file, own;
+
+	if (fstat(fd, &file) == 0 && fstat(journal, &own) == 0 && file.st_gid == own.st_gid)
+		(void)fchmod(journal, 0600 | (file.st_mode & 0044));
+}
+
+static int write_start(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
+		       struct bpk_err *err)
+{
+	if (bpk_journal_start_make(journal, fd, unused, err) != 0)
+		return -1;
+	return put_record(journal, &journal->end, BPK_RECORD_START, journal->old_size,
+			  bpk_buf_view(&journal->start), err);
+}
+
+int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
+		       const struct bpk_region *unused, struct bpk_err *err)
+{
+	const struct bpk_beside *beside = journal->beside;
+
+	do
+		journal->fd = openat(beside->folder, beside->journal,
+				     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	while (journal->fd < 0 && errno == EINTR);
+	if (journal->fd < 0)
+		return bpk_fail_errno(err, errno, "cannot create its journal %s", beside->journal);
+	open_to_readers(journal->fd, fd);
+	journal->old_size = old_size;
+	if (write_start(journal, fd, unused, err) != 0) {
+		unlinkat(beside->folder, beside->journal, 0);
+		bpk_journal_close(journal);
+		return -1;
+	}
+	return 0;
+}
+
+static int put_gaps(struct bpk_journal *journal, uint64_t *position, int fd, uint64_t offset,
+		    uint64_t end, struct bpk_err *err)
+{
+	uint64_t gap_end;
+
+	for (; bpk_regions_gap(&journal->saved, &offset, end, &gap_end); offset = gap_end)
+		if (put_saved(journal, position, fd, offset, gap_end - offset, err) != 0)
+			return -1;
+	return 0;
+}
+
+/* List the regions that put_gaps has written from position on: it met the same gaps. */
+static int index_gaps(struct bpk_journal *journal, uint64_t position, uint64_t offset, uint64_t end,
+		      struct bpk_err *err)
+{
+	uint64_t gap_end;
+
+	while (bpk_regions_gap(&journal->saved, &offset, end, &gap_end)) {
+		const struct bpk_region region = { offset, gap_end - offset,
+						   position + BPK_RECORD_HEAD };
+
+		if (bpk_regions_add(&journal->saved, &region, err) != 0)
+			return -1;
+		position += BPK_RECORD_HEAD + region.size;
+		offset = gap_end;
+	}
+	return 0;
+}
+
+/* What was written up to position is durable, and then marked so. The folder is synced with the
+ * first of it, which makes the name durable. */
+static int seal(struct bpk_journal *journal, uint64_t *position, bool sync, bool *unsynced,
+		struct bpk_err *err)
+{
+	if (sync && bpk_full_sync_data(journal->fd) != 0) {
+		*unsynced = true;
+		bpk_fail_errno(err, errno, "sync");
+		return name_journal(journal, err);
+	}
+	if (sync && !journal->whole && bpk_journal_sync_folder(journal, err) != 0) {
+		*unsynced = true;
+		return -1;
+	}
+	return put_record(journal, position, BPK_RECORD_MARK, 0, bpk_view(NULL, 0), err);
+}
+
+int bpk_journal_save(struct bpk_journal *journal, int fd, uint64_t offset, uint64_t size,
+		     const struct bpk_edit_head *head, bool sync, bool *unsynced,
+		     struct bpk_err *err)
+{
+	uint64_t position = journal->end;
+
+	if (put_gaps(journal, &position, fd, offset, offset + size, err) != 0)
+		goto fail;
+	if (head != NULL && put_record(journal, &position, BPK_RECORD_HEAD_NEXT, head->offset,
+				       head->bytes, err) != 0)
+		goto fail;
+	if (seal(journal, &position, sync, unsynced, err) != 0 ||
+	    index_gaps(journal, journal->end, offset, offset + size, err) != 0)
+		goto fail;
+	journal->end = position;
+	journal->whole = true;
+	return 0;
+fail:
+	/* what is there of it is written over by the next records, and true until then */
+	(void)bpk_full_set_size(journal->fd, journal->end);
+	return -1;
+}
+
+int bpk_journal_unlink(struct bpk_journal *journal, struct bpk_err *err)
+{
+	if (unlinkat(journal->beside->folder, journal->beside->journal, 0) == 0 || errno == ENOENT)
+		return 0;
+	return bpk_fail_errno(err, errno, "cannot remove its journal %s", journal->beside->journal);
+}
+
+int bpk_journal_sync_folder(struct bpk_journal *journal, struct bpk_err *err)
+{
+	if (bpk_folder_sync(journal->beside->folder) == 0)
+		return 0;
+	return bpk_fail_errno(err, errno, "sync its folder");
+}
+
+/* ---- Putting back ---- */
+
+int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offset,
+			struct bpk_span out, size_t *got, struct bpk_err *err)
+{
+	*got = 0;
+	if (offset >= journal->old_size)
+		return 0;
+	out.size = (size_t)bpk_min_u64(out.size, journal->old_size - offset);
+	while (*got < out.size) {
+		uint64_t at = offset + *got, size = out.size - *got;
+		const struct bpk_region *region = bpk_regions_from(&journal->saved, at);
+		bool saved = region != NULL && region->offset <= at;
+		uint64_t from = saved ? region->where + (at - region->offset) : at;
+		size_t step;
+
+		if (saved)
+			size = bpk_min_u64(size, region->offset + region->size - at);
+		else if (region != NULL)
+			size = bpk_min_u64(size, region->offset - at);
+		if (bpk_full_read_at(saved ? journal->fd : fd, from,
+				     bpk_span(out.data + *got, (size_t)size), &step, err) != 0)
+			return -1;
+		*got += step;
+		if (step < size)
+			break;
+	}
+	return 0;
+}
+
+static int put_region_back(const struct bpk_journal *journal, int fd,
+			   const struct bpk_region *region, struct bpk_err *err)
+{
+	uint8_t piece[PIECE];
+	size_t step;
+
+	for (uint64_t done = 0; done < region->size; done += step) {
+		size_t got;
+
+		step = (size_t)bpk_min_u64(region->size - done, sizeof piece);
+		if (bpk_full_read_at(journal->fd, region->where + done, bpk_span(piece, step), &got,
+				     err) != 0)
+			return name_journal(journal, err);
+		if (got < step)
+			return bpk_fail(err, BPK_CORRUPT, "its journal %s became shorter",
+					journal->beside->journal);
+		if (bpk_full_write_at(fd, region->offset + done, bpk_view(piece, step), err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int bpk_journal_put_back(const struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	for (size_t i = 0; i < journal->saved.count; i++)
+		if (put_region_back(journal, fd, &journal->saved.list[i], err) != 0)
+			return -1;
+	if (bpk_full_set_size(fd, journal->old_size) != 0)
+		return bpk_fail_errno(err, errno, "set the size");
+	return 0;
+}
+
+static int recover_from(struct bpk_journal *journal, int fd, bool sync, struct bpk_err *err)
+{
+	if (bpk_journal_open(journal, err) != 0)
+		return -1;
+	if (journal->whole && (bpk_journal_check(journal, fd, err) != 0 ||
+			       bpk_journal_put_back(journal, fd, err) != 0))
+		return -1;
+	if (sync && bpk_full_sync_data(fd) != 0)
+		return bpk_fail_errno(err, errno, "sync");
+	if (bpk_journal_unlink(journal, err) != 0)
+		return -1;
+	return sync ? bpk_journal_sync_folder(journal, err) : 0;
+}
+
+int bpk_journal_recover(const struct bpk_beside *beside, int fd, bool sync, struct bpk_err *err)
+{
+	struct bpk_journal journal;
+	struct stat found;
+	int rc;
+
+	if (!bpk_beside_has_journal(beside, &found))
+		return 0;
+	bpk_journal_init(&journal, beside);
+	rc = recover_from(&journal, fd, sync, err);
+	bpk_journal_close(&journal);
+	return rc;
+}

@@ -1,0 +1,243 @@
+#include "io/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/full.h"
+#include "io/journal_start.h"
+#include "io/record.h"
+
+enum { PIECE = 64 << 10, HEAD_MAX = 512 };
+
+static int fail_damaged(const struct bpk_journal *journal, uint64_t position, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_CORRUPT, "its journal %s is damaged at %" PRIu64,
+			journal->beside->journal, position);
+}
+
+/* Read from the journal; what is missing is an error. */
+static int need(const struct bpk_journal *journal, uint64_t position, struct bpk_span out,
+		struct bpk_err *err)
+{
+	size_t got;
+
+	if (bpk_full_read_at(journal->fd, position, out, &got, err) != 0)
+		return bpk_err_subject(err, "its journal %s", journal->beside->journal);
+	return got == out.size ? 0 : fail_damaged(journal, position + got, err);
+}
+
+/* ---- One record ---- */
+
+static int crc_of(const struct bpk_journal *journal, uint64_t position, uint64_t size,
+		  uint32_t *crc, struct bpk_err *err)
+{
+	uint8_t piece[PIECE];
+	size_t step;
+
+	*crc = 0;
+	for (uint64_t done = 0; done < size; done += step) {
+		step = (size_t)bpk_min_u64(size - done, sizeof piece);
+		if (need(journal, position + done, bpk_span(piece, step), err) != 0)
+			return -1;
+		*crc = bpk_record_crc(*crc, bpk_view(piece, step));
+	}
+	return 0;
+}
+
+/* Is there a whole record at journal->end, in a journal of size bytes? */
+static int find_record(const struct bpk_journal *journal, uint64_t size, struct bpk_record *record,
+		       bool *whole, struct bpk_err *err)
+{
+	uint8_t head[BPK_RECORD_HEAD];
+	uint32_t crc;
+
+	*whole = false;
+	if (size - journal->end < sizeof head)
+		return 0;
+	if (need(journal, journal->end, bpk_span(head, sizeof head), err) != 0)
+		return -1;
+	if (!bpk_record_get(head, journal->end, record) ||
+	    record->size > size - journal->end - sizeof head)
+		return 0;
+	if (crc_of(journal, journal->end + sizeof head, record->size, &crc, err) != 0)
+		return -1;
+	*whole = crc == record->crc;
+	return 0;
+}
+
+static int take_payload(const struct bpk_journal *journal, const struct bpk_record *record,
+			size_t most, struct bpk_buf *out, struct bpk_err *err)
+{
+	if (record->size > most)
+		return fail_damaged(journal, record->position, err);
+	if (bpk_buf_resize(out, (size_t)record->size, err) != 0)
+		return -1;
+	return need(journal, record->position + BPK_RECORD_HEAD, bpk_span(out->data, out->size),
+		    err);
+}
+
+static int take_start(struct bpk_journal *journal, const struct bpk_record *record,
+		      struct bpk_err *err)
+{
+	if (journal->end != 0 || record->offset > INT64_MAX)
+		return fail_damaged(journal, record->position, err);
+	journal->old_size = record->offset;
+	if (take_payload(journal, record, BPK_JOURNAL_START_MAX, &journal->start, err) != 0 ||
+	    bpk_journal_start_test(journal, err) != 0)
+		return -1;
+	journal->whole = true;
+	return 0;
+}
+
+/* The first to save a byte wins, so none is saved twice, and none that was not there. */
+static int take_saved(struct bpk_journal *journal, const struct bpk_record *record,
+		      struct bpk_err *err)
+{
+	const struct bpk_region region = { record->offset, record->size,
+					   record->position + BPK_RECORD_HEAD };
+	uint64_t at = region.offset, gap_end;
+
+	if (region.size == 0 || region.offset > journal->old_size ||
+	    region.size > journal->old_size - region.offset ||
+	    !bpk_regions_gap(&journal->saved, &at, region.offset + region.size, &gap_end) ||
+	    at != region.offset || gap_end != region.offset + region.size)
+		return fail_damaged(journal, record->position, err);
+	return bpk_regions_add(&journal->saved, &region, err);
+}
+
+static int take_head(struct bpk_journal *journal, const struct bpk_record *record,
+		     struct bpk_err *err)
+{
+	if (take_payload(journal, record, HEAD_MAX, &journal->head, err) != 0)
+		return -1;
+	journal->announces = true;
+	journal->head_offset = record->offset;
+	return 0;
+}
+
+static int take(struct bpk_journal *journal, const struct bpk_record *record, struct bpk_err *err)
+{
+	if (record->kind == BPK_RECORD_START)
+		return take_start(journal, record, err);
+	if (journal->whole) {
+		switch (record->kind) {
+		case BPK_RECORD_SAVED:
+			return take_saved(journal, record, err);
+		case BPK_RECORD_HEAD_NEXT:
+			return take_head(journal, record, err);
+		case BPK_RECORD_MARK:
+			return 0;
+		}
+	}
+	return fail_damaged(journal, record->position, err);
+}
+
+/* ---- All of them ---- */
+
+/* Look in bytes, which lie at position, for a MARK; a part of one at their end is not looked at. */
+static bool has_mark(struct bpk_view bytes, uint64_t position)
+{
+	size_t at = 0;
+
+	while (bytes.size - at >= BPK_RECORD_HEAD) {
+		const uint8_t *found = memmem(bytes.data + at, bytes.size - at, bpk_record_magic,
+					      sizeof bpk_record_magic);
+		struct bpk_record record;
+
+		if (found == NULL)
+			return false;
+		at = (size_t)(found - bytes.data);
+		if (bytes.size - at >= BPK_RECORD_HEAD &&
+		    bpk_record_get(found, position + at, &record) && record.kind == BPK_RECORD_MARK)
+			return true;
+		at++;
+	}
+	return false;
+}
+
+/* Nothing whole is at journal->end. It was never finished, or was it damaged later? */
+static int judge_rest(const struct bpk_journal *journal, uint64_t size, struct bpk_err *err)
+{
+	uint8_t piece[PIECE];
+
+	for (uint64_t at = journal->end; size - at >= BPK_RECORD_HEAD;
+	     at += PIECE - BPK_RECORD_HEAD) {
+		size_t step = (size_t)bpk_min_u64(size - at, sizeof piece);
+
+		if (need(journal, at, bpk_span(piece, step), err) != 0)
+			return -1;
+		if (has_mark(bpk_view(piece, step), at))
+			return fail_damaged(journal, journal->end, err);
+		if (step < sizeof piece)
+			break;
+	}
+	return 0;
+}
+
+int bpk_journal_load(struct bpk_journal *journal, struct bpk_err *err)
+{
+	struct bpk_record record;
+	struct stat found;
+	uint64_t size;
+	bool whole;
+
+	if (fstat(journal->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "its journal %s", journal->beside->journal);
+	size = (uint64_t)found.st_size;
+	while (journal->end < size) {
+		if (find_record(journal, size, &record, &whole, err) != 0)
+			return -1;
+		if (!whole)
+			return judge_rest(journal, size, err);
+		if (take(journal, &record, err) != 0)
+			return -1;
+		journal->end += BPK_RECORD_HEAD + record.size;
+	}
+	return 0;
+}
+
+/*
+ * Whoever may put files into the folder could have us write bytes of theirs into a file that they
+ * may not write: only journals of the file's owner, of root and our own count.
+ */
+static int check_owner(const struct bpk_journal *journal, const struct stat *own,
+		       struct bpk_err *err)
+{
+	const struct bpk_beside *beside = journal->beside;
+	struct stat file;
+
+	if (own->st_uid == 0 || own->st_uid == geteuid() ||
+	    (fstatat(beside->folder, beside->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	     file.st_uid == own->st_uid))
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "its journal %s belongs to user %lu, expected its owner",
+			beside->journal, (unsigned long)own->st_uid);
+}
+
+int bpk_journal_open(struct bpk_journal *journal, struct bpk_err *err)
+{
+	const struct bpk_beside *beside = journal->beside;
+	struct stat own;
+
+	do
+		journal->fd = openat(beside->folder, beside->journal,
+				     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	while (journal->fd < 0 && errno == EINTR);
+	if (journal->fd < 0 || fstat(journal->fd, &own) != 0) {
+		bpk_fail_errno(err, errno, "cannot read its journal %s", beside->journal);
+		goto fail;
+	}
+	if (!S_ISREG(own.st_mode)) {
+		bpk_fail(err, BPK_CORRUPT, "its journal %s is no regular file", beside->journal);
+		goto fail;
+	}
+	if (check_owner(journal, &own, err) != 0 || bpk_journal_load(journal, err) != 0)
+		goto fail;
+	return 0;
+fail:
+	bpk_journal_close(journal);
+	return -1;
+}

@@ -1,0 +1,152 @@
+#include "io/lock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <time.h>
+
+/* Bytes that no file reaches; every system that counts in 64 bits takes a lock there. */
+#define WRITER_BYTE ((off_t)1 << 62)
+#define GATE_BYTE   (WRITER_BYTE + 1)
+#define CHANGE_BYTE (WRITER_BYTE + 2) /* behind the gate: both are taken in one call */
+
+enum {
+	FIRST_NAP = 50 * 1000, /* nanoseconds */
+	LONGEST_NAP = 10 * 1000 * 1000,
+};
+
+static enum bpk_locked set(int fd, short type, off_t start, off_t size)
+{
+	struct flock wanted = {
+		.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = size
+	};
+	int rc;
+
+	do
+		rc = fcntl(fd, F_OFD_SETLK, &wanted);
+	while (rc != 0 && errno == EINTR);
+	if (rc == 0)
+		return BPK_LOCK_TAKEN;
+	switch (errno) {
+	case EAGAIN:
+	case EACCES:
+		return BPK_LOCK_BUSY;
+	case EINVAL:
+	case ENOLCK:
+	case ENOSYS:
+	case EOPNOTSUPP:
+		return BPK_LOCK_ABSENT;
+	default:
+		return BPK_LOCK_FAILED;
+	}
+}
+
+static long since(const struct timespec *start)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
+}
+
+/*
+ * Asked again and again rather than with F_OFD_SETLKW, which no other thread could end, and which
+ * on some network file systems is no fairer.
+ */
+static enum bpk_locked wait_to_set(int fd, short type, off_t first, off_t size, int patience,
+				   const atomic_bool *stop)
+{
+	struct timespec nap = { .tv_nsec = FIRST_NAP };
+	struct timespec start;
+	enum bpk_locked locked = set(fd, type, first, size);
+
+	if (locked != BPK_LOCK_BUSY || patience == BPK_LOCK_TRY)
+		return locked;
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	while (locked == BPK_LOCK_BUSY && (patience < 0 || since(&start) < patience) &&
+	       (stop == NULL || !atomic_load(stop))) {
+		nanosleep(&nap, NULL);
+		if (nap.tv_nsec < LONGEST_NAP)
+			nap.tv_nsec *= 2;
+		locked = set(fd, type, first, size);
+	}
+	return locked;
+}
+
+enum bpk_locked bpk_lock_take(int fd, enum bpk_lock lock, int patience, const atomic_bool *stop)
+{
+	enum bpk_locked locked;
+
+	switch (lock) {
+	case BPK_LOCK_WRITER:
+		return wait_to_set(fd, F_WRLCK, WRITER_BYTE, 1, patience, stop);
+	case BPK_LOCK_SEEN:
+		locked = wait_to_set(fd, F_RDLCK, GATE_BYTE, 2, patience, stop);
+		if (locked == BPK_LOCK_TAKEN)
+			set(fd, F_UNLCK, GATE_BYTE, 1);
+		return locked;
+	case BPK_LOCK_CHANGE:
+		locked = wait_to_set(fd, F_WRLCK, GATE_BYTE, 1, patience, stop);
+		if (locked == BPK_LOCK_TAKEN)
+			locked = wait_to_set(fd, F_WRLCK, CHANGE_BYTE, 1, patience, stop);
+		if (locked != BPK_LOCK_TAKEN)
+			bpk_lock_drop(fd, lock);
+		return locked;
+	}
+	return BPK_LOCK_FAILED;
+}
+
+static int fail_busy(enum bpk_lock lock, const atomic_bool *stop, struct bpk_err *err)
+{
+	if (stop != NULL && atomic_load(stop))
+		return bpk_fail(err, BPK_FAILED, "interrupted");
+	switch (lock) {
+	case BPK_LOCK_CHANGE:
+		return bpk_fail(err, BPK_FAILED,
+				"cannot be changed: a reader has not let go of it for a minute");
+	case BPK_LOCK_SEEN:
+		return bpk_fail(err, BPK_FAILED,
+				"cannot be read: a writer has not let go of it for a minute");
+	case BPK_LOCK_WRITER:
+		break;
+	}
+	return bpk_fail(err, BPK_FAILED, "is being changed by another process");
+}
+
+int bpk_lock_need(int fd, enum bpk_lock lock, int patience, bool no_lock, const atomic_bool *stop,
+		  struct bpk_err *err)
+{
+	switch (bpk_lock_take(fd, lock, patience, stop)) {
+	case BPK_LOCK_TAKEN:
+		return 0;
+	case BPK_LOCK_BUSY:
+		return fail_busy(lock, stop, err);
+	case BPK_LOCK_ABSENT:
+		if (no_lock)
+			return 0;
+		return bpk_fail_errno(err, errno,
+				      "cannot be locked here (--no-lock goes on without)");
+	case BPK_LOCK_FAILED:
+		break;
+	}
+	return bpk_fail_errno(err, errno, "lock");
+}
+
+void bpk_lock_drop(int fd, enum bpk_lock lock)
+{
+	int errnum = errno;
+
+	if (lock == BPK_LOCK_WRITER)
+		set(fd, F_UNLCK, WRITER_BYTE, 1);
+	else
+		set(fd, F_UNLCK, GATE_BYTE, 2);
+	errno = errnum;
+}
+
+bool bpk_lock_has_writer(int fd)
+{
+	struct flock found = {
+		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = WRITER_BYTE, .l_len = 1
+	};
+
+	return fcntl(fd, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
+}

@@ -1,0 +1,248 @@
+/*
+ * Files that writers of ours may change while they are read. The change lock belongs to the
+ * descriptor, not to a thread: the first thread that holds takes it, the last one gives it back.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "io/full.h"
+#include "io/journal.h"
+#include "io/lock.h"
+#include "io/source.h"
+
+enum {
+	LONG_HOLD = 50,   /* ms without a pause: time to let a writer in */
+	PAUSE_MAX = 1000, /* ms that newcomers wait for that pause; a thread may hold for longer */
+};
+
+struct bpk_shared {
+	struct bpk_beside beside;
+
+	pthread_mutex_t lock;
+	pthread_cond_t none; /* holds became 0 */
+	unsigned holds;      /* guarded by lock */
+	struct timespec since;
+
+	/* guarded by state_lock: written by the first who holds, read by all reads */
+	pthread_rwlock_t state_lock;
+	struct bpk_journal journal;
+	struct stat journal_stat; /* of the journal that is open */
+
+	atomic_bool pending;
+};
+
+/* ---- One state of the file ---- */
+
+/* No journal is there, or none that counts: the file is as it lies. */
+static int take_plain(struct bpk_source *source, struct bpk_err *err)
+{
+	struct bpk_shared *shared = source->shared;
+	struct stat found;
+
+	if (shared->journal.fd >= 0) {
+		pthread_rwlock_wrlock(&shared->state_lock);
+		bpk_journal_close(&shared->journal);
+		pthread_rwlock_unlock(&shared->state_lock);
+	}
+	shared->pending = false;
+	if (fstat(source->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	source->size = (uint64_t)found.st_size;
+	return 0;
+}
+
+/* While we have it open no other journal gets its inode. */
+static bool is_loaded(const struct bpk_shared *shared, const struct stat *found)
+{
+	const struct stat *own = &shared->journal_stat;
+
+	return shared->journal.fd >= 0 && own->st_dev == found->st_dev &&
+	       own->st_ino == found->st_ino;
+}
+
+/* state_lock is held */
+static int load(struct bpk_source *source, const struct stat *found, struct bpk_err *err)
+{
+	struct bpk_journal *journal = &source->shared->journal;
+
+	if (is_loaded(source->shared, found))
+		return bpk_journal_load(journal, err);
+	bpk_journal_close(journal);
+	if (bpk_journal_open(journal, err) != 0)
+		return -1;
+	if (fstat(journal->fd, &source->shared->journal_stat) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	return 0;
+}
+
+static int take_journal(struct bpk_source *source, const struct stat *found, struct bpk_err *err)
+{
+	struct bpk_shared *shared = source->shared;
+	struct bpk_journal *journal = &shared->journal;
+	int rc = 0;
+
+	if (is_loaded(shared, found) && journal->end == (uint64_t)found->st_size)
+		return 0;
+	pthread_rwlock_wrlock(&shared->state_lock);
+	rc = load(source, found, err);
+	if (rc == 0 && journal->whole)
+		rc = bpk_journal_check(journal, source->fd, err);
+	if (rc != 0)
+		bpk_journal_close(journal);
+	pthread_rwlock_unlock(&shared->state_lock);
+	if (rc != 0)
+		return -1;
+	if (!journal->whole)
+		return take_plain(source, err);
+	shared->pending = !bpk_lock_has_writer(source->fd);
+	source->size = journal->old_size;
+	return 0;
+}
+
+/* The change lock is held. A file that was replaced stays as it was, and the journal that lies
+ * beside its name is another's. */
+static int refresh(struct bpk_source *source, struct bpk_err *err)
+{
+	const struct bpk_beside *beside = &source->shared->beside;
+	struct stat found;
+
+	if (!bpk_beside_has_journal(beside, &found) || !bpk_beside_is(beside, source->fd))
+		return take_plain(source, err);
+	return take_journal(source, &found, err);
+}
+
+/* ---- Holding ---- */
+
+static long held_for(const struct bpk_shared *shared)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - shared->since.tv_sec) * 1000 +
+	       (now.tv_nsec - shared->since.tv_nsec) / 1000000;
+}
+
+/* Other threads have held for long and in turn: let them end, so that a writer gets in between. */
+static void wait_for_pause(struct bpk_shared *shared)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PAUSE_MAX / 1000;
+	while (shared->holds > 0 &&
+	       pthread_cond_timedwait(&shared->none, &shared->lock, &until) == 0)
+		continue;
+}
+
+static int hold_first(struct bpk_source *source, struct bpk_err *err)
+{
+	if (bpk_lock_need(source->fd, BPK_LOCK_SEEN, BPK_LOCK_LONG, true, NULL, err) != 0)
+		return -1;
+	if (refresh(source, err) != 0) {
+		bpk_lock_drop(source->fd, BPK_LOCK_SEEN);
+		return -1;
+	}
+	clock_gettime(CLOCK_MONOTONIC, &source->shared->since);
+	return 0;
+}
+
+int bpk_shared_hold(struct bpk_source *source, struct bpk_err *err)
+{
+	struct bpk_shared *shared = source->shared;
+	int rc = 0;
+
+	pthread_mutex_lock(&shared->lock);
+	if (shared->holds > 0 && held_for(shared) >= LONG_HOLD)
+		wait_for_pause(shared);
+	if (shared->holds == 0)
+		rc = hold_first(source, err);
+	if (rc == 0)
+		shared->holds++;
+	pthread_mutex_unlock(&shared->lock);
+	return rc;
+}
+
+void bpk_shared_release(struct bpk_source *source)
+{
+	struct bpk_shared *shared = source->shared;
+
+	pthread_mutex_lock(&shared->lock);
+	shared->holds--;
+	if (shared->holds == 0) {
+		bpk_lock_drop(source->fd, BPK_LOCK_SEEN);
+		pthread_cond_broadcast(&shared->none);
+	}
+	pthread_mutex_unlock(&shared->lock);
+}
+
+bool bpk_shared_in_change(const struct bpk_source *source)
+{
+	struct stat found;
+
+	return bpk_beside_has_journal(&source->shared->beside, &found) ||
+	       bpk_lock_has_writer(source->fd);
+}
+
+bool bpk_shared_pending(const struct bpk_source *source)
+{
+	return source->shared->pending;
+}
+
+int bpk_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,
+		       size_t *got, struct bpk_err *err)
+{
+	struct bpk_shared *shared = source->shared;
+	int rc;
+
+	pthread_rwlock_rdlock(&shared->state_lock);
+	if (shared->journal.fd >= 0)
+		rc = bpk_journal_read_at(&shared->journal, source->fd, offset, out, got, err);
+	else
+		rc = bpk_full_read_at(source->fd, offset, out, got, err);
+	pthread_rwlock_unlock(&shared->state_lock);
+	return rc;
+}
+
+/* ---- Opening ---- */
+
+void bpk_shared_free(struct bpk_shared *shared)
+{
+	if (shared == NULL)
+		return;
+	bpk_journal_close(&shared->journal);
+	bpk_beside_clear(&shared->beside);
+	pthread_rwlock_destroy(&shared->state_lock);
+	pthread_cond_destroy(&shared->none);
+	pthread_mutex_destroy(&shared->lock);
+	free(shared);
+}
+
+int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err)
+{
+	struct bpk_shared *shared;
+	struct bpk_beside beside;
+
+	if (bpk_beside_find(path, &beside, NULL) != 0)
+		return 0;
+	shared = bpk_calloc(1, sizeof *shared, err);
+	if (shared == NULL || !bpk_beside_is(&beside, source->fd)) {
+		bpk_beside_clear(&beside);
+		free(shared);
+		return shared == NULL ? -1 : 0;
+	}
+	shared->beside = beside;
+	pthread_mutex_init(&shared->lock, NULL);
+	pthread_cond_init(&shared->none, NULL);
+	pthread_rwlock_init(&shared->state_lock, NULL);
+	bpk_journal_init(&shared->journal, &shared->beside);
+	source->shared = shared;
+	/* what is there already is known from here on, to those who never hold as well */
+	if (bpk_source_hold(source, err) != 0)
+		return -1;
+	bpk_source_release(source);
+	return 0;
+}
