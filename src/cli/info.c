@@ -69,7 +69,7 @@ static int each_chunk(struct bpk_input *in,
 	struct bpk_where where;
 	int rc = 0;
 
-	if (ops->locate == NULL || !bpk_source_seekable(in->place.source)) {
+	if (!bpk_input_can_locate(in)) {
 		bpk_fail(err, BPK_FAILED, "comes through a pipe, where chunks cannot be listed");
 		return bpk_input_subject(in, err);
 	}

@@ -49,7 +49,7 @@ int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint6
 		.chunk_limit = chunk_limit,
 	};
 
-	if (in->format == NULL || in->place.source == NULL) {
+	if (in->format == NULL) {
 		fail_unknown(in, err);
 		return bpk_input_subject(in, err);
 	}
@@ -110,6 +110,17 @@ int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, stru
 	return 0;
 }
 
+bool bpk_input_can_locate(const struct bpk_input *in)
+{
+	return in->format->reader->locate != NULL &&
+	       (in->place.is_directory || bpk_source_seekable(in->place.source));
+}
+
+const struct stat *bpk_input_stat(const struct bpk_input *in)
+{
+	return in->place.is_directory ? NULL : bpk_source_stat(in->place.source);
+}
+
 int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
@@ -118,8 +129,7 @@ int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err 
 	int rc = 0;
 
 	*raw_size = in->info->raw_size;
-	if (*raw_size != BPK_UNKNOWN || ops->locate == NULL ||
-	    !bpk_source_seekable(in->place.source))
+	if (*raw_size != BPK_UNKNOWN || !bpk_input_can_locate(in))
 		return 0;
 	for (uint64_t number = 0; rc == 0; number++) {
 		rc = ops->locate(in->reader, number, &where, err);

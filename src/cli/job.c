@@ -118,22 +118,29 @@ static int target_subject(const struct bpk_job *job, struct bpk_err *err)
 
 int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err)
 {
+	bool directory = job->format != NULL && job->format->is_directory;
 	const struct bpk_draft_options options = {
 		.overwrite = job->shared->force,
 		.follow_links = !job->target_derived,
 		.sync = !job->shared->no_sync,
-		.not_this = bpk_source_stat(job->in->place.source),
+		.not_this = bpk_input_stat(job->in),
+		.directory = directory,
+		.ours = directory ? job->format->owns : NULL,
 	};
 
 	if (is_dash(job->target) && !job->shared->force && isatty(STDOUT_FILENO)) {
 		bpk_fail(err, BPK_FAILED, "is a terminal, binary data go there only with --force");
 		return target_subject(job, err);
 	}
+	if (job->shared->remove && job->in->place.is_directory) {
+		bpk_fail(err, BPK_FAILED, "is a directory, which --rm does not remove");
+		return bpk_input_subject(job->in, err);
+	}
 	bpk_signals_start();
 	job->started = bpk_clock();
 	if (bpk_draft_open(job->target, &options, &job->draft, err) != 0)
 		return target_subject(job, err);
-	if (job->shared->remove && !bpk_draft_seekable(job->draft)) {
+	if (job->shared->remove && !directory && !bpk_draft_seekable(job->draft)) {
 		bpk_fail(err, BPK_FAILED, "is no regular file, but the source is to be removed");
 		return target_subject(job, err);
 	}
@@ -167,9 +174,9 @@ int bpk_job_finish_writer(struct bpk_job *job, struct bpk_err *err)
 
 const struct stat *bpk_job_like(const struct bpk_job *job)
 {
-	const struct stat *seen = bpk_source_stat(job->in->place.source);
+	const struct stat *seen = bpk_input_stat(job->in);
 
-	return S_ISREG(seen->st_mode) && !is_dash(job->in->path) ? seen : NULL;
+	return seen != NULL && S_ISREG(seen->st_mode) && !is_dash(job->in->path) ? seen : NULL;
 }
 
 int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *err)
@@ -183,7 +190,7 @@ int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *e
 	job->seconds = bpk_clock() - job->started;
 	if (!job->shared->remove)
 		return 0;
-	if (bpk_remove_source(job->in->path, bpk_source_stat(job->in->place.source), err) != 0)
+	if (bpk_remove_source(job->in->path, bpk_input_stat(job->in), err) != 0)
 		return bpk_input_subject(job->in, err);
 	return 0;
 }

@@ -49,6 +49,12 @@ int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, stru
  * pipe that does not. */
 int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err *err);
 
+/* Can chunks be looked up beside reading them, which a pipe does not allow? */
+bool bpk_input_can_locate(const struct bpk_input *in);
+
+/* What the input was when it was opened; NULL for a directory, of which it tells nothing. */
+const struct stat *bpk_input_stat(const struct bpk_input *in);
+
 /* Put the input's name in front of a report. Returns -1. */
 int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err);
 
@@ -61,7 +67,9 @@ struct bpk_job {
 	char *target;        /* what is written, owned; NULL: nothing */
 	bool target_derived; /* its name follows from the source's: then never through a link */
 	struct bpk_draft *draft;
-	const struct bpk_format *format; /* of the output */
+	const struct bpk_format
+		*format; /* of the output; to be set before the draft is opened where
+					    it may be a directory */
 	void *writer;
 
 	bool may_end_early; /* the plan's end is a bound: data that end before it are fine */
@@ -107,7 +115,8 @@ int bpk_job_finish_writer(struct bpk_job *job, struct bpk_err *err);
  * --rm, remove the source. */
 int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *err);
 
-/* What the source was when it was opened; NULL for a pipe, whose mode and times mean nothing. */
+/* What the source was when it was opened; NULL for a pipe or a directory, whose mode and times mean
+ * nothing for the result. */
 const struct stat *bpk_job_like(const struct bpk_job *job);
 
 /* Bytes of the output, once it was kept: of the file, or as many as went through a pipe; what the

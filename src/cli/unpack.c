@@ -49,16 +49,19 @@ static const struct unpack_args defaults = { .max_output = BPK_UNKNOWN };
 
 static char *strip_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
 {
-	const struct bpk_format *named = bpk_format_of_suffix(source);
-	const char *slash = strrchr(source, '/');
-	size_t size = strlen(source);
 	char *target = bpk_strdup(source, err);
+	const struct bpk_format *named;
+	size_t size, folder;
 
 	(void)job;
 	if (target == NULL)
 		return NULL;
-	if (named != NULL &&
-	    size - strlen(named->suffix) > (slash ? (size_t)(slash + 1 - source) : 0)) {
+	/* a directory may be written with a slash behind it */
+	for (size = strlen(target); size > 0 && target[size - 1] == '/'; size--)
+		target[size - 1] = '\0';
+	named = bpk_format_of_suffix(target);
+	folder = size > 0 && strrchr(target, '/') ? (size_t)(strrchr(target, '/') + 1 - target) : 0;
+	if (named != NULL && size - strlen(named->suffix) > folder) {
 		target[size - strlen(named->suffix)] = '\0';
 		return target;
 	}
@@ -161,8 +164,11 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 		job.target = NULL;
 	else if (open_and_unpack(args, path, &job, &err) != 0 && job.draft != NULL &&
 		 err.kind == BPK_CORRUPT) {
-		like = *bpk_source_stat(in.place.source);
-		like.st_mode &= ~(mode_t)077;
+		if (bpk_input_stat(&in) != NULL)
+			like = *bpk_input_stat(&in);
+		else if (stat(path, &like) != 0) /* a directory */
+			like = (struct stat){ 0 };
+		like.st_mode &= ~(mode_t)0177;
 		if (bpk_job_keep(&job, &like, &err) == 0)
 			bpk_note(job.target, "holds what came before the damage");
 		else

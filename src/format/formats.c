@@ -39,14 +39,17 @@ const struct bpk_format *bpk_format_find(const char *name)
 	return NULL;
 }
 
-/* A suffix alone is a hidden file's name, not a suffix. */
+/* A suffix alone is a hidden file's name, not a suffix. A directory may be written with a slash
+ * behind it. */
 static bool ends_in(const char *path, const char *suffix)
 {
 	size_t length = strlen(path);
 	size_t tail = strlen(suffix);
 
+	while (length > 0 && path[length - 1] == '/')
+		length--;
 	return length > tail && path[length - tail - 1] != '/' &&
-	       strcmp(path + length - tail, suffix) == 0;
+	       memcmp(path + length - tail, suffix, tail) == 0;
 }
 
 const struct bpk_format *bpk_format_of_suffix(const char *path)
