@@ -128,6 +128,7 @@ struct bpk_dir;
 struct bpk_place {
 	const char *path; /* borrowed; "-" is standard input */
 	bool is_directory;
+	bool is_member; /* path is PATH:NAME, in a tar */
 	struct bpk_source *source;
 	struct bpk_dir *directory;
 };

@@ -1,6 +1,8 @@
 #include "io/io.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,13 +60,63 @@ static int open_file(const char *path, bool as_is, struct bpk_source **source, s
 	return -1;
 }
 
+/* Open name in the tar of that path. 1: there is no such tar. */
+static int open_in(const char *tar, const char *name, struct bpk_place *place, struct bpk_err *err)
+{
+	struct bpk_source *source;
+	struct stat found;
+
+	if (stat(tar, &found) != 0 || !S_ISREG(found.st_mode))
+		return 1;
+	if (bpk_source_open(tar, &source, err) != 0)
+		return -1;
+	if (bpk_tar_find(source, name, &place->source, &place->directory, err) != 0)
+		return -1;
+	place->is_member = true;
+	place->is_directory = place->directory != NULL;
+	return place->source == NULL && place->directory == NULL;
+}
+
+/* PATH:NAME, cut at each colon in turn; names in a tar may hold some, too. 1: it is none. */
+static int open_member(const char *path, struct bpk_place *place, struct bpk_err *err)
+{
+	char *tar = bpk_strdup(path, err);
+	int rc = 1;
+
+	if (tar == NULL)
+		return -1;
+	for (char *colon = strchr(tar, ':'); rc > 0 && colon != NULL;
+	     colon = strchr(colon + 1, ':')) {
+		*colon = '\0';
+		rc = open_in(tar, colon + 1, place, err);
+		*colon = ':';
+	}
+	free(tar);
+	return rc;
+}
+
+/* With errno of path, which is no file. What is too long for one may still be a member's name. */
+static int open_missing(const char *path, struct bpk_place *place, struct bpk_err *err)
+{
+	int rc = 1;
+
+	if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
+		rc = open_member(path, place, err);
+	if (rc <= 0)
+		return rc;
+	place->is_member = false;
+	return bpk_source_open(path, &place->source, err); /* which says what is wrong */
+}
+
 int bpk_place_open_as(const char *path, bool as_is, struct bpk_place *place, struct bpk_err *err)
 {
 	struct stat found;
 
 	*place = (struct bpk_place){ .path = path };
-	if (strcmp(path, "-") == 0 || stat(path, &found) != 0)
+	if (strcmp(path, "-") == 0)
 		return bpk_source_open(path, &place->source, err);
+	if (stat(path, &found) != 0)
+		return open_missing(path, place, err);
 	if (S_ISDIR(found.st_mode)) {
 		place->is_directory = true;
 		return bpk_dir_open(path, &place->directory, err);

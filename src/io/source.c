@@ -146,6 +146,39 @@ int bpk_source_of(const struct bpk_source_ops *ops, void *arg, uint64_t size,
 	return 0;
 }
 
+int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t size,
+		    struct bpk_source **part, struct bpk_err *err)
+{
+	uint64_t end = whole->size;
+	struct bpk_source *p;
+
+	*part = NULL;
+	if (offset > end || size > end - offset)
+		return bpk_fail(err, BPK_CORRUPT,
+				"%" PRIu64 " bytes at %" PRIu64 " are not there, it has %" PRIu64,
+				size, offset, end);
+	if (whole->ops != NULL || whole->nature == BPK_SOURCE_STREAM)
+		return bpk_fail(err, BPK_BUG, "a part of what is no file");
+	if (whole->nature == BPK_SOURCE_MEMORY)
+		return bpk_source_of_memory(bpk_view(whole->memory.data + offset, (size_t)size),
+					    part, err);
+	p = bpk_calloc(1, sizeof *p, err);
+	if (p == NULL)
+		return -1;
+	p->nature = whole->nature;
+	p->stat = whole->stat;
+	p->start = whole->start + offset;
+	p->size = size;
+	p->fd = fcntl(whole->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (p->fd < 0) {
+		bpk_fail_errno(err, errno, "cannot open");
+		free(p);
+		return -1;
+	}
+	*part = p;
+	return 0;
+}
+
 void bpk_source_close(struct bpk_source *source)
 {
 	if (source == NULL)

@@ -50,6 +50,12 @@ struct bpk_source {
 /* The regular file fd, from its beginning; takes fd, also when it fails. */
 int bpk_source_of_descriptor(int fd, struct bpk_source **source, struct bpk_err *err);
 
+/* size bytes from offset of a seekable file, or of memory, as a source of their own: unlike a slice
+ * it outlives the whole, and knows when the file has changed. Fails with BPK_CORRUPT when they are
+ * not all there. */
+int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t size,
+		    struct bpk_source **part, struct bpk_err *err);
+
 /* Let reads of a regular file that was opened from path go by its locks and its journal. Where the
  * path cannot be found any more it stays as it was. Fails as bpk_source_hold does. */
 int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err);

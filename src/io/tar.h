@@ -46,13 +46,16 @@ char *bpk_tar_name(const char *path, struct bpk_err *err);
 
 struct bpk_tar_entry {
 	const char *name; /* as it stands in the tar: hostile */
-	enum bpk_entry entry;
-	uint64_t size; /* of a file */
+	const char *link; /* where a symbolic or a hard link leads, hostile too; else NULL */
+	bool is_hard_link;
+	enum bpk_entry entry; /* BPK_ENTRY_OTHER for links of both kinds */
+	uint64_t size;        /* of a file */
 	const struct stat *stat;
 };
 
 /* Call visit for every member of the tar in source, in sequence; it stops when visit returns
- * non-zero. Fails with BPK_CORRUPT: no tar, or cut. */
+ * non-zero, and returns that. Fails with BPK_CORRUPT (no tar, broken, or cut: it ends without its
+ * end marker) or BPK_UNSUPPORTED (a compressed one). */
 int bpk_tar_list(struct bpk_source *source, int (*visit)(void *arg, const struct bpk_tar_entry *),
 		 void *arg, struct bpk_err *err);
 

@@ -1,0 +1,300 @@
+#include "io/tar_read.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	PIECE = 64 << 10,
+	CHECKSUM = 148, /* of a header: 8 bytes, octal digits */
+	CHECKSUM_SIZE = 8,
+};
+
+struct bpk_tar_stream {
+	struct archive *archive;
+	struct bpk_source *source;
+	struct bpk_buf piece;    /* what libarchive reads from */
+	uint64_t brought;        /* bytes that source gave so far, read or passed over */
+	struct bpk_err read_err; /* of source; libarchive cannot carry it */
+	struct archive_entry *found;
+	uint64_t header; /* where it begins; libarchive forgets that when it fails */
+	struct bpk_tar_entry entry;
+};
+
+/* ---- What libarchive reads from ---- */
+
+static la_ssize_t bring(struct archive *archive, void *arg, const void **bytes)
+{
+	struct bpk_tar_stream *stream = arg;
+	size_t got;
+
+	(void)archive;
+	*bytes = stream->piece.data;
+	if (bpk_source_read(stream->source, bpk_buf_room(&stream->piece), &got,
+			    &stream->read_err) != 0)
+		return ARCHIVE_FATAL;
+	stream->brought += got;
+	return (la_ssize_t)got;
+}
+
+static la_int64_t pass(struct archive *archive, void *arg, la_int64_t size)
+{
+	struct bpk_tar_stream *stream = arg;
+	uint64_t skipped;
+
+	(void)archive;
+	if (size <= 0)
+		return 0;
+	if (bpk_source_skip(stream->source, (uint64_t)size, &skipped, &stream->read_err) != 0)
+		return ARCHIVE_FATAL;
+	stream->brought += skipped;
+	return (la_int64_t)skipped;
+}
+
+/* ---- Is it a tar? ---- */
+
+bool bpk_tar_is_header(const uint8_t *block)
+{
+	int64_t plain = 0, with_signs = 0; /* old tars summed up signed characters */
+	int64_t said = 0;
+	bool zeros = true;
+
+	for (size_t i = 0; i < BPK_TAR_BLOCK; i++) {
+		bool own = i >= CHECKSUM && i < CHECKSUM + CHECKSUM_SIZE;
+
+		plain += own ? ' ' : block[i];
+		with_signs += own ? ' ' : (int8_t)block[i];
+		zeros = zeros && block[i] == 0;
+	}
+	for (size_t i = 0; i < CHECKSUM_SIZE; i++) {
+		uint8_t c = block[CHECKSUM + i];
+
+		if (c >= '0' && c <= '7')
+			said = said * 8 + (c - '0');
+		else if (c != ' ' || said != 0)
+			break;
+	}
+	return zeros || said == plain || said == with_signs;
+}
+
+/* The name of what compressed these bytes; NULL for none that is known. */
+static const char *compressor_of(struct bpk_view head)
+{
+	static const struct {
+		const char *name, *magic;
+		size_t size;
+	} known[] = {
+		{ "gzip", "\x1f\x8b", 2 },        { "zstd", "\x28\xb5\x2f\xfd", 4 },
+		{ "xz", "\xfd\x37zXZ\0", 6 },     { "bzip2", "BZh", 3 },
+		{ "lz4", "\x04\x22\x4d\x18", 4 }, { "lzip", "LZIP", 4 },
+		{ "compress", "\x1f\x9d", 2 },
+	};
+
+	for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+		if (head.size >= known[i].size &&
+		    memcmp(head.data, known[i].magic, known[i].size) == 0)
+			return known[i].name;
+	return NULL;
+}
+
+static int check_head(struct bpk_source *source, struct bpk_err *err)
+{
+	struct bpk_view head;
+	const char *compressor;
+
+	if (bpk_source_peek(source, BPK_TAR_BLOCK, &head, err) != 0)
+		return -1;
+	if (head.size == BPK_TAR_BLOCK && bpk_tar_is_header(head.data))
+		return 0;
+	compressor = compressor_of(head);
+	if (compressor != NULL)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"is compressed with %s, expected a plain tar; decompress it first",
+				compressor);
+	if (head.size < BPK_TAR_BLOCK)
+		return bpk_fail(err, BPK_CORRUPT, "is no tar: ends after %zu bytes", head.size);
+	return bpk_fail(err, BPK_CORRUPT, "is no tar: does not begin with a header");
+}
+
+/* ---- Opening ---- */
+
+/* Report what stopped libarchive. */
+static int fail(struct bpk_tar_stream *stream, struct bpk_err *err)
+{
+	const char *why = archive_error_string(stream->archive);
+
+	if (stream->read_err.kind != BPK_OK) {
+		if (err != NULL)
+			*err = stream->read_err;
+		return -1;
+	}
+	if (archive_errno(stream->archive) == ENOMEM)
+		return bpk_fail_errno(err, ENOMEM, "tar");
+	return bpk_fail(err, BPK_CORRUPT,
+			"tar is broken in or behind the member at byte %" PRIu64 ": %s",
+			stream->header, why != NULL ? why : "no reason given");
+}
+
+static int start(struct bpk_tar_stream *stream, struct bpk_err *err)
+{
+	struct archive *archive = archive_read_new();
+
+	stream->archive = archive;
+	if (archive == NULL)
+		return bpk_fail_errno(err, ENOMEM, "tar");
+	if (bpk_buf_reserve(&stream->piece, PIECE, err) != 0)
+		return -1;
+	if (archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+	    archive_read_open2(archive, stream, NULL, bring, pass, NULL) != ARCHIVE_OK)
+		return fail(stream, err);
+	return 0;
+}
+
+int bpk_tar_stream_open(struct bpk_source *source, struct bpk_tar_stream **stream,
+			struct bpk_err *err)
+{
+	struct bpk_tar_stream *s;
+
+	*stream = NULL;
+	if (check_head(source, err) != 0)
+		return -1;
+	s = bpk_calloc(1, sizeof *s, err);
+	if (s == NULL)
+		return -1;
+	s->source = source;
+	if (start(s, err) != 0) {
+		bpk_tar_stream_close(s);
+		return -1;
+	}
+	*stream = s;
+	return 0;
+}
+
+void bpk_tar_stream_close(struct bpk_tar_stream *stream)
+{
+	if (stream == NULL)
+		return;
+	if (stream->archive != NULL)
+		archive_read_free(stream->archive);
+	bpk_buf_clear(&stream->piece);
+	free(stream);
+}
+
+uint64_t bpk_tar_stream_header(const struct bpk_tar_stream *stream)
+{
+	return stream->header;
+}
+
+/* ---- Members ---- */
+
+/* Of a member that was found, or of the end. */
+static void take_position(struct bpk_tar_stream *stream)
+{
+	la_int64_t at = archive_read_header_position(stream->archive);
+
+	stream->header = at > 0 ? (uint64_t)at : 0;
+}
+
+static int take_entry(struct bpk_tar_stream *stream, struct bpk_err *err)
+{
+	struct archive_entry *found = stream->found;
+	const char *hard = archive_entry_hardlink(found);
+	struct bpk_tar_entry *entry = &stream->entry;
+
+	*entry = (struct bpk_tar_entry){
+		.name = archive_entry_pathname(found),
+		.link = hard != NULL ? hard : archive_entry_symlink(found),
+		.is_hard_link = hard != NULL,
+		.entry = BPK_ENTRY_OTHER,
+		.stat = archive_entry_stat(found),
+	};
+	if (entry->name == NULL || entry->stat == NULL)
+		return bpk_fail_errno(err, ENOMEM, "tar");
+	if (entry->link != NULL)
+		return 0;
+	if (S_ISDIR(entry->stat->st_mode))
+		entry->entry = BPK_ENTRY_DIRECTORY;
+	if (!S_ISREG(entry->stat->st_mode))
+		return 0;
+	entry->entry = BPK_ENTRY_FILE;
+	if (archive_entry_size(found) < 0)
+		return bpk_fail(err, BPK_CORRUPT, "tar is broken, a member has a size below 0");
+	entry->size = (uint64_t)archive_entry_size(found);
+	return 0;
+}
+
+/* At its end libarchive does not say whether it met the marker or no more bytes. */
+static int check_end(const struct bpk_tar_stream *stream, struct bpk_err *err)
+{
+	uint64_t end = stream->header;
+
+	if (stream->brought >= end && stream->brought - end >= BPK_TAR_BLOCK)
+		return 1;
+	return bpk_fail(err, BPK_CORRUPT,
+			"tar ends at byte %" PRIu64 " without the marker of its end", end);
+}
+
+int bpk_tar_stream_next(struct bpk_tar_stream *stream, const struct bpk_tar_entry **entry,
+			struct bpk_err *err)
+{
+	*entry = &stream->entry;
+	switch (archive_read_next_header(stream->archive, &stream->found)) {
+	case ARCHIVE_OK:
+	case ARCHIVE_WARN: /* of what a header says only a part was understood: times, owners */
+		take_position(stream);
+		return take_entry(stream, err);
+	case ARCHIVE_EOF:
+		take_position(stream);
+		return check_end(stream, err);
+	default:
+		return fail(stream, err);
+	}
+}
+
+int bpk_tar_stream_data(struct bpk_tar_stream *stream, struct bpk_view *bytes, uint64_t *offset,
+			struct bpk_err *err)
+{
+	la_int64_t at = 0;
+	const void *data;
+	size_t size;
+
+	switch (archive_read_data_block(stream->archive, &data, &size, &at)) {
+	case ARCHIVE_OK:
+	case ARCHIVE_WARN:
+		break;
+	case ARCHIVE_EOF:
+		return 1;
+	default:
+		return fail(stream, err);
+	}
+	if (at < 0)
+		return bpk_fail(err, BPK_CORRUPT, "tar is broken, data lie in front of a member");
+	*bytes = bpk_view(data, size);
+	*offset = (uint64_t)at;
+	return 0;
+}
+
+bool bpk_tar_stream_is_sparse(const struct bpk_tar_stream *stream)
+{
+	return archive_entry_sparse_count(stream->found) > 0;
+}
+
+int bpk_tar_list(struct bpk_source *source, int (*visit)(void *arg, const struct bpk_tar_entry *),
+		 void *arg, struct bpk_err *err)
+{
+	const struct bpk_tar_entry *entry;
+	struct bpk_tar_stream *stream;
+	int rc, stopped = 0;
+
+	if (bpk_tar_stream_open(source, &stream, err) != 0)
+		return -1;
+	do {
+		rc = bpk_tar_stream_next(stream, &entry, err);
+		if (rc == 0)
+			stopped = visit(arg, entry);
+	} while (rc == 0 && stopped == 0);
+	bpk_tar_stream_close(stream);
+	return rc < 0 ? -1 : stopped;
+}
