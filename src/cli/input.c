@@ -27,17 +27,18 @@ int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shar
 	return 0;
 }
 
-static int fail_unknown(const struct bpk_input *in, struct bpk_err *err)
+int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_format *promised = bpk_format_of_suffix(in->path);
 
 	if (in->place.is_directory)
-		return bpk_fail(err, BPK_FAILED, "is a directory, expected an archive");
-	if (promised != NULL)
-		return bpk_fail(err, BPK_CORRUPT,
-				"does not begin as a %s, as its name says it should",
-				promised->summary);
-	return bpk_fail(err, BPK_UNSUPPORTED, "is no archive in a format that bpk knows");
+		bpk_fail(err, BPK_FAILED, "is a directory, expected an archive");
+	else if (promised != NULL)
+		bpk_fail(err, BPK_CORRUPT, "does not begin as a %s, as its name says it should",
+			 promised->summary);
+	else
+		bpk_fail(err, BPK_UNSUPPORTED, "is no archive in a format that bpk knows");
+	return bpk_input_subject(in, err);
 }
 
 int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint64_t chunk_limit,
@@ -49,10 +50,8 @@ int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint6
 		.chunk_limit = chunk_limit,
 	};
 
-	if (in->format == NULL) {
-		fail_unknown(in, err);
-		return bpk_input_subject(in, err);
-	}
+	if (in->format == NULL)
+		return bpk_input_fail_unknown(in, err);
 	if (in->format->reader->open(&in->place, &options, &in->reader, err) != 0)
 		return bpk_input_subject(in, err);
 	in->info = in->format->reader->info(in->reader);

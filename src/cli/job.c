@@ -116,6 +116,15 @@ static int target_subject(const struct bpk_job *job, struct bpk_err *err)
 	return bpk_err_subject(err, "%s", bpk_output_name(job->target));
 }
 
+int bpk_output_check_terminal(const struct bpk_shared *shared, const char *target,
+			      struct bpk_err *err)
+{
+	if (!is_dash(target) || shared->force || !isatty(STDOUT_FILENO))
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is a terminal, binary data go there only with --force");
+	return bpk_err_subject(err, "%s", bpk_output_name(target));
+}
+
 int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err)
 {
 	bool directory = job->format != NULL && job->format->is_directory;
@@ -128,10 +137,8 @@ int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err)
 		.ours = directory ? job->format->owns : NULL,
 	};
 
-	if (is_dash(job->target) && !job->shared->force && isatty(STDOUT_FILENO)) {
-		bpk_fail(err, BPK_FAILED, "is a terminal, binary data go there only with --force");
-		return target_subject(job, err);
-	}
+	if (bpk_output_check_terminal(job->shared, job->target, err) != 0)
+		return -1;
 	if (job->shared->remove && job->in->place.is_directory) {
 		bpk_fail(err, BPK_FAILED, "is a directory, which --rm does not remove");
 		return bpk_input_subject(job->in, err);

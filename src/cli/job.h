@@ -32,6 +32,9 @@ int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shar
 int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint64_t chunk_limit,
 		    struct bpk_err *err);
 
+/* Report, as start does, that no format was recognised. Returns -1. */
+int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err);
+
 /* Both at once, for an archive; and for a file of raw bytes. */
 int bpk_input_open(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err);
@@ -95,6 +98,11 @@ int bpk_job_name_target(struct bpk_job *job,
 			char *(*derive)(const struct bpk_job *job, const char *source,
 					struct bpk_err *err),
 			struct bpk_err *err);
+
+/* Fails with BPK_FAILED where target is standard output, that is a terminal, and --force is not
+ * given: binary data make a mess there. */
+int bpk_output_check_terminal(const struct bpk_shared *shared, const char *target,
+			      struct bpk_err *err);
 
 /* Open the draft. Fails with BPK_FAILED where binary data would go to a terminal. */
 int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err);

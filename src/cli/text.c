@@ -56,6 +56,18 @@ const char *bpk_printable(const char *text, struct bpk_err *out)
 	return out->text;
 }
 
+void bpk_print_escaped(const char *text)
+{
+	for (; *text != '\0'; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < 0x20 || c == 0x7f)
+			printf("\\x%02x", (unsigned)c);
+		else
+			putchar(c);
+	}
+}
+
 const char *bpk_input_name(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "standard input" : path;

@@ -21,6 +21,9 @@ void bpk_print_wrapped(const char *text, size_t column, size_t indent, size_t wi
 /* text with control bytes as \xNN, for a terminal; borrowed from out, cut when too long. */
 const char *bpk_printable(const char *text, struct bpk_err *out);
 
+/* Print text on standard output, control bytes as \xNN, however long it is. */
+void bpk_print_escaped(const char *text);
+
 /* What a path is called in messages: "-" is "standard input", or "standard output". */
 const char *bpk_input_name(const char *path);
 const char *bpk_output_name(const char *path);

@@ -53,7 +53,6 @@ static char *strip_suffix(const struct bpk_job *job, const char *source, struct 
 	const struct bpk_format *named;
 	size_t size, folder;
 
-	(void)job;
 	if (target == NULL)
 		return NULL;
 	/* a directory may be written with a slash behind it */
@@ -61,13 +60,13 @@ static char *strip_suffix(const struct bpk_job *job, const char *source, struct 
 		target[size - 1] = '\0';
 	named = bpk_format_of_suffix(target);
 	folder = size > 0 && strrchr(target, '/') ? (size_t)(strrchr(target, '/') + 1 - target) : 0;
-	if (named != NULL && size - strlen(named->suffix) > folder) {
+	if (named != NULL && !job->in->place.is_member && size - strlen(named->suffix) > folder) {
 		target[size - strlen(named->suffix)] = '\0';
 		return target;
 	}
 	free(target);
-	bpk_fail(err, BPK_PARTIAL,
-		 "has no suffix to strip, skipped; name the result with --output or --stdout");
+	bpk_fail(err, BPK_PARTIAL, "%s, skipped; name the result with --output or --stdout",
+		 job->in->place.is_member ? "is a member of a tar" : "has no suffix to strip");
 	return NULL;
 }
 

@@ -1,0 +1,182 @@
+/* bpk tar: its options, and which of its three works is asked for. */
+#include "cli/tar.h"
+
+#include "cli/report.h"
+
+#define ARG(member)    offsetof(struct bpk_tar_args, member)
+#define SHARED(member) offsetof(struct bpk_tar_args, shared.member)
+
+static const struct bpk_opt opt_list = {
+	.letter = 't',
+	.name = "list",
+	.type = OPT_FLAG,
+	.offset = ARG(list),
+	.help = "list the members of a tar",
+	.more = "With -v as tar(1) does: kind and permissions, owner, size, time.",
+};
+
+static const struct bpk_opt opt_extract = {
+	.letter = 'x',
+	.name = "extract",
+	.type = OPT_FLAG,
+	.offset = ARG(extract),
+	.help = "extract the members of a tar",
+	.more = "Nothing is ever written outside the directory: what would lead there is left "
+		"out, with a line and status 4.",
+};
+
+static const struct bpk_opt opt_file = {
+	.letter = 'f',
+	.name = "file",
+	.type = OPT_FILE,
+	.offset = ARG(file),
+	.metavar = "TAR",
+	.help = "write, list or extract TAR; - is standard output or input",
+};
+
+static const struct bpk_opt opt_directory = {
+	.letter = 'C',
+	.name = "directory",
+	.type = OPT_DIRECTORY,
+	.offset = ARG(directory),
+	.metavar = "DIR",
+	.help = "extract below DIR instead of the current directory",
+	.more = "The directory must exist.",
+};
+
+static const struct bpk_opt opt_raw = {
+	.name = "raw",
+	.type = OPT_FLAG,
+	.offset = ARG(raw),
+	.help = "store what the datasets unpack to",
+	.more = "Each is unpacked on its way into the tar, under its name without the suffix of "
+		"its format.",
+};
+
+static const struct bpk_opt opt_date = {
+	.name = "date",
+	.type = OPT_U64,
+	.offset = ARG(date),
+	.metavar = "SECONDS",
+	.help = "store that time, no owner and plain permissions with all members",
+	.more = "Seconds since 1970. Equal contents then give equal bytes on every machine.",
+	.environment = "SOURCE_DATE_EPOCH",
+	.max = INT64_C(253402300799), /* the year 9999 */
+};
+
+static const struct bpk_opt opt_output = {
+	.letter = 'o',
+	.name = "output",
+	.type = OPT_FILE,
+	.offset = SHARED(output),
+	.metavar = "TAR",
+	.help = "write to TAR; - is standard output",
+	.group = GROUP_OUTPUT,
+};
+
+static const struct bpk_opt opt_force = {
+	.name = "force",
+	.type = OPT_FLAG,
+	.offset = SHARED(force),
+	.help = "replace existing files; write a tar to a terminal",
+	.more = "The letter names the tar here, as in tar(1).",
+	.group = GROUP_OUTPUT,
+};
+
+static const struct bpk_opt *const rows[] = {
+	&opt_list,
+	&opt_extract,
+	&opt_file,
+	&opt_directory,
+	&opt_raw,
+	&opt_date,
+	&bpk_opt_no_check,
+	&bpk_opt_no_marker,
+	&opt_output,
+	&opt_force,
+	&bpk_opt_no_sync,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
+};
+
+static const struct bpk_tar_args defaults = { .date = BPK_UNKNOWN };
+
+/* ---- the work ---- */
+
+static int check_reading(const struct bpk_tar_args *args, size_t count, struct bpk_err *err)
+{
+	if (args->list && args->extract)
+		return bpk_fail(err, BPK_USAGE, "only one of --list and --extract makes sense");
+	if (args->shared.output != NULL || args->raw)
+		return bpk_fail(err, BPK_USAGE, "--output and --raw are for writing a tar");
+	if (args->list && args->directory != NULL)
+		return bpk_fail(err, BPK_USAGE, "--directory is for --extract");
+	if (count + (args->file != NULL) > 1)
+		return bpk_fail(err, BPK_USAGE, "reads a single tar, %zu were named",
+				count + (args->file != NULL));
+	return 0;
+}
+
+static int check_writing(const struct bpk_tar_args *args, char **operands, size_t count,
+			 const char *tar, struct bpk_err *err)
+{
+	if (count == 0)
+		return bpk_fail(err, BPK_USAGE, "no DATASET to store, expected at least one");
+	if (args->directory != NULL)
+		return bpk_fail(err, BPK_USAGE, "--directory is for --extract");
+	if (args->file != NULL && args->shared.output != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of --file and --output makes sense");
+	if (args->shared.json && strcmp(tar, "-") == 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--json needs standard output for itself, name a file with "
+				"--output");
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(operands[i], "-") == 0)
+			return bpk_fail(err, BPK_USAGE,
+					"standard input has no name and no size for a tar, name "
+					"a DATASET");
+	return 0;
+}
+
+static void run_tar(void *arg, char **operands, size_t count)
+{
+	const struct bpk_tar_args *args = arg;
+	bool reads = args->list || args->extract;
+	const char *tar = args->file != NULL ? args->file : "-";
+	struct bpk_err err = { 0 };
+
+	if (reads && count > 0)
+		tar = operands[0];
+	else if (!reads && args->shared.output != NULL)
+		tar = args->shared.output;
+	if ((reads ? check_reading(args, count, &err)
+		   : check_writing(args, operands, count, tar, &err)) != 0)
+		bpk_report("tar", &err);
+	if (args->list)
+		bpk_tar_show(args, tar);
+	else if (args->extract)
+		bpk_tar_take_out(args, tar);
+	else
+		bpk_tar_store(args, operands, count, tar);
+}
+
+const struct bpk_command bpk_command_tar = {
+	.name = "tar",
+	.synopsis = "[OPTION]... DATASET...",
+	.summary = "store packed datasets, or what they unpack to, in a tar; list, extract",
+	.description =
+		"Writes a tar of each DATASET, an archive in a file or a directory, to standard "
+		"output. With -t lists a tar, with -x extracts one; then TAR stands in place of "
+		"DATASET, or comes with -f, or from standard input.",
+	.operands = OPERANDS_TREES,
+	.options = rows,
+	.args_size = sizeof(struct bpk_tar_args),
+	.defaults = &defaults,
+	.run = run_tar,
+};

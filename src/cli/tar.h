@@ -1,0 +1,25 @@
+/*
+ * What the parts of bpk tar share.
+ */
+#ifndef BPK_CLI_TAR_H
+#define BPK_CLI_TAR_H
+
+#include "cli/command.h"
+
+struct bpk_tar_args {
+	struct bpk_shared shared; /* output is the tar that -o names */
+	bool list, extract;
+	const char *file;      /* -f: the tar, written or read */
+	const char *directory; /* where to extract */
+	bool raw;
+	uint64_t date; /* BPK_UNKNOWN: members keep their own */
+};
+
+/* Store the operands in the tar of that path. Failures are reported. */
+void bpk_tar_store(const struct bpk_tar_args *args, char **operands, size_t count, const char *tar);
+
+/* List, or extract, the tar of that path. */
+void bpk_tar_show(const struct bpk_tar_args *args, const char *tar);
+void bpk_tar_take_out(const struct bpk_tar_args *args, const char *tar);
+
+#endif

@@ -1,0 +1,37 @@
+/*
+ * The storing of datasets in a tar, by its two parts: what is done with all (tar_store.c), and the
+ * copying of what is packed (tar_copy.c).
+ */
+#ifndef BPK_CLI_TAR_STORE_H
+#define BPK_CLI_TAR_STORE_H
+
+#include "cli/tar.h"
+
+enum { BPK_TAR_PIECE = 1 << 20 };
+
+struct bpk_tar_dataset {
+	const char *path; /* as the user gave it */
+	char *name;       /* of its member; owned */
+	struct stat stat; /* of the file or directory */
+	uint64_t size;    /* bytes stored so far */
+	uint64_t nfiles;
+};
+
+struct bpk_tar_storing {
+	const struct bpk_tar_args *args;
+	const char *tar; /* the path that is written */
+	struct bpk_tar_dataset *datasets;
+	size_t count;
+	struct bpk_draft *draft;
+	struct bpk_tar_writer *writer;
+	struct bpk_buf piece; /* room for BPK_TAR_PIECE bytes */
+};
+
+/* Put the name of the tar in front of a report. Returns -1. */
+int bpk_tar_subject(const struct bpk_tar_storing *s, struct bpk_err *err);
+
+/* Store the file as a member, or the directory file by file. The report names what failed. */
+int bpk_tar_store_packed(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
+			 struct bpk_err *err);
+
+#endif
