@@ -12,5 +12,6 @@
 #include "base/cursor.h"
 #include "base/cpu.h"
 #include "base/json.h"
+#include "base/mutex.h"
 
 #endif

@@ -4,6 +4,7 @@
 #include "format/format.h"
 
 #include "format/bloscpack/bloscpack.h"
+#include "format/chunkdir/chunkdir.h"
 #include "format/plain.h"
 
 static const struct bpk_format bloscpack = {
@@ -13,6 +14,19 @@ static const struct bpk_format bloscpack = {
 	.probe = bpk_bloscpack_probe,
 	.reader = &bpk_bloscpack_reader_ops,
 	.writer = &bpk_bloscpack_writer_ops,
+};
+
+static const char *const chunked_layouts[] = { "blaze", "bcolz", NULL };
+
+static const struct bpk_format chunked = {
+	.name = "chunked",
+	.suffix = ".blpd",
+	.summary = "chunked directory",
+	.probe = bpk_chunkdir_probe,
+	.reader = &bpk_chunkdir_reader_ops,
+	.is_directory = true,
+	.layouts = chunked_layouts,
+	.owns = bpk_chunkdir_owns,
 };
 
 /* Nothing marks a bare chunk, so it must be named. */
@@ -29,7 +43,7 @@ const struct bpk_format bpk_format_raw = {
 	.writer = &bpk_raw_writer_ops,
 };
 
-const struct bpk_format *const bpk_formats[] = { &bloscpack, &chunk, NULL };
+const struct bpk_format *const bpk_formats[] = { &bloscpack, &chunked, &chunk, NULL };
 
 const struct bpk_format *bpk_format_find(const char *name)
 {

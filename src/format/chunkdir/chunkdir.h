@@ -212,11 +212,11 @@ struct bpk_chunkdir_piece {
 	size_t offset;                       /* of the chunk, in packed; its seal lies behind it */
 	size_t size;                         /* bytes of the chunk */
 	size_t raw_size;                     /* what it unpacks to */
-	size_t skip;         /* raw bytes of it that lie before the parcel's items */
-	size_t item;         /* of the parcel, the first that this piece holds */
-	size_t nitems;       /* how many; the chunk may hold more, before and behind them */
-	uint64_t superchunk; /* where it was read, for reports */
-	uint64_t file_offset;
+	size_t skip;          /* raw bytes of it that lie before the parcel's items */
+	size_t item;          /* of the parcel, the first that this piece holds */
+	size_t nitems;        /* how many; the chunk may hold more, before and behind them */
+	uint64_t number;      /* of the chunk in its column */
+	uint64_t file_offset; /* where the chunk was read, for reports; BPK_UNKNOWN: nowhere */
 };
 
 struct bpk_chunkdir_pieces {

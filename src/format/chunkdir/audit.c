@@ -1,0 +1,344 @@
+/*
+ * Accounting for every byte and every file of a dataset: each superchunk by itself, how many there
+ * are, whether they are those that sizes was written for, and what else lies in the directory.
+ */
+#include "format/chunkdir/meta.h"
+
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
+
+struct audit {
+	struct bpk_chunkdir_reader *reader;
+	bpk_remark_fn *remark;
+	void *arg;
+	const char *file;      /* that is being looked at, for remarks */
+	struct bpk_buf packed; /* a chunk whose bytes count, or its header */
+	uint64_t data, last;   /* sums of shares, since the last were compared */
+	bool last_is_other;    /* a last chunk holds more rows than sizes says */
+	struct bpk_err *err;
+	const struct bpk_chunkdir_column *column; /* whose folder is being listed; NULL: none */
+	const char *folder;
+};
+
+static void say(const struct audit *a, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct audit *a, const char *format, ...)
+{
+	char line[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	a->remark(a->arg, line);
+}
+
+static void remark_on_file(void *arg, const char *line)
+{
+	const struct audit *a = arg;
+
+	say(a, "%s: %s", a->file, line);
+}
+
+/* ---- One superchunk ---- */
+
+/* The digests that speak of a column, and its number among the columns they speak of. */
+static const struct bpk_chunkdir_digests *digests_of(const struct bpk_chunkdir *set, size_t column,
+						     size_t *number)
+{
+	*number = set->is_table ? 0 : column;
+	return set->is_table ? &set->columns[column].digests : &set->sizes.digests;
+}
+
+/* The share of a chunk that has no digest takes all of its bytes. */
+static int share_of(struct audit *a, struct bpk_chunkdir_file *file, size_t column, uint64_t number,
+		    const struct bpk_where *where, uint64_t *share, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = file->info->checksum;
+	struct bpk_source *source = file->part != NULL ? file->part : file->whole;
+	struct bpk_buf *packed = &a->packed;
+	size_t size = checksum->size > 0 ? BPK_CHUNK_HEADER_SIZE : where->header.packed_size;
+
+	if (bpk_buf_resize(packed, size, err) != 0 ||
+	    bpk_source_need_at(source, where->packed_offset, bpk_span(packed->data, size), err) !=
+		    0)
+		return -1;
+	*share = bpk_chunkdir_share(column, number, bpk_buf_view(packed),
+				    bpk_view(where->digest, checksum->size));
+	return 0;
+}
+
+/* Chunk number of a column, the dataset's: its size, and its share. */
+static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t number,
+		       const struct bpk_where *where, struct bpk_err *err)
+{
+	const struct bpk_chunkdir *set = &a->reader->set;
+	const struct bpk_chunkdir_column *column = &set->columns[file->column];
+	uint64_t need = bpk_chunkdir_chunk_size(set, column, number);
+	uint64_t full = column->chunk_rows * set->row_items * column->item_size;
+	uint64_t raw_size = where->header.raw_size, share;
+	const struct bpk_chunkdir_digests *digests;
+	size_t number_of_column;
+	bool last = number == column->nchunks - 1;
+
+	if (raw_size != need && !(last && raw_size > need && raw_size <= full))
+		return bpk_fail(err, BPK_CORRUPT,
+				"chunk %" PRIu64 " at offset %" PRIu64 ": it unpacks to %" PRIu64
+				" bytes, sizes and storage say %s%" PRIu64,
+				bpk_chunkdir_position(column, number), where->packed_offset,
+				raw_size, last ? "at least " : "", need);
+	if (raw_size > need) {
+		say(a, "%s: its last chunk holds %" PRIu64 " bytes that sizes does not count",
+		    file->name, raw_size - need);
+		a->last_is_other = true;
+	}
+	digests = digests_of(set, file->column, &number_of_column);
+	if (!digests->given)
+		return 0;
+	if (share_of(a, file, number_of_column, number, where, &share, err) != 0)
+		return -1;
+	*(need == full ? &a->data : &a->last) += share;
+	return 0;
+}
+
+/* All chunks of a file that rows reach; then those that they do not. */
+static int audit_chunks(struct audit *a, struct bpk_chunkdir_file *file, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *column = &a->reader->set.columns[file->column];
+	uint64_t first = file->number * column->superchunk_chunks;
+	uint64_t count = bpk_min_u64(column->superchunk_chunks, column->nchunks - first);
+	bool last = first + count == column->nchunks;
+	struct bpk_where where;
+	uint64_t position = 0;
+	int rc;
+
+	while ((rc = blp->locate(file->reader, position, &where, err)) == 0) {
+		if (position < count && audit_chunk(a, file, first + position, &where, err) != 0)
+			return -1;
+		position++;
+		if (position > count && !last)
+			return bpk_fail(err, BPK_CORRUPT,
+					"holds more chunks than the %" PRIu64
+					" that storage says of each file",
+					count);
+	}
+	if (rc < 0)
+		return -1;
+	if (position < count)
+		return bpk_fail(err, BPK_CORRUPT, "holds %" PRIu64 " chunks, expected %" PRIu64,
+				position, count);
+	if (position > count)
+		say(a, "%s: holds %" PRIu64 " chunks that sizes does not count", file->name,
+		    position - count);
+	return 0;
+}
+
+static int audit_file(struct audit *a, struct bpk_chunkdir_file *file, struct bpk_err *err)
+{
+	a->file = file->name;
+	if (blp->audit(file->reader, remark_on_file, a, err) != 0 ||
+	    audit_chunks(a, file, err) != 0)
+		return bpk_err_subject(err, "%s", file->name);
+	if (file->tail > 0)
+		say(a, "%s: %" PRIu64 " bytes behind its chunk", file->name, file->tail);
+	return 0;
+}
+
+static int compare(struct audit *a, const struct bpk_chunkdir_digests *digests, const char *home,
+		   struct bpk_err *err)
+{
+	bool other = digests->given &&
+		     (digests->data != a->data || (!a->last_is_other && digests->last != a->last));
+
+	a->data = a->last = 0;
+	a->last_is_other = false;
+	if (!other)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"%smeta/sizes: the chunks are not those that it was written for: some were "
+			"swapped, or are of another state of the dataset",
+			home);
+}
+
+static int audit_columns(struct audit *a, struct bpk_err *err)
+{
+	struct bpk_chunkdir_reader *r = a->reader;
+
+	for (size_t i = 0; i < r->set.ncolumns; i++) {
+		const struct bpk_chunkdir_column *column = &r->set.columns[i];
+
+		for (uint64_t n = 0; n < column->nfiles; n++) {
+			struct bpk_chunkdir_file *file;
+			int rc;
+
+			if (bpk_chunkdir_file_open(r->files, i, n, &file, err) != 0)
+				return -1;
+			rc = audit_file(a, file, err);
+			bpk_chunkdir_file_close(r->files, file);
+			if (rc != 0)
+				return -1;
+		}
+		if (r->set.is_table && compare(a, &column->digests, column->home, err) != 0)
+			return -1;
+	}
+	return r->set.is_table ? 0 : compare(a, &r->set.sizes.digests, "", err);
+}
+
+/* ---- Other files ---- */
+
+/* What no part of the dataset is: told, but a link or device is damage: nothing puts it there. */
+static int foreign(struct audit *a, const char *name, enum bpk_entry entry)
+{
+	const char *slash = *a->folder == '\0' ? "" : "/";
+
+	if (entry == BPK_ENTRY_OTHER)
+		return bpk_fail(a->err, BPK_CORRUPT,
+				"%s%s%s is a link, a device or a FIFO, expected files and folders",
+				a->folder, slash, name);
+	say(a, "%s%s%s is no part of the dataset", a->folder, slash, name);
+	return 0;
+}
+
+/* An entry of a folder of data files. */
+static int look_at_data(struct audit *a, const char *name, enum bpk_entry entry)
+{
+	bool blaze = a->reader->set.layout == BPK_CHUNKDIR_BLAZE;
+	uint64_t number;
+	bool ours = entry == BPK_ENTRY_FILE && (blaze ? bpk_chunkdir_is_blaze_file
+						      : bpk_chunkdir_is_bcolz_file)(name, &number);
+
+	if (!ours)
+		return foreign(a, name, entry);
+	if (number >= a->column->nfiles)
+		say(a, "%s/%s lies behind the last that sizes counts", a->folder, name);
+	return 0;
+}
+
+/* Is path a folder of data files, or on the way to one? */
+static bool leads_to_data(const struct bpk_chunkdir *set, const char *path, size_t *column)
+{
+	size_t size = strlen(path);
+	bool leads = false;
+
+	*column = set->ncolumns;
+	for (size_t i = 0; i < set->ncolumns; i++) {
+		const char *folder = set->columns[i].folder;
+
+		if (strncmp(folder, path, size) != 0)
+			continue;
+		if (folder[size] == '\0')
+			*column = i;
+		leads = leads || folder[size] == '\0' || folder[size] == '/';
+	}
+	return leads;
+}
+
+static int list(struct audit *a, const char *folder);
+
+/* Is path home and then name? */
+static bool is_below(const char *path, const char *home, const char *name)
+{
+	size_t size = strlen(home);
+
+	return strncmp(path, home, size) == 0 && strcmp(path + size, name) == 0;
+}
+
+/* One of the names below the root, or below each column of a table. */
+static bool is_at_home(const struct bpk_chunkdir *set, const char *path, const char *const *names)
+{
+	size_t nhomes = set->is_table ? set->ncolumns : 1;
+
+	for (; *names != NULL; names++)
+		for (size_t i = 0; i < nhomes; i++)
+			if (is_below(path, set->columns[i].home, *names))
+				return true;
+	return false;
+}
+
+static bool is_meta(const struct bpk_chunkdir *set, const char *path)
+{
+	static const char *const array[] = { "meta/sizes", "meta/storage", NULL };
+	static const char *const column[] = { "meta/sizes", "meta/storage", "__attrs__", NULL };
+
+	if (strcmp(path, set->attributes_name) == 0 ||
+	    (set->is_table && strcmp(path, "__rootdirs__") == 0))
+		return true;
+	return is_at_home(set, path, set->is_table ? column : array);
+}
+
+static bool is_meta_folder(const struct bpk_chunkdir *set, const char *path)
+{
+	static const char *const names[] = { "meta", NULL };
+
+	return is_at_home(set, path, names);
+}
+
+static int visit_entry(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct audit *a = arg;
+	const struct bpk_chunkdir *set = &a->reader->set;
+	struct bpk_buf path = { 0 };
+	const char *full;
+	size_t column;
+	int rc = -1;
+
+	if (bpk_buf_printf(&path, a->err, "%s%s%s", a->folder, *a->folder == '\0' ? "" : "/",
+			   name) != 0 ||
+	    bpk_buf_append(&path, bpk_view("", 1), a->err) != 0)
+		goto out;
+	full = (const char *)path.data;
+	if (entry == BPK_ENTRY_DIRECTORY &&
+	    (is_meta_folder(set, full) || leads_to_data(set, full, &column)))
+		rc = list(a, full);
+	else if (a->column != NULL)
+		rc = look_at_data(a, name, entry);
+	else if (entry == BPK_ENTRY_FILE && is_meta(set, full))
+		rc = 0;
+	else
+		rc = foreign(a, name, entry);
+out:
+	bpk_buf_clear(&path);
+	return rc;
+}
+
+/* Every entry of a folder, and of those below it that the dataset has. */
+static int list(struct audit *a, const char *folder)
+{
+	const struct bpk_chunkdir *set = &a->reader->set;
+	const struct bpk_chunkdir_column *column_before = a->column;
+	const char *folder_before = a->folder;
+	size_t column;
+	int rc;
+
+	leads_to_data(set, folder, &column);
+	a->folder = folder;
+	a->column = column < set->ncolumns ? &set->columns[column] : NULL;
+	rc = bpk_dir_list(a->reader->dir, folder, visit_entry, a, a->err);
+	a->folder = folder_before;
+	a->column = column_before;
+	return rc;
+}
+
+/* ---- All of it ---- */
+
+int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
+{
+	struct bpk_chunkdir_reader *r = reader;
+	struct audit a = { .reader = r, .remark = remark, .arg = arg, .err = err };
+	int rc = 0;
+
+	if (r->set.attributes_damage.kind != BPK_OK)
+		return bpk_fail(err, r->set.attributes_damage.kind, "%s",
+				r->set.attributes_damage.text);
+	if (!bpk_dtype_is_opaque(&r->set.array.dtype))
+		rc = audit_columns(&a, err);
+	bpk_buf_clear(&a.packed);
+	if (rc == 0)
+		rc = list(&a, "");
+	return rc;
+}

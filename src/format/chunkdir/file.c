@@ -1,0 +1,209 @@
+/*
+ * Data files of a dataset, kept open while they are in use and a while longer. Each is a Bloscpack
+ * file; the lock guards the table alone, so that no thread waits for another one's reads.
+ */
+#include "format/chunkdir/meta.h"
+
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	KEPT = 32, /* files that stay open; what more threads need at once is opened beside them */
+};
+
+struct bpk_chunkdir_files {
+	/* fixed */
+	struct bpk_dir *dir;
+	const struct bpk_chunkdir *set;
+	struct bpk_read_options options;
+
+	struct bpk_mutex lock;
+	struct bpk_chunkdir_file *kept[KEPT]; /* by lock */
+	uint64_t clock;                       /* by lock */
+};
+
+struct bpk_chunkdir_files *bpk_chunkdir_files_new(struct bpk_dir *dir,
+						  const struct bpk_chunkdir *set,
+						  const struct bpk_read_options *options,
+						  struct bpk_err *err)
+{
+	struct bpk_chunkdir_files *files = bpk_calloc(1, sizeof *files, err);
+
+	if (files == NULL)
+		return NULL;
+	files->dir = dir;
+	files->set = set;
+	files->options = *options;
+	bpk_mutex_init(&files->lock);
+	return files;
+}
+
+static void free_file(struct bpk_chunkdir_file *file)
+{
+	if (file == NULL)
+		return;
+	if (file->reader != NULL)
+		bpk_bloscpack_reader_ops.close(file->reader);
+	bpk_source_close(file->part);
+	bpk_source_close(file->whole);
+	free(file->name);
+	free(file);
+}
+
+void bpk_chunkdir_files_free(struct bpk_chunkdir_files *files)
+{
+	if (files == NULL)
+		return;
+	for (size_t i = 0; i < KEPT; i++)
+		free_file(files->kept[i]);
+	bpk_mutex_clear(&files->lock);
+	free(files);
+}
+
+/* ---- Opening ---- */
+
+/*
+ * A file of bcolz's is one chunk behind a header of version 1; what follows it is ignored ("carray"),
+ * while a Bloscpack file of that version ends there. So the reader is given no more than that.
+ */
+static int cut_tail(struct bpk_chunkdir_file *file, struct bpk_err *err)
+{
+	enum { HEADER = 16 }; /* of version 1 */
+	uint8_t head[HEADER + BPK_CHUNK_HEADER_SIZE];
+	struct bpk_chunk_header chunk;
+	uint64_t size = bpk_source_size(file->whole);
+
+	if (bpk_source_need_at(file->whole, 0, bpk_span(head, sizeof head), err) != 0)
+		return -1;
+	if (memcmp(head, "blpk\1", 5) != 0)
+		return bpk_fail(err, BPK_CORRUPT,
+				"does not begin as a Bloscpack file of version 1, as bcolz's do");
+	if (bpk_get_le64(head + 8) != 1 && bpk_get_le64(head + 8) != UINT64_MAX)
+		return bpk_fail(err, BPK_CORRUPT, "has %" PRIu64 " chunks, expected 1",
+				bpk_get_le64(head + 8));
+	if (bpk_chunk_header_read(bpk_view(head + HEADER, BPK_CHUNK_HEADER_SIZE), &chunk, err) != 0)
+		return -1;
+	if (chunk.packed_size > size - HEADER)
+		return 0; /* the reader tells */
+	file->tail = size - HEADER - chunk.packed_size;
+	return bpk_source_slice(file->whole, 0, HEADER + (uint64_t)chunk.packed_size, &file->part,
+				err);
+}
+
+static int open_reader(const struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file,
+		       struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
+	struct bpk_place place = { .path = file->name };
+
+	if (bpk_dir_source(files->dir, file->name, &file->whole, err) != 0 ||
+	    (files->set->layout != BPK_CHUNKDIR_BLAZE && cut_tail(file, err) != 0))
+		goto failed;
+	place.source = file->part != NULL ? file->part : file->whole;
+	if (ops->open(&place, &files->options, &file->reader, err) != 0)
+		goto failed;
+	file->info = ops->info(file->reader);
+	file->positional = ops->positional(file->reader);
+	return 0;
+failed:
+	return bpk_err_subject(err, "%s", file->name);
+}
+
+static struct bpk_chunkdir_file *open_file(const struct bpk_chunkdir_files *files, size_t column,
+					   uint64_t number, struct bpk_err *err)
+{
+	struct bpk_chunkdir_file *file = bpk_calloc(1, sizeof *file, err);
+	struct bpk_buf name = { 0 };
+
+	if (file == NULL)
+		return NULL;
+	file->column = column;
+	file->number = number;
+	file->users = 1;
+	if (bpk_chunkdir_file_name(files->set, &files->set->columns[column], number, &name, err) ==
+	    0)
+		file->name = bpk_strdup((const char *)name.data, err);
+	bpk_buf_clear(&name);
+	if (file->name == NULL || open_reader(files, file, err) != 0) {
+		free_file(file);
+		return NULL;
+	}
+	return file;
+}
+
+/* ---- Keeping; all by the lock ---- */
+
+static struct bpk_chunkdir_file *find(struct bpk_chunkdir_files *files, size_t column,
+				      uint64_t number)
+{
+	for (size_t i = 0; i < KEPT; i++) {
+		struct bpk_chunkdir_file *file = files->kept[i];
+
+		if (file == NULL || file->column != column || file->number != number)
+			continue;
+		file->users++;
+		file->used = ++files->clock;
+		return file;
+	}
+	return NULL;
+}
+
+/* Keep file, where there is room or one that nobody uses; what gave way to it is returned. */
+static struct bpk_chunkdir_file *keep(struct bpk_chunkdir_files *files,
+				      struct bpk_chunkdir_file *file)
+{
+	struct bpk_chunkdir_file *old;
+	size_t place = KEPT;
+
+	for (size_t i = 0; i < KEPT; i++) {
+		if (files->kept[i] != NULL && files->kept[i]->users > 0)
+			continue;
+		if (place == KEPT || files->kept[i] == NULL ||
+		    (files->kept[place] != NULL && files->kept[i]->used < files->kept[place]->used))
+			place = i;
+	}
+	if (place == KEPT)
+		return NULL;
+	old = files->kept[place];
+	files->kept[place] = file;
+	file->kept = true;
+	file->used = ++files->clock;
+	return old;
+}
+
+int bpk_chunkdir_file_open(struct bpk_chunkdir_files *files, size_t column, uint64_t number,
+			   struct bpk_chunkdir_file **file, struct bpk_err *err)
+{
+	struct bpk_chunkdir_file *old = NULL;
+
+	bpk_mutex_take(&files->lock);
+	*file = find(files, column, number);
+	bpk_mutex_give(&files->lock);
+	if (*file != NULL)
+		return 0;
+	*file = open_file(files, column, number, err);
+	if (*file == NULL)
+		return -1;
+	if (!(*file)->positional)
+		return 0;
+	bpk_mutex_take(&files->lock);
+	old = keep(files, *file);
+	bpk_mutex_give(&files->lock);
+	free_file(old);
+	return 0;
+}
+
+void bpk_chunkdir_file_close(struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file)
+{
+	bool done;
+
+	if (file == NULL)
+		return;
+	bpk_mutex_take(&files->lock);
+	done = --file->users == 0 && !file->kept;
+	bpk_mutex_give(&files->lock);
+	if (done)
+		free_file(file);
+}

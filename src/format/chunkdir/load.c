@@ -1,0 +1,481 @@
+/*
+ * A dataset from its meta files: which layout it has ("Recognising a directory"), what its elements
+ * are, and where they lie.
+ */
+#include "format/chunkdir/meta.h"
+
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Recognising ---- */
+
+static bool is(struct bpk_dir *dir, const char *name, enum bpk_entry wanted)
+{
+	enum bpk_entry entry = BPK_ENTRY_NONE;
+	uint64_t size;
+
+	return bpk_dir_look(dir, name, &entry, &size, NULL) == 0 && entry == wanted;
+}
+
+bool bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head)
+{
+	struct bpk_dir *dir = place->directory;
+
+	(void)head;
+	if (dir == NULL)
+		return false;
+	if (is(dir, "__rootdirs__", BPK_ENTRY_FILE))
+		return true;
+	return is(dir, "data", BPK_ENTRY_DIRECTORY) && is(dir, "meta", BPK_ENTRY_DIRECTORY) &&
+	       (is(dir, "meta/sizes", BPK_ENTRY_FILE) || is(dir, "meta/storage", BPK_ENTRY_FILE));
+}
+
+/* What lies in the folder data. */
+struct data_listing {
+	bool bcolz_files;
+	bool blaze_files;
+	bool folders;
+};
+
+static int look_at_entry(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct data_listing *found = arg;
+	uint64_t number;
+
+	if (entry == BPK_ENTRY_DIRECTORY)
+		found->folders = true;
+	else if (bpk_chunkdir_is_bcolz_file(name, &number))
+		found->bcolz_files = true;
+	else if (bpk_chunkdir_is_blaze_file(name, &number))
+		found->blaze_files = true;
+	return 0;
+}
+
+/* The layout of what is no table; *in_columns: a record is kept as such. */
+static int recognise(struct bpk_dir *dir, struct bpk_chunkdir *set, bool *in_columns,
+		     struct bpk_err *err)
+{
+	struct data_listing found = { 0 };
+
+	if (bpk_dir_list(dir, "data", look_at_entry, &found, err) != 0)
+		return bpk_err_subject(err, "data");
+	if (found.bcolz_files && found.blaze_files)
+		return bpk_fail(err, BPK_CORRUPT,
+				"data: has files of both layouts, __0.blp and __1__.bin");
+	set->layout = BPK_CHUNKDIR_BLAZE;
+	if (found.bcolz_files ||
+	    (!found.blaze_files && !found.folders && !is(dir, "meta/attributes", BPK_ENTRY_FILE) &&
+	     is(dir, "__attrs__", BPK_ENTRY_FILE)))
+		set->layout = BPK_CHUNKDIR_BCOLZ;
+	*in_columns = set->layout == BPK_CHUNKDIR_BLAZE && !found.blaze_files;
+	return 0;
+}
+
+/* ---- sizes and storage ---- */
+
+/* Both files of an array below home ("" or "x/"). */
+struct meta {
+	struct bpk_chunkdir_sizes sizes;
+	struct bpk_chunkdir_storage storage;
+};
+
+static int path_below(const char *home, const char *name, struct bpk_buf *path, struct bpk_err *err)
+{
+	path->size = 0;
+	if (bpk_buf_printf(path, err, "%s%s", home, name) != 0)
+		return -1;
+	return bpk_buf_append(path, bpk_view("", 1), err);
+}
+
+static int load_storage(const char *path, struct bpk_view text, struct meta *meta,
+			struct bpk_err *err)
+{
+	if (meta->sizes.digests.given &&
+	    bpk_chunkdir_check_crc(text, meta->sizes.digests.storage, err) != 0)
+		return bpk_err_subject(err, "%s is not what sizes was written for", path);
+	if (bpk_chunkdir_storage_parse(text, &meta->storage, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	return 0;
+}
+
+static int load_meta(struct bpk_dir *dir, const char *home, bool no_check, struct meta *meta,
+		     uint64_t *meta_size, struct bpk_err *err)
+{
+	struct bpk_buf path = { 0 }, text = { 0 };
+	int rc = -1;
+
+	if (path_below(home, "meta/sizes", &path, err) != 0 ||
+	    bpk_chunkdir_read(dir, (char *)path.data, BPK_CHUNKDIR_MAX_JSON, &text, err) != 0)
+		goto out;
+	*meta_size += text.size;
+	if (bpk_chunkdir_sizes_parse(bpk_buf_view(&text), no_check, &meta->sizes, err) != 0) {
+		bpk_err_subject(err, "%s", (char *)path.data);
+		goto out;
+	}
+	if (path_below(home, "meta/storage", &path, err) != 0 ||
+	    bpk_chunkdir_read(dir, (char *)path.data, BPK_CHUNKDIR_MAX_JSON, &text, err) != 0)
+		goto out;
+	*meta_size += text.size;
+	rc = load_storage((char *)path.data, bpk_buf_view(&text), meta, err);
+out:
+	bpk_buf_clear(&path);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+/* What shape and type say, against what sizes says; for objects that is the size of pickles. */
+static int check_nbytes(const char *home, const struct bpk_chunkdir_sizes *sizes, bool opaque,
+			uint64_t size, struct bpk_err *err)
+{
+	if (opaque || sizes->nbytes == BPK_UNKNOWN || sizes->nbytes == size)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"%smeta/sizes: nbytes is %" PRIu64 ", shape and dtype have %" PRIu64
+			" bytes",
+			home, sizes->nbytes, size);
+}
+
+/* ---- Attributes ---- */
+
+static struct bpk_view trimmed(struct bpk_view text)
+{
+	static const char spaces[] = " \t\r\n";
+
+	while (text.size > 0 && memchr(spaces, text.data[text.size - 1], 4) != NULL)
+		text.size--;
+	while (text.size > 0 && memchr(spaces, text.data[0], 4) != NULL)
+		text = bpk_view(text.data + 1, text.size - 1);
+	return text;
+}
+
+/* Are these attributes good? Else the data can be read all the same. */
+static int judge_attributes(const struct bpk_chunkdir *set, struct bpk_view text,
+			    struct bpk_err *err)
+{
+	const struct bpk_chunkdir_digests *d = &set->sizes.digests;
+
+	if (d->given && d->has_attributes && bpk_chunkdir_check_crc(text, d->attributes, err) != 0)
+		return -1;
+	if (bpk_json_check(text, err) != 0)
+		return -1;
+	if (bpk_json_kind(text) != BPK_JSON_OBJECT)
+		return bpk_fail(err, BPK_CORRUPT, "holds no JSON object");
+	return 0;
+}
+
+static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct bpk_err *err)
+{
+	struct bpk_err *why = &set->attributes_damage;
+	struct bpk_view text, key, value;
+	enum bpk_entry entry;
+	uint64_t size;
+
+	set->attributes_name = "__attrs__";
+	if (set->layout == BPK_CHUNKDIR_BLAZE &&
+	    (is(dir, "meta/attributes", BPK_ENTRY_FILE) || !is(dir, "__attrs__", BPK_ENTRY_FILE)))
+		set->attributes_name = "meta/attributes";
+	if (bpk_dir_look(dir, set->attributes_name, &entry, &size, err) != 0)
+		return -1;
+	if (entry == BPK_ENTRY_NONE && !set->sizes.digests.has_attributes)
+		return 0;
+	if (bpk_chunkdir_read(dir, set->attributes_name, BPK_CHUNKDIR_MAX_ATTRIBUTES,
+			      &set->attributes, why) != 0)
+		return why->kind == BPK_NO_MEMORY ? bpk_fail(err, why->kind, "%s", why->text) : 0;
+	set->meta_size += set->attributes.size;
+	text = bpk_buf_view(&set->attributes);
+	if (judge_attributes(set, text, why) != 0) {
+		bpk_err_subject(why, "%s", set->attributes_name);
+		return 0;
+	}
+	set->has_attributes = bpk_json_next(text, &(size_t){ 0 }, &key, &value);
+	text = trimmed(text);
+	memmove(set->attributes.data, text.data, text.size);
+	set->attributes.size = text.size;
+	return 0;
+}
+
+/* ---- Arrays ---- */
+
+/* Where storage does not say it: as many chunks as the first file holds. */
+static uint64_t count_in_first_file(struct bpk_dir *dir, const struct bpk_chunkdir *set,
+				    const struct bpk_chunkdir_column *column)
+{
+	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
+	const struct bpk_read_options options = { 0 };
+	struct bpk_place place = { 0 };
+	struct bpk_buf name = { 0 };
+	struct bpk_where where;
+	void *reader = NULL;
+	uint64_t count = 0;
+
+	if (bpk_chunkdir_file_name(set, column, 0, &name, NULL) == 0 &&
+	    bpk_dir_source(dir, (char *)name.data, &place.source, NULL) == 0 &&
+	    ops->open(&place, &options, &reader, NULL) == 0) {
+		count = ops->info(reader)->nchunks;
+		if (count == BPK_UNKNOWN)
+			for (count = 0; ops->locate(reader, count, &where, NULL) == 0;)
+				count++;
+		ops->close(reader);
+	}
+	bpk_source_close(place.source);
+	bpk_buf_clear(&name);
+	/* what is wrong with the file is told when it is read */
+	return bpk_max_u64(count, 1);
+}
+
+static int load_array(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *set,
+		      struct bpk_err *err)
+{
+	struct meta meta = { 0 };
+	bool in_columns = false, opaque;
+	int rc = -1;
+
+	if (recognise(dir, set, &in_columns, err) != 0 ||
+	    load_meta(dir, "", no_check, &meta, &set->meta_size, err) != 0)
+		goto out;
+	if (set->layout == BPK_CHUNKDIR_BCOLZ && meta.storage.blz)
+		set->layout = BPK_CHUNKDIR_BLZ;
+	set->sizes = meta.sizes;
+	set->array.dtype = meta.storage.dtype;
+	set->array.fortran = meta.storage.fortran;
+	meta.storage.dtype = (struct bpk_dtype){ 0 };
+	set->has_columns =
+		in_columns && set->array.dtype.nfields > 0 && set->array.dtype.ndimensions == 0;
+	opaque = bpk_dtype_is_opaque(&set->array.dtype);
+	if (bpk_array_set_shape(&set->array, meta.sizes.shape, meta.sizes.ndimensions, err) != 0 ||
+	    check_nbytes("", &meta.sizes, opaque, set->array.size, err) != 0 ||
+	    bpk_chunkdir_add_columns(set, err) != 0)
+		goto out;
+	for (size_t i = 0; i < set->ncolumns; i++) {
+		struct bpk_chunkdir_column *column = &set->columns[i];
+
+		column->chunk_rows = meta.storage.chunk_rows;
+		column->superchunk_chunks = 1;
+		if (set->layout == BPK_CHUNKDIR_BLAZE)
+			column->superchunk_chunks = meta.storage.superchunk_chunks > 0
+							    ? meta.storage.superchunk_chunks
+							    : count_in_first_file(dir, set, column);
+	}
+	rc = bpk_chunkdir_count(set, err);
+out:
+	bpk_chunkdir_storage_clear(&meta.storage);
+	return rc;
+}
+
+/* ---- Tables ---- */
+
+/* What the columns of a table say of themselves, in their order. */
+struct column_meta {
+	char *name;
+	char *home;
+	struct meta meta;
+};
+
+struct table {
+	size_t ncolumns;
+	struct column_meta *columns;
+};
+
+static void table_clear(struct table *table)
+{
+	for (size_t i = 0; i < table->ncolumns; i++) {
+		free(table->columns[i].name);
+		free(table->columns[i].home);
+		bpk_chunkdir_storage_clear(&table->columns[i].meta.storage);
+	}
+	free(table->columns);
+}
+
+static int take_column_name(struct table *table, struct bpk_view value, struct bpk_err *err)
+{
+	struct column_meta *column = &table->columns[table->ncolumns];
+	struct bpk_buf text = { 0 };
+	bool safe;
+
+	if (bpk_json_kind(value) != BPK_JSON_STRING)
+		return bpk_fail(err, BPK_CORRUPT, "\"names\" holds what is no name");
+	if (bpk_json_string(value, &text, err) == 0 &&
+	    bpk_buf_append(&text, bpk_view("", 1), err) == 0)
+		column->name = bpk_strdup((char *)text.data, err);
+	safe = column->name != NULL && strlen(column->name) + 1 == text.size &&
+	       bpk_chunkdir_is_safe_name(column->name);
+	bpk_buf_clear(&text);
+	if (column->name == NULL)
+		return -1;
+	table->ncolumns++;
+	if (!safe)
+		return bpk_fail(err, BPK_CORRUPT, "column \"%s\" leads elsewhere", column->name);
+	for (size_t i = 0; i + 1 < table->ncolumns; i++)
+		if (strcmp(table->columns[i].name, column->name) == 0)
+			return bpk_fail(err, BPK_CORRUPT, "two columns \"%s\"", column->name);
+	return asprintf(&column->home, "%s/", column->name) < 0 ? bpk_fail_memory(err, 256) : 0;
+}
+
+static int take_names(struct table *table, struct bpk_view text, struct bpk_err *err)
+{
+	struct bpk_view names, value;
+	size_t count = 0;
+
+	if (bpk_chunkdir_check_object(text, err) != 0)
+		return -1;
+	names = bpk_json_member(text, "names");
+	if (bpk_json_kind(names) != BPK_JSON_LIST)
+		return bpk_fail(err, BPK_CORRUPT, "has no list \"names\"");
+	for (size_t at = 0; bpk_json_next(names, &at, NULL, &value);)
+		count++;
+	if (count == 0 || count > BPK_CHUNKDIR_MAX_COLUMNS)
+		return bpk_fail(err, count == 0 ? BPK_UNSUPPORTED : BPK_LIMIT,
+				"has %zu columns, expected 1 to %d", count,
+				BPK_CHUNKDIR_MAX_COLUMNS);
+	table->columns = bpk_calloc(count, sizeof *table->columns, err);
+	if (table->columns == NULL)
+		return -1;
+	for (size_t at = 0; bpk_json_next(names, &at, NULL, &value);)
+		if (take_column_name(table, value, err) != 0)
+			return -1;
+	return 0;
+}
+
+/* The inner dimensions of a column become those of its field, in front of what its type has. */
+static int make_field(struct column_meta *column, const struct bpk_chunkdir_sizes *first,
+		      struct bpk_field *field, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_sizes *sizes = &column->meta.sizes;
+	struct bpk_dtype *dtype = &field->dtype;
+	size_t inner = sizes->ndimensions - 1;
+
+	field->name = column->name;
+	column->name = NULL;
+	*dtype = column->meta.storage.dtype;
+	column->meta.storage.dtype = (struct bpk_dtype){ 0 };
+	if (sizes->shape[0] != first->shape[0])
+		return bpk_fail(err, BPK_CORRUPT,
+				"%smeta/sizes: has %" PRIu64 " rows, the first column %" PRIu64,
+				column->home, sizes->shape[0], first->shape[0]);
+	if (column->meta.storage.fortran && inner > 0)
+		return bpk_fail(err, BPK_UNSUPPORTED, "%smeta/storage: a column in Fortran's order",
+				column->home);
+	if (inner + dtype->ndimensions > BPK_ARRAY_MAX_DIMENSIONS)
+		return bpk_fail(err, BPK_LIMIT, "%smeta/sizes: too many dimensions", column->home);
+	memmove(dtype->shape + inner, dtype->shape, dtype->ndimensions * sizeof *dtype->shape);
+	bpk_copy(dtype->shape, sizes->shape + 1, inner * sizeof *dtype->shape);
+	dtype->ndimensions += inner;
+	for (size_t i = 0; i < inner; i++)
+		if (dtype->shape[i] == 0 ||
+		    !bpk_mul_u64(dtype->size, dtype->shape[i], &dtype->size) ||
+		    dtype->size > BPK_CHUNKDIR_MAX_SPAN)
+			return bpk_fail(err, BPK_LIMIT,
+					"%smeta/sizes: rows of no bytes, or of too many",
+					column->home);
+	return 0;
+}
+
+/* The type of a table's rows. */
+static int make_record(struct table *table, struct bpk_dtype *record, struct bpk_err *err)
+{
+	record->fields = bpk_calloc(table->ncolumns, sizeof *record->fields, err);
+	if (record->fields == NULL)
+		return -1;
+	for (size_t i = 0; i < table->ncolumns; i++) {
+		struct bpk_field *field = &record->fields[record->nfields++];
+
+		if (make_field(&table->columns[i], &table->columns[0].meta.sizes, field, err) != 0)
+			return -1;
+		field->offset = record->size;
+		record->size += field->dtype.size; /* both far below 2^63 */
+		if (record->size > BPK_CHUNKDIR_MAX_SPAN)
+			return bpk_fail(err, BPK_LIMIT, "rows have more than %d bytes",
+					BPK_CHUNKDIR_MAX_SPAN);
+	}
+	record->scalar = (struct bpk_scalar){ .kind = 'V',
+					      .byte_order = '|',
+					      .item_size = (uint32_t)record->size };
+	return 0;
+}
+
+static int load_columns(struct bpk_dir *dir, bool no_check, struct table *table,
+			struct bpk_chunkdir *set, struct bpk_err *err)
+{
+	for (size_t i = 0; i < table->ncolumns; i++) {
+		struct column_meta *column = &table->columns[i];
+
+		if (load_meta(dir, column->home, no_check, &column->meta, &set->meta_size, err) !=
+		    0)
+			return -1;
+		if (column->meta.storage.blz)
+			set->layout = BPK_CHUNKDIR_BLZ;
+	}
+	return 0;
+}
+
+static int check_columns(const struct table *table, const struct bpk_chunkdir *set,
+			 struct bpk_err *err)
+{
+	for (size_t i = 0; i < table->ncolumns; i++) {
+		const struct bpk_dtype *dtype = set->columns[i].dtype;
+		uint64_t size;
+
+		if (!bpk_mul_u64(dtype->size, set->rows, &size))
+			size = BPK_UNKNOWN;
+		if (check_nbytes(table->columns[i].home, &table->columns[i].meta.sizes,
+				 bpk_dtype_is_opaque(dtype), size, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int load_table(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *set,
+		      struct bpk_err *err)
+{
+	struct table table = { 0 };
+	struct bpk_buf text = { 0 };
+	int rc = -1;
+
+	set->layout = BPK_CHUNKDIR_BCOLZ;
+	set->is_table = set->has_columns = true;
+	if (bpk_chunkdir_read(dir, "__rootdirs__", BPK_CHUNKDIR_MAX_JSON, &text, err) != 0)
+		goto out;
+	set->meta_size += text.size;
+	if (take_names(&table, bpk_buf_view(&text), err) != 0) {
+		bpk_err_subject(err, "__rootdirs__");
+		goto out;
+	}
+	if (load_columns(dir, no_check, &table, set, err) != 0 ||
+	    make_record(&table, &set->array.dtype, err) != 0 ||
+	    bpk_array_set_shape(&set->array, table.columns[0].meta.sizes.shape, 1, err) != 0 ||
+	    bpk_chunkdir_add_columns(set, err) != 0)
+		goto out;
+	for (size_t i = 0; i < set->ncolumns; i++) {
+		set->columns[i].chunk_rows = table.columns[i].meta.storage.chunk_rows;
+		set->columns[i].superchunk_chunks = 1;
+		set->columns[i].digests = table.columns[i].meta.sizes.digests;
+	}
+	if (bpk_chunkdir_count(set, err) == 0)
+		rc = check_columns(&table, set, err);
+out:
+	table_clear(&table);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+int bpk_chunkdir_load(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *set,
+		      struct bpk_err *err)
+{
+	enum bpk_entry entry;
+	uint64_t size;
+	int rc;
+
+	*set = (struct bpk_chunkdir){ 0 };
+	if (bpk_dir_look(dir, "__rootdirs__", &entry, &size, err) != 0)
+		return -1;
+	rc = entry == BPK_ENTRY_NONE ? load_array(dir, no_check, set, err)
+				     : load_table(dir, no_check, set, err);
+	if (rc == 0)
+		rc = load_attributes(dir, set, err);
+	if (rc != 0)
+		bpk_chunkdir_clear(set);
+	return rc;
+}

@@ -1,0 +1,490 @@
+/*
+ * Reading chunked directories: chunks by their numbers, out of files that are opened as they are
+ * needed ("Reading algorithm").
+ */
+#include "format/chunkdir/meta.h"
+
+#include "format/bloscpack/bloscpack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	/* chunks before one in a file without usable offsets, which each fetch must walk over */
+	LONGEST_WALK = 4096,
+};
+
+static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
+
+int bpk_chunkdir_subject(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,
+			 uint64_t chunk, uint64_t offset, struct bpk_err *err)
+{
+	struct bpk_buf name = { 0 };
+
+	bpk_bloscpack_chunk_subject(err, bpk_chunkdir_position(column, chunk), offset);
+	if (bpk_chunkdir_file_name(set, column, bpk_chunkdir_superchunk(column, chunk), &name,
+				   NULL) == 0)
+		bpk_err_subject(err, "%s", (const char *)name.data);
+	bpk_buf_clear(&name);
+	return -1;
+}
+
+/* ---- One chunk of a column ---- */
+
+/* A chunk has the bytes of its rows; the last may have more, which an append did not commit. */
+static int check_size(const struct bpk_chunkdir_reader *r, const struct bpk_chunkdir_column *column,
+		      uint64_t number, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint64_t need = bpk_chunkdir_chunk_size(&r->set, column, number);
+	uint64_t most = column->chunk_rows * r->set.row_items * column->item_size;
+	bool last = number == column->nchunks - 1;
+
+	if (parcel->raw_size == need ||
+	    (last && parcel->raw_size > need && parcel->raw_size <= most))
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "it unpacks to %zu bytes, sizes and storage say %s%" PRIu64,
+		 parcel->raw_size, last ? "at least " : "", need);
+	return bpk_chunkdir_subject(&r->set, column, number, parcel->packed_offset, err);
+}
+
+static int bring_from(const struct bpk_chunkdir_file *file, uint64_t position,
+		      struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	int rc;
+
+	if (!file->positional && position > LONGEST_WALK)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"chunk %" PRIu64 " cannot be found without usable offsets",
+				position);
+	parcel->number = position;
+	rc = blp->fetch(file->reader, parcel, err);
+	if (rc > 0)
+		return bpk_fail(err, BPK_CORRUPT,
+				"ends before chunk %" PRIu64 ", which sizes and storage ask for",
+				position);
+	return rc;
+}
+
+int bpk_chunkdir_bring(const struct bpk_chunkdir_reader *r, size_t column_number, uint64_t number,
+		       struct bpk_parcel *parcel, const struct bpk_checksum **checksum,
+		       struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *column = &r->set.columns[column_number];
+	uint64_t dataset_number = parcel->number;
+	struct bpk_chunkdir_file *file;
+	int rc;
+
+	if (bpk_chunkdir_file_open(r->files, column_number, bpk_chunkdir_superchunk(column, number),
+				   &file, err) != 0)
+		return -1;
+	rc = bring_from(file, bpk_chunkdir_position(column, number), parcel, err);
+	parcel->number = dataset_number;
+	if (rc != 0)
+		bpk_err_subject(err, "%s", file->name);
+	*checksum = file->info->checksum;
+	bpk_chunkdir_file_close(r->files, file);
+	return rc == 0 ? check_size(r, column, number, parcel, err) : -1;
+}
+
+/* ---- Parcels of an array ---- */
+
+/* Behind the digest stands which one it is: files may differ in that. */
+static int fetch_chunk(const struct bpk_chunkdir_reader *r, struct bpk_parcel *parcel,
+		       struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum;
+	uint8_t id;
+
+	if (bpk_chunkdir_bring(r, 0, parcel->number, parcel, &checksum, err) != 0)
+		return -1;
+	id = (uint8_t)bpk_bloscpack_checksum_id(checksum);
+	if (bpk_buf_append(&parcel->packed, bpk_view(&id, 1), err) != 0)
+		return -1;
+	parcel->data_size = bpk_min_size(
+		parcel->raw_size,
+		(size_t)bpk_chunkdir_chunk_size(&r->set, r->set.columns, parcel->number));
+	return 0;
+}
+
+static int check_chunk(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
+		       struct bpk_err *err)
+{
+	const struct bpk_buf *packed = &parcel->packed;
+	const struct bpk_checksum *checksum =
+		bpk_bloscpack_checksum(packed->data[packed->size - 1]);
+
+	if (bpk_checksum_check(checksum, bpk_view(packed->data, parcel->packed_size),
+			       packed->data + parcel->packed_size, err) == 0)
+		return 0;
+	return bpk_chunkdir_subject(&r->set, r->set.columns, parcel->number, parcel->packed_offset,
+				    err);
+}
+
+/* ---- Parcels of records ---- */
+
+/* Rows of a parcel. */
+struct rows {
+	uint64_t first, end;
+};
+
+static struct rows rows_of(const struct bpk_chunkdir *set, uint64_t number)
+{
+	uint64_t first = number * set->chunk_rows;
+
+	return (struct rows){ first, first + bpk_min_u64(set->chunk_rows, set->rows - first) };
+}
+
+/* The chunks of a column that have some of them. */
+static uint64_t first_chunk(const struct bpk_chunkdir_column *column, struct rows rows)
+{
+	return rows.first / column->chunk_rows;
+}
+
+static uint64_t last_chunk(const struct bpk_chunkdir_column *column, struct rows rows)
+{
+	return (rows.end - 1) / column->chunk_rows;
+}
+
+static size_t count_pieces(const struct bpk_chunkdir *set, struct rows rows)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < set->ncolumns; i++)
+		count += last_chunk(&set->columns[i], rows) - first_chunk(&set->columns[i], rows) +
+			 1;
+	return (size_t)count;
+}
+
+/* Which of the parcel's items a chunk of a column holds. */
+static struct bpk_chunkdir_piece describe_piece(const struct bpk_chunkdir *set, uint32_t column,
+						uint64_t chunk, struct rows rows)
+{
+	const struct bpk_chunkdir_column *c = &set->columns[column];
+	uint64_t start = chunk * c->chunk_rows;
+	uint64_t from = bpk_max_u64(start, rows.first);
+	uint64_t to = bpk_min_u64(start + bpk_min_u64(c->chunk_rows, set->rows - start), rows.end);
+
+	return (struct bpk_chunkdir_piece){
+		.column = column,
+		.number = chunk,
+		.skip = (size_t)((from - start) * set->row_items * c->item_size),
+		.item = (size_t)((from - rows.first) * set->row_items),
+		.nitems = (size_t)((to - from) * set->row_items),
+	};
+}
+
+/* Bring one chunk behind those that packed holds already, by way of the parcel's other buffer. */
+static int add_piece(const struct bpk_chunkdir_reader *r, struct bpk_chunkdir_piece piece,
+		     size_t index, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_parcel chunk = { .want_size = SIZE_MAX, .packed = parcel->raw };
+	int rc = bpk_chunkdir_bring(r, piece.column, piece.number, &chunk, &piece.checksum, err);
+
+	parcel->raw = chunk.packed;
+	parcel->raw.size = 0;
+	if (rc != 0)
+		return -1;
+	piece.offset = parcel->packed.size;
+	piece.size = chunk.packed_size;
+	piece.raw_size = chunk.raw_size;
+	piece.file_offset = chunk.packed_offset;
+	if (bpk_buf_append(&parcel->packed, bpk_view(chunk.packed.data, chunk.packed.size), err) !=
+	    0)
+		return -1;
+	bpk_chunkdir_pieces(&parcel->packed)->piece[index] = piece;
+	return 0;
+}
+
+static int fetch_records(const struct bpk_chunkdir_reader *r, struct bpk_parcel *parcel,
+			 struct bpk_err *err)
+{
+	struct rows rows = rows_of(&r->set, parcel->number);
+	size_t index = 0;
+
+	if (bpk_chunkdir_pieces_begin(&parcel->packed, count_pieces(&r->set, rows), err) != 0)
+		return -1;
+	for (size_t i = 0; i < r->set.ncolumns; i++) {
+		const struct bpk_chunkdir_column *column = &r->set.columns[i];
+
+		for (uint64_t n = first_chunk(column, rows); n <= last_chunk(column, rows); n++)
+			if (add_piece(r, describe_piece(&r->set, (uint32_t)i, n, rows), index++,
+				      parcel, err) != 0)
+				return -1;
+	}
+	parcel->packed_offset = BPK_UNKNOWN;
+	parcel->packed_size = parcel->packed.size;
+	parcel->raw_size = (size_t)((rows.end - rows.first) * r->set.row_size);
+	return 0;
+}
+
+static int check_records(const struct bpk_chunkdir_reader *r, const struct bpk_parcel *parcel,
+			 struct bpk_err *err)
+{
+	const struct bpk_chunkdir_pieces *pieces = bpk_chunkdir_pieces(&parcel->packed);
+
+	for (size_t i = 0; i < pieces->npieces; i++) {
+		const struct bpk_chunkdir_piece *piece = &pieces->piece[i];
+		const uint8_t *chunk = parcel->packed.data + piece->offset;
+
+		if (bpk_checksum_check(piece->checksum, bpk_view(chunk, piece->size),
+				       chunk + piece->size, err) != 0)
+			return bpk_chunkdir_subject(&r->set, &r->set.columns[piece->column],
+						    piece->number, piece->file_offset, err);
+	}
+	return 0;
+}
+
+/* ---- The operations ---- */
+
+static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_chunkdir_reader *r = reader;
+
+	if (bpk_dtype_is_opaque(&r->set.array.dtype))
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"its elements are Python objects (dtype object), which bpk does "
+				"not unpack");
+	if (parcel->number >= r->set.nchunks)
+		return 1;
+	parcel->raw_offset = parcel->number * r->set.chunk_rows * r->set.row_size;
+	return (r->set.has_columns ? fetch_records : fetch_chunk)(r, parcel, err);
+}
+
+static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_reader *r = reader;
+
+	return (r->set.has_columns ? check_records : check_chunk)(r, parcel, err);
+}
+
+static bool reader_unpacks(const void *reader)
+{
+	return ((const struct bpk_chunkdir_reader *)reader)->set.has_columns;
+}
+
+static int reader_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
+			 const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_reader *r = reader;
+
+	return bpk_chunkdir_unpack(&r->set, ctx, parcel, out, err);
+}
+
+static int locate_in_column(struct bpk_chunkdir_reader *r, size_t column_number, uint64_t number,
+			    struct bpk_where *where, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *column = &r->set.columns[column_number];
+	struct bpk_chunkdir_file *file;
+	int rc;
+
+	if (bpk_chunkdir_file_open(r->files, column_number, bpk_chunkdir_superchunk(column, number),
+				   &file, err) != 0)
+		return -1;
+	rc = blp->locate(file->reader, bpk_chunkdir_position(column, number), where, err);
+	if (rc > 0)
+		rc = bpk_fail(err, BPK_CORRUPT, "ends before chunk %" PRIu64,
+			      bpk_chunkdir_position(column, number));
+	if (rc != 0)
+		bpk_err_subject(err, "%s", file->name);
+	bpk_chunkdir_file_close(r->files, file);
+	return rc;
+}
+
+/* Of records: the first piece, with the sizes of all. */
+static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
+			 struct bpk_err *err)
+{
+	struct bpk_chunkdir_reader *r = reader;
+	uint64_t packed_size = 0;
+	struct bpk_where piece;
+	struct rows rows;
+
+	if (number >= r->set.nchunks)
+		return 1;
+	rows = rows_of(&r->set, number);
+	for (size_t i = r->set.ncolumns; i-- > 0;)
+		for (uint64_t n = last_chunk(&r->set.columns[i], rows) + 1;
+		     n-- > first_chunk(&r->set.columns[i], rows);) {
+			if (locate_in_column(r, i, n, &piece, err) != 0)
+				return -1;
+			packed_size += piece.header.packed_size;
+		}
+	*where = piece;
+	where->raw_offset = number * r->set.chunk_rows * r->set.row_size;
+	where->header.packed_size = (uint32_t)bpk_min_u64(packed_size, UINT32_MAX);
+	where->header.raw_size = (uint32_t)((rows.end - rows.first) * r->set.row_size);
+	return 0;
+}
+
+static const struct bpk_info *reader_info(const void *reader)
+{
+	return &((const struct bpk_chunkdir_reader *)reader)->info;
+}
+
+static bool reader_positional(const void *reader)
+{
+	(void)reader;
+	return true;
+}
+
+/* ---- Opening ---- */
+
+/* Bytes of all data files that are there, one after the other from the first of each column. */
+static int sum_files(struct bpk_chunkdir_reader *r, uint64_t *total, struct bpk_err *err)
+{
+	struct bpk_buf name = { 0 };
+	int rc = 0;
+
+	*total = 0;
+	for (size_t i = 0; rc == 0 && i < r->set.ncolumns; i++) {
+		const struct bpk_chunkdir_column *column = &r->set.columns[i];
+		enum bpk_entry entry = BPK_ENTRY_FILE;
+		uint64_t size;
+
+		for (uint64_t n = 0; rc == 0 && n < column->nfiles; n++) {
+			rc = bpk_chunkdir_file_name(&r->set, column, n, &name, err);
+			if (rc == 0)
+				rc = bpk_dir_look(r->dir, (const char *)name.data, &entry, &size,
+						  err);
+			if (rc == 0 && entry != BPK_ENTRY_FILE)
+				break;
+			if (rc == 0)
+				*total += size;
+		}
+	}
+	bpk_buf_clear(&name);
+	return rc;
+}
+
+/* What the first file tells of all of them; where it is damaged that is told when it is read. */
+static void look_at_first_file(struct bpk_chunkdir_reader *r)
+{
+	struct bpk_info *info = &r->info;
+	struct bpk_chunkdir_file *file;
+
+	info->checksum = &bpk_checksums[0];
+	if (r->set.nchunks == 0 || bpk_chunkdir_file_open(r->files, 0, 0, &file, NULL) != 0)
+		return;
+	info->checksum = file->info->checksum;
+	info->has_offsets = file->info->has_offsets;
+	info->has_first_chunk = file->info->has_first_chunk;
+	info->first_chunk = file->info->first_chunk;
+	bpk_chunkdir_file_close(r->files, file);
+}
+
+/* The array and the user's metadata, out of what the files have of both. */
+static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
+{
+	struct bpk_view attributes = bpk_view(NULL, 0);
+	struct bpk_info *info = &r->info;
+
+	if (r->set.has_attributes)
+		attributes = bpk_buf_view(&r->set.attributes);
+	if (bpk_chunkdir_carry_out(&r->set.array, attributes, &r->carried, err) != 0)
+		return -1;
+	info->array = r->carried.has_array ? &r->carried.array : NULL;
+	info->has_metadata = r->carried.has_metadata;
+	if (!info->has_metadata)
+		return 0;
+	info->metadata = bpk_buf_view(&r->carried.metadata);
+	info->metadata_stored_size = r->set.attributes.size;
+	info->metadata_room = BPK_CHUNKDIR_MAX_ATTRIBUTES;
+	info->metadata_codec = "none";
+	return 0;
+}
+
+/* What no checksum covers: nothing where sizes has digests of ours. */
+static const char *unprotected(const struct bpk_chunkdir_reader *r)
+{
+	const struct bpk_chunkdir *set = &r->set;
+
+	if (set->sizes.digests.given)
+		return set->sizes.digests.has_attributes ? NULL : "the attributes";
+	if (set->is_table && set->columns[0].digests.given)
+		return "the attributes and the names of columns";
+	return r->info.checksum->size == 0 ? "the chunks, sizes, storage and attributes"
+					   : "sizes, storage and attributes";
+}
+
+static int fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
+{
+	const struct bpk_chunkdir *set = &r->set;
+	struct bpk_info *info = &r->info;
+	uint64_t data_size;
+
+	info->format = "chunked";
+	info->variant = bpk_chunkdir_variant(set->layout);
+	info->nchunks = set->nchunks;
+	info->chunk_size = set->nchunks > 0 ? set->chunk_rows * set->row_size : BPK_UNKNOWN;
+	info->raw_size = set->rows * set->row_size;
+	info->last_chunk_size =
+		set->nchunks > 0 ? info->raw_size - (set->nchunks - 1) * info->chunk_size : 0;
+	info->typesize = set->array.dtype.size < 256 && !set->has_columns
+				 ? (unsigned)set->array.dtype.size
+				 : 0;
+	info->ncolumns = set->has_columns ? set->ncolumns : 0;
+	info->superchunk_chunks = set->columns[0].superchunk_chunks;
+	for (size_t i = 0; i < set->ncolumns; i++)
+		info->nfiles += set->columns[i].nfiles;
+	info->pending = bpk_dir_pending(r->dir);
+	look_at_first_file(r);
+	if (fill_metadata(r, err) != 0)
+		return -1;
+	info->unprotected = unprotected(r);
+	if (bpk_dtype_is_opaque(&set->array.dtype))
+		info->raw_size = info->chunk_size = info->last_chunk_size = BPK_UNKNOWN;
+	if (sum_files(r, &data_size, err) != 0)
+		return -1;
+	info->stored_size = data_size + set->meta_size;
+	return 0;
+}
+
+static void reader_close(void *reader)
+{
+	struct bpk_chunkdir_reader *r = reader;
+
+	if (r == NULL)
+		return;
+	bpk_chunkdir_files_free(r->files);
+	bpk_chunkdir_carried_clear(&r->carried);
+	bpk_chunkdir_clear(&r->set);
+	free(r);
+}
+
+static int reader_open(struct bpk_place *place, const struct bpk_read_options *options,
+		       void **reader, struct bpk_err *err)
+{
+	struct bpk_chunkdir_reader *r;
+
+	*reader = NULL;
+	if (place->directory == NULL)
+		return bpk_fail(err, BPK_CORRUPT, "a file, expected a directory");
+	r = bpk_calloc(1, sizeof *r, err);
+	if (r == NULL)
+		return -1;
+	r->dir = place->directory;
+	r->options = *options;
+	if (bpk_chunkdir_load(r->dir, options->no_check, &r->set, err) != 0)
+		goto failed;
+	r->files = bpk_chunkdir_files_new(r->dir, &r->set, &r->options, err);
+	if (r->files == NULL || fill_info(r, err) != 0)
+		goto failed;
+	*reader = r;
+	return 0;
+failed:
+	reader_close(r);
+	return -1;
+}
+
+const struct bpk_reader_ops bpk_chunkdir_reader_ops = {
+	.open = reader_open,
+	.info = reader_info,
+	.positional = reader_positional,
+	.fetch = reader_fetch,
+	.check = reader_check,
+	.unpacks = reader_unpacks,
+	.unpack = reader_unpack,
+	.locate = reader_locate,
+	.audit = bpk_chunkdir_audit,
+	.close = reader_close,
+};
