@@ -164,7 +164,8 @@ static bool is_shown(const struct bpk_dir_entries *entries, size_t i, const char
 {
 	const struct entry *entry = entries_of(entries) + i;
 
-	if (i + 1 < entries->count && strcmp(entry->name, entry[1].name) == 0)
+	if (entry->entry == BPK_ENTRY_NONE ||
+	    (i + 1 < entries->count && strcmp(entry->name, entry[1].name) == 0))
 		return false;
 	return *name == '\0' ? !bpk_dir_hides(entry->name) : !bpk_draft_is_name(entry->name);
 }

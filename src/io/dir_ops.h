@@ -8,7 +8,8 @@
 
 #include "io/io.h"
 
-/* Give an entry to a listing. Any order; of a name that comes again, the last one counts. */
+/* Give an entry to a listing. Any order; of a name that comes again, the last one counts; BPK_ENTRY_NONE: it
+ * is not there. */
 struct bpk_dir_entries;
 int bpk_dir_entries_add(struct bpk_dir_entries *entries, const char *entry_name,
 			enum bpk_entry entry, struct bpk_err *err);
@@ -37,5 +38,11 @@ int bpk_dir_check_name(const char *name, struct bpk_err *err);
 
 /* Ours and no part of a dataset: a draft anywhere, lock and list in the root. */
 bool bpk_dir_hides(const char *name);
+
+/* bpk_dir_open; as_is: what a writer that died left is looked through, not carried out. */
+int bpk_dir_open_as(const char *path, bool as_is, struct bpk_dir **dir, struct bpk_err *err);
+
+/* The folder root as it is; takes root, also when it fails. */
+int bpk_dir_of_folder(int root, struct bpk_dir **dir, struct bpk_err *err);
 
 #endif

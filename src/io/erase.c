@@ -4,16 +4,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "io/dir_ops.h"
+#include "io/name.h"
 
 /* Each level holds a descriptor; no dataset is that deep. */
 enum { DEPTH_MAX = 64 };
 
 struct walk {
 	bool (*ours)(const char *name);
-	bool erase;
+	enum { VET, ERASE, ERASE_DRAFTS } task;
 	struct bpk_stranger *stranger;
 	char name[PATH_MAX]; /* of what is looked at, from the top */
 	int depth;
@@ -36,7 +38,7 @@ static int walk_below(struct walk *walk, int folder, struct bpk_err *err);
 static int fail_at(const struct walk *walk, struct bpk_err *err)
 {
 	return bpk_fail_errno(err, errno, "%s: cannot be %s", walk->name,
-			      walk->erase ? "removed" : "looked at");
+			      walk->task == VET ? "looked at" : "removed");
 }
 
 static int meet_folder(struct walk *walk, int parent, const char *base, struct bpk_err *err)
@@ -51,7 +53,8 @@ static int meet_folder(struct walk *walk, int parent, const char *base, struct b
 	walk->depth++;
 	rc = walk_below(walk, fd, err); /* which closes fd */
 	walk->depth--;
-	if (rc != 0 || !walk->erase || unlinkat(parent, base, AT_REMOVEDIR) == 0 || errno == ENOENT)
+	if (rc != 0 || walk->task != ERASE || unlinkat(parent, base, AT_REMOVEDIR) == 0 ||
+	    errno == ENOENT)
 		return rc;
 	if (errno == ENOTEMPTY || errno == EEXIST)
 		return meet_stranger(walk); /* which was met below, or came since */
@@ -60,9 +63,32 @@ static int meet_folder(struct walk *walk, int parent, const char *base, struct b
 
 static int meet_file(const struct walk *walk, int parent, const char *base, struct bpk_err *err)
 {
-	if (!walk->erase || unlinkat(parent, base, 0) == 0 || errno == ENOENT)
+	if (walk->task == VET || unlinkat(parent, base, 0) == 0 || errno == ENOENT)
 		return 0;
 	return fail_at(walk, err);
+}
+
+/* Nobody works on it any more. */
+static bool is_left_behind(int parent, const char *base)
+{
+	int fd = openat(parent, base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	bool left = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+
+	if (fd >= 0)
+		close(fd);
+	return left;
+}
+
+/* Failures are passed over: the next writer tries again. */
+static int meet_draft(struct walk *walk, int parent, const char *base, const struct stat *found)
+{
+	bool is_draft = bpk_draft_is_name(base);
+
+	if (S_ISDIR(found->st_mode) && !is_draft)
+		(void)meet_folder(walk, parent, base, NULL);
+	else if (S_ISREG(found->st_mode) && is_draft && is_left_behind(parent, base))
+		unlinkat(parent, base, 0);
+	return 0;
 }
 
 static int meet(struct walk *walk, int parent, const char *base, struct bpk_err *err)
@@ -71,6 +97,8 @@ static int meet(struct walk *walk, int parent, const char *base, struct bpk_err 
 
 	if (fstatat(parent, base, &found, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? 0 : fail_at(walk, err);
+	if (walk->task == ERASE_DRAFTS)
+		return meet_draft(walk, parent, base, &found);
 	if (S_ISDIR(found.st_mode))
 		return meet_folder(walk, parent, base, err);
 	if (S_ISREG(found.st_mode) && is_ours(walk))
@@ -105,10 +133,10 @@ static int walk_below(struct walk *walk, int folder, struct bpk_err *err)
 	return rc;
 }
 
-static int walk_from(int folder, bool (*ours)(const char *name), bool erase,
+static int walk_from(int folder, bool (*ours)(const char *name), int task,
 		     struct bpk_stranger *stranger, struct bpk_err *err)
 {
-	struct walk walk = { .ours = ours, .erase = erase, .stranger = stranger };
+	struct walk walk = { .ours = ours, .task = task, .stranger = stranger };
 	int top = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
 	stranger->name[0] = '\0';
@@ -118,11 +146,18 @@ static int walk_from(int folder, bool (*ours)(const char *name), bool erase,
 int bpk_erase_vet(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
 		  struct bpk_err *err)
 {
-	return walk_from(folder, ours, false, stranger, err);
+	return walk_from(folder, ours, VET, stranger, err);
 }
 
 int bpk_erase_below(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
 		    struct bpk_err *err)
 {
-	return walk_from(folder, ours, true, stranger, err);
+	return walk_from(folder, ours, ERASE, stranger, err);
+}
+
+void bpk_erase_drafts(int folder)
+{
+	struct bpk_stranger stranger;
+
+	(void)walk_from(folder, NULL, ERASE_DRAFTS, &stranger, NULL);
 }

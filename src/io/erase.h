@@ -29,4 +29,8 @@ int bpk_erase_vet(int folder, bool (*ours)(const char *name), struct bpk_strange
 int bpk_erase_below(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
 		    struct bpk_err *err);
 
+/* Remove the drafts of files below folder that no living process holds; what cannot be looked at is
+ * left out. */
+void bpk_erase_drafts(int folder);
+
 #endif

@@ -1,18 +1,33 @@
 /*
  * The first kind of directory: a folder of the file system.
+ *
+ * While a list of changes is there (redo.h), names are read through it. No lock is needed for that:
+ * the list appears at once, so whoever looks for it before each name sees all of a change from then
+ * on, and a draft that was opened while the list stood is the one that it names.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "io/beneath.h"
 #include "io/dir_ops.h"
+#include "io/redo.h"
 #include "io/source.h"
 
+/* How often a list may be replaced while one name is opened. */
+enum { TRIES_MAX = 1000 };
+
 struct folder {
-	int root; /* fixed after open */
+	int root;     /* fixed after open, as pending */
+	bool pending; /* a list was there, no writer, and it could not be carried out */
+
+	pthread_mutex_t lock;
+	struct bpk_redo redo; /* guarded by lock: the last list that was seen */
 };
 
 static bool is_missing(int errnum)
@@ -27,57 +42,164 @@ static enum bpk_entry entry_of(mode_t mode)
 	return S_ISDIR(mode) ? BPK_ENTRY_DIRECTORY : BPK_ENTRY_OTHER;
 }
 
-static int folder_look(void *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
-		       struct bpk_err *err)
-{
-	const struct folder *folder = dir;
-	struct stat found;
+/* ---- Through the list ---- */
 
-	if (bpk_beneath_stat(folder->root, name, &found) != 0) {
-		if (errno == ELOOP)
-			*entry = BPK_ENTRY_OTHER; /* behind a link on the way */
-		else if (!is_missing(errno))
-			return bpk_fail_errno(err, errno, "cannot be looked at");
-		return 0;
+/* Where the content of name lies. */
+struct way {
+	bool removed;
+	bool is_draft;
+	char draft[PATH_MAX]; /* set when is_draft */
+	struct stat list;     /* set when is_draft: what says so */
+};
+
+static int find_way(struct folder *folder, const char *name, struct way *way, struct bpk_err *err)
+{
+	const struct bpk_change *change;
+	int rc;
+
+	way->removed = way->is_draft = false;
+	pthread_mutex_lock(&folder->lock);
+	rc = bpk_redo_refresh(folder->root, &folder->redo, err);
+	change = rc == 0 ? bpk_redo_find(&folder->redo, name) : NULL;
+	if (change != NULL && change->draft == NULL) {
+		way->removed = true;
+	} else if (change != NULL) {
+		way->is_draft = true;
+		way->list = folder->redo.seen;
+		snprintf(way->draft, sizeof way->draft, "%s", change->draft);
 	}
-	*entry = entry_of(found.st_mode);
+	pthread_mutex_unlock(&folder->lock);
+	return rc;
+}
+
+/* The draft found this way is the one that the list spoke of; else all is to be done again. */
+static bool way_stood(const struct folder *folder, const struct way *way)
+{
+	return !way->is_draft || bpk_redo_stands(folder->root, &way->list);
+}
+
+static int fail_restless(struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED, "is being changed again and again");
+}
+
+/* ---- Looking and opening ---- */
+
+/* 0, or -1 with errno. */
+static int stat_by(const struct folder *folder, const char *name, struct way *way,
+		   struct stat *found)
+{
+	if (way->is_draft) {
+		if (bpk_beneath_stat(folder->root, way->draft, found) == 0)
+			return 0;
+		if (!is_missing(errno))
+			return -1;
+		way->is_draft = false; /* it has its name by now */
+	}
+	return bpk_beneath_stat(folder->root, name, found);
+}
+
+static int tell(const struct stat *found, enum bpk_entry *entry, uint64_t *size)
+{
+	*entry = entry_of(found->st_mode);
 	if (*entry == BPK_ENTRY_FILE)
-		*size = (uint64_t)found.st_size;
+		*size = (uint64_t)found->st_size;
 	return 0;
 }
 
-/* What is no regular file is not opened, but for one that takes its place just now. */
-static int open_file(int root, const char *name, struct bpk_err *err)
+static int folder_look(void *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
+		       struct bpk_err *err)
+{
+	struct folder *folder = dir;
+	struct stat found;
+	struct way way;
+
+	for (int i = 0; i < TRIES_MAX; i++) {
+		if (find_way(folder, name, &way, err) != 0)
+			return -1;
+		if (way.removed)
+			return 0;
+		if (stat_by(folder, name, &way, &found) == 0) {
+			if (way_stood(folder, &way))
+				return tell(&found, entry, size);
+		} else if (errno == ELOOP) {
+			*entry = BPK_ENTRY_OTHER; /* behind a link on the way */
+			return 0;
+		} else {
+			return is_missing(errno)
+				       ? 0
+				       : bpk_fail_errno(err, errno, "cannot be looked at");
+		}
+	}
+	return fail_restless(err);
+}
+
+/* What is no regular file is not opened, but for one that takes its place just now. A descriptor,
+ * or -1 with errno: EINVAL, it is no regular file. */
+static int open_file(int root, const char *name)
 {
 	struct stat found;
 	int fd;
 
-	if (bpk_beneath_stat(root, name, &found) != 0) {
-		if (is_missing(errno))
-			return bpk_fail(err, BPK_CORRUPT, "is missing");
-		if (errno == ELOOP)
-			return bpk_fail(err, BPK_CORRUPT, "lies behind a symbolic link");
-		return bpk_fail_errno(err, errno, "cannot open");
-	}
-	if (!S_ISREG(found.st_mode))
-		return bpk_fail(err, BPK_CORRUPT, "is no regular file");
-	fd = bpk_beneath_open(root, name, O_RDONLY);
-	if (fd < 0)
-		return bpk_fail_errno(err, errno, "cannot open");
-	if (fstat(fd, &found) == 0 && S_ISREG(found.st_mode))
+	if (bpk_beneath_stat(root, name, &found) != 0)
+		return -1;
+	fd = S_ISREG(found.st_mode) ? bpk_beneath_open(root, name, O_RDONLY) : -1;
+	if (fd < 0 && S_ISREG(found.st_mode))
+		return -1;
+	if (fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode))
 		return fd;
-	close(fd);
-	return bpk_fail(err, BPK_CORRUPT, "is no regular file");
+	if (fd >= 0)
+		close(fd);
+	errno = EINVAL;
+	return -1;
+}
+
+static int open_by(const struct folder *folder, const char *name, struct way *way)
+{
+	if (way->is_draft) {
+		int fd = open_file(folder->root, way->draft);
+
+		if (fd >= 0 || !is_missing(errno))
+			return fd;
+		way->is_draft = false; /* it has its name by now */
+	}
+	return open_file(folder->root, name);
+}
+
+static int fail_open(int errnum, struct bpk_err *err)
+{
+	if (is_missing(errnum))
+		return bpk_fail(err, BPK_CORRUPT, "is missing");
+	if (errnum == ELOOP)
+		return bpk_fail(err, BPK_CORRUPT, "is or lies behind a symbolic link");
+	if (errnum == EINVAL)
+		return bpk_fail(err, BPK_CORRUPT, "is no regular file");
+	return bpk_fail_errno(err, errnum, "cannot open");
 }
 
 static int folder_source(void *dir, const char *name, struct bpk_source **source,
 			 struct bpk_err *err)
 {
-	const struct folder *folder = dir;
-	int fd = open_file(folder->root, name, err);
+	struct folder *folder = dir;
+	struct way way;
+	int fd;
 
-	return fd < 0 ? -1 : bpk_source_of_descriptor(fd, source, err);
+	for (int i = 0; i < TRIES_MAX; i++) {
+		if (find_way(folder, name, &way, err) != 0)
+			return -1;
+		if (way.removed)
+			return fail_open(ENOENT, err);
+		fd = open_by(folder, name, &way);
+		if (fd < 0)
+			return fail_open(errno, err);
+		if (way_stood(folder, &way))
+			return bpk_source_of_descriptor(fd, source, err);
+		close(fd);
+	}
+	return fail_restless(err);
 }
+
+/* ---- Listing ---- */
 
 static enum bpk_entry entry_in(int folder, const struct dirent *entry)
 {
@@ -114,26 +236,80 @@ static int add_entries(DIR *stream, struct bpk_dir_entries *entries, struct bpk_
 	return errno == 0 ? 0 : bpk_fail_errno(err, errno, "cannot be listed");
 }
 
-static int folder_list(void *dir, const char *name, struct bpk_dir_entries *entries,
-		       struct bpk_err *err)
+/* The last part of name, when it lies directly in folder; else NULL. */
+static const char *part_in(const char *folder, const char *name)
 {
-	const struct folder *folder = dir;
-	int fd = bpk_beneath_open(folder->root, name, O_RDONLY | O_DIRECTORY);
-	DIR *stream;
-	int rc;
+	size_t size = strlen(folder);
 
-	if (fd < 0 && (is_missing(errno) || errno == ELOOP))
-		return bpk_fail(err, BPK_CORRUPT, "is no directory");
+	if (size > 0) {
+		if (strncmp(name, folder, size) != 0 || name[size] != '/')
+			return NULL;
+		name += size + 1;
+	}
+	return strchr(name, '/') == NULL ? name : NULL;
+}
+
+/* What comes later counts, so the list has the last word. */
+static int add_changes(const struct bpk_redo *redo, const char *name,
+		       struct bpk_dir_entries *entries, struct bpk_err *err)
+{
+	for (size_t i = 0; i < redo->count; i++) {
+		const struct bpk_change *change = &redo->changes[i];
+		const char *part = part_in(name, change->name);
+		enum bpk_entry entry = change->draft == NULL ? BPK_ENTRY_NONE : BPK_ENTRY_FILE;
+
+		if (part != NULL && bpk_dir_entries_add(entries, part, entry, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static DIR *open_stream(int root, const char *name, struct bpk_err *err)
+{
+	int fd = bpk_beneath_open(root, name, O_RDONLY | O_DIRECTORY);
+	DIR *stream;
+
+	if (fd < 0 && (is_missing(errno) || errno == ELOOP)) {
+		bpk_fail(err, BPK_CORRUPT, "is no directory");
+		return NULL;
+	}
 	stream = fd < 0 ? NULL : fdopendir(fd);
 	if (stream == NULL) {
 		bpk_fail_errno(err, errno, "cannot be listed");
 		if (fd >= 0)
 			close(fd);
-		return -1;
 	}
-	rc = add_entries(stream, entries, err);
+	return stream;
+}
+
+static int folder_list(void *dir, const char *name, struct bpk_dir_entries *entries,
+		       struct bpk_err *err)
+{
+	struct folder *folder = dir;
+	DIR *stream = open_stream(folder->root, name, err);
+	int rc;
+
+	if (stream == NULL)
+		return -1;
+	/* first the list: what it names is found as it was or as it will be, and that is the same */
+	pthread_mutex_lock(&folder->lock);
+	rc = bpk_redo_refresh(folder->root, &folder->redo, err);
+	if (rc == 0)
+		rc = add_entries(stream, entries, err);
+	if (rc == 0)
+		rc = add_changes(&folder->redo, name, entries, err);
+	pthread_mutex_unlock(&folder->lock);
 	closedir(stream);
 	return rc;
+}
+
+/* ---- The directory ---- */
+
+static bool folder_pending(const void *dir)
+{
+	const struct folder *folder = dir;
+
+	return folder->pending;
 }
 
 static void folder_close(void *dir)
@@ -141,6 +317,8 @@ static void folder_close(void *dir)
 	struct folder *folder = dir;
 
 	close(folder->root);
+	bpk_redo_clear(&folder->redo);
+	pthread_mutex_destroy(&folder->lock);
 	free(folder);
 }
 
@@ -148,21 +326,65 @@ static const struct bpk_dir_ops folder_ops = {
 	.look = folder_look,
 	.source = folder_source,
 	.list = folder_list,
+	.pending = folder_pending,
 	.close = folder_close,
 };
 
-int bpk_dir_open(const char *path, struct bpk_dir **dir, struct bpk_err *err)
+/* Takes root. */
+static struct folder *new_folder(int root, struct bpk_err *err)
 {
 	struct folder *folder = bpk_calloc(1, sizeof *folder, err);
 
+	if (folder == NULL) {
+		close(root);
+		return NULL;
+	}
+	folder->root = root;
+	pthread_mutex_init(&folder->lock, NULL);
+	return folder;
+}
+
+int bpk_dir_of_folder(int root, struct bpk_dir **dir, struct bpk_err *err)
+{
+	struct folder *folder = new_folder(root, err);
+
 	*dir = NULL;
+	return folder == NULL ? -1 : bpk_dir_of(&folder_ops, folder, dir, err);
+}
+
+/* What a writer left unfinished: carry it out, where that is wanted, or know of it. */
+static int take_up(struct folder *folder, bool as_is, struct bpk_err *err)
+{
+	bool alive = false;
+
+	if (bpk_redo_refresh(folder->root, &folder->redo, err) != 0)
+		return -1;
+	if (folder->redo.count > 0 &&
+	    bpk_redo_settle(folder->root, &folder->redo, !as_is, &alive, err) != 0)
+		return -1;
+	folder->pending = folder->redo.count > 0 && !alive;
+	return 0;
+}
+
+int bpk_dir_open_as(const char *path, bool as_is, struct bpk_dir **dir, struct bpk_err *err)
+{
+	int root = bpk_folder_open(path);
+	struct folder *folder;
+
+	*dir = NULL;
+	if (root < 0)
+		return bpk_fail_errno(err, errno, "cannot open");
+	folder = new_folder(root, err);
 	if (folder == NULL)
 		return -1;
-	folder->root = bpk_folder_open(path);
-	if (folder->root < 0) {
-		bpk_fail_errno(err, errno, "cannot open");
-		free(folder);
+	if (take_up(folder, as_is, err) != 0) {
+		folder_close(folder);
 		return -1;
 	}
 	return bpk_dir_of(&folder_ops, folder, dir, err);
+}
+
+int bpk_dir_open(const char *path, struct bpk_dir **dir, struct bpk_err *err)
+{
+	return bpk_dir_open_as(path, false, dir, err);
 }

@@ -15,6 +15,11 @@ int bpk_live_enter(struct bpk_err *err)
 	return bpk_fail(err, BPK_FAILED, "interrupted");
 }
 
+void bpk_live_hold(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
 void bpk_live_leave(void)
 {
 	pthread_mutex_unlock(&lock);

@@ -20,6 +20,9 @@ struct bpk_live {
 int bpk_live_enter(struct bpk_err *err);
 void bpk_live_leave(void);
 
+/* Take it all the same, to put things in order. */
+void bpk_live_hold(void);
+
 /* Have it dropped with all others from here on; the lock is held. */
 void bpk_live_add(struct bpk_live *live, void (*drop)(void *owner), void *owner);
 

@@ -17,7 +17,9 @@
 #include "io/beneath.h"
 #include "io/draft.h"
 #include "io/erase.h"
+#include "io/lock.h"
 #include "io/name.h"
+#include "io/redo.h"
 #include "io/target.h"
 #include "io/tree.h"
 
@@ -80,6 +82,15 @@ static int vet(int old, bool (*ours)(const char *name), struct bpk_err *err)
 				"is not replaced: it holds %s, which is no part of a dataset",
 				stranger.name);
 	return 0;
+}
+
+/* Whoever changes the old one just now must not lose what is written. *lock is to be closed later. */
+static int lock_old(int old, int *lock, struct bpk_err *err)
+{
+	*lock = bpk_redo_open_lock(old, false);
+	if (*lock < 0) /* nobody ever changed it, or we could not change it ourselves */
+		return 0;
+	return bpk_lock_need(*lock, BPK_LOCK_WRITER, BPK_LOCK_MOMENT, true, NULL, err);
 }
 
 static int vet_existing(const struct new_tree *new, struct bpk_err *err)
@@ -216,8 +227,10 @@ static int replace_old(struct new_tree *new, int old, struct bpk_err *err)
 	if (new->tree.sync && bpk_folder_sync(new->target.folder) != 0) {
 		bpk_fail_errno(err, errno, "sync its folder");
 		/* nobody knows what a power cut would leave: rather the old one */
-		if (exchange(new, NULL) != 0)
-			forget_draft(new);
+		if (exchange(new, NULL) == 0)
+			return -1;
+		bpk_err_subject(err, "is written, but the old one stays in %s", new->draft_name);
+		forget_draft(new);
 		return -1;
 	}
 	rc = remove_old(new, old, err);
@@ -227,12 +240,14 @@ static int replace_old(struct new_tree *new, int old, struct bpk_err *err)
 
 static int replace(struct new_tree *new, struct bpk_err *err)
 {
-	int old = open_old(new, err);
-	int rc;
+	int old = open_old(new, err), lock = -1, rc = -1;
 
 	if (old < 0)
 		return -1;
-	rc = replace_old(new, old, err);
+	if (lock_old(old, &lock, err) == 0)
+		rc = replace_old(new, old, err);
+	if (lock >= 0)
+		close(lock);
 	close(old);
 	return rc;
 }

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/dir_ops.h"
 #include "io/journal.h"
 #include "io/lock.h"
 #include "io/source.h"
@@ -119,7 +120,7 @@ int bpk_place_open_as(const char *path, bool as_is, struct bpk_place *place, str
 		return open_missing(path, place, err);
 	if (S_ISDIR(found.st_mode)) {
 		place->is_directory = true;
-		return bpk_dir_open(path, &place->directory, err);
+		return bpk_dir_open_as(path, as_is, &place->directory, err);
 	}
 	if (S_ISREG(found.st_mode))
 		return open_file(path, as_is, &place->source, err);

@@ -43,7 +43,7 @@ void bpk_names_clear(struct bpk_names *names)
 
 /* ---- Folders ---- */
 
-static int check_name(const char *name, struct bpk_err *err)
+int bpk_tree_check_name(const char *name, struct bpk_err *err)
 {
 	if (bpk_dir_check_name(name, err) != 0)
 		return -1;
@@ -99,7 +99,7 @@ static int have_folder(struct bpk_tree *tree, const char *name, struct bpk_err *
 
 	if (bpk_beneath_stat(tree->root, name, &found) == 0 && S_ISDIR(found.st_mode))
 		return 0;
-	if (check_name(name, err) != 0 || bpk_live_enter(err) != 0)
+	if (bpk_tree_check_name(name, err) != 0 || bpk_live_enter(err) != 0)
 		return -1;
 	rc = make_folder(tree, name, err);
 	bpk_live_leave();
@@ -134,7 +134,7 @@ int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **d
 	int parent, rc;
 
 	*draft = NULL;
-	if (check_name(name, err) != 0)
+	if (bpk_tree_check_name(name, err) != 0)
 		return -1;
 	parent = bpk_beneath_parent(tree->root, name, &base);
 	if (parent < 0)
@@ -146,6 +146,7 @@ int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **d
 
 int bpk_tree_stage(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
 {
-	(void)tree;
-	return bpk_draft_finish(draft, NULL, err);
+	if (tree->is_new)
+		return bpk_draft_finish(draft, NULL, err);
+	return bpk_tree_stage_change(tree, draft, err);
 }

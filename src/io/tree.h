@@ -1,6 +1,6 @@
 /*
- * Inside the room io: a directory being written, from both sides of io/dir.h: new ones (newtree.c)
- * and those that are changed (tree.c, change.c).
+ * Inside the room io: a directory being written, a new one (newtree.c) or one that is there and is
+ * changed (change.c, commit.c). What both do alike is in tree.c.
  */
 #ifndef BPK_IO_TREE_H
 #define BPK_IO_TREE_H
@@ -17,12 +17,44 @@ struct bpk_names {
 int bpk_names_add(struct bpk_names *names, char *name, struct bpk_err *err);
 void bpk_names_clear(struct bpk_names *names);
 
+/* A file that gets its name, or is removed, when a tree is committed. */
+struct bpk_staged {
+	char *name;
+	char *draft; /* from the root; NULL: name is removed */
+	uint64_t size;
+	bool is_new; /* nothing had the name when it was given */
+};
+
+/* Valid when zeroed; guarded by the live lock, but one thread alone changes it. */
+struct bpk_stage {
+	struct bpk_staged *files;
+	size_t count, room;
+};
+
 struct bpk_tree {
 	int root;
 	bool sync;
 	bool is_new;              /* nobody but us sees it: files have their names at once */
 	struct bpk_names folders; /* that we made, outer ones first; guarded by the live lock */
+
+	/* of one that is changed */
+	int lock; /* the writer lock is on it */
+	struct bpk_dir *dir;
+	struct bpk_stage stage, removed;
+	bool is_stuck; /* committed, and not carried out in full: only another one can go on */
+	struct bpk_live live;
 };
+
+/* Takes name and draft, also when it fails; a name that is NULL fails as if memory were missing. */
+int bpk_stage_add(struct bpk_stage *stage, char *name, char *draft, struct bpk_err *err);
+void bpk_stage_clear(struct bpk_stage *stage);
+
+/* One file of a changed tree is whole: takes draft. And forget the last one, with its draft. */
+int bpk_tree_stage_change(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err);
+void bpk_tree_unstage(struct bpk_tree *tree);
+
+/* Not a name that leads elsewhere, or is needed by us. */
+int bpk_tree_check_name(const char *name, struct bpk_err *err);
 
 /* What a folder's mode is, as the umask says, and on disk; root too when name is "". */
 int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, mode_t mask,

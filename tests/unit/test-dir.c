@@ -136,7 +136,7 @@ static void test_listing(void **state)
 
 	(void)state;
 	in_shell("mkdir -p l/b l/b/d && cd l && : > a && : > B && : > __10__.bin && "
-		 ": > __9__.bin && ln -s a link && mkfifo fifo && : > .lock && : > .bpkj && "
+		 ": > __9__.bin && ln -s a link && mkfifo fifo && : > .lock && "
 		 ": > .a.bpk-000000 && mkdir .b.bpk-000012 && : > .a.bpk-00000 && : > .x && "
 		 ": > .bpk-000000 && : > b/.lock && : > b/.q.bpk-000000");
 	dir = open_dir("l");

@@ -1,0 +1,288 @@
+/*
+ * A directory that is there, opened for changing: what is staged lies beside what it will be, as
+ * drafts, until the commit (commit.c).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "io/beneath.h"
+#include "io/dir_ops.h"
+#include "io/draft.h"
+#include "io/erase.h"
+#include "io/lock.h"
+#include "io/redo.h"
+#include "io/tree.h"
+
+/* ---- The stage ---- */
+
+int bpk_stage_add(struct bpk_stage *stage, char *name, char *draft, struct bpk_err *err)
+{
+	size_t room = stage->room == 0 ? 16 : 2 * stage->room;
+	struct bpk_staged *files = stage->files;
+
+	if (name != NULL && stage->count == stage->room) {
+		files = realloc(files, room * sizeof *files); /* no more than there are names */
+		if (files != NULL) {
+			stage->files = files;
+			stage->room = room;
+		}
+	}
+	if (name == NULL || files == NULL) {
+		free(name);
+		free(draft);
+		return bpk_fail_memory(err, room * sizeof *files);
+	}
+	files[stage->count++] = (struct bpk_staged){ .name = name, .draft = draft };
+	return 0;
+}
+
+static void drop_last(struct bpk_stage *stage)
+{
+	struct bpk_staged *file = &stage->files[--stage->count];
+
+	free(file->name);
+	free(file->draft);
+}
+
+void bpk_stage_clear(struct bpk_stage *stage)
+{
+	while (stage->count > 0)
+		drop_last(stage);
+	free(stage->files);
+	*stage = (struct bpk_stage){ 0 };
+}
+
+static void unlink_at(int root, const char *name)
+{
+	const char *base;
+	int folder = bpk_beneath_parent(root, name, &base);
+
+	if (folder < 0)
+		return;
+	unlinkat(folder, base, 0);
+	close(folder);
+}
+
+/* The name from the root of what is called base in the folder of name. */
+static char *beside(const char *name, const char *base, struct bpk_err *err)
+{
+	const char *slash = strrchr(name, '/');
+	struct bpk_buf text = { 0 };
+	char *found = NULL;
+
+	if (bpk_buf_printf(&text, err, "%.*s%s", slash == NULL ? 0 : (int)(slash - name) + 1, name,
+			   base) == 0)
+		found = bpk_strdup((const char *)text.data, err);
+	bpk_buf_clear(&text);
+	return found;
+}
+
+/* From here on the stage drops it too, so that there is no moment in which nobody does. */
+static int add_draft(struct bpk_tree *tree, const struct bpk_draft *draft, struct bpk_err *err)
+{
+	const char *name = bpk_draft_label(draft);
+	char *lies = beside(name, bpk_draft_own_name(draft), err);
+	int rc = -1;
+
+	if (lies == NULL || bpk_live_enter(err) != 0) {
+		free(lies);
+		return -1;
+	}
+	rc = bpk_stage_add(&tree->stage, strdup(name), lies, err);
+	bpk_live_leave();
+	return rc;
+}
+
+/* The mode of the file that it replaces, but not its time. */
+static const struct stat *like_old(const struct bpk_tree *tree, const char *name,
+				   struct stat *found)
+{
+	if (bpk_beneath_stat(tree->root, name, found) != 0 || !S_ISREG(found->st_mode))
+		return NULL;
+	found->st_mtim.tv_nsec = UTIME_OMIT;
+	return found;
+}
+
+static int finish(struct bpk_tree *tree, struct bpk_staged *file, struct bpk_draft *draft,
+		  struct bpk_err *err)
+{
+	struct stat found;
+
+	if (bpk_draft_finish(draft, like_old(tree, file->name, &found), err) != 0)
+		return -1;
+	if (bpk_beneath_stat(tree->root, file->draft, &found) != 0)
+		return bpk_fail_errno(err, errno, "%s: cannot be looked at", file->draft);
+	file->size = (uint64_t)found.st_size;
+	return 0;
+}
+
+void bpk_tree_unstage(struct bpk_tree *tree)
+{
+	bpk_live_hold();
+	unlink_at(tree->root, tree->stage.files[tree->stage.count - 1].draft);
+	drop_last(&tree->stage);
+	bpk_live_leave();
+}
+
+int bpk_tree_stage_change(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
+{
+	if (add_draft(tree, draft, err) != 0) {
+		bpk_draft_drop(draft);
+		return -1;
+	}
+	if (finish(tree, &tree->stage.files[tree->stage.count - 1], draft, err) == 0)
+		return 0;
+	bpk_tree_unstage(tree);
+	return -1;
+}
+
+int bpk_tree_remove(struct bpk_tree *tree, const char *name, struct bpk_err *err)
+{
+	if (tree->is_new)
+		return bpk_fail(err, BPK_BUG, "remove from a new directory");
+	if (bpk_tree_check_name(name, err) != 0)
+		return -1;
+	return bpk_stage_add(&tree->removed, strdup(name), NULL, err);
+}
+
+/* ---- Closing ---- */
+
+static void remove_folder(int root, const char *name)
+{
+	const char *base;
+	int parent = bpk_beneath_parent(root, name, &base);
+
+	if (parent < 0)
+		return;
+	unlinkat(parent, base, AT_REMOVEDIR); /* refused while something is in it */
+	close(parent);
+}
+
+/* The lock of live things is held. */
+static void drop_stage(void *owner)
+{
+	const struct bpk_tree *tree = owner;
+
+	for (size_t i = 0; i < tree->stage.count; i++)
+		unlink_at(tree->root, tree->stage.files[i].draft);
+	for (size_t i = tree->folders.count; i > 0; i--)
+		remove_folder(tree->root, tree->folders.all[i - 1]);
+}
+
+void bpk_tree_close(struct bpk_tree *tree)
+{
+	if (tree == NULL)
+		return;
+	bpk_live_end(&tree->live);
+	bpk_stage_clear(&tree->stage);
+	bpk_stage_clear(&tree->removed);
+	bpk_names_clear(&tree->folders);
+	bpk_dir_close(tree->dir);
+	if (tree->root >= 0)
+		close(tree->root);
+	if (tree->lock >= 0)
+		close(tree->lock);
+	free(tree);
+}
+
+struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree)
+{
+	return tree->dir;
+}
+
+/* ---- Opening ---- */
+
+static int open_root(struct bpk_tree *tree, const char *path, struct bpk_err *err)
+{
+	tree->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (tree->root < 0)
+		return bpk_fail_errno(err, errno, "cannot open");
+	tree->lock = bpk_redo_open_lock(tree->root, true);
+	if (tree->lock < 0 && errno == EINVAL)
+		return bpk_fail(err, BPK_FAILED, BPK_DIR_LOCK ": is no regular file");
+	if (tree->lock < 0)
+		return bpk_fail_errno(err, errno, BPK_DIR_LOCK ": cannot be created or opened");
+	return 0;
+}
+
+static bool same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* While we waited for the lock, another directory may have come into the place of this one. */
+static bool is_current(const struct bpk_tree *tree, const char *path)
+{
+	struct stat root, lock, found;
+
+	return fstat(tree->root, &root) == 0 && fstat(tree->lock, &lock) == 0 &&
+	       stat(path, &found) == 0 && same_file(&found, &root) &&
+	       fstatat(tree->root, BPK_DIR_LOCK, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       same_file(&found, &lock);
+}
+
+static int lock_root(struct bpk_tree *tree, const char *path,
+		     const struct bpk_edit_options *options, struct bpk_err *err)
+{
+	int patience = options->wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
+
+	for (;;) {
+		if (open_root(tree, path, err) != 0 ||
+		    bpk_lock_need(tree->lock, BPK_LOCK_WRITER, patience, options->no_lock, NULL,
+				  err) != 0)
+			return -1;
+		if (is_current(tree, path))
+			return 0;
+		close(tree->lock);
+		close(tree->root);
+		tree->lock = tree->root = -1;
+	}
+}
+
+/* What a writer that died left: a list is carried out, drafts that none names are removed. */
+static int recover(const struct bpk_tree *tree, struct bpk_err *err)
+{
+	struct bpk_redo redo = { 0 };
+	int rc = bpk_redo_refresh(tree->root, &redo, err);
+
+	if (rc == 0 && redo.count > 0)
+		rc = bpk_redo_carry_out(tree->root, &redo, true, err);
+	bpk_redo_clear(&redo);
+	if (rc == 0)
+		bpk_erase_drafts(tree->root);
+	return rc;
+}
+
+static int open_tree(struct bpk_tree *tree, const char *path,
+		     const struct bpk_edit_options *options, struct bpk_err *err)
+{
+	int root;
+
+	if (lock_root(tree, path, options, err) != 0 || recover(tree, err) != 0)
+		return -1;
+	root = fcntl(tree->root, F_DUPFD_CLOEXEC, 0);
+	if (root < 0)
+		return bpk_fail_errno(err, errno, "cannot open");
+	if (bpk_dir_of_folder(root, &tree->dir, err) != 0 || bpk_live_enter(err) != 0)
+		return -1;
+	bpk_live_add(&tree->live, drop_stage, tree);
+	bpk_live_leave();
+	return 0;
+}
+
+int bpk_tree_open(const char *path, const struct bpk_edit_options *options, struct bpk_tree **tree,
+		  struct bpk_err *err)
+{
+	*tree = bpk_calloc(1, sizeof **tree, err);
+	if (*tree == NULL)
+		return -1;
+	(*tree)->root = (*tree)->lock = -1;
+	(*tree)->sync = options->sync;
+	if (open_tree(*tree, path, options, err) == 0)
+		return 0;
+	bpk_tree_close(*tree);
+	*tree = NULL;
+	return -1;
+}

@@ -1,0 +1,281 @@
+/*
+ * Staged changes of a directory made so. Which step is the commit:
+ *
+ *     one file                    its rename
+ *     a pivot, nothing behind it  its rename, after all others are renamed and synced
+ *     everything else             the rename of the list (redo.h) of the pivot and what is behind it,
+ *                                 or of all files
+ *
+ * Whatever can fail is tried before the commit. Behind it, what fails or is cut short is left to the
+ * next writer, and readers of ours see it as if it were done.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "io/beneath.h"
+#include "io/dir_ops.h"
+#include "io/draft.h"
+#include "io/redo.h"
+#include "io/tree.h"
+
+/* ---- Lists ---- */
+
+static void add_changes(struct bpk_redo *redo, const struct bpk_staged *files, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		redo->changes[redo->count++] = (struct bpk_change){
+			.name = files[i].name,
+			.draft = files[i].draft,
+			.size = files[i].size,
+		};
+}
+
+/* The list of count files and nremoved removals, whose names stay theirs. For bpk_redo_clear. */
+static int make_list(const struct bpk_staged *files, size_t count, const struct bpk_staged *removed,
+		     size_t nremoved, struct bpk_redo *redo, struct bpk_err *err)
+{
+	*redo = (struct bpk_redo){ 0 };
+	redo->changes = bpk_calloc(count + nremoved, sizeof redo->changes[0], err);
+	if (redo->changes == NULL)
+		return -1;
+	add_changes(redo, files, count);
+	add_changes(redo, removed, nremoved);
+	return bpk_redo_sort(redo, err);
+}
+
+/* Write redo as a draft for the list; it is staged, so that it is dropped when the rest is. */
+static int stage_list(struct bpk_tree *tree, const struct bpk_redo *redo, struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+	struct bpk_draft *draft;
+	int rc = bpk_redo_spell(redo, &text, err);
+
+	if (rc == 0)
+		rc = bpk_draft_open_part(tree->root, BPK_DIR_LIST, false, tree->sync, &draft, err);
+	if (rc == 0) {
+		rc = bpk_draft_write(draft, bpk_buf_view(&text), err);
+		if (rc == 0)
+			rc = bpk_tree_stage_change(tree, draft, err);
+		else
+			bpk_draft_drop(draft);
+	}
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+/* ---- Before the commit ---- */
+
+/* Could the names be given? is_new is found on the way. */
+static int check_files(const struct bpk_tree *tree, struct bpk_stage *stage, struct bpk_err *err)
+{
+	for (size_t i = 0; i < stage->count; i++) {
+		struct bpk_staged *file = &stage->files[i];
+		struct stat found;
+
+		if (bpk_beneath_stat(tree->root, file->name, &found) == 0) {
+			if (!S_ISREG(found.st_mode))
+				return bpk_fail(err, BPK_FAILED, "%s: is no regular file",
+						file->name);
+		} else if (errno != ENOENT) {
+			return bpk_fail_errno(err, errno, "%s: cannot be replaced", file->name);
+		} else {
+			file->is_new = true;
+		}
+	}
+	return 0;
+}
+
+static void take_back_one(int root, const struct bpk_staged *file)
+{
+	const char *slash = strrchr(file->draft, '/'), *base;
+	const char *draft = slash == NULL ? file->draft : slash + 1;
+	int folder = bpk_beneath_parent(root, file->name, &base);
+
+	if (folder < 0)
+		return;
+	/* it was not renamed at all where the draft is still there */
+	(void)renameat2(folder, base, folder, draft, RENAME_NOREPLACE);
+	close(folder);
+}
+
+/* Of the first count files, those that replaced nothing are drafts again, to be dropped. */
+static void take_back(const struct bpk_tree *tree, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (tree->stage.files[i].is_new)
+			take_back_one(tree->root, &tree->stage.files[i]);
+}
+
+static int sync_names(const struct bpk_tree *tree, size_t from, size_t count, struct bpk_err *err)
+{
+	struct bpk_redo list;
+	int rc = make_list(tree->stage.files + from, count, NULL, 0, &list, err);
+
+	if (rc == 0 && tree->sync)
+		rc = bpk_redo_sync(tree->root, &list, err);
+	bpk_redo_clear(&list);
+	return rc;
+}
+
+static int rename_one(const struct bpk_tree *tree, size_t i, struct bpk_err *err)
+{
+	const struct bpk_staged *file = &tree->stage.files[i];
+	const struct bpk_change change = { file->name, file->draft, file->size };
+
+	return bpk_redo_apply(tree->root, &change, err);
+}
+
+/* Rename and sync the first count files. */
+static int rename_first(const struct bpk_tree *tree, size_t count, struct bpk_err *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (rename_one(tree, i, err) != 0)
+			goto fail;
+	if (sync_names(tree, 0, count, err) == 0)
+		return 0;
+fail:
+	take_back(tree, count);
+	return -1;
+}
+
+/* ---- The commit ---- */
+
+static void forget_stage(struct bpk_tree *tree)
+{
+	bpk_stage_clear(&tree->stage);
+	bpk_stage_clear(&tree->removed);
+	bpk_names_clear(&tree->folders);
+}
+
+/* The list, the last that was staged, gets its name. */
+static int commit_list(struct bpk_tree *tree, struct bpk_err *err)
+{
+	const char *draft = tree->stage.files[tree->stage.count - 1].draft;
+
+	if (renameat(tree->root, draft, tree->root, BPK_DIR_LIST) != 0)
+		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot be created");
+	if (!tree->sync || bpk_folder_sync(tree->root) == 0)
+		return 0;
+	bpk_fail_errno(err, errno, BPK_DIR_LIST ": sync its folder");
+	/* the drafts may go only when it is gone */
+	tree->is_stuck = unlinkat(tree->root, BPK_DIR_LIST, 0) != 0 && errno != ENOENT;
+	return -1;
+}
+
+/* Rename the files before the list's, commit it, carry it out. */
+static int commit_by_list(struct bpk_tree *tree, size_t first, const struct bpk_redo *list,
+			  struct bpk_err *err)
+{
+	if (rename_first(tree, first, err) != 0)
+		return -1;
+	if (commit_list(tree, err) == 0)
+		tree->is_stuck = bpk_redo_carry_out(tree->root, list, tree->sync, err) != 0;
+	else if (!tree->is_stuck) {
+		take_back(tree, first);
+		return -1;
+	}
+	if (!tree->is_stuck)
+		return 0;
+	return bpk_err_subject(err, "is committed, and left to the next change to be carried out");
+}
+
+/* The list is staged. */
+static int commit_staged(struct bpk_tree *tree, size_t first, const struct bpk_redo *list,
+			 struct bpk_err *err)
+{
+	int rc;
+
+	if (bpk_live_enter(err) != 0)
+		return -1;
+	rc = commit_by_list(tree, first, list, err);
+	if (rc == 0 || tree->is_stuck)
+		forget_stage(tree);
+	bpk_live_leave();
+	return rc;
+}
+
+static int commit_from(struct bpk_tree *tree, size_t first, struct bpk_err *err)
+{
+	const struct bpk_stage *stage = &tree->stage, *removed = &tree->removed;
+	struct bpk_redo list;
+	int rc = make_list(stage->files + first, stage->count - first, removed->files,
+			   removed->count, &list, err);
+
+	if (rc == 0)
+		rc = stage_list(tree, &list, err);
+	if (rc == 0) {
+		rc = commit_staged(tree, first, &list, err);
+		if (rc != 0 && !tree->is_stuck)
+			bpk_tree_unstage(tree);
+	}
+	bpk_redo_clear(&list);
+	return rc;
+}
+
+/* All files get their names in turn, and the last one's is the commit; the lock of live things is
+ * held. */
+static int rename_all(struct bpk_tree *tree, struct bpk_err *err)
+{
+	size_t last = tree->stage.count - 1;
+
+	if (rename_first(tree, last, err) != 0)
+		return -1;
+	if (rename_one(tree, last, err) != 0) {
+		take_back(tree, last);
+		return -1;
+	}
+	if (sync_names(tree, last, 1, err) == 0) {
+		forget_stage(tree);
+		return 0;
+	}
+	/* what was replaced is gone, and what the new one needs must stay; else all goes back */
+	if (tree->stage.files[last].is_new)
+		take_back(tree, last + 1);
+	else
+		forget_stage(tree);
+	return -1;
+}
+
+static int commit_by_rename(struct bpk_tree *tree, struct bpk_err *err)
+{
+	int rc;
+
+	if (bpk_live_enter(err) != 0)
+		return -1;
+	rc = rename_all(tree, err);
+	bpk_live_leave();
+	return rc;
+}
+
+/* Where pivot stands in the stage; count when it does not. */
+static size_t find_pivot(const struct bpk_tree *tree, const char *pivot)
+{
+	size_t i = 0;
+
+	while (i < tree->stage.count && strcmp(tree->stage.files[i].name, pivot) != 0)
+		i++;
+	return i;
+}
+
+int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *err)
+{
+	size_t count = tree->stage.count, first = pivot == NULL ? 0 : find_pivot(tree, pivot);
+
+	if (tree->is_new)
+		return bpk_fail(err, BPK_BUG, "commit of a new directory");
+	if (pivot != NULL && first == count)
+		return bpk_fail(err, BPK_BUG, "%s: is not staged", pivot);
+	if (tree->is_stuck)
+		return bpk_fail(err, BPK_FAILED, "the last change was not carried out in full");
+	if (check_files(tree, &tree->stage, err) != 0 ||
+	    check_files(tree, &tree->removed, err) != 0)
+		return -1;
+	if (count + tree->removed.count == 0)
+		return 0;
+	if (tree->removed.count == 0 && first == count - 1)
+		return commit_by_rename(tree, err);
+	return commit_from(tree, first, err);
+}

@@ -1,0 +1,304 @@
+#include "io/redo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "io/beneath.h"
+#include "io/dir_ops.h"
+#include "io/full.h"
+#include "io/name.h"
+
+enum {
+	TEXT_MAX = 64 << 20, /* bytes: half a million changes */
+	LAST_SIZE = sizeof "crc32\t00000000\n" - 1,
+};
+
+static const char first_line[] = "bpk changes 1\t";
+
+void bpk_redo_clear(struct bpk_redo *redo)
+{
+	free(redo->changes);
+	free(redo->by_name);
+	bpk_buf_clear(&redo->text);
+	*redo = (struct bpk_redo){ 0 };
+}
+
+/* ---- By name ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	const struct bpk_change *const *left = a, *const *right = b;
+
+	return strcmp((*left)->name, (*right)->name);
+}
+
+int bpk_redo_sort(struct bpk_redo *redo, struct bpk_err *err)
+{
+	redo->by_name = bpk_calloc(redo->count, sizeof(struct bpk_change *), err);
+	if (redo->by_name == NULL)
+		return -1;
+	for (size_t i = 0; i < redo->count; i++)
+		redo->by_name[i] = &redo->changes[i];
+	qsort(redo->by_name, redo->count, sizeof redo->by_name[0], by_name);
+	for (size_t i = 1; i < redo->count; i++)
+		if (strcmp(redo->by_name[i - 1]->name, redo->by_name[i]->name) == 0)
+			return bpk_fail(err, BPK_CORRUPT, "the name \"%s\" comes twice",
+					redo->by_name[i]->name);
+	return 0;
+}
+
+const struct bpk_change *bpk_redo_find(const struct bpk_redo *redo, const char *name)
+{
+	const struct bpk_change wanted = { .name = name }, *key = &wanted;
+	const struct bpk_change **found;
+
+	if (redo->count == 0)
+		return NULL;
+	found = bsearch(&key, redo->by_name, redo->count, sizeof redo->by_name[0], by_name);
+	return found == NULL ? NULL : *found;
+}
+
+/* ---- Writing ---- */
+
+static uint32_t digest(struct bpk_view bytes)
+{
+	return (uint32_t)crc32_z(0, bytes.data, bytes.size);
+}
+
+int bpk_redo_spell(const struct bpk_redo *redo, struct bpk_buf *text, struct bpk_err *err)
+{
+	if (bpk_buf_printf(text, err, "%s%zu\n", first_line, redo->count) != 0)
+		return -1;
+	for (size_t i = 0; i < redo->count; i++) {
+		const struct bpk_change *change = &redo->changes[i];
+		int rc;
+
+		if (change->draft == NULL)
+			rc = bpk_buf_printf(text, err, "-\t%s\n", change->name);
+		else
+			rc = bpk_buf_printf(text, err, "+\t%" PRIu64 "\t%s\t%s\n", change->size,
+					    change->draft, change->name);
+		if (rc != 0)
+			return -1;
+	}
+	if (text->size > TEXT_MAX - LAST_SIZE)
+		return bpk_fail(err, BPK_LIMIT, "too many files are changed at once");
+	return bpk_buf_printf(text, err, "crc32\t%08" PRIx32 "\n", digest(bpk_buf_view(text)));
+}
+
+/* ---- Reading ---- */
+
+/* Cut *text at the next end, which is replaced by a NUL; NULL when there is none. */
+static char *cut(char **text, char end)
+{
+	char *field = *text, *found = strchr(field, end);
+
+	if (found == NULL)
+		return NULL;
+	*found = '\0';
+	*text = found + 1;
+	return field;
+}
+
+/* Decimal digits and nothing else; false too when they need more than 64 bits. */
+static bool take_number(const char *digits, uint64_t *number)
+{
+	*number = 0;
+	if (*digits == '\0')
+		return false;
+	for (; *digits != '\0'; digits++) {
+		if (*digits < '0' || *digits > '9' || !bpk_mul_u64(*number, 10, number) ||
+		    !bpk_add_u64(*number, (uint64_t)(*digits - '0'), number))
+			return false;
+	}
+	return true;
+}
+
+static size_t folder_size(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	return slash == NULL ? 0 : (size_t)(slash - name) + 1;
+}
+
+/* Is draft a draft's name in the folder of name? */
+static bool lies_beside(const char *draft, const char *name)
+{
+	size_t size = folder_size(name);
+
+	return folder_size(draft) == size && memcmp(draft, name, size) == 0 &&
+	       bpk_draft_is_name(draft + size);
+}
+
+static int check_change(const struct bpk_change *change, struct bpk_err *err)
+{
+	if (bpk_dir_check_name(change->name, err) != 0)
+		return -1;
+	if (bpk_dir_hides(change->name))
+		return bpk_fail(err, BPK_CORRUPT, "the name \"%s\" is one that bpk needs",
+				change->name);
+	if (change->draft == NULL)
+		return 0;
+	if (bpk_dir_check_name(change->draft, err) != 0)
+		return -1;
+	if (!lies_beside(change->draft, change->name))
+		return bpk_fail(err, BPK_CORRUPT, "the name \"%s\" is no draft for \"%s\"",
+				change->draft, change->name);
+	return 0;
+}
+
+static int parse_change(char *line, struct bpk_change *change, struct bpk_err *err)
+{
+	const char *size;
+
+	if (strncmp(line, "-\t", 2) == 0) {
+		*change = (struct bpk_change){ .name = line + 2 };
+		return check_change(change, err);
+	}
+	if (strncmp(line, "+\t", 2) != 0)
+		return bpk_fail(err, BPK_CORRUPT, "a line is no change");
+	line += 2;
+	size = cut(&line, '\t');
+	change->draft = size == NULL ? NULL : cut(&line, '\t');
+	change->name = line;
+	if (change->draft == NULL || !take_number(size, &change->size))
+		return bpk_fail(err, BPK_CORRUPT, "a line is no change");
+	return check_change(change, err);
+}
+
+/* The last line, and that no NUL hides a part of the others. */
+static int check_text(const struct bpk_buf *text, struct bpk_err *err)
+{
+	char last[LAST_SIZE + 1];
+	size_t size;
+
+	if (text->size < LAST_SIZE)
+		return bpk_fail(err, BPK_CORRUPT, "is %zu bytes long, which no list is",
+				text->size);
+	size = text->size - LAST_SIZE;
+	snprintf(last, sizeof last, "crc32\t%08" PRIx32 "\n", digest(bpk_view(text->data, size)));
+	if (memcmp(text->data + size, last, LAST_SIZE) != 0 ||
+	    memchr(text->data, '\0', size) != NULL)
+		return bpk_fail(err, BPK_CORRUPT, "does not fit its checksum");
+	return 0;
+}
+
+static size_t count_lines(const char *text)
+{
+	size_t count = 0;
+
+	while ((text = strchr(text, '\n')) != NULL) {
+		text++;
+		count++;
+	}
+	return count;
+}
+
+/* All lines but the last. */
+static int parse_lines(char *text, struct bpk_redo *redo, struct bpk_err *err)
+{
+	size_t lines = count_lines(text);
+	const char *line = cut(&text, '\n');
+	uint64_t count;
+
+	if (line == NULL || strncmp(line, first_line, sizeof first_line - 1) != 0 ||
+	    !take_number(line + sizeof first_line - 1, &count))
+		return bpk_fail(err, BPK_CORRUPT, "is no list of changes");
+	if (count == 0 || count != lines - 1)
+		return bpk_fail(err, BPK_CORRUPT, "counts %" PRIu64 " changes in %zu lines", count,
+				lines - 1);
+	redo->changes = bpk_calloc((size_t)count, sizeof redo->changes[0], err);
+	if (redo->changes == NULL)
+		return -1;
+	for (; redo->count < count; redo->count++)
+		if (parse_change(cut(&text, '\n'), &redo->changes[redo->count], err) != 0)
+			return -1;
+	if (*text != '\0')
+		return bpk_fail(err, BPK_CORRUPT, "holds more than changes");
+	return bpk_redo_sort(redo, err);
+}
+
+int bpk_redo_parse(struct bpk_buf *text, struct bpk_redo *redo, struct bpk_err *err)
+{
+	*redo = (struct bpk_redo){ .text = *text };
+	*text = (struct bpk_buf){ 0 };
+	text = &redo->text;
+	if (check_text(text, err) == 0) {
+		/* its last line has done its work: all before it is a text of lines */
+		size_t size = text->size - LAST_SIZE;
+
+		text->data[size] = '\0';
+		if (parse_lines((char *)text->data, redo, err) == 0)
+			return 0;
+	}
+	bpk_redo_clear(redo);
+	return -1;
+}
+
+static int read_text(int fd, const struct stat *found, struct bpk_buf *text, struct bpk_err *err)
+{
+	size_t got;
+
+	if (!S_ISREG(found->st_mode))
+		return bpk_fail(err, BPK_CORRUPT, "is no regular file");
+	if (found->st_size > TEXT_MAX)
+		return bpk_fail(err, BPK_CORRUPT, "is %" PRIu64 " bytes long, which no list is",
+				(uint64_t)found->st_size);
+	if (bpk_buf_resize(text, (size_t)found->st_size, err) != 0 ||
+	    bpk_full_read_at(fd, 0, bpk_span(text->data, text->size), &got, err) != 0)
+		return -1;
+	text->size = got;
+	return 0;
+}
+
+static int load(int fd, struct bpk_redo *redo, struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+	struct stat found;
+
+	if (fstat(fd, &found) != 0)
+		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": fstat");
+	if (read_text(fd, &found, &text, err) != 0 || bpk_redo_parse(&text, redo, err) != 0) {
+		bpk_buf_clear(&text);
+		return bpk_err_subject(err, BPK_DIR_LIST);
+	}
+	redo->seen = found;
+	return 0;
+}
+
+bool bpk_redo_stands(int root, const struct stat *seen)
+{
+	struct stat found;
+
+	return fstatat(root, BPK_DIR_LIST, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       bpk_is_still(&found, seen);
+}
+
+int bpk_redo_refresh(int root, struct bpk_redo *redo, struct bpk_err *err)
+{
+	struct stat found;
+	int fd, rc;
+
+	if (redo->count > 0 && bpk_redo_stands(root, &redo->seen))
+		return 0;
+	bpk_redo_clear(redo);
+	if (fstatat(root, BPK_DIR_LIST, &found, AT_SYMLINK_NOFOLLOW) != 0) {
+		if (errno == ENOENT)
+			return 0;
+		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot be looked at");
+	}
+	if (!S_ISREG(found.st_mode)) /* nor is it opened */
+		return bpk_fail(err, BPK_CORRUPT, BPK_DIR_LIST ": is no regular file");
+	fd = bpk_beneath_open(root, BPK_DIR_LIST, O_RDONLY);
+	if (fd < 0)
+		return errno == ENOENT ? 0
+				       : bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot open");
+	rc = load(fd, redo, err);
+	close(fd);
+	return rc;
+}

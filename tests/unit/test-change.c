@@ -1,0 +1,679 @@
+/*
+ * Directories changed: files staged and committed, lists of changes read back, writers that meet.
+ */
+#include "unit/unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "io/dir_ops.h"
+#include "io/io.h"
+
+static char folder[] = "/tmp/bpk-test-change-XXXXXX";
+static char dataset[100];
+
+static const struct bpk_edit_options plain = { .sync = true };
+
+/* Runs in the folder; true when it succeeds. */
+static bool shell(const char *command)
+{
+	char line[2000];
+
+	snprintf(line, sizeof line, "cd %s && { %s; } 2>/dev/null", folder, command);
+	return system(line) == 0;
+}
+
+/* A dataset of four files that hold "old". */
+static void make(void)
+{
+	assert_true(shell("rm -rf t && mkdir -p t/data/x t/meta && for f in data/1 data/2 data/x/1 "
+			  "meta/sizes; do printf old > t/$f; done"));
+}
+
+/* Nothing but what a dataset holds: no drafts, no list. */
+static void assert_clean(void)
+{
+	assert_true(shell("test -z \"$(find . -name '.*' ! -name . ! -name .lock)\""));
+}
+
+static struct bpk_tree *open_tree(void)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_tree *tree;
+
+	if (bpk_tree_open(dataset, &plain, &tree, &err) != 0)
+		fail_msg("%s", err.text);
+	return tree;
+}
+
+static int put(struct bpk_tree *tree, const char *name, const char *text, struct bpk_err *err)
+{
+	struct bpk_draft *draft;
+
+	if (bpk_tree_draft(tree, name, &draft, err) != 0)
+		return -1;
+	if (bpk_draft_write(draft, bpk_view(text, strlen(text)), err) != 0) {
+		bpk_draft_drop(draft);
+		return -1;
+	}
+	return bpk_tree_stage(tree, draft, err);
+}
+
+static void stage(struct bpk_tree *tree, const char *name, const char *text)
+{
+	struct bpk_err err = { 0 };
+
+	if (put(tree, name, text, &err) != 0)
+		fail_msg("%s: %s", name, err.text);
+}
+
+static void commit(struct bpk_tree *tree, const char *pivot)
+{
+	struct bpk_err err = { 0 };
+
+	if (bpk_tree_commit(tree, pivot, &err) != 0)
+		fail_msg("%s", err.text);
+}
+
+/* What name holds, "-" where it is missing; static storage, four of them in turn. */
+static const char *content(struct bpk_dir *dir, const char *name)
+{
+	static char texts[4][BPK_ERR_TEXT];
+	static unsigned next;
+	char *text = texts[next++ % 4];
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+	size_t got = 0;
+
+	if (bpk_dir_source(dir, name, &source, &err) != 0)
+		return strstr(err.text, ": is missing") != NULL
+			       ? "-"
+			       : memcpy(text, err.text, BPK_ERR_TEXT);
+	assert_int_equal(
+		bpk_source_read(source, bpk_span((uint8_t *)text, BPK_ERR_TEXT - 1), &got, &err),
+		0);
+	text[got] = '\0';
+	bpk_source_close(source);
+	return text;
+}
+
+static void assert_seen(struct bpk_dir *dir, const char *one, const char *two, const char *three,
+			const char *sizes)
+{
+	assert_string_equal(content(dir, "data/1"), one);
+	assert_string_equal(content(dir, "data/2"), two);
+	assert_string_equal(content(dir, "data/3"), three);
+	assert_string_equal(content(dir, "meta/sizes"), sizes);
+}
+
+static int note(void *arg, const char *entry_name, enum bpk_entry entry)
+{
+	char *text = arg;
+
+	snprintf(text + strlen(text), 100 - strlen(text), "%s%c ", entry_name, "?fd!"[entry]);
+	return 0;
+}
+
+static const char *listing(struct bpk_dir *dir, const char *name)
+{
+	static char text[100];
+
+	text[0] = '\0';
+	assert_int_equal(bpk_dir_list(dir, name, note, text, NULL), 0);
+	return text;
+}
+
+static void test_commits(void **state)
+{
+	mode_t mask = umask(022);
+	struct bpk_tree *tree;
+	struct bpk_dir *dir;
+	struct stat found;
+
+	(void)state;
+	make();
+	assert_true(shell("chmod 640 t/data/1"));
+	tree = open_tree();
+	dir = bpk_tree_dir(tree);
+	assert_seen(dir, "old", "old", "-", "old");
+	commit(tree, NULL); /* of nothing */
+	/* one file */
+	stage(tree, "data/1", "1");
+	assert_seen(dir, "old", "old", "-", "old");
+	commit(tree, NULL);
+	assert_seen(dir, "1", "old", "-", "old");
+	assert_true(shell("test \"$(stat -c %a t/data/1)\" = 640"));
+	/* sizes last */
+	stage(tree, "data/3", "2");
+	stage(tree, "meta/sizes", "2");
+	assert_seen(dir, "1", "old", "-", "old");
+	assert_string_equal(listing(dir, ""), "datad metad ");
+	assert_string_equal(listing(dir, "data"), "1f 2f xd ");
+	commit(tree, "meta/sizes");
+	assert_seen(dir, "1", "old", "2", "2");
+	assert_true(shell("test \"$(stat -c %a t/data/3)\" = 644"));
+	/* sizes first */
+	stage(tree, "data/1", "3");
+	stage(tree, "meta/sizes", "3");
+	stage(tree, "data/2", "3");
+	assert_int_equal(bpk_tree_remove(tree, "data/3", NULL), 0);
+	commit(tree, "meta/sizes");
+	assert_seen(dir, "3", "3", "-", "3");
+	/* all at once; what is not there may be removed */
+	stage(tree, "data/1", "4");
+	stage(tree, "data/2", "4");
+	assert_int_equal(bpk_tree_folder(tree, "data/y/z", NULL), 0);
+	stage(tree, "data/y/z/1", "4");
+	assert_int_equal(bpk_tree_remove(tree, "data/3", NULL), 0);
+	assert_int_equal(bpk_tree_remove(tree, "data/x/1", NULL), 0);
+	commit(tree, NULL);
+	assert_seen(dir, "4", "4", "-", "3");
+	assert_string_equal(content(dir, "data/y/z/1"), "4");
+	assert_string_equal(listing(dir, "data"), "1f 2f xd yd ");
+	assert_int_equal(stat(dataset, &found), 0);
+	assert_clean();
+	bpk_tree_close(tree);
+	assert_clean();
+	umask(mask);
+}
+
+static void test_forgotten(void **state)
+{
+	struct bpk_draft *draft;
+	struct bpk_tree *tree;
+
+	(void)state;
+	make();
+	tree = open_tree();
+	assert_int_equal(bpk_tree_folder(tree, "data/y/z", NULL), 0);
+	stage(tree, "data/y/z/1", "new");
+	stage(tree, "data/1", "new");
+	assert_int_equal(bpk_tree_remove(tree, "data/2", NULL), 0);
+	assert_int_equal(bpk_tree_draft(tree, "data/3", &draft, NULL), 0);
+	bpk_draft_drop(draft);
+	bpk_tree_close(tree);
+	bpk_tree_close(NULL);
+	assert_clean();
+	assert_true(shell("test ! -e t/data/y && grep -q old t/data/1 && test -e t/data/2"));
+}
+
+static void test_refused(void **state)
+{
+	static const char *const bad[] = { "",        "..",    "../x",  "/x",
+					   "data/",   ".lock", ".bpkj", "data/.1.bpk-000000",
+					   "data/1\n" };
+	struct bpk_err err = { 0 };
+	struct bpk_draft *draft;
+	struct bpk_tree *tree;
+
+	(void)state;
+	make();
+	tree = open_tree();
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		assert_int_equal(bpk_tree_draft(tree, bad[i], &draft, &err), -1);
+		assert_int_equal(err.kind, BPK_CORRUPT);
+		assert_int_equal(bpk_tree_remove(tree, bad[i], &err), -1);
+		assert_int_equal(err.kind, BPK_CORRUPT);
+	}
+	assert_int_equal(bpk_tree_commit(tree, "meta/sizes", &err), -1); /* not staged */
+	/* what would fail is found before anything is changed, and may be tried again */
+	stage(tree, "data/1", "new");
+	stage(tree, "data/2", "new");
+	assert_true(shell("mv t/data/2 t/away && mkdir t/data/2"));
+	assert_int_equal(bpk_tree_commit(tree, NULL, &err), -1);
+	assert_string_equal(err.text, "data/2: is no regular file");
+	assert_true(shell("rmdir t/data/2 && ln -s ../away t/data/2"));
+	assert_int_equal(bpk_tree_commit(tree, NULL, &err), -1);
+	assert_true(shell("grep -q old t/data/1 && rm t/data/2 && mkdir t/.bpkj"));
+	assert_int_equal(bpk_tree_commit(tree, NULL, &err), -1);
+	assert_true(shell("grep -q old t/data/1 && rmdir t/.bpkj"));
+	commit(tree, NULL);
+	assert_true(shell("grep -q new t/data/1 && grep -q new t/data/2 && grep -q old t/away"));
+	assert_int_equal(bpk_tree_remove(tree, "data/x", &err), 0);
+	assert_int_equal(bpk_tree_commit(tree, NULL, &err), -1);
+	assert_string_equal(err.text, "data/x: is no regular file");
+	bpk_tree_close(tree);
+	assert_clean();
+	tree = open_tree();
+	stage(tree, "data/1", "a");
+	stage(tree, "data/1", "b");
+	assert_int_equal(bpk_tree_commit(tree, NULL, &err), -1);
+	bpk_tree_close(tree);
+	assert_clean();
+}
+
+static void *close_later(void *tree)
+{
+	usleep(100000);
+	bpk_tree_close(tree);
+	return NULL;
+}
+
+static void test_one_writer(void **state)
+{
+	const struct bpk_edit_options wait = { .wait = true };
+	struct bpk_tree *first, *second;
+	struct bpk_err err = { 0 };
+	struct bpk_draft *draft;
+	pthread_t thread;
+
+	(void)state;
+	make();
+	first = open_tree();
+	stage(first, "data/1", "first");
+	assert_int_equal(bpk_tree_open(dataset, &plain, &second, &err), -1);
+	assert_null(second);
+	assert_string_equal(err.text, "is being changed by another process");
+	/* nor is it replaced */
+	assert_int_equal(bpk_draft_open(dataset,
+					&(struct bpk_draft_options){ .directory = true,
+								     .overwrite = true,
+								     .ours = bpk_dir_hides },
+					&draft, &err),
+			 -1); /* not all of it is ours here */
+	assert_int_equal(pthread_create(&thread, NULL, close_later, first), 0);
+	if (bpk_tree_open(dataset, &wait, &second, &err) != 0)
+		fail_msg("%s", err.text);
+	pthread_join(thread, NULL);
+	bpk_tree_close(second);
+	assert_clean();
+	assert_true(shell("rm t/.lock && ln -s /tmp/bpk-test-change-lock t/.lock"));
+	assert_int_equal(bpk_tree_open(dataset, &plain, &second, &err), -1);
+	assert_string_equal(err.text, ".lock: is no regular file");
+	assert_int_equal(access("/tmp/bpk-test-change-lock", F_OK), -1);
+	assert_int_equal(bpk_tree_open("/dev/null", &plain, &second, &err), -1);
+}
+
+static void *exchange_later(void *tree)
+{
+	usleep(100000);
+	shell("mv t was && mv other t");
+	bpk_tree_close(tree);
+	return NULL;
+}
+
+/* The directory that the path names is changed, not the one that it named before we waited. */
+static void test_replaced_meanwhile(void **state)
+{
+	const struct bpk_edit_options wait = { .wait = true };
+	struct bpk_tree *first, *second;
+	struct bpk_err err = { 0 };
+	pthread_t thread;
+
+	(void)state;
+	make();
+	assert_true(shell("cp -a t other && printf other > other/data/1"));
+	first = open_tree();
+	assert_int_equal(pthread_create(&thread, NULL, exchange_later, first), 0);
+	if (bpk_tree_open(dataset, &wait, &second, &err) != 0)
+		fail_msg("%s", err.text);
+	pthread_join(thread, NULL);
+	assert_string_equal(content(bpk_tree_dir(second), "data/1"), "other");
+	bpk_tree_close(second);
+	shell("rm -r was");
+}
+
+static void test_left_behind(void **state)
+{
+	char path[200];
+	int fd;
+
+	(void)state;
+	make();
+	assert_true(shell("cd t && : > .bpkj.bpk-000000 && : > ..bpkj.bpk-000000 && "
+			  ": > data/x/.1.bpk-000012 && : > data/.2.bpk-000001 && "
+			  "mkdir data/.d.bpk-000000 && : > data/.d.bpk-000000/.1.bpk-000000 && "
+			  "ln -s 1 data/.l.bpk-000000 && : > data/.1.bpk-0000000"));
+	snprintf(path, sizeof path, "%s/data/.2.bpk-000001", dataset);
+	fd = open(path, O_RDWR);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	bpk_tree_close(open_tree());
+	assert_true(shell("cd t && test ! -e .bpkj.bpk-000000 -a ! -e ..bpkj.bpk-000000 -a "
+			  "! -e data/x/.1.bpk-000012 -a -e data/.2.bpk-000001 -a "
+			  "-e data/.d.bpk-000000/.1.bpk-000000 -a -L data/.l.bpk-000000 -a "
+			  "-e data/.1.bpk-0000000"));
+	close(fd);
+	bpk_tree_close(open_tree());
+	assert_true(shell("test ! -e t/data/.2.bpk-000001"));
+}
+
+/* ---- Lists ---- */
+
+/* Write t/.bpkj of lines, with the count and the checksum that fit unless said otherwise. */
+static void write_list(const char *lines, int count, uint32_t flip)
+{
+	char path[200], text[20000];
+	int size = snprintf(text, sizeof text, "bpk changes 1\t%d\n%s", count, lines);
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/.bpkj", dataset);
+	file = fopen(path, "wb");
+	assert_non_null(file);
+	fprintf(file, "%scrc32\t%08x\n", text,
+		(unsigned)(crc32(0, (const unsigned char *)text, (unsigned)size) ^ flip));
+	assert_int_equal(fclose(file), 0);
+}
+
+#define LIST                                                                                       \
+	"+\t3\tdata/.1.bpk-000000\tdata/1\n"                                                       \
+	"+\t4\tdata/.3.bpk-000000\tdata/3\n"                                                       \
+	"-\tdata/2\n"
+#define DRAFTS "printf new > t/data/.1.bpk-000000 && printf more > t/data/.3.bpk-000000"
+
+static struct bpk_dir *open_dir(bool as_is)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_dir *dir;
+
+	if (bpk_dir_open_as(dataset, as_is, &dir, &err) != 0)
+		fail_msg("%s", err.text);
+	return dir;
+}
+
+static void test_through_the_list(void **state)
+{
+	enum bpk_entry entry;
+	struct bpk_dir *dir;
+	uint64_t size;
+
+	(void)state;
+	make();
+	dir = open_dir(true);
+	assert_seen(dir, "old", "old", "-", "old");
+	assert_true(shell(DRAFTS));
+	assert_seen(dir, "old", "old", "-", "old");
+	write_list(LIST, 3, 0); /* comes while the directory is open */
+	assert_seen(dir, "new", "-", "more", "old");
+	bpk_dir_close(dir);
+
+	dir = open_dir(true);
+	assert_true(bpk_dir_pending(dir));
+	assert_seen(dir, "new", "-", "more", "old");
+	assert_int_equal(bpk_dir_look(dir, "data/3", &entry, &size, NULL), 0);
+	assert_int_equal(entry, BPK_ENTRY_FILE);
+	assert_int_equal(size, 4);
+	assert_int_equal(bpk_dir_look(dir, "data/2", &entry, &size, NULL), 0);
+	assert_int_equal(entry, BPK_ENTRY_NONE);
+	assert_string_equal(listing(dir, "data"), "1f 3f xd ");
+	assert_string_equal(listing(dir, ""), "datad metad ");
+	assert_true(shell("test -e t/data/2 -a -e t/.bpkj"));
+	/* half carried out */
+	assert_true(shell("mv t/data/.1.bpk-000000 t/data/1"));
+	assert_seen(dir, "new", "-", "more", "old");
+	bpk_dir_close(dir);
+
+	dir = open_dir(false); /* carries it out */
+	assert_false(bpk_dir_pending(dir));
+	assert_seen(dir, "new", "-", "more", "old");
+	bpk_dir_close(dir);
+	assert_clean();
+	assert_true(shell("test ! -e t/data/2 && grep -q more t/data/3"));
+}
+
+static void test_living_writer(void **state)
+{
+	struct bpk_tree *tree;
+	struct bpk_dir *dir;
+
+	(void)state;
+	make();
+	tree = open_tree();
+	assert_true(shell(DRAFTS));
+	write_list(LIST, 3, 0);
+	dir = open_dir(false); /* leaves it to the writer */
+	assert_false(bpk_dir_pending(dir));
+	assert_seen(dir, "new", "-", "more", "old");
+	assert_true(shell("test -e t/.bpkj"));
+	bpk_dir_close(dir);
+	bpk_tree_close(tree);
+	bpk_tree_close(open_tree());
+	assert_clean();
+	assert_true(shell("test ! -e t/data/2 && grep -q more t/data/3"));
+}
+
+static void test_hostile_lists(void **state)
+{
+	static const struct {
+		const char *lines;
+		int count;
+	} bad[] = {
+		{ "", 0 },
+		{ "-\tdata/2\n", 2 },
+		{ "-\tdata/2\n-\tdata/1\n", 1 },
+		{ "-\tdata/2\n", -1 },
+		{ "-\tdata/2\n", 2147483647 },
+		{ "-\t../outside\n", 1 },
+		{ "-\t/etc/hostname\n", 1 },
+		{ "-\t\n", 1 },
+		{ "-data/2\n", 1 },
+		{ "-\tdata/2", 1 },
+		{ "-\tdata/2\r\n", 1 },
+		{ "-\t.lock\n", 1 },
+		{ "-\t.bpkj\n", 1 },
+		{ "-\tdata/.1.bpk-000000\n", 1 },
+		{ "-\tdata/2\n-\tdata/2\n", 2 },
+		{ "*\tdata/2\n", 1 },
+		{ "+\t3\tdata/2\tdata/1\n", 1 },
+		{ "+\t3\tmeta/.1.bpk-000000\tdata/1\n", 1 },
+		{ "+\t3\tdata/../.1.bpk-000000\tdata/../1\n", 1 },
+		{ "+\t3\t../.1.bpk-000000\t../outside\n", 1 },
+		{ "+\tx\tdata/.1.bpk-000000\tdata/1\n", 1 },
+		{ "+\t-3\tdata/.1.bpk-000000\tdata/1\n", 1 },
+		{ "+\t99999999999999999999\tdata/.1.bpk-000000\tdata/1\n", 1 },
+		{ "+\t3\tdata/.1.bpk-000000\n", 1 },
+		{ "+\t3\n", 1 },
+		{ "+\n", 1 },
+		{ "\n", 1 },
+	};
+	struct bpk_err err = { 0 };
+	struct bpk_tree *tree;
+	struct bpk_dir *dir;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		make();
+		assert_true(shell("printf secret > outside && " DRAFTS));
+		write_list(bad[i].lines, bad[i].count, 0);
+		if (bpk_dir_open(dataset, &dir, &err) == 0)
+			fail_msg("list %zu was believed", i);
+		assert_int_equal(err.kind, BPK_CORRUPT);
+		assert_int_equal(strncmp(err.text, ".bpkj: ", 7), 0);
+		assert_int_equal(bpk_tree_open(dataset, &plain, &tree, &err), -1);
+		assert_int_equal(err.kind, BPK_CORRUPT);
+		assert_true(shell("grep -q old t/data/1 && grep -q old t/data/2 && "
+				  "grep -q secret outside && test -e t/data/.1.bpk-000000"));
+	}
+	write_list(LIST, 3, 1);
+	assert_int_equal(bpk_dir_open(dataset, &dir, &err), -1);
+	assert_string_equal(err.text, ".bpkj: does not fit its checksum");
+	for (int size = 0; size < 100; size += 7) {
+		char line[100];
+
+		write_list(LIST, 3, 0);
+		snprintf(line, sizeof line, "truncate -s %d t/.bpkj", size);
+		assert_true(shell(line));
+		assert_int_equal(bpk_dir_open(dataset, &dir, &err), -1);
+		assert_int_equal(err.kind, BPK_CORRUPT);
+	}
+	alarm(20);
+	assert_true(shell("rm t/.bpkj && mkfifo t/.bpkj"));
+	assert_int_equal(bpk_dir_open(dataset, &dir, &err), -1);
+	assert_string_equal(err.text, ".bpkj: is no regular file");
+	assert_true(shell("rm t/.bpkj && ln -s ../outside t/.bpkj"));
+	assert_int_equal(bpk_dir_open(dataset, &dir, &err), -1);
+	assert_string_equal(err.text, ".bpkj: is no regular file");
+	alarm(0);
+	shell("rm outside");
+}
+
+/* A list whose drafts are not what it says, or lie behind links: nothing is replaced. */
+static void test_lists_that_do_not_fit(void **state)
+{
+	static const char *const what[] = {
+		"printf newer > t/data/.1.bpk-000000",
+		"rm t/data/.1.bpk-000000; printf older > t/data/1",
+		"rm t/data/.1.bpk-000000 && ln -s ../../outside t/data/.1.bpk-000000",
+		"rm t/data/.1.bpk-000000 && mkdir t/data/.1.bpk-000000",
+		"mv t/data t/moved && ln -s moved t/data",
+		"rm t/data/1 && mkdir t/data/1",
+	};
+	struct bpk_err err = { 0 };
+	struct bpk_tree *tree;
+	struct bpk_dir *dir;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof what / sizeof what[0]; i++) {
+		make();
+		assert_true(shell("printf abc > outside && " DRAFTS));
+		write_list(LIST, 3, 0);
+		assert_true(shell(what[i]));
+		if (bpk_tree_open(dataset, &plain, &tree, &err) == 0)
+			fail_msg("list %zu was carried out", i);
+		dir = open_dir(false);
+		assert_true(bpk_dir_pending(dir));
+		bpk_dir_close(dir);
+		assert_true(shell("test -e t/data/2 -a -e t/.bpkj && grep -q abc outside"));
+	}
+	shell("rm outside");
+}
+
+/* ---- Together ---- */
+
+struct writer {
+	pthread_t thread;
+	atomic_bool stop;
+	bool sound;
+};
+
+/* data/1, data/2 and data/3 always hold one number, greater than before. */
+static void *write_on(void *arg)
+{
+	const struct bpk_edit_options options = { .sync = false };
+	struct writer *writer = arg;
+	char text[20];
+
+	writer->sound = true;
+	for (int n = 1; writer->sound && !atomic_load(&writer->stop); n++) {
+		struct bpk_tree *tree;
+
+		snprintf(text, sizeof text, "%09d", n);
+		writer->sound = bpk_tree_open(dataset, &options, &tree, NULL) == 0;
+		if (!writer->sound)
+			break;
+		writer->sound = put(tree, "data/3", text, NULL) == 0 &&
+				put(tree, "data/1", text, NULL) == 0 &&
+				put(tree, "data/2", text, NULL) == 0 &&
+				bpk_tree_commit(tree, NULL, NULL) == 0;
+		bpk_tree_close(tree);
+	}
+	return NULL;
+}
+
+static void test_readers_meanwhile(void **state)
+{
+	static const char *const names[] = { "data/1", "data/2", "data/3", "data/2", "data/1" };
+	struct writer writer = { 0 };
+	struct bpk_dir *dir;
+	int last = 0, changes = 0;
+
+	(void)state;
+	make();
+	assert_true(shell("for i in 1 2 3; do printf 000000000 > t/data/$i; done"));
+	dir = open_dir(false);
+	assert_int_equal(pthread_create(&writer.thread, NULL, write_on, &writer), 0);
+	for (int i = 0; i < 20000; i++) {
+		const char *text = content(dir, names[i % 5]);
+		int number = atoi(text);
+
+		if (strlen(text) != 9 || number < last)
+			fail_msg("%s: %s after %d", names[i % 5], text, last);
+		changes += number > last;
+		last = number;
+	}
+	atomic_store(&writer.stop, true);
+	pthread_join(writer.thread, NULL);
+	bpk_dir_close(dir);
+	assert_true(writer.sound);
+	assert_true(changes > 1);
+	assert_clean();
+}
+
+static int drop_all_in_child(void)
+{
+	struct bpk_tree *tree = open_tree();
+	struct bpk_draft *draft;
+
+	stage(tree, "data/1", "new");
+	stage(tree, "data/2", "new");
+	if (bpk_tree_draft(tree, "data/3", &draft, NULL) != 0)
+		return 1;
+	bpk_draft_drop_all();
+	if (!shell("test -z \"$(find . -name '.*' ! -name . ! -name .lock)\""))
+		return 2;
+	if (bpk_tree_stage(tree, draft, NULL) == 0 || bpk_tree_commit(tree, NULL, NULL) == 0)
+		return 3;
+	bpk_tree_close(tree);
+	return shell("grep -q old t/data/1") ? 0 : 4;
+}
+
+static void test_all_dropped(void **state)
+{
+	int status = -1;
+	pid_t child;
+
+	(void)state;
+	make();
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		_exit(drop_all_in_child());
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	assert_clean();
+}
+
+static int make_folder(void **state)
+{
+	(void)state;
+	if (mkdtemp(folder) == NULL)
+		return -1;
+	snprintf(dataset, sizeof dataset, "%s/t", folder);
+	return 0;
+}
+
+static int remove_folder(void **state)
+{
+	(void)state;
+	shell("rm -r t");
+	return rmdir(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_commits),
+		cmocka_unit_test(test_forgotten),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_one_writer),
+		cmocka_unit_test(test_replaced_meanwhile),
+		cmocka_unit_test(test_left_behind),
+		cmocka_unit_test(test_through_the_list),
+		cmocka_unit_test(test_living_writer),
+		cmocka_unit_test(test_hostile_lists),
+		cmocka_unit_test(test_lists_that_do_not_fit),
+		cmocka_unit_test(test_readers_meanwhile),
+		cmocka_unit_test(test_all_dropped),
+	};
+
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
