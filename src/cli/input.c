@@ -31,8 +31,11 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_format *promised = bpk_format_of_suffix(in->path);
 
-	if (in->place.is_directory)
+	if (in->place.is_directory && (promised == NULL || !promised->is_directory))
 		bpk_fail(err, BPK_FAILED, "is a directory, expected an archive");
+	else if (in->place.is_directory)
+		bpk_fail(err, BPK_CORRUPT, "is no %s, as its name says it should be",
+			 promised->summary);
 	else if (promised != NULL)
 		bpk_fail(err, BPK_CORRUPT, "does not begin as a %s, as its name says it should",
 			 promised->summary);

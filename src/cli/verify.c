@@ -27,7 +27,8 @@ static const struct bpk_opt opt_recursive = {
 	.type = OPT_FLAG,
 	.offset = ARG(recursive),
 	.help = "verify all archives below the directories named",
-	.more = "Files that are no archives are passed over, unless their name says that they "
+	.more = "A chunked directory is one archive. Files that are no archives are passed over, "
+		"unless their name says that they "
 		"should be.",
 };
 
@@ -174,6 +175,23 @@ static int verify_walked(void *arg, const char *path)
 	return 0;
 }
 
+/* A dataset is one archive, and is not walked into; returns whether there is none. */
+static bool verify_folder(void *arg, const char *path)
+{
+	const struct bpk_format *format = bpk_format_of_suffix(path);
+	bool promised = format != NULL && format->is_directory;
+	struct bpk_place place = { 0 };
+
+	format = NULL;
+	if (bpk_place_open(path, &place, NULL) == 0)
+		(void)bpk_format_probe(&place, &format, NULL); /* what cannot be read, fts tells */
+	bpk_place_close(&place);
+	if (format == NULL && !promised)
+		return true;
+	verify_path(arg, path, false);
+	return false;
+}
+
 static void report_unreadable(void *arg, const struct bpk_err *err)
 {
 	(void)arg;
@@ -194,7 +212,7 @@ static void verify_operand(void *arg, const char *path)
 
 	if (!args->recursive || !is_directory(path)) {
 		verify_path(args, path, true);
-	} else if (bpk_walk(path, verify_walked, report_unreadable, arg, &err) < 0) {
+	} else if (bpk_walk(path, verify_folder, verify_walked, report_unreadable, arg, &err) < 0) {
 		bpk_err_subject(&err, "%s", path);
 		bpk_report(NULL, &err);
 	}

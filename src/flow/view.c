@@ -121,7 +121,7 @@ static int unpack(const struct view *view, struct hand *hand, struct bpk_span ou
 		  struct bpk_err *err)
 {
 	if (bpk_work_unpack(view->ops, view->reader, hand->ctx, &hand->parcel, out, err) != 0)
-		return bpk_work_subject(&hand->parcel, err);
+		return bpk_work_subject(view->ops, view->reader, &hand->parcel, err);
 	return 0;
 }
 

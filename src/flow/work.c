@@ -20,10 +20,13 @@ static int need_ctx(struct bpk_worker *worker, struct bpk_err *err)
 }
 
 /* The room chunk does not know which chunk it was given. */
-int bpk_work_subject(const struct bpk_parcel *parcel, struct bpk_err *err)
+int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
+		     const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	if (parcel->packed_offset == BPK_UNKNOWN)
 		return bpk_err_subject(err, "chunk %llu", (unsigned long long)parcel->number);
+	if (ops->subject != NULL)
+		return ops->subject(reader, parcel, err);
 	return bpk_err_subject(err, "chunk %llu at offset %llu", (unsigned long long)parcel->number,
 			       (unsigned long long)parcel->packed_offset);
 }
@@ -198,7 +201,7 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 	    flow->in->check(flow->reader, parcel, err) != 0)
 		return -1;
 	if (transform(worker, flow, parcel, err) != 0)
-		return bpk_work_subject(parcel, err);
+		return bpk_work_subject(flow->in, flow->reader, parcel, err);
 	if (flow->out == NULL || flow->out->seal == NULL)
 		return 0;
 	/* a chunk that is carried over leaves its old seal behind */

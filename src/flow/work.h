@@ -24,7 +24,8 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 	     struct bpk_err *err);
 
 /* Put the chunk that was worked on in front of a report. Returns -1. */
-int bpk_work_subject(const struct bpk_parcel *parcel, struct bpk_err *err);
+int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
+		     const struct bpk_parcel *parcel, struct bpk_err *err);
 
 /* Unpack what is wanted of a fetched parcel, one chunk or what its format makes of several, into out.
  * Any thread, with its own ctx. */

@@ -131,6 +131,10 @@ struct bpk_reader_ops {
 	int (*unpack)(const void *reader, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
 
+	/* Put in front of a report where a fetched parcel lies, whose packed_offset is known. Returns
+	 * -1. NULL: "chunk 3 at offset 4711" is enough. */
+	int (*subject)(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err);
+
 	/* Where chunk number lies; 1 behind the last. Cheap for ascending numbers. One thread at a
 	 * time, not beside a sequential fetch; seekable sources only. NULL for raw files. */
 	int (*locate)(void *reader, uint64_t number, struct bpk_where *where, struct bpk_err *err);

@@ -6,6 +6,7 @@
 #include "io/name.h"
 
 struct walk {
+	bool (*enter)(void *arg, const char *folder);
 	int (*visit)(void *arg, const char *file);
 	void (*unreadable)(void *arg, const struct bpk_err *err);
 	void *arg;
@@ -22,7 +23,8 @@ static int meet(const struct walk *walk, FTS *tree, FTSENT *entry)
 
 	switch (entry->fts_info) {
 	case FTS_D:
-		if (entry->fts_level > 0 && bpk_draft_is_name(entry->fts_name))
+		if ((entry->fts_level > 0 && bpk_draft_is_name(entry->fts_name)) ||
+		    (walk->enter != NULL && !walk->enter(walk->arg, entry->fts_path)))
 			fts_set(tree, entry, FTS_SKIP);
 		return 0;
 	case FTS_F:
@@ -39,11 +41,12 @@ static int meet(const struct walk *walk, FTS *tree, FTSENT *entry)
 	}
 }
 
-int bpk_walk(const char *path, int (*visit)(void *arg, const char *file),
+int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
+	     int (*visit)(void *arg, const char *file),
 	     void (*unreadable)(void *arg, const struct bpk_err *err), void *arg,
 	     struct bpk_err *err)
 {
-	struct walk walk = { visit, unreadable, arg };
+	struct walk walk = { enter, visit, unreadable, arg };
 	char *roots[] = { (char *)path, NULL }; /* fts only reads it */
 	FTSENT *entry;
 	FTS *tree;

@@ -462,8 +462,15 @@ static void test_source_is_removed_only_if_it_is_the_same(void **state)
 /* What a walk met, one after the other. */
 struct trace {
 	char text[1000];
+	int folders;
 	int stop_after;
 };
+
+static bool is_not_b(void *arg, const char *path)
+{
+	((struct trace *)arg)->folders++;
+	return strcmp(path + strlen(folder), "/w/b") != 0;
+}
 
 static int note(void *arg, const char *file)
 {
@@ -503,27 +510,35 @@ static void test_walk(void **state)
 	assert_int_equal(symlink("a", in_folder("w/link2")), 0);
 	assert_int_equal(mkfifo(in_folder("w/fifo"), 0600), 0);
 
-	assert_int_equal(bpk_walk(in_folder("w"), note, note_unreadable, &trace, &err), 0);
+	assert_int_equal(bpk_walk(in_folder("w"), NULL, note, note_unreadable, &trace, &err), 0);
 	assert_string_equal(trace.text,
 			    "/w/.h/x\n/w/B/x\n/w/a\n/w/b/10\n/w/b/2\n/w/b.x\n/w/x.bpk-1\n");
 
+	trace = (struct trace){ 0 };
+	assert_int_equal(bpk_walk(in_folder("w"), is_not_b, note, note_unreadable, &trace, &err),
+			 0);
+	assert_string_equal(trace.text, "/w/.h/x\n/w/B/x\n/w/a\n/w/b.x\n/w/x.bpk-1\n");
+	assert_int_equal(trace.folders, 5);
+
 	/* a link that the user names is followed, none below it */
 	trace = (struct trace){ 0 };
-	assert_int_equal(bpk_walk(in_folder("w/link"), note, note_unreadable, &trace, &err), 0);
+	assert_int_equal(bpk_walk(in_folder("w/link"), NULL, note, note_unreadable, &trace, &err),
+			 0);
 	assert_string_equal(trace.text, "/w/link/10\n/w/link/2\n");
 
 	trace = (struct trace){ .stop_after = 2 };
-	assert_int_equal(bpk_walk(in_folder("w"), note, note_unreadable, &trace, &err), 7);
+	assert_int_equal(bpk_walk(in_folder("w"), NULL, note, note_unreadable, &trace, &err), 7);
 	assert_string_equal(trace.text, "/w/.h/x\n/w/B/x\n");
 
 	trace = (struct trace){ 0 };
-	assert_int_equal(bpk_walk(in_folder("w/a"), note, note_unreadable, &trace, &err), -1);
+	assert_int_equal(bpk_walk(in_folder("w/a"), NULL, note, note_unreadable, &trace, &err), -1);
 	assert_string_equal(err.text, "is not a directory");
 	assert_string_equal(trace.text, "");
 
 	if (geteuid() != 0) { /* root reads everything */
 		assert_int_equal(chmod(in_folder("w/shut"), 0), 0);
-		assert_int_equal(bpk_walk(in_folder("w"), note, note_unreadable, &trace, &err), 0);
+		assert_int_equal(
+			bpk_walk(in_folder("w"), NULL, note, note_unreadable, &trace, &err), 0);
 		assert_non_null(strstr(trace.text, "/w/shut: cannot read: Permission denied\n"));
 	}
 	unlink(in_folder("w/link"));

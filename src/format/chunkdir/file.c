@@ -98,8 +98,9 @@ static int open_reader(const struct bpk_chunkdir_files *files, struct bpk_chunkd
 	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
 	struct bpk_place place = { .path = file->name };
 
-	if (bpk_dir_source(files->dir, file->name, &file->whole, err) != 0 ||
-	    (files->set->layout != BPK_CHUNKDIR_BLAZE && cut_tail(file, err) != 0))
+	if (bpk_dir_source(files->dir, file->name, &file->whole, err) != 0)
+		return -1; /* it names the file */
+	if ((files->set->layout != BPK_CHUNKDIR_BLAZE && cut_tail(file, err) != 0))
 		goto failed;
 	place.source = file->part != NULL ? file->part : file->whole;
 	if (ops->open(&place, &files->options, &file->reader, err) != 0)

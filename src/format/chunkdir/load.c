@@ -61,7 +61,7 @@ static int recognise(struct bpk_dir *dir, struct bpk_chunkdir *set, bool *in_col
 	struct data_listing found = { 0 };
 
 	if (bpk_dir_list(dir, "data", look_at_entry, &found, err) != 0)
-		return bpk_err_subject(err, "data");
+		return -1;
 	if (found.bcolz_files && found.blaze_files)
 		return bpk_fail(err, BPK_CORRUPT,
 				"data: has files of both layouts, __0.blp and __1__.bin");

@@ -17,7 +17,7 @@ int bpk_chunkdir_read(struct bpk_dir *dir, const char *name, uint64_t limit, str
 
 	text->size = 0;
 	if (bpk_dir_source(dir, name, &source, err) != 0)
-		return bpk_err_subject(err, "%s", name);
+		return -1; /* it names the file */
 	size = bpk_source_size(source);
 	if (size > limit)
 		bpk_fail(err, BPK_LIMIT, "has %" PRIu64 " bytes, at most %" PRIu64 " are accepted",

@@ -270,6 +270,14 @@ static int reader_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
 	return bpk_chunkdir_unpack(&r->set, ctx, parcel, out, err);
 }
 
+static int reader_subject(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_reader *r = reader;
+
+	return bpk_chunkdir_subject(&r->set, r->set.columns, parcel->number, parcel->packed_offset,
+				    err);
+}
+
 static int locate_in_column(struct bpk_chunkdir_reader *r, size_t column_number, uint64_t number,
 			    struct bpk_where *where, struct bpk_err *err)
 {
@@ -484,6 +492,7 @@ const struct bpk_reader_ops bpk_chunkdir_reader_ops = {
 	.check = reader_check,
 	.unpacks = reader_unpacks,
 	.unpack = reader_unpack,
+	.subject = reader_subject,
 	.locate = reader_locate,
 	.audit = bpk_chunkdir_audit,
 	.close = reader_close,
