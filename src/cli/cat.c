@@ -47,27 +47,6 @@ static const struct cat_args defaults;
 
 /* ---- the work ---- */
 
-/*
- * What an item is: the archive says, else its first chunk. No checksum may cover what the archive
- * says, so where the two differ neither is believed.
- */
-static int typesize_of(const struct bpk_input *in, uint64_t *typesize, struct bpk_err *err)
-{
-	unsigned said = in->info->typesize;
-	unsigned packed = in->info->has_first_chunk ? in->info->first_chunk.typesize : 0;
-
-	*typesize = said > 0 ? said : packed;
-	if (*typesize == 0)
-		bpk_fail(err, BPK_FAILED, "does not say how large its items are, use --bytes");
-	else if (said > 0 && packed > 0 && said != packed)
-		bpk_fail(err, BPK_FAILED,
-			 "header says items of %u bytes, the first chunk %u, use --bytes", said,
-			 packed);
-	else
-		return 0;
-	return bpk_input_subject(in, err);
-}
-
 /* The raw bytes start..end of a range of items of unit bytes; what is larger than any data stops
  * there. */
 static int resolve(struct bpk_input *in, const struct bpk_opt_range *range, uint64_t unit,
@@ -94,8 +73,8 @@ static int plan_range(const struct cat_args *args, struct bpk_input *in, struct 
 	const struct bpk_opt_range *range = args->items.given ? &args->items : &args->bytes;
 	uint64_t start = 0, end = BPK_UNKNOWN, unit = 1;
 
-	if (args->items.given && typesize_of(in, &unit, err) != 0)
-		return -1;
+	if (args->items.given && bpk_input_item_size(in->info, &unit, err) != 0)
+		return bpk_input_subject(in, err);
 	if (resolve(in, range, unit, &start, &end, err) != 0)
 		return -1;
 	if (bpk_plan_range(in->format->reader, in->reader, start, end, plan, err) != 0)

@@ -95,6 +95,22 @@ void bpk_input_close(struct bpk_input *in)
 	in->place = (struct bpk_place){ 0 };
 }
 
+int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err)
+{
+	unsigned said = info->typesize;
+	unsigned packed = info->has_first_chunk ? info->first_chunk.typesize : 0;
+
+	*size = said > 0 ? said : packed;
+	if (*size == 0)
+		return bpk_fail(err, BPK_FAILED,
+				"does not say how large its items are, use --bytes");
+	if (said > 0 && packed > 0 && said != packed)
+		return bpk_fail(err, BPK_FAILED,
+				"header says items of %u bytes, the first chunk %u, use --bytes",
+				said, packed);
+	return 0;
+}
+
 static void keep_silent(void *arg, const char *line)
 {
 	(void)arg;

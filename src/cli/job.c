@@ -222,7 +222,7 @@ static int run_subject(const struct bpk_job *job, struct bpk_err *err)
 			       bpk_output_name(job->target));
 }
 
-static unsigned threads_of(const struct bpk_shared *shared)
+unsigned bpk_job_threads(const struct bpk_shared *shared)
 {
 	return shared->threads > 0 ? (unsigned)shared->threads : bpk_cpu_count();
 }
@@ -240,7 +240,7 @@ int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 	flow->reader = job->in->reader;
 	flow->out = job->writer != NULL ? job->format->writer : NULL;
 	flow->writer = job->writer;
-	flow->threads = threads_of(shared);
+	flow->threads = bpk_job_threads(shared);
 	flow->memory_limit = shared->memory_limit;
 	flow->progress = bpk_progress_update;
 	flow->progress_arg = &progress;

@@ -58,6 +58,13 @@ bool bpk_input_can_locate(const struct bpk_input *in);
 /* What the input was when it was opened; NULL for a directory, of which it tells nothing. */
 const struct stat *bpk_input_stat(const struct bpk_input *in);
 
+/*
+ * How many bytes an item of an archive has: the archive says, else its first chunk. No checksum may
+ * cover what the archive says, so where the two differ neither is believed, and BPK_FAILED tells to
+ * use --bytes. The line does not name the archive.
+ */
+int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err);
+
 /* Put the input's name in front of a report. Returns -1. */
 int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err);
 
@@ -111,6 +118,9 @@ int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err);
 int bpk_job_start_writer(struct bpk_job *job, const struct bpk_format *format,
 			 const struct bpk_info *info, const struct bpk_write_options *options,
 			 struct bpk_err *err);
+
+/* How many threads to use. */
+unsigned bpk_job_threads(const struct bpk_shared *shared);
 
 /* Run flow, whose plan and work are set, between the job's input and output, with a progress bar;
  * fills result. */

@@ -42,20 +42,20 @@ static int read_file(const char *path, struct bpk_buf *text, struct bpk_err *err
 	return rc == 0 ? 0 : bpk_err_subject(err, "%s", bpk_input_name(path));
 }
 
-static int set_member(struct bpk_buf *text, const char *pair, struct bpk_err *err)
+int bpk_metadata_set(struct bpk_buf *text, const char *pair, struct bpk_err *err)
 {
 	size_t key_size = strcspn(pair, "=");
 	char *key;
 	int rc;
 
 	if (pair[key_size] == '\0' || key_size == 0)
-		return bpk_fail(err, BPK_USAGE, "--set: '%s' is no KEY=VALUE", pair);
+		return bpk_fail(err, BPK_USAGE, "'%s' is no KEY=VALUE", pair);
 	key = strndup(pair, key_size);
 	if (key == NULL)
 		return bpk_fail_memory(err, key_size);
 	rc = bpk_json_set(text, key, pair + key_size + 1, err);
 	free(key);
-	return rc == 0 ? 0 : bpk_err_subject(err, "--set");
+	return rc;
 }
 
 int bpk_metadata_gather(const char *file, const struct bpk_opt_list *pairs, struct bpk_buf *text,
@@ -64,7 +64,7 @@ int bpk_metadata_gather(const char *file, const struct bpk_opt_list *pairs, stru
 	if (file != NULL && read_file(file, text, err) != 0)
 		return -1;
 	for (size_t i = 0; i < pairs->count; i++)
-		if (set_member(text, pairs->items[i], err) != 0)
-			return -1;
+		if (bpk_metadata_set(text, pairs->items[i], err) != 0)
+			return bpk_err_subject(err, "--set");
 	return 0;
 }

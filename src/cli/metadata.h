@@ -6,6 +6,9 @@
 
 #include "cli/opt.h"
 
+/* Set one member, KEY=VALUE, of the object in text (empty: a new one). Fails with BPK_USAGE. */
+int bpk_metadata_set(struct bpk_buf *text, const char *pair, struct bpk_err *err);
+
 /*
  * The JSON text in file (NULL: none, "-": standard input) with the KEY=VALUE pairs set in it, into
  * text; left empty when there is neither. Errors name the file or the option.

@@ -221,6 +221,8 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 		return set_slack(opt, text, value, err);
 	case OPT_RANGE:
 		return bpk_parse_range(text, value, err);
+	case OPT_OFFSET:
+		return bpk_parse_offset(text, value, err);
 	case OPT_FILE:
 	case OPT_DIRECTORY:
 		*(const char **)value = text;

@@ -26,6 +26,7 @@ enum bpk_opt_type {
 	OPT_LAYOUT,       /* const char *, one of some format's layouts */
 	OPT_SLACK,        /* struct bpk_slack: a size up to max, or P% */
 	OPT_RANGE,        /* struct bpk_opt_range */
+	OPT_OFFSET,       /* struct bpk_opt_offset */
 	OPT_FILE,         /* const char *, a path */
 	OPT_DIRECTORY,    /* const char *, a path */
 	OPT_LIST,         /* struct bpk_opt_list, one more text each time */
@@ -50,6 +51,12 @@ struct bpk_opt_range {
 	bool given;
 	bool has_start, has_end;
 	int64_t start, end;
+};
+
+/* A place in the data; a negative one counts from the end. */
+struct bpk_opt_offset {
+	bool given, negative;
+	uint64_t distance; /* from the start, or from the end; at most 2^63-1 */
 };
 
 /* Texts in the order given; items is owned, the texts are borrowed from argv. */
@@ -109,6 +116,7 @@ int bpk_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out, s
 int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 		   struct bpk_err *err);
 int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err *err);
+int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_err *err);
 
 /*
  * Where a range lies in total items: as Python slices, a side that leaves the data stops at its

@@ -61,7 +61,8 @@ const struct bpk_opt bpk_opt_rm = {
 	.offset = SHARED(remove),
 	.help = "delete the source once the result is safe",
 	.more = "The result is synced first, and a source that has changed meanwhile is kept. "
-		"bpk-pack(1) then also compares every chunk, as with --compare.",
+		"bpk-pack(1) then also compares every chunk, as with --compare. Not together "
+		"with --no-sync.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -70,7 +71,7 @@ const struct bpk_opt bpk_opt_no_sync = {
 	.type = OPT_FLAG,
 	.offset = SHARED(no_sync),
 	.help = "do not wait until the result is on the disk",
-	.more = "A power cut soon afterwards may then cost the result. Not together with --rm.",
+	.more = "A power cut soon afterwards may then cost the result.",
 	.group = GROUP_OUTPUT,
 };
 

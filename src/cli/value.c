@@ -101,6 +101,20 @@ int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err 
 	return 0;
 }
 
+int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_err *err)
+{
+	const char *rest = text;
+	bool negative = *text == '-';
+	uint64_t distance;
+
+	if (!take_size(text + negative, &distance, &rest) || *rest != '\0' || distance > INT64_MAX)
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is no place in the data, expected a number with K, M, G or T",
+				text);
+	*out = (struct bpk_opt_offset){ true, negative, distance };
+	return 0;
+}
+
 static int resolve_side(int64_t side, uint64_t total, uint64_t *out, struct bpk_err *err)
 {
 	/* -(side + 1) + 1 also holds for the smallest number */
