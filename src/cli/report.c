@@ -8,7 +8,6 @@
 
 #include "cli/progress.h"
 #include "cli/signal.h"
-#include "io/io.h"
 
 #define KIND(kind) (1u << (kind))
 
@@ -61,7 +60,7 @@ void bpk_report(const char *subject, const struct bpk_err *err)
 	if (row->rank > worst->rank)
 		worst = row;
 	if (row->rank >= BPK_RANK_END) {
-		bpk_draft_drop_all();
+		bpk_signals_drop_all();
 		exit(row->status);
 	}
 }

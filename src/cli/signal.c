@@ -8,7 +8,8 @@
 #include "cli/progress.h"
 #include "io/io.h"
 
-static bool pipe_held; /* we ignore SIGPIPE, and the parent did not */
+static bool pipe_held;        /* we ignore SIGPIPE, and the parent did not */
+static void (*told)(int sig); /* fixed before the thread begins */
 
 /* Die of sig with its default action, from a thread in which it may be blocked. */
 static void die_of(int sig)
@@ -29,13 +30,22 @@ static bool is_ignored(int sig)
 	return sigaction(sig, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
+void bpk_signals_drop_all(void)
+{
+	bpk_draft_drop_all();
+	bpk_edit_drop_all();
+}
+
 static void *wait_for_signals(void *arg)
 {
 	int sig;
 
-	if (sigwait(arg, &sig) == 0) {
-		bpk_draft_drop_all();
-		bpk_edit_drop_all();
+	while (sigwait(arg, &sig) == 0) {
+		if (told != NULL && sig != SIGHUP) {
+			told(sig);
+			continue;
+		}
+		bpk_signals_drop_all();
 		bpk_progress_hide();
 		die_of(sig);
 	}
@@ -44,20 +54,25 @@ static void *wait_for_signals(void *arg)
 
 static void start_waiting(void)
 {
-	static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int awaited[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1 };
 	static sigset_t set; /* lives as long as the thread */
 	pthread_t thread;
 	sigset_t before;
 
 	sigemptyset(&set);
-	for (size_t i = 0; i < sizeof ends / sizeof ends[0]; i++)
-		if (!is_ignored(ends[i]))
-			sigaddset(&set, ends[i]);
+	for (size_t i = 0; i < sizeof awaited / sizeof awaited[0]; i++)
+		if (!is_ignored(awaited[i]) && (awaited[i] != SIGUSR1 || told != NULL))
+			sigaddset(&set, awaited[i]);
 	pthread_sigmask(SIG_BLOCK, &set, &before);
 	if (pthread_create(&thread, NULL, wait_for_signals, &set) == 0)
 		pthread_detach(thread);
 	else
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void bpk_signals_tell(void (*tell)(int sig))
+{
+	told = tell;
 }
 
 void bpk_signals_start(void)
@@ -76,7 +91,6 @@ void bpk_signals_die_of_pipe(void)
 {
 	if (!pipe_held)
 		return;
-	bpk_draft_drop_all();
-	bpk_edit_drop_all();
+	bpk_signals_drop_all();
 	die_of(SIGPIPE);
 }

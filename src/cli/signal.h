@@ -7,14 +7,24 @@
 
 /*
  * Begin, before the first draft and the first thread; later calls do nothing. INT, TERM and HUP are
- * blocked in this and all later threads and taken by a waiting one, which drops all drafts and dies
- * of the signal. PIPE is ignored, so that it arrives as EPIPE. What the parent ignored stays
- * ignored. When no thread can be had, the signals keep their default action.
+ * blocked in this and all later threads and taken by a waiting one, which drops all drafts, undoes
+ * all changes that are not committed, and dies of the signal. PIPE is ignored, so that it arrives
+ * as EPIPE. What the parent ignored stays ignored. When no thread can be had, the signals keep
+ * their default action.
  */
 void bpk_signals_start(void);
 
-/* Drop all drafts and die of SIGPIPE, as a program in a pipeline does. Returns when that signal is
- * not ours to raise: the parent had it ignored. */
+/*
+ * Ask, before bpk_signals_start, to be told of INT, TERM and USR1 instead: the waiting thread calls
+ * tell for each of them, and nothing else happens.
+ */
+void bpk_signals_tell(void (*tell)(int sig));
+
+/* Drop what is not kept and undo what is not committed, as before dying. */
+void bpk_signals_drop_all(void);
+
+/* The same, and die of SIGPIPE, as a program in a pipeline does. Returns when that signal is not
+ * ours to raise: the parent had it ignored. */
 void bpk_signals_die_of_pipe(void);
 
 #endif
