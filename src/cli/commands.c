@@ -28,9 +28,19 @@ const struct bpk_command bpk_command_main = {
 };
 
 const struct bpk_command *const bpk_commands[] = {
-	&bpk_command_pack, &bpk_command_unpack,  &bpk_command_cat,
-	&bpk_command_info, &bpk_command_verify,  &bpk_command_tar,
-	&bpk_command_help, &bpk_command_version, NULL,
+	&bpk_command_pack,
+	&bpk_command_unpack,
+	&bpk_command_cat,
+	&bpk_command_info,
+	&bpk_command_verify,
+	&bpk_command_append,
+	&bpk_command_truncate,
+	&bpk_command_write,
+	&bpk_command_meta,
+	&bpk_command_tar,
+	&bpk_command_help,
+	&bpk_command_version,
+	NULL,
 };
 
 const struct bpk_command *bpk_command_find(const char *name)
@@ -46,8 +56,8 @@ const struct bpk_command *bpk_command_find(const char *name)
 static const char *find_for_blpk(const char *name)
 {
 	static const char *const pairs[][2] = {
-		{ "compress", "pack" }, { "c", "pack" }, { "decompress", "unpack" },
-		{ "d", "unpack" },      { "i", "info" },
+		{ "compress", "pack" }, { "c", "pack" },   { "decompress", "unpack" },
+		{ "d", "unpack" },      { "a", "append" }, { "i", "info" },
 	};
 
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)

@@ -12,10 +12,10 @@ load lib
 
 @test "--help of bpk and of every command" {
     quietly bpk --help
-    for command in pack unpack cat info verify help version; do
+    for command in pack unpack cat info verify append truncate write meta help version; do
         grep -qw "$command" "$out" || die "no $command"
     done
-    for command in pack unpack cat info verify help version; do
+    for command in pack unpack cat info verify append truncate write meta help version; do
         quietly bpk $command --help
         grep -q -- '--help' "$out"
         grep -qi '^usage: bpk '$command "$out"
@@ -49,7 +49,7 @@ load lib
 }
 
 @test "blpk's commands are answered with ours" {
-    for pair in compress:pack c:pack decompress:unpack d:unpack i:info; do
+    for pair in compress:pack c:pack decompress:unpack d:unpack a:append i:info; do
         refuses 64 "${pair#*:}" bpk "${pair%%:*}" x
     done
 }

@@ -170,7 +170,7 @@ static void test_mistyped_commands_find_the_nearest(void **state)
 	expect_nearest("vrify", "verify");
 	expect_nearest("ver", "verify");
 	expect_nearest("inof", "info");
-	expect_nearest("frobnicate", NULL);
+	expect_nearest("frobozzle", NULL);
 	expect_nearest("", NULL);
 }
 

@@ -1,0 +1,300 @@
+/* bpk append: raw bytes added to an archive. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/edit.h"
+#include "cli/follow.h"
+#include "cli/progress.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/text.h"
+
+struct append_args {
+	struct bpk_edit_args edit;
+	const char *follow;
+	uint64_t pid, idle, commit_interval; /* 0: not given */
+};
+
+#define ARG(member) offsetof(struct append_args, member)
+
+enum { COMMIT_INTERVAL = 10 }; /* seconds, when following */
+
+static const struct bpk_opt opt_follow = {
+	.name = "follow",
+	.type = OPT_FILE,
+	.offset = ARG(follow),
+	.metavar = "FILE",
+	.help = "append what FILE, which is still growing, has more than the archive",
+	.more = "It ends with --pid, --idle, or SIGTERM or SIGINT, which are no errors; SIGUSR1 "
+		"commits at once.",
+};
+
+static const struct bpk_opt opt_pid = {
+	.name = "pid",
+	.type = OPT_U64,
+	.offset = ARG(pid),
+	.metavar = "P",
+	.help = "with --follow: end when process P has ended",
+	.more = "What FILE has by then is read first.",
+	.min = 1,
+	.max = INT32_MAX,
+};
+
+static const struct bpk_opt opt_idle = {
+	.name = "idle",
+	.type = OPT_U64,
+	.offset = ARG(idle),
+	.metavar = "SECONDS",
+	.help = "with --follow: end when FILE has not grown for so long",
+	.min = 1,
+	.max = INT32_MAX,
+};
+
+static const struct bpk_opt opt_commit_interval = {
+	.name = "commit-interval",
+	.type = OPT_U64,
+	.offset = ARG(commit_interval),
+	.metavar = "SECONDS",
+	.help = "commit what came at least so often",
+	.more = "What was committed stays when the command fails or is killed later. By default "
+		"all is committed at the end, and with --follow every 10 seconds.",
+	.min = 1,
+	.max = INT32_MAX,
+};
+
+static const struct bpk_opt *const rows[] = {
+	&opt_follow,
+	&opt_pid,
+	&opt_idle,
+	&opt_commit_interval,
+	&bpk_opt_format_read,
+	&bpk_opt_digits,
+	&bpk_opt_level_anew,
+	&bpk_opt_codec_anew,
+	&bpk_opt_filter,
+	&bpk_opt_typesize,
+	&bpk_opt_block_size,
+	&bpk_opt_slack,
+	&bpk_opt_append_space,
+	&bpk_opt_wait,
+	&bpk_opt_no_lock,
+	&bpk_opt_copy,
+	&bpk_opt_journal_limit,
+	&bpk_opt_no_sync,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
+};
+
+static const struct append_args defaults = { .edit = BPK_EDIT_DEFAULTS };
+
+/* ---- all or nothing ---- */
+
+/* The files that are appended, one behind the other. */
+struct inputs {
+	char *const *names;
+	size_t count;
+	struct bpk_source **parts;
+	struct bpk_source *whole;
+};
+
+static void inputs_close(struct inputs *inputs)
+{
+	bpk_source_close(inputs->whole);
+	for (size_t i = 0; inputs->parts != NULL && i < inputs->count; i++)
+		bpk_source_close(inputs->parts[i]);
+	free(inputs->parts);
+}
+
+static int inputs_open(struct inputs *inputs, const struct bpk_archive *archive,
+		       struct bpk_err *err)
+{
+	inputs->parts = bpk_calloc(inputs->count, sizeof *inputs->parts, err);
+	if (inputs->parts == NULL)
+		return -1;
+	for (size_t i = 0; i < inputs->count; i++) {
+		const char *name = inputs->names[i];
+
+		if (bpk_source_open(name, &inputs->parts[i], err) != 0)
+			return bpk_err_subject(err, "%s", bpk_input_name(name));
+		if (bpk_archive_is_not(archive, bpk_source_stat(inputs->parts[i]), name, err) != 0)
+			return -1;
+	}
+	if (bpk_source_join(inputs->parts, inputs->count, &inputs->whole, err) != 0)
+		return bpk_archive_subject(archive, err);
+	return 0;
+}
+
+static int inputs_unchanged(const struct inputs *inputs, struct bpk_err *err)
+{
+	for (size_t i = 0; i < inputs->count; i++)
+		if (bpk_source_unchanged(inputs->parts[i], err) != 0)
+			return bpk_err_subject(err, "%s", bpk_input_name(inputs->names[i]));
+	return 0;
+}
+
+/* Nothing to be appended leaves an archive alone. */
+static int is_empty(const struct inputs *inputs, bool *empty, struct bpk_err *err)
+{
+	struct bpk_view head;
+
+	if (bpk_source_peek(inputs->whole, 1, &head, err) != 0)
+		return bpk_err_subject(err, "%s", bpk_input_name(inputs->names[0]));
+	*empty = head.size == 0;
+	return 0;
+}
+
+static int append_inputs(struct bpk_archive *archive, const struct inputs *inputs,
+			 struct bpk_rounds *done, struct bpk_err *err)
+{
+	uint64_t before = bpk_archive_info(archive)->raw_size;
+	struct bpk_choice choice = { 0 };
+	struct bpk_flow_result result;
+	bool empty = false;
+	int rc;
+
+	if (is_empty(inputs, &empty, err) != 0)
+		return -1;
+	if (empty)
+		return inputs_unchanged(inputs, err);
+	rc = bpk_archive_choose(archive, inputs->whole, &choice, err);
+	if (rc == 0)
+		rc = bpk_archive_append(archive, inputs->whole, inputs->names[0], &choice,
+					&archive->args->encoding.slack, &result, err);
+	if (rc == 0)
+		rc = inputs_unchanged(inputs, err);
+	if (rc == 0)
+		rc = bpk_archive_commit(archive, err);
+	if (rc == 0) {
+		done->appended = bpk_archive_info(archive)->raw_size - before;
+		done->commits = 1;
+	}
+	bpk_buf_clear(&choice.why);
+	return rc;
+}
+
+static int append_at_once(struct bpk_archive *archive, char *const *names, size_t count,
+			  struct bpk_rounds *done, struct bpk_err *err)
+{
+	struct inputs inputs = { .names = names, .count = count };
+	int rc = inputs_open(&inputs, archive, err);
+
+	if (rc == 0)
+		rc = append_inputs(archive, &inputs, done, err);
+	inputs_close(&inputs);
+	return rc;
+}
+
+/* ---- the command ---- */
+
+static int check_usage(const struct append_args *args, char *const *names, size_t count,
+		       struct bpk_err *err)
+{
+	size_t dashes = 0;
+
+	if (args->follow != NULL && count > 0)
+		return bpk_fail(err, BPK_USAGE, "--follow takes no other FILE");
+	if (args->follow != NULL && strcmp(args->follow, "-") == 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--follow needs a FILE, standard input comes without it");
+	if (args->follow == NULL && (args->pid != 0 || args->idle != 0))
+		return bpk_fail(err, BPK_USAGE, "--pid and --idle need --follow");
+	for (size_t i = 0; i < count; i++)
+		dashes += strcmp(names[i], "-") == 0;
+	if (dashes > 1)
+		return bpk_fail(err, BPK_USAGE, "standard input can be read but once");
+	if (dashes > 0 && isatty(STDIN_FILENO))
+		return bpk_fail(err, BPK_USAGE, "standard input is a terminal, name a FILE");
+	return 0;
+}
+
+static void tell_result(const struct bpk_archive *archive, const struct bpk_rounds *done,
+			double seconds)
+{
+	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	const struct bpk_info *info = bpk_archive_info(archive);
+
+	if (shared->verbose)
+		bpk_note(archive->path, "%llu bytes appended, now %llu in %llu chunks, %.3f s, %s",
+			 (unsigned long long)done->appended, (unsigned long long)info->raw_size,
+			 (unsigned long long)info->nchunks, seconds,
+			 bpk_archive_how(archive, "rewritten, since it had no room for more"));
+	if (shared->verbose && done->mended > 0)
+		bpk_note(archive->path, "%llu bytes written anew, since they were changed",
+			 (unsigned long long)done->mended);
+	if (!shared->json)
+		return;
+	bpk_record_begin("append", archive->path);
+	bpk_record_u64("appended", done->appended);
+	bpk_record_u64("commits", done->commits);
+	bpk_record_u64("mended", done->mended);
+	bpk_record_u64("raw_size", info->raw_size);
+	bpk_record_u64("nchunks", info->nchunks);
+	bpk_record_bool("rewritten", archive->rewritten);
+	bpk_record_seconds("seconds", seconds);
+	bpk_record_end();
+}
+
+static int append(struct bpk_archive *archive, const struct append_args *args, char *const *names,
+		  size_t count, struct bpk_rounds *done, struct bpk_err *err)
+{
+	const struct bpk_feed_options options = {
+		.interval = (double)(args->commit_interval != 0 ? args->commit_interval
+								: COMMIT_INTERVAL),
+		.idle = (double)args->idle,
+		.pid = args->pid,
+	};
+
+	if (args->follow != NULL)
+		return bpk_append_follow(archive, args->follow, &options, done, err);
+	if (args->commit_interval != 0)
+		return bpk_append_rounds(archive, names, count, options.interval, done, err);
+	return append_at_once(archive, names, count, done, err);
+}
+
+static void run_append(void *arg, char **operands, size_t count)
+{
+	static char dash[] = "-";
+	static char *const only_dash[] = { dash };
+	const struct append_args *args = arg;
+	bool from_stdin = count == 1 && args->follow == NULL;
+	char *const *names = from_stdin ? only_dash : operands + 1;
+	size_t nnames = from_stdin ? 1 : count - (count > 0);
+	struct bpk_archive archive = { 0 };
+	struct bpk_rounds done = { 0 };
+	struct bpk_err err = { 0 };
+	double started = bpk_clock();
+
+	if (count == 0)
+		bpk_fail(&err, BPK_USAGE, "needs an ARCHIVE");
+	if (count == 0 || check_usage(args, names, nnames, &err) != 0)
+		bpk_report("append", &err);
+	if (args->follow != NULL)
+		bpk_append_take_signals();
+	if (bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
+	    append(&archive, args, names, nnames, &done, &err) != 0)
+		bpk_report(NULL, &err);
+	else
+		tell_result(&archive, &done, bpk_clock() - started);
+	bpk_archive_close(&archive);
+}
+
+const struct bpk_command bpk_command_append = {
+	.name = "append",
+	.synopsis = "[OPTION]... ARCHIVE [FILE]...",
+	.summary = "add raw data to an archive",
+	.description = "Packs each FILE, or standard input, behind the content of ARCHIVE, as the "
+		       "archive is packed. All of it is added or nothing. With --follow it packs a "
+		       "file that is still growing, while others read the archive.",
+	.operands = OPERANDS_ARCHIVES,
+	.options = rows,
+	.args_size = sizeof(struct append_args),
+	.defaults = &defaults,
+	.run = run_append,
+};

@@ -1,0 +1,422 @@
+#include "cli/edit.h"
+
+#include <errno.h>
+
+#include "cli/job.h"
+#include "cli/progress.h"
+#include "cli/signal.h"
+#include "cli/text.h"
+
+#define ARG(member) offsetof(struct bpk_edit_args, member)
+
+const struct bpk_opt bpk_opt_wait = {
+	.name = "wait",
+	.type = OPT_FLAG,
+	.offset = ARG(wait),
+	.help = "wait until nobody else is changing the archive",
+	.more = "By default that is an error. Readers are never in the way.",
+};
+
+const struct bpk_opt bpk_opt_no_lock = {
+	.name = "no-lock",
+	.type = OPT_FLAG,
+	.offset = ARG(no_lock),
+	.help = "go on where the file system has no locks",
+	.more = "Nothing keeps two writers apart then, and a reader may meet a change half done.",
+};
+
+const struct bpk_opt bpk_opt_copy = {
+	.name = "copy",
+	.type = OPT_FLAG,
+	.offset = ARG(copy),
+	.help = "change a copy, and put that in the archive's place",
+	.more = "Readers that know nothing of journals see the old content or the new one at any "
+		"instant. It needs as much space as the archive, unless the file system shares "
+		"blocks, and hard links to the archive keep the old content.",
+};
+
+const struct bpk_opt bpk_opt_journal_limit = {
+	.name = "journal-limit",
+	.type = OPT_SIZE,
+	.offset = ARG(journal_limit),
+	.metavar = "SIZE",
+	.help = "write over at most SIZE bytes in place",
+	.more = "What is written over is saved in a journal first. Beyond the limit, 256 MiB by "
+		"default, a copy takes the archive's place, as with --copy.",
+	.max = UINT64_MAX,
+};
+
+/* ---- opening ---- */
+
+int bpk_archive_subject(const struct bpk_archive *archive, struct bpk_err *err)
+{
+	return bpk_err_subject(err, "%s", bpk_input_name(archive->path));
+}
+
+static int look(struct bpk_archive *archive, struct bpk_err *err)
+{
+	if (stat(archive->path, &archive->seen) != 0)
+		return bpk_fail_errno(err, errno, "cannot open");
+	return 0;
+}
+
+/* Which format the archive has; it is closed again, since the editor opens it in its own way. */
+static int find_format(struct bpk_archive *archive, struct bpk_err *err)
+{
+	struct bpk_input in = { 0 };
+	int rc = bpk_input_find(&in, archive->path, &archive->args->encoding.shared, err);
+
+	archive->format = in.format;
+	if (rc == 0 && in.format == NULL)
+		rc = bpk_input_fail_unknown(&in, err);
+	bpk_input_close(&in);
+	return rc;
+}
+
+static int open_editor(struct bpk_archive *archive, struct bpk_err *err)
+{
+	const struct bpk_edit_args *args = archive->args;
+	const struct bpk_editor_options options = {
+		.edit = {
+			.wait = args->wait,
+			.no_lock = args->no_lock,
+			.sync = !args->encoding.shared.no_sync,
+			.copy = args->copy,
+		},
+		.journal_limit = args->journal_limit,
+		.append_space = args->encoding.append_space,
+	};
+
+	if (look(archive, err) != 0)
+		return bpk_fail(err, BPK_FAILED, "lies in a tar, where nothing can be changed");
+	if (archive->format->editor == NULL)
+		return bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be changed",
+				archive->format->name);
+	bpk_signals_start();
+	return archive->format->editor->open(archive->path, &options, &archive->editor, err);
+}
+
+void bpk_archive_close(struct bpk_archive *archive)
+{
+	if (archive->editor != NULL)
+		archive->format->editor->close(archive->editor);
+	archive->editor = NULL;
+}
+
+const struct bpk_info *bpk_archive_info(const struct bpk_archive *archive)
+{
+	return archive->format->editor->info(archive->editor);
+}
+
+int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *file, const char *name,
+		       struct bpk_err *err)
+{
+	if (file->st_dev != archive->seen.st_dev || file->st_ino != archive->seen.st_ino)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "%s: is the archive itself", bpk_input_name(name));
+}
+
+/* ---- chunks ---- */
+
+int bpk_archive_locate(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = archive->format->reader;
+	void *reader = archive->format->editor->reader(archive->editor);
+	uint64_t chunk_size = ops->info(reader)->chunk_size;
+	struct bpk_where where;
+	int rc = ops->locate(reader, piece->number, &where, err);
+
+	if (rc > 0)
+		bpk_fail(err, BPK_CORRUPT, "ends before chunk %llu",
+			 (unsigned long long)piece->number);
+	if (rc != 0)
+		return bpk_archive_subject(archive, err);
+	piece->header = where.header;
+	/* a last chunk may hold more than was committed, a chunk of columns less than a row */
+	piece->size = bpk_archive_info(archive)->raw_size - piece->start;
+	if (chunk_size == BPK_UNKNOWN || chunk_size == 0)
+		chunk_size = where.header.raw_size;
+	piece->size = bpk_min_u64(piece->size, chunk_size);
+	return 0;
+}
+
+int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_piece *piece,
+		     struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = archive->format->reader;
+	void *reader = archive->format->editor->reader(archive->editor);
+	struct bpk_plan plan;
+
+	if (bpk_plan_range(ops, reader, offset, offset + 1, &plan, err) != 0)
+		return bpk_archive_subject(archive, err);
+	piece->number = plan.first;
+	piece->start =
+		plan.chunk_size == BPK_UNKNOWN ? plan.first_offset : plan.first * plan.chunk_size;
+	return bpk_archive_locate(archive, piece, err);
+}
+
+int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err)
+{
+	piece->number++;
+	piece->start += piece->size;
+	return bpk_archive_locate(archive, piece, err);
+}
+
+/* Stored and empty chunks are packed in no way. */
+static bool says_how(const struct bpk_chunk_header *header)
+{
+	return !header->memcpyed && header->raw_size > 0;
+}
+
+/* Find a chunk that says how its archive is packed: the first or the last, if one of them does. */
+static int find_example(struct bpk_archive *archive, struct bpk_err *err)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+	struct bpk_chunk_header *example = &archive->example;
+	struct bpk_piece last;
+
+	*example = (struct bpk_chunk_header){ .memcpyed = true, .typesize = 1 };
+	if (info->has_first_chunk)
+		*example = info->first_chunk;
+	if (!says_how(example) && info->nchunks > 1 && info->raw_size > 0) {
+		if (bpk_archive_find(archive, info->raw_size - 1, &last, err) != 0)
+			return -1;
+		*example = last.header;
+	}
+	return 0;
+}
+
+int bpk_archive_open(struct bpk_archive *archive, const struct bpk_edit_args *args,
+		     const char *path, struct bpk_err *err)
+{
+	*archive = (struct bpk_archive){ .args = args, .path = path };
+	if (strcmp(path, "-") == 0)
+		return bpk_fail(err, BPK_USAGE,
+				"standard input cannot be changed, name an ARCHIVE");
+	if (find_format(archive, err) != 0)
+		return -1;
+	/* another may have replaced it while we waited for the lock */
+	if (open_editor(archive, err) != 0 || look(archive, err) != 0)
+		return bpk_archive_subject(archive, err);
+	return find_example(archive, err);
+}
+
+/* ---- reading ---- */
+
+static int gather(void *out, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return bpk_buf_append(out, bpk_buf_view(&parcel->raw), err);
+}
+
+int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
+		     struct bpk_buf *out, struct bpk_err *err)
+{
+	static const struct bpk_writer_ops into_memory = { .put = gather };
+	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	struct bpk_flow_result result;
+	struct bpk_flow flow = {
+		.in = archive->format->reader,
+		.reader = archive->format->editor->reader(archive->editor),
+		.out = &into_memory,
+		.writer = out,
+		.check = true,
+		.decode = true,
+		.threads = bpk_job_threads(shared),
+		.memory_limit = shared->memory_limit,
+	};
+
+	if (size == 0)
+		return 0;
+	if (bpk_plan_range(flow.in, flow.reader, start, start + size, &flow.plan, err) != 0 ||
+	    bpk_buf_reserve(out, out->size + (size_t)size, err) != 0 ||
+	    bpk_flow_run(&flow, &result, err) != 0)
+		return bpk_archive_subject(archive, err);
+	return 0;
+}
+
+/* ---- packing ---- */
+
+/*
+ * The size of blocks to go on with. A short chunk of a single block does not say how a full one
+ * would be divided; we make such a chunk a block up to 1 MiB.
+ */
+static uint32_t block_size_of(const struct bpk_chunk_header *header, uint64_t chunk_size)
+{
+	if (header->block_size < header->raw_size || header->raw_size >= chunk_size)
+		return header->block_size;
+	return (uint32_t)bpk_min_u64(chunk_size, 1 << 20);
+}
+
+struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
+				     const struct bpk_chunk_header *header)
+{
+	const struct bpk_encoding_args *args = &archive->args->encoding;
+	bool other = !says_how(header) && says_how(&archive->example);
+	struct bpk_recipe recipe = bpk_recipe_like(other ? &archive->example : header);
+
+	if (args->level != BPK_AUTO)
+		recipe.level = (unsigned)args->level;
+	return recipe;
+}
+
+/* How to go on packing an archive that says how it is packed, where the options leave it open. */
+static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, uint64_t chunk_size)
+{
+	const struct bpk_encoding_args *args = &archive->args->encoding;
+	struct bpk_recipe recipe = bpk_archive_recipe(archive, &archive->example);
+
+	recipe.block_size = args->block_size != 0 ? (uint32_t)args->block_size
+						  : block_size_of(&archive->example, chunk_size);
+	if (args->typesize != BPK_AUTO)
+		recipe.typesize = (unsigned)args->typesize;
+	if (args->filter != BPK_AUTO)
+		recipe.filter = (enum bpk_filter)args->filter;
+	return recipe;
+}
+
+/* Choose by trial; an example's element size and filter stand. */
+static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source *source,
+			   struct bpk_choice *choice, struct bpk_err *err)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+	struct bpk_wishes wishes = bpk_encoding_wishes(&archive->args->encoding);
+	struct bpk_recipe like = bpk_recipe_like(&archive->example);
+
+	wishes.chunk_size = info->chunk_size == BPK_UNKNOWN ? 0 : info->chunk_size;
+	if (wishes.typesize == BPK_AUTO && says_how(&archive->example))
+		wishes.typesize = (int)like.typesize;
+	else if (wishes.typesize == BPK_AUTO && info->typesize > 1)
+		wishes.typesize = (int)info->typesize;
+	if (wishes.filter == BPK_AUTO && says_how(&archive->example))
+		wishes.filter = (int)like.filter;
+	return bpk_choose(source, bpk_source_size(source), &wishes, choice, err);
+}
+
+int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
+		       struct bpk_choice *choice, struct bpk_err *err)
+{
+	uint64_t chunk_size = bpk_archive_info(archive)->chunk_size;
+	struct bpk_source *nothing = NULL;
+	int rc = 0;
+
+	if (chunk_size == BPK_UNKNOWN)
+		chunk_size = 0;
+	choice->chunk_size = chunk_size;
+	if (says_how(&archive->example) && archive->args->encoding.codec == NULL &&
+	    chunk_size > 0) {
+		choice->recipe = recipe_of_example(archive, chunk_size);
+		return 0;
+	}
+	if (source == NULL) {
+		rc = bpk_source_of_memory(bpk_view(NULL, 0), &nothing, err);
+		source = nothing;
+	}
+	if (rc == 0)
+		rc = choose_by_trial(archive, source, choice, err);
+	if (rc == 0 && chunk_size > 0)
+		choice->chunk_size = chunk_size;
+	bpk_source_close(nothing);
+	return rc == 0 ? 0 : bpk_archive_subject(archive, err);
+}
+
+int bpk_archive_cut(struct bpk_archive *archive, uint64_t nchunks, struct bpk_err *err)
+{
+	if (archive->format->editor->cut(archive->editor, nchunks, err) != 0)
+		return bpk_archive_subject(archive, err);
+	return 0;
+}
+
+/* A failure to read or write may be either side's; all else is about the archive. */
+static int put_subject(const struct bpk_archive *archive, const struct bpk_load *load,
+		       struct bpk_err *err)
+{
+	if (load->name == NULL || err->kind != BPK_FAILED)
+		return bpk_archive_subject(archive, err);
+	return bpk_err_subject(err, "%s -> %s", bpk_input_name(load->name), archive->path);
+}
+
+static int run(struct bpk_archive *archive, const struct bpk_load *load, struct bpk_flow *flow,
+	       struct bpk_flow_result *result, struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	struct bpk_progress progress;
+	int rc;
+
+	flow->threads = bpk_job_threads(shared);
+	flow->memory_limit = shared->memory_limit;
+	if (load->name != NULL) {
+		flow->progress = bpk_progress_update;
+		flow->progress_arg = &progress;
+		bpk_progress_start(&progress, shared->progress, shared->quiet, load->name,
+				   load->raw_size);
+	}
+	rc = bpk_flow_run(flow, result, err);
+	bpk_progress_hide();
+	return rc;
+}
+
+int bpk_archive_run(struct bpk_archive *archive, const struct bpk_load *load,
+		    const struct bpk_writer_ops *ops, void *writer, struct bpk_flow_result *result,
+		    struct bpk_err *err)
+{
+	static const struct bpk_read_options options;
+	struct bpk_place place = { .path = archive->path, .source = load->source };
+	struct bpk_flow flow = {
+		.in = bpk_format_raw.reader,
+		.out = ops,
+		.writer = writer,
+		.plan = bpk_plan_cut(load->raw_size, load->chunk_size),
+		.recipe = load->recipe,
+		.slack = load->slack,
+		.first_number = load->first,
+	};
+	int rc = flow.in->open(&place, &options, &flow.reader, err);
+
+	if (rc == 0)
+		rc = run(archive, load, &flow, result, err);
+	if (flow.reader != NULL)
+		flow.in->close(flow.reader);
+	return rc == 0 ? 0 : put_subject(archive, load, err);
+}
+
+int bpk_archive_put(struct bpk_archive *archive, const struct bpk_load *load,
+		    struct bpk_flow_result *result, struct bpk_err *err)
+{
+	return bpk_archive_run(archive, load, archive->format->editor->appender, archive->editor,
+			       result, err);
+}
+
+int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
+{
+	struct stat before = archive->seen;
+
+	if (archive->format->editor->commit(archive->editor, err) != 0 || look(archive, err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (before.st_ino != archive->seen.st_ino || before.st_dev != archive->seen.st_dev)
+		archive->rewritten = true;
+	return 0;
+}
+
+const char *bpk_archive_how(const struct bpk_archive *archive, const char *no_room)
+{
+	if (!archive->rewritten)
+		return "in place";
+	return archive->args->copy ? "rewritten, as --copy asks" : no_room;
+}
+
+int bpk_archive_resolve(const struct bpk_archive *archive, const struct bpk_opt_offset *offset,
+			uint64_t unit, uint64_t *at, struct bpk_err *err)
+{
+	uint64_t total = bpk_archive_info(archive)->raw_size / unit;
+	uint64_t back = offset->negative ? offset->distance : 0;
+
+	*at = offset->negative ? total - bpk_min_u64(total, back) : offset->distance;
+	if (back <= total && *at <= total) {
+		*at *= unit;
+		return 0;
+	}
+	bpk_fail(err, BPK_FAILED, "%s%llu is outside of the archive, which has %llu %s",
+		 offset->negative ? "-" : "", (unsigned long long)offset->distance,
+		 (unsigned long long)total, unit == 1 ? "bytes" : "items");
+	return bpk_archive_subject(archive, err);
+}

@@ -1,0 +1,72 @@
+/* Raw bytes added behind an archive's content. */
+#include "cli/edit.h"
+
+/* Chunks of all sizes may stand in an archive that does not name one. */
+static bool is_uniform(const struct bpk_archive *archive)
+{
+	void *reader = archive->format->editor->reader(archive->editor);
+
+	return archive->format->reader->info(reader)->chunk_size != BPK_UNKNOWN;
+}
+
+uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chunk_size)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+	uint64_t last = info->nchunks > 0 ? info->last_chunk_size : 0;
+
+	if (last < chunk_size || (last > chunk_size && is_uniform(archive)))
+		return last;
+	return 0;
+}
+
+/* A last chunk that is not full is packed anew with more in it, and so is an empty one. */
+static uint64_t kept_chunks(const struct bpk_archive *archive, uint64_t short_size)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+	bool empty = info->nchunks > 0 && info->last_chunk_size == 0;
+
+	return info->nchunks - (short_size > 0 || empty);
+}
+
+static int append_joined(struct bpk_archive *archive, struct bpk_source *const *parts,
+			 uint64_t kept, struct bpk_load *load, struct bpk_flow_result *result,
+			 struct bpk_err *err)
+{
+	int rc;
+
+	if (bpk_source_join(parts, 2, &load->source, err) != 0)
+		return bpk_archive_subject(archive, err);
+	load->first = kept;
+	load->raw_size = bpk_source_size(load->source);
+	rc = bpk_archive_cut(archive, kept, err);
+	if (rc == 0)
+		rc = bpk_archive_put(archive, load, result, err);
+	bpk_source_close(load->source);
+	return rc;
+}
+
+int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, const char *name,
+		       const struct bpk_choice *choice, const struct bpk_slack *slack,
+		       struct bpk_flow_result *result, struct bpk_err *err)
+{
+	uint64_t raw_size = bpk_archive_info(archive)->raw_size;
+	uint64_t short_size = bpk_archive_short_size(archive, choice->chunk_size);
+	struct bpk_source *parts[] = { NULL, source };
+	struct bpk_load load = {
+		.name = name,
+		.chunk_size = choice->chunk_size,
+		.recipe = &choice->recipe,
+		.slack = *slack,
+	};
+	struct bpk_buf last = { 0 };
+	int rc = bpk_archive_read(archive, raw_size - short_size, short_size, &last, err);
+
+	if (rc == 0 && bpk_source_of_memory(bpk_buf_view(&last), &parts[0], err) != 0)
+		rc = bpk_archive_subject(archive, err);
+	if (rc == 0)
+		rc = append_joined(archive, parts, kept_chunks(archive, short_size), &load, result,
+				   err);
+	bpk_source_close(parts[0]);
+	bpk_buf_clear(&last);
+	return rc;
+}

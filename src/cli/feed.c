@@ -1,0 +1,182 @@
+#include "cli/feed_take.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "cli/progress.h"
+
+enum {
+	AHEAD = 64 << 10,
+	BACKLOG = 64 << 20, /* bytes that a round takes when it should end */
+};
+
+/* The round should end: with the bytes that are there, or, where they are not known or too many,
+ * with the chunk that they fill. */
+static int set_limit(struct bpk_feed *feed, struct bpk_err *err)
+{
+	uint64_t chunk = feed->options.chunk_size, size;
+	uint64_t filled = (feed->position - feed->chunk_start) % chunk;
+
+	atomic_store(&bpk_feed_commit_asked, false);
+	feed->limit = feed->position + (filled > 0 ? chunk - filled : 0);
+	if (!feed->follows)
+		return 0;
+	if (bpk_feed_measure(feed, &size, err) != 0)
+		return -1;
+	size = bpk_min_u64(size, feed->end);
+	if (size - feed->position > BACKLOG)
+		return 0;
+	/* once its end is known, the head was read before that */
+	feed->limit = size;
+	if (feed->end != BPK_UNKNOWN)
+		return 0;
+	if (bpk_feed_read_head(feed, size, err) != 0)
+		return -1;
+	return bpk_feed_measure(feed, &feed->limit, err);
+}
+
+static bool is_due(const struct bpk_feed *feed)
+{
+	return atomic_load(&bpk_feed_commit_asked) || bpk_clock() >= feed->due;
+}
+
+static size_t drain_ahead(struct bpk_feed *feed, struct bpk_span out)
+{
+	size_t n = bpk_min_size(feed->ahead.size, out.size);
+
+	bpk_copy(out.data, feed->ahead.data, n);
+	if (n < feed->ahead.size)
+		memmove(feed->ahead.data, feed->ahead.data + n, feed->ahead.size - n);
+	feed->ahead.size -= n;
+	return n;
+}
+
+/* Some bytes of the round, or its end. */
+static int read_some(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
+{
+	*got = 0;
+	if (feed->limit == BPK_UNKNOWN && is_due(feed) && set_limit(feed, err) != 0)
+		return -1;
+	out.size = (size_t)bpk_min_u64(out.size, feed->limit - feed->position);
+	feed->over = out.size == 0;
+	if (feed->over)
+		return 0;
+	*got = drain_ahead(feed, out);
+	if (*got == 0 && bpk_feed_take(feed, out, got, err) != 0)
+		return -1;
+	feed->position += *got;
+	if (*got > 0)
+		return 0;
+	feed->over = feed->ended || feed->limit != BPK_UNKNOWN;
+	return feed->over ? 0 : bpk_feed_wait(feed, feed->due, err);
+}
+
+static int round_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+			 struct bpk_err *err)
+{
+	struct bpk_feed *feed = arg;
+	size_t n;
+
+	(void)offset; /* they come one after the other */
+	*got = 0;
+	while (*got < out.size && !feed->over) {
+		if (read_some(feed, bpk_span(out.data + *got, out.size - *got), &n, err) != 0)
+			return -1;
+		*got += n;
+	}
+	return 0;
+}
+
+int bpk_feed_source(struct bpk_feed *feed, struct bpk_source **source, struct bpk_err *err)
+{
+	static const struct bpk_source_ops ops = { .read_at = round_read_at };
+
+	return bpk_source_of(&ops, feed, BPK_UNKNOWN, source, err);
+}
+
+bool bpk_feed_has_bytes(const struct bpk_feed *feed)
+{
+	return feed->ahead.size > 0;
+}
+
+/* Fill the room ahead with what comes. */
+static int look_ahead(struct bpk_feed *feed, struct bpk_err *err)
+{
+	size_t got;
+
+	if (feed->ahead.size > 0)
+		return 0;
+	if (bpk_buf_reserve(&feed->ahead, AHEAD, err) != 0)
+		return bpk_err_subject(err, "%s", bpk_feed_name(feed));
+	if (bpk_feed_take(feed, bpk_buf_room(&feed->ahead), &got, err) != 0)
+		return -1;
+	feed->ahead.size = got;
+	return 0;
+}
+
+/* A file that took its place, or its removal, ends it. */
+static int same_file(const struct bpk_feed *feed, struct bpk_err *err)
+{
+	struct stat now;
+
+	if (!feed->follows)
+		return 0;
+	if (stat(feed->path, &now) != 0)
+		return bpk_feed_fail(feed, errno, "cannot be followed any more", err);
+	if (now.st_ino == feed->seen.st_ino && now.st_dev == feed->seen.st_dev)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"%s: was replaced by another file, what follows is not its", feed->path);
+}
+
+/* Look at the growing file's head, once in a while, when it was written to without growing. */
+static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *err)
+{
+	struct stat now;
+	uint64_t size;
+
+	*changed = false;
+	if (!feed->follows || !is_due(feed))
+		return 0;
+	atomic_store(&bpk_feed_commit_asked, false);
+	feed->due = bpk_clock() + feed->options.interval;
+	if (fstat(feed->fd, &now) != 0)
+		return bpk_feed_fail(feed, errno, "fstat", err);
+	*changed = now.st_mtim.tv_sec != feed->head_time.tv_sec ||
+		   now.st_mtim.tv_nsec != feed->head_time.tv_nsec;
+	if (!*changed)
+		return 0;
+	if (bpk_feed_measure(feed, &size, err) != 0)
+		return -1;
+	if (bpk_feed_read_head(feed, bpk_min_u64(size, feed->position), err) != 0 ||
+	    bpk_feed_measure(feed, &size, err) != 0)
+		return -1;
+	/* it may tell of bytes that came just now: then it is their round's */
+	feed->head_fresh = feed->head_fresh && size == feed->position;
+	*changed = feed->head_fresh;
+	return 0;
+}
+
+int bpk_feed_begin(struct bpk_feed *feed, uint64_t short_size, bool *more, struct bpk_err *err)
+{
+	feed->limit = BPK_UNKNOWN;
+	feed->over = false;
+	feed->head_fresh = feed->head_fresh && feed->end != BPK_UNKNOWN;
+	feed->chunk_start = feed->position - short_size;
+	feed->due = bpk_clock() + feed->options.interval;
+	for (;;) {
+		if (look_ahead(feed, err) != 0)
+			return -1;
+		*more = feed->ahead.size > 0;
+		if (*more || feed->ended)
+			break;
+		if (same_file(feed, err) != 0 || look_at_head(feed, more, err) != 0)
+			return -1;
+		if (*more)
+			return 0;
+		if (bpk_feed_wait(feed, feed->follows ? feed->due : 0, err) != 0)
+			return -1;
+	}
+	feed->due = bpk_clock() + feed->options.interval;
+	return 0;
+}

@@ -1,0 +1,324 @@
+#include "cli/feed_take.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "cli/progress.h"
+#include "cli/text.h"
+
+enum {
+	LOOK_EVERY = 1000, /* milliseconds: not every file system tells of changes */
+	REST = 20,         /* between two looks, so that a busy writer does not keep us busy */
+};
+
+enum { ASKED, PROCESS, CHANGES, INPUT };
+
+/* ---- what signals ask for ---- */
+
+atomic_bool bpk_feed_commit_asked;
+static atomic_bool end_asked;
+static atomic_int bell = -1; /* an eventfd; rung by whoever asks */
+
+static void ring(void)
+{
+	uint64_t one = 1;
+	int fd = atomic_load(&bell);
+
+	if (fd >= 0 && write(fd, &one, sizeof one) < 0)
+		return; /* it rings already */
+}
+
+void bpk_feed_ask_commit(void)
+{
+	atomic_store(&bpk_feed_commit_asked, true);
+	ring();
+}
+
+void bpk_feed_ask_end(void)
+{
+	atomic_store(&end_asked, true);
+	ring();
+}
+
+/* ---- the files ---- */
+
+const char *bpk_feed_name(const struct bpk_feed *feed)
+{
+	return bpk_input_name(feed->path);
+}
+
+int bpk_feed_fail(const struct bpk_feed *feed, int errnum, const char *what, struct bpk_err *err)
+{
+	bpk_fail_errno(err, errnum, "%s", what);
+	return bpk_err_subject(err, "%s", bpk_feed_name(feed));
+}
+
+static int open_current(struct bpk_feed *feed, struct bpk_err *err)
+{
+	bool is_stdin = strcmp(feed->path, "-") == 0;
+	int wait = feed->follows ? O_NONBLOCK : 0; /* for the writer of a FIFO */
+
+	feed->fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1)
+			    : open(feed->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | wait);
+	if (feed->fd < 0 || fstat(feed->fd, &feed->seen) != 0)
+		return bpk_feed_fail(feed, errno, "cannot open", err);
+	feed->watches[INPUT] = (struct pollfd){ .fd = feed->fd, .events = POLLIN };
+	if (!S_ISDIR(feed->seen.st_mode))
+		return 0;
+	bpk_fail(err, BPK_FAILED, "%s: is a directory, expected a file", bpk_feed_name(feed));
+	return -1;
+}
+
+static void start(struct bpk_feed *feed, const char *path, const struct bpk_feed_options *options)
+{
+	*feed = (struct bpk_feed){
+		.options = *options,
+		.path = path,
+		.fd = -1,
+		.position = options->start,
+		.end = BPK_UNKNOWN,
+	};
+	feed->due = feed->grown = bpk_clock();
+	for (size_t i = 0; i <= INPUT; i++)
+		feed->watches[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
+}
+
+int bpk_feed_open(struct bpk_feed *feed, char *const *paths, size_t count,
+		  const struct bpk_feed_options *options, struct bpk_err *err)
+{
+	start(feed, paths[0], options);
+	feed->next = paths + 1;
+	feed->left = count - 1;
+	return open_current(feed, err);
+}
+
+/* Not every kernel and file system can; then the clock alone makes us look. */
+static void watch_changes(struct bpk_feed *feed)
+{
+	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+
+	if (fd >= 0 &&
+	    inotify_add_watch(fd, feed->path,
+			      IN_MODIFY | IN_ATTRIB | IN_MOVE_SELF | IN_DELETE_SELF) < 0) {
+		close(fd);
+		fd = -1;
+	}
+	feed->watches[CHANGES].fd = fd;
+}
+
+int bpk_feed_follow(struct bpk_feed *feed, const char *path, const struct bpk_feed_options *options,
+		    struct bpk_err *err)
+{
+	start(feed, path, options);
+	feed->follows = true;
+	feed->watches[ASKED].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (feed->watches[ASKED].fd < 0)
+		return bpk_feed_fail(feed, errno, "eventfd", err);
+	atomic_store(&bell, feed->watches[ASKED].fd);
+#ifdef SYS_pidfd_open
+	if (options->pid != 0)
+		feed->watches[PROCESS].fd = (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0);
+#endif
+	watch_changes(feed);
+	if (open_current(feed, err) != 0)
+		return -1;
+	feed->watches[INPUT].fd = -1; /* a regular file is always ready */
+	if (S_ISREG(feed->seen.st_mode))
+		return 0;
+	bpk_fail(err, BPK_FAILED, "%s: is no regular file, only such can be followed", path);
+	return -1;
+}
+
+void bpk_feed_close(struct bpk_feed *feed)
+{
+	if (feed->path == NULL)
+		return;
+	atomic_store(&bell, -1);
+	for (size_t i = 0; i < INPUT; i++)
+		if (feed->watches[i].fd >= 0)
+			close(feed->watches[i].fd);
+	if (feed->fd >= 0)
+		close(feed->fd);
+	bpk_buf_clear(&feed->ahead);
+	bpk_buf_clear(&feed->head);
+	feed->path = NULL;
+}
+
+/* ---- reading ---- */
+
+static bool is_gone(const struct bpk_feed *feed)
+{
+	struct pollfd watch = feed->watches[PROCESS];
+
+	if (feed->options.pid == 0)
+		return false;
+	if (watch.fd >= 0)
+		return poll(&watch, 1, 0) > 0;
+	return kill((pid_t)feed->options.pid, 0) != 0 && errno == ESRCH;
+}
+
+int bpk_feed_measure(const struct bpk_feed *feed, uint64_t *size, struct bpk_err *err)
+{
+	struct stat now;
+
+	if (fstat(feed->fd, &now) != 0)
+		return bpk_feed_fail(feed, errno, "fstat", err);
+	*size = (uint64_t)now.st_size;
+	if (*size >= feed->position)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "%s: shrank to %llu bytes, %llu were read", feed->path,
+			(unsigned long long)*size, (unsigned long long)feed->position);
+}
+
+int bpk_feed_read_head(struct bpk_feed *feed, uint64_t size, struct bpk_err *err)
+{
+	size_t want = (size_t)bpk_min_u64(size, feed->options.chunk_size), done = 0;
+	struct stat now;
+	ssize_t n = 1;
+
+	if (fstat(feed->fd, &now) != 0)
+		return bpk_feed_fail(feed, errno, "fstat", err);
+	feed->head_time = now.st_mtim;
+	if (bpk_buf_resize(&feed->head, want, err) != 0)
+		return bpk_err_subject(err, "%s", bpk_feed_name(feed));
+	for (; done < want && n > 0; done += (size_t)n) {
+		n = pread(feed->fd, feed->head.data + done, want - done, (off_t)done);
+		if (n < 0 && errno != EINTR)
+			return bpk_feed_fail(feed, errno, "read", err);
+		n = n < 0 ? 0 : n;
+	}
+	feed->head_fresh = done == want;
+	return 0;
+}
+
+/* Has anything happened after which the growing file is to be left? Its size then is its end. */
+static int look_for_end(struct bpk_feed *feed, struct bpk_err *err)
+{
+	double idle = feed->options.idle;
+	uint64_t size;
+
+	if (feed->end != BPK_UNKNOWN)
+		return 0;
+	if (!atomic_load(&end_asked) && !is_gone(feed) &&
+	    (idle == 0 || bpk_clock() - feed->grown < idle))
+		return 0;
+	if (bpk_feed_measure(feed, &size, err) != 0 || bpk_feed_read_head(feed, size, err) != 0)
+		return -1;
+	return bpk_feed_measure(feed, &feed->end, err);
+}
+
+/* As many bytes of the growing file as are there. */
+static int take_growth(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
+{
+	uint64_t at = feed->position + feed->ahead.size, size;
+	ssize_t n;
+
+	if (look_for_end(feed, err) != 0)
+		return -1;
+	if (feed->end != BPK_UNKNOWN)
+		out.size = (size_t)bpk_min_u64(out.size, feed->end - bpk_min_u64(feed->end, at));
+	n = pread(feed->fd, out.data, out.size, (off_t)at);
+	if (n < 0)
+		return errno == EINTR ? 0 : bpk_feed_fail(feed, errno, "read", err);
+	*got = (size_t)n;
+	if (n > 0)
+		feed->grown = bpk_clock();
+	else if (bpk_feed_measure(feed, &size, err) != 0)
+		return -1;
+	feed->ended = feed->end != BPK_UNKNOWN && at + *got >= feed->end;
+	return 0;
+}
+
+static int next_file(struct bpk_feed *feed, struct bpk_err *err)
+{
+	struct stat now;
+
+	if (S_ISREG(feed->seen.st_mode) &&
+	    (fstat(feed->fd, &now) != 0 || now.st_size != feed->seen.st_size ||
+	     now.st_mtim.tv_sec != feed->seen.st_mtim.tv_sec ||
+	     now.st_mtim.tv_nsec != feed->seen.st_mtim.tv_nsec))
+		return bpk_fail(err, BPK_FAILED, "%s: changed while it was read",
+				bpk_feed_name(feed));
+	close(feed->fd);
+	feed->fd = feed->watches[INPUT].fd = -1;
+	feed->ended = feed->left == 0;
+	if (feed->ended)
+		return 0;
+	feed->path = *feed->next++;
+	feed->left--;
+	return open_current(feed, err);
+}
+
+/* As many bytes of files and pipes as come without waiting. */
+static int take_input(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
+{
+	ssize_t n;
+
+	while (!feed->ended && poll(&feed->watches[INPUT], 1, 0) > 0) {
+		n = read(feed->fd, out.data, out.size);
+		if (n < 0 && (errno == EINTR || errno == EAGAIN))
+			return 0;
+		if (n < 0)
+			return bpk_feed_fail(feed, errno, "read", err);
+		*got = (size_t)n;
+		if (n > 0)
+			return 0;
+		if (next_file(feed, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int bpk_feed_take(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
+{
+	*got = 0;
+	if (feed->ended)
+		return 0;
+	return feed->follows ? take_growth(feed, out, got, err) : take_input(feed, out, got, err);
+}
+
+/* ---- waiting ---- */
+
+static void stop_the_bell(struct bpk_feed *feed)
+{
+	uint64_t count;
+	char events[4096];
+
+	if (feed->watches[ASKED].revents != 0 &&
+	    read(feed->watches[ASKED].fd, &count, sizeof count) < 0)
+		return;
+	while (feed->watches[CHANGES].revents != 0 &&
+	       read(feed->watches[CHANGES].fd, events, sizeof events) > 0)
+		continue;
+}
+
+/* Milliseconds until time, between 0 and most; most when time is 0. */
+static int until(double time, int most)
+{
+	double left = (time - bpk_clock()) * 1000;
+
+	if (time == 0 || left > most)
+		return most;
+	return left < 0 ? 0 : (int)left + 1;
+}
+
+int bpk_feed_wait(struct bpk_feed *feed, double time, struct bpk_err *err)
+{
+	double idle = feed->options.idle == 0 ? 0 : feed->grown + feed->options.idle;
+	int timeout = until(time, feed->follows ? until(idle, LOOK_EVERY) : INT32_MAX);
+
+	if (feed->follows && poll(feed->watches, CHANGES, timeout < REST ? timeout : REST) > 0)
+		timeout = 0;
+	if (poll(feed->watches, INPUT + 1, time == 0 && !feed->follows ? -1 : timeout) < 0 &&
+	    errno != EINTR)
+		return bpk_feed_fail(feed, errno, "poll", err);
+	stop_the_bell(feed);
+	return 0;
+}

@@ -1,0 +1,326 @@
+#include "cli/follow.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/report.h"
+#include "cli/signal.h"
+#include "cli/text.h"
+
+enum {
+	SAME = 8,          /* another file differs in more than one byte of so many */
+	HEAD_SLACK = 1024, /* in a first chunk, whose counts will change */
+};
+
+static void told(int sig)
+{
+	if (sig == SIGUSR1)
+		bpk_feed_ask_commit();
+	else
+		bpk_feed_ask_end();
+}
+
+void bpk_append_take_signals(void)
+{
+	bpk_signals_tell(told);
+}
+
+/* One appending in rounds. */
+struct appending {
+	struct bpk_archive *archive;
+	const char *path; /* of what grows */
+	struct bpk_feed feed;
+	struct bpk_choice choice;
+	struct bpk_rounds *rounds;
+};
+
+/* Room inside chunks, as the options say; where they do not, the first chunk has some, so that it
+ * can be changed in place. */
+static struct bpk_slack slack_for(const struct appending *a, bool first)
+{
+	struct bpk_slack slack = a->archive->args->encoding.slack;
+
+	if (slack.bytes == 0 && slack.percent == 0 && first && a->feed.follows)
+		slack.bytes = HEAD_SLACK;
+	return slack;
+}
+
+/* ---- the file against the archive ---- */
+
+/* The growing file's bytes from start on, as they are now. */
+static int read_file(const struct appending *a, uint64_t start, struct bpk_span out,
+		     struct bpk_err *err)
+{
+	struct bpk_source *source = NULL;
+	int rc = bpk_source_open(a->path, &source, err);
+
+	if (rc == 0)
+		rc = bpk_source_need_at(source, start, out, err);
+	bpk_source_close(source);
+	if (rc != 0 && err->kind == BPK_CORRUPT)
+		err->kind = BPK_FAILED; /* no archive is damaged */
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", a->path);
+}
+
+/* Let the archive's raw bytes from at on be those of bytes, if they differ; not committed. */
+static int mend(struct appending *a, uint64_t at, struct bpk_view held, struct bpk_view bytes,
+		bool *mended, struct bpk_err *err)
+{
+	struct bpk_slack slack = slack_for(a, true);
+	struct bpk_source *source = NULL;
+	uint64_t written = 0;
+	int rc;
+
+	if (bytes.size == 0 || memcmp(held.data, bytes.data, bytes.size) == 0)
+		return 0;
+	if (bpk_source_of_memory(bytes, &source, err) != 0)
+		return bpk_archive_subject(a->archive, err);
+	rc = bpk_archive_overwrite(a->archive, at, source, NULL, &slack, &written, err);
+	a->rounds->mended += written;
+	*mended = true;
+	bpk_source_close(source);
+	return rc;
+}
+
+static int commit(struct appending *a, uint64_t appended, struct bpk_err *err)
+{
+	if (bpk_archive_commit(a->archive, err) != 0)
+		return -1;
+	a->rounds->appended += appended;
+	a->rounds->commits++;
+	if (a->archive->args->encoding.shared.verbose > 1)
+		bpk_note(a->archive->path, "committed, now %llu bytes",
+			 (unsigned long long)bpk_archive_info(a->archive)->raw_size);
+	return 0;
+}
+
+/* Writers of some formats count in the head of a file what follows: let it tell of no more and no
+ * less than what was just committed. */
+static int mend_head(struct appending *a, struct bpk_err *err)
+{
+	struct bpk_view head = bpk_buf_view(&a->feed.head);
+	struct bpk_buf held = { 0 };
+	bool mended = false;
+	int rc;
+
+	head.size = bpk_min_size(head.size, bpk_archive_info(a->archive)->raw_size);
+	rc = bpk_archive_read(a->archive, 0, head.size, &held, err);
+	if (rc == 0)
+		rc = mend(a, 0, bpk_buf_view(&held), head, &mended, err);
+	if (rc == 0 && mended)
+		rc = commit(a, 0, err);
+	bpk_buf_clear(&held);
+	return rc;
+}
+
+/* ---- rounds ---- */
+
+static int append_round(struct appending *a, struct bpk_err *err)
+{
+	uint64_t before = a->feed.position;
+	struct bpk_slack slack = slack_for(a, bpk_archive_info(a->archive)->nchunks < 2);
+	struct bpk_source *source = NULL;
+	struct bpk_flow_result result;
+	int rc;
+
+	if (bpk_feed_source(&a->feed, &source, err) != 0)
+		return bpk_archive_subject(a->archive, err);
+	rc = bpk_archive_append(a->archive, source, NULL, &a->choice, &slack, &result, err);
+	if (rc == 0)
+		rc = commit(a, a->feed.position - before, err);
+	bpk_source_close(source);
+	return rc;
+}
+
+static int run_rounds(struct appending *a, struct bpk_err *err)
+{
+	uint64_t short_size;
+	bool more;
+
+	for (;;) {
+		short_size = bpk_archive_short_size(a->archive, a->choice.chunk_size);
+		if (bpk_feed_begin(&a->feed, short_size, &more, err) != 0)
+			return -1;
+		if (!more)
+			return 0;
+		if (bpk_feed_has_bytes(&a->feed) && append_round(a, err) != 0)
+			return -1;
+		if (a->feed.head_fresh && mend_head(a, err) != 0)
+			return -1;
+	}
+}
+
+/* What cannot be looked at fails where it is opened. */
+static int check_inputs(const struct bpk_archive *archive, char *const *paths, size_t count,
+			struct bpk_err *err)
+{
+	struct stat seen;
+
+	for (size_t i = 0; i < count; i++) {
+		int rc = strcmp(paths[i], "-") == 0 ? fstat(STDIN_FILENO, &seen)
+						    : stat(paths[i], &seen);
+
+		if (rc == 0 && bpk_archive_is_not(archive, &seen, paths[i], err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int bpk_append_rounds(struct bpk_archive *archive, char *const *paths, size_t count,
+		      double interval, struct bpk_rounds *rounds, struct bpk_err *err)
+{
+	struct appending a = { .archive = archive, .rounds = rounds };
+	struct bpk_feed_options options = { .interval = interval };
+	int rc = check_inputs(archive, paths, count, err);
+
+	if (rc == 0)
+		rc = bpk_archive_choose(archive, NULL, &a.choice, err);
+	options.chunk_size = a.choice.chunk_size;
+	if (rc == 0)
+		rc = bpk_feed_open(&a.feed, paths, count, &options, err);
+	if (rc == 0)
+		rc = run_rounds(&a, err);
+	bpk_feed_close(&a.feed);
+	bpk_buf_clear(&a.choice.why);
+	return rc;
+}
+
+/* ---- following ---- */
+
+static uint64_t count_different(struct bpk_view a, struct bpk_view b)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < a.size; i++)
+		count += a.data[i] != b.data[i];
+	return count;
+}
+
+/* Does the file go on where the archive stands? Some bytes may have been changed in place. */
+static int check_last_chunk(const struct appending *a, struct bpk_err *err)
+{
+	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size, different;
+	struct bpk_buf held = { 0 }, file = { 0 };
+	struct bpk_piece last;
+	int rc;
+
+	if (raw_size == 0)
+		return 0;
+	rc = bpk_archive_find(a->archive, raw_size - 1, &last, err);
+	if (rc == 0)
+		rc = bpk_archive_read(a->archive, last.start, last.size, &held, err);
+	if (rc == 0)
+		rc = bpk_buf_resize(&file, held.size, err);
+	if (rc == 0)
+		rc = read_file(a, last.start, bpk_span(file.data, file.size), err);
+	if (rc == 0) {
+		different = count_different(bpk_buf_view(&held), bpk_buf_view(&file));
+		if (different > held.size / SAME)
+			rc = bpk_fail(err, BPK_FAILED,
+				      "%s: is not what %s follows: of the bytes %llu to %llu, %llu "
+				      "differ",
+				      a->path, a->archive->path, (unsigned long long)last.start,
+				      (unsigned long long)raw_size, (unsigned long long)different);
+	}
+	bpk_buf_clear(&held);
+	bpk_buf_clear(&file);
+	return rc;
+}
+
+/* Is the file what it is to be, and does it hold what the archive has? */
+static int check_file(const struct appending *a, struct bpk_source **source, struct bpk_err *err)
+{
+	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size;
+
+	if (bpk_source_open(a->path, source, err) != 0)
+		return bpk_err_subject(err, "%s", a->path);
+	if (bpk_archive_is_not(a->archive, bpk_source_stat(*source), a->path, err) != 0)
+		return -1;
+	if (bpk_source_size(*source) == BPK_UNKNOWN || bpk_source_size(*source) >= raw_size)
+		return check_last_chunk(a, err);
+	return bpk_fail(err, BPK_FAILED, "%s: has %llu bytes, %s holds %llu already", a->path,
+			(unsigned long long)bpk_source_size(*source), a->archive->path,
+			(unsigned long long)raw_size);
+}
+
+/* The file's bytes of a chunk; the first of them as they were when its end was found. */
+static int read_chunk(const struct appending *a, const struct bpk_piece *piece,
+		      struct bpk_buf *bytes, struct bpk_err *err)
+{
+	size_t known = a->feed.head_fresh ? a->feed.head.size : 0;
+
+	if (bpk_buf_resize(bytes, piece->size, err) != 0 ||
+	    read_file(a, piece->start, bpk_span(bytes->data, bytes->size), err) != 0)
+		return -1;
+	if (piece->start == 0)
+		bpk_copy(bytes->data, a->feed.head.data, bpk_min_size(known, bytes->size));
+	return 0;
+}
+
+static int compare_chunk(struct appending *a, const struct bpk_piece *piece, struct bpk_buf *held,
+			 struct bpk_buf *bytes, bool *mended, struct bpk_err *err)
+{
+	held->size = 0;
+	if (bpk_archive_read(a->archive, piece->start, piece->size, held, err) != 0 ||
+	    read_chunk(a, piece, bytes, err) != 0)
+		return -1;
+	return mend(a, piece->start, bpk_buf_view(held), bpk_buf_view(bytes), mended, err);
+}
+
+/* Compare all of the archive with the file, chunk by chunk, and mend what differs. */
+static int compare_all(struct appending *a, struct bpk_err *err)
+{
+	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size;
+	struct bpk_buf held = { 0 }, bytes = { 0 };
+	struct bpk_piece piece;
+	bool mended = false;
+	int rc = 0;
+
+	if (raw_size > 0)
+		rc = bpk_archive_find(a->archive, 0, &piece, err);
+	while (rc == 0 && raw_size > 0) {
+		rc = compare_chunk(a, &piece, &held, &bytes, &mended, err);
+		if (rc != 0 || piece.start + piece.size >= raw_size)
+			break;
+		rc = bpk_archive_next(a->archive, &piece, err);
+	}
+	if (rc == 0 && mended)
+		rc = commit(a, 0, err);
+	bpk_buf_clear(&held);
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
+/* source is the file as it is now. */
+static int follow(struct appending *a, struct bpk_source *source,
+		  const struct bpk_feed_options *wanted, struct bpk_err *err)
+{
+	struct bpk_feed_options options = *wanted;
+	int rc = bpk_archive_choose(a->archive, source, &a->choice, err);
+
+	options.chunk_size = a->choice.chunk_size;
+	options.start = bpk_archive_info(a->archive)->raw_size;
+	if (rc == 0)
+		rc = bpk_feed_follow(&a->feed, a->path, &options, err);
+	if (rc == 0)
+		rc = run_rounds(a, err);
+	if (rc == 0)
+		rc = compare_all(a, err);
+	bpk_feed_close(&a->feed);
+	bpk_buf_clear(&a->choice.why);
+	return rc;
+}
+
+int bpk_append_follow(struct bpk_archive *archive, const char *path,
+		      const struct bpk_feed_options *options, struct bpk_rounds *rounds,
+		      struct bpk_err *err)
+{
+	struct appending a = { .archive = archive, .path = path, .rounds = rounds };
+	struct bpk_source *source = NULL;
+	int rc = check_file(&a, &source, err);
+
+	if (rc == 0)
+		rc = follow(&a, source, options, err);
+	bpk_source_close(source);
+	return rc;
+}

@@ -1,0 +1,270 @@
+/* bpk meta: user metadata, shown and changed. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/edit.h"
+#include "cli/job.h"
+#include "cli/metadata.h"
+#include "cli/nearest.h"
+#include "cli/record.h"
+#include "cli/report.h"
+
+struct meta_args {
+	struct bpk_edit_args edit;
+	bool raw;
+};
+
+static const struct bpk_opt opt_raw = {
+	.letter = 'r',
+	.name = "raw-string",
+	.type = OPT_FLAG,
+	.offset = offsetof(struct meta_args, raw),
+	.help = "get: print a string without its quotes and escapes",
+};
+
+static const struct bpk_opt *const rows[] = {
+	&opt_raw,         &bpk_opt_format_read,   &bpk_opt_wait,    &bpk_opt_no_lock,
+	&bpk_opt_copy,    &bpk_opt_journal_limit, &bpk_opt_no_sync, &bpk_opt_quiet,
+	&bpk_opt_verbose, &bpk_opt_json,          &bpk_opt_help,    NULL,
+};
+
+static const struct meta_args defaults = { .edit = BPK_EDIT_DEFAULTS };
+
+/* ---- get ---- */
+
+/* Nothing is there to be shown: does the archive have none, or is what it has damaged? */
+static int fail_no_metadata(struct bpk_input *in, struct bpk_err *err)
+{
+	if (bpk_input_audit(in, NULL, NULL, err) != 0)
+		return -1;
+	bpk_fail(err, BPK_FAILED, "has no metadata");
+	return bpk_input_subject(in, err);
+}
+
+static int fail_no_key(const char *key, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED, "metadata have no member '%s'", key);
+}
+
+static void print_line(struct bpk_view text)
+{
+	fwrite(text.data, 1, text.size, stdout);
+	putchar('\n');
+}
+
+static int print_value(const struct meta_args *args, struct bpk_view value, struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+	int rc = 0;
+
+	if (args->raw && bpk_json_kind(value) == BPK_JSON_STRING) {
+		rc = bpk_json_string(value, &text, err);
+		value = bpk_buf_view(&text);
+	}
+	if (rc == 0)
+		print_line(value);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+static int print_metadata(const struct meta_args *args, struct bpk_input *in, const char *key,
+			  struct bpk_err *err)
+{
+	struct bpk_view value = in->info->metadata;
+
+	if (!in->info->has_metadata)
+		return fail_no_metadata(in, err);
+	if (key != NULL)
+		value = bpk_json_member(value, key);
+	if (bpk_json_kind(value) == BPK_JSON_NONE)
+		fail_no_key(key, err);
+	else if (print_value(args, value, err) == 0)
+		return 0;
+	return bpk_input_subject(in, err);
+}
+
+static int get(const struct meta_args *args, char **operands, size_t count, struct bpk_err *err)
+{
+	struct bpk_input in = { 0 };
+	int rc = bpk_input_open(&in, operands[0], &args->edit.encoding.shared, err);
+
+	if (rc == 0)
+		rc = print_metadata(args, &in, count > 1 ? operands[1] : NULL, err);
+	bpk_input_close(&in);
+	return rc;
+}
+
+/* ---- changing ---- */
+
+static int set_members(const struct bpk_archive *archive, struct bpk_buf *text, char **operands,
+		       size_t count, struct bpk_err *err)
+{
+	for (size_t i = 0; i < count; i++)
+		if (bpk_metadata_set(text, operands[i], err) != 0)
+			return bpk_archive_subject(archive, err);
+	return 0;
+}
+
+static int import(const struct bpk_archive *archive, struct bpk_buf *text, char **operands,
+		  size_t count, struct bpk_err *err)
+{
+	static const struct bpk_opt_list no_pairs;
+
+	(void)archive;
+	(void)count;
+	text->size = 0;
+	return bpk_metadata_gather(operands[0], &no_pairs, text, err);
+}
+
+static int remove_members(const struct bpk_archive *archive, struct bpk_buf *text, char **operands,
+			  size_t count, struct bpk_err *err)
+{
+	bool found = true;
+
+	if (text->size == 0) {
+		bpk_fail(err, BPK_FAILED, "has no metadata");
+		return bpk_archive_subject(archive, err);
+	}
+	if (count == 0)
+		text->size = 0;
+	for (size_t i = 0; i < count; i++)
+		if (bpk_json_remove(text, operands[i], &found, err) != 0 ||
+		    (!found && fail_no_key(operands[i], err) != 0))
+			return bpk_archive_subject(archive, err);
+	return 0;
+}
+
+static void tell_result(const struct bpk_archive *archive, const struct bpk_buf *text)
+{
+	const struct bpk_shared *shared = &archive->args->encoding.shared;
+
+	if (shared->verbose)
+		bpk_note(archive->path, "%zu bytes of metadata, %s", text->size,
+			 bpk_archive_how(archive, "rewritten, since they outgrew their place"));
+	if (!shared->json)
+		return;
+	bpk_record_begin("meta", archive->path);
+	bpk_record_u64("metadata_size", text->size);
+	bpk_record_bool("rewritten", archive->rewritten);
+	bpk_record_end();
+}
+
+/* A change of the text, in which operands have their say. */
+typedef int change_fn(const struct bpk_archive *archive, struct bpk_buf *text, char **operands,
+		      size_t count, struct bpk_err *err);
+
+static int change_opened(struct bpk_archive *archive, change_fn *change, char **operands,
+			 size_t count, struct bpk_buf *text, struct bpk_err *err)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+
+	if (info->has_metadata && bpk_buf_append(text, info->metadata, err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (change(archive, text, operands, count, err) != 0)
+		return -1;
+	if (archive->format->editor->set_metadata(archive->editor, bpk_buf_view(text), err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (bpk_archive_commit(archive, err) != 0)
+		return -1;
+	tell_result(archive, text);
+	return 0;
+}
+
+static int change_archive(const struct meta_args *args, change_fn *change, char **operands,
+			  size_t count, struct bpk_err *err)
+{
+	struct bpk_archive archive = { 0 };
+	struct bpk_buf text = { 0 };
+	int rc = bpk_archive_open(&archive, &args->edit, operands[0], err);
+
+	if (rc == 0)
+		rc = change_opened(&archive, change, operands + 1, count - 1, &text, err);
+	bpk_archive_close(&archive);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+/* ---- the words ---- */
+
+/* What may stand behind "bpk meta"; change is NULL for get. */
+static const struct word {
+	const char *name;
+	const char *operands;
+	size_t min, max; /* how many they are */
+	change_fn *change;
+} words[] = {
+	{ "get", "ARCHIVE [KEY]", 1, 2, NULL },
+	{ "set", "ARCHIVE KEY=VALUE...", 2, SIZE_MAX, set_members },
+	{ "import", "ARCHIVE FILE", 2, 2, import },
+	{ "rm", "ARCHIVE [KEY]...", 1, SIZE_MAX, remove_members },
+};
+
+enum { NWORDS = sizeof words / sizeof words[0] };
+
+static const struct word *find_word(const char *name, struct bpk_err *err)
+{
+	struct bpk_nearest nearest = { .word = name };
+
+	for (size_t i = 0; i < NWORDS; i++) {
+		if (strcmp(words[i].name, name) == 0)
+			return &words[i];
+		bpk_nearest_offer(&nearest, words[i].name);
+	}
+	if (nearest.best != NULL)
+		bpk_fail(err, BPK_USAGE, "unknown word '%s', did you mean '%s'?", name,
+			 nearest.best);
+	else
+		bpk_fail(err, BPK_USAGE, "unknown word '%s', expected get, set, import or rm",
+			 name);
+	return NULL;
+}
+
+static int check_usage(const struct word *word, const struct meta_args *args, size_t count,
+		       struct bpk_err *err)
+{
+	if (count < word->min || count > word->max)
+		return bpk_fail(err, BPK_USAGE, "%s takes %s", word->name, word->operands);
+	if (args->raw && word->change != NULL)
+		return bpk_fail(err, BPK_USAGE, "--raw-string is for get alone");
+	if (args->edit.encoding.shared.json && word->change == NULL)
+		return bpk_fail(err, BPK_USAGE, "--json is not for get, which prints JSON anyway");
+	return 0;
+}
+
+static void run_meta(void *arg, char **operands, size_t count)
+{
+	const struct meta_args *args = arg;
+	const struct word *word = NULL;
+	struct bpk_err err = { 0 };
+	int rc;
+
+	if (count == 0)
+		bpk_fail(&err, BPK_USAGE, "needs one of get, set, import and rm");
+	else
+		word = find_word(operands[0], &err);
+	if (word == NULL || check_usage(word, args, count - 1, &err) != 0) {
+		bpk_report("meta", &err);
+		return;
+	}
+	rc = word->change == NULL
+		     ? get(args, operands + 1, count - 1, &err)
+		     : change_archive(args, word->change, operands + 1, count - 1, &err);
+	if (rc != 0)
+		bpk_report(NULL, &err);
+}
+
+const struct bpk_command bpk_command_meta = {
+	.name = "meta",
+	.synopsis = "[OPTION]... get|set|import|rm ARCHIVE [ARGUMENT]...",
+	.summary = "show or change the user's metadata of an archive",
+	.description =
+		"get prints the metadata of ARCHIVE, a JSON text, or the member KEY of it. set "
+		"takes KEY=VALUE pairs, where VALUE is JSON or else a text. import replaces the "
+		"metadata with the JSON text in FILE (- is standard input). rm removes members, "
+		"or without a KEY all of it.",
+	.operands = OPERANDS_ARCHIVES,
+	.options = rows,
+	.args_size = sizeof(struct meta_args),
+	.defaults = &defaults,
+	.run = run_meta,
+};

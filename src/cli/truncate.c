@@ -1,0 +1,160 @@
+/* bpk truncate: an archive, shortened. */
+#include "cli/edit.h"
+#include "cli/job.h"
+#include "cli/record.h"
+#include "cli/report.h"
+
+struct truncate_args {
+	struct bpk_edit_args edit;
+	struct bpk_opt_offset bytes, items;
+};
+
+#define ARG(member) offsetof(struct truncate_args, member)
+
+static const struct bpk_opt opt_bytes = {
+	.name = "bytes",
+	.type = OPT_OFFSET,
+	.offset = ARG(bytes),
+	.metavar = "N",
+	.help = "keep the first N raw bytes; -N leaves out the last N",
+	.more = "K, M, G and T may stand behind it.",
+};
+
+static const struct bpk_opt opt_items = {
+	.name = "items",
+	.type = OPT_OFFSET,
+	.offset = ARG(items),
+	.metavar = "N",
+	.help = "the same, counted in items of the archive's typesize",
+};
+
+static const struct bpk_opt *const rows[] = {
+	&opt_bytes,
+	&opt_items,
+	&bpk_opt_format_read,
+	&bpk_opt_slack,
+	&bpk_opt_wait,
+	&bpk_opt_no_lock,
+	&bpk_opt_copy,
+	&bpk_opt_journal_limit,
+	&bpk_opt_no_sync,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
+};
+
+static const struct truncate_args defaults = { .edit = BPK_EDIT_DEFAULTS };
+
+/* Pack the first size bytes of a chunk as a chunk of its own, as it was packed. */
+static int put_shortened(struct bpk_archive *archive, const struct bpk_piece *piece, uint64_t size,
+			 struct bpk_err *err)
+{
+	struct bpk_recipe recipe = bpk_archive_recipe(archive, &piece->header);
+	struct bpk_load load = {
+		.raw_size = size,
+		.chunk_size = piece->size,
+		.first = piece->number,
+		.recipe = &recipe,
+		.slack = archive->args->encoding.slack,
+	};
+	struct bpk_buf kept = { 0 };
+	struct bpk_flow_result result;
+	int rc = bpk_archive_read(archive, piece->start, size, &kept, err);
+
+	if (rc == 0)
+		rc = bpk_source_of_memory(bpk_buf_view(&kept), &load.source, err);
+	if (rc == 0)
+		rc = bpk_archive_cut(archive, piece->number, err);
+	if (rc == 0)
+		rc = bpk_archive_put(archive, &load, &result, err);
+	bpk_source_close(load.source);
+	bpk_buf_clear(&kept);
+	return rc;
+}
+
+static int shorten(struct bpk_archive *archive, uint64_t raw_size, struct bpk_err *err)
+{
+	struct bpk_piece piece;
+
+	if (raw_size == bpk_archive_info(archive)->raw_size)
+		return 0;
+	if (bpk_archive_find(archive, raw_size, &piece, err) != 0)
+		return -1;
+	/* what is empty keeps one empty chunk */
+	if (raw_size > 0 && piece.start == raw_size)
+		return bpk_archive_cut(archive, piece.number, err);
+	return put_shortened(archive, &piece, raw_size - piece.start, err);
+}
+
+static void tell_result(const struct bpk_archive *archive, uint64_t before)
+{
+	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	const struct bpk_info *info = bpk_archive_info(archive);
+
+	if (shared->verbose)
+		bpk_note(archive->path, "from %llu to %llu bytes in %llu chunks, %s",
+			 (unsigned long long)before, (unsigned long long)info->raw_size,
+			 (unsigned long long)info->nchunks,
+			 bpk_archive_how(archive, "rewritten, since it could not be cut"));
+	if (!shared->json)
+		return;
+	bpk_record_begin("truncate", archive->path);
+	bpk_record_u64("removed", before - info->raw_size);
+	bpk_record_u64("raw_size", info->raw_size);
+	bpk_record_u64("nchunks", info->nchunks);
+	bpk_record_bool("rewritten", archive->rewritten);
+	bpk_record_end();
+}
+
+static int truncate_opened(struct bpk_archive *archive, const struct truncate_args *args,
+			   struct bpk_err *err)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+	const struct bpk_opt_offset *kept = args->items.given ? &args->items : &args->bytes;
+	uint64_t before = info->raw_size, unit = 1, raw_size;
+
+	if (args->items.given && bpk_input_item_size(info, &unit, err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (bpk_archive_resolve(archive, kept, unit, &raw_size, err) != 0 ||
+	    shorten(archive, raw_size, err) != 0)
+		return -1;
+	if (raw_size < before && bpk_archive_commit(archive, err) != 0)
+		return -1;
+	tell_result(archive, before);
+	return 0;
+}
+
+static void run_truncate(void *arg, char **operands, size_t count)
+{
+	const struct truncate_args *args = arg;
+	struct bpk_archive archive = { 0 };
+	struct bpk_err err = { 0 };
+
+	if (count != 1 || args->bytes.given + args->items.given != 1) {
+		bpk_fail(&err, BPK_USAGE, "needs %s",
+			 count != 1 ? "one ARCHIVE" : "one of --bytes and --items");
+		bpk_report("truncate", &err);
+	}
+	if (bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
+	    truncate_opened(&archive, args, &err) != 0)
+		bpk_report(NULL, &err);
+	bpk_archive_close(&archive);
+}
+
+const struct bpk_command bpk_command_truncate = {
+	.name = "truncate",
+	.synopsis = "[OPTION]... --bytes N|--items N ARCHIVE",
+	.summary = "shorten an archive",
+	.description =
+		"Keeps the first N raw bytes or items of ARCHIVE and gives up the rest. A chunk "
+		"that is cut is packed anew as it was packed. Archives only get shorter: what is "
+		"longer is an error.",
+	.operands = OPERANDS_ARCHIVES,
+	.options = rows,
+	.args_size = sizeof(struct truncate_args),
+	.defaults = &defaults,
+	.run = run_truncate,
+};

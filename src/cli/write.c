@@ -1,0 +1,127 @@
+/* bpk write: a range of an archive's raw bytes, overwritten. */
+#include <stdio.h>
+#include <unistd.h>
+
+#include "cli/edit.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/text.h"
+
+struct write_args {
+	struct bpk_edit_args edit;
+	struct bpk_opt_offset at;
+};
+
+static const struct bpk_opt opt_at = {
+	.name = "at",
+	.type = OPT_OFFSET,
+	.offset = offsetof(struct write_args, at),
+	.metavar = "BYTE",
+	.help = "the first raw byte that is overwritten",
+	.more = "K, M, G and T may stand behind it; a negative number counts from the end.",
+};
+
+static const struct bpk_opt *const rows[] = {
+	&opt_at,
+	&bpk_opt_format_read,
+	&bpk_opt_digits,
+	&bpk_opt_level_anew,
+	&bpk_opt_slack,
+	&bpk_opt_wait,
+	&bpk_opt_no_lock,
+	&bpk_opt_copy,
+	&bpk_opt_journal_limit,
+	&bpk_opt_no_sync,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
+};
+
+static const struct write_args defaults = { .edit = BPK_EDIT_DEFAULTS };
+
+static void tell_result(const struct bpk_archive *archive, uint64_t at, uint64_t written)
+{
+	const struct bpk_shared *shared = &archive->args->encoding.shared;
+
+	if (shared->verbose)
+		bpk_note(archive->path, "%llu bytes written at %llu, %s",
+			 (unsigned long long)written, (unsigned long long)at,
+			 bpk_archive_how(archive, "rewritten, since chunks outgrew their places"));
+	if (!shared->json)
+		return;
+	bpk_record_begin("write", archive->path);
+	bpk_record_u64("at", at);
+	bpk_record_u64("written", written);
+	bpk_record_bool("rewritten", archive->rewritten);
+	bpk_record_end();
+}
+
+static int write_into(struct bpk_archive *archive, const struct write_args *args,
+		      struct bpk_source *source, const char *name, struct bpk_err *err)
+{
+	uint64_t at, written;
+
+	if (bpk_archive_is_not(archive, bpk_source_stat(source), name, err) != 0 ||
+	    bpk_archive_resolve(archive, &args->at, 1, &at, err) != 0 ||
+	    bpk_archive_overwrite(archive, at, source, name, &args->edit.encoding.slack, &written,
+				  err) != 0)
+		return -1;
+	if (bpk_source_unchanged(source, err) != 0)
+		return bpk_err_subject(err, "%s", bpk_input_name(name));
+	if (written > 0 && bpk_archive_commit(archive, err) != 0)
+		return -1;
+	tell_result(archive, at, written);
+	return 0;
+}
+
+static int open_input(const char *name, struct bpk_source **source, struct bpk_err *err)
+{
+	if (strcmp(name, "-") == 0 && isatty(STDIN_FILENO))
+		return bpk_fail(err, BPK_USAGE, "standard input is a terminal, name a FILE");
+	if (bpk_source_open(name, source, err) != 0)
+		return bpk_err_subject(err, "%s", bpk_input_name(name));
+	return 0;
+}
+
+static void run_write(void *arg, char **operands, size_t count)
+{
+	const struct write_args *args = arg;
+	const char *name = count > 1 ? operands[1] : "-";
+	struct bpk_archive archive = { 0 };
+	struct bpk_source *source = NULL;
+	struct bpk_err err = { 0 };
+
+	if (count < 1 || count > 2 || !args->at.given) {
+		bpk_fail(&err, BPK_USAGE, "needs %s",
+			 count < 1   ? "an ARCHIVE"
+			 : count > 2 ? "one FILE at most"
+				     : "--at BYTE");
+		bpk_report("write", &err);
+	}
+	if (open_input(name, &source, &err) != 0 ||
+	    bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
+	    write_into(&archive, args, source, name, &err) != 0)
+		bpk_report(NULL, &err);
+	bpk_archive_close(&archive);
+	bpk_source_close(source);
+}
+
+const struct bpk_command bpk_command_write = {
+	.name = "write",
+	.synopsis = "[OPTION]... --at BYTE ARCHIVE [FILE]",
+	.summary = "overwrite a range of an archive's raw bytes",
+	.description =
+		"Overwrites the raw bytes of ARCHIVE from BYTE on with FILE, or standard input. "
+		"The range must lie inside of the archive. Only the chunks that it touches are "
+		"packed anew, each as it was packed, and changed in place where they fit.",
+	.operands = OPERANDS_ARCHIVES,
+	.options = rows,
+	.args_size = sizeof(struct write_args),
+	.defaults = &defaults,
+	.run = run_write,
+};
