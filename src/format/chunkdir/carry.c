@@ -228,7 +228,8 @@ static int put_user_object(struct bpk_view attributes, struct bpk_buf *out, stru
 	return bpk_json_remove(out, numpy_key, &found, err);
 }
 
-/* The text under our key, when object has nothing else; its spaces too when it is as we write it. */
+/* The text under our key, when object has nothing else; its spaces too when it is as we write
+ * it. */
 static struct bpk_view unwrap(struct bpk_view object)
 {
 	struct bpk_view text = bpk_json_member(object, wrapper_key), value;
@@ -271,7 +272,8 @@ static int set_shape(struct bpk_buf *metadata, const struct bpk_array *array, st
 	return rc;
 }
 
-/* Are text metadata of that array, as bloscpack knows them? Then they are put, its shape as it is. */
+/* Are text metadata of that array, as bloscpack knows them? Then they are put, its shape as it
+ * is. */
 static int put_if_of_array(const struct bpk_array *array, struct bpk_view text, struct bpk_buf *out,
 			   bool *put_it, struct bpk_err *err)
 {

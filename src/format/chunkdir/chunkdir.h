@@ -263,7 +263,8 @@ void bpk_chunkdir_scatter(const uint8_t *column, size_t size, size_t nitems, uin
  *     more than one dimension) it is stored flat, and the attributes have the member "numpy":
  *     {"shape": [2, 3], "order": "F"}. A one-dimensional uint8 array has that member too, which
  *     tells it from bytes. When items are appended, the dimension that changes slowest grows.
- *  3. Metadata that are an object: their members stand in the attributes as they are, behind "numpy".
+ *  3. Metadata that are an object: their members stand in the attributes as they are, behind
+ *     "numpy".
  *  4. Bloscpack's metadata of the very array, spelled as bpk_array_print does, are left out, since
  *     they follow from 2; and so is this spelling in front of other members.
  *  5. All other metadata are the text of one member, "bpk_metadata": what is no object, or an empty
@@ -283,14 +284,14 @@ struct bpk_chunkdir_carried {
 };
 
 /* Append the attributes, an object without a newline. array: what will be stored, with its true
- * shape; NULL: bytes. with_shape: it needs "numpy". metadata: the user's text, nothing when there is
- * none. Fails with BPK_CORRUPT (metadata is no JSON) or BPK_LIMIT (too much of it). */
+ * shape; NULL: bytes. with_shape: it needs "numpy". metadata: the user's text, nothing when there
+ * is none. Fails with BPK_CORRUPT (metadata is no JSON) or BPK_LIMIT (too much of it). */
 int bpk_chunkdir_carry_in(const struct bpk_array *array, bool with_shape, struct bpk_view metadata,
 			  struct bpk_buf *attributes, struct bpk_err *err);
 
 /* The way back. stored is the array as sizes and storage have it; attributes is an object that
- * bpk_json_check has passed, or empty. carried is valid when zeroed; for carried_clear, also after a
- * failure. */
+ * bpk_json_check has passed, or empty. carried is valid when zeroed; for carried_clear, also after
+ * a failure. */
 int bpk_chunkdir_carry_out(const struct bpk_array *stored, struct bpk_view attributes,
 			   struct bpk_chunkdir_carried *carried, struct bpk_err *err);
 void bpk_chunkdir_carried_clear(struct bpk_chunkdir_carried *carried);

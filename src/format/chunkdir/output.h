@@ -1,0 +1,123 @@
+/*
+ * Chunked directories, what the writer and the editor share: the meta files as they are written,
+ * and the data files, one superchunk of each column at a time.
+ */
+#ifndef BPK_FORMAT_CHUNKDIR_OUTPUT_H
+#define BPK_FORMAT_CHUNKDIR_OUTPUT_H
+
+#include "format/chunkdir/chunkdir.h"
+
+/* ---- The plan ---- */
+
+/* Lay set out for what info and options say, and append the file of the attributes. Fails with
+ * BPK_UNSUPPORTED, BPK_USAGE or BPK_LIMIT, and the line says what cannot be kept so. */
+int bpk_chunkdir_plan(const struct bpk_info *info, const struct bpk_write_options *options,
+		      struct bpk_chunkdir *set, struct bpk_buf *attributes, struct bpk_err *err);
+
+/* ---- Meta files ---- */
+
+/* What storage tells of the packing; "meta files": informative only. */
+struct bpk_chunkdir_cparams {
+	const char *codec;
+	unsigned level;
+	unsigned filter; /* of enum bpk_filter */
+};
+
+/* Append the file storage of set, or of one column of a bcolz table. Fails with BPK_UNSUPPORTED. */
+int bpk_chunkdir_storage_print(const struct bpk_chunkdir *set,
+			       const struct bpk_chunkdir_column *column,
+			       const struct bpk_chunkdir_cparams *cparams, struct bpk_buf *out,
+			       struct bpk_err *err);
+
+/* Append the file __rootdirs__ of a bcolz table. */
+int bpk_chunkdir_rootdirs_print(const struct bpk_chunkdir *set, struct bpk_buf *out,
+				struct bpk_err *err);
+
+/* Write text as the file name, and stage it. */
+int bpk_chunkdir_put_file(struct bpk_tree *tree, const char *name, struct bpk_view text,
+			  struct bpk_err *err);
+
+/* Shape and size of set, or of a column of a bcolz table; its digests are left alone. */
+void bpk_chunkdir_size_up(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,
+			  struct bpk_chunkdir_sizes *sizes);
+
+/* ---- Data files ---- */
+
+/* A data file that is being written. */
+struct bpk_chunkdir_draft {
+	struct bpk_draft *draft; /* NULL: none is */
+	void *writer;            /* Blaze: of the Bloscpack file */
+	uint64_t number;
+	uint64_t room;    /* chunks that its offsets have place for */
+	uint64_t nchunks; /* put so far */
+	uint64_t size;    /* bytes of the chunks so far */
+};
+
+/* The data files of one column. */
+struct bpk_chunkdir_track {
+	struct bpk_chunkdir_draft file;
+	uint64_t data; /* what chunks put so far add to the digests; wraps */
+	uint64_t last;
+	bool has_last; /* one of them was not full */
+	uint64_t size; /* and bytes of them; wraps, since the editor takes off what it replaces */
+	bool hold;     /* the file being written is not staged when it is whole, but held back */
+	struct bpk_draft *held;
+};
+
+/* One thread's own, but for set and checksum, which are fixed. Valid when zeroed. */
+struct bpk_chunkdir_output {
+	struct bpk_tree *tree; /* borrowed, and so is set */
+	const struct bpk_chunkdir *set;
+	const struct bpk_checksum *checksum;
+	unsigned typesize;                 /* of the headers, where there are no columns */
+	struct bpk_chunkdir_track *tracks; /* one for each column */
+};
+
+/* tree, set, checksum and typesize are set. Makes the folders of the columns. */
+int bpk_chunkdir_output_open(struct bpk_chunkdir_output *out, struct bpk_err *err);
+void bpk_chunkdir_output_close(struct bpk_chunkdir_output *out); /* drops what is not whole */
+
+/* A packed chunk with its seal, in memory that may be written to (but is not). */
+struct bpk_chunkdir_sealed {
+	uint8_t *data;
+	size_t packed_size; /* without the seal */
+	size_t raw_size;
+};
+
+/* Add chunk number of a column: the next of its file, or the first of one. A file that is full is
+ * staged. nchunks: how many there will be in all, as far as it is known; else BPK_UNKNOWN. */
+int bpk_chunkdir_output_put(struct bpk_chunkdir_output *out, size_t column, uint64_t number,
+			    uint64_t nchunks, const struct bpk_chunkdir_sealed *chunk,
+			    struct bpk_err *err);
+
+/* Stage the last files, which may hold fewer chunks than others. */
+int bpk_chunkdir_output_end(struct bpk_chunkdir_output *out, struct bpk_err *err);
+
+/* Stage what was held back. */
+int bpk_chunkdir_output_release(struct bpk_chunkdir_output *out, struct bpk_err *err);
+
+/* ---- Parcels ---- */
+
+/* bpk_writer_ops packs, pack, unpack and seal, for the columns of set, or a set without. Any
+ * thread. */
+bool bpk_chunkdir_packs(const struct bpk_chunkdir *set);
+int bpk_chunkdir_pack(const struct bpk_chunkdir *set, const struct bpk_checksum *checksum,
+		      struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
+		      struct bpk_parcel *parcel, struct bpk_err *err);
+int bpk_chunkdir_prove(const struct bpk_chunkdir *set, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
+int bpk_chunkdir_seal(const struct bpk_chunkdir *set, const struct bpk_checksum *checksum,
+		      struct bpk_parcel *parcel, struct bpk_err *err);
+
+/* Put the digest of a chunk behind it; its packed_size is set. */
+int bpk_chunkdir_seal_chunk(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
+			    struct bpk_err *err);
+
+/* Give the chunk of a sealed parcel, or those of its columns, to out. */
+int bpk_chunkdir_put(struct bpk_chunkdir_output *out, uint64_t nchunks,
+		     const struct bpk_parcel *parcel, struct bpk_err *err);
+
+/* The typesize with which chunks of elements of that type are packed ("carray"). */
+unsigned bpk_chunkdir_typesize(const struct bpk_dtype *dtype);
+
+#endif
