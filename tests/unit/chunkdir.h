@@ -303,7 +303,7 @@ static inline struct bpk_buf chunkdir_listing(const char *path)
 {
 	struct chunkdir_listing l = { .root = strlen(path) };
 
-	if (bpk_walk(path, chunkdir_list_one, chunkdir_unreadable, &l, &l.err) != 0)
+	if (bpk_walk(path, NULL, chunkdir_list_one, chunkdir_unreadable, &l, &l.err) != 0)
 		fail_msg("%s", l.err.text);
 	return l.all;
 }
