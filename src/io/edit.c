@@ -203,9 +203,11 @@ void bpk_edit_move_end(struct bpk_edit *edit, uint64_t end)
 
 void bpk_edit_set_end(struct bpk_edit *edit, uint64_t end)
 {
+	pthread_mutex_lock(&edit->busy);
 	pthread_rwlock_wrlock(&edit->state_lock);
 	bpk_edit_move_end(edit, bpk_min_u64(end, edit->end));
 	pthread_rwlock_unlock(&edit->state_lock);
+	pthread_mutex_unlock(&edit->busy);
 }
 
 void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size)

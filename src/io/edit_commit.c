@@ -132,7 +132,8 @@ static int give_up(struct bpk_edit *edit, struct bpk_err *err)
 	struct bpk_err second = { 0 };
 
 	if (bpk_edit_undo(edit, &second) != 0 && err != NULL)
-		bpk_fail(err, err->kind, "%s; and %s", err->text, second.text);
+		bpk_fail(err, err->kind, "%s; nor could it be put back: %s", err->text,
+			 second.text);
 	return -1;
 }
 

@@ -159,30 +159,31 @@ static int check_sample(const struct bpk_journal *journal, int fd, uint64_t offs
 
 		if (bpk_full_read_at(fd, at, bpk_span(now, size), &got, err) != 0)
 			return -1;
-		if (got < size || memcmp(now, sample.data + (at - offset), size) != 0)
-			return fail_stranger(journal, at, err);
+		for (size_t i = 0; i < size; i++)
+			if (i >= got || now[i] != sample.data[at - offset + i])
+				return fail_stranger(journal, at + i, err);
 	}
 	return 0;
 }
 
-/* The head is written at once: it is the old one or the new one. */
+/* The head is the old one or the new one, or half of both where a disk does not even write sectors
+ * whole. */
 static int check_head(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
 	uint8_t now[FIRST_SAMPLE], old[FIRST_SAMPLE];
+	uint64_t offset = journal->head_offset;
 	size_t size, got, was;
 
-	if (!journal->announces || journal->head_offset >= journal->old_size)
+	if (!journal->announces || offset >= journal->old_size)
 		return 0;
-	size = (size_t)bpk_min_u64(journal->head.size, journal->old_size - journal->head_offset);
-	if (bpk_full_read_at(fd, journal->head_offset, bpk_span(now, size), &got, err) != 0 ||
-	    bpk_journal_read_at(journal, fd, journal->head_offset, bpk_span(old, size), &was,
-				err) != 0)
+	size = (size_t)bpk_min_u64(journal->head.size, journal->old_size - offset);
+	if (bpk_full_read_at(fd, offset, bpk_span(now, size), &got, err) != 0 ||
+	    bpk_journal_read_at(journal, fd, offset, bpk_span(old, size), &was, err) != 0)
 		return -1;
-	if (got == size && memcmp(now, journal->head.data, size) == 0)
-		return 0;
-	if (got == was && memcmp(now, old, got) == 0)
-		return 0;
-	return fail_stranger(journal, journal->head_offset, err);
+	for (size_t i = 0; i < bpk_min_size(got, was); i++)
+		if (now[i] != old[i] && now[i] != journal->head.data[i])
+			return fail_stranger(journal, offset + i, err);
+	return 0;
 }
 
 /* It may be shorter than it was only by what was saved. */

@@ -11,7 +11,7 @@
 
 enum {
 	FIRST_NAP = 50 * 1000, /* nanoseconds */
-	LONGEST_NAP = 10 * 1000 * 1000,
+	LONGEST_NAP = 2 * 1000 * 1000,
 };
 
 static enum bpk_locked set(int fd, short type, off_t start, off_t size)
@@ -142,11 +142,22 @@ void bpk_lock_drop(int fd, enum bpk_lock lock)
 	errno = errnum;
 }
 
-bool bpk_lock_has_writer(int fd)
+static bool is_set(int fd, off_t start)
 {
+	/* shared locks are nothing to a shared one */
 	struct flock found = {
-		.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = WRITER_BYTE, .l_len = 1
+		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = 1
 	};
 
 	return fcntl(fd, F_OFD_GETLK, &found) == 0 && found.l_type != F_UNLCK;
+}
+
+bool bpk_lock_has_writer(int fd)
+{
+	return is_set(fd, WRITER_BYTE);
+}
+
+bool bpk_lock_is_wanted(int fd)
+{
+	return is_set(fd, GATE_BYTE);
 }

@@ -50,7 +50,8 @@ int bpk_lock_need(int fd, enum bpk_lock lock, int patience, bool no_lock, const 
 /* Give it back; harmless when it is not held. */
 void bpk_lock_drop(int fd, enum bpk_lock lock);
 
-/* Another descriptor than fd holds the writer lock. */
+/* Another descriptor than fd holds the writer lock; or waits for all readers to let go. */
 bool bpk_lock_has_writer(int fd);
+bool bpk_lock_is_wanted(int fd);
 
 #endif

@@ -15,7 +15,7 @@
 #include "io/source.h"
 
 enum {
-	LONG_HOLD = 50,   /* ms without a pause: time to let a writer in */
+	LONG_HOLD = 2,    /* ms without a pause: time to look whether a writer waits for one */
 	PAUSE_MAX = 1000, /* ms that newcomers wait for that pause; a thread may hold for longer */
 };
 
@@ -23,9 +23,9 @@ struct bpk_shared {
 	struct bpk_beside beside;
 
 	pthread_mutex_t lock;
-	pthread_cond_t none; /* holds became 0 */
-	unsigned holds;      /* guarded by lock */
-	struct timespec since;
+	pthread_cond_t paused;
+	unsigned holds, pauses; /* guarded by lock: by threads now; how often they became 0 */
+	struct timespec since;  /* likewise: of the last pause */
 
 	/* guarded by state_lock: written by the first who holds, read by all reads */
 	pthread_rwlock_t state_lock;
@@ -126,15 +126,16 @@ static long held_for(const struct bpk_shared *shared)
 	       (now.tv_nsec - shared->since.tv_nsec) / 1000000;
 }
 
-/* Other threads have held for long and in turn: let them end, so that a writer gets in between. */
+/* Other threads hold in turn, and a writer waits: let them end, so that it gets in between. */
 static void wait_for_pause(struct bpk_shared *shared)
 {
+	unsigned seen = shared->pauses;
 	struct timespec until;
 
 	clock_gettime(CLOCK_REALTIME, &until);
 	until.tv_sec += PAUSE_MAX / 1000;
-	while (shared->holds > 0 &&
-	       pthread_cond_timedwait(&shared->none, &shared->lock, &until) == 0)
+	while (shared->pauses == seen &&
+	       pthread_cond_timedwait(&shared->paused, &shared->lock, &until) == 0)
 		continue;
 }
 
@@ -156,7 +157,7 @@ int bpk_shared_hold(struct bpk_source *source, struct bpk_err *err)
 	int rc = 0;
 
 	pthread_mutex_lock(&shared->lock);
-	if (shared->holds > 0 && held_for(shared) >= LONG_HOLD)
+	if (shared->holds > 0 && held_for(shared) >= LONG_HOLD && bpk_lock_is_wanted(source->fd))
 		wait_for_pause(shared);
 	if (shared->holds == 0)
 		rc = hold_first(source, err);
@@ -174,7 +175,8 @@ void bpk_shared_release(struct bpk_source *source)
 	shared->holds--;
 	if (shared->holds == 0) {
 		bpk_lock_drop(source->fd, BPK_LOCK_SEEN);
-		pthread_cond_broadcast(&shared->none);
+		shared->pauses++;
+		pthread_cond_broadcast(&shared->paused);
 	}
 	pthread_mutex_unlock(&shared->lock);
 }
@@ -216,7 +218,7 @@ void bpk_shared_free(struct bpk_shared *shared)
 	bpk_journal_close(&shared->journal);
 	bpk_beside_clear(&shared->beside);
 	pthread_rwlock_destroy(&shared->state_lock);
-	pthread_cond_destroy(&shared->none);
+	pthread_cond_destroy(&shared->paused);
 	pthread_mutex_destroy(&shared->lock);
 	free(shared);
 }
@@ -236,7 +238,7 @@ int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err
 	}
 	shared->beside = beside;
 	pthread_mutex_init(&shared->lock, NULL);
-	pthread_cond_init(&shared->none, NULL);
+	pthread_cond_init(&shared->paused, NULL);
 	pthread_rwlock_init(&shared->state_lock, NULL);
 	bpk_journal_init(&shared->journal, &shared->beside);
 	source->shared = shared;

@@ -1,18 +1,22 @@
 /*
  * Edits in place: what a reader and the next writer find, whatever instant a writer dies at. The
- * sweep over every system call is in tests/fault/edit.c.
+ * sweep over every system call is in tests/fault/sweep-edit.c.
  */
 #include "unit/unit.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "io/io.h"
@@ -26,11 +30,12 @@ static struct bpk_err err;
 static const struct bpk_edit_options plain = { .sync = true };
 static const struct bpk_edit_options careless = { 0 };
 static const struct bpk_edit_options waiting = { .wait = true };
+static const struct bpk_edit_options unlocked = { .no_lock = true };
 static const struct bpk_edit_options copying = { .copy = true, .sync = true };
 
 static const char *in_folder(const char *name)
 {
-	static char paths[4][200];
+	static char paths[4][400];
 	static unsigned next;
 	char *path = paths[next++ % 4];
 
@@ -38,10 +43,13 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
+/* A new one: ext4 would write out at once what is put into a file that was emptied. */
 static void make_file(const char *path, const void *data, size_t size)
 {
-	FILE *file = fopen(path, "wb");
+	FILE *file;
 
+	unlink(path);
+	file = fopen(path, "wb");
 	assert_non_null(file);
 	assert_int_equal(fwrite(data, 1, size, file), size);
 	assert_int_equal(fclose(file), 0);
@@ -222,16 +230,643 @@ static void test_copy(void **state)
 	bpk_place_close(&before);
 }
 
+/* ---- Several processes ---- */
+
+/* Run body in a process of its own, which dies without closing anything; its exit status. */
+static int in_child(int (*body)(void))
+{
+	pid_t child = fork();
+	int status;
+
+	assert_true(child >= 0);
+	if (child == 0) {
+		alarm(60);
+		_exit(body());
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+/* A writer that says when it has the lock, and keeps it for half a second. */
+static pid_t start_writer(const struct bpk_edit_options *options)
+{
+	int ready[2];
+	pid_t child;
+	char byte;
+
+	assert_int_equal(pipe(ready), 0);
+	child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct bpk_edit *edit;
+
+		alarm(60);
+		if (bpk_edit_open(in_folder("f"), options, &edit, NULL) != 0 ||
+		    write(ready[1], "", 1) != 1)
+			_exit(1);
+		usleep(500 * 1000);
+		if (bpk_edit_write_at(edit, 0, bpk_view("child", 5), NULL) != 0 ||
+		    bpk_edit_commit(edit, NULL, SIZE, NULL) != 0)
+			_exit(2);
+		bpk_edit_close(edit);
+		_exit(0);
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	return child;
+}
+
+static void end_writer(pid_t child)
+{
+	int status;
+
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(status, 0);
+}
+
+static void check_two_writers(const struct bpk_edit_options *first)
+{
+	uint8_t want[SIZE];
+	struct bpk_edit *edit;
+	pid_t child = start_writer(first);
+
+	memcpy(want, old, SIZE);
+	assert_fails(bpk_edit_open(in_folder("f"), &careless, &edit, &err), BPK_FAILED,
+		     "is being changed by another process");
+	assert_done(bpk_edit_open(in_folder("f"), &waiting, &edit, &err));
+	memcpy(want, "child", 5);
+	assert_source(bpk_edit_source(edit), want, SIZE);
+	assert_done(bpk_edit_write_at(edit, 2, bpk_view("parent", 6), &err));
+	assert_done(bpk_edit_commit(edit, NULL, SIZE, &err));
+	bpk_edit_close(edit);
+	memcpy(want + 2, "parent", 6);
+	assert_file(in_folder("f"), want, SIZE);
+	end_writer(child);
+}
+
 static void test_two_writers(void **state)
 {
-	struct bpk_edit *edit = open_edit(&plain), *second;
+	(void)state;
+	check_two_writers(&plain);
+}
+
+/* Whoever has waited for the lock of the old file goes on with the new one. */
+static void test_replaced_while_waiting(void **state)
+{
+	(void)state;
+	check_two_writers(&copying);
+}
+
+/* Overwrite and append, and die: regions 600..1600 and 7000..7010 are saved. */
+static int leave_journal(void)
+{
+	struct bpk_edit *edit;
+	char bytes[1000];
+
+	memset(bytes, '#', sizeof bytes);
+	return bpk_edit_open(in_folder("f"), &careless, &edit, NULL) != 0 ||
+	       bpk_edit_write_at(edit, 600, bpk_view(bytes, 1000), NULL) != 0 ||
+	       bpk_edit_write_at(edit, 7000, bpk_view(bytes, 10), NULL) != 0 ||
+	       bpk_edit_write_at(edit, SIZE, bpk_view(bytes, 1000), NULL) != 0;
+}
+
+static void test_killed(void **state)
+{
+	struct bpk_place place;
 
 	(void)state;
-	assert_fails(bpk_edit_open(in_folder("f"), &careless, &second, &err), BPK_FAILED,
-		     "is being changed by another process");
+	assert_int_equal(in_child(leave_journal), 0);
+	assert_true(has_journal());
+	assert_done(bpk_place_open_as(in_folder("f"), true, &place, &err));
+	assert_true(bpk_source_pending(place.source));
+	assert_true(bpk_source_in_change(place.source));
+	assert_source(place.source, old, SIZE);
+	assert_true(has_journal());
+
+	/* the next writer puts it back under the eyes of this reader */
+	assert_done(bpk_source_hold(place.source, &err));
+	bpk_edit_close(open_edit(&plain));
+	assert_false(has_journal());
+	assert_source(place.source, old, SIZE);
+	bpk_source_release(place.source);
+	assert_done(bpk_source_hold(place.source, &err));
+	assert_false(bpk_source_pending(place.source));
+	assert_false(bpk_source_in_change(place.source));
+	assert_source(place.source, old, SIZE);
+	bpk_source_release(place.source);
+	bpk_place_close(&place);
+	assert_file(in_folder("f"), old, SIZE);
+}
+
+static void test_opening_recovers(void **state)
+{
+	struct bpk_place place;
+
+	(void)state;
+	assert_int_equal(in_child(leave_journal), 0);
+	assert_done(bpk_place_open(in_folder("f"), &place, &err));
+	assert_false(bpk_source_pending(place.source));
+	assert_false(has_journal());
+	assert_source(place.source, old, SIZE);
+	bpk_place_close(&place);
+	assert_file(in_folder("f"), old, SIZE);
+}
+
+/* A writer that lives is left alone, and looked through. */
+static void test_living_writer(void **state)
+{
+	struct bpk_edit *edit = open_edit(&plain);
+	struct bpk_source *slice, *join;
+	struct bpk_place place;
+	uint8_t byte;
+
+	(void)state;
+	assert_done(bpk_place_open(in_folder("f"), &place, &err));
+	assert_true(bpk_source_in_change(place.source));
+	assert_done(bpk_source_slice(place.source, 10, 100, &slice, &err));
+	assert_done(bpk_source_join((struct bpk_source *[]){ slice, slice }, 2, &join, &err));
+	assert_done(bpk_edit_write_at(edit, 10, bpk_view("changed", 7), &err));
+	assert_done(bpk_source_hold(join, &err));
+	assert_true(bpk_source_in_change(join));
+	assert_false(bpk_source_pending(join));
+	assert_done(bpk_source_need_at(join, 100, bpk_span(&byte, 1), &err));
+	assert_int_equal(byte, old[10]);
+	bpk_source_release(join);
+	assert_done(bpk_edit_commit(edit, NULL, SIZE, &err));
+	assert_done(bpk_source_hold(join, &err));
+	assert_done(bpk_source_need_at(join, 100, bpk_span(&byte, 1), &err));
+	assert_int_equal(byte, 'c');
+	bpk_source_release(join);
+	bpk_source_close(join);
+	bpk_source_close(slice);
+	bpk_place_close(&place);
 	bpk_edit_close(edit);
-	assert_done(bpk_edit_open(in_folder("f"), &waiting, &second, &err));
-	bpk_edit_close(second);
+}
+
+/* ---- Readers beside commits ---- */
+
+enum { COMMITS = 1000, READERS = 3 };
+
+static size_t size_of_commit(int commit)
+{
+	return 4000 + (size_t)(commit % 7) * 500;
+}
+
+/* Each commit fills all of the file with one byte: half of it before the commit, the head with
+ * it. */
+static int commit_often(void)
+{
+	static uint8_t bytes[8000];
+	struct bpk_edit *edit;
+
+	if (bpk_edit_open(in_folder("f"), &careless, &edit, NULL) != 0)
+		return 1;
+	for (int i = 1; i <= COMMITS; i++) {
+		size_t size = size_of_commit(i);
+		const struct bpk_edit_head head = { 0, bpk_view(bytes, HEAD) };
+		struct bpk_err why;
+
+		memset(bytes, i % 251 + 1, sizeof bytes);
+		if (bpk_edit_save(edit, 0, SIZE, &why) != 0 ||
+		    bpk_edit_write_at(edit, HEAD, bpk_view(bytes, size - HEAD), &why) != 0 ||
+		    bpk_edit_commit(edit, &head, size, &why) != 0) {
+			fprintf(stderr, "# commit %d: %s\n", i, why.text);
+			return 2;
+		}
+	}
+	bpk_edit_close(edit);
+	return 0;
+}
+
+struct reading {
+	struct bpk_source *source;
+	atomic_bool *ended;
+	int states, mixes, failures;
+};
+
+static void *read_often(void *arg)
+{
+	struct reading *reading = arg;
+	uint8_t bytes[SIZE], last = 0;
+
+	while (!atomic_load(reading->ended)) {
+		size_t size, got;
+
+		if (bpk_source_hold(reading->source, NULL) != 0) {
+			reading->failures++;
+			continue;
+		}
+		size = (size_t)bpk_source_size(reading->source);
+		if (bpk_source_read_at(reading->source, 0, bpk_span(bytes, sizeof bytes), &got,
+				       NULL) != 0 ||
+		    got != size)
+			reading->failures++;
+		bpk_source_release(reading->source);
+		reading->mixes += memcmp(bytes, bytes + 1, size - 1) != 0;
+		reading->states += bytes[0] != last;
+		last = bytes[0];
+	}
+	return NULL;
+}
+
+static void test_readers_beside_commits(void **state)
+{
+	struct reading readings[READERS];
+	pthread_t threads[READERS];
+	struct bpk_place place;
+	atomic_bool ended = false;
+	uint8_t first[SIZE];
+	int states = 0;
+
+	(void)state;
+	memset(first, 0, sizeof first);
+	make_file(in_folder("f"), first, SIZE);
+	assert_done(bpk_place_open(in_folder("f"), &place, &err));
+	for (int i = 0; i < READERS; i++) {
+		readings[i] = (struct reading){ .source = place.source, .ended = &ended };
+		assert_int_equal(pthread_create(&threads[i], NULL, read_often, &readings[i]), 0);
+	}
+	assert_int_equal(in_child(commit_often), 0);
+	atomic_store(&ended, true);
+	for (int i = 0; i < READERS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(readings[i].mixes, 0);
+		assert_int_equal(readings[i].failures, 0);
+		states += readings[i].states;
+	}
+	assert_true(states > 1);
+	bpk_place_close(&place);
+}
+
+/* ---- Journals that lie ---- */
+
+static void poke(const char *path, off_t offset, uint8_t flip)
+{
+	int fd = open(path, O_RDWR);
+	uint8_t byte;
+
+	assert_true(fd >= 0);
+	assert_int_equal(pread(fd, &byte, 1, offset), 1);
+	byte ^= flip;
+	assert_int_equal(pwrite(fd, &byte, 1, offset), 1);
+	close(fd);
+}
+
+static void assert_refused(const char *words)
+{
+	uint8_t *before = malloc(MOST);
+	size_t size = load_file(in_folder("f"), before);
+	struct bpk_edit *edit;
+	struct bpk_place place;
+
+	assert_fails(bpk_edit_open(in_folder("f"), &careless, &edit, &err), BPK_CORRUPT, words);
+	assert_fails(bpk_place_open(in_folder("f"), &place, &err), BPK_CORRUPT, words);
+	assert_fails(bpk_place_open_as(in_folder("f"), true, &place, &err), BPK_CORRUPT, words);
+	assert_file(in_folder("f"), before, size);
+	assert_true(has_journal());
+	free(before);
+}
+
+static void test_stranger(void **state)
+{
+	(void)state;
+	assert_int_equal(in_child(leave_journal), 0);
+	poke(in_folder("f"), 100, 1); /* its head, which was not saved */
+	assert_refused("someone else has written at 100 since");
+	poke(in_folder("f"), 100, 1);
+	poke(in_folder("f"), SIZE / 16 * 10, 1); /* a sample */
+	assert_refused("someone else has written");
+	poke(in_folder("f"), SIZE / 16 * 10, 1);
+	assert_int_equal(truncate(in_folder("f"), SIZE - 1), 0);
+	assert_refused("it ends at 19999, expected 20000");
+	assert_int_equal(unlink(in_folder(".f.bpkj")), 0);
+	assert_int_equal(symlink("f", in_folder(".f.bpkj")), 0);
+	assert_fails(bpk_edit_open(in_folder("f"), &careless, &(struct bpk_edit *){ NULL }, &err),
+		     BPK_FAILED, "cannot read its journal .f.bpkj");
+}
+
+/* Refused with nothing touched, or all is right. */
+static void check_hostile(const uint8_t *file, size_t size, long *refused)
+{
+	struct bpk_place place;
+	struct bpk_edit *edit;
+	bool reads = bpk_place_open_as(in_folder("f"), true, &place, &err) == 0;
+
+	if (reads) {
+		assert_source(place.source, old, SIZE);
+		bpk_place_close(&place);
+	}
+	if (bpk_edit_open(in_folder("f"), &careless, &edit, &err) == 0) {
+		assert_true(reads);
+		bpk_edit_close(edit);
+		assert_file(in_folder("f"), old, SIZE);
+		return;
+	}
+	assert_false(reads);
+	assert_true(err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED);
+	assert_file(in_folder("f"), file, size);
+	++*refused;
+}
+
+static void test_flips(void **state)
+{
+	static uint8_t file[MOST], journal[MOST];
+	size_t file_size, journal_size;
+	long refused = 0;
+
+	(void)state;
+	assert_int_equal(in_child(leave_journal), 0);
+	file_size = load_file(in_folder("f"), file);
+	journal_size = load_file(in_folder(".f.bpkj"), journal);
+	assert_true(journal_size > 2000);
+	for (size_t i = 0; i < journal_size; i++) {
+		journal[i] ^= (uint8_t)(1 << i % 8);
+		make_file(in_folder("f"), file, file_size);
+		make_file(in_folder(".f.bpkj"), journal, journal_size);
+		check_hostile(file, file_size, &refused);
+		journal[i] ^= (uint8_t)(1 << i % 8);
+	}
+	/* all but the last mark's bytes */
+	assert_true((size_t)refused >= journal_size - 40);
+}
+
+/* A journal that was being begun: nothing was written over yet. */
+static void test_unfinished(void **state)
+{
+	static uint8_t journal[MOST], found[MOST];
+	uint8_t file[SIZE + 10];
+	size_t size, now;
+
+	(void)state;
+	assert_int_equal(in_child(leave_journal), 0);
+	size = load_file(in_folder(".f.bpkj"), journal);
+	memcpy(file, old, SIZE);
+	memset(file + SIZE, 't', 10);
+	for (size_t i = 0; i < size; i += i + 200 < size ? 13 : 1) {
+		make_file(in_folder("f"), file, sizeof file);
+		make_file(in_folder(".f.bpkj"), journal, i);
+		bpk_edit_close(open_edit(&careless));
+		assert_false(has_journal());
+		now = load_file(in_folder("f"), found);
+		assert_true(now == SIZE || now == sizeof file);
+		assert_memory_equal(found, file, now);
+	}
+}
+
+/* ---- Where files lie ---- */
+
+static void test_links(void **state)
+{
+	uint8_t *found = malloc(MOST);
+	struct bpk_edit *edit;
+
+	(void)state;
+	assert_int_equal(mkdir(in_folder("sub"), 0777), 0);
+	assert_int_equal(symlink("../f", in_folder("sub/link")), 0);
+	assert_done(bpk_edit_open(in_folder("sub/link"), &plain, &edit, &err));
+	assert_done(bpk_edit_write_at(edit, 5, bpk_view("x", 1), &err));
+	assert_true(has_journal()); /* beside the file, not beside the link */
+	bpk_edit_close(edit);
+
+	assert_int_equal(link(in_folder("f"), in_folder("second")), 0);
+	edit = open_edit(&plain);
+	assert_fails(bpk_edit_write_at(edit, 5, bpk_view("x", 1), &err), BPK_FAILED,
+		     "has 2 hard links");
+	assert_false(has_journal());
+	assert_done(bpk_edit_write_at(edit, SIZE, bpk_view("x", 1), &err));
+	assert_done(bpk_edit_commit(edit, NULL, SIZE + 1, &err));
+	bpk_edit_close(edit);
+	edit = open_edit(&copying);
+	assert_done(bpk_edit_write_at(edit, 5, bpk_view("x", 1), &err));
+	assert_done(bpk_edit_commit(edit, NULL, 6, &err));
+	bpk_edit_close(edit);
+	assert_int_equal(load_file(in_folder("second"), found), SIZE + 1);
+	assert_memory_equal(found, old, SIZE);
+	free(found);
+	assert_int_equal(unlink(in_folder("second")), 0);
+	assert_int_equal(unlink(in_folder("sub/link")), 0);
+	assert_int_equal(rmdir(in_folder("sub")), 0);
+}
+
+static void test_long_name(void **state)
+{
+	char name[256] = { 0 };
+	struct bpk_edit *edit;
+	DIR *dir;
+	int journals = 0;
+
+	(void)state;
+	memset(name, 'n', 255);
+	make_file(in_folder(name), old, SIZE);
+	assert_done(bpk_edit_open(in_folder(name), &plain, &edit, &err));
+	assert_done(bpk_edit_write_at(edit, 5, bpk_view("x", 1), &err));
+	dir = opendir(folder);
+	for (struct dirent *entry; (entry = readdir(dir)) != NULL;)
+		journals += strstr(entry->d_name, ".bpkj") != NULL;
+	closedir(dir);
+	assert_int_equal(journals, 1);
+	bpk_edit_close(edit);
+	assert_file(in_folder(name), old, SIZE);
+	assert_int_equal(unlink(in_folder(name)), 0);
+}
+
+static void test_refusals(void **state)
+{
+	const struct bpk_edit_head crossing = { 500, bpk_view("123456789012345", 13) };
+	struct bpk_edit *edit;
+
+	(void)state;
+	assert_fails(bpk_edit_open(in_folder("none"), &plain, &edit, &err), BPK_FAILED,
+		     "No such file");
+	assert_fails(bpk_edit_open(folder, &plain, &edit, &err), BPK_FAILED, "is a directory");
+	assert_fails(bpk_edit_open("/dev/null", &plain, &edit, &err), BPK_FAILED,
+		     "is no regular file");
+	assert_int_equal(mkfifo(in_folder("fifo"), 0666), 0);
+	assert_fails(bpk_edit_open(in_folder("fifo"), &plain, &edit, &err), BPK_FAILED,
+		     "is no regular file");
+	assert_int_equal(unlink(in_folder("fifo")), 0);
+	edit = open_edit(&plain);
+	assert_fails(bpk_edit_commit(edit, &crossing, SIZE, &err), BPK_BUG, "crosses a sector");
+	assert_fails(bpk_edit_write_at(edit, INT64_MAX, bpk_view("xy", 2), &err), BPK_FAILED,
+		     "File too large");
+	assert_fails(bpk_edit_save(edit, UINT64_MAX, 2, &err), BPK_BUG, "2^64");
+	bpk_edit_close(edit);
+	assert_file(in_folder("f"), old, SIZE);
+}
+
+/* ---- What needs no journal ---- */
+
+static void test_free_bytes(void **state)
+{
+	struct bpk_edit *edit = open_edit(&plain);
+	uint8_t want[SIZE];
+	struct stat now;
+
+	(void)state;
+	memcpy(want, old, SIZE);
+	memset(want + 100, 'z', 50);
+	bpk_edit_set_end(edit, 15000);
+	bpk_edit_set_free(edit, 100, 50);
+	assert_done(bpk_edit_write_at(edit, 100, bpk_view(want + 100, 50), &err));
+	assert_done(bpk_edit_write_at(edit, 15000, bpk_view("tail", 4), &err));
+	assert_false(has_journal());
+	assert_source(bpk_edit_source(edit), want, 15000);
+	assert_done(bpk_edit_rollback(edit, &err));
+	assert_file(in_folder("f"), want, 15000); /* what is behind the end is cut off */
+
+	/* one byte over it needs one */
+	bpk_edit_set_free(edit, 100, 50);
+	assert_done(bpk_edit_write_at(edit, 99, bpk_view("xxxx", 4), &err));
+	assert_true(has_journal());
+	assert_done(bpk_edit_write_at(edit, 120, bpk_view("xxxx", 4), &err));
+	assert_done(bpk_edit_rollback(edit, &err));
+	assert_int_equal(stat(in_folder("f"), &now), 0);
+	assert_int_equal(now.st_size, 15000);
+	bpk_edit_set_free(edit, 0, 0);
+	assert_done(bpk_edit_need_journal(edit, &err));
+	assert_true(has_journal());
+	bpk_edit_close(edit);
+	assert_false(has_journal());
+}
+
+static void test_trim(void **state)
+{
+	const struct bpk_edit_options *const ways[] = { &plain, &copying };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct bpk_edit *edit;
+
+		make_file(in_folder("f"), old, SIZE);
+		edit = open_edit(ways[i]);
+		bpk_edit_set_end(edit, 9000);
+		assert_done(bpk_edit_trim(edit, &err));
+		assert_file(in_folder("f"), old, 9000);
+		assert_done(bpk_edit_write_at(edit, 9000, bpk_view("x", 1), &err));
+		assert_fails(bpk_edit_trim(edit, &err), BPK_BUG, "not committed");
+		bpk_edit_close(edit);
+		assert_file(in_folder("f"), old, 9000);
+	}
+}
+
+static void test_replace(void **state)
+{
+	struct bpk_edit *edit = open_edit(&plain), *second;
+	struct bpk_draft *draft;
+	struct stat before, after;
+
+	(void)state;
+	assert_int_equal(chmod(in_folder("f"), 0664), 0);
+	assert_int_equal(stat(in_folder("f"), &before), 0);
+	assert_done(bpk_edit_write_at(edit, 3, bpk_view("forgotten", 9), &err));
+	assert_done(bpk_edit_draft(edit, &draft, &err));
+	assert_done(bpk_draft_write(draft, bpk_view("new", 3), &err));
+	assert_done(bpk_edit_replace(edit, draft, &err));
+	assert_false(has_journal());
+	assert_file(in_folder("f"), "new", 3);
+	assert_int_equal(stat(in_folder("f"), &after), 0);
+	assert_true(before.st_ino != after.st_ino);
+	assert_int_equal(after.st_mode, before.st_mode);
+	assert_source(bpk_edit_source(edit), "new", 3);
+	assert_fails(bpk_edit_open(in_folder("f"), &plain, &second, &err), BPK_FAILED,
+		     "is being changed");
+	assert_done(bpk_edit_write_at(edit, 3, bpk_view("er", 2), &err));
+	assert_done(bpk_edit_commit(edit, NULL, 5, &err));
+	bpk_edit_close(edit);
+	assert_file(in_folder("f"), "newer", 5);
+}
+
+/* ---- Ends of processes, and file systems without locks ---- */
+
+static int drop_all(void)
+{
+	struct bpk_edit *edit, *copy;
+	struct bpk_err why = { 0 };
+
+	if (bpk_edit_open(in_folder("f"), &plain, &edit, NULL) != 0 ||
+	    bpk_edit_open(in_folder("g"), &copying, &copy, NULL) != 0 ||
+	    bpk_edit_write_at(edit, 3, bpk_view("abc", 3), NULL) != 0 ||
+	    bpk_edit_write_at(copy, 3, bpk_view("abc", 3), NULL) != 0)
+		return 1;
+	bpk_draft_drop_all();
+	bpk_edit_drop_all();
+	if (has_journal() || bpk_edit_write_at(edit, 3, bpk_view("abc", 3), &why) == 0 ||
+	    strcmp(why.text, "interrupted") != 0 || bpk_edit_commit(edit, NULL, 5, NULL) == 0 ||
+	    bpk_edit_commit(copy, NULL, 5, NULL) == 0)
+		return 2;
+	bpk_edit_close(edit);
+	bpk_edit_close(copy);
+	return 0;
+}
+
+static void test_drop_all(void **state)
+{
+	(void)state;
+	make_file(in_folder("g"), old, SIZE);
+	assert_int_equal(in_child(drop_all), 0);
+	assert_false(has_journal());
+	assert_file(in_folder("f"), old, SIZE);
+	assert_file(in_folder("g"), old, SIZE);
+	assert_int_equal(unlink(in_folder("g")), 0);
+}
+
+/* Locks fail from here on as they do where nobody keeps them. */
+static int forbid_locks(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_fcntl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_OFD_SETLK, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOLCK),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof filter / sizeof filter[0], filter };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+static int without_locks(void)
+{
+	struct bpk_edit *edit;
+	struct bpk_place place;
+	struct bpk_err why = { 0 };
+
+	if (forbid_locks() != 0)
+		return 77;
+	if (bpk_edit_open(in_folder("f"), &plain, &edit, &why) == 0 ||
+	    strstr(why.text, "--no-lock") == NULL)
+		return 1;
+	if (bpk_edit_open(in_folder("f"), &unlocked, &edit, &why) != 0 ||
+	    bpk_edit_write_at(edit, 3, bpk_view("abc", 3), &why) != 0)
+		return 2;
+	if (bpk_place_open(in_folder("f"), &place, &why) != 0 ||
+	    bpk_source_hold(place.source, &why) != 0)
+		return 3;
+	bpk_source_release(place.source);
+	bpk_place_close(&place);
+	if (!has_journal() || bpk_edit_commit(edit, NULL, SIZE, &why) != 0)
+		return 4;
+	bpk_edit_close(edit);
+	return 0;
+}
+
+static void test_no_locks(void **state)
+{
+	uint8_t want[SIZE];
+	int status = in_child(without_locks);
+
+	(void)state;
+	if (status == 77)
+		skip();
+	assert_int_equal(status, 0);
+	memcpy(want, old, SIZE);
+	memcpy(want + 3, "abc", 3);
+	assert_reader(want, SIZE);
 }
 
 int main(void)
@@ -242,6 +877,22 @@ int main(void)
 		cmocka_unit_test_setup(test_rollback, setup),
 		cmocka_unit_test_setup(test_copy, setup),
 		cmocka_unit_test_setup(test_two_writers, setup),
+		cmocka_unit_test_setup(test_replaced_while_waiting, setup),
+		cmocka_unit_test_setup(test_killed, setup),
+		cmocka_unit_test_setup(test_opening_recovers, setup),
+		cmocka_unit_test_setup(test_living_writer, setup),
+		cmocka_unit_test_setup(test_readers_beside_commits, setup),
+		cmocka_unit_test_setup(test_stranger, setup),
+		cmocka_unit_test_setup(test_flips, setup),
+		cmocka_unit_test_setup(test_unfinished, setup),
+		cmocka_unit_test_setup(test_links, setup),
+		cmocka_unit_test_setup(test_long_name, setup),
+		cmocka_unit_test_setup(test_refusals, setup),
+		cmocka_unit_test_setup(test_free_bytes, setup),
+		cmocka_unit_test_setup(test_trim, setup),
+		cmocka_unit_test_setup(test_replace, setup),
+		cmocka_unit_test_setup(test_drop_all, setup),
+		cmocka_unit_test_setup(test_no_locks, setup),
 	};
 	char command[64];
 	int rc;
