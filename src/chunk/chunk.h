@@ -145,12 +145,13 @@ int bpk_chunk_extents(struct bpk_view head, uint64_t start, uint64_t size,
 /*
  * Slack: room inside a chunk, that every reader skips. The size of the slot for a chunk of
  * packed_size bytes with reserve more: at most raw_size + 16, which any content fits; and
- * packed_size itself for a memcpyed chunk, which can have none (Bloscpack format, "Reserved space").
+ * packed_size itself for a memcpyed chunk, which can have none (Bloscpack format, "Reserved space
+ * for in-place modification").
  */
 uint32_t bpk_chunk_slot(const struct bpk_chunk_header *header, uint64_t reserve);
 
-/* Enlarge the chunk of packed_size bytes at chunk.data to chunk.size bytes: zeros behind it, and its
- * size field set. BPK_LIMIT when chunk.size is no size that it can have. */
+/* Enlarge the chunk of packed_size bytes at chunk.data to chunk.size bytes: zeros behind it, and
+ * its size field set. BPK_LIMIT when chunk.size is no size that it can have. */
 int bpk_chunk_pad(struct bpk_span chunk, size_t packed_size, struct bpk_err *err);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * Room inside a chunk: its packed size counts bytes behind the last block, which no reader looks at.
+ * Room inside a chunk: its packed size counts bytes behind the last block, where nobody looks.
  * Source: Bloscpack format, "Reserved space for in-place modification".
  */
 #include "chunk/chunk.h"

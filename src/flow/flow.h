@@ -107,9 +107,11 @@ struct bpk_flow {
 	struct bpk_slack slack;          /* when packing */
 	uint64_t first_number; /* added to the plan's numbers when parcels are put: appending */
 	bool check;            /* test seals */
-	bool decode;           /* unpack packed parcels */
-	bool compare;          /* unpack each packed parcel again and compare */
-	unsigned threads;      /* at least 1 */
+	bool same_seals;  /* the writer seals as the reader's archive does: chunks that are carried
+				  over keep the seals that were tested */
+	bool decode;      /* unpack packed parcels */
+	bool compare;     /* unpack each packed parcel again and compare */
+	unsigned threads; /* at least 1 */
 	uint64_t memory_limit; /* refuse to start above it; 0: none */
 	/* what the reader itself takes for each thread (bpk_view_memory); 0: nothing to speak of */
 	uint64_t reader_memory;

@@ -204,6 +204,8 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
 	if (flow->out == NULL || flow->out->seal == NULL)
 		return 0;
+	if (flow->same_seals && parcel->packed.size > parcel->packed_size)
+		return 0;
 	/* a chunk that is carried over leaves its old seal behind */
 	parcel->packed.size = parcel->packed_size;
 	return flow->out->seal(flow->writer, parcel, err);

@@ -324,6 +324,7 @@ static const struct bpk_reader_ops reader_ops = {
 struct writer {
 	bool places;
 	bool takes_raw;
+	const char *seal; /* that every packed parcel must bear */
 	bool halves;
 	bool lies; /* what it packed comes back with a byte changed */
 	bool slow;
@@ -339,7 +340,9 @@ struct writer {
 
 static void writer_make(struct writer *w, bool takes_raw, bool places, size_t room)
 {
-	*w = (struct writer){ .takes_raw = takes_raw, .places = places, .fail_put = NEVER };
+	*w = (struct writer){
+		.takes_raw = takes_raw, .places = places, .seal = "SEALseal", .fail_put = NEVER
+	};
 	pthread_mutex_init(&w->lock, NULL);
 	/* memory at an address, even when there is no byte to keep */
 	assert_int_equal(bpk_buf_reserve(&w->raw, room + 1, NULL), 0);
@@ -379,7 +382,8 @@ static void keep_packed(struct writer *w, const struct bpk_parcel *parcel)
 		MUST(unpack_halves(ctx, parcel, out, NULL) == 0);
 	else
 		MUST(bpk_chunk_decode(ctx, chunk, out, NULL) == 0);
-	MUST(memcmp(parcel->packed.data + parcel->packed_size, "SEALseal", 8) == 0);
+	MUST(parcel->packed.size == parcel->packed_size + strlen(w->seal));
+	MUST(memcmp(parcel->packed.data + parcel->packed_size, w->seal, strlen(w->seal)) == 0);
 	w->next += out.size;
 	w->packed_size += parcel->packed.size;
 	bpk_chunk_ctx_free(ctx);
@@ -782,11 +786,14 @@ static void test_chunks_are_carried_over_and_sealed_again(void **state)
 	struct bpk_err err = { 0 };
 
 	(void)state;
-	for (int again = 0; again < 2; again++) {
+	for (int kind = 0; kind < 4; kind++) {
 		reader_make_uneven(&r, 20);
 		flow = flow_of(&r, &packed_ops, &w, 2);
-		flow.recipe = again ? &recipe : NULL;
+		flow.recipe = kind & 1 ? &recipe : NULL;
+		flow.same_seals = kind & 2;
 		writer_make(&w, false, false, r.info.raw_size);
+		if (kind == 2)
+			w.seal = "seal"; /* the reader's own */
 		assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
 		assert_true(holds(w.raw.data, 0, r.info.raw_size));
 		assert_int_equal(w.nput, 20);
