@@ -1,5 +1,9 @@
 #include "cli/encoding.h"
 
+enum {
+	LARGEST_ROW = 4 << 20, /* in a file, whose chunks may end anywhere */
+};
+
 #define ARG(member) offsetof(struct bpk_encoding_args, member)
 
 const struct bpk_opt bpk_opt_digits = {
@@ -176,6 +180,18 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
 				"--superchunk-size is for directories, format %s is a single file",
 				format->name);
 	return 0;
+}
+
+uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format)
+{
+	uint64_t most = format->is_directory ? BPK_CHUNK_MAX_RAW_SIZE : LARGEST_ROW;
+	uint64_t item = array->dtype.size <= most ? array->dtype.size : 0, row = item;
+
+	/* where the first index changes fastest, what belongs to one of it lies apart */
+	for (size_t i = 1; i < array->ndimensions && !array->fortran; i++)
+		if (!bpk_mul_u64(row, array->shape[i], &row) || row > most || row == 0)
+			return item;
+	return row;
 }
 
 struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args)

@@ -255,6 +255,16 @@ int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 
 /* ---- results ---- */
 
+void bpk_job_note_unknown_size(const struct bpk_job *job, uint64_t raw_size, const char *advice)
+{
+	if (raw_size != BPK_UNKNOWN || job->format->is_directory ||
+	    bpk_draft_seekable(job->draft) || job->shared->quiet)
+		return;
+	bpk_note(bpk_output_name(job->target),
+		 "its header cannot say how much follows, older Bloscpack readers stop there; %s",
+		 advice);
+}
+
 uint64_t bpk_job_output_size(const struct bpk_job *job)
 {
 	struct stat found;

@@ -190,32 +190,6 @@ static int start_writer(struct pack *pack, struct bpk_err *err)
 	return bpk_job_start_writer(&pack->job, pack->format, &info, &options, err);
 }
 
-/* Older readers stop at a header that does not say how much follows. */
-static void note_unknown_size(const struct pack *pack)
-{
-	if (pack->plan.raw_size != BPK_UNKNOWN || bpk_draft_seekable(pack->job.draft) ||
-	    pack->args->encoding.shared.quiet)
-		return;
-	bpk_note(bpk_output_name(pack->job.target),
-		 "its header cannot say how much follows, older Bloscpack readers stop there; "
-		 "--stream-size SIZE avoids that");
-}
-
-static void note_choice(const struct pack *pack)
-{
-	const char *line = (const char *)pack->choice.why.data;
-	const char *end = line + pack->choice.why.size;
-
-	if (!pack->args->encoding.shared.verbose)
-		return;
-	for (const char *next; line < end; line = next + 1) {
-		next = memchr(line, '\n', (size_t)(end - line));
-		if (next == NULL)
-			next = end;
-		bpk_note(bpk_input_name(pack->in.path), "%.*s", (int)(next - line), line);
-	}
-}
-
 /* Did exactly the bytes come that were announced, and is there nothing behind them? */
 static int check_input(struct pack *pack, struct bpk_err *err)
 {
@@ -280,8 +254,10 @@ static int pack_opened(struct pack *pack, struct bpk_err *err)
 	    bpk_job_name_target(&pack->job, add_suffix, err) != 0 ||
 	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
 		return -1;
-	note_choice(pack);
-	note_unknown_size(pack);
+	if (pack->args->encoding.shared.verbose)
+		bpk_note_lines(bpk_input_name(pack->in.path), bpk_buf_view(&pack->choice.why));
+	bpk_job_note_unknown_size(&pack->job, pack->plan.raw_size,
+				  "--stream-size SIZE avoids that");
 	if (pack_into_draft(pack, err) != 0)
 		return -1;
 	if (bpk_job_keep(&pack->job, bpk_job_like(&pack->job), err) != 0)
@@ -295,7 +271,9 @@ static void pack_one(void *arg, const char *path)
 	struct pack *pack = arg;
 	struct bpk_err err = { 0 };
 
-	pack->job = (struct bpk_job){ .shared = &pack->args->encoding.shared, .in = &pack->in };
+	pack->job = (struct bpk_job){ .shared = &pack->args->encoding.shared,
+				      .in = &pack->in,
+				      .format = pack->format };
 	if (bpk_input_open_raw(&pack->in, path, &err) != 0 || pack_opened(pack, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&pack->job);

@@ -31,6 +31,9 @@ void bpk_report(const char *subject, const struct bpk_err *err);
 /* Print "bpk: SUBJECT: line" without any consequence. */
 void bpk_note(const char *subject, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for every line of text, each ended by a newline. */
+void bpk_note_lines(const char *subject, struct bpk_view text);
+
 /* The worst status reported so far; 0 when there was none. */
 int bpk_report_status(void);
 

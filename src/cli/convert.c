@@ -1,0 +1,317 @@
+/*
+ * bpk convert: archives in, archives of any other format out. Chunks are carried over as they are
+ * where nothing else is asked for and the target can hold them; else the source's raw content is
+ * packed anew, as it was packed before as far as nobody asks for more.
+ */
+#include <stdlib.h>
+
+#include "cli/command.h"
+#include "cli/encoding.h"
+#include "cli/job.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/text.h"
+
+static const struct bpk_opt *const rows[] = {
+	&bpk_opt_format_write,
+	&bpk_opt_digits,
+	&bpk_opt_level_anew,
+	&bpk_opt_codec_anew,
+	&bpk_opt_filter,
+	&bpk_opt_typesize,
+	&bpk_opt_chunk_size,
+	&bpk_opt_block_size,
+	&bpk_opt_slack,
+	&bpk_opt_checksum,
+	&bpk_opt_no_offsets,
+	&bpk_opt_append_space,
+	&bpk_opt_layout,
+	&bpk_opt_superchunk_size,
+	&bpk_opt_no_marker,
+	&bpk_opt_force,
+	&bpk_opt_no_sync,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
+};
+
+static const struct bpk_encoding_args defaults = BPK_ENCODING_DEFAULTS;
+
+/* One conversion on its way. */
+struct convert {
+	const struct bpk_encoding_args *args;
+	struct bpk_shared shared; /* the job's: names the target, and no format for the source */
+	const struct bpk_format *format; /* of the target */
+	struct bpk_input in;
+	struct bpk_input content; /* what in unpacks to; not opened where chunks are carried over */
+	uint64_t raw_size;
+	const char *anew; /* why chunks are packed anew; NULL: they are carried over */
+	struct bpk_job job;
+	struct bpk_choice choice; /* when they are packed anew */
+};
+
+/* ---- carry over, or pack anew ---- */
+
+static bool asks_for_packing(const struct bpk_encoding_args *args)
+{
+	return args->codec != NULL || args->level != BPK_AUTO || args->filter != BPK_AUTO ||
+	       args->typesize != BPK_AUTO || args->chunk_size != 0 || args->block_size != 0;
+}
+
+/* Why the chunks cannot stay as they are; NULL when they can. */
+static const char *find_obstacle(const struct convert *c)
+{
+	const struct bpk_reader_ops *ops = c->in.format->reader;
+	const struct bpk_info *info = c->in.info;
+	const struct bpk_slack *slack = &c->args->slack;
+
+	if (asks_for_packing(c->args))
+		return "another packing is asked for";
+	if (slack->bytes != 0 || slack->percent != 0)
+		return "room inside the chunks is asked for";
+	if (ops->unpacks != NULL && ops->unpacks(c->in.reader))
+		return "its chunks are those of columns";
+	if (!c->format->is_directory)
+		return NULL;
+	if (info->chunk_size == BPK_UNKNOWN)
+		return "its chunks may differ in size, those of a directory must not";
+	if (info->array != NULL && info->array->dtype.nfields > 0)
+		return "a directory keeps records as columns";
+	return NULL;
+}
+
+/* ---- packing anew ---- */
+
+/* What nobody asks for stays as the source has it, as far as its first chunk tells. */
+static struct bpk_wishes settle_wishes(const struct convert *c)
+{
+	struct bpk_wishes wishes = bpk_encoding_wishes(c->args);
+	const struct bpk_info *info = c->in.info;
+	const struct bpk_chunk_header *first = &info->first_chunk;
+	bool told = info->has_first_chunk && !first->memcpyed && first->raw_size > 0;
+	unsigned typesize = info->typesize;
+
+	if (told && wishes.codec == NULL)
+		wishes.codec = bpk_recipe_like(first).codec;
+	if (told && wishes.filter == BPK_AUTO && wishes.typesize == BPK_AUTO)
+		wishes.filter = (int)bpk_recipe_like(first).filter;
+	if (typesize == 0 && info->has_first_chunk)
+		typesize = first->typesize;
+	if (wishes.typesize == BPK_AUTO && typesize > 0)
+		wishes.typesize = (int)typesize;
+	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN)
+		wishes.chunk_size = info->chunk_size;
+	if (info->array != NULL && (c->format->is_directory || wishes.chunk_size == 0))
+		wishes.row_size = bpk_encoding_row_size(info->array, c->format);
+	return wishes;
+}
+
+static int open_content(struct convert *c, struct bpk_err *err)
+{
+	unsigned nchunks = bpk_job_threads(&c->shared) + 1;
+	const struct bpk_read_options options = { 0 };
+	struct bpk_input *content = &c->content;
+
+	content->path = c->in.path;
+	content->format = &bpk_format_raw;
+	if (bpk_view_open(c->in.format->reader, c->in.reader, false, nchunks,
+			  &content->place.source, err) != 0 ||
+	    content->format->reader->open(&content->place, &options, &content->reader, err) != 0)
+		return bpk_input_subject(&c->in, err);
+	content->info = content->format->reader->info(content->reader);
+	return 0;
+}
+
+static int choose(struct convert *c, struct bpk_err *err)
+{
+	struct bpk_wishes wishes = settle_wishes(c);
+
+	if (open_content(c, err) != 0)
+		return -1;
+	if (bpk_choose(c->content.place.source, c->raw_size, &wishes, &c->choice, err) != 0)
+		return bpk_input_subject(&c->in, err);
+	if (c->shared.verbose)
+		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->choice.why));
+	return 0;
+}
+
+/* ---- the work ---- */
+
+/* What the target will be: what the source is, but for its chunks where they are packed anew. */
+static struct bpk_info describe_target(const struct convert *c, const struct bpk_plan *plan)
+{
+	struct bpk_info info = *c->in.info;
+
+	info.format = c->format->name;
+	info.variant = NULL;
+	info.stored_size = BPK_UNKNOWN;
+	info.raw_size = c->raw_size;
+	if (c->args->checksum != NULL)
+		info.checksum = c->args->checksum;
+	/* an empty archive may call its chunk size 0 */
+	if (info.chunk_size == 0 && !c->format->is_directory)
+		info.chunk_size = BPK_UNKNOWN;
+	if (c->anew == NULL)
+		return info;
+	info.nchunks = plan->count;
+	info.chunk_size = plan->chunk_size;
+	info.last_chunk_size = BPK_UNKNOWN;
+	info.typesize = c->choice.recipe.typesize;
+	info.has_first_chunk = false;
+	info.ncolumns = 0;
+	return info;
+}
+
+static int run_job(struct convert *c, struct bpk_flow *flow, struct bpk_err *err)
+{
+	int rc;
+
+	if (c->anew != NULL)
+		c->job.in = &c->content;
+	rc = bpk_job_run(&c->job, flow, err);
+	c->job.in = &c->in;
+	return rc;
+}
+
+static int convert_into_draft(struct convert *c, struct bpk_err *err)
+{
+	struct bpk_flow flow = { .check = true };
+	struct bpk_write_options options;
+	struct bpk_info info;
+
+	if (c->anew != NULL) {
+		if (choose(c, err) != 0)
+			return -1;
+		flow.plan = bpk_plan_cut(c->raw_size, c->choice.chunk_size);
+		flow.recipe = &c->choice.recipe;
+		flow.slack = c->args->slack;
+		flow.reader_memory = bpk_view_memory(c->in.info);
+	} else {
+		flow.plan = bpk_plan_all(c->in.info);
+	}
+	info = describe_target(c, &flow.plan);
+	flow.same_seals = info.checksum == c->in.info->checksum;
+	options = bpk_encoding_options(c->args, flow.recipe);
+	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
+	    run_job(c, &flow, err) != 0 || bpk_input_audit(&c->in, NULL, NULL, err) != 0)
+		return -1;
+	return bpk_job_finish_writer(&c->job, err);
+}
+
+static void tell_result(const struct convert *c)
+{
+	uint64_t packed_size = bpk_job_output_size(&c->job);
+
+	if (c->shared.verbose)
+		bpk_job_note_result(&c->job, packed_size);
+	if (!c->shared.json)
+		return;
+	bpk_record_begin("convert", c->in.path);
+	bpk_job_record_result(&c->job, packed_size);
+	bpk_record_text("format", c->format->name);
+	bpk_record_bool("carried_over", c->anew == NULL);
+	bpk_record_text("packed_anew_because", c->anew);
+	bpk_record_end();
+}
+
+/* A directory that is its own target would be read while it is being replaced. */
+static int check_other(const struct convert *c, struct bpk_err *err)
+{
+	struct stat source, target;
+
+	if (!c->in.place.is_directory || stat(c->in.path, &source) != 0 ||
+	    stat(c->shared.output, &target) != 0 || source.st_ino != target.st_ino ||
+	    source.st_dev != target.st_dev)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is the source itself");
+	return bpk_err_subject(err, "%s", bpk_output_name(c->shared.output));
+}
+
+static int convert_opened(struct convert *c, struct bpk_err *err)
+{
+	if (check_other(c, err) != 0 || bpk_input_raw_size(&c->in, &c->raw_size, err) != 0 ||
+	    bpk_job_name_target(&c->job, NULL, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
+		return -1;
+	c->anew = find_obstacle(c);
+	if (c->shared.verbose)
+		bpk_note(bpk_input_name(c->in.path),
+			 c->anew == NULL ? "chunks are carried over" : "packed anew: %s", c->anew);
+	bpk_job_note_unknown_size(&c->job, c->raw_size, "a SRC in a file avoids that");
+	if (convert_into_draft(c, err) != 0 ||
+	    bpk_job_keep(&c->job, bpk_job_like(&c->job), err) != 0)
+		return -1;
+	tell_result(c);
+	return 0;
+}
+
+/* ---- usage ---- */
+
+/* What was asked for, what the target is called after, or for standard output the first there is. */
+static const struct bpk_format *format_of(const struct bpk_shared *shared, const char *target)
+{
+	if (shared->format != NULL)
+		return shared->format;
+	return strcmp(target, "-") == 0 ? bpk_formats[0] : bpk_format_of_suffix(target);
+}
+
+static int check_usage(const struct convert *c, char **operands, size_t count, struct bpk_err *err)
+{
+	if (count != 2)
+		return bpk_fail(err, BPK_USAGE, "expected a source and a target, %zu were given",
+				count);
+	if (c->format == NULL || c->format->writer == NULL)
+		return bpk_fail(err, BPK_USAGE,
+				"the name of %s says no format that can be written, use --format",
+				bpk_output_name(operands[1]));
+	if (c->format->is_directory && strcmp(operands[1], "-") == 0)
+		return bpk_fail(err, BPK_USAGE,
+				"format %s is a directory, which cannot go to standard output",
+				c->format->name);
+	if (bpk_encoding_check(c->args, c->format, err) != 0)
+		return -1;
+	return bpk_output_check(&c->shared, operands, 1, err);
+}
+
+static void run_convert(void *args, char **operands, size_t count)
+{
+	struct convert c = { .args = args };
+	struct bpk_err err = { 0 };
+
+	c.shared = c.args->shared;
+	c.shared.format = NULL;
+	if (count == 2) {
+		c.shared.output = operands[1];
+		c.format = format_of(&c.args->shared, operands[1]);
+	}
+	if (check_usage(&c, operands, count, &err) != 0)
+		bpk_report("convert", &err);
+	c.job = (struct bpk_job){ .shared = &c.shared, .in = &c.in, .format = c.format };
+	if (bpk_input_open(&c.in, operands[0], &c.shared, &err) != 0 ||
+	    convert_opened(&c, &err) != 0)
+		bpk_report(NULL, &err);
+	bpk_job_clear(&c.job);
+	bpk_buf_clear(&c.choice.why);
+	bpk_input_close(&c.content);
+	bpk_input_close(&c.in);
+}
+
+const struct bpk_command bpk_command_convert = {
+	.name = "convert",
+	.synopsis = "[OPTION]... SRC DST",
+	.summary = "turn an archive into one of another format, or with other options",
+	.description =
+		"Reads the archive SRC and writes DST, in the format that -F or the suffix of DST "
+		"names. Chunks are carried over as they are where that is possible and no other "
+		"packing is asked for; -v says whether and why not. Metadata, element type and "
+		"shape come along. SRC is kept.",
+	.operands = OPERANDS_TREES,
+	.options = rows,
+	.args_size = sizeof(struct bpk_encoding_args),
+	.defaults = &defaults,
+	.run = run_convert,
+};

@@ -1,0 +1,184 @@
+load lib
+
+@test "convert carries chunks over: the same archive comes out" {
+    data field-f64 3000000 a
+    bpk pack --set run=7 a
+    quietly bpk convert a.blp b.blp
+    same a.blp b.blp
+    bpk convert -fv a.blp b.blp 2>"$err"
+    says '^bpk: a.blp: chunks are carried over$'
+    cat a.blp | bpk convert - c.blp
+    bpk cat c.blp | same - a
+    bpk convert -T 1 -f a.blp b.blp
+    same a.blp b.blp
+}
+
+@test "convert to another checksum seals the same chunks again" {
+    data field-f64 3000000 a
+    bpk pack a
+    for name in none adler32 crc32 sha512; do
+        bpk convert -v --checksum $name a.blp $name.blp 2>"$err"
+        says 'chunks are carried over'
+        quietly bpk verify $name.blp
+        bpk info -v $name.blp >"$out"
+        grep -q "checksum  *$name" "$out"
+        bpk cat $name.blp | same - a
+    done
+    bpk convert --checksum crc32 sha512.blp back.blp
+    same a.blp back.blp
+}
+
+@test "convert gives a stream its header and offsets" {
+    data records 5000000 a
+    bpk pack -z 100K -t 4 -o straight.blp a
+    cat a | bpk pack -q -z 100K -t 4 --filter shuffle | cat >s.blp
+    quietly bpk convert s.blp whole.blp
+    quietly bpk verify whole.blp
+    bpk info -v whole.blp >"$out"
+    grep -q 'offsets  *yes' "$out"
+    grep -q 'raw size  *5000000 ' "$out"
+    bpk cat whole.blp | same - a
+    # to a pipe, and through standard input into a file
+    cat s.blp | bpk convert -q - - | cat >again.blp
+    same s.blp again.blp
+    cat s.blp | bpk convert -q - piped.blp
+    quietly bpk verify piped.blp
+    bpk cat piped.blp | same - a
+    bpk convert --no-offsets s.blp none.blp
+    bpk info -v none.blp | grep -q 'offsets  *no'
+    cat s.blp | bpk convert - - 2>"$err" | bpk cat - | same - a
+    says 'older Bloscpack readers stop there'
+}
+
+@test "convert packs anew what is asked to be packed otherwise, and keeps the rest" {
+    data field-f64 3000000 a
+    bpk pack -z 200K -t 8 --checksum sha256 --set x=1 a
+    for codec in blosclz lz4 zlib; do
+        bpk convert -v --codec $codec a.blp $codec.blp 2>"$err"
+        says '^bpk: a.blp: packed anew: another packing is asked for$'
+        quietly bpk verify $codec.blp
+        bpk cat $codec.blp | same - a
+        bpk info -v $codec.blp >"$out"
+        grep -q "codec  *$codec" "$out"
+        grep -q 'chunk size  *204800 ' "$out"
+        grep -q 'typesize  *8$' "$out"
+        grep -q 'checksum  *sha256' "$out"
+        grep -q '"x": *1' "$out"
+    done
+    bpk convert -z 70000 lz4.blp z.blp
+    bpk info -v z.blp >"$out"
+    grep -q 'codec  *lz4' "$out"
+    grep -q 'chunk size  *70000 ' "$out"
+    bpk cat z.blp | same - a
+    for args in --slack=10% --filter=none -t4 -0 --block-size=4K; do
+        bpk convert -f "$args" a.blp b.blp
+        quietly bpk verify b.blp
+        bpk cat b.blp | same - a
+    done
+    # one thread and eight give the same
+    bpk convert -f -T 1 -z 100000 a.blp one.blp
+    bpk convert -f -T 8 -z 100000 a.blp eight.blp
+    same one.blp eight.blp
+    # in sequence, too
+    cat a.blp | bpk convert -z 100000 - - | bpk cat - | same - a
+}
+
+@test "convert: slack makes room in the chunks and changes nothing else" {
+    data field-f64 1000000 a
+    bpk pack a
+    bpk pack --slack 1000 -o room.blp a
+    quietly bpk verify room.blp
+    bpk convert --slack max a.blp most.blp
+    quietly bpk verify most.blp
+    [ "$(stat -c %s room.blp)" -eq $(($(stat -c %s a.blp) + 1000)) ]
+    [ "$(stat -c %s most.blp)" -gt 1000000 ]
+    bpk cat most.blp | same - a
+    # what has room is carried over with it
+    bpk convert most.blp again.blp
+    same most.blp again.blp
+}
+
+@test "convert: the environment of pack is no wish to pack anew" {
+    data field-f64 300000 a
+    bpk pack a
+    BPK_CODEC=lz4 BPK_LEVEL=9 bpk convert a.blp b.blp
+    same a.blp b.blp
+}
+
+@test "convert: nothing, and little" {
+    for size in 0 1 100; do
+        data text $size a
+        bpk pack -f a
+        bpk convert -f a.blp b.blp
+        same a.blp b.blp
+        bpk convert -f --codec lz4 a.blp c.blp
+        quietly bpk verify c.blp
+        bpk cat c.blp | same - a
+        cat a | bpk pack -q | cat >s.blp
+        bpk convert -f s.blp d.blp
+        quietly bpk verify d.blp
+        cat s.blp | bpk convert -q - - | bpk cat - | same - a
+        cat s.blp | bpk convert -q --codec zlib - - | bpk cat - | same - a
+    done
+}
+
+@test "convert refuses what makes no sense, and leaves everything as it was" {
+    data field-f64 300000 a
+    bpk pack a
+    refuses 64 'expected a source and a target, 1 were given' bpk convert a.blp
+    refuses 64 'expected a source and a target, 3 were given' bpk convert a.blp b.blp c.blp
+    refuses 64 'says no format' bpk convert a.blp b
+    refuses 64 'layout' bpk convert --layout nonesuch a.blp b.blp
+    refuses 64 'superchunk-size is for directories' bpk convert --superchunk-size 1M a.blp b.blp
+    refuses 64 'json needs standard output' bpk convert --json a.blp -
+    refuses 1 'cannot open' bpk convert none.blp b.blp
+    refuses 1 '' bpk convert -f a.blp a.blp
+    cp a.blp b.blp
+    refuses 1 'already exists' bpk convert a.blp b.blp
+    head -c 20000 a.blp >cut.blp
+    refuses 2 'cut.blp' bpk convert cut.blp c.blp
+    refuses 2 'cut.blp' bpk convert -f -z 1000 cut.blp b.blp
+    cp a.blp rot.blp
+    printf 'X' | dd of=rot.blp bs=1 seek=$(($(stat -c %s a.blp) - 500)) conv=notrunc status=none
+    refuses 2 'rot.blp: chunk 0 .*crc32' bpk convert -f rot.blp b.blp
+    refuses 2 'rot.blp: chunk 0 .*crc32' bpk convert -f --codec lz4 rot.blp b.blp
+    refuses 1 'limit' bpk convert --memory-limit 100K --codec lz4 a.blp c.blp
+}
+
+@test "convert keeps mode and time of a file, and --json tells what was done" {
+    need_python
+    data field-f64 300000 a
+    bpk pack a
+    chmod 640 a.blp
+    touch -d '2001-02-03 04:05:06' a.blp
+    bpk convert --json a.blp b.blp >"$out"
+    [ "$(stat -c '%a %Y' a.blp)" = "$(stat -c '%a %Y' b.blp)" ]
+    [ "$(json "$out" 'x["command"], x["carried_over"], x["raw_size"], x["nchunks"]')" = \
+        "('convert', True, 300000, 1)" ]
+    bpk convert -f --json --level 9 a.blp b.blp >"$out"
+    [ "$(json "$out" 'x["carried_over"], x["packed_anew_because"]')" = \
+        "(False, 'another packing is asked for')" ]
+}
+
+@test "convert reads what other programs wrote" {
+    need_fixtures bloscpack
+    for archive in "$BPK_FIXTURES"/bloscpack/*.blp; do
+        raw=${archive%.blp}.raw
+        [ -f "$raw" ] || continue
+        for how in '' '--checksum=md5' '--codec=lz4' '--chunk-size=777'; do
+            bpk convert -f ${how:+"$how"} --no-marker "$archive" b.blp
+            quietly bpk verify b.blp
+            bpk cat b.blp | same - "$raw"
+        done
+    done
+}
+
+@test "python bloscpack reads what convert writes" {
+    need_bloscpack
+    data field-f64 3000000 a
+    bpk pack -z 300000 a
+    bpk convert --slack 500 --codec blosclz a.blp b.blp
+    cat a | bpk pack -q | cat >s.blp
+    bpk convert s.blp c.blp
+    bloscpack compare b.blp a c.blp a
+}
