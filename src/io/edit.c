@@ -369,6 +369,21 @@ int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view by
 					    edit, offset, bytes, err));
 }
 
+int bpk_edit_read_at(struct bpk_edit *edit, uint64_t offset, struct bpk_span out,
+		     struct bpk_err *err)
+{
+	size_t got;
+
+	if (edit->copy != NULL)
+		return bpk_draft_read_at(edit->copy, offset, out, err);
+	if (bpk_full_read_at(edit->fd, offset, out, &got, err) != 0)
+		return -1;
+	if (got < out.size)
+		return bpk_fail(err, BPK_BUG, "%zu bytes are read back that were never written",
+				out.size - got);
+	return 0;
+}
+
 int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err)
 {
 	if (bpk_edit_enter(edit, err) != 0)

@@ -73,6 +73,10 @@ int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct 
 int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
 		      struct bpk_err *err);
 
+/* Read back what was written, as it will be once it is committed. The edit's own thread. */
+int bpk_edit_read_at(struct bpk_edit *edit, uint64_t offset, struct bpk_span out,
+		     struct bpk_err *err);
+
 /* What was written so far is on disk before anything that comes next. */
 int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err);
 
