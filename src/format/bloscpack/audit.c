@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { FILL_PIECE = 64 << 10 };
+enum { FILL_PIECE = 64 << 10, MOST_AUDITS = 20 };
 
 struct audit {
 	struct bpk_bloscpack_reader *reader;
@@ -51,8 +51,12 @@ static int audit_fill(const struct audit *a, struct bpk_err *err)
 		size_t size = (size_t)bpk_min_u64(FILL_PIECE, m->fill_size - done);
 
 		piece.size = 0;
+		rc = bpk_source_hold(a->reader->source, err);
+		if (rc != 0)
+			break;
 		rc = bpk_bloscpack_append(a->reader->source, m->fill_offset + done, size, &piece,
 					  "metadata's room", err);
+		bpk_source_release(a->reader->source);
 		for (size_t i = 0; i < piece.size; i++)
 			zero = zero && piece.data[i] == 0;
 		done += size;
@@ -119,44 +123,73 @@ static int audit_entry(struct audit *a, uint64_t number, uint64_t offset, struct
 	return 0;
 }
 
-static int audit_chunks(struct audit *a, struct bpk_err *err)
+/* The next chunk of walk and its entry; 1 behind the last. */
+static int audit_chunk(struct audit *a, struct bpk_bloscpack_walk *walk, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = a->reader;
-	struct bpk_bloscpack_walk walk = bpk_bloscpack_walk_start(r);
 	struct bpk_bloscpack_step step;
 	int rc;
 
-	a->end = r->offsets_end;
-	while ((rc = bpk_bloscpack_walk_look(r, &walk, r->positional, &step, err)) == 0) {
-		if (r->header.has_offsets &&
-		    audit_entry(a, walk.number, step.extent.offset, err) != 0)
-			return -1;
-		bpk_bloscpack_walk_move(r, &walk, &step);
-		a->end = walk.offset;
+	if (bpk_source_hold(r->source, err) != 0)
+		return -1;
+	rc = bpk_bloscpack_walk_look(r, walk, r->positional, &step, err);
+	if (rc == 0 && r->header.has_offsets)
+		rc = audit_entry(a, walk->number, step.extent.offset, err);
+	if (rc == 0) {
+		bpk_bloscpack_walk_move(r, walk, &step);
+		a->end = walk->offset;
 	}
+	bpk_source_release(r->source);
+	return rc;
+}
+
+static int audit_chunks(struct audit *a, struct bpk_err *err)
+{
+	struct bpk_bloscpack_walk walk = bpk_bloscpack_walk_start(a->reader);
+	int rc;
+
+	a->end = a->reader->offsets_end;
+	do
+		rc = audit_chunk(a, &walk, err);
+	while (rc == 0);
 	return rc < 0 ? -1 : 0;
 }
 
 /* ---- Spare entries and the tail ---- */
 
 /* A spare entry is -1, or what an append wrote that never committed: at or past the end. */
+static int audit_spare(struct audit *a, uint64_t number, uint64_t entry, struct bpk_err *err)
+{
+	if (entry == BPK_UNKNOWN)
+		return 0;
+	if (entry < a->end || entry > INT64_MAX)
+		return bpk_fail(err, BPK_CORRUPT,
+				"spare offset entry %" PRIu64 " is %" PRId64
+				", expected -1 or at least %" PRIu64,
+				number, (int64_t)entry, a->end);
+	a->ninterrupted++;
+	return 0;
+}
+
 static int audit_spares(struct audit *a, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = a->reader;
+	uint64_t i = r->header.nchunks;
 
-	for (uint64_t i = r->header.nchunks; i < r->offsets.count; i++) {
-		uint64_t entry;
+	while (i < r->offsets.count) {
+		unsigned n = (unsigned)bpk_min_u64(BPK_BLOSCPACK_PAGE, r->offsets.count - i);
+		uint64_t entries[BPK_BLOSCPACK_PAGE];
+		int rc = bpk_source_hold(r->source, err);
 
-		if (bpk_bloscpack_offsets_turn(&r->offsets, &a->page, i, &entry, err) != 0)
+		if (rc != 0)
 			return -1;
-		if (entry == BPK_UNKNOWN)
-			continue;
-		if (entry < a->end || entry > INT64_MAX)
-			return bpk_fail(err, BPK_CORRUPT,
-					"spare offset entry %" PRIu64 " is %" PRId64
-					", expected -1 or at least %" PRIu64,
-					i, (int64_t)entry, a->end);
-		a->ninterrupted++;
+		rc = bpk_bloscpack_offsets_get(&r->offsets, i, n, entries, err);
+		bpk_source_release(r->source);
+		for (unsigned k = 0; rc == 0 && k < n; k++)
+			rc = audit_spare(a, i + k, entries[k], err);
+		if (rc != 0)
+			return -1;
+		i += n;
 	}
 	return 0;
 }
@@ -165,6 +198,7 @@ static void say_what_was_found(const struct audit *a)
 {
 	const struct bpk_bloscpack_reader *r = a->reader;
 	const struct bpk_bloscpack_header *h = &r->header;
+	bool at_work = bpk_source_in_change(r->source);
 
 	if (h->typesize > 0 && r->info.has_first_chunk &&
 	    r->info.first_chunk.typesize != h->typesize)
@@ -177,24 +211,76 @@ static void say_what_was_found(const struct audit *a)
 	if (a->ngaps > 0)
 		say(a, "%" PRIu64 " bytes in %" PRIu64 " gaps before chunks", a->gap_bytes,
 		    a->ngaps);
-	if (a->ninterrupted > 0)
+	if (a->ninterrupted > 0 && !at_work)
 		say(a, "%" PRIu64 " spare offset entries are set; an append was interrupted",
 		    a->ninterrupted);
+	if (r->torn && !at_work)
+		say(a,
+		    "last-chunk in the header is not %" PRIu64
+		    ", what the last chunk says; an append was interrupted",
+		    h->last_chunk_size);
 	if (!h->has_offsets && h->append_space > 0)
 		say(a, "header has room for %" PRIu64 " more chunks, but there are no offsets",
 		    h->append_space);
-	if (h->has_offsets && a->end < r->size)
+	if (h->has_offsets && a->end < r->size && !at_work)
 		say(a, "%" PRIu64 " bytes behind the last chunk, from offset %" PRIu64,
 		    r->size - a->end, a->end);
 }
 
-static int audit_seekable(struct audit *a, struct bpk_err *err)
+static int audit_content(struct audit *a, struct bpk_err *err)
 {
 	if (audit_chunks(a, err) != 0)
 		return -1;
-	if (a->reader->header.has_offsets && audit_spares(a, err) != 0)
+	return a->reader->header.has_offsets ? audit_spares(a, err) : 0;
+}
+
+/* The file is not any more what it was when it was opened; audit what it is now. */
+static int audit_again(struct audit *a, bool *changed, struct bpk_err *err)
+{
+	struct bpk_place place = { .source = a->reader->source };
+	struct audit again = { .remark = a->remark, .arg = a->arg };
+	struct bpk_bloscpack_reader now;
+	struct bpk_err found = { 0 };
+	void *reader;
+	int rc;
+
+	*changed = false;
+	if (bpk_bloscpack_reader_ops.open(&place, &a->reader->options, &reader, err) != 0)
 		return -1;
-	say_what_was_found(a);
+	again.reader = reader;
+	rc = audit_content(&again, &found);
+	if (rc == 0)
+		say_what_was_found(&again);
+	else
+		*changed = bpk_bloscpack_judge(reader, &now, &found) != BPK_BLOSCPACK_SAME;
+	bpk_bloscpack_reader_ops.close(reader);
+	if (rc != 0 && err != NULL)
+		*err = found;
+	return rc;
+}
+
+/* What a writer does meanwhile is no damage. */
+static int audit_seekable(struct audit *a, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader now;
+	struct bpk_err found = { 0 };
+	bool changed = true;
+
+	if (audit_content(a, &found) == 0) {
+		say_what_was_found(a);
+		return 0;
+	}
+	if (bpk_bloscpack_judge(a->reader, &now, &found) == BPK_BLOSCPACK_SAME) {
+		if (err != NULL)
+			*err = found;
+		return -1;
+	}
+	for (int i = 0; i < MOST_AUDITS; i++)
+		if (audit_again(a, &changed, err) == 0)
+			return 0;
+		else if (!changed)
+			return -1;
+	say(a, "changes all the time; offset entries and what follows the chunks were not audited");
 	return 0;
 }
 

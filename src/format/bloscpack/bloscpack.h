@@ -12,7 +12,8 @@ enum {
 	BPK_BLOSCPACK_HEAD_SIZE = 40,     /* the header, and what tells the two layouts 3 apart */
 	BPK_BLOSCPACK_METADATA_SIZE = 32, /* the header of the metadata section */
 	BPK_BLOSCPACK_ENTRY_SIZE = 8,
-	BPK_BLOSCPACK_PAGE = 512, /* entries read at a time */
+	BPK_BLOSCPACK_PAGE = 512,   /* entries read at a time */
+	BPK_BLOSCPACK_BATCH = 4096, /* entries written at a time */
 };
 
 /* ---- Header ---- */
@@ -111,6 +112,21 @@ void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata);
 int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
 				struct bpk_err *err);
 
+/* Of a section that is known to be sound: what its header says of checksum, stored_size and room. */
+void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE],
+				 struct bpk_bloscpack_metadata *metadata);
+
+/*
+ * Put text into the section that metadata tells of, whose room and digest keep their places. front
+ * holds the section's header as it is, and becomes what is to be written over its beginning: the
+ * header, the data, and zeros where older data reached further; digest goes to its end. fits is
+ * false, and nothing else is of use, when the room is too small. Source: "Metadata section",
+ * updating in place.
+ */
+int bpk_bloscpack_metadata_refit(const struct bpk_bloscpack_metadata *metadata,
+				 struct bpk_view text, struct bpk_buf *front,
+				 uint8_t digest[BPK_DIGEST_MAX], bool *fits, struct bpk_err *err);
+
 /* ---- Offsets section ---- */
 
 /*
@@ -139,6 +155,19 @@ int bpk_bloscpack_offsets_turn(const struct bpk_bloscpack_offsets *offsets,
 			       struct bpk_bloscpack_page *page, uint64_t number, uint64_t *entry,
 			       struct bpk_err *err);
 
+/* Entries held back, to be written at once. Caller storage, valid when zeroed. */
+struct bpk_bloscpack_batch {
+	uint64_t first; /* number of the chunk whose entry is the first here */
+	unsigned n;     /* BPK_BLOSCPACK_BATCH: full */
+	uint8_t bytes[BPK_BLOSCPACK_BATCH * BPK_BLOSCPACK_ENTRY_SIZE];
+};
+
+/* An empty one, for the entries from first on; add one where it is not full (BPK_UNKNOWN for -1);
+ * its bytes as they lie in the file. */
+void bpk_bloscpack_batch_start(struct bpk_bloscpack_batch *batch, uint64_t first);
+void bpk_bloscpack_batch_add(struct bpk_bloscpack_batch *batch, uint64_t entry);
+struct bpk_view bpk_bloscpack_batch_view(const struct bpk_bloscpack_batch *batch);
+
 /* ---- Reader ---- */
 
 /* A walk over the chunks by their headers; starts at chunk 0. */
@@ -157,7 +186,9 @@ struct bpk_bloscpack_reader {
 	bool positional;
 	uint64_t size; /* of the file; BPK_UNKNOWN: a pipe */
 	struct bpk_read_options options;
+	uint8_t head[BPK_BLOSCPACK_HEADER_SIZE]; /* the header's bytes */
 	struct bpk_bloscpack_header header;
+	bool torn; /* the file's own header has another last-chunk: an append was cut short there */
 	struct bpk_bloscpack_metadata metadata;
 	struct bpk_array array; /* what the metadata says of NumPy's; owned */
 	uint64_t offsets_offset;
@@ -217,13 +248,55 @@ struct bpk_bloscpack_walk bpk_bloscpack_walk_start(const struct bpk_bloscpack_re
 /* The subject of every error about a chunk. Returns -1. */
 int bpk_bloscpack_chunk_subject(struct bpk_err *err, uint64_t number, uint64_t offset);
 
+/* What became of a file since a reader was opened on it. */
+enum bpk_bloscpack_change {
+	BPK_BLOSCPACK_SAME,
+	BPK_BLOSCPACK_GROWN,   /* chunks were added; the last one may have been packed with more */
+	BPK_BLOSCPACK_CHANGED, /* in another way */
+};
+
+/*
+ * A step of reader failed with *err while its source was held: is that the file's own fault, or did
+ * somebody change it since it was opened? *err stays as it is (SAME), or is to be forgotten and the
+ * step done again with now, which borrows what reader holds (GROWN), or becomes BPK_FAILED, "changed
+ * while it was read" (CHANGED).
+ */
+enum bpk_bloscpack_change bpk_bloscpack_judge(const struct bpk_bloscpack_reader *reader,
+					      struct bpk_bloscpack_reader *now,
+					      struct bpk_err *err);
+
 /* bpk_reader_ops.audit */
 int bpk_bloscpack_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
+
+/* ---- Writer ---- */
+
+/* Add the digest behind the packed_size bytes of a parcel. Any thread. */
+int bpk_bloscpack_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
+		       struct bpk_err *err);
+
+/* Make parcel the empty chunk, sealed: all that there is of an empty input ("Zero-length input"). */
+int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
+			     struct bpk_err *err);
+
+/* What a file that is written anew will hold, as far as that is known. */
+struct bpk_bloscpack_expected {
+	uint64_t nchunks;        /* or more */
+	uint64_t raw_size;       /* or more; may be unknown */
+	struct bpk_view section; /* of the metadata, to be carried over; empty: made from info */
+};
+
+/* bpk_writer_ops.open for a draft that seeks; where info knows no counts, as many entries are
+ * reserved as expected (NULL: nothing is) wants, so that the chunks need not move at the end. */
+int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *info,
+			       const struct bpk_write_options *options,
+			       const struct bpk_bloscpack_expected *expected, void **writer,
+			       struct bpk_err *err);
 
 /* ---- The rows of the format table ---- */
 
 extern const struct bpk_reader_ops bpk_bloscpack_reader_ops;
 extern const struct bpk_writer_ops bpk_bloscpack_writer_ops;
+extern const struct bpk_editor_ops bpk_bloscpack_editor_ops;
 
 bool bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head);
 

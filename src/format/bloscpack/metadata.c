@@ -332,3 +332,46 @@ int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out
 	bpk_copy(out->data + BPK_BLOSCPACK_METADATA_SIZE + room, digest, checksum->size);
 	return 0;
 }
+
+void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE],
+				 struct bpk_bloscpack_metadata *metadata)
+{
+	struct section s = section_read(head);
+
+	metadata->checksum = bpk_bloscpack_checksum(s.checksum);
+	metadata->stored_size = s.packed;
+	metadata->room = s.room;
+}
+
+int bpk_bloscpack_metadata_refit(const struct bpk_bloscpack_metadata *metadata,
+				 struct bpk_view text, struct bpk_buf *front,
+				 uint8_t digest[BPK_DIGEST_MAX], bool *fits, struct bpk_err *err)
+{
+	uint8_t kept[BPK_BLOSCPACK_METADATA_SIZE];
+	unsigned codec = CODEC_NONE;
+	size_t packed, covered;
+
+	*fits = text.size <= BPK_JSON_MAX_SIZE && metadata->stored_size <= BPK_JSON_MAX_SIZE;
+	if (!*fits)
+		return 0;
+	memcpy(kept, front->data, sizeof kept);
+	front->size = sizeof kept;
+	if (put_text(text, front, &codec, err) != 0)
+		return -1;
+	packed = front->size - sizeof kept;
+	*fits = packed <= metadata->room;
+	if (!*fits)
+		return 0;
+	if (bpk_checksum_compute(metadata->checksum, bpk_view(front->data + sizeof kept, packed),
+				 digest, err) != 0)
+		return -1;
+	covered = (size_t)bpk_max_u64(packed, metadata->stored_size);
+	if (bpk_buf_resize(front, sizeof kept + covered, err) != 0)
+		return -1;
+	memset(front->data + sizeof kept + packed, 0, covered - packed);
+	kept[10] = (uint8_t)codec;
+	bpk_put_le32(kept + 12, (uint32_t)text.size);
+	bpk_put_le32(kept + 20, (uint32_t)packed);
+	memcpy(front->data, kept, sizeof kept);
+	return 0;
+}

@@ -30,3 +30,19 @@ int bpk_bloscpack_offsets_turn(const struct bpk_bloscpack_offsets *offsets,
 	*entry = page->entries[number - page->first];
 	return 0;
 }
+
+void bpk_bloscpack_batch_start(struct bpk_bloscpack_batch *batch, uint64_t first)
+{
+	batch->first = first;
+	batch->n = 0;
+}
+
+void bpk_bloscpack_batch_add(struct bpk_bloscpack_batch *batch, uint64_t entry)
+{
+	bpk_put_le64(batch->bytes + batch->n++ * (size_t)BPK_BLOSCPACK_ENTRY_SIZE, entry);
+}
+
+struct bpk_view bpk_bloscpack_batch_view(const struct bpk_bloscpack_batch *batch)
+{
+	return bpk_view(batch->bytes, batch->n * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
+}

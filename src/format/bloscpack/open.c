@@ -13,6 +13,7 @@ static int read_header(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 
 	if (bpk_source_peek(r->source, BPK_BLOSCPACK_HEAD_SIZE, &head, err) != 0)
 		return -1;
+	bpk_copy(r->head, head.data, bpk_min_size(head.size, sizeof r->head));
 	return bpk_bloscpack_header_read(head, &r->header, err);
 }
 
@@ -114,6 +115,38 @@ static int find_chunks(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	return judge_entries(r, err);
 }
 
+/*
+ * An append that was cut short in the middle of writing the header may have left the new last-chunk
+ * beside the old counts. Its mark is that the entry behind the last is set, which came before the
+ * header; the last chunk itself says what its size is.
+ */
+static int mend_last_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	struct bpk_bloscpack_header *h = &r->header;
+	uint8_t bytes[BPK_CHUNK_HEADER_SIZE];
+	struct bpk_chunk_header chunk;
+	uint64_t entries[2];
+	size_t got;
+
+	if (!r->positional || h->raw_size == BPK_UNKNOWN || h->nchunks == r->offsets.count)
+		return 0;
+	if (bpk_bloscpack_offsets_get(&r->offsets, h->nchunks - 1, 2, entries, err) != 0)
+		return -1;
+	if (entries[1] == BPK_UNKNOWN || entries[1] <= entries[0])
+		return 0;
+	if (bpk_source_read_at(r->source, entries[0], bpk_span(bytes, sizeof bytes), &got, err) !=
+	    0)
+		return -1;
+	if (got < sizeof bytes ||
+	    bpk_chunk_header_read(bpk_view(bytes, sizeof bytes), &chunk, NULL) != 0 ||
+	    chunk.raw_size == h->last_chunk_size || chunk.raw_size > h->chunk_size)
+		return 0;
+	r->torn = true;
+	h->raw_size += chunk.raw_size - h->last_chunk_size;
+	h->last_chunk_size = chunk.raw_size;
+	return 0;
+}
+
 /* A look at the first chunk; what is wrong with it is told when it is fetched. */
 static int look_at_first_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
@@ -192,6 +225,7 @@ static void fill_info(struct bpk_bloscpack_reader *r)
 	info->typesize = h->typesize;
 	info->checksum = h->checksum;
 	info->unprotected = unprotected(h);
+	info->pending = bpk_source_pending(r->source);
 	info->has_metadata = m->good;
 	if (!m->good)
 		return;
@@ -232,7 +266,7 @@ int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err
 	r->offsets = (struct bpk_bloscpack_offsets){ .source = r->source,
 						     .start = r->offsets_offset,
 						     .count = bpk_bloscpack_slots(&r->header) };
-	if (find_chunks(r, err) != 0)
+	if (find_chunks(r, err) != 0 || mend_last_chunk(r, err) != 0)
 		return -1;
 	fill_info(r);
 	if (find_array(r, err) != 0)

@@ -25,6 +25,7 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 		       void **reader, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r;
+	int rc;
 
 	*reader = NULL;
 	if (place->is_directory)
@@ -34,9 +35,14 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 		return -1;
 	r->source = place->source;
 	r->seekable = bpk_source_seekable(place->source);
-	r->size = bpk_source_size(place->source);
 	r->options = *options;
-	if (bpk_bloscpack_open_parts(r, err) != 0) {
+	rc = bpk_source_hold(r->source, err);
+	if (rc == 0) {
+		r->size = bpk_source_size(r->source);
+		rc = bpk_bloscpack_open_parts(r, err);
+		bpk_source_release(r->source);
+	}
+	if (rc != 0) {
 		reader_close(r);
 		return -1;
 	}
@@ -65,6 +71,7 @@ static void label(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parce
 	parcel->packed_offset = offset;
 	parcel->packed_size = chunk->packed_size;
 	parcel->raw_size = chunk->raw_size;
+	parcel->data_size = chunk->raw_size;
 	if (parcel->number == 0)
 		parcel->raw_offset = 0;
 	else if (size == BPK_UNKNOWN || !bpk_mul_u64(size, parcel->number, &parcel->raw_offset))
@@ -241,11 +248,63 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 	return 0;
 }
 
+static int fetch(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return r->positional ? fetch_found(r, parcel, err) : fetch_in_sequence(r, parcel, err);
+}
+
+/* The raw bytes that chunk number had when the reader was opened, if it has more now. */
+static size_t size_at_open(const struct bpk_bloscpack_reader *r, uint64_t number, size_t raw_size)
+{
+	const struct bpk_bloscpack_header *h = &r->header;
+
+	return number == h->nchunks - 1 ? (size_t)bpk_min_u64(raw_size, h->last_chunk_size)
+					: raw_size;
+}
+
+/* Chunks were added since the reader was opened: bring one of those that were there. */
+static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader *now,
+		       struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	bool last = parcel->number == r->header.nchunks - 1;
+	int rc;
+
+	if (parcel->number >= r->header.nchunks)
+		return 1;
+	rc = fetch(now, parcel, err);
+	if (rc != 0)
+		return rc;
+	parcel->data_size = size_at_open(r, parcel->number, parcel->raw_size);
+	if (!r->positional) {
+		r->sequence = now->sequence;
+		r->sequence.ended = last;
+	}
+	return 0;
+}
+
 static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = reader;
+	struct bpk_bloscpack_walk before;
+	struct bpk_bloscpack_reader now;
+	struct bpk_err found = { 0 };
+	int rc;
 
-	return r->positional ? fetch_found(r, parcel, err) : fetch_in_sequence(r, parcel, err);
+	/* with a positional reader other threads are here too, and none of them walks */
+	if (!r->positional)
+		before = r->sequence;
+	if (bpk_source_hold(r->source, err) != 0)
+		return -1;
+	rc = fetch(r, parcel, &found);
+	if (rc < 0 && bpk_bloscpack_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
+		if (!r->positional)
+			now.sequence = before;
+		rc = fetch_grown(r, &now, parcel, &found);
+	}
+	bpk_source_release(r->source);
+	if (rc < 0 && err != NULL)
+		*err = found;
+	return rc;
 }
 
 static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
@@ -270,16 +329,13 @@ static bool is_direct(const struct bpk_bloscpack_reader *r)
 	return r->positional && r->header.chunk_size != BPK_UNKNOWN;
 }
 
-static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
-			 struct bpk_err *err)
+static int locate(struct bpk_bloscpack_reader *r, uint64_t number, struct bpk_where *where,
+		  struct bpk_err *err)
 {
-	struct bpk_bloscpack_reader *r = reader;
 	struct bpk_bloscpack_walk *walk = &r->located;
 	struct bpk_bloscpack_step step;
 	int rc;
 
-	if (r->header.nchunks != BPK_UNKNOWN && number >= r->header.nchunks)
-		return 1;
 	if (is_direct(r)) {
 		*walk = (struct bpk_bloscpack_walk){ .number = number,
 						     .raw_offset = number * r->header.chunk_size };
@@ -300,6 +356,32 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 		return bpk_bloscpack_chunk_subject(err, number, step.extent.offset);
 	bpk_bloscpack_walk_move(r, walk, &step);
 	return 0;
+}
+
+static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
+			 struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = reader;
+	struct bpk_bloscpack_walk before = r->located;
+	struct bpk_bloscpack_reader now;
+	struct bpk_err found = { 0 };
+	int rc;
+
+	if (r->header.nchunks != BPK_UNKNOWN && number >= r->header.nchunks)
+		return 1;
+	if (bpk_source_hold(r->source, err) != 0)
+		return -1;
+	rc = locate(r, number, where, &found);
+	if (rc < 0 && bpk_bloscpack_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
+		now.located = before;
+		rc = locate(&now, number, where, &found);
+		r->located = now.located;
+		where->header.raw_size = (uint32_t)size_at_open(r, number, where->header.raw_size);
+	}
+	bpk_source_release(r->source);
+	if (rc < 0 && err != NULL)
+		*err = found;
+	return rc;
 }
 
 const struct bpk_reader_ops bpk_bloscpack_reader_ops = {

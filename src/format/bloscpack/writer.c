@@ -14,7 +14,6 @@
 #include <stdlib.h>
 
 enum {
-	BATCH = 4096,    /* entries held back, to be written at once */
 	RESERVED = 1024, /* entries when the number of chunks is not known */
 	MOVE_PIECE = 1 << 20,
 	SPARE_FACTOR = 10, /* "Defaults of the blpk tool" */
@@ -28,6 +27,7 @@ struct writer {
 	struct bpk_draft *draft;
 	bool seekable;
 	bool sized;            /* nchunks was known at open, and the header says it */
+	bool reserved;         /* the entries were counted at open, if not quite */
 	uint64_t append_space; /* asked for; BPK_UNKNOWN: the default */
 	uint64_t announced;    /* raw size; may be unknown */
 	struct bpk_bloscpack_header header;
@@ -38,9 +38,7 @@ struct writer {
 	uint64_t nchunks;  /* put so far */
 	uint64_t raw_size; /* put so far */
 	uint64_t last_raw;
-	uint64_t batch_first; /* number of the first chunk in batch */
-	unsigned nbatch;
-	uint8_t batch[BATCH * BPK_BLOSCPACK_ENTRY_SIZE];
+	struct bpk_bloscpack_batch batch;
 };
 
 static int write_next(struct writer *w, struct bpk_view bytes, struct bpk_err *err)
@@ -74,35 +72,30 @@ static uint64_t wanted_space(const struct writer *w, uint64_t nchunks, uint64_t 
 	return w->append_space != BPK_UNKNOWN ? w->append_space : default_space(nchunks, raw_size);
 }
 
-static uint64_t entry_offset(const struct writer *w, uint64_t number)
-{
-	return w->offsets_offset + number * BPK_BLOSCPACK_ENTRY_SIZE;
-}
-
 static int flush_batch(struct writer *w, struct bpk_err *err)
 {
-	struct bpk_view bytes = bpk_view(w->batch, w->nbatch * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
-	uint64_t first = w->batch_first;
+	struct bpk_view bytes = bpk_bloscpack_batch_view(&w->batch);
+	uint64_t at = w->offsets_offset + w->batch.first * BPK_BLOSCPACK_ENTRY_SIZE;
 
-	w->batch_first += w->nbatch;
-	w->nbatch = 0;
-	return bytes.size == 0 ? 0
-			       : bpk_draft_write_at(w->draft, entry_offset(w, first), bytes, err);
+	if (bytes.size > 0 && bpk_draft_write_at(w->draft, at, bytes, err) != 0)
+		return -1;
+	bpk_bloscpack_batch_start(&w->batch, w->batch.first + w->batch.n);
+	return 0;
 }
 
 static int add_entry(struct writer *w, uint64_t offset, struct bpk_err *err)
 {
-	if (w->nbatch == BATCH && flush_batch(w, err) != 0)
+	if (w->batch.n == BPK_BLOSCPACK_BATCH && flush_batch(w, err) != 0)
 		return -1;
-	bpk_put_le64(w->batch + w->nbatch++ * (size_t)BPK_BLOSCPACK_ENTRY_SIZE, offset);
+	bpk_bloscpack_batch_add(&w->batch, offset);
 	return 0;
 }
 
-/* Entry of a chunk just put. Without a known count the first BATCH are remembered, since their
+/* Entry of a chunk just put. Without a known count the first of them are remembered, since their
  * place may still change; the others are found again by walking. */
 static int note_chunk(struct writer *w, uint64_t offset, struct bpk_err *err)
 {
-	if (!w->header.has_offsets || (!w->sized && w->nbatch == BATCH))
+	if (!w->header.has_offsets || (!w->sized && w->batch.n == BPK_BLOSCPACK_BATCH))
 		return 0;
 	return add_entry(w, offset, err);
 }
@@ -110,7 +103,7 @@ static int note_chunk(struct writer *w, uint64_t offset, struct bpk_err *err)
 /* -1 from the last chunk on. */
 static int write_spares(struct writer *w, struct bpk_err *err)
 {
-	for (uint64_t i = w->batch_first + w->nbatch; i < w->slots; i++)
+	for (uint64_t i = w->batch.first + w->batch.n; i < w->slots; i++)
 		if (add_entry(w, UINT64_MAX, err) != 0)
 			return -1;
 	return flush_batch(w, err);
@@ -152,8 +145,9 @@ static void announce(struct writer *w, const struct bpk_info *info)
 	w->sized = h->nchunks != BPK_UNKNOWN;
 }
 
+/* expected: NULL, or how many chunks there will be at least, when that is not sized. */
 static int plan_offsets(struct writer *w, const struct bpk_write_options *options,
-			struct bpk_err *err)
+			const struct bpk_bloscpack_expected *expected, struct bpk_err *err)
 {
 	struct bpk_bloscpack_header *h = &w->header;
 	uint64_t most = INT64_MAX / BPK_BLOSCPACK_ENTRY_SIZE / 2;
@@ -172,6 +166,10 @@ static int plan_offsets(struct writer *w, const struct bpk_write_options *option
 				"%" PRIu64 " chunks, at most %" PRIu64 " are possible", h->nchunks,
 				most);
 	w->slots = RESERVED;
+	w->reserved = expected != NULL;
+	if (w->reserved)
+		w->slots =
+			expected->nchunks + wanted_space(w, expected->nchunks, expected->raw_size);
 	if (w->sized) {
 		h->append_space = wanted_space(w, h->nchunks, w->announced);
 		w->slots = h->nchunks + h->append_space;
@@ -179,7 +177,9 @@ static int plan_offsets(struct writer *w, const struct bpk_write_options *option
 	return 0;
 }
 
-static int write_front(struct writer *w, const struct bpk_info *info, struct bpk_err *err)
+/* section: of the metadata, made from info when it is empty. */
+static int write_front(struct writer *w, const struct bpk_info *info, struct bpk_view section,
+		       struct bpk_err *err)
 {
 	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
 	struct bpk_buf metadata = { 0 };
@@ -190,10 +190,12 @@ static int write_front(struct writer *w, const struct bpk_info *info, struct bpk
 		w->position = sizeof bytes;
 	else
 		rc = write_next(w, bpk_view(bytes, sizeof bytes), err);
-	if (rc == 0 && w->header.has_metadata)
+	if (rc == 0 && w->header.has_metadata && section.size == 0) {
 		rc = bpk_bloscpack_metadata_make(info, &metadata, err);
+		section = bpk_buf_view(&metadata);
+	}
 	if (rc == 0 && w->header.has_metadata)
-		rc = write_next(w, bpk_buf_view(&metadata), err);
+		rc = write_next(w, section, err);
 	bpk_buf_clear(&metadata);
 	w->offsets_offset = w->position;
 	w->data_offset = w->position + w->slots * BPK_BLOSCPACK_ENTRY_SIZE;
@@ -201,10 +203,13 @@ static int write_front(struct writer *w, const struct bpk_info *info, struct bpk
 	return rc;
 }
 
-static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
-		       const struct bpk_write_options *options, void **writer, struct bpk_err *err)
+int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *info,
+			       const struct bpk_write_options *options,
+			       const struct bpk_bloscpack_expected *expected, void **writer,
+			       struct bpk_err *err)
 {
 	struct writer *w = bpk_calloc(1, sizeof *w, err);
+	struct bpk_view section = expected != NULL ? expected->section : bpk_view(NULL, 0);
 
 	*writer = NULL;
 	if (w == NULL)
@@ -212,8 +217,8 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 	w->draft = draft;
 	w->seekable = bpk_draft_seekable(draft);
 	announce(w, info);
-	if (check_info(info, err) != 0 || plan_offsets(w, options, err) != 0 ||
-	    write_front(w, info, err) != 0) {
+	if (check_info(info, err) != 0 || plan_offsets(w, options, expected, err) != 0 ||
+	    write_front(w, info, section, err) != 0) {
 		free(w);
 		return -1;
 	}
@@ -221,11 +226,17 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 	return 0;
 }
 
+static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
+		       const struct bpk_write_options *options, void **writer, struct bpk_err *err)
+{
+	return bpk_bloscpack_writer_begin(draft, info, options, NULL, writer, err);
+}
+
 /* ---- Chunks ---- */
 
-static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
+int bpk_bloscpack_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
+		       struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = ((const struct writer *)writer)->header.checksum;
 	struct bpk_buf *packed = &parcel->packed;
 	uint8_t digest[BPK_DIGEST_MAX];
 
@@ -235,6 +246,22 @@ static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk
 		return -1;
 	bpk_copy(packed->data + parcel->packed_size, digest, checksum->size);
 	return 0;
+}
+
+static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return bpk_bloscpack_seal(((const struct writer *)writer)->header.checksum, parcel, err);
+}
+
+int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
+			     struct bpk_err *err)
+{
+	parcel->raw_size = 0;
+	parcel->packed_size = BPK_CHUNK_HEADER_SIZE;
+	if (bpk_buf_resize(&parcel->packed, BPK_CHUNK_HEADER_SIZE, err) != 0)
+		return -1;
+	bpk_chunk_write_empty(header->typesize > 0 ? header->typesize : 1, parcel->packed.data);
+	return bpk_bloscpack_seal(header->checksum, parcel, err);
 }
 
 /* The chunk that is put must be the one that the header will describe. */
@@ -318,19 +345,28 @@ static int add_walked_entries(struct writer *w, uint64_t offset, uint64_t number
 	return 0;
 }
 
+/* Entries that there must be: where their number was reserved, some may have been used up. */
+static uint64_t needed_slots(const struct writer *w)
+{
+	bool some_left = w->reserved && w->append_space == BPK_UNKNOWN && w->slots >= w->nchunks &&
+			 w->slots - w->nchunks >= SPARE_LEAST;
+
+	return some_left ? w->slots : w->nchunks + wanted_space(w, w->nchunks, w->raw_size);
+}
+
 /* Now that the number of chunks is known: settle how many entries there are, never fewer than were
  * reserved, make place for them, and fill in those that were remembered and those that were not. */
 static int settle_offsets(struct writer *w, struct bpk_err *err)
 {
-	uint64_t needed = w->nchunks + wanted_space(w, w->nchunks, w->raw_size);
+	uint64_t needed = needed_slots(w);
 	uint64_t slots = bpk_max_u64(needed, w->slots);
 	uint64_t to = w->offsets_offset + slots * BPK_BLOSCPACK_ENTRY_SIZE;
 	uint64_t last;
 
 	if (to != w->data_offset && move_chunks(w, to, err) != 0)
 		return -1;
-	for (unsigned i = 0; i < w->nbatch; i++) {
-		uint8_t *entry = w->batch + i * (size_t)BPK_BLOSCPACK_ENTRY_SIZE;
+	for (unsigned i = 0; i < w->batch.n; i++) {
+		uint8_t *entry = w->batch.bytes + i * (size_t)BPK_BLOSCPACK_ENTRY_SIZE;
 
 		bpk_put_le64(entry, bpk_get_le64(entry) - w->data_offset + to);
 	}
@@ -338,23 +374,17 @@ static int settle_offsets(struct writer *w, struct bpk_err *err)
 	w->data_offset = to;
 	w->slots = slots;
 	w->header.append_space = slots - w->nchunks;
-	last = bpk_get_le64(w->batch + (w->nbatch - 1) * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
-	return add_walked_entries(w, last, w->nbatch - 1, err);
+	last = bpk_get_le64(w->batch.bytes + (w->batch.n - 1) * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
+	return add_walked_entries(w, last, w->batch.n - 1, err);
 }
 
 /* One chunk of nothing: the end marker, or all there is of an empty input. */
 static int write_empty_chunk(struct writer *w, struct bpk_err *err)
 {
-	struct bpk_parcel parcel = { .packed_size = BPK_CHUNK_HEADER_SIZE };
+	struct bpk_parcel parcel = { 0 };
 	uint64_t here = w->position;
-	int rc = bpk_buf_resize(&parcel.packed, BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX, err);
+	int rc = bpk_bloscpack_make_empty(&w->header, &parcel, err);
 
-	if (rc == 0) {
-		unsigned typesize = w->header.typesize > 0 ? w->header.typesize : 1;
-
-		bpk_chunk_write_empty(typesize, parcel.packed.data);
-		rc = writer_seal(w, &parcel, err);
-	}
 	if (rc == 0)
 		rc = write_next(w, bpk_buf_view(&parcel.packed), err);
 	if (rc == 0)

@@ -1,0 +1,64 @@
+/*
+ * Reading beside a writer. While the source is held one committed state of the file is seen, but not
+ * always the one that the reader was opened on. So what looks like damage is looked at again: when
+ * the header says that chunks were added, the old content is there still, but that its last chunk
+ * may hold more now; when it says anything else, the file was changed and nobody can judge it.
+ */
+#include "format/bloscpack/bloscpack.h"
+
+static bool has_grown(const struct bpk_bloscpack_header *then,
+		      const struct bpk_bloscpack_header *now)
+{
+	if (then->nchunks == BPK_UNKNOWN || then->raw_size == BPK_UNKNOWN ||
+	    now->nchunks == BPK_UNKNOWN || now->raw_size == BPK_UNKNOWN)
+		return false;
+	if (then->version != now->version || then->blaze != now->blaze ||
+	    then->has_offsets != now->has_offsets || then->has_metadata != now->has_metadata ||
+	    then->checksum != now->checksum ||
+	    bpk_bloscpack_slots(then) != bpk_bloscpack_slots(now))
+		return false;
+	/* a single chunk may have become a larger one */
+	if (then->chunk_size != now->chunk_size && then->nchunks > 1)
+		return false;
+	return now->nchunks >= then->nchunks && now->raw_size >= then->raw_size;
+}
+
+/* What became of the file; now is the reader as it would have been opened on it. */
+static int look_again(const struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_reader *now,
+		      enum bpk_bloscpack_change *change, struct bpk_err *err)
+{
+	uint8_t head[BPK_BLOSCPACK_HEAD_SIZE];
+	size_t got;
+
+	*now = *reader;
+	if (bpk_source_read_at(reader->source, 0, bpk_span(head, sizeof head), &got, err) != 0)
+		return -1;
+	now->size = bpk_source_size(reader->source);
+	if (got >= reader->header.size && memcmp(head, reader->head, reader->header.size) == 0) {
+		/* other parts were written over, or it was changed back */
+		bool still = bpk_source_unchanged(reader->source, NULL) == 0;
+
+		*change = still ? BPK_BLOSCPACK_SAME : BPK_BLOSCPACK_CHANGED;
+		return 0;
+	}
+	*change = BPK_BLOSCPACK_CHANGED;
+	if (bpk_bloscpack_header_read(bpk_view(head, got), &now->header, NULL) == 0 &&
+	    has_grown(&reader->header, &now->header))
+		*change = BPK_BLOSCPACK_GROWN;
+	return 0;
+}
+
+enum bpk_bloscpack_change bpk_bloscpack_judge(const struct bpk_bloscpack_reader *reader,
+					      struct bpk_bloscpack_reader *now, struct bpk_err *err)
+{
+	enum bpk_bloscpack_change change = BPK_BLOSCPACK_SAME;
+	struct bpk_err found = { 0 };
+
+	if (err->kind != BPK_CORRUPT || !reader->seekable)
+		return BPK_BLOSCPACK_SAME;
+	if (look_again(reader, now, &change, &found) != 0)
+		*err = found;
+	else if (change == BPK_BLOSCPACK_CHANGED)
+		bpk_fail(err, BPK_FAILED, "changed while it was read");
+	return change;
+}
