@@ -14,6 +14,7 @@ static const struct bpk_format bloscpack = {
 	.probe = bpk_bloscpack_probe,
 	.reader = &bpk_bloscpack_reader_ops,
 	.writer = &bpk_bloscpack_writer_ops,
+	.editor = &bpk_bloscpack_editor_ops,
 };
 
 static const char *const chunked_layouts[] = { "blaze", "bcolz", NULL };

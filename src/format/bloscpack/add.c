@@ -1,0 +1,287 @@
+/*
+ * Adding chunks in place, and cutting them off. With an offsets section and nothing cut off there
+ * is nothing to be saved: chunks go behind the end, then their entries, which no reader looks at,
+ * and the header makes all of it visible. Whatever is written below the end is saved by the edit.
+ *
+ *     header | metadata | entries, spare entries | chunks ... cut ... | end
+ *                                                         ^base ->position
+ */
+#include "format/bloscpack/editor.h"
+
+#include <inttypes.h>
+
+static bool cuts_nothing(const struct bpk_bloscpack_editor *e)
+{
+	return e->header.has_offsets && e->added.cut == e->header.nchunks;
+}
+
+static uint64_t entry_offset(const struct bpk_bloscpack_editor *e, uint64_t number)
+{
+	return e->reader->offsets_offset + number * BPK_BLOSCPACK_ENTRY_SIZE;
+}
+
+/* ---- Entries ---- */
+
+/* An entry may lead only to bytes that are there, whatever of it all a power cut leaves. */
+static int flush_entries(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_bloscpack_batch *batch = &e->added.batch;
+	struct bpk_view bytes = bpk_bloscpack_batch_view(batch);
+
+	if (bytes.size == 0)
+		return 0;
+	if (cuts_nothing(e) && bpk_edit_sync(e->edit, err) != 0)
+		return -1;
+	e->added.entries_written = true;
+	if (bpk_edit_write_at(e->edit, entry_offset(e, batch->first), bytes, err) != 0)
+		return -1;
+	bpk_bloscpack_batch_start(batch, batch->first + batch->n);
+	return 0;
+}
+
+static int add_entry(struct bpk_bloscpack_editor *e, uint64_t entry, struct bpk_err *err)
+{
+	if (e->added.batch.n == BPK_BLOSCPACK_BATCH && flush_entries(e, err) != 0)
+		return -1;
+	bpk_bloscpack_batch_add(&e->added.batch, entry);
+	return 0;
+}
+
+/* The entry of the chunk at position; that of the first one behind a cut stays as it is. */
+static int note_entry(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_bloscpack_added *added = &e->added;
+
+	if (added->nchunks > 0 || cuts_nothing(e))
+		return add_entry(e, added->position, err);
+	bpk_bloscpack_batch_start(&added->batch, added->cut + 1);
+	return 0;
+}
+
+/* Entries of chunks that are gone. While the cut is not committed they are still in use, so the
+ * edit saves them; the rule that a spare entry leads behind the end holds at once. */
+static int drop_entries(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_added *added = &e->added;
+
+	for (uint64_t i = added->cut + added->nchunks; i < e->header.nchunks; i++)
+		if (add_entry(e, BPK_UNKNOWN, err) != 0)
+			return -1;
+	return 0;
+}
+
+static bool any_is_set(const uint64_t *entries, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		if (entries[i] != BPK_UNKNOWN)
+			return true;
+	return false;
+}
+
+int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, bool *wrote,
+			       struct bpk_err *err)
+{
+	const struct bpk_bloscpack_offsets *offsets = &e->reader->offsets;
+	uint8_t unset[BPK_BLOSCPACK_PAGE * BPK_BLOSCPACK_ENTRY_SIZE];
+	uint64_t entries[BPK_BLOSCPACK_PAGE];
+	uint64_t i = e->header.nchunks;
+	bool set = true;
+
+	memset(unset, 0xff, sizeof unset);
+	while (i < offsets->count && (set || all)) {
+		unsigned n = (unsigned)bpk_min_u64(BPK_BLOSCPACK_PAGE, offsets->count - i);
+		struct bpk_view bytes = bpk_view(unset, n * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
+
+		if (bpk_bloscpack_offsets_get(offsets, i, n, entries, err) != 0)
+			return -1;
+		set = any_is_set(entries, n);
+		if (set && bpk_edit_write_at(e->edit, entry_offset(e, i), bytes, err) != 0)
+			return -1;
+		*wrote = *wrote || set;
+		i += n;
+	}
+	return 0;
+}
+
+int bpk_bloscpack_add_undo(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	uint8_t unset[BPK_BLOSCPACK_PAGE * BPK_BLOSCPACK_ENTRY_SIZE];
+	const struct bpk_bloscpack_added *added = &e->added;
+	uint64_t i = added->cut;
+
+	if (!added->entries_written || !cuts_nothing(e))
+		return 0;
+	memset(unset, 0xff, sizeof unset);
+	while (i < added->batch.first + added->batch.n) {
+		uint64_t n =
+			bpk_min_u64(BPK_BLOSCPACK_PAGE, added->batch.first + added->batch.n - i);
+		struct bpk_view bytes = bpk_view(unset, (size_t)n * BPK_BLOSCPACK_ENTRY_SIZE);
+
+		if (bpk_edit_write_at(e->edit, entry_offset(e, i), bytes, err) != 0)
+			return -1;
+		i += n;
+	}
+	return bpk_edit_sync(e->edit, err);
+}
+
+/* ---- The cut ---- */
+
+/* Where the cut lies, and what is before it. */
+static int find_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
+	struct bpk_bloscpack_added *added = &e->added;
+	struct bpk_where where;
+
+	*added = (struct bpk_bloscpack_added){ .cut = cut };
+	added->base = e->chunks_end;
+	added->kept_raw = e->header.raw_size;
+	added->last_raw = e->header.last_chunk_size;
+	if (cut == e->header.nchunks)
+		return 0;
+	if (cut > 0) {
+		if (ops->locate(e->reader, cut - 1, &where, err) != 0)
+			return -1;
+		added->last_raw = where.header.raw_size;
+	}
+	if (ops->locate(e->reader, cut, &where, err) != 0)
+		return -1;
+	added->base = where.packed_offset;
+	added->kept_raw = where.raw_offset;
+	return 0;
+}
+
+int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err *err)
+{
+	struct bpk_bloscpack_added *added = &e->added;
+
+	if (cut > e->header.nchunks)
+		return bpk_fail(err, BPK_USAGE, "cut behind %" PRIu64 " chunks, there are %" PRIu64,
+				cut, e->header.nchunks);
+	if (find_cut(e, cut, err) != 0)
+		return -1;
+	added->position = added->base;
+	added->chunk_size = cut == 0 ? e->info.chunk_size : e->header.chunk_size;
+	bpk_bloscpack_batch_start(&added->batch, cut);
+	return 0;
+}
+
+/* ---- Chunks ---- */
+
+int bpk_bloscpack_add_check(const struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+			    struct bpk_err *err)
+{
+	const struct bpk_bloscpack_added *added = &e->added;
+	uint64_t number = added->cut + added->nchunks;
+
+	if (parcel->number != number)
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was put, expected %" PRIu64,
+				parcel->number, number);
+	if (added->chunk_size == BPK_UNKNOWN)
+		return 0;
+	if (parcel->raw_size > added->chunk_size ||
+	    (number > 0 && added->last_raw != added->chunk_size))
+		return bpk_fail(err, BPK_BUG,
+				"chunk %" PRIu64 " of %zu bytes behind one of %" PRIu64
+				", chunks have %" PRIu64,
+				number, parcel->raw_size, added->last_raw, added->chunk_size);
+	return 0;
+}
+
+void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+			    size_t size)
+{
+	struct bpk_bloscpack_added *added = &e->added;
+
+	added->position += size;
+	added->nchunks++;
+	added->raw_size += parcel->raw_size;
+	added->last_raw = parcel->raw_size;
+}
+
+/* Have saved what this chunk is the first to write over: all that was cut off where that is little,
+ * in one step. */
+static int save_first(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_added *added = &e->added;
+	uint64_t below = e->end - added->base;
+
+	if (below == 0)
+		return e->header.has_offsets ? 0 : bpk_edit_need_journal(e->edit, err);
+	if (added->cut + 1 < e->header.nchunks || below > e->options.journal_limit)
+		return 0;
+	return bpk_edit_save(e->edit, added->base, below, err);
+}
+
+/* Would more be written over than may be saved, or are the entries used up? */
+static bool leaves_no_room(const struct bpk_bloscpack_editor *e, size_t size)
+{
+	const struct bpk_bloscpack_added *added = &e->added;
+	uint64_t until = bpk_min_u64(added->position + size, e->end);
+
+	if (!e->adds_in_place)
+		return true;
+	if (until > added->base && until - added->base > e->options.journal_limit)
+		return true;
+	return e->header.has_offsets &&
+	       added->cut + added->nchunks >= bpk_bloscpack_slots(&e->header);
+}
+
+int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+			  enum bpk_bloscpack_fit *fit, struct bpk_err *err)
+{
+	struct bpk_bloscpack_added *added = &e->added;
+	size_t size = parcel->packed_size + e->header.checksum->size;
+
+	*fit = leaves_no_room(e, size) ? BPK_BLOSCPACK_REWRITE : BPK_BLOSCPACK_FITS;
+	if (*fit != BPK_BLOSCPACK_FITS)
+		return 0;
+	if (cuts_nothing(e))
+		bpk_edit_set_free(e->edit, entry_offset(e, added->cut),
+				  e->header.append_space * BPK_BLOSCPACK_ENTRY_SIZE);
+	if ((added->nchunks == 0 && save_first(e, err) != 0) ||
+	    bpk_edit_write_at(e->edit, added->position, bpk_view(parcel->packed.data, size), err) !=
+		    0)
+		return -1;
+	if (e->header.has_offsets && note_entry(e, err) != 0)
+		return -1;
+	bpk_bloscpack_add_note(e, parcel, size);
+	return 0;
+}
+
+/* ---- Finishing ---- */
+
+/*
+ * Without offsets no byte may follow the last chunk, so what is left of the old ones is saved too:
+ * then the commit cuts it off.
+ */
+static bool leaves_rest(const struct bpk_bloscpack_editor *e)
+{
+	return !e->header.has_offsets && e->added.position < e->end;
+}
+
+enum bpk_bloscpack_fit bpk_bloscpack_add_fits(const struct bpk_bloscpack_editor *e)
+{
+	bool too_much = leaves_rest(e) && e->end - e->added.base > e->options.journal_limit;
+
+	return e->adds_in_place && !too_much ? BPK_BLOSCPACK_FITS : BPK_BLOSCPACK_REWRITE;
+}
+
+int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_header *header,
+			     struct bpk_err *err)
+{
+	const struct bpk_bloscpack_added *added = &e->added;
+
+	if (leaves_rest(e) &&
+	    bpk_edit_save(e->edit, added->position, e->end - added->position, err) != 0)
+		return -1;
+	if (header->has_offsets && (drop_entries(e, err) != 0 || flush_entries(e, err) != 0))
+		return -1;
+	header->append_space = bpk_bloscpack_slots(header);
+	header->nchunks = added->cut + added->nchunks;
+	header->append_space -= header->has_offsets ? header->nchunks : 0;
+	header->chunk_size = added->chunk_size;
+	header->last_chunk_size = header->nchunks > 0 ? added->last_raw : 0;
+	header->raw_size = added->kept_raw + added->raw_size;
+	return 0;
+}

@@ -1,0 +1,462 @@
+/*
+ * Changing a Bloscpack file: in place where its layout and its room allow that, else by a rewrite.
+ */
+#include "format/bloscpack/editor.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	SMALL_CHUNK = 64 << 10, /* an archive of one such chunk was made small, not cut small */
+	NEW_CHUNK = 1 << 20,
+};
+
+/* ---- What is there ---- */
+
+/* Chunk sizes as a walk finds them. */
+struct survey {
+	uint64_t first;
+	bool uniform; /* all but the last are as the first */
+};
+
+static int walk_all(struct bpk_bloscpack_editor *e, struct survey *found, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = e->reader;
+	struct bpk_bloscpack_walk walk = bpk_bloscpack_walk_start(r);
+	struct bpk_bloscpack_step step;
+	int rc;
+
+	*found = (struct survey){ .uniform = true };
+	while ((rc = bpk_bloscpack_walk_look(r, &walk, r->positional, &step, err)) == 0) {
+		if (walk.number == 0)
+			found->first = step.header.raw_size;
+		else if (walk.last_raw != found->first)
+			found->uniform = false;
+		bpk_bloscpack_walk_move(r, &walk, &step);
+	}
+	if (rc < 0)
+		return -1;
+	if (walk.last_raw > found->first)
+		found->uniform = false;
+	e->header.nchunks = walk.number;
+	e->header.last_chunk_size = walk.last_raw;
+	e->header.raw_size = walk.raw_offset;
+	e->chunks_end = walk.offset;
+	return 0;
+}
+
+/* Offsets and header say it all, but where the last chunk ends. */
+static int look_at_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_bloscpack_header *h = &e->header;
+	struct bpk_where where;
+
+	if (bpk_bloscpack_reader_ops.locate(e->reader, h->nchunks - 1, &where, err) != 0)
+		return -1;
+	h->last_chunk_size = where.header.raw_size;
+	h->raw_size = where.raw_offset + where.header.raw_size;
+	e->chunks_end = where.packed_offset + where.header.packed_size + h->checksum->size;
+	return 0;
+}
+
+/* Can the header be believed without a walk? Not where version 2 lets the last chunk be larger. */
+static bool is_plain(const struct bpk_bloscpack_reader *r)
+{
+	const struct bpk_bloscpack_header *h = &r->header;
+
+	return r->positional && h->version == 3 && h->chunk_size != BPK_UNKNOWN &&
+	       h->chunk_size > 0;
+}
+
+/* Fill in header, chunks_end and end from what the file says and holds. */
+static int survey(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_reader *r = e->reader;
+	struct bpk_bloscpack_header *h = &e->header;
+	struct survey found;
+
+	*h = r->header;
+	h->version = 3;
+	h->append_space = r->offsets.count - (h->has_offsets ? h->nchunks : 0);
+	e->in_place = r->header.version == 3 && !r->header.blaze;
+	e->adds_in_place = e->in_place && (!h->has_offsets || r->positional || h->nchunks == 0);
+	if (is_plain(r)) {
+		if (look_at_last(e, err) != 0)
+			return -1;
+	} else if (walk_all(e, &found, err) != 0) {
+		return -1;
+	} else if (!found.uniform) {
+		h->chunk_size = BPK_UNKNOWN;
+	} else if (h->nchunks > 1 || h->chunk_size == BPK_UNKNOWN || h->chunk_size < found.first) {
+		h->chunk_size = found.first;
+	}
+	e->end = h->has_offsets ? e->chunks_end : r->size;
+	return 0;
+}
+
+/* What chunks to be added should hold: an archive of one small chunk had no more to put in it. */
+static uint64_t chunk_size_to_add(const struct bpk_bloscpack_editor *e)
+{
+	const struct bpk_bloscpack_header *h = &e->header;
+	unsigned typesize = h->typesize > 0 ? h->typesize : 1;
+
+	if (h->chunk_size != BPK_UNKNOWN && h->chunk_size > 0 &&
+	    (h->nchunks > 1 || h->chunk_size >= SMALL_CHUNK))
+		return h->chunk_size;
+	return NEW_CHUNK / typesize * typesize;
+}
+
+static void fill_info(struct bpk_bloscpack_editor *e)
+{
+	const struct bpk_bloscpack_header *h = &e->header;
+
+	e->info = e->reader->info;
+	e->info.raw_size = h->raw_size;
+	e->info.nchunks = h->nchunks;
+	e->info.last_chunk_size = h->last_chunk_size;
+	e->info.append_space = h->append_space;
+	e->info.chunk_size = chunk_size_to_add(e);
+}
+
+static int open_reader(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	const struct bpk_read_options options = { 0 };
+	void *reader;
+
+	bpk_bloscpack_reader_ops.close(e->reader);
+	e->reader = NULL;
+	e->place.source = bpk_edit_source(e->edit);
+	if (bpk_bloscpack_reader_ops.open(&e->place, &options, &reader, err) != 0)
+		return -1;
+	e->reader = reader;
+	return 0;
+}
+
+/* ---- What an earlier writer left ---- */
+
+/* The digest of the last chunk proves that what follows it is not of the archive. */
+static int prove_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .number = e->header.nchunks - 1, .want_size = SIZE_MAX };
+	int rc;
+
+	if (e->header.nchunks == 0)
+		return 0;
+	rc = bpk_bloscpack_reader_ops.fetch(e->reader, &parcel, err);
+	if (rc == 0)
+		rc = bpk_bloscpack_reader_ops.check(e->reader, &parcel, err);
+	bpk_buf_clear(&parcel.packed);
+	return rc;
+}
+
+/* The header in one write, with everything that was written before it. */
+static int commit_header(struct bpk_bloscpack_editor *e, const struct bpk_bloscpack_header *header,
+			 uint64_t end, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
+	struct bpk_edit_head head = { .offset = 0, .bytes = bpk_view(bytes, sizeof bytes) };
+
+	bpk_bloscpack_header_write(header, bytes);
+	return bpk_edit_commit(e->edit, &head, end, err);
+}
+
+/*
+ * Cut off what an addition that was never committed left behind the end, after the entries that
+ * lead there are -1 again: once new chunks lie there, they would lead into one of them.
+ */
+static int clean(struct bpk_bloscpack_editor *e, bool tail, struct bpk_err *err)
+{
+	uint64_t spares = e->header.append_space * BPK_BLOSCPACK_ENTRY_SIZE;
+	bool wrote = false;
+
+	if (tail && prove_last(e, err) != 0)
+		return -1;
+	if (e->reader->torn && commit_header(e, &e->header, e->end, err) != 0)
+		return -1;
+	bpk_edit_set_free(e->edit, e->reader->offsets_end - spares, spares);
+	if (bpk_bloscpack_clear_spares(e, tail, &wrote, err) != 0)
+		return -1;
+	if (wrote && bpk_edit_commit(e->edit, NULL, e->end, err) != 0)
+		return -1;
+	bpk_edit_set_free(e->edit, 0, 0);
+	if (!tail)
+		return 0;
+	return bpk_edit_trim(e->edit, err) == 0 ? open_reader(e, err) : -1;
+}
+
+/* ---- Opening ---- */
+
+static void forget_change(struct bpk_bloscpack_editor *e)
+{
+	bpk_bloscpack_rewrite_clear(&e->rewrite);
+	bpk_buf_clear(&e->patches.list);
+	bpk_buf_clear(&e->patches.bytes);
+	bpk_buf_clear(&e->text);
+	e->patches.count = 0;
+	e->sets_metadata = false;
+	e->mode = BPK_BLOSCPACK_AT_REST;
+}
+
+static void editor_close(void *editor)
+{
+	struct bpk_bloscpack_editor *e = editor;
+
+	if (e == NULL)
+		return;
+	/* what cannot be taken back now is found by the next editor */
+	if (e->mode == BPK_BLOSCPACK_ADDING)
+		(void)bpk_bloscpack_add_undo(e, NULL);
+	forget_change(e);
+	bpk_bloscpack_reader_ops.close(e->reader);
+	bpk_edit_close(e->edit);
+	free(e);
+}
+
+static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	bool tail;
+
+	if (open_reader(e, err) != 0 || survey(e, err) != 0)
+		return -1;
+	tail = bpk_source_size(e->place.source) > e->end;
+	bpk_edit_set_end(e->edit, e->end);
+	if (e->header.has_offsets && e->adds_in_place && clean(e, tail, err) != 0)
+		return -1;
+	fill_info(e);
+	return 0;
+}
+
+static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
+		       struct bpk_err *err)
+{
+	struct bpk_bloscpack_editor *e = bpk_calloc(1, sizeof *e, err);
+
+	*editor = NULL;
+	if (e == NULL)
+		return -1;
+	e->options = *options;
+	e->place.path = path;
+	if (bpk_edit_open(path, &options->edit, &e->edit, err) != 0 || start(e, err) != 0) {
+		editor_close(e);
+		return -1;
+	}
+	*editor = e;
+	return 0;
+}
+
+static const struct bpk_info *editor_info(const void *editor)
+{
+	return &((const struct bpk_bloscpack_editor *)editor)->info;
+}
+
+static void *editor_reader(void *editor)
+{
+	return ((struct bpk_bloscpack_editor *)editor)->reader;
+}
+
+/* ---- Chunks ---- */
+
+static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
+{
+	struct bpk_bloscpack_editor *e = editor;
+
+	if (e->mode != BPK_BLOSCPACK_AT_REST)
+		return bpk_fail(err, BPK_BUG, "a cut while another change is under way");
+	if (bpk_bloscpack_add_cut(e, nchunks, err) != 0)
+		return -1;
+	e->mode = BPK_BLOSCPACK_ADDING;
+	return 0;
+}
+
+static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_editor *e = editor;
+
+	return bpk_bloscpack_seal(e->header.checksum, parcel, err);
+}
+
+static bool is_adding(const struct bpk_bloscpack_editor *e)
+{
+	return e->mode == BPK_BLOSCPACK_ADDING ||
+	       (e->mode == BPK_BLOSCPACK_REWRITING && e->rewrite.adding);
+}
+
+/* Put into the draft what did not fit. */
+static int put_anew(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+		    struct bpk_err *err)
+{
+	if (e->mode != BPK_BLOSCPACK_REWRITING && bpk_bloscpack_rewrite_begin(e, err) != 0)
+		return -1;
+	if (bpk_bloscpack_rewrite_put(e, parcel, err) != 0)
+		return -1;
+	if (e->rewrite.adding)
+		bpk_bloscpack_add_note(e, parcel, 0);
+	return 0;
+}
+
+static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_bloscpack_editor *e = editor;
+	enum bpk_bloscpack_fit fit = BPK_BLOSCPACK_REWRITE;
+	size_t size = parcel->packed_size + e->header.checksum->size;
+
+	if (parcel->packed.size < size)
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", parcel->number);
+	if (e->mode == BPK_BLOSCPACK_AT_REST)
+		e->mode = BPK_BLOSCPACK_PATCHING;
+	if (is_adding(e) && bpk_bloscpack_add_check(e, parcel, err) != 0)
+		return -1;
+	if (e->mode == BPK_BLOSCPACK_ADDING && bpk_bloscpack_add_put(e, parcel, &fit, err) != 0)
+		return -1;
+	if (e->mode == BPK_BLOSCPACK_PATCHING && bpk_bloscpack_patch_put(e, parcel, &fit, err) != 0)
+		return -1;
+	return fit == BPK_BLOSCPACK_FITS ? 0 : put_anew(e, parcel, err);
+}
+
+/* ---- Metadata ---- */
+
+static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_err *err)
+{
+	struct bpk_bloscpack_editor *e = editor;
+
+	if (e->reader->metadata.strange_magic)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"metadata is of another format than JSON, and is left alone");
+	e->text.size = 0;
+	if (bpk_buf_append(&e->text, text, err) != 0)
+		return -1;
+	e->sets_metadata = true;
+	e->rewrite.has_text = false;
+	return 0;
+}
+
+/* Metadata over those that are there; false in *fit when they do not fit. */
+static int write_metadata(struct bpk_bloscpack_editor *e, enum bpk_bloscpack_fit *fit,
+			  struct bpk_err *err)
+{
+	const struct bpk_bloscpack_metadata *m = &e->reader->metadata;
+	uint64_t at = BPK_BLOSCPACK_HEADER_SIZE;
+	uint8_t digest[BPK_DIGEST_MAX];
+	struct bpk_buf front = { 0 };
+	bool fits = false;
+	int rc = -1;
+
+	*fit = e->text.size > 0 || e->header.has_metadata ? BPK_BLOSCPACK_REWRITE
+							  : BPK_BLOSCPACK_FITS;
+	if (!m->good || e->text.size == 0)
+		return 0;
+	if (bpk_bloscpack_append(e->reader->source, at, BPK_BLOSCPACK_METADATA_SIZE, &front,
+				 "metadata header", err) != 0 ||
+	    bpk_bloscpack_metadata_refit(m, bpk_buf_view(&e->text), &front, digest, &fits, err) !=
+		    0)
+		goto out;
+	rc = 0;
+	if (!fits || !e->in_place || front.size > e->options.journal_limit)
+		goto out;
+	*fit = BPK_BLOSCPACK_FITS;
+	rc = bpk_edit_write_at(e->edit, at, bpk_buf_view(&front), err);
+	if (rc == 0)
+		rc = bpk_edit_write_at(e->edit, m->end - m->checksum->size,
+				       bpk_view(digest, m->checksum->size), err);
+out:
+	bpk_buf_clear(&front);
+	return rc;
+}
+
+/* ---- Committing ---- */
+
+/* An archive of nothing has one empty chunk. */
+static int put_empty(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .number = 0 };
+	int rc = bpk_bloscpack_make_empty(&e->header, &parcel, err);
+
+	if (rc == 0)
+		rc = editor_put(e, &parcel, err);
+	bpk_buf_clear(&parcel.packed);
+	return rc;
+}
+
+/* Do what can be done in place, up to the commit itself; *fit says whether that is all. */
+static int write_changes(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_header *header,
+			 enum bpk_bloscpack_fit *fit, struct bpk_err *err)
+{
+	*fit = e->mode == BPK_BLOSCPACK_ADDING ? bpk_bloscpack_add_fits(e) : BPK_BLOSCPACK_FITS;
+	if (*fit == BPK_BLOSCPACK_FITS && e->sets_metadata && write_metadata(e, fit, err) != 0)
+		return -1;
+	if (*fit != BPK_BLOSCPACK_FITS)
+		return 0;
+	if (e->mode == BPK_BLOSCPACK_ADDING)
+		return bpk_bloscpack_add_finish(e, header, err);
+	return bpk_bloscpack_patch_finish(e, err);
+}
+
+static int commit_in_place(struct bpk_bloscpack_editor *e,
+			   const struct bpk_bloscpack_header *header, struct bpk_err *err)
+{
+	bool adding = e->mode == BPK_BLOSCPACK_ADDING;
+	uint64_t end = adding ? e->added.position : e->end;
+	bool shrinks = end < e->end;
+
+	if ((adding ? commit_header(e, header, end, err)
+		    : bpk_edit_commit(e->edit, NULL, end, err)) != 0)
+		return -1;
+	bpk_edit_set_free(e->edit, 0, 0);
+	e->header = *header;
+	e->chunks_end = adding ? end : e->chunks_end;
+	e->end = end;
+	forget_change(e);
+	if (shrinks && bpk_edit_trim(e->edit, err) != 0)
+		return -1;
+	if (open_reader(e, err) != 0)
+		return -1;
+	fill_info(e);
+	return 0;
+}
+
+static int commit_rewrite(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	if (e->mode != BPK_BLOSCPACK_REWRITING && bpk_bloscpack_rewrite_begin(e, err) != 0)
+		return -1;
+	if (bpk_bloscpack_rewrite_commit(e, err) != 0)
+		return -1;
+	forget_change(e);
+	return start(e, err);
+}
+
+static int editor_commit(void *editor, struct bpk_err *err)
+{
+	struct bpk_bloscpack_editor *e = editor;
+	struct bpk_bloscpack_header header = e->header;
+	enum bpk_bloscpack_fit fit = BPK_BLOSCPACK_REWRITE;
+
+	if (is_adding(e) && e->added.cut == e->header.nchunks && e->added.nchunks == 0) {
+		e->mode = BPK_BLOSCPACK_AT_REST;
+		bpk_bloscpack_rewrite_clear(&e->rewrite);
+	}
+	if (e->mode == BPK_BLOSCPACK_AT_REST && !e->sets_metadata)
+		return 0;
+	if (is_adding(e) && e->added.cut + e->added.nchunks == 0 && put_empty(e, err) != 0)
+		return -1;
+	if (e->mode != BPK_BLOSCPACK_REWRITING && write_changes(e, &header, &fit, err) != 0)
+		return -1;
+	if (fit == BPK_BLOSCPACK_FITS)
+		return commit_in_place(e, &header, err);
+	return commit_rewrite(e, err);
+}
+
+static const struct bpk_writer_ops appender = {
+	.seal = editor_seal,
+	.put = editor_put,
+};
+
+const struct bpk_editor_ops bpk_bloscpack_editor_ops = {
+	.open = editor_open,
+	.info = editor_info,
+	.reader = editor_reader,
+	.cut = editor_cut,
+	.appender = &appender,
+	.set_metadata = editor_set_metadata,
+	.commit = editor_commit,
+	.close = editor_close,
+};

@@ -1,0 +1,242 @@
+/*
+ * The whole file anew, where a change does not fit in place: the spare entries are used up, a chunk
+ * or the metadata outgrew their room, more would be written over than may be saved, the layout is
+ * an older one. Reader and writer are the usual ones; chunks are carried over unopened.
+ */
+#include "format/bloscpack/editor.h"
+
+#include <inttypes.h>
+
+enum { LARGEST_SECTION = 128 << 20 };
+
+void bpk_bloscpack_rewrite_clear(struct bpk_bloscpack_rewrite *rw)
+{
+	if (rw->writer != NULL)
+		bpk_bloscpack_writer_ops.close(rw->writer);
+	bpk_bloscpack_reader_ops.close(rw->reader);
+	bpk_draft_drop(rw->draft);
+	bpk_buf_clear(&rw->parcel.packed);
+	*rw = (struct bpk_bloscpack_rewrite){ 0 };
+}
+
+/* ---- The front ---- */
+
+/* The metadata section as it lies in the file, whatever it holds. */
+static int read_section(const struct bpk_bloscpack_editor *e, struct bpk_buf *section,
+			struct bpk_err *err)
+{
+	uint64_t size = e->reader->metadata.end - BPK_BLOSCPACK_HEADER_SIZE;
+
+	if (size > LARGEST_SECTION)
+		return bpk_fail(err, BPK_LIMIT,
+				"metadata section of %" PRIu64
+				" bytes, at most %d are carried over",
+				size, LARGEST_SECTION);
+	return bpk_bloscpack_append(e->reader->source, BPK_BLOSCPACK_HEADER_SIZE, (size_t)size,
+				    section, "metadata section", err);
+}
+
+/* What the new file's metadata will be: what was set, what is there, or nothing. */
+static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info *info,
+			   struct bpk_buf *section, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_metadata *m = &e->reader->metadata;
+
+	info->has_metadata = e->sets_metadata ? e->text.size > 0 : e->header.has_metadata;
+	info->metadata_checksum = m->good ? m->checksum : NULL;
+	if (e->sets_metadata)
+		info->metadata = bpk_buf_view(&e->text);
+	else if (info->has_metadata && e->in_place)
+		return read_section(e, section, err);
+	else if (info->has_metadata && !m->good)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"damaged metadata cannot be carried over to version 3");
+	return 0;
+}
+
+/* The first stop chunks are kept of what is committed; more may follow. */
+static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_added *added = &e->added;
+	bool adding = e->mode == BPK_BLOSCPACK_ADDING;
+	struct bpk_write_options options = {
+		.no_offsets = e->in_place && !e->header.has_offsets,
+		.append_space = e->options.append_space,
+	};
+	struct bpk_bloscpack_expected expected = {
+		.nchunks = adding ? added->cut + added->nchunks + 1 : e->header.nchunks,
+		.raw_size = adding ? added->kept_raw + added->raw_size : e->header.raw_size,
+	};
+	struct bpk_info info = e->info;
+	struct bpk_buf section = { 0 };
+	int rc = choose_metadata(e, &info, &section, err);
+
+	info.raw_size = info.nchunks = info.last_chunk_size = BPK_UNKNOWN;
+	info.chunk_size = adding ? added->chunk_size : e->header.chunk_size;
+	/* the size of an empty chunk */
+	if (info.chunk_size == 0)
+		info.chunk_size = e->info.chunk_size;
+	expected.section = bpk_buf_view(&section);
+	if (rc == 0)
+		rc = bpk_bloscpack_writer_begin(e->rewrite.draft, &info, &options, &expected,
+						&e->rewrite.writer, err);
+	bpk_buf_clear(&section);
+	return rc;
+}
+
+/* ---- Chunks ---- */
+
+/* Carry over the chunks before number. */
+static int carry_to(struct bpk_bloscpack_rewrite *rw, uint64_t number, struct bpk_err *err)
+{
+	int rc = 0;
+
+	for (; rc == 0 && rw->next < number; rw->next++) {
+		rw->parcel.number = rw->next;
+		rw->parcel.want_size = SIZE_MAX;
+		rc = bpk_bloscpack_reader_ops.fetch(rw->reader, &rw->parcel, err);
+		if (rc == 0)
+			rc = bpk_bloscpack_writer_ops.put(rw->writer, &rw->parcel, err);
+	}
+	if (rc > 0)
+		return bpk_fail(err, BPK_CORRUPT, "ends before chunk %" PRIu64, number);
+	return rc;
+}
+
+/* Put again what an addition had put behind the cut. */
+static int carry_added(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_parcel *parcel = &e->rewrite.parcel;
+	struct bpk_buf *packed = &parcel->packed;
+	uint64_t at = e->added.base;
+
+	while (at < e->added.position) {
+		uint8_t head[BPK_CHUNK_HEADER_SIZE];
+		struct bpk_chunk_header chunk;
+
+		if (bpk_edit_read_at(e->edit, at, bpk_span(head, sizeof head), err) != 0 ||
+		    bpk_chunk_header_read(bpk_view(head, sizeof head), &chunk, err) != 0 ||
+		    bpk_buf_resize(packed, chunk.packed_size + (size_t)e->header.checksum->size,
+				   err) != 0 ||
+		    bpk_edit_read_at(e->edit, at, bpk_span(packed->data, packed->size), err) != 0)
+			return -1;
+		parcel->packed_size = chunk.packed_size;
+		parcel->raw_size = chunk.raw_size;
+		if (bpk_bloscpack_writer_ops.put(e->rewrite.writer, parcel, err) != 0)
+			return -1;
+		at += packed->size;
+	}
+	return 0;
+}
+
+/* Put what a patching had staged, and the chunks before and between. */
+static int carry_patches(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_bloscpack_rewrite *rw = &e->rewrite;
+
+	for (size_t i = 0; i < e->patches.count; i++) {
+		struct bpk_bloscpack_patch patch = bpk_bloscpack_patch_at(&e->patches, i);
+		struct bpk_view bytes = bpk_view(e->patches.bytes.data + patch.at, patch.size);
+		struct bpk_chunk_header chunk;
+
+		if (carry_to(rw, patch.number, err) != 0 ||
+		    bpk_chunk_header_read(bytes, &chunk, err) != 0)
+			return -1;
+		rw->parcel.packed.size = 0;
+		if (bpk_buf_append(&rw->parcel.packed, bytes, err) != 0)
+			return -1;
+		rw->parcel.packed_size = chunk.packed_size;
+		rw->parcel.raw_size = chunk.raw_size;
+		if (bpk_bloscpack_writer_ops.put(rw->writer, &rw->parcel, err) != 0)
+			return -1;
+		rw->next++;
+	}
+	bpk_buf_clear(&e->patches.bytes);
+	return 0;
+}
+
+int bpk_bloscpack_rewrite_begin(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	const struct bpk_read_options options = { 0 };
+	struct bpk_bloscpack_rewrite *rw = &e->rewrite;
+	bool adding = e->mode == BPK_BLOSCPACK_ADDING;
+
+	rw->adding = adding;
+	rw->stop = adding ? e->added.cut : e->header.nchunks;
+	if (bpk_edit_draft(e->edit, &rw->draft, err) != 0 ||
+	    bpk_bloscpack_reader_ops.open(&e->place, &options, &rw->reader, err) != 0 ||
+	    open_writer(e, err) != 0)
+		return -1;
+	if ((adding && (carry_to(rw, rw->stop, err) != 0 || carry_added(e, err) != 0)) ||
+	    (!adding && carry_patches(e, err) != 0))
+		return -1;
+	e->mode = BPK_BLOSCPACK_REWRITING;
+	rw->has_text = e->sets_metadata;
+	return 0;
+}
+
+int bpk_bloscpack_rewrite_put(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+			      struct bpk_err *err)
+{
+	struct bpk_bloscpack_rewrite *rw = &e->rewrite;
+
+	if (rw->adding)
+		return bpk_bloscpack_writer_ops.put(rw->writer, parcel, err);
+	if (carry_to(rw, parcel->number, err) != 0 ||
+	    bpk_bloscpack_writer_ops.put(rw->writer, parcel, err) != 0)
+		return -1;
+	rw->next++;
+	return 0;
+}
+
+/* ---- Finishing ---- */
+
+/* Metadata that were set after the draft was begun must fit where older ones were put there. */
+static int put_text(const struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_draft *draft = e->rewrite.draft;
+	struct bpk_bloscpack_metadata m = { 0 };
+	uint8_t head[BPK_BLOSCPACK_HEADER_SIZE + BPK_BLOSCPACK_METADATA_SIZE];
+	struct bpk_bloscpack_header header;
+	uint8_t digest[BPK_DIGEST_MAX];
+	struct bpk_buf front = { 0 };
+	bool fits = false;
+	int rc = -1;
+
+	if (bpk_draft_read_at(draft, 0, bpk_span(head, sizeof head), err) != 0 ||
+	    bpk_bloscpack_header_read(bpk_view(head, sizeof head), &header, err) != 0 ||
+	    bpk_buf_append(&front,
+			   bpk_view(head + BPK_BLOSCPACK_HEADER_SIZE, BPK_BLOSCPACK_METADATA_SIZE),
+			   err) != 0)
+		goto out;
+	if (header.has_metadata && e->text.size > 0) {
+		bpk_bloscpack_metadata_room(front.data, &m);
+		if (bpk_bloscpack_metadata_refit(&m, bpk_buf_view(&e->text), &front, digest, &fits,
+						 err) != 0)
+			goto out;
+	}
+	if (!fits)
+		bpk_fail(err, BPK_FAILED, "metadata do not fit any more behind what was put");
+	else if (bpk_draft_write_at(draft, BPK_BLOSCPACK_HEADER_SIZE, bpk_buf_view(&front), err) ==
+			 0 &&
+		 bpk_draft_write_at(draft, sizeof head + m.room, bpk_view(digest, m.checksum->size),
+				    err) == 0)
+		rc = 0;
+out:
+	bpk_buf_clear(&front);
+	return rc;
+}
+
+int bpk_bloscpack_rewrite_commit(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	struct bpk_bloscpack_rewrite *rw = &e->rewrite;
+	struct bpk_draft *draft = rw->draft;
+
+	if (carry_to(rw, rw->stop, err) != 0 ||
+	    bpk_bloscpack_writer_ops.finish(rw->writer, err) != 0)
+		return -1;
+	if (e->sets_metadata && !rw->has_text && put_text(e, err) != 0)
+		return -1;
+	rw->draft = NULL;
+	return bpk_edit_replace(e->edit, draft, err);
+}
