@@ -112,7 +112,7 @@ void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata);
 int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
 				struct bpk_err *err);
 
-/* Of a section that is known to be sound: what its header says of checksum, stored_size and room. */
+/* Of a section that is known to be sound: what its header says of checksum, used bytes and room. */
 void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE],
 				 struct bpk_bloscpack_metadata *metadata);
 
@@ -258,8 +258,8 @@ enum bpk_bloscpack_change {
 /*
  * A step of reader failed with *err while its source was held: is that the file's own fault, or did
  * somebody change it since it was opened? *err stays as it is (SAME), or is to be forgotten and the
- * step done again with now, which borrows what reader holds (GROWN), or becomes BPK_FAILED, "changed
- * while it was read" (CHANGED).
+ * step done again with now, which borrows what reader holds (GROWN), or becomes BPK_FAILED,
+ * "changed while it was read" (CHANGED).
  */
 enum bpk_bloscpack_change bpk_bloscpack_judge(const struct bpk_bloscpack_reader *reader,
 					      struct bpk_bloscpack_reader *now,
@@ -274,7 +274,7 @@ int bpk_bloscpack_audit(void *reader, bpk_remark_fn *remark, void *arg, struct b
 int bpk_bloscpack_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
 		       struct bpk_err *err);
 
-/* Make parcel the empty chunk, sealed: all that there is of an empty input ("Zero-length input"). */
+/* Make parcel the empty chunk, sealed: all there is of an empty input ("Zero-length input"). */
 int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
 			     struct bpk_err *err);
 
