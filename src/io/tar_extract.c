@@ -232,15 +232,15 @@ static int extract_file(struct extraction *x, const struct member *member, struc
 		return 1;
 	if (bpk_draft_open_at(member->folder, member->base, &options, &draft, err) != 0)
 		return -1;
-	if (copy_content(x, member->entry, draft, err) != 0) {
+	/* remembered first: once it has its name nothing may fail */
+	if (copy_content(x, member->entry, draft, err) != 0 ||
+	    remember(x, member->name, err) != 0) {
 		bpk_draft_drop(draft);
 		return -1;
 	}
 	like.st_mode = S_IFREG | (like.st_mode & 0777);
 	like.st_gid = (gid_t)-1; /* the group that new files get here */
-	if (bpk_draft_keep(draft, &like, err) != 0)
-		return -1;
-	return remember(x, member->name, err);
+	return bpk_draft_keep(draft, &like, err);
 }
 
 /* ---- Links ---- */

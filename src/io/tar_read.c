@@ -134,7 +134,7 @@ static int fail(struct bpk_tar_stream *stream, struct bpk_err *err)
 		return bpk_fail_errno(err, ENOMEM, "tar");
 	return bpk_fail(err, BPK_CORRUPT,
 			"tar is broken in or behind the member at byte %" PRIu64 ": %s",
-			stream->header, why != NULL ? why : "no reason given");
+			stream->header, why != NULL ? why : "its headers end early");
 }
 
 static int start(struct bpk_tar_stream *stream, struct bpk_err *err)

@@ -43,11 +43,15 @@ static int fail(struct bpk_tar_writer *tar, struct bpk_err *err)
 	const char *why = archive_error_string(tar->archive);
 
 	tar->broken = true;
-	if (tar->write_err.kind == BPK_OK)
-		return bpk_fail(err, BPK_FAILED, "tar: %s", why != NULL ? why : "cannot write");
-	if (err != NULL)
-		*err = tar->write_err;
-	return -1;
+	if (tar->write_err.kind != BPK_OK) {
+		if (err != NULL)
+			*err = tar->write_err;
+		return -1;
+	}
+	/* where memory is missing it may not find words either */
+	if (archive_errno(tar->archive) == ENOMEM || why == NULL)
+		return bpk_fail_errno(err, ENOMEM, "tar");
+	return bpk_fail(err, BPK_FAILED, "tar: %s", why);
 }
 
 int bpk_tar_writer_open(struct bpk_draft *draft, const struct bpk_tar_options *options,
