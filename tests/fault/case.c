@@ -22,10 +22,10 @@ struct content {
 };
 
 static char scratch[PATH_MAX];
-static struct content raw, packed, whole, found;
+static struct content raw, packed, tarred, whole, found;
 
 /* The sources as they were made. */
-static struct stat raw_stat, packed_stat;
+static struct stat raw_stat, packed_stat, tarred_stat;
 
 /* ---- files ---- */
 
@@ -88,7 +88,7 @@ static const char *result_of(const struct row *row)
 
 static bool is_source(const char *name)
 {
-	return strcmp(name, "a") == 0 || strcmp(name, "b.blp") == 0;
+	return strcmp(name, "a") == 0 || strcmp(name, "b.blp") == 0 || strcmp(name, "c.tar") == 0;
 }
 
 static bool is_draft(const char *name)
@@ -135,6 +135,8 @@ void case_restore_sources(void)
 		make_source("a", &raw, 0640, &raw_stat);
 	if (!same_file("b.blp", &packed_stat, &packed))
 		make_source("b.blp", &packed, 0644, &packed_stat);
+	if (!same_file("c.tar", &tarred_stat, &tarred))
+		make_source("c.tar", &tarred, 0644, &tarred_stat);
 }
 
 void case_restore(const struct row *row, enum where where)
@@ -190,7 +192,7 @@ void case_run(const struct row *row, enum where where, bool force, const struct 
 	*next++ = row->careless ? careless_program : bpk_program;
 	*next++ = row->args[0];
 	if (force || where == TO_OLD)
-		*next++ = "-f";
+		*next++ = row->force != NULL ? row->force : "-f";
 	for (size_t i = 1; row->args[i] != NULL; i++)
 		*next++ = row->args[i];
 	*next = NULL;
@@ -200,7 +202,8 @@ void case_run(const struct row *row, enum where where, bool force, const struct 
 	outcome->seen = look(row);
 	outcome->source_gone = row->removes && access("a", F_OK) != 0;
 	outcome->source_changed = (!outcome->source_gone && !same_file("a", &raw_stat, &raw)) ||
-				  !same_file("b.blp", &packed_stat, &packed);
+				  !same_file("b.blp", &packed_stat, &packed) ||
+				  !same_file("c.tar", &tarred_stat, &tarred);
 }
 
 bool case_learn(const struct row *row)
@@ -230,6 +233,10 @@ bool case_begin(const char *tools)
 		.args = { "pack", "-z", "8K", "-t", "4", "-o", "b.blp", "a" },
 		.target = "b.blp",
 	};
+	static const struct row second = {
+		.args = { "tar", "--raw", "-o", "c.tar", "b.blp" },
+		.target = "c.tar",
+	};
 	static const struct fault none = { .doer = BY_NOBODY };
 	struct outcome outcome;
 
@@ -239,9 +246,12 @@ bool case_begin(const char *tools)
 	make_raw();
 	make_source("a", &raw, 0640, &raw_stat);
 	case_run(&first, TO_NEW, false, &none, &outcome);
-	if (outcome.ran.status != 0 || !load("b.blp", &packed))
+	if (outcome.ran.status != 0 || !load("b.blp", &packed) || stat("b.blp", &packed_stat) != 0)
 		return false;
-	return stat("b.blp", &packed_stat) == 0;
+	case_run(&second, TO_NEW, false, &none, &outcome);
+	if (outcome.ran.status != 0 || !load("c.tar", &tarred))
+		return false;
+	return stat("c.tar", &tarred_stat) == 0;
 }
 
 void case_end(void)
@@ -251,6 +261,7 @@ void case_end(void)
 	each_stranger(&any, remove_stranger, NULL);
 	unlink("a");
 	unlink("b.blp");
+	unlink("c.tar");
 	if (chdir("..") != 0)
 		return;
 	rmdir("folder");

@@ -14,18 +14,22 @@ enum where {
 	TO_STDOUT, /* standard output, a file */
 };
 
-/* One command. The folder holds a (raw) and b.blp (packed); fixed once it is described. */
+/* One command. The folder holds a (raw), b.blp (packed) and c.tar (a as its member b); fixed once it
+ * is described. */
 struct row {
 	const char *name;
-	const char *args[12]; /* the program's, without its name; -f is put behind the first */
+	const char *args[12]; /* the program's, without its name; force is put behind the first */
+	const char *force;    /* what lets it replace a file; NULL: -f */
 	const char *in;       /* standard input is this file; NULL: nothing */
 	bool pipe;            /* ... through a pipe */
 	const char *target;   /* the result's file; NULL: standard output */
 	/* The result: these bytes of a, or when both are 0 what a plain run makes. */
 	size_t raw_from, raw_to;
-	bool removes;  /* a, when its result is kept */
-	bool prints;   /* through stdio: lines, not data */
-	bool threads;  /* the order of calls depends on timing */
+	bool removes; /* a, when its result is kept */
+	bool prints;  /* through stdio: lines, not data */
+	bool threads; /* the order of calls depends on timing */
+	/* libarchive is at work, which ends or crashes by itself when memory is missing */
+	bool libarchive;
 	bool careless; /* the program that does it wrong takes bpk's place */
 };
 

@@ -59,6 +59,32 @@ static const struct row rows[] = {
 	  .raw_from = 9000,
 	  .raw_to = 30000 },
 	{ .name = "verify", .args = { "verify", "-T", "1", "-v", "b.blp" }, .prints = true },
+	{ .name = "tar",
+	  .libarchive = true,
+	  .args = { "tar", "--date", "1", "-o", "d.tar", "b.blp" },
+	  .force = "--force",
+	  .target = "d.tar" },
+	{ .name = "tar --raw",
+	  .libarchive = true,
+	  .args = { "tar", "--raw", "-T", "1", "--date", "1", "-o", "d.tar", "b.blp" },
+	  .force = "--force",
+	  .target = "d.tar" },
+	{ .name = "tar > file", .libarchive = true, .args = { "tar", "--date", "1", "b.blp" } },
+	{ .name = "tar -x",
+	  .libarchive = true,
+	  .args = { "tar", "-x", "c.tar" },
+	  .force = "--force",
+	  .target = "b",
+	  .raw_to = 40000 },
+	{ .name = "tar -x < pipe",
+	  .libarchive = true,
+	  .args = { "tar", "-x" },
+	  .force = "--force",
+	  .in = "c.tar",
+	  .pipe = true,
+	  .target = "b",
+	  .raw_to = 40000 },
+	{ .name = "tar -t", .libarchive = true, .args = { "tar", "-t", "c.tar" }, .prints = true },
 	{ .name = "info", .args = { "info", "--json", "b.blp" }, .prints = true },
 };
 
@@ -187,7 +213,7 @@ static bool names_a_file(const struct row *row, const char *line)
 	if (strstr(line, row->target == NULL ? "standard output" : row->target) != NULL)
 		return true;
 	return strstr(line, "standard input") != NULL || strstr(line, " a: ") != NULL ||
-	       strstr(line, "b.blp: ") != NULL;
+	       strstr(line, "b.blp: ") != NULL || strstr(line, "c.tar: ") != NULL;
 }
 
 /* Status 1, one line that says why, nothing done. */
@@ -494,7 +520,7 @@ static void sweep_missing(const struct row *row, enum where where)
 
 	case_restore(row, where);
 	case_run(row, where, false, &fault, &plain);
-	for (long n = 1; n <= plain.ran.allocations; n++) {
+	for (long n = 1; n <= plain.ran.allocations && !row->libarchive; n++) {
 		fault.allocation = n;
 		if (is_chosen(row, modes, (size_t)n) && !is_found_out(&memory))
 			try_missing(&memory, &fault);
