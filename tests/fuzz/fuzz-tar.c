@@ -1,0 +1,210 @@
+/*
+ * A tar of hostile bytes: list it, look every member up where it lies, by its own name and as a part
+ * of a folder, and hold what is found there against the content that comes out in sequence.
+ */
+#include "fuzz/fuzz.h"
+
+#include "io/io.h"
+#include "io/tar_name.h"
+#include "io/tar_read.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_MEMBERS = 64, LARGEST = 1 << 20, DEEPEST = 8 };
+
+static void require(bool promise, const char *what)
+{
+	if (promise)
+		return;
+	fprintf(stderr, "broken: %s\n", what);
+	abort();
+}
+
+/* Hostile bytes can be damaged or unknown; nothing else can be wrong with them. */
+static void judge(int rc, const struct bpk_err *err)
+{
+	if (rc >= 0)
+		return;
+	require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED, err->text);
+	require(err->text[0] != '\0', "failures say why");
+}
+
+static struct bpk_source *source_of(struct bpk_view bytes)
+{
+	struct bpk_source *source;
+
+	require(bpk_source_of_memory(bytes, &source, NULL) == 0, "a source of memory");
+	return source;
+}
+
+/* Read all of source, at offsets, and compare it with content when that is not NULL. */
+static void read_all(struct bpk_source *source, const struct bpk_buf *content)
+{
+	uint64_t size = bpk_source_size(source);
+	struct bpk_err err = { 0 };
+	struct bpk_buf all = { 0 };
+
+	if (size > LARGEST)
+		return;
+	require(bpk_buf_resize(&all, (size_t)size, NULL) == 0, "memory for a small member");
+	require(bpk_source_need_at(source, 0, bpk_span(all.data, all.size), &err) == 0, err.text);
+	require(content == NULL ||
+			(all.size == content->size &&
+			 (all.size == 0 || memcmp(all.data, content->data, all.size) == 0)),
+		"a member lies where its content is");
+	bpk_buf_clear(&all);
+}
+
+struct walk {
+	struct bpk_dir *dir;
+	const char *below;
+	unsigned depth;
+};
+
+static int visit(void *arg, const char *entry_name, enum bpk_entry entry)
+{
+	struct walk *walk = arg;
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+	char *name = NULL;
+
+	require(entry != BPK_ENTRY_NONE && strchr(entry_name, '/') == NULL, "entries are parts");
+	require(asprintf(&name, "%s%s%s", walk->below, *walk->below != '\0' ? "/" : "",
+			 entry_name) >= 0,
+		"memory for a name");
+	if (entry == BPK_ENTRY_FILE && bpk_dir_source(walk->dir, name, &source, &err) == 0) {
+		read_all(source, NULL);
+		bpk_source_close(source);
+	} else if (entry == BPK_ENTRY_DIRECTORY && walk->depth < DEEPEST) {
+		struct walk inner = { walk->dir, name, walk->depth + 1 };
+
+		judge(bpk_dir_list(walk->dir, name, visit, &inner, &err), &err);
+	}
+	judge(err.kind == BPK_OK ? 0 : -1, &err);
+	free(name);
+	return 0;
+}
+
+/* content: what the name stands for when all is extracted; NULL when that is not known. */
+static void find(struct bpk_view tar, const char *name, const struct bpk_buf *content)
+{
+	struct bpk_source *member;
+	struct bpk_dir *dir;
+	struct bpk_err err = { 0 };
+
+	judge(bpk_tar_find(source_of(tar), name, &member, &dir, &err), &err);
+	require(member == NULL || dir == NULL, "a member is a file or a folder");
+	if (member != NULL)
+		read_all(member, content);
+	bpk_source_close(member);
+	if (dir != NULL) {
+		struct walk walk = { dir, "", 0 };
+
+		judge(bpk_dir_list(dir, "", visit, &walk, &err), &err);
+	}
+	bpk_dir_close(dir);
+}
+
+/* The content of the member at hand; false when it is broken, or has holes. */
+static bool take_content(struct bpk_tar_stream *stream, const struct bpk_tar_entry *entry,
+			 struct bpk_buf *content)
+{
+	struct bpk_view bytes;
+	struct bpk_err err = { 0 };
+	uint64_t offset;
+	int rc;
+
+	content->size = 0;
+	while ((rc = bpk_tar_stream_data(stream, &bytes, &offset, &err)) == 0) {
+		if (offset != content->size || content->size > LARGEST)
+			return false;
+		require(bpk_buf_append(content, bytes, NULL) == 0, "memory for a small member");
+	}
+	judge(rc, &err);
+	return rc > 0 && content->size == entry->size;
+}
+
+/* Is the member the last of its name, and its content what is to be found? Others are left out. */
+struct last {
+	char *clean;
+	struct bpk_buf content;
+	bool known;
+};
+
+static void take(struct last *last, struct bpk_tar_stream *stream,
+		 const struct bpk_tar_entry *entry, const char *clean)
+{
+	if (strcmp(last->clean, clean) == 0)
+		last->known = entry->entry == BPK_ENTRY_FILE &&
+			      take_content(stream, entry, &last->content);
+}
+
+/* The content that name has at the end. */
+static void settle(struct bpk_view tar, struct last *last)
+{
+	struct bpk_source *source = source_of(tar);
+	struct bpk_tar_stream *stream;
+	const struct bpk_tar_entry *entry;
+	struct bpk_err err = { 0 };
+	int rc = bpk_tar_stream_open(source, &stream, &err);
+
+	judge(rc, &err);
+	while (rc == 0 && (rc = bpk_tar_stream_next(stream, &entry, &err)) == 0) {
+		char *clean = bpk_strdup(entry->name, NULL);
+
+		require(clean != NULL, "memory for a name");
+		require(entry->stat != NULL, "a member has a mode");
+		if (bpk_tar_clean(entry->name, clean) == NULL)
+			take(last, stream, entry, clean);
+		free(clean);
+	}
+	judge(rc, &err);
+	bpk_tar_stream_close(stream);
+	bpk_source_close(source);
+}
+
+static void look_up(struct bpk_view tar, const char *name)
+{
+	struct last last = { .clean = bpk_strdup(name, NULL) };
+	char *slash;
+
+	require(last.clean != NULL, "memory for a name");
+	if (bpk_tar_clean(name, last.clean) == NULL && *last.clean != '\0') {
+		require(bpk_tar_link_stays("a", last.clean), "a clean name leads below");
+		settle(tar, &last);
+		find(tar, name, last.known ? &last.content : NULL);
+		slash = strrchr(last.clean, '/');
+		if (slash != NULL) {
+			*slash = '\0';
+			find(tar, last.clean, NULL);
+		}
+	}
+	bpk_buf_clear(&last.content);
+	free(last.clean);
+}
+
+struct names {
+	struct bpk_view tar;
+	unsigned count;
+};
+
+static int take_name(void *arg, const struct bpk_tar_entry *entry)
+{
+	struct names *names = arg;
+
+	look_up(names->tar, entry->name);
+	return ++names->count == MOST_MEMBERS;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct names names = { .tar = bpk_view(data, size) };
+	struct bpk_source *source = source_of(names.tar);
+	struct bpk_err err = { 0 };
+
+	judge(bpk_tar_list(source, take_name, &names, &err), &err);
+	bpk_source_close(source);
+	find(names.tar, "none", NULL);
+	return 0;
+}
