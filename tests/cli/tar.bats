@@ -357,3 +357,30 @@ print(m[0].offset_data + 1536, m[1].offset_data + (m[1].size + 511) // 512 * 512
         [ "$(stat -c %b out/sparse)" -lt 4000 ]
     done
 }
+
+@test "a dataset that is a directory is stored file by file, and read where it lies" {
+    need tar
+    data field-f32 300000 b
+    bpk pack -F chunked -z 64K b
+    : >b.blpd/.lock
+    echo draft >b.blpd/.x.bpk-000000
+    quietly bpk tar -o t.tar b.blpd/
+    [ "$(tar -tf t.tar)" = $'b.blpd/\nb.blpd/data/\nb.blpd/data/__1__.bin\nb.blpd/meta/\nb.blpd/meta/attributes\nb.blpd/meta/sizes\nb.blpd/meta/storage' ]
+    bpk cat t.tar:b.blpd | cmp - b
+    bpk cat --bytes 70000:70010 t.tar:b.blpd | cmp - <(tail -c +70001 b | head -c 10)
+    quietly bpk verify t.tar:b.blpd
+    quietly bpk unpack -o x t.tar:b.blpd
+    same x b
+    bpk tar --raw b.blpd | tar -xOf - b | cmp - b
+    mkdir out
+    quietly bpk tar -x -C out t.tar
+    bpk cat out/b.blpd | cmp - b
+    # what GNU tar makes of it is read as well
+    tar -cf theirs.tar ./b.blpd
+    bpk cat theirs.tar:b.blpd | cmp - b
+    # a link in it is no part of a dataset
+    ln -s meta b.blpd/data/l
+    refuses 1 '^bpk: b.blpd/data/l: ' bpk tar -o u.tar b.blpd
+    rm b.blpd/data/l
+    refuses 64 'would both' bpk tar -o u.tar b.blpd b.blpd/data/__1__.bin
+}
