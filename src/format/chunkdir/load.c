@@ -37,6 +37,7 @@ bool bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head)
 struct data_listing {
 	bool bcolz_files;
 	bool blaze_files;
+	bool blaze_regular; /* and one of them is a regular file */
 	bool folders;
 };
 
@@ -49,8 +50,10 @@ static int look_at_entry(void *arg, const char *name, enum bpk_entry entry)
 		found->folders = true;
 	else if (bpk_chunkdir_is_bcolz_file(name, &number))
 		found->bcolz_files = true;
-	else if (bpk_chunkdir_is_blaze_file(name, &number))
+	else if (bpk_chunkdir_is_blaze_file(name, &number)) {
 		found->blaze_files = true;
+		found->blaze_regular = found->blaze_regular || entry == BPK_ENTRY_FILE;
+	}
 	return 0;
 }
 
@@ -70,7 +73,7 @@ static int recognise(struct bpk_dir *dir, struct bpk_chunkdir *set, bool *in_col
 	    (!found.blaze_files && !found.folders && !is(dir, "meta/attributes", BPK_ENTRY_FILE) &&
 	     is(dir, "__attrs__", BPK_ENTRY_FILE)))
 		set->layout = BPK_CHUNKDIR_BCOLZ;
-	*in_columns = set->layout == BPK_CHUNKDIR_BLAZE && !found.blaze_files;
+	*in_columns = set->layout == BPK_CHUNKDIR_BLAZE && !found.blaze_regular;
 	return 0;
 }
 

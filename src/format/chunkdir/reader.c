@@ -246,8 +246,10 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 				"not unpack");
 	if (parcel->number >= r->set.nchunks)
 		return 1;
+	if ((r->set.has_columns ? fetch_records : fetch_chunk)(r, parcel, err) != 0)
+		return -1;
 	parcel->raw_offset = parcel->number * r->set.chunk_rows * r->set.row_size;
-	return (r->set.has_columns ? fetch_records : fetch_chunk)(r, parcel, err);
+	return 0;
 }
 
 static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
@@ -319,6 +321,8 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 		}
 	*where = piece;
 	where->raw_offset = number * r->set.chunk_rows * r->set.row_size;
+	if (!r->set.has_columns)
+		return 0;
 	where->header.packed_size = (uint32_t)bpk_min_u64(packed_size, UINT32_MAX);
 	where->header.raw_size = (uint32_t)((rows.end - rows.first) * r->set.row_size);
 	return 0;
