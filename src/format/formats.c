@@ -26,6 +26,7 @@ static const struct bpk_format chunked = {
 	.probe = bpk_chunkdir_probe,
 	.reader = &bpk_chunkdir_reader_ops,
 	.writer = &bpk_chunkdir_writer_ops,
+	.editor = &bpk_chunkdir_editor_ops,
 	.is_directory = true,
 	.layouts = chunked_layouts,
 	.owns = bpk_chunkdir_owns,

@@ -236,7 +236,7 @@ static void check_ways(struct chunkdir_way way, struct bpk_view raw)
 		write_or_fail(raw, &way);
 		chunkdir_check(path, raw);
 		check_array(&way);
-		again = chunkdir_listing(path);
+		again = chunkdir_listing(path, false);
 		if (i == 0) {
 			first = again;
 			continue;

@@ -19,13 +19,6 @@ static const struct bpk_writer_ops *const blp = &bpk_bloscpack_writer_ops;
 
 /* ---- One file ---- */
 
-static unsigned header_typesize(const struct bpk_chunkdir_output *out, size_t column)
-{
-	const struct bpk_chunkdir *set = out->set;
-
-	return set->has_columns ? bpk_chunkdir_typesize(set->columns[column].dtype) : out->typesize;
-}
-
 static uint64_t full_chunk(const struct bpk_chunkdir_output *out, size_t column)
 {
 	const struct bpk_chunkdir_column *c = &out->set->columns[column];
@@ -41,7 +34,7 @@ static int begin_superchunk(const struct bpk_chunkdir_output *out, size_t column
 				 .nchunks = nchunks,
 				 .chunk_size = full_chunk(out, column),
 				 .last_chunk_size = BPK_UNKNOWN,
-				 .typesize = header_typesize(out, column),
+				 .typesize = out->tracks[column].file.typesize,
 				 .checksum = out->checksum };
 	struct bpk_write_options options = { .append_space = 0 };
 
@@ -56,7 +49,7 @@ static int begin_single(struct bpk_draft *draft, struct bpk_err *err)
 }
 
 static int begin_file(struct bpk_chunkdir_output *out, size_t column, uint64_t number,
-		      uint64_t nchunks, struct bpk_err *err)
+		      uint64_t nchunks, unsigned typesize, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_column *c = &out->set->columns[column];
 	struct bpk_chunkdir_draft *file = &out->tracks[column].file;
@@ -64,7 +57,9 @@ static int begin_file(struct bpk_chunkdir_output *out, size_t column, uint64_t n
 	struct bpk_buf name = { 0 };
 	int rc = bpk_chunkdir_file_name(out->set, c, number, &name, err);
 
-	*file = (struct bpk_chunkdir_draft){ .number = number, .room = c->superchunk_chunks };
+	*file = (struct bpk_chunkdir_draft){ .number = number,
+					     .typesize = typesize,
+					     .room = c->superchunk_chunks };
 	if (nchunks != BPK_UNKNOWN && nchunks > first)
 		file->room = bpk_min_u64(file->room, nchunks - first);
 	if (rc == 0)
@@ -219,9 +214,12 @@ int bpk_chunkdir_output_put(struct bpk_chunkdir_output *out, size_t column, uint
 {
 	const struct bpk_chunkdir_column *c = &out->set->columns[column];
 	struct bpk_chunkdir_draft *file = &out->tracks[column].file;
+	struct bpk_chunk_header first;
 
 	if (file->draft == NULL &&
-	    begin_file(out, column, bpk_chunkdir_superchunk(c, number), nchunks, err) != 0)
+	    (bpk_chunk_header_read(bpk_view(chunk->data, chunk->packed_size), &first, err) != 0 ||
+	     begin_file(out, column, bpk_chunkdir_superchunk(c, number), nchunks, first.typesize,
+			err) != 0))
 		return -1;
 	if (put_chunk(out, file, chunk, err) != 0)
 		return -1;

@@ -48,9 +48,10 @@ struct bpk_chunkdir_draft {
 	struct bpk_draft *draft; /* NULL: none is */
 	void *writer;            /* Blaze: of the Bloscpack file */
 	uint64_t number;
-	uint64_t room;    /* chunks that its offsets have place for */
-	uint64_t nchunks; /* put so far */
-	uint64_t size;    /* bytes of the chunks so far */
+	unsigned typesize; /* of its first chunk, for the header */
+	uint64_t room;     /* chunks that its offsets have place for */
+	uint64_t nchunks;  /* put so far */
+	uint64_t size;     /* bytes of the chunks so far */
 };
 
 /* The data files of one column. */
@@ -69,11 +70,10 @@ struct bpk_chunkdir_output {
 	struct bpk_tree *tree; /* borrowed, and so is set */
 	const struct bpk_chunkdir *set;
 	const struct bpk_checksum *checksum;
-	unsigned typesize;                 /* of the headers, where there are no columns */
 	struct bpk_chunkdir_track *tracks; /* one for each column */
 };
 
-/* tree, set, checksum and typesize are set. Makes the folders of the columns. */
+/* tree, set and checksum are set. Makes the folders of the columns. */
 int bpk_chunkdir_output_open(struct bpk_chunkdir_output *out, struct bpk_err *err);
 void bpk_chunkdir_output_close(struct bpk_chunkdir_output *out); /* drops what is not whole */
 

@@ -70,9 +70,9 @@ static int open_parts(struct writer *w, const struct bpk_info *info,
 		return -1;
 	w->checksum =
 		w->set.layout == BPK_CHUNKDIR_BCOLZ ? bpk_checksum_find("none") : info->checksum;
-	w->output = (struct bpk_chunkdir_output){
-		.tree = w->tree, .set = &w->set, .checksum = w->checksum, .typesize = info->typesize
-	};
+	w->output = (struct bpk_chunkdir_output){ .tree = w->tree,
+						  .set = &w->set,
+						  .checksum = w->checksum };
 	return make_meta_folders(w, err) != 0 ? -1 : bpk_chunkdir_output_open(&w->output, err);
 }
 

@@ -1,0 +1,292 @@
+/*
+ * Changing a chunked directory. Data files are never written over: one that changes is written anew
+ * beside the old one, the chunks that stay copied as they are, and sizes with it. All of these get
+ * their names in one step (bpk_tree_commit); what only adds files needs none but sizes to tell.
+ * The files are renamed in an order that is harmless to readers that know nothing of such steps: as
+ * long as sizes says less than is there, they see the old rows; so it comes last when rows are
+ * added, and first when some are taken away. Source: chunked directory layouts, "Write order".
+ */
+#include "format/chunkdir/editor.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- Opening ---- */
+
+static void close_reader(struct bpk_chunkdir_editor *e)
+{
+	if (e->reader != NULL)
+		bpk_chunkdir_reader_ops.close(e->reader);
+	e->reader = NULL;
+	bpk_chunkdir_clear(&e->set);
+}
+
+/* The state as committed, nothing being changed. */
+static int load(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	struct bpk_read_options options = { 0 };
+
+	e->place = (struct bpk_place){ .path = e->path,
+				       .is_directory = true,
+				       .directory = bpk_tree_dir(e->tree) };
+	if (bpk_chunkdir_reader_ops.open(&e->place, &options, &e->reader, err) != 0) {
+		e->reader = NULL;
+		return -1;
+	}
+	if (bpk_chunkdir_load(e->place.directory, false, &e->set, err) != 0)
+		return -1;
+	e->info = *bpk_chunkdir_reader_ops.info(e->reader);
+	e->info.chunk_size = bpk_chunkdir_full(e);
+	e->is_cut = e->changed = e->new_attributes = false;
+	e->next = e->added = 0;
+	e->old_nchunks = e->set.nchunks;
+	return 0;
+}
+
+/* The digest of chunks to come: that of those that are there. */
+static const struct bpk_checksum *checksum_of(const struct bpk_chunkdir_editor *e)
+{
+	if (e->set.layout != BPK_CHUNKDIR_BLAZE)
+		return bpk_checksum_find("none");
+	return e->info.nchunks > 0 ? e->info.checksum : bpk_checksum_find("crc32");
+}
+
+static int begin(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	e->output = (struct bpk_chunkdir_output){ .tree = e->tree,
+						  .set = &e->set,
+						  .checksum = checksum_of(e) };
+	e->old = bpk_calloc(e->set.ncolumns, sizeof *e->old, err);
+	return e->old == NULL ? -1 : 0;
+}
+
+static void end(struct bpk_chunkdir_editor *e)
+{
+	for (size_t i = 0; e->old != NULL && i < e->set.ncolumns; i++)
+		bpk_chunkdir_old_close(&e->old[i]);
+	free(e->old);
+	e->old = NULL;
+	bpk_chunkdir_output_close(&e->output);
+	bpk_buf_clear(&e->attributes);
+}
+
+static void editor_close(void *editor)
+{
+	struct bpk_chunkdir_editor *e = editor;
+
+	end(e);
+	close_reader(e);
+	bpk_tree_close(e->tree);
+	free(e);
+}
+
+static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
+		       struct bpk_err *err)
+{
+	struct bpk_chunkdir_editor *e = bpk_calloc(1, sizeof *e, err);
+
+	*editor = NULL;
+	if (e == NULL)
+		return -1;
+	e->path = path;
+	if (bpk_tree_open(path, &options->edit, &e->tree, err) != 0 || load(e, err) != 0 ||
+	    begin(e, err) != 0) {
+		editor_close(e);
+		return -1;
+	}
+	*editor = e;
+	return 0;
+}
+
+static const struct bpk_info *editor_info(const void *editor)
+{
+	return &((const struct bpk_chunkdir_editor *)editor)->info;
+}
+
+static void *editor_reader(void *editor)
+{
+	return ((struct bpk_chunkdir_editor *)editor)->reader;
+}
+
+/* ---- Chunks ---- */
+
+static int check_changeable(const struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	if (e->set.layout == BPK_CHUNKDIR_BLZ)
+		return bpk_fail(err, BPK_UNSUPPORTED, "the layout BLZ can only be read");
+	if (e->set.mixed_chunks)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"columns whose chunks differ in rows cannot be changed in place; "
+				"a copy made by convert can");
+	if (bpk_dtype_is_opaque(&e->set.array.dtype))
+		return bpk_fail(err, BPK_UNSUPPORTED, "Python objects can only be read");
+	if (e->set.row_size == 0)
+		return bpk_fail(err, BPK_UNSUPPORTED, "rows without bytes cannot be changed");
+	return 0;
+}
+
+static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
+{
+	struct bpk_chunkdir_editor *e = editor;
+
+	if (check_changeable(e, err) != 0)
+		return -1;
+	if (e->changed || nchunks > e->set.nchunks)
+		return bpk_fail(err, BPK_BUG, "cut to %" PRIu64 " of %" PRIu64 " chunks%s", nchunks,
+				e->set.nchunks, e->changed ? " behind another change" : "");
+	e->is_cut = e->changed = true;
+	e->kept = e->next = nchunks;
+	e->last_raw = nchunks == e->set.nchunks && nchunks > 0 ? e->info.last_chunk_size
+							       : bpk_chunkdir_full(e);
+	return 0;
+}
+
+static int check_turn(const struct bpk_chunkdir_editor *e, const struct bpk_parcel *parcel,
+		      struct bpk_err *err)
+{
+	uint64_t full = bpk_chunkdir_full(e), expected = full;
+	bool good;
+
+	if (e->is_cut) {
+		good = parcel->number == e->next && e->last_raw == full && parcel->raw_size <= full;
+	} else {
+		if (parcel->number + 1 == e->set.nchunks)
+			expected = e->info.last_chunk_size;
+		good = parcel->number >= e->next && parcel->number < e->set.nchunks &&
+		       parcel->raw_size == expected;
+	}
+	return good ? 0
+		    : bpk_fail(err, BPK_BUG,
+			       "chunk %" PRIu64 " of %zu bytes is put, expected number %" PRIu64
+			       " and %" PRIu64 " bytes",
+			       parcel->number, parcel->raw_size, e->next, expected);
+}
+
+static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_chunkdir_editor *e = editor;
+	uint64_t nchunks = e->is_cut ? BPK_UNKNOWN : e->set.nchunks;
+
+	if (parcel->raw_size == 0)
+		return 0;
+	if (check_changeable(e, err) != 0 || check_turn(e, parcel, err) != 0 ||
+	    bpk_chunkdir_need_output(e, err) != 0)
+		return -1;
+	e->changed = true;
+	for (size_t i = 0; i < e->set.ncolumns; i++)
+		if (bpk_chunkdir_reach(e, i, parcel->number, nchunks, err) != 0)
+			return -1;
+	if (bpk_chunkdir_put(&e->output, nchunks, parcel, err) != 0)
+		return -1;
+	for (size_t i = 0; i < e->set.ncolumns; i++)
+		if (e->output.tracks[i].file.draft == NULL)
+			bpk_chunkdir_old_close(&e->old[i]);
+	e->next = parcel->number + 1;
+	e->last_raw = parcel->raw_size;
+	e->added += parcel->raw_size;
+	return 0;
+}
+
+static bool editor_packs(const void *editor)
+{
+	return bpk_chunkdir_packs(&((const struct bpk_chunkdir_editor *)editor)->set);
+}
+
+static int editor_pack(const void *editor, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+		       struct bpk_err *err)
+{
+	const struct bpk_chunkdir_editor *e = editor;
+
+	return bpk_chunkdir_pack(&e->set, e->output.checksum, ctx, recipe, parcel, err);
+}
+
+static int editor_unpack(const void *editor, struct bpk_chunk_ctx *ctx,
+			 const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
+{
+	return bpk_chunkdir_prove(&((const struct bpk_chunkdir_editor *)editor)->set, ctx, parcel,
+				  out, err);
+}
+
+static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_editor *e = editor;
+
+	return bpk_chunkdir_seal(&e->set, e->output.checksum, parcel, err);
+}
+
+/* ---- Metadata ---- */
+
+static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_err *err)
+{
+	struct bpk_chunkdir_editor *e = editor;
+	struct bpk_chunkdir_carried carried = { 0 };
+	int rc = -1;
+
+	bpk_buf_clear(&e->attributes);
+	if (e->set.attributes_damage.kind != BPK_OK)
+		return bpk_fail(err, e->set.attributes_damage.kind, "%s",
+				e->set.attributes_damage.text);
+	if (bpk_chunkdir_carry_out(&e->set.array, bpk_buf_view(&e->set.attributes), &carried,
+				   err) == 0 &&
+	    bpk_chunkdir_carry_in(carried.has_array ? &carried.array : NULL, carried.has_numpy,
+				  text, &e->attributes, err) == 0)
+		rc = bpk_buf_printf(&e->attributes, err, "\n");
+	e->new_attributes = rc == 0;
+	bpk_chunkdir_carried_clear(&carried);
+	return rc;
+}
+
+/* ---- Committing ---- */
+
+/*
+ * Is the rename of sizes alone the commit? What is renamed before it must hold all rows that the
+ * old sizes tells of, and what is renamed or removed after it those of the new one.
+ */
+static bool is_pivotal(const struct bpk_chunkdir_editor *e)
+{
+	bool was_open = e->info.last_chunk_size < bpk_chunkdir_full(e);
+
+	if (!e->changed || !e->is_cut || e->new_attributes || e->set.is_table)
+		return false;
+	if (bpk_chunkdir_new_raw_size(e) < e->info.raw_size)
+		return e->next <= e->kept + 1;
+	return e->kept == e->old_nchunks || (e->kept + 1 == e->old_nchunks && was_open);
+}
+
+static int editor_commit(void *editor, struct bpk_err *err)
+{
+	struct bpk_chunkdir_editor *e = editor;
+
+	if (e->is_cut && e->added == 0 && e->kept == e->old_nchunks)
+		e->is_cut = e->changed = false; /* all was kept */
+	if (!e->changed && !e->new_attributes)
+		return 0;
+	if ((e->changed && bpk_chunkdir_stage_data(e, err) != 0) ||
+	    (e->new_attributes && bpk_chunkdir_stage_attributes(e, err) != 0))
+		return -1;
+	if (bpk_tree_commit(e->tree, is_pivotal(e) ? "meta/sizes" : NULL, err) != 0)
+		return -1;
+	end(e);
+	close_reader(e);
+	return load(e, err) != 0 || begin(e, err) != 0 ? -1 : 0;
+}
+
+static const struct bpk_writer_ops appender = {
+	.packs = editor_packs,
+	.pack = editor_pack,
+	.unpack = editor_unpack,
+	.seal = editor_seal,
+	.put = editor_put,
+};
+
+const struct bpk_editor_ops bpk_chunkdir_editor_ops = {
+	.open = editor_open,
+	.info = editor_info,
+	.reader = editor_reader,
+	.cut = editor_cut,
+	.appender = &appender,
+	.set_metadata = editor_set_metadata,
+	.commit = editor_commit,
+	.close = editor_close,
+};

@@ -1,0 +1,190 @@
+/*
+ * Data files that are there, and those that take their place: chunks that stay are copied.
+ */
+#include "format/chunkdir/editor.h"
+
+#include <inttypes.h>
+
+#include "format/bloscpack/bloscpack.h"
+
+static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
+
+void bpk_chunkdir_old_close(struct bpk_chunkdir_old *old)
+{
+	if (old->reader != NULL)
+		blp->close(old->reader);
+	bpk_source_close(old->place.source);
+	bpk_buf_clear(&old->parcel.packed);
+	*old = (struct bpk_chunkdir_old){ 0 };
+}
+
+/* ---- Files that are there ---- */
+
+/* Chunks of file number of a column, as committed. */
+static uint64_t chunks_in(const struct bpk_chunkdir_column *column, uint64_t number)
+{
+	uint64_t first = number * column->superchunk_chunks;
+
+	return first < column->nchunks
+		       ? bpk_min_u64(column->superchunk_chunks, column->nchunks - first)
+		       : 0;
+}
+
+int bpk_chunkdir_old_open(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+			  struct bpk_chunkdir_old *old, struct bpk_err *err)
+{
+	struct bpk_read_options options = { 0 };
+	struct bpk_buf name = { 0 };
+	int rc = bpk_chunkdir_file_name(&e->set, &e->set.columns[column], number, &name, err);
+
+	if (rc == 0)
+		rc = bpk_dir_source(e->place.directory, (const char *)name.data, &old->place.source,
+				    err);
+	old->place.path = e->path;
+	if (rc == 0 && blp->open(&old->place, &options, &old->reader, err) != 0) {
+		old->reader = NULL;
+		rc = bpk_err_subject(err, "%s", (const char *)name.data);
+	}
+	bpk_buf_clear(&name);
+	return rc;
+}
+
+static bool has_digests(const struct bpk_chunkdir_editor *e, size_t column)
+{
+	const struct bpk_chunkdir *set = &e->set;
+
+	return set->is_table ? set->columns[column].digests.given : set->sizes.digests.given;
+}
+
+/* What chunk number, at that position of an old file, adds to the digest: for that its head and
+ * seal are read, or all of it where it has none. */
+static int share_of_old(struct bpk_chunkdir_old *old, size_t column, uint64_t position,
+			uint64_t number, uint64_t *share, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = blp->info(old->reader)->checksum;
+	struct bpk_buf *chunk = &old->parcel.packed;
+	struct bpk_where where;
+	size_t size;
+
+	if (blp->locate(old->reader, position, &where, err) != 0)
+		return -1;
+	size = checksum->size > 0 ? BPK_CHUNK_HEADER_SIZE : where.header.packed_size;
+	if (bpk_buf_resize(chunk, size, err) != 0 ||
+	    bpk_source_need_at(old->place.source, where.packed_offset, bpk_span(chunk->data, size),
+			       err) != 0)
+		return -1;
+	*share = bpk_chunkdir_share(column, number, bpk_buf_view(chunk),
+				    bpk_view(where.digest, checksum->size));
+	return 0;
+}
+
+/* The chunk that rows fill in part
+ * is no matter: it is behind every cut, and otherwise written anew as well. */
+int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+			      struct bpk_chunkdir_old *old, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *c = &e->set.columns[column];
+	struct bpk_chunkdir_track *track = &e->output.tracks[column];
+	uint64_t first = number * c->superchunk_chunks, full, share;
+
+	track->size -= bpk_source_size(old->place.source);
+	if (!has_digests(e, column))
+		return 0;
+	full = e->info.raw_size / bpk_chunkdir_full(e); /* chunks that are */
+	for (uint64_t i = 0; i < chunks_in(c, number) && first + i < full; i++) {
+		if (share_of_old(old, e->set.is_table ? 0 : column, i, first + i, &share, err) != 0)
+			return -1;
+		track->data -= share;
+	}
+	return 0;
+}
+
+/* A chunk of an old file, with the seal that new ones have. */
+static int fetch_old(struct bpk_chunkdir_editor *e, struct bpk_chunkdir_old *old, uint64_t position,
+		     struct bpk_err *err)
+{
+	struct bpk_parcel *parcel = &old->parcel;
+	int rc;
+
+	parcel->number = position;
+	parcel->want_start = 0;
+	parcel->want_size = SIZE_MAX;
+	rc = blp->fetch(old->reader, parcel, err);
+	if (rc > 0)
+		return bpk_fail(err, BPK_CORRUPT, "chunk %" PRIu64 " of a data file is missing",
+				position);
+	if (rc < 0)
+		return -1;
+	/* as it stands, be it damaged: then its digest goes on telling so */
+	if (blp->info(old->reader)->checksum == e->output.checksum)
+		return 0;
+	return blp->check(old->reader, parcel, err) != 0
+		       ? -1
+		       : bpk_chunkdir_seal_chunk(e->output.checksum, parcel, err);
+}
+
+/* Copy the chunks that the file being written lacks before position to. */
+static int copy_chunks(struct bpk_chunkdir_editor *e, size_t column, uint64_t number, uint64_t to,
+		       uint64_t nchunks, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *c = &e->set.columns[column];
+	struct bpk_chunkdir_draft *file = &e->output.tracks[column].file;
+	struct bpk_chunkdir_old *old = &e->old[column];
+	uint64_t at = file->draft == NULL ? 0 : file->nchunks;
+
+	for (; at < to; at++) {
+		struct bpk_chunkdir_sealed chunk;
+
+		if (fetch_old(e, old, at, err) != 0)
+			return -1;
+		chunk = (struct bpk_chunkdir_sealed){ old->parcel.packed.data,
+						      old->parcel.packed_size,
+						      old->parcel.raw_size };
+		if (bpk_chunkdir_output_put(&e->output, column, number * c->superchunk_chunks + at,
+					    nchunks, &chunk, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- Files that take the place of others ---- */
+
+/* Begin what will be file number of a column; there is one of that number. Behind a cut the first
+ * such file waits for the commit, since it may have to follow sizes. */
+static int begin_replacing(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+			   struct bpk_err *err)
+{
+	struct bpk_chunkdir_track *track = &e->output.tracks[column];
+
+	track->hold = e->is_cut && track->held == NULL;
+	return bpk_chunkdir_old_open(e, column, number, &e->old[column], err) != 0
+		       ? -1
+		       : bpk_chunkdir_old_take_off(e, column, number, &e->old[column], err);
+}
+
+int bpk_chunkdir_complete(struct bpk_chunkdir_editor *e, size_t column, struct bpk_err *err)
+{
+	struct bpk_chunkdir_draft *file = &e->output.tracks[column].file;
+	uint64_t count = chunks_in(&e->set.columns[column], file->number);
+
+	if (copy_chunks(e, column, file->number, count, e->set.nchunks, err) != 0)
+		return -1;
+	bpk_chunkdir_old_close(&e->old[column]);
+	return 0;
+}
+
+int bpk_chunkdir_reach(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+		       uint64_t nchunks, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *c = &e->set.columns[column];
+	struct bpk_chunkdir_draft *file = &e->output.tracks[column].file;
+	uint64_t superchunk = bpk_chunkdir_superchunk(c, number);
+
+	if (file->draft != NULL && file->number != superchunk &&
+	    bpk_chunkdir_complete(e, column, err) != 0)
+		return -1;
+	if (file->draft == NULL && superchunk < c->nfiles &&
+	    begin_replacing(e, column, superchunk, err) != 0)
+		return -1;
+	return copy_chunks(e, column, superchunk, bpk_chunkdir_position(c, number), nchunks, err);
+}

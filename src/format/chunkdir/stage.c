@@ -1,0 +1,197 @@
+/*
+ * What a commit stages, in an order that is harmless to readers that see every single rename: sizes
+ * last when rows are added, first when some are taken away.
+ */
+#include "format/chunkdir/editor.h"
+
+#include <inttypes.h>
+
+#include "format/chunkdir/meta.h"
+
+int bpk_chunkdir_need_output(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	return e->output.tracks != NULL ? 0 : bpk_chunkdir_output_open(&e->output, err);
+}
+
+uint64_t bpk_chunkdir_new_raw_size(const struct bpk_chunkdir_editor *e)
+{
+	if (!e->is_cut)
+		return e->info.raw_size;
+	if (e->kept == e->old_nchunks)
+		return e->info.raw_size + e->added;
+	return e->kept * bpk_chunkdir_full(e) + e->added;
+}
+
+/* A cut that nothing follows may lie inside a file. */
+static int end_at_cut(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	if (!e->is_cut || e->added > 0 || e->kept == e->set.nchunks)
+		return 0;
+	for (size_t i = 0; i < e->set.ncolumns; i++) {
+		if (bpk_chunkdir_position(&e->set.columns[i], e->kept) == 0)
+			continue;
+		if (bpk_chunkdir_reach(e, i, e->kept, e->kept, err) != 0)
+			return -1;
+		bpk_chunkdir_old_close(&e->old[i]);
+	}
+	return 0;
+}
+
+static int end_files(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	if (end_at_cut(e, err) != 0)
+		return -1;
+	for (size_t i = 0; i < e->set.ncolumns; i++)
+		if (!e->is_cut && e->output.tracks[i].file.draft != NULL &&
+		    bpk_chunkdir_complete(e, i, err) != 0)
+			return -1;
+	return bpk_chunkdir_output_end(&e->output, err);
+}
+
+/* Files from number on, as committed, are no more; nor what lies behind them unused. */
+static int remove_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+			struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *c = &e->set.columns[column];
+	struct bpk_buf name = { 0 };
+	enum bpk_entry entry = BPK_ENTRY_FILE;
+	uint64_t size;
+	int rc = 0;
+
+	for (; rc == 0 && entry == BPK_ENTRY_FILE; number++) {
+		name.size = 0;
+		rc = bpk_chunkdir_file_name(&e->set, c, number, &name, err);
+		if (rc == 0)
+			rc = bpk_dir_look(e->place.directory, (const char *)name.data, &entry,
+					  &size, err);
+		if (rc == 0 && entry == BPK_ENTRY_FILE)
+			rc = bpk_tree_remove(e->tree, (const char *)name.data, err);
+	}
+	bpk_buf_clear(&name);
+	return rc;
+}
+
+/* What committed files from number on added to digest and size is taken off. */
+static int take_off_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+			  struct bpk_err *err)
+{
+	struct bpk_chunkdir_old old = { 0 };
+	int rc = 0;
+
+	for (; rc == 0 && number < e->set.columns[column].nfiles; number++) {
+		rc = bpk_chunkdir_old_open(e, column, number, &old, err);
+		if (rc == 0)
+			rc = bpk_chunkdir_old_take_off(e, column, number, &old, err);
+		bpk_chunkdir_old_close(&old);
+	}
+	return rc;
+}
+
+static int read_sizes(struct bpk_chunkdir_editor *e, const char *name,
+		      struct bpk_chunkdir_sizes *sizes, struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+	int rc = bpk_chunkdir_read(e->place.directory, name, BPK_CHUNKDIR_MAX_JSON, &text, err);
+
+	if (rc == 0)
+		rc = bpk_chunkdir_sizes_parse(bpk_buf_view(&text), false, sizes, err);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+/* sizes of n columns from first on, which are all, or one of a bcolz table. */
+static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *c = &e->set.columns[first];
+	struct bpk_chunkdir_sizes sizes = { 0 };
+	struct bpk_buf name = { 0 }, text = { 0 };
+	uint64_t last = 0;
+	int rc = bpk_buf_printf(&name, err, "%smeta/sizes%c", c->home, '\0');
+
+	if (rc == 0)
+		rc = read_sizes(e, (const char *)name.data, &sizes, err);
+	bpk_chunkdir_size_up(&e->set, c, &sizes);
+	if (sizes.cbytes == BPK_UNKNOWN)
+		sizes.cbytes = 0;
+	for (size_t i = first; e->output.tracks != NULL && i < first + n; i++) {
+		sizes.cbytes += e->output.tracks[i].size;
+		sizes.digests.data += e->output.tracks[i].data;
+		last += e->output.tracks[i].last;
+	}
+	if (e->is_cut || (e->changed && e->output.tracks[first].has_last))
+		sizes.digests.last = last;
+	if (sizes.cbytes > INT64_MAX) /* bcolz's own may have been too low */
+		sizes.cbytes = 0;
+	if (e->new_attributes && sizes.digests.has_attributes)
+		sizes.digests.attributes = bpk_chunkdir_crc(bpk_buf_view(&e->attributes));
+	if (rc == 0)
+		rc = bpk_chunkdir_sizes_print(&sizes, &text, err);
+	if (rc == 0)
+		rc = bpk_chunkdir_put_file(e->tree, (const char *)name.data, bpk_buf_view(&text),
+					   err);
+	bpk_buf_clear(&name);
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+static int put_all_sizes(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	if (!e->set.is_table)
+		return put_sizes(e, 0, e->set.ncolumns, err);
+	for (size_t i = 0; i < e->set.ncolumns; i++)
+		if (put_sizes(e, i, 1, err) != 0)
+			return -1;
+	return 0;
+}
+
+/* Fewer rows: sizes says so before anything is taken away. */
+static int stage_shrunk(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	uint64_t nchunks = e->next;
+
+	for (size_t i = 0; i < e->set.ncolumns; i++) {
+		uint64_t number = bpk_div_up(nchunks, e->set.columns[i].superchunk_chunks);
+
+		if (take_off_files(e, i, number, err) != 0)
+			return -1;
+	}
+	if (bpk_chunkdir_set_rows(&e->set, bpk_chunkdir_new_raw_size(e) / e->set.row_size, err) !=
+		    0 ||
+	    put_all_sizes(e, err) != 0 || bpk_chunkdir_output_release(&e->output, err) != 0)
+		return -1;
+	for (size_t i = 0; i < e->set.ncolumns; i++)
+		if (remove_files(e, i, bpk_div_up(nchunks, e->set.columns[i].superchunk_chunks),
+				 err) != 0)
+			return -1;
+	return 0;
+}
+
+static int stage_grown(struct bpk_chunkdir_editor *e, uint64_t raw_size, struct bpk_err *err)
+{
+	if (bpk_chunkdir_output_release(&e->output, err) != 0 ||
+	    bpk_chunkdir_set_rows(&e->set, raw_size / e->set.row_size, err) != 0)
+		return -1;
+	return put_all_sizes(e, err);
+}
+
+int bpk_chunkdir_stage_data(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	uint64_t raw_size = bpk_chunkdir_new_raw_size(e);
+
+	if (raw_size % e->set.row_size != 0)
+		return bpk_fail(err, BPK_FAILED, "%" PRIu64 " bytes are no whole rows of %" PRIu64,
+				raw_size, e->set.row_size);
+	if (bpk_chunkdir_need_output(e, err) != 0 || end_files(e, err) != 0)
+		return -1;
+	return raw_size < e->info.raw_size ? stage_shrunk(e, err) : stage_grown(e, raw_size, err);
+}
+
+int bpk_chunkdir_stage_attributes(struct bpk_chunkdir_editor *e, struct bpk_err *err)
+{
+	bool covered = !e->set.is_table && e->set.sizes.digests.has_attributes;
+
+	if (bpk_chunkdir_put_file(e->tree, e->set.attributes_name, bpk_buf_view(&e->attributes),
+				  err) != 0)
+		return -1;
+	return covered && !e->changed ? put_all_sizes(e, err) : 0;
+}
