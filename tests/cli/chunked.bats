@@ -1,0 +1,127 @@
+load lib
+
+# Datasets made by hand, and with $1 from them one to break, as d.
+good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.raw; chmod -R u+w d d.raw; }
+
+@test "chunked: cat, unpack and verify give what bcolz wrote" {
+    need_fixtures bcolz
+    for raw in "$BPK_FIXTURES"/bcolz/*.raw; do
+        set=${raw%.raw}
+        [ -d "$set" ] || continue # a column of a table
+        quietly bpk verify "$set"
+        bpk cat "$set" | cmp - "$raw"
+        bpk unpack -T 3 -o out.raw "$set"
+        same out.raw "$raw"
+        rm out.raw
+    done
+}
+
+@test "chunked: every dataset made by hand, with one thread and with four" {
+    for raw in "$tests"/data/chunkdir/good-*.raw; do
+        bpk cat -T 1 "${raw%.raw}" | cmp - "$raw"
+        bpk cat -T 4 "${raw%.raw}/" | cmp - "$raw"
+        quietly bpk verify -T 4 "${raw%.raw}"
+    done
+}
+
+@test "chunked: byte ranges and items, also within records" {
+    good good-blaze-columns
+    size=$(wc -c <d.raw)
+    for range in 0:1 5:77 18:20 "$((size - 3)):$size" 57:114; do
+        bpk cat --bytes "$range" d >part
+        tail -c +$((${range%:*} + 1)) d.raw | head -c $((${range#*:} - ${range%:*})) | cmp - part
+        bpk cat --no-check --bytes "$range" d | cmp - part
+    done
+    rm -r d
+    good good-bcolz
+    bpk cat --items 3:9 d | cmp - <(tail -c +13 d.raw | head -c 24)
+}
+
+@test "chunked: unpack strips .blpd" {
+    good good-bcolz
+    mv d data.blpd
+    bpk unpack data.blpd
+    same data d.raw
+    refuses 4 'no suffix to strip' bpk unpack "$tests/data/chunkdir/good-blaze"
+}
+
+@test "chunked: info says layout, type, shape and what the columns are" {
+    need_python
+    good good-blaze-columns
+    quietly bpk info --json d
+    [ "$(json "$out" 'x["format"], x["variant"], x["shape"], x["columns"]')" = "('chunked', 'Blaze', [7], 4)" ]
+    [ "$(json "$out" 'x["raw_size"], x["nchunks"], x["files"], x["superchunk_chunks"]')" = "(133, 3, 8, 2)" ]
+    quietly bpk info -vv d
+    grep -q "dtype  .*'q'" "$out"
+    rm -r d
+    good good-bcolz-2d
+    quietly bpk info -v d
+    grep -qE 'format +chunked, bcolz$' "$out"
+    grep -qE 'shape +6 x 2, order C$' "$out"
+}
+
+@test "chunked: damage is found, and named with its file" {
+    good good-digests
+    rm d/data/__2__.bin
+    refuses 2 'd: data/__2__\.bin: is missing' bpk verify d
+    cp "$tests/data/chunkdir/good-digests/data/__1__.bin" d/data/__2__.bin
+    refuses 2 'meta/sizes: the chunks are not those' bpk verify d
+    refuses 2 'meta/sizes: the chunks are not those' bpk unpack -o x d
+    cp "$tests/data/chunkdir/good-digests/data/__2__.bin" d/data/__2__.bin
+    quietly bpk verify d
+    printf '\377' | dd of=d/data/__2__.bin bs=1 seek=70 conv=notrunc 2>dd
+    refuses 2 'd: data/__2__\.bin: chunk 0 at offset 48: adler32 is' bpk verify -T 2 d
+}
+
+@test "chunked: what is no part of it is told by verify -v, a link is damage" {
+    good good-bcolz-stale
+    quietly bpk verify d
+    echo note >d/README
+    quietly bpk verify -v d
+    grep -q 'd: README is no part of the dataset' "$out"
+    grep -q 'd: data/__2\.blp lies behind the last that sizes counts' "$out"
+    ln -s /etc/passwd d/data/__3.blp
+    refuses 2 'data/__3\.blp is a link' bpk verify d
+    rm d/data/__3.blp d/data/__0.blp
+    ln -s "$tests/data/chunkdir/good-bcolz/data/__0.blp" d/data/__0.blp
+    refuses 2 'data/__0\.blp: is no regular file' bpk verify d
+    refuses 2 'data/__0\.blp: is no regular file' bpk cat d
+    rm d/data/__0.blp
+    mkfifo d/data/__0.blp
+    refuses 2 'data/__0\.blp: is no regular file' timeout 10 "$BPK" verify d
+    rm d/meta/sizes
+    mkfifo d/meta/sizes
+    refuses 2 'meta/sizes: is no regular file' timeout 10 "$BPK" info d
+}
+
+@test "chunked: columns and folders lead nowhere else" {
+    good good-table
+    mv d/y elsewhere
+    ln -s ../elsewhere d/y
+    refuses 2 'y/meta/sizes: ' bpk cat d
+    rm -r d elsewhere
+    good good-table
+    printf '{"names": ["x", "../d/y"]}' >d/__rootdirs__
+    refuses 2 '__rootdirs__: column "\.\./d/y" leads elsewhere' bpk cat d
+}
+
+@test "chunked: verify -r takes a dataset for one archive" {
+    need_python
+    mkdir -p tree/sub
+    cp -r "$tests/data/chunkdir/good-bcolz" tree/sub/a
+    cp -r "$tests/data/chunkdir/good-table" tree/t.blpd
+    mkdir tree/empty.blpd
+    status=0
+    bpk verify -rv tree >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 2 ]
+    [ "$(wc -l <"$out")" -eq 2 ]
+    says 'tree/empty\.blpd: is no chunked directory, as its name says it should be'
+    refuses 1 'is a directory, expected an archive' bpk verify tree
+}
+
+@test "chunked: Python objects are told of, and left alone" {
+    cp -r "$tests/data/chunkdir/unsupported-object" d
+    quietly bpk info -v d
+    grep -qE 'dtype +\|O$' "$out"
+    refuses 1 'its elements are Python objects' bpk cat d
+}
