@@ -11,6 +11,8 @@
 #include "io/lock.h"
 #include "io/source.h"
 
+enum { REOPENED_MAX = 20 };
+
 /* With the file open for writing. Only a journal that is not to be believed is a failure: through
  * any other the file can be read as it was, though nothing could be written. */
 static int recover_file(const struct bpk_beside *beside, int fd, struct bpk_err *err)
@@ -47,18 +49,35 @@ static int recover(const char *path, struct bpk_err *err)
 	return rc;
 }
 
-static int open_file(const char *path, bool as_is, struct bpk_source **source, struct bpk_err *err)
+static int open_once(const char *path, bool as_is, struct bpk_source **source, struct bpk_err *err)
 {
+	int rc = 0;
+
 	if (!as_is && recover(path, err) != 0)
 		return -1;
 	if (bpk_source_open(path, source, err) != 0)
 		return -1;
-	if (!bpk_source_seekable(*source) || !S_ISREG(bpk_source_stat(*source)->st_mode) ||
-	    bpk_source_share(*source, path, err) == 0)
-		return 0;
-	bpk_source_close(*source);
-	*source = NULL;
-	return -1;
+	if (bpk_source_seekable(*source) && S_ISREG(bpk_source_stat(*source)->st_mode))
+		rc = bpk_source_share(*source, path, err);
+	if (rc < 0) {
+		bpk_source_close(*source);
+		*source = NULL;
+	}
+	return rc;
+}
+
+/* A writer may have changed the file between its opening and the moment in which another one got its
+ * name: then it is opened again. A path that never leads to what it opens (a deleted file, by its
+ * descriptor) has no writer of ours. */
+static int open_file(const char *path, bool as_is, struct bpk_source **source, struct bpk_err *err)
+{
+	int rc = open_once(path, as_is, source, err);
+
+	for (int i = 0; rc > 0 && i < REOPENED_MAX; i++) {
+		bpk_source_close(*source);
+		rc = open_once(path, as_is, source, err);
+	}
+	return rc < 0 ? -1 : 0;
 }
 
 /* Open name in the tar of that path. 1: there is no such tar. */

@@ -234,7 +234,7 @@ int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err
 	if (shared == NULL || !bpk_beside_is(&beside, source->fd)) {
 		bpk_beside_clear(&beside);
 		free(shared);
-		return shared == NULL ? -1 : 0;
+		return shared == NULL ? -1 : 1;
 	}
 	shared->beside = beside;
 	pthread_mutex_init(&shared->lock, NULL);
