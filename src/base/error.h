@@ -15,6 +15,7 @@ enum bpk_kind {
 	BPK_LIMIT,     /* would exceed a limit that the user or the format set */
 	BPK_UNSUPPORTED, /* well formed, but asks for something this build does not know */
 	BPK_CORRUPT,     /* the bytes contradict the format or their digest */
+	BPK_REPAIRABLE,  /* damaged or half-way, and nothing is lost: it can be put right */
 	BPK_PARTIAL,     /* done in part */
 	BPK_DIFFERENT,   /* compared, and not equal */
 	BPK_PIPE,        /* the reader of our output went away (EPIPE) */

@@ -36,6 +36,7 @@ struct bpk_shared {
 	const struct bpk_format *format; /* NULL: by content, or by what the output is called */
 	bool no_check;
 	bool no_marker;
+	bool as_is; /* leave alone what a writer that died left; no option */
 };
 
 /* The arguments of bpk itself, before any command. */

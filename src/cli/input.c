@@ -19,7 +19,7 @@ int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shar
 		bpk_fail(err, BPK_USAGE, "is a terminal, expected an archive; name a FILE");
 		return bpk_input_subject(in, err);
 	}
-	if (bpk_place_open(path, &in->place, err) != 0)
+	if (bpk_place_open_as(path, shared->as_is, &in->place, err) != 0)
 		return bpk_input_subject(in, err);
 	in->format = shared->format;
 	if (in->format == NULL && bpk_format_probe(&in->place, &in->format, err) != 0)

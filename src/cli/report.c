@@ -18,7 +18,7 @@ const struct bpk_exit bpk_exits[] = {
 	  "limit, "
 	  "something this bpk does not know" },
 	{ 2, 5, KIND(BPK_CORRUPT), "data damaged" },
-	{ 3, 4, 0, "data damaged, and all of it can be restored" },
+	{ 3, 4, KIND(BPK_REPAIRABLE), "data damaged, and all of it can be restored" },
 	{ 4, 3, KIND(BPK_PARTIAL), "done in part: some inputs were skipped" },
 	{ 5, 2, KIND(BPK_DIFFERENT), "compared and different" },
 	{ 64, 6, KIND(BPK_USAGE), "wrong usage" },

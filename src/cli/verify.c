@@ -38,7 +38,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_progress, &bpk_opt_json,         &bpk_opt_help,        NULL,
 };
 
-static const struct verify_args defaults;
+/* What is verified is not changed, not even to put right what a writer left. */
+static const struct verify_args defaults = { .shared = { .as_is = true } };
 
 /* ---- the work ---- */
 
@@ -99,6 +100,8 @@ static const char *word_for(const struct bpk_err *err)
 		return "ok";
 	case BPK_CORRUPT:
 		return "damaged";
+	case BPK_REPAIRABLE:
+		return "repairable";
 	default:
 		return "failed";
 	}
@@ -136,13 +139,25 @@ static void print_record(const struct bpk_job *job, const struct remarks *remark
 	bpk_record_end();
 }
 
+/* All is well with what was committed, which is what was read. */
+static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
+{
+	bpk_fail(
+		err, BPK_REPAIRABLE,
+		"a change was interrupted and is pending; the next append, write, truncate or meta "
+		"of bpk puts back what was there");
+	return bpk_input_subject(in, err);
+}
+
 static int verify_found(const struct verify_args *args, struct bpk_job *job,
 			struct remarks *remarks, struct bpk_err *err)
 {
 	if (bpk_input_start(job->in, &args->shared, args->shared.memory_limit, err) != 0 ||
 	    verify_chunks(args, job, err) != 0)
 		return -1;
-	return bpk_input_audit(job->in, take_remark, remarks, err);
+	if (bpk_input_audit(job->in, take_remark, remarks, err) != 0)
+		return -1;
+	return job->in->info->pending ? fail_pending(job->in, err) : 0;
 }
 
 /* named: the user gave this very path, so it must be an archive. */
@@ -183,7 +198,7 @@ static bool verify_folder(void *arg, const char *path)
 	struct bpk_place place = { 0 };
 
 	format = NULL;
-	if (bpk_place_open(path, &place, NULL) == 0)
+	if (bpk_place_open_as(path, true, &place, NULL) == 0)
 		(void)bpk_format_probe(&place, &format, NULL); /* what cannot be read, fts tells */
 	bpk_place_close(&place);
 	if (format == NULL && !promised)

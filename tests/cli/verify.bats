@@ -98,3 +98,26 @@ END
     [ -e /proc/self/mem ] || skip "no /proc/self/mem here"
     refuses 1 '^bpk: /proc/self/mem: read: ' bpk verify /proc/self/mem
 }
+
+@test "verify: a change that was interrupted is pending, and verify leaves it so" {
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    data text 30000 a
+    bpk pack -z 8K a
+    cp a.blp was.blp
+    for n in $(seq 40); do
+        cp was.blp a.blp
+        status=0
+        "$nth" -n "$n" -a kill "$BPK" append -T 1 a.blp a >"$out" 2>&1 || status=$?
+        [ "$status" -ne 125 ] || skip "this machine does not let processes be traced"
+        bpk verify a.blp >"$out" 2>&1 && continue || status=$?
+        [ "$status" -eq 3 ] && break
+    done
+    [ -e .a.blp.bpkj ]
+    refuses 3 '^bpk: a.blp: .* pending' bpk verify a.blp
+    [ -e .a.blp.bpkj ]
+    bpk verify --json a.blp 2>"$err" | grep -q '"status":"repairable"'
+    bpk cat a.blp | cmp - a
+    quietly bpk verify a.blp
+    [ ! -e .a.blp.bpkj ]
+}
