@@ -32,7 +32,7 @@ static struct bpk_chunkdir_cparams cparams_of(const struct bpk_chunk_header *hea
 	return (struct bpk_chunkdir_cparams){
 		.codec = bpk_codec_format_name(header->codec_format),
 		.level = header->memcpyed ? 0 : DEFAULT_LEVEL,
-		.filter = header->filters[0],
+		.filter = header->filters[BPK_CHUNK_MAX_FILTERS - 1],
 	};
 }
 
