@@ -182,6 +182,18 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
 	return 0;
 }
 
+int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct bpk_format *format,
+			     const struct bpk_dtype *dtype, struct bpk_err *err)
+{
+	bool slack = args->slack.bytes != 0 || args->slack.percent != 0;
+
+	if (slack && format->is_directory && dtype->nfields > 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--slack is not for records, which format %s keeps as columns",
+				format->name);
+	return 0;
+}
+
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format)
 {
 	uint64_t most = format->is_directory ? BPK_CHUNK_MAX_RAW_SIZE : LARGEST_ROW;

@@ -42,9 +42,13 @@ extern const struct bpk_opt bpk_opt_level_anew, bpk_opt_codec_anew;
 int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_format *format,
 		       struct bpk_err *err);
 
+/* The same for elements of that type. Fails with BPK_USAGE: room inside the chunks of columns. */
+int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct bpk_format *format,
+			     const struct bpk_dtype *dtype, struct bpk_err *err);
+
 /*
- * Of how many bytes chunks of an array should be a multiple: of a row, the items of one first index,
- * where that is no more than a directory or a file should have in a chunk; else of an item. 0 when
+ * Of how many bytes chunks of an array should be a multiple: of a row, the items of one first
+ * index, where that is no more than a directory or a file should have in a chunk; else of an item. 0 when
  * there is no such size.
  */
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format);

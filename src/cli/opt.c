@@ -223,6 +223,11 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 		return bpk_parse_range(text, value, err);
 	case OPT_OFFSET:
 		return bpk_parse_offset(text, value, err);
+	case OPT_SHAPE:
+		return bpk_parse_shape(text, value, err);
+	case OPT_TEXT:
+		*(const char **)value = text;
+		return 0;
 	case OPT_FILE:
 	case OPT_DIRECTORY:
 		*(const char **)value = text;

@@ -5,7 +5,7 @@
 #ifndef BPK_CLI_OPT_H
 #define BPK_CLI_OPT_H
 
-#include "base/base.h"
+#include "format/format.h"
 
 /* What an option takes, and which C type its offset points at. */
 enum bpk_opt_type {
@@ -27,6 +27,8 @@ enum bpk_opt_type {
 	OPT_SLACK,        /* struct bpk_slack: a size up to max, or P% */
 	OPT_RANGE,        /* struct bpk_opt_range */
 	OPT_OFFSET,       /* struct bpk_opt_offset */
+	OPT_SHAPE,        /* struct bpk_opt_shape */
+	OPT_TEXT,         /* const char *, whatever the command makes of it */
 	OPT_FILE,         /* const char *, a path */
 	OPT_DIRECTORY,    /* const char *, a path */
 	OPT_LIST,         /* struct bpk_opt_list, one more text each time */
@@ -57,6 +59,12 @@ struct bpk_opt_range {
 struct bpk_opt_offset {
 	bool given, negative;
 	uint64_t distance; /* from the start, or from the end; at most 2^63-1 */
+};
+
+/* Dimensions of an array. */
+struct bpk_opt_shape {
+	size_t ndimensions; /* 0: not given */
+	uint64_t sizes[BPK_ARRAY_MAX_DIMENSIONS];
 };
 
 /* Texts in the order given; items is owned, the texts are borrowed from argv. */
@@ -117,6 +125,8 @@ int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 		   struct bpk_err *err);
 int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err *err);
 int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_err *err);
+
+int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err *err);
 
 /*
  * Where a range lies in total items: as Python slices, a side that leaves the data stops at its

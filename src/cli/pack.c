@@ -14,11 +14,35 @@ struct pack_args {
 	struct bpk_encoding_args encoding;
 	bool compare;
 	uint64_t stream_size;
+	const char *dtype;
+	struct bpk_opt_shape shape;
 	const char *metadata;
 	struct bpk_opt_list set;
 };
 
 #define ARG(member) offsetof(struct pack_args, member)
+
+static const struct bpk_opt opt_dtype = {
+	.name = "dtype",
+	.type = OPT_TEXT,
+	.offset = ARG(dtype),
+	.metavar = "TYPE",
+	.help = "the data is an array of NumPy's TYPE",
+	.more = "As NumPy writes types: <f8, float64, \"[('x', '<f4'), ('n', '<u2')]\". The "
+		"archive "
+		"tells it to other programs, a Bloscpack file in its metadata, so that --metadata "
+		"and --set cannot be given there. Elements are then of that size unless --typesize "
+		"says otherwise; a chunked directory keeps records as columns.",
+};
+
+static const struct bpk_opt opt_shape = {
+	.name = "shape",
+	.type = OPT_SHAPE,
+	.offset = ARG(shape),
+	.metavar = "A,B,...",
+	.help = "the array has A rows of B ..., in C order",
+	.more = "By default it has one dimension. The data must have exactly that size.",
+};
 
 static const struct bpk_opt opt_metadata = {
 	.name = "metadata",
@@ -71,6 +95,10 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_slack,
 	&bpk_opt_no_offsets,
 	&bpk_opt_append_space,
+	&bpk_opt_layout,
+	&bpk_opt_superchunk_size,
+	&opt_dtype,
+	&opt_shape,
 	&opt_metadata,
 	&opt_set,
 	&opt_compare,
@@ -103,6 +131,8 @@ static const struct pack_args defaults = {
 struct pack {
 	const struct pack_args *args;
 	const struct bpk_format *format;
+	struct bpk_dtype dtype;  /* size 0: none was given */
+	struct bpk_array array;  /* of the input, if there is a dtype */
 	struct bpk_buf metadata; /* empty: none */
 	struct bpk_input in;
 	struct bpk_job job;
@@ -158,9 +188,64 @@ static int expect_size(const struct pack *pack, uint64_t *raw_size, struct bpk_e
 	return 0;
 }
 
+/* The array that the input is to hold. Its size tells that of the input where nobody else does. */
+static int shape_array(struct pack *pack, uint64_t *raw_size, struct bpk_err *err)
+{
+	const struct bpk_opt_shape *shape = &pack->args->shape;
+	struct bpk_array *array = &pack->array;
+	uint64_t item = pack->dtype.size, items = *raw_size / item;
+
+	if (shape->ndimensions == 0 && *raw_size == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_FAILED,
+				"does not say how many items it has, use --shape or --stream-size");
+	bpk_array_clear(array);
+	if (bpk_dtype_copy(&pack->dtype, &array->dtype, err) != 0)
+		return -1;
+	if ((shape->ndimensions == 0
+		     ? bpk_array_set_shape(array, &items, 1, err)
+		     : bpk_array_set_shape(array, shape->sizes, shape->ndimensions, err)) != 0)
+		return -1;
+	if (*raw_size == BPK_UNKNOWN)
+		*raw_size = array->size;
+	if (*raw_size != array->size)
+		return bpk_fail(err, BPK_FAILED,
+				"has %llu bytes, an array of %llu items of %llu was expected",
+				(unsigned long long)*raw_size,
+				(unsigned long long)(array->size / item), (unsigned long long)item);
+	return 0;
+}
+
+/* What is to be told of the array: a directory has a place of its own for it. */
+static int describe_array(struct pack *pack, uint64_t *raw_size, struct bpk_err *err)
+{
+	int rc;
+
+	if (pack->dtype.size == 0)
+		return 0;
+	rc = shape_array(pack, raw_size, err);
+	if (rc == 0 && !pack->format->is_directory) {
+		pack->metadata.size = 0;
+		rc = bpk_array_print(&pack->array, &pack->metadata, err);
+	}
+	return rc == 0 ? 0 : bpk_input_subject(&pack->in, err);
+}
+
+static struct bpk_wishes settle_wishes(const struct pack *pack)
+{
+	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->encoding);
+	uint64_t item = pack->dtype.size;
+
+	if (item == 0)
+		return wishes;
+	if (wishes.typesize == BPK_AUTO && item <= BPK_CHUNK_MAX_TYPESIZE)
+		wishes.typesize = (int)item;
+	wishes.row_size = bpk_encoding_row_size(&pack->array, pack->format);
+	return wishes;
+}
+
 static int choose(struct pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
-	const struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->encoding);
+	const struct bpk_wishes wishes = settle_wishes(pack);
 
 	if (bpk_choose(pack->in.place.source, raw_size, &wishes, &pack->choice, err) != 0)
 		return bpk_input_subject(&pack->in, err);
@@ -183,6 +268,7 @@ static int start_writer(struct pack *pack, struct bpk_err *err)
 						       : bpk_checksum_find("crc32"),
 		.has_metadata = pack->metadata.size > 0,
 		.metadata = bpk_buf_view(&pack->metadata),
+		.array = pack->dtype.size > 0 ? &pack->array : NULL,
 	};
 	const struct bpk_write_options options =
 		bpk_encoding_options(encoding, &pack->choice.recipe);
@@ -250,7 +336,7 @@ static int pack_opened(struct pack *pack, struct bpk_err *err)
 {
 	uint64_t raw_size;
 
-	if (expect_size(pack, &raw_size, err) != 0 ||
+	if (expect_size(pack, &raw_size, err) != 0 || describe_array(pack, &raw_size, err) != 0 ||
 	    bpk_job_name_target(&pack->job, add_suffix, err) != 0 ||
 	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
 		return -1;
@@ -281,12 +367,53 @@ static void pack_one(void *arg, const char *path)
 	bpk_input_close(&pack->in);
 }
 
-static int check_usage(const struct pack *pack, char **operands, size_t count, struct bpk_err *err)
+/* A directory cannot go to standard output. */
+static int check_directory(const struct pack *pack, char **operands, size_t count,
+			   struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &pack->args->encoding.shared;
+	const char *output = shared->output;
+	bool to_stdout = shared->to_stdout || (output != NULL && strcmp(output, "-") == 0) ||
+			 (output == NULL && count == 0);
+
+	for (size_t i = 0; i < count; i++)
+		to_stdout = to_stdout || (output == NULL && strcmp(operands[i], "-") == 0);
+	if (!pack->format->is_directory || !to_stdout)
+		return 0;
+	return bpk_fail(err, BPK_USAGE, "format %s is a directory, name it with --output",
+			pack->format->name);
+}
+
+/* Take --dtype; can what belongs to it be obeyed? */
+static int take_dtype(struct pack *pack, struct bpk_err *err)
+{
+	const struct pack_args *args = pack->args;
+	const char *text = args->dtype;
+
+	if (text == NULL)
+		return args->shape.ndimensions == 0
+			       ? 0
+			       : bpk_fail(err, BPK_USAGE, "--shape needs --dtype");
+	if (!pack->format->is_directory && (args->metadata != NULL || args->set.count > 0))
+		return bpk_fail(err, BPK_USAGE,
+				"--dtype is kept in the metadata of format %s, without --metadata "
+				"and --set",
+				pack->format->name);
+	if (bpk_dtype_parse(bpk_view(text, strlen(text)), &pack->dtype, err) != 0)
+		return bpk_err_subject(err, "--dtype");
+	if (bpk_dtype_is_opaque(&pack->dtype))
+		return bpk_fail(err, BPK_USAGE, "--dtype: objects of Python are no raw data");
+	return bpk_encoding_check_dtype(&args->encoding, pack->format, &pack->dtype, err);
+}
+
+static int check_usage(struct pack *pack, char **operands, size_t count, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &pack->args->encoding.shared;
 	const char *metadata = pack->args->metadata;
 
-	if (bpk_output_check(shared, operands, count, err) != 0)
+	if (bpk_output_check(shared, operands, count, err) != 0 ||
+	    bpk_encoding_check(&pack->args->encoding, pack->format, err) != 0 ||
+	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0)
 		return -1;
 	if (shared->to_stdout && count > 1)
 		return bpk_fail(
@@ -314,6 +441,8 @@ static void run_pack(void *args, char **operands, size_t count)
 	else
 		bpk_each_operand(operands, count, pack_one, &pack);
 	bpk_buf_clear(&pack.metadata);
+	bpk_array_clear(&pack.array);
+	bpk_dtype_clear(&pack.dtype);
 }
 
 const struct bpk_command bpk_command_pack = {

@@ -115,6 +115,24 @@ int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_er
 	return 0;
 }
 
+int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err *err)
+{
+	struct bpk_opt_shape shape = { 0 };
+	const char *rest = text;
+	bool good;
+
+	do {
+		good = shape.ndimensions < BPK_ARRAY_MAX_DIMENSIONS &&
+		       take_digits(rest, &shape.sizes[shape.ndimensions++], &rest);
+	} while (good && *rest++ == ',');
+	if (!good || rest[-1] != '\0')
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is no shape, expected up to %d numbers with commas between",
+				text, BPK_ARRAY_MAX_DIMENSIONS);
+	*out = shape;
+	return 0;
+}
+
 static int resolve_side(int64_t side, uint64_t total, uint64_t *out, struct bpk_err *err)
 {
 	/* -(side + 1) + 1 also holds for the smallest number */

@@ -367,3 +367,85 @@ load lib
     says '^bpk: a: changed while it was read'
     [ "$(ls -A)" = a ]
 }
+
+@test "pack --dtype and --shape say what the data is" {
+    data field-f64 240000 a
+    bpk pack --dtype '<f8' --shape 100,300 a
+    quietly bpk verify a.blp
+    bpk info -v a.blp >"$out"
+    grep -q '"dtype":"'"'<f8'"'","shape":\[100,300\],"order":"C","container":"numpy"' "$out"
+    grep -q 'typesize  *8$' "$out"
+    bpk cat a.blp | same - a
+    bpk pack --dtype '<f8' -z 5000 -o rows.blp a
+    bpk info -v rows.blp | grep -q 'shape.:\[30000\]'
+    bpk pack --dtype '<f8' --shape 100,300 -z 5000 -o rows2.blp a
+    bpk info -v rows2.blp | grep -q 'chunk size  *4800 '
+    # of a pipe the shape tells the size
+    cat a | bpk pack --dtype '<f8' --shape 30000 >p.blp
+    quietly bpk verify p.blp
+    cat a | bpk pack --dtype '<f8' --stream-size 240000 | cat >q.blp
+    quietly bpk verify q.blp
+    mkdir "$bad"
+    cp a "$bad/a"
+    cd "$bad"
+    refuses 1 'a: has 240000 bytes, an array of 30001 items of 8' bpk pack --dtype f8 --shape 30001 a
+    refuses 1 'a: has 240000 bytes' bpk pack --dtype S7 a
+    refuses 1 'standard input: .*--shape or --stream-size' bash -c 'cat a | "$BPK" pack --dtype f8 -o b.blp -'
+    refuses 64 'dtype' bpk pack --dtype nonesuch a
+    refuses 64 'dtype' bpk pack --dtype object a
+    refuses 64 'shape needs --dtype' bpk pack --shape 10 a
+    refuses 64 'without --metadata and --set' bpk pack --dtype f8 --set x=1 a
+    refuses 64 'no shape' bpk pack --dtype f8 --shape 10x a
+    refuses 1 'standard input' bash -c 'head -c 100 a | "$BPK" pack --dtype f8 --shape 30000 -o b.blp -'
+}
+
+@test "pack -F chunked writes a directory" {
+    data field-f64 3000000 a
+    bpk pack -F chunked --set run=7 a
+    [ -f a.blpd/data/__1__.bin ]
+    quietly bpk verify a.blpd
+    bpk cat a.blpd | same - a
+    bpk info -v a.blpd | grep -q '"run": *7'
+    bpk pack --dtype '<f8' --shape 375,1000 --superchunk-size 1M -z 100K -o b.blpd --compare a
+    grep -q '"shape": \[375, 1000\]' b.blpd/meta/sizes
+    grep -q '"chunklen": 12' b.blpd/meta/storage
+    [ -f b.blpd/data/__3__.bin ]
+    quietly bpk verify b.blpd
+    bpk cat b.blpd | same - a
+    bpk pack -F chunked --layout bcolz -o c a
+    [ -f c/data/__0.blp ]
+    bpk cat c | same - a
+    cat a | bpk pack -o p.blpd -
+    bpk cat p.blpd | same - a
+    rm a
+    bpk unpack a.blpd/
+    bpk cat b.blpd | same - a
+    mkdir "$bad"
+    cp -r a a.blpd "$bad"
+    cd "$bad"
+    refuses 1 'already exists' bpk pack -F chunked a
+    refuses 64 'a directory, name it with --output' bpk pack -F chunked -c a
+    refuses 64 'a directory, name it with --output' bash -c '"$BPK" pack -F chunked <a'
+    refuses 64 'superchunk' bpk pack --superchunk-size 1M a
+    refuses 64 'layout' bpk pack --layout bcolz a
+    : >a.blpd/foreign
+    refuses 1 'foreign' bpk pack -f -F chunked a
+    rm a.blpd/foreign
+    bpk pack -f -F chunked --codec lz4 a
+    bpk cat a.blpd | same - a
+}
+
+@test "pack keeps records as columns in a directory" {
+    data records 600000 a
+    dtype="[('n','<i4'),('v','<f4',(3,)),('s','S4')]"
+    bpk pack -F chunked --compare --dtype "$dtype" a
+    [ -f a.blpd/data/n/__1__.bin ] && [ -f a.blpd/data/v/__1__.bin ]
+    quietly bpk verify a.blpd
+    bpk cat a.blpd | same - a
+    bpk pack -F chunked -T 1 -o one.blpd --dtype "$dtype" a
+    diff -r a.blpd one.blpd
+    refuses 64 'slack' bpk pack -F chunked --slack 10 --dtype "$dtype" -o b.blpd a
+    bpk pack -F chunked --rm --dtype "$dtype" -o c.blpd a
+    [ ! -e a ]
+    quietly bpk verify c.blpd
+}

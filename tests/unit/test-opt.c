@@ -82,6 +82,37 @@ static void test_slack_is_bytes_or_percent(void **state)
 	}
 }
 
+static void test_shapes_are_numbers_with_commas(void **state)
+{
+	static const char *const bad[] = {
+		"", ",", "1,", ",1", "1,,2", "-1", "1;2", "1K", "x", "1, 2", "18446744073709551616"
+	};
+	struct bpk_opt_shape shape = { 0 };
+	struct bpk_err err;
+	char many[2 * BPK_ARRAY_MAX_DIMENSIONS + 2];
+
+	(void)state;
+	assert_int_equal(bpk_parse_shape("7", &shape, &err), 0);
+	assert_int_equal(shape.ndimensions, 1);
+	assert_int_equal(shape.sizes[0], 7);
+	assert_int_equal(bpk_parse_shape("10,0,345", &shape, &err), 0);
+	assert_int_equal(shape.ndimensions, 3);
+	assert_int_equal(shape.sizes[1], 0);
+	assert_int_equal(shape.sizes[2], 345);
+	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+		err.kind = BPK_OK;
+		assert_int_equal(bpk_parse_shape(bad[i], &shape, &err), -1);
+		assert_int_equal(err.kind, BPK_USAGE);
+	}
+	for (size_t i = 0; i <= BPK_ARRAY_MAX_DIMENSIONS; i++)
+		memcpy(many + 2 * i, "1,", 2);
+	many[2 * BPK_ARRAY_MAX_DIMENSIONS + 1] = '\0';
+	assert_int_equal(bpk_parse_shape(many, &shape, &err), -1);
+	many[2 * BPK_ARRAY_MAX_DIMENSIONS - 1] = '\0';
+	assert_int_equal(bpk_parse_shape(many, &shape, &err), 0);
+	assert_int_equal(shape.ndimensions, BPK_ARRAY_MAX_DIMENSIONS);
+}
+
 /* Every range against what Python's data[A:B] gives for total items. */
 static void test_ranges_are_pythons(void **state)
 {
@@ -270,6 +301,7 @@ int main(void)
 		cmocka_unit_test(test_sizes_are_read),
 		cmocka_unit_test(test_what_is_no_size_is_refused),
 		cmocka_unit_test(test_slack_is_bytes_or_percent),
+		cmocka_unit_test(test_shapes_are_numbers_with_commas),
 		cmocka_unit_test(test_ranges_are_pythons),
 		cmocka_unit_test(test_what_is_no_range_is_refused),
 		cmocka_unit_test(test_distance_counts_single_letters),
