@@ -141,8 +141,8 @@ const struct stat *bpk_job_like(const struct bpk_job *job);
  * chunks alone take where nobody can tell. */
 uint64_t bpk_job_output_size(const struct bpk_job *job);
 
-/* Older readers stop at a header that does not say how much follows: tell when that will be one, and
- * what avoids it. */
+/* Older readers stop at a header that does not say how much follows: tell when that will be one,
+ * and what avoids it. */
 void bpk_job_note_unknown_size(const struct bpk_job *job, uint64_t raw_size, const char *advice);
 
 /* For -v: sizes, ratio, time, speed. */

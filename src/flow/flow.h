@@ -89,7 +89,8 @@ uint64_t bpk_view_memory(const struct bpk_info *info);
 
 /* ---- The run ---- */
 
-/* Room inside each chunk, so that `write` finds place in it: bytes, or percent of the packed size. */
+/* Room inside each chunk, so that `write` finds place in it: bytes, and percent of the packed
+ * size. */
 struct bpk_slack {
 	uint64_t bytes;
 	unsigned percent;

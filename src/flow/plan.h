@@ -10,8 +10,8 @@
  * chunk sizes differ, raw_offset is unknown and all of the chunk is wanted. */
 void bpk_plan_parcel(const struct bpk_plan *plan, struct bpk_parcel *parcel);
 
-/* After it: data_size follows raw_size where the fetch left it open. Fails when what was fetched, for
- * which size bytes were planned, is not what the plan has. */
+/* After it: data_size follows raw_size where the fetch left it open. Fails when what was fetched,
+ * for which size bytes were planned, is not what the plan has. */
 int bpk_plan_judge(const struct bpk_plan *plan, struct bpk_parcel *parcel, uint64_t size,
 		   struct bpk_err *err);
 
