@@ -28,13 +28,21 @@ const struct bpk_command bpk_command_main = {
 };
 
 const struct bpk_command *const bpk_commands[] = {
-	&bpk_command_pack,     &bpk_command_unpack,
-	&bpk_command_cat,      &bpk_command_info,
-	&bpk_command_verify,   &bpk_command_append,
-	&bpk_command_truncate, &bpk_command_write,
-	&bpk_command_meta,     &bpk_command_convert,
-	&bpk_command_tar,      &bpk_command_help,
-	&bpk_command_version,  NULL,
+	&bpk_command_pack,
+	&bpk_command_unpack,
+	&bpk_command_cat,
+	&bpk_command_info,
+	&bpk_command_verify,
+	&bpk_command_append,
+	&bpk_command_truncate,
+	&bpk_command_write,
+	&bpk_command_meta,
+	&bpk_command_convert,
+	&bpk_command_convert_to_chunked,
+	&bpk_command_tar,
+	&bpk_command_help,
+	&bpk_command_version,
+	NULL,
 };
 
 const struct bpk_command *bpk_command_find(const char *name)

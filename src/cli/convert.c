@@ -12,6 +12,7 @@
 #include "cli/report.h"
 #include "cli/text.h"
 
+/* All but the first are those of convert-to-chunked. */
 static const struct bpk_opt *const rows[] = {
 	&bpk_opt_format_write,
 	&bpk_opt_digits,
@@ -44,6 +45,7 @@ static const struct bpk_encoding_args defaults = BPK_ENCODING_DEFAULTS;
 
 /* One conversion on its way. */
 struct convert {
+	const char *command;
 	const struct bpk_encoding_args *args;
 	struct bpk_shared shared; /* the job's: names the target, and no format for the source */
 	const struct bpk_format *format; /* of the target */
@@ -63,10 +65,17 @@ static bool asks_for_packing(const struct bpk_encoding_args *args)
 	       args->typesize != BPK_AUTO || args->chunk_size != 0 || args->block_size != 0;
 }
 
+/* Are the chunks of the source those of single columns? */
+static bool has_columns(const struct convert *c)
+{
+	const struct bpk_reader_ops *ops = c->in.format->reader;
+
+	return ops->unpacks != NULL && ops->unpacks(c->in.reader);
+}
+
 /* Why the chunks cannot stay as they are; NULL when they can. */
 static const char *find_obstacle(const struct convert *c)
 {
-	const struct bpk_reader_ops *ops = c->in.format->reader;
 	const struct bpk_info *info = c->in.info;
 	const struct bpk_slack *slack = &c->args->slack;
 
@@ -74,7 +83,7 @@ static const char *find_obstacle(const struct convert *c)
 		return "another packing is asked for";
 	if (slack->bytes != 0 || slack->percent != 0)
 		return "room inside the chunks is asked for";
-	if (ops->unpacks != NULL && ops->unpacks(c->in.reader))
+	if (has_columns(c))
 		return "its chunks are those of columns";
 	if (!c->format->is_directory)
 		return NULL;
@@ -87,6 +96,21 @@ static const char *find_obstacle(const struct convert *c)
 
 /* ---- packing anew ---- */
 
+/* The size of elements, as far as it is told; 0: it is not. A directory without a type holds bytes,
+ * whatever its chunks were packed as; columns are put together to records. */
+static unsigned find_typesize(const struct convert *c)
+{
+	const struct bpk_info *info = c->in.info;
+	bool untyped = c->in.place.is_directory && info->array == NULL;
+	uint64_t record = info->array != NULL ? info->array->dtype.size : 0;
+
+	if (has_columns(c))
+		return record <= BPK_CHUNK_MAX_TYPESIZE ? (unsigned)record : 0;
+	if ((info->typesize == 0 || untyped) && info->has_first_chunk)
+		return info->first_chunk.typesize;
+	return info->typesize;
+}
+
 /* What nobody asks for stays as the source has it, as far as its first chunk tells. */
 static struct bpk_wishes settle_wishes(const struct convert *c)
 {
@@ -94,14 +118,12 @@ static struct bpk_wishes settle_wishes(const struct convert *c)
 	const struct bpk_info *info = c->in.info;
 	const struct bpk_chunk_header *first = &info->first_chunk;
 	bool told = info->has_first_chunk && !first->memcpyed && first->raw_size > 0;
-	unsigned typesize = info->typesize;
+	unsigned typesize = find_typesize(c);
 
 	if (told && wishes.codec == NULL)
 		wishes.codec = bpk_recipe_like(first).codec;
-	if (told && wishes.filter == BPK_AUTO && wishes.typesize == BPK_AUTO)
+	if (told && !has_columns(c) && wishes.filter == BPK_AUTO && wishes.typesize == BPK_AUTO)
 		wishes.filter = (int)bpk_recipe_like(first).filter;
-	if (typesize == 0 && info->has_first_chunk)
-		typesize = first->typesize;
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
 		wishes.typesize = (int)typesize;
 	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN)
@@ -130,7 +152,10 @@ static int open_content(struct convert *c, struct bpk_err *err)
 static int choose(struct convert *c, struct bpk_err *err)
 {
 	struct bpk_wishes wishes = settle_wishes(c);
+	const struct bpk_array *array = c->in.info->array;
 
+	if (array != NULL && bpk_encoding_check_dtype(c->args, c->format, &array->dtype, err) != 0)
+		return bpk_input_subject(&c->in, err);
 	if (open_content(c, err) != 0)
 		return -1;
 	if (bpk_choose(c->content.place.source, c->raw_size, &wishes, &c->choice, err) != 0)
@@ -141,6 +166,16 @@ static int choose(struct convert *c, struct bpk_err *err)
 }
 
 /* ---- the work ---- */
+
+/* All chunks of the source, but for those of nothing that some writers put behind the last. */
+static struct bpk_plan plan_carrying(const struct bpk_info *info)
+{
+	struct bpk_plan plan = bpk_plan_all(info);
+
+	if (plan.chunk_size != BPK_UNKNOWN && plan.raw_size != BPK_UNKNOWN && plan.raw_size > 0)
+		plan.count = bpk_div_up(plan.raw_size, plan.chunk_size);
+	return plan;
+}
 
 /* What the target will be: what the source is, but for its chunks where they are packed anew. */
 static struct bpk_info describe_target(const struct convert *c, const struct bpk_plan *plan)
@@ -156,9 +191,10 @@ static struct bpk_info describe_target(const struct convert *c, const struct bpk
 	/* an empty archive may call its chunk size 0 */
 	if (info.chunk_size == 0 && !c->format->is_directory)
 		info.chunk_size = BPK_UNKNOWN;
+	info.typesize = find_typesize(c);
+	info.nchunks = plan->count;
 	if (c->anew == NULL)
 		return info;
-	info.nchunks = plan->count;
 	info.chunk_size = plan->chunk_size;
 	info.last_chunk_size = BPK_UNKNOWN;
 	info.typesize = c->choice.recipe.typesize;
@@ -192,7 +228,7 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 		flow.slack = c->args->slack;
 		flow.reader_memory = bpk_view_memory(c->in.info);
 	} else {
-		flow.plan = bpk_plan_all(c->in.info);
+		flow.plan = plan_carrying(c->in.info);
 	}
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.checksum == c->in.info->checksum;
@@ -211,7 +247,7 @@ static void tell_result(const struct convert *c)
 		bpk_job_note_result(&c->job, packed_size);
 	if (!c->shared.json)
 		return;
-	bpk_record_begin("convert", c->in.path);
+	bpk_record_begin(c->command, c->in.path);
 	bpk_job_record_result(&c->job, packed_size);
 	bpk_record_text("format", c->format->name);
 	bpk_record_bool("carried_over", c->anew == NULL);
@@ -251,11 +287,9 @@ static int convert_opened(struct convert *c, struct bpk_err *err)
 
 /* ---- usage ---- */
 
-/* What was asked for, what the target is called after, or for standard output the first there is. */
-static const struct bpk_format *format_of(const struct bpk_shared *shared, const char *target)
+/* What the target is called after, or for standard output the first of all. */
+static const struct bpk_format *format_of(const char *target)
 {
-	if (shared->format != NULL)
-		return shared->format;
 	return strcmp(target, "-") == 0 ? bpk_formats[0] : bpk_format_of_suffix(target);
 }
 
@@ -277,19 +311,23 @@ static int check_usage(const struct convert *c, char **operands, size_t count, s
 	return bpk_output_check(&c->shared, operands, 1, err);
 }
 
-static void run_convert(void *args, char **operands, size_t count)
+/* Convert operands[0] to operands[1] in format (NULL: as operands[1] is called), for command. */
+static void run(const char *command, const struct bpk_encoding_args *args,
+		const struct bpk_format *format, char **operands, size_t count)
 {
-	struct convert c = { .args = args };
+	struct convert c = {
+		.command = command, .args = args, .shared = args->shared, .format = format
+	};
 	struct bpk_err err = { 0 };
 
-	c.shared = c.args->shared;
 	c.shared.format = NULL;
 	if (count == 2) {
 		c.shared.output = operands[1];
-		c.format = format_of(&c.args->shared, operands[1]);
+		if (format == NULL)
+			c.format = format_of(operands[1]);
 	}
 	if (check_usage(&c, operands, count, &err) != 0)
-		bpk_report("convert", &err);
+		bpk_report(command, &err);
 	c.job = (struct bpk_job){ .shared = &c.shared, .in = &c.in, .format = c.format };
 	if (bpk_input_open(&c.in, operands[0], &c.shared, &err) != 0 ||
 	    convert_opened(&c, &err) != 0)
@@ -299,6 +337,33 @@ static void run_convert(void *args, char **operands, size_t count)
 	bpk_input_close(&c.content);
 	bpk_input_close(&c.in);
 }
+
+static void run_convert(void *args, char **operands, size_t count)
+{
+	const struct bpk_encoding_args *encoding = args;
+
+	run("convert", encoding, encoding->shared.format, operands, count);
+}
+
+static void run_convert_to_chunked(void *args, char **operands, size_t count)
+{
+	run("convert-to-chunked", args, bpk_format_find("chunked"), operands, count);
+}
+
+const struct bpk_command bpk_command_convert_to_chunked = {
+	.name = "convert-to-chunked",
+	.synopsis = "[OPTION]... SRC DIR",
+	.summary = "turn an archive into a chunked directory",
+	.description =
+		"Reads the archive SRC and writes the chunked directory DIR: bpk convert with "
+		"--format chunked. Chunks are carried over as they are where that is possible and "
+		"no other packing is asked for; -v says whether and why not. SRC is kept.",
+	.operands = OPERANDS_TREES,
+	.options = rows + 1,
+	.args_size = sizeof(struct bpk_encoding_args),
+	.defaults = &defaults,
+	.run = run_convert_to_chunked,
+};
 
 const struct bpk_command bpk_command_convert = {
 	.name = "convert",

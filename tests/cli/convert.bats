@@ -122,6 +122,84 @@ load lib
     done
 }
 
+@test "convert there and back: files and chunked directories" {
+    data field-f64 3000000 a
+    bpk pack -z 100K --set run=7 --checksum sha256 -o plain.blp a
+    bpk pack -z 80000 --dtype '<f8' -o array.blp a
+    bpk pack -z 80000 --dtype '<f8' --shape 375,1000 -o rows.blp a
+    echo '{"dtype":"'"'<f8'"'","shape":[125,3000],"order":"C","container":"numpy"}' >torn.json
+    bpk pack -z 100000 -t 8 --metadata torn.json -o torn.blp a
+    bpk pack -z 100000 -t 8 -o plain8.blp a
+    for name in plain array rows torn plain8; do
+        for layout in blaze bcolz; do
+            bpk convert-to-chunked -v --layout $layout $name.blp $name.$layout 2>"$err"
+            says 'chunks are carried over'
+            quietly bpk verify $name.$layout
+            bpk cat $name.$layout | same - a
+            how=
+            [ $layout = blaze ] || how=--checksum=$(bpk info -v $name.blp | awk '$1 == "checksum" { print $2; exit }')
+            bpk convert -v ${how:+"$how"} $name.$layout $name.$layout.blp 2>"$err"
+            says 'chunks are carried over'
+            same $name.blp $name.$layout.blp
+        done
+    done
+    grep -q '"shape": \[375, 1000\]' rows.blaze/meta/sizes
+    grep -q '"shape": \[375000\]' torn.blaze/meta/sizes
+    grep -q '"dtype": "uint8"' plain.blaze/meta/storage
+    # through a pipe, and from one directory to another
+    cat array.blp | bpk convert-to-chunked - piped
+    bpk convert piped - | cat >piped.blp
+    bpk cat piped.blp | same - a
+    bpk convert -F chunked rows.bcolz rows2
+    bpk cat rows2 | same - a
+    bpk convert -f -v --level 5 rows.blaze rows2 -F chunked 2>"$err"
+    says 'packed anew: another packing is asked for'
+    bpk cat rows2 | same - a
+    mkdir "$bad"
+    cp -r array.blaze "$bad/d.blpd"
+    cd "$bad"
+    refuses 64 'cannot go to standard output' bpk convert -F chunked d.blpd -
+    refuses 1 'is the source itself' bpk convert -f d.blpd d.blpd
+    refuses 1 'is the source itself' bpk convert -f d.blpd ./d.blpd/
+    refuses 1 'already exists' bpk convert-to-chunked d.blpd d.blpd/../d.blpd/data
+}
+
+@test "convert takes records apart into columns, and puts them together" {
+    data records 600000 a
+    dtype="[('n','<i4'),('v','<f4',(3,)),('s','S4')]"
+    bpk pack --dtype "$dtype" -z 100K a
+    bpk convert -v a.blp a.blpd 2>"$err"
+    says 'packed anew: a directory keeps records as columns'
+    quietly bpk verify a.blpd
+    bpk cat a.blpd | same - a
+    bpk convert -v a.blpd b.blp 2>"$err"
+    says "packed anew: its chunks are those of columns"
+    bpk cat b.blp | same - a
+    bpk info -v a.blp | grep '"dtype"' >was
+    bpk info -v b.blp | grep '"dtype"' | same - was
+    bpk info -v b.blp | grep -q 'typesize  *20$'
+    bpk convert --layout bcolz a.blp c.blpd
+    bpk cat c.blpd | same - a
+    bpk convert -F chunked c.blpd d
+    bpk cat d | same - a
+    refuses 64 'slack' bpk convert --slack 10 a.blp e.blpd
+}
+
+@test "convert takes every layout that a reader must take" {
+    need_python
+    make_archives good .
+    for archive in *.blp; do
+        raw=${archive%.blp}.raw
+        bpk convert --no-marker "$archive" out.b.blp
+        bpk convert-to-chunked --no-marker -v "$archive" out.d 2>"$err"
+        for result in out.b.blp out.d; do
+            quietly bpk verify $result
+            bpk cat $result | same - "$raw"
+        done
+        rm -r out.b.blp out.d
+    done
+}
+
 @test "convert refuses what makes no sense, and leaves everything as it was" {
     data field-f64 300000 a
     bpk pack a
