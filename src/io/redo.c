@@ -105,11 +105,11 @@ static char *cut(char **text, char end)
 	return field;
 }
 
-/* Decimal digits and nothing else; false too when they need more than 64 bits. */
+/* Decimal digits as we write them; false too when they need more than 64 bits. */
 static bool take_number(const char *digits, uint64_t *number)
 {
 	*number = 0;
-	if (*digits == '\0')
+	if (*digits == '\0' || (*digits == '0' && digits[1] != '\0'))
 		return false;
 	for (; *digits != '\0'; digits++) {
 		if (*digits < '0' || *digits > '9' || !bpk_mul_u64(*number, 10, number) ||

@@ -1,15 +1,18 @@
 /*
- * Directories written: new ones.
+ * Directories written: new ones. Some tests twice: as it is, and after a seccomp filter has made
+ * renameat2 refuse its flags, as NFS does.
  */
 #include "unit/unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
-#include <signal.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -399,6 +402,49 @@ static void test_all_dropped(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* From here on renameat2 neither exchanges names nor leaves what is there alone. */
+static void forbid_flags(void **state)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_renameat2, 0, 3),
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4])),
+#else
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[4]) + 4),
+#endif
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EINVAL),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof rules / sizeof rules[0], rules };
+
+	(void)state;
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		skip();
+	assert_int_equal(renameat2(AT_FDCWD, folder, AT_FDCWD, folder, RENAME_NOREPLACE), -1);
+	assert_int_equal(errno, EINVAL);
+}
+
+/* What is in the way of putting the old one aside: it stays in its place. */
+static void test_no_room_aside(void **state)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_draft *draft;
+
+	(void)state;
+	make("old", "1");
+	assert_true(shell("mkdir .old.bpk-old && : > .old.bpk-old/precious"));
+	draft = open_draft("old", &force);
+	assert_int_equal(fill(draft, "2", &err), 0);
+	assert_int_equal(bpk_draft_keep(draft, NULL, &err), -1);
+	assert_string_equal(err.text, "cannot be put aside as .old.bpk-old: Directory not empty");
+	assert_string_equal(seen("old"), WHOLE("1"));
+	assert_true(shell("rm .old.bpk-old/precious && rmdir .old.bpk-old && rm -r old"));
+	assert_string_equal(seen(""), "");
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -411,6 +457,11 @@ static int remove_folder(void **state)
 	return rmdir(folder);
 }
 
+#define WITHOUT_FLAGS(test)                                                                        \
+	{                                                                                          \
+#test ", no flags", test, NULL, NULL, NULL                                         \
+	}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -419,6 +470,10 @@ int main(void)
 		cmocka_unit_test(test_replaced),      cmocka_unit_test(test_strangers_stay),
 		cmocka_unit_test(test_late_stranger), cmocka_unit_test(test_appears_meanwhile),
 		cmocka_unit_test(test_left_behind),   cmocka_unit_test(test_all_dropped),
+		cmocka_unit_test(forbid_flags),       WITHOUT_FLAGS(test_new_one),
+		WITHOUT_FLAGS(test_replaced),         WITHOUT_FLAGS(test_strangers_stay),
+		WITHOUT_FLAGS(test_late_stranger),    WITHOUT_FLAGS(test_appears_meanwhile),
+		WITHOUT_FLAGS(test_no_room_aside),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);
