@@ -87,7 +87,7 @@ int bpk_redo_apply(int root, const struct bpk_change *change, struct bpk_err *er
 	return rc;
 }
 
-static int sync_folder_of(int root, const char *name, struct bpk_err *err)
+int bpk_redo_sync_one(int root, const char *name, struct bpk_err *err)
 {
 	int folder = open_folder(root, name, err), rc;
 
@@ -115,7 +115,7 @@ int bpk_redo_sync(int root, const struct bpk_redo *redo, struct bpk_err *err)
 
 		if (i + 1 < redo->count && same_folder(name, redo->by_name[i + 1]->name))
 			continue;
-		if (sync_folder_of(root, name, err) != 0)
+		if (bpk_redo_sync_one(root, name, err) != 0)
 			return -1;
 	}
 	return 0;

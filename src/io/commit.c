@@ -128,6 +128,15 @@ static int rename_one(const struct bpk_tree *tree, size_t i, struct bpk_err *err
 	return bpk_redo_apply(tree->root, &change, err);
 }
 
+/* New folders are on disk with their names. */
+static int sync_made(const struct bpk_tree *tree, struct bpk_err *err)
+{
+	for (size_t i = 0; tree->sync && i < tree->folders.count; i++)
+		if (bpk_redo_sync_one(tree->root, tree->folders.all[i], err) != 0)
+			return -1;
+	return 0;
+}
+
 /* Rename and sync the first count files. */
 static int rename_first(const struct bpk_tree *tree, size_t count, struct bpk_err *err)
 {
@@ -160,8 +169,10 @@ static int commit_list(struct bpk_tree *tree, struct bpk_err *err)
 	if (!tree->sync || bpk_folder_sync(tree->root) == 0)
 		return 0;
 	bpk_fail_errno(err, errno, BPK_DIR_LIST ": sync its folder");
-	/* the drafts may go only when it is gone */
+	/* the drafts may go only when it is gone, also after a power cut */
 	tree->is_stuck = unlinkat(tree->root, BPK_DIR_LIST, 0) != 0 && errno != ENOENT;
+	if (!tree->is_stuck && bpk_folder_sync(tree->root) != 0)
+		forget_stage(tree);
 	return -1;
 }
 
@@ -171,12 +182,12 @@ static int commit_by_list(struct bpk_tree *tree, size_t first, const struct bpk_
 {
 	if (rename_first(tree, first, err) != 0)
 		return -1;
-	if (commit_list(tree, err) == 0)
-		tree->is_stuck = bpk_redo_carry_out(tree->root, list, tree->sync, err) != 0;
-	else if (!tree->is_stuck) {
-		take_back(tree, first);
+	if (commit_list(tree, err) != 0 && !tree->is_stuck) {
+		take_back(tree, bpk_min_size(first, tree->stage.count));
 		return -1;
 	}
+	if (!tree->is_stuck)
+		tree->is_stuck = bpk_redo_carry_out(tree->root, list, tree->sync, err) != 0;
 	if (!tree->is_stuck)
 		return 0;
 	return bpk_err_subject(err, "is committed, and left to the next change to be carried out");
@@ -204,11 +215,14 @@ static int commit_from(struct bpk_tree *tree, size_t first, struct bpk_err *err)
 	int rc = make_list(stage->files + first, stage->count - first, removed->files,
 			   removed->count, &list, err);
 
+	/* a list that is on disk names drafts that are */
+	if (rc == 0)
+		rc = sync_names(tree, first, stage->count - first, err);
 	if (rc == 0)
 		rc = stage_list(tree, &list, err);
 	if (rc == 0) {
 		rc = commit_staged(tree, first, &list, err);
-		if (rc != 0 && !tree->is_stuck)
+		if (rc != 0 && tree->stage.count > 0)
 			bpk_tree_unstage(tree);
 	}
 	bpk_redo_clear(&list);
@@ -275,6 +289,8 @@ int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *er
 		return -1;
 	if (count + tree->removed.count == 0)
 		return 0;
+	if (sync_made(tree, err) != 0)
+		return -1;
 	if (tree->removed.count == 0 && first == count - 1)
 		return commit_by_rename(tree, err);
 	return commit_from(tree, first, err);

@@ -68,7 +68,8 @@ int bpk_redo_open_lock(int root, bool create);
 int bpk_redo_settle(int root, struct bpk_redo *redo, bool carry_out, bool *alive,
 		    struct bpk_err *err);
 
-/* Sync the folder of every name. */
+/* Sync the folder that name lies in; the folder of every name. */
+int bpk_redo_sync_one(int root, const char *name, struct bpk_err *err);
 int bpk_redo_sync(int root, const struct bpk_redo *redo, struct bpk_err *err);
 
 /* Carry out one change, unless that was done already. */
