@@ -106,7 +106,8 @@ struct bpk_reader_ops {
 
 	/* True when fetch may be called by many threads, in any order: a seekable source whose
 	 * chunks can be found without walking. Otherwise fetch is called by one thread at a time
-	 * with ascending numbers; numbers left out are passed over without being checked. */
+	 * with ascending numbers; numbers left out are passed over without being checked, and a
+	 * seekable source is walked anew for a number that came before. */
 	bool (*positional)(const void *reader);
 
 	/*

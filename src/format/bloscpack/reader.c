@@ -225,6 +225,8 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 	struct bpk_bloscpack_step step;
 	int rc;
 
+	if (parcel->number < walk->number && r->seekable)
+		*walk = bpk_bloscpack_walk_start(r);
 	if (parcel->number < walk->number)
 		return bpk_fail(err, BPK_BUG,
 				"chunk %" PRIu64 " was asked for behind chunk %" PRIu64,
