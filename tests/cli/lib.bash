@@ -124,3 +124,23 @@ eventually() {
     done
     die "still not so after 10 seconds: $*"
 }
+
+# ---- archives that are changed ----
+
+# The formats that can be, and what their files are called.
+editable=(blp)
+declare -gA suffix=([blp]=blp [chunked]=blpd)
+
+# FORMAT DATA OPTIONS...: pack DATA into $archive.
+make_archive() {
+    archive=$2.${suffix[$1]}
+    rm -rf "$archive"
+    bpk pack -q -F "$1" -o "$archive" "${@:3}" "$2"
+}
+
+# $archive holds exactly the bytes of the files, in order, and is sound.
+holds() {
+    bpk cat "$archive" | cmp - <(cat "$@") || die "$archive does not hold $*"
+    quietly bpk verify "$archive"
+    [ -z "$(find . -name '.*' ! -name . ! -name .lock)" ] || die "litter: $(find . -name '.*')"
+}

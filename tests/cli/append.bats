@@ -1,0 +1,291 @@
+load lib
+
+teardown() {
+    for job in $(jobs -p); do kill -KILL "$job" 2>/dev/null || true; done
+}
+
+@test "append: every way that the last chunk, the new bytes and the archive may be" {
+    data field-f64 100000 a
+    data records 70001 b
+    for format in "${editable[@]}"; do
+        for options in "-z 10000 -t 8" "-z 16K -t 8" "-z 1M" "-z 7777 -t 1 --codec lz4 --checksum none" \
+            "-z 16K --checksum sha256 --set x=1" "-z 16K --no-offsets" "-z 16K --append-space 0" \
+            "-z 16K -0" "-z 16K --slack 5%"; do
+            # shellcheck disable=SC2086 # words
+            make_archive $format a $options 2>/dev/null || continue
+            quietly bpk append "$archive" b
+            holds a b
+            head -c 1 b >one
+            quietly bpk append "$archive" one
+            holds a b one
+            cat b | quietly bpk append "$archive"
+            holds a b one b
+            quietly bpk append -T 3 "$archive" one - a <b
+            holds a b one b one b a
+        done
+    done
+}
+
+@test "append to an empty archive, and of nothing" {
+    : >a
+    data field-f64 300000 b
+    for format in "${editable[@]}"; do
+        make_archive $format a
+        before=$(snapshot)
+        quietly bpk append "$archive" </dev/null
+        quietly bpk append "$archive" a a
+        [ "$(snapshot)" = "$before" ] || die "nothing was appended, and something changed"
+        quietly bpk append "$archive" b
+        holds b
+        quietly bpk append "$archive" b
+        holds b b
+    done
+}
+
+@test "append keeps how the archive is packed, unless told otherwise" {
+    need_python
+    data field-f32 200000 a
+    data noise 50000 n
+    for options in "-t 4 --codec lz4 --filter shuffle --block-size 4K -z 32K --checksum adler32" \
+        "-t 12 --codec zlib --filter bitshuffle --block-size 6144 -z 24K --checksum md5" \
+        "-t 1 --codec blosclz --filter none --block-size 8K -z 64K --checksum none"; do
+        # shellcheck disable=SC2086 # words
+        bpk pack -f $options a
+        bpk append a.blp n a
+        bpk info -vv --json a.blp >"$out"
+        [ "$(json "$out" 'len({(c["codec"], c["typesize"], c["filter"], c["block_size"])
+            for c in x["chunks"] if not c["stored"] and c["raw_size"] == x["chunk_size"]})')" -eq 1 ]
+    done
+    bpk pack -f -t 4 --codec lz4 --filter shuffle -z 32K a
+    bpk append --codec zstd --filter bitshuffle -t 8 a.blp a
+    bpk info -vv a.blp >"$out"
+    grep -qE ' 4 +[0-9]+ +lz4 +shuffle' "$out"
+    grep -qE ' 8 +[0-9]+ +zstd +bitshuffle' "$out"
+    bpk cat a.blp | cmp - <(cat a a)
+}
+
+@test "append: what was appended does not depend on the number of threads" {
+    data records 1500000 a
+    data field-f64 3000000 b
+    bpk pack -z 100K a
+    for threads in 1 2 8; do
+        cp a.blp $threads.blp
+        quietly bpk append -T $threads $threads.blp b
+    done
+    same 1.blp 2.blp
+    same 1.blp 8.blp
+}
+
+@test "append is all or nothing" {
+    data text 50000 a
+    data text 30000 b
+    for format in "${editable[@]}"; do
+        make_archive $format a -z 16K
+        refuses 1 'missing: cannot open: No such file' bpk append "$archive" b missing
+        refuses 1 'is a directory' bpk append "$archive" b "$BATS_TEST_TMPDIR"
+        holds a
+    done
+    refuses 1 'no-such.blp: cannot open' bpk append no-such.blp b
+    refuses 1 'a.blp: is the archive itself' bpk append a.blp b a.blp
+    refuses 1 'a.blp: is the archive itself' bpk append --commit-interval 1 a.blp b a.blp
+    refuses 64 'needs an ARCHIVE' bpk append
+    refuses 64 'but once' bpk append a.blp - -
+    refuses 64 'standard input cannot be changed' bpk append - b
+    refuses 1 'a: is no archive' bpk append a b
+    dd if=a.blp of=chunk bs=1 skip=$(bpk info -vv a.blp | awk '$1 == "0" { print $2 }') status=none
+    refuses 1 'has format chunk, which cannot be changed' bpk append -F chunk chunk b
+    ln a.blp second.blp
+    refuses 1 'hard link' bpk append a.blp b
+    quietly bpk append --copy a.blp b
+    bpk cat a.blp | cmp - <(cat a b)
+    bpk cat second.blp | cmp - a
+}
+
+@test "append: an input that changes while it is read, and one that ends early" {
+    data noise 3000000 a
+    bpk pack -z 64K a
+    mkfifo pipe
+    data noise 1000000 b
+    before=$(sha256sum a.blp)
+    "$BPK" append a.blp b pipe 2>"$err" &
+    pid=$!
+    exec 5>pipe
+    echo more >>b
+    echo end >&5
+    exec 5>&-
+    status=0
+    wait $pid || status=$?
+    [ "$status" -eq 1 ]
+    says 'b: changed while it was read'
+    [ "$(sha256sum a.blp)" = "$before" ]
+}
+
+@test "append: a damaged last chunk is no ground to build on" {
+    data text 50000 a
+    bpk pack -z 16K a
+    printf 'XXXX' | dd of=a.blp bs=1 seek=$(($(stat -c %s a.blp) - 100)) conv=notrunc status=none
+    refuses 2 'a.blp: chunk 3' bpk append a.blp a
+}
+
+@test "append -v and --json say what happened" {
+    need_python
+    data text 50000 a
+    bpk pack -z 16K --append-space 0 a
+    bpk append -v a.blp a 2>"$err"
+    says 'a.blp: 50000 bytes appended, now 100000 in 7 chunks, .*rewritten, since it had no room'
+    bpk append -v a.blp a 2>"$err"
+    says 'in place'
+    bpk append -v --copy a.blp a 2>"$err"
+    says 'rewritten, as --copy asks'
+    bpk append --json a.blp a >"$out"
+    [ "$(json "$out" '(x["bpk"], x["command"], x["path"], x["appended"], x["raw_size"])')" = \
+        "(1, 'append', 'a.blp', 50000, 250000)" ]
+}
+
+@test "append: other readers understand the result, also with slack" {
+    need_blosc
+    data field-f64 100000 a
+    data records 33333 b
+    for options in "-z 16K" "-z 16K --slack 300 --checksum crc32" "-z 16K --set x=1 --checksum md5" \
+        "-z 16K --no-offsets"; do
+        # shellcheck disable=SC2086 # words
+        bpk pack -f $options a
+        cp a all
+        for ((i = 0; i < 5; i++)); do
+            bpk append --slack 100 a.blp b
+            cat b >>all
+            quietly reader compare a.blp all
+        done
+    done
+}
+
+@test "append: python bloscpack unpacks the result" {
+    need_bloscpack
+    data field-f64 100000 a
+    data field-f64 16001 b
+    for options in "" "--slack 10%" "--set x=1"; do
+        # shellcheck disable=SC2086 # words
+        bpk pack -f -z 16K -t 8 $options a
+        bpk append a.blp b
+        bpk append a.blp b
+        cat a b b >all
+        quietly bloscpack compare a.blp all
+    done
+}
+
+@test "append: two at once; one is refused, or waits" {
+    data text 40000 a
+    for format in "${editable[@]}"; do
+        make_archive $format a -z 16K
+        mkfifo pipe
+        "$BPK" append "$archive" - <pipe &
+        pid=$!
+        exec 5>pipe
+        refused() {
+            ! bpk append "$archive" a </dev/null 2>"$err" && grep -q 'is being changed' "$err"
+        }
+        # until the first has its lock the second may come before it
+        eventually refused
+        "$BPK" append --wait "$archive" a 5>&- &
+        waits=$!
+        bpk cat "$archive" >/dev/null
+        echo "and more" >&5
+        exec 5>&-
+        wait $pid
+        wait $waits
+        bpk cat "$archive" | grep -q 'and more'
+        rm pipe
+    done
+}
+
+@test "append: twenty races, nothing is lost" {
+    for ((i = 0; i < 4; i++)); do
+        printf "writer $i, %.0s" {1..3000} >part$i
+    done
+    : >empty
+    for format in "${editable[@]}"; do
+        for ((race = 0; race < $(light && echo 4 || echo 20); race++)); do
+            make_archive $format empty -z 4K
+            pids=()
+            for ((i = 0; i < 4; i++)); do
+                bpk append --wait --no-sync "$archive" part$i &
+                pids+=($!)
+            done
+            for pid in "${pids[@]}"; do wait $pid; done
+            quietly bpk verify "$archive"
+            [ "$(bpk cat "$archive" | wc -c)" -eq "$(cat part? | wc -c)" ]
+            for ((i = 0; i < 4; i++)); do
+                [ "$(bpk cat "$archive" | grep -o "writer $i," | wc -l)" -eq 3000 ] || die "race $race"
+            done
+        done
+    done
+}
+
+@test "append --commit-interval: what was committed stays" {
+    data text 100000 a
+    data text 20000 b
+    for format in "${editable[@]}"; do
+        make_archive $format a -z 16K
+        mkfifo pipe
+        "$BPK" append --commit-interval 1 "$archive" <pipe &
+        pid=$!
+        exec 5>pipe
+        cat b >&5
+        committed() { bpk cat "$archive" | cmp -s - <(cat a b); }
+        eventually committed
+        echo "lost" >&5
+        kill -KILL $pid
+        wait $pid || true
+        exec 5>&-
+        committed || die "not what was committed"
+        rm pipe
+        (cat b; sleep 0.1; cat a) | quietly bpk append --commit-interval 1 "$archive"
+        quietly bpk append --commit-interval 1 "$archive" a b
+        holds a b b a a b
+    done
+}
+
+@test "append: SIGTERM leaves the old content" {
+    data noise 500000 a
+    for format in "${editable[@]}"; do
+        make_archive $format a -z 64K
+        before=$(snapshot)
+        mkfifo "$BATS_TEST_TMPDIR/in"
+        env --default-signal=TERM "$BPK" append "$archive" <"$BATS_TEST_TMPDIR/in" &
+        pid=$!
+        exec 5>"$BATS_TEST_TMPDIR/in"
+        data noise 400000 "$BATS_TEST_TMPDIR/part"
+        cat "$BATS_TEST_TMPDIR/part" >&5
+        sleep 0.3
+        kill -TERM $pid
+        status=0
+        wait $pid || status=$?
+        exec 5>&-
+        rm "$BATS_TEST_TMPDIR/in"
+        [ "$status" -eq 143 ]
+        holds a
+        quietly bpk append "$archive" a
+        holds a a
+    done
+}
+
+@test "append to a huge archive writes little" {
+    need strace
+    need_plain_build
+    truncate -s 6G a 2>/dev/null || skip "no file of 6 GiB here"
+    data noise 1048576 n
+    bpk pack -q -z 1M -t 1 --codec lz4 --no-sync a -o a.blp
+    rm a
+    appends_little() {
+        strace -f -qq -e trace=write,pwrite64,writev,pwritev,copy_file_range,sendfile -o trace \
+            "$BPK" append a.blp n
+        written=$(awk -F= '/= [0-9]+$/ { sum += $NF } END { print sum + 0 }' trace)
+        [ "$written" -ge 1048576 ]
+        [ "$written" -lt 3145728 ] || die "$written bytes written for 1 MiB"
+        echo "# $written bytes written: $1" >&3
+    }
+    appends_little "behind a full chunk"
+    head -c 500000 n | bpk append a.blp
+    appends_little "behind a short one"
+    quietly bpk info a.blp
+}

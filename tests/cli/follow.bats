@@ -1,0 +1,165 @@
+load lib
+
+teardown() {
+    for job in $(jobs -p); do kill -KILL "$job" 2>/dev/null || true; done
+}
+
+grow() { "$python" "$tests/lib/grow.py" "$@"; }
+
+follow() { "$BPK" append --commit-interval 1 "$archive" --follow f "$@"; }
+
+# The same in the background, with its own signals; $! is bpk itself.
+behind() {
+    exec env --default-signal=INT,TERM "$BPK" append --commit-interval "$1" "$archive" --follow f \
+        "${@:2}"
+}
+
+@test "follow: readers beside it never fail, and a killed one is started again" {
+    need_python
+    local seconds=8
+    light && seconds=4
+    : >f
+    for format in "${editable[@]}"; do
+        : >f
+        make_archive $format f -z 32K -t 1
+        grow f $seconds 7 &
+        writer=$!
+        while kill -0 $writer 2>/dev/null; do
+            bpk cat "$archive" >"$BATS_TEST_TMPDIR/seen" || die "cat failed"
+            size=$(stat -c %s "$BATS_TEST_TMPDIR/seen")
+            cmp <(tail -c +13 "$BATS_TEST_TMPDIR/seen") <(head -c "$size" f | tail -c +13) ||
+                die "not the beginning of the file"
+            quietly bpk verify "$archive"
+            quietly bpk info "$archive"
+        done &
+        readers=$!
+        while kill -0 $writer 2>/dev/null; do
+            behind 1 --pid $writer &
+            pid=$!
+            sleep 1.$((RANDOM % 10))
+            kill -KILL $pid 2>/dev/null || true
+            wait $pid 2>/dev/null || true
+        done
+        wait $readers || die "a reader failed"
+        wait $writer
+        quietly follow --pid $writer
+        holds f
+    done
+}
+
+@test "follow ends with --pid, and reads the rest first" {
+    need_python
+    for format in "${editable[@]}"; do
+        : >f
+        make_archive $format f -z 32K -t 1
+        grow f 2 1 &
+        quietly follow --pid $!
+        holds f
+        # a process that is gone already
+        grow f 1 2
+        quietly follow --pid $!
+        holds f
+    done
+}
+
+@test "follow ends with --idle" {
+    data text 50000 f
+    for format in "${editable[@]}"; do
+        make_archive $format f -z 32K
+        cat f f >g && mv g f
+        quietly follow --idle 1
+        holds f
+        quietly follow --idle 1
+        holds f
+    done
+}
+
+@test "follow: SIGTERM and SIGINT commit what is there, SIGUSR1 at once" {
+    data text 50000 part
+    cp part f
+    for format in "${editable[@]}"; do
+        make_archive $format f -z 32K
+        for signal in TERM INT; do
+            behind 100 2>"$err" &
+            pid=$!
+            cat part >>f
+            committed() { bpk cat "$archive" | cmp -s - f; }
+            # it has opened what it is to follow
+            waits() { ls -l "/proc/$pid/fd" | grep -q "$PWD/f\$"; }
+            eventually waits
+            kill -USR1 $pid
+            eventually committed
+            cat part >>f
+            kill -$signal $pid
+            wait $pid
+            [ ! -s "$err" ] || die "$(cat "$err")"
+            holds f
+        done
+    done
+}
+
+@test "follow: a head that is changed in place" {
+    for format in "${editable[@]}"; do
+        (printf 'count 0000\n'; seq 1 20000) >f
+        make_archive $format f -z 16K
+        printf 'count 0001\n' | dd of=f conv=notrunc status=none
+        seq 20001 30000 >>f
+        quietly follow --idle 1
+        holds f
+        # nothing was added, and in the middle something changed
+        printf 'count 0002\n' | dd of=f conv=notrunc status=none
+        printf 'odd' | dd of=f bs=1 seek=70000 conv=notrunc status=none
+        quietly follow --idle 1
+        holds f
+    done
+}
+
+@test "follow: a head that is changed while nothing is added reaches the archive" {
+    (printf 'count 0000\n'; seq 1 20000) >f
+    archive=f.blp
+    bpk pack -z 16K f
+    behind 1 &
+    pid=$!
+    printf 'count 0009\n' | dd of=f conv=notrunc status=none
+    committed() { [ "$(bpk cat --bytes :10 f.blp)" = "count 0009" ]; }
+    eventually committed
+    kill -TERM $pid
+    wait $pid
+}
+
+@test "follow: another file, a shorter one, one that shrinks or is replaced" {
+    data noise 100000 f
+    data noise 100000 g
+    archive=f.blp
+    bpk pack -z 16K f
+    head -c 100000 <(tail -c 50000 g; cat g) >f
+    refuses 1 'f: is not what f.blp follows: of the bytes 98304 to 100000' follow --idle 1
+    head -c 99999 g >f
+    refuses 1 'f: has 99999 bytes, f.blp holds 100000 already' follow --idle 1
+    refuses 1 'missing: cannot open' bpk append f.blp --follow missing
+    refuses 1 'regular file|directory' bpk append f.blp --follow .
+    refuses 1 'is the archive itself' bpk append f.blp --follow f.blp
+    refuses 64 'takes no other FILE' bpk append f.blp g --follow f
+    refuses 64 'need --follow' bpk append f.blp --idle 1
+    refuses 64 'needs a FILE' bpk append f.blp --follow -
+    cp g f
+    for what in "truncate -s 10 f" "mv g f" "rm f"; do
+        [ -e g ] || data noise 100000 g
+        [ -e f ] && [ "$(stat -c %s f)" -ge 100000 ] || data noise 100000 f
+        behind 1 2>"$err" &
+        pid=$!
+        data text 5000 more
+        cat more >>f
+        committed() { bpk cat f.blp | cmp -s - f; }
+        eventually committed
+        cp f was
+        $what
+        status=0
+        wait $pid || status=$?
+        [ "$status" -eq 1 ]
+        says 'f: (shrank to 10 bytes|was replaced by another|cannot be followed any more)'
+        bpk cat f.blp | cmp - was
+        cp was f
+        bpk pack -f -z 16K f
+    done
+}
