@@ -52,6 +52,7 @@ void bpk_report(const char *subject, const struct bpk_err *err)
 {
 	const struct bpk_exit *row = exit_of(err->kind);
 
+	bpk_signals_await_end();
 	if (err->kind == BPK_PIPE) {
 		bpk_signals_die_of_pipe();
 		row = exit_of(BPK_FAILED);

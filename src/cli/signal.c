@@ -2,14 +2,17 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <unistd.h>
 
 #include "cli/progress.h"
 #include "io/io.h"
 
 static bool pipe_held;        /* we ignore SIGPIPE, and the parent did not */
 static void (*told)(int sig); /* fixed before the thread begins */
+static atomic_bool dying;     /* a signal was taken that ends the process */
 
 /* Die of sig with its default action, from a thread in which it may be blocked. */
 static void die_of(int sig)
@@ -45,6 +48,7 @@ static void *wait_for_signals(void *arg)
 			told(sig);
 			continue;
 		}
+		dying = true;
 		bpk_signals_drop_all();
 		bpk_progress_hide();
 		die_of(sig);
@@ -68,6 +72,12 @@ static void start_waiting(void)
 		pthread_detach(thread);
 	else
 		pthread_sigmask(SIG_SETMASK, &before, NULL);
+}
+
+void bpk_signals_await_end(void)
+{
+	while (dying)
+		pause();
 }
 
 void bpk_signals_tell(void (*tell)(int sig))

@@ -20,6 +20,10 @@ void bpk_signals_start(void);
  */
 void bpk_signals_tell(void (*tell)(int sig));
 
+/* Called before a failure is reported: when a signal was taken that ends the process, the failure
+ * may be its doing, and the end is waited for instead. */
+void bpk_signals_await_end(void);
+
 /* Drop what is not kept and undo what is not committed, as before dying. */
 void bpk_signals_drop_all(void);
 
