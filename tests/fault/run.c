@@ -181,6 +181,24 @@ void run_command(const struct command *command, const struct fault *fault, struc
 	read_asked(ran);
 }
 
+/* ---- calls ---- */
+
+bool run_is_one_of(const char *name, const char *const *names)
+{
+	for (; *names != NULL; names++)
+		if (strcmp(name, *names) == 0)
+			return true;
+	return false;
+}
+
+bool run_moves_bytes(const char *call)
+{
+	static const char *const names[] = { "write", "pwrite64", "sendfile", "copy_file_range",
+					     "read",  "pread64",  NULL };
+
+	return run_is_one_of(call, names);
+}
+
 /* ---- what can be done here ---- */
 
 static bool is_sanitized(const char *program)

@@ -56,6 +56,10 @@ const char *run_cannot(void);
 /* Run it in the present folder; reports go to the one above. Dies when that is impossible. */
 void run_command(const struct command *command, const struct fault *fault, struct ran *ran);
 
+/* Is name in the list, which NULL ends? Does the system call of that name move bytes? */
+bool run_is_one_of(const char *name, const char *const *names);
+bool run_moves_bytes(const char *call);
+
 _Noreturn void run_die(const char *what);
 
 #endif

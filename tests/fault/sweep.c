@@ -147,29 +147,13 @@ static bool full, nameless;
 
 /* ---- judging ---- */
 
-static bool is_one_of(const char *name, const char *const *names)
-{
-	for (; *names != NULL; names++)
-		if (strcmp(name, *names) == 0)
-			return true;
-	return false;
-}
-
-static bool moves_bytes(const char *call)
-{
-	static const char *const names[] = { "write", "pwrite64", "sendfile", "copy_file_range",
-					     "read",  "pread64",  NULL };
-
-	return is_one_of(call, names);
-}
-
 /* Without them the result is as good: another way is gone, or it stays more private. */
 static bool may_be_forgiven(const char *call)
 {
 	static const char *const names[] = { "openat",   "ftruncate", "fchmod",    "fchown",
 					     "unlinkat", "utimensat", "fallocate", NULL };
 
-	return is_one_of(call, names);
+	return run_is_one_of(call, names);
 }
 
 /*
@@ -183,7 +167,7 @@ static bool may_end_interrupted(const struct row *row, const struct mode *mode, 
 
 	if (row->prints && strcmp(call, "write") == 0)
 		return mode->number == EINTR || mode->number == EAGAIN;
-	return mode->number == EINTR && is_one_of(call, names);
+	return mode->number == EINTR && run_is_one_of(call, names);
 }
 
 /* While they run the signal waits: the result is there before it is taken up. */
@@ -192,7 +176,7 @@ static bool may_outrun_signal(const char *call)
 	static const char *const names[] = { "linkat", "renameat",  "renameat2",
 					     "fsync",  "fdatasync", NULL };
 
-	return is_one_of(call, names);
+	return run_is_one_of(call, names);
 }
 
 static bool is_quiet_and_whole(const struct outcome *outcome)
@@ -414,11 +398,11 @@ static bool suits(const struct row *row, const struct mode *mode, const char *ca
 	case EVERY_CALL:
 		return true;
 	case TRANSFERS:
-		return moves_bytes(call);
+		return run_moves_bytes(call);
 	case OPENINGS:
 		return strcmp(call, "openat") == 0;
 	case STDOUT_WRITES:
-		return row->target == NULL && moves_bytes(call);
+		return row->target == NULL && run_moves_bytes(call);
 	}
 	return false;
 }

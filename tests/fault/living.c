@@ -1,0 +1,558 @@
+/*
+ * Archives that are changed in place, x every command that changes them, x every system call that
+ * writes, x what may happen to it.
+ *
+ *     living [WORD]...   only the rows whose name holds one of the words; prints TAP
+ *
+ * Variables as for sweep. A row is a state of an archive and a command on it. A case restores the
+ * folder, runs the command into the fault, and looks: the content must be what it was or what the
+ * command makes of it, nothing between; verify must say that the archive is whole (or 3: a change is
+ * pending). Then the same command runs once more, unharmed, and must make of that content what it
+ * makes of it in peace, and leave no other files than in peace.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "fault/run.h"
+
+enum { THIN = 101, SHOWN = 6, RAW_SIZE = 20000, TEXT_MAX = 1 << 14, NAME_MAX_ROW = 96 };
+
+/* ---- rows ---- */
+
+/* An archive, made in an empty folder by a shell with BPK and the files a, more, patch and big. */
+static const struct form {
+	const char *name;
+	const char *archive;
+	const char *setup;
+	bool empty;
+	bool without_metadata;
+} forms[] = {
+	{ "blp, last chunk full", "x.blp",
+	  "head -c 16384 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 --slack 200 --set k=0 -o x.blp -",
+	  false, false },
+	{ "blp, last chunk partial", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 --codec lz4 --set k=0 -o x.blp -",
+	  false, false },
+	{ "blp, empty", "x.blp", "\"$BPK\" pack -q -o x.blp - </dev/null", true, true },
+	{ "blp, no offsets, partial", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K --no-offsets --set k=0 -o x.blp -", false,
+	  false },
+	{ "blp, no offsets, full", "x.blp",
+	  "head -c 16384 a | \"$BPK\" pack -q -T 1 -z 4K --no-offsets -o x.blp -", false, true },
+	{ "blp, a stream of unknown length", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K | cat >x.blp", false, true },
+	{ "blp, one spare entry", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K --append-space 1 -o x.blp -", false,
+	  true },
+	{ "blp, no checksum", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K --checksum none -o x.blp -", false, true },
+	{ "chunked, last chunk full", "x.blpd",
+	  "head -c 16384 a >b; \"$BPK\" pack -q -T 1 -z 4K -t 4 -F chunked --superchunk-size 8K"
+	  " --set k=0 -o x.blpd b; rm b",
+	  false, false },
+	{ "chunked, last chunk partial", "x.blpd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K"
+	  " --set k=0 -o x.blpd b; rm b",
+	  false, false },
+	{ "chunked, empty", "x.blpd", ": >b; \"$BPK\" pack -q -z 4K -F chunked -o x.blpd b; rm b",
+	  true, true },
+	{ "bcolz, partial", "x.blpd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --layout bcolz -o x.blpd b;"
+	  " rm b",
+	  false, true },
+	{ "columns, partial", "x.blpd",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K"
+	  " --dtype \"[('x','<f4'),('y','<i4')]\" -o x.blpd b; rm b",
+	  false, true },
+};
+
+/* @ is the archive. */
+static const struct deed {
+	const char *name;
+	const char *args;
+	const char *in;  /* through a pipe */
+	const char *out; /* what it makes, where that is not the archive */
+	bool inside;     /* of the data: not for an empty archive */
+	bool threads;    /* the order of calls depends on timing */
+	bool takes_metadata;
+} deeds[] = {
+	{ "append", "append -T 1 @ more", NULL, NULL, false, false, false },
+	{ "append from a pipe", "append -T 1 @ -", "more", NULL, false, false, false },
+	{ "append, 3 threads", "append -T 3 @ more", NULL, NULL, false, true, false },
+	{ "append --copy", "append -T 1 --copy @ more", NULL, NULL, false, false, false },
+	{ "truncate", "truncate @ --bytes 9000", NULL, NULL, true, false, false },
+	{ "write", "write -T 1 --at 16 @ patch", NULL, NULL, true, false, false },
+	{ "meta set", "meta set @ k=1", NULL, NULL, false, false, false },
+	{ "meta import", "meta import @ big", NULL, NULL, false, false, false },
+	{ "meta rm", "meta rm @", NULL, NULL, false, false, true },
+	{ "convert to a file", "convert -f -T 1 @ y.blp", NULL, "y.blp", false, false, false },
+	{ "convert to a directory", "convert -f -T 1 -F chunked @ y.blpd", NULL, "y.blpd", false,
+	  false, false },
+};
+
+enum { NFORMS = sizeof forms / sizeof forms[0], NDEEDS = sizeof deeds / sizeof deeds[0] };
+
+/* A tar is extracted; each file of it is whole or not there. */
+static const char tar_setup[] = "mkdir t u && cp a t/one && cp more t/two && : >t/three &&"
+				" tar -cf x.tar t && rm -r t";
+
+/* ---- faults ---- */
+
+enum expected { IS_KILLED, FAILS, GOES_ON, IS_SIGNALED };
+
+static const struct mode {
+	const char *name;
+	const char *action;
+	enum expected expected;
+	int number;     /* the error or the signal */
+	bool transfers; /* only calls that move bytes */
+	bool for_ever;
+} modes[] = {
+	{ "SIGKILL before", "kill", IS_KILLED, SIGKILL, false, false },
+	{ "SIGKILL after", "after", IS_KILLED, SIGKILL, false, false },
+	{ "SIGKILL half-way", "half", IS_KILLED, SIGKILL, true, false },
+	{ "short", "short", GOES_ON, 0, true, false },
+	{ "EINTR", "fail:EINTR", GOES_ON, EINTR, true, false },
+	{ "ENOSPC", "fail:ENOSPC", FAILS, ENOSPC, false, false },
+	{ "EIO", "fail:EIO", FAILS, EIO, false, false },
+	{ "ENOSPC for ever", "fail:ENOSPC", FAILS, ENOSPC, false, true },
+	{ "EIO for ever", "fail:EIO", FAILS, EIO, false, true },
+	{ "SIGINT", "signal:INT", IS_SIGNALED, SIGINT, false, false },
+	{ "SIGTERM", "signal:TERM", IS_SIGNALED, SIGTERM, false, false },
+};
+enum { NMODES = sizeof modes / sizeof modes[0] };
+
+/* ---- one row ---- */
+
+/* What a folder shows: the content by its checksum, and the names of all files. */
+struct state {
+	char content[TEXT_MAX];
+	char names[TEXT_MAX];
+};
+
+struct row {
+	char name[NAME_MAX_ROW];
+	const char *setup;
+	const char *archive;
+	const char *result; /* what is looked at */
+	const char *argv[16];
+	const char *in;
+	bool is_tar;
+	bool threads;
+	struct state states[3]; /* before, after the command, after it ran twice */
+	int again;              /* the status of the second run: what is removed is gone then */
+};
+
+static char scratch[PATH_MAX];
+static bool full;
+static int tests, failed_tests;
+static long cases, cases_right;
+
+/* Run a shell script in the present folder, its output in ../text; its status. */
+static int shell(const char *script)
+{
+	static const struct fault none = { .doer = BY_NOBODY };
+	const char *argv[] = { "/bin/sh", "-c", script, NULL };
+	const struct command command = { .argv = argv, .out = "../text" };
+	struct ran ran;
+
+	run_command(&command, &none, &ran);
+	return ran.status;
+}
+
+static void load_text(char text[TEXT_MAX])
+{
+	FILE *file = fopen("../text", "re");
+	size_t size = file == NULL ? 0 : fread(text, 1, TEXT_MAX - 1, file);
+
+	text[size] = '\0';
+	if (file != NULL)
+		fclose(file);
+}
+
+static void look(const struct row *row, struct state *state)
+{
+	char script[512];
+
+	if (row->is_tar)
+		snprintf(script, sizeof script,
+			 "cd u && find . -type f ! -name '.*.bpk-*' -exec cksum {} + | sort");
+	else
+		snprintf(script, sizeof script,
+			 "if [ -e %s ]; then \"$BPK\" cat %s >../got; echo $?; cksum <../got;"
+			 " \"$BPK\" meta get %s 2>/dev/null; else echo none; fi",
+			 row->result, row->result, row->result);
+	shell(script);
+	load_text(state->content);
+	shell("find . ! -name .lock | LC_ALL=C sort"); /* which every writer leaves */
+	load_text(state->names);
+}
+
+static void restore(void)
+{
+	if (chdir("..") != 0 || system("rm -rf work && cp -a pristine work") != 0 ||
+	    chdir("work") != 0)
+		run_die("restore the folder");
+}
+
+static void run_row(const struct row *row, const struct fault *fault, struct ran *ran)
+{
+	const struct command command = { .argv = row->argv, .in = row->in, .pipe = true };
+
+	run_command(&command, fault, ran);
+}
+
+/* 0, or 3 where a change is pending; a result that is not there is well, too. */
+static int verify(const struct row *row)
+{
+	static const struct fault none = { .doer = BY_NOBODY };
+	const char *argv[] = { bpk_program, "verify", row->result, NULL };
+	const struct command command = { .argv = argv };
+	struct ran ran;
+
+	if (row->is_tar || access(row->result, F_OK) != 0)
+		return 0;
+	run_command(&command, &none, &ran);
+	return ran.status;
+}
+
+/* ---- judging ---- */
+
+/* Every line of part is one of whole. */
+static bool is_part(const char *part, const char *whole)
+{
+	char lines[TEXT_MAX + 2];
+
+	snprintf(lines, sizeof lines, "\n%s", whole);
+	for (const char *line = part; *line != '\0';) {
+		const char *end = strchr(line, '\n');
+		char wanted[512];
+
+		if (end == NULL)
+			return false;
+		snprintf(wanted, sizeof wanted, "\n%.*s", (int)(end - line + 1), line);
+		if (strstr(lines, wanted) == NULL)
+			return false;
+		line = end + 1;
+	}
+	return true;
+}
+
+/* Which of the states is it? -1: none. */
+static int find_state(const struct row *row, const struct state *state)
+{
+	for (int i = 0; i < 2; i++)
+		if (strcmp(state->content, row->states[i].content) == 0)
+			return i;
+	return row->is_tar && is_part(state->content, row->states[1].content) ? 0 : -1;
+}
+
+static const char *judge_end(const struct mode *mode, const struct ran *ran, int state)
+{
+	bool well = ran->status == 0 && ran->lines == 0 && state == 1;
+
+	switch (mode->expected) {
+	case IS_KILLED:
+		return ran->status == 128 + SIGKILL ? NULL : "was not killed";
+	case GOES_ON:
+		return well ? NULL : "did not go on as if nothing were";
+	case IS_SIGNALED:
+		return well || ran->status == 128 + mode->number ? NULL
+								 : "did not end of the signal";
+	case FAILS:
+		break;
+	}
+	if (well)
+		return NULL;
+	if (ran->status != 1)
+		return "status is not 1";
+	if (ran->lines != 1 || strncmp(ran->said, "bpk: ", 5) != 0)
+		return "not one line that begins with bpk:";
+	return strstr(ran->said, strerror(mode->number)) != NULL ? NULL : "does not say why";
+}
+
+/* The command once more, unharmed: the same as ever comes of what is there now. */
+static const char *judge_next_run(const struct row *row, int state)
+{
+	static const struct fault none = { .doer = BY_NOBODY };
+	static struct state now;
+	struct ran ran;
+
+	run_row(row, &none, &ran);
+	if (ran.status != (state == 0 ? 0 : row->again))
+		return "the next run fails";
+	look(row, &now);
+	if (strcmp(now.content, row->states[state + 1].content) != 0)
+		return "the next run makes something else of it";
+	if (strcmp(now.names, row->states[state + 1].names) != 0)
+		return "other files are there after the next run";
+	return verify(row) == 0 ? NULL : "verify finds fault after the next run";
+}
+
+static const char *judge(const struct row *row, const struct mode *mode, const struct ran *ran,
+			 int *state)
+{
+	static struct state now;
+	const char *wrong;
+	int verified = verify(row);
+
+	if (verified != 0 && (verified != 3 || mode->expected == GOES_ON))
+		return "verify finds fault";
+	look(row, &now);
+	*state = find_state(row, &now);
+	if (*state < 0)
+		return "the content is neither the old nor the new";
+	if (ran->calls.first[0] == '\0')
+		return row->threads ? NULL : "nothing was done";
+	wrong = judge_end(mode, ran, *state);
+	if (wrong != NULL)
+		return wrong;
+	/* an error, or a signal, leaves nothing behind */
+	if (mode->expected != IS_KILLED && !row->is_tar && !mode->for_ever &&
+	    strcmp(now.names, row->states[*state].names) != 0)
+		return "a strange file is left";
+	return judge_next_run(row, *state);
+}
+
+/* ---- sweeping ---- */
+
+static void explain(const struct row *row, const struct mode *mode, long point,
+		    const struct ran *ran, const char *wrong)
+{
+	printf("# %s: %s at %ld %s: %s; status %d, says: %s\n", row->name, mode->name, point,
+	       ran->calls.first, wrong, ran->status, ran->said);
+}
+
+/* True when all is as it must be. */
+static bool try_point(const struct row *row, const struct mode *mode, long point, bool tell)
+{
+	const struct fault fault = {
+		.doer = BY_NTH,
+		.action = mode->action,
+		.for_ever = mode->for_ever,
+		.point = point,
+	};
+	const char *wrong;
+	struct ran ran;
+	int state;
+
+	restore();
+	run_row(row, &fault, &ran);
+	wrong = judge(row, mode, &ran, &state);
+	if (wrong != NULL && tell)
+		explain(row, mode, point, &ran, wrong);
+	return wrong == NULL;
+}
+
+static bool is_chosen(const struct row *row, size_t mode, size_t point)
+{
+	size_t turn = point + 2 * mode;
+
+	for (const char *c = row->name; *c != '\0'; c++)
+		turn += (unsigned char)*c;
+	return full || turn % THIN == 0;
+}
+
+static void sweep_mode(const struct row *row, size_t number, const struct calls *calls)
+{
+	const struct mode *mode = &modes[number];
+	long points = 0, right = 0;
+
+	for (size_t i = 0; i < calls->count; i++) {
+		if ((mode->transfers && !run_moves_bytes(calls->names[i])) ||
+		    !is_chosen(row, number, i))
+			continue;
+		points++;
+		right += try_point(row, mode, (long)i + 1, points - right <= SHOWN);
+	}
+	cases += points;
+	cases_right += right;
+	if (points == 0)
+		return;
+	tests++;
+	failed_tests += right < points;
+	printf("%s %d - %s: %s: %ld of %ld\n", right == points ? "ok" : "not ok", tests, row->name,
+	       mode->name, right, points);
+	fflush(stdout);
+}
+
+static bool fail_row(const struct row *row, const char *what, const char *said)
+{
+	tests++;
+	failed_tests++;
+	printf("not ok %d - %s: %s\n# %s\n", tests, row->name, what, said);
+	return false;
+}
+
+/* The pristine folder, and what comes of the command in peace. */
+static bool learn(struct row *row, struct calls *calls)
+{
+	const struct fault count = { .doer = BY_NTH };
+	char made[PATH_MAX + 64];
+	struct ran ran;
+
+	snprintf(made, sizeof made,
+		 "cd .. && rm -rf pristine && cp -a sources pristine && cd pristine && %s",
+		 row->setup);
+	if (shell(made) != 0)
+		return fail_row(row, "is made", "the set-up fails");
+	restore();
+	for (int i = 0; i < 3; i++) {
+		if (i > 0) {
+			run_row(row, &count, &ran);
+			if (i == 1 && (ran.status != 0 || ran.lines > 0))
+				return fail_row(row, "a plain run", ran.said);
+			row->again = ran.status;
+		}
+		if (i == 1)
+			*calls = ran.calls;
+		look(row, &row->states[i]);
+	}
+	return true;
+}
+
+static void sweep_row(struct row *row)
+{
+	static struct calls calls;
+
+	if (!learn(row, &calls))
+		return;
+	for (size_t i = 0; i < NMODES; i++)
+		sweep_mode(row, i, &calls);
+}
+
+/* ---- rows from forms and deeds ---- */
+
+/* Divide args at spaces; @ is the archive. words holds what argv points to. */
+static void fill_argv(struct row *row, const char *args, char words[256])
+{
+	size_t n = 0;
+
+	snprintf(words, 256, "%s", args);
+	row->argv[n++] = bpk_program;
+	for (char *word = strtok(words, " "); word != NULL; word = strtok(NULL, " "))
+		row->argv[n++] = strcmp(word, "@") == 0 ? row->archive : word;
+	row->argv[n] = NULL;
+}
+
+static bool is_wanted(const struct row *row, char **wishes, int count)
+{
+	bool wanted = count == 0;
+
+	for (int i = 0; i < count; i++)
+		wanted |= strstr(row->name, wishes[i]) != NULL;
+	return wanted;
+}
+
+static void sweep_pair(const struct form *form, const struct deed *deed, char **wishes, int count)
+{
+	static struct row row;
+	char words[256];
+
+	if ((form->empty && deed->inside) || (form->without_metadata && deed->takes_metadata))
+		return;
+	row = (struct row){ .setup = form->setup, .archive = form->archive, .in = deed->in };
+	row.result = deed->out != NULL ? deed->out : form->archive;
+	row.threads = deed->threads;
+	snprintf(row.name, sizeof row.name, "%s: %s", form->name, deed->name);
+	fill_argv(&row, deed->args, words);
+	if (is_wanted(&row, wishes, count))
+		sweep_row(&row);
+}
+
+static void sweep_tar(char **wishes, int count)
+{
+	static struct row row;
+	char words[256];
+
+	row = (struct row){ .setup = tar_setup, .archive = "x.tar", .result = "u", .is_tar = true };
+	snprintf(row.name, sizeof row.name, "tar: extract");
+	fill_argv(&row, "tar -x --force -C u -f @", words);
+	if (is_wanted(&row, wishes, count))
+		sweep_row(&row);
+}
+
+/* ---- beginning and ending ---- */
+
+static void make_file(const char *name, size_t from, size_t to, bool text)
+{
+	FILE *file = fopen(name, "wbe");
+	uint64_t state = 1;
+
+	if (file == NULL)
+		run_die(name);
+	for (size_t i = 0; i < to; i++) {
+		int byte = 0;
+
+		state = state * 6364136223846793005u + 1442695040888963407u;
+		if (text)
+			byte = i == from || i + 1 == to ? '"' : 'a' + (int)(state >> 40) % 26;
+		else if (i < 6000)
+			byte = (int)(state >> 56);
+		else if (i < 12000)
+			byte = (int)((i / 4) >> (8 * (i % 4)) & 255);
+		if (i >= from)
+			putc(byte, file);
+	}
+	if (fclose(file) != 0)
+		run_die(name);
+}
+
+static void begin(void)
+{
+	char here[PATH_MAX];
+
+	if (getcwd(here, sizeof here) == NULL ||
+	    (size_t)snprintf(scratch, sizeof scratch, "%s/living-XXXXXX", here) >= sizeof scratch ||
+	    mkdtemp(scratch) == NULL || chdir(scratch) != 0 || mkdir("sources", 0777) != 0 ||
+	    mkdir("work", 0777) != 0 || chdir("sources") != 0)
+		run_die("a scratch folder");
+	make_file("a", 0, RAW_SIZE, false);
+	make_file("more", 3000, 13000, false);
+	make_file("patch", 1000, 4000, false);
+	make_file("big", 0, 5000, true);
+	if (chdir("../work") != 0)
+		run_die("chdir");
+	setenv("BPK", bpk_program, 1);
+}
+
+static void end(void)
+{
+	char script[PATH_MAX + 16];
+
+	snprintf(script, sizeof script, "rm -rf '%s'", scratch);
+	if (chdir("/") != 0 || system(script) != 0)
+		run_die("remove the scratch folder");
+}
+
+int main(int argc, char **argv)
+{
+	const char *build = getenv("abs_top_builddir");
+	const char *wish = getenv("BPK_FAULT_FULL");
+	char tools[PATH_MAX];
+
+	full = wish != NULL && wish[0] != '\0';
+	snprintf(tools, sizeof tools, "%s/tests/fault", build != NULL ? build : ".");
+	if (!run_begin(tools))
+		return 99;
+	if (run_cannot() != NULL) {
+		printf("1..0 # SKIP %s\n", run_cannot());
+		return 0;
+	}
+	begin();
+	for (size_t i = 0; i < NFORMS; i++)
+		for (size_t j = 0; j < NDEEDS; j++)
+			sweep_pair(&forms[i], &deeds[j], argv + 1, argc - 1);
+	sweep_tar(argv + 1, argc - 1);
+	end();
+	printf("1..%d\n# %ld of %ld cases\n", tests, cases_right, cases);
+	return failed_tests > 0;
+}
