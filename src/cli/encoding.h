@@ -48,8 +48,8 @@ int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct 
 
 /*
  * Of how many bytes chunks of an array should be a multiple: of a row, the items of one first
- * index, where that is no more than a directory or a file should have in a chunk; else of an item. 0 when
- * there is no such size.
+ * index, where that is no more than a directory or a file should have in a chunk; else of an item.
+ * 0 when there is no such size.
  */
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format);
 

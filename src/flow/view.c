@@ -1,6 +1,6 @@
 /*
- * An archive's raw content as a source. A read that asks for whole chunks unpacks them where they are
- * wanted; parts of chunks come from a few unpacked ones, of which the one that nobody asked for
+ * An archive's raw content as a source. A read that asks for whole chunks unpacks them where they
+ * are wanted; parts of chunks come from a few unpacked ones, of which the one that nobody asked for
  * longest makes way.
  */
 #include "flow/flow.h"
@@ -176,7 +176,7 @@ static struct slot *find_spare(struct view *view)
 	return oldest;
 }
 
-/* Have the slot that holds chunk number, or one that is to be loaded with it; the caller uses it. */
+/* Have the slot that holds chunk number, or one that is to be loaded with it; it is in use then. */
 static struct slot *enter(struct view *view, uint64_t number)
 {
 	struct slot *slot;

@@ -27,8 +27,8 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
 		     const struct bpk_parcel *parcel, struct bpk_err *err);
 
-/* Unpack what is wanted of a fetched parcel, one chunk or what its format makes of several, into out.
- * Any thread, with its own ctx. */
+/* Unpack what is wanted of a fetched parcel, one chunk or what its format makes of several, into
+ * out. Any thread, with its own ctx. */
 int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
 
