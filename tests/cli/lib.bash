@@ -128,7 +128,7 @@ eventually() {
 # ---- archives that are changed ----
 
 # The formats that can be, and what their files are called.
-editable=(blp)
+editable=(blp chunked)
 declare -gA suffix=([blp]=blp [chunked]=blpd)
 
 # FORMAT DATA OPTIONS...: pack DATA into $archive.
@@ -136,6 +136,8 @@ make_archive() {
     archive=$2.${suffix[$1]}
     rm -rf "$archive"
     bpk pack -q -F "$1" -o "$archive" "${@:3}" "$2"
+    # the first writer makes it, whatever becomes of its change
+    [ ! -d "$archive" ] || : >"$archive/.lock"
 }
 
 # $archive holds exactly the bytes of the files, in order, and is sound.
