@@ -553,27 +553,24 @@ struct writer {
 	bool sound;
 };
 
-/* data/1, data/2 and data/3 always hold one number, greater than before. */
+/* data/1, data/2 and data/3 always hold one number, greater than before. The drafts of one change
+ * have the names of those before, and are empty for a while. */
 static void *write_on(void *arg)
 {
 	const struct bpk_edit_options options = { .sync = false };
 	struct writer *writer = arg;
+	struct bpk_tree *tree;
 	char text[20];
 
-	writer->sound = true;
+	writer->sound = bpk_tree_open(dataset, &options, &tree, NULL) == 0;
 	for (int n = 1; writer->sound && !atomic_load(&writer->stop); n++) {
-		struct bpk_tree *tree;
-
 		snprintf(text, sizeof text, "%09d", n);
-		writer->sound = bpk_tree_open(dataset, &options, &tree, NULL) == 0;
-		if (!writer->sound)
-			break;
 		writer->sound = put(tree, "data/3", text, NULL) == 0 &&
 				put(tree, "data/1", text, NULL) == 0 &&
 				put(tree, "data/2", text, NULL) == 0 &&
 				bpk_tree_commit(tree, NULL, NULL) == 0;
-		bpk_tree_close(tree);
 	}
+	bpk_tree_close(tree);
 	return NULL;
 }
 
@@ -589,7 +586,7 @@ static void test_readers_meanwhile(void **state)
 	assert_true(shell("for i in 1 2 3; do printf 000000000 > t/data/$i; done"));
 	dir = open_dir(false);
 	assert_int_equal(pthread_create(&writer.thread, NULL, write_on, &writer), 0);
-	for (int i = 0; i < 20000; i++) {
+	for (int i = 0; i < 60000; i++) {
 		const char *text = content(dir, names[i % 5]);
 		int number = atoi(text);
 
