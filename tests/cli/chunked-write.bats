@@ -1,0 +1,149 @@
+# Chunked directories that bpk writes, before programs that share no line with it.
+load lib
+
+bcolz() { "$python" "$tests/lib/bcolz_reader.py" "$@"; }
+
+# Numpy's metadata of a dtype and shape, as python bloscpack spells them.
+numpy() { # DTYPE SHAPE [ORDER]
+    printf '{"dtype":"%s","shape":[%s],"order":"%s","container":"numpy"}' "$1" "$2" "${3:-C}"
+}
+
+# RAW OUT METADATA [OPTIONS]: a Bloscpack file, then converted.
+convert_raw() {
+    local raw=$1 directory=$2 metadata=$3
+    shift 3
+    printf '%s' "$metadata" >metadata
+    quietly bpk pack -f --metadata metadata -z 1200 --codec lz4 --filter shuffle -t 4 \
+        -o "$raw.blp" "$raw"
+    rm -rf "$directory"
+    quietly bpk convert "$@" "$raw.blp" "$directory"
+}
+
+@test "superchunks are Bloscpack files to other readers" {
+    need_blosc
+    data text 50000 a
+    for checksum in none adler32 crc32 md5 sha1 sha224 sha256 sha384 sha512; do
+        rm -rf a.blpd
+        quietly bpk pack -f --checksum "$checksum" -z 4K a
+        quietly bpk convert --superchunk-size 12K a.blp a.blpd
+        for i in 1 2 3 4 5; do
+            reader unpack "a.blpd/data/__${i}__.bin"
+        done >joined
+        same a joined
+        [ "$(ls a.blpd/data | wc -l)" -eq 5 ]
+    done
+}
+
+@test "superchunks unpack with python bloscpack" {
+    need_bloscpack
+    data text 50000 a
+    quietly bpk pack -z 4K a
+    quietly bpk convert --superchunk-size 12K a.blp a.blpd
+    split -b 12288 -d a part
+    for i in 1 2 3 4 5; do
+        cp "a.blpd/data/__${i}__.bin" "part0$((i - 1)).blp"
+        bloscpack compare "part0$((i - 1)).blp" "part0$((i - 1))"
+    done
+}
+
+@test "arrays in the layout of bcolz are what bcolz opens" {
+    need_blosc
+    data text 12000 a
+    while read -r dtype shape; do
+        convert_raw a b.blpd "$(numpy "$dtype" "$shape")" --layout bcolz --codec zstd
+        bcolz compare b.blpd a
+        quietly bpk verify b.blpd
+        quietly bpk convert b.blpd back.blp
+        same <(bpk meta get a.blp) <(bpk meta get back.blp)
+        rm back.blp
+    done <<'CASES'
+'<i4' 3000
+'>i2' 6000
+'<f8' 1500
+'<f4' 300,10
+'|b1' 12000
+'|S3' 4000
+'<U5' 600
+'<M8[ns]' 1500
+'<c16' 750
+CASES
+}
+
+@test "a table in the layout of bcolz is what bcolz opens" {
+    need_blosc
+    data text 12000 a
+    convert_raw a b.blpd "$(numpy "[('x', '<f4'), ('y', '|S8')]" 1000)" --layout bcolz --codec zstd
+    bcolz unpack b.blpd x >x
+    bcolz unpack b.blpd y >y
+    "$python" -c 'import sys
+a, x, y = (open(name, "rb").read() for name in "axy")
+assert x == b"".join(a[i:i + 4] for i in range(0, len(a), 12))
+assert y == b"".join(a[i + 4:i + 12] for i in range(0, len(a), 12))'
+    quietly bpk verify b.blpd
+    bpk cat b.blpd | cmp - a
+}
+
+@test "what bpk changed in the layout of bcolz is still what bcolz opens" {
+    need_blosc
+    data text 12000 a
+    data random-i32 1000 more
+    convert_raw a b.blpd "$(numpy "'<i4'" 3000)" --layout bcolz
+    quietly bpk append b.blpd more
+    cat a more >grown
+    bcolz compare b.blpd grown
+    quietly bpk truncate --bytes 5000 b.blpd
+    head -c 5000 a >short
+    bcolz compare b.blpd short
+    quietly bpk write --at 1000 b.blpd more
+    { head -c 1000 a; cat more; tail -c +2001 a | head -c 3000; } >written
+    bcolz compare b.blpd written
+    quietly bpk meta set b.blpd answer=42
+    bcolz compare b.blpd written
+    quietly bpk verify b.blpd
+}
+
+@test "one job and eight, a file and a pipe write the same" {
+    data text 300000 a
+    quietly bpk pack -F chunked -z 4K -T 1 -o one.blpd a
+    quietly bpk pack -F chunked -z 4K -T 8 -o eight.blpd a
+    bpk cat one.blpd | bpk pack -q -F chunked -z 4K -o pipe.blpd -
+    diff -r one.blpd eight.blpd
+    diff -r one.blpd pipe.blpd
+}
+
+@test "a round trip gives metadata back to the byte" {
+    data text 12000 a
+    while read -r metadata; do
+        for layout in blaze bcolz; do
+            convert_raw a b.blpd "$metadata" --layout "$layout"
+            quietly bpk convert b.blpd back.blp
+            same <(bpk meta get a.blp) <(bpk meta get back.blp)
+            same <(bpk unpack -c back.blp) a
+            rm back.blp
+        done
+    done <<'CASES'
+{"temp": 22.50}
+{ "spaces" : [1,2 ] }
+[1,2,3]
+{}
+{"dtype":"'<f4'","shape":[300,10],"order":"C","container":"numpy"}
+{"dtype":"'<f4'","shape":[300,10],"order":"F","container":"numpy"}
+{"dtype":"'|u1'","shape":[12000],"order":"C","container":"numpy"}
+{"dtype":"'<f4'","shape":[300,10],"order":"C","container":"numpy","extra":1}
+{"shape": [300, 10], "dtype": "'<f4'", "order": "C", "container": "numpy"}
+{"dtype":"'<f4'","shape":[77],"order":"C","container":"numpy"}
+{"dtype":"[('x', '<f4'), ('y', '<f8')]","shape":[1000],"order":"C","container":"numpy"}
+{"numpy":{"shape":[3000],"order":"C"}}
+CASES
+}
+
+@test "a directory replaces only what it may" {
+    data text 3000 a
+    quietly bpk pack -F chunked -o a.blpd a
+    refuses 1 'already exists' bpk pack -F chunked -o a.blpd a
+    quietly bpk pack -f -F chunked -o a.blpd a
+    echo mine >a.blpd/notes
+    refuses 1 'notes' bpk pack -f -F chunked -o a.blpd a
+    rm a.blpd/notes
+    quietly bpk verify a.blpd
+}

@@ -1,0 +1,148 @@
+#!/bin/sh
+# Changes of chunked directories x every call that writes x every fault: whatever instant a command
+# dies at, or whatever fails, the dataset is as it was or as it was to be, verify finds nothing in
+# it, and the next command goes on from there and leaves no draft. Prints TAP.
+#
+#     sweep-chunked.sh [NAME [KIND]]
+#
+#     NAME, KIND        only that change, and only of that dataset
+#     BPK_FAULT_FULL    non-empty: every point; otherwise one in BPK_FAULT_THIN, or 41
+#     abs_top_builddir  where bpk and tests/fault/nth were built
+set -u
+umask 022
+export LC_ALL=C
+unset BPK_LEVEL BPK_CODEC BPK_THREADS BPK_MEMORY_LIMIT
+build=${abs_top_builddir:-$(pwd)}
+BPK=${BPK:-$build/bpk}
+NTH=$build/tests/fault/nth
+THIN=${BPK_FAULT_THIN:-41}
+[ -z "${BPK_FAULT_FULL:-}" ] || THIN=1
+
+work=$(mktemp -d) || exit 99
+trap 'rm -rf "$work"' EXIT
+cd "$work" || exit 99
+
+"$NTH" -o calls true 2>/dev/null || {
+    echo '1..0 # SKIP this machine does not let one process trace another'
+    exit 0
+}
+
+# Bytes that pack, of a length.
+make_bytes() { # SIZE SEED
+    awk -v n="$1" -v s="$2" 'BEGIN { for (i = 0; i < n; i++) {
+        s = (s * 1103515245 + 12345) % 2147483648
+        printf "%c", 97 + (i % 4 == 0 ? s % 13 : 3) } }' | head -c "$1"
+}
+
+# ---- the datasets, base/KIND, and their content, KIND.raw: records of 12 bytes, chunks of 100 ----
+
+bail() {
+    echo "Bail out! $1: $(head -n 1 said)"
+    exit 99
+}
+
+mkdir base
+make_bytes 10200 1 >partial # the last chunk is, and the last file
+make_bytes 9600 2 >whole    # the last chunk is full, and not its file
+make_bytes 5040 3 >more
+printf '%s' "{\"dtype\":\"[('x', '<f4'), ('y', [('u', '<i2'), ('v', '|S6')])]\",\"shape\":[N]," \
+    '"order":"C","container":"numpy"}' >nested.json
+printf '%s' "{\"dtype\":\"[('x', '<f4'), ('y', '<f8')]\",\"shape\":[N],\"order\":\"C\"," \
+    '"container":"numpy"}' >flat.json
+
+base() { # KIND RAW METADATA OPTIONS: converted from a Bloscpack file, with files of three chunks
+    kind=$1 raw=$2 metadata=$3
+    shift 3
+    cp "$raw" "$kind.raw"
+    sed "s/N/$(($(wc -c <"$raw") / 12))/" "$metadata" >metadata
+    "$BPK" pack -q --codec lz4 -z 1200 --metadata metadata -o "$kind.blp" "$raw" 2>said &&
+        "$BPK" convert -q --superchunk-size 1200 "$@" "$kind.blp" "base/$kind.blpd" 2>said ||
+        bail "base/$kind cannot be made"
+}
+echo '{}' >none.json
+base bytes partial none.json --superchunk-size 3600
+base full whole none.json --superchunk-size 3600
+base columns partial nested.json
+base bcolz partial none.json --layout bcolz
+base table whole flat.json --layout bcolz
+
+# ---- one run with a fault ----
+
+# What a scenario does to the dataset set.blpd, and what its content is afterwards, in wanted.
+scenario() { # NAME KIND
+    content=$2.raw
+    case $1 in
+    append) cat "$content" more >wanted ;;
+    truncate) head -c 4200 "$content" >wanted ;; # inside a chunk and a file
+    boundary) head -c 3600 "$content" >wanted ;;
+    write) { head -c 2400 "$content"; cat more; tail -c +7441 "$content"; } >wanted ;;
+    meta) cp "$content" wanted ;;
+    esac
+}
+
+change() { # NAME [COMMAND BEFORE]...
+    name=$1
+    shift
+    case $name in
+    append) "$@" "$BPK" append -q -T 1 set.blpd more ;;
+    truncate) "$@" "$BPK" truncate -q --bytes 4200 set.blpd ;;
+    boundary) "$@" "$BPK" truncate -q --bytes 3600 set.blpd ;;
+    write) "$@" "$BPK" write -q -T 1 --at 2400 set.blpd more ;;
+    meta) "$@" "$BPK" meta set -q set.blpd answer=42 ;;
+    esac
+}
+
+fresh() { rm -rf set.blpd && cp -a "base/$1.blpd" set.blpd; }
+
+wrong() {
+    failed=$((failed + 1))
+    [ "$failed" -gt 5 ] || echo "# point $point: $1: $(head -n 1 said)" # the first are enough
+}
+
+# Is it what it was, or what was wanted? And does the next command go on from there?
+check() { # NAME KIND STATUS
+    "$BPK" cat set.blpd >seen 2>said || { wrong "cannot be read"; return; }
+    if cmp -s seen wanted; then :; elif cmp -s seen "$2.raw"; then
+        [ "$3" -ne 0 ] || { wrong "succeeded, and nothing has changed"; return; }
+    else
+        wrong "is neither old nor new"
+        return
+    fi
+    "$BPK" verify set.blpd 2>said || { wrong "is not sound"; return; }
+    cat seen more >seen.more
+    "$BPK" append -q set.blpd more 2>said || { wrong "cannot be appended to"; return; }
+    "$BPK" verify set.blpd 2>said || { wrong "is not sound when appended to"; return; }
+    "$BPK" cat set.blpd 2>said | cmp -s - seen.more || { wrong "is not what was appended to"; return; }
+    [ -z "$(find set.blpd -name '*.bpk-*' -o -name '.bpkj')" ] || wrong "holds what was left behind"
+}
+
+sweep() { # NAME KIND
+    failed=0 tried=0 point=0
+    scenario "$1" "$2"
+    fresh "$2"
+    change "$1" "$NTH" -o calls 2>said || { wrong "fails without a fault"; }
+    check "$1" "$2" 0
+    points=$(wc -l <calls)
+    for action in kill after half short fail:ENOSPC fail:EIO "fail:ENOSPC -s"; do
+        point=$((tried % THIN + 1))
+        while [ "$point" -le "$points" ]; do
+            tried=$((tried + 1))
+            fresh "$2"
+            # shellcheck disable=SC2086
+            change "$1" "$NTH" -n "$point" -a $action 2>said >/dev/null
+            check "$1" "$2" $?
+            point=$((point + THIN))
+        done
+    done
+    count=$((count + 1))
+    [ "$failed" -eq 0 ] && word=ok || word="not ok"
+    echo "$word $count - $1, $2: $tried faults at $points calls"
+}
+
+count=0
+for name in ${1:-append truncate boundary write meta}; do
+    for kind in ${2:-bytes full columns bcolz table}; do
+        sweep "$name" "$kind"
+    done
+done
+echo "1..$count"
