@@ -16,7 +16,7 @@ behind() {
 
 @test "follow: readers beside it never fail, and a killed one is started again" {
     need_python
-    local seconds=8
+    local seconds=${BPK_FOLLOW_SECONDS:-8} # 600 for the long run
     light && seconds=4
     : >f
     for format in "${editable[@]}"; do
