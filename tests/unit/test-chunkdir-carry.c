@@ -13,7 +13,8 @@ static struct bpk_view text_of(const char *text)
 
 static void check_text(const struct bpk_buf *buf, const char *expected)
 {
-	if (buf->size != strlen(expected) || memcmp(buf->data, expected, buf->size) != 0)
+	if (buf->size != strlen(expected) ||
+	    (buf->size > 0 && memcmp(buf->data, expected, buf->size) != 0))
 		fail_msg("\"%.*s\", expected \"%s\"", (int)buf->size, (const char *)buf->data,
 			 expected);
 }

@@ -35,7 +35,8 @@ static struct bpk_view inside(struct bpk_view object)
 
 static bool starts_with(struct bpk_view text, struct bpk_view start)
 {
-	return text.size >= start.size && memcmp(text.data, start.data, start.size) == 0;
+	return text.size >= start.size &&
+	       (start.size == 0 || memcmp(text.data, start.data, start.size) == 0);
 }
 
 static bool same_text(struct bpk_view a, struct bpk_view b)
