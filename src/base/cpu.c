@@ -55,7 +55,7 @@ static unsigned count_by_affinity(void)
 	cpu_set_t set;
 	long online;
 
-	/* fails on machines with more processors than the fixed set holds: ask how many there are */
+	/* fails where there are more processors than the fixed set holds: ask how many */
 	if (sched_getaffinity(0, sizeof set, &set) == 0)
 		return (unsigned)CPU_COUNT(&set);
 	online = sysconf(_SC_NPROCESSORS_ONLN);

@@ -44,8 +44,8 @@ struct bpk_feed {
 	uint64_t chunk_start; /* position at which its first chunk begins */
 	bool over;
 
-	/* The growing file's first bytes, at most a chunk of them, as they were before the last byte of
-	 * the round was read; fresh only when that round reached the file's end. */
+	/* The growing file's first bytes, at most a chunk of them, as they were before the last
+	 * byte of the round was read; fresh only when that round reached the file's end. */
 	struct bpk_buf head;
 	bool head_fresh;
 	struct timespec head_time; /* when the file was last changed, then */

@@ -59,7 +59,7 @@ int bpk_dtype_copy(const struct bpk_dtype *from, struct bpk_dtype *to, struct bp
 /* True when it holds Python objects, of which nobody but Python knows what they are. */
 bool bpk_dtype_is_opaque(const struct bpk_dtype *dtype);
 
-/* Append NumPy's own text of it (what dtype.descr or dtype.str say): "<f8"; "[('x', '<f4', (2,))]". */
+/* Append NumPy's own text of it (of dtype.descr or dtype.str): "<f8"; "[('x', '<f4', (2,))]". */
 int bpk_dtype_print(const struct bpk_dtype *dtype, struct bpk_buf *out, struct bpk_err *err);
 
 /* An array: valid when zeroed; owns dtype. */
@@ -88,7 +88,8 @@ int bpk_array_read_shape(struct bpk_view list, uint64_t shape[BPK_ARRAY_MAX_DIME
  * bloscpack's own metadata of an array, {"dtype":"'<f8'","shape":[3],"order":"C",
  * "container":"numpy"}, in any spelling that a bloscpack has written. *is_array is false when text
  * is other metadata. Fails with BPK_USAGE where it says that it is an array and then contradicts
- * itself. text was checked (bpk_json_check). canonical (may be NULL): text is, byte for byte, what bpk_array_print writes.
+ * itself. text was checked (bpk_json_check). canonical (may be NULL): text is, byte for byte, what
+ * bpk_array_print writes.
  */
 int bpk_array_from_metadata(struct bpk_view text, struct bpk_array *array, bool *is_array,
 			    bool *canonical, struct bpk_err *err);

@@ -66,8 +66,9 @@ struct bpk_parcel {
 	size_t packed_size;     /* bytes of packed that are the chunk itself */
 	size_t raw_size;        /* what the chunk unpacks to, or what the plan cuts for it */
 	size_t data_size;  /* how much of that, from its start, belongs to the data. A fetch sets
-				   it where that is less than raw_size: where a writer has put more into
-				   the last chunk than was committed when the archive was opened */
+				   it where that is less than raw_size: where a writer has put more
+				   into the last chunk than was committed when the archive was
+				   opened */
 	size_t want_start; /* the raw bytes of it that are asked for: all, but at the ends */
 	size_t want_size;  /* of a byte range */
 };
@@ -132,8 +133,8 @@ struct bpk_reader_ops {
 	int (*unpack)(const void *reader, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
 
-	/* Put in front of a report where a fetched parcel lies, whose packed_offset is known. Returns
-	 * -1. NULL: "chunk 3 at offset 4711" is enough. */
+	/* Put in front of a report where a fetched parcel lies, whose packed_offset is known.
+	 * Returns -1. NULL: "chunk 3 at offset 4711" is enough. */
 	int (*subject)(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err);
 
 	/* Where chunk number lies; 1 behind the last. Cheap for ascending numbers. One thread at a
@@ -239,8 +240,9 @@ struct bpk_editor_ops {
 	 */
 	const struct bpk_writer_ops *appender;
 
-	/* The user's metadata are this JSON text from the next commit on; size 0: none. Formats with
-	 * an array's type in their metadata keep that. BPK_UNSUPPORTED: the format has no place. */
+	/* The user's metadata are this JSON text from the next commit on; size 0: none. Formats
+	 * with an array's type in their metadata keep that. BPK_UNSUPPORTED: the format has no
+	 * place. */
 	int (*set_metadata)(void *editor, struct bpk_view text, struct bpk_err *err);
 
 	int (*commit)(void *editor, struct bpk_err *err);
@@ -253,8 +255,8 @@ struct bpk_format {
 	const char *name;    /* as the user types it */
 	const char *suffix;  /* ".blp"; NULL for none */
 	const char *summary; /* for help: "Bloscpack file" */
-	/* Does place hold this format? head is what its first BPK_PROBE_SIZE bytes are, less only when
-	 * it is shorter, nothing for a directory. NULL: nothing marks it. */
+	/* Does place hold this format? head is what its first BPK_PROBE_SIZE bytes are, less only
+	 * when it is shorter, nothing for a directory. NULL: nothing marks it. */
 	bool (*probe)(const struct bpk_place *place, struct bpk_view head);
 	const struct bpk_reader_ops *reader; /* NULL: write-only */
 	const struct bpk_writer_ops *writer; /* NULL: read-only */

@@ -1,5 +1,5 @@
 /*
- * One scalar type: NumPy's type strings ("<f8") and the names that print for native ones ("float64").
+ * A scalar type: NumPy's type strings ("<f8") and the names that print for native ones ("float64").
  */
 #include "format/scalar.h"
 

@@ -8,8 +8,8 @@
 
 enum { BPK_SCALAR_TEXT = 40 };
 
-/* Take "<f8", "float64", "M8[ns]" and their like; native ('<' or '>') is the order of what names none.
- * Fails as bpk_dtype_parse. */
+/* Take "<f8", "float64", "M8[ns]" and their like; native ('<' or '>') is the order of what names
+ * none. Fails as bpk_dtype_parse. */
 int bpk_scalar_parse(struct bpk_view text, char native, struct bpk_scalar *scalar,
 		     struct bpk_err *err);
 

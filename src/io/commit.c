@@ -3,11 +3,11 @@
  *
  *     one file                    its rename
  *     a pivot, nothing behind it  its rename, after all others are renamed and synced
- *     everything else             the rename of the list (redo.h) of the pivot and what is behind it,
- *                                 or of all files
+ *     everything else             the rename of the list (redo.h) of the pivot and what is behind
+ *                                 it, or of all files
  *
- * Whatever can fail is tried before the commit. Behind it, what fails or is cut short is left to the
- * next writer, and readers of ours see it as if it were done.
+ * Whatever can fail is tried before the commit. Behind it, what fails or is cut short is left to
+ * the next writer, and readers of ours see it as if it were done.
  */
 #include <errno.h>
 #include <fcntl.h>

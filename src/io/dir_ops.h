@@ -8,8 +8,8 @@
 
 #include "io/io.h"
 
-/* Give an entry to a listing. Any order; of a name that comes again, the last one counts; BPK_ENTRY_NONE: it
- * is not there. */
+/* Give an entry to a listing. Any order; of a name that comes again, the last one counts;
+ * BPK_ENTRY_NONE: it is not there. */
 struct bpk_dir_entries;
 int bpk_dir_entries_add(struct bpk_dir_entries *entries, const char *entry_name,
 			enum bpk_entry entry, struct bpk_err *err);

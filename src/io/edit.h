@@ -29,7 +29,8 @@ struct bpk_edit_options {
 	bool no_lock; /* go on where the file system has no locks */
 	bool sync;    /* fdatasync file, journal and folder */
 	bool copy;    /* leave the file alone, write a copy of it, and put that in its place at each
-			 commit: safe for every other reader at any instant, but breaks hard links */
+			 commit: safe for every other reader at any instant, but breaks hard
+			 links */
 };
 
 /*

@@ -291,7 +291,7 @@ static int folder_list(void *dir, const char *name, struct bpk_dir_entries *entr
 
 	if (stream == NULL)
 		return -1;
-	/* first the list: what it names is found as it was or as it will be, and that is the same */
+	/* first the list: what it names is found as it was or will be, and that is the same */
 	pthread_mutex_lock(&folder->lock);
 	rc = bpk_redo_refresh(folder->root, &folder->redo, err);
 	if (rc == 0)

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 enum {
-	/* The largest reading in one call: below what any system cuts or refuses, 32-bit ones too. */
+	/* The largest read in one call: below what any system cuts or refuses, 32-bit ones too. */
 	REQUEST_MAX = 1 << 30,
 	/*
 	 * Linux 6.18 takes page cache for a long writing in large pieces of memory, which in a

@@ -159,11 +159,11 @@ struct bpk_draft_options {
 	const struct stat *not_this; /* refuse a target that is this very file; NULL: none */
 
 	/*
-	 * Write a directory (bpk_draft_tree). One that is there is replaced only with overwrite, and
-	 * only when ours says true of every file in it, by its name from the root; it is exchanged
-	 * with the draft and then removed, file by file of ours. What came into it at the last
-	 * moment stays, with the folders it is in, under the draft's name, and keep fails and says
-	 * so. ours must be there, since leftovers of killed processes are removed by it too.
+	 * Write a directory (bpk_draft_tree). One that is there is replaced only with overwrite,
+	 * and only when ours says true of every file in it, by its name from the root; it is
+	 * exchanged with the draft and then removed, file by file of ours. What came into it at the
+	 * last moment stays, with the folders it is in, under the draft's name, and keep fails and
+	 * says so. ours must be there, since leftovers of killed processes are removed by it too.
 	 */
 	bool directory;
 	bool (*ours)(const char *name);

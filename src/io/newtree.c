@@ -84,7 +84,7 @@ static int vet(int old, bool (*ours)(const char *name), struct bpk_err *err)
 	return 0;
 }
 
-/* Whoever changes the old one just now must not lose what is written. *lock is to be closed later. */
+/* Whoever changes the old one now must not lose what is written. *lock is to be closed later. */
 static int lock_old(int old, int *lock, struct bpk_err *err)
 {
 	*lock = bpk_redo_open_lock(old, false);

@@ -66,9 +66,9 @@ static int open_once(const char *path, bool as_is, struct bpk_source **source, s
 	return rc;
 }
 
-/* A writer may have changed the file between its opening and the moment in which another one got its
- * name: then it is opened again. A path that never leads to what it opens (a deleted file, by its
- * descriptor) has no writer of ours. */
+/* A writer may have changed the file between its opening and the moment in which another one got
+ * its name: then it is opened again. A path that never leads to what it opens (a deleted file, by
+ * its descriptor) has no writer of ours. */
 static int open_file(const char *path, bool as_is, struct bpk_source **source, struct bpk_err *err)
 {
 	int rc = open_once(path, as_is, source, err);

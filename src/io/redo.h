@@ -1,7 +1,7 @@
 /*
- * Inside the room io: the list of changes, .bpkj in a directory's root, by which many files change at
- * once. It is there: the changes are made, though some of them may still have to be carried out. It
- * is text, so that a user who finds one can read it:
+ * Inside the room io: the list of changes, .bpkj in a directory's root, by which many files change
+ * at once. It is there: the changes are made, though some of them may still have to be carried out.
+ * It is text, so that a user who finds one can read it:
  *
  *     bpk changes 1 TAB COUNT LF
  *     + TAB SIZE TAB DRAFT TAB NAME LF      the file DRAFT, of SIZE bytes, gets the name NAME

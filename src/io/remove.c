@@ -15,7 +15,7 @@ static int remove_from(int folder, const char *name, const struct stat *seen, st
 
 	if (fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
 		return bpk_fail_errno(err, errno, "cannot be removed");
-	/* a link or another file in its place has another inode; another writer leaves other times */
+	/* a link or another file in its place has another inode; a writer leaves other times */
 	if (!S_ISREG(now.st_mode) || !bpk_is_still(&now, seen))
 		return bpk_fail(err, BPK_FAILED,
 				"is not removed: not the file that was read any more");

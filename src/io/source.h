@@ -57,8 +57,8 @@ int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t si
 		    struct bpk_source **part, struct bpk_err *err);
 
 /* Let reads of a regular file that was opened from path go by its locks and its journal. Where the
- * path cannot be found any more it stays as it was. Fails as bpk_source_hold does. 1: it stays as it
- * was, because another file has got the name meanwhile. */
+ * path cannot be found any more it stays as it was. Fails as bpk_source_hold does. 1: it stays as
+ * it was, because another file has got the name meanwhile. */
 int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err);
 
 /* What bpk_source_share added. */

@@ -6,9 +6,9 @@
  *
  * Variables as for sweep. A row is a state of an archive and a command on it. A case restores the
  * folder, runs the command into the fault, and looks: the content must be what it was or what the
- * command makes of it, nothing between; verify must say that the archive is whole (or 3: a change is
- * pending). Then the same command runs once more, unharmed, and must make of that content what it
- * makes of it in peace, and leave no other files than in peace.
+ * command makes of it, nothing between; verify must say that the archive is whole (or 3: a change
+ * is pending). Then the same command runs once more, unharmed, and must make of that content what
+ * it makes of it in peace, and leave no other files than in peace.
  */
 #include <errno.h>
 #include <fcntl.h>

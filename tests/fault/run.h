@@ -47,7 +47,8 @@ struct ran {
 extern char bpk_program[PATH_MAX];
 
 /* Find nth and nomemory.so in the folder tools, and bpk by the variable BPK; sets the environment
- * and signals that commands are to see. False, with a line on standard error, when BPK names none. */
+ * and signals that commands are to see. False, with a line on standard error, when BPK names
+ * none. */
 bool run_begin(const char *tools);
 
 /* Faults cannot be made here: NULL, or why. */

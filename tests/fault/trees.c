@@ -1,9 +1,9 @@
 /*
- * Directories that are written and changed x every system call x every fault: a reader sees the old or
- * the whole new, the next writer works, and nothing is left behind.
+ * Directories that are written and changed x every system call x every fault: a reader sees the old
+ * or the whole new, the next writer works, and nothing is left behind.
  *
  *     trees [WORD]...   only the rows whose name holds one of the words; prints TAP
- *     trees --do ROW    what is done in a row, in the present folder; status 1 and a line on failure
+ *     trees --do ROW    what is done in a row, in the present folder; status 1 and a line if not
  *
  * The environment is sweep's.
  */

@@ -1,6 +1,6 @@
 /*
- * A tar of hostile bytes: list it, look every member up where it lies, by its own name and as a part
- * of a folder, and hold what is found there against the content that comes out in sequence.
+ * A tar of hostile bytes: list it, look every member up where it lies, by its own name and as a
+ * part of a folder, and hold what is found there against the content that comes out in sequence.
  */
 #include "fuzz/fuzz.h"
 

@@ -252,7 +252,7 @@ static void test_what_shrinks(void **state)
 			assert_int_equal(round_trip(ctx, codec, level, RANDOM, 65536), 0);
 			assert_int_equal(round_trip(ctx, codec, level, RANDOM, 1), 0);
 		}
-	/* the last distance of each form finds its match, and the one past the long form does not */
+	/* the last distance of each form finds its match, one past the long form does not */
 	assert_in_range(round_trip(ctx, blosclz(), 9, REPEAT_NEAR, 1 << 20), 1, 8000);
 	assert_in_range(round_trip(ctx, blosclz(), 9, REPEAT_PAST_NEAR, 1 << 20), 1, 8000);
 	assert_in_range(round_trip(ctx, blosclz(), 9, REPEAT_FAR, 1 << 20), 1, 26000);

@@ -774,7 +774,7 @@ static void test_many_writers(void **state)
 
 	(void)state;
 	for (int round = 0; round < 5; round++) {
-		/* where none may replace, one wins; where all may, all succeed one after the other */
+		/* where none may replace, one wins; where all may, all succeed in turn */
 		assert_int_equal(run_race(&plain), 1);
 		assert_int_equal(run_race(&force), NRACERS);
 		assert_int_equal(stat(in_folder("raced"), &found), 0);

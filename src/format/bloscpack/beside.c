@@ -2,7 +2,7 @@
  * Reading beside a writer. While the source is held one committed state of the file is seen, but
  * not always the one that the reader was opened on. So what looks like damage is looked at again:
  * when the header says that chunks were added, the old content is there still, but that its last
- * chunk may hold more now; when it says anything else, the file was changed and nobody can judge it.
+ * chunk may hold more now; when it says anything else, the file was changed, and cannot be judged.
  */
 #include "format/bloscpack/bloscpack.h"
 

@@ -172,7 +172,7 @@ static int settle(struct bpk_bloscpack_metadata *m, int rc, const struct bpk_err
 		return -1;
 	}
 	m->damage = *found;
-	/* limits on metadata are rules of the format ("Validation checklist"), not of this machine */
+	/* limits on metadata are rules of the format ("Validation checklist"), not of a machine */
 	if (found->kind == BPK_LIMIT)
 		m->damage.kind = BPK_CORRUPT;
 	return 0;

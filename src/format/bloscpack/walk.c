@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 enum {
-	/* "Validation checklist", chunks on a pipe: what a packed size may claim before a byte came */
+	/* "Validation checklist", on a pipe: what a packed size may claim before a byte came */
 	SLACK_ON_PIPE = 64 << 10,
 };
 

@@ -7,9 +7,9 @@
  *      bcolz, BLZ       data/__0.blp ...             tables: __rootdirs__, and each column such an
  *                       meta/sizes storage, __attrs__        array of its own, below x/, y/
  *
- * A dataset is rows; a row is items (the product of the inner dimensions); an item is what the dtype
- * says. A record is kept as columns, one for each leaf of its dtype. Column or not, data files are
- * superchunks: Bloscpack files, each with superchunk_chunks chunks but the last.
+ * A dataset is rows; a row is items (the product of the inner dimensions); an item is what the
+ * dtype says. A record is kept as columns, one for each leaf of its dtype. Column or not, data
+ * files are superchunks: Bloscpack files, each with superchunk_chunks chunks but the last.
  */
 #ifndef BPK_FORMAT_CHUNKDIR_H
 #define BPK_FORMAT_CHUNKDIR_H
@@ -39,11 +39,11 @@ const char *bpk_chunkdir_variant(enum bpk_chunkdir_layout layout);
 /* ---- Meta files ---- */
 
 /*
- * Digests of our own, in the member "bpk" of sizes, which other readers pass over, and which is gone
- * when another writer has written sizes anew. They tell what the digests of chunks cannot: that
- * chunks or files were swapped, are of another state of the dataset, or that a bit of a meta file
- * was turned. They lie in the file whose rename is the commit, and are kept current by adding and
- * subtracting the shares of those chunks alone that change:
+ * Digests of our own, in the member "bpk" of sizes, which other readers pass over, and which is
+ * gone when another writer has written sizes anew. They tell what the digests of chunks cannot:
+ * that chunks or files were swapped, are of another state of the dataset, or that a bit of a meta
+ * file was turned. They lie in the file whose rename is the commit, and are kept current by adding
+ * and subtracting the shares of those chunks alone that change:
  *
  *      "bpk": {"data": "0123456789abcdef", "last": "0123456789abcdef", "storage": "01234567",
  *              "attributes": "01234567", "sizes": "01234567"}
@@ -65,10 +65,10 @@ struct bpk_chunkdir_digests {
 };
 
 /*
- * What one chunk adds to data or last. number is its own in its column; column counts those that the
- * sizes at hand speaks of (in a bcolz table: 0). chunk is the whole chunk; seal its digest, size 0
- * when it has none: then all of its bytes count, else its header and digest alone, so that nothing
- * else must be read.
+ * What one chunk adds to data or last. number is its own in its column; column counts those that
+ * the sizes at hand speaks of (in a bcolz table: 0). chunk is the whole chunk; seal its digest,
+ * size 0 when it has none: then all of its bytes count, else its header and digest alone, so that
+ * nothing else must be read.
  */
 uint64_t bpk_chunkdir_share(size_t column, uint64_t number, struct bpk_view chunk,
 			    struct bpk_view seal);
@@ -158,9 +158,9 @@ void bpk_chunkdir_clear(struct bpk_chunkdir *set);
 
 /*
  * Lay out the columns of a dataset to be written: layout, array (with its shape), chunk_rows and
- * superchunk_chunks are taken, all else of set follows from them. A record makes a bcolz table of its
- * fields, or a Blaze directory with a column for each leaf: fields that are records themselves go
- * down a level, fields that are arrays of records are one column of their packed bytes.
+ * superchunk_chunks are taken, all else of set follows from them. A record makes a bcolz table of
+ * its fields, or a Blaze directory with a column for each leaf: fields that are records themselves
+ * go down a level, fields that are arrays of records are one column of their packed bytes.
  * Fails with BPK_UNSUPPORTED (a field's name is no safe file name; opaque elements) or BPK_LIMIT.
  */
 int bpk_chunkdir_lay_out(struct bpk_chunkdir *set, uint64_t superchunk_chunks, struct bpk_err *err);
@@ -171,16 +171,16 @@ int bpk_chunkdir_set_rows(struct bpk_chunkdir *set, uint64_t rows, struct bpk_er
 
 /* ---- Names and places ---- */
 
-/* The name from the root of superchunk number (from 0) of a column. For bpk_buf_clear; ends in a NUL
- * that size does not count. */
+/* The name from the root of superchunk number (from 0) of a column. For bpk_buf_clear; ends in a
+ * NUL that size does not count. */
 int bpk_chunkdir_file_name(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,
 			   uint64_t number, struct bpk_buf *name, struct bpk_err *err);
 
-/* Is text the name of a data file in its folder? *number from 0, whatever the layout counts from. */
+/* Is text the name of a data file in its folder? *number is from 0, whatever the layout's is. */
 bool bpk_chunkdir_is_blaze_file(const char *text, uint64_t *number);
 bool bpk_chunkdir_is_bcolz_file(const char *text, uint64_t *number);
 
-/* May a column have that name: a path component that leads nowhere else ("Validation checklist")? */
+/* May a column have that name: one path component, within its folder ("Validation checklist")? */
 bool bpk_chunkdir_is_safe_name(const char *name);
 
 /* Where chunk number of a column lies. */
@@ -203,8 +203,8 @@ uint64_t bpk_chunkdir_chunk_size(const struct bpk_chunkdir *set,
 /* ---- Parcels of records ---- */
 
 /*
- * Where there are columns, a parcel's raw bytes are packed records, and its packed bytes are pieces:
- * this header, all npieces of them, and then what they point to. In memory alone.
+ * Where there are columns, a parcel's raw bytes are packed records, and its packed bytes are
+ * pieces: this header, all npieces of them, and then what they point to. In memory alone.
  */
 struct bpk_chunkdir_piece {
 	uint32_t column;

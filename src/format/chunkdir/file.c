@@ -65,8 +65,9 @@ void bpk_chunkdir_files_free(struct bpk_chunkdir_files *files)
 /* ---- Opening ---- */
 
 /*
- * A file of bcolz's is one chunk behind a header of version 1; what follows it is ignored ("carray"),
- * while a Bloscpack file of that version ends there. So the reader is given no more than that.
+ * A file of bcolz's is one chunk behind a header of version 1; what follows it is ignored
+ * ("carray"), while a Bloscpack file of that version ends there. So the reader is given no more
+ * than that.
  */
 static int cut_tail(struct bpk_chunkdir_file *file, struct bpk_err *err)
 {

@@ -172,7 +172,7 @@ static int check_chunk_rows(const struct bpk_chunkdir *set,
 			BPK_CHUNKDIR_MAX_SPAN);
 }
 
-/* How many rows a parcel has: those of a chunk, where columns agree and records are not too long. */
+/* How many rows a parcel has: those of a chunk, if columns agree and records are not too long. */
 static void choose_parcel(struct bpk_chunkdir *set)
 {
 	uint64_t least = UINT64_MAX, most = 0, rows;

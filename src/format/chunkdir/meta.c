@@ -1,5 +1,5 @@
 /*
- * The meta files of a dataset: sizes and storage ("meta files", "JSON values as bcolz writes them").
+ * Meta files of a dataset: sizes and storage ("meta files", "JSON values as bcolz writes them").
  */
 #include "format/chunkdir/meta.h"
 

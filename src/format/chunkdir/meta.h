@@ -28,8 +28,8 @@ int bpk_chunkdir_check_object(struct bpk_view text, struct bpk_err *err);
 /* Make the columns of layout, array, has_columns and is_table. */
 int bpk_chunkdir_add_columns(struct bpk_chunkdir *set, struct bpk_err *err);
 
-/* Rows, items, chunks and files from the array's shape, once chunk_rows and superchunk_chunks of all
- * columns are there. Fails with BPK_LIMIT. */
+/* Rows, items, chunks and files from the array's shape, once chunk_rows and superchunk_chunks of
+ * all columns are there. Fails with BPK_LIMIT. */
 int bpk_chunkdir_count(struct bpk_chunkdir *set, struct bpk_err *err);
 
 /* ---- Data files ---- */

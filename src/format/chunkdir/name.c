@@ -1,5 +1,5 @@
 /*
- * Names of data files and columns, and which files belong to a dataset ("Blaze form", "bcolz form").
+ * Names of data files and columns, and which files are a dataset's ("Blaze form", "bcolz form").
  */
 #include "format/chunkdir/chunkdir.h"
 

@@ -25,7 +25,7 @@ int bpk_chunkdir_pieces_begin(struct bpk_buf *packed, size_t npieces, struct bpk
 	return 0;
 }
 
-/* ---- Strided copies: one loop for each size that is common, so that its copies are single moves ---- */
+/* ---- Strided copies: one loop for each common size, so that its copies are single moves ---- */
 
 static inline void copy_items(const uint8_t *from, size_t from_step, uint8_t *to, size_t to_step,
 			      size_t nitems, size_t size)
