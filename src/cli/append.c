@@ -220,6 +220,7 @@ static void tell_result(const struct bpk_archive *archive, const struct bpk_roun
 	const struct bpk_shared *shared = &archive->args->encoding.shared;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
+	bpk_archive_tell_shape(archive);
 	if (shared->verbose)
 		bpk_note(archive->path, "%llu bytes appended, now %llu in %llu chunks, %.3f s, %s",
 			 (unsigned long long)done->appended, (unsigned long long)info->raw_size,

@@ -4,6 +4,7 @@
 
 #include "cli/job.h"
 #include "cli/progress.h"
+#include "cli/report.h"
 #include "cli/signal.h"
 #include "cli/text.h"
 
@@ -198,6 +199,7 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_edit_args *ar
 	/* another may have replaced it while we waited for the lock */
 	if (open_editor(archive, err) != 0 || look(archive, err) != 0)
 		return bpk_archive_subject(archive, err);
+	archive->was_array = bpk_archive_info(archive)->array != NULL;
 	return find_example(archive, err);
 }
 
@@ -395,6 +397,18 @@ int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
 	if (before.st_ino != archive->seen.st_ino || before.st_dev != archive->seen.st_dev)
 		archive->rewritten = true;
 	return 0;
+}
+
+void bpk_archive_tell_shape(const struct bpk_archive *archive)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+
+	if (!archive->was_array || info->array != NULL || archive->args->encoding.shared.quiet)
+		return;
+	bpk_note(archive->path,
+		 "metadata still have the array's old shape, since %llu bytes are no whole number "
+		 "of its rows in C order",
+		 (unsigned long long)info->raw_size);
 }
 
 const char *bpk_archive_how(const struct bpk_archive *archive, const char *no_room)

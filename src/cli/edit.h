@@ -33,6 +33,7 @@ struct bpk_archive {
 	void *editor;
 	struct stat seen;                /* the file or directory as it was last committed */
 	bool rewritten;                  /* by a commit: another file has taken its place */
+	bool was_array;                  /* and its size agreed, before anything was changed */
 	struct bpk_chunk_header example; /* how its chunks are packed, if one of them says so */
 };
 
@@ -120,6 +121,9 @@ int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err);
 /* What its commits came to, for -v: "in place", "rewritten, as --copy asks", or, where there was no
  * room for the change, what no_room says. */
 const char *bpk_archive_how(const struct bpk_archive *archive, const char *no_room);
+
+/* Say so where the metadata tell of an array and could not follow what was appended or cut off. */
+void bpk_archive_tell_shape(const struct bpk_archive *archive);
 
 /* Raw bytes of the last chunk that must be packed anew when chunks of chunk_size are added. */
 uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chunk_size);

@@ -94,6 +94,7 @@ static void tell_result(const struct bpk_archive *archive, uint64_t before)
 	const struct bpk_shared *shared = &archive->args->encoding.shared;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
+	bpk_archive_tell_shape(archive);
 	if (shared->verbose)
 		bpk_note(archive->path, "from %llu to %llu bytes in %llu chunks, %s",
 			 (unsigned long long)before, (unsigned long long)info->raw_size,

@@ -154,3 +154,36 @@ int bpk_array_print(const struct bpk_array *array, struct bpk_buf *out, struct b
 	return bpk_buf_printf(out, err, "],\"order\":\"%s\",\"container\":\"numpy\"}",
 			      array->fortran ? "F" : "C");
 }
+
+/* ---- More rows, or fewer ---- */
+
+bool bpk_array_count_rows(const struct bpk_array *array, uint64_t size, uint64_t *rows)
+{
+	uint64_t row_size = array->dtype.size;
+
+	if (array->fortran || array->ndimensions == 0)
+		return false;
+	for (size_t i = 1; i < array->ndimensions; i++)
+		if (!bpk_mul_u64(row_size, array->shape[i], &row_size))
+			return false;
+	if (row_size == 0 || size % row_size != 0)
+		return false;
+	*rows = size / row_size;
+	return true;
+}
+
+int bpk_array_set_rows(struct bpk_view text, uint64_t rows, struct bpk_buf *out,
+		       struct bpk_err *err)
+{
+	struct bpk_view first;
+	size_t at = 0, start, end;
+
+	if (!bpk_json_next(bpk_json_member(text, "shape"), &at, NULL, &first))
+		return bpk_fail(err, BPK_BUG, "rows for an array without a dimension");
+	start = (size_t)(first.data - text.data);
+	end = start + first.size;
+	if (bpk_buf_append(out, bpk_view(text.data, start), err) != 0 ||
+	    bpk_buf_printf(out, err, "%" PRIu64, rows) != 0)
+		return -1;
+	return bpk_buf_append(out, bpk_view(text.data + end, text.size - end), err);
+}

@@ -95,4 +95,16 @@ int bpk_array_from_metadata(struct bpk_view text, struct bpk_array *array, bool 
 			    bool *canonical, struct bpk_err *err);
 int bpk_array_print(const struct bpk_array *array, struct bpk_buf *out, struct bpk_err *err);
 
+/*
+ * How many rows of array, whose first dimension changes slowest, are in size bytes? False when they
+ * are no whole number of them, and for arrays that have no such rows: in Fortran's order, without a
+ * dimension, or with rows of no bytes.
+ */
+bool bpk_array_count_rows(const struct bpk_array *array, uint64_t size, uint64_t *rows);
+
+/* Append text, metadata that bpk_array_from_metadata has found an array of a dimension or more in,
+ * with rows in the place of the first dimension; every other byte stays. */
+int bpk_array_set_rows(struct bpk_view text, uint64_t rows, struct bpk_buf *out,
+		       struct bpk_err *err);
+
 #endif

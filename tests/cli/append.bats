@@ -289,3 +289,41 @@ teardown() {
     appends_little "behind a short one"
     quietly bpk info a.blp
 }
+
+@test "append and truncate: an array's shape in the metadata follows whole rows" {
+    need_bloscpack
+    "$python" -c 'import numpy' 2>/dev/null || skip "numpy is not installed"
+    data field-f64 160000 a
+    data field-f64 40000 b
+    for exact in "" exact; do
+        # shellcheck disable=SC2086 # a word or none
+        {
+            bloscpack pack-array a a.blp 2000,10 '<f8' C $exact
+            bloscpack pack-array a f.blp 2000,10 '<f8' F $exact
+        }
+        for options in "" --copy "--journal-limit 0"; do
+            cp a.blp c.blp
+            # shellcheck disable=SC2086 # words
+            {
+                quietly bpk append $options c.blp b b b b b b b b
+                cat a b b b b b b b b >now
+                quietly bloscpack compare-array c.blp now 6000,10
+                bpk append $options c.blp <(head -c 8 b) 2>"$err"
+                [ "$(wc -l <"$err")" -eq 1 ]
+                says 'c.blp: metadata still have the array.s old shape, since 480008 bytes'
+                bpk meta get c.blp shape | grep -qE '^.6000, ?10.$'
+                quietly bpk append $options c.blp <(tail -c +9 b | head -c 72)
+                cat now <(head -c 80 b) >more
+                quietly bloscpack compare-array c.blp more 6001,10
+                quietly bpk truncate $options --bytes 800 c.blp
+                head -c 800 a >less
+                quietly bloscpack compare-array c.blp less 10,10
+                quietly bpk truncate -q $options --bytes 799 c.blp
+            }
+        done
+        before=$(bpk meta get f.blp)
+        bpk append f.blp b 2>"$err"
+        says 'old shape'
+        [ "$(bpk meta get f.blp)" = "$before" ]
+    done
+}

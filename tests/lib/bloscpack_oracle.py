@@ -4,6 +4,9 @@
     bloscpack_oracle.py compare FILE RAW ...   pairs: does bloscpack unpack FILE to RAW?
     bloscpack_oracle.py pack RAW FILE [KEY=VALUE]...
         chunk_size, typesize, clevel, shuffle, cname, checksum, offsets, metadata (JSON)
+    bloscpack_oracle.py compare-array FILE RAW SHAPE     is FILE the array RAW, of SHAPE: "3,4"?
+    bloscpack_oracle.py pack-array RAW FILE SHAPE DTYPE ORDER [exact]
+        exact: no room for the metadata to grow
 
 Status 0: all is well; 1: it is not; 77: the tree or one of its needs is missing.
 """
@@ -66,6 +69,28 @@ def pack(bloscpack, raw, path, settings):
     return 0
 
 
+def compare_array(bloscpack, path, raw, shape):
+    array = bloscpack.unpack_ndarray_from_file(path)
+    found = ",".join(str(n) for n in array.shape)
+    if found == shape and array.tobytes(order="A") == content(raw):
+        return 0
+    print("%s: an array of %s, expected %s, or other bytes" % (path, found, shape),
+          file=sys.stderr)
+    return 1
+
+
+def pack_array(bloscpack, raw, path, shape, dtype, order, *exact):
+    import numpy
+    array = numpy.frombuffer(content(raw), dtype=dtype)
+    array = array.reshape([int(n) for n in shape.split(",")], order=order)
+    room = bloscpack.MetadataArgs(max_meta_size=(lambda size: size) if exact else None,
+                                  meta_codec="None" if exact else "zlib")
+    if not exact:
+        room = bloscpack.MetadataArgs()
+    bloscpack.pack_ndarray_to_file(array, path, chunk_size="16K", metadata_args=room)
+    return 0
+
+
 def main(argv):
     try:
         bloscpack = load()
@@ -74,6 +99,10 @@ def main(argv):
         return 77
     if argv[1] == "compare":
         return compare(bloscpack, argv[2:])
+    if argv[1] == "compare-array":
+        return compare_array(bloscpack, *argv[2:])
+    if argv[1] == "pack-array":
+        return pack_array(bloscpack, *argv[2:])
     return pack(bloscpack, argv[2], argv[3], argv[4:])
 
 

@@ -395,6 +395,48 @@ static void test_other_metadata(void **state)
 	}
 }
 
+static void test_rows(void **state)
+{
+	static const struct {
+		const char *text, *becomes; /* with 12 bytes; NULL: they are no rows */
+	} cases[] = {
+		{ "{\"dtype\":\"'|u1'\",\"shape\":[3],\"container\":\"numpy\"}",
+		  "{\"dtype\":\"'|u1'\",\"shape\":[12],\"container\":\"numpy\"}" },
+		{ " {\"a\":{\"shape\":[1]},\"sh\\u0061pe\"\t: [ 100000000 ,\n2,3 "
+		  "],\"dtype\":\"<u2\",\"z\":1e5,"
+		  "\"container\":\"numpy\"} ",
+		  " {\"a\":{\"shape\":[1]},\"sh\\u0061pe\"\t: [ 1 ,\n2,3 "
+		  "],\"dtype\":\"<u2\",\"z\":1e5,"
+		  "\"container\":\"numpy\"} " },
+		{ "{\"dtype\":\"'<f8'\",\"shape\":[3],\"container\":\"numpy\"}", NULL },
+		{ "{\"dtype\":\"'|u1'\",\"shape\":[3,0],\"container\":\"numpy\"}", NULL },
+		{ "{\"dtype\":\"'|u1'\",\"shape\":[],\"container\":\"numpy\"}", NULL },
+		{ "{\"dtype\":\"'|u1'\",\"shape\":[3],\"order\":\"F\",\"container\":\"numpy\"}",
+		  NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct bpk_view text = view_of(cases[i].text);
+		struct bpk_array array;
+		struct bpk_err err = { 0 };
+		struct bpk_buf out = { 0 };
+		bool is_array;
+		uint64_t rows;
+
+		assert_int_equal(bpk_array_from_metadata(text, &array, &is_array, NULL, &err), 0);
+		assert_true(is_array);
+		assert_int_equal(bpk_array_count_rows(&array, 12, &rows), cases[i].becomes != NULL);
+		if (cases[i].becomes != NULL) {
+			assert_int_equal(bpk_array_set_rows(text, rows, &out, &err), 0);
+			assert_int_equal(out.size, strlen(cases[i].becomes));
+			assert_memory_equal(out.data, cases[i].becomes, out.size);
+		}
+		bpk_buf_clear(&out);
+		bpk_array_clear(&array);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -402,6 +444,7 @@ int main(void)
 		cmocka_unit_test(test_records),     cmocka_unit_test(test_no_types),
 		cmocka_unit_test(test_many_fields), cmocka_unit_test(test_shapes),
 		cmocka_unit_test(test_metadata),    cmocka_unit_test(test_other_metadata),
+		cmocka_unit_test(test_rows),
 	};
 
 	return UNIT_RUN(tests);

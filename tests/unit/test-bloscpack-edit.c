@@ -32,6 +32,18 @@ struct form {
 	size_t size;
 };
 
+/* Metadata of an array with rows of two 2-byte numbers. */
+static const char *array_text(size_t rows)
+{
+	static char text[160];
+
+	snprintf(text, sizeof text,
+		 "{\"x\":[7], \"shape\" : [ %zu ,2], \"order\":\"C\",\"container\":\"numpy\","
+		 "\"dtype\":\"'<i2'\" }",
+		 rows);
+	return text;
+}
+
 static void save(const char *name, struct bpk_view bytes)
 {
 	FILE *file = fopen(name, "wb");
@@ -120,13 +132,19 @@ static void make_archive(const struct form *form)
 
 /* ---- what is expected ---- */
 
+static bool is_of_array(const char *metadata)
+{
+	return metadata != NULL && strstr(metadata, "numpy") != NULL;
+}
+
 static void expect(struct bpk_view raw, const char *metadata)
 {
 	struct edited_seen seen;
+	bool part_of_row = is_of_array(metadata) && raw.size % 4 != 0;
 
 	if (edited_see(path, false, &seen) != 0)
 		fail_msg("%s", seen.err.text);
-	if (seen.remarked)
+	if (seen.remarked && !part_of_row)
 		fail_msg("remark: %s", seen.err.text);
 	assert_int_equal(seen.raw.size, raw.size);
 	assert_memory_equal(seen.raw.size > 0 ? seen.raw.data : numbers, raw.data, raw.size);
@@ -254,6 +272,7 @@ static void try_change(const struct form *form, enum change change, size_t amoun
 	const char *metadata = change == META ? new_metadata : form->metadata;
 	struct bpk_buf raw = content_of(form);
 	struct edited ed;
+	size_t rows = form->size / 4;
 
 	make_archive(form);
 	for (int round = 0; round < 2; round++) {
@@ -267,6 +286,9 @@ static void try_change(const struct form *form, enum change change, size_t amoun
 				fail_msg("%s", ed.err.text);
 			}
 			assert_int_equal(ed.ops->info(ed.editor)->raw_size, raw.size);
+			rows = raw.size % 4 == 0 ? raw.size / 4 : rows;
+			if (is_of_array(form->metadata) && change != META)
+				metadata = array_text(rows);
 			expect(bpk_buf_view(&raw), metadata);
 		}
 		edited_close(&ed);
@@ -311,6 +333,28 @@ static void test_changes_that_do_not_fit(void **state)
 						      .append_space = i % 2 ? 3 : BPK_UNKNOWN };
 
 		try_change(&form, i / 9, 2100, &options);
+	}
+}
+
+/* Arrays, whose shape follows in the same commit when the content is whole rows. */
+static void test_arrays(void **state)
+{
+	static const size_t amounts[] = { 500, 1202, 2500 };
+	static const uint64_t limits[] = { 0, 100, JOURNAL };
+
+	(void)state;
+	for (unsigned i = 0; i < 3 * 3 * 3 * 2 * NCHANGES; i++) {
+		size_t size = i / 27 % 2 ? 3500 : 2000;
+		struct form form = { .layout = i % 3,
+				     .space = i / 3 % 3 * 5,
+				     .checksum = bpk_checksums[i % 9].name,
+				     .metadata = array_text(size / 4),
+				     .size = size };
+		struct bpk_editor_options options = { .journal_limit = limits[i / 3 % 3],
+						      .append_space = i % 2 ? 3 : BPK_UNKNOWN };
+
+		options.edit.copy = i % 5 == 0;
+		try_change(&form, i / 54, amounts[i / 9 % 3], &options);
 	}
 }
 
@@ -445,9 +489,11 @@ static void test_many_chunks(void **state)
 /* ---- Killed ---- */
 
 static const struct form forms[] = {
-	{ OFFSETS, 9, "crc32", NULL, 3000 },   { OFFSETS, 9, "crc32", "{\"old\":1}", 3500 },
-	{ OFFSETS, 1, "adler32", NULL, 3500 }, { NO_OFFSETS, 0, "crc32", "{\"old\":1}", 3500 },
+	{ OFFSETS, 9, "crc32", NULL, 3000 },       { OFFSETS, 9, "crc32", "{\"old\":1}", 3500 },
+	{ OFFSETS, 1, "adler32", NULL, 3500 },     { NO_OFFSETS, 0, "crc32", "{\"old\":1}", 3500 },
 	{ STREAM, 0, "crc32", NULL, 3500 },
+#define ARRAY(rows) "{\"container\":\"numpy\",\"dtype\":\"'<i2'\",\"shape\":[" #rows ",2]}"
+	{ OFFSETS, 9, "crc32", ARRAY(750), 3000 }, { NO_OFFSETS, 0, "crc32", ARRAY(875), 3500 },
 };
 
 static int be_victim(const char *what, const char *name)
@@ -691,6 +737,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_every_change_of_every_form),
 		cmocka_unit_test(test_changes_that_do_not_fit),
+		cmocka_unit_test(test_arrays),
 		cmocka_unit_test(test_copies),
 		cmocka_unit_test(test_python_blosc_reads_them),
 		cmocka_unit_test(test_bloscpack_reads_them),

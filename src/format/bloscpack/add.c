@@ -20,6 +20,13 @@ static uint64_t entry_offset(const struct bpk_bloscpack_editor *e, uint64_t numb
 	return e->reader->offsets_offset + number * BPK_BLOSCPACK_ENTRY_SIZE;
 }
 
+/* Will no byte below the end be written that anybody reads, but the header's? Metadata that follow
+ * need a journal, and what is undone by it must not leave entries behind. */
+static bool saves_nothing(const struct bpk_bloscpack_editor *e)
+{
+	return cuts_nothing(e) && !bpk_bloscpack_shape_follows(e);
+}
+
 /* ---- Entries ---- */
 
 /* An entry may lead only to bytes that are there, whatever of it all a power cut leaves. */
@@ -30,7 +37,7 @@ static int flush_entries(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 
 	if (bytes.size == 0)
 		return 0;
-	if (cuts_nothing(e) && bpk_edit_sync(e->edit, err) != 0)
+	if (saves_nothing(e) && bpk_edit_sync(e->edit, err) != 0)
 		return -1;
 	e->added.entries_written = true;
 	if (bpk_edit_write_at(e->edit, entry_offset(e, batch->first), bytes, err) != 0)
@@ -109,7 +116,7 @@ int bpk_bloscpack_add_undo(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	const struct bpk_bloscpack_added *added = &e->added;
 	uint64_t i = added->cut;
 
-	if (!added->entries_written || !cuts_nothing(e))
+	if (!added->entries_written || !saves_nothing(e))
 		return 0;
 	memset(unset, 0xff, sizeof unset);
 	while (i < added->batch.first + added->batch.n) {
@@ -236,7 +243,7 @@ int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parce
 	*fit = leaves_no_room(e, size) ? BPK_BLOSCPACK_REWRITE : BPK_BLOSCPACK_FITS;
 	if (*fit != BPK_BLOSCPACK_FITS)
 		return 0;
-	if (cuts_nothing(e))
+	if (saves_nothing(e))
 		bpk_edit_set_free(e->edit, entry_offset(e, added->cut),
 				  e->header.append_space * BPK_BLOSCPACK_ENTRY_SIZE);
 	if ((added->nchunks == 0 && save_first(e, err) != 0) ||

@@ -438,6 +438,8 @@ static int editor_commit(void *editor, struct bpk_err *err)
 		return 0;
 	if (is_adding(e) && e->added.cut + e->added.nchunks == 0 && put_empty(e, err) != 0)
 		return -1;
+	if (is_adding(e) && bpk_bloscpack_shape_follow(e, err) != 0)
+		return -1;
 	if (e->mode != BPK_BLOSCPACK_REWRITING && write_changes(e, &header, &fit, err) != 0)
 		return -1;
 	if (fit == BPK_BLOSCPACK_FITS)

@@ -4,6 +4,7 @@
  *   add.c      chunks behind a cut, written where they will stay
  *   patch.c    chunks in the place of others, held in memory until the commit
  *   rewrite.c  what cannot be done in place: the whole file anew, into a draft
+ *   shape.c    an array's shape in the metadata, which follows the number of its rows
  *   editor.c   opens, chooses between them, sets metadata and commits
  */
 #ifndef BPK_FORMAT_BLOSCPACK_EDITOR_H
@@ -113,6 +114,15 @@ int bpk_bloscpack_add_undo(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 /* Make spare entries -1 again, all of them or as far as they were written in a row. */
 int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, bool *wrote,
 			       struct bpk_err *err);
+
+/* ---- Shapes ---- */
+
+/* Do the metadata tell of an array whose first dimension follows when rows are added or cut off? */
+bool bpk_bloscpack_shape_follows(const struct bpk_bloscpack_editor *e);
+
+/* Have the metadata set to those that are right for what was added; left alone where that is no
+ * whole number of rows. */
+int bpk_bloscpack_shape_follow(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
 /* ---- Patching ---- */
 

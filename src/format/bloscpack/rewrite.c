@@ -7,7 +7,10 @@
 
 #include <inttypes.h>
 
-enum { LARGEST_SECTION = 128 << 20 };
+enum {
+	LARGEST_SECTION = 128 << 20,
+	MOST_DIGITS = 20, /* by which a number of rows may become longer */
+};
 
 void bpk_bloscpack_rewrite_clear(struct bpk_bloscpack_rewrite *rw)
 {
@@ -36,6 +39,15 @@ static int read_section(const struct bpk_bloscpack_editor *e, struct bpk_buf *se
 				    section, "metadata section", err);
 }
 
+/* How many rows there will be is known at the end alone: is there room for their number? */
+static bool has_room_for_rows(const struct bpk_bloscpack_editor *e)
+{
+	const struct bpk_bloscpack_metadata *m = &e->reader->metadata;
+
+	return e->mode != BPK_BLOSCPACK_ADDING || !bpk_bloscpack_shape_follows(e) ||
+	       m->room >= m->text.size + MOST_DIGITS;
+}
+
 /* What the new file's metadata will be: what was set, what is there, or nothing. */
 static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info *info,
 			   struct bpk_buf *section, struct bpk_err *err)
@@ -46,7 +58,7 @@ static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info
 	info->metadata_checksum = m->good ? m->checksum : NULL;
 	if (e->sets_metadata)
 		info->metadata = bpk_buf_view(&e->text);
-	else if (info->has_metadata && e->in_place)
+	else if (info->has_metadata && e->in_place && has_room_for_rows(e))
 		return read_section(e, section, err);
 	else if (info->has_metadata && !m->good)
 		return bpk_fail(err, BPK_UNSUPPORTED,

@@ -1,0 +1,31 @@
+/*
+ * Arrays grow and shrink by rows: bloscpack's metadata of an array say how many there are, and its
+ * own reader believes that alone (Bloscpack format, "Metadata section", NumPy conventions). So
+ * where the new content is whole rows, the first number of the shape changes in the same commit.
+ */
+#include "format/bloscpack/editor.h"
+
+bool bpk_bloscpack_shape_follows(const struct bpk_bloscpack_editor *e)
+{
+	uint64_t rows;
+
+	return !e->sets_metadata && e->reader->metadata.good && e->reader->array.dtype.size > 0 &&
+	       bpk_array_count_rows(&e->reader->array, 0, &rows);
+}
+
+int bpk_bloscpack_shape_follow(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_added *added = &e->added;
+	const struct bpk_array *array = &e->reader->array;
+	uint64_t rows;
+
+	if (!bpk_bloscpack_shape_follows(e) ||
+	    !bpk_array_count_rows(array, added->kept_raw + added->raw_size, &rows) ||
+	    rows == array->shape[0])
+		return 0;
+	e->text.size = 0;
+	if (bpk_array_set_rows(e->reader->info.metadata, rows, &e->text, err) != 0)
+		return -1;
+	e->sets_metadata = true;
+	return 0;
+}
