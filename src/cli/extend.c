@@ -39,6 +39,9 @@ static int append_joined(struct bpk_archive *archive, struct bpk_source *const *
 	load->first = kept;
 	load->raw_size = bpk_source_size(load->source);
 	rc = bpk_archive_cut(archive, kept, err);
+	if (rc == 0 && archive->format->editor->announce != NULL && load->raw_size != BPK_UNKNOWN)
+		archive->format->editor->announce(archive->editor,
+						  bpk_div_up(load->raw_size, load->chunk_size));
 	if (rc == 0)
 		rc = bpk_archive_put(archive, load, result, err);
 	bpk_source_close(load->source);

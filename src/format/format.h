@@ -232,6 +232,10 @@ struct bpk_editor_ops {
 	 */
 	int (*cut)(void *editor, uint64_t nchunks, struct bpk_err *err);
 
+	/* Behind the cut so many chunks will be put, all in all; may be called once, before the first
+	 * of them. NULL: it makes no difference. */
+	void (*announce)(void *editor, uint64_t nchunks);
+
 	/*
 	 * put: chunk parcel->number, ascending. Behind the cut they are added; without a cut each
 	 * takes the place of the chunk of that number, and must unpack to as many bytes. What does

@@ -136,9 +136,19 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 				e->set.nchunks, e->changed ? " behind another change" : "");
 	e->is_cut = e->changed = true;
 	e->kept = e->next = nchunks;
+	e->expected = BPK_UNKNOWN;
 	e->last_raw = nchunks == e->set.nchunks && nchunks > 0 ? e->info.last_chunk_size
 							       : bpk_chunkdir_full(e);
 	return 0;
+}
+
+/* A superchunk has place for as many chunks as will come, so that none must be moved in the end. */
+static void editor_announce(void *editor, uint64_t nchunks)
+{
+	struct bpk_chunkdir_editor *e = editor;
+
+	if (!bpk_add_u64(e->kept, nchunks, &e->expected))
+		e->expected = BPK_UNKNOWN;
 }
 
 static int check_turn(const struct bpk_chunkdir_editor *e, const struct bpk_parcel *parcel,
@@ -148,7 +158,8 @@ static int check_turn(const struct bpk_chunkdir_editor *e, const struct bpk_parc
 	bool good;
 
 	if (e->is_cut) {
-		good = parcel->number == e->next && e->last_raw == full && parcel->raw_size <= full;
+		good = parcel->number == e->next && parcel->number < e->expected &&
+		       e->last_raw == full && parcel->raw_size <= full;
 	} else {
 		if (parcel->number + 1 == e->set.nchunks)
 			expected = e->info.last_chunk_size;
@@ -165,7 +176,7 @@ static int check_turn(const struct bpk_chunkdir_editor *e, const struct bpk_parc
 static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_chunkdir_editor *e = editor;
-	uint64_t nchunks = e->is_cut ? BPK_UNKNOWN : e->set.nchunks;
+	uint64_t nchunks = e->is_cut ? e->expected : e->set.nchunks;
 
 	if (parcel->raw_size == 0)
 		return 0;
@@ -285,6 +296,7 @@ const struct bpk_editor_ops bpk_chunkdir_editor_ops = {
 	.info = editor_info,
 	.reader = editor_reader,
 	.cut = editor_cut,
+	.announce = editor_announce,
 	.appender = &appender,
 	.set_metadata = editor_set_metadata,
 	.commit = editor_commit,

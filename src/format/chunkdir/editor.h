@@ -28,7 +28,8 @@ struct bpk_chunkdir_editor {
 	struct bpk_chunkdir_output output;
 	struct bpk_chunkdir_old *old; /* one for each column: of the file that output is writing */
 	bool is_cut;
-	uint64_t kept; /* chunks before the cut, and how many there are as committed */
+	uint64_t expected; /* chunks there will be in all behind a cut; may be unknown */
+	uint64_t kept;     /* chunks before the cut, and how many there are as committed */
 	uint64_t old_nchunks;
 	uint64_t next;     /* number of the next chunk to be put */
 	uint64_t added;    /* raw bytes put behind the cut */
