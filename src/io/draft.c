@@ -1,41 +1,16 @@
-#include "io/draft.h"
+#include "io/draft_inner.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "io/beneath.h"
 #include "io/full.h"
-#include "io/live.h"
 #include "io/name.h"
 #include "io/sparse.h"
-#include "io/target.h"
 #include "io/tree.h"
-
-struct bpk_draft {
-	/* fixed after open */
-	struct bpk_target target;
-	bool is_file; /* a draft; else the target itself is written */
-	bool seekable;
-	bool overwrite, sync;
-	int fd;                          /* for writing; of a direct target, target.fd */
-	int read_fd;                     /* for reading back; the same where it may be read */
-	uint64_t start;                  /* where offset 0 lies in the file */
-	const struct bpk_draft_ops *ops; /* NULL but for a part of something larger */
-	void *owner;                     /* for ops */
-
-	uint64_t tell; /* the writing thread's own */
-
-	pthread_mutex_t end_lock;
-	uint64_t end; /* guarded by end_lock: the length that the file must have */
-
-	struct bpk_live live; /* of a file */
-	char *draft_name;     /* guarded by its lock: in target.folder; NULL while nameless */
-};
 
 /* ---- Opening ---- */
 
@@ -369,201 +344,7 @@ int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *e
 	return 0;
 }
 
-/* ---- Keeping and dropping ---- */
-
-/* The final length, since a hole at the end was never written. */
-static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
-{
-	struct stat found;
-
-	if (fstat(draft->fd, &found) != 0)
-		return bpk_fail_errno(err, errno, "fstat");
-	if ((uint64_t)found.st_size < draft->end && bpk_full_set_size(draft->fd, draft->end) != 0)
-		return bpk_fail_errno(err, errno, "set the size");
-	return 0;
-}
-
-/*
- * A file system without modes or times refuses them; then the result stays at least as private as
- * the draft was, which is no reason to lose it.
- */
-static void finish_mode(int fd, const struct stat *like)
-{
-	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
-	mode_t mode = 0666;
-	struct stat found;
-
-	if (like != NULL && S_ISREG(like->st_mode)) {
-		mode = like->st_mode & 0777;
-		/* another group must not get what the input's group may do, unless everyone may */
-		if (fstat(fd, &found) != 0 ||
-		    (found.st_gid != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0))
-			mode &= ~(mode_t)070 | (mode & 07) << 3;
-		times[1] = like->st_mtim;
-	}
-	(void)fchmod(fd, mode & ~bpk_live_umask());
-	(void)futimens(fd, times);
-}
-
-/* A disk's late errors come with fsync, those of a network file system or a quota with a close. */
-static int flush(int fd, bool sync, struct bpk_err *err)
-{
-	int copy;
-
-	if (sync && bpk_full_sync(fd) != 0)
-		return bpk_fail_errno(err, errno, "sync");
-	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	if (copy < 0 || (close(copy) != 0 && errno != EINTR))
-		return bpk_fail_errno(err, errno, "close");
-	return 0;
-}
-
-/* 0 when the name was given, 1 when it is taken, -1 otherwise. */
-static int give_new_name(struct bpk_draft *draft, struct bpk_err *err)
-{
-	const char *name = draft->target.name;
-	int folder = draft->target.folder;
-	int rc;
-
-	if (draft->draft_name == NULL) {
-		rc = bpk_link_nameless(draft->fd, folder, name);
-	} else {
-		rc = renameat2(folder, draft->draft_name, folder, name, RENAME_NOREPLACE);
-		/* where that is not known (NFS), a link does not replace either */
-		if (rc != 0 && (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP)) {
-			rc = linkat(folder, draft->draft_name, folder, name, 0);
-			if (rc == 0)
-				unlinkat(folder, draft->draft_name, 0);
-		}
-	}
-	if (rc == 0)
-		return 0;
-	if (errno == EEXIST)
-		return 1;
-	return bpk_fail_errno(err, errno, "cannot name the result");
-}
-
-static int replace(struct bpk_draft *draft, struct bpk_err *err)
-{
-	const char *name = draft->target.name;
-	int folder = draft->target.folder;
-	struct stat found;
-
-	/* it was a file when the target was looked at; a device put there since is no target */
-	if (fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(found.st_mode) &&
-	    !S_ISLNK(found.st_mode))
-		return bpk_fail(err, BPK_FAILED, "is no regular file any more");
-	if (draft->draft_name == NULL &&
-	    bpk_draft_link(folder, name, draft->fd, &draft->draft_name, err) != 0)
-		return -1;
-	if (renameat(folder, draft->draft_name, folder, name) != 0)
-		return bpk_fail_errno(err, errno, "cannot replace it");
-	return 0;
-}
-
-static int sync_folder(int folder, struct bpk_err *err)
-{
-	if (bpk_folder_sync(folder) != 0)
-		return bpk_fail_errno(err, errno, "sync its folder");
-	return 0;
-}
-
-/* Give the draft its target's name; the lock of live things is held. */
-static int commit(struct bpk_draft *draft, struct bpk_err *err)
-{
-	int taken = give_new_name(draft, err);
-
-	if (taken < 0)
-		return -1;
-	if (taken > 0 && !draft->overwrite)
-		return bpk_fail(err, BPK_FAILED, "already exists");
-	if (taken > 0 && replace(draft, err) != 0)
-		return -1;
-	free(draft->draft_name);
-	draft->draft_name = NULL;
-	if (!draft->sync || sync_folder(draft->target.folder, err) == 0)
-		return 0;
-	/* what was replaced is gone; a name that is new can be taken back */
-	if (taken == 0)
-		unlinkat(draft->target.folder, draft->target.name, 0);
-	return -1;
-}
-
-/* Everything but the name. */
-static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
-{
-	if (finish_length(draft, err) != 0)
-		return -1;
-	finish_mode(draft->fd, like);
-	return flush(draft->fd, draft->sync, err);
-}
-
-static int keep_file(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
-{
-	int rc;
-
-	if (finish(draft, like, err) != 0)
-		return -1;
-	if (bpk_live_enter(err) != 0)
-		return -1;
-	rc = commit(draft, err);
-	bpk_live_leave();
-	return rc;
-}
-
-/* Leave the position of a seekable standard output behind our bytes, for whoever writes next. */
-static int keep_direct(struct bpk_draft *draft, struct bpk_err *err)
-{
-	struct stat found;
-	bool is_disk;
-
-	if (draft->seekable && lseek(draft->fd, (off_t)(draft->start + draft->end), SEEK_SET) < 0)
-		return bpk_fail_errno(err, errno, "seek");
-	is_disk =
-		fstat(draft->fd, &found) == 0 && (S_ISREG(found.st_mode) || S_ISBLK(found.st_mode));
-	return flush(draft->fd, draft->sync && is_disk, err);
-}
-
-static int keep_part(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
-{
-	const struct bpk_draft_ops *ops = draft->ops;
-
-	draft->ops = NULL; /* nothing is left to drop */
-	return ops->keep(draft->owner, like, err);
-}
-
-int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
-{
-	int rc;
-
-	if (draft->ops != NULL)
-		rc = keep_part(draft, like, err);
-	else
-		rc = draft->is_file ? keep_file(draft, like, err) : keep_direct(draft, err);
-	bpk_draft_drop(draft); /* its name is gone when it was kept */
-	return rc;
-}
-
-/* Forget the name that it has on disk, so that dropping leaves it there. */
-static int leave_name(struct bpk_draft *draft, struct bpk_err *err)
-{
-	if (bpk_live_enter(err) != 0)
-		return -1;
-	free(draft->draft_name);
-	draft->draft_name = NULL;
-	bpk_live_leave();
-	return 0;
-}
-
-int bpk_draft_finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
-{
-	int rc = finish(draft, like, err);
-
-	if (rc == 0)
-		rc = leave_name(draft, err);
-	bpk_draft_drop(draft);
-	return rc;
-}
+/* ---- Dropping ---- */
 
 void bpk_draft_drop(struct bpk_draft *draft)
 {
