@@ -1,0 +1,186 @@
+/*
+ * Writing to a file that is changed in place: what is written over is saved first.
+ */
+#include <errno.h>
+#include <sys/stat.h>
+
+#include "io/draft.h"
+#include "io/edit_inner.h"
+#include "io/full.h"
+#include "io/lock.h"
+
+/* ---- Saving ---- */
+
+int bpk_edit_lock_readers_out(struct bpk_edit *edit, struct bpk_err *err)
+{
+	int patience = edit->options.wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_LONG;
+
+	return bpk_lock_need(edit->fd, BPK_LOCK_CHANGE, patience, true, &bpk_edit_dropped, err);
+}
+
+static int need_one_name(const struct bpk_edit *edit, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (fstat(edit->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (found.st_nlink > 1)
+		return bpk_fail(
+			err, BPK_FAILED,
+			"has %lu hard links, and a journal beside one of them; --copy goes on"
+			" with a copy",
+			(unsigned long)found.st_nlink);
+	return 0;
+}
+
+static int create_journal(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (edit->journal.fd >= 0)
+		return 0;
+	if (need_one_name(edit, err) != 0 ||
+	    bpk_journal_create(&edit->journal, edit->fd, edit->end, &edit->unused, err) != 0)
+		return -1;
+	edit->unsampled = edit->unused;
+	return 0;
+}
+
+/* A journal that never became whole protects nothing. */
+static void remove_unfinished(struct bpk_edit *edit)
+{
+	if (edit->journal.fd < 0 || edit->journal.whole)
+		return;
+	(void)bpk_journal_unlink(&edit->journal, NULL);
+	bpk_journal_close(&edit->journal);
+}
+
+/* With reads and readers kept out: a journal, with these bytes saved in it. */
+static int save_alone(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
+{
+	int rc;
+
+	pthread_rwlock_wrlock(&edit->state_lock);
+	rc = create_journal(edit, err);
+	if (rc == 0)
+		rc = bpk_journal_save(&edit->journal, edit->fd, offset, size, NULL,
+				      edit->options.sync, &edit->broken, err);
+	if (rc != 0)
+		remove_unfinished(edit);
+	else
+		edit->dirty = true;
+	pthread_rwlock_unlock(&edit->state_lock);
+	return rc;
+}
+
+static int save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
+{
+	int rc;
+
+	if (bpk_edit_lock_readers_out(edit, err) != 0)
+		return -1;
+	rc = save_alone(edit, offset, size, err);
+	bpk_lock_drop(edit->fd, BPK_LOCK_CHANGE);
+	return rc;
+}
+
+/* Save what lies between offset and end and below the end of the content. */
+static int save_missing(struct bpk_edit *edit, uint64_t offset, uint64_t end, struct bpk_err *err)
+{
+	uint64_t gap_end;
+
+	end = bpk_min_u64(end, edit->end);
+	if (!bpk_regions_gap(&edit->journal.saved, &offset, end, &gap_end))
+		return 0;
+	return save(edit, offset, end - offset, err);
+}
+
+/* What may be written over as it is: free now, and no part of what a journal knows the file by. */
+static struct bpk_region unsaved(const struct bpk_edit *edit)
+{
+	const struct bpk_region *a = &edit->unused, *b = &edit->unsampled;
+	uint64_t start, end;
+
+	if (edit->journal.fd < 0)
+		return *a;
+	start = bpk_max_u64(a->offset, b->offset);
+	end = bpk_min_u64(a->offset + a->size, b->offset + b->size);
+	return (struct bpk_region){ start, end > start ? end - start : 0, 0 };
+}
+
+/* Before size bytes at offset are written over. */
+static int protect(struct bpk_edit *edit, uint64_t offset, uint64_t end, struct bpk_err *err)
+{
+	struct bpk_region hole = unsaved(edit);
+
+	if (hole.size == 0 || end <= hole.offset || offset >= hole.offset + hole.size)
+		return save_missing(edit, offset, end, err);
+	if (save_missing(edit, offset, hole.offset, err) != 0)
+		return -1;
+	if (end <= hole.offset + hole.size)
+		return 0;
+	return save_missing(edit, hole.offset + hole.size, end, err);
+}
+
+int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	if (edit->options.copy || edit->journal.fd >= 0)
+		return bpk_edit_leave(edit, 0);
+	return bpk_edit_leave(edit, save(edit, 0, 0, err));
+}
+
+int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
+{
+	uint64_t end;
+
+	if (!bpk_add_u64(offset, size, &end))
+		return bpk_fail(err, BPK_BUG, "bytes to be saved lie past 2^64");
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	return bpk_edit_leave(edit, edit->options.copy ? 0 : save_missing(edit, offset, end, err));
+}
+
+/* ---- Writing ---- */
+
+static int write_in_place(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
+			  struct bpk_err *err)
+{
+	if (protect(edit, offset, offset + bytes.size, err) != 0)
+		return -1;
+	edit->dirty = true;
+	return bpk_full_write_at(edit->fd, offset, bytes, err);
+}
+
+int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
+		      struct bpk_err *err)
+{
+	if (offset > INT64_MAX || bytes.size > INT64_MAX - offset)
+		return bpk_fail_errno(err, EFBIG, "write");
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	return bpk_edit_leave(edit, (edit->options.copy ? bpk_edit_write_copy : write_in_place)(
+					    edit, offset, bytes, err));
+}
+
+int bpk_edit_read_at(struct bpk_edit *edit, uint64_t offset, struct bpk_span out,
+		     struct bpk_err *err)
+{
+	size_t got;
+
+	if (edit->copy != NULL)
+		return bpk_draft_read_at(edit->copy, offset, out, err);
+	if (bpk_full_read_at(edit->fd, offset, out, &got, err) != 0)
+		return -1;
+	if (got < out.size)
+		return bpk_fail(err, BPK_BUG, "%zu bytes are read back that were never written",
+				out.size - got);
+	return 0;
+}
+
+int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err)
+{
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	return bpk_edit_leave(edit, edit->options.copy ? bpk_edit_sync_copy(edit, err)
+						       : bpk_edit_sync_file(edit, err));
+}
