@@ -5,6 +5,7 @@
  *   patch.c    chunks in the place of others, held in memory until the commit
  *   rewrite.c  what cannot be done in place: the whole file anew, into a draft
  *   shape.c    an array's shape in the metadata, which follows the number of its rows
+ *   survey.c   what is there
  *   editor.c   opens, chooses between them, sets metadata and commits
  */
 #ifndef BPK_FORMAT_BLOSCPACK_EDITOR_H
@@ -84,6 +85,14 @@ struct bpk_bloscpack_editor {
 
 /* Whether a step could be done in place, or must be done by a rewrite. */
 enum bpk_bloscpack_fit { BPK_BLOSCPACK_FITS, BPK_BLOSCPACK_REWRITE };
+
+/* ---- What is there ---- */
+
+/* Fill in header, in_place, adds_in_place, chunks_end and end from what the file says and holds. */
+int bpk_bloscpack_survey(struct bpk_bloscpack_editor *e, struct bpk_err *err);
+
+/* Fill in info from them. */
+void bpk_bloscpack_survey_info(struct bpk_bloscpack_editor *e);
 
 /* ---- Adding ---- */
 
