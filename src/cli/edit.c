@@ -163,30 +163,6 @@ int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struc
 	return bpk_archive_locate(archive, piece, err);
 }
 
-/* Stored and empty chunks are packed in no way. */
-static bool says_how(const struct bpk_chunk_header *header)
-{
-	return !header->memcpyed && header->raw_size > 0;
-}
-
-/* Find a chunk that says how its archive is packed: the first or the last, if one of them does. */
-static int find_example(struct bpk_archive *archive, struct bpk_err *err)
-{
-	const struct bpk_info *info = bpk_archive_info(archive);
-	struct bpk_chunk_header *example = &archive->example;
-	struct bpk_piece last;
-
-	*example = (struct bpk_chunk_header){ .memcpyed = true, .typesize = 1 };
-	if (info->has_first_chunk)
-		*example = info->first_chunk;
-	if (!says_how(example) && info->nchunks > 1 && info->raw_size > 0) {
-		if (bpk_archive_find(archive, info->raw_size - 1, &last, err) != 0)
-			return -1;
-		*example = last.header;
-	}
-	return 0;
-}
-
 int bpk_archive_open(struct bpk_archive *archive, const struct bpk_edit_args *args,
 		     const char *path, struct bpk_err *err)
 {
@@ -200,7 +176,7 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_edit_args *ar
 	if (open_editor(archive, err) != 0 || look(archive, err) != 0)
 		return bpk_archive_subject(archive, err);
 	archive->was_array = bpk_archive_info(archive)->array != NULL;
-	return find_example(archive, err);
+	return bpk_archive_find_example(archive, err);
 }
 
 /* ---- reading ---- */
@@ -237,89 +213,6 @@ int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
 }
 
 /* ---- packing ---- */
-
-/*
- * The size of blocks to go on with. A short chunk of a single block does not say how a full one
- * would be divided; we make such a chunk a block up to 1 MiB.
- */
-static uint32_t block_size_of(const struct bpk_chunk_header *header, uint64_t chunk_size)
-{
-	if (header->block_size < header->raw_size || header->raw_size >= chunk_size)
-		return header->block_size;
-	return (uint32_t)bpk_min_u64(chunk_size, 1 << 20);
-}
-
-struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
-				     const struct bpk_chunk_header *header)
-{
-	const struct bpk_encoding_args *args = &archive->args->encoding;
-	bool other = !says_how(header) && says_how(&archive->example);
-	struct bpk_recipe recipe = bpk_recipe_like(other ? &archive->example : header);
-
-	if (args->level != BPK_AUTO)
-		recipe.level = (unsigned)args->level;
-	return recipe;
-}
-
-/* How to go on packing an archive that says how it is packed, where the options leave it open. */
-static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, uint64_t chunk_size)
-{
-	const struct bpk_encoding_args *args = &archive->args->encoding;
-	struct bpk_recipe recipe = bpk_archive_recipe(archive, &archive->example);
-
-	recipe.block_size = args->block_size != 0 ? (uint32_t)args->block_size
-						  : block_size_of(&archive->example, chunk_size);
-	if (args->typesize != BPK_AUTO)
-		recipe.typesize = (unsigned)args->typesize;
-	if (args->filter != BPK_AUTO)
-		recipe.filter = (enum bpk_filter)args->filter;
-	return recipe;
-}
-
-/* Choose by trial; an example's element size and filter stand. */
-static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source *source,
-			   struct bpk_choice *choice, struct bpk_err *err)
-{
-	const struct bpk_info *info = bpk_archive_info(archive);
-	struct bpk_wishes wishes = bpk_encoding_wishes(&archive->args->encoding);
-	struct bpk_recipe like = bpk_recipe_like(&archive->example);
-
-	wishes.chunk_size = info->chunk_size == BPK_UNKNOWN ? 0 : info->chunk_size;
-	if (wishes.typesize == BPK_AUTO && says_how(&archive->example))
-		wishes.typesize = (int)like.typesize;
-	else if (wishes.typesize == BPK_AUTO && info->typesize > 1)
-		wishes.typesize = (int)info->typesize;
-	if (wishes.filter == BPK_AUTO && says_how(&archive->example))
-		wishes.filter = (int)like.filter;
-	return bpk_choose(source, bpk_source_size(source), &wishes, choice, err);
-}
-
-int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
-		       struct bpk_choice *choice, struct bpk_err *err)
-{
-	uint64_t chunk_size = bpk_archive_info(archive)->chunk_size;
-	struct bpk_source *nothing = NULL;
-	int rc = 0;
-
-	if (chunk_size == BPK_UNKNOWN)
-		chunk_size = 0;
-	choice->chunk_size = chunk_size;
-	if (says_how(&archive->example) && archive->args->encoding.codec == NULL &&
-	    chunk_size > 0) {
-		choice->recipe = recipe_of_example(archive, chunk_size);
-		return 0;
-	}
-	if (source == NULL) {
-		rc = bpk_source_of_memory(bpk_view(NULL, 0), &nothing, err);
-		source = nothing;
-	}
-	if (rc == 0)
-		rc = choose_by_trial(archive, source, choice, err);
-	if (rc == 0 && chunk_size > 0)
-		choice->chunk_size = chunk_size;
-	bpk_source_close(nothing);
-	return rc == 0 ? 0 : bpk_archive_subject(archive, err);
-}
 
 int bpk_archive_cut(struct bpk_archive *archive, uint64_t nchunks, struct bpk_err *err)
 {

@@ -80,6 +80,10 @@ int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struc
 int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
 		     struct bpk_buf *out, struct bpk_err *err);
 
+/* Find a chunk that says how the archive is packed: the first or the last, if one of them does.
+ * Called by bpk_archive_open. */
+int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err);
+
 /* How to pack a chunk as header says that it was packed; level as the options say. */
 struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
 				     const struct bpk_chunk_header *header);
