@@ -324,7 +324,7 @@ static int parse_text(struct parser *p, struct bpk_view text, struct bpk_dtype *
 	struct bpk_dtype shape = { .size = 1 };
 
 	if (peek(&inner) != '(') {
-		while (text.size > 0 && text.data[text.size - 1] == ' ')
+		while (text.size > inner.at && text.data[text.size - 1] == ' ')
 			text.size--;
 		return parse_scalar(p, bpk_view(text.data + inner.at, text.size - inner.at), dtype);
 	}

@@ -100,8 +100,9 @@ static int pack_columns(const struct bpk_chunkdir *set, const struct bpk_checksu
 						      .nitems = nitems,
 						      .number = parcel->number,
 						      .file_offset = BPK_UNKNOWN };
-		bpk_chunkdir_gather(parcel->raw.data + column->item_offset, item_size, nitems,
-				    packed->data + scratch, column->item_size);
+		if (nitems > 0)
+			bpk_chunkdir_gather(parcel->raw.data + column->item_offset, item_size,
+					    nitems, packed->data + scratch, column->item_size);
 		if (bpk_chunk_encode(
 			    ctx, &own, bpk_view(packed->data + scratch, piece->raw_size),
 			    bpk_span(packed->data + packed->size, bpk_chunk_bound(piece->raw_size)),
