@@ -26,6 +26,14 @@ static void spell_journal(char text[NAME_MAX + 1], const char *name)
 		 (unsigned)bpk_record_crc(0, bpk_view(name, size)), suffix);
 }
 
+bool bpk_beside_is_journal(const char *name)
+{
+	size_t size = strlen(name);
+
+	return name[0] == '.' && size > sizeof "..bpkj" - 1 &&
+	       strcmp(name + size - (sizeof ".bpkj" - 1), ".bpkj") == 0;
+}
+
 int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err *err)
 {
 	char folder[PATH_MAX];

@@ -16,6 +16,9 @@ struct bpk_beside {
 	char journal[NAME_MAX + 1];
 };
 
+/* True of .NAME.bpkj, without a folder in front. */
+bool bpk_beside_is_journal(const char *name);
+
 /* Find path. Fails with BPK_FAILED: "cannot open: ...". */
 int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err *err);
 void bpk_beside_clear(struct bpk_beside *beside);

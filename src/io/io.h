@@ -229,8 +229,9 @@ int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err 
 /*
  * Call visit for every regular file below the directory path, in the order of their names (bytes),
  * without following links or leaving the directory; stops when visit returns non-zero and returns
- * that. A folder that cannot be read is given to unreadable and left out. enter is asked of every
- * folder, of path first, whether to go into it; NULL: into all.
+ * that. Left out is what only bpk needs: drafts, journals (.NAME.bpkj), and the locks (.lock) and
+ * lists of changes (.bpkj) of directories. A folder that cannot be read is given to unreadable and
+ * left out. enter is asked of every folder, of path first, whether to go into it; NULL: into all.
  */
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 	     int (*visit)(void *arg, const char *file),

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <fts.h>
 
+#include "io/beside.h"
+#include "io/dir_ops.h"
 #include "io/name.h"
 
 struct walk {
@@ -17,6 +19,12 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+/* Any folder may be the root of a dataset, which has a lock and a list. */
+static bool is_ours(const char *name)
+{
+	return bpk_dir_hides(name) || bpk_beside_is_journal(name);
+}
+
 static int meet(const struct walk *walk, FTS *tree, FTSENT *entry)
 {
 	struct bpk_err err = { 0 };
@@ -28,8 +36,7 @@ static int meet(const struct walk *walk, FTS *tree, FTSENT *entry)
 			fts_set(tree, entry, FTS_SKIP);
 		return 0;
 	case FTS_F:
-		return bpk_draft_is_name(entry->fts_name) ? 0
-							  : walk->visit(walk->arg, entry->fts_path);
+		return is_ours(entry->fts_name) ? 0 : walk->visit(walk->arg, entry->fts_path);
 	case FTS_DNR:
 	case FTS_ERR:
 	case FTS_NS:

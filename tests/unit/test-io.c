@@ -494,9 +494,10 @@ static void test_walk(void **state)
 	static const char *const folders[] = { "w",     "w/b", "w/B", "w/.h", "w/.d.bpk-000000",
 					       "w/shut" };
 	static const char *const files[] = {
-		"w/b/2",     "w/b/10", "w/b.x",           "w/B/x",
-		"w/.h/x",    "w/a",    "w/.a.bpk-000001", "w/.d.bpk-000000/x",
-		"w/x.bpk-1",
+		"w/b/2",     "w/b/10",    "w/b.x",           "w/B/x",
+		"w/.h/x",    "w/a",       "w/.a.bpk-000001", "w/.d.bpk-000000/x",
+		"w/x.bpk-1", "w/b/.lock", "w/b/.bpkj",       "w/.a.bpkj",
+		"w/a.bpkj",
 	};
 	struct trace trace = { 0 };
 	struct bpk_err err = { 0 };
@@ -511,13 +512,13 @@ static void test_walk(void **state)
 	assert_int_equal(mkfifo(in_folder("w/fifo"), 0600), 0);
 
 	assert_int_equal(bpk_walk(in_folder("w"), NULL, note, note_unreadable, &trace, &err), 0);
-	assert_string_equal(trace.text,
-			    "/w/.h/x\n/w/B/x\n/w/a\n/w/b/10\n/w/b/2\n/w/b.x\n/w/x.bpk-1\n");
+	assert_string_equal(trace.text, "/w/.h/x\n/w/B/x\n/w/a\n/w/a.bpkj\n/w/b/10\n/"
+					"w/b/2\n/w/b.x\n/w/x.bpk-1\n");
 
 	trace = (struct trace){ 0 };
 	assert_int_equal(bpk_walk(in_folder("w"), is_not_b, note, note_unreadable, &trace, &err),
 			 0);
-	assert_string_equal(trace.text, "/w/.h/x\n/w/B/x\n/w/a\n/w/b.x\n/w/x.bpk-1\n");
+	assert_string_equal(trace.text, "/w/.h/x\n/w/B/x\n/w/a\n/w/a.bpkj\n/w/b.x\n/w/x.bpk-1\n");
 	assert_int_equal(trace.folders, 5);
 
 	/* a link that the user names is followed, none below it */
