@@ -232,8 +232,8 @@ struct bpk_editor_ops {
 	 */
 	int (*cut)(void *editor, uint64_t nchunks, struct bpk_err *err);
 
-	/* Behind the cut so many chunks will be put, all in all; may be called once, before the first
-	 * of them. NULL: it makes no difference. */
+	/* Behind the cut so many chunks will be put, all in all; may be called once, before the
+	 * first of them. NULL: it makes no difference. */
 	void (*announce)(void *editor, uint64_t nchunks);
 
 	/*
