@@ -165,8 +165,15 @@ static void spell_aside(char text[NAME_MAX + 1], const char *name)
 	snprintf(text, NAME_MAX + 1, ".%.*s.bpk-old", NAME_MAX - 9, name);
 }
 
+/* What has its target's name is not dropped any more, and what has none of ours is not either. */
+static void forget_draft(struct new_tree *new)
+{
+	free(new->draft_name);
+	new->draft_name = NULL;
+}
+
 /* Where the two names cannot be exchanged in one step. */
-static int exchange_by_three(const struct new_tree *new, struct bpk_err *err)
+static int exchange_by_three(struct new_tree *new, struct bpk_err *err)
 {
 	const char *name = new->target.name, *draft_name = new->draft_name;
 	int folder = new->target.folder, errnum;
@@ -182,9 +189,11 @@ static int exchange_by_three(const struct new_tree *new, struct bpk_err *err)
 					      aside);
 		return bpk_fail_errno(err, errnum, "cannot be replaced");
 	}
-	if (renameat(folder, aside, folder, draft_name) != 0)
-		return bpk_fail_errno(err, errno, "is written, but the old one stays in %s", aside);
-	return 0;
+	if (renameat(folder, aside, folder, draft_name) == 0)
+		return 0;
+	bpk_fail_errno(err, errno, "is written, but the old one stays in %s", aside);
+	forget_draft(new);
+	return -1;
 }
 
 /* What was put aside when a process was killed is the target again. */
@@ -199,7 +208,7 @@ static void put_back(const struct bpk_target *target)
 		(void)renameat(target->folder, aside, target->folder, target->name);
 }
 
-static int exchange(const struct new_tree *new, struct bpk_err *err)
+static int exchange(struct new_tree *new, struct bpk_err *err)
 {
 	const struct bpk_target *target = &new->target;
 
@@ -209,12 +218,6 @@ static int exchange(const struct new_tree *new, struct bpk_err *err)
 	if (is_unknown(errno))
 		return exchange_by_three(new, err);
 	return bpk_fail_errno(err, errno, "cannot be replaced");
-}
-
-static void forget_draft(struct new_tree *new)
-{
-	free(new->draft_name);
-	new->draft_name = NULL;
 }
 
 /* Exchange it for the directory old, which is ours. */
@@ -266,6 +269,17 @@ static int finish_folders(const struct new_tree *new, struct bpk_err *err)
 	return bpk_tree_finish_folder(&new->tree, "", mask, err);
 }
 
+/* Its name may not last: in one step it is a draft again, to be dropped, or else it stays whole. */
+static int take_back(struct new_tree *new, struct bpk_err *err)
+{
+	const struct bpk_target *target = &new->target;
+
+	if (renameat(target->folder, target->name, target->folder, new->draft_name) == 0)
+		return -1;
+	forget_draft(new);
+	return bpk_err_subject(err, "is written, but may be gone after a power cut");
+}
+
 /* Give the draft its target's name; the lock of live things is held. */
 static int commit(struct new_tree *new, struct bpk_err *err)
 {
@@ -279,9 +293,7 @@ static int commit(struct new_tree *new, struct bpk_err *err)
 		return replace(new, err);
 	if (new->tree.sync && bpk_folder_sync(new->target.folder) != 0) {
 		bpk_fail_errno(err, errno, "sync its folder");
-		(void)renameat(new->target.folder, new->target.name, new->target.folder,
-			       new->draft_name);
-		return -1;
+		return take_back(new, err);
 	}
 	forget_draft(new);
 	return 0;
