@@ -46,10 +46,12 @@ static int fail_no_key(const char *key, struct bpk_err *err)
 	return bpk_fail(err, BPK_FAILED, "metadata have no member '%s'", key);
 }
 
+/* A text may end its line itself, as files that were imported do. */
 static void print_line(struct bpk_view text)
 {
 	fwrite(text.data, 1, text.size, stdout);
-	putchar('\n');
+	if (text.size == 0 || text.data[text.size - 1] != '\n')
+		putchar('\n');
 }
 
 static int print_value(const struct meta_args *args, struct bpk_view value, struct bpk_err *err)

@@ -93,3 +93,17 @@ load lib
         quietly reader compare a.blp a
     done
 }
+
+@test "meta get ends what it prints with one newline" {
+    printf 'data' >a
+    printf '{"a":1}\n' >text
+    for format in "${editable[@]}"; do
+        make_archive $format a
+        quietly bpk meta import "$archive" text
+        bpk meta get "$archive" | cmp - text
+        quietly bpk meta set "$archive" b='x
+'
+        [ "$(bpk meta get -r "$archive" b | wc -l)" -eq 1 ]
+        [ "$(bpk meta get "$archive" a | wc -c)" -eq 2 ]
+    done
+}
