@@ -1,6 +1,7 @@
 #include "cli/edit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #include "cli/job.h"
 #include "cli/progress.h"
@@ -109,9 +110,26 @@ const struct bpk_info *bpk_archive_info(const struct bpk_archive *archive)
 	return archive->format->editor->info(archive->editor);
 }
 
+/* Standard input has a path too, where it is a file. */
+static bool lies_below(const char *folder, const char *name)
+{
+	char *inner = realpath(strcmp(name, "-") == 0 ? "/dev/stdin" : name, NULL);
+	char *outer = realpath(folder, NULL);
+	size_t size = outer != NULL ? strlen(outer) : 0;
+	bool below = inner != NULL && outer != NULL && strncmp(inner, outer, size) == 0 &&
+		     inner[size] == '/';
+
+	free(inner);
+	free(outer);
+	return below;
+}
+
 int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *file, const char *name,
 		       struct bpk_err *err)
 {
+	if (S_ISDIR(archive->seen.st_mode) && lies_below(archive->path, name))
+		return bpk_fail(err, BPK_FAILED, "%s: lies in the archive itself",
+				bpk_input_name(name));
 	if (file->st_dev != archive->seen.st_dev || file->st_ino != archive->seen.st_ino)
 		return 0;
 	return bpk_fail(err, BPK_FAILED, "%s: is the archive itself", bpk_input_name(name));

@@ -54,7 +54,7 @@ int bpk_archive_subject(const struct bpk_archive *archive, struct bpk_err *err);
 /* As last committed; sizes and counts are known. */
 const struct bpk_info *bpk_archive_info(const struct bpk_archive *archive);
 
-/* Fails with BPK_FAILED where the file called name is the archive. */
+/* Fails with BPK_FAILED where the file called name is the archive, or lies in its directory. */
 int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *file, const char *name,
 		       struct bpk_err *err);
 

@@ -327,3 +327,19 @@ teardown() {
         [ "$(bpk meta get f.blp)" = "$before" ]
     done
 }
+
+@test "append takes nothing that lies in the directory appended to" {
+    data text 50000 a
+    bpk pack -F chunked -z 16K -o d a
+    : >d/.lock
+    ln -s d/data link
+    refuses 1 'd/data/__1__.bin: lies in the archive itself' bpk append d a d/data/__1__.bin
+    refuses 1 'link/__1__.bin: lies in the archive itself' bpk append d link/__1__.bin
+    refuses 1 'lies in the archive itself' bpk append d <d/meta/sizes
+    refuses 1 'lies in the archive itself' bpk append --commit-interval 1 d d/meta/sizes
+    refuses 1 'lies in the archive itself' bpk append --follow d/meta/sizes --idle 1 d
+    refuses 1 'lies in the archive itself' bpk write --at 0 d d/meta/sizes
+    cp -r d d2
+    quietly bpk append d d2/meta/sizes
+    bpk cat d | cmp - <(cat a d2/meta/sizes)
+}
