@@ -100,6 +100,10 @@ int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_
 	unsigned said = info->typesize;
 	unsigned packed = info->has_first_chunk ? info->first_chunk.typesize : 0;
 
+	if (info->array != NULL) {
+		*size = info->array->dtype.size;
+		return 0;
+	}
 	*size = said > 0 ? said : packed;
 	if (*size == 0)
 		return bpk_fail(err, BPK_FAILED,

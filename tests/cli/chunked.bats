@@ -125,3 +125,23 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     grep -qE 'dtype +\|O$' "$out"
     refuses 1 'its elements are Python objects' bpk cat d
 }
+
+@test "chunked: items are what was packed, and what the type says" {
+    need_python
+    data field-f64 80000 a
+    bpk pack -F chunked -t 8 -z 16K -o d a
+    bpk cat --items 3:-9990 d | cmp - <(tail -c +25 a | head -c 56)
+    bpk truncate --items 5 d
+    bpk cat d | cmp - <(head -c 40 a)
+    # records in columns, and a type that the chunks were not packed as
+    bpk pack -q -f -t 8 -z 16K --set container=numpy --set 'shape=[20000]' --set order=C \
+        --set "dtype='<f4'" a
+    bpk convert-to-chunked a.blp f4
+    bpk cat --items 1:3 f4 | cmp - <(tail -c +5 a | head -c 8)
+    bpk pack -q -f -t 8 -z 16K --set container=numpy --set 'shape=[5000]' --set order=C \
+        --set "dtype=[('x', '<f8'), ('y', '<i8')]" a
+    bpk convert-to-chunked a.blp xy
+    bpk cat --items 1:3 xy | cmp - <(tail -c +17 a | head -c 32)
+    bpk truncate --items 7 xy
+    bpk cat xy | cmp - <(head -c 112 a)
+}

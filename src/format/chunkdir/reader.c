@@ -381,6 +381,9 @@ static void look_at_first_file(struct bpk_chunkdir_reader *r)
 	info->has_offsets = file->info->has_offsets;
 	info->has_first_chunk = file->info->has_first_chunk;
 	info->first_chunk = file->info->first_chunk;
+	if (info->array ==
+	    NULL) /* bytes, as the dataset has it, were elements to who packed them */
+		info->typesize = file->info->typesize;
 	bpk_chunkdir_file_close(r->files, file);
 }
 
@@ -439,9 +442,9 @@ static int fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	for (size_t i = 0; i < set->ncolumns; i++)
 		info->nfiles += set->columns[i].nfiles;
 	info->pending = bpk_dir_pending(r->dir);
-	look_at_first_file(r);
 	if (fill_metadata(r, err) != 0)
 		return -1;
+	look_at_first_file(r);
 	info->unprotected = unprotected(r);
 	if (bpk_dtype_is_opaque(&set->array.dtype))
 		info->raw_size = info->chunk_size = info->last_chunk_size = BPK_UNKNOWN;
