@@ -79,7 +79,8 @@ int bpk_tree_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err
 int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **draft,
 		   struct bpk_err *err);
 
-/* The file is whole: sync it (takes draft, also when it fails). It gets its name when the tree is
+/* The file is whole: sync it, at the latest before the tree is committed or kept (takes draft, also
+ * when it fails; what fails may be the sync of one before it). It gets its name when the tree is
  * committed, in the order of staging. */
 int bpk_tree_stage(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err);
 

@@ -257,12 +257,29 @@ uint64_t bpk_draft_tell(const struct bpk_draft *draft)
 
 /* ---- Writing and reading back ---- */
 
+/* A run is what the disk is given at once: large enough to lie in one piece. */
+enum { RUN = 8 << 20 };
+
+/*
+ * Bytes up to end were written. Those of a file that will be synced go to the disk by runs, while
+ * others are still made; else all would wait for the end, when nothing else is left to do. What
+ * goes wrong there is told by the sync.
+ */
 static void reach(struct bpk_draft *draft, uint64_t end)
 {
+	uint64_t from, size = 0;
+
 	pthread_mutex_lock(&draft->end_lock);
 	if (end > draft->end)
 		draft->end = end;
+	from = draft->run;
+	if (draft->is_file && draft->sync && end > from && end - from >= RUN) {
+		size = end - from;
+		draft->run = end;
+	}
 	pthread_mutex_unlock(&draft->end_lock);
+	if (size > 0)
+		bpk_full_begin_sync(draft->fd, from, size);
 }
 
 /* The place in the file of size bytes at offset; false when there is none. */

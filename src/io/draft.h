@@ -39,6 +39,9 @@ int bpk_draft_open_part(int folder, const char *label, bool has_name, bool sync,
 const char *bpk_draft_label(const struct bpk_draft *draft);
 const char *bpk_draft_own_name(const struct bpk_draft *draft);
 
+/* All of it is written: let it go to the disk, where bpk_draft_finish soon needs it. */
+void bpk_draft_begin_sync(struct bpk_draft *draft);
+
 /* It is whole: its length, mode and time (as bpk_draft_keep), synced. Frees it; its own name stays
  * where it succeeds. */
 int bpk_draft_finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err);

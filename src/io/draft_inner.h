@@ -26,6 +26,7 @@ struct bpk_draft {
 
 	pthread_mutex_t end_lock;
 	uint64_t end; /* guarded by end_lock: the length that the file must have */
+	uint64_t run; /* guarded by end_lock: what was written before it goes to the disk */
 
 	struct bpk_live live; /* of a file */
 	char *draft_name;     /* guarded by its lock: in target.folder; NULL while nameless */

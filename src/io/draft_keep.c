@@ -197,6 +197,12 @@ static int leave_name(struct bpk_draft *draft, struct bpk_err *err)
 	return 0;
 }
 
+void bpk_draft_begin_sync(struct bpk_draft *draft)
+{
+	if (draft->sync)
+		bpk_full_begin_sync(draft->fd, draft->run, 0);
+}
+
 int bpk_draft_finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
 {
 	int rc = finish(draft, like, err);

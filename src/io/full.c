@@ -134,3 +134,8 @@ int bpk_full_sync_data(int fd)
 	while (rc != 0 && errno == EINTR);
 	return rc;
 }
+
+void bpk_full_begin_sync(int fd, uint64_t offset, uint64_t size)
+{
+	(void)sync_file_range(fd, (off_t)offset, (off_t)size, SYNC_FILE_RANGE_WRITE);
+}

@@ -27,4 +27,8 @@ int bpk_full_set_size(int fd, uint64_t size);
 int bpk_full_sync(int fd);
 int bpk_full_sync_data(int fd);
 
+/* Let size bytes (0: all) from offset be on their way to the disk, without waiting until they are
+ * there. A hint: only a sync tells whether they are. */
+void bpk_full_begin_sync(int fd, uint64_t offset, uint64_t size);
+
 #endif

@@ -46,6 +46,7 @@ static void drop_folder(void *owner)
 
 static void new_tree_free(struct new_tree *new)
 {
+	bpk_tree_drop_files(&new->tree);
 	bpk_live_end(&new->live);
 	if (new->tree.root >= 0)
 		close(new->tree.root);
@@ -302,9 +303,11 @@ static int commit(struct new_tree *new, struct bpk_err *err)
 static int new_tree_keep(void *owner, const struct stat *like, struct bpk_err *err)
 {
 	struct new_tree *new = owner;
-	int rc = finish_folders(new, err);
+	int rc = bpk_tree_finish_files(&new->tree, err);
 
 	(void)like; /* what was read was a file */
+	if (rc == 0)
+		rc = finish_folders(new, err);
 	if (rc == 0)
 		rc = bpk_live_enter(err);
 	if (rc == 0) {

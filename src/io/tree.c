@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -144,9 +145,70 @@ int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **d
 	return rc == 0 ? 0 : bpk_err_subject(err, "%s", name);
 }
 
+/* The file that waits longest, for whoever finishes or drops it; NULL: none does. */
+static struct bpk_draft *take_oldest(struct bpk_waiting *waiting)
+{
+	struct bpk_draft *draft = waiting->drafts[waiting->first];
+
+	if (waiting->count == 0)
+		return NULL;
+	waiting->first = (waiting->first + 1) % BPK_TREE_WAITING;
+	waiting->count--;
+	return draft;
+}
+
+static void add_newest(struct bpk_waiting *waiting, struct bpk_draft *draft)
+{
+	size_t place = (waiting->first + waiting->count++) % BPK_TREE_WAITING;
+
+	waiting->drafts[place] = draft;
+}
+
+/* Its errors come with another file's turn. */
+static int finish_oldest(struct bpk_tree *tree, struct bpk_err *err)
+{
+	struct bpk_draft *draft = take_oldest(&tree->waiting);
+	char name[PATH_MAX];
+
+	snprintf(name, sizeof name, "%s", bpk_draft_label(draft));
+	return bpk_draft_finish(draft, NULL, err) == 0 ? 0 : bpk_err_subject(err, "%s", name);
+}
+
+int bpk_tree_finish_files(struct bpk_tree *tree, struct bpk_err *err)
+{
+	while (tree->waiting.count > 0)
+		if (finish_oldest(tree, err) != 0)
+			return -1;
+	return 0;
+}
+
+void bpk_tree_drop_files(struct bpk_tree *tree)
+{
+	while (tree->waiting.count > 0)
+		bpk_draft_drop(take_oldest(&tree->waiting));
+}
+
+/* Let it go to the disk and wait; not when all were dropped by a signal. */
+static int let_wait(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
+{
+	if (bpk_live_enter(err) != 0)
+		return -1;
+	bpk_live_leave();
+	bpk_draft_begin_sync(draft);
+	if (tree->waiting.count == BPK_TREE_WAITING && finish_oldest(tree, err) != 0)
+		return -1;
+	add_newest(&tree->waiting, draft);
+	return 0;
+}
+
 int bpk_tree_stage(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
 {
-	if (tree->is_new)
+	if (!tree->is_new)
+		return bpk_tree_stage_change(tree, draft, err);
+	if (!tree->sync)
 		return bpk_draft_finish(draft, NULL, err);
-	return bpk_tree_stage_change(tree, draft, err);
+	if (let_wait(tree, draft, err) == 0)
+		return 0;
+	bpk_draft_drop(draft);
+	return -1;
 }

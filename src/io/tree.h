@@ -31,11 +31,24 @@ struct bpk_stage {
 	size_t count, room;
 };
 
+/*
+ * Files of a new tree that are whole and wait to be finished, oldest first. Each sync waits for its
+ * file's bytes and for the file system's own writing, which is one for all that are new by then: so
+ * they are let go to the disk at once, and waited for late. Valid when zeroed.
+ */
+enum { BPK_TREE_WAITING = 16 }; /* each keeps two descriptors */
+
+struct bpk_waiting {
+	struct bpk_draft *drafts[BPK_TREE_WAITING];
+	size_t first, count;
+};
+
 struct bpk_tree {
 	int root;
 	bool sync;
-	bool is_new;              /* nobody but us sees it: files have their names at once */
-	struct bpk_names folders; /* that we made, outer ones first; guarded by the live lock */
+	bool is_new;                /* nobody but us sees it: files have their names at once */
+	struct bpk_waiting waiting; /* of a new one */
+	struct bpk_names folders;   /* that we made, outer ones first; guarded by the live lock */
 
 	/* of one that is changed */
 	int lock; /* the writer lock is on it */
@@ -52,6 +65,10 @@ void bpk_stage_clear(struct bpk_stage *stage);
 /* One file of a changed tree is whole: takes draft. And forget the last one, with its draft. */
 int bpk_tree_stage_change(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err);
 void bpk_tree_unstage(struct bpk_tree *tree);
+
+/* Finish all files of a new tree that wait, or drop them. */
+int bpk_tree_finish_files(struct bpk_tree *tree, struct bpk_err *err);
+void bpk_tree_drop_files(struct bpk_tree *tree);
 
 /* Not a name that leads elsewhere, or is needed by us. */
 int bpk_tree_check_name(const char *name, struct bpk_err *err);

@@ -156,8 +156,9 @@ static bool full, nameless;
 /* Without them the result is as good: another way is gone, or it stays more private. */
 static bool may_be_forgiven(const char *call)
 {
-	static const char *const names[] = { "openat",   "ftruncate", "fchmod",    "fchown",
-					     "unlinkat", "utimensat", "fallocate", NULL };
+	static const char *const names[] = { "openat",    "ftruncate",       "fchmod",
+					     "fchown",    "unlinkat",        "utimensat",
+					     "fallocate", "sync_file_range", NULL };
 
 	return run_is_one_of(call, names);
 }
