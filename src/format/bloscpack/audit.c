@@ -157,12 +157,17 @@ static int audit_chunks(struct audit *a, struct bpk_err *err)
 
 /* ---- Spare entries and the tail ---- */
 
-/* A spare entry is -1, or what an append wrote that never committed: at or past the end. */
+/*
+ * A spare entry is -1, or what an append wrote that never committed: at or past the end. Where its
+ * chunks are there, it may have died within an entry, whose other bytes are those of -1.
+ */
 static int audit_spare(struct audit *a, uint64_t number, uint64_t entry, struct bpk_err *err)
 {
+	bool has_tail = bpk_source_size(a->reader->source) > a->end;
+
 	if (entry == BPK_UNKNOWN)
 		return 0;
-	if (entry < a->end || entry > INT64_MAX)
+	if (entry < a->end || (entry > INT64_MAX && !has_tail))
 		return bpk_fail(err, BPK_CORRUPT,
 				"spare offset entry %" PRIu64 " is %" PRId64
 				", expected -1 or at least %" PRIu64,
