@@ -4,6 +4,10 @@
  */
 #include "unit/chunkdir.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+#include <time.h>
+
 static char folder[64];
 static char path[96];
 
@@ -398,6 +402,252 @@ static void test_closed_without_a_commit(void **state)
 	bpk_buf_clear(&m.raw);
 }
 
+/* ---- Read beside a writer ---- */
+
+enum { BESIDE_SECONDS = 2 };
+
+/*
+ * What a chunk holds follows from its number and its version, which is its first byte; so each can
+ * be told from damage, whatever state it is of.
+ */
+static void fill_chunks(uint8_t *raw, size_t from, size_t to, size_t chunk, uint8_t version)
+{
+	for (size_t i = from; i < to; i++) {
+		uint8_t first = i % chunk == 0 ? version : raw[i - i % chunk];
+
+		raw[i] = (uint8_t)(i % chunk == 0 ? first : first * 31 + i / chunk * 7 + i % 13);
+	}
+}
+
+/* Is raw what the versions in it make, each chunk its own; and 0 where nothing is written over? */
+static bool are_chunks(struct bpk_view raw, size_t chunk, bool only_appended)
+{
+	struct bpk_buf model = { 0 };
+	struct bpk_err err = { 0 };
+	bool same;
+
+	if (raw.size == 0)
+		return true;
+	assert_int_equal(bpk_buf_resize(&model, raw.size, &err), 0);
+	for (size_t start = 0; start < raw.size; start += chunk)
+		fill_chunks(model.data, start, bpk_min_size(start + chunk, raw.size), chunk,
+			    only_appended ? 0 : raw.data[start]);
+	same = memcmp(raw.data, model.data, raw.size) == 0;
+	bpk_buf_clear(&model);
+	return same;
+}
+
+/* Put raw from chunk number first on, behind a cut or over what is there. */
+static int put_over(const struct model *m, void *editor, uint64_t first, bool cut,
+		    struct bpk_err *err)
+{
+	struct bpk_recipe recipe = chunkdir_recipe(&m->way);
+	size_t chunk = ops->info(editor)->chunk_size, start = first * chunk;
+
+	if (cut && ops->cut(editor, first, err) != 0)
+		return -1;
+	if (start < m->raw.size &&
+	    chunkdir_feed(ops->appender, editor, bpk_view(m->raw.data + start, m->raw.size - start),
+			  chunk, first, &recipe, 1, err) != 0)
+		return -1;
+	return ops->commit(editor, err);
+}
+
+/* One change after the other: longer, shorter, written over, other metadata. */
+static int change(struct model *m, void *editor, unsigned turn, bool only_appended,
+		  struct bpk_err *err)
+{
+	size_t row = rows_of(&m->way, 1), chunk = ops->info(editor)->chunk_size;
+	size_t size = m->raw.size;
+	uint8_t version = only_appended ? 0 : (uint8_t)turn;
+
+	if (only_appended || turn % 4 < 1) {
+		if (bpk_buf_resize(&m->raw, size + (turn * 7 % 90 + 1) * row, err) != 0)
+			return -1;
+		fill_chunks(m->raw.data, size, m->raw.size, chunk, version);
+		return put_over(m, editor, size / chunk, true, err);
+	}
+	if (turn % 4 == 1) {
+		fill_chunks(m->raw.data, 0, m->raw.size, chunk, version);
+		return put_over(m, editor, 0, false, err);
+	}
+	if (turn % 4 == 2) {
+		m->raw.size = size / row * (turn % 3 + 1) / 4 * row + row;
+		return put_over(m, editor, m->raw.size / chunk, true, err);
+	}
+	if (ops->set_metadata(editor, chunkdir_text(turn % 8 == 3 ? "{\"a\": 1}" : "[1, 2]"),
+			      err) != 0)
+		return -1;
+	return ops->commit(editor, err);
+}
+
+static pid_t writer; /* 0: none */
+
+static void end_writer(void)
+{
+	if (writer <= 0)
+		return;
+	kill(writer, SIGKILL);
+	waitpid(writer, NULL, 0);
+	writer = 0;
+}
+
+static int end_writer_after(void **state)
+{
+	(void)state;
+	end_writer();
+	return 0;
+}
+
+/* The writer: a process of its own, until it is ended. */
+static int keep_changing(struct model *m, bool only_appended)
+{
+	struct bpk_editor_options options = { .append_space = BPK_UNKNOWN };
+	struct bpk_err err = { 0 };
+	void *editor;
+
+	if (ops->open(path, &options, &editor, &err) != 0)
+		goto failed;
+	for (unsigned turn = 0;; turn++) {
+		if (change(m, editor, turn, only_appended, &err) != 0)
+			goto failed;
+		if (only_appended)
+			usleep(500);
+	}
+failed:
+	print_message("# the writer: %s\n", err.text);
+	return 1;
+}
+
+struct outcomes {
+	unsigned read, changed;
+	unsigned torn; /* a chunk of records whose columns were of two states */
+};
+
+static void ignore_remark(void *arg, const char *line)
+{
+	(void)arg;
+	(void)line;
+}
+
+/* Only this may have gone wrong beside a writer. */
+static void count_outcome(struct outcomes *o, int rc, struct bpk_err *err)
+{
+	if (rc == 0)
+		o->read++;
+	else
+		o->changed++;
+	if (rc != 0 &&
+	    (err->kind != BPK_FAILED || strstr(err->text, "changed while it was read") == NULL))
+		fail_msg("kind %d: %s", (int)err->kind, err->text);
+	*err = (struct bpk_err){ 0 };
+}
+
+/* Each chunk is of one state. Columns are files of their own: while these are written over, chunks
+ * of records may have columns of two states, which sizes at open cannot tell; they are counted. */
+static void check_content(struct outcomes *o, struct bpk_view raw, const struct bpk_info *info,
+			  bool only_appended)
+{
+	if (are_chunks(raw, info->chunk_size, only_appended))
+		return;
+	if (only_appended || info->ncolumns == 0)
+		fail_msg("%zu bytes are of no state", raw.size);
+	o->torn++;
+}
+
+static void read_once(struct outcomes *o, bool only_appended)
+{
+	struct chunkdir_input input;
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+	struct bpk_buf raw = { 0 };
+	int rc = chunkdir_open(path, &input, &err);
+
+	if (rc != 0) {
+		count_outcome(o, rc, &err);
+		goto out;
+	}
+	rc = chunkdir_drain(input.reader, &raw, &err);
+	if (rc == 0)
+		check_content(o, bpk_buf_view(&raw), input.info, only_appended);
+	count_outcome(o, rc, &err);
+	rc = bpk_flow_run(&(struct bpk_flow){ .in = &bpk_chunkdir_reader_ops,
+					      .reader = input.reader,
+					      .plan = bpk_plan_all(input.info),
+					      .check = true,
+					      .decode = true,
+					      .threads = 2 },
+			  &result, &err);
+	count_outcome(o, rc, &err);
+	rc = bpk_chunkdir_reader_ops.audit(input.reader, ignore_remark, NULL, &err);
+	count_outcome(o, rc, &err);
+out:
+	chunkdir_close(&input);
+	bpk_buf_clear(&raw);
+}
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void read_beside(const struct chunkdir_way *way, bool only_appended, double seconds)
+{
+	struct model m = { .way = *way };
+	struct outcomes outcomes = { 0 };
+	struct bpk_err err = { 0 };
+	double end;
+	int status;
+
+	/* the first state, of version 0 */
+	chunkdir_fill(&m.raw, size_of(&m.way), 1);
+	if (chunkdir_write(path, bpk_buf_view(&m.raw), &m.way, &err) != 0)
+		fail_of(&err);
+	{
+		void *editor = open_editor();
+
+		fill_chunks(m.raw.data, 0, m.raw.size, ops->info(editor)->chunk_size, 0);
+		assert_int_equal(put_over(&m, editor, 0, false, &err), 0);
+		ops->close(editor);
+	}
+	writer = fork();
+	assert_true(writer >= 0);
+	if (writer == 0)
+		_exit(keep_changing(&m, only_appended));
+	for (end = seconds_now() + seconds; seconds_now() < end;)
+		read_once(&outcomes, only_appended);
+	assert_int_equal(waitpid(writer, &status, WNOHANG), 0); /* it is at work still */
+	end_writer();
+	print_message("# %u steps were done, %u told of a change, %u reads of two states\n",
+		      outcomes.read, outcomes.changed, outcomes.torn);
+	assert_true(outcomes.read > 0);
+	bpk_buf_clear(&m.raw);
+}
+
+/* Bytes in one column, tables and records in several. */
+static void test_read_beside_a_writer(void **state)
+{
+	static const size_t kinds[] = { 1, 4, 5, 6, 8, 9 };
+	size_t count = sizeof kinds / sizeof *kinds;
+
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		read_beside(&ways[kinds[i]], false, (double)BESIDE_SECONDS / (double)count);
+}
+
+static void test_read_beside_an_append(void **state)
+{
+	static const size_t kinds[] = { 1, 5, 8, 9 };
+	size_t count = sizeof kinds / sizeof *kinds;
+
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		read_beside(&ways[kinds[i]], true, (double)BESIDE_SECONDS / (double)count);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -424,6 +674,8 @@ int main(void)
 		cmocka_unit_test(test_metadata),
 		cmocka_unit_test(test_metadata_of_an_array),
 		cmocka_unit_test(test_closed_without_a_commit),
+		cmocka_unit_test_teardown(test_read_beside_a_writer, end_writer_after),
+		cmocka_unit_test_teardown(test_read_beside_an_append, end_writer_after),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

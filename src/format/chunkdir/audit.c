@@ -326,9 +326,9 @@ static int list(struct audit *a, const char *folder)
 
 /* ---- All of it ---- */
 
-int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
+static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void *arg,
+		     struct bpk_err *err)
 {
-	struct bpk_chunkdir_reader *r = reader;
 	struct audit a = { .reader = r, .remark = remark, .arg = arg, .err = err };
 	int rc = 0;
 
@@ -341,4 +341,16 @@ int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bp
 	if (rc == 0)
 		rc = list(&a, "");
 	return rc;
+}
+
+int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
+{
+	struct bpk_err found = { 0 };
+
+	if (audit_all(reader, remark, arg, &found) == 0)
+		return 0;
+	bpk_chunkdir_judge(reader, &found);
+	if (err != NULL)
+		*err = found;
+	return -1;
 }

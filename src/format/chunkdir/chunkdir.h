@@ -145,6 +145,7 @@ struct bpk_chunkdir {
 	const char *attributes_name; /* "meta/attributes" or "__attrs__": the file it was in, or
 					    would be in; never NULL */
 	uint64_t meta_size;          /* bytes of all meta files */
+	uint64_t sizes_seen;         /* state of all sizes read (meta.h); of a failed load too */
 };
 
 /*

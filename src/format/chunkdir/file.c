@@ -209,3 +209,24 @@ void bpk_chunkdir_file_close(struct bpk_chunkdir_files *files, struct bpk_chunkd
 	if (done)
 		free_file(file);
 }
+
+void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files)
+{
+	struct bpk_chunkdir_file *unused[KEPT];
+	size_t count = 0;
+
+	bpk_mutex_take(&files->lock);
+	for (size_t i = 0; i < KEPT; i++) {
+		struct bpk_chunkdir_file *file = files->kept[i];
+
+		files->kept[i] = NULL;
+		if (file == NULL)
+			continue;
+		file->kept = false; /* its last user frees it */
+		if (file->users == 0)
+			unused[count++] = file;
+	}
+	bpk_mutex_give(&files->lock);
+	while (count > 0)
+		free_file(unused[--count]);
+}

@@ -85,7 +85,7 @@ struct meta {
 	struct bpk_chunkdir_storage storage;
 };
 
-static int path_below(const char *home, const char *name, struct bpk_buf *path, struct bpk_err *err)
+int bpk_chunkdir_path(const char *home, const char *name, struct bpk_buf *path, struct bpk_err *err)
 {
 	path->size = 0;
 	if (bpk_buf_printf(path, err, "%s%s", home, name) != 0)
@@ -105,23 +105,24 @@ static int load_storage(const char *path, struct bpk_view text, struct meta *met
 }
 
 static int load_meta(struct bpk_dir *dir, const char *home, bool no_check, struct meta *meta,
-		     uint64_t *meta_size, struct bpk_err *err)
+		     struct bpk_chunkdir *set, struct bpk_err *err)
 {
 	struct bpk_buf path = { 0 }, text = { 0 };
 	int rc = -1;
 
-	if (path_below(home, "meta/sizes", &path, err) != 0 ||
+	if (bpk_chunkdir_path(home, "meta/sizes", &path, err) != 0 ||
 	    bpk_chunkdir_read(dir, (char *)path.data, BPK_CHUNKDIR_MAX_JSON, &text, err) != 0)
 		goto out;
-	*meta_size += text.size;
+	set->meta_size += text.size;
+	set->sizes_seen = bpk_chunkdir_seen_add(set->sizes_seen, bpk_buf_view(&text));
 	if (bpk_chunkdir_sizes_parse(bpk_buf_view(&text), no_check, &meta->sizes, err) != 0) {
 		bpk_err_subject(err, "%s", (char *)path.data);
 		goto out;
 	}
-	if (path_below(home, "meta/storage", &path, err) != 0 ||
+	if (bpk_chunkdir_path(home, "meta/storage", &path, err) != 0 ||
 	    bpk_chunkdir_read(dir, (char *)path.data, BPK_CHUNKDIR_MAX_JSON, &text, err) != 0)
 		goto out;
-	*meta_size += text.size;
+	set->meta_size += text.size;
 	rc = load_storage((char *)path.data, bpk_buf_view(&text), meta, err);
 out:
 	bpk_buf_clear(&path);
@@ -237,7 +238,7 @@ static int load_array(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *s
 	int rc = -1;
 
 	if (recognise(dir, set, &in_columns, err) != 0 ||
-	    load_meta(dir, "", no_check, &meta, &set->meta_size, err) != 0)
+	    load_meta(dir, "", no_check, &meta, set, err) != 0)
 		goto out;
 	if (set->layout == BPK_CHUNKDIR_BCOLZ && meta.storage.blz)
 		set->layout = BPK_CHUNKDIR_BLZ;
@@ -405,8 +406,7 @@ static int load_columns(struct bpk_dir *dir, bool no_check, struct table *table,
 	for (size_t i = 0; i < table->ncolumns; i++) {
 		struct column_meta *column = &table->columns[i];
 
-		if (load_meta(dir, column->home, no_check, &column->meta, &set->meta_size, err) !=
-		    0)
+		if (load_meta(dir, column->home, no_check, &column->meta, set, err) != 0)
 			return -1;
 		if (column->meta.storage.blz)
 			set->layout = BPK_CHUNKDIR_BLZ;
@@ -478,7 +478,11 @@ int bpk_chunkdir_load(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *s
 				     : load_table(dir, no_check, set, err);
 	if (rc == 0)
 		rc = load_attributes(dir, set, err);
-	if (rc != 0)
+	if (rc != 0) {
+		uint64_t seen = set->sizes_seen;
+
 		bpk_chunkdir_clear(set);
+		set->sizes_seen = seen;
+	}
 	return rc;
 }

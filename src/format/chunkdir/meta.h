@@ -22,6 +22,10 @@ int bpk_chunkdir_check_crc(struct bpk_view bytes, uint32_t expected, struct bpk_
 int bpk_chunkdir_read(struct bpk_dir *dir, const char *name, uint64_t limit, struct bpk_buf *text,
 		      struct bpk_err *err);
 
+/* The path of name below home ("" or "x/") into path, with a NUL that size counts. */
+int bpk_chunkdir_path(const char *home, const char *name, struct bpk_buf *path,
+		      struct bpk_err *err);
+
 /* Is text one JSON object, with NaN and its like nowhere but in the member dflt? */
 int bpk_chunkdir_check_object(struct bpk_view text, struct bpk_err *err);
 
@@ -49,7 +53,7 @@ struct bpk_chunkdir_file {
 
 	unsigned users; /* guarded by the lock of the files */
 	uint64_t used;  /* when last, likewise */
-	bool kept;      /* stays open among the files; fixed after it was taken in */
+	bool kept;      /* stays open among the files; likewise */
 };
 
 /* Data files of a dataset that are open, so many at most; any thread may open and close. */
@@ -68,6 +72,10 @@ int bpk_chunkdir_file_open(struct bpk_chunkdir_files *files, size_t column, uint
 			   struct bpk_chunkdir_file **file, struct bpk_err *err);
 void bpk_chunkdir_file_close(struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file);
 
+/* Keep none of those that are open now: whoever opens one from here on gets what has its name then.
+ * Any thread; files in use stay so until they are given back. */
+void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files);
+
 /* ---- Reader ---- */
 
 struct bpk_chunkdir_reader {
@@ -85,6 +93,21 @@ struct bpk_chunkdir_reader {
 int bpk_chunkdir_bring(const struct bpk_chunkdir_reader *reader, size_t column, uint64_t number,
 		       struct bpk_parcel *parcel, const struct bpk_checksum **checksum,
 		       struct bpk_err *err);
+
+/* ---- Beside a writer ---- */
+
+/* The state of some files sizes and then of text, one more; it begins as 0. */
+uint64_t bpk_chunkdir_seen_add(uint64_t seen, struct bpk_view text);
+
+/* BPK_FAILED, "changed while it was read". Returns -1. */
+int bpk_chunkdir_fail_changed(struct bpk_err *err);
+
+/*
+ * A step of reader failed with *err, which is not NULL. When that is BPK_CORRUPT, and sizes is not
+ * what it was at open, *err becomes that of fail_changed. True when the change may have added rows
+ * alone: after bpk_chunkdir_files_drop the step can be done again. Any thread.
+ */
+bool bpk_chunkdir_judge(const struct bpk_chunkdir_reader *reader, struct bpk_err *err);
 
 /* Put the file, and the number that a chunk has there, in front of a report. Returns -1. */
 int bpk_chunkdir_subject(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,

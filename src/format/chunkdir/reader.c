@@ -12,6 +12,8 @@
 enum {
 	/* chunks before one in a file without usable offsets, which each fetch must walk over */
 	LONGEST_WALK = 4096,
+	/* how often meta files that change while they are read are read again */
+	MOST_LOADS = 100,
 };
 
 static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
@@ -236,9 +238,28 @@ static int check_records(const struct bpk_chunkdir_reader *r, const struct bpk_p
 
 /* ---- The operations ---- */
 
+/* Files that were opened before rows were added may lack what is looked for: the old rows are in
+ * those that have their names now. May the step that failed with *err be done again? */
+static bool begin_again(struct bpk_chunkdir_reader *r, struct bpk_err *err)
+{
+	if (!bpk_chunkdir_judge(r, err))
+		return false;
+	bpk_chunkdir_files_drop(r->files);
+	*err = (struct bpk_err){ 0 };
+	return true;
+}
+
+static int fetch(const struct bpk_chunkdir_reader *r, struct bpk_parcel *parcel,
+		 struct bpk_err *err)
+{
+	return (r->set.has_columns ? fetch_records : fetch_chunk)(r, parcel, err);
+}
+
 static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_chunkdir_reader *r = reader;
+	struct bpk_err found = { 0 };
+	int rc;
 
 	if (bpk_dtype_is_opaque(&r->set.array.dtype))
 		return bpk_fail(err, BPK_UNSUPPORTED,
@@ -246,8 +267,17 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 				"not unpack");
 	if (parcel->number >= r->set.nchunks)
 		return 1;
-	if ((r->set.has_columns ? fetch_records : fetch_chunk)(r, parcel, err) != 0)
+	rc = fetch(r, parcel, &found);
+	if (rc != 0 && begin_again(r, &found)) {
+		rc = fetch(r, parcel, &found);
+		if (rc != 0)
+			bpk_chunkdir_judge(r, &found);
+	}
+	if (rc != 0) {
+		if (err != NULL)
+			*err = found;
 		return -1;
+	}
 	parcel->raw_offset = parcel->number * r->set.chunk_rows * r->set.row_size;
 	return 0;
 }
@@ -301,17 +331,13 @@ static int locate_in_column(struct bpk_chunkdir_reader *r, size_t column_number,
 }
 
 /* Of records: the first piece, with the sizes of all. */
-static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
-			 struct bpk_err *err)
+static int locate(struct bpk_chunkdir_reader *r, uint64_t number, struct bpk_where *where,
+		  struct bpk_err *err)
 {
-	struct bpk_chunkdir_reader *r = reader;
+	struct rows rows = rows_of(&r->set, number);
 	uint64_t packed_size = 0;
 	struct bpk_where piece;
-	struct rows rows;
 
-	if (number >= r->set.nchunks)
-		return 1;
-	rows = rows_of(&r->set, number);
 	for (size_t i = r->set.ncolumns; i-- > 0;)
 		for (uint64_t n = last_chunk(&r->set.columns[i], rows) + 1;
 		     n-- > first_chunk(&r->set.columns[i], rows);) {
@@ -326,6 +352,26 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 	where->header.packed_size = (uint32_t)bpk_min_u64(packed_size, UINT32_MAX);
 	where->header.raw_size = (uint32_t)((rows.end - rows.first) * r->set.row_size);
 	return 0;
+}
+
+static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
+			 struct bpk_err *err)
+{
+	struct bpk_chunkdir_reader *r = reader;
+	struct bpk_err found = { 0 };
+	int rc;
+
+	if (number >= r->set.nchunks)
+		return 1;
+	rc = locate(r, number, where, &found);
+	if (rc != 0 && begin_again(r, &found)) {
+		rc = locate(r, number, where, &found);
+		if (rc != 0)
+			bpk_chunkdir_judge(r, &found);
+	}
+	if (rc != 0 && err != NULL)
+		*err = found;
+	return rc;
 }
 
 static const struct bpk_info *reader_info(const void *reader)
@@ -454,6 +500,30 @@ static int fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	return 0;
 }
 
+/*
+ * One sizes may be of another state than the next file that is read. What then looks like damage is
+ * damage when it is found again beside the same sizes.
+ */
+static int load(struct bpk_chunkdir_reader *r, struct bpk_err *err)
+{
+	uint64_t seen = 0;
+
+	for (int i = 0; i < MOST_LOADS; i++) {
+		struct bpk_err found = { 0 };
+		int rc = bpk_chunkdir_load(r->dir, r->options.no_check, &r->set, &found);
+		bool damaged = (rc != 0 ? &found : &r->set.attributes_damage)->kind == BPK_CORRUPT;
+
+		if (!damaged || (i > 0 && seen == r->set.sizes_seen)) {
+			if (rc != 0 && err != NULL)
+				*err = found;
+			return rc;
+		}
+		seen = r->set.sizes_seen;
+		bpk_chunkdir_clear(&r->set);
+	}
+	return bpk_chunkdir_fail_changed(err);
+}
+
 static void reader_close(void *reader)
 {
 	struct bpk_chunkdir_reader *r = reader;
@@ -479,7 +549,7 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 		return -1;
 	r->dir = place->directory;
 	r->options = *options;
-	if (bpk_chunkdir_load(r->dir, options->no_check, &r->set, err) != 0)
+	if (load(r, err) != 0)
 		goto failed;
 	r->files = bpk_chunkdir_files_new(r->dir, &r->set, &r->options, err);
 	if (r->files == NULL || fill_info(r, err) != 0)
