@@ -134,14 +134,18 @@ static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *er
 {
 	struct stat now;
 	uint64_t size;
+	bool asked;
 
 	*changed = false;
 	if (!feed->follows || !is_due(feed))
 		return 0;
-	atomic_store(&bpk_feed_commit_asked, false);
+	asked = atomic_exchange(&bpk_feed_commit_asked, false);
 	feed->due = bpk_clock() + feed->options.interval;
 	if (fstat(feed->fd, &now) != 0)
 		return bpk_feed_fail(feed, errno, "fstat", err);
+	/* whoever asked meant the bytes that came since we looked ahead: their round is due at once */
+	if (asked && (uint64_t)now.st_size > feed->position)
+		bpk_feed_ask_commit();
 	*changed = now.st_mtim.tv_sec != feed->head_time.tv_sec ||
 		   now.st_mtim.tv_nsec != feed->head_time.tv_nsec;
 	if (!*changed)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -24,15 +25,29 @@ enum { ASKED, PROCESS, CHANGES, INPUT };
 
 atomic_bool bpk_feed_commit_asked;
 static atomic_bool end_asked;
-static atomic_int bell = -1; /* an eventfd; rung by whoever asks */
+
+/* An eventfd, rung by whoever asks; it does not block. The lock is held while it rings, so that its
+ * number cannot be another file's by then. */
+static pthread_mutex_t bell_lock = PTHREAD_MUTEX_INITIALIZER;
+static int bell = -1;
 
 static void ring(void)
 {
 	uint64_t one = 1;
-	int fd = atomic_load(&bell);
+	ssize_t n = 0;
 
-	if (fd >= 0 && write(fd, &one, sizeof one) < 0)
-		return; /* it rings already */
+	pthread_mutex_lock(&bell_lock);
+	if (bell >= 0)
+		n = write(bell, &one, sizeof one);
+	pthread_mutex_unlock(&bell_lock);
+	(void)n; /* if it failed, it rings already */
+}
+
+static void set_bell(int fd)
+{
+	pthread_mutex_lock(&bell_lock);
+	bell = fd;
+	pthread_mutex_unlock(&bell_lock);
 }
 
 void bpk_feed_ask_commit(void)
@@ -121,7 +136,7 @@ int bpk_feed_follow(struct bpk_feed *feed, const char *path, const struct bpk_fe
 	feed->watches[ASKED].fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (feed->watches[ASKED].fd < 0)
 		return bpk_feed_fail(feed, errno, "eventfd", err);
-	atomic_store(&bell, feed->watches[ASKED].fd);
+	set_bell(feed->watches[ASKED].fd);
 #ifdef SYS_pidfd_open
 	if (options->pid != 0)
 		feed->watches[PROCESS].fd = (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0);
@@ -140,7 +155,7 @@ void bpk_feed_close(struct bpk_feed *feed)
 {
 	if (feed->path == NULL)
 		return;
-	atomic_store(&bell, -1);
+	set_bell(-1);
 	for (size_t i = 0; i < INPUT; i++)
 		if (feed->watches[i].fd >= 0)
 			close(feed->watches[i].fd);

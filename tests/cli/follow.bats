@@ -92,7 +92,7 @@ behind() {
             eventually committed
             cat part >>f
             kill -$signal $pid
-            wait $pid
+            wait $pid || die "status $? after SIG$signal" "$(cat "$err")"
             [ ! -s "$err" ] || die "$(cat "$err")"
             holds f
         done
