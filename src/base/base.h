@@ -12,6 +12,7 @@
 #include "base/cursor.h"
 #include "base/cpu.h"
 #include "base/json.h"
+#include "base/msgpack.h"
 #include "base/mutex.h"
 
 #endif

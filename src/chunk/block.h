@@ -25,9 +25,6 @@ enum {
 	BPK_CHUNK_MAX_BLOCK_SIZE_V2 = 715827542,
 };
 
-/* The slot that the one filter of a 16-byte header stands for ("Which filters apply"). */
-enum { BPK_FILTER_LAST_SLOT = BPK_CHUNK_MAX_FILTERS - 1 };
-
 /* The last run of one byte that was packed: planes of zeros come by the thousand. */
 struct bpk_packed_run {
 	const struct bpk_codec *codec; /* NULL: none yet */
@@ -52,6 +49,12 @@ struct bpk_chunk_ctx {
 static inline bool bpk_block_may_split(uint32_t block_size, unsigned typesize)
 {
 	return typesize <= 16 && block_size / typesize >= 128 && block_size % typesize == 0;
+}
+
+/* The one filter of a plain pipeline. */
+static inline enum bpk_filter bpk_plain_filter(const struct bpk_pipeline *pipeline)
+{
+	return pipeline->nsteps == 0 ? BPK_FILTER_NONE : (enum bpk_filter)pipeline->steps[0].filter;
 }
 
 /*

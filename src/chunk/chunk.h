@@ -10,50 +10,124 @@
 #include "base/base.h"
 
 enum {
-	BPK_CHUNK_HEADER_SIZE = 16,          /* "Header": the 16 common bytes */
-	BPK_CHUNK_EXTENDED_HEADER_SIZE = 32, /* the same and Blosc2's 16 more */
-	BPK_CHUNK_MAX_RAW_SIZE = 2147483631, /* "Limits": 2^31-1-16 */
+	BPK_CHUNK_HEADER_SIZE = 16,                   /* "Header": the 16 common bytes */
+	BPK_CHUNK_EXTENDED_HEADER_SIZE = 32,          /* the same and Blosc2's 16 more */
+	BPK_CHUNK_MAX_RAW_SIZE = 2147483631,          /* "Limits": 2^31-1-16 */
+	BPK_CHUNK_MAX_RAW_SIZE_EXTENDED = 2147483615, /* 2^31-1-32 */
 	BPK_CHUNK_MAX_TYPESIZE = 255,
 	BPK_CHUNK_MAX_FILTERS = 6,
 };
 
-/* Filter numbers as the extended header has them; version 2 chunks know the first three. */
+/* Filter numbers as the extended header has them ("Filters"); version 2 chunks know the first
+ * three. */
 enum bpk_filter {
 	BPK_FILTER_NONE = 0,
-	BPK_FILTER_SHUFFLE = 1,
+	BPK_FILTER_SHUFFLE = 1, /* meta: the width, 0: the typesize */
 	BPK_FILTER_BITSHUFFLE = 2,
+	BPK_FILTER_DELTA = 3,        /* XOR with block 0; only first when packing */
+	BPK_FILTER_TRUNC_PREC = 4,   /* lossy; meta: bits of the mantissa kept, or -n: n cleared */
+	BPK_FILTER_BYTEDELTA_1 = 34, /* reading only */
+	BPK_FILTER_BYTEDELTA = 35,   /* meta: the width, 0: what the container calls the typesize */
+	BPK_FILTER_INT_TRUNC = 36,   /* lossy; meta: bits kept, or -n: n cleared */
 };
 
-/* The name a user types ("none", "shuffle", "bitshuffle"); NULL for an unknown number. */
-const char *bpk_filter_name(unsigned filter);
+/* One filter with its parameter, as the slots of an extended header have them. */
+struct bpk_filter_step {
+	uint8_t filter; /* enum bpk_filter, never BPK_FILTER_NONE */
+	uint8_t meta;
+};
 
-/* By name; -1 when there is no such filter. */
-int bpk_filter_find(const char *name);
+/* Filters in the order in which packing applies them. Zeroed: none. */
+struct bpk_pipeline {
+	unsigned nsteps;
+	struct bpk_filter_step steps[BPK_CHUNK_MAX_FILTERS];
+};
+
+/* A pipeline of that filter alone, without a parameter; BPK_FILTER_NONE: of none. */
+static inline struct bpk_pipeline bpk_pipeline_of(enum bpk_filter filter)
+{
+	struct bpk_pipeline pipeline = { filter == BPK_FILTER_NONE ? 0 : 1, { { 0, 0 } } };
+
+	pipeline.steps[0].filter = (uint8_t)filter;
+	return pipeline;
+}
+
+bool bpk_pipeline_equal(const struct bpk_pipeline *a, const struct bpk_pipeline *b);
+
+/* True when what is unpacked is not what was packed. */
+bool bpk_pipeline_is_lossy(const struct bpk_pipeline *pipeline);
+
+/* Can version 2 chunks say it? None, shuffle or bitshuffle, without a parameter. */
+bool bpk_pipeline_is_plain(const struct bpk_pipeline *pipeline);
+
+enum { BPK_PIPELINE_TEXT = 128 };
+
+/* As a user types it: "none", "delta,shuffle", "trunc:12,shuffle", "shuffle:4,bytedelta:4". Returns
+ * out. */
+const char *bpk_pipeline_print(const struct bpk_pipeline *pipeline, char out[BPK_PIPELINE_TEXT]);
+
+/*
+ * The same backward. Fails with BPK_USAGE: an unknown name (the line says the nearest one's list),
+ * a parameter that is missing, out of range or not taken, more than six, a filter that is only
+ * read, delta behind another filter.
+ */
+int bpk_pipeline_parse(const char *text, struct bpk_pipeline *pipeline, struct bpk_err *err);
+
+/* The name a user types ("none", "shuffle", "trunc"); NULL for a number that is not built in. And
+ * the names in the order in which help lists them, NULL behind the last. */
+const char *bpk_filter_name(unsigned filter);
+const char *bpk_filter_at(size_t index);
+
+/* What the global registry calls a filter or codec number that is not built in: "ndcell", "zfp
+ * fixed rate"; NULL when it names none ("Registered ids"). */
+const char *bpk_filter_registered(unsigned filter);
+const char *bpk_codec_registered(unsigned codec);
+
+/* A chunk whose content its header says ("Special-value chunks"). */
+enum bpk_special {
+	BPK_SPECIAL_NONE = 0,
+	BPK_SPECIAL_ZERO = 1,
+	BPK_SPECIAL_NAN = 2,    /* of 4 or 8 bytes, by the typesize */
+	BPK_SPECIAL_VALUE = 3,  /* one item behind the header, repeated */
+	BPK_SPECIAL_UNINIT = 4, /* anything: unpacked as zeros */
+};
 
 /* What a chunk's header says, once bpk_chunk_header_read has found it sound. */
 struct bpk_chunk_header {
-	unsigned version;      /* 2 */
-	unsigned flags;        /* the flags byte as stored */
-	unsigned typesize;     /* 1..255 */
-	uint32_t header_size;  /* 16 */
-	uint32_t raw_size;     /* nbytes, 0..BPK_CHUNK_MAX_RAW_SIZE */
-	uint32_t block_size;   /* at least 1, at most raw_size unless that is 0 */
-	uint32_t packed_size;  /* cbytes, header included */
-	uint32_t nblocks;      /* 0 when memcpyed or empty: then there are no block starts */
+	unsigned version;     /* 2; 3 to 6: Blosc2 */
+	unsigned flags;       /* the flags byte as stored */
+	unsigned typesize;    /* 1..255 */
+	uint32_t header_size; /* 16, or 32: extended */
+	uint32_t raw_size;    /* nbytes, 0..BPK_CHUNK_MAX_RAW_SIZE */
+	uint32_t block_size; /* at least 1, at most raw_size unless that is 0; of blocks of variable
+				  length the raw size: they are not told by the header */
+	uint32_t packed_size; /* cbytes, header included */
+	uint32_t nblocks; /* 0 when memcpyed, special or empty: then there are no block starts */
 	unsigned codec_format; /* see bpk_codec_format_name */
+	unsigned codec;        /* the compressor code of an extended header, which tells lz4 from
+				  lz4hc; of a version 2 chunk that of its format */
 	bool memcpyed;         /* the payload is the raw bytes; codec and filters mean nothing */
 	bool split;            /* full blocks hold typesize streams */
-	uint8_t filters[BPK_CHUNK_MAX_FILTERS]; /* in the order in which packing applies them */
+	bool dictionary;       /* one follows the block starts */
+	bool variable_blocks;  /* version 6: each block says its own raw size */
+	enum bpk_special special;
+	uint32_t value_size;          /* bytes of a repeated value, behind the header; else 0 */
+	struct bpk_pipeline pipeline; /* meaningless when memcpyed or special */
 };
 
 /*
- * Take a header from the first BPK_CHUNK_HEADER_SIZE bytes (or more) of a chunk and check all that
- * can be checked without the rest of it ("Validation", items 1 to 10). packed_size is not compared
- * with bytes.size: bpk_chunk_decode does that.
+ * Take a header from the first BPK_CHUNK_EXTENDED_HEADER_SIZE bytes (or more) of a chunk, or all of
+ * it if that is less, and check all that can be checked without the rest of it ("Validation", items
+ * 1 to 10). packed_size is not compared with bytes.size: bpk_chunk_decode does that.
  * Fails with BPK_CORRUPT, or BPK_UNSUPPORTED (a version, codec or filter not built in, named).
  */
 int bpk_chunk_header_read(struct bpk_view bytes, struct bpk_chunk_header *header,
 			  struct bpk_err *err);
+
+/* The same for containers of version 2 chunks, of whose chunks BPK_CHUNK_HEADER_SIZE bytes are
+ * enough; any other version fails with BPK_UNSUPPORTED. */
+int bpk_chunk_header_read_plain(struct bpk_view bytes, struct bpk_chunk_header *header,
+				struct bpk_err *err);
 
 /* "zstd"; lz4 and lz4hc cannot be told apart: "lz4". "codec 5" for what is not built in. */
 const char *bpk_codec_format_name(unsigned codec_format);
@@ -65,8 +139,11 @@ struct bpk_recipe {
 	const struct bpk_codec *codec; /* never NULL */
 	unsigned level;                /* 0 (store) .. 9 */
 	unsigned typesize;             /* 1..255 */
-	enum bpk_filter filter;        /* version 2 chunks have at most one */
+	struct bpk_pipeline pipeline;  /* a plain one unless extended */
 	uint32_t block_size;           /* 0: chosen from level, codec and typesize */
+	bool extended;                 /* Blosc2's chunks: version 5 with an extended header */
+	bool dictionary;               /* extended, Zstd and LZ4 only: with one where that pays */
+	bool variable_blocks;          /* version 6: blocks that say their own size */
 };
 
 /*
@@ -91,14 +168,22 @@ struct bpk_chunk_ctx;
 struct bpk_chunk_ctx *bpk_chunk_ctx_new(struct bpk_err *err);
 void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx); /* NULL is harmless */
 
-/* The most bytes that a chunk of raw_size bytes can take: raw_size + 16 ("Writer profiles"). */
+/*
+ * What the container calls its element size, where it may be over 255 or more than chunks tell: one
+ * filter without a parameter asks it (bytedelta). 0, as at first: the chunk's own.
+ */
+void bpk_chunk_ctx_set_typesize(struct bpk_chunk_ctx *ctx, uint32_t typesize);
+
+/* Room for any chunk of raw_size bytes: a version 2 chunk takes raw_size + 16 at most, an extended
+ * one raw_size + 32 ("Writer profiles"), one of blocks of variable length 8 more for each block. */
 static inline size_t bpk_chunk_bound(size_t raw_size)
 {
-	return raw_size + BPK_CHUNK_HEADER_SIZE;
+	return raw_size + BPK_CHUNK_EXTENDED_HEADER_SIZE;
 }
 
 /*
- * Pack raw into one version 2 chunk ("Writer profiles", blosc1), readable by every Blosc 1.x and 2.
+ * Pack raw into one chunk: version 2 ("Writer profiles", blosc1), readable by every Blosc 1.x and
+ * 2, or, extended, version 5 (blosc2), readable by Blosc2 alone.
  * raw           0..BPK_CHUNK_MAX_RAW_SIZE bytes
  * out           at least bpk_chunk_bound(raw.size) bytes
  * packed_size   bytes of out used; what does not shrink is stored (memcpyed)
@@ -110,6 +195,24 @@ static inline size_t bpk_chunk_bound(size_t raw_size)
 int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 		     struct bpk_view raw, struct bpk_span out, size_t *packed_size,
 		     struct bpk_err *err);
+
+/*
+ * Pack raw into a chunk of blocks of variable length (version 6): nblocks (at least 1) of sizes[k]
+ * bytes each (at least 1), raw.size in all; out has room for bpk_chunk_bound(raw.size) + 8 *
+ * nblocks. recipe is extended; its block size and level 0 mean nothing. Fails as bpk_chunk_encode.
+ */
+int bpk_chunk_encode_blocks(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
+			    struct bpk_view raw, const uint32_t *sizes, uint32_t nblocks,
+			    struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+
+/* The raw sizes of the blocks of such a chunk, header.nblocks of them. BPK_CORRUPT unless they are
+ * sound and sum up. */
+int bpk_chunk_block_sizes(struct bpk_view chunk, uint32_t *sizes, struct bpk_err *err);
+
+/* Write a chunk of raw_size bytes that are all zero (or NaN, or anything): it takes
+ * BPK_CHUNK_EXTENDED_HEADER_SIZE bytes at out. */
+void bpk_chunk_write_special(enum bpk_special special, uint32_t raw_size, unsigned typesize,
+			     uint8_t out[BPK_CHUNK_EXTENDED_HEADER_SIZE]);
 
 /*
  * Unpack one whole chunk.
@@ -132,10 +235,12 @@ int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64
  * Which packed bytes are needed for the raw bytes start .. start + size (size > 0), so that a
  * reader may leave the rest of a large chunk unread. Blocks lie in any order, and a block
  * ends where the next one begins.
- * head      the chunk's first bytes: header and all block starts (16 + 4 * nblocks bytes), or for
- *           a memcpyed chunk just the header
- * extent    called for every run of packed bytes needed, offset counted from the chunk's start,
- *           ascending and not overlapping; stops when it returns non-zero
+ * head      the chunk's first bytes: header and all block starts (header_size + 4 * nblocks
+ *           bytes), or for a memcpyed or special chunk just the header
+ * extent    called for every run of packed bytes needed (a dictionary, or a block that others lean
+ *           on, among them), offset counted from the chunk's start, ascending and not
+ *           overlapping; stops when it returns non-zero. Not called for a special chunk but for its
+ *           value; for blocks of variable length once, for all of them
  * Returns 0, what extent returned, or -1 with BPK_CORRUPT.
  */
 int bpk_chunk_extents(struct bpk_view head, uint64_t start, uint64_t size,

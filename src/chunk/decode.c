@@ -223,8 +223,7 @@ static int open_block(struct decoding *d, uint32_t number, struct block *b, stru
 	/* "Split rule": a short last block is one stream */
 	b->nstreams = d->split && b->size == h->block_size ? h->typesize : 1;
 	b->stream_size = b->size / b->nstreams;
-	b->filter = bpk_block_filter((enum bpk_filter)h->filters[BPK_FILTER_LAST_SLOT], b->size,
-				     h->typesize);
+	b->filter = bpk_block_filter(bpk_plain_filter(&h->pipeline), b->size, h->typesize);
 	return 0;
 }
 

@@ -59,7 +59,7 @@ static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size
 	if (size == 0)
 		size = chosen_block_size(recipe, raw_size);
 	size = bpk_min_u64(size, bpk_min_u64(raw_size, BPK_CHUNK_MAX_BLOCK_SIZE));
-	if (recipe->filter == BPK_FILTER_BITSHUFFLE && size >= 8 * ts)
+	if (bpk_plain_filter(&recipe->pipeline) == BPK_FILTER_BITSHUFFLE && size >= 8 * ts)
 		size -= size % (8 * ts);
 	else if (size > ts)
 		size -= size % ts;
@@ -75,16 +75,16 @@ static bool splits(const struct bpk_recipe *recipe, struct bpk_view raw, uint32_
 	if (!bpk_block_may_split(block_size, recipe->typesize))
 		return false;
 	return recipe->codec->format != BPK_CODEC_FORMAT_ZSTD ||
-	       (recipe->filter == BPK_FILTER_SHUFFLE && !bpk_is_run(raw));
+	       (bpk_plain_filter(&recipe->pipeline) == BPK_FILTER_SHUFFLE && !bpk_is_run(raw));
 }
 
 static unsigned flags_of(const struct encoding *e)
 {
 	unsigned flags = (unsigned)e->recipe->codec->format << BPK_FLAG_CODEC_SHIFT;
 
-	if (e->recipe->filter == BPK_FILTER_SHUFFLE && e->recipe->typesize > 1)
+	if (bpk_plain_filter(&e->recipe->pipeline) == BPK_FILTER_SHUFFLE && e->recipe->typesize > 1)
 		flags |= BPK_FLAG_SHUFFLE;
-	if (e->recipe->filter == BPK_FILTER_BITSHUFFLE)
+	if (bpk_plain_filter(&e->recipe->pipeline) == BPK_FILTER_BITSHUFFLE)
 		flags |= BPK_FLAG_BITSHUFFLE;
 	return e->split ? flags : flags | BPK_FLAG_NOT_SPLIT;
 }
@@ -201,7 +201,8 @@ static struct bpk_view filtered(struct encoding *e, struct bpk_view block)
 	const struct bpk_filter_kernels *kernels = e->ctx->kernels;
 	uint8_t *to = e->ctx->filtered.data;
 
-	switch (bpk_block_filter(e->recipe->filter, block.size, e->recipe->typesize)) {
+	switch (bpk_block_filter(bpk_plain_filter(&e->recipe->pipeline), block.size,
+				 e->recipe->typesize)) {
 	case BPK_FILTER_SHUFFLE:
 		kernels->shuffle(block.data, ts, nelems, to);
 		break;
@@ -235,7 +236,7 @@ static enum outcome put_blocks(struct encoding *e, struct bpk_err *err)
 
 	if (4 * nblocks > e->raw.size)
 		return OUTGROWN;
-	if (e->recipe->filter != BPK_FILTER_NONE &&
+	if (bpk_plain_filter(&e->recipe->pipeline) != BPK_FILTER_NONE &&
 	    bpk_buf_reserve(&e->ctx->filtered, e->block_size, err) != 0)
 		return FAILED;
 	e->used = BPK_CHUNK_HEADER_SIZE + (size_t)(4 * nblocks);
@@ -257,15 +258,14 @@ static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bp
 	if (recipe->typesize < 1 || recipe->typesize > BPK_CHUNK_MAX_TYPESIZE)
 		return bpk_fail(err, BPK_USAGE, "typesize %u is not within 1 and %d",
 				recipe->typesize, BPK_CHUNK_MAX_TYPESIZE);
-	if (recipe->filter > BPK_FILTER_BITSHUFFLE)
-		return bpk_fail(err, BPK_USAGE, "filter %u is not supported",
-				(unsigned)recipe->filter);
+	if (recipe->extended || !bpk_pipeline_is_plain(&recipe->pipeline))
+		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no such filters");
 	if (raw.size > BPK_CHUNK_MAX_RAW_SIZE)
 		return bpk_fail(err, BPK_USAGE, "%zu bytes are more than the %d of a chunk",
 				raw.size, BPK_CHUNK_MAX_RAW_SIZE);
-	if (out.size < bpk_chunk_bound(raw.size))
+	if (out.size < raw.size + BPK_CHUNK_HEADER_SIZE)
 		return bpk_fail(err, BPK_USAGE, "a chunk of %zu bytes needs room for %zu, not %zu",
-				raw.size, bpk_chunk_bound(raw.size), out.size);
+				raw.size, raw.size + BPK_CHUNK_HEADER_SIZE, out.size);
 	return 0;
 }
 
@@ -278,10 +278,10 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 
 	if (check(recipe, raw, out, err) != 0)
 		return -1;
-	e.end = bpk_chunk_bound(raw.size);
+	e.end = raw.size + BPK_CHUNK_HEADER_SIZE;
 	e.block_size = block_size_of(recipe, raw.size);
 	e.split = splits(recipe, raw, e.block_size);
-	e.planes = e.split && recipe->filter == BPK_FILTER_SHUFFLE;
+	e.planes = e.split && bpk_plain_filter(&recipe->pipeline) == BPK_FILTER_SHUFFLE;
 	e.slow = is_slow(recipe->codec);
 	e.entropy = recipe->codec->format == BPK_CODEC_FORMAT_ZLIB ||
 		    recipe->codec->format == BPK_CODEC_FORMAT_ZSTD;

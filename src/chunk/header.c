@@ -1,22 +1,5 @@
 #include "chunk/block.h"
 
-static const char *const filter_names[] = { "none", "shuffle", "bitshuffle" };
-
-enum { NFILTERS = sizeof filter_names / sizeof filter_names[0] };
-
-const char *bpk_filter_name(unsigned filter)
-{
-	return filter < NFILTERS ? filter_names[filter] : NULL;
-}
-
-int bpk_filter_find(const char *name)
-{
-	for (int i = 0; i < NFILTERS; i++)
-		if (strcmp(name, filter_names[i]) == 0)
-			return i;
-	return -1;
-}
-
 /* "Codec numbers": formats 0 to 4 have names here; the others cannot be read. */
 const char *bpk_codec_format_name(unsigned codec_format)
 {
@@ -111,7 +94,7 @@ static void fill(const struct fields *f, struct bpk_chunk_header *header)
 	/* "Layout": a larger block size means the raw size */
 	if (header->raw_size > 0 && header->block_size > header->raw_size)
 		header->block_size = header->raw_size;
-	header->filters[BPK_FILTER_LAST_SLOT] = (uint8_t)filter_of_flags(f->flags);
+	header->pipeline = bpk_pipeline_of(filter_of_flags(f->flags));
 }
 
 /* "Validation", items 7, 11 and 15: what the blocks of a regular chunk must satisfy. */
@@ -137,6 +120,12 @@ static int fill_blocks(struct bpk_chunk_header *header, struct bpk_err *err)
 				header->block_size, ts);
 	header->split = true;
 	return 0;
+}
+
+int bpk_chunk_header_read_plain(struct bpk_view bytes, struct bpk_chunk_header *header,
+				struct bpk_err *err)
+{
+	return bpk_chunk_header_read(bytes, header, err);
 }
 
 int bpk_chunk_header_read(struct bpk_view bytes, struct bpk_chunk_header *header,

@@ -9,7 +9,7 @@ enum { PACKED_SIZE_FIELD = 12 }; /* Blosc chunk format, "Header" */
 /* A chunk that has more than its bound already came from elsewhere, and keeps what it has. */
 uint32_t bpk_chunk_slot(const struct bpk_chunk_header *header, uint64_t reserve)
 {
-	uint32_t bound = (uint32_t)bpk_chunk_bound(header->raw_size), packed = header->packed_size;
+	uint32_t bound = header->raw_size + header->header_size, packed = header->packed_size;
 
 	if (header->memcpyed || packed >= bound)
 		return packed;

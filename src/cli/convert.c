@@ -61,7 +61,7 @@ struct convert {
 
 static bool asks_for_packing(const struct bpk_encoding_args *args)
 {
-	return args->codec != NULL || args->level != BPK_AUTO || args->filter != BPK_AUTO ||
+	return args->codec != NULL || args->level != BPK_AUTO || args->filter.given ||
 	       args->typesize != BPK_AUTO || args->chunk_size != 0 || args->block_size != 0;
 }
 
@@ -122,8 +122,8 @@ static struct bpk_wishes settle_wishes(const struct convert *c)
 
 	if (told && wishes.codec == NULL)
 		wishes.codec = bpk_recipe_like(first).codec;
-	if (told && !has_columns(c) && wishes.filter == BPK_AUTO && wishes.typesize == BPK_AUTO)
-		wishes.filter = (int)bpk_recipe_like(first).filter;
+	if (told && !has_columns(c) && wishes.pipeline == NULL && wishes.typesize == BPK_AUTO)
+		wishes.pipeline = &first->pipeline;
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
 		wishes.typesize = (int)typesize;
 	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN)

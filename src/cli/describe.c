@@ -15,19 +15,10 @@ const char *bpk_describe_codec(const struct bpk_chunk_header *header)
 
 const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT])
 {
-	bool filtered = header != NULL && !header->memcpyed;
-	size_t used = 0;
-
-	snprintf(out, BPK_FILTERS_TEXT, "%s", filtered ? "none" : "-");
-	for (size_t i = 0; filtered && i < BPK_CHUNK_MAX_FILTERS; i++) {
-		const char *name = bpk_filter_name(header->filters[i]);
-
-		if (header->filters[i] == BPK_FILTER_NONE || name == NULL ||
-		    used + strlen(name) + 2 > BPK_FILTERS_TEXT)
-			continue;
-		used += (size_t)snprintf(out + used, BPK_FILTERS_TEXT - used, "%s%s",
-					 used > 0 ? "," : "", name);
-	}
+	if (header != NULL && !header->memcpyed && header->special == BPK_SPECIAL_NONE)
+		return bpk_pipeline_print(&header->pipeline, out);
+	out[0] = '-';
+	out[1] = '\0';
 	return out;
 }
 

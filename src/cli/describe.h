@@ -7,7 +7,7 @@
 
 #include "cli/job.h"
 
-enum { BPK_FILTERS_TEXT = 64, BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1 };
+enum { BPK_FILTERS_TEXT = BPK_PIPELINE_TEXT, BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1 };
 
 /* "zstd", "stored" for chunks that hold raw bytes, "-" when there is no chunk. */
 const char *bpk_describe_codec(const struct bpk_chunk_header *header);

@@ -212,7 +212,7 @@ struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args)
 		.codec = args->codec,
 		.level = args->level,
 		.typesize = args->typesize,
-		.filter = args->filter,
+		.pipeline = args->filter.given ? &args->filter.pipeline : NULL,
 		.chunk_size = args->chunk_size,
 		.block_size = (uint32_t)args->block_size,
 	};

@@ -10,8 +10,9 @@
 
 struct bpk_encoding_args {
 	struct bpk_shared shared;
-	const struct bpk_codec *codec;       /* NULL: not given, as everywhere below */
-	int level, typesize, filter;         /* BPK_AUTO */
+	const struct bpk_codec *codec; /* NULL: not given, as everywhere below */
+	int level, typesize;           /* BPK_AUTO */
+	struct bpk_opt_filter filter;
 	uint64_t chunk_size, block_size;     /* 0 */
 	const struct bpk_checksum *checksum; /* NULL */
 	struct bpk_slack slack;              /* none */
@@ -24,8 +25,7 @@ struct bpk_encoding_args {
 /* Nothing given: for the defaults of a command. */
 #define BPK_ENCODING_DEFAULTS                                                                      \
 	{                                                                                          \
-		.level = BPK_AUTO, .typesize = BPK_AUTO, .filter = BPK_AUTO,                       \
-		.append_space = BPK_UNKNOWN                                                        \
+		.level = BPK_AUTO, .typesize = BPK_AUTO, .append_space = BPK_UNKNOWN               \
 	}
 
 extern const struct bpk_opt bpk_opt_digits, bpk_opt_level, bpk_opt_codec, bpk_opt_filter,

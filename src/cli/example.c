@@ -57,8 +57,8 @@ static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, ui
 						  : block_size_of(&archive->example, chunk_size);
 	if (args->typesize != BPK_AUTO)
 		recipe.typesize = (unsigned)args->typesize;
-	if (args->filter != BPK_AUTO)
-		recipe.filter = (enum bpk_filter)args->filter;
+	if (args->filter.given)
+		recipe.pipeline = args->filter.pipeline;
 	return recipe;
 }
 
@@ -75,8 +75,8 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 		wishes.typesize = (int)like.typesize;
 	else if (wishes.typesize == BPK_AUTO && info->typesize > 1)
 		wishes.typesize = (int)info->typesize;
-	if (wishes.filter == BPK_AUTO && says_how(&archive->example))
-		wishes.filter = (int)like.filter;
+	if (wishes.pipeline == NULL && says_how(&archive->example))
+		wishes.pipeline = &archive->example.pipeline;
 	return bpk_choose(source, bpk_source_size(source), &wishes, choice, err);
 }
 

@@ -73,7 +73,7 @@ const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 	case OPT_CODEC:
 		return codec_word(index);
 	case OPT_FILTER:
-		return index == 0 ? "auto" : bpk_filter_name((unsigned)index - 1);
+		return index == 0 ? "auto" : bpk_filter_at(index - 1);
 	case OPT_CHECKSUM:
 		return bpk_checksums[index].name;
 	case OPT_FORMAT_READ:
@@ -129,9 +129,6 @@ static int set_word(const struct bpk_opt *opt, const char *text, void *value, st
 	case OPT_CHECKSUM:
 		*(const struct bpk_checksum **)value = &bpk_checksums[i];
 		break;
-	case OPT_FILTER:
-		*(int *)value = i == 0 ? BPK_AUTO : (int)i - 1;
-		break;
 	case OPT_LAYOUT:
 		*(const char **)value = bpk_opt_word(opt, i);
 		break;
@@ -143,6 +140,12 @@ static int set_word(const struct bpk_opt *opt, const char *text, void *value, st
 		break;
 	}
 	return 0;
+}
+
+static int set_filter(const char *text, struct bpk_opt_filter *value, struct bpk_err *err)
+{
+	value->given = strcmp(text, "auto") != 0;
+	return value->given ? bpk_pipeline_parse(text, &value->pipeline, err) : 0;
 }
 
 static int set_small(const char *text, uint64_t min, uint64_t max, int *value, struct bpk_err *err)
@@ -223,6 +226,8 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 		return bpk_parse_range(text, value, err);
 	case OPT_OFFSET:
 		return bpk_parse_offset(text, value, err);
+	case OPT_FILTER:
+		return set_filter(text, value, err);
 	case OPT_SHAPE:
 		return bpk_parse_shape(text, value, err);
 	case OPT_TEXT:

@@ -18,7 +18,7 @@ enum bpk_opt_type {
 	OPT_DIGITS,       /* int, -0 to -9: one row for ten letters */
 	OPT_TYPESIZE,     /* int, 1..255, or "auto": BPK_AUTO */
 	OPT_CODEC,        /* const struct bpk_codec * */
-	OPT_FILTER,       /* int, enum bpk_filter, or "auto": BPK_AUTO */
+	OPT_FILTER,       /* struct bpk_opt_filter, or "auto": not given */
 	OPT_CHECKSUM,     /* const struct bpk_checksum * */
 	OPT_FORMAT_READ,  /* const struct bpk_format *, one that can be read */
 	OPT_FORMAT_WRITE, /* const struct bpk_format *, one that can be written */
@@ -59,6 +59,12 @@ struct bpk_opt_range {
 struct bpk_opt_offset {
 	bool given, negative;
 	uint64_t distance; /* from the start, or from the end; at most 2^63-1 */
+};
+
+/* A list of filters. */
+struct bpk_opt_filter {
+	bool given;
+	struct bpk_pipeline pipeline;
 };
 
 /* Dimensions of an array. */

@@ -27,7 +27,7 @@ static bool packed_alike(const struct bpk_chunk_header *a, const struct bpk_chun
 {
 	return a->memcpyed == b->memcpyed && a->codec_format == b->codec_format &&
 	       a->typesize == b->typesize && a->block_size == b->block_size &&
-	       memcmp(a->filters, b->filters, sizeof a->filters) == 0;
+	       bpk_pipeline_equal(&a->pipeline, &b->pipeline);
 }
 
 /* From piece on, until end is reached; piece is then the last one, or the first that differs. */

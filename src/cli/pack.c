@@ -318,6 +318,8 @@ static int pack_into_draft(struct pack *pack, struct bpk_err *err)
 
 static void tell_result(const struct pack *pack, uint64_t packed_size)
 {
+	char filters[BPK_PIPELINE_TEXT];
+
 	if (pack->args->encoding.shared.verbose)
 		bpk_job_note_result(&pack->job, packed_size);
 	if (!pack->args->encoding.shared.json)
@@ -328,7 +330,7 @@ static void tell_result(const struct pack *pack, uint64_t packed_size)
 	bpk_record_u64("typesize", pack->choice.recipe.typesize);
 	bpk_record_text("codec", bpk_codec_name(pack->choice.recipe.codec));
 	bpk_record_u64("level", pack->choice.recipe.level);
-	bpk_record_text("filter", bpk_filter_name(pack->choice.recipe.filter));
+	bpk_record_text("filter", bpk_pipeline_print(&pack->choice.recipe.pipeline, filters));
 	bpk_record_end();
 }
 

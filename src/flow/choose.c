@@ -95,10 +95,20 @@ static int pack_run(struct chooser *c, const struct bpk_recipe *recipe, struct b
 	return 0;
 }
 
+static enum bpk_filter plain_of(const struct bpk_pipeline *pipeline)
+{
+	return pipeline->nsteps == 0 ? BPK_FILTER_NONE : (enum bpk_filter)pipeline->steps[0].filter;
+}
+
+static enum bpk_filter filter_of(const struct bpk_recipe *recipe)
+{
+	return plain_of(&recipe->pipeline);
+}
+
 static uint64_t cost_of(const struct bpk_recipe *recipe, uint64_t size)
 {
 	unsigned level = recipe->level < LEVELS ? recipe->level : LEVELS - 1;
-	unsigned percent = filter_cost[recipe->filter] + level_cost[level];
+	unsigned percent = filter_cost[filter_of(recipe)] + level_cost[level];
 
 	return size * (100 + percent + (recipe->typesize > WIDE ? WIDE_COST : 0));
 }
@@ -116,7 +126,7 @@ static int try_pieces(struct chooser *c, struct trial *trial)
 	}
 	trial->cost = cost_of(recipe, trial->size);
 	return bpk_buf_printf(c->why, c->err, "  level %u, typesize %u, %s: %llu bytes\n",
-			      recipe->level, recipe->typesize, bpk_filter_name(recipe->filter),
+			      recipe->level, recipe->typesize, bpk_filter_name(filter_of(recipe)),
 			      (unsigned long long)trial->size);
 }
 
@@ -130,22 +140,22 @@ static int screen(struct chooser *c, unsigned typesize, enum bpk_filter filter)
 
 	if (wishes->typesize != BPK_AUTO)
 		typesize = (unsigned)wishes->typesize;
-	if (wishes->filter != BPK_AUTO)
-		filter = (enum bpk_filter)wishes->filter;
+	if (wishes->pipeline != NULL)
+		filter = plain_of(wishes->pipeline);
 	/* without a filter elements mean nothing */
 	if (filter == BPK_FILTER_NONE && wishes->typesize == BPK_AUTO)
 		typesize = 1;
 	for (size_t i = 0; i < c->ntrials; i++) {
 		const struct bpk_recipe *other = &c->trials[i].recipe;
 
-		if (other->typesize == typesize && other->filter == filter)
+		if (other->typesize == typesize && filter_of(other) == filter)
 			return 0;
 	}
 	if (c->ntrials == MAX_TRIALS)
 		return 0;
 	*trial = (struct trial){ .recipe = c->base };
 	trial->recipe.typesize = typesize;
-	trial->recipe.filter = filter;
+	trial->recipe.pipeline = bpk_pipeline_of(filter);
 	c->ntrials++;
 	return try_pieces(c, trial);
 }
@@ -222,7 +232,7 @@ static int screen_all(struct chooser *c)
 	    (screen(c, 4, BPK_FILTER_SHUFFLE) != 0 || screen(c, 8, BPK_FILTER_SHUFFLE) != 0))
 		return -1;
 	sort_trials(c);
-	if (c->trials[0].recipe.filter == BPK_FILTER_SHUFFLE &&
+	if (filter_of(&c->trials[0].recipe) == BPK_FILTER_SHUFFLE &&
 	    screen(c, c->trials[0].recipe.typesize, BPK_FILTER_BITSHUFFLE) != 0)
 		return -1;
 	sort_trials(c);
@@ -278,10 +288,11 @@ static int try_window(struct chooser *c, struct trial *trial, size_t chunk_size)
 	if (pack_run(c, &trial->recipe, c->sample.window, chunk_size, &trial->size) != 0)
 		return -1;
 	trial->cost = cost_of(&trial->recipe, trial->size);
-	return bpk_buf_printf(
-		c->why, c->err, "  level %u, typesize %u, %s, chunks of %zu: %llu bytes\n",
-		trial->recipe.level, trial->recipe.typesize, bpk_filter_name(trial->recipe.filter),
-		chunk_size, (unsigned long long)trial->size);
+	return bpk_buf_printf(c->why, c->err,
+			      "  level %u, typesize %u, %s, chunks of %zu: %llu bytes\n",
+			      trial->recipe.level, trial->recipe.typesize,
+			      bpk_filter_name(filter_of(&trial->recipe)), chunk_size,
+			      (unsigned long long)trial->size);
 }
 
 /*
@@ -300,9 +311,9 @@ static int decide_large(struct chooser *c, struct trial *best, bool *large)
 		return -1;
 	small.recipe.level = filtered.recipe.level = level;
 	plain.recipe.level = high;
-	if (wishes->filter == BPK_AUTO)
-		plain.recipe.filter = BPK_FILTER_NONE;
-	if (wishes->typesize == BPK_AUTO && plain.recipe.filter == BPK_FILTER_NONE)
+	if (wishes->pipeline == NULL)
+		plain.recipe.pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
+	if (wishes->typesize == BPK_AUTO && plain.recipe.pipeline.nsteps == 0)
 		plain.recipe.typesize = 1;
 	if (try_window(c, &small, CHUNK) != 0 || try_window(c, &plain, LARGE_CHUNK) != 0 ||
 	    try_window(c, &filtered, LARGE_CHUNK) != 0)
@@ -327,10 +338,11 @@ static void settle_without_trial(const struct chooser *c, struct bpk_recipe *rec
 	recipe->codec = c->base.codec;
 	recipe->level = c->level;
 	recipe->typesize = wishes->typesize == BPK_AUTO ? 1 : (unsigned)wishes->typesize;
-	if (wishes->filter != BPK_AUTO)
-		recipe->filter = (enum bpk_filter)wishes->filter;
+	if (wishes->pipeline != NULL)
+		recipe->pipeline = *wishes->pipeline;
 	else
-		recipe->filter = recipe->typesize > 1 ? BPK_FILTER_SHUFFLE : BPK_FILTER_NONE;
+		recipe->pipeline = bpk_pipeline_of(recipe->typesize > 1 ? BPK_FILTER_SHUFFLE
+									: BPK_FILTER_NONE);
 }
 
 static uint64_t whole_units(uint64_t size, uint64_t unit)
@@ -400,9 +412,7 @@ struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header)
 	if (recipe.codec == NULL)
 		recipe.codec = bpk_codec_find("zstd");
 	recipe.level = level_of(recipe.codec);
-	for (size_t i = 0; i < BPK_CHUNK_MAX_FILTERS; i++)
-		if (header->filters[i] != BPK_FILTER_NONE)
-			recipe.filter = (enum bpk_filter)header->filters[i];
+	recipe.pipeline = header->pipeline;
 	return recipe;
 }
 
@@ -426,7 +436,7 @@ static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, stru
 			      "chosen: %s level %u, typesize %u, %s, chunks of %llu bytes, blocks "
 			      "of %u bytes\n",
 			      bpk_codec_name(recipe->codec), recipe->level, recipe->typesize,
-			      bpk_filter_name(recipe->filter),
+			      bpk_filter_name(filter_of(recipe)),
 			      (unsigned long long)choice->chunk_size, (unsigned)recipe->block_size);
 }
 

@@ -43,12 +43,14 @@ enum { BPK_AUTO = -1 };
 
 /* What the user fixed; BPK_AUTO, 0 or NULL where the choice is ours. */
 struct bpk_wishes {
-	const struct bpk_codec *codec; /* NULL: ours */
-	int level;                     /* BPK_AUTO or 0..9 */
-	int typesize;                  /* BPK_AUTO or 1..255 */
-	int filter;                    /* BPK_AUTO or enum bpk_filter */
-	uint64_t chunk_size;           /* 0: ours */
-	uint32_t block_size;           /* 0: ours */
+	const struct bpk_codec *codec;       /* NULL: ours */
+	int level;                           /* BPK_AUTO or 0..9 */
+	int typesize;                        /* BPK_AUTO or 1..255 */
+	const struct bpk_pipeline *pipeline; /* NULL: ours */
+	bool extended;                       /* the format takes Blosc2's chunks */
+	bool dictionary;                     /* extended: wished for */
+	uint64_t chunk_size;                 /* 0: ours */
+	uint32_t block_size;                 /* 0: ours */
 	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
 };
 

@@ -72,8 +72,9 @@ static struct bpk_recipe recipe_for(const struct bpk_recipe *recipe, size_t raw_
 {
 	struct bpk_recipe own = *recipe;
 
-	if (own.filter == BPK_FILTER_BITSHUFFLE && raw_size % own.typesize != 0)
-		own.filter = BPK_FILTER_SHUFFLE;
+	if (!own.extended && own.pipeline.nsteps > 0 &&
+	    own.pipeline.steps[0].filter == BPK_FILTER_BITSHUFFLE && raw_size % own.typesize != 0)
+		own.pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE);
 	return own;
 }
 

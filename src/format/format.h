@@ -13,6 +13,15 @@
 #include "io/io.h"
 
 /*
+ * A named piece of metadata beside the data, as Blosc2's frames have them.
+ */
+struct bpk_layer {
+	const char *name;        /* 1 to 31 bytes */
+	bool fixed;              /* it lies in the header and keeps its size; else in the trailer */
+	struct bpk_view content; /* unpacked; msgpack by convention, but any bytes */
+};
+
+/*
  * What an archive is: the one noun that formats share. Readers fill it at open, writers obey it,
  * `info` prints it. Sizes in bytes; BPK_UNKNOWN where the archive does not say.
  */
@@ -24,9 +33,9 @@ struct bpk_info {
 	uint64_t nchunks;
 	uint64_t chunk_size; /* raw bytes of every chunk but the last; unknown: they differ */
 	uint64_t last_chunk_size;
-	uint64_t append_space;               /* spare offset entries */
-	bool has_offsets;                    /* an offsets section is there */
-	unsigned typesize;                   /* as the container says it: 0..255 */
+	uint64_t append_space; /* spare offset entries */
+	bool has_offsets;      /* an offsets section is there */
+	uint32_t typesize; /* as the container says it; 0: it does not. Over 255 in frames alone */
 	const struct bpk_checksum *checksum; /* of every chunk; never NULL */
 
 	/* what no checksum covers and no cross-check finds changed, in words; NULL: nothing */
@@ -45,7 +54,17 @@ struct bpk_info {
 	/* What the elements are, where the archive says so; owned by who filled this. NULL: bytes.
 	 * A record type in a directory is kept as columns; its raw bytes are packed records. */
 	const struct bpk_array *array;
-	uint64_t nfiles; /* data files of a directory; 0 elsewhere */
+	/* Arrays that are kept in chunks of several dimensions (b2nd): their shapes, of the array's
+	 * number of dimensions; NULL elsewhere. */
+	const uint64_t *chunk_shape, *block_shape;
+
+	/* Metadata by name, those that bpk itself needs left out; metadata above is the same as one
+	 * JSON object. A writer that has layers takes these and not the JSON. */
+	const struct bpk_layer *layers;
+	size_t nlayers;
+
+	uint64_t hole_size; /* bytes in the middle that nothing refers to; `repair --repack` */
+	uint64_t nfiles;    /* data files of a directory; 0 elsewhere */
 	uint64_t
 		superchunk_chunks; /* chunks in each of them but the last; 0 where there are none */
 	uint64_t ncolumns;         /* 0: no columns */
@@ -81,11 +100,27 @@ struct bpk_where {
 	uint8_t digest[BPK_DIGEST_MAX]; /* as stored; checksum->size bytes */
 };
 
+/* A part of an array: from start up to, not including, stop, for each of its dimensions. */
+struct bpk_slice {
+	size_t ndimensions;
+	uint64_t start[BPK_ARRAY_MAX_DIMENSIONS], stop[BPK_ARRAY_MAX_DIMENSIONS];
+};
+
 /* How to read: plain wishes of the user. All false or 0 is the default. */
 struct bpk_read_options {
 	bool no_check;  /* do not test digests; then single blocks of a chunk may be fetched */
 	bool no_marker; /* accept a stream of unknown length without our end marker */
 	uint64_t chunk_limit; /* refuse chunks that unpack to more; 0: no limit but the format's */
+
+	/* Arrays kept in chunks of several dimensions come in C order, put together from several
+	 * chunks (unpacks says true), unless this asks for the chunks as they lie, padding and all:
+	 * to verify them, or to carry them over. */
+	bool as_stored;
+
+	/* Of an array in several dimensions, this part alone, in C order: the raw bytes of the
+	 * archive are then these. Fails at open with BPK_USAGE where the archive is no such array,
+	 * or the part leaves it. NULL: all. */
+	const struct bpk_slice *slice;
 };
 
 /*
@@ -159,6 +194,11 @@ struct bpk_write_options {
 	uint64_t superchunk_size; /* raw bytes in a data file of a directory; 0: automatic */
 	const struct bpk_recipe *recipe; /* how chunks will be packed, for what only tells of it;
 					     NULL: they are carried over */
+
+	/* Shapes of chunks and blocks for an array in several dimensions, of its number of them;
+	 * NULL: the format's choice. An array whose chunks are carried over has its own in the
+	 * bpk_info. */
+	const uint64_t *chunk_shape, *block_shape;
 };
 
 /*
@@ -266,6 +306,7 @@ struct bpk_format {
 	const struct bpk_writer_ops *writer; /* NULL: read-only */
 	const struct bpk_editor_ops *editor; /* NULL: cannot be changed in place */
 	bool is_directory;                   /* what is written is a directory */
+	bool extended_chunks;                /* its chunks are Blosc2's; else version 2 alone */
 	const char *const *layouts;          /* names, ended by NULL; NULL: there is but one */
 	/* Is a file of that name, from the root, a part of such a dataset? Directories only. */
 	bool (*owns)(const char *name);

@@ -99,7 +99,7 @@ static void decode_ours(struct work *w)
 #ifdef HAVE_BLOSC
 static void encode_theirs(struct work *w)
 {
-	int packed = blosc_compress_ctx((int)w->recipe.level, (int)w->recipe.filter,
+	int packed = blosc_compress_ctx((int)w->recipe.level, w->recipe.pipeline.steps[0].filter,
 					w->recipe.typesize, w->size, w->raw, w->packed[1],
 					w->size + BLOSC_MAX_OVERHEAD, w->codec, 0, 1);
 
@@ -203,7 +203,7 @@ static void measure(struct work *w, const struct options *o, const struct bench_
 
 	w->recipe.codec = bpk_codec_find(w->codec);
 	w->recipe.typesize = data->typesize;
-	w->recipe.filter = o->filter;
+	w->recipe.pipeline = bpk_pipeline_of(o->filter);
 	follow_block_size(w);
 	in_turns(w, o->rounds, encode_ours, encode_theirs, r->encode, &r->encode_gain);
 	in_turns(w, o->rounds, decode_ours, decode_theirs, r->decode, &r->decode_gain);
@@ -259,7 +259,8 @@ static void run(struct work *w, const struct options *o, struct mean *all)
 static struct options parse(int argc, char **argv)
 {
 	struct options o = { 4 << 20, 7, NULL, "15", NULL, BPK_FILTER_SHUFFLE };
-	int c, filter;
+	struct bpk_pipeline pipeline;
+	int c;
 
 	while ((c = getopt(argc, argv, "s:r:c:l:f:d:")) != -1)
 		switch (c) {
@@ -279,10 +280,10 @@ static struct options parse(int argc, char **argv)
 			o.data = optarg;
 			break;
 		case 'f':
-			filter = bpk_filter_find(optarg);
-			if (filter < 0)
+			if (bpk_pipeline_parse(optarg, &pipeline, NULL) != 0 ||
+			    !bpk_pipeline_is_plain(&pipeline))
 				die("no such filter");
-			o.filter = (enum bpk_filter)filter;
+			o.filter = pipeline.nsteps > 0 ? pipeline.steps[0].filter : BPK_FILTER_NONE;
 			break;
 		default:
 			die("usage: bench-chunk [-s MIB] [-r ROUNDS] [-c CODEC] [-l LEVELS] "

@@ -70,7 +70,7 @@ static inline struct bpk_recipe chunkdir_recipe(const struct chunkdir_way *way)
 	return (struct bpk_recipe){ .codec = bpk_codec_find(way->codec ? way->codec : "lz4"),
 				    .level = way->level > 0 ? way->level : 5,
 				    .typesize = chunkdir_typesize(way),
-				    .filter = BPK_FILTER_SHUFFLE };
+				    .pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE) };
 }
 
 static inline int chunkdir_remove_one(const char *path, const struct stat *found, int flag,

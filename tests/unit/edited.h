@@ -40,7 +40,7 @@ static inline int edited_put(struct edited *ed, uint64_t number, struct bpk_view
 	struct bpk_recipe recipe = { .codec = bpk_codec_find("lz4"),
 				     .level = level,
 				     .typesize = 4,
-				     .filter = BPK_FILTER_SHUFFLE };
+				     .pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE) };
 	struct bpk_parcel *parcel = &ed->parcel;
 
 	parcel->number = number;

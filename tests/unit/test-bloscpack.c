@@ -531,7 +531,7 @@ static void test_single_blocks_are_fetched(void **state)
 	struct bpk_recipe recipe = { .codec = bpk_codec_find("lz4"),
 				     .level = 5,
 				     .typesize = 4,
-				     .filter = BPK_FILTER_SHUFFLE,
+				     .pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE),
 				     .block_size = BLOCK };
 	struct bpk_read_options options = { .no_check = true };
 	struct bpk_parcel parcel = { .want_start = START, .want_size = SIZE };

@@ -7,9 +7,7 @@
 #include "bench/data.h"
 #include "flow/flow.h"
 
-static const struct bpk_wishes no_wishes = { .level = BPK_AUTO,
-					     .typesize = BPK_AUTO,
-					     .filter = BPK_AUTO };
+static const struct bpk_wishes no_wishes = { .level = BPK_AUTO, .typesize = BPK_AUTO };
 
 enum made {
 	MADE_NOISE,
@@ -104,7 +102,7 @@ static void test_choosing_sees_elements_and_records(void **state)
 
 			choose(rows[i].kind, size, &no_wishes, &choice);
 			assert_int_equal(choice.recipe.typesize, rows[i].typesize);
-			assert_int_equal(choice.recipe.filter != BPK_FILTER_NONE, rows[i].filtered);
+			assert_int_equal(choice.recipe.pipeline.nsteps > 0, rows[i].filtered);
 			assert_int_equal(choice.chunk_size / 1000, 1048);
 			assert_string_equal(bpk_codec_name(choice.recipe.codec), "zstd");
 			bpk_buf_clear(&choice.why);
@@ -147,7 +145,7 @@ static void test_choosing_sees_repeats_across_megabytes(void **state)
 
 	(void)state;
 	choose(MADE_FRAMES, 5000000, &no_wishes, &choice);
-	assert_int_equal(choice.recipe.filter, BPK_FILTER_NONE);
+	assert_int_equal(choice.recipe.pipeline.nsteps, 0);
 	assert_int_equal(choice.chunk_size, 4 << 20);
 	assert_int_equal(choice.recipe.block_size, 4 << 20);
 	bpk_buf_clear(&choice.why);
@@ -170,10 +168,12 @@ static void test_choosing_is_deterministic(void **state)
 
 static void test_choosing_honours_wishes(void **state)
 {
+	const struct bpk_pipeline bitshuffle = bpk_pipeline_of(BPK_FILTER_BITSHUFFLE);
+	const struct bpk_pipeline no_filter = { 0 };
 	struct bpk_wishes wishes = { .codec = bpk_codec_find("lz4"),
 				     .level = 7,
 				     .typesize = 6,
-				     .filter = BPK_FILTER_BITSHUFFLE,
+				     .pipeline = &bitshuffle,
 				     .chunk_size = 100000,
 				     .block_size = 4800 };
 	struct bpk_choice choice;
@@ -184,7 +184,7 @@ static void test_choosing_honours_wishes(void **state)
 		assert_ptr_equal(choice.recipe.codec, wishes.codec);
 		assert_int_equal(choice.recipe.level, 7);
 		assert_int_equal(choice.recipe.typesize, 6);
-		assert_int_equal(choice.recipe.filter, BPK_FILTER_BITSHUFFLE);
+		assert_true(bpk_pipeline_equal(&choice.recipe.pipeline, &bitshuffle));
 		assert_int_equal(choice.recipe.block_size, 4800);
 		assert_int_equal(choice.chunk_size, 100000 / 6 * 6);
 		bpk_buf_clear(&choice.why);
@@ -215,9 +215,9 @@ static void test_choosing_honours_wishes(void **state)
 	assert_int_equal(choice.recipe.typesize, 8);
 	bpk_buf_clear(&choice.why);
 	wishes = no_wishes;
-	wishes.filter = BPK_FILTER_NONE;
+	wishes.pipeline = &no_filter;
 	choose(MADE_FRAMES, 3000000, &wishes, &choice);
-	assert_int_equal(choice.recipe.filter, BPK_FILTER_NONE);
+	assert_int_equal(choice.recipe.pipeline.nsteps, 0);
 	bpk_buf_clear(&choice.why);
 }
 
@@ -254,7 +254,9 @@ static void test_a_chunk_tells_its_recipe(void **state)
 	(void)state;
 	make_data(MADE_F64, raw, sizeof raw);
 	for (int i = 0; (codec = bpk_codec_at((size_t)(i / 3))) != NULL; i++) {
-		struct bpk_recipe recipe = { codec, 5, 8, i % 3, 8192 }, like;
+		struct bpk_recipe recipe = { codec, 5, 8, bpk_pipeline_of(i % 3),
+					     .block_size = 8192 },
+				  like;
 		struct bpk_chunk_header header;
 		size_t size;
 
@@ -264,7 +266,8 @@ static void test_a_chunk_tells_its_recipe(void **state)
 		assert_int_equal(bpk_chunk_header_read(bpk_view(packed, size), &header, NULL), 0);
 		like = bpk_recipe_like(&header);
 		assert_int_equal(like.typesize, 8);
-		assert_int_equal(like.filter, i % 3);
+		assert_int_equal(like.pipeline.nsteps, i % 3 > 0);
+		assert_int_equal(like.pipeline.steps[0].filter, i % 3);
 		assert_int_equal(like.block_size, header.block_size);
 		/* lz4 and lz4hc cannot be told apart */
 		assert_int_equal(strncmp(bpk_codec_name(codec), bpk_codec_name(like.codec),

@@ -128,8 +128,8 @@ static void check_slack(struct bench *b, const struct point *p, size_t packed)
 
 static void check_ours(struct bench *b, const struct point *p)
 {
-	struct bpk_recipe recipe = { bpk_codec_find(p->codec), p->level, p->typesize, p->filter,
-				     p->block_size };
+	struct bpk_recipe recipe = { bpk_codec_find(p->codec), p->level, p->typesize,
+				     bpk_pipeline_of(p->filter), .block_size = p->block_size };
 	struct bpk_err err = { 0 };
 	size_t packed = 0;
 

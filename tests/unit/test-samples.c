@@ -47,9 +47,7 @@ static void test_real_files_are_smaller_than_with_zstd(void **state)
 	static const char *const names[] = { "adk_dims.dcd", "bala.ncdf", "cobrotoxin.trr",
 					     "example_longer.gsd" };
 	enum { CONTAINER = 200 }; /* bytes that an archive of a few chunks adds */
-	const struct bpk_wishes no_wishes = { .level = BPK_AUTO,
-					      .typesize = BPK_AUTO,
-					      .filter = BPK_AUTO };
+	const struct bpk_wishes no_wishes = { .level = BPK_AUTO, .typesize = BPK_AUTO };
 	const char *folder = getenv("BPK_SAMPLES");
 
 	(void)state;

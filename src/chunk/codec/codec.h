@@ -49,6 +49,17 @@ struct bpk_codec {
 	const char *(*version)(void); /* of the library behind it; NULL for our own */
 };
 
+/*
+ * Dictionaries ("Dictionaries"), for Zstd and LZ4 alone. Each stays in force for all that follows
+ * in ctx until the next call; dictionary is borrowed so long; size 0: none. Zstd's are trained ones
+ * or plain content, LZ4's the bytes that seem to stand before each stream. The packing one is
+ * digested for a level. Fail with BPK_NO_MEMORY, or BPK_CORRUPT (no dictionary of Zstd's).
+ */
+int bpk_codec_use_dictionary(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec,
+			     struct bpk_view dictionary, struct bpk_err *err);
+int bpk_codec_pack_dictionary(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec,
+			      unsigned level, struct bpk_view dictionary, struct bpk_err *err);
+
 /* The codec that reads a format number, NULL when none is built in. Look-ups by name and position
  * stand in chunk.h, since the rooms above need them too; codecs.c holds the table. */
 const struct bpk_codec *bpk_codec_of_format(unsigned format);

@@ -1,12 +1,13 @@
 /*
  * Filters on one block: byte shuffle and bitshuffle, as portable kernels (the definition) and as
- * vector kernels held against them. Inside the room chunk; buffers in, buffers out, no failure.
- * Source of every layout: Blosc chunk format, "Filters".
+ * vector kernels held against them; and every step of a pipeline over them. Inside the room chunk;
+ * buffers in, buffers out, no failure. Source of every layout: Blosc chunk format, "Filters".
  */
 #ifndef BPK_CHUNK_FILTER_FILTER_H
 #define BPK_CHUNK_FILTER_FILTER_H
 
 #include "base/base.h"
+#include "chunk/chunk.h"
 
 /*
  * One set of kernels. typesize is 1..255; nelems counts whole elements; source and destination
@@ -43,5 +44,31 @@ extern const struct bpk_filter_kernels *const bpk_filter_kernel_sets[];
 
 /* The best set for this machine, chosen once through an atomic pointer. Any thread. */
 const struct bpk_filter_kernels *bpk_filter_kernels(void);
+
+/* ---- Steps of a pipeline ---- */
+
+/* One block, for a step. */
+struct bpk_filter_block {
+	size_t size;       /* bytes of it */
+	unsigned typesize; /* the chunk's, 1..255 */
+	uint32_t width;    /* what the container calls the typesize, at least 1: for bytedelta */
+	bool version2;     /* the older bitshuffle, which leaves odd blocks alone */
+	/* for delta: the raw bytes of block 0, at least size of them; NULL: this is block 0, or the
+	 * block of a chunk of variable ones, which leans on none */
+	const uint8_t *reference;
+};
+
+/* True when the step leaves the block as it is. */
+bool bpk_filter_is_identity(const struct bpk_filter_block *block,
+			    const struct bpk_filter_step *step);
+
+/* One step forward (apply.c) and back (undo.c): block->size bytes from in to out, which do not
+ * overlap. The lossy ones are copied on the way back. A step was checked before
+ * (bpk_pipeline_check). */
+void bpk_filter_apply(const struct bpk_filter_kernels *kernels,
+		      const struct bpk_filter_block *block, const struct bpk_filter_step *step,
+		      const uint8_t *in, uint8_t *out);
+void bpk_filter_undo(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
+		     const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out);
 
 #endif

@@ -138,7 +138,7 @@ static int mend_last_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	    0)
 		return -1;
 	if (got < sizeof bytes ||
-	    bpk_chunk_header_read(bpk_view(bytes, sizeof bytes), &chunk, NULL) != 0 ||
+	    bpk_chunk_header_read_plain(bpk_view(bytes, sizeof bytes), &chunk, NULL) != 0 ||
 	    chunk.raw_size == h->last_chunk_size || chunk.raw_size > h->chunk_size)
 		return 0;
 	r->torn = true;
@@ -170,8 +170,9 @@ static int look_at_first_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *e
 		if (bpk_source_peek(r->source, sizeof bytes, &head, err) != 0)
 			return -1;
 	}
-	r->info.has_first_chunk = head.size == sizeof bytes &&
-				  bpk_chunk_header_read(head, &r->info.first_chunk, NULL) == 0;
+	r->info.has_first_chunk =
+		head.size == sizeof bytes &&
+		bpk_chunk_header_read_plain(head, &r->info.first_chunk, NULL) == 0;
 	return 0;
 }
 

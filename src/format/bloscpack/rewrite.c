@@ -127,7 +127,7 @@ static int carry_added(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 		struct bpk_chunk_header chunk;
 
 		if (bpk_edit_read_at(e->edit, at, bpk_span(head, sizeof head), err) != 0 ||
-		    bpk_chunk_header_read(bpk_view(head, sizeof head), &chunk, err) != 0 ||
+		    bpk_chunk_header_read_plain(bpk_view(head, sizeof head), &chunk, err) != 0 ||
 		    bpk_buf_resize(packed, chunk.packed_size + (size_t)e->header.checksum->size,
 				   err) != 0 ||
 		    bpk_edit_read_at(e->edit, at, bpk_span(packed->data, packed->size), err) != 0)
@@ -152,7 +152,7 @@ static int carry_patches(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 		struct bpk_chunk_header chunk;
 
 		if (carry_to(rw, patch.number, err) != 0 ||
-		    bpk_chunk_header_read(bytes, &chunk, err) != 0)
+		    bpk_chunk_header_read_plain(bytes, &chunk, err) != 0)
 			return -1;
 		rw->parcel.packed.size = 0;
 		if (bpk_buf_append(&rw->parcel.packed, bytes, err) != 0)

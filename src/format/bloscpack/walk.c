@@ -72,7 +72,7 @@ int bpk_bloscpack_examine(const struct bpk_bloscpack_reader *reader, uint64_t nu
 
 	if (memcmp(head.data, zeros, sizeof zeros) == 0)
 		return bpk_fail(err, BPK_CORRUPT, "zeros, expected a chunk's header");
-	if (bpk_chunk_header_read(head, header, err) != 0)
+	if (bpk_chunk_header_read_plain(head, header, err) != 0)
 		return -1;
 	/* the extended header of later chunks has no place in a Bloscpack file ("Chunks") */
 	if (header->header_size != BPK_CHUNK_HEADER_SIZE)

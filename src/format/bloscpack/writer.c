@@ -336,7 +336,7 @@ static int add_walked_entries(struct writer *w, uint64_t offset, uint64_t number
 
 	while (number < w->nchunks) {
 		if (bpk_draft_read_at(w->draft, offset, bpk_span(head, sizeof head), err) != 0 ||
-		    bpk_chunk_header_read(bpk_view(head, sizeof head), &chunk, err) != 0)
+		    bpk_chunk_header_read_plain(bpk_view(head, sizeof head), &chunk, err) != 0)
 			return -1;
 		offset += chunk.packed_size + (uint64_t)w->header.checksum->size;
 		if (++number < w->nchunks && add_entry(w, offset, err) != 0)

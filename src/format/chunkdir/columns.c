@@ -50,8 +50,8 @@ static struct bpk_recipe recipe_of(const struct bpk_recipe *recipe,
 	struct bpk_recipe own = *recipe;
 
 	own.typesize = bpk_chunkdir_typesize(column->dtype);
-	if (own.typesize == 1 && own.filter == BPK_FILTER_SHUFFLE)
-		own.filter = BPK_FILTER_NONE;
+	if (own.typesize == 1 && bpk_chunkdir_filter(&own.pipeline) == BPK_FILTER_SHUFFLE)
+		own.pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
 	return own;
 }
 

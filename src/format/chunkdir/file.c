@@ -84,7 +84,8 @@ static int cut_tail(struct bpk_chunkdir_file *file, struct bpk_err *err)
 	if (bpk_get_le64(head + 8) != 1 && bpk_get_le64(head + 8) != UINT64_MAX)
 		return bpk_fail(err, BPK_CORRUPT, "has %" PRIu64 " chunks, expected 1",
 				bpk_get_le64(head + 8));
-	if (bpk_chunk_header_read(bpk_view(head + HEADER, BPK_CHUNK_HEADER_SIZE), &chunk, err) != 0)
+	if (bpk_chunk_header_read_plain(bpk_view(head + HEADER, BPK_CHUNK_HEADER_SIZE), &chunk,
+					err) != 0)
 		return -1;
 	if (chunk.packed_size > size - HEADER)
 		return 0; /* the reader tells */

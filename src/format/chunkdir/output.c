@@ -116,7 +116,7 @@ static int move_chunk(const struct bpk_chunkdir_output *out, struct bpk_draft *d
 	size_t size;
 
 	if (bpk_draft_read_at(draft, *offset, bpk_span(head, sizeof head), err) != 0 ||
-	    bpk_chunk_header_read(bpk_view(head, sizeof head), &header, err) != 0)
+	    bpk_chunk_header_read_plain(bpk_view(head, sizeof head), &header, err) != 0)
 		return -1;
 	size = header.packed_size + out->checksum->size;
 	parcel->packed_size = header.packed_size;
@@ -217,7 +217,8 @@ int bpk_chunkdir_output_put(struct bpk_chunkdir_output *out, size_t column, uint
 	struct bpk_chunk_header first;
 
 	if (file->draft == NULL &&
-	    (bpk_chunk_header_read(bpk_view(chunk->data, chunk->packed_size), &first, err) != 0 ||
+	    (bpk_chunk_header_read_plain(bpk_view(chunk->data, chunk->packed_size), &first, err) !=
+		     0 ||
 	     begin_file(out, column, bpk_chunkdir_superchunk(c, number), nchunks, first.typesize,
 			err) != 0))
 		return -1;

@@ -20,7 +20,7 @@ int bpk_chunkdir_plan(const struct bpk_info *info, const struct bpk_write_option
 struct bpk_chunkdir_cparams {
 	const char *codec;
 	unsigned level;
-	unsigned filter; /* of enum bpk_filter */
+	unsigned filter; /* BPK_FILTER_NONE, _SHUFFLE or _BITSHUFFLE */
 };
 
 /* Append the file storage of set, or of one column of a bcolz table. Fails with BPK_UNSUPPORTED. */
@@ -119,5 +119,11 @@ int bpk_chunkdir_put(struct bpk_chunkdir_output *out, uint64_t nchunks,
 
 /* The typesize with which chunks of elements of that type are packed ("carray"). */
 unsigned bpk_chunkdir_typesize(const struct bpk_dtype *dtype);
+
+/* The one filter of a plain pipeline, as the layouts tell it. */
+static inline enum bpk_filter bpk_chunkdir_filter(const struct bpk_pipeline *pipeline)
+{
+	return pipeline->nsteps == 0 ? BPK_FILTER_NONE : (enum bpk_filter)pipeline->steps[0].filter;
+}
 
 #endif

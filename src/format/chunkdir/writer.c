@@ -32,7 +32,7 @@ static struct bpk_chunkdir_cparams cparams_of(const struct bpk_chunk_header *hea
 	return (struct bpk_chunkdir_cparams){
 		.codec = bpk_codec_format_name(header->codec_format),
 		.level = header->memcpyed ? 0 : DEFAULT_LEVEL,
-		.filter = header->filters[BPK_CHUNK_MAX_FILTERS - 1],
+		.filter = bpk_chunkdir_filter(&header->pipeline),
 	};
 }
 
@@ -42,8 +42,9 @@ static void settle_cparams(struct writer *w, const struct bpk_info *info,
 	w->cparams = (struct bpk_chunkdir_cparams){ "blosclz", DEFAULT_LEVEL, BPK_FILTER_SHUFFLE };
 	w->packs = recipe != NULL;
 	if (recipe != NULL)
-		w->cparams = (struct bpk_chunkdir_cparams){ bpk_codec_name(recipe->codec),
-							    recipe->level, recipe->filter };
+		w->cparams =
+			(struct bpk_chunkdir_cparams){ bpk_codec_name(recipe->codec), recipe->level,
+						       bpk_chunkdir_filter(&recipe->pipeline) };
 	else if (info->has_first_chunk)
 		w->cparams = cparams_of(&info->first_chunk);
 }
@@ -160,7 +161,7 @@ static void look_at(struct writer *w, const struct bpk_parcel *parcel)
 
 	if (w->set.has_columns)
 		chunk.data += bpk_chunkdir_pieces(&parcel->packed)->piece[0].offset;
-	if (bpk_chunk_header_read(chunk, &header, NULL) == 0)
+	if (bpk_chunk_header_read_plain(chunk, &header, NULL) == 0)
 		w->cparams = cparams_of(&header);
 }
 

@@ -1,0 +1,32 @@
+/*
+ * msgpack as JSON text, and back. A part of the room's door. Source: the msgpack specification.
+ *
+ *     nil true false, integers, floats     null true false 1 -1 1.5; NaN and Infinity bare
+ *     str (UTF-8)                          "text"
+ *     array, map with distinct str keys    [...]  {...}
+ *     any other map                        {"$map": [[key, value], ...]}
+ *     bin, str of other bytes              {"$bin": "hex"}  {"$str": "hex"}
+ *     ext, timestamps among them           {"$ext": type, "$bin": "hex"}
+ *
+ * A JSON number that is neither a 64-bit integer nor the value of a double keeps its digits as ext
+ * BPK_MSGPACK_DIGITS, and is a number again on the way back.
+ */
+#ifndef BPK_BASE_MSGPACK_H
+#define BPK_BASE_MSGPACK_H
+
+#include "base/buffer.h"
+
+enum {
+	BPK_MSGPACK_MAX_DEPTH = 64,
+	BPK_MSGPACK_DIGITS = 100, /* the ext type */
+};
+
+/* Append the JSON text of one msgpack value; bytes is all of it. BPK_CORRUPT: no msgpack, or more
+ * than one value; BPK_LIMIT: too deep. json is as it was then. */
+int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err);
+
+/* Append one JSON value as msgpack, in the shortest forms, floats as 64 bits. BPK_USAGE: no
+ * JSON. */
+int bpk_msgpack_parse(struct bpk_view json, struct bpk_buf *out, struct bpk_err *err);
+
+#endif
