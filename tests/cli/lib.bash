@@ -59,6 +59,22 @@ need_samples() {
     [ -d "${BPK_SAMPLES:-}" ] || skip "BPK_SAMPLES is not set: real simulation outputs"
 }
 
+# The program $oracle2, made once for a run: c-blosc2 itself, to judge frames with.
+need_oracle2() {
+    local prefix=${BPK_CBLOSC2:-} made
+    [ -n "$prefix" ] || skip "BPK_CBLOSC2 is not set: an installed c-blosc2"
+    oracle2=$BATS_RUN_TMPDIR/oracle2
+    [ ! -x "$oracle2" ] || return 0
+    made=$oracle2.$BASHPID
+    # CC may hold options beside the compiler's name
+    # shellcheck disable=SC2086
+    ${CC:-cc} -O1 -I"$prefix/include" -o "$made" "$tests/lib/oracle2.c" -L"$prefix/lib" \
+        -Wl,-rpath,"$prefix/lib" -lblosc2 2>"$made.log" ||
+        skip "no compiler makes tests/lib/oracle2.c against BPK_CBLOSC2: $(head -n 1 "$made.log")"
+    mv "$made" "$oracle2"
+}
+oracle2() { "$oracle2" "$@"; }
+
 need() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
 
 need_user() { [ "$(id -u)" -ne 0 ] || skip "root may read and write everything"; }
