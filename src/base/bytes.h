@@ -60,6 +60,16 @@ static inline uint64_t bpk_get_le64(const uint8_t *p)
 	return bpk_get_le32(p) | (uint64_t)bpk_get_le32(p + 4) << 32;
 }
 
+static inline uint32_t bpk_get_be32(const uint8_t *p)
+{
+	return (uint32_t)bpk_get_be16(p) << 16 | bpk_get_be16(p + 2);
+}
+
+static inline uint64_t bpk_get_be64(const uint8_t *p)
+{
+	return (uint64_t)bpk_get_be32(p) << 32 | bpk_get_be32(p + 4);
+}
+
 static inline int32_t bpk_get_le32s(const uint8_t *p)
 {
 	return (int32_t)bpk_get_le32(p);
@@ -82,6 +92,24 @@ static inline void bpk_put_le64(uint8_t *p, uint64_t v)
 {
 	bpk_put_le32(p, (uint32_t)v);
 	bpk_put_le32(p + 4, (uint32_t)(v >> 32));
+}
+
+static inline void bpk_put_be16(uint8_t *p, uint16_t v)
+{
+	p[0] = (uint8_t)(v >> 8);
+	p[1] = (uint8_t)v;
+}
+
+static inline void bpk_put_be32(uint8_t *p, uint32_t v)
+{
+	bpk_put_be16(p, (uint16_t)(v >> 16));
+	bpk_put_be16(p + 2, (uint16_t)v);
+}
+
+static inline void bpk_put_be64(uint8_t *p, uint64_t v)
+{
+	bpk_put_be32(p, (uint32_t)(v >> 32));
+	bpk_put_be32(p + 4, (uint32_t)v);
 }
 
 /* *out = a op b. Returns false, and leaves *out unspecified, when that does not fit 64 bits. */

@@ -47,6 +47,27 @@ static inline uint32_t bpk_cursor_le32(struct bpk_cursor *cursor)
 	return p == NULL ? 0 : bpk_get_le32(p);
 }
 
+static inline uint16_t bpk_cursor_be16(struct bpk_cursor *cursor)
+{
+	const uint8_t *p = bpk_cursor_take(cursor, 2);
+
+	return p == NULL ? 0 : bpk_get_be16(p);
+}
+
+static inline uint32_t bpk_cursor_be32(struct bpk_cursor *cursor)
+{
+	const uint8_t *p = bpk_cursor_take(cursor, 4);
+
+	return p == NULL ? 0 : bpk_get_be32(p);
+}
+
+static inline uint64_t bpk_cursor_be64(struct bpk_cursor *cursor)
+{
+	const uint8_t *p = bpk_cursor_take(cursor, 8);
+
+	return p == NULL ? 0 : bpk_get_be64(p);
+}
+
 static inline int32_t bpk_cursor_le32s(struct bpk_cursor *cursor)
 {
 	return (int32_t)bpk_cursor_le32(cursor);
