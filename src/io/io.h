@@ -226,6 +226,32 @@ void bpk_draft_drop_all(void);
  */
 int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err *err);
 
+/* ---- Spools: bytes put aside ---- */
+
+/*
+ * A temporary file without a name, in the folder that TMPDIR names (else /tmp), for what comes by a
+ * pipe and must be sought in, or goes into one and has its beginning known last. It is gone when it
+ * is closed or the process ends. One thread's own while it is written. Failures are BPK_FAILED and
+ * name "a temporary file".
+ */
+struct bpk_spool;
+
+int bpk_spool_open(struct bpk_spool **spool, struct bpk_err *err);
+void bpk_spool_close(struct bpk_spool *spool); /* NULL is harmless */
+
+/* Bytes in it. */
+uint64_t bpk_spool_size(const struct bpk_spool *spool);
+
+/* Add bytes at the end; or all that source still brings. */
+int bpk_spool_write(struct bpk_spool *spool, struct bpk_view bytes, struct bpk_err *err);
+int bpk_spool_fill(struct bpk_spool *spool, struct bpk_source *source, struct bpk_err *err);
+
+/* What is in it now as a seekable source, which must be closed before the spool. */
+int bpk_spool_source(struct bpk_spool *spool, struct bpk_source **source, struct bpk_err *err);
+
+/* Add all of it to the end of draft. */
+int bpk_spool_drain(struct bpk_spool *spool, struct bpk_draft *draft, struct bpk_err *err);
+
 /*
  * Call visit for every regular file below the directory path, in the order of their names (bytes),
  * without following links or leaving the directory; stops when visit returns non-zero and returns

@@ -853,6 +853,47 @@ static int make_folder(void **state)
 	return 0;
 }
 
+/* What a pipe brought can be sought in, and goes out again; no name stays in the folder. */
+static void test_spool(void **state)
+{
+	struct bpk_spool *spool;
+	struct bpk_source *source;
+	struct bpk_draft *draft;
+	struct bpk_err err = { 0 };
+	uint8_t found[3];
+	int ends[2];
+
+	(void)state;
+	assert_int_equal(setenv("TMPDIR", folder, 1), 0);
+	assert_int_equal(pipe(ends), 0);
+	assert_int_equal(write(ends[1], "def", 3), 3);
+	assert_int_equal(close(ends[1]), 0);
+	assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+	assert_int_equal(close(ends[0]), 0);
+	assert_int_equal(bpk_source_open("-", &source, &err), 0);
+	assert_int_equal(bpk_spool_open(&spool, &err), 0);
+	assert_int_equal(bpk_spool_write(spool, text("abc"), &err), 0);
+	assert_int_equal(bpk_spool_fill(spool, source, &err), 0);
+	bpk_source_close(source);
+	assert_int_equal(bpk_spool_size(spool), 6);
+	assert_int_equal(bpk_spool_source(spool, &source, &err), 0);
+	assert_true(bpk_source_seekable(source));
+	assert_int_equal(bpk_source_need_at(source, 2, bpk_span(found, 3), &err), 0);
+	assert_memory_equal(found, "cde", 3);
+	bpk_source_close(source);
+	assert_int_equal(bpk_draft_open(in_folder("a"), &plain, &draft, &err), 0);
+	assert_int_equal(bpk_spool_drain(spool, draft, &err), 0);
+	assert_int_equal(bpk_draft_keep(draft, NULL, &err), 0);
+	bpk_spool_close(spool);
+	assert_holds(in_folder("a"), "abcdef");
+	assert_int_equal(unlink(in_folder("a")), 0);
+	assert_int_equal(setenv("TMPDIR", in_folder("missing"), 1), 0);
+	assert_int_equal(bpk_spool_open(&spool, &err), -1);
+	assert_int_equal(err.kind, BPK_FAILED);
+	assert_null(spool);
+	assert_int_equal(unsetenv("TMPDIR"), 0);
+}
+
 static int remove_folder(void **state)
 {
 	(void)state;
@@ -870,7 +911,7 @@ static int remove_folder(void **state)
 		TWICE(test_holes, way), TWICE(test_zeros_over_data_are_written, way),              \
 		TWICE(test_left_behind, way), TWICE(test_long_names, way),                         \
 		TWICE(test_all_dropped, way), TWICE(test_killed, way),                             \
-		TWICE(test_many_writers, way), TWICE(test_size_limit, way)
+		TWICE(test_many_writers, way), TWICE(test_spool, way), TWICE(test_size_limit, way)
 
 int main(void)
 {
