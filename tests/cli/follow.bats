@@ -99,6 +99,37 @@ behind() {
     done
 }
 
+@test "follow: SIGUSR1 for bytes that came between two looks at the file" {
+    need strace
+    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
+    data text 50000 part
+    cp part f
+    archive=f.blp
+    bpk pack -z 32K f
+    : >trace
+    # every look lasts, so that what follows happens during one
+    slowly() {
+        exec env --default-signal=INT,TERM strace -D -f -qq -o trace -P f \
+            -e inject='/stat:delay_exit=200000' "$BPK" append --commit-interval 100 f.blp --follow f
+    }
+    slowly 2>"$err" &
+    pid=$!
+    for wait in 0.1 0.3 0.5; do
+        looks=$(wc -l <trace)
+        looked() { [ "$(wc -l <trace)" -gt $((looks + 1)) ]; }
+        eventually looked
+        touch f
+        sleep $wait
+        cat part >>f
+        kill -USR1 $pid
+        committed() { bpk cat f.blp | cmp -s - f; }
+        eventually committed
+    done
+    kill -TERM $pid
+    wait $pid || die "status $?" "$(cat "$err")"
+    holds f
+}
+
 @test "follow: a head that is changed in place" {
     for format in "${editable[@]}"; do
         (printf 'count 0000\n'; seq 1 20000) >f
