@@ -143,7 +143,7 @@ static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *er
 	feed->due = bpk_clock() + feed->options.interval;
 	if (fstat(feed->fd, &now) != 0)
 		return bpk_feed_fail(feed, errno, "fstat", err);
-	/* whoever asked meant the bytes that came since we looked ahead: their round is due at once */
+	/* whoever asked meant the bytes that came just now too: their round is due at once */
 	if (asked && (uint64_t)now.st_size > feed->position)
 		bpk_feed_ask_commit();
 	*changed = now.st_mtim.tv_sec != feed->head_time.tv_sec ||
