@@ -1,0 +1,140 @@
+/*
+ * Frames as they lie in files, inside the room: what the reader, the editor and the arrays of
+ * several dimensions share. A state is one frame taken apart, without its chunks; a reader is a
+ * state with the files it came from, out of which chunks are brought by their numbers.
+ */
+#ifndef BPK_FORMAT_FRAME_READER_H
+#define BPK_FORMAT_FRAME_READER_H
+
+#include "format/frame/frame.h"
+
+/* ---- A state: header, index, trailer, digests ---- */
+
+/*
+ * Fixed once loaded; any thread. For bpk_frame_state_clear; valid when zeroed.
+ */
+struct bpk_frame_state {
+	struct bpk_frame_header header;
+	struct bpk_buf head;     /* the header's bytes as they lie */
+	struct bpk_buf entries;  /* of the index, 8 bytes each in host order ... */
+	bool uniform;            /* ... or one that stands for all of them */
+	uint64_t nchunks;        /* entries in the index */
+	uint64_t index_offset;   /* where the index chunk lies */
+	uint32_t index_size;     /* packed; 0: there is none */
+	uint64_t trailer_offset; /* it ends where the frame does */
+	uint64_t trailer_size;
+	struct bpk_frame_layers layers;   /* the trailer's, ours among them */
+	struct bpk_frame_digests digests; /* checksum NULL: there are none */
+	/* Another program changed the frame since bpk wrote its digests: they are of another
+	 * frame_len. Chunks are then not checked by them; audit tells which still agree. */
+	bool stale;
+	/* The trailer, or the layer of digests, is damaged: nothing of the data depends on it, so
+	 * it is told by audit. BPK_OK: it is not. */
+	struct bpk_err damage;
+};
+
+void bpk_frame_state_clear(struct bpk_frame_state *state);
+
+/*
+ * Take a frame apart that begins at offset 0 of source (seekable; held by the caller), a contiguous
+ * one, or chunks.b2frame of a sparse one. Digests of header and index are tested unless no_check.
+ * Fails with BPK_CORRUPT ("header: ...", "index: ...", "trailer: ..."), BPK_UNSUPPORTED, BPK_LIMIT
+ * (an index or layers that unpack to far more than the bytes that are there justify) or
+ * BPK_NO_MEMORY; state is cleared then.
+ */
+int bpk_frame_state_load(struct bpk_source *source, bool sparse, bool no_check,
+			 struct bpk_frame_state *state, struct bpk_err *err);
+
+/* What the index says of chunk number, below nchunks. */
+static inline uint64_t bpk_frame_entry(const struct bpk_frame_state *state, uint64_t number)
+{
+	uint64_t entry;
+
+	memcpy(&entry, state->entries.data + (state->uniform ? 0 : 8 * number), sizeof entry);
+	return entry;
+}
+
+/* ---- A reader ---- */
+
+struct bpk_frame_bands; /* nd's: how an array in several dimensions is read in C order */
+
+struct bpk_frame_reader {
+	/* fixed after open */
+	struct bpk_source *source; /* of the contiguous frame, or of chunks.b2frame */
+	struct bpk_dir *dir;       /* of the sparse frame; NULL: contiguous */
+	struct bpk_spool *spool;   /* where source came through a pipe; owned, with source */
+	bool owns_source;
+	struct bpk_read_options options;
+	struct bpk_frame_state state;
+
+	/* What is known of raw sizes. regular: every chunk has the header's chunk_size, but the
+	 * last. Else each chunk's own header says it, and chunks are located by walking. */
+	bool regular;
+	uint64_t last_size;     /* raw bytes of the last chunk */
+	uint64_t inferred_size; /* of the one special chunk of a frame of variable chunk size;
+				   BPK_UNKNOWN: nothing tells it */
+
+	/* The array, where the b2nd metalayer (or caterva) is there and sound. */
+	bool has_nd;
+	struct bpk_frame_nd nd;
+	struct bpk_frame_bands *bands; /* NULL: chunks come as they lie */
+
+	struct bpk_layer *layers; /* for info */
+	struct bpk_buf metadata;
+	struct bpk_info info;
+
+	/* of the one thread that locates */
+	uint64_t located;        /* number of the next chunk */
+	uint64_t located_offset; /* raw bytes before it */
+
+	/* A sparse frame is replaced file by file: what it is now, by lock (sparse.c). */
+	struct bpk_mutex lock;
+	struct bpk_frame_later *later;
+};
+
+/* Raw bytes of chunk number where all but the last have one size; BPK_UNKNOWN for what only its own
+ * header tells. */
+uint64_t bpk_frame_chunk_size(const struct bpk_frame_reader *reader, uint64_t number);
+
+/*
+ * Bring chunk parcel->number as it lies (padding of arrays and all) into parcel->packed, with its
+ * seal behind it where the frame has one that is to be tested; a special offset as a special chunk.
+ * Sets packed_size, raw_size, data_size and packed_offset. With options.no_check and
+ * parcel->want_start and want_size a part of the chunk, only what that needs is brought. Any
+ * thread. Returns 1 behind the last chunk. Errors name the chunk.
+ */
+int bpk_frame_bring(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
+		    struct bpk_err *err);
+
+/* Test the seal of a chunk that was brought, if it has one. */
+int bpk_frame_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
+		    struct bpk_err *err);
+
+/* The header of chunk number as it lies, checked against the frame's sizes, with 32 bytes read of
+ * it; *offset is where it lies, BPK_UNKNOWN for a special offset. */
+int bpk_frame_look(struct bpk_frame_reader *reader, uint64_t number,
+		   struct bpk_chunk_header *header, uint64_t *offset, struct bpk_err *err);
+
+/* Put "chunk 3 at offset 4711", or "00000003.chunk: chunk 3", in front of a report. Returns -1. */
+int bpk_frame_subject(const struct bpk_frame_reader *reader, uint64_t number, struct bpk_err *err);
+
+/* ---- Sparse frames ---- */
+
+enum { BPK_FRAME_FILE_NAME = sizeof "00000000.chunk" };
+
+#define BPK_FRAME_SPARSE_INDEX "chunks.b2frame"
+#define BPK_FRAME_LOCK         ".b2lock"
+
+/* The name of the file of a chunk ("Sparse frame"); and back: false when name is none of them. */
+void bpk_frame_file_name(uint32_t id, char name[BPK_FRAME_FILE_NAME]);
+bool bpk_frame_file_id(const char *name, uint32_t *id);
+
+/* ---- What the reader's files share ---- */
+
+/* Fill reader->info, and what it borrows, from the state. */
+int bpk_frame_fill_info(struct bpk_frame_reader *reader, struct bpk_err *err);
+
+/* bpk_reader_ops.audit */
+int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
+
+#endif
