@@ -148,12 +148,13 @@ struct bpk_recipe {
 
 /*
  * A codec by the name a user types, NULL when there is none; the codec at position index of the
- * table, in the order in which help lists them, NULL behind the last; its name; and the version of
- * the library behind it, NULL for one of our own.
+ * table, in the order in which help lists them, NULL behind the last; its name; its number; and the
+ * version of the library behind it, NULL for one of our own.
  */
 const struct bpk_codec *bpk_codec_find(const char *name);
 const struct bpk_codec *bpk_codec_at(size_t index);
 const char *bpk_codec_name(const struct bpk_codec *codec);
+unsigned bpk_codec_code(const struct bpk_codec *codec); /* Blosc's "compressor code": zstd has 5 */
 const char *bpk_codec_library_version(const struct bpk_codec *codec);
 
 /* The name of the vector kernels in use: "avx2". */

@@ -257,7 +257,7 @@ int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 
 void bpk_job_note_unknown_size(const struct bpk_job *job, uint64_t raw_size, const char *advice)
 {
-	if (raw_size != BPK_UNKNOWN || job->format->is_directory ||
+	if (raw_size != BPK_UNKNOWN || job->format->is_directory || job->format->tells_size ||
 	    bpk_draft_seekable(job->draft) || job->shared->quiet)
 		return;
 	bpk_note(bpk_output_name(job->target),

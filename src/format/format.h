@@ -21,6 +21,8 @@ struct bpk_layer {
 	struct bpk_view content; /* unpacked; msgpack by convention, but any bytes */
 };
 
+struct bpk_frame_header; /* format/frame/frame.h */
+
 /*
  * What an archive is: the one noun that formats share. Readers fill it at open, writers obey it,
  * `info` prints it. Sizes in bytes; BPK_UNKNOWN where the archive does not say.
@@ -63,6 +65,10 @@ struct bpk_info {
 	const struct bpk_layer *layers;
 	size_t nlayers;
 
+	/* What the header of a Blosc2 frame says beside all this: it goes over to a frame whose
+	 * chunks are carried over. NULL elsewhere. */
+	const struct bpk_frame_header *frame;
+
 	uint64_t hole_size; /* bytes in the middle that nothing refers to; `repair --repack` */
 	uint64_t nfiles;    /* data files of a directory; 0 elsewhere */
 	uint64_t
@@ -91,6 +97,11 @@ struct bpk_parcel {
 	size_t want_start; /* the raw bytes of it that are asked for: all, but at the ends */
 	size_t want_size;  /* of a byte range */
 };
+
+/* Put the digest of the packed_size bytes behind them: what a seal is where packed is one chunk. Any
+ * thread. */
+int bpk_parcel_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
+		    struct bpk_err *err);
 
 /* Where a chunk lies, for listings and byte ranges. */
 struct bpk_where {
@@ -306,6 +317,7 @@ struct bpk_format {
 	const struct bpk_writer_ops *writer; /* NULL: read-only */
 	const struct bpk_editor_ops *editor; /* NULL: cannot be changed in place */
 	bool is_directory;                   /* what is written is a directory */
+	bool tells_size;                     /* also into a pipe, of data of unknown size */
 	bool extended_chunks;                /* its chunks are Blosc2's; else version 2 alone */
 	const char *const *layouts;          /* names, ended by NULL; NULL: there is but one */
 	/* Is a file of that name, from the root, a part of such a dataset? Directories only. */

@@ -48,6 +48,11 @@ const char *bpk_codec_name(const struct bpk_codec *codec)
 	return codec->name;
 }
 
+unsigned bpk_codec_code(const struct bpk_codec *codec)
+{
+	return codec->code;
+}
+
 const char *bpk_codec_library_version(const struct bpk_codec *codec)
 {
 	return codec->version == NULL ? NULL : codec->version();

@@ -270,10 +270,6 @@ int bpk_bloscpack_audit(void *reader, bpk_remark_fn *remark, void *arg, struct b
 
 /* ---- Writer ---- */
 
-/* Add the digest behind the packed_size bytes of a parcel. Any thread. */
-int bpk_bloscpack_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
-		       struct bpk_err *err);
-
 /* Make parcel the empty chunk, sealed: all there is of an empty input ("Zero-length input"). */
 int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
 			     struct bpk_err *err);

@@ -160,7 +160,7 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 {
 	const struct bpk_bloscpack_editor *e = editor;
 
-	return bpk_bloscpack_seal(e->header.checksum, parcel, err);
+	return bpk_parcel_seal(e->header.checksum, parcel, err);
 }
 
 static bool is_adding(const struct bpk_bloscpack_editor *e)

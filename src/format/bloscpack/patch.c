@@ -90,7 +90,7 @@ int bpk_bloscpack_patch_put(struct bpk_bloscpack_editor *e, const struct bpk_par
 		goto out;
 	}
 	*fit = BPK_BLOSCPACK_FITS;
-	if (bpk_bloscpack_seal(checksum, &padded, err) == 0)
+	if (bpk_parcel_seal(checksum, &padded, err) == 0)
 		rc = stage(&e->patches, &padded, where.packed_offset, err);
 out:
 	bpk_buf_clear(&padded.packed);

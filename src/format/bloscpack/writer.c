@@ -234,23 +234,9 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 
 /* ---- Chunks ---- */
 
-int bpk_bloscpack_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
-		       struct bpk_err *err)
-{
-	struct bpk_buf *packed = &parcel->packed;
-	uint8_t digest[BPK_DIGEST_MAX];
-
-	packed->size = parcel->packed_size;
-	if (bpk_checksum_compute(checksum, bpk_buf_view(packed), digest, err) != 0 ||
-	    bpk_buf_resize(packed, parcel->packed_size + checksum->size, err) != 0)
-		return -1;
-	bpk_copy(packed->data + parcel->packed_size, digest, checksum->size);
-	return 0;
-}
-
 static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return bpk_bloscpack_seal(((const struct writer *)writer)->header.checksum, parcel, err);
+	return bpk_parcel_seal(((const struct writer *)writer)->header.checksum, parcel, err);
 }
 
 int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
@@ -261,7 +247,7 @@ int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct b
 	if (bpk_buf_resize(&parcel->packed, BPK_CHUNK_HEADER_SIZE, err) != 0)
 		return -1;
 	bpk_chunk_write_empty(header->typesize > 0 ? header->typesize : 1, parcel->packed.data);
-	return bpk_bloscpack_seal(header->checksum, parcel, err);
+	return bpk_parcel_seal(header->checksum, parcel, err);
 }
 
 /* The chunk that is put must be the one that the header will describe. */

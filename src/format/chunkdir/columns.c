@@ -189,17 +189,6 @@ static bool are_whole(const struct bpk_chunkdir *set, const struct bpk_chunkdir_
 	return true;
 }
 
-int bpk_chunkdir_seal_chunk(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
-			    struct bpk_err *err)
-{
-	struct bpk_buf *packed = &parcel->packed;
-
-	packed->size = parcel->packed_size;
-	if (bpk_buf_resize(packed, parcel->packed_size + checksum->size, err) != 0)
-		return -1;
-	return seal_at(checksum, packed->data, parcel->packed_size, err);
-}
-
 int bpk_chunkdir_seal(const struct bpk_chunkdir *set, const struct bpk_checksum *checksum,
 		      struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -208,7 +197,7 @@ int bpk_chunkdir_seal(const struct bpk_chunkdir *set, const struct bpk_checksum 
 	bool spaced = true;
 
 	if (!set->has_columns)
-		return bpk_chunkdir_seal_chunk(checksum, parcel, err);
+		return bpk_parcel_seal(checksum, parcel, err);
 	pieces = bpk_chunkdir_pieces(packed);
 	if (!are_whole(set, pieces))
 		return bpk_fail(err, BPK_UNSUPPORTED,

@@ -109,10 +109,6 @@ int bpk_chunkdir_prove(const struct bpk_chunkdir *set, struct bpk_chunk_ctx *ctx
 int bpk_chunkdir_seal(const struct bpk_chunkdir *set, const struct bpk_checksum *checksum,
 		      struct bpk_parcel *parcel, struct bpk_err *err);
 
-/* Put the digest of a chunk behind it; its packed_size is set. */
-int bpk_chunkdir_seal_chunk(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
-			    struct bpk_err *err);
-
 /* Give the chunk of a sealed parcel, or those of its columns, to out. */
 int bpk_chunkdir_put(struct bpk_chunkdir_output *out, uint64_t nchunks,
 		     const struct bpk_parcel *parcel, struct bpk_err *err);

@@ -120,7 +120,7 @@ static int fetch_old(struct bpk_chunkdir_editor *e, struct bpk_chunkdir_old *old
 		return 0;
 	return blp->check(old->reader, parcel, err) != 0
 		       ? -1
-		       : bpk_chunkdir_seal_chunk(e->output.checksum, parcel, err);
+		       : bpk_parcel_seal(e->output.checksum, parcel, err);
 }
 
 /* Copy the chunks that the file being written lacks before position to. */
