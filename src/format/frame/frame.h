@@ -253,17 +253,24 @@ struct bpk_frame_nd {
 	uint64_t extended[BPK_FRAME_MAX_DIMENSIONS]; /* chunk shape, up to whole blocks */
 	uint64_t nchunks;
 	uint64_t chunk_size, block_size; /* raw bytes, padding included */
+	bool unknown_type; /* the type's text is none of NumPy's, or of another size than the
+			      elements: the array is then of that many bytes ("|V4") */
 };
 
 void bpk_frame_nd_clear(struct bpk_frame_nd *nd);
 
-/* From the metalayer's content, checked whole ("Validation checklist", last but one), and against
- * the frame's typesize. older: under the name caterva, without a type. */
+/* From the metalayer's content, checked whole ("Validation checklist", last but one), but for
+ * chunk_size and nchunks, which the caller holds against the frame. typesize is the frame's. older:
+ * under the name caterva, without a type. */
 int bpk_frame_nd_read(struct bpk_view content, bool older, uint32_t typesize,
 		      struct bpk_frame_nd *nd, struct bpk_err *err);
 
-/* For an array, with chunk and block shapes given, or chosen (NULL) for chunks of about chunk_size
- * and blocks of about block_size bytes. BPK_USAGE: shapes that do not fit. */
+/*
+ * For an array, with chunk and block shapes given, or chosen (NULL) for chunks of about chunk_size
+ * and blocks of about block_size bytes: the longest dimension is halved until they fit, where the
+ * last one counts a fourth of its length. BPK_USAGE: shapes that do not fit; BPK_UNSUPPORTED: an
+ * array in Fortran's order, or of too many dimensions.
+ */
 int bpk_frame_nd_make(const struct bpk_array *array, const uint64_t *chunk_shape,
 		      const uint64_t *block_shape, uint64_t chunk_size, uint64_t block_size,
 		      struct bpk_frame_nd *nd, struct bpk_err *err);
