@@ -1,0 +1,379 @@
+/*
+ * What the end of a frame says, gathered while its chunks come. All chunks but the last have one
+ * size in a frame of version 2, and those that are all zeros, NaN or anything are then entries of
+ * the index without a chunk. Where sizes differ (version 3) such an entry would not say how long
+ * its chunk is, so it is stored, as a value that is repeated.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "format/frame/writer.h"
+
+enum {
+	SPLIT_FORWARD = 3,  /* "Header": the usual split mode, less 1 */
+	DEFAULT_LEVEL = 5,  /* c-blosc2's own, where nothing tells of one */
+	DEFAULT_CODEC = 0,  /* and its codec, blosclz */
+	CBYTES_OFFSET = 12, /* of a chunk's size in its header ("Chunks") */
+};
+
+/* ---- The header's defaults ---- */
+
+/* Filters stand in the last slots, as c-blosc2 has them. */
+static void set_filters(struct bpk_frame_header *header, const struct bpk_pipeline *pipeline)
+{
+	unsigned first = BPK_CHUNK_MAX_FILTERS - pipeline->nsteps;
+
+	header->nfilters = BPK_CHUNK_MAX_FILTERS;
+	for (unsigned i = 0; i < pipeline->nsteps; i++) {
+		header->filters[first + i] = pipeline->steps[i].filter;
+		header->filter_metas[first + i] = pipeline->steps[i].meta;
+	}
+}
+
+static void set_by_recipe(struct bpk_frame_header *header, const struct bpk_recipe *recipe)
+{
+	header->codec = bpk_codec_code(recipe->codec);
+	header->level = recipe->level;
+	header->block_size = recipe->block_size;
+	header->dictionary = recipe->dictionary;
+	set_filters(header, &recipe->pipeline);
+}
+
+/* From a frame of any version, whose sizes and layers stay behind. */
+static void set_by_frame(struct bpk_frame_header *header, const struct bpk_frame_header *frame)
+{
+	header->codec = frame->codec;
+	header->level = frame->level;
+	header->split = frame->split;
+	header->user_codec = frame->user_codec;
+	header->codec_meta = frame->codec_meta;
+	header->pack_threads = frame->pack_threads;
+	header->unpack_threads = frame->unpack_threads;
+	header->block_size = frame->block_size;
+	header->dictionary = frame->dictionary;
+	/* version 1 has eight slots, filled from the first */
+	memcpy(header->filters, frame->filters, BPK_CHUNK_MAX_FILTERS);
+	memcpy(header->filter_metas, frame->filter_metas, BPK_CHUNK_MAX_FILTERS);
+}
+
+static void set_by_chunk(struct bpk_frame_header *header, const struct bpk_chunk_header *chunk)
+{
+	if (chunk->memcpyed || chunk->special != BPK_SPECIAL_NONE)
+		return;
+	header->codec = chunk->codec;
+	header->block_size = chunk->variable_blocks ? 0 : chunk->block_size;
+	set_filters(header, &chunk->pipeline);
+}
+
+static void set_defaults(struct bpk_frame_header *header, const struct bpk_info *info,
+			 const struct bpk_recipe *recipe)
+{
+	const struct bpk_pipeline shuffle = bpk_pipeline_of(BPK_FILTER_SHUFFLE);
+
+	header->codec = DEFAULT_CODEC;
+	header->level = DEFAULT_LEVEL;
+	header->split = SPLIT_FORWARD;
+	header->pack_threads = header->unpack_threads = 1;
+	set_filters(header, &shuffle);
+	if (recipe != NULL)
+		set_by_recipe(header, recipe);
+	else if (info->frame != NULL)
+		set_by_frame(header, info->frame);
+	else if (info->has_first_chunk)
+		set_by_chunk(header, &info->first_chunk);
+	if (info->typesize > 0)
+		header->typesize = info->typesize;
+	else if (recipe != NULL)
+		header->typesize = recipe->typesize;
+	else
+		header->typesize = info->has_first_chunk ? info->first_chunk.typesize : 1;
+	/* 6: look at the next byte, where the number always stands */
+	if (recipe != NULL || info->frame == NULL)
+		header->user_codec = header->codec;
+}
+
+/* ---- Layers ---- */
+
+static int take_layers(struct bpk_frame_output *out, const struct bpk_info *info,
+		       struct bpk_err *err)
+{
+	if (info->layers == NULL)
+		return info->has_metadata
+			       ? bpk_frame_layers_parse(info->metadata, &out->header.fixed,
+							&out->layers, err)
+			       : 0;
+	for (size_t i = 0; i < info->nlayers; i++) {
+		const struct bpk_layer *layer = &info->layers[i];
+
+		if (bpk_frame_layers_set(layer->fixed ? &out->header.fixed : &out->layers,
+					 layer->name, layer->content, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- Beginning ---- */
+
+static int check_info(const struct bpk_info *info, struct bpk_err *err)
+{
+	if (info->chunk_size != BPK_UNKNOWN && info->chunk_size > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED)
+		return bpk_fail(err, BPK_LIMIT,
+				"chunks of %" PRIu64 " bytes, at most %d are possible in a frame",
+				info->chunk_size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED);
+	if (info->typesize > INT32_MAX)
+		return bpk_fail(err, BPK_LIMIT,
+				"items of %" PRIu32 " bytes, at most %" PRId32
+				" are possible in a frame",
+				info->typesize, INT32_MAX);
+	return 0;
+}
+
+/* The header's length is settled by its layers, so chunks can be placed behind it. */
+static int measure_header(struct bpk_frame_output *out, struct bpk_err *err)
+{
+	struct bpk_buf bytes = { 0 };
+	int rc = bpk_frame_header_write(&out->header, &bytes, err);
+
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
+int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_options *options,
+			   bool sparse, struct bpk_frame_output *out, struct bpk_err *err)
+{
+	*out = (struct bpk_frame_output){ .checksum = info->checksum, .full = info->chunk_size };
+	if (out->full == 0)
+		out->full = BPK_UNKNOWN;
+	if (check_info(info, err) != 0)
+		return -1;
+	out->header.version = 2;
+	out->header.sparse = sparse;
+	out->header.chunk_size = -1;
+	set_defaults(&out->header, info, options->recipe);
+	out->ctx = bpk_chunk_ctx_new(err);
+	if (out->ctx != NULL && take_layers(out, info, err) == 0 && measure_header(out, err) == 0)
+		return 0;
+	bpk_frame_output_clear(out);
+	return -1;
+}
+
+void bpk_frame_output_clear(struct bpk_frame_output *out)
+{
+	bpk_frame_header_clear(&out->header);
+	bpk_frame_layers_clear(&out->layers);
+	bpk_chunk_ctx_free(out->ctx);
+	bpk_buf_clear(&out->entries);
+	bpk_buf_clear(&out->digests);
+	*out = (struct bpk_frame_output){ 0 };
+}
+
+/* ---- Special chunks among others ---- */
+
+/* A special chunk as one of a repeated value, which every reader knows how to find in a frame. Of
+ * what is not zero the value is what it unpacks to. */
+static int spell_out(struct bpk_frame_output *out, struct bpk_view special,
+		     const struct bpk_chunk_header *header, struct bpk_buf *chunk,
+		     struct bpk_err *err)
+{
+	uint32_t item = header->special == BPK_SPECIAL_NAN ? header->typesize : 1;
+	uint32_t size = BPK_CHUNK_EXTENDED_HEADER_SIZE + item;
+
+	if (bpk_buf_resize(chunk, size, err) != 0)
+		return -1;
+	bpk_chunk_write_special(BPK_SPECIAL_VALUE, header->raw_size, item, chunk->data);
+	bpk_put_le32(chunk->data + CBYTES_OFFSET, size);
+	return bpk_chunk_decode_range(out->ctx, special, 0,
+				      bpk_span(chunk->data + BPK_CHUNK_EXTENDED_HEADER_SIZE, item),
+				      err);
+}
+
+/* Store such a chunk; its digest goes to where digest points, if there are any. */
+static int store_spelled(struct bpk_frame_output *out, struct bpk_view special,
+			 const struct bpk_chunk_header *header, uint64_t *entry, uint8_t *digest,
+			 struct bpk_err *err)
+{
+	struct bpk_buf chunk = { 0 };
+	uint8_t found[BPK_DIGEST_MAX];
+	int rc = spell_out(out, special, header, &chunk, err);
+
+	if (rc == 0)
+		rc = bpk_checksum_compute(out->checksum, bpk_buf_view(&chunk), found, err);
+	if (rc == 0)
+		rc = out->store(out->arg, bpk_buf_view(&chunk), entry, err);
+	bpk_copy(digest, found, out->checksum->size);
+	bpk_buf_clear(&chunk);
+	out->nstored += rc == 0;
+	return rc;
+}
+
+/* The chunk of number's special entry, which has the size of all before the last. */
+static int store_entry(struct bpk_frame_output *out, uint64_t number, enum bpk_special special,
+		       struct bpk_err *err)
+{
+	uint8_t bytes[BPK_CHUNK_EXTENDED_HEADER_SIZE];
+	struct bpk_view chunk = bpk_view(bytes, sizeof bytes);
+	bool is_last = number + 1 == out->nchunks;
+	uint64_t size = is_last ? out->last_size : out->full;
+	/* NaN stands in the index only where the typesize fits one */
+	unsigned typesize = special == BPK_SPECIAL_NAN ? out->header.typesize : 1;
+	struct bpk_chunk_header header;
+	uint64_t entry;
+
+	bpk_chunk_write_special(special, (uint32_t)size, typesize, bytes);
+	if (bpk_chunk_header_read(chunk, &header, err) != 0 ||
+	    store_spelled(out, chunk, &header, &entry,
+			  out->digests.data + number * out->checksum->size, err) != 0)
+		return -1;
+	memcpy(out->entries.data + number * sizeof entry, &entry, sizeof entry);
+	return 0;
+}
+
+/* From here on sizes differ. */
+static int become_variable(struct bpk_frame_output *out, struct bpk_err *err)
+{
+	out->header.variable_chunks = true;
+	for (uint64_t i = 0; i < out->nchunks; i++) {
+		uint64_t entry;
+		int special;
+
+		memcpy(&entry, out->entries.data + i * sizeof entry, sizeof entry);
+		special = bpk_frame_offset_special(entry);
+		if (special != BPK_SPECIAL_NONE &&
+		    store_entry(out, i, (enum bpk_special)special, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- Chunks ---- */
+
+static int check_chunk(const struct bpk_frame_output *out, const struct bpk_chunk_header *header,
+		       struct bpk_err *err)
+{
+	bool stored = header->special == BPK_SPECIAL_NONE || header->special == BPK_SPECIAL_VALUE;
+
+	if (header->header_size != BPK_CHUNK_EXTENDED_HEADER_SIZE)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"chunk %" PRIu64 " is one of Blosc 1, which frames do not hold",
+				out->nchunks);
+	if (stored && out->nstored > 0 && header->variable_blocks != out->header.variable_blocks)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"chunk %" PRIu64 " has blocks of %s length, those before it have "
+				"not: a frame does not hold both",
+				out->nchunks, header->variable_blocks ? "variable" : "fixed");
+	if (out->nchunks == BPK_FRAME_MAX_CHUNKS)
+		return bpk_fail(err, BPK_LIMIT, "more than %d chunks, which no frame can have",
+				BPK_FRAME_MAX_CHUNKS);
+	return 0;
+}
+
+/* Does the index alone tell all of this chunk, once all have one size? */
+static bool is_told_by_index(const struct bpk_frame_output *out,
+			     const struct bpk_chunk_header *header)
+{
+	switch (header->special) {
+	case BPK_SPECIAL_ZERO:
+	case BPK_SPECIAL_UNINIT:
+		return true;
+	case BPK_SPECIAL_NAN:
+		return header->typesize == out->header.typesize;
+	default:
+		return false;
+	}
+}
+
+static int append_entry(struct bpk_frame_output *out, uint64_t entry, struct bpk_err *err)
+{
+	return bpk_buf_append(&out->entries, bpk_view(&entry, sizeof entry), err);
+}
+
+/* Store the chunk, or tell of it; digest is its own, or zeros where the index tells of it. */
+static int place(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+		 const struct bpk_chunk_header *header, uint64_t *entry, uint8_t *digest,
+		 struct bpk_err *err)
+{
+	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
+	bool special = header->special != BPK_SPECIAL_NONE && header->special != BPK_SPECIAL_VALUE;
+
+	if (is_told_by_index(out, header) && !out->header.variable_chunks) {
+		*entry = bpk_frame_offset_of_special(header->special);
+		return 0;
+	}
+	if (special && out->header.variable_blocks)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"chunk %" PRIu64 " is a special one among chunks of blocks of "
+				"variable length",
+				out->nchunks);
+	if (special)
+		return store_spelled(out, chunk, header, entry, digest, err);
+	if (parcel->packed.size < parcel->packed_size + out->checksum->size)
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", out->nchunks);
+	bpk_copy(digest, parcel->packed.data + parcel->packed_size, out->checksum->size);
+	out->header.variable_blocks = header->variable_blocks;
+	out->nstored++;
+	return out->store(out->arg, chunk, entry, err);
+}
+
+int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+			 struct bpk_err *err)
+{
+	uint8_t digest[BPK_DIGEST_MAX] = { 0 };
+	struct bpk_chunk_header header;
+	uint64_t entry;
+
+	if (parcel->raw_size == 0)
+		return 0;
+	if (bpk_chunk_header_read(bpk_view(parcel->packed.data, parcel->packed_size), &header,
+				  err) != 0 ||
+	    check_chunk(out, &header, err) != 0)
+		return -1;
+	if (out->full == BPK_UNKNOWN)
+		out->full = header.raw_size;
+	if (!out->header.variable_chunks &&
+	    (header.raw_size > out->full || (out->nchunks > 0 && out->last_size != out->full)) &&
+	    become_variable(out, err) != 0)
+		return -1;
+	if (place(out, parcel, &header, &entry, digest, err) != 0 ||
+	    append_entry(out, entry, err) != 0 ||
+	    bpk_buf_append(&out->digests, bpk_view(digest, out->checksum->size), err) != 0)
+		return -1;
+	out->nchunks++;
+	out->raw_size += header.raw_size;
+	out->last_size = header.raw_size;
+	return 0;
+}
+
+/* ---- The end ---- */
+
+int bpk_frame_output_check(const struct bpk_frame_output *out, uint64_t announced,
+			   struct bpk_err *err)
+{
+	if (announced != BPK_UNKNOWN && out->raw_size != announced)
+		return bpk_fail(err, BPK_FAILED,
+				"%" PRIu64 " bytes were announced, %" PRIu64 " came", announced,
+				out->raw_size);
+	return 0;
+}
+
+int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uint64_t payload,
+			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err)
+{
+	struct bpk_frame_header *header = &out->header;
+	const struct bpk_frame_ending ending = {
+		.header = header,
+		.layers = &out->layers,
+		.entries = (const uint64_t *)(const void *)out->entries.data, /* aligned */
+		.nchunks = out->nchunks,
+		.checksum = out->checksum,
+		.chunk_digests = bpk_buf_view(&out->digests),
+		.payload_end = payload_end,
+	};
+
+	header->raw_size = out->raw_size;
+	header->packed_size = payload;
+	header->has_layers = out->layers.count > 0;
+	header->chunk_size = header->variable_chunks ? 0 : (int32_t)out->full;
+	if (out->nchunks == 0)
+		header->chunk_size = -1;
+	return bpk_frame_end(out->ctx, &ending, header_bytes, tail, err);
+}

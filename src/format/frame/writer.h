@@ -1,0 +1,72 @@
+/*
+ * Frames as they are made, inside the room: what the writers, the editors and the arrays of several
+ * dimensions share. An output gathers what the end of a frame says of its chunks; where they lie is
+ * its owner's to decide.
+ */
+#ifndef BPK_FORMAT_FRAME_WRITER_H
+#define BPK_FORMAT_FRAME_WRITER_H
+
+#include "format/frame/frame.h"
+
+/*
+ * Store a packed chunk behind those that were stored, and say what the index has to say of it: its
+ * offset from the end of the header, or its id.
+ */
+typedef int bpk_frame_store_fn(void *arg, struct bpk_view chunk, uint64_t *entry,
+			       struct bpk_err *err);
+
+/*
+ * One thread's own. Valid when zeroed; for bpk_frame_output_clear. An editor fills it with what its
+ * frame has and goes on from there.
+ */
+struct bpk_frame_output {
+	struct bpk_frame_header header; /* defaults and fixed layers; its sizes follow at the end */
+	struct bpk_frame_layers layers; /* the trailer's, without the digests */
+	const struct bpk_checksum *checksum;
+	struct bpk_chunk_ctx *ctx;
+
+	/* of the chunks put so far */
+	struct bpk_buf entries; /* of the index, 8 bytes each in host order */
+	struct bpk_buf digests; /* checksum->size bytes each; zeros for special entries */
+	uint64_t nchunks;
+	uint64_t nstored;   /* those that are no special entries */
+	uint64_t raw_size;  /* in all */
+	uint64_t last_size; /* raw bytes of the last one */
+	uint64_t full;      /* raw bytes of all but the last; unknown: as the first one has */
+
+	bpk_frame_store_fn *store;
+	void *arg;
+};
+
+/*
+ * Begin a frame that info describes: header defaults by options->recipe, or, where chunks are
+ * carried over, by info->frame or its first chunk; layers, or the user's metadata as layers.
+ * header.size is set. Fails with BPK_LIMIT (sizes, or layers, that no frame can have),
+ * BPK_UNSUPPORTED or BPK_NO_MEMORY; out is cleared then.
+ */
+int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_options *options,
+			   bool sparse, struct bpk_frame_output *out, struct bpk_err *err);
+
+void bpk_frame_output_clear(struct bpk_frame_output *out);
+
+/*
+ * Take the next chunk, sealed unless the checksum is none: store it, or let the index alone tell of
+ * it where it is special and all chunks have one size. When the first chunk of another size comes,
+ * the special ones before it are stored as what they are ("Version 3 additions": special offsets
+ * have no length there). An empty chunk is passed over.
+ * Fails with BPK_UNSUPPORTED for what no frame may hold: chunks of version 2, chunks of blocks of
+ * variable length beside others; BPK_LIMIT for too many.
+ */
+int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+			 struct bpk_err *err);
+
+/* Make the frame's ending: bpk_frame_end of what was put. payload_end as there; sparse: payload is
+ * what the stored chunks take. */
+int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uint64_t payload,
+			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
+
+/* Are there as many raw bytes as info announced (which may be unknown)? Else BPK_FAILED. */
+int bpk_frame_output_check(const struct bpk_frame_output *out, uint64_t announced,
+			   struct bpk_err *err);
+
+#endif
