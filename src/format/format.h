@@ -98,8 +98,8 @@ struct bpk_parcel {
 	size_t want_size;  /* of a byte range */
 };
 
-/* Put the digest of the packed_size bytes behind them: what a seal is where packed is one chunk. Any
- * thread. */
+/* Put the digest of the packed_size bytes behind them: what a seal is where packed is one chunk.
+ * Any thread. */
 int bpk_parcel_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
 		    struct bpk_err *err);
 
