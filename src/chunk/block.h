@@ -14,6 +14,7 @@ enum {
 	BPK_FLAG_SHUFFLE = 0x01,
 	BPK_FLAG_MEMCPYED = 0x02,
 	BPK_FLAG_BITSHUFFLE = 0x04,
+	BPK_FLAG_EXTENDED = 0x05, /* both: the header has 16 bytes more */
 	BPK_FLAG_DELTA = 0x08,
 	BPK_FLAG_NOT_SPLIT = 0x10,
 	BPK_FLAG_CODEC_SHIFT = 5,
@@ -34,13 +35,29 @@ struct bpk_packed_run {
 	uint8_t packed[4352]; /* LZ4 needs 4112 for 1 MiB */
 };
 
+/* A plane of one byte repeated, kept from block to block: runs of zeros come by the thousand. */
+struct bpk_kept_plane {
+	struct bpk_buf bytes; /* its size: how many are value */
+	uint8_t value;
+};
+
 struct bpk_chunk_ctx {
 	struct bpk_codec_ctx *codec;
 	const struct bpk_filter_kernels *kernels;
+	uint32_t typesize; /* the container's; 0: not told */
 	struct bpk_packed_run run;
-	struct bpk_buf filtered; /* one block as its streams have it */
-	struct bpk_buf piece;    /* a block or stream of which only a part is wanted */
+	struct bpk_buf filtered;  /* one block as its streams have it */
+	struct bpk_buf piece;     /* a block or stream of which only a part is wanted */
+	struct bpk_buf stages[2]; /* a block between two of its filters */
+	struct bpk_buf reference; /* block 0, where others lean on it and nobody asked for it */
+	struct bpk_kept_plane kept[2]; /* of zeros, and of another byte */
 };
+
+/* What the container, or else the chunk, calls the typesize: the width that bytedelta asks for. */
+static inline uint32_t bpk_chunk_width(const struct bpk_chunk_ctx *ctx, unsigned typesize)
+{
+	return ctx->typesize > 0 ? ctx->typesize : typesize;
+}
 
 /*
  * "Split rule", version 2: does a full block of block_size bytes hold a stream for each byte of
@@ -49,6 +66,30 @@ struct bpk_chunk_ctx {
 static inline bool bpk_block_may_split(uint32_t block_size, unsigned typesize)
 {
 	return typesize <= 16 && block_size / typesize >= 128 && block_size % typesize == 0;
+}
+
+/*
+ * Some writers of Blosc2 3.0 to 3.3 packed whole elements and told a block size that is none ("A B2
+ * 3.0 - 3.3 writer defect"): may this be such a chunk? Its blocks then have
+ * bpk_block_size_adjusted bytes, if it cannot be read as it says.
+ */
+static inline bool bpk_block_size_is_doubtful(const struct bpk_chunk_header *header)
+{
+	return header->version == 5 && !header->variable_blocks &&
+	       header->block_size > header->typesize && header->block_size % header->typesize != 0;
+}
+
+static inline uint32_t bpk_block_size_adjusted(const struct bpk_chunk_header *header)
+{
+	return header->block_size - header->block_size % header->typesize;
+}
+
+static inline bool bpk_pipeline_has(const struct bpk_pipeline *pipeline, enum bpk_filter filter)
+{
+	for (unsigned i = 0; i < pipeline->nsteps; i++)
+		if (pipeline->steps[i].filter == filter)
+			return true;
+	return false;
 }
 
 /* The one filter of a plain pipeline. */

@@ -24,7 +24,17 @@ void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx)
 	bpk_codec_ctx_free(ctx->codec);
 	bpk_buf_clear(&ctx->filtered);
 	bpk_buf_clear(&ctx->piece);
+	bpk_buf_clear(&ctx->stages[0]);
+	bpk_buf_clear(&ctx->stages[1]);
+	bpk_buf_clear(&ctx->reference);
+	bpk_buf_clear(&ctx->kept[0].bytes);
+	bpk_buf_clear(&ctx->kept[1].bytes);
 	free(ctx);
+}
+
+void bpk_chunk_ctx_set_typesize(struct bpk_chunk_ctx *ctx, uint32_t typesize)
+{
+	ctx->typesize = typesize;
 }
 
 const char *bpk_chunk_simd(void)

@@ -44,23 +44,36 @@ static int compare_marks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+/* The raw bytes start .. start + size of a chunk with blocks of one size. */
+struct wanted {
+	uint32_t first, last; /* blocks */
+	bool reference;       /* block 0, which others lean on, too */
+};
+
+static bool is_wanted(const struct wanted *wanted, uint32_t number)
+{
+	return (number >= wanted->first && number <= wanted->last) ||
+	       (number == 0 && wanted->reference);
+}
+
 /*
  * Marks of all blocks whose start lies where one can. A bad start matters only for a block that is
  * wanted: the others are left to whoever reads them.
  */
-static int take_marks(const struct bpk_chunk_header *h, const uint8_t *starts, uint32_t first,
-		      uint32_t last, struct mark *marks, size_t *nmarks, struct bpk_err *err)
+static int take_marks(const struct bpk_chunk_header *h, const uint8_t *starts,
+		      const struct wanted *wanted, struct mark *marks, size_t *nmarks,
+		      struct bpk_err *err)
 {
 	uint32_t data = h->header_size + 4 * h->nblocks;
 
 	*nmarks = 0;
 	for (uint32_t k = 0; k < h->nblocks; k++) {
 		uint32_t offset = bpk_get_le32(starts + (size_t)4 * k);
-		bool wanted = k >= first && k <= last;
+		bool needed = is_wanted(wanted, k);
 
 		if (offset >= data && h->packed_size >= 4 && offset <= h->packed_size - 4)
-			marks[(*nmarks)++] = (struct mark){ offset, wanted };
-		else if (wanted)
+			marks[(*nmarks)++] = (struct mark){ offset, needed };
+		else if (needed)
 			return bpk_fail(err, BPK_CORRUPT, "block %u starts at %u, outside %u to %u",
 					k, offset, data, h->packed_size);
 	}
@@ -88,20 +101,40 @@ static int walk(const struct mark *marks, size_t nmarks, uint32_t packed_size, s
 	return run_flush(run, err);
 }
 
+/* All behind the block starts: their blocks are found by walking, or may not be what they seem. */
+static bool is_needed_whole(const struct bpk_chunk_header *h)
+{
+	return h->variable_blocks || bpk_block_size_is_doubtful(h);
+}
+
+static int all_extents(const struct bpk_chunk_header *h, struct run *run, struct bpk_err *err)
+{
+	run->offset = h->header_size + 4 * h->nblocks;
+	run->end = h->packed_size;
+	return run_flush(run, err);
+}
+
 static int block_extents(const struct bpk_chunk_header *h, const uint8_t *starts, uint64_t start,
 			 uint64_t size, struct run *run, struct bpk_err *err)
 {
-	uint32_t first = (uint32_t)(start / h->block_size);
-	uint32_t last = (uint32_t)((start + size - 1) / h->block_size);
+	struct wanted wanted = { (uint32_t)(start / h->block_size),
+				 (uint32_t)((start + size - 1) / h->block_size),
+				 bpk_pipeline_has(&h->pipeline, BPK_FILTER_DELTA) };
 	struct mark *marks = bpk_calloc(h->nblocks, sizeof *marks, err);
 	size_t nmarks;
 	int rc = -1;
 
 	if (marks == NULL)
 		return -1;
-	if (take_marks(h, starts, first, last, marks, &nmarks, err) == 0) {
+	if (take_marks(h, starts, &wanted, marks, &nmarks, err) == 0) {
 		qsort(marks, nmarks, sizeof *marks, compare_marks);
-		rc = walk(marks, nmarks, h->packed_size, run, err);
+		rc = 0;
+		/* the dictionary, which says its own size, ends before the first block */
+		if (h->dictionary)
+			rc = run_add(run, h->header_size + 4 * h->nblocks,
+				     nmarks > 0 ? marks[0].offset : h->packed_size, err);
+		if (rc == 0)
+			rc = walk(marks, nmarks, h->packed_size, run, err);
 	}
 	free(marks);
 	return rc;
@@ -121,11 +154,15 @@ int bpk_chunk_extents(struct bpk_view head, uint64_t start, uint64_t size,
 				"bytes %" PRIu64 " to %" PRIu64 "+%" PRIu64
 				" are outside a chunk of %u",
 				start, start, size, h.raw_size);
+	if (h.special != BPK_SPECIAL_NONE)
+		return h.value_size == 0 ? 0 : extent(arg, h.header_size, h.value_size, err);
 	if (h.memcpyed)
 		return extent(arg, h.header_size + (uint32_t)start, (uint32_t)size, err);
 	/* the header is sound: header_size + 4 * nblocks <= packed_size, so no sum wraps */
 	if (head.size < h.header_size + (size_t)4 * h.nblocks)
 		return bpk_fail(err, BPK_CORRUPT, "chunk needs %u block starts, %zu bytes are left",
 				h.nblocks, head.size - h.header_size);
+	if (is_needed_whole(&h))
+		return all_extents(&h, &run, err);
 	return block_extents(&h, head.data + h.header_size, start, size, &run, err);
 }

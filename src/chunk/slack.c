@@ -11,7 +11,9 @@ uint32_t bpk_chunk_slot(const struct bpk_chunk_header *header, uint64_t reserve)
 {
 	uint32_t bound = header->raw_size + header->header_size, packed = header->packed_size;
 
-	if (header->memcpyed || packed >= bound)
+	/* of blocks of variable length the last ends with the chunk, and so does a special value */
+	if (header->memcpyed || header->variable_blocks || header->special != BPK_SPECIAL_NONE ||
+	    packed >= bound)
 		return packed;
 	return packed + (uint32_t)bpk_min_u64(reserve, bound - packed);
 }

@@ -36,6 +36,8 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
 {
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
 
+	/* what is over 255 no chunk tells */
+	bpk_chunk_ctx_set_typesize(ctx, ops->info(reader)->typesize);
 	if (ops->unpacks != NULL && ops->unpacks(reader))
 		return ops->unpack(reader, ctx, parcel, out, err);
 	if (parcel->want_size == parcel->raw_size)

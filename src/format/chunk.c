@@ -23,7 +23,7 @@ static int read_header(struct chunkfile *c, struct bpk_err *err)
 	struct bpk_chunk_header *chunk = &c->info.first_chunk;
 	struct bpk_view head;
 
-	if (bpk_source_peek(c->source, BPK_CHUNK_HEADER_SIZE, &head, err) != 0)
+	if (bpk_source_peek(c->source, BPK_CHUNK_EXTENDED_HEADER_SIZE, &head, err) != 0)
 		return -1;
 	if (head.size < BPK_CHUNK_HEADER_SIZE)
 		return bpk_fail(err, BPK_CORRUPT, "chunk header ends after %zu bytes, expected %d",

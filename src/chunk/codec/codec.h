@@ -64,4 +64,7 @@ int bpk_codec_pack_dictionary(struct bpk_codec_ctx *ctx, const struct bpk_codec 
  * stand in chunk.h, since the rooms above need them too; codecs.c holds the table. */
 const struct bpk_codec *bpk_codec_of_format(unsigned format);
 
+/* The codec of a compressor code, the other enumeration; NULL when none is built in. */
+const struct bpk_codec *bpk_codec_of_code(unsigned code);
+
 #endif

@@ -43,6 +43,14 @@ const struct bpk_codec *bpk_codec_of_format(unsigned format)
 	return NULL;
 }
 
+const struct bpk_codec *bpk_codec_of_code(unsigned code)
+{
+	for (size_t i = 0; i < NCODECS; i++)
+		if (codecs[i].code == code)
+			return &codecs[i];
+	return NULL;
+}
+
 const char *bpk_codec_name(const struct bpk_codec *codec)
 {
 	return codec->name;
@@ -56,6 +64,15 @@ unsigned bpk_codec_code(const struct bpk_codec *codec)
 const char *bpk_codec_library_version(const struct bpk_codec *codec)
 {
 	return codec->version == NULL ? NULL : codec->version();
+}
+
+int bpk_codec_use_dictionary(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec,
+			     struct bpk_view dictionary, struct bpk_err *err)
+{
+	if (codec->format == BPK_CODEC_FORMAT_ZSTD)
+		return bpk_zstd_use_dictionary(ctx, dictionary, err);
+	ctx->lz4_dictionary = dictionary;
+	return 0;
 }
 
 struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err)

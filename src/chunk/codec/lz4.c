@@ -52,13 +52,18 @@ int bpk_lz4hc_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view 
 int bpk_lz4_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		   struct bpk_err *err)
 {
+	struct bpk_view before = ctx->lz4_dictionary;
 	int got;
 
-	(void)ctx;
 	if (in.size > INT_MAX || out.size > INT_MAX)
 		return bpk_codec_corrupt(err, "lz4", in.size, out.size, "too large");
-	got = LZ4_decompress_safe((const char *)in.data, (char *)out.data, (int)in.size,
-				  (int)out.size);
+	if (before.size == 0)
+		got = LZ4_decompress_safe((const char *)in.data, (char *)out.data, (int)in.size,
+					  (int)out.size);
+	else
+		got = LZ4_decompress_safe_usingDict((const char *)in.data, (char *)out.data,
+						    (int)in.size, (int)out.size,
+						    (const char *)before.data, (int)before.size);
 	if (got < 0)
 		return bpk_codec_corrupt(err, "lz4", in.size, out.size, "malformed");
 	if ((size_t)got != out.size)

@@ -15,6 +15,7 @@ struct bpk_codec_ctx {
 	struct bpk_zlib_state *zlib;
 	struct ZSTD_CCtx_s *zstd_encode;
 	struct ZSTD_DCtx_s *zstd_decode;
+	struct bpk_view lz4_dictionary; /* borrowed; size 0: none in force */
 	struct bpk_buf snappy; /* worst-case output, since Snappy cannot be told a capacity */
 };
 
@@ -50,6 +51,9 @@ int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err);
 const char *bpk_zstd_version(void);
+/* As bpk_codec_use_dictionary promises. */
+int bpk_zstd_use_dictionary(struct bpk_codec_ctx *ctx, struct bpk_view dictionary,
+			    struct bpk_err *err);
 void bpk_zstd_state_free(struct bpk_codec_ctx *ctx);
 
 /* The one line for a stream that does not unpack; reason says why. Always returns -1. */

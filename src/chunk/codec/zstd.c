@@ -30,6 +30,34 @@ int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 	return 0;
 }
 
+static int need_decoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
+{
+	if (ctx->zstd_decode == NULL)
+		ctx->zstd_decode = ZSTD_createDCtx();
+	if (ctx->zstd_decode == NULL)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");
+	return 0;
+}
+
+/* Of those that it calls trained, Zstd does not tell a broken one from a lack of memory. */
+int bpk_zstd_use_dictionary(struct bpk_codec_ctx *ctx, struct bpk_view dictionary,
+			    struct bpk_err *err)
+{
+	bool trained =
+		dictionary.size >= 4 && bpk_get_le32(dictionary.data) == ZSTD_MAGIC_DICTIONARY;
+	size_t rc;
+
+	if (need_decoder(ctx, err) != 0)
+		return -1;
+	rc = ZSTD_DCtx_loadDictionary(ctx->zstd_decode, dictionary.data, dictionary.size);
+	if (!ZSTD_isError(rc))
+		return 0;
+	if (trained || ZSTD_getErrorCode(rc) != ZSTD_error_memory_allocation)
+		return bpk_fail(err, BPK_CORRUPT, "%zu bytes are no dictionary of zstd",
+				dictionary.size);
+	return bpk_fail(err, BPK_NO_MEMORY, "no memory for a dictionary of zstd");
+}
+
 int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err)
 {
@@ -41,10 +69,8 @@ int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_sp
 	if (content != ZSTD_CONTENTSIZE_UNKNOWN && content != out.size)
 		return bpk_codec_corrupt(err, "zstd", in.size, out.size,
 					 "its frame holds another number of bytes");
-	if (ctx->zstd_decode == NULL)
-		ctx->zstd_decode = ZSTD_createDCtx();
-	if (ctx->zstd_decode == NULL)
-		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");
+	if (need_decoder(ctx, err) != 0)
+		return -1;
 	size = ZSTD_decompressDCtx(ctx->zstd_decode, out.data, out.size, in.data, in.size);
 	if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
 		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");

@@ -1,0 +1,263 @@
+/*
+ * A block is unpacked in two steps, each byte touched once in each:
+ *
+ *   chunk      [csize|plane 0][csize|plane 1][-7|token] ...   streams, packed, raw or a run
+ *                    |              |             |
+ *                  codec      (used in place)   (kept)        a raw plane is never copied
+ *                    v              v             v
+ *   planes     ctx->filtered      the chunk   ctx->kept
+ *                    \______________|____________/
+ *                                   |
+ *                               unshuffle
+ *                                   v
+ *   out                          elements
+ *
+ * Without a filter the codec writes straight to out. Where there are more filters, the last one
+ * undone writes to out, the others to ctx->stages in turn.
+ */
+#include "chunk/decode.h"
+
+#include <inttypes.h>
+
+void bpk_block_init(struct bpk_block *b, struct bpk_decoding *d, uint32_t number,
+		    struct bpk_view bytes, size_t size, unsigned nstreams)
+{
+	const struct bpk_chunk_header *h = &d->header;
+
+	*b = (struct bpk_block){
+		.d = d,
+		.number = number,
+		.cursor = bpk_cursor(bytes),
+		.size = size,
+		.nstreams = nstreams,
+		.stream_size = size / nstreams,
+		.filtered = { .size = size,
+			      .typesize = h->typesize,
+			      .width = bpk_chunk_width(d->ctx, h->typesize),
+			      .version2 = h->version == 2,
+			      .reference = d->reference },
+	};
+	for (unsigned i = 0; i < h->pipeline.nsteps; i++) {
+		const struct bpk_filter_step *step = &h->pipeline.steps[i];
+
+		if (step->filter != BPK_FILTER_TRUNC_PREC && step->filter != BPK_FILTER_INT_TRUNC &&
+		    !bpk_filter_is_identity(&b->filtered, step))
+			b->pipeline.steps[b->pipeline.nsteps++] = *step;
+	}
+}
+
+/*
+ * Where stream number may be unpacked to. Streams stand a cache line more than their size apart:
+ * planes of a power of two would all meet in the same cache sets.
+ */
+static uint8_t *scratch_of(struct bpk_block *b, unsigned number, struct bpk_err *err)
+{
+	struct bpk_buf *scratch = &b->d->ctx->filtered;
+	size_t stride = b->stream_size + BPK_ALIGNMENT + (-b->stream_size % BPK_ALIGNMENT);
+
+	if (bpk_buf_reserve(scratch, stride * b->nstreams, err) != 0)
+		return NULL;
+	return scratch->data + stride * number;
+}
+
+/*
+ * count bytes of value, which stream number is a run of. Two such planes are kept; a block that has
+ * more of them writes its own.
+ */
+static const uint8_t *run_plane(struct bpk_block *b, unsigned number, uint8_t value, size_t count,
+				struct bpk_err *err)
+{
+	struct bpk_kept_plane *kept = &b->d->ctx->kept[value != 0];
+	uint8_t *own;
+
+	if (kept->value != value && b->kept_taken) {
+		own = scratch_of(b, number, err);
+		return own == NULL ? NULL : memset(own, value, count);
+	}
+	b->kept_taken = b->kept_taken || value != 0;
+	if (kept->value == value && kept->bytes.size >= count)
+		return kept->bytes.data;
+	kept->bytes.size = 0;
+	if (bpk_buf_resize(&kept->bytes, count, err) != 0)
+		return NULL;
+	kept->value = value;
+	return memset(kept->bytes.data, value, count);
+}
+
+/*
+ * The bytes first .. first + count of stream number, where they stand in the chunk or else unpacked
+ * or kept; NULL on failure.
+ */
+static const uint8_t *stream_bytes(struct bpk_block *b, unsigned number, size_t first, size_t count,
+				   struct bpk_err *err)
+{
+	struct bpk_stream stream;
+	uint8_t *scratch;
+
+	if (bpk_stream_take(b, number, &stream, err) != 0)
+		return NULL;
+	if (stream.packed.data == NULL)
+		return run_plane(b, number, stream.byte, count, err);
+	if (stream.packed.size == b->stream_size)
+		return stream.packed.data + first;
+	scratch = scratch_of(b, number, err);
+	if (scratch == NULL || b->d->codec->decode(b->d->ctx->codec, stream.packed,
+						   bpk_span(scratch, b->stream_size), err) != 0)
+		return NULL;
+	return scratch + first;
+}
+
+/* All bytes of a block as its streams have them, beside each other; NULL on failure. */
+static const uint8_t *block_bytes(struct bpk_block *b, struct bpk_err *err)
+{
+	struct bpk_buf *scratch = &b->d->ctx->filtered;
+
+	if (b->nstreams == 1)
+		return stream_bytes(b, 0, 0, b->size, err);
+	if (bpk_buf_reserve(scratch, b->size, err) != 0 ||
+	    bpk_streams_read(b, 0, b->size, scratch->data, err) != 0)
+		return NULL;
+	return scratch->data;
+}
+
+/* The width planes of a shuffled block, and what is behind the last whole element. */
+struct planes {
+	size_t width, nelems;
+	const uint8_t *planes[BPK_CHUNK_MAX_TYPESIZE];
+	const uint8_t *tail;
+};
+
+/* Find them, each from element first on; the streams are the planes where there are as many. */
+static int take_planes(struct bpk_block *b, struct planes *p, size_t first, struct bpk_err *err)
+{
+	size_t count = p->nelems - first;
+	const uint8_t *bytes;
+
+	p->tail = NULL;
+	if (b->nstreams > 1 && b->nstreams == p->width) {
+		for (unsigned j = 0; j < p->width; j++) {
+			p->planes[j] = stream_bytes(b, j, first, count, err);
+			if (p->planes[j] == NULL)
+				return -1;
+		}
+		return 0;
+	}
+	bytes = block_bytes(b, err);
+	if (bytes == NULL)
+		return -1;
+	for (size_t j = 0; j < p->width; j++)
+		p->planes[j] = bytes + p->nelems * j + first;
+	p->tail = bytes + p->nelems * p->width;
+	return 0;
+}
+
+static size_t width_of(const struct bpk_block *b, const struct bpk_filter_step *step)
+{
+	return step->meta != 0 ? step->meta : b->filtered.typesize;
+}
+
+/* The bytes lo..hi of a block that is only shuffled, decoded to out. */
+static int read_shuffled(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out,
+			 const struct bpk_filter_step *step, struct bpk_err *err)
+{
+	size_t width = width_of(b, step), nelems = b->size / width, body = nelems * width;
+	struct planes p = { .width = width, .nelems = nelems };
+	size_t end = bpk_min_size(hi, body), first = bpk_min_size(lo / width, nelems);
+	struct bpk_chunk_ctx *ctx = b->d->ctx;
+
+	if (take_planes(b, &p, first, err) != 0)
+		return -1;
+	if (lo < body) {
+		size_t count = (end + width - 1) / width - first;
+		bool aligned = lo % width == 0 && end % width == 0;
+		uint8_t *to = out;
+
+		if (!aligned) {
+			if (bpk_buf_reserve(&ctx->piece, count * width, err) != 0)
+				return -1;
+			to = ctx->piece.data;
+		}
+		ctx->kernels->unshuffle(p.planes, width, count, to);
+		if (!aligned)
+			memcpy(out, to + (lo - first * width), end - lo);
+	}
+	if (hi > body) {
+		size_t from = bpk_max_u64(lo, body);
+
+		memcpy(out + (from - lo), p.tail + (from - body), hi - from);
+	}
+	return 0;
+}
+
+/* Where the step number of a pipeline leaves a block on the way back; NULL on failure. */
+static uint8_t *stage_of(struct bpk_block *b, unsigned number, uint8_t *out, struct bpk_err *err)
+{
+	struct bpk_buf *stage = &b->d->ctx->stages[number % 2];
+
+	if (number == 0)
+		return out;
+	return bpk_buf_reserve(stage, b->size, err) == 0 ? stage->data : NULL;
+}
+
+/* A whole block through all its filters, backward. */
+static int read_filtered(struct bpk_block *b, uint8_t *out, struct bpk_err *err)
+{
+	const struct bpk_filter_step *steps = b->pipeline.steps;
+	unsigned left = b->pipeline.nsteps;
+	const uint8_t *bytes;
+	uint8_t *to;
+
+	if (steps[left - 1].filter == BPK_FILTER_SHUFFLE) {
+		to = stage_of(b, --left, out, err);
+		if (to == NULL || read_shuffled(b, 0, b->size, to, &steps[left], err) != 0)
+			return -1;
+		bytes = to;
+	} else {
+		bytes = block_bytes(b, err);
+		if (bytes == NULL)
+			return -1;
+	}
+	while (left > 0) {
+		to = stage_of(b, --left, out, err);
+		if (to == NULL)
+			return -1;
+		bpk_filter_undo(b->d->ctx->kernels, &b->filtered, &steps[left], bytes, to);
+		bytes = to;
+	}
+	return 0;
+}
+
+static int read_part(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, struct bpk_err *err)
+{
+	const struct bpk_pipeline *pipeline = &b->pipeline;
+	struct bpk_buf *piece = &b->d->ctx->piece;
+
+	if (pipeline->nsteps == 0)
+		return bpk_streams_read(b, lo, hi, out, err);
+	if (pipeline->nsteps == 1 && pipeline->steps[0].filter == BPK_FILTER_SHUFFLE)
+		return read_shuffled(b, lo, hi, out, &pipeline->steps[0], err);
+	if (hi - lo == b->size)
+		return read_filtered(b, out, err);
+	if (bpk_buf_reserve(piece, b->size, err) != 0 || read_filtered(b, piece->data, err) != 0)
+		return -1;
+	memcpy(out, piece->data + lo, hi - lo);
+	return 0;
+}
+
+int bpk_block_read(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, struct bpk_err *err)
+{
+	size_t left = b->cursor.left;
+	int rc = read_part(b, lo, hi, out, err);
+
+	if (rc == 0) {
+		size_t used = left - b->cursor.left;
+
+		if (used > b->d->unused)
+			rc = bpk_fail(err, BPK_CORRUPT, "blocks overlap");
+		else
+			b->d->unused -= used;
+	}
+	if (rc == 0)
+		return 0;
+	return bpk_err_subject(err, "block %" PRIu32 ", stream %u", b->number, b->stream);
+}

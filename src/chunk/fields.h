@@ -1,0 +1,47 @@
+/*
+ * Inside the room chunk, shared by the two halves of reading a header: its fields as they stand.
+ */
+#ifndef BPK_CHUNK_FIELDS_H
+#define BPK_CHUNK_FIELDS_H
+
+#include "chunk/block.h"
+
+/* "The 16 common bytes", and "Bytes 16..31", which are zeros where the header has none. */
+struct bpk_chunk_fields {
+	unsigned version, versionlz, flags, typesize;
+	int32_t nbytes, blocksize, cbytes;
+	bool extended;
+	uint8_t filters[BPK_CHUNK_MAX_FILTERS], metas[BPK_CHUNK_MAX_FILTERS];
+	unsigned codec, flags2, blosc2_flags;
+};
+
+/* blosc2_flags and flags2 ("blosc2_flags", "Bytes 16..31"). */
+enum {
+	BPK_B2FLAG_DICTIONARY = 0x01,
+	BPK_B2FLAG_BIG_ENDIAN = 0x02,
+	BPK_B2FLAG_RESERVED = 0x04,
+	BPK_B2FLAG_LAZY = 0x08,
+	BPK_B2FLAG_SPECIAL = 0x70,
+	BPK_B2FLAG_SPECIAL_SHIFT = 4,
+	BPK_B2FLAG_INSTRUMENTED = 0x80,
+	BPK_FLAG2_VARIABLE = 0x01,
+};
+
+/*
+ * What bytes 16..31 say, into header, whose common fields are filled ("Validation", items 6, 9 and
+ * 10). Fails with BPK_CORRUPT or BPK_UNSUPPORTED.
+ */
+int bpk_chunk_extended_read(const struct bpk_chunk_fields *fields, struct bpk_chunk_header *header,
+			    struct bpk_err *err);
+
+/* The pipeline of the slots, or of the flags where there are none. */
+struct bpk_pipeline bpk_chunk_pipeline_of(const struct bpk_chunk_fields *fields);
+
+/*
+ * For a chunk that has blocks: is its codec built in, and every filter ("Validation", items 7 and
+ * 8)? Fails with BPK_UNSUPPORTED, and the registered name if there is one.
+ */
+int bpk_chunk_check_built_in(const struct bpk_chunk_fields *fields,
+			     const struct bpk_chunk_header *header, struct bpk_err *err);
+
+#endif
