@@ -357,7 +357,9 @@ load lib
     data field-f64 30000000 a
     "$BPK" pack -9 -T 1 a 2>"$err" &
     pid=$!
-    sleep 0.3
+    # it has opened a, and then what it writes
+    writes() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/[^a]"; }
+    eventually writes
     kill -STOP $pid
     printf 'more' >>a
     kill -CONT $pid
