@@ -4,7 +4,7 @@
  */
 #include "unit/unit.h"
 
-#include "format/frame/frame.h"
+#include "format/frame/nd.h"
 
 /* ---- The metalayer ---- */
 
@@ -238,13 +238,274 @@ static void test_refused(void **state)
 	assert_int_equal(err.kind, BPK_UNSUPPORTED);
 }
 
+/* ---- Copying, against the formulas ---- */
+
+/* A small array whose items are their numbers in C order, from 1 on, in item_size bytes. */
+struct sample {
+	struct bpk_frame_nd nd;
+	size_t item_size;
+	uint64_t nitems;
+	uint8_t *bytes;
+};
+
+static void put_item(uint8_t *to, size_t item_size, uint64_t number)
+{
+	for (size_t i = 0; i < item_size; i++)
+		to[i] = (uint8_t)(i < 2 ? (number + 1) >> 8 * i : number + i);
+}
+
+static void make_sample(struct unit_random *random, struct sample *s)
+{
+	static const size_t sizes[] = { 2, 3, 4, 8, 16, 24 }, most[] = { 1, 40, 20, 11, 7, 5 };
+	size_t count = unit_random_next(random) % 6;
+	uint64_t shape[5], chunks[5], blocks[5];
+	struct bpk_array array = { 0 };
+	struct bpk_err err = { 0 };
+
+	s->item_size = sizes[unit_random_next(random) % 6];
+	for (size_t i = 0; i < count; i++) {
+		shape[i] = unit_random_next(random) % (most[count] + 1);
+		if (unit_random_next(random) % 4 > 0)
+			shape[i] = shape[i] == 0 ? 1 : shape[i];
+		chunks[i] = 1 + unit_random_next(random) % most[count];
+		blocks[i] = 1 + unit_random_next(random) % chunks[i];
+		if (unit_random_next(random) % 3 == 0)
+			blocks[i] = chunks[i];
+	}
+	array.dtype = (struct bpk_dtype){ .scalar = { 'V', '|', (uint32_t)s->item_size, "" },
+					  .size = s->item_size };
+	assert_int_equal(bpk_array_set_shape(&array, shape, count, &err), 0);
+	if (bpk_frame_nd_make(&array, chunks, blocks, 1, 1, &s->nd, &err) != 0)
+		fail_msg("%s", err.text);
+	s->nitems = array.size / s->item_size;
+	s->bytes = calloc(s->nitems + 1, s->item_size);
+	for (uint64_t i = 0; i < s->nitems; i++)
+		put_item(s->bytes + i * s->item_size, s->item_size, i);
+}
+
+static void free_sample(struct sample *s)
+{
+	free(s->bytes);
+	bpk_frame_nd_clear(&s->nd);
+}
+
+/* "item (r) : chunk index r div chunkshape, rest q = r mod chunkshape, block q div blockshape, item
+ * q mod blockshape": where item number, in C order, lies. */
+static void place_of(const struct bpk_frame_nd *nd, uint64_t number, uint64_t *chunk,
+		     uint64_t *block, uint64_t *item)
+{
+	uint64_t chunks = 1, blocks = 1, items = 1;
+
+	*chunk = *block = *item = 0;
+	for (size_t i = nd->array.ndimensions; i-- > 0;) {
+		uint64_t r = number % nd->array.shape[i], q = r % nd->chunk_shape[i];
+
+		number /= nd->array.shape[i];
+		*chunk += r / nd->chunk_shape[i] * chunks;
+		*block += q / nd->block_shape[i] * blocks;
+		*item += q % nd->block_shape[i] * items;
+		chunks *= nd->grid[i];
+		blocks *= nd->extended[i] / nd->block_shape[i];
+		items *= nd->block_shape[i];
+	}
+}
+
+/* All chunks, one behind the other, by the formula. */
+static uint8_t *place_all(const struct sample *s)
+{
+	const struct bpk_frame_nd *nd = &s->nd;
+	uint8_t *chunks = calloc(nd->nchunks + 1, nd->chunk_size + 1);
+
+	for (uint64_t i = 0; i < s->nitems; i++) {
+		uint64_t chunk, block, item;
+
+		place_of(nd, i, &chunk, &block, &item);
+		memcpy(chunks + chunk * nd->chunk_size + block * nd->block_size +
+			       item * s->item_size,
+		       s->bytes + i * s->item_size, s->item_size);
+	}
+	return chunks;
+}
+
+static void test_gather(void **state)
+{
+	struct unit_random random = { 11 };
+
+	(void)state;
+	for (int round = 0; round < 500; round++) {
+		struct bpk_frame_pieces pieces;
+		struct bpk_slice whole;
+		struct sample s;
+		uint8_t *expected, *chunk;
+
+		make_sample(&random, &s);
+		expected = place_all(&s);
+		chunk = malloc(s.nd.chunk_size + 1);
+		whole = bpk_frame_nd_whole(&s.nd);
+		bpk_frame_nd_cut(&s.nd, &whole, 0, s.nitems, &pieces);
+		assert_int_equal(pieces.count, s.nitems > 0);
+		for (uint64_t k = 0; k < s.nd.nchunks; k++) {
+			memset(chunk, 0xaa, s.nd.chunk_size);
+			bpk_frame_nd_gather(&s.nd, k, &pieces, s.bytes, chunk);
+			assert_memory_equal(chunk, expected + k * s.nd.chunk_size, s.nd.chunk_size);
+		}
+		free(chunk);
+		free(expected);
+		free_sample(&s);
+	}
+}
+
+/* ---- Any run of any box ---- */
+
+static struct bpk_slice random_box(struct unit_random *random, const struct bpk_frame_nd *nd)
+{
+	struct bpk_slice box = bpk_frame_nd_whole(nd);
+
+	for (size_t i = 0; i < box.ndimensions; i++) {
+		box.start[i] = unit_random_next(random) % (nd->array.shape[i] + 1);
+		box.stop[i] = box.start[i] +
+			      unit_random_next(random) % (nd->array.shape[i] - box.start[i] + 1);
+	}
+	return box;
+}
+
+/* The number, in the array, of item number of a box. */
+static uint64_t item_of(const struct bpk_frame_nd *nd, const struct bpk_slice *box, uint64_t number)
+{
+	uint64_t item = 0, items = 1;
+
+	for (size_t i = box->ndimensions; i-- > 0;) {
+		uint64_t extent = box->stop[i] - box->start[i];
+
+		item += (box->start[i] + number % extent) * items;
+		number /= extent;
+		items *= nd->array.shape[i];
+	}
+	return item;
+}
+
+struct walk {
+	const struct sample *s;
+	const struct bpk_frame_pieces *pieces;
+	const uint8_t *chunks;
+	uint8_t *run;
+	uint64_t chunk;
+	uint64_t *seen, nseen; /* chunk * 2^32 + block, as they come */
+};
+
+static int visit_block(void *arg, uint64_t number, struct bpk_err *err)
+{
+	struct walk *w = arg;
+	const struct bpk_frame_nd *nd = &w->s->nd;
+
+	(void)err;
+	w->seen[w->nseen++] = w->chunk << 32 | number;
+	bpk_frame_nd_scatter(nd, w->chunk, number, w->pieces,
+			     w->chunks + w->chunk * nd->chunk_size + number * nd->block_size,
+			     w->run);
+	return 0;
+}
+
+static int visit_chunk(void *arg, uint64_t number, struct bpk_err *err)
+{
+	struct walk *w = arg;
+
+	w->chunk = number;
+	return bpk_frame_nd_each_block(&w->s->nd, number, w->pieces, visit_block, w, err);
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* What lies straight in a chunk is there, byte for byte. */
+static void assert_straight(const struct walk *w, uint64_t chunk)
+{
+	const struct bpk_frame_nd *nd = &w->s->nd;
+
+	for (size_t k = 0; k < w->pieces->count; k++) {
+		uint64_t start, offset, size;
+
+		if (!bpk_frame_nd_is_straight(nd, chunk, &w->pieces->piece[k], &start, &offset,
+					      &size))
+			continue;
+		assert_in_range(start + size, 1, nd->chunk_size);
+		assert_memory_equal(w->chunks + chunk * nd->chunk_size + start, w->run + offset,
+				    size);
+	}
+}
+
+/* Exactly the blocks that hold items of the run are visited, each once and ascending, and the run
+ * is what the formula says. */
+static void assert_run(const struct sample *s, const uint8_t *chunks, const struct bpk_slice *box,
+		       uint64_t first, uint64_t count)
+{
+	uint64_t *places = calloc(count + 1, sizeof *places), nplaces = 0;
+	struct bpk_frame_pieces pieces;
+	struct walk w = { .s = s, .pieces = &pieces, .chunks = chunks };
+
+	bpk_frame_nd_cut(&s->nd, box, first, count, &pieces);
+	w.run = calloc(count + 1, s->item_size);
+	w.seen = calloc(count + 1, sizeof *w.seen);
+	assert_int_equal(bpk_frame_nd_each_chunk(&s->nd, &pieces, visit_chunk, &w, NULL), 0);
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t item = item_of(&s->nd, box, first + i), chunk, block, at;
+
+		assert_memory_equal(w.run + i * s->item_size, s->bytes + item * s->item_size,
+				    s->item_size);
+		place_of(&s->nd, item, &chunk, &block, &at);
+		places[i] = chunk << 32 | block;
+	}
+	qsort(places, count, sizeof *places, compare_u64);
+	for (uint64_t i = 0; i < count; i++)
+		if (i == 0 || places[i] != places[i - 1])
+			places[nplaces++] = places[i];
+	assert_int_equal(w.nseen, nplaces);
+	assert_memory_equal(w.seen, places, nplaces * sizeof *places);
+	for (uint64_t k = 0; k < s->nd.nchunks; k++)
+		assert_straight(&w, k);
+	free(places);
+	free(w.seen);
+	free(w.run);
+}
+
+static void test_scatter(void **state)
+{
+	struct unit_random random = { 12 };
+
+	(void)state;
+	for (int round = 0; round < 800; round++) {
+		struct sample s;
+		uint8_t *chunks;
+
+		make_sample(&random, &s);
+		chunks = place_all(&s);
+		for (int i = 0; i < 8; i++) {
+			struct bpk_slice box =
+				i == 0 ? bpk_frame_nd_whole(&s.nd) : random_box(&random, &s.nd);
+			uint64_t items = bpk_frame_box_items(&box);
+			uint64_t first = unit_random_next(&random) % (items + 1);
+			uint64_t count = unit_random_next(&random) % (items - first + 1);
+
+			assert_run(&s, chunks, &box, 0, items);
+			assert_run(&s, chunks, &box, first, count);
+		}
+		free(chunks);
+		free_sample(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_example), cmocka_unit_test(test_caterva),
 		cmocka_unit_test(test_hostile), cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_types),   cmocka_unit_test(test_chosen),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_refused), cmocka_unit_test(test_gather),
+		cmocka_unit_test(test_scatter),
 	};
 
 	return UNIT_RUN(tests);
