@@ -5,6 +5,7 @@
 #ifndef BPK_FORMAT_BLOSCPACK_H
 #define BPK_FORMAT_BLOSCPACK_H
 
+#include "format/digest_number.h"
 #include "format/format.h"
 
 enum {
@@ -50,10 +51,6 @@ void bpk_bloscpack_header_write(const struct bpk_bloscpack_header *header,
 
 /* Offset entries that header makes room for; no overflow once the header was read. */
 uint64_t bpk_bloscpack_slots(const struct bpk_bloscpack_header *header);
-
-/* By the number a header gives it ("Checksums"), NULL when unknown; and the number of one. */
-const struct bpk_checksum *bpk_bloscpack_checksum(unsigned id);
-unsigned bpk_bloscpack_checksum_id(const struct bpk_checksum *checksum);
 
 /* True when the 8 bytes name the only metadata format there is. */
 bool bpk_bloscpack_magic_is_json(const uint8_t magic[8]);

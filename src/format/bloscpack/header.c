@@ -11,27 +11,6 @@ enum {
 
 static const uint8_t magic[4] = { 'b', 'l', 'p', 'k' };
 
-/* "Checksums": the number is the place in this list. */
-static const char *const checksum_names[] = {
-	"none", "adler32", "crc32", "md5", "sha1", "sha224", "sha256", "sha384", "sha512",
-};
-
-enum { NCHECKSUMS = sizeof checksum_names / sizeof *checksum_names };
-
-const struct bpk_checksum *bpk_bloscpack_checksum(unsigned id)
-{
-	return id < NCHECKSUMS ? bpk_checksum_find(checksum_names[id]) : NULL;
-}
-
-unsigned bpk_bloscpack_checksum_id(const struct bpk_checksum *checksum)
-{
-	unsigned id = 0;
-
-	while (id + 1 < NCHECKSUMS && strcmp(checksum_names[id], checksum->name) != 0)
-		id++;
-	return id;
-}
-
 bool bpk_bloscpack_magic_is_json(const uint8_t bytes[8])
 {
 	/* "README versus program": the program pads with NUL, its README says blanks */
@@ -151,7 +130,7 @@ static int read_version_1(struct bpk_cursor *cursor, struct bpk_bloscpack_header
 	nchunks = bpk_cursor_le64s(cursor);
 	if (cursor->bad)
 		return 0;
-	h->checksum = bpk_bloscpack_checksum(0);
+	h->checksum = bpk_checksum_of_number(0);
 	h->chunk_size = BPK_UNKNOWN;
 	h->last_chunk_size = BPK_UNKNOWN;
 	if (reserved_field(reserved, err) != 0)
@@ -220,7 +199,7 @@ static int read_version_2_or_3(struct bpk_cursor *cursor, struct bpk_bloscpack_h
 	h->has_offsets = (options & OPTION_OFFSETS) != 0;
 	h->has_metadata = h->version == 3 && (options & OPTION_METADATA) != 0;
 	h->typesize = typesize;
-	h->checksum = bpk_bloscpack_checksum(checksum);
+	h->checksum = bpk_checksum_of_number(checksum);
 	if ((options & ~known) != 0)
 		return bpk_fail(err, BPK_CORRUPT,
 				"option bits of the header are %02x, expected 00"
@@ -229,7 +208,7 @@ static int read_version_2_or_3(struct bpk_cursor *cursor, struct bpk_bloscpack_h
 	if (h->checksum == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"checksum number %u is not known, expected 0 to %d", checksum,
-				NCHECKSUMS - 1);
+				BPK_CHECKSUM_NUMBERS - 1);
 	if (size_field(chunk_size, "chunk-size", &h->chunk_size, err) != 0 ||
 	    size_field(last_chunk_size, "last-chunk", &h->last_chunk_size, err) != 0 ||
 	    count_field(nchunks, &h->nchunks, err) != 0)
@@ -279,7 +258,7 @@ void bpk_bloscpack_header_write(const struct bpk_bloscpack_header *header,
 	out[4] = 3;
 	out[5] = (uint8_t)((header->has_offsets ? OPTION_OFFSETS : 0) |
 			   (header->has_metadata ? OPTION_METADATA : 0));
-	out[6] = (uint8_t)bpk_bloscpack_checksum_id(header->checksum);
+	out[6] = (uint8_t)bpk_checksum_number(header->checksum);
 	out[7] = (uint8_t)(header->typesize <= BPK_CHUNK_MAX_TYPESIZE ? header->typesize : 0);
 	bpk_put_le32(out + 8, (uint32_t)stored(header->chunk_size));
 	bpk_put_le32(out + 12, (uint32_t)stored(header->last_chunk_size));

@@ -197,7 +197,7 @@ static int read_blaze(struct bpk_source *source, const struct bpk_bloscpack_head
 	uint32_t size = header->metadata_size;
 	int rc;
 
-	m->checksum = bpk_bloscpack_checksum(0);
+	m->checksum = bpk_checksum_of_number(0);
 	m->codec = header->metadata_deflated ? "zlib" : "none";
 	m->stored_size = m->room = size;
 	m->end = header->size + (uint64_t)size;
@@ -249,7 +249,7 @@ int bpk_bloscpack_metadata_read(struct bpk_source *source,
 			       "metadata header", err) != 0)
 		return -1;
 	s = section_read(bytes);
-	metadata->checksum = bpk_bloscpack_checksum(s.checksum);
+	metadata->checksum = bpk_checksum_of_number(s.checksum);
 	if (metadata->checksum == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"metadata checksum number %u is not known, expected 0 to 8",
@@ -305,7 +305,7 @@ int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out
 	unsigned codec = CODEC_NONE;
 
 	if (checksum == NULL)
-		checksum = bpk_bloscpack_checksum(1);
+		checksum = bpk_checksum_of_number(1);
 	if (text.size > BPK_JSON_MAX_SIZE)
 		return bpk_fail(err, BPK_LIMIT, "metadata of %zu bytes, expected at most %d",
 				text.size, BPK_JSON_MAX_SIZE);
@@ -322,7 +322,7 @@ int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out
 		return -1;
 	memset(out->data, 0, BPK_BLOSCPACK_METADATA_SIZE);
 	memcpy(out->data, json_magic, sizeof json_magic);
-	out->data[9] = (uint8_t)bpk_bloscpack_checksum_id(checksum);
+	out->data[9] = (uint8_t)bpk_checksum_number(checksum);
 	out->data[10] = (uint8_t)codec;
 	out->data[11] = DEFAULT_LEVEL;
 	bpk_put_le32(out->data + 12, (uint32_t)text.size);
@@ -338,7 +338,7 @@ void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE]
 {
 	struct section s = section_read(head);
 
-	metadata->checksum = bpk_bloscpack_checksum(s.checksum);
+	metadata->checksum = bpk_checksum_of_number(s.checksum);
 	metadata->stored_size = s.packed;
 	metadata->room = s.room;
 }

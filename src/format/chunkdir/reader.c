@@ -99,7 +99,7 @@ static int fetch_chunk(const struct bpk_chunkdir_reader *r, struct bpk_parcel *p
 
 	if (bpk_chunkdir_bring(r, 0, parcel->number, parcel, &checksum, err) != 0)
 		return -1;
-	id = (uint8_t)bpk_bloscpack_checksum_id(checksum);
+	id = (uint8_t)bpk_checksum_number(checksum);
 	if (bpk_buf_append(&parcel->packed, bpk_view(&id, 1), err) != 0)
 		return -1;
 	parcel->data_size = bpk_min_size(
@@ -113,7 +113,7 @@ static int check_chunk(const struct bpk_chunkdir_reader *r, const struct bpk_par
 {
 	const struct bpk_buf *packed = &parcel->packed;
 	const struct bpk_checksum *checksum =
-		bpk_bloscpack_checksum(packed->data[packed->size - 1]);
+		bpk_checksum_of_number(packed->data[packed->size - 1]);
 
 	if (bpk_checksum_check(checksum, bpk_view(packed->data, parcel->packed_size),
 			       packed->data + parcel->packed_size, err) == 0)
