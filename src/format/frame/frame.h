@@ -48,8 +48,8 @@ void bpk_frame_layers_clear(struct bpk_frame_layers *layers);
 struct bpk_frame_layer *bpk_frame_layers_find(const struct bpk_frame_layers *layers,
 					      const char *name);
 
-/* Set one, at its place or behind the last; content is copied. BPK_LIMIT: a name of no or more than
- * 31 bytes. */
+/* Set one, at its place or behind the last; content is copied. BPK_LIMIT: a name of more than 31
+ * bytes (none is legal). */
 int bpk_frame_layers_set(struct bpk_frame_layers *layers, const char *name, struct bpk_view content,
 			 struct bpk_err *err);
 void bpk_frame_layers_remove(struct bpk_frame_layers *layers, const char *name);
@@ -65,8 +65,10 @@ void bpk_frame_layers_remove(struct bpk_frame_layers *layers, const char *name);
 
 /* A header taken apart; for clear. */
 struct bpk_frame_header {
-	unsigned version;     /* 1, 2 or 3 */
-	bool sparse;          /* frame type */
+	unsigned version; /* 1, 2 or 3 */
+	unsigned flags; /* general flags as stored; what they say of variable chunks and blocks may
+			   contradict the sizes, which are believed. Reading alone */
+	bool sparse;    /* frame type */
 	bool variable_chunks; /* chunk_size is 0: chunks differ */
 	bool variable_blocks; /* general flags, bit 7 */
 	uint32_t size;        /* header_len, from the frame's first byte to the first chunk */
@@ -127,9 +129,10 @@ uint64_t bpk_frame_offset_of_special(enum bpk_special special);
 /*
  * Unpack an index chunk (bytes ends at the trailer; the chunk's own size is in it) into nchunks
  * entries, host order; *packed_size is the size of the chunk. Checks each entry: an offset inside
- * payload bytes (contiguous; header->packed_size) or an id below 2^32 (sparse), or a special value
- * where chunks are fixed. entries is replaced; 8 bytes each. BPK_CORRUPT names the entry.
- * expected is what the header's sizes make of it; BPK_UNKNOWN where chunks are variable.
+ * payload bytes (contiguous; header->packed_size) or an id below 2^32 (sparse), or a special value,
+ * of which there is at most one where chunk sizes are variable. entries is replaced; 8 bytes each.
+ * BPK_CORRUPT names the entry. expected is what the header's sizes make of it; BPK_UNKNOWN where
+ * chunks are variable. BPK_LIMIT: far more entries than the chunk's bytes justify.
  */
 int bpk_frame_index_read(struct bpk_chunk_ctx *ctx, const struct bpk_frame_header *header,
 			 struct bpk_view bytes, uint64_t expected, struct bpk_buf *entries,
@@ -172,7 +175,8 @@ int bpk_frame_trailer_write(struct bpk_chunk_ctx *ctx, const struct bpk_frame_la
  *     6   2   0
  *     8   8   frame_len that these digests are of
  *    16   8   nchunks
- *    24   d   digest of the header (header_len bytes)
+ *    24   4   crc32 of the 24 bytes before
+ *    28   d   digest of the header (header_len bytes)
  *         d   digest of the index chunk
  *         d   digest of the trailer, these d bytes taken as zero
  *         d   for each chunk, packed; zero for special offsets
@@ -184,17 +188,45 @@ struct bpk_frame_digests {
 	const struct bpk_checksum *checksum; /* NULL: there are none */
 	uint64_t frame_size;
 	uint64_t nchunks;
-	struct bpk_buf bytes; /* the content, as above; for bpk_buf_clear */
+	struct bpk_buf bytes; /* what the bin holds, as above */
 };
 
-enum { BPK_FRAME_DIGESTS_HEAD = 24 };
+enum {
+	BPK_FRAME_DIGESTS_BIN = 5, /* what msgpack puts before it when bpk writes */
+	BPK_FRAME_DIGESTS_HEAD = 28,
+};
 
-/* Take the layer's content apart; BPK_CORRUPT when it is none of ours, or contradicts itself. */
+enum bpk_frame_digest_part {
+	BPK_FRAME_DIGEST_HEADER,
+	BPK_FRAME_DIGEST_INDEX,
+	BPK_FRAME_DIGEST_TRAILER,
+	BPK_FRAME_DIGEST_PARTS,
+};
+
+void bpk_frame_digests_clear(struct bpk_frame_digests *digests);
+
+/* Take the layer's content apart; BPK_CORRUPT when it is none of ours, or contradicts itself,
+ * BPK_UNSUPPORTED for a layout or checksum not known. Empty on failure. */
 int bpk_frame_digests_read(struct bpk_view content, struct bpk_frame_digests *digests,
 			   struct bpk_err *err);
 
-/* The digest of chunk number, checksum->size bytes; NULL when it is not covered. */
+/* The same for that layer of a trailer; without one checksum is NULL. BPK_CORRUPT too when another
+ * layer holds digests: then its name is damaged. */
+int bpk_frame_digests_find(const struct bpk_frame_layers *layers, struct bpk_frame_digests *digests,
+			   struct bpk_err *err);
+
+/* The digest of a part, and of chunk number, checksum->size bytes; NULL when it is not covered. */
+const uint8_t *bpk_frame_digests_part(const struct bpk_frame_digests *digests,
+				      enum bpk_frame_digest_part part);
 const uint8_t *bpk_frame_digests_chunk(const struct bpk_frame_digests *digests, uint64_t number);
+
+/* Does the header, or index chunk, agree? And the trailer, all of it, whose last layer the digests
+ * are (unless another program put others behind: then frame_size differs). BPK_CORRUPT: no. */
+int bpk_frame_digests_check(const struct bpk_frame_digests *digests,
+			    enum bpk_frame_digest_part part, struct bpk_view bytes,
+			    struct bpk_err *err);
+int bpk_frame_digests_check_trailer(const struct bpk_frame_digests *digests,
+				    struct bpk_view trailer, struct bpk_err *err);
 
 /*
  * Make the three parts that end a frame, and its header, agree: index, trailer with digests filled

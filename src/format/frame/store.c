@@ -1,0 +1,41 @@
+/*
+ * Chunks that a frame itself is made of: its index, and the values in its trailer.
+ */
+#include "format/frame/section.h"
+
+#include <inttypes.h>
+
+enum {
+	VERSION = 5,
+	TYPESIZE = 8,
+	SHUFFLE_SLOT = 21, /* the last of six, where c-blosc2 names a filter that is not applied */
+};
+
+/* The block size that c-blosc2 says ("Choosing the blocksize when writing"). */
+static uint32_t block_size(uint32_t raw_size)
+{
+	return raw_size < TYPESIZE ? 1 : raw_size - raw_size % TYPESIZE;
+}
+
+int bpk_frame_store(struct bpk_view raw, unsigned flags, struct bpk_buf *out, struct bpk_err *err)
+{
+	uint8_t head[BPK_CHUNK_EXTENDED_HEADER_SIZE] = { VERSION, 1, (uint8_t)flags, TYPESIZE };
+
+	if (raw.size > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED)
+		return bpk_fail(err, BPK_LIMIT, "%zu bytes in one chunk, expected at most %d",
+				raw.size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED);
+	bpk_put_le32(head + 4, (uint32_t)raw.size);
+	bpk_put_le32(head + 8, block_size((uint32_t)raw.size));
+	bpk_put_le32(head + 12, (uint32_t)(sizeof head + raw.size));
+	head[SHUFFLE_SLOT] = BPK_FILTER_SHUFFLE;
+	if (bpk_buf_append(out, bpk_view(head, sizeof head), err) != 0)
+		return -1;
+	return bpk_buf_append(out, raw, err);
+}
+
+int bpk_frame_pack(struct bpk_chunk_ctx *ctx, struct bpk_view raw, unsigned stored_flags,
+		   struct bpk_buf *out, struct bpk_err *err)
+{
+	(void)ctx;
+	return bpk_frame_store(raw, stored_flags, out, err);
+}
