@@ -73,6 +73,22 @@ const char *bpk_pipeline_print(const struct bpk_pipeline *pipeline, char out[BPK
  */
 int bpk_pipeline_parse(const char *text, struct bpk_pipeline *pipeline, struct bpk_err *err);
 
+/*
+ * Can elements of typesize bytes be packed with it? Fails with BPK_USAGE: a truncation of elements
+ * that are no numbers, of more bits than they have, or behind a filter that leaves no numbers.
+ */
+int bpk_pipeline_check(const struct bpk_pipeline *pipeline, unsigned typesize, struct bpk_err *err);
+
+/* The same without what loses anything. */
+struct bpk_pipeline bpk_pipeline_exact(const struct bpk_pipeline *pipeline);
+
+enum { BPK_PIPELINE_LOSS_TEXT = 256 };
+
+/* What a pipeline that was checked loses of each element: "filter trunc:12 keeps 12 of 23 bits of
+ * each float32's mantissa"; nothing when it is not lossy. Returns out. */
+const char *bpk_pipeline_loss(const struct bpk_pipeline *pipeline, unsigned typesize,
+			      char out[BPK_PIPELINE_LOSS_TEXT]);
+
 /* The name a user types ("none", "shuffle", "trunc"); NULL for a number that is not built in. And
  * the names in the order in which help lists them, NULL behind the last. */
 const char *bpk_filter_name(unsigned filter);
@@ -156,6 +172,10 @@ const struct bpk_codec *bpk_codec_at(size_t index);
 const char *bpk_codec_name(const struct bpk_codec *codec);
 unsigned bpk_codec_code(const struct bpk_codec *codec); /* Blosc's "compressor code": zstd has 5 */
 const char *bpk_codec_library_version(const struct bpk_codec *codec);
+
+/* The codec that a chunk was packed with, lz4 or lz4hc where its header is extended; NULL when it
+ * is not built in, or the chunk is a special one. */
+const struct bpk_codec *bpk_codec_of_chunk(const struct bpk_chunk_header *header);
 
 /* The name of the vector kernels in use: "avx2". */
 const char *bpk_chunk_simd(void);

@@ -73,6 +73,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_level_anew,
 	&bpk_opt_codec_anew,
 	&bpk_opt_filter,
+	&bpk_opt_lossy,
+	&bpk_opt_dictionary,
 	&bpk_opt_typesize,
 	&bpk_opt_block_size,
 	&bpk_opt_slack,
@@ -203,6 +205,9 @@ static int check_usage(const struct append_args *args, char *const *names, size_
 	if (args->follow != NULL && strcmp(args->follow, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"--follow needs a FILE, standard input comes without it");
+	if (args->follow != NULL && args->edit.encoding.lossy)
+		return bpk_fail(err, BPK_USAGE,
+				"--follow compares what there is with FILE, which --lossy changes");
 	if (args->follow == NULL && (args->pid != 0 || args->idle != 0))
 		return bpk_fail(err, BPK_USAGE, "--pid and --idle need --follow");
 	for (size_t i = 0; i < count; i++)

@@ -19,6 +19,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_level_anew,
 	&bpk_opt_codec_anew,
 	&bpk_opt_filter,
+	&bpk_opt_lossy,
+	&bpk_opt_dictionary,
 	&bpk_opt_typesize,
 	&bpk_opt_chunk_size,
 	&bpk_opt_block_size,
@@ -52,7 +54,8 @@ struct convert {
 	struct bpk_input in;
 	struct bpk_input content; /* what in unpacks to; not opened where chunks are carried over */
 	uint64_t raw_size;
-	const char *anew; /* why chunks are packed anew; NULL: they are carried over */
+	struct bpk_pipeline pipeline; /* of the source's first chunk, where that is kept */
+	const char *anew;             /* why chunks are packed anew; NULL: they are carried over */
 	struct bpk_job job;
 	struct bpk_choice choice; /* when they are packed anew */
 };
@@ -62,7 +65,8 @@ struct convert {
 static bool asks_for_packing(const struct bpk_encoding_args *args)
 {
 	return args->codec != NULL || args->level != BPK_AUTO || args->filter.given ||
-	       args->typesize != BPK_AUTO || args->chunk_size != 0 || args->block_size != 0;
+	       args->dictionary || args->typesize != BPK_AUTO || args->chunk_size != 0 ||
+	       args->block_size != 0;
 }
 
 /* Are the chunks of the source those of single columns? */
@@ -111,19 +115,31 @@ static unsigned find_typesize(const struct convert *c)
 	return info->typesize;
 }
 
-/* What nobody asks for stays as the source has it, as far as its first chunk tells. */
-static struct bpk_wishes settle_wishes(const struct convert *c)
+/* The filters of the source, unless elements are another size now, or the target does not know
+ * them: then a trial decides. */
+static void keep_pipeline(struct convert *c, struct bpk_wishes *wishes)
 {
-	struct bpk_wishes wishes = bpk_encoding_wishes(c->args);
+	if (has_columns(c) || wishes->pipeline != NULL || wishes->typesize != BPK_AUTO)
+		return;
+	c->pipeline = bpk_recipe_like(&c->in.info->first_chunk).pipeline;
+	if (wishes->extended || bpk_pipeline_is_plain(&c->pipeline))
+		wishes->pipeline = &c->pipeline;
+}
+
+/* What nobody asks for stays as the source has it, as far as its first chunk tells. */
+static struct bpk_wishes settle_wishes(struct convert *c)
+{
+	struct bpk_wishes wishes = bpk_encoding_wishes(c->args, c->format);
 	const struct bpk_info *info = c->in.info;
 	const struct bpk_chunk_header *first = &info->first_chunk;
-	bool told = info->has_first_chunk && !first->memcpyed && first->raw_size > 0;
+	bool told = info->has_first_chunk && !first->memcpyed &&
+		    first->special == BPK_SPECIAL_NONE && first->raw_size > 0;
 	unsigned typesize = find_typesize(c);
 
 	if (told && wishes.codec == NULL)
 		wishes.codec = bpk_recipe_like(first).codec;
-	if (told && !has_columns(c) && wishes.pipeline == NULL && wishes.typesize == BPK_AUTO)
-		wishes.pipeline = &first->pipeline;
+	if (told)
+		keep_pipeline(c, &wishes);
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
 		wishes.typesize = (int)typesize;
 	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN)
@@ -154,7 +170,11 @@ static int choose(struct convert *c, struct bpk_err *err)
 	struct bpk_wishes wishes = settle_wishes(c);
 	const struct bpk_array *array = c->in.info->array;
 
-	if (array != NULL && bpk_encoding_check_dtype(c->args, c->format, &array->dtype, err) != 0)
+	if ((array != NULL &&
+	     bpk_encoding_check_dtype(c->args, c->format, &array->dtype, err) != 0) ||
+	    bpk_encoding_check_items(c->args,
+				     wishes.typesize == BPK_AUTO ? 0 : (unsigned)wishes.typesize,
+				     wishes.codec, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	if (open_content(c, err) != 0)
 		return -1;
@@ -162,6 +182,7 @@ static int choose(struct convert *c, struct bpk_err *err)
 		return bpk_input_subject(&c->in, err);
 	if (c->shared.verbose)
 		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->choice.why));
+	bpk_encoding_tell_loss(c->args, &c->choice.recipe, bpk_input_name(c->in.path));
 	return 0;
 }
 

@@ -1,5 +1,9 @@
 #include "cli/encoding.h"
 
+#include <stdio.h>
+
+#include "cli/report.h"
+
 enum {
 	LARGEST_ROW = 4 << 20, /* in a file, whose chunks may end anywhere */
 };
@@ -54,10 +58,29 @@ const struct bpk_opt bpk_opt_filter = {
 	.type = OPT_FILTER,
 	.offset = ARG(filter),
 	.metavar = "LIST",
-	.help = "rearrange bytes or bits of items before packing",
-	.more = "shuffle puts the first bytes of all items next to each other, then the second "
-		"ones, and so on; bitshuffle does the same with bits. With auto, the default, "
-		"a trial on samples decides, or the archive that there is already.",
+	.help = "filter items before packing, by LIST in its order",
+	.more = "LIST is none, or up to six of shuffle, bitshuffle, delta, bytedelta, trunc:N and "
+		"int_trunc:N, divided by commas; bpk-pack(1) says what they do, and "
+		"bpk-formats(5) which format knows them. With auto, the default, a trial on "
+		"samples decides, or the archive that there is already.",
+};
+
+const struct bpk_opt bpk_opt_lossy = {
+	.name = "lossy",
+	.type = OPT_FLAG,
+	.offset = ARG(lossy),
+	.help = "let filters lose what they are told to",
+	.more = "trunc and int_trunc are refused without it. What is unpacked then differs from "
+		"what was packed; what is lost is said on standard error.",
+};
+
+const struct bpk_opt bpk_opt_dictionary = {
+	.name = "dictionary",
+	.type = OPT_FLAG,
+	.offset = ARG(dictionary),
+	.help = "give each chunk a dictionary for its blocks",
+	.more = "For zstd and lz4 in Blosc2's formats, and where it pays: in chunks of many small "
+		"blocks that are alike.",
 };
 
 const struct bpk_opt bpk_opt_typesize = {
@@ -169,6 +192,35 @@ static bool has_layout(const struct bpk_format *format, const char *name)
 	return false;
 }
 
+/* ", use -F NAME": the first format that knows every filter. */
+static const char *advice(char out[64])
+{
+	out[0] = '\0';
+	for (size_t i = 0; bpk_formats[i] != NULL && out[0] == '\0'; i++)
+		if (bpk_formats[i]->extended_chunks && bpk_formats[i]->writer != NULL)
+			snprintf(out, 64, ", use -F %s", bpk_formats[i]->name);
+	return out;
+}
+
+/* Chunks of version 2 have but two filters, and no dictionaries. */
+static int check_chunks(const struct bpk_encoding_args *args, const struct bpk_format *format,
+			struct bpk_err *err)
+{
+	char use[64], filters[BPK_PIPELINE_TEXT];
+
+	if (format->extended_chunks)
+		return 0;
+	if (args->filter.given && !bpk_pipeline_is_plain(&args->filter.pipeline))
+		return bpk_fail(err, BPK_USAGE,
+				"format %s knows shuffle and bitshuffle alone, not %s%s",
+				format->name, bpk_pipeline_print(&args->filter.pipeline, filters),
+				advice(use));
+	if (args->dictionary)
+		return bpk_fail(err, BPK_USAGE, "format %s has no dictionaries%s", format->name,
+				advice(use));
+	return 0;
+}
+
 int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_format *format,
 		       struct bpk_err *err)
 {
@@ -179,6 +231,74 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
 		return bpk_fail(err, BPK_USAGE,
 				"--superchunk-size is for directories, format %s is a single file",
 				format->name);
+	return check_chunks(args, format, err);
+}
+
+/* May what the filters lose be lost? */
+static int check_loss(const struct bpk_encoding_args *args, unsigned typesize, struct bpk_err *err)
+{
+	char loss[BPK_PIPELINE_LOSS_TEXT];
+
+	bpk_pipeline_loss(&args->filter.pipeline, typesize, loss);
+	if (!args->lossy)
+		return bpk_fail(err, BPK_USAGE, "%s; say --lossy if that is meant", loss);
+	if (args->shared.remove)
+		return bpk_fail(err, BPK_USAGE, "%s, so --rm would not leave what there was", loss);
+	return 0;
+}
+
+int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned typesize,
+			     const struct bpk_codec *codec, struct bpk_err *err)
+{
+	const struct bpk_pipeline *pipeline = &args->filter.pipeline;
+	bool lossy = args->filter.given && bpk_pipeline_is_lossy(pipeline);
+	const char *name = codec == NULL ? "zstd" : bpk_codec_name(codec);
+
+	if (args->dictionary && strcmp(name, "zstd") != 0 && strncmp(name, "lz4", 3) != 0)
+		return bpk_fail(err, BPK_USAGE, "--dictionary is for zstd and lz4, not for %s",
+				name);
+	if (lossy && typesize == 0)
+		return bpk_fail(err, BPK_USAGE,
+				"a lossy filter must know what items are, say --typesize");
+	if (typesize > 0 && args->filter.given && bpk_pipeline_check(pipeline, typesize, err) != 0)
+		return -1;
+	return lossy ? check_loss(args, typesize, err) : 0;
+}
+
+void bpk_encoding_tell_loss(const struct bpk_encoding_args *args, const struct bpk_recipe *recipe,
+			    const char *subject)
+{
+	char loss[BPK_PIPELINE_LOSS_TEXT];
+
+	if (bpk_pipeline_is_lossy(&recipe->pipeline) && !args->shared.quiet)
+		bpk_note(subject, "%s",
+			 bpk_pipeline_loss(&recipe->pipeline, recipe->typesize, loss));
+}
+
+/* Truncation counts bits of little-endian numbers of one kind. */
+static int check_numbers(const struct bpk_pipeline *pipeline, const struct bpk_dtype *dtype,
+			 struct bpk_err *err)
+{
+	const struct bpk_scalar *scalar = &dtype->scalar;
+
+	for (unsigned i = 0; i < pipeline->nsteps; i++) {
+		unsigned filter = pipeline->steps[i].filter;
+		const char *kinds = filter == BPK_FILTER_TRUNC_PREC  ? "f"
+				    : filter == BPK_FILTER_INT_TRUNC ? "iuMm"
+								     : NULL;
+
+		if (kinds == NULL)
+			continue;
+		if (dtype->nfields > 0 || strchr(kinds, scalar->kind) == NULL)
+			return bpk_fail(err, BPK_USAGE, "filter %s is for %s alone",
+					bpk_filter_name(filter),
+					filter == BPK_FILTER_TRUNC_PREC ? "floating-point numbers"
+									: "integers");
+		if (scalar->byte_order == '>')
+			return bpk_fail(err, BPK_USAGE,
+					"filter %s is for little-endian numbers alone",
+					bpk_filter_name(filter));
+	}
 	return 0;
 }
 
@@ -191,7 +311,7 @@ int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct 
 		return bpk_fail(err, BPK_USAGE,
 				"--slack is not for records, which format %s keeps as columns",
 				format->name);
-	return 0;
+	return args->filter.given ? check_numbers(&args->filter.pipeline, dtype, err) : 0;
 }
 
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format)
@@ -206,13 +326,16 @@ uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_f
 	return row;
 }
 
-struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args)
+struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,
+				      const struct bpk_format *format)
 {
 	return (struct bpk_wishes){
 		.codec = args->codec,
 		.level = args->level,
 		.typesize = args->typesize,
 		.pipeline = args->filter.given ? &args->filter.pipeline : NULL,
+		.extended = format->extended_chunks,
+		.dictionary = args->dictionary,
 		.chunk_size = args->chunk_size,
 		.block_size = (uint32_t)args->block_size,
 	};

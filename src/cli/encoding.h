@@ -13,6 +13,7 @@ struct bpk_encoding_args {
 	const struct bpk_codec *codec; /* NULL: not given, as everywhere below */
 	int level, typesize;           /* BPK_AUTO */
 	struct bpk_opt_filter filter;
+	bool lossy, dictionary;
 	uint64_t chunk_size, block_size;     /* 0 */
 	const struct bpk_checksum *checksum; /* NULL */
 	struct bpk_slack slack;              /* none */
@@ -29,20 +30,33 @@ struct bpk_encoding_args {
 	}
 
 extern const struct bpk_opt bpk_opt_digits, bpk_opt_level, bpk_opt_codec, bpk_opt_filter,
-	bpk_opt_typesize, bpk_opt_chunk_size, bpk_opt_block_size, bpk_opt_checksum, bpk_opt_slack,
-	bpk_opt_no_offsets, bpk_opt_append_space, bpk_opt_layout, bpk_opt_superchunk_size;
+	bpk_opt_lossy, bpk_opt_dictionary, bpk_opt_typesize, bpk_opt_chunk_size, bpk_opt_block_size,
+	bpk_opt_checksum, bpk_opt_slack, bpk_opt_no_offsets, bpk_opt_append_space, bpk_opt_layout,
+	bpk_opt_superchunk_size;
 
 /* The same for commands that keep what an archive has: the environment does not speak there. */
 extern const struct bpk_opt bpk_opt_level_anew, bpk_opt_codec_anew;
 
 /*
  * Can format obey what was given? Fails with BPK_USAGE: a layout that it does not have, a size of
- * data files where there is but one file.
+ * data files where there is but one file, filters or dictionaries that its chunks do not know.
  */
 int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_format *format,
 		       struct bpk_err *err);
 
-/* The same for elements of that type. Fails with BPK_USAGE: room inside the chunks of columns. */
+/*
+ * Can items of typesize bytes (0: a trial will tell) be packed with the filters given, by codec
+ * (NULL: the default), and was it said that they may lose something? Fails with BPK_USAGE.
+ */
+int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned typesize,
+			     const struct bpk_codec *codec, struct bpk_err *err);
+
+/* Say what recipe loses, if it does, unless nothing but errors is to be said. */
+void bpk_encoding_tell_loss(const struct bpk_encoding_args *args, const struct bpk_recipe *recipe,
+			    const char *subject);
+
+/* The same for elements of that type. Fails with BPK_USAGE: room inside the chunks of columns, a
+ * lossy filter for what are no numbers of its kind. */
 int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct bpk_format *format,
 			     const struct bpk_dtype *dtype, struct bpk_err *err);
 
@@ -53,8 +67,9 @@ int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct 
  */
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format);
 
-/* What was given, as bpk_choose takes it; what was not is open. */
-struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args);
+/* What was given, as bpk_choose takes it for chunks of format; what was not is open. */
+struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,
+				      const struct bpk_format *format);
 
 /* The same as a writer takes it. recipe is how chunks will be packed; NULL: carried over. */
 struct bpk_write_options bpk_encoding_options(const struct bpk_encoding_args *args,

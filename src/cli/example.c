@@ -1,10 +1,10 @@
 /* How chunks that are added to an archive are packed: as a chunk of it is. */
 #include "cli/edit.h"
 
-/* Stored and empty chunks are packed in no way. */
+/* Stored, special and empty chunks are packed in no way. */
 static bool says_how(const struct bpk_chunk_header *header)
 {
-	return !header->memcpyed && header->raw_size > 0;
+	return !header->memcpyed && header->special == BPK_SPECIAL_NONE && header->raw_size > 0;
 }
 
 int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err)
@@ -44,6 +44,7 @@ struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
 
 	if (args->level != BPK_AUTO)
 		recipe.level = (unsigned)args->level;
+	recipe.extended = archive->format->extended_chunks;
 	return recipe;
 }
 
@@ -59,6 +60,9 @@ static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, ui
 		recipe.typesize = (unsigned)args->typesize;
 	if (args->filter.given)
 		recipe.pipeline = args->filter.pipeline;
+	else if (args->lossy)
+		recipe.pipeline = archive->example.pipeline;
+	recipe.dictionary = recipe.dictionary || args->dictionary;
 	return recipe;
 }
 
@@ -67,7 +71,7 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 			   struct bpk_choice *choice, struct bpk_err *err)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
-	struct bpk_wishes wishes = bpk_encoding_wishes(&archive->args->encoding);
+	struct bpk_wishes wishes = bpk_encoding_wishes(&archive->args->encoding, archive->format);
 	struct bpk_recipe like = bpk_recipe_like(&archive->example);
 
 	wishes.chunk_size = info->chunk_size == BPK_UNKNOWN ? 0 : info->chunk_size;
@@ -76,12 +80,29 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 	else if (wishes.typesize == BPK_AUTO && info->typesize > 1)
 		wishes.typesize = (int)info->typesize;
 	if (wishes.pipeline == NULL && says_how(&archive->example))
-		wishes.pipeline = &archive->example.pipeline;
+		wishes.pipeline =
+			archive->args->encoding.lossy ? &archive->example.pipeline : &like.pipeline;
 	return bpk_choose(source, bpk_source_size(source), &wishes, choice, err);
 }
 
-int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
-		       struct bpk_choice *choice, struct bpk_err *err)
+/* Can the archive obey the options? */
+static int check_options(const struct bpk_archive *archive, const struct bpk_recipe *recipe,
+			 struct bpk_err *err)
+{
+	const struct bpk_encoding_args *args = &archive->args->encoding;
+	const struct bpk_array *array = bpk_archive_info(archive)->array;
+
+	if (args->lossy && array != NULL &&
+	    bpk_encoding_check_dtype(args, archive->format, &array->dtype, err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (bpk_encoding_check_items(args, recipe->typesize, recipe->codec, err) != 0)
+		return bpk_archive_subject(archive, err);
+	bpk_encoding_tell_loss(args, recipe, archive->path);
+	return 0;
+}
+
+static int choose(struct bpk_archive *archive, struct bpk_source *source, struct bpk_choice *choice,
+		  struct bpk_err *err)
 {
 	uint64_t chunk_size = bpk_archive_info(archive)->chunk_size;
 	struct bpk_source *nothing = NULL;
@@ -105,4 +126,14 @@ int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
 		choice->chunk_size = chunk_size;
 	bpk_source_close(nothing);
 	return rc == 0 ? 0 : bpk_archive_subject(archive, err);
+}
+
+int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
+		       struct bpk_choice *choice, struct bpk_err *err)
+{
+	if (bpk_encoding_check(&archive->args->encoding, archive->format, err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (choose(archive, source, choice, err) != 0)
+		return -1;
+	return check_options(archive, &choice->recipe, err);
 }

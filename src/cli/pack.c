@@ -88,6 +88,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_level,
 	&bpk_opt_codec,
 	&bpk_opt_filter,
+	&bpk_opt_lossy,
+	&bpk_opt_dictionary,
 	&bpk_opt_typesize,
 	&bpk_opt_chunk_size,
 	&bpk_opt_block_size,
@@ -232,7 +234,7 @@ static int describe_array(struct pack *pack, uint64_t *raw_size, struct bpk_err 
 
 static struct bpk_wishes settle_wishes(const struct pack *pack)
 {
-	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->encoding);
+	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->encoding, pack->format);
 	uint64_t item = pack->dtype.size;
 
 	if (item == 0)
@@ -249,6 +251,8 @@ static int choose(struct pack *pack, uint64_t raw_size, struct bpk_err *err)
 
 	if (bpk_choose(pack->in.place.source, raw_size, &wishes, &pack->choice, err) != 0)
 		return bpk_input_subject(&pack->in, err);
+	bpk_encoding_tell_loss(&pack->args->encoding, &pack->choice.recipe,
+			       bpk_input_name(pack->in.path));
 	pack->plan = bpk_plan_cut(raw_size, pack->choice.chunk_size);
 	return 0;
 }
@@ -408,6 +412,17 @@ static int take_dtype(struct pack *pack, struct bpk_err *err)
 	return bpk_encoding_check_dtype(&args->encoding, pack->format, &pack->dtype, err);
 }
 
+/* Items of what is packed, as far as anyone says; 0: a trial will tell. */
+static unsigned item_size(const struct pack *pack)
+{
+	int typesize = pack->args->encoding.typesize;
+	uint64_t item = pack->dtype.size;
+
+	if (typesize != BPK_AUTO)
+		return (unsigned)typesize;
+	return item <= BPK_CHUNK_MAX_TYPESIZE ? (unsigned)item : 0;
+}
+
 static int check_usage(struct pack *pack, char **operands, size_t count, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &pack->args->encoding.shared;
@@ -415,7 +430,9 @@ static int check_usage(struct pack *pack, char **operands, size_t count, struct 
 
 	if (bpk_output_check(shared, operands, count, err) != 0 ||
 	    bpk_encoding_check(&pack->args->encoding, pack->format, err) != 0 ||
-	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0)
+	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0 ||
+	    bpk_encoding_check_items(&pack->args->encoding, item_size(pack),
+				     pack->args->encoding.codec, err) != 0)
 		return -1;
 	if (shared->to_stdout && count > 1)
 		return bpk_fail(

@@ -403,8 +403,7 @@ static unsigned level_of(const struct bpk_codec *codec)
 
 struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header)
 {
-	const char *name = bpk_codec_format_name(header->codec_format);
-	struct bpk_recipe recipe = { .codec = bpk_codec_find(name),
+	struct bpk_recipe recipe = { .codec = bpk_codec_of_chunk(header),
 				     .typesize = header->typesize,
 				     .block_size = header->block_size };
 
@@ -412,7 +411,10 @@ struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header)
 	if (recipe.codec == NULL)
 		recipe.codec = bpk_codec_find("zstd");
 	recipe.level = level_of(recipe.codec);
-	recipe.pipeline = header->pipeline;
+	recipe.pipeline = bpk_pipeline_exact(&header->pipeline);
+	recipe.extended = header->header_size == BPK_CHUNK_EXTENDED_HEADER_SIZE;
+	recipe.dictionary = header->dictionary;
+	recipe.variable_blocks = header->variable_blocks;
 	return recipe;
 }
 

@@ -70,7 +70,7 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 
 /*
  * The recipe by which a chunk seems to have been packed, with the default level of its codec, since
- * chunks do not tell theirs.
+ * chunks do not tell theirs, and without filters that would lose something of other bytes.
  */
 struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header);
 

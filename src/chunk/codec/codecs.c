@@ -51,6 +51,16 @@ const struct bpk_codec *bpk_codec_of_code(unsigned code)
 	return NULL;
 }
 
+/* "Codec numbers": the two enumerations differ. */
+const struct bpk_codec *bpk_codec_of_chunk(const struct bpk_chunk_header *header)
+{
+	if (header->special != BPK_SPECIAL_NONE)
+		return NULL;
+	if (header->header_size == BPK_CHUNK_EXTENDED_HEADER_SIZE)
+		return bpk_codec_of_code(header->codec);
+	return bpk_codec_of_format(header->codec_format);
+}
+
 const char *bpk_codec_name(const struct bpk_codec *codec)
 {
 	return codec->name;

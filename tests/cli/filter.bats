@@ -1,0 +1,41 @@
+load lib
+
+# Is FORMAT one that can be written here?
+need_format() { "$BPK" pack --help | grep -qw "$1" || skip "format $1 cannot be written"; }
+
+@test "a format that cannot say the filters refuses them before anything is written" {
+    data field-f32 20000 a
+    for filters in trunc:12,shuffle shuffle:4 delta,shuffle shuffle,bytedelta shuffle,shuffle; do
+        for format in blp chunked; do
+            refuses 64 "format $format knows shuffle and bitshuffle alone, not $filters" \
+                bpk pack -F $format --filter $filters --lossy -t 4 -o new a
+        done
+    done
+    refuses 64 "format blp has no dictionaries" bpk pack --dictionary a
+    bpk pack -q a
+    bpk pack -q -F chunked a
+    : >a.blpd/.lock # the first writer makes it, whatever becomes of its change
+    for archive in a.blp a.blpd; do
+        refuses 64 "knows shuffle and bitshuffle alone" bpk append --filter delta $archive a
+        refuses 64 "has no dictionaries" bpk append --dictionary $archive a
+    done
+    refuses 64 "knows shuffle and bitshuffle alone" bpk convert --filter delta a.blp b.blp
+    refuses 64 "knows shuffle and bitshuffle alone" bpk convert --filter delta a.blp b.blpd
+}
+
+@test "lists that make no sense are wrong usage" {
+    data field-f32 20000 a
+    refuses 64 "no filter 'shufle'" bpk pack --filter shufle a
+    refuses 64 "no filter ''" bpk pack --filter shuffle, a
+    refuses 64 "filter delta must be the first" bpk pack --filter shuffle,delta a
+    refuses 64 "filter bitshuffle takes no number" bpk pack --filter bitshuffle:4 a
+    refuses 64 "filter trunc needs a number of bits" bpk pack --filter trunc a
+    refuses 64 "from 1 to 255" bpk pack --filter shuffle:256 a
+    refuses 64 "more than 6 filters" bpk pack --filter delta,shuffle,shuffle,shuffle,shuffle,shuffle,shuffle a
+}
+
+@test "--follow takes no --lossy" {
+    data field-f32 20000 a
+    bpk pack -q a
+    refuses 64 "which --lossy changes" bpk append --lossy --follow a a.blp
+}
