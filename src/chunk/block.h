@@ -20,6 +20,9 @@ enum {
 	BPK_FLAG_CODEC_SHIFT = 5,
 };
 
+/* "Stream encoding": the token behind the negative size of a run. */
+enum { BPK_TOKEN_RUN = 0x01 };
+
 /* "Limits": the largest block size, and what version 2 readers take. */
 enum {
 	BPK_CHUNK_MAX_BLOCK_SIZE = 536866816,

@@ -3,7 +3,7 @@
  */
 #include "chunk/decode.h"
 
-enum { TOKEN_RUN = 0x01, LOWEST_RUN = -255 };
+enum { LOWEST_RUN = -255 };
 
 /* A stream that needs no codec, in chunks of version 3 and later. */
 static int take_run(struct bpk_block *b, int32_t csize, struct bpk_stream *stream,
@@ -19,7 +19,7 @@ static int take_run(struct bpk_block *b, int32_t csize, struct bpk_stream *strea
 	token = bpk_cursor_u8(&b->cursor);
 	if (b->cursor.bad)
 		return bpk_fail(err, BPK_CORRUPT, "the chunk ends before its token");
-	if ((token & TOKEN_RUN) == 0 || csize < LOWEST_RUN)
+	if ((token & BPK_TOKEN_RUN) == 0 || csize < LOWEST_RUN)
 		return bpk_fail(err, BPK_CORRUPT, "size %d with token 0x%02x is no run", csize,
 				token);
 	stream->byte = (uint8_t)-csize;

@@ -1,26 +1,14 @@
-#include "chunk/block.h"
+/*
+ * Packing a chunk: what recipes may ask, the sizes of blocks, headers. Source: Blosc chunk format,
+ * "Header", "Blocks and streams", "Blosc2 extended header".
+ */
+#include "chunk/encode.h"
 #include "chunk/noise.h"
 
-/*
- * One call's work. Streams are written one behind the other in block order, so that the bytes do
- * not depend on who packs them.
- */
-struct encoding {
-	struct bpk_chunk_ctx *ctx;
-	const struct bpk_recipe *recipe;
-	struct bpk_view raw;
-	uint8_t *out;
-	size_t end;  /* of the room in out: "Writer profiles" grants raw size + 16 */
-	size_t used; /* of out */
-	uint32_t block_size;
-	bool split;
-	bool planes;  /* streams are byte planes */
-	bool slow;    /* the codec takes longer over noise than to recognise it */
-	bool entropy; /* it codes frequent bytes in fewer bits */
+enum {
+	MIN_PACKED = 128,         /* "Limits": below this nobody packs version 2 */
+	MIN_PACKED_EXTENDED = 32, /* and version 5 */
 };
-
-/* What a step came to; a chunk that outgrows its room is stored. */
-enum outcome { FAILED = -1, DONE = 0, OUTGROWN = 1 };
 
 static bool is_slow(const struct bpk_codec *codec)
 {
@@ -28,42 +16,25 @@ static bool is_slow(const struct bpk_codec *codec)
 	       strcmp(codec->name, "lz4hc") == 0;
 }
 
-/* "Choosing the blocksize when writing": the rule of 1.21, whose sizes others expect. */
-static uint64_t chosen_block_size(const struct bpk_recipe *recipe, uint64_t raw_size)
-{
-	static const uint8_t quarters[] = { 1, 2, 4, 8, 16, 16, 32, 32, 32, 32 };
-	bool slow = is_slow(recipe->codec);
-	uint64_t size = (slow ? 65536u : 32768u) / 4 * quarters[recipe->level];
-
-	if (raw_size < recipe->typesize)
-		return 1;
-	if (raw_size < 32768)
-		return raw_size;
-	if (slow && recipe->level == 9)
-		size *= 2;
-	if (recipe->level > 0 && recipe->typesize <= 16) {
-		size = bpk_min_u64(size, 262144) * recipe->typesize;
-		size = bpk_max_u64(65536, bpk_min_u64(size, 1048576));
-	}
-	return size;
-}
+/* ---- Splitting ---- */
 
 /*
- * The hard rules: whole elements, and for the bitshuffle eights of them, since version 2 leaves any
- * other block as it is ("BITSHUFFLE").
+ * Does the pipeline gather the bytes of equal place of all elements, so that the streams of a split
+ * block are byte planes?
  */
-static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size)
+static bool makes_planes(const struct bpk_recipe *recipe)
 {
-	uint64_t size = recipe->block_size, ts = recipe->typesize;
+	bool planes = false;
 
-	if (size == 0)
-		size = chosen_block_size(recipe, raw_size);
-	size = bpk_min_u64(size, bpk_min_u64(raw_size, BPK_CHUNK_MAX_BLOCK_SIZE));
-	if (bpk_plain_filter(&recipe->pipeline) == BPK_FILTER_BITSHUFFLE && size >= 8 * ts)
-		size -= size % (8 * ts);
-	else if (size > ts)
-		size -= size % ts;
-	return size == 0 ? 1 : (uint32_t)size;
+	for (unsigned i = 0; i < recipe->pipeline.nsteps; i++) {
+		const struct bpk_filter_step *step = &recipe->pipeline.steps[i];
+
+		if (step->filter == BPK_FILTER_SHUFFLE)
+			planes = step->meta == 0 || step->meta == recipe->typesize;
+		if (step->filter == BPK_FILTER_BITSHUFFLE)
+			planes = false;
+	}
+	return planes;
 }
 
 /*
@@ -78,223 +49,231 @@ static bool splits(const struct bpk_recipe *recipe, struct bpk_view raw, uint32_
 	       (bpk_plain_filter(&recipe->pipeline) == BPK_FILTER_SHUFFLE && !bpk_is_run(raw));
 }
 
-static unsigned flags_of(const struct encoding *e)
+/*
+ * The same for Blosc2, whose readers obey the flag: "When upstream splits", but with every codec
+ * ("Measured: the planes decide"). Those whose streams begin with a header want longer planes.
+ */
+static bool splits_extended(const struct bpk_recipe *recipe, uint64_t block_size)
 {
-	unsigned flags = (unsigned)e->recipe->codec->format << BPK_FLAG_CODEC_SHIFT;
+	unsigned ts = recipe->typesize, least = is_slow(recipe->codec) ? 128 : 32;
 
-	if (bpk_plain_filter(&e->recipe->pipeline) == BPK_FILTER_SHUFFLE && e->recipe->typesize > 1)
-		flags |= BPK_FLAG_SHUFFLE;
-	if (bpk_plain_filter(&e->recipe->pipeline) == BPK_FILTER_BITSHUFFLE)
-		flags |= BPK_FLAG_BITSHUFFLE;
+	return ts > 1 && ts <= 16 && block_size % ts == 0 && block_size / ts >= least &&
+	       makes_planes(recipe);
+}
+
+/* ---- Block sizes ---- */
+
+/* "Choosing the blocksize when writing": the rule of 1.21, whose sizes others expect. */
+static uint64_t chosen_block_size(const struct bpk_recipe *recipe, uint64_t raw_size)
+{
+	static const uint8_t quarters[] = { 1, 2, 4, 8, 16, 16, 32, 32, 32, 32 };
+	bool slow = is_slow(recipe->codec);
+	uint64_t size = (slow ? 65536u : 32768u) / 4 * quarters[recipe->level];
+
+	if (raw_size < recipe->typesize)
+		return 1;
+	if (raw_size < 32768)
+		return raw_size;
+	if (slow && recipe->level == 9)
+		size *= 2;
+	if (recipe->level > 0 && recipe->typesize <= 16 && !recipe->extended) {
+		size = bpk_min_u64(size, 262144) * recipe->typesize;
+		size = bpk_max_u64(65536, bpk_min_u64(size, 1048576));
+	}
+	return size;
+}
+
+/* The same by the rule of Blosc2. */
+static uint64_t chosen_block_size_extended(const struct bpk_recipe *recipe, uint64_t raw_size)
+{
+	static const uint16_t plane[] = { 32, 32, 32, 32, 64, 64, 64, 128, 256, 512 };
+	uint64_t size = (uint64_t)plane[recipe->level] * 1024 * recipe->typesize;
+
+	if (recipe->level == 0 || raw_size < 32768 ||
+	    !splits_extended(recipe, raw_size - raw_size % recipe->typesize))
+		return chosen_block_size(recipe, raw_size);
+	return bpk_max_u64(32768, bpk_min_u64(size, 4194304));
+}
+
+/*
+ * The hard rules: whole elements, and for the bitshuffle eights of them, since version 2 leaves any
+ * other block as it is ("BITSHUFFLE"), and later ones the end of each.
+ */
+static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size)
+{
+	uint64_t size = recipe->block_size, ts = recipe->typesize;
+	bool eights = bpk_pipeline_has(&recipe->pipeline, BPK_FILTER_BITSHUFFLE);
+
+	if (size == 0)
+		size = recipe->extended ? chosen_block_size_extended(recipe, raw_size)
+					: chosen_block_size(recipe, raw_size);
+	size = bpk_min_u64(size, bpk_min_u64(raw_size, BPK_CHUNK_MAX_BLOCK_SIZE));
+	/* one block alone costs version 5 less than two */
+	if (recipe->extended && size == raw_size)
+		eights = false;
+	if (eights && size >= 8 * ts)
+		size -= size % (8 * ts);
+	else if (size > ts)
+		size -= size % ts;
+	return size == 0 ? 1 : (uint32_t)size;
+}
+
+/* ---- Headers ---- */
+
+/* "flags byte": which of the filters' bits are set. */
+static unsigned flags_of_filters(const struct bpk_encoding *e)
+{
+	enum bpk_filter filter = bpk_plain_filter(&e->pipeline);
+
+	if (e->recipe->extended)
+		return bpk_pipeline_has(&e->pipeline, BPK_FILTER_DELTA)
+			       ? BPK_FLAG_EXTENDED | BPK_FLAG_DELTA
+			       : BPK_FLAG_EXTENDED;
+	if (filter == BPK_FILTER_SHUFFLE && e->recipe->typesize > 1)
+		return BPK_FLAG_SHUFFLE;
+	return filter == BPK_FILTER_BITSHUFFLE ? BPK_FLAG_BITSHUFFLE : 0;
+}
+
+unsigned bpk_encode_flags(const struct bpk_encoding *e)
+{
+	unsigned codec = e->recipe->codec->format;
+	unsigned flags = codec << BPK_FLAG_CODEC_SHIFT | flags_of_filters(e);
+
 	return e->split ? flags : flags | BPK_FLAG_NOT_SPLIT;
 }
 
-static void write_header(const struct encoding *e, unsigned flags, size_t packed_size)
+/* "Bytes 16..31": the last filter stands in the last slot. */
+static void write_extension(const struct bpk_encoding *e, unsigned flags31)
 {
-	e->out[0] = 2;
+	uint8_t *to = e->out + BPK_CHUNK_HEADER_SIZE;
+	unsigned first = BPK_CHUNK_MAX_FILTERS - e->pipeline.nsteps;
+
+	memset(to, 0, BPK_CHUNK_EXTENDED_HEADER_SIZE - BPK_CHUNK_HEADER_SIZE);
+	for (unsigned i = 0; i < e->pipeline.nsteps; i++) {
+		to[first + i] = e->pipeline.steps[i].filter;
+		to[8 + first + i] = e->pipeline.steps[i].meta;
+	}
+	to[6] = (uint8_t)e->recipe->codec->code;
+	to[15] = (uint8_t)flags31;
+}
+
+void bpk_encode_header(const struct bpk_encoding *e, unsigned flags, unsigned flags31,
+		       size_t packed_size)
+{
+	e->out[0] = e->recipe->extended ? 5 : 2;
 	e->out[1] = 1;
 	e->out[2] = (uint8_t)flags;
 	e->out[3] = (uint8_t)e->recipe->typesize;
 	bpk_put_le32(e->out + 4, (uint32_t)e->raw.size);
 	bpk_put_le32(e->out + 8, e->block_size);
 	bpk_put_le32(e->out + 12, (uint32_t)packed_size);
+	if (e->recipe->extended)
+		write_extension(e, flags31);
 }
 
-static size_t store(const struct encoding *e)
+/* "Chunk kinds": nobody tried to pack a version 5 chunk whose codec bits are 0. */
+static size_t store(const struct bpk_encoding *e, bool tried)
 {
-	size_t packed_size = BPK_CHUNK_HEADER_SIZE + e->raw.size;
+	unsigned flags = e->recipe->extended && !tried ? BPK_FLAG_EXTENDED : bpk_encode_flags(e);
+	size_t packed_size = e->header_size + e->raw.size;
 
-	write_header(e, flags_of(e) | BPK_FLAG_MEMCPYED, packed_size);
-	bpk_copy(e->out + BPK_CHUNK_HEADER_SIZE, e->raw.data, e->raw.size);
+	bpk_encode_header(e, flags | BPK_FLAG_MEMCPYED, 0, packed_size);
+	bpk_copy(e->out + e->header_size, e->raw.data, e->raw.size);
 	return packed_size;
 }
 
-/* Less than 1/128 is no gain: a raw stream costs no reader a call of the codec. */
-static size_t paying(size_t raw_size)
+/* ---- Doors ---- */
+
+static int check_codec(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
-	return raw_size - 1 - raw_size / 128;
-}
+	const struct bpk_codec *codec = recipe->codec;
 
-/*
- * Pack a run, or copy the last one if that was alike. The copy is what the codec would write again,
- * and it is always packed to the same room, so no byte depends on what came before.
- */
-static int pack_run(struct encoding *e, struct bpk_view stream, struct bpk_span to,
-		    size_t *packed_size, struct bpk_err *err)
-{
-	const struct bpk_recipe *recipe = e->recipe;
-	struct bpk_packed_run *run = &e->ctx->run;
-
-	if (run->codec != recipe->codec || run->level != recipe->level ||
-	    run->raw_size != stream.size || run->byte != stream.data[0]) {
-		size_t room = bpk_min_size(sizeof run->packed, paying(stream.size));
-
-		run->codec = NULL;
-		if (recipe->codec->encode(e->ctx->codec, recipe->level, stream,
-					  bpk_span(run->packed, room), &run->packed_size, err) != 0)
-			return -1;
-		run->codec = recipe->codec;
-		run->level = recipe->level;
-		run->raw_size = stream.size;
-		run->byte = stream.data[0];
-	}
-	*packed_size = run->packed_size <= to.size ? run->packed_size : 0;
-	if (run->packed_size == 0)
-		return recipe->codec->encode(e->ctx->codec, recipe->level, stream, to, packed_size,
-					     err);
-	memcpy(to.data, run->packed, *packed_size);
+	if (recipe->extended && codec->format == BPK_CODEC_FORMAT_SNAPPY)
+		return bpk_fail(err, BPK_USAGE, "Blosc2's chunks have no codec %s", codec->name);
+	if (!recipe->extended && (recipe->dictionary || recipe->variable_blocks))
+		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no %s",
+				recipe->dictionary ? "dictionaries" : "blocks of variable length");
 	return 0;
-}
-
-/* The quick codecs give noise up by themselves, in less time than the tests for it take. */
-static enum bpk_stream_kind kind_of(const struct encoding *e, struct bpk_view stream)
-{
-	if (e->slow)
-		return bpk_stream_kind(stream, e->entropy);
-	return bpk_is_run(stream) ? BPK_STREAM_RUN : BPK_STREAM_STRUCTURE;
-}
-
-/* Pack a stream to at most room bytes; 0 when it is better stored. */
-static int pack_stream(struct encoding *e, struct bpk_view stream, uint8_t *to, size_t room,
-		       size_t *packed_size, struct bpk_err *err)
-{
-	const struct bpk_codec *codec = e->recipe->codec;
-	enum bpk_stream_kind kind = kind_of(e, stream);
-	unsigned level = e->recipe->level;
-
-	*packed_size = 0;
-	room = bpk_min_size(room, paying(stream.size));
-	if (kind == BPK_STREAM_NOISE || room == 0)
-		return 0;
-	if (kind == BPK_STREAM_RUN)
-		return pack_run(e, stream, bpk_span(to, room), packed_size, err);
-	if (kind == BPK_STREAM_SKEWED && e->planes)
-		level = 1;
-	return codec->encode(e->ctx->codec, level, stream, bpk_span(to, room), packed_size, err);
-}
-
-static enum outcome put_stream(struct encoding *e, struct bpk_view stream, struct bpk_err *err)
-{
-	uint8_t *to = e->out + e->used;
-	size_t room = e->end - e->used, packed_size;
-
-	if (room <= 4)
-		return OUTGROWN;
-	room -= 4;
-	if (pack_stream(e, stream, to + 4, room, &packed_size, err) != 0)
-		return FAILED;
-	if (packed_size == 0) {
-		if (stream.size > room)
-			return OUTGROWN;
-		memcpy(to + 4, stream.data, stream.size);
-		packed_size = stream.size;
-	}
-	bpk_put_le32(to, (uint32_t)packed_size);
-	e->used += 4 + packed_size;
-	return DONE;
-}
-
-/* A block as its streams will have it: itself, or filtered into scratch. */
-static struct bpk_view filtered(struct encoding *e, struct bpk_view block)
-{
-	size_t ts = e->recipe->typesize, nelems = block.size / ts, body = nelems * ts;
-	const struct bpk_filter_kernels *kernels = e->ctx->kernels;
-	uint8_t *to = e->ctx->filtered.data;
-
-	switch (bpk_block_filter(bpk_plain_filter(&e->recipe->pipeline), block.size,
-				 e->recipe->typesize)) {
-	case BPK_FILTER_SHUFFLE:
-		kernels->shuffle(block.data, ts, nelems, to);
-		break;
-	case BPK_FILTER_BITSHUFFLE:
-		kernels->bitshuffle(block.data, ts, nelems, to);
-		break;
-	default:
-		return block;
-	}
-	bpk_copy(to + body, block.data + body, block.size - body);
-	return bpk_view(to, block.size);
-}
-
-static enum outcome put_block(struct encoding *e, struct bpk_view block, struct bpk_err *err)
-{
-	struct bpk_view bytes = filtered(e, block);
-	/* "Split rule": a short last block is one stream */
-	size_t nstreams = e->split && block.size == e->block_size ? e->recipe->typesize : 1;
-	size_t size = block.size / nstreams;
-	enum outcome outcome = DONE;
-
-	for (size_t s = 0; s < nstreams && outcome == DONE; s++)
-		outcome = put_stream(e, bpk_view(bytes.data + s * size, size), err);
-	return outcome;
-}
-
-static enum outcome put_blocks(struct encoding *e, struct bpk_err *err)
-{
-	uint64_t nblocks = bpk_div_up(e->raw.size, e->block_size);
-	enum outcome outcome = DONE;
-
-	if (4 * nblocks > e->raw.size)
-		return OUTGROWN;
-	if (bpk_plain_filter(&e->recipe->pipeline) != BPK_FILTER_NONE &&
-	    bpk_buf_reserve(&e->ctx->filtered, e->block_size, err) != 0)
-		return FAILED;
-	e->used = BPK_CHUNK_HEADER_SIZE + (size_t)(4 * nblocks);
-	for (size_t k = 0; k < nblocks && outcome == DONE; k++) {
-		size_t at = k * e->block_size;
-		size_t size = bpk_min_size(e->raw.size - at, e->block_size);
-
-		bpk_put_le32(e->out + BPK_CHUNK_HEADER_SIZE + 4 * k, (uint32_t)e->used);
-		outcome = put_block(e, bpk_view(e->raw.data + at, size), err);
-	}
-	return outcome;
 }
 
 static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bpk_span out,
 		 struct bpk_err *err)
 {
+	int most = recipe->extended ? BPK_CHUNK_MAX_RAW_SIZE_EXTENDED : BPK_CHUNK_MAX_RAW_SIZE;
+	size_t header = recipe->extended ? BPK_CHUNK_EXTENDED_HEADER_SIZE : BPK_CHUNK_HEADER_SIZE;
+
 	if (recipe->level > 9)
 		return bpk_fail(err, BPK_USAGE, "level %u is not within 0 and 9", recipe->level);
 	if (recipe->typesize < 1 || recipe->typesize > BPK_CHUNK_MAX_TYPESIZE)
 		return bpk_fail(err, BPK_USAGE, "typesize %u is not within 1 and %d",
 				recipe->typesize, BPK_CHUNK_MAX_TYPESIZE);
-	if (recipe->extended || !bpk_pipeline_is_plain(&recipe->pipeline))
-		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no such filters");
-	if (raw.size > BPK_CHUNK_MAX_RAW_SIZE)
+	if (check_codec(recipe, err) != 0 ||
+	    bpk_pipeline_check(&recipe->pipeline, recipe->typesize, recipe->extended, err) != 0)
+		return -1;
+	if (raw.size > (size_t)most)
 		return bpk_fail(err, BPK_USAGE, "%zu bytes are more than the %d of a chunk",
-				raw.size, BPK_CHUNK_MAX_RAW_SIZE);
-	if (out.size < raw.size + BPK_CHUNK_HEADER_SIZE)
+				raw.size, most);
+	if (out.size < header || out.size - header < raw.size)
 		return bpk_fail(err, BPK_USAGE, "a chunk of %zu bytes needs room for %zu, not %zu",
-				raw.size, raw.size + BPK_CHUNK_HEADER_SIZE, out.size);
+				raw.size, raw.size + header, out.size);
 	return 0;
+}
+
+/* A frame's reader knows what bytedelta's width is if the chunk does not say, a chunk's does not.
+ */
+static struct bpk_pipeline with_widths(const struct bpk_recipe *recipe)
+{
+	struct bpk_pipeline pipeline = recipe->pipeline;
+
+	for (unsigned i = 0; i < pipeline.nsteps; i++)
+		if (pipeline.steps[i].filter == BPK_FILTER_BYTEDELTA && pipeline.steps[i].meta == 0)
+			pipeline.steps[i].meta = (uint8_t)recipe->typesize;
+	return pipeline;
+}
+
+static void begin(struct bpk_encoding *e)
+{
+	const struct bpk_recipe *recipe = e->recipe;
+
+	e->pipeline = with_widths(recipe);
+	e->header_size = recipe->extended ? BPK_CHUNK_EXTENDED_HEADER_SIZE : BPK_CHUNK_HEADER_SIZE;
+	e->end = e->raw.size + e->header_size;
+	e->block_size = block_size_of(recipe, e->raw.size);
+	e->split = recipe->extended ? splits_extended(recipe, e->block_size)
+				    : splits(recipe, e->raw, e->block_size);
+	e->planes = e->split && makes_planes(recipe);
+	e->slow = is_slow(recipe->codec);
+	e->entropy = recipe->codec->format == BPK_CODEC_FORMAT_ZLIB ||
+		     recipe->codec->format == BPK_CODEC_FORMAT_ZSTD;
 }
 
 int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 		     struct bpk_view raw, struct bpk_span out, size_t *packed_size,
 		     struct bpk_err *err)
 {
-	struct encoding e = { .ctx = ctx, .recipe = recipe, .raw = raw, .out = out.data };
-	enum outcome outcome = OUTGROWN;
+	size_t least = recipe->extended ? MIN_PACKED_EXTENDED : MIN_PACKED;
+	struct bpk_encoding e = { .ctx = ctx, .recipe = recipe, .raw = raw, .out = out.data };
+	enum bpk_outcome outcome;
 
 	if (check(recipe, raw, out, err) != 0)
 		return -1;
-	e.end = raw.size + BPK_CHUNK_HEADER_SIZE;
-	e.block_size = block_size_of(recipe, raw.size);
-	e.split = splits(recipe, raw, e.block_size);
-	e.planes = e.split && bpk_plain_filter(&recipe->pipeline) == BPK_FILTER_SHUFFLE;
-	e.slow = is_slow(recipe->codec);
-	e.entropy = recipe->codec->format == BPK_CODEC_FORMAT_ZLIB ||
-		    recipe->codec->format == BPK_CODEC_FORMAT_ZSTD;
-	/* "Chunk kinds": below 128 bytes nobody packs */
-	if (recipe->level > 0 && raw.size >= 128)
-		outcome = put_blocks(&e, err);
-	if (outcome == FAILED)
-		return -1;
-	if (outcome == OUTGROWN) {
-		*packed_size = store(&e);
+	begin(&e);
+	/* "Chunk kinds" */
+	if (recipe->level == 0 || raw.size < least) {
+		*packed_size = store(&e, false);
 		return 0;
 	}
-	write_header(&e, flags_of(&e), e.used);
+	*packed_size = recipe->extended ? bpk_encode_special(&e) : 0;
+	if (*packed_size > 0)
+		return 0;
+	outcome = bpk_encode_blocks(&e, err);
+	if (outcome == BPK_ENCODE_FAILED)
+		return -1;
+	if (outcome == BPK_ENCODE_OUTGROWN) {
+		*packed_size = store(&e, true);
+		return 0;
+	}
+	bpk_encode_header(&e, bpk_encode_flags(&e), 0, e.used);
 	*packed_size = e.used;
 	return 0;
 }

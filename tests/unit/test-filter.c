@@ -187,6 +187,26 @@ static void check_case(const struct bpk_filter_kernels *set, size_t typesize, si
 		     raw);
 }
 
+/* The kernels that go over bytes in a row. */
+static void check_rows(const struct bpk_filter_kernels *set, size_t size, const struct stand *stand)
+{
+	uint8_t *from = place(&fenced_in, size, stand->high, stand->in_shift);
+	uint8_t *to = place(&fenced_out, size, stand->high, stand->out_shift);
+
+	memcpy(from, raw, size);
+	for (size_t i = 0; i < size; i++)
+		expected[i] = raw[i] ^ raw[i + 100];
+	memset(to, 0xa5, size);
+	set->exclusive_or(from, raw + 100, size, to);
+	check_bytes(set, "exclusive_or", 1, size, to, expected);
+	for (size_t i = 0; i < size; i++)
+		expected[i] = (uint8_t)(raw[i] - (i > 0 ? raw[i - 1] : 0));
+	memset(to, 0xa5, size);
+	set->differences(from, size, to);
+	check_bytes(set, "differences", 1, size, to, expected);
+	check_bytes(set, "changes its input", 1, size, from, raw);
+}
+
 /* Small typesizes see every number of elements near every block size; large ones some. */
 static void check_typesize(const struct bpk_filter_kernels *set, size_t typesize)
 {
@@ -212,6 +232,9 @@ static void check_typesize(const struct bpk_filter_kernels *set, size_t typesize
 
 static void check_set(const struct bpk_filter_kernels *set)
 {
+	for (size_t size = 0; size <= 400; size++)
+		check_rows(set, size, &stands[size % 4]);
+	check_rows(set, 100000, &stands[2]);
 	for (size_t typesize = 1; typesize <= 33; typesize++)
 		check_typesize(set, typesize);
 	check_typesize(set, 64);

@@ -33,6 +33,12 @@ struct bpk_filter_kernels {
 	 */
 	void (*bitshuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out);
 	void (*bitunshuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out);
+
+	/* out[i] = a[i] ^ b[i]; size bytes each, of which a and b may overlap. For delta. */
+	void (*exclusive_or)(const uint8_t *a, const uint8_t *b, size_t size, uint8_t *out);
+
+	/* out[i] = in[i] - in[i-1], modulo 256, where in[-1] is 0. For bytedelta. */
+	void (*differences)(const uint8_t *in, size_t size, uint8_t *out);
 };
 
 /*
@@ -57,6 +63,9 @@ struct bpk_filter_block {
 	 * block of a chunk of variable ones, which leans on none */
 	const uint8_t *reference;
 };
+
+/* "TRUNC_PREC and INT_TRUNC": bits of the mantissa of floats of 4 and 8 bytes. */
+enum { BPK_FILTER_MANTISSA_32 = 23, BPK_FILTER_MANTISSA_64 = 52 };
 
 /* True when the step leaves the block as it is. */
 bool bpk_filter_is_identity(const struct bpk_filter_block *block,

@@ -28,4 +28,29 @@ void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t n
 void bpk_filter_bitunshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems,
 				      uint8_t *out);
 
+/* Those in differences.c. */
+void bpk_filter_exclusive_or_portable(const uint8_t *a, const uint8_t *b, size_t size,
+				      uint8_t *out);
+void bpk_filter_differences_portable(const uint8_t *in, size_t size, uint8_t *out);
+
+/* "DELTA": bytes of the words that are put together. */
+static inline size_t bpk_filter_delta_width(unsigned typesize)
+{
+	if (typesize == 1 || typesize == 2 || typesize == 4 || typesize == 8)
+		return typesize;
+	return typesize % 8 == 0 ? 8 : 1;
+}
+
+static inline size_t bpk_filter_shuffle_width(const struct bpk_filter_block *block,
+					      const struct bpk_filter_step *step)
+{
+	return step->meta != 0 ? step->meta : block->typesize;
+}
+
+static inline size_t bpk_filter_bytedelta_width(const struct bpk_filter_block *block,
+						const struct bpk_filter_step *step)
+{
+	return step->meta != 0 ? step->meta : block->width;
+}
+
 #endif

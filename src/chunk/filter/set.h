@@ -181,10 +181,14 @@ static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint
 	}
 }
 
+#include "chunk/filter/forward.h"
+
 const struct bpk_filter_kernels V_NAME = {
 	.simd = V_SIMD,
 	.shuffle = shuffle,
 	.unshuffle = unshuffle,
 	.bitshuffle = bitshuffle,
 	.bitunshuffle = bitunshuffle,
+	.exclusive_or = exclusive_or,
+	.differences = differences,
 };

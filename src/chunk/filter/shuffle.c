@@ -58,6 +58,8 @@ const struct bpk_filter_kernels bpk_filter_portable = {
 	.unshuffle = unshuffle,
 	.bitshuffle = bpk_filter_bitshuffle_portable,
 	.bitunshuffle = bpk_filter_bitunshuffle_portable,
+	.exclusive_or = bpk_filter_exclusive_or_portable,
+	.differences = bpk_filter_differences_portable,
 };
 
 /* A later set is the better one on any machine that has it. */

@@ -3,26 +3,6 @@
  */
 #include "chunk/filter/kernels.h"
 
-/* "DELTA": the words that are put together. */
-static size_t delta_width(unsigned typesize)
-{
-	if (typesize == 1 || typesize == 2 || typesize == 4 || typesize == 8)
-		return typesize;
-	return typesize % 8 == 0 ? 8 : 1;
-}
-
-static size_t shuffle_width(const struct bpk_filter_block *block,
-			    const struct bpk_filter_step *step)
-{
-	return step->meta != 0 ? step->meta : block->typesize;
-}
-
-static size_t bytedelta_width(const struct bpk_filter_block *block,
-			      const struct bpk_filter_step *step)
-{
-	return step->meta != 0 ? step->meta : block->width;
-}
-
 /* "BITSHUFFLE": how many elements take part. */
 static size_t bitshuffled(const struct bpk_filter_block *block)
 {
@@ -40,16 +20,16 @@ bool bpk_filter_is_identity(const struct bpk_filter_block *block,
 	case BPK_FILTER_NONE:
 		return true;
 	case BPK_FILTER_SHUFFLE:
-		width = shuffle_width(block, step);
+		width = bpk_filter_shuffle_width(block, step);
 		return width == 1 || size < width;
 	case BPK_FILTER_BITSHUFFLE:
 		return bitshuffled(block) == 0;
 	case BPK_FILTER_DELTA:
-		width = delta_width(block->typesize);
+		width = bpk_filter_delta_width(block->typesize);
 		return size < (block->reference == NULL ? 2 * width : width);
 	case BPK_FILTER_BYTEDELTA:
 	case BPK_FILTER_BYTEDELTA_1:
-		return size / bytedelta_width(block, step) < 2;
+		return size / bpk_filter_bytedelta_width(block, step) < 2;
 	default:
 		return size == 0;
 	}
@@ -120,7 +100,8 @@ static void undo_first_delta(const uint8_t *in, size_t size, size_t width, uint8
 
 static void undo_delta(const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out)
 {
-	size_t width = delta_width(block->typesize), body = block->size - block->size % width;
+	size_t width = bpk_filter_delta_width(block->typesize),
+	       body = block->size - block->size % width;
 
 	if (block->reference != NULL)
 		combine(in, block->reference, body, out);
@@ -141,7 +122,8 @@ static void sums(const uint8_t *in, size_t size, uint8_t *out)
 static void undo_bytedelta(const struct bpk_filter_block *block, const struct bpk_filter_step *step,
 			   const uint8_t *in, uint8_t *out)
 {
-	size_t width = bytedelta_width(block, step), run = block->size / width, body = run * width;
+	size_t width = bpk_filter_bytedelta_width(block, step), run = block->size / width,
+	       body = run * width;
 	size_t first = step->filter == BPK_FILTER_BYTEDELTA_1 ? run - run % 16 : run;
 
 	for (size_t at = 0; at < body; at += run) {
@@ -160,7 +142,7 @@ void bpk_filter_undo(const struct bpk_filter_kernels *kernels, const struct bpk_
 	}
 	switch (step->filter) {
 	case BPK_FILTER_SHUFFLE:
-		undo_shuffle(kernels, block->size, shuffle_width(block, step), in, out);
+		undo_shuffle(kernels, block->size, bpk_filter_shuffle_width(block, step), in, out);
 		break;
 	case BPK_FILTER_BITSHUFFLE:
 		undo_bitshuffle(kernels, block, in, out);

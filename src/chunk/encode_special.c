@@ -1,0 +1,58 @@
+/*
+ * Chunks that are a header, and at most one item. Source: Blosc chunk format, "Special-value
+ * chunks".
+ */
+#include "chunk/encode.h"
+
+/* The one NaN that a chunk of them stands for. */
+static bool is_nan(const uint8_t *item, size_t typesize)
+{
+	return (typesize == 4 && bpk_get_le32(item) == 0x7fc00000) ||
+	       (typesize == 8 && bpk_get_le64(item) == 0x7ff8000000000000);
+}
+
+static bool is_zero(const uint8_t *item, size_t size)
+{
+	return item[0] == 0 && memcmp(item, item + 1, size - 1) == 0;
+}
+
+/* Of zeros upstream's encoder says how they would have been packed, and so do we. */
+static size_t put_zeros(const struct bpk_encoding *e)
+{
+	bpk_encode_header(e, bpk_encode_flags(e), BPK_SPECIAL_ZERO << BPK_B2FLAG_SPECIAL_SHIFT,
+			  e->header_size);
+	return e->header_size;
+}
+
+static size_t put_items(const struct bpk_encoding *e, size_t typesize)
+{
+	uint32_t size = (uint32_t)e->raw.size;
+
+	if (is_nan(e->raw.data, typesize)) {
+		bpk_chunk_write_special(BPK_SPECIAL_NAN, size, (unsigned)typesize, e->out);
+		return BPK_CHUNK_EXTENDED_HEADER_SIZE;
+	}
+	bpk_chunk_write_special(BPK_SPECIAL_VALUE, size, (unsigned)typesize, e->out);
+	bpk_put_le32(e->out + 12, BPK_CHUNK_EXTENDED_HEADER_SIZE + (uint32_t)typesize);
+	memcpy(e->out + BPK_CHUNK_EXTENDED_HEADER_SIZE, e->raw.data, typesize);
+	return BPK_CHUNK_EXTENDED_HEADER_SIZE + typesize;
+}
+
+/*
+ * A lossy pipeline would have changed the item, unless it is zero: then the streams say it as
+ * briefly.
+ */
+size_t bpk_encode_special(const struct bpk_encoding *e)
+{
+	size_t ts = e->recipe->typesize, size = e->raw.size;
+
+	if (size <= ts)
+		return is_zero(e->raw.data, size) ? put_zeros(e) : 0;
+	if (memcmp(e->raw.data, e->raw.data + ts, size - ts) != 0)
+		return 0;
+	if (is_zero(e->raw.data, ts))
+		return put_zeros(e);
+	if (size % ts != 0 || bpk_pipeline_is_lossy(&e->pipeline))
+		return 0;
+	return put_items(e, ts);
+}

@@ -1,0 +1,127 @@
+/*
+ * Every step of a pipeline forward, on one block. Source: Blosc chunk format, "Filters".
+ */
+#include "chunk/filter/kernels.h"
+
+/* ---- Lossy ones ---- */
+
+/*
+ * "TRUNC_PREC and INT_TRUNC": the low bits to be cleared in words of the typesize, 0 where a
+ * parameter is out of range (which bpk_pipeline_check refuses).
+ */
+static unsigned cleared_bits(unsigned typesize, const struct bpk_filter_step *step)
+{
+	int bits = step->filter == BPK_FILTER_INT_TRUNC ? 8 * (int)typesize
+		   : typesize == 4                      ? BPK_FILTER_MANTISSA_32
+							: BPK_FILTER_MANTISSA_64;
+	int parameter = (int8_t)step->meta;
+	int cleared = parameter >= 0 ? bits - parameter : -parameter;
+
+	return cleared < 0 || cleared >= bits ? 0 : (unsigned)cleared;
+}
+
+/* A word is a divisor of 8 bytes long: eights of bytes are masked, then the rest of the words. */
+static void clear_bits(const struct bpk_filter_block *block, const struct bpk_filter_step *step,
+		       const uint8_t *in, uint8_t *out)
+{
+	unsigned ts = block->typesize;
+	uint64_t word = ~(uint64_t)0 << cleared_bits(ts, step), mask = 0;
+	size_t body = block->size - block->size % ts, i;
+	uint8_t bytes[8];
+
+	for (unsigned j = 0; j < 8; j++)
+		bytes[j] = (uint8_t)(word >> 8 * (j % ts));
+	memcpy(&mask, bytes, 8);
+	for (i = 0; i + 8 <= body; i += 8) {
+		uint64_t x;
+
+		memcpy(&x, in + i, 8);
+		x &= mask;
+		memcpy(out + i, &x, 8);
+	}
+	for (; i < body; i++)
+		out[i] = in[i] & bytes[i % 8];
+	bpk_copy(out + body, in + body, block->size - body);
+}
+
+/* ---- Lossless ones ---- */
+
+static void shuffle(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
+		    const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out)
+{
+	size_t width = bpk_filter_shuffle_width(block, step);
+	size_t nelems = block->size / width, body = nelems * width;
+
+	kernels->shuffle(in, width, nelems, out);
+	bpk_copy(out + body, in + body, block->size - body);
+}
+
+/* "BITSHUFFLE": eights of elements; version 2 filters a block whole or not at all. */
+static void bitshuffle(const struct bpk_filter_kernels *kernels,
+		       const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out)
+{
+	size_t ts = block->typesize, nelems = block->size / ts, body;
+
+	nelems -= nelems % 8;
+	body = nelems * ts;
+	kernels->bitshuffle(in, ts, nelems, out);
+	bpk_copy(out + body, in + body, block->size - body);
+}
+
+/* "DELTA": words exclusive-or'ed with block 0, or in block 0 with the word before. */
+static void delta(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
+		  const uint8_t *in, uint8_t *out)
+{
+	size_t width = bpk_filter_delta_width(block->typesize);
+	size_t body = block->size - block->size % width;
+
+	if (block->reference != NULL) {
+		kernels->exclusive_or(in, block->reference, body, out);
+	} else {
+		size_t first = bpk_min_size(width, body);
+
+		bpk_copy(out, in, first);
+		kernels->exclusive_or(in + first, in, body - first, out + first);
+	}
+	bpk_copy(out + body, in + body, block->size - body);
+}
+
+/* "BYTEDELTA": differences inside each of width runs. */
+static void bytedelta(const struct bpk_filter_kernels *kernels,
+		      const struct bpk_filter_block *block, const struct bpk_filter_step *step,
+		      const uint8_t *in, uint8_t *out)
+{
+	size_t width = bpk_filter_bytedelta_width(block, step), run = block->size / width,
+	       body = run * width;
+
+	for (size_t at = 0; at < body; at += run)
+		kernels->differences(in + at, run, out + at);
+	bpk_copy(out + body, in + body, block->size - body);
+}
+
+void bpk_filter_apply(const struct bpk_filter_kernels *kernels,
+		      const struct bpk_filter_block *block, const struct bpk_filter_step *step,
+		      const uint8_t *in, uint8_t *out)
+{
+	if (bpk_filter_is_identity(block, step)) {
+		bpk_copy(out, in, block->size);
+		return;
+	}
+	switch (step->filter) {
+	case BPK_FILTER_SHUFFLE:
+		shuffle(kernels, block, step, in, out);
+		break;
+	case BPK_FILTER_BITSHUFFLE:
+		bitshuffle(kernels, block, in, out);
+		break;
+	case BPK_FILTER_DELTA:
+		delta(kernels, block, in, out);
+		break;
+	case BPK_FILTER_BYTEDELTA:
+		bytedelta(kernels, block, step, in, out);
+		break;
+	default:
+		clear_bits(block, step, in, out);
+		break;
+	}
+}

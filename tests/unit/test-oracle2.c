@@ -1,0 +1,318 @@
+/*
+ * Blosc2's chunks as we pack them, read by an installed c-blosc2 and by ourselves: every codec,
+ * pipeline and width, at sizes around every boundary; thinned under sanitizers and when
+ * BPK_TEST_THIN is set. Without its plugins c-blosc2 knows no bytedelta, whose rows are then left
+ * out.
+ */
+#include "unit/unit.h"
+
+#include "chunk/chunk.h"
+#include "unit/cblosc2.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+enum { LARGEST = 140000, ROOM = LARGEST + 4096 };
+
+/* One point of the matrix; number counts them, to vary what need not be crossed. */
+struct point {
+	struct bpk_recipe recipe;
+	const char *pipeline;
+	size_t size;
+	uint32_t number;
+};
+
+struct bench {
+	struct cblosc2 theirs;
+	struct bpk_chunk_ctx *ctx;
+	uint8_t raw[LARGEST], packed[ROOM], back[ROOM];
+	bool plugins;
+	unsigned long judged, agreed; /* chunks that c-blosc2 was shown, and read alike */
+	unsigned long items, items_agreed;
+};
+
+static const char *const codecs[] = { "blosclz", "lz4", "lz4hc", "zlib", "zstd" };
+
+static const char *const pipelines[] = {
+	"none",
+	"shuffle",
+	"bitshuffle",
+	"delta",
+	"delta,shuffle",
+	"shuffle,bytedelta",
+	"delta,bitshuffle",
+	"shuffle:3,bytedelta:3",
+	"delta,shuffle,bytedelta,shuffle:2,bitshuffle,bytedelta:5"
+};
+
+static void describe(const struct point *p, const char *what, const char *why)
+{
+	const struct bpk_recipe *r = &p->recipe;
+
+	print_error("%s: %s %s level %u typesize %u size %zu block %u dictionary %d: %s\n", what,
+		    bpk_codec_name(r->codec), p->pipeline, r->level, r->typesize, p->size,
+		    r->block_size, r->dictionary, why);
+}
+
+/* Elements that climb slowly, with noise in their lowest byte and a still stretch. */
+static void fill(uint8_t *raw, size_t size, unsigned typesize, uint32_t seed)
+{
+	struct unit_random r = { seed };
+	uint64_t value = seed;
+
+	for (size_t i = 0; i < size; i++) {
+		size_t j = i % typesize;
+
+		if (j == 0 && (i / typesize) % 512 < 400)
+			value += 200 + unit_random_next(&r) % 256;
+		raw[i] = j < 8 ? (uint8_t)(value >> 8 * j) : (uint8_t)(j + (i >> 14));
+	}
+}
+
+/*
+ * Does c-blosc2 get such items wrong? It does those of delta chunks, and those that are as many
+ * bytes as one of two blocks that they lie across.
+ */
+static bool known_wrong(const struct bench *b, const struct point *p, size_t start, size_t size)
+{
+	size_t block = bpk_get_le32(b->packed + 8);
+
+	if (p->recipe.dictionary || strncmp(p->pipeline, "delta", 5) == 0)
+		return true;
+	return start % block != 0 && (size == block || size == p->size % block);
+}
+
+static void check_items(struct bench *b, const struct point *p, size_t packed)
+{
+	struct unit_random r = { p->number };
+	size_t ts = p->recipe.typesize, nitems = p->size / ts, start, count;
+	int got;
+
+	if (nitems == 0)
+		return;
+	start = unit_random_next(&r) % nitems;
+	count = 1 + unit_random_next(&r) % (nitems - start);
+	if (known_wrong(b, p, start * ts, count * ts))
+		return;
+	memset(b->back, 0xa5, count * ts);
+	got = b->theirs.getitem(b->packed, (int32_t)packed, (int)start, (int)count, b->back, ROOM);
+	b->items++;
+	if (got == (int)(count * ts) && memcmp(b->back, b->raw + start * ts, count * ts) == 0)
+		b->items_agreed++;
+	else
+		describe(p, "c-blosc2 gets other items", "");
+}
+
+static void check_theirs(struct bench *b, const struct point *p, size_t packed)
+{
+	int got;
+
+	memset(b->back, 0xa5, p->size);
+	got = b->theirs.decompress(b->packed, (int32_t)packed, b->back, (int32_t)p->size);
+	b->judged++;
+	if (got == (int)p->size && (p->size == 0 || memcmp(b->back, b->raw, p->size) == 0))
+		b->agreed++;
+	else
+		describe(p, "c-blosc2 reads other bytes", "");
+	check_items(b, p, packed);
+}
+
+/* All of it, and a range of bytes. */
+static void check_ours(struct bench *b, const struct point *p, struct bpk_view chunk)
+{
+	struct unit_random r = { p->number + 1 };
+	size_t start = p->size == 0 ? 0 : unit_random_next(&r) % p->size;
+	size_t size = p->size == 0 ? 0 : unit_random_next(&r) % (p->size - start + 1);
+	struct bpk_err err = { 0 };
+
+	memset(b->back, 0xa5, p->size);
+	if (bpk_chunk_decode(b->ctx, chunk, bpk_span(b->back, p->size), &err) != 0) {
+		describe(p, "decode", err.text);
+		fail();
+	}
+	if (p->size > 0)
+		assert_memory_equal(b->back, b->raw, p->size);
+	memset(b->back, 0xa5, size);
+	assert_int_equal(
+		bpk_chunk_decode_range(b->ctx, chunk, start, bpk_span(b->back, size), &err), 0);
+	if (size > 0)
+		assert_memory_equal(b->back, b->raw + start, size);
+}
+
+static void check_point(struct bench *b, const struct point *p)
+{
+	struct bpk_err err = { 0 };
+	size_t packed = 0;
+
+	if (bpk_chunk_encode(b->ctx, &p->recipe, bpk_view(b->raw, p->size),
+			     bpk_span(b->packed, bpk_chunk_bound(p->size)), &packed, &err) != 0) {
+		describe(p, "encode", err.text);
+		fail();
+	}
+	assert_true(packed <= bpk_chunk_bound(p->size));
+	check_theirs(b, p, packed);
+	check_ours(b, p, bpk_view(b->packed, packed));
+}
+
+/* What of the matrix is left out, and only for want of time. */
+static bool skipped(const struct point *p)
+{
+	const char *codec = bpk_codec_name(p->recipe.codec);
+	bool large = p->size > 20000;
+	uint32_t every = large ? 3 : 1;
+
+	if (strcmp(codec, "zstd") == 0 && p->recipe.level >= 5)
+		every *= p->recipe.level == 9 ? 19 : 5;
+	if (SANITIZED || getenv("BPK_TEST_THIN") != NULL)
+		every *= 11;
+	return p->number % every != 0;
+}
+
+static void check_sizes(struct bench *b, struct point p, uint32_t *number)
+{
+	const unsigned ts = p.recipe.typesize;
+	const size_t sizes[] = { 0,     1,     ts - 1,   ts,           31,
+				 32,    33,    128 * ts, 128 * ts + 1, 136 * ts + ts / 2,
+				 32767, 32768, 32769,    65536 + ts,   131072 + 3 };
+	const uint32_t blocks[] = { 0, 128 * ts, 4096, 0, 1000, 16 * ts + 5, 200 };
+
+	for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
+		p.size = sizes[i];
+		p.number = ++*number;
+		p.recipe.block_size = blocks[p.number / 7 % 7];
+		if (!skipped(&p))
+			check_point(b, &p);
+	}
+}
+
+/* Built without its plugins c-blosc2 knows no bytedelta. */
+static bool has_plugins(struct bench *b)
+{
+	struct bpk_recipe recipe = { bpk_codec_find("lz4"), 5, 1,
+				     bpk_pipeline_of(BPK_FILTER_BYTEDELTA), .extended = true };
+	size_t packed;
+
+	for (size_t i = 0; i < 1000; i++)
+		b->raw[i] = (uint8_t)(i / 3);
+	if (bpk_chunk_encode(b->ctx, &recipe, bpk_view(b->raw, 1000), bpk_span(b->packed, ROOM),
+			     &packed, NULL) != 0)
+		return false;
+	return b->theirs.decompress(b->packed, (int32_t)packed, b->back, 1000) == 1000;
+}
+
+static void check_pipelines(struct bench *b, const char *codec, unsigned ts, uint32_t *number)
+{
+	static const unsigned levels[] = { 0, 1, 5, 7, 9 };
+
+	for (size_t i = 0; i < sizeof pipelines / sizeof pipelines[0]; i++)
+		for (size_t l = 0; l < sizeof levels / sizeof levels[0]; l++) {
+			struct point p = { { bpk_codec_find(codec), levels[l], ts,
+					     .extended = true },
+					   .pipeline = pipelines[i] };
+
+			if (!b->plugins && strstr(pipelines[i], "bytedelta") != NULL)
+				continue;
+			assert_int_equal(bpk_pipeline_parse(pipelines[i], &p.recipe.pipeline, NULL),
+					 0);
+			check_sizes(b, p, number);
+		}
+}
+
+static void report(const struct bench *b)
+{
+	print_message("# c-blosc2 reads %lu of %lu chunks, and gets %lu of %lu ranges of items\n",
+		      b->agreed, b->judged, b->items_agreed, b->items);
+	assert_true(b->judged > 0);
+	assert_int_equal(b->agreed, b->judged);
+	assert_int_equal(b->items_agreed, b->items);
+}
+
+static void test_matrix(void **state)
+{
+	static const unsigned widths[] = { 1, 2, 3, 4, 5, 8, 12, 16, 17, 24, 255 };
+	struct bench *b = *state;
+	uint32_t number = 0;
+
+	for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
+		fill(b->raw, LARGEST, widths[w], widths[w]);
+		for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
+			check_pipelines(b, codecs[c], widths[w], &number);
+	}
+	report(b);
+}
+
+/* Noise, which is stored; zeros, NaN and other items over and over; runs that differ. */
+static void make_kind(uint8_t *raw, unsigned kind, unsigned ts)
+{
+	static const uint8_t nan4[4] = { 0, 0, 0xc0, 0x7f };
+	static const uint8_t nan8[8] = { 0, 0, 0, 0, 0, 0, 0xf8, 0x7f };
+	struct unit_random r = { kind };
+
+	for (size_t i = 0; i < LARGEST; i++)
+		switch (kind) {
+		case 0:
+			raw[i] = (uint8_t)unit_random_next(&r);
+			break;
+		case 1:
+			raw[i] = 0;
+			break;
+		case 2:
+			raw[i] = ts == 4 ? nan4[i % 4] : nan8[i % 8];
+			break;
+		case 3:
+			raw[i] = (uint8_t)(i % ts + 7);
+			break;
+		default:
+			raw[i] = (uint8_t)(i / 20000 * 3);
+			break;
+		}
+}
+
+static void test_noise_and_runs(void **state)
+{
+	static const unsigned widths[] = { 1, 4, 8, 12, 100 };
+	struct bench *b = *state;
+	uint32_t number = 0;
+
+	for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++)
+		for (unsigned kind = 0; kind < 5; kind++) {
+			make_kind(b->raw, kind, widths[w]);
+			check_pipelines(b, kind == 0 ? "zstd" : "lz4", widths[w], &number);
+		}
+	report(b);
+}
+
+int main(void)
+{
+	static struct bench bench;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_prestate(test_matrix, &bench),
+		cmocka_unit_test_prestate(test_noise_and_runs, &bench),
+	};
+	const char *reason = cblosc2_open(&bench.theirs);
+	int failed;
+
+	if (reason != NULL) {
+		printf("1..0 # SKIP %s\n", reason);
+		return 0;
+	}
+	bench.ctx = bpk_chunk_ctx_new(NULL);
+	if (bench.ctx == NULL)
+		return 1;
+	bench.plugins = has_plugins(&bench);
+	if (!bench.plugins)
+		puts("# not tested: this c-blosc2 has no bytedelta");
+	cmocka_set_message_output(CM_OUTPUT_TAP);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	bpk_chunk_ctx_free(bench.ctx);
+	cblosc2_close(&bench.theirs);
+	return failed;
+}
