@@ -60,14 +60,6 @@ bool bpk_pipeline_is_lossy(const struct bpk_pipeline *pipeline);
 /* Can version 2 chunks say it? None, shuffle or bitshuffle, without a parameter. */
 bool bpk_pipeline_is_plain(const struct bpk_pipeline *pipeline);
 
-/*
- * Can chunks be packed with it, version 2 or extended, at that typesize? Fails with BPK_USAGE: a
- * filter that version 2 lacks or that is only read, delta behind another filter, a lossy one at a
- * typesize or with bits that it does not take ("TRUNC_PREC and INT_TRUNC").
- */
-int bpk_pipeline_check(const struct bpk_pipeline *pipeline, unsigned typesize, bool extended,
-		       struct bpk_err *err);
-
 enum { BPK_PIPELINE_TEXT = 128 };
 
 /* As a user types it: "none", "delta,shuffle", "trunc:12,shuffle", "shuffle:4,bytedelta:4". Returns

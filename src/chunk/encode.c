@@ -196,6 +196,28 @@ static int check_codec(const struct bpk_recipe *recipe, struct bpk_err *err)
 	return 0;
 }
 
+/* What a list that a user typed never is, and then what it asks of the elements. */
+static int check_pipeline(const struct bpk_recipe *recipe, struct bpk_err *err)
+{
+	const struct bpk_pipeline *pipeline = &recipe->pipeline;
+
+	if (!recipe->extended && !bpk_pipeline_is_plain(pipeline))
+		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no such filters");
+	if (pipeline->nsteps > BPK_CHUNK_MAX_FILTERS)
+		return bpk_fail(err, BPK_USAGE, "%u filters, more than %d", pipeline->nsteps,
+				BPK_CHUNK_MAX_FILTERS);
+	for (unsigned i = 0; i < pipeline->nsteps; i++) {
+		unsigned filter = pipeline->steps[i].filter;
+
+		if (filter == BPK_FILTER_NONE || bpk_filter_name(filter) == NULL)
+			return bpk_fail(err, BPK_USAGE, "no filter %u", filter);
+		if (filter == BPK_FILTER_BYTEDELTA_1)
+			return bpk_fail(err, BPK_USAGE, "filter %s is only read",
+					bpk_filter_name(filter));
+	}
+	return bpk_pipeline_check(pipeline, recipe->typesize, err);
+}
+
 static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bpk_span out,
 		 struct bpk_err *err)
 {
@@ -207,8 +229,7 @@ static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bp
 	if (recipe->typesize < 1 || recipe->typesize > BPK_CHUNK_MAX_TYPESIZE)
 		return bpk_fail(err, BPK_USAGE, "typesize %u is not within 1 and %d",
 				recipe->typesize, BPK_CHUNK_MAX_TYPESIZE);
-	if (check_codec(recipe, err) != 0 ||
-	    bpk_pipeline_check(&recipe->pipeline, recipe->typesize, recipe->extended, err) != 0)
+	if (check_codec(recipe, err) != 0 || check_pipeline(recipe, err) != 0)
 		return -1;
 	if (raw.size > (size_t)most)
 		return bpk_fail(err, BPK_USAGE, "%zu bytes are more than the %d of a chunk",

@@ -101,55 +101,6 @@ bool bpk_pipeline_is_plain(const struct bpk_pipeline *pipeline)
 					  pipeline->steps[0].filter == BPK_FILTER_BITSHUFFLE));
 }
 
-/* ---- Checks ---- */
-
-/* "TRUNC_PREC and INT_TRUNC": what a lossy filter keeps, or clears when negative. */
-static int check_bits(const struct row *row, int bits, int most, struct bpk_err *err)
-{
-	if ((bits >= 1 && bits <= most) || (bits <= -1 && bits > -most))
-		return 0;
-	return bpk_fail(err, BPK_USAGE,
-			"filter %s:%d: of %d bits it keeps 1 to %d, or clears them as -1 to -%d",
-			row->name, bits, most, most, most - 1);
-}
-
-static int check_lossy(const struct row *row, const struct bpk_filter_step *step, unsigned typesize,
-		       struct bpk_err *err)
-{
-	bool floats = row->filter == BPK_FILTER_TRUNC_PREC;
-
-	if (typesize != 4 && typesize != 8 && (floats || (typesize != 1 && typesize != 2)))
-		return bpk_fail(err, BPK_USAGE, "filter %s takes items of %s bytes, typesize is %u",
-				row->name, floats ? "4 or 8" : "1, 2, 4 or 8", typesize);
-	if (floats)
-		return check_bits(row, (int8_t)step->meta, typesize == 4 ? 23 : 52, err);
-	return check_bits(row, (int8_t)step->meta, 8 * (int)typesize, err);
-}
-
-int bpk_pipeline_check(const struct bpk_pipeline *pipeline, unsigned typesize, bool extended,
-		       struct bpk_err *err)
-{
-	if (!extended && !bpk_pipeline_is_plain(pipeline))
-		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no such filters");
-	if (pipeline->nsteps > BPK_CHUNK_MAX_FILTERS)
-		return bpk_fail(err, BPK_USAGE, "%u filters, more than %d", pipeline->nsteps,
-				BPK_CHUNK_MAX_FILTERS);
-	for (unsigned i = 0; i < pipeline->nsteps; i++) {
-		const struct bpk_filter_step *step = &pipeline->steps[i];
-		const struct row *row = row_of(step->filter);
-
-		if (row == NULL || row->filter == BPK_FILTER_NONE)
-			return bpk_fail(err, BPK_USAGE, "no filter %u", step->filter);
-		if (row == &bytedelta_1)
-			return bpk_fail(err, BPK_USAGE, "filter %s is only read", row->name);
-		if (row->filter == BPK_FILTER_DELTA && i > 0)
-			return bpk_fail(err, BPK_USAGE, "filter delta must be the first one");
-		if (row->lossy && check_lossy(row, step, typesize, err) != 0)
-			return -1;
-	}
-	return 0;
-}
-
 /* ---- Text ---- */
 
 const char *bpk_pipeline_print(const struct bpk_pipeline *pipeline, char out[BPK_PIPELINE_TEXT])
