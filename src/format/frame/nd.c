@@ -2,7 +2,7 @@
  * The geometry of arrays that are kept in chunks of several dimensions. Source: the Blosc2 frame
  * format, "b2nd metalayer".
  */
-#include "format/frame/frame.h"
+#include "format/frame/nd.h"
 
 #include <inttypes.h>
 
@@ -300,6 +300,20 @@ static void choose_shape(uint64_t item_size, uint64_t size, size_t count, uint64
 	}
 }
 
+/* A band, which is in memory as a whole when it is packed, has all chunks that hold the same rows:
+ * where rows are long, chunks have few of them. */
+static void limit_band(struct bpk_frame_nd *nd, uint64_t size)
+{
+	uint64_t limit = bpk_max_u64(size, BPK_FRAME_BAND_WISHED), row_size;
+
+	if (nd->array.ndimensions == 0)
+		return;
+	if (!product(nd->array.dtype.size, nd->chunk_shape + 1, nd->array.ndimensions - 1, limit,
+		     &row_size))
+		row_size = limit;
+	nd->chunk_shape[0] = bpk_min_u64(nd->chunk_shape[0], bpk_max_u64(limit / row_size, 1));
+}
+
 /* A dimension of length 0 is one that grows: its chunks are those of a long one. */
 static void choose_chunks(struct bpk_frame_nd *nd, uint64_t size)
 {
@@ -311,6 +325,7 @@ static void choose_chunks(struct bpk_frame_nd *nd, uint64_t size)
 		nd->chunk_shape[i] = length == 0 ? bpk_max_u64(size / nd->array.dtype.size, 1)
 						 : bpk_min_u64(length, INT32_MAX);
 	}
+	limit_band(nd, size);
 	choose_shape(nd->array.dtype.size, bpk_min_u64(size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED),
 		     count, nd->chunk_shape);
 }

@@ -13,6 +13,13 @@
 
 #include "format/frame/frame.h"
 
+/* How large bands are: see bands.h. */
+enum {
+	BPK_FRAME_BAND_LEAST = 1 << 20,
+	BPK_FRAME_BAND_WISHED = 16 << 20, /* at most, where we choose the shape of chunks */
+	BPK_FRAME_BAND_MOST = 64 << 20,
+};
+
 /* A box of items whose bytes in C order are one run of those of a larger box. */
 struct bpk_frame_piece {
 	struct bpk_slice box; /* in the array */

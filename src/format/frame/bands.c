@@ -1,0 +1,214 @@
+/*
+ * Bands of an array: how large they are, and unpacking one.
+ */
+#include "format/frame/bands.h"
+
+#include <stdlib.h>
+
+/* ---- How an array is cut ---- */
+
+/* What a chunk of a band takes beside its bytes: its place in the list, and a special one's
+ * header. So an array of many tiny chunks has smaller bands. */
+enum { CHUNK_COST = 256 };
+
+/* A dimension of the box, and what a single index of it has behind it. */
+struct rank {
+	uint64_t chunk, block; /* lengths */
+	uint64_t items;        /* of an index */
+	uint64_t cost;         /* in bytes */
+	uint64_t chunk_cost;   /* of the chunks that an index lies in */
+};
+
+static struct rank rank_of(const struct bpk_frame_bands *b, size_t dimension)
+{
+	struct rank rank = { b->nd->chunk_shape[dimension], b->nd->block_shape[dimension], 1, 0,
+			     CHUNK_COST };
+
+	for (size_t i = dimension + 1; i < b->box.ndimensions; i++) {
+		uint64_t size = b->nd->chunk_shape[i];
+
+		rank.items *= b->box.stop[i] - b->box.start[i];
+		if (!bpk_mul_u64(rank.chunk_cost,
+				 bpk_div_up(b->box.stop[i], size) - b->box.start[i] / size,
+				 &rank.chunk_cost))
+			rank.chunk_cost = UINT64_MAX;
+	}
+	rank.cost = rank.items * b->nd->array.dtype.size;
+	return rank;
+}
+
+/* How many indices of the dimension make a band of at most limit, in whole units; 0: not even one. */
+static uint64_t fitting(const struct rank *rank, uint64_t unit, uint64_t limit)
+{
+	uint64_t rows = limit / rank->cost;
+
+	rows = bpk_min_u64(rows, limit / rank->chunk_cost * rank->chunk);
+	return rows / unit * unit;
+}
+
+/* How many indices of the dimension a band is to have; 0: one is too many, unless whole chunks must
+ * be. */
+static uint64_t choose_rows(const struct rank *rank, bool whole)
+{
+	uint64_t rows = bpk_max_u64(fitting(rank, rank->chunk, BPK_FRAME_BAND_LEAST), rank->chunk);
+
+	if (whole || fitting(rank, rows, BPK_FRAME_BAND_MOST) > 0)
+		return rows;
+	rows = fitting(rank, rank->block, BPK_FRAME_BAND_MOST);
+	return rows > 0 ? rows : fitting(rank, 1, BPK_FRAME_BAND_MOST);
+}
+
+/* A box that begins between two boundaries of bands has a shorter first one, so that the others lie
+ * on them. */
+static uint64_t rows_of_first(const struct bpk_frame_bands *b, uint64_t rows)
+{
+	uint64_t chunk = b->nd->chunk_shape[0], block = b->nd->block_shape[0];
+	uint64_t unit = rows % chunk == 0 ? chunk : rows % block == 0 ? block : 1;
+
+	return rows - b->box.start[0] % unit;
+}
+
+static void settle(struct bpk_frame_bands *b, bool whole)
+{
+	b->size = b->first = 1;
+	for (size_t i = 0; i < b->box.ndimensions; i++) {
+		struct rank rank = rank_of(b, i);
+		uint64_t rows = choose_rows(&rank, whole);
+
+		if (rows == 0)
+			continue;
+		b->first = i == 0 ? rows_of_first(b, rows) : rows;
+		rows = bpk_min_u64(rows, b->box.stop[i] - b->box.start[i]);
+		b->first = bpk_min_u64(b->first, rows) * rank.items;
+		b->size = rows * rank.items;
+		return;
+	}
+}
+
+struct bpk_frame_bands bpk_frame_bands_of(const struct bpk_frame_nd *nd,
+					  const struct bpk_slice *box, bool whole)
+{
+	struct bpk_frame_bands bands = { .nd = nd, .box = *box };
+
+	bands.items = bpk_frame_box_items(box);
+	if (bands.items == 0)
+		return bands;
+	settle(&bands, whole);
+	bands.first = bpk_min_u64(bands.first, bands.items);
+	bands.count = 1 + bpk_div_up(bands.items - bands.first, bands.size);
+	return bands;
+}
+
+uint64_t bpk_frame_band_items(const struct bpk_frame_bands *bands, uint64_t number, uint64_t *first)
+{
+	*first = number == 0 ? 0 : bands->first + (number - 1) * bands->size;
+	if (number == 0)
+		return bands->first;
+	return bpk_min_u64(bands->size, bands->items - *first);
+}
+
+/* ---- A band in memory ---- */
+
+int bpk_frame_band_begin(struct bpk_buf *packed, uint64_t room, struct bpk_err *err)
+{
+	struct bpk_frame_band *band;
+	uint64_t size;
+
+	if (!bpk_mul_u64(room, sizeof band->chunk[0], &size) ||
+	    !bpk_add_u64(size, sizeof *band, &size) || size > SIZE_MAX)
+		return bpk_fail_memory(err, UINT64_MAX);
+	if (bpk_buf_resize(packed, (size_t)size, err) != 0)
+		return -1;
+	band = bpk_frame_band(packed);
+	band->count = 0;
+	return 0;
+}
+
+/* ---- Unpacking ---- */
+
+struct unpacking {
+	const struct bpk_frame_nd *nd;
+	const struct bpk_frame_pieces *pieces;
+	struct bpk_chunk_ctx *ctx;
+	struct bpk_view chunk;
+	uint64_t number;      /* of the chunk */
+	uint64_t first, next; /* blocks that are to be unpacked together */
+	struct bpk_buf scratch;
+	uint8_t *out;
+};
+
+static int decode(const struct unpacking *u, uint64_t start, struct bpk_span out,
+		  struct bpk_err *err)
+{
+	if (out.size == u->nd->chunk_size)
+		return bpk_chunk_decode(u->ctx, u->chunk, out, err);
+	return bpk_chunk_decode_range(u->ctx, u->chunk, start, out, err);
+}
+
+/* Unpack the blocks that wait, and bring them to their places. */
+static int flush(struct unpacking *u, struct bpk_err *err)
+{
+	uint64_t size = u->nd->block_size;
+
+	if (u->first == u->next)
+		return 0;
+	if (bpk_buf_resize(&u->scratch, (size_t)((u->next - u->first) * size), err) != 0 ||
+	    decode(u, u->first * size, bpk_span(u->scratch.data, u->scratch.size), err) != 0)
+		return -1;
+	for (uint64_t i = u->first; i < u->next; i++)
+		bpk_frame_nd_scatter(u->nd, u->number, i, u->pieces,
+				     u->scratch.data + (i - u->first) * size, u->out);
+	u->first = u->next;
+	return 0;
+}
+
+static int add_block(void *arg, uint64_t number, struct bpk_err *err)
+{
+	struct unpacking *u = arg;
+
+	if (number != u->next) {
+		if (flush(u, err) != 0)
+			return -1;
+		u->first = number;
+	}
+	u->next = number + 1;
+	return 0;
+}
+
+static int unpack_chunk(struct unpacking *u, struct bpk_err *err)
+{
+	uint64_t start, offset, size;
+
+	if (u->pieces->count == 1 &&
+	    bpk_frame_nd_is_straight(u->nd, u->number, &u->pieces->piece[0], &start, &offset,
+				     &size))
+		return decode(u, start, bpk_span(u->out + offset, (size_t)size), err);
+	u->first = u->next = 0;
+	if (bpk_frame_nd_each_block(u->nd, u->number, u->pieces, add_block, u, err) != 0)
+		return -1;
+	return flush(u, err);
+}
+
+int bpk_frame_band_unpack(const struct bpk_frame_nd *nd, const struct bpk_slice *box,
+			  uint64_t first, uint64_t count, struct bpk_chunk_ctx *ctx,
+			  const struct bpk_buf *packed, struct bpk_span out, uint64_t *failed,
+			  struct bpk_err *err)
+{
+	const struct bpk_frame_band *band = bpk_frame_band(packed);
+	struct bpk_frame_pieces pieces;
+	struct unpacking u = { .nd = nd, .pieces = &pieces, .ctx = ctx, .out = out.data };
+	int rc = 0;
+
+	bpk_frame_nd_cut(nd, box, first, count, &pieces);
+	for (size_t i = 0; rc == 0 && i < band->count; i++) {
+		const struct bpk_frame_band_chunk *chunk = &band->chunk[i];
+
+		u.number = chunk->number;
+		u.chunk = bpk_view(packed->data + chunk->offset, chunk->packed_size);
+		rc = unpack_chunk(&u, err);
+		if (rc != 0)
+			*failed = chunk->number;
+	}
+	bpk_buf_clear(&u.scratch);
+	return rc;
+}
