@@ -157,8 +157,7 @@ static int find_dictionary(struct bpk_decoding *d, struct bpk_view *dictionary, 
 	return 0;
 }
 
-/* Set out to take nblocks blocks. */
-static int find_blocks(struct bpk_decoding *d, struct bpk_err *err)
+int bpk_decoding_find_blocks(struct bpk_decoding *d, struct bpk_err *err)
 {
 	const struct bpk_chunk_header *h = &d->header;
 
@@ -186,25 +185,73 @@ int bpk_decoding_open(struct bpk_decoding *d, struct bpk_chunk_ctx *ctx, struct 
 				h->packed_size, in.size);
 	d->chunk = bpk_view(in.data, h->packed_size);
 	d->codec = bpk_codec_of_format(h->codec_format);
-	return find_blocks(d, err);
+	return 0;
 }
 
 /* With the dictionary in force, if there is one. */
-static int decode_regular(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
+static int decode_as_said(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			  struct bpk_err *err)
 {
-	const struct bpk_view none = { NULL, 0 };
 	struct bpk_codec_ctx *codec = d->ctx->codec;
 	int rc;
 
+	if (bpk_decoding_find_blocks(d, err) != 0)
+		return -1;
 	if (d->header.dictionary &&
 	    bpk_codec_use_dictionary(codec, d->codec, d->dictionary, err) != 0)
 		return -1;
 	rc = d->header.variable_blocks ? bpk_variable_read(d, start, out, err)
 				       : decode_blocks(d, start, out, err);
 	if (d->header.dictionary)
-		bpk_codec_use_dictionary(codec, d->codec, none, NULL);
+		bpk_codec_use_dictionary(codec, d->codec, bpk_view(NULL, 0), NULL);
 	return rc;
+}
+
+/*
+ * "A B2 3.0 - 3.3 writer defect": is the first of the blocks where it would be if they held whole
+ * elements, nblocks of them?
+ */
+static bool holds_whole_elements(const struct bpk_decoding *d, uint64_t nblocks)
+{
+	const struct bpk_chunk_header *h = &d->header;
+	uint64_t data = h->header_size + 4 * nblocks, least = UINT64_MAX;
+
+	if (h->dictionary && data + 4 <= h->packed_size)
+		data += 4 + (uint64_t)bpk_get_le32(d->chunk.data + data);
+	if (data > h->packed_size)
+		return false;
+	for (uint64_t k = 0; k < nblocks; k++)
+		least = bpk_min_u64(least,
+				    bpk_get_le32(d->chunk.data + h->header_size + 4 * (size_t)k));
+	return least == data;
+}
+
+/* As the header says, or else, where that cannot be, in blocks of whole elements. */
+static int decode_regular(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
+			  struct bpk_err *err)
+{
+	struct bpk_chunk_header *h = &d->header;
+	struct bpk_err first = { 0 };
+	uint64_t nblocks;
+
+	if (!bpk_block_size_is_doubtful(h))
+		return decode_as_said(d, start, out, err);
+	nblocks = bpk_div_up(h->raw_size, bpk_block_size_adjusted(h));
+	if (!holds_whole_elements(d, nblocks))
+		return decode_as_said(d, start, out, err);
+	/* with more starts than the header knows, its own first block would be among them */
+	if (nblocks == h->nblocks) {
+		if (decode_as_said(d, start, out, &first) == 0)
+			return 0;
+		if (first.kind != BPK_CORRUPT) {
+			if (err != NULL)
+				*err = first;
+			return -1;
+		}
+	}
+	h->block_size = bpk_block_size_adjusted(h);
+	h->nblocks = (uint32_t)nblocks;
+	return decode_as_said(d, start, out, err);
 }
 
 static int decode_bytes(struct bpk_decoding *d, uint64_t start, struct bpk_span out,

@@ -64,12 +64,13 @@ void bpk_block_init(struct bpk_block *b, struct bpk_decoding *d, uint32_t number
  */
 int bpk_block_read(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, struct bpk_err *err);
 
-/*
- * Read the header of a chunk that is all there, and find its dictionary and where blocks may begin.
- * ctx may be NULL for who only looks. Fails as bpk_chunk_decode.
- */
+/* Read the header of a chunk that is all there. ctx may be NULL for who only looks. Fails as
+ * bpk_chunk_decode. */
 int bpk_decoding_open(struct bpk_decoding *d, struct bpk_chunk_ctx *ctx, struct bpk_view in,
 		      struct bpk_err *err);
+
+/* Find the dictionary of a chunk that has blocks, and where they may begin. */
+int bpk_decoding_find_blocks(struct bpk_decoding *d, struct bpk_err *err);
 
 /* Check block number's start ("Validation", item 13), and return it. */
 int bpk_block_start(const struct bpk_decoding *d, uint32_t number, uint32_t *start,

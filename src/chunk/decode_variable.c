@@ -93,5 +93,7 @@ int bpk_chunk_block_sizes(struct bpk_view chunk, uint32_t *sizes, struct bpk_err
 		return -1;
 	if (!d.header.variable_blocks)
 		return bpk_fail(err, BPK_USAGE, "chunk has no blocks of variable length");
+	if (bpk_decoding_find_blocks(&d, err) != 0)
+		return -1;
 	return check_blocks(&d, sizes, err);
 }
