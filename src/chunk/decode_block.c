@@ -151,16 +151,12 @@ static int take_planes(struct bpk_block *b, struct planes *p, size_t first, stru
 	return 0;
 }
 
-static size_t width_of(const struct bpk_block *b, const struct bpk_filter_step *step)
-{
-	return step->meta != 0 ? step->meta : b->filtered.typesize;
-}
-
 /* The bytes lo..hi of a block that is only shuffled, decoded to out. */
 static int read_shuffled(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out,
 			 const struct bpk_filter_step *step, struct bpk_err *err)
 {
-	size_t width = width_of(b, step), nelems = b->size / width, body = nelems * width;
+	size_t width = bpk_filter_width(&b->filtered, step), nelems = b->size / width,
+	       body = nelems * width;
 	struct planes p = { .width = width, .nelems = nelems };
 	size_t end = bpk_min_size(hi, body), first = bpk_min_size(lo / width, nelems);
 	struct bpk_chunk_ctx *ctx = b->d->ctx;
@@ -199,17 +195,68 @@ static uint8_t *stage_of(struct bpk_block *b, unsigned number, uint8_t *out, str
 	return bpk_buf_reserve(stage, b->size, err) == 0 ? stage->data : NULL;
 }
 
+/*
+ * How many of the steps of a pipeline, from its end, are undone together with unshuffling: a
+ * bytedelta of the same width behind it, a delta over the same bytes before it. 0: it is not last.
+ */
+static unsigned fused(const struct bpk_block *b, struct bpk_filter_planes *p)
+{
+	const struct bpk_filter_step *steps = b->pipeline.steps;
+	const struct bpk_filter_block *block = &b->filtered;
+	unsigned nsteps = b->pipeline.nsteps, left = nsteps;
+	size_t body, word;
+
+	*p = (struct bpk_filter_planes){ .differences = false };
+	if (left >= 2 && steps[left - 1].filter == BPK_FILTER_BYTEDELTA &&
+	    steps[left - 2].filter == BPK_FILTER_SHUFFLE &&
+	    bpk_filter_width(block, &steps[left - 1]) ==
+		    bpk_filter_width(block, &steps[left - 2])) {
+		p->differences = true;
+		left--;
+	}
+	if (steps[left - 1].filter != BPK_FILTER_SHUFFLE)
+		return 0;
+	p->width = bpk_filter_width(block, &steps[--left]);
+	p->nelems = block->size / p->width;
+	if (left >= 1 && steps[left - 1].filter == BPK_FILTER_DELTA && block->reference != NULL) {
+		body = p->nelems * p->width;
+		word = bpk_filter_width(block, &steps[left - 1]);
+		if (body == block->size / word * word) {
+			p->reference = block->reference;
+			left--;
+		}
+	}
+	return nsteps - left;
+}
+
+/* A whole block through those filters to out. */
+static int read_fused(struct bpk_block *b, struct bpk_filter_planes *p, uint8_t *out,
+		      struct bpk_err *err)
+{
+	struct planes taken = { .width = p->width, .nelems = p->nelems };
+	size_t body = p->width * p->nelems;
+
+	if (take_planes(b, &taken, 0, err) != 0)
+		return -1;
+	p->planes = taken.planes;
+	p->zeros = b->d->ctx->kept[0].bytes.data;
+	bpk_filter_unshuffle(b->d->ctx->kernels, p, out);
+	bpk_copy(out + body, taken.tail, b->size - body);
+	return 0;
+}
+
 /* A whole block through all its filters, backward. */
 static int read_filtered(struct bpk_block *b, uint8_t *out, struct bpk_err *err)
 {
 	const struct bpk_filter_step *steps = b->pipeline.steps;
-	unsigned left = b->pipeline.nsteps;
+	struct bpk_filter_planes planes;
+	unsigned together = fused(b, &planes), left = b->pipeline.nsteps - together;
 	const uint8_t *bytes;
 	uint8_t *to;
 
-	if (steps[left - 1].filter == BPK_FILTER_SHUFFLE) {
-		to = stage_of(b, --left, out, err);
-		if (to == NULL || read_shuffled(b, 0, b->size, to, &steps[left], err) != 0)
+	if (together > 0) {
+		to = stage_of(b, left, out, err);
+		if (to == NULL || read_fused(b, &planes, to, err) != 0)
 			return -1;
 		bytes = to;
 	} else {

@@ -39,6 +39,9 @@ struct bpk_filter_kernels {
 
 	/* out[i] = in[i] - in[i-1], modulo 256, where in[-1] is 0. For bytedelta. */
 	void (*differences)(const uint8_t *in, size_t size, uint8_t *out);
+
+	/* out[i] = before + in[0] + ... + in[i], modulo 256. For bytedelta. */
+	void (*sums)(const uint8_t *in, size_t size, uint8_t before, uint8_t *out);
 };
 
 /*
@@ -71,6 +74,9 @@ enum { BPK_FILTER_MANTISSA_32 = 23, BPK_FILTER_MANTISSA_64 = 52 };
 bool bpk_filter_is_identity(const struct bpk_filter_block *block,
 			    const struct bpk_filter_step *step);
 
+/* What a step's parameter comes to: the width of shuffle or bytedelta, or of the words of delta. */
+size_t bpk_filter_width(const struct bpk_filter_block *block, const struct bpk_filter_step *step);
+
 /* One step forward (apply.c) and back (undo.c): block->size bytes from in to out, which do not
  * overlap. The lossy ones are copied on the way back. A step was checked before
  * (bpk_pipeline_check). */
@@ -79,5 +85,18 @@ void bpk_filter_apply(const struct bpk_filter_kernels *kernels,
 		      const uint8_t *in, uint8_t *out);
 void bpk_filter_undo(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
 		     const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out);
+
+/* Byte planes on their way back to elements. */
+struct bpk_filter_planes {
+	size_t width, nelems;
+	const uint8_t *const *planes; /* width of them, nelems bytes each */
+	const uint8_t *zeros;         /* those of this address hold zeros alone */
+	bool differences;             /* bytedelta of the same width was applied to them */
+	const uint8_t *reference;     /* delta was, before: the raw bytes of block 0; else NULL */
+};
+
+/* All the filters that it names at once: width * nelems bytes, apart from all others. */
+void bpk_filter_unshuffle(const struct bpk_filter_kernels *kernels,
+			  const struct bpk_filter_planes *p, uint8_t *out);
 
 #endif

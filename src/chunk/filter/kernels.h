@@ -53,4 +53,7 @@ static inline size_t bpk_filter_bytedelta_width(const struct bpk_filter_block *b
 	return step->meta != 0 ? step->meta : block->width;
 }
 
+/* The one in undo.c. */
+void bpk_filter_sums_portable(const uint8_t *in, size_t size, uint8_t before, uint8_t *out);
+
 #endif

@@ -182,6 +182,7 @@ static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint
 }
 
 #include "chunk/filter/forward.h"
+#include "chunk/filter/backward.h"
 
 const struct bpk_filter_kernels V_NAME = {
 	.simd = V_SIMD,
@@ -191,4 +192,5 @@ const struct bpk_filter_kernels V_NAME = {
 	.bitunshuffle = bitunshuffle,
 	.exclusive_or = exclusive_or,
 	.differences = differences,
+	.sums = sums,
 };

@@ -60,6 +60,7 @@ const struct bpk_filter_kernels bpk_filter_portable = {
 	.bitunshuffle = bpk_filter_bitunshuffle_portable,
 	.exclusive_or = bpk_filter_exclusive_or_portable,
 	.differences = bpk_filter_differences_portable,
+	.sums = bpk_filter_sums_portable,
 };
 
 /* A later set is the better one on any machine that has it. */

@@ -3,6 +3,14 @@
  */
 #include "chunk/filter/kernels.h"
 
+size_t bpk_filter_width(const struct bpk_filter_block *block, const struct bpk_filter_step *step)
+{
+	if (step->filter == BPK_FILTER_DELTA)
+		return bpk_filter_delta_width(block->typesize);
+	return step->filter == BPK_FILTER_SHUFFLE ? bpk_filter_shuffle_width(block, step)
+						  : bpk_filter_bytedelta_width(block, step);
+}
+
 /* "BITSHUFFLE": how many elements take part. */
 static size_t bitshuffled(const struct bpk_filter_block *block)
 {
@@ -20,16 +28,16 @@ bool bpk_filter_is_identity(const struct bpk_filter_block *block,
 	case BPK_FILTER_NONE:
 		return true;
 	case BPK_FILTER_SHUFFLE:
-		width = bpk_filter_shuffle_width(block, step);
+		width = bpk_filter_width(block, step);
 		return width == 1 || size < width;
 	case BPK_FILTER_BITSHUFFLE:
 		return bitshuffled(block) == 0;
 	case BPK_FILTER_DELTA:
-		width = bpk_filter_delta_width(block->typesize);
+		width = bpk_filter_width(block, step);
 		return size < (block->reference == NULL ? 2 * width : width);
 	case BPK_FILTER_BYTEDELTA:
 	case BPK_FILTER_BYTEDELTA_1:
-		return size / bpk_filter_bytedelta_width(block, step) < 2;
+		return size / bpk_filter_width(block, step) < 2;
 	default:
 		return size == 0;
 	}
@@ -56,24 +64,6 @@ static void undo_bitshuffle(const struct bpk_filter_kernels *kernels,
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
-/* out[i] = in[i] ^ before[i]. Whole vectors of any alignment; the compiler has them. */
-static void combine(const uint8_t *in, const uint8_t *before, size_t size, uint8_t *out)
-{
-	typedef uint64_t words __attribute__((vector_size(16)));
-	size_t i = 0;
-
-	for (; i + sizeof(words) <= size; i += sizeof(words)) {
-		words a, b;
-
-		memcpy(&a, in + i, sizeof a);
-		memcpy(&b, before + i, sizeof b);
-		a ^= b;
-		memcpy(out + i, &a, sizeof a);
-	}
-	for (; i < size; i++)
-		out[i] = in[i] ^ before[i];
-}
-
 /*
  * Block 0 leans on itself: out[i] = in[i] ^ out[i - width]. Eight bytes at a time: words in them
  * are put together by shifts, then all of them with the last word before.
@@ -98,37 +88,36 @@ static void undo_first_delta(const uint8_t *in, size_t size, size_t width, uint8
 		out[i] = i < width ? in[i] : in[i] ^ out[i - width];
 }
 
-static void undo_delta(const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out)
+static void undo_delta(const struct bpk_filter_kernels *kernels,
+		       const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out)
 {
 	size_t width = bpk_filter_delta_width(block->typesize),
 	       body = block->size - block->size % width;
 
 	if (block->reference != NULL)
-		combine(in, block->reference, body, out);
+		kernels->exclusive_or(in, block->reference, body, out);
 	else
 		undo_first_delta(in, body, width, out);
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
-static void sums(const uint8_t *in, size_t size, uint8_t *out)
+void bpk_filter_sums_portable(const uint8_t *in, size_t size, uint8_t before, uint8_t *out)
 {
-	uint8_t sum = 0;
-
 	for (size_t i = 0; i < size; i++)
-		out[i] = sum = (uint8_t)(sum + in[i]);
+		out[i] = before = (uint8_t)(before + in[i]);
 }
 
 /* "BYTEDELTA": the first version began anew behind the last 16 whole bytes of a run. */
-static void undo_bytedelta(const struct bpk_filter_block *block, const struct bpk_filter_step *step,
+static void undo_bytedelta(const struct bpk_filter_kernels *kernels,
+			   const struct bpk_filter_block *block, const struct bpk_filter_step *step,
 			   const uint8_t *in, uint8_t *out)
 {
-	size_t width = bpk_filter_bytedelta_width(block, step), run = block->size / width,
-	       body = run * width;
+	size_t width = bpk_filter_width(block, step), run = block->size / width, body = run * width;
 	size_t first = step->filter == BPK_FILTER_BYTEDELTA_1 ? run - run % 16 : run;
 
 	for (size_t at = 0; at < body; at += run) {
-		sums(in + at, first, out + at);
-		sums(in + at + first, run - first, out + at + first);
+		kernels->sums(in + at, first, 0, out + at);
+		kernels->sums(in + at + first, run - first, 0, out + at + first);
 	}
 	bpk_copy(out + body, in + body, block->size - body);
 }
@@ -142,17 +131,17 @@ void bpk_filter_undo(const struct bpk_filter_kernels *kernels, const struct bpk_
 	}
 	switch (step->filter) {
 	case BPK_FILTER_SHUFFLE:
-		undo_shuffle(kernels, block->size, bpk_filter_shuffle_width(block, step), in, out);
+		undo_shuffle(kernels, block->size, bpk_filter_width(block, step), in, out);
 		break;
 	case BPK_FILTER_BITSHUFFLE:
 		undo_bitshuffle(kernels, block, in, out);
 		break;
 	case BPK_FILTER_DELTA:
-		undo_delta(block, in, out);
+		undo_delta(kernels, block, in, out);
 		break;
 	case BPK_FILTER_BYTEDELTA:
 	case BPK_FILTER_BYTEDELTA_1:
-		undo_bytedelta(block, step, in, out);
+		undo_bytedelta(kernels, block, step, in, out);
 		break;
 	default: /* the lossy ones lose on the way in */
 		memcpy(out, in, block->size);

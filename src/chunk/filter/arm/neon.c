@@ -25,6 +25,9 @@
 #define v_zero()                    vdupq_n_u8(0)
 #define v_places(p)                 v_load(p)
 #define v_permute(v, p)             vqtbl1q_u8(v, p)
+#define v_add(a, b)                 vaddq_u8(a, b)
+#define v_sums(v)                   sums_of(v)
+#define v_last(v)                   vdupq_laneq_u8(v, 15)
 #define v_tail(a, b, p)             vqtbl2q_u8((uint8x16x2_t){ { a, b } }, p)
 
 #define ZIP(which, size, a, b)                                                                     \
@@ -51,6 +54,16 @@ INLINE void v_zip(size_t run, V a, V b, V *lo, V *hi)
 		*hi = ZIP(2, u64, a, b);
 		break;
 	}
+}
+
+INLINE V sums_of(V v)
+{
+	V none = v_zero();
+
+	v = vaddq_u8(v, vextq_u8(none, v, 15));
+	v = vaddq_u8(v, vextq_u8(none, v, 14));
+	v = vaddq_u8(v, vextq_u8(none, v, 12));
+	return vaddq_u8(v, vextq_u8(none, v, 8));
 }
 
 #include "chunk/filter/lanes.h"

@@ -22,6 +22,9 @@
 #define v_store_columns(p, step, v) v_store_slots(p, V_SLOT *(step), v)
 #define v_zero()                    _mm256_setzero_si256()
 #define v_permute(v, p)             _mm256_shuffle_epi8(v, p)
+#define v_add(a, b)                 _mm256_add_epi8(a, b)
+#define v_sums(v)                   sums_of(v)
+#define v_last(v)                   last_of(v)
 
 INLINE V v_load_slots(const uint8_t *p, size_t step)
 {
@@ -71,6 +74,25 @@ INLINE void v_zip(size_t run, V a, V b, V *lo, V *hi)
 		*hi = _mm256_unpackhi_epi64(a, b);
 		break;
 	}
+}
+
+/* Each half by itself; then the lower one's last is added to the upper. */
+INLINE V sums_of(V v)
+{
+	V last;
+
+	v = _mm256_add_epi8(v, _mm256_slli_si256(v, 1));
+	v = _mm256_add_epi8(v, _mm256_slli_si256(v, 2));
+	v = _mm256_add_epi8(v, _mm256_slli_si256(v, 4));
+	v = _mm256_add_epi8(v, _mm256_slli_si256(v, 8));
+	last = _mm256_shuffle_epi8(v, _mm256_set1_epi8(15));
+	return _mm256_add_epi8(v, _mm256_permute2x128_si256(last, last, 0x08));
+}
+
+INLINE V last_of(V v)
+{
+	v = _mm256_shuffle_epi8(v, _mm256_set1_epi8(15));
+	return _mm256_permute2x128_si256(v, v, 0x11);
 }
 
 #include "chunk/filter/lanes.h"

@@ -7,6 +7,8 @@
 #define v_load_columns(p, step)     v_load(p)
 #define v_store_columns(p, step, v) v_store(p, v)
 #define v_zero()                    _mm_setzero_si128()
+#define v_add(a, b)                 _mm_add_epi8(a, b)
+#define v_sums(v)                   sums_of(v)
 
 static inline __attribute__((always_inline)) V_TARGET void v_zip(size_t run, V a, V b, V *lo, V *hi)
 {
@@ -28,4 +30,12 @@ static inline __attribute__((always_inline)) V_TARGET void v_zip(size_t run, V a
 		*hi = _mm_unpackhi_epi64(a, b);
 		break;
 	}
+}
+
+static inline __attribute__((always_inline)) V_TARGET V sums_of(V v)
+{
+	v = _mm_add_epi8(v, _mm_slli_si128(v, 1));
+	v = _mm_add_epi8(v, _mm_slli_si128(v, 2));
+	v = _mm_add_epi8(v, _mm_slli_si128(v, 4));
+	return _mm_add_epi8(v, _mm_slli_si128(v, 8));
 }

@@ -14,5 +14,14 @@
 #define V_BELOW   bpk_filter_portable
 
 #include "chunk/filter/x86/slots128.h"
+
+#define v_last(v) last_of(v)
+
+static inline __attribute__((always_inline)) V_TARGET V last_of(V v)
+{
+	v = _mm_unpackhi_epi8(v, v);
+	return _mm_shuffle_epi32(_mm_shufflehi_epi16(v, 0xff), 0xff);
+}
+
 #include "chunk/filter/lanes.h"
 #endif

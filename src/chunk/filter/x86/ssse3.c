@@ -18,6 +18,7 @@
 
 #define v_places(p)     v_load(p)
 #define v_permute(v, p) _mm_shuffle_epi8(v, p)
+#define v_last(v)       _mm_shuffle_epi8(v, _mm_set1_epi8(15))
 
 static inline __attribute__((always_inline)) V_TARGET V v_tail(V a, V b, V p)
 {
