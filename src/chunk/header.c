@@ -12,7 +12,8 @@ const char *bpk_codec_format_name(unsigned codec_format)
 /* "Presence is decided by flags & 0x05", which in version 2 is an error. */
 static bool is_extended(const struct bpk_chunk_fields *f)
 {
-	return (f->flags & BPK_FLAG_EXTENDED) == BPK_FLAG_EXTENDED && f->version != 2;
+	return (f->flags & BPK_FLAG_EXTENDED) == BPK_FLAG_EXTENDED && f->version >= 3 &&
+	       f->version <= 6;
 }
 
 static void take_extended(struct bpk_cursor *cursor, struct bpk_chunk_fields *f)
