@@ -1,8 +1,8 @@
 /*
  * Chunks as an installed c-blosc2 packs them, which BPK_CBLOSC2 names by its prefix, read by us:
- * codecs, pipelines, widths, ways to split, dictionaries, special chunks, blocks of variable length;
- * whole and in ranges of just the bytes that a range needs. Thinned under sanitizers and when
- * BPK_TEST_THIN is set.
+ * codecs, pipelines, widths, ways to split, dictionaries, special chunks, blocks of variable
+ * length; whole and in ranges of just the bytes that a range needs. Thinned under sanitizers and
+ * when BPK_TEST_THIN is set.
  */
 #include "unit/unit.h"
 
