@@ -6,10 +6,19 @@
 #include "cli/report.h"
 #include "cli/text.h"
 
+const char *bpk_describe_special(const struct bpk_chunk_header *header)
+{
+	static const char *const names[] = { NULL, "zeros", "nan", "value", "uninit" };
+
+	return names[header->special];
+}
+
 const char *bpk_describe_codec(const struct bpk_chunk_header *header)
 {
 	if (header == NULL)
 		return "-";
+	if (header->special != BPK_SPECIAL_NONE)
+		return bpk_describe_special(header);
 	return header->memcpyed ? "stored" : bpk_codec_format_name(header->codec_format);
 }
 
@@ -122,6 +131,20 @@ static void print_metadata(struct bpk_view text)
 	putchar('\n');
 }
 
+/* "vlmeta, b2meta (fixed)" */
+static void print_layers(const struct bpk_info *info)
+{
+	struct bpk_err name = { 0 };
+
+	if (info->nlayers == 0)
+		return;
+	printf("  %-16s ", "  layers");
+	for (size_t i = 0; i < info->nlayers; i++)
+		printf("%s%s%s", i == 0 ? "" : ", ", bpk_printable(info->layers[i].name, &name),
+		       info->layers[i].fixed ? " (fixed)" : "");
+	putchar('\n');
+}
+
 static void print_metadata_fields(const struct bpk_info *info)
 {
 	if (!info->has_metadata) {
@@ -130,23 +153,27 @@ static void print_metadata_fields(const struct bpk_info *info)
 	}
 	print_metadata(info->metadata);
 	print_size("  stored in", info->metadata_stored_size);
-	print_size("  room for", info->metadata_room);
+	if (info->metadata_room != BPK_UNKNOWN)
+		print_size("  room for", info->metadata_room);
+	print_layers(info);
 	print_field("  codec", info->metadata_codec != NULL ? info->metadata_codec : "none");
 	print_field("  checksum",
 		    info->metadata_checksum != NULL ? info->metadata_checksum->name : "none");
 }
 
 /* "2 x 3"; a single element has no dimensions. */
-static void print_shape(const struct bpk_array *array)
+static void print_shape(const char *name, const uint64_t *shape, size_t ndimensions,
+			const char *behind)
 {
-	printf("  %-16s ", "shape");
-	for (size_t i = 0; i < array->ndimensions; i++)
-		printf(i == 0 ? "%" PRIu64 : " x %" PRIu64, array->shape[i]);
-	puts(array->ndimensions == 0 ? "one element" : array->fortran ? ", order F" : ", order C");
+	printf("  %-16s ", name);
+	for (size_t i = 0; i < ndimensions; i++)
+		printf(i == 0 ? "%" PRIu64 : " x %" PRIu64, shape[i]);
+	puts(ndimensions == 0 ? "one element" : behind);
 }
 
-static void print_array(const struct bpk_array *array)
+static void print_array(const struct bpk_info *info)
 {
+	const struct bpk_array *array = info->array;
 	struct bpk_buf dtype = { 0 };
 	struct bpk_err err = { 0 };
 
@@ -158,15 +185,21 @@ static void print_array(const struct bpk_array *array)
 	else
 		bpk_report(NULL, &err);
 	bpk_buf_clear(&dtype);
-	print_shape(array);
+	print_shape("shape", array->shape, array->ndimensions,
+		    array->fortran ? ", order F" : ", order C");
+	if (info->chunk_shape == NULL)
+		return;
+	print_shape("chunk shape", info->chunk_shape, array->ndimensions, "");
+	print_shape("block shape", info->block_shape, array->ndimensions, "");
 }
 
 /* What only directories have. */
 static void print_files(const struct bpk_info *info)
 {
+	if (info->nfiles > 0)
+		print_count("data files", info->nfiles);
 	if (info->superchunk_chunks == 0)
 		return;
-	print_count("data files", info->nfiles);
 	print_count("chunks in each", info->superchunk_chunks);
 	if (info->ncolumns > 0)
 		print_count("columns", info->ncolumns);
@@ -201,11 +234,13 @@ void bpk_describe_fields(const struct bpk_input *in)
 	print_size("chunk size", info->chunk_size);
 	print_size("last chunk", info->last_chunk_size);
 	print_files(info);
-	print_array(info->array);
+	print_array(info);
 	print_count("typesize", info->typesize);
 	print_first_chunk(info);
 	print_field("checksum", info->checksum->name);
 	print_field("offsets", info->has_offsets ? "yes" : "no");
+	if (info->hole_size > 0 && info->hole_size != BPK_UNKNOWN)
+		print_size("holes", info->hole_size);
 	print_count("append space", info->append_space);
 	print_metadata_fields(info);
 	if (info->pending)
@@ -224,15 +259,17 @@ void bpk_describe_chunk_titles(const struct bpk_info *info)
 void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const struct bpk_where *where)
 {
 	const struct bpk_chunk_header *header = &where->header;
-	char filters[BPK_FILTERS_TEXT], ratio[BPK_SIZE_TEXT], offset[BPK_SIZE_TEXT];
-	char digest[BPK_DIGEST_TEXT];
+	char filters[BPK_FILTERS_TEXT], ratio[BPK_SIZE_TEXT], packed[BPK_SIZE_TEXT];
+	char digest[BPK_DIGEST_TEXT], offset[BPK_SIZE_TEXT];
 
-	printf("  %8" PRIu64 " %14" PRIu64 " %14s %11" PRIu32 " %11" PRIu32 " %8s  %4u %10" PRIu32
+	printf("  %8" PRIu64 " %14s %14s %11" PRIu32 " %11" PRIu32 " %8s  %4u %10" PRIu32
 	       "  %-7s  %-10s  %s\n",
-	       number, where->packed_offset, count_text(where->raw_offset, offset),
-	       header->packed_size, header->raw_size,
+	       number, count_text(where->packed_offset, packed),
+	       count_text(where->raw_offset, offset), header->packed_size, header->raw_size,
 	       bpk_ratio_text(header->raw_size, header->packed_size, ratio), header->typesize,
 	       header->block_size, bpk_describe_codec(header),
 	       bpk_describe_filters(header, filters),
-	       bpk_describe_digest(where->digest, info->checksum->size, digest));
+	       where->packed_offset == BPK_UNKNOWN
+		       ? ""
+		       : bpk_describe_digest(where->digest, info->checksum->size, digest));
 }

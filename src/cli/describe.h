@@ -9,8 +9,12 @@
 
 enum { BPK_FILTERS_TEXT = BPK_PIPELINE_TEXT, BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1 };
 
-/* "zstd", "stored" for chunks that hold raw bytes, "-" when there is no chunk. */
+/* "zstd", "stored" for chunks that hold raw bytes, "zeros" and so on for special ones, "-" when
+ * there is no chunk. */
 const char *bpk_describe_codec(const struct bpk_chunk_header *header);
+
+/* "zeros", "nan", "value", "uninit"; NULL for a chunk that is not special. */
+const char *bpk_describe_special(const struct bpk_chunk_header *header);
 
 /* "shuffle", "none", or several with commas; "-" where no filter can mean anything. */
 const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT]);

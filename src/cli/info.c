@@ -32,10 +32,12 @@ static void record_header(const struct bpk_chunk_header *header)
 {
 	char filters[BPK_FILTERS_TEXT];
 
+	bool packed = !header->memcpyed && header->special == BPK_SPECIAL_NONE;
+
 	bpk_record_bool("stored", header->memcpyed);
-	bpk_record_text("codec",
-			header->memcpyed ? NULL : bpk_codec_format_name(header->codec_format));
-	bpk_record_text("filter", header->memcpyed ? NULL : bpk_describe_filters(header, filters));
+	bpk_record_text("special", bpk_describe_special(header));
+	bpk_record_text("codec", packed ? bpk_codec_format_name(header->codec_format) : NULL);
+	bpk_record_text("filter", packed ? bpk_describe_filters(header, filters) : NULL);
 	bpk_record_u64("block_size", header->block_size);
 }
 
@@ -53,7 +55,7 @@ static void record_chunk(const struct bpk_info *info, uint64_t number,
 	bpk_record_u64("typesize", where->header.typesize);
 	record_header(&where->header);
 	bpk_record_text("digest",
-			info->checksum->size == 0
+			info->checksum->size == 0 || where->packed_offset == BPK_UNKNOWN
 				? NULL
 				: bpk_describe_digest(where->digest, info->checksum->size, digest));
 	bpk_record_item_end();
@@ -99,9 +101,36 @@ static void record_metadata(const struct bpk_info *info)
 						     : NULL);
 }
 
-/* null where nothing says what the bytes are */
-static int record_array(const struct bpk_array *array, struct bpk_err *err)
+/* null where there is none */
+static void record_shape(const char *name, const uint64_t *shape, size_t ndimensions)
 {
+	if (shape == NULL) {
+		bpk_record_text(name, NULL);
+		return;
+	}
+	bpk_record_list_begin(name);
+	for (size_t i = 0; i < ndimensions; i++)
+		bpk_record_list_u64(shape[i]);
+	bpk_record_list_end();
+}
+
+static void record_layers(const struct bpk_info *info)
+{
+	bpk_record_list_begin("layers");
+	for (size_t i = 0; i < info->nlayers; i++) {
+		bpk_record_item_begin();
+		bpk_record_text("name", info->layers[i].name);
+		bpk_record_bool("fixed", info->layers[i].fixed);
+		bpk_record_u64("size", info->layers[i].content.size);
+		bpk_record_item_end();
+	}
+	bpk_record_list_end();
+}
+
+/* null where nothing says what the bytes are */
+static int record_array(const struct bpk_info *info, struct bpk_err *err)
+{
+	const struct bpk_array *array = info->array;
 	struct bpk_buf dtype = { 0 };
 	int rc = 0;
 
@@ -109,16 +138,17 @@ static int record_array(const struct bpk_array *array, struct bpk_err *err)
 		bpk_record_text("dtype", NULL);
 		bpk_record_text("shape", NULL);
 		bpk_record_text("order", NULL);
+		bpk_record_text("chunk_shape", NULL);
+		bpk_record_text("block_shape", NULL);
 		return 0;
 	}
 	rc = bpk_dtype_print(&array->dtype, &dtype, err);
 	bpk_record_bytes("dtype", bpk_buf_view(&dtype));
 	bpk_buf_clear(&dtype);
-	bpk_record_list_begin("shape");
-	for (size_t i = 0; i < array->ndimensions; i++)
-		bpk_record_list_u64(array->shape[i]);
-	bpk_record_list_end();
+	record_shape("shape", array->shape, array->ndimensions);
 	bpk_record_text("order", array->fortran ? "F" : "C");
+	record_shape("chunk_shape", info->chunk_shape, array->ndimensions);
+	record_shape("block_shape", info->block_shape, array->ndimensions);
 	return rc;
 }
 
@@ -142,7 +172,9 @@ static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
 	bpk_record_u64("append_space", info->append_space);
 	record_header(info->has_first_chunk ? &info->first_chunk : &none);
 	record_metadata(info);
-	rc = record_array(info->array, err);
+	record_layers(info);
+	rc = record_array(info, err);
+	bpk_record_u64("hole_size", info->hole_size);
 	bpk_record_u64("files", info->nfiles > 0 ? info->nfiles : BPK_UNKNOWN);
 	bpk_record_u64("superchunk_chunks",
 		       info->superchunk_chunks > 0 ? info->superchunk_chunks : BPK_UNKNOWN);
