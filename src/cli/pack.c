@@ -158,13 +158,12 @@ static const struct bpk_format *format_of(const struct bpk_shared *shared)
 static char *add_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
 {
 	const struct pack *pack = (const void *)((const char *)job - offsetof(struct pack, job));
-	const struct bpk_format *named = bpk_format_of_suffix(source);
+	const char *suffix = bpk_format_suffix(source);
 	char *target = NULL;
 
-	if (named != NULL && !job->shared->force) {
+	if (suffix != NULL && !job->shared->force) {
 		bpk_fail(err, BPK_PARTIAL,
-			 "already ends in %s, skipped (--force packs it all the same)",
-			 named->suffix);
+			 "already ends in %s, skipped (--force packs it all the same)", suffix);
 		return NULL;
 	}
 	if (asprintf(&target, "%s%s", source, pack->format->suffix) < 0) {

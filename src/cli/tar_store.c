@@ -21,14 +21,14 @@ int bpk_tar_subject(const struct bpk_tar_storing *s, struct bpk_err *err)
 static int name_dataset(const struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 			struct bpk_err *err)
 {
-	const struct bpk_format *format;
+	const char *suffix;
 
 	dataset->name = bpk_tar_name(dataset->path, err);
 	if (dataset->name == NULL)
 		return bpk_err_subject(err, "%s", dataset->path);
-	format = bpk_format_of_suffix(dataset->name);
-	if (s->args->raw && format != NULL)
-		dataset->name[strlen(dataset->name) - strlen(format->suffix)] = '\0';
+	suffix = bpk_format_suffix(dataset->name);
+	if (s->args->raw && suffix != NULL)
+		dataset->name[strlen(dataset->name) - strlen(suffix)] = '\0';
 	return 0;
 }
 

@@ -50,7 +50,7 @@ static const struct unpack_args defaults = { .max_output = BPK_UNKNOWN };
 static char *strip_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
 {
 	char *target = bpk_strdup(source, err);
-	const struct bpk_format *named;
+	const char *suffix;
 	size_t size, folder;
 
 	if (target == NULL)
@@ -58,10 +58,10 @@ static char *strip_suffix(const struct bpk_job *job, const char *source, struct 
 	/* a directory may be written with a slash behind it */
 	for (size = strlen(target); size > 0 && target[size - 1] == '/'; size--)
 		target[size - 1] = '\0';
-	named = bpk_format_of_suffix(target);
+	suffix = bpk_format_suffix(target);
 	folder = size > 0 && strrchr(target, '/') ? (size_t)(strrchr(target, '/') + 1 - target) : 0;
-	if (named != NULL && !job->in->place.is_member && size - strlen(named->suffix) > folder) {
-		target[size - strlen(named->suffix)] = '\0';
+	if (suffix != NULL && !job->in->place.is_member && size - strlen(suffix) > folder) {
+		target[size - strlen(suffix)] = '\0';
 		return target;
 	}
 	free(target);

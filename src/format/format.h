@@ -307,9 +307,10 @@ struct bpk_editor_ops {
 enum { BPK_PROBE_SIZE = 64 };
 
 struct bpk_format {
-	const char *name;    /* as the user types it */
-	const char *suffix;  /* ".blp"; NULL for none */
-	const char *summary; /* for help: "Bloscpack file" */
+	const char *name;         /* as the user types it */
+	const char *suffix;       /* ".blp"; NULL for none */
+	const char *array_suffix; /* ".b2nd": of what holds an array; NULL: the same */
+	const char *summary;      /* for help: "Bloscpack file" */
 	/* Does place hold this format? head is what its first BPK_PROBE_SIZE bytes are, less only
 	 * when it is shorter, nothing for a directory. NULL: nothing marks it. */
 	bool (*probe)(const struct bpk_place *place, struct bpk_view head);
@@ -328,9 +329,11 @@ struct bpk_format {
 extern const struct bpk_format *const bpk_formats[];
 extern const struct bpk_format bpk_format_raw;
 
-/* By the name a user types, and by what a path ends in; NULL when there is none. */
+/* By the name a user types, and by what a path ends in; NULL when there is none. And the suffix
+ * that it ends in; NULL: that of no format. */
 const struct bpk_format *bpk_format_find(const char *name);
 const struct bpk_format *bpk_format_of_suffix(const char *path);
+const char *bpk_format_suffix(const char *path);
 
 /* By content; *format is NULL when no format knows it. Fails when place cannot be read. */
 int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,

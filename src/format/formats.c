@@ -5,6 +5,7 @@
 
 #include "format/bloscpack/bloscpack.h"
 #include "format/chunkdir/chunkdir.h"
+#include "format/frame/frame.h"
 #include "format/plain.h"
 
 static const struct bpk_format bloscpack = {
@@ -32,6 +33,27 @@ static const struct bpk_format chunked = {
 	.owns = bpk_chunkdir_owns,
 };
 
+static const struct bpk_format b2frame = {
+	.name = "b2frame",
+	.suffix = ".b2frame",
+	.array_suffix = ".b2nd",
+	.summary = "Blosc2 contiguous frame",
+	.probe = bpk_frame_probe,
+	.reader = &bpk_frame_reader_ops,
+	.extended_chunks = true,
+};
+
+static const struct bpk_format b2sparse = {
+	.name = "b2sparse",
+	.suffix = ".b2s",
+	.summary = "Blosc2 sparse frame",
+	.probe = bpk_frame_probe_sparse,
+	.reader = &bpk_frame_reader_ops,
+	.is_directory = true,
+	.extended_chunks = true,
+	.owns = bpk_frame_owns,
+};
+
 /* Nothing marks a bare chunk, so it must be named. */
 static const struct bpk_format chunk = {
 	.name = "chunk",
@@ -46,7 +68,9 @@ const struct bpk_format bpk_format_raw = {
 	.writer = &bpk_raw_writer_ops,
 };
 
-const struct bpk_format *const bpk_formats[] = { &bloscpack, &chunked, &chunk, NULL };
+const struct bpk_format *const bpk_formats[] = {
+	&bloscpack, &chunked, &b2frame, &b2sparse, &chunk, NULL,
+};
 
 const struct bpk_format *bpk_format_find(const char *name)
 {
@@ -69,12 +93,29 @@ static bool ends_in(const char *path, const char *suffix)
 	       memcmp(path + length - tail, suffix, tail) == 0;
 }
 
+/* That of format that path ends in. */
+static const char *suffix_of(const struct bpk_format *format, const char *path)
+{
+	if (format->suffix != NULL && ends_in(path, format->suffix))
+		return format->suffix;
+	if (format->array_suffix != NULL && ends_in(path, format->array_suffix))
+		return format->array_suffix;
+	return NULL;
+}
+
 const struct bpk_format *bpk_format_of_suffix(const char *path)
 {
 	for (size_t i = 0; bpk_formats[i] != NULL; i++)
-		if (bpk_formats[i]->suffix != NULL && ends_in(path, bpk_formats[i]->suffix))
+		if (suffix_of(bpk_formats[i], path) != NULL)
 			return bpk_formats[i];
 	return NULL;
+}
+
+const char *bpk_format_suffix(const char *path)
+{
+	const struct bpk_format *format = bpk_format_of_suffix(path);
+
+	return format == NULL ? NULL : suffix_of(format, path);
 }
 
 int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,

@@ -74,9 +74,11 @@ struct bpk_frame_reader {
 	uint64_t inferred_size; /* of the one special chunk of a frame of variable chunk size;
 				   BPK_UNKNOWN: nothing tells it */
 
-	/* The array, where the b2nd metalayer (or caterva) is there and sound. */
+	/* The array, where the b2nd metalayer (or caterva) is there and sound; array_damage says
+	 * why it is not, and then chunks are brought as they lie or not at all. */
 	bool has_nd;
 	struct bpk_frame_nd nd;
+	struct bpk_err array_damage;
 	struct bpk_frame_bands *bands; /* NULL: chunks come as they lie */
 
 	struct bpk_layer *layers; /* for info */
@@ -110,10 +112,17 @@ int bpk_frame_bring(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 int bpk_frame_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
 		    struct bpk_err *err);
 
-/* The header of chunk number as it lies, checked against the frame's sizes, with 32 bytes read of
- * it; *offset is where it lies, BPK_UNKNOWN for a special offset. */
-int bpk_frame_look(struct bpk_frame_reader *reader, uint64_t number,
-		   struct bpk_chunk_header *header, uint64_t *offset, struct bpk_err *err);
+/* Where a chunk lies, and what its header says. */
+struct bpk_frame_found {
+	struct bpk_chunk_header header; /* of a special offset: of a special chunk made for it */
+	uint64_t offset;                /* in the frame, or in its file; BPK_UNKNOWN: special */
+	uint64_t room;                  /* bytes from there up to the index, or the file's end */
+};
+
+/* Look at chunk number, below nchunks: 32 bytes of it are read, and checked against the frame's
+ * sizes. Errors name the chunk. Any thread. */
+int bpk_frame_look(struct bpk_frame_reader *reader, uint64_t number, struct bpk_frame_found *found,
+		   struct bpk_err *err);
 
 /* Put "chunk 3 at offset 4711", or "00000003.chunk: chunk 3", in front of a report. Returns -1. */
 int bpk_frame_subject(const struct bpk_frame_reader *reader, uint64_t number, struct bpk_err *err);
@@ -131,8 +140,69 @@ bool bpk_frame_file_id(const char *name, uint32_t *id);
 
 /* ---- What the reader's files share ---- */
 
+/* bpk_frame_bring and bpk_frame_look in the state that reader was opened on, number below nchunks;
+ * a contiguous frame's source is held. */
+int bpk_frame_bring_here(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
+			 struct bpk_err *err);
+int bpk_frame_look_here(struct bpk_frame_reader *reader, uint64_t number,
+			struct bpk_frame_found *found, struct bpk_err *err);
+
+/*
+ * Do step, which needs chunk number, on reader, or where the frame was changed since it was opened
+ * on a reader of what it is now, as long as that holds the same chunk. Any thread. What then looks
+ * like damage but comes of a change fails with BPK_FAILED, "changed while it was read".
+ */
+int bpk_frame_do(struct bpk_frame_reader *reader, uint64_t number,
+		 int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+		 void *arg, struct bpk_err *err);
+
+/* Of raw_size bytes that chunk number has now, those it had when reader was opened: a last chunk
+ * may have grown. */
+size_t bpk_frame_size_at_open(const struct bpk_frame_reader *reader, uint64_t number,
+			      size_t raw_size);
+
+/* Did the frame change since reader was opened, in a way by which what was read may be wrong? */
+bool bpk_frame_has_changed(const struct bpk_frame_reader *reader);
+
+/* Open a reader on the frame in a directory, or in a source, as bpk_reader_ops.open does; and what
+ * that one closes. */
+int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
+		   const struct bpk_read_options *options, struct bpk_frame_reader **reader,
+		   struct bpk_err *err);
+void bpk_frame_close(struct bpk_frame_reader *reader); /* NULL is harmless */
+
+/* Forget what became of the frame later; at close. */
+void bpk_frame_later_free(struct bpk_frame_reader *reader);
+
 /* Fill reader->info, and what it borrows, from the state. */
 int bpk_frame_fill_info(struct bpk_frame_reader *reader, struct bpk_err *err);
+
+/* What the payload of a frame is made of, by its chunks' headers. */
+struct bpk_frame_survey {
+	uint64_t raw_size;    /* of all chunks */
+	uint64_t packed_size; /* of those that are stored, each once */
+	uint64_t nstored;     /* chunks that are stored */
+	uint64_t nholes;      /* contiguous: runs of bytes that nothing refers to ... */
+	uint64_t hole_size;   /* ... and how many they are, those before the trailer among them */
+	uint64_t nshared;     /* chunks that lie where another one does */
+	uint64_t noverlaps;   /* that share a part of their bytes */
+	uint64_t first_overlap[2]; /* numbers of such chunks */
+	uint64_t nlonger;          /* sparse: files that are longer than their chunks ... */
+	uint64_t longer_size;      /* ... and by how much */
+	bool variable_blocks;      /* a chunk has blocks of variable length */
+	uint64_t nuneven;          /* chunks, but for the last, that are shorter than chunk_size */
+};
+
+/*
+ * Look at every chunk's header. Takes time by n log n and 24 bytes for each entry of the index that
+ * is not one of many equal ones. Fails as bpk_frame_look does.
+ */
+int bpk_frame_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
+		     struct bpk_err *err);
+
+/* The same as bpk_frame_look_here is to that. */
+int bpk_frame_survey_here(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
+			  struct bpk_err *err);
 
 /* bpk_reader_ops.audit */
 int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);

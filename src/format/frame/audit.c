@@ -1,0 +1,263 @@
+/*
+ * Accounting for every byte of a frame that is no chunk, for every file beside a sparse one, and
+ * for what bpk's digests do not cover.
+ */
+#include "format/frame/reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_NAMES = 20 }; /* files that are no part of a frame, told by their names */
+
+struct audit {
+	struct bpk_frame_reader *reader;
+	bpk_remark_fn *remark;
+	void *arg;
+	struct bpk_frame_survey survey;
+	uint32_t *ids; /* of a sparse frame's files, ascending */
+	size_t nids;
+	uint64_t norphans, nstrange; /* files that no chunk is in; others that are no part */
+	struct bpk_err *err;
+};
+
+static void say(const struct audit *a, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct audit *a, const char *format, ...)
+{
+	char line[512];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	a->remark(a->arg, line);
+}
+
+/* ---- Bytes ---- */
+
+static int audit_sizes(struct audit *a, struct bpk_err *err)
+{
+	const struct bpk_frame_header *header = &a->reader->state.header;
+
+	if (bpk_frame_survey(a->reader, &a->survey, err) != 0)
+		return -1;
+	if (a->survey.raw_size != header->raw_size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"chunks unpack to %" PRIu64
+				" bytes in all, the header says %" PRIu64,
+				a->survey.raw_size, header->raw_size);
+	return 0;
+}
+
+/* Flags that readers do not go by ("Version 3 additions"). */
+static void compare_flags(const struct audit *a)
+{
+	enum { FLAGS = 25, VARIABLE_CHUNKS = 0x40, VARIABLE_BLOCKS = 0x80 };
+	const struct bpk_frame_state *state = &a->reader->state;
+	unsigned flags = state->head.data[FLAGS];
+	bool chunks = (flags & VARIABLE_CHUNKS) != 0, blocks = (flags & VARIABLE_BLOCKS) != 0;
+
+	if (state->header.version == 1)
+		return;
+	if (chunks != (state->header.chunk_size == 0))
+		say(a, "header's flags say that chunk sizes %s, its chunk size that they %s",
+		    chunks ? "differ" : "are the same", chunks ? "are the same" : "differ");
+	if (blocks != a->survey.variable_blocks && state->nchunks > 0)
+		say(a,
+		    "header's flags say that blocks are of %s length, the chunks' that they "
+		    "are%s",
+		    blocks ? "variable" : "one", blocks ? " not" : "");
+}
+
+static void say_what_was_found(const struct audit *a)
+{
+	const struct bpk_frame_reader *r = a->reader;
+	const struct bpk_frame_survey *s = &a->survey;
+	uint64_t behind = bpk_source_size(r->source) - r->state.header.frame_size;
+
+	compare_flags(a);
+	if (s->nuneven > 0)
+		say(a, "%" PRIu64 " chunks before the last are shorter than the chunk size",
+		    s->nuneven);
+	if (s->hole_size > 0)
+		say(a, "%" PRIu64 " bytes in %" PRIu64 " holes, which nothing refers to",
+		    s->hole_size, s->nholes);
+	if (s->nshared > 0)
+		say(a, "%" PRIu64 " chunks lie where others do", s->nshared);
+	if (s->noverlaps > 0)
+		say(a,
+		    "%" PRIu64 " chunks share bytes with others, chunk %" PRIu64
+		    " with chunk %" PRIu64 " first",
+		    s->noverlaps, s->first_overlap[1], s->first_overlap[0]);
+	if (behind > 0 && !bpk_source_in_change(r->source))
+		say(a,
+		    "%" PRIu64 " bytes behind the frame, from an append that was not finished, or "
+		    "another program",
+		    behind);
+	if (r->dir != NULL && s->packed_size != r->state.header.packed_size)
+		say(a, "chunks have %" PRIu64 " bytes in all, the header says %" PRIu64,
+		    s->packed_size, r->state.header.packed_size);
+	if (s->nlonger > 0)
+		say(a, "%" PRIu64 " bytes behind the chunks of %" PRIu64 " files", s->longer_size,
+		    s->nlonger);
+}
+
+/* ---- Digests of before another program's changes ---- */
+
+/* Does chunk number agree with its digest? */
+static int compare_chunk(const struct audit *a, uint64_t number, const uint8_t *digest,
+			 struct bpk_parcel *parcel, bool *agrees, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = a->reader->state.digests.checksum;
+	uint8_t now[BPK_DIGEST_MAX];
+
+	parcel->number = number;
+	parcel->want_size = SIZE_MAX;
+	if (bpk_frame_bring(a->reader, parcel, err) != 0 ||
+	    bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size), now,
+				 err) != 0)
+		return -1;
+	*agrees = memcmp(now, digest, checksum->size) == 0;
+	return 0;
+}
+
+/* Another program changed the frame and carried the digests along: which still agree? */
+static int audit_stale(const struct audit *a, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &a->reader->state;
+	uint64_t nagree = 0, ndiffer = 0, nwithout = 0;
+	struct bpk_parcel parcel = { 0 };
+	int rc = 0;
+
+	for (uint64_t i = 0; rc == 0 && i < state->nchunks; i++) {
+		const uint8_t *digest = bpk_frame_digests_chunk(&state->digests, i);
+		bool agrees;
+
+		if (bpk_frame_offset_special(bpk_frame_entry(state, i)) != BPK_SPECIAL_NONE)
+			continue;
+		if (digest == NULL) {
+			nwithout++;
+			continue;
+		}
+		rc = compare_chunk(a, i, digest, &parcel, &agrees, err);
+		nagree += rc == 0 && agrees;
+		ndiffer += rc == 0 && !agrees;
+	}
+	bpk_buf_clear(&parcel.packed);
+	if (rc == 0)
+		say(a,
+		    "another program changed it since bpk wrote its digests: %" PRIu64
+		    " chunks agree with theirs, %" PRIu64 " differ, %" PRIu64 " have none",
+		    nagree, ndiffer, nwithout);
+	return rc;
+}
+
+/* ---- Files of a sparse frame ---- */
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int list_ids(struct audit *a, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &a->reader->state;
+	uint64_t n = state->uniform ? 1 : state->nchunks;
+
+	a->ids = bpk_calloc((size_t)n + 1, sizeof *a->ids, err);
+	if (a->ids == NULL)
+		return -1;
+	for (uint64_t i = 0; i < n && i < state->nchunks; i++) {
+		uint64_t entry = bpk_frame_entry(state, i);
+
+		if (bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE)
+			a->ids[a->nids++] = (uint32_t)entry;
+	}
+	qsort(a->ids, a->nids, sizeof *a->ids, compare_ids);
+	return 0;
+}
+
+/* No chunk is in it: what a killed writer, or an update to a special value, has left. */
+static int visit_chunk_file(struct audit *a, const char *name)
+{
+	enum bpk_entry entry;
+	uint64_t size;
+
+	if (bpk_dir_look(a->reader->dir, name, &entry, &size, a->err) != 0)
+		return -1;
+	if (entry == BPK_ENTRY_FILE && a->norphans++ < MOST_NAMES)
+		say(a, "%s is the file of no chunk%s", name, size == 0 ? ", and empty" : "");
+	return 0;
+}
+
+static int visit_file(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct audit *a = arg;
+	uint32_t id;
+
+	if (entry == BPK_ENTRY_OTHER)
+		return bpk_fail(a->err, BPK_CORRUPT,
+				"%s is a link, a device or a FIFO, expected files", name);
+	if (entry == BPK_ENTRY_FILE && bpk_frame_file_id(name, &id))
+		return bsearch(&id, a->ids, a->nids, sizeof id, compare_ids) != NULL
+			       ? 0
+			       : visit_chunk_file(a, name);
+	if ((entry != BPK_ENTRY_FILE || !bpk_frame_owns(name)) && a->nstrange++ < MOST_NAMES)
+		say(a, "%s is no part of the frame", name);
+	return 0;
+}
+
+static int audit_files(struct audit *a, struct bpk_err *err)
+{
+	int rc = list_ids(a, err);
+
+	a->err = err;
+	if (rc == 0)
+		rc = bpk_dir_list(a->reader->dir, "", visit_file, a, err);
+	free(a->ids);
+	if (rc == 0 && a->norphans > MOST_NAMES)
+		say(a, "%" PRIu64 " files of no chunk in all", a->norphans);
+	if (rc == 0 && a->nstrange > MOST_NAMES)
+		say(a, "%" PRIu64 " files in all that are no part of the frame", a->nstrange);
+	return rc;
+}
+
+/* ---- All of it ---- */
+
+static int audit_all(struct audit *a, struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = a->reader;
+
+	if (r->state.damage.kind != BPK_OK)
+		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
+	if (r->array_damage.kind != BPK_OK)
+		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
+	if (audit_sizes(a, err) != 0)
+		return -1;
+	if (r->dir == NULL)
+		r->info.hole_size = a->survey.hole_size;
+	if (r->state.stale && !r->options.no_check && audit_stale(a, err) != 0)
+		return -1;
+	if (r->dir != NULL && audit_files(a, err) != 0)
+		return -1;
+	say_what_was_found(a);
+	return 0;
+}
+
+int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
+{
+	struct audit a = { .reader = reader, .remark = remark, .arg = arg };
+	struct bpk_err found = { 0 };
+
+	if (audit_all(&a, &found) == 0)
+		return 0;
+	if (found.kind == BPK_CORRUPT && bpk_frame_has_changed(reader))
+		bpk_fail(&found, BPK_FAILED, "changed while it was read");
+	if (err != NULL)
+		*err = found;
+	return -1;
+}

@@ -1,0 +1,387 @@
+/*
+ * The chunks of a frame by their numbers: where each lies, and bringing it.
+ */
+#include "format/frame/reader.h"
+
+#include <inttypes.h>
+
+/* ---- Sizes ---- */
+
+uint64_t bpk_frame_chunk_size(const struct bpk_frame_reader *r, uint64_t number)
+{
+	if (!r->regular)
+		return BPK_UNKNOWN;
+	return number == r->state.nchunks - 1 ? r->last_size : (uint64_t)r->state.header.chunk_size;
+}
+
+/* Raw bytes of a special offset ("Index chunk and offsets"), which has no header to say it. */
+static uint64_t special_size(const struct bpk_frame_reader *r, uint64_t number)
+{
+	uint64_t size = (uint64_t)r->state.header.chunk_size;
+
+	if (r->regular)
+		return bpk_frame_chunk_size(r, number);
+	if (size == 0)
+		return r->inferred_size;
+	return number == r->state.nchunks - 1 && r->state.header.raw_size % size != 0
+		       ? r->state.header.raw_size % size
+		       : size;
+}
+
+static int check_size(const struct bpk_frame_reader *r, uint64_t number,
+		      const struct bpk_chunk_header *chunk, struct bpk_err *err)
+{
+	uint64_t size = bpk_frame_chunk_size(r, number), limit = r->options.chunk_limit;
+	uint64_t most = (uint64_t)r->state.header.chunk_size;
+
+	if (size != BPK_UNKNOWN && chunk->raw_size != size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"it unpacks to %" PRIu32 " bytes, expected %" PRIu64,
+				chunk->raw_size, size);
+	if (most != 0 && chunk->raw_size > most)
+		return bpk_fail(err, BPK_CORRUPT,
+				"it unpacks to %" PRIu32 " bytes, expected at most %" PRIu64,
+				chunk->raw_size, most);
+	if (limit != 0 && chunk->raw_size > limit)
+		return bpk_fail(err, BPK_LIMIT,
+				"it unpacks to %" PRIu32 " bytes, the limit is %" PRIu64,
+				chunk->raw_size, limit);
+	return 0;
+}
+
+/* ---- Special offsets ---- */
+
+/* Make the chunk that a special offset stands for. */
+static int make_special(const struct bpk_frame_reader *r, uint64_t number, int special,
+			uint8_t out[BPK_CHUNK_EXTENDED_HEADER_SIZE], struct bpk_chunk_header *chunk,
+			struct bpk_err *err)
+{
+	uint64_t size = special_size(r, number);
+	uint32_t typesize = r->state.header.typesize;
+
+	if (size == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"it is a special value, whose length nothing tells in a frame of "
+				"variable chunk sizes");
+	if (size > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED)
+		return bpk_fail(err, BPK_CORRUPT,
+				"it is a special value of %" PRIu64 " bytes, expected at most %d",
+				size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED);
+	bpk_chunk_write_special((enum bpk_special)special, (uint32_t)size,
+				typesize > BPK_CHUNK_MAX_TYPESIZE ? 1 : typesize, out);
+	if (bpk_chunk_header_read(bpk_view(out, BPK_CHUNK_EXTENDED_HEADER_SIZE), chunk, err) != 0)
+		return -1;
+	return check_size(r, number, chunk, err);
+}
+
+/* ---- Stored chunks ---- */
+
+/* Where a chunk's bytes are. */
+struct spot {
+	struct bpk_source *source;
+	uint64_t offset;
+	uint64_t room;          /* bytes from there that may be the chunk's */
+	struct bpk_source *own; /* to be closed */
+};
+
+static int find_spot(const struct bpk_frame_reader *r, uint64_t number, struct spot *spot,
+		     struct bpk_err *err)
+{
+	uint64_t entry = bpk_frame_entry(&r->state, number);
+	char name[BPK_FRAME_FILE_NAME];
+
+	*spot = (struct spot){ .source = r->source };
+	if (r->dir == NULL) {
+		/* entry is inside the payload: that was tested when the index was read */
+		spot->offset = r->state.header.size + entry;
+		spot->room = r->state.header.packed_size - entry;
+		return 0;
+	}
+	bpk_frame_file_name((uint32_t)entry, name);
+	if (bpk_dir_source(r->dir, name, &spot->own, err) != 0)
+		return -1;
+	spot->source = spot->own;
+	spot->room = bpk_source_size(spot->own);
+	return 0;
+}
+
+/* Check a chunk's first bytes. */
+static int examine(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
+		   struct bpk_view head, struct bpk_chunk_header *chunk, struct bpk_err *err)
+{
+	if (spot->room == 0)
+		return bpk_fail(err, BPK_CORRUPT, "the file is empty");
+	if (bpk_chunk_header_read(head, chunk, err) != 0)
+		return -1;
+	if (chunk->packed_size > spot->room)
+		return bpk_fail(err, BPK_CORRUPT, "it has %" PRIu32 " bytes, %" PRIu64 " are there",
+				chunk->packed_size, spot->room);
+	return check_size(r, number, chunk, err);
+}
+
+static size_t head_size(const struct spot *spot)
+{
+	return (size_t)bpk_min_u64(spot->room, BPK_CHUNK_EXTENDED_HEADER_SIZE);
+}
+
+static int look_at(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
+		   struct bpk_frame_found *found, struct bpk_err *err)
+{
+	uint8_t head[BPK_CHUNK_EXTENDED_HEADER_SIZE];
+	struct bpk_span room = bpk_span(head, head_size(spot));
+
+	found->offset = spot->offset;
+	found->room = spot->room;
+	if (bpk_source_need_at(spot->source, spot->offset, room, err) != 0)
+		return -1;
+	return examine(r, number, spot, bpk_view_of_span(room), &found->header, err);
+}
+
+/* ---- Parts of chunks ---- */
+
+struct pieces {
+	const struct spot *spot;
+	struct bpk_span packed;
+};
+
+static int bring_piece(void *arg, uint32_t offset, uint32_t size, struct bpk_err *err)
+{
+	const struct pieces *p = arg;
+
+	if (offset > p->packed.size || size > p->packed.size - offset)
+		return bpk_fail(err, BPK_CORRUPT, "a block leads outside the chunk");
+	return bpk_source_need_at(p->spot->source, p->spot->offset + offset,
+				  bpk_span(p->packed.data + offset, size), err);
+}
+
+/*
+ * Bring the bytes that the want needs, at their places. A hostile block may claim more than was
+ * brought for it, and parcels are used again: so all the rest is made zero, and nothing of an
+ * earlier chunk can come out.
+ */
+static int bring_wanted(const struct spot *spot, const struct bpk_chunk_header *chunk,
+			struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint64_t head = chunk->header_size + 4 * (uint64_t)chunk->nblocks;
+	struct pieces pieces = { .spot = spot };
+
+	if (head > chunk->packed_size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"%" PRIu32 " block starts do not fit into %" PRIu32 " packed bytes",
+				chunk->nblocks, chunk->packed_size);
+	if (bpk_buf_resize(&parcel->packed, chunk->packed_size, err) != 0)
+		return -1;
+	pieces.packed = bpk_span(parcel->packed.data, parcel->packed.size);
+	memset(pieces.packed.data, 0, pieces.packed.size);
+	if (bring_piece(&pieces, 0, (uint32_t)head, err) != 0)
+		return -1;
+	return bpk_chunk_extents(bpk_view(parcel->packed.data, head), parcel->want_start,
+				 parcel->want_size, bring_piece, &pieces, err);
+}
+
+static bool wants_part(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
+		       const struct bpk_chunk_header *chunk)
+{
+	return r->options.no_check && parcel->want_size > 0 &&
+	       parcel->want_size < chunk->raw_size && parcel->want_start <= chunk->raw_size &&
+	       parcel->want_size <= chunk->raw_size - parcel->want_start;
+}
+
+/* ---- Bringing ---- */
+
+/*
+ * How much to read before the header is known. The next chunk mostly lies behind this one, and a
+ * chunk has 32 bytes more than its raw size at the most, but for what slack is in it.
+ */
+static size_t first_read(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
+			 const struct spot *spot)
+{
+	uint64_t number = parcel->number, size = bpk_frame_chunk_size(r, number);
+	uint64_t guess = spot->room, next;
+
+	if (r->options.no_check || size == BPK_UNKNOWN || size > BPK_CHUNK_MAX_RAW_SIZE)
+		return head_size(spot);
+	if (r->dir == NULL && number + 1 < r->state.nchunks) {
+		next = bpk_frame_entry(&r->state, number + 1);
+		if (bpk_frame_offset_special(next) != BPK_SPECIAL_NONE ||
+		    next <= bpk_frame_entry(&r->state, number))
+			return head_size(spot);
+		guess = bpk_min_u64(guess, next - bpk_frame_entry(&r->state, number));
+	}
+	return (size_t)bpk_max_u64(bpk_min_u64(guess, bpk_chunk_bound((size_t)size)),
+				   head_size(spot));
+}
+
+/* A seal goes behind a chunk that has one that means something. */
+static int add_seal(const struct bpk_frame_reader *r, struct bpk_parcel *parcel,
+		    struct bpk_err *err)
+{
+	const struct bpk_frame_digests *digests = &r->state.digests;
+	const uint8_t *digest;
+
+	if (digests->checksum == NULL || r->state.stale || r->options.no_check)
+		return 0;
+	digest = bpk_frame_digests_chunk(digests, parcel->number);
+	if (digest == NULL)
+		return 0;
+	return bpk_buf_append(&parcel->packed, bpk_view(digest, digests->checksum->size), err);
+}
+
+static void label(struct bpk_parcel *parcel, const struct bpk_chunk_header *chunk, uint64_t offset)
+{
+	parcel->packed_offset = offset;
+	parcel->packed_size = chunk->packed_size;
+	parcel->raw_size = parcel->data_size = chunk->raw_size;
+}
+
+static int bring_from(const struct bpk_frame_reader *r, const struct spot *spot,
+		      struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	size_t first = first_read(r, parcel, spot);
+	struct bpk_buf *packed = &parcel->packed;
+	struct bpk_chunk_header chunk;
+	size_t size;
+
+	if (bpk_buf_reserve(packed, first + BPK_DIGEST_MAX, err) != 0 ||
+	    bpk_source_need_at(spot->source, spot->offset, bpk_span(packed->data, first), err) != 0)
+		return -1;
+	if (examine(r, parcel->number, spot, bpk_view(packed->data, first), &chunk, err) != 0)
+		return -1;
+	label(parcel, &chunk, spot->offset);
+	if (wants_part(r, parcel, &chunk))
+		return bring_wanted(spot, &chunk, parcel, err);
+	size = chunk.packed_size;
+	packed->size = bpk_min_size(first, size);
+	if (bpk_buf_reserve(packed, size + BPK_DIGEST_MAX, err) != 0)
+		return -1;
+	if (size > first &&
+	    bpk_source_need_at(spot->source, spot->offset + first,
+			       bpk_span(packed->data + first, size - first), err) != 0)
+		return -1;
+	packed->size = size;
+	return add_seal(r, parcel, err);
+}
+
+static int bring_special(const struct bpk_frame_reader *r, struct bpk_parcel *parcel, int special,
+			 struct bpk_err *err)
+{
+	struct bpk_chunk_header chunk;
+
+	if (bpk_buf_resize(&parcel->packed, BPK_CHUNK_EXTENDED_HEADER_SIZE, err) != 0 ||
+	    make_special(r, parcel->number, special, parcel->packed.data, &chunk, err) != 0)
+		return -1;
+	label(parcel, &chunk, BPK_UNKNOWN);
+	return 0;
+}
+
+/* ---- As the frame was at open ---- */
+
+int bpk_frame_bring_here(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, parcel->number));
+	struct spot spot;
+	int rc;
+
+	parcel->packed.size = 0;
+	parcel->packed_offset = BPK_UNKNOWN;
+	if (special != BPK_SPECIAL_NONE) {
+		rc = bring_special(r, parcel, special, err);
+	} else {
+		if (find_spot(r, parcel->number, &spot, err) != 0)
+			return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
+		rc = bring_from(r, &spot, parcel, err);
+		bpk_source_close(spot.own);
+	}
+	return rc == 0 ? 0 : bpk_frame_subject(r, parcel->number, err);
+}
+
+int bpk_frame_look_here(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,
+			struct bpk_err *err)
+{
+	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, number));
+	uint8_t made[BPK_CHUNK_EXTENDED_HEADER_SIZE];
+	struct spot spot;
+	int rc;
+
+	*found = (struct bpk_frame_found){ .offset = BPK_UNKNOWN };
+	if (special != BPK_SPECIAL_NONE) {
+		rc = make_special(r, number, special, made, &found->header, err);
+	} else {
+		if (find_spot(r, number, &spot, err) != 0)
+			return bpk_err_subject(err, "chunk %" PRIu64, number);
+		rc = look_at(r, number, &spot, found, err);
+		bpk_source_close(spot.own);
+	}
+	return rc == 0 ? 0 : bpk_frame_subject(r, number, err);
+}
+
+/* ---- Whatever became of it ---- */
+
+static int bring_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
+{
+	return bpk_frame_bring_here(on, arg, err);
+}
+
+int bpk_frame_bring(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	int rc;
+
+	if (parcel->number >= r->state.nchunks)
+		return 1;
+	rc = bpk_frame_do(r, parcel->number, bring_step, parcel, err);
+	if (rc == 0)
+		parcel->data_size = bpk_frame_size_at_open(r, parcel->number, parcel->raw_size);
+	return rc;
+}
+
+struct look {
+	uint64_t number;
+	struct bpk_frame_found *found;
+};
+
+static int look_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
+{
+	struct look *look = arg;
+
+	return bpk_frame_look_here(on, look->number, look->found, err);
+}
+
+int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,
+		   struct bpk_err *err)
+{
+	struct look look = { number, found };
+
+	if (bpk_frame_do(r, number, look_step, &look, err) != 0)
+		return -1;
+	found->header.raw_size =
+		(uint32_t)bpk_frame_size_at_open(r, number, found->header.raw_size);
+	return 0;
+}
+
+int bpk_frame_check(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
+		    struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = r->state.digests.checksum;
+	size_t size = parcel->packed_size;
+
+	if (checksum == NULL || parcel->packed.size - size < checksum->size)
+		return 0;
+	if (bpk_checksum_check(checksum, bpk_view(parcel->packed.data, size),
+			       parcel->packed.data + size, err) != 0)
+		return bpk_frame_subject(r, parcel->number, err);
+	return 0;
+}
+
+int bpk_frame_subject(const struct bpk_frame_reader *r, uint64_t number, struct bpk_err *err)
+{
+	uint64_t entry = bpk_frame_entry(&r->state, number);
+	char name[BPK_FRAME_FILE_NAME];
+
+	if (bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
+		return bpk_err_subject(err, "chunk %" PRIu64, number);
+	if (r->dir == NULL)
+		return bpk_err_subject(err, "chunk %" PRIu64 " at offset %" PRIu64, number,
+				       r->state.header.size + entry);
+	bpk_frame_file_name((uint32_t)entry, name);
+	return bpk_err_subject(err, "chunk %" PRIu64 " in %s", number, name);
+}

@@ -1,0 +1,162 @@
+/*
+ * What a frame is, in the words that formats share.
+ */
+#include "format/frame/reader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { MOST_TO_SURVEY = 256 }; /* chunks whose headers are read at open, to find holes */
+
+static bool is_ours(const char *name)
+{
+	return strcmp(name, BPK_FRAME_DIGESTS) == 0 || strcmp(name, BPK_FRAME_B2ND) == 0 ||
+	       strcmp(name, BPK_FRAME_CATERVA) == 0;
+}
+
+static void list_layers(struct bpk_frame_reader *r, const struct bpk_frame_layers *layers,
+			bool fixed)
+{
+	for (size_t i = 0; i < layers->count; i++) {
+		const struct bpk_frame_layer *layer = &layers->all[i];
+
+		if (!is_ours(layer->name))
+			r->layers[r->info.nlayers++] = (struct bpk_layer){
+				.name = layer->name,
+				.fixed = fixed,
+				.content = bpk_buf_view(&layer->content),
+			};
+	}
+}
+
+/* Metadata by name. */
+static int fill_metadata(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	const struct bpk_frame_layers *fixed = &r->state.header.fixed, *layers = &r->state.layers;
+	struct bpk_info *info = &r->info;
+
+	r->layers = bpk_calloc(fixed->count + layers->count + 1, sizeof *r->layers, err);
+	if (r->layers == NULL)
+		return -1;
+	list_layers(r, fixed, true);
+	list_layers(r, layers, false);
+	info->layers = r->layers;
+	return 0;
+}
+
+static const char *variant(const struct bpk_frame_reader *r)
+{
+	static const char *const names[] = { "version 1", "version 2", "version 3" };
+
+	return names[r->state.header.version - 1];
+}
+
+static const char *unprotected(const struct bpk_frame_reader *r)
+{
+	if (r->state.digests.checksum == NULL)
+		return r->dir == NULL ? "the chunks, header, index and trailer"
+				      : "the chunks and " BPK_FRAME_SPARSE_INDEX;
+	return r->state.stale ? "what another program wrote into it since bpk did" : NULL;
+}
+
+/* A file for each chunk that is no special value; the sizes of all are in the header. */
+static void count_files(struct bpk_frame_reader *r)
+{
+	struct bpk_info *info = &r->info;
+
+	for (uint64_t i = 0; i < r->state.nchunks; i++)
+		info->nfiles +=
+			bpk_frame_offset_special(bpk_frame_entry(&r->state, i)) == BPK_SPECIAL_NONE;
+	if (!bpk_add_u64(info->stored_size, r->state.header.packed_size, &info->stored_size))
+		info->stored_size = BPK_UNKNOWN;
+}
+
+static void fill_sizes(struct bpk_frame_reader *r)
+{
+	struct bpk_info *info = &r->info;
+	struct bpk_frame_survey survey;
+
+	info->stored_size = bpk_source_size(r->source);
+	if (r->dir != NULL) {
+		count_files(r);
+		return;
+	}
+	info->hole_size = BPK_UNKNOWN;
+	if (r->state.nchunks <= MOST_TO_SURVEY && bpk_frame_survey_here(r, &survey, NULL) == 0)
+		info->hole_size = survey.hole_size;
+}
+
+static void look_at_first_chunk(struct bpk_frame_reader *r)
+{
+	struct bpk_frame_found found;
+
+	/* what is wrong with it is told when it is fetched */
+	r->info.has_first_chunk =
+		r->state.nchunks > 0 && bpk_frame_look_here(r, 0, &found, NULL) == 0;
+	if (r->info.has_first_chunk)
+		r->info.first_chunk = found.header;
+}
+
+/* ---- The array ---- */
+
+static int check_array(const struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	const struct bpk_frame_nd *nd = &r->nd;
+
+	if (nd->nchunks != r->state.nchunks)
+		return bpk_fail(err, BPK_CORRUPT,
+				"the array has %" PRIu64 " chunks, the frame %" PRIu64, nd->nchunks,
+				r->state.nchunks);
+	if (nd->nchunks > 0 && nd->chunk_size != (uint64_t)r->state.header.chunk_size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"the array has chunks of %" PRIu64 " bytes, the frame of %" PRId32,
+				nd->chunk_size, r->state.header.chunk_size);
+	return 0;
+}
+
+/* What is wrong with the array is told when it is asked for, and by audit. */
+static void find_array(struct bpk_frame_reader *r)
+{
+	const struct bpk_frame_layers *fixed = &r->state.header.fixed;
+	const struct bpk_frame_layer *layer = bpk_frame_layers_find(fixed, BPK_FRAME_B2ND);
+	bool older = layer == NULL;
+
+	if (older)
+		layer = bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA);
+	if (layer == NULL)
+		return;
+	if (bpk_frame_nd_read(bpk_buf_view(&layer->content), older, r->state.header.typesize,
+			      &r->nd, &r->array_damage) != 0 ||
+	    check_array(r, &r->array_damage) != 0)
+		return;
+	r->has_nd = true;
+	r->info.array = &r->nd.array;
+	r->info.chunk_shape = r->nd.chunk_shape;
+	r->info.block_shape = r->nd.block_shape;
+}
+
+int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	const struct bpk_frame_header *header = &r->state.header;
+	const struct bpk_checksum *checksum = r->state.digests.checksum;
+	struct bpk_info *info = &r->info;
+	bool even = r->regular || (r->state.nchunks == 0 && header->chunk_size > 0);
+
+	info->format = r->dir != NULL ? "b2sparse" : "b2frame";
+	info->variant = variant(r);
+	info->raw_size = header->raw_size;
+	info->nchunks = r->state.nchunks;
+	info->chunk_size = even ? (uint64_t)header->chunk_size : BPK_UNKNOWN;
+	info->last_chunk_size = r->last_size;
+	info->append_space = BPK_UNKNOWN; /* as much as there is */
+	info->has_offsets = r->state.index_size > 0;
+	info->typesize = header->typesize;
+	info->checksum = checksum != NULL ? checksum : &bpk_checksums[0];
+	info->unprotected = unprotected(r);
+	info->pending = r->dir != NULL ? bpk_dir_pending(r->dir) : bpk_source_pending(r->source);
+	info->frame = header;
+	look_at_first_chunk(r);
+	fill_sizes(r);
+	find_array(r);
+	return fill_metadata(r, err);
+}

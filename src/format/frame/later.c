@@ -1,0 +1,213 @@
+/*
+ * Reading beside a writer. A contiguous frame that bpk changes keeps every byte that an older state
+ * of it leads to: the old index and trailer become a hole. Of a sparse one files go, and their
+ * numbers may be used again; but chunks.b2frame is replaced before that, so whoever finds it in
+ * place after reading a chunk has read the right one. Where it was replaced the chunk is brought
+ * out of the frame as it is now, if that still has the same one.
+ */
+#include "format/frame/reader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { MOST_TIMES = 20 };
+
+/* A reader of what the frame is now. */
+struct bpk_frame_later {
+	struct bpk_frame_reader *reader;
+	unsigned users; /* by lock, and one while it is the latest */
+};
+
+static int fail_changed(struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED, "changed while it was read");
+}
+
+size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
+{
+	if (number != r->state.nchunks - 1 || r->last_size == BPK_UNKNOWN)
+		return raw_size;
+	return (size_t)bpk_min_u64(raw_size, r->last_size);
+}
+
+/* ---- Contiguous ---- */
+
+/* What bpk adds leaves the old trailer where it was. */
+static bool is_old_tail_there(const struct bpk_frame_reader *r)
+{
+	uint8_t tail[5];
+
+	return bpk_source_need_at(r->source, r->state.header.frame_size - BPK_FRAME_TRAILER_TAIL,
+				  bpk_span(tail, sizeof tail), NULL) == 0 &&
+	       tail[0] == 0xce && bpk_get_be32(tail + 1) == r->state.trailer_size;
+}
+
+static bool is_header_there(const struct bpk_frame_reader *r)
+{
+	const struct bpk_buf *head = &r->state.head;
+	struct bpk_buf now = { 0 };
+	bool same = bpk_buf_resize(&now, head->size, NULL) == 0 &&
+		    bpk_source_need_at(r->source, 0, bpk_span(now.data, now.size), NULL) == 0 &&
+		    memcmp(now.data, head->data, head->size) == 0;
+
+	bpk_buf_clear(&now);
+	return same;
+}
+
+bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
+{
+	if (r->dir != NULL)
+		return bpk_source_unchanged(r->source, NULL) != 0;
+	return !is_header_there(r) && !is_old_tail_there(r);
+}
+
+static int do_contiguous(struct bpk_frame_reader *r,
+			 int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+			 void *arg, struct bpk_err *err)
+{
+	struct bpk_err found = { 0 };
+	int rc;
+
+	if (bpk_source_hold(r->source, err) != 0)
+		return -1;
+	rc = step(r, arg, &found);
+	if (rc != 0 && found.kind == BPK_CORRUPT && bpk_frame_has_changed(r))
+		fail_changed(&found);
+	bpk_source_release(r->source);
+	if (rc != 0 && err != NULL)
+		*err = found;
+	return rc;
+}
+
+/* ---- Sparse ---- */
+
+/* The caller has the lock. */
+static void leave(struct bpk_frame_later *later)
+{
+	if (later == NULL || --later->users > 0)
+		return;
+	bpk_frame_close(later->reader);
+	free(later);
+}
+
+void bpk_frame_later_free(struct bpk_frame_reader *r)
+{
+	leave(r->later);
+	r->later = NULL;
+}
+
+/* Open the frame as it is now; in use by the caller, and kept as the latest. */
+static struct bpk_frame_later *open_later(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	struct bpk_frame_later *later = bpk_calloc(1, sizeof *later, err);
+
+	if (later == NULL)
+		return NULL;
+	if (bpk_frame_open(r->dir, NULL, &r->options, &later->reader, err) != 0) {
+		free(later);
+		return NULL;
+	}
+	later->users = 2;
+	bpk_mutex_take(&r->lock);
+	leave(r->later);
+	r->later = later;
+	bpk_mutex_give(&r->lock);
+	return later;
+}
+
+static struct bpk_frame_later *enter(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	struct bpk_frame_later *later;
+
+	bpk_mutex_take(&r->lock);
+	later = r->later;
+	if (later != NULL && !bpk_frame_has_changed(later->reader))
+		later->users++;
+	else
+		later = NULL;
+	bpk_mutex_give(&r->lock);
+	return later != NULL ? later : open_later(r, err);
+}
+
+static bool same_digest(const struct bpk_frame_state *a, const struct bpk_frame_state *b,
+			uint64_t number)
+{
+	const uint8_t *of_a = NULL, *of_b = NULL;
+
+	if (a->digests.checksum != b->digests.checksum)
+		return false;
+	if (a->digests.checksum != NULL && !a->stale)
+		of_a = bpk_frame_digests_chunk(&a->digests, number);
+	if (b->digests.checksum != NULL && !b->stale)
+		of_b = bpk_frame_digests_chunk(&b->digests, number);
+	return of_a == NULL || of_b == NULL || memcmp(of_a, of_b, a->digests.checksum->size) == 0;
+}
+
+/* Does the frame hold now, as chunk number, what it held when r was opened? The last chunk may have
+ * been packed anew with more behind it. */
+static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_reader *now,
+		      uint64_t number)
+{
+	const struct bpk_frame_header *a = &r->state.header, *b = &now->state.header;
+
+	if (a->typesize != b->typesize || a->chunk_size != b->chunk_size ||
+	    now->state.nchunks < r->state.nchunks || b->raw_size < a->raw_size)
+		return false;
+	if (number == r->state.nchunks - 1 && b->raw_size > a->raw_size)
+		return r->state.digests.checksum == now->state.digests.checksum;
+	return bpk_frame_entry(&r->state, number) == bpk_frame_entry(&now->state, number) &&
+	       same_digest(&r->state, &now->state, number);
+}
+
+/* One try on the frame as it is now. *again: it was changed meanwhile. */
+static int do_later(struct bpk_frame_reader *r, uint64_t number,
+		    int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+		    void *arg, bool *again, struct bpk_err *err)
+{
+	struct bpk_frame_later *later = enter(r, err);
+	int rc = 0;
+
+	*again = later == NULL && err->kind == BPK_CORRUPT;
+	if (later == NULL)
+		return -1;
+	if (!still_has(r, later->reader, number))
+		rc = fail_changed(err);
+	else
+		rc = step(later->reader, arg, err);
+	*again = bpk_frame_has_changed(later->reader);
+	bpk_mutex_take(&r->lock);
+	leave(later);
+	bpk_mutex_give(&r->lock);
+	return rc;
+}
+
+static int do_sparse(struct bpk_frame_reader *r, uint64_t number,
+		     int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+		     void *arg, struct bpk_err *err)
+{
+	struct bpk_err found = { 0 };
+	bool again = bpk_frame_has_changed(r);
+	int rc = 0;
+
+	if (!again) {
+		rc = step(r, arg, &found);
+		again = bpk_frame_has_changed(r);
+	}
+	for (int i = 0; again && i < MOST_TIMES; i++) {
+		found = (struct bpk_err){ 0 };
+		rc = do_later(r, number, step, arg, &again, &found);
+	}
+	if (again)
+		rc = fail_changed(&found);
+	if (rc != 0 && err != NULL)
+		*err = found;
+	return rc;
+}
+
+int bpk_frame_do(struct bpk_frame_reader *r, uint64_t number,
+		 int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+		 void *arg, struct bpk_err *err)
+{
+	return r->dir == NULL ? do_contiguous(r, step, arg, err)
+			      : do_sparse(r, number, step, arg, err);
+}

@@ -1,0 +1,250 @@
+/*
+ * Reading frames, contiguous and sparse.
+ */
+#include "format/frame/reader.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* ---- Raw sizes ---- */
+
+/* The length of a single special chunk in a frame of variable chunk sizes: what the others leave
+ * ("Version 3 additions"). One whose header says nothing sound leaves it unknown. */
+static int infer_size(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	uint64_t left = r->state.header.raw_size, nspecial = 0;
+
+	r->inferred_size = BPK_UNKNOWN;
+	if (r->state.header.chunk_size != 0)
+		return 0;
+	for (uint64_t i = 0; i < r->state.nchunks && nspecial < 2; i++)
+		nspecial +=
+			bpk_frame_offset_special(bpk_frame_entry(&r->state, i)) != BPK_SPECIAL_NONE;
+	if (nspecial != 1)
+		return 0;
+	for (uint64_t i = 0; i < r->state.nchunks; i++) {
+		struct bpk_frame_found found;
+
+		if (bpk_frame_offset_special(bpk_frame_entry(&r->state, i)) != BPK_SPECIAL_NONE)
+			continue;
+		if (bpk_frame_look_here(r, i, &found, err) != 0)
+			return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED ? 0 : -1;
+		if (found.header.raw_size > left)
+			return 0;
+		left -= found.header.raw_size;
+	}
+	r->inferred_size = left;
+	return 0;
+}
+
+/*
+ * Have all chunks but the last one size? A frame that c-blosc2 2.15 added to behind a short chunk
+ * has that in its middle ("Chunks"): then the last one is longer than what the sizes leave it. Only
+ * its own header tells; what is wrong with that is told when it is fetched.
+ */
+static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	const struct bpk_frame_header *header = &r->state.header;
+	uint64_t n = r->state.nchunks, size = (uint64_t)header->chunk_size;
+	struct bpk_frame_found last;
+	struct bpk_err why = { 0 };
+
+	r->last_size = n == 0 ? 0 : BPK_UNKNOWN;
+	if (infer_size(r, &why) != 0)
+		return bpk_fail(err, why.kind, "%s", why.text);
+	if (n == 0)
+		return 0;
+	if (bpk_frame_look_here(r, n - 1, &last, &why) == 0)
+		r->last_size = last.header.raw_size;
+	else if (why.kind == BPK_NO_MEMORY || why.kind == BPK_FAILED)
+		return bpk_fail(err, why.kind, "%s", why.text);
+	r->regular =
+		header->chunk_size > 0 && n == bpk_frame_count(header) &&
+		(r->last_size == BPK_UNKNOWN || r->last_size == header->raw_size - (n - 1) * size);
+	if (r->regular)
+		r->last_size = header->raw_size - (n - 1) * size;
+	return 0;
+}
+
+/* ---- Opening ---- */
+
+void bpk_frame_close(struct bpk_frame_reader *r)
+{
+	if (r == NULL)
+		return;
+	bpk_frame_later_free(r);
+	bpk_frame_state_clear(&r->state);
+	bpk_frame_nd_clear(&r->nd);
+	bpk_buf_clear(&r->metadata);
+	free(r->layers);
+	if (r->owns_source)
+		bpk_source_close(r->source);
+	bpk_spool_close(r->spool);
+	bpk_mutex_clear(&r->lock);
+	free(r);
+}
+
+static int load(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	if (bpk_frame_state_load(r->source, r->dir != NULL, r->options.no_check, &r->state, err) !=
+		    0 ||
+	    settle_sizes(r, err) != 0)
+		return -1;
+	return bpk_frame_fill_info(r, err);
+}
+
+/* A frame is found from its end, so what comes through a pipe is put aside. */
+static int open_source(struct bpk_frame_reader *r, struct bpk_source *source, struct bpk_err *err)
+{
+	r->source = source;
+	if (bpk_source_seekable(source))
+		return 0;
+	r->source = NULL;
+	if (bpk_spool_open(&r->spool, err) != 0 || bpk_spool_fill(r->spool, source, err) != 0)
+		return -1;
+	r->owns_source = true;
+	return bpk_spool_source(r->spool, &r->source, err);
+}
+
+static int open_index(struct bpk_frame_reader *r, struct bpk_dir *dir, struct bpk_err *err)
+{
+	r->dir = dir;
+	r->owns_source = true;
+	return bpk_dir_source(dir, BPK_FRAME_SPARSE_INDEX, &r->source, err);
+}
+
+int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
+		   const struct bpk_read_options *options, struct bpk_frame_reader **reader,
+		   struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = bpk_calloc(1, sizeof *r, err);
+	int rc;
+
+	*reader = NULL;
+	if (r == NULL)
+		return -1;
+	bpk_mutex_init(&r->lock);
+	r->options = *options;
+	rc = dir != NULL ? open_index(r, dir, err) : open_source(r, source, err);
+	if (rc == 0)
+		rc = bpk_source_hold(r->source, err);
+	if (rc == 0) {
+		rc = load(r, err);
+		bpk_source_release(r->source);
+		if (rc != 0 && dir != NULL)
+			bpk_err_subject(err, "%s", BPK_FRAME_SPARSE_INDEX);
+	}
+	if (rc != 0) {
+		bpk_frame_close(r);
+		return -1;
+	}
+	*reader = r;
+	return 0;
+}
+
+static int reader_open(struct bpk_place *place, const struct bpk_read_options *options,
+		       void **reader, struct bpk_err *err)
+{
+	struct bpk_frame_reader *r;
+
+	*reader = NULL;
+	if (bpk_frame_open(place->directory, place->source, options, &r, err) != 0)
+		return -1;
+	*reader = r;
+	return 0;
+}
+
+/* ---- The operations ---- */
+
+static const struct bpk_info *reader_info(const void *reader)
+{
+	return &((const struct bpk_frame_reader *)reader)->info;
+}
+
+static bool reader_positional(const void *reader)
+{
+	(void)reader;
+	return true;
+}
+
+static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = reader;
+	int rc = bpk_frame_bring(r, parcel, err);
+
+	if (rc == 0)
+		parcel->raw_offset = r->regular
+					     ? parcel->number * (uint64_t)r->state.header.chunk_size
+					     : BPK_UNKNOWN;
+	return rc;
+}
+
+static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return bpk_frame_check(reader, parcel, err);
+}
+
+static int reader_subject(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return bpk_frame_subject(reader, parcel->number, err);
+}
+
+/* Move on to chunk number, where each chunk says its own size. */
+static int walk_to(struct bpk_frame_reader *r, uint64_t number, struct bpk_err *err)
+{
+	struct bpk_frame_found found;
+
+	if (number < r->located)
+		r->located = r->located_offset = 0;
+	for (; r->located < number; r->located++) {
+		if (bpk_frame_look(r, r->located, &found, err) != 0)
+			return -1;
+		if (!bpk_add_u64(r->located_offset, found.header.raw_size, &r->located_offset))
+			return bpk_fail(err, BPK_CORRUPT, "chunks unpack to more than 2^64 bytes");
+	}
+	return 0;
+}
+
+static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
+			 struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = reader;
+	const struct bpk_frame_digests *digests = &r->state.digests;
+	struct bpk_frame_found found;
+	const uint8_t *digest;
+
+	if (number >= r->state.nchunks)
+		return 1;
+	if ((!r->regular && walk_to(r, number, err) != 0) ||
+	    bpk_frame_look(r, number, &found, err) != 0)
+		return -1;
+	if (found.offset == BPK_UNKNOWN)
+		found.header.packed_size = 0; /* what was made for it lies nowhere */
+	*where = (struct bpk_where){
+		.packed_offset = found.offset,
+		.raw_offset = r->regular ? number * (uint64_t)r->state.header.chunk_size
+					 : r->located_offset,
+		.header = found.header,
+	};
+	digest = digests->checksum == NULL ? NULL : bpk_frame_digests_chunk(digests, number);
+	if (digest != NULL)
+		memcpy(where->digest, digest, digests->checksum->size);
+	return 0;
+}
+
+static void reader_close(void *reader)
+{
+	bpk_frame_close(reader);
+}
+
+const struct bpk_reader_ops bpk_frame_reader_ops = {
+	.open = reader_open,
+	.info = reader_info,
+	.positional = reader_positional,
+	.fetch = reader_fetch,
+	.check = reader_check,
+	.subject = reader_subject,
+	.locate = reader_locate,
+	.audit = bpk_frame_audit,
+	.close = reader_close,
+};

@@ -1,0 +1,189 @@
+/*
+ * What lies where in a frame: chunks, holes between them, and chunks that share bytes.
+ */
+#include "format/frame/reader.h"
+
+#include <stdlib.h>
+
+struct extent {
+	uint64_t offset; /* sparse: number of the file */
+	uint64_t number; /* of the chunk */
+	uint32_t size;
+};
+
+struct walk {
+	struct bpk_frame_reader *reader;
+	struct bpk_frame_survey *survey;
+	bool here; /* without looking whether the frame changed */
+	struct extent *extents;
+	size_t nextents;
+};
+
+static int look(const struct walk *w, uint64_t number, struct bpk_frame_found *found,
+		struct bpk_err *err)
+{
+	return w->here ? bpk_frame_look_here(w->reader, number, found, err)
+		       : bpk_frame_look(w->reader, number, found, err);
+}
+
+/* ---- Chunk by chunk ---- */
+
+static int add_raw(struct bpk_frame_survey *survey, uint64_t raw_size, struct bpk_err *err)
+{
+	if (!bpk_add_u64(survey->raw_size, raw_size, &survey->raw_size))
+		return bpk_fail(err, BPK_CORRUPT, "chunks unpack to more than 2^64 bytes");
+	return 0;
+}
+
+/* Count a chunk; those behind it up to times in all are where it is. */
+static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &w->reader->state;
+	struct bpk_frame_survey *survey = w->survey;
+	struct bpk_frame_found found;
+	uint64_t raw_size;
+
+	if (look(w, number, &found, err) != 0)
+		return -1;
+	if (!bpk_mul_u64(found.header.raw_size, times, &raw_size))
+		raw_size = UINT64_MAX;
+	if (number + 1 < state->nchunks && state->header.chunk_size > 0 &&
+	    found.header.raw_size < (uint64_t)state->header.chunk_size)
+		survey->nuneven++;
+	if (add_raw(survey, raw_size, err) != 0)
+		return -1;
+	if (found.offset == BPK_UNKNOWN)
+		return 0;
+	survey->nstored += times;
+	survey->nshared += times - 1;
+	survey->variable_blocks = survey->variable_blocks || found.header.variable_blocks;
+	if (w->reader->dir != NULL && found.room > found.header.packed_size) {
+		survey->nlonger++;
+		survey->longer_size += found.room - found.header.packed_size;
+	}
+	w->extents[w->nextents++] = (struct extent){
+		.offset = bpk_frame_entry(state, number),
+		.number = number,
+		.size = found.header.packed_size,
+	};
+	return 0;
+}
+
+/* Of an index of equal entries, the first and, for its size, the last. */
+static int take_uniform(struct walk *w, struct bpk_err *err)
+{
+	uint64_t n = w->reader->state.nchunks;
+
+	if (bpk_frame_offset_special(bpk_frame_entry(&w->reader->state, 0)) == BPK_SPECIAL_NONE)
+		return take(w, 0, n, err);
+	if (n > 1 && take(w, 0, n - 1, err) != 0)
+		return -1;
+	return take(w, n - 1, 1, err);
+}
+
+static int take_all(struct walk *w, struct bpk_err *err)
+{
+	for (uint64_t i = 0; i < w->reader->state.nchunks; i++)
+		if (take(w, i, 1, err) != 0)
+			return -1;
+	return 0;
+}
+
+/* ---- Byte by byte ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+static void add_hole(struct bpk_frame_survey *survey, uint64_t start, uint64_t end)
+{
+	if (end <= start)
+		return;
+	survey->nholes++;
+	survey->hole_size += end - start;
+}
+
+/* Extents in the order of their bytes, or files. */
+static void sweep(struct walk *w)
+{
+	bool sparse = w->reader->dir != NULL;
+	struct bpk_frame_survey *survey = w->survey;
+	const struct extent *widest = NULL; /* that reaches farthest */
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < w->nextents; i++) {
+		const struct extent *extent = &w->extents[i];
+
+		if (i > 0 && extent->offset == w->extents[i - 1].offset) {
+			survey->nshared++;
+			continue;
+		}
+		survey->packed_size += extent->size;
+		if (sparse)
+			continue;
+		if (extent->offset < end && survey->noverlaps++ == 0) {
+			survey->first_overlap[0] = widest->number;
+			survey->first_overlap[1] = extent->number;
+		}
+		add_hole(survey, end, extent->offset);
+		if (extent->offset + extent->size > end) {
+			end = extent->offset + extent->size;
+			widest = extent;
+		}
+	}
+	if (!sparse)
+		add_hole(survey, end, w->reader->state.index_offset - w->reader->state.header.size);
+}
+
+/* What lies between index and trailer, or without an index before the trailer. */
+static void sweep_behind(struct walk *w)
+{
+	const struct bpk_frame_state *state = &w->reader->state;
+	uint64_t end = state->index_size > 0 ? state->index_offset + state->index_size
+					     : state->header.size;
+
+	add_hole(w->survey, end, state->trailer_offset);
+}
+
+static int survey(struct walk *w, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &w->reader->state;
+	int rc = 0;
+
+	*w->survey = (struct bpk_frame_survey){ 0 };
+	w->extents = bpk_calloc(state->uniform ? 2 : (size_t)state->nchunks + 1, sizeof *w->extents,
+				err);
+	if (w->extents == NULL)
+		return -1;
+	if (state->nchunks > 0)
+		rc = state->uniform ? take_uniform(w, err) : take_all(w, err);
+	if (rc == 0) {
+		qsort(w->extents, w->nextents, sizeof *w->extents, compare);
+		if (state->index_size > 0)
+			sweep(w);
+		sweep_behind(w);
+	}
+	free(w->extents);
+	return rc;
+}
+
+int bpk_frame_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *result,
+		     struct bpk_err *err)
+{
+	struct walk walk = { .reader = reader, .survey = result };
+
+	return survey(&walk, err);
+}
+
+int bpk_frame_survey_here(struct bpk_frame_reader *reader, struct bpk_frame_survey *result,
+			  struct bpk_err *err)
+{
+	struct walk walk = { .reader = reader, .survey = result, .here = true };
+
+	return survey(&walk, err);
+}
