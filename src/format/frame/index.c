@@ -59,8 +59,9 @@ static int check_entry(const struct bpk_frame_header *h, uint64_t entry, struct 
 				"%" PRIu64 " is no number of a file, which is"
 				" below 2^32",
 				entry);
-	if (!h->sparse && (h->packed_size < BPK_CHUNK_EXTENDED_HEADER_SIZE ||
-			   entry > h->packed_size - BPK_CHUNK_EXTENDED_HEADER_SIZE))
+	/* chunks of Blosc1 are read, though no library writes them into frames */
+	if (!h->sparse && (h->packed_size < BPK_CHUNK_HEADER_SIZE ||
+			   entry > h->packed_size - BPK_CHUNK_HEADER_SIZE))
 		return bpk_fail(err, BPK_CORRUPT,
 				"offset %" PRIu64 " leads outside the payload of %" PRIu64 " bytes",
 				entry, h->packed_size);

@@ -125,6 +125,7 @@ static void find_array(struct bpk_frame_reader *r)
 		layer = bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA);
 	if (layer == NULL)
 		return;
+	/* what is wrong is said of the metalayer by nd.c */
 	if (bpk_frame_nd_read(bpk_buf_view(&layer->content), older, r->state.header.typesize,
 			      &r->nd, &r->array_damage) != 0 ||
 	    check_array(r, &r->array_damage) != 0)

@@ -100,10 +100,13 @@ void bpk_frame_later_free(struct bpk_frame_reader *r)
 static struct bpk_frame_later *open_later(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_frame_later *later = bpk_calloc(1, sizeof *later, err);
+	struct bpk_read_options options = r->options;
 
 	if (later == NULL)
 		return NULL;
-	if (bpk_frame_open(r->dir, NULL, &r->options, &later->reader, err) != 0) {
+	options.as_stored = true;
+	options.slice = NULL;
+	if (bpk_frame_open(r->dir, NULL, &options, &later->reader, err) != 0) {
 		free(later);
 		return NULL;
 	}

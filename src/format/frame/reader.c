@@ -170,8 +170,11 @@ static bool reader_positional(const void *reader)
 static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_frame_reader *r = reader;
-	int rc = bpk_frame_bring(r, parcel, err);
+	int rc;
 
+	if (r->array_damage.kind != BPK_OK && !r->options.as_stored)
+		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
+	rc = bpk_frame_bring(r, parcel, err);
 	if (rc == 0)
 		parcel->raw_offset = r->regular
 					     ? parcel->number * (uint64_t)r->state.header.chunk_size

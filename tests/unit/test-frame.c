@@ -1,0 +1,608 @@
+/*
+ * Reading frames: the specification's own examples, frames put together by hand, frames that
+ * c-blosc2 wrote, and what is left of all these when bytes are cut off or bits turned.
+ */
+#include "unit/frame.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+
+static struct bpk_buf hex(const char *text)
+{
+	struct bpk_buf bytes = { 0 };
+
+	frame_hex(&bytes, text);
+	return bytes;
+}
+
+static struct bpk_view text(const char *content)
+{
+	return bpk_view(content, strlen(content));
+}
+
+/* Read bytes by file and by pipe: all is well, and raw comes out. remark is in what is said of them
+ * (NULL: nothing is). */
+static void expect(struct bpk_view bytes, struct bpk_view raw, const char *remark)
+{
+	for (enum archive_way way = ARCHIVE_MEMORY; way <= ARCHIVE_PIPE; way++) {
+		struct frame_outcome o = frame_read(bytes, way);
+
+		if (!o.well)
+			fail_msg("way %d: %s", (int)way, o.err.text);
+		if (!frame_is(&o, raw))
+			fail_msg("way %d: other bytes came out", (int)way);
+		if (remark == NULL && o.remarks.size > 1)
+			fail_msg("way %d: %s", (int)way, (char *)o.remarks.data);
+		if (remark != NULL && strstr((char *)o.remarks.data, remark) == NULL)
+			fail_msg("way %d: '%s', expected '%s'", (int)way, (char *)o.remarks.data,
+				 remark);
+		frame_outcome_clear(&o);
+	}
+}
+
+/* It fails, and the line says what. */
+static void expect_failure(struct bpk_view bytes, enum bpk_kind kind, const char *line)
+{
+	struct frame_outcome o = frame_read(bytes, ARCHIVE_MEMORY);
+
+	if (o.well || o.err.kind != kind || strstr(o.err.text, line) == NULL)
+		fail_msg("kind %d, '%s', expected %d, '%s'", (int)o.err.kind, o.err.text, (int)kind,
+			 line);
+	frame_outcome_clear(&o);
+}
+
+/* Of frames put together, which end here. */
+static void expect_made(struct frame_making *m, const char *raw, const char *remark)
+{
+	struct bpk_buf bytes = frame_end(m);
+
+	expect(bpk_buf_view(&bytes), text(raw), remark);
+	bpk_buf_clear(&bytes);
+}
+
+static void expect_made_bad(struct frame_making *m, const char *line)
+{
+	struct bpk_buf bytes = frame_end(m);
+
+	expect_failure(bpk_buf_view(&bytes), BPK_CORRUPT, line);
+	bpk_buf_clear(&bytes);
+}
+
+/* ---- "Hex examples" ---- */
+
+#define SMALL FRAME_SMALL_HEADER FRAME_SMALL_CHUNKS FRAME_SMALL_INDEX FRAME_SMALL_TRAILER
+
+static void small_raw(uint8_t raw[152])
+{
+	memset(raw, 0, 152);
+	for (uint32_t i = 0; i < 16; i++)
+		bpk_put_le32(raw + 4 * i, i);
+	for (uint32_t i = 0; i < 6; i++)
+		bpk_put_le32(raw + 128 + 4 * i, i);
+}
+
+static void test_small_example(void **state)
+{
+	struct bpk_buf bytes = hex(SMALL);
+	struct frame_outcome o;
+	uint8_t raw[152];
+
+	(void)state;
+	small_raw(raw);
+	assert_int_equal(bytes.size, 409);
+	expect(bpk_buf_view(&bytes), bpk_view(raw, sizeof raw), NULL);
+	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+	assert_string_equal(o.variant, "version 2");
+	assert_int_equal(o.nchunks, 3);
+	assert_int_equal(o.chunk_size, 64);
+	assert_int_equal(o.nlayers, 2);
+	assert_int_equal(o.hole_size, 0);
+	frame_outcome_clear(&o);
+	bpk_buf_clear(&bytes);
+}
+
+static void test_empty_example(void **state)
+{
+	struct bpk_buf bytes = hex(FRAME_EMPTY_HEADER FRAME_EMPTY_TRAILER);
+
+	(void)state;
+	expect(bpk_buf_view(&bytes), text(""), NULL);
+	bpk_buf_clear(&bytes);
+}
+
+/* chunks.b2frame of the sparse example, with chunks of 8 bytes. */
+static struct bpk_buf sparse_index(void)
+{
+	static const uint64_t entries[] = { 0, 2, (uint64_t)BPK_FRAME_OFFSET_ZERO << 56, 1 };
+	struct frame_making m = frame_begin(4, 8);
+
+	m.header.sparse = true;
+	m.header.packed_size = 3 * 40;
+	for (size_t i = 0; i < 4; i++)
+		frame_add_entry(&m, entries[i], i < 3 ? 8 : 4);
+	m.header.packed_size -= 4;
+	return frame_end(&m);
+}
+
+static struct bpk_buf chunk_of(const char *raw)
+{
+	struct frame_making m = frame_begin(4, 8);
+
+	frame_add(&m, text(raw));
+	return m.payload;
+}
+
+static void test_sparse(void **state)
+{
+	struct bpk_buf index = sparse_index();
+	struct bpk_buf a = chunk_of("aaaabbbb"), b = chunk_of("ccccdddd"), c = chunk_of("eeee");
+	struct memdir_file files[] = {
+		{ .name = "chunks.b2frame", .bytes = bpk_buf_view(&index) },
+		{ .name = "00000000.chunk", .bytes = bpk_buf_view(&a) },
+		{ .name = "00000001.chunk", .bytes = bpk_buf_view(&c) },
+		{ .name = "00000002.chunk", .bytes = bpk_buf_view(&b) },
+		{ .name = ".b2lock", .bytes = text("") },
+		{ .name = "00000003.chunk", .bytes = text("") },
+		{ .name = "0000000a.chunk", .bytes = text("small letters") },
+	};
+	struct bpk_view raw = bpk_view("aaaabbbbccccdddd\0\0\0\0\0\0\0\0eeee", 28);
+	struct frame_outcome o = frame_read_files(files, 5);
+
+	(void)state;
+	if (!frame_is(&o, raw) || o.remarks.size > 1)
+		fail_msg("%s%s", o.err.text, (char *)o.remarks.data);
+	frame_outcome_clear(&o);
+	o = frame_read_files(files, 7);
+	assert_true(frame_is(&o, raw));
+	assert_non_null(strstr((char *)o.remarks.data, "00000003.chunk is the file of no chunk"));
+	assert_non_null(strstr((char *)o.remarks.data, "0000000a.chunk is no part"));
+	frame_outcome_clear(&o);
+	o = frame_read_files(files, 3);
+	assert_int_equal(o.err.kind, BPK_CORRUPT);
+	assert_non_null(strstr(o.err.text, "chunk 1"));
+	frame_outcome_clear(&o);
+	files[2].bytes = text("");
+	o = frame_read_files(files, 5);
+	assert_non_null(strstr(o.err.text, "chunk 3 in 00000001.chunk: the file is empty"));
+	frame_outcome_clear(&o);
+	files[2].strange = true;
+	o = frame_read_files(files, 5);
+	assert_int_equal(o.err.kind, BPK_CORRUPT);
+	frame_outcome_clear(&o);
+	bpk_buf_clear(&index);
+	bpk_buf_clear(&a);
+	bpk_buf_clear(&b);
+	bpk_buf_clear(&c);
+}
+
+static void test_blocks_of_variable_length(void **state)
+{
+	static const char chunk[] =
+		"06013504 0d000000 03000000 45000000 0000000000010000 0000000000000100"
+		"2c000000 35000000 40000000 05000000 68656c6c6f 07000000 776f726c647321"
+		"01000000 78";
+	struct frame_making m = frame_begin(4, 13);
+
+	(void)state;
+	m.header.variable_blocks = true;
+	frame_hex(&m.payload, chunk);
+	frame_add_entry(&m, 0, 13);
+	expect_made(&m, "helloworlds!x", NULL);
+	m = frame_begin(4, 13);
+	frame_hex(&m.payload, chunk);
+	frame_add_entry(&m, 0, 13);
+	expect_made(&m, "helloworlds!x", "flags say that blocks are of one length");
+}
+
+/* 63 chunks by an index of one repeated value; and one that says that it has 2^27. */
+static void test_uniform_index(void **state)
+{
+	struct frame_making m = frame_begin(4, 64);
+	struct bpk_buf bytes;
+	struct frame_outcome o;
+
+	(void)state;
+	for (size_t i = 0; i < 16; i++)
+		frame_add_entry(&m, (uint64_t)BPK_FRAME_OFFSET_ZERO << 56, i < 15 ? 64 : 32);
+	bytes = frame_end(&m);
+	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+	assert_true(o.well);
+	assert_int_equal(o.raw.size, 15 * 64 + 32);
+	frame_outcome_clear(&o);
+	bpk_buf_clear(&bytes);
+}
+
+/* ---- Version 1 ---- */
+
+static void test_version_1(void **state)
+{
+	/* as 2.0.0.beta.5 writes: chunks of 8 bytes, the second shorter */
+	static const char head[] =
+		"9d a8 62326672616d6500 d2 0000005c cf 0000000000000113"
+		"a4 21 00 50 03 d3 000000000000000c d3 000000000000004c d2 00000004 d2 00000008"
+		"d1 0001 d1 0001 c2 d8 08 0100000000000000 0000000000000000"
+		"93 cd 0007 de 0000 dc 0000";
+	static const char rest[] =
+		"04 01 17 04 08000000 08000000 28000000 0000000000000000 0000000000000000"
+		"6162636465666768"
+		"04 01 17 04 04000000 04000000 24000000 0000000000000000 0000000000000000 696a6b6c"
+		"04 01 17 08 10000000 10000000 30000000 0000000000000000 0000000000000000"
+		"0000000000000000 2800000000000000"
+		"94 01 c6 00000021 05 01 17 01 01000000 01000000 21000000 0000000000000000"
+		"0000000000000000 78 ce 0000003f d8 00 00000000000000000000000000000000";
+	struct bpk_buf bytes = hex(head);
+	struct frame_outcome o;
+
+	(void)state;
+	assert_int_equal(bytes.size, 92);
+	frame_hex(&bytes, rest);
+	bpk_put_be64(bytes.data + 16, bytes.size);
+	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+	if (!frame_is(&o, text("abcdefghijkl")))
+		fail_msg("%s", o.err.text);
+	assert_string_equal(o.variant, "version 1");
+	assert_int_equal(o.nlayers, 1);
+	frame_outcome_clear(&o);
+	frame_shake(bpk_buf_view(&bytes), text("abcdefghijkl"), false);
+	bpk_buf_clear(&bytes);
+}
+
+/* ---- Sizes ---- */
+
+static void test_variable_chunks(void **state)
+{
+	struct frame_making m = frame_begin(1, 0);
+	struct bpk_buf bytes;
+	struct frame_outcome o;
+
+	(void)state;
+	frame_add(&m, text("abcdefgh"));
+	frame_add(&m, text("ij"));
+	frame_add(&m, text("klmnopqrstuv"));
+	bytes = frame_end(&m);
+	expect(bpk_buf_view(&bytes), text("abcdefghijklmnopqrstuv"), NULL);
+	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+	assert_string_equal(o.variant, "version 3");
+	assert_int_equal(o.chunk_size, BPK_UNKNOWN);
+	frame_outcome_clear(&o);
+	bytes.data[25] &= 0xbf;
+	expect(bpk_buf_view(&bytes), text("abcdefghijklmnopqrstuv"), "flags say that chunk sizes");
+	bpk_buf_clear(&bytes);
+}
+
+/* 3.x writes special offsets there, and then cannot read them: with one the length is left over. */
+static void test_special_in_variable_chunks(void **state)
+{
+	struct frame_making m = frame_begin(1, 0);
+	struct bpk_buf bytes;
+
+	(void)state;
+	frame_add(&m, text("abc"));
+	frame_add_entry(&m, (uint64_t)BPK_FRAME_OFFSET_ZERO << 56, 4);
+	frame_add(&m, text("de"));
+	bytes = frame_end(&m);
+	expect(bpk_buf_view(&bytes), bpk_view("abc\0\0\0\0de", 9), NULL);
+	bpk_buf_clear(&bytes);
+}
+
+/* c-blosc2 2.15 adds a whole chunk behind a short one. */
+static void test_short_chunk_in_the_middle(void **state)
+{
+	struct frame_making m = frame_begin(1, 8);
+	struct bpk_buf bytes;
+	struct frame_outcome o;
+
+	(void)state;
+	frame_add(&m, text("abcdefgh"));
+	frame_add(&m, text("ijk"));
+	frame_add(&m, text("lmnopqrs"));
+	bytes = frame_end(&m);
+	expect(bpk_buf_view(&bytes), text("abcdefghijklmnopqrs"),
+	       "1 chunks before the last are shorter");
+	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+	assert_int_equal(o.chunk_size, BPK_UNKNOWN);
+	frame_outcome_clear(&o);
+	bpk_buf_clear(&bytes);
+}
+
+static void test_sizes_that_contradict(void **state)
+{
+	struct frame_making m = frame_begin(1, 8);
+
+	(void)state;
+	frame_add(&m, text("abcdefghij")); /* more than the chunk size */
+	m.header.raw_size = 8;
+	expect_made_bad(&m, "chunk 0 at offset 97: it unpacks to 10 bytes, expected 8");
+	m = frame_begin(1, 8);
+	frame_add(&m, text("abcdefgh"));
+	frame_add(&m, text("abc"));
+	m.header.raw_size = 12;
+	expect_made_bad(&m, "chunks unpack to 11 bytes in all, the header says 12");
+	m = frame_begin(1, 0);
+	frame_add(&m, text("abcdefgh"));
+	m.header.raw_size = 9;
+	expect_made_bad(&m, "chunks unpack to 8 bytes in all, the header says 9");
+}
+
+/* ---- Places ---- */
+
+static void test_holes_and_shared_places(void **state)
+{
+	struct frame_making m = frame_begin(1, 4);
+	struct bpk_buf bytes;
+	struct frame_outcome o;
+
+	(void)state;
+	frame_add_hole(&m, 5);
+	frame_add(&m, text("abcd"));
+	frame_add_hole(&m, 7);
+	frame_add(&m, text("efgh"));
+	frame_add_entry(&m, m.entries[0], 4);
+	bytes = frame_end(&m);
+	expect(bpk_buf_view(&bytes), text("abcdefghabcd"), "12 bytes in 2 holes");
+	expect(bpk_buf_view(&bytes), text("abcdefghabcd"), "1 chunks lie where others do");
+	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+	assert_int_equal(o.hole_size, 12);
+	frame_outcome_clear(&o);
+	bpk_buf_clear(&bytes);
+}
+
+/* A chunk within the bytes of another: legal, and told. */
+static void test_overlap(void **state)
+{
+	struct frame_making m = frame_begin(1, 68);
+	struct frame_making inner = frame_begin(1, 36);
+	struct bpk_buf bytes, raw = { 0 };
+
+	(void)state;
+	frame_add(&inner, text("0123456789abcdefghijklmnopqrstuvwxyz"));
+	frame_add(&m, bpk_buf_view(&inner.payload));
+	frame_add_entry(&m, BPK_CHUNK_EXTENDED_HEADER_SIZE, 36);
+	assert_int_equal(bpk_buf_append(&raw, bpk_buf_view(&inner.payload), NULL), 0);
+	assert_int_equal(bpk_buf_append(&raw, text("0123456789abcdefghijklmnopqrstuvwxyz"), NULL),
+			 0);
+	bytes = frame_end(&m);
+	expect(bpk_buf_view(&bytes), bpk_buf_view(&raw),
+	       "1 chunks share bytes with others, chunk 1 with chunk 0 first");
+	bpk_buf_clear(&bytes);
+	bpk_buf_clear(&raw);
+	bpk_buf_clear(&inner.payload);
+}
+
+static void test_bytes_behind_the_frame(void **state)
+{
+	struct frame_making m = frame_begin(1, 4);
+	struct bpk_buf bytes;
+
+	(void)state;
+	frame_add(&m, text("abcd"));
+	bytes = frame_end(&m);
+	assert_int_equal(bpk_buf_append(&bytes, text("tail"), NULL), 0);
+	expect(bpk_buf_view(&bytes), text("abcd"), "4 bytes behind the frame, from an append");
+	bpk_buf_clear(&bytes);
+}
+
+static void test_chunk_of_blosc1(void **state)
+{
+	struct frame_making m = frame_begin(4, 8);
+
+	(void)state;
+	frame_hex(&m.payload, "02 01 12 04 08000000 08000000 18000000 6162636465666768");
+	frame_add_entry(&m, 0, 8);
+	frame_add(&m, text("ijkl"));
+	expect_made(&m, "abcdefghijkl", NULL);
+	/* less than an extended header is left behind it */
+	m = frame_begin(4, 8);
+	frame_hex(&m.payload, "02 01 12 04 08000000 08000000 18000000 6162636465666768");
+	frame_add_entry(&m, 0, 8);
+	expect_made(&m, "abcdefgh", NULL);
+}
+
+static void test_wrong_kind(void **state)
+{
+	struct bpk_buf index = sparse_index(), frame = hex(SMALL);
+	struct memdir_file files[] = {
+		{ .name = "chunks.b2frame", .bytes = bpk_buf_view(&frame) },
+	};
+	struct frame_outcome o;
+
+	(void)state;
+	expect_failure(bpk_buf_view(&index), BPK_CORRUPT, "index of a sparse frame");
+	o = frame_read_files(files, 1);
+	assert_non_null(strstr(o.err.text, "contiguous"));
+	bpk_buf_clear(&index);
+	bpk_buf_clear(&frame);
+}
+
+/* ---- Digests ---- */
+
+static struct bpk_buf sealed(struct bpk_view *raw)
+{
+	struct frame_making m = frame_begin(4, 8);
+
+	m.checksum = bpk_checksum_find("crc32");
+	assert_int_equal(bpk_frame_layers_set(&m.layers, "note", text("\xa2hi"), NULL), 0);
+	assert_int_equal(bpk_frame_layers_set(&m.header.fixed, "demo", text("\x01"), NULL), 0);
+	frame_add(&m, text("abcdefgh"));
+	frame_add_entry(&m, (uint64_t)BPK_FRAME_OFFSET_ZERO << 56, 8);
+	frame_add(&m, text("ijkl"));
+	*raw = bpk_view("abcdefgh\0\0\0\0\0\0\0\0ijkl", 20);
+	return frame_end(&m);
+}
+
+static void test_digests(void **state)
+{
+	struct bpk_view raw;
+	struct bpk_buf bytes = sealed(&raw);
+
+	(void)state;
+	expect(bpk_buf_view(&bytes), raw, NULL);
+	frame_shake(bpk_buf_view(&bytes), raw, true);
+	bytes.data[BPK_FRAME_FIXED_SIZE + 60] ^= 1; /* in chunk 0 */
+	expect_failure(bpk_buf_view(&bytes), BPK_CORRUPT, "chunk 0 at offset");
+	bpk_buf_clear(&bytes);
+}
+
+/* The layer of digests out of a frame. */
+static struct bpk_view digests_of(const struct bpk_buf *frame, size_t nchunks)
+{
+	size_t size = BPK_FRAME_DIGESTS_BIN + BPK_FRAME_DIGESTS_HEAD +
+		      (BPK_FRAME_DIGEST_PARTS + nchunks) * 4;
+
+	return bpk_view(frame->data + frame->size - BPK_FRAME_TRAILER_TAIL - size, size);
+}
+
+/* Another program changed two chunks of four and carried the layer along. */
+static void test_digests_of_before(void **state)
+{
+	static const char name[] = "bpk_digestX";
+	struct bpk_view raw;
+	struct bpk_buf before = sealed(&raw), bytes;
+	struct frame_making m = frame_begin(4, 8);
+	size_t i;
+
+	(void)state;
+	assert_int_equal(bpk_frame_layers_set(&m.layers, name, digests_of(&before, 3), NULL), 0);
+	frame_add(&m, text("abcdefgh"));
+	frame_add(&m, text("ABCDEFGH"));
+	frame_add(&m, text("ijkl!!!!"));
+	frame_add(&m, text("more"));
+	bytes = frame_end(&m);
+	expect_failure(bpk_buf_view(&bytes), BPK_CORRUPT, "holds digests");
+	for (i = 0; memcmp(bytes.data + i, name, sizeof name - 1) != 0; i++)
+		assert_true(i + sizeof name < bytes.size);
+	memcpy(bytes.data + i, BPK_FRAME_DIGESTS, sizeof name - 1);
+	expect(bpk_buf_view(&bytes), text("abcdefghABCDEFGHijkl!!!!more"),
+	       "1 chunks agree with theirs, 2 differ, 1 have none");
+	bpk_buf_clear(&before);
+	bpk_buf_clear(&bytes);
+}
+
+/* ---- Damage ---- */
+
+static void test_damage_to_the_examples(void **state)
+{
+	static const char *const examples[] = { SMALL, FRAME_EMPTY_HEADER FRAME_EMPTY_TRAILER };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
+		struct bpk_buf bytes = hex(examples[i]);
+
+		frame_shake(bpk_buf_view(&bytes), bpk_view(NULL, 0), false);
+		bpk_buf_clear(&bytes);
+	}
+}
+
+static void test_damage_to_a_sparse_index(void **state)
+{
+	struct bpk_buf index = sparse_index();
+	struct bpk_buf a = chunk_of("aaaabbbb"), b = chunk_of("ccccdddd"), c = chunk_of("eeee");
+	struct memdir_file files[] = {
+		{ .name = "chunks.b2frame" },
+		{ .name = "00000000.chunk", .bytes = bpk_buf_view(&a) },
+		{ .name = "00000001.chunk", .bytes = bpk_buf_view(&c) },
+		{ .name = "00000002.chunk", .bytes = bpk_buf_view(&b) },
+	};
+
+	(void)state;
+	for (size_t bit = 0; bit < 8 * index.size; bit++) {
+		struct frame_outcome o;
+
+		index.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		files[0].bytes = bpk_buf_view(&index);
+		o = frame_read_files(files, 4);
+		index.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		frame_judge(&o, "bit", bit);
+		frame_outcome_clear(&o);
+	}
+	bpk_buf_clear(&index);
+	bpk_buf_clear(&a);
+	bpk_buf_clear(&b);
+	bpk_buf_clear(&c);
+}
+
+/* ---- Files of other programs ---- */
+
+static struct bpk_buf load(const char *path)
+{
+	struct bpk_buf bytes = { 0 };
+	FILE *file = fopen(path, "rb");
+	struct stat found;
+
+	if (file == NULL || fstat(fileno(file), &found) != 0)
+		fail_msg("%s cannot be opened", path);
+	assert_int_equal(bpk_buf_resize(&bytes, (size_t)found.st_size, NULL), 0);
+	assert_int_equal(fread(bytes.data, 1, bytes.size, file), bytes.size);
+	fclose(file);
+	return bytes;
+}
+
+/* Every frame there beside its raw bytes. */
+static void test_fixtures(void **state)
+{
+	const char *folder = getenv("BPK_FIXTURES");
+	char path[1024], raw_path[1024];
+	unsigned read = 0;
+	struct dirent *entry;
+	DIR *dir;
+
+	(void)state;
+	if (folder == NULL)
+		skip();
+	snprintf(path, sizeof path, "%s/blosc2", folder);
+	dir = opendir(path);
+	if (dir == NULL)
+		skip();
+	while ((entry = readdir(dir)) != NULL) {
+		const struct bpk_read_options options = { 0 };
+		const char *dot = strrchr(entry->d_name, '.');
+		struct bpk_place place;
+		struct frame_outcome o;
+		struct bpk_buf raw;
+
+		if (dot == NULL || strcmp(dot, ".b2frame") != 0)
+			continue;
+		snprintf(path, sizeof path, "%s/blosc2/%s", folder, entry->d_name);
+		snprintf(raw_path, sizeof raw_path, "%.*s.raw", (int)(strlen(path) - strlen(dot)),
+			 path);
+		raw = load(raw_path);
+		assert_int_equal(bpk_place_open(path, &place, NULL), 0);
+		o = frame_read_place(&place, &options);
+		if (!frame_is(&o, bpk_buf_view(&raw)))
+			fail_msg("%s: %s", path, o.err.text);
+		frame_outcome_clear(&o);
+		bpk_buf_clear(&raw);
+		bpk_place_close(&place);
+		read++;
+	}
+	closedir(dir);
+	assert_true(read > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_small_example),
+		cmocka_unit_test(test_empty_example),
+		cmocka_unit_test(test_sparse),
+		cmocka_unit_test(test_blocks_of_variable_length),
+		cmocka_unit_test(test_uniform_index),
+		cmocka_unit_test(test_version_1),
+		cmocka_unit_test(test_variable_chunks),
+		cmocka_unit_test(test_special_in_variable_chunks),
+		cmocka_unit_test(test_short_chunk_in_the_middle),
+		cmocka_unit_test(test_sizes_that_contradict),
+		cmocka_unit_test(test_holes_and_shared_places),
+		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_bytes_behind_the_frame),
+		cmocka_unit_test(test_chunk_of_blosc1),
+		cmocka_unit_test(test_wrong_kind),
+		cmocka_unit_test(test_digests),
+		cmocka_unit_test(test_digests_of_before),
+		cmocka_unit_test(test_damage_to_the_examples),
+		cmocka_unit_test(test_damage_to_a_sparse_index),
+		cmocka_unit_test(test_fixtures),
+	};
+
+	return UNIT_RUN(tests);
+}
