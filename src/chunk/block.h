@@ -54,6 +54,9 @@ struct bpk_chunk_ctx {
 	struct bpk_buf stages[2]; /* a block between two of its filters */
 	struct bpk_buf reference; /* block 0, where others lean on it and nobody asked for it */
 	struct bpk_kept_plane kept[2]; /* of zeros, and of another byte */
+	struct bpk_buf samples;        /* to train a dictionary of */
+	struct bpk_buf dictionary;     /* for packing */
+	struct bpk_buf trial;          /* a chunk packed with it */
 };
 
 /* What the container, or else the chunk, calls the typesize: the width that bytedelta asks for. */

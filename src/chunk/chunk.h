@@ -159,7 +159,8 @@ struct bpk_recipe {
 	uint32_t block_size;           /* 0: chosen from level, codec and typesize */
 	bool extended;                 /* Blosc2's chunks: version 5 with an extended header */
 	bool dictionary;               /* extended, Zstd and LZ4 only: with one where that pays */
-	bool variable_blocks;          /* version 6: blocks that say their own size */
+	bool variable_blocks;          /* version 6: blocks that say their own size, where what
+					* does not shrink is stored as in others; no delta */
 };
 
 /*
@@ -220,7 +221,7 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 /*
  * Pack raw into a chunk of blocks of variable length (version 6): nblocks (at least 1) of sizes[k]
  * bytes each (at least 1), raw.size in all; out has room for bpk_chunk_bound(raw.size) + 8 *
- * nblocks. recipe is extended; its block size and level 0 mean nothing. Fails as bpk_chunk_encode.
+ * nblocks. recipe is extended; its block size means nothing. Fails as bpk_chunk_encode.
  */
 int bpk_chunk_encode_blocks(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 			    struct bpk_view raw, const uint32_t *sizes, uint32_t nblocks,

@@ -29,6 +29,9 @@ void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx)
 	bpk_buf_clear(&ctx->reference);
 	bpk_buf_clear(&ctx->kept[0].bytes);
 	bpk_buf_clear(&ctx->kept[1].bytes);
+	bpk_buf_clear(&ctx->samples);
+	bpk_buf_clear(&ctx->dictionary);
+	bpk_buf_clear(&ctx->trial);
 	free(ctx);
 }
 

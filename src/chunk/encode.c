@@ -154,18 +154,19 @@ static void write_extension(const struct bpk_encoding *e, unsigned flags31)
 		to[8 + first + i] = e->pipeline.steps[i].meta;
 	}
 	to[6] = (uint8_t)e->recipe->codec->code;
+	to[14] = e->nblocks > 0 ? BPK_FLAG2_VARIABLE : 0;
 	to[15] = (uint8_t)flags31;
 }
 
 void bpk_encode_header(const struct bpk_encoding *e, unsigned flags, unsigned flags31,
 		       size_t packed_size)
 {
-	e->out[0] = e->recipe->extended ? 5 : 2;
+	e->out[0] = e->nblocks > 0 ? 6 : e->recipe->extended ? 5 : 2;
 	e->out[1] = 1;
 	e->out[2] = (uint8_t)flags;
 	e->out[3] = (uint8_t)e->recipe->typesize;
 	bpk_put_le32(e->out + 4, (uint32_t)e->raw.size);
-	bpk_put_le32(e->out + 8, e->block_size);
+	bpk_put_le32(e->out + 8, e->nblocks > 0 ? e->nblocks : e->block_size);
 	bpk_put_le32(e->out + 12, (uint32_t)packed_size);
 	if (e->recipe->extended)
 		write_extension(e, flags31);
@@ -184,15 +185,21 @@ static size_t store(const struct bpk_encoding *e, bool tried)
 
 /* ---- Doors ---- */
 
-static int check_codec(const struct bpk_recipe *recipe, struct bpk_err *err)
+static int check_extended(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	const struct bpk_codec *codec = recipe->codec;
 
-	if (recipe->extended && codec->format == BPK_CODEC_FORMAT_SNAPPY)
+	if (codec->format == BPK_CODEC_FORMAT_SNAPPY)
 		return bpk_fail(err, BPK_USAGE, "Blosc2's chunks have no codec %s", codec->name);
-	if (!recipe->extended && (recipe->dictionary || recipe->variable_blocks))
-		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no %s",
-				recipe->dictionary ? "dictionaries" : "blocks of variable length");
+	if (recipe->dictionary && codec->format != BPK_CODEC_FORMAT_ZSTD &&
+	    codec->format != BPK_CODEC_FORMAT_LZ4)
+		return bpk_fail(err, BPK_USAGE,
+				"codec %s takes no dictionary: zstd, lz4 and lz4hc do",
+				codec->name);
+	/* "DELTA": each would be a reference block, but c-blosc2 takes the first one for all */
+	if (recipe->variable_blocks && bpk_pipeline_has(&recipe->pipeline, BPK_FILTER_DELTA))
+		return bpk_fail(err, BPK_USAGE,
+				"filter delta is not for blocks of variable length");
 	return 0;
 }
 
@@ -201,8 +208,6 @@ static int check_pipeline(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	const struct bpk_pipeline *pipeline = &recipe->pipeline;
 
-	if (!recipe->extended && !bpk_pipeline_is_plain(pipeline))
-		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no such filters");
 	if (pipeline->nsteps > BPK_CHUNK_MAX_FILTERS)
 		return bpk_fail(err, BPK_USAGE, "%u filters, more than %d", pipeline->nsteps,
 				BPK_CHUNK_MAX_FILTERS);
@@ -218,6 +223,16 @@ static int check_pipeline(const struct bpk_recipe *recipe, struct bpk_err *err)
 	return bpk_pipeline_check(pipeline, recipe->typesize, err);
 }
 
+static int check_version2(const struct bpk_recipe *recipe, struct bpk_err *err)
+{
+	if (!bpk_pipeline_is_plain(&recipe->pipeline))
+		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no such filters");
+	if (recipe->dictionary || recipe->variable_blocks)
+		return bpk_fail(err, BPK_USAGE, "version 2 chunks have no %s",
+				recipe->dictionary ? "dictionaries" : "blocks of variable length");
+	return 0;
+}
+
 static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bpk_span out,
 		 struct bpk_err *err)
 {
@@ -229,7 +244,8 @@ static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bp
 	if (recipe->typesize < 1 || recipe->typesize > BPK_CHUNK_MAX_TYPESIZE)
 		return bpk_fail(err, BPK_USAGE, "typesize %u is not within 1 and %d",
 				recipe->typesize, BPK_CHUNK_MAX_TYPESIZE);
-	if (check_codec(recipe, err) != 0 || check_pipeline(recipe, err) != 0)
+	if ((recipe->extended ? check_extended : check_version2)(recipe, err) != 0 ||
+	    check_pipeline(recipe, err) != 0)
 		return -1;
 	if (raw.size > (size_t)most)
 		return bpk_fail(err, BPK_USAGE, "%zu bytes are more than the %d of a chunk",
@@ -268,13 +284,45 @@ static void begin(struct bpk_encoding *e)
 		     recipe->codec->format == BPK_CODEC_FORMAT_ZSTD;
 }
 
+/* "Variable-length-block chunks" are never split. */
+static void begin_variable(struct bpk_encoding *e, const uint32_t *sizes, uint32_t nblocks)
+{
+	e->sizes = sizes;
+	e->nblocks = nblocks;
+	e->split = e->planes = false;
+}
+
+enum bpk_outcome bpk_encode_all(struct bpk_encoding *e, struct bpk_err *err)
+{
+	return e->nblocks > 0 ? bpk_encode_variable(e, err) : bpk_encode_blocks(e, err);
+}
+
+/* The blocks, with a dictionary where that pays; or all of it stored. */
+static int finish(struct bpk_encoding *e, size_t *packed_size, struct bpk_err *err)
+{
+	enum bpk_outcome outcome = bpk_encode_all(e, err);
+
+	if (outcome != BPK_ENCODE_FAILED && e->recipe->dictionary && e->recipe->level > 0)
+		outcome = bpk_encode_with_dictionary(e, outcome, err);
+	if (outcome == BPK_ENCODE_FAILED)
+		return -1;
+	if (outcome == BPK_ENCODE_OUTGROWN) {
+		e->nblocks = 0;
+		*packed_size = store(e, true);
+		return 0;
+	}
+	bpk_encode_header(e, bpk_encode_flags(e),
+			  e->dictionary.size > 0 ? BPK_B2FLAG_DICTIONARY : 0, e->used);
+	*packed_size = e->used;
+	return 0;
+}
+
 int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 		     struct bpk_view raw, struct bpk_span out, size_t *packed_size,
 		     struct bpk_err *err)
 {
 	size_t least = recipe->extended ? MIN_PACKED_EXTENDED : MIN_PACKED;
 	struct bpk_encoding e = { .ctx = ctx, .recipe = recipe, .raw = raw, .out = out.data };
-	enum bpk_outcome outcome;
 
 	if (check(recipe, raw, out, err) != 0)
 		return -1;
@@ -287,14 +335,46 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 	*packed_size = recipe->extended ? bpk_encode_special(&e) : 0;
 	if (*packed_size > 0)
 		return 0;
-	outcome = bpk_encode_blocks(&e, err);
-	if (outcome == BPK_ENCODE_FAILED)
-		return -1;
-	if (outcome == BPK_ENCODE_OUTGROWN) {
-		*packed_size = store(&e, true);
-		return 0;
+	if (recipe->variable_blocks)
+		begin_variable(&e, NULL, (uint32_t)bpk_div_up(raw.size, e.block_size));
+	return finish(&e, packed_size, err);
+}
+
+static int check_sizes(struct bpk_view raw, const uint32_t *sizes, uint32_t nblocks,
+		       struct bpk_err *err)
+{
+	uint64_t sum = 0, most = BPK_CHUNK_MAX_BLOCK_SIZE;
+
+	for (uint32_t k = 0; k < nblocks; k++) {
+		if (sizes[k] < 1 || sizes[k] > most)
+			return bpk_fail(err, BPK_USAGE, "block %u of %u bytes, not 1 to %llu", k,
+					sizes[k], (unsigned long long)most);
+		sum += sizes[k];
 	}
-	bpk_encode_header(&e, bpk_encode_flags(&e), 0, e.used);
-	*packed_size = e.used;
+	if (nblocks < 1 || sum != raw.size)
+		return bpk_fail(err, BPK_USAGE, "%u blocks of %llu bytes in all, expected %zu",
+				nblocks, (unsigned long long)sum, raw.size);
 	return 0;
+}
+
+int bpk_chunk_encode_blocks(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
+			    struct bpk_view raw, const uint32_t *sizes, uint32_t nblocks,
+			    struct bpk_span out, size_t *packed_size, struct bpk_err *err)
+{
+	struct bpk_recipe own = *recipe;
+	struct bpk_encoding e = { .ctx = ctx, .recipe = &own, .raw = raw, .out = out.data };
+	uint64_t room;
+
+	own.variable_blocks = true;
+	if (check(&own, raw, out, err) != 0 || check_sizes(raw, sizes, nblocks, err) != 0)
+		return -1;
+	room = bpk_chunk_bound(raw.size) + (uint64_t)8 * nblocks;
+	if (room > INT32_MAX || room > out.size)
+		return bpk_fail(err, BPK_USAGE,
+				"%u blocks of %zu bytes in all need room for %llu, not %zu",
+				nblocks, raw.size, (unsigned long long)room, out.size);
+	begin(&e);
+	begin_variable(&e, sizes, nblocks);
+	e.end = (size_t)room;
+	return finish(&e, packed_size, err);
 }

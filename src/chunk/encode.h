@@ -1,7 +1,8 @@
 /*
  * Inside the room chunk: what the files that pack a chunk share. encode.c is the door: checks,
- * block sizes, headers; encode_block.c makes streams of blocks; encode_special.c knows the chunks
- * that are a header alone.
+ * block sizes, headers; encode_block.c makes streams of blocks, encode_variable.c blocks of
+ * variable length; encode_special.c knows the chunks that are a header alone; encode_dictionary.c
+ * tries whether a dictionary pays.
  */
 #ifndef BPK_CHUNK_ENCODE_H
 #define BPK_CHUNK_ENCODE_H
@@ -20,7 +21,11 @@ struct bpk_encoding {
 	uint8_t *out;
 	size_t end;  /* of the room in out: "Writer profiles" grants raw size and header */
 	size_t used; /* of out */
-	uint32_t header_size, block_size;
+	uint32_t header_size;
+	uint32_t block_size;   /* of blocks of variable length, without sizes: all but the last */
+	uint32_t nblocks;      /* of variable length; 0: they are not */
+	const uint32_t *sizes; /* of theirs, NULL: block_size */
+	struct bpk_view dictionary; /* in force; size 0: none */
 	bool split;
 	bool planes;  /* streams are byte planes */
 	bool slow;    /* the codec takes longer over noise than to recognise it */
@@ -52,14 +57,36 @@ struct bpk_view bpk_encode_filter(struct bpk_encoding *e, struct bpk_view block,
 int bpk_encode_pack(struct bpk_encoding *e, struct bpk_view stream, uint8_t *to, size_t room,
 		    size_t *packed_size, struct bpk_err *err);
 
-/* Block starts and blocks, behind the header. */
+/*
+ * Block starts, dictionary and blocks, behind the header. e->used is then the size of the chunk.
+ */
 enum bpk_outcome bpk_encode_blocks(struct bpk_encoding *e, struct bpk_err *err);
+
+/* Leave room for the block starts and write the dictionary behind them: where the blocks begin. */
+enum bpk_outcome bpk_encode_begin_blocks(struct bpk_encoding *e, uint64_t nblocks);
+
+/* ---- encode_variable.c ---- */
+
+/* The same for blocks of variable length. */
+enum bpk_outcome bpk_encode_variable(struct bpk_encoding *e, struct bpk_err *err);
+
+/* ---- encode_dictionary.c ---- */
+
+/*
+ * The chunk has been packed to e->used bytes, or has outgrown its room (outcome): pack it once more
+ * with a dictionary, and keep that if it is smaller. e->dictionary says whether it was.
+ */
+enum bpk_outcome bpk_encode_with_dictionary(struct bpk_encoding *e, enum bpk_outcome outcome,
+					    struct bpk_err *err);
 
 /* ---- encode.c ---- */
 
 /* The header; packed_size is the whole chunk's. flags and flags31 are the bytes 2 and 31. */
 void bpk_encode_header(const struct bpk_encoding *e, unsigned flags, unsigned flags31,
 		       size_t packed_size);
+
+/* Blocks of either kind. */
+enum bpk_outcome bpk_encode_all(struct bpk_encoding *e, struct bpk_err *err);
 
 /* Byte 2 of a chunk that has blocks. */
 unsigned bpk_encode_flags(const struct bpk_encoding *e);

@@ -46,6 +46,10 @@ static int pack_run(struct bpk_encoding *e, struct bpk_view stream, struct bpk_s
 	const struct bpk_recipe *recipe = e->recipe;
 	struct bpk_packed_run *run = &e->ctx->run;
 
+	/* a dictionary changes what a run is packed to */
+	if (e->dictionary.size > 0)
+		return recipe->codec->encode(e->ctx->codec, recipe->level, stream, to, packed_size,
+					     err);
 	if (run->codec != recipe->codec || run->level != recipe->level ||
 	    run->raw_size != stream.size || run->byte != stream.data[0]) {
 		size_t room = bpk_min_size(sizeof run->packed, bpk_encode_paying(stream.size));
@@ -155,16 +159,29 @@ static enum bpk_outcome put_block(struct bpk_encoding *e, struct bpk_view block,
 	return outcome;
 }
 
+enum bpk_outcome bpk_encode_begin_blocks(struct bpk_encoding *e, uint64_t nblocks)
+{
+	struct bpk_view dictionary = e->dictionary;
+	uint64_t size = 4 * nblocks + (dictionary.size > 0 ? 4 + dictionary.size : 0);
+
+	if (size > e->end - e->header_size)
+		return BPK_ENCODE_OUTGROWN;
+	e->used = e->header_size + (size_t)(4 * nblocks);
+	if (dictionary.size == 0)
+		return BPK_ENCODE_DONE;
+	bpk_put_le32(e->out + e->used, (uint32_t)dictionary.size);
+	memcpy(e->out + e->used + 4, dictionary.data, dictionary.size);
+	e->used += 4 + dictionary.size;
+	return BPK_ENCODE_DONE;
+}
+
 enum bpk_outcome bpk_encode_blocks(struct bpk_encoding *e, struct bpk_err *err)
 {
 	uint64_t nblocks = bpk_div_up(e->raw.size, e->block_size);
-	enum bpk_outcome outcome = BPK_ENCODE_DONE;
+	enum bpk_outcome outcome = bpk_encode_begin_blocks(e, nblocks);
 
-	if (4 * nblocks > e->raw.size)
-		return BPK_ENCODE_OUTGROWN;
-	if (bpk_encode_reserve(e, e->block_size, err) != 0)
+	if (outcome == BPK_ENCODE_DONE && bpk_encode_reserve(e, e->block_size, err) != 0)
 		return BPK_ENCODE_FAILED;
-	e->used = e->header_size + (size_t)(4 * nblocks);
 	for (size_t k = 0; k < nblocks && outcome == BPK_ENCODE_DONE; k++) {
 		size_t at = k * e->block_size;
 		size_t size = bpk_min_size(e->raw.size - at, e->block_size);

@@ -20,7 +20,7 @@
 #define SANITIZED 0
 #endif
 
-enum { LARGEST = 140000, ROOM = LARGEST + 4096 };
+enum { LARGEST = 140000, MAX_BLOCKS = 400, ROOM = LARGEST + 8 * MAX_BLOCKS + 4096 };
 
 /* One point of the matrix; number counts them, to vary what need not be crossed. */
 struct point {
@@ -28,6 +28,7 @@ struct point {
 	const char *pipeline;
 	size_t size;
 	uint32_t number;
+	uint32_t nblocks; /* of variable length, in sizes of the bench; 0: not these */
 };
 
 struct bench {
@@ -35,6 +36,7 @@ struct bench {
 	struct bpk_chunk_ctx *ctx;
 	uint8_t raw[LARGEST], packed[ROOM], back[ROOM];
 	bool plugins;
+	uint32_t sizes[MAX_BLOCKS];
 	unsigned long judged, agreed; /* chunks that c-blosc2 was shown, and read alike */
 	unsigned long items, items_agreed;
 };
@@ -79,13 +81,13 @@ static void fill(uint8_t *raw, size_t size, unsigned typesize, uint32_t seed)
 
 /*
  * Does c-blosc2 get such items wrong? It does those of delta chunks, and those that are as many
- * bytes as one of two blocks that they lie across.
+ * bytes as one of two blocks that they lie across; blocks of variable length it refuses.
  */
 static bool known_wrong(const struct bench *b, const struct point *p, size_t start, size_t size)
 {
 	size_t block = bpk_get_le32(b->packed + 8);
 
-	if (p->recipe.dictionary || strncmp(p->pipeline, "delta", 5) == 0)
+	if (p->recipe.dictionary || b->packed[0] == 6 || strncmp(p->pipeline, "delta", 5) == 0)
 		return true;
 	return start % block != 0 && (size == block || size == p->size % block);
 }
@@ -147,17 +149,32 @@ static void check_ours(struct bench *b, const struct point *p, struct bpk_view c
 		assert_memory_equal(b->back, b->raw + start, size);
 }
 
-static void check_point(struct bench *b, const struct point *p)
+/* Pack into b->packed; the size of the chunk. */
+static size_t encode(struct bench *b, const struct point *p)
 {
+	struct bpk_view raw = bpk_view(b->raw, p->size);
+	size_t bound = bpk_chunk_bound(p->size) + 8 * (size_t)p->nblocks, packed = 0;
 	struct bpk_err err = { 0 };
-	size_t packed = 0;
+	int rc;
 
-	if (bpk_chunk_encode(b->ctx, &p->recipe, bpk_view(b->raw, p->size),
-			     bpk_span(b->packed, bpk_chunk_bound(p->size)), &packed, &err) != 0) {
+	if (p->nblocks > 0)
+		rc = bpk_chunk_encode_blocks(b->ctx, &p->recipe, raw, b->sizes, p->nblocks,
+					     bpk_span(b->packed, bound), &packed, &err);
+	else
+		rc = bpk_chunk_encode(b->ctx, &p->recipe, raw, bpk_span(b->packed, bound), &packed,
+				      &err);
+	if (rc != 0) {
 		describe(p, "encode", err.text);
 		fail();
 	}
-	assert_true(packed <= bpk_chunk_bound(p->size));
+	assert_true(packed <= bound);
+	return packed;
+}
+
+static void check_point(struct bench *b, const struct point *p)
+{
+	size_t packed = encode(b, p);
+
 	check_theirs(b, p, packed);
 	check_ours(b, p, bpk_view(b->packed, packed));
 }
@@ -290,12 +307,114 @@ static void test_noise_and_runs(void **state)
 	report(b);
 }
 
+/* What a simulation's log has: lines alike in their words, unlike in their numbers. */
+static void make_text(uint8_t *raw, size_t size)
+{
+	static const char *const names[] = { "pressure", "temperature", "energy", "displacement" };
+	struct unit_random r = { 3 };
+	size_t used = 0;
+
+	while (used < size) {
+		char line[128];
+		int n = snprintf(line, sizeof line,
+				 "{ \"step\": %u, \"quantity\": \"%s\", \"value\": %u.%u }\n",
+				 unit_random_next(&r) % 100000, names[unit_random_next(&r) % 4],
+				 unit_random_next(&r) % 1000, unit_random_next(&r));
+		size_t part = bpk_min_size((size_t)n, size - used);
+
+		memcpy(raw + used, line, part);
+		used += part;
+	}
+}
+
+static void test_dictionaries(void **state)
+{
+	static const char *const takers[] = { "lz4", "lz4hc", "zstd" };
+	static const char *const filters[] = { "none", "shuffle", "delta,shuffle", "bitshuffle" };
+	static const uint32_t blocks[] = { 2048, 4096, 16384, 0 };
+	struct bench *b = *state;
+	struct point p = { .recipe = { .extended = true, .dictionary = true } };
+	unsigned long with = 0;
+
+	make_text(b->raw, LARGEST);
+	for (unsigned i = 0; i < 3 * 4 * 4 * 9; i++) {
+		struct bpk_chunk_header header;
+
+		p.recipe.codec = bpk_codec_find(takers[i % 3]);
+		p.pipeline = filters[i / 3 % 4];
+		assert_int_equal(bpk_pipeline_parse(p.pipeline, &p.recipe.pipeline, NULL), 0);
+		p.recipe.block_size = blocks[i / 12 % 4];
+		p.recipe.level = 1 + i / 48 % 9;
+		p.recipe.typesize = i % 5 == 0 ? 1 : 4;
+		p.size = i % 7 == 0 ? 5000 : LARGEST - i;
+		p.number = i;
+		if (strcmp(takers[i % 3], "zstd") == 0 && p.recipe.level == 9 && i % 4 != 0)
+			continue;
+		check_point(b, &p);
+		assert_int_equal(bpk_chunk_header_read(bpk_view(b->packed, ROOM), &header, NULL),
+				 0);
+		with += header.dictionary;
+	}
+	print_message("# %lu chunks have a dictionary\n", with);
+	assert_true(with > 100);
+	report(b);
+}
+
+/* Cut size bytes into blocks of many sizes; how many. */
+static uint32_t cut(uint32_t *sizes, size_t size, uint32_t seed)
+{
+	struct unit_random r = { seed };
+	uint32_t nblocks = 0;
+
+	while (size > 0) {
+		uint32_t most = unit_random_next(&r) % 7 == 0 ? 9 : 40000;
+		size_t next = 1 + unit_random_next(&r) % most;
+
+		if (nblocks == MAX_BLOCKS - 1 || next > size)
+			next = size;
+		sizes[nblocks++] = (uint32_t)next;
+		size -= next;
+	}
+	return nblocks;
+}
+
+static void test_variable_blocks(void **state)
+{
+	static const char *const filters[] = { "none", "shuffle", "bitshuffle",
+					       "shuffle:8,bytedelta:8" };
+	struct bench *b = *state;
+	struct point p = { .recipe = { .extended = true } };
+
+	make_text(b->raw, LARGEST / 2);
+	fill(b->raw + LARGEST / 2, LARGEST / 4, 4, 9);
+	memset(b->raw + LARGEST / 4 * 3, 0, LARGEST / 4);
+	for (uint32_t i = 0; i < 300; i++) {
+		p.recipe.codec = bpk_codec_find(codecs[i % 5]);
+		p.pipeline = filters[i / 5 % (b->plugins ? 4 : 3)];
+		assert_int_equal(bpk_pipeline_parse(p.pipeline, &p.recipe.pipeline, NULL), 0);
+		p.recipe.level = i % 9;
+		p.recipe.typesize = 1 + i % 9;
+		p.recipe.dictionary = i % 3 == 0 && strstr(codecs[i % 5], "lz4") != NULL;
+		p.size = i % 11 == 0 ? 1 + i : LARGEST - i;
+		p.number = i;
+		p.recipe.variable_blocks = i % 2 == 0;
+		p.recipe.block_size = 500 + i;
+		p.nblocks = i % 2 == 0 && i % 11 != 0 ? 0 : cut(b->sizes, p.size, i);
+		check_point(b, &p);
+		if (p.nblocks > 0)
+			assert_int_equal(b->packed[0], 6);
+	}
+	report(b);
+}
+
 int main(void)
 {
 	static struct bench bench;
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_prestate(test_matrix, &bench),
 		cmocka_unit_test_prestate(test_noise_and_runs, &bench),
+		cmocka_unit_test_prestate(test_dictionaries, &bench),
+		cmocka_unit_test_prestate(test_variable_blocks, &bench),
 	};
 	const char *reason = cblosc2_open(&bench.theirs);
 	int failed;

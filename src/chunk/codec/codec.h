@@ -60,6 +60,15 @@ int bpk_codec_use_dictionary(struct bpk_codec_ctx *ctx, const struct bpk_codec *
 int bpk_codec_pack_dictionary(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec,
 			      unsigned level, struct bpk_view dictionary, struct bpk_err *err);
 
+/*
+ * Make a dictionary of at most out.size bytes (256 at least) for streams that are like the
+ * nsamples samples, which lie one behind the other and have sizes[i] bytes each. *size is what it
+ * came to; 0: the samples are too few or too much alike. Fails with BPK_NO_MEMORY.
+ */
+int bpk_codec_train_dictionary(const struct bpk_codec *codec, struct bpk_view samples,
+			       const size_t *sizes, unsigned nsamples, struct bpk_span out,
+			       size_t *size, struct bpk_err *err);
+
 /* The codec that reads a format number, NULL when none is built in. Look-ups by name and position
  * stand in chunk.h, since the rooms above need them too; codecs.c holds the table. */
 const struct bpk_codec *bpk_codec_of_format(unsigned format);

@@ -85,6 +85,27 @@ int bpk_codec_use_dictionary(struct bpk_codec_ctx *ctx, const struct bpk_codec *
 	return 0;
 }
 
+int bpk_codec_pack_dictionary(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec,
+			      unsigned level, struct bpk_view dictionary, struct bpk_err *err)
+{
+	if (codec->format == BPK_CODEC_FORMAT_ZSTD)
+		return bpk_zstd_pack_dictionary(ctx, level, dictionary, err);
+	ctx->lz4_packing = dictionary;
+	return 0;
+}
+
+int bpk_codec_train_dictionary(const struct bpk_codec *codec, struct bpk_view samples,
+			       const size_t *sizes, unsigned nsamples, struct bpk_span out,
+			       size_t *size, struct bpk_err *err)
+{
+	if (codec->format == BPK_CODEC_FORMAT_ZSTD)
+		return bpk_zstd_train_dictionary(samples, sizes, nsamples, out, size, err);
+	/* the last bytes are the nearest */
+	*size = bpk_min_size(samples.size, out.size);
+	bpk_copy(out.data, samples.data, *size);
+	return 0;
+}
+
 struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err)
 {
 	return bpk_calloc(1, sizeof(struct bpk_codec_ctx), err);

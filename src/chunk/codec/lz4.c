@@ -20,32 +20,60 @@ static int capacity(struct bpk_span out)
 	return (int)bpk_min_size(out.size, INT_MAX);
 }
 
+/* Behind a dictionary each stream begins anew, as its reader does. */
+static int behind_dictionary(void *state, unsigned level, struct bpk_view before,
+			     struct bpk_view in, struct bpk_span out)
+{
+	LZ4_loadDict(state, (const char *)before.data, (int)before.size);
+	return LZ4_compress_fast_continue(state, (const char *)in.data, (char *)out.data,
+					  (int)in.size, capacity(out), 10 - (int)level);
+}
+
 int bpk_lz4_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		   struct bpk_span out, size_t *packed_size, struct bpk_err *err)
 {
 	void *state = kept_state(&ctx->lz4, LZ4_sizeofState(), err);
+	int size;
 
 	if (state == NULL)
 		return -1;
 	/* 0 for input beyond LZ4_MAX_INPUT_SIZE too */
-	*packed_size =
-		(size_t)LZ4_compress_fast_extState(state, (const char *)in.data, (char *)out.data,
-						   (int)in.size, capacity(out), 10 - (int)level);
+	if (ctx->lz4_packing.size > 0)
+		size = behind_dictionary(state, level, ctx->lz4_packing, in, out);
+	else
+		size = LZ4_compress_fast_extState(state, (const char *)in.data, (char *)out.data,
+						  (int)in.size, capacity(out), 10 - (int)level);
+	*packed_size = size > 0 ? (size_t)size : 0;
 	return 0;
+}
+
+static int behind_dictionary_hc(void *state, unsigned level, struct bpk_view before,
+				struct bpk_view in, struct bpk_span out)
+{
+	LZ4_initStreamHC(state, (size_t)LZ4_sizeofStateHC());
+	LZ4_resetStreamHC_fast(state, (int)level);
+	LZ4_loadDictHC(state, (const char *)before.data, (int)before.size);
+	return LZ4_compress_HC_continue(state, (const char *)in.data, (char *)out.data,
+					(int)in.size, capacity(out));
 }
 
 int bpk_lz4hc_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		     struct bpk_span out, size_t *packed_size, struct bpk_err *err)
 {
 	void *state = kept_state(&ctx->lz4hc, LZ4_sizeofStateHC(), err);
+	int size;
 
 	if (state == NULL)
 		return -1;
 	*packed_size = 0;
-	if (in.size <= LZ4_MAX_INPUT_SIZE)
-		*packed_size = (size_t)LZ4_compress_HC_extStateHC(state, (const char *)in.data,
-								  (char *)out.data, (int)in.size,
-								  capacity(out), (int)level);
+	if (in.size > LZ4_MAX_INPUT_SIZE)
+		return 0;
+	if (ctx->lz4_packing.size > 0)
+		size = behind_dictionary_hc(state, level, ctx->lz4_packing, in, out);
+	else
+		size = LZ4_compress_HC_extStateHC(state, (const char *)in.data, (char *)out.data,
+						  (int)in.size, capacity(out), (int)level);
+	*packed_size = size > 0 ? (size_t)size : 0;
 	return 0;
 }
 

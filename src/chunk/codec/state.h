@@ -15,7 +15,9 @@ struct bpk_codec_ctx {
 	struct bpk_zlib_state *zlib;
 	struct ZSTD_CCtx_s *zstd_encode;
 	struct ZSTD_DCtx_s *zstd_decode;
-	struct bpk_view lz4_dictionary; /* borrowed; size 0: none in force */
+	struct ZSTD_CDict_s *zstd_packing; /* the dictionary in force for packing, NULL: none */
+	struct bpk_view lz4_dictionary;    /* borrowed; size 0: none in force */
+	struct bpk_view lz4_packing;       /* the same for packing */
 	struct bpk_buf snappy; /* worst-case output, since Snappy cannot be told a capacity */
 };
 
@@ -51,6 +53,12 @@ int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err);
 const char *bpk_zstd_version(void);
+/* As bpk_codec_pack_dictionary and bpk_codec_train_dictionary promise. */
+int bpk_zstd_pack_dictionary(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view dictionary,
+			     struct bpk_err *err);
+int bpk_zstd_train_dictionary(struct bpk_view samples, const size_t *sizes, unsigned nsamples,
+			      struct bpk_span out, size_t *size, struct bpk_err *err);
+
 /* As bpk_codec_use_dictionary promises. */
 int bpk_zstd_use_dictionary(struct bpk_codec_ctx *ctx, struct bpk_view dictionary,
 			    struct bpk_err *err);

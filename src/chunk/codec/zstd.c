@@ -4,11 +4,21 @@
  */
 #include "chunk/codec/state.h"
 
+#include <zdict.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 /* Blosc's level to Zstd's; 9 is the library's highest. */
 static const int zstd_level[] = { 1, 1, 3, 5, 7, 9, 11, 13, 15, 22 };
+
+static int need_encoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
+{
+	if (ctx->zstd_encode == NULL)
+		ctx->zstd_encode = ZSTD_createCCtx();
+	if (ctx->zstd_encode == NULL)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");
+	return 0;
+}
 
 int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		    struct bpk_span out, size_t *packed_size, struct bpk_err *err)
@@ -16,17 +26,55 @@ int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 	size_t size;
 
 	*packed_size = 0;
-	if (ctx->zstd_encode == NULL)
-		ctx->zstd_encode = ZSTD_createCCtx();
-	if (ctx->zstd_encode == NULL)
-		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");
-	size = ZSTD_compressCCtx(ctx->zstd_encode, out.data, out.size, in.data, in.size,
-				 zstd_level[level]);
+	if (need_encoder(ctx, err) != 0)
+		return -1;
+	if (ctx->zstd_packing != NULL)
+		size = ZSTD_compress2(ctx->zstd_encode, out.data, out.size, in.data, in.size);
+	else
+		size = ZSTD_compressCCtx(ctx->zstd_encode, out.data, out.size, in.data, in.size,
+					 zstd_level[level]);
 	if (!ZSTD_isError(size))
 		*packed_size = size;
 	else if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
 		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd level %d",
 				zstd_level[level]);
+	return 0;
+}
+
+static void forget_dictionary(struct bpk_codec_ctx *ctx)
+{
+	if (ctx->zstd_packing != NULL)
+		ZSTD_CCtx_reset(ctx->zstd_encode, ZSTD_reset_session_and_parameters);
+	ZSTD_freeCDict(ctx->zstd_packing);
+	ctx->zstd_packing = NULL;
+}
+
+/* A chunk has one dictionary, so no stream says which one it wants: that saves four bytes. */
+int bpk_zstd_pack_dictionary(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view dictionary,
+			     struct bpk_err *err)
+{
+	forget_dictionary(ctx);
+	if (dictionary.size == 0)
+		return 0;
+	if (need_encoder(ctx, err) != 0)
+		return -1;
+	ctx->zstd_packing = ZSTD_createCDict(dictionary.data, dictionary.size, zstd_level[level]);
+	if (ctx->zstd_packing != NULL &&
+	    !ZSTD_isError(ZSTD_CCtx_refCDict(ctx->zstd_encode, ctx->zstd_packing)) &&
+	    !ZSTD_isError(ZSTD_CCtx_setParameter(ctx->zstd_encode, ZSTD_c_dictIDFlag, 0)))
+		return 0;
+	forget_dictionary(ctx);
+	return bpk_fail(err, BPK_NO_MEMORY, "no memory for a dictionary of zstd");
+}
+
+int bpk_zstd_train_dictionary(struct bpk_view samples, const size_t *sizes, unsigned nsamples,
+			      struct bpk_span out, size_t *size, struct bpk_err *err)
+{
+	size_t rc = ZDICT_trainFromBuffer(out.data, out.size, samples.data, sizes, nsamples);
+
+	*size = ZDICT_isError(rc) ? 0 : rc;
+	if (ZDICT_isError(rc) && ZSTD_getErrorCode(rc) == ZSTD_error_memory_allocation)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory to train a dictionary of zstd");
 	return 0;
 }
 
@@ -89,5 +137,6 @@ const char *bpk_zstd_version(void)
 void bpk_zstd_state_free(struct bpk_codec_ctx *ctx)
 {
 	ZSTD_freeCCtx(ctx->zstd_encode);
+	ZSTD_freeCDict(ctx->zstd_packing);
 	ZSTD_freeDCtx(ctx->zstd_decode);
 }

@@ -1,0 +1,147 @@
+/*
+ * A dictionary for one chunk: what its blocks have in common, which none of them can see of the
+ * others. Source: Blosc chunk format, "Dictionaries".
+ */
+#include "chunk/encode.h"
+#include "chunk/noise.h"
+
+enum {
+	LARGEST = 32768,   /* readers since 3.0 take no larger one */
+	SMALLEST = 256,    /* a smaller one is not worth its place */
+	SHARE = 20,        /* of the raw bytes, one in so many */
+	SAMPLES = 1 << 20, /* bytes to learn from */
+	PIECE = 16384,     /* and of one sample */
+	MIN_PIECES = 16,   /* of which there should be so many */
+	MAX_PIECES = 2048,
+};
+
+/* Samples as they are gathered. */
+struct gathering {
+	struct bpk_buf *bytes;
+	size_t sizes[MAX_PIECES];
+	unsigned count;
+	unsigned each; /* from one stream at most */
+	size_t piece;  /* bytes of one at most */
+	size_t limit;  /* of all */
+};
+
+static bool is_full(const struct gathering *g)
+{
+	return g->count == MAX_PIECES || g->bytes->size == g->limit;
+}
+
+/* A run needs no dictionary, and would crowd out what does. */
+static void add(struct gathering *g, const uint8_t *bytes, size_t size)
+{
+	for (unsigned i = 0; i < g->each && size >= 8 && !is_full(g); i++) {
+		size_t left = g->limit - g->bytes->size;
+		size_t piece = bpk_min_size(bpk_min_size(size, g->piece), left);
+
+		if (!bpk_is_run(bpk_view(bytes, piece))) {
+			memcpy(g->bytes->data + g->bytes->size, bytes, piece);
+			g->bytes->size += piece;
+			g->sizes[g->count++] = piece;
+		}
+		bytes += piece;
+		size -= piece;
+	}
+}
+
+/* The streams of every step-th block, filtered. */
+static void gather(struct bpk_encoding *e, uint64_t step, struct gathering *g)
+{
+	for (uint64_t at = 0; at < e->raw.size && !is_full(g); at += step * e->block_size) {
+		const uint8_t *reference = at == 0 ? NULL : e->raw.data;
+		size_t size = bpk_min_u64(e->raw.size - at, e->block_size);
+		size_t nstreams = e->split && size == e->block_size ? e->recipe->typesize : 1;
+		struct bpk_view bytes =
+			bpk_encode_filter(e, bpk_view(e->raw.data + at, size), reference);
+
+		size /= nstreams;
+		for (size_t s = 0; s < nstreams; s++)
+			add(g, bytes.data + s * size, size);
+	}
+}
+
+/*
+ * Zstd learns from samples of all of the chunk; of LZ4 the samples are the dictionary: the first
+ * bytes of every stream of the first block.
+ */
+static void choose_samples(struct bpk_encoding *e, size_t most, struct gathering *g)
+{
+	size_t nstreams = e->split ? e->recipe->typesize : 1;
+	size_t stream = e->block_size / nstreams;
+
+	if (e->recipe->codec->format != BPK_CODEC_FORMAT_ZSTD) {
+		g->limit = most;
+		g->each = 1;
+		g->piece = most / nstreams;
+		gather(e, 1, g);
+		return;
+	}
+	g->limit = bpk_min_size(SAMPLES, e->raw.size);
+	g->each = MAX_PIECES;
+	g->piece = bpk_min_size(bpk_min_size(PIECE, stream), g->limit / MIN_PIECES);
+	gather(e, bpk_div_up(e->raw.size, SAMPLES), g);
+}
+
+/* Into ctx->dictionary; size 0 when there is none to be had. */
+static int train(struct bpk_encoding *e, struct bpk_err *err)
+{
+	size_t most = bpk_min_size(LARGEST, e->raw.size / SHARE);
+	struct bpk_buf *dictionary = &e->ctx->dictionary;
+	struct gathering g = { .bytes = &e->ctx->samples };
+
+	dictionary->size = g.bytes->size = 0;
+	if (most < SMALLEST)
+		return 0;
+	if (bpk_buf_reserve(g.bytes, bpk_min_size(SAMPLES, e->raw.size), err) != 0 ||
+	    bpk_buf_reserve(dictionary, LARGEST, err) != 0 ||
+	    bpk_encode_reserve(e, e->block_size, err) != 0)
+		return -1;
+	choose_samples(e, most, &g);
+	return bpk_codec_train_dictionary(e->recipe->codec, bpk_buf_view(g.bytes), g.sizes, g.count,
+					  bpk_span(dictionary->data, most), &dictionary->size, err);
+}
+
+/* Pack all of it once more, into fewer bytes than best. */
+static enum bpk_outcome try_dictionary(struct bpk_encoding *e, size_t best, struct bpk_err *err)
+{
+	const struct bpk_recipe *recipe = e->recipe;
+	struct bpk_codec_ctx *codec = e->ctx->codec;
+	enum bpk_outcome outcome;
+
+	if (bpk_buf_reserve(&e->ctx->trial, best, err) != 0 ||
+	    bpk_codec_pack_dictionary(codec, recipe->codec, recipe->level,
+				      bpk_buf_view(&e->ctx->dictionary), err) != 0)
+		return BPK_ENCODE_FAILED;
+	e->out = e->ctx->trial.data;
+	e->end = best - 1;
+	e->dictionary = bpk_buf_view(&e->ctx->dictionary);
+	outcome = bpk_encode_all(e, err);
+	bpk_codec_pack_dictionary(codec, recipe->codec, recipe->level, bpk_view(NULL, 0), NULL);
+	return outcome;
+}
+
+enum bpk_outcome bpk_encode_with_dictionary(struct bpk_encoding *e, enum bpk_outcome outcome,
+					    struct bpk_err *err)
+{
+	struct bpk_encoding other = *e;
+
+	if (train(e, err) != 0)
+		return BPK_ENCODE_FAILED;
+	if (e->ctx->dictionary.size == 0)
+		return outcome;
+	switch (try_dictionary(&other, outcome == BPK_ENCODE_DONE ? e->used : e->end, err)) {
+	case BPK_ENCODE_FAILED:
+		return BPK_ENCODE_FAILED;
+	case BPK_ENCODE_OUTGROWN:
+		return outcome;
+	default:
+		break;
+	}
+	memcpy(e->out + e->header_size, other.out + e->header_size, other.used - e->header_size);
+	e->used = other.used;
+	e->dictionary = other.dictionary;
+	return BPK_ENCODE_DONE;
+}
