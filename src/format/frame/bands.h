@@ -34,8 +34,9 @@ uint64_t bpk_frame_band_items(const struct bpk_frame_bands *bands, uint64_t numb
 			      uint64_t *first);
 
 /*
- * Read reader's array, or options.slice of it, in C order from now on: sets bands (for free()), and
- * the sizes in info. BPK_USAGE: the slice leaves the array.
+ * Read reader's array, or options.slice of it, in C order from now on, unless it has none or chunks
+ * are to come as they lie: sets bands (for free()), and the sizes in info. BPK_USAGE: there is no
+ * array that could be sliced, or the slice leaves it; else what is wrong with the array.
  */
 int bpk_frame_bands_begin(struct bpk_frame_reader *reader, struct bpk_err *err);
 

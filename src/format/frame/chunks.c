@@ -160,7 +160,8 @@ static int bring_piece(void *arg, uint32_t offset, uint32_t size, struct bpk_err
  * earlier chunk can come out.
  */
 static int bring_wanted(const struct spot *spot, const struct bpk_chunk_header *chunk,
-			struct bpk_parcel *parcel, struct bpk_err *err)
+			struct bpk_parcel *parcel, const struct bpk_frame_ranges *wanted,
+			struct bpk_err *err)
 {
 	uint64_t head = chunk->header_size + 4 * (uint64_t)chunk->nblocks;
 	struct pieces pieces = { .spot = spot };
@@ -175,16 +176,35 @@ static int bring_wanted(const struct spot *spot, const struct bpk_chunk_header *
 	memset(pieces.packed.data, 0, pieces.packed.size);
 	if (bring_piece(&pieces, 0, (uint32_t)head, err) != 0)
 		return -1;
-	return bpk_chunk_extents(bpk_view(parcel->packed.data, head), parcel->want_start,
-				 parcel->want_size, bring_piece, &pieces, err);
+	for (size_t i = 0; i < wanted->count; i++)
+		if (bpk_chunk_extents(bpk_view(parcel->packed.data, head), wanted->all[i].start,
+				      wanted->all[i].size, bring_piece, &pieces, err) != 0)
+			return -1;
+	return 0;
 }
 
-static bool wants_part(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
-		       const struct bpk_chunk_header *chunk)
+bool bpk_frame_is_sealed(const struct bpk_frame_reader *r, uint64_t number)
 {
-	return r->options.no_check && parcel->want_size > 0 &&
-	       parcel->want_size < chunk->raw_size && parcel->want_start <= chunk->raw_size &&
-	       parcel->want_size <= chunk->raw_size - parcel->want_start;
+	const struct bpk_frame_digests *digests = &r->state.digests;
+
+	return digests->checksum != NULL && !r->state.stale && !r->options.no_check &&
+	       bpk_frame_digests_chunk(digests, number) != NULL;
+}
+
+/* Is a part of the chunk enough? What is sealed is tested as a whole. */
+static bool wants_part(const struct bpk_frame_reader *r, uint64_t number,
+		       const struct bpk_frame_ranges *wanted, const struct bpk_chunk_header *chunk)
+{
+	if (wanted->count == 0 || bpk_frame_is_sealed(r, number))
+		return false;
+	for (size_t i = 0; i < wanted->count; i++) {
+		const struct bpk_frame_range *range = &wanted->all[i];
+
+		if (range->size == 0 || range->size >= chunk->raw_size ||
+		    range->start > chunk->raw_size - range->size)
+			return false;
+	}
+	return true;
 }
 
 /* ---- Bringing ---- */
@@ -194,12 +214,14 @@ static bool wants_part(const struct bpk_frame_reader *r, const struct bpk_parcel
  * chunk has 32 bytes more than its raw size at the most, but for what slack is in it.
  */
 static size_t first_read(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
-			 const struct spot *spot)
+			 const struct bpk_frame_ranges *wanted, const struct spot *spot)
 {
 	uint64_t number = parcel->number, size = bpk_frame_chunk_size(r, number);
 	uint64_t guess = spot->room, next;
 
-	if (r->options.no_check || size == BPK_UNKNOWN || size > BPK_CHUNK_MAX_RAW_SIZE)
+	bool partly = wanted->count > 0 && !bpk_frame_is_sealed(r, number);
+
+	if (partly || size == BPK_UNKNOWN || size > BPK_CHUNK_MAX_RAW_SIZE)
 		return head_size(spot);
 	if (r->dir == NULL && number + 1 < r->state.nchunks) {
 		next = bpk_frame_entry(&r->state, number + 1);
@@ -217,14 +239,13 @@ static int add_seal(const struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 		    struct bpk_err *err)
 {
 	const struct bpk_frame_digests *digests = &r->state.digests;
-	const uint8_t *digest;
 
-	if (digests->checksum == NULL || r->state.stale || r->options.no_check)
+	if (!bpk_frame_is_sealed(r, parcel->number))
 		return 0;
-	digest = bpk_frame_digests_chunk(digests, parcel->number);
-	if (digest == NULL)
-		return 0;
-	return bpk_buf_append(&parcel->packed, bpk_view(digest, digests->checksum->size), err);
+	return bpk_buf_append(
+		&parcel->packed,
+		bpk_view(bpk_frame_digests_chunk(digests, parcel->number), digests->checksum->size),
+		err);
 }
 
 static void label(struct bpk_parcel *parcel, const struct bpk_chunk_header *chunk, uint64_t offset)
@@ -235,9 +256,10 @@ static void label(struct bpk_parcel *parcel, const struct bpk_chunk_header *chun
 }
 
 static int bring_from(const struct bpk_frame_reader *r, const struct spot *spot,
-		      struct bpk_parcel *parcel, struct bpk_err *err)
+		      struct bpk_parcel *parcel, const struct bpk_frame_ranges *wanted,
+		      struct bpk_err *err)
 {
-	size_t first = first_read(r, parcel, spot);
+	size_t first = first_read(r, parcel, wanted, spot);
 	struct bpk_buf *packed = &parcel->packed;
 	struct bpk_chunk_header chunk;
 	size_t size;
@@ -248,8 +270,8 @@ static int bring_from(const struct bpk_frame_reader *r, const struct spot *spot,
 	if (examine(r, parcel->number, spot, bpk_view(packed->data, first), &chunk, err) != 0)
 		return -1;
 	label(parcel, &chunk, spot->offset);
-	if (wants_part(r, parcel, &chunk))
-		return bring_wanted(spot, &chunk, parcel, err);
+	if (wants_part(r, parcel->number, wanted, &chunk))
+		return bring_wanted(spot, &chunk, parcel, wanted, err);
 	size = chunk.packed_size;
 	packed->size = bpk_min_size(first, size);
 	if (bpk_buf_reserve(packed, size + BPK_DIGEST_MAX, err) != 0)
@@ -276,7 +298,8 @@ static int bring_special(const struct bpk_frame_reader *r, struct bpk_parcel *pa
 
 /* ---- As the frame was at open ---- */
 
-int bpk_frame_bring_here(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+static int bring_here(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
+		      const struct bpk_frame_ranges *wanted, struct bpk_err *err)
 {
 	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, parcel->number));
 	struct spot spot;
@@ -289,7 +312,7 @@ int bpk_frame_bring_here(struct bpk_frame_reader *r, struct bpk_parcel *parcel, 
 	} else {
 		if (find_spot(r, parcel->number, &spot, err) != 0)
 			return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
-		rc = bring_from(r, &spot, parcel, err);
+		rc = bring_from(r, &spot, parcel, wanted, err);
 		bpk_source_close(spot.own);
 	}
 	return rc == 0 ? 0 : bpk_frame_subject(r, parcel->number, err);
@@ -317,21 +340,40 @@ int bpk_frame_look_here(struct bpk_frame_reader *r, uint64_t number, struct bpk_
 
 /* ---- Whatever became of it ---- */
 
+struct bring {
+	struct bpk_parcel *parcel;
+	const struct bpk_frame_ranges *wanted;
+};
+
 static int bring_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
 {
-	return bpk_frame_bring_here(on, arg, err);
+	struct bring *bring = arg;
+
+	return bring_here(on, bring->parcel, bring->wanted, err);
 }
 
-int bpk_frame_bring(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+int bpk_frame_bring_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
+			   const struct bpk_frame_ranges *wanted, struct bpk_err *err)
 {
+	struct bring bring = { parcel, wanted };
 	int rc;
 
 	if (parcel->number >= r->state.nchunks)
 		return 1;
-	rc = bpk_frame_do(r, parcel->number, bring_step, parcel, err);
+	rc = bpk_frame_do(r, parcel->number, bring_step, &bring, err);
 	if (rc == 0)
 		parcel->data_size = bpk_frame_size_at_open(r, parcel->number, parcel->raw_size);
 	return rc;
+}
+
+int bpk_frame_bring(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_frame_range want = { parcel->want_start, parcel->want_size };
+	bool all = parcel->number >= r->state.nchunks || want.size == 0 || want.size == SIZE_MAX ||
+		   want.size == bpk_frame_chunk_size(r, parcel->number);
+	const struct bpk_frame_ranges wanted = { &want, all ? 0 : 1 };
+
+	return bpk_frame_bring_ranges(r, parcel, &wanted, err);
 }
 
 struct look {

@@ -1,6 +1,7 @@
 /*
  * What a frame is, in the words that formats share.
  */
+#include "format/frame/bands.h"
 #include "format/frame/reader.h"
 
 #include <inttypes.h>
@@ -159,5 +160,7 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 	look_at_first_chunk(r);
 	fill_sizes(r);
 	find_array(r);
+	if (bpk_frame_bands_begin(r, err) != 0)
+		return -1;
 	return fill_metadata(r, err);
 }

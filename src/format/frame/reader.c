@@ -1,6 +1,7 @@
 /*
  * Reading frames, contiguous and sparse.
  */
+#include "format/frame/bands.h"
 #include "format/frame/reader.h"
 
 #include <inttypes.h>
@@ -76,6 +77,7 @@ void bpk_frame_close(struct bpk_frame_reader *r)
 	bpk_frame_state_clear(&r->state);
 	bpk_frame_nd_clear(&r->nd);
 	bpk_buf_clear(&r->metadata);
+	free(r->bands);
 	free(r->layers);
 	if (r->owns_source)
 		bpk_source_close(r->source);
@@ -172,6 +174,8 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	struct bpk_frame_reader *r = reader;
 	int rc;
 
+	if (r->bands != NULL)
+		return bpk_frame_bands_fetch(r, parcel, err);
 	if (r->array_damage.kind != BPK_OK && !r->options.as_stored)
 		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
 	rc = bpk_frame_bring(r, parcel, err);
@@ -182,14 +186,27 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	return rc;
 }
 
-static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+static bool reader_unpacks(const void *reader)
 {
-	return bpk_frame_check(reader, parcel, err);
+	return ((const struct bpk_frame_reader *)reader)->bands != NULL;
 }
 
+static int reader_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
+			 const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
+{
+	return bpk_frame_bands_unpack(reader, ctx, parcel, out, err);
+}
+
+static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return (reader_unpacks(reader) ? bpk_frame_bands_check : bpk_frame_check)(reader, parcel,
+										  err);
+}
+
+/* Of several chunks the one that failed was named by who knew it. */
 static int reader_subject(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return bpk_frame_subject(reader, parcel->number, err);
+	return reader_unpacks(reader) ? -1 : bpk_frame_subject(reader, parcel->number, err);
 }
 
 /* Move on to chunk number, where each chunk says its own size. */
@@ -216,6 +233,8 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 	struct bpk_frame_found found;
 	const uint8_t *digest;
 
+	if (r->bands != NULL)
+		return bpk_frame_bands_locate(r, number, where, err);
 	if (number >= r->state.nchunks)
 		return 1;
 	if ((!r->regular && walk_to(r, number, err) != 0) ||
@@ -246,6 +265,8 @@ const struct bpk_reader_ops bpk_frame_reader_ops = {
 	.positional = reader_positional,
 	.fetch = reader_fetch,
 	.check = reader_check,
+	.unpacks = reader_unpacks,
+	.unpack = reader_unpack,
 	.subject = reader_subject,
 	.locate = reader_locate,
 	.audit = bpk_frame_audit,

@@ -79,7 +79,7 @@ struct bpk_frame_reader {
 	bool has_nd;
 	struct bpk_frame_nd nd;
 	struct bpk_err array_damage;
-	struct bpk_frame_bands *bands; /* NULL: chunks come as they lie */
+	struct bpk_frame_bands *bands; /* parcels are its bands; NULL: chunks as they lie */
 
 	struct bpk_layer *layers; /* for info */
 	struct bpk_buf metadata;
@@ -101,12 +101,29 @@ uint64_t bpk_frame_chunk_size(const struct bpk_frame_reader *reader, uint64_t nu
 /*
  * Bring chunk parcel->number as it lies (padding of arrays and all) into parcel->packed, with its
  * seal behind it where the frame has one that is to be tested; a special offset as a special chunk.
- * Sets packed_size, raw_size, data_size and packed_offset. With options.no_check and
- * parcel->want_start and want_size a part of the chunk, only what that needs is brought. Any
+ * Sets packed_size, raw_size, data_size and packed_offset. Where there is no seal to be tested, and
+ * parcel->want_start and want_size are a part of the chunk, only what that needs is brought. Any
  * thread. Returns 1 behind the last chunk. Errors name the chunk.
  */
 int bpk_frame_bring(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 		    struct bpk_err *err);
+
+/* Raw bytes of a chunk. */
+struct bpk_frame_range {
+	uint64_t start, size;
+};
+
+struct bpk_frame_ranges {
+	const struct bpk_frame_range *all; /* ascending; each more than none and less than all */
+	size_t count;                      /* 0: the whole chunk */
+};
+
+/* The same for what several ranges of the chunk need, instead of the parcel's want. */
+int bpk_frame_bring_ranges(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
+			   const struct bpk_frame_ranges *wanted, struct bpk_err *err);
+
+/* Has chunk number a seal that is to be tested? */
+bool bpk_frame_is_sealed(const struct bpk_frame_reader *reader, uint64_t number);
 
 /* Test the seal of a chunk that was brought, if it has one. */
 int bpk_frame_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
@@ -140,10 +157,8 @@ bool bpk_frame_file_id(const char *name, uint32_t *id);
 
 /* ---- What the reader's files share ---- */
 
-/* bpk_frame_bring and bpk_frame_look in the state that reader was opened on, number below nchunks;
- * a contiguous frame's source is held. */
-int bpk_frame_bring_here(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
-			 struct bpk_err *err);
+/* bpk_frame_look in the state that reader was opened on, number below nchunks; a contiguous frame's
+ * source is held. */
 int bpk_frame_look_here(struct bpk_frame_reader *reader, uint64_t number,
 			struct bpk_frame_found *found, struct bpk_err *err);
 

@@ -1,0 +1,290 @@
+/*
+ * Reading an array in C order: the operations of a reader whose parcels are bands.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "format/frame/bands.h"
+
+/* ---- Opening ---- */
+
+static int check_slice(const struct bpk_array *array, const struct bpk_slice *slice,
+		       struct bpk_err *err)
+{
+	if (slice->ndimensions != array->ndimensions)
+		return bpk_fail(err, BPK_USAGE, "the slice has %zu dimensions, the array has %zu",
+				slice->ndimensions, array->ndimensions);
+	for (size_t i = 0; i < array->ndimensions; i++)
+		if (slice->start[i] > slice->stop[i] || slice->stop[i] > array->shape[i])
+			return bpk_fail(err, BPK_USAGE,
+					"the slice %" PRIu64 ":%" PRIu64
+					" leaves dimension %zu of the array, which is %" PRIu64
+					" long",
+					slice->start[i], slice->stop[i], i, array->shape[i]);
+	return 0;
+}
+
+/* Sizes as those of bands. */
+static void fill_info(const struct bpk_frame_bands *bands, struct bpk_info *info)
+{
+	uint64_t item_size = bands->nd->array.dtype.size, first;
+	bool even = bands->count == 1 || bands->first == bands->size;
+
+	info->raw_size = bands->items * item_size;
+	info->nchunks = bands->count;
+	info->chunk_size = even ? bands->size * item_size : BPK_UNKNOWN;
+	info->last_chunk_size = 0;
+	if (bands->count > 0)
+		info->last_chunk_size =
+			bpk_frame_band_items(bands, bands->count - 1, &first) * item_size;
+}
+
+int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	struct bpk_slice box;
+
+	/* without its geometry nobody can tell padding from data: then nothing is fetched */
+	if (r->options.as_stored || (!r->has_nd && r->options.slice == NULL))
+		return 0;
+	if (r->array_damage.kind != BPK_OK)
+		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
+	if (!r->has_nd)
+		return bpk_fail(err, BPK_USAGE, "is no array, of which a slice could be taken");
+	box = bpk_frame_nd_whole(&r->nd);
+
+	if (r->options.slice != NULL) {
+		if (check_slice(&r->nd.array, r->options.slice, err) != 0)
+			return -1;
+		box = *r->options.slice;
+	}
+	r->bands = bpk_calloc(1, sizeof *r->bands, err);
+	if (r->bands == NULL)
+		return -1;
+	*r->bands = bpk_frame_bands_of(&r->nd, &box, false);
+	fill_info(r->bands, &r->info);
+	return 0;
+}
+
+/* ---- The items that are wanted ---- */
+
+struct wanted {
+	uint64_t first, count; /* items, in the bands' box */
+	size_t skip;           /* bytes of the first one that are not */
+};
+
+static struct wanted wanted_of(const struct bpk_frame_bands *bands, const struct bpk_parcel *parcel)
+{
+	uint64_t size = bands->nd->array.dtype.size, first;
+	uint64_t bytes = bpk_frame_band_items(bands, parcel->number, &first) * size;
+	uint64_t start = bpk_min_u64(parcel->want_start, bytes);
+	uint64_t end = start + bpk_min_u64(parcel->want_size, bytes - start);
+
+	return (struct wanted){
+		.first = first + start / size,
+		.count = bpk_div_up(end, size) - start / size,
+		.skip = (size_t)(start % size),
+	};
+}
+
+/* ---- Fetching ---- */
+
+struct fetching {
+	struct bpk_frame_reader *reader;
+	struct bpk_parcel *parcel;
+	struct bpk_frame_pieces pieces;
+	uint64_t count;        /* chunks that the pieces need */
+	struct bpk_buf ranges; /* of one of them, struct bpk_frame_range */
+};
+
+static int count_chunk(void *arg, uint64_t number, struct bpk_err *err)
+{
+	struct fetching *f = arg;
+
+	(void)number;
+	(void)err;
+	f->count++;
+	return 0;
+}
+
+/* One block more of the chunk that is brought next, to those before it. */
+static int add_block(void *arg, uint64_t number, struct bpk_err *err)
+{
+	struct fetching *f = arg;
+	uint64_t size = f->reader->nd.block_size;
+	const struct bpk_frame_range range = { number * size, size };
+	struct bpk_frame_range last;
+
+	if (f->ranges.size > 0) {
+		memcpy(&last, f->ranges.data + f->ranges.size - sizeof last, sizeof last);
+		if (last.start + last.size == range.start) {
+			last.size += size;
+			memcpy(f->ranges.data + f->ranges.size - sizeof last, &last, sizeof last);
+			return 0;
+		}
+	}
+	return bpk_buf_append(&f->ranges, bpk_view(&range, sizeof range), err);
+}
+
+/* Which blocks of the chunk are wanted? None are told where all are, or the seal needs them. */
+static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ranges *wanted,
+		       struct bpk_err *err)
+{
+	*wanted = (struct bpk_frame_ranges){ 0 };
+	f->ranges.size = 0;
+	if (bpk_frame_is_sealed(f->reader, number))
+		return 0;
+	if (bpk_frame_nd_each_block(&f->reader->nd, number, &f->pieces, add_block, f, err) != 0)
+		return -1;
+	wanted->all = (const void *)f->ranges.data; /* aligned for anything */
+	wanted->count = f->ranges.size / sizeof wanted->all[0];
+	if (wanted->count == 1 && wanted->all[0].size == f->reader->nd.chunk_size)
+		wanted->count = 0;
+	return 0;
+}
+
+/* Bring one chunk behind those that packed holds already, by way of the parcel's other buffer. */
+static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
+{
+	struct fetching *f = arg;
+	struct bpk_buf *packed = &f->parcel->packed;
+	struct bpk_frame_ranges wanted;
+	struct bpk_parcel chunk = { .number = number,
+				    .want_size = SIZE_MAX,
+				    .packed = f->parcel->raw };
+	struct bpk_frame_band *band;
+	int rc;
+
+	if (want_blocks(f, number, &wanted, err) != 0)
+		return -1;
+	rc = bpk_frame_bring_ranges(f->reader, &chunk, &wanted, err);
+	f->parcel->raw = chunk.packed;
+	f->parcel->raw.size = 0;
+	if (rc > 0)
+		return bpk_fail(err, BPK_CORRUPT, "ends before chunk %" PRIu64, number);
+	if (rc != 0)
+		return -1;
+	if (chunk.raw_size != f->reader->nd.chunk_size) {
+		bpk_fail(err, BPK_CORRUPT, "it unpacks to %zu bytes, expected %" PRIu64,
+			 chunk.raw_size, f->reader->nd.chunk_size);
+		return bpk_frame_subject(f->reader, number, err);
+	}
+	band = bpk_frame_band(packed);
+	band->chunk[band->count++] = (struct bpk_frame_band_chunk){
+		.number = number,
+		.offset = packed->size,
+		.packed_size = chunk.packed_size,
+		.size = chunk.packed.size,
+	};
+	return bpk_buf_append(packed, bpk_view(chunk.packed.data, chunk.packed.size), err);
+}
+
+int bpk_frame_bands_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
+			  struct bpk_err *err)
+{
+	uint64_t size = r->nd.array.dtype.size, first;
+	struct fetching f = { .reader = r, .parcel = parcel };
+	struct wanted wanted;
+	int rc;
+
+	if (parcel->number >= r->bands->count)
+		return 1;
+	wanted = wanted_of(r->bands, parcel);
+	bpk_frame_nd_cut(&r->nd, &r->bands->box, wanted.first, wanted.count, &f.pieces);
+	bpk_frame_nd_each_chunk(&r->nd, &f.pieces, count_chunk, &f, NULL);
+	rc = bpk_frame_band_begin(&parcel->packed, f.count, err);
+	if (rc == 0)
+		rc = bpk_frame_nd_each_chunk(&r->nd, &f.pieces, add_chunk, &f, err);
+	bpk_buf_clear(&f.ranges);
+	if (rc != 0)
+		return -1;
+	parcel->raw_size = parcel->data_size =
+		(size_t)(bpk_frame_band_items(r->bands, parcel->number, &first) * size);
+	parcel->raw_offset = first * size;
+	parcel->packed_size = parcel->packed.size;
+	parcel->packed_offset = 0; /* of several: an error names the chunk itself */
+	return 0;
+}
+
+int bpk_frame_bands_check(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
+			  struct bpk_err *err)
+{
+	const struct bpk_frame_band *band = bpk_frame_band(&parcel->packed);
+
+	for (size_t i = 0; i < band->count; i++) {
+		const struct bpk_frame_band_chunk *chunk = &band->chunk[i];
+		struct bpk_parcel part = { .number = chunk->number,
+					   .packed_size = chunk->packed_size };
+
+		part.packed.data = parcel->packed.data + chunk->offset;
+		part.packed.size = chunk->size;
+		if (bpk_frame_check(r, &part, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- Unpacking ---- */
+
+/* A want that cuts items: they are unpacked whole beside it. */
+static int unpack_cut(const struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
+		      const struct bpk_parcel *parcel, const struct wanted *wanted,
+		      struct bpk_span out, uint64_t *failed, struct bpk_err *err)
+{
+	struct bpk_buf items = { 0 };
+	int rc = bpk_buf_resize(&items, (size_t)(wanted->count * r->nd.array.dtype.size), err);
+
+	if (rc == 0)
+		rc = bpk_frame_band_unpack(&r->nd, &r->bands->box, wanted->first, wanted->count,
+					   ctx, &parcel->packed, bpk_span(items.data, items.size),
+					   failed, err);
+	if (rc == 0)
+		bpk_copy(out.data, items.data + wanted->skip, out.size);
+	bpk_buf_clear(&items);
+	return rc;
+}
+
+int bpk_frame_bands_unpack(const struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
+			   const struct bpk_parcel *parcel, struct bpk_span out,
+			   struct bpk_err *err)
+{
+	struct wanted wanted = wanted_of(r->bands, parcel);
+	uint64_t failed = BPK_UNKNOWN;
+	int rc;
+
+	if (out.size == wanted.count * r->nd.array.dtype.size)
+		rc = bpk_frame_band_unpack(&r->nd, &r->bands->box, wanted.first, wanted.count, ctx,
+					   &parcel->packed, out, &failed, err);
+	else
+		rc = unpack_cut(r, ctx, parcel, &wanted, out, &failed, err);
+	return rc != 0 && failed != BPK_UNKNOWN ? bpk_frame_subject(r, failed, err) : rc;
+}
+
+/* ---- Where a band lies: its first chunk does ---- */
+
+static int take_number(void *arg, uint64_t number, struct bpk_err *err)
+{
+	(void)err;
+	*(uint64_t *)arg = number;
+	return 1;
+}
+
+int bpk_frame_bands_locate(struct bpk_frame_reader *r, uint64_t number, struct bpk_where *where,
+			   struct bpk_err *err)
+{
+	uint64_t size = r->nd.array.dtype.size, first, count, chunk = 0;
+	struct bpk_frame_pieces pieces;
+	struct bpk_frame_found found;
+
+	if (number >= r->bands->count)
+		return 1;
+	count = bpk_frame_band_items(r->bands, number, &first);
+	bpk_frame_nd_cut(&r->nd, &r->bands->box, first, count, &pieces);
+	bpk_frame_nd_each_chunk(&r->nd, &pieces, take_number, &chunk, NULL);
+	if (bpk_frame_look(r, chunk, &found, err) != 0)
+		return -1;
+	*where = (struct bpk_where){ .packed_offset = found.offset,
+				     .raw_offset = first * size,
+				     .header = found.header };
+	where->header.raw_size = (uint32_t)(count * size);
+	return 0;
+}
