@@ -226,12 +226,45 @@ static bool holds_whole_elements(const struct bpk_decoding *d, uint64_t nblocks)
 	return least == data;
 }
 
+/*
+ * A whole chunk, as the header says or else in blocks of whole elements, of which there are as
+ * many: nothing but unpacking all of them tells.
+ */
+static int decode_either(struct bpk_decoding *d, struct bpk_span out, struct bpk_err *err)
+{
+	struct bpk_err first = { 0 };
+
+	if (decode_as_said(d, 0, out, &first) == 0)
+		return 0;
+	if (first.kind != BPK_CORRUPT) {
+		if (err != NULL)
+			*err = first;
+		return -1;
+	}
+	d->header.block_size = bpk_block_size_adjusted(&d->header);
+	return decode_as_said(d, 0, out, err);
+}
+
+static int decode_part_of_either(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
+				 struct bpk_err *err)
+{
+	struct bpk_buf *whole = &d->ctx->reference; /* free, since all is unpacked from the start */
+	size_t size = d->header.raw_size;
+
+	if (out.size == size)
+		return decode_either(d, out, err);
+	if (bpk_buf_reserve(whole, size, err) != 0 ||
+	    decode_either(d, bpk_span(whole->data, size), err) != 0)
+		return -1;
+	memcpy(out.data, whole->data + start, out.size);
+	return 0;
+}
+
 /* As the header says, or else, where that cannot be, in blocks of whole elements. */
 static int decode_regular(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			  struct bpk_err *err)
 {
 	struct bpk_chunk_header *h = &d->header;
-	struct bpk_err first = { 0 };
 	uint64_t nblocks;
 
 	if (!bpk_block_size_is_doubtful(h))
@@ -239,16 +272,9 @@ static int decode_regular(struct bpk_decoding *d, uint64_t start, struct bpk_spa
 	nblocks = bpk_div_up(h->raw_size, bpk_block_size_adjusted(h));
 	if (!holds_whole_elements(d, nblocks))
 		return decode_as_said(d, start, out, err);
+	if (nblocks == h->nblocks)
+		return decode_part_of_either(d, start, out, err);
 	/* with more starts than the header knows, its own first block would be among them */
-	if (nblocks == h->nblocks) {
-		if (decode_as_said(d, start, out, &first) == 0)
-			return 0;
-		if (first.kind != BPK_CORRUPT) {
-			if (err != NULL)
-				*err = first;
-			return -1;
-		}
-	}
 	h->block_size = bpk_block_size_adjusted(h);
 	h->nblocks = (uint32_t)nblocks;
 	return decode_as_said(d, start, out, err);

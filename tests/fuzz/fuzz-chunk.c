@@ -1,6 +1,6 @@
 /*
- * A chunk of hostile bytes: read its header, decode all of it, ranges of it, and ask for extents. A
- * range must be the slice of the whole, and the packed bytes that extents names must be enough.
+ * A chunk of hostile bytes, of any version: read its header, decode all of it, ranges of it, and ask
+ * for extents and the sizes of its blocks. A range must be the slice of the whole.
  */
 #include "fuzz/fuzz.h"
 
@@ -75,6 +75,24 @@ static void try_range(struct bpk_chunk_ctx *ctx, struct bpk_view chunk,
 	free(part);
 }
 
+/* Blocks of variable length say their sizes, which sum up. */
+static void try_block_sizes(struct bpk_view chunk, const struct bpk_chunk_header *header,
+			    bool decodes)
+{
+	uint32_t *sizes = allocate((size_t)4 * header->nblocks);
+	struct bpk_err err = { 0 };
+	uint64_t sum = 0;
+
+	if (bpk_chunk_block_sizes(chunk, sizes, &err) == 0) {
+		for (uint32_t k = 0; k < header->nblocks; k++)
+			sum += sizes[k];
+		require(sum == header->raw_size, "block sizes sum up");
+	} else {
+		require(!decodes || err.kind == BPK_USAGE, "a good chunk has block sizes");
+	}
+	free(sizes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct bpk_chunk_ctx *ctx;
@@ -99,6 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		free(whole);
 		whole = NULL;
 	}
+	try_block_sizes(chunk, &header, whole != NULL);
 	for (int i = 0; i < NRANGES; i++) {
 		uint32_t start, length;
 
