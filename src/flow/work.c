@@ -227,6 +227,14 @@ static bool has_columns(const struct bpk_flow *flow)
 	return writer_packs(flow) || (flow->in->unpacks != NULL && flow->in->unpacks(flow->reader));
 }
 
+/* Blocks of Blosc2 may pass through several filters, and lean on another one. */
+static uint64_t blocks_to_unpack(const struct bpk_flow *flow)
+{
+	const struct bpk_info *info = flow->in->info(flow->reader);
+
+	return info->has_first_chunk && info->first_chunk.version > 2 ? 5 : 2;
+}
+
 /*
  * A thread keeps a block or two as the filter has it, and the codec's state. An encoder's tables
  * follow the size of its streams: about twice that at the lower levels, and up to 16 times at the
@@ -242,7 +250,7 @@ uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 	if (has_columns(flow))
 		beside += raw_size;
 	if (recipe == NULL)
-		return flow->decode ? 2 * block + STATE + beside : 0;
+		return flow->decode ? blocks_to_unpack(flow) * block + STATE + beside : 0;
 	if (recipe->block_size > 0)
 		block = bpk_min_u64(block, recipe->block_size);
 	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block + STATE + beside +
