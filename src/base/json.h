@@ -66,6 +66,24 @@ struct bpk_view bpk_json_member(struct bpk_view object, const char *key);
 /* An integer from 0 to 2^63-1, written as digits alone: no sign, point or exponent. */
 bool bpk_json_u64(struct bpk_view value, uint64_t *out);
 
+/* What a number is, in the first of these ways that holds it exactly. */
+struct bpk_json_number {
+	enum bpk_json_number_kind {
+		BPK_JSON_UNSIGNED, /* written without point and exponent */
+		BPK_JSON_NEGATIVE,
+		BPK_JSON_DOUBLE, /* its shortest text has the same value; NaN and Infinity too */
+		BPK_JSON_DIGITS, /* none of them: only its text tells it */
+	} kind;
+	uint64_t u64;
+	int64_t i64;
+	double f64;
+};
+
+struct bpk_json_number bpk_json_number(struct bpk_view value);
+
+/* Append the shortest text that is this number: "1.0", "1e+23", "NaN", "-Infinity". */
+int bpk_json_put_double(struct bpk_buf *out, double value, struct bpk_err *err);
+
 /* Does a string say just that? */
 bool bpk_json_string_is(struct bpk_view string, const char *text);
 
@@ -75,6 +93,11 @@ int bpk_json_string(struct bpk_view value, struct bpk_buf *out, struct bpk_err *
 
 /* Append text as a quoted, escaped JSON string. bytes must be UTF-8 (bpk_utf8_valid). */
 int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
+
+/* Append bytes in hexadecimal, unquoted; and back, of a string's inside. BPK_USAGE: no pairs of
+ * digits. */
+int bpk_hex_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
+int bpk_hex_take(struct bpk_view digits, struct bpk_buf *out, struct bpk_err *err);
 
 /* Append bytes in base64, unquoted. */
 int bpk_base64_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);

@@ -91,6 +91,52 @@ int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_e
 	return bpk_buf_printf(out, err, "\"");
 }
 
+int bpk_hex_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)
+{
+	static const char digits[] = "0123456789abcdef";
+	uint8_t *p;
+
+	if (bytes.size > (SIZE_MAX - out->size) / 2)
+		return bpk_fail_memory(err, bytes.size);
+	if (bpk_buf_reserve(out, out->size + 2 * bytes.size, err) != 0)
+		return -1;
+	p = out->data + out->size;
+	for (size_t i = 0; i < bytes.size; i++) {
+		*p++ = (uint8_t)digits[bytes.data[i] >> 4];
+		*p++ = (uint8_t)digits[bytes.data[i] & 15];
+	}
+	out->size += 2 * bytes.size;
+	return 0;
+}
+
+static int digit_of(uint8_t byte)
+{
+	if (byte >= '0' && byte <= '9')
+		return byte - '0';
+	byte |= 0x20;
+	return byte >= 'a' && byte <= 'f' ? byte - 'a' + 10 : -1;
+}
+
+int bpk_hex_take(struct bpk_view digits, struct bpk_buf *out, struct bpk_err *err)
+{
+	size_t start = out->size;
+
+	if (bpk_buf_reserve(out, start + digits.size / 2, err) != 0)
+		return -1;
+	for (size_t i = 0; i + 1 < digits.size; i += 2) {
+		int high = digit_of(digits.data[i]), low = digit_of(digits.data[i + 1]);
+
+		if (high < 0 || low < 0)
+			break;
+		out->data[out->size++] = (uint8_t)(high << 4 | low);
+	}
+	if (2 * (out->size - start) == digits.size)
+		return 0;
+	out->size = start;
+	return bpk_fail(err, BPK_USAGE, "\"%.*s\" is not in pairs of hexadecimal digits",
+			(int)bpk_min_size(digits.size, 32), (const char *)digits.data);
+}
+
 int bpk_base64_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)
 {
 	static const char digits[] =

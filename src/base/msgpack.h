@@ -4,7 +4,8 @@
  *     nil true false, integers, floats     null true false 1 -1 1.5; NaN and Infinity bare
  *     str (UTF-8)                          "text"
  *     array, map with distinct str keys    [...]  {...}
- *     any other map                        {"$map": [[key, value], ...]}
+ *     any other map, and one with keys     {"$map": [[key, value], ...]}
+ *     that begin with $
  *     bin, str of other bytes              {"$bin": "hex"}  {"$str": "hex"}
  *     ext, timestamps among them           {"$ext": type, "$bin": "hex"}
  *
@@ -17,8 +18,8 @@
 #include "base/buffer.h"
 
 enum {
-	BPK_MSGPACK_MAX_DEPTH = 64,
-	BPK_MSGPACK_DIGITS = 100, /* the ext type */
+	BPK_MSGPACK_MAX_DEPTH = 63, /* of the text, one less than JSON's: it fits into an object */
+	BPK_MSGPACK_DIGITS = 100,   /* the ext type */
 };
 
 /* Append the JSON text of one msgpack value; bytes is all of it. BPK_CORRUPT: no msgpack, or more
@@ -28,5 +29,8 @@ int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_er
 /* Append one JSON value as msgpack, in the shortest forms, floats as 64 bits. BPK_USAGE: no
  * JSON. */
 int bpk_msgpack_parse(struct bpk_view json, struct bpk_buf *out, struct bpk_err *err);
+
+/* Append bytes as a msgpack str, in the shortest form. BPK_LIMIT: over 4 GiB. */
+int bpk_msgpack_put_str(struct bpk_view bytes, struct bpk_buf *out, struct bpk_err *err);
 
 #endif

@@ -257,17 +257,19 @@ int bpk_frame_end(struct bpk_chunk_ctx *ctx, const struct bpk_frame_ending *endi
 
 /*
  * Append the JSON text of layers: {"name": content, ...}, msgpack told as base/msgpack.h does, any
- * other bytes as {"$raw": "hex"}. Those of ours are left out. *is_empty: there are no others.
+ * other bytes as {"$raw": "hex"}. Those of ours are left out. The one layer that parse makes of a
+ * text of another kind is that text. *is_empty: there are no others; nothing is appended then.
  */
 int bpk_frame_layers_print(const struct bpk_frame_layers *fixed,
 			   const struct bpk_frame_layers *layers, struct bpk_buf *out,
 			   bool *is_empty, struct bpk_err *err);
 
 /*
- * Make layers agree with a JSON object: members that are gone are removed, new ones added behind,
- * those whose text is what print makes of them stay byte for byte. A text that is no object, or has
- * more members than fit, or names that do not, becomes one layer, "json", of its text. Of fixed
- * layers only the content changes: BPK_UNSUPPORTED when its size would, or one is gone.
+ * Make layers agree with a JSON object (size 0: an empty one): members that are gone are removed,
+ * new ones added behind, those that tell the same as before stay byte for byte. A text that is no
+ * object, or has more members than fit, or names that do not, becomes one layer, "json", of its
+ * text. Of fixed layers only the content changes: BPK_UNSUPPORTED when its size would, or one is
+ * gone. Nothing is changed on failure. BPK_CORRUPT: no JSON.
  */
 int bpk_frame_layers_parse(struct bpk_view json, struct bpk_frame_layers *fixed,
 			   struct bpk_frame_layers *layers, struct bpk_err *err);

@@ -1,0 +1,385 @@
+/*
+ * msgpack to JSON text. Nothing that the bytes say of lengths is believed before that many bytes
+ * are there, and nesting is counted in the text.
+ */
+#include "base/msgpack.h"
+
+#include "base/cursor.h"
+#include "base/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- Taking items ---- */
+
+enum kind {
+	NONE, /* a marker that begins nothing */
+	NIL,
+	FALSE,
+	TRUE,
+	UINT,
+	INT,
+	FLOAT,
+	STR,
+	BIN,
+	EXT,
+	ARRAY,
+	MAP,
+};
+
+static const struct {
+	uint8_t kind, width; /* of the number or length behind the marker */
+} forms[] = {
+	/* c0: nil, none, false, true, bin, ext */
+	{ NIL, 0 },
+	{ NONE, 0 },
+	{ FALSE, 0 },
+	{ TRUE, 0 },
+	{ BIN, 1 },
+	{ BIN, 2 },
+	{ BIN, 4 },
+	{ EXT, 1 },
+	{ EXT, 2 },
+	{ EXT, 4 },
+	/* ca: float, uint, int */
+	{ FLOAT, 4 },
+	{ FLOAT, 8 },
+	{ UINT, 1 },
+	{ UINT, 2 },
+	{ UINT, 4 },
+	{ UINT, 8 },
+	{ INT, 1 },
+	{ INT, 2 },
+	{ INT, 4 },
+	{ INT, 8 },
+	/* d4: fixext, str, array, map */
+	{ EXT, 0 },
+	{ EXT, 0 },
+	{ EXT, 0 },
+	{ EXT, 0 },
+	{ EXT, 0 },
+	{ STR, 1 },
+	{ STR, 2 },
+	{ STR, 4 },
+	{ ARRAY, 2 },
+	{ ARRAY, 4 },
+	{ MAP, 2 },
+	{ MAP, 4 }
+};
+
+/* One item; of arrays and maps their head alone. */
+struct item {
+	enum kind kind;
+	uint64_t number; /* as stored, a length or count too */
+	unsigned width;
+	int type; /* of an ext */
+	struct bpk_view bytes;
+};
+
+static uint64_t take_number(struct bpk_cursor *cursor, unsigned width)
+{
+	const uint8_t *p = bpk_cursor_take(cursor, width);
+	uint64_t number = 0;
+
+	for (unsigned i = 0; p != NULL && i < width; i++)
+		number = number << 8 | p[i];
+	return number;
+}
+
+/* What one byte tells: small integers, short strings, arrays and maps. */
+static struct item take_short(uint8_t marker)
+{
+	if (marker < 0x80)
+		return (struct item){ .kind = UINT, .number = marker };
+	if (marker >= 0xe0)
+		return (struct item){ .kind = INT, .number = marker, .width = 1 };
+	if (marker >= 0xa0)
+		return (struct item){ .kind = STR, .number = marker & 0x1f };
+	return (struct item){ .kind = marker < 0x90 ? MAP : ARRAY, .number = marker & 0x0f };
+}
+
+static struct item take_head(struct bpk_cursor *cursor)
+{
+	uint8_t marker = bpk_cursor_u8(cursor);
+	struct item item;
+
+	if (marker < 0xc0 || marker >= 0xe0)
+		return take_short(marker);
+	item = (struct item){ .kind = forms[marker - 0xc0].kind,
+			      .width = forms[marker - 0xc0].width };
+	item.number = take_number(cursor, item.width);
+	if (item.kind == EXT) {
+		if (item.width == 0)
+			item.number = 1u << (marker - 0xd4);
+		item.type = (int8_t)bpk_cursor_u8(cursor);
+	}
+	return item;
+}
+
+static struct item take_item(struct bpk_cursor *cursor)
+{
+	struct item item = take_head(cursor);
+	uint64_t least = 0; /* bytes that must follow */
+
+	if (item.kind == STR || item.kind == BIN || item.kind == EXT) {
+		item.bytes.size = (size_t)item.number;
+		item.bytes.data = bpk_cursor_take(cursor, (size_t)item.number);
+	} else if (item.kind == ARRAY) {
+		least = item.number;
+	} else if (item.kind == MAP) {
+		least = 2 * item.number;
+	}
+	if (item.kind == NONE || least > cursor->left)
+		cursor->bad = true;
+	return item;
+}
+
+/* Pass one value by, however deep. */
+static void skip_value(struct bpk_cursor *cursor)
+{
+	uint64_t left = 1; /* at most the bytes that are left, by take_item */
+
+	for (; left > 0 && !cursor->bad; left--) {
+		struct item item = take_item(cursor);
+
+		if (item.kind == ARRAY)
+			left += item.number;
+		if (item.kind == MAP)
+			left += 2 * item.number;
+	}
+}
+
+/* ---- Maps that are JSON objects ---- */
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct bpk_view *one = a, *other = b;
+	int order = memcmp(one->data, other->data, bpk_min_size(one->size, other->size));
+
+	return order != 0 ? order : (one->size > other->size) - (one->size < other->size);
+}
+
+static bool is_plain_key(const struct item *key)
+{
+	return key->kind == STR && bpk_utf8_valid(key->bytes) &&
+	       (key->bytes.size == 0 || key->bytes.data[0] != '$');
+}
+
+/* Are the keys of the map that begins at cursor distinct texts, which nobody takes for forms of
+ * ours? True as well of a map that is cut off: that is found while it is printed. */
+static int is_object(struct bpk_cursor cursor, uint64_t count, bool *object, struct bpk_err *err)
+{
+	struct bpk_view *keys = bpk_calloc((size_t)count, sizeof *keys, err);
+
+	*object = true;
+	if (keys == NULL)
+		return -1;
+	for (uint64_t i = 0; i < count && *object && !cursor.bad; i++) {
+		struct item key = take_item(&cursor);
+
+		*object = cursor.bad || is_plain_key(&key);
+		keys[i] = key.bytes;
+		skip_value(&cursor);
+	}
+	if (*object && !cursor.bad) {
+		qsort(keys, (size_t)count, sizeof *keys, by_bytes);
+		for (uint64_t i = 1; i < count && *object; i++)
+			*object = by_bytes(&keys[i - 1], &keys[i]) != 0;
+	}
+	free(keys);
+	return 0;
+}
+
+/* ---- Printing ---- */
+
+struct printer {
+	struct bpk_cursor cursor;
+	struct bpk_buf *out;
+	unsigned depth;
+	struct bpk_err *err;
+};
+
+static int print_value(struct printer *p);
+
+static int put(struct printer *p, const char *text)
+{
+	return bpk_buf_append(p->out, bpk_view(text, strlen(text)), p->err);
+}
+
+static int enter(struct printer *p, unsigned levels)
+{
+	if (levels > BPK_MSGPACK_MAX_DEPTH - p->depth)
+		return bpk_fail(p->err, BPK_LIMIT, "msgpack: nested deeper than %d levels of JSON",
+				BPK_MSGPACK_MAX_DEPTH);
+	p->depth += levels;
+	return 0;
+}
+
+static int print_bytes(struct printer *p, const char *name, struct bpk_view bytes)
+{
+	if (enter(p, 1) != 0 || bpk_buf_printf(p->out, p->err, "{%s: \"", name) != 0 ||
+	    bpk_hex_put(p->out, bytes, p->err) != 0)
+		return -1;
+	p->depth--;
+	return put(p, "\"}");
+}
+
+static int print_string(struct printer *p, struct bpk_view bytes)
+{
+	return bpk_utf8_valid(bytes) ? bpk_json_put_string(p->out, bytes, p->err)
+				     : print_bytes(p, "\"$str\"", bytes);
+}
+
+static size_t skip_digits(struct bpk_view text, size_t at)
+{
+	while (at < text.size && text.data[at] >= '0' && text.data[at] <= '9')
+		at++;
+	return at;
+}
+
+/* Is text a number as JSON writes it? Source: RFC 8259. */
+static bool is_number(struct bpk_view text)
+{
+	size_t at = text.size > 0 && text.data[0] == '-', start = at;
+
+	at = skip_digits(text, at);
+	if (at == start || (text.data[start] == '0' && at > start + 1))
+		return false;
+	if (at < text.size && text.data[at] == '.') {
+		start = at + 1;
+		at = skip_digits(text, start);
+		if (at == start)
+			return false;
+	}
+	if (at < text.size && (text.data[at] | 0x20) == 'e') {
+		start = at + 1;
+		start += start < text.size && (text.data[start] == '+' || text.data[start] == '-');
+		at = skip_digits(text, start);
+		if (at == start)
+			return false;
+	}
+	return at == text.size;
+}
+
+/* Digits of ours are a number again, if they are one that needs this. */
+static int print_ext(struct printer *p, const struct item *item)
+{
+	char name[40];
+
+	if (item->type == BPK_MSGPACK_DIGITS && is_number(item->bytes) &&
+	    bpk_json_number(item->bytes).kind == BPK_JSON_DIGITS)
+		return bpk_buf_append(p->out, item->bytes, p->err);
+	snprintf(name, sizeof name, "\"$ext\": %d, \"$bin\"", item->type);
+	return print_bytes(p, name, item->bytes);
+}
+
+static int print_float(struct printer *p, const struct item *item)
+{
+	uint32_t half = (uint32_t)item->number;
+	double value;
+	float narrow;
+
+	memcpy(&value, &item->number, sizeof value);
+	memcpy(&narrow, &half, sizeof narrow);
+	return bpk_json_put_double(p->out, item->width == 4 ? (double)narrow : value, p->err);
+}
+
+static int print_int(struct printer *p, const struct item *item)
+{
+	unsigned shift = 64 - 8 * item->width;
+	int64_t value = (int64_t)(item->number << shift) >> shift;
+
+	return bpk_buf_printf(p->out, p->err, "%" PRId64, value);
+}
+
+static int print_array(struct printer *p, uint64_t count)
+{
+	if (enter(p, 1) != 0 || put(p, "[") != 0)
+		return -1;
+	for (uint64_t i = 0; i < count; i++)
+		if ((i > 0 && put(p, ", ") != 0) || print_value(p) != 0)
+			return -1;
+	p->depth--;
+	return put(p, "]");
+}
+
+static int print_object(struct printer *p, uint64_t count)
+{
+	if (enter(p, 1) != 0 || put(p, "{") != 0)
+		return -1;
+	for (uint64_t i = 0; i < count; i++)
+		if ((i > 0 && put(p, ", ") != 0) || print_value(p) != 0 || put(p, ": ") != 0 ||
+		    print_value(p) != 0)
+			return -1;
+	p->depth--;
+	return put(p, "}");
+}
+
+static int print_pairs(struct printer *p, uint64_t count)
+{
+	if (enter(p, 3) != 0 || put(p, "{\"$map\": [") != 0)
+		return -1;
+	for (uint64_t i = 0; i < count; i++)
+		if (put(p, i > 0 ? ", [" : "[") != 0 || print_value(p) != 0 || put(p, ", ") != 0 ||
+		    print_value(p) != 0 || put(p, "]") != 0)
+			return -1;
+	p->depth -= 3;
+	return put(p, "]}");
+}
+
+static int print_map(struct printer *p, uint64_t count)
+{
+	bool object;
+
+	if (is_object(p->cursor, count, &object, p->err) != 0)
+		return -1;
+	return object ? print_object(p, count) : print_pairs(p, count);
+}
+
+static int print_value(struct printer *p)
+{
+	struct item item = take_item(&p->cursor);
+
+	if (p->cursor.bad)
+		return bpk_fail(p->err, BPK_CORRUPT,
+				"msgpack ends within a value, or has a byte that begins none");
+	switch (item.kind) {
+	case NIL:
+		return put(p, "null");
+	case FALSE:
+		return put(p, "false");
+	case TRUE:
+		return put(p, "true");
+	case UINT:
+		return bpk_buf_printf(p->out, p->err, "%" PRIu64, item.number);
+	case INT:
+		return print_int(p, &item);
+	case FLOAT:
+		return print_float(p, &item);
+	case STR:
+		return print_string(p, item.bytes);
+	case BIN:
+		return print_bytes(p, "\"$bin\"", item.bytes);
+	case EXT:
+		return print_ext(p, &item);
+	case ARRAY:
+		return print_array(p, item.number);
+	default:
+		return print_map(p, item.number);
+	}
+}
+
+int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err)
+{
+	struct printer p = { .cursor = bpk_cursor(bytes), .out = json, .err = err };
+	size_t start = json->size;
+	int rc = print_value(&p);
+
+	if (rc == 0 && p.cursor.left > 0)
+		rc = bpk_fail(err, BPK_CORRUPT, "%zu bytes follow the msgpack value",
+			      p.cursor.left);
+	if (rc != 0)
+		json->size = start;
+	return rc;
+}
