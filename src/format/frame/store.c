@@ -8,6 +8,9 @@
 enum {
 	VERSION = 5,
 	TYPESIZE = 8,
+	LEVEL = 5,
+	BLOCK_SIZE = 16 << 10, /* of c-blosc2's indexes */
+	LEAST = 64,            /* bytes that may pack */
 	SHUFFLE_SLOT = 21, /* the last of six, where c-blosc2 names a filter that is not applied */
 };
 
@@ -36,6 +39,27 @@ int bpk_frame_store(struct bpk_view raw, unsigned flags, struct bpk_buf *out, st
 int bpk_frame_pack(struct bpk_chunk_ctx *ctx, struct bpk_view raw, unsigned stored_flags,
 		   struct bpk_buf *out, struct bpk_err *err)
 {
-	(void)ctx;
-	return bpk_frame_store(raw, stored_flags, out, err);
+	/* of all codecs the one that every c-blosc2 has built in */
+	struct bpk_recipe recipe = {
+		.codec = bpk_codec_find("blosclz"),
+		.level = LEVEL,
+		.typesize = TYPESIZE,
+		.pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE),
+		.block_size = BLOCK_SIZE,
+		.extended = true,
+	};
+	size_t start = out->size, packed_size;
+	struct bpk_span room;
+
+	if (raw.size < LEAST || raw.size > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED)
+		return bpk_frame_store(raw, stored_flags, out, err);
+	if (bpk_buf_reserve(out, start + bpk_chunk_bound(raw.size), err) != 0)
+		return -1;
+	room = bpk_span(out->data + start, bpk_chunk_bound(raw.size));
+	if (bpk_chunk_encode(ctx, &recipe, raw, room, &packed_size, err) != 0)
+		return -1;
+	if (packed_size >= raw.size + BPK_CHUNK_EXTENDED_HEADER_SIZE)
+		return bpk_frame_store(raw, stored_flags, out, err);
+	out->size = start + packed_size;
+	return 0;
 }
