@@ -1,5 +1,5 @@
 /*
- * A chunk of hostile bytes, of any version: read its header, decode all of it, ranges of it, and ask
+ * A chunk of hostile bytes, of any version: read its header, decode all of it and ranges, and ask
  * for extents and the sizes of its blocks. A range must be the slice of the whole.
  */
 #include "fuzz/fuzz.h"
