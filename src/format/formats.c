@@ -40,6 +40,7 @@ static const struct bpk_format b2frame = {
 	.summary = "Blosc2 contiguous frame",
 	.probe = bpk_frame_probe,
 	.reader = &bpk_frame_reader_ops,
+	.editor = &bpk_frame_editor_ops,
 	.extended_chunks = true,
 };
 
@@ -49,6 +50,7 @@ static const struct bpk_format b2sparse = {
 	.summary = "Blosc2 sparse frame",
 	.probe = bpk_frame_probe_sparse,
 	.reader = &bpk_frame_reader_ops,
+	.editor = &bpk_frame_sparse_editor_ops,
 	.is_directory = true,
 	.extended_chunks = true,
 	.owns = bpk_frame_owns,

@@ -228,8 +228,7 @@ static int store_entry(struct bpk_frame_output *out, uint64_t number, enum bpk_s
 	return 0;
 }
 
-/* From here on sizes differ. */
-static int become_variable(struct bpk_frame_output *out, struct bpk_err *err)
+int bpk_frame_output_vary(struct bpk_frame_output *out, struct bpk_err *err)
 {
 	out->header.variable_chunks = true;
 	for (uint64_t i = 0; i < out->nchunks; i++) {
@@ -247,21 +246,22 @@ static int become_variable(struct bpk_frame_output *out, struct bpk_err *err)
 
 /* ---- Chunks ---- */
 
-static int check_chunk(const struct bpk_frame_output *out, const struct bpk_chunk_header *header,
-		       struct bpk_err *err)
+/* others: chunks beside this one that are stored */
+static int check_chunk(const struct bpk_frame_output *out, uint64_t number,
+		       const struct bpk_chunk_header *header, uint64_t others, struct bpk_err *err)
 {
 	bool stored = header->special == BPK_SPECIAL_NONE || header->special == BPK_SPECIAL_VALUE;
 
 	if (header->header_size != BPK_CHUNK_EXTENDED_HEADER_SIZE)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"chunk %" PRIu64 " is one of Blosc 1, which frames do not hold",
-				out->nchunks);
-	if (stored && out->nstored > 0 && header->variable_blocks != out->header.variable_blocks)
+				number);
+	if (stored && others > 0 && header->variable_blocks != out->header.variable_blocks)
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"chunk %" PRIu64 " has blocks of %s length, those before it have "
+				"chunk %" PRIu64 " has blocks of %s length, other chunks have "
 				"not: a frame does not hold both",
-				out->nchunks, header->variable_blocks ? "variable" : "fixed");
-	if (out->nchunks == BPK_FRAME_MAX_CHUNKS)
+				number, header->variable_blocks ? "variable" : "fixed");
+	if (number == BPK_FRAME_MAX_CHUNKS)
 		return bpk_fail(err, BPK_LIMIT, "more than %d chunks, which no frame can have",
 				BPK_FRAME_MAX_CHUNKS);
 	return 0;
@@ -288,7 +288,7 @@ static int append_entry(struct bpk_frame_output *out, uint64_t entry, struct bpk
 }
 
 /* Store the chunk, or tell of it; digest is its own, or zeros where the index tells of it. */
-static int place(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+static int place(struct bpk_frame_output *out, uint64_t number, const struct bpk_parcel *parcel,
 		 const struct bpk_chunk_header *header, uint64_t *entry, uint8_t *digest,
 		 struct bpk_err *err)
 {
@@ -303,15 +303,26 @@ static int place(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"chunk %" PRIu64 " is a special one among chunks of blocks of "
 				"variable length",
-				out->nchunks);
+				number);
 	if (special)
 		return store_spelled(out, chunk, header, entry, digest, err);
 	if (parcel->packed.size < parcel->packed_size + out->checksum->size)
-		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", out->nchunks);
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", number);
 	bpk_copy(digest, parcel->packed.data + parcel->packed_size, out->checksum->size);
 	out->header.variable_blocks = header->variable_blocks;
 	out->nstored++;
 	return out->store(out->arg, chunk, entry, err);
+}
+
+/* A chunk's header, checked for this place. */
+static int examine(const struct bpk_frame_output *out, uint64_t number, uint64_t others,
+		   const struct bpk_parcel *parcel, struct bpk_chunk_header *header,
+		   struct bpk_err *err)
+{
+	if (bpk_chunk_header_read(bpk_view(parcel->packed.data, parcel->packed_size), header,
+				  err) != 0)
+		return -1;
+	return check_chunk(out, number, header, others, err);
 }
 
 int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
@@ -323,23 +334,41 @@ int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *
 
 	if (parcel->raw_size == 0)
 		return 0;
-	if (bpk_chunk_header_read(bpk_view(parcel->packed.data, parcel->packed_size), &header,
-				  err) != 0 ||
-	    check_chunk(out, &header, err) != 0)
+	if (examine(out, out->nchunks, out->nstored, parcel, &header, err) != 0)
 		return -1;
 	if (out->full == BPK_UNKNOWN)
 		out->full = header.raw_size;
 	if (!out->header.variable_chunks &&
 	    (header.raw_size > out->full || (out->nchunks > 0 && out->last_size != out->full)) &&
-	    become_variable(out, err) != 0)
+	    bpk_frame_output_vary(out, err) != 0)
 		return -1;
-	if (place(out, parcel, &header, &entry, digest, err) != 0 ||
+	if (place(out, out->nchunks, parcel, &header, &entry, digest, err) != 0 ||
 	    append_entry(out, entry, err) != 0 ||
 	    bpk_buf_append(&out->digests, bpk_view(digest, out->checksum->size), err) != 0)
 		return -1;
 	out->nchunks++;
 	out->raw_size += header.raw_size;
 	out->last_size = header.raw_size;
+	return 0;
+}
+
+int bpk_frame_output_replace(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+			     struct bpk_err *err)
+{
+	uint8_t *place_of_entry = out->entries.data + parcel->number * sizeof(uint64_t);
+	uint8_t digest[BPK_DIGEST_MAX] = { 0 };
+	struct bpk_chunk_header header;
+	uint64_t entry, was_stored;
+
+	memcpy(&entry, place_of_entry, sizeof entry);
+	was_stored = bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE;
+	if (examine(out, parcel->number, out->nstored - was_stored, parcel, &header, err) != 0 ||
+	    place(out, parcel->number, parcel, &header, &entry, digest, err) != 0)
+		return -1;
+	out->nstored -= was_stored;
+	memcpy(place_of_entry, &entry, sizeof entry);
+	bpk_copy(out->digests.data + parcel->number * out->checksum->size, digest,
+		 out->checksum->size);
 	return 0;
 }
 
@@ -372,8 +401,8 @@ int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uin
 	header->raw_size = out->raw_size;
 	header->packed_size = payload;
 	header->has_layers = out->layers.count > 0;
-	header->chunk_size = header->variable_chunks ? 0 : (int32_t)out->full;
-	if (out->nchunks == 0)
-		header->chunk_size = -1;
+	/* without chunks it stays as it was: -1, or what an array without items has */
+	if (out->nchunks > 0)
+		header->chunk_size = header->variable_chunks ? 0 : (int32_t)out->full;
 	return bpk_frame_end(out->ctx, &ending, header_bytes, tail, err);
 }

@@ -17,9 +17,8 @@ struct writer {
 	struct bpk_frame_output output;
 };
 
-/* A file of the tree, of two runs of bytes. */
-static int put_file(struct bpk_tree *tree, const char *name, struct bpk_view first,
-		    struct bpk_view second, struct bpk_err *err)
+int bpk_frame_put_file(struct bpk_tree *tree, const char *name, struct bpk_view first,
+		       struct bpk_view second, struct bpk_err *err)
 {
 	struct bpk_draft *draft;
 
@@ -40,7 +39,7 @@ static int store(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_e
 	*entry = w->nfiles++;
 	w->payload += chunk.size;
 	bpk_frame_file_name((uint32_t)*entry, name);
-	return put_file(w->tree, name, chunk, bpk_view(NULL, 0), err);
+	return bpk_frame_put_file(w->tree, name, chunk, bpk_view(NULL, 0), err);
 }
 
 static void writer_close(void *writer)
@@ -94,8 +93,8 @@ static int writer_finish(void *writer, struct bpk_err *err)
 	if (rc == 0)
 		rc = bpk_frame_output_end(&w->output, BPK_UNKNOWN, w->payload, &head, &tail, err);
 	if (rc == 0)
-		rc = put_file(w->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&head),
-			      bpk_buf_view(&tail), err);
+		rc = bpk_frame_put_file(w->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&head),
+					bpk_buf_view(&tail), err);
 	bpk_buf_clear(&head);
 	bpk_buf_clear(&tail);
 	return rc;

@@ -60,6 +60,17 @@ void bpk_frame_output_clear(struct bpk_frame_output *out);
 int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
 			 struct bpk_err *err);
 
+/*
+ * The same in the place of chunk parcel->number, which has as many raw bytes. What was there stays
+ * where it is, but nothing leads to it any more.
+ */
+int bpk_frame_output_replace(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+			     struct bpk_err *err);
+
+/* Have each chunk say its own size from here on (version 3): those that the index alone told of are
+ * stored as what they are. Special entries before the last have out->full bytes, it last_size. */
+int bpk_frame_output_vary(struct bpk_frame_output *out, struct bpk_err *err);
+
 /* Make the frame's ending: bpk_frame_end of what was put. payload_end as there; sparse: payload is
  * what the stored chunks take. */
 int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uint64_t payload,
@@ -68,5 +79,9 @@ int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uin
 /* Are there as many raw bytes as info announced (which may be unknown)? Else BPK_FAILED. */
 int bpk_frame_output_check(const struct bpk_frame_output *out, uint64_t announced,
 			   struct bpk_err *err);
+
+/* Stage the file name of a sparse frame: two runs of bytes, one behind the other. */
+int bpk_frame_put_file(struct bpk_tree *tree, const char *name, struct bpk_view first,
+		       struct bpk_view second, struct bpk_err *err);
 
 #endif

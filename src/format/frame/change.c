@@ -1,0 +1,433 @@
+/*
+ * Changes of a frame, without its files: what is there is taken over as if it had been put by a
+ * writer, and more is put behind it, or in its place.
+ */
+#include "format/frame/editor.h"
+
+#include <inttypes.h>
+
+enum {
+	SMALL_CHUNK = 64 << 10, /* a frame of one such chunk was made small, not cut small */
+	NEW_CHUNK = 1 << 20,
+	MOST_UNIFORM = 1 << 24, /* entries of an index that are made out of one */
+	USER_CODEC = 6,         /* the codec nibble that leads to the next byte's number */
+};
+
+/* ---- What is there ---- */
+
+/* What a chunk that is added should hold: a frame of one small chunk had no more to put in it. */
+static uint64_t size_to_add(const struct bpk_info *info)
+{
+	uint32_t typesize = info->typesize > 0 && info->typesize <= NEW_CHUNK ? info->typesize : 1;
+
+	if (info->chunk_size != BPK_UNKNOWN && info->chunk_size > 0 &&
+	    (info->nchunks > 1 || info->chunk_size >= SMALL_CHUNK))
+		return info->chunk_size;
+	return NEW_CHUNK / typesize * typesize;
+}
+
+static int check_kind(const struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	const struct bpk_frame_header *header = &r->state.header;
+
+	if (header->version == 1)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"frames of version 1 are only read; a copy made by convert can be "
+				"changed");
+	if (header->codec == USER_CODEC)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"is packed with codec %u, which is not built in; it cannot be "
+				"changed",
+				header->user_codec);
+	return 0;
+}
+
+int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
+			  struct bpk_source *source, struct bpk_err *err)
+{
+	const struct bpk_read_options options = { 0 };
+	struct bpk_frame_found last;
+
+	bpk_frame_close(e->reader);
+	e->reader = NULL;
+	if (bpk_frame_open(dir, source, &options, &e->reader, err) != 0 ||
+	    check_kind(e->reader, err) != 0)
+		return -1;
+	e->info = e->reader->info;
+	e->info.chunk_size = size_to_add(&e->info);
+	/* it says why its size is not known */
+	if (e->info.last_chunk_size == BPK_UNKNOWN &&
+	    bpk_frame_look(e->reader, e->info.nchunks - 1, &last, err) != 0)
+		return -1;
+	return 0;
+}
+
+void bpk_frame_editor_forget(struct bpk_frame_editor *e)
+{
+	bpk_frame_output_clear(&e->output);
+	e->changes = e->is_cut = e->altered = false;
+}
+
+void bpk_frame_editor_clear(struct bpk_frame_editor *e)
+{
+	bpk_frame_editor_forget(e);
+	bpk_frame_close(e->reader);
+	e->reader = NULL;
+}
+
+/* ---- A change begins: taking over what is there ---- */
+
+static int copy_layers(const struct bpk_frame_layers *from, struct bpk_frame_layers *to,
+		       struct bpk_err *err)
+{
+	for (size_t i = 0; i < from->count; i++)
+		if (strcmp(from->all[i].name, BPK_FRAME_DIGESTS) != 0 &&
+		    bpk_frame_layers_set(to, from->all[i].name, bpk_buf_view(&from->all[i].content),
+					 err) != 0)
+			return -1;
+	return 0;
+}
+
+/* Only its sizes and what the user sets may differ, so its length may not. */
+static int take_header(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &e->reader->state;
+	struct bpk_frame_header *header = &e->output.header;
+	struct bpk_buf bytes = { 0 };
+	int rc;
+
+	*header = state->header;
+	header->fixed = (struct bpk_frame_layers){ 0 };
+	if (copy_layers(&state->header.fixed, &header->fixed, err) != 0 ||
+	    copy_layers(&state->layers, &e->output.layers, err) != 0)
+		return -1;
+	rc = bpk_frame_header_write(header, &bytes, err);
+	if (rc == 0 && bytes.size != state->head.size)
+		rc = bpk_fail(err, BPK_UNSUPPORTED,
+			      "its header has %zu bytes, expected %zu for what is in it; a copy "
+			      "made by convert can be changed",
+			      state->head.size, bytes.size);
+	bpk_buf_clear(&bytes);
+	return rc;
+}
+
+static int take_entries(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &e->reader->state;
+	struct bpk_frame_output *out = &e->output;
+
+	if (!state->uniform)
+		return bpk_buf_append(&out->entries, bpk_buf_view(&state->entries), err);
+	if (state->nchunks > MOST_UNIFORM)
+		return bpk_fail(err, BPK_LIMIT,
+				"%" PRIu64
+				" chunks of one value, at most %d are possible in a frame that is "
+				"changed",
+				state->nchunks, MOST_UNIFORM);
+	for (uint64_t i = 0; i < state->nchunks; i++)
+		if (bpk_buf_append(&out->entries, bpk_buf_view(&state->entries), err) != 0)
+			return -1;
+	return 0;
+}
+
+/* Does the chunk unpack? */
+static int prove(struct bpk_frame_editor *e, const struct bpk_parcel *parcel, struct bpk_buf *raw,
+		 struct bpk_err *err)
+{
+	struct bpk_view packed = bpk_view(parcel->packed.data, parcel->packed_size);
+
+	if (bpk_buf_resize(raw, parcel->raw_size, err) != 0)
+		return -1;
+	bpk_chunk_ctx_set_typesize(e->output.ctx, e->output.header.typesize);
+	if (bpk_chunk_decode(e->output.ctx, packed, bpk_span(raw->data, raw->size), err) != 0)
+		return bpk_frame_subject(e->reader, parcel->number, err);
+	return 0;
+}
+
+/*
+ * Another program has changed the frame since its digests were written. Those that still agree with
+ * their chunks stay. A chunk that has none, or another one, is of that program, or was moved by it:
+ * it gets one anew, but only when it unpacks.
+ */
+static int digest_anew(struct bpk_frame_editor *e, struct bpk_parcel *parcel, struct bpk_buf *raw,
+		       uint8_t *digest, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &e->reader->state;
+	const struct bpk_checksum *checksum = e->output.checksum;
+	const uint8_t *old = bpk_frame_digests_chunk(&state->digests, parcel->number);
+
+	if (bpk_frame_bring(e->reader, parcel, err) != 0 ||
+	    bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size),
+				 digest, err) != 0)
+		return -1;
+	if (old != NULL && memcmp(old, digest, checksum->size) == 0)
+		return 0;
+	return prove(e, parcel, raw, err);
+}
+
+/* The digest of chunk parcel->number; zeros where the index alone tells of it. */
+static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, struct bpk_buf *raw,
+		       uint8_t *digest, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &e->reader->state;
+	const uint8_t *old = bpk_frame_digests_chunk(&state->digests, parcel->number);
+
+	memset(digest, 0, BPK_DIGEST_MAX);
+	if (bpk_frame_offset_special(bpk_frame_entry(state, parcel->number)) != BPK_SPECIAL_NONE)
+		return 0;
+	if (state->stale || old == NULL)
+		return digest_anew(e, parcel, raw, digest, err);
+	memcpy(digest, old, e->output.checksum->size);
+	return 0;
+}
+
+static int take_digests(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = e->info.checksum;
+	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
+	struct bpk_buf raw = { 0 };
+	uint8_t digest[BPK_DIGEST_MAX];
+	int rc = 0;
+
+	e->output.checksum = checksum;
+	for (; rc == 0 && checksum->size > 0 && parcel.number < e->info.nchunks; parcel.number++) {
+		rc = find_digest(e, &parcel, &raw, digest, err);
+		if (rc == 0)
+			rc = bpk_buf_append(&e->output.digests, bpk_view(digest, checksum->size),
+					    err);
+	}
+	bpk_buf_clear(&parcel.packed);
+	bpk_buf_clear(&raw);
+	return rc;
+}
+
+/* How many entries are no special ones; the first of them tells what blocks all have. */
+static int count_stored(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &e->reader->state;
+	struct bpk_frame_output *out = &e->output;
+	struct bpk_frame_found first;
+
+	for (uint64_t i = 0; i < state->nchunks; i++) {
+		if (bpk_frame_offset_special(bpk_frame_entry(state, i)) != BPK_SPECIAL_NONE ||
+		    out->nstored++ > 0)
+			continue;
+		if (bpk_frame_look(e->reader, i, &first, err) != 0)
+			return -1;
+		out->header.variable_blocks = first.header.variable_blocks;
+	}
+	return 0;
+}
+
+static void take_sizes(struct bpk_frame_editor *e)
+{
+	const struct bpk_frame_state *state = &e->reader->state;
+	struct bpk_frame_output *out = &e->output;
+
+	out->nchunks = state->nchunks;
+	out->raw_size = state->header.raw_size;
+	out->last_size = e->info.last_chunk_size;
+	out->full = state->header.chunk_size > 0 ? (uint64_t)state->header.chunk_size
+						 : e->info.chunk_size;
+}
+
+static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &e->reader->state;
+	struct bpk_frame_output *out = &e->output;
+
+	if (state->damage.kind != BPK_OK)
+		return bpk_fail(err, state->damage.kind, "%s", state->damage.text);
+	out->store = e->store;
+	out->arg = e->arg;
+	out->ctx = bpk_chunk_ctx_new(err);
+	if (out->ctx == NULL || take_header(e, err) != 0 || take_entries(e, err) != 0 ||
+	    take_digests(e, err) != 0 || count_stored(e, err) != 0)
+		return -1;
+	take_sizes(e);
+	return 0;
+}
+
+static int begin(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	if (e->changes)
+		return 0;
+	if (take_all(e, err) != 0) {
+		bpk_frame_editor_forget(e);
+		return -1;
+	}
+	e->changes = true;
+	return 0;
+}
+
+/*
+ * A fixed chunk size with a short chunk before the last ("Chunks"): what a special entry's length
+ * is would change with the number of chunks, so from here on each chunk says its own.
+ */
+static int even_out(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	struct bpk_frame_output *out = &e->output;
+
+	if (e->reader->regular || out->nchunks == 0 || out->header.variable_chunks)
+		return 0;
+	return bpk_frame_output_vary(out, err);
+}
+
+/* ---- Chunks ---- */
+
+static int begin_chunks(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	const struct bpk_frame_layers *fixed = &e->reader->state.header.fixed;
+
+	if (bpk_frame_layers_find(fixed, BPK_FRAME_B2ND) != NULL ||
+	    bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA) != NULL)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"an array kept in chunks of several dimensions cannot be changed "
+				"in place; convert it");
+	if (begin(e, err) != 0)
+		return -1;
+	e->altered = true;
+	return even_out(e, err);
+}
+
+/* Raw bytes up to chunk number, which is the last that is kept. */
+static int measure(struct bpk_frame_editor *e, uint64_t number, struct bpk_err *err)
+{
+	struct bpk_frame_output *out = &e->output;
+	struct bpk_where where;
+
+	if (bpk_frame_reader_ops.locate(e->reader, number, &where, err) != 0)
+		return -1;
+	out->last_size = where.header.raw_size;
+	out->raw_size = where.raw_offset + where.header.raw_size;
+	return 0;
+}
+
+static void cut_all(struct bpk_frame_editor *e)
+{
+	struct bpk_frame_output *out = &e->output;
+
+	out->raw_size = out->last_size = 0;
+	out->full = e->info.chunk_size;
+	out->header.variable_chunks = false;
+	out->header.chunk_size = -1;
+}
+
+static void drop_entries(struct bpk_frame_output *out, uint64_t nchunks)
+{
+	for (uint64_t i = nchunks; i < out->nchunks; i++) {
+		uint64_t entry;
+
+		memcpy(&entry, out->entries.data + i * sizeof entry, sizeof entry);
+		out->nstored -= bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE;
+	}
+	out->nchunks = nchunks;
+	out->entries.size = nchunks * sizeof(uint64_t);
+	out->digests.size = nchunks * out->checksum->size;
+}
+
+int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bpk_err *err)
+{
+	if (e->altered || nchunks > e->info.nchunks)
+		return bpk_fail(err, BPK_BUG, "cut to %" PRIu64 " of %" PRIu64 " chunks%s", nchunks,
+				e->info.nchunks, e->altered ? " behind another change" : "");
+	if (begin_chunks(e, err) != 0)
+		return -1;
+	e->is_cut = true;
+	e->altered = nchunks < e->info.nchunks;
+	if (!e->altered && nchunks > 0)
+		return 0;
+	drop_entries(&e->output, nchunks);
+	if (nchunks == 0) {
+		cut_all(e);
+		return 0;
+	}
+	return measure(e, nchunks - 1, err);
+}
+
+/* In the place of another goes what unpacks to as many bytes. */
+static int check_size(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
+		      struct bpk_err *err)
+{
+	struct bpk_frame_found found;
+	uint64_t size;
+
+	if (parcel->number >= e->info.nchunks)
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " of %" PRIu64, parcel->number,
+				e->info.nchunks);
+	size = bpk_frame_chunk_size(e->reader, parcel->number);
+	if (size == BPK_UNKNOWN) {
+		if (bpk_frame_look(e->reader, parcel->number, &found, err) != 0)
+			return -1;
+		size = found.header.raw_size;
+	}
+	if (parcel->raw_size != size)
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " of %zu bytes for one of %" PRIu64,
+				parcel->number, parcel->raw_size, size);
+	return 0;
+}
+
+int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
+			 struct bpk_err *err)
+{
+	if (begin_chunks(e, err) != 0)
+		return -1;
+	if (!e->is_cut)
+		return check_size(e, parcel, err) == 0
+			       ? bpk_frame_output_replace(&e->output, parcel, err)
+			       : -1;
+	if (parcel->number != e->output.nchunks)
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was put, expected %" PRIu64,
+				parcel->number, e->output.nchunks);
+	return bpk_frame_output_put(&e->output, parcel, err);
+}
+
+int bpk_frame_editor_seal(const struct bpk_frame_editor *e, struct bpk_parcel *parcel,
+			  struct bpk_err *err)
+{
+	return bpk_parcel_seal(e->info.checksum, parcel, err);
+}
+
+/* ---- Metadata ---- */
+
+static int parse(struct bpk_frame_editor *e, struct bpk_view text, struct bpk_frame_layers *fixed,
+		 struct bpk_frame_layers *layers, struct bpk_err *err)
+{
+	static const char nothing[] = "{}";
+
+	if (text.size == 0)
+		text = bpk_view(nothing, sizeof nothing - 1);
+	if (copy_layers(&e->output.header.fixed, fixed, err) != 0 ||
+	    copy_layers(&e->output.layers, layers, err) != 0)
+		return -1;
+	return bpk_frame_layers_parse(text, fixed, layers, err);
+}
+
+static void exchange(struct bpk_frame_layers *a, struct bpk_frame_layers *b)
+{
+	struct bpk_frame_layers kept = *a;
+
+	*a = *b;
+	*b = kept;
+}
+
+int bpk_frame_editor_set_metadata(struct bpk_frame_editor *e, struct bpk_view text,
+				  struct bpk_err *err)
+{
+	struct bpk_frame_layers fixed = { 0 }, layers = { 0 };
+	struct bpk_frame_output *out = &e->output;
+	int rc = begin(e, err);
+
+	if (rc == 0 && out->nchunks != bpk_frame_count(&out->header))
+		rc = even_out(e, err);
+	if (rc == 0)
+		rc = parse(e, text, &fixed, &layers, err);
+	if (rc == 0) {
+		exchange(&fixed, &out->header.fixed);
+		exchange(&layers, &out->layers);
+		e->altered = true;
+	}
+	bpk_frame_layers_clear(&fixed);
+	bpk_frame_layers_clear(&layers);
+	return rc;
+}

@@ -1,0 +1,181 @@
+/*
+ * Changing a contiguous frame. Nothing that the committed header leads to is written over, so there
+ * is no journal, and any other reader finds the old frame or the new one at any instant
+ * ("What modifications do", crash-safe append):
+ *
+ *     header | chunks | index, trailer | new chunks, index, trailer
+ *     ^ last, in one write               ^ the old end
+ *
+ * The old index and trailer, and chunks that were replaced, are holes then.
+ */
+#include "format/frame/editor.h"
+
+#include <stdlib.h>
+
+enum { SECTOR = 512 }; /* what is written as a whole or not at all */
+
+struct contiguous {
+	struct bpk_frame_editor e;
+	struct bpk_edit *edit;
+	uint64_t position; /* of the next chunk */
+};
+
+/* ---- Opening ---- */
+
+static int load(struct contiguous *c, struct bpk_err *err)
+{
+	if (bpk_frame_editor_load(&c->e, NULL, bpk_edit_source(c->edit), err) != 0)
+		return -1;
+	c->position = c->e.reader->state.header.frame_size;
+	return 0;
+}
+
+static void editor_close(void *editor)
+{
+	struct contiguous *c = editor;
+
+	bpk_frame_editor_clear(&c->e);
+	bpk_edit_close(c->edit);
+	free(c);
+}
+
+static int store(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_err *err)
+{
+	struct contiguous *c = arg;
+
+	*entry = c->position - c->e.output.header.size;
+	if (bpk_edit_write_at(c->edit, c->position, chunk, err) != 0)
+		return -1;
+	c->position += chunk.size;
+	return 0;
+}
+
+static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
+		       struct bpk_err *err)
+{
+	struct contiguous *c = bpk_calloc(1, sizeof *c, err);
+
+	*editor = NULL;
+	if (c == NULL)
+		return -1;
+	c->e.path = path;
+	c->e.store = store;
+	c->e.arg = c;
+	if (bpk_edit_open(path, &options->edit, &c->edit, err) != 0 || load(c, err) != 0) {
+		editor_close(c);
+		return -1;
+	}
+	/* what lies behind is of an append that was never committed */
+	bpk_edit_set_end(c->edit, c->position);
+	*editor = c;
+	return 0;
+}
+
+static const struct bpk_info *editor_info(const void *editor)
+{
+	return &((const struct contiguous *)editor)->e.info;
+}
+
+static void *editor_reader(void *editor)
+{
+	return ((struct contiguous *)editor)->e.reader;
+}
+
+/* ---- Changing ---- */
+
+static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
+{
+	return bpk_frame_editor_cut(&((struct contiguous *)editor)->e, nchunks, err);
+}
+
+static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return bpk_frame_editor_seal(&((const struct contiguous *)editor)->e, parcel, err);
+}
+
+static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return bpk_frame_editor_put(&((struct contiguous *)editor)->e, parcel, err);
+}
+
+static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_err *err)
+{
+	return bpk_frame_editor_set_metadata(&((struct contiguous *)editor)->e, text, err);
+}
+
+/* ---- Committing ---- */
+
+/* The bytes of the header that change, as a head; offset in *from. */
+static struct bpk_view changed(struct bpk_view before, struct bpk_view now, size_t *from)
+{
+	size_t first = 0, end = now.size;
+
+	while (first < end && before.data[first] == now.data[first])
+		first++;
+	while (end > first && before.data[end - 1] == now.data[end - 1])
+		end--;
+	*from = first;
+	return bpk_view(now.data + first, end - first);
+}
+
+/* Layers of the header may lie behind its first sector: those are written over with a journal. */
+static int commit_header(struct contiguous *c, struct bpk_view now, uint64_t end,
+			 struct bpk_err *err)
+{
+	size_t from;
+	struct bpk_view bytes = changed(bpk_buf_view(&c->e.reader->state.head), now, &from);
+	struct bpk_edit_head head = { .offset = from, .bytes = bytes };
+
+	if (from + bytes.size <= SECTOR)
+		return bpk_edit_commit(c->edit, &head, end, err);
+	if (bpk_edit_save(c->edit, from, bytes.size, err) != 0 ||
+	    bpk_edit_write_at(c->edit, from, bytes, err) != 0)
+		return -1;
+	return bpk_edit_commit(c->edit, NULL, end, err);
+}
+
+static int commit(struct contiguous *c, struct bpk_err *err)
+{
+	struct bpk_buf header = { 0 }, tail = { 0 };
+	int rc = bpk_frame_output_end(&c->e.output, c->position, 0, &header, &tail, err);
+
+	if (rc == 0 && header.size != c->e.reader->state.head.size)
+		rc = bpk_fail(err, BPK_BUG, "the header grew from %zu to %zu bytes",
+			      c->e.reader->state.head.size, header.size);
+	if (rc == 0)
+		rc = bpk_edit_write_at(c->edit, c->position, bpk_buf_view(&tail), err);
+	if (rc == 0)
+		rc = commit_header(c, bpk_buf_view(&header), c->position + tail.size, err);
+	bpk_buf_clear(&header);
+	bpk_buf_clear(&tail);
+	return rc;
+}
+
+static int editor_commit(void *editor, struct bpk_err *err)
+{
+	struct contiguous *c = editor;
+
+	if ((c->e.altered ? commit(c, err) : bpk_edit_rollback(c->edit, err)) != 0)
+		return -1;
+	bpk_frame_editor_forget(&c->e);
+	/* more than was needed may lie behind the end, of an append that was never committed */
+	if (bpk_edit_trim(c->edit, err) != 0)
+		return -1;
+	return load(c, err);
+}
+
+static const struct bpk_writer_ops appender = {
+	.seal = editor_seal,
+	.put = editor_put,
+};
+
+const struct bpk_editor_ops bpk_frame_editor_ops = {
+	.open = editor_open,
+	.info = editor_info,
+	.reader = editor_reader,
+	.cut = editor_cut,
+	.appender = &appender,
+	.set_metadata = editor_set_metadata,
+	.commit = editor_commit,
+	.close = editor_close,
+};

@@ -1,0 +1,297 @@
+/*
+ * Changing a sparse frame. Chunks that are put get files of their own, with the smallest numbers
+ * that the committed frame does not use, since c-blosc2 refuses a frame with large ones ("Sparse
+ * frame"). The rename of chunks.b2frame is the commit; then every chunk's file that it does not
+ * name is removed: those of chunks that are gone, and what a killed writer has left.
+ */
+#include "format/frame/editor.h"
+
+#include <stdlib.h>
+
+/* A file that was written since the last commit. */
+struct stored {
+	uint32_t id;
+	uint32_t size;
+};
+
+struct sparse {
+	struct bpk_frame_editor e;
+	struct bpk_tree *tree;
+	struct bpk_buf used;   /* ids of the committed frame, ascending; 4 bytes each */
+	struct bpk_buf stored; /* struct stored, ascending */
+	uint64_t next;         /* no id below it is free */
+	size_t next_used;      /* the first of used that is not below next */
+};
+
+/* ---- Lists of ids ---- */
+
+static size_t count_of(const struct bpk_buf *ids)
+{
+	return ids->size / sizeof(uint32_t);
+}
+
+static uint32_t id_at(const struct bpk_buf *ids, size_t i)
+{
+	uint32_t id;
+
+	memcpy(&id, ids->data + i * sizeof id, sizeof id);
+	return id;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static bool has_id(const struct bpk_buf *ids, uint32_t id)
+{
+	return ids->size > 0 &&
+	       bsearch(&id, ids->data, count_of(ids), sizeof id, compare_ids) != NULL;
+}
+
+/* The ids among entries (8 bytes each), ascending. */
+static int list_ids(const struct bpk_buf *entries, struct bpk_buf *ids, struct bpk_err *err)
+{
+	ids->size = 0;
+	for (size_t at = 0; at < entries->size; at += sizeof(uint64_t)) {
+		uint64_t entry;
+		uint32_t id;
+
+		memcpy(&entry, entries->data + at, sizeof entry);
+		id = (uint32_t)entry; /* below 2^32: that was tested when the index was read */
+		if (bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE &&
+		    bpk_buf_append(ids, bpk_view(&id, sizeof id), err) != 0)
+			return -1;
+	}
+	if (ids->size > 0)
+		qsort(ids->data, count_of(ids), sizeof(uint32_t), compare_ids);
+	return 0;
+}
+
+/* ---- Opening ---- */
+
+static int load(struct sparse *s, struct bpk_err *err)
+{
+	s->stored.size = 0;
+	s->next = s->next_used = 0;
+	if (bpk_frame_editor_load(&s->e, bpk_tree_dir(s->tree), NULL, err) != 0)
+		return -1;
+	return list_ids(&s->e.reader->state.entries, &s->used, err);
+}
+
+static void editor_close(void *editor)
+{
+	struct sparse *s = editor;
+
+	bpk_frame_editor_clear(&s->e);
+	bpk_tree_close(s->tree);
+	bpk_buf_clear(&s->used);
+	bpk_buf_clear(&s->stored);
+	free(s);
+}
+
+static uint32_t take_free_id(struct sparse *s)
+{
+	while (s->next_used < count_of(&s->used) && id_at(&s->used, s->next_used) <= s->next) {
+		if (id_at(&s->used, s->next_used) == s->next)
+			s->next++;
+		s->next_used++;
+	}
+	return (uint32_t)s->next++; /* at most as many as there are chunks */
+}
+
+static int store(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_err *err)
+{
+	struct sparse *s = arg;
+	struct stored stored = { take_free_id(s), (uint32_t)chunk.size };
+	char name[BPK_FRAME_FILE_NAME];
+
+	*entry = stored.id;
+	bpk_frame_file_name(stored.id, name);
+	if (bpk_buf_append(&s->stored, bpk_view(&stored, sizeof stored), err) != 0)
+		return -1;
+	return bpk_frame_put_file(s->tree, name, chunk, bpk_view(NULL, 0), err);
+}
+
+static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
+		       struct bpk_err *err)
+{
+	struct sparse *s = bpk_calloc(1, sizeof *s, err);
+
+	*editor = NULL;
+	if (s == NULL)
+		return -1;
+	s->e.path = path;
+	s->e.store = store;
+	s->e.arg = s;
+	if (bpk_tree_open(path, &options->edit, &s->tree, err) != 0 || load(s, err) != 0) {
+		editor_close(s);
+		return -1;
+	}
+	*editor = s;
+	return 0;
+}
+
+static const struct bpk_info *editor_info(const void *editor)
+{
+	return &((const struct sparse *)editor)->e.info;
+}
+
+static void *editor_reader(void *editor)
+{
+	return ((struct sparse *)editor)->e.reader;
+}
+
+/* ---- Changing ---- */
+
+static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
+{
+	return bpk_frame_editor_cut(&((struct sparse *)editor)->e, nchunks, err);
+}
+
+static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return bpk_frame_editor_seal(&((const struct sparse *)editor)->e, parcel, err);
+}
+
+static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	return bpk_frame_editor_put(&((struct sparse *)editor)->e, parcel, err);
+}
+
+static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_err *err)
+{
+	return bpk_frame_editor_set_metadata(&((struct sparse *)editor)->e, text, err);
+}
+
+/* ---- Committing ---- */
+
+/* What the header says that chunks take: those that are gone less, those that came more. What other
+ * programs left in it that is too much stays. */
+static int measure(struct sparse *s, const struct bpk_buf *ids, uint64_t *payload,
+		   struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &s->e.reader->state;
+	struct bpk_frame_found gone;
+	struct stored stored;
+
+	*payload = state->header.packed_size;
+	for (uint64_t i = 0; i < state->nchunks; i++) {
+		uint64_t entry = bpk_frame_entry(state, i);
+
+		if (bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE ||
+		    has_id(ids, (uint32_t)entry))
+			continue;
+		if (bpk_frame_look(s->e.reader, i, &gone, err) != 0)
+			return -1;
+		*payload -= bpk_min_u64(*payload, gone.header.packed_size);
+	}
+	for (size_t at = 0; at < s->stored.size; at += sizeof stored) {
+		memcpy(&stored, s->stored.data + at, sizeof stored);
+		if (has_id(ids, stored.id))
+			*payload += stored.size;
+	}
+	return 0;
+}
+
+struct removal {
+	struct sparse *s;
+	const struct bpk_buf *ids;
+	struct bpk_err *err;
+};
+
+static int visit(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct removal *r = arg;
+	uint32_t id;
+
+	if (entry != BPK_ENTRY_FILE || !bpk_frame_file_id(name, &id) || has_id(r->ids, id))
+		return 0;
+	return bpk_tree_remove(r->s->tree, name, r->err);
+}
+
+/* Files that are there, and those that were put and replaced before there was a commit. */
+static int remove_others(struct sparse *s, const struct bpk_buf *ids, struct bpk_err *err)
+{
+	struct removal removal = { s, ids, err };
+	enum bpk_entry entry;
+	struct stored stored;
+	uint64_t size;
+
+	if (bpk_dir_list(bpk_tree_dir(s->tree), "", visit, &removal, err) != 0)
+		return -1;
+	for (size_t at = 0; at < s->stored.size; at += sizeof stored) {
+		char name[BPK_FRAME_FILE_NAME];
+
+		memcpy(&stored, s->stored.data + at, sizeof stored);
+		bpk_frame_file_name(stored.id, name);
+		if (has_id(ids, stored.id))
+			continue;
+		if (bpk_dir_look(bpk_tree_dir(s->tree), name, &entry, &size, err) != 0)
+			return -1;
+		if (entry == BPK_ENTRY_NONE && bpk_tree_remove(s->tree, name, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int stage_index(struct sparse *s, const struct bpk_buf *ids, struct bpk_err *err)
+{
+	struct bpk_buf header = { 0 }, tail = { 0 };
+	uint64_t payload;
+	int rc = measure(s, ids, &payload, err);
+
+	if (rc == 0)
+		rc = bpk_frame_output_end(&s->e.output, BPK_UNKNOWN, payload, &header, &tail, err);
+	if (rc == 0)
+		rc = bpk_frame_put_file(s->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&header),
+					bpk_buf_view(&tail), err);
+	bpk_buf_clear(&header);
+	bpk_buf_clear(&tail);
+	return rc;
+}
+
+static int commit(struct sparse *s, struct bpk_err *err)
+{
+	struct bpk_buf ids = { 0 };
+	int rc = list_ids(&s->e.output.entries, &ids, err);
+
+	if (rc == 0)
+		rc = stage_index(s, &ids, err);
+	if (rc == 0)
+		rc = remove_others(s, &ids, err);
+	if (rc == 0)
+		rc = bpk_tree_commit(s->tree, BPK_FRAME_SPARSE_INDEX, err);
+	bpk_buf_clear(&ids);
+	return rc;
+}
+
+static int editor_commit(void *editor, struct bpk_err *err)
+{
+	struct sparse *s = editor;
+
+	if (!s->e.altered)
+		return 0;
+	if (commit(s, err) != 0)
+		return -1;
+	bpk_frame_editor_forget(&s->e);
+	return load(s, err);
+}
+
+static const struct bpk_writer_ops appender = {
+	.seal = editor_seal,
+	.put = editor_put,
+};
+
+const struct bpk_editor_ops bpk_frame_sparse_editor_ops = {
+	.open = editor_open,
+	.info = editor_info,
+	.reader = editor_reader,
+	.cut = editor_cut,
+	.appender = &appender,
+	.set_metadata = editor_set_metadata,
+	.commit = editor_commit,
+	.close = editor_close,
+};
