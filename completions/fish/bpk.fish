@@ -71,6 +71,7 @@ complete -c bpk -n '__fish_seen_subcommand_from unpack' -l json -d 'print result
 complete -c bpk -n '__fish_seen_subcommand_from unpack' -s h -l help -d 'print this help'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l bytes -x -d 'only the raw bytes from A up to, not including, B'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l items -x -d 'the same, counted in items of the archive'\''s typesize'
+complete -c bpk -n '__fish_seen_subcommand_from cat' -l slice -x -d 'only a part of an array: a range or an index for each dimension'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -s F -l format -x -a 'blp chunked b2frame b2sparse chunk' -d 'read the source as format NAME'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l no-check -d 'do not test checksums'
 complete -c bpk -n '__fish_seen_subcommand_from cat' -l no-marker -d 'accept a stream that ends without an end marker'

@@ -2,10 +2,12 @@
 #include "cli/command.h"
 #include "cli/job.h"
 #include "cli/report.h"
+#include "cli/slice.h"
 
 struct cat_args {
 	struct bpk_shared shared;
 	struct bpk_opt_range bytes, items;
+	struct bpk_opt_slice slice;
 };
 
 #define ARG(member) offsetof(struct cat_args, member)
@@ -28,6 +30,18 @@ static const struct bpk_opt opt_items = {
 	.help = "the same, counted in items of the archive's typesize",
 };
 
+static const struct bpk_opt opt_slice = {
+	.name = "slice",
+	.type = OPT_SLICE,
+	.offset = ARG(slice),
+	.metavar = "A:B,C,...",
+	.help = "only a part of an array: a range or an index for each dimension",
+	.more = "As in NumPy, in C order: \"0:10,:,3\", \"...,-1\". An index selects, dimensions "
+		"that are not named are whole. Of arrays in Blosc2's formats only the blocks that "
+		"the part touches are unpacked, and where there is nothing to check only these are "
+		"read.",
+};
+
 static const struct bpk_opt opt_force = {
 	.letter = 'f',
 	.name = "force",
@@ -38,9 +52,19 @@ static const struct bpk_opt opt_force = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_bytes,         &opt_items,        &bpk_opt_format_read, &bpk_opt_no_check,
-	&bpk_opt_no_marker, &opt_force,        &bpk_opt_threads,     &bpk_opt_memory_limit,
-	&bpk_opt_quiet,     &bpk_opt_progress, &bpk_opt_help,        NULL,
+	&opt_bytes,
+	&opt_items,
+	&opt_slice,
+	&bpk_opt_format_read,
+	&bpk_opt_no_check,
+	&bpk_opt_no_marker,
+	&opt_force,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_progress,
+	&bpk_opt_help,
+	NULL,
 };
 
 static const struct cat_args defaults;
@@ -87,10 +111,10 @@ static int write_range(const struct cat_args *args, struct bpk_job *job, struct 
 	const struct bpk_write_options options = { 0 };
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
 	struct bpk_info info = *job->in->info;
-	bool whole = !args->bytes.given && !args->items.given;
+	bool whole = !args->bytes.given && !args->items.given && !args->slice.given;
 
 	flow.plan = bpk_plan_all(job->in->info);
-	if (!whole && plan_range(args, job->in, &flow.plan, err) != 0)
+	if (!whole && !args->slice.given && plan_range(args, job->in, &flow.plan, err) != 0)
 		return -1;
 	/* a pipe that does not say how much it brings is cut off like a Python slice */
 	job->may_end_early = !whole && info.raw_size == BPK_UNKNOWN;
@@ -102,6 +126,45 @@ static int write_range(const struct cat_args *args, struct bpk_job *job, struct 
 	if (whole && bpk_input_audit(job->in, NULL, NULL, err) != 0)
 		return -1;
 	return bpk_job_finish_writer(job, err);
+}
+
+/* Where the slice lies in the input's array. */
+static int resolve_slice(const struct cat_args *args, struct bpk_input *in, struct bpk_slice *slice,
+			 struct bpk_err *err)
+{
+	const struct bpk_array *array = in->info->array;
+	int rc;
+
+	if (array == NULL)
+		rc = bpk_fail(err, BPK_FAILED, "is no array, --slice makes no sense");
+	else if (array->fortran)
+		rc = bpk_fail(err, BPK_UNSUPPORTED,
+			      "is an array in Fortran's order, of which no slices are taken");
+	else
+		rc = bpk_slice_resolve(&args->slice, array, slice, err);
+	return rc == 0 ? 0 : bpk_input_subject(in, err);
+}
+
+/*
+ * Where chunks have several dimensions the input is opened once more, to bring the slice and
+ * nothing else; what lies in C order, or comes through a pipe, is read through a view.
+ */
+static int write_slice(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+{
+	struct bpk_shared shared = args->shared;
+	struct bpk_input *in = job->in;
+	struct bpk_slice slice;
+
+	if (resolve_slice(args, in, &slice, err) != 0)
+		return -1;
+	if (in->info->chunk_shape == NULL || !bpk_input_can_locate(in))
+		return bpk_slice_copy(job, in->info->array, &slice, err);
+	in->format->reader->close(in->reader);
+	in->reader = NULL;
+	shared.slice = &slice;
+	if (bpk_input_start(in, &shared, shared.memory_limit, err) != 0)
+		return -1;
+	return write_range(args, job, err);
 }
 
 static char *no_name(const struct bpk_job *job, const char *source, struct bpk_err *err)
@@ -121,7 +184,8 @@ static void cat_one(void *arg, const char *path)
 
 	if (bpk_input_open(&in, path, &args->shared, &err) != 0 ||
 	    bpk_job_name_target(&job, no_name, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
-	    write_range(args, &job, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0)
+	    (args->slice.given ? write_slice : write_range)(args, &job, &err) != 0 ||
+	    bpk_job_keep(&job, NULL, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&job);
 	bpk_input_close(&in);
@@ -133,8 +197,8 @@ static void run_cat(void *arg, char **operands, size_t count)
 	struct bpk_err err = { 0 };
 
 	args->shared.to_stdout = true;
-	if (args->bytes.given && args->items.given) {
-		bpk_fail(&err, BPK_USAGE, "only one of --bytes and --items makes sense");
+	if (args->bytes.given + args->items.given + args->slice.given > 1) {
+		bpk_fail(&err, BPK_USAGE, "only one of --bytes, --items and --slice makes sense");
 		bpk_report("cat", &err);
 	}
 	bpk_each_operand(operands, count, cat_one, args);

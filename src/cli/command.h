@@ -36,7 +36,8 @@ struct bpk_shared {
 	const struct bpk_format *format; /* NULL: by content, or by what the output is called */
 	bool no_check;
 	bool no_marker;
-	bool as_is; /* leave alone what a writer that died left; no option */
+	bool as_is;                    /* leave alone what a writer that died left; no option */
+	const struct bpk_slice *slice; /* read this part of an array; no option of all commands */
 };
 
 /* The arguments of bpk itself, before any command. */

@@ -230,6 +230,8 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 		return set_filter(text, value, err);
 	case OPT_SHAPE:
 		return bpk_parse_shape(text, value, err);
+	case OPT_SLICE:
+		return bpk_parse_slice(text, value, err);
 	case OPT_TEXT:
 		*(const char **)value = text;
 		return 0;

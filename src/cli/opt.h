@@ -28,6 +28,7 @@ enum bpk_opt_type {
 	OPT_RANGE,        /* struct bpk_opt_range */
 	OPT_OFFSET,       /* struct bpk_opt_offset */
 	OPT_SHAPE,        /* struct bpk_opt_shape */
+	OPT_SLICE,        /* struct bpk_opt_slice */
 	OPT_TEXT,         /* const char *, whatever the command makes of it */
 	OPT_FILE,         /* const char *, a path */
 	OPT_DIRECTORY,    /* const char *, a path */
@@ -71,6 +72,21 @@ struct bpk_opt_filter {
 struct bpk_opt_shape {
 	size_t ndimensions; /* 0: not given */
 	uint64_t sizes[BPK_ARRAY_MAX_DIMENSIONS];
+};
+
+/* What is wanted of a dimension: a range, or a single index, its start. */
+struct bpk_opt_slice_side {
+	bool is_index;
+	struct bpk_opt_range range;
+};
+
+/* A part of an array: "0:10,...,-1". */
+struct bpk_opt_slice {
+	bool given;
+	size_t count; /* of the dimensions named */
+	bool has_ellipsis;
+	size_t before_ellipsis; /* how many of them stand before it */
+	struct bpk_opt_slice_side sides[BPK_ARRAY_MAX_DIMENSIONS];
 };
 
 /* Texts in the order given; items is owned, the texts are borrowed from argv. */
@@ -133,6 +149,7 @@ int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err 
 int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_err *err);
 
 int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err *err);
+int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err *err);
 
 /*
  * Where a range lies in total items: as Python slices, a side that leaves the data stops at its

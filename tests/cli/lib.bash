@@ -45,6 +45,14 @@ need_blosc() {
     skip "python3-blosc is not installed"
 }
 
+# One that has NumPy.
+need_numpy() {
+    for python in "${PYTHON3:-python3}" python3 /usr/bin/python3; do
+        "$python" -c 'import numpy' 2>/dev/null && return
+    done
+    skip "numpy is not installed"
+}
+
 need_bloscpack() {
     [ -n "${BPK_BLOSCPACK:-}" ] || skip "BPK_BLOSCPACK is not set: python bloscpack"
     need_blosc

@@ -37,7 +37,7 @@ static struct rank rank_of(const struct bpk_frame_bands *b, size_t dimension)
 	return rank;
 }
 
-/* How many indices of the dimension make a band of at most limit, in whole units; 0: not even one. */
+/* How many indices of the dimension make a band of at most limit, in whole units; 0: not one. */
 static uint64_t fitting(const struct rank *rank, uint64_t unit, uint64_t limit)
 {
 	uint64_t rows = limit / rank->cost;

@@ -1,0 +1,24 @@
+/*
+ * Parts of arrays, as NumPy writes them: "0:10,:,3".
+ */
+#ifndef BPK_CLI_SLICE_H
+#define BPK_CLI_SLICE_H
+
+#include "cli/job.h"
+
+/*
+ * Where a slice lies in an array: as in NumPy, a range that leaves a dimension stops at its end,
+ * negative numbers count from there, an index selects one, and dimensions that are not named are
+ * whole. Fails with BPK_USAGE: more dimensions than the array has, an index beyond its end.
+ */
+int bpk_slice_resolve(const struct bpk_opt_slice *slice, const struct bpk_array *array,
+		      struct bpk_slice *out, struct bpk_err *err);
+
+/*
+ * Write a slice of an array that lies in C order to the job's draft, through a view of its input.
+ * Errors name the input.
+ */
+int bpk_slice_copy(struct bpk_job *job, const struct bpk_array *array,
+		   const struct bpk_slice *slice, struct bpk_err *err);
+
+#endif
