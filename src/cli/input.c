@@ -109,6 +109,8 @@ int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_
 	if (*size == 0)
 		return bpk_fail(err, BPK_FAILED,
 				"does not say how large its items are, use --bytes");
+	if (said > BPK_CHUNK_MAX_TYPESIZE)
+		return 0; /* chunks cannot say it */
 	if (said > 0 && packed > 0 && said != packed)
 		return bpk_fail(err, BPK_FAILED,
 				"header says items of %u bytes, the first chunk %u, use --bytes",

@@ -78,6 +78,8 @@ static void say_what_was_found(const struct audit *a)
 	uint64_t behind = bpk_source_size(r->source) - r->state.header.frame_size;
 
 	compare_flags(a);
+	if (r->state.header.raw_size == 0 && s->hole_size > 0)
+		say(a, "the header says that there is no data");
 	if (s->nuneven > 0)
 		say(a, "%" PRIu64 " chunks before the last are shorter than the chunk size",
 		    s->nuneven);

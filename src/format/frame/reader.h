@@ -209,8 +209,8 @@ struct bpk_frame_survey {
 };
 
 /*
- * Look at every chunk's header. Takes time by n log n and 24 bytes for each entry of the index that
- * is not one of many equal ones. Fails as bpk_frame_look does.
+ * Look at every chunk's header. Takes time by n log n and 16 bytes for each chunk
+ * that is stored. Fails as bpk_frame_look does.
  */
 int bpk_frame_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
 		     struct bpk_err *err);

@@ -58,7 +58,7 @@ static int load_header(struct bpk_source *source, bool sparse, struct bpk_frame_
 	if (size <= state->head.size)
 		state->head.size = size;
 	else if (bring(source, 0, size, &state->head, err) != 0)
-		return -1;
+		return bpk_err_subject(err, "header");
 	if (bpk_frame_header_read(bpk_buf_view(&state->head), header, err) != 0)
 		return -1;
 	if (header->sparse && !sparse)

@@ -7,7 +7,7 @@
 
 struct extent {
 	uint64_t offset; /* sparse: number of the file */
-	uint64_t number; /* of the chunk */
+	uint32_t number; /* of the chunk; there are fewer than 2^28 */
 	uint32_t size;
 };
 
@@ -63,7 +63,7 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 	}
 	w->extents[w->nextents++] = (struct extent){
 		.offset = bpk_frame_entry(state, number),
-		.number = number,
+		.number = (uint32_t)number,
 		.size = found.header.packed_size,
 	};
 	return 0;
@@ -150,14 +150,24 @@ static void sweep_behind(struct walk *w)
 	add_hole(w->survey, end, state->trailer_offset);
 }
 
+/* Entries that lead to chunks; of equal ones, one. */
+static size_t count_stored(const struct bpk_frame_state *state)
+{
+	uint64_t n = state->uniform ? 1 : state->nchunks;
+	size_t count = 0;
+
+	for (uint64_t i = 0; i < n; i++)
+		count += bpk_frame_offset_special(bpk_frame_entry(state, i)) == BPK_SPECIAL_NONE;
+	return count;
+}
+
 static int survey(struct walk *w, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &w->reader->state;
 	int rc = 0;
 
 	*w->survey = (struct bpk_frame_survey){ 0 };
-	w->extents = bpk_calloc(state->uniform ? 2 : (size_t)state->nchunks + 1, sizeof *w->extents,
-				err);
+	w->extents = bpk_calloc(count_stored(state) + 1, sizeof *w->extents, err);
 	if (w->extents == NULL)
 		return -1;
 	if (state->nchunks > 0)
