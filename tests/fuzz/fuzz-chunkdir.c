@@ -1,10 +1,6 @@
 /*
  * A directory of hostile files in memory: open it as a dataset, fetch, check and unpack its chunks,
- * locate them, and account for all files. An input is files one behind the other:
- *
- *      NAME '\n' size as decimal digits '\n' bytes
- *
- * and what does not go on like that is one more file, "data/rest".
+ * locate them, and account for all files.
  */
 #include "fuzz/fuzz.h"
 
@@ -13,9 +9,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "lib/memdir.h"
+#include "fuzz/files.h"
 
-enum { LARGEST = 1 << 20, MOST_CHUNKS = 64, MOST_FILES = 64, LONGEST_NAME = 200 };
+enum { LARGEST = 1 << 20, MOST_CHUNKS = 64 };
 
 static struct bpk_chunk_ctx *ctx;
 
@@ -35,60 +31,6 @@ static void judge(int rc, const struct bpk_err *err)
 	require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT,
 		err->text);
 	require(err->text[0] != '\0', "failures say why");
-}
-
-/* ---- The files ---- */
-
-struct files {
-	struct memdir dir;
-	struct memdir_file files[MOST_FILES];
-	char names[MOST_FILES][LONGEST_NAME + 1];
-};
-
-/* The line at the start of *rest, without its end; false when there is none of that length. */
-static bool take_line(struct bpk_view *rest, size_t longest, struct bpk_view *line)
-{
-	const uint8_t *end =
-		rest->size == 0 ? NULL
-				: memchr(rest->data, '\n', bpk_min_size(rest->size, longest + 1));
-
-	if (end == NULL)
-		return false;
-	*line = bpk_view(rest->data, (size_t)(end - rest->data));
-	*rest = bpk_view(end + 1, rest->size - line->size - 1);
-	return true;
-}
-
-static void add(struct files *f, struct bpk_view name, struct bpk_view bytes)
-{
-	size_t n = f->dir.nfiles++;
-
-	bpk_copy(f->names[n], name.data, name.size);
-	f->names[n][name.size] = '\0';
-	f->files[n] = (struct memdir_file){ .name = f->names[n],
-					    .bytes = bytes,
-					    .strange = name.size > 0 && name.data[0] == '!' };
-	f->files[n].name += f->files[n].strange;
-	f->dir.files = f->files;
-}
-
-static void split(struct bpk_view input, struct files *f)
-{
-	struct bpk_view rest = input, name, digits;
-	uint64_t size;
-
-	memset(f, 0, sizeof *f);
-	while (f->dir.nfiles < MOST_FILES - 1) {
-		input = rest;
-		if (!take_line(&rest, LONGEST_NAME, &name) || !take_line(&rest, 7, &digits) ||
-		    !bpk_json_u64(digits, &size) || size > rest.size ||
-		    memchr(name.data, 0, name.size) != NULL)
-			break;
-		add(f, name, bpk_view(rest.data, (size_t)size));
-		rest = bpk_view(rest.data + size, rest.size - (size_t)size);
-	}
-	if (input.size > 0)
-		add(f, bpk_view("data/rest", 9), input);
 }
 
 /* ---- Reading ---- */
@@ -145,7 +87,7 @@ static void ignore(void *arg, const char *line)
 	require(line[0] != '\0', "a remark says something");
 }
 
-static void read_as(struct files *files, const struct bpk_read_options *options)
+static void read_as(struct fuzz_files *files, const struct bpk_read_options *options)
 {
 	const struct bpk_reader_ops *ops = bpk_format_find("chunked")->reader;
 	struct bpk_place place = { .path = "input", .is_directory = true };
@@ -175,13 +117,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const struct bpk_read_options checked = { .chunk_limit = LARGEST };
 	const struct bpk_read_options lenient = { .no_check = true, .chunk_limit = LARGEST };
-	static struct files files;
+	static struct fuzz_files files;
 	struct bpk_err err = { 0 };
 
 	if (ctx == NULL)
 		ctx = bpk_chunk_ctx_new(&err);
 	require(ctx != NULL, "a context");
-	split(bpk_view(data, size), &files);
+	fuzz_files_split(bpk_view(data, size), "data/rest", &files);
 	read_as(&files, &checked);
 	read_as(&files, &lenient);
 	return 0;
