@@ -8,19 +8,16 @@
  * CODEC, DATA and FILTER select one; LEVELS is a row of digits, such as 159.
  */
 #include "bench/data.h"
+#include "bench/turns.h"
 #include "chunk/chunk.h"
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #ifdef HAVE_BLOSC
 #include <blosc.h>
 #endif
 
-enum { MAX_ROUNDS = 101, LARGEST = 1 << 30 };
+enum { LARGEST = 1 << 30 };
 
 struct options {
 	size_t size;
@@ -51,67 +48,45 @@ struct mean {
 	unsigned n;
 };
 
-/* This thread's own time: what else runs on the machine is not counted. */
-static double now(void)
+static void encode_ours(void *arg)
 {
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
-static void die(const char *what)
-{
-	fprintf(stderr, "bench-chunk: %s\n", what);
-	exit(1);
-}
-
-static void *allocate(size_t size)
-{
-	void *bytes = malloc(size);
-
-	if (bytes == NULL)
-		die("no memory");
-	/* so that no page is met for the first time while the clock runs */
-	memset(bytes, 1, size);
-	return bytes;
-}
-
-static void encode_ours(struct work *w)
-{
+	struct work *w = arg;
 	struct bpk_err err = { 0 };
 
 	if (bpk_chunk_encode(w->ctx, &w->recipe, bpk_view(w->raw, w->size),
 			     bpk_span(w->packed[0], bpk_chunk_bound(w->size)), &w->result.packed[0],
 			     &err) != 0)
-		die(err.text);
+		turns_die(err.text);
 }
 
-static void decode_ours(struct work *w)
+static void decode_ours(void *arg)
 {
+	struct work *w = arg;
 	struct bpk_err err = { 0 };
 
 	if (bpk_chunk_decode(w->ctx, bpk_view(w->packed[0], w->result.packed[0]),
 			     bpk_span(w->back, w->size), &err) != 0)
-		die(err.text);
+		turns_die(err.text);
 }
 
 #ifdef HAVE_BLOSC
-static void encode_theirs(struct work *w)
+static void encode_theirs(void *arg)
 {
+	struct work *w = arg;
 	int packed = blosc_compress_ctx((int)w->recipe.level, w->recipe.pipeline.steps[0].filter,
 					w->recipe.typesize, w->size, w->raw, w->packed[1],
 					w->size + BLOSC_MAX_OVERHEAD, w->codec, 0, 1);
 
 	if (packed <= 0)
-		die("libblosc does not pack");
+		turns_die("libblosc does not pack");
 	w->result.packed[1] = (size_t)packed;
 }
 
-static void decode_theirs(struct work *w)
+static void decode_theirs(void *arg)
 {
+	struct work *w = arg;
 	if (blosc_decompress_ctx(w->packed[1], w->back, w->size, 1) != (int)w->size)
-		die("libblosc does not unpack");
+		turns_die("libblosc does not unpack");
 }
 
 /* libblosc takes a wish for a block size, not an order: so it chooses, and we follow. */
@@ -121,14 +96,14 @@ static void follow_block_size(struct work *w)
 	w->recipe.block_size = bpk_get_le32(w->packed[1] + 8);
 }
 #else
-static void encode_theirs(struct work *w)
+static void encode_theirs(void *arg)
 {
-	(void)w;
+	(void)arg;
 }
 
-static void decode_theirs(struct work *w)
+static void decode_theirs(void *arg)
 {
-	(void)w;
+	(void)arg;
 }
 
 static void follow_block_size(struct work *w)
@@ -136,45 +111,6 @@ static void follow_block_size(struct work *w)
 	w->recipe.block_size = 0;
 }
 #endif
-
-static double timed(struct work *w, void (*call)(struct work *))
-{
-	double start = now();
-
-	call(w);
-	return now() - start;
-}
-
-static int ascending(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *values, unsigned n)
-{
-	qsort(values, n, sizeof values[0], ascending);
-	return values[n / 2];
-}
-
-/* Medians of both sides' times and of the rounds' own ratios. */
-static void in_turns(struct work *w, unsigned rounds, void (*ours)(struct work *),
-		     void (*theirs)(struct work *), double times[2], double *gain)
-{
-	static double a[MAX_ROUNDS], b[MAX_ROUNDS], ratio[MAX_ROUNDS];
-
-	ours(w);
-	theirs(w);
-	for (unsigned r = 0; r < rounds; r++) {
-		a[r] = timed(w, ours);
-		b[r] = timed(w, theirs);
-		ratio[r] = b[r] / a[r];
-	}
-	times[0] = median(a, rounds);
-	times[1] = median(b, rounds);
-	*gain = median(ratio, rounds);
-}
 
 static void print_row(const struct work *w, const char *data)
 {
@@ -205,10 +141,10 @@ static void measure(struct work *w, const struct options *o, const struct bench_
 	w->recipe.typesize = data->typesize;
 	w->recipe.pipeline = bpk_pipeline_of(o->filter);
 	follow_block_size(w);
-	in_turns(w, o->rounds, encode_ours, encode_theirs, r->encode, &r->encode_gain);
-	in_turns(w, o->rounds, decode_ours, decode_theirs, r->decode, &r->decode_gain);
+	turns_run(o->rounds, encode_ours, encode_theirs, w, r->encode, &r->encode_gain);
+	turns_run(o->rounds, decode_ours, decode_theirs, w, r->decode, &r->decode_gain);
 	if (memcmp(w->raw, w->back, w->size) != 0)
-		die("other bytes come back");
+		turns_die("other bytes come back");
 	print_row(w, data->name);
 }
 
@@ -247,7 +183,7 @@ static void run(struct work *w, const struct options *o, struct mean *all)
 		if (o->data != NULL && strcmp(o->data, data->name) != 0)
 			continue;
 		if (bench_data_make(data->name, 1, w->size, w->raw) != 0)
-			die("no data");
+			turns_die("no data");
 		measure(w, o, data);
 		add(is_odd(data->typesize) ? &odd : &even, &w->result);
 		add(all, &w->result);
@@ -282,15 +218,15 @@ static struct options parse(int argc, char **argv)
 		case 'f':
 			if (bpk_pipeline_parse(optarg, &pipeline, NULL) != 0 ||
 			    !bpk_pipeline_is_plain(&pipeline))
-				die("no such filter");
+				turns_die("no such filter");
 			o.filter = pipeline.nsteps > 0 ? pipeline.steps[0].filter : BPK_FILTER_NONE;
 			break;
 		default:
-			die("usage: bench-chunk [-s MIB] [-r ROUNDS] [-c CODEC] [-l LEVELS] "
-			    "[-f FILTER] [-d DATA]");
+			turns_die("usage: bench-chunk [-s MIB] [-r ROUNDS] [-c CODEC] [-l LEVELS] "
+				  "[-f FILTER] [-d DATA]");
 		}
-	if (o.size < 1 || o.size > LARGEST || o.rounds < 1 || o.rounds > MAX_ROUNDS)
-		die("a size or number of rounds out of range");
+	if (o.size < 1 || o.size > LARGEST || o.rounds < 1 || o.rounds > TURNS_MAX)
+		turns_die("a size or number of rounds out of range");
 	return o;
 }
 
@@ -301,11 +237,11 @@ int main(int argc, char **argv)
 	const struct bpk_codec *codec;
 
 	if (w.ctx == NULL)
-		die("no memory");
-	w.raw = allocate(o.size);
-	w.back = allocate(o.size);
-	w.packed[0] = allocate(bpk_chunk_bound(o.size));
-	w.packed[1] = allocate(bpk_chunk_bound(o.size));
+		turns_die("no memory");
+	w.raw = turns_allocate(o.size);
+	w.back = turns_allocate(o.size);
+	w.packed[0] = turns_allocate(bpk_chunk_bound(o.size));
+	w.packed[1] = turns_allocate(bpk_chunk_bound(o.size));
 	printf("# %zu MiB, filter %s, kernels %s, one thread; ratio, encode MB/s, decode MB/s",
 	       o.size >> 20, bpk_filter_name(o.filter), bpk_chunk_simd());
 #ifdef HAVE_BLOSC
