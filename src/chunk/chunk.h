@@ -172,6 +172,7 @@ const struct bpk_codec *bpk_codec_find(const char *name);
 const struct bpk_codec *bpk_codec_at(size_t index);
 const char *bpk_codec_name(const struct bpk_codec *codec);
 unsigned bpk_codec_code(const struct bpk_codec *codec); /* Blosc's "compressor code": zstd has 5 */
+bool bpk_codec_is_extended(const struct bpk_codec *codec); /* Blosc2's chunks know it */
 const char *bpk_codec_library_version(const struct bpk_codec *codec);
 
 /* The codec that a chunk was packed with, lz4 or lz4hc where its header is extended; NULL when it

@@ -189,7 +189,7 @@ static int check_extended(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	const struct bpk_codec *codec = recipe->codec;
 
-	if (codec->format == BPK_CODEC_FORMAT_SNAPPY)
+	if (!bpk_codec_is_extended(codec))
 		return bpk_fail(err, BPK_USAGE, "Blosc2's chunks have no codec %s", codec->name);
 	if (recipe->dictionary && codec->format != BPK_CODEC_FORMAT_ZSTD &&
 	    codec->format != BPK_CODEC_FORMAT_LZ4)

@@ -38,6 +38,7 @@ struct bpk_shared {
 	bool no_marker;
 	bool as_is;                    /* leave alone what a writer that died left; no option */
 	const struct bpk_slice *slice; /* read this part of an array; no option of all commands */
+	bool as_stored;                /* read chunks as they lie, those of arrays too; no option */
 };
 
 /* The arguments of bpk itself, before any command. */
@@ -68,7 +69,7 @@ extern const struct bpk_command *const bpk_commands[];
 extern const struct bpk_command bpk_command_pack, bpk_command_unpack, bpk_command_cat,
 	bpk_command_info, bpk_command_verify, bpk_command_append, bpk_command_truncate,
 	bpk_command_write, bpk_command_meta, bpk_command_convert, bpk_command_convert_to_chunked,
-	bpk_command_tar, bpk_command_help, bpk_command_version;
+	bpk_command_tar, bpk_command_repair, bpk_command_help, bpk_command_version;
 
 /* By name; NULL when there is none. */
 const struct bpk_command *bpk_command_find(const char *name);

@@ -69,6 +69,11 @@ static bool asks_for_packing(const struct bpk_encoding_args *args)
 	       args->block_size != 0;
 }
 
+static bool asks_for_slack(const struct bpk_encoding_args *args)
+{
+	return args->slack.bytes != 0 || args->slack.percent != 0;
+}
+
 /* Are the chunks of the source those of single columns? */
 static bool has_columns(const struct convert *c)
 {
@@ -81,15 +86,21 @@ static bool has_columns(const struct convert *c)
 static const char *find_obstacle(const struct convert *c)
 {
 	const struct bpk_info *info = c->in.info;
-	const struct bpk_slack *slack = &c->args->slack;
+	bool of_frame =
+		c->in.format->extended_chunks &&
+		!(info->has_first_chunk && info->first_chunk.header_size == BPK_CHUNK_HEADER_SIZE);
 
 	if (asks_for_packing(c->args))
 		return "another packing is asked for";
-	if (slack->bytes != 0 || slack->percent != 0)
+	if (asks_for_slack(c->args))
 		return "room inside the chunks is asked for";
 	if (has_columns(c))
 		return "its chunks are those of columns";
-	if (!c->format->is_directory)
+	if (c->format->extended_chunks && !of_frame)
+		return "its chunks are of Blosc 1, those of a frame must not be";
+	if (!c->format->extended_chunks && c->in.format->extended_chunks)
+		return "its chunks are of Blosc2";
+	if (!c->format->is_directory || c->format->extended_chunks)
 		return NULL;
 	if (info->chunk_size == BPK_UNKNOWN)
 		return "its chunks may differ in size, those of a directory must not";
@@ -115,10 +126,14 @@ static unsigned find_typesize(const struct convert *c)
 	return info->typesize;
 }
 
-/* The filters of the source, unless elements are another size now, or the target does not know
- * them: then a trial decides. */
-static void keep_pipeline(struct convert *c, struct bpk_wishes *wishes)
+/* The codec of the source, and its filters, unless elements are another size now, or the target does
+ * not know them: then a trial decides. */
+static void keep_packing(struct convert *c, struct bpk_wishes *wishes)
 {
+	const struct bpk_codec *codec = bpk_recipe_like(&c->in.info->first_chunk).codec;
+
+	if (wishes->codec == NULL && (!wishes->extended || bpk_codec_is_extended(codec)))
+		wishes->codec = codec;
 	if (has_columns(c) || wishes->pipeline != NULL || wishes->typesize != BPK_AUTO)
 		return;
 	c->pipeline = bpk_recipe_like(&c->in.info->first_chunk).pipeline;
@@ -136,12 +151,10 @@ static struct bpk_wishes settle_wishes(struct convert *c)
 		    first->special == BPK_SPECIAL_NONE && first->raw_size > 0;
 	unsigned typesize = find_typesize(c);
 
-	if (told && wishes.codec == NULL)
-		wishes.codec = bpk_recipe_like(first).codec;
 	if (told)
-		keep_pipeline(c, &wishes);
+		keep_packing(c, &wishes);
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
-		wishes.typesize = (int)typesize;
+		wishes.typesize = typesize <= BPK_CHUNK_MAX_TYPESIZE ? (int)typesize : 1;
 	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN)
 		wishes.chunk_size = info->chunk_size;
 	if (info->array != NULL && (c->format->is_directory || wishes.chunk_size == 0))
@@ -218,7 +231,9 @@ static struct bpk_info describe_target(const struct convert *c, const struct bpk
 		return info;
 	info.chunk_size = plan->chunk_size;
 	info.last_chunk_size = BPK_UNKNOWN;
-	info.typesize = c->choice.recipe.typesize;
+	/* where elements are larger than chunks can say, a frame says so for them */
+	if (info.typesize <= BPK_CHUNK_MAX_TYPESIZE || c->args->typesize != BPK_AUTO)
+		info.typesize = c->choice.recipe.typesize;
 	info.has_first_chunk = false;
 	info.ncolumns = 0;
 	return info;
@@ -276,23 +291,11 @@ static void tell_result(const struct convert *c)
 	bpk_record_end();
 }
 
-/* A directory that is its own target would be read while it is being replaced. */
-static int check_other(const struct convert *c, struct bpk_err *err)
-{
-	struct stat source, target;
-
-	if (!c->in.place.is_directory || stat(c->in.path, &source) != 0 ||
-	    stat(c->shared.output, &target) != 0 || source.st_ino != target.st_ino ||
-	    source.st_dev != target.st_dev)
-		return 0;
-	bpk_fail(err, BPK_FAILED, "is the source itself");
-	return bpk_err_subject(err, "%s", bpk_output_name(c->shared.output));
-}
-
 static int convert_opened(struct convert *c, struct bpk_err *err)
 {
-	if (check_other(c, err) != 0 || bpk_input_raw_size(&c->in, &c->raw_size, err) != 0 ||
-	    bpk_job_name_target(&c->job, NULL, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
+	if (bpk_input_raw_size(&c->in, &c->raw_size, err) != 0 ||
+	    bpk_job_name_target(&c->job, NULL, err) != 0 ||
+	    bpk_job_check_other(&c->job, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
 		return -1;
 	c->anew = find_obstacle(c);
 	if (c->shared.verbose)
@@ -304,6 +307,17 @@ static int convert_opened(struct convert *c, struct bpk_err *err)
 		return -1;
 	tell_result(c);
 	return 0;
+}
+
+/* Chunks that go from frame to frame are read as they lie, those of arrays with their padding. */
+static int open_source(struct convert *c, const char *path, struct bpk_err *err)
+{
+	if (bpk_input_find(&c->in, path, &c->shared, err) != 0)
+		return -1;
+	c->shared.as_stored = c->in.format != NULL && c->in.format->extended_chunks &&
+			      c->format->extended_chunks && !asks_for_packing(c->args) &&
+			      !asks_for_slack(c->args);
+	return bpk_input_start(&c->in, &c->shared, c->shared.memory_limit, err);
 }
 
 /* ---- usage ---- */
@@ -350,8 +364,7 @@ static void run(const char *command, const struct bpk_encoding_args *args,
 	if (check_usage(&c, operands, count, &err) != 0)
 		bpk_report(command, &err);
 	c.job = (struct bpk_job){ .shared = &c.shared, .in = &c.in, .format = c.format };
-	if (bpk_input_open(&c.in, operands[0], &c.shared, &err) != 0 ||
-	    convert_opened(&c, &err) != 0)
+	if (open_source(&c, operands[0], &err) != 0 || convert_opened(&c, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&c.job);
 	bpk_buf_clear(&c.choice.why);

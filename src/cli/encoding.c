@@ -208,8 +208,6 @@ static int check_chunks(const struct bpk_encoding_args *args, const struct bpk_f
 {
 	char use[64], filters[BPK_PIPELINE_TEXT];
 
-	if (format->extended_chunks)
-		return 0;
 	if (args->filter.given && !bpk_pipeline_is_plain(&args->filter.pipeline))
 		return bpk_fail(err, BPK_USAGE,
 				"format %s knows shuffle and bitshuffle alone, not %s%s",
@@ -218,6 +216,27 @@ static int check_chunks(const struct bpk_encoding_args *args, const struct bpk_f
 	if (args->dictionary)
 		return bpk_fail(err, BPK_USAGE, "format %s has no dictionaries%s", format->name,
 				advice(use));
+	return 0;
+}
+
+/* The index of a frame has no spare entries and is never left out, its files are of one chunk, and
+ * Blosc2 has no Snappy. */
+static int check_frame(const struct bpk_encoding_args *args, const struct bpk_format *format,
+		       struct bpk_err *err)
+{
+	const char *option = NULL;
+
+	if (args->no_offsets)
+		option = "--no-offsets";
+	else if (args->append_space != BPK_UNKNOWN)
+		option = "--append-space";
+	else if (args->superchunk_size != 0)
+		option = "--superchunk-size";
+	if (option != NULL)
+		return bpk_fail(err, BPK_USAGE, "%s is not for format %s", option, format->name);
+	if (args->codec != NULL && !bpk_codec_is_extended(args->codec))
+		return bpk_fail(err, BPK_USAGE, "format %s has no codec %s", format->name,
+				bpk_codec_name(args->codec));
 	return 0;
 }
 
@@ -231,7 +250,8 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
 		return bpk_fail(err, BPK_USAGE,
 				"--superchunk-size is for directories, format %s is a single file",
 				format->name);
-	return check_chunks(args, format, err);
+	return format->extended_chunks ? check_frame(args, format, err)
+				       : check_chunks(args, format, err);
 }
 
 /* May what the filters lose be lost? */

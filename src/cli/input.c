@@ -52,6 +52,7 @@ int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint6
 		.no_marker = shared->no_marker,
 		.chunk_limit = chunk_limit,
 		.slice = shared->slice,
+		.as_stored = shared->as_stored,
 	};
 
 	if (in->format == NULL)

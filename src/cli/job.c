@@ -125,6 +125,18 @@ int bpk_output_check_terminal(const struct bpk_shared *shared, const char *targe
 	return bpk_err_subject(err, "%s", bpk_output_name(target));
 }
 
+int bpk_job_check_other(const struct bpk_job *job, struct bpk_err *err)
+{
+	struct stat source, target;
+
+	if (!job->in->place.is_directory || stat(job->in->path, &source) != 0 ||
+	    stat(job->target, &target) != 0 || source.st_ino != target.st_ino ||
+	    source.st_dev != target.st_dev)
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is the source itself");
+	return target_subject(job, err);
+}
+
 int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err)
 {
 	bool directory = job->format != NULL && job->format->is_directory;

@@ -111,6 +111,10 @@ int bpk_job_name_target(struct bpk_job *job,
 int bpk_output_check_terminal(const struct bpk_shared *shared, const char *target,
 			      struct bpk_err *err);
 
+/* Fails with BPK_FAILED where the target is the directory that is the input: it would be read while
+ * it is being replaced. Files are told apart when the draft is opened. */
+int bpk_job_check_other(const struct bpk_job *job, struct bpk_err *err);
+
 /* Open the draft. Fails with BPK_FAILED where binary data would go to a terminal. */
 int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err);
 

@@ -38,8 +38,9 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_progress, &bpk_opt_json,         &bpk_opt_help,        NULL,
 };
 
-/* What is verified is not changed, not even to put right what a writer left. */
-static const struct verify_args defaults = { .shared = { .as_is = true } };
+/* What is verified is not changed, not even to put right what a writer left; and of arrays in
+ * chunks of several dimensions the padding is tested too. */
+static const struct verify_args defaults = { .shared = { .as_is = true, .as_stored = true } };
 
 /* ---- the work ---- */
 

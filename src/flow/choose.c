@@ -337,6 +337,8 @@ static void settle_without_trial(const struct chooser *c, struct bpk_recipe *rec
 
 	recipe->codec = c->base.codec;
 	recipe->level = c->level;
+	recipe->extended = wishes->extended;
+	recipe->dictionary = wishes->dictionary;
 	recipe->typesize = wishes->typesize == BPK_AUTO ? 1 : (unsigned)wishes->typesize;
 	if (wishes->pipeline != NULL)
 		recipe->pipeline = *wishes->pipeline;
@@ -427,6 +429,8 @@ static void settle_chooser(struct chooser *c, const struct bpk_wishes *wishes)
 	c->own_codec = c->base.codec == own;
 	c->level = wishes->level != BPK_AUTO ? (unsigned)wishes->level : level_of(c->base.codec);
 	c->base.level = c->own_codec ? SCREEN_LEVEL : bpk_min_u64(c->level, OTHER_LEVEL);
+	c->base.extended = wishes->extended;
+	c->base.dictionary = wishes->dictionary;
 	c->base.block_size = wishes->block_size != 0 ? wishes->block_size : LARGE_CHUNK;
 }
 

@@ -304,6 +304,12 @@ struct bpk_editor_ops {
 	void (*close)(void *editor);
 };
 
+/* What leaving the holes out of an archive came to. */
+struct bpk_repacked {
+	uint64_t before, after; /* bytes that it takes; of a directory, of all its files */
+	bool changed;           /* else there was nothing to leave out, and it is as it was */
+};
+
 enum { BPK_PROBE_SIZE = 64 };
 
 struct bpk_format {
@@ -321,6 +327,10 @@ struct bpk_format {
 	bool tells_size;                     /* also into a pipe, of data of unknown size */
 	bool extended_chunks;                /* its chunks are Blosc2's; else version 2 alone */
 	const char *const *layouts;          /* names, ended by NULL; NULL: there is but one */
+	/* Have the archive without what nothing in it refers to, all or nothing and under the
+	 * writer lock; chunks go over unopened, their digests tested. NULL: it has no holes. */
+	int (*repack)(const char *path, const struct bpk_edit_options *options,
+		      struct bpk_repacked *result, struct bpk_err *err);
 	/* Is a file of that name, from the root, a part of such a dataset? Directories only. */
 	bool (*owns)(const char *name);
 };

@@ -40,8 +40,11 @@ static const struct bpk_format b2frame = {
 	.summary = "Blosc2 contiguous frame",
 	.probe = bpk_frame_probe,
 	.reader = &bpk_frame_reader_ops,
+	.writer = &bpk_frame_writer_ops,
 	.editor = &bpk_frame_editor_ops,
+	.tells_size = true,
 	.extended_chunks = true,
+	.repack = bpk_frame_repack,
 };
 
 static const struct bpk_format b2sparse = {
@@ -50,9 +53,11 @@ static const struct bpk_format b2sparse = {
 	.summary = "Blosc2 sparse frame",
 	.probe = bpk_frame_probe_sparse,
 	.reader = &bpk_frame_reader_ops,
+	.writer = &bpk_frame_sparse_writer_ops,
 	.editor = &bpk_frame_sparse_editor_ops,
 	.is_directory = true,
 	.extended_chunks = true,
+	.repack = bpk_frame_repack_sparse,
 	.owns = bpk_frame_owns,
 };
 

@@ -83,6 +83,13 @@ need_oracle2() {
 }
 oracle2() { "$oracle2" "$@"; }
 
+# Does it know what a list of filters needs? Some are among its plugins, which may be left out.
+oracle2_has() {
+    case $1 in
+    *bytedelta* | *int_trunc*) [ -z "${oracle2:-}" ] || grep -qa bytedelta "$BPK_CBLOSC2"/lib/libblosc2.so ;;
+    esac
+}
+
 need() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
 
 need_user() { [ "$(id -u)" -ne 0 ] || skip "root may read and write everything"; }
@@ -153,7 +160,7 @@ eventually() {
 
 # The formats that can be, and what their files are called.
 editable=(blp chunked)
-declare -gA suffix=([blp]=blp [chunked]=blpd)
+declare -gA suffix=([blp]=blp [chunked]=blpd [b2frame]=b2frame [b2sparse]=b2s)
 
 # FORMAT DATA OPTIONS...: pack DATA into $archive.
 make_archive() {

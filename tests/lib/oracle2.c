@@ -7,6 +7,7 @@
  *     oracle2 names FRAME             the names of its metalayers: "fixed NAME", "variable NAME"
  *     oracle2 layer FRAME NAME        the content of one of them
  *     oracle2 append FRAME SIZE       append standard input in chunks of SIZE bytes
+ *     oracle2 delete FRAME NUMBER     delete a chunk, which leaves a hole
  *     oracle2 pack FRAME SIZE TYPESIZE [sparse]   the same into a new frame
  *
  * Ends with status 1 and a line when the library refuses, and by a signal when it takes a minute.
@@ -171,6 +172,16 @@ static void append_to(blosc2_schunk *schunk, size_t chunk_size)
 	blosc2_schunk_free(schunk);
 }
 
+static void delete_chunk(const char *path, int64_t number)
+{
+	blosc2_schunk *schunk = open_frame(path);
+	int64_t rc = blosc2_schunk_delete_chunk(schunk, number);
+
+	if (rc < 0)
+		refuse("delete", rc);
+	blosc2_schunk_free(schunk);
+}
+
 static void pack(char *path, size_t chunk_size, int32_t typesize, bool sparse)
 {
 	blosc2_cparams cparams = BLOSC2_CPARAMS_DEFAULTS;
@@ -186,7 +197,8 @@ static void pack(char *path, size_t chunk_size, int32_t typesize, bool sparse)
 
 static int usage(void)
 {
-	fputs("usage: oracle2 raw|array|names|layer|append|pack FRAME [ARGUMENT]...\n", stderr);
+	fputs("usage: oracle2 raw|array|names|layer|append|delete|pack FRAME [ARGUMENT]...\n",
+	      stderr);
 	return 2;
 }
 
@@ -206,6 +218,8 @@ int main(int argc, char **argv)
 		show_layer(argv[2], argv[3]);
 	else if (strcmp(what, "append") == 0 && argc > 3)
 		append_to(open_frame(argv[2]), strtoul(argv[3], NULL, 10));
+	else if (strcmp(what, "delete") == 0 && argc > 3)
+		delete_chunk(argv[2], strtoll(argv[3], NULL, 10));
 	else if (strcmp(what, "pack") == 0 && argc > 4)
 		pack(argv[2], strtoul(argv[3], NULL, 10), atoi(argv[4]), argc > 5);
 	else

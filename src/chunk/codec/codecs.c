@@ -71,6 +71,12 @@ unsigned bpk_codec_code(const struct bpk_codec *codec)
 	return codec->code;
 }
 
+/* "Codec numbers": Blosc2 has no Snappy */
+bool bpk_codec_is_extended(const struct bpk_codec *codec)
+{
+	return codec->format != BPK_CODEC_FORMAT_SNAPPY;
+}
+
 const char *bpk_codec_library_version(const struct bpk_codec *codec)
 {
 	return codec->version == NULL ? NULL : codec->version();

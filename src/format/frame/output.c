@@ -94,17 +94,32 @@ static void set_defaults(struct bpk_frame_header *header, const struct bpk_info 
 
 /* ---- Layers ---- */
 
-static int take_layers(struct bpk_frame_output *out, const struct bpk_info *info,
+/* Of a frame whose chunks are carried over, an array's geometry comes along as it is. */
+static int copy_fixed(struct bpk_frame_output *out, const struct bpk_frame_layers *fixed,
+		      struct bpk_err *err)
+{
+	for (size_t i = 0; i < fixed->count; i++)
+		if (bpk_frame_layers_set(&out->header.fixed, fixed->all[i].name,
+					 bpk_buf_view(&fixed->all[i].content), err) != 0)
+			return -1;
+	return 0;
+}
+
+static int take_layers(struct bpk_frame_output *out, const struct bpk_info *info, bool carried,
 		       struct bpk_err *err)
 {
-	if (info->layers == NULL)
-		return info->has_metadata
-			       ? bpk_frame_layers_parse(info->metadata, &out->header.fixed,
-							&out->layers, err)
-			       : 0;
+	bool same_fixed = carried && info->frame != NULL;
+
+	if (same_fixed && copy_fixed(out, &info->frame->fixed, err) != 0)
+		return -1;
+	if (info->layers == NULL && info->has_metadata)
+		return bpk_frame_layers_parse(info->metadata, &out->header.fixed, &out->layers,
+					      err);
 	for (size_t i = 0; i < info->nlayers; i++) {
 		const struct bpk_layer *layer = &info->layers[i];
 
+		if (layer->fixed && same_fixed)
+			continue;
 		if (bpk_frame_layers_set(layer->fixed ? &out->header.fixed : &out->layers,
 					 layer->name, layer->content, err) != 0)
 			return -1;
@@ -151,7 +166,8 @@ int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_o
 	out->header.chunk_size = -1;
 	set_defaults(&out->header, info, options->recipe);
 	out->ctx = bpk_chunk_ctx_new(err);
-	if (out->ctx != NULL && take_layers(out, info, err) == 0 && measure_header(out, err) == 0)
+	if (out->ctx != NULL && take_layers(out, info, options->recipe == NULL, err) == 0 &&
+	    measure_header(out, err) == 0)
 		return 0;
 	bpk_frame_output_clear(out);
 	return -1;

@@ -1,0 +1,196 @@
+/* bpk repair: archives put in order. */
+#include "cli/edit.h"
+#include "cli/job.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/signal.h"
+#include "cli/text.h"
+
+struct repair_args {
+	struct bpk_edit_args edit;
+	bool repack;
+};
+
+#define ARG(member) offsetof(struct repair_args, member)
+
+static const struct bpk_opt opt_repack = {
+	.name = "repack",
+	.type = OPT_FLAG,
+	.offset = ARG(repack),
+	.help = "leave out what nothing in the archive refers to",
+	.more = "Changes leave holes in frames, and in sparse frames files that are no part of "
+		"them. Chunks are carried over as they are, once their checksums were tested.",
+};
+
+static const struct bpk_opt *const rows[] = {
+	&opt_repack,          &bpk_opt_output,  &bpk_opt_force,
+	&bpk_opt_format_read, &bpk_opt_wait,    &bpk_opt_no_lock,
+	&bpk_opt_no_sync,     &bpk_opt_threads, &bpk_opt_memory_limit,
+	&bpk_opt_quiet,       &bpk_opt_verbose, &bpk_opt_progress,
+	&bpk_opt_json,        &bpk_opt_help,    NULL,
+};
+
+static const struct repair_args defaults = {
+	.edit = { .encoding = { .shared = { .as_stored = true } } },
+};
+
+/* ---- telling ---- */
+
+static void tell(const struct repair_args *args, const struct bpk_input *in, const char *output,
+		 const struct bpk_repacked *result)
+{
+	const struct bpk_shared *shared = &args->edit.encoding.shared;
+
+	if (shared->verbose && result->changed)
+		bpk_note(bpk_input_name(in->path), "from %llu to %llu bytes",
+			 (unsigned long long)result->before, (unsigned long long)result->after);
+	else if (shared->verbose)
+		bpk_note(bpk_input_name(in->path), "has no holes, left as it is");
+	if (!shared->json)
+		return;
+	bpk_record_begin("repair", in->path);
+	bpk_record_text("output", output);
+	bpk_record_bool("repacked", result->changed);
+	bpk_record_u64("before", result->before);
+	bpk_record_u64("after", result->after);
+	bpk_record_end();
+}
+
+/* A format without holes has nothing to be repacked, and nobody needs to know beforehand. */
+static void tell_none(const struct repair_args *args, const struct bpk_input *in)
+{
+	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_repacked none = { .before = BPK_UNKNOWN, .after = BPK_UNKNOWN };
+
+	if (!shared->quiet)
+		bpk_note(bpk_input_name(in->path), "archives of format %s have no holes",
+			 in->format->name);
+	if (shared->json)
+		tell(args, in, NULL, &none);
+}
+
+/* ---- in place ---- */
+
+static int repack(const struct repair_args *args, struct bpk_input *in, struct bpk_err *err)
+{
+	const struct bpk_edit_options options = {
+		.wait = args->edit.wait,
+		.no_lock = args->edit.no_lock,
+		.sync = !args->edit.encoding.shared.no_sync,
+	};
+	struct bpk_repacked result;
+
+	if (strcmp(in->path, "-") == 0)
+		return bpk_fail(err, BPK_USAGE,
+				"standard input cannot be changed, use --output or name a FILE");
+	if (in->place.is_member) {
+		bpk_fail(err, BPK_FAILED, "lies in a tar, where nothing can be changed");
+		return bpk_input_subject(in, err);
+	}
+	bpk_signals_start();
+	bpk_input_close(in); /* it is opened in another way */
+	if (in->format->repack(in->path, &options, &result, err) != 0)
+		return bpk_input_subject(in, err);
+	tell(args, in, NULL, &result);
+	return 0;
+}
+
+/* ---- into another ---- */
+
+static int carry_over(struct bpk_job *job, struct bpk_err *err)
+{
+	const struct bpk_write_options options = { .append_space = BPK_UNKNOWN };
+	struct bpk_flow flow = { .plan = bpk_plan_all(job->in->info),
+				 .check = true,
+				 .same_seals = true };
+	struct bpk_info info = *job->in->info;
+
+	info.stored_size = BPK_UNKNOWN;
+	if (bpk_job_start_writer(job, job->format, &info, &options, err) != 0 ||
+	    bpk_job_run(job, &flow, err) != 0 || bpk_job_finish_writer(job, err) != 0)
+		return -1;
+	return bpk_job_keep(job, bpk_job_like(job), err);
+}
+
+static int repack_to_output(const struct repair_args *args, struct bpk_input *in,
+			    struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	struct bpk_job job = { .shared = shared, .in = in, .format = in->format };
+	struct bpk_repacked result = { .changed = true };
+	int rc = bpk_input_start(in, shared, shared->memory_limit, err);
+
+	if (rc == 0)
+		rc = bpk_job_name_target(&job, NULL, err);
+	if (rc == 0)
+		rc = bpk_job_check_other(&job, err);
+	if (rc == 0)
+		rc = bpk_job_open_draft(&job, err);
+	if (rc == 0)
+		rc = carry_over(&job, err);
+	if (rc == 0) {
+		result.before = in->info->stored_size;
+		result.after = bpk_job_output_size(&job);
+		tell(args, in, job.target, &result);
+	}
+	bpk_job_clear(&job);
+	return rc;
+}
+
+/* ---- each ---- */
+
+static void repair_one(void *arg, const char *path)
+{
+	const struct repair_args *args = arg;
+	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	struct bpk_input in = { 0 };
+	struct bpk_err err = { 0 };
+	int rc = bpk_input_find(&in, path, shared, &err);
+
+	if (rc == 0 && in.format == NULL)
+		rc = bpk_input_fail_unknown(&in, &err);
+	else if (rc == 0 && in.format->repack == NULL)
+		tell_none(args, &in);
+	else if (rc == 0)
+		rc = shared->output != NULL ? repack_to_output(args, &in, &err)
+					    : repack(args, &in, &err);
+	if (rc != 0)
+		bpk_report(NULL, &err);
+	bpk_input_close(&in);
+}
+
+static int check_usage(const struct repair_args *args, char **operands, size_t count,
+		       struct bpk_err *err)
+{
+	if (!args->repack)
+		return bpk_fail(err, BPK_USAGE, "needs --repack: it is all that it does so far");
+	if (count == 0 && args->edit.encoding.shared.output == NULL)
+		return bpk_fail(err, BPK_USAGE, "needs a FILE");
+	return bpk_output_check(&args->edit.encoding.shared, operands, count, err);
+}
+
+static void run_repair(void *arg, char **operands, size_t count)
+{
+	const struct repair_args *args = arg;
+	struct bpk_err err = { 0 };
+
+	if (check_usage(args, operands, count, &err) != 0)
+		bpk_report("repair", &err);
+	else
+		bpk_each_operand(operands, count, repair_one, arg);
+}
+
+const struct bpk_command bpk_command_repair = {
+	.name = "repair",
+	.synopsis = "--repack [OPTION]... FILE...",
+	.summary = "put archives in order: leave out their holes",
+	.description =
+		"With --repack writes each FILE without the bytes that nothing in it refers to, "
+		"which changes leave behind in Blosc2 frames, and puts it in FILE's place, all or "
+		"nothing. What has no holes is left as it is.",
+	.operands = OPERANDS_TREES,
+	.options = rows,
+	.args_size = sizeof(struct repair_args),
+	.defaults = &defaults,
+	.run = run_repair,
+};

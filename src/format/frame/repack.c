@@ -1,0 +1,286 @@
+/*
+ * Frames without their holes. A contiguous one is written anew and takes the place of the old one.
+ * Of a sparse one the chunks with the largest ids move to ids that nothing uses, chunks.b2frame is
+ * replaced, which is the commit, and what it does not name is removed: whoever reads it meanwhile,
+ * be it another program, finds the old frame or the new one. Chunks go over unopened, once their
+ * digests were tested.
+ */
+#include <stdlib.h>
+
+#include "format/frame/reader.h"
+#include "format/frame/writer.h"
+
+/* ---- All chunks, to a writer or an output ---- */
+
+typedef int put_fn(void *to, const struct bpk_parcel *parcel, struct bpk_err *err);
+
+/* Put every chunk of reader, sealed by checksum unless it has its seal still. */
+static int carry_all(struct bpk_frame_reader *reader, const struct bpk_checksum *checksum,
+		     put_fn *put, void *to, struct bpk_err *err)
+{
+	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
+	int rc = 0;
+
+	while (rc == 0) {
+		rc = bpk_frame_bring(reader, &parcel, err);
+		if (rc == 0)
+			rc = bpk_frame_check(reader, &parcel, err);
+		if (rc == 0 && parcel.packed.size < parcel.packed_size + checksum->size)
+			rc = bpk_parcel_seal(checksum, &parcel, err);
+		if (rc == 0)
+			rc = put(to, &parcel, err);
+		parcel.number++;
+	}
+	bpk_buf_clear(&parcel.packed);
+	return rc > 0 ? 0 : -1;
+}
+
+static int copy_to(struct bpk_frame_reader *reader, const struct bpk_writer_ops *ops,
+		   struct bpk_draft *draft, struct bpk_err *err)
+{
+	const struct bpk_write_options options = { 0 };
+	struct bpk_info info = *bpk_frame_reader_ops.info(reader);
+	void *writer;
+	int rc;
+
+	info.stored_size = BPK_UNKNOWN;
+	if (ops->open(draft, &info, &options, &writer, err) != 0)
+		return -1;
+	rc = carry_all(reader, info.checksum, ops->put, writer, err);
+	if (rc == 0)
+		rc = ops->finish(writer, err);
+	ops->close(writer);
+	return rc;
+}
+
+static int open_reader(struct bpk_place *place, struct bpk_frame_reader **reader,
+		       struct bpk_err *err)
+{
+	const struct bpk_read_options options = { .as_stored = true };
+	void *opened;
+
+	*reader = NULL;
+	if (bpk_frame_reader_ops.open(place, &options, &opened, err) != 0)
+		return -1;
+	*reader = opened;
+	return 0;
+}
+
+static void close_reader(struct bpk_frame_reader *reader)
+{
+	if (reader != NULL)
+		bpk_frame_reader_ops.close(reader);
+}
+
+/* ---- A contiguous frame, in its place ---- */
+
+static int replace(struct bpk_edit *edit, struct bpk_frame_reader *reader,
+		   struct bpk_repacked *result, struct bpk_err *err)
+{
+	struct bpk_draft *draft;
+
+	if (bpk_edit_draft(edit, &draft, err) != 0)
+		return -1;
+	if (copy_to(reader, &bpk_frame_writer_ops, draft, err) != 0) {
+		bpk_draft_drop(draft);
+		return -1;
+	}
+	if (bpk_edit_replace(edit, draft, err) != 0)
+		return -1;
+	result->changed = true;
+	result->after = bpk_source_size(bpk_edit_source(edit));
+	return 0;
+}
+
+int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
+		     struct bpk_repacked *result, struct bpk_err *err)
+{
+	struct bpk_frame_reader *reader = NULL;
+	struct bpk_edit *edit;
+	struct bpk_place place;
+	int rc;
+
+	*result = (struct bpk_repacked){ 0 };
+	if (bpk_edit_open(path, options, &edit, err) != 0)
+		return -1;
+	place = (struct bpk_place){ .path = path, .source = bpk_edit_source(edit) };
+	result->before = result->after = bpk_source_size(place.source);
+	rc = open_reader(&place, &reader, err);
+	if (rc == 0 &&
+	    (reader->info.hole_size != 0 || result->before > reader->state.header.frame_size))
+		rc = replace(edit, reader, result, err);
+	close_reader(reader);
+	bpk_edit_close(edit);
+	return rc;
+}
+
+/* ---- A sparse frame, in its place ---- */
+
+/* One thread's own. */
+struct moving {
+	struct bpk_tree *tree;
+	struct bpk_frame_reader *reader;
+	struct bpk_frame_output output;
+	uint64_t number;  /* of the chunk that is being put */
+	uint64_t nids;    /* ids below it are given, those from it on are given up */
+	uint8_t *ids;     /* nids of them, as below */
+	uint64_t free;    /* no id below it is free */
+	uint64_t payload; /* bytes of all chunks */
+};
+
+enum {
+	FREE,
+	TAKEN,    /* by a chunk that stays, or was moved there */
+	GIVEN_UP, /* its chunk is told by the index now: free behind the commit */
+};
+
+/* The id of the chunk that is being put; BPK_UNKNOWN: it has no file yet. */
+static uint64_t present_id(const struct moving *m)
+{
+	uint64_t entry = bpk_frame_entry(&m->reader->state, m->number);
+
+	return bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE ? entry : BPK_UNKNOWN;
+}
+
+static int store_moved(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_err *err)
+{
+	struct moving *m = arg;
+	char name[BPK_FRAME_FILE_NAME];
+
+	m->payload += chunk.size;
+	*entry = present_id(m);
+	if (*entry < m->nids)
+		return 0;
+	/* no more chunks have an id from nids on than there are free ones below it */
+	while (m->ids[m->free] != FREE)
+		m->free++;
+	*entry = m->free;
+	m->ids[*entry] = TAKEN;
+	bpk_frame_file_name((uint32_t)*entry, name);
+	return bpk_frame_put_file(m->tree, name, chunk, bpk_view(NULL, 0), err);
+}
+
+static int put_moved(void *to, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct moving *m = to;
+	uint64_t nstored = m->output.nstored;
+
+	m->number = parcel->number;
+	if (bpk_frame_output_put(&m->output, parcel, err) != 0)
+		return -1;
+	if (m->output.nstored == nstored && present_id(m) < m->nids)
+		m->ids[present_id(m)] = GIVEN_UP;
+	return 0;
+}
+
+/* As many ids are given as there will be chunks with a file, or a few more; of those the ones in
+ * use stay. Where sizes differ special chunks get files. */
+static int count_ids(struct moving *m, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &m->reader->state;
+
+	for (m->number = 0; m->number < state->nchunks; m->number++)
+		m->nids += state->header.variable_chunks || present_id(m) != BPK_UNKNOWN;
+	m->ids = bpk_calloc(m->nids > 0 ? m->nids : 1, 1, err);
+	if (m->ids == NULL)
+		return -1;
+	for (m->number = 0; m->number < state->nchunks; m->number++)
+		if (present_id(m) < m->nids)
+			m->ids[present_id(m)] = TAKEN;
+	return 0;
+}
+
+/* ---- What it does not name ---- */
+
+/* One look at the directory. */
+struct sweep {
+	struct moving *m;
+	bool remove;     /* else only find out whether there is something */
+	uint64_t nfiles; /* found */
+	uint64_t size;   /* of them */
+	struct bpk_err *err;
+};
+
+static bool is_named(const struct moving *m, uint32_t id)
+{
+	return id < m->nids && m->ids[id] == TAKEN;
+}
+
+static int sweep_file(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct sweep *sweep = arg;
+	struct moving *m = sweep->m;
+	uint64_t size = 0;
+	uint32_t id;
+
+	if (entry != BPK_ENTRY_FILE || !bpk_frame_file_id(name, &id) || is_named(m, id))
+		return 0;
+	if (bpk_dir_look(m->reader->dir, name, &entry, &size, sweep->err) != 0)
+		return -1;
+	sweep->nfiles++;
+	sweep->size += size;
+	return sweep->remove ? bpk_tree_remove(m->tree, name, sweep->err) : 0;
+}
+
+static int sweep_files(struct sweep *sweep)
+{
+	return bpk_dir_list(sweep->m->reader->dir, "", sweep_file, sweep, sweep->err);
+}
+
+static int commit_moved(struct moving *m, struct bpk_err *err)
+{
+	struct sweep sweep = { .m = m, .remove = true, .err = err };
+	struct bpk_buf head = { 0 }, tail = { 0 };
+	int rc = bpk_frame_output_end(&m->output, BPK_UNKNOWN, m->payload, &head, &tail, err);
+
+	if (rc == 0)
+		rc = bpk_frame_put_file(m->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&head),
+					bpk_buf_view(&tail), err);
+	bpk_buf_clear(&head);
+	bpk_buf_clear(&tail);
+	if (rc == 0)
+		rc = sweep_files(&sweep);
+	return rc == 0 ? bpk_tree_commit(m->tree, BPK_FRAME_SPARSE_INDEX, err) : -1;
+}
+
+static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_err *err)
+{
+	const struct bpk_write_options options = { 0 };
+	const struct bpk_info *info = &m->reader->info;
+	struct sweep sweep = { .m = m, .err = err };
+
+	if (count_ids(m, err) != 0 ||
+	    bpk_frame_output_begin(info, &options, true, &m->output, err) != 0)
+		return -1;
+	m->output.store = store_moved;
+	m->output.arg = m;
+	if (carry_all(m->reader, info->checksum, put_moved, m, err) != 0 ||
+	    sweep_files(&sweep) != 0)
+		return -1;
+	/* what was moved takes as much space there as here, where it is swept now */
+	result->after = info->stored_size;
+	result->before = result->after + sweep.size;
+	result->changed = sweep.nfiles > 0;
+	return result->changed ? commit_moved(m, err) : 0;
+}
+
+int bpk_frame_repack_sparse(const char *path, const struct bpk_edit_options *options,
+			    struct bpk_repacked *result, struct bpk_err *err)
+{
+	struct moving m = { 0 };
+	struct bpk_place place = { .path = path, .is_directory = true };
+	int rc;
+
+	*result = (struct bpk_repacked){ 0 };
+	if (bpk_tree_open(path, options, &m.tree, err) != 0)
+		return -1;
+	place.directory = bpk_tree_dir(m.tree);
+	rc = open_reader(&place, &m.reader, err);
+	if (rc == 0)
+		rc = move_all(&m, result, err);
+	bpk_frame_output_clear(&m.output);
+	close_reader(m.reader);
+	bpk_tree_close(m.tree);
+	free(m.ids);
+	return rc;
+}
