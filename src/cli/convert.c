@@ -126,8 +126,8 @@ static unsigned find_typesize(const struct convert *c)
 	return info->typesize;
 }
 
-/* The codec of the source, and its filters, unless elements are another size now, or the target does
- * not know them: then a trial decides. */
+/* The codec of the source, and its filters, unless elements are another size now, or the target
+ * does not know them: then a trial decides. */
 static void keep_packing(struct convert *c, struct bpk_wishes *wishes)
 {
 	const struct bpk_codec *codec = bpk_recipe_like(&c->in.info->first_chunk).codec;

@@ -165,7 +165,8 @@ struct side {
 	size_t step[BPK_FRAME_MAX_DIMENSIONS];
 };
 
-/* Where box lies in memory that holds a larger one, shape items in each dimension from origin on. */
+/* Where box lies in memory that holds a larger one, shape items in each dimension from origin
+ * on. */
 static struct side side_of(const struct bpk_slice *box, const uint64_t *origin,
 			   const uint64_t *shape, uint64_t item_size)
 {
