@@ -236,6 +236,18 @@ static uint64_t blocks_to_unpack(const struct bpk_flow *flow)
 }
 
 /*
+ * Filters one behind the other pass a block to and fro. A dictionary is learned from samples, with
+ * tables of Zstd's that take 12 MiB, and then the chunk is packed once more.
+ */
+static uint64_t beside_packing(const struct bpk_recipe *recipe, uint64_t raw_size, uint64_t block)
+{
+	enum { LEARNING = 16 << 20 };
+
+	return (recipe->pipeline.nsteps > 1 ? block : 0) +
+	       (recipe->dictionary ? raw_size + LEARNING : 0);
+}
+
+/*
  * A thread keeps a block or two as the filter has it, and the codec's state. An encoder's tables
  * follow the size of its streams: about twice that at the lower levels, and up to 16 times at the
  * highest (Zstd's search trees).
@@ -254,5 +266,5 @@ uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 	if (recipe->block_size > 0)
 		block = bpk_min_u64(block, recipe->block_size);
 	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block + STATE + beside +
-	       (flow->compare ? raw_size : 0);
+	       beside_packing(recipe, raw_size, block) + (flow->compare ? raw_size : 0);
 }
