@@ -6,6 +6,7 @@
 
 #include <dirent.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static struct bpk_buf hex(const char *text)
 {
@@ -521,6 +522,113 @@ static void test_damage_to_a_sparse_index(void **state)
 	bpk_buf_clear(&c);
 }
 
+/* ---- Beside a writer ---- */
+
+/* Write bytes as a file of folder, by way of another name; bytes are given back. */
+static void put_file(const char *folder, const char *name, struct bpk_buf bytes)
+{
+	char path[256], draft[256];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	snprintf(draft, sizeof draft, "%s/draft", folder);
+	file = fopen(draft, "wb");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes.data, 1, bytes.size, file), bytes.size);
+	assert_int_equal(fclose(file), 0);
+	assert_int_equal(rename(draft, path), 0);
+	bpk_buf_clear(&bytes);
+}
+
+static void remove_file(const char *folder, const char *name)
+{
+	char path[256];
+
+	snprintf(path, sizeof path, "%s/%s", folder, name);
+	assert_int_equal(unlink(path), 0);
+}
+
+/* chunks.b2frame of chunks of 8 bytes, raw_size of them in all, in the files of those numbers. */
+static struct bpk_buf index_of(const uint64_t *ids, size_t n, uint64_t raw_size)
+{
+	struct frame_making m = frame_begin(4, 8);
+
+	m.header.sparse = true;
+	m.header.packed_size = n * BPK_CHUNK_EXTENDED_HEADER_SIZE + raw_size;
+	for (size_t i = 0; i < n; i++)
+		frame_add_entry(&m, ids[i], i + 1 < n ? 8 : raw_size - 8 * (n - 1));
+	return frame_end(&m);
+}
+
+/* Fetch and unpack chunk number: raw comes out of its data, or (NULL) it fails as changed. */
+static void expect_chunk(void *reader, uint64_t number, const char *raw)
+{
+	const struct bpk_reader_ops *ops = &bpk_frame_reader_ops;
+	struct bpk_parcel parcel = { .number = number, .want_size = SIZE_MAX };
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(NULL);
+	struct bpk_buf out = { 0 };
+	struct bpk_err err = { 0 };
+
+	if (ops->fetch(reader, &parcel, &err) != 0) {
+		if (raw != NULL)
+			fail_msg("chunk %d: %s", (int)number, err.text);
+		assert_string_equal(err.text, "changed while it was read");
+	} else {
+		assert_non_null(raw);
+		assert_int_equal(parcel.data_size, strlen(raw));
+		assert_int_equal(archive_decode(ctx, &parcel, &out, &err), 0);
+		assert_memory_equal(out.data, raw, strlen(raw));
+	}
+	bpk_buf_clear(&parcel.packed);
+	bpk_buf_clear(&out);
+	bpk_chunk_ctx_free(ctx);
+}
+
+/* A sparse frame is added to while it is read: the last chunk is packed anew with more in it, its
+ * old file goes, and its number is used again. Then a chunk is replaced. */
+static void test_beside_a_writer(void **state)
+{
+	static const uint64_t before[] = { 0, 1 }, after[] = { 0, 2, 1 }, replaced[] = { 3, 2, 1 };
+	const char *temporary = getenv("TMPDIR");
+	const struct bpk_read_options options = { 0 };
+	struct bpk_place place;
+	char folder[128];
+	void *reader;
+
+	(void)state;
+	snprintf(folder, sizeof folder, "%s/frame-XXXXXX", temporary != NULL ? temporary : "/tmp");
+	assert_non_null(mkdtemp(folder));
+	put_file(folder, "00000000.chunk", chunk_of("abcdefgh"));
+	put_file(folder, "00000001.chunk", chunk_of("ijkl"));
+	put_file(folder, "chunks.b2frame", index_of(before, 2, 12));
+	assert_int_equal(bpk_place_open(folder, &place, NULL), 0);
+	assert_int_equal(bpk_frame_reader_ops.open(&place, &options, &reader, NULL), 0);
+	expect_chunk(reader, 1, "ijkl");
+	put_file(folder, "00000002.chunk", chunk_of("ijklmnop"));
+	put_file(folder, "chunks.b2frame", index_of((const uint64_t[]){ 0, 2 }, 2, 16));
+	remove_file(folder, "00000001.chunk");
+	expect_chunk(reader, 1, "ijkl");
+	put_file(folder, "00000001.chunk", chunk_of("qrst"));
+	put_file(folder, "chunks.b2frame", index_of(after, 3, 20));
+	expect_chunk(reader, 0, "abcdefgh");
+	expect_chunk(reader, 1, "ijkl");
+	put_file(folder, "00000003.chunk", chunk_of("ABCDEFGH"));
+	put_file(folder, "chunks.b2frame", index_of(replaced, 3, 20));
+	remove_file(folder, "00000000.chunk");
+	expect_chunk(reader, 0, NULL);
+	expect_chunk(reader, 1, "ijkl");
+	bpk_frame_reader_ops.close(reader);
+	bpk_place_close(&place);
+	for (int i = 1; i < 4; i++) {
+		char name[32];
+
+		snprintf(name, sizeof name, "%08d.chunk", i);
+		remove_file(folder, name);
+	}
+	remove_file(folder, "chunks.b2frame");
+	assert_int_equal(rmdir(folder), 0);
+}
+
 /* ---- Files of other programs ---- */
 
 static struct bpk_buf load(const char *path)
@@ -601,6 +709,7 @@ int main(void)
 		cmocka_unit_test(test_digests_of_before),
 		cmocka_unit_test(test_damage_to_the_examples),
 		cmocka_unit_test(test_damage_to_a_sparse_index),
+		cmocka_unit_test(test_beside_a_writer),
 		cmocka_unit_test(test_fixtures),
 	};
 
