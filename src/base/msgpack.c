@@ -383,3 +383,19 @@ int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_er
 		json->size = start;
 	return rc;
 }
+
+int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	size_t start = json->size;
+
+	if (bpk_msgpack_print(bytes, json, &why) == 0)
+		return 0;
+	if (why.kind != BPK_CORRUPT && why.kind != BPK_LIMIT)
+		return bpk_fail(err, why.kind, "%s", why.text);
+	if (bpk_buf_printf(json, err, "{\"$raw\": \"") == 0 && bpk_hex_put(json, bytes, err) == 0 &&
+	    bpk_buf_printf(json, err, "\"}") == 0)
+		return 0;
+	json->size = start;
+	return -1;
+}

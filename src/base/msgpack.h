@@ -8,6 +8,7 @@
  *     that begin with $
  *     bin, str of other bytes              {"$bin": "hex"}  {"$str": "hex"}
  *     ext, timestamps among them           {"$ext": type, "$bin": "hex"}
+ *     bytes that are no such value         {"$raw": "hex"}, by bpk_msgpack_print_any
  *
  * A JSON number that is neither a 64-bit integer nor the value of a double keeps its digits as ext
  * BPK_MSGPACK_DIGITS, and is a number again on the way back.
@@ -25,6 +26,9 @@ enum {
 /* Append the JSON text of one msgpack value; bytes is all of it. BPK_CORRUPT: no msgpack, or more
  * than one value; BPK_LIMIT: too deep. json is as it was then. */
 int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err);
+
+/* The same of any bytes: those that are no one value, or too deep, as {"$raw": "hex"}. */
+int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err);
 
 /* Append one JSON value as msgpack, in the shortest forms, floats as 64 bits. BPK_USAGE: no
  * JSON. */

@@ -15,11 +15,16 @@ const char *bpk_describe_special(const struct bpk_chunk_header *header)
 
 const char *bpk_describe_codec(const struct bpk_chunk_header *header)
 {
+	const struct bpk_codec *codec;
+
 	if (header == NULL)
 		return "-";
 	if (header->special != BPK_SPECIAL_NONE)
 		return bpk_describe_special(header);
-	return header->memcpyed ? "stored" : bpk_codec_format_name(header->codec_format);
+	if (header->memcpyed)
+		return "stored";
+	codec = bpk_codec_of_chunk(header);
+	return codec != NULL ? bpk_codec_name(codec) : bpk_codec_format_name(header->codec_format);
 }
 
 const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT])
@@ -131,7 +136,7 @@ static void print_metadata(struct bpk_view text)
 	putchar('\n');
 }
 
-/* "vlmeta, b2meta (fixed)" */
+/* "demo (fixed, 4 bytes), note (17 bytes)" */
 static void print_layers(const struct bpk_info *info)
 {
 	struct bpk_err name = { 0 };
@@ -139,9 +144,12 @@ static void print_layers(const struct bpk_info *info)
 	if (info->nlayers == 0)
 		return;
 	printf("  %-16s ", "  layers");
-	for (size_t i = 0; i < info->nlayers; i++)
-		printf("%s%s%s", i == 0 ? "" : ", ", bpk_printable(info->layers[i].name, &name),
-		       info->layers[i].fixed ? " (fixed)" : "");
+	for (size_t i = 0; i < info->nlayers; i++) {
+		const struct bpk_layer *layer = &info->layers[i];
+
+		printf("%s%s (%s%zu bytes)", i == 0 ? "" : ", ", bpk_printable(layer->name, &name),
+		       layer->fixed ? "fixed, " : "", layer->content.size);
+	}
 	putchar('\n');
 }
 
@@ -152,11 +160,14 @@ static void print_metadata_fields(const struct bpk_info *info)
 		return;
 	}
 	print_metadata(info->metadata);
-	print_size("  stored in", info->metadata_stored_size);
+	if (info->metadata_stored_size != BPK_UNKNOWN)
+		print_size("  stored in", info->metadata_stored_size);
 	if (info->metadata_room != BPK_UNKNOWN)
 		print_size("  room for", info->metadata_room);
 	print_layers(info);
-	print_field("  codec", info->metadata_codec != NULL ? info->metadata_codec : "none");
+	if (info->nlayers == 0)
+		print_field("  codec",
+			    info->metadata_codec != NULL ? info->metadata_codec : "none");
 	print_field("  checksum",
 		    info->metadata_checksum != NULL ? info->metadata_checksum->name : "none");
 }
@@ -214,6 +225,12 @@ static void print_first_chunk(const struct bpk_info *info)
 		return;
 	print_field("codec", bpk_describe_codec(header));
 	print_field("filter", bpk_describe_filters(header, filters));
+	if (header->dictionary)
+		print_field("dictionary", "yes");
+	if (header->variable_blocks) {
+		print_count("variable blocks", header->nblocks);
+		return;
+	}
 	print_size("block size", header->block_size);
 	print_field("split blocks", header->split ? "yes" : "no");
 }

@@ -9,8 +9,8 @@
 
 enum { BPK_FILTERS_TEXT = BPK_PIPELINE_TEXT, BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1 };
 
-/* "zstd", "stored" for chunks that hold raw bytes, "zeros" and so on for special ones, "-" when
- * there is no chunk. */
+/* "zstd" ("lz4" for lz4hc too where headers do not tell them apart), "stored" for chunks that hold
+ * raw bytes, "zeros" and so on for special ones, "-" when there is no chunk. */
 const char *bpk_describe_codec(const struct bpk_chunk_header *header);
 
 /* "zeros", "nan", "value", "uninit"; NULL for a chunk that is not special. */

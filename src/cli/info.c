@@ -36,8 +36,10 @@ static void record_header(const struct bpk_chunk_header *header)
 
 	bpk_record_bool("stored", header->memcpyed);
 	bpk_record_text("special", bpk_describe_special(header));
-	bpk_record_text("codec", packed ? bpk_codec_format_name(header->codec_format) : NULL);
+	bpk_record_text("codec", packed ? bpk_describe_codec(header) : NULL);
 	bpk_record_text("filter", packed ? bpk_describe_filters(header, filters) : NULL);
+	bpk_record_bool("dictionary", header->dictionary);
+	bpk_record_u64("variable_blocks", header->variable_blocks ? header->nblocks : BPK_UNKNOWN);
 	bpk_record_u64("block_size", header->block_size);
 }
 
@@ -114,17 +116,25 @@ static void record_shape(const char *name, const uint64_t *shape, size_t ndimens
 	bpk_record_list_end();
 }
 
-static void record_layers(const struct bpk_info *info)
+/* content is JSON text, as metadata are */
+static int record_layers(const struct bpk_info *info, struct bpk_err *err)
 {
+	struct bpk_buf content = { 0 };
+	int rc = 0;
+
 	bpk_record_list_begin("layers");
-	for (size_t i = 0; i < info->nlayers; i++) {
+	for (size_t i = 0; i < info->nlayers && rc == 0; i++) {
 		bpk_record_item_begin();
 		bpk_record_text("name", info->layers[i].name);
 		bpk_record_bool("fixed", info->layers[i].fixed);
 		bpk_record_u64("size", info->layers[i].content.size);
+		rc = bpk_msgpack_print_any(info->layers[i].content, &content, err);
+		bpk_record_bytes("content", bpk_buf_view(&content));
 		bpk_record_item_end();
+		bpk_buf_clear(&content);
 	}
 	bpk_record_list_end();
+	return rc;
 }
 
 /* null where nothing says what the bytes are */
@@ -172,8 +182,9 @@ static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
 	bpk_record_u64("append_space", info->append_space);
 	record_header(info->has_first_chunk ? &info->first_chunk : &none);
 	record_metadata(info);
-	record_layers(info);
-	rc = record_array(info, err);
+	rc = record_layers(info, err);
+	if (rc == 0)
+		rc = record_array(info, err);
 	bpk_record_u64("hole_size", info->hole_size);
 	bpk_record_u64("files", info->nfiles > 0 ? info->nfiles : BPK_UNKNOWN);
 	bpk_record_u64("superchunk_chunks",

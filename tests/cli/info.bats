@@ -109,3 +109,61 @@ load lib
     [ "$(wc -l <"$err")" -eq 2 ]
     grep -q 'a\.blp' "$out"
 }
+
+# The example of the specification: three chunks, one of them zeros; layers demo and note.
+small_frame() { # FILE
+    printf '%s' 9ea862326672616d6500d200000074cf0000000000000199a412005003d30000000000000098 \
+        d30000000000000098d200000004d200000000d200000040d10001d10001c3d80600000000000100 \
+        000000000000000000 93cd0011de0001a464656d6fd20000006bdc0001c60000000481a16b01 \
+        0501170440000000400000006000000000000000000100000000000000000000 \
+        00000000010000000200000003000000040000000500000006000000070000000800000009000000 \
+        0a0000000b0000000c0000000d0000000e0000000f000000 \
+        0501170418000000180000003800000000000000000100000000000000000000 \
+        000000000100000002000000030000000400000005000000 \
+        0501170818000000180000003800000000000000000100000000000000000000 \
+        000000000000000000000000000000816000000000000000 \
+        940193cd0010de0001a46e6f7465d200000016dc0001c600000023 \
+        0501070803000000010000002300000000000000000100000000000000000000a26869 \
+        ce00000055d80000000000000000000000000000000000 |
+        sed 's/../\\x&/g' | { IFS= read -r hex || true; printf '%b' "$hex"; } >"$1"
+}
+
+@test "info shows a frame's layers, and chunks that are not stored" {
+    small_frame a.b2frame
+    [ "$(wc -c <a.b2frame)" -eq 409 ]
+    quietly bpk info -vv a.b2frame
+    grep -qF '{"demo": {"k": 1}, "note": "hi"}' "$out"
+    grep -qE 'layers +demo \(fixed, 4 bytes\), note \(3 bytes\)$' "$out"
+    grep -qE '^ +1 +- +64 +0 +64 .* zeros ' "$out"
+    quietly bpk verify a.b2frame
+}
+
+@test "info --json tells of a frame's layers" {
+    need_python
+    small_frame a.b2frame
+    quietly bpk info --json -vv a.b2frame
+    [ "$(json "$out" 'x["layers"][0]')" = \
+        "{'name': 'demo', 'fixed': True, 'size': 4, 'content': '{\"k\": 1}'}" ]
+    [ "$(json "$out" 'x["layers"][1]["fixed"], x["layers"][1]["content"]')" = "(False, '\"hi\"')" ]
+    [ "$(json "$out" '[c["special"] for c in x["chunks"]]')" = "[None, 'zeros', None]" ]
+    [ "$(json "$out" 'x["hole_size"], x["dictionary"], x["variable_blocks"]')" = "(0, False, None)" ]
+}
+
+@test "meta changes a frame's layers, and c-blosc2 finds them" {
+    small_frame a.b2frame
+    bpk cat a.b2frame >raw
+    bpk meta set a.b2frame note=ho list=[1,2.5]
+    [ "$(bpk meta get a.b2frame)" = '{"demo": {"k": 1}, "note": "ho", "list": [1, 2.5]}' ]
+    bpk meta rm a.b2frame note
+    [ "$(bpk meta get a.b2frame)" = '{"demo": {"k": 1}, "list": [1, 2.5]}' ]
+    bpk meta set a.b2frame 'demo={"k":2}'
+    refuses 1 "keeps its 4 bytes" bpk meta set a.b2frame 'demo={"k":1000}'
+    refuses 1 'cannot be removed' bpk meta rm a.b2frame demo
+    [ "$(bpk meta get a.b2frame)" = '{"demo": {"k": 2}, "list": [1, 2.5]}' ]
+    quietly bpk verify a.b2frame
+    bpk cat a.b2frame | cmp - raw
+    need_oracle2
+    "$oracle2" raw a.b2frame | cmp - raw
+    "$oracle2" layer a.b2frame demo | cmp - <(printf '\x81\xa1k\x02')
+    "$oracle2" layer a.b2frame list | cmp - <(printf '\x92\x01\xcb\x40\x04\0\0\0\0\0\0')
+}

@@ -61,6 +61,8 @@ void bpk_frame_layers_remove(struct bpk_frame_layers *layers, const char *name);
 #define BPK_FRAME_B2ND    "b2nd"
 #define BPK_FRAME_CATERVA "caterva"
 
+bool bpk_frame_layer_is_ours(const char *name);
+
 /* ---- Header ---- */
 
 /* A header taken apart; for clear. */

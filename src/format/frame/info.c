@@ -9,19 +9,13 @@
 
 enum { MOST_TO_SURVEY = 256 }; /* chunks whose headers are read at open, to find holes */
 
-static bool is_ours(const char *name)
-{
-	return strcmp(name, BPK_FRAME_DIGESTS) == 0 || strcmp(name, BPK_FRAME_B2ND) == 0 ||
-	       strcmp(name, BPK_FRAME_CATERVA) == 0;
-}
-
 static void list_layers(struct bpk_frame_reader *r, const struct bpk_frame_layers *layers,
 			bool fixed)
 {
 	for (size_t i = 0; i < layers->count; i++) {
 		const struct bpk_frame_layer *layer = &layers->all[i];
 
-		if (!is_ours(layer->name))
+		if (!bpk_frame_layer_is_ours(layer->name))
 			r->layers[r->info.nlayers++] = (struct bpk_layer){
 				.name = layer->name,
 				.fixed = fixed,
@@ -30,11 +24,12 @@ static void list_layers(struct bpk_frame_reader *r, const struct bpk_frame_layer
 	}
 }
 
-/* Metadata by name. */
+/* Metadata by name, and as one JSON object. */
 static int fill_metadata(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	const struct bpk_frame_layers *fixed = &r->state.header.fixed, *layers = &r->state.layers;
 	struct bpk_info *info = &r->info;
+	bool is_empty;
 
 	r->layers = bpk_calloc(fixed->count + layers->count + 1, sizeof *r->layers, err);
 	if (r->layers == NULL)
@@ -42,6 +37,13 @@ static int fill_metadata(struct bpk_frame_reader *r, struct bpk_err *err)
 	list_layers(r, fixed, true);
 	list_layers(r, layers, false);
 	info->layers = r->layers;
+	if (bpk_frame_layers_print(fixed, layers, &r->metadata, &is_empty, err) != 0)
+		return -1;
+	info->has_metadata = !is_empty;
+	info->metadata = bpk_buf_view(&r->metadata);
+	info->metadata_stored_size = BPK_UNKNOWN; /* packed one by one */
+	info->metadata_room = BPK_UNKNOWN;
+	info->metadata_checksum = r->state.digests.checksum;
 	return 0;
 }
 

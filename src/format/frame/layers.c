@@ -23,6 +23,12 @@ struct bpk_frame_layer *bpk_frame_layers_find(const struct bpk_frame_layers *lay
 	return NULL;
 }
 
+bool bpk_frame_layer_is_ours(const char *name)
+{
+	return strcmp(name, BPK_FRAME_DIGESTS) == 0 || strcmp(name, BPK_FRAME_B2ND) == 0 ||
+	       strcmp(name, BPK_FRAME_CATERVA) == 0;
+}
+
 /* One more, without a name, behind the last. */
 static struct bpk_frame_layer *grow(struct bpk_frame_layers *layers, struct bpk_err *err)
 {

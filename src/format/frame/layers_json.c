@@ -17,12 +17,6 @@
 
 enum { KEY = sizeof HEX + sizeof TRAILER + 2 * BPK_FRAME_MAX_NAME };
 
-static bool is_ours(const char *name)
-{
-	return strcmp(name, BPK_FRAME_DIGESTS) == 0 || strcmp(name, BPK_FRAME_B2ND) == 0 ||
-	       strcmp(name, BPK_FRAME_CATERVA) == 0;
-}
-
 static bool begins(const char *name, const char *with)
 {
 	return strncmp(name, with, strlen(with)) == 0;
@@ -44,7 +38,7 @@ static void key_of(const struct bpk_frame_layer *layer, const struct bpk_frame_l
 	struct bpk_view bytes = bpk_view(name, strlen(name));
 
 	*key = '\0';
-	if (other != NULL && !is_ours(name))
+	if (other != NULL && !bpk_frame_layer_is_ours(name))
 		strcat(key, TRAILER);
 	if (bpk_utf8_valid(bytes) && !begins(name, HEX) && !begins(name, TRAILER)) {
 		strcat(key, name);
@@ -55,19 +49,6 @@ static void key_of(const struct bpk_frame_layer *layer, const struct bpk_frame_l
 }
 
 /* ---- Printing ---- */
-
-static int print_content(struct bpk_view content, struct bpk_buf *out, struct bpk_err *err)
-{
-	struct bpk_err why = { 0 };
-
-	if (bpk_msgpack_print(content, out, &why) == 0)
-		return 0;
-	if (why.kind != BPK_CORRUPT && why.kind != BPK_LIMIT)
-		return bpk_fail(err, why.kind, "%s", why.text);
-	if (bpk_buf_printf(out, err, "{\"$raw\": \"") != 0 || bpk_hex_put(out, content, err) != 0)
-		return -1;
-	return bpk_buf_printf(out, err, "\"}");
-}
 
 static int print_member(const struct bpk_frame_layer *layer, const struct bpk_frame_layers *fixed,
 			struct bpk_buf *out, bool *is_empty, struct bpk_err *err)
@@ -80,7 +61,7 @@ static int print_member(const struct bpk_frame_layer *layer, const struct bpk_fr
 	    bpk_buf_printf(out, err, ": ") != 0)
 		return -1;
 	*is_empty = false;
-	return print_content(bpk_buf_view(&layer->content), out, err);
+	return bpk_msgpack_print_any(bpk_buf_view(&layer->content), out, err);
 }
 
 static int print_members(const struct bpk_frame_layers *fixed,
@@ -88,11 +69,11 @@ static int print_members(const struct bpk_frame_layers *fixed,
 			 struct bpk_err *err)
 {
 	for (size_t i = 0; i < fixed->count; i++)
-		if (!is_ours(fixed->all[i].name) &&
+		if (!bpk_frame_layer_is_ours(fixed->all[i].name) &&
 		    print_member(&fixed->all[i], NULL, out, is_empty, err) != 0)
 			return -1;
 	for (size_t i = 0; i < layers->count; i++)
-		if (!is_ours(layers->all[i].name) &&
+		if (!bpk_frame_layer_is_ours(layers->all[i].name) &&
 		    print_member(&layers->all[i], fixed, out, is_empty, err) != 0)
 			return -1;
 	return *is_empty ? 0 : bpk_buf_printf(out, err, "}");
@@ -103,7 +84,7 @@ static size_t count_users(const struct bpk_frame_layers *layers)
 	size_t n = 0;
 
 	for (size_t i = 0; i < layers->count; i++)
-		n += !is_ours(layers->all[i].name);
+		n += !bpk_frame_layer_is_ours(layers->all[i].name);
 	return n;
 }
 
@@ -174,7 +155,8 @@ static int same_text(struct bpk_view a, struct bpk_view b, bool *same, struct bp
 	struct bpk_buf one = { 0 }, other = { 0 };
 	int rc = -1;
 
-	if (print_content(a, &one, err) == 0 && print_content(b, &other, err) == 0) {
+	if (bpk_msgpack_print_any(a, &one, err) == 0 &&
+	    bpk_msgpack_print_any(b, &other, err) == 0) {
 		*same = one.size == other.size && memcmp(one.data, other.data, one.size) == 0;
 		rc = 0;
 	}
@@ -217,7 +199,7 @@ static const struct bpk_frame_layer *layer_of(struct bpk_view key,
 		char text[KEY];
 
 		key_of(&layers->all[i], fixed, text);
-		if (!is_ours(layers->all[i].name) && bpk_json_string_is(key, text))
+		if (!bpk_frame_layer_is_ours(layers->all[i].name) && bpk_json_string_is(key, text))
 			return &layers->all[i];
 	}
 	return NULL;
@@ -234,8 +216,8 @@ static bool new_name(struct bpk_view key, char name[BPK_FRAME_MAX_NAME + 1])
 		bpk_copy(name, text.data, text.size);
 		name[text.size] = '\0';
 		/* not what it says, where it holds the escape of half a character */
-		good = bpk_json_string_is(key, name) && !is_ours(name) && !begins(name, HEX) &&
-		       !begins(name, TRAILER);
+		good = bpk_json_string_is(key, name) && !bpk_frame_layer_is_ours(name) &&
+		       !begins(name, HEX) && !begins(name, TRAILER);
 	}
 	bpk_buf_clear(&text);
 	return good;
@@ -272,7 +254,7 @@ static int change_fixed(struct bpk_view object, const struct bpk_frame_layers *f
 		struct bpk_buf content = { 0 };
 		int rc;
 
-		if (is_ours(layer->name))
+		if (bpk_frame_layer_is_ours(layer->name))
 			continue;
 		if (value.size == 0)
 			return bpk_fail(err, BPK_UNSUPPORTED,
@@ -300,7 +282,7 @@ static int keep_layers(struct bpk_view object, const struct bpk_frame_layers *fi
 {
 	for (size_t i = 0; i < layers->count; i++) {
 		const struct bpk_frame_layer *layer = &layers->all[i];
-		bool ours = is_ours(layer->name);
+		bool ours = bpk_frame_layer_is_ours(layer->name);
 		struct bpk_view value = member_of(object, layer, fixed);
 		struct bpk_buf content = { 0 };
 		int rc = 0;
