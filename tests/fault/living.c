@@ -68,6 +68,14 @@ static const struct form {
 	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --layout bcolz -o x.blpd b;"
 	  " rm b",
 	  false, true },
+	{ "b2frame with holes", "x.b2frame",
+	  "head -c 7000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 -F b2frame --set k=0 -o x.b2frame - &&"
+	  " tail -c +7001 a | \"$BPK\" append -q x.b2frame -",
+	  false, false },
+	{ "b2sparse with a file too many", "x.b2s",
+	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F b2sparse --set k=0 -o x.b2s b; rm b;"
+	  " cp x.b2s/00000000.chunk x.b2s/00000F00.chunk",
+	  false, false },
 	{ "columns, partial", "x.blpd",
 	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K"
 	  " --dtype \"[('x','<f4'),('y','<i4')]\" -o x.blpd b; rm b",
@@ -94,6 +102,11 @@ static const struct deed {
 	{ "meta import", "meta import @ big", NULL, NULL, false, false, false },
 	{ "meta rm", "meta rm @", NULL, NULL, false, false, true },
 	{ "convert to a file", "convert -f -T 1 @ y.blp", NULL, "y.blp", false, false, false },
+	{ "convert to a frame", "convert -f -T 1 @ y.b2frame", NULL, "y.b2frame", false, false,
+	  false },
+	{ "convert to a sparse frame", "convert -f -T 1 @ y.b2s", NULL, "y.b2s", false, false,
+	  false },
+	{ "repair --repack", "repair --repack -q @", NULL, NULL, false, false, false },
 	{ "convert to a directory", "convert -f -T 1 -F chunked @ y.blpd", NULL, "y.blpd", false,
 	  false, false },
 };
@@ -147,6 +160,7 @@ struct row {
 	const char *in;
 	bool is_tar;
 	bool threads;
+	bool exact;             /* the content stays, but not the size of what tells of it */
 	struct state states[3]; /* before, after the command, after it ran twice */
 	int again;              /* the status of the second run: what is removed is gone then */
 };
@@ -180,6 +194,7 @@ static void load_text(char text[TEXT_MAX])
 
 static void look(const struct row *row, struct state *state)
 {
+	static const char sizes[] = "-type f ! -name '.*' -printf '%s %f\\n' | sort";
 	char script[512];
 
 	if (row->is_tar)
@@ -188,8 +203,9 @@ static void look(const struct row *row, struct state *state)
 	else
 		snprintf(script, sizeof script,
 			 "if [ -e %s ]; then \"$BPK\" cat %s >../got; echo $?; cksum <../got;"
-			 " \"$BPK\" meta get %s 2>/dev/null; else echo none; fi",
-			 row->result, row->result, row->result);
+			 " \"$BPK\" meta get %s 2>/dev/null; else echo none; fi; %s %s %s",
+			 row->result, row->result, row->result, row->exact ? "find" : ":",
+			 row->result, row->exact ? sizes : "");
 	shell(script);
 	load_text(state->content);
 	shell("find . ! -name .lock | LC_ALL=C sort"); /* which every writer leaves */
@@ -462,6 +478,7 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 	row = (struct row){ .setup = form->setup, .archive = form->archive, .in = deed->in };
 	row.result = deed->out != NULL ? deed->out : form->archive;
 	row.threads = deed->threads;
+	row.exact = strncmp(deed->args, "repair", 6) == 0;
 	snprintf(row.name, sizeof row.name, "%s: %s", form->name, deed->name);
 	fill_argv(&row, deed->args, words);
 	if (is_wanted(&row, wishes, count))
