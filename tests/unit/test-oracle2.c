@@ -315,11 +315,13 @@ static void make_text(uint8_t *raw, size_t size)
 	size_t used = 0;
 
 	while (used < size) {
+		/* one by one: arguments are evaluated in no certain order */
+		uint32_t step = unit_random_next(&r), name = unit_random_next(&r) % 4;
+		uint32_t whole = unit_random_next(&r) % 1000, part_of_it = unit_random_next(&r);
 		char line[128];
 		int n = snprintf(line, sizeof line,
 				 "{ \"step\": %u, \"quantity\": \"%s\", \"value\": %u.%u }\n",
-				 unit_random_next(&r) % 100000, names[unit_random_next(&r) % 4],
-				 unit_random_next(&r) % 1000, unit_random_next(&r));
+				 step % 100000, names[name], whole, part_of_it);
 		size_t part = bpk_min_size((size_t)n, size - used);
 
 		memcpy(raw + used, line, part);
