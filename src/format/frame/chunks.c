@@ -400,6 +400,49 @@ int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame
 	return 0;
 }
 
+struct look_ahead {
+	uint64_t number;
+	unsigned wished;
+	struct bpk_frame_ahead *ahead;
+};
+
+/* What is wrong with a chunk that nobody asked for yet is told when it is asked for. */
+static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
+{
+	struct look_ahead *look = arg;
+	struct bpk_frame_ahead *ahead = look->ahead;
+
+	ahead->first = look->number;
+	ahead->count = 0;
+	if (bpk_frame_look_here(on, look->number, ahead->found, err) != 0)
+		return -1;
+	for (ahead->count = 1; ahead->count < look->wished; ahead->count++)
+		if (bpk_frame_look_here(on, look->number + ahead->count,
+					&ahead->found[ahead->count], NULL) != 0)
+			break;
+	return 0;
+}
+
+int bpk_frame_look_on(struct bpk_frame_reader *r, struct bpk_frame_ahead *ahead, uint64_t number,
+		      struct bpk_frame_found *found, struct bpk_err *err)
+{
+	struct look_ahead look = { number, 1, ahead };
+
+	/* of a sparse frame each chunk is held against what the frame is then */
+	if (r->dir != NULL)
+		return bpk_frame_look(r, number, found, err);
+	if (number < ahead->first || number - ahead->first >= ahead->count) {
+		if (number == ahead->first + ahead->count)
+			look.wished = (unsigned)bpk_min_u64(2 * (uint64_t)ahead->count + 1,
+							    BPK_FRAME_AHEAD);
+		look.wished = (unsigned)bpk_min_u64(look.wished, r->state.nchunks - number);
+		if (bpk_frame_do(r, number, look_ahead_step, &look, err) != 0)
+			return -1;
+	}
+	*found = ahead->found[number - ahead->first];
+	return 0;
+}
+
 int bpk_frame_check(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
 		    struct bpk_err *err)
 {

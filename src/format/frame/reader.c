@@ -217,7 +217,7 @@ static int walk_to(struct bpk_frame_reader *r, uint64_t number, struct bpk_err *
 	if (number < r->located)
 		r->located = r->located_offset = 0;
 	for (; r->located < number; r->located++) {
-		if (bpk_frame_look(r, r->located, &found, err) != 0)
+		if (bpk_frame_look_on(r, &r->ahead, r->located, &found, err) != 0)
 			return -1;
 		if (!bpk_add_u64(r->located_offset, found.header.raw_size, &r->located_offset))
 			return bpk_fail(err, BPK_CORRUPT, "chunks unpack to more than 2^64 bytes");
@@ -238,7 +238,7 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 	if (number >= r->state.nchunks)
 		return 1;
 	if ((!r->regular && walk_to(r, number, err) != 0) ||
-	    bpk_frame_look(r, number, &found, err) != 0)
+	    bpk_frame_look_on(r, &r->ahead, number, &found, err) != 0)
 		return -1;
 	if (found.offset == BPK_UNKNOWN)
 		found.header.packed_size = 0; /* what was made for it lies nowhere */
@@ -248,7 +248,7 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 					 : r->located_offset,
 		.header = found.header,
 	};
-	digest = digests->checksum == NULL ? NULL : bpk_frame_digests_chunk(digests, number);
+	digest = r->state.stale ? NULL : bpk_frame_digests_chunk(digests, number);
 	if (digest != NULL)
 		memcpy(where->digest, digest, digests->checksum->size);
 	return 0;

@@ -56,6 +56,23 @@ static inline uint64_t bpk_frame_entry(const struct bpk_frame_state *state, uint
 
 /* ---- A reader ---- */
 
+/* Where a chunk lies, and what its header says. */
+struct bpk_frame_found {
+	struct bpk_chunk_header header; /* of a special offset: of a special chunk made for it */
+	uint64_t offset;                /* in the frame, or in its file; BPK_UNKNOWN: special */
+	uint64_t room;                  /* bytes from there up to the index, or the file's end */
+};
+
+/* Chunks that were looked at together, for who takes them one after the other: a source is held for
+ * all of them once. Valid when zeroed; one thread's own. */
+enum { BPK_FRAME_AHEAD = 128 };
+
+struct bpk_frame_ahead {
+	uint64_t first;
+	unsigned count;
+	struct bpk_frame_found found[BPK_FRAME_AHEAD];
+};
+
 struct bpk_frame_bands; /* nd's: how an array in several dimensions is read in C order */
 
 struct bpk_frame_reader {
@@ -88,6 +105,7 @@ struct bpk_frame_reader {
 	/* of the one thread that locates */
 	uint64_t located;        /* number of the next chunk */
 	uint64_t located_offset; /* raw bytes before it */
+	struct bpk_frame_ahead ahead;
 
 	/* A sparse frame is replaced file by file: what it is now, by lock (sparse.c). */
 	struct bpk_mutex lock;
@@ -129,17 +147,14 @@ bool bpk_frame_is_sealed(const struct bpk_frame_reader *reader, uint64_t number)
 int bpk_frame_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
 		    struct bpk_err *err);
 
-/* Where a chunk lies, and what its header says. */
-struct bpk_frame_found {
-	struct bpk_chunk_header header; /* of a special offset: of a special chunk made for it */
-	uint64_t offset;                /* in the frame, or in its file; BPK_UNKNOWN: special */
-	uint64_t room;                  /* bytes from there up to the index, or the file's end */
-};
-
 /* Look at chunk number, below nchunks: 32 bytes of it are read, and checked against the frame's
  * sizes. Errors name the chunk. Any thread. */
 int bpk_frame_look(struct bpk_frame_reader *reader, uint64_t number, struct bpk_frame_found *found,
 		   struct bpk_err *err);
+
+/* The same for numbers that mostly ascend by one: more and more are looked at beforehand. */
+int bpk_frame_look_on(struct bpk_frame_reader *reader, struct bpk_frame_ahead *ahead,
+		      uint64_t number, struct bpk_frame_found *found, struct bpk_err *err);
 
 /* Put "chunk 3 at offset 4711", or "00000003.chunk: chunk 3", in front of a report. Returns -1. */
 int bpk_frame_subject(const struct bpk_frame_reader *reader, uint64_t number, struct bpk_err *err);

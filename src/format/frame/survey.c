@@ -14,16 +14,16 @@ struct extent {
 struct walk {
 	struct bpk_frame_reader *reader;
 	struct bpk_frame_survey *survey;
+	struct bpk_frame_ahead ahead;
 	bool here; /* without looking whether the frame changed */
 	struct extent *extents;
 	size_t nextents;
 };
 
-static int look(const struct walk *w, uint64_t number, struct bpk_frame_found *found,
-		struct bpk_err *err)
+static int look(struct walk *w, uint64_t number, struct bpk_frame_found *found, struct bpk_err *err)
 {
 	return w->here ? bpk_frame_look_here(w->reader, number, found, err)
-		       : bpk_frame_look(w->reader, number, found, err);
+		       : bpk_frame_look_on(w->reader, &w->ahead, number, found, err);
 }
 
 /* ---- Chunk by chunk ---- */
