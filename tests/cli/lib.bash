@@ -159,14 +159,14 @@ eventually() {
 # ---- archives that are changed ----
 
 # The formats that can be, and what their files are called.
-editable=(blp chunked)
+editable=(blp chunked b2frame b2sparse)
 declare -gA suffix=([blp]=blp [chunked]=blpd [b2frame]=b2frame [b2sparse]=b2s)
 
 # FORMAT DATA OPTIONS...: pack DATA into $archive.
 make_archive() {
     archive=$2.${suffix[$1]}
     rm -rf "$archive"
-    bpk pack -q -F "$1" -o "$archive" "${@:3}" "$2"
+    bpk pack -q -F "$1" -o "$archive" "${@:3}" "$2" || return
     # the first writer makes it, whatever becomes of its change
     [ ! -d "$archive" ] || : >"$archive/.lock"
 }

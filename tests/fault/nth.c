@@ -10,7 +10,9 @@
  *     -n   act at the Nth call; without it nothing is done
  *     -a   what to do:
  *          kill, after    SIGKILL before the call, or after it (kill is the default)
- *          half, short    let the call move half its bytes, then SIGKILL or go on
+ *          half, short    let the call move half its bytes, then SIGKILL or go on; with
+ *                         NTH_SECTORS set a write at an offset that stays inside of 512 bytes is
+ *                         whole or not at all before SIGKILL, as disks and the kernel have it
  *          fail:ERROR     the call is not made and fails so; EPIPE and EFBIG with their signals
  *          signal:NAME    send the signal; INT, TERM and HUP may be taken by another thread,
  *                         which gets 200 ms for it at this call and at all that follow
@@ -431,6 +433,20 @@ static void halve(pid_t thread, const struct call *call)
 	}
 }
 
+/* A write that disks and the kernel make in one piece. */
+static bool is_in_one_piece(pid_t thread, const struct call *call)
+{
+	struct user_regs_struct registers;
+	unsigned long long size, offset;
+
+	if (getenv("NTH_SECTORS") == NULL || strcmp(call->name, "pwrite64") != 0 ||
+	    !get_registers(thread, &registers))
+		return false;
+	size = *argument(&registers, call->size);
+	offset = *argument(&registers, call->size + 1);
+	return size <= 512 && offset % 512 <= 512 - size;
+}
+
 /* The signals are those that the kernel sends with the error. */
 static void fail(pid_t thread)
 {
@@ -478,7 +494,8 @@ static void act(pid_t thread, const struct call *call)
 		kill(run.process, SIGKILL);
 		break;
 	case HALF:
-		halve(thread, call);
+		if (!is_in_one_piece(thread, call))
+			halve(thread, call);
 		/* fall through */
 	case AFTER:
 		run.finishing = thread;

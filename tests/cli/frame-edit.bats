@@ -1,0 +1,120 @@
+load lib
+
+# FORMAT KIND: make $archive, and the raw file `now` that it holds. Foreign ones are c-blosc2's own.
+make_kind() {
+    archive=a.${suffix[$1]}
+    rm -rf "$archive"
+    case $2 in
+        full) head -c 65536 a >now ;;
+        partial | foreign) head -c 60000 a >now ;;
+        empty) : >now ;;
+        special) cat zeros a zeros >now ;;
+    esac
+    if [ "$2" = foreign ]; then
+        # shellcheck disable=SC2046 # a word or none
+        oracle2 pack "$archive" 16384 8 $([ "$1" = b2frame ] || echo sparse) <now
+    else
+        bpk pack -q -F "$1" -z 16K -t 8 -o "$archive" now
+    fi
+    [ ! -d "$archive" ] || : >"$archive/.lock"
+}
+
+# DEED: change $archive, and `now` with it. What an empty one cannot be changed by fails.
+change() {
+    case $1 in
+        append) bpk append -q "$archive" more && cat more >>now ;;
+        truncate) [ -s now ] && bpk truncate -q --bytes 33333 "$archive" && truncate -s 33333 now ;;
+        write) [ -s now ] && bpk write -q --at 10000 "$archive" more &&
+            dd if=more of=now bs=64K oflag=seek_bytes seek=10000 conv=notrunc status=none ;;
+        meta) bpk meta set "$archive" "n=$RANDOM" ;;
+    esac
+}
+
+# bpk and c-blosc2 find the content of `now`.
+agree() {
+    bpk cat "$archive" | cmp - now && oracle2 raw "$archive" | cmp - now &&
+        bpk verify -q "$archive"
+}
+
+@test "frames that were changed: c-blosc2 opens and unpacks what bpk does" {
+    need_oracle2
+    data field-f64 100000 a
+    head -c 50000 /dev/zero >zeros
+    data text 20000 more
+    right=0 all=0
+    for format in b2frame b2sparse; do
+        for kind in full partial empty special foreign; do
+            for first in append truncate write meta; do
+                for second in append truncate write meta; do
+                    make_kind $format $kind
+                    [ -s now ] || [ $first = append ] || [ $first = meta ] || continue
+                    [ -s now ] || [ $first = append ] || [ $second = append ] || [ $second = meta ] ||
+                        continue
+                    all=$((all + 1))
+                    if change $first && agree && change $second && agree; then
+                        right=$((right + 1))
+                    else
+                        echo "wrong: $format $kind $first $second" >&2
+                    fi
+                done
+            done
+        done
+    done
+    echo "# $right of $all frames, changed twice, are what c-blosc2 unpacks" >&3
+    [ "$right" -eq "$all" ]
+}
+
+@test "frames to which bpk and c-blosc2 append in turn" {
+    need_oracle2
+    data field-f64 65536 a
+    data text 16384 more
+    for format in b2frame b2sparse; do
+        for kind in full partial; do
+            make_kind $format $kind
+            quietly bpk append "$archive" more
+            cat more >>now
+            # c-blosc2 2 and 3 add whole chunks behind a full one
+            bpk truncate --bytes 65536 "$archive" && truncate -s 65536 now
+            oracle2 append "$archive" 16384 <more
+            cat more >>now
+            oracle2 raw "$archive" | cmp - now
+            bpk cat "$archive" | cmp - now
+            bpk verify -v "$archive" >"$out" 2>&1
+            grep -q 'another program changed it since bpk wrote its digests.* 1 have none' "$out"
+            quietly bpk append "$archive" more
+            cat more >>now
+            agree
+            bpk verify -v "$archive" >"$out" 2>&1
+            ! grep -q 'another program' "$out"
+        done
+    done
+}
+
+@test "what bpk only reads of frames is not changed" {
+    need_fixtures blosc2
+    data text 1000 more
+    for frame in "$BPK_FIXTURES"/blosc2/*.b2nd; do
+        [ -f "$frame" ] || continue
+        cp "$frame" x.b2nd
+        refuses 65 'array kept in chunks of several dimensions' bpk append x.b2nd more
+        break
+    done
+}
+
+@test "bytes behind a frame, and files of no chunk, go with the next change" {
+    data field-f64 65536 a
+    make_kind b2frame partial
+    head -c 30000 a >>"$archive"
+    quietly bpk append "$archive" a
+    cat now a | cmp - <(bpk cat "$archive")
+    bpk verify -v "$archive" >"$out" 2>&1
+    ! grep -q 'behind the frame' "$out"
+    make_kind b2sparse partial
+    cp a "$archive/00000004.chunk"
+    : >"$archive/000000FF.chunk"
+    quietly bpk append "$archive" a
+    cat now a | cmp - <(bpk cat "$archive")
+    bpk verify -v "$archive" >"$out" 2>&1
+    ! grep -q 'no chunk' "$out"
+    [ ! -e "$archive/000000FF.chunk" ]
+}
