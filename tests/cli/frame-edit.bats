@@ -24,8 +24,8 @@ change() {
     case $1 in
         append) bpk append -q "$archive" more && cat more >>now ;;
         truncate) [ -s now ] && bpk truncate -q --bytes 33333 "$archive" && truncate -s 33333 now ;;
-        write) [ -s now ] && bpk write -q --at 10000 "$archive" more &&
-            dd if=more of=now bs=64K oflag=seek_bytes seek=10000 conv=notrunc status=none ;;
+        write) [ -s now ] && bpk write -q --at 10000 "$archive" patch &&
+            dd if=patch of=now bs=64K oflag=seek_bytes seek=10000 conv=notrunc status=none ;;
         meta) bpk meta set "$archive" "n=$RANDOM" ;;
     esac
 }
@@ -40,7 +40,8 @@ agree() {
     need_oracle2
     data field-f64 100000 a
     head -c 50000 /dev/zero >zeros
-    data text 20000 more
+    data text 40000 more
+    data text 20000 patch
     right=0 all=0
     for format in b2frame b2sparse; do
         for kind in full partial empty special foreign; do
@@ -96,7 +97,7 @@ agree() {
     for frame in "$BPK_FIXTURES"/blosc2/*.b2nd; do
         [ -f "$frame" ] || continue
         cp "$frame" x.b2nd
-        refuses 65 'array kept in chunks of several dimensions' bpk append x.b2nd more
+        refuses 1 'array kept in chunks of several dimensions' bpk append x.b2nd more
         break
     done
 }

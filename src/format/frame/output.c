@@ -283,10 +283,13 @@ static int check_chunk(const struct bpk_frame_output *out, uint64_t number,
 	return 0;
 }
 
-/* Does the index alone tell all of this chunk, once all have one size? */
+/* Does the index alone tell all of this chunk, once all have one size? c-blosc2 cannot read such an
+ * entry for what is no whole number of items, as the last chunk may be. */
 static bool is_told_by_index(const struct bpk_frame_output *out,
 			     const struct bpk_chunk_header *header)
 {
+	if (header->raw_size % out->header.typesize != 0)
+		return false;
 	switch (header->special) {
 	case BPK_SPECIAL_ZERO:
 	case BPK_SPECIAL_UNINIT:
