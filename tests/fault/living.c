@@ -288,8 +288,8 @@ static bool is_part(const char *part, const char *whole)
 }
 
 /*
- * Where BPK_CBLOSC2 names an installed c-blosc2 it must open, and unpack, the old or the new content
- * of a frame at any instant, whatever is pending. What it unpacks is one of the sums in states.
+ * Where BPK_CBLOSC2 names an installed c-blosc2 it must open a frame at any instant, and unpack the
+ * old or the new content, whatever is pending. What it unpacks is one of the sums in states.
  */
 static bool is_frame_for_others(const struct row *row)
 {
