@@ -96,6 +96,8 @@ int bpk_hex_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)
 	static const char digits[] = "0123456789abcdef";
 	uint8_t *p;
 
+	if (bytes.size == 0) /* data may be NULL, to which nothing may be added, not even 0 */
+		return 0;
 	if (bytes.size > (SIZE_MAX - out->size) / 2)
 		return bpk_fail_memory(err, bytes.size);
 	if (bpk_buf_reserve(out, out->size + 2 * bytes.size, err) != 0)
