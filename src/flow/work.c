@@ -173,6 +173,20 @@ static int cut_off(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return encode(worker, flow, &recipe, parcel, err);
 }
 
+/* Would unpacking the chunk tell nothing but its header's word? A small archive may hold any number
+ * of such chunks, of any size, and nobody wants their bytes. */
+static bool is_known(const struct bpk_flow *flow, const struct bpk_parcel *parcel)
+{
+	struct bpk_chunk_header header;
+
+	if (flow->out != NULL || (flow->in->unpacks != NULL && flow->in->unpacks(flow->reader)))
+		return false;
+	return bpk_chunk_header_read(bpk_view(parcel->packed.data, parcel->packed_size), &header,
+				     NULL) == 0 &&
+	       header.special != BPK_SPECIAL_NONE && header.special != BPK_SPECIAL_VALUE &&
+	       header.raw_size == parcel->raw_size && header.packed_size <= parcel->packed_size;
+}
+
 /* All that the room chunk does for a parcel. */
 static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		     struct bpk_parcel *parcel, struct bpk_err *err)
@@ -186,7 +200,7 @@ static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		return -1;
 	if (cut)
 		return cut_off(worker, flow, parcel, err);
-	if (unpack && decode(worker, flow, parcel, err) != 0)
+	if (unpack && !is_known(flow, parcel) && decode(worker, flow, parcel, err) != 0)
 		return -1;
 	if (anew && encode(worker, flow, flow->recipe, parcel, err) != 0)
 		return -1;

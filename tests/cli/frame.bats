@@ -153,3 +153,28 @@ END
     [ "$status" -eq 1 ]
     [[ $output == *"a temporary file in /nonexistent"* ]]
 }
+
+# 172 bytes that say to be 195 TiB of zeros: nobody unpacks them to see that they are.
+@test "frame: zeros by the terabyte cost verify and info nothing" {
+    need_python
+    python3 - <<'END'
+import struct
+
+chunks, size = 200000, 1 << 30
+index = struct.pack("<BBBBiii", 5, 1, 5, 8, 8 * chunks, 8 * chunks, 40) + bytes(15) + b"\x30"
+index += bytes(7) + b"\x81"
+trailer = bytes.fromhex("9401 93cd0006de0000dc0000 ce00000023 d800") + bytes(16)
+head = b"\x9e\xa8b2frame\0\xd2" + struct.pack(">i", 97) + b"\xcf"
+head += struct.pack(">Q", 97 + len(index) + len(trailer))
+head += b"\xa4\x12\x00\x50\x03\xd3" + struct.pack(">q", chunks * size) + b"\xd3" + bytes(8)
+head += b"\xd2" + struct.pack(">i", 8) + b"\xd2" + bytes(4) + b"\xd2" + struct.pack(">i", size)
+head += bytes.fromhex("d10001 d10001 c2 d806 000000000001 0000 000000000000 0000 93cd0007de0000dc0000")
+with open("zeros.b2frame", "wb") as f:
+    f.write(head + index + trailer)
+END
+    quietly bpk verify zeros.b2frame
+    quietly bpk info -v zeros.b2frame
+    grep -q "raw size  *$((200000 << 30)) bytes" "$out"
+    bpk cat --bytes 1000000000000:1000000000008 zeros.b2frame | cmp - <(head -c 8 /dev/zero)
+    refuses 1 'max-output' bpk unpack --max-output 1G zeros.b2frame
+}

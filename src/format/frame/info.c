@@ -67,7 +67,7 @@ static void count_files(struct bpk_frame_reader *r)
 {
 	struct bpk_info *info = &r->info;
 
-	for (uint64_t i = 0; i < r->state.nchunks; i++)
+	for (uint64_t i = 0; i < (r->state.uniform ? 1 : r->state.nchunks); i++)
 		info->nfiles +=
 			bpk_frame_offset_special(bpk_frame_entry(&r->state, i)) == BPK_SPECIAL_NONE;
 	if (!bpk_add_u64(info->stored_size, r->state.header.packed_size, &info->stored_size))
