@@ -125,6 +125,23 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
     [ ! -s /dev/null ]
 }
 
+@test "metadata become metalayers, which c-blosc2 finds by their names" {
+    need_python
+    data sorted-i64 10000 a
+    quietly bpk pack -F b2frame --set run=7 --set 'names=["a","b"]' --set text=hi a
+    bpk meta get a.b2frame >"$out"
+    [ "$(json "$out" 'x["run"], x["names"], x["text"]')" = "(7, ['a', 'b'], 'hi')" ]
+    quietly bpk convert a.b2frame a.blp
+    bpk meta get a.blp >"$out"
+    [ "$(json "$out" 'x["run"], x["names"], x["text"]')" = "(7, ['a', 'b'], 'hi')" ]
+    quietly bpk convert a.blp b.b2s
+    bpk meta get b.b2s >"$out"
+    [ "$(json "$out" 'x["run"], x["names"], x["text"]')" = "(7, ['a', 'b'], 'hi')" ]
+    need_oracle2
+    oracle2 names b.b2s | grep -qx 'variable run'
+    [ "$(oracle2 layer a.b2frame text | xxd -p)" = a26869 ]
+}
+
 @test "a frame refuses what it cannot obey" {
     data sorted-i64 10000 a
     refuses 64 '^bpk: pack: --no-offsets is not for format b2frame$' \
@@ -207,6 +224,7 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
             bpk cat $frame.blpd | same - a
             bpk convert $frame.blpd again.$frame
             is_frame_of again.$frame a
+            [ "$(bpk meta get again.$frame)" = "$(bpk meta get a.blp)" ]
         done
     done
     # a list of filters that Blosc 1 does not know is given up
