@@ -280,6 +280,8 @@ int bpk_archive_run(struct bpk_archive *archive, const struct bpk_load *load,
 		.writer = writer,
 		.plan = bpk_plan_cut(load->raw_size, load->chunk_size),
 		.recipe = load->recipe,
+		.others = load->others,
+		.nothers = load->nothers,
 		.slack = load->slack,
 		.first_number = load->first,
 	};

@@ -66,6 +66,46 @@ static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, ui
 	return recipe;
 }
 
+/* Does a chunk show that each was packed with the filters that suit it? A short one was perhaps
+ * packed otherwise for that alone. */
+static void learn(const struct bpk_chunk_header *header, struct bpk_choice *choice)
+{
+	struct bpk_pipeline pipeline = bpk_recipe_like(header).pipeline;
+	bool known = !says_how(header) || header->raw_size != choice->chunk_size ||
+		     header->typesize != choice->recipe.typesize ||
+		     bpk_pipeline_equal(&pipeline, &choice->recipe.pipeline) ||
+		     choice->nothers == BPK_CHOICE_OTHERS;
+
+	for (size_t i = 0; i < choice->nothers && !known; i++)
+		known = bpk_pipeline_equal(&pipeline, &choice->others[i]);
+	if (!known)
+		choice->others[choice->nothers++] = pipeline;
+}
+
+/* Filters of some chunks all over the archive, beside those of the example. */
+static int find_others(struct bpk_archive *archive, struct bpk_choice *choice, struct bpk_err *err)
+{
+	enum { LOOKS = 8 };
+	const struct bpk_encoding_args *args = &archive->args->encoding;
+	const struct bpk_info *info = bpk_archive_info(archive);
+	void *reader = archive->format->editor->reader(archive->editor);
+
+	if (args->filter.given || args->lossy || args->typesize != BPK_AUTO || info->ncolumns > 0 ||
+	    !archive->format->reader->positional(reader))
+		return 0;
+	for (uint64_t i = 1; i <= bpk_min_u64(LOOKS, info->nchunks); i++) {
+		struct bpk_piece piece = { .number = info->nchunks / LOOKS * i +
+						     info->nchunks % LOOKS * i / LOOKS - 1 };
+
+		if (info->nchunks < LOOKS)
+			piece.number = i - 1;
+		if (bpk_archive_locate(archive, &piece, err) != 0)
+			return -1;
+		learn(&piece.header, choice);
+	}
+	return 0;
+}
+
 /* Choose by trial; an example's element size and filter stand. */
 static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source *source,
 			   struct bpk_choice *choice, struct bpk_err *err)
@@ -114,7 +154,7 @@ static int choose(struct bpk_archive *archive, struct bpk_source *source, struct
 	if (says_how(&archive->example) && archive->args->encoding.codec == NULL &&
 	    chunk_size > 0) {
 		choice->recipe = recipe_of_example(archive, chunk_size);
-		return 0;
+		return find_others(archive, choice, err);
 	}
 	if (source == NULL) {
 		rc = bpk_source_of_memory(bpk_view(NULL, 0), &nothing, err);

@@ -59,6 +59,8 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 		.name = name,
 		.chunk_size = choice->chunk_size,
 		.recipe = &choice->recipe,
+		.others = choice->others,
+		.nothers = choice->nothers,
 		.slack = *slack,
 	};
 	struct bpk_buf last = { 0 };

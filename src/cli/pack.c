@@ -252,6 +252,9 @@ static int choose(struct pack *pack, uint64_t raw_size, struct bpk_err *err)
 		return bpk_input_subject(&pack->in, err);
 	bpk_encoding_tell_loss(&pack->args->encoding, &pack->choice.recipe,
 			       bpk_input_name(pack->in.path));
+	/* columns have elements of their own, of which the trial knows nothing */
+	if (pack->format->is_directory && pack->dtype.nfields > 0)
+		pack->choice.nothers = 0;
 	pack->plan = bpk_plan_cut(raw_size, pack->choice.chunk_size);
 	return 0;
 }
@@ -308,6 +311,8 @@ static int pack_into_draft(struct pack *pack, struct bpk_err *err)
 	struct bpk_flow flow = {
 		.plan = pack->plan,
 		.recipe = &pack->choice.recipe,
+		.others = pack->choice.others,
+		.nothers = pack->choice.nothers,
 		.slack = args->encoding.slack,
 		.compare = args->compare || args->encoding.shared.remove,
 	};

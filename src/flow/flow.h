@@ -54,8 +54,14 @@ struct bpk_wishes {
 	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
 };
 
+enum { BPK_CHOICE_OTHERS = 3 };
+
 struct bpk_choice {
-	struct bpk_recipe recipe;
+	struct bpk_recipe recipe; /* what suits most of the samples */
+	/* filters that suited some of them better: each chunk gets what suits it. Most inputs have
+	 * none */
+	struct bpk_pipeline others[BPK_CHOICE_OTHERS];
+	size_t nothers;
 	uint64_t chunk_size; /* a multiple of typesize, or of the row size wished */
 	struct bpk_buf why;  /* lines for -v, each ended by a newline; for bpk_buf_clear */
 };
@@ -107,7 +113,10 @@ struct bpk_flow {
 	const struct bpk_recipe *recipe; /* how raw parcels are packed; NULL: nothing is packed, but
 					    for what was only partly committed, which is packed
 					    anew as it was */
-	struct bpk_slack slack;          /* when packing */
+	const struct bpk_pipeline *others; /* filters tried on each chunk beside the recipe's: that
+					      which packs a sample of it best is taken */
+	size_t nothers;                    /* 0: the recipe is not asked about */
+	struct bpk_slack slack;            /* when packing */
 	uint64_t first_number; /* added to the plan's numbers when parcels are put: appending */
 	bool check;            /* test seals */
 	bool same_seals;  /* the writer seals as the reader's archive does: chunks that are carried

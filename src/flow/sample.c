@@ -1,5 +1,7 @@
 #include "flow/sample.h"
 
+#include <stdlib.h>
+
 /*
  * The share of an input that is tried. Packing a piece takes about as long in a trial as in the
  * run, and choose.c packs each about six times: with a piece in 20 MiB that is 2% of the work of
@@ -11,6 +13,8 @@ enum {
 	MIN_PIECES = 2,
 	WINDOW_SHARE = 32,
 	MIN_WINDOW = 2 << 20,
+	PROBES = 32,
+	WEIGHT = 840, /* of a probe, so that up to eight pieces can share it */
 };
 
 static size_t pieces_for(uint64_t raw_size)
@@ -32,26 +36,125 @@ static uint64_t piece_offset(uint64_t raw_size, size_t i, size_t n)
 	return (raw_size - BPK_SAMPLE_PIECE) / (2 * n) * (2 * i + 1);
 }
 
-static void add_piece(struct bpk_sample *sample, struct bpk_view piece)
+/* ---- Where pieces are taken ---- */
+
+/* Places of pieces, from a look at probes all over the input. */
+struct spots {
+	size_t count, size; /* of them, and of each */
+	uint64_t offsets[BPK_SAMPLE_PIECES];
+	unsigned ngroups;
+	uint8_t groups[BPK_SAMPLE_PIECES];
+	uint32_t weights[BPK_SAMPLE_PIECES];
+};
+
+/* Spread over the input, but in step with nothing: shifted by multiples of the golden ratio. */
+static uint64_t probe_offset(uint64_t raw_size, size_t i)
 {
-	if (piece.size == 0)
+	uint64_t share = raw_size / PROBES, slack = share - BPK_PROBE_REGION;
+	uint64_t shift = (uint32_t)(i * 2654435769u) >> 16; /* of 65536 */
+
+	return share * i + slack / 65536 * shift + slack % 65536 * shift / 65536;
+}
+
+static void spread_evenly(uint64_t raw_size, size_t npieces, struct spots *spots)
+{
+	spots->count = npieces;
+	spots->size = BPK_SAMPLE_PIECE;
+	spots->ngroups = 1;
+	for (size_t i = 0; i < npieces; i++) {
+		spots->offsets[i] = piece_offset(raw_size, i, npieces);
+		spots->groups[i] = 0;
+		spots->weights[i] = 1;
+	}
+}
+
+/* How many pieces each group gets: one, and more where a piece stands for most probes. */
+static void share_pieces(const size_t members[], unsigned ngroups, size_t npieces, size_t pieces[])
+{
+	for (unsigned g = 0; g < ngroups; g++)
+		pieces[g] = 1;
+	for (size_t left = npieces > ngroups ? npieces - ngroups : 0; left > 0; left--) {
+		unsigned most = 0;
+
+		for (unsigned g = 1; g < ngroups; g++)
+			if (members[g] * pieces[most] > members[most] * pieces[g])
+				most = g;
+		pieces[most]++;
+	}
+}
+
+/* Pieces around some of a group's probes. */
+static void spread_group(uint64_t raw_size, const uint8_t groups[PROBES], unsigned group,
+			 size_t members, size_t npieces, struct spots *spots)
+{
+	size_t seen = 0, taken = 0;
+
+	for (size_t i = 0; i < PROBES && taken < npieces; i++) {
+		uint64_t middle = probe_offset(raw_size, i), half = spots->size / 2;
+
+		if (groups[i] != group || seen++ != (2 * taken + 1) * members / (2 * npieces))
+			continue;
+		spots->offsets[spots->count] =
+			bpk_min_u64(middle - bpk_min_u64(middle, half), raw_size - spots->size);
+		spots->groups[spots->count] = (uint8_t)group;
+		spots->weights[spots->count++] = (uint32_t)(members * WEIGHT / npieces);
+		taken++;
+	}
+}
+
+static void spread(uint64_t raw_size, size_t npieces, const uint8_t *const regions[PROBES],
+		   struct spots *spots)
+{
+	uint8_t groups[PROBES];
+	size_t members[BPK_SAMPLE_GROUPS] = { 0 }, pieces[BPK_SAMPLE_GROUPS];
+	unsigned ngroups = bpk_probe_group(regions, PROBES, groups);
+
+	*spots = (struct spots){ .ngroups = ngroups };
+	if (ngroups == 1) {
+		spread_evenly(raw_size, npieces, spots);
 		return;
-	sample->pieces[sample->npieces++] = piece;
-	sample->size += piece.size;
+	}
+	for (size_t i = 0; i < PROBES; i++)
+		members[groups[i]]++;
+	/* more pieces than were asked for are smaller, so that trials take about as long */
+	spots->size = bpk_min_size(BPK_SAMPLE_PIECE, npieces * BPK_SAMPLE_PIECE / ngroups);
+	share_pieces(members, ngroups, npieces, pieces);
+	for (unsigned g = 0; g < ngroups; g++)
+		spread_group(raw_size, groups, g, members[g], pieces[g], spots);
+}
+
+/* ---- Taking them ---- */
+
+static void add_piece(struct bpk_sample *sample, struct bpk_view bytes, const struct spots *spots)
+{
+	size_t i = sample->npieces;
+
+	if (bytes.size == 0)
+		return;
+	sample->offsets[i] = spots->offsets[i];
+	sample->pieces[i] = bytes;
+	sample->groups[i] = spots->groups[i];
+	sample->weights[i] = spots->weights[i];
+	sample->ngroups = spots->ngroups;
+	sample->size += bytes.size;
+	sample->npieces++;
 }
 
 /* Pieces out of bytes that are all there. */
 static void cut_pieces(struct bpk_sample *sample, struct bpk_view bytes, size_t npieces)
 {
+	const uint8_t *regions[PROBES];
+	struct spots spots = { .ngroups = 1, .weights = { 1 }, .offsets = { 0 } };
+
 	if (bytes.size <= npieces * BPK_SAMPLE_PIECE) {
-		add_piece(sample, bytes);
+		add_piece(sample, bytes, &spots);
 		return;
 	}
-	for (size_t i = 0; i < npieces; i++) {
-		const uint8_t *at = bytes.data + piece_offset(bytes.size, i, npieces);
-
-		add_piece(sample, bpk_view(at, BPK_SAMPLE_PIECE));
-	}
+	for (size_t i = 0; i < PROBES; i++)
+		regions[i] = bytes.data + probe_offset(bytes.size, i);
+	spread(bytes.size, npieces, regions, &spots);
+	for (size_t i = 0; i < spots.count; i++)
+		add_piece(sample, bpk_view(bytes.data + spots.offsets[i], spots.size), &spots);
 }
 
 /* Read size bytes at offset to the place at in sample->bytes. */
@@ -67,26 +170,54 @@ static int read_run(struct bpk_source *source, uint64_t offset, struct bpk_sampl
 	return 0;
 }
 
+/* Look at the probes of a source that is larger than the window. What has become shorter meanwhile
+ * ends in zeros here. */
+static int probe(struct bpk_source *source, uint64_t raw_size, size_t npieces, struct spots *spots,
+		 struct bpk_err *err)
+{
+	uint8_t *bytes = bpk_calloc(PROBES, BPK_PROBE_REGION, err);
+	const uint8_t *regions[PROBES];
+	size_t got;
+	int rc = bytes == NULL ? -1 : 0;
+
+	for (size_t i = 0; i < PROBES && rc == 0; i++) {
+		uint8_t *at = bytes + i * BPK_PROBE_REGION;
+
+		regions[i] = at;
+		rc = bpk_source_read_at(source, probe_offset(raw_size, i),
+					bpk_span(at, BPK_PROBE_REGION), &got, err);
+	}
+	if (rc == 0)
+		spread(raw_size, npieces, regions, spots);
+	free(bytes);
+	return rc;
+}
+
 /* The window from the middle, and pieces from everywhere. */
 static int take_spread(struct bpk_source *source, uint64_t raw_size, struct bpk_sample *sample,
 		       struct bpk_err *err)
 {
 	size_t window = window_for(raw_size), npieces = pieces_for(raw_size);
+	struct spots spots;
 
-	if (bpk_buf_resize(&sample->bytes, window + npieces * BPK_SAMPLE_PIECE, err) != 0 ||
+	if (bpk_buf_resize(&sample->bytes, window + BPK_SAMPLE_PIECES * BPK_SAMPLE_PIECE, err) !=
+		    0 ||
 	    read_run(source, (raw_size - window) / 2, sample, 0, window, &sample->window, err) != 0)
 		return -1;
+	sample->window_offset = (raw_size - window) / 2;
 	if (raw_size == window) {
 		cut_pieces(sample, sample->window, npieces);
 		return 0;
 	}
-	for (size_t i = 0; i < npieces; i++) {
+	if (probe(source, raw_size, npieces, &spots, err) != 0)
+		return -1;
+	for (size_t i = 0; i < spots.count; i++) {
 		struct bpk_view run;
 
-		if (read_run(source, piece_offset(raw_size, i, npieces), sample,
-			     window + i * BPK_SAMPLE_PIECE, BPK_SAMPLE_PIECE, &run, err) != 0)
+		if (read_run(source, spots.offsets[i], sample, window + i * BPK_SAMPLE_PIECE,
+			     spots.size, &run, err) != 0)
 			return -1;
-		add_piece(sample, run);
+		add_piece(sample, run, &spots);
 	}
 	return 0;
 }
@@ -126,6 +257,28 @@ void bpk_sample_clear(struct bpk_sample *sample)
 	*sample = (struct bpk_sample){ 0 };
 }
 
+int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source, size_t piece,
+		      size_t size, struct bpk_buf *buf, struct bpk_view *run, struct bpk_err *err)
+{
+	uint64_t middle = sample->offsets[piece] + sample->pieces[piece].size / 2;
+	uint64_t start = middle - bpk_min_u64(middle, size / 2);
+	const struct bpk_view *window = &sample->window;
+	size_t got;
+
+	if (start >= sample->window_offset && start - sample->window_offset < window->size &&
+	    (window->size - (start - sample->window_offset) >= size ||
+	     !bpk_source_seekable(source))) {
+		start -= sample->window_offset;
+		*run = bpk_view(window->data + start, bpk_min_size(size, window->size - start));
+		return 0;
+	}
+	if (bpk_buf_resize(buf, size, err) != 0 ||
+	    bpk_source_read_at(source, start, bpk_span(buf->data, size), &got, err) != 0)
+		return -1;
+	*run = bpk_view(buf->data, got);
+	return 0;
+}
+
 /* ---- Lags ---- */
 
 /* The compiler makes vector instructions of these on any machine. */
@@ -139,9 +292,8 @@ static vector load(const uint8_t *p)
 	return v;
 }
 
-/* Bytes that equal the one lag before them, in p[0 .. size); at most 255 vectors, so that no lane
- * wraps. */
-static uint32_t count_matches(const uint8_t *p, size_t size, size_t lag)
+/* At most 255 vectors, so that no lane wraps. */
+uint32_t bpk_sample_matches(const uint8_t *p, size_t size, size_t lag)
 {
 	vector lanes = { 0 };
 	uint32_t matches = 0;
@@ -153,8 +305,8 @@ static uint32_t count_matches(const uint8_t *p, size_t size, size_t lag)
 	return matches;
 }
 
-void bpk_sample_lags(const struct bpk_sample *sample, uint32_t matches[BPK_SAMPLE_MAX_LAG + 1],
-		     uint32_t *compared)
+void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
+		     uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], uint32_t *compared)
 {
 	enum { STRETCH = 2048 };
 
@@ -165,13 +317,13 @@ void bpk_sample_lags(const struct bpk_sample *sample, uint32_t matches[BPK_SAMPL
 		const uint8_t *p;
 		size_t size;
 
-		if (piece.size < 2 * BPK_SAMPLE_MAX_LAG)
+		if ((pieces >> i & 1) == 0 || piece.size < 2 * BPK_SAMPLE_MAX_LAG)
 			continue;
 		/* from the middle: the first piece may begin with a header */
 		size = bpk_min_size(STRETCH, (piece.size - BPK_SAMPLE_MAX_LAG) / 16 * 16);
 		p = piece.data + (piece.size + BPK_SAMPLE_MAX_LAG - size) / 2;
 		for (size_t lag = 1; lag <= BPK_SAMPLE_MAX_LAG; lag++)
-			matches[lag] += count_matches(p, size, lag);
+			matches[lag] += bpk_sample_matches(p, size, lag);
 		*compared += (uint32_t)size;
 	}
 }

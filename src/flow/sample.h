@@ -8,18 +8,26 @@
 
 enum {
 	BPK_SAMPLE_PIECES = 8, /* at most */
-	BPK_SAMPLE_PIECE = 64 << 10,
+	BPK_SAMPLE_PIECE = 48 << 10,
 	BPK_SAMPLE_WINDOW = 4 << 20, /* at most; a repeat farther away is not found */
 	BPK_SAMPLE_MAX_LAG = BPK_CHUNK_MAX_TYPESIZE,
+	BPK_SAMPLE_GROUPS = 4,   /* of regions that look unlike, at most */
+	BPK_PROBE_REGION = 2080, /* bytes of a region that are looked at */
 };
 
 /* Caller storage, for bpk_sample_clear. */
 struct bpk_sample {
 	struct bpk_view pieces[BPK_SAMPLE_PIECES]; /* spread over the input, not empty */
 	size_t npieces;
-	size_t size;            /* of all pieces */
+	uint64_t offsets[BPK_SAMPLE_PIECES]; /* of each in the input */
+	size_t size;                         /* of all pieces */
+	unsigned ngroups;                    /* at least 1 when there are pieces */
+	uint8_t groups[BPK_SAMPLE_PIECES];   /* which each piece belongs to */
+	/* how much of the input each stands for; only ratios mean something */
+	uint32_t weights[BPK_SAMPLE_PIECES];
 	struct bpk_view window; /* one run, from the middle of the input, or all of a small one */
-	struct bpk_buf bytes;   /* holds them, unless they are peeked at */
+	uint64_t window_offset;
+	struct bpk_buf bytes; /* holds them, unless they are peeked at */
 };
 
 /*
@@ -31,12 +39,24 @@ int bpk_sample_take(struct bpk_source *source, uint64_t raw_size, struct bpk_sam
 		    struct bpk_err *err);
 void bpk_sample_clear(struct bpk_sample *sample);
 
+/* About size bytes around a piece, read into buf unless the window has them. */
+int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source, size_t piece,
+		      size_t size, struct bpk_buf *buf, struct bpk_view *run, struct bpk_err *err);
+
 /*
- * How often a byte of the pieces equals the one lag bytes before it, for every lag up to
- * BPK_SAMPLE_MAX_LAG (matches[0] is 0); *compared is how many bytes were looked at.
+ * How often a byte of some pieces (bit i: piece i) equals the one lag bytes before it, for every
+ * lag up to BPK_SAMPLE_MAX_LAG (matches[0] is 0); *compared is how many bytes were looked at.
  */
-void bpk_sample_lags(const struct bpk_sample *sample, uint32_t matches[BPK_SAMPLE_MAX_LAG + 1],
-		     uint32_t *compared);
+void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
+		     uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], uint32_t *compared);
+
+/* Bytes that equal the one lag before them, in p[0 .. size); size is a multiple of 16, and at most
+ * 4080. */
+uint32_t bpk_sample_matches(const uint8_t *p, size_t size, size_t lag);
+
+/* Which of n regions, of BPK_PROBE_REGION bytes each, look alike: a group for each of them, the
+ * first region's being 0. Returns how many groups there are. */
+unsigned bpk_probe_group(const uint8_t *const regions[], size_t n, uint8_t groups[]);
 
 /* Do long runs of the window occur in it twice, too far apart for blocks of near bytes? */
 bool bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near);

@@ -4,6 +4,8 @@ void bpk_worker_clear(struct bpk_worker *worker)
 {
 	bpk_chunk_ctx_free(worker->ctx);
 	bpk_buf_clear(&worker->proof);
+	bpk_buf_clear(&worker->sample);
+	bpk_buf_clear(&worker->packed);
 	worker->ctx = NULL;
 }
 
@@ -123,15 +125,19 @@ static bool writer_packs(const struct bpk_flow *flow)
 }
 
 static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
-		  const struct bpk_recipe *recipe, struct bpk_parcel *parcel, struct bpk_err *err)
+		  const struct bpk_recipe *wanted, struct bpk_parcel *parcel, struct bpk_err *err)
 {
+	struct bpk_recipe recipe = *wanted;
 	int rc;
 
 	parcel->raw_size = parcel->data_size = parcel->raw.size;
+	if (wanted == flow->recipe && bpk_work_suit(worker, flow->others, flow->nothers,
+						    bpk_buf_view(&parcel->raw), &recipe, err) != 0)
+		return -1;
 	if (writer_packs(flow))
-		rc = flow->out->pack(flow->writer, worker->ctx, recipe, parcel, err);
+		rc = flow->out->pack(flow->writer, worker->ctx, &recipe, parcel, err);
 	else
-		rc = encode_chunk(worker, flow, recipe, parcel, err);
+		rc = encode_chunk(worker, flow, &recipe, parcel, err);
 	parcel->packed.size = parcel->packed_size;
 	parcel->packed_offset = BPK_UNKNOWN;
 	return rc;

@@ -9,7 +9,8 @@
 /* One thread's own. Valid when zeroed; the scratch is made when it is first needed. */
 struct bpk_worker {
 	struct bpk_chunk_ctx *ctx;
-	struct bpk_buf proof; /* a packed parcel, unpacked again */
+	struct bpk_buf proof;          /* a packed parcel, unpacked again */
+	struct bpk_buf sample, packed; /* of a chunk for which filters are chosen */
 };
 
 void bpk_worker_clear(struct bpk_worker *worker);
@@ -31,6 +32,13 @@ int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
  * out. Any thread, with its own ctx. */
 int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
+
+/*
+ * Let recipe have those of the filters, its own or one of the others, that pack a sample of raw
+ * best, by size and cost; decided by the bytes alone. Nothing is done where there are no others.
+ */
+int bpk_work_suit(struct bpk_worker *worker, const struct bpk_pipeline *others, size_t nothers,
+		  struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err);
 
 /* The most memory, in bytes, that a parcel, and a thread's scratch, take for chunks of raw_size. */
 uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size);

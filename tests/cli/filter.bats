@@ -39,3 +39,38 @@ need_format() { "$BPK" pack --help | grep -qw "$1" || skip "format $1 cannot be 
     bpk pack -q a
     refuses 64 "which --lossy changes" bpk append --lossy --follow a a.blp
 }
+
+# Two kinds of data in turns of a MiB: $1 MiB in all.
+mixed() {
+    local i
+    data text $(($1 << 20)) text
+    data field-f64 $(($1 << 20)) field
+    for ((i = 0; i < $1; i++)); do
+        if [ $((i % 2)) -eq 0 ]; then tail -c +$(((i << 20) + 1)) text; else tail -c +$(((i << 20) + 1)) field; fi |
+            head -c 1M
+    done >mixed
+}
+
+# The filters of an archive's chunks, one a line.
+filters_of() { bpk info -vv "$1" | awk '$5 == "1048576" && length($NF) == 8 { print $(NF - 1) }'; }
+
+@test "regions that are unlike each other are packed with filters of their own" {
+    mixed 8
+    for threads in 1 2 8; do bpk pack -T $threads -o $threads.blp mixed; done
+    same 1.blp 2.blp
+    same 1.blp 8.blp
+    bpk cat 1.blp | cmp - mixed
+    [ "$(filters_of 1.blp | sed 's/.*shuffle/shuffle/' | paste -sd,)" = \
+        none,shuffle,none,shuffle,none,shuffle,none,shuffle ]
+    for filters in none shuffle bitshuffle; do
+        bpk pack -t 8 --filter $filters -o single.blp -f mixed
+        [ "$(stat -c %s 1.blp)" -lt "$(stat -c %s single.blp)" ]
+    done
+    # what is added goes on so, and so does what is packed anew
+    cp 1.blp grown.blp
+    bpk append grown.blp mixed
+    filters_of 1.blp >filters
+    filters_of grown.blp | cmp - <(cat filters filters)
+    bpk pack -v --filter shuffle -o one.blp mixed 2>"$err"
+    ! grep -q ' or ' "$err"
+}

@@ -166,6 +166,44 @@ static void test_choosing_is_deterministic(void **state)
 	}
 }
 
+/* Text beside numbers, one behind the other or in turns of a MiB: filters for both, one element
+ * size. */
+static void test_choosing_sees_regions(void **state)
+{
+	static const struct {
+		const char *a, *b;
+		size_t turn;
+		unsigned typesize;
+	} cases[] = {
+		{ "text", "field-f64", 4 << 20, 8 },
+		{ "text", "field-f64", 1 << 20, 8 },
+		{ "field-f32", "text", 1 << 20, 4 },
+		{ "text", "records-12", 1 << 20, 12 },
+	};
+	enum { SIZE = 8 << 20 };
+	uint8_t *a = malloc(SIZE), *b = malloc(SIZE);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct bpk_source *source;
+		struct bpk_choice choice;
+
+		bench_data_make(cases[i].a, 1, SIZE, a);
+		bench_data_make(cases[i].b, 1, SIZE, b);
+		for (size_t at = cases[i].turn; at < SIZE; at += 2 * cases[i].turn)
+			memcpy(a + at, b + at, cases[i].turn);
+		assert_int_equal(bpk_source_of_memory(bpk_view(a, SIZE), &source, NULL), 0);
+		assert_int_equal(bpk_choose(source, SIZE, &no_wishes, &choice, NULL), 0);
+		assert_int_equal(choice.nothers, 1);
+		assert_int_equal(choice.recipe.typesize, cases[i].typesize);
+		assert_int_equal(choice.recipe.pipeline.nsteps + choice.others[0].nsteps, 1);
+		bpk_buf_clear(&choice.why);
+		bpk_source_close(source);
+	}
+	free(a);
+	free(b);
+}
+
 static void test_choosing_honours_wishes(void **state)
 {
 	const struct bpk_pipeline bitshuffle = bpk_pipeline_of(BPK_FILTER_BITSHUFFLE);
@@ -341,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_choosing_sees_the_elements_of_bench_data),
 		cmocka_unit_test(test_choosing_sees_repeats_across_megabytes),
 		cmocka_unit_test(test_choosing_is_deterministic),
+		cmocka_unit_test(test_choosing_sees_regions),
 		cmocka_unit_test(test_choosing_honours_wishes),
 		cmocka_unit_test(test_choosing_keeps_rows_whole),
 		cmocka_unit_test(test_a_chunk_tells_its_recipe),

@@ -1,0 +1,87 @@
+/*
+ * The parts of choosing: screening, and deciding between sets of filters; inside flow alone.
+ */
+#ifndef BPK_FLOW_CHOOSE_H
+#define BPK_FLOW_CHOOSE_H
+
+#include "flow/trial.h"
+
+enum {
+	BPK_SCREEN_LEVEL = 1, /* three levels of Zstd */
+	BPK_DEFAULT_LEVEL = 2,
+	BPK_HIGH_LEVEL = 3,
+	BPK_OTHER_LEVEL = 5, /* of the other codecs */
+	BPK_CHUNK = 1 << 20,
+	BPK_LARGE_CHUNK = BPK_SAMPLE_WINDOW,
+};
+
+enum { BPK_WAYS = 32 };
+
+/* Some pieces, and what was tried on all of them, the cheapest first. */
+struct bpk_likes {
+	uint32_t pieces;
+	size_t nways;
+	struct bpk_trial *ways[BPK_WAYS];
+};
+
+struct bpk_chooser {
+	const struct bpk_wishes *wishes;
+	struct bpk_source *source;
+	struct bpk_recipe base; /* codec, level of screening, largest block */
+	unsigned level;         /* wished, or where we start from */
+	bool own_codec;         /* Zstd, whose levels and windows are known */
+	struct bpk_sample sample;
+	struct bpk_trials trials;
+	struct bpk_likes whole;                    /* all pieces */
+	bool uniform;                              /* what suits the whole suits every group */
+	struct bpk_likes likes[BPK_SAMPLE_GROUPS]; /* the groups, unless uniform */
+};
+
+/* Try on the pieces what may suit them; all of them first, and then, unless the best way does for
+ * every group, on each group by itself. Look at trials.failed behind it. */
+void bpk_screen(struct bpk_chooser *c);
+
+/* Try an element size with filters on pieces, unless the wishes say another, and put it in its
+ * place among the ways, unless it is given up. */
+void bpk_screen_way(struct bpk_chooser *c, struct bpk_likes *likes, unsigned typesize,
+		    const struct bpk_pipeline *pipeline);
+
+/* An element size, and the filters that suit each group then. */
+struct bpk_set {
+	unsigned typesize;
+	struct bpk_pipeline of[BPK_SAMPLE_GROUPS];
+	uint64_t cost;
+	unsigned level; /* at which that is so */
+};
+
+enum { BPK_SETS = BPK_WAYS };
+
+struct bpk_sets {
+	size_t count;
+	struct bpk_set all[BPK_SETS];
+};
+
+/* What screening found, the cheapest first; of each element size only the first, unless uniform. */
+void bpk_sets_find(struct bpk_chooser *c, struct bpk_sets *sets);
+
+/* How a group is packed by a set. */
+struct bpk_recipe bpk_set_recipe(const struct bpk_chooser *c, const struct bpk_set *set,
+				 unsigned group);
+
+/* Settle the filters of each group in a set, not uniform, that was decided for. */
+void bpk_refine(struct bpk_chooser *c, struct bpk_set *set);
+
+/* The group that stands for the largest part of the input. */
+unsigned bpk_heaviest(const struct bpk_chooser *c);
+
+/*
+ * Decide from what screening found: element size, level, and the filters that suit the groups.
+ * choice gets recipe and others. Look at trials.failed behind it.
+ */
+void bpk_decide(struct bpk_chooser *c, struct bpk_choice *choice);
+
+/* Are chunks of BPK_LARGE_CHUNK bytes worth it? Then recipe and others become what is best in
+ * them. */
+bool bpk_decide_large(struct bpk_chooser *c, struct bpk_choice *choice);
+
+#endif

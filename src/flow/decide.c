@@ -1,0 +1,297 @@
+/*
+ * Deciding: sets of filters meet at the level that would be used, where screening leaves it open on
+ * longer runs; then the level, and whether large chunks are worth it.
+ */
+#include "flow/choose.h"
+
+enum {
+	NEARLY = 4,       /* percent behind at another level, and still worth a second look, */
+	NEARLY_EQUAL = 2, /* or at the same */
+	CONTENDERS = 2,
+	MANY = 4, /* that are nearly equal: their differences show in long blocks alone */
+	MANY_DENSE = 6,
+	RUN = 256 << 10,
+	LONG_RUN = 512 << 10,
+	PROMISING = 2, /* percent that a level brings */
+	INCOMPRESSIBLE = 98,
+	DENSE = 16,            /* packed to less than one byte of so many; */
+	ZEROS = 400,           /* below one of so many it is nothing but runs */
+	WORTH = 5,             /* thousandths that choosing for each chunk must gain */
+	LARGE_CHUNK_GAIN = 10, /* percent */
+};
+
+/* ---- Races ---- */
+
+/* A run from the middle of the window. */
+static struct bpk_view run_of(const struct bpk_chooser *c, size_t size)
+{
+	struct bpk_view window = c->sample.window;
+
+	if (window.size <= size)
+		return window;
+	return bpk_view(window.data + (window.size - size) / 2, size);
+}
+
+/* What a set comes to on a run, as one chunk. */
+static uint64_t cost_on_run(struct bpk_chooser *c, const struct bpk_set *set, struct bpk_view run)
+{
+	struct bpk_recipe recipes[BPK_SAMPLE_GROUPS];
+	size_t count = 0;
+
+	for (unsigned g = 0; g < c->sample.ngroups; g++) {
+		bool is_new = true;
+
+		for (unsigned h = 0; h < g; h++)
+			is_new = is_new && !bpk_pipeline_equal(&set->of[h], &set->of[g]);
+		if (is_new)
+			recipes[count++] = bpk_set_recipe(c, set, g);
+	}
+	return bpk_trials_run(&c->trials, recipes, count, run, run.size);
+}
+
+/* What the pieces come to as they are. */
+static uint64_t raw_cost(const struct bpk_chooser *c)
+{
+	uint64_t raw = 0;
+
+	for (size_t i = 0; i < c->sample.npieces; i++)
+		raw += (uint64_t)1000 * c->sample.weights[i] * c->sample.pieces[i].size;
+	return raw;
+}
+
+/* Pieces of highly regular data are too short to tell: most of what is left of them is the
+ * beginning. Nothing is to be told of what is left of zeros. */
+static bool is_dense(const struct bpk_chooser *c, const struct bpk_set *set)
+{
+	uint64_t raw = raw_cost(c);
+
+	return set->cost <= raw / DENSE && set->cost > raw / ZEROS;
+}
+
+/* Bitshuffles of the sizes whose shuffles are among the best. */
+static void add_bitshuffles(struct bpk_chooser *c, struct bpk_sets *sets)
+{
+	size_t count = sets->count;
+
+	for (size_t i = 0; i < count && c->wishes->pipeline == NULL; i++) {
+		struct bpk_set set = sets->all[i];
+		bool is_new = sets->count < BPK_SETS && set.typesize > 1;
+
+		for (unsigned g = 0; g < c->sample.ngroups; g++)
+			set.of[g] = bpk_pipeline_of(BPK_FILTER_BITSHUFFLE);
+		for (size_t j = 0; j < sets->count && is_new; j++)
+			is_new = sets->all[j].typesize != set.typesize ||
+				 !bpk_pipeline_equal(&sets->all[j].of[0], &set.of[0]);
+		if (is_new)
+			sets->all[sets->count++] = set;
+	}
+}
+
+/* How far behind the first on the pieces, and on the run, together, the former with a weight of so
+ * many quarters; costs are below 2^45. */
+static uint64_t behind(const struct bpk_set *set, const struct bpk_set *first, uint64_t on_run,
+		       uint64_t of_first, unsigned pieces_weight)
+{
+	return (set->cost << 16) / bpk_max_u64(first->cost, 1) * pieces_weight +
+	       (on_run << 16) / of_first * (4 - pieces_weight);
+}
+
+/* The best of the first count sets at the level in use, where pieces leave it open; the pieces'
+ * word counts pieces_weight of 4. */
+static size_t race(struct bpk_chooser *c, struct bpk_sets *sets, size_t count, struct bpk_view run,
+		   unsigned pieces_weight)
+{
+	uint64_t least = UINT64_MAX, of_first = 1;
+	size_t best = 0;
+
+	for (size_t i = 0; i < count && !c->trials.failed; i++) {
+		struct bpk_set set = sets->all[i];
+		uint64_t cost;
+
+		set.level = c->level;
+		cost = cost_on_run(c, &set, run);
+		if (i == 0)
+			of_first = bpk_max_u64(cost, 1);
+		cost = behind(&set, &sets->all[0], cost, of_first, pieces_weight);
+		if (cost < least) {
+			least = cost;
+			best = i;
+		}
+	}
+	return best;
+}
+/* ---- Levels ---- */
+
+/* What a set comes to at its level, on a run, or, without one, on the pieces. */
+static uint64_t cost_at_level(struct bpk_chooser *c, const struct bpk_set *set, struct bpk_view run)
+{
+	uint64_t cost = 0;
+
+	if (run.size > 0)
+		return cost_on_run(c, set, run);
+	for (unsigned g = 0; g < c->sample.ngroups && cost != UINT64_MAX; g++) {
+		uint32_t pieces = c->uniform ? c->whole.pieces : c->likes[g].pieces;
+		struct bpk_recipe recipe = bpk_set_recipe(c, set, g);
+		struct bpk_trial *trial = bpk_trials_try(&c->trials, &recipe, pieces, NULL);
+
+		if (trial == NULL)
+			return UINT64_MAX;
+		cost += bpk_trial_cost(&c->trials, trial, pieces);
+		if (c->uniform)
+			break;
+	}
+	return cost;
+}
+
+/* Let best have a level, when that is better. */
+static void try_level(struct bpk_chooser *c, unsigned level, struct bpk_view run,
+		      struct bpk_set *best)
+{
+	struct bpk_set set = *best;
+
+	set.level = level;
+	set.cost = cost_at_level(c, &set, run);
+	if (set.cost < best->cost)
+		*best = set;
+}
+
+/* Those of the sets, which are sorted, that the pieces do not put so far behind the first. */
+static size_t count_near(const struct bpk_sets *sets, unsigned percent, size_t most)
+{
+	size_t count = 1;
+
+	while (count < sets->count && count < most &&
+	       sets->all[count].cost / (100 + percent) < sets->all[0].cost / 100)
+		count++;
+	return count;
+}
+
+/* Where the pieces leave it open, a run decides; also the level, where they are too short to say
+ * that. */
+static size_t find_best(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk_view *level_run)
+{
+	bool dense = c->uniform && is_dense(c, &sets->all[0]);
+	bool same_level = c->level == sets->all[0].level;
+	size_t count;
+
+	*level_run = bpk_view(NULL, 0);
+	/* neither noise nor zeros care */
+	if (sets->all[0].cost > raw_cost(c) / 100 * INCOMPRESSIBLE ||
+	    sets->all[0].cost < raw_cost(c) / ZEROS)
+		return 0;
+	if (dense)
+		add_bitshuffles(c, sets);
+	count = dense ? bpk_min_size(sets->count, MANY_DENSE)
+		      : count_near(sets, c->uniform ? NEARLY_EQUAL : NEARLY, MANY);
+	if (dense || count > CONTENDERS) {
+		*level_run = run_of(c, LONG_RUN);
+		return race(c, sets, count, *level_run, 0);
+	}
+	if (!same_level)
+		count = count_near(sets, NEARLY, CONTENDERS);
+	return count > 1 ? race(c, sets, count, run_of(c, RUN), 2) : 0;
+}
+
+static void decide_level(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk_set *best)
+{
+	struct bpk_view run;
+	uint64_t low;
+
+	*best = sets->all[find_best(c, sets, &run)];
+	if (c->wishes->level != BPK_AUTO || !c->own_codec) {
+		best->level = c->level;
+		return;
+	}
+	if (run.size > 0)
+		best->cost = cost_at_level(c, best, run);
+	low = best->cost;
+	try_level(c, BPK_DEFAULT_LEVEL, run, best);
+	/* where one level brought little, the next will not bring much */
+	if (best->level == BPK_DEFAULT_LEVEL && best->cost / (100 - PROMISING) <= low / 100)
+		try_level(c, BPK_HIGH_LEVEL, run, best);
+}
+
+/* ---- All of it ---- */
+
+static void settle(const struct bpk_chooser *c, const struct bpk_set *set,
+		   struct bpk_choice *choice)
+{
+	unsigned first = bpk_heaviest(c);
+
+	choice->recipe = bpk_set_recipe(c, set, first);
+	for (unsigned g = 0; g < c->sample.ngroups; g++) {
+		bool is_new = !bpk_pipeline_equal(&set->of[g], &set->of[first]);
+
+		for (size_t i = 0; i < choice->nothers && is_new; i++)
+			is_new = !bpk_pipeline_equal(&set->of[g], &choice->others[i]);
+		if (is_new)
+			choice->others[choice->nothers++] = set->of[g];
+	}
+}
+
+void bpk_decide(struct bpk_chooser *c, struct bpk_choice *choice)
+{
+	struct bpk_sets sets = { 0 };
+	struct bpk_set best;
+
+	bpk_sets_find(c, &sets);
+	if (c->trials.failed)
+		return;
+	decide_level(c, &sets, &best);
+	if (!c->uniform)
+		bpk_refine(c, &best);
+	settle(c, &best, choice);
+}
+
+/* ---- Data that repeats across megabytes ---- */
+
+/* Pack the window in chunks of one block, by recipe or one of the others. */
+static uint64_t try_window(struct bpk_chooser *c, const struct bpk_recipe *recipe,
+			   const struct bpk_choice *others, size_t chunk_size)
+{
+	struct bpk_recipe recipes[1 + BPK_CHOICE_OTHERS] = { *recipe };
+	size_t count = 1 + (others == NULL ? 0 : others->nothers);
+
+	for (size_t i = 0; i < count; i++) {
+		recipes[i] = *recipe;
+		recipes[i].block_size = (uint32_t)chunk_size;
+		if (i > 0)
+			recipes[i].pipeline = others->others[i - 1];
+	}
+	return bpk_trials_run(&c->trials, recipes, count, c->sample.window, chunk_size);
+}
+
+/*
+ * Long repeats are best packed as they are, in blocks that hold both copies: a filter tears them
+ * apart and changes them unless they lie whole elements apart. Levels above ours are not tried, as
+ * they would take too long on a whole window; what wins is then packed at the level that is wanted.
+ */
+bool bpk_decide_large(struct bpk_chooser *c, struct bpk_choice *choice)
+{
+	const struct bpk_wishes *wishes = c->wishes;
+	struct bpk_recipe small = choice->recipe, plain = small, filtered = small, *winner;
+	unsigned wanted = small.level, level = (unsigned)bpk_min_u64(wanted, BPK_HIGH_LEVEL);
+	uint64_t of_small, of_plain, of_filtered;
+
+	if (bpk_buf_printf(c->trials.why, c->trials.err,
+			   "long runs repeat across more than a sample:\n") != 0)
+		c->trials.failed = true;
+	small.level = filtered.level = level;
+	plain.level = wishes->level == BPK_AUTO ? (unsigned)BPK_HIGH_LEVEL : level;
+	if (wishes->pipeline == NULL)
+		plain.pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
+	if (wishes->typesize == BPK_AUTO && plain.pipeline.nsteps == 0)
+		plain.typesize = 1;
+	of_small = try_window(c, &small, choice, BPK_CHUNK);
+	of_plain = try_window(c, &plain, NULL, BPK_LARGE_CHUNK);
+	of_filtered = try_window(c, &filtered, NULL, BPK_LARGE_CHUNK);
+	winner = of_plain <= of_filtered ? &plain : &filtered;
+	if (c->trials.failed ||
+	    bpk_min_u64(of_plain, of_filtered) * (100 + LARGE_CHUNK_GAIN) >= of_small * 100)
+		return false;
+	choice->recipe = *winner;
+	choice->nothers = 0;
+	if (wishes->level != BPK_AUTO)
+		choice->recipe.level = wanted;
+	return true;
+}

@@ -1,0 +1,130 @@
+/*
+ * One for all, or one for each chunk: filters of groups meet again on runs that are longer than
+ * their pieces, and a set keeps several only where that pays.
+ */
+#include "flow/choose.h"
+
+enum {
+	RUN = 256 << 10,
+	REFINED = 12, /* percent behind on a group's pieces, and still worth a longer look */
+	WORTH = 5,    /* thousandths that choosing for each chunk must gain */
+};
+
+/* How much of the input each group stands for. */
+static void weigh_groups(const struct bpk_chooser *c, uint64_t weights[BPK_SAMPLE_GROUPS])
+{
+	memset(weights, 0, BPK_SAMPLE_GROUPS * sizeof *weights);
+	for (size_t i = 0; i < c->sample.npieces; i++)
+		weights[c->sample.groups[i]] += c->sample.weights[i];
+}
+
+unsigned bpk_heaviest(const struct bpk_chooser *c)
+{
+	uint64_t weights[BPK_SAMPLE_GROUPS];
+	unsigned most = 0;
+
+	weigh_groups(c, weights);
+	for (unsigned g = 1; g < c->sample.ngroups; g++)
+		if (weights[g] > weights[most])
+			most = g;
+	return most;
+}
+
+/* A longer run of each group, on which filters meet that pieces do not tell apart. */
+struct runs {
+	struct bpk_view of[BPK_SAMPLE_GROUPS];
+	struct bpk_buf bufs[BPK_SAMPLE_GROUPS];
+};
+
+static void take_runs(struct bpk_chooser *c, struct runs *runs)
+{
+	for (unsigned g = 0; g < c->sample.ngroups && !c->trials.failed; g++) {
+		size_t piece = 0;
+
+		while (c->sample.groups[piece] != g)
+			piece++;
+		if (bpk_sample_around(&c->sample, c->source, piece, RUN, &runs->bufs[g],
+				      &runs->of[g], c->trials.err) != 0)
+			c->trials.failed = true;
+	}
+}
+
+/* What a group's run comes to with a set's element size and some filters. */
+static uint64_t cost_of_group(struct bpk_chooser *c, const struct runs *runs, unsigned group,
+			      const struct bpk_set *set, const struct bpk_pipeline *pipeline)
+{
+	struct bpk_recipe recipe = bpk_set_recipe(c, set, group);
+
+	recipe.pipeline = *pipeline;
+	recipe.level = (unsigned)bpk_min_u64(set->level, BPK_HIGH_LEVEL);
+	return bpk_trials_run(&c->trials, &recipe, 1, runs->of[group],
+			      bpk_max_u64(runs->of[group].size, 1));
+}
+
+/* Let a group's filters be what packs its run best, of those that are near the best on its pieces.
+ * Returns what that comes to. */
+static uint64_t refine_group(struct bpk_chooser *c, const struct runs *runs, unsigned group,
+			     struct bpk_set *set)
+{
+	const struct bpk_likes *likes = &c->likes[group];
+	uint64_t first = UINT64_MAX, least = UINT64_MAX;
+
+	for (size_t i = 0; i < likes->nways && !c->trials.failed; i++) {
+		const struct bpk_recipe *recipe = &likes->ways[i]->recipe;
+		uint64_t cost = bpk_trial_cost(&c->trials, likes->ways[i], likes->pieces);
+
+		if (recipe->typesize != set->typesize && recipe->pipeline.nsteps > 0)
+			continue;
+		first = bpk_min_u64(first, cost);
+		if (cost / (100 + REFINED) > first / 100)
+			continue;
+		cost = cost_of_group(c, runs, group, set, &recipe->pipeline);
+		if (cost < least) {
+			least = cost;
+			set->of[group] = recipe->pipeline;
+		}
+	}
+	return least;
+}
+
+/* Would the filters of one group do for all of them? Then the set has no others. */
+static void try_single(struct bpk_chooser *c, const struct runs *runs, const uint64_t costs[],
+		       struct bpk_set *set)
+{
+	uint64_t weights[BPK_SAMPLE_GROUPS], all = 0, least = UINT64_MAX;
+	unsigned best = 0, ngroups = c->sample.ngroups;
+
+	weigh_groups(c, weights);
+	for (unsigned g = 0; g < ngroups; g++)
+		all += costs[g] * weights[g];
+	for (unsigned g = 0; g < ngroups; g++) {
+		uint64_t single = 0;
+
+		for (unsigned h = 0; h < ngroups && single < least; h++)
+			single += weights[h] *
+				  (bpk_pipeline_equal(&set->of[g], &set->of[h])
+					   ? costs[h]
+					   : cost_of_group(c, runs, h, set, &set->of[g]));
+		if (single < least) {
+			least = single;
+			best = g;
+		}
+	}
+	for (unsigned g = 0; g < ngroups && least / (1000 + WORTH) <= all / 1000; g++)
+		set->of[g] = set->of[best];
+}
+
+/* Settle the filters of each group. */
+void bpk_refine(struct bpk_chooser *c, struct bpk_set *set)
+{
+	struct runs runs = { 0 };
+	uint64_t costs[BPK_SAMPLE_GROUPS];
+
+	take_runs(c, &runs);
+	for (unsigned g = 0; g < c->sample.ngroups; g++)
+		costs[g] = refine_group(c, &runs, g, set);
+	if (!c->trials.failed)
+		try_single(c, &runs, costs, set);
+	for (unsigned g = 0; g < c->sample.ngroups; g++)
+		bpk_buf_clear(&runs.bufs[g]);
+}

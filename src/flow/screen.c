@@ -1,0 +1,161 @@
+/*
+ * Screening: which element sizes and filters may suit pieces that look alike. Every promising one
+ * is tried at a low level.
+ */
+#include "flow/choose.h"
+
+#include <stdlib.h>
+
+enum {
+	CLEAR = 20,  /* one match in so many bytes is a clear lag, */
+	FAINT = 100, /* and in so many none at all */
+	UNLIKE = 2,  /* percent that another way must be better for a group */
+};
+
+/* ---- One way ---- */
+
+static void put_in_place(struct bpk_chooser *c, struct bpk_likes *likes, struct bpk_trial *trial)
+{
+	uint64_t cost = bpk_trial_cost(&c->trials, trial, likes->pieces);
+	size_t at = likes->nways;
+
+	if (cost == UINT64_MAX || likes->nways == BPK_WAYS)
+		return;
+	for (; at > 0 && bpk_trial_cost(&c->trials, likes->ways[at - 1], likes->pieces) > cost;
+	     at--)
+		likes->ways[at] = likes->ways[at - 1];
+	likes->ways[at] = trial;
+	likes->nways++;
+}
+
+void bpk_screen_way(struct bpk_chooser *c, struct bpk_likes *likes, unsigned typesize,
+		    const struct bpk_pipeline *pipeline)
+{
+	const struct bpk_wishes *wishes = c->wishes;
+	/* what is bad for one group may be good for another */
+	bool may_give_up = likes->nways > 0 && (likes != &c->whole || c->sample.ngroups == 1);
+	struct bpk_recipe recipe = c->base;
+	struct bpk_trial *trial;
+
+	recipe.typesize = wishes->typesize != BPK_AUTO ? (unsigned)wishes->typesize : typesize;
+	recipe.pipeline = wishes->pipeline != NULL ? *wishes->pipeline : *pipeline;
+	/* without a filter elements mean nothing */
+	if (recipe.pipeline.nsteps == 0 && wishes->typesize == BPK_AUTO)
+		recipe.typesize = 1;
+	trial = bpk_trials_try(&c->trials, &recipe, likes->pieces,
+			       may_give_up ? likes->ways[0] : NULL);
+	if (trial == NULL)
+		return;
+	for (size_t i = 0; i < likes->nways; i++)
+		if (likes->ways[i] == trial)
+			return;
+	put_in_place(c, likes, trial);
+}
+
+static void screen(struct bpk_chooser *c, struct bpk_likes *likes, unsigned typesize,
+		   enum bpk_filter filter)
+{
+	const struct bpk_pipeline pipeline = bpk_pipeline_of(filter);
+
+	bpk_screen_way(c, likes, typesize, &pipeline);
+}
+
+/* ---- Lags ---- */
+
+static int by_count(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* The first lag whose matches reach share percent of the way from common to best; 0: none. */
+static unsigned first_lag(const uint32_t *matches, uint32_t common, uint32_t best, unsigned share)
+{
+	for (unsigned lag = 2; lag <= BPK_SAMPLE_MAX_LAG; lag++) {
+		if (matches[lag] > common &&
+		    (uint64_t)(matches[lag] - common) * 100 >= (uint64_t)(best - common) * share)
+			return lag;
+	}
+	return 0;
+}
+
+/*
+ * The lengths at which bytes look like those before them: elements repeat their high bytes at every
+ * multiple of the typesize, records at every multiple of theirs. So the strongest lag is tried, the
+ * first that is nearly as strong, and the first that is half as strong (a field of a record).
+ * pieces are those that are looked at. Returns whether they are clear.
+ */
+static bool screen_lags(struct bpk_chooser *c, struct bpk_likes *likes, uint32_t pieces)
+{
+	static const unsigned shares[] = { 100, 85, 50 };
+	size_t nshares = pieces == likes->pieces ? sizeof shares / sizeof *shares : 1;
+	uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], sorted[BPK_SAMPLE_MAX_LAG], compared, common,
+		best;
+
+	bpk_sample_lags(&c->sample, pieces, matches, &compared);
+	memcpy(sorted, matches + 1, sizeof sorted);
+	qsort(sorted, BPK_SAMPLE_MAX_LAG, sizeof *sorted, by_count);
+	common = sorted[BPK_SAMPLE_MAX_LAG / 2];
+	best = sorted[BPK_SAMPLE_MAX_LAG - 1];
+	for (size_t i = 0; i < nshares; i++) {
+		unsigned lag = first_lag(matches, common, best, shares[i]);
+
+		if (best - common > compared / FAINT && lag > 0)
+			screen(c, likes, lag, BPK_FILTER_SHUFFLE);
+	}
+	return best - common > compared / CLEAR;
+}
+
+/* ---- All of it ---- */
+
+/* Elements of 4 and 8 bytes are tried unless the lags are clear: noise in the low bytes hides
+ * them. */
+static void screen_pieces(struct bpk_chooser *c, struct bpk_likes *likes)
+{
+	const struct bpk_recipe *best;
+	bool clear;
+
+	screen(c, likes, 1, BPK_FILTER_NONE);
+	clear = screen_lags(c, likes, likes->pieces);
+	for (unsigned g = 0; g < c->sample.ngroups && c->sample.ngroups > 1; g++)
+		if (likes == &c->whole)
+			screen_lags(c, likes, c->likes[g].pieces);
+	if (!clear) {
+		screen(c, likes, 4, BPK_FILTER_SHUFFLE);
+		screen(c, likes, 8, BPK_FILTER_SHUFFLE);
+	}
+	if (c->trials.failed)
+		return;
+	best = &likes->ways[0]->recipe;
+	if (best->pipeline.nsteps > 0)
+		screen(c, likes, best->typesize, BPK_FILTER_BITSHUFFLE);
+}
+
+/* Does the best way for the whole do for every group, as far as the others that were tried tell? */
+static bool is_uniform(const struct bpk_chooser *c)
+{
+	const struct bpk_likes *whole = &c->whole;
+
+	for (unsigned g = 0; g < c->sample.ngroups; g++) {
+		uint32_t pieces = c->likes[g].pieces;
+		uint64_t cost = bpk_trial_cost(&c->trials, whole->ways[0], pieces);
+
+		for (size_t i = 1; i < whole->nways; i++)
+			if (bpk_trial_cost(&c->trials, whole->ways[i], pieces) / 100 <
+			    cost / (100 + UNLIKE))
+				return false;
+	}
+	return true;
+}
+
+void bpk_screen(struct bpk_chooser *c)
+{
+	c->whole.pieces = bpk_trials_all(&c->trials);
+	for (unsigned g = 0; g < c->sample.ngroups; g++)
+		c->likes[g].pieces = bpk_trials_group(&c->trials, g);
+	screen_pieces(c, &c->whole);
+	c->uniform = c->trials.failed || is_uniform(c);
+	for (unsigned g = 0; g < c->sample.ngroups && !c->uniform; g++)
+		screen_pieces(c, &c->likes[g]);
+}

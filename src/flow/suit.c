@@ -1,0 +1,108 @@
+/*
+ * Filters for one chunk, where an input has regions that are unlike each other: each of the few in
+ * question packs the same sample of the chunk, two pieces of it.
+ *
+ *     one block     |      [piece]               [piece]      |   packed as one block
+ *     several       |  [piece]  |           |  [piece]  |         as two, so that a delta finds in
+ *                                                                 the first what it leans on
+ */
+#include "flow/trial.h"
+#include "flow/work.h"
+
+enum {
+	PIECE = 16 << 10,
+	LONG_PIECE = 64 << 10,
+	NEAR = 15, /* percent: then the short pieces do not tell */
+};
+
+/* Two pieces of raw, whole elements in both, and the block size to pack them with. */
+static int take_sample(struct bpk_worker *worker, struct bpk_view raw, size_t piece,
+		       const struct bpk_recipe *recipe, uint32_t *block_size, struct bpk_err *err)
+{
+	size_t unit = 8 * (size_t)recipe->typesize, size = piece - piece % unit;
+	size_t block =
+		recipe->block_size == 0 ? raw.size : bpk_min_size(raw.size, recipe->block_size);
+	size_t first, second, blocks;
+
+	worker->sample.size = 0;
+	if (raw.size <= 4 * piece) {
+		*block_size = recipe->block_size;
+		return bpk_buf_append(&worker->sample, raw, err);
+	}
+	if (block >= 2 * size && block < raw.size) {
+		blocks = raw.size / block;
+		first = (block - size) / 2 / unit * unit;
+		second = first + blocks / 2 * block;
+		*block_size = (uint32_t)size;
+	} else {
+		first = (raw.size / 4 - size / 2) / unit * unit;
+		second = (raw.size / 4 * 3 - size / 2) / unit * unit;
+		*block_size = (uint32_t)(2 * size);
+	}
+	if (bpk_buf_append(&worker->sample, bpk_view(raw.data + first, size), err) != 0)
+		return -1;
+	return bpk_buf_append(&worker->sample, bpk_view(raw.data + second, size), err);
+}
+
+/* Filters in question, the cheapest first once they were tried. */
+struct candidates {
+	size_t count;
+	struct bpk_pipeline filters[1 + BPK_CHOICE_OTHERS];
+	uint64_t costs[1 + BPK_CHOICE_OTHERS];
+};
+
+static void sort_candidates(struct candidates *c)
+{
+	for (size_t i = 1; i < c->count; i++) {
+		struct bpk_pipeline filters = c->filters[i];
+		uint64_t cost = c->costs[i];
+		size_t at = i;
+
+		for (; at > 0 && c->costs[at - 1] > cost; at--) {
+			c->filters[at] = c->filters[at - 1];
+			c->costs[at] = c->costs[at - 1];
+		}
+		c->filters[at] = filters;
+		c->costs[at] = cost;
+	}
+}
+
+/* Pack the sample with each of the candidates; those that are not near the best fall out. */
+static int try_candidates(struct bpk_worker *worker, struct bpk_recipe trial, struct candidates *c,
+			  struct bpk_err *err)
+{
+	size_t bound = bpk_chunk_bound(worker->sample.size), packed_size;
+
+	if (bpk_buf_reserve(&worker->packed, bound, err) != 0)
+		return -1;
+	for (size_t i = 0; i < c->count; i++) {
+		trial.pipeline = c->filters[i];
+		if (bpk_chunk_encode(worker->ctx, &trial, bpk_buf_view(&worker->sample),
+				     bpk_span(worker->packed.data, bound), &packed_size, err) != 0)
+			return -1;
+		c->costs[i] = packed_size * (1000 + bpk_pipeline_cost(&trial.pipeline));
+	}
+	sort_candidates(c);
+	while (c->costs[c->count - 1] / (100 + NEAR) > c->costs[0] / 100)
+		c->count--;
+	return 0;
+}
+
+int bpk_work_suit(struct bpk_worker *worker, const struct bpk_pipeline *others, size_t nothers,
+		  struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err)
+{
+	struct candidates candidates = { 1 + nothers, { recipe->pipeline }, { 0 } };
+	struct bpk_recipe trial = *recipe;
+
+	if (nothers == 0)
+		return 0;
+	for (size_t i = 0; i < nothers; i++)
+		candidates.filters[i + 1] = others[i];
+	for (size_t piece = PIECE; piece <= LONG_PIECE && candidates.count > 1;
+	     piece *= LONG_PIECE / PIECE)
+		if (take_sample(worker, raw, piece, recipe, &trial.block_size, err) != 0 ||
+		    try_candidates(worker, trial, &candidates, err) != 0)
+			return -1;
+	recipe->pipeline = candidates.filters[0];
+	return 0;
+}
