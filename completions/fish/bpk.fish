@@ -33,6 +33,8 @@ complete -c bpk -n '__fish_seen_subcommand_from pack' -l layout -x -a 'blaze bco
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l superchunk-size -x -d 'put SIZE bytes of raw data into each file of a directory'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l dtype -x -d 'the data is an array of NumPy'\''s TYPE'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l shape -x -d 'the array has A rows of B ..., in C order'
+complete -c bpk -n '__fish_seen_subcommand_from pack' -l chunk-shape -x -d 'keep an array in chunks of A by B by ... items'
+complete -c bpk -n '__fish_seen_subcommand_from pack' -l block-shape -x -d 'divide the chunks of an array into blocks of A by B by ... items'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l metadata -r -F -d 'store the JSON text in FILE with the data'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l set -x -d 'set one member of the metadata; may be repeated'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l compare -d 'unpack every chunk again and compare before it is written'

@@ -161,6 +161,8 @@ struct bpk_recipe {
 	bool dictionary;               /* extended, Zstd and LZ4 only: with one where that pays */
 	bool variable_blocks;          /* version 6: blocks that say their own size, where what
 					* does not shrink is stored as in others; no delta */
+	bool exact_blocks;             /* block_size means something to the container: never
+					* rounded to what filters like best */
 };
 
 /*

@@ -108,6 +108,8 @@ static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size
 		size = recipe->extended ? chosen_block_size_extended(recipe, raw_size)
 					: chosen_block_size(recipe, raw_size);
 	size = bpk_min_u64(size, bpk_min_u64(raw_size, BPK_CHUNK_MAX_BLOCK_SIZE));
+	if (recipe->exact_blocks && size > 0)
+		return (uint32_t)size;
 	/* one block alone costs version 5 less than two */
 	if (recipe->extended && size == raw_size)
 		eights = false;

@@ -182,6 +182,29 @@ const struct bpk_opt bpk_opt_superchunk_size = {
 	.max = INT64_MAX,
 };
 
+const struct bpk_opt bpk_opt_chunk_shape = {
+	.name = "chunk-shape",
+	.type = OPT_SHAPE,
+	.offset = ARG(chunk_shape),
+	.metavar = "A,B,...",
+	.help = "keep an array in chunks of A by B by ... items",
+	.more = "For arrays in Blosc2's formats. By default the longest dimension is halved until "
+		"chunks have about --chunk-size bytes (1 MiB), where the last dimension counts a "
+		"fourth of its length; and chunks have no more rows than make 16 MiB in all of the "
+		"array, because all chunks that hold the same rows are packed at a time.",
+};
+
+const struct bpk_opt bpk_opt_block_shape = {
+	.name = "block-shape",
+	.type = OPT_SHAPE,
+	.offset = ARG(block_shape),
+	.metavar = "A,B,...",
+	.help = "divide the chunks of an array into blocks of A by B by ... items",
+	.more = "A slice is read by unpacking the blocks that it touches. By default the longest "
+		"dimension of a chunk is halved in the same way, until blocks have about "
+		"--block-size bytes (128 KiB).",
+};
+
 /* ---- what follows from them ---- */
 
 static bool has_layout(const struct bpk_format *format, const char *name)
@@ -240,9 +263,34 @@ static int check_frame(const struct bpk_encoding_args *args, const struct bpk_fo
 	return 0;
 }
 
+/* Shapes of chunks and blocks are for formats that keep arrays in such. */
+static int check_shapes(const struct bpk_encoding_args *args, const struct bpk_format *format,
+			struct bpk_err *err)
+{
+	const struct bpk_opt_shape *shapes[] = { &args->chunk_shape, &args->block_shape };
+	static const char *const names[] = { "--chunk-shape", "--block-shape" };
+	char use[64];
+
+	for (size_t k = 0; k < 2; k++) {
+		if (shapes[k]->ndimensions > 0 && format->divide == NULL)
+			return bpk_fail(err, BPK_USAGE,
+					"format %s has no chunks of several dimensions, %s makes "
+					"no sense%s",
+					format->name, names[k], advice(use));
+		for (size_t i = 0; i < shapes[k]->ndimensions; i++)
+			if (shapes[k]->sizes[i] == 0)
+				return bpk_fail(err, BPK_USAGE,
+						"%s has a dimension of 0, expected 1 or more",
+						names[k]);
+	}
+	return 0;
+}
+
 int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_format *format,
 		       struct bpk_err *err)
 {
+	if (check_shapes(args, format, err) != 0)
+		return -1;
 	if (args->layout != NULL && !has_layout(format, args->layout))
 		return bpk_fail(err, BPK_USAGE, "format %s has no layout '%s'", format->name,
 				args->layout);
@@ -346,6 +394,46 @@ uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_f
 	return row;
 }
 
+static int check_dimensions(const struct bpk_opt_shape *shape, const char *name,
+			    const struct bpk_array *array, struct bpk_err *err)
+{
+	if (shape->ndimensions == 0)
+		return 0;
+	if (array == NULL)
+		return bpk_fail(err, BPK_USAGE, "%s is for arrays, and this is none", name);
+	if (shape->ndimensions != array->ndimensions)
+		return bpk_fail(err, BPK_USAGE, "%s has %zu dimensions, the array has %zu", name,
+				shape->ndimensions, array->ndimensions);
+	return 0;
+}
+
+int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_format *format,
+			const struct bpk_array *array, const uint64_t *chunk_shape,
+			const uint64_t *block_shape, struct bpk_choice *choice,
+			struct bpk_division *division, bool *divided, struct bpk_err *err)
+{
+	struct bpk_write_options shapes = bpk_encoding_options(args, NULL);
+
+	*division = (struct bpk_division){ .parcel_size = choice->chunk_size };
+	*divided = array != NULL && format->divide != NULL;
+	if (check_dimensions(&args->chunk_shape, "--chunk-shape", array, err) != 0 ||
+	    check_dimensions(&args->block_shape, "--block-shape", array, err) != 0)
+		return -1;
+	if (!*divided)
+		return 0;
+	if (shapes.chunk_shape == NULL && shapes.block_shape == NULL && args->chunk_size == 0 &&
+	    args->block_size == 0) {
+		shapes.chunk_shape = chunk_shape;
+		shapes.block_shape = block_shape;
+	}
+	if (format->divide(array, &shapes, args->chunk_size, args->block_size, division, err) != 0)
+		return -1;
+	choice->chunk_size = division->chunk_size;
+	choice->recipe.block_size = division->block_size;
+	choice->recipe.exact_blocks = true;
+	return 0;
+}
+
 struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,
 				      const struct bpk_format *format)
 {
@@ -370,5 +458,7 @@ struct bpk_write_options bpk_encoding_options(const struct bpk_encoding_args *ar
 		.layout = args->layout,
 		.superchunk_size = args->superchunk_size,
 		.recipe = recipe,
+		.chunk_shape = args->chunk_shape.ndimensions > 0 ? args->chunk_shape.sizes : NULL,
+		.block_shape = args->block_shape.ndimensions > 0 ? args->block_shape.sizes : NULL,
 	};
 }

@@ -21,6 +21,7 @@ struct bpk_encoding_args {
 	uint64_t append_space;    /* BPK_UNKNOWN */
 	const char *layout;       /* NULL */
 	uint64_t superchunk_size; /* 0 */
+	struct bpk_opt_shape chunk_shape, block_shape;
 };
 
 /* Nothing given: for the defaults of a command. */
@@ -32,7 +33,7 @@ struct bpk_encoding_args {
 extern const struct bpk_opt bpk_opt_digits, bpk_opt_level, bpk_opt_codec, bpk_opt_filter,
 	bpk_opt_lossy, bpk_opt_dictionary, bpk_opt_typesize, bpk_opt_chunk_size, bpk_opt_block_size,
 	bpk_opt_checksum, bpk_opt_slack, bpk_opt_no_offsets, bpk_opt_append_space, bpk_opt_layout,
-	bpk_opt_superchunk_size;
+	bpk_opt_superchunk_size, bpk_opt_chunk_shape, bpk_opt_block_shape;
 
 /* The same for commands that keep what an archive has: the environment does not speak there. */
 extern const struct bpk_opt bpk_opt_level_anew, bpk_opt_codec_anew;
@@ -66,6 +67,18 @@ int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct 
  * 0 when there is no such size.
  */
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format);
+
+/*
+ * Divide an array into chunks of several dimensions where format has such: by the shapes given, or
+ * by chunk_shape and block_shape (both NULL, or both of an array that is packed anew). choice is
+ * made to fit: its block size, and its chunk size, which is told. Where there is nothing to divide
+ * (array may be NULL) just parcel_size is set, to choice's chunk size, and *divided is false. Fails
+ * with BPK_USAGE, or as the format's divide.
+ */
+int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_format *format,
+			const struct bpk_array *array, const uint64_t *chunk_shape,
+			const uint64_t *block_shape, struct bpk_choice *choice,
+			struct bpk_division *division, bool *divided, struct bpk_err *err);
 
 /* What was given, as bpk_choose takes it for chunks of format; what was not is open. */
 struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,

@@ -101,6 +101,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_superchunk_size,
 	&opt_dtype,
 	&opt_shape,
+	&bpk_opt_chunk_shape,
+	&bpk_opt_block_shape,
 	&opt_metadata,
 	&opt_set,
 	&opt_compare,
@@ -139,8 +141,16 @@ struct pack {
 	struct bpk_input in;
 	struct bpk_job job;
 	struct bpk_choice choice;
+	struct bpk_division division; /* of the array, where the format has such */
+	bool divided;
 	struct bpk_plan plan;
 };
+
+/* Does the format tell of an array in the metadata alone? */
+static bool has_array_in_metadata(const struct bpk_format *format)
+{
+	return !format->is_directory && format->divide == NULL;
+}
 
 /* The format that the user named, that the output is called after, or the first that can be
  * written. */
@@ -166,7 +176,10 @@ static char *add_suffix(const struct bpk_job *job, const char *source, struct bp
 			 "already ends in %s, skipped (--force packs it all the same)", suffix);
 		return NULL;
 	}
-	if (asprintf(&target, "%s%s", source, pack->format->suffix) < 0) {
+	suffix = pack->format->suffix;
+	if (pack->dtype.size > 0 && pack->format->array_suffix != NULL)
+		suffix = pack->format->array_suffix;
+	if (asprintf(&target, "%s%s", source, suffix) < 0) {
 		bpk_fail_memory(err, strlen(source));
 		return NULL;
 	}
@@ -216,7 +229,7 @@ static int shape_array(struct pack *pack, uint64_t *raw_size, struct bpk_err *er
 	return 0;
 }
 
-/* What is to be told of the array: a directory has a place of its own for it. */
+/* What is to be told of the array, where there is no other place for it. */
 static int describe_array(struct pack *pack, uint64_t *raw_size, struct bpk_err *err)
 {
 	int rc;
@@ -224,7 +237,7 @@ static int describe_array(struct pack *pack, uint64_t *raw_size, struct bpk_err 
 	if (pack->dtype.size == 0)
 		return 0;
 	rc = shape_array(pack, raw_size, err);
-	if (rc == 0 && !pack->format->is_directory) {
+	if (rc == 0 && has_array_in_metadata(pack->format)) {
 		pack->metadata.size = 0;
 		rc = bpk_array_print(&pack->array, &pack->metadata, err);
 	}
@@ -240,8 +253,15 @@ static struct bpk_wishes settle_wishes(const struct pack *pack)
 		return wishes;
 	if (wishes.typesize == BPK_AUTO && item <= BPK_CHUNK_MAX_TYPESIZE)
 		wishes.typesize = (int)item;
-	wishes.row_size = bpk_encoding_row_size(&pack->array, pack->format);
+	if (pack->format->divide == NULL)
+		wishes.row_size = bpk_encoding_row_size(&pack->array, pack->format);
 	return wishes;
+}
+
+/* What the input is as an array; NULL: bytes. */
+static const struct bpk_array *array_of(const struct pack *pack)
+{
+	return pack->dtype.size > 0 ? &pack->array : NULL;
 }
 
 static int choose(struct pack *pack, uint64_t raw_size, struct bpk_err *err)
@@ -255,7 +275,10 @@ static int choose(struct pack *pack, uint64_t raw_size, struct bpk_err *err)
 	/* columns have elements of their own, of which the trial knows nothing */
 	if (pack->format->is_directory && pack->dtype.nfields > 0)
 		pack->choice.nothers = 0;
-	pack->plan = bpk_plan_cut(raw_size, pack->choice.chunk_size);
+	if (bpk_encoding_divide(&pack->args->encoding, pack->format, array_of(pack), NULL, NULL,
+				&pack->choice, &pack->division, &pack->divided, err) != 0)
+		return bpk_input_subject(&pack->in, err);
+	pack->plan = bpk_plan_cut(raw_size, pack->division.parcel_size);
 	return 0;
 }
 
@@ -274,10 +297,14 @@ static int start_writer(struct pack *pack, struct bpk_err *err)
 						       : bpk_checksum_find("crc32"),
 		.has_metadata = pack->metadata.size > 0,
 		.metadata = bpk_buf_view(&pack->metadata),
-		.array = pack->dtype.size > 0 ? &pack->array : NULL,
+		.array = array_of(pack),
 	};
-	const struct bpk_write_options options =
-		bpk_encoding_options(encoding, &pack->choice.recipe);
+	struct bpk_write_options options = bpk_encoding_options(encoding, &pack->choice.recipe);
+
+	if (pack->divided) {
+		options.chunk_shape = pack->division.chunk_shape;
+		options.block_shape = pack->division.block_shape;
+	}
 
 	return bpk_job_start_writer(&pack->job, pack->format, &info, &options, err);
 }
@@ -404,7 +431,7 @@ static int take_dtype(struct pack *pack, struct bpk_err *err)
 		return args->shape.ndimensions == 0
 			       ? 0
 			       : bpk_fail(err, BPK_USAGE, "--shape needs --dtype");
-	if (!pack->format->is_directory && (args->metadata != NULL || args->set.count > 0))
+	if (has_array_in_metadata(pack->format) && (args->metadata != NULL || args->set.count > 0))
 		return bpk_fail(err, BPK_USAGE,
 				"--dtype is kept in the metadata of format %s, without --metadata "
 				"and --set",

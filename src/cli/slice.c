@@ -135,16 +135,23 @@ static int flush(struct copy *c, struct bpk_err *err)
 	return rc;
 }
 
+/* Runs ascend, so a pipe can be read on to them. */
 static int add(struct copy *c, uint64_t offset, uint64_t size, struct bpk_err *err)
 {
-	while (size > 0) {
-		size_t part = (size_t)bpk_min_u64(size, GATHERED - c->out.size);
+	uint64_t skipped;
 
-		if (bpk_source_need_at(c->source, offset, bpk_span(c->out.data + c->out.size, part),
-				       err) != 0)
+	if (bpk_source_skip(c->source, offset - bpk_source_tell(c->source), &skipped, err) != 0)
+		return -1;
+	while (size > 0) {
+		size_t part = (size_t)bpk_min_u64(size, GATHERED - c->out.size), got;
+
+		if (bpk_source_read(c->source, bpk_span(c->out.data + c->out.size, part), &got,
+				    err) != 0)
 			return -1;
+		if (got < part)
+			return bpk_fail(err, BPK_CORRUPT, "ends %llu bytes early",
+					(unsigned long long)(size - got));
 		c->out.size += part;
-		offset += part;
 		size -= part;
 		if (c->out.size == GATHERED && flush(c, err) != 0)
 			return -1;

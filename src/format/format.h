@@ -212,6 +212,15 @@ struct bpk_write_options {
 	const uint64_t *chunk_shape, *block_shape;
 };
 
+/* How an array is divided into chunks of several dimensions. */
+struct bpk_division {
+	uint64_t chunk_shape[BPK_ARRAY_MAX_DIMENSIONS], block_shape[BPK_ARRAY_MAX_DIMENSIONS];
+	uint64_t parcel_size; /* raw bytes that are packed at a time, what the plan cuts: all chunks
+				 that hold the same rows */
+	uint64_t chunk_size;  /* raw bytes of a chunk, its padding among them */
+	uint32_t block_size;  /* of a block: what the recipe is to have */
+};
+
 /*
  * Writing. open takes the draft (borrowed until close, and kept or dropped by the caller). info
  * says what will come: raw_size, chunk_size and nchunks may be unknown; metadata, typesize and
@@ -327,6 +336,16 @@ struct bpk_format {
 	bool tells_size;                     /* also into a pipe, of data of unknown size */
 	bool extended_chunks;                /* its chunks are Blosc2's; else version 2 alone */
 	const char *const *layouts;          /* names, ended by NULL; NULL: there is but one */
+	/*
+	 * Arrays are kept as such, in chunks of several dimensions: divide one by the shapes in
+	 * options, or where these are NULL for chunks and blocks of about so many bytes (0: the
+	 * format's choice). A writer that is to hold the array gets both shapes in its options.
+	 * Fails with BPK_USAGE (shapes that do not fit), BPK_UNSUPPORTED (Fortran's order, too many
+	 * dimensions) or BPK_LIMIT. NULL: the format has no such chunks.
+	 */
+	int (*divide)(const struct bpk_array *array, const struct bpk_write_options *options,
+		      uint64_t chunk_size, uint64_t block_size, struct bpk_division *division,
+		      struct bpk_err *err);
 	/* Have the archive without what nothing in it refers to, all or nothing and under the
 	 * writer lock; chunks go over unopened, their digests tested. NULL: it has no holes. */
 	int (*repack)(const char *path, const struct bpk_edit_options *options,

@@ -44,6 +44,7 @@ static const struct bpk_format b2frame = {
 	.editor = &bpk_frame_editor_ops,
 	.tells_size = true,
 	.extended_chunks = true,
+	.divide = bpk_frame_divide,
 	.repack = bpk_frame_repack,
 };
 
@@ -57,6 +58,7 @@ static const struct bpk_format b2sparse = {
 	.editor = &bpk_frame_sparse_editor_ops,
 	.is_directory = true,
 	.extended_chunks = true,
+	.divide = bpk_frame_divide,
 	.repack = bpk_frame_repack_sparse,
 	.owns = bpk_frame_owns,
 };

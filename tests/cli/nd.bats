@@ -55,3 +55,139 @@ print(",".join(str(n) for n in json.load(sys.stdin)["shape"]))')
     refuses 64 'only one' bpk cat --slice 1 --bytes 1:2 "$array"
     refuses 1 'is no array' bpk cat --slice 1 "$BPK_FIXTURES/blosc2/c_lz4_shuffle_f64.b2frame"
 }
+
+# Arrays of several types and shapes, chunks and blocks (none: chosen): TYPE ITEM SHAPE CHUNKS BLOCKS.
+shapes() {
+    cat <<'ROWS'
+<i4 4 1000
+<f8 8 20000 3000 700
+|u1 1 70,90
+<i2 2 70,90 16,16 5,4
+>f4 4 1,5000 1,1000 1,64
+<f8 8 5000,1 1000,1 64,1
+<c16 16 9,11,13 4,5,6 2,5,3
+<i4 4 20,30,7 8,30,7 3,8,2
+[('x','<f4'),('y','<i2')] 6 40,50 7,50 7,9
+|S7 7 33,21 33,21 33,21
+|V300 300 19,17 10,8 3,3
+<U3 12 6,5,4,3,2 3,5,2,3,1 2,2,2,2,1
+<i8 8 3,1,2,1,3,1,4 2,1,2,1,2,1,3 1,1,2,1,2,1,2
+<i4 4 0,7
+<f8 8 5,0,3 2,1,3 1,1,3
+ROWS
+}
+
+# The options of pack for such a row.
+options_of() {
+    options=(--dtype "$1" --shape "$3")
+    [ -z "${4:-}" ] || options+=(--chunk-shape "$4" --block-shape "$5")
+}
+
+@test "pack: arrays come back in C order, from files and directories, on one job and many" {
+    need_numpy
+    count=0
+    while read -r -a row; do
+        nd make "${row[0]}" "${row[2]}" >raw
+        options_of "${row[@]}"
+        for format in b2frame b2sparse; do
+            rm -rf a
+            quietly bpk pack -q -F $format -o a --compare "${options[@]}" raw
+            bpk cat a | cmp - raw
+            bpk cat -T 1 a | cmp - raw
+            quietly bpk verify -q a
+            bpk info --json a >info
+            [ "$(json info 'x["shape"]')" = "[${row[2]//,/, }]" ] || die "$(cat info)"
+            count=$((count + 1))
+        done
+        bpk pack -q -T 1 -F b2frame -c "${options[@]}" raw >one
+        bpk pack -q -T 3 -F b2frame -c "${options[@]}" raw | cmp - one
+        bpk pack -q -F b2frame -c "${options[@]}" <raw | cmp - one
+    done < <(shapes)
+    echo "# $count of $((2 * $(shapes | wc -l)))" >&3
+}
+
+@test "pack: c-blosc2 reads our arrays, whole and in parts" {
+    need_oracle2
+    need_numpy
+    count=0
+    while read -r -a row; do
+        nd make "${row[0]}" "${row[2]}" >raw
+        options_of "${row[@]}"
+        for format in b2frame b2sparse; do
+            for filter in auto none shuffle bitshuffle delta,shuffle; do
+                rm -rf a
+                bpk pack -q -F $format --filter $filter -o a "${options[@]}" raw
+                oracle2 array a | cmp - raw
+                count=$((count + 1))
+            done
+        done
+        [[ "${row[2]}" != *0,* && "${row[2]}" != 0* ]] || continue
+        start=$(sed 's/[0-9]*/0/g' <<<"${row[2]}")
+        nd slice raw "${row[0]}" "${row[2]}" "$(sed 's/\([0-9]*\)/0:\1/g' <<<"${row[2]}")" >expected
+        oracle2 part a "$start" "${row[2]}" | cmp - expected
+    done < <(shapes)
+    echo "# $count of $((10 * $(shapes | wc -l)))" >&3
+}
+
+@test "cat --slice: arrays of c-blosc2 and of ours, as NumPy has them" {
+    need_oracle2
+    need_numpy
+    while read -r -a row; do
+        [ -n "${row[3]:-}" ] && [[ "${row[2]}" != *0,* ]] || continue
+        nd make "${row[0]}" "${row[2]}" >raw
+        options_of "${row[@]}"
+        bpk pack -q -F b2frame -o ours "${options[@]}" raw
+        oracle2 make theirs "${row[0]}" "${row[1]}" "${row[2]}" "${row[3]}" "${row[4]}" <raw
+        oracle2 make sparse "${row[0]}" "${row[1]}" "${row[2]}" "${row[3]}" "${row[4]}" x <raw
+        bpk cat theirs | cmp - raw
+        bpk cat sparse | cmp - raw
+        quietly bpk verify -q theirs sparse
+        for array in ours theirs sparse; do
+            slices_agree $array raw "${row[0]}" "${row[2]}" : 0 -1 1: ...,0 ...,:-1
+        done
+        rm -rf ours theirs sparse
+    done < <(shapes)
+}
+
+@test "cat --slice: arrays in C order, in other formats and through a pipe" {
+    need_numpy
+    nd make '<i4' 40,30,7 >raw
+    for format in blp chunked b2frame; do
+        rm -rf a
+        bpk pack -q -F $format -o a --dtype '<i4' --shape 40,30,7 -z 3000 raw
+        slices_agree a raw '<i4' 40,30,7 : 3 -1 2:7,3 :,:,3 5:35,-9:,2:4 ...,6 39,29,6 7:7
+        [ -d a ] || bpk cat --slice 3:9,:,2 <a | cmp - <(nd slice raw '<i4' 40,30,7 3:9,:,2)
+        [ -d a ] || cat a | bpk cat --slice 3:9,:,2 | cmp - <(nd slice raw '<i4' 40,30,7 3:9,:,2)
+    done
+}
+
+@test "cat --slice reads the blocks that it needs" {
+    need_oracle2
+    need_numpy
+    need strace
+    nd make '<f8' 2000,2000 >raw
+    oracle2 make a '<f8' 8 2000,2000 500,500 50,50 <raw
+    all=$(stat -c %s a)
+    strace -f -y -e trace=read,pread64 -o trace "$BPK" cat -T 1 --slice 1230,777:1500 a >got
+    nd slice raw '<f8' 2000,2000 1230,777:1500 | cmp - got
+    bytes=$(awk -F' = ' '/\/a>/ { sum += $NF } END { print sum + 0 }' trace)
+    echo "# $bytes bytes read of $all" >&3
+    [ "$bytes" -lt $((all / 10)) ] || die "$bytes bytes read of $all"
+}
+
+@test "pack: shapes that do not fit are refused" {
+    head -c 24000 /dev/zero >raw
+    refuses 64 'no larger than chunks' bpk pack -F b2frame --dtype '<i4' --shape 60,100 \
+        --chunk-shape 10,10 --block-shape 10,11 raw
+    refuses 64 'has 1 dimensions' bpk pack -F b2frame --dtype '<i4' --shape 60,100 \
+        --chunk-shape 10 raw
+    refuses 64 'dimension of 0' bpk pack -F b2frame --dtype '<i4' --shape 60,100 \
+        --block-shape 0,1 raw
+    refuses 64 'no chunks of several dimensions' bpk pack --dtype '<i4' --shape 60,100 \
+        --chunk-shape 10,10 raw
+    refuses 64 'this is none' bpk pack -F b2frame --chunk-shape 10,10 raw
+    quietly bpk pack -q -F b2frame --dtype '<i4' --shape 60,100 raw
+    [ -f raw.b2nd ] || die "$(ls)"
+    quietly bpk pack -q -F b2frame raw
+    [ -f raw.b2frame ]
+}

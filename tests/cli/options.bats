@@ -93,7 +93,7 @@ load lib
 @test "long options may be shortened, -- ends options, options may follow files" {
     data text 500 a
     cp a ./-v
-    quietly bpk pack --chunk 1M --chec md5 a
+    quietly bpk pack --chunk-si 1M --chec md5 a
     quietly bpk pack -f -- -v
     bpk cat ./-v.blp | cmp - a
     quietly bpk pack a -f

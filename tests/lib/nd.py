@@ -3,9 +3,14 @@
     nd.py slice RAW TYPE SHAPE SLICE   the part of RAW that SLICE takes, in C order
     nd.py make TYPE SHAPE              an array of that type and shape, to standard output
 """
+import ast
 import sys
 
 import numpy
+
+
+def type_of(text):
+    return numpy.dtype(ast.literal_eval(text) if text.startswith("[") else text)
 
 
 def shape_of(text):
@@ -21,12 +26,12 @@ def side_of(text):
 
 
 def take(raw, dtype, shape, part):
-    array = numpy.fromfile(raw, dtype=dtype).reshape(shape_of(shape))
+    array = numpy.fromfile(raw, dtype=type_of(dtype)).reshape(shape_of(shape))
     return array[tuple(side_of(side) for side in part.split(","))]
 
 
 def make(dtype, shape):
-    dtype, shape = numpy.dtype(dtype), shape_of(shape)
+    dtype, shape = type_of(dtype), shape_of(shape)
     count = int(numpy.prod(shape, dtype=object))
     # runs and a slow wave, so that chunks differ: some are zero, some pack, some do not
     numbers = numpy.arange(count, dtype="<i8")

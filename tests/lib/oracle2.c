@@ -9,6 +9,9 @@
  *     oracle2 append FRAME SIZE       append standard input in chunks of SIZE bytes
  *     oracle2 delete FRAME NUMBER     delete a chunk, which leaves a hole
  *     oracle2 pack FRAME SIZE TYPESIZE [sparse]   the same into a new frame
+ *     oracle2 make FRAME TYPE ITEM SHAPE CHUNKS BLOCKS [sparse]   the same as an array of items of
+ *                                     ITEM bytes; shapes are numbers with commas between
+ *     oracle2 part FRAME START STOP   what an array has from START up to STOP
  *
  * Ends with status 1 and a line when the library refuses, and by a signal when it takes a minute.
  */
@@ -195,9 +198,82 @@ static void pack(char *path, size_t chunk_size, int32_t typesize, bool sparse)
 	append_to(schunk, chunk_size);
 }
 
+/* ---- arrays ---- */
+
+static int take_shape(const char *text, int64_t *sizes)
+{
+	int count = 0;
+	char *rest;
+
+	while (*text != '\0' && count < B2ND_MAX_DIM) {
+		sizes[count++] = strtoll(text, &rest, 10);
+		text = *rest == ',' ? rest + 1 : rest;
+	}
+	return count;
+}
+
+static void make(char *path, char *type, int32_t item, char *const *shapes, bool sparse)
+{
+	blosc2_cparams cparams = BLOSC2_CPARAMS_DEFAULTS;
+	blosc2_storage storage = { .contiguous = !sparse, .urlpath = path, .cparams = &cparams };
+	int64_t shape[B2ND_MAX_DIM], wide[B2ND_MAX_DIM], size = item;
+	int32_t chunks[B2ND_MAX_DIM], blocks[B2ND_MAX_DIM];
+	int count = take_shape(shapes[0], shape);
+	b2nd_context_t *context;
+	b2nd_array_t *array;
+	uint8_t *raw;
+	int rc;
+
+	take_shape(shapes[1], wide);
+	for (int i = 0; i < count; i++)
+		chunks[i] = (int32_t)wide[i];
+	take_shape(shapes[2], wide);
+	for (int i = 0; i < count; i++) {
+		blocks[i] = (int32_t)wide[i];
+		size *= shape[i];
+	}
+	raw = malloc((size_t)size + 1);
+	if (raw == NULL || fread(raw, 1, (size_t)size, stdin) != (size_t)size)
+		refuse("standard input", size);
+	cparams.typesize = item;
+	context = b2nd_create_ctx(&storage, (int8_t)count, shape, chunks, blocks, type,
+				  DTYPE_NUMPY_FORMAT, NULL, 0);
+	rc = context == NULL ? -1 : b2nd_from_cbuffer(context, &array, raw, size);
+	if (rc < 0)
+		refuse("the array cannot be made", rc);
+	b2nd_free(array);
+	b2nd_free_ctx(context);
+	free(raw);
+}
+
+static void show_part(const char *path, const char *from, const char *to)
+{
+	int64_t start[B2ND_MAX_DIM], stop[B2ND_MAX_DIM], shape[B2ND_MAX_DIM], size;
+	int count = take_shape(from, start);
+	b2nd_array_t *array;
+	int rc = b2nd_open(path, &array);
+	uint8_t *raw;
+
+	if (rc < 0 || take_shape(to, stop) != count || count != array->ndim)
+		refuse("is no such array", rc);
+	size = array->sc->typesize;
+	for (int i = 0; i < count; i++) {
+		shape[i] = stop[i] - start[i];
+		size *= shape[i];
+	}
+	raw = malloc((size_t)size + 1);
+	rc = raw == NULL ? -1 : b2nd_get_slice_cbuffer(array, start, stop, raw, shape, size);
+	if (rc < 0)
+		refuse("the part cannot be unpacked", rc);
+	put(raw, (size_t)size);
+	free(raw);
+	b2nd_free(array);
+}
+
 static int usage(void)
 {
-	fputs("usage: oracle2 raw|array|names|layer|append|delete|pack FRAME [ARGUMENT]...\n",
+	fputs("usage: oracle2 raw|array|part|names|layer|append|delete|pack|make FRAME "
+	      "[ARGUMENT]...\n",
 	      stderr);
 	return 2;
 }
@@ -222,6 +298,10 @@ int main(int argc, char **argv)
 		delete_chunk(argv[2], strtoll(argv[3], NULL, 10));
 	else if (strcmp(what, "pack") == 0 && argc > 4)
 		pack(argv[2], strtoul(argv[3], NULL, 10), atoi(argv[4]), argc > 5);
+	else if (strcmp(what, "make") == 0 && argc > 7)
+		make(argv[2], argv[3], atoi(argv[4]), argv + 5, argc > 8);
+	else if (strcmp(what, "part") == 0 && argc > 4)
+		show_part(argv[2], argv[3], argv[4]);
 	else
 		return usage();
 	blosc2_destroy();

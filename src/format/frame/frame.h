@@ -320,6 +320,11 @@ bool bpk_frame_probe(const struct bpk_place *place, struct bpk_view head);
 bool bpk_frame_probe_sparse(const struct bpk_place *place, struct bpk_view head);
 bool bpk_frame_owns(const char *name); /* in a sparse frame's directory */
 
+/* bpk_format.divide */
+int bpk_frame_divide(const struct bpk_array *array, const struct bpk_write_options *options,
+		     uint64_t chunk_size, uint64_t block_size, struct bpk_division *division,
+		     struct bpk_err *err);
+
 extern const struct bpk_reader_ops bpk_frame_reader_ops; /* both kinds */
 extern const struct bpk_writer_ops bpk_frame_writer_ops, bpk_frame_sparse_writer_ops;
 extern const struct bpk_editor_ops bpk_frame_editor_ops, bpk_frame_sparse_editor_ops;

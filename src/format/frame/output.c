@@ -167,7 +167,7 @@ int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_o
 	set_defaults(&out->header, info, options->recipe);
 	out->ctx = bpk_chunk_ctx_new(err);
 	if (out->ctx != NULL && take_layers(out, info, options->recipe == NULL, err) == 0 &&
-	    measure_header(out, err) == 0)
+	    bpk_frame_nd_begin(info, options, out, err) == 0 && measure_header(out, err) == 0)
 		return 0;
 	bpk_frame_output_clear(out);
 	return -1;
@@ -177,6 +177,7 @@ void bpk_frame_output_clear(struct bpk_frame_output *out)
 {
 	bpk_frame_header_clear(&out->header);
 	bpk_frame_layers_clear(&out->layers);
+	bpk_frame_nd_clear(&out->nd);
 	bpk_chunk_ctx_free(out->ctx);
 	bpk_buf_clear(&out->entries);
 	bpk_buf_clear(&out->digests);
@@ -396,7 +397,11 @@ int bpk_frame_output_replace(struct bpk_frame_output *out, const struct bpk_parc
 int bpk_frame_output_check(const struct bpk_frame_output *out, uint64_t announced,
 			   struct bpk_err *err)
 {
-	if (announced != BPK_UNKNOWN && out->raw_size != announced)
+	if (out->has_nd && out->nchunks != out->nd.nchunks)
+		return bpk_fail(err, BPK_FAILED,
+				"the array has %" PRIu64 " chunks, %" PRIu64 " came",
+				out->nd.nchunks, out->nchunks);
+	if (!out->has_nd && announced != BPK_UNKNOWN && out->raw_size != announced)
 		return bpk_fail(err, BPK_FAILED,
 				"%" PRIu64 " bytes were announced, %" PRIu64 " came", announced,
 				out->raw_size);

@@ -74,14 +74,42 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 	return 0;
 }
 
+static const struct bpk_frame_output *output_of(const void *writer)
+{
+	return &((const struct writer *)writer)->output;
+}
+
+static bool writer_packs(const void *writer)
+{
+	return output_of(writer)->has_nd;
+}
+
+static int writer_pack(const void *writer, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+		       struct bpk_err *err)
+{
+	return bpk_frame_nd_pack(output_of(writer), ctx, recipe, parcel, err);
+}
+
+static int writer_unpack(const void *writer, struct bpk_chunk_ctx *ctx,
+			 const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
+{
+	return bpk_frame_nd_prove(output_of(writer), ctx, parcel, out, err);
+}
+
 static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return bpk_parcel_seal(((const struct writer *)writer)->output.checksum, parcel, err);
+	const struct bpk_frame_output *output = output_of(writer);
+
+	return output->has_nd ? bpk_frame_nd_seal(output, parcel, err)
+			      : bpk_parcel_seal(output->checksum, parcel, err);
 }
 
 static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return bpk_frame_output_put(&((struct writer *)writer)->output, parcel, err);
+	struct bpk_frame_output *output = &((struct writer *)writer)->output;
+
+	return (output->has_nd ? bpk_frame_nd_put : bpk_frame_output_put)(output, parcel, err);
 }
 
 static int writer_finish(void *writer, struct bpk_err *err)
@@ -102,6 +130,9 @@ static int writer_finish(void *writer, struct bpk_err *err)
 
 const struct bpk_writer_ops bpk_frame_sparse_writer_ops = {
 	.open = writer_open,
+	.packs = writer_packs,
+	.pack = writer_pack,
+	.unpack = writer_unpack,
 	.seal = writer_seal,
 	.put = writer_put,
 	.finish = writer_finish,

@@ -34,6 +34,10 @@ struct bpk_frame_output {
 	uint64_t last_size; /* raw bytes of the last one */
 	uint64_t full;      /* raw bytes of all but the last; unknown: as the first one has */
 
+	/* An array in chunks of several dimensions: parcels are bands of it (nd_writer.c). */
+	bool has_nd;
+	struct bpk_frame_nd nd;
+
 	bpk_frame_store_fn *store;
 	void *arg;
 };
@@ -75,6 +79,27 @@ int bpk_frame_output_vary(struct bpk_frame_output *out, struct bpk_err *err);
  * what the stored chunks take. */
 int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
+
+/* ---- Arrays in chunks of several dimensions (nd_writer.c) ---- */
+
+/* Let out hold info's array, where it has one and the options have shapes of chunks and blocks:
+ * sets nd, its layer and the header's defaults. */
+int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_options *options,
+		       struct bpk_frame_output *out, struct bpk_err *err);
+
+/* The operations of a writer whose output has_nd, as bpk_writer_ops has them: pack, unpack, seal
+ * and put. */
+int bpk_frame_nd_pack(const struct bpk_frame_output *out, struct bpk_chunk_ctx *ctx,
+		      const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+		      struct bpk_err *err);
+int bpk_frame_nd_prove(const struct bpk_frame_output *out, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_parcel *parcel, struct bpk_span raw, struct bpk_err *err);
+int bpk_frame_nd_seal(const struct bpk_frame_output *out, struct bpk_parcel *parcel,
+		      struct bpk_err *err);
+int bpk_frame_nd_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+		     struct bpk_err *err);
+
+/* ---- The end ---- */
 
 /* Are there as many raw bytes as info announced (which may be unknown)? Else BPK_FAILED. */
 int bpk_frame_output_check(const struct bpk_frame_output *out, uint64_t announced,

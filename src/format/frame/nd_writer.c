@@ -1,0 +1,256 @@
+/*
+ * Writing arrays of several dimensions: parcels are bands of raw bytes in C order, which are packed
+ * to the chunks that hold them.
+ */
+#include <inttypes.h>
+
+#include "format/frame/bands.h"
+#include "format/frame/writer.h"
+
+enum {
+	/* Where nobody says otherwise: small enough that a slice does not unpack much more than it
+	 * holds, large enough to pack well. */
+	BLOCK_SIZE = 128 << 10,
+	CHUNK_SIZE = 1 << 20,
+};
+
+/* ---- How an array is divided ---- */
+
+static void fill_division(const struct bpk_frame_nd *nd, struct bpk_division *division)
+{
+	struct bpk_slice whole = bpk_frame_nd_whole(nd);
+	struct bpk_frame_bands bands = bpk_frame_bands_of(nd, &whole, true);
+
+	*division = (struct bpk_division){ .chunk_size = nd->chunk_size,
+					   .block_size = (uint32_t)nd->block_size };
+	memcpy(division->chunk_shape, nd->chunk_shape, sizeof nd->chunk_shape);
+	memcpy(division->block_shape, nd->block_shape, sizeof nd->block_shape);
+	/* of an array of no items nothing is packed */
+	division->parcel_size = bpk_max_u64(bands.size, 1) * nd->array.dtype.size;
+}
+
+int bpk_frame_divide(const struct bpk_array *array, const struct bpk_write_options *options,
+		     uint64_t chunk_size, uint64_t block_size, struct bpk_division *division,
+		     struct bpk_err *err)
+{
+	struct bpk_frame_nd nd;
+
+	if (bpk_frame_nd_make(array, options->chunk_shape, options->block_shape,
+			      chunk_size > 0 ? chunk_size : CHUNK_SIZE,
+			      block_size > 0 ? block_size : BLOCK_SIZE, &nd, err) != 0)
+		return -1;
+	fill_division(&nd, division);
+	bpk_frame_nd_clear(&nd);
+	if (division->parcel_size > BPK_CHUNK_MAX_RAW_SIZE)
+		return bpk_fail(err, BPK_LIMIT,
+				"all chunks that hold the same rows have %" PRIu64
+				" bytes together, at most %d are packed at a time: chunks of fewer "
+				"rows avoid that",
+				division->parcel_size, BPK_CHUNK_MAX_RAW_SIZE);
+	return 0;
+}
+
+/* ---- Beginning ---- */
+
+static int set_layer(struct bpk_frame_output *out, struct bpk_err *err)
+{
+	struct bpk_buf content = { 0 };
+	int rc = bpk_frame_nd_write(&out->nd, &content, err);
+
+	if (rc == 0)
+		rc = bpk_frame_layers_set(&out->header.fixed, BPK_FRAME_B2ND,
+					  bpk_buf_view(&content), err);
+	bpk_buf_clear(&content);
+	return rc;
+}
+
+int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_options *options,
+		       struct bpk_frame_output *out, struct bpk_err *err)
+{
+	if (info->array == NULL || options->chunk_shape == NULL || options->block_shape == NULL)
+		return 0;
+	if (bpk_frame_nd_make(info->array, options->chunk_shape, options->block_shape, 0, 0,
+			      &out->nd, err) != 0)
+		return -1;
+	out->has_nd = true;
+	out->full = out->nd.chunk_size;
+	out->header.typesize = (uint32_t)out->nd.array.dtype.size;
+	out->header.block_size = (uint32_t)out->nd.block_size;
+	/* it says so even where it has no chunks ("b2nd metalayer") */
+	out->header.chunk_size = (int32_t)out->nd.chunk_size;
+	return set_layer(out, err);
+}
+
+/* ---- Packing ---- */
+
+struct packing {
+	const struct bpk_frame_output *out;
+	const struct bpk_frame_pieces *pieces;
+	const struct bpk_recipe *recipe;
+	struct bpk_chunk_ctx *ctx;
+	struct bpk_parcel *parcel;
+	struct bpk_buf scratch; /* a chunk as it is not packed */
+	uint64_t count;         /* chunks of the band */
+};
+
+static int count_chunk(void *arg, uint64_t number, struct bpk_err *err)
+{
+	(void)number;
+	(void)err;
+	((struct packing *)arg)->count++;
+	return 0;
+}
+
+static int pack_chunk(void *arg, uint64_t number, struct bpk_err *err)
+{
+	struct packing *p = arg;
+	const struct bpk_frame_nd *nd = &p->out->nd;
+	struct bpk_buf *packed = &p->parcel->packed;
+	size_t at = packed->size, bound = bpk_chunk_bound((size_t)nd->chunk_size), size;
+	struct bpk_frame_band *band = bpk_frame_band(packed);
+
+	bpk_frame_nd_gather(nd, number, p->pieces, p->parcel->raw.data, p->scratch.data);
+	if (bpk_chunk_encode(p->ctx, p->recipe, bpk_buf_view(&p->scratch),
+			     bpk_span(packed->data + at, bound), &size, err) != 0)
+		return bpk_err_subject(err, "chunk %" PRIu64, number);
+	band->chunk[band->count++] = (struct bpk_frame_band_chunk){
+		.number = number,
+		.offset = at,
+		.packed_size = size,
+		.size = size + p->out->checksum->size,
+	};
+	packed->size = at + size + p->out->checksum->size;
+	return 0;
+}
+
+/* Room for all chunks, however badly they pack, and for their seals. */
+static int make_room(struct packing *p, struct bpk_err *err)
+{
+	const struct bpk_frame_nd *nd = &p->out->nd;
+	struct bpk_buf *packed = &p->parcel->packed;
+	uint64_t room = bpk_chunk_bound((size_t)nd->chunk_size) + p->out->checksum->size;
+
+	packed->size = 0;
+	if (bpk_frame_nd_each_chunk(nd, p->pieces, count_chunk, p, err) != 0 ||
+	    bpk_frame_band_begin(packed, p->count, err) != 0)
+		return -1;
+	if (!bpk_mul_u64(room, p->count, &room) || room > SIZE_MAX - packed->size)
+		return bpk_fail_memory(err, UINT64_MAX);
+	if (bpk_buf_reserve(packed, packed->size + (size_t)room, err) != 0)
+		return -1;
+	return bpk_buf_resize(&p->scratch, (size_t)nd->chunk_size, err);
+}
+
+/* The items of a band, as the writer cuts them; BPK_FAILED unless parcel has them all. */
+static int cut_band(const struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+		    struct bpk_slice *whole, uint64_t *first, uint64_t *count, struct bpk_err *err)
+{
+	struct bpk_frame_bands bands;
+
+	*whole = bpk_frame_nd_whole(&out->nd);
+	bands = bpk_frame_bands_of(&out->nd, whole, true);
+	*first = *count = 0;
+	if (parcel->number < bands.count)
+		*count = bpk_frame_band_items(&bands, parcel->number, first);
+	if (parcel->raw_size != *count * out->nd.array.dtype.size)
+		return bpk_fail(err, BPK_FAILED,
+				"%zu bytes came, the array has %" PRIu64 " items here",
+				parcel->raw_size, *count);
+	return 0;
+}
+
+/* Blocks hold whole elements of a chunk: some readers (c-blosc2) get no part of one otherwise. */
+static unsigned common_divisor(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return (unsigned)a;
+}
+
+int bpk_frame_nd_pack(const struct bpk_frame_output *out, struct bpk_chunk_ctx *ctx,
+		      const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+		      struct bpk_err *err)
+{
+	struct bpk_recipe own = *recipe;
+	struct bpk_frame_pieces pieces;
+	struct packing p = {
+		.out = out, .pieces = &pieces, .recipe = &own, .ctx = ctx, .parcel = parcel
+	};
+	struct bpk_slice whole;
+	uint64_t first, count;
+	int rc;
+
+	own.block_size = (uint32_t)out->nd.block_size;
+	own.exact_blocks = true;
+	own.typesize = common_divisor(recipe->typesize, out->nd.array.dtype.size);
+	if (cut_band(out, parcel, &whole, &first, &count, err) != 0)
+		return -1;
+	bpk_frame_nd_cut(&out->nd, &whole, first, count, &pieces);
+	rc = make_room(&p, err);
+	if (rc == 0)
+		rc = bpk_frame_nd_each_chunk(&out->nd, &pieces, pack_chunk, &p, err);
+	parcel->packed_size = parcel->packed.size;
+	bpk_buf_clear(&p.scratch);
+	return rc;
+}
+
+int bpk_frame_nd_prove(const struct bpk_frame_output *out, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_parcel *parcel, struct bpk_span raw, struct bpk_err *err)
+{
+	struct bpk_slice whole;
+	uint64_t first, count, failed;
+
+	if (cut_band(out, parcel, &whole, &first, &count, err) != 0)
+		return -1;
+	return bpk_frame_band_unpack(&out->nd, &whole, first, count, ctx, &parcel->packed, raw,
+				     &failed, err);
+}
+
+/* ---- Sealing and putting ---- */
+
+/* A chunk of a band as a parcel of its own, which borrows its bytes. */
+static struct bpk_parcel parcel_of(const struct bpk_frame_output *out,
+				   const struct bpk_parcel *band,
+				   const struct bpk_frame_band_chunk *chunk)
+{
+	struct bpk_parcel parcel = { .number = chunk->number,
+				     .packed_size = chunk->packed_size,
+				     .raw_size = (size_t)out->nd.chunk_size };
+
+	parcel.packed.data = band->packed.data + chunk->offset;
+	parcel.packed.size = parcel.packed.capacity = chunk->size;
+	return parcel;
+}
+
+int bpk_frame_nd_seal(const struct bpk_frame_output *out, struct bpk_parcel *parcel,
+		      struct bpk_err *err)
+{
+	const struct bpk_frame_band *band = bpk_frame_band(&parcel->packed);
+
+	for (size_t i = 0; i < band->count; i++) {
+		struct bpk_parcel chunk = parcel_of(out, parcel, &band->chunk[i]);
+
+		chunk.packed.size = chunk.packed_size;
+		if (bpk_parcel_seal(out->checksum, &chunk, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+int bpk_frame_nd_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+		     struct bpk_err *err)
+{
+	const struct bpk_frame_band *band = bpk_frame_band(&parcel->packed);
+
+	for (size_t i = 0; i < band->count; i++) {
+		struct bpk_parcel chunk = parcel_of(out, parcel, &band->chunk[i]);
+
+		if (bpk_frame_output_put(out, &chunk, err) != 0)
+			return -1;
+	}
+	return 0;
+}
