@@ -30,6 +30,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_append_space,
 	&bpk_opt_layout,
 	&bpk_opt_superchunk_size,
+	&bpk_opt_chunk_shape,
+	&bpk_opt_block_shape,
 	&bpk_opt_no_marker,
 	&bpk_opt_force,
 	&bpk_opt_no_sync,
@@ -57,7 +59,10 @@ struct convert {
 	struct bpk_pipeline pipeline; /* of the source's first chunk, where that is kept */
 	const char *anew;             /* why chunks are packed anew; NULL: they are carried over */
 	struct bpk_job job;
-	struct bpk_choice choice; /* when they are packed anew */
+	struct bpk_choice choice;     /* when they are packed anew */
+	struct bpk_division division; /* of an array, where the target has such */
+	bool divided;
+	struct bpk_buf metadata; /* where the target tells of an array in it alone */
 };
 
 /* ---- carry over, or pack anew ---- */
@@ -66,7 +71,8 @@ static bool asks_for_packing(const struct bpk_encoding_args *args)
 {
 	return args->codec != NULL || args->level != BPK_AUTO || args->filter.given ||
 	       args->dictionary || args->typesize != BPK_AUTO || args->chunk_size != 0 ||
-	       args->block_size != 0;
+	       args->block_size != 0 || args->chunk_shape.ndimensions > 0 ||
+	       args->block_shape.ndimensions > 0;
 }
 
 static bool asks_for_slack(const struct bpk_encoding_args *args)
@@ -74,12 +80,24 @@ static bool asks_for_slack(const struct bpk_encoding_args *args)
 	return args->slack.bytes != 0 || args->slack.percent != 0;
 }
 
-/* Are the chunks of the source those of single columns? */
-static bool has_columns(const struct convert *c)
+/* Are the chunks of the source those of an array in several dimensions? */
+static bool has_dimensions(const struct convert *c)
+{
+	return c->in.info->chunk_shape != NULL;
+}
+
+/* Are they put together to what it unpacks to? */
+static bool unpacks(const struct convert *c)
 {
 	const struct bpk_reader_ops *ops = c->in.format->reader;
 
 	return ops->unpacks != NULL && ops->unpacks(c->in.reader);
+}
+
+/* Are they those of single columns? */
+static bool has_columns(const struct convert *c)
+{
+	return unpacks(c) && !has_dimensions(c);
 }
 
 /* Why the chunks cannot stay as they are; NULL when they can. */
@@ -96,6 +114,8 @@ static const char *find_obstacle(const struct convert *c)
 		return "room inside the chunks is asked for";
 	if (has_columns(c))
 		return "its chunks are those of columns";
+	if (unpacks(c))
+		return "its chunks have several dimensions";
 	if (c->format->extended_chunks && !of_frame)
 		return "its chunks are of Blosc 1, those of a frame must not be";
 	if (!c->format->extended_chunks && c->in.format->extended_chunks)
@@ -155,9 +175,10 @@ static struct bpk_wishes settle_wishes(struct convert *c)
 		keep_packing(c, &wishes);
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
 		wishes.typesize = typesize <= BPK_CHUNK_MAX_TYPESIZE ? (int)typesize : 1;
-	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN)
+	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN && !has_dimensions(c))
 		wishes.chunk_size = info->chunk_size;
-	if (info->array != NULL && (c->format->is_directory || wishes.chunk_size == 0))
+	if (info->array != NULL && c->format->divide == NULL &&
+	    (c->format->is_directory || wishes.chunk_size == 0))
 		wishes.row_size = bpk_encoding_row_size(info->array, c->format);
 	return wishes;
 }
@@ -199,6 +220,10 @@ static int choose(struct convert *c, struct bpk_err *err)
 	if (c->shared.verbose)
 		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->choice.why));
 	bpk_encoding_tell_loss(c->args, &c->choice.recipe, bpk_input_name(c->in.path));
+	if (bpk_encoding_divide(c->args, c->format, array, c->in.info->chunk_shape,
+				c->in.info->block_shape, &c->choice, &c->division, &c->divided,
+				err) != 0)
+		return bpk_input_subject(&c->in, err);
 	return 0;
 }
 
@@ -212,6 +237,27 @@ static struct bpk_plan plan_carrying(const struct bpk_info *info)
 	if (plan.chunk_size != BPK_UNKNOWN && plan.raw_size != BPK_UNKNOWN && plan.raw_size > 0)
 		plan.count = bpk_div_up(plan.raw_size, plan.chunk_size);
 	return plan;
+}
+
+/* Where the metadata alone tell of an array, they are to do so. */
+static int tell_array(struct convert *c, struct bpk_info *info, struct bpk_err *err)
+{
+	struct bpk_view text = info->has_metadata ? info->metadata : bpk_view(NULL, 0);
+	struct bpk_array array = { 0 };
+	bool told = false;
+
+	if (info->array == NULL || c->format->is_directory || c->format->divide != NULL)
+		return 0;
+	if (info->has_metadata && bpk_array_from_metadata(text, &array, &told, NULL, err) != 0)
+		return -1;
+	bpk_array_clear(&array);
+	if (told)
+		return 0;
+	if (bpk_array_join_metadata(info->array, text, &c->metadata, err) != 0)
+		return -1;
+	info->has_metadata = true;
+	info->metadata = bpk_buf_view(&c->metadata);
+	return 0;
 }
 
 /* What the target will be: what the source is, but for its chunks where they are packed anew. */
@@ -262,7 +308,7 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 	if (c->anew != NULL) {
 		if (choose(c, err) != 0)
 			return -1;
-		flow.plan = bpk_plan_cut(c->raw_size, c->choice.chunk_size);
+		flow.plan = bpk_plan_cut(c->raw_size, c->division.parcel_size);
 		flow.recipe = &c->choice.recipe;
 		flow.others = c->choice.others;
 		flow.nothers = c->choice.nothers;
@@ -274,6 +320,12 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.checksum == c->in.info->checksum;
 	options = bpk_encoding_options(c->args, flow.recipe);
+	if (c->divided) {
+		options.chunk_shape = c->division.chunk_shape;
+		options.block_shape = c->division.block_shape;
+	}
+	if (tell_array(c, &info, err) != 0)
+		return bpk_input_subject(&c->in, err);
 	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
 	    run_job(c, &flow, err) != 0 || bpk_input_audit(&c->in, NULL, NULL, err) != 0)
 		return -1;
@@ -373,6 +425,7 @@ static void run(const char *command, const struct bpk_encoding_args *args,
 		bpk_report(NULL, &err);
 	bpk_job_clear(&c.job);
 	bpk_buf_clear(&c.choice.why);
+	bpk_buf_clear(&c.metadata);
 	bpk_input_close(&c.content);
 	bpk_input_close(&c.in);
 }

@@ -75,13 +75,19 @@ static void print_line(uint64_t chunks, uint64_t packed, uint64_t raw)
 	       bpk_size_text(raw, c), bpk_ratio_text(raw, packed, d));
 }
 
+uint64_t bpk_describe_raw_size(const struct bpk_info *info)
+{
+	return info->chunk_shape != NULL && info->array != NULL ? info->array->size
+								: info->raw_size;
+}
+
 void bpk_describe_line(const struct bpk_input *in)
 {
 	const struct bpk_info *info = in->info;
 	char filters[BPK_FILTERS_TEXT];
 	struct bpk_err name = { 0 };
 
-	print_line(info->nchunks, info->stored_size, info->raw_size);
+	print_line(info->nchunks, info->stored_size, bpk_describe_raw_size(info));
 	printf("  %4u  %-7s  %-10s  %-8s  %s\n", info->typesize,
 	       bpk_describe_codec(first_chunk(info)),
 	       bpk_describe_filters(first_chunk(info), filters), info->checksum->name,
@@ -238,6 +244,7 @@ static void print_first_chunk(const struct bpk_info *info)
 void bpk_describe_fields(const struct bpk_input *in)
 {
 	const struct bpk_info *info = in->info;
+	uint64_t raw_size = bpk_describe_raw_size(info);
 	struct bpk_err name = { 0 };
 	char text[BPK_SIZE_TEXT];
 
@@ -245,8 +252,8 @@ void bpk_describe_fields(const struct bpk_input *in)
 	printf("  %-16s %s%s%s\n", "format", info->format, info->variant != NULL ? ", " : "",
 	       info->variant != NULL ? info->variant : "");
 	print_size("packed size", info->stored_size);
-	print_size("raw size", info->raw_size);
-	print_field("ratio", bpk_ratio_text(info->raw_size, info->stored_size, text));
+	print_size("raw size", raw_size);
+	print_field("ratio", bpk_ratio_text(raw_size, info->stored_size, text));
 	print_count("chunks", info->nchunks);
 	print_size("chunk size", info->chunk_size);
 	print_size("last chunk", info->last_chunk_size);

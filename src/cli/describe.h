@@ -22,6 +22,10 @@ const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out
 /* A digest in hexadecimal, as it is stored. */
 const char *bpk_describe_digest(const uint8_t *digest, unsigned size, char out[BPK_DIGEST_TEXT]);
 
+/* Raw bytes of what an archive holds: of an array whose chunks are told as they lie, with their
+ * padding, those of the array. */
+uint64_t bpk_describe_raw_size(const struct bpk_info *info);
+
 /* One line of a list of archives; the line of titles above it; the line of totals below. */
 void bpk_describe_titles(void);
 void bpk_describe_line(const struct bpk_input *in);

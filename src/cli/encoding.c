@@ -421,6 +421,11 @@ int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_f
 		return -1;
 	if (!*divided)
 		return 0;
+	if (args->slack.bytes != 0 || args->slack.percent != 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--slack is not for arrays, which format %s keeps in chunks of "
+				"several dimensions",
+				format->name);
 	if (shapes.chunk_shape == NULL && shapes.block_shape == NULL && args->chunk_size == 0 &&
 	    args->block_size == 0) {
 		shapes.chunk_shape = chunk_shape;

@@ -11,7 +11,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_format_read, &bpk_opt_verbose, &bpk_opt_json, &bpk_opt_help, NULL,
 };
 
-static const struct bpk_shared defaults;
+/* The chunks of arrays are told as they lie. */
+static const struct bpk_shared defaults = { .as_stored = true };
 
 /* All that were looked at so far. */
 struct survey {
@@ -172,7 +173,7 @@ static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
 	bpk_record_text("format", info->format);
 	bpk_record_text("variant", info->variant);
 	bpk_record_u64("stored_size", info->stored_size);
-	bpk_record_u64("raw_size", info->raw_size);
+	bpk_record_u64("raw_size", bpk_describe_raw_size(info));
 	bpk_record_u64("nchunks", info->nchunks);
 	bpk_record_u64("chunk_size", info->chunk_size);
 	bpk_record_u64("last_chunk_size", info->last_chunk_size);
@@ -230,7 +231,7 @@ static void info_one(void *arg, const char *path)
 		survey->files++;
 		survey->chunks = add(survey->chunks, in.info->nchunks);
 		survey->packed = add(survey->packed, in.info->stored_size);
-		survey->raw = add(survey->raw, in.info->raw_size);
+		survey->raw = add(survey->raw, bpk_describe_raw_size(in.info));
 	}
 	if (rc != 0)
 		bpk_report(NULL, &err);

@@ -155,6 +155,52 @@ int bpk_array_print(const struct bpk_array *array, struct bpk_buf *out, struct b
 			      array->fortran ? "F" : "C");
 }
 
+static const char *const own_members[] = { "dtype", "shape", "order", "container" };
+
+static bool is_own(struct bpk_view key)
+{
+	for (size_t i = 0; i < sizeof own_members / sizeof *own_members; i++)
+		if (bpk_json_string_is(key, own_members[i]))
+			return true;
+	return false;
+}
+
+int bpk_array_join_metadata(const struct bpk_array *array, struct bpk_view members,
+			    struct bpk_buf *out, struct bpk_err *err)
+{
+	struct bpk_view key, value;
+
+	if (bpk_array_print(array, out, err) != 0)
+		return -1;
+	if (bpk_json_kind(members) != BPK_JSON_OBJECT)
+		return 0;
+	out->size--; /* its brace */
+	for (size_t at = 0; bpk_json_next(members, &at, &key, &value);)
+		if (!is_own(key) && (bpk_buf_append(out, bpk_view(",", 1), err) != 0 ||
+				     bpk_buf_append(out, key, err) != 0 ||
+				     bpk_buf_append(out, bpk_view(":", 1), err) != 0 ||
+				     bpk_buf_append(out, value, err) != 0))
+			return -1;
+	return bpk_buf_append(out, bpk_view("}", 1), err);
+}
+
+int bpk_array_strip_metadata(struct bpk_view text, struct bpk_buf *out, struct bpk_err *err)
+{
+	struct bpk_view value;
+	size_t at = 0;
+	bool found;
+
+	out->size = 0;
+	if (bpk_buf_append(out, text, err) != 0)
+		return -1;
+	for (size_t i = 0; i < sizeof own_members / sizeof *own_members; i++)
+		if (bpk_json_remove(out, own_members[i], &found, err) != 0)
+			return -1;
+	if (!bpk_json_next(bpk_buf_view(out), &at, NULL, &value))
+		out->size = 0;
+	return 0;
+}
+
 /* ---- More rows, or fewer ---- */
 
 bool bpk_array_count_rows(const struct bpk_array *array, uint64_t size, uint64_t *rows)

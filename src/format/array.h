@@ -96,6 +96,15 @@ int bpk_array_from_metadata(struct bpk_view text, struct bpk_array *array, bool 
 int bpk_array_print(const struct bpk_array *array, struct bpk_buf *out, struct bpk_err *err);
 
 /*
+ * The same with the members of an object, metadata from a place where an array is told otherwise,
+ * behind the array's own; those of the same names are left out. members may be empty, or no object:
+ * then there are none. And back: the members that tell of no array, nothing when there are none.
+ */
+int bpk_array_join_metadata(const struct bpk_array *array, struct bpk_view members,
+			    struct bpk_buf *out, struct bpk_err *err);
+int bpk_array_strip_metadata(struct bpk_view text, struct bpk_buf *out, struct bpk_err *err);
+
+/*
  * How many rows of array, whose first dimension changes slowest, are in size bytes? False when they
  * are no whole number of them, and for arrays that have no such rows: in Fortran's order, without a
  * dimension, or with rows of no bytes.

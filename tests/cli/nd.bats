@@ -191,3 +191,46 @@ options_of() {
     quietly bpk pack -q -F b2frame raw
     [ -f raw.b2frame ]
 }
+
+@test "convert: type and shape of an array come along, to frames and back" {
+    need_numpy
+    nd make '<f4' 30,50,11 >raw
+    bpk pack -q -o a.blp --dtype '<f4' --shape 30,50,11 raw
+    quietly bpk convert a.blp b.b2nd
+    bpk cat b.b2nd | cmp - raw
+    quietly bpk info --json b.b2nd
+    [ "$(json "$out" 'x["dtype"], x["shape"], x["metadata"], x["layers"]')" = \
+        "('<f4', [30, 50, 11], None, [])" ] || die "$(cat "$out")"
+    quietly bpk convert b.b2nd c.blp
+    bpk cat c.blp | cmp - raw
+    [ "$(bpk meta get c.blp)" = "$(bpk meta get a.blp)" ]
+    quietly bpk convert b.b2nd d.blpd
+    bpk cat d.blpd | cmp - raw
+    quietly bpk convert d.blpd e.b2s
+    bpk cat e.b2s | cmp - raw
+    quietly bpk info --json e.b2s
+    [ "$(json "$out" 'x["dtype"], x["shape"]')" = "('<f4', [30, 50, 11])" ]
+    # as they lie, and packed anew in the same or other shapes
+    bpk convert -v b.b2nd f.b2nd 2>notes
+    grep -q 'carried over' notes
+    cmp b.b2nd f.b2nd
+    quietly bpk convert -9 b.b2nd g.b2nd
+    bpk cat g.b2nd | cmp - raw
+    bpk info --json b.b2nd >b
+    bpk info --json g.b2nd >g
+    for x in b g; do json $x 'x["chunk_shape"], x["block_shape"]' >$x.shapes; done
+    same b.shapes g.shapes
+    quietly bpk convert --chunk-shape 7,20,11 --block-shape 3,20,2 b.b2nd h.b2nd
+    bpk cat h.b2nd | cmp - raw
+    bpk info --json h.b2nd >h
+    [ "$(json h 'x["chunk_shape"], x["block_shape"], x["nchunks"], x["raw_size"]')" = \
+        "([7, 20, 11], [3, 20, 2], 15, 66000)" ] || die "$(cat h)"
+}
+
+@test "convert: an array in Fortran's order is no array of a frame" {
+    need_bloscpack
+    "$python" -c 'import numpy' 2>/dev/null || skip "numpy is not installed"
+    data field-f64 160000 a
+    bloscpack pack-array a f.blp 2000,10 '<f8' F
+    refuses 1 "Fortran's order" bpk convert f.blp f.b2nd
+}

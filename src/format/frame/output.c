@@ -105,16 +105,40 @@ static int copy_fixed(struct bpk_frame_output *out, const struct bpk_frame_layer
 	return 0;
 }
 
-static int take_layers(struct bpk_frame_output *out, const struct bpk_info *info, bool carried,
-		       struct bpk_err *err)
+/* Metadata that tell of the array, too, which has a layer of its own here, are so much less. */
+static int parse_layers(struct bpk_frame_output *out, const struct bpk_info *info,
+			const struct bpk_write_options *options, struct bpk_err *err)
 {
-	bool same_fixed = carried && info->frame != NULL;
+	struct bpk_view text = info->metadata;
+	struct bpk_buf stripped = { 0 };
+	struct bpk_array array;
+	bool is_array = false;
+	int rc = 0;
+
+	if (bpk_frame_nd_is_wanted(info, options)) {
+		if (bpk_array_from_metadata(text, &array, &is_array, NULL, err) != 0)
+			return -1;
+		bpk_array_clear(&array);
+	}
+	if (is_array) {
+		rc = bpk_array_strip_metadata(text, &stripped, err);
+		text = bpk_buf_view(&stripped);
+	}
+	if (rc == 0 && text.size > 0)
+		rc = bpk_frame_layers_parse(text, &out->header.fixed, &out->layers, err);
+	bpk_buf_clear(&stripped);
+	return rc;
+}
+
+static int take_layers(struct bpk_frame_output *out, const struct bpk_info *info,
+		       const struct bpk_write_options *options, struct bpk_err *err)
+{
+	bool same_fixed = options->recipe == NULL && info->frame != NULL;
 
 	if (same_fixed && copy_fixed(out, &info->frame->fixed, err) != 0)
 		return -1;
 	if (info->layers == NULL && info->has_metadata)
-		return bpk_frame_layers_parse(info->metadata, &out->header.fixed, &out->layers,
-					      err);
+		return parse_layers(out, info, options, err);
 	for (size_t i = 0; i < info->nlayers; i++) {
 		const struct bpk_layer *layer = &info->layers[i];
 
@@ -166,7 +190,7 @@ int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_o
 	out->header.chunk_size = -1;
 	set_defaults(&out->header, info, options->recipe);
 	out->ctx = bpk_chunk_ctx_new(err);
-	if (out->ctx != NULL && take_layers(out, info, options->recipe == NULL, err) == 0 &&
+	if (out->ctx != NULL && take_layers(out, info, options, err) == 0 &&
 	    bpk_frame_nd_begin(info, options, out, err) == 0 && measure_header(out, err) == 0)
 		return 0;
 	bpk_frame_output_clear(out);

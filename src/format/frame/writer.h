@@ -82,8 +82,11 @@ int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uin
 
 /* ---- Arrays in chunks of several dimensions (nd_writer.c) ---- */
 
-/* Let out hold info's array, where it has one and the options have shapes of chunks and blocks:
- * sets nd, its layer and the header's defaults. */
+/* Is info's array to be kept as one? It is there, and the options have shapes of chunks and
+ * blocks. */
+bool bpk_frame_nd_is_wanted(const struct bpk_info *info, const struct bpk_write_options *options);
+
+/* Then let out hold it: sets nd, its layer and the header's defaults. */
 int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_options *options,
 		       struct bpk_frame_output *out, struct bpk_err *err);
 
