@@ -116,7 +116,7 @@ static void model_write(struct model *m)
 	const struct bpk_writer_ops *ops = writer_ops(m);
 	struct bpk_draft *draft;
 	struct bpk_err err = { 0 };
-	void *writer;
+	void *writer = NULL;
 
 	remove_all(path);
 	if (bpk_draft_open(path, &draft_options, &draft, &err) != 0 ||
@@ -179,7 +179,7 @@ static void check_place(const struct model *m)
 	struct seen seen = { .nremarks = 0 };
 	struct bpk_err err = { 0 };
 	struct bpk_place place;
-	void *reader;
+	void *reader = NULL;
 
 	if (bpk_place_open(path, &place, &err) != 0 ||
 	    bpk_frame_reader_ops.open(&place, &options, &reader, &err) != 0)
