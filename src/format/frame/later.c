@@ -146,8 +146,12 @@ static bool same_digest(const struct bpk_frame_state *a, const struct bpk_frame_
 	return of_a == NULL || of_b == NULL || memcmp(of_a, of_b, a->digests.checksum->size) == 0;
 }
 
-/* Does the frame hold now, as chunk number, what it held when r was opened? The last chunk may have
- * been packed anew with more behind it. */
+/*
+ * Does the frame hold now, as chunk number, what it held when r was opened? The last chunk may have
+ * been packed anew with more behind it. Where chunks have one size, and digests prove that bpk was
+ * the writer, which moves none, another chunk was written over the one there was: as in the other
+ * formats its new content is what is read.
+ */
 static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_reader *now,
 		      uint64_t number)
 {
@@ -158,6 +162,8 @@ static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_r
 		return false;
 	if (number == r->state.nchunks - 1 && b->raw_size > a->raw_size)
 		return r->state.digests.checksum == now->state.digests.checksum;
+	if (b->chunk_size > 0 && now->state.digests.checksum != NULL && !now->state.stale)
+		return true;
 	return bpk_frame_entry(&r->state, number) == bpk_frame_entry(&now->state, number) &&
 	       same_digest(&r->state, &now->state, number);
 }
