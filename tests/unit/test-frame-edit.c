@@ -212,7 +212,8 @@ static void grow_raw(struct model *m, size_t size)
 	struct bpk_err err = { 0 };
 
 	assert_int_equal(bpk_buf_resize(&m->raw, before + size, &err), 0);
-	fill(m, m->raw.data + before, size);
+	if (size > 0)
+		fill(m, m->raw.data + before, size);
 }
 
 /* As append does: a partial last chunk is packed anew. */

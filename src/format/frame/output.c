@@ -258,12 +258,14 @@ static int store_entry(struct bpk_frame_output *out, uint64_t number, enum bpk_s
 	/* NaN stands in the index only where the typesize fits one */
 	unsigned typesize = special == BPK_SPECIAL_NAN ? out->header.typesize : 1;
 	struct bpk_chunk_header header;
+	uint8_t *digest = NULL;
 	uint64_t entry;
 
+	if (out->checksum->size > 0)
+		digest = out->digests.data + number * out->checksum->size;
 	bpk_chunk_write_special(special, (uint32_t)size, typesize, bytes);
 	if (bpk_chunk_header_read(chunk, &header, err) != 0 ||
-	    store_spelled(out, chunk, &header, &entry,
-			  out->digests.data + number * out->checksum->size, err) != 0)
+	    store_spelled(out, chunk, &header, &entry, digest, err) != 0)
 		return -1;
 	memcpy(out->entries.data + number * sizeof entry, &entry, sizeof entry);
 	return 0;
@@ -411,8 +413,9 @@ int bpk_frame_output_replace(struct bpk_frame_output *out, const struct bpk_parc
 		return -1;
 	out->nstored -= was_stored;
 	memcpy(place_of_entry, &entry, sizeof entry);
-	bpk_copy(out->digests.data + parcel->number * out->checksum->size, digest,
-		 out->checksum->size);
+	if (out->checksum->size > 0)
+		memcpy(out->digests.data + parcel->number * out->checksum->size, digest,
+		       out->checksum->size);
 	return 0;
 }
 
