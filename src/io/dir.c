@@ -103,6 +103,13 @@ int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **so
 	return 0;
 }
 
+bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source *source)
+{
+	if (bpk_source_unchanged(source, NULL) != 0)
+		return false;
+	return dir->ops->is_current == NULL || dir->ops->is_current(dir->own, name, source);
+}
+
 bool bpk_dir_pending(const struct bpk_dir *dir)
 {
 	return dir->ops->pending != NULL && dir->ops->pending(dir->own);

@@ -38,6 +38,10 @@ int bpk_dir_look(struct bpk_dir *dir, const char *name, enum bpk_entry *entry, u
 int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **source,
 		   struct bpk_err *err);
 
+/* Does name still lead to the file that source was opened from, and is that as it was then? A change
+ * counts as made as soon as it is committed, carried out or not. */
+bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source *source);
+
 /* Call visit for every entry directly below name ("": the root) in the order of their bytes; stops
  * when visit returns non-zero and returns that. Drafts and the lock of ours are left out. */
 int bpk_dir_list(struct bpk_dir *dir, const char *name,

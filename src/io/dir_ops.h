@@ -19,6 +19,8 @@ struct bpk_dir_ops {
 	int (*look)(void *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
 		    struct bpk_err *err);
 	int (*source)(void *dir, const char *name, struct bpk_source **source, struct bpk_err *err);
+	/* NULL: names lead to the same files for ever, which may change. */
+	bool (*is_current)(void *dir, const char *name, const struct bpk_source *source);
 	/* Fails with BPK_CORRUPT where name is no directory. */
 	int (*list)(void *dir, const char *name, struct bpk_dir_entries *entries,
 		    struct bpk_err *err);

@@ -199,6 +199,17 @@ static int folder_source(void *dir, const char *name, struct bpk_source **source
 	return fail_restless(err);
 }
 
+static bool folder_is_current(void *dir, const char *name, const struct bpk_source *source)
+{
+	struct folder *folder = dir;
+	struct stat found;
+	struct way way;
+
+	return find_way(folder, name, &way, NULL) == 0 && !way.removed &&
+	       stat_by(folder, name, &way, &found) == 0 && way_stood(folder, &way) &&
+	       found.st_dev == source->stat.st_dev && found.st_ino == source->stat.st_ino;
+}
+
 /* ---- Listing ---- */
 
 static enum bpk_entry entry_in(int folder, const struct dirent *entry)
@@ -325,6 +336,7 @@ static void folder_close(void *dir)
 static const struct bpk_dir_ops folder_ops = {
 	.look = folder_look,
 	.source = folder_source,
+	.is_current = folder_is_current,
 	.list = folder_list,
 	.pending = folder_pending,
 	.close = folder_close,

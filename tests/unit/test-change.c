@@ -418,6 +418,34 @@ static void test_through_the_list(void **state)
 	assert_true(shell("test ! -e t/data/2 && grep -q more t/data/3"));
 }
 
+/* A file that was opened is an old one as soon as the list is there, carried out or not. */
+static void test_old_by_the_list(void **state)
+{
+	struct bpk_source *replaced, *removed, *kept;
+	struct bpk_dir *dir;
+
+	(void)state;
+	make();
+	dir = open_dir(true);
+	assert_int_equal(bpk_dir_source(dir, "data/1", &replaced, NULL), 0);
+	assert_int_equal(bpk_dir_source(dir, "data/2", &removed, NULL), 0);
+	assert_int_equal(bpk_dir_source(dir, "meta/sizes", &kept, NULL), 0);
+	assert_true(shell(DRAFTS));
+	assert_true(bpk_dir_is_current(dir, "data/1", replaced));
+	assert_true(bpk_dir_is_current(dir, "data/2", removed));
+	write_list(LIST, 3, 0);
+	assert_false(bpk_dir_is_current(dir, "data/1", replaced));
+	assert_false(bpk_dir_is_current(dir, "data/2", removed));
+	assert_true(bpk_dir_is_current(dir, "meta/sizes", kept));
+	bpk_source_close(replaced);
+	assert_int_equal(bpk_dir_source(dir, "data/1", &replaced, NULL), 0);
+	assert_true(bpk_dir_is_current(dir, "data/1", replaced));
+	bpk_source_close(replaced);
+	bpk_source_close(removed);
+	bpk_source_close(kept);
+	bpk_dir_close(dir);
+}
+
 static void test_living_writer(void **state)
 {
 	struct bpk_tree *tree;
@@ -664,6 +692,7 @@ int main(void)
 		cmocka_unit_test(test_replaced_meanwhile),
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_through_the_list),
+		cmocka_unit_test(test_old_by_the_list),
 		cmocka_unit_test(test_living_writer),
 		cmocka_unit_test(test_hostile_lists),
 		cmocka_unit_test(test_lists_that_do_not_fit),

@@ -1,16 +1,15 @@
 /*
  * Reading beside a writer. A contiguous frame that bpk changes keeps every byte that an older state
  * of it leads to: the old index and trailer become a hole. Of a sparse one files go, and their
- * numbers may be used again; but chunks.b2frame is replaced before that, so whoever finds it in
- * place after reading a chunk has read the right one. Where it was replaced the chunk is brought
- * out of the frame as it is now, if that still has the same one.
+ * numbers may be used again; but chunks.b2frame is replaced before that, or a list of changes that
+ * replaces it is there, so whoever finds it in place after reading a chunk has read the right one.
+ * Where it was replaced the chunk is brought out of the frame as it is now, if that still has the
+ * same one.
  */
 #include "format/frame/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
-
-enum { MOST_TIMES = 20 };
 
 /* A reader of what the frame is now. */
 struct bpk_frame_later {
@@ -57,7 +56,7 @@ static bool is_header_there(const struct bpk_frame_reader *r)
 bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
 {
 	if (r->dir != NULL)
-		return bpk_source_unchanged(r->source, NULL) != 0;
+		return !bpk_dir_is_current(r->dir, BPK_FRAME_SPARSE_INDEX, r->source);
 	return !is_header_there(r) && !is_old_tail_there(r);
 }
 
@@ -202,7 +201,7 @@ static int do_sparse(struct bpk_frame_reader *r, uint64_t number,
 		rc = step(r, arg, &found);
 		again = bpk_frame_has_changed(r);
 	}
-	for (int i = 0; again && i < MOST_TIMES; i++) {
+	for (int i = 0; again && i < BPK_FRAME_TIMES; i++) {
 		found = (struct bpk_err){ 0 };
 		rc = do_later(r, number, step, arg, &again, &found);
 	}

@@ -115,14 +115,15 @@ static int open_index(struct bpk_frame_reader *r, struct bpk_dir *dir, struct bp
 	return bpk_dir_source(dir, BPK_FRAME_SPARSE_INDEX, &r->source, err);
 }
 
-int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
-		   const struct bpk_read_options *options, struct bpk_frame_reader **reader,
-		   struct bpk_err *err)
+static int open_once(struct bpk_dir *dir, struct bpk_source *source,
+		     const struct bpk_read_options *options, struct bpk_frame_reader **reader,
+		     bool *changed, struct bpk_err *err)
 {
 	struct bpk_frame_reader *r = bpk_calloc(1, sizeof *r, err);
 	int rc;
 
 	*reader = NULL;
+	*changed = false;
 	if (r == NULL)
 		return -1;
 	bpk_mutex_init(&r->lock);
@@ -136,12 +137,26 @@ int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
 		if (rc != 0 && dir != NULL)
 			bpk_err_subject(err, "%s", BPK_FRAME_SPARSE_INDEX);
 	}
-	if (rc != 0) {
+	*changed = dir != NULL && r->source != NULL && bpk_frame_has_changed(r);
+	if (rc != 0 || *changed) {
 		bpk_frame_close(r);
 		return -1;
 	}
 	*reader = r;
 	return 0;
+}
+
+/* Of a sparse frame chunks were looked at, which may belong to the next state already. */
+int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
+		   const struct bpk_read_options *options, struct bpk_frame_reader **reader,
+		   struct bpk_err *err)
+{
+	bool changed = true;
+	int rc = -1;
+
+	for (int i = 0; changed && i < BPK_FRAME_TIMES; i++)
+		rc = open_once(dir, source, options, reader, &changed, err);
+	return changed ? bpk_fail(err, BPK_FAILED, "changed while it was opened") : rc;
 }
 
 static int reader_open(struct bpk_place *place, const struct bpk_read_options *options,

@@ -191,6 +191,9 @@ int bpk_frame_do(struct bpk_frame_reader *reader, uint64_t number,
 size_t bpk_frame_size_at_open(const struct bpk_frame_reader *reader, uint64_t number,
 			      size_t raw_size);
 
+/* How often a sparse frame that is changed meanwhile is read anew. */
+enum { BPK_FRAME_TIMES = 20 };
+
 /* Did the frame change since reader was opened, in a way by which what was read may be wrong? */
 bool bpk_frame_has_changed(const struct bpk_frame_reader *reader);
 
