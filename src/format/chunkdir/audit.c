@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+enum { MOST_AUDITS = 20 }; /* of a dataset that is changed again and again */
+
 static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
 
 struct audit {
@@ -343,14 +345,37 @@ static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void 
 	return rc;
 }
 
+/* Was what looked like damage only a change? */
+static bool was_changed(const struct bpk_chunkdir_reader *r, struct bpk_err *err)
+{
+	bool damaged = err->kind == BPK_CORRUPT;
+
+	bpk_chunkdir_judge(r, err);
+	return damaged && err->kind != BPK_CORRUPT;
+}
+
+/* A dataset that a writer changed meanwhile is accounted for anew, as it is then. */
 int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
+	const struct bpk_reader_ops *ops = &bpk_chunkdir_reader_ops;
+	struct bpk_chunkdir_reader *r = reader;
+	struct bpk_place place = { .is_directory = true, .directory = r->dir };
 	struct bpk_err found = { 0 };
+	void *now = reader;
+	int rc = audit_all(r, remark, arg, &found);
 
-	if (audit_all(reader, remark, arg, &found) == 0)
-		return 0;
-	bpk_chunkdir_judge(reader, &found);
-	if (err != NULL)
+	for (int i = 0; rc != 0 && i < MOST_AUDITS && was_changed(now, &found); i++) {
+		if (now != reader)
+			ops->close(now);
+		found = (struct bpk_err){ 0 };
+		rc = ops->open(&place, &r->options, &now, &found);
+		if (rc != 0)
+			break;
+		rc = audit_all(now, remark, arg, &found);
+	}
+	if (now != reader && now != NULL)
+		ops->close(now);
+	if (rc != 0 && err != NULL)
 		*err = found;
-	return -1;
+	return rc;
 }

@@ -230,36 +230,52 @@ static int audit_files(struct audit *a, struct bpk_err *err)
 
 /* ---- All of it ---- */
 
-static int audit_all(struct audit *a, struct bpk_err *err)
+static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *arg,
+		     struct bpk_err *err)
 {
-	struct bpk_frame_reader *r = a->reader;
+	struct audit a = { .reader = r, .remark = remark, .arg = arg };
 
 	if (r->state.damage.kind != BPK_OK)
 		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
 	if (r->array_damage.kind != BPK_OK)
 		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
-	if (audit_sizes(a, err) != 0)
+	if (audit_sizes(&a, err) != 0)
 		return -1;
 	if (r->dir == NULL)
-		r->info.hole_size = a->survey.hole_size;
-	if (r->state.stale && !r->options.no_check && audit_stale(a, err) != 0)
+		r->info.hole_size = a.survey.hole_size;
+	if (r->state.stale && !r->options.no_check && audit_stale(&a, err) != 0)
 		return -1;
-	if (r->dir != NULL && audit_files(a, err) != 0)
+	if (r->dir != NULL && audit_files(&a, err) != 0)
 		return -1;
-	say_what_was_found(a);
+	say_what_was_found(&a);
 	return 0;
 }
 
+/* What a writer changed meanwhile is accounted for anew, as it is then. */
 int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
-	struct audit a = { .reader = reader, .remark = remark, .arg = arg };
+	struct bpk_frame_reader *r = reader, *now = r;
 	struct bpk_err found = { 0 };
+	int rc = audit_all(r, remark, arg, &found);
 
-	if (audit_all(&a, &found) == 0)
-		return 0;
-	if (found.kind == BPK_CORRUPT && bpk_frame_has_changed(reader))
+	for (int i = 0; rc != 0 && i < BPK_FRAME_TIMES && found.kind == BPK_CORRUPT &&
+			bpk_frame_has_changed(now);
+	     i++) {
+		if (now != r)
+			bpk_frame_close(now);
+		found = (struct bpk_err){ 0 };
+		rc = bpk_frame_open(r->dir, r->dir == NULL ? r->source : NULL, &r->options, &now,
+				    &found);
+		if (rc != 0)
+			break;
+		rc = audit_all(now, remark, arg, &found);
+		r->info.hole_size = now->info.hole_size;
+	}
+	if (rc != 0 && now != NULL && found.kind == BPK_CORRUPT && bpk_frame_has_changed(now))
 		bpk_fail(&found, BPK_FAILED, "changed while it was read");
-	if (err != NULL)
+	if (now != r)
+		bpk_frame_close(now);
+	if (rc != 0 && err != NULL)
 		*err = found;
-	return -1;
+	return rc;
 }
