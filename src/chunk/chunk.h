@@ -89,6 +89,11 @@ enum { BPK_PIPELINE_LOSS_TEXT = 256 };
 const char *bpk_pipeline_loss(const struct bpk_pipeline *pipeline, unsigned typesize,
 			      char out[BPK_PIPELINE_LOSS_TEXT]);
 
+/* Let whole elements at raw be what a pipeline that was checked leaves of them; nothing changes
+ * when it is not lossy, or a second time. */
+void bpk_pipeline_degrade(const struct bpk_pipeline *pipeline, unsigned typesize,
+			  struct bpk_span raw);
+
 /* The name a user types ("none", "shuffle", "trunc"); NULL for a number that is not built in. And
  * the names in the order in which help lists them, NULL behind the last. */
 const char *bpk_filter_name(unsigned filter);

@@ -134,6 +134,9 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	if (wanted == flow->recipe && bpk_work_suit(worker, flow->others, flow->nothers,
 						    bpk_buf_view(&parcel->raw), &recipe, err) != 0)
 		return -1;
+	/* so that chunks that are stored hold the same as others, and a proof compares with it */
+	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
+			     bpk_span(parcel->raw.data, parcel->raw.size));
 	if (writer_packs(flow))
 		rc = flow->out->pack(flow->writer, worker->ctx, &recipe, parcel, err);
 	else

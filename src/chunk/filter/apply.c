@@ -20,7 +20,8 @@ static unsigned cleared_bits(unsigned typesize, const struct bpk_filter_step *st
 	return cleared < 0 || cleared >= bits ? 0 : (unsigned)cleared;
 }
 
-/* A word is a divisor of 8 bytes long: eights of bytes are masked, then the rest of the words. */
+/* A word is a divisor of 8 bytes long: eights of bytes are masked, then the rest of the words. in
+ * may be out. */
 static void clear_bits(const struct bpk_filter_block *block, const struct bpk_filter_step *step,
 		       const uint8_t *in, uint8_t *out)
 {
@@ -41,7 +42,21 @@ static void clear_bits(const struct bpk_filter_block *block, const struct bpk_fi
 	}
 	for (; i < body; i++)
 		out[i] = in[i] & bytes[i % 8];
-	bpk_copy(out + body, in + body, block->size - body);
+	if (in != out)
+		bpk_copy(out + body, in + body, block->size - body);
+}
+
+void bpk_pipeline_degrade(const struct bpk_pipeline *pipeline, unsigned typesize,
+			  struct bpk_span raw)
+{
+	const struct bpk_filter_block all = { .size = raw.size, .typesize = typesize };
+
+	for (unsigned i = 0; i < pipeline->nsteps; i++) {
+		const struct bpk_filter_step *step = &pipeline->steps[i];
+
+		if (step->filter == BPK_FILTER_TRUNC_PREC || step->filter == BPK_FILTER_INT_TRUNC)
+			clear_bits(&all, step, raw.data, raw.data);
+	}
 }
 
 /* ---- Lossless ones ---- */
