@@ -30,8 +30,18 @@
  * The other codecs are packed at level 5, as Blosc does: their lower levels hardly try. Their
  * windows are short, so large chunks gain nothing for them.
  *
+ * The filters, at level 1 on one thread in extended chunks (ratio, packed and unpacked at MB/s):
+ *
+ *      data              shuffle             bitshuffle          shuffle,bytedelta
+ *      turbulence f32    1.244  920 2630     1.251 1030 2160     1.261  730 1420
+ *      sorted i64        5.30  1300 5450     5.08  1880 3340     6.43  1420 3560
+ *      records of 20     3.40   900 2190     3.54  1090 2110     3.89   790 1790
+ *      records of 7      5.19  1010 2670     5.59  1450 2610     6.89   830 1970
+ *
  * A block is a whole chunk of 1 MiB: against the 256 KiB of other writers it is packed up to a
  * third faster and some percent smaller (longer planes, fewer streams), and still fits the cache.
+ * In frames as well: of blocks of 512 KiB c-blosc2 makes 2% less time (of 256 KiB 7%), bpk itself
+ * 10% more, and they are up to 0.8% (2%) larger.
  */
 #include "flow/choose.h"
 

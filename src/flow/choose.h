@@ -37,6 +37,9 @@ struct bpk_chooser {
 	struct bpk_likes likes[BPK_SAMPLE_GROUPS]; /* the groups, unless uniform */
 };
 
+/* Differences inside shuffled planes, for what changes smoothly: extended chunks only. */
+extern const struct bpk_pipeline bpk_pipeline_smooth;
+
 /* Try on the pieces what may suit them; all of them first, and then, unless the best way does for
  * every group, on each group by itself. Look at trials.failed behind it. */
 void bpk_screen(struct bpk_chooser *c);

@@ -8,15 +8,15 @@ enum {
 	NEARLY = 4,       /* percent behind at another level, and still worth a second look, */
 	NEARLY_EQUAL = 2, /* or at the same */
 	CONTENDERS = 2,
-	MANY = 4, /* that are nearly equal: their differences show in long blocks alone */
-	MANY_DENSE = 6,
+	MANY = 3, /* that are nearly equal: their differences show in long blocks alone */
+	MANY_DENSE = 16,
 	RUN = 256 << 10,
 	LONG_RUN = 512 << 10,
 	PROMISING = 2, /* percent that a level brings */
 	INCOMPRESSIBLE = 98,
-	DENSE = 16,            /* packed to less than one byte of so many; */
-	ZEROS = 400,           /* below one of so many it is nothing but runs */
-	WORTH = 5,             /* thousandths that choosing for each chunk must gain */
+	DENSE = 16,  /* packed to less than one byte of so many: most is how pieces begin; */
+	ZEROS = 400, /* below one of so many it is nothing but runs */
+	WORTH = 5,   /* thousandths that choosing for each chunk must gain */
 	LARGE_CHUNK_GAIN = 10, /* percent */
 };
 
@@ -59,31 +59,38 @@ static uint64_t raw_cost(const struct bpk_chooser *c)
 	return raw;
 }
 
-/* Pieces of highly regular data are too short to tell: most of what is left of them is the
- * beginning. Nothing is to be told of what is left of zeros. */
-static bool is_dense(const struct bpk_chooser *c, const struct bpk_set *set)
+/* Add a set of that element size and those filters, to be tried on a run alone. */
+static void add_untried(const struct bpk_chooser *c, unsigned typesize,
+			const struct bpk_pipeline *pipeline, struct bpk_sets *sets)
 {
-	uint64_t raw = raw_cost(c);
+	struct bpk_set *set = &sets->all[sets->count];
 
-	return set->cost <= raw / DENSE && set->cost > raw / ZEROS;
+	if (sets->count == BPK_SETS)
+		return;
+	for (size_t i = 0; i < sets->count; i++)
+		if (sets->all[i].typesize == typesize &&
+		    bpk_pipeline_equal(&sets->all[i].of[0], pipeline))
+			return;
+	*set = (struct bpk_set){ .typesize = typesize, .level = c->base.level, .cost = UINT64_MAX };
+	for (unsigned g = 0; g < c->sample.ngroups; g++)
+		set->of[g] = *pipeline;
+	sets->count++;
 }
 
-/* Bitshuffles of the sizes whose shuffles are among the best. */
-static void add_bitshuffles(struct bpk_chooser *c, struct bpk_sets *sets)
+/* The other filters for the sizes whose shuffles are among the best. */
+static void add_filters(const struct bpk_chooser *c, struct bpk_sets *sets)
 {
+	const struct bpk_pipeline bits = bpk_pipeline_of(BPK_FILTER_BITSHUFFLE);
 	size_t count = sets->count;
 
 	for (size_t i = 0; i < count && c->wishes->pipeline == NULL; i++) {
-		struct bpk_set set = sets->all[i];
-		bool is_new = sets->count < BPK_SETS && set.typesize > 1;
+		unsigned typesize = sets->all[i].typesize;
 
-		for (unsigned g = 0; g < c->sample.ngroups; g++)
-			set.of[g] = bpk_pipeline_of(BPK_FILTER_BITSHUFFLE);
-		for (size_t j = 0; j < sets->count && is_new; j++)
-			is_new = sets->all[j].typesize != set.typesize ||
-				 !bpk_pipeline_equal(&sets->all[j].of[0], &set.of[0]);
-		if (is_new)
-			sets->all[sets->count++] = set;
+		if (typesize == 1)
+			continue;
+		add_untried(c, typesize, &bits, sets);
+		if (c->base.extended)
+			add_untried(c, typesize, &bpk_pipeline_smooth, sets);
 	}
 }
 
@@ -166,29 +173,43 @@ static size_t count_near(const struct bpk_sets *sets, unsigned percent, size_t m
 	return count;
 }
 
+/* How many element sizes there are among the first count sets. */
+static size_t count_sizes(const struct bpk_sets *sets, size_t count)
+{
+	size_t sizes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		bool is_new = true;
+
+		for (size_t j = 0; j < i && is_new; j++)
+			is_new = sets->all[j].typesize != sets->all[i].typesize;
+		sizes += is_new;
+	}
+	return sizes;
+}
+
 /* Where the pieces leave it open, a run decides; also the level, where they are too short to say
  * that. */
 static size_t find_best(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk_view *level_run)
 {
-	bool dense = c->uniform && is_dense(c, &sets->all[0]);
 	bool same_level = c->level == sets->all[0].level;
-	size_t count;
+	uint64_t raw = raw_cost(c), first = sets->all[0].cost;
+	size_t count = count_near(sets, c->uniform ? NEARLY_EQUAL : NEARLY, MANY);
 
 	*level_run = bpk_view(NULL, 0);
 	/* neither noise nor zeros care */
-	if (sets->all[0].cost > raw_cost(c) / 100 * INCOMPRESSIBLE ||
-	    sets->all[0].cost < raw_cost(c) / ZEROS)
+	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
 		return 0;
-	if (dense)
-		add_bitshuffles(c, sets);
-	count = dense ? bpk_min_size(sets->count, MANY_DENSE)
-		      : count_near(sets, c->uniform ? NEARLY_EQUAL : NEARLY, MANY);
-	if (dense || count > CONTENDERS) {
+	if (c->uniform && first <= raw / DENSE) {
+		add_filters(c, sets);
+		*level_run = run_of(c, LONG_RUN);
+		return race(c, sets, bpk_min_size(sets->count, MANY_DENSE), *level_run, 0);
+	}
+	if (count_sizes(sets, count) > CONTENDERS) {
 		*level_run = run_of(c, LONG_RUN);
 		return race(c, sets, count, *level_run, 0);
 	}
-	if (!same_level)
-		count = count_near(sets, NEARLY, CONTENDERS);
+	count = count_near(sets, same_level ? NEARLY_EQUAL : NEARLY, CONTENDERS);
 	return count > 1 ? race(c, sets, count, run_of(c, RUN), 2) : 0;
 }
 

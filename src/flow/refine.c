@@ -7,6 +7,7 @@
 enum {
 	RUN = 256 << 10,
 	REFINED = 12, /* percent behind on a group's pieces, and still worth a longer look */
+	MEETING = 3,  /* filters of a group */
 	WORTH = 5,    /* thousandths that choosing for each chunk must gain */
 };
 
@@ -69,7 +70,7 @@ static uint64_t refine_group(struct bpk_chooser *c, const struct runs *runs, uns
 	const struct bpk_likes *likes = &c->likes[group];
 	uint64_t first = UINT64_MAX, least = UINT64_MAX;
 
-	for (size_t i = 0; i < likes->nways && !c->trials.failed; i++) {
+	for (size_t i = 0, met = 0; i < likes->nways && met < MEETING && !c->trials.failed; i++) {
 		const struct bpk_recipe *recipe = &likes->ways[i]->recipe;
 		uint64_t cost = bpk_trial_cost(&c->trials, likes->ways[i], likes->pieces);
 
@@ -79,6 +80,7 @@ static uint64_t refine_group(struct bpk_chooser *c, const struct runs *runs, uns
 		if (cost / (100 + REFINED) > first / 100)
 			continue;
 		cost = cost_of_group(c, runs, group, set, &recipe->pipeline);
+		met++;
 		if (cost < least) {
 			least = cost;
 			set->of[group] = recipe->pipeline;

@@ -109,6 +109,33 @@ static bool screen_lags(struct bpk_chooser *c, struct bpk_likes *likes, uint32_t
 
 /* ---- All of it ---- */
 
+const struct bpk_pipeline bpk_pipeline_smooth = {
+	2, { { BPK_FILTER_SHUFFLE, 0 }, { BPK_FILTER_BYTEDELTA, 0 } }
+};
+
+/* Filters of Blosc2's chunks, for the two element sizes that are best so far: differences of
+ * planes, and of elements where a chunk is one block, which leans on itself. */
+static void screen_extended(struct bpk_chooser *c, struct bpk_likes *likes)
+{
+	struct bpk_pipeline delta = { 2, { { BPK_FILTER_DELTA, 0 }, { BPK_FILTER_SHUFFLE, 0 } } };
+	const struct bpk_recipe best = likes->ways[0]->recipe;
+	unsigned second = 0;
+
+	if (best.pipeline.nsteps == 0)
+		return;
+	for (size_t i = 1; i < likes->nways && second == 0; i++) {
+		unsigned typesize = likes->ways[i]->recipe.typesize;
+
+		if (typesize > 1 && typesize != best.typesize)
+			second = typesize;
+	}
+	delta.steps[1] = best.pipeline.steps[0];
+	bpk_screen_way(c, likes, best.typesize, &bpk_pipeline_smooth);
+	bpk_screen_way(c, likes, best.typesize, &delta);
+	if (second > 0)
+		bpk_screen_way(c, likes, second, &bpk_pipeline_smooth);
+}
+
 /* Elements of 4 and 8 bytes are tried unless the lags are clear: noise in the low bytes hides
  * them. */
 static void screen_pieces(struct bpk_chooser *c, struct bpk_likes *likes)
@@ -130,6 +157,8 @@ static void screen_pieces(struct bpk_chooser *c, struct bpk_likes *likes)
 	best = &likes->ways[0]->recipe;
 	if (best->pipeline.nsteps > 0)
 		screen(c, likes, best->typesize, BPK_FILTER_BITSHUFFLE);
+	if (c->base.extended && c->wishes->pipeline == NULL && !c->trials.failed)
+		screen_extended(c, likes);
 }
 
 /* Does the best way for the whole do for every group, as far as the others that were tried tell? */

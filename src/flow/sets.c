@@ -4,6 +4,8 @@
  */
 #include "flow/choose.h"
 
+enum { OWN = 3 }; /* ways of a group that are tried at another element size */
+
 struct bpk_recipe bpk_set_recipe(const struct bpk_chooser *c, const struct bpk_set *set,
 				 unsigned group)
 {
@@ -60,12 +62,16 @@ static uint64_t best_of_group(struct bpk_chooser *c, unsigned group, unsigned ty
 	size_t nown = likes->nways;
 	uint64_t least = UINT64_MAX;
 
+	/* the best of them, that is */
+	nown = bpk_min_size(nown, OWN);
 	memcpy(own, likes->ways, sizeof own);
 	for (unsigned filter = BPK_FILTER_NONE; filter <= BPK_FILTER_BITSHUFFLE; filter++) {
 		const struct bpk_pipeline pipeline = bpk_pipeline_of(filter);
 
 		bpk_screen_way(c, likes, typesize, &pipeline);
 	}
+	if (c->base.extended)
+		bpk_screen_way(c, likes, typesize, &bpk_pipeline_smooth);
 	for (size_t i = 0; i < nown; i++) {
 		struct bpk_pipeline pipeline;
 

@@ -40,6 +40,19 @@ need_format() { "$BPK" pack --help | grep -qw "$1" || skip "format $1 cannot be 
     refuses 64 "which --lossy changes" bpk append --lossy --follow a a.blp
 }
 
+@test "a chunk that is stored loses what its filters take, as the others do" {
+    need_format b2frame
+    data noise 200000 a
+    for codec in lz4 blosclz; do
+        quietly bpk pack -q -f -F b2frame --codec $codec -t 4 --filter trunc:22 --lossy -o a.b2frame a
+        [ "$(stat -c %s a.b2frame)" -gt 200000 ] || die "$codec found something to pack"
+        bpk cat a.b2frame >b
+        ! cmp -s a b || die "nothing was lost"
+        quietly bpk pack -q -f -F b2frame --codec $codec -t 4 --filter trunc:22 --lossy -o b.b2frame b
+        bpk cat b.b2frame | same - b
+    done
+}
+
 # Two kinds of data in turns of a MiB: $1 MiB in all.
 mixed() {
     local i

@@ -34,7 +34,7 @@ frame_of=([0]=x.b2frame [1]=x.b2s)
 # A frame holds FILE, is sound, and c-blosc2 says the same where it is there.
 is_frame_of() { # FRAME FILE
     "$BPK" verify "$1" && "$BPK" cat "$1" | cmp - "$2" || return
-    [ -z "${oracle2:-}" ] || oracle2 raw "$1" | cmp - "$2"
+    ! oracle2_reads "$1" || oracle2 raw "$1" | cmp - "$2"
 }
 
 sizes_case() { # FRAME FILE ARGUMENTS...

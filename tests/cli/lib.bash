@@ -90,6 +90,9 @@ oracle2_has() {
     esac
 }
 
+# Is there one that reads this frame, whatever filters pack chose?
+oracle2_reads() { [ -n "${oracle2:-}" ] && oracle2_has "$("$BPK" info -vv "$1")"; }
+
 need() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
 
 need_user() { [ "$(id -u)" -ne 0 ] || skip "root may read and write everything"; }

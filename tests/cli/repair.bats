@@ -52,7 +52,7 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
         quietly bpk repair --repack "$archive"
         quietly bpk verify "$archive"
         bpk cat "$archive" | same - a
-        [ -z "${oracle2:-}" ] || oracle2 raw "$archive" | same - a
+        ! oracle2_reads "$archive" || oracle2 raw "$archive" | same - a
         [ "$(du -sb --apparent-size "$archive" | cut -f 1)" -le \
             "$(($(du -sb --apparent-size clean | cut -f 1) + 64))" ]
         rm -rf whole clean
