@@ -38,7 +38,7 @@ int bpk_dir_look(struct bpk_dir *dir, const char *name, enum bpk_entry *entry, u
 int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **source,
 		   struct bpk_err *err);
 
-/* Does name still lead to the file that source was opened from, and is that as it was then? A change
+/* Does name still lead to the file that source was opened from, as it was then? A change
  * counts as made as soon as it is committed, carried out or not. */
 bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source *source);
 
