@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "checksum/checksum.h"
 #include "chunk/chunk.h"
-#include "format/array.h"
+#include "format/array_metadata.h"
 #include "io/io.h"
 
 /*

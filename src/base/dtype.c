@@ -8,8 +8,8 @@
  *
  * Strings come in single or double quotes, with the escapes of both languages.
  */
-#include "format/array.h"
-#include "format/scalar.h"
+#include "base/base.h"
+#include "base/scalar.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /*
- * Inside the room format: one scalar type and its text.
+ * Inside the room base: one scalar type and its text.
  */
-#ifndef BPK_FORMAT_SCALAR_H
-#define BPK_FORMAT_SCALAR_H
+#ifndef BPK_BASE_SCALAR_H
+#define BPK_BASE_SCALAR_H
 
-#include "format/array.h"
+#include "base/base.h"
 
 enum { BPK_SCALAR_TEXT = 40 };
 

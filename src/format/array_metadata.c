@@ -1,45 +1,9 @@
 /*
- * Arrays, and bloscpack's metadata of them (Bloscpack format, "Metadata section").
+ * bloscpack's metadata of arrays (Bloscpack format, "Metadata section").
  */
-#include "format/array.h"
+#include "format/array_metadata.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-
-void bpk_array_clear(struct bpk_array *array)
-{
-	bpk_dtype_clear(&array->dtype);
-	*array = (struct bpk_array){ 0 };
-}
-
-int bpk_array_copy(const struct bpk_array *from, struct bpk_array *to, struct bpk_err *err)
-{
-	*to = *from;
-	return bpk_dtype_copy(&from->dtype, &to->dtype, err);
-}
-
-int bpk_array_set_shape(struct bpk_array *array, const uint64_t *shape, size_t ndimensions,
-			struct bpk_err *err)
-{
-	uint64_t size = array->dtype.size;
-	bool empty = false;
-
-	if (ndimensions > BPK_ARRAY_MAX_DIMENSIONS)
-		return bpk_fail(err, BPK_LIMIT, "array has %zu dimensions, at most %d are accepted",
-				ndimensions, BPK_ARRAY_MAX_DIMENSIONS);
-	for (size_t i = 0; i < ndimensions; i++)
-		empty = empty || shape[i] == 0;
-	for (size_t i = 0; i < ndimensions && !empty; i++)
-		if (!bpk_mul_u64(size, shape[i], &size) || size > INT64_MAX)
-			return bpk_fail(err, BPK_LIMIT, "array has 2^63 bytes or more");
-	array->size = empty ? 0 : size;
-	array->ndimensions = ndimensions;
-	memset(array->shape, 0, sizeof array->shape);
-	bpk_copy(array->shape, shape, ndimensions * sizeof *shape);
-	return 0;
-}
-
-/* ---- bloscpack's metadata ---- */
 
 /* The type: a string with Python's text, or before 0.7.2 its plain text or nested JSON lists. */
 static int read_dtype(struct bpk_view value, struct bpk_dtype *dtype, struct bpk_err *err)
@@ -54,29 +18,6 @@ static int read_dtype(struct bpk_view value, struct bpk_dtype *dtype, struct bpk
 		rc = bpk_dtype_parse(bpk_buf_view(&text), dtype, err);
 	bpk_buf_clear(&text);
 	return rc;
-}
-
-int bpk_array_read_shape(struct bpk_view list, uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS],
-			 size_t *ndimensions, struct bpk_err *err)
-{
-	struct bpk_view value;
-
-	*ndimensions = 0;
-	if (bpk_json_kind(list) != BPK_JSON_LIST)
-		return bpk_fail(err, BPK_USAGE, "shape is no list");
-	for (size_t at = 0; bpk_json_next(list, &at, NULL, &value);) {
-		if (*ndimensions == BPK_ARRAY_MAX_DIMENSIONS)
-			return bpk_fail(err, BPK_LIMIT, "shape has more than %d dimensions",
-					BPK_ARRAY_MAX_DIMENSIONS);
-		if (!bpk_json_u64(value, &shape[*ndimensions]))
-			return bpk_fail(err, BPK_USAGE,
-					"shape has the dimension '%.*s', expected an integer from "
-					"0 to 2^63-1",
-					(int)bpk_min_size(value.size, 40),
-					(const char *)value.data);
-		++*ndimensions;
-	}
-	return 0;
 }
 
 static int read_array(struct bpk_view text, struct bpk_array *array, struct bpk_err *err)
@@ -199,23 +140,6 @@ int bpk_array_strip_metadata(struct bpk_view text, struct bpk_buf *out, struct b
 	if (!bpk_json_next(bpk_buf_view(out), &at, NULL, &value))
 		out->size = 0;
 	return 0;
-}
-
-/* ---- More rows, or fewer ---- */
-
-bool bpk_array_count_rows(const struct bpk_array *array, uint64_t size, uint64_t *rows)
-{
-	uint64_t row_size = array->dtype.size;
-
-	if (array->fortran || array->ndimensions == 0)
-		return false;
-	for (size_t i = 1; i < array->ndimensions; i++)
-		if (!bpk_mul_u64(row_size, array->shape[i], &row_size))
-			return false;
-	if (row_size == 0 || size % row_size != 0)
-		return false;
-	*rows = size / row_size;
-	return true;
 }
 
 int bpk_array_set_rows(struct bpk_view text, uint64_t rows, struct bpk_buf *out,

@@ -1,8 +1,8 @@
 /*
  * NumPy's own text of a type: dtype.str of a scalar, the repr of dtype.descr of a record.
  */
-#include "format/array.h"
-#include "format/scalar.h"
+#include "base/base.h"
+#include "base/scalar.h"
 
 #include <inttypes.h>
 

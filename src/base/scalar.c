@@ -1,7 +1,7 @@
 /*
  * A scalar type: NumPy's type strings ("<f8") and the names that print for native ones ("float64").
  */
-#include "format/scalar.h"
+#include "base/scalar.h"
 
 #include <inttypes.h>
 #include <stdio.h>
