@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/report.h"
 #include "cli/text.h"
@@ -61,10 +62,26 @@ static const char *count_text(uint64_t count, char out[BPK_SIZE_TEXT])
 
 /* ---- lists of archives ---- */
 
+enum { FILTERS_WIDTH = 17 }; /* "shuffle,bytedelta" */
+
+/* In a list the column keeps its width: of a longer list of filters what fits, and ",...". */
+static const char *fit_filters(char filters[BPK_FILTERS_TEXT])
+{
+	static const char more[] = ",...";
+	size_t end = FILTERS_WIDTH - strlen(more);
+
+	if (strlen(filters) <= FILTERS_WIDTH)
+		return filters;
+	while (end > 0 && filters[end] != ',')
+		end--;
+	memcpy(filters + end, more, sizeof more);
+	return filters;
+}
+
 void bpk_describe_titles(void)
 {
-	printf("%8s %11s %11s %8s  %4s  %-7s  %-10s  %-8s  %s\n", "Chunks", "Packed", "Raw",
-	       "Ratio", "Type", "Codec", "Filter", "Checksum", "Name");
+	printf("%8s %11s %11s %8s  %4s  %-7s  %-*s  %-8s  %s\n", "Chunks", "Packed", "Raw", "Ratio",
+	       "Type", "Codec", FILTERS_WIDTH, "Filter", "Checksum", "Name");
 }
 
 static void print_line(uint64_t chunks, uint64_t packed, uint64_t raw)
@@ -88,16 +105,17 @@ void bpk_describe_line(const struct bpk_input *in)
 	struct bpk_err name = { 0 };
 
 	print_line(info->nchunks, info->stored_size, bpk_describe_raw_size(info));
-	printf("  %4u  %-7s  %-10s  %-8s  %s\n", info->typesize,
-	       bpk_describe_codec(first_chunk(info)),
-	       bpk_describe_filters(first_chunk(info), filters), info->checksum->name,
-	       bpk_printable(bpk_input_name(in->path), &name));
+	bpk_describe_filters(first_chunk(info), filters);
+	printf("  %4u  %-7s  %-*s  %-8s  %s\n", info->typesize,
+	       bpk_describe_codec(first_chunk(info)), FILTERS_WIDTH, fit_filters(filters),
+	       info->checksum->name, bpk_printable(bpk_input_name(in->path), &name));
 }
 
 void bpk_describe_totals(uint64_t files, uint64_t chunks, uint64_t packed, uint64_t raw)
 {
 	print_line(chunks, packed, raw);
-	printf("  %4s  %-7s  %-10s  %-8s  %" PRIu64 " files\n", "", "", "", "", files);
+	printf("  %4s  %-7s  %-*s  %-8s  %" PRIu64 " files\n", "", "", FILTERS_WIDTH, "", "",
+	       files);
 }
 
 /* ---- fields ---- */
@@ -275,9 +293,9 @@ void bpk_describe_fields(const struct bpk_input *in)
 
 void bpk_describe_chunk_titles(const struct bpk_info *info)
 {
-	printf("  %8s %14s %14s %11s %11s %8s  %4s %10s  %-7s  %-10s  %s\n", "Chunk", "Offset",
-	       "Raw offset", "Packed", "Raw", "Ratio", "Type", "Block", "Codec", "Filter",
-	       info->checksum->size > 0 ? info->checksum->name : "");
+	printf("  %8s %14s %14s %11s %11s %8s  %4s %10s  %-7s  %-*s  %s\n", "Chunk", "Offset",
+	       "Raw offset", "Packed", "Raw", "Ratio", "Type", "Block", "Codec", FILTERS_WIDTH,
+	       "Filter", info->checksum->size > 0 ? info->checksum->name : "");
 }
 
 void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const struct bpk_where *where)
@@ -287,11 +305,11 @@ void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const stru
 	char digest[BPK_DIGEST_TEXT], offset[BPK_SIZE_TEXT];
 
 	printf("  %8" PRIu64 " %14s %14s %11" PRIu32 " %11" PRIu32 " %8s  %4u %10" PRIu32
-	       "  %-7s  %-10s  %s\n",
+	       "  %-7s  %-*s  %s\n",
 	       number, count_text(where->packed_offset, packed),
 	       count_text(where->raw_offset, offset), header->packed_size, header->raw_size,
 	       bpk_ratio_text(header->raw_size, header->packed_size, ratio), header->typesize,
-	       header->block_size, bpk_describe_codec(header),
+	       header->block_size, bpk_describe_codec(header), FILTERS_WIDTH,
 	       bpk_describe_filters(header, filters),
 	       where->packed_offset == BPK_UNKNOWN
 		       ? ""

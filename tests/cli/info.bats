@@ -15,6 +15,17 @@ load lib
     ! grep -qP '[\x00-\x08\x0b-\x1f\x7f]' "$out"
 }
 
+@test "info: columns stand below each other, whatever the filters" {
+    data field-f64 50000 a
+    for filters in none shuffle,bytedelta delta,shuffle,bytedelta,bitshuffle; do
+        bpk pack -t 8 --filter $filters -o $filters.b2frame a
+    done
+    quietly bpk info *.b2frame
+    [ "$(head -n 4 "$out" | sed -E 's/(Name|[^ ]*\.b2frame)$/@/' | awk '{ print index($0, "@") }' | uniq | wc -l)" -eq 1 ] ||
+        die "$(cat "$out")"
+    grep -qE ' delta,shuffle,\.\.\. +crc32' "$out"
+}
+
 @test "info -v says every field, -vv every chunk" {
     data field-f64 100000 a
     bpk pack -t 8 -z 32K --checksum sha256 --set run=7 a
