@@ -88,6 +88,9 @@ struct bpk_chunkdir_reader {
 	struct bpk_chunkdir_files *files;
 };
 
+/* Fill info and carried from set and files, which are there. */
+int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *reader, struct bpk_err *err);
+
 /* Bring chunk number of a column into parcel (packed, packed_size, raw_size, packed_offset); the
  * checksum of its seal comes out. Errors name file and chunk. Any thread. */
 int bpk_chunkdir_bring(const struct bpk_chunkdir_reader *reader, size_t column, uint64_t number,

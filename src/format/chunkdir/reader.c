@@ -387,119 +387,6 @@ static bool reader_positional(const void *reader)
 
 /* ---- Opening ---- */
 
-/* Bytes of all data files that are there, one after the other from the first of each column. */
-static int sum_files(struct bpk_chunkdir_reader *r, uint64_t *total, struct bpk_err *err)
-{
-	struct bpk_buf name = { 0 };
-	int rc = 0;
-
-	*total = 0;
-	for (size_t i = 0; rc == 0 && i < r->set.ncolumns; i++) {
-		const struct bpk_chunkdir_column *column = &r->set.columns[i];
-		enum bpk_entry entry = BPK_ENTRY_FILE;
-		uint64_t size;
-
-		for (uint64_t n = 0; rc == 0 && n < column->nfiles; n++) {
-			rc = bpk_chunkdir_file_name(&r->set, column, n, &name, err);
-			if (rc == 0)
-				rc = bpk_dir_look(r->dir, (const char *)name.data, &entry, &size,
-						  err);
-			if (rc == 0 && entry != BPK_ENTRY_FILE)
-				break;
-			if (rc == 0)
-				*total += size;
-		}
-	}
-	bpk_buf_clear(&name);
-	return rc;
-}
-
-/* What the first file tells of all of them; where it is damaged that is told when it is read. */
-static void look_at_first_file(struct bpk_chunkdir_reader *r)
-{
-	struct bpk_info *info = &r->info;
-	struct bpk_chunkdir_file *file;
-
-	info->checksum = &bpk_checksums[0];
-	if (r->set.nchunks == 0 || bpk_chunkdir_file_open(r->files, 0, 0, &file, NULL) != 0)
-		return;
-	info->checksum = file->info->checksum;
-	info->has_offsets = file->info->has_offsets;
-	info->has_first_chunk = file->info->has_first_chunk;
-	info->first_chunk = file->info->first_chunk;
-	if (info->array ==
-	    NULL) /* bytes, as the dataset has it, were elements to who packed them */
-		info->typesize = file->info->typesize;
-	bpk_chunkdir_file_close(r->files, file);
-}
-
-/* The array and the user's metadata, out of what the files have of both. */
-static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
-{
-	struct bpk_view attributes = bpk_view(NULL, 0);
-	struct bpk_info *info = &r->info;
-
-	if (r->set.has_attributes)
-		attributes = bpk_buf_view(&r->set.attributes);
-	if (bpk_chunkdir_carry_out(&r->set.array, attributes, &r->carried, err) != 0)
-		return -1;
-	info->array = r->carried.has_array ? &r->carried.array : NULL;
-	info->has_metadata = r->carried.has_metadata;
-	if (!info->has_metadata)
-		return 0;
-	info->metadata = bpk_buf_view(&r->carried.metadata);
-	info->metadata_stored_size = r->set.attributes.size;
-	info->metadata_room = BPK_CHUNKDIR_MAX_ATTRIBUTES;
-	info->metadata_codec = "none";
-	return 0;
-}
-
-/* What no checksum covers: nothing where sizes has digests of ours. */
-static const char *unprotected(const struct bpk_chunkdir_reader *r)
-{
-	const struct bpk_chunkdir *set = &r->set;
-
-	if (set->sizes.digests.given)
-		return set->sizes.digests.has_attributes ? NULL : "the attributes";
-	if (set->is_table && set->columns[0].digests.given)
-		return "the attributes and the names of columns";
-	return r->info.checksum->size == 0 ? "the chunks, sizes, storage and attributes"
-					   : "sizes, storage and attributes";
-}
-
-static int fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
-{
-	const struct bpk_chunkdir *set = &r->set;
-	struct bpk_info *info = &r->info;
-	uint64_t data_size;
-
-	info->format = "chunked";
-	info->variant = bpk_chunkdir_variant(set->layout);
-	info->nchunks = set->nchunks;
-	info->chunk_size = set->nchunks > 0 ? set->chunk_rows * set->row_size : BPK_UNKNOWN;
-	info->raw_size = set->rows * set->row_size;
-	info->last_chunk_size =
-		set->nchunks > 0 ? info->raw_size - (set->nchunks - 1) * info->chunk_size : 0;
-	info->typesize = set->array.dtype.size < 256 && !set->has_columns
-				 ? (unsigned)set->array.dtype.size
-				 : 0;
-	info->ncolumns = set->has_columns ? set->ncolumns : 0;
-	info->superchunk_chunks = set->columns[0].superchunk_chunks;
-	for (size_t i = 0; i < set->ncolumns; i++)
-		info->nfiles += set->columns[i].nfiles;
-	info->pending = bpk_dir_pending(r->dir);
-	if (fill_metadata(r, err) != 0)
-		return -1;
-	look_at_first_file(r);
-	info->unprotected = unprotected(r);
-	if (bpk_dtype_is_opaque(&set->array.dtype))
-		info->raw_size = info->chunk_size = info->last_chunk_size = BPK_UNKNOWN;
-	if (sum_files(r, &data_size, err) != 0)
-		return -1;
-	info->stored_size = data_size + set->meta_size;
-	return 0;
-}
-
 /*
  * One sizes may be of another state than the next file that is read. What then looks like damage is
  * damage when it is found again beside the same sizes.
@@ -552,7 +439,7 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 	if (load(r, err) != 0)
 		goto failed;
 	r->files = bpk_chunkdir_files_new(r->dir, &r->set, &r->options, err);
-	if (r->files == NULL || fill_info(r, err) != 0)
+	if (r->files == NULL || bpk_chunkdir_fill_info(r, err) != 0)
 		goto failed;
 	*reader = r;
 	return 0;

@@ -1,0 +1,254 @@
+/* bpk pack: one input becomes one archive. */
+#include "cli/pack.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/text.h"
+
+bool bpk_pack_array_in_metadata(const struct bpk_format *format)
+{
+	return !format->is_directory && format->divide == NULL;
+}
+
+static char *add_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
+{
+	const struct bpk_pack *pack =
+		(const void *)((const char *)job - offsetof(struct bpk_pack, job));
+	const char *suffix = bpk_format_suffix(source);
+	char *target = NULL;
+
+	if (suffix != NULL && !job->shared->force) {
+		bpk_fail(err, BPK_PARTIAL,
+			 "already ends in %s, skipped (--force packs it all the same)", suffix);
+		return NULL;
+	}
+	suffix = pack->format->suffix;
+	if (pack->dtype.size > 0 && pack->format->array_suffix != NULL)
+		suffix = pack->format->array_suffix;
+	if (asprintf(&target, "%s%s", source, suffix) < 0) {
+		bpk_fail_memory(err, strlen(source));
+		return NULL;
+	}
+	return target;
+}
+
+/* How many bytes will come, as far as anyone says. */
+static int expect_size(const struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err)
+{
+	uint64_t said = pack->args->stream_size;
+
+	*raw_size = pack->in.info->raw_size;
+	if (*raw_size == BPK_UNKNOWN)
+		*raw_size = said;
+	if (said != BPK_UNKNOWN && said != *raw_size) {
+		bpk_fail(err, BPK_FAILED, "has %llu bytes, --stream-size said %llu",
+			 (unsigned long long)*raw_size, (unsigned long long)said);
+		return bpk_input_subject(&pack->in, err);
+	}
+	return 0;
+}
+
+/* The array that the input is to hold. Its size tells that of the input where nobody else does. */
+static int shape_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err)
+{
+	const struct bpk_opt_shape *shape = &pack->args->shape;
+	struct bpk_array *array = &pack->array;
+	uint64_t item = pack->dtype.size, items = *raw_size / item;
+
+	if (shape->ndimensions == 0 && *raw_size == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_FAILED,
+				"does not say how many items it has, use --shape or --stream-size");
+	bpk_array_clear(array);
+	if (bpk_dtype_copy(&pack->dtype, &array->dtype, err) != 0)
+		return -1;
+	if ((shape->ndimensions == 0
+		     ? bpk_array_set_shape(array, &items, 1, err)
+		     : bpk_array_set_shape(array, shape->sizes, shape->ndimensions, err)) != 0)
+		return -1;
+	if (*raw_size == BPK_UNKNOWN)
+		*raw_size = array->size;
+	if (*raw_size != array->size)
+		return bpk_fail(err, BPK_FAILED,
+				"has %llu bytes, an array of %llu items of %llu was expected",
+				(unsigned long long)*raw_size,
+				(unsigned long long)(array->size / item), (unsigned long long)item);
+	return 0;
+}
+
+/* What is to be told of the array, where there is no other place for it. */
+static int describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err)
+{
+	int rc;
+
+	if (pack->dtype.size == 0)
+		return 0;
+	rc = shape_array(pack, raw_size, err);
+	if (rc == 0 && bpk_pack_array_in_metadata(pack->format)) {
+		pack->metadata.size = 0;
+		rc = bpk_array_print(&pack->array, &pack->metadata, err);
+	}
+	return rc == 0 ? 0 : bpk_input_subject(&pack->in, err);
+}
+
+static struct bpk_wishes settle_wishes(const struct bpk_pack *pack)
+{
+	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->encoding, pack->format);
+	uint64_t item = pack->dtype.size;
+
+	if (item == 0)
+		return wishes;
+	if (wishes.typesize == BPK_AUTO && item <= BPK_CHUNK_MAX_TYPESIZE)
+		wishes.typesize = (int)item;
+	if (pack->format->divide == NULL)
+		wishes.row_size = bpk_encoding_row_size(&pack->array, pack->format);
+	return wishes;
+}
+
+/* What the input is as an array; NULL: bytes. */
+static const struct bpk_array *array_of(const struct bpk_pack *pack)
+{
+	return pack->dtype.size > 0 ? &pack->array : NULL;
+}
+
+static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
+{
+	const struct bpk_wishes wishes = settle_wishes(pack);
+
+	if (bpk_choose(pack->in.place.source, raw_size, &wishes, &pack->choice, err) != 0)
+		return bpk_input_subject(&pack->in, err);
+	bpk_encoding_tell_loss(&pack->args->encoding, &pack->choice.recipe,
+			       bpk_input_name(pack->in.path));
+	/* columns have elements of their own, of which the trial knows nothing */
+	if (pack->format->is_directory && pack->dtype.nfields > 0)
+		pack->choice.nothers = 0;
+	if (bpk_encoding_divide(&pack->args->encoding, pack->format, array_of(pack), NULL, NULL,
+				&pack->choice, &pack->division, &pack->divided, err) != 0)
+		return bpk_input_subject(&pack->in, err);
+	pack->plan = bpk_plan_cut(raw_size, pack->division.parcel_size);
+	return 0;
+}
+
+static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
+{
+	const struct bpk_encoding_args *encoding = &pack->args->encoding;
+	const struct bpk_info info = {
+		.format = pack->format->name,
+		.stored_size = BPK_UNKNOWN,
+		.raw_size = pack->plan.raw_size,
+		.nchunks = pack->plan.count,
+		.chunk_size = pack->plan.chunk_size,
+		.last_chunk_size = BPK_UNKNOWN,
+		.typesize = pack->choice.recipe.typesize,
+		.checksum = encoding->checksum != NULL ? encoding->checksum
+						       : bpk_checksum_find("crc32"),
+		.has_metadata = pack->metadata.size > 0,
+		.metadata = bpk_buf_view(&pack->metadata),
+		.array = array_of(pack),
+	};
+	struct bpk_write_options options = bpk_encoding_options(encoding, &pack->choice.recipe);
+
+	if (pack->divided) {
+		options.chunk_shape = pack->division.chunk_shape;
+		options.block_shape = pack->division.block_shape;
+	}
+
+	return bpk_job_start_writer(&pack->job, pack->format, &info, &options, err);
+}
+
+/* Did exactly the bytes come that were announced, and is there nothing behind them? */
+static int check_input(struct bpk_pack *pack, struct bpk_err *err)
+{
+	struct bpk_source *source = pack->in.place.source;
+	uint64_t expected = pack->plan.raw_size;
+	uint8_t byte;
+	size_t got = 0;
+	int rc = 0;
+
+	if (bpk_source_unchanged(source, err) != 0)
+		return bpk_input_subject(&pack->in, err);
+	if (expected == BPK_UNKNOWN)
+		return 0;
+	if (bpk_source_seekable(source))
+		rc = bpk_source_read_at(source, expected, bpk_span(&byte, 1), &got, err);
+	else if (pack->job.result.raw_size == expected)
+		rc = bpk_source_read(source, bpk_span(&byte, 1), &got, err);
+	if (rc == 0 && (got > 0 || pack->job.result.raw_size != expected))
+		rc = bpk_fail(err, BPK_FAILED, "brought %s than the %llu bytes expected",
+			      got > 0 ? "more" : "less", (unsigned long long)expected);
+	return rc == 0 ? 0 : bpk_input_subject(&pack->in, err);
+}
+
+static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
+{
+	const struct bpk_pack_args *args = pack->args;
+	struct bpk_flow flow = {
+		.plan = pack->plan,
+		.recipe = &pack->choice.recipe,
+		.others = pack->choice.others,
+		.nothers = pack->choice.nothers,
+		.slack = args->encoding.slack,
+		.compare = args->compare || args->encoding.shared.remove,
+	};
+
+	if (start_writer(pack, err) != 0 || bpk_job_run(&pack->job, &flow, err) != 0)
+		return -1;
+	if (check_input(pack, err) != 0)
+		return -1;
+	return bpk_job_finish_writer(&pack->job, err);
+}
+
+static void tell_result(const struct bpk_pack *pack, uint64_t packed_size)
+{
+	char filters[BPK_PIPELINE_TEXT];
+
+	if (pack->args->encoding.shared.verbose)
+		bpk_job_note_result(&pack->job, packed_size);
+	if (!pack->args->encoding.shared.json)
+		return;
+	bpk_record_begin("pack", pack->in.path);
+	bpk_job_record_result(&pack->job, packed_size);
+	bpk_record_u64("chunk_size", pack->choice.chunk_size);
+	bpk_record_u64("typesize", pack->choice.recipe.typesize);
+	bpk_record_text("codec", bpk_codec_name(pack->choice.recipe.codec));
+	bpk_record_u64("level", pack->choice.recipe.level);
+	bpk_record_text("filter", bpk_pipeline_print(&pack->choice.recipe.pipeline, filters));
+	bpk_record_end();
+}
+
+static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
+{
+	uint64_t raw_size;
+
+	if (expect_size(pack, &raw_size, err) != 0 || describe_array(pack, &raw_size, err) != 0 ||
+	    bpk_job_name_target(&pack->job, add_suffix, err) != 0 ||
+	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
+		return -1;
+	if (pack->args->encoding.shared.verbose)
+		bpk_note_lines(bpk_input_name(pack->in.path), bpk_buf_view(&pack->choice.why));
+	bpk_job_note_unknown_size(&pack->job, pack->plan.raw_size,
+				  "--stream-size SIZE avoids that");
+	if (pack_into_draft(pack, err) != 0)
+		return -1;
+	if (bpk_job_keep(&pack->job, bpk_job_like(&pack->job), err) != 0)
+		return -1;
+	tell_result(pack, bpk_job_output_size(&pack->job));
+	return 0;
+}
+
+void bpk_pack_one(void *arg, const char *path)
+{
+	struct bpk_pack *pack = arg;
+	struct bpk_err err = { 0 };
+
+	pack->job = (struct bpk_job){ .shared = &pack->args->encoding.shared,
+				      .in = &pack->in,
+				      .format = pack->format };
+	if (bpk_input_open_raw(&pack->in, path, &err) != 0 || pack_opened(pack, &err) != 0)
+		bpk_report(NULL, &err);
+	bpk_job_clear(&pack->job);
+	bpk_buf_clear(&pack->choice.why);
+	bpk_input_close(&pack->in);
+}
