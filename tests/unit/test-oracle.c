@@ -2,11 +2,9 @@
  * The chunk against libblosc 1.x, both ways: every codec, filter, level and width, at sizes around
  * every boundary; thinned under sanitizers and when BPK_TEST_THIN is set.
  */
-#include "unit/unit.h"
+#include "unit/oracle.h"
 
 #include "chunk/chunk.h"
-
-#include <stdio.h>
 
 #ifndef HAVE_BLOSC
 
@@ -19,17 +17,6 @@ int main(void)
 #else
 
 #include <blosc.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 enum { LARGEST = 140000, ROOM = LARGEST + 4096 };
 
@@ -54,21 +41,6 @@ static void describe(const struct point *p, const char *what, const struct bpk_e
 {
 	fprintf(stderr, "%s: %s filter %d level %u typesize %u size %zu block %u: %s\n", what,
 		p->codec, (int)p->filter, p->level, p->typesize, p->size, p->block_size, err->text);
-}
-
-/* Elements that climb slowly, with noise in their lowest byte and a still stretch. */
-static void fill(uint8_t *raw, size_t size, unsigned typesize, uint32_t seed)
-{
-	struct unit_random r = { seed };
-	uint64_t value = seed;
-
-	for (size_t i = 0; i < size; i++) {
-		size_t j = i % typesize;
-
-		if (j == 0 && (i / typesize) % 512 < 400)
-			value += 200 + unit_random_next(&r) % 256;
-		raw[i] = j < 8 ? (uint8_t)(value >> 8 * j) : (uint8_t)(j + (i >> 14));
-	}
 }
 
 /* A range of the chunk, and the items that libblosc finds there. */
@@ -153,19 +125,16 @@ static void check_ours(struct bench *b, const struct point *p)
 /* What of the matrix is left out, and only for want of time. */
 static bool skipped(const struct point *p)
 {
-	static int thin = -1;
 	bool large = p->size > 20000;
 	uint32_t every = 1;
 
-	if (thin < 0)
-		thin = SANITIZED || getenv("BPK_TEST_THIN") != NULL;
 	if (large && p->level >= 3)
 		every = 3;
 	if (large && strcmp(p->codec, "zstd") == 0 && p->level >= 5)
 		every = p->level == 9 ? 61 : 17;
 	if (strcmp(p->codec, "zstd") == 0 && p->level == 9 && !large)
 		every = 7;
-	if (thin)
+	if (oracle_is_thin())
 		every *= 11;
 	return p->number % every != 0;
 }
@@ -197,7 +166,7 @@ static void test_both_ways(void **state)
 	uint32_t number = 0;
 
 	for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
-		fill(b->raw, LARGEST, widths[w], widths[w]);
+		oracle_fill(b->raw, LARGEST, widths[w], widths[w]);
 		for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
 			for (unsigned filter = 0; filter < 3; filter++)
 				for (unsigned level = 0; level <= 9; level++)

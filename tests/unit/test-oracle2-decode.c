@@ -4,23 +4,10 @@
  * length; whole and in ranges of just the bytes that a range needs. Thinned under sanitizers and
  * when BPK_TEST_THIN is set.
  */
-#include "unit/unit.h"
+#include "unit/oracle.h"
 
 #include "chunk/chunk.h"
-
-#include <dlfcn.h>
-#include <stdio.h>
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
+#include "unit/cblosc2.h"
 
 /* What its header declares, of versions 2 and 3. */
 struct cparams {
@@ -44,9 +31,7 @@ struct dparams {
 };
 
 struct library {
-	void *handle;
-	void (*init)(void);
-	void (*destroy)(void);
+	struct cblosc2 library;
 	void *(*create_cctx)(struct cparams);
 	void *(*create_dctx)(struct dparams);
 	void (*free_ctx)(void *);
@@ -96,40 +81,6 @@ static const struct pipeline pipelines[] = {
 };
 
 enum { NPIPELINES = sizeof pipelines / sizeof pipelines[0] };
-
-/* Elements that climb slowly, with noise in their lowest byte and a still stretch. */
-static void fill(uint8_t *raw, size_t size, unsigned typesize, uint32_t seed)
-{
-	struct unit_random r = { seed };
-	uint64_t value = seed;
-
-	for (size_t i = 0; i < size; i++) {
-		size_t j = i % typesize;
-
-		if (j == 0 && (i / typesize) % 512 < 400)
-			value += 200 + unit_random_next(&r) % 256;
-		raw[i] = j < 8 ? (uint8_t)(value >> 8 * j) : (uint8_t)(j + (i >> 14));
-	}
-}
-
-/* Lines of text that share most of their words. */
-static void fill_text(uint8_t *raw, size_t size)
-{
-	struct unit_random r = { 3 };
-	size_t used = 0;
-
-	while (used < size) {
-		char line[128];
-		unsigned a = unit_random_next(&r) % 1000, b = unit_random_next(&r) % 100;
-		int n = snprintf(line, sizeof line,
-				 "{\"station\": %u, \"temperature\": %u.%u, \"valid\": %s}\n", a, b,
-				 a % 10, a % 3 ? "true" : "false");
-		size_t count = bpk_min_size((size_t)n, size - used);
-
-		memcpy(raw + used, line, count);
-		used += count;
-	}
-}
 
 struct extents {
 	const struct bench *b;
@@ -230,11 +181,6 @@ static void check(struct bench *b, struct cparams p, const struct pipeline *pipe
 	judge(b, &p, pipeline->name, packed, size, number);
 }
 
-static bool is_thin(void)
-{
-	return SANITIZED || getenv("BPK_TEST_THIN") != NULL;
-}
-
 /* c-blosc2 loses what is behind the last whole word of delta, and refuses what has none. */
 static bool suits(const struct pipeline *pipeline, unsigned ts, size_t size)
 {
@@ -266,7 +212,8 @@ static void check_sizes(struct bench *b, struct cparams p, const struct pipeline
 
 		++*number;
 		if (!suits(pipeline, ts, size) || (size > 20000 && *number % 3 != 0) ||
-		    (p.compcode >= 4 && *number % 4 != 0) || (is_thin() && *number % 11 != 0))
+		    (p.compcode >= 4 && *number % 4 != 0) ||
+		    (oracle_is_thin() && *number % 11 != 0))
 			continue;
 		p.clevel = (uint8_t)(*number / 5 % (p.compcode == 5 ? 6 : 10));
 		p.splitmode = (int32_t)(1 + *number / 3 % 4);
@@ -308,7 +255,7 @@ static void test_pipelines(void **state)
 	uint32_t number = 0;
 
 	for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
-		fill(b->raw, LARGEST, widths[w], widths[w]);
+		oracle_fill(b->raw, LARGEST, widths[w], widths[w]);
 		for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
 			for (size_t i = 0; i < NPIPELINES; i++)
 				check_sizes(b, params(codecs[c], widths[w], &pipelines[i]),
@@ -340,9 +287,9 @@ static void test_dictionaries(void **state)
 	unsigned nwith = 0;
 
 	/* it packs them with a memcpy over itself, at which the sanitizer ends the program */
-	if (SANITIZED)
+	if (ORACLE_SANITIZED)
 		skip();
-	fill_text(b->raw, LARGEST);
+	oracle_fill_text(b->raw, LARGEST);
 	for (size_t c = 0; c < sizeof with / sizeof with[0]; c++)
 		for (size_t i = 0; i < 3; i++)
 			for (unsigned ts = 1; ts <= 4; ts += 3) {
@@ -391,7 +338,7 @@ static void test_variable_blocks(void **state)
 
 	if (b->theirs.compress_blocks == NULL)
 		skip();
-	fill_text(b->raw, LARGEST);
+	oracle_fill_text(b->raw, LARGEST);
 	for (unsigned number = 0; number < 60; number++) {
 		/* delta is left out: c-blosc2 does not read its own */
 		static const uint8_t chosen[] = { 0, 1, 2, 6, 8 };
@@ -403,7 +350,8 @@ static void test_variable_blocks(void **state)
 		void *cctx;
 		int packed;
 
-		p.use_dict = !SANITIZED && number % 3 == 0 && (p.compcode == 1 || p.compcode == 5);
+		p.use_dict = !ORACLE_SANITIZED && number % 3 == 0 &&
+			     (p.compcode == 1 || p.compcode == 5);
 		for (int32_t k = 0; k < nblocks; k++) {
 			sizes[k] = (int32_t)(1 + unit_random_next(&r) % (k % 3 ? 7000 : 50));
 			blocks[k] = b->raw + size;
@@ -436,7 +384,7 @@ static void test_misstated_block_sizes(void **state)
 	struct bpk_err err = { 0 };
 	unsigned salvaged = 0;
 
-	fill(b->raw, LARGEST, 8, 8);
+	oracle_fill(b->raw, LARGEST, 8, 8);
 	memcpy(b->want, b->raw, LARGEST);
 	for (unsigned number = 0; number < 40; number++) {
 		struct cparams p =
@@ -460,39 +408,25 @@ static void test_misstated_block_sizes(void **state)
 	report(b, "misstated block sizes");
 }
 
-static void find(struct library *b, const char *name, void *function)
-{
-	*(void **)function = dlsym(b->handle, name);
-}
-
 /* NULL, or why there is none. */
 static const char *open_library(struct library *b)
 {
-	const char *prefix = getenv("BPK_CBLOSC2");
-	char path[4096];
+	const char *reason = cblosc2_open(&b->library);
+	int missing = 0, may_be_missing = 0;
 
-	if (prefix == NULL)
-		return "BPK_CBLOSC2 names no installed c-blosc2";
-	snprintf(path, sizeof path, "%s/lib/libblosc2.so", prefix);
-	b->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (b->handle == NULL)
-		return "no lib/libblosc2.so below BPK_CBLOSC2";
-	find(b, "blosc2_init", &b->init);
-	find(b, "blosc2_destroy", &b->destroy);
-	find(b, "blosc2_create_cctx", &b->create_cctx);
-	find(b, "blosc2_create_dctx", &b->create_dctx);
-	find(b, "blosc2_free_ctx", &b->free_ctx);
-	find(b, "blosc2_compress_ctx", &b->compress);
-	find(b, "blosc2_decompress_ctx", &b->decompress);
-	find(b, "blosc2_vlcompress_ctx", &b->compress_blocks);
-	find(b, "blosc2_chunk_zeros", &b->zeros);
-	find(b, "blosc2_chunk_nans", &b->nans);
-	find(b, "blosc2_chunk_uninit", &b->uninit);
-	find(b, "blosc2_chunk_repeatval", &b->repeat);
-	if (b->init == NULL || b->compress == NULL || b->repeat == NULL)
-		return "libblosc2.so lacks a function";
-	b->init();
-	return NULL;
+	if (reason != NULL)
+		return reason;
+	cblosc2_find(&b->library, "blosc2_create_cctx", &b->create_cctx, &missing);
+	cblosc2_find(&b->library, "blosc2_create_dctx", &b->create_dctx, &missing);
+	cblosc2_find(&b->library, "blosc2_free_ctx", &b->free_ctx, &missing);
+	cblosc2_find(&b->library, "blosc2_compress_ctx", &b->compress, &missing);
+	cblosc2_find(&b->library, "blosc2_decompress_ctx", &b->decompress, &missing);
+	cblosc2_find(&b->library, "blosc2_vlcompress_ctx", &b->compress_blocks, &may_be_missing);
+	cblosc2_find(&b->library, "blosc2_chunk_zeros", &b->zeros, &missing);
+	cblosc2_find(&b->library, "blosc2_chunk_nans", &b->nans, &missing);
+	cblosc2_find(&b->library, "blosc2_chunk_uninit", &b->uninit, &missing);
+	cblosc2_find(&b->library, "blosc2_chunk_repeatval", &b->repeat, &missing);
+	return missing ? "libblosc2.so lacks a function" : NULL;
 }
 
 int main(void)
@@ -519,7 +453,6 @@ int main(void)
 	cmocka_set_message_output(CM_OUTPUT_TAP);
 	failed = cmocka_run_group_tests(tests, NULL, NULL);
 	bpk_chunk_ctx_free(bench.ctx);
-	bench.theirs.destroy();
-	dlclose(bench.theirs.handle);
+	cblosc2_close(&bench.theirs.library);
 	return failed;
 }

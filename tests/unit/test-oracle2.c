@@ -4,21 +4,10 @@
  * BPK_TEST_THIN is set. Without its plugins c-blosc2 knows no bytedelta, whose rows are then left
  * out.
  */
-#include "unit/unit.h"
+#include "unit/oracle.h"
 
 #include "chunk/chunk.h"
 #include "unit/cblosc2.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifndef SANITIZED
-#define SANITIZED 0
-#endif
 
 enum { LARGEST = 140000, MAX_BLOCKS = 400, ROOM = LARGEST + 8 * MAX_BLOCKS + 4096 };
 
@@ -62,21 +51,6 @@ static void describe(const struct point *p, const char *what, const char *why)
 	print_error("%s: %s %s level %u typesize %u size %zu block %u dictionary %d: %s\n", what,
 		    bpk_codec_name(r->codec), p->pipeline, r->level, r->typesize, p->size,
 		    r->block_size, r->dictionary, why);
-}
-
-/* Elements that climb slowly, with noise in their lowest byte and a still stretch. */
-static void fill(uint8_t *raw, size_t size, unsigned typesize, uint32_t seed)
-{
-	struct unit_random r = { seed };
-	uint64_t value = seed;
-
-	for (size_t i = 0; i < size; i++) {
-		size_t j = i % typesize;
-
-		if (j == 0 && (i / typesize) % 512 < 400)
-			value += 200 + unit_random_next(&r) % 256;
-		raw[i] = j < 8 ? (uint8_t)(value >> 8 * j) : (uint8_t)(j + (i >> 14));
-	}
 }
 
 /*
@@ -188,7 +162,7 @@ static bool skipped(const struct point *p)
 
 	if (strcmp(codec, "zstd") == 0 && p->recipe.level >= 5)
 		every *= p->recipe.level == 9 ? 19 : 5;
-	if (SANITIZED || getenv("BPK_TEST_THIN") != NULL)
+	if (oracle_is_thin())
 		every *= 11;
 	return p->number % every != 0;
 }
@@ -259,7 +233,7 @@ static void test_matrix(void **state)
 	uint32_t number = 0;
 
 	for (size_t w = 0; w < sizeof widths / sizeof widths[0]; w++) {
-		fill(b->raw, LARGEST, widths[w], widths[w]);
+		oracle_fill(b->raw, LARGEST, widths[w], widths[w]);
 		for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++)
 			check_pipelines(b, codecs[c], widths[w], &number);
 	}
@@ -307,28 +281,6 @@ static void test_noise_and_runs(void **state)
 	report(b);
 }
 
-/* What a simulation's log has: lines alike in their words, unlike in their numbers. */
-static void make_text(uint8_t *raw, size_t size)
-{
-	static const char *const names[] = { "pressure", "temperature", "energy", "displacement" };
-	struct unit_random r = { 3 };
-	size_t used = 0;
-
-	while (used < size) {
-		/* one by one: arguments are evaluated in no certain order */
-		uint32_t step = unit_random_next(&r), name = unit_random_next(&r) % 4;
-		uint32_t whole = unit_random_next(&r) % 1000, part_of_it = unit_random_next(&r);
-		char line[128];
-		int n = snprintf(line, sizeof line,
-				 "{ \"step\": %u, \"quantity\": \"%s\", \"value\": %u.%u }\n",
-				 step % 100000, names[name], whole, part_of_it);
-		size_t part = bpk_min_size((size_t)n, size - used);
-
-		memcpy(raw + used, line, part);
-		used += part;
-	}
-}
-
 static void test_dictionaries(void **state)
 {
 	static const char *const takers[] = { "lz4", "lz4hc", "zstd" };
@@ -338,7 +290,7 @@ static void test_dictionaries(void **state)
 	struct point p = { .recipe = { .extended = true, .dictionary = true } };
 	unsigned long with = 0;
 
-	make_text(b->raw, LARGEST);
+	oracle_fill_text(b->raw, LARGEST);
 	for (unsigned i = 0; i < 3 * 4 * 4 * 9; i++) {
 		struct bpk_chunk_header header;
 
@@ -387,8 +339,8 @@ static void test_variable_blocks(void **state)
 	struct bench *b = *state;
 	struct point p = { .recipe = { .extended = true } };
 
-	make_text(b->raw, LARGEST / 2);
-	fill(b->raw + LARGEST / 2, LARGEST / 4, 4, 9);
+	oracle_fill_text(b->raw, LARGEST / 2);
+	oracle_fill(b->raw + LARGEST / 2, LARGEST / 4, 4, 9);
 	memset(b->raw + LARGEST / 4 * 3, 0, LARGEST / 4);
 	for (uint32_t i = 0; i < 300; i++) {
 		p.recipe.codec = bpk_codec_find(codecs[i % 5]);
