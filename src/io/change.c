@@ -184,7 +184,13 @@ void bpk_tree_close(struct bpk_tree *tree)
 		close(tree->root);
 	if (tree->lock >= 0)
 		close(tree->lock);
+	bpk_sidecar_close(tree->sidecar);
 	free(tree);
+}
+
+struct bpk_sidecar *bpk_tree_sidecar(const struct bpk_tree *tree)
+{
+	return tree->sidecar;
 }
 
 struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree)
@@ -260,7 +266,9 @@ static int open_tree(struct bpk_tree *tree, const char *path,
 {
 	int root;
 
-	if (lock_root(tree, path, options, err) != 0 || recover(tree, err) != 0)
+	if (lock_root(tree, path, options, err) != 0 ||
+	    bpk_sidecar_open_to_change(path, true, options, &tree->sidecar, err) != 0 ||
+	    recover(tree, err) != 0)
 		return -1;
 	root = fcntl(tree->root, F_DUPFD_CLOEXEC, 0);
 	if (root < 0)

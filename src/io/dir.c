@@ -68,7 +68,8 @@ bool bpk_dir_hides(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
-	if (slash == NULL && (strcmp(name, BPK_DIR_LOCK) == 0 || strcmp(name, BPK_DIR_LIST) == 0))
+	if (slash == NULL && (strcmp(name, BPK_DIR_LOCK) == 0 || strcmp(name, BPK_DIR_LIST) == 0 ||
+			      strcmp(name, BPK_SIDECAR) == 0))
 		return true;
 	return bpk_draft_is_name(slash == NULL ? name : slash + 1);
 }

@@ -43,7 +43,7 @@ int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **so
 bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source *source);
 
 /* Call visit for every entry directly below name ("": the root) in the order of their bytes; stops
- * when visit returns non-zero and returns that. Drafts and the lock of ours are left out. */
+ * when visit returns non-zero and returns that. Drafts and locks are left out. */
 int bpk_dir_list(struct bpk_dir *dir, const char *name,
 		 int (*visit)(void *arg, const char *entry_name, enum bpk_entry entry), void *arg,
 		 struct bpk_err *err);
@@ -71,6 +71,9 @@ int bpk_tree_open(const char *path, const struct bpk_edit_options *options, stru
 
 /* Forget what was not committed, unlock, free. NULL is harmless; not for a draft's tree. */
 void bpk_tree_close(struct bpk_tree *tree);
+
+/* As bpk_edit_sidecar. */
+struct bpk_sidecar *bpk_tree_sidecar(const struct bpk_tree *tree);
 
 /* The directory as it was last committed; owned by the tree. NULL in a new one. */
 struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree);

@@ -38,7 +38,8 @@ int bpk_dir_check_name(const char *name, struct bpk_err *err);
 #define BPK_DIR_LOCK ".lock"
 #define BPK_DIR_LIST ".bpkj"
 
-/* Ours and no part of a dataset: a draft anywhere, lock and list in the root. */
+/* No part of a dataset: a draft of ours anywhere, lock and list in the root, and the lock of other
+ * programs there (sidecar.h). */
 bool bpk_dir_hides(const char *name);
 
 /* bpk_dir_open; as_is: what a writer that died left is looked through, not carried out. */

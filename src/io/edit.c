@@ -43,6 +43,11 @@ struct bpk_source *bpk_edit_source(const struct bpk_edit *edit)
 	return edit->source;
 }
 
+struct bpk_sidecar *bpk_edit_sidecar(const struct bpk_edit *edit)
+{
+	return edit->sidecar;
+}
+
 /* ---- Opening ---- */
 
 static int fail_not_regular(const struct stat *found, struct bpk_err *err)
@@ -138,6 +143,7 @@ static void release(struct bpk_edit *edit)
 	bpk_journal_close(&edit->journal);
 	if (edit->fd >= 0)
 		close(edit->fd); /* the locks go with it */
+	bpk_sidecar_close(edit->sidecar);
 	bpk_beside_clear(&edit->beside);
 	pthread_rwlock_destroy(&edit->state_lock);
 	pthread_mutex_destroy(&edit->busy);
@@ -158,6 +164,7 @@ int bpk_edit_open(const char *path, const struct bpk_edit_options *options, stru
 	init_locks(e);
 	bpk_journal_init(&e->journal, &e->beside);
 	if (bpk_beside_find(path, &e->beside, err) != 0 || open_file(e, err) != 0 ||
+	    bpk_sidecar_open_to_change(path, false, options, &e->sidecar, err) != 0 ||
 	    bpk_journal_recover(&e->beside, e->fd, options->sync, err) != 0 ||
 	    find_end(e, err) != 0) {
 		release(e);

@@ -28,6 +28,8 @@ struct bpk_edit_options {
 	bool wait;    /* until another writer has ended; else fail after a moment */
 	bool no_lock; /* go on where the file system has no locks */
 	bool sync;    /* fdatasync file, journal and folder */
+	bool sidecar; /* another program's lock counts too (io/sidecar.h): it is taken at open,
+			 behind ours, and it is the caller's to give and take from there on */
 	bool copy;    /* leave the file alone, write a copy of it, and put that in its place at each
 			 commit: safe for every other reader at any instant, but breaks hard
 			 links */
@@ -45,6 +47,9 @@ int bpk_edit_open(const char *path, const struct bpk_edit_options *options, stru
 
 /* Undo what was not committed, unlock, free. NULL is harmless. */
 void bpk_edit_close(struct bpk_edit *edit);
+
+/* Owned by the edit; NULL: none is there, or it does not count. */
+struct bpk_sidecar *bpk_edit_sidecar(const struct bpk_edit *edit);
 
 /* The file as it was last committed, whatever was written since; seekable, owned by the edit. Any
  * thread may read it at offsets while the edit's own thread writes. */

@@ -14,6 +14,7 @@ struct bpk_edit {
 	struct bpk_edit_options options;
 	struct bpk_beside beside;
 	struct bpk_source *source; /* the committed content; reads through the edit */
+	struct bpk_sidecar *sidecar;
 
 	/* held by every call that changes something, so that bpk_edit_drop_all comes between two */
 	pthread_mutex_t busy;

@@ -255,9 +255,10 @@ int bpk_spool_drain(struct bpk_spool *spool, struct bpk_draft *draft, struct bpk
 /*
  * Call visit for every regular file below the directory path, in the order of their names (bytes),
  * without following links or leaving the directory; stops when visit returns non-zero and returns
- * that. Left out is what only bpk needs: drafts, journals (.NAME.bpkj), and the locks (.lock) and
- * lists of changes (.bpkj) of directories. A folder that cannot be read is given to unreadable and
- * left out. enter is asked of every folder, of path first, whether to go into it; NULL: into all.
+ * that. Left out is what holds no data: drafts, journals (.NAME.bpkj), and the locks (.lock,
+ * .b2lock) and lists of changes (.bpkj) of directories. A folder that cannot be read is given to
+ * unreadable and left out. enter is asked of every folder, of path first, whether to go into it;
+ * NULL: into all.
  */
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 	     int (*visit)(void *arg, const char *file),
@@ -266,6 +267,7 @@ int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 
 #include "io/dir.h"
 #include "io/edit.h"
+#include "io/sidecar.h"
 #include "io/tar.h"
 
 #endif

@@ -14,16 +14,8 @@ enum {
 	LONGEST_NAP = 2 * 1000 * 1000,
 };
 
-static enum bpk_locked set(int fd, short type, off_t start, off_t size)
+enum bpk_locked bpk_lock_outcome(int rc)
 {
-	struct flock wanted = {
-		.l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = size
-	};
-	int rc;
-
-	do
-		rc = fcntl(fd, F_OFD_SETLK, &wanted);
-	while (rc != 0 && errno == EINTR);
 	if (rc == 0)
 		return BPK_LOCK_TAKEN;
 	switch (errno) {
@@ -40,7 +32,39 @@ static enum bpk_locked set(int fd, short type, off_t start, off_t size)
 	}
 }
 
-static long since(const struct timespec *start)
+/* A lock on bytes of a file. */
+struct request {
+	int fd;
+	struct flock flock;
+};
+
+static enum bpk_locked attempt_set(void *arg)
+{
+	struct request *request = arg;
+	int rc;
+
+	do
+		rc = fcntl(request->fd, F_OFD_SETLK, &request->flock);
+	while (rc != 0 && errno == EINTR);
+	return bpk_lock_outcome(rc);
+}
+
+static struct request request_of(int fd, short type, off_t start, off_t size)
+{
+	return (struct request){
+		.fd = fd,
+		.flock = { .l_type = type, .l_whence = SEEK_SET, .l_start = start, .l_len = size },
+	};
+}
+
+static void unset(int fd, off_t start, off_t size)
+{
+	struct request request = request_of(fd, F_UNLCK, start, size);
+
+	(void)attempt_set(&request);
+}
+
+long bpk_lock_since(const struct timespec *start)
 {
 	struct timespec now;
 
@@ -52,24 +76,32 @@ static long since(const struct timespec *start)
  * Asked again and again rather than with F_OFD_SETLKW, which no other thread could end, and which
  * on some network file systems is no fairer.
  */
-static enum bpk_locked wait_to_set(int fd, short type, off_t first, off_t size, int patience,
-				   const atomic_bool *stop)
+enum bpk_locked bpk_lock_try(enum bpk_locked (*attempt)(void *arg), void *arg, int patience,
+			     const atomic_bool *stop)
 {
 	struct timespec nap = { .tv_nsec = FIRST_NAP };
 	struct timespec start;
-	enum bpk_locked locked = set(fd, type, first, size);
+	enum bpk_locked locked = attempt(arg);
 
 	if (locked != BPK_LOCK_BUSY || patience == BPK_LOCK_TRY)
 		return locked;
 	clock_gettime(CLOCK_MONOTONIC, &start);
-	while (locked == BPK_LOCK_BUSY && (patience < 0 || since(&start) < patience) &&
+	while (locked == BPK_LOCK_BUSY && (patience < 0 || bpk_lock_since(&start) < patience) &&
 	       (stop == NULL || !atomic_load(stop))) {
 		nanosleep(&nap, NULL);
 		if (nap.tv_nsec < LONGEST_NAP)
 			nap.tv_nsec *= 2;
-		locked = set(fd, type, first, size);
+		locked = attempt(arg);
 	}
 	return locked;
+}
+
+static enum bpk_locked wait_to_set(int fd, short type, off_t start, off_t size, int patience,
+				   const atomic_bool *stop)
+{
+	struct request request = request_of(fd, type, start, size);
+
+	return bpk_lock_try(attempt_set, &request, patience, stop);
 }
 
 enum bpk_locked bpk_lock_take(int fd, enum bpk_lock lock, int patience, const atomic_bool *stop)
@@ -82,7 +114,7 @@ enum bpk_locked bpk_lock_take(int fd, enum bpk_lock lock, int patience, const at
 	case BPK_LOCK_SEEN:
 		locked = wait_to_set(fd, F_RDLCK, GATE_BYTE, 2, patience, stop);
 		if (locked == BPK_LOCK_TAKEN)
-			set(fd, F_UNLCK, GATE_BYTE, 1);
+			unset(fd, GATE_BYTE, 1);
 		return locked;
 	case BPK_LOCK_CHANGE:
 		locked = wait_to_set(fd, F_WRLCK, GATE_BYTE, 1, patience, stop);
@@ -112,10 +144,10 @@ static int fail_busy(enum bpk_lock lock, const atomic_bool *stop, struct bpk_err
 	return bpk_fail(err, BPK_FAILED, "is being changed by another process");
 }
 
-int bpk_lock_need(int fd, enum bpk_lock lock, int patience, bool no_lock, const atomic_bool *stop,
-		  struct bpk_err *err)
+int bpk_lock_judge(enum bpk_locked locked, enum bpk_lock lock, bool no_lock,
+		   const atomic_bool *stop, struct bpk_err *err)
 {
-	switch (bpk_lock_take(fd, lock, patience, stop)) {
+	switch (locked) {
 	case BPK_LOCK_TAKEN:
 		return 0;
 	case BPK_LOCK_BUSY:
@@ -131,14 +163,20 @@ int bpk_lock_need(int fd, enum bpk_lock lock, int patience, bool no_lock, const 
 	return bpk_fail_errno(err, errno, "lock");
 }
 
+int bpk_lock_need(int fd, enum bpk_lock lock, int patience, bool no_lock, const atomic_bool *stop,
+		  struct bpk_err *err)
+{
+	return bpk_lock_judge(bpk_lock_take(fd, lock, patience, stop), lock, no_lock, stop, err);
+}
+
 void bpk_lock_drop(int fd, enum bpk_lock lock)
 {
 	int errnum = errno;
 
 	if (lock == BPK_LOCK_WRITER)
-		set(fd, F_UNLCK, WRITER_BYTE, 1);
+		unset(fd, WRITER_BYTE, 1);
 	else
-		set(fd, F_UNLCK, GATE_BYTE, 2);
+		unset(fd, GATE_BYTE, 2);
 	errno = errnum;
 }
 

@@ -13,6 +13,7 @@
 #define BPK_IO_LOCK_H
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include "base/base.h"
 
@@ -37,6 +38,9 @@ enum bpk_locked {
 	BPK_LOCK_FAILED, /* errno says why */
 };
 
+/* Of a locking call's result, and errno. */
+enum bpk_locked bpk_lock_outcome(int rc);
+
 /* Take a lock. stop (NULL: nothing does) ends the waiting as BPK_LOCK_BUSY when it turns true. */
 enum bpk_locked bpk_lock_take(int fd, enum bpk_lock lock, int patience, const atomic_bool *stop);
 
@@ -46,6 +50,16 @@ enum bpk_locked bpk_lock_take(int fd, enum bpk_lock lock, int patience, const at
  */
 int bpk_lock_need(int fd, enum bpk_lock lock, int patience, bool no_lock, const atomic_bool *stop,
 		  struct bpk_err *err);
+
+/* The two halves of that, for locks of another kind: try until it is not busy any more, or patience
+ * ends; and what comes of that. lock says what for, in the line. */
+enum bpk_locked bpk_lock_try(enum bpk_locked (*attempt)(void *arg), void *arg, int patience,
+			     const atomic_bool *stop);
+int bpk_lock_judge(enum bpk_locked locked, enum bpk_lock lock, bool no_lock,
+		   const atomic_bool *stop, struct bpk_err *err);
+
+/* Milliseconds since start, which CLOCK_MONOTONIC gave. */
+long bpk_lock_since(const struct timespec *start);
 
 /* Give it back; harmless when it is not held. */
 void bpk_lock_drop(int fd, enum bpk_lock lock);

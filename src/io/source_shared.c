@@ -117,15 +117,6 @@ static int refresh(struct bpk_source *source, struct bpk_err *err)
 
 /* ---- Holding ---- */
 
-static long held_for(const struct bpk_shared *shared)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (now.tv_sec - shared->since.tv_sec) * 1000 +
-	       (now.tv_nsec - shared->since.tv_nsec) / 1000000;
-}
-
 /* Other threads hold in turn, and a writer waits: let them end, so that it gets in between. */
 static void wait_for_pause(struct bpk_shared *shared)
 {
@@ -157,7 +148,8 @@ int bpk_shared_hold(struct bpk_source *source, struct bpk_err *err)
 	int rc = 0;
 
 	pthread_mutex_lock(&shared->lock);
-	if (shared->holds > 0 && held_for(shared) >= LONG_HOLD && bpk_lock_is_wanted(source->fd))
+	if (shared->holds > 0 && bpk_lock_since(&shared->since) >= LONG_HOLD &&
+	    bpk_lock_is_wanted(source->fd))
 		wait_for_pause(shared);
 	if (shared->holds == 0)
 		rc = hold_first(source, err);

@@ -52,6 +52,7 @@ struct bpk_tree {
 
 	/* of one that is changed */
 	int lock; /* the writer lock is on it */
+	struct bpk_sidecar *sidecar;
 	struct bpk_dir *dir;
 	struct bpk_stage stage, removed;
 	bool is_stuck; /* committed, and not carried out in full: only another one can go on */

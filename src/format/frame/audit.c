@@ -268,6 +268,7 @@ int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_e
 				    &found);
 		if (rc != 0)
 			break;
+		now->sidecar = r->sidecar;
 		rc = audit_all(now, remark, arg, &found);
 		r->info.hole_size = now->info.hole_size;
 	}

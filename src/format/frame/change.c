@@ -59,6 +59,7 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 	if (e->info.last_chunk_size == BPK_UNKNOWN &&
 	    bpk_frame_look(e->reader, e->info.nchunks - 1, &last, err) != 0)
 		return -1;
+	bpk_sidecar_give(e->sidecar);
 	return 0;
 }
 
@@ -252,6 +253,8 @@ static int begin(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	if (e->changes)
 		return 0;
+	if (bpk_sidecar_take(e->sidecar, err) != 0)
+		return -1;
 	if (take_all(e, err) != 0) {
 		bpk_frame_editor_forget(e);
 		return -1;

@@ -50,6 +50,18 @@ static int store(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_e
 	return 0;
 }
 
+static int open_edit(struct contiguous *c, const struct bpk_edit_options *options,
+		     struct bpk_err *err)
+{
+	struct bpk_edit_options with = *options;
+
+	with.sidecar = true;
+	if (bpk_edit_open(c->e.path, &with, &c->edit, err) != 0)
+		return -1;
+	c->e.sidecar = bpk_edit_sidecar(c->edit);
+	return load(c, err);
+}
+
 static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
 		       struct bpk_err *err)
 {
@@ -61,7 +73,7 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 	c->e.path = path;
 	c->e.store = store;
 	c->e.arg = c;
-	if (bpk_edit_open(path, &options->edit, &c->edit, err) != 0 || load(c, err) != 0) {
+	if (open_edit(c, &options->edit, err) != 0) {
 		editor_close(c);
 		return -1;
 	}
@@ -155,7 +167,9 @@ static int editor_commit(void *editor, struct bpk_err *err)
 {
 	struct contiguous *c = editor;
 
-	if ((c->e.altered ? commit(c, err) : bpk_edit_rollback(c->edit, err)) != 0)
+	/* it is taken already but where nothing was changed */
+	if (bpk_sidecar_take(c->e.sidecar, err) != 0 ||
+	    (c->e.altered ? commit(c, err) : bpk_edit_rollback(c->edit, err)) != 0)
 		return -1;
 	bpk_frame_editor_forget(&c->e);
 	/* more than was needed may lie behind the end, of an append that was never committed */

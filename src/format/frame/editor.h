@@ -17,6 +17,11 @@
 struct bpk_frame_editor {
 	const char *path;
 
+	/* c-blosc2's lock, where that is used here: taken while the frame is looked at, and from
+	 * the first change to the commit, so that its readers need not wait for input. Should it
+	 * have changed the frame between the two, its counter tells. NULL: none. Borrowed */
+	struct bpk_sidecar *sidecar;
+
 	/* as last committed */
 	struct bpk_frame_reader *reader;
 	struct bpk_info info;
@@ -31,8 +36,8 @@ struct bpk_frame_editor {
 	void *arg;
 };
 
-/* Look at the frame as it is now, out of dir (sparse) or source, nothing being changed. Fails with
- * BPK_UNSUPPORTED for what bpk only reads. */
+/* Look at the frame as it is now, out of dir (sparse) or source, nothing being changed, and give
+ * sidecar back. Fails with BPK_UNSUPPORTED for what bpk only reads. */
 int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 			  struct bpk_source *source, struct bpk_err *err);
 

@@ -216,6 +216,12 @@ int bpk_frame_do(struct bpk_frame_reader *r, uint64_t number,
 		 int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
 		 void *arg, struct bpk_err *err)
 {
-	return r->dir == NULL ? do_contiguous(r, step, arg, err)
-			      : do_sparse(r, number, step, arg, err);
+	int rc;
+
+	if (bpk_sidecar_share(r->sidecar, err) != 0)
+		return -1;
+	rc = r->dir == NULL ? do_contiguous(r, step, arg, err)
+			    : do_sparse(r, number, step, arg, err);
+	bpk_sidecar_release(r->sidecar);
+	return rc;
 }

@@ -29,7 +29,7 @@ bool bpk_frame_owns(const char *name)
 {
 	uint32_t id;
 
-	return strcmp(name, BPK_FRAME_SPARSE_INDEX) == 0 || strcmp(name, BPK_FRAME_LOCK) == 0 ||
+	return strcmp(name, BPK_FRAME_SPARSE_INDEX) == 0 || strcmp(name, BPK_SIDECAR) == 0 ||
 	       bpk_frame_file_id(name, &id);
 }
 

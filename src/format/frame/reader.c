@@ -159,14 +159,34 @@ int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
 	return changed ? bpk_fail(err, BPK_FAILED, "changed while it was opened") : rc;
 }
 
+/* A frame in a tar, or out of a pipe, is nobody's to change. */
+static int open_sidecar(const struct bpk_place *place, struct bpk_sidecar **sidecar,
+			struct bpk_err *err)
+{
+	*sidecar = NULL;
+	if (place->path == NULL || place->is_member || strcmp(place->path, "-") == 0)
+		return 0;
+	return bpk_sidecar_open(place->path, place->is_directory, sidecar, err);
+}
+
 static int reader_open(struct bpk_place *place, const struct bpk_read_options *options,
 		       void **reader, struct bpk_err *err)
 {
-	struct bpk_frame_reader *r;
+	struct bpk_frame_reader *r = NULL;
+	struct bpk_sidecar *sidecar;
 
 	*reader = NULL;
-	if (bpk_frame_open(place->directory, place->source, options, &r, err) != 0)
+	if (open_sidecar(place, &sidecar, err) != 0)
 		return -1;
+	if (bpk_sidecar_share(sidecar, err) == 0) {
+		(void)bpk_frame_open(place->directory, place->source, options, &r, err);
+		bpk_sidecar_release(sidecar);
+	}
+	if (r == NULL) {
+		bpk_sidecar_close(sidecar);
+		return -1;
+	}
+	r->sidecar = sidecar;
 	*reader = r;
 	return 0;
 }
@@ -271,7 +291,10 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 
 static void reader_close(void *reader)
 {
-	bpk_frame_close(reader);
+	struct bpk_frame_reader *r = reader;
+
+	bpk_sidecar_close(r->sidecar);
+	bpk_frame_close(r);
 }
 
 const struct bpk_reader_ops bpk_frame_reader_ops = {

@@ -81,6 +81,7 @@ struct bpk_frame_reader {
 	struct bpk_dir *dir;       /* of the sparse frame; NULL: contiguous */
 	struct bpk_spool *spool;   /* where source came through a pipe; owned, with source */
 	bool owns_source;
+	struct bpk_sidecar *sidecar; /* c-blosc2's lock; NULL: none is there. Borrowed */
 	struct bpk_read_options options;
 	struct bpk_frame_state state;
 
@@ -164,7 +165,6 @@ int bpk_frame_subject(const struct bpk_frame_reader *reader, uint64_t number, st
 enum { BPK_FRAME_FILE_NAME = sizeof "00000000.chunk" };
 
 #define BPK_FRAME_SPARSE_INDEX "chunks.b2frame"
-#define BPK_FRAME_LOCK         ".b2lock"
 
 /* The name of the file of a chunk ("Sparse frame"); and back: false when name is none of them. */
 void bpk_frame_file_name(uint32_t id, char name[BPK_FRAME_FILE_NAME]);

@@ -53,23 +53,12 @@ static int copy_to(struct bpk_frame_reader *reader, const struct bpk_writer_ops 
 	return rc;
 }
 
-static int open_reader(struct bpk_place *place, struct bpk_frame_reader **reader,
-		       struct bpk_err *err)
+static int open_reader(struct bpk_dir *dir, struct bpk_source *source,
+		       struct bpk_frame_reader **reader, struct bpk_err *err)
 {
 	const struct bpk_read_options options = { .as_stored = true };
-	void *opened;
 
-	*reader = NULL;
-	if (bpk_frame_reader_ops.open(place, &options, &opened, err) != 0)
-		return -1;
-	*reader = opened;
-	return 0;
-}
-
-static void close_reader(struct bpk_frame_reader *reader)
-{
-	if (reader != NULL)
-		bpk_frame_reader_ops.close(reader);
+	return bpk_frame_open(dir, source, &options, reader, err);
 }
 
 /* ---- A contiguous frame, in its place ---- */
@@ -96,20 +85,22 @@ int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
 		     struct bpk_repacked *result, struct bpk_err *err)
 {
 	struct bpk_frame_reader *reader = NULL;
+	struct bpk_edit_options with = *options;
+	struct bpk_source *source;
 	struct bpk_edit *edit;
-	struct bpk_place place;
 	int rc;
 
 	*result = (struct bpk_repacked){ 0 };
-	if (bpk_edit_open(path, options, &edit, err) != 0)
+	with.sidecar = true;
+	if (bpk_edit_open(path, &with, &edit, err) != 0)
 		return -1;
-	place = (struct bpk_place){ .path = path, .source = bpk_edit_source(edit) };
-	result->before = result->after = bpk_source_size(place.source);
-	rc = open_reader(&place, &reader, err);
+	source = bpk_edit_source(edit);
+	result->before = result->after = bpk_source_size(source);
+	rc = open_reader(NULL, source, &reader, err);
 	if (rc == 0 &&
 	    (reader->info.hole_size != 0 || result->before > reader->state.header.frame_size))
 		rc = replace(edit, reader, result, err);
-	close_reader(reader);
+	bpk_frame_close(reader);
 	bpk_edit_close(edit);
 	return rc;
 }
@@ -267,19 +258,19 @@ static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_er
 int bpk_frame_repack_sparse(const char *path, const struct bpk_edit_options *options,
 			    struct bpk_repacked *result, struct bpk_err *err)
 {
+	struct bpk_edit_options with = *options;
 	struct moving m = { 0 };
-	struct bpk_place place = { .path = path, .is_directory = true };
 	int rc;
 
 	*result = (struct bpk_repacked){ 0 };
-	if (bpk_tree_open(path, options, &m.tree, err) != 0)
+	with.sidecar = true;
+	if (bpk_tree_open(path, &with, &m.tree, err) != 0)
 		return -1;
-	place.directory = bpk_tree_dir(m.tree);
-	rc = open_reader(&place, &m.reader, err);
+	rc = open_reader(bpk_tree_dir(m.tree), NULL, &m.reader, err);
 	if (rc == 0)
 		rc = move_all(&m, result, err);
 	bpk_frame_output_clear(&m.output);
-	close_reader(m.reader);
+	bpk_frame_close(m.reader);
 	bpk_tree_close(m.tree);
 	free(m.ids);
 	return rc;

@@ -115,6 +115,17 @@ static int store(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_e
 	return bpk_frame_put_file(s->tree, name, chunk, bpk_view(NULL, 0), err);
 }
 
+static int open_tree(struct sparse *s, const struct bpk_edit_options *options, struct bpk_err *err)
+{
+	struct bpk_edit_options with = *options;
+
+	with.sidecar = true;
+	if (bpk_tree_open(s->e.path, &with, &s->tree, err) != 0)
+		return -1;
+	s->e.sidecar = bpk_tree_sidecar(s->tree);
+	return load(s, err);
+}
+
 static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
 		       struct bpk_err *err)
 {
@@ -126,7 +137,7 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 	s->e.path = path;
 	s->e.store = store;
 	s->e.arg = s;
-	if (bpk_tree_open(path, &options->edit, &s->tree, err) != 0 || load(s, err) != 0) {
+	if (open_tree(s, &options->edit, err) != 0) {
 		editor_close(s);
 		return -1;
 	}
@@ -277,8 +288,10 @@ static int editor_commit(void *editor, struct bpk_err *err)
 {
 	struct sparse *s = editor;
 
-	if (!s->e.altered)
+	if (!s->e.altered) {
+		bpk_sidecar_give(s->e.sidecar);
 		return 0;
+	}
 	if (commit(s, err) != 0)
 		return -1;
 	bpk_frame_editor_forget(&s->e);

@@ -1,0 +1,306 @@
+#include "io/io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "io/edit_inner.h"
+#include "io/full.h"
+#include "io/lock.h"
+
+enum {
+	COUNTER_OFFSET = 8, /* of the counter, in the byte order of the machine */
+	WHOLE_SIZE = 16,    /* with the counter; it may be empty */
+	LONG_TURN = 100,    /* ms of sharing, after which there is a pause ... */
+	PAUSE = 1000000,    /* ... of so many ns, */
+	PAUSE_MAX = 1,      /* which newcomers wait for so many seconds at most */
+};
+
+struct bpk_sidecar {
+	int fd; /* fixed after open */
+
+	/* of a writer: one thread's own */
+	int patience;
+	bool no_lock;
+	bool taken;
+	bool counted; /* it was taken before, and left with this in it: */
+	uint64_t counter;
+
+	/* of readers */
+	pthread_mutex_t lock;
+	pthread_cond_t paused;
+	unsigned users, pauses; /* guarded by lock: by threads now; how often there was a pause */
+	bool bare;              /* likewise: without a lock, where none can be had or is needed */
+	struct timespec since;  /* likewise: of the last pause */
+};
+
+/* ---- Opening ---- */
+
+/* A descriptor, or -1 with errno. */
+static int open_file(const char *path, bool is_directory, int flags, struct bpk_err *err)
+{
+	char *name;
+	int fd, errnum;
+
+	if (asprintf(&name, "%s%s" BPK_SIDECAR, path, is_directory ? "/" : "") < 0)
+		return bpk_fail_memory(err, strlen(path));
+	fd = bpk_full_open(name, flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	errnum = errno;
+	free(name);
+	errno = errnum;
+	return fd;
+}
+
+/* Takes fd. */
+static int wrap(int fd, struct bpk_sidecar **sidecar, struct bpk_err *err)
+{
+	struct bpk_sidecar *s = bpk_calloc(1, sizeof *s, err);
+
+	if (s == NULL) {
+		close(fd);
+		return -1;
+	}
+	s->fd = fd;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->paused, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &s->since);
+	*sidecar = s;
+	return 0;
+}
+
+int bpk_sidecar_open(const char *path, bool is_directory, struct bpk_sidecar **sidecar,
+		     struct bpk_err *err)
+{
+	struct bpk_err none = { 0 };
+	int fd = open_file(path, is_directory, O_RDONLY, &none);
+
+	*sidecar = NULL;
+	if (none.kind != BPK_OK)
+		return bpk_fail(err, none.kind, "%s", none.text);
+	return fd < 0 ? 0 : wrap(fd, sidecar, err);
+}
+
+/* Eight bytes of it will be written, so it had better be one. */
+static int check_file(int fd, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (fstat(fd, &found) != 0)
+		return bpk_fail_errno(err, errno, BPK_SIDECAR ": fstat");
+	if (!S_ISREG(found.st_mode))
+		return bpk_fail(err, BPK_FAILED, BPK_SIDECAR ": is no regular file");
+	if (found.st_size > WHOLE_SIZE)
+		return bpk_fail(err, BPK_FAILED,
+				BPK_SIDECAR ": is no lock file: it has %jd bytes, expected at most "
+					    "%d",
+				(intmax_t)found.st_size, WHOLE_SIZE);
+	return 0;
+}
+
+/* A descriptor in *fd; -1: there is none, or it does not matter. */
+static int open_to_change(const char *path, bool is_directory, bool no_lock, int *fd,
+			  struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	*fd = open_file(path, is_directory, O_RDWR, &why);
+	if (*fd < 0 && errno == ENOENT && why.kind == BPK_OK)
+		return 0;
+	if (*fd < 0 && why.kind == BPK_OK)
+		bpk_fail_errno(&why, errno, BPK_SIDECAR ": cannot open");
+	if (*fd >= 0 && check_file(*fd, &why) == 0)
+		return 0;
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	return no_lock ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+}
+
+int bpk_sidecar_open_to_change(const char *path, bool is_directory,
+			       const struct bpk_edit_options *options, struct bpk_sidecar **sidecar,
+			       struct bpk_err *err)
+{
+	struct bpk_sidecar *s;
+	int fd;
+
+	*sidecar = NULL;
+	if (!options->sidecar)
+		return 0;
+	if (open_to_change(path, is_directory, options->no_lock, &fd, err) != 0)
+		return -1;
+	if (fd < 0)
+		return 0;
+	if (wrap(fd, &s, err) != 0)
+		return -1;
+	s->patience = options->wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
+	s->no_lock = options->no_lock;
+	if (bpk_sidecar_take(s, err) != 0) {
+		bpk_sidecar_close(s);
+		return -1;
+	}
+	*sidecar = s;
+	return 0;
+}
+
+void bpk_sidecar_close(struct bpk_sidecar *s)
+{
+	if (s == NULL)
+		return;
+	close(s->fd); /* the locks go with it */
+	pthread_cond_destroy(&s->paused);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+/* ---- The lock ---- */
+
+static enum bpk_locked lock_file(const struct bpk_sidecar *s, int operation)
+{
+	int rc;
+
+	do
+		rc = flock(s->fd, operation | LOCK_NB);
+	while (rc != 0 && errno == EINTR);
+	return bpk_lock_outcome(rc);
+}
+
+static void unlock_file(const struct bpk_sidecar *s)
+{
+	(void)flock(s->fd, LOCK_UN);
+}
+
+/* ---- Reading ---- */
+
+/* The writer lock is on it where a writer of ours has it: nobody needs to wait for that one. */
+static enum bpk_locked attempt_share(void *arg)
+{
+	struct bpk_sidecar *s = arg;
+	enum bpk_locked locked = lock_file(s, LOCK_SH);
+
+	s->bare = locked != BPK_LOCK_TAKEN;
+	if (locked == BPK_LOCK_BUSY && !bpk_lock_has_writer(s->fd))
+		return BPK_LOCK_BUSY;
+	return BPK_LOCK_TAKEN;
+}
+
+static void wait_for_pause(struct bpk_sidecar *s)
+{
+	unsigned seen = s->pauses;
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += PAUSE_MAX;
+	while (s->pauses == seen && pthread_cond_timedwait(&s->paused, &s->lock, &until) == 0)
+		continue;
+}
+
+static int share(struct bpk_sidecar *s, struct bpk_err *err)
+{
+	enum bpk_locked locked;
+
+	if (s->users > 0 && bpk_lock_since(&s->since) >= LONG_TURN)
+		wait_for_pause(s);
+	if (s->users > 0 && !s->bare)
+		return 0;
+	locked = bpk_lock_try(attempt_share, s, BPK_LOCK_LONG, NULL);
+	return bpk_lock_judge(locked, BPK_LOCK_SEEN, true, NULL, err);
+}
+
+int bpk_sidecar_share(struct bpk_sidecar *s, struct bpk_err *err)
+{
+	int rc;
+
+	if (s == NULL)
+		return 0;
+	pthread_mutex_lock(&s->lock);
+	rc = share(s, err);
+	s->users += rc == 0;
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
+/* Who waits for the lock is told of its end, and needs a moment to take it. */
+static void pause_sharing(struct bpk_sidecar *s)
+{
+	const struct timespec moment = { .tv_nsec = PAUSE };
+
+	nanosleep(&moment, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &s->since);
+	s->pauses++;
+	pthread_cond_broadcast(&s->paused);
+}
+
+void bpk_sidecar_release(struct bpk_sidecar *s)
+{
+	if (s == NULL)
+		return;
+	pthread_mutex_lock(&s->lock);
+	if (--s->users == 0) {
+		if (!s->bare)
+			unlock_file(s);
+		if (bpk_lock_since(&s->since) >= LONG_TURN)
+			pause_sharing(s);
+	}
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* ---- Changing ---- */
+
+static enum bpk_locked attempt_take(void *arg)
+{
+	return lock_file(arg, LOCK_EX);
+}
+
+/* Others see by the counter that what they know of the archive is out of date; and so do we. */
+static int count_change(struct bpk_sidecar *s, struct bpk_err *err)
+{
+	uint64_t counter = 0;
+	struct bpk_span in_file = bpk_span(&counter, sizeof counter);
+	size_t got;
+
+	if (bpk_full_read_at(s->fd, COUNTER_OFFSET, in_file, &got, err) != 0)
+		return bpk_err_subject(err, BPK_SIDECAR);
+	if (got < sizeof counter)
+		counter = 0;
+	if (s->counted && counter != s->counter)
+		return bpk_fail(err, BPK_FAILED, "was changed by another program meanwhile");
+	s->counter = counter + 1;
+	if (bpk_full_write_at(s->fd, COUNTER_OFFSET, bpk_view(&s->counter, sizeof s->counter),
+			      err) != 0)
+		return bpk_err_subject(err, BPK_SIDECAR);
+	s->counted = true;
+	return 0;
+}
+
+int bpk_sidecar_take(struct bpk_sidecar *s, struct bpk_err *err)
+{
+	enum bpk_locked locked;
+
+	if (s == NULL || s->taken)
+		return 0;
+	locked = bpk_lock_try(attempt_take, s, s->patience, &bpk_edit_dropped);
+	if (bpk_lock_judge(locked, BPK_LOCK_WRITER, s->no_lock, &bpk_edit_dropped, err) != 0)
+		return -1;
+	s->taken = true;
+	if (count_change(s, err) != 0) {
+		bpk_sidecar_give(s);
+		return -1;
+	}
+	/* so that readers of ours know; without it they wait a little */
+	(void)bpk_lock_take(s->fd, BPK_LOCK_WRITER, BPK_LOCK_TRY, NULL);
+	return 0;
+}
+
+void bpk_sidecar_give(struct bpk_sidecar *s)
+{
+	if (s == NULL || !s->taken)
+		return;
+	bpk_lock_drop(s->fd, BPK_LOCK_WRITER);
+	unlock_file(s);
+	s->taken = false;
+}
