@@ -117,7 +117,8 @@ struct bpk_flow {
 					      which packs a sample of it best is taken */
 	size_t nothers;                    /* 0: the recipe is not asked about */
 	struct bpk_slack slack;            /* when packing */
-	uint64_t first_number; /* added to the plan's numbers when parcels are put: appending */
+	uint64_t first_number; /* added to the plan's numbers when parcels are packed by the writer,
+				  or put: appending */
 	bool check;            /* test seals */
 	bool same_seals;  /* the writer seals as the reader's archive does: chunks that are carried
 				  over keep the seals that were tested */

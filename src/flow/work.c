@@ -124,6 +124,19 @@ static bool writer_packs(const struct bpk_flow *flow)
 	return flow->out != NULL && flow->out->packs != NULL && flow->out->packs(flow->writer);
 }
 
+/* What is packed by its place in the archive goes by the number that it is put under. */
+static int pack_numbered(struct bpk_worker *worker, const struct bpk_flow *flow,
+			 const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+			 struct bpk_err *err)
+{
+	int rc;
+
+	parcel->number += flow->first_number;
+	rc = flow->out->pack(flow->writer, worker->ctx, recipe, parcel, err);
+	parcel->number -= flow->first_number;
+	return rc;
+}
+
 static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 		  const struct bpk_recipe *wanted, struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -138,7 +151,7 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
 			     bpk_span(parcel->raw.data, parcel->raw.size));
 	if (writer_packs(flow))
-		rc = flow->out->pack(flow->writer, worker->ctx, &recipe, parcel, err);
+		rc = pack_numbered(worker, flow, &recipe, parcel, err);
 	else
 		rc = encode_chunk(worker, flow, &recipe, parcel, err);
 	parcel->packed.size = parcel->packed_size;
