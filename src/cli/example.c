@@ -117,7 +117,8 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 	wishes.chunk_size = info->chunk_size == BPK_UNKNOWN ? 0 : info->chunk_size;
 	if (wishes.typesize == BPK_AUTO && says_how(&archive->example))
 		wishes.typesize = (int)like.typesize;
-	else if (wishes.typesize == BPK_AUTO && info->typesize > 1)
+	else if (wishes.typesize == BPK_AUTO && info->typesize > 1 &&
+		 info->typesize <= BPK_CHUNK_MAX_TYPESIZE)
 		wishes.typesize = (int)info->typesize;
 	if (wishes.pipeline == NULL && says_how(&archive->example))
 		wishes.pipeline =
