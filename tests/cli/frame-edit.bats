@@ -91,14 +91,22 @@ agree() {
     done
 }
 
-@test "what bpk only reads of frames is not changed" {
-    need_fixtures blosc2
-    data text 1000 more
-    for frame in "$BPK_FIXTURES"/blosc2/*.b2nd; do
-        [ -f "$frame" ] || continue
-        cp "$frame" x.b2nd
-        refuses 1 'array kept in chunks of several dimensions' bpk append x.b2nd more
-        break
+@test "frames that are emptied are such for c-blosc2 too, and their metadata" {
+    need_oracle2
+    data field-f64 60000 a
+    for format in b2frame b2sparse; do
+        make_kind $format partial
+        quietly bpk truncate --bytes 0 "$archive"
+        : >now
+        agree
+        for value in 1 2; do
+            quietly bpk meta set "$archive" n=$value
+            agree
+            [ "$(oracle2 layer "$archive" n | xxd -p)" = 0$value ]
+        done
+        quietly bpk append "$archive" a
+        cp a now
+        agree
     done
 }
 

@@ -6,7 +6,8 @@
  *     header | chunks | index, trailer | new chunks, index, trailer
  *     ^ last, in one write               ^ the old end
  *
- * The old index and trailer, and chunks that were replaced, are holes then.
+ * The old index and trailer, and chunks that were replaced, are holes then. Only a frame that will
+ * have no chunks is written anew as a whole.
  */
 #include "format/frame/editor.h"
 
@@ -146,18 +147,45 @@ static int commit_header(struct contiguous *c, struct bpk_view now, uint64_t end
 	return bpk_edit_commit(c->edit, NULL, end, err);
 }
 
+/* Index and trailer behind all that there is, and then the header. */
+static int commit_behind(struct contiguous *c, struct bpk_view header, struct bpk_view tail,
+			 struct bpk_err *err)
+{
+	if (bpk_edit_write_at(c->edit, c->position, tail, err) != 0)
+		return -1;
+	return commit_header(c, header, c->position + tail.size, err);
+}
+
+static int commit_anew(struct contiguous *c, struct bpk_view header, struct bpk_view tail,
+		       struct bpk_err *err)
+{
+	struct bpk_draft *draft;
+
+	if (bpk_edit_draft(c->edit, &draft, err) != 0)
+		return -1;
+	if (bpk_draft_write_at(draft, 0, header, err) != 0 ||
+	    bpk_draft_write_at(draft, header.size, tail, err) != 0) {
+		bpk_draft_drop(draft);
+		return -1;
+	}
+	return bpk_edit_replace(c->edit, draft, err);
+}
+
+/* Without chunks readers look for the trailer right behind the header ("Contiguous frame"), where
+ * what was committed before may lie: then another file takes its place. */
 static int commit(struct contiguous *c, struct bpk_err *err)
 {
+	bool anew = c->e.output.nchunks == 0;
+	uint64_t payload_end = anew ? c->e.output.header.size : c->position;
 	struct bpk_buf header = { 0 }, tail = { 0 };
-	int rc = bpk_frame_output_end(&c->e.output, c->position, 0, &header, &tail, err);
+	int rc = bpk_frame_output_end(&c->e.output, payload_end, 0, &header, &tail, err);
 
 	if (rc == 0 && header.size != c->e.reader->state.head.size)
 		rc = bpk_fail(err, BPK_BUG, "the header grew from %zu to %zu bytes",
 			      c->e.reader->state.head.size, header.size);
 	if (rc == 0)
-		rc = bpk_edit_write_at(c->edit, c->position, bpk_buf_view(&tail), err);
-	if (rc == 0)
-		rc = commit_header(c, bpk_buf_view(&header), c->position + tail.size, err);
+		rc = (anew ? commit_anew : commit_behind)(c, bpk_buf_view(&header),
+							  bpk_buf_view(&tail), err);
 	bpk_buf_clear(&header);
 	bpk_buf_clear(&tail);
 	return rc;
