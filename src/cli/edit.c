@@ -181,6 +181,15 @@ int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struc
 	return bpk_archive_locate(archive, piece, err);
 }
 
+/* Are the options for an array whose chunks have several dimensions? */
+static int check_divided(const struct bpk_archive *archive, struct bpk_err *err)
+{
+	if (bpk_archive_info(archive)->chunk_shape == NULL ||
+	    bpk_encoding_check_divided(&archive->args->encoding, archive->format, err) == 0)
+		return 0;
+	return bpk_archive_subject(archive, err);
+}
+
 int bpk_archive_open(struct bpk_archive *archive, const struct bpk_edit_args *args,
 		     const char *path, struct bpk_err *err)
 {
@@ -194,6 +203,8 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_edit_args *ar
 	if (open_editor(archive, err) != 0 || look(archive, err) != 0)
 		return bpk_archive_subject(archive, err);
 	archive->was_array = bpk_archive_info(archive)->array != NULL;
+	if (check_divided(archive, err) != 0)
+		return -1;
 	return bpk_archive_find_example(archive, err);
 }
 

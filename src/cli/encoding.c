@@ -407,6 +407,26 @@ static int check_dimensions(const struct bpk_opt_shape *shape, const char *name,
 	return 0;
 }
 
+static int check_slack(const struct bpk_encoding_args *args, const struct bpk_format *format,
+		       struct bpk_err *err)
+{
+	if (args->slack.bytes == 0 && args->slack.percent == 0)
+		return 0;
+	return bpk_fail(err, BPK_USAGE,
+			"--slack is not for arrays, which format %s keeps in chunks of several "
+			"dimensions",
+			format->name);
+}
+
+int bpk_encoding_check_divided(const struct bpk_encoding_args *args,
+			       const struct bpk_format *format, struct bpk_err *err)
+{
+	if (args->block_size != 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--block-size is not for arrays whose blocks have a shape already");
+	return check_slack(args, format, err);
+}
+
 int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_format *format,
 			const struct bpk_array *array, const uint64_t *chunk_shape,
 			const uint64_t *block_shape, struct bpk_choice *choice,
@@ -421,11 +441,8 @@ int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_f
 		return -1;
 	if (!*divided)
 		return 0;
-	if (args->slack.bytes != 0 || args->slack.percent != 0)
-		return bpk_fail(err, BPK_USAGE,
-				"--slack is not for arrays, which format %s keeps in chunks of "
-				"several dimensions",
-				format->name);
+	if (check_slack(args, format, err) != 0)
+		return -1;
 	if (shapes.chunk_shape == NULL && shapes.block_shape == NULL && args->chunk_size == 0 &&
 	    args->block_size == 0) {
 		shapes.chunk_shape = chunk_shape;

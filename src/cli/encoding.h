@@ -80,6 +80,10 @@ int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_f
 			const uint64_t *block_shape, struct bpk_choice *choice,
 			struct bpk_division *division, bool *divided, struct bpk_err *err);
 
+/* Have the options none for which an array that is divided already leaves no room? BPK_USAGE. */
+int bpk_encoding_check_divided(const struct bpk_encoding_args *args,
+			       const struct bpk_format *format, struct bpk_err *err);
+
 /* What was given, as bpk_choose takes it for chunks of format; what was not is open. */
 struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,
 				      const struct bpk_format *format);

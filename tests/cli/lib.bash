@@ -53,6 +53,15 @@ need_numpy() {
     skip "numpy is not installed"
 }
 
+# nd.py, with that.
+nd() { "$python" "$tests/lib/nd.py" "$@"; }
+
+# The options of pack for an array: TYPE ITEM SHAPE [CHUNKS BLOCKS].
+options_of() {
+    options=(--dtype "$1" --shape "$3")
+    [ -z "${4:-}" ] || options+=(--chunk-shape "$4" --block-shape "$5")
+}
+
 need_bloscpack() {
     [ -n "${BPK_BLOSCPACK:-}" ] || skip "BPK_BLOSCPACK is not set: python bloscpack"
     need_blosc

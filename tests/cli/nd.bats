@@ -3,9 +3,6 @@
 
 load lib.bash
 
-# nd.py, with the python that need_numpy found.
-nd() { "$python" "$tests/lib/nd.py" "$@"; }
-
 # The array in $1 ($2 its raw bytes, type $3, shape $4) gives these slices as NumPy does.
 slices_agree() {
     local array=$1 raw=$2 type=$3 shape=$4 slice
@@ -75,12 +72,6 @@ shapes() {
 <i4 4 0,7
 <f8 8 5,0,3 2,1,3 1,1,3
 ROWS
-}
-
-# The options of pack for such a row.
-options_of() {
-    options=(--dtype "$1" --shape "$3")
-    [ -z "${4:-}" ] || options+=(--chunk-shape "$4" --block-shape "$5")
 }
 
 @test "pack: arrays come back in C order, from files and directories, on one job and many" {

@@ -329,9 +329,9 @@ static void assert_band(struct packing *p, const struct bpk_slice *box, uint64_t
 
 /* The bands of a box follow one another to its end and unpack to its items. */
 static void assert_bands(const struct sample *s, const uint8_t *chunks, const struct bpk_slice *box,
-			 bool whole)
+			 enum bpk_frame_purpose purpose)
 {
-	struct bpk_frame_bands bands = bpk_frame_bands_of(&s->nd, box, whole);
+	struct bpk_frame_bands bands = bpk_frame_bands_of(&s->nd, box, purpose);
 	struct bpk_buf packed = { 0 };
 	struct packing p = { .s = s, .chunks = chunks, .packed = &packed };
 	uint64_t next = 0;
@@ -347,7 +347,7 @@ static void assert_bands(const struct sample *s, const uint8_t *chunks, const st
 		next = first + count;
 	}
 	assert_int_equal(next, bands.items);
-	assert_false(whole && p.shared);
+	assert_false(purpose != BPK_FRAME_READING && p.shared);
 	free(p.owner);
 	bpk_chunk_ctx_free(p.ctx);
 	bpk_buf_clear(&packed);
@@ -366,12 +366,13 @@ static void test_bands(void **state)
 		make_sample(&random, &s);
 		chunks = place_all(&s);
 		whole = bpk_frame_nd_whole(&s.nd);
-		assert_bands(&s, chunks, &whole, false);
-		assert_bands(&s, chunks, &whole, true);
+		assert_bands(&s, chunks, &whole, BPK_FRAME_READING);
+		assert_bands(&s, chunks, &whole, BPK_FRAME_WRITING);
+		assert_bands(&s, chunks, &whole, BPK_FRAME_CHANGING);
 		for (int i = 0; i < 3; i++) {
 			struct bpk_slice box = random_box(&random, &s.nd);
 
-			assert_bands(&s, chunks, &box, false);
+			assert_bands(&s, chunks, &box, BPK_FRAME_READING);
 		}
 		free(chunks);
 		free_sample(&s);
@@ -411,10 +412,10 @@ static void test_large(void **state)
 		if (bpk_frame_nd_make(&bytes, rows[i].chunks, rows[i].blocks, 1, 1, &nd, &err) != 0)
 			fail_msg("row %zu: %s", i, err.text);
 		whole = bpk_frame_nd_whole(&nd);
-		bands = bpk_frame_bands_of(&nd, &whole, false);
+		bands = bpk_frame_bands_of(&nd, &whole, BPK_FRAME_READING);
 		if (bands.size != rows[i].size || bands.first != bands.size)
 			fail_msg("row %zu: %llu", i, (unsigned long long)bands.size);
-		bands = bpk_frame_bands_of(&nd, &whole, true);
+		bands = bpk_frame_bands_of(&nd, &whole, BPK_FRAME_WRITING);
 		assert_int_equal(bands.first, bands.size);
 		assert_int_equal(bands.size / (bands.items / nd.array.shape[0]) % nd.chunk_shape[0],
 				 nd.chunk_shape[0] > nd.array.shape[0] ? 9 : 0);

@@ -48,11 +48,13 @@ static uint64_t fitting(const struct rank *rank, uint64_t unit, uint64_t limit)
 
 /* How many indices of the dimension a band is to have; 0: one is too many, unless whole chunks must
  * be. */
-static uint64_t choose_rows(const struct rank *rank, bool whole)
+static uint64_t choose_rows(const struct rank *rank, enum bpk_frame_purpose purpose)
 {
 	uint64_t rows = bpk_max_u64(fitting(rank, rank->chunk, BPK_FRAME_BAND_LEAST), rank->chunk);
 
-	if (whole || fitting(rank, rows, BPK_FRAME_BAND_MOST) > 0)
+	if (purpose == BPK_FRAME_CHANGING)
+		return rank->chunk;
+	if (purpose == BPK_FRAME_WRITING || fitting(rank, rows, BPK_FRAME_BAND_MOST) > 0)
 		return rows;
 	rows = fitting(rank, rank->block, BPK_FRAME_BAND_MOST);
 	return rows > 0 ? rows : fitting(rank, 1, BPK_FRAME_BAND_MOST);
@@ -68,12 +70,12 @@ static uint64_t rows_of_first(const struct bpk_frame_bands *b, uint64_t rows)
 	return rows - b->box.start[0] % unit;
 }
 
-static void settle(struct bpk_frame_bands *b, bool whole)
+static void settle(struct bpk_frame_bands *b, enum bpk_frame_purpose purpose)
 {
 	b->size = b->first = 1;
 	for (size_t i = 0; i < b->box.ndimensions; i++) {
 		struct rank rank = rank_of(b, i);
-		uint64_t rows = choose_rows(&rank, whole);
+		uint64_t rows = choose_rows(&rank, purpose);
 
 		if (rows == 0)
 			continue;
@@ -86,14 +88,15 @@ static void settle(struct bpk_frame_bands *b, bool whole)
 }
 
 struct bpk_frame_bands bpk_frame_bands_of(const struct bpk_frame_nd *nd,
-					  const struct bpk_slice *box, bool whole)
+					  const struct bpk_slice *box,
+					  enum bpk_frame_purpose purpose)
 {
 	struct bpk_frame_bands bands = { .nd = nd, .box = *box };
 
 	bands.items = bpk_frame_box_items(box);
 	if (bands.items == 0)
 		return bands;
-	settle(&bands, whole);
+	settle(&bands, purpose);
 	bands.first = bpk_min_u64(bands.first, bands.items);
 	bands.count = 1 + bpk_div_up(bands.items - bands.first, bands.size);
 	return bands;

@@ -7,6 +7,8 @@
  * BPK_FRAME_BAND_MOST bytes and bands are read, it is cut finer, so that memory stays bounded: to
  * rows of blocks, to single rows, and then in the next dimension in the same way. What is cut finer
  * than chunks is fetched once for each band, what is cut finer than blocks unpacked once for each.
+ * What is changed has bands of a single row of the grid, so that as little as possible is packed
+ * anew.
  */
 #ifndef BPK_FORMAT_FRAME_BANDS_H
 #define BPK_FORMAT_FRAME_BANDS_H
@@ -24,10 +26,10 @@ struct bpk_frame_bands {
 	uint64_t count;
 };
 
-/* Cut box, which lies in the array. whole: each band is to hold whole chunks, as large as that may
- * be. */
+/* Cut box, which lies in the array. */
 struct bpk_frame_bands bpk_frame_bands_of(const struct bpk_frame_nd *nd,
-					  const struct bpk_slice *box, bool whole);
+					  const struct bpk_slice *box,
+					  enum bpk_frame_purpose purpose);
 
 /* The items of band number, below count: *first is counted in the box. */
 uint64_t bpk_frame_band_items(const struct bpk_frame_bands *bands, uint64_t number,
@@ -39,6 +41,9 @@ uint64_t bpk_frame_band_items(const struct bpk_frame_bands *bands, uint64_t numb
  * array that could be sliced, or the slice leaves it; else what is wrong with the array.
  */
 int bpk_frame_bands_begin(struct bpk_frame_reader *reader, struct bpk_err *err);
+
+/* Let the bands of reader, which has some of a whole array, be those that are changed. */
+void bpk_frame_bands_for_changing(struct bpk_frame_reader *reader);
 
 /* The operations of a reader that has bands, as bpk_reader_ops has them. */
 int bpk_frame_bands_fetch(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,

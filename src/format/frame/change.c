@@ -55,6 +55,8 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 		return -1;
 	e->info = e->reader->info;
 	e->info.chunk_size = size_to_add(&e->info);
+	if (e->reader->has_nd)
+		bpk_frame_nd_load(e);
 	/* it says why its size is not known */
 	if (e->info.last_chunk_size == BPK_UNKNOWN &&
 	    bpk_frame_look(e->reader, e->info.nchunks - 1, &last, err) != 0)
@@ -191,7 +193,8 @@ static int take_digests(struct bpk_frame_editor *e, struct bpk_err *err)
 	int rc = 0;
 
 	e->output.checksum = checksum;
-	for (; rc == 0 && checksum->size > 0 && parcel.number < e->info.nchunks; parcel.number++) {
+	for (; rc == 0 && checksum->size > 0 && parcel.number < e->reader->state.nchunks;
+	     parcel.number++) {
 		rc = find_digest(e, &parcel, &raw, digest, err);
 		if (rc == 0)
 			rc = bpk_buf_append(&e->output.digests, bpk_view(digest, checksum->size),
@@ -230,6 +233,9 @@ static void take_sizes(struct bpk_frame_editor *e)
 	out->last_size = e->info.last_chunk_size;
 	out->full = state->header.chunk_size > 0 ? (uint64_t)state->header.chunk_size
 						 : e->info.chunk_size;
+	/* an array's chunks are all of one size, and have padding */
+	if (e->reader->has_nd)
+		out->last_size = out->full = e->reader->nd.chunk_size;
 }
 
 static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
@@ -280,17 +286,12 @@ static int even_out(struct bpk_frame_editor *e, struct bpk_err *err)
 
 static int begin_chunks(struct bpk_frame_editor *e, struct bpk_err *err)
 {
-	const struct bpk_frame_layers *fixed = &e->reader->state.header.fixed;
-
-	if (bpk_frame_layers_find(fixed, BPK_FRAME_B2ND) != NULL ||
-	    bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA) != NULL)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"an array kept in chunks of several dimensions cannot be changed "
-				"in place; convert it");
+	if (e->reader->has_nd && bpk_frame_nd_check(e, err) != 0)
+		return -1;
 	if (begin(e, err) != 0)
 		return -1;
 	e->altered = true;
-	return even_out(e, err);
+	return e->reader->has_nd ? 0 : even_out(e, err);
 }
 
 /* Raw bytes up to chunk number, which is the last that is kept. */
@@ -299,6 +300,10 @@ static int measure(struct bpk_frame_editor *e, uint64_t number, struct bpk_err *
 	struct bpk_frame_output *out = &e->output;
 	struct bpk_where where;
 
+	if (e->reader->has_nd) {
+		out->raw_size = (number + 1) * out->full;
+		return 0;
+	}
 	if (bpk_frame_reader_ops.locate(e->reader, number, &where, err) != 0)
 		return -1;
 	out->last_size = where.header.raw_size;
@@ -310,9 +315,15 @@ static void cut_all(struct bpk_frame_editor *e)
 {
 	struct bpk_frame_output *out = &e->output;
 
-	out->raw_size = out->last_size = 0;
-	out->full = e->info.chunk_size;
+	out->raw_size = 0;
 	out->header.variable_chunks = false;
+	if (e->reader->has_nd) {
+		/* which says so even where there are none */
+		out->header.chunk_size = (int32_t)out->full;
+		return;
+	}
+	out->last_size = 0;
+	out->full = e->info.chunk_size;
 	out->header.chunk_size = -1;
 }
 
@@ -338,6 +349,8 @@ int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bp
 		return -1;
 	e->is_cut = true;
 	e->altered = nchunks < e->info.nchunks;
+	if (e->reader->has_nd && bpk_frame_nd_cut_rows(e, nchunks, &nchunks, err) != 0)
+		return -1;
 	if (!e->altered && nchunks > 0)
 		return 0;
 	drop_entries(&e->output, nchunks);
@@ -375,6 +388,8 @@ int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *pa
 {
 	if (begin_chunks(e, err) != 0)
 		return -1;
+	if (e->reader->has_nd)
+		return bpk_frame_nd_put_band(e, parcel, err);
 	if (!e->is_cut)
 		return check_size(e, parcel, err) == 0
 			       ? bpk_frame_output_replace(&e->output, parcel, err)
@@ -385,10 +400,24 @@ int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *pa
 	return bpk_frame_output_put(&e->output, parcel, err);
 }
 
+bool bpk_frame_editor_packs(const struct bpk_frame_editor *e)
+{
+	return e->reader->has_nd;
+}
+
 int bpk_frame_editor_seal(const struct bpk_frame_editor *e, struct bpk_parcel *parcel,
 			  struct bpk_err *err)
 {
-	return bpk_parcel_seal(e->info.checksum, parcel, err);
+	return (e->reader->has_nd ? bpk_frame_nd_seal : bpk_parcel_seal)(e->info.checksum, parcel,
+									 err);
+}
+
+int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,
+			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err)
+{
+	if (e->reader->has_nd && bpk_frame_nd_set_shape(e, err) != 0)
+		return -1;
+	return bpk_frame_output_end(&e->output, payload_end, payload, header_bytes, tail, err);
 }
 
 /* ---- Metadata ---- */

@@ -101,6 +101,19 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 	return bpk_frame_editor_cut(&((struct contiguous *)editor)->e, nchunks, err);
 }
 
+static bool editor_packs(const void *editor)
+{
+	return bpk_frame_editor_packs(&((const struct contiguous *)editor)->e);
+}
+
+static int editor_pack(const void *editor, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+		       struct bpk_err *err)
+{
+	return bpk_frame_editor_pack(&((const struct contiguous *)editor)->e, ctx, recipe, parcel,
+				     err);
+}
+
 static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	return bpk_frame_editor_seal(&((const struct contiguous *)editor)->e, parcel, err);
@@ -178,7 +191,7 @@ static int commit(struct contiguous *c, struct bpk_err *err)
 	bool anew = c->e.output.nchunks == 0;
 	uint64_t payload_end = anew ? c->e.output.header.size : c->position;
 	struct bpk_buf header = { 0 }, tail = { 0 };
-	int rc = bpk_frame_output_end(&c->e.output, payload_end, 0, &header, &tail, err);
+	int rc = bpk_frame_editor_end(&c->e, payload_end, 0, &header, &tail, err);
 
 	if (rc == 0 && header.size != c->e.reader->state.head.size)
 		rc = bpk_fail(err, BPK_BUG, "the header grew from %zu to %zu bytes",
@@ -207,6 +220,8 @@ static int editor_commit(void *editor, struct bpk_err *err)
 }
 
 static const struct bpk_writer_ops appender = {
+	.packs = editor_packs,
+	.pack = editor_pack,
 	.seal = editor_seal,
 	.put = editor_put,
 };

@@ -4,6 +4,7 @@
  * they are comes last.
  *
  *   change.c         the state that a change begins with, chunks, metadata
+ *   nd_editor.c      arrays in chunks of several dimensions: rows
  *   editor.c         contiguous: behind the end, and the header in one write
  *   sparse_editor.c  files with new numbers, and chunks.b2frame by its rename
  */
@@ -28,7 +29,8 @@ struct bpk_frame_editor {
 
 	bool changes; /* since then: output is the frame as it will be */
 	bool is_cut;
-	bool altered; /* something was put, cut off or set, so there is something to commit */
+	bool altered;  /* something was put, cut off or set, so there is something to commit */
+	uint64_t rows; /* of an array in chunks of several dimensions, as they will be */
 	struct bpk_frame_output output;
 
 	/* set by the kind */
@@ -52,8 +54,37 @@ int bpk_frame_editor_set_metadata(struct bpk_frame_editor *e, struct bpk_view te
 int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
 			 struct bpk_err *err);
 
-/* bpk_writer_ops.seal */
+/* bpk_writer_ops.packs, .pack and .seal of the appender. There is no .unpack: chunks that are there
+ * already are not packed. */
+bool bpk_frame_editor_packs(const struct bpk_frame_editor *e);
+int bpk_frame_editor_pack(const struct bpk_frame_editor *e, struct bpk_chunk_ctx *ctx,
+			  const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+			  struct bpk_err *err);
 int bpk_frame_editor_seal(const struct bpk_frame_editor *e, struct bpk_parcel *parcel,
 			  struct bpk_err *err);
+
+/* bpk_frame_output_end of what was changed. */
+int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,
+			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
+
+/* ---- Arrays in chunks of several dimensions (nd_editor.c): reader->has_nd ---- */
+
+/* Tell in info of the bands that are changed. */
+void bpk_frame_nd_load(struct bpk_frame_editor *e);
+
+/* Can rows be changed? BPK_UNSUPPORTED, BPK_LIMIT: not of this array; BPK_CORRUPT: its sizes and
+ * the frame's do not agree. */
+int bpk_frame_nd_check(const struct bpk_frame_editor *e, struct bpk_err *err);
+
+/* Keep the rows of the first nbands bands, which are *nchunks chunks. */
+int bpk_frame_nd_cut_rows(struct bpk_frame_editor *e, uint64_t nbands, uint64_t *nchunks,
+			  struct bpk_err *err);
+
+/* Put a band, behind the cut or in the place of another. BPK_FAILED: it ends within a row. */
+int bpk_frame_nd_put_band(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
+			  struct bpk_err *err);
+
+/* Let the metalayer in output's header tell of the rows that there are then. */
+int bpk_frame_nd_set_shape(struct bpk_frame_editor *e, struct bpk_err *err);
 
 #endif

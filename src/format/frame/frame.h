@@ -314,6 +314,16 @@ int bpk_frame_nd_make(const struct bpk_array *array, const uint64_t *chunk_shape
 /* Append the metalayer's content. */
 int bpk_frame_nd_write(const struct bpk_frame_nd *nd, struct bpk_buf *out, struct bpk_err *err);
 
+/* Raw bytes of a row: what one index of the first dimension has. 0: there are none, BPK_UNKNOWN:
+ * 2^63 or more. */
+uint64_t bpk_frame_nd_row_size(const struct bpk_frame_nd *nd);
+
+/* Let the array, of one dimension or more, have so many rows. BPK_LIMIT: it would be too large. */
+int bpk_frame_nd_set_rows(struct bpk_frame_nd *nd, uint64_t rows, struct bpk_err *err);
+
+/* Write the number of rows of such an array into its metalayer's content, which was read before. */
+void bpk_frame_nd_write_rows(uint64_t rows, struct bpk_buf *content);
+
 /* ---- The formats ---- */
 
 bool bpk_frame_probe(const struct bpk_place *place, struct bpk_view head);

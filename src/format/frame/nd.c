@@ -260,6 +260,38 @@ int bpk_frame_nd_write(const struct bpk_frame_nd *nd, struct bpk_buf *out, struc
 	return put_type(&nd->array.dtype, out, err);
 }
 
+/* ---- Rows ---- */
+
+uint64_t bpk_frame_nd_row_size(const struct bpk_frame_nd *nd)
+{
+	uint64_t size;
+
+	if (nd->array.ndimensions == 0)
+		return 0;
+	return product(nd->array.dtype.size, nd->array.shape + 1, nd->array.ndimensions - 1,
+		       INT64_MAX, &size)
+		       ? size
+		       : BPK_UNKNOWN;
+}
+
+int bpk_frame_nd_set_rows(struct bpk_frame_nd *nd, uint64_t rows, struct bpk_err *err)
+{
+	uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS];
+
+	memcpy(shape, nd->array.shape, sizeof shape);
+	shape[0] = rows;
+	if (bpk_array_set_shape(&nd->array, shape, nd->array.ndimensions, err) != 0)
+		return -1;
+	return derive(nd, BPK_LIMIT, err);
+}
+
+void bpk_frame_nd_write_rows(uint64_t rows, struct bpk_buf *content)
+{
+	enum { AT = 5 }; /* behind the list's head, version, dimensions, the shape's head, d3 */
+
+	bpk_put_be64(content->data + AT, rows);
+}
+
 /* ---- Choosing shapes ---- */
 
 /* The dimension to be cut next: the longest, of equals the one that changes slowest. The last one,

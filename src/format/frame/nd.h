@@ -20,6 +20,13 @@ enum {
 	BPK_FRAME_BAND_MOST = 64 << 20,
 };
 
+/* What bands (bands.h) are for says how large they are. */
+enum bpk_frame_purpose {
+	BPK_FRAME_READING,
+	BPK_FRAME_WRITING,  /* each is to hold whole chunks, as large as that may be */
+	BPK_FRAME_CHANGING, /* each is to be a row of the grid of chunks */
+};
+
 /* A box of items whose bytes in C order are one run of those of a larger box. */
 struct bpk_frame_piece {
 	struct bpk_slice box; /* in the array */

@@ -60,9 +60,17 @@ int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 	r->bands = bpk_calloc(1, sizeof *r->bands, err);
 	if (r->bands == NULL)
 		return -1;
-	*r->bands = bpk_frame_bands_of(&r->nd, &box, false);
+	*r->bands = bpk_frame_bands_of(&r->nd, &box, BPK_FRAME_READING);
 	fill_info(r->bands, &r->info);
 	return 0;
+}
+
+void bpk_frame_bands_for_changing(struct bpk_frame_reader *r)
+{
+	struct bpk_slice box = r->bands->box;
+
+	*r->bands = bpk_frame_bands_of(&r->nd, &box, BPK_FRAME_CHANGING);
+	fill_info(r->bands, &r->info);
 }
 
 /* ---- The items that are wanted ---- */

@@ -19,7 +19,7 @@ enum {
 static void fill_division(const struct bpk_frame_nd *nd, struct bpk_division *division)
 {
 	struct bpk_slice whole = bpk_frame_nd_whole(nd);
-	struct bpk_frame_bands bands = bpk_frame_bands_of(nd, &whole, true);
+	struct bpk_frame_bands bands = bpk_frame_bands_of(nd, &whole, BPK_FRAME_WRITING);
 
 	*division = (struct bpk_division){ .chunk_size = nd->chunk_size,
 					   .block_size = (uint32_t)nd->block_size };
@@ -88,8 +88,16 @@ int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_optio
 
 /* ---- Packing ---- */
 
-struct packing {
-	const struct bpk_frame_output *out;
+struct bpk_frame_packing bpk_frame_packing_of(const struct bpk_frame_output *out)
+{
+	return (struct bpk_frame_packing){ .nd = &out->nd,
+					   .purpose = BPK_FRAME_WRITING,
+					   .checksum = out->checksum };
+}
+
+/* A band on its way into chunks. */
+struct packer {
+	const struct bpk_frame_packing *packing;
 	const struct bpk_frame_pieces *pieces;
 	const struct bpk_recipe *recipe;
 	struct bpk_chunk_ctx *ctx;
@@ -102,38 +110,41 @@ static int count_chunk(void *arg, uint64_t number, struct bpk_err *err)
 {
 	(void)number;
 	(void)err;
-	((struct packing *)arg)->count++;
+	((struct packer *)arg)->count++;
 	return 0;
 }
 
 static int pack_chunk(void *arg, uint64_t number, struct bpk_err *err)
 {
-	struct packing *p = arg;
-	const struct bpk_frame_nd *nd = &p->out->nd;
+	struct packer *p = arg;
+	const struct bpk_frame_packing *packing = p->packing;
+	struct bpk_view raw = bpk_buf_view(&p->scratch);
 	struct bpk_buf *packed = &p->parcel->packed;
-	size_t at = packed->size, bound = bpk_chunk_bound((size_t)nd->chunk_size), size;
+	size_t at = packed->size, bound = bpk_chunk_bound(raw.size), size;
 	struct bpk_frame_band *band = bpk_frame_band(packed);
 
-	bpk_frame_nd_gather(nd, number, p->pieces, p->parcel->raw.data, p->scratch.data);
-	if (bpk_chunk_encode(p->ctx, p->recipe, bpk_buf_view(&p->scratch),
-			     bpk_span(packed->data + at, bound), &size, err) != 0)
+	bpk_frame_nd_gather(packing->nd, number, p->pieces, p->parcel->raw.data, p->scratch.data);
+	if (packing->holds != NULL && packing->holds(packing->arg, p->ctx, number, raw))
+		return 0;
+	if (bpk_chunk_encode(p->ctx, p->recipe, raw, bpk_span(packed->data + at, bound), &size,
+			     err) != 0)
 		return bpk_err_subject(err, "chunk %" PRIu64, number);
 	band->chunk[band->count++] = (struct bpk_frame_band_chunk){
 		.number = number,
 		.offset = at,
 		.packed_size = size,
-		.size = size + p->out->checksum->size,
+		.size = size + packing->checksum->size,
 	};
-	packed->size = at + size + p->out->checksum->size;
+	packed->size = at + size + packing->checksum->size;
 	return 0;
 }
 
 /* Room for all chunks, however badly they pack, and for their seals. */
-static int make_room(struct packing *p, struct bpk_err *err)
+static int make_room(struct packer *p, struct bpk_err *err)
 {
-	const struct bpk_frame_nd *nd = &p->out->nd;
+	const struct bpk_frame_nd *nd = p->packing->nd;
 	struct bpk_buf *packed = &p->parcel->packed;
-	uint64_t room = bpk_chunk_bound((size_t)nd->chunk_size) + p->out->checksum->size;
+	uint64_t room = bpk_chunk_bound((size_t)nd->chunk_size) + p->packing->checksum->size;
 
 	packed->size = 0;
 	if (bpk_frame_nd_each_chunk(nd, p->pieces, count_chunk, p, err) != 0 ||
@@ -146,18 +157,19 @@ static int make_room(struct packing *p, struct bpk_err *err)
 	return bpk_buf_resize(&p->scratch, (size_t)nd->chunk_size, err);
 }
 
-/* The items of a band, as the writer cuts them; BPK_FAILED unless parcel has them all. */
-static int cut_band(const struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+/* The items of a band, as it is cut for packing; BPK_FAILED unless parcel has them all. */
+static int cut_band(const struct bpk_frame_packing *packing, const struct bpk_parcel *parcel,
 		    struct bpk_slice *whole, uint64_t *first, uint64_t *count, struct bpk_err *err)
 {
+	const struct bpk_frame_nd *nd = packing->nd;
 	struct bpk_frame_bands bands;
 
-	*whole = bpk_frame_nd_whole(&out->nd);
-	bands = bpk_frame_bands_of(&out->nd, whole, true);
+	*whole = bpk_frame_nd_whole(nd);
+	bands = bpk_frame_bands_of(nd, whole, packing->purpose);
 	*first = *count = 0;
 	if (parcel->number < bands.count)
 		*count = bpk_frame_band_items(&bands, parcel->number, first);
-	if (parcel->raw_size != *count * out->nd.array.dtype.size)
+	if (parcel->raw_size != *count * nd->array.dtype.size)
 		return bpk_fail(err, BPK_FAILED,
 				"%zu bytes came, the array has %" PRIu64 " items here",
 				parcel->raw_size, *count);
@@ -176,85 +188,85 @@ static unsigned common_divisor(uint64_t a, uint64_t b)
 	return (unsigned)a;
 }
 
-int bpk_frame_nd_pack(const struct bpk_frame_output *out, struct bpk_chunk_ctx *ctx,
+int bpk_frame_nd_pack(const struct bpk_frame_packing *packing, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
 		      struct bpk_err *err)
 {
+	const struct bpk_frame_nd *nd = packing->nd;
 	struct bpk_recipe own = *recipe;
 	struct bpk_frame_pieces pieces;
-	struct packing p = {
-		.out = out, .pieces = &pieces, .recipe = &own, .ctx = ctx, .parcel = parcel
+	struct packer p = {
+		.packing = packing, .pieces = &pieces, .recipe = &own, .ctx = ctx, .parcel = parcel
 	};
 	struct bpk_slice whole;
 	uint64_t first, count;
 	int rc;
 
-	own.block_size = (uint32_t)out->nd.block_size;
+	own.block_size = (uint32_t)nd->block_size;
 	own.exact_blocks = true;
-	own.typesize = common_divisor(recipe->typesize, out->nd.array.dtype.size);
-	if (cut_band(out, parcel, &whole, &first, &count, err) != 0)
+	own.typesize = common_divisor(recipe->typesize, nd->array.dtype.size);
+	if (cut_band(packing, parcel, &whole, &first, &count, err) != 0)
 		return -1;
-	bpk_frame_nd_cut(&out->nd, &whole, first, count, &pieces);
+	bpk_frame_nd_cut(nd, &whole, first, count, &pieces);
 	rc = make_room(&p, err);
 	if (rc == 0)
-		rc = bpk_frame_nd_each_chunk(&out->nd, &pieces, pack_chunk, &p, err);
+		rc = bpk_frame_nd_each_chunk(nd, &pieces, pack_chunk, &p, err);
 	parcel->packed_size = parcel->packed.size;
 	bpk_buf_clear(&p.scratch);
 	return rc;
 }
 
-int bpk_frame_nd_prove(const struct bpk_frame_output *out, struct bpk_chunk_ctx *ctx,
+int bpk_frame_nd_prove(const struct bpk_frame_packing *packing, struct bpk_chunk_ctx *ctx,
 		       const struct bpk_parcel *parcel, struct bpk_span raw, struct bpk_err *err)
 {
 	struct bpk_slice whole;
 	uint64_t first, count, failed;
 
-	if (cut_band(out, parcel, &whole, &first, &count, err) != 0)
+	if (cut_band(packing, parcel, &whole, &first, &count, err) != 0)
 		return -1;
-	return bpk_frame_band_unpack(&out->nd, &whole, first, count, ctx, &parcel->packed, raw,
+	return bpk_frame_band_unpack(packing->nd, &whole, first, count, ctx, &parcel->packed, raw,
 				     &failed, err);
 }
 
 /* ---- Sealing and putting ---- */
 
 /* A chunk of a band as a parcel of its own, which borrows its bytes. */
-static struct bpk_parcel parcel_of(const struct bpk_frame_output *out,
-				   const struct bpk_parcel *band,
+static struct bpk_parcel parcel_of(const struct bpk_parcel *band,
 				   const struct bpk_frame_band_chunk *chunk)
 {
-	struct bpk_parcel parcel = { .number = chunk->number,
-				     .packed_size = chunk->packed_size,
-				     .raw_size = (size_t)out->nd.chunk_size };
+	struct bpk_parcel parcel = { .number = chunk->number, .packed_size = chunk->packed_size };
 
 	parcel.packed.data = band->packed.data + chunk->offset;
 	parcel.packed.size = parcel.packed.capacity = chunk->size;
 	return parcel;
 }
 
-int bpk_frame_nd_seal(const struct bpk_frame_output *out, struct bpk_parcel *parcel,
+int bpk_frame_nd_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
 		      struct bpk_err *err)
 {
 	const struct bpk_frame_band *band = bpk_frame_band(&parcel->packed);
 
 	for (size_t i = 0; i < band->count; i++) {
-		struct bpk_parcel chunk = parcel_of(out, parcel, &band->chunk[i]);
+		struct bpk_parcel chunk = parcel_of(parcel, &band->chunk[i]);
 
 		chunk.packed.size = chunk.packed_size;
-		if (bpk_parcel_seal(out->checksum, &chunk, err) != 0)
+		if (bpk_parcel_seal(checksum, &chunk, err) != 0)
 			return -1;
 	}
 	return 0;
 }
 
-int bpk_frame_nd_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+int bpk_frame_nd_put(struct bpk_frame_output *out, uint64_t chunk_size,
+		     const struct bpk_parcel *parcel, bpk_frame_put_fn *put_chunk,
 		     struct bpk_err *err)
 {
 	const struct bpk_frame_band *band = bpk_frame_band(&parcel->packed);
 
 	for (size_t i = 0; i < band->count; i++) {
-		struct bpk_parcel chunk = parcel_of(out, parcel, &band->chunk[i]);
+		struct bpk_parcel chunk = parcel_of(parcel, &band->chunk[i]);
 
-		if (bpk_frame_output_put(out, &chunk, err) != 0)
+		chunk.raw_size = (size_t)chunk_size;
+		if (put_chunk(out, &chunk, err) != 0)
 			return -1;
 	}
 	return 0;

@@ -162,6 +162,18 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 	return bpk_frame_editor_cut(&((struct sparse *)editor)->e, nchunks, err);
 }
 
+static bool editor_packs(const void *editor)
+{
+	return bpk_frame_editor_packs(&((const struct sparse *)editor)->e);
+}
+
+static int editor_pack(const void *editor, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+		       struct bpk_err *err)
+{
+	return bpk_frame_editor_pack(&((const struct sparse *)editor)->e, ctx, recipe, parcel, err);
+}
+
 static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	return bpk_frame_editor_seal(&((const struct sparse *)editor)->e, parcel, err);
@@ -260,7 +272,7 @@ static int stage_index(struct sparse *s, const struct bpk_buf *ids, struct bpk_e
 	int rc = measure(s, ids, &payload, err);
 
 	if (rc == 0)
-		rc = bpk_frame_output_end(&s->e.output, BPK_UNKNOWN, payload, &header, &tail, err);
+		rc = bpk_frame_editor_end(&s->e, BPK_UNKNOWN, payload, &header, &tail, err);
 	if (rc == 0)
 		rc = bpk_frame_put_file(s->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&header),
 					bpk_buf_view(&tail), err);
@@ -299,6 +311,8 @@ static int editor_commit(void *editor, struct bpk_err *err)
 }
 
 static const struct bpk_writer_ops appender = {
+	.packs = editor_packs,
+	.pack = editor_pack,
 	.seal = editor_seal,
 	.put = editor_put,
 };

@@ -88,28 +88,35 @@ static int writer_pack(const void *writer, struct bpk_chunk_ctx *ctx,
 		       const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
 		       struct bpk_err *err)
 {
-	return bpk_frame_nd_pack(output_of(writer), ctx, recipe, parcel, err);
+	struct bpk_frame_packing packing = bpk_frame_packing_of(output_of(writer));
+
+	return bpk_frame_nd_pack(&packing, ctx, recipe, parcel, err);
 }
 
 static int writer_unpack(const void *writer, struct bpk_chunk_ctx *ctx,
 			 const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
 {
-	return bpk_frame_nd_prove(output_of(writer), ctx, parcel, out, err);
+	struct bpk_frame_packing packing = bpk_frame_packing_of(output_of(writer));
+
+	return bpk_frame_nd_prove(&packing, ctx, parcel, out, err);
 }
 
 static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_frame_output *output = output_of(writer);
 
-	return output->has_nd ? bpk_frame_nd_seal(output, parcel, err)
-			      : bpk_parcel_seal(output->checksum, parcel, err);
+	return (output->has_nd ? bpk_frame_nd_seal : bpk_parcel_seal)(output->checksum, parcel,
+								      err);
 }
 
 static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_frame_output *output = &((struct writer *)writer)->output;
 
-	return (output->has_nd ? bpk_frame_nd_put : bpk_frame_output_put)(output, parcel, err);
+	if (output->has_nd)
+		return bpk_frame_nd_put(output, output->nd.chunk_size, parcel, bpk_frame_output_put,
+					err);
+	return bpk_frame_output_put(output, parcel, err);
 }
 
 static int writer_finish(void *writer, struct bpk_err *err)

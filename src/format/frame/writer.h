@@ -6,7 +6,7 @@
 #ifndef BPK_FORMAT_FRAME_WRITER_H
 #define BPK_FORMAT_FRAME_WRITER_H
 
-#include "format/frame/frame.h"
+#include "format/frame/nd.h"
 
 /*
  * Store a packed chunk behind those that were stored, and say what the index has to say of it: its
@@ -90,16 +90,38 @@ bool bpk_frame_nd_is_wanted(const struct bpk_info *info, const struct bpk_write_
 int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_options *options,
 		       struct bpk_frame_output *out, struct bpk_err *err);
 
-/* The operations of a writer whose output has_nd, as bpk_writer_ops has them: pack, unpack, seal
- * and put. */
-int bpk_frame_nd_pack(const struct bpk_frame_output *out, struct bpk_chunk_ctx *ctx,
+/* How the bands of an array are packed. Borrows all of it; fixed while they are. */
+struct bpk_frame_packing {
+	const struct bpk_frame_nd *nd;
+	enum bpk_frame_purpose purpose;
+	const struct bpk_checksum *checksum;
+	/* Need a chunk with these raw bytes not be packed, since it is there? Any thread; NULL: all
+	 * are. */
+	bool (*holds)(const void *arg, struct bpk_chunk_ctx *ctx, uint64_t number,
+		      struct bpk_view raw);
+	const void *arg;
+};
+
+/* That of a writer whose output has_nd. */
+struct bpk_frame_packing bpk_frame_packing_of(const struct bpk_frame_output *out);
+
+/*
+ * The operations of who packs bands, as bpk_writer_ops has them: pack, unpack, seal and put, which
+ * hands each chunk of the band to put_chunk. unpack needs all of them.
+ */
+int bpk_frame_nd_pack(const struct bpk_frame_packing *packing, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
 		      struct bpk_err *err);
-int bpk_frame_nd_prove(const struct bpk_frame_output *out, struct bpk_chunk_ctx *ctx,
+int bpk_frame_nd_prove(const struct bpk_frame_packing *packing, struct bpk_chunk_ctx *ctx,
 		       const struct bpk_parcel *parcel, struct bpk_span raw, struct bpk_err *err);
-int bpk_frame_nd_seal(const struct bpk_frame_output *out, struct bpk_parcel *parcel,
+int bpk_frame_nd_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
 		      struct bpk_err *err);
-int bpk_frame_nd_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+
+typedef int bpk_frame_put_fn(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
+			     struct bpk_err *err);
+
+int bpk_frame_nd_put(struct bpk_frame_output *out, uint64_t chunk_size,
+		     const struct bpk_parcel *parcel, bpk_frame_put_fn *put_chunk,
 		     struct bpk_err *err);
 
 /* ---- The end ---- */
