@@ -34,7 +34,7 @@ agree() {
     bpk cat "$array" | cmp - now
     quietly bpk verify -q "$array"
     bpk info --json "$array" >info
-    [ "$(json info 'x["shape"]')" = "[$(($(stat -c %s now) / row_size))${inner:+, ${inner// /, }}]" ] ||
+    grep -qF "\"shape\":[$(($(stat -c %s now) / row_size))${inner:+,${inner// /,}}]" info ||
         die "$(cat info)"
     [ -z "${oracle2:-}" ] || oracle2 array "$array" >theirs
     [ -z "${oracle2:-}" ] || cmp theirs now
@@ -89,6 +89,7 @@ change_all() {
 
 @test "arrays that are changed: rows added, cut off and written over" {
     need_numpy
+    [ -z "${BPK_CBLOSC2:-}" ] || need_oracle2
     count=0
     while read -r -a row; do
         measure "${row[@]}"
@@ -106,25 +107,18 @@ change_all() {
     echo "# $count arrays are what they should be" >&3
 }
 
-@test "arrays that are changed: c-blosc2 finds what bpk does in its own and in ours" {
+@test "arrays of c-blosc2 that are changed: it finds what bpk does" {
     need_oracle2
     need_numpy
     count=0
     while read -r -a row; do
         [ -n "${row[3]:-}" ] || continue
         measure "${row[@]}"
-        options_of "${row[@]}"
-        for kind in ours theirs sparse; do
-            array=a.$kind
-            rm -rf "$array"
+        for sparse in '' x; do
+            rm -rf a
+            array=a
             nd make "${row[0]}" "${row[2]}" >now
-            cp now raw
-            case $kind in
-                ours) bpk pack -q -F b2frame -o "$array" "${options[@]}" raw ;;
-                theirs) oracle2 make "$array" "${row[@]}" <raw ;;
-                sparse) oracle2 make "$array" "${row[@]}" x <raw ;;
-            esac
-            [ ! -d "$array" ] || : >"$array/.lock"
+            oracle2 make a "${row[@]}" $sparse <now
             change_all
             ! light || break
         done
