@@ -22,10 +22,23 @@ struct content {
 };
 
 static char scratch[PATH_MAX];
-static struct content raw, packed, tarred, whole, found;
+static struct content whole, found;
 
-/* The sources as they were made. */
-static struct stat raw_stat, packed_stat, tarred_stat;
+/* The files that commands read, as they were made. */
+static struct source {
+	const char *name;
+	mode_t mode;
+	struct content content;
+	struct stat stat;
+} sources[] = {
+	{ .name = "a", .mode = 0640 },
+	{ .name = "b.blp", .mode = 0644 },
+	{ .name = "b.b2frame", .mode = 0644 },
+	{ .name = "c.tar", .mode = 0644 },
+};
+enum { NSOURCES = sizeof sources / sizeof sources[0] };
+
+static struct content *const raw = &sources[0].content;
 
 /* ---- files ---- */
 
@@ -54,14 +67,15 @@ static bool same(const struct content *a, const void *bytes, size_t size)
 	return a->size == size && memcmp(a->bytes, bytes, size) == 0;
 }
 
-static bool same_file(const char *path, const struct stat *before, const struct content *content)
+static bool is_untouched(const struct source *source)
 {
+	const struct stat *before = &source->stat;
 	struct stat now;
 
-	return stat(path, &now) == 0 && now.st_ino == before->st_ino &&
+	return stat(source->name, &now) == 0 && now.st_ino == before->st_ino &&
 	       now.st_mode == before->st_mode && now.st_mtim.tv_sec == before->st_mtim.tv_sec &&
-	       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec && load(path, &found) &&
-	       same(&found, content->bytes, content->size);
+	       now.st_mtim.tv_nsec == before->st_mtim.tv_nsec && load(source->name, &found) &&
+	       same(&found, source->content.bytes, source->content.size);
 }
 
 /* Noise, a ramp of 32-bit integers, and zeros long enough to become a hole. */
@@ -69,13 +83,13 @@ static void make_raw(void)
 {
 	uint64_t state = 1;
 
-	raw.size = RAW_SIZE;
+	raw->size = RAW_SIZE;
 	for (size_t i = 0; i < RAW_SIZE; i++) {
 		state = state * 6364136223846793005u + 1442695040888963407u;
 		if (i < 12000)
-			raw.bytes[i] = (char)(state >> 56);
+			raw->bytes[i] = (char)(state >> 56);
 		else if (i < 24000)
-			raw.bytes[i] = (char)((i / 4) >> (8 * (i % 4)));
+			raw->bytes[i] = (char)((i / 4) >> (8 * (i % 4)));
 	}
 }
 
@@ -88,7 +102,10 @@ static const char *result_of(const struct row *row)
 
 static bool is_source(const char *name)
 {
-	return strcmp(name, "a") == 0 || strcmp(name, "b.blp") == 0 || strcmp(name, "c.tar") == 0;
+	for (size_t i = 0; i < NSOURCES; i++)
+		if (strcmp(name, sources[i].name) == 0)
+			return true;
+	return false;
 }
 
 static bool is_draft(const char *name)
@@ -121,22 +138,18 @@ static void remove_stranger(const char *name, void *arg)
 		run_die(name);
 }
 
-static void make_source(const char *path, const struct content *content, mode_t mode,
-			struct stat *seen)
+static void make_source(struct source *source)
 {
-	store(path, content->bytes, content->size);
-	if (chmod(path, mode) != 0 || stat(path, seen) != 0)
-		run_die(path);
+	store(source->name, source->content.bytes, source->content.size);
+	if (chmod(source->name, source->mode) != 0 || stat(source->name, &source->stat) != 0)
+		run_die(source->name);
 }
 
 void case_restore_sources(void)
 {
-	if (!same_file("a", &raw_stat, &raw))
-		make_source("a", &raw, 0640, &raw_stat);
-	if (!same_file("b.blp", &packed_stat, &packed))
-		make_source("b.blp", &packed, 0644, &packed_stat);
-	if (!same_file("c.tar", &tarred_stat, &tarred))
-		make_source("c.tar", &tarred, 0644, &tarred_stat);
+	for (size_t i = 0; i < NSOURCES; i++)
+		if (!is_untouched(&sources[i]))
+			make_source(&sources[i]);
 }
 
 void case_restore(const struct row *row, enum where where)
@@ -201,9 +214,8 @@ void case_run(const struct row *row, enum where where, bool force, const struct 
 	each_stranger(row, note_stranger, outcome);
 	outcome->seen = look(row);
 	outcome->source_gone = row->removes && access("a", F_OK) != 0;
-	outcome->source_changed = (!outcome->source_gone && !same_file("a", &raw_stat, &raw)) ||
-				  !same_file("b.blp", &packed_stat, &packed) ||
-				  !same_file("c.tar", &tarred_stat, &tarred);
+	for (size_t i = outcome->source_gone ? 1 : 0; i < NSOURCES; i++)
+		outcome->source_changed |= !is_untouched(&sources[i]);
 }
 
 bool case_learn(const struct row *row)
@@ -211,7 +223,7 @@ bool case_learn(const struct row *row)
 	if (!load(result_of(row), &whole))
 		return false;
 	return row->raw_to == 0 ||
-	       same(&whole, raw.bytes + row->raw_from, row->raw_to - row->raw_from);
+	       same(&whole, raw->bytes + row->raw_from, row->raw_to - row->raw_from);
 }
 
 /* ---- beginning and ending ---- */
@@ -227,31 +239,36 @@ static bool enter_folder(void)
 	return mkdir("folder", 0777) == 0 && chdir("folder") == 0;
 }
 
-bool case_begin(const char *tools)
+/* Have what row makes as a source. */
+static bool run_source(const struct row *row, struct source *source)
 {
-	static const struct row first = {
-		.args = { "pack", "-z", "8K", "-t", "4", "-o", "b.blp", "a" },
-		.target = "b.blp",
-	};
-	static const struct row second = {
-		.args = { "tar", "--raw", "-o", "c.tar", "b.blp" },
-		.target = "c.tar",
-	};
 	static const struct fault none = { .doer = BY_NOBODY };
 	struct outcome outcome;
+
+	case_run(row, TO_NEW, false, &none, &outcome);
+	return outcome.ran.status == 0 && load(source->name, &source->content) &&
+	       stat(source->name, &source->stat) == 0;
+}
+
+bool case_begin(const char *tools)
+{
+	static const struct row makers[] = {
+		{ .args = { "pack", "-z", "8K", "-t", "4", "-o", "b.blp", "a" },
+		  .target = "b.blp" },
+		{ .args = { "pack", "-z", "8K", "-t", "4", "-o", "b.b2frame", "a" },
+		  .target = "b.b2frame" },
+		{ .args = { "tar", "--raw", "-o", "c.tar", "b.blp" }, .target = "c.tar" },
+	};
 
 	snprintf(careless_program, sizeof careless_program, "%s/careless", tools);
 	if (!enter_folder())
 		return false;
 	make_raw();
-	make_source("a", &raw, 0640, &raw_stat);
-	case_run(&first, TO_NEW, false, &none, &outcome);
-	if (outcome.ran.status != 0 || !load("b.blp", &packed) || stat("b.blp", &packed_stat) != 0)
-		return false;
-	case_run(&second, TO_NEW, false, &none, &outcome);
-	if (outcome.ran.status != 0 || !load("c.tar", &tarred))
-		return false;
-	return stat("c.tar", &tarred_stat) == 0;
+	make_source(&sources[0]);
+	for (size_t i = 1; i < NSOURCES; i++)
+		if (!run_source(&makers[i - 1], &sources[i]))
+			return false;
+	return true;
 }
 
 void case_end(void)
@@ -259,9 +276,8 @@ void case_end(void)
 	static const struct row any = { .target = "a" };
 
 	each_stranger(&any, remove_stranger, NULL);
-	unlink("a");
-	unlink("b.blp");
-	unlink("c.tar");
+	for (size_t i = 0; i < NSOURCES; i++)
+		unlink(sources[i].name);
 	if (chdir("..") != 0)
 		return;
 	rmdir("folder");

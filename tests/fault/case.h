@@ -14,8 +14,8 @@ enum where {
 	TO_STDOUT, /* standard output, a file */
 };
 
-/* One command. The folder holds a (raw), b.blp (packed) and c.tar (a as its member b); fixed once
- * it is described. */
+/* One command. The folder holds a (raw), b.blp and b.b2frame (packed) and c.tar (a as its member
+ * b); fixed once it is described. */
 struct row {
 	const char *name;
 	const char *args[12]; /* the program's, without its name; force is put behind the first */

@@ -107,7 +107,7 @@ static const struct form {
 	  false, true },
 };
 
-/* @ is the archive. */
+/* @ is the archive; what has nothing to do with it is done beside the first form alone. */
 static const struct deed {
 	const char *name;
 	const char *args;
@@ -134,6 +134,11 @@ static const struct deed {
 	{ "repair --repack", "repair --repack -q @", NULL, NULL, false, false, false },
 	{ "convert to a directory", "convert -f -T 1 -F chunked @ y.blpd", NULL, "y.blpd", false,
 	  false, false },
+	{ "pack -F chunked", "pack -f -T 1 -z 4K -o y.blpd a", NULL, "y.blpd", false, false,
+	  false },
+	{ "pack -F b2sparse", "pack -f -T 1 -z 4K -o y.b2s a", NULL, "y.b2s", false, false, false },
+	{ "pack -F b2sparse, 3 threads", "pack -f -T 3 -z 2K -o y.b2s a", NULL, "y.b2s", false,
+	  true, false },
 };
 
 enum { NFORMS = sizeof forms / sizeof forms[0], NDEEDS = sizeof deeds / sizeof deeds[0] };
@@ -520,7 +525,8 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 	static struct row row;
 	char words[256];
 
-	if ((form->empty && deed->inside) || (form->without_metadata && deed->takes_metadata))
+	if ((form->empty && deed->inside) || (form->without_metadata && deed->takes_metadata) ||
+	    (strchr(deed->args, '@') == NULL && form != forms))
 		return;
 	row = (struct row){ .setup = form->setup, .archive = form->archive, .in = deed->in };
 	row.result = deed->out != NULL ? deed->out : form->archive;

@@ -57,6 +57,29 @@ static const struct row rows[] = {
 	{ .name = "convert, packed anew",
 	  .args = { "convert", "-T", "1", "-z", "8K", "b.blp", "c.blp" },
 	  .target = "c.blp" },
+	{ .name = "convert to b2frame",
+	  .args = { "convert", "-T", "1", "b.blp", "c.b2frame" },
+	  .target = "c.b2frame" },
+	{ .name = "convert, b2frame carried over",
+	  .args = { "convert", "-T", "1", "--checksum", "adler32", "b.b2frame", "c.b2frame" },
+	  .target = "c.b2frame" },
+	{ .name = "unpack b2frame",
+	  .args = { "unpack", "-T", "1", "b.b2frame" },
+	  .target = "b",
+	  .raw_to = 40000 },
+	{ .name = "unpack b2frame < pipe > file",
+	  .args = { "unpack", "-T", "1" },
+	  .in = "b.b2frame",
+	  .pipe = true,
+	  .raw_to = 40000 },
+	{ .name = "cat b2frame",
+	  .args = { "cat", "-T", "1", "--bytes", "9000:30000", "b.b2frame" },
+	  .raw_from = 9000,
+	  .raw_to = 30000 },
+	{ .name = "verify b2frame",
+	  .args = { "verify", "-T", "1", "-v", "b.b2frame" },
+	  .prints = true },
+	{ .name = "info b2frame", .args = { "info", "--json", "b.b2frame" }, .prints = true },
 	{ .name = "unpack",
 	  .args = { "unpack", "-T", "1", "b.blp" },
 	  .target = "b",
@@ -215,7 +238,8 @@ static bool names_a_file(const struct row *row, const char *line)
 	if (strstr(line, row->target == NULL ? "standard output" : row->target) != NULL)
 		return true;
 	return strstr(line, "standard input") != NULL || strstr(line, " a: ") != NULL ||
-	       strstr(line, "b.blp: ") != NULL || strstr(line, "c.tar: ") != NULL;
+	       strstr(line, "b.blp: ") != NULL || strstr(line, "b.b2frame: ") != NULL ||
+	       strstr(line, "c.tar: ") != NULL;
 }
 
 /* Status 1, one line that says why, nothing done. */

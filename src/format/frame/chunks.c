@@ -406,7 +406,8 @@ struct look_ahead {
 	struct bpk_frame_ahead *ahead;
 };
 
-/* What is wrong with a chunk that nobody asked for yet is told when it is asked for. */
+/* What is wrong with a chunk that nobody asked for yet is told when it is asked for; that it cannot
+ * be read may not come to light once more. */
 static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
 {
 	struct look_ahead *look = arg;
@@ -416,10 +417,14 @@ static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_er
 	ahead->count = 0;
 	if (bpk_frame_look_here(on, look->number, ahead->found, err) != 0)
 		return -1;
-	for (ahead->count = 1; ahead->count < look->wished; ahead->count++)
+	for (ahead->count = 1; ahead->count < look->wished; ahead->count++) {
+		struct bpk_err why = { 0 };
+
 		if (bpk_frame_look_here(on, look->number + ahead->count,
-					&ahead->found[ahead->count], NULL) != 0)
-			break;
+					&ahead->found[ahead->count], &why) == 0)
+			continue;
+		return bpk_frame_is_failure(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	}
 	return 0;
 }
 

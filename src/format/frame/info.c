@@ -74,30 +74,41 @@ static void count_files(struct bpk_frame_reader *r)
 		info->stored_size = BPK_UNKNOWN;
 }
 
-static void fill_sizes(struct bpk_frame_reader *r)
+/* Holes are looked for where chunks are to be told of as they lie. */
+static int fill_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_info *info = &r->info;
 	struct bpk_frame_survey survey;
+	struct bpk_err why = { 0 };
 
 	info->stored_size = bpk_source_size(r->source);
 	if (r->dir != NULL) {
 		count_files(r);
-		return;
+		return 0;
 	}
 	info->hole_size = BPK_UNKNOWN;
-	if (r->state.nchunks <= MOST_TO_SURVEY && bpk_frame_survey_here(r, &survey, NULL) == 0)
+	if (!r->options.as_stored || r->state.nchunks > MOST_TO_SURVEY)
+		return 0;
+	if (bpk_frame_survey_here(r, &survey, &why) == 0)
 		info->hole_size = survey.hole_size;
+	else if (bpk_frame_is_failure(&why))
+		return bpk_fail(err, why.kind, "%s", why.text);
+	return 0;
 }
 
-static void look_at_first_chunk(struct bpk_frame_reader *r)
+static int look_at_first_chunk(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_frame_found found;
+	struct bpk_err why = { 0 };
 
-	/* what is wrong with it is told when it is fetched */
-	r->info.has_first_chunk =
-		r->state.nchunks > 0 && bpk_frame_look_here(r, 0, &found, NULL) == 0;
+	if (r->state.nchunks == 0)
+		return 0;
+	r->info.has_first_chunk = bpk_frame_look_here(r, 0, &found, &why) == 0;
 	if (r->info.has_first_chunk)
 		r->info.first_chunk = found.header;
+	else if (bpk_frame_is_failure(&why)) /* what else is wrong is told when it is fetched */
+		return bpk_fail(err, why.kind, "%s", why.text);
+	return 0;
 }
 
 /* ---- The array ---- */
@@ -159,8 +170,8 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 	info->unprotected = unprotected(r);
 	info->pending = r->dir != NULL ? bpk_dir_pending(r->dir) : bpk_source_pending(r->source);
 	info->frame = header;
-	look_at_first_chunk(r);
-	fill_sizes(r);
+	if (look_at_first_chunk(r, err) != 0 || fill_sizes(r, err) != 0)
+		return -1;
 	find_array(r);
 	if (bpk_frame_bands_begin(r, err) != 0)
 		return -1;

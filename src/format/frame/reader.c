@@ -57,7 +57,7 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 		return 0;
 	if (bpk_frame_look_here(r, n - 1, &last, &why) == 0)
 		r->last_size = last.header.raw_size;
-	else if (why.kind == BPK_NO_MEMORY || why.kind == BPK_FAILED)
+	else if (bpk_frame_is_failure(&why))
 		return bpk_fail(err, why.kind, "%s", why.text);
 	r->regular =
 		header->chunk_size > 0 && n == bpk_frame_count(header) &&

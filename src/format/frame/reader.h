@@ -177,6 +177,12 @@ bool bpk_frame_file_id(const char *name, uint32_t *id);
 int bpk_frame_look_here(struct bpk_frame_reader *reader, uint64_t number,
 			struct bpk_frame_found *found, struct bpk_err *err);
 
+/* Could something not be read, whatever it is? Else what was read is wrong. */
+static inline bool bpk_frame_is_failure(const struct bpk_err *err)
+{
+	return err->kind == BPK_FAILED || err->kind == BPK_NO_MEMORY;
+}
+
 /*
  * Do step, which needs chunk number, on reader, or where the frame was changed since it was opened
  * on a reader of what it is now, as long as that holds the same chunk. Any thread. What then looks
