@@ -7,8 +7,8 @@
  * take part where it is there; it is never made by us, since nobody looks at it who did not make
  * it, and never removed. Source: the Blosc2 frame format, "Sparse frame".
  *
- * A writer of ours leaves what is committed readable all the time, so a reader of ours does not wait
- * for one: only for another program's.
+ * A writer of ours leaves what is committed readable all the time, so a reader of ours does not
+ * wait for one: only for another program's.
  */
 #ifndef BPK_IO_SIDECAR_H
 #define BPK_IO_SIDECAR_H
