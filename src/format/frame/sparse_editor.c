@@ -301,6 +301,7 @@ static int editor_commit(void *editor, struct bpk_err *err)
 	struct sparse *s = editor;
 
 	if (!s->e.altered) {
+		bpk_frame_editor_forget(&s->e);
 		bpk_sidecar_give(s->e.sidecar);
 		return 0;
 	}
