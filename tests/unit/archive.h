@@ -54,7 +54,7 @@ static inline void archive_input_close(struct archive_input *input)
 		close(input->pipe_end);
 }
 
-/* Unpack one fetched parcel at the end of out. */
+/* Unpack one fetched chunk at the end of out. */
 static inline int archive_decode(struct bpk_chunk_ctx *ctx, const struct bpk_parcel *parcel,
 				 struct bpk_buf *out, struct bpk_err *err)
 {
@@ -65,6 +65,21 @@ static inline int archive_decode(struct bpk_chunk_ctx *ctx, const struct bpk_par
 	return bpk_chunk_decode(
 		ctx, bpk_view(parcel->packed.data, parcel->packed_size),
 		bpk_span(out->size > 0 ? out->data + before : NULL, parcel->raw_size), err);
+}
+
+/* The same for a parcel of whatever reader. */
+static inline int archive_unpack(const struct bpk_reader_ops *ops, void *reader,
+				 struct bpk_chunk_ctx *ctx, const struct bpk_parcel *parcel,
+				 struct bpk_buf *out, struct bpk_err *err)
+{
+	size_t before = out->size;
+
+	if (ops->unpacks == NULL || !ops->unpacks(reader))
+		return archive_decode(ctx, parcel, out, err);
+	if (bpk_buf_resize(out, before + parcel->raw_size, err) != 0)
+		return -1;
+	return ops->unpack(reader, ctx, parcel, bpk_span(out->data + before, parcel->raw_size),
+			   err);
 }
 
 /* Fetch, check and decode every chunk of an open reader; whatever comes out is added to out. */
@@ -81,7 +96,7 @@ static inline int archive_drain(const struct bpk_reader_ops *ops, void *reader, 
 		if (rc == 0 && ops->check != NULL)
 			rc = ops->check(reader, &parcel, err);
 		if (rc == 0)
-			rc = archive_decode(ctx, &parcel, out, err);
+			rc = archive_unpack(ops, reader, ctx, &parcel, out, err);
 	}
 	bpk_buf_clear(&parcel.raw);
 	bpk_buf_clear(&parcel.packed);
