@@ -113,6 +113,10 @@ static const struct form {
 	  ": >b; \"$BPK\" pack -q -T 1 --dtype '<i4' --shape 0,50 --chunk-shape 16,20 -o x.b2nd b;"
 	  " rm b",
 	  true, true },
+	{ "b2nd, header longer than a sector", "x.b2nd",
+	  "cp \"$top_srcdir/tests/data/frame/good-bpk-long-header.b2nd\" x.b2nd &&"
+	  " head -c 14000 a | \"$BPK\" append -q -T 1 x.b2nd -",
+	  false, false },
 	{ "b2nd in a directory, partial", "x.b2s",
 	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 --dtype '<i4' --shape 70,50"
 	  " --chunk-shape 16,20 --set k=0 -o x.b2s b; rm b",
@@ -308,6 +312,13 @@ static bool is_part(const char *part, const char *whole)
 	return true;
 }
 
+/* A header longer than a sector: it is changed with a journal, and others read it once bpk has come
+ * by again. Most of it are metadata that keep their size. */
+static bool has_long_header(const char *setup)
+{
+	return strstr(setup, "long-header") != NULL;
+}
+
 /*
  * Where BPK_CBLOSC2 names an installed c-blosc2 it must open a frame at any instant, and unpack the
  * old or the new content, whatever is pending: of an array in C order, not as it lies. What it
@@ -318,7 +329,8 @@ static bool is_frame_for_others(const struct row *row)
 	const char *name = row->result;
 	char sum[TEXT_MAX];
 
-	if (!has_oracle || (strstr(name, ".b2") == NULL) || access(name, F_OK) != 0)
+	if (!has_oracle || (strstr(name, ".b2") == NULL) || access(name, F_OK) != 0 ||
+	    (has_long_header(row->setup) && access(".x.b2nd.bpkj", F_OK) == 0))
 		return true;
 	setenv("FRAME", name, 1);
 	if (shell("(../oracle2 array \"$FRAME\" 2>../why || ../oracle2 raw \"$FRAME\") >../got &&"
@@ -544,7 +556,8 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 	char words[256];
 
 	if ((form->empty && deed->inside) || (form->without_metadata && deed->takes_metadata) ||
-	    (strchr(deed->args, '@') == NULL && form != forms))
+	    (strchr(deed->args, '@') == NULL && form != forms) ||
+	    (has_long_header(form->setup) && strncmp(deed->args, "meta", 4) == 0))
 		return;
 	row = (struct row){ .setup = form->setup, .archive = form->archive, .in = deed->in };
 	row.result = deed->out != NULL ? deed->out : form->archive;
