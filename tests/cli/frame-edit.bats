@@ -91,6 +91,46 @@ agree() {
     done
 }
 
+# FORMAT: $archive, to which c-blosc2 has appended since bpk wrote it; it holds what can be left out.
+make_foreign() {
+    make_kind "$1" full
+    oracle2 append "$archive" 16384 <more
+    cat more >>now
+    if [ -d "$archive" ]; then : >"$archive/000000FF.chunk"; else printf x >>"$archive"; fi
+}
+
+# The places of the blocks of its first chunk lead nowhere from here on.
+damage() {
+    local file=$archive at=32
+    if [ -d "$archive" ]; then
+        file=$archive/00000000.chunk
+    else
+        at=$((at + 97))
+    fi
+    printf '\377\377\377\377' | dd of="$file" bs=1 seek=$at conv=notrunc status=none
+}
+
+@test "after c-blosc2 digests are made anew for what unpacks, and for nothing else" {
+    need_oracle2
+    data field-f64 65536 a
+    data text 16384 more
+    for format in b2frame b2sparse; do
+        for deed in "append -q ARCHIVE more" "meta set ARCHIVE n=1" "repair --repack -q ARCHIVE"; do
+            make_foreign $format
+            # shellcheck disable=SC2086 # words
+            quietly bpk ${deed/ARCHIVE/$archive}
+            [ "${deed%% *}" != append ] || cat more >>now
+            agree
+            bpk verify -v "$archive" >"$out" 2>&1
+            ! grep -q 'another program' "$out"
+            make_foreign $format
+            damage
+            # shellcheck disable=SC2086
+            refuses 2 "$archive: .*chunk 0" bpk ${deed/ARCHIVE/$archive}
+        done
+    done
+}
+
 @test "frames that are emptied are such for c-blosc2 too, and their metadata" {
     need_oracle2
     data field-f64 60000 a

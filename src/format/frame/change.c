@@ -133,41 +133,6 @@ static int take_entries(struct bpk_frame_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* Does the chunk unpack? */
-static int prove(struct bpk_frame_editor *e, const struct bpk_parcel *parcel, struct bpk_buf *raw,
-		 struct bpk_err *err)
-{
-	struct bpk_view packed = bpk_view(parcel->packed.data, parcel->packed_size);
-
-	if (bpk_buf_resize(raw, parcel->raw_size, err) != 0)
-		return -1;
-	bpk_chunk_ctx_set_typesize(e->output.ctx, e->output.header.typesize);
-	if (bpk_chunk_decode(e->output.ctx, packed, bpk_span(raw->data, raw->size), err) != 0)
-		return bpk_frame_subject(e->reader, parcel->number, err);
-	return 0;
-}
-
-/*
- * Another program has changed the frame since its digests were written. Those that still agree with
- * their chunks stay. A chunk that has none, or another one, is of that program, or was moved by it:
- * it gets one anew, but only when it unpacks.
- */
-static int digest_anew(struct bpk_frame_editor *e, struct bpk_parcel *parcel, struct bpk_buf *raw,
-		       uint8_t *digest, struct bpk_err *err)
-{
-	const struct bpk_frame_state *state = &e->reader->state;
-	const struct bpk_checksum *checksum = e->output.checksum;
-	const uint8_t *old = bpk_frame_digests_chunk(&state->digests, parcel->number);
-
-	if (bpk_frame_bring(e->reader, parcel, err) != 0 ||
-	    bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size),
-				 digest, err) != 0)
-		return -1;
-	if (old != NULL && memcmp(old, digest, checksum->size) == 0)
-		return 0;
-	return prove(e, parcel, raw, err);
-}
-
 /* The digest of chunk parcel->number; zeros where the index alone tells of it. */
 static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, struct bpk_buf *raw,
 		       uint8_t *digest, struct bpk_err *err)
@@ -179,7 +144,10 @@ static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, st
 	if (bpk_frame_offset_special(bpk_frame_entry(state, parcel->number)) != BPK_SPECIAL_NONE)
 		return 0;
 	if (state->stale || old == NULL)
-		return digest_anew(e, parcel, raw, digest, err);
+		return bpk_frame_bring(e->reader, parcel, err) != 0
+			       ? -1
+			       : bpk_frame_vouch(e->reader, e->output.ctx, parcel, raw, digest,
+						 err);
 	memcpy(digest, old, e->output.checksum->size);
 	return 0;
 }

@@ -148,6 +148,15 @@ bool bpk_frame_is_sealed(const struct bpk_frame_reader *reader, uint64_t number)
 int bpk_frame_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
 		    struct bpk_err *err);
 
+/*
+ * The digest of a chunk that was brought, where none was tested: of a frame that another program
+ * has changed. It must be the one that the chunk had, or else the chunk unpack. raw is scratch.
+ * Errors name the chunk.
+ */
+int bpk_frame_vouch(struct bpk_frame_reader *reader, struct bpk_chunk_ctx *ctx,
+		    const struct bpk_parcel *parcel, struct bpk_buf *raw, uint8_t *digest,
+		    struct bpk_err *err);
+
 /* Look at chunk number, below nchunks: 32 bytes of it are read, and checked against the frame's
  * sizes. Errors name the chunk. Any thread. */
 int bpk_frame_look(struct bpk_frame_reader *reader, uint64_t number, struct bpk_frame_found *found,

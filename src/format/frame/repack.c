@@ -14,24 +14,52 @@
 
 typedef int put_fn(void *to, const struct bpk_parcel *parcel, struct bpk_err *err);
 
-/* Put every chunk of reader, sealed by checksum unless it has its seal still. */
+/* What is needed to carry chunks over; one thread's own. */
+struct carrying {
+	struct bpk_frame_reader *reader;
+	const struct bpk_checksum *checksum;
+	struct bpk_chunk_ctx *ctx;
+	struct bpk_buf raw; /* scratch */
+	struct bpk_parcel parcel;
+};
+
+/* By checksum, unless it has its seal still. */
+static int seal(struct carrying *c, struct bpk_err *err)
+{
+	struct bpk_parcel *parcel = &c->parcel;
+	uint8_t digest[BPK_DIGEST_MAX];
+
+	if (parcel->packed.size >= parcel->packed_size + c->checksum->size)
+		return 0;
+	if (c->reader->state.stale &&
+	    bpk_frame_vouch(c->reader, c->ctx, parcel, &c->raw, digest, err) != 0)
+		return -1;
+	return bpk_parcel_seal(c->checksum, parcel, err);
+}
+
+/* Put every chunk of reader, sealed by checksum. */
 static int carry_all(struct bpk_frame_reader *reader, const struct bpk_checksum *checksum,
 		     put_fn *put, void *to, struct bpk_err *err)
 {
-	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
-	int rc = 0;
+	struct carrying c = { .reader = reader, .checksum = checksum };
+	int rc;
 
+	c.parcel.want_size = SIZE_MAX;
+	c.ctx = bpk_chunk_ctx_new(err);
+	rc = c.ctx == NULL ? -1 : 0;
 	while (rc == 0) {
-		rc = bpk_frame_bring(reader, &parcel, err);
+		rc = bpk_frame_bring(reader, &c.parcel, err);
 		if (rc == 0)
-			rc = bpk_frame_check(reader, &parcel, err);
-		if (rc == 0 && parcel.packed.size < parcel.packed_size + checksum->size)
-			rc = bpk_parcel_seal(checksum, &parcel, err);
+			rc = bpk_frame_check(reader, &c.parcel, err);
 		if (rc == 0)
-			rc = put(to, &parcel, err);
-		parcel.number++;
+			rc = seal(&c, err);
+		if (rc == 0)
+			rc = put(to, &c.parcel, err);
+		c.parcel.number++;
 	}
-	bpk_buf_clear(&parcel.packed);
+	bpk_chunk_ctx_free(c.ctx);
+	bpk_buf_clear(&c.parcel.packed);
+	bpk_buf_clear(&c.raw);
 	return rc > 0 ? 0 : -1;
 }
 
