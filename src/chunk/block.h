@@ -23,11 +23,8 @@ enum {
 /* "Stream encoding": the token behind the negative size of a run. */
 enum { BPK_TOKEN_RUN = 0x01 };
 
-/* "Limits": the largest block size, and what version 2 readers take. */
-enum {
-	BPK_CHUNK_MAX_BLOCK_SIZE = 536866816,
-	BPK_CHUNK_MAX_BLOCK_SIZE_V2 = 715827542,
-};
+/* "Limits": the largest block size that version 2 readers take. */
+enum { BPK_CHUNK_MAX_BLOCK_SIZE_V2 = 715827542 };
 
 /* The last run of one byte that was packed: planes of zeros come by the thousand. */
 struct bpk_packed_run {

@@ -14,6 +14,7 @@ enum {
 	BPK_CHUNK_EXTENDED_HEADER_SIZE = 32,          /* the same and Blosc2's 16 more */
 	BPK_CHUNK_MAX_RAW_SIZE = 2147483631,          /* "Limits": 2^31-1-16 */
 	BPK_CHUNK_MAX_RAW_SIZE_EXTENDED = 2147483615, /* 2^31-1-32 */
+	BPK_CHUNK_MAX_BLOCK_SIZE = 536866816,         /* "Limits" */
 	BPK_CHUNK_MAX_TYPESIZE = 255,
 	BPK_CHUNK_MAX_FILTERS = 6,
 };

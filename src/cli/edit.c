@@ -293,6 +293,7 @@ int bpk_archive_run(struct bpk_archive *archive, const struct bpk_load *load,
 		.recipe = load->recipe,
 		.others = load->others,
 		.nothers = load->nothers,
+		.first_sizes = load->first_sizes,
 		.slack = load->slack,
 		.first_number = load->first,
 	};

@@ -76,6 +76,10 @@ int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_pi
 /* Go on to the chunk behind piece, which is not the last. */
 int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err);
 
+/* Where the chunk has blocks of variable length: their raw sizes, uint32_t each. */
+int bpk_archive_block_sizes(struct bpk_archive *archive, const struct bpk_piece *piece,
+			    struct bpk_buf *sizes, struct bpk_err *err);
+
 /* Add size raw bytes from start on to out. */
 int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
 		     struct bpk_buf *out, struct bpk_err *err);
@@ -109,6 +113,7 @@ struct bpk_load {
 	const struct bpk_recipe *recipe;
 	const struct bpk_pipeline *others; /* as in a bpk_flow */
 	size_t nothers;
+	struct bpk_view first_sizes; /* likewise */
 	struct bpk_slack slack;
 };
 

@@ -176,5 +176,7 @@ int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
 		return bpk_archive_subject(archive, err);
 	if (choose(archive, source, choice, err) != 0)
 		return -1;
+	/* which chunks have all of them or none */
+	choice->recipe.variable_blocks = archive->example.variable_blocks;
 	return check_options(archive, &choice->recipe, err);
 }

@@ -48,11 +48,25 @@ static int append_joined(struct bpk_archive *archive, struct bpk_source *const *
 	return rc;
 }
 
+/* The raw bytes of a short last chunk, and where its blocks tell their sizes these too. */
+static int read_last(struct bpk_archive *archive, uint64_t size, struct bpk_buf *last,
+		     struct bpk_buf *sizes, struct bpk_err *err)
+{
+	uint64_t start = bpk_archive_info(archive)->raw_size - size;
+	struct bpk_piece piece;
+
+	if (size == 0)
+		return 0;
+	if (bpk_archive_find(archive, start, &piece, err) != 0 ||
+	    bpk_archive_block_sizes(archive, &piece, sizes, err) != 0)
+		return -1;
+	return bpk_archive_read(archive, start, size, last, err);
+}
+
 int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, const char *name,
 		       const struct bpk_choice *choice, const struct bpk_slack *slack,
 		       struct bpk_flow_result *result, struct bpk_err *err)
 {
-	uint64_t raw_size = bpk_archive_info(archive)->raw_size;
 	uint64_t short_size = bpk_archive_short_size(archive, choice->chunk_size);
 	struct bpk_source *parts[] = { NULL, source };
 	struct bpk_load load = {
@@ -63,9 +77,10 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 		.nothers = choice->nothers,
 		.slack = *slack,
 	};
-	struct bpk_buf last = { 0 };
-	int rc = bpk_archive_read(archive, raw_size - short_size, short_size, &last, err);
+	struct bpk_buf last = { 0 }, sizes = { 0 };
+	int rc = read_last(archive, short_size, &last, &sizes, err);
 
+	load.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0 && bpk_source_of_memory(bpk_buf_view(&last), &parts[0], err) != 0)
 		rc = bpk_archive_subject(archive, err);
 	if (rc == 0)
@@ -73,5 +88,6 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 				   err);
 	bpk_source_close(parts[0]);
 	bpk_buf_clear(&last);
+	bpk_buf_clear(&sizes);
 	return rc;
 }

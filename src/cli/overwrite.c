@@ -25,6 +25,9 @@ struct alike {
 
 static bool packed_alike(const struct bpk_chunk_header *a, const struct bpk_chunk_header *b)
 {
+	/* each has block sizes of its own */
+	if (a->variable_blocks || b->variable_blocks)
+		return false;
 	return a->memcpyed == b->memcpyed && a->codec_format == b->codec_format &&
 	       a->typesize == b->typesize && a->block_size == b->block_size &&
 	       bpk_pipeline_equal(&a->pipeline, &b->pipeline);
@@ -131,15 +134,20 @@ static int put_alike(const struct overwriting *o, const struct alike *alike,
 		.recipe = &recipe,
 	};
 	struct patch patch = { 0 };
+	struct bpk_buf sizes = { 0 };
 	struct bpk_flow_result result;
 	int rc = patch_make(archive, alike, o->at, bytes, &patch, err);
 
 	load.source = patch.whole;
 	if (rc == 0)
+		rc = bpk_archive_block_sizes(archive, &alike->first, &sizes, err);
+	load.first_sizes = bpk_buf_view(&sizes);
+	if (rc == 0)
 		rc = choose_slack(archive, &load, o->slack, err);
 	if (rc == 0)
 		rc = bpk_archive_put(archive, &load, &result, err);
 	patch_clear(&patch);
+	bpk_buf_clear(&sizes);
 	return rc;
 }
 

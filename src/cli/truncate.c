@@ -60,10 +60,13 @@ static int put_shortened(struct bpk_archive *archive, const struct bpk_piece *pi
 		.recipe = &recipe,
 		.slack = archive->args->encoding.slack,
 	};
-	struct bpk_buf kept = { 0 };
+	struct bpk_buf kept = { 0 }, sizes = { 0 };
 	struct bpk_flow_result result;
 	int rc = bpk_archive_read(archive, piece->start, size, &kept, err);
 
+	if (rc == 0)
+		rc = bpk_archive_block_sizes(archive, piece, &sizes, err);
+	load.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0)
 		rc = bpk_source_of_memory(bpk_buf_view(&kept), &load.source, err);
 	if (rc == 0)
@@ -72,6 +75,7 @@ static int put_shortened(struct bpk_archive *archive, const struct bpk_piece *pi
 		rc = bpk_archive_put(archive, &load, &result, err);
 	bpk_source_close(load.source);
 	bpk_buf_clear(&kept);
+	bpk_buf_clear(&sizes);
 	return rc;
 }
 

@@ -116,6 +116,9 @@ struct bpk_flow {
 	const struct bpk_pipeline *others; /* filters tried on each chunk beside the recipe's: that
 					      which packs a sample of it best is taken */
 	size_t nothers;                    /* 0: the recipe is not asked about */
+	struct bpk_view first_sizes;       /* with blocks of variable length: those of the first
+					      chunk, uint32_t each; any more have the recipe's
+					      block size */
 	struct bpk_slack slack;            /* when packing */
 	uint64_t first_number; /* added to the plan's numbers when parcels are packed by the writer,
 				  or put: appending */

@@ -6,6 +6,7 @@ void bpk_worker_clear(struct bpk_worker *worker)
 	bpk_buf_clear(&worker->proof);
 	bpk_buf_clear(&worker->sample);
 	bpk_buf_clear(&worker->packed);
+	bpk_buf_clear(&worker->sizes);
 	worker->ctx = NULL;
 }
 
@@ -101,19 +102,35 @@ static int add_slack(const struct bpk_slack *slack, struct bpk_parcel *parcel, s
 	return 0;
 }
 
+static int encode_plain(struct bpk_worker *worker, const struct bpk_recipe *recipe,
+			struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	size_t bound = bpk_chunk_bound(parcel->raw.size);
+
+	if (bpk_buf_reserve(&parcel->packed, bound + BPK_DIGEST_MAX, err) != 0)
+		return -1;
+	return bpk_chunk_encode(worker->ctx, recipe, bpk_buf_view(&parcel->raw),
+				bpk_span(parcel->packed.data, bound), &parcel->packed_size, err);
+}
+
+/* Numbers are the plan's until parcels are put. */
+static struct bpk_view sizes_for(const struct bpk_flow *flow, const struct bpk_parcel *parcel)
+{
+	return parcel->number == 0 ? flow->first_sizes : bpk_view(NULL, 0);
+}
+
 static int encode_chunk(struct bpk_worker *worker, const struct bpk_flow *flow,
 			const struct bpk_recipe *wanted, struct bpk_parcel *parcel,
 			struct bpk_err *err)
 {
 	struct bpk_recipe recipe = recipe_for(wanted, parcel->raw.size);
-	size_t bound = bpk_chunk_bound(parcel->raw.size);
+	bool variable = recipe.variable_blocks && parcel->raw.size > 0;
 
 	/* the seal finds its room behind the chunk */
 	parcel->packed.size = 0;
-	if (bpk_buf_reserve(&parcel->packed, bound + BPK_DIGEST_MAX, err) != 0)
-		return -1;
-	if (bpk_chunk_encode(worker->ctx, &recipe, bpk_buf_view(&parcel->raw),
-			     bpk_span(parcel->packed.data, bound), &parcel->packed_size, err) != 0)
+	if ((variable ? bpk_work_encode_variable(worker, &recipe, sizes_for(flow, parcel), parcel,
+						 err)
+		      : encode_plain(worker, &recipe, parcel, err)) != 0)
 		return -1;
 	return add_slack(&flow->slack, parcel, err);
 }

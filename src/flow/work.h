@@ -11,6 +11,7 @@ struct bpk_worker {
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_buf proof;          /* a packed parcel, unpacked again */
 	struct bpk_buf sample, packed; /* of a chunk for which filters are chosen */
+	struct bpk_buf sizes;          /* of its blocks, where these have variable length */
 };
 
 void bpk_worker_clear(struct bpk_worker *worker);
@@ -39,6 +40,13 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
  */
 int bpk_work_suit(struct bpk_worker *worker, const struct bpk_pipeline *others, size_t nothers,
 		  struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err);
+
+/*
+ * Pack parcel->raw, which is not empty, in blocks of variable length: of these sizes (uint32_t
+ * each) as far as they go, then of the recipe's block size.
+ */
+int bpk_work_encode_variable(struct bpk_worker *worker, const struct bpk_recipe *recipe,
+			     struct bpk_view sizes, struct bpk_parcel *parcel, struct bpk_err *err);
 
 /* The most memory, in bytes, that a parcel, and a thread's scratch, take for chunks of raw_size. */
 uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size);

@@ -9,6 +9,10 @@
  *     oracle2 append FRAME SIZE       append standard input in chunks of SIZE bytes
  *     oracle2 delete FRAME NUMBER     delete a chunk, which leaves a hole
  *     oracle2 pack FRAME SIZE TYPESIZE [sparse]   the same into a new frame
+ *     oracle2 blocks FRAME SIZES SIZES TYPESIZE [sparse]   the same in blocks of variable length;
+ *                                     sizes of chunks, and of their blocks, with commas between,
+ *                                     come again and again
+ *     oracle2 sizes FRAME NUMBER      the sizes of the blocks of such a chunk, one a line
  *     oracle2 make FRAME TYPE ITEM SHAPE CHUNKS BLOCKS [sparse]   the same as an array of items of
  *                                     ITEM bytes; shapes are numbers with commas between
  *     oracle2 part FRAME START STOP   what an array has from START up to STOP
@@ -198,6 +202,95 @@ static void pack(char *path, size_t chunk_size, int32_t typesize, bool sparse)
 	append_to(schunk, chunk_size);
 }
 
+/* ---- blocks of variable length ---- */
+
+enum { MOST_BLOCKS = 4096 };
+
+/* One chunk of them, in chunk; its size. */
+static int32_t pack_blocks(blosc2_context *context, const uint8_t *raw, size_t size,
+			   const int64_t *sizes, int nsizes, uint8_t *chunk, int32_t room)
+{
+	const void *blocks[MOST_BLOCKS];
+	int32_t lengths[MOST_BLOCKS], count = 0;
+	int packed;
+
+	for (size_t at = 0; at < size && count < MOST_BLOCKS; count++) {
+		size_t length = (size_t)sizes[count % nsizes];
+
+		if (length > size - at)
+			length = size - at;
+		blocks[count] = raw + at;
+		lengths[count] = (int32_t)length;
+		at += length;
+	}
+	packed = blosc2_vlcompress_ctx(context, blocks, lengths, count, chunk, room);
+	if (packed <= 0)
+		refuse("blocks of variable length", packed);
+	return packed;
+}
+
+static int take_shape(const char *text, int64_t *sizes);
+
+static void pack_variable(char *path, const char *chunk_text, const char *block_text,
+			  int32_t typesize, bool sparse)
+{
+	blosc2_cparams cparams = BLOSC2_CPARAMS_DEFAULTS;
+	blosc2_storage storage = { .contiguous = !sparse, .urlpath = path, .cparams = &cparams };
+	enum { MOST_RAW = 1 << 20, ROOM = MOST_RAW + 32 + 16 * MOST_BLOCKS };
+	uint8_t *raw = malloc(MOST_RAW), *chunk = malloc(ROOM);
+	int64_t chunks[B2ND_MAX_DIM], blocks[B2ND_MAX_DIM];
+	int nchunks = take_shape(chunk_text, chunks), nblocks = take_shape(block_text, blocks);
+	size_t got;
+	blosc2_context *context;
+	blosc2_schunk *schunk;
+
+	cparams.typesize = typesize;
+	schunk = blosc2_schunk_new(&storage);
+	context = blosc2_create_cctx(cparams);
+	if (schunk == NULL || context == NULL || raw == NULL || chunk == NULL)
+		refuse("cannot be made", 0);
+	for (int i = 0; (got = fread(raw, 1, (size_t)chunks[i % nchunks], stdin)) > 0; i++) {
+		int64_t rc;
+
+		pack_blocks(context, raw, got, blocks, nblocks, chunk, ROOM);
+		rc = blosc2_schunk_append_chunk(schunk, chunk, true);
+		if (rc < 0)
+			refuse("append", rc);
+	}
+	blosc2_free_ctx(context);
+	blosc2_schunk_free(schunk);
+	free(raw);
+	free(chunk);
+}
+
+static void show_sizes(const char *path, int64_t number)
+{
+	blosc2_schunk *schunk = open_frame(path);
+	uint8_t *chunk;
+	bool owned = false;
+	int32_t nblocks = 0;
+	int rc = blosc2_schunk_get_chunk(schunk, number, &chunk, &owned);
+
+	if (rc < 0)
+		refuse("a chunk cannot be read", rc);
+	rc = blosc2_vlchunk_get_nblocks(chunk, rc, &nblocks);
+	if (rc < 0)
+		refuse("has no blocks of variable length", rc);
+	for (int32_t i = 0; i < nblocks; i++) {
+		uint8_t *block = NULL;
+		int32_t size = 0;
+
+		rc = blosc2_schunk_get_vlblock(schunk, number, i, &block, &size);
+		if (rc < 0)
+			refuse("a block of variable length", rc);
+		printf("%d\n", (int)size);
+		free(block);
+	}
+	if (owned)
+		free(chunk);
+	blosc2_schunk_free(schunk);
+}
+
 /* ---- arrays ---- */
 
 static int take_shape(const char *text, int64_t *sizes)
@@ -272,7 +365,8 @@ static void show_part(const char *path, const char *from, const char *to)
 
 static int usage(void)
 {
-	fputs("usage: oracle2 raw|array|part|names|layer|append|delete|pack|make FRAME "
+	fputs("usage: oracle2 raw|array|part|names|layer|append|delete|pack|blocks|sizes|make "
+	      "FRAME "
 	      "[ARGUMENT]...\n",
 	      stderr);
 	return 2;
@@ -298,6 +392,10 @@ int main(int argc, char **argv)
 		delete_chunk(argv[2], strtoll(argv[3], NULL, 10));
 	else if (strcmp(what, "pack") == 0 && argc > 4)
 		pack(argv[2], strtoul(argv[3], NULL, 10), atoi(argv[4]), argc > 5);
+	else if (strcmp(what, "blocks") == 0 && argc > 5)
+		pack_variable(argv[2], argv[3], argv[4], atoi(argv[5]), argc > 6);
+	else if (strcmp(what, "sizes") == 0 && argc > 3)
+		show_sizes(argv[2], strtoll(argv[3], NULL, 10));
 	else if (strcmp(what, "make") == 0 && argc > 7)
 		make(argv[2], argv[3], atoi(argv[4]), argv + 5, argc > 8);
 	else if (strcmp(what, "part") == 0 && argc > 4)

@@ -210,6 +210,30 @@ void bpk_frame_output_clear(struct bpk_frame_output *out)
 
 /* ---- Special chunks among others ---- */
 
+/* A special chunk among those of blocks of variable length: as one such block. */
+static int spell_as_block(struct bpk_frame_output *out, struct bpk_view special,
+			  const struct bpk_chunk_header *header, struct bpk_buf *chunk,
+			  struct bpk_err *err)
+{
+	const struct bpk_recipe recipe = {
+		.codec = bpk_codec_find("blosclz"), /* which every c-blosc2 has */
+		.level = DEFAULT_LEVEL,
+		.typesize = 1,
+		.extended = true,
+	};
+	uint32_t size = header->raw_size;
+	size_t room = bpk_chunk_bound(size) + 2 * sizeof size;
+	struct bpk_buf raw = { 0 };
+	int rc = -1;
+
+	if (bpk_buf_resize(&raw, size, err) == 0 && bpk_buf_resize(chunk, room, err) == 0 &&
+	    bpk_chunk_decode(out->ctx, special, bpk_span(raw.data, size), err) == 0)
+		rc = bpk_chunk_encode_blocks(out->ctx, &recipe, bpk_buf_view(&raw), &size, 1,
+					     bpk_span(chunk->data, room), &chunk->size, err);
+	bpk_buf_clear(&raw);
+	return rc;
+}
+
 /* A special chunk as one of a repeated value, which every reader knows how to find in a frame. Of
  * what is not zero the value is what it unpacks to. */
 static int spell_out(struct bpk_frame_output *out, struct bpk_view special,
@@ -219,6 +243,8 @@ static int spell_out(struct bpk_frame_output *out, struct bpk_view special,
 	uint32_t item = header->special == BPK_SPECIAL_NAN ? header->typesize : 1;
 	uint32_t size = BPK_CHUNK_EXTENDED_HEADER_SIZE + item;
 
+	if (out->header.variable_blocks)
+		return spell_as_block(out, special, header, chunk, err);
 	if (bpk_buf_resize(chunk, size, err) != 0)
 		return -1;
 	bpk_chunk_write_special(BPK_SPECIAL_VALUE, header->raw_size, item, chunk->data);
@@ -345,11 +371,6 @@ static int place(struct bpk_frame_output *out, uint64_t number, const struct bpk
 		*entry = bpk_frame_offset_of_special(header->special);
 		return 0;
 	}
-	if (special && out->header.variable_blocks)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"chunk %" PRIu64 " is a special one among chunks of blocks of "
-				"variable length",
-				number);
 	if (special)
 		return store_spelled(out, chunk, header, entry, digest, err);
 	if (parcel->packed.size < parcel->packed_size + out->checksum->size)
