@@ -127,6 +127,9 @@ static const struct form {
 	  false, true },
 };
 
+/* Metadata that a long header has, behind its first sector. */
+#define IN_HEADER "0000000000000000000000000000014"
+
 /* @ is the archive; what has nothing to do with it is done beside the first form alone. */
 static const struct deed {
 	const char *name;
@@ -145,6 +148,8 @@ static const struct deed {
 	{ "write", "write -T 1 --at 16 @ patch", NULL, NULL, true, false, false },
 	{ "meta set", "meta set @ k=1", NULL, NULL, false, false, false },
 	{ "meta import", "meta import @ big", NULL, NULL, false, false, false },
+	{ "meta set behind a sector", "meta set @ " IN_HEADER "=43", NULL, NULL, false, false,
+	  false },
 	{ "meta rm", "meta rm @", NULL, NULL, false, false, true },
 	{ "convert to a file", "convert -f -T 1 @ y.blp", NULL, "y.blp", false, false, false },
 	{ "convert to a frame", "convert -f -T 1 @ y.b2frame", NULL, "y.b2frame", false, false,
@@ -550,14 +555,25 @@ static bool is_wanted(const struct row *row, char **wishes, int count)
 	return wanted;
 }
 
+/* Is there anything to be seen of the deed in this form? */
+static bool suits(const struct form *form, const struct deed *deed)
+{
+	bool long_header = has_long_header(form->setup);
+
+	if ((form->empty && deed->inside) || (form->without_metadata && deed->takes_metadata))
+		return false;
+	if (strchr(deed->args, '@') == NULL && form != forms)
+		return false;
+	return strncmp(deed->args, "meta", 4) != 0 ||
+	       (strstr(deed->args, IN_HEADER) != NULL) == long_header;
+}
+
 static void sweep_pair(const struct form *form, const struct deed *deed, char **wishes, int count)
 {
 	static struct row row;
 	char words[256];
 
-	if ((form->empty && deed->inside) || (form->without_metadata && deed->takes_metadata) ||
-	    (strchr(deed->args, '@') == NULL && form != forms) ||
-	    (has_long_header(form->setup) && strncmp(deed->args, "meta", 4) == 0))
+	if (!suits(form, deed))
 		return;
 	row = (struct row){ .setup = form->setup, .archive = form->archive, .in = deed->in };
 	row.result = deed->out != NULL ? deed->out : form->archive;
