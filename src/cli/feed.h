@@ -16,6 +16,7 @@ struct bpk_feed_options {
 
 	/* of a growing file */
 	uint64_t start; /* bytes of it that are passed over */
+	uint64_t unit;  /* bytes are taken in whole ones of so many; 0: as they come */
 	double idle;    /* seconds without growth that end it; 0: none do */
 	uint64_t pid;   /* the end of this process ends it; 0: none does */
 };
@@ -34,6 +35,7 @@ struct bpk_feed {
 
 	uint64_t position;    /* bytes handed on; of a growing file with those passed over */
 	uint64_t end;         /* where a growing file will be left; unknown: not yet */
+	uint64_t rest;        /* bytes behind that, which are no whole unit */
 	double grown;         /* when the last byte came */
 	struct bpk_buf ahead; /* read, and not yet handed on */
 	bool ended;           /* nothing more will come */

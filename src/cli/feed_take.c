@@ -179,17 +179,26 @@ static bool is_gone(const struct bpk_feed *feed)
 	return kill((pid_t)feed->options.pid, 0) != 0 && errno == ESRCH;
 }
 
-int bpk_feed_measure(const struct bpk_feed *feed, uint64_t *size, struct bpk_err *err)
+/* The same, and what there is behind the last whole unit. */
+static int measure(const struct bpk_feed *feed, uint64_t *size, uint64_t *rest, struct bpk_err *err)
 {
 	struct stat now;
 
 	if (fstat(feed->fd, &now) != 0)
 		return bpk_feed_fail(feed, errno, "fstat", err);
-	*size = (uint64_t)now.st_size;
+	*rest = (uint64_t)now.st_size % bpk_max_u64(feed->options.unit, 1);
+	*size = (uint64_t)now.st_size - *rest;
 	if (*size >= feed->position)
 		return 0;
 	return bpk_fail(err, BPK_FAILED, "%s: shrank to %llu bytes, %llu were read", feed->path,
-			(unsigned long long)*size, (unsigned long long)feed->position);
+			(unsigned long long)now.st_size, (unsigned long long)feed->position);
+}
+
+int bpk_feed_measure(const struct bpk_feed *feed, uint64_t *size, struct bpk_err *err)
+{
+	uint64_t rest;
+
+	return measure(feed, size, &rest, err);
 }
 
 int bpk_feed_read_head(struct bpk_feed *feed, uint64_t size, struct bpk_err *err)
@@ -226,19 +235,22 @@ static int look_for_end(struct bpk_feed *feed, struct bpk_err *err)
 		return 0;
 	if (bpk_feed_measure(feed, &size, err) != 0 || bpk_feed_read_head(feed, size, err) != 0)
 		return -1;
-	return bpk_feed_measure(feed, &feed->end, err);
+	return measure(feed, &feed->end, &feed->rest, err);
 }
 
 /* As many bytes of the growing file as are there. */
 static int take_growth(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
 {
-	uint64_t at = feed->position + feed->ahead.size, size;
+	uint64_t at = feed->position + feed->ahead.size, end, size;
 	ssize_t n;
 
 	if (look_for_end(feed, err) != 0)
 		return -1;
-	if (feed->end != BPK_UNKNOWN)
-		out.size = (size_t)bpk_min_u64(out.size, feed->end - bpk_min_u64(feed->end, at));
+	end = feed->end;
+	if (end == BPK_UNKNOWN && feed->options.unit > 1 && bpk_feed_measure(feed, &end, err) != 0)
+		return -1;
+	if (end != BPK_UNKNOWN)
+		out.size = (size_t)bpk_min_u64(out.size, end - bpk_min_u64(end, at));
 	n = pread(feed->fd, out.data, out.size, (off_t)at);
 	if (n < 0)
 		return errno == EINTR ? 0 : bpk_feed_fail(feed, errno, "read", err);

@@ -23,7 +23,7 @@ int bpk_feed_take(struct bpk_feed *feed, struct bpk_span out, size_t *got, struc
 /* Wait until something may have changed, or until time (0: none). */
 int bpk_feed_wait(struct bpk_feed *feed, double time, struct bpk_err *err);
 
-/* How large the growing file is. Fails with BPK_FAILED when it shrank. */
+/* How large the growing file is, in whole units. Fails with BPK_FAILED when it shrank. */
 int bpk_feed_measure(const struct bpk_feed *feed, uint64_t *size, struct bpk_err *err);
 
 /* Keep the growing file's first bytes, of size at most, as they are now: what is read after them is

@@ -300,12 +300,18 @@ static int follow(struct appending *a, struct bpk_source *source,
 
 	options.chunk_size = a->choice.chunk_size;
 	options.start = bpk_archive_info(a->archive)->raw_size;
+	options.unit = bpk_archive_info(a->archive)->row_size;
 	if (rc == 0)
 		rc = bpk_feed_follow(&a->feed, a->path, &options, err);
 	if (rc == 0)
 		rc = run_rounds(a, err);
 	if (rc == 0)
 		rc = compare_all(a, err);
+	if (rc == 0 && a->feed.rest > 0 && !a->archive->args->encoding.shared.quiet)
+		bpk_note(a->archive->path,
+			 "the last %llu bytes of %s are no whole row of %llu, and left out",
+			 (unsigned long long)a->feed.rest, a->path,
+			 (unsigned long long)options.unit);
 	bpk_feed_close(&a->feed);
 	bpk_buf_clear(&a->choice.why);
 	return rc;

@@ -74,6 +74,8 @@ struct bpk_info {
 	uint64_t
 		superchunk_chunks; /* chunks in each of them but the last; 0 where there are none */
 	uint64_t ncolumns;         /* 0: no columns */
+	uint64_t row_size;         /* an editor's: what is added or cut off is whole rows, of so
+				      many bytes; 0: any bytes */
 	bool pending;              /* a writer died; what is read is what it had committed before */
 };
 

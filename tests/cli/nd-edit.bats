@@ -179,6 +179,22 @@ change_all() {
     [ "$(cd a && sha256sum -- *.chunk | sort - ../before | uniq -d | wc -l)" -eq 12 ]
 }
 
+@test "arrays and directories follow a growing file by whole rows" {
+    data field-f64 4000 a
+    for format in b2frame b2sparse chunked; do
+        rm -rf x
+        head -c 1000 a >f
+        bpk pack -q -F $format -o x --dtype '<i4' --shape 10,25 f
+        head -c 1570 a >f
+        bpk append --follow f --idle 1 x 2>"$err"
+        says '^bpk: x: the last 70 bytes of f are no whole row of 100, and left out$'
+        bpk cat x | cmp - <(head -c 1500 a)
+        cp a f
+        quietly bpk append --follow f --idle 1 x
+        bpk cat x | cmp - a
+    done
+}
+
 @test "arrays without rows, or of a single item" {
     need_oracle2
     need_numpy

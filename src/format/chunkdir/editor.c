@@ -37,6 +37,7 @@ static int load(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 		return -1;
 	e->info = *bpk_chunkdir_reader_ops.info(e->reader);
 	e->info.chunk_size = bpk_chunkdir_full(e);
+	e->info.row_size = e->set.row_size;
 	e->is_cut = e->changed = e->new_attributes = false;
 	e->next = e->added = 0;
 	e->old_nchunks = e->set.nchunks;

@@ -48,6 +48,7 @@ void bpk_frame_nd_load(struct bpk_frame_editor *e)
 	bpk_frame_bands_for_changing(e->reader);
 	e->info = e->reader->info;
 	e->info.chunk_size = band_size(array_of(e));
+	e->info.row_size = e->info.chunk_size > 0 ? bpk_frame_nd_row_size(array_of(e)) : 0;
 	e->rows = array_of(e)->array.shape[0];
 }
 
