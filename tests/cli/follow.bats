@@ -14,65 +14,94 @@ behind() {
         "${@:2}"
 }
 
+# Do COMMAND FORMAT for every format at once, each in a folder of its own: they mostly wait.
+each_format() {
+    local format doers=() doer failed=
+    for format in "${editable[@]}"; do
+        mkdir "$format.d"
+        (
+            cd "$format.d"
+            out=$out.$format
+            err=$err.$format
+            "$1" "$format"
+        ) &
+        doers+=("$!")
+    done
+    for doer in "${doers[@]}"; do wait "$doer" || failed=yes; done
+    [ -z "$failed" ] || die "$1 failed"
+}
+
+# Read $archive over and over while process $1 lives: it holds the beginning of f.
+read_beside() {
+    while kill -0 "$1" 2>/dev/null; do
+        bpk cat "$archive" >"$out.seen" || die "cat failed"
+        size=$(stat -c %s "$out.seen")
+        cmp <(tail -c +13 "$out.seen") <(head -c "$size" f | tail -c +13) ||
+            die "not the beginning of the file"
+        # a change that a killed one left is put back by the next writer
+        bpk verify "$archive" 2>"$err.read" || { [ $? -eq 3 ] && grep -q 'is pending' "$err.read"; } ||
+            die "$(cat "$err.read")"
+        bpk info "$archive" >"$out.seen" 2>"$err.read" && [ ! -s "$err.read" ] ||
+            die "info: $(cat "$err.read")"
+    done
+}
+
+killed_and_read() {
+    : >f
+    make_archive "$1" f -z 32K -t 1
+    grow f "$seconds" 7 &
+    writer=$!
+    read_beside $writer &
+    readers=$!
+    while kill -0 $writer 2>/dev/null; do
+        behind 1 --pid $writer &
+        pid=$!
+        sleep 1.$((RANDOM % 10))
+        kill -KILL $pid 2>/dev/null || true
+        wait $pid 2>/dev/null || true
+    done
+    wait $readers || die "a reader failed"
+    wait $writer
+    quietly follow --pid $writer
+    holds f
+}
+
 @test "follow: readers beside it never fail, and a killed one is started again" {
     need_python
     local seconds=${BPK_FOLLOW_SECONDS:-8} # 600 for the long run
     light && seconds=4
+    each_format killed_and_read
+}
+
+ends_with_pid() {
     : >f
-    for format in "${editable[@]}"; do
-        : >f
-        make_archive $format f -z 32K -t 1
-        grow f $seconds 7 &
-        writer=$!
-        while kill -0 $writer 2>/dev/null; do
-            bpk cat "$archive" >"$BATS_TEST_TMPDIR/seen" || die "cat failed"
-            size=$(stat -c %s "$BATS_TEST_TMPDIR/seen")
-            cmp <(tail -c +13 "$BATS_TEST_TMPDIR/seen") <(head -c "$size" f | tail -c +13) ||
-                die "not the beginning of the file"
-            # a change that a killed one left is put back by the next writer
-            bpk verify "$archive" 2>"$err" || { [ $? -eq 3 ] && says 'is pending'; } || die "$(cat "$err")"
-            quietly bpk info "$archive"
-        done &
-        readers=$!
-        while kill -0 $writer 2>/dev/null; do
-            behind 1 --pid $writer &
-            pid=$!
-            sleep 1.$((RANDOM % 10))
-            kill -KILL $pid 2>/dev/null || true
-            wait $pid 2>/dev/null || true
-        done
-        wait $readers || die "a reader failed"
-        wait $writer
-        quietly follow --pid $writer
-        holds f
-    done
+    make_archive "$1" f -z 32K -t 1
+    grow f 2 1 &
+    quietly follow --pid $!
+    holds f
+    # a process that is gone already
+    grow f 1 2
+    quietly follow --pid $!
+    holds f
 }
 
 @test "follow ends with --pid, and reads the rest first" {
     need_python
-    for format in "${editable[@]}"; do
-        : >f
-        make_archive $format f -z 32K -t 1
-        grow f 2 1 &
-        quietly follow --pid $!
-        holds f
-        # a process that is gone already
-        grow f 1 2
-        quietly follow --pid $!
-        holds f
-    done
+    each_format ends_with_pid
+}
+
+ends_idle() {
+    data text 50000 f
+    make_archive "$1" f -z 32K
+    cat f f >g && mv g f
+    quietly follow --idle 1
+    holds f
+    quietly follow --idle 1
+    holds f
 }
 
 @test "follow ends with --idle" {
-    data text 50000 f
-    for format in "${editable[@]}"; do
-        make_archive $format f -z 32K
-        cat f f >g && mv g f
-        quietly follow --idle 1
-        holds f
-        quietly follow --idle 1
-        holds f
-    done
+    each_format ends_idle
 }
 
 @test "follow: SIGTERM and SIGINT commit what is there, SIGUSR1 at once" {
@@ -130,20 +159,22 @@ behind() {
     holds f
 }
 
+head_changes() {
+    (printf 'count 0000\n'; seq 1 20000) >f
+    make_archive "$1" f -z 16K
+    printf 'count 0001\n' | dd of=f conv=notrunc status=none
+    seq 20001 30000 >>f
+    quietly follow --idle 1
+    holds f
+    # nothing was added, and in the middle something changed
+    printf 'count 0002\n' | dd of=f conv=notrunc status=none
+    printf 'odd' | dd of=f bs=1 seek=70000 conv=notrunc status=none
+    quietly follow --idle 1
+    holds f
+}
+
 @test "follow: a head that is changed in place" {
-    for format in "${editable[@]}"; do
-        (printf 'count 0000\n'; seq 1 20000) >f
-        make_archive $format f -z 16K
-        printf 'count 0001\n' | dd of=f conv=notrunc status=none
-        seq 20001 30000 >>f
-        quietly follow --idle 1
-        holds f
-        # nothing was added, and in the middle something changed
-        printf 'count 0002\n' | dd of=f conv=notrunc status=none
-        printf 'odd' | dd of=f bs=1 seek=70000 conv=notrunc status=none
-        quietly follow --idle 1
-        holds f
-    done
+    each_format head_changes
 }
 
 @test "follow: a head that is changed while nothing is added reaches the archive" {

@@ -126,8 +126,9 @@ same() { cmp -- "$1" "$2" || die "'$1' and '$2' differ"; }
 
 # Everything below the folder: names, kinds, modes, sizes, times, contents.
 snapshot() {
-    find . -mindepth 1 -printf '%p %y %m %s %T@ %l\n' | sort
-    find . -type f -print0 | sort -z | xargs -0 -r sha256sum 2>/dev/null || true # what nobody may read
+    # but for what nobody may read
+    { find . -mindepth 1 -printf '%p %y %m %s %T@ %l\n' -type f -exec sha256sum {} + 2>/dev/null || true; } |
+        sort
 }
 
 says() { # PATTERN: what standard error holds
@@ -145,15 +146,16 @@ quietly() {
 # STATUS PATTERN COMMAND...: it fails with STATUS and one line that begins with "bpk: " and matches
 # PATTERN, and everything in the folder is as it was.
 refuses() {
-    local expected=$1 pattern=$2 status=0 before
+    local expected=$1 pattern=$2 status=0 before lines
     shift 2
     before=$(snapshot)
     "$@" >"$out" 2>"$err" || status=$?
     [ "$status" -eq "$expected" ] ||
         die "status $status, expected $expected: $*" "$(head -c 2000 "$err")"
-    [ "$(wc -l <"$err")" -eq 1 ] || die "not one line: $*" "$(head -c 2000 "$err")"
-    says '^bpk: '
-    says "$pattern"
+    mapfile -t lines <"$err"
+    [ ${#lines[@]} -eq 1 ] || die "not one line: $*" "$(head -c 2000 "$err")"
+    [[ ${lines[0]} =~ ^bpk:\  && ${lines[0]} =~ $pattern ]] ||
+        die "standard error does not match '$pattern': ${lines[0]}"
     [ "$(snapshot)" = "$before" ] || die "left or changed something: $*" \
         "$(diff <(printf '%s\n' "$before") <(snapshot))"
 }

@@ -141,8 +141,9 @@ static const char *recover(void)
 	return NULL;
 }
 
-/* The journal that was left, and a recovery that dies at each of its calls. */
-static const char *kill_recovery(void)
+/* The journal that was left by the fault at a point, and a recovery that dies at each of its calls
+ * (or at some, others with every point). */
+static const char *kill_recovery(long point)
 {
 	struct fault fault = { .doer = BY_NTH };
 	const char *wrong = NULL;
@@ -153,7 +154,8 @@ static const char *kill_recovery(void)
 	load(".f.bpkj", &left_journal);
 	run("recover", "0", &fault, &ran);
 	points = ran.calls.count;
-	for (size_t i = 0; i < 3 * points && wrong == NULL; i += full ? 1 : 2) {
+	for (size_t i = full ? 0 : (size_t)point % THIN; i < 3 * points && wrong == NULL;
+	     i += full ? 1 : THIN) {
 		fault.point = (long)(i / 3) + 1;
 		fault.action = modes[i % 3].action;
 		store("f", &left_file);
@@ -225,7 +227,7 @@ static void try_point(struct tally *tally, long point)
 	if (wrong == NULL)
 		wrong = judge(tally->scenario, tally->mode, &ran);
 	if (wrong == NULL && access(".f.bpkj", F_OK) == 0)
-		wrong = kill_recovery();
+		wrong = kill_recovery(point);
 	if (wrong == NULL)
 		wrong = recover();
 	tally->points++;

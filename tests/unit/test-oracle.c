@@ -128,8 +128,8 @@ static bool skipped(const struct point *p)
 	bool large = p->size > 20000;
 	uint32_t every = 1;
 
-	if (large && p->level >= 3)
-		every = 3;
+	if (large)
+		every = p->level >= 3 ? 7 : 2;
 	if (large && strcmp(p->codec, "zstd") == 0 && p->level >= 5)
 		every = p->level == 9 ? 61 : 17;
 	if (strcmp(p->codec, "zstd") == 0 && p->level == 9 && !large)
