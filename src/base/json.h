@@ -105,4 +105,8 @@ int bpk_base64_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *e
 /* True when bytes are well-formed UTF-8 without a NUL. */
 bool bpk_utf8_valid(struct bpk_view bytes);
 
+/* Bytes of the character at the start of text, which is not empty; 0 when it is not well formed, or
+ * NUL. */
+size_t bpk_utf8_size(struct bpk_view text);
+
 #endif

@@ -2,9 +2,8 @@
 
 #include <stdio.h>
 
-/* Bytes of the character at the start of text, 0 when it is not well formed or NUL.
- * Source: The Unicode Standard, table 3-7. */
-static size_t character_size(struct bpk_view text)
+/* Source: The Unicode Standard, table 3-7. */
+size_t bpk_utf8_size(struct bpk_view text)
 {
 	uint8_t lead = text.data[0];
 	uint8_t low = 0x80, high = 0xbf; /* bounds of the second byte */
@@ -33,7 +32,7 @@ static size_t character_size(struct bpk_view text)
 bool bpk_utf8_valid(struct bpk_view bytes)
 {
 	while (bytes.size > 0) {
-		size_t size = character_size(bytes);
+		size_t size = bpk_utf8_size(bytes);
 
 		if (size == 0)
 			return false;

@@ -12,9 +12,10 @@ BEGIN {
     may["checksum"] = " base "
     may["chunk"] = " base "
     may["io"] = " base "
+    may["layout"] = " base io "
     may["format"] = " base io chunk checksum "
-    may["flow"] = " base format io chunk "
-    may["cli"] = " base flow format io chunk checksum "
+    may["flow"] = " base format layout io chunk "
+    may["cli"] = " base flow format layout io chunk checksum "
     # what a room must not know shows in the system headers it asks for
     only["getopt.h"] = " cli "
     only["signal.h"] = " flow cli "
