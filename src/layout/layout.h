@@ -59,7 +59,8 @@ void bpk_layout_close(struct bpk_layout *layout); /* NULL is harmless */
 const struct bpk_layout_info *bpk_layout_info(const struct bpk_layout *layout);
 
 /* Array number, below info's narrays, in the order of frames and then of their bytes, or as the
- * file lists them. Cheap for ascending numbers. One thread at a time, as all that follows. */
+ * file lists them. Cheap for ascending numbers: what lies around the arrays is not looked at. One
+ * thread at a time, as all that follows. */
 int bpk_layout_get(struct bpk_layout *layout, uint64_t number, struct bpk_item *item,
 		   struct bpk_err *err);
 
@@ -67,7 +68,7 @@ int bpk_layout_get(struct bpk_layout *layout, uint64_t number, struct bpk_item *
  * The array of that name in a frame; frame is BPK_UNKNOWN for those that belong to none or to all,
  * which are found in every frame, too. defaults: where the frame has none, what the file's schema
  * says stands for it (hoomd's: that of frame 0, or a constant). Returns 1 when there is none, or no
- * such frame.
+ * such frame; fails with BPK_CORRUPT where the file marks its arrays and the marks are wrong.
  */
 int bpk_layout_find(struct bpk_layout *layout, const char *name, uint64_t frame, bool defaults,
 		    struct bpk_item *item, struct bpk_err *err);

@@ -7,7 +7,9 @@
 
 /* In the order in which they are asked: the surest signs first. */
 static const struct bpk_layout_ops *const members[] = {
-	NULL,
+	&bpk_layout_gsd, &bpk_layout_npy,       &bpk_layout_npz,
+	&bpk_layout_wav, &bpk_layout_trr,       &bpk_layout_netcdf,
+	&bpk_layout_dcd, &bpk_layout_fits_file, NULL,
 };
 
 struct bpk_layout {

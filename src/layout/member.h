@@ -10,9 +10,10 @@ enum { BPK_LAYOUT_HEAD = 512 }; /* bytes that probe sees, less of shorter files 
 
 /*
  * open reads source (borrowed until close), fills info and makes *own, which the other calls get.
- * It fails with BPK_CORRUPT or BPK_UNSUPPORTED for what it cannot follow from the start: the file is
- * plain bytes then. What is wrong further on ends the arrays there, and is told in info.damage.
- * Counts from the file are checked against the bytes that are there before anything is allocated.
+ * It fails with BPK_CORRUPT, BPK_UNSUPPORTED or BPK_LIMIT for what it cannot follow from the start:
+ * the file is plain bytes then. What is wrong further on ends the arrays there, and is told in
+ * info.damage. Counts from the file are checked against the bytes that are there before anything
+ * is allocated.
  */
 struct bpk_layout_ops {
 	bool (*probe)(struct bpk_view head, uint64_t size); /* of the file */
@@ -24,6 +25,9 @@ struct bpk_layout_ops {
 		    struct bpk_item *item, struct bpk_err *err);
 	void (*close)(void *own);
 };
+
+extern const struct bpk_layout_ops bpk_layout_dcd, bpk_layout_fits_file, bpk_layout_gsd,
+	bpk_layout_netcdf, bpk_layout_npy, bpk_layout_npz, bpk_layout_trr, bpk_layout_wav;
 
 /* A text of the file's for people to see: bytes up to the first NUL (or size), with what is no
  * UTF-8, and control bytes, as \\xHH. Owned by the caller. NULL: no memory. */

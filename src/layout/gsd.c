@@ -1,0 +1,366 @@
+/*
+ * GSD: the member itself. A file is a header, an index of all chunks, a list of their names, and
+ * the chunks' data, each in one piece:
+ *
+ *	header  256 bytes  where index and names stand, versions, application, schema
+ *	index   32 bytes a chunk: frame, rows, columns, type, name by number, where its data lies
+ *	names   of 64 bytes each before version 2, then packed
+ *
+ * A chunk of one column is an array of one dimension, as python gsd gives it, others have two.
+ * Characters (since 2.1) are one element of "|SN", a string of N bytes, where python gsd 3.4 gives
+ * the text of these bytes; with more columns than one, which nobody writes, they are its int8.
+ *
+ * A chunk that a frame repeats is called NAME#2, NAME#3; the first is the one that is found. So is
+ * a name that the list of names repeats. More '#' stand there when names of the file have some.
+ */
+#include "layout/gsd.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* In the file's order of bytes, always little-endian. The reversed sign is a big-endian file, which
+ * no reader knows. */
+static const uint8_t magic[8] = { 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65 };
+
+const struct bpk_scalar *bpk_gsd_scalar(uint8_t type)
+{
+	static const struct bpk_scalar scalars[] = {
+		[BPK_GSD_UINT8] = { 'u', '|', 1, "" },     [BPK_GSD_UINT16] = { 'u', '<', 2, "" },
+		[BPK_GSD_UINT32] = { 'u', '<', 4, "" },    [BPK_GSD_UINT64] = { 'u', '<', 8, "" },
+		[BPK_GSD_INT8] = { 'i', '|', 1, "" },      [BPK_GSD_INT16] = { 'i', '<', 2, "" },
+		[BPK_GSD_INT32] = { 'i', '<', 4, "" },     [BPK_GSD_INT64] = { 'i', '<', 8, "" },
+		[BPK_GSD_FLOAT32] = { 'f', '<', 4, "" },   [BPK_GSD_FLOAT64] = { 'f', '<', 8, "" },
+		[BPK_GSD_CHARACTER] = { 'S', '|', 1, "" },
+	};
+
+	return type >= BPK_GSD_UINT8 && type <= BPK_GSD_CHARACTER ? &scalars[type] : NULL;
+}
+
+void bpk_gsd_note(struct bpk_gsd *gsd, const char *format, ...)
+{
+	char text[BPK_ERR_TEXT];
+	va_list args;
+
+	if (gsd->damage.kind != BPK_OK)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	bpk_fail(&gsd->damage, BPK_CORRUPT, "%s", text);
+}
+
+/* ---- The header ---- */
+
+static bool is_probable(struct bpk_view head, uint64_t size)
+{
+	(void)size;
+	if (head.size >= BPK_GSD_HEADER && memcmp(head.data, magic, sizeof magic) == 0)
+		return true;
+	return bpk_gsd_v0_probe(head);
+}
+
+/* 0.3, which is laid out as 1.0 is, and all of 1 and 2; 0.2 was another format. */
+static bool is_known(uint32_t version)
+{
+	return version == 3 || (version >= 0x10000 && version < 0x30000);
+}
+
+/* A table of room pieces, each of size bytes. Only its beginning must be in the file. */
+static int check_block(const struct bpk_gsd *gsd, struct bpk_gsd_block *block, uint64_t size,
+		       const char *what, struct bpk_err *err)
+{
+	if (block->room == 0 || !bpk_mul_u64(block->room, size, &block->size))
+		return bpk_fail(err, BPK_CORRUPT, "%s has room for %" PRIu64 " entries", what,
+				block->room);
+	if (block->offset < BPK_GSD_HEADER || !bpk_layout_fits(gsd->file_size, block->offset, size))
+		return bpk_fail(err, BPK_CORRUPT,
+				"%s at %" PRIu64 " in a file of %" PRIu64 " bytes", what,
+				block->offset, gsd->file_size);
+	return 0;
+}
+
+static int check_header(struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	const struct bpk_gsd_block *names = &gsd->names_block;
+
+	if (check_block(gsd, &gsd->index, 32, "index", err) != 0 ||
+	    check_block(gsd, &gsd->names_block, 64, "list of names", err) != 0)
+		return -1;
+	if (!bpk_layout_fits(gsd->file_size, names->offset, names->size))
+		return bpk_fail(err, BPK_CORRUPT,
+				"list of names of %" PRIu64 " bytes at %" PRIu64
+				" in a file of %" PRIu64 " bytes",
+				names->size, names->offset, gsd->file_size);
+	return 0;
+}
+
+/* Texts of the header end with a NUL. *text is NULL for an empty one. */
+static int read_text(const uint8_t *bytes, const char *what, char **text, struct bpk_err *err)
+{
+	if (memchr(bytes, 0, BPK_GSD_TEXT) == NULL)
+		return bpk_fail(err, BPK_CORRUPT, "%s has no end", what);
+	if (bytes[0] == 0)
+		return 0;
+	*text = bpk_layout_text(bpk_view(bytes, BPK_GSD_TEXT), err);
+	return *text != NULL ? 0 : -1;
+}
+
+/* "2.0" */
+static int print_version(struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%u.%u", gsd->version >> 16, gsd->version & 0xffff);
+	gsd->variant = bpk_strdup(text, err);
+	return gsd->variant != NULL ? 0 : -1;
+}
+
+/* "hoomd 1.4" */
+static int read_schema(struct bpk_gsd *gsd, const uint8_t *bytes, uint32_t version,
+		       struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+	char *name = NULL;
+
+	if (read_text(bytes, "schema", &name, err) != 0)
+		return -1;
+	if (name == NULL)
+		return 0;
+	gsd->hoomd = strcmp(name, "hoomd") == 0 && version >> 16 == 1;
+	if (bpk_buf_printf(&text, err, "%s %u.%u", name, version >> 16, version & 0xffff) == 0 &&
+	    bpk_buf_append(&text, bpk_view("", 1), err) == 0)
+		gsd->schema = bpk_strdup((const char *)text.data, err);
+	bpk_buf_clear(&text);
+	free(name);
+	return gsd->schema != NULL ? 0 : -1;
+}
+
+static int read_header(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err *err)
+{
+	gsd->version = bpk_get_le32(head.data + 44);
+	gsd->header_size = BPK_GSD_HEADER;
+	if (!is_known(gsd->version))
+		return bpk_fail(err, BPK_UNSUPPORTED, "GSD version %u.%u", gsd->version >> 16,
+				gsd->version & 0xffff);
+	gsd->index.offset = bpk_get_le64(head.data + 8);
+	gsd->index.room = bpk_get_le64(head.data + 16);
+	gsd->names_block.offset = bpk_get_le64(head.data + 24);
+	gsd->names_block.room = bpk_get_le64(head.data + 32);
+	if (check_header(gsd, err) != 0 || print_version(gsd, err) != 0 ||
+	    read_text(head.data + 48, "application", &gsd->application, err) != 0)
+		return -1;
+	return read_schema(gsd, head.data + 112, bpk_get_le32(head.data + 40), err);
+}
+
+/* ---- Steps ---- */
+
+/* configuration/step of this very frame. 1: it has none, or something else by that name. */
+static int read_step(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct bpk_err *err)
+{
+	const struct bpk_gsd_entry *entry;
+	uint64_t number;
+	uint8_t bytes[8];
+
+	if (!bpk_gsd_find_name(gsd, frame, "configuration/step", &number))
+		return 1;
+	entry = bpk_gsd_entry(gsd, number);
+	*step = BPK_UNKNOWN;
+	if (entry->type != BPK_GSD_UINT64 || entry->nrows != 1 || entry->ncolumns != 1)
+		return 0;
+	if (bpk_source_need_at(gsd->source, entry->location, bpk_span(bytes, 8), err) != 0)
+		return -1;
+	*step = bpk_get_le64(bytes);
+	return 0;
+}
+
+/* The step of a frame: its own; by the schema hoomd else that of frame 0, else 0. */
+static int resolve_step(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct bpk_err *err)
+{
+	int rc = read_step(gsd, frame, step, err);
+
+	if (rc == 1 && gsd->hoomd && frame > 0)
+		rc = read_step(gsd, 0, step, err);
+	if (rc == 1)
+		*step = gsd->hoomd ? 0 : BPK_UNKNOWN;
+	return rc < 0 ? -1 : 0;
+}
+
+/* The same, kept for the next array. An archive that is damaged just there still has its arrays, so
+ * that is no failure. */
+static int step_of(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	if (frame != gsd->step_frame) {
+		gsd->step_frame = BPK_UNKNOWN;
+		gsd->step = BPK_UNKNOWN;
+		if (resolve_step(gsd, frame, &gsd->step, &why) != 0 && why.kind != BPK_CORRUPT) {
+			if (err != NULL)
+				*err = why;
+			return -1;
+		}
+		gsd->step_frame = frame;
+	}
+	*step = gsd->step;
+	return 0;
+}
+
+/* ---- Open and close ---- */
+
+static void close_gsd(void *own)
+{
+	struct bpk_gsd *gsd = own;
+
+	free(gsd->variant);
+	free(gsd->application);
+	free(gsd->schema);
+	bpk_gsd_names_clear(&gsd->names);
+	bpk_buf_clear(&gsd->entries);
+	bpk_buf_clear(&gsd->steps);
+	free(gsd->order);
+	bpk_array_clear(&gsd->array);
+	bpk_buf_clear(&gsd->label);
+	free(gsd);
+}
+
+static int read_file(struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_GSD_HEADER];
+	struct bpk_view head;
+	size_t got;
+
+	if (bpk_source_read_at(gsd->source, 0, bpk_span(bytes, sizeof bytes), &got, err) != 0)
+		return -1;
+	head = bpk_view(bytes, got);
+	if (got < sizeof bytes || memcmp(bytes, magic, sizeof magic) != 0)
+		return bpk_gsd_v0_read(gsd, head, err);
+	if (read_header(gsd, head, err) != 0 || bpk_gsd_names_read(gsd, err) != 0)
+		return -1;
+	return bpk_gsd_index_read(gsd, err);
+}
+
+static int tell(struct bpk_gsd *gsd, struct bpk_layout_info *info, struct bpk_err *err)
+{
+	uint64_t last = gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0;
+
+	*info = (struct bpk_layout_info){
+		.kind = "gsd",
+		.variant = gsd->variant,
+		.application = gsd->application,
+		.schema = gsd->schema,
+		.narrays = gsd->nentries,
+		.nframes = gsd->nentries > 0 ? last + 1 : 0,
+		.last_step = BPK_UNKNOWN,
+		.damage = gsd->damage.kind != BPK_OK ? gsd->damage.text : NULL,
+	};
+	if (gsd->nentries == 0)
+		return 0;
+	if (gsd->version > 0)
+		return step_of(gsd, last, &info->last_step, err);
+	bpk_copy(&info->last_step, gsd->steps.data + gsd->steps.size - 8, 8);
+	return 0;
+}
+
+static int open_gsd(struct bpk_source *source, void **own, struct bpk_layout_info *info,
+		    struct bpk_err *err)
+{
+	struct bpk_gsd *gsd = bpk_calloc(1, sizeof *gsd, err);
+
+	if (gsd == NULL)
+		return -1;
+	gsd->source = source;
+	gsd->file_size = bpk_source_size(source);
+	gsd->step_frame = BPK_UNKNOWN;
+	if (read_file(gsd, err) != 0 || tell(gsd, info, err) != 0) {
+		close_gsd(gsd);
+		return -1;
+	}
+	*own = gsd;
+	return 0;
+}
+
+/* ---- Arrays ---- */
+
+int bpk_gsd_set_array(struct bpk_gsd *gsd, uint8_t type, uint64_t nrows, uint64_t ncolumns,
+		      struct bpk_item *item, struct bpk_err *err)
+{
+	struct bpk_scalar scalar = *bpk_gsd_scalar(type);
+	uint64_t shape[2] = { nrows, ncolumns };
+	size_t ndimensions = ncolumns == 1 ? 1 : 2;
+
+	if (type == BPK_GSD_CHARACTER && ncolumns > 1) {
+		scalar.kind = 'i';
+		shape[0] = ncolumns;
+		shape[1] = nrows;
+	} else if (type == BPK_GSD_CHARACTER && nrows > 0 && nrows <= INT32_MAX) {
+		scalar.item_size = (uint32_t)nrows;
+		ndimensions = 0;
+	}
+	item->array = &gsd->array;
+	return bpk_layout_set_array(&gsd->array, scalar.kind, '<', scalar.item_size, shape,
+				    ndimensions, err);
+}
+
+static int name_entry(struct bpk_gsd *gsd, uint64_t number, struct bpk_item *item,
+		      struct bpk_err *err)
+{
+	uint32_t id = bpk_gsd_entry(gsd, number)->id;
+	uint64_t turn = gsd->repeats ? bpk_gsd_turn(gsd, number) : 1;
+
+	item->name = bpk_gsd_name(&gsd->names, id);
+	if (turn == 1)
+		return 0;
+	if (bpk_gsd_label(&gsd->names, id, turn, &gsd->label, err) != 0)
+		return -1;
+	item->name = (const char *)gsd->label.data;
+	return 0;
+}
+
+int bpk_gsd_give(struct bpk_gsd *gsd, uint64_t number, uint64_t frame, struct bpk_item *item,
+		 struct bpk_err *err)
+{
+	const struct bpk_gsd_entry *entry = bpk_gsd_entry(gsd, number);
+
+	item->frame = frame;
+	item->offset = entry->location;
+	if (gsd->version == 0)
+		bpk_copy(&item->step, gsd->steps.data + number * 8, 8);
+	else if (step_of(gsd, frame, &item->step, err) != 0)
+		return -1;
+	if (name_entry(gsd, number, item, err) != 0)
+		return -1;
+	return bpk_gsd_set_array(gsd, entry->type, entry->nrows, entry->ncolumns, item, err);
+}
+
+static int get(void *own, uint64_t number, struct bpk_item *item, struct bpk_err *err)
+{
+	struct bpk_gsd *gsd = own;
+
+	return bpk_gsd_give(gsd, number, bpk_gsd_entry(gsd, number)->frame, item, err);
+}
+
+static int find(void *own, const char *name, uint64_t frame, bool defaults, struct bpk_item *item,
+		struct bpk_err *err)
+{
+	struct bpk_gsd *gsd = own;
+	uint64_t number;
+	int rc;
+
+	if (frame == BPK_UNKNOWN)
+		return 1;
+	if (bpk_gsd_find_name(gsd, frame, name, &number))
+		return bpk_gsd_give(gsd, number, frame, item, err);
+	if (!defaults || !gsd->hoomd)
+		return 1;
+	rc = bpk_gsd_hoomd_find(gsd, name, frame, item, err);
+	return rc == 0 ? step_of(gsd, frame, &item->step, err) : rc;
+}
+
+const struct bpk_layout_ops bpk_layout_gsd = {
+	.probe = is_probable,
+	.open = open_gsd,
+	.get = get,
+	.find = find,
+	.close = close_gsd,
+};

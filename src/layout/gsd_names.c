@@ -1,0 +1,306 @@
+/*
+ * GSD: the names of chunks.
+ */
+#include "layout/gsd.h"
+
+#include <stdlib.h>
+
+enum { SEGMENT = 64, PIECE = 1 << 16 };
+
+static char **texts_of(const struct bpk_gsd_names *names)
+{
+	return (void *)names->texts.data;
+}
+
+const char *bpk_gsd_name(const struct bpk_gsd_names *names, uint32_t id)
+{
+	return texts_of(names)[id];
+}
+
+/* ---- Reading the list ---- */
+
+int bpk_gsd_names_add(struct bpk_gsd_names *names, struct bpk_view name, struct bpk_err *err)
+{
+	char *text = bpk_layout_text(name, err);
+
+	if (text == NULL)
+		return -1;
+	if (bpk_buf_append(&names->texts, bpk_view(&text, sizeof text), err) != 0) {
+		free(text);
+		return -1;
+	}
+	names->count++;
+	return 0;
+}
+
+/* A list being read. */
+struct list {
+	struct bpk_gsd_names *names;
+	struct bpk_buf name; /* as far as it was read */
+	bool ended;          /* an empty name was met, or as many as ids can tell apart */
+};
+
+static int end_name(struct list *list, struct bpk_err *err)
+{
+	int rc = 0;
+
+	list->ended = list->name.size == 0 || list->names->count == BPK_GSD_MAX_NAMES;
+	if (!list->ended)
+		rc = bpk_gsd_names_add(list->names, bpk_buf_view(&list->name), err);
+	list->name.size = 0;
+	return rc;
+}
+
+/* Before version 2: a name in each segment. */
+static int take_segments(struct list *list, struct bpk_view piece, struct bpk_err *err)
+{
+	int rc = 0;
+
+	for (size_t at = 0; rc == 0 && !list->ended && at < piece.size; at += SEGMENT) {
+		size_t size = strnlen((const char *)piece.data + at, SEGMENT);
+
+		rc = bpk_buf_append(&list->name, bpk_view(piece.data + at, size), err);
+		if (rc == 0)
+			rc = end_name(list, err);
+	}
+	return rc;
+}
+
+/* Since version 2: one behind the other, each with a NUL. */
+static int take_packed(struct list *list, struct bpk_view piece, struct bpk_err *err)
+{
+	for (size_t at = 0; !list->ended && at < piece.size;) {
+		size_t size = strnlen((const char *)piece.data + at, piece.size - at);
+
+		if (size > BPK_GSD_MAX_NAME - list->name.size)
+			return bpk_fail(err, BPK_LIMIT, "name %u is longer than %d bytes",
+					list->names->count, BPK_GSD_MAX_NAME);
+		if (bpk_buf_append(&list->name, bpk_view(piece.data + at, size), err) != 0)
+			return -1;
+		at += size;
+		if (at < piece.size && end_name(list, err) != 0)
+			return -1;
+		at++;
+	}
+	return 0;
+}
+
+static int read_list(struct bpk_gsd *gsd, struct list *list, uint8_t *piece, struct bpk_err *err)
+{
+	const struct bpk_gsd_block *block = &gsd->names_block;
+	bool packed = gsd->version >= 0x20000;
+
+	for (uint64_t at = 0; !list->ended && at < block->size; at += PIECE) {
+		struct bpk_span span =
+			bpk_span(piece, (size_t)bpk_min_u64(PIECE, block->size - at));
+		struct bpk_view bytes = bpk_view_of_span(span);
+
+		if (bpk_source_need_at(gsd->source, block->offset + at, span, err) != 0)
+			return -1;
+		if ((packed ? take_packed : take_segments)(list, bytes, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The last byte of the list is 0, or the libraries refuse the file. */
+static int check_end(struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	const struct bpk_gsd_block *block = &gsd->names_block;
+	uint8_t last;
+
+	if (bpk_source_need_at(gsd->source, block->offset + block->size - 1, bpk_span(&last, 1),
+			       err) != 0)
+		return -1;
+	if (last != 0)
+		return bpk_fail(err, BPK_CORRUPT, "list of names ends in byte %u, expected 0",
+				last);
+	return 0;
+}
+
+int bpk_gsd_names_read(struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	struct list list = { .names = &gsd->names };
+	uint8_t *piece = bpk_calloc(1, PIECE, err);
+	int rc = -1;
+
+	if (piece != NULL && check_end(gsd, err) == 0 && read_list(gsd, &list, piece, err) == 0)
+		rc = bpk_gsd_names_finish(&gsd->names, err);
+	bpk_buf_clear(&list.name);
+	free(piece);
+	return rc;
+}
+
+/* ---- Making them unique ---- */
+
+static int by_text(const void *a, const void *b)
+{
+	const struct bpk_gsd_named *x = a, *y = b;
+	int order = strcmp(x->text, y->text);
+
+	return order != 0 ? order : (x->id > y->id) - (x->id < y->id);
+}
+
+static void sort(struct bpk_gsd_names *names)
+{
+	for (uint32_t i = 0; i < names->count; i++)
+		names->sorted[i] =
+			(struct bpk_gsd_named){ .text = bpk_gsd_name(names, i), .id = i };
+	qsort(names->sorted, names->count, sizeof *names->sorted, by_text);
+}
+
+/* The longest row of '#' in a text. */
+static size_t count_hashes(const char *text)
+{
+	size_t most = 0;
+
+	while (*text != '\0') {
+		size_t row = strspn(text, "#");
+
+		most = row > most ? row : most;
+		text += row > 0 ? row : 1;
+	}
+	return most;
+}
+
+static void choose_hashes(struct bpk_gsd_names *names)
+{
+	names->hashes = 1;
+	for (uint32_t i = 0; i < names->count; i++) {
+		size_t row = count_hashes(bpk_gsd_name(names, i));
+
+		names->hashes = row >= names->hashes ? row + 1 : names->hashes;
+	}
+}
+
+static int append_label(const char *text, size_t hashes, uint64_t turn, struct bpk_buf *label,
+			struct bpk_err *err)
+{
+	int rc = bpk_buf_append(label, bpk_view(text, strlen(text)), err);
+
+	for (size_t i = 0; rc == 0 && i < hashes; i++)
+		rc = bpk_buf_append(label, bpk_view("#", 1), err);
+	if (rc == 0)
+		rc = bpk_buf_printf(label, err, "%llu", (unsigned long long)turn);
+	return rc == 0 ? bpk_buf_append(label, bpk_view("", 1), err) : -1;
+}
+
+static int rename_to_turn(struct bpk_gsd_names *names, uint32_t id, uint64_t turn,
+			  struct bpk_err *err)
+{
+	struct bpk_buf label = { 0 };
+	char *text = NULL;
+
+	if (append_label(bpk_gsd_name(names, id), names->hashes, turn, &label, err) == 0)
+		text = bpk_strdup((const char *)label.data, err);
+	bpk_buf_clear(&label);
+	if (text == NULL)
+		return -1;
+	free(texts_of(names)[id]);
+	texts_of(names)[id] = text;
+	return 0;
+}
+
+/* The file's names are unique, but nobody checks that; and two may be equal when cleaned. From the
+ * last of the equal ones, so that the first, by which they are compared, is there to the end. */
+static int rename_equal(struct bpk_gsd_names *names, struct bpk_err *err)
+{
+	const struct bpk_gsd_named *sorted = names->sorted;
+	int rc = 0;
+
+	for (uint32_t i = 0, next; rc == 0 && i < names->count; i = next) {
+		for (next = i + 1; next < names->count; next++)
+			if (strcmp(sorted[next].text, sorted[i].text) != 0)
+				break;
+		names->repeated = names->repeated || next - i > 1;
+		for (uint32_t turn = next - i; rc == 0 && turn > 1; turn--)
+			rc = rename_to_turn(names, sorted[i + turn - 1].id, turn, err);
+	}
+	return rc;
+}
+
+int bpk_gsd_names_finish(struct bpk_gsd_names *names, struct bpk_err *err)
+{
+	names->sorted = bpk_calloc((size_t)names->count + 1, sizeof *names->sorted, err);
+	if (names->sorted == NULL)
+		return -1;
+	sort(names);
+	choose_hashes(names);
+	if (rename_equal(names, err) != 0)
+		return -1;
+	if (names->repeated) {
+		sort(names);
+		choose_hashes(names);
+	}
+	return 0;
+}
+
+/* ---- Finding ---- */
+
+bool bpk_gsd_name_find(const struct bpk_gsd_names *names, const char *text, uint32_t *id)
+{
+	uint32_t low = 0, high = names->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		int order = strcmp(names->sorted[middle].text, text);
+
+		if (order == 0) {
+			*id = names->sorted[middle].id;
+			return true;
+		}
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return false;
+}
+
+int bpk_gsd_label(const struct bpk_gsd_names *names, uint32_t id, uint64_t turn,
+		  struct bpk_buf *label, struct bpk_err *err)
+{
+	label->size = 0;
+	return append_label(bpk_gsd_name(names, id), names->hashes, turn, label, err);
+}
+
+/* The number that a label ends in: from 2, as we write it. */
+static bool read_turn(const char *digits, uint64_t *turn)
+{
+	size_t size = strlen(digits);
+
+	*turn = 0;
+	if (size == 0 || size > 18 || digits[0] == '0' || strspn(digits, "0123456789") != size)
+		return false;
+	while (*digits != '\0')
+		*turn = *turn * 10 + (uint64_t)(*digits++ - '0');
+	return *turn >= 2;
+}
+
+bool bpk_gsd_label_find(const struct bpk_gsd_names *names, const char *text, uint32_t *id,
+			uint64_t *turn)
+{
+	const char *last = strrchr(text, '#');
+	char name[4 * BPK_GSD_MAX_NAME + 64];
+	size_t size;
+
+	if (last == NULL || !read_turn(last + 1, turn))
+		return false;
+	size = (size_t)(last + 1 - text);
+	if (size < names->hashes || size - names->hashes >= sizeof name)
+		return false;
+	size -= names->hashes;
+	if (strspn(text + size, "#") != names->hashes)
+		return false;
+	bpk_copy(name, text, size);
+	name[size] = '\0';
+	return bpk_gsd_name_find(names, name, id);
+}
+
+void bpk_gsd_names_clear(struct bpk_gsd_names *names)
+{
+	for (uint32_t i = 0; i < names->count; i++)
+		free(texts_of(names)[i]);
+	bpk_buf_clear(&names->texts);
+	free(names->sorted);
+}

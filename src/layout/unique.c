@@ -1,0 +1,119 @@
+/*
+ * Numbers for repeated names, by their hashes: FNV-1a, which can be continued, so that the hash of
+ * "name#2" follows from that of "name".
+ */
+#include "layout/unique.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* A name's hash and its place in the list. */
+struct entry {
+	uint64_t hash;
+	uint32_t place;
+};
+
+/* Names and the place of each, sorted. */
+struct sorted {
+	struct entry *entries;
+	size_t count;
+};
+
+static uint64_t continue_hash(uint64_t hash, const char *text)
+{
+	for (; *text != '\0'; text++)
+		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
+	return hash;
+}
+
+uint64_t bpk_name_hash(const char *name)
+{
+	return continue_hash(0xcbf29ce484222325u, name);
+}
+
+void bpk_name_print_number(uint32_t number, char out[BPK_NAME_NUMBER_TEXT])
+{
+	out[0] = '\0';
+	if (number != 0)
+		snprintf(out, BPK_NAME_NUMBER_TEXT, "#%" PRIu32, number);
+}
+
+static uint64_t numbered_hash(uint64_t hash, uint32_t number)
+{
+	char text[BPK_NAME_NUMBER_TEXT];
+
+	bpk_name_print_number(number, text);
+	return continue_hash(hash, text);
+}
+
+static int compare(const void *left, const void *right)
+{
+	const struct entry *a = left, *b = right;
+
+	if (a->hash != b->hash)
+		return a->hash < b->hash ? -1 : 1;
+	return (a->place > b->place) - (a->place < b->place);
+}
+
+static bool is_taken(const struct sorted *names, uint64_t hash)
+{
+	size_t low = 0, high = names->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (names->entries[middle].hash < hash)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < names->count && names->entries[low].hash == hash;
+}
+
+static struct bpk_named *at(struct bpk_named *first, size_t stride, size_t place)
+{
+	return (void *)((char *)first + stride * place);
+}
+
+/* Numbers only go up within one name, so all of them together take as many steps as there are
+ * names. */
+static void number_all(const struct sorted *names, struct bpk_named *first, size_t stride)
+{
+	uint32_t number = 1;
+
+	for (size_t i = 0; i < names->count; i++) {
+		const struct entry *entry = &names->entries[i];
+		struct bpk_named *named = at(first, stride, entry->place);
+
+		named->number = 0;
+		if (i == 0 || entry->hash != entry[-1].hash) {
+			number = 1;
+			continue;
+		}
+		do
+			number++;
+		while (is_taken(names, numbered_hash(entry->hash, number)));
+		named->number = number;
+		named->hash = numbered_hash(entry->hash, number);
+	}
+}
+
+int bpk_names_number(struct bpk_named *first, size_t stride, size_t count, struct bpk_err *err)
+{
+	struct sorted names = { .count = count };
+
+	if (count == 0)
+		return 0;
+	if (count >= UINT32_MAX / 2)
+		return bpk_fail(err, BPK_LIMIT, "%zu names, less than 2^31 are accepted", count);
+	names.entries = bpk_calloc(count, sizeof *names.entries, err);
+	if (names.entries == NULL)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		names.entries[i] = (struct entry){ at(first, stride, i)->hash, (uint32_t)i };
+	qsort(names.entries, count, sizeof *names.entries, compare);
+	number_all(&names, first, stride);
+	free(names.entries);
+	return 0;
+}
