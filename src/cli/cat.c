@@ -1,5 +1,6 @@
 /* bpk cat: raw bytes, or a range of them, to standard output. */
 #include "cli/command.h"
+#include "cli/content.h"
 #include "cli/job.h"
 #include "cli/report.h"
 #include "cli/slice.h"
@@ -52,19 +53,10 @@ static const struct bpk_opt opt_force = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_bytes,
-	&opt_items,
-	&opt_slice,
-	&bpk_opt_format_read,
-	&bpk_opt_no_check,
-	&bpk_opt_no_marker,
-	&opt_force,
-	&bpk_opt_threads,
-	&bpk_opt_memory_limit,
-	&bpk_opt_quiet,
-	&bpk_opt_progress,
-	&bpk_opt_help,
-	NULL,
+	&opt_bytes,         &opt_items,           &opt_slice,           &bpk_opt_name,
+	&bpk_opt_frames,    &bpk_opt_no_defaults, &bpk_opt_format_read, &bpk_opt_no_check,
+	&bpk_opt_no_marker, &opt_force,           &bpk_opt_threads,     &bpk_opt_memory_limit,
+	&bpk_opt_quiet,     &bpk_opt_progress,    &bpk_opt_help,        NULL,
 };
 
 static const struct cat_args defaults;
@@ -167,6 +159,49 @@ static int write_slice(const struct cat_args *args, struct bpk_job *job, struct 
 	return write_range(args, job, err);
 }
 
+/* ---- arrays by name ---- */
+
+struct naming {
+	const struct bpk_content *content;
+	struct bpk_draft *draft;
+};
+
+static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *err)
+{
+	const struct naming *naming = arg;
+
+	return bpk_content_copy(naming->content, item, naming->draft, err);
+}
+
+static int write_named(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+{
+	struct bpk_content content;
+	struct naming naming = { &content, job->draft };
+	int rc;
+
+	if (bpk_content_open(job->in, args->shared.no_check, &content, err) != 0)
+		return -1;
+	rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);
+	bpk_content_close(&content);
+	return rc;
+}
+
+/* ---- one file ---- */
+
+static int open_input(const struct cat_args *args, struct bpk_input *in, const char *path,
+		      struct bpk_err *err)
+{
+	return (args->shared.pick.name != NULL ? bpk_input_open_any
+					       : bpk_input_open)(in, path, &args->shared, err);
+}
+
+static int write_wanted(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+{
+	if (args->shared.pick.name != NULL)
+		return write_named(args, job, err);
+	return (args->slice.given ? write_slice : write_range)(args, job, err);
+}
+
 static char *no_name(const struct bpk_job *job, const char *source, struct bpk_err *err)
 {
 	(void)job;
@@ -182,13 +217,30 @@ static void cat_one(void *arg, const char *path)
 	struct bpk_job job = { .shared = &args->shared, .in = &in };
 	struct bpk_err err = { 0 };
 
-	if (bpk_input_open(&in, path, &args->shared, &err) != 0 ||
+	if (open_input(args, &in, path, &err) != 0 ||
 	    bpk_job_name_target(&job, no_name, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
-	    (args->slice.given ? write_slice : write_range)(args, &job, &err) != 0 ||
-	    bpk_job_keep(&job, NULL, &err) != 0)
+	    write_wanted(args, &job, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&job);
 	bpk_input_close(&in);
+}
+
+/* The option that asks for a part of the data; NULL: none. */
+static const char *part_of(const struct cat_args *args)
+{
+	if (args->bytes.given)
+		return "--bytes";
+	if (args->items.given)
+		return "--items";
+	return args->slice.given ? "--slice" : NULL;
+}
+
+static int check_usage(const struct cat_args *args, struct bpk_err *err)
+{
+	if (args->bytes.given + args->items.given + args->slice.given > 1)
+		return bpk_fail(err, BPK_USAGE,
+				"only one of --bytes, --items and --slice makes sense");
+	return bpk_pick_check(&args->shared.pick, part_of(args), err);
 }
 
 static void run_cat(void *arg, char **operands, size_t count)
@@ -197,10 +249,8 @@ static void run_cat(void *arg, char **operands, size_t count)
 	struct bpk_err err = { 0 };
 
 	args->shared.to_stdout = true;
-	if (args->bytes.given + args->items.given + args->slice.given > 1) {
-		bpk_fail(&err, BPK_USAGE, "only one of --bytes, --items and --slice makes sense");
+	if (check_usage(args, &err) != 0)
 		bpk_report("cat", &err);
-	}
 	bpk_each_operand(operands, count, cat_one, args);
 }
 
@@ -211,7 +261,8 @@ const struct bpk_command bpk_command_cat = {
 	.description =
 		"Unpacks each FILE, or standard input, to standard output. With a range only "
 		"the chunks it touches are read and checked, and only the blocks it needs are "
-		"unpacked.",
+		"unpacked. With --name writes one array of a simulation file, be that packed or "
+		"not.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct cat_args),

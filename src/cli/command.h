@@ -16,6 +16,13 @@ enum bpk_operands {
 	OPERANDS_COMMANDS, /* names of commands */
 };
 
+/* Which arrays inside the raw bytes are wanted. */
+struct bpk_pick {
+	const char *name; /* NULL: not given */
+	struct bpk_opt_range frames;
+	bool no_defaults;
+};
+
 /* The arguments that several commands share; every command's own struct begins with it. */
 struct bpk_shared {
 	bool help;
@@ -38,7 +45,8 @@ struct bpk_shared {
 	bool no_marker;
 	bool as_is;                    /* leave alone what a writer that died left; no option */
 	const struct bpk_slice *slice; /* read this part of an array; no option of all commands */
-	bool as_stored;                /* read chunks as they lie, those of arrays too; no option */
+	struct bpk_pick pick;
+	bool as_stored; /* read chunks as they lie, those of arrays too; no option */
 };
 
 /* The arguments of bpk itself, before any command. */
@@ -87,6 +95,7 @@ void bpk_version_print(void);
 extern const struct bpk_opt bpk_opt_stdout, bpk_opt_output, bpk_opt_output_dir, bpk_opt_force,
 	bpk_opt_keep, bpk_opt_rm, bpk_opt_no_sync, bpk_opt_threads, bpk_opt_memory_limit,
 	bpk_opt_quiet, bpk_opt_verbose, bpk_opt_progress, bpk_opt_json, bpk_opt_help,
-	bpk_opt_format_read, bpk_opt_format_write, bpk_opt_no_check, bpk_opt_no_marker;
+	bpk_opt_format_read, bpk_opt_format_write, bpk_opt_no_check, bpk_opt_no_marker,
+	bpk_opt_name, bpk_opt_frames, bpk_opt_no_defaults;
 
 #endif

@@ -267,6 +267,10 @@ void bpk_describe_fields(const struct bpk_input *in)
 	char text[BPK_SIZE_TEXT];
 
 	printf("%s\n", bpk_printable(bpk_input_name(in->path), &name));
+	if (in->format == &bpk_format_raw) {
+		print_size("size", raw_size);
+		return;
+	}
 	printf("  %-16s %s%s%s\n", "format", info->format, info->variant != NULL ? ", " : "",
 	       info->variant != NULL ? info->variant : "");
 	print_size("packed size", info->stored_size);

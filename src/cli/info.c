@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "cli/content.h"
 #include "cli/describe.h"
 #include "cli/job.h"
 #include "cli/record.h"
@@ -163,7 +164,8 @@ static int record_array(const struct bpk_info *info, struct bpk_err *err)
 	return rc;
 }
 
-static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
+static int print_record(struct bpk_input *in, const struct bpk_content *content, bool chunks,
+			struct bpk_err *err)
 {
 	static const struct bpk_chunk_header none;
 	const struct bpk_info *info = in->info;
@@ -192,7 +194,9 @@ static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
 		       info->superchunk_chunks > 0 ? info->superchunk_chunks : BPK_UNKNOWN);
 	bpk_record_u64("columns", info->ncolumns > 0 ? info->ncolumns : BPK_UNKNOWN);
 	bpk_record_bool("pending", info->pending);
-	if (rc == 0 && chunks) {
+	if (rc == 0)
+		rc = bpk_content_record(content, chunks, err);
+	if (rc == 0 && chunks && in->format != &bpk_format_raw) {
 		bpk_record_list_begin("chunks");
 		rc = each_chunk(in, record_chunk, err);
 		bpk_record_list_end();
@@ -201,7 +205,8 @@ static int print_record(struct bpk_input *in, bool chunks, struct bpk_err *err)
 	return rc;
 }
 
-static int print_text(struct survey *survey, struct bpk_input *in, struct bpk_err *err)
+static int print_text(struct survey *survey, struct bpk_input *in,
+		      const struct bpk_content *content, struct bpk_err *err)
 {
 	if (survey->shared->verbose == 0) {
 		if (survey->files == 0)
@@ -210,10 +215,44 @@ static int print_text(struct survey *survey, struct bpk_input *in, struct bpk_er
 		return 0;
 	}
 	bpk_describe_fields(in);
-	if (survey->shared->verbose == 1)
+	if (bpk_content_describe(content, err) != 0)
+		return -1;
+	if (survey->shared->verbose == 1 || in->format == &bpk_format_raw)
 		return 0;
 	bpk_describe_chunk_titles(in->info);
 	return each_chunk(in, bpk_describe_chunk, err);
+}
+
+/* What the data are is told where somebody wants to know more than their size. Damage on the way
+ * there is not what info is asked about. */
+static int look_inside(const struct survey *survey, struct bpk_input *in,
+		       struct bpk_content *content, struct bpk_err *err)
+{
+	bool raw = in->format == &bpk_format_raw;
+	struct bpk_err found = { 0 };
+
+	if (!raw && survey->shared->verbose == 0 && !survey->shared->json)
+		return 0;
+	if (bpk_content_open(in, false, content, &found) != 0 &&
+	    (raw || found.kind == BPK_NO_MEMORY)) {
+		if (err != NULL)
+			*err = found;
+		return -1;
+	}
+	return raw && content->layout == NULL ? bpk_input_fail_unknown(in, err) : 0;
+}
+
+static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_content content = { 0 };
+	int rc = look_inside(survey, in, &content, err);
+
+	if (rc == 0 && survey->shared->json)
+		rc = print_record(in, &content, survey->shared->verbose > 1, err);
+	else if (rc == 0)
+		rc = print_text(survey, in, &content, err);
+	bpk_content_close(&content);
+	return rc;
 }
 
 static void info_one(void *arg, const char *path)
@@ -221,13 +260,11 @@ static void info_one(void *arg, const char *path)
 	struct survey *survey = arg;
 	struct bpk_input in = { 0 };
 	struct bpk_err err = { 0 };
-	int rc = bpk_input_open(&in, path, survey->shared, &err);
+	int rc = bpk_input_open_any(&in, path, survey->shared, &err);
 
-	if (rc == 0 && survey->shared->json)
-		rc = print_record(&in, survey->shared->verbose > 1, &err);
-	else if (rc == 0)
-		rc = print_text(survey, &in, &err);
-	if (in.info != NULL) {
+	if (rc == 0)
+		rc = tell(survey, &in, &err);
+	if (in.info != NULL && (rc == 0 || in.format != &bpk_format_raw)) {
 		survey->files++;
 		survey->chunks = add(survey->chunks, in.info->nchunks);
 		survey->packed = add(survey->packed, in.info->stored_size);
@@ -252,8 +289,9 @@ const struct bpk_command bpk_command_info = {
 	.synopsis = "[OPTION]... [FILE]...",
 	.summary = "say what archives are: sizes, codec, filter, checksum, metadata",
 	.description =
-		"Prints a line for each FILE; with -v every field, with -vv also every chunk. "
-		"Reads no more of an archive than it shows.",
+		"Prints a line for each FILE; with -v every field and, of simulation files, the "
+		"arrays inside, with -vv also every chunk. Reads no more of an archive than it "
+		"shows. FILE may be a simulation file that is not packed, too.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct bpk_shared),

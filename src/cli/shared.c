@@ -188,3 +188,31 @@ const struct bpk_opt bpk_opt_no_marker = {
 	.more = "An archive that was written to a pipe does not say how long it is, and bpk "
 		"ends it with a marker, so that a cut is noticed. Other programs write none.",
 };
+
+const struct bpk_opt bpk_opt_name = {
+	.name = "name",
+	.type = OPT_TEXT,
+	.offset = SHARED(pick.name),
+	.metavar = "NAME",
+	.help = "only the array NAME inside the data",
+	.more = "FILE may be an archive or the raw file itself: bpk knows the arrays of simulation "
+		"files by their names, which bpk-info(1) shows with -v.",
+};
+
+const struct bpk_opt bpk_opt_frames = {
+	.name = "frames",
+	.type = OPT_RANGE,
+	.offset = SHARED(pick.frames),
+	.metavar = "A:B",
+	.help = "that array in the frames from A up to, not including, B",
+	.more = "As in Python. By default in all frames, one after the other.",
+};
+
+const struct bpk_opt bpk_opt_no_defaults = {
+	.name = "no-defaults",
+	.type = OPT_FLAG,
+	.offset = SHARED(pick.no_defaults),
+	.help = "leave out frames that do not hold the array themselves",
+	.more = "Otherwise the file's schema says what stands for it: in hoomd's, the array of "
+		"frame 0, or a constant; and a frame for which nothing does is an error.",
+};

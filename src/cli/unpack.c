@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/command.h"
+#include "cli/content.h"
 #include "cli/job.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -36,11 +37,29 @@ static const struct bpk_opt opt_keep_broken = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_format_read, &opt_max_output,       &bpk_opt_no_check,   &bpk_opt_no_marker,
-	&bpk_opt_stdout,      &bpk_opt_output,       &bpk_opt_output_dir, &opt_keep_broken,
-	&bpk_opt_force,       &bpk_opt_keep,         &bpk_opt_rm,         &bpk_opt_no_sync,
-	&bpk_opt_threads,     &bpk_opt_memory_limit, &bpk_opt_quiet,      &bpk_opt_verbose,
-	&bpk_opt_progress,    &bpk_opt_json,         &bpk_opt_help,       NULL,
+	&bpk_opt_name,
+	&bpk_opt_frames,
+	&bpk_opt_no_defaults,
+	&bpk_opt_format_read,
+	&opt_max_output,
+	&bpk_opt_no_check,
+	&bpk_opt_no_marker,
+	&bpk_opt_stdout,
+	&bpk_opt_output,
+	&bpk_opt_output_dir,
+	&opt_keep_broken,
+	&bpk_opt_force,
+	&bpk_opt_keep,
+	&bpk_opt_rm,
+	&bpk_opt_no_sync,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
 };
 
 static const struct unpack_args defaults = { .max_output = BPK_UNKNOWN };
@@ -179,15 +198,72 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 	bpk_input_close(&in);
 }
 
+/* ---- arrays by name ---- */
+
+static char *no_name(const struct bpk_job *job, const char *source, struct bpk_err *err)
+{
+	(void)job;
+	(void)source;
+	bpk_fail(err, BPK_BUG, "an array is unpacked to a file that is named");
+	return NULL;
+}
+
+static int save(const struct unpack_args *args, struct bpk_job *job, uint64_t *count,
+		struct bpk_err *err)
+{
+	struct bpk_content content;
+	int rc;
+
+	if (bpk_content_open(job->in, args->shared.no_check, &content, err) != 0)
+		return -1;
+	rc = bpk_content_save(&content, &args->shared.pick, args->max_output, job, count, err);
+	bpk_content_close(&content);
+	return rc;
+}
+
+static void record_saved(const struct bpk_job *job, uint64_t count)
+{
+	bpk_record_begin("unpack", job->in->path);
+	bpk_record_text("output", strcmp(job->target, "-") == 0 ? NULL : job->target);
+	bpk_record_text("name", job->shared->pick.name);
+	bpk_record_u64("arrays", count);
+	bpk_record_end();
+}
+
+static void unpack_named(const struct unpack_args *args, const char *path)
+{
+	struct bpk_input in = { 0 };
+	struct bpk_job job = { .shared = &args->shared, .in = &in };
+	struct bpk_err err = { 0 };
+	uint64_t count = 0;
+
+	if (bpk_input_open_any(&in, path, &args->shared, &err) != 0 ||
+	    bpk_job_name_target(&job, no_name, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
+	    save(args, &job, &count, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0)
+		bpk_report(NULL, &err);
+	else if (args->shared.json)
+		record_saved(&job, count);
+	bpk_job_clear(&job);
+	bpk_input_close(&in);
+}
+
+/* ---- one file ---- */
+
 static void unpack_one(void *arg, const char *path)
 {
 	const struct unpack_args *args = arg;
 	struct bpk_input in = { 0 };
 	struct bpk_job job = { .shared = &args->shared, .in = &in };
 	struct bpk_err err = { 0 };
-	int rc = open_and_unpack(args, path, &job, &err);
-	bool broken = rc != 0 && err.kind == BPK_CORRUPT && job.draft != NULL;
+	bool broken;
+	int rc;
 
+	if (args->shared.pick.name != NULL) {
+		unpack_named(args, path);
+		return;
+	}
+	rc = open_and_unpack(args, path, &job, &err);
+	broken = rc != 0 && err.kind == BPK_CORRUPT && job.draft != NULL;
 	if (rc == 0)
 		rc = bpk_job_keep(&job, bpk_job_like(&job), &err);
 	if (rc == 0)
@@ -203,8 +279,14 @@ static void unpack_one(void *arg, const char *path)
 static int check_usage(const struct unpack_args *args, char **operands, size_t count,
 		       struct bpk_err *err)
 {
-	if (bpk_output_check(&args->shared, operands, count, err) != 0)
+	const struct bpk_pick *pick = &args->shared.pick;
+
+	if (bpk_output_check(&args->shared, operands, count, err) != 0 ||
+	    bpk_pick_check(pick, args->keep_broken ? "--keep-broken" : NULL, err) != 0 ||
+	    bpk_pick_check(pick, args->shared.remove ? "--rm" : NULL, err) != 0)
 		return -1;
+	if (pick->name != NULL && args->shared.output == NULL && !args->shared.to_stdout)
+		return bpk_fail(err, BPK_USAGE, "--name needs --output FILE.npy or --stdout");
 	if (args->keep_broken && args->shared.output != NULL &&
 	    (count == 0 || strcmp(operands[0], "-") == 0))
 		return bpk_fail(err, BPK_USAGE,
@@ -228,7 +310,9 @@ const struct bpk_command bpk_command_unpack = {
 	.description =
 		"Unpacks each FILE.blp into FILE beside it and keeps FILE.blp. The format is "
 		"recognised by content. Without FILE, or with -, unpacks standard input to "
-		"standard output.",
+		"standard output. With --name writes one array of a simulation file, be that "
+		"packed or not, as a NumPy file: of several frames with an axis for them in front, "
+		"or, where the name of the result ends in .npz, as a file for each.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct unpack_args),

@@ -15,6 +15,7 @@ struct bpk_tar_writer;
 struct bpk_tar_options {
 	bool has_date; /* times of members are date, owners are left out (SOURCE_DATE_EPOCH) */
 	int64_t date;  /* seconds */
+	bool zip;      /* a zip of stored members instead: sizes and names obey it, owners do not */
 };
 
 /* draft is borrowed until close. */

@@ -54,6 +54,20 @@ static int fail(struct bpk_tar_writer *tar, struct bpk_err *err)
 	return bpk_fail(err, BPK_FAILED, "tar: %s", why);
 }
 
+static int set_format(struct archive *archive, bool zip)
+{
+	int rc =
+		zip ? archive_write_set_format_zip(archive) : archive_write_set_format_pax(archive);
+
+	if (rc == ARCHIVE_OK && zip)
+		rc = archive_write_zip_set_compression_store(archive);
+	if (rc == ARCHIVE_OK)
+		rc = archive_write_set_bytes_per_block(archive, BLOCK);
+	if (rc == ARCHIVE_OK)
+		rc = archive_write_set_bytes_in_last_block(archive, zip ? 1 : RECORD);
+	return rc;
+}
+
 int bpk_tar_writer_open(struct bpk_draft *draft, const struct bpk_tar_options *options,
 			struct bpk_tar_writer **tar, struct bpk_err *err)
 {
@@ -70,9 +84,7 @@ int bpk_tar_writer_open(struct bpk_draft *draft, const struct bpk_tar_options *o
 	t->archive = archive = archive_write_new();
 	if (archive == NULL) {
 		bpk_fail_errno(err, ENOMEM, "tar");
-	} else if (archive_write_set_format_pax(archive) != ARCHIVE_OK ||
-		   archive_write_set_bytes_per_block(archive, BLOCK) != ARCHIVE_OK ||
-		   archive_write_set_bytes_in_last_block(archive, RECORD) != ARCHIVE_OK ||
+	} else if (set_format(archive, options->zip) != ARCHIVE_OK ||
 		   archive_write_open(archive, t, NULL, hand_on, NULL) != ARCHIVE_OK) {
 		fail(t, err);
 	} else {

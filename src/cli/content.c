@@ -1,0 +1,281 @@
+#include "cli/content.h"
+
+#include <inttypes.h>
+
+#include "cli/report.h"
+
+/* ---- Opening ---- */
+
+int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		       struct bpk_err *err)
+{
+	if (bpk_input_find(in, path, shared, err) != 0)
+		return -1;
+	if (in->format == NULL && !in->place.is_directory && bpk_format_of_suffix(path) == NULL &&
+	    bpk_source_seekable(in->place.source))
+		in->format = &bpk_format_raw;
+	return bpk_input_start(in, shared, shared->memory_limit, err);
+}
+
+/* Where bytes cannot be looked up nothing is to be found; and an array in chunks of several
+ * dimensions is an array, and no file. */
+static bool can_look(const struct bpk_input *in)
+{
+	return bpk_input_can_locate(in) && in->info->chunk_shape == NULL &&
+	       in->info->raw_size != BPK_UNKNOWN && in->format->reader->positional(in->reader);
+}
+
+/* What a layout takes for a file that it cannot follow may be an archive that is damaged. */
+static int read_view(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+		     struct bpk_err *err)
+{
+	struct bpk_content *content = arg;
+	struct bpk_err found = { 0 };
+
+	if (bpk_source_read_at(content->view, offset, out, got, &found) == 0)
+		return 0;
+	if (content->damage.kind == BPK_OK)
+		content->damage = found;
+	if (err != NULL)
+		*err = found;
+	return -1;
+}
+
+static int open_view(const struct bpk_input *in, bool no_check, struct bpk_content *content,
+		     struct bpk_err *err)
+{
+	static const struct bpk_source_ops ops = { .read_at = read_view, .positional = true };
+	enum { SLOTS = 8 };
+
+	if (bpk_view_open(in->format->reader, in->reader, no_check, SLOTS, &content->view, err) !=
+	    0)
+		return -1;
+	return bpk_source_of(&ops, content, bpk_source_size(content->view), &content->source, err);
+}
+
+static int open_layout(struct bpk_content *content, struct bpk_err *err)
+{
+	if (bpk_layout_open(content->source, &content->layout, err) != 0)
+		return -1;
+	if (content->damage.kind == BPK_OK)
+		return 0;
+	return bpk_fail(err, content->damage.kind, "%s", content->damage.text);
+}
+
+int bpk_content_open(const struct bpk_input *in, bool no_check, struct bpk_content *content,
+		     struct bpk_err *err)
+{
+	int rc = 0;
+
+	*content = (struct bpk_content){ .in = in, .source = in->place.source };
+	if (in->format != &bpk_format_raw) {
+		if (!can_look(in))
+			return 0;
+		content->source = NULL;
+		rc = open_view(in, no_check, content, err);
+	}
+	if (rc == 0)
+		rc = open_layout(content, err);
+	if (rc == 0)
+		return 0;
+	bpk_content_close(content);
+	return bpk_input_subject(in, err);
+}
+
+void bpk_content_close(struct bpk_content *content)
+{
+	bpk_layout_close(content->layout);
+	if (content->view != NULL)
+		bpk_source_close(content->source);
+	bpk_source_close(content->view);
+	*content = (struct bpk_content){ 0 };
+}
+
+/* ---- Picking ---- */
+
+/* Frames that hold nothing may be claimed by the million, and cost nothing in the file. */
+enum { MOST_EMPTY = 1 << 24 };
+
+int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_err *err)
+{
+	if (pick->name == NULL && (pick->frames.given || pick->no_defaults))
+		return bpk_fail(err, BPK_USAGE, "%s needs --name",
+				pick->frames.given ? "--frames" : "--no-defaults");
+	if (pick->name != NULL && other != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of --name and %s makes sense", other);
+	return 0;
+}
+
+struct picking {
+	const struct bpk_content *content;
+	const struct bpk_pick *pick;
+	uint64_t start, stop; /* frames */
+	int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err);
+	void *arg;
+	uint64_t found;
+};
+
+static int resolve_frames(struct picking *p, struct bpk_err *err)
+{
+	uint64_t nframes = bpk_layout_info(p->content->layout)->nframes;
+
+	if (!p->pick->frames.given) {
+		p->stop = nframes == BPK_UNKNOWN ? 0 : nframes;
+		return 0;
+	}
+	if (nframes == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_FAILED, "knows no frames");
+	return bpk_range_resolve(&p->pick->frames, nframes, &p->start, &p->stop, err);
+}
+
+/* Each array of the file that bears the name: a frame that has none costs nothing. */
+static int visit_stored(struct picking *p, struct bpk_err *err)
+{
+	struct bpk_layout *layout = p->content->layout;
+	struct bpk_item item;
+	int rc = 0;
+
+	for (uint64_t i = 0; rc == 0 && i < bpk_layout_info(layout)->narrays; i++) {
+		if (bpk_layout_get(layout, i, &item, err) != 0)
+			return -1;
+		if (strcmp(item.name, p->pick->name) != 0 || item.frame == BPK_UNKNOWN ||
+		    item.frame < p->start || item.frame >= p->stop)
+			continue;
+		/* what marks the array is tested */
+		rc = bpk_layout_find(layout, p->pick->name, item.frame, false, &item, err);
+		if (rc == 0) {
+			p->found++;
+			rc = p->visit(p->arg, &item, err);
+		}
+	}
+	return rc;
+}
+
+static int visit_frames(struct picking *p, struct bpk_err *err)
+{
+	uint64_t most = bpk_layout_info(p->content->layout)->narrays + MOST_EMPTY;
+	struct bpk_item item;
+	int rc = 0;
+
+	if (p->stop - bpk_min_u64(p->start, p->stop) > most)
+		return bpk_fail(err, BPK_LIMIT,
+				"claims %" PRIu64 " frames, nearly all without an array; name "
+				"some with --frames, or give --no-defaults",
+				p->stop - p->start);
+	for (uint64_t frame = p->start; rc == 0 && frame < p->stop; frame++) {
+		rc = bpk_layout_find(p->content->layout, p->pick->name, frame, true, &item, err);
+		if (rc == 1 && p->found == 0 && frame == p->start)
+			return 0; /* most likely there is none anywhere */
+		if (rc == 1)
+			return bpk_fail(err, BPK_FAILED,
+					"frame %" PRIu64 " has no array '%s', --no-defaults leaves "
+					"such frames out",
+					frame, p->pick->name);
+		if (rc != 0)
+			return -1;
+		p->found++;
+		rc = p->visit(p->arg, &item, err);
+	}
+	return rc;
+}
+
+static int pick_each(struct picking *p, struct bpk_err *err)
+{
+	struct bpk_item item;
+	int rc;
+
+	if (p->content->layout == NULL)
+		return bpk_fail(err, BPK_UNSUPPORTED, "holds no arrays that bpk knows by name");
+	if (resolve_frames(p, err) != 0)
+		return -1;
+	if (!p->pick->frames.given) {
+		rc = bpk_layout_find(p->content->layout, p->pick->name, BPK_UNKNOWN, false, &item,
+				     err);
+		if (rc == 0)
+			return p->visit(p->arg, &item, err);
+		if (rc < 0)
+			return -1;
+	}
+	rc = (p->pick->no_defaults ? visit_stored : visit_frames)(p, err);
+	if (rc == 0 && p->found == 0)
+		return bpk_fail(err, BPK_FAILED, "has no array '%s'%s", p->pick->name,
+				p->pick->frames.given ? " in these frames" : "");
+	return rc;
+}
+
+int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick,
+		  int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err),
+		  void *arg, struct bpk_err *err)
+{
+	struct picking p = { .content = content, .pick = pick, .visit = visit, .arg = arg };
+	int rc = pick_each(&p, err);
+
+	return rc < 0 ? bpk_input_subject(content->in, err) : rc;
+}
+
+/* ---- Copying ---- */
+
+enum { STEP = 1 << 20 };
+
+/* A step's worth of the bytes that stand for an array which is not there. */
+static int make_fill(struct bpk_view fill, uint64_t size, struct bpk_buf *out, struct bpk_err *err)
+{
+	uint64_t wanted = bpk_min_u64(size, STEP - STEP % fill.size + fill.size);
+
+	for (uint64_t done = 0; done < wanted; done += fill.size)
+		if (bpk_buf_append(out, fill, err) != 0)
+			return -1;
+	return 0;
+}
+
+static int copy_fill(const struct bpk_item *item, struct bpk_draft *draft, struct bpk_buf *buf,
+		     struct bpk_err *err)
+{
+	uint64_t left = item->array->size;
+
+	if (left == 0)
+		return 0;
+	if (make_fill(item->fill, left, buf, err) != 0)
+		return -1;
+	while (left > 0) {
+		size_t size = (size_t)bpk_min_u64(left, buf->size);
+
+		if (bpk_draft_write(draft, bpk_view(buf->data, size), err) != 0)
+			return -1;
+		left -= size;
+	}
+	return 0;
+}
+
+static int copy_stored(const struct bpk_content *content, const struct bpk_item *item,
+		       struct bpk_draft *draft, struct bpk_buf *buf, struct bpk_err *err)
+{
+	uint64_t offset = item->offset, left = item->array->size;
+
+	while (left > 0) {
+		size_t size = (size_t)bpk_min_u64(left, STEP);
+
+		if (bpk_buf_resize(buf, size, err) != 0 ||
+		    bpk_source_need_at(content->source, offset, bpk_span(buf->data, size), err) !=
+			    0 ||
+		    bpk_draft_write(draft, bpk_buf_view(buf), err) != 0)
+			return -1;
+		offset += size;
+		left -= size;
+	}
+	return 0;
+}
+
+int bpk_content_copy(const struct bpk_content *content, const struct bpk_item *item,
+		     struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct bpk_buf buf = { 0 };
+	int rc;
+
+	if (item->offset == BPK_UNKNOWN)
+		rc = copy_fill(item, draft, &buf, err);
+	else
+		rc = copy_stored(content, item, draft, &buf, err);
+	bpk_buf_clear(&buf);
+	return rc;
+}

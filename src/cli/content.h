@@ -1,0 +1,59 @@
+/*
+ * What raw bytes hold: the arrays of simulation files, by name and frame, out of raw files and out
+ * of what archives hold alike. Errors that come from here name the input.
+ */
+#ifndef BPK_CLI_CONTENT_H
+#define BPK_CLI_CONTENT_H
+
+#include "cli/job.h"
+#include "layout/layout.h"
+
+/* Caller storage, valid when zeroed; for bpk_content_close. */
+struct bpk_content {
+	const struct bpk_input *in;
+	struct bpk_source *view;   /* owned; NULL: in is a raw file */
+	struct bpk_source *source; /* the raw bytes; owned where there is a view */
+	struct bpk_err damage; /* that the view met first: of the archive, not of what it holds */
+	struct bpk_layout *layout; /* NULL: of plain bytes */
+};
+
+/* Open path as an archive, or, where it is none and its name promises none, as a raw file: then its
+ * format is bpk_format_raw. */
+int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		       struct bpk_err *err);
+
+/*
+ * Look at the raw bytes of an input that was opened so. What comes through a pipe, or does not say
+ * how much it unpacks to, has no layout. in is borrowed until close.
+ */
+int bpk_content_open(const struct bpk_input *in, bool no_check, struct bpk_content *content,
+		     struct bpk_err *err);
+void bpk_content_close(struct bpk_content *content);
+
+/* Fails with BPK_USAGE where there are frames without a name, or either beside another part of the
+ * data (other: its option, "--bytes"; NULL: there is none). */
+int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_err *err);
+
+/*
+ * Call visit for the array that is picked, frame after frame, until it returns non-zero. A frame
+ * that lacks it is an error, unless no_defaults is given: then it is left out. Fails with
+ * BPK_FAILED where no frame has it.
+ */
+int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick,
+		  int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err),
+		  void *arg, struct bpk_err *err);
+
+/* Add the bytes of an array to a draft. */
+int bpk_content_copy(const struct bpk_content *content, const struct bpk_item *item,
+		     struct bpk_draft *draft, struct bpk_err *err);
+
+/* Write what is picked as NumPy's files, .npz where the job's target ends so, into its draft; more
+ * bytes of arrays than most are refused. *count says how many arrays these were. */
+int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *pick, uint64_t most,
+		     struct bpk_job *job, uint64_t *count, struct bpk_err *err);
+
+/* Tell of it, as text below the fields of an input; and as members of a record: with all arrays. */
+int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err);
+int bpk_content_record(const struct bpk_content *content, bool all, struct bpk_err *err);
+
+#endif

@@ -1,0 +1,280 @@
+/* What is inside raw bytes, as text and as JSON: each name once, with all its frames. */
+#include <inttypes.h>
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/content.h"
+#include "cli/record.h"
+#include "cli/text.h"
+
+/* Arrays of one name. */
+struct summary {
+	char *name;
+	struct bpk_array array; /* of the first */
+	uint64_t count, size;   /* bytes of all */
+	bool varies;            /* shapes or types are not all those of the first */
+	bool framed;
+};
+
+/* In the order in which the names come. */
+struct table {
+	struct summary **rows;
+	size_t count, room;
+	void *tree; /* of the same, by name */
+};
+
+/* ---- The table ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct summary *)a)->name, ((const struct summary *)b)->name);
+}
+
+static void clear(struct table *table)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		tdelete(table->rows[i], &table->tree, compare_names);
+		bpk_array_clear(&table->rows[i]->array);
+		free(table->rows[i]->name);
+		free(table->rows[i]);
+	}
+	free(table->rows);
+}
+
+static int make_room(struct table *table, struct bpk_err *err)
+{
+	size_t room = table->room == 0 ? 16 : 2 * table->room;
+	struct summary **rows;
+
+	if (table->count < table->room)
+		return 0;
+	rows = realloc(table->rows, room * sizeof *rows); /* no more than there are arrays */
+	if (rows == NULL)
+		return bpk_fail_memory(err, room * sizeof *rows);
+	table->rows = rows;
+	table->room = room;
+	return 0;
+}
+
+static struct summary *new_row(struct table *table, const struct bpk_item *item,
+			       struct bpk_err *err)
+{
+	struct summary *row;
+
+	if (make_room(table, err) != 0)
+		return NULL;
+	row = bpk_calloc(1, sizeof *row, err);
+	if (row == NULL)
+		return NULL;
+	row->name = bpk_strdup(item->name, err);
+	if (row->name == NULL || bpk_array_copy(item->array, &row->array, err) != 0 ||
+	    tsearch(row, &table->tree, compare_names) == NULL) {
+		bpk_array_clear(&row->array);
+		free(row->name);
+		free(row);
+		return NULL;
+	}
+	row->framed = item->frame != BPK_UNKNOWN;
+	table->rows[table->count++] = row;
+	return row;
+}
+
+static bool like_first(const struct summary *row, const struct bpk_array *array)
+{
+	const struct bpk_scalar *a = &row->array.dtype.scalar, *b = &array->dtype.scalar;
+
+	return a->kind == b->kind && a->item_size == b->item_size &&
+	       row->array.ndimensions == array->ndimensions &&
+	       memcmp(row->array.shape, array->shape, sizeof array->shape) == 0;
+}
+
+static int add(struct table *table, const struct bpk_item *item, struct bpk_err *err)
+{
+	const struct summary key = { .name = (char *)item->name };
+	struct summary **found = tfind(&key, &table->tree, compare_names);
+	struct summary *row = found != NULL ? *found : new_row(table, item, err);
+
+	if (row == NULL)
+		return bpk_fail_memory(err, sizeof *row);
+	row->count++;
+	row->size += item->array->size;
+	row->varies = row->varies || !like_first(row, item->array);
+	return 0;
+}
+
+static int fill(struct bpk_layout *layout, struct table *table, struct bpk_err *err)
+{
+	struct bpk_item item;
+
+	for (uint64_t i = 0; i < bpk_layout_info(layout)->narrays; i++)
+		if (bpk_layout_get(layout, i, &item, err) != 0 || add(table, &item, err) != 0)
+			return -1;
+	return 0;
+}
+
+/* ---- As text ---- */
+
+static int dtype_text(const struct bpk_dtype *dtype, struct bpk_buf *text, struct bpk_err *err)
+{
+	text->size = 0;
+	if (bpk_dtype_print(dtype, text, err) != 0)
+		return -1;
+	return bpk_buf_append(text, bpk_view("", 1), err);
+}
+
+/* "100 x 3": "-" for a single element, "varies" behind that of the first. */
+static int shape_text(const struct summary *row, struct bpk_buf *text, struct bpk_err *err)
+{
+	const struct bpk_array *array = &row->array;
+	int rc = 0;
+
+	text->size = 0;
+	if (array->ndimensions == 0)
+		rc = bpk_buf_printf(text, err, "-");
+	for (size_t i = 0; rc == 0 && i < array->ndimensions; i++)
+		rc = bpk_buf_printf(text, err, i == 0 ? "%" PRIu64 : " x %" PRIu64,
+				    array->shape[i]);
+	if (rc == 0 && (row->varies || array->fortran))
+		rc = bpk_buf_printf(text, err, row->varies ? ", varies" : ", order F");
+	return rc == 0 ? bpk_buf_append(text, bpk_view("", 1), err) : -1;
+}
+
+static int print_row(const struct summary *row, struct bpk_err *err)
+{
+	struct bpk_buf dtype = { 0 }, shape = { 0 };
+	char size[BPK_SIZE_TEXT], frames[BPK_SIZE_TEXT] = "-";
+	int rc = dtype_text(&row->array.dtype, &dtype, err);
+
+	if (rc == 0)
+		rc = shape_text(row, &shape, err);
+	if (row->framed)
+		snprintf(frames, sizeof frames, "%" PRIu64, row->count);
+	if (rc == 0)
+		printf("  %8s %11s  %-8s  %-20s  %s\n", frames, bpk_size_text(row->size, size),
+		       (const char *)dtype.data, (const char *)shape.data, row->name);
+	bpk_buf_clear(&dtype);
+	bpk_buf_clear(&shape);
+	return rc;
+}
+
+static void print_info(const struct bpk_layout_info *info)
+{
+	printf("  %-16s %s%s%s\n", "content", info->kind, info->variant != NULL ? ", " : "",
+	       info->variant != NULL ? info->variant : "");
+	if (info->application != NULL)
+		printf("  %-16s %s\n", "application", info->application);
+	if (info->schema != NULL)
+		printf("  %-16s %s\n", "schema", info->schema);
+	printf("  %-16s %" PRIu64 "\n", "arrays", info->narrays);
+	if (info->nframes != BPK_UNKNOWN)
+		printf("  %-16s %" PRIu64 "\n", "frames", info->nframes);
+	if (info->last_step != BPK_UNKNOWN)
+		printf("  %-16s %" PRIu64 "\n", "last step", info->last_step);
+	if (info->damage != NULL)
+		printf("  %-16s %s\n", "damage", info->damage);
+}
+
+int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err)
+{
+	struct table table = { 0 };
+	int rc;
+
+	if (content->layout == NULL)
+		return 0;
+	print_info(bpk_layout_info(content->layout));
+	rc = fill(content->layout, &table, err);
+	if (rc == 0 && table.count > 0)
+		printf("  %8s %11s  %-8s  %-20s  %s\n", "Frames", "Size", "Type", "Shape", "Name");
+	for (size_t i = 0; rc == 0 && i < table.count; i++)
+		rc = print_row(table.rows[i], err);
+	clear(&table);
+	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
+}
+
+/* ---- As JSON ---- */
+
+static int record_array(const struct bpk_array *array, struct bpk_err *err)
+{
+	struct bpk_buf dtype = { 0 };
+	int rc = dtype_text(&array->dtype, &dtype, err);
+
+	if (rc == 0)
+		bpk_record_text("dtype", (const char *)dtype.data);
+	bpk_buf_clear(&dtype);
+	bpk_record_list_begin("shape");
+	for (size_t i = 0; i < array->ndimensions; i++)
+		bpk_record_list_u64(array->shape[i]);
+	bpk_record_list_end();
+	bpk_record_text("order", array->fortran ? "F" : "C");
+	return rc;
+}
+
+static int record_names(struct bpk_layout *layout, struct bpk_err *err)
+{
+	struct table table = { 0 };
+	int rc = fill(layout, &table, err);
+
+	bpk_record_list_begin("names");
+	for (size_t i = 0; rc == 0 && i < table.count; i++) {
+		const struct summary *row = table.rows[i];
+
+		bpk_record_item_begin();
+		bpk_record_text("name", row->name);
+		rc = record_array(&row->array, err);
+		bpk_record_bool("varies", row->varies);
+		bpk_record_u64("frames", row->framed ? row->count : BPK_UNKNOWN);
+		bpk_record_u64("size", row->size);
+		bpk_record_item_end();
+	}
+	bpk_record_list_end();
+	clear(&table);
+	return rc;
+}
+
+static int record_arrays(struct bpk_layout *layout, struct bpk_err *err)
+{
+	struct bpk_item item;
+	int rc = 0;
+
+	bpk_record_list_begin("arrays");
+	for (uint64_t i = 0; rc == 0 && i < bpk_layout_info(layout)->narrays; i++) {
+		rc = bpk_layout_get(layout, i, &item, err);
+		if (rc != 0)
+			break;
+		bpk_record_item_begin();
+		bpk_record_text("name", item.name);
+		bpk_record_u64("frame", item.frame);
+		bpk_record_u64("step", item.step);
+		rc = record_array(item.array, err);
+		bpk_record_u64("offset", item.offset);
+		bpk_record_u64("size", item.array->size);
+		bpk_record_item_end();
+	}
+	bpk_record_list_end();
+	return rc;
+}
+
+int bpk_content_record(const struct bpk_content *content, bool all, struct bpk_err *err)
+{
+	const struct bpk_layout_info *info;
+	int rc;
+
+	if (content->layout == NULL) {
+		bpk_record_text("content", NULL);
+		return 0;
+	}
+	info = bpk_layout_info(content->layout);
+	bpk_record_text("content", info->kind);
+	bpk_record_text("content_variant", info->variant);
+	bpk_record_text("application", info->application);
+	bpk_record_text("schema", info->schema);
+	bpk_record_u64("narrays", info->narrays);
+	bpk_record_u64("nframes", info->nframes);
+	bpk_record_u64("last_step", info->last_step);
+	bpk_record_text("content_damage", info->damage);
+	rc = record_names(content->layout, err);
+	if (rc == 0 && all)
+		rc = record_arrays(content->layout, err);
+	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
+}
