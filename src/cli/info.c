@@ -223,6 +223,11 @@ static int print_text(struct survey *survey, struct bpk_input *in,
 	return each_chunk(in, bpk_describe_chunk, err);
 }
 
+static bool is_damage(const struct bpk_err *err)
+{
+	return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT;
+}
+
 /* What the data are is told where somebody wants to know more than their size. Damage on the way
  * there is not what info is asked about. */
 static int look_inside(const struct survey *survey, struct bpk_input *in,
@@ -233,8 +238,7 @@ static int look_inside(const struct survey *survey, struct bpk_input *in,
 
 	if (!raw && survey->shared->verbose == 0 && !survey->shared->json)
 		return 0;
-	if (bpk_content_open(in, false, content, &found) != 0 &&
-	    (raw || found.kind == BPK_NO_MEMORY)) {
+	if (bpk_content_open(in, false, content, &found) != 0 && (raw || !is_damage(&found))) {
 		if (err != NULL)
 			*err = found;
 		return -1;
