@@ -169,6 +169,7 @@ agrees() {
 
 @test "one frame of a large packed trajectory costs its chunks" {
     need strace
+    need_plain_build
     strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
     need_python
     make_dcd 20000 400
