@@ -202,14 +202,6 @@ static int write_wanted(const struct cat_args *args, struct bpk_job *job, struct
 	return (args->slice.given ? write_slice : write_range)(args, job, err);
 }
 
-static char *no_name(const struct bpk_job *job, const char *source, struct bpk_err *err)
-{
-	(void)job;
-	(void)source;
-	bpk_fail(err, BPK_BUG, "cat writes to standard output alone");
-	return NULL;
-}
-
 static void cat_one(void *arg, const char *path)
 {
 	const struct cat_args *args = arg;
@@ -217,9 +209,9 @@ static void cat_one(void *arg, const char *path)
 	struct bpk_job job = { .shared = &args->shared, .in = &in };
 	struct bpk_err err = { 0 };
 
-	if (open_input(args, &in, path, &err) != 0 ||
-	    bpk_job_name_target(&job, no_name, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
-	    write_wanted(args, &job, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0)
+	if (open_input(args, &in, path, &err) != 0 || bpk_job_name_target(&job, NULL, &err) != 0 ||
+	    bpk_job_open_draft(&job, &err) != 0 || write_wanted(args, &job, &err) != 0 ||
+	    bpk_job_keep(&job, NULL, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&job);
 	bpk_input_close(&in);

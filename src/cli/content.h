@@ -52,6 +52,9 @@ int bpk_content_copy(const struct bpk_content *content, const struct bpk_item *i
 int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *pick, uint64_t most,
 		     struct bpk_job *job, uint64_t *count, struct bpk_err *err);
 
+/* What the elements of an array are, as members of a record: dtype, shape, order. */
+int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err);
+
 /* Tell of it, as text below the fields of an input; and as members of a record: with all arrays. */
 int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err);
 int bpk_content_record(const struct bpk_content *content, bool all, struct bpk_err *err);

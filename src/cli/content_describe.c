@@ -194,7 +194,7 @@ int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err)
 
 /* ---- As JSON ---- */
 
-static int record_array(const struct bpk_array *array, struct bpk_err *err)
+int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err)
 {
 	struct bpk_buf dtype = { 0 };
 	int rc = dtype_text(&array->dtype, &dtype, err);
@@ -221,7 +221,7 @@ static int record_names(struct bpk_layout *layout, struct bpk_err *err)
 
 		bpk_record_item_begin();
 		bpk_record_text("name", row->name);
-		rc = record_array(&row->array, err);
+		rc = bpk_content_record_array(&row->array, err);
 		bpk_record_bool("varies", row->varies);
 		bpk_record_u64("frames", row->framed ? row->count : BPK_UNKNOWN);
 		bpk_record_u64("size", row->size);
@@ -246,7 +246,7 @@ static int record_arrays(struct bpk_layout *layout, struct bpk_err *err)
 		bpk_record_text("name", item.name);
 		bpk_record_u64("frame", item.frame);
 		bpk_record_u64("step", item.step);
-		rc = record_array(item.array, err);
+		rc = bpk_content_record_array(item.array, err);
 		bpk_record_u64("offset", item.offset);
 		bpk_record_u64("size", item.array->size);
 		bpk_record_item_end();

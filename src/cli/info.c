@@ -143,8 +143,7 @@ static int record_layers(const struct bpk_info *info, struct bpk_err *err)
 static int record_array(const struct bpk_info *info, struct bpk_err *err)
 {
 	const struct bpk_array *array = info->array;
-	struct bpk_buf dtype = { 0 };
-	int rc = 0;
+	int rc;
 
 	if (array == NULL) {
 		bpk_record_text("dtype", NULL);
@@ -154,11 +153,7 @@ static int record_array(const struct bpk_info *info, struct bpk_err *err)
 		bpk_record_text("block_shape", NULL);
 		return 0;
 	}
-	rc = bpk_dtype_print(&array->dtype, &dtype, err);
-	bpk_record_bytes("dtype", bpk_buf_view(&dtype));
-	bpk_buf_clear(&dtype);
-	record_shape("shape", array->shape, array->ndimensions);
-	bpk_record_text("order", array->fortran ? "F" : "C");
+	rc = bpk_content_record_array(array, err);
 	record_shape("chunk_shape", info->chunk_shape, array->ndimensions);
 	record_shape("block_shape", info->block_shape, array->ndimensions);
 	return rc;

@@ -102,6 +102,8 @@ int bpk_job_name_target(struct bpk_job *job,
 		job->target = bpk_strdup("-", err);
 	} else if (shared->output != NULL) {
 		job->target = bpk_strdup(shared->output, err);
+	} else if (derive == NULL) {
+		bpk_fail(err, BPK_BUG, "the result has no name");
 	} else {
 		job->target_derived = true;
 		job->target = move_to_dir(shared, derive(job, source, err), err);

@@ -99,7 +99,8 @@ int bpk_output_check(const struct bpk_shared *shared, char **operands, size_t co
 
 /*
  * Name the target: standard output, the --output, or, beside the source or in --output-dir, what
- * derive makes of the source's path (for free()). derive fails with a line about the source.
+ * derive makes of the source's path (for free()). derive fails with a line about the source; NULL
+ * where usage leaves nothing to derive.
  */
 int bpk_job_name_target(struct bpk_job *job,
 			char *(*derive)(const struct bpk_job *job, const char *source,

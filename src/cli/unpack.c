@@ -200,14 +200,6 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 
 /* ---- arrays by name ---- */
 
-static char *no_name(const struct bpk_job *job, const char *source, struct bpk_err *err)
-{
-	(void)job;
-	(void)source;
-	bpk_fail(err, BPK_BUG, "an array is unpacked to a file that is named");
-	return NULL;
-}
-
 static int save(const struct unpack_args *args, struct bpk_job *job, uint64_t *count,
 		struct bpk_err *err)
 {
@@ -238,7 +230,7 @@ static void unpack_named(const struct unpack_args *args, const char *path)
 	uint64_t count = 0;
 
 	if (bpk_input_open_any(&in, path, &args->shared, &err) != 0 ||
-	    bpk_job_name_target(&job, no_name, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
+	    bpk_job_name_target(&job, NULL, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
 	    save(args, &job, &count, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0)
 		bpk_report(NULL, &err);
 	else if (args->shared.json)
