@@ -28,6 +28,17 @@ static const struct bpk_opt opt_shape = {
 	.more = "By default it has one dimension. The data must have exactly that size.",
 };
 
+static const struct bpk_opt opt_as_array = {
+	.name = "as-array",
+	.type = OPT_FLAG,
+	.offset = ARG(as_array),
+	.help = "pack the array inside an .npy file, not the file",
+	.more = "Its head tells what --dtype and --shape would, and the order of the bytes; only "
+		"these are packed. Python bloscpack opens the Bloscpack file as that array, and "
+		"bpk-unpack(1) makes an .npy file of it again, with a head as NumPy writes it "
+		"today.",
+};
+
 static const struct bpk_opt opt_metadata = {
 	.name = "metadata",
 	.type = OPT_FILE,
@@ -85,6 +96,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_superchunk_size,
 	&opt_dtype,
 	&opt_shape,
+	&opt_as_array,
 	&bpk_opt_chunk_shape,
 	&bpk_opt_block_shape,
 	&opt_metadata,
@@ -145,38 +157,50 @@ static int check_directory(const struct bpk_pack *pack, char **operands, size_t 
 			pack->format->name);
 }
 
+/* An array may leave no place for other metadata. */
+static int check_metadata(const struct bpk_pack *pack, const char *option, struct bpk_err *err)
+{
+	if (!bpk_pack_array_in_metadata(pack->format) ||
+	    (pack->args->metadata == NULL && pack->args->set.count == 0))
+		return 0;
+	return bpk_fail(err, BPK_USAGE,
+			"%s is kept in the metadata of format %s, without --metadata and --set",
+			option, pack->format->name);
+}
+
+/* The head of the file tells what these options would say. */
+static int check_as_array(const struct bpk_pack *pack, struct bpk_err *err)
+{
+	const struct bpk_pack_args *args = pack->args;
+	const char *other = args->dtype != NULL                ? "--dtype"
+			    : args->shape.ndimensions > 0      ? "--shape"
+			    : args->stream_size != BPK_UNKNOWN ? "--stream-size"
+							       : NULL;
+
+	if (other != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of --as-array and %s makes sense", other);
+	return check_metadata(pack, "--as-array", err);
+}
+
 /* Take --dtype; can what belongs to it be obeyed? */
 static int take_dtype(struct bpk_pack *pack, struct bpk_err *err)
 {
 	const struct bpk_pack_args *args = pack->args;
 	const char *text = args->dtype;
 
+	if (args->as_array)
+		return check_as_array(pack, err);
 	if (text == NULL)
 		return args->shape.ndimensions == 0
 			       ? 0
 			       : bpk_fail(err, BPK_USAGE, "--shape needs --dtype");
-	if (bpk_pack_array_in_metadata(pack->format) &&
-	    (args->metadata != NULL || args->set.count > 0))
-		return bpk_fail(err, BPK_USAGE,
-				"--dtype is kept in the metadata of format %s, without --metadata "
-				"and --set",
-				pack->format->name);
+	if (check_metadata(pack, "--dtype", err) != 0)
+		return -1;
 	if (bpk_dtype_parse(bpk_view(text, strlen(text)), &pack->dtype, err) != 0)
 		return bpk_err_subject(err, "--dtype");
 	if (bpk_dtype_is_opaque(&pack->dtype))
 		return bpk_fail(err, BPK_USAGE, "--dtype: objects of Python are no raw data");
-	return bpk_encoding_check_dtype(&args->encoding, pack->format, &pack->dtype, err);
-}
-
-/* Items of what is packed, as far as anyone says; 0: a trial will tell. */
-static unsigned item_size(const struct bpk_pack *pack)
-{
-	int typesize = pack->args->encoding.typesize;
-	uint64_t item = pack->dtype.size;
-
-	if (typesize != BPK_AUTO)
-		return (unsigned)typesize;
-	return item <= BPK_CHUNK_MAX_TYPESIZE ? (unsigned)item : 0;
+	return 0;
 }
 
 static int check_usage(struct bpk_pack *pack, char **operands, size_t count, struct bpk_err *err)
@@ -186,9 +210,10 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 
 	if (bpk_output_check(shared, operands, count, err) != 0 ||
 	    bpk_encoding_check(&pack->args->encoding, pack->format, err) != 0 ||
-	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0 ||
-	    bpk_encoding_check_items(&pack->args->encoding, item_size(pack),
-				     pack->args->encoding.codec, err) != 0)
+	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0)
+		return -1;
+	/* with --as-array each file has a type of its own */
+	if (!pack->args->as_array && bpk_pack_check_type(pack, err) != 0)
 		return -1;
 	if (shared->to_stdout && count > 1)
 		return bpk_fail(

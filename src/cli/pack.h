@@ -14,6 +14,7 @@ struct bpk_pack_args {
 	uint64_t stream_size;
 	const char *dtype;
 	struct bpk_opt_shape shape;
+	bool as_array;
 	const char *metadata;
 	struct bpk_opt_list set;
 };
@@ -26,6 +27,7 @@ struct bpk_pack {
 	struct bpk_array array;  /* of the input, if there is a dtype */
 	struct bpk_buf metadata; /* empty: none */
 	struct bpk_input in;
+	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
 	struct bpk_job job;
 	struct bpk_choice choice;
 	struct bpk_division division; /* of the array, where the format has such */
@@ -35,6 +37,23 @@ struct bpk_pack {
 
 /* Does the format tell of an array in the metadata alone? */
 bool bpk_pack_array_in_metadata(const struct bpk_format *format);
+
+/* Can the filters asked for be obeyed for items of the dtype, as far as anyone says what these are?
+ * Fails with BPK_USAGE. */
+int bpk_pack_check_type(const struct bpk_pack *pack, struct bpk_err *err);
+
+/*
+ * With --as-array: take dtype and array from the head of the input, an .npy file, and let the
+ * input's reader bring what follows it. Errors name the input.
+ */
+int bpk_pack_take_head(struct bpk_pack *pack, struct bpk_err *err);
+
+/* What is to be told of the array, where there is no other place for it. Its size tells that of
+ * the input where nobody else does. Errors name the input. */
+int bpk_pack_describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err);
+
+/* What is packed: the input, or its part. */
+struct bpk_source *bpk_pack_source(const struct bpk_pack *pack);
 
 /* Pack what path names, "-" standard input; arg is a struct bpk_pack whose args, format, dtype and
  * metadata are set. What fails is reported. */

@@ -8,11 +8,6 @@
 #include "cli/report.h"
 #include "cli/text.h"
 
-bool bpk_pack_array_in_metadata(const struct bpk_format *format)
-{
-	return !format->is_directory && format->divide == NULL;
-}
-
 static char *add_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
 {
 	const struct bpk_pack *pack =
@@ -51,48 +46,6 @@ static int expect_size(const struct bpk_pack *pack, uint64_t *raw_size, struct b
 	return 0;
 }
 
-/* The array that the input is to hold. Its size tells that of the input where nobody else does. */
-static int shape_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err)
-{
-	const struct bpk_opt_shape *shape = &pack->args->shape;
-	struct bpk_array *array = &pack->array;
-	uint64_t item = pack->dtype.size, items = *raw_size / item;
-
-	if (shape->ndimensions == 0 && *raw_size == BPK_UNKNOWN)
-		return bpk_fail(err, BPK_FAILED,
-				"does not say how many items it has, use --shape or --stream-size");
-	bpk_array_clear(array);
-	if (bpk_dtype_copy(&pack->dtype, &array->dtype, err) != 0)
-		return -1;
-	if ((shape->ndimensions == 0
-		     ? bpk_array_set_shape(array, &items, 1, err)
-		     : bpk_array_set_shape(array, shape->sizes, shape->ndimensions, err)) != 0)
-		return -1;
-	if (*raw_size == BPK_UNKNOWN)
-		*raw_size = array->size;
-	if (*raw_size != array->size)
-		return bpk_fail(err, BPK_FAILED,
-				"has %llu bytes, an array of %llu items of %llu was expected",
-				(unsigned long long)*raw_size,
-				(unsigned long long)(array->size / item), (unsigned long long)item);
-	return 0;
-}
-
-/* What is to be told of the array, where there is no other place for it. */
-static int describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err)
-{
-	int rc;
-
-	if (pack->dtype.size == 0)
-		return 0;
-	rc = shape_array(pack, raw_size, err);
-	if (rc == 0 && bpk_pack_array_in_metadata(pack->format)) {
-		pack->metadata.size = 0;
-		rc = bpk_array_print(&pack->array, &pack->metadata, err);
-	}
-	return rc == 0 ? 0 : bpk_input_subject(&pack->in, err);
-}
-
 static struct bpk_wishes settle_wishes(const struct bpk_pack *pack)
 {
 	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->encoding, pack->format);
@@ -117,7 +70,7 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
 	const struct bpk_wishes wishes = settle_wishes(pack);
 
-	if (bpk_choose(pack->in.place.source, raw_size, &wishes, &pack->choice, err) != 0)
+	if (bpk_choose(bpk_pack_source(pack), raw_size, &wishes, &pack->choice, err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	bpk_encoding_tell_loss(&pack->args->encoding, &pack->choice.recipe,
 			       bpk_input_name(pack->in.path));
@@ -161,13 +114,13 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 /* Did exactly the bytes come that were announced, and is there nothing behind them? */
 static int check_input(struct bpk_pack *pack, struct bpk_err *err)
 {
-	struct bpk_source *source = pack->in.place.source;
+	struct bpk_source *source = bpk_pack_source(pack);
 	uint64_t expected = pack->plan.raw_size;
 	uint8_t byte;
 	size_t got = 0;
 	int rc = 0;
 
-	if (bpk_source_unchanged(source, err) != 0)
+	if (bpk_source_unchanged(pack->in.place.source, err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	if (expected == BPK_UNKNOWN)
 		return 0;
@@ -222,7 +175,8 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 {
 	uint64_t raw_size;
 
-	if (expect_size(pack, &raw_size, err) != 0 || describe_array(pack, &raw_size, err) != 0 ||
+	if (bpk_pack_take_head(pack, err) != 0 || expect_size(pack, &raw_size, err) != 0 ||
+	    bpk_pack_describe_array(pack, &raw_size, err) != 0 ||
 	    bpk_job_name_target(&pack->job, add_suffix, err) != 0 ||
 	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
 		return -1;
@@ -251,4 +205,5 @@ void bpk_pack_one(void *arg, const char *path)
 	bpk_job_clear(&pack->job);
 	bpk_buf_clear(&pack->choice.why);
 	bpk_input_close(&pack->in);
+	bpk_place_close(&pack->body);
 }

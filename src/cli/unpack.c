@@ -12,6 +12,7 @@ struct unpack_args {
 	struct bpk_shared shared;
 	uint64_t max_output;
 	bool keep_broken;
+	bool bare;
 };
 
 #define ARG(member) offsetof(struct unpack_args, member)
@@ -26,6 +27,15 @@ static const struct bpk_opt opt_max_output = {
 	.max = UINT64_MAX,
 };
 
+static const struct bpk_opt opt_raw = {
+	.name = "raw",
+	.type = OPT_FLAG,
+	.offset = ARG(bare),
+	.help = "write an array's bytes alone, whatever the result is called",
+	.more = "Without it an array that is unpacked to a name ending in .npy becomes a NumPy "
+		"file.",
+};
+
 static const struct bpk_opt opt_keep_broken = {
 	.name = "keep-broken",
 	.type = OPT_FLAG,
@@ -37,29 +47,14 @@ static const struct bpk_opt opt_keep_broken = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_name,
-	&bpk_opt_frames,
-	&bpk_opt_no_defaults,
-	&bpk_opt_format_read,
-	&opt_max_output,
-	&bpk_opt_no_check,
-	&bpk_opt_no_marker,
-	&bpk_opt_stdout,
-	&bpk_opt_output,
-	&bpk_opt_output_dir,
-	&opt_keep_broken,
-	&bpk_opt_force,
-	&bpk_opt_keep,
-	&bpk_opt_rm,
-	&bpk_opt_no_sync,
-	&bpk_opt_threads,
-	&bpk_opt_memory_limit,
-	&bpk_opt_quiet,
-	&bpk_opt_verbose,
-	&bpk_opt_progress,
-	&bpk_opt_json,
-	&bpk_opt_help,
-	NULL,
+	&bpk_opt_name,        &bpk_opt_frames,     &bpk_opt_no_defaults,
+	&bpk_opt_format_read, &opt_max_output,     &opt_raw,
+	&bpk_opt_no_check,    &bpk_opt_no_marker,  &bpk_opt_stdout,
+	&bpk_opt_output,      &bpk_opt_output_dir, &opt_keep_broken,
+	&bpk_opt_force,       &bpk_opt_keep,       &bpk_opt_rm,
+	&bpk_opt_no_sync,     &bpk_opt_threads,    &bpk_opt_memory_limit,
+	&bpk_opt_quiet,       &bpk_opt_verbose,    &bpk_opt_progress,
+	&bpk_opt_json,        &bpk_opt_help,       NULL,
 };
 
 static const struct unpack_args defaults = { .max_output = BPK_UNKNOWN };
@@ -118,10 +113,75 @@ static int check_limit(const struct unpack_args *args, const struct bpk_job *job
 	return bpk_input_subject(job->in, err);
 }
 
-static int unpack_into_draft(const struct unpack_args *args, struct bpk_job *job,
-			     struct bpk_err *err)
+/* As it ends, or did before it got NAME.partial. */
+static bool is_npy_name(const char *name)
 {
-	const struct bpk_write_options options = { 0 };
+	size_t size = strlen(name);
+
+	if (size > 8 && strcmp(name + size - 8, ".partial") == 0)
+		size -= 8;
+	return size >= 4 && memcmp(name + size - 4, ".npy", 4) == 0;
+}
+
+static int fail_size(const struct bpk_array *array, uint64_t raw_size, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"unpacks to %llu bytes, its metadata tell of an array of %llu; --raw gives "
+			"the bytes",
+			(unsigned long long)raw_size, (unsigned long long)array->size);
+}
+
+/* Metadata of an array that does not fit make no NumPy file; other metadata are no matter. */
+static int check_no_array(const struct bpk_info *info, struct bpk_err *err)
+{
+	struct bpk_array array = { 0 };
+	bool is_array = false;
+	int rc = 0;
+
+	if (!info->has_metadata ||
+	    bpk_array_from_metadata(info->metadata, &array, &is_array, NULL, NULL) != 0)
+		return 0;
+	if (is_array)
+		rc = fail_size(&array, info->raw_size, err);
+	bpk_array_clear(&array);
+	return rc;
+}
+
+/* What makes a NumPy file of an array whose target is called so; nothing for other data. */
+static int make_head(const struct unpack_args *args, const struct bpk_job *job,
+		     struct bpk_buf *head, struct bpk_err *err)
+{
+	const struct bpk_info *info = job->in->info;
+	struct bpk_err why = { 0 };
+	int rc = 0;
+
+	if (args->bare || !is_npy_name(job->target))
+		return 0;
+	if (info->array == NULL)
+		rc = check_no_array(info, err);
+	else if (bpk_npy_head(info->array, head, &why) != 0)
+		rc = bpk_fail(err, why.kind, "%s; --raw gives the bytes", why.text);
+	return rc == 0 ? 0 : bpk_input_subject(job->in, err);
+}
+
+/* Of a stream it is known only now. */
+static int check_array(const struct bpk_job *job, struct bpk_view head, struct bpk_err *err)
+{
+	const struct bpk_array *array = job->in->info->array;
+
+	if (head.size == 0 || job->result.raw_size == array->size)
+		return 0;
+	fail_size(array, job->result.raw_size, err);
+	return bpk_input_subject(job->in, err);
+}
+
+static int unpack_behind(const struct unpack_args *args, struct bpk_job *job, struct bpk_view head,
+			 struct bpk_err *err)
+{
+	const struct bpk_write_options options = {
+		.head = head,
+		.mark = bpk_view(bpk_npy_magic, BPK_NPY_MAGIC_SIZE),
+	};
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
 
 	if (plan_all(args, job->in, &flow.plan, err) != 0)
@@ -131,9 +191,22 @@ static int unpack_into_draft(const struct unpack_args *args, struct bpk_job *job
 		return -1;
 	if (bpk_job_run(job, &flow, err) != 0)
 		return -1;
-	if (check_limit(args, job, err) != 0 || bpk_input_audit(job->in, NULL, NULL, err) != 0)
+	if (check_limit(args, job, err) != 0 || check_array(job, head, err) != 0 ||
+	    bpk_input_audit(job->in, NULL, NULL, err) != 0)
 		return -1;
 	return bpk_job_finish_writer(job, err);
+}
+
+static int unpack_into_draft(const struct unpack_args *args, struct bpk_job *job,
+			     struct bpk_err *err)
+{
+	struct bpk_buf head = { 0 };
+	int rc = make_head(args, job, &head, err);
+
+	if (rc == 0)
+		rc = unpack_behind(args, job, bpk_buf_view(&head), err);
+	bpk_buf_clear(&head);
+	return rc;
 }
 
 static void tell_result(const struct bpk_job *job)

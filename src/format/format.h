@@ -212,6 +212,10 @@ struct bpk_write_options {
 	 * NULL: the format's choice. An array whose chunks are carried over has its own in the
 	 * bpk_info. */
 	const uint64_t *chunk_shape, *block_shape;
+
+	/* Raw files: bytes to stand in front of the data, unless these begin with mark, which is as
+	 * if they had brought them. Both are borrowed until close; size 0: none. */
+	struct bpk_view head, mark;
 };
 
 /* How an array is divided into chunks of several dimensions. */

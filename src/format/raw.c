@@ -98,6 +98,10 @@ struct raw_writer {
 	bool places;
 	uint64_t raw_size;
 	_Atomic uint64_t placed; /* bytes, by any thread */
+
+	/* In order, where there is a head; size 0: there is none, or it is written. */
+	struct bpk_view head, mark;
+	struct bpk_buf first; /* the data's first bytes, until they can be told from mark */
 };
 
 static int raw_writer_open(struct bpk_draft *draft, const struct bpk_info *info,
@@ -106,20 +110,49 @@ static int raw_writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 {
 	struct raw_writer *w = bpk_calloc(1, sizeof *w, err);
 
-	(void)options;
 	*writer = w;
 	if (w == NULL)
 		return -1;
 	w->draft = draft;
+	w->head = options->head;
+	w->mark = options->mark;
 	w->raw_size = info->raw_size;
 	w->places = bpk_draft_seekable(draft) && info->raw_size != BPK_UNKNOWN &&
-		    info->chunk_size != BPK_UNKNOWN;
+		    info->chunk_size != BPK_UNKNOWN && w->head.size == 0;
 	return 0;
 }
 
 static bool raw_places(const void *writer)
 {
 	return ((const struct raw_writer *)writer)->places;
+}
+
+/* Write the head, unless it came with the data, and what waited for that. */
+static int write_head(struct raw_writer *w, struct bpk_err *err)
+{
+	bool brought = w->mark.size > 0 && w->first.size == w->mark.size &&
+		       memcmp(w->first.data, w->mark.data, w->mark.size) == 0;
+
+	if (!brought && bpk_draft_write(w->draft, w->head, err) != 0)
+		return -1;
+	w->head.size = 0;
+	return bpk_draft_write(w->draft, bpk_buf_view(&w->first), err);
+}
+
+/* Bytes of the data, of which the first may have to wait. */
+static int write_in_order(struct raw_writer *w, struct bpk_view bytes, struct bpk_err *err)
+{
+	size_t waits = w->head.size > 0 ? w->mark.size - w->first.size : 0;
+
+	waits = bpk_min_size(waits, bytes.size);
+	if (waits > 0) {
+		if (bpk_buf_append(&w->first, bpk_view(bytes.data, waits), err) != 0)
+			return -1;
+		bytes = bpk_view(bytes.data + waits, bytes.size - waits);
+	}
+	if (w->head.size > 0 && w->first.size == w->mark.size && write_head(w, err) != 0)
+		return -1;
+	return bpk_draft_write(w->draft, bytes, err);
 }
 
 static int raw_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
@@ -135,7 +168,7 @@ static int raw_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err
 	bytes = bpk_view(parcel->want_size > 0 ? parcel->raw.data + parcel->want_start : NULL,
 			 parcel->want_size);
 	if (!w->places)
-		return bpk_draft_write(w->draft, bytes, err);
+		return write_in_order(w, bytes, err);
 	if (parcel->raw_offset > w->raw_size ||
 	    parcel->raw_offset + parcel->want_start > w->raw_size ||
 	    bytes.size > w->raw_size - parcel->raw_offset - parcel->want_start)
@@ -156,9 +189,20 @@ static int raw_finish(void *writer, struct bpk_err *err)
 		return bpk_fail(err, BPK_FAILED,
 				"%" PRIu64 " bytes were announced, %" PRIu64 " came", w->raw_size,
 				placed);
+	if (w->head.size > 0 && write_head(w, err) != 0)
+		return -1;
 	if (!bpk_draft_seekable(w->draft))
 		return 0;
 	return bpk_draft_set_size(w->draft, w->places ? placed : bpk_draft_tell(w->draft), err);
+}
+
+static void raw_writer_close(void *writer)
+{
+	struct raw_writer *w = writer;
+
+	if (w != NULL)
+		bpk_buf_clear(&w->first);
+	free(w);
 }
 
 const struct bpk_writer_ops bpk_raw_writer_ops = {
@@ -166,5 +210,5 @@ const struct bpk_writer_ops bpk_raw_writer_ops = {
 	.places = raw_places,
 	.put = raw_put,
 	.finish = raw_finish,
-	.close = free,
+	.close = raw_writer_close,
 };

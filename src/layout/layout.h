@@ -73,7 +73,21 @@ int bpk_layout_get(struct bpk_layout *layout, uint64_t number, struct bpk_item *
 int bpk_layout_find(struct bpk_layout *layout, const char *name, uint64_t frame, bool defaults,
 		    struct bpk_item *item, struct bpk_err *err);
 
-/* ---- Writing NumPy's files ---- */
+/* ---- NumPy's files ---- */
+
+/* What every .npy file begins with. */
+enum { BPK_NPY_MAGIC_SIZE = 6 };
+extern const uint8_t bpk_npy_magic[BPK_NPY_MAGIC_SIZE];
+
+/*
+ * Take the head of the .npy file that source's cursor is at, in a pipe, too; the cursor stays where
+ * it is. array (zeroed; for bpk_array_clear) is what the head tells of, head_size how many bytes
+ * it has; whether the array's bytes follow is not looked at. Fails with BPK_FAILED where this is no
+ * .npy file, BPK_UNSUPPORTED for Python's objects and types that bpk_dtype_parse does not take,
+ * BPK_CORRUPT, BPK_LIMIT, or as reading does.
+ */
+int bpk_npy_peek(struct bpk_source *source, struct bpk_array *array, size_t *head_size,
+		 struct bpk_err *err);
 
 /*
  * Append the head of an .npy file (version 1.0, or 2.0 or 3.0 where it must be) that tells of

@@ -115,11 +115,13 @@ static int set_opaque(const struct bpk_npy_dict *dict, uint64_t size, struct bpk
 	return 0;
 }
 
-static int set_array(const struct bpk_npy_dict *dict, uint64_t size, struct bpk_array *array,
+static int set_array(const struct bpk_npy_dict *dict, uint64_t size, struct bpk_npy *npy,
 		     struct bpk_err *err)
 {
+	struct bpk_array *array = &npy->array;
 	struct bpk_err refused = { 0 };
 
+	npy->foreign = true;
 	if (bpk_dtype_parse(dict->descr, &array->dtype, &refused) != 0) {
 		if (refused.kind != BPK_NO_MEMORY)
 			return set_opaque(dict, size, array, err);
@@ -129,6 +131,7 @@ static int set_array(const struct bpk_npy_dict *dict, uint64_t size, struct bpk_
 		bpk_dtype_clear(&array->dtype);
 		return set_bytes(array, size, err);
 	}
+	npy->foreign = false;
 	array->fortran = dict->fortran;
 	return bpk_array_set_shape(array, dict->shape, dict->ndimensions, err);
 }
@@ -151,13 +154,56 @@ int bpk_npy_read(struct bpk_source *source, uint64_t offset, uint64_t size, stru
 		goto out;
 	if (bpk_npy_dict_parse(bpk_buf_view(npy->version < 3 ? &decoded : &text), &dict, err) != 0)
 		goto out;
-	rc = set_array(&dict, size, &npy->array, err);
+	rc = set_array(&dict, size, npy, err);
 out:
 	if (rc != 0)
 		bpk_array_clear(&npy->array);
 	bpk_buf_clear(&decoded);
 	bpk_buf_clear(&text);
 	return rc;
+}
+
+/* ---- A head by itself ---- */
+
+/* The bytes of a whole head, less only at the end. */
+static int peek_head(struct bpk_source *source, struct bpk_view *head, struct bpk_err *err)
+{
+	enum { FIXED = 12 }; /* as far as the size of any version */
+	uint64_t size;
+
+	if (bpk_source_peek(source, FIXED, head, err) != 0)
+		return -1;
+	if (head->size < FIXED || memcmp(head->data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) != 0)
+		return bpk_fail(err, BPK_FAILED, "is no .npy file");
+	size = head->data[BPK_NPY_MAGIC_SIZE] == 1 ? 10 + (uint64_t)bpk_get_le16(head->data + 8)
+						   : FIXED + (uint64_t)bpk_get_le32(head->data + 8);
+	return bpk_source_peek(source, (size_t)bpk_min_u64(size, FIXED + BPK_NPY_MAX_TEXT), head,
+			       err);
+}
+
+int bpk_npy_peek(struct bpk_source *source, struct bpk_array *array, size_t *head_size,
+		 struct bpk_err *err)
+{
+	struct bpk_source *memory;
+	struct bpk_view head;
+	struct bpk_npy npy;
+	int rc;
+
+	if (peek_head(source, &head, err) != 0 || bpk_source_of_memory(head, &memory, err) != 0)
+		return -1;
+	rc = bpk_npy_read(memory, 0, head.size, &npy, err);
+	bpk_source_close(memory);
+	if (rc != 0)
+		return -1;
+	if (npy.foreign) {
+		bpk_array_clear(&npy.array);
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"is an .npy file of Python's objects, or of a type that bpk does "
+				"not know");
+	}
+	*array = npy.array;
+	*head_size = (size_t)npy.offset;
+	return 0;
 }
 
 /* ---- The member ---- */

@@ -8,13 +8,10 @@
 #include "layout/member.h"
 
 enum {
-	BPK_NPY_MAGIC_SIZE = 6,
 	/* Longest text of a head that is accepted. NumPy itself refuses more than 10,000 bytes
 	 * unless it is asked not to. */
 	BPK_NPY_MAX_TEXT = 1 << 20,
 };
-
-extern const uint8_t bpk_npy_magic[BPK_NPY_MAGIC_SIZE];
 
 /* What the text of a head says. descr points into it. */
 struct bpk_npy_dict {
@@ -41,6 +38,7 @@ struct bpk_npy {
 	uint8_t version; /* 1 to 3 */
 	uint64_t offset; /* of the array's first byte in the source */
 	struct bpk_array array;
+	bool foreign; /* its type is not the head's, but what stands for it */
 };
 
 /*

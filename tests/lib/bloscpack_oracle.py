@@ -5,6 +5,7 @@
     bloscpack_oracle.py pack RAW FILE [KEY=VALUE]...
         chunk_size, typesize, clevel, shuffle, cname, checksum, offsets, metadata (JSON)
     bloscpack_oracle.py compare-array FILE RAW SHAPE     is FILE the array RAW, of SHAPE: "3,4"?
+    bloscpack_oracle.py compare-npy FILE NPY ...         pairs: is FILE the array in NPY?
     bloscpack_oracle.py pack-array RAW FILE SHAPE DTYPE ORDER [exact]
         exact: no room for the metadata to grow
 
@@ -79,6 +80,19 @@ def compare_array(bloscpack, path, raw, shape):
     return 1
 
 
+def compare_npy(bloscpack, pairs):
+    import numpy
+    wrong = 0
+    for path, npy in zip(pairs[::2], pairs[1::2]):
+        found, expected = bloscpack.unpack_ndarray_from_file(path), numpy.load(npy)
+        if (found.dtype, found.shape) != (expected.dtype, expected.shape) or \
+                found.tobytes() != expected.tobytes() or \
+                found.flags.f_contiguous != expected.flags.f_contiguous:
+            print("%s: is not the array in %s" % (path, npy), file=sys.stderr)
+            wrong = 1
+    return wrong
+
+
 def pack_array(bloscpack, raw, path, shape, dtype, order, *exact):
     import numpy
     array = numpy.frombuffer(content(raw), dtype=dtype)
@@ -101,6 +115,8 @@ def main(argv):
         return compare(bloscpack, argv[2:])
     if argv[1] == "compare-array":
         return compare_array(bloscpack, *argv[2:])
+    if argv[1] == "compare-npy":
+        return compare_npy(bloscpack, argv[2:])
     if argv[1] == "pack-array":
         return pack_array(bloscpack, *argv[2:])
     return pack(bloscpack, argv[2], argv[3], argv[4:])

@@ -2,6 +2,7 @@
 
     nd.py slice RAW TYPE SHAPE SLICE   the part of RAW that SLICE takes, in C order
     nd.py make TYPE SHAPE              an array of that type and shape, to standard output
+    nd.py files                        .npy files of many types, shapes and orders, here
 """
 import ast
 import sys
@@ -42,6 +43,22 @@ def make(dtype, shape):
     return rows
 
 
+def files():
+    number = 0
+    types = ["<f8", ">f4", "<i4", "|u1", "?", "<c16", ">u2", "<M8[s]", "|S3", "<U2", "|S300",
+             "[('a', '<i4'), ('b', '|S3'), ('c', [('x', '<f4', (2,))])]"]
+    shapes = ["", "1", "0", "1000", "100,7", "3,0,2", "5,4,3,2", "1,9,1", "40,50,6"]
+    for dtype in types:
+        for shape in shapes:
+            array = make(dtype, shape).reshape(-1).view(type_of(dtype)).reshape(shape_of(shape))
+            for order in "CF":
+                if type_of(dtype) == "?":
+                    array = array.view("u1") % 2 == 1
+                numpy.save("a%03d.npy" % number, numpy.asarray(array, order=order))
+                number += 1
+    return numpy.zeros(0)
+
+
 what, rest = sys.argv[1], sys.argv[2:]
-result = {"slice": take, "make": make}[what](*rest)
+result = {"slice": take, "make": make, "files": files}[what](*rest)
 sys.stdout.buffer.write(numpy.ascontiguousarray(result).tobytes())
