@@ -9,6 +9,16 @@
 #include "base/base.h"
 #include "chunk/chunk.h"
 
+/* What is done to each number of a row. The first is its own inverse. */
+enum bpk_filter_number {
+	BPK_NUMBER_SWAP,    /* its bytes in reverse */
+	BPK_NUMBER_ORDER,   /* a float to an unsigned integer of the same rank: ~x of one with the
+			     * sign, the others get their highest bit set */
+	BPK_NUMBER_UNORDER, /* back */
+	BPK_NUMBER_FOLD,    /* 0 -1 1 -2 ... to 0 1 2 3 ... */
+	BPK_NUMBER_UNFOLD,  /* back */
+};
+
 /*
  * One set of kernels. typesize is 1..255; nelems counts whole elements; source and destination
  * never overlap; a kernel reads and writes exactly the bytes that its comment names, at any
@@ -42,6 +52,16 @@ struct bpk_filter_kernels {
 
 	/* out[i] = before + in[0] + ... + in[i], modulo 256. For bytedelta. */
 	void (*sums)(const uint8_t *in, size_t size, uint8_t before, uint8_t *out);
+
+	/* count little-endian numbers of width bytes (1, 2, 4 or 8), each by itself. out may be in.
+	 * For prediction, as the next two. */
+	void (*convert)(enum bpk_filter_number what, const uint8_t *in, size_t width, size_t count,
+			uint8_t *out);
+
+	/* numbers[i] -= numbers[i-stride], from the last down to number stride; stride is 1 or
+	 * more; and the inverse: numbers[i] += numbers[i-stride], from number stride up. */
+	void (*subtract)(uint8_t *numbers, size_t width, size_t stride, size_t count);
+	void (*add)(uint8_t *numbers, size_t width, size_t stride, size_t count);
 };
 
 /*

@@ -53,6 +53,12 @@ static inline size_t bpk_filter_bytedelta_width(const struct bpk_filter_block *b
 	return step->meta != 0 ? step->meta : block->width;
 }
 
+/* Those in numbers.c. */
+void bpk_filter_convert_portable(enum bpk_filter_number what, const uint8_t *in, size_t width,
+				 size_t count, uint8_t *out);
+void bpk_filter_subtract_portable(uint8_t *numbers, size_t width, size_t stride, size_t count);
+void bpk_filter_add_portable(uint8_t *numbers, size_t width, size_t stride, size_t count);
+
 /* The one in undo.c. */
 void bpk_filter_sums_portable(const uint8_t *in, size_t size, uint8_t before, uint8_t *out);
 

@@ -183,6 +183,7 @@ static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint
 
 #include "chunk/filter/forward.h"
 #include "chunk/filter/backward.h"
+#include "chunk/filter/numbers.h"
 
 const struct bpk_filter_kernels V_NAME = {
 	.simd = V_SIMD,
@@ -193,4 +194,7 @@ const struct bpk_filter_kernels V_NAME = {
 	.exclusive_or = exclusive_or,
 	.differences = differences,
 	.sums = sums,
+	.convert = convert,
+	.subtract = subtract,
+	.add = add,
 };

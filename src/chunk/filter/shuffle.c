@@ -61,6 +61,9 @@ const struct bpk_filter_kernels bpk_filter_portable = {
 	.exclusive_or = bpk_filter_exclusive_or_portable,
 	.differences = bpk_filter_differences_portable,
 	.sums = bpk_filter_sums_portable,
+	.convert = bpk_filter_convert_portable,
+	.subtract = bpk_filter_subtract_portable,
+	.add = bpk_filter_add_portable,
 };
 
 /* A later set is the better one on any machine that has it. */
