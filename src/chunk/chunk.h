@@ -30,6 +30,8 @@ enum bpk_filter {
 	BPK_FILTER_BYTEDELTA_1 = 34, /* reading only */
 	BPK_FILTER_BYTEDELTA = 35,   /* meta: the width, 0: what the container calls the typesize */
 	BPK_FILTER_INT_TRUNC = 36,   /* lossy; meta: bits kept, or -n: n cleared */
+	BPK_FILTER_PREDICT = 208,    /* of the user's range, in slot 0 alone, and never a step of a
+				      * pipeline: see struct bpk_prediction */
 };
 
 /* One filter with its parameter, as the slots of an extended header have them. */
@@ -105,6 +107,32 @@ const char *bpk_filter_at(size_t index);
 const char *bpk_filter_registered(unsigned filter);
 const char *bpk_codec_registered(unsigned codec);
 
+enum { BPK_PREDICTION_STRIDES = 4 };
+
+/*
+ * What a whole chunk's numbers are replaced by before it is cut into blocks: differences from those
+ * before them, of which smooth data leave little. From the byte phase on the chunk holds numbers of
+ * size bytes, which are taken as unsigned integers (floats as those of the same rank); for every
+ * stride s, one after the other, number i becomes itself less number i-s, as far as there is one;
+ * what remains is folded, small ones of either sign to small ones. So {P} leaves what changed since
+ * the frame of P numbers before, {P, P} what a line through the last two does not tell, {1, X, XY}
+ * is the Lorenzo predictor of a grid. Every bit comes back, of NaN and -0 too. Zeroed: none.
+ */
+struct bpk_prediction {
+	unsigned size; /* 1, 2, 4 or 8; 0: there is none */
+	bool is_float; /* of 2 bytes or more */
+	bool big_endian;
+	unsigned phase; /* 0 .. size-1: bytes before the first number; those behind the last whole
+			 * one stay as they are, too */
+	unsigned nstrides;                        /* 1..BPK_PREDICTION_STRIDES */
+	uint32_t strides[BPK_PREDICTION_STRIDES]; /* 1 or more, in numbers */
+};
+
+/* "predict:2" for two strides, which is what a header tells. Returns out. */
+enum { BPK_PREDICTION_TEXT = 16 };
+const char *bpk_prediction_print(const struct bpk_prediction *prediction,
+				 char out[BPK_PREDICTION_TEXT]);
+
 /* A chunk whose content its header says ("Special-value chunks"). */
 enum bpk_special {
 	BPK_SPECIAL_NONE = 0,
@@ -133,8 +161,10 @@ struct bpk_chunk_header {
 	bool dictionary;       /* one follows the block starts */
 	bool variable_blocks;  /* version 6: each block says its own raw size */
 	enum bpk_special special;
-	uint32_t value_size;          /* bytes of a repeated value, behind the header; else 0 */
-	struct bpk_pipeline pipeline; /* meaningless when memcpyed or special */
+	uint32_t value_size;              /* bytes of a repeated value, behind the header; else 0 */
+	struct bpk_pipeline pipeline;     /* meaningless when memcpyed or special */
+	struct bpk_prediction prediction; /* size 0 when memcpyed or special; phase and strides are
+					   * not told by the header */
 };
 
 /*
@@ -169,6 +199,9 @@ struct bpk_recipe {
 					* does not shrink is stored as in others; no delta */
 	bool exact_blocks;             /* block_size means something to the container: never
 					* rounded to what filters like best */
+	struct bpk_prediction prediction; /* extended; no dictionary, no blocks of variable length,
+					   * no delta, no filter that loses anything. Strides that
+					   * reach beyond the chunk are left out */
 };
 
 /*
@@ -257,7 +290,8 @@ int bpk_chunk_decode(struct bpk_chunk_ctx *ctx, struct bpk_view in, struct bpk_s
 
 /*
  * Unpack the raw bytes start .. start + out.size of a chunk, decoding only the blocks they lie in
- * ("Random access"). Fails as bpk_chunk_decode; BPK_USAGE when the range leaves the chunk.
+ * ("Random access"), or of one with a prediction all up to there. Fails as bpk_chunk_decode;
+ * BPK_USAGE when the range leaves the chunk.
  */
 int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t start,
 			   struct bpk_span out, struct bpk_err *err);

@@ -32,6 +32,7 @@ void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx)
 	bpk_buf_clear(&ctx->samples);
 	bpk_buf_clear(&ctx->dictionary);
 	bpk_buf_clear(&ctx->trial);
+	bpk_buf_clear(&ctx->predicted);
 	free(ctx);
 }
 

@@ -3,6 +3,7 @@
  * one by one. Source: Blosc chunk format, "Blocks and streams", "Random access".
  */
 #include "chunk/decode.h"
+#include "chunk/predict.h"
 
 #include <inttypes.h>
 
@@ -157,6 +158,18 @@ static int find_dictionary(struct bpk_decoding *d, struct bpk_view *dictionary, 
 	return 0;
 }
 
+/* And where those of a prediction stand, which never comes with a dictionary. */
+static int find_prediction(struct bpk_decoding *d, struct bpk_err *err)
+{
+	struct bpk_prediction *prediction = &d->header.prediction;
+	struct bpk_view bytes = bpk_view(d->chunk.data + d->data, d->chunk.size - d->data);
+
+	if (bpk_prediction_take(bytes, d->header.raw_size, prediction, err) != 0)
+		return -1;
+	d->data += bpk_prediction_stored_size(prediction);
+	return 0;
+}
+
 int bpk_decoding_find_blocks(struct bpk_decoding *d, struct bpk_err *err)
 {
 	const struct bpk_chunk_header *h = &d->header;
@@ -167,6 +180,8 @@ int bpk_decoding_find_blocks(struct bpk_decoding *d, struct bpk_err *err)
 	d->settled = false;
 	d->reference = NULL;
 	if (h->dictionary && find_dictionary(d, &d->dictionary, err) != 0)
+		return -1;
+	if (h->prediction.size > 0 && find_prediction(d, err) != 0)
 		return -1;
 	d->unused = h->packed_size - d->data;
 	return 0;
@@ -280,6 +295,36 @@ static int decode_regular(struct bpk_decoding *d, uint64_t start, struct bpk_spa
 	return decode_as_said(d, start, out, err);
 }
 
+/*
+ * Numbers lean on all before them, so that nothing is decoded but from the start, to the end of the
+ * last one wanted.
+ */
+static int decode_predicted(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
+			    struct bpk_err *err)
+{
+	struct bpk_buf *buf = &d->ctx->predicted;
+	struct bpk_span all = out;
+	struct bpk_view own;
+
+	/* where they begin must be known before */
+	if (bpk_decoding_find_blocks(d, err) != 0)
+		return -1;
+	all.size =
+		bpk_prediction_reach(&d->header.prediction, start + out.size, d->header.raw_size);
+	if (all.size != out.size) {
+		if (bpk_buf_reserve(buf, all.size, err) != 0)
+			return -1;
+		all.data = buf->data;
+	}
+	if (decode_regular(d, 0, all, err) != 0)
+		return -1;
+	bpk_prediction_undo(d->ctx->kernels, &d->header.prediction, all);
+	own = bpk_view(all.data + start, out.size);
+	if (own.data != out.data)
+		memcpy(out.data, own.data, own.size);
+	return 0;
+}
+
 static int decode_bytes(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			struct bpk_err *err)
 {
@@ -293,6 +338,8 @@ static int decode_bytes(struct bpk_decoding *d, uint64_t start, struct bpk_span 
 		memcpy(out.data, d->chunk.data + d->header.header_size + start, out.size);
 		return 0;
 	}
+	if (d->header.prediction.size > 0)
+		return decode_predicted(d, start, out, err);
 	return decode_regular(d, start, out, err);
 }
 

@@ -4,6 +4,7 @@
  */
 #include "chunk/encode.h"
 #include "chunk/noise.h"
+#include "chunk/predict.h"
 
 enum {
 	MIN_PACKED = 128,         /* "Limits": below this nobody packs version 2 */
@@ -155,6 +156,10 @@ static void write_extension(const struct bpk_encoding *e, unsigned flags31)
 		to[first + i] = e->pipeline.steps[i].filter;
 		to[8 + first + i] = e->pipeline.steps[i].meta;
 	}
+	if (e->prediction.size > 0) {
+		to[0] = BPK_FILTER_PREDICT;
+		to[8] = (uint8_t)bpk_prediction_meta(&e->prediction);
+	}
 	to[6] = (uint8_t)e->recipe->codec->code;
 	to[14] = e->nblocks > 0 ? BPK_FLAG2_VARIABLE : 0;
 	to[15] = (uint8_t)flags31;
@@ -167,7 +172,7 @@ void bpk_encode_header(const struct bpk_encoding *e, unsigned flags, unsigned fl
 	e->out[1] = 1;
 	e->out[2] = (uint8_t)flags;
 	e->out[3] = (uint8_t)e->recipe->typesize;
-	bpk_put_le32(e->out + 4, (uint32_t)e->raw.size);
+	bpk_put_le32(e->out + 4, (uint32_t)e->plain.size);
 	bpk_put_le32(e->out + 8, e->nblocks > 0 ? e->nblocks : e->block_size);
 	bpk_put_le32(e->out + 12, (uint32_t)packed_size);
 	if (e->recipe->extended)
@@ -175,13 +180,14 @@ void bpk_encode_header(const struct bpk_encoding *e, unsigned flags, unsigned fl
 }
 
 /* "Chunk kinds": nobody tried to pack a version 5 chunk whose codec bits are 0. */
-static size_t store(const struct bpk_encoding *e, bool tried)
+static size_t store(struct bpk_encoding *e, bool tried)
 {
 	unsigned flags = e->recipe->extended && !tried ? BPK_FLAG_EXTENDED : bpk_encode_flags(e);
-	size_t packed_size = e->header_size + e->raw.size;
+	size_t packed_size = e->header_size + e->plain.size;
 
+	e->prediction = (struct bpk_prediction){ 0 };
 	bpk_encode_header(e, flags | BPK_FLAG_MEMCPYED, 0, packed_size);
-	bpk_copy(e->out + e->header_size, e->raw.data, e->raw.size);
+	bpk_copy(e->out + e->header_size, e->plain.data, e->plain.size);
 	return packed_size;
 }
 
@@ -247,7 +253,7 @@ static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bp
 		return bpk_fail(err, BPK_USAGE, "typesize %u is not within 1 and %d",
 				recipe->typesize, BPK_CHUNK_MAX_TYPESIZE);
 	if ((recipe->extended ? check_extended : check_version2)(recipe, err) != 0 ||
-	    check_pipeline(recipe, err) != 0)
+	    check_pipeline(recipe, err) != 0 || bpk_prediction_check(recipe, err) != 0)
 		return -1;
 	if (raw.size > (size_t)most)
 		return bpk_fail(err, BPK_USAGE, "%zu bytes are more than the %d of a chunk",
@@ -274,6 +280,7 @@ static void begin(struct bpk_encoding *e)
 {
 	const struct bpk_recipe *recipe = e->recipe;
 
+	e->plain = e->raw;
 	e->pipeline = with_widths(recipe);
 	e->header_size = recipe->extended ? BPK_CHUNK_EXTENDED_HEADER_SIZE : BPK_CHUNK_HEADER_SIZE;
 	e->end = e->raw.size + e->header_size;
@@ -297,6 +304,21 @@ static void begin_variable(struct bpk_encoding *e, const uint32_t *sizes, uint32
 enum bpk_outcome bpk_encode_all(struct bpk_encoding *e, struct bpk_err *err)
 {
 	return e->nblocks > 0 ? bpk_encode_variable(e, err) : bpk_encode_blocks(e, err);
+}
+
+/* Let the blocks be made of what the prediction leaves. */
+static int predict(struct bpk_encoding *e, struct bpk_err *err)
+{
+	struct bpk_buf *left = &e->ctx->predicted;
+
+	e->prediction = bpk_prediction_fit(&e->recipe->prediction, e->raw.size);
+	if (e->prediction.size == 0)
+		return 0;
+	if (bpk_buf_reserve(left, e->raw.size, err) != 0)
+		return -1;
+	bpk_prediction_apply(e->ctx->kernels, &e->prediction, e->raw, left->data);
+	e->raw = bpk_view(left->data, e->raw.size);
+	return 0;
 }
 
 /* The blocks, with a dictionary where that pays; or all of it stored. */
@@ -337,6 +359,8 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 	*packed_size = recipe->extended ? bpk_encode_special(&e) : 0;
 	if (*packed_size > 0)
 		return 0;
+	if (predict(&e, err) != 0)
+		return -1;
 	if (recipe->variable_blocks)
 		begin_variable(&e, NULL, (uint32_t)bpk_div_up(raw.size, e.block_size));
 	return finish(&e, packed_size, err);

@@ -17,7 +17,9 @@ struct bpk_encoding {
 	struct bpk_chunk_ctx *ctx;
 	const struct bpk_recipe *recipe;
 	struct bpk_pipeline pipeline; /* the recipe's; bytedelta says its width */
-	struct bpk_view raw;
+	struct bpk_view raw;   /* what is cut into blocks: with a prediction what that left */
+	struct bpk_view plain; /* the raw bytes */
+	struct bpk_prediction prediction; /* in force; size 0: none */
 	uint8_t *out;
 	size_t end;  /* of the room in out: "Writer profiles" grants raw size and header */
 	size_t used; /* of out */

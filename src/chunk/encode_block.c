@@ -3,6 +3,7 @@
  */
 #include "chunk/encode.h"
 #include "chunk/noise.h"
+#include "chunk/predict.h"
 
 /* ---- Filters ---- */
 
@@ -162,11 +163,15 @@ static enum bpk_outcome put_block(struct bpk_encoding *e, struct bpk_view block,
 enum bpk_outcome bpk_encode_begin_blocks(struct bpk_encoding *e, uint64_t nblocks)
 {
 	struct bpk_view dictionary = e->dictionary;
-	uint64_t size = 4 * nblocks + (dictionary.size > 0 ? 4 + dictionary.size : 0);
+	uint32_t prediction = bpk_prediction_stored_size(&e->prediction);
+	uint64_t size = 4 * nblocks + prediction + (dictionary.size > 0 ? 4 + dictionary.size : 0);
 
 	if (size > e->end - e->header_size)
 		return BPK_ENCODE_OUTGROWN;
 	e->used = e->header_size + (size_t)(4 * nblocks);
+	if (prediction > 0)
+		bpk_prediction_put(&e->prediction, e->out + e->used);
+	e->used += prediction;
 	if (dictionary.size == 0)
 		return BPK_ENCODE_DONE;
 	bpk_put_le32(e->out + e->used, (uint32_t)dictionary.size);

@@ -117,8 +117,9 @@ static int all_extents(const struct bpk_chunk_header *h, struct run *run, struct
 static int block_extents(const struct bpk_chunk_header *h, const uint8_t *starts, uint64_t start,
 			 uint64_t size, struct run *run, struct bpk_err *err)
 {
+	uint64_t end = start + size;
 	struct wanted wanted = { (uint32_t)(start / h->block_size),
-				 (uint32_t)((start + size - 1) / h->block_size),
+				 (uint32_t)((end - 1) / h->block_size),
 				 bpk_pipeline_has(&h->pipeline, BPK_FILTER_DELTA) };
 	struct mark *marks = bpk_calloc(h->nblocks, sizeof *marks, err);
 	size_t nmarks;
@@ -129,8 +130,9 @@ static int block_extents(const struct bpk_chunk_header *h, const uint8_t *starts
 	if (take_marks(h, starts, &wanted, marks, &nmarks, err) == 0) {
 		qsort(marks, nmarks, sizeof *marks, compare_marks);
 		rc = 0;
-		/* the dictionary, which says its own size, ends before the first block */
-		if (h->dictionary)
+		/* the dictionary, which says its own size, ends before the first block, and so
+		 * does what is said of a prediction */
+		if (h->dictionary || h->prediction.size > 0)
 			rc = run_add(run, h->header_size + 4 * h->nblocks,
 				     nmarks > 0 ? marks[0].offset : h->packed_size, err);
 		if (rc == 0)
@@ -162,6 +164,11 @@ int bpk_chunk_extents(struct bpk_view head, uint64_t start, uint64_t size,
 	if (head.size < h.header_size + (size_t)4 * h.nblocks)
 		return bpk_fail(err, BPK_CORRUPT, "chunk needs %u block starts, %zu bytes are left",
 				h.nblocks, head.size - h.header_size);
+	/* numbers lean on all before them, and the last one may end behind what is wanted */
+	if (h.prediction.size > 0) {
+		size = bpk_min_u64(start + size + h.prediction.size - 1, h.raw_size);
+		start = 0;
+	}
 	if (is_needed_whole(&h))
 		return all_extents(&h, &run, err);
 	return block_extents(&h, head.data + h.header_size, start, size, &run, err);

@@ -3,6 +3,7 @@
  * format, "Blosc2 extended header".
  */
 #include "chunk/fields.h"
+#include "chunk/predict.h"
 
 enum {
 	FORMAT_REGISTERED = 6, /* "Codec numbers": the codec's number is in byte 22 */
@@ -64,6 +65,23 @@ static int take_special(struct bpk_chunk_header *header, struct bpk_err *err)
 	return 0;
 }
 
+/* Older versions had no such slot, and bpk wrote none of them. */
+static bool has_prediction(const struct bpk_chunk_fields *f)
+{
+	return f->extended && f->version >= 5 && f->filters[0] == BPK_FILTER_PREDICT;
+}
+
+static int take_prediction(const struct bpk_chunk_fields *f, struct bpk_chunk_header *header,
+			   struct bpk_err *err)
+{
+	if (!has_prediction(f) || header->memcpyed || header->raw_size == 0)
+		return 0;
+	if (header->variable_blocks || header->dictionary)
+		return bpk_fail(err, BPK_CORRUPT, "chunk with a prediction has %s",
+				header->dictionary ? "a dictionary" : "blocks of variable length");
+	return bpk_prediction_of_meta(f->metas[0], &header->prediction, err);
+}
+
 int bpk_chunk_extended_read(const struct bpk_chunk_fields *f, struct bpk_chunk_header *header,
 			    struct bpk_err *err)
 {
@@ -87,7 +105,7 @@ int bpk_chunk_extended_read(const struct bpk_chunk_fields *f, struct bpk_chunk_h
 	/* "Chunk kinds": some memcpyed chunks say so, and have none */
 	header->dictionary = !header->memcpyed && header->raw_size > 0 &&
 			     (f->blosc2_flags & BPK_B2FLAG_DICTIONARY) != 0;
-	return 0;
+	return take_prediction(f, header, err);
 }
 
 static void add_step(struct bpk_pipeline *pipeline, unsigned filter, unsigned meta)
@@ -103,7 +121,7 @@ struct bpk_pipeline bpk_chunk_pipeline_of(const struct bpk_chunk_fields *f)
 	struct bpk_pipeline pipeline = { 0 };
 
 	if (f->extended) {
-		for (unsigned i = 0; i < nslots; i++)
+		for (unsigned i = has_prediction(f) ? 1 : 0; i < nslots; i++)
 			add_step(&pipeline, f->filters[i], f->metas[i]);
 		return pipeline;
 	}

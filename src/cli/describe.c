@@ -30,10 +30,16 @@ const char *bpk_describe_codec(const struct bpk_chunk_header *header)
 
 const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT])
 {
-	if (header != NULL && !header->memcpyed && header->special == BPK_SPECIAL_NONE)
-		return bpk_pipeline_print(&header->pipeline, out);
-	out[0] = '-';
-	out[1] = '\0';
+	char prediction[BPK_PREDICTION_TEXT], filters[BPK_PIPELINE_TEXT];
+
+	if (header == NULL || header->memcpyed || header->special != BPK_SPECIAL_NONE)
+		snprintf(out, BPK_FILTERS_TEXT, "-");
+	else if (header->prediction.size == 0)
+		bpk_pipeline_print(&header->pipeline, out);
+	else
+		snprintf(out, BPK_FILTERS_TEXT, "%s,%s",
+			 bpk_prediction_print(&header->prediction, prediction),
+			 bpk_pipeline_print(&header->pipeline, filters));
 	return out;
 }
 

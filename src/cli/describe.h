@@ -7,7 +7,10 @@
 
 #include "cli/job.h"
 
-enum { BPK_FILTERS_TEXT = BPK_PIPELINE_TEXT, BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1 };
+enum {
+	BPK_FILTERS_TEXT = BPK_PREDICTION_TEXT + BPK_PIPELINE_TEXT,
+	BPK_DIGEST_TEXT = 2 * BPK_DIGEST_MAX + 1
+};
 
 /* "zstd" ("lz4" for lz4hc too where headers do not tell them apart), "stored" for chunks that hold
  * raw bytes, "zeros" and so on for special ones, "-" when there is no chunk. */
@@ -16,7 +19,8 @@ const char *bpk_describe_codec(const struct bpk_chunk_header *header);
 /* "zeros", "nan", "value", "uninit"; NULL for a chunk that is not special. */
 const char *bpk_describe_special(const struct bpk_chunk_header *header);
 
-/* "shuffle", "none", or several with commas; "-" where no filter can mean anything. */
+/* "shuffle", "none", or several with commas, "predict:1" in front of them; "-" where no filter can
+ * mean anything. */
 const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT]);
 
 /* A digest in hexadecimal, as it is stored. */

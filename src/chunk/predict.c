@@ -1,0 +1,194 @@
+/*
+ * Prediction: what it does to bytes, and what chunks say of it. All of it is told in predict.h and
+ * at struct bpk_prediction.
+ */
+#include "chunk/predict.h"
+
+#include <stdio.h>
+
+enum {
+	META_FLOAT = 0x04,
+	META_BIG_ENDIAN = 0x08,
+	META_STRIDES_SHIFT = 4,
+	META_UNKNOWN = 0x80,
+};
+
+static size_t count_of(const struct bpk_prediction *prediction, size_t size)
+{
+	return size < prediction->phase ? 0 : (size - prediction->phase) / prediction->size;
+}
+
+struct bpk_prediction bpk_prediction_fit(const struct bpk_prediction *wanted, size_t raw_size)
+{
+	struct bpk_prediction fit = *wanted;
+
+	if (wanted->size == 0)
+		return fit;
+	fit.nstrides = 0;
+	for (unsigned k = 0; k < wanted->nstrides; k++)
+		if (wanted->strides[k] < count_of(wanted, raw_size))
+			fit.strides[fit.nstrides++] = wanted->strides[k];
+	return fit.nstrides > 0 ? fit : (struct bpk_prediction){ 0 };
+}
+
+static bool is_number(unsigned size, bool is_float)
+{
+	return (size == 1 && !is_float) || size == 2 || size == 4 || size == 8;
+}
+
+static int check_company(const struct bpk_recipe *recipe, struct bpk_err *err)
+{
+	const char *what = NULL;
+
+	if (!recipe->extended)
+		what = "version 2 chunks";
+	else if (recipe->dictionary)
+		what = "a dictionary";
+	else if (recipe->variable_blocks)
+		what = "blocks of variable length";
+	else if (bpk_pipeline_has(&recipe->pipeline, BPK_FILTER_DELTA))
+		what = "filter delta";
+	else if (bpk_pipeline_is_lossy(&recipe->pipeline))
+		what = "filters that lose something";
+	else if (recipe->pipeline.nsteps >= BPK_CHUNK_MAX_FILTERS)
+		what = "six filters";
+	return what == NULL ? 0 : bpk_fail(err, BPK_USAGE, "prediction does not go with %s", what);
+}
+
+int bpk_prediction_check(const struct bpk_recipe *recipe, struct bpk_err *err)
+{
+	const struct bpk_prediction *p = &recipe->prediction;
+
+	if (p->size == 0)
+		return 0;
+	if (!is_number(p->size, p->is_float))
+		return bpk_fail(err, BPK_USAGE, "prediction of %s of %u bytes",
+				p->is_float ? "floats" : "integers", p->size);
+	if (p->nstrides < 1 || p->nstrides > BPK_PREDICTION_STRIDES || p->phase >= p->size)
+		return bpk_fail(err, BPK_USAGE, "prediction of %u strides from byte %u",
+				p->nstrides, p->phase);
+	for (unsigned k = 0; k < p->nstrides; k++)
+		if (p->strides[k] == 0)
+			return bpk_fail(err, BPK_USAGE, "prediction with a stride of 0");
+	return check_company(recipe, err);
+}
+
+/* ---- What a chunk says ---- */
+
+unsigned bpk_prediction_meta(const struct bpk_prediction *prediction)
+{
+	unsigned size = prediction->size;
+
+	return (size == 1   ? 0u
+		: size == 2 ? 1u
+		: size == 4 ? 2u
+			    : 3u) |
+	       (prediction->is_float ? META_FLOAT : 0u) |
+	       (prediction->big_endian ? META_BIG_ENDIAN : 0u) |
+	       prediction->nstrides << META_STRIDES_SHIFT;
+}
+
+int bpk_prediction_of_meta(unsigned meta, struct bpk_prediction *prediction, struct bpk_err *err)
+{
+	*prediction = (struct bpk_prediction){
+		.size = 1u << (meta & 3),
+		.is_float = (meta & META_FLOAT) != 0,
+		.big_endian = (meta & META_BIG_ENDIAN) != 0,
+		.nstrides = (meta & ~META_UNKNOWN & 0xffu) >> META_STRIDES_SHIFT,
+	};
+	if ((meta & META_UNKNOWN) != 0 || prediction->nstrides > BPK_PREDICTION_STRIDES)
+		return bpk_fail(err, BPK_UNSUPPORTED, "chunk's prediction 0x%02x is not supported",
+				meta);
+	if (prediction->nstrides == 0 || !is_number(prediction->size, prediction->is_float))
+		return bpk_fail(err, BPK_CORRUPT, "chunk's prediction 0x%02x is none", meta);
+	return 0;
+}
+
+void bpk_prediction_put(const struct bpk_prediction *prediction, uint8_t *out)
+{
+	bpk_put_le32(out, prediction->phase);
+	for (unsigned k = 0; k < prediction->nstrides; k++)
+		bpk_put_le32(out + 4 + (size_t)4 * k, prediction->strides[k]);
+}
+
+int bpk_prediction_take(struct bpk_view bytes, size_t raw_size, struct bpk_prediction *prediction,
+			struct bpk_err *err)
+{
+	struct bpk_cursor cursor = bpk_cursor(bytes);
+	uint32_t phase = bpk_cursor_le32(&cursor);
+	size_t count;
+
+	for (unsigned k = 0; k < prediction->nstrides; k++)
+		prediction->strides[k] = bpk_cursor_le32(&cursor);
+	if (cursor.bad)
+		return bpk_fail(
+			err, BPK_CORRUPT, "prediction of %u strides needs %u bytes, %zu are left",
+			prediction->nstrides, bpk_prediction_stored_size(prediction), bytes.size);
+	if (phase >= prediction->size)
+		return bpk_fail(err, BPK_CORRUPT, "prediction from byte %u of numbers of %u", phase,
+				prediction->size);
+	prediction->phase = phase;
+	count = count_of(prediction, raw_size);
+	for (unsigned k = 0; k < prediction->nstrides; k++)
+		if (prediction->strides[k] == 0 || prediction->strides[k] >= count)
+			return bpk_fail(err, BPK_CORRUPT,
+					"prediction with stride %u in %zu numbers",
+					prediction->strides[k], count);
+	return 0;
+}
+
+const char *bpk_prediction_print(const struct bpk_prediction *prediction,
+				 char out[BPK_PREDICTION_TEXT])
+{
+	snprintf(out, BPK_PREDICTION_TEXT, "predict:%u", prediction->nstrides);
+	return out;
+}
+
+/* ---- What it does ---- */
+
+size_t bpk_prediction_reach(const struct bpk_prediction *prediction, size_t end, size_t raw_size)
+{
+	size_t numbers = end < prediction->phase ? 0 : end - prediction->phase;
+	size_t whole = prediction->phase + bpk_div_up(numbers, prediction->size) * prediction->size;
+
+	return bpk_min_size(whole, raw_size);
+}
+
+void bpk_prediction_apply(const struct bpk_filter_kernels *kernels,
+			  const struct bpk_prediction *prediction, struct bpk_view raw,
+			  uint8_t *out)
+{
+	size_t count = count_of(prediction, raw.size), width = prediction->size;
+	size_t first = prediction->phase, behind = first + count * width;
+	const uint8_t *in = raw.data + first;
+	uint8_t *to = out + first;
+
+	memcpy(out, raw.data, first);
+	memcpy(out + behind, raw.data + behind, raw.size - behind);
+	if (prediction->big_endian) {
+		kernels->convert(BPK_NUMBER_SWAP, in, width, count, to);
+		in = to;
+	}
+	if (prediction->is_float)
+		kernels->convert(BPK_NUMBER_ORDER, in, width, count, to);
+	else if (in != to)
+		memcpy(to, in, count * width);
+	for (unsigned k = 0; k < prediction->nstrides; k++)
+		kernels->subtract(to, width, prediction->strides[k], count);
+	kernels->convert(BPK_NUMBER_FOLD, to, width, count, to);
+}
+
+void bpk_prediction_undo(const struct bpk_filter_kernels *kernels,
+			 const struct bpk_prediction *prediction, struct bpk_span bytes)
+{
+	size_t count = count_of(prediction, bytes.size), width = prediction->size;
+	uint8_t *numbers = bytes.data + bpk_min_size(prediction->phase, bytes.size);
+
+	kernels->convert(BPK_NUMBER_UNFOLD, numbers, width, count, numbers);
+	for (unsigned k = 0; k < prediction->nstrides; k++)
+		kernels->add(numbers, width, prediction->strides[k], count);
+	if (prediction->is_float)
+		kernels->convert(BPK_NUMBER_UNORDER, numbers, width, count, numbers);
+	if (prediction->big_endian)
+		kernels->convert(BPK_NUMBER_SWAP, numbers, width, count, numbers);
+}
