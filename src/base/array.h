@@ -92,4 +92,39 @@ int bpk_array_read_shape(struct bpk_view list, uint64_t shape[BPK_ARRAY_MAX_DIME
  */
 bool bpk_array_count_rows(const struct bpk_array *array, uint64_t size, uint64_t *rows);
 
+/* ---- Parts of arrays ---- */
+
+/* A part of an array: from start up to, not including, stop, for each of its dimensions. */
+struct bpk_slice {
+	size_t ndimensions;
+	uint64_t start[BPK_ARRAY_MAX_DIMENSIONS], stop[BPK_ARRAY_MAX_DIMENSIONS];
+};
+
+/* Items of a part that lies inside an array. */
+uint64_t bpk_slice_items(const struct bpk_slice *slice);
+
+/* The bytes of a part as runs, each as long as can be, in the order in which they lie in the array
+ * (its own, C's or Fortran's). Caller storage; nothing is owned. */
+struct bpk_runs {
+	size_t ndimensions; /* those that are counted through, the slowest first */
+	uint64_t start[BPK_ARRAY_MAX_DIMENSIONS], stop[BPK_ARRAY_MAX_DIMENSIONS];
+	uint64_t at[BPK_ARRAY_MAX_DIMENSIONS];
+	uint64_t stride[BPK_ARRAY_MAX_DIMENSIONS]; /* bytes from one index to the next */
+	uint64_t offset;                           /* of the next run, from the array's start */
+	uint64_t size;                             /* of each */
+	bool ended;
+};
+
+/* The slice lies inside the array. */
+void bpk_runs_begin(const struct bpk_array *array, const struct bpk_slice *slice,
+		    struct bpk_runs *runs);
+
+/* The next run; false behind the last. */
+bool bpk_runs_next(struct bpk_runs *runs, uint64_t *offset, uint64_t *size);
+
+/* Bring the items of a part, which stand in in in Fortran's order, into C's, in out. Both have room
+ * for all of them. */
+void bpk_slice_transpose(const struct bpk_slice *slice, size_t item_size, struct bpk_view in,
+			 struct bpk_span out);
+
 #endif

@@ -120,26 +120,27 @@ static int write_range(const struct cat_args *args, struct bpk_job *job, struct 
 	return bpk_job_finish_writer(job, err);
 }
 
-/* Where the slice lies in the input's array. */
-static int resolve_slice(const struct cat_args *args, struct bpk_input *in, struct bpk_slice *slice,
-			 struct bpk_err *err)
-{
-	const struct bpk_array *array = in->info->array;
-	int rc;
+/* ---- arrays ---- */
 
-	if (array == NULL)
-		rc = bpk_fail(err, BPK_FAILED, "is no array, --slice makes no sense");
-	else if (array->fortran)
-		rc = bpk_fail(err, BPK_UNSUPPORTED,
-			      "is an array in Fortran's order, of which no slices are taken");
-	else
-		rc = bpk_slice_resolve(&args->slice, array, slice, err);
+/* Through a view of the input, whose array lies in C's order or Fortran's. */
+static int write_viewed(const struct cat_args *args, struct bpk_job *job,
+			const struct bpk_slice *slice, struct bpk_err *err)
+{
+	enum { SLOTS = 4 };
+	struct bpk_input *in = job->in;
+	struct bpk_source *view = NULL;
+	int rc = bpk_view_open(in->format->reader, in->reader, args->shared.no_check, SLOTS, &view,
+			       err);
+
+	if (rc == 0)
+		rc = bpk_slice_copy(view, 0, in->info->array, slice, job->draft, err);
+	bpk_source_close(view);
 	return rc == 0 ? 0 : bpk_input_subject(in, err);
 }
 
 /*
- * Where chunks have several dimensions the input is opened once more, to bring the slice and
- * nothing else; what lies in C order, or comes through a pipe, is read through a view.
+ * Of an archive that tells of an array. Where chunks have several dimensions the input is opened
+ * once more, to bring the slice and nothing else.
  */
 static int write_slice(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
 {
@@ -147,10 +148,10 @@ static int write_slice(const struct cat_args *args, struct bpk_job *job, struct 
 	struct bpk_input *in = job->in;
 	struct bpk_slice slice;
 
-	if (resolve_slice(args, in, &slice, err) != 0)
-		return -1;
+	if (bpk_slice_resolve(&args->slice, in->info->array, &slice, err) != 0)
+		return bpk_input_subject(in, err);
 	if (in->info->chunk_shape == NULL || !bpk_input_can_locate(in))
-		return bpk_slice_copy(job, in->info->array, &slice, err);
+		return write_viewed(args, job, &slice, err);
 	in->format->reader->close(in->reader);
 	in->reader = NULL;
 	shared.slice = &slice;
@@ -159,9 +160,8 @@ static int write_slice(const struct cat_args *args, struct bpk_job *job, struct 
 	return write_range(args, job, err);
 }
 
-/* ---- arrays by name ---- */
-
 struct naming {
+	const struct cat_args *args;
 	const struct bpk_content *content;
 	struct bpk_draft *draft;
 };
@@ -170,18 +170,37 @@ static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *er
 {
 	const struct naming *naming = arg;
 
+	if (naming->args->slice.given)
+		return bpk_content_copy_slice(naming->content, item, &naming->args->slice,
+					      naming->draft, err);
 	return bpk_content_copy(naming->content, item, naming->draft, err);
 }
 
-static int write_named(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+/* The file's only array, of which a slice is wanted. */
+static int write_only(struct naming *naming, struct bpk_err *err)
+{
+	struct bpk_item item;
+
+	if (bpk_content_only(naming->content, &item, err) != 0)
+		return -1;
+	if (write_item(naming, &item, err) != 0)
+		return bpk_input_subject(naming->content->in, err);
+	return 0;
+}
+
+/* Out of what the input holds: by name, or a slice of all there is. */
+static int write_content(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
 {
 	struct bpk_content content;
-	struct naming naming = { &content, job->draft };
+	struct naming naming = { args, &content, job->draft };
 	int rc;
 
 	if (bpk_content_open(job->in, args->shared.no_check, &content, err) != 0)
 		return -1;
-	rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);
+	if (args->shared.pick.name != NULL)
+		rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);
+	else
+		rc = write_only(&naming, err);
 	bpk_content_close(&content);
 	return rc;
 }
@@ -191,14 +210,15 @@ static int write_named(const struct cat_args *args, struct bpk_job *job, struct 
 static int open_input(const struct cat_args *args, struct bpk_input *in, const char *path,
 		      struct bpk_err *err)
 {
-	return (args->shared.pick.name != NULL ? bpk_input_open_any
-					       : bpk_input_open)(in, path, &args->shared, err);
+	return (args->shared.pick.name != NULL || args->slice.given
+			? bpk_input_open_any
+			: bpk_input_open)(in, path, &args->shared, err);
 }
 
 static int write_wanted(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
 {
-	if (args->shared.pick.name != NULL)
-		return write_named(args, job, err);
+	if (args->shared.pick.name != NULL || (args->slice.given && job->in->info->array == NULL))
+		return write_content(args, job, err);
 	return (args->slice.given ? write_slice : write_range)(args, job, err);
 }
 
@@ -217,14 +237,12 @@ static void cat_one(void *arg, const char *path)
 	bpk_input_close(&in);
 }
 
-/* The option that asks for a part of the data; NULL: none. */
+/* The option that asks for a part of the data, of whatever it may be; NULL: none. */
 static const char *part_of(const struct cat_args *args)
 {
 	if (args->bytes.given)
 		return "--bytes";
-	if (args->items.given)
-		return "--items";
-	return args->slice.given ? "--slice" : NULL;
+	return args->items.given ? "--items" : NULL;
 }
 
 static int check_usage(const struct cat_args *args, struct bpk_err *err)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "cli/report.h"
+#include "cli/slice.h"
 
 /* ---- Opening ---- */
 
@@ -213,6 +214,21 @@ int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick
 	return rc < 0 ? bpk_input_subject(content->in, err) : rc;
 }
 
+int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, struct bpk_err *err)
+{
+	uint64_t narrays = content->layout == NULL ? 0 : bpk_layout_info(content->layout)->narrays;
+	int rc;
+
+	if (narrays == 1)
+		rc = bpk_layout_get(content->layout, 0, item, err);
+	else if (narrays == 0)
+		rc = bpk_fail(err, BPK_FAILED, "is no array, --slice makes no sense");
+	else
+		rc = bpk_fail(err, BPK_FAILED,
+			      "holds %" PRIu64 " arrays, --slice needs the --name of one", narrays);
+	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
+}
+
 /* ---- Copying ---- */
 
 enum { STEP = 1 << 20 };
@@ -278,4 +294,46 @@ int bpk_content_copy(const struct bpk_content *content, const struct bpk_item *i
 		rc = copy_stored(content, item, draft, &buf, err);
 	bpk_buf_clear(&buf);
 	return rc;
+}
+
+/* ---- Copying a part ---- */
+
+static int read_fill(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+		     struct bpk_err *err)
+{
+	const struct bpk_item *item = arg;
+
+	(void)err;
+	for (*got = 0; *got < out.size; ++*got)
+		out.data[*got] = item->fill.data[(offset + *got) % item->fill.size];
+	return 0;
+}
+
+/* Of bytes that stand for an array which is not there. */
+static int slice_fill(const struct bpk_item *item, const struct bpk_slice *slice,
+		      struct bpk_draft *draft, struct bpk_err *err)
+{
+	static const struct bpk_source_ops ops = { .read_at = read_fill, .positional = true };
+	struct bpk_item own = *item;
+	struct bpk_source *source;
+	int rc;
+
+	if (bpk_source_of(&ops, &own, item->array->size, &source, err) != 0)
+		return -1;
+	rc = bpk_slice_copy(source, 0, item->array, slice, draft, err);
+	bpk_source_close(source);
+	return rc;
+}
+
+int bpk_content_copy_slice(const struct bpk_content *content, const struct bpk_item *item,
+			   const struct bpk_opt_slice *wanted, struct bpk_draft *draft,
+			   struct bpk_err *err)
+{
+	struct bpk_slice slice;
+
+	if (bpk_slice_resolve(wanted, item->array, &slice, err) != 0)
+		return -1;
+	if (item->offset == BPK_UNKNOWN)
+		return slice_fill(item, &slice, draft, err);
+	return bpk_slice_copy(content->source, item->offset, item->array, &slice, draft, err);
 }

@@ -47,6 +47,14 @@ int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick
 int bpk_content_copy(const struct bpk_content *content, const struct bpk_item *item,
 		     struct bpk_draft *draft, struct bpk_err *err);
 
+/* Add a part of it, in C order. */
+int bpk_content_copy_slice(const struct bpk_content *content, const struct bpk_item *item,
+			   const struct bpk_opt_slice *slice, struct bpk_draft *draft,
+			   struct bpk_err *err);
+
+/* The array of a file that holds no other. Fails with BPK_FAILED where there is none, or several. */
+int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, struct bpk_err *err);
+
 /* Write what is picked as NumPy's files, .npz where the job's target ends so, into its draft; more
  * bytes of arrays than most are refused. *count says how many arrays these were. */
 int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *pick, uint64_t most,

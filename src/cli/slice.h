@@ -14,11 +14,4 @@
 int bpk_slice_resolve(const struct bpk_opt_slice *slice, const struct bpk_array *array,
 		      struct bpk_slice *out, struct bpk_err *err);
 
-/*
- * Write a slice of an array that lies in C order to the job's draft, through a view of its input.
- * Errors name the input.
- */
-int bpk_slice_copy(struct bpk_job *job, const struct bpk_array *array,
-		   const struct bpk_slice *slice, struct bpk_err *err);
-
 #endif

@@ -95,6 +95,18 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
  * when nchunks was the number of threads and one more. */
 uint64_t bpk_view_memory(const struct bpk_info *info);
 
+/* ---- A part of an array ---- */
+
+/*
+ * Add to draft, in C order, a part (slice, inside array) of an array that lies at offset in source,
+ * in C's order or Fortran's. Only its runs of bytes are read, in ascending order, so a pipe will
+ * do; in Fortran's order what is larger than 32 MiB needs a seekable source and is read in several
+ * passes. Memory is bounded. Fails with BPK_CORRUPT (the source ends early), BPK_UNSUPPORTED (such
+ * a pipe), or as reading and writing do.
+ */
+int bpk_slice_copy(struct bpk_source *source, uint64_t offset, const struct bpk_array *array,
+		   const struct bpk_slice *slice, struct bpk_draft *draft, struct bpk_err *err);
+
 /* ---- The run ---- */
 
 /* Room inside each chunk, so that `write` finds place in it: bytes, and percent of the packed

@@ -113,12 +113,6 @@ struct bpk_where {
 	uint8_t digest[BPK_DIGEST_MAX]; /* as stored; checksum->size bytes */
 };
 
-/* A part of an array: from start up to, not including, stop, for each of its dimensions. */
-struct bpk_slice {
-	size_t ndimensions;
-	uint64_t start[BPK_ARRAY_MAX_DIMENSIONS], stop[BPK_ARRAY_MAX_DIMENSIONS];
-};
-
 /* How to read: plain wishes of the user. All false or 0 is the default. */
 struct bpk_read_options {
 	bool no_check;  /* do not test digests; then single blocks of a chunk may be fetched */

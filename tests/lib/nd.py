@@ -3,8 +3,13 @@
     nd.py slice RAW TYPE SHAPE SLICE   the part of RAW that SLICE takes, in C order
     nd.py make TYPE SHAPE              an array of that type and shape, to standard output
     nd.py files                        .npy files of many types, shapes and orders, here
+    nd.py cuts                         rows from standard input, COUNT NPY COMMAND...: COUNT
+                                       slices of the array in NPY, as COMMAND --slice SLICE gives
+                                       them and NumPy does; of an .npz, NPY:NAME
 """
 import ast
+import random
+import subprocess
 import sys
 
 import numpy
@@ -59,6 +64,53 @@ def files():
     return numpy.zeros(0)
 
 
+def some_side(length):
+    """What is written for a dimension, of many kinds: empty, beyond its ends, from its end."""
+    if length > 0 and random.random() < 0.35:
+        return str(random.randrange(-length, length))
+    if random.random() < 0.25:
+        return ":"
+    ends = [random.randrange(-length - 2, length + 3) for _ in range(2)]
+    if random.random() < 0.7:
+        ends.sort(key=lambda end: end + length if end < 0 else end)
+    return ":".join("" if random.random() < 0.15 else str(end) for end in ends)
+
+
+def some_slice(shape):
+    sides = [some_side(length) for length in shape]
+    cut = random.randrange(len(sides) + 1)
+    if not sides or random.random() < 0.2:
+        sides[cut:cut + random.randrange(len(sides) + 1)] = ["..."]
+    elif cut > 0 and random.random() < 0.3:
+        del sides[cut:]
+    return ",".join(sides)
+
+
+def cut(count, path, *command):
+    random.seed(path)
+    name = path.split(":")
+    array = numpy.load(name[0])
+    if len(name) > 1:
+        array = array[name[1]]
+    for _ in range(int(count)):
+        part = some_slice(array.shape)
+        ran = subprocess.run(command + ("--slice", part), stdout=subprocess.PIPE, check=False)
+        sides = [side_of(side) for side in part.split(",")]
+        if Ellipsis not in sides:
+            sides.append(Ellipsis)  # or a single text loses its zeros
+        expected = numpy.ascontiguousarray(array[tuple(sides)])
+        if ran.returncode != 0 or ran.stdout != expected.tobytes():
+            sys.exit("%s --slice %s: status %d, or other bytes"
+                     % (" ".join(command), part, ran.returncode))
+
+
+def cuts():
+    for row in sys.stdin:
+        cut(*row.split())
+    return numpy.zeros(0)
+
+
 what, rest = sys.argv[1], sys.argv[2:]
-result = {"slice": take, "make": make, "files": files}[what](*rest)
+kinds = {"slice": take, "make": make, "files": files, "cuts": cuts}
+result = kinds[what](*rest)
 sys.stdout.buffer.write(numpy.ascontiguousarray(result).tobytes())

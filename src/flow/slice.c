@@ -1,0 +1,173 @@
+/* Parts of arrays, from a source to a draft. */
+#include <inttypes.h>
+
+#include "flow/flow.h"
+
+enum {
+	GATHERED = 1 << 20, /* runs that are written at a time */
+	SLAB = 32 << 20,    /* and brought from Fortran's order into C's at a time, twice */
+};
+
+/* A part on its way. */
+struct copy {
+	struct bpk_source *source;
+	uint64_t base; /* of the array in it */
+	const struct bpk_array *array;
+	struct bpk_draft *draft;
+	struct bpk_buf runs, turned; /* runs.size bytes are gathered */
+};
+
+static int read_run(struct copy *c, uint64_t offset, struct bpk_span out, struct bpk_err *err)
+{
+	uint64_t skipped;
+	size_t got;
+
+	if (bpk_source_seekable(c->source))
+		return bpk_source_need_at(c->source, offset, out, err);
+	if (bpk_source_skip(c->source, offset - bpk_source_tell(c->source), &skipped, err) != 0 ||
+	    bpk_source_read(c->source, out, &got, err) != 0)
+		return -1;
+	if (got == out.size)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "ends %zu bytes early", out.size - got);
+}
+
+static int flush(struct copy *c, struct bpk_err *err)
+{
+	int rc = bpk_draft_write(c->draft, bpk_buf_view(&c->runs), err);
+
+	c->runs.size = 0;
+	return rc;
+}
+
+/* Gather size bytes at offset; where most bytes are together they are written. */
+static int add(struct copy *c, uint64_t offset, uint64_t size, size_t most, struct bpk_err *err)
+{
+	while (size > 0) {
+		size_t part = (size_t)bpk_min_u64(size, most - c->runs.size);
+
+		if (read_run(c, c->base + offset, bpk_span(c->runs.data + c->runs.size, part),
+			     err) != 0)
+			return -1;
+		c->runs.size += part;
+		offset += part;
+		size -= part;
+		if (c->runs.size == most && flush(c, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- In C's order: as it lies ---- */
+
+static int copy_runs(struct copy *c, const struct bpk_slice *slice, struct bpk_err *err)
+{
+	struct bpk_runs runs;
+	uint64_t offset, size;
+
+	if (bpk_buf_reserve(&c->runs, GATHERED, err) != 0)
+		return -1;
+	bpk_runs_begin(c->array, slice, &runs);
+	while (bpk_runs_next(&runs, &offset, &size))
+		if (add(c, offset, size, GATHERED, err) != 0)
+			return -1;
+	return flush(c, err);
+}
+
+/* ---- In Fortran's order: slab by slab, in the order in which they are written ---- */
+
+static int copy_slab(struct copy *c, const struct bpk_slice *slab, struct bpk_err *err)
+{
+	size_t item = (size_t)c->array->dtype.size;
+	size_t whole = (size_t)bpk_slice_items(slab) * item;
+	struct bpk_runs runs;
+	uint64_t offset, size;
+
+	if (bpk_buf_reserve(&c->runs, whole, err) != 0 ||
+	    bpk_buf_resize(&c->turned, whole, err) != 0)
+		return -1;
+	bpk_runs_begin(c->array, slab, &runs);
+	while (bpk_runs_next(&runs, &offset, &size))
+		if (add(c, offset, size, whole + 1, err) != 0)
+			return -1;
+	bpk_slice_transpose(slab, item, bpk_buf_view(&c->runs),
+			    bpk_span(c->turned.data, c->turned.size));
+	c->runs.size = 0;
+	return bpk_draft_write(c->draft, bpk_buf_view(&c->turned), err);
+}
+
+/*
+ * A slab has one index in each dimension before the one that is cut, step of them in that, and all
+ * of the part's in those behind it.
+ */
+static size_t find_cut(const struct bpk_slice *slice, uint64_t item, uint64_t *step)
+{
+	size_t cut = slice->ndimensions;
+	uint64_t inner = item, length = 1;
+
+	while (cut > 0) {
+		length = slice->stop[cut - 1] - slice->start[cut - 1];
+		cut--;
+		if (length > SLAB / inner)
+			break;
+		inner *= length;
+		length = 1;
+	}
+	*step = length == 1 ? slice->stop[cut] - slice->start[cut] : bpk_max_u64(SLAB / inner, 1);
+	return cut;
+}
+
+static void start_slab(const struct bpk_slice *slice, size_t cut, uint64_t step,
+		       struct bpk_slice *slab)
+{
+	for (size_t i = 0; i < cut; i++)
+		slab->stop[i] = slab->start[i] + 1;
+	slab->stop[cut] = bpk_min_u64(slab->start[cut] + step, slice->stop[cut]);
+}
+
+static bool next_slab(const struct bpk_slice *slice, size_t cut, uint64_t step,
+		      struct bpk_slice *slab)
+{
+	for (size_t i = cut + 1; i-- > 0;) {
+		if (slab->stop[i] < slice->stop[i]) {
+			slab->start[i] = slab->stop[i];
+			start_slab(slice, cut, step, slab);
+			return true;
+		}
+		slab->start[i] = slice->start[i];
+	}
+	return false;
+}
+
+static int copy_slabs(struct copy *c, const struct bpk_slice *slice, struct bpk_err *err)
+{
+	struct bpk_slice slab = *slice;
+	uint64_t step;
+	size_t cut;
+
+	if (bpk_slice_items(slice) == 0)
+		return 0;
+	cut = find_cut(slice, c->array->dtype.size, &step);
+	start_slab(slice, cut, step, &slab);
+	if (!bpk_source_seekable(c->source) && bpk_slice_items(&slab) < bpk_slice_items(slice))
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"comes through a pipe: a part this large of an array in Fortran's "
+				"order is read in several passes");
+	do
+		if (copy_slab(c, &slab, err) != 0)
+			return -1;
+	while (next_slab(slice, cut, step, &slab));
+	return 0;
+}
+
+int bpk_slice_copy(struct bpk_source *source, uint64_t offset, const struct bpk_array *array,
+		   const struct bpk_slice *slice, struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct copy c = { .source = source, .base = offset, .array = array, .draft = draft };
+	bool turns = array->fortran && array->ndimensions > 1;
+	int rc = (turns ? copy_slabs : copy_runs)(&c, slice, err);
+
+	bpk_buf_clear(&c.runs);
+	bpk_buf_clear(&c.turned);
+	return rc;
+}
