@@ -52,7 +52,7 @@ int bpk_content_copy_slice(const struct bpk_content *content, const struct bpk_i
 			   const struct bpk_opt_slice *slice, struct bpk_draft *draft,
 			   struct bpk_err *err);
 
-/* The array of a file that holds no other. Fails with BPK_FAILED where there is none, or several. */
+/* The array of a file that holds no other. Fails with BPK_FAILED where there is none, or more. */
 int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, struct bpk_err *err);
 
 /* Write what is picked as NumPy's files, .npz where the job's target ends so, into its draft; more
