@@ -25,6 +25,7 @@ complete -c bpk -n '__fish_seen_subcommand_from pack' -l dictionary -d 'give eac
 complete -c bpk -n '__fish_seen_subcommand_from pack' -s t -l typesize -x -d 'items are N bytes (1 to 255, or auto)'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -s z -l chunk-size -x -d 'pack SIZE bytes of raw data at a time'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l block-size -x -d 'divide chunks into blocks of SIZE bytes'
+complete -c bpk -n '__fish_seen_subcommand_from pack' -l plain -d 'pack plain bytes, without looking for arrays in them'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l checksum -x -a 'none adler32 crc32 md5 sha1 sha224 sha256 sha384 sha512' -d 'protect every chunk with checksum NAME'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l slack -x -d 'leave room in each chunk: N bytes, or P percent of it'
 complete -c bpk -n '__fish_seen_subcommand_from pack' -l no-offsets -d 'write no table of chunk offsets'

@@ -283,11 +283,17 @@ void bpk_describe_fields(const struct bpk_input *in)
 	print_size("raw size", raw_size);
 	print_field("ratio", bpk_ratio_text(raw_size, info->stored_size, text));
 	print_count("chunks", info->nchunks);
-	print_size("chunk size", info->chunk_size);
+	if (info->runs != NULL)
+		print_field("chunk size", "varies");
+	else
+		print_size("chunk size", info->chunk_size);
 	print_size("last chunk", info->last_chunk_size);
 	print_files(info);
 	print_array(info);
-	print_count("typesize", info->typesize);
+	if (info->runs != NULL && info->typesize == 0)
+		print_field("typesize", "varies");
+	else
+		print_count("typesize", info->typesize);
 	print_first_chunk(info);
 	print_field("checksum", info->checksum->name);
 	print_field("offsets", info->has_offsets ? "yes" : "no");

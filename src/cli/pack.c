@@ -77,6 +77,17 @@ static const struct bpk_opt opt_stream_size = {
 	.max = INT64_MAX,
 };
 
+static const struct bpk_opt opt_plain = {
+	.name = "plain",
+	.type = OPT_FLAG,
+	.offset = ARG(plain),
+	.help = "pack plain bytes, without looking for arrays in them",
+	.more = "Else a simulation file that bpk knows is cut into chunks along the arrays in it, "
+		"where that makes it smaller, each kind of them with an element size and filters "
+		"of its own. --chunk-size, --block-size, --typesize and --dtype, too, make all "
+		"chunks alike.",
+};
+
 static const struct bpk_opt *const rows[] = {
 	&bpk_opt_format_write,
 	&bpk_opt_digits,
@@ -88,6 +99,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_typesize,
 	&bpk_opt_chunk_size,
 	&bpk_opt_block_size,
+	&opt_plain,
 	&bpk_opt_checksum,
 	&bpk_opt_slack,
 	&bpk_opt_no_offsets,

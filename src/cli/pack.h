@@ -17,6 +17,7 @@ struct bpk_pack_args {
 	bool as_array;
 	const char *metadata;
 	struct bpk_opt_list set;
+	bool plain;
 };
 
 /* One pack on its way. */
@@ -30,6 +31,7 @@ struct bpk_pack {
 	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
 	struct bpk_job job;
 	struct bpk_choice choice;
+	struct bpk_cuts cuts;         /* empty: all chunks are as choice says */
 	struct bpk_division division; /* of the array, where the format has such */
 	bool divided;
 	struct bpk_plan plan;

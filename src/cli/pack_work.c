@@ -70,7 +70,11 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
 	const struct bpk_wishes wishes = settle_wishes(pack);
 
-	if (bpk_choose(bpk_pack_source(pack), raw_size, &wishes, &pack->choice, err) != 0)
+	if ((pack->args->plain
+		     ? bpk_choose(bpk_pack_source(pack), raw_size, &wishes, &pack->choice, err)
+		     : bpk_cuts_choose(bpk_pack_source(pack), raw_size, &wishes,
+				       pack->format->varied_chunks, &pack->choice, &pack->cuts,
+				       err)) != 0)
 		return bpk_input_subject(&pack->in, err);
 	bpk_encoding_tell_loss(&pack->args->encoding, &pack->choice.recipe,
 			       bpk_input_name(pack->in.path));
@@ -81,7 +85,19 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 				&pack->choice, &pack->division, &pack->divided, err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	pack->plan = bpk_plan_cut(raw_size, pack->division.parcel_size);
+	if (pack->cuts.nkinds > 0)
+		pack->plan = bpk_plan_sizes(&pack->cuts.runs);
 	return 0;
+}
+
+/* Of all chunks; 0: they differ. */
+static unsigned typesize_of(const struct bpk_pack *pack)
+{
+	for (size_t i = 1; i < pack->cuts.nkinds; i++)
+		if (pack->cuts.kinds[i].recipe.typesize != pack->cuts.kinds[0].recipe.typesize)
+			return 0;
+	return pack->cuts.nkinds > 0 ? pack->cuts.kinds[0].recipe.typesize
+				     : pack->choice.recipe.typesize;
 }
 
 static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
@@ -94,7 +110,8 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 		.nchunks = pack->plan.count,
 		.chunk_size = pack->plan.chunk_size,
 		.last_chunk_size = BPK_UNKNOWN,
-		.typesize = pack->choice.recipe.typesize,
+		.runs = pack->plan.runs,
+		.typesize = typesize_of(pack),
 		.checksum = encoding->checksum != NULL ? encoding->checksum
 						       : bpk_checksum_find("crc32"),
 		.has_metadata = pack->metadata.size > 0,
@@ -142,6 +159,7 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 		.recipe = &pack->choice.recipe,
 		.others = pack->choice.others,
 		.nothers = pack->choice.nothers,
+		.kinds = pack->cuts.nkinds > 0 ? pack->cuts.kinds : NULL,
 		.slack = args->encoding.slack,
 		.compare = args->compare || args->encoding.shared.remove,
 	};
@@ -163,12 +181,22 @@ static void tell_result(const struct bpk_pack *pack, uint64_t packed_size)
 		return;
 	bpk_record_begin("pack", pack->in.path);
 	bpk_job_record_result(&pack->job, packed_size);
-	bpk_record_u64("chunk_size", pack->choice.chunk_size);
-	bpk_record_u64("typesize", pack->choice.recipe.typesize);
+	bpk_record_u64("chunk_size", pack->cuts.nkinds > 0 ? BPK_UNKNOWN : pack->choice.chunk_size);
+	bpk_record_u64("typesize", typesize_of(pack));
 	bpk_record_text("codec", bpk_codec_name(pack->choice.recipe.codec));
 	bpk_record_u64("level", pack->choice.recipe.level);
 	bpk_record_text("filter", bpk_pipeline_print(&pack->choice.recipe.pipeline, filters));
 	bpk_record_end();
+}
+
+static void tell_choice(const struct bpk_pack *pack)
+{
+	const char *name = bpk_input_name(pack->in.path);
+
+	if (pack->cuts.nkinds == 0)
+		bpk_note_lines(name, bpk_buf_view(&pack->choice.why));
+	for (size_t i = 0; i < pack->cuts.nkinds; i++)
+		bpk_note_lines(name, bpk_buf_view(&pack->cuts.kinds[i].why));
 }
 
 static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
@@ -181,7 +209,7 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
 		return -1;
 	if (pack->args->encoding.shared.verbose)
-		bpk_note_lines(bpk_input_name(pack->in.path), bpk_buf_view(&pack->choice.why));
+		tell_choice(pack);
 	bpk_job_note_unknown_size(&pack->job, pack->plan.raw_size,
 				  "--stream-size SIZE avoids that");
 	if (pack_into_draft(pack, err) != 0)
@@ -204,6 +232,7 @@ void bpk_pack_one(void *arg, const char *path)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&pack->job);
 	bpk_buf_clear(&pack->choice.why);
+	bpk_cuts_clear(&pack->cuts);
 	bpk_input_close(&pack->in);
 	bpk_place_close(&pack->body);
 }

@@ -193,6 +193,8 @@ static uint64_t expected_chunk_size(const struct bpk_flow *flow)
 {
 	const struct bpk_info *info;
 
+	if (flow->plan.runs != NULL)
+		return bpk_sizes_largest(flow->plan.runs);
 	if (flow->plan.chunk_size != BPK_UNKNOWN)
 		return bpk_min_u64(flow->plan.chunk_size, flow->plan.raw_size);
 	info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
@@ -261,9 +263,9 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 			    plan->count, err) != 0)
 		return -1;
 	run.window.put_in_order = put_in_order;
-	/* where sizes differ, offsets are counted from chunk to chunk */
-	run.window.fetch_in_order =
-		plan->chunk_size == BPK_UNKNOWN || !flow->in->positional(flow->reader);
+	/* where sizes differ and nobody knows them, offsets are counted from chunk to chunk */
+	run.window.fetch_in_order = (plan->chunk_size == BPK_UNKNOWN && plan->runs == NULL) ||
+				    !flow->in->positional(flow->reader);
 	bpk_pool_run(threads, run_loop, &run);
 	*result = run.window.done;
 	if (run.window.failed != BPK_UNKNOWN) {

@@ -19,18 +19,24 @@ struct bpk_plan {
 	uint64_t raw_size;     /* of the whole; may be unknown */
 	uint64_t start, end;   /* raw bytes wanted, half open; end may be unknown */
 	uint64_t first_offset; /* raw offset of chunk first, when chunk_size is unknown */
+	const struct bpk_sizes *runs; /* then, where they are known: the sizes of all chunks; NULL:
+					they are not */
 };
 
 /* Cut raw_size bytes (or an unknown number) into chunks of chunk_size; an empty input is one empty
  * chunk. */
 struct bpk_plan bpk_plan_cut(uint64_t raw_size, uint64_t chunk_size);
 
+/* Chunks of these sizes, which are borrowed. */
+struct bpk_plan bpk_plan_sizes(const struct bpk_sizes *runs);
+
 /* All chunks of an archive. */
 struct bpk_plan bpk_plan_all(const struct bpk_info *info);
 
 /*
- * The chunks that hold the raw bytes start..end of an archive. Where chunk sizes differ the
- * reader's headers are walked (seekable), or the range is found while reading (a pipe).
+ * The chunks that hold the raw bytes start..end of an archive. Where chunk sizes differ and the
+ * archive does not list them, chunks' headers are walked (seekable), or the range is found while
+ * reading (a pipe).
  * start <= end was tested by the caller. Fails with BPK_USAGE when the range leaves the data, as
  * far as its size is known.
  */
@@ -39,7 +45,7 @@ int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t star
 
 /* ---- Choosing: how to pack when the user does not say ---- */
 
-enum { BPK_AUTO = -1 };
+enum { BPK_AUTO = -1, BPK_WISHES_HINTS = 4 };
 
 /* What the user fixed; BPK_AUTO, 0 or NULL where the choice is ours. */
 struct bpk_wishes {
@@ -52,6 +58,7 @@ struct bpk_wishes {
 	uint64_t chunk_size;                 /* 0: ours */
 	uint32_t block_size;                 /* 0: ours */
 	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
+	unsigned hints[BPK_WISHES_HINTS]; /* element sizes that are worth a trial; 0: no more */
 };
 
 enum { BPK_CHOICE_OTHERS = 3 };
@@ -73,6 +80,27 @@ struct bpk_choice {
  */
 int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 	       struct bpk_choice *choice, struct bpk_err *err);
+
+enum { BPK_CUTS_KINDS = 8 };
+
+/* How an input is cut into chunks along the arrays in it. Caller storage, for bpk_cuts_clear. */
+struct bpk_cuts {
+	struct bpk_sizes
+		runs; /* all chunks, each of a kind; empty: it is not cut so, and how all of
+				 it is packed is the choice beside this */
+	size_t nkinds;
+	struct bpk_choice kinds[BPK_CUTS_KINDS]; /* their chunk_size is an upper bound */
+};
+
+/*
+ * bpk_choose for what may hold arrays: a file whose layout is known is cut along its arrays, where
+ * varies says that chunks may have any sizes, and where that packs parts of it better. What the
+ * wishes fix, stays. choice is how it is packed else.
+ */
+int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
+		    bool varies, struct bpk_choice *choice, struct bpk_cuts *cuts,
+		    struct bpk_err *err);
+void bpk_cuts_clear(struct bpk_cuts *cuts);
 
 /*
  * The recipe by which a chunk seems to have been packed, with the default level of its codec, since
@@ -128,6 +156,8 @@ struct bpk_flow {
 	const struct bpk_pipeline *others; /* filters tried on each chunk beside the recipe's: that
 					      which packs a sample of it best is taken */
 	size_t nothers;                    /* 0: the recipe is not asked about */
+	const struct bpk_choice *kinds;    /* instead of recipe and others, for chunks of the kinds
+					   that the plan's runs name; NULL: none */
 	struct bpk_view first_sizes;       /* with blocks of variable length: those of the first
 					      chunk, uint32_t each; any more have the recipe's
 					      block size */

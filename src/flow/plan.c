@@ -15,6 +15,17 @@ struct bpk_plan bpk_plan_cut(uint64_t raw_size, uint64_t chunk_size)
 	return plan;
 }
 
+struct bpk_plan bpk_plan_sizes(const struct bpk_sizes *runs)
+{
+	return (struct bpk_plan){
+		.count = runs->nchunks,
+		.chunk_size = BPK_UNKNOWN,
+		.raw_size = runs->raw_size,
+		.end = runs->raw_size,
+		.runs = runs,
+	};
+}
+
 struct bpk_plan bpk_plan_all(const struct bpk_info *info)
 {
 	return (struct bpk_plan){
@@ -49,16 +60,40 @@ static void range_by_division(struct bpk_plan *plan)
 		plan->count = nchunks - bpk_min_u64(nchunks, plan->first);
 }
 
-/* The range in chunks of any size, by their headers. */
+/* Set first and first_offset to the chunk that holds start, as far as the archive lists sizes, else
+ * to the first that it does not list. Returns whether that holds it. */
+static bool find_first(const struct bpk_sizes *runs, struct bpk_plan *plan)
+{
+	struct bpk_sized chunk = { 0 };
+	bool found = bpk_sizes_seek(runs, plan->start, &chunk);
+
+	if (!found && runs != NULL)
+		chunk = (struct bpk_sized){ .first = runs->nchunks, .raw_offset = runs->raw_size };
+	plan->first = chunk.first;
+	plan->first_offset = chunk.raw_offset;
+	return found;
+}
+
+/* The range in chunks of any size, as they are listed, and by their headers behind those. */
 static int range_by_walking(const struct bpk_reader_ops *ops, void *reader, struct bpk_plan *plan,
 			    struct bpk_err *err)
 {
+	const struct bpk_sizes *runs = ops->info(reader)->runs;
+	bool begun = find_first(runs, plan);
+	uint64_t number = plan->first, offset = plan->first_offset;
 	struct bpk_where where;
-	uint64_t number = 0, offset = 0;
-	bool begun = false;
-	int rc;
+	struct bpk_sized chunk;
+	int rc = 0;
 
-	while (offset < plan->end) {
+	if (begun && bpk_sizes_seek(runs, plan->end - 1, &chunk)) {
+		plan->count = chunk.first + 1 - plan->first;
+		return 0;
+	}
+	if (begun) {
+		number = runs->nchunks;
+		offset = runs->raw_size;
+	}
+	for (; offset < plan->end; number++) {
 		rc = ops->locate(reader, number, &where, err);
 		if (rc < 0)
 			return -1;
@@ -70,7 +105,6 @@ static int range_by_walking(const struct bpk_reader_ops *ops, void *reader, stru
 			begun = true;
 		}
 		offset += where.header.raw_size;
-		number++;
 	}
 	if (plan->end != BPK_UNKNOWN ? offset < plan->end : offset < plan->start)
 		return fail_range(plan->start, plan->end, offset, err);
@@ -105,6 +139,10 @@ int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t star
 
 uint64_t bpk_plan_first_offset(const struct bpk_plan *plan)
 {
+	struct bpk_sized chunk;
+
+	if (bpk_sizes_chunk(plan->runs, plan->first, &chunk))
+		return chunk.raw_offset;
 	if (plan->chunk_size == BPK_UNKNOWN)
 		return plan->first_offset;
 	return plan->first * plan->chunk_size;
@@ -124,6 +162,7 @@ void bpk_plan_want(const struct bpk_plan *plan, struct bpk_parcel *parcel)
 
 void bpk_plan_parcel(const struct bpk_plan *plan, struct bpk_parcel *parcel)
 {
+	struct bpk_sized chunk;
 	uint64_t left;
 
 	parcel->packed_offset = BPK_UNKNOWN;
@@ -131,6 +170,12 @@ void bpk_plan_parcel(const struct bpk_plan *plan, struct bpk_parcel *parcel)
 	parcel->packed.size = 0;
 	parcel->raw.size = 0;
 	parcel->data_size = SIZE_MAX;
+	if (bpk_sizes_chunk(plan->runs, parcel->number, &chunk)) {
+		parcel->raw_offset = chunk.raw_offset;
+		parcel->raw_size = chunk.size;
+		bpk_plan_want(plan, parcel);
+		return;
+	}
 	if (plan->chunk_size == BPK_UNKNOWN) {
 		parcel->raw_offset = BPK_UNKNOWN;
 		parcel->raw_size = 0;
@@ -149,11 +194,12 @@ int bpk_plan_judge(const struct bpk_plan *plan, struct bpk_parcel *parcel, uint6
 		   struct bpk_err *err)
 {
 	bool raw = parcel->packed_size == 0;
+	bool planned = plan->chunk_size != BPK_UNKNOWN || plan->runs != NULL;
 
 	if (raw)
 		parcel->raw_size = parcel->raw.size;
 	parcel->data_size = bpk_min_size(parcel->data_size, parcel->raw_size);
-	if (plan->chunk_size == BPK_UNKNOWN || parcel->data_size == size ||
+	if (!planned || parcel->data_size == size ||
 	    (plan->raw_size == BPK_UNKNOWN && parcel->data_size < size))
 		return 0;
 	if (raw)

@@ -148,7 +148,9 @@ static void screen_pieces(struct bpk_chooser *c, struct bpk_likes *likes)
 	for (unsigned g = 0; g < c->sample.ngroups && c->sample.ngroups > 1; g++)
 		if (likes == &c->whole)
 			screen_lags(c, likes, c->likes[g].pieces);
-	if (!clear) {
+	for (size_t i = 0; i < BPK_WISHES_HINTS && c->wishes->hints[i] != 0; i++)
+		screen(c, likes, c->wishes->hints[i], BPK_FILTER_SHUFFLE);
+	if (!clear && c->wishes->hints[0] == 0) {
 		screen(c, likes, 4, BPK_FILTER_SHUFFLE);
 		screen(c, likes, 8, BPK_FILTER_SHUFFLE);
 	}

@@ -106,3 +106,14 @@ int bpk_work_suit(struct bpk_worker *worker, const struct bpk_pipeline *others, 
 	recipe->pipeline = candidates.filters[0];
 	return 0;
 }
+
+int bpk_work_weigh(struct bpk_worker *worker, const struct bpk_recipe *recipe, struct bpk_view raw,
+		   size_t *packed_size, struct bpk_err *err)
+{
+	size_t bound = bpk_chunk_bound(raw.size);
+
+	if (bpk_buf_reserve(&worker->packed, bound, err) != 0)
+		return -1;
+	return bpk_chunk_encode(worker->ctx, recipe, raw, bpk_span(worker->packed.data, bound),
+				packed_size, err);
+}

@@ -32,7 +32,8 @@ struct view {
 	const struct bpk_reader_ops *ops;
 	void *reader;
 	bool check;
-	struct bpk_plan plan; /* all of it */
+	struct bpk_plan plan;  /* all of it */
+	struct bpk_sizes runs; /* where chunk sizes differ: those of all */
 
 	/* guarded by lock; of a slot in use or loading the bytes are not */
 	pthread_mutex_t lock;
@@ -125,12 +126,26 @@ static int unpack(const struct view *view, struct hand *hand, struct bpk_span ou
 	return 0;
 }
 
-/* Raw bytes of chunk number, where all chunks have one size. */
-static size_t chunk_length(const struct view *view, uint64_t number)
+/* Where chunk number begins, and its raw bytes. */
+static struct bpk_sized chunk_at(const struct view *view, uint64_t number)
 {
-	uint64_t start = number * view->plan.chunk_size;
+	uint64_t size = view->plan.chunk_size, start = number * size;
+	struct bpk_sized chunk;
 
-	return (size_t)bpk_min_u64(view->plan.chunk_size, view->plan.raw_size - start);
+	if (bpk_sizes_chunk(view->plan.runs, number, &chunk))
+		return chunk;
+	size = bpk_min_u64(size, view->plan.raw_size - start);
+	return (struct bpk_sized){ .first = number, .raw_offset = start, .size = (uint32_t)size };
+}
+
+/* The chunk that holds a raw byte, which is there. */
+static struct bpk_sized chunk_of(const struct view *view, uint64_t offset)
+{
+	struct bpk_sized chunk;
+
+	if (bpk_sizes_seek(view->plan.runs, offset, &chunk))
+		return chunk;
+	return chunk_at(view, offset / view->plan.chunk_size);
 }
 
 /* Unpack all of chunk number into out, which is as long. */
@@ -141,7 +156,7 @@ static int load(struct view *view, uint64_t number, struct bpk_span out, struct 
 
 	if (hand == NULL)
 		return -1;
-	rc = fetch(view, hand, number, number * view->plan.chunk_size, err);
+	rc = fetch(view, hand, number, chunk_at(view, number).raw_offset, err);
 	if (rc > 0)
 		rc = bpk_fail(err, BPK_CORRUPT, "ends before chunk %llu, %llu chunks were expected",
 			      (unsigned long long)number, (unsigned long long)view->plan.count);
@@ -198,7 +213,7 @@ static struct slot *enter(struct view *view, uint64_t number)
 
 static int load_slot(struct view *view, struct slot *slot, struct bpk_err *err)
 {
-	size_t size = chunk_length(view, slot->number);
+	size_t size = chunk_at(view, slot->number).size;
 	int rc = bpk_buf_resize(&slot->raw, size, err);
 
 	if (rc == 0)
@@ -240,14 +255,13 @@ static int read_anywhere(void *arg, uint64_t offset, struct bpk_span out, size_t
 
 	*got = 0;
 	while (*got < out.size && offset + *got < view->plan.raw_size) {
-		uint64_t number = (offset + *got) / view->plan.chunk_size;
-		size_t start = (size_t)((offset + *got) % view->plan.chunk_size);
-		size_t length = chunk_length(view, number);
-		size_t size = bpk_min_size(out.size - *got, length - start);
+		struct bpk_sized chunk = chunk_of(view, offset + *got);
+		size_t start = (size_t)(offset + *got - chunk.raw_offset);
+		size_t size = bpk_min_size(out.size - *got, chunk.size - start);
 		struct bpk_span part = bpk_span(out.data + *got, size);
 
-		if ((size == length ? load(view, number, part, err)
-				    : copy_part(view, number, start, part, err)) != 0)
+		if ((size == chunk.size ? load(view, chunk.first, part, err)
+					: copy_part(view, chunk.first, start, part, err)) != 0)
 			return -1;
 		*got += size;
 	}
@@ -332,6 +346,7 @@ static void close_view(void *arg)
 	for (unsigned i = 0; i < view->nslots; i++)
 		bpk_buf_clear(&view->slots[i].raw);
 	bpk_buf_clear(&view->current);
+	bpk_sizes_clear(&view->runs);
 	pthread_cond_destroy(&view->changed);
 	pthread_mutex_destroy(&view->lock);
 	free(view);
@@ -344,6 +359,30 @@ static const struct bpk_source_ops anywhere_ops = {
 };
 
 static const struct bpk_source_ops sequence_ops = { .read_at = read_on, .close = close_view };
+
+/*
+ * Where chunk sizes differ: what the archive lists of them, and the others from their headers. A
+ * reader that finds chunks by walking goes there in sequence anyway.
+ */
+static int find_runs(struct view *view, struct bpk_err *err)
+{
+	const struct bpk_info *info = view->ops->info(view->reader);
+	struct bpk_where where;
+	int rc;
+
+	if (view->plan.chunk_size != BPK_UNKNOWN || !view->ops->positional(view->reader) ||
+	    view->ops->locate == NULL)
+		return 0;
+	if (bpk_sizes_copy(info->runs, BPK_UNKNOWN, &view->runs, err) != 0)
+		return -1;
+	while ((rc = view->ops->locate(view->reader, view->runs.nchunks, &where, err)) == 0)
+		if (bpk_sizes_add(&view->runs, 1, where.header.raw_size, 0, err) != 0)
+			return -1;
+	if (rc < 0)
+		return -1;
+	view->plan = bpk_plan_sizes(&view->runs);
+	return 0;
+}
 
 int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
 		  struct bpk_source **source, struct bpk_err *err)
@@ -364,8 +403,12 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
 	view->nslots = nslots;
 	for (unsigned i = 0; i < nslots; i++)
 		view->slots[i].number = BPK_UNKNOWN;
-	if (ops->positional(reader) && view->plan.chunk_size != BPK_UNKNOWN &&
-	    view->plan.raw_size != BPK_UNKNOWN)
+	if (find_runs(view, err) != 0) {
+		close_view(view);
+		return -1;
+	}
+	if (ops->positional(reader) && view->plan.raw_size != BPK_UNKNOWN &&
+	    (view->plan.chunk_size != BPK_UNKNOWN || view->plan.runs != NULL))
 		source_ops = &anywhere_ops;
 	if (bpk_source_of(source_ops, view, view->plan.raw_size, source, err) == 0)
 		return 0;
@@ -382,6 +425,7 @@ uint64_t bpk_view_memory(const struct bpk_info *info)
 	uint64_t size = info->chunk_size;
 
 	if (size == BPK_UNKNOWN)
-		size = info->has_first_chunk ? info->first_chunk.raw_size : 0;
+		size = bpk_max_u64(info->has_first_chunk ? info->first_chunk.raw_size : 0,
+				   bpk_sizes_largest(info->runs));
 	return CHUNKS * size + STATE;
 }

@@ -15,7 +15,7 @@ bool bpk_work_passes_over(const struct bpk_parcel *parcel)
 	return parcel->want_size == 0 && parcel->raw_size > 0;
 }
 
-static int need_ctx(struct bpk_worker *worker, struct bpk_err *err)
+int bpk_worker_ready(struct bpk_worker *worker, struct bpk_err *err)
 {
 	if (worker->ctx == NULL)
 		worker->ctx = bpk_chunk_ctx_new(err);
@@ -154,6 +154,21 @@ static int pack_numbered(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return rc;
 }
 
+/* Let recipe be what suits the chunk. */
+static int suit(struct bpk_worker *worker, const struct bpk_flow *flow,
+		const struct bpk_parcel *parcel, struct bpk_recipe *recipe, struct bpk_err *err)
+{
+	struct bpk_view raw = bpk_buf_view(&parcel->raw);
+	const struct bpk_choice *kind;
+	struct bpk_sized chunk;
+
+	if (flow->kinds == NULL || !bpk_sizes_chunk(flow->plan.runs, parcel->number, &chunk))
+		return bpk_work_suit(worker, flow->others, flow->nothers, raw, recipe, err);
+	kind = &flow->kinds[chunk.kind];
+	*recipe = kind->recipe;
+	return bpk_work_suit(worker, kind->others, kind->nothers, raw, recipe, err);
+}
+
 static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 		  const struct bpk_recipe *wanted, struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -161,8 +176,7 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	int rc;
 
 	parcel->raw_size = parcel->data_size = parcel->raw.size;
-	if (wanted == flow->recipe && bpk_work_suit(worker, flow->others, flow->nothers,
-						    bpk_buf_view(&parcel->raw), &recipe, err) != 0)
+	if (wanted == flow->recipe && suit(worker, flow, parcel, &recipe, err) != 0)
 		return -1;
 	/* so that chunks that are stored hold the same as others, and a proof compares with it */
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
@@ -235,7 +249,7 @@ static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 	bool carried = flow->out != NULL && !flow->decode && !anew;
 	bool cut = carried && parcel->data_size < parcel->raw_size;
 
-	if ((unpack || anew || cut) && need_ctx(worker, err) != 0)
+	if ((unpack || anew || cut) && bpk_worker_ready(worker, err) != 0)
 		return -1;
 	if (cut)
 		return cut_off(worker, flow, parcel, err);

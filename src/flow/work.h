@@ -14,6 +14,8 @@ struct bpk_worker {
 	struct bpk_buf sizes;          /* of its blocks, where these have variable length */
 };
 
+/* Have the scratch. */
+int bpk_worker_ready(struct bpk_worker *worker, struct bpk_err *err);
 void bpk_worker_clear(struct bpk_worker *worker);
 
 /* True when the plan wants no byte of a chunk that has some: it was only passed over. */
@@ -40,6 +42,10 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
  */
 int bpk_work_suit(struct bpk_worker *worker, const struct bpk_pipeline *others, size_t nothers,
 		  struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err);
+
+/* What a chunk of these bytes comes to. */
+int bpk_work_weigh(struct bpk_worker *worker, const struct bpk_recipe *recipe, struct bpk_view raw,
+		   size_t *packed_size, struct bpk_err *err);
 
 /*
  * Pack parcel->raw, which is not empty, in blocks of variable length: of these sizes (uint32_t

@@ -16,6 +16,7 @@ static const struct bpk_format bloscpack = {
 	.reader = &bpk_bloscpack_reader_ops,
 	.writer = &bpk_bloscpack_writer_ops,
 	.editor = &bpk_bloscpack_editor_ops,
+	.varied_chunks = true,
 };
 
 static const char *const chunked_layouts[] = { "blaze", "bcolz", NULL };

@@ -1153,6 +1153,32 @@ static void test_a_view_reads_anywhere(void **state)
 	bpk_source_close(view);
 }
 
+/* Chunks of many sizes, empty ones among them, of which the archive lists none, some, or all but
+ * one. */
+static void test_a_view_of_uneven_chunks_reads_anywhere(void **state)
+{
+	static struct reader r;
+	struct bpk_err err = { 0 };
+	struct bpk_source *view;
+
+	(void)state;
+	for (uint64_t listed = 0; listed < 40; listed += 13) {
+		struct bpk_sizes runs = { 0 };
+
+		reader_make_uneven(&r, 40);
+		r.positional = true;
+		for (uint64_t i = 0; i < listed; i++)
+			assert_int_equal(bpk_sizes_add(&runs, 1, (uint32_t)r.sizes[i], 0, &err), 0);
+		r.info.runs = listed > 0 ? &runs : NULL;
+		assert_int_equal(bpk_view_open(&reader_ops, &r, false, 3, &view, &err), 0);
+		assert_true(bpk_source_seekable(view));
+		assert_int_equal(bpk_source_size(view), r.info.raw_size);
+		read_view(view, r.info.raw_size, 1);
+		bpk_source_close(view);
+		bpk_sizes_clear(&runs);
+	}
+}
+
 /* A chunk that is read in parts is brought once, as long as the cache has room for it. */
 static void test_a_view_keeps_chunks(void **state)
 {
@@ -1197,7 +1223,7 @@ static void test_a_view_of_a_pipe_reads_on(void **state)
 		else
 			reader_make(&r, 20300, 1000);
 		r.packed = true;
-		r.positional = kind == 1;
+		r.positional = false;
 		if (kind & 2)
 			reader_forget_sizes(&r);
 		r.more = kind & 4 && !(kind & 2) ? 40 : 0;
@@ -1358,6 +1384,7 @@ int main(void)
 		cmocka_unit_test(test_memory_limit_holds_for_uneven_chunks),
 		cmocka_unit_test(test_progress_only_grows),
 		cmocka_unit_test(test_a_view_reads_anywhere),
+		cmocka_unit_test(test_a_view_of_uneven_chunks_reads_anywhere),
 		cmocka_unit_test(test_a_view_keeps_chunks),
 		cmocka_unit_test(test_a_view_of_a_pipe_reads_on),
 		cmocka_unit_test(test_a_view_is_read_by_many),

@@ -88,6 +88,11 @@ static int audit_metadata(const struct audit *a, struct bpk_err *err)
 		return 0;
 	if (m->damage.kind != BPK_OK)
 		return bpk_fail(err, m->damage.kind, "%s", m->damage.text);
+	if (a->reader->sizes.wrong)
+		return bpk_fail(err, BPK_CORRUPT,
+				"the sizes of chunks in the metadata are not those of the first of "
+				"%" PRIu64 " chunks",
+				a->reader->header.nchunks);
 	if (m->strange_magic)
 		say(a, "metadata is of another format than JSON, and was left unread");
 	audit_array(a);

@@ -9,8 +9,8 @@
 static bool has_grown(const struct bpk_bloscpack_header *then,
 		      const struct bpk_bloscpack_header *now)
 {
-	if (then->nchunks == BPK_UNKNOWN || then->raw_size == BPK_UNKNOWN ||
-	    now->nchunks == BPK_UNKNOWN || now->raw_size == BPK_UNKNOWN)
+	if (then->nchunks == BPK_UNKNOWN || then->last_chunk_size == BPK_UNKNOWN ||
+	    now->nchunks == BPK_UNKNOWN || now->last_chunk_size == BPK_UNKNOWN)
 		return false;
 	if (then->version != now->version || then->blaze != now->blaze ||
 	    then->has_offsets != now->has_offsets || then->has_metadata != now->has_metadata ||
@@ -20,7 +20,9 @@ static bool has_grown(const struct bpk_bloscpack_header *then,
 	/* a single chunk may have become a larger one */
 	if (then->chunk_size != now->chunk_size && then->nchunks > 1)
 		return false;
-	return now->nchunks >= then->nchunks && now->raw_size >= then->raw_size;
+	/* where chunk sizes differ, the chunks before the last are those of then */
+	return now->nchunks > then->nchunks ||
+	       (now->nchunks == then->nchunks && now->last_chunk_size >= then->last_chunk_size);
 }
 
 /* What became of the file; now is the reader as it would have been opened on it. */

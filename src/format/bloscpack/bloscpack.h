@@ -104,8 +104,9 @@ int bpk_bloscpack_metadata_read(struct bpk_source *source,
 
 void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata);
 
-/* Make the whole section for info's metadata: zlib where that is not larger, ten times the room,
- * adler32 unless info names another checksum ("Defaults of the blpk tool"). */
+/* Make the whole section for info's metadata and the sizes it knows of chunks: zlib where that is
+ * not larger, ten times the room (for the user's part), adler32 unless info names another checksum
+ * ("Defaults of the blpk tool"). Empty when there is nothing to tell. */
 int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
 				struct bpk_err *err);
 
@@ -123,6 +124,30 @@ void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE]
 int bpk_bloscpack_metadata_refit(const struct bpk_bloscpack_metadata *metadata,
 				 struct bpk_view text, struct bpk_buf *front,
 				 uint8_t digest[BPK_DIGEST_MAX], bool *fits, struct bpk_err *err);
+
+/* ---- Sizes of chunks that differ, in the metadata ---- */
+
+/*
+ * What the metadata list of chunks' sizes, as bpk puts it there: the last member of the object,
+ * "bpk_chunks":[[count,size,...],...], where each list is a sequence of sizes and how often it
+ * stands there. The sizes are those of the first chunks, never of the last. Caller storage.
+ */
+struct bpk_bloscpack_sizes {
+	bool listed;         /* there is such a member; */
+	bool wrong;          /* what it says cannot be, and runs is empty */
+	struct bpk_buf user; /* the text without it, which is the user's; empty: none */
+	struct bpk_sizes runs;
+};
+
+/* Look into a text, which is JSON, of an archive of nchunks chunks (may be unknown). */
+int bpk_bloscpack_sizes_take(struct bpk_view text, uint64_t nchunks,
+			     struct bpk_bloscpack_sizes *sizes, struct bpk_err *err);
+void bpk_bloscpack_sizes_clear(struct bpk_bloscpack_sizes *sizes);
+
+/* The user's text (empty: none) with the sizes that runs holds (NULL: none); as it is where there
+ * is no place for them in it, or they would take more than a thousandth of the data. */
+int bpk_bloscpack_sizes_join(struct bpk_view user, const struct bpk_sizes *runs,
+			     struct bpk_buf *out, struct bpk_err *err);
 
 /* ---- Offsets section ---- */
 
@@ -187,7 +212,8 @@ struct bpk_bloscpack_reader {
 	struct bpk_bloscpack_header header;
 	bool torn; /* the file's own header has another last-chunk: an append was cut short there */
 	struct bpk_bloscpack_metadata metadata;
-	struct bpk_array array; /* what the metadata says of NumPy's; owned */
+	struct bpk_bloscpack_sizes sizes; /* what they say of chunks */
+	struct bpk_array array;           /* and of NumPy's; owned */
 	uint64_t offsets_offset;
 	uint64_t offsets_end;
 	uint64_t data_offset; /* of chunk 0; past offsets_end only in a file with gaps */
@@ -214,6 +240,9 @@ struct bpk_bloscpack_extent {
 /* From the offsets section, checked against its neighbours. Positional readers; any thread. */
 int bpk_bloscpack_find(struct bpk_bloscpack_reader *reader, uint64_t number,
 		       struct bpk_bloscpack_extent *extent, struct bpk_err *err);
+
+/* Raw bytes of chunk number as header and metadata have them; may be unknown. */
+uint64_t bpk_bloscpack_raw_size(const struct bpk_bloscpack_reader *reader, uint64_t number);
 
 /* Check a chunk's 16 first bytes against the room it has and the header's sizes. */
 int bpk_bloscpack_examine(const struct bpk_bloscpack_reader *reader, uint64_t number,

@@ -163,16 +163,11 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 	return bpk_parcel_seal(e->header.checksum, parcel, err);
 }
 
-static bool is_adding(const struct bpk_bloscpack_editor *e)
-{
-	return e->mode == BPK_BLOSCPACK_ADDING ||
-	       (e->mode == BPK_BLOSCPACK_REWRITING && e->rewrite.adding);
-}
-
 /* Put into the draft what did not fit. */
 static int put_anew(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 		    struct bpk_err *err)
 {
+	e->rewrite.coming = true;
 	if (e->mode != BPK_BLOSCPACK_REWRITING && bpk_bloscpack_rewrite_begin(e, err) != 0)
 		return -1;
 	if (bpk_bloscpack_rewrite_put(e, parcel, err) != 0)
@@ -192,7 +187,7 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", parcel->number);
 	if (e->mode == BPK_BLOSCPACK_AT_REST)
 		e->mode = BPK_BLOSCPACK_PATCHING;
-	if (is_adding(e) && bpk_bloscpack_add_check(e, parcel, err) != 0)
+	if (bpk_bloscpack_is_adding(e) && bpk_bloscpack_add_check(e, parcel, err) != 0)
 		return -1;
 	if (e->mode == BPK_BLOSCPACK_ADDING && bpk_bloscpack_add_put(e, parcel, &fit, err) != 0)
 		return -1;
@@ -225,18 +220,20 @@ static int write_metadata(struct bpk_bloscpack_editor *e, enum bpk_bloscpack_fit
 	const struct bpk_bloscpack_metadata *m = &e->reader->metadata;
 	uint64_t at = BPK_BLOSCPACK_HEADER_SIZE;
 	uint8_t digest[BPK_DIGEST_MAX];
-	struct bpk_buf front = { 0 };
+	struct bpk_buf front = { 0 }, text = { 0 };
 	bool fits = false;
 	int rc = -1;
 
-	*fit = e->text.size > 0 || e->header.has_metadata ? BPK_BLOSCPACK_REWRITE
-							  : BPK_BLOSCPACK_FITS;
-	if (!m->good || e->text.size == 0)
-		return 0;
+	if (bpk_bloscpack_text_make(e, &text, err) != 0)
+		goto out;
+	*fit = text.size > 0 || e->header.has_metadata ? BPK_BLOSCPACK_REWRITE : BPK_BLOSCPACK_FITS;
+	rc = 0;
+	if (!m->good || text.size == 0)
+		goto out;
+	rc = -1;
 	if (bpk_bloscpack_append(e->reader->source, at, BPK_BLOSCPACK_METADATA_SIZE, &front,
 				 "metadata header", err) != 0 ||
-	    bpk_bloscpack_metadata_refit(m, bpk_buf_view(&e->text), &front, digest, &fits, err) !=
-		    0)
+	    bpk_bloscpack_metadata_refit(m, bpk_buf_view(&text), &front, digest, &fits, err) != 0)
 		goto out;
 	rc = 0;
 	if (!fits || !e->in_place || front.size > e->options.journal_limit)
@@ -248,6 +245,7 @@ static int write_metadata(struct bpk_bloscpack_editor *e, enum bpk_bloscpack_fit
 				       bpk_view(digest, m->checksum->size), err);
 out:
 	bpk_buf_clear(&front);
+	bpk_buf_clear(&text);
 	return rc;
 }
 
@@ -270,7 +268,8 @@ static int write_changes(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_he
 			 enum bpk_bloscpack_fit *fit, struct bpk_err *err)
 {
 	*fit = e->mode == BPK_BLOSCPACK_ADDING ? bpk_bloscpack_add_fits(e) : BPK_BLOSCPACK_FITS;
-	if (*fit == BPK_BLOSCPACK_FITS && e->sets_metadata && write_metadata(e, fit, err) != 0)
+	if (*fit == BPK_BLOSCPACK_FITS && bpk_bloscpack_text_changes(e) &&
+	    write_metadata(e, fit, err) != 0)
 		return -1;
 	if (*fit != BPK_BLOSCPACK_FITS)
 		return 0;
@@ -318,15 +317,17 @@ static int editor_commit(void *editor, struct bpk_err *err)
 	struct bpk_bloscpack_header header = e->header;
 	enum bpk_bloscpack_fit fit = BPK_BLOSCPACK_REWRITE;
 
-	if (is_adding(e) && e->added.cut == e->header.nchunks && e->added.nchunks == 0) {
+	if (bpk_bloscpack_is_adding(e) && e->added.cut == e->header.nchunks &&
+	    e->added.nchunks == 0) {
 		e->mode = BPK_BLOSCPACK_AT_REST;
 		bpk_bloscpack_rewrite_clear(&e->rewrite);
 	}
 	if (e->mode == BPK_BLOSCPACK_AT_REST && !e->sets_metadata)
 		return 0;
-	if (is_adding(e) && e->added.cut + e->added.nchunks == 0 && put_empty(e, err) != 0)
+	if (bpk_bloscpack_is_adding(e) && e->added.cut + e->added.nchunks == 0 &&
+	    put_empty(e, err) != 0)
 		return -1;
-	if (is_adding(e) && bpk_bloscpack_shape_follow(e, err) != 0)
+	if (bpk_bloscpack_is_adding(e) && bpk_bloscpack_shape_follow(e, err) != 0)
 		return -1;
 	if (e->mode != BPK_BLOSCPACK_REWRITING && write_changes(e, &header, &fit, err) != 0)
 		return -1;

@@ -5,6 +5,7 @@
  *   patch.c    chunks in the place of others, held in memory until the commit
  *   rewrite.c  what cannot be done in place: the whole file anew, into a draft
  *   shape.c    an array's shape in the metadata, which follows the number of its rows
+ *   text.c     the text of the metadata to come, with the sizes of chunks in it
  *   survey.c   what is there
  *   editor.c   opens, chooses between them, sets metadata and commits
  */
@@ -55,6 +56,7 @@ struct bpk_bloscpack_rewrite {
 	uint64_t next; /* chunk of it to be carried over */
 	uint64_t stop; /* those from here on are left behind */
 	bool adding;   /* what is put follows them; else it takes the place of one of them */
+	bool coming;   /* it was begun for a chunk that is about to be put */
 	bool has_text; /* the metadata that were set are in the draft */
 	struct bpk_parcel parcel;
 };
@@ -75,7 +77,7 @@ struct bpk_bloscpack_editor {
 	uint64_t end;                       /* of it all: an end marker may follow */
 
 	bool sets_metadata;
-	struct bpk_buf text; /* of the metadata to be set; empty: none */
+	struct bpk_buf text; /* the user's, of the metadata to be set; empty: none */
 
 	enum bpk_bloscpack_mode mode;
 	struct bpk_bloscpack_added added;
@@ -132,6 +134,23 @@ bool bpk_bloscpack_shape_follows(const struct bpk_bloscpack_editor *e);
 /* Have the metadata set to those that are right for what was added; left alone where that is no
  * whole number of rows. */
 int bpk_bloscpack_shape_follow(struct bpk_bloscpack_editor *e, struct bpk_err *err);
+
+/* ---- Metadata to come ---- */
+
+/* Are chunks put behind a cut, into the file or into a draft? */
+bool bpk_bloscpack_is_adding(const struct bpk_bloscpack_editor *e);
+
+/* Will the metadata be others than they are: set, or because they list chunks that are cut off? */
+bool bpk_bloscpack_text_changes(const struct bpk_bloscpack_editor *e);
+
+/* The user's part of them, and the sizes of the chunks that are kept and will not be the last. */
+struct bpk_view bpk_bloscpack_text_user(const struct bpk_bloscpack_editor *e);
+int bpk_bloscpack_text_sizes(const struct bpk_bloscpack_editor *e, struct bpk_sizes *sizes,
+			     struct bpk_err *err);
+
+/* All of the text; empty: none. */
+int bpk_bloscpack_text_make(const struct bpk_bloscpack_editor *e, struct bpk_buf *text,
+			    struct bpk_err *err);
 
 /* ---- Patching ---- */
 

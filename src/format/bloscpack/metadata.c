@@ -295,26 +295,22 @@ static int put_text(struct bpk_view text, struct bpk_buf *out, unsigned *codec, 
 	return 0;
 }
 
-int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
-				struct bpk_err *err)
+/* The section of a text that has so much of the user's in it. */
+static int make_section(const struct bpk_checksum *checksum, struct bpk_view text, size_t users,
+			struct bpk_buf *out, struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = info->metadata_checksum;
-	struct bpk_view text = info->metadata;
 	uint8_t digest[BPK_DIGEST_MAX];
 	size_t room, packed;
 	unsigned codec = CODEC_NONE;
 
-	if (checksum == NULL)
-		checksum = bpk_checksum_of_number(1);
 	if (text.size > BPK_JSON_MAX_SIZE)
 		return bpk_fail(err, BPK_LIMIT, "metadata of %zu bytes, expected at most %d",
 				text.size, BPK_JSON_MAX_SIZE);
-	out->size = 0;
 	if (bpk_buf_resize(out, BPK_BLOSCPACK_METADATA_SIZE, err) != 0 ||
 	    put_text(text, out, &codec, err) != 0)
 		return -1;
 	packed = out->size - BPK_BLOSCPACK_METADATA_SIZE;
-	room = bpk_min_size(DEFAULT_ROOM * text.size, text.size + MOST_EXTRA_ROOM);
+	room = text.size + bpk_min_size((DEFAULT_ROOM - 1) * users, MOST_EXTRA_ROOM);
 	if (bpk_checksum_compute(checksum,
 				 bpk_view(out->data + BPK_BLOSCPACK_METADATA_SIZE, packed), digest,
 				 err) != 0 ||
@@ -331,6 +327,31 @@ int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out
 	memset(out->data + BPK_BLOSCPACK_METADATA_SIZE + packed, 0, room - packed);
 	bpk_copy(out->data + BPK_BLOSCPACK_METADATA_SIZE + room, digest, checksum->size);
 	return 0;
+}
+
+int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
+				struct bpk_err *err)
+{
+	const struct bpk_checksum *checksum = info->metadata_checksum;
+	struct bpk_view user = info->has_metadata ? info->metadata : bpk_view(NULL, 0);
+	uint64_t listed =
+		info->nchunks == BPK_UNKNOWN ? BPK_UNKNOWN : bpk_max_u64(info->nchunks, 1) - 1;
+	struct bpk_sizes runs = { 0 };
+	struct bpk_buf text = { 0 };
+	int rc = 0;
+
+	out->size = 0;
+	if (checksum == NULL)
+		checksum = bpk_checksum_of_number(1);
+	if (info->chunk_size == BPK_UNKNOWN)
+		rc = bpk_sizes_copy(info->runs, listed, &runs, err);
+	if (rc == 0)
+		rc = bpk_bloscpack_sizes_join(user, &runs, &text, err);
+	if (rc == 0 && text.size > 0)
+		rc = make_section(checksum, bpk_buf_view(&text), user.size, out, err);
+	bpk_sizes_clear(&runs);
+	bpk_buf_clear(&text);
+	return rc;
 }
 
 void bpk_bloscpack_metadata_room(const uint8_t head[BPK_BLOSCPACK_METADATA_SIZE],

@@ -128,7 +128,7 @@ static int mend_last_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	uint64_t entries[2];
 	size_t got;
 
-	if (!r->positional || h->raw_size == BPK_UNKNOWN || h->nchunks == r->offsets.count)
+	if (!r->positional || h->last_chunk_size == BPK_UNKNOWN || h->nchunks == r->offsets.count)
 		return 0;
 	if (bpk_bloscpack_offsets_get(&r->offsets, h->nchunks - 1, 2, entries, err) != 0)
 		return -1;
@@ -142,8 +142,25 @@ static int mend_last_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	    chunk.raw_size == h->last_chunk_size || chunk.raw_size > h->chunk_size)
 		return 0;
 	r->torn = true;
-	h->raw_size += chunk.raw_size - h->last_chunk_size;
+	if (h->raw_size != BPK_UNKNOWN)
+		h->raw_size += chunk.raw_size - h->last_chunk_size;
 	h->last_chunk_size = chunk.raw_size;
+	return 0;
+}
+
+/* Where chunk sizes differ, what the metadata say of them may add up to the whole. */
+static int take_sizes(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	struct bpk_bloscpack_header *h = &r->header;
+
+	if (!r->metadata.good || h->chunk_size != BPK_UNKNOWN)
+		return 0;
+	if (bpk_bloscpack_sizes_take(bpk_buf_view(&r->metadata.text), h->nchunks, &r->sizes, err) !=
+	    0)
+		return -1;
+	if (r->sizes.runs.nchunks > 0 && r->sizes.runs.nchunks == h->nchunks - 1 &&
+	    h->last_chunk_size != BPK_UNKNOWN)
+		h->raw_size = r->sizes.runs.raw_size + h->last_chunk_size;
 	return 0;
 }
 
@@ -227,10 +244,11 @@ static void fill_info(struct bpk_bloscpack_reader *r)
 	info->checksum = h->checksum;
 	info->unprotected = unprotected(h);
 	info->pending = bpk_source_pending(r->source);
-	info->has_metadata = m->good;
-	if (!m->good)
+	info->runs = r->sizes.runs.nchunks > 0 ? &r->sizes.runs : NULL;
+	info->has_metadata = m->good && (!r->sizes.listed || r->sizes.user.size > 0);
+	if (!info->has_metadata)
 		return;
-	info->metadata = bpk_buf_view(&m->text);
+	info->metadata = bpk_buf_view(r->sizes.listed ? &r->sizes.user : &m->text);
 	info->metadata_stored_size = m->stored_size;
 	info->metadata_room = m->room;
 	info->metadata_codec = m->codec;
@@ -267,7 +285,7 @@ int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err
 	r->offsets = (struct bpk_bloscpack_offsets){ .source = r->source,
 						     .start = r->offsets_offset,
 						     .count = bpk_bloscpack_slots(&r->header) };
-	if (find_chunks(r, err) != 0 || mend_last_chunk(r, err) != 0)
+	if (find_chunks(r, err) != 0 || mend_last_chunk(r, err) != 0 || take_sizes(r, err) != 0)
 		return -1;
 	fill_info(r);
 	if (find_array(r, err) != 0)

@@ -17,6 +17,7 @@ static void reader_close(void *reader)
 	if (r == NULL)
 		return;
 	bpk_bloscpack_metadata_clear(&r->metadata);
+	bpk_bloscpack_sizes_clear(&r->sizes);
 	bpk_array_clear(&r->array);
 	free(r);
 }
@@ -67,6 +68,7 @@ static void label(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parce
 		  const struct bpk_chunk_header *chunk)
 {
 	uint64_t size = r->header.chunk_size;
+	struct bpk_sized known;
 
 	parcel->packed_offset = offset;
 	parcel->packed_size = chunk->packed_size;
@@ -74,6 +76,8 @@ static void label(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parce
 	parcel->data_size = chunk->raw_size;
 	if (parcel->number == 0)
 		parcel->raw_offset = 0;
+	else if (bpk_sizes_chunk(&r->sizes.runs, parcel->number, &known))
+		parcel->raw_offset = known.raw_offset;
 	else if (size == BPK_UNKNOWN || !bpk_mul_u64(size, parcel->number, &parcel->raw_offset))
 		parcel->raw_offset = BPK_UNKNOWN;
 }
@@ -154,7 +158,7 @@ static size_t first_read(const struct bpk_bloscpack_reader *r, const struct bpk_
 			 const struct bpk_bloscpack_extent *extent)
 {
 	const struct bpk_bloscpack_header *h = &r->header;
-	uint64_t raw = parcel->number == h->nchunks - 1 ? h->last_chunk_size : h->chunk_size;
+	uint64_t raw = bpk_bloscpack_raw_size(r, parcel->number);
 	uint64_t most =
 		raw == BPK_UNKNOWN ? extent->room : raw + BPK_CHUNK_HEADER_SIZE + h->checksum->size;
 
@@ -325,10 +329,29 @@ static int reader_check(const void *reader, const struct bpk_parcel *parcel, str
 
 /* ---- Locating ---- */
 
-/* Can chunk number be looked up without those before it, its raw offset too? */
-static bool is_direct(const struct bpk_bloscpack_reader *r)
+/*
+ * Let walk stand as far before chunk number, or at it, as can be known without looking at those
+ * before it.
+ */
+static void approach(const struct bpk_bloscpack_reader *r, struct bpk_bloscpack_walk *walk,
+		     uint64_t number)
 {
-	return r->positional && r->header.chunk_size != BPK_UNKNOWN;
+	const struct bpk_sizes *runs = &r->sizes.runs;
+	struct bpk_bloscpack_walk start = bpk_bloscpack_walk_start(r);
+	struct bpk_sized known;
+
+	if (r->positional && r->header.chunk_size != BPK_UNKNOWN) {
+		start.number = number;
+		start.raw_offset = number * r->header.chunk_size;
+	} else if (r->positional && bpk_sizes_chunk(runs, number, &known)) {
+		start.number = number;
+		start.raw_offset = known.raw_offset;
+	} else if (r->positional && number >= runs->nchunks) {
+		start.number = runs->nchunks;
+		start.raw_offset = runs->raw_size;
+	}
+	if (walk->number > number || walk->number < start.number)
+		*walk = start;
 }
 
 static int locate(struct bpk_bloscpack_reader *r, uint64_t number, struct bpk_where *where,
@@ -338,12 +361,7 @@ static int locate(struct bpk_bloscpack_reader *r, uint64_t number, struct bpk_wh
 	struct bpk_bloscpack_step step;
 	int rc;
 
-	if (is_direct(r)) {
-		*walk = (struct bpk_bloscpack_walk){ .number = number,
-						     .raw_offset = number * r->header.chunk_size };
-	} else if (number < walk->number) {
-		*walk = bpk_bloscpack_walk_start(r);
-	}
+	approach(r, walk, number);
 	while ((rc = bpk_bloscpack_walk_look(r, walk, r->positional, &step, err)) == 0 &&
 	       walk->number < number)
 		bpk_bloscpack_walk_move(r, walk, &step);

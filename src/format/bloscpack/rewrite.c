@@ -53,14 +53,14 @@ static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info
 			   struct bpk_buf *section, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_metadata *m = &e->reader->metadata;
+	bool is_there = e->header.has_metadata && !bpk_bloscpack_text_changes(e);
 
-	info->has_metadata = e->sets_metadata ? e->text.size > 0 : e->header.has_metadata;
 	info->metadata_checksum = m->good ? m->checksum : NULL;
-	if (e->sets_metadata)
-		info->metadata = bpk_buf_view(&e->text);
-	else if (info->has_metadata && e->in_place && has_room_for_rows(e))
+	info->metadata = bpk_bloscpack_text_user(e);
+	info->has_metadata = info->metadata.size > 0;
+	if (is_there && e->in_place && has_room_for_rows(e))
 		return read_section(e, section, err);
-	else if (info->has_metadata && !m->good)
+	if (is_there && !m->good)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"damaged metadata cannot be carried over to version 3");
 	return 0;
@@ -81,8 +81,12 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	};
 	struct bpk_info info = e->info;
 	struct bpk_buf section = { 0 };
+	struct bpk_sizes sizes = { 0 };
 	int rc = choose_metadata(e, &info, &section, err);
 
+	if (rc == 0)
+		rc = bpk_bloscpack_text_sizes(e, &sizes, err);
+	info.runs = &sizes;
 	info.raw_size = info.nchunks = info.last_chunk_size = BPK_UNKNOWN;
 	info.chunk_size = adding ? added->chunk_size : e->header.chunk_size;
 	/* the size of an empty chunk */
@@ -92,6 +96,7 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	if (rc == 0)
 		rc = bpk_bloscpack_writer_begin(e->rewrite.draft, &info, &options, &expected,
 						&e->rewrite.writer, err);
+	bpk_sizes_clear(&sizes);
 	bpk_buf_clear(&section);
 	return rc;
 }
@@ -183,7 +188,7 @@ int bpk_bloscpack_rewrite_begin(struct bpk_bloscpack_editor *e, struct bpk_err *
 	    (!adding && carry_patches(e, err) != 0))
 		return -1;
 	e->mode = BPK_BLOSCPACK_REWRITING;
-	rw->has_text = e->sets_metadata;
+	rw->has_text = bpk_bloscpack_text_changes(e);
 	return 0;
 }
 
@@ -211,19 +216,20 @@ static int put_text(const struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	uint8_t head[BPK_BLOSCPACK_HEADER_SIZE + BPK_BLOSCPACK_METADATA_SIZE];
 	struct bpk_bloscpack_header header;
 	uint8_t digest[BPK_DIGEST_MAX];
-	struct bpk_buf front = { 0 };
+	struct bpk_buf front = { 0 }, text = { 0 };
 	bool fits = false;
 	int rc = -1;
 
-	if (bpk_draft_read_at(draft, 0, bpk_span(head, sizeof head), err) != 0 ||
+	if (bpk_bloscpack_text_make(e, &text, err) != 0 ||
+	    bpk_draft_read_at(draft, 0, bpk_span(head, sizeof head), err) != 0 ||
 	    bpk_bloscpack_header_read(bpk_view(head, sizeof head), &header, err) != 0 ||
 	    bpk_buf_append(&front,
 			   bpk_view(head + BPK_BLOSCPACK_HEADER_SIZE, BPK_BLOSCPACK_METADATA_SIZE),
 			   err) != 0)
 		goto out;
-	if (header.has_metadata && e->text.size > 0) {
+	if (header.has_metadata && text.size > 0) {
 		bpk_bloscpack_metadata_room(front.data, &m);
-		if (bpk_bloscpack_metadata_refit(&m, bpk_buf_view(&e->text), &front, digest, &fits,
+		if (bpk_bloscpack_metadata_refit(&m, bpk_buf_view(&text), &front, digest, &fits,
 						 err) != 0)
 			goto out;
 	}
@@ -236,6 +242,7 @@ static int put_text(const struct bpk_bloscpack_editor *e, struct bpk_err *err)
 		rc = 0;
 out:
 	bpk_buf_clear(&front);
+	bpk_buf_clear(&text);
 	return rc;
 }
 
@@ -247,7 +254,7 @@ int bpk_bloscpack_rewrite_commit(struct bpk_bloscpack_editor *e, struct bpk_err 
 	if (carry_to(rw, rw->stop, err) != 0 ||
 	    bpk_bloscpack_writer_ops.finish(rw->writer, err) != 0)
 		return -1;
-	if (e->sets_metadata && !rw->has_text && put_text(e, err) != 0)
+	if (bpk_bloscpack_text_changes(e) && !rw->has_text && put_text(e, err) != 0)
 		return -1;
 	rw->draft = NULL;
 	return bpk_edit_replace(e->edit, draft, err);

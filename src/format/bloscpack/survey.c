@@ -54,13 +54,14 @@ static int look_at_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* Can the header be believed without a walk? Not where version 2 lets the last chunk be larger. */
+/* Can the header, or the sizes in the metadata, be believed without a walk? Not where version 2
+ * lets the last chunk be larger. */
 static bool is_plain(const struct bpk_bloscpack_reader *r)
 {
 	const struct bpk_bloscpack_header *h = &r->header;
 
-	return r->positional && h->version == 3 && h->chunk_size != BPK_UNKNOWN &&
-	       h->chunk_size > 0;
+	return r->positional && h->version == 3 &&
+	       (h->chunk_size == BPK_UNKNOWN ? r->sizes.runs.nchunks > 0 : h->chunk_size > 0);
 }
 
 int bpk_bloscpack_survey(struct bpk_bloscpack_editor *e, struct bpk_err *err)

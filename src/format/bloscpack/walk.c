@@ -15,19 +15,30 @@ int bpk_bloscpack_chunk_subject(struct bpk_err *err, uint64_t number, uint64_t o
 	return bpk_err_subject(err, "chunk %" PRIu64 " at offset %" PRIu64, number, offset);
 }
 
-/* Raw size against what the header says of chunk number. */
+uint64_t bpk_bloscpack_raw_size(const struct bpk_bloscpack_reader *reader, uint64_t number)
+{
+	const struct bpk_bloscpack_header *h = &reader->header;
+	struct bpk_sized known;
+
+	if (h->nchunks == BPK_UNKNOWN)
+		return BPK_UNKNOWN;
+	if (number == h->nchunks - 1)
+		return h->last_chunk_size;
+	return bpk_sizes_chunk(&reader->sizes.runs, number, &known) ? known.size : h->chunk_size;
+}
+
+/* Raw size against what the header, or the metadata, say of chunk number. */
 static int check_raw_size(const struct bpk_bloscpack_reader *reader, uint64_t number,
 			  uint64_t raw_size, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_header *h = &reader->header;
-	bool last = h->nchunks != BPK_UNKNOWN && number == h->nchunks - 1;
-	bool inner = h->nchunks != BPK_UNKNOWN && number < h->nchunks - 1;
-	uint64_t expected = last ? h->last_chunk_size : inner ? h->chunk_size : BPK_UNKNOWN;
+	uint64_t expected = bpk_bloscpack_raw_size(reader, number);
+	bool listed = number < reader->sizes.runs.nchunks;
 
 	if (expected != BPK_UNKNOWN && raw_size != expected)
 		return bpk_fail(err, BPK_CORRUPT,
-				"it unpacks to %" PRIu64 " bytes, the file's header says %" PRIu64,
-				raw_size, expected);
+				"it unpacks to %" PRIu64 " bytes, the file's %s %" PRIu64, raw_size,
+				listed ? "metadata say" : "header says", expected);
 	if (expected == BPK_UNKNOWN && h->chunk_size != BPK_UNKNOWN && raw_size > h->chunk_size)
 		return bpk_fail(err, BPK_CORRUPT,
 				"it unpacks to %" PRIu64

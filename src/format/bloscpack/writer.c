@@ -126,12 +126,12 @@ static int check_info(const struct bpk_info *info, struct bpk_err *err)
 static void announce(struct writer *w, const struct bpk_info *info)
 {
 	struct bpk_bloscpack_header *h = &w->header;
+	struct bpk_sized last;
 
 	w->announced = info->raw_size;
 	h->version = 3;
 	h->checksum = info->checksum;
 	h->typesize = info->typesize <= BPK_CHUNK_MAX_TYPESIZE ? info->typesize : 0;
-	h->has_metadata = info->has_metadata;
 	h->chunk_size = info->chunk_size;
 	h->last_chunk_size = BPK_UNKNOWN;
 	h->nchunks = info->nchunks;
@@ -139,6 +139,9 @@ static void announce(struct writer *w, const struct bpk_info *info)
 		h->nchunks = bpk_max_u64(1, bpk_div_up(info->raw_size, info->chunk_size));
 		h->last_chunk_size = info->raw_size - (h->nchunks - 1) * info->chunk_size;
 	}
+	if (info->chunk_size == BPK_UNKNOWN && info->runs != NULL && h->nchunks != BPK_UNKNOWN &&
+	    bpk_sizes_chunk(info->runs, h->nchunks - 1, &last))
+		h->last_chunk_size = last.size;
 	/* an archive without chunks becomes one of an empty chunk */
 	if (h->nchunks == 0)
 		h->nchunks = 1;
@@ -185,16 +188,17 @@ static int write_front(struct writer *w, const struct bpk_info *info, struct bpk
 	struct bpk_buf metadata = { 0 };
 	int rc = 0;
 
-	bpk_bloscpack_header_write(&w->header, bytes);
-	if (w->seekable)
-		w->position = sizeof bytes;
-	else
-		rc = write_next(w, bpk_view(bytes, sizeof bytes), err);
-	if (rc == 0 && w->header.has_metadata && section.size == 0) {
+	if (section.size == 0) {
 		rc = bpk_bloscpack_metadata_make(info, &metadata, err);
 		section = bpk_buf_view(&metadata);
 	}
-	if (rc == 0 && w->header.has_metadata)
+	w->header.has_metadata = section.size > 0;
+	bpk_bloscpack_header_write(&w->header, bytes);
+	if (w->seekable)
+		w->position = sizeof bytes;
+	else if (rc == 0)
+		rc = write_next(w, bpk_view(bytes, sizeof bytes), err);
+	if (rc == 0 && section.size > 0)
 		rc = write_next(w, section, err);
 	bpk_buf_clear(&metadata);
 	w->offsets_offset = w->position;

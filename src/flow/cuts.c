@@ -1,0 +1,340 @@
+/*
+ * An input cut along its arrays. Each kind of zone is chosen for by itself, as if its bytes were
+ * all there is; kinds that come to the same are one; what lies between two changes of kind is cut
+ * into chunks:
+ *
+ *     zones    |f4 x 3 ...........................|u1 ..|mixed ...........|
+ *     chunks   |          |          |            |     |                 |
+ *
+ * Then a part of the input is packed in both ways, since cutting also parts what repeats from array
+ * to array, and what is packed better as a whole stays whole.
+ */
+#include "flow/zones.h"
+#include "flow/choose.h"
+#include "flow/work.h"
+
+enum {
+	LEAST = 512 << 10, /* bytes of an input that are worth it */
+	OWN_CHOICE =
+		256
+		<< 10, /* bytes of a kind that are worth a trial; others are packed as the whole */
+	CHUNK_COST = 40, /* bytes that a chunk takes besides: header, digest, offset, sizes */
+	SHARE = 16,      /* of the input, that is packed in both ways, in WINDOWS places; */
+	LEAST_WINDOW = 512 << 10, /* each of them at least */
+	MOST_WINDOW = 2 << 20,    /* and at most */
+	WINDOWS = 2,
+};
+
+struct cutting {
+	struct bpk_source *source;
+	const struct bpk_wishes *wishes;
+	struct bpk_zones zones;
+	const struct bpk_choice *whole;
+	struct bpk_cuts *cuts;
+	uint32_t kind_of[BPK_ZONE_KINDS]; /* which of cuts' kinds a kind of zone is packed as */
+};
+
+void bpk_cuts_clear(struct bpk_cuts *cuts)
+{
+	for (size_t i = 0; i < cuts->nkinds; i++)
+		bpk_buf_clear(&cuts->kinds[i].why);
+	bpk_sizes_clear(&cuts->runs);
+	*cuts = (struct bpk_cuts){ 0 };
+}
+
+/* ---- Choosing for kinds ---- */
+
+static bool is_same_recipe(const struct bpk_recipe *a, const struct bpk_recipe *b)
+{
+	return a->level == b->level && a->typesize == b->typesize &&
+	       a->block_size == b->block_size && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
+}
+
+static bool is_same_choice(const struct bpk_choice *a, const struct bpk_choice *b)
+{
+	if (!is_same_recipe(&a->recipe, &b->recipe) || a->chunk_size != b->chunk_size ||
+	    a->nothers != b->nothers)
+		return false;
+	for (size_t i = 0; i < a->nothers; i++)
+		if (!bpk_pipeline_equal(&a->others[i], &b->others[i]))
+			return false;
+	return true;
+}
+
+static void add_hint(struct bpk_wishes *wishes, unsigned size)
+{
+	size_t n = 0;
+
+	while (n < BPK_WISHES_HINTS && wishes->hints[n] != 0 && wishes->hints[n] != size)
+		n++;
+	if (n < BPK_WISHES_HINTS && size > 1)
+		wishes->hints[n] = size;
+}
+
+/* Lines for -v: which arrays are meant. */
+static int say_kind(const struct bpk_zones *zones, size_t kind, struct bpk_buf *why,
+		    struct bpk_err *err)
+{
+	const struct bpk_zone_kind *k = &zones->kinds[kind];
+	int rc = bpk_buf_printf(why, err, "%s%s%s%s%s%s%s: %llu bytes",
+				k->nnames > 0 ? k->names[0] : "what is no array, or small",
+				k->nnames > 1 ? ", " : "", k->nnames > 1 ? k->names[1] : "",
+				k->nnames > 2 ? ", " : "", k->nnames > 2 ? k->names[2] : "",
+				k->nnames == BPK_ZONE_NAMES ? " ..." : "", "",
+				(unsigned long long)k->size);
+
+	if (rc == 0 && k->element > 0)
+		rc = bpk_buf_printf(why, err, ", elements of %u", k->element);
+	if (rc == 0 && k->row > k->element)
+		rc = bpk_buf_printf(why, err, " in rows of %u", k->row);
+	return rc == 0 ? bpk_buf_printf(why, err, "\n") : -1;
+}
+
+/* Choose for the zones of a kind. */
+static int choose_kind(struct cutting *c, size_t kind, struct bpk_choice *choice,
+		       struct bpk_err *err)
+{
+	const struct bpk_zone_kind *k = &c->zones.kinds[kind];
+	struct bpk_wishes wishes = *c->wishes;
+	struct bpk_source *part;
+	uint64_t nzones = 0;
+	int rc;
+
+	/* large chunks are worth it where zones are as large */
+	for (size_t i = 0; i < c->zones.count; i++)
+		nzones += c->zones.all[i].kind == kind;
+	if (k->size / nzones < BPK_LARGE_CHUNK)
+		wishes.chunk_size = BPK_CHUNK;
+	memset(wishes.hints, 0, sizeof wishes.hints);
+	add_hint(&wishes, k->element);
+	add_hint(&wishes, k->row);
+	if (bpk_zones_source(&c->zones, (uint32_t)kind, c->source, &part, err) != 0)
+		return -1;
+	rc = bpk_choose(part, k->size, &wishes, choice, err);
+	bpk_source_close(part);
+	return rc;
+}
+
+/* Have a choice among the cuts', and say for what. Takes it. */
+static int take_choice(struct cutting *c, size_t kind, struct bpk_choice *choice,
+		       struct bpk_err *err)
+{
+	struct bpk_cuts *cuts = c->cuts;
+	struct bpk_buf said = { 0 };
+	uint32_t i = 0;
+	int rc = say_kind(&c->zones, kind, &said, err);
+
+	while (i < cuts->nkinds && !is_same_choice(&cuts->kinds[i], choice))
+		i++;
+	c->kind_of[kind] = i;
+	if (i == cuts->nkinds) {
+		cuts->kinds[cuts->nkinds++] = *choice;
+		cuts->kinds[i].why = (struct bpk_buf){ 0 };
+	}
+	if (rc == 0)
+		rc = bpk_buf_append(&cuts->kinds[i].why, bpk_buf_view(&said), err);
+	if (rc == 0)
+		rc = bpk_buf_append(&cuts->kinds[i].why, bpk_buf_view(&choice->why), err);
+	bpk_buf_clear(&said);
+	bpk_buf_clear(&choice->why);
+	return rc;
+}
+
+static int choose_kinds(struct cutting *c, struct bpk_err *err)
+{
+	for (size_t i = 0; i < c->zones.nkinds; i++) {
+		struct bpk_choice choice = *c->whole;
+
+		choice.why = (struct bpk_buf){ 0 };
+		if (c->zones.kinds[i].size == 0)
+			continue;
+		if (c->zones.kinds[i].size >= OWN_CHOICE && choose_kind(c, i, &choice, err) != 0)
+			return -1;
+		if (take_choice(c, i, &choice, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- Cutting ---- */
+
+/* Cut size bytes into chunks of a kind, all about as long where a short one would be left. */
+static int cut_stretch(const struct bpk_choice *choice, uint64_t size, uint32_t kind,
+		       struct bpk_sizes *runs, struct bpk_err *err)
+{
+	uint64_t unit = 8 * (uint64_t)choice->recipe.typesize;
+	uint64_t chunk = choice->chunk_size / unit * unit, count = size / chunk;
+	uint64_t rest = size % chunk;
+
+	if (rest > 0 && rest < chunk / 4 && count > 0) {
+		chunk = bpk_div_up(bpk_div_up(size, count + 1), unit) * unit;
+		count = size / chunk;
+		rest = size % chunk;
+	}
+	if (bpk_sizes_add(runs, count, (uint32_t)chunk, kind, err) != 0)
+		return -1;
+	return rest > 0 ? bpk_sizes_add(runs, 1, (uint32_t)rest, kind, err) : 0;
+}
+
+/* Cut the bytes [start, end) of the input. */
+static int cut(const struct cutting *c, uint64_t start, uint64_t end, struct bpk_sizes *runs,
+	       struct bpk_err *err)
+{
+	const struct bpk_zones *zones = &c->zones;
+	size_t i = 0, next;
+
+	for (; i < zones->count && start < end; i = next) {
+		uint32_t kind = c->kind_of[zones->all[i].kind];
+		uint64_t until;
+
+		for (next = i + 1; next < zones->count; next++)
+			if (c->kind_of[zones->all[next].kind] != kind)
+				break;
+		until = bpk_min_u64(end, bpk_zone_end(zones, next - 1));
+		if (until <= start)
+			continue;
+		if (cut_stretch(&c->cuts->kinds[kind], until - start, kind, runs, err) != 0)
+			return -1;
+		start = until;
+	}
+	return 0;
+}
+
+/* ---- Is it worth it? ---- */
+
+/* What a window comes to in chunks of these sizes, packed by the choices of their kinds. */
+static int weigh(struct bpk_worker *worker, struct bpk_view window, const struct bpk_sizes *runs,
+		 const struct bpk_choice *kinds, uint64_t *cost, struct bpk_err *err)
+{
+	struct bpk_sized chunk;
+
+	for (uint64_t i = 0; bpk_sizes_chunk(runs, i, &chunk); i++) {
+		const struct bpk_choice *choice = &kinds[chunk.kind];
+		struct bpk_view raw = bpk_view(window.data + chunk.raw_offset, chunk.size);
+		struct bpk_recipe recipe = choice->recipe;
+		size_t size;
+
+		if (bpk_work_suit(worker, choice->others, choice->nothers, raw, &recipe, err) !=
+			    0 ||
+		    bpk_work_weigh(worker, &recipe, raw, &size, err) != 0)
+			return -1;
+		*cost += (size + CHUNK_COST) * (1000 + bpk_recipe_cost(&recipe));
+	}
+	return 0;
+}
+
+static int weigh_window(const struct cutting *c, struct bpk_worker *worker, uint64_t start,
+			struct bpk_view window, uint64_t *of_cuts, uint64_t *of_whole,
+			struct bpk_err *err)
+{
+	struct bpk_sizes runs = { 0 };
+	int rc = cut(c, start, start + window.size, &runs, err);
+
+	if (rc == 0)
+		rc = weigh(worker, window, &runs, c->cuts->kinds, of_cuts, err);
+	bpk_sizes_clear(&runs);
+	if (rc == 0)
+		rc = cut_stretch(c->whole, window.size, 0, &runs, err);
+	if (rc == 0)
+		rc = weigh(worker, window, &runs, c->whole, of_whole, err);
+	bpk_sizes_clear(&runs);
+	return rc;
+}
+
+/* Do the cuts pack a few windows of the input better than the whole's choice does? */
+static int compare(struct cutting *c, bool *better, struct bpk_err *err)
+{
+	uint64_t raw_size = c->zones.size, of_cuts = 0, of_whole = 0;
+	uint64_t size =
+		bpk_max_u64(LEAST_WINDOW, bpk_min_u64(raw_size / SHARE / WINDOWS, MOST_WINDOW));
+	struct bpk_worker worker = { 0 };
+	struct bpk_buf window = { 0 };
+	size_t got;
+	int rc = bpk_worker_ready(&worker, err);
+
+	size = bpk_min_u64(size, raw_size / WINDOWS);
+	for (uint64_t i = 0; rc == 0 && i < WINDOWS; i++) {
+		uint64_t start = (raw_size / WINDOWS - size) / 2 + raw_size / WINDOWS * i;
+
+		rc = bpk_buf_resize(&window, (size_t)size, err);
+		if (rc == 0)
+			rc = bpk_source_read_at(c->source, start,
+						bpk_span(window.data, window.size), &got, err);
+		if (rc == 0)
+			rc = weigh_window(c, &worker, start, bpk_view(window.data, got), &of_cuts,
+					  &of_whole, err);
+	}
+	bpk_worker_clear(&worker);
+	bpk_buf_clear(&window);
+	*better = of_cuts < of_whole;
+	return rc;
+}
+
+/* ---- All of it ---- */
+
+/* What is worth trying on the whole: the element sizes of the largest kinds. */
+static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
+{
+	for (size_t i = 1; i < zones->nkinds; i++) {
+		add_hint(wishes, zones->kinds[i].element);
+		add_hint(wishes, zones->kinds[i].row);
+	}
+}
+
+static size_t count_used(const struct bpk_zones *zones)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < zones->nkinds; i++)
+		used += zones->kinds[i].size >= OWN_CHOICE;
+	return used;
+}
+
+static int try_cuts(struct cutting *c, struct bpk_err *err)
+{
+	struct bpk_cuts *cuts = c->cuts;
+	bool better = false;
+
+	if (choose_kinds(c, err) != 0)
+		return -1;
+	if (cuts->nkinds > 1 && compare(c, &better, err) != 0)
+		return -1;
+	if (better)
+		return cut(c, 0, c->zones.size, &cuts->runs, err);
+	bpk_cuts_clear(cuts);
+	return 0;
+}
+
+static bool may_cut(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes)
+{
+	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN && raw_size >= LEAST &&
+	       bpk_source_size(source) == raw_size && wishes->typesize == BPK_AUTO &&
+	       wishes->row_size == 0 && wishes->level != 0;
+}
+
+int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
+		    bool varies, struct bpk_choice *choice, struct bpk_cuts *cuts,
+		    struct bpk_err *err)
+{
+	struct bpk_wishes hinted = *wishes;
+	struct cutting c = { .source = source, .wishes = wishes, .whole = choice, .cuts = cuts };
+	int rc;
+
+	*choice = (struct bpk_choice){ 0 };
+	*cuts = (struct bpk_cuts){ 0 };
+	if (!may_cut(source, raw_size, wishes))
+		return bpk_choose(source, raw_size, wishes, choice, err);
+	if (bpk_zones_find(source, &c.zones, err) != 0)
+		return -1;
+	hint_whole(&c.zones, &hinted);
+	rc = bpk_choose(source, raw_size, &hinted, choice, err);
+	if (rc == 0 && varies && wishes->chunk_size == 0 && wishes->block_size == 0 &&
+	    count_used(&c.zones) > 1)
+		rc = try_cuts(&c, err);
+	bpk_zones_clear(&c.zones);
+	if (rc != 0) {
+		bpk_cuts_clear(cuts);
+		bpk_buf_clear(&choice->why);
+	}
+	return rc;
+}

@@ -1,0 +1,77 @@
+/*
+ * Zones: an input as the arrays in it divide it; inside flow alone.
+ *
+ *     arrays   |head|f4 x 3 ......|f4 x 3 ......|u1 ..|f8|f4|f8|f4|f8|f4|
+ *     zones    |f4 x 3 ...........................|u1 ..|mixed ...........|
+ */
+#ifndef BPK_FLOW_ZONES_H
+#define BPK_FLOW_ZONES_H
+
+#include "flow/flow.h"
+
+enum {
+	BPK_ZONE_KINDS = 8, /* told apart at most, the mixed one among them */
+	BPK_ZONE_NAMES = 3, /* of the arrays of a kind that are told */
+	BPK_ZONE_NAME = 48, /* bytes of such a name, with its NUL; longer ones are cut off */
+};
+
+/* What zones of a kind have in common. */
+struct bpk_zone_kind {
+	unsigned element; /* bytes; 0: mixed, or no arrays at all */
+	unsigned row;     /* bytes of the fastest dimension's elements together; 0: they differ */
+	char letter;      /* of the elements, NumPy's */
+	uint64_t size;    /* bytes of all its zones */
+	unsigned nnames;
+	char names[BPK_ZONE_NAMES][BPK_ZONE_NAME];
+};
+
+/* From offset to where the next one begins. Neighbours are of different kinds. */
+struct bpk_zone {
+	uint64_t offset;
+	uint32_t kind;
+};
+
+/* Caller storage, valid when zeroed. Kind 0 is the mixed one, if there are such zones or none. */
+struct bpk_zones {
+	size_t count, room;
+	struct bpk_zone *all; /* the first at offset 0 */
+	uint64_t size;        /* of the input */
+	size_t nkinds;
+	struct bpk_zone_kind kinds[BPK_ZONE_KINDS];
+};
+
+/* An array in the input: where its bytes lie, and what its elements are. */
+struct bpk_segment {
+	uint64_t offset, size;
+	unsigned element, row;
+	char letter;
+	char name[BPK_ZONE_NAME];
+};
+
+/*
+ * The zones of size bytes that hold these arrays, in any order: next brings one after the other,
+ * and returns 1 behind the last. What overlaps an earlier one, comes much too late or leaves the
+ * input is passed over: zones are but a hint. Memory follows the zones, which are no shorter than
+ * some ten KiB on the average. Fails with what next fails with, and BPK_NO_MEMORY.
+ */
+int bpk_zones_make(uint64_t size,
+		   int (*next)(void *arg, struct bpk_segment *segment, struct bpk_err *err),
+		   void *arg, struct bpk_zones *zones, struct bpk_err *err);
+
+/* Those of an input in which some layout is recognised; else a single mixed one. */
+int bpk_zones_find(struct bpk_source *source, struct bpk_zones *zones, struct bpk_err *err);
+
+void bpk_zones_clear(struct bpk_zones *zones);
+
+/* Where zone i ends. */
+static inline uint64_t bpk_zone_end(const struct bpk_zones *zones, size_t i)
+{
+	return i + 1 < zones->count ? zones->all[i + 1].offset : zones->size;
+}
+
+/* The bytes of all zones of a kind as a source of their own, one behind the other; zones and whole,
+ * which is seekable, are borrowed until it is closed. */
+int bpk_zones_source(const struct bpk_zones *zones, uint32_t kind, struct bpk_source *whole,
+		     struct bpk_source **source, struct bpk_err *err);
+
+#endif

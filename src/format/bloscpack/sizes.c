@@ -1,0 +1,252 @@
+/*
+ * The sizes of chunks that differ, in the metadata: the last member of its object, put there as
+ * text so that the user's own text stays as it is,
+ *
+ *     {"a":1,"bpk_chunks":[[57,1048576,300032],[1,4096]]}
+ *
+ * 57 times a chunk of 1048576 bytes and one of 300032, then one of 4096. Never named are the last
+ * chunk, whose size stands in the header, and what was appended.
+ */
+#include <stdlib.h>
+
+#include "format/bloscpack/bloscpack.h"
+
+enum {
+	LONGEST_PATTERN = 32, /* runs that are looked for again behind themselves */
+	SPELLED_OUT = 16,     /* chunks of a run that are a part of a pattern */
+	LONGEST_LIST = 192 << 10,
+	RAW_PER_BYTE = 1000, /* so that the list stays under a thousandth of the data */
+	SHORT_LIST = 256,
+};
+
+static const char name[] = "\"bpk_chunks\"";
+
+/* ---- Reading ---- */
+
+/* [count, size, size ...]; false when that is no list of ours, or of more than most chunks. */
+static bool take_pattern(struct bpk_view pattern, uint64_t most, struct bpk_sizes *runs)
+{
+	struct bpk_view value;
+	uint64_t count, size;
+	size_t at = 0, behind;
+
+	if (bpk_json_kind(pattern) != BPK_JSON_LIST || !bpk_json_next(pattern, &at, NULL, &value) ||
+	    !bpk_json_u64(value, &count) || count == 0)
+		return false;
+	behind = at;
+	for (uint64_t i = 0; i < count; i++) {
+		uint64_t before = runs->nchunks;
+		bool alone;
+
+		for (at = behind; bpk_json_next(pattern, &at, NULL, &value);)
+			if (!bpk_json_u64(value, &size) || size == 0 ||
+			    size > BPK_CHUNK_MAX_RAW_SIZE || runs->nchunks >= most ||
+			    bpk_sizes_add(runs, 1, (uint32_t)size, 0, NULL) != 0)
+				return false;
+		alone = runs->nchunks - before == 1;
+		if (runs->nchunks == before)
+			return false;
+		if (alone)
+			return count - 1 <= most - runs->nchunks &&
+			       bpk_sizes_add(runs, count - 1, (uint32_t)size, 0, NULL) == 0;
+	}
+	return true;
+}
+
+static bool take_list(struct bpk_view list, uint64_t most, struct bpk_sizes *runs)
+{
+	struct bpk_view pattern;
+	size_t at = 0;
+
+	if (bpk_json_kind(list) != BPK_JSON_LIST)
+		return false;
+	while (bpk_json_next(list, &at, NULL, &pattern))
+		if (!take_pattern(pattern, most, runs))
+			return false;
+	return runs->nchunks > 0;
+}
+
+/* The last member of an object, with its name as it stands. */
+static bool find_last(struct bpk_view text, struct bpk_view *key, struct bpk_view *value)
+{
+	size_t at = 0;
+	bool any = false;
+
+	if (bpk_json_kind(text) != BPK_JSON_OBJECT)
+		return false;
+	while (bpk_json_next(text, &at, key, value))
+		any = true;
+	return any;
+}
+
+static bool is_ours(struct bpk_view key)
+{
+	return key.size == sizeof name - 1 && memcmp(key.data, name, key.size) == 0;
+}
+
+/*
+ * The text without the member that key and value are, and the comma before it; empty when there was
+ * nothing else. An object of the user's that has no members gets a blank, to be told from that.
+ */
+static int leave_out(struct bpk_view text, struct bpk_view key, struct bpk_view value,
+		     struct bpk_buf *user, struct bpk_err *err)
+{
+	const uint8_t *behind = value.data + value.size, *end = text.data + text.size;
+	const uint8_t *until = key.data - 1, *comma = until;
+
+	while (*comma != ',' && *comma != '{')
+		comma--;
+	if (*comma == ',')
+		until = comma;
+	user->size = 0;
+	if (*until == '{')
+		return 0;
+	if (bpk_buf_append(user, bpk_view(text.data, (size_t)(until - text.data)), err) != 0)
+		return -1;
+	return bpk_buf_append(user, bpk_view(behind, (size_t)(end - behind)), err);
+}
+
+int bpk_bloscpack_sizes_take(struct bpk_view text, uint64_t nchunks,
+			     struct bpk_bloscpack_sizes *sizes, struct bpk_err *err)
+{
+	struct bpk_view key, value;
+
+	*sizes = (struct bpk_bloscpack_sizes){ 0 };
+	if (nchunks == BPK_UNKNOWN || !find_last(text, &key, &value) || !is_ours(key))
+		return 0;
+	if (leave_out(text, key, value, &sizes->user, err) != 0)
+		return -1;
+	sizes->listed = true;
+	if (nchunks == 0 || !take_list(value, nchunks - 1, &sizes->runs)) {
+		bpk_sizes_clear(&sizes->runs);
+		sizes->wrong = true;
+	}
+	return 0;
+}
+
+void bpk_bloscpack_sizes_clear(struct bpk_bloscpack_sizes *sizes)
+{
+	bpk_buf_clear(&sizes->user);
+	bpk_sizes_clear(&sizes->runs);
+	*sizes = (struct bpk_bloscpack_sizes){ 0 };
+}
+
+/* ---- Writing ---- */
+
+/* Chunks of run i, of those that are listed. */
+static uint64_t length_of(const struct bpk_sizes *runs, size_t i)
+{
+	return (i + 1 < runs->count ? runs->all[i + 1].first : runs->nchunks) - runs->all[i].first;
+}
+
+static bool are_same(const struct bpk_sizes *runs, size_t i, size_t k)
+{
+	return runs->all[i].size == runs->all[k].size && length_of(runs, i) == length_of(runs, k);
+}
+
+/* How often the n runs from first on stand there, one time behind the other. */
+static size_t count_repeats(const struct bpk_sizes *runs, size_t first, size_t n)
+{
+	size_t end = first + n;
+
+	while (end < runs->count && are_same(runs, end, end - n))
+		end++;
+	return (end - first) / n;
+}
+
+/* The pattern that begins at first and covers most runs; short ones before long ones. */
+static size_t find_pattern(const struct bpk_sizes *runs, size_t first, size_t *repeats)
+{
+	size_t best = 1, covered = 1;
+
+	*repeats = 1;
+	for (size_t n = 1; n <= LONGEST_PATTERN && first + n <= runs->count; n++) {
+		size_t times = count_repeats(runs, first, n);
+
+		if (length_of(runs, first + n - 1) > SPELLED_OUT)
+			break;
+		if (times > 1 && times * n > covered) {
+			covered = times * n;
+			*repeats = times;
+			best = n;
+		}
+	}
+	return best;
+}
+
+static int print_pattern(const struct bpk_sizes *runs, size_t first, size_t n, size_t repeats,
+			 struct bpk_buf *out, struct bpk_err *err)
+{
+	bool alone = n == 1 && repeats == 1;
+	uint64_t times = alone ? length_of(runs, first) : repeats;
+	int rc = bpk_buf_printf(out, err, "%s[%llu", first > 0 ? "," : "",
+				(unsigned long long)times);
+
+	for (size_t i = first; rc == 0 && i < first + n; i++)
+		for (uint64_t k = 0; rc == 0 && k < (alone ? 1 : length_of(runs, i)); k++)
+			rc = bpk_buf_printf(out, err, ",%u", (unsigned)runs->all[i].size);
+	return rc == 0 ? bpk_buf_printf(out, err, "]") : -1;
+}
+
+/* The list; empty where it would be too long for what it tells of. */
+static int print_list(const struct bpk_sizes *runs, struct bpk_buf *out, struct bpk_err *err)
+{
+	uint64_t most = bpk_max_u64(SHORT_LIST, runs->raw_size / RAW_PER_BYTE);
+	size_t n, repeats;
+
+	out->size = 0;
+	if (bpk_buf_printf(out, err, "[") != 0)
+		return -1;
+	for (size_t i = 0; i < runs->count; i += n * repeats) {
+		n = find_pattern(runs, i, &repeats);
+		if (print_pattern(runs, i, n, repeats, out, err) != 0)
+			return -1;
+		if (out->size > bpk_min_u64(most, LONGEST_LIST)) {
+			out->size = 0;
+			return 0;
+		}
+	}
+	return bpk_buf_printf(out, err, "]");
+}
+
+/* Where in the user's text the member goes, and what stands before it; false when there is no place
+ * for it, or it has one of that name. */
+static bool find_place(struct bpk_view user, size_t *at, const char **before)
+{
+	struct bpk_view key, value;
+
+	*at = user.size;
+	if (user.size == 0)
+		return true;
+	if (bpk_json_kind(user) != BPK_JSON_OBJECT)
+		return false;
+	while (user.data[*at - 1] != '}')
+		--*at;
+	--*at;
+	*before = find_last(user, &key, &value) ? "," : " ";
+	return bpk_json_member(user, "bpk_chunks").size == 0;
+}
+
+int bpk_bloscpack_sizes_join(struct bpk_view user, const struct bpk_sizes *runs,
+			     struct bpk_buf *out, struct bpk_err *err)
+{
+	const char *before = "{", *behind = user.size > 0 ? "" : "}";
+	struct bpk_buf list = { 0 };
+	size_t at = 0;
+	int rc = 0;
+
+	out->size = 0;
+	if (runs != NULL && runs->nchunks > 0 && find_place(user, &at, &before))
+		rc = print_list(runs, &list, err);
+	if (list.size == 0)
+		at = 0;
+	if (rc == 0 && at > 0)
+		rc = bpk_buf_append(out, bpk_view(user.data, at), err);
+	if (rc == 0 && list.size > 0)
+		rc = bpk_buf_printf(out, err, "%s%s:%.*s%s", before, name, (int)list.size,
+				    (const char *)list.data, behind);
+	if (rc == 0)
+		rc = bpk_buf_append(out, bpk_view(user.data + at, user.size - at), err);
+	bpk_buf_clear(&list);
+	return rc;
+}

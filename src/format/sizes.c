@@ -1,0 +1,115 @@
+#include <stdlib.h>
+
+#include "format/format.h"
+
+enum { FIRST_ROOM = 16 };
+
+void bpk_sizes_clear(struct bpk_sizes *runs)
+{
+	free(runs->all);
+	*runs = (struct bpk_sizes){ 0 };
+}
+
+static int make_room(struct bpk_sizes *runs, struct bpk_err *err)
+{
+	size_t room = runs->room == 0 ? FIRST_ROOM : 2 * runs->room;
+	struct bpk_sized *all;
+
+	if (runs->count < runs->room)
+		return 0;
+	all = room > SIZE_MAX / sizeof *all ? NULL : realloc(runs->all, room * sizeof *all);
+	if (all == NULL)
+		return bpk_fail_memory(err, room * sizeof *all);
+	runs->all = all;
+	runs->room = room;
+	return 0;
+}
+
+int bpk_sizes_add(struct bpk_sizes *runs, uint64_t nchunks, uint32_t size, uint32_t kind,
+		  struct bpk_err *err)
+{
+	const struct bpk_sized *last = runs->count > 0 ? &runs->all[runs->count - 1] : NULL;
+	uint64_t bytes, raw_size, total;
+
+	if (!bpk_mul_u64(nchunks, size, &bytes) || !bpk_add_u64(runs->raw_size, bytes, &raw_size) ||
+	    !bpk_add_u64(runs->nchunks, nchunks, &total) || raw_size > INT64_MAX)
+		return bpk_fail(err, BPK_CORRUPT, "chunks of more bytes than any file can hold");
+	if (nchunks > 0 && (last == NULL || last->size != size || last->kind != kind)) {
+		if (make_room(runs, err) != 0)
+			return -1;
+		runs->all[runs->count++] = (struct bpk_sized){ .first = runs->nchunks,
+							       .raw_offset = runs->raw_size,
+							       .size = size,
+							       .kind = kind };
+	}
+	runs->nchunks = total;
+	runs->raw_size = raw_size;
+	return 0;
+}
+
+int bpk_sizes_copy(const struct bpk_sizes *runs, uint64_t most, struct bpk_sizes *copy,
+		   struct bpk_err *err)
+{
+	*copy = (struct bpk_sizes){ 0 };
+	for (size_t i = 0; runs != NULL && i < runs->count && runs->all[i].first < most; i++) {
+		const struct bpk_sized *run = &runs->all[i];
+		uint64_t end = i + 1 < runs->count ? run[1].first : runs->nchunks;
+
+		if (bpk_sizes_add(copy, bpk_min_u64(end, most) - run->first, run->size, 0, err) !=
+		    0) {
+			bpk_sizes_clear(copy);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* The last run that begins at or before a chunk, or, by_offset, at or before a raw byte. */
+static const struct bpk_sized *find(const struct bpk_sizes *runs, uint64_t value, bool by_offset)
+{
+	size_t low = 0, high = runs->count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+		const struct bpk_sized *run = &runs->all[middle];
+
+		if ((by_offset ? run->raw_offset : run->first) <= value)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &runs->all[low];
+}
+
+bool bpk_sizes_chunk(const struct bpk_sizes *runs, uint64_t number, struct bpk_sized *chunk)
+{
+	if (runs == NULL || number >= runs->nchunks)
+		return false;
+	*chunk = *find(runs, number, false);
+	chunk->raw_offset += (number - chunk->first) * chunk->size;
+	chunk->first = number;
+	return true;
+}
+
+bool bpk_sizes_seek(const struct bpk_sizes *runs, uint64_t raw_offset, struct bpk_sized *chunk)
+{
+	uint64_t skipped;
+
+	if (runs == NULL || raw_offset >= runs->raw_size)
+		return false;
+	*chunk = *find(runs, raw_offset, true);
+	/* a run of empty chunks holds no byte, and the one behind it begins where it does */
+	skipped = (raw_offset - chunk->raw_offset) / chunk->size;
+	chunk->first += skipped;
+	chunk->raw_offset += skipped * chunk->size;
+	return true;
+}
+
+uint32_t bpk_sizes_largest(const struct bpk_sizes *runs)
+{
+	uint32_t largest = 0;
+
+	for (size_t i = 0; runs != NULL && i < runs->count; i++)
+		largest = runs->all[i].size > largest ? runs->all[i].size : largest;
+	return largest;
+}
