@@ -23,3 +23,33 @@ need_room() {
     bpk cat --bytes 4200M:4201M a.blp | head -c 1000000 | cmp - island
     cat a | bpk pack -q --codec lz4 | bpk unpack | cmp - a
 }
+
+# KIND NAME: one frame of a packed trajectory of 2 GiB, as it was written, for its chunks and the
+# tables that lead to them.
+one_frame() {
+    local frame=400 read chunks cost all
+    [ -n "${BPK_BIG:-}" ] || skip "BPK_BIG is not set: 4 GB on the disk, minutes"
+    need_plain_build
+    need_numpy
+    need strace
+    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
+    "$python" "$tests/lib/trajectory.py" make "t.$1" 2048 || skip "python3-gsd is not installed"
+    quietly bpk pack -q "t.$1"
+    bpk info --json -vv "t.$1.blp" >record
+    read -r cost chunks < <("$python" "$tests/lib/trajectory.py" cost record "$2" $frame)
+    strace -f -qq -y -o trace -e trace=read,pread64,preadv,preadv2,mmap \
+        "$BPK" cat --name "$2" --frames $frame:$((frame + 1)) "t.$1.blp" >got
+    "$python" "$tests/lib/trajectory.py" frame "t.$1" "$2" $frame | cmp - got
+    read=$(awk -v f="t.$1.blp>" 'index($0, f) && / = [0-9]+$/ { sum += $NF } END { print sum + 0 }' trace)
+    all=$(stat -c %s "t.$1.blp")
+    echo "# $1: $read bytes read of $all, the $chunks chunks of $2 have $cost" \
+        "($(stat -c %s "t.$1") raw, $(json record 'x["nchunks"]') chunks)" >&3
+    grep 'mmap.*t\.' trace && die "it is mapped"
+    # and a chunk or two of tables, of 4 MiB at most
+    [ "$read" -lt $((cost + 8388608)) ] || die "$read bytes were read"
+    [ "$read" -lt $((all / 50)) ] || die "$read bytes were read"
+}
+
+@test "one frame of a packed DCD trajectory of 2 GiB costs its chunks" { one_frame dcd y; }
+
+@test "one frame of a packed GSD trajectory of 2 GiB costs its chunks" { one_frame gsd particles/position; }
