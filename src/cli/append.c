@@ -5,6 +5,7 @@
 
 #include "cli/edit.h"
 #include "cli/follow.h"
+#include "cli/frames.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -14,6 +15,7 @@ struct append_args {
 	struct bpk_edit_args edit;
 	const char *follow;
 	uint64_t pid, idle, commit_interval; /* 0: not given */
+	struct bpk_frame_args frame;
 };
 
 #define ARG(member) offsetof(struct append_args, member)
@@ -63,11 +65,48 @@ static const struct bpk_opt opt_commit_interval = {
 	.max = INT32_MAX,
 };
 
+static const struct bpk_opt opt_step = {
+	.name = "step",
+	.type = OPT_TEXT,
+	.offset = ARG(frame.step),
+	.metavar = "N",
+	.help = "of a GSD file's new frame: the simulation's step, configuration/step",
+};
+
+static const struct bpk_opt opt_schema = {
+	.name = "schema",
+	.type = OPT_TEXT,
+	.offset = ARG(frame.schema),
+	.metavar = "NAME",
+	.help = "create the GSD file where it is missing, with this schema",
+	.more = "Of a file that is there it must be the schema.",
+};
+
+static const struct bpk_opt opt_schema_version = {
+	.name = "schema-version",
+	.type = OPT_TEXT,
+	.offset = ARG(frame.schema_version),
+	.metavar = "M.m",
+	.help = "version of the schema; 1.4 of hoomd, else 1.0 by default",
+};
+
+static const struct bpk_opt opt_application = {
+	.name = "application",
+	.type = OPT_TEXT,
+	.offset = ARG(frame.application),
+	.metavar = "TEXT",
+	.help = "what a new GSD file says that it was written by",
+};
+
 static const struct bpk_opt *const rows[] = {
 	&opt_follow,
 	&opt_pid,
 	&opt_idle,
 	&opt_commit_interval,
+	&opt_step,
+	&opt_schema,
+	&opt_schema_version,
+	&opt_application,
 	&bpk_opt_format_read,
 	&bpk_opt_digits,
 	&bpk_opt_level_anew,
@@ -195,10 +234,21 @@ static int append_at_once(struct bpk_archive *archive, char *const *names, size_
 
 /* ---- the command ---- */
 
+static bool is_about_frame(const struct bpk_frame_args *frame)
+{
+	return frame->step != NULL || frame->schema != NULL || frame->schema_version != NULL ||
+	       frame->application != NULL;
+}
+
 static int check_usage(const struct append_args *args, char *const *names, size_t count,
 		       struct bpk_err *err)
 {
 	size_t dashes = 0;
+
+	if (is_about_frame(&args->frame))
+		return bpk_fail(err, BPK_USAGE,
+				"--step, --schema, --schema-version and --application are about "
+				"frames of a GSD file, which the first operand is not");
 
 	if (args->follow != NULL && count > 0)
 		return bpk_fail(err, BPK_USAGE, "--follow takes no other FILE");
@@ -264,6 +314,19 @@ static int append(struct bpk_archive *archive, const struct append_args *args, c
 	return append_at_once(archive, names, count, done, err);
 }
 
+static void run_frame(const struct append_args *args, char **operands, size_t count)
+{
+	struct bpk_err err = { 0 };
+
+	if (args->follow != NULL || args->commit_interval != 0 || args->pid != 0 ||
+	    args->idle != 0) {
+		bpk_fail(&err, BPK_USAGE, "a frame of a GSD file is appended at once, without %s",
+			 args->commit_interval != 0 ? "--commit-interval" : "--follow");
+		bpk_report("append", &err);
+	}
+	bpk_append_frame(operands[0], &args->edit, &args->frame, operands + 1, count - 1);
+}
+
 static void run_append(void *arg, char **operands, size_t count)
 {
 	static char dash[] = "-";
@@ -277,6 +340,10 @@ static void run_append(void *arg, char **operands, size_t count)
 	struct bpk_err err = { 0 };
 	double started = bpk_clock();
 
+	if (count > 0 && bpk_append_wants_frame(operands[0], &args->frame)) {
+		run_frame(args, operands, count);
+		return;
+	}
 	if (count == 0)
 		bpk_fail(&err, BPK_USAGE, "needs an ARCHIVE");
 	if (count == 0 || check_usage(args, names, nnames, &err) != 0)
@@ -294,10 +361,12 @@ static void run_append(void *arg, char **operands, size_t count)
 const struct bpk_command bpk_command_append = {
 	.name = "append",
 	.synopsis = "[OPTION]... ARCHIVE [FILE]...",
-	.summary = "add raw data to an archive",
-	.description = "Packs each FILE, or standard input, behind the content of ARCHIVE, as the "
-		       "archive is packed. All of it is added or nothing. With --follow it packs a "
-		       "file that is still growing, while others read the archive.",
+	.summary = "add raw data to an archive, or a frame to a GSD file",
+	.description =
+		"Packs each FILE, or standard input, behind the content of ARCHIVE, as the archive "
+		"is packed. All of it is added or nothing. With --follow it packs a file that is "
+		"still growing, while others read the archive. Where ARCHIVE is a raw GSD file, "
+		"each operand is NAME=FILE.npy, and all of them are one frame.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct append_args),

@@ -1,12 +1,12 @@
 /* bpk truncate: an archive, shortened. */
-#include "cli/edit.h"
+#include "cli/frames.h"
 #include "cli/job.h"
 #include "cli/record.h"
 #include "cli/report.h"
 
 struct truncate_args {
 	struct bpk_edit_args edit;
-	struct bpk_opt_offset bytes, items;
+	struct bpk_opt_offset bytes, items, frames;
 };
 
 #define ARG(member) offsetof(struct truncate_args, member)
@@ -28,9 +28,19 @@ static const struct bpk_opt opt_items = {
 	.help = "the same, counted in items of the archive's typesize",
 };
 
+static const struct bpk_opt opt_frames = {
+	.name = "frames",
+	.type = OPT_OFFSET,
+	.offset = ARG(frames),
+	.metavar = "N",
+	.help = "of a raw GSD file: keep the first N frames; -N leaves out the last N",
+	.more = "What a writer that died has torn behind them goes, too.",
+};
+
 static const struct bpk_opt *const rows[] = {
 	&opt_bytes,
 	&opt_items,
+	&opt_frames,
 	&bpk_opt_format_read,
 	&bpk_opt_slack,
 	&bpk_opt_wait,
@@ -132,16 +142,35 @@ static int truncate_opened(struct bpk_archive *archive, const struct truncate_ar
 	return 0;
 }
 
+static void check_usage(const struct truncate_args *args, char **operands, size_t count)
+{
+	struct bpk_err err = { 0 };
+
+	if (count != 1)
+		bpk_fail(&err, BPK_USAGE, "needs one ARCHIVE");
+	else if (args->bytes.given + args->items.given + args->frames.given != 1)
+		bpk_fail(&err, BPK_USAGE, "needs one of --bytes, --items and --frames");
+	else if (args->frames.given && !bpk_path_is_gsd(operands[0]))
+		bpk_fail(&err, BPK_FAILED, "%s: is no raw GSD file, as --frames needs it",
+			 operands[0]);
+	else if (!args->frames.given && bpk_path_is_gsd(operands[0]))
+		bpk_fail(&err, BPK_USAGE, "%s is a GSD file, name --frames", operands[0]);
+	if (err.kind != BPK_OK)
+		bpk_report(err.kind == BPK_USAGE ? "truncate" : NULL, &err);
+}
+
 static void run_truncate(void *arg, char **operands, size_t count)
 {
 	const struct truncate_args *args = arg;
 	struct bpk_archive archive = { 0 };
 	struct bpk_err err = { 0 };
 
-	if (count != 1 || args->bytes.given + args->items.given != 1) {
-		bpk_fail(&err, BPK_USAGE, "needs %s",
-			 count != 1 ? "one ARCHIVE" : "one of --bytes and --items");
-		bpk_report("truncate", &err);
+	check_usage(args, operands, count);
+	if (bpk_report_status() != 0)
+		return;
+	if (args->frames.given) {
+		bpk_truncate_frames(operands[0], &args->edit, &args->frames);
+		return;
 	}
 	if (bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
 	    truncate_opened(&archive, args, &err) != 0)
@@ -151,12 +180,12 @@ static void run_truncate(void *arg, char **operands, size_t count)
 
 const struct bpk_command bpk_command_truncate = {
 	.name = "truncate",
-	.synopsis = "[OPTION]... --bytes N|--items N ARCHIVE",
-	.summary = "shorten an archive",
+	.synopsis = "[OPTION]... --bytes N|--items N|--frames N ARCHIVE",
+	.summary = "shorten an archive or a GSD file",
 	.description =
 		"Keeps the first N raw bytes or items of ARCHIVE and gives up the rest. A chunk "
 		"that is cut is packed anew as it was packed. Archives only get shorter: what is "
-		"longer is an error.",
+		"longer is an error. With --frames it shortens a raw GSD file.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct truncate_args),

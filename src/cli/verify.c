@@ -5,6 +5,7 @@
 #include "cli/job.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "layout/layout.h"
 
 struct verify_args {
 	struct bpk_shared shared;
@@ -119,25 +120,36 @@ static const char *without_path(const struct bpk_input *in, const char *text)
 	return strncmp(text, subject.text, size) == 0 ? text + size : text;
 }
 
-static void print_record(const struct bpk_job *job, const struct remarks *remarks,
-			 const struct bpk_err *err)
+static void begin_record(const struct bpk_input *in, const struct bpk_err *err)
 {
-	const struct bpk_info *info = job->in->info;
+	bpk_record_begin("verify", in->path);
+	bpk_record_text("status", word_for(err));
+	bpk_record_text("error", err->kind == BPK_OK ? NULL : without_path(in, err->text));
+}
+
+static void end_record(const struct remarks *remarks)
+{
 	const struct bpk_buf *lines = &remarks->lines;
 
-	bpk_record_begin("verify", job->in->path);
-	bpk_record_text("status", word_for(err));
-	bpk_record_text("error", err->kind == BPK_OK ? NULL : without_path(job->in, err->text));
-	bpk_record_text("format", info != NULL ? info->format : NULL);
-	bpk_record_text("checksum", info != NULL ? info->checksum->name : NULL);
-	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
-	bpk_record_u64("raw_size", info != NULL ? job->result.raw_size : BPK_UNKNOWN);
-	bpk_record_u64("nchunks", info != NULL ? job->result.nchunks : BPK_UNKNOWN);
 	bpk_record_list_begin("remarks");
 	for (size_t at = 0; at < lines->size; at += strlen((const char *)lines->data + at) + 1)
 		bpk_record_list_text((const char *)lines->data + at);
 	bpk_record_list_end();
 	bpk_record_end();
+}
+
+static void print_record(const struct bpk_job *job, const struct remarks *remarks,
+			 const struct bpk_err *err)
+{
+	const struct bpk_info *info = job->in->info;
+
+	begin_record(job->in, err);
+	bpk_record_text("format", info != NULL ? info->format : NULL);
+	bpk_record_text("checksum", info != NULL ? info->checksum->name : NULL);
+	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
+	bpk_record_u64("raw_size", info != NULL ? job->result.raw_size : BPK_UNKNOWN);
+	bpk_record_u64("nchunks", info != NULL ? job->result.nchunks : BPK_UNKNOWN);
+	end_record(remarks);
 }
 
 /* All is well with what was committed, which is what was read. */
@@ -161,6 +173,45 @@ static int verify_found(const struct verify_args *args, struct bpk_job *job,
 	return job->in->info->pending ? fail_pending(job->in, err) : 0;
 }
 
+/* ---- GSD files, which are no archives ---- */
+
+static bool is_gsd(const struct bpk_input *in)
+{
+	bool found = false;
+
+	if (in->format != NULL || in->place.is_directory ||
+	    !bpk_source_seekable(in->place.source) || bpk_format_of_suffix(in->path) != NULL)
+		return false;
+	return bpk_gsd_probe(in->place.source, &found, NULL) == 0 && found;
+}
+
+static void verify_gsd(const struct verify_args *args, struct bpk_input *in)
+{
+	const struct bpk_shared *shared = &args->shared;
+	struct remarks remarks = { .in = in, .shared = shared };
+	struct bpk_gsd_verdict verdict = { 0 };
+	struct bpk_err err = { 0 };
+
+	if (bpk_gsd_verify(in->place.source, take_remark, &remarks, &verdict, &err) != 0)
+		bpk_input_subject(in, &err);
+	if (err.kind == BPK_OK && shared->verbose && !shared->json)
+		say(in, "ok; no checksum protects a GSD file");
+	if (shared->json) {
+		begin_record(in, &err);
+		bpk_record_text("format", "gsd");
+		bpk_record_u64("stored_size", bpk_source_size(in->place.source));
+		bpk_record_u64("nframes", verdict.nframes);
+		bpk_record_u64("narrays", verdict.narrays);
+		bpk_record_u64("sound_frames", verdict.sound_frames);
+		end_record(&remarks);
+	}
+	if (err.kind != BPK_OK)
+		bpk_report(NULL, &err);
+	bpk_buf_clear(&remarks.lines);
+}
+
+/* ---- Operands ---- */
+
 /* named: the user gave this very path, so it must be an archive. */
 static void verify_path(const struct verify_args *args, const char *path, bool named)
 {
@@ -172,6 +223,11 @@ static void verify_path(const struct verify_args *args, const char *path, bool n
 	int rc = bpk_input_find(&in, path, shared, &err);
 	bool ours = named || rc != 0 || in.format != NULL || bpk_format_of_suffix(path) != NULL;
 
+	if (rc == 0 && is_gsd(&in)) {
+		verify_gsd(args, &in);
+		bpk_input_close(&in);
+		return;
+	}
 	if (rc == 0 && ours)
 		rc = verify_found(args, &job, &remarks, &err);
 	if (rc == 0 && ours && shared->verbose && !shared->json)
@@ -246,7 +302,8 @@ const struct bpk_command bpk_command_verify = {
 	.description =
 		"Accounts for every byte of each FILE, tests every checksum and unpacks every "
 		"chunk, writing nothing. Says nothing when all is well; -v says so, and what "
-		"no checksum protects. Goes on after a damaged file.",
+		"no checksum protects. Goes on after a damaged file. Of raw GSD files it "
+		"looks at every entry of their tables.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct verify_args),

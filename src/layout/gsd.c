@@ -21,7 +21,7 @@
 
 /* In the file's order of bytes, always little-endian. The reversed sign is a big-endian file, which
  * no reader knows. */
-static const uint8_t magic[8] = { 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65 };
+const uint8_t bpk_gsd_magic[8] = { 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65 };
 
 const struct bpk_scalar *bpk_gsd_scalar(uint8_t type)
 {
@@ -55,7 +55,8 @@ void bpk_gsd_note(struct bpk_gsd *gsd, const char *format, ...)
 static bool is_probable(struct bpk_view head, uint64_t size)
 {
 	(void)size;
-	if (head.size >= BPK_GSD_HEADER && memcmp(head.data, magic, sizeof magic) == 0)
+	if (head.size >= BPK_GSD_HEADER &&
+	    memcmp(head.data, bpk_gsd_magic, sizeof bpk_gsd_magic) == 0)
 		return true;
 	return bpk_gsd_v0_probe(head);
 }
@@ -208,10 +209,10 @@ static int step_of(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct b
 
 /* ---- Open and close ---- */
 
-static void close_gsd(void *own)
+void bpk_gsd_close(struct bpk_gsd *gsd)
 {
-	struct bpk_gsd *gsd = own;
-
+	if (gsd == NULL)
+		return;
 	free(gsd->variant);
 	free(gsd->application);
 	free(gsd->schema);
@@ -233,7 +234,7 @@ static int read_file(struct bpk_gsd *gsd, struct bpk_err *err)
 	if (bpk_source_read_at(gsd->source, 0, bpk_span(bytes, sizeof bytes), &got, err) != 0)
 		return -1;
 	head = bpk_view(bytes, got);
-	if (got < sizeof bytes || memcmp(bytes, magic, sizeof magic) != 0)
+	if (got < sizeof bytes || memcmp(bytes, bpk_gsd_magic, sizeof bpk_gsd_magic) != 0)
 		return bpk_gsd_v0_read(gsd, head, err);
 	if (read_header(gsd, head, err) != 0 || bpk_gsd_names_read(gsd, err) != 0)
 		return -1;
@@ -262,22 +263,43 @@ static int tell(struct bpk_gsd *gsd, struct bpk_layout_info *info, struct bpk_er
 	return 0;
 }
 
+int bpk_gsd_open(struct bpk_source *source, struct bpk_gsd **gsd, struct bpk_err *err)
+{
+	struct bpk_gsd *made = bpk_calloc(1, sizeof *made, err);
+
+	*gsd = NULL;
+	if (made == NULL)
+		return -1;
+	made->source = source;
+	made->file_size = bpk_source_size(source);
+	made->step_frame = BPK_UNKNOWN;
+	made->sound_frames = BPK_UNKNOWN;
+	if (read_file(made, err) != 0) {
+		bpk_gsd_close(made);
+		return -1;
+	}
+	*gsd = made;
+	return 0;
+}
+
 static int open_gsd(struct bpk_source *source, void **own, struct bpk_layout_info *info,
 		    struct bpk_err *err)
 {
-	struct bpk_gsd *gsd = bpk_calloc(1, sizeof *gsd, err);
+	struct bpk_gsd *gsd;
 
-	if (gsd == NULL)
+	if (bpk_gsd_open(source, &gsd, err) != 0)
 		return -1;
-	gsd->source = source;
-	gsd->file_size = bpk_source_size(source);
-	gsd->step_frame = BPK_UNKNOWN;
-	if (read_file(gsd, err) != 0 || tell(gsd, info, err) != 0) {
-		close_gsd(gsd);
+	if (tell(gsd, info, err) != 0) {
+		bpk_gsd_close(gsd);
 		return -1;
 	}
 	*own = gsd;
 	return 0;
+}
+
+static void close_gsd(void *own)
+{
+	bpk_gsd_close(own);
 }
 
 /* ---- Arrays ---- */

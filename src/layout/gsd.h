@@ -84,6 +84,7 @@ struct bpk_gsd {
 
 	char *variant, *application, *schema;
 	struct bpk_err damage; /* the first that was found; kind BPK_OK: none */
+	uint64_t sound_frames; /* BPK_UNKNOWN, or the index ends in damage, and so many are whole */
 
 	struct bpk_gsd_names names;
 	struct bpk_buf entries; /* struct bpk_gsd_entry, in the file's order */
@@ -99,6 +100,14 @@ struct bpk_gsd {
 };
 
 /* ---- gsd.c ---- */
+
+/* The member's own way to open a file, for those who look closer: a struct bpk_gsd, for
+ * bpk_gsd_close. Fails as the member's open does. */
+int bpk_gsd_open(struct bpk_source *source, struct bpk_gsd **gsd, struct bpk_err *err);
+void bpk_gsd_close(struct bpk_gsd *gsd); /* NULL is harmless */
+
+/* The first bytes of a GSD file of version 0.2 and later. */
+extern const uint8_t bpk_gsd_magic[8];
 
 /* Letter and size of a type's elements; NULL: there is no such type. */
 const struct bpk_scalar *bpk_gsd_scalar(uint8_t type);
@@ -143,6 +152,9 @@ void bpk_gsd_names_clear(struct bpk_gsd_names *names);
 /* Read the index of versions 0.3 to 2, after the names. Its first entry is sound, or BPK_CORRUPT;
  * it ends before the first other one that is not, which is noted. */
 int bpk_gsd_index_read(struct bpk_gsd *gsd, struct bpk_err *err);
+
+/* Bytes of a chunk; false: they are more than 64 bits can tell. */
+bool bpk_gsd_entry_size(const struct bpk_gsd_entry *entry, uint64_t *size);
 
 /* Is an entry sound that follows those that are there? Else BPK_CORRUPT. Not its id. */
 int bpk_gsd_entry_check(const struct bpk_gsd *gsd, const struct bpk_gsd_entry *entry,

@@ -17,7 +17,7 @@ const struct bpk_gsd_entry *bpk_gsd_entry(const struct bpk_gsd *gsd, uint64_t nu
 
 /* Bytes of a chunk; false when they are more than 64 bits can tell. The library multiplies without
  * looking, so 2^62 rows of float32 pass as no bytes there. */
-static bool size_of(const struct bpk_gsd_entry *entry, uint64_t *size)
+bool bpk_gsd_entry_size(const struct bpk_gsd_entry *entry, uint64_t *size)
 {
 	return bpk_mul_u64(entry->nrows, entry->ncolumns, size) &&
 	       bpk_mul_u64(*size, bpk_gsd_scalar(entry->type)->item_size, size);
@@ -28,7 +28,7 @@ static int check_extent(const struct bpk_gsd *gsd, const struct bpk_gsd_entry *e
 {
 	uint64_t size;
 
-	if (!size_of(entry, &size))
+	if (!bpk_gsd_entry_size(entry, &size))
 		return bpk_fail(err, BPK_CORRUPT,
 				"%" PRIu64 " x %" PRIu64 " elements are 2^64 bytes or more",
 				entry->nrows, entry->ncolumns);
@@ -88,14 +88,24 @@ static int read_entry(const struct bpk_gsd *gsd, const uint8_t *bytes, struct bp
 	return bpk_gsd_entry_check(gsd, entry, err);
 }
 
+/* What should be an entry of frame is none. That frame is not whole then; where the number makes no
+ * sense, it is the one behind the last. */
+static void note_torn(struct bpk_gsd *gsd, uint64_t frame)
+{
+	uint64_t last = gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0;
+
+	gsd->sound_frames = frame == last || gsd->nentries == 0 ? last : last + 1;
+}
+
 /* The first entry without a location ends the list, and is all zeros if nobody died writing it. */
 static void end_list(struct bpk_gsd *gsd, const uint8_t *bytes)
 {
 	static const uint8_t zeros[ENTRY];
 
-	if (memcmp(bytes, zeros, ENTRY) != 0)
-		bpk_gsd_note(gsd, "entry %" PRIu64 " of the index is written in part",
-			     gsd->nentries);
+	if (memcmp(bytes, zeros, ENTRY) == 0)
+		return;
+	bpk_gsd_note(gsd, "entry %" PRIu64 " of the index is written in part", gsd->nentries);
+	note_torn(gsd, bpk_get_le64(bytes));
 }
 
 /* Add the entries in bytes. *ended: the list does. */
@@ -117,6 +127,7 @@ static int take_entries(struct bpk_gsd *gsd, struct bpk_view bytes, bool *ended,
 						why.text);
 			bpk_gsd_note(gsd, "entry %" PRIu64 " of the index (frame %" PRIu64 "): %s",
 				     gsd->nentries, entry.frame, why.text);
+			note_torn(gsd, entry.frame);
 			return 0;
 		}
 		*ended = false;
@@ -139,9 +150,12 @@ static int read_entries(struct bpk_gsd *gsd, uint64_t present, uint8_t *piece, s
 		if (take_entries(gsd, bpk_view_of_span(span), &ended, err) != 0)
 			return -1;
 	}
-	if (!ended && present < gsd->index.size)
+	if (!ended && present < gsd->index.size) {
 		bpk_gsd_note(gsd, "index of %" PRIu64 " entries is cut short after %" PRIu64,
 			     gsd->index.room, gsd->nentries);
+		if (gsd->nentries > 0)
+			note_torn(gsd, bpk_gsd_entry(gsd, gsd->nentries - 1)->frame);
+	}
 	return 0;
 }
 
@@ -289,7 +303,7 @@ static void note_overlaps(struct bpk_gsd *gsd)
 	for (uint64_t i = 0; i < gsd->nentries; i++) {
 		const struct bpk_gsd_entry *entry = bpk_gsd_entry(gsd, i);
 
-		if (!size_of(entry, &size) || !bpk_add_u64(total, size, &total))
+		if (!bpk_gsd_entry_size(entry, &size) || !bpk_add_u64(total, size, &total))
 			total = BPK_UNKNOWN;
 		if (total > gsd->file_size) {
 			bpk_gsd_note(gsd,

@@ -96,4 +96,6 @@ int bpk_npy_peek(struct bpk_source *source, struct bpk_array *array, size_t *hea
  */
 int bpk_npy_head(const struct bpk_array *array, struct bpk_buf *out, struct bpk_err *err);
 
+#include "layout/gsd_editor.h"
+
 #endif

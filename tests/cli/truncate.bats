@@ -54,8 +54,8 @@ END
         bpk truncate --bytes 1001 a.blp
     refuses 1 'a.blp: -1001 is outside' bpk truncate --bytes -1001 a.blp
     refuses 1 'which has 1000' bpk truncate --items 1T a.blp
-    refuses 64 'one of --bytes and --items' bpk truncate a.blp
-    refuses 64 'one of --bytes and --items' bpk truncate --bytes 1 --items 1 a.blp
+    refuses 64 'one of --bytes, --items and --frames' bpk truncate a.blp
+    refuses 64 'one of --bytes, --items and --frames' bpk truncate --bytes 1 --items 1 a.blp
     refuses 64 'no place in the data' bpk truncate --bytes 1x a.blp
     refuses 64 'no place in the data' bpk truncate --bytes -9223372036854775808 a.blp
     refuses 64 'one ARCHIVE' bpk truncate --bytes 1

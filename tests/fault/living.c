@@ -125,6 +125,18 @@ static const struct form {
 	  "head -c 14000 a >b; \"$BPK\" pack -q -T 1 -z 4K -F chunked --superchunk-size 8K"
 	  " --dtype \"[('x','<f4'),('y','<i4')]\" -o x.blpd b; rm b",
 	  false, true },
+	{ "gsd, none yet", "x.gsd", ":", true, true },
+	{ "gsd, three frames", "x.gsd",
+	  "for i in 1 2 3; do \"$BPK\" append -q x.gsd --schema hoomd --step $i pos=p.npy; done",
+	  false, true },
+	{ "gsd, index full", "x.gsd",
+	  "for i in 1 2 3 4; do \"$BPK\" append -q x.gsd --schema demo $(seq -f a%g=p.npy 31)"
+	  " pos=p.npy; done",
+	  false, true },
+	{ "gsd, cut, other block at its end", "x.gsd",
+	  "for i in 1 2 3 4; do \"$BPK\" append -q x.gsd --schema hoomd --step $i pos=p.npy; done;"
+	  " \"$BPK\" truncate --frames 3 x.gsd",
+	  false, true },
 };
 
 /* Metadata that a long header has, behind its first sector. */
@@ -164,6 +176,14 @@ static const struct deed {
 	{ "pack -F b2sparse", "pack -f -T 1 -z 4K -o y.b2s a", NULL, "y.b2s", false, false, false },
 	{ "pack -F b2sparse, 3 threads", "pack -f -T 3 -z 2K -o y.b2s a", NULL, "y.b2s", false,
 	  true, false },
+	{ "append a frame", "append @ pos=p.npy", NULL, NULL, true, false, false },
+	{ "append a frame of new names", "append @ --step 7 pos=p.npy new/one=p.npy two=p.npy",
+	  NULL, NULL, true, false, false },
+	{ "append a frame from a pipe", "append @ pos=-", "p.npy", NULL, true, false, false },
+	{ "append a frame --copy", "append --copy @ pos=p.npy", NULL, NULL, true, false, false },
+	{ "append a frame, and the file", "append @ --schema new --step 7 pos=p.npy", NULL, NULL,
+	  false, false, false },
+	{ "truncate frames", "truncate @ --frames 1", NULL, NULL, true, false, false },
 };
 
 enum { NFORMS = sizeof forms / sizeof forms[0], NDEEDS = sizeof deeds / sizeof deeds[0] };
@@ -199,6 +219,12 @@ static const struct mode {
 enum { NMODES = sizeof modes / sizeof modes[0] };
 
 /* ---- one row ---- */
+
+/* Not an archive, but frames. */
+static bool is_gsd(const char *name)
+{
+	return strcmp(name, "x.gsd") == 0;
+}
 
 /* What a folder shows: the content by its checksum, and the names of all files. */
 struct state {
@@ -247,12 +273,23 @@ static void load_text(char text[TEXT_MAX])
 		fclose(file);
 }
 
+/* Every array, and, where python gsd is there, as that finds it. */
+static const char look_at_frames[] =
+	"if [ -e x.gsd ]; then \"$BPK\" info --json -vv x.gsd |"
+	" sed 's/.*\"nframes\"/\"nframes\"/; s/\"[a-z_]*offset\":[0-9]*//g';"
+	" \"$BPK\" cat --no-defaults --name pos x.gsd | cksum;"
+	" [ -z \"$GSD_PYTHON\" ] ||"
+	" \"$GSD_PYTHON\" \"$top_srcdir/tests/lib/gsd_oracle.py\" x.gsd 2>&1 | cksum;"
+	" else echo none; fi";
+
 static void look(const struct row *row, struct state *state)
 {
 	static const char sizes[] = "-type f ! -name '.*' -printf '%s %f\\n' | sort";
-	char script[512];
+	char script[1024];
 
-	if (row->is_tar)
+	if (is_gsd(row->result))
+		snprintf(script, sizeof script, "%s", look_at_frames);
+	else if (row->is_tar)
 		snprintf(script, sizeof script,
 			 "cd u && find . -type f ! -name '.*.bpk-*' -exec cksum {} + | sort");
 	else
@@ -560,6 +597,13 @@ static bool suits(const struct form *form, const struct deed *deed)
 {
 	bool long_header = has_long_header(form->setup);
 
+	if (strstr(deed->args, "pos=") != NULL || strstr(deed->args, "--frames") != NULL) {
+		if (strstr(deed->args, "--schema") != NULL)
+			return is_gsd(form->archive) && form->empty;
+		return is_gsd(form->archive) && !form->empty;
+	}
+	if (is_gsd(form->archive))
+		return false;
 	if ((form->empty && deed->inside) || (form->without_metadata && deed->takes_metadata))
 		return false;
 	if (strchr(deed->args, '@') == NULL && form != forms)
@@ -580,14 +624,16 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 	row.threads = deed->threads;
 	row.exact = strncmp(deed->args, "repair", 6) == 0;
 	/* no journal tells what a frame's header was, so it must be written in one piece */
-	if (strcmp(form->archive, "x.b2frame") == 0 || strcmp(form->archive, "x.b2nd") == 0)
+	if (strcmp(form->archive, "x.b2frame") == 0 || strcmp(form->archive, "x.b2nd") == 0 ||
+	    is_gsd(form->archive))
 		setenv("NTH_SECTORS", "1", 1);
 	else
 		unsetenv("NTH_SECTORS");
 	snprintf(row.name, sizeof row.name, "%s: %s", form->name, deed->name);
 	fill_argv(&row, deed->args, words);
 	/* of the board of forms and deeds the white fields */
-	if (!full && count == 0 && ((form - forms) + (deed - deeds)) % 2 != 0)
+	if (!full && count == 0 && !is_gsd(form->archive) &&
+	    ((form - forms) + (deed - deeds)) % 2 != 0)
 		return;
 	if (is_wanted(&row, wishes, count))
 		sweep_row(&row);
@@ -631,6 +677,35 @@ static void make_file(const char *name, size_t from, size_t to, bool text)
 		run_die(name);
 }
 
+/* An array of 500 numbers, as NumPy saves it. */
+static void make_npy(const char *name)
+{
+	static const char dict[] = "{'descr': '<f4', 'fortran_order': False, 'shape': (100, 5), }";
+	FILE *file = fopen(name, "wbe");
+
+	if (file == NULL)
+		run_die(name);
+	fprintf(file, "\x93NUMPY\x01%c\x76%c%-117s\n", 0, 0, dict);
+	for (int i = 0; i < 500; i++)
+		fprintf(file, "%c%c%c%c", 0, i & 255, i >> 1 & 255, 0x41);
+	if (fclose(file) != 0)
+		run_die(name);
+}
+
+/* GSD_PYTHON is one that has python gsd, or empty. */
+static void find_gsd(void)
+{
+	static const char script[] =
+		"for p in \"${PYTHON3:-python3}\" /usr/bin/python3; do"
+		" \"$p\" -c 'import gsd.fl' 2>/dev/null && printf %s \"$p\" && break; done";
+	char found[TEXT_MAX];
+
+	shell(script);
+	load_text(found);
+	setenv("GSD_PYTHON", found, 1);
+	printf("# python gsd %s\n", found[0] != '\0' ? "looks at frames, too" : "is not there");
+}
+
 /* Make oracle2 against the library, if there is one. */
 static void make_oracle(void)
 {
@@ -660,10 +735,12 @@ static void begin(void)
 	make_file("more", 3000, 13000, false);
 	make_file("patch", 1000, 4000, false);
 	make_file("big", 0, 5000, true);
+	make_npy("p.npy");
 	if (chdir("../work") != 0)
 		run_die("chdir");
 	setenv("BPK", bpk_program, 1);
 	make_oracle();
+	find_gsd();
 }
 
 static void end(void)

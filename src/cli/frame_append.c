@@ -1,0 +1,237 @@
+/* bpk append, to a GSD file: a frame. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/frames.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/text.h"
+#include "config.h"
+
+/* One frame on its way into a file. */
+struct appending {
+	const char *path;
+	const struct bpk_frame_args *args;
+	struct bpk_gsd_head head; /* of a new file; what was not given is NULL */
+	bool has_version, has_step;
+	uint64_t step;
+	struct bpk_frame_array *arrays;
+	size_t count;
+	struct bpk_trajectory trajectory;
+};
+
+static const char step_name[] = "configuration/step";
+
+static bool is_missing(const char *path)
+{
+	struct stat seen;
+
+	return strcmp(path, "-") != 0 && lstat(path, &seen) != 0 && errno == ENOENT;
+}
+
+static bool ends_in_gsd(const char *path)
+{
+	size_t size = strlen(path);
+
+	return size > 4 && strcmp(path + size - 4, ".gsd") == 0;
+}
+
+bool bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args)
+{
+	if (is_missing(path))
+		return ends_in_gsd(path) || args->schema != NULL;
+	return bpk_path_is_gsd(path);
+}
+
+/* ---- What was asked for ---- */
+
+/* "1.4" */
+static int parse_version(const char *text, uint32_t *version, struct bpk_err *err)
+{
+	char major[8] = "", minor[8] = "";
+	uint64_t high, low;
+	int end = 0;
+
+	if (sscanf(text, "%5[0-9].%5[0-9]%n", major, minor, &end) != 2 || text[end] != '\0' ||
+	    bpk_parse_u64(major, 0, UINT16_MAX, &high, NULL) != 0 ||
+	    bpk_parse_u64(minor, 0, UINT16_MAX, &low, NULL) != 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--schema-version cannot be '%s', expected two numbers as in 1.4",
+				text);
+	*version = (uint32_t)(high << 16 | low);
+	return 0;
+}
+
+static int read_args(struct appending *a, struct bpk_err *err)
+{
+	const struct bpk_frame_args *args = a->args;
+
+	a->head.application = args->application;
+	a->head.schema = args->schema;
+	a->has_version = args->schema_version != NULL;
+	if (a->has_version && parse_version(args->schema_version, &a->head.schema_version, err))
+		return -1;
+	a->has_step = args->step != NULL;
+	if (a->has_step && bpk_parse_u64(args->step, 0, UINT64_MAX, &a->step, err) != 0)
+		return bpk_err_subject(err, "--step");
+	if (a->count == 0 && !a->has_step)
+		return bpk_fail(err, BPK_USAGE, "needs --step N or an array NAME=FILE.npy");
+	return 0;
+}
+
+/* Before anything is written. */
+static int check_names(const struct appending *a, struct bpk_err *err)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		const char *name = a->arrays[i].name;
+		bool twice = a->has_step && strcmp(name, step_name) == 0;
+
+		for (size_t j = 0; j < i && !twice; j++)
+			twice = strcmp(name, a->arrays[j].name) == 0;
+		if (twice)
+			return bpk_fail(err, BPK_USAGE, "array '%s' is given twice", name);
+	}
+	return 0;
+}
+
+static int open_arrays(struct appending *a, char *const *operands, struct bpk_err *err)
+{
+	size_t dashes = 0;
+
+	a->arrays = bpk_calloc(a->count + 1, sizeof *a->arrays, err);
+	if (a->arrays == NULL)
+		return -1;
+	for (size_t i = 0; i < a->count; i++) {
+		const char *equals = strchr(operands[i], '=');
+
+		dashes += equals != NULL && strcmp(equals, "=-") == 0;
+	}
+	if (dashes > 1)
+		return bpk_fail(err, BPK_USAGE, "standard input can be read but once");
+	for (size_t i = 0; i < a->count; i++)
+		if (bpk_frame_array_open(&a->arrays[i], operands[i], err) != 0)
+			return -1;
+	return check_names(a, err);
+}
+
+/* ---- The file ---- */
+
+static int create(struct appending *a, const struct bpk_edit_args *edit, struct bpk_err *err)
+{
+	struct bpk_gsd_head head = a->head;
+
+	if (head.schema == NULL)
+		return bpk_fail(err, BPK_FAILED,
+				"%s: does not exist; a new file needs --schema NAME", a->path);
+	if (head.application == NULL)
+		head.application = "bpk " PACKAGE_VERSION;
+	if (!a->has_version)
+		head.schema_version = strcmp(head.schema, "hoomd") == 0 ? 1 << 16 | 4 : 1 << 16;
+	return bpk_trajectory_create(&a->trajectory, edit, a->path, &head, err);
+}
+
+/* A file keeps what it says of itself. */
+static int check_head(const struct appending *a, struct bpk_err *err)
+{
+	const struct bpk_gsd_head *found = bpk_gsd_editor_head(a->trajectory.editor);
+	uint32_t is = found->schema_version, wanted = a->head.schema_version;
+
+	if (a->head.schema != NULL && strcmp(a->head.schema, found->schema) != 0)
+		return bpk_fail(err, BPK_FAILED, "%s: has schema '%s', not '%s'", a->path,
+				found->schema, a->head.schema);
+	if (a->has_version && is != wanted)
+		return bpk_fail(err, BPK_FAILED, "%s: has schema version %u.%u, not %u.%u", a->path,
+				is >> 16, is & 0xffff, wanted >> 16, wanted & 0xffff);
+	if (a->head.application != NULL && strcmp(a->head.application, found->application) != 0)
+		return bpk_fail(err, BPK_FAILED, "%s: was begun by '%s', which stays so", a->path,
+				found->application);
+	return 0;
+}
+
+static int open_file(struct appending *a, const struct bpk_edit_args *edit, struct bpk_err *err)
+{
+	if (is_missing(a->path))
+		return create(a, edit, err);
+	if (bpk_trajectory_open(&a->trajectory, edit, a->path, false, err) != 0)
+		return -1;
+	return check_head(a, err);
+}
+
+/* ---- The frame ---- */
+
+static int put_step(struct appending *a, struct bpk_err *err)
+{
+	static const struct bpk_scalar uint64 = { .kind = 'u', .item_size = 8 };
+	struct bpk_gsd_editor *editor = a->trajectory.editor;
+	uint8_t bytes[8];
+
+	if (!a->has_step)
+		return 0;
+	bpk_put_le64(bytes, a->step);
+	if (bpk_gsd_editor_put(editor, step_name, &uint64, 1, 1, err) != 0)
+		return -1;
+	return bpk_gsd_editor_write(editor, bpk_view(bytes, sizeof bytes), err);
+}
+
+static int put_frame(struct appending *a, struct bpk_err *err)
+{
+	if (put_step(a, err) != 0)
+		return bpk_err_subject(err, "%s", a->path);
+	for (size_t i = 0; i < a->count; i++) {
+		struct bpk_frame_array *array = &a->arrays[i];
+
+		if (bpk_frame_array_put(array, a->trajectory.editor, err) != 0 ||
+		    bpk_source_unchanged(array->source, err) != 0)
+			return bpk_err_subject(err, "%s -> %s", bpk_input_name(array->path),
+					       a->path);
+	}
+	if (bpk_gsd_editor_end_frame(a->trajectory.editor, err) != 0 ||
+	    bpk_gsd_editor_commit(a->trajectory.editor, err) != 0)
+		return bpk_err_subject(err, "%s", a->path);
+	return bpk_trajectory_keep(&a->trajectory, err);
+}
+
+static void tell(const struct appending *a, const struct bpk_shared *shared)
+{
+	uint64_t nframes = bpk_gsd_editor_nframes(a->trajectory.editor);
+
+	if (shared->verbose)
+		bpk_note(a->path, "frame %llu of %zu arrays appended",
+			 (unsigned long long)(nframes - 1), a->count + a->has_step);
+	if (!shared->json)
+		return;
+	bpk_record_begin("append", a->path);
+	bpk_record_u64("frame", nframes - 1);
+	bpk_record_u64("step", a->has_step ? a->step : BPK_UNKNOWN);
+	bpk_record_u64("appended_arrays", a->count + a->has_step);
+	bpk_record_u64("nframes", nframes);
+	bpk_record_u64("narrays", bpk_gsd_editor_narrays(a->trajectory.editor));
+	bpk_record_end();
+}
+
+/* All that can be wrong with the arrays is found before the file is touched. */
+static int append_frame(struct appending *a, const struct bpk_edit_args *edit,
+			char *const *operands, struct bpk_err *err)
+{
+	if (read_args(a, err) != 0 || open_arrays(a, operands, err) != 0)
+		return -1;
+	if (open_file(a, edit, err) != 0 || put_frame(a, err) != 0)
+		return -1;
+	tell(a, &edit->encoding.shared);
+	return 0;
+}
+
+void bpk_append_frame(const char *path, const struct bpk_edit_args *edit,
+		      const struct bpk_frame_args *args, char *const *operands, size_t count)
+{
+	struct appending a = { .path = path, .args = args, .count = count };
+	struct bpk_err err = { 0 };
+
+	if (append_frame(&a, edit, operands, &err) != 0)
+		bpk_report(err.kind == BPK_USAGE ? "append" : NULL, &err);
+	bpk_trajectory_close(&a.trajectory);
+	for (size_t i = 0; a.arrays != NULL && i < count; i++)
+		bpk_frame_array_close(&a.arrays[i]);
+	free(a.arrays);
+}

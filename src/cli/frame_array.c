@@ -1,0 +1,210 @@
+/* Arrays for frames, out of NumPy's files. */
+#include "cli/frames.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/text.h"
+
+enum { STEP = 1 << 20 }; /* bytes that are turned at a time; a multiple of every element */
+
+/* ---- Opening ---- */
+
+static int split(struct bpk_frame_array *array, const char *operand, struct bpk_err *err)
+{
+	const char *equals = strchr(operand, '=');
+
+	if (equals == NULL || equals == operand || equals[1] == '\0')
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is no array for a frame, expected NAME=FILE.npy", operand);
+	array->name = bpk_strdup(operand, err);
+	if (array->name == NULL)
+		return -1;
+	array->name[equals - operand] = '\0';
+	array->path = equals + 1;
+	return 0;
+}
+
+/* A pipe is put aside, since it must be sought in. */
+static int open_source(struct bpk_frame_array *array, struct bpk_source **source,
+		       struct bpk_err *err)
+{
+	if (strcmp(array->path, "-") == 0 && isatty(STDIN_FILENO))
+		return bpk_fail(err, BPK_USAGE, "is a terminal, name a FILE");
+	if (bpk_source_open(array->path, &array->source, err) != 0)
+		return -1;
+	*source = array->source;
+	if (bpk_source_seekable(array->source))
+		return 0;
+	if (bpk_spool_open(&array->spool, err) != 0 ||
+	    bpk_spool_fill(array->spool, array->source, err) != 0 ||
+	    bpk_spool_source(array->spool, &array->spooled, err) != 0)
+		return -1;
+	*source = array->spooled;
+	return 0;
+}
+
+static int fail_type(const struct bpk_array *array, struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+
+	if (bpk_dtype_print(&array->dtype, &text, err) == 0)
+		bpk_fail(err, BPK_UNSUPPORTED,
+			 "has elements of type %.*s, a GSD file has integers and floats of 1 to 8 "
+			 "bytes; text goes in as int8",
+			 (int)bpk_min_size(text.size, 200), (const char *)text.data);
+	bpk_buf_clear(&text);
+	return -1;
+}
+
+static int check(const struct bpk_array *array, struct bpk_err *err)
+{
+	const struct bpk_scalar *scalar = &array->dtype.scalar;
+	uint32_t size = scalar->item_size;
+	bool whole = (scalar->kind == 'u' || scalar->kind == 'i') &&
+		     (size == 1 || size == 2 || size == 4 || size == 8);
+	bool real = scalar->kind == 'f' && (size == 4 || size == 8);
+
+	if (array->dtype.nfields > 0 || array->dtype.ndimensions > 0 || (!whole && !real))
+		return fail_type(array, err);
+	if (array->ndimensions > 2)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"has %zu dimensions, arrays in a GSD file have two at most",
+				array->ndimensions);
+	return 0;
+}
+
+static int open_layout(struct bpk_frame_array *array, struct bpk_source *source,
+		       struct bpk_err *err)
+{
+	const struct bpk_layout_info *info;
+
+	if (bpk_layout_open(source, &array->layout, err) != 0)
+		return -1;
+	info = array->layout != NULL ? bpk_layout_info(array->layout) : NULL;
+	if (info == NULL || strcmp(info->kind, "npy") != 0)
+		return bpk_fail(err, BPK_UNSUPPORTED, "is no .npy file");
+	if (info->damage != NULL)
+		return bpk_fail(err, BPK_CORRUPT, "%s", info->damage);
+	if (bpk_layout_get(array->layout, 0, &array->item, err) != 0)
+		return -1;
+	return check(array->item.array, err);
+}
+
+int bpk_frame_array_open(struct bpk_frame_array *array, const char *operand, struct bpk_err *err)
+{
+	struct bpk_source *source = NULL;
+
+	*array = (struct bpk_frame_array){ 0 };
+	if (split(array, operand, err) != 0)
+		return -1;
+	if (open_source(array, &source, err) != 0 || open_layout(array, source, err) != 0)
+		return bpk_err_subject(err, "%s", bpk_input_name(array->path));
+	return 0;
+}
+
+void bpk_frame_array_close(struct bpk_frame_array *array)
+{
+	bpk_layout_close(array->layout);
+	bpk_source_close(array->spooled);
+	bpk_spool_close(array->spool);
+	bpk_source_close(array->source);
+	free(array->name);
+	*array = (struct bpk_frame_array){ 0 };
+}
+
+/* ---- Putting ---- */
+
+static void swap_bytes(uint8_t *bytes, size_t size, size_t item_size)
+{
+	for (size_t at = 0; at < size; at += item_size)
+		for (size_t i = 0; i < item_size / 2; i++) {
+			uint8_t byte = bytes[at + i];
+
+			bytes[at + i] = bytes[at + item_size - 1 - i];
+			bytes[at + item_size - 1 - i] = byte;
+		}
+}
+
+static struct bpk_source *source_of(const struct bpk_frame_array *array)
+{
+	return array->spooled != NULL ? array->spooled : array->source;
+}
+
+static int write_turned(const struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
+			struct bpk_span bytes, struct bpk_err *err)
+{
+	const struct bpk_scalar *scalar = &array->item.array->dtype.scalar;
+
+	if (scalar->byte_order == '>')
+		swap_bytes(bytes.data, bytes.size, scalar->item_size);
+	return bpk_gsd_editor_write(editor, bpk_view_of_span(bytes), err);
+}
+
+static int put_rows(const struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
+		    struct bpk_err *err)
+{
+	uint64_t left = array->item.array->size, offset = array->item.offset;
+	struct bpk_buf buf = { 0 };
+	int rc = bpk_buf_resize(&buf, (size_t)bpk_min_u64(left, STEP), err);
+
+	while (rc == 0 && left > 0) {
+		struct bpk_span bytes = bpk_span(buf.data, (size_t)bpk_min_u64(left, STEP));
+
+		rc = bpk_source_need_at(source_of(array), offset, bytes, err);
+		if (rc == 0)
+			rc = write_turned(array, editor, bytes, err);
+		offset += bytes.size;
+		left -= bytes.size;
+	}
+	bpk_buf_clear(&buf);
+	return rc;
+}
+
+/* One column stands behind the other; into rows. */
+static void turn(const struct bpk_array *array, const uint8_t *columns, uint8_t *rows)
+{
+	uint64_t nrows = array->shape[0], ncolumns = array->shape[1];
+	size_t item_size = array->dtype.scalar.item_size;
+
+	for (uint64_t i = 0; i < nrows; i++)
+		for (uint64_t j = 0; j < ncolumns; j++)
+			bpk_copy(rows + (i * ncolumns + j) * item_size,
+				 columns + (j * nrows + i) * item_size, item_size);
+}
+
+/* Costs twice the array in memory; its bytes are there. */
+static int put_columns(const struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
+		       struct bpk_err *err)
+{
+	uint64_t size = array->item.array->size;
+	struct bpk_buf columns = { 0 }, rows = { 0 };
+	int rc = -1;
+
+	if (size > SIZE_MAX / 2) {
+		bpk_fail_memory(err, size);
+	} else if (bpk_buf_resize(&columns, (size_t)size, err) == 0 &&
+		   bpk_buf_resize(&rows, (size_t)size, err) == 0 &&
+		   bpk_source_need_at(source_of(array), array->item.offset,
+				      bpk_span(columns.data, columns.size), err) == 0) {
+		turn(array->item.array, columns.data, rows.data);
+		rc = write_turned(array, editor, bpk_span(rows.data, rows.size), err);
+	}
+	bpk_buf_clear(&columns);
+	bpk_buf_clear(&rows);
+	return rc;
+}
+
+int bpk_frame_array_put(struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
+			struct bpk_err *err)
+{
+	const struct bpk_array *a = array->item.array;
+	uint64_t nrows = a->ndimensions > 0 ? a->shape[0] : 1;
+	uint64_t ncolumns = a->ndimensions > 1 ? a->shape[1] : 1;
+
+	if (bpk_gsd_editor_put(editor, array->name, &a->dtype.scalar, nrows, ncolumns, err) != 0)
+		return -1;
+	if (a->fortran && a->ndimensions == 2)
+		return put_columns(array, editor, err);
+	return put_rows(array, editor, err);
+}

@@ -1,0 +1,136 @@
+/* GSD files opened for changing. */
+#include "cli/frames.h"
+
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/signal.h"
+
+bool bpk_path_is_gsd(const char *path)
+{
+	struct bpk_source *source = NULL;
+	struct stat seen;
+	bool is_gsd = false;
+
+	if (strcmp(path, "-") == 0 || stat(path, &seen) != 0 || !S_ISREG(seen.st_mode))
+		return false;
+	if (bpk_source_open(path, &source, NULL) == 0)
+		(void)bpk_gsd_probe(source, &is_gsd, NULL);
+	bpk_source_close(source);
+	return is_gsd;
+}
+
+static int open_there(struct bpk_trajectory *t, const struct bpk_edit_args *args, bool to_cut,
+		      struct bpk_err *err)
+{
+	const struct bpk_edit_options options = {
+		.wait = args->wait,
+		.no_lock = args->no_lock,
+		.sync = !args->encoding.shared.no_sync,
+		.copy = args->copy,
+	};
+	struct bpk_gsd_store store;
+
+	if (bpk_edit_open(t->path, &options, &t->edit, err) != 0)
+		return -1;
+	store = bpk_gsd_store_of_edit(t->edit);
+	return bpk_gsd_editor_open(&store, bpk_edit_source(t->edit), to_cut, &t->editor, err);
+}
+
+int bpk_trajectory_open(struct bpk_trajectory *trajectory, const struct bpk_edit_args *args,
+			const char *path, bool to_cut, struct bpk_err *err)
+{
+	*trajectory = (struct bpk_trajectory){ .path = path };
+	bpk_signals_start();
+	if (open_there(trajectory, args, to_cut, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	return 0;
+}
+
+int bpk_trajectory_create(struct bpk_trajectory *trajectory, const struct bpk_edit_args *args,
+			  const char *path, const struct bpk_gsd_head *head, struct bpk_err *err)
+{
+	const struct bpk_draft_options options = { .sync = !args->encoding.shared.no_sync };
+	struct bpk_gsd_store store;
+
+	*trajectory = (struct bpk_trajectory){ .path = path };
+	bpk_signals_start();
+	if (bpk_draft_open(path, &options, &trajectory->draft, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	store = bpk_gsd_store_of_draft(trajectory->draft);
+	if (bpk_gsd_editor_create(&store, head, &trajectory->editor, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	return 0;
+}
+
+int bpk_trajectory_keep(struct bpk_trajectory *trajectory, struct bpk_err *err)
+{
+	struct bpk_draft *draft = trajectory->draft;
+
+	trajectory->draft = NULL;
+	if (draft != NULL && bpk_draft_keep(draft, NULL, err) != 0)
+		return bpk_err_subject(err, "%s", trajectory->path);
+	return 0;
+}
+
+void bpk_trajectory_close(struct bpk_trajectory *trajectory)
+{
+	bpk_gsd_editor_close(trajectory->editor);
+	bpk_draft_drop(trajectory->draft);
+	bpk_edit_close(trajectory->edit);
+	*trajectory = (struct bpk_trajectory){ 0 };
+}
+
+/* ---- truncate ---- */
+
+static int resolve(const struct bpk_trajectory *t, const struct bpk_opt_offset *frames,
+		   uint64_t *kept, struct bpk_err *err)
+{
+	uint64_t total = bpk_gsd_editor_nframes(t->editor);
+
+	if (frames->distance > total) {
+		bpk_fail(err, BPK_FAILED, "%s%llu frames cannot be kept, there are %llu",
+			 frames->negative ? "-" : "", (unsigned long long)frames->distance,
+			 (unsigned long long)total);
+		return bpk_err_subject(err, "%s", t->path);
+	}
+	*kept = frames->negative ? total - frames->distance : frames->distance;
+	return 0;
+}
+
+static void tell_cut(const struct bpk_trajectory *t, const struct bpk_shared *shared,
+		     uint64_t before)
+{
+	uint64_t nframes = bpk_gsd_editor_nframes(t->editor);
+
+	if (shared->verbose)
+		bpk_note(t->path, "from %llu to %llu frames", (unsigned long long)before,
+			 (unsigned long long)nframes);
+	if (!shared->json)
+		return;
+	bpk_record_begin("truncate", t->path);
+	bpk_record_u64("removed_frames", before - nframes);
+	bpk_record_u64("nframes", nframes);
+	bpk_record_u64("narrays", bpk_gsd_editor_narrays(t->editor));
+	bpk_record_end();
+}
+
+void bpk_truncate_frames(const char *path, const struct bpk_edit_args *edit,
+			 const struct bpk_opt_offset *frames)
+{
+	struct bpk_trajectory t = { 0 };
+	struct bpk_err err = { 0 };
+	uint64_t before = 0, kept = 0;
+	int rc = bpk_trajectory_open(&t, edit, path, true, &err);
+
+	if (rc == 0) {
+		before = bpk_gsd_editor_nframes(t.editor);
+		rc = resolve(&t, frames, &kept, &err);
+	}
+	if (rc == 0 && bpk_gsd_editor_truncate(t.editor, kept, &err) != 0)
+		rc = bpk_err_subject(&err, "%s", path);
+	if (rc != 0)
+		bpk_report(NULL, &err);
+	else
+		tell_cut(&t, &edit->encoding.shared, before);
+	bpk_trajectory_close(&t);
+}

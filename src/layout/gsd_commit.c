@@ -1,0 +1,353 @@
+/*
+ * GSD: names and index of a file being written, and the header that makes them count.
+ */
+#include "layout/gsd_write.h"
+
+enum { PIECE = 1 << 16, RESERVED = 176 };
+
+/* At the beginning of the header's reserved bytes, and then: the offset of the block that is not in
+ * use, its room, and a hash of all this. */
+static const uint8_t record_magic[8] = { 'b', 'p', 'k', 'i', 'n', 'd', 'e', 'x' };
+
+enum { RECORD = 32, HASHED = 24 };
+
+uint64_t bpk_gsd_editor_count(const struct bpk_gsd_editor *editor)
+{
+	return editor->index.size / BPK_GSD_ENTRY;
+}
+
+/* ---- The record of the other block ---- */
+
+/* FNV-1a. */
+static uint64_t hash(const uint8_t *bytes, size_t size)
+{
+	uint64_t hash = 0xcbf29ce484222325u;
+
+	for (size_t i = 0; i < size; i++)
+		hash = (hash ^ bytes[i]) * 0x100000001b3u;
+	return hash;
+}
+
+static bool all_zeros(const uint8_t *bytes, size_t size)
+{
+	return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+bool bpk_gsd_record_read(const uint8_t *header, struct bpk_gsd_slot *slot)
+{
+	const uint8_t *record = header + RESERVED;
+
+	*slot = (struct bpk_gsd_slot){ 0 };
+	if (!all_zeros(record + RECORD, BPK_GSD_HEADER - RESERVED - RECORD))
+		return false;
+	if (all_zeros(record, RECORD))
+		return true;
+	if (memcmp(record, record_magic, sizeof record_magic) != 0 ||
+	    bpk_get_le64(record + HASHED) != hash(record, HASHED))
+		return false;
+	slot->offset = bpk_get_le64(record + 8);
+	slot->room = bpk_get_le64(record + 16);
+	return true;
+}
+
+static void record_write(uint8_t *header, const struct bpk_gsd_slot *slot)
+{
+	uint8_t *record = header + RESERVED;
+
+	memset(record, 0, RECORD);
+	if (slot->room == 0)
+		return;
+	bpk_copy(record, record_magic, sizeof record_magic);
+	bpk_put_le64(record + 8, slot->offset);
+	bpk_put_le64(record + 16, slot->room);
+	bpk_put_le64(record + HASHED, hash(record, HASHED));
+}
+
+/* ---- What is where ---- */
+
+static void get_extent(const struct bpk_gsd_editor *editor, size_t at, uint64_t *offset,
+		       uint64_t *size)
+{
+	const uint8_t *bytes = editor->index.data + at;
+	struct bpk_gsd_entry entry = {
+		.nrows = bpk_get_le64(bytes + 8),
+		.ncolumns = bpk_get_le32(bytes + 24),
+		.type = bytes[30],
+	};
+
+	*offset = bpk_get_le64(bytes + 16);
+	(void)bpk_gsd_entry_size(&entry, size); /* tested when it was read or put */
+}
+
+uint64_t bpk_gsd_live_end(const struct bpk_gsd_editor *editor)
+{
+	uint64_t end = editor->names_block.offset + editor->names_block.size;
+	uint64_t offset, size;
+
+	for (size_t at = 0; at < editor->index.size; at += BPK_GSD_ENTRY) {
+		get_extent(editor, at, &offset, &size);
+		end = bpk_max_u64(end, offset + size);
+	}
+	return bpk_max_u64(end, BPK_GSD_HEADER);
+}
+
+static bool overlap(uint64_t a, uint64_t a_size, uint64_t b, uint64_t b_size)
+{
+	return a_size > 0 && b_size > 0 && (a < b ? b - a < a_size : a - b < b_size);
+}
+
+bool bpk_gsd_is_live(const struct bpk_gsd_editor *editor, uint64_t offset, uint64_t size)
+{
+	const struct bpk_gsd_slot *used = &editor->used;
+	uint64_t at_offset, at_size;
+
+	if (overlap(offset, size, 0, BPK_GSD_HEADER) ||
+	    overlap(offset, size, used->offset, used->room * BPK_GSD_ENTRY) ||
+	    overlap(offset, size, editor->names_block.offset, editor->names_block.size))
+		return true;
+	for (size_t at = 0; at < editor->index.size; at += BPK_GSD_ENTRY) {
+		get_extent(editor, at, &at_offset, &at_size);
+		if (overlap(offset, size, at_offset, at_size))
+			return true;
+	}
+	return false;
+}
+
+/* Piece is the block's bytes from at on. */
+static void survey_piece(struct bpk_gsd_editor *editor, struct bpk_gsd_slot *slot, uint64_t at,
+			 struct bpk_view piece)
+{
+	for (size_t i = 0; i < piece.size; i += BPK_GSD_ENTRY) {
+		uint64_t number = (at + i) / BPK_GSD_ENTRY;
+		const uint8_t *entry = piece.data + i;
+
+		if (slot->equal == number && at + i < editor->index.size &&
+		    memcmp(entry, editor->index.data + at + i, BPK_GSD_ENTRY) == 0)
+			slot->equal++;
+		if (!all_zeros(entry, BPK_GSD_ENTRY))
+			slot->dirty = number + 1;
+	}
+}
+
+int bpk_gsd_slot_survey(struct bpk_gsd_editor *editor, struct bpk_source *source,
+			struct bpk_gsd_slot *slot, struct bpk_err *err)
+{
+	uint64_t size = slot->room * BPK_GSD_ENTRY;
+	struct bpk_buf piece = { 0 };
+	int rc = bpk_buf_resize(&piece, (size_t)bpk_min_u64(size, PIECE), err);
+
+	slot->equal = slot->dirty = 0;
+	for (uint64_t at = 0; rc == 0 && at < size; at += PIECE) {
+		struct bpk_span span = bpk_span(piece.data, (size_t)bpk_min_u64(size - at, PIECE));
+
+		rc = bpk_source_need_at(source, slot->offset + at, span, err);
+		if (rc == 0)
+			survey_piece(editor, slot, at, bpk_view_of_span(span));
+	}
+	bpk_buf_clear(&piece);
+	return rc;
+}
+
+/* ---- Writing ---- */
+
+static int write_at(struct bpk_gsd_editor *editor, uint64_t offset, struct bpk_view bytes,
+		    struct bpk_err *err)
+{
+	if (bytes.size == 0)
+		return 0;
+	return editor->store.ops->write_at(editor->store.own, offset, bytes, err);
+}
+
+static int write_zeros(struct bpk_gsd_editor *editor, uint64_t offset, uint64_t size,
+		       struct bpk_err *err)
+{
+	static const uint8_t zeros[PIECE];
+
+	while (size > 0) {
+		size_t step = (size_t)bpk_min_u64(size, PIECE);
+
+		if (write_at(editor, offset, bpk_view(zeros, step), err) != 0)
+			return -1;
+		offset += step;
+		size -= step;
+	}
+	return 0;
+}
+
+/* Twice as many as there were, and so on, until they suffice. */
+static int grow_room(uint64_t room, uint64_t need, uint64_t each, uint64_t end, uint64_t *grown,
+		     struct bpk_err *err)
+{
+	while (room < need)
+		if (!bpk_mul_u64(room, 2, &room))
+			break;
+	*grown = room;
+	if (room >= need && room <= (INT64_MAX - bpk_min_u64(end, INT64_MAX)) / each)
+		return 0;
+	return bpk_fail(err, BPK_LIMIT, "tables for %llu entries do not fit into a file",
+			(unsigned long long)need);
+}
+
+/* Behind the end, all of bytes, and zeros to fill the block. */
+static int append_block(struct bpk_gsd_editor *editor, struct bpk_view bytes, uint64_t size,
+			struct bpk_err *err)
+{
+	uint64_t offset = editor->end;
+
+	editor->end += size;
+	if (write_at(editor, offset, bytes, err) != 0)
+		return -1;
+	return write_zeros(editor, offset + bytes.size, size - bytes.size, err);
+}
+
+/* An empty name ends the list. */
+static int write_names(struct bpk_gsd_editor *editor, struct bpk_err *err)
+{
+	struct bpk_gsd_block *block = &editor->names_block;
+	struct bpk_view texts = bpk_buf_view(&editor->names.texts);
+	uint64_t room = bpk_max_u64(block->room, BPK_GSD_FRESH_SEGMENTS);
+
+	if (!editor->names_new)
+		return 0;
+	editor->names_new = false;
+	if (editor->names_fresh && texts.size < block->size) {
+		editor->names_fresh = false;
+		return write_at(editor, block->offset, texts, err);
+	}
+	editor->names_fresh = false;
+	if (grow_room(room, texts.size / BPK_GSD_SEGMENT + 1, BPK_GSD_SEGMENT, editor->end, &room,
+		      err) != 0)
+		return -1;
+	*block = (struct bpk_gsd_block){ editor->end, room, room * BPK_GSD_SEGMENT };
+	return append_block(editor, texts, block->size, err);
+}
+
+/* The library refuses a file with a frame whose number is no less than the entries there is room
+ * for, and one without room for any. */
+static uint64_t room_needed(const struct bpk_gsd_editor *editor)
+{
+	return bpk_max_u64(bpk_max_u64(bpk_gsd_editor_count(editor), editor->nframes), 1);
+}
+
+static int append_index(struct bpk_gsd_editor *editor, struct bpk_err *err)
+{
+	uint64_t room = bpk_max_u64(editor->used.room, BPK_GSD_FRESH_ROOM);
+
+	if (grow_room(room, room_needed(editor), BPK_GSD_ENTRY, editor->end, &room, err) != 0)
+		return -1;
+	editor->idle = (struct bpk_gsd_slot){ .offset = editor->end, .room = room };
+	return append_block(editor, bpk_buf_view(&editor->index), room * BPK_GSD_ENTRY, err);
+}
+
+static int write_lacking(struct bpk_gsd_editor *editor, const struct bpk_gsd_slot *slot,
+			 struct bpk_err *err)
+{
+	size_t equal = (size_t)slot->equal * BPK_GSD_ENTRY;
+
+	if (equal == editor->index.size)
+		return 0;
+	return write_at(editor, slot->offset + equal,
+			bpk_view(editor->index.data + equal, editor->index.size - equal), err);
+}
+
+/* What the block that is not in use lacks, and nothing else. */
+static int write_index(struct bpk_gsd_editor *editor, struct bpk_err *err)
+{
+	const struct bpk_gsd_slot *idle = &editor->idle;
+	uint64_t count = bpk_gsd_editor_count(editor);
+
+	if (idle->room < room_needed(editor))
+		return append_index(editor, err);
+	editor->store.ops->set_free(editor->store.own, idle->offset, idle->room * BPK_GSD_ENTRY);
+	if (write_lacking(editor, idle, err) != 0)
+		return -1;
+	if (idle->dirty <= count)
+		return 0;
+	return write_zeros(editor, idle->offset + editor->index.size,
+			   (idle->dirty - count) * BPK_GSD_ENTRY, err);
+}
+
+/* The one that was written is in use from now on. */
+static void exchange(struct bpk_gsd_editor *editor)
+{
+	struct bpk_gsd_slot before = editor->used;
+	uint64_t count = bpk_gsd_editor_count(editor);
+
+	editor->used = editor->idle;
+	editor->used.equal = editor->used.dirty = count;
+	editor->idle = before;
+	editor->idle.equal = bpk_min_u64(before.equal, count);
+}
+
+/* Frames were cut off: the content ends where the last thing does that is left. The block that was
+ * in use is given up where it is that. */
+static void shorten(struct bpk_gsd_editor *editor)
+{
+	struct bpk_gsd_slot *idle = &editor->idle;
+
+	editor->end = bpk_max_u64(bpk_gsd_live_end(editor), bpk_gsd_slot_end(&editor->used));
+	if (idle->offset >= editor->end)
+		*idle = (struct bpk_gsd_slot){ 0 };
+	editor->end = bpk_max_u64(editor->end, bpk_gsd_slot_end(idle));
+}
+
+static int commit(struct bpk_gsd_editor *editor, bool cut, struct bpk_err *err)
+{
+	uint8_t *header = editor->header;
+
+	if (write_names(editor, err) != 0 || write_index(editor, err) != 0)
+		return -1;
+	exchange(editor);
+	if (cut)
+		shorten(editor);
+	bpk_put_le64(header + 8, editor->used.offset);
+	bpk_put_le64(header + 16, editor->used.room);
+	bpk_put_le64(header + 24, editor->names_block.offset);
+	bpk_put_le64(header + 32, editor->names_block.room);
+	if (editor->records)
+		record_write(header, &editor->idle);
+	return editor->store.ops->commit(editor->store.own, bpk_view(header, BPK_GSD_HEADER),
+					 editor->end, err);
+}
+
+int bpk_gsd_editor_commit(struct bpk_gsd_editor *editor, struct bpk_err *err)
+{
+	return commit(editor, false, err);
+}
+
+/* ---- Cutting ---- */
+
+static void drop_frames(struct bpk_gsd_editor *editor, uint64_t nframes)
+{
+	struct bpk_buf *index = &editor->index;
+	uint64_t count;
+
+	while (index->size > 0 &&
+	       bpk_get_le64(index->data + index->size - BPK_GSD_ENTRY) >= nframes)
+		index->size -= BPK_GSD_ENTRY;
+	count = bpk_gsd_editor_count(editor);
+	editor->used.equal = bpk_min_u64(editor->used.equal, count);
+	editor->idle.equal = bpk_min_u64(editor->idle.equal, count);
+	editor->nframes = nframes;
+}
+
+/* Would the file be shorter with the other block in use? */
+static bool is_last(const struct bpk_gsd_editor *editor)
+{
+	uint64_t others = bpk_max_u64(bpk_gsd_live_end(editor), bpk_gsd_slot_end(&editor->idle));
+
+	return editor->used.offset >= others && editor->idle.room >= room_needed(editor);
+}
+
+int bpk_gsd_editor_truncate(struct bpk_gsd_editor *editor, uint64_t nframes, struct bpk_err *err)
+{
+	if (nframes > editor->nframes || editor->frame.size > 0)
+		return bpk_fail(err, BPK_BUG, "%llu of %llu frames cannot be kept",
+				(unsigned long long)nframes, (unsigned long long)editor->nframes);
+	if (nframes == editor->nframes && !editor->damaged)
+		return 0;
+	drop_frames(editor, nframes);
+	if (commit(editor, true, err) != 0)
+		return -1;
+	return is_last(editor) ? commit(editor, true, err) : 0;
+}

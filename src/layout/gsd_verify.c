@@ -1,0 +1,190 @@
+/*
+ * GSD: all of a file's tables looked at, where GSD's own library looks at those entries that it
+ * comes by.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "layout/gsd_write.h"
+
+struct look {
+	const struct bpk_gsd *gsd;
+	void (*remark)(void *arg, const char *line);
+	void *arg;
+};
+
+static void say(const struct look *look, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void say(const struct look *look, const char *format, ...)
+{
+	char line[256];
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	look->remark(look->arg, line);
+}
+
+int bpk_gsd_probe(struct bpk_source *source, bool *is_gsd, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_LAYOUT_HEAD];
+	size_t got;
+
+	*is_gsd = false;
+	if (bpk_source_read_at(source, 0, bpk_span(bytes, sizeof bytes), &got, err) != 0)
+		return -1;
+	*is_gsd = bpk_layout_gsd.probe(bpk_view(bytes, got), got);
+	return 0;
+}
+
+/* ---- Data that lie over one another ---- */
+
+struct extent {
+	uint64_t offset, size, number;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+static int compare_extents(const struct extent *extents, size_t count, struct bpk_err *err)
+{
+	for (size_t i = 1; i < count; i++)
+		if (extents[i].offset - extents[i - 1].offset < extents[i - 1].size)
+			return bpk_fail(err, BPK_CORRUPT,
+					"data of the entries %" PRIu64 " and %" PRIu64
+					" of the index overlap at %" PRIu64,
+					extents[i - 1].number, extents[i].number,
+					extents[i].offset);
+	return 0;
+}
+
+static int check_overlaps(const struct bpk_gsd *gsd, uint64_t *total, struct bpk_err *err)
+{
+	struct extent *extents = bpk_calloc((size_t)gsd->nentries + 1, sizeof *extents, err);
+	size_t count = 0;
+	int rc;
+
+	if (extents == NULL)
+		return -1;
+	for (uint64_t i = 0; i < gsd->nentries; i++) {
+		const struct bpk_gsd_entry *entry = bpk_gsd_entry(gsd, i);
+		uint64_t size = 0;
+
+		(void)bpk_gsd_entry_size(entry, &size);
+		if (size == 0)
+			continue;
+		extents[count++] = (struct extent){ entry->location, size, i };
+		*total += size;
+	}
+	qsort(extents, count, sizeof *extents, by_offset);
+	rc = compare_extents(extents, count, err);
+	free(extents);
+	return rc;
+}
+
+/* ---- What is odd ---- */
+
+/* Entries behind the end of the list, which a writer that died may have left. */
+static int look_behind(const struct look *look, struct bpk_err *err)
+{
+	const struct bpk_gsd *gsd = look->gsd;
+	struct bpk_gsd_editor none = { 0 };
+	struct bpk_gsd_slot rest = {
+		.offset = gsd->index.offset + gsd->nentries * BPK_GSD_ENTRY,
+		.room = gsd->index.room - gsd->nentries,
+	};
+
+	if (gsd->version == 0)
+		return 0;
+	if (bpk_gsd_slot_survey(&none, gsd->source, &rest, err) != 0)
+		return -1;
+	if (rest.dirty > 0)
+		say(look, "%" PRIu64 " entries of the index behind its end are not zeros",
+		    rest.dirty);
+	return 0;
+}
+
+/* The other block for the index, that bpk keeps. */
+static uint64_t idle_size(const struct bpk_gsd *gsd)
+{
+	uint8_t header[BPK_GSD_HEADER];
+	struct bpk_gsd_slot idle;
+	uint64_t size;
+
+	if (bpk_source_need_at(gsd->source, 0, bpk_span(header, sizeof header), NULL) != 0 ||
+	    !bpk_gsd_record_read(header, &idle) || !bpk_mul_u64(idle.room, BPK_GSD_ENTRY, &size) ||
+	    !bpk_layout_fits(gsd->file_size, idle.offset, size))
+		return 0;
+	return size;
+}
+
+/* total: of all chunks, which do not overlap. */
+static void tell_unused(const struct look *look, uint64_t total)
+{
+	const struct bpk_gsd *gsd = look->gsd;
+
+	if (gsd->version == 0)
+		return;
+	total += gsd->header_size + gsd->index.size + gsd->names_block.size + idle_size(gsd);
+	if (total < gsd->file_size)
+		say(look,
+		    "%" PRIu64 " bytes hold nothing: tables that were outgrown, frames that "
+		    "were cut off or not ended",
+		    gsd->file_size - total);
+}
+
+/* ---- All of it ---- */
+
+static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
+{
+	uint64_t sound = gsd->sound_frames;
+
+	if (sound == BPK_UNKNOWN || gsd->version < 0x20000)
+		return bpk_fail(err, BPK_CORRUPT, "%s", gsd->damage.text);
+	return bpk_fail(err, BPK_CORRUPT,
+			"frame %" PRIu64 " is torn: %s; bpk truncate --frames %" PRIu64
+			" cuts it off",
+			sound, gsd->damage.text, sound);
+}
+
+static int verify(const struct look *look, struct bpk_err *err)
+{
+	const struct bpk_gsd *gsd = look->gsd;
+	uint64_t total = 0;
+
+	if (gsd->damage.kind != BPK_OK)
+		return fail_damaged(gsd, err);
+	if (check_overlaps(gsd, &total, err) != 0 || look_behind(look, err) != 0)
+		return -1;
+	tell_unused(look, total);
+	return 0;
+}
+
+int bpk_gsd_verify(struct bpk_source *source, void (*remark)(void *arg, const char *line),
+		   void *arg, struct bpk_gsd_verdict *verdict, struct bpk_err *err)
+{
+	struct look look = { .remark = remark, .arg = arg };
+	struct bpk_gsd *gsd;
+	int rc;
+
+	*verdict = (struct bpk_gsd_verdict){ .sound_frames = BPK_UNKNOWN };
+	if (bpk_gsd_open(source, &gsd, err) != 0)
+		return -1;
+	look.gsd = gsd;
+	verdict->narrays = gsd->nentries;
+	if (gsd->nentries > 0)
+		verdict->nframes = bpk_gsd_entry(gsd, gsd->nentries - 1)->frame + 1;
+	verdict->sound_frames = gsd->sound_frames;
+	rc = verify(&look, err);
+	bpk_gsd_close(gsd);
+	return rc;
+}

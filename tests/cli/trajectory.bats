@@ -1,0 +1,264 @@
+load lib
+
+# GSD files that bpk writes to. Where python gsd is there, it reads every one of them.
+
+
+
+# Is there a python gsd? $python is one that has it.
+has_gsd() {
+    for python in "${PYTHON3:-python3}" python3 /usr/bin/python3; do
+        "$python" -c 'import gsd.fl, numpy' 2>/dev/null && return
+    done
+    return 1
+}
+need_gsd() { has_gsd || skip "python3-gsd is not installed"; }
+
+# NAME EXPRESSION...: NAME.npy, and so on.
+npy() {
+    while [ $# -gt 0 ]; do
+        "$python" -c 'import sys, numpy as np; np.save(sys.argv[1] + ".npy", eval(sys.argv[2]))' "$1" "$2"
+        shift 2
+    done
+}
+
+# FILE EXPRESSION-OVER-f, a gsd.fl.GSDFile, and np.
+in_gsd() {
+    "$python" -c 'import sys, numpy as np, gsd.fl
+with gsd.fl.open(sys.argv[1], "rb") as f: assert eval(sys.argv[2]), sys.argv[2]' "$@"
+}
+
+# FILE: what python gsd appends as a frame.
+append_by_python() {
+    "$python" -c 'import sys, numpy as np, gsd.fl
+with gsd.fl.open(sys.argv[1], "rb+") as f:
+    f.write_chunk("configuration/step", np.array([f.nframes * 10], "u8"))
+    f.write_chunk("py/" + str(f.nframes % 3), np.arange(f.nframes, dtype="f8"))
+    f.end_frame()' "$1"
+}
+
+sound() { quietly bpk verify "$1"; }
+
+@test "a file is created, frame by frame" {
+    need_gsd
+    npy n 'np.uint32(4)' pos 'np.arange(12, dtype="f4").reshape(4, 3)'
+    quietly bpk append t.gsd --schema hoomd --step 5 particles/N=n.npy particles/position=pos.npy
+    quietly bpk append t.gsd --step 6
+    quietly bpk append t.gsd --schema hoomd particles/position=- <pos.npy
+    sound t.gsd
+    in_gsd t.gsd 'f.nframes == 3 and f.schema == "hoomd" and f.schema_version == (1, 4)'
+    in_gsd t.gsd 'f.gsd_version == (2, 0) and f.application.startswith("bpk ")'
+    in_gsd t.gsd 'f.read_chunk(0, "configuration/step").tolist() == [5]'
+    in_gsd t.gsd 'f.read_chunk(1, "configuration/step").tolist() == [6]'
+    in_gsd t.gsd '(f.read_chunk(2, "particles/position") == np.load("pos.npy")).all()'
+    in_gsd t.gsd 'not f.chunk_exists(1, "particles/N")'
+    "$python" -c 'import gsd.hoomd
+with gsd.hoomd.open("t.gsd", "rb") as t: assert [s.configuration.step for s in t] == [5, 6, 5] and t[1].particles.N == 4'
+    bpk append --json t.gsd --step 9 >record
+    [ "$(json record 'x["frame"], x["step"], x["nframes"], x["narrays"]')" = "(3, 9, 4, 6)" ] || die "$(cat record)"
+}
+
+@test "arrays of every type and order become what NumPy says they are" {
+    need_gsd
+    npy be 'np.arange(6, dtype=">f8").reshape(2, 3)' fo 'np.asfortranarray(np.arange(6, dtype=">i2").reshape(2, 3))' \
+        none 'np.zeros((0, 5), "u1")' flat 'np.arange(5, dtype="i8")' one 'np.float32(2.5)' \
+        big 'np.arange(300000, dtype=">u4").reshape(100000, 3)'
+    quietly bpk append t.gsd --schema demo --schema-version 3.7 --application me be=be.npy fo=fo.npy none=none.npy \
+        flat=flat.npy one=one.npy big=big.npy
+    sound t.gsd
+    in_gsd t.gsd 'f.schema_version == (3, 7) and f.application == "me"'
+    for name in be fo none big flat; do
+        in_gsd t.gsd "(f.read_chunk(0, '$name') == np.load('$name.npy')).all()"
+        in_gsd t.gsd "f.read_chunk(0, '$name').shape == np.load('$name.npy').shape"
+    done
+    in_gsd t.gsd 'f.read_chunk(0, "be").dtype == "<f8" and f.read_chunk(0, "fo").dtype == "<i2"'
+    in_gsd t.gsd 'f.read_chunk(0, "one").tolist() == [2.5]'
+}
+
+@test "bpk and python gsd append to one file in turns" {
+    need_gsd
+    npy x 'np.arange(7, dtype="f4")'
+    "$python" -c 'import gsd.fl
+gsd.fl.open("t.gsd", "wb", application="py", schema="demo", schema_version=(1, 2)).close()'
+    for round in 1 2 3 4 5 6; do
+        for i in $(seq $((round * 3))); do
+            bpk append t.gsd --step $((round * 100 + i)) x=x.npy "only/$round=x.npy" || return
+        done
+        sound t.gsd
+        for i in $(seq $((round * 2))); do append_by_python t.gsd; done
+        sound t.gsd
+        in_gsd t.gsd "f.nframes == $((5 * round * (round + 1) / 2))"
+    done
+    in_gsd t.gsd 'all((f.read_chunk(i, "x") == np.load("x.npy")).all() for i in range(f.nframes) if f.chunk_exists(i, "x"))'
+    in_gsd t.gsd 'sum(f.chunk_exists(i, "x") for i in range(f.nframes)) == 63'
+    in_gsd t.gsd 'all(len(f.read_chunk(i, f"py/{i % 3}")) == i for i in range(f.nframes) if not f.chunk_exists(i, "x"))'
+    "$python" "$tests/lib/gsd_oracle.py" t.gsd | cut -f 1,2,5 | sort >theirs
+    bpk info --json -vv t.gsd >record
+    json record '"\n".join(a["name"] + "\t" + str(a["frame"]) for a in x["arrays"])' | sort >ours
+    cut -f 1,2 theirs | sort | same ours /dev/stdin
+}
+
+@test "truncate keeps the first frames" {
+    need_gsd
+    npy x 'np.arange(1000, dtype="f8")'
+    for i in $(seq 0 9); do bpk append t.gsd --schema demo --step "$i" x=x.npy y=x.npy || return; done
+    cp t.gsd whole
+    quietly bpk truncate t.gsd --frames 10
+    same t.gsd whole
+    quietly bpk truncate t.gsd --frames -3
+    sound t.gsd
+    in_gsd t.gsd 'f.nframes == 7 and f.read_chunk(6, "configuration/step")[0] == 6'
+    [ "$(stat -c %s t.gsd)" -lt $(($(stat -c %s whole) - 40000)) ] || die "$(stat -c %s t.gsd whole)"
+    bpk truncate -v t.gsd --frames 2 2>&1 | grep -q 'from 7 to 2 frames'
+    append_by_python t.gsd
+    sound t.gsd
+    in_gsd t.gsd 'f.nframes == 3 and (f.read_chunk(1, "y") == np.load("x.npy")).all()'
+    quietly bpk truncate t.gsd --frames 0
+    in_gsd t.gsd 'f.nframes == 0'
+    quietly bpk append t.gsd y=x.npy
+    in_gsd t.gsd 'f.nframes == 1'
+    sound t.gsd
+    refuses 1 "2 frames cannot be kept, there are 1" bpk truncate t.gsd --frames 2
+    refuses 1 "-2 frames cannot be kept, there are 1" bpk truncate t.gsd --frames -2
+}
+
+@test "a torn last frame is found and cut off" {
+    need_numpy
+    npy x 'np.arange(10, dtype="f8")'
+    for i in 0 1 2; do bpk append t.gsd --schema demo --step "$i" x=x.npy; done
+    "$python" -c 'import struct
+f = open("t.gsd", "r+b"); h = f.read(64); at, = struct.unpack_from("<Q", h, 8)
+f.seek(at + 6 * 32); f.write(struct.pack("<QQ", 3, 1))'
+    cp t.gsd torn
+    refuses 2 "frame 3 is torn: entry 6 of the index is written in part; bpk truncate --frames 3 cuts it off" \
+        bpk verify t.gsd
+    refuses 2 "written in part" bpk append t.gsd x=x.npy
+    bpk verify --json t.gsd >record 2>/dev/null && return 1
+    [ "$(json record 'x["status"], x["sound_frames"], x["nframes"], x["format"]')" = "('damaged', 3, 3, 'gsd')" ]
+    quietly bpk truncate t.gsd --frames 3
+    sound t.gsd
+    quietly bpk append t.gsd x=x.npy
+    sound t.gsd
+    [ "$(bpk cat --name x t.gsd --frames 3: | wc -c)" -eq 80 ]
+    # half a frame
+    "$python" -c 'import struct
+f = open("torn", "r+b"); h = f.read(64); at, = struct.unpack_from("<Q", h, 8)
+f.seek(at + 5 * 32 + 16); f.write(struct.pack("<Q", 1 << 40))
+f.seek(at + 6 * 32); f.write(bytes(32))'
+    refuses 2 "frame 2 is torn.*--frames 2" bpk verify torn
+    quietly bpk truncate torn --frames 2
+    sound torn
+}
+
+@test "verify looks at what the library takes on trust" {
+    need_numpy
+    npy x 'np.arange(10, dtype="f8")'
+    for i in 0 1; do bpk append t.gsd --schema demo --step "$i" x=x.npy; done
+    damage() { # OFFSET-IN-INDEX FORMAT VALUE
+        cp t.gsd d.gsd
+        "$python" -c 'import struct, sys
+f = open("d.gsd", "r+b"); h = f.read(64); at, = struct.unpack_from("<Q", h, 8)
+f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.argv[3])))' "$@"
+    }
+    damage 48 Q 5380
+    refuses 2 "data of the entries 0 and 1 of the index overlap at 5380" bpk verify d.gsd
+    damage 48 Q 4360
+    refuses 2 "inside the file's tables" bpk verify d.gsd
+    damage 96 Q 0
+    refuses 2 "frame 2 is torn.*frame 0 behind frame 1" bpk verify d.gsd
+    damage 124 H 0
+    refuses 2 "has configuration/step twice" bpk verify d.gsd
+    damage 40 Q 4611686018427387904
+    refuses 2 "2.64 bytes or more" bpk verify d.gsd
+    damage 200 Q 5
+    quietly bpk verify d.gsd
+    bpk verify -v d.gsd | grep -q 'index behind its end are not zeros'
+    bpk verify -v t.gsd | grep -q 'ok; no checksum'
+    mkdir deep && mv d.gsd deep && damage 40 Q 4611686018427387904 && mv d.gsd deep/e.gsd
+    bpk verify -r deep >"$out" 2>"$err" && return 1
+    says 'deep/e.gsd'
+    [ "$(wc -l <"$err")" -eq 1 ]
+}
+
+@test "what cannot be a frame is refused, and the file stays" {
+    need_numpy
+    npy x 'np.arange(4, dtype="f4")' s 'np.array([b"a", b"b"])' u 'np.array(["a"])' c 'np.zeros(3, "c8")' \
+        r 'np.zeros(2, [("a", "f4")])' d 'np.zeros((2, 2, 2))' b 'np.array([True])'
+    refuses 1 "does not exist; a new file needs --schema" bpk append t.gsd x=x.npy
+    refuses 1 "at most 63" bpk append t.gsd --schema "$(printf 'x%.0s' $(seq 64))" x=x.npy
+    refuses 64 "NAME=FILE.npy" bpk append t.gsd --schema demo x.npy
+    refuses 64 "needs --step N or an array" bpk append t.gsd --schema demo
+    refuses 64 "cannot be '1'" bpk append t.gsd --schema demo --schema-version 1 x=x.npy
+    bpk append t.gsd --schema demo --schema-version 1.2 x=x.npy
+    for name in s u c r b; do refuses 1 "has elements of type" bpk append t.gsd "a=$name.npy"; done
+    refuses 1 "has 3 dimensions" bpk append t.gsd a=d.npy
+    refuses 64 "array 'a' is given twice" bpk append t.gsd a=x.npy a=x.npy
+    refuses 64 "array 'configuration/step' is given twice" bpk append t.gsd --step 1 configuration/step=x.npy
+    refuses 1 "schema 'demo', not 'hoomd'" bpk append t.gsd --schema hoomd a=x.npy
+    refuses 1 "schema version 1.2, not 1.3" bpk append t.gsd --schema-version 1.3 a=x.npy
+    refuses 1 "was begun by" bpk append t.gsd --application me a=x.npy
+    refuses 1 "no.npy: cannot open" bpk append t.gsd a=no.npy
+    refuses 1 "is no .npy file" bpk append t.gsd a=t.gsd
+    head -c 140 x.npy >cut.npy
+    refuses 2 "16 bytes, 12 are there" bpk append t.gsd a=cut.npy
+    refuses 64 "at once, without --follow" bpk append t.gsd --follow x.npy
+    refuses 64 "read but once" bpk append t.gsd a=- b=- </dev/null
+    refuses 64 "name --frames" bpk truncate t.gsd --bytes 5
+    bpk pack -q x.npy
+    refuses 64 "about frames of a GSD file" bpk append x.npy.blp --step 4 x.npy
+    refuses 1 "no raw GSD file" bpk truncate x.npy.blp --frames 1
+    "$python" -c 'b = bytearray(open("t.gsd", "rb").read()); b[44:48] = bytes([0, 0, 1, 0]); open("old.gsd", "wb").write(b)'
+    refuses 1 "GSD 1.0 is only read.*upgrade" bpk append old.gsd a=x.npy
+    refuses 1 "GSD 1.0 is only read.*upgrade" bpk truncate old.gsd --frames 0
+    sound t.gsd
+}
+
+@test "two writers are kept apart, readers are not in the way" {
+    need_numpy
+    npy x 'np.arange(4, dtype="f4")'
+    bpk append t.gsd --schema demo x=x.npy
+    for i in $(seq 20); do bpk append --wait t.gsd --step "$i" x=x.npy & done
+    wait
+    sound t.gsd
+    bpk info --json t.gsd >record
+    [ "$(json record 'x["nframes"]')" = 21 ]
+}
+
+# An append to many frames writes what is new, not what is there.
+@test "an append costs what it adds" {
+    need strace
+    need_plain_build
+    need_numpy
+    "$python" -c 'import struct
+n = 200000
+names = b"a\0" + bytes(62)
+with open("t.gsd", "wb") as f:
+    at = 256 + len(names); data = at; index = data + 8
+    f.write(bytes.fromhex("df65df65df65df65") + struct.pack("<QQQQII", index, 2 * n, 256, 1, 0x10000, 0x20000) +
+            b"x".ljust(64, b"\0") + b"demo".ljust(64, b"\0") + bytes(80))
+    f.write(names + bytes(8))
+    f.write(b"".join(struct.pack("<QQQIHBB", i, 0, data, 1, 0, 3, 0) for i in range(n)))
+    f.write(bytes(32 * n))'
+    npy x 'np.arange(4, dtype="f4")'
+    bpk append t.gsd a=x.npy # its second index
+    strace -f -qq -e trace=pwrite64,write -o log "$BPK" append -q t.gsd a=x.npy
+    written=$(sed -nE 's/.*(pwrite64|write)\([0-9]+, .*= ([0-9]+)$/\2/p' log | awk '{ n += $1 } END { print n }')
+    [ "$written" -lt 1000 ] || die "$(cat log)"
+    sound t.gsd
+}
+
+@test "the README's trajectory runs as it is written" {
+    need_numpy
+    need jq
+    mkdir bin
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$BPK" >bin/bpk
+    printf '#!/bin/sh\nexec "%s" "$@"\n' "$(command -v "$python")" >bin/python3
+    chmod +x bin/*
+    mkdir here
+    awk '/^A GSD trajectory from creation to query/ { on = 1 } on && /^    / { sub(/^    /, ""); print } on && /^## / { exit }' \
+        "$tests/../README.md" >lines
+    [ "$(grep -c '^\$ ' lines)" -ge 8 ]
+    grep -v '^[$>] ' lines >expected
+    sed -n 's/^[$>] //p' lines >commands
+    (cd here && PATH=$BATS_TEST_TMPDIR/work/bin:$PATH bash -e ../commands) >got 2>&1
+    diff expected got
+}
