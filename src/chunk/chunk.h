@@ -107,7 +107,7 @@ const char *bpk_filter_at(size_t index);
 const char *bpk_filter_registered(unsigned filter);
 const char *bpk_codec_registered(unsigned codec);
 
-enum { BPK_PREDICTION_STRIDES = 4 };
+enum { BPK_PREDICTION_STRIDES = 6 };
 
 /*
  * What a whole chunk's numbers are replaced by before it is cut into blocks: differences from those
@@ -127,6 +127,18 @@ struct bpk_prediction {
 	unsigned nstrides;                        /* 1..BPK_PREDICTION_STRIDES */
 	uint32_t strides[BPK_PREDICTION_STRIDES]; /* 1 or more, in numbers */
 };
+
+/* Do filters go with a prediction? Fails with BPK_USAGE: delta, what loses something, more than
+ * five. */
+int bpk_prediction_check_pipeline(const struct bpk_pipeline *pipeline, struct bpk_err *err);
+
+/*
+ * What a prediction leaves of a piece of raw, out.size bytes from start on, for trials: start and
+ * out.size are whole numbers from phase on, within raw. Costs scratch of a few times out.size.
+ * Fails with BPK_NO_MEMORY.
+ */
+int bpk_prediction_piece(const struct bpk_prediction *prediction, struct bpk_view raw, size_t start,
+			 struct bpk_span out, struct bpk_buf *scratch, struct bpk_err *err);
 
 /* "predict:2" for two strides, which is what a header tells. Returns out. */
 enum { BPK_PREDICTION_TEXT = 16 };

@@ -36,23 +36,31 @@ static bool is_number(unsigned size, bool is_float)
 	return (size == 1 && !is_float) || size == 2 || size == 4 || size == 8;
 }
 
+static int refuse(const char *what, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_USAGE, "prediction does not go with %s", what);
+}
+
+int bpk_prediction_check_pipeline(const struct bpk_pipeline *pipeline, struct bpk_err *err)
+{
+	if (bpk_pipeline_has(pipeline, BPK_FILTER_DELTA))
+		return refuse("filter delta", err);
+	if (bpk_pipeline_is_lossy(pipeline))
+		return refuse("filters that lose something", err);
+	if (pipeline->nsteps >= BPK_CHUNK_MAX_FILTERS)
+		return refuse("six filters", err);
+	return 0;
+}
+
 static int check_company(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
-	const char *what = NULL;
-
 	if (!recipe->extended)
-		what = "version 2 chunks";
-	else if (recipe->dictionary)
-		what = "a dictionary";
-	else if (recipe->variable_blocks)
-		what = "blocks of variable length";
-	else if (bpk_pipeline_has(&recipe->pipeline, BPK_FILTER_DELTA))
-		what = "filter delta";
-	else if (bpk_pipeline_is_lossy(&recipe->pipeline))
-		what = "filters that lose something";
-	else if (recipe->pipeline.nsteps >= BPK_CHUNK_MAX_FILTERS)
-		what = "six filters";
-	return what == NULL ? 0 : bpk_fail(err, BPK_USAGE, "prediction does not go with %s", what);
+		return refuse("version 2 chunks", err);
+	if (recipe->dictionary)
+		return refuse("a dictionary", err);
+	if (recipe->variable_blocks)
+		return refuse("blocks of variable length", err);
+	return bpk_prediction_check_pipeline(&recipe->pipeline, err);
 }
 
 int bpk_prediction_check(const struct bpk_recipe *recipe, struct bpk_err *err)
@@ -191,4 +199,62 @@ void bpk_prediction_undo(const struct bpk_filter_kernels *kernels,
 		kernels->convert(BPK_NUMBER_UNORDER, numbers, width, count, numbers);
 	if (prediction->big_endian)
 		kernels->convert(BPK_NUMBER_SWAP, numbers, width, count, numbers);
+}
+
+/* ---- A piece ---- */
+
+/* Numbers of raw as integers, where they are; 0 before the first one. */
+static void take_numbers(const struct bpk_filter_kernels *kernels,
+			 const struct bpk_prediction *prediction, struct bpk_view raw,
+			 int64_t first, size_t count, uint8_t *out)
+{
+	size_t width = prediction->size,
+	       none = first < 0 ? bpk_min_u64(0 - (uint64_t)first, count) : 0;
+	const uint8_t *in = raw.data + prediction->phase;
+
+	memset(out, 0, none * width);
+	out += none * width;
+	count -= none;
+	if (count == 0)
+		return;
+	memcpy(out, in + (size_t)(first + (int64_t)none) * width, count * width);
+	if (prediction->big_endian)
+		kernels->convert(BPK_NUMBER_SWAP, out, width, count, out);
+	if (prediction->is_float)
+		kernels->convert(BPK_NUMBER_ORDER, out, width, count, out);
+}
+
+/* What the strides from number k on leave of them, to the start of buf, which has room for a row of
+ * them more for each of those strides, and one. */
+static void take_differences(const struct bpk_filter_kernels *kernels,
+			     const struct bpk_prediction *prediction, struct bpk_view raw,
+			     unsigned k, int64_t first, size_t count, uint8_t *buf)
+{
+	size_t size = count * prediction->size;
+
+	if (k == prediction->nstrides) {
+		take_numbers(kernels, prediction, raw, first, count, buf);
+		return;
+	}
+	take_differences(kernels, prediction, raw, k + 1, first - prediction->strides[k], count,
+			 buf);
+	take_differences(kernels, prediction, raw, k + 1, first, count, buf + size);
+	kernels->subtract(buf, prediction->size, count, 2 * count);
+	memcpy(buf, buf + size, size);
+}
+
+int bpk_prediction_piece(const struct bpk_prediction *prediction, struct bpk_view raw, size_t start,
+			 struct bpk_span out, struct bpk_buf *scratch, struct bpk_err *err)
+{
+	const struct bpk_filter_kernels *kernels = bpk_filter_kernels();
+	size_t width = prediction->size, count = out.size / width;
+	int64_t first = (int64_t)((start - prediction->phase) / width);
+
+	if (count == 0)
+		return 0;
+	if (bpk_buf_reserve(scratch, (prediction->nstrides + 2) * out.size, err) != 0)
+		return -1;
+	take_differences(kernels, prediction, raw, 0, first, count, scratch->data);
+	kernels->convert(BPK_NUMBER_FOLD, scratch->data, width, count, out.data);
+	return 0;
 }

@@ -7,7 +7,7 @@
  *     bits 0-1   size of a number: 1, 2, 4 or 8 bytes
  *     bit  2     floats
  *     bit  3     big-endian
- *     bits 4-6   how many strides: 1 to 4
+ *     bits 4-6   how many strides: 1 to 6
  *     bit  7     0
  *
  * Behind the block starts, where the blocks of other chunks begin, stand the phase and the strides,

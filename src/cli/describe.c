@@ -305,6 +305,14 @@ void bpk_describe_fields(const struct bpk_input *in)
 		print_field("pending", "a writer died; this is what it had committed before");
 }
 
+void bpk_describe_prediction(uint64_t nchunks)
+{
+	if (nchunks > 0)
+		printf("  %-16s %" PRIu64 " chunk%s; bpk alone can unpack that, other readers of "
+		       "Blosc2 refuse it\n",
+		       "prediction", nchunks, nchunks == 1 ? "" : "s");
+}
+
 /* ---- chunks ---- */
 
 void bpk_describe_chunk_titles(const struct bpk_info *info)

@@ -38,6 +38,9 @@ void bpk_describe_totals(uint64_t files, uint64_t chunks, uint64_t packed, uint6
 /* Every field, one a line. */
 void bpk_describe_fields(const struct bpk_input *in);
 
+/* That so many chunks have a prediction; nothing for none. */
+void bpk_describe_prediction(uint64_t nchunks);
+
 /* One chunk as a line of a table; the titles above it. */
 void bpk_describe_chunk_titles(const struct bpk_info *info);
 void bpk_describe_chunk(const struct bpk_info *info, uint64_t number,

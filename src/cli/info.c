@@ -87,6 +87,20 @@ static int each_chunk(struct bpk_input *in,
 	return rc < 0 ? bpk_input_subject(in, err) : 0;
 }
 
+/* How many chunks have a prediction; as far as can be read, and 0 where formats know none. */
+static uint64_t count_predicted(struct bpk_input *in)
+{
+	const struct bpk_reader_ops *ops = in->format->reader;
+	struct bpk_where where;
+	uint64_t count = 0;
+
+	if (!in->format->extended_chunks || !bpk_input_can_locate(in))
+		return 0;
+	for (uint64_t number = 0; ops->locate(in->reader, number, &where, NULL) == 0; number++)
+		count += where.header.prediction.size > 0;
+	return count;
+}
+
 /* ---- one archive ---- */
 
 static void record_metadata(const struct bpk_info *info)
@@ -179,6 +193,7 @@ static int print_record(struct bpk_input *in, const struct bpk_content *content,
 	bpk_record_bool("offsets", info->has_offsets);
 	bpk_record_u64("append_space", info->append_space);
 	record_header(info->has_first_chunk ? &info->first_chunk : &none);
+	bpk_record_u64("predicted_chunks", count_predicted(in));
 	record_metadata(info);
 	rc = record_layers(info, err);
 	if (rc == 0)
@@ -210,6 +225,7 @@ static int print_text(struct survey *survey, struct bpk_input *in,
 		return 0;
 	}
 	bpk_describe_fields(in);
+	bpk_describe_prediction(count_predicted(in));
 	if (bpk_content_describe(content, err) != 0)
 		return -1;
 	if (survey->shared->verbose == 1 || in->format == &bpk_format_raw)

@@ -1,4 +1,6 @@
 /* bpk pack: raw files in, archives out. */
+#include <stdio.h>
+
 #include "cli/command.h"
 #include "cli/metadata.h"
 #include "cli/pack.h"
@@ -37,6 +39,28 @@ static const struct bpk_opt opt_as_array = {
 		"these are packed. Python bloscpack opens the Bloscpack file as that array, and "
 		"bpk-unpack(1) makes an .npy file of it again, with a head as NumPy writes it "
 		"today.",
+};
+
+static const struct bpk_opt opt_predict = {
+	.name = "predict",
+	.type = OPT_FLAG,
+	.offset = ARG(predict),
+	.help = "predict numbers from the frames, or neighbours, before them",
+	.more = "For formats b2frame and b2sparse, and for frames and grids of numbers: simulation "
+		"files that bpk knows, or what --dtype and --shape say. Smooth data pack smaller, "
+		"and come back to the bit, but bpk alone can unpack them.",
+};
+
+static const struct bpk_opt opt_key_frames = {
+	.name = "key-frames",
+	.type = OPT_U64,
+	.offset = ARG(key_frames),
+	.metavar = "K",
+	.help = "with --predict: start anew after at most K frames",
+	.more = "To read a frame no more than K of them are unpacked. By default 16, or as many "
+		"as make 4 MiB, but no more than make 64 MiB.",
+	.min = 2,
+	.max = UINT32_MAX,
 };
 
 static const struct bpk_opt opt_metadata = {
@@ -109,6 +133,8 @@ static const struct bpk_opt *const rows[] = {
 	&opt_dtype,
 	&opt_shape,
 	&opt_as_array,
+	&opt_predict,
+	&opt_key_frames,
 	&bpk_opt_chunk_shape,
 	&bpk_opt_block_shape,
 	&opt_metadata,
@@ -215,12 +241,56 @@ static int take_dtype(struct bpk_pack *pack, struct bpk_err *err)
 	return 0;
 }
 
+/* ", -F b2frame or -F b2sparse": the formats that can tell of a prediction. */
+static const char *predicting_formats(char out[64])
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (size_t i = 0; bpk_formats[i] != NULL && used < 64; i++)
+		if (bpk_formats[i]->extended_chunks && bpk_formats[i]->writer != NULL)
+			used += (size_t)snprintf(out + used, 64 - used, "%s-F %s",
+						 used > 0 ? " or " : "", bpk_formats[i]->name);
+	return out;
+}
+
+/* What says where arrays lie, or what chunks are, otherwise. */
+static const char *against_prediction(const struct bpk_pack_args *args)
+{
+	return args->as_array                               ? "--as-array"
+	       : args->encoding.dictionary                  ? "--dictionary"
+	       : args->encoding.chunk_shape.ndimensions > 0 ? "--chunk-shape"
+	       : args->encoding.block_shape.ndimensions > 0 ? "--block-shape"
+							    : NULL;
+}
+
+static int check_predict(const struct bpk_pack *pack, struct bpk_err *err)
+{
+	const struct bpk_pack_args *args = pack->args;
+	const char *other = against_prediction(args);
+	char use[64];
+
+	if (!args->predict)
+		return args->key_frames == 0
+			       ? 0
+			       : bpk_fail(err, BPK_USAGE, "--key-frames needs --predict");
+	if (!pack->format->extended_chunks)
+		return bpk_fail(err, BPK_USAGE,
+				"format %s cannot say that numbers were predicted, use %s",
+				pack->format->name, predicting_formats(use));
+	if (other != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of --predict and %s makes sense", other);
+	return args->encoding.filter.given
+		       ? bpk_prediction_check_pipeline(&args->encoding.filter.pipeline, err)
+		       : 0;
+}
+
 static int check_usage(struct bpk_pack *pack, char **operands, size_t count, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &pack->args->encoding.shared;
 	const char *metadata = pack->args->metadata;
 
-	if (bpk_output_check(shared, operands, count, err) != 0 ||
+	if (bpk_output_check(shared, operands, count, err) != 0 || check_predict(pack, err) != 0 ||
 	    bpk_encoding_check(&pack->args->encoding, pack->format, err) != 0 ||
 	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0)
 		return -1;

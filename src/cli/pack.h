@@ -15,6 +15,8 @@ struct bpk_pack_args {
 	const char *dtype;
 	struct bpk_opt_shape shape;
 	bool as_array;
+	bool predict;
+	uint64_t key_frames; /* 0 */
 	const char *metadata;
 	struct bpk_opt_list set;
 	bool plain;
@@ -31,8 +33,9 @@ struct bpk_pack {
 	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
 	struct bpk_job job;
 	struct bpk_choice choice;
-	struct bpk_cuts cuts;         /* empty: all chunks are as choice says */
-	struct bpk_division division; /* of the array, where the format has such */
+	struct bpk_cuts cuts;           /* empty: all chunks are as choice says */
+	struct bpk_forecasts forecasts; /* none without --predict */
+	struct bpk_division division;   /* of the array, where the format has such */
 	bool divided;
 	struct bpk_plan plan;
 };

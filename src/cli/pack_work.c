@@ -66,6 +66,28 @@ static const struct bpk_array *array_of(const struct bpk_pack *pack)
 	return pack->dtype.size > 0 ? &pack->array : NULL;
 }
 
+/* What the archive keeps as one: chunks of several dimensions have no frames. */
+static const struct bpk_array *array_kept(const struct bpk_pack *pack)
+{
+	return pack->args->predict ? NULL : array_of(pack);
+}
+
+static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wishes *wishes,
+		   struct bpk_err *err)
+{
+	const char *name = bpk_input_name(pack->in.path);
+
+	if (!pack->args->predict)
+		return 0;
+	if (bpk_predict(bpk_pack_source(pack), raw_size, array_of(pack),
+			(unsigned)pack->args->key_frames, wishes, &pack->choice, &pack->forecasts,
+			err) != 0)
+		return -1;
+	if (pack->forecasts.count == 0 && !pack->args->encoding.shared.quiet)
+		bpk_note(name, "nothing in it can be predicted, packed as without --predict");
+	return 0;
+}
+
 static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
 	const struct bpk_wishes wishes = settle_wishes(pack);
@@ -74,14 +96,15 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 		     ? bpk_choose(bpk_pack_source(pack), raw_size, &wishes, &pack->choice, err)
 		     : bpk_cuts_choose(bpk_pack_source(pack), raw_size, &wishes,
 				       pack->format->varied_chunks, &pack->choice, &pack->cuts,
-				       err)) != 0)
+				       err)) != 0 ||
+	    predict(pack, raw_size, &wishes, err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	bpk_encoding_tell_loss(&pack->args->encoding, &pack->choice.recipe,
 			       bpk_input_name(pack->in.path));
 	/* columns have elements of their own, of which the trial knows nothing */
 	if (pack->format->is_directory && pack->dtype.nfields > 0)
 		pack->choice.nothers = 0;
-	if (bpk_encoding_divide(&pack->args->encoding, pack->format, array_of(pack), NULL, NULL,
+	if (bpk_encoding_divide(&pack->args->encoding, pack->format, array_kept(pack), NULL, NULL,
 				&pack->choice, &pack->division, &pack->divided, err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	pack->plan = bpk_plan_cut(raw_size, pack->division.parcel_size);
@@ -116,7 +139,7 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 						       : bpk_checksum_find("crc32"),
 		.has_metadata = pack->metadata.size > 0,
 		.metadata = bpk_buf_view(&pack->metadata),
-		.array = array_of(pack),
+		.array = array_kept(pack),
 	};
 	struct bpk_write_options options = bpk_encoding_options(encoding, &pack->choice.recipe);
 
@@ -160,6 +183,7 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 		.others = pack->choice.others,
 		.nothers = pack->choice.nothers,
 		.kinds = pack->cuts.nkinds > 0 ? pack->cuts.kinds : NULL,
+		.forecasts = pack->args->predict ? &pack->forecasts : NULL,
 		.slack = args->encoding.slack,
 		.compare = args->compare || args->encoding.shared.remove,
 	};

@@ -102,6 +102,34 @@ int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct b
 		    struct bpk_err *err);
 void bpk_cuts_clear(struct bpk_cuts *cuts);
 
+/* ---- Prediction, which is asked for by name ---- */
+
+enum { BPK_FORECASTS = 30 };
+
+/* A prediction, and filters for what it leaves. */
+struct bpk_forecast {
+	struct bpk_prediction prediction; /* its phase is that of a chunk at raw offset 0 */
+	struct bpk_pipeline pipeline;
+};
+
+/* Each chunk is packed with that of them, or with none, that packs a sample of it best. */
+struct bpk_forecasts {
+	size_t count; /* 0: nothing is predicted */
+	struct bpk_forecast all[BPK_FORECASTS];
+	unsigned typesize; /* of chunks that are predicted; 0: that of their numbers */
+};
+
+/*
+ * What of source, of which bpk_choose made choice, can be predicted: frames and grids of numbers,
+ * as its layout says, if it is seekable, or as array says, which then is all of source; NULL: not
+ * given. key_frames is the most frames that are unpacked for one of them, 0: ours. Where trials say
+ * that something is gained, choice gets another chunk size; why is told. Fails with BPK_FAILED
+ * (what cannot be read) and BPK_NO_MEMORY.
+ */
+int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
+		unsigned key_frames, const struct bpk_wishes *wishes, struct bpk_choice *choice,
+		struct bpk_forecasts *forecasts, struct bpk_err *err);
+
 /*
  * The recipe by which a chunk seems to have been packed, with the default level of its codec, since
  * chunks do not tell theirs, and without filters that would lose something of other bytes.
@@ -158,10 +186,11 @@ struct bpk_flow {
 	size_t nothers;                    /* 0: the recipe is not asked about */
 	const struct bpk_choice *kinds;    /* instead of recipe and others, for chunks of the kinds
 					   that the plan's runs name; NULL: none */
-	struct bpk_view first_sizes;       /* with blocks of variable length: those of the first
+	const struct bpk_forecasts *forecasts; /* for raw parcels; NULL: nothing is predicted */
+	struct bpk_view first_sizes;           /* with blocks of variable length: those of the first
 					      chunk, uint32_t each; any more have the recipe's
 					      block size */
-	struct bpk_slack slack;            /* when packing */
+	struct bpk_slack slack;                /* when packing */
 	uint64_t first_number; /* added to the plan's numbers when parcels are packed by the writer,
 				  or put: appending */
 	bool check;            /* test seals */

@@ -6,6 +6,7 @@ void bpk_worker_clear(struct bpk_worker *worker)
 	bpk_buf_clear(&worker->proof);
 	bpk_buf_clear(&worker->sample);
 	bpk_buf_clear(&worker->packed);
+	bpk_buf_clear(&worker->scratch);
 	bpk_buf_clear(&worker->sizes);
 	worker->ctx = NULL;
 }
@@ -178,6 +179,10 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	parcel->raw_size = parcel->data_size = parcel->raw.size;
 	if (wanted == flow->recipe && suit(worker, flow, parcel, &recipe, err) != 0)
 		return -1;
+	if (wanted == flow->recipe && flow->forecasts != NULL &&
+	    bpk_work_predict(worker, flow->forecasts, bpk_buf_view(&parcel->raw),
+			     parcel->raw_offset, &recipe, err) != 0)
+		return -1;
 	/* so that chunks that are stored hold the same as others, and a proof compares with it */
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
 			     bpk_span(parcel->raw.data, parcel->raw.size));
@@ -333,5 +338,6 @@ uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 	if (recipe->block_size > 0)
 		block = bpk_min_u64(block, recipe->block_size);
 	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block + STATE + beside +
-	       beside_packing(recipe, raw_size, block) + (flow->compare ? raw_size : 0);
+	       beside_packing(recipe, raw_size, block) + (flow->compare ? raw_size : 0) +
+	       (flow->forecasts != NULL ? raw_size : 0);
 }

@@ -11,6 +11,7 @@ struct bpk_worker {
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_buf proof;          /* a packed parcel, unpacked again */
 	struct bpk_buf sample, packed; /* of a chunk for which filters are chosen */
+	struct bpk_buf scratch;        /* for what predictions leave of it */
 	struct bpk_buf sizes;          /* of its blocks, where these have variable length */
 };
 
@@ -46,6 +47,14 @@ int bpk_work_suit(struct bpk_worker *worker, const struct bpk_pipeline *others, 
 /* What a chunk of these bytes comes to. */
 int bpk_work_weigh(struct bpk_worker *worker, const struct bpk_recipe *recipe, struct bpk_view raw,
 		   size_t *packed_size, struct bpk_err *err);
+
+/*
+ * Let recipe have that of the forecasts, and filters, that pack a sample of raw, which begins at
+ * offset of the input, better than it does.
+ */
+int bpk_work_predict(struct bpk_worker *worker, const struct bpk_forecasts *forecasts,
+		     struct bpk_view raw, uint64_t offset, struct bpk_recipe *recipe,
+		     struct bpk_err *err);
 
 /*
  * Pack parcel->raw, which is not empty, in blocks of variable length: of these sizes (uint32_t

@@ -1,0 +1,219 @@
+/*
+ * Arrays of one name that lie one period apart are frames, whatever lies between them: what that is
+ * repeats with the same period, and is predicted along with them.
+ *
+ *     head | box  positions  velocities | box  positions  velocities | box ...
+ *               ^-------- period --------^
+ *
+ * A single array is taken for frames by its first dimension, and for a grid by all of them; which
+ * it is, a trial tells. The last dimensions, where they are short, are components of one point.
+ */
+#include "flow/outlook.h"
+
+#include <stdlib.h>
+
+#include "layout/layout.h"
+
+enum {
+	GROUPS = 32,           /* names that are looked at */
+	MOST_ARRAYS = 1 << 20, /* arrays, from the first */
+	MOST_COMPONENTS = 4,   /* of a point */
+};
+
+/* Arrays of one name and type. */
+struct group {
+	uint64_t name; /* its hash */
+	struct bpk_scalar scalar;
+	uint64_t count, bytes;
+	uint64_t first, last;     /* where they begin */
+	uint64_t period, matches; /* in bytes: the distance that most seem to have, and by how many
+				   * it leads */
+	struct bpk_outlook grid;
+};
+
+/* ---- One array ---- */
+
+/* False unless it is of numbers. Complex ones are two. */
+static bool take_scalar(const struct bpk_scalar *scalar, struct bpk_outlook *o, unsigned *parts)
+{
+	unsigned size = scalar->item_size;
+
+	*parts = 1;
+	if (scalar->kind == 'c') {
+		size /= 2;
+		*parts = 2;
+	}
+	if (strchr("iufcMm", scalar->kind) == NULL ||
+	    (size != 1 && size != 2 && size != 4 && size != 8))
+		return false;
+	o->size = size;
+	o->is_float = scalar->kind == 'f' || scalar->kind == 'c';
+	o->big_endian = scalar->byte_order == '>' && size > 1;
+	return true;
+}
+
+/* The dimensions from the slowest to the fastest, those of its items behind them. */
+static size_t list_dimensions(const struct bpk_array *array, unsigned parts, uint64_t *out)
+{
+	const struct bpk_dtype *dtype = &array->dtype;
+	size_t n = array->ndimensions, count = 0;
+
+	for (size_t i = 0; i < n; i++)
+		out[count++] = array->shape[array->fortran ? n - 1 - i : i];
+	for (size_t i = 0; i < dtype->ndimensions; i++)
+		out[count++] = dtype->shape[i];
+	if (parts > 1)
+		out[count++] = parts;
+	return count;
+}
+
+/* What one array at offset, if it is of numbers, says of them: period is that of its first
+ * dimension, where it has another one. */
+static bool take_array(const struct bpk_array *array, uint64_t offset, struct bpk_outlook *o)
+{
+	uint64_t dimensions[2 * BPK_ARRAY_MAX_DIMENSIONS + 1], stride = 1;
+	unsigned parts;
+	size_t n;
+
+	*o = (struct bpk_outlook){ .origin = offset };
+	if (array->dtype.nfields > 0 || !take_scalar(&array->dtype.scalar, o, &parts))
+		return false;
+	n = list_dimensions(array, parts, dimensions);
+	for (; n > 1 && dimensions[n - 1] <= MOST_COMPONENTS; n--)
+		stride *= dimensions[n - 1];
+	for (; n > 0; stride *= dimensions[--n]) {
+		if (dimensions[n - 1] <= 1)
+			continue;
+		if (o->nstrides < BPK_OUTLOOK_DIMENSIONS)
+			o->strides[o->nstrides++] = stride;
+		o->period = o->nstrides > 1 ? stride : 0;
+	}
+	return true;
+}
+
+/* ---- All of a layout's ---- */
+
+static uint64_t hash_name(const char *name)
+{
+	uint64_t hash = 14695981039346656037u; /* FNV-1a */
+
+	for (; *name != '\0'; name++)
+		hash = (hash ^ (uint8_t)*name) * 1099511628211u;
+	return hash;
+}
+
+static bool same_scalar(const struct bpk_scalar *a, const struct bpk_scalar *b)
+{
+	return a->kind == b->kind && a->item_size == b->item_size && a->byte_order == b->byte_order;
+}
+
+/* The group of an item, a new one if there is room; NULL. */
+static struct group *group_of(struct group *groups, size_t *ngroups, const struct bpk_item *item)
+{
+	const struct bpk_scalar *scalar = &item->array->dtype.scalar;
+	uint64_t name = hash_name(item->name);
+
+	for (size_t i = 0; i < *ngroups; i++)
+		if (groups[i].name == name && same_scalar(&groups[i].scalar, scalar))
+			return &groups[i];
+	if (*ngroups == GROUPS)
+		return NULL;
+	groups[*ngroups] = (struct group){ .name = name, .scalar = *scalar };
+	return &groups[(*ngroups)++];
+}
+
+/* The distance that leads the others by the end is that of most, if there is one. */
+static void vote(struct group *group, uint64_t distance)
+{
+	if (group->matches == 0)
+		group->period = distance;
+	if (group->period == distance)
+		group->matches++;
+	else
+		group->matches--;
+}
+
+static void add_item(struct group *groups, size_t *ngroups, const struct bpk_item *item)
+{
+	struct group *group;
+	struct bpk_outlook grid;
+
+	if (item->offset == BPK_UNKNOWN || item->array->size == 0 ||
+	    !take_array(item->array, item->offset, &grid))
+		return;
+	group = group_of(groups, ngroups, item);
+	if (group == NULL)
+		return;
+	if (group->count == 0) {
+		group->grid = grid;
+		group->first = item->offset;
+	} else if (item->offset > group->last) {
+		vote(group, item->offset - group->last);
+	}
+	group->count++;
+	group->bytes += item->array->size;
+	group->last = item->offset;
+}
+
+/* What a group comes to; false where its arrays lie at no one distance, or too little of the input
+ * lies in it. */
+static bool settle(const struct group *group, uint64_t raw_size, struct bpk_outlook *outlook)
+{
+	*outlook = group->grid;
+	if (group->count < 3)
+		return group->bytes >= raw_size / 2;
+	if (group->matches == 0 || group->period % outlook->size != 0 ||
+	    group->period > group->bytes / group->count * 64)
+		return false;
+	outlook->period = group->period / outlook->size;
+	return group->last - group->first >= raw_size / 2;
+}
+
+static int take_layout(struct bpk_layout *layout, uint64_t raw_size, struct bpk_outlook *outlook,
+		       struct bpk_err *err)
+{
+	uint64_t narrays = bpk_min_u64(bpk_layout_info(layout)->narrays, MOST_ARRAYS);
+	struct group *groups = bpk_calloc(GROUPS, sizeof *groups, err);
+	uint64_t largest = 0;
+	size_t ngroups = 0;
+	struct bpk_item item;
+	int rc = groups == NULL ? -1 : 0;
+
+	for (uint64_t i = 0; i < narrays && rc == 0; i++) {
+		rc = bpk_layout_get(layout, i, &item, err);
+		if (rc == 0)
+			add_item(groups, &ngroups, &item);
+	}
+	for (size_t i = 0; i < ngroups && rc == 0; i++) {
+		struct bpk_outlook candidate;
+
+		if (groups[i].bytes > largest && settle(&groups[i], raw_size, &candidate)) {
+			largest = groups[i].bytes;
+			*outlook = candidate;
+		}
+	}
+	free(groups);
+	return rc;
+}
+
+int bpk_outlook_take(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
+		     struct bpk_outlook *outlook, struct bpk_err *err)
+{
+	struct bpk_layout *layout = NULL;
+	int rc = 0;
+
+	*outlook = (struct bpk_outlook){ 0 };
+	if (array != NULL) {
+		if (!take_array(array, 0, outlook))
+			outlook->size = 0;
+		return 0;
+	}
+	if (!bpk_source_seekable(source))
+		return 0;
+	if (bpk_layout_open(source, &layout, err) != 0)
+		return -1;
+	if (layout != NULL)
+		rc = take_layout(layout, raw_size, outlook, err);
+	bpk_layout_close(layout);
+	return rc;
+}
