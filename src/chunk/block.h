@@ -56,6 +56,7 @@ struct bpk_chunk_ctx {
 	struct bpk_buf trial;          /* a chunk packed with it */
 	struct bpk_buf predicted;      /* what a prediction leaves of a chunk, or more of a chunk
 					* than is wanted, on the way back from it */
+	struct bpk_buf history;        /* the numbers that a prediction leans on */
 };
 
 /* What the container, or else the chunk, calls the typesize: the width that bytedelta asks for. */

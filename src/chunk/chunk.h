@@ -116,7 +116,10 @@ enum { BPK_PREDICTION_STRIDES = 6 };
  * stride s, one after the other, number i becomes itself less number i-s, as far as there is one;
  * what remains is folded, small ones of either sign to small ones. So {P} leaves what changed since
  * the frame of P numbers before, {P, P} what a line through the last two does not tell, {1, X, XY}
- * is the Lorenzo predictor of a grid. Every bit comes back, of NaN and -0 too. Zeroed: none.
+ * is the Lorenzo predictor of a grid. With a scale the differences are those of the floats' values,
+ * which is better where they cross powers of two, or zero, and slower (predict_fixed.c); then all
+ * strides together are less than the chunk is long. Every bit comes back, of NaN and -0 too.
+ * Zeroed: none.
  */
 struct bpk_prediction {
 	unsigned size; /* 1, 2, 4 or 8; 0: there is none */
@@ -126,7 +129,12 @@ struct bpk_prediction {
 			 * one stay as they are, too */
 	unsigned nstrides;                        /* 1..BPK_PREDICTION_STRIDES */
 	uint32_t strides[BPK_PREDICTION_STRIDES]; /* 1 or more, in numbers */
+	unsigned scale; /* of floats of 4 or 8 bytes: the exponent, as they have it, of the largest
+			 * whose value counts; 0: they are taken by their rank */
 };
+
+/* The scale that suits raw, whose floats of 4 or 8 bytes begin at the phase. */
+unsigned bpk_prediction_scale(const struct bpk_prediction *prediction, struct bpk_view raw);
 
 /* Do filters go with a prediction? Fails with BPK_USAGE: delta, what loses something, more than
  * five. */
@@ -175,8 +183,9 @@ struct bpk_chunk_header {
 	enum bpk_special special;
 	uint32_t value_size;              /* bytes of a repeated value, behind the header; else 0 */
 	struct bpk_pipeline pipeline;     /* meaningless when memcpyed or special */
-	struct bpk_prediction prediction; /* size 0 when memcpyed or special; phase and strides are
-					   * not told by the header */
+	struct bpk_prediction prediction; /* size 0 when memcpyed or special; phase, strides and
+					   * scale (but whether there is one) are not told by the
+					   * header */
 };
 
 /*

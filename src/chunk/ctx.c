@@ -33,6 +33,7 @@ void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx)
 	bpk_buf_clear(&ctx->dictionary);
 	bpk_buf_clear(&ctx->trial);
 	bpk_buf_clear(&ctx->predicted);
+	bpk_buf_clear(&ctx->history);
 	free(ctx);
 }
 

@@ -318,7 +318,9 @@ static int decode_predicted(struct bpk_decoding *d, uint64_t start, struct bpk_s
 	}
 	if (decode_regular(d, 0, all, err) != 0)
 		return -1;
-	bpk_prediction_undo(d->ctx->kernels, &d->header.prediction, all);
+	if (bpk_prediction_undo(d->ctx->kernels, &d->header.prediction, all, &d->ctx->history,
+				err) != 0)
+		return -1;
 	own = bpk_view(all.data + start, out.size);
 	if (own.data != out.data)
 		memcpy(out.data, own.data, own.size);

@@ -316,7 +316,9 @@ static int predict(struct bpk_encoding *e, struct bpk_err *err)
 		return 0;
 	if (bpk_buf_reserve(left, e->raw.size, err) != 0)
 		return -1;
-	bpk_prediction_apply(e->ctx->kernels, &e->prediction, e->raw, left->data);
+	if (bpk_prediction_apply(e->ctx->kernels, &e->prediction, e->raw, left->data,
+				 &e->ctx->history, err) != 0)
+		return -1;
 	e->raw = bpk_view(left->data, e->raw.size);
 	return 0;
 }

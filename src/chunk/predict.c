@@ -10,7 +10,8 @@ enum {
 	META_FLOAT = 0x04,
 	META_BIG_ENDIAN = 0x08,
 	META_STRIDES_SHIFT = 4,
-	META_UNKNOWN = 0x80,
+	META_STRIDES = 0x70,
+	META_SCALE = 0x80,
 };
 
 static size_t count_of(const struct bpk_prediction *prediction, size_t size)
@@ -21,13 +22,18 @@ static size_t count_of(const struct bpk_prediction *prediction, size_t size)
 struct bpk_prediction bpk_prediction_fit(const struct bpk_prediction *wanted, size_t raw_size)
 {
 	struct bpk_prediction fit = *wanted;
+	size_t left;
 
 	if (wanted->size == 0)
 		return fit;
+	left = count_of(wanted, raw_size);
 	fit.nstrides = 0;
-	for (unsigned k = 0; k < wanted->nstrides; k++)
-		if (wanted->strides[k] < count_of(wanted, raw_size))
-			fit.strides[fit.nstrides++] = wanted->strides[k];
+	for (unsigned k = 0; k < wanted->nstrides; k++) {
+		if (wanted->strides[k] >= left)
+			continue;
+		fit.strides[fit.nstrides++] = wanted->strides[k];
+		left -= wanted->scale > 0 ? wanted->strides[k] : 0;
+	}
 	return fit.nstrides > 0 ? fit : (struct bpk_prediction){ 0 };
 }
 
@@ -75,6 +81,9 @@ int bpk_prediction_check(const struct bpk_recipe *recipe, struct bpk_err *err)
 	if (p->nstrides < 1 || p->nstrides > BPK_PREDICTION_STRIDES || p->phase >= p->size)
 		return bpk_fail(err, BPK_USAGE, "prediction of %u strides from byte %u",
 				p->nstrides, p->phase);
+	if (p->scale > 0 && !(p->is_float && bpk_fixed_is_scale(p->scale, p->size)))
+		return bpk_fail(err, BPK_USAGE, "prediction of %s of %u bytes with scale %u",
+				p->is_float ? "floats" : "integers", p->size, p->scale);
 	for (unsigned k = 0; k < p->nstrides; k++)
 		if (p->strides[k] == 0)
 			return bpk_fail(err, BPK_USAGE, "prediction with a stride of 0");
@@ -93,7 +102,8 @@ unsigned bpk_prediction_meta(const struct bpk_prediction *prediction)
 			    : 3u) |
 	       (prediction->is_float ? META_FLOAT : 0u) |
 	       (prediction->big_endian ? META_BIG_ENDIAN : 0u) |
-	       prediction->nstrides << META_STRIDES_SHIFT;
+	       prediction->nstrides << META_STRIDES_SHIFT |
+	       (prediction->scale > 0 ? META_SCALE : 0u);
 }
 
 int bpk_prediction_of_meta(unsigned meta, struct bpk_prediction *prediction, struct bpk_err *err)
@@ -102,12 +112,14 @@ int bpk_prediction_of_meta(unsigned meta, struct bpk_prediction *prediction, str
 		.size = 1u << (meta & 3),
 		.is_float = (meta & META_FLOAT) != 0,
 		.big_endian = (meta & META_BIG_ENDIAN) != 0,
-		.nstrides = (meta & ~META_UNKNOWN & 0xffu) >> META_STRIDES_SHIFT,
+		.nstrides = (meta & META_STRIDES) >> META_STRIDES_SHIFT,
+		.scale = (meta & META_SCALE) != 0,
 	};
-	if ((meta & META_UNKNOWN) != 0 || prediction->nstrides > BPK_PREDICTION_STRIDES)
+	if (prediction->nstrides > BPK_PREDICTION_STRIDES)
 		return bpk_fail(err, BPK_UNSUPPORTED, "chunk's prediction 0x%02x is not supported",
 				meta);
-	if (prediction->nstrides == 0 || !is_number(prediction->size, prediction->is_float))
+	if (prediction->nstrides == 0 || !is_number(prediction->size, prediction->is_float) ||
+	    (prediction->scale > 0 && (!prediction->is_float || prediction->size < 4)))
 		return bpk_fail(err, BPK_CORRUPT, "chunk's prediction 0x%02x is none", meta);
 	return 0;
 }
@@ -117,17 +129,36 @@ void bpk_prediction_put(const struct bpk_prediction *prediction, uint8_t *out)
 	bpk_put_le32(out, prediction->phase);
 	for (unsigned k = 0; k < prediction->nstrides; k++)
 		bpk_put_le32(out + 4 + (size_t)4 * k, prediction->strides[k]);
+	if (prediction->scale > 0)
+		bpk_put_le32(out + 4 + (size_t)4 * prediction->nstrides, prediction->scale);
+}
+
+/* Strides within the numbers, or with a scale all of them together. */
+static int check_strides(const struct bpk_prediction *prediction, size_t raw_size,
+			 struct bpk_err *err)
+{
+	size_t count = count_of(prediction, raw_size), left = count;
+
+	for (unsigned k = 0; k < prediction->nstrides; k++) {
+		if (prediction->strides[k] == 0 || prediction->strides[k] >= left)
+			return bpk_fail(err, BPK_CORRUPT,
+					"prediction with stride %u in %zu numbers",
+					prediction->strides[k], count);
+		left -= prediction->scale > 0 ? prediction->strides[k] : 0;
+	}
+	return 0;
 }
 
 int bpk_prediction_take(struct bpk_view bytes, size_t raw_size, struct bpk_prediction *prediction,
 			struct bpk_err *err)
 {
 	struct bpk_cursor cursor = bpk_cursor(bytes);
-	uint32_t phase = bpk_cursor_le32(&cursor);
-	size_t count;
+	bool scaled = prediction->scale > 0;
+	uint32_t phase = bpk_cursor_le32(&cursor), scale;
 
 	for (unsigned k = 0; k < prediction->nstrides; k++)
 		prediction->strides[k] = bpk_cursor_le32(&cursor);
+	scale = scaled ? bpk_cursor_le32(&cursor) : 0;
 	if (cursor.bad)
 		return bpk_fail(
 			err, BPK_CORRUPT, "prediction of %u strides needs %u bytes, %zu are left",
@@ -135,14 +166,12 @@ int bpk_prediction_take(struct bpk_view bytes, size_t raw_size, struct bpk_predi
 	if (phase >= prediction->size)
 		return bpk_fail(err, BPK_CORRUPT, "prediction from byte %u of numbers of %u", phase,
 				prediction->size);
+	if (scaled && !bpk_fixed_is_scale(scale, prediction->size))
+		return bpk_fail(err, BPK_CORRUPT, "prediction of floats of %u bytes has scale %u",
+				prediction->size, scale);
 	prediction->phase = phase;
-	count = count_of(prediction, raw_size);
-	for (unsigned k = 0; k < prediction->nstrides; k++)
-		if (prediction->strides[k] == 0 || prediction->strides[k] >= count)
-			return bpk_fail(err, BPK_CORRUPT,
-					"prediction with stride %u in %zu numbers",
-					prediction->strides[k], count);
-	return 0;
+	prediction->scale = scale;
+	return check_strides(prediction, raw_size, err);
 }
 
 const char *bpk_prediction_print(const struct bpk_prediction *prediction,
@@ -162,84 +191,124 @@ size_t bpk_prediction_reach(const struct bpk_prediction *prediction, size_t end,
 	return bpk_min_size(whole, raw_size);
 }
 
-void bpk_prediction_apply(const struct bpk_filter_kernels *kernels,
-			  const struct bpk_prediction *prediction, struct bpk_view raw,
-			  uint8_t *out)
+/* Little-endian numbers to what is left of them, in place. */
+static void leave_differences(const struct bpk_filter_kernels *kernels,
+			      const struct bpk_prediction *prediction, uint8_t *numbers,
+			      size_t count)
 {
-	size_t count = count_of(prediction, raw.size), width = prediction->size;
-	size_t first = prediction->phase, behind = first + count * width;
-	const uint8_t *in = raw.data + first;
-	uint8_t *to = out + first;
+	size_t width = prediction->size;
 
-	memcpy(out, raw.data, first);
-	memcpy(out + behind, raw.data + behind, raw.size - behind);
-	if (prediction->big_endian) {
-		kernels->convert(BPK_NUMBER_SWAP, in, width, count, to);
-		in = to;
-	}
 	if (prediction->is_float)
-		kernels->convert(BPK_NUMBER_ORDER, in, width, count, to);
-	else if (in != to)
-		memcpy(to, in, count * width);
+		kernels->convert(BPK_NUMBER_ORDER, numbers, width, count, numbers);
 	for (unsigned k = 0; k < prediction->nstrides; k++)
-		kernels->subtract(to, width, prediction->strides[k], count);
-	kernels->convert(BPK_NUMBER_FOLD, to, width, count, to);
+		kernels->subtract(numbers, width, prediction->strides[k], count);
+	kernels->convert(BPK_NUMBER_FOLD, numbers, width, count, numbers);
 }
 
-void bpk_prediction_undo(const struct bpk_filter_kernels *kernels,
-			 const struct bpk_prediction *prediction, struct bpk_span bytes)
+static void undo_differences(const struct bpk_filter_kernels *kernels,
+			     const struct bpk_prediction *prediction, uint8_t *numbers,
+			     size_t count)
 {
-	size_t count = count_of(prediction, bytes.size), width = prediction->size;
-	uint8_t *numbers = bytes.data + bpk_min_size(prediction->phase, bytes.size);
+	size_t width = prediction->size;
 
 	kernels->convert(BPK_NUMBER_UNFOLD, numbers, width, count, numbers);
 	for (unsigned k = 0; k < prediction->nstrides; k++)
 		kernels->add(numbers, width, prediction->strides[k], count);
 	if (prediction->is_float)
 		kernels->convert(BPK_NUMBER_UNORDER, numbers, width, count, numbers);
+}
+
+int bpk_prediction_apply(const struct bpk_filter_kernels *kernels,
+			 const struct bpk_prediction *prediction, struct bpk_view raw, uint8_t *out,
+			 struct bpk_buf *scratch, struct bpk_err *err)
+{
+	size_t count = count_of(prediction, raw.size), width = prediction->size;
+	uint8_t *numbers = out + prediction->phase;
+
+	memcpy(out, raw.data, raw.size);
 	if (prediction->big_endian)
 		kernels->convert(BPK_NUMBER_SWAP, numbers, width, count, numbers);
+	if (prediction->scale > 0)
+		return bpk_fixed_run(prediction, false, numbers, count, scratch, err);
+	leave_differences(kernels, prediction, numbers, count);
+	return 0;
+}
+
+int bpk_prediction_undo(const struct bpk_filter_kernels *kernels,
+			const struct bpk_prediction *prediction, struct bpk_span bytes,
+			struct bpk_buf *scratch, struct bpk_err *err)
+{
+	size_t count = count_of(prediction, bytes.size), width = prediction->size;
+	uint8_t *numbers = bytes.data + bpk_min_size(prediction->phase, bytes.size);
+
+	if (prediction->scale == 0)
+		undo_differences(kernels, prediction, numbers, count);
+	else if (bpk_fixed_run(prediction, true, numbers, count, scratch, err) != 0)
+		return -1;
+	if (prediction->big_endian)
+		kernels->convert(BPK_NUMBER_SWAP, numbers, width, count, numbers);
+	return 0;
 }
 
 /* ---- A piece ---- */
 
-/* Numbers of raw as integers, where they are; 0 before the first one. */
-static void take_numbers(const struct bpk_filter_kernels *kernels,
-			 const struct bpk_prediction *prediction, struct bpk_view raw,
-			 int64_t first, size_t count, uint8_t *out)
+/* Bytes of a number while differences are taken. */
+static size_t wide(const struct bpk_prediction *prediction)
 {
-	size_t width = prediction->size,
-	       none = first < 0 ? bpk_min_u64(0 - (uint64_t)first, count) : 0;
-	const uint8_t *in = raw.data + prediction->phase;
+	return prediction->scale > 0 ? 8 : prediction->size;
+}
 
-	memset(out, 0, none * width);
-	out += none * width;
-	count -= none;
-	if (count == 0)
-		return;
-	memcpy(out, in + (size_t)(first + (int64_t)none) * width, count * width);
+/* Numbers of raw, which are there, as they are on a little-endian machine. */
+static void copy_numbers(const struct bpk_filter_kernels *kernels,
+			 const struct bpk_prediction *prediction, struct bpk_view raw, size_t first,
+			 size_t count, uint8_t *out)
+{
+	size_t width = prediction->size;
+
+	memcpy(out, raw.data + prediction->phase + first * width, count * width);
 	if (prediction->big_endian)
 		kernels->convert(BPK_NUMBER_SWAP, out, width, count, out);
+}
+
+/* The same as integers, and 0 before the first one. spare has room for as many. */
+static void take_numbers(const struct bpk_filter_kernels *kernels,
+			 const struct bpk_prediction *prediction, struct bpk_view raw,
+			 int64_t first, size_t count, uint8_t *out, uint8_t *spare)
+{
+	size_t none = first < 0 ? bpk_min_u64(0 - (uint64_t)first, count) : 0;
+
+	memset(out, 0, none * wide(prediction));
+	out += none * wide(prediction);
+	count -= none;
+	first += (int64_t)none;
+	if (count == 0)
+		return;
+	if (prediction->scale > 0) {
+		copy_numbers(kernels, prediction, raw, (size_t)first, count, spare);
+		bpk_fixed_take(prediction, spare, count, out);
+		return;
+	}
+	copy_numbers(kernels, prediction, raw, (size_t)first, count, out);
 	if (prediction->is_float)
-		kernels->convert(BPK_NUMBER_ORDER, out, width, count, out);
+		kernels->convert(BPK_NUMBER_ORDER, out, prediction->size, count, out);
 }
 
 /* What the strides from number k on leave of them, to the start of buf, which has room for a row of
- * them more for each of those strides, and one. */
+ * them more for each of those strides, and two. */
 static void take_differences(const struct bpk_filter_kernels *kernels,
 			     const struct bpk_prediction *prediction, struct bpk_view raw,
 			     unsigned k, int64_t first, size_t count, uint8_t *buf)
 {
-	size_t size = count * prediction->size;
+	size_t size = count * wide(prediction);
 
 	if (k == prediction->nstrides) {
-		take_numbers(kernels, prediction, raw, first, count, buf);
+		take_numbers(kernels, prediction, raw, first, count, buf, buf + size);
 		return;
 	}
 	take_differences(kernels, prediction, raw, k + 1, first - prediction->strides[k], count,
 			 buf);
 	take_differences(kernels, prediction, raw, k + 1, first, count, buf + size);
-	kernels->subtract(buf, prediction->size, count, 2 * count);
+	kernels->subtract(buf, wide(prediction), count, 2 * count);
 	memcpy(buf, buf + size, size);
 }
 
@@ -248,13 +317,19 @@ int bpk_prediction_piece(const struct bpk_prediction *prediction, struct bpk_vie
 {
 	const struct bpk_filter_kernels *kernels = bpk_filter_kernels();
 	size_t width = prediction->size, count = out.size / width;
-	int64_t first = (int64_t)((start - prediction->phase) / width);
+	size_t first = (start - prediction->phase) / width;
 
 	if (count == 0)
 		return 0;
-	if (bpk_buf_reserve(scratch, (prediction->nstrides + 2) * out.size, err) != 0)
+	if (bpk_buf_reserve(scratch, (prediction->nstrides + 3) * count * wide(prediction), err) !=
+	    0)
 		return -1;
-	take_differences(kernels, prediction, raw, 0, first, count, scratch->data);
-	kernels->convert(BPK_NUMBER_FOLD, scratch->data, width, count, out.data);
+	take_differences(kernels, prediction, raw, 0, (int64_t)first, count, scratch->data);
+	if (prediction->scale == 0) {
+		kernels->convert(BPK_NUMBER_FOLD, scratch->data, width, count, out.data);
+		return 0;
+	}
+	copy_numbers(kernels, prediction, raw, first, count, out.data);
+	bpk_fixed_leave(prediction, out.data, scratch->data, count, out.data);
 	return 0;
 }

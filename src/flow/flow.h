@@ -104,11 +104,13 @@ void bpk_cuts_clear(struct bpk_cuts *cuts);
 
 /* ---- Prediction, which is asked for by name ---- */
 
-enum { BPK_FORECASTS = 30 };
+enum { BPK_FORECASTS = 64 };
 
 /* A prediction, and filters for what it leaves. */
 struct bpk_forecast {
-	struct bpk_prediction prediction; /* its phase is that of a chunk at raw offset 0 */
+	struct bpk_prediction
+		prediction; /* its phase is that of a chunk at raw offset 0; of a scale
+					   * only counts whether there is one */
 	struct bpk_pipeline pipeline;
 };
 

@@ -3,9 +3,12 @@
  * three chunks leave those that some chunk may want; and each chunk gets the one that packs two
  * pieces of it best, or none. All is decided by the bytes, so that threads change nothing.
  *
- *      {P}  {P,P}  {P,P,P}       the frame before, a line or a parabola through the last ones
- *      {1}  {1,1}  {1,X}  {1,X,XY}     neighbours in a row, in a plane, in a grid (Lorenzo)
- *      {P,1}  {P,1,X}            what changed, by its neighbours
+ *      {P}  {P,P}  {P,P,P}        the frame before, a line or a parabola through the last ones
+ *      {1}  {X,1}  {XY,X,1}       neighbours in a row, in a plane, in a grid (Lorenzo)
+ *      {X,X,1,1} ...              the same by lines and planes through two of them
+ *      {P,1}  {P,1,X}             what changed, by its neighbours
+ *
+ * Floats are taken by value, and by rank, which is quicker, where that is about as good.
  *
  * What it gains and costs is in tests/bench/RESULTS.md (bench-predict). A chunk's first frame leans
  * on none, so that chunks hold several of them; a frame is read by unpacking its chunk up to it.
@@ -22,6 +25,7 @@ enum {
 	MOST_CHUNK = 64 << 20, /* and no more than make this, unless these are but two */
 	TRIED = 3,             /* chunks on which candidates are tried */
 	COST = 3,              /* in thousandths, as in choose.c: what a prediction must gain */
+	VALUE_COST = 20,       /* and one by value over one by rank */
 	NFILTERS = 3,
 };
 
@@ -30,54 +34,59 @@ enum {
 struct candidates {
 	const struct bpk_outlook *outlook;
 	struct bpk_forecasts *to;
+	bool by_value;
 };
 
-/* Strides of 0 are none at all. */
-static void add(struct candidates *c, uint64_t s0, uint64_t s1, uint64_t s2, uint64_t s3)
+/* Strides of 0 are none at all, and no candidate where they are in front of others. */
+static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRIDES])
 {
-	const uint64_t strides[BPK_PREDICTION_STRIDES] = { s0, s1, s2, s3 };
+	const struct bpk_outlook *o = c->outlook;
 	struct bpk_prediction p = {
-		.size = c->outlook->size,
-		.is_float = c->outlook->is_float,
-		.big_endian = c->outlook->big_endian,
-		.phase = (unsigned)(c->outlook->origin % c->outlook->size),
+		.size = o->size,
+		.is_float = o->is_float,
+		.big_endian = o->big_endian,
+		.phase = (unsigned)(o->origin % o->size),
+		.scale = c->by_value,
 	};
 
-	for (size_t k = 0; k < BPK_PREDICTION_STRIDES && strides[k] > 0; k++) {
-		if (strides[k] > UINT32_MAX)
+	for (size_t k = 0; k < BPK_PREDICTION_STRIDES; k++) {
+		if (strides[k] > UINT32_MAX || (strides[k] > 0 && p.nstrides < k))
 			return;
-		p.strides[p.nstrides++] = (uint32_t)strides[k];
+		if (strides[k] > 0)
+			p.strides[p.nstrides++] = (uint32_t)strides[k];
 	}
-	if (c->to->count < BPK_FORECASTS)
+	if (p.nstrides > 0 && c->to->count < BPK_FORECASTS)
 		c->to->all[c->to->count++].prediction = p;
 }
 
-static void list_candidates(const struct bpk_outlook *o, struct bpk_forecasts *to)
+/* Where the first dimension of an array gives the period, it is one of the grid's strides, too. */
+static uint64_t period_beside(const struct bpk_outlook *o)
 {
-	struct candidates c = { o, to };
-	uint64_t p = o->period, u = o->strides[0], x = o->strides[1], y = o->strides[2];
+	for (size_t i = 0; i < o->nstrides; i++)
+		if (o->period <= o->strides[i])
+			return 0;
+	return o->period;
+}
 
-	to->count = 0;
-	if (p > 0) {
-		add(&c, p, 0, 0, 0);
-		add(&c, p, p, 0, 0);
-		add(&c, p, p, p, 0);
-	}
-	if (o->nstrides > 0) {
-		add(&c, u, 0, 0, 0);
-		add(&c, u, u, 0, 0);
-	}
-	if (o->nstrides > 1)
-		add(&c, u, x, 0, 0);
-	if (o->nstrides > 2)
-		add(&c, u, x, y, 0);
-	/* where the period is that of the grid itself, these are there already */
-	if (p > 0 && u > 0 && (o->nstrides < 2 || p > x))
-		add(&c, p, u, 0, 0);
-	if (p > 0 && o->nstrides > 1 && p > x && (o->nstrides < 3 || p > y))
-		add(&c, p, u, x, 0);
-	if (p > 0 && o->nstrides > 2 && p > y)
-		add(&c, p, u, x, y);
+/* A line of strides with one of 0 is none, unless these are all behind the others: the outlook has
+ * less dimensions. */
+static void list_candidates(struct candidates *c)
+{
+	const struct bpk_outlook *o = c->outlook;
+	uint64_t p = o->period, q = period_beside(o), u = o->strides[0], x = o->strides[1],
+		 y = o->strides[2];
+	const uint64_t simple[][BPK_PREDICTION_STRIDES] = {
+		{ p }, { p, p }, { u }, { x, u }, { y, x, u }, { q, u },
+	};
+	const uint64_t more[][BPK_PREDICTION_STRIDES] = {
+		{ p, p, p },          { u, u },    { x, x, u, u }, { y, x, u, u },
+		{ y, y, x, x, u, u }, { q, x, u }, { q, y, x, u }, { q, q, u },
+	};
+
+	for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
+		add(c, simple[i]);
+	for (size_t i = 0; i < sizeof more / sizeof *more && (c->by_value || !o->is_float); i++)
+		add(c, more[i]);
 }
 
 /* ---- The size of chunks ---- */
@@ -166,7 +175,8 @@ static int sample(struct bpk_worker *worker, const struct bpk_prediction *predic
 
 /* How a chunk at raw offset is packed with a forecast; no prediction where none fits. */
 static struct bpk_recipe recipe_with(const struct bpk_forecasts *forecasts, size_t i,
-				     const struct bpk_recipe *recipe, uint64_t offset)
+				     const struct bpk_recipe *recipe, struct bpk_view raw,
+				     uint64_t offset)
 {
 	const struct bpk_forecast *forecast = &forecasts->all[i];
 	struct bpk_recipe own = *recipe;
@@ -176,6 +186,8 @@ static struct bpk_recipe recipe_with(const struct bpk_forecasts *forecasts, size
 	own.prediction = forecast->prediction;
 	own.prediction.phase =
 		(unsigned)((forecast->prediction.phase + size - offset % size) % size);
+	if (own.prediction.scale > 0)
+		own.prediction.scale = bpk_prediction_scale(&own.prediction, raw);
 	own.typesize = forecasts->typesize > 0 ? forecasts->typesize : size;
 	return own;
 }
@@ -185,7 +197,7 @@ static int weigh_all(struct bpk_worker *worker, const struct bpk_forecasts *fore
 		     const struct bpk_recipe *recipe, struct bpk_view raw, uint64_t offset,
 		     uint64_t costs[BPK_FORECASTS + 1], struct bpk_err *err)
 {
-	const struct bpk_recipe first = recipe_with(forecasts, 0, recipe, offset);
+	const struct bpk_recipe first = recipe_with(forecasts, 0, recipe, raw, offset);
 	size_t unit = 8 * (size_t)first.prediction.size, phase = first.prediction.phase;
 	const struct bpk_prediction *before = NULL;
 
@@ -193,7 +205,7 @@ static int weigh_all(struct bpk_worker *worker, const struct bpk_forecasts *fore
 	    weigh(worker, recipe, &costs[forecasts->count], err) != 0)
 		return -1;
 	for (size_t i = 0; i < forecasts->count; i++) {
-		const struct bpk_recipe trial = recipe_with(forecasts, i, recipe, offset);
+		const struct bpk_recipe trial = recipe_with(forecasts, i, recipe, raw, offset);
 		const struct bpk_prediction *prediction = &forecasts->all[i].prediction;
 
 		if ((before == NULL || memcmp(before, prediction, sizeof *before) != 0) &&
@@ -202,7 +214,7 @@ static int weigh_all(struct bpk_worker *worker, const struct bpk_forecasts *fore
 		before = prediction;
 		if (weigh(worker, &trial, &costs[i], err) != 0)
 			return -1;
-		costs[i] += costs[i] / 1000 * COST;
+		costs[i] += costs[i] / 1000 * (COST + (prediction->scale > 0 ? VALUE_COST : 0));
 	}
 	return 0;
 }
@@ -222,11 +234,21 @@ int bpk_work_predict(struct bpk_worker *worker, const struct bpk_forecasts *fore
 		if (costs[i] < costs[best])
 			best = i;
 	if (best < forecasts->count)
-		*recipe = recipe_with(forecasts, best, recipe, offset);
+		*recipe = recipe_with(forecasts, best, recipe, raw, offset);
 	return 0;
 }
 
 /* ---- Forecasts ---- */
+
+static void list_all(const struct bpk_outlook *outlook, struct bpk_forecasts *forecasts)
+{
+	struct candidates c = { .outlook = outlook, .to = forecasts };
+
+	list_candidates(&c);
+	c.by_value = outlook->is_float && outlook->size >= 4;
+	if (c.by_value)
+		list_candidates(&c);
+}
 
 /* Each prediction with each of the filters, or with those wished for. */
 static void combine(const struct bpk_wishes *wishes, struct bpk_forecasts *forecasts)
@@ -235,16 +257,17 @@ static void combine(const struct bpk_wishes *wishes, struct bpk_forecasts *forec
 
 	forecasts->count = 0;
 	for (size_t i = 0; i < listed.count; i++) {
-		for (size_t k = 0; k < NFILTERS; k++) {
-			struct bpk_forecast *to = &forecasts->all[forecasts->count];
+		/* differences of values leave no bytes that change smoothly */
+		size_t n = wishes->pipeline != NULL             ? 1
+			   : listed.all[i].prediction.scale > 0 ? NFILTERS - 1
+								: NFILTERS;
 
-			if (forecasts->count == BPK_FORECASTS ||
-			    (k > 0 && wishes->pipeline != NULL))
-				break;
+		for (size_t k = 0; k < n && forecasts->count < BPK_FORECASTS; k++) {
+			struct bpk_forecast *to = &forecasts->all[forecasts->count++];
+
 			to->prediction = listed.all[i].prediction;
 			to->pipeline =
 				wishes->pipeline != NULL ? *wishes->pipeline : *filters_at(k);
-			forecasts->count++;
 		}
 	}
 }
@@ -254,7 +277,7 @@ struct trials {
 	struct bpk_worker worker;
 	const struct bpk_recipe *recipe;
 	const struct bpk_forecasts *forecasts;
-	uint32_t kept; /* bits: forecasts */
+	uint64_t kept; /* bits: forecasts */
 	uint64_t costs[BPK_FORECASTS + 1];
 };
 
@@ -270,7 +293,7 @@ static void keep_best(struct trials *t)
 				best = i;
 		if (best == count)
 			return;
-		t->kept |= (uint32_t)1 << best;
+		t->kept |= (uint64_t)1 << best;
 		t->costs[best] = UINT64_MAX;
 	}
 }
@@ -357,7 +380,8 @@ static int say(const struct bpk_outlook *o, uint64_t chunk_size,
 			if (bpk_buf_printf(why, err, " %u",
 					   (unsigned)forecast->prediction.strides[k]) != 0)
 				return -1;
-		if (bpk_buf_printf(why, err, ", %s\n",
+		if (bpk_buf_printf(why, err, "%s, %s\n",
+				   forecast->prediction.scale > 0 ? " by value" : "",
 				   bpk_pipeline_print(&forecast->pipeline, filters)) != 0)
 			return -1;
 	}
@@ -379,7 +403,7 @@ int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_a
 		chunk_size = whole_numbers(wishes->chunk_size, outlook.size);
 	if (chunk_size == 0 || choice->recipe.level == 0)
 		return bpk_buf_printf(&choice->why, err, "prediction: nothing to predict\n");
-	list_candidates(&outlook, forecasts);
+	list_all(&outlook, forecasts);
 	combine(wishes, forecasts);
 	if (wishes->typesize != BPK_AUTO)
 		forecasts->typesize = (unsigned)wishes->typesize;

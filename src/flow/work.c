@@ -339,5 +339,5 @@ uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 		block = bpk_min_u64(block, recipe->block_size);
 	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block + STATE + beside +
 	       beside_packing(recipe, raw_size, block) + (flow->compare ? raw_size : 0) +
-	       (flow->forecasts != NULL ? raw_size : 0);
+	       (flow->forecasts != NULL ? 3 * raw_size : 0);
 }

@@ -43,12 +43,34 @@ static struct bpk_prediction prediction_of(unsigned size, bool is_float, unsigne
 	};
 }
 
+/* Floats along a wave that crosses zero, with bits at random here and there. */
+static void fill_floats(struct work *w, size_t size, unsigned width, uint32_t seed)
+{
+	struct unit_random r = { seed };
+	int32_t x = (int32_t)(seed * 37 % 2000) - 1000, v = 7;
+
+	for (size_t i = 0; i + width <= size; i += width) {
+		double d = x / 64.0;
+		float f = (float)d;
+
+		v -= x / 256;
+		x += v;
+		memcpy(w->raw + i, width == 4 ? (void *)&f : (void *)&d, width);
+		if (unit_random_next(&r) % 64 == 0)
+			w->raw[i + unit_random_next(&r) % width] = (uint8_t)unit_random_next(&r);
+	}
+}
+
 /* Numbers that change little from one to the next, with some that are no numbers among them. */
 static void fill(struct work *w, size_t size, unsigned width, uint32_t seed)
 {
 	struct unit_random r = { seed };
 	uint64_t x = seed;
 
+	if (width >= 4 && seed % 2 == 1) {
+		fill_floats(w, size, width, seed);
+		return;
+	}
 	for (size_t i = 0; i < size; i++) {
 		if (i % width == 0)
 			x = unit_random_next(&r) % 50 == 0 ? (uint64_t)unit_random_next(&r) << 31
@@ -98,7 +120,91 @@ static uint64_t get(const uint8_t *p, const struct bpk_prediction *p_of, bool bi
 	return x;
 }
 
-/* What predict.h says, number by number, with 128 bits where nothing may be lost. */
+/* A float's value in units of 2^-room of the last bit of floats of exponent scale, cut. */
+static uint64_t value_of(uint64_t x, unsigned size, unsigned scale)
+{
+	unsigned mantissa = size == 4 ? 23 : 52, room = size == 4 ? 32 : 3;
+	unsigned exponent = (unsigned)(x >> mantissa) & (size == 4 ? 0xff : 0x7ff);
+	uint64_t value = x & (((uint64_t)1 << mantissa) - 1);
+
+	if (exponent > scale)
+		return 0;
+	if (exponent > 0)
+		value |= (uint64_t)1 << mantissa;
+	value <<= room;
+	for (unsigned e = exponent > 0 ? exponent : 1; e < scale; e++)
+		value >>= 1;
+	return x >> (8 * size - 1) & 1 ? -value : value;
+}
+
+/* The float nearest to such a value, of two the even one; 0 unless it is a normal one. */
+static uint64_t float_of(uint64_t value, unsigned size, unsigned scale)
+{
+	unsigned mantissa = size == 4 ? 23 : 52, room = size == 4 ? 32 : 3;
+	bool negative = value >> 63 != 0;
+	unsigned __int128 m = negative ? -value : value;
+	int exponent = (int)scale - (int)room;
+	uint64_t bits;
+
+	if (m == 0)
+		return 0;
+	m <<= 60; /* so that all shifts are downward */
+	exponent -= 60;
+	while (m >> (mantissa + 3) != 0) {
+		m = m >> 1 | (m & 1); /* what is lost sticks */
+		exponent++;
+	}
+	m = (m >> 2) + ((m & 3) > 2 || (m & 7) == 6 ? 1 : 0);
+	exponent += 2;
+	if (m >> (mantissa + 1) != 0) {
+		m >>= 1;
+		exponent++;
+	}
+	if (exponent < 1 || exponent > (size == 4 ? 254 : 2046))
+		return 0;
+	bits = (uint64_t)exponent << mantissa | ((uint64_t)m & (((uint64_t)1 << mantissa) - 1));
+	return negative ? bits | (uint64_t)1 << (8 * size - 1) : bits;
+}
+
+static uint64_t rank_of(uint64_t x, uint64_t high, uint64_t all)
+{
+	return x & high ? ~x & all : x | high;
+}
+
+/* Differences of values, and what the guess by them leaves of the ranks. */
+static void define_scaled(const struct bpk_prediction *p, uint64_t *x, size_t count)
+{
+	uint64_t high = (uint64_t)1 << (8 * p->size - 1), all = high | (high - 1);
+	uint64_t *left = calloc(count + 1, sizeof *left);
+
+	assert_non_null(left);
+	for (size_t i = 0; i < count; i++)
+		left[i] = value_of(x[i], p->size, p->scale);
+	for (unsigned k = 0; k < p->nstrides; k++)
+		for (size_t i = count; i-- > p->strides[k];)
+			left[i] -= left[i - p->strides[k]];
+	for (size_t i = 0; i < count; i++) {
+		uint64_t guess = value_of(x[i], p->size, p->scale) - left[i];
+
+		x[i] = (rank_of(x[i], high, all) -
+			rank_of(float_of(guess, p->size, p->scale), high, all)) &
+		       all;
+	}
+	free(left);
+}
+
+static void define_ranks(const struct bpk_prediction *p, uint64_t *x, size_t count)
+{
+	uint64_t high = (uint64_t)1 << (8 * p->size - 1), all = high | (high - 1);
+
+	for (size_t i = 0; i < count && p->is_float; i++)
+		x[i] = rank_of(x[i], high, all);
+	for (unsigned k = 0; k < p->nstrides; k++)
+		for (size_t i = count; i-- > p->strides[k];)
+			x[i] = (x[i] - x[i - p->strides[k]]) & all;
+}
+
+/* What predict.h says, number by number. */
 static void define(const struct bpk_prediction *p, const uint8_t *raw, size_t size, uint8_t *out)
 {
 	size_t count = (size - p->phase) / p->size;
@@ -107,14 +213,9 @@ static void define(const struct bpk_prediction *p, const uint8_t *raw, size_t si
 
 	assert_non_null(x);
 	memcpy(out, raw, size);
-	for (size_t i = 0; i < count; i++) {
+	for (size_t i = 0; i < count; i++)
 		x[i] = get(raw + p->phase + i * p->size, p, p->big_endian);
-		if (p->is_float)
-			x[i] = x[i] & high ? ~x[i] & all : x[i] | high;
-	}
-	for (unsigned k = 0; k < p->nstrides; k++)
-		for (size_t i = count; i-- > p->strides[k];)
-			x[i] = (x[i] - x[i - p->strides[k]]) & all;
+	(p->scale > 0 ? define_scaled : define_ranks)(p, x, count);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t folded = x[i] & high ? 2 * (all - x[i]) + 1 : 2 * x[i];
 
@@ -132,6 +233,8 @@ static struct bpk_prediction random_prediction(struct unit_random *r, size_t siz
 	p.big_endian = unit_random_next(r) % 2 == 0;
 	p.phase = unit_random_next(r) % p.size;
 	p.nstrides = 1 + unit_random_next(r) % BPK_PREDICTION_STRIDES;
+	if (p.is_float && p.size > 2 && unit_random_next(r) % 2 == 0)
+		p.scale = 1 + unit_random_next(r) % (p.size == 4 ? 254 : 2046);
 	for (unsigned k = 0; k < p.nstrides; k++)
 		p.strides[k] = 1 + unit_random_next(r) % (unit_random_next(r) % 2 == 0 ? 5 : size);
 	return p;
@@ -141,8 +244,9 @@ static void test_prediction_keeps_to_the_definition(void **state)
 {
 	struct work *w = *state;
 	struct unit_random r = { 11 };
+	struct bpk_buf scratch = { 0 };
 
-	for (int i = 0; i < 400; i++) {
+	for (int i = 0; i < 800; i++) {
 		size_t size = 1 + unit_random_next(&r) % 3000;
 		struct bpk_prediction wanted = random_prediction(&r, size), p;
 		struct guarded in, out;
@@ -154,13 +258,19 @@ static void test_prediction_keeps_to_the_definition(void **state)
 		in = guarded_new(w->raw, size, i % 2 == 0);
 		out = guarded_new(NULL, size, i % 2 == 0);
 		define(&p, w->raw, size, w->back);
-		bpk_prediction_apply(bpk_filter_kernels(), &p, bpk_view(in.bytes, size), out.bytes);
+		assert_int_equal(bpk_prediction_apply(bpk_filter_kernels(), &p,
+						      bpk_view(in.bytes, size), out.bytes, &scratch,
+						      NULL),
+				 0);
 		assert_memory_equal(out.bytes, w->back, size);
-		bpk_prediction_undo(bpk_filter_kernels(), &p, bpk_span(out.bytes, size));
+		assert_int_equal(bpk_prediction_undo(bpk_filter_kernels(), &p,
+						     bpk_span(out.bytes, size), &scratch, NULL),
+				 0);
 		assert_memory_equal(out.bytes, w->raw, size);
 		guarded_free(&in);
 		guarded_free(&out);
 	}
+	bpk_buf_clear(&scratch);
 }
 
 /* A piece is what is left of the whole, there. */
@@ -371,6 +481,8 @@ static void test_recipes_that_are_refused(void **state)
 	bad = good, bad.prediction.nstrides = 0, refuse(w, &bad);
 	bad = good, bad.prediction.nstrides = 7, refuse(w, &bad);
 	bad = good, bad.prediction.strides[0] = 0, refuse(w, &bad);
+	bad = good, bad.prediction.scale = 255, refuse(w, &bad);
+	bad = good, bad.prediction.scale = 1, bad.prediction.is_float = false, refuse(w, &bad);
 	bad = recipe_of("zstd", 2, 4, "delta,shuffle");
 	bad.prediction = good.prediction, refuse(w, &bad);
 	bad = recipe_of("zstd", 2, 4, "trunc:12,shuffle");
@@ -469,7 +581,8 @@ static void test_hostile_slots(void **state)
 	pack_small(w, 700);
 	assert_int_equal(w->packed[16], BPK_FILTER_PREDICT);
 	assert_int_equal(w->packed[24], 0x26);
-	assert_int_equal(judge_byte(w, 24, 0xa6), BPK_UNSUPPORTED);
+	assert_int_equal(judge_byte(w, 24, 0xa6), BPK_CORRUPT);
+	assert_int_equal(judge_byte(w, 24, 0xa2), BPK_CORRUPT);
 	assert_int_equal(judge_byte(w, 24, 0x76), BPK_UNSUPPORTED);
 	assert_int_equal(judge_byte(w, 24, 0x06), BPK_CORRUPT);
 	assert_int_equal(judge_byte(w, 24, 0x24), BPK_CORRUPT);

@@ -1,0 +1,277 @@
+/*
+ * Prediction in fixed point. Differences of floats taken as integers of their rank leap wherever a
+ * value crosses a power of two, and most of all zero; those of the values themselves do not. So
+ * each number is also taken as a multiple of one unit, in 64 bits, wherever its exponent is:
+ *
+ *     x       the float                   rank(x)   it as an integer of its rank
+ *     q       fix(x), that multiple, cut toward zero; 0 for what is too large, infinite or none
+ *     guess   q - D q, where D are the differences at all strides: made of earlier numbers alone
+ *     stored  rank(x) - rank(unfix(guess)), folded
+ *
+ * A guess may be as bad as it likes, every bit comes back; and all of it is arithmetic of integers,
+ * but for one conversion to the nearest float, which all machines agree on.
+ *
+ * The guess is the sum of what each stride leans on. With u[0] = q, u[k] = u[k-1] less itself at a
+ * distance s[k], it is u[0][i-s[1]] + u[1][i-s[2]] + ..., so that of each row s[k] numbers are
+ * kept.
+ */
+#include "chunk/predict.h"
+
+#define INLINE static inline __attribute__((always_inline))
+
+enum {
+	/* bits of mantissas and exponents, and how far the unit lies below the last bit of the
+	 * largest numbers: 64 bits less mantissa and sign leave room for 64 of them added up */
+	MANTISSA_4 = 23,
+	MANTISSA_8 = 52,
+	LARGEST_4 = 254,
+	LARGEST_8 = 2046,
+	ROOM_4 = 32,
+	ROOM_8 = 3,
+	RARE = 1024, /* of so many numbers one may be too large */
+};
+
+/* ---- One number ---- */
+
+INLINE unsigned mantissa_of(size_t width)
+{
+	return width == 4 ? MANTISSA_4 : MANTISSA_8;
+}
+
+INLINE unsigned largest_of(size_t width)
+{
+	return width == 4 ? LARGEST_4 : LARGEST_8;
+}
+
+INLINE unsigned exponent_of(uint64_t bits, size_t width)
+{
+	return (unsigned)(bits >> mantissa_of(width)) & (largest_of(width) + 1);
+}
+
+INLINE uint64_t highest_of(size_t width)
+{
+	return (uint64_t)1 << (8 * width - 1);
+}
+
+/* A float as a multiple of the unit that scale makes, modulo 2^64. */
+INLINE uint64_t fix(uint64_t bits, size_t width, unsigned scale)
+{
+	unsigned exponent = exponent_of(bits, width), shift;
+	uint64_t one = (uint64_t)1 << mantissa_of(width), value = bits & (one - 1);
+
+	if (exponent > scale)
+		return 0;
+	value |= exponent > 0 ? one : 0;
+	shift = scale - (exponent > 0 ? exponent : 1);
+	value = value << (width == 4 ? ROOM_4 : ROOM_8) >> (shift < 63 ? shift : 63);
+	return (bits & highest_of(width)) != 0 ? 0 - value : value;
+}
+
+/* The nearest float; 0 where its exponent would be none of a normal number. The stores let no
+ * machine keep more digits. */
+INLINE uint64_t nearest(uint64_t value, size_t width)
+{
+	uint64_t bits = 0;
+
+	if (width == 4) {
+		float f = (float)(int64_t)value;
+		uint32_t bits4;
+
+		memcpy(&bits4, &f, sizeof bits4);
+		bits = bits4;
+	} else {
+		double f = (double)(int64_t)value;
+
+		memcpy(&bits, &f, sizeof bits);
+	}
+	return bits;
+}
+
+INLINE uint64_t unfix(uint64_t value, size_t width, unsigned scale)
+{
+	unsigned mantissa = mantissa_of(width), bias = largest_of(width) / 2;
+	uint64_t bits = nearest(value, width);
+	int up = (int)scale - (int)(bias + mantissa) - (width == 4 ? ROOM_4 : ROOM_8);
+	int exponent = (int)exponent_of(bits, width) + up;
+
+	if (value == 0 || exponent < 1 || exponent > (int)largest_of(width))
+		return 0;
+	return bits + ((uint64_t)(int64_t)up << mantissa);
+}
+
+/* Of the lowest width bytes, as BPK_NUMBER_ORDER and its kin. */
+INLINE uint64_t rank(uint64_t bits, size_t width)
+{
+	return (bits & highest_of(width)) != 0 ? ~bits : bits | highest_of(width);
+}
+
+INLINE uint64_t unrank(uint64_t number, size_t width)
+{
+	return (number & highest_of(width)) != 0 ? number ^ highest_of(width) : ~number;
+}
+
+INLINE uint64_t fold(uint64_t number, size_t width)
+{
+	return (number & highest_of(width)) != 0 ? ~(number << 1) : number << 1;
+}
+
+INLINE uint64_t unfold(uint64_t number)
+{
+	return (number & 1) != 0 ? ~(number >> 1) : number >> 1;
+}
+
+INLINE uint64_t get_number(const uint8_t *p, size_t width)
+{
+	return width == 4 ? bpk_get_le32(p) : bpk_get_le64(p);
+}
+
+INLINE void put_number(uint8_t *p, size_t width, uint64_t number)
+{
+	if (width == 4)
+		bpk_put_le32(p, (uint32_t)number);
+	else
+		bpk_put_le64(p, number);
+}
+
+/* ---- All of them ---- */
+
+/* The last numbers of u[k], as many as the stride that leans on them is long: a ring. */
+struct row {
+	uint64_t *at, *start, *end;
+};
+
+/* Zeros, as what stands before the first number. */
+static int lay_rows(const struct bpk_prediction *prediction, struct bpk_buf *buf,
+		    struct row rows[BPK_PREDICTION_STRIDES], struct bpk_err *err)
+{
+	uint64_t *next;
+	size_t size = 0;
+
+	for (unsigned k = 0; k < prediction->nstrides; k++)
+		size += prediction->strides[k] * sizeof *next;
+	if (bpk_buf_reserve(buf, size, err) != 0)
+		return -1;
+	memset(buf->data, 0, size);
+	next = (uint64_t *)(void *)buf->data;
+	for (unsigned k = 0; k < prediction->nstrides; k++) {
+		rows[k].at = rows[k].start = next;
+		next += prediction->strides[k];
+		rows[k].end = next;
+	}
+	return 0;
+}
+
+/* Forward or back, in place. width, n and back are constants. */
+INLINE void run(struct row rows[BPK_PREDICTION_STRIDES], unsigned n, unsigned scale, size_t width,
+		bool back, uint8_t *numbers, size_t count)
+{
+	for (size_t i = 0; i < count; i++, numbers += width) {
+		uint64_t number = get_number(numbers, width), guess = 0, left, value;
+		uint64_t old[BPK_PREDICTION_STRIDES];
+
+		for (unsigned k = 0; k < n; k++)
+			guess += old[k] = *rows[k].at;
+		left = rank(unfix(guess, width, scale), width);
+		if (back)
+			number = unrank(unfold(number) + left, width);
+		value = fix(width == 4 ? (uint32_t)number : number, width, scale);
+		put_number(numbers, width, back ? number : fold(rank(number, width) - left, width));
+		for (unsigned k = 0; k < n; k++) {
+			*rows[k].at = value;
+			value -= old[k];
+			if (++rows[k].at == rows[k].end)
+				rows[k].at = rows[k].start;
+		}
+	}
+}
+
+INLINE void run_width(struct row rows[BPK_PREDICTION_STRIDES], unsigned n, unsigned scale,
+		      size_t width, bool back, uint8_t *numbers, size_t count)
+{
+	switch (n) {
+	case 1:
+		run(rows, 1, scale, width, back, numbers, count);
+		break;
+	case 2:
+		run(rows, 2, scale, width, back, numbers, count);
+		break;
+	case 3:
+		run(rows, 3, scale, width, back, numbers, count);
+		break;
+	default:
+		run(rows, n, scale, width, back, numbers, count);
+		break;
+	}
+}
+
+int bpk_fixed_run(const struct bpk_prediction *prediction, bool back, uint8_t *numbers,
+		  size_t count, struct bpk_buf *scratch, struct bpk_err *err)
+{
+	struct row rows[BPK_PREDICTION_STRIDES];
+	unsigned n = prediction->nstrides, scale = prediction->scale;
+
+	if (lay_rows(prediction, scratch, rows, err) != 0)
+		return -1;
+	if (prediction->size == 4 && back)
+		run_width(rows, n, scale, 4, true, numbers, count);
+	else if (prediction->size == 4)
+		run_width(rows, n, scale, 4, false, numbers, count);
+	else if (back)
+		run_width(rows, n, scale, 8, true, numbers, count);
+	else
+		run_width(rows, n, scale, 8, false, numbers, count);
+	return 0;
+}
+
+/* ---- Pieces, and the unit ---- */
+
+void bpk_fixed_take(const struct bpk_prediction *prediction, const uint8_t *numbers, size_t count,
+		    uint8_t *out)
+{
+	size_t width = prediction->size;
+
+	for (size_t i = 0; i < count; i++)
+		bpk_put_le64(out + 8 * i,
+			     fix(get_number(numbers + i * width, width), width, prediction->scale));
+}
+
+void bpk_fixed_leave(const struct bpk_prediction *prediction, const uint8_t *numbers,
+		     const uint8_t *differences, size_t count, uint8_t *out)
+{
+	size_t width = prediction->size;
+	unsigned scale = prediction->scale;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = get_number(numbers + i * width, width);
+		uint64_t guess = fix(number, width, scale) - bpk_get_le64(differences + 8 * i);
+
+		put_number(
+			out + i * width, width,
+			fold(rank(number, width) - rank(unfix(guess, width, scale), width), width));
+	}
+}
+
+unsigned bpk_prediction_scale(const struct bpk_prediction *prediction, struct bpk_view raw)
+{
+	size_t width = prediction->size, seen = 0, skipped = 0;
+	uint32_t counts[LARGEST_8 + 2] = { 0 };
+	unsigned scale = largest_of(width);
+
+	for (size_t at = prediction->phase; at + width <= raw.size; at += 4 * width, seen++) {
+		const uint8_t *p = raw.data + at;
+		uint64_t bits = width == 4
+					? prediction->big_endian ? bpk_get_be32(p) : bpk_get_le32(p)
+				: prediction->big_endian ? bpk_get_be64(p)
+							 : bpk_get_le64(p);
+
+		counts[exponent_of(bits, width)]++;
+	}
+	for (; scale > 1 && skipped + counts[scale] <= seen / RARE; scale--)
+		skipped += counts[scale];
+	return scale;
+}
+
+bool bpk_fixed_is_scale(unsigned scale, size_t width)
+{
+	return (width == 4 || width == 8) && scale >= 1 && scale <= largest_of(width);
+}
