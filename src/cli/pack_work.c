@@ -183,6 +183,7 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 		.others = pack->choice.others,
 		.nothers = pack->choice.nothers,
 		.kinds = pack->cuts.nkinds > 0 ? pack->cuts.kinds : NULL,
+		.nkinds = pack->cuts.nkinds,
 		.forecasts = pack->args->predict ? &pack->forecasts : NULL,
 		.slack = args->encoding.slack,
 		.compare = args->compare || args->encoding.shared.remove,

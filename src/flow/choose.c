@@ -215,6 +215,7 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	if (c == NULL)
 		return -1;
 	c->source = source;
+	c->raw_size = raw_size;
 	c->trials.sample = &c->sample;
 	c->trials.why = &choice->why;
 	c->trials.err = err;

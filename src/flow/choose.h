@@ -27,6 +27,7 @@ struct bpk_likes {
 struct bpk_chooser {
 	const struct bpk_wishes *wishes;
 	struct bpk_source *source;
+	uint64_t raw_size;      /* of it; may be unknown */
 	struct bpk_recipe base; /* codec, level of screening, largest block */
 	unsigned level;         /* wished, or where we start from */
 	bool own_codec;         /* Zstd, whose levels and windows are known */

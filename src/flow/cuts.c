@@ -6,23 +6,21 @@
  *     zones    |f4 x 3 ...........................|u1 ..|mixed ...........|
  *     chunks   |          |          |            |     |                 |
  *
- * Then a part of the input is packed in both ways, since cutting also parts what repeats from array
- * to array, and what is packed better as a whole stays whole.
+ * Then, where the zones are short, a part of the input is packed in both ways, since cutting also
+ * parts what repeats from array to array, and what is packed better as a whole stays whole.
  */
 #include "flow/zones.h"
 #include "flow/choose.h"
 #include "flow/work.h"
 
 enum {
-	LEAST = 512 << 10, /* bytes of an input that are worth it */
-	OWN_CHOICE =
-		256
-		<< 10, /* bytes of a kind that are worth a trial; others are packed as the whole */
-	CHUNK_COST = 40, /* bytes that a chunk takes besides: header, digest, offset, sizes */
-	SHARE = 16,      /* of the input, that is packed in both ways, in WINDOWS places; */
-	LEAST_WINDOW = 512 << 10, /* each of them at least */
-	MOST_WINDOW = 2 << 20,    /* and at most */
-	WINDOWS = 2,
+	LEAST = 512 << 10,      /* bytes of an input that are worth it */
+	OWN_CHOICE = 256 << 10, /* bytes of a kind that are worth a trial, and */
+	OWN_SHARE = 24,         /* of which share of the input; others are packed as the whole */
+	CHUNK_COST = 40,        /* bytes that a chunk takes besides: header, digest, offset */
+	SHARE = 24,             /* of the input, that is packed in both ways at most, */
+	LONG_ZONE = 2,          /* chunks of the whole's; then it is clear without that */
+	WINDOWS = 2, /* in so many places, each of them a chunk of the whole's at least */
 };
 
 struct cutting {
@@ -67,8 +65,19 @@ static void add_hint(struct bpk_wishes *wishes, unsigned size)
 
 	while (n < BPK_WISHES_HINTS && wishes->hints[n] != 0 && wishes->hints[n] != size)
 		n++;
-	if (n < BPK_WISHES_HINTS && size > 1)
+	if (n < BPK_WISHES_HINTS && size > 0 && size <= BPK_CHUNK_MAX_TYPESIZE)
 		wishes->hints[n] = size;
+}
+
+/* Elements, rows, and where rows tell nothing of measured numbers, more planes that are shorter. */
+static void add_hints(struct bpk_wishes *wishes, const struct bpk_zone_kind *kind)
+{
+	add_hint(wishes, kind->element);
+	add_hint(wishes, kind->row);
+	if (kind->letter != 'f' || kind->row > kind->element)
+		return;
+	add_hint(wishes, 3 * kind->element);
+	add_hint(wishes, 4 * kind->element);
 }
 
 /* Lines for -v: which arrays are meant. */
@@ -106,8 +115,8 @@ static int choose_kind(struct cutting *c, size_t kind, struct bpk_choice *choice
 	if (k->size / nzones < BPK_LARGE_CHUNK)
 		wishes.chunk_size = BPK_CHUNK;
 	memset(wishes.hints, 0, sizeof wishes.hints);
-	add_hint(&wishes, k->element);
-	add_hint(&wishes, k->row);
+	add_hints(&wishes, k);
+	wishes.only_hints = k->element > 0;
 	if (bpk_zones_source(&c->zones, (uint32_t)kind, c->source, &part, err) != 0)
 		return -1;
 	rc = bpk_choose(part, k->size, &wishes, choice, err);
@@ -140,6 +149,12 @@ static int take_choice(struct cutting *c, size_t kind, struct bpk_choice *choice
 	return rc;
 }
 
+/* Is a kind worth a trial of its own? */
+static bool has_choice(const struct bpk_zones *zones, size_t kind)
+{
+	return zones->kinds[kind].size >= bpk_max_u64(OWN_CHOICE, zones->size / OWN_SHARE);
+}
+
 static int choose_kinds(struct cutting *c, struct bpk_err *err)
 {
 	for (size_t i = 0; i < c->zones.nkinds; i++) {
@@ -148,7 +163,7 @@ static int choose_kinds(struct cutting *c, struct bpk_err *err)
 		choice.why = (struct bpk_buf){ 0 };
 		if (c->zones.kinds[i].size == 0)
 			continue;
-		if (c->zones.kinds[i].size >= OWN_CHOICE && choose_kind(c, i, &choice, err) != 0)
+		if (has_choice(&c->zones, i) && choose_kind(c, i, &choice, err) != 0)
 			return -1;
 		if (take_choice(c, i, &choice, err) != 0)
 			return -1;
@@ -241,20 +256,25 @@ static int weigh_window(const struct cutting *c, struct bpk_worker *worker, uint
 	return rc;
 }
 
+/* Do chunks of the whole's choice hold several zones, between which bytes may repeat? */
+static bool is_interleaved(const struct cutting *c)
+{
+	return c->zones.size / c->zones.count < LONG_ZONE * c->whole->chunk_size;
+}
+
 /* Do the cuts pack a few windows of the input better than the whole's choice does? */
 static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 {
 	uint64_t raw_size = c->zones.size, of_cuts = 0, of_whole = 0;
-	uint64_t size =
-		bpk_max_u64(LEAST_WINDOW, bpk_min_u64(raw_size / SHARE / WINDOWS, MOST_WINDOW));
+	uint64_t size = bpk_min_u64(raw_size, c->whole->chunk_size);
+	uint64_t count = bpk_max_u64(1, bpk_min_u64(raw_size / SHARE / size, WINDOWS));
 	struct bpk_worker worker = { 0 };
 	struct bpk_buf window = { 0 };
 	size_t got;
 	int rc = bpk_worker_ready(&worker, err);
 
-	size = bpk_min_u64(size, raw_size / WINDOWS);
-	for (uint64_t i = 0; rc == 0 && i < WINDOWS; i++) {
-		uint64_t start = (raw_size / WINDOWS - size) / 2 + raw_size / WINDOWS * i;
+	for (uint64_t i = 0; rc == 0 && i < count; i++) {
+		uint64_t start = (raw_size / count - size) / 2 + raw_size / count * i;
 
 		rc = bpk_buf_resize(&window, (size_t)size, err);
 		if (rc == 0)
@@ -276,8 +296,9 @@ static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
 {
 	for (size_t i = 1; i < zones->nkinds; i++) {
-		add_hint(wishes, zones->kinds[i].element);
-		add_hint(wishes, zones->kinds[i].row);
+		if (!has_choice(zones, i))
+			continue;
+		add_hints(wishes, &zones->kinds[i]);
 	}
 }
 
@@ -286,7 +307,7 @@ static size_t count_used(const struct bpk_zones *zones)
 	size_t used = 0;
 
 	for (size_t i = 0; i < zones->nkinds; i++)
-		used += zones->kinds[i].size >= OWN_CHOICE;
+		used += has_choice(zones, i);
 	return used;
 }
 
@@ -297,7 +318,9 @@ static int try_cuts(struct cutting *c, struct bpk_err *err)
 
 	if (choose_kinds(c, err) != 0)
 		return -1;
-	if (cuts->nkinds > 1 && compare(c, &better, err) != 0)
+	if (cuts->nkinds > 1 && !is_interleaved(c))
+		better = true;
+	else if (cuts->nkinds > 1 && compare(c, &better, err) != 0)
 		return -1;
 	if (better)
 		return cut(c, 0, c->zones.size, &cuts->runs, err);

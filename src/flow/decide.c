@@ -11,6 +11,8 @@ enum {
 	MANY = 3, /* that are nearly equal: their differences show in long blocks alone */
 	MANY_DENSE = 16,
 	RUN = 256 << 10,
+	RUN_SHARE = 2,       /* of the window */
+	KIND_RUN_SHARE = 24, /* of a kind's bytes */
 	LONG_RUN = 512 << 10,
 	PROMISING = 2, /* percent that a level brings */
 	INCOMPRESSIBLE = 98,
@@ -188,6 +190,17 @@ static size_t count_sizes(const struct bpk_sets *sets, size_t count)
 	return sizes;
 }
 
+/* A run is as long as a chunk, if the input is not small: a chunk's planes are longer than those of
+ * pieces. Where there are several kinds of input it is shorter, since each has its own. */
+static size_t race_size(const struct bpk_chooser *c)
+{
+	uint64_t size = c->sample.window.size / RUN_SHARE;
+
+	if (c->wishes->only_hints)
+		size = c->raw_size / KIND_RUN_SHARE;
+	return (size_t)bpk_max_u64(RUN, bpk_min_u64(size, BPK_CHUNK));
+}
+
 /* Where the pieces leave it open, a run decides; also the level, where they are too short to say
  * that. */
 static size_t find_best(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk_view *level_run)
@@ -195,6 +208,7 @@ static size_t find_best(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk
 	bool same_level = c->level == sets->all[0].level;
 	uint64_t raw = raw_cost(c), first = sets->all[0].cost;
 	size_t count = count_near(sets, c->uniform ? NEARLY_EQUAL : NEARLY, MANY);
+	struct bpk_view run;
 
 	*level_run = bpk_view(NULL, 0);
 	/* neither noise nor zeros care */
@@ -210,7 +224,8 @@ static size_t find_best(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk
 		return race(c, sets, count, *level_run, 0);
 	}
 	count = count_near(sets, same_level ? NEARLY_EQUAL : NEARLY, CONTENDERS);
-	return count > 1 ? race(c, sets, count, run_of(c, RUN), 2) : 0;
+	run = run_of(c, race_size(c));
+	return count > 1 ? race(c, sets, count, run, run.size > LONG_RUN ? 0 : 2) : 0;
 }
 
 static void decide_level(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk_set *best)

@@ -59,6 +59,7 @@ struct bpk_wishes {
 	uint32_t block_size;                 /* 0: ours */
 	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
 	unsigned hints[BPK_WISHES_HINTS]; /* element sizes that are worth a trial; 0: no more */
+	bool only_hints;                  /* no others are */
 };
 
 enum { BPK_CHOICE_OTHERS = 3 };
@@ -188,6 +189,7 @@ struct bpk_flow {
 	size_t nothers;                    /* 0: the recipe is not asked about */
 	const struct bpk_choice *kinds;    /* instead of recipe and others, for chunks of the kinds
 					   that the plan's runs name; NULL: none */
+	size_t nkinds;
 	const struct bpk_forecasts *forecasts; /* for raw parcels; NULL: nothing is predicted */
 	struct bpk_view first_sizes;           /* with blocks of variable length: those of the first
 					      chunk, uint32_t each; any more have the recipe's

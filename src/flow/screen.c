@@ -136,20 +136,27 @@ static void screen_extended(struct bpk_chooser *c, struct bpk_likes *likes)
 		bpk_screen_way(c, likes, second, &bpk_pipeline_smooth);
 }
 
-/* Elements of 4 and 8 bytes are tried unless the lags are clear: noise in the low bytes hides
- * them. */
+/* Single bytes may be small numbers, whose upper bits are all alike. */
+static void screen_hints(struct bpk_chooser *c, struct bpk_likes *likes)
+{
+	for (size_t i = 0; i < BPK_WISHES_HINTS && c->wishes->hints[i] != 0; i++)
+		screen(c, likes, c->wishes->hints[i],
+		       c->wishes->hints[i] == 1 ? BPK_FILTER_BITSHUFFLE : BPK_FILTER_SHUFFLE);
+}
+
+/* What is hinted at, and unless that is all, what lags tell; elements of 4 and 8 bytes where
+ * neither is clear: noise in the low bytes hides them. */
 static void screen_pieces(struct bpk_chooser *c, struct bpk_likes *likes)
 {
+	bool hinted = c->wishes->only_hints, clear;
 	const struct bpk_recipe *best;
-	bool clear;
 
 	screen(c, likes, 1, BPK_FILTER_NONE);
-	clear = screen_lags(c, likes, likes->pieces);
-	for (unsigned g = 0; g < c->sample.ngroups && c->sample.ngroups > 1; g++)
+	clear = !hinted && screen_lags(c, likes, likes->pieces);
+	for (unsigned g = 0; g < c->sample.ngroups && c->sample.ngroups > 1 && !hinted; g++)
 		if (likes == &c->whole)
 			screen_lags(c, likes, c->likes[g].pieces);
-	for (size_t i = 0; i < BPK_WISHES_HINTS && c->wishes->hints[i] != 0; i++)
-		screen(c, likes, c->wishes->hints[i], BPK_FILTER_SHUFFLE);
+	screen_hints(c, likes);
 	if (!clear && c->wishes->hints[0] == 0) {
 		screen(c, likes, 4, BPK_FILTER_SHUFFLE);
 		screen(c, likes, 8, BPK_FILTER_SHUFFLE);

@@ -324,20 +324,29 @@ static uint64_t beside_packing(const struct bpk_recipe *recipe, uint64_t raw_siz
  * follow the size of its streams: about twice that at the lower levels, and up to 16 times at the
  * highest (Zstd's search trees).
  */
+static uint64_t packing_memory(const struct bpk_recipe *recipe, uint64_t raw_size)
+{
+	static const unsigned tables[] = { 0, 2, 2, 2, 8, 8, 8, 16, 16, 16 };
+	uint64_t block = raw_size;
+
+	if (recipe->block_size > 0)
+		block = bpk_min_u64(block, recipe->block_size);
+	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block +
+	       beside_packing(recipe, raw_size, block);
+}
+
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	enum { STATE = 2 << 20 };
-	static const unsigned tables[] = { 0, 2, 2, 2, 8, 8, 8, 16, 16, 16 };
-	const struct bpk_recipe *recipe = flow->recipe;
-	uint64_t block = raw_size, beside = flow->reader_memory;
+	uint64_t beside = flow->reader_memory + STATE, packing;
 
 	if (has_columns(flow))
 		beside += raw_size;
-	if (recipe == NULL)
-		return flow->decode ? blocks_to_unpack(flow) * block + STATE + beside : 0;
-	if (recipe->block_size > 0)
-		block = bpk_min_u64(block, recipe->block_size);
-	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block + STATE + beside +
-	       beside_packing(recipe, raw_size, block) + (flow->compare ? raw_size : 0) +
+	if (flow->recipe == NULL)
+		return flow->decode ? blocks_to_unpack(flow) * raw_size + beside : 0;
+	packing = packing_memory(flow->recipe, raw_size);
+	for (size_t i = 0; flow->kinds != NULL && i < flow->nkinds; i++)
+		packing = bpk_max_u64(packing, packing_memory(&flow->kinds[i].recipe, raw_size));
+	return packing + beside + (flow->compare ? raw_size : 0) +
 	       (flow->forecasts != NULL ? 3 * raw_size : 0);
 }

@@ -111,9 +111,11 @@ static void begin_zone(struct making *m, const struct bpk_segment *piece)
 static bool joins(struct making *m, const struct bpk_segment *piece)
 {
 	uint64_t size = m->end - m->start;
-	bool same = m->type.element == piece->element && m->type.letter == piece->letter;
+	bool same = m->type.element == piece->element && piece->element > 0;
+	bool alike = same && m->type.letter == piece->letter;
 
-	if (same && m->type.row == piece->row)
+	if (m->type.element == piece->element && m->type.row == piece->row &&
+	    m->type.letter == piece->letter)
 		return true;
 	if (piece->size < TINY)
 		return true;
@@ -121,8 +123,10 @@ static bool joins(struct making *m, const struct bpk_segment *piece)
 		m->type = *piece;
 		return true;
 	}
-	if (same && (size < SMALL || piece->size < SMALL)) {
-		m->type.row = 0;
+	if ((alike && (size < SMALL || piece->size < SMALL)) ||
+	    (same && size < SMALL && piece->size < SMALL)) {
+		m->type.row = m->type.row == piece->row ? piece->row : 0;
+		m->type.letter = alike ? piece->letter : '\0';
 		return true;
 	}
 	if (size < SMALL && piece->size < SMALL) {

@@ -7,6 +7,7 @@ TYPE is u1, u8, f4 or f8; f4 has rows of three. Smooth numbers, the same ones ev
 
 import array
 import math
+import random
 import struct
 import sys
 
@@ -14,9 +15,12 @@ CODES = {"u1": (1, "B"), "u8": (4, "Q"), "f4": (9, "f"), "f8": (10, "d")}
 
 
 def numbers(kind, count, frame):
-    if kind in ("u1", "u8"):
-        return [(i * i * (7 + frame) >> 4) % 5 for i in range(count)]
-    return [math.sin(i * 1e-4 + frame) * (1 + i % 3) for i in range(count)]
+    rng = random.Random(f"{kind}{frame}")
+    if kind == "u8":
+        return [frame] * count
+    if kind == "u1":
+        return bytes(byte & 3 for byte in rng.getrandbits(8 * count).to_bytes(count, "little"))
+    return [math.sin(i * 1e-4 + frame) * (1 + i % 3) + rng.random() * 1e-3 for i in range(count)]
 
 
 def main(path, frames, *chunks):
