@@ -1,7 +1,7 @@
 /*
- * Simulation files that are damaged or made up: each is packed by default options, and comes back
- * bit for bit, and what `info` says of it, packed or not, it says without falling over. Prints TAP,
- * a line for each file.
+ * Simulation files that are damaged or made up: each is packed by default options, to a Bloscpack
+ * file and to a Blosc2 frame, and comes back bit for bit, and what `info` says of it, packed or
+ * not, it says without falling over. Prints TAP, a line for each file.
  *
  *     mutants [FILE]...   those of $BPK_FIXTURES/gsd, $BPK_SAMPLES and tests/fuzz/corpus/layout
  *
@@ -26,10 +26,11 @@
 enum {
 	ALL = 200,
 	THIN = 5,
-	NAME = 16,
+	NAME = 24,
 	FILE_MOST = 64 << 20,
 	TIME_LIMIT_S = 900,
 	STATUS_BUG = 70,
+	SHOWN = 4, /* failures of a step */
 };
 
 static const char *bpk;
@@ -167,6 +168,18 @@ static bool is_good(const struct step *step, int first, int number)
 	       (status == 0 || !step->must_succeed);
 }
 
+/* What it said first, and of what. */
+static void tell_said(const char *command, int number)
+{
+	char said[200];
+	long length = load("said.err", (uint8_t *)said, sizeof said - 1);
+
+	said[length > 0 ? length : 0] = '\0';
+	said[strcspn(said, "\n")] = '\0';
+	printf("# bpk %s: variant %d, seed %llu: %s\n", command, number, (unsigned long long)seed,
+	       said);
+}
+
 /* On all of them at once; where that fails, which of them was it? */
 static int run_step(const struct step *step)
 {
@@ -174,10 +187,9 @@ static int run_step(const struct step *step)
 
 	if (is_good(step, 0, count))
 		return 0;
-	for (int i = 0; i < count; i++)
+	for (int i = 0; i < count && bad < SHOWN; i++)
 		if (!is_good(step, i, 1)) {
-			printf("# bpk %s: variant %d, seed %llu\n", step->words[0], i,
-			       (unsigned long long)seed);
+			tell_said(step->words[0], i);
 			bad++;
 		}
 	return bad > 0 ? bad : 1;
@@ -212,14 +224,25 @@ static const char *base_of(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-static bool try_file(const char *path, int number)
+/* To an archive and back; how many came back as they were. */
+static int go_round(const struct step *pack, const char *suffix, int *bad)
 {
-	static const struct step info = { { "info", "--json", "-vv" }, "", false };
-	static const struct step pack = { { "pack", "-q" }, "", true };
-	static const struct step info_packed = { { "info", "--json", "-vv" }, ".blp", false };
-	static const struct step unpack = { { "unpack", "-q" }, ".blp", true };
+	const struct step info = { { "info", "--json", "-vv" }, suffix, false };
+	const struct step unpack = { { "unpack", "-q" }, suffix, true };
+	int same;
+
+	make_variants();
+	*bad += run_step(pack) + run_step(&info);
+	remove_all("");
+	*bad += run_step(&unpack);
+	same = compare();
+	remove_all(suffix);
+	return same;
+}
+
+static void load_file(const char *path)
+{
 	long got = load(path, bytes, FILE_MOST);
-	int bad, same;
 
 	if (got < 0)
 		die(path);
@@ -228,17 +251,26 @@ static bool try_file(const char *path, int number)
 	for (const char *sign = base_of(path); *sign != '\0'; sign++)
 		seed = seed * 31 + (uint8_t)*sign;
 	seed *= ALL;
+}
+
+static bool try_file(const char *path, int number)
+{
+	static const struct step info = { { "info", "--json", "-vv" }, "", false };
+	static const struct step pack = { { "pack", "-q" }, "", true };
+	static const struct step pack_frame = { { "pack", "-q", "-Fb2frame" }, "", true };
+	int bad, same, same_frame;
+
+	load_file(path);
 	make_variants();
-	bad = run_step(&info) + run_step(&pack) + run_step(&info_packed);
+	bad = run_step(&info);
+	same = go_round(&pack, ".blp", &bad);
+	same_frame = go_round(&pack_frame, ".b2frame", &bad);
 	remove_all("");
-	bad += run_step(&unpack);
-	same = compare();
-	remove_all("");
-	remove_all(".blp");
-	printf("%s %d - %s: %d of %d variants%s\n", bad == 0 && same == count ? "ok" : "not ok",
-	       number, base_of(path), same, count, bad > 0 ? ", and failures" : "");
+	bad += same < count || same_frame < count;
+	printf("%s %d - %s: %d of %d variants, %d as frames%s\n", bad == 0 ? "ok" : "not ok",
+	       number, base_of(path), same, count, same_frame, bad > 0 ? ", and failures" : "");
 	fflush(stdout);
-	return bad == 0 && same == count;
+	return bad == 0;
 }
 
 /* ---- all of them ---- */

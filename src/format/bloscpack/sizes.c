@@ -245,7 +245,7 @@ int bpk_bloscpack_sizes_join(struct bpk_view user, const struct bpk_sizes *runs,
 	if (rc == 0 && list.size > 0)
 		rc = bpk_buf_printf(out, err, "%s%s:%.*s%s", before, name, (int)list.size,
 				    (const char *)list.data, behind);
-	if (rc == 0)
+	if (rc == 0 && user.size > at)
 		rc = bpk_buf_append(out, bpk_view(user.data + at, user.size - at), err);
 	bpk_buf_clear(&list);
 	return rc;
