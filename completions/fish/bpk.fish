@@ -114,6 +114,7 @@ complete -c bpk -n '__fish_seen_subcommand_from append' -l follow -r -F -d 'appe
 complete -c bpk -n '__fish_seen_subcommand_from append' -l pid -x -d 'with --follow: end when process P has ended'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l idle -x -d 'with --follow: end when FILE has not grown for so long'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l commit-interval -x -d 'commit what came at least so often'
+complete -c bpk -n '__fish_seen_subcommand_from append' -l bytes -d 'append GSD files to an archive of one as bytes, not frame by frame'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l step -x -d 'of a GSD file'\''s new frame: the simulation'\''s step, configuration/step'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l schema -x -d 'create the GSD file where it is missing, with this schema'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l schema-version -x -d 'version of the schema; 1.4 of hoomd, else 1.0 by default'

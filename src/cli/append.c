@@ -6,6 +6,7 @@
 #include "cli/edit.h"
 #include "cli/follow.h"
 #include "cli/frames.h"
+#include "cli/join.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -16,6 +17,7 @@ struct append_args {
 	const char *follow;
 	uint64_t pid, idle, commit_interval; /* 0: not given */
 	struct bpk_frame_args frame;
+	bool bytes;
 };
 
 #define ARG(member) offsetof(struct append_args, member)
@@ -65,6 +67,13 @@ static const struct bpk_opt opt_commit_interval = {
 	.max = INT32_MAX,
 };
 
+static const struct bpk_opt opt_bytes = {
+	.name = "bytes",
+	.type = OPT_FLAG,
+	.offset = ARG(bytes),
+	.help = "append GSD files to an archive of one as bytes, not frame by frame",
+};
+
 static const struct bpk_opt opt_step = {
 	.name = "step",
 	.type = OPT_TEXT,
@@ -103,6 +112,7 @@ static const struct bpk_opt *const rows[] = {
 	&opt_pid,
 	&opt_idle,
 	&opt_commit_interval,
+	&opt_bytes,
 	&opt_step,
 	&opt_schema,
 	&opt_schema_version,
@@ -232,6 +242,58 @@ static int append_at_once(struct bpk_archive *archive, char *const *names, size_
 	return rc;
 }
 
+/* ---- frames ---- */
+
+/* Frames are joined where the archive and each of the files hold a GSD file. */
+static int is_joining(struct bpk_archive *archive, const struct append_args *args,
+		      char *const *names, size_t count, bool *joining, struct bpk_err *err)
+{
+	size_t found = 0;
+
+	*joining = false;
+	if (args->bytes || args->follow != NULL)
+		return 0;
+	for (size_t i = 0; i < count; i++)
+		found += bpk_path_is_gsd(names[i]);
+	if (found == 0)
+		return 0;
+	if (bpk_archive_is_gsd(archive, joining, err) != 0)
+		return -1;
+	if (*joining && found < count)
+		return bpk_fail(err, BPK_FAILED,
+				"%s: holds a GSD file, and of the files to be appended only %zu of "
+				"%zu are some; --bytes appends bytes",
+				archive->path, found, count);
+	if (*joining && args->commit_interval != 0)
+		return bpk_fail(err, BPK_FAILED,
+				"%s: frames are joined at once, without --commit-interval",
+				archive->path);
+	return 0;
+}
+
+static void tell_joined(const struct bpk_archive *archive, const struct bpk_joined *joined,
+			double seconds)
+{
+	const struct bpk_shared *shared = &archive->args->encoding.shared;
+
+	if (shared->verbose)
+		bpk_note(archive->path, "%llu frames appended, now %llu, %.3f s, %s",
+			 (unsigned long long)joined->appended_frames,
+			 (unsigned long long)joined->nframes, seconds,
+			 bpk_archive_how(archive, "rewritten, since it had no room for more"));
+	if (!shared->json)
+		return;
+	bpk_record_begin("append", archive->path);
+	bpk_record_u64("appended_frames", joined->appended_frames);
+	bpk_record_u64("nframes", joined->nframes);
+	bpk_record_u64("commits", joined->commits);
+	bpk_record_u64("raw_size", bpk_archive_info(archive)->raw_size);
+	bpk_record_u64("nchunks", bpk_archive_info(archive)->nchunks);
+	bpk_record_bool("rewritten", archive->rewritten);
+	bpk_record_seconds("seconds", seconds);
+	bpk_record_end();
+}
+
 /* ---- the command ---- */
 
 static bool is_about_frame(const struct bpk_frame_args *frame)
@@ -337,7 +399,9 @@ static void run_append(void *arg, char **operands, size_t count)
 	size_t nnames = from_stdin ? 1 : count - (count > 0);
 	struct bpk_archive archive = { 0 };
 	struct bpk_rounds done = { 0 };
+	struct bpk_joined joined = { 0 };
 	struct bpk_err err = { 0 };
+	bool joining = false;
 	double started = bpk_clock();
 
 	if (count > 0 && bpk_append_wants_frame(operands[0], &args->frame)) {
@@ -351,8 +415,13 @@ static void run_append(void *arg, char **operands, size_t count)
 	if (args->follow != NULL)
 		bpk_append_take_signals();
 	if (bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
-	    append(&archive, args, names, nnames, &done, &err) != 0)
+	    is_joining(&archive, args, names, nnames, &joining, &err) != 0)
 		bpk_report(NULL, &err);
+	else if (joining ? bpk_archive_join(&archive, names, nnames, &joined, &err) != 0
+			 : append(&archive, args, names, nnames, &done, &err) != 0)
+		bpk_report(NULL, &err);
+	else if (joining)
+		tell_joined(&archive, &joined, bpk_clock() - started);
 	else
 		tell_result(&archive, &done, bpk_clock() - started);
 	bpk_archive_close(&archive);

@@ -246,6 +246,90 @@ with open("t.gsd", "wb") as f:
     sound t.gsd
 }
 
+# FILE FRAMES N MASS FIRST-STEP: a trajectory of hoomd's, whose later frames leave out what is as in the first.
+make_hoomd() {
+    "$python" -c 'import sys, numpy as np, gsd.hoomd
+path, n, rows, mass, first = sys.argv[1], *map(int, sys.argv[2:])
+r = np.random.default_rng(first)
+Frame = getattr(gsd.hoomd, "Frame", None) or gsd.hoomd.Snapshot
+with gsd.hoomd.open(path, "wb") as t:
+    for i in range(n):
+        f = Frame()
+        f.configuration.step, f.configuration.box = first + i, [rows, 1, 1, 0, 0, 0]
+        f.particles.N, f.particles.types, f.particles.typeid = rows, [*map(str, range(mass))], [mass - 1] * rows
+        f.particles.mass, f.particles.position = [mass] * rows, r.random((rows, 3), "f4")
+        t.append(f)' "$@"
+}
+
+# Every frame of FILE... as gsd.hoomd gives it, numbered through.
+resolved() {
+    local file base=0 n
+    for file in "$@"; do
+        "$python" "$tests/lib/gsd_oracle.py" --resolved "$file" >one || return
+        awk -F '\t' -v OFS='\t' -v base=$base '{ $2 += base; print }' one
+        n=$(tail -n 1 one | cut -f 2)
+        base=$((base + n + 1))
+    done
+}
+
+@test "append joins trajectories frame by frame" {
+    need_gsd
+    make_hoomd a.gsd 3 5 1 0
+    make_hoomd same.gsd 2 5 1 10
+    make_hoomd mass.gsd 3 5 2 20
+    make_hoomd more.gsd 2 300 3 30
+    resolved a.gsd same.gsd mass.gsd more.gsd same.gsd >want
+    for format in "${editable[@]}"; do
+        make_archive $format a.gsd -z 4K
+        quietly bpk append "$archive" same.gsd
+        quietly bpk append "$archive" mass.gsd more.gsd
+        quietly bpk append "$archive" same.gsd
+        quietly bpk verify "$archive"
+        bpk unpack -q -f -o u.gsd "$archive"
+        sound u.gsd
+        resolved u.gsd | same want /dev/stdin
+        bpk info --json "$archive" >record
+        [ "$(json record 'x["nframes"], x["last_step"]')" = "(12, 11)" ]
+    done
+    # what is equal stays left out
+    bpk pack -q -f -o s.blp a.gsd
+    bpk append --json s.blp same.gsd >record
+    [ "$(json record 'x["appended_frames"], x["nframes"]')" = "(2, 5)" ]
+    bpk info --json -vv s.blp >record
+    [ "$(json record 'sum(a["name"] == "particles/N" for a in x["arrays"])')" = 2 ] || die "$(cat record)"
+    # as bytes, when it is asked for
+    make_archive blp a.gsd
+    quietly bpk append --bytes "$archive" same.gsd
+    holds a.gsd same.gsd
+}
+
+@test "what cannot be joined is refused, and the archive stays" {
+    need_gsd
+    make_hoomd a.gsd 2 5 1 0
+    npy x 'np.arange(4, dtype="f4")'
+    bpk append other.gsd --schema demo x=x.npy
+    bpk pack -q a.gsd
+    refuses 1 "other.gsd: has schema 'demo 1.0', the archive has 'hoomd 1.4'" bpk append a.gsd.blp other.gsd
+    refuses 1 "only 1 of 2 are some; --bytes appends bytes" bpk append a.gsd.blp a.gsd x.npy
+    head -c -20 a.gsd >cut.gsd
+    refuses 2 "cut.gsd: " bpk append a.gsd.blp cut.gsd
+    quietly bpk verify a.gsd.blp
+    make_archive blp a.gsd
+    holds a.gsd
+}
+
+# Archives are not written anew for it, but for now and then.
+@test "many joins fit in place" {
+    need_gsd
+    make_hoomd a.gsd 3 2000 1 0
+    make_hoomd b.gsd 1 2000 1 9
+    bpk pack -q -z 64K a.gsd
+    for _ in $(seq 40); do bpk append -v a.gsd.blp b.gsd 2>>log || return; done
+    [ "$(grep -c 'in place' log)" -ge 38 ] || die "$(cat log)"
+    bpk info --json a.gsd.blp >record
+    [ "$(json record 'x["nframes"]')" = 43 ]
+}
+
 @test "the README's trajectory runs as it is written" {
     need_numpy
     need jq

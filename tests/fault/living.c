@@ -27,6 +27,11 @@ enum { THIN = 67, SHOWN = 6, RAW_SIZE = 20000, TEXT_MAX = 1 << 14, NAME_MAX_ROW 
 
 /* ---- rows ---- */
 
+/* Frames for an archive, t.gsd, and to be appended to it, m.gsd. */
+#define PACKED_GSD                                                                                 \
+	"for i in 1 2; do \"$BPK\" append -q t.gsd --schema hoomd --step $i pos=p.npy; done;"      \
+	" \"$BPK\" append -q m.gsd --schema hoomd --step 7 pos=p.npy new=p.npy;"
+
 /* An archive, made in an empty folder by a shell with BPK and the files a, more, patch and big. */
 static const struct form {
 	const char *name;
@@ -133,6 +138,18 @@ static const struct form {
 	  "for i in 1 2 3 4; do \"$BPK\" append -q x.gsd --schema demo $(seq -f a%g=p.npy 31)"
 	  " pos=p.npy; done",
 	  false, true },
+	{ "gsd in blp", "x.gsd.blp",
+	  PACKED_GSD "\"$BPK\" pack -q -T 1 -o x.gsd.blp t.gsd; rm t.gsd", false, true },
+	{ "gsd in blp, small chunks, index block there", "x.gsd.blp",
+	  PACKED_GSD "\"$BPK\" pack -q -T 1 -z 4K -o x.gsd.blp t.gsd; rm t.gsd;"
+		     " \"$BPK\" append -q -T 1 x.gsd.blp m.gsd",
+	  false, true },
+	{ "gsd in chunked", "x.gsd.blpd",
+	  PACKED_GSD "\"$BPK\" pack -q -T 1 -F chunked -z 4K -o x.gsd.blpd t.gsd; rm t.gsd", false,
+	  true },
+	{ "gsd in b2frame", "x.gsd.b2frame",
+	  PACKED_GSD "\"$BPK\" pack -q -T 1 -F b2frame -z 4K -o x.gsd.b2frame t.gsd; rm t.gsd",
+	  false, true },
 	{ "gsd, cut, other block at its end", "x.gsd",
 	  "for i in 1 2 3 4; do \"$BPK\" append -q x.gsd --schema hoomd --step $i pos=p.npy; done;"
 	  " \"$BPK\" truncate --frames 3 x.gsd",
@@ -183,6 +200,7 @@ static const struct deed {
 	{ "append a frame --copy", "append --copy @ pos=p.npy", NULL, NULL, true, false, false },
 	{ "append a frame, and the file", "append @ --schema new --step 7 pos=p.npy", NULL, NULL,
 	  false, false, false },
+	{ "join frames", "append -T 1 @ m.gsd", NULL, NULL, true, false, false },
 	{ "truncate frames", "truncate @ --frames 1", NULL, NULL, true, false, false },
 };
 
@@ -220,10 +238,15 @@ enum { NMODES = sizeof modes / sizeof modes[0] };
 
 /* ---- one row ---- */
 
-/* Not an archive, but frames. */
-static bool is_gsd(const char *name)
+/* Not an archive, but frames; or an archive of such a file. */
+static bool is_raw_gsd(const char *name)
 {
 	return strcmp(name, "x.gsd") == 0;
+}
+
+static bool is_gsd(const char *name)
+{
+	return strncmp(name, "x.gsd", 5) == 0;
 }
 
 /* What a folder shows: the content by its checksum, and the names of all files. */
@@ -275,20 +298,22 @@ static void load_text(char text[TEXT_MAX])
 
 /* Every array, and, where python gsd is there, as that finds it. */
 static const char look_at_frames[] =
-	"if [ -e x.gsd ]; then \"$BPK\" info --json -vv x.gsd |"
+	"if [ -e %s ]; then %s >../raw.gsd; echo $?; \"$BPK\" info --json -vv ../raw.gsd |"
 	" sed 's/.*\"nframes\"/\"nframes\"/; s/\"[a-z_]*offset\":[0-9]*//g';"
-	" \"$BPK\" cat --no-defaults --name pos x.gsd | cksum;"
+	" \"$BPK\" cat --no-defaults --name pos ../raw.gsd | cksum;"
 	" [ -z \"$GSD_PYTHON\" ] ||"
-	" \"$GSD_PYTHON\" \"$top_srcdir/tests/lib/gsd_oracle.py\" x.gsd 2>&1 | cksum;"
+	" \"$GSD_PYTHON\" \"$top_srcdir/tests/lib/gsd_oracle.py\" ../raw.gsd 2>&1 | cksum;"
 	" else echo none; fi";
 
 static void look(const struct row *row, struct state *state)
 {
 	static const char sizes[] = "-type f ! -name '.*' -printf '%s %f\\n' | sort";
-	char script[1024];
+	char script[1024], bring[64];
 
+	snprintf(bring, sizeof bring, "%s %s", is_raw_gsd(row->result) ? "cat" : "\"$BPK\" cat",
+		 row->result);
 	if (is_gsd(row->result))
-		snprintf(script, sizeof script, "%s", look_at_frames);
+		snprintf(script, sizeof script, look_at_frames, row->result, bring);
 	else if (row->is_tar)
 		snprintf(script, sizeof script,
 			 "cd u && find . -type f ! -name '.*.bpk-*' -exec cksum {} + | sort");
@@ -371,7 +396,8 @@ static bool is_frame_for_others(const struct row *row)
 	const char *name = row->result;
 	char sum[TEXT_MAX];
 
-	if (!has_oracle || (strstr(name, ".b2") == NULL) || access(name, F_OK) != 0 ||
+	if (!has_oracle || is_gsd(name) || (strstr(name, ".b2") == NULL) ||
+	    access(name, F_OK) != 0 ||
 	    (has_long_header(row->setup) && access(".x.b2nd.bpkj", F_OK) == 0))
 		return true;
 	setenv("FRAME", name, 1);
@@ -597,10 +623,12 @@ static bool suits(const struct form *form, const struct deed *deed)
 {
 	bool long_header = has_long_header(form->setup);
 
+	if (strstr(deed->args, "m.gsd") != NULL)
+		return is_gsd(form->archive) && !is_raw_gsd(form->archive);
 	if (strstr(deed->args, "pos=") != NULL || strstr(deed->args, "--frames") != NULL) {
 		if (strstr(deed->args, "--schema") != NULL)
-			return is_gsd(form->archive) && form->empty;
-		return is_gsd(form->archive) && !form->empty;
+			return is_raw_gsd(form->archive) && form->empty;
+		return is_raw_gsd(form->archive) && !form->empty;
 	}
 	if (is_gsd(form->archive))
 		return false;
@@ -625,7 +653,7 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 	row.exact = strncmp(deed->args, "repair", 6) == 0;
 	/* no journal tells what a frame's header was, so it must be written in one piece */
 	if (strcmp(form->archive, "x.b2frame") == 0 || strcmp(form->archive, "x.b2nd") == 0 ||
-	    is_gsd(form->archive))
+	    is_raw_gsd(form->archive) || strcmp(form->archive, "x.gsd.b2frame") == 0)
 		setenv("NTH_SECTORS", "1", 1);
 	else
 		unsetenv("NTH_SECTORS");
