@@ -169,7 +169,8 @@ INLINE void run(struct row rows[BPK_PREDICTION_STRIDES], unsigned n, unsigned sc
 		uint64_t number = get_number(numbers, width), guess = 0, left, value;
 		uint64_t old[BPK_PREDICTION_STRIDES];
 
-		for (unsigned k = 0; k < n; k++)
+		/* the shortest stride, whose number was just found, comes last */
+		for (unsigned k = n; k-- > 0;)
 			guess += old[k] = *rows[k].at;
 		left = rank(unfix(guess, width, scale), width);
 		if (back)
@@ -198,8 +199,14 @@ INLINE void run_width(struct row rows[BPK_PREDICTION_STRIDES], unsigned n, unsig
 	case 3:
 		run(rows, 3, scale, width, back, numbers, count);
 		break;
+	case 4:
+		run(rows, 4, scale, width, back, numbers, count);
+		break;
+	case 5:
+		run(rows, 5, scale, width, back, numbers, count);
+		break;
 	default:
-		run(rows, n, scale, width, back, numbers, count);
+		run(rows, BPK_PREDICTION_STRIDES, scale, width, back, numbers, count);
 		break;
 	}
 }

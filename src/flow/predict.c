@@ -37,7 +37,7 @@ struct candidates {
 	bool by_value;
 };
 
-/* Strides of 0 are none at all, and no candidate where they are in front of others. */
+/* Strides of 0 are none at all: no candidate where one stands in front of others, or first. */
 static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRIDES])
 {
 	const struct bpk_outlook *o = c->outlook;
@@ -55,6 +55,10 @@ static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRI
 		if (strides[k] > 0)
 			p.strides[p.nstrides++] = (uint32_t)strides[k];
 	}
+	/* with less dimensions some come down to others */
+	for (size_t i = 0; i < c->to->count; i++)
+		if (memcmp(&c->to->all[i].prediction, &p, sizeof p) == 0)
+			return;
 	if (p.nstrides > 0 && c->to->count < BPK_FORECASTS)
 		c->to->all[c->to->count++].prediction = p;
 }
@@ -68,19 +72,18 @@ static uint64_t period_beside(const struct bpk_outlook *o)
 	return o->period;
 }
 
-/* A line of strides with one of 0 is none, unless these are all behind the others: the outlook has
- * less dimensions. */
+/* The shortest strides come first: what leans on them is what a decoder waits for. */
 static void list_candidates(struct candidates *c)
 {
 	const struct bpk_outlook *o = c->outlook;
 	uint64_t p = o->period, q = period_beside(o), u = o->strides[0], x = o->strides[1],
 		 y = o->strides[2];
 	const uint64_t simple[][BPK_PREDICTION_STRIDES] = {
-		{ p }, { p, p }, { u }, { x, u }, { y, x, u }, { q, u },
+		{ p }, { p, p }, { u }, { u, x }, { u, x, y }, { u, q },
 	};
 	const uint64_t more[][BPK_PREDICTION_STRIDES] = {
-		{ p, p, p },          { u, u },    { x, x, u, u }, { y, x, u, u },
-		{ y, y, x, x, u, u }, { q, x, u }, { q, y, x, u }, { q, q, u },
+		{ p, p, p },          { u, u },    { u, u, x, x }, { u, u, x, y },
+		{ u, u, x, x, y, y }, { u, x, q }, { u, x, y, q }, { u, q, q },
 	};
 
 	for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
