@@ -1,7 +1,7 @@
 /*
  * Simulation files that are damaged or made up: each is packed by default options, to a Bloscpack
- * file and to a Blosc2 frame, and comes back bit for bit, and what `info` says of it, packed or
- * not, it says without falling over. Prints TAP, a line for each file.
+ * file and to a Blosc2 frame, and to one with --predict, and comes back bit for bit, and what `info`
+ * says of it, packed or not, it says without falling over. Prints TAP, a line for each file.
  *
  *     mutants [FILE]...   those of $BPK_FIXTURES/gsd, $BPK_SAMPLES and tests/fuzz/corpus/layout
  *
@@ -143,7 +143,7 @@ static bool complained(void)
 
 /* What is run: a command and its options, on files of that suffix. */
 struct step {
-	const char *words[4];
+	const char *words[5]; /* ended by NULL */
 	const char *suffix;
 	bool must_succeed;
 };
@@ -258,17 +258,20 @@ static bool try_file(const char *path, int number)
 	static const struct step info = { { "info", "--json", "-vv" }, "", false };
 	static const struct step pack = { { "pack", "-q" }, "", true };
 	static const struct step pack_frame = { { "pack", "-q", "-Fb2frame" }, "", true };
-	int bad, same, same_frame;
+	static const struct step predict = { { "pack", "-q", "-Fb2frame", "--predict" }, "", true };
+	int bad, same, same_frame, predicted;
 
 	load_file(path);
 	make_variants();
 	bad = run_step(&info);
 	same = go_round(&pack, ".blp", &bad);
 	same_frame = go_round(&pack_frame, ".b2frame", &bad);
+	predicted = go_round(&predict, ".b2frame", &bad);
 	remove_all("");
-	bad += same < count || same_frame < count;
-	printf("%s %d - %s: %d of %d variants, %d as frames%s\n", bad == 0 ? "ok" : "not ok",
-	       number, base_of(path), same, count, same_frame, bad > 0 ? ", and failures" : "");
+	bad += same < count || same_frame < count || predicted < count;
+	printf("%s %d - %s: %d of %d variants, %d as frames, %d predicted%s\n",
+	       bad == 0 ? "ok" : "not ok", number, base_of(path), same, count, same_frame,
+	       predicted, bad > 0 ? ", and failures" : "");
 	fflush(stdout);
 	return bad == 0;
 }
