@@ -333,7 +333,9 @@ static int try_source(struct trials *t, struct bpk_source *source, uint64_t raw_
 		if (number == before)
 			continue;
 		before = number;
-		rc = bpk_buf_resize(&bytes, bpk_min_u64(chunk_size, raw_size - offset), err);
+		rc = bpk_buf_resize(
+			&bytes, bpk_min_u64(bpk_min_u64(chunk_size, MOST_CHUNK), raw_size - offset),
+			err);
 		if (rc == 0)
 			rc = bpk_source_read_at(source, offset, bpk_span(bytes.data, bytes.size),
 						&got, err);
@@ -403,7 +405,9 @@ int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_a
 		return -1;
 	chunk_size = outlook.size == 0 ? 0 : chunk_size_for(&outlook, key_frames);
 	if (chunk_size > 0 && wishes->chunk_size > 0)
-		chunk_size = whole_numbers(wishes->chunk_size, outlook.size);
+		chunk_size = whole_numbers(
+			bpk_min_u64(wishes->chunk_size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED),
+			outlook.size);
 	if (chunk_size == 0 || choice->recipe.level == 0)
 		return bpk_buf_printf(&choice->why, err, "prediction: nothing to predict\n");
 	list_all(&outlook, forecasts);

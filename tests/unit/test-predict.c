@@ -493,12 +493,13 @@ static void test_recipes_that_are_refused(void **state)
 
 /* ---- Damage ---- */
 
-static void pack_small(struct work *w, size_t size)
+static void pack_small(struct work *w, size_t size, unsigned scale)
 {
 	struct bpk_recipe recipe = recipe_of("lz4", 5, 4, "shuffle");
 
 	recipe.prediction = prediction_of(4, true, 2, 6, 1, 0);
 	recipe.prediction.phase = 2;
+	recipe.prediction.scale = scale;
 	recipe.block_size = 256;
 	fill(w, size, 4, 9);
 	pack(w, &recipe, size);
@@ -520,12 +521,11 @@ static enum bpk_kind judge(struct work *w, const uint8_t *chunk, size_t size, si
 	return err.kind;
 }
 
-static void test_flips_and_cuts(void **state)
+static void flip_and_cut(struct work *w, unsigned scale)
 {
-	struct work *w = *state;
 	enum { SIZE = 700 };
 
-	pack_small(w, SIZE);
+	pack_small(w, SIZE, scale);
 	for (size_t i = 0; i < 8 * w->packed_size; i++) {
 		memcpy(w->kept, w->packed, w->packed_size);
 		w->kept[i / 8] ^= (uint8_t)(1u << i % 8);
@@ -539,6 +539,12 @@ static void test_flips_and_cuts(void **state)
 		bpk_put_le32(w->kept + 12, (uint32_t)size);
 		assert_int_not_equal(judge(w, w->kept, size, SIZE), BPK_OK);
 	}
+}
+
+static void test_flips_and_cuts(void **state)
+{
+	flip_and_cut(*state, 0);
+	flip_and_cut(*state, 128);
 }
 
 /* Put value at offset into the small chunk, whose parameters begin at byte 44. */
@@ -555,7 +561,7 @@ static void test_hostile_parameters(void **state)
 					    0x7fffffff, 0x80000000, 0xffffffff };
 	struct work *w = *state;
 
-	pack_small(w, 700);
+	pack_small(w, 700, 0);
 	assert_int_equal(bpk_get_le32(w->packed + 44), 2);
 	assert_int_equal(bpk_get_le32(w->packed + 48), 6);
 	for (size_t i = 0; i < sizeof strides / sizeof *strides; i++) {
@@ -565,6 +571,14 @@ static void test_hostile_parameters(void **state)
 	assert_int_equal(judge_field(w, 48, 173), BPK_OK);
 	assert_int_equal(judge_field(w, 44, 4), BPK_CORRUPT);
 	assert_int_equal(judge_field(w, 44, 0xffffffff), BPK_CORRUPT);
+	/* the scale, and strides that are too long together, with 6 and 1 */
+	pack_small(w, 700, 128);
+	assert_int_equal(bpk_get_le32(w->packed + 56), 128);
+	assert_int_equal(judge_field(w, 56, 254), BPK_OK);
+	assert_int_equal(judge_field(w, 56, 0), BPK_CORRUPT);
+	assert_int_equal(judge_field(w, 56, 255), BPK_CORRUPT);
+	assert_int_equal(judge_field(w, 48, 172), BPK_OK);
+	assert_int_equal(judge_field(w, 48, 173), BPK_CORRUPT);
 }
 
 static enum bpk_kind judge_byte(struct work *w, size_t offset, uint8_t value)
@@ -578,7 +592,7 @@ static void test_hostile_slots(void **state)
 {
 	struct work *w = *state;
 
-	pack_small(w, 700);
+	pack_small(w, 700, 0);
 	assert_int_equal(w->packed[16], BPK_FILTER_PREDICT);
 	assert_int_equal(w->packed[24], 0x26);
 	assert_int_equal(judge_byte(w, 24, 0xa6), BPK_CORRUPT);
