@@ -111,7 +111,7 @@ struct bpk_load {
 	uint64_t chunk_size; /* to cut it into */
 	uint64_t first;      /* number of the first chunk */
 	const struct bpk_recipe *recipe;
-	const struct bpk_pipeline *others; /* as in a bpk_flow */
+	const struct bpk_way *others; /* as in a bpk_flow */
 	size_t nothers;
 	struct bpk_view first_sizes; /* likewise */
 	struct bpk_slack slack;

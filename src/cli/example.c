@@ -70,16 +70,18 @@ static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, ui
  * packed otherwise for that alone. */
 static void learn(const struct bpk_chunk_header *header, struct bpk_choice *choice)
 {
-	struct bpk_pipeline pipeline = bpk_recipe_like(header).pipeline;
+	struct bpk_way way = { header->typesize, bpk_recipe_like(header).pipeline };
+	bool same = way.typesize == choice->recipe.typesize;
 	bool known = !says_how(header) || header->raw_size != choice->chunk_size ||
-		     header->typesize != choice->recipe.typesize ||
-		     bpk_pipeline_equal(&pipeline, &choice->recipe.pipeline) ||
+		     (!same && choice->recipe.extended) ||
+		     (same && bpk_pipeline_equal(&way.pipeline, &choice->recipe.pipeline)) ||
 		     choice->nothers == BPK_CHOICE_OTHERS;
 
 	for (size_t i = 0; i < choice->nothers && !known; i++)
-		known = bpk_pipeline_equal(&pipeline, &choice->others[i]);
+		known = way.typesize == choice->others[i].typesize &&
+			bpk_pipeline_equal(&way.pipeline, &choice->others[i].pipeline);
 	if (!known)
-		choice->others[choice->nothers++] = pipeline;
+		choice->others[choice->nothers++] = way;
 }
 
 /* Filters of some chunks all over the archive, beside those of the example. */

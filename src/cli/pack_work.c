@@ -113,14 +113,19 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 	return 0;
 }
 
-/* Of all chunks; 0: they differ. */
+/* Of all chunks; 0: they differ, which a directory has no place to say. */
 static unsigned typesize_of(const struct bpk_pack *pack)
 {
-	for (size_t i = 1; i < pack->cuts.nkinds; i++)
-		if (pack->cuts.kinds[i].recipe.typesize != pack->cuts.kinds[0].recipe.typesize)
-			return 0;
-	return pack->cuts.nkinds > 0 ? pack->cuts.kinds[0].recipe.typesize
-				     : pack->choice.recipe.typesize;
+	const struct bpk_choice *kinds = pack->cuts.nkinds > 0 ? pack->cuts.kinds : &pack->choice;
+	unsigned typesize = kinds[0].recipe.typesize;
+	bool same = true;
+
+	for (size_t i = 0; i < bpk_max_u64(pack->cuts.nkinds, 1); i++) {
+		same = same && kinds[i].recipe.typesize == typesize;
+		for (size_t k = 0; k < kinds[i].nothers; k++)
+			same = same && kinds[i].others[k].typesize == typesize;
+	}
+	return same || pack->format->is_directory ? typesize : 0;
 }
 
 static int start_writer(struct bpk_pack *pack, struct bpk_err *err)

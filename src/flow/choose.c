@@ -197,7 +197,7 @@ static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, stru
 		return -1;
 	for (size_t i = 0; i < choice->nothers; i++)
 		if (bpk_buf_printf(why, err, " or %s",
-				   bpk_pipeline_print(&choice->others[i], filters)) != 0)
+				   bpk_pipeline_print(&choice->others[i].pipeline, filters)) != 0)
 			return -1;
 	return bpk_buf_printf(why, err, ", chunks of %llu bytes, blocks of %u bytes\n",
 			      (unsigned long long)choice->chunk_size, (unsigned)recipe->block_size);

@@ -72,6 +72,11 @@ void bpk_sets_find(struct bpk_chooser *c, struct bpk_sets *sets);
 struct bpk_recipe bpk_set_recipe(const struct bpk_chooser *c, const struct bpk_set *set,
 				 unsigned group);
 
+/* Filters for elements of the recipe's size said for elements of another, as far as extended
+ * chunks can: a shuffle has a width of its own. False: they cannot. */
+bool bpk_recipe_retype(const struct bpk_recipe *recipe, unsigned typesize,
+		       struct bpk_pipeline *out);
+
 /* Settle the filters of each group in a set, not uniform, that was decided for. */
 void bpk_refine(struct bpk_chooser *c, struct bpk_set *set);
 

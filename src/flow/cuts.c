@@ -48,13 +48,18 @@ static bool is_same_recipe(const struct bpk_recipe *a, const struct bpk_recipe *
 	       a->block_size == b->block_size && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
 }
 
+static bool is_same_way(const struct bpk_way *a, const struct bpk_way *b)
+{
+	return a->typesize == b->typesize && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
+}
+
 static bool is_same_choice(const struct bpk_choice *a, const struct bpk_choice *b)
 {
 	if (!is_same_recipe(&a->recipe, &b->recipe) || a->chunk_size != b->chunk_size ||
 	    a->nothers != b->nothers)
 		return false;
 	for (size_t i = 0; i < a->nothers; i++)
-		if (!bpk_pipeline_equal(&a->others[i], &b->others[i]))
+		if (!is_same_way(&a->others[i], &b->others[i]))
 			return false;
 	return true;
 }
@@ -328,6 +333,39 @@ static int try_cuts(struct cutting *c, struct bpk_err *err)
 	return 0;
 }
 
+/* Where all chunks are as large: have a kind's way tried on each of them. Elements of another size
+ * are no matter to chunks that say theirs, and extended ones may have filters that say it. */
+static int add_other(const struct bpk_choice *kind, struct bpk_choice *choice, struct bpk_err *err)
+{
+	struct bpk_way own = { choice->recipe.typesize, choice->recipe.pipeline };
+	struct bpk_way way = { kind->recipe.typesize, kind->recipe.pipeline };
+	char filters[BPK_PIPELINE_TEXT];
+	bool is_new = true;
+
+	if (choice->recipe.extended) {
+		way.typesize = own.typesize;
+		is_new = bpk_recipe_retype(&kind->recipe, own.typesize, &way.pipeline);
+	}
+	is_new = is_new && !is_same_way(&way, &own);
+	for (size_t i = 0; i < choice->nothers && is_new; i++)
+		is_new = !is_same_way(&way, &choice->others[i]);
+	if (!is_new || choice->nothers == BPK_CHOICE_OTHERS)
+		return 0;
+	choice->others[choice->nothers++] = way;
+	return bpk_buf_printf(&choice->why, err, "or, for some of the arrays, typesize %u, %s\n",
+			      way.typesize, bpk_pipeline_print(&way.pipeline, filters));
+}
+
+static int add_others(struct cutting *c, struct bpk_choice *choice, struct bpk_err *err)
+{
+	int rc = choose_kinds(c, err);
+
+	for (size_t i = 0; rc == 0 && i < c->cuts->nkinds; i++)
+		rc = add_other(&c->cuts->kinds[i], choice, err);
+	bpk_cuts_clear(c->cuts);
+	return rc;
+}
+
 static bool may_cut(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes)
 {
 	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN && raw_size >= LEAST &&
@@ -351,9 +389,10 @@ int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct b
 		return -1;
 	hint_whole(&c.zones, &hinted);
 	rc = bpk_choose(source, raw_size, &hinted, choice, err);
-	if (rc == 0 && varies && wishes->chunk_size == 0 && wishes->block_size == 0 &&
-	    count_used(&c.zones) > 1)
-		rc = try_cuts(&c, err);
+	if (rc == 0 && count_used(&c.zones) > 1)
+		rc = varies && wishes->chunk_size == 0 && wishes->block_size == 0
+			     ? try_cuts(&c, err)
+			     : add_others(&c, choice, err);
 	bpk_zones_clear(&c.zones);
 	if (rc != 0) {
 		bpk_cuts_clear(cuts);

@@ -259,9 +259,10 @@ static void settle(const struct bpk_chooser *c, const struct bpk_set *set,
 		bool is_new = !bpk_pipeline_equal(&set->of[g], &set->of[first]);
 
 		for (size_t i = 0; i < choice->nothers && is_new; i++)
-			is_new = !bpk_pipeline_equal(&set->of[g], &choice->others[i]);
+			is_new = !bpk_pipeline_equal(&set->of[g], &choice->others[i].pipeline);
 		if (is_new)
-			choice->others[choice->nothers++] = set->of[g];
+			choice->others[choice->nothers++] =
+				(struct bpk_way){ set->typesize, set->of[g] };
 	}
 }
 
@@ -292,7 +293,7 @@ static uint64_t try_window(struct bpk_chooser *c, const struct bpk_recipe *recip
 		recipes[i] = *recipe;
 		recipes[i].block_size = (uint32_t)chunk_size;
 		if (i > 0)
-			recipes[i].pipeline = others->others[i - 1];
+			recipes[i].pipeline = others->others[i - 1].pipeline;
 	}
 	return bpk_trials_run(&c->trials, recipes, count, c->sample.window, chunk_size);
 }

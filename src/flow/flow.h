@@ -64,11 +64,17 @@ struct bpk_wishes {
 
 enum { BPK_CHOICE_OTHERS = 3 };
 
+/* Filters, and the size of the elements that they are for: one way to pack a chunk. */
+struct bpk_way {
+	unsigned typesize;
+	struct bpk_pipeline pipeline;
+};
+
 struct bpk_choice {
 	struct bpk_recipe recipe; /* what suits most of the samples */
-	/* filters that suited some of them better: each chunk gets what suits it. Most inputs have
-	 * none */
-	struct bpk_pipeline others[BPK_CHOICE_OTHERS];
+	/* ways that suited some of them better: each chunk gets what suits it. Most inputs have
+	 * none. Extended chunks all have the recipe's element size */
+	struct bpk_way others[BPK_CHOICE_OTHERS];
 	size_t nothers;
 	uint64_t chunk_size; /* a multiple of typesize, or of the row size wished */
 	struct bpk_buf why;  /* lines for -v, each ended by a newline; for bpk_buf_clear */
@@ -95,8 +101,9 @@ struct bpk_cuts {
 
 /*
  * bpk_choose for what may hold arrays: a file whose layout is known is cut along its arrays, where
- * varies says that chunks may have any sizes, and where that packs parts of it better. What the
- * wishes fix, stays. choice is how it is packed else.
+ * varies says that chunks may have any sizes, and where that packs parts of it better; else choice
+ * tries on each chunk what suits the arrays. What the wishes fix, stays. choice is how it is packed
+ * where cuts are empty.
  */
 int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 		    bool varies, struct bpk_choice *choice, struct bpk_cuts *cuts,
@@ -184,10 +191,10 @@ struct bpk_flow {
 	const struct bpk_recipe *recipe; /* how raw parcels are packed; NULL: nothing is packed, but
 					    for what was only partly committed, which is packed
 					    anew as it was */
-	const struct bpk_pipeline *others; /* filters tried on each chunk beside the recipe's: that
+	const struct bpk_way *others;    /* ways tried on each chunk beside the recipe's: that
 					      which packs a sample of it best is taken */
-	size_t nothers;                    /* 0: the recipe is not asked about */
-	const struct bpk_choice *kinds;    /* instead of recipe and others, for chunks of the kinds
+	size_t nothers;                  /* 0: the recipe is not asked about */
+	const struct bpk_choice *kinds;  /* instead of recipe and others, for chunks of the kinds
 					   that the plan's runs name; NULL: none */
 	size_t nkinds;
 	const struct bpk_forecasts *forecasts; /* for raw parcels; NULL: nothing is predicted */

@@ -35,9 +35,7 @@ static void take_ways(const struct bpk_chooser *c, struct bpk_sets *sets)
 	}
 }
 
-/* Filters for elements of the trial's size said for elements of another, as far as extended
- * chunks can: a shuffle has a width of its own. */
-static bool retype(const struct bpk_recipe *recipe, unsigned typesize, struct bpk_pipeline *out)
+bool bpk_recipe_retype(const struct bpk_recipe *recipe, unsigned typesize, struct bpk_pipeline *out)
 {
 	*out = recipe->pipeline;
 	if (recipe->typesize == typesize || out->nsteps == 0)
@@ -76,7 +74,7 @@ static uint64_t best_of_group(struct bpk_chooser *c, unsigned group, unsigned ty
 		struct bpk_pipeline pipeline;
 
 		if (own[i]->recipe.typesize != typesize &&
-		    retype(&own[i]->recipe, typesize, &pipeline) && pipeline.nsteps > 0)
+		    bpk_recipe_retype(&own[i]->recipe, typesize, &pipeline) && pipeline.nsteps > 0)
 			bpk_screen_way(c, likes, typesize, &pipeline);
 	}
 	for (size_t i = 0; i < likes->nways && least == UINT64_MAX; i++) {

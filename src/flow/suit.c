@@ -1,5 +1,5 @@
 /*
- * Filters for one chunk, where an input has regions that are unlike each other: each of the few in
+ * A way for one chunk, where an input has regions that are unlike each other: each of the few in
  * question packs the same sample of the chunk, two pieces of it.
  *
  *     one block     |      [piece]               [piece]      |   packed as one block
@@ -44,25 +44,25 @@ static int take_sample(struct bpk_worker *worker, struct bpk_view raw, size_t pi
 	return bpk_buf_append(&worker->sample, bpk_view(raw.data + second, size), err);
 }
 
-/* Filters in question, the cheapest first once they were tried. */
+/* Ways in question, the cheapest first once they were tried. */
 struct candidates {
 	size_t count;
-	struct bpk_pipeline filters[1 + BPK_CHOICE_OTHERS];
+	struct bpk_way ways[1 + BPK_CHOICE_OTHERS];
 	uint64_t costs[1 + BPK_CHOICE_OTHERS];
 };
 
 static void sort_candidates(struct candidates *c)
 {
 	for (size_t i = 1; i < c->count; i++) {
-		struct bpk_pipeline filters = c->filters[i];
+		struct bpk_way way = c->ways[i];
 		uint64_t cost = c->costs[i];
 		size_t at = i;
 
 		for (; at > 0 && c->costs[at - 1] > cost; at--) {
-			c->filters[at] = c->filters[at - 1];
+			c->ways[at] = c->ways[at - 1];
 			c->costs[at] = c->costs[at - 1];
 		}
-		c->filters[at] = filters;
+		c->ways[at] = way;
 		c->costs[at] = cost;
 	}
 }
@@ -76,7 +76,8 @@ static int try_candidates(struct bpk_worker *worker, struct bpk_recipe trial, st
 	if (bpk_buf_reserve(&worker->packed, bound, err) != 0)
 		return -1;
 	for (size_t i = 0; i < c->count; i++) {
-		trial.pipeline = c->filters[i];
+		trial.typesize = c->ways[i].typesize;
+		trial.pipeline = c->ways[i].pipeline;
 		if (bpk_chunk_encode(worker->ctx, &trial, bpk_buf_view(&worker->sample),
 				     bpk_span(worker->packed.data, bound), &packed_size, err) != 0)
 			return -1;
@@ -88,22 +89,24 @@ static int try_candidates(struct bpk_worker *worker, struct bpk_recipe trial, st
 	return 0;
 }
 
-int bpk_work_suit(struct bpk_worker *worker, const struct bpk_pipeline *others, size_t nothers,
+int bpk_work_suit(struct bpk_worker *worker, const struct bpk_way *others, size_t nothers,
 		  struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err)
 {
-	struct candidates candidates = { 1 + nothers, { recipe->pipeline }, { 0 } };
+	struct candidates candidates = { .count = 1 + nothers };
 	struct bpk_recipe trial = *recipe;
 
 	if (nothers == 0)
 		return 0;
+	candidates.ways[0] = (struct bpk_way){ recipe->typesize, recipe->pipeline };
 	for (size_t i = 0; i < nothers; i++)
-		candidates.filters[i + 1] = others[i];
+		candidates.ways[i + 1] = others[i];
 	for (size_t piece = PIECE; piece <= LONG_PIECE && candidates.count > 1;
 	     piece *= LONG_PIECE / PIECE)
 		if (take_sample(worker, raw, piece, recipe, &trial.block_size, err) != 0 ||
 		    try_candidates(worker, trial, &candidates, err) != 0)
 			return -1;
-	recipe->pipeline = candidates.filters[0];
+	recipe->typesize = candidates.ways[0].typesize;
+	recipe->pipeline = candidates.ways[0].pipeline;
 	return 0;
 }
 

@@ -38,10 +38,11 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
 		    const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
 
 /*
- * Let recipe have those of the filters, its own or one of the others, that pack a sample of raw
- * best, by size and cost; decided by the bytes alone. Nothing is done where there are no others.
+ * Let recipe have those filters and that element size, its own or one of the other ways, that
+ * pack a sample of raw best, by size and cost; decided by the bytes alone. Nothing is done where
+ * there are no others.
  */
-int bpk_work_suit(struct bpk_worker *worker, const struct bpk_pipeline *others, size_t nothers,
+int bpk_work_suit(struct bpk_worker *worker, const struct bpk_way *others, size_t nothers,
 		  struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err);
 
 /* What a chunk of these bytes comes to. */

@@ -37,6 +37,19 @@ print((zlib.decompress(text) if codec else text).decode())' "$1"; }
     bpk cat slack.blp | cmp - mix.gsd
 }
 
+@test "where all chunks are as large each gets the element size that suits it" {
+    make_gsd 8
+    for format in "${editable[@]}"; do
+        make_archive $format mix.gsd -z 128K
+        holds mix.gsd
+        cp mix.gsd more
+        [ -d "$archive" ] || bpk append "$archive" more
+        [ -d "$archive" ] || holds mix.gsd more
+    done
+    bpk pack -z 128K -o a.blp mix.gsd
+    [ "$(chunks a.blp | cut -d ' ' -f 2 | sort -u | wc -l)" -gt 1 ] || die "$(chunks a.blp)"
+}
+
 @test "python bloscpack unpacks what is cut along arrays" {
     need_bloscpack
     make_gsd

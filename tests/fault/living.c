@@ -46,6 +46,11 @@ static const struct form {
 	{ "blp, last chunk partial", "x.blp",
 	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K -t 4 --codec lz4 --set k=0 -o x.blp -",
 	  false, false },
+	{ "blp, chunks of many sizes", "x.blp",
+	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K --set k=0 --set "
+	  "'bpk_chunks=[[1,4096],[2,4096]]' -o x.blp -; printf '\\377\\377\\377\\377' | "
+	  "dd of=x.blp bs=1 seek=8 conv=notrunc status=none",
+	  false, false },
 	{ "blp, empty", "x.blp", "\"$BPK\" pack -q -o x.blp - </dev/null", true, true },
 	{ "blp, no offsets, partial", "x.blp",
 	  "head -c 14000 a | \"$BPK\" pack -q -T 1 -z 4K --no-offsets --set k=0 -o x.blp -", false,
