@@ -1,7 +1,7 @@
 /*
  * Simulation files that are damaged or made up: each is packed by default options, to a Bloscpack
- * file and to a Blosc2 frame, and to one with --predict, and comes back bit for bit, and what `info`
- * says of it, packed or not, it says without falling over. Prints TAP, a line for each file.
+ * file and to a Blosc2 frame, and to one with --predict, and comes back bit for bit; and what
+ * `info` says of it, packed or not, it says without falling over. Prints TAP, a line for each file.
  *
  *     mutants [FILE]...   those of $BPK_FIXTURES/gsd, $BPK_SAMPLES and tests/fuzz/corpus/layout
  *
