@@ -251,8 +251,11 @@ static int is_joining(struct bpk_archive *archive, const struct append_args *arg
 	size_t found = 0;
 
 	*joining = false;
-	if (args->bytes || args->follow != NULL)
+	if (args->bytes)
 		return 0;
+	if (args->follow != NULL)
+		return bpk_path_is_gsd(args->follow) ? bpk_archive_is_gsd(archive, joining, err)
+						     : 0;
 	for (size_t i = 0; i < count; i++)
 		found += bpk_path_is_gsd(names[i]);
 	if (found == 0)
@@ -359,21 +362,36 @@ static void tell_result(const struct bpk_archive *archive, const struct bpk_roun
 	bpk_record_end();
 }
 
-static int append(struct bpk_archive *archive, const struct append_args *args, char *const *names,
-		  size_t count, struct bpk_rounds *done, struct bpk_err *err)
+static struct bpk_feed_options feed_options(const struct append_args *args)
 {
-	const struct bpk_feed_options options = {
+	return (struct bpk_feed_options){
 		.interval = (double)(args->commit_interval != 0 ? args->commit_interval
 								: COMMIT_INTERVAL),
 		.idle = (double)args->idle,
 		.pid = args->pid,
 	};
+}
+
+static int append(struct bpk_archive *archive, const struct append_args *args, char *const *names,
+		  size_t count, struct bpk_rounds *done, struct bpk_err *err)
+{
+	const struct bpk_feed_options options = feed_options(args);
 
 	if (args->follow != NULL)
 		return bpk_append_follow(archive, args->follow, &options, done, err);
 	if (args->commit_interval != 0)
 		return bpk_append_rounds(archive, names, count, options.interval, done, err);
 	return append_at_once(archive, names, count, done, err);
+}
+
+static int join(struct bpk_archive *archive, const struct append_args *args, char *const *names,
+		size_t count, struct bpk_joined *joined, struct bpk_err *err)
+{
+	const struct bpk_feed_options options = feed_options(args);
+
+	if (args->follow != NULL)
+		return bpk_archive_join_follow(archive, args->follow, &options, joined, err);
+	return bpk_archive_join(archive, names, count, joined, err);
 }
 
 static void run_frame(const struct append_args *args, char **operands, size_t count)
@@ -417,7 +435,7 @@ static void run_append(void *arg, char **operands, size_t count)
 	if (bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
 	    is_joining(&archive, args, names, nnames, &joining, &err) != 0)
 		bpk_report(NULL, &err);
-	else if (joining ? bpk_archive_join(&archive, names, nnames, &joined, &err) != 0
+	else if (joining ? join(&archive, args, names, nnames, &joined, &err) != 0
 			 : append(&archive, args, names, nnames, &done, &err) != 0)
 		bpk_report(NULL, &err);
 	else if (joining)

@@ -6,6 +6,7 @@
 #define BPK_CLI_JOIN_H
 
 #include "cli/edit.h"
+#include "cli/feed.h"
 #include "layout/layout.h"
 
 /* Does the archive hold a GSD file? Fails as reading it does. */
@@ -24,6 +25,16 @@ struct bpk_joined {
  */
 int bpk_archive_join(struct bpk_archive *archive, char *const *paths, size_t count,
 		     struct bpk_joined *joined, struct bpk_err *err);
+
+/*
+ * Follow a growing GSD file, of which the archive holds the first frames, until options say that it
+ * is over: frames are appended once the file's index has them, each round commits. start and
+ * chunk_size of options are filled in here. Fails with BPK_FAILED where the archive's frames are
+ * not the file's.
+ */
+int bpk_archive_join_follow(struct bpk_archive *archive, const char *path,
+			    const struct bpk_feed_options *options, struct bpk_joined *joined,
+			    struct bpk_err *err);
 
 /* A store over the archive: what is written behind the end is put aside, and appended at a commit;
  * then the index that is not in use is written over, then the header, each a commit of the

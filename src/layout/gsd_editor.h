@@ -121,7 +121,7 @@ struct bpk_gsd_verdict {
  * Look at all of a GSD file's tables, also at what GSD's own library takes on trust: every entry,
  * whether data overlap, the order, names. Fails with BPK_CORRUPT for the first damage, and with
  * BPK_UNSUPPORTED for a version that nobody knows. What is odd and harmless goes to remark, as
- * lines.
+ * lines; NULL: to nobody.
  */
 int bpk_gsd_verify(struct bpk_source *source, void (*remark)(void *arg, const char *line),
 		   void *arg, struct bpk_gsd_verdict *verdict, struct bpk_err *err);

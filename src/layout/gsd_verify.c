@@ -22,6 +22,8 @@ static void say(const struct look *look, const char *format, ...)
 	char line[256];
 	va_list args;
 
+	if (look->remark == NULL)
+		return;
 	va_start(args, format);
 	vsnprintf(line, sizeof line, format, args);
 	va_end(args);

@@ -330,6 +330,54 @@ resolved() {
     [ "$(json record 'x["nframes"]')" = 43 ]
 }
 
+# FILE FRAMES: frames that come one after the other, by python gsd, as a simulation writes them.
+grow_gsd() {
+    "$python" -c 'import sys, time, numpy as np, gsd.fl
+r = np.random.default_rng(5)
+with gsd.fl.open(sys.argv[1], "rb+") as f:
+    for i in range(f.nframes, int(sys.argv[2])):
+        f.write_chunk("configuration/step", np.array([i * 10], "u8"))
+        if i % 3 == 0: f.write_chunk("particles/position", r.random((50, 3), "f4"))
+        f.write_chunk("log/" + str(i % 5), np.arange(i, dtype="f8"))
+        f.end_frame()
+        time.sleep(0.01)' "$@"
+}
+
+@test "append --follow packs a trajectory frame by frame" {
+    need_gsd
+    for format in blp b2frame; do
+        rm -f t.gsd
+        "$python" -c 'import gsd.fl
+gsd.fl.open("t.gsd", "wb", application="py", schema="hoomd", schema_version=(1, 4)).close()'
+        grow_gsd t.gsd 3
+        make_archive $format t.gsd -z 16K
+        grow_gsd t.gsd 200 &
+        local writer=$! i
+        for i in 1 2 3; do
+            "$BPK" append "$archive" --follow t.gsd --commit-interval 1 2>"$err" &
+            sleep 0.7
+            kill -KILL $!
+            wait $! 2>/dev/null || true
+            bpk unpack -q -f -o now.gsd "$archive"
+            sound now.gsd
+        done
+        quietly bpk append "$archive" --follow t.gsd --pid "$writer" --commit-interval 1
+        wait "$writer"
+        quietly bpk verify "$archive"
+        bpk unpack -q -f -o now.gsd "$archive"
+        sound now.gsd
+        "$python" "$tests/lib/gsd_oracle.py" t.gsd | sort >want
+        "$python" "$tests/lib/gsd_oracle.py" now.gsd | sort | same want /dev/stdin
+        # once more, with nothing new
+        quietly bpk append "$archive" --follow t.gsd --idle 1
+        bpk cat "$archive" | same now.gsd /dev/stdin
+    done
+    make_hoomd other.gsd 300 5 1 0
+    refuses 1 "other.gsd: is not what $archive follows" bpk append "$archive" --follow other.gsd --idle 1
+    make_hoomd few.gsd 2 5 1 0
+    refuses 1 "few.gsd: has 2 frames, $archive holds 200 already" bpk append "$archive" --follow few.gsd --idle 1
+}
+
 @test "the README's trajectory runs as it is written" {
     need_numpy
     need jq

@@ -1,0 +1,222 @@
+/* A growing trajectory, followed frame by frame. */
+#include <inttypes.h>
+#include <time.h>
+
+#include "cli/join_inner.h"
+#include "cli/report.h"
+
+enum {
+	LOOKED_AT = 1 << 16, /* bytes that a round is rounded up to */
+	MOMENT = 20,         /* milliseconds: an index that is being written to is whole by then */
+};
+
+struct following {
+	struct bpk_joining j;
+	struct bpk_join_store own;
+	struct bpk_feed feed;
+	const char *path;
+	struct bpk_joined *joined;
+};
+
+/* ---- The file as it is ---- */
+
+/* Frames of the file that are whole; what is wrong behind them may be a frame that is being
+ * written just now. *torn: something is. */
+static int count_sound(struct bpk_join_file *file, uint64_t *nframes, bool *torn,
+		       struct bpk_err *err)
+{
+	struct bpk_gsd_verdict verdict = { .sound_frames = BPK_UNKNOWN };
+	struct bpk_err why = { 0 };
+
+	*torn = file->info->damage != NULL;
+	*nframes = file->info->nframes;
+	if (!*torn)
+		return 0;
+	(void)bpk_gsd_verify(file->source, NULL, NULL, &verdict, &why);
+	if (verdict.sound_frames == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_FAILED, "%s", file->info->damage);
+	*nframes = bpk_min_u64(*nframes, verdict.sound_frames);
+	return 0;
+}
+
+static int open_now(struct following *f, uint64_t *nframes, bool *torn, struct bpk_err *err)
+{
+	struct bpk_join_file *file = &f->j.more;
+
+	bpk_join_file_close(file);
+	if (bpk_source_open(f->path, &file->source, err) != 0 ||
+	    bpk_layout_open(file->source, &file->layout, err) != 0)
+		return bpk_err_subject(err, "%s", f->path);
+	if (file->layout == NULL)
+		return bpk_fail(err, BPK_FAILED, "%s: is no GSD file any more", f->path);
+	file->info = bpk_layout_info(file->layout);
+	if (count_sound(file, nframes, torn, err) != 0)
+		return bpk_err_subject(err, "%s", f->path);
+	return 0;
+}
+
+/* The entries of a frame are written at once, but may be seen half-way: a last frame counts that is
+ * the same when it is looked at again. */
+static int look_twice(struct following *f, uint64_t *nframes, bool *torn, struct bpk_err *err)
+{
+	const struct timespec moment = { .tv_nsec = MOMENT * 1000000 };
+	uint64_t before, narrays;
+
+	if (open_now(f, &before, torn, err) != 0)
+		return -1;
+	*nframes = before;
+	if (before <= bpk_gsd_editor_nframes(f->j.editor))
+		return 0;
+	narrays = f->j.more.info->narrays;
+	nanosleep(&moment, NULL);
+	if (open_now(f, nframes, torn, err) != 0)
+		return -1;
+	if (*nframes != before || f->j.more.info->narrays != narrays)
+		*nframes -= *nframes > 0;
+	return 0;
+}
+
+/* ---- Frames ---- */
+
+/* The frames that came; the view of the archive is not looked at any more. */
+static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
+{
+	struct bpk_gsd_editor *editor = f->j.editor;
+	uint64_t has = bpk_gsd_editor_nframes(editor), nframes;
+	int rc = look_twice(f, &nframes, torn, err);
+
+	if (rc == 0 && nframes > has) {
+		rc = bpk_join_frames(&f->j, has, nframes, err);
+		if (rc != 0)
+			bpk_err_subject(err, "%s", f->path);
+		else
+			rc = bpk_gsd_editor_commit(editor, err);
+		f->joined->appended_frames += nframes - has;
+	}
+	bpk_join_file_close(&f->j.more);
+	return rc;
+}
+
+/* ---- Is it the file that the archive follows? ---- */
+
+static int compare_frame(struct following *f, uint64_t frame, bool *same, struct bpk_err *err)
+{
+	struct bpk_layout *held = f->j.held.layout;
+	struct bpk_item a, b;
+
+	for (uint64_t i = 0; *same && i < f->j.held.info->narrays; i++) {
+		int rc;
+
+		if (bpk_layout_get(held, i, &a, err) != 0)
+			return -1;
+		if (a.frame != frame)
+			continue;
+		rc = bpk_layout_find(f->j.more.layout, a.name, frame, false, &b, err);
+		*same = rc == 0;
+		if (rc < 0 || (rc == 0 && bpk_join_compare(&f->j, &a, &b, same, err) != 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* Its first and its last frame are the file's. */
+static int check_same(struct following *f, struct bpk_err *err)
+{
+	uint64_t has = f->j.held.info->nframes, nframes;
+	bool same = true, torn;
+
+	if (open_now(f, &nframes, &torn, err) != 0)
+		return -1;
+	if (nframes < has)
+		return bpk_fail(err, BPK_FAILED,
+				"%s: has %" PRIu64 " frames, %s holds %" PRIu64 " already", f->path,
+				nframes, f->j.archive->path, has);
+	if (has > 0 && (compare_frame(f, 0, &same, err) != 0 ||
+			(same && compare_frame(f, has - 1, &same, err) != 0)))
+		return bpk_err_subject(err, "%s", f->path);
+	if (same)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"%s: is not what %s follows: frames of the same number differ", f->path,
+			f->j.archive->path);
+}
+
+/* ---- Rounds ---- */
+
+/* The feed's bytes only tell when there is something to look at. */
+static int let_pass(struct following *f, struct bpk_err *err)
+{
+	struct bpk_source *source = NULL;
+	struct bpk_buf piece = { 0 };
+	size_t got = 1;
+	int rc = bpk_feed_source(&f->feed, &source, err);
+
+	if (rc == 0)
+		rc = bpk_buf_resize(&piece, LOOKED_AT, err);
+	while (rc == 0 && got > 0)
+		rc = bpk_source_read(source, bpk_span(piece.data, piece.size), &got, err);
+	bpk_source_close(source);
+	bpk_buf_clear(&piece);
+	return rc;
+}
+
+static int run_rounds(struct following *f, bool *torn, struct bpk_err *err)
+{
+	bool more = true;
+
+	for (;;) {
+		if (take_frames(f, torn, err) != 0)
+			return -1;
+		if (!more)
+			return 0;
+		if (bpk_feed_begin(&f->feed, 0, &more, err) != 0)
+			return -1;
+		if (more && bpk_feed_has_bytes(&f->feed) && let_pass(f, err) != 0)
+			return -1;
+	}
+}
+
+static int follow(struct following *f, const struct bpk_feed_options *wanted, struct bpk_err *err)
+{
+	struct bpk_feed_options options = *wanted;
+	bool torn = false;
+
+	options.chunk_size = LOOKED_AT;
+	options.start = bpk_source_size(f->j.more.source);
+	bpk_join_file_close(&f->j.held); /* the view is of what is about to change */
+	if (bpk_feed_follow(&f->feed, f->path, &options, err) != 0 ||
+	    run_rounds(f, &torn, err) != 0)
+		return -1;
+	if (torn && !f->j.archive->args->encoding.shared.quiet)
+		bpk_note(f->path, "its last frame is torn, and left out");
+	return 0;
+}
+
+int bpk_archive_join_follow(struct bpk_archive *archive, const char *path,
+			    const struct bpk_feed_options *options, struct bpk_joined *joined,
+			    struct bpk_err *err)
+{
+	struct following f = {
+		.j.archive = archive,
+		.own.archive = archive,
+		.path = path,
+		.joined = joined,
+	};
+	struct bpk_gsd_store store = bpk_gsd_store_of_archive(&f.own);
+	int rc = bpk_join_begin(&f.j, &store, err);
+
+	if (rc == 0)
+		rc = check_same(&f, err);
+	if (rc == 0)
+		rc = follow(&f, options, err);
+	if (f.j.editor != NULL)
+		joined->nframes = bpk_gsd_editor_nframes(f.j.editor);
+	joined->commits = f.own.commits;
+	bpk_feed_close(&f.feed);
+	bpk_gsd_editor_close(f.j.editor);
+	bpk_join_file_close(&f.j.more);
+	bpk_join_file_close(&f.j.held);
+	bpk_buf_clear(&f.j.piece);
+	bpk_join_store_clear(&f.own);
+	return rc;
+}
