@@ -37,8 +37,8 @@ static const struct bpk_opt opt_as_array = {
 	.help = "pack the array inside an .npy file, not the file",
 	.more = "Its head tells what --dtype and --shape would, and the order of the bytes; only "
 		"these are packed. Python bloscpack opens the Bloscpack file as that array, and "
-		"bpk-unpack(1) makes an .npy file of it again, with a head as NumPy writes it "
-		"today.",
+		"bpk-unpack(1) makes an .npy file of it again, with the head that NumPy "
+		"writes today.",
 };
 
 static const struct bpk_opt opt_predict = {
