@@ -14,7 +14,7 @@
 #include "flow/work.h"
 
 enum {
-	LEAST = 512 << 10,      /* bytes of an input that are worth it */
+	LEAST = 2 << 20,        /* bytes of an input that are worth it: trials cost time */
 	OWN_CHOICE = 256 << 10, /* bytes of a kind that are worth a trial, and */
 	OWN_SHARE = 24,         /* of which share of the input; others are packed as the whole */
 	CHUNK_COST = 40,        /* bytes that a chunk takes besides: header, digest, offset */
