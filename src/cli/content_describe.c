@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/content.h"
+#include "cli/describe.h"
 #include "cli/record.h"
 #include "cli/text.h"
 
@@ -13,8 +14,12 @@ struct summary {
 	char *name;
 	struct bpk_array array; /* of the first */
 	uint64_t count, size;   /* bytes of all */
+	uint64_t offset;        /* of the first that has bytes; BPK_UNKNOWN: none has */
 	bool varies;            /* shapes or types are not all those of the first */
 	bool framed;
+
+	bool is_packed; /* chunk is that in which these bytes begin */
+	struct bpk_chunk_header chunk;
 };
 
 /* In the order in which the names come. */
@@ -76,6 +81,7 @@ static struct summary *new_row(struct table *table, const struct bpk_item *item,
 		return NULL;
 	}
 	row->framed = item->frame != BPK_UNKNOWN;
+	row->offset = BPK_UNKNOWN;
 	table->rows[table->count++] = row;
 	return row;
 }
@@ -99,21 +105,51 @@ static int add(struct table *table, const struct bpk_item *item, struct bpk_err 
 		return bpk_fail_memory(err, sizeof *row);
 	row->count++;
 	row->size += item->array->size;
+	if (row->offset == BPK_UNKNOWN && item->array->size > 0)
+		row->offset = item->offset;
 	row->varies = row->varies || !like_first(row, item->array);
 	return 0;
 }
 
-static int fill(struct bpk_layout *layout, struct table *table, struct bpk_err *err)
+/* Can the chunk of any byte be looked up, and not only by walking over all of them? */
+static bool has_chunks(const struct bpk_content *content)
 {
+	const struct bpk_info *info = content->in->info;
+
+	return content->view != NULL && (info->chunk_size != BPK_UNKNOWN || info->runs != NULL);
+}
+
+/* The chunk in which the first bytes begin: what is wrong with it is no matter here. */
+static void find_chunk(const struct bpk_input *in, struct summary *row)
+{
+	const struct bpk_reader_ops *ops = in->format->reader;
+	struct bpk_where where;
+	struct bpk_plan plan;
+
+	row->is_packed =
+		row->offset < in->info->raw_size &&
+		bpk_plan_range(ops, in->reader, row->offset, row->offset + 1, &plan, NULL) == 0 &&
+		ops->locate(in->reader, plan.first, &where, NULL) == 0;
+	if (row->is_packed)
+		row->chunk = where.header;
+}
+
+static int fill(const struct bpk_content *content, struct table *table, struct bpk_err *err)
+{
+	struct bpk_layout *layout = content->layout;
 	struct bpk_item item;
 
 	for (uint64_t i = 0; i < bpk_layout_info(layout)->narrays; i++)
 		if (bpk_layout_get(layout, i, &item, err) != 0 || add(table, &item, err) != 0)
 			return -1;
+	for (size_t i = 0; i < table->count && has_chunks(content); i++)
+		find_chunk(content->in, table->rows[i]);
 	return 0;
 }
 
 /* ---- As text ---- */
+
+enum { PACKED_TEXT = BPK_FILTERS_TEXT + 4 };
 
 static int dtype_text(const struct bpk_dtype *dtype, struct bpk_buf *text, struct bpk_err *err)
 {
@@ -140,19 +176,37 @@ static int shape_text(const struct summary *row, struct bpk_buf *text, struct bp
 	return rc == 0 ? bpk_buf_append(text, bpk_view("", 1), err) : -1;
 }
 
-static int print_row(const struct summary *row, struct bpk_err *err)
+/* "shuffle 12", as far as there is something to tell. */
+static const char *packed_text(const struct summary *row, char out[PACKED_TEXT])
+{
+	const struct bpk_chunk_header *chunk = row->is_packed ? &row->chunk : NULL;
+	char filters[BPK_FILTERS_TEXT];
+
+	bpk_describe_filters(chunk, filters);
+	if (strcmp(filters, "-") == 0 || chunk->pipeline.nsteps == 0)
+		snprintf(out, PACKED_TEXT, "%s", filters);
+	else
+		snprintf(out, PACKED_TEXT, "%s %u", filters, chunk->typesize);
+	return out;
+}
+
+static int print_row(const struct summary *row, bool packed, struct bpk_err *err)
 {
 	struct bpk_buf dtype = { 0 }, shape = { 0 };
-	char size[BPK_SIZE_TEXT], frames[BPK_SIZE_TEXT] = "-";
+	char size[BPK_SIZE_TEXT], frames[BPK_SIZE_TEXT] = "-", how[PACKED_TEXT];
 	int rc = dtype_text(&row->array.dtype, &dtype, err);
 
 	if (rc == 0)
 		rc = shape_text(row, &shape, err);
 	if (row->framed)
 		snprintf(frames, sizeof frames, "%" PRIu64, row->count);
-	if (rc == 0)
-		printf("  %8s %11s  %-8s  %-20s  %s\n", frames, bpk_size_text(row->size, size),
-		       (const char *)dtype.data, (const char *)shape.data, row->name);
+	if (rc == 0) {
+		printf("  %8s %11s  %-8s  %-20s  ", frames, bpk_size_text(row->size, size),
+		       (const char *)dtype.data, (const char *)shape.data);
+		if (packed)
+			printf("%-20s  ", packed_text(row, how));
+		printf("%s\n", row->name);
+	}
 	bpk_buf_clear(&dtype);
 	bpk_buf_clear(&shape);
 	return rc;
@@ -178,16 +232,18 @@ static void print_info(const struct bpk_layout_info *info)
 int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err)
 {
 	struct table table = { 0 };
+	bool packed = has_chunks(content);
 	int rc;
 
 	if (content->layout == NULL)
 		return 0;
 	print_info(bpk_layout_info(content->layout));
-	rc = fill(content->layout, &table, err);
+	rc = fill(content, &table, err);
 	if (rc == 0 && table.count > 0)
-		printf("  %8s %11s  %-8s  %-20s  %s\n", "Frames", "Size", "Type", "Shape", "Name");
+		printf("  %8s %11s  %-8s  %-20s  %-*s%s\n", "Frames", "Size", "Type", "Shape",
+		       packed ? 22 : 0, packed ? "Packed as" : "", "Name");
 	for (size_t i = 0; rc == 0 && i < table.count; i++)
-		rc = print_row(table.rows[i], err);
+		rc = print_row(table.rows[i], packed, err);
 	clear(&table);
 	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
 }
@@ -210,10 +266,21 @@ int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err)
 	return rc;
 }
 
-static int record_names(struct bpk_layout *layout, struct bpk_err *err)
+/* null where the file is a raw one, or chunks cannot be looked up */
+static void record_packed(const struct summary *row)
+{
+	const struct bpk_chunk_header *chunk = row->is_packed ? &row->chunk : NULL;
+	char filters[BPK_FILTERS_TEXT];
+
+	bpk_record_text("codec", chunk != NULL ? bpk_describe_codec(chunk) : NULL);
+	bpk_record_text("filter", chunk != NULL ? bpk_describe_filters(chunk, filters) : NULL);
+	bpk_record_u64("typesize", chunk != NULL ? chunk->typesize : BPK_UNKNOWN);
+}
+
+static int record_names(const struct bpk_content *content, struct bpk_err *err)
 {
 	struct table table = { 0 };
-	int rc = fill(layout, &table, err);
+	int rc = fill(content, &table, err);
 
 	bpk_record_list_begin("names");
 	for (size_t i = 0; rc == 0 && i < table.count; i++) {
@@ -225,6 +292,7 @@ static int record_names(struct bpk_layout *layout, struct bpk_err *err)
 		bpk_record_bool("varies", row->varies);
 		bpk_record_u64("frames", row->framed ? row->count : BPK_UNKNOWN);
 		bpk_record_u64("size", row->size);
+		record_packed(row);
 		bpk_record_item_end();
 	}
 	bpk_record_list_end();
@@ -273,7 +341,7 @@ int bpk_content_record(const struct bpk_content *content, bool all, struct bpk_e
 	bpk_record_u64("nframes", info->nframes);
 	bpk_record_u64("last_step", info->last_step);
 	bpk_record_text("content_damage", info->damage);
-	rc = record_names(content->layout, err);
+	rc = record_names(content, err);
 	if (rc == 0 && all)
 		rc = record_arrays(content->layout, err);
 	return rc == 0 ? 0 : bpk_input_subject(content->in, err);

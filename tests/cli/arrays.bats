@@ -95,7 +95,7 @@ shows() {
     for file in gsd-2 gsd-2.b2frame; do
         bpk info -v $file >text
         grep -q 'content  *gsd, 2.0$' text && grep -q 'schema  *hoomd 1.4$' text || die "$(cat text)"
-        grep -qE '^ +2 +48 B +<f4 +2 x 3 +particles/position$' text || die "$(cat text)"
+        grep -qE '^ +2 +48 B +<f4 +2 x 3 +([a-z]+ *[0-9]* +|- +)?particles/position$' text || die "$(cat text)"
         bpk info --json -vv $file >record
         [ "$(json record 'x["content"], x["nframes"], x["last_step"], x["narrays"]')" = "('gsd', 2, 5, 4)" ]
         [ "$(json record '[a["name"] for a in x["names"]][:2]')" = "['particles/N', 'particles/position']" ] ||

@@ -37,6 +37,21 @@ print((zlib.decompress(text) if codec else text).decode())' "$1"; }
     bpk cat slack.blp | cmp - mix.gsd
 }
 
+@test "info tells how the arrays of a name are packed" {
+    make_gsd
+    bpk pack mix.gsd
+    bpk info -v mix.gsd.blp >told
+    grep -Eq ' Packed as +Name$' told
+    grep -Eq ' shuffle (4|12) +a$| bitshuffle (4|12) +a$' told || die "$(cat told)"
+    bpk info -v mix.gsd | grep -q 'Packed as' && false
+    bpk info --json mix.gsd.blp >record
+    "$python" -c 'import json
+for x in json.load(open("record"))["names"][:3]:
+    assert x["codec"] == "zstd" and x["filter"], x
+    assert x["typesize"] in {"a": (4, 12), "b": (8,), "c": (1,)}[x["name"]], x'
+    bpk info --json mix.gsd | grep -q '"typesize":null}'
+}
+
 @test "where all chunks are as large each gets the element size that suits it" {
     make_gsd 8
     data text 500000 more
