@@ -232,11 +232,12 @@ static void print_info(const struct bpk_layout_info *info)
 int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err)
 {
 	struct table table = { 0 };
-	bool packed = has_chunks(content);
+	bool packed;
 	int rc;
 
 	if (content->layout == NULL)
 		return 0;
+	packed = has_chunks(content);
 	print_info(bpk_layout_info(content->layout));
 	rc = fill(content, &table, err);
 	if (rc == 0 && table.count > 0)
