@@ -27,10 +27,12 @@ enum { THIN = 67, SHOWN = 6, RAW_SIZE = 20000, TEXT_MAX = 1 << 14, NAME_MAX_ROW 
 
 /* ---- rows ---- */
 
-/* Frames for an archive, t.gsd, and to be appended to it, m.gsd. */
+/* Frames for an archive, t.gsd, those to be appended to it, m.gsd, and all of them and one more,
+ * f.gsd, which it follows. */
 #define PACKED_GSD                                                                                 \
 	"for i in 1 2; do \"$BPK\" append -q t.gsd --schema hoomd --step $i pos=p.npy; done;"      \
-	" \"$BPK\" append -q m.gsd --schema hoomd --step 7 pos=p.npy new=p.npy;"
+	" \"$BPK\" append -q m.gsd --schema hoomd --step 7 pos=p.npy new=p.npy; cp t.gsd f.gsd;"   \
+	" for i in 7 8; do \"$BPK\" append -q f.gsd --step $i pos=p.npy new=p.npy; done;"
 
 /* An archive, made in an empty folder by a shell with BPK and the files a, more, patch and big. */
 static const struct form {
@@ -207,6 +209,9 @@ static const struct deed {
 	  false, false, false },
 	{ "join frames", "append -T 1 @ m.gsd", NULL, NULL, true, false, false },
 	{ "truncate frames", "truncate @ --frames 1", NULL, NULL, true, false, false },
+	/* until a process has ended that there cannot be */
+	{ "follow by frames", "append -T 1 --follow f.gsd --pid 4194305 @", NULL, NULL, true, false,
+	  false },
 };
 
 enum { NFORMS = sizeof forms / sizeof forms[0], NDEEDS = sizeof deeds / sizeof deeds[0] };
@@ -628,7 +633,7 @@ static bool suits(const struct form *form, const struct deed *deed)
 {
 	bool long_header = has_long_header(form->setup);
 
-	if (strstr(deed->args, "m.gsd") != NULL)
+	if (strstr(deed->args, ".gsd") != NULL)
 		return is_gsd(form->archive) && !is_raw_gsd(form->archive);
 	if (strstr(deed->args, "pos=") != NULL || strstr(deed->args, "--frames") != NULL) {
 		if (strstr(deed->args, "--schema") != NULL)
@@ -648,6 +653,7 @@ static bool suits(const struct form *form, const struct deed *deed)
 static void sweep_pair(const struct form *form, const struct deed *deed, char **wishes, int count)
 {
 	static struct row row;
+	bool follows = strstr(deed->args, "--follow") != NULL;
 	char words[256];
 
 	if (!suits(form, deed))
@@ -665,7 +671,7 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 	snprintf(row.name, sizeof row.name, "%s: %s", form->name, deed->name);
 	fill_argv(&row, deed->args, words);
 	/* of the board of forms and deeds the white fields */
-	if (!full && count == 0 && !is_gsd(form->archive) &&
+	if (!full && count == 0 && (!is_gsd(form->archive) || follows) &&
 	    ((form - forms) + (deed - deeds)) % 2 != 0)
 		return;
 	if (is_wanted(&row, wishes, count))
