@@ -84,7 +84,8 @@ const struct bpk_gsd_head *bpk_gsd_editor_head(const struct bpk_gsd_editor *edit
 /*
  * Begin an array of the frame to come, of nrows (0 is fine) x ncolumns (1 to 2^32-1) elements of a
  * type: 'u', 'i' (1, 2, 4, 8 bytes) or 'f' (4, 8), or characters ('S', 1 byte, only in a file of
- * version 2.1 or later). name is UTF-8, up to 4096 bytes. Fails with BPK_UNSUPPORTED for another
+ * version 2.1 or later). name is UTF-8, up to 4096 bytes, without control bytes; one of the file's
+ * own that has some is known by how bpk_layout_get shows it. Fails with BPK_UNSUPPORTED for another
  * type, BPK_LIMIT for too many names or bytes, BPK_FAILED for a name that the frame has already,
  * or that is none.
  */

@@ -24,6 +24,18 @@ static uint8_t type_of(const struct bpk_gsd_editor *editor, const struct bpk_sca
 	return 0;
 }
 
+/* What stands in the file is what users see, and name again. */
+static int check_shown(const char *name, struct bpk_err *err)
+{
+	char *shown = bpk_layout_text(bpk_view(name, strlen(name)), err);
+	int rc = shown != NULL ? 0 : -1;
+
+	if (rc == 0 && strcmp(shown, name) != 0)
+		rc = bpk_fail(err, BPK_FAILED, "name '%s' has control bytes", shown);
+	free(shown);
+	return rc;
+}
+
 static int check_name(const char *name, struct bpk_err *err)
 {
 	size_t size = strlen(name);
@@ -40,7 +52,7 @@ static int check_name(const char *name, struct bpk_err *err)
 			return bpk_fail(err, BPK_FAILED, "name '%s' is not UTF-8", name);
 		at += length;
 	}
-	return 0;
+	return check_shown(name, err);
 }
 
 /* The name's id, for this frame. */

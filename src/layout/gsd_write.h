@@ -29,6 +29,7 @@ struct bpk_gsd_slot {
 /* The names of a file being written, as they stand in it. Valid when zeroed. */
 struct bpk_gsd_list {
 	struct bpk_buf texts; /* each with its NUL */
+	struct bpk_buf shown; /* those that are shown otherwise, as they are shown */
 	struct bpk_buf names; /* struct bpk_gsd_listed, by id */
 	uint32_t count;
 	uint32_t *table; /* ids + 1 by hash; 0: free */
@@ -36,8 +37,9 @@ struct bpk_gsd_list {
 };
 
 struct bpk_gsd_listed {
-	uint64_t at;   /* in texts */
+	uint64_t at;   /* in texts, or in shown */
 	uint64_t turn; /* of the frame that has it: its number + 1 */
+	bool differs;  /* from how it is shown */
 };
 
 struct bpk_gsd_editor {
@@ -70,7 +72,7 @@ int bpk_gsd_entry_append(const struct bpk_gsd_entry *entry, struct bpk_buf *out,
 
 /* ---- gsd_list.c ---- */
 
-/* The id of a name; false: it is none of the list's. */
+/* The id of a name, as bpk_layout_text shows it; false: it is none of the list's. */
 bool bpk_gsd_list_find(const struct bpk_gsd_list *list, const char *name, uint32_t *id);
 
 /* Add one that is not there; fails with BPK_LIMIT where ids are used up. */

@@ -269,6 +269,8 @@ static void test_refused(void **state)
 	assert_int_equal(bpk_gsd_editor_put(editor, "b", &u4, 1ull << 62, 1, &err), -1);
 	assert_int_equal(bpk_gsd_editor_put(editor, "", &u4, 1, 1, &err), -1);
 	assert_int_equal(bpk_gsd_editor_put(editor, "\xff", &u4, 1, 1, &err), -1);
+	assert_int_equal(bpk_gsd_editor_put(editor, "b\n", &u4, 1, 1, &err), -1);
+	assert_string_equal(err.text, "name 'b\\x0a' has control bytes");
 	memset(name, 'x', sizeof name - 1);
 	name[sizeof name - 1] = '\0';
 	assert_int_equal(bpk_gsd_editor_put(editor, name, &u4, 1, 1, &err), -1);
@@ -280,6 +282,31 @@ static void test_refused(void **state)
 	editor = NULL;
 	bpk_draft_drop(draft);
 	draft = NULL;
+}
+
+/* A name that another program wrote is known by how it is shown: a second one that looks the same
+ * would make the file one that is not written to. */
+static void test_shown_names(void **state)
+{
+	const uint64_t names = 256 + 128 * 32;
+	int fd;
+
+	(void)state;
+	create("demo");
+	put("a.b", &u4, 1, 1);
+	end_frame(true);
+	close_all();
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	assert_int_equal(pwrite(fd, "\1", 1, (off_t)names + 1), 1);
+	close(fd);
+	open_again();
+	put("a\\x01b", &u4, 1, 2);
+	put("c", &u4, 1, 3);
+	end_frame(true);
+	close_all();
+	expect(2, 3);
+	open_again();
+	close_all();
 }
 
 /* A file cut to what it once was is that file, byte for byte, but for the record of a block. */
@@ -398,7 +425,7 @@ int main(void)
 		cmocka_unit_test(test_growth),       cmocka_unit_test(test_names_bound),
 		cmocka_unit_test(test_refused),      cmocka_unit_test(test_truncate),
 		cmocka_unit_test(test_torn),         cmocka_unit_test(test_record),
-		cmocka_unit_test(test_old_versions),
+		cmocka_unit_test(test_old_versions), cmocka_unit_test(test_shown_names),
 	};
 	int fd = mkstemp(path), failed;
 
