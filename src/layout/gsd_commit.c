@@ -267,7 +267,8 @@ static int write_index(struct bpk_gsd_editor *editor, struct bpk_err *err)
 			   (idle->dirty - count) * BPK_GSD_ENTRY, err);
 }
 
-/* The one that was written is in use from now on. */
+/* The one that was written is in use from now on. In the other one of a damaged file something may
+ * lie that counts. */
 static void exchange(struct bpk_gsd_editor *editor)
 {
 	struct bpk_gsd_slot before = editor->used;
@@ -277,6 +278,8 @@ static void exchange(struct bpk_gsd_editor *editor)
 	editor->used.equal = editor->used.dirty = count;
 	editor->idle = before;
 	editor->idle.equal = bpk_min_u64(before.equal, count);
+	if (editor->damaged && bpk_gsd_is_live(editor, before.offset, before.room * BPK_GSD_ENTRY))
+		editor->idle = (struct bpk_gsd_slot){ 0 };
 }
 
 /* Frames were cut off: the content ends where the last thing does that is left. The block that was
