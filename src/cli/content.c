@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 
+#include "cli/nearest.h"
 #include "cli/report.h"
 #include "cli/slice.h"
 
@@ -152,6 +153,13 @@ static int visit_stored(struct picking *p, struct bpk_err *err)
 	return rc;
 }
 
+static int fail_frame(const struct picking *p, uint64_t frame, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"frame %" PRIu64 " has no array '%s', --no-defaults leaves such frames out",
+			frame, p->pick->name);
+}
+
 static int visit_frames(struct picking *p, struct bpk_err *err)
 {
 	uint64_t most = bpk_layout_info(p->content->layout)->narrays + MOST_EMPTY;
@@ -168,16 +176,55 @@ static int visit_frames(struct picking *p, struct bpk_err *err)
 		if (rc == 1 && p->found == 0 && frame == p->start)
 			return 0; /* most likely there is none anywhere */
 		if (rc == 1)
-			return bpk_fail(err, BPK_FAILED,
-					"frame %" PRIu64 " has no array '%s', --no-defaults leaves "
-					"such frames out",
-					frame, p->pick->name);
+			return fail_frame(p, frame, err);
 		if (rc != 0)
 			return -1;
 		p->found++;
 		rc = p->visit(p->arg, &item, err);
 	}
 	return rc;
+}
+
+static int fail_unknown(const struct picking *p, uint64_t nearest, struct bpk_err *err)
+{
+	struct bpk_item item;
+
+	if (nearest == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_FAILED, "has no array '%s'", p->pick->name);
+	if (bpk_layout_get(p->content->layout, nearest, &item, err) != 0)
+		return -1;
+	return bpk_fail(err, BPK_FAILED, "has no array '%s', did you mean '%s'?", p->pick->name,
+			item.name);
+}
+
+/* Nothing was found: say whether it is the name, the frames or the first one of them. */
+static int fail_absent(const struct picking *p, struct bpk_err *err)
+{
+	enum { MOST_OFFERED = 1 << 12 }; /* files repeat their names in each frame */
+	uint64_t narrays = bpk_layout_info(p->content->layout)->narrays, best = BPK_UNKNOWN;
+	struct bpk_nearest nearest = { .word = p->pick->name };
+	bool known = p->pick->frames.given && p->start >= p->stop;
+	struct bpk_item item;
+
+	for (uint64_t i = 0; i < narrays; i++) {
+		if (bpk_layout_get(p->content->layout, i, &item, err) != 0)
+			return -1;
+		if (strcmp(item.name, p->pick->name) == 0) {
+			if (item.frame >= p->start && item.frame < p->stop)
+				return fail_frame(p, p->start, err);
+			known = true;
+		} else if (i < MOST_OFFERED) {
+			/* names are gone with the next call: only whether this one wins is asked */
+			nearest.best = best == BPK_UNKNOWN ? NULL : "";
+			bpk_nearest_offer(&nearest, item.name);
+			if (nearest.best == item.name)
+				best = i;
+		}
+	}
+	if (known)
+		return bpk_fail(err, BPK_FAILED, "has no array '%s' in these frames",
+				p->pick->name);
+	return fail_unknown(p, best, err);
 }
 
 static int pick_each(struct picking *p, struct bpk_err *err)
@@ -198,10 +245,7 @@ static int pick_each(struct picking *p, struct bpk_err *err)
 			return -1;
 	}
 	rc = (p->pick->no_defaults ? visit_stored : visit_frames)(p, err);
-	if (rc == 0 && p->found == 0)
-		return bpk_fail(err, BPK_FAILED, "has no array '%s'%s", p->pick->name,
-				p->pick->frames.given ? " in these frames" : "");
-	return rc;
+	return rc == 0 && p->found == 0 ? fail_absent(p, err) : rc;
 }
 
 int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick,

@@ -62,6 +62,8 @@ shows() {
     bpk pack -q text gsd-2
     refuses 1 "has no array 'position'" bpk cat --name position gsd-2
     refuses 1 "has no array 'position'" bpk cat --name position gsd-2.blp
+    refuses 1 "has no array 'particles/positon', did you mean 'particles/position'" \
+        bpk unpack --name particles/positon -o x.npy gsd-2
     refuses 1 "knows no frames" bpk cat --name data --frames 0:1 npy-f8
     refuses 1 "in these frames" bpk cat --name particles/N --frames 5:9 gsd-2
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text.blp
@@ -131,6 +133,19 @@ a = np.load(sys.argv[1]); assert eval(sys.argv[2]), (a if hasattr(a, "dtype") el
     quietly bpk unpack --name x -o cdf.npy cdf-1
     loads cdf.npy 'a.tolist() == [[1, 2, 3], [4, 5, 6]] and a.dtype == ">f4"'
     refuses 1 "Is a directory|exists" bpk unpack --name x -o cdf.npy cdf-1
+}
+
+@test "the first frame that lacks an array is named, be it the first of all" {
+    need_numpy
+    "$python" -c 'import gsd.fl' 2>/dev/null || skip "python3-gsd is not installed"
+    "$python" -c 'import gsd.fl, numpy as np
+f = gsd.fl.open("g", "wb", application="a", schema="s", schema_version=[1, 0])
+for n in range(4): f.write_chunk("xy"[n % 2], np.arange(3, dtype="i4")); f.end_frame()
+f.close()'
+    refuses 1 "frame 0 has no array 'y', --no-defaults" bpk cat --name y g
+    refuses 1 "frame 2 has no array 'y', --no-defaults" bpk cat --name y --frames 1: g
+    refuses 1 "has no array 'y' in these frames" bpk cat --name y --frames 2:3 g
+    type=d4 shows g ' 0 1 2 0 1 2 ' y --no-defaults
 }
 
 @test "shapes that differ between frames take an .npz" {
