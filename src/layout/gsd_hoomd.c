@@ -28,10 +28,11 @@ struct rule {
 #define ZERO16 ZERO8 ZERO8
 #define ONE4   "\0\0\x80\x3f"
 
-/* What bonds and their kin have. gsd.hoomd makes int32 of absent groups, its schema says uint32. */
+/* What bonds and their kin have. gsd.hoomd makes int32 of absent groups, its schema says uint32;
+ * and it cannot open types of one column, even where there are none. */
 #define GROUP(name, members)                                                                       \
 	{ name "/N", BPK_GSD_UINT32, ROWS_FIXED, 1, 1, ZERO4 },                                    \
-		{ name "/types", BPK_GSD_INT8, ROWS_FIXED, 0, 1, ZERO4 },                          \
+		{ name "/types", BPK_GSD_INT8, ROWS_FIXED, 0, 2, ZERO4 },                          \
 		{ name "/typeid", BPK_GSD_UINT32, ROWS_OF_N, 0, 1, ZERO4 },                        \
 	{                                                                                          \
 		name "/group", BPK_GSD_UINT32, ROWS_OF_N, 0, members, ZERO16                       \

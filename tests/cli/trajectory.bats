@@ -303,6 +303,21 @@ resolved() {
     holds a.gsd same.gsd
 }
 
+@test "gsd.hoomd opens what was joined, also where later files have no bonds" {
+    need_gsd
+    make_hoomd no.gsd 2 5 1 10
+    "$python" -c 'import gsd.hoomd
+s = (getattr(gsd.hoomd, "Frame", None) or gsd.hoomd.Snapshot)()
+s.bonds.N, s.bonds.types, s.bonds.group = 1, ["b"], [[0, 1]]
+with gsd.hoomd.open("bonds.gsd", "wb") as t: t.append(s)'
+    make_archive blp bonds.gsd
+    quietly bpk append "$archive" no.gsd
+    bpk unpack -q -f -o u.gsd "$archive"
+    "$python" -c 'import gsd.hoomd
+with gsd.hoomd.open("u.gsd", "rb") as t:
+    assert [list(s.bonds.types) for s in t] == [["b"], [], []] and [s.bonds.N for s in t] == [1, 0, 0]'
+}
+
 @test "what cannot be joined is refused, and the archive stays" {
     need_gsd
     make_hoomd a.gsd 2 5 1 0
