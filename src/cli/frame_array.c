@@ -50,8 +50,8 @@ static int fail_type(const struct bpk_array *array, struct bpk_err *err)
 
 	if (bpk_dtype_print(&array->dtype, &text, err) == 0)
 		bpk_fail(err, BPK_UNSUPPORTED,
-			 "has elements of type %.*s, a GSD file has integers and floats of 1 to 8 "
-			 "bytes; text goes in as int8",
+			 "has elements of type %.*s, a GSD file has integers of 1 to 8 bytes and "
+			 "floats of 4 and 8; text goes in as int8",
 			 (int)bpk_min_size(text.size, 200), (const char *)text.data);
 	bpk_buf_clear(&text);
 	return -1;
@@ -74,6 +74,17 @@ static int check(const struct bpk_array *array, struct bpk_err *err)
 	return 0;
 }
 
+/* Of what NumPy keeps as Python's objects the layout knows bytes alone. */
+static int check_head(struct bpk_source *source, struct bpk_err *err)
+{
+	struct bpk_array told = { 0 };
+	size_t head_size;
+	int rc = bpk_npy_peek(source, &told, &head_size, err);
+
+	bpk_array_clear(&told);
+	return rc;
+}
+
 static int open_layout(struct bpk_frame_array *array, struct bpk_source *source,
 		       struct bpk_err *err)
 {
@@ -86,7 +97,8 @@ static int open_layout(struct bpk_frame_array *array, struct bpk_source *source,
 		return bpk_fail(err, BPK_UNSUPPORTED, "is no .npy file");
 	if (info->damage != NULL)
 		return bpk_fail(err, BPK_CORRUPT, "%s", info->damage);
-	if (bpk_layout_get(array->layout, 0, &array->item, err) != 0)
+	if (check_head(source, err) != 0 ||
+	    bpk_layout_get(array->layout, 0, &array->item, err) != 0)
 		return -1;
 	return check(array->item.array, err);
 }

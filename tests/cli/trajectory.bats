@@ -198,6 +198,8 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     refuses 1 "was begun by" bpk append t.gsd --application me a=x.npy
     refuses 1 "no.npy: cannot open" bpk append t.gsd a=no.npy
     refuses 1 "is no .npy file" bpk append t.gsd a=t.gsd
+    "$python" -c 'import numpy as np; np.save("o.npy", np.array([None]), allow_pickle=True)'
+    refuses 1 "Python's objects" bpk append t.gsd a=o.npy
     head -c 140 x.npy >cut.npy
     refuses 2 "16 bytes, 12 are there" bpk append t.gsd a=cut.npy
     refuses 64 "at once, without --follow" bpk append t.gsd --follow x.npy
