@@ -107,12 +107,13 @@ uint64_t bpk_describe_raw_size(const struct bpk_info *info)
 void bpk_describe_line(const struct bpk_input *in)
 {
 	const struct bpk_info *info = in->info;
-	char filters[BPK_FILTERS_TEXT];
+	char filters[BPK_FILTERS_TEXT], typesize[BPK_SIZE_TEXT];
 	struct bpk_err name = { 0 };
 
 	print_line(info->nchunks, info->stored_size, bpk_describe_raw_size(info));
 	bpk_describe_filters(first_chunk(info), filters);
-	printf("  %4u  %-7s  %-*s  %-8s  %s\n", info->typesize,
+	printf("  %4s  %-7s  %-*s  %-8s  %s\n",
+	       count_text(info->typesize > 0 ? info->typesize : BPK_UNKNOWN, typesize),
 	       bpk_describe_codec(first_chunk(info)), FILTERS_WIDTH, fit_filters(filters),
 	       info->checksum->name, bpk_printable(bpk_input_name(in->path), &name));
 }

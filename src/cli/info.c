@@ -30,11 +30,13 @@ static uint64_t add(uint64_t sum, uint64_t part)
 
 /* ---- chunks ---- */
 
-static void record_header(const struct bpk_chunk_header *header)
+/* known may be NULL: there is no chunk. */
+static void record_header(const struct bpk_chunk_header *known)
 {
+	static const struct bpk_chunk_header none;
+	const struct bpk_chunk_header *header = known != NULL ? known : &none;
+	bool packed = known != NULL && !header->memcpyed && header->special == BPK_SPECIAL_NONE;
 	char filters[BPK_FILTERS_TEXT];
-
-	bool packed = !header->memcpyed && header->special == BPK_SPECIAL_NONE;
 
 	bpk_record_bool("stored", header->memcpyed);
 	bpk_record_text("special", bpk_describe_special(header));
@@ -42,7 +44,7 @@ static void record_header(const struct bpk_chunk_header *header)
 	bpk_record_text("filter", packed ? bpk_describe_filters(header, filters) : NULL);
 	bpk_record_bool("dictionary", header->dictionary);
 	bpk_record_u64("variable_blocks", header->variable_blocks ? header->nblocks : BPK_UNKNOWN);
-	bpk_record_u64("block_size", header->block_size);
+	bpk_record_u64("block_size", known != NULL ? header->block_size : BPK_UNKNOWN);
 }
 
 static void record_chunk(const struct bpk_info *info, uint64_t number,
@@ -176,7 +178,6 @@ static int record_array(const struct bpk_info *info, struct bpk_err *err)
 static int print_record(struct bpk_input *in, const struct bpk_content *content, bool chunks,
 			struct bpk_err *err)
 {
-	static const struct bpk_chunk_header none;
 	const struct bpk_info *info = in->info;
 	int rc;
 
@@ -188,11 +189,12 @@ static int print_record(struct bpk_input *in, const struct bpk_content *content,
 	bpk_record_u64("nchunks", info->nchunks);
 	bpk_record_u64("chunk_size", info->chunk_size);
 	bpk_record_u64("last_chunk_size", info->last_chunk_size);
-	bpk_record_u64("typesize", info->typesize);
+	/* 0: a raw file, or columns of many sizes */
+	bpk_record_u64("typesize", info->typesize > 0 ? info->typesize : BPK_UNKNOWN);
 	bpk_record_text("checksum", info->checksum->name);
 	bpk_record_bool("offsets", info->has_offsets);
 	bpk_record_u64("append_space", info->append_space);
-	record_header(info->has_first_chunk ? &info->first_chunk : &none);
+	record_header(info->has_first_chunk ? &info->first_chunk : NULL);
 	bpk_record_u64("predicted_chunks", count_predicted(in));
 	record_metadata(info);
 	rc = record_layers(info, err);

@@ -104,6 +104,8 @@ shows() {
             die "$(json record 'x["names"]')"
         [ "$(json record '[(a["frame"], a["step"]) for a in x["arrays"] if a["shape"] == [2, 3]]')" = "[(0, 5), (1, 5)]" ]
     done
+    bpk info --json gsd-2 >record
+    [ "$(json record 'x["codec"], x["filter"], x["typesize"], x["block_size"]')" = "(None, None, None, None)" ]
     data text 20000 text
     bpk pack -q text
     bpk info --json text.blp >record
