@@ -108,6 +108,17 @@ int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_er
 	return 0;
 }
 
+/* Why no arrays are known, of what is said where that is not it. */
+static int fail_unseen(const struct bpk_content *content, const char *said, struct bpk_err *err)
+{
+	const struct bpk_place *place = &content->in->place;
+
+	if (!place->is_directory && !bpk_source_seekable(place->source))
+		return bpk_fail(err, BPK_FAILED,
+				"comes through a pipe, where arrays cannot be looked up");
+	return bpk_fail(err, BPK_UNSUPPORTED, "%s", said);
+}
+
 struct picking {
 	const struct bpk_content *content;
 	const struct bpk_pick *pick;
@@ -233,7 +244,7 @@ static int pick_each(struct picking *p, struct bpk_err *err)
 	int rc;
 
 	if (p->content->layout == NULL)
-		return bpk_fail(err, BPK_UNSUPPORTED, "holds no arrays that bpk knows by name");
+		return fail_unseen(p->content, "holds no arrays that bpk knows by name", err);
 	if (resolve_frames(p, err) != 0)
 		return -1;
 	if (!p->pick->frames.given) {
@@ -266,7 +277,7 @@ int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, s
 	if (narrays == 1)
 		rc = bpk_layout_get(content->layout, 0, item, err);
 	else if (narrays == 0)
-		rc = bpk_fail(err, BPK_FAILED, "is no array, --slice makes no sense");
+		rc = fail_unseen(content, "is no array, --slice makes no sense", err);
 	else
 		rc = bpk_fail(err, BPK_FAILED,
 			      "holds %" PRIu64 " arrays, --slice needs the --name of one", narrays);

@@ -68,6 +68,7 @@ shows() {
     refuses 1 "in these frames" bpk cat --name particles/N --frames 5:9 gsd-2
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text.blp
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text
+    refuses 1 "through a pipe" bpk cat --name particles/N - < <(cat gsd-2.blp)
     refuses 64 "--frames needs --name" bpk cat --frames 0:1 gsd-2.blp
     refuses 64 "--no-defaults needs --name" bpk unpack --no-defaults gsd-2.blp
     refuses 64 "only one of --name and --bytes" bpk cat --name data --bytes 0:1 gsd-2.blp
