@@ -15,7 +15,7 @@
  *                         whole or not at all before SIGKILL, as disks and the kernel have it
  *          fail:ERROR     the call is not made and fails so; EPIPE and EFBIG with their signals
  *          signal:NAME    send the signal; INT, TERM and HUP may be taken by another thread,
- *                         which gets 200 ms for it at this call and at all that follow
+ *                         which gets 200 ms for it at this call and at nine that follow
  *     -s   for ever: fail every call from the Nth on, but not those that remove names, without
  *          which no program could clean up
  *     -o   write the calls that were counted, one a line: its name, and " *" where something was
@@ -46,7 +46,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CANNOT_TRACE = 125, HOLD_MS = 200 };
+enum { CANNOT_TRACE = 125, HOLD_MS = 200, MOST_HELD = 10 };
 
 #if defined __x86_64__ && defined __LP64__
 #define MACHINE AUDIT_ARCH_X86_64
@@ -177,7 +177,7 @@ static struct run {
 	pid_t process;
 	long count;
 	pid_t finishing; /* the thread whose call ends before SIGKILL; 0: none */
-	bool holding;    /* a signal was sent that others may take */
+	int holds;       /* a signal was sent that others may take: calls that wait for it yet */
 	pid_t held;      /* the thread that waits until a signal was acted on; 0: none */
 } run;
 
@@ -472,6 +472,7 @@ static void hold(pid_t thread)
 		return;
 	}
 	run.held = thread;
+	run.holds--;
 	setitimer(ITIMER_REAL, &limit, NULL);
 }
 
@@ -482,7 +483,7 @@ static void send(pid_t thread)
 		go_on(thread, 0);
 		return;
 	}
-	run.holding = true;
+	run.holds = MOST_HELD;
 	hold(thread);
 	kill(run.process, run.number);
 }
@@ -543,7 +544,7 @@ static void at_call(pid_t thread)
 		fprintf(run.report, "%s%s\n", call->name, due ? " *" : "");
 	if (due)
 		act(thread, call);
-	else if (run.holding)
+	else if (run.holds > 0)
 		hold(thread);
 	else
 		go_on(thread, 0);
