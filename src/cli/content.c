@@ -190,6 +190,7 @@ static int visit_frames(struct picking *p, struct bpk_err *err)
 			return fail_frame(p, frame, err);
 		if (rc != 0)
 			return -1;
+		item.frame = frame; /* also of an array that all frames share */
 		p->found++;
 		rc = p->visit(p->arg, &item, err);
 	}

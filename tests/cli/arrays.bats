@@ -138,6 +138,18 @@ a = np.load(sys.argv[1]); assert eval(sys.argv[2]), (a if hasattr(a, "dtype") el
     refuses 1 "Is a directory|exists" bpk unpack --name x -o cdf.npy cdf-1
 }
 
+@test "an array that all frames share is there in each that is asked for" {
+    need_numpy
+    seed cdf-1
+    quietly bpk unpack --name u -o one.npy cdf-1
+    quietly bpk unpack --name u --frames 0:2 -o two.npy cdf-1
+    quietly bpk unpack --name u --frames 0:2 -o two.npz cdf-1
+    "$python" -c 'import numpy as np
+u = [7, 8, 9]
+assert np.load("one.npy").tolist() == u and np.load("two.npy").tolist() == [u, u]
+a = np.load("two.npz"); assert [(k, a[k].tolist()) for k in a.files] == [("0", u), ("1", u)]'
+}
+
 @test "the first frame that lacks an array is named, be it the first of all" {
     need_numpy
     "$python" -c 'import gsd.fl' 2>/dev/null || skip "python3-gsd is not installed"
