@@ -57,8 +57,8 @@ static const struct bpk_opt opt_key_frames = {
 	.offset = ARG(key_frames),
 	.metavar = "K",
 	.help = "with --predict: start anew after at most K frames",
-	.more = "To read a frame no more than K of them are unpacked. By default 16, or as many "
-		"as make 4 MiB, but no more than make 64 MiB.",
+	.more = "To read a frame no more than K of them, 2 at least, are unpacked. By default 16, "
+		"or as many as make 4 MiB, but no more than make 64 MiB.",
 	.min = 2,
 	.max = UINT32_MAX,
 };
