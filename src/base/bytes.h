@@ -144,6 +144,26 @@ static inline size_t bpk_min_size(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/*
+ * FNV-1a in 64 bits, to find names again and to tell records apart, not to prove anything about
+ * bytes. hash is BPK_HASH_START, or what the bytes in front came to: it can be continued.
+ * Source: Fowler, Noll and Vo, "FNV hash", parameters of the 64-bit one.
+ */
+#define BPK_HASH_START UINT64_C(0xcbf29ce484222325)
+
+static inline uint64_t bpk_hash(uint64_t hash, struct bpk_view bytes)
+{
+	for (size_t i = 0; i < bytes.size; i++)
+		hash = (hash ^ bytes.data[i]) * UINT64_C(0x100000001b3);
+	return hash;
+}
+
+/* The same of a text, without its NUL. */
+static inline uint64_t bpk_hash_text(uint64_t hash, const char *text)
+{
+	return bpk_hash(hash, bpk_view(text, strlen(text)));
+}
+
 /* memcpy and memset that accept no bytes at no address. */
 static inline void bpk_copy(void *to, const void *from, size_t size)
 {

@@ -89,14 +89,6 @@ struct walk {
 	struct bpk_err *err;
 };
 
-static void mix(uint64_t *digest, const void *bytes, size_t size)
-{
-	const uint8_t *p = bytes;
-
-	for (size_t i = 0; i < size; i++)
-		*digest = (*digest ^ p[i]) * UINT64_C(0x100000001b3); /* FNV-1a */
-}
-
 static void mix_file(uint64_t *digest, const char *name, const struct stat *stat)
 {
 	const uint64_t facts[] = {
@@ -105,8 +97,8 @@ static void mix_file(uint64_t *digest, const char *name, const struct stat *stat
 		(uint64_t)stat->st_ctim.tv_sec, (uint64_t)stat->st_ctim.tv_nsec,
 	};
 
-	mix(digest, name, strlen(name) + 1);
-	mix(digest, facts, sizeof facts);
+	*digest = bpk_hash(*digest, bpk_view(name, strlen(name) + 1));
+	*digest = bpk_hash(*digest, bpk_view(facts, sizeof facts));
 }
 
 static int walk_below(struct walk *walk, const char *name);
@@ -127,7 +119,7 @@ static int walk_file(struct walk *walk, const char *name, const char *member, co
 
 static int walk_folder(struct walk *walk, const char *name, const char *member)
 {
-	mix(&walk->seen, name, strlen(name) + 1);
+	walk->seen = bpk_hash(walk->seen, bpk_view(name, strlen(name) + 1));
 	if (walk->s != NULL &&
 	    bpk_tar_folder(walk->s->writer, member, &walk->dataset->stat, walk->err) != 0)
 		return bpk_tar_subject(walk->s, walk->err);

@@ -93,15 +93,6 @@ static bool take_array(const struct bpk_array *array, uint64_t offset, struct bp
 
 /* ---- All of a layout's ---- */
 
-static uint64_t hash_name(const char *name)
-{
-	uint64_t hash = 14695981039346656037u; /* FNV-1a */
-
-	for (; *name != '\0'; name++)
-		hash = (hash ^ (uint8_t)*name) * 1099511628211u;
-	return hash;
-}
-
 static bool same_scalar(const struct bpk_scalar *a, const struct bpk_scalar *b)
 {
 	return a->kind == b->kind && a->item_size == b->item_size && a->byte_order == b->byte_order;
@@ -111,7 +102,7 @@ static bool same_scalar(const struct bpk_scalar *a, const struct bpk_scalar *b)
 static struct group *group_of(struct group *groups, size_t *ngroups, const struct bpk_item *item)
 {
 	const struct bpk_scalar *scalar = &item->array->dtype.scalar;
-	uint64_t name = hash_name(item->name);
+	uint64_t name = bpk_hash_text(BPK_HASH_START, item->name);
 
 	for (size_t i = 0; i < *ngroups; i++)
 		if (groups[i].name == name && same_scalar(&groups[i].scalar, scalar))

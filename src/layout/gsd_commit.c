@@ -18,14 +18,9 @@ uint64_t bpk_gsd_editor_count(const struct bpk_gsd_editor *editor)
 
 /* ---- The record of the other block ---- */
 
-/* FNV-1a. */
-static uint64_t hash(const uint8_t *bytes, size_t size)
+static uint64_t hash(const uint8_t *record)
 {
-	uint64_t hash = 0xcbf29ce484222325u;
-
-	for (size_t i = 0; i < size; i++)
-		hash = (hash ^ bytes[i]) * 0x100000001b3u;
-	return hash;
+	return bpk_hash(BPK_HASH_START, bpk_view(record, HASHED));
 }
 
 static bool all_zeros(const uint8_t *bytes, size_t size)
@@ -43,7 +38,7 @@ bool bpk_gsd_record_read(const uint8_t *header, struct bpk_gsd_slot *slot)
 	if (all_zeros(record, RECORD))
 		return true;
 	if (memcmp(record, record_magic, sizeof record_magic) != 0 ||
-	    bpk_get_le64(record + HASHED) != hash(record, HASHED))
+	    bpk_get_le64(record + HASHED) != hash(record))
 		return false;
 	slot->offset = bpk_get_le64(record + 8);
 	slot->room = bpk_get_le64(record + 16);
@@ -60,7 +55,7 @@ static void record_write(uint8_t *header, const struct bpk_gsd_slot *slot)
 	bpk_copy(record, record_magic, sizeof record_magic);
 	bpk_put_le64(record + 8, slot->offset);
 	bpk_put_le64(record + 16, slot->room);
-	bpk_put_le64(record + HASHED, hash(record, HASHED));
+	bpk_put_le64(record + HASHED, hash(record));
 }
 
 /* ---- What is where ---- */

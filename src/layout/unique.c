@@ -1,6 +1,6 @@
 /*
- * Numbers for repeated names, by their hashes: FNV-1a, which can be continued, so that the hash of
- * "name#2" follows from that of "name".
+ * Numbers for repeated names, by their hashes: these can be continued, so that the hash of "name#2"
+ * follows from that of "name".
  */
 #include "layout/unique.h"
 
@@ -20,16 +20,9 @@ struct sorted {
 	size_t count;
 };
 
-static uint64_t continue_hash(uint64_t hash, const char *text)
-{
-	for (; *text != '\0'; text++)
-		hash = (hash ^ (uint8_t)*text) * 0x100000001b3u;
-	return hash;
-}
-
 uint64_t bpk_name_hash(const char *name)
 {
-	return continue_hash(0xcbf29ce484222325u, name);
+	return bpk_hash_text(BPK_HASH_START, name);
 }
 
 void bpk_name_print_number(uint32_t number, char out[BPK_NAME_NUMBER_TEXT])
@@ -44,7 +37,7 @@ static uint64_t numbered_hash(uint64_t hash, uint32_t number)
 	char text[BPK_NAME_NUMBER_TEXT];
 
 	bpk_name_print_number(number, text);
-	return continue_hash(hash, text);
+	return bpk_hash_text(hash, text);
 }
 
 static int compare(const void *left, const void *right)

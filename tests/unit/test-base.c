@@ -46,6 +46,17 @@ static void test_buffer_grows_and_keeps(void **state)
 	assert_null(buf.data);
 }
 
+/* FNV's own vectors. */
+static void test_hash_is_fnv_1a_and_goes_on(void **state)
+{
+	(void)state;
+	assert_true(bpk_hash_text(BPK_HASH_START, "") == 0xcbf29ce484222325u);
+	assert_true(bpk_hash_text(BPK_HASH_START, "a") == 0xaf63dc4c8601ec8cu);
+	assert_true(bpk_hash_text(BPK_HASH_START, "foobar") == 0x85944171f73967e8u);
+	assert_true(bpk_hash_text(bpk_hash_text(BPK_HASH_START, "foo"), "bar") ==
+		    bpk_hash_text(BPK_HASH_START, "foobar"));
+}
+
 static void test_arithmetic_reports_wrapping(void **state)
 {
 	uint64_t out;
@@ -73,6 +84,7 @@ int main(void)
 		cmocka_unit_test(test_error_line_is_printable),
 		cmocka_unit_test(test_cursor_turns_bad_at_its_end),
 		cmocka_unit_test(test_buffer_grows_and_keeps),
+		cmocka_unit_test(test_hash_is_fnv_1a_and_goes_on),
 		cmocka_unit_test(test_arithmetic_reports_wrapping),
 		cmocka_unit_test(test_cpu_count_is_positive),
 	};
