@@ -164,6 +164,14 @@ static inline uint64_t bpk_hash_text(uint64_t hash, const char *text)
 	return bpk_hash(hash, bpk_view(text, strlen(text)));
 }
 
+/* Are these the last characters of text, or all of them? */
+static inline bool bpk_ends_with(const char *text, const char *end)
+{
+	size_t size = strlen(text), of_end = strlen(end);
+
+	return size >= of_end && memcmp(text + size - of_end, end, of_end) == 0;
+}
+
 /* memcpy and memset that accept no bytes at no address. */
 static inline void bpk_copy(void *to, const void *from, size_t size)
 {

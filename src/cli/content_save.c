@@ -151,13 +151,6 @@ static int save_all(struct saving *s, const struct bpk_pick *pick, struct bpk_er
 
 /* ---- All of it ---- */
 
-static bool ends_with(const char *text, const char *end)
-{
-	size_t size = strlen(text), of_end = strlen(end);
-
-	return size >= of_end && strcmp(text + size - of_end, end) == 0;
-}
-
 int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *pick, uint64_t most,
 		     struct bpk_job *job, uint64_t *count, struct bpk_err *err)
 {
@@ -165,7 +158,7 @@ int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *p
 	int rc = bpk_pick_each(content, pick, look, &s, err);
 
 	*count = s.count;
-	if (rc == 0 && ends_with(job->target, ".npz")) {
+	if (rc == 0 && bpk_ends_with(job->target, ".npz")) {
 		rc = save_all(&s, pick, err);
 	} else if (rc == 0 && s.differ) {
 		bpk_fail(err, BPK_FAILED,

@@ -30,17 +30,10 @@ static bool is_missing(const char *path)
 	return strcmp(path, "-") != 0 && lstat(path, &seen) != 0 && errno == ENOENT;
 }
 
-static bool ends_in_gsd(const char *path)
-{
-	size_t size = strlen(path);
-
-	return size > 4 && strcmp(path + size - 4, ".gsd") == 0;
-}
-
 bool bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args)
 {
 	if (is_missing(path))
-		return ends_in_gsd(path) || args->schema != NULL;
+		return (strlen(path) > 4 && bpk_ends_with(path, ".gsd")) || args->schema != NULL;
 	return bpk_path_is_gsd(path);
 }
 

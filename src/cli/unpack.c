@@ -116,11 +116,7 @@ static int check_limit(const struct unpack_args *args, const struct bpk_job *job
 /* As it ends, or did before it got NAME.partial. */
 static bool is_npy_name(const char *name)
 {
-	size_t size = strlen(name);
-
-	if (size > 8 && strcmp(name + size - 8, ".partial") == 0)
-		size -= 8;
-	return size >= 4 && memcmp(name + size - 4, ".npy", 4) == 0;
+	return bpk_ends_with(name, ".npy") || bpk_ends_with(name, ".npy.partial");
 }
 
 static int fail_size(const struct bpk_array *array, uint64_t raw_size, struct bpk_err *err)
