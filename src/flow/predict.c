@@ -144,13 +144,11 @@ static int weigh(struct bpk_worker *worker, const struct bpk_recipe *recipe, uin
 		 struct bpk_err *err)
 {
 	struct bpk_recipe trial = *recipe;
-	size_t bound = bpk_chunk_bound(worker->sample.size), packed_size;
+	size_t packed_size;
 
 	trial.block_size = (uint32_t)worker->sample.size;
 	trial.prediction = (struct bpk_prediction){ 0 };
-	if (bpk_buf_reserve(&worker->packed, bound, err) != 0 ||
-	    bpk_chunk_encode(worker->ctx, &trial, bpk_buf_view(&worker->sample),
-			     bpk_span(worker->packed.data, bound), &packed_size, err) != 0)
+	if (bpk_work_weigh(worker, &trial, bpk_buf_view(&worker->sample), &packed_size, err) != 0)
 		return -1;
 	*cost = packed_size * (1000 + bpk_pipeline_cost(&recipe->pipeline));
 	return 0;

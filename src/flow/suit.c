@@ -71,15 +71,13 @@ static void sort_candidates(struct candidates *c)
 static int try_candidates(struct bpk_worker *worker, struct bpk_recipe trial, struct candidates *c,
 			  struct bpk_err *err)
 {
-	size_t bound = bpk_chunk_bound(worker->sample.size), packed_size;
+	size_t packed_size;
 
-	if (bpk_buf_reserve(&worker->packed, bound, err) != 0)
-		return -1;
 	for (size_t i = 0; i < c->count; i++) {
 		trial.typesize = c->ways[i].typesize;
 		trial.pipeline = c->ways[i].pipeline;
-		if (bpk_chunk_encode(worker->ctx, &trial, bpk_buf_view(&worker->sample),
-				     bpk_span(worker->packed.data, bound), &packed_size, err) != 0)
+		if (bpk_work_weigh(worker, &trial, bpk_buf_view(&worker->sample), &packed_size,
+				   err) != 0)
 			return -1;
 		c->costs[i] = packed_size * (1000 + bpk_pipeline_cost(&trial.pipeline));
 	}
