@@ -173,33 +173,24 @@ static int put_rows(const struct bpk_frame_array *array, struct bpk_gsd_editor *
 	return rc;
 }
 
-/* One column stands behind the other; into rows. */
-static void turn(const struct bpk_array *array, const uint8_t *columns, uint8_t *rows)
-{
-	uint64_t nrows = array->shape[0], ncolumns = array->shape[1];
-	size_t item_size = array->dtype.scalar.item_size;
-
-	for (uint64_t i = 0; i < nrows; i++)
-		for (uint64_t j = 0; j < ncolumns; j++)
-			bpk_copy(rows + (i * ncolumns + j) * item_size,
-				 columns + (j * nrows + i) * item_size, item_size);
-}
-
-/* Costs twice the array in memory; its bytes are there. */
+/* One column stands behind the other; into rows. Costs twice the array in memory; its bytes are
+ * there. */
 static int put_columns(const struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
 		       struct bpk_err *err)
 {
-	uint64_t size = array->item.array->size;
+	const struct bpk_array *a = array->item.array;
+	const struct bpk_slice all = { .ndimensions = 2, .stop = { a->shape[0], a->shape[1] } };
 	struct bpk_buf columns = { 0 }, rows = { 0 };
 	int rc = -1;
 
-	if (size > SIZE_MAX / 2) {
-		bpk_fail_memory(err, size);
-	} else if (bpk_buf_resize(&columns, (size_t)size, err) == 0 &&
-		   bpk_buf_resize(&rows, (size_t)size, err) == 0 &&
+	if (a->size > SIZE_MAX / 2) {
+		bpk_fail_memory(err, a->size);
+	} else if (bpk_buf_resize(&columns, (size_t)a->size, err) == 0 &&
+		   bpk_buf_resize(&rows, (size_t)a->size, err) == 0 &&
 		   bpk_source_need_at(source_of(array), array->item.offset,
 				      bpk_span(columns.data, columns.size), err) == 0) {
-		turn(array->item.array, columns.data, rows.data);
+		bpk_slice_transpose(&all, a->dtype.scalar.item_size, bpk_buf_view(&columns),
+				    bpk_span(rows.data, rows.size));
 		rc = write_turned(array, editor, bpk_span(rows.data, rows.size), err);
 	}
 	bpk_buf_clear(&columns);
