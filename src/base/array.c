@@ -14,6 +14,18 @@ int bpk_array_copy(const struct bpk_array *from, struct bpk_array *to, struct bp
 	return bpk_dtype_copy(&from->dtype, &to->dtype, err);
 }
 
+bool bpk_scalar_is_like(const struct bpk_scalar *a, const struct bpk_scalar *b)
+{
+	return a->kind == b->kind && a->item_size == b->item_size;
+}
+
+bool bpk_array_is_like(const struct bpk_array *a, const struct bpk_array *b)
+{
+	return bpk_scalar_is_like(&a->dtype.scalar, &b->dtype.scalar) &&
+	       a->ndimensions == b->ndimensions &&
+	       memcmp(a->shape, b->shape, a->ndimensions * sizeof *a->shape) == 0;
+}
+
 int bpk_array_set_shape(struct bpk_array *array, const uint64_t *shape, size_t ndimensions,
 			struct bpk_err *err)
 {

@@ -77,6 +77,12 @@ void bpk_array_clear(struct bpk_array *array);
 /* A copy, all of it its own. */
 int bpk_array_copy(const struct bpk_array *from, struct bpk_array *to, struct bpk_err *err);
 
+/* Are elements of one kind and size? The order of their bytes and the unit of times may differ. */
+bool bpk_scalar_is_like(const struct bpk_scalar *a, const struct bpk_scalar *b);
+
+/* Are arrays of such elements, and of one shape? What the fields of records are is not asked. */
+bool bpk_array_is_like(const struct bpk_array *a, const struct bpk_array *b);
+
 /* Set shape and size from a list of dimensions; BPK_LIMIT on overflow. */
 int bpk_array_set_shape(struct bpk_array *array, const uint64_t *shape, size_t ndimensions,
 			struct bpk_err *err);

@@ -86,15 +86,6 @@ static struct summary *new_row(struct table *table, const struct bpk_item *item,
 	return row;
 }
 
-static bool like_first(const struct summary *row, const struct bpk_array *array)
-{
-	const struct bpk_scalar *a = &row->array.dtype.scalar, *b = &array->dtype.scalar;
-
-	return a->kind == b->kind && a->item_size == b->item_size &&
-	       row->array.ndimensions == array->ndimensions &&
-	       memcmp(row->array.shape, array->shape, sizeof array->shape) == 0;
-}
-
 static int add(struct table *table, const struct bpk_item *item, struct bpk_err *err)
 {
 	const struct summary key = { .name = (char *)item->name };
@@ -107,7 +98,7 @@ static int add(struct table *table, const struct bpk_item *item, struct bpk_err 
 	row->size += item->array->size;
 	if (row->offset == BPK_UNKNOWN && item->array->size > 0)
 		row->offset = item->offset;
-	row->varies = row->varies || !like_first(row, item->array);
+	row->varies = row->varies || !bpk_array_is_like(&row->array, item->array);
 	return 0;
 }
 

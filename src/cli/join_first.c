@@ -45,23 +45,13 @@ static int add_firsts(struct bpk_joining *j, const struct bpk_join_file *t, stru
 	return 0;
 }
 
-static bool alike(const struct bpk_item *a, const struct bpk_item *b)
-{
-	const struct bpk_scalar *x = &a->array->dtype.scalar, *y = &b->array->dtype.scalar;
-
-	return x->kind == y->kind && x->item_size == y->item_size &&
-	       a->array->ndimensions == b->array->ndimensions &&
-	       memcmp(a->array->shape, b->array->shape,
-		      a->array->ndimensions * sizeof a->array->shape[0]) == 0;
-}
-
 int bpk_join_compare(struct bpk_joining *j, const struct bpk_item *held,
 		     const struct bpk_item *more, bool *same, struct bpk_err *err)
 {
 	struct bpk_buf other = { 0 };
 	int rc = 0;
 
-	*same = alike(held, more);
+	*same = bpk_array_is_like(held->array, more->array);
 	for (uint64_t at = 0; rc == 0 && *same && at < held->array->size; at += BPK_JOIN_STEP) {
 		rc = bpk_join_read(j, &j->held, held, at, err);
 		if (rc == 0)

@@ -95,7 +95,7 @@ static bool take_array(const struct bpk_array *array, uint64_t offset, struct bp
 
 static bool same_scalar(const struct bpk_scalar *a, const struct bpk_scalar *b)
 {
-	return a->kind == b->kind && a->item_size == b->item_size && a->byte_order == b->byte_order;
+	return bpk_scalar_is_like(a, b) && a->byte_order == b->byte_order;
 }
 
 /* The group of an item, a new one if there is room; NULL. */
