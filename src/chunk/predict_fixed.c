@@ -15,6 +15,7 @@
  * distance s[k], it is u[0][i-s[1]] + u[1][i-s[2]] + ..., so that of each row s[k] numbers are
  * kept.
  */
+#include "chunk/number.h"
 #include "chunk/predict.h"
 
 #define INLINE static inline __attribute__((always_inline))
@@ -48,11 +49,6 @@ INLINE unsigned exponent_of(uint64_t bits, size_t width)
 	return (unsigned)(bits >> mantissa_of(width)) & (largest_of(width) + 1);
 }
 
-INLINE uint64_t highest_of(size_t width)
-{
-	return (uint64_t)1 << (8 * width - 1);
-}
-
 /* A float as a multiple of the unit that scale makes, modulo 2^64. */
 INLINE uint64_t fix(uint64_t bits, size_t width, unsigned scale)
 {
@@ -64,7 +60,7 @@ INLINE uint64_t fix(uint64_t bits, size_t width, unsigned scale)
 	value |= exponent > 0 ? one : 0;
 	shift = scale - (exponent > 0 ? exponent : 1);
 	value = value << (width == 4 ? ROOM_4 : ROOM_8) >> (shift < 63 ? shift : 63);
-	return (bits & highest_of(width)) != 0 ? 0 - value : value;
+	return (bits & bpk_number_high(width)) != 0 ? 0 - value : value;
 }
 
 /* The nearest float; 0 where its exponent would be none of a normal number. The stores let no
@@ -97,40 +93,6 @@ INLINE uint64_t unfix(uint64_t value, size_t width, unsigned scale)
 	if (value == 0 || exponent < 1 || exponent > (int)largest_of(width))
 		return 0;
 	return bits + ((uint64_t)(int64_t)up << mantissa);
-}
-
-/* Of the lowest width bytes, as BPK_NUMBER_ORDER and its kin. */
-INLINE uint64_t rank(uint64_t bits, size_t width)
-{
-	return (bits & highest_of(width)) != 0 ? ~bits : bits | highest_of(width);
-}
-
-INLINE uint64_t unrank(uint64_t number, size_t width)
-{
-	return (number & highest_of(width)) != 0 ? number ^ highest_of(width) : ~number;
-}
-
-INLINE uint64_t fold(uint64_t number, size_t width)
-{
-	return (number & highest_of(width)) != 0 ? ~(number << 1) : number << 1;
-}
-
-INLINE uint64_t unfold(uint64_t number)
-{
-	return (number & 1) != 0 ? ~(number >> 1) : number >> 1;
-}
-
-INLINE uint64_t get_number(const uint8_t *p, size_t width)
-{
-	return width == 4 ? bpk_get_le32(p) : bpk_get_le64(p);
-}
-
-INLINE void put_number(uint8_t *p, size_t width, uint64_t number)
-{
-	if (width == 4)
-		bpk_put_le32(p, (uint32_t)number);
-	else
-		bpk_put_le64(p, number);
 }
 
 /* ---- All of them ---- */
@@ -166,17 +128,20 @@ INLINE void run(struct row rows[BPK_PREDICTION_STRIDES], unsigned n, unsigned sc
 		bool back, uint8_t *numbers, size_t count)
 {
 	for (size_t i = 0; i < count; i++, numbers += width) {
-		uint64_t number = get_number(numbers, width), guess = 0, left, value;
+		uint64_t number = bpk_number_get(numbers, width), guess = 0, left, value;
 		uint64_t old[BPK_PREDICTION_STRIDES];
 
 		/* the shortest stride, whose number was just found, comes last */
 		for (unsigned k = n; k-- > 0;)
 			guess += old[k] = *rows[k].at;
-		left = rank(unfix(guess, width, scale), width);
+		left = bpk_number_order(unfix(guess, width, scale), width);
 		if (back)
-			number = unrank(unfold(number) + left, width);
+			number = bpk_number_unorder(bpk_number_unfold(number, width) + left, width);
 		value = fix(width == 4 ? (uint32_t)number : number, width, scale);
-		put_number(numbers, width, back ? number : fold(rank(number, width) - left, width));
+		bpk_number_put(
+			numbers, width,
+			back ? number
+			     : bpk_number_fold(bpk_number_order(number, width) - left, width));
 		for (unsigned k = 0; k < n; k++) {
 			*rows[k].at = value;
 			value -= old[k];
@@ -232,30 +197,42 @@ int bpk_fixed_run(const struct bpk_prediction *prediction, bool back, uint8_t *n
 
 /* ---- Pieces, and the unit ---- */
 
+INLINE void take(const uint8_t *numbers, unsigned scale, size_t width, size_t count, uint8_t *out)
+{
+	for (size_t i = 0; i < count; i++)
+		bpk_put_le64(out + 8 * i,
+			     fix(bpk_number_get(numbers + i * width, width), width, scale));
+}
+
 void bpk_fixed_take(const struct bpk_prediction *prediction, const uint8_t *numbers, size_t count,
 		    uint8_t *out)
 {
-	size_t width = prediction->size;
+	if (prediction->size == 4)
+		take(numbers, prediction->scale, 4, count, out);
+	else
+		take(numbers, prediction->scale, 8, count, out);
+}
 
-	for (size_t i = 0; i < count; i++)
-		bpk_put_le64(out + 8 * i,
-			     fix(get_number(numbers + i * width, width), width, prediction->scale));
+INLINE void leave(const uint8_t *numbers, const uint8_t *differences, unsigned scale, size_t width,
+		  size_t count, uint8_t *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint64_t number = bpk_number_get(numbers + i * width, width);
+		uint64_t guess = fix(number, width, scale) - bpk_get_le64(differences + 8 * i);
+		uint64_t left = bpk_number_order(unfix(guess, width, scale), width);
+
+		left = bpk_number_order(number, width) - left;
+		bpk_number_put(out + i * width, width, bpk_number_fold(left, width));
+	}
 }
 
 void bpk_fixed_leave(const struct bpk_prediction *prediction, const uint8_t *numbers,
 		     const uint8_t *differences, size_t count, uint8_t *out)
 {
-	size_t width = prediction->size;
-	unsigned scale = prediction->scale;
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t number = get_number(numbers + i * width, width);
-		uint64_t guess = fix(number, width, scale) - bpk_get_le64(differences + 8 * i);
-
-		put_number(
-			out + i * width, width,
-			fold(rank(number, width) - rank(unfix(guess, width, scale), width), width));
-	}
+	if (prediction->size == 4)
+		leave(numbers, differences, prediction->scale, 4, count, out);
+	else
+		leave(numbers, differences, prediction->scale, 8, count, out);
 }
 
 unsigned bpk_prediction_scale(const struct bpk_prediction *prediction, struct bpk_view raw)

@@ -2,43 +2,10 @@
  * What prediction does to little-endian numbers, in portable C: the definition.
  */
 #include "chunk/filter/kernels.h"
+#include "chunk/number.h"
 
 /* Where the width is a constant the switches vanish from the loops. */
 #define INLINE static inline __attribute__((always_inline))
-
-INLINE uint64_t get_number(const uint8_t *p, size_t width)
-{
-	switch (width) {
-	case 1:
-		return *p;
-	case 2:
-		return bpk_get_le16(p);
-	case 4:
-		return bpk_get_le32(p);
-	default:
-		return bpk_get_le64(p);
-	}
-}
-
-/* The lowest width bytes of x. */
-INLINE void put_number(uint8_t *p, size_t width, uint64_t x)
-{
-	switch (width) {
-	case 1:
-		*p = (uint8_t)x;
-		break;
-	case 2:
-		p[0] = (uint8_t)x;
-		p[1] = (uint8_t)(x >> 8);
-		break;
-	case 4:
-		bpk_put_le32(p, (uint32_t)x);
-		break;
-	default:
-		bpk_put_le64(p, x);
-		break;
-	}
-}
 
 INLINE void swap(const uint8_t *in, size_t width, uint8_t *out)
 {
@@ -51,19 +18,15 @@ INLINE void swap(const uint8_t *in, size_t width, uint8_t *out)
 
 INLINE uint64_t convert(enum bpk_filter_number what, uint64_t x, size_t width)
 {
-	unsigned top = 8 * (unsigned)width - 1;
-	uint64_t high = (uint64_t)1 << top, all = high | (high - 1);
-	bool set = (x & high) != 0;
-
 	switch (what) {
 	case BPK_NUMBER_ORDER:
-		return x ^ (set ? all : high);
+		return bpk_number_order(x, width);
 	case BPK_NUMBER_UNORDER:
-		return x ^ (set ? high : all);
+		return bpk_number_unorder(x, width);
 	case BPK_NUMBER_FOLD:
-		return (x << 1) ^ (set ? all : 0);
+		return bpk_number_fold(x, width);
 	default:
-		return (x >> 1) ^ ((x & 1) != 0 ? all : 0);
+		return bpk_number_unfold(x, width);
 	}
 }
 
@@ -74,7 +37,8 @@ INLINE void convert_all(enum bpk_filter_number what, const uint8_t *in, size_t w
 		if (what == BPK_NUMBER_SWAP)
 			swap(in + i, width, out + i);
 		else
-			put_number(out + i, width, convert(what, get_number(in + i, width), width));
+			bpk_number_put(out + i, width,
+				       convert(what, bpk_number_get(in + i, width), width));
 	}
 }
 
@@ -83,7 +47,9 @@ INLINE void subtract_all(uint8_t *numbers, size_t width, size_t stride, size_t c
 	for (size_t i = count; i > stride; i--) {
 		uint8_t *p = numbers + (i - 1) * width;
 
-		put_number(p, width, get_number(p, width) - get_number(p - stride * width, width));
+		bpk_number_put(p, width,
+			       bpk_number_get(p, width) -
+				       bpk_number_get(p - stride * width, width));
 	}
 }
 
@@ -93,8 +59,8 @@ INLINE void add_next(uint8_t *numbers, size_t width, size_t count)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		sum += get_number(numbers + i * width, width);
-		put_number(numbers + i * width, width, sum);
+		sum += bpk_number_get(numbers + i * width, width);
+		bpk_number_put(numbers + i * width, width, sum);
 	}
 }
 
@@ -107,7 +73,9 @@ INLINE void add_all(uint8_t *numbers, size_t width, size_t stride, size_t count)
 	for (size_t i = stride; i < count; i++) {
 		uint8_t *p = numbers + i * width;
 
-		put_number(p, width, get_number(p, width) + get_number(p - stride * width, width));
+		bpk_number_put(p, width,
+			       bpk_number_get(p, width) +
+				       bpk_number_get(p - stride * width, width));
 	}
 }
 
