@@ -326,6 +326,11 @@ static void note_refused(struct bpk_gsd *gsd, bool sorted)
 {
 	uint64_t last = gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0;
 
+	if (!bpk_layout_fits(gsd->file_size, gsd->index.offset, gsd->index.size))
+		bpk_gsd_note(gsd,
+			     "index of %" PRIu64 " entries at %" PRIu64 " in a file of %" PRIu64
+			     " bytes",
+			     gsd->index.room, gsd->index.offset, gsd->file_size);
 	if (overlap(&gsd->index, gsd->names_block.offset, gsd->names_block.size))
 		bpk_gsd_note(gsd, "index and list of names overlap");
 	if (gsd->names.repeated)

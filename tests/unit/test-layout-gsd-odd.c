@@ -218,6 +218,11 @@ static void test_refused(void **state)
 	assert_int_equal(gsd_find(&opened, "a", 1000000000000000, &item), 0);
 	assert_int_equal(gsd_find(&opened, "a", 999999999999999, &item), 1);
 	gsd_close(&opened);
+	bpk_put_le64(made.bytes + 16, 1ULL << 50); /* room for that frame, which is not there */
+	opened = gsd_open(&made);
+	assert_int_equal(opened.info->narrays, 3);
+	assert_non_null(strstr(opened.info->damage, "index of 1125899906842624 entries at"));
+	gsd_close(&opened);
 	gsd_begin(&made, 0x20000, "demo", 0);
 	gsd_name(&made, "a");
 	gsd_name(&made, "b");
