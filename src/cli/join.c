@@ -5,7 +5,10 @@
 
 #include "cli/text.h"
 
-enum { SLOTS = 8 };
+enum {
+	SLOTS = 8,
+	MOST_EMPTY = 1 << 24, /* more frames without an array are believed of nobody */
+};
 
 /* ---- Opening ---- */
 
@@ -93,19 +96,45 @@ int bpk_join_put(struct bpk_joining *j, const char *name, const struct bpk_item 
 
 /* ---- Frames ---- */
 
+/* They come in the order of frames. */
+int bpk_join_find_frame(const struct bpk_join_file *file, uint64_t frame, uint64_t *number,
+			struct bpk_err *err)
+{
+	uint64_t high = file->info->narrays;
+	struct bpk_item item;
+
+	*number = 0;
+	while (*number < high) {
+		uint64_t middle = *number + (high - *number) / 2;
+
+		if (bpk_layout_get(file->layout, middle, &item, err) != 0)
+			return -1;
+		if (item.frame < frame)
+			*number = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
+}
+
 int bpk_join_frames(struct bpk_joining *j, uint64_t from, uint64_t to, struct bpk_err *err)
 {
 	const struct bpk_layout_info *info = j->more.info;
 	struct bpk_item item;
-	uint64_t number = 0;
+	uint64_t number;
 
+	if (to - from > MOST_EMPTY && to - from - MOST_EMPTY > info->narrays)
+		return bpk_fail(err, BPK_LIMIT, "claims %" PRIu64 " frames in %" PRIu64 " arrays",
+				info->nframes, info->narrays);
+	if (bpk_join_find_frame(&j->more, from, &number, err) != 0)
+		return -1;
 	for (uint64_t frame = from; frame < to; frame++) {
 		for (; number < info->narrays; number++) {
 			if (bpk_layout_get(j->more.layout, number, &item, err) != 0)
 				return -1;
 			if (item.frame > frame)
 				break;
-			if (item.frame == frame && bpk_join_put(j, item.name, &item, err) != 0)
+			if (bpk_join_put(j, item.name, &item, err) != 0)
 				return -1;
 		}
 		if (bpk_join_put_absent(j, frame, err) != 0 ||
@@ -115,11 +144,13 @@ int bpk_join_frames(struct bpk_joining *j, uint64_t from, uint64_t to, struct bp
 	return 0;
 }
 
-/* "hoomd 1.4" and "hoomd 1.2" are of one kind. */
+/* "hoomd 1.4" and "hoomd 1.2" are of one kind: up to the major version, which is behind the last
+ * space, as names may have spaces and dots, too. */
 static int check_schema(const struct bpk_joining *j, struct bpk_err *err)
 {
 	const char *held = j->held.info->schema, *more = j->more.info->schema;
-	size_t size = held != NULL ? strcspn(held, ".") : 0;
+	const char *version = held != NULL ? strrchr(held, ' ') : NULL;
+	size_t size = version != NULL ? (size_t)(version - held) + strcspn(version, ".") : 0;
 
 	if ((held == NULL) == (more == NULL) &&
 	    (held == NULL || (strncmp(held, more, size) == 0 && more[size] == '.')))

@@ -15,6 +15,7 @@ struct following {
 	struct bpk_join_store own;
 	struct bpk_feed feed;
 	const char *path;
+	struct stat seen; /* of the file, when it was first opened; st_ino 0: not yet */
 	struct bpk_joined *joined;
 };
 
@@ -39,18 +40,35 @@ static int count_sound(struct bpk_join_file *file, uint64_t *nframes, bool *torn
 	return 0;
 }
 
-static int open_now(struct following *f, uint64_t *nframes, bool *torn, struct bpk_err *err)
+/* Is it the file that was opened at first? */
+static int check_identity(struct following *f, struct bpk_err *err)
+{
+	const struct stat *now = bpk_source_stat(f->j.more.source);
+
+	if (f->seen.st_ino == 0)
+		f->seen = *now;
+	if (now->st_ino == f->seen.st_ino && now->st_dev == f->seen.st_dev)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "was replaced by another file, what follows is not its");
+}
+
+static int open_gsd(struct following *f, struct bpk_err *err)
 {
 	struct bpk_join_file *file = &f->j.more;
 
-	bpk_join_file_close(file);
-	if (bpk_source_open(f->path, &file->source, err) != 0 ||
+	if (bpk_source_open(f->path, &file->source, err) != 0 || check_identity(f, err) != 0 ||
 	    bpk_layout_open(file->source, &file->layout, err) != 0)
-		return bpk_err_subject(err, "%s", f->path);
-	if (file->layout == NULL)
-		return bpk_fail(err, BPK_FAILED, "%s: is no GSD file any more", f->path);
-	file->info = bpk_layout_info(file->layout);
-	if (count_sound(file, nframes, torn, err) != 0)
+		return -1;
+	file->info = file->layout != NULL ? bpk_layout_info(file->layout) : NULL;
+	if (file->info == NULL || strcmp(file->info->kind, "gsd") != 0)
+		return bpk_fail(err, BPK_FAILED, "is no GSD file any more");
+	return 0;
+}
+
+static int open_now(struct following *f, uint64_t *nframes, bool *torn, struct bpk_err *err)
+{
+	bpk_join_file_close(&f->j.more);
+	if (open_gsd(f, err) != 0 || count_sound(&f->j.more, nframes, torn, err) != 0)
 		return bpk_err_subject(err, "%s", f->path);
 	return 0;
 }
@@ -91,7 +109,8 @@ static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
 			bpk_err_subject(err, "%s", f->path);
 		else
 			rc = bpk_gsd_editor_commit(editor, err);
-		f->joined->appended_frames += nframes - has;
+		if (rc == 0)
+			f->joined->appended_frames += nframes - has;
 	}
 	bpk_join_file_close(&f->j.more);
 	return rc;
@@ -101,16 +120,19 @@ static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
 
 static int compare_frame(struct following *f, uint64_t frame, bool *same, struct bpk_err *err)
 {
-	struct bpk_layout *held = f->j.held.layout;
+	const struct bpk_join_file *held = &f->j.held;
 	struct bpk_item a, b;
+	uint64_t i;
 
-	for (uint64_t i = 0; *same && i < f->j.held.info->narrays; i++) {
+	if (bpk_join_find_frame(held, frame, &i, err) != 0)
+		return -1;
+	for (; *same && i < held->info->narrays; i++) {
 		int rc;
 
-		if (bpk_layout_get(held, i, &a, err) != 0)
+		if (bpk_layout_get(held->layout, i, &a, err) != 0)
 			return -1;
-		if (a.frame != frame)
-			continue;
+		if (a.frame > frame)
+			break;
 		rc = bpk_layout_find(f->j.more.layout, a.name, frame, false, &b, err);
 		*same = rc == 0;
 		if (rc < 0 || (rc == 0 && bpk_join_compare(&f->j, &a, &b, same, err) != 0))

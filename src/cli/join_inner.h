@@ -48,7 +48,12 @@ int bpk_join_read(struct bpk_joining *j, const struct bpk_join_file *from,
 int bpk_join_put(struct bpk_joining *j, const char *name, const struct bpk_item *item,
 		 struct bpk_err *err);
 
-/* Put the frames from from to to of more behind those that are there. */
+/* The first array of a frame, or of the next one that has any; else as many as there are. */
+int bpk_join_find_frame(const struct bpk_join_file *file, uint64_t frame, uint64_t *number,
+			struct bpk_err *err);
+
+/* Put the frames from from to to of more behind those that are there. Fails with BPK_LIMIT where
+ * far too many of them are empty. */
 int bpk_join_frames(struct bpk_joining *j, uint64_t from, uint64_t to, struct bpk_err *err);
 
 /* ---- join_first.c ---- */

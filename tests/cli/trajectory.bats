@@ -331,6 +331,16 @@ with gsd.hoomd.open("u.gsd", "rb") as t:
     head -c -20 a.gsd >cut.gsd
     refuses 2 "cut.gsd: " bpk append a.gsd.blp cut.gsd
     quietly bpk verify a.gsd.blp
+    bpk append one.gsd --schema my.one x=x.npy
+    bpk append two.gsd --schema my.two x=x.npy
+    bpk pack -q one.gsd other.gsd
+    refuses 1 "two.gsd: has schema 'my.two 1.0', the archive has 'my.one 1.0'" bpk append one.gsd.blp two.gsd
+    # version 0.0.1, in which any number of frames may be claimed
+    "$python" -c 'import struct
+def entry(frame, at): return struct.pack("<Q33sB6xQQQQQ", frame, b"x", 1, 1, 1, 0, at, 1 + 1 + 1 + at)
+head = struct.pack("<I64sI64sI4xQQ64sI4x", 0x65df65df, b"t", 1, b"demo", 0x10000, 232, 2, bytes(64), 0xfd56fd56)
+open("old.gsd", "wb").write(head + entry(0, 408) + entry(10**12, 409) + b"ab")'
+    refuses 1 "old.gsd: claims 1000000000001 frames in 2 arrays" bpk append other.gsd.blp old.gsd
     make_archive blp a.gsd
     holds a.gsd
 }
@@ -393,6 +403,39 @@ gsd.fl.open("t.gsd", "wb", application="py", schema="hoomd", schema_version=(1, 
     refuses 1 "other.gsd: is not what $archive follows" bpk append "$archive" --follow other.gsd --idle 1
     make_hoomd few.gsd 2 5 1 0
     refuses 1 "few.gsd: has 2 frames, $archive holds 200 already" bpk append "$archive" --follow few.gsd --idle 1
+}
+
+# FILE FRAMES...: they have an array each, those between them none.
+write_frames() {
+    "$python" -c 'import sys, numpy as np, gsd.fl
+with gsd.fl.open(sys.argv[1], "rb+") as f:
+    for i in map(int, sys.argv[2:]):
+        while f.nframes < i: f.end_frame()
+        f.write_chunk("x", np.arange(i, dtype="f8"))
+        f.end_frame()' "$@"
+}
+
+@test "append --follow: frames without arrays, and a file that is no trajectory any more" {
+    need_gsd
+    "$python" -c 'import gsd.fl
+gsd.fl.open("t.gsd", "wb", application="py", schema="demo", schema_version=(1, 0)).close()'
+    write_frames t.gsd 1 4
+    bpk pack -q t.gsd
+    write_frames t.gsd 7 8 11
+    quietly bpk append t.gsd.blp --follow t.gsd --idle 1
+    bpk unpack -q -f -o now.gsd t.gsd.blp
+    sound now.gsd
+    "$python" "$tests/lib/gsd_oracle.py" t.gsd | sort >want
+    "$python" "$tests/lib/gsd_oracle.py" now.gsd | sort | same want /dev/stdin
+    npy x 'np.arange(100000, dtype="f8")'
+    timeout 30 "$BPK" append t.gsd.blp --follow t.gsd --idle 20 2>"$err" &
+    sleep 2
+    dd if=x.npy of=t.gsd conv=notrunc status=none
+    wait $! && return 1
+    says "t.gsd: is no GSD file any more"
+    quietly bpk verify t.gsd.blp
+    bpk unpack -q -f -o now.gsd t.gsd.blp
+    in_gsd now.gsd 'f.nframes == 12'
 }
 
 @test "the README's trajectory runs as it is written" {
