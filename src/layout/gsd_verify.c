@@ -110,8 +110,10 @@ static int look_behind(const struct look *look, struct bpk_err *err)
 	if (bpk_gsd_slot_survey(&none, gsd->source, &rest, err) != 0)
 		return -1;
 	if (rest.dirty > 0)
-		say(look, "%" PRIu64 " entries of the index behind its end are not zeros",
-		    rest.dirty);
+		say(look,
+		    "entries of the index behind its end are not zeros, the last of them is "
+		    "%" PRIu64,
+		    gsd->nentries + rest.dirty - 1);
 	return 0;
 }
 

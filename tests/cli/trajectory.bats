@@ -171,7 +171,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     refuses 2 "2.64 bytes or more" bpk verify d.gsd
     damage 200 Q 5
     quietly bpk verify d.gsd
-    bpk verify -v d.gsd | grep -q 'index behind its end are not zeros'
+    bpk verify -v d.gsd | grep -q 'index behind its end are not zeros, the last of them is 6$'
     bpk verify -v t.gsd | grep -q 'ok; no checksum'
     mkdir deep && mv d.gsd deep && damage 40 Q 4611686018427387904 && mv d.gsd deep/e.gsd
     bpk verify -r deep >"$out" 2>"$err" && return 1
