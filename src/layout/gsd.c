@@ -52,13 +52,20 @@ void bpk_gsd_note(struct bpk_gsd *gsd, const char *format, ...)
 
 /* ---- The header ---- */
 
+/* GSD's libraries write in the order of their machine; what a big-endian one wrote is refused. */
+static bool is_turned(struct bpk_view head)
+{
+	return head.size >= BPK_GSD_HEADER &&
+	       bpk_get_be64(head.data) == bpk_get_le64(bpk_gsd_magic);
+}
+
 static bool is_probable(struct bpk_view head, uint64_t size)
 {
 	(void)size;
 	if (head.size >= BPK_GSD_HEADER &&
 	    memcmp(head.data, bpk_gsd_magic, sizeof bpk_gsd_magic) == 0)
 		return true;
-	return bpk_gsd_v0_probe(head);
+	return is_turned(head) || bpk_gsd_v0_probe(head);
 }
 
 /* 0.3, which is laid out as 1.0 is, and all of 1 and 2; 0.2 was another format. */
@@ -142,8 +149,9 @@ static int read_header(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err
 	gsd->version = bpk_get_le32(head.data + 44);
 	gsd->header_size = BPK_GSD_HEADER;
 	if (!is_known(gsd->version))
-		return bpk_fail(err, BPK_UNSUPPORTED, "GSD version %u.%u", gsd->version >> 16,
-				gsd->version & 0xffff);
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"GSD version %u.%u is not known, expected 0.3, 1 or 2",
+				gsd->version >> 16, gsd->version & 0xffff);
 	gsd->index.offset = bpk_get_le64(head.data + 8);
 	gsd->index.room = bpk_get_le64(head.data + 16);
 	gsd->names_block.offset = bpk_get_le64(head.data + 24);
@@ -234,6 +242,8 @@ static int read_file(struct bpk_gsd *gsd, struct bpk_err *err)
 	if (bpk_source_read_at(gsd->source, 0, bpk_span(bytes, sizeof bytes), &got, err) != 0)
 		return -1;
 	head = bpk_view(bytes, got);
+	if (is_turned(head))
+		return bpk_fail(err, BPK_UNSUPPORTED, "big-endian GSD is not supported");
 	if (got < sizeof bytes || memcmp(bytes, bpk_gsd_magic, sizeof bpk_gsd_magic) != 0)
 		return bpk_gsd_v0_read(gsd, head, err);
 	if (read_header(gsd, head, err) != 0 || bpk_gsd_names_read(gsd, err) != 0)

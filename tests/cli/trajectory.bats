@@ -211,6 +211,9 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     "$python" -c 'b = bytearray(open("t.gsd", "rb").read()); b[44:48] = bytes([0, 0, 1, 0]); open("old.gsd", "wb").write(b)'
     refuses 1 "GSD 1.0 is only read.*upgrade" bpk append old.gsd a=x.npy
     refuses 1 "GSD 1.0 is only read.*upgrade" bpk truncate old.gsd --frames 0
+    "$python" -c 'b = open("t.gsd", "rb").read(); open("big.gsd", "wb").write(b[7::-1] + b[8:])'
+    refuses 1 "big-endian GSD is not supported" bpk append big.gsd a=x.npy
+    refuses 1 "big-endian GSD is not supported" bpk verify big.gsd
     sound t.gsd
 }
 
