@@ -115,7 +115,7 @@ static void test_rules(void **state)
 	/* 2. types, whatever N is */
 	expect_data("particles/types", 1, "|i1", 2, 2, 2, "X");
 	expect_data("particles/types", 2, "|i1", 2, 2, 2, "X");
-	expect_fill("bonds/types", 2, "|i1", 0, 0, 1, "", 1);
+	expect_fill("bonds/types", 2, "|i1", 0, 2, 2, "\0", 2);
 	expect_fill("particles/type_shapes", 0, "|i1", 1, 3, 2, "{}", 3);
 	expect_none("bonds/type_shapes", 0);
 	/* 3. rows, where N is that of frame 0 */
