@@ -80,6 +80,14 @@ static enum bpk_stream_kind kind_of(const struct bpk_encoding *e, struct bpk_vie
 	return bpk_is_run(stream) ? BPK_STREAM_RUN : BPK_STREAM_STRUCTURE;
 }
 
+/* Other streams than planes have parts unlike each other, which the sample takes for one. */
+static enum bpk_matches matches_of(const struct bpk_encoding *e, struct bpk_view stream)
+{
+	enum bpk_matches matches = bpk_stream_matches(stream);
+
+	return e->planes || matches == BPK_MATCHES_SHORT ? matches : BPK_MATCHES_ANY;
+}
+
 /* The same with the kind known. */
 static int pack_kind(struct bpk_encoding *e, struct bpk_view stream, enum bpk_stream_kind kind,
 		     uint8_t *to, size_t room, size_t *packed_size, struct bpk_err *err)
@@ -95,6 +103,9 @@ static int pack_kind(struct bpk_encoding *e, struct bpk_view stream, enum bpk_st
 		return pack_run(e, stream, bpk_span(to, room), packed_size, err);
 	if (kind == BPK_STREAM_SKEWED && e->planes)
 		level = 1;
+	if (codec->encode_matches != NULL)
+		return codec->encode_matches(e->ctx->codec, level, matches_of(e, stream), stream,
+					     bpk_span(to, room), packed_size, err);
 	return codec->encode(e->ctx->codec, level, stream, bpk_span(to, room), packed_size, err);
 }
 

@@ -6,7 +6,7 @@
 #ifndef BPK_CHUNK_NOISE_H
 #define BPK_CHUNK_NOISE_H
 
-#include "base/base.h"
+#include "chunk/codec/codec.h"
 
 enum bpk_stream_kind {
 	BPK_STREAM_RUN,       /* one byte, repeated: any effort packs it as well */
@@ -25,5 +25,9 @@ bool bpk_is_run(struct bpk_view stream);
  * the bytes alone.
  */
 enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, bool entropy);
+
+/* Which matches are worth taking in a stream for a codec that codes frequent bytes in fewer bits.
+ * Looks at a sample; the answer follows from the bytes alone. */
+enum bpk_matches bpk_stream_matches(struct bpk_view stream);
 
 #endif

@@ -1,6 +1,7 @@
 /*
- * What is stored without asking the codec must be what the codec could not have packed: over all
- * data sets of the benches as byte planes and as they are, and over streams made to mislead.
+ * What is stored without asking the codec must be what the codec could not have packed, and what a
+ * codec is told about matches must not make it pack worse: over all data sets of the benches as
+ * byte planes and as they are, and over streams made to mislead.
  */
 #include "unit/unit.h"
 
@@ -29,6 +30,32 @@ static size_t packed_size(struct bpk_codec_ctx *ctx, const struct bpk_codec *cod
 	assert_int_equal(
 		codec->encode(ctx, level, stream, bpk_span(out, stream.size - 1), &packed, NULL),
 		0);
+	free(out);
+	return packed == 0 ? stream.size : packed;
+}
+
+/* The same with zstd told which matches pay. */
+static size_t matches_size(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_matches matches,
+			   struct bpk_view stream)
+{
+	const struct bpk_codec *zstd = bpk_codec_find("zstd");
+	uint8_t *out = malloc(stream.size);
+	size_t packed = 0;
+
+	assert_non_null(out);
+	assert_int_equal(zstd->encode_matches(ctx, level, matches, stream,
+					      bpk_span(out, stream.size - 1), &packed, NULL),
+			 0);
+	if (packed > 0) {
+		uint8_t *back = malloc(stream.size);
+
+		assert_non_null(back);
+		assert_int_equal(
+			zstd->decode(ctx, bpk_view(out, packed), bpk_span(back, stream.size), NULL),
+			0);
+		assert_memory_equal(back, stream.data, stream.size);
+		free(back);
+	}
 	free(out);
 	return packed == 0 ? stream.size : packed;
 }
@@ -63,11 +90,38 @@ static void check_stream(struct bpk_codec_ctx *ctx, const char *what, bool plane
 	}
 }
 
+/* What came of telling a codec which matches pay. */
+struct told {
+	struct bpk_codec_ctx *ctx;
+	uint64_t untold, told; /* bytes of all streams of which it told something */
+};
+
+/* No plane loses more than 2% and a few bytes. */
+static void check_matches(struct told *t, const char *what, struct bpk_view stream)
+{
+	const struct bpk_codec *zstd = bpk_codec_find("zstd");
+	enum bpk_matches matches = bpk_stream_matches(stream);
+
+	for (unsigned level = 1; level <= 4; level++) {
+		size_t untold = packed_size(t->ctx, zstd, level, stream);
+		size_t told = matches_size(t->ctx, level, matches, stream);
+
+		if (matches == BPK_MATCHES_ANY || level == 4)
+			assert_int_equal(told, untold);
+		if (told > untold + untold / 50 + 64)
+			fail_msg("%s: %zu bytes, matches %u, level %u: %zu, not %zu", what,
+				 stream.size, matches, level, told, untold);
+		t->untold += untold;
+		t->told += told;
+	}
+}
+
 static void test_data_sets(void **state)
 {
 	static const size_t sizes[] = { 2048, 5000, 16384, 65536 };
 	enum { ALL = 65536 * 20 };
 	uint8_t *bytes = malloc(ALL), *plane = malloc(ALL);
+	struct told told = { *state, 0, 0 };
 	const struct bench_data *data;
 
 	assert_non_null(bytes);
@@ -81,11 +135,23 @@ static void test_data_sets(void **state)
 				for (size_t k = 0; k < sizes[s]; k++)
 					plane[k] = bytes[k * data->typesize + j];
 				check_stream(*state, data->name, true, bpk_view(plane, sizes[s]));
+				check_matches(&told, data->name, bpk_view(plane, sizes[s]));
 			}
 		}
 	}
+	assert_true(told.told < told.untold);
 	free(bytes);
 	free(plane);
+}
+
+/* Half of all bytes become 0, a quarter 1, and so on. */
+static unsigned skewed(unsigned byte)
+{
+	unsigned zeros = 0;
+
+	while (zeros < 7 && (byte >> zeros & 1) == 0)
+		zeros++;
+	return zeros;
 }
 
 /* Streams whose bytes are spread evenly, or that are noise but for a part. */
@@ -138,18 +204,35 @@ static void mislead(unsigned kind, uint8_t *out, size_t size)
 		case 10: /* one byte but at the end */
 			out[i] = i == size - 1 ? 1 : 0;
 			break;
+		case 11: /* few bytes are frequent, as of exponents: matches are chance */
+			out[i] = (uint8_t)(60 + skewed(out[i]));
+			break;
+		case 12: /* the same, the second half repeats the first */
+			out[i] = i >= size / 2 ? out[i - size / 2] : (uint8_t)skewed(out[i]);
+			break;
+		case 13: /* the same, in runs of 40 of three that there are */
+			out[i] = i >= 120 ? out[i % 40 + 40 * (words[i / 40 % 600] % 3)]
+					  : (uint8_t)skewed(out[i]);
+			break;
+		case 14: /* skewed, and noise in the last quarter that repeats */
+			if (i < size / 4 * 3)
+				out[i] = (uint8_t)skewed(out[i]);
+			else if (i >= size / 4 * 3 + 700)
+				out[i] = out[i - 700];
+			break;
 		default: /* noise indeed */
 			break;
 		}
 	}
 }
 
-enum { NKINDS = 12 };
+enum { NKINDS = 16 };
 
 static void test_misleading_streams(void **state)
 {
 	static const size_t sizes[] = { 2048, 4096, 16384, 32768, 131072 };
 	uint8_t *bytes = malloc(131072);
+	struct told told = { *state, 0, 0 };
 	char what[32];
 
 	assert_non_null(bytes);
@@ -158,6 +241,7 @@ static void test_misleading_streams(void **state)
 			mislead(kind, bytes, sizes[s]);
 			snprintf(what, sizeof what, "stream %u", kind);
 			check_stream(*state, what, true, bpk_view(bytes, sizes[s]));
+			check_matches(&told, what, bpk_view(bytes, sizes[s]));
 		}
 	free(bytes);
 }
@@ -182,6 +266,32 @@ static void test_kinds_are_told(void **state)
 	assert_int_equal(bpk_stream_kind(bpk_view(bytes, 1), true), BPK_STREAM_STRUCTURE);
 }
 
+/* Whether repeats are near, far, or by chance. */
+static void test_matches_are_told(void **state)
+{
+	static const struct {
+		unsigned kind;
+		size_t size;
+		enum bpk_matches matches;
+	} cases[] = {
+		{ NKINDS - 1, 32768, BPK_MATCHES_SHORT },
+		{ 11, 32768, BPK_MATCHES_FEW },
+		{ 11, 8192, BPK_MATCHES_FEW },
+		{ 11, 8191, BPK_MATCHES_ANY },
+		{ 12, 32768, BPK_MATCHES_LONG },
+		{ 13, 32768, BPK_MATCHES_LONG },
+		{ 10, 32768, BPK_MATCHES_LONG },
+	};
+	uint8_t bytes[32768];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		mislead(cases[i].kind, bytes, cases[i].size);
+		assert_int_equal(bpk_stream_matches(bpk_view(bytes, cases[i].size)),
+				 cases[i].matches);
+	}
+}
+
 static int set_up(void **state)
 {
 	*state = bpk_codec_ctx_new(NULL);
@@ -200,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_data_sets),
 		cmocka_unit_test(test_misleading_streams),
 		cmocka_unit_test(test_kinds_are_told),
+		cmocka_unit_test(test_matches_are_told),
 	};
 
 	cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -25,6 +25,14 @@ struct bpk_codec_ctx;
 struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err);
 void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx); /* NULL is harmless */
 
+/* Which matches pay in a stream: runs of bytes that occurred before. */
+enum bpk_matches {
+	BPK_MATCHES_ANY,   /* it is not known */
+	BPK_MATCHES_SHORT, /* from 5 bytes on */
+	BPK_MATCHES_LONG,  /* from 7 bytes on at the least */
+	BPK_MATCHES_FEW,   /* hardly any: that some bytes are frequent is all there is to code */
+};
+
 struct bpk_codec {
 	const char *name;             /* "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" */
 	enum bpk_codec_format format; /* what a reader selects by: lz4 and lz4hc share one */
@@ -38,6 +46,12 @@ struct bpk_codec {
 	 */
 	int (*encode)(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		      struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+
+	/* The same for a stream of which it is known which matches pay; NULL: it makes no
+	 * difference. */
+	int (*encode_matches)(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_matches matches,
+			      struct bpk_view in, struct bpk_span out, size_t *packed_size,
+			      struct bpk_err *err);
 
 	/*
 	 * Unpack in to exactly out.size bytes (never 0). Reads only in, writes only out, whatever

@@ -11,13 +11,17 @@
  * In the order in which help lists them. Numbers: Blosc chunk format, "Codec numbers".
  */
 static const struct bpk_codec codecs[] = {
-	{ "blosclz", BPK_CODEC_FORMAT_BLOSCLZ, 0, bpk_blosclz_encode, bpk_blosclz_decode, NULL },
-	{ "lz4", BPK_CODEC_FORMAT_LZ4, 1, bpk_lz4_encode, bpk_lz4_decode, bpk_lz4_version },
-	{ "lz4hc", BPK_CODEC_FORMAT_LZ4, 2, bpk_lz4hc_encode, bpk_lz4_decode, bpk_lz4_version },
-	{ "snappy", BPK_CODEC_FORMAT_SNAPPY, 3, bpk_snappy_encode, bpk_snappy_decode,
+	{ "blosclz", BPK_CODEC_FORMAT_BLOSCLZ, 0, bpk_blosclz_encode, NULL, bpk_blosclz_decode,
+	  NULL },
+	{ "lz4", BPK_CODEC_FORMAT_LZ4, 1, bpk_lz4_encode, NULL, bpk_lz4_decode, bpk_lz4_version },
+	{ "lz4hc", BPK_CODEC_FORMAT_LZ4, 2, bpk_lz4hc_encode, NULL, bpk_lz4_decode,
+	  bpk_lz4_version },
+	{ "snappy", BPK_CODEC_FORMAT_SNAPPY, 3, bpk_snappy_encode, NULL, bpk_snappy_decode,
 	  bpk_snappy_version },
-	{ "zlib", BPK_CODEC_FORMAT_ZLIB, 4, bpk_zlib_encode, bpk_zlib_decode, bpk_zlib_version },
-	{ "zstd", BPK_CODEC_FORMAT_ZSTD, 5, bpk_zstd_encode, bpk_zstd_decode, bpk_zstd_version },
+	{ "zlib", BPK_CODEC_FORMAT_ZLIB, 4, bpk_zlib_encode, NULL, bpk_zlib_decode,
+	  bpk_zlib_version },
+	{ "zstd", BPK_CODEC_FORMAT_ZSTD, 5, bpk_zstd_encode, bpk_zstd_encode_matches,
+	  bpk_zstd_decode, bpk_zstd_version },
 };
 
 enum { NCODECS = sizeof codecs / sizeof codecs[0] };

@@ -50,6 +50,9 @@ void bpk_zlib_state_free(struct bpk_zlib_state *state);
 
 int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		    struct bpk_span out, size_t *packed_size, struct bpk_err *err);
+int bpk_zstd_encode_matches(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_matches matches,
+			    struct bpk_view in, struct bpk_span out, size_t *packed_size,
+			    struct bpk_err *err);
 int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err);
 const char *bpk_zstd_version(void);

@@ -11,12 +11,24 @@
 /* Blosc's level to Zstd's; 9 is the library's highest. */
 static const int zstd_level[] = { 1, 1, 3, 5, 7, 9, 11, 13, 15, 22 };
 
+enum { QUICK_LEVEL = 3 }; /* up to it matches are taken as they come, not weighed */
+
 static int need_encoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
 {
 	if (ctx->zstd_encode == NULL)
 		ctx->zstd_encode = ZSTD_createCCtx();
 	if (ctx->zstd_encode == NULL)
 		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd");
+	return 0;
+}
+
+/* What compressing came to; a stream that does not fit is none. */
+static int take_size(size_t size, unsigned level, size_t *packed_size, struct bpk_err *err)
+{
+	*packed_size = ZSTD_isError(size) ? 0 : size;
+	if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd level %d",
+				zstd_level[level]);
 	return 0;
 }
 
@@ -33,12 +45,44 @@ int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 	else
 		size = ZSTD_compressCCtx(ctx->zstd_encode, out.data, out.size, in.data, in.size,
 					 zstd_level[level]);
-	if (!ZSTD_isError(size))
-		*packed_size = size;
-	else if (ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
-		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd level %d",
-				zstd_level[level]);
-	return 0;
+	return take_size(size, level, packed_size, err);
+}
+
+/*
+ * Matches from 7 bytes on are the longest that can be asked for; a table of 256 places is the
+ * smallest that finds runs of one byte still. The levels above the first look for short ones
+ * themselves.
+ */
+static bool set_matches(struct ZSTD_CCtx_s *ctx, unsigned level, enum bpk_matches matches)
+{
+	enum { SHORT = 5, LONG = 7, FEW_LEVEL = 1, FEW_BITS = 8 };
+	bool few = matches == BPK_MATCHES_FEW;
+
+	if (matches == BPK_MATCHES_ANY || level > QUICK_LEVEL ||
+	    (matches == BPK_MATCHES_SHORT && level > 1))
+		return false;
+	ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, few ? FEW_LEVEL : zstd_level[level]);
+	ZSTD_CCtx_setParameter(ctx, ZSTD_c_minMatch, matches == BPK_MATCHES_SHORT ? SHORT : LONG);
+	if (few)
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_hashLog, FEW_BITS);
+	return true;
+}
+
+int bpk_zstd_encode_matches(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_matches matches,
+			    struct bpk_view in, struct bpk_span out, size_t *packed_size,
+			    struct bpk_err *err)
+{
+	size_t size;
+
+	*packed_size = 0;
+	if (need_encoder(ctx, err) != 0)
+		return -1;
+	/* a dictionary was digested for a level of its own */
+	if (ctx->zstd_packing != NULL || !set_matches(ctx->zstd_encode, level, matches))
+		return bpk_zstd_encode(ctx, level, in, out, packed_size, err);
+	size = ZSTD_compress2(ctx->zstd_encode, out.data, out.size, in.data, in.size);
+	ZSTD_CCtx_reset(ctx->zstd_encode, ZSTD_reset_session_and_parameters);
+	return take_size(size, level, packed_size, err);
 }
 
 static void forget_dictionary(struct bpk_codec_ctx *ctx)
