@@ -17,9 +17,11 @@ enum {
 	LEAST = 2 << 20,        /* bytes of an input that are worth it: trials cost time */
 	OWN_CHOICE = 256 << 10, /* bytes of a kind that are worth a trial, and */
 	OWN_SHARE = 24,         /* of which share of the input; others are packed as the whole */
+	ALL_BUT = 16,           /* the share of an input that may be of other kinds than the one */
 	CHUNK_COST = 40,        /* bytes that a chunk takes besides: header, digest, offset */
 	SHARE = 24,             /* of the input, that is packed in both ways at most, */
 	LONG_ZONE = 2,          /* chunks of the whole's; then it is clear without that */
+	SHORT_ZONE = 8,         /* so many of them, on the average, in a chunk are never worth it */
 	WINDOWS = 2, /* in so many places, each of them a chunk of the whole's at least */
 };
 
@@ -82,7 +84,6 @@ static void add_hints(struct bpk_wishes *wishes, const struct bpk_zone_kind *kin
 	if (kind->letter != 'f' || kind->row > kind->element)
 		return;
 	add_hint(wishes, 3 * kind->element);
-	add_hint(wishes, 4 * kind->element);
 }
 
 /* Lines for -v: which arrays are meant. */
@@ -122,6 +123,7 @@ static int choose_kind(struct cutting *c, size_t kind, struct bpk_choice *choice
 	memset(wishes.hints, 0, sizeof wishes.hints);
 	add_hints(&wishes, k);
 	wishes.only_hints = k->element > 0;
+	wishes.is_part = true;
 	if (bpk_zones_source(&c->zones, (uint32_t)kind, c->source, &part, err) != 0)
 		return -1;
 	rc = bpk_choose(part, k->size, &wishes, choice, err);
@@ -297,23 +299,29 @@ static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 
 /* ---- All of it ---- */
 
-/* What is worth trying on the whole: the element sizes of the largest kinds. */
-static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
-{
-	for (size_t i = 1; i < zones->nkinds; i++) {
-		if (!has_choice(zones, i))
-			continue;
-		add_hints(wishes, &zones->kinds[i]);
-	}
-}
-
-static size_t count_used(const struct bpk_zones *zones)
+/* May chunks, or filters of their own for some of them, be worth it? */
+static bool has_unlike(const struct bpk_zones *zones, const struct bpk_choice *whole)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < zones->nkinds; i++)
 		used += has_choice(zones, i);
-	return used;
+	return used > 1 && zones->size / zones->count > whole->chunk_size / SHORT_ZONE;
+}
+
+/* What is worth trying on the whole: the element sizes of the largest kinds. Where nearly all are
+ * numbers of one kind there is nothing to find out. */
+static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
+{
+	for (size_t i = 1; i < zones->nkinds; i++) {
+		const struct bpk_zone_kind *kind = &zones->kinds[i];
+
+		if (!has_choice(zones, i))
+			continue;
+		add_hints(wishes, kind);
+		if (kind->element > 1 && kind->size > zones->size - zones->size / ALL_BUT)
+			wishes->only_hints = true;
+	}
 }
 
 static int try_cuts(struct cutting *c, struct bpk_err *err)
@@ -389,7 +397,7 @@ int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct b
 		return -1;
 	hint_whole(&c.zones, &hinted);
 	rc = bpk_choose(source, raw_size, &hinted, choice, err);
-	if (rc == 0 && count_used(&c.zones) > 1)
+	if (rc == 0 && has_unlike(&c.zones, choice))
 		rc = varies && wishes->chunk_size == 0 && wishes->block_size == 0
 			     ? try_cuts(&c, err)
 			     : add_others(&c, choice, err);

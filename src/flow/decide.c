@@ -6,19 +6,20 @@
 
 enum {
 	NEARLY = 4,       /* percent behind at another level, and still worth a second look, */
-	NEARLY_EQUAL = 2, /* or at the same */
+	NEARLY_EQUAL = 2, /* or at the same, */
+	WIDER = 1,        /* and so much more: the planes of pieces are short for wide elements */
 	CONTENDERS = 2,
 	MANY = 3, /* that are nearly equal: their differences show in long blocks alone */
 	MANY_DENSE = 16,
 	RUN = 256 << 10,
-	RUN_SHARE = 2,       /* of the window */
-	KIND_RUN_SHARE = 24, /* of a kind's bytes */
+	RUN_SHARE = 2,        /* of the window, */
+	HINTED_RUN_SHARE = 4, /* where ways differ in their widths alone */
+	KIND_RUN_SHARE = 24,  /* of a kind's bytes */
 	LONG_RUN = 512 << 10,
 	PROMISING = 2, /* percent that a level brings */
 	INCOMPRESSIBLE = 98,
 	DENSE = 16,  /* packed to less than one byte of so many: most is how pieces begin; */
 	ZEROS = 400, /* below one of so many it is nothing but runs */
-	WORTH = 5,   /* thousandths that choosing for each chunk must gain */
 	LARGE_CHUNK_GAIN = 10, /* percent */
 };
 
@@ -105,23 +106,29 @@ static uint64_t behind(const struct bpk_set *set, const struct bpk_set *first, u
 	       (on_run << 16) / of_first * (4 - pieces_weight);
 }
 
-/* The best of the first count sets at the level in use, where pieces leave it open; the pieces'
- * word counts pieces_weight of 4. */
-static size_t race(struct bpk_chooser *c, struct bpk_sets *sets, size_t count, struct bpk_view run,
-		   unsigned pieces_weight)
+/* Sets that meet: the first count of those that screening found. */
+struct contest {
+	size_t count;
+	struct bpk_view run;
+	unsigned pieces_weight; /* of 4: what the pieces say counts, too */
+};
+
+/* The best of them at a level. */
+static size_t race(struct bpk_chooser *c, const struct bpk_sets *sets,
+		   const struct contest *contest, unsigned level)
 {
 	uint64_t least = UINT64_MAX, of_first = 1;
 	size_t best = 0;
 
-	for (size_t i = 0; i < count && !c->trials.failed; i++) {
+	for (size_t i = 0; i < contest->count && contest->count > 1 && !c->trials.failed; i++) {
 		struct bpk_set set = sets->all[i];
 		uint64_t cost;
 
-		set.level = c->level;
-		cost = cost_on_run(c, &set, run);
+		set.level = level;
+		cost = cost_on_run(c, &set, contest->run);
 		if (i == 0)
 			of_first = bpk_max_u64(cost, 1);
-		cost = behind(&set, &sets->all[0], cost, of_first, pieces_weight);
+		cost = behind(&set, &sets->all[0], cost, of_first, contest->pieces_weight);
 		if (cost < least) {
 			least = cost;
 			best = i;
@@ -129,6 +136,7 @@ static size_t race(struct bpk_chooser *c, struct bpk_sets *sets, size_t count, s
 	}
 	return best;
 }
+
 /* ---- Levels ---- */
 
 /* What a set comes to at its level, on a run, or, without one, on the pieces. */
@@ -164,14 +172,20 @@ static void try_level(struct bpk_chooser *c, unsigned level, struct bpk_view run
 		*best = set;
 }
 
-/* Those of the sets, which are sorted, that the pieces do not put so far behind the first. */
-static size_t count_near(const struct bpk_sets *sets, unsigned percent, size_t most)
+/* Those of the sets, which are sorted, that the pieces do not put so far behind the first; wider
+ * elements may be farther. */
+static size_t count_near(const struct bpk_sets *sets, unsigned percent, unsigned wider, size_t most)
 {
+	const struct bpk_set *first = &sets->all[0];
 	size_t count = 1;
 
-	while (count < sets->count && count < most &&
-	       sets->all[count].cost / (100 + percent) < sets->all[0].cost / 100)
-		count++;
+	for (; count < sets->count && count < most; count++) {
+		const struct bpk_set *set = &sets->all[count];
+		unsigned more = set->typesize > first->typesize ? wider : 0;
+
+		if (set->cost / (100 + percent + more) >= first->cost / 100)
+			break;
+	}
 	return count;
 }
 
@@ -194,46 +208,51 @@ static size_t count_sizes(const struct bpk_sets *sets, size_t count)
  * pieces. Where there are several kinds of input it is shorter, since each has its own. */
 static size_t race_size(const struct bpk_chooser *c)
 {
-	uint64_t size = c->sample.window.size / RUN_SHARE;
+	uint64_t size =
+		c->sample.window.size / (c->wishes->only_hints ? HINTED_RUN_SHARE : RUN_SHARE);
 
-	if (c->wishes->only_hints)
+	if (c->wishes->is_part)
 		size = c->raw_size / KIND_RUN_SHARE;
 	return (size_t)bpk_max_u64(RUN, bpk_min_u64(size, BPK_CHUNK));
 }
 
-/* Where the pieces leave it open, a run decides; also the level, where they are too short to say
- * that. */
-static size_t find_best(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk_view *level_run)
+/* Where the pieces leave it open, a run decides. */
+static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_sets *sets)
 {
-	bool same_level = c->level == sets->all[0].level;
+	unsigned near = c->level == sets->all[0].level ? NEARLY_EQUAL : NEARLY;
 	uint64_t raw = raw_cost(c), first = sets->all[0].cost;
-	size_t count = count_near(sets, c->uniform ? NEARLY_EQUAL : NEARLY, MANY);
+	size_t count = count_near(sets, c->uniform ? NEARLY_EQUAL : NEARLY, 0, MANY);
 	struct bpk_view run;
 
-	*level_run = bpk_view(NULL, 0);
 	/* neither noise nor zeros care */
 	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
-		return 0;
+		return (struct contest){ .count = 1 };
 	if (c->uniform && first <= raw / DENSE) {
 		add_filters(c, sets);
-		*level_run = run_of(c, LONG_RUN);
-		return race(c, sets, bpk_min_size(sets->count, MANY_DENSE), *level_run, 0);
+		count = bpk_min_size(sets->count, MANY_DENSE);
+		return (struct contest){ count, run_of(c, LONG_RUN), 0 };
 	}
-	if (count_sizes(sets, count) > CONTENDERS) {
-		*level_run = run_of(c, LONG_RUN);
-		return race(c, sets, count, *level_run, 0);
-	}
-	count = count_near(sets, same_level ? NEARLY_EQUAL : NEARLY, CONTENDERS);
+	if (count_sizes(sets, count) > CONTENDERS)
+		return (struct contest){ count, run_of(c, LONG_RUN), 0 };
 	run = run_of(c, race_size(c));
-	return count > 1 ? race(c, sets, count, run, run.size > LONG_RUN ? 0 : 2) : 0;
+	return (struct contest){ count_near(sets, near, WIDER, CONTENDERS), run,
+				 run.size >= LONG_RUN ? 0 : 2 };
 }
 
+/* Pieces are too short to tell levels, whose windows and tables differ; but where they are unlike
+ * each other, no run stands for them all, unless the input is small. */
 static void decide_level(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk_set *best)
 {
-	struct bpk_view run;
+	struct contest contest = plan_contest(c, sets);
+	struct bpk_view run = bpk_view(NULL, 0);
 	uint64_t low;
+	unsigned level;
 
-	*best = sets->all[find_best(c, sets, &run)];
+	if (c->sample.window.size < BPK_SAMPLE_WINDOW)
+		run = run_of(c, BPK_CHUNK);
+	else if (c->uniform)
+		run = run_of(c, LONG_RUN);
+	*best = sets->all[race(c, sets, &contest, c->level)];
 	if (c->wishes->level != BPK_AUTO || !c->own_codec) {
 		best->level = c->level;
 		return;
@@ -245,6 +264,11 @@ static void decide_level(struct bpk_chooser *c, struct bpk_sets *sets, struct bp
 	/* where one level brought little, the next will not bring much */
 	if (best->level == BPK_DEFAULT_LEVEL && best->cost / (100 - PROMISING) <= low / 100)
 		try_level(c, BPK_HIGH_LEVEL, run, best);
+	level = best->level;
+	if (level == c->level)
+		return;
+	*best = sets->all[race(c, sets, &contest, level)];
+	best->level = level;
 }
 
 /* ---- All of it ---- */

@@ -60,6 +60,7 @@ struct bpk_wishes {
 	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
 	unsigned hints[BPK_WISHES_HINTS]; /* element sizes that are worth a trial; 0: no more */
 	bool only_hints;                  /* no others are */
+	bool is_part; /* of an input whose other parts are chosen for, too: trials are shorter */
 };
 
 enum { BPK_CHOICE_OTHERS = 3 };

@@ -8,7 +8,7 @@ enum {
 	RUN = 256 << 10,
 	REFINED = 12, /* percent behind on a group's pieces, and still worth a longer look */
 	MEETING = 3,  /* filters of a group */
-	WORTH = 5,    /* thousandths that choosing for each chunk must gain */
+	WORTH = 10,   /* thousandths that choosing for each chunk must gain */
 };
 
 /* How much of the input each group stands for. */
