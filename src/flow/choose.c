@@ -9,7 +9,7 @@
  *      shuffle over none            2    bitshuffle over none       8
  *      delta, bytedelta             3    records over 16 bytes      2
  *      level 2 over level 1        10    level 3 over level 2      50
- *      filters for each chunk      10    chunks of 4 over 1 MiB   100
+ *      filters for each chunk      10    chunks of 4 over 1 MiB    50
  *
  * So what is chosen is at no level more than 1% larger than the best single way, as far as samples
  * tell (tests/bench/bench-choice).

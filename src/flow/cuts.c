@@ -83,6 +83,7 @@ static void add_hints(struct bpk_wishes *wishes, const struct bpk_zone_kind *kin
 	add_hint(wishes, kind->row);
 	if (kind->letter != 'f' || kind->row > kind->element)
 		return;
+	add_hint(wishes, 2 * kind->element);
 	add_hint(wishes, 3 * kind->element);
 }
 

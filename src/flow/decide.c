@@ -20,7 +20,7 @@ enum {
 	INCOMPRESSIBLE = 98,
 	DENSE = 16,  /* packed to less than one byte of so many: most is how pieces begin; */
 	ZEROS = 400, /* below one of so many it is nothing but runs */
-	LARGE_CHUNK_GAIN = 10, /* percent */
+	LARGE_CHUNK_GAIN = 5, /* percent */
 };
 
 /* ---- Races ---- */
@@ -222,6 +222,7 @@ static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_sets 
 	unsigned near = c->level == sets->all[0].level ? NEARLY_EQUAL : NEARLY;
 	uint64_t raw = raw_cost(c), first = sets->all[0].cost;
 	size_t count = count_near(sets, c->uniform ? NEARLY_EQUAL : NEARLY, 0, MANY);
+	size_t most = c->wishes->only_hints ? MANY : CONTENDERS;
 	struct bpk_view run;
 
 	/* neither noise nor zeros care */
@@ -235,7 +236,7 @@ static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_sets 
 	if (count_sizes(sets, count) > CONTENDERS)
 		return (struct contest){ count, run_of(c, LONG_RUN), 0 };
 	run = run_of(c, race_size(c));
-	return (struct contest){ count_near(sets, near, WIDER, CONTENDERS), run,
+	return (struct contest){ count_near(sets, near, WIDER, most), run,
 				 run.size >= LONG_RUN ? 0 : 2 };
 }
 
