@@ -9,10 +9,12 @@
 
 #include "base/error.h"
 #include "base/bytes.h"
+#include "base/text.h"
 #include "base/buffer.h"
 #include "base/cursor.h"
 #include "base/cpu.h"
 #include "base/json.h"
+#include "base/memory.h"
 #include "base/array.h"
 #include "base/msgpack.h"
 #include "base/mutex.h"

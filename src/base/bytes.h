@@ -139,6 +139,18 @@ static inline uint64_t bpk_max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+/* The greatest common divisor; of 0 and a number that number. */
+static inline uint64_t bpk_gcd_u64(uint64_t a, uint64_t b)
+{
+	while (b != 0) {
+		uint64_t rest = a % b;
+
+		a = b;
+		b = rest;
+	}
+	return a;
+}
+
 static inline size_t bpk_min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;

@@ -123,12 +123,27 @@ static int put_escape(struct parser *p, struct bpk_view inner, size_t *at, struc
 	return bpk_buf_append(out, bpk_view("\\u00", 4), p->err);
 }
 
+/* Letters of ASCII that stand for themselves, as in nearly all names. */
+static bool is_plain(struct bpk_view inner)
+{
+	for (size_t i = 0; i < inner.size; i++)
+		if (inner.data[i] < 0x20 || inner.data[i] > 0x7e || inner.data[i] == '\\' ||
+		    inner.data[i] == '"')
+			return false;
+	return true;
+}
+
 /* A string's text, by way of its JSON spelling, which must be good. */
 static int unescape(struct parser *p, struct bpk_view inner, uint8_t quote, struct bpk_buf *text)
 {
 	struct bpk_buf json = { 0 };
-	int rc = bpk_buf_append(&json, bpk_view("\"", 1), p->err);
+	int rc;
 
+	if (is_plain(inner)) {
+		text->size = 0;
+		return bpk_buf_append(text, inner, p->err);
+	}
+	rc = bpk_buf_append(&json, bpk_view("\"", 1), p->err);
 	for (size_t at = 0; rc == 0 && at < inner.size;) {
 		if (inner.data[at] == '\\')
 			rc = put_escape(p, inner, &at, &json);
@@ -215,8 +230,7 @@ static struct bpk_field *add_field(struct parser *p, struct bpk_dtype *record, s
 	return &record->fields[record->nfields++];
 }
 
-static int take_field_name(struct parser *p, const struct bpk_dtype *record,
-			   struct bpk_field *field)
+static int take_field_name(struct parser *p, struct bpk_field *field)
 {
 	struct bpk_buf text = { 0 };
 	struct bpk_view inner;
@@ -241,26 +255,44 @@ static int take_field_name(struct parser *p, const struct bpk_dtype *record,
 	field->name = bpk_strdup((const char *)text.data, p->err);
 	if (field->name == NULL)
 		goto out;
-	for (size_t i = 0; i + 1 < record->nfields; i++)
-		if (strcmp(record->fields[i].name, field->name) == 0) {
-			bpk_fail(p->err, BPK_USAGE, "type has two fields '%s'", field->name);
-			goto out;
-		}
 	rc = 0;
 out:
 	bpk_buf_clear(&text);
 	return rc;
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Sorted, so that a record of thousands of fields costs little more than its text. */
+static int check_names(struct parser *p, const struct bpk_dtype *record)
+{
+	const char **names = bpk_calloc(record->nfields, sizeof *names, p->err);
+	int rc = 0;
+
+	if (names == NULL)
+		return -1;
+	for (size_t i = 0; i < record->nfields; i++)
+		names[i] = record->fields[i].name;
+	qsort(names, record->nfields, sizeof *names, compare_names);
+	for (size_t i = 1; i < record->nfields && rc == 0; i++)
+		if (strcmp(names[i - 1], names[i]) == 0)
+			rc = bpk_fail(p->err, BPK_USAGE, "type has two fields '%s'", names[i]);
+	free(names);
+	return rc;
+}
+
 /* One field of a list: a pair or triple in brackets of its own. */
-static int take_listed_field(struct parser *p, struct bpk_dtype *record, struct bpk_field *field)
+static int take_listed_field(struct parser *p, struct bpk_field *field)
 {
 	int bracket = peek(p);
 
 	if (bracket != '(' && bracket != '[')
 		return unexpected(p, "a field");
 	p->at++;
-	if (take_field_name(p, record, field) != 0)
+	if (take_field_name(p, field) != 0)
 		return -1;
 	if (!take(p, ','))
 		return unexpected(p, "','");
@@ -272,9 +304,9 @@ static int take_listed_field(struct parser *p, struct bpk_dtype *record, struct 
 }
 
 /* One member of an object. Python says with other members how fields lie with room between them. */
-static int take_named_field(struct parser *p, struct bpk_dtype *record, struct bpk_field *field)
+static int take_named_field(struct parser *p, struct bpk_field *field)
 {
-	if (take_field_name(p, record, field) != 0)
+	if (take_field_name(p, field) != 0)
 		return -1;
 	if (!take(p, ':'))
 		return unexpected(p, "':'");
@@ -292,7 +324,7 @@ static int parse_record(struct parser *p, struct bpk_dtype *record)
 		struct bpk_field *field = add_field(p, record, &room);
 
 		if (field == NULL ||
-		    (bracket == '[' ? take_listed_field : take_named_field)(p, record, field) != 0)
+		    (bracket == '[' ? take_listed_field : take_named_field)(p, field) != 0)
 			return -1;
 		field->offset = record->size;
 		if (!bpk_add_u64(record->size, field->dtype.size, &record->size) ||
@@ -301,6 +333,8 @@ static int parse_record(struct parser *p, struct bpk_dtype *record)
 	} while (take(p, ','));
 	if (!take(p, closing(bracket)))
 		return unexpected(p, "the end of the fields");
+	if (check_names(p, record) != 0)
+		return -1;
 	record->scalar = (struct bpk_scalar){ .kind = 'V',
 					      .byte_order = '|',
 					      .item_size = (uint32_t)record->size };

@@ -6,23 +6,23 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copy text to out, control bytes as \xNN; both are NUL terminated and out holds cap bytes. */
+#include "base/text.h"
+
+/* Copy text to out as it is shown; both are NUL terminated and out holds cap bytes. */
 static void copy_printable(char *out, size_t cap, const char *text)
 {
+	struct bpk_view rest = bpk_view(text, strlen(text));
+	char shown[BPK_TEXT_SHOWN];
 	size_t used = 0;
 
-	for (; *text != '\0'; text++) {
-		unsigned char c = (unsigned char)*text;
-		bool control = c < 0x20 || c == 0x7f;
-		size_t need = control ? 4 : 1;
+	while (rest.size > 0) {
+		size_t taken = bpk_text_show(rest, shown), need = strlen(shown);
 
 		if (need >= cap - used)
 			break;
-		if (control)
-			snprintf(out + used, cap - used, "\\x%02x", (unsigned)c);
-		else
-			out[used] = (char)c;
+		memcpy(out + used, shown, need);
 		used += need;
+		rest = bpk_view(rest.data + taken, rest.size - taken);
 	}
 	out[used] = '\0';
 }
@@ -82,6 +82,11 @@ int bpk_fail_errno(struct bpk_err *err, int errnum, const char *format, ...)
 int bpk_fail_memory(struct bpk_err *err, uint64_t size)
 {
 	return bpk_fail(err, BPK_NO_MEMORY, "no memory for %" PRIu64 " bytes", size);
+}
+
+bool bpk_err_is_of_machine(const struct bpk_err *err)
+{
+	return err->kind == BPK_FAILED || err->kind == BPK_NO_MEMORY;
 }
 
 int bpk_err_subject(struct bpk_err *err, const char *format, ...)

@@ -5,6 +5,7 @@
 #define BPK_BASE_ERROR_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 /* What went wrong. The command line owns the table from kind to exit status. */
@@ -32,8 +33,8 @@ struct bpk_err {
 };
 
 /*
- * Fill err with kind and a formatted line. Control bytes in the result are written as \xNN, so
- * that a hostile name cannot reach the terminal. err may be NULL. Always returns -1.
+ * Fill err with kind and a formatted line, spelled as bpk_text_show spells it, so that a hostile
+ * name cannot reach the terminal. err may be NULL. Always returns -1.
  */
 int bpk_fail(struct bpk_err *err, enum bpk_kind kind, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -47,6 +48,10 @@ int bpk_fail_errno(struct bpk_err *err, int errnum, const char *format, ...)
 
 /* The report of a failed allocation of size bytes. Always returns -1. */
 int bpk_fail_memory(struct bpk_err *err, uint64_t size);
+
+/* True when the machine failed (BPK_FAILED, BPK_NO_MEMORY), which says nothing about the bytes: who
+ * goes on in spite of damage does not go on in spite of this. */
+bool bpk_err_is_of_machine(const struct bpk_err *err);
 
 /* Put "SUBJECT: " in front of the line that err holds; nothing when err is NULL. Returns -1. */
 int bpk_err_subject(struct bpk_err *err, const char *format, ...)

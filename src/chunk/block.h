@@ -48,6 +48,7 @@ struct bpk_chunk_ctx {
 	struct bpk_packed_run run;
 	struct bpk_buf filtered;  /* one block as its streams have it */
 	struct bpk_buf piece;     /* a block or stream of which only a part is wanted */
+	struct bpk_buf room;      /* what filters work in: BPK_FILTER_ROOM bytes */
 	struct bpk_buf stages[2]; /* a block between two of its filters */
 	struct bpk_buf reference; /* block 0, where others lean on it and nobody asked for it */
 	struct bpk_kept_plane kept[2]; /* of zeros, and of another byte */

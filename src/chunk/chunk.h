@@ -220,6 +220,7 @@ struct bpk_recipe {
 					* does not shrink is stored as in others; no delta */
 	bool exact_blocks;             /* block_size means something to the container: never
 					* rounded to what filters like best */
+	bool no_special;               /* extended: blocks, even where one item is repeated */
 	struct bpk_prediction prediction; /* extended; no dictionary, no blocks of variable length,
 					   * no delta, no filter that loses anything. Strides that
 					   * reach beyond the chunk are left out */
@@ -318,6 +319,17 @@ int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64
 			   struct bpk_span out, struct bpk_err *err);
 
 /*
+ * Would the chunk unpack? Its streams are unpacked one by one and thrown away, and what is a run or
+ * a special value is not unpacked at all, so a chunk costs what its packed bytes do. Fails as
+ * bpk_chunk_decode, and with BPK_LIMIT where one stream unpacks to more than BPK_CHUNK_PROOF bytes
+ * and BPK_CHUNK_PROOF_TIMES its packed size: Zstd alone can pack so well, and such a stream cannot
+ * be unpacked in pieces.
+ */
+enum { BPK_CHUNK_PROOF = 16 << 20, BPK_CHUNK_PROOF_TIMES = 1024 };
+
+int bpk_chunk_prove(struct bpk_chunk_ctx *ctx, struct bpk_view in, struct bpk_err *err);
+
+/*
  * Which packed bytes are needed for the raw bytes start .. start + size (size > 0), so that a
  * reader may leave the rest of a large chunk unread. Blocks lie in any order, and a block
  * ends where the next one begins.
@@ -334,12 +346,23 @@ int bpk_chunk_extents(struct bpk_view head, uint64_t start, uint64_t size,
 		      void *arg, struct bpk_err *err);
 
 /*
- * Slack: room inside a chunk, that every reader skips. The size of the slot for a chunk of
- * packed_size bytes with reserve more: at most raw_size + 16, which any content fits; and
- * packed_size itself for a memcpyed chunk, which can have none (Bloscpack format, "Reserved space
- * for in-place modification").
+ * Slack: room inside a chunk, that every reader skips. The size of the slot for a chunk with
+ * reserve bytes more than its packed size: at most raw_size and header, which any content fits; the
+ * packed size itself for a memcpyed chunk, which can have none (Bloscpack format, "Reserved space
+ * for in-place modification"). In an extended chunk the last block and its slack together have at
+ * most block_size + 4 * typesize bytes: c-blosc2 refuses to read more for a block of a chunk in a
+ * file (blosc_d, "Invalid lazy block size in trailer"). header is that of chunk.
  */
-uint32_t bpk_chunk_slot(const struct bpk_chunk_header *header, uint64_t reserve);
+uint32_t bpk_chunk_slot(struct bpk_view chunk, const struct bpk_chunk_header *header,
+			uint64_t reserve);
+
+/*
+ * Does each block of an extended chunk, up to where the next begins, or the chunk ends, have 1 to
+ * block_size + 4 * typesize bytes, as c-blosc2 wants them? *fit is true where there are no such
+ * blocks, or not all of the places of blocks are inside of chunk. Fails with BPK_NO_MEMORY.
+ */
+int bpk_chunk_blocks_fit(struct bpk_view chunk, const struct bpk_chunk_header *header, bool *fit,
+			 struct bpk_err *err);
 
 /* Enlarge the chunk of packed_size bytes at chunk.data to chunk.size bytes: zeros behind it, and
  * its size field set. BPK_LIMIT when chunk.size is no size that it can have. */

@@ -10,7 +10,7 @@ struct bpk_chunk_ctx *bpk_chunk_ctx_new(struct bpk_err *err)
 		return NULL;
 	ctx->kernels = bpk_filter_kernels();
 	ctx->codec = bpk_codec_ctx_new(err);
-	if (ctx->codec == NULL) {
+	if (ctx->codec == NULL || bpk_buf_reserve(&ctx->room, BPK_FILTER_ROOM, err) != 0) {
 		bpk_chunk_ctx_free(ctx);
 		return NULL;
 	}
@@ -24,6 +24,7 @@ void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx)
 	bpk_codec_ctx_free(ctx->codec);
 	bpk_buf_clear(&ctx->filtered);
 	bpk_buf_clear(&ctx->piece);
+	bpk_buf_clear(&ctx->room);
 	bpk_buf_clear(&ctx->stages[0]);
 	bpk_buf_clear(&ctx->stages[1]);
 	bpk_buf_clear(&ctx->reference);

@@ -91,7 +91,7 @@ static int decode_reference(struct bpk_decoding *d, uint64_t start, struct bpk_s
 	uint8_t *to = out.data;
 
 	*done = 0;
-	if (!bpk_pipeline_has(&d->header.pipeline, BPK_FILTER_DELTA) ||
+	if (out.data == NULL || !bpk_pipeline_has(&d->header.pipeline, BPK_FILTER_DELTA) ||
 	    start + out.size <= block_size)
 		return 0;
 	if (start > 0) {
@@ -109,6 +109,12 @@ static int decode_reference(struct bpk_decoding *d, uint64_t start, struct bpk_s
 	return 0;
 }
 
+/* NULL, where a chunk is only proved, stays NULL. */
+static uint8_t *behind(uint8_t *out, size_t size)
+{
+	return out == NULL ? NULL : out + size;
+}
+
 /* The raw bytes start .. start + out.size; the caller has compared them with the raw size. */
 static int decode_blocks(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			 struct bpk_err *err)
@@ -119,7 +125,7 @@ static int decode_blocks(struct bpk_decoding *d, uint64_t start, struct bpk_span
 
 	if (decode_reference(d, start, out, &done, err) != 0)
 		return -1;
-	out.data += done;
+	out.data = behind(out.data, done);
 	start += done;
 	while (start < end) {
 		uint32_t number = (uint32_t)(start / block_size);
@@ -135,7 +141,7 @@ static int decode_blocks(struct bpk_decoding *d, uint64_t start, struct bpk_span
 		if (rc != 0)
 			return -1;
 		d->settled = d->settled || full;
-		out.data += hi - lo;
+		out.data = behind(out.data, hi - lo);
 		start = base + hi;
 	}
 	return 0;
@@ -370,4 +376,18 @@ int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64
 				"bytes %" PRIu64 "+%zu are outside a chunk of %" PRIu32, start,
 				out.size, d.header.raw_size);
 	return decode_bytes(&d, start, out, err);
+}
+
+/* A prediction is undone by arithmetic, which cannot fail: its differences are proved. */
+int bpk_chunk_prove(struct bpk_chunk_ctx *ctx, struct bpk_view in, struct bpk_err *err)
+{
+	struct bpk_decoding d;
+
+	if (bpk_decoding_open(&d, ctx, in, err) != 0)
+		return -1;
+	if (d.header.raw_size == 0 || d.header.special != BPK_SPECIAL_NONE || d.header.memcpyed)
+		return 0;
+	if (bpk_decoding_find_blocks(&d, err) != 0)
+		return -1;
+	return decode_regular(&d, 0, bpk_span(NULL, d.header.raw_size), err);
 }

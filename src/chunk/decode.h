@@ -59,8 +59,9 @@ void bpk_block_init(struct bpk_block *b, struct bpk_decoding *d, uint32_t number
 
 /*
  * The bytes lo..hi of an initialised block, not empty, counted from the block's start. Only a chunk
- * that was tampered with takes more stream bytes than it has: work stays bounded. Fails with
- * BPK_CORRUPT or BPK_NO_MEMORY.
+ * that was tampered with takes more stream bytes than it has: work stays bounded. out is NULL: they
+ * are unpacked stream by stream, as bpk_chunk_prove has it. Fails with BPK_CORRUPT, BPK_NO_MEMORY
+ * or, in a proof, BPK_LIMIT.
  */
 int bpk_block_read(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, struct bpk_err *err);
 

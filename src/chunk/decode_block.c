@@ -239,6 +239,7 @@ static int read_fused(struct bpk_block *b, struct bpk_filter_planes *p, uint8_t 
 	if (take_planes(b, &taken, 0, err) != 0)
 		return -1;
 	p->planes = taken.planes;
+	p->room = b->d->ctx->room.data;
 	p->zeros = b->d->ctx->kept[0].bytes.data;
 	bpk_filter_unshuffle(b->d->ctx->kernels, p, out);
 	bpk_copy(out + body, taken.tail, b->size - body);
@@ -268,7 +269,8 @@ static int read_filtered(struct bpk_block *b, uint8_t *out, struct bpk_err *err)
 		to = stage_of(b, --left, out, err);
 		if (to == NULL)
 			return -1;
-		bpk_filter_undo(b->d->ctx->kernels, &b->filtered, &steps[left], bytes, to);
+		bpk_filter_undo(b->d->ctx->kernels, &b->filtered, &steps[left], bytes, to,
+				b->d->ctx->room.data);
 		bytes = to;
 	}
 	return 0;
@@ -291,10 +293,41 @@ static int read_part(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, st
 	return 0;
 }
 
+/* A stream by its codec, into scratch: what it holds is of no matter. Only as much memory is
+ * touched as it really unpacks to. */
+static int prove_stream(struct bpk_block *b, const struct bpk_stream *stream, struct bpk_err *err)
+{
+	struct bpk_buf *piece = &b->d->ctx->piece;
+	uint64_t most = BPK_CHUNK_PROOF + (uint64_t)BPK_CHUNK_PROOF_TIMES * stream->packed.size;
+
+	if (stream->packed.data == NULL || stream->packed.size == b->stream_size)
+		return 0;
+	if (b->stream_size > most)
+		return bpk_fail(err, BPK_LIMIT,
+				"%zu bytes in %zu packed ones, at most %" PRIu64 " are proved",
+				b->stream_size, stream->packed.size, most);
+	if (bpk_buf_reserve(piece, b->stream_size, err) != 0)
+		return -1;
+	return b->d->codec->decode(b->d->ctx->codec, stream->packed,
+				   bpk_span(piece->data, b->stream_size), err);
+}
+
+/* No filter can fail on the way back, so the streams are all there is to prove. */
+static int prove_streams(struct bpk_block *b, struct bpk_err *err)
+{
+	for (unsigned s = 0; s < b->nstreams; s++) {
+		struct bpk_stream stream;
+
+		if (bpk_stream_take(b, s, &stream, err) != 0 || prove_stream(b, &stream, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
 int bpk_block_read(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, struct bpk_err *err)
 {
 	size_t left = b->cursor.left;
-	int rc = read_part(b, lo, hi, out, err);
+	int rc = out == NULL ? prove_streams(b, err) : read_part(b, lo, hi, out, err);
 
 	if (rc == 0) {
 		size_t used = left - b->cursor.left;

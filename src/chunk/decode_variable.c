@@ -77,7 +77,9 @@ int bpk_variable_read(struct bpk_decoding *d, uint64_t start, struct bpk_span ou
 			bpk_block_init(&b, d, k,
 				       bpk_view(span.data + SIZE_FIELD, span.size - SIZE_FIELD),
 				       size, 1);
-			if (bpk_block_read(&b, lo, hi, out.data + (base + lo - start), err) != 0)
+			if (bpk_block_read(&b, lo, hi,
+					   out.data == NULL ? NULL : out.data + (base + lo - start),
+					   err) != 0)
 				return -1;
 		}
 		base += size;

@@ -358,7 +358,7 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 		*packed_size = store(&e, false);
 		return 0;
 	}
-	*packed_size = recipe->extended ? bpk_encode_special(&e) : 0;
+	*packed_size = recipe->extended && !recipe->no_special ? bpk_encode_special(&e) : 0;
 	if (*packed_size > 0)
 		return 0;
 	if (predict(&e, err) != 0)

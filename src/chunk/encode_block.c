@@ -27,7 +27,7 @@ struct bpk_view bpk_encode_filter(struct bpk_encoding *e, struct bpk_view block,
 
 		if (bpk_filter_is_identity(&about, step))
 			continue;
-		bpk_filter_apply(e->ctx->kernels, &about, step, block.data, to);
+		bpk_filter_apply(e->ctx->kernels, &about, step, block.data, to, e->ctx->room.data);
 		block.data = done;
 		to = next;
 		next = done;

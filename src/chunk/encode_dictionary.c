@@ -18,7 +18,7 @@ enum {
 /* Samples as they are gathered. */
 struct gathering {
 	struct bpk_buf *bytes;
-	size_t sizes[MAX_PIECES];
+	size_t *sizes; /* room for MAX_PIECES, behind the bytes */
 	unsigned count;
 	unsigned each; /* from one stream at most */
 	size_t piece;  /* bytes of one at most */
@@ -91,14 +91,17 @@ static int train(struct bpk_encoding *e, struct bpk_err *err)
 	size_t most = bpk_min_size(LARGEST, e->raw.size / SHARE);
 	struct bpk_buf *dictionary = &e->ctx->dictionary;
 	struct gathering g = { .bytes = &e->ctx->samples };
+	/* a multiple of what aligns the sizes */
+	size_t room = (bpk_min_size(SAMPLES, e->raw.size) + 63) / 64 * 64;
 
 	dictionary->size = g.bytes->size = 0;
 	if (most < SMALLEST)
 		return 0;
-	if (bpk_buf_reserve(g.bytes, bpk_min_size(SAMPLES, e->raw.size), err) != 0 ||
+	if (bpk_buf_reserve(g.bytes, room + MAX_PIECES * sizeof *g.sizes, err) != 0 ||
 	    bpk_buf_reserve(dictionary, LARGEST, err) != 0 ||
 	    bpk_encode_reserve(e, e->block_size, err) != 0)
 		return -1;
+	g.sizes = (size_t *)(void *)(g.bytes->data + room);
 	choose_samples(e, most, &g);
 	return bpk_codec_train_dictionary(e->recipe->codec, bpk_buf_view(g.bytes), g.sizes, g.count,
 					  bpk_span(dictionary->data, most), &dictionary->size, err);

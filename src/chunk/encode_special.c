@@ -33,6 +33,9 @@ static size_t put_items(const struct bpk_encoding *e, size_t typesize)
 		return BPK_CHUNK_EXTENDED_HEADER_SIZE;
 	}
 	bpk_chunk_write_special(BPK_SPECIAL_VALUE, size, (unsigned)typesize, e->out);
+	/* readers count blocks of such a chunk as of any other, and want whole items in each */
+	if (e->block_size % typesize == 0)
+		bpk_put_le32(e->out + 8, e->block_size);
 	bpk_put_le32(e->out + 12, BPK_CHUNK_EXTENDED_HEADER_SIZE + (uint32_t)typesize);
 	memcpy(e->out + BPK_CHUNK_EXTENDED_HEADER_SIZE, e->raw.data, typesize);
 	return BPK_CHUNK_EXTENDED_HEADER_SIZE + typesize;

@@ -68,9 +68,14 @@ static int check_version2(const struct bpk_chunk_fields *f, struct bpk_err *err)
 	return 0;
 }
 
-/* "Version byte actually written". */
+/* "Version byte actually written". Only the next version may be that of a later program, and 1 that
+ * of an early one. */
 static int check_version(const struct bpk_chunk_fields *f, struct bpk_err *err)
 {
+	if (f->version == 0 || f->version > 7)
+		return bpk_fail(err, BPK_CORRUPT,
+				"chunk format version %u is not known, expected 2 to 6",
+				f->version);
 	if (f->version < 2 || f->version > 6)
 		return bpk_fail(err, BPK_UNSUPPORTED, "chunk format version %u is not supported",
 				f->version);

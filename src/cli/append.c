@@ -17,7 +17,7 @@ struct append_args {
 	const char *follow;
 	uint64_t pid, idle, commit_interval; /* 0: not given */
 	struct bpk_frame_args frame;
-	bool bytes;
+	bool bytes, mend;
 };
 
 #define ARG(member) offsetof(struct append_args, member)
@@ -67,6 +67,16 @@ static const struct bpk_opt opt_commit_interval = {
 	.max = INT32_MAX,
 };
 
+static const struct bpk_opt opt_mend = {
+	.name = "mend",
+	.type = OPT_FLAG,
+	.offset = ARG(mend),
+	.help = "with --follow: where FILE differs from what is committed, believe FILE",
+	.more = "The archive's bytes become those of FILE, from the first difference on. By "
+		"default a difference is an error, but for the counts that programs change in a "
+		"file's head as it grows.",
+};
+
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
 	.type = OPT_FLAG,
@@ -112,6 +122,7 @@ static const struct bpk_opt *const rows[] = {
 	&opt_pid,
 	&opt_idle,
 	&opt_commit_interval,
+	&opt_mend,
 	&opt_bytes,
 	&opt_step,
 	&opt_schema,
@@ -244,20 +255,42 @@ static int append_at_once(struct bpk_archive *archive, char *const *names, size_
 
 /* ---- frames ---- */
 
+static int is_following_frames(struct bpk_archive *archive, const struct append_args *args,
+			       bool *joining, struct bpk_err *err)
+{
+	bool is_gsd;
+
+	if (bpk_path_is_gsd(args->follow, &is_gsd, err) != 0)
+		return -1;
+	if (!is_gsd)
+		return 0;
+	if (bpk_archive_is_gsd(archive, joining, err) != 0)
+		return -1;
+	if (*joining && args->mend)
+		return bpk_fail(err, BPK_FAILED,
+				"%s: is followed frame by frame, and frames stay; cut them off "
+				"with bpk truncate, or follow bytes with --bytes",
+				args->follow);
+	return 0;
+}
+
 /* Frames are joined where the archive and each of the files hold a GSD file. */
 static int is_joining(struct bpk_archive *archive, const struct append_args *args,
 		      char *const *names, size_t count, bool *joining, struct bpk_err *err)
 {
 	size_t found = 0;
+	bool is_gsd;
 
 	*joining = false;
 	if (args->bytes)
 		return 0;
 	if (args->follow != NULL)
-		return bpk_path_is_gsd(args->follow) ? bpk_archive_is_gsd(archive, joining, err)
-						     : 0;
-	for (size_t i = 0; i < count; i++)
-		found += bpk_path_is_gsd(names[i]);
+		return is_following_frames(archive, args, joining, err);
+	for (size_t i = 0; i < count; i++) {
+		if (bpk_path_is_gsd(names[i], &is_gsd, err) != 0)
+			return -1;
+		found += is_gsd;
+	}
 	if (found == 0)
 		return 0;
 	if (bpk_archive_is_gsd(archive, joining, err) != 0)
@@ -323,8 +356,8 @@ static int check_usage(const struct append_args *args, char *const *names, size_
 	if (args->follow != NULL && args->edit.encoding.lossy)
 		return bpk_fail(err, BPK_USAGE,
 				"--follow compares what there is with FILE, which --lossy changes");
-	if (args->follow == NULL && (args->pid != 0 || args->idle != 0))
-		return bpk_fail(err, BPK_USAGE, "--pid and --idle need --follow");
+	if (args->follow == NULL && (args->pid != 0 || args->idle != 0 || args->mend))
+		return bpk_fail(err, BPK_USAGE, "--pid, --idle and --mend need --follow");
 	for (size_t i = 0; i < count; i++)
 		dashes += strcmp(names[i], "-") == 0;
 	if (dashes > 1)
@@ -378,7 +411,7 @@ static int append(struct bpk_archive *archive, const struct append_args *args, c
 	const struct bpk_feed_options options = feed_options(args);
 
 	if (args->follow != NULL)
-		return bpk_append_follow(archive, args->follow, &options, done, err);
+		return bpk_append_follow(archive, args->follow, args->mend, &options, done, err);
 	if (args->commit_interval != 0)
 		return bpk_append_rounds(archive, names, count, options.interval, done, err);
 	return append_at_once(archive, names, count, done, err);
@@ -419,10 +452,14 @@ static void run_append(void *arg, char **operands, size_t count)
 	struct bpk_rounds done = { 0 };
 	struct bpk_joined joined = { 0 };
 	struct bpk_err err = { 0 };
-	bool joining = false;
+	bool joining = false, frame = false;
 	double started = bpk_clock();
 
-	if (count > 0 && bpk_append_wants_frame(operands[0], &args->frame)) {
+	if (count > 0 && bpk_append_wants_frame(operands[0], &args->frame, &frame, &err) != 0) {
+		bpk_report(NULL, &err);
+		return;
+	}
+	if (frame) {
 		run_frame(args, operands, count);
 		return;
 	}

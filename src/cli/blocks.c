@@ -15,7 +15,7 @@ static int take_sizes(const struct bpk_parcel *parcel, struct bpk_buf *sizes, st
 int bpk_archive_block_sizes(struct bpk_archive *archive, const struct bpk_piece *piece,
 			    struct bpk_buf *sizes, struct bpk_err *err)
 {
-	const struct bpk_reader_ops *ops = archive->format->reader;
+	const struct bpk_reader_ops *ops = archive->format->editor->reads;
 	void *reader = archive->format->editor->reader(archive->editor);
 	struct bpk_parcel parcel = { .number = piece->number, .want_size = SIZE_MAX };
 	int rc;

@@ -53,24 +53,63 @@ static const struct bpk_opt opt_force = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_bytes,         &opt_items,           &opt_slice,           &bpk_opt_name,
-	&bpk_opt_frames,    &bpk_opt_no_defaults, &bpk_opt_format_read, &bpk_opt_no_check,
-	&bpk_opt_no_marker, &opt_force,           &bpk_opt_threads,     &bpk_opt_memory_limit,
-	&bpk_opt_quiet,     &bpk_opt_progress,    &bpk_opt_help,        NULL,
+	&opt_bytes,
+	&opt_items,
+	&opt_slice,
+	&bpk_opt_name,
+	&bpk_opt_frames,
+	&bpk_opt_no_defaults,
+	&bpk_opt_format_read,
+	&bpk_opt_no_check,
+	&bpk_opt_no_marker,
+	&bpk_opt_max_output,
+	&opt_force,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_progress,
+	&bpk_opt_help,
+	NULL,
 };
 
 static const struct cat_args defaults;
 
 /* ---- the work ---- */
 
+/* Of a pipe that says its size: a range whose place depends on that. */
+static bool counts_from_end(const struct bpk_input *in, const struct bpk_opt_range *range)
+{
+	return in->info->members == BPK_UNKNOWN && in->info->raw_size != BPK_UNKNOWN &&
+	       !bpk_input_can_locate(in) && (range->start < 0 || range->end < 0);
+}
+
+/* Did a pipe bring more than the archive whose end the range counts from? */
+static int check_end(struct bpk_input *in, struct bpk_err *err)
+{
+	if (bpk_input_account(in, err) != 0)
+		return -1;
+	if (in->info->members == 1)
+		return 0;
+	bpk_fail(err, BPK_FAILED,
+		 "brings %llu archives that follow each other, and a range of a pipe cannot count "
+		 "from their end",
+		 (unsigned long long)in->info->members);
+	return bpk_input_subject(in, err);
+}
+
 /* The raw bytes start..end of a range of items of unit bytes; what is larger than any data stops
  * there. */
 static int resolve(struct bpk_input *in, const struct bpk_opt_range *range, uint64_t unit,
 		   uint64_t *start, uint64_t *end, struct bpk_err *err)
 {
-	uint64_t total;
+	uint64_t total = in->info->raw_size, last;
+	bool in_first = in->info->members == BPK_UNKNOWN && total != BPK_UNKNOWN &&
+			range->start >= 0 && range->has_end && range->end >= 0 &&
+			bpk_mul_u64((uint64_t)range->end, unit, &last) && last <= total;
 
-	if (bpk_input_raw_size(in, &total, err) != 0)
+	/* what lies in the first of several archives is found without the others; of a pipe a range
+	 * that counts from the end is that of one archive, which is tested at the end */
+	if (!in_first && !counts_from_end(in, range) && bpk_input_raw_size(in, &total, err) != 0)
 		return -1;
 	if (total != BPK_UNKNOWN)
 		total /= unit;
@@ -105,17 +144,25 @@ static int write_range(const struct cat_args *args, struct bpk_job *job, struct 
 	struct bpk_info info = *job->in->info;
 	bool whole = !args->bytes.given && !args->items.given && !args->slice.given;
 
+	bool from_end = counts_from_end(job->in, args->items.given ? &args->items : &args->bytes);
+
 	flow.plan = bpk_plan_all(job->in->info);
 	if (!whole && !args->slice.given && plan_range(args, job->in, &flow.plan, err) != 0)
 		return -1;
 	/* a pipe that does not say how much it brings is cut off like a Python slice */
 	job->may_end_early = !whole && info.raw_size == BPK_UNKNOWN;
-	if (flow.plan.end != BPK_UNKNOWN)
-		info.raw_size = flow.plan.end - flow.plan.start;
-	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0 ||
-	    bpk_job_run(job, &flow, err) != 0)
+	info.raw_size =
+		flow.plan.end == BPK_UNKNOWN ? BPK_UNKNOWN : flow.plan.end - flow.plan.start;
+	if (bpk_job_bound(job, &flow.plan, err) != 0)
 		return -1;
-	if (whole && bpk_input_audit(job->in, NULL, NULL, err) != 0)
+	/* a bound is no range that was asked for */
+	job->may_end_early = job->may_end_early ||
+			     (info.raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN);
+	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0 ||
+	    bpk_job_run(job, &flow, err) != 0 || bpk_job_check_bound(job, err) != 0)
+		return -1;
+	if (from_end ? check_end(job->in, err) != 0
+		     : (whole ? bpk_input_account : bpk_input_tail)(job->in, err) != 0)
 		return -1;
 	return bpk_job_finish_writer(job, err);
 }
@@ -135,7 +182,16 @@ static int write_viewed(const struct cat_args *args, struct bpk_job *job,
 	if (rc == 0)
 		rc = bpk_slice_copy(view, 0, in->info->array, slice, job->draft, err);
 	bpk_source_close(view);
-	return rc == 0 ? 0 : bpk_input_subject(in, err);
+	return rc == 0 ? bpk_input_tail(in, err) : bpk_input_subject(in, err);
+}
+
+/* Is a part of an array, which is no larger than that, no more than --max-output allows? */
+static int check_size(const struct cat_args *args, uint64_t size, struct bpk_err *err)
+{
+	if (size <= args->shared.max_output)
+		return 0;
+	return bpk_fail(err, BPK_LIMIT, "the part has %llu bytes, --max-output allows %llu",
+			(unsigned long long)size, (unsigned long long)args->shared.max_output);
 }
 
 /*
@@ -150,12 +206,14 @@ static int write_slice(const struct cat_args *args, struct bpk_job *job, struct 
 
 	if (bpk_slice_resolve(&args->slice, in->info->array, &slice, err) != 0)
 		return bpk_input_subject(in, err);
+	if (check_size(args, bpk_slice_items(&slice) * in->info->array->dtype.size, err) != 0)
+		return bpk_input_subject(in, err);
 	if (in->info->chunk_shape == NULL || !bpk_input_can_locate(in))
 		return write_viewed(args, job, &slice, err);
 	in->format->reader->close(in->reader);
 	in->reader = NULL;
 	shared.slice = &slice;
-	if (bpk_input_start(in, &shared, shared.memory_limit, err) != 0)
+	if (bpk_input_start(in, &shared, shared.chunk_limit, err) != 0)
 		return -1;
 	return write_range(args, job, err);
 }
@@ -164,12 +222,36 @@ struct naming {
 	const struct cat_args *args;
 	const struct bpk_content *content;
 	struct bpk_draft *draft;
+	uint64_t left; /* bytes that --max-output allows */
 };
+
+/* How much of an array is wanted. */
+static int wanted_size(const struct naming *naming, const struct bpk_item *item, uint64_t *size,
+		       struct bpk_err *err)
+{
+	struct bpk_slice slice;
+
+	*size = item->array->size;
+	if (!naming->args->slice.given)
+		return 0;
+	if (bpk_slice_resolve(&naming->args->slice, item->array, &slice, err) != 0)
+		return -1;
+	*size = bpk_slice_items(&slice) * item->array->dtype.size; /* less than all of them */
+	return 0;
+}
 
 static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *err)
 {
-	const struct naming *naming = arg;
+	struct naming *naming = arg;
+	uint64_t size;
 
+	if (wanted_size(naming, item, &size, err) != 0)
+		return -1;
+	if (size > naming->left)
+		return bpk_fail(
+			err, BPK_LIMIT, "array '%s' has %llu bytes, --max-output allows %llu more",
+			item->name, (unsigned long long)size, (unsigned long long)naming->left);
+	naming->left -= naming->left == BPK_UNKNOWN ? 0 : size;
 	if (naming->args->slice.given)
 		return bpk_content_copy_slice(naming->content, item, &naming->args->slice,
 					      naming->draft, err);
@@ -192,17 +274,17 @@ static int write_only(struct naming *naming, struct bpk_err *err)
 static int write_content(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
 {
 	struct bpk_content content;
-	struct naming naming = { args, &content, job->draft };
+	struct naming naming = { args, &content, job->draft, args->shared.max_output };
 	int rc;
 
-	if (bpk_content_open(job->in, args->shared.no_check, &content, err) != 0)
+	if (bpk_content_open(job->in, &args->shared, &content, err) != 0)
 		return -1;
 	if (args->shared.pick.name != NULL)
 		rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);
 	else
 		rc = write_only(&naming, err);
 	bpk_content_close(&content);
-	return rc;
+	return rc == 0 ? bpk_input_tail(job->in, err) : rc;
 }
 
 /* ---- one file ---- */
@@ -210,9 +292,11 @@ static int write_content(const struct cat_args *args, struct bpk_job *job, struc
 static int open_input(const struct cat_args *args, struct bpk_input *in, const char *path,
 		      struct bpk_err *err)
 {
-	return (args->shared.pick.name != NULL || args->slice.given
-			? bpk_input_open_any
-			: bpk_input_open)(in, path, &args->shared, err);
+	int rc = (args->shared.pick.name != NULL || args->slice.given
+			  ? bpk_input_open_any
+			  : bpk_input_open)(in, path, &args->shared, err);
+
+	return rc == 0 && args->slice.given ? bpk_input_complete(in, err) : rc;
 }
 
 static int write_wanted(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
@@ -231,8 +315,10 @@ static void cat_one(void *arg, const char *path)
 
 	if (open_input(args, &in, path, &err) != 0 || bpk_job_name_target(&job, NULL, &err) != 0 ||
 	    bpk_job_open_draft(&job, &err) != 0 || write_wanted(args, &job, &err) != 0 ||
-	    bpk_job_keep(&job, NULL, &err) != 0)
+	    bpk_job_keep(&job, NULL, &err) != 0) {
+		bpk_input_judge(&in, &err);
 		bpk_report(NULL, &err);
+	}
 	bpk_job_clear(&job);
 	bpk_input_close(&in);
 }

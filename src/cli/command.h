@@ -30,8 +30,13 @@ struct bpk_shared {
 	unsigned verbose;
 	bool json;
 	enum bpk_when progress;
-	uint64_t threads;      /* 0: all that are usable */
-	uint64_t memory_limit; /* 0: none */
+	uint64_t threads; /* 0: all that are usable */
+	/* 0: none. BPK_UNKNOWN while options are taken: not given. Then it becomes a share of the
+	 * machine's memory, which is no word of the user's: memory_given stays false. */
+	uint64_t memory_limit;
+	bool memory_given;
+	uint64_t max_output;  /* BPK_UNKNOWN: any */
+	uint64_t chunk_limit; /* chunks that unpack to more are refused; 0: none. No option */
 
 	bool to_stdout;
 	const char *output;
@@ -43,11 +48,18 @@ struct bpk_shared {
 	const struct bpk_format *format; /* NULL: by content, or by what the output is called */
 	bool no_check;
 	bool no_marker;
-	bool as_is;                    /* leave alone what a writer that died left; no option */
+	bool judges;                   /* its verdict tells of a pending change; no option */
 	const struct bpk_slice *slice; /* read this part of an array; no option of all commands */
 	struct bpk_pick pick;
-	bool as_stored; /* read chunks as they lie, those of arrays too; no option */
+	struct bpk_taken *taken; /* what no result may replace, or NULL; no option */
+	bool as_stored;          /* read chunks as they lie, those of arrays too; no option */
 };
+
+/* All options were taken: fill in what follows from them. Returns shared. */
+const struct bpk_shared *bpk_shared_settle(struct bpk_shared *shared);
+
+/* What --memory-limit is where it is not given: half of the memory that this process may use. */
+uint64_t bpk_memory_default(void);
 
 /* The arguments of bpk itself, before any command. */
 struct bpk_main_args {
@@ -94,8 +106,8 @@ void bpk_version_print(void);
 /* Rows that several commands share; their values lie in struct bpk_shared. */
 extern const struct bpk_opt bpk_opt_stdout, bpk_opt_output, bpk_opt_output_dir, bpk_opt_force,
 	bpk_opt_keep, bpk_opt_rm, bpk_opt_no_sync, bpk_opt_threads, bpk_opt_memory_limit,
-	bpk_opt_quiet, bpk_opt_verbose, bpk_opt_progress, bpk_opt_json, bpk_opt_help,
-	bpk_opt_format_read, bpk_opt_format_write, bpk_opt_no_check, bpk_opt_no_marker,
-	bpk_opt_name, bpk_opt_frames, bpk_opt_no_defaults;
+	bpk_opt_max_output, bpk_opt_quiet, bpk_opt_verbose, bpk_opt_progress, bpk_opt_json,
+	bpk_opt_help, bpk_opt_format_read, bpk_opt_format_write, bpk_opt_no_check,
+	bpk_opt_no_marker, bpk_opt_name, bpk_opt_frames, bpk_opt_no_defaults;
 
 #endif

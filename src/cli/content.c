@@ -16,7 +16,7 @@ int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_
 	if (in->format == NULL && !in->place.is_directory && bpk_format_of_suffix(path) == NULL &&
 	    bpk_source_seekable(in->place.source))
 		in->format = &bpk_format_raw;
-	return bpk_input_start(in, shared, shared->memory_limit, err);
+	return bpk_input_start(in, shared, shared->chunk_limit, err);
 }
 
 /* Where bytes cannot be looked up nothing is to be found; and an array in chunks of several
@@ -27,6 +27,26 @@ static bool can_look(const struct bpk_input *in)
 	       in->info->raw_size != BPK_UNKNOWN && in->format->reader->positional(in->reader);
 }
 
+/* What a layout reads is tables, of which it keeps about as much again. */
+static int read_table(struct bpk_content *content, uint64_t offset, struct bpk_span out,
+		      size_t *got, struct bpk_err *err)
+{
+	int rc;
+
+	if (content->tables_left < out.size)
+		return bpk_fail(
+			err, BPK_LIMIT,
+			"the tables of the arrays inside are larger than such an archive is "
+			"worth; --memory-limit allows more");
+	content->limits.left = content->unpacked_left;
+	rc = bpk_source_read_at(content->view, offset, out, got, err);
+	if (content->tables_left != BPK_UNKNOWN)
+		content->tables_left -= out.size;
+	content->unpacked_left = content->limits.left;
+	content->limits.left = BPK_UNKNOWN;
+	return rc;
+}
+
 /* What a layout takes for a file that it cannot follow may be an archive that is damaged. */
 static int read_view(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 		     struct bpk_err *err)
@@ -34,7 +54,7 @@ static int read_view(void *arg, uint64_t offset, struct bpk_span out, size_t *go
 	struct bpk_content *content = arg;
 	struct bpk_err found = { 0 };
 
-	if (bpk_source_read_at(content->view, offset, out, got, &found) == 0)
+	if (read_table(content, offset, out, got, &found) == 0)
 		return 0;
 	if (content->damage.kind == BPK_OK)
 		content->damage = found;
@@ -43,14 +63,55 @@ static int read_view(void *arg, uint64_t offset, struct bpk_span out, size_t *go
 	return -1;
 }
 
-static int open_view(const struct bpk_input *in, bool no_check, struct bpk_content *content,
-		     struct bpk_err *err)
+/* bytes and times what the archive has, at most limit */
+static uint64_t worth(const struct bpk_input *in, uint64_t bytes, uint64_t times, uint64_t limit)
+{
+	uint64_t size = bpk_input_weight(in), most;
+
+	if (!bpk_mul_u64(size, times, &most) || !bpk_add_u64(most, bytes, &most))
+		most = BPK_UNKNOWN;
+	return limit == 0 ? most : bpk_min_u64(most, limit);
+}
+
+/*
+ * What looking inside may cost. Tables pack well, and are still a small part of what they tell of:
+ * no archive of a real trajectory came near these bounds. A limit that the user gave stands
+ * instead.
+ */
+static void set_limits(const struct bpk_shared *shared, struct bpk_content *content)
+{
+	enum {
+		MEMORY = 24 << 20,
+		MEMORY_TIMES = 512,
+		TABLES = 1 << 20,
+		TABLES_TIMES = 64,
+		UNPACKED = 256 << 20,
+		UNPACKED_TIMES = 4096,
+		FOR_MEMORY = 3,
+		FOR_TABLES = 8
+	};
+	uint64_t limit = shared->memory_limit;
+
+	content->limits =
+		(struct bpk_view_limits){ .memory = limit / FOR_MEMORY, .left = BPK_UNKNOWN };
+	content->tables_left = limit == 0 ? BPK_UNKNOWN : limit / FOR_TABLES;
+	content->unpacked_left = BPK_UNKNOWN;
+	if (shared->memory_given)
+		return;
+	content->limits.memory = worth(content->in, MEMORY, MEMORY_TIMES, limit / FOR_MEMORY);
+	content->tables_left = worth(content->in, TABLES, TABLES_TIMES, limit / FOR_TABLES);
+	content->unpacked_left = worth(content->in, UNPACKED, UNPACKED_TIMES, 0);
+}
+
+static int open_view(const struct bpk_input *in, const struct bpk_shared *shared,
+		     struct bpk_content *content, struct bpk_err *err)
 {
 	static const struct bpk_source_ops ops = { .read_at = read_view, .positional = true };
 	enum { SLOTS = 8 };
 
-	if (bpk_view_open(in->format->reader, in->reader, no_check, SLOTS, &content->view, err) !=
-	    0)
+	set_limits(shared, content);
+	if (bpk_view_open_within(in->format->reader, in->reader, shared->no_check, SLOTS,
+				 &content->limits, &content->view, err) != 0)
 		return -1;
 	return bpk_source_of(&ops, content, bpk_source_size(content->view), &content->source, err);
 }
@@ -64,8 +125,8 @@ static int open_layout(struct bpk_content *content, struct bpk_err *err)
 	return bpk_fail(err, content->damage.kind, "%s", content->damage.text);
 }
 
-int bpk_content_open(const struct bpk_input *in, bool no_check, struct bpk_content *content,
-		     struct bpk_err *err)
+int bpk_content_open(const struct bpk_input *in, const struct bpk_shared *shared,
+		     struct bpk_content *content, struct bpk_err *err)
 {
 	int rc = 0;
 
@@ -74,7 +135,7 @@ int bpk_content_open(const struct bpk_input *in, bool no_check, struct bpk_conte
 		if (!can_look(in))
 			return 0;
 		content->source = NULL;
-		rc = open_view(in, no_check, content, err);
+		rc = open_view(in, shared, content, err);
 	}
 	if (rc == 0)
 		rc = open_layout(content, err);
@@ -128,6 +189,22 @@ struct picking {
 	uint64_t found;
 };
 
+/* A pickle runs programs when it is read, so nobody gets it for an array. */
+static int check_item(const struct bpk_item *item, struct bpk_err *err)
+{
+	if (!item->pickled)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"'%s' holds Python objects as a pickle, which is no array; unpack or cat "
+			"without --name gives the whole file",
+			item->name);
+}
+
+static int visit_item(const struct picking *p, const struct bpk_item *item, struct bpk_err *err)
+{
+	return check_item(item, err) == 0 ? p->visit(p->arg, item, err) : -1;
+}
+
 static int resolve_frames(struct picking *p, struct bpk_err *err)
 {
 	uint64_t nframes = bpk_layout_info(p->content->layout)->nframes;
@@ -158,7 +235,7 @@ static int visit_stored(struct picking *p, struct bpk_err *err)
 		rc = bpk_layout_find(layout, p->pick->name, item.frame, false, &item, err);
 		if (rc == 0) {
 			p->found++;
-			rc = p->visit(p->arg, &item, err);
+			rc = visit_item(p, &item, err);
 		}
 	}
 	return rc;
@@ -192,7 +269,7 @@ static int visit_frames(struct picking *p, struct bpk_err *err)
 			return -1;
 		item.frame = frame; /* also of an array that all frames share */
 		p->found++;
-		rc = p->visit(p->arg, &item, err);
+		rc = visit_item(p, &item, err);
 	}
 	return rc;
 }
@@ -252,7 +329,7 @@ static int pick_each(struct picking *p, struct bpk_err *err)
 		rc = bpk_layout_find(p->content->layout, p->pick->name, BPK_UNKNOWN, false, &item,
 				     err);
 		if (rc == 0)
-			return p->visit(p->arg, &item, err);
+			return visit_item(p, &item, err);
 		if (rc < 0)
 			return -1;
 	}
@@ -276,7 +353,8 @@ int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, s
 	int rc;
 
 	if (narrays == 1)
-		rc = bpk_layout_get(content->layout, 0, item, err);
+		rc = bpk_layout_get(content->layout, 0, item, err) == 0 ? check_item(item, err)
+									: -1;
 	else if (narrays == 0)
 		rc = fail_unseen(content, "is no array, --slice makes no sense", err);
 	else
@@ -288,6 +366,12 @@ int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, s
 /* ---- Copying ---- */
 
 enum { STEP = 1 << 20 };
+
+/* Where an array's own bytes are read, which are no tables. */
+static struct bpk_source *bytes_of(const struct bpk_content *content)
+{
+	return content->view != NULL ? content->view : content->source;
+}
 
 /* A step's worth of the bytes that stand for an array which is not there. */
 static int make_fill(struct bpk_view fill, uint64_t size, struct bpk_buf *out, struct bpk_err *err)
@@ -328,7 +412,7 @@ static int copy_stored(const struct bpk_content *content, const struct bpk_item 
 		size_t size = (size_t)bpk_min_u64(left, STEP);
 
 		if (bpk_buf_resize(buf, size, err) != 0 ||
-		    bpk_source_need_at(content->source, offset, bpk_span(buf->data, size), err) !=
+		    bpk_source_need_at(bytes_of(content), offset, bpk_span(buf->data, size), err) !=
 			    0 ||
 		    bpk_draft_write(draft, bpk_buf_view(buf), err) != 0)
 			return -1;
@@ -391,5 +475,5 @@ int bpk_content_copy_slice(const struct bpk_content *content, const struct bpk_i
 		return -1;
 	if (item->offset == BPK_UNKNOWN)
 		return slice_fill(item, &slice, draft, err);
-	return bpk_slice_copy(content->source, item->offset, item->array, &slice, draft, err);
+	return bpk_slice_copy(bytes_of(content), item->offset, item->array, &slice, draft, err);
 }

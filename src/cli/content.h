@@ -13,6 +13,10 @@ struct bpk_content {
 	const struct bpk_input *in;
 	struct bpk_source *view;   /* owned; NULL: in is a raw file */
 	struct bpk_source *source; /* the raw bytes; owned where there is a view */
+	/* what layouts may still cost: bytes of tables, and bytes unpacked for them; and the view's
+	   own limits */
+	uint64_t tables_left, unpacked_left;
+	struct bpk_view_limits limits;
 	struct bpk_err damage; /* that the view met first: of the archive, not of what it holds */
 	struct bpk_layout *layout; /* NULL: of plain bytes */
 };
@@ -24,10 +28,12 @@ int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_
 
 /*
  * Look at the raw bytes of an input that was opened so. What comes through a pipe, or does not say
- * how much it unpacks to, has no layout. in is borrowed until close.
+ * how much it unpacks to, has no layout. in is borrowed until close. What an archive makes this
+ * cost is bounded by its own size, or by the limit that the user gave, here and in all that follows
+ * but copying: more fails with BPK_LIMIT.
  */
-int bpk_content_open(const struct bpk_input *in, bool no_check, struct bpk_content *content,
-		     struct bpk_err *err);
+int bpk_content_open(const struct bpk_input *in, const struct bpk_shared *shared,
+		     struct bpk_content *content, struct bpk_err *err);
 void bpk_content_close(struct bpk_content *content);
 
 /* Fails with BPK_USAGE where there are frames without a name, or either beside another part of the

@@ -17,9 +17,6 @@ struct summary {
 	uint64_t offset;        /* of the first that has bytes; BPK_UNKNOWN: none has */
 	bool varies;            /* shapes or types are not all those of the first */
 	bool framed;
-
-	bool is_packed; /* chunk is that in which these bytes begin */
-	struct bpk_chunk_header chunk;
 };
 
 /* In the order in which the names come. */
@@ -110,19 +107,20 @@ static bool has_chunks(const struct bpk_content *content)
 	return content->view != NULL && (info->chunk_size != BPK_UNKNOWN || info->runs != NULL);
 }
 
-/* The chunk in which the first bytes begin: what is wrong with it is no matter here. */
-static void find_chunk(const struct bpk_input *in, struct summary *row)
+/* The chunk in which the first bytes begin; NULL: there is none, or it cannot be looked up. What is
+ * wrong with it is no matter here. */
+static const struct bpk_chunk_header *find_chunk(const struct bpk_content *content,
+						 const struct summary *row, struct bpk_where *where)
 {
+	const struct bpk_input *in = content->in;
 	const struct bpk_reader_ops *ops = in->format->reader;
-	struct bpk_where where;
 	struct bpk_plan plan;
 
-	row->is_packed =
-		row->offset < in->info->raw_size &&
-		bpk_plan_range(ops, in->reader, row->offset, row->offset + 1, &plan, NULL) == 0 &&
-		ops->locate(in->reader, plan.first, &where, NULL) == 0;
-	if (row->is_packed)
-		row->chunk = where.header;
+	if (!has_chunks(content) || row->offset >= in->info->raw_size ||
+	    bpk_plan_range(ops, in->reader, row->offset, row->offset + 1, &plan, NULL) != 0 ||
+	    ops->locate(in->reader, plan.first, where, NULL) != 0)
+		return NULL;
+	return &where->header;
 }
 
 static int fill(const struct bpk_content *content, struct table *table, struct bpk_err *err)
@@ -133,8 +131,6 @@ static int fill(const struct bpk_content *content, struct table *table, struct b
 	for (uint64_t i = 0; i < bpk_layout_info(layout)->narrays; i++)
 		if (bpk_layout_get(layout, i, &item, err) != 0 || add(table, &item, err) != 0)
 			return -1;
-	for (size_t i = 0; i < table->count && has_chunks(content); i++)
-		find_chunk(content->in, table->rows[i]);
 	return 0;
 }
 
@@ -168,9 +164,11 @@ static int shape_text(const struct summary *row, struct bpk_buf *text, struct bp
 }
 
 /* "shuffle 12", as far as there is something to tell. */
-static const char *packed_text(const struct summary *row, char out[PACKED_TEXT])
+static const char *packed_text(const struct bpk_content *content, const struct summary *row,
+			       char out[PACKED_TEXT])
 {
-	const struct bpk_chunk_header *chunk = row->is_packed ? &row->chunk : NULL;
+	struct bpk_where where;
+	const struct bpk_chunk_header *chunk = find_chunk(content, row, &where);
 	char filters[BPK_FILTERS_TEXT];
 
 	bpk_describe_filters(chunk, filters);
@@ -181,7 +179,8 @@ static const char *packed_text(const struct summary *row, char out[PACKED_TEXT])
 	return out;
 }
 
-static int print_row(const struct summary *row, bool packed, struct bpk_err *err)
+static int print_row(const struct bpk_content *content, const struct summary *row,
+		     struct bpk_err *err)
 {
 	struct bpk_buf dtype = { 0 }, shape = { 0 };
 	char size[BPK_SIZE_TEXT], frames[BPK_SIZE_TEXT] = "-", how[PACKED_TEXT];
@@ -194,8 +193,8 @@ static int print_row(const struct summary *row, bool packed, struct bpk_err *err
 	if (rc == 0) {
 		printf("  %8s %11s  %-8s  %-20s  ", frames, bpk_size_text(row->size, size),
 		       (const char *)dtype.data, (const char *)shape.data);
-		if (packed)
-			printf("%-20s  ", packed_text(row, how));
+		if (has_chunks(content))
+			printf("%-20s  ", packed_text(content, row, how));
 		printf("%s\n", row->name);
 	}
 	bpk_buf_clear(&dtype);
@@ -235,7 +234,7 @@ int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err)
 		printf("  %8s %11s  %-8s  %-20s  %-*s%s\n", "Frames", "Size", "Type", "Shape",
 		       packed ? 22 : 0, packed ? "Packed as" : "", "Name");
 	for (size_t i = 0; rc == 0 && i < table.count; i++)
-		rc = print_row(table.rows[i], packed, err);
+		rc = print_row(content, table.rows[i], err);
 	clear(&table);
 	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
 }
@@ -259,9 +258,10 @@ int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err)
 }
 
 /* null where the file is a raw one, or chunks cannot be looked up */
-static void record_packed(const struct summary *row)
+static void record_packed(const struct bpk_content *content, const struct summary *row)
 {
-	const struct bpk_chunk_header *chunk = row->is_packed ? &row->chunk : NULL;
+	struct bpk_where where;
+	const struct bpk_chunk_header *chunk = find_chunk(content, row, &where);
 	char filters[BPK_FILTERS_TEXT];
 
 	bpk_record_text("codec", chunk != NULL ? bpk_describe_codec(chunk) : NULL);
@@ -284,7 +284,7 @@ static int record_names(const struct bpk_content *content, struct bpk_err *err)
 		bpk_record_bool("varies", row->varies);
 		bpk_record_u64("frames", row->framed ? row->count : BPK_UNKNOWN);
 		bpk_record_u64("size", row->size);
-		record_packed(row);
+		record_packed(content, row);
 		bpk_record_item_end();
 	}
 	bpk_record_list_end();

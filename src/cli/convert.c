@@ -57,7 +57,8 @@ struct convert {
 	struct bpk_input content; /* what in unpacks to; not opened where chunks are carried over */
 	uint64_t raw_size;
 	struct bpk_pipeline pipeline; /* of the source's first chunk, where that is kept */
-	const char *anew;             /* why chunks are packed anew; NULL: they are carried over */
+	bool counted;     /* of a pipe, what its first archive counts is all that is taken */
+	const char *anew; /* why chunks are packed anew; NULL: they are carried over */
 	struct bpk_job job;
 	struct bpk_choice choice;     /* when they are packed anew */
 	struct bpk_division division; /* of an array, where the target has such */
@@ -97,7 +98,7 @@ static bool unpacks(const struct convert *c)
 /* Are they those of single columns? */
 static bool has_columns(const struct convert *c)
 {
-	return unpacks(c) && !has_dimensions(c);
+	return unpacks(c) && !has_dimensions(c) && c->in.format->is_directory;
 }
 
 /* Why the chunks cannot stay as they are; NULL when they can. */
@@ -112,8 +113,10 @@ static const char *find_obstacle(const struct convert *c)
 		return "another packing is asked for";
 	if (asks_for_slack(c->args))
 		return "room inside the chunks is asked for";
-	if (has_columns(c))
+	if (has_columns(c) && info->members <= 1)
 		return "its chunks are those of columns";
+	if (info->members > 1 && (info->uneven || c->in.format->extended_chunks))
+		return "it is several archives";
 	if (unpacks(c))
 		return "its chunks have several dimensions";
 	if (c->format->extended_chunks && !of_frame)
@@ -230,9 +233,10 @@ static int choose(struct convert *c, struct bpk_err *err)
 /* ---- the work ---- */
 
 /* All chunks of the source, but for those of nothing that some writers put behind the last. */
-static struct bpk_plan plan_carrying(const struct bpk_info *info)
+static struct bpk_plan plan_carrying(const struct convert *c)
 {
-	struct bpk_plan plan = bpk_plan_all(info);
+	const struct bpk_info *info = c->in.info;
+	struct bpk_plan plan = c->counted ? bpk_plan_counted(info) : bpk_plan_all(info);
 
 	if (plan.chunk_size != BPK_UNKNOWN && plan.raw_size != BPK_UNKNOWN && plan.raw_size > 0)
 		plan.count = bpk_div_up(plan.raw_size, plan.chunk_size);
@@ -276,6 +280,8 @@ static struct bpk_info describe_target(const struct convert *c, const struct bpk
 		info.chunk_size = BPK_UNKNOWN;
 	info.typesize = find_typesize(c);
 	info.nchunks = plan->count;
+	if (c->anew == NULL && plan->count == BPK_UNKNOWN)
+		info.last_chunk_size = BPK_UNKNOWN;
 	if (c->anew == NULL)
 		return info;
 	info.chunk_size = plan->chunk_size;
@@ -299,6 +305,33 @@ static int run_job(struct convert *c, struct bpk_flow *flow, struct bpk_err *err
 	return rc;
 }
 
+/* Did a pipe bring more than the archive whose counts were believed? */
+static int check_counted(const struct convert *c, struct bpk_err *err)
+{
+	if (!c->counted || c->in.info->members == 1)
+		return 0;
+	bpk_fail(err, BPK_FAILED,
+		 "brings %llu archives that follow each other, which can be made one of them as a "
+		 "file alone",
+		 (unsigned long long)c->in.info->members);
+	return bpk_input_subject(&c->in, err);
+}
+
+/*
+ * What follows an archive in a pipe is not known before its end. Where the target must be told how
+ * much will come, or what array it is, the counts of the first are taken, and tested at the end.
+ */
+static void settle_counts(struct convert *c)
+{
+	bool adapts = bpk_draft_seekable(c->job.draft) &&
+		      (c->anew != NULL ? c->in.info->array == NULL : c->format->varied_chunks);
+
+	if (c->in.info->members != BPK_UNKNOWN || c->in.info->raw_size == BPK_UNKNOWN || adapts)
+		return;
+	c->counted = true;
+	c->raw_size = c->in.info->raw_size;
+}
+
 static int convert_into_draft(struct convert *c, struct bpk_err *err)
 {
 	struct bpk_flow flow = { .check = true };
@@ -315,7 +348,7 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 		flow.slack = c->args->slack;
 		flow.reader_memory = bpk_view_memory(c->in.info);
 	} else {
-		flow.plan = plan_carrying(c->in.info);
+		flow.plan = plan_carrying(c);
 	}
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.checksum == c->in.info->checksum;
@@ -327,7 +360,8 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 	if (tell_array(c, &info, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
-	    run_job(c, &flow, err) != 0 || bpk_input_audit(&c->in, NULL, NULL, err) != 0)
+	    run_job(c, &flow, err) != 0 || bpk_input_account(&c->in, err) != 0 ||
+	    check_counted(c, err) != 0)
 		return -1;
 	return bpk_job_finish_writer(&c->job, err);
 }
@@ -355,6 +389,7 @@ static int convert_opened(struct convert *c, struct bpk_err *err)
 	    bpk_job_check_other(&c->job, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
 		return -1;
 	c->anew = find_obstacle(c);
+	settle_counts(c);
 	if (c->shared.verbose)
 		bpk_note(bpk_input_name(c->in.path),
 			 c->anew == NULL ? "chunks are carried over" : "packed anew: %s", c->anew);
@@ -374,7 +409,15 @@ static int open_source(struct convert *c, const char *path, struct bpk_err *err)
 	c->shared.as_stored = c->in.format != NULL && c->in.format->extended_chunks &&
 			      c->format->extended_chunks && !asks_for_packing(c->args) &&
 			      !asks_for_slack(c->args);
-	return bpk_input_start(&c->in, &c->shared, c->shared.memory_limit, err);
+	if (bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err) != 0)
+		return -1;
+	/* of several, as they lie is not in C's order */
+	if (!c->shared.as_stored || c->in.info->members <= 1)
+		return 0;
+	c->in.format->reader->close(c->in.reader);
+	c->in.reader = NULL;
+	c->shared.as_stored = false;
+	return bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err);
 }
 
 /* ---- usage ---- */
@@ -421,8 +464,10 @@ static void run(const char *command, const struct bpk_encoding_args *args,
 	if (check_usage(&c, operands, count, &err) != 0)
 		bpk_report(command, &err);
 	c.job = (struct bpk_job){ .shared = &c.shared, .in = &c.in, .format = c.format };
-	if (open_source(&c, operands[0], &err) != 0 || convert_opened(&c, &err) != 0)
+	if (open_source(&c, operands[0], &err) != 0 || convert_opened(&c, &err) != 0) {
+		bpk_input_judge(&c.in, &err);
 		bpk_report(NULL, &err);
+	}
 	bpk_job_clear(&c.job);
 	bpk_buf_clear(&c.choice.why);
 	bpk_buf_clear(&c.metadata);

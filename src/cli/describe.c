@@ -129,7 +129,9 @@ void bpk_describe_totals(uint64_t files, uint64_t chunks, uint64_t packed, uint6
 
 static void print_field(const char *name, const char *value)
 {
-	printf("  %-16s %s\n", name, value);
+	printf("  %-16s ", name);
+	bpk_print_escaped(bpk_view(value, strlen(value)));
+	putchar('\n');
 }
 
 static void print_count(const char *name, uint64_t count)
@@ -152,18 +154,10 @@ static void print_size(const char *name, uint64_t size)
 		printf("  %-16s %" PRIu64 " bytes (%s)\n", name, size, bpk_size_text(size, text));
 }
 
-/* The text as it is, but for control bytes. */
 static void print_metadata(struct bpk_view text)
 {
 	printf("  %-16s ", "metadata");
-	for (size_t i = 0; i < text.size; i++) {
-		uint8_t byte = text.data[i];
-
-		if (byte < 0x20 || byte == 0x7f)
-			printf("\\x%02x", (unsigned)byte);
-		else
-			putchar(byte);
-	}
+	bpk_print_escaped(text);
 	putchar('\n');
 }
 
@@ -283,6 +277,8 @@ void bpk_describe_fields(const struct bpk_input *in)
 	print_size("packed size", info->stored_size);
 	print_size("raw size", raw_size);
 	print_field("ratio", bpk_ratio_text(raw_size, info->stored_size, text));
+	if (info->members > 1 && info->members != BPK_UNKNOWN)
+		print_count("members", info->members);
 	print_count("chunks", info->nchunks);
 	if (info->runs != NULL)
 		print_field("chunk size", "varies");
@@ -323,7 +319,8 @@ void bpk_describe_chunk_titles(const struct bpk_info *info)
 	       "Filter", info->checksum->size > 0 ? info->checksum->name : "");
 }
 
-void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const struct bpk_where *where)
+void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const struct bpk_where *where,
+			uint64_t more)
 {
 	const struct bpk_chunk_header *header = &where->header;
 	char filters[BPK_FILTERS_TEXT], ratio[BPK_SIZE_TEXT], packed[BPK_SIZE_TEXT];
@@ -339,4 +336,6 @@ void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const stru
 	       where->packed_offset == BPK_UNKNOWN
 		       ? ""
 		       : bpk_describe_digest(where->digest, info->checksum->size, digest));
+	if (more > 0)
+		printf("  %8s %" PRIu64 " more chunks like it\n", "", more);
 }

@@ -41,9 +41,9 @@ void bpk_describe_fields(const struct bpk_input *in);
 /* That so many chunks have a prediction; nothing for none. */
 void bpk_describe_prediction(uint64_t nchunks);
 
-/* One chunk as a line of a table; the titles above it. */
+/* One chunk as a line of a table, and how many more of the same follow it; the titles above it. */
 void bpk_describe_chunk_titles(const struct bpk_info *info);
-void bpk_describe_chunk(const struct bpk_info *info, uint64_t number,
-			const struct bpk_where *where);
+void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const struct bpk_where *where,
+			uint64_t more);
 
 #endif

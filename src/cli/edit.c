@@ -66,7 +66,7 @@ static int look(struct bpk_archive *archive, struct bpk_err *err)
 static int find_format(struct bpk_archive *archive, struct bpk_err *err)
 {
 	struct bpk_input in = { 0 };
-	int rc = bpk_input_find(&in, archive->path, &archive->args->encoding.shared, err);
+	int rc = bpk_input_look(&in, archive->path, &archive->args->encoding.shared, err);
 
 	archive->format = in.format;
 	if (rc == 0 && in.format == NULL)
@@ -89,8 +89,11 @@ static int open_editor(struct bpk_archive *archive, struct bpk_err *err)
 		.append_space = args->encoding.append_space,
 	};
 
-	if (look(archive, err) != 0)
-		return bpk_fail(err, BPK_FAILED, "lies in a tar, where nothing can be changed");
+	if (stat(archive->path, &archive->seen) != 0)
+		return bpk_is_missing(errno)
+			       ? bpk_fail(err, BPK_FAILED,
+					  "lies in a tar, where nothing can be changed")
+			       : bpk_fail_errno(err, errno, "cannot open");
 	if (archive->format->editor == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be changed",
 				archive->format->name);
@@ -110,24 +113,40 @@ const struct bpk_info *bpk_archive_info(const struct bpk_archive *archive)
 	return archive->format->editor->info(archive->editor);
 }
 
-/* Standard input has a path too, where it is a file. */
-static bool lies_below(const char *folder, const char *name)
+/* The real path, for free(); NULL too where there is none, or none that this process may know. */
+static int find_real(const char *name, char **real, struct bpk_err *err)
 {
-	char *inner = realpath(strcmp(name, "-") == 0 ? "/dev/stdin" : name, NULL);
-	char *outer = realpath(folder, NULL);
-	size_t size = outer != NULL ? strlen(outer) : 0;
-	bool below = inner != NULL && outer != NULL && strncmp(inner, outer, size) == 0 &&
-		     inner[size] == '/';
+	*real = realpath(name, NULL);
+	if (*real != NULL || bpk_is_missing(errno) || errno == EACCES || errno == ENAMETOOLONG)
+		return 0;
+	return bpk_fail_errno(err, errno, "%s: cannot be looked at", name);
+}
 
+/* Standard input has a path too, where it is a file. */
+static int lies_below(const char *folder, const char *name, bool *below, struct bpk_err *err)
+{
+	char *inner = NULL, *outer = NULL;
+	size_t size;
+	int rc = find_real(strcmp(name, "-") == 0 ? "/dev/stdin" : name, &inner, err);
+
+	if (rc == 0)
+		rc = find_real(folder, &outer, err);
+	size = outer != NULL ? strlen(outer) : 0;
+	*below = inner != NULL && outer != NULL && strncmp(inner, outer, size) == 0 &&
+		 inner[size] == '/';
 	free(inner);
 	free(outer);
-	return below;
+	return rc;
 }
 
 int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *file, const char *name,
 		       struct bpk_err *err)
 {
-	if (S_ISDIR(archive->seen.st_mode) && lies_below(archive->path, name))
+	bool below = false;
+
+	if (S_ISDIR(archive->seen.st_mode) && lies_below(archive->path, name, &below, err) != 0)
+		return -1;
+	if (below)
 		return bpk_fail(err, BPK_FAILED, "%s: lies in the archive itself",
 				bpk_input_name(name));
 	if (file->st_dev != archive->seen.st_dev || file->st_ino != archive->seen.st_ino)
@@ -139,7 +158,7 @@ int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *fil
 
 int bpk_archive_locate(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err)
 {
-	const struct bpk_reader_ops *ops = archive->format->reader;
+	const struct bpk_reader_ops *ops = archive->format->editor->reads;
 	void *reader = archive->format->editor->reader(archive->editor);
 	uint64_t chunk_size = ops->info(reader)->chunk_size;
 	struct bpk_where where;
@@ -162,7 +181,7 @@ int bpk_archive_locate(struct bpk_archive *archive, struct bpk_piece *piece, str
 int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_piece *piece,
 		     struct bpk_err *err)
 {
-	const struct bpk_reader_ops *ops = archive->format->reader;
+	const struct bpk_reader_ops *ops = archive->format->editor->reads;
 	void *reader = archive->format->editor->reader(archive->editor);
 	struct bpk_plan plan;
 
@@ -222,7 +241,7 @@ int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
 	const struct bpk_shared *shared = &archive->args->encoding.shared;
 	struct bpk_flow_result result;
 	struct bpk_flow flow = {
-		.in = archive->format->reader,
+		.in = archive->format->editor->reads,
 		.reader = archive->format->editor->reader(archive->editor),
 		.out = &into_memory,
 		.writer = out,
@@ -230,6 +249,7 @@ int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
 		.decode = true,
 		.threads = bpk_job_threads(shared),
 		.memory_limit = shared->memory_limit,
+		.memory_is_default = !shared->memory_given,
 	};
 
 	if (size == 0)
@@ -268,6 +288,7 @@ static int run(struct bpk_archive *archive, const struct bpk_load *load, struct 
 
 	flow->threads = bpk_job_threads(shared);
 	flow->memory_limit = shared->memory_limit;
+	flow->memory_is_default = !shared->memory_given;
 	if (load->name != NULL) {
 		flow->progress = bpk_progress_update;
 		flow->progress_arg = &progress;

@@ -80,7 +80,8 @@ const struct bpk_opt bpk_opt_dictionary = {
 	.offset = ARG(dictionary),
 	.help = "give each chunk a dictionary for its blocks",
 	.more = "For zstd and lz4 in Blosc2's formats, and where it pays: in chunks of many small "
-		"blocks that are alike.",
+		"blocks that are alike. c-blosc2 reads parts of such chunks wrongly "
+		"(bpk-formats(5)).",
 };
 
 const struct bpk_opt bpk_opt_typesize = {
@@ -138,7 +139,8 @@ const struct bpk_opt bpk_opt_slack = {
 	.help = "leave room in each chunk: N bytes, or P percent of it",
 	.more = "bpk-write(1) then changes data in place even where they pack less well than "
 		"before. Every reader of Blosc chunks passes over it. A chunk is never made larger "
-		"than its raw data and 16 bytes, and one that does not shrink has no room.",
+		"than its raw data and 16 bytes, one that does not shrink has no room, and in "
+		"Blosc2's formats the last block has no more than c-blosc2 reads.",
 	.max = BPK_CHUNK_MAX_RAW_SIZE,
 };
 

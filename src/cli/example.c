@@ -93,7 +93,7 @@ static int find_others(struct bpk_archive *archive, struct bpk_choice *choice, s
 	void *reader = archive->format->editor->reader(archive->editor);
 
 	if (args->filter.given || args->lossy || args->typesize != BPK_AUTO || info->ncolumns > 0 ||
-	    !archive->format->reader->positional(reader))
+	    !archive->format->editor->reads->positional(reader))
 		return 0;
 	for (uint64_t i = 1; i <= bpk_min_u64(LOOKS, info->nchunks); i++) {
 		struct bpk_piece piece = { .number = info->nchunks / LOOKS * i +
@@ -108,6 +108,18 @@ static int find_others(struct bpk_archive *archive, struct bpk_choice *choice, s
 	return 0;
 }
 
+/* Do chunks stay that hold elements of the size that the archive names, be it bytes? */
+static bool has_elements(const struct bpk_archive *archive)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+	bool stored =
+		archive->format->extended_chunks && archive->example.special == BPK_SPECIAL_NONE;
+
+	return info->typesize > 1 ||
+	       (info->typesize == 1 && stored &&
+		info->nchunks > (bpk_archive_short_size(archive, info->chunk_size) > 0));
+}
+
 /* Choose by trial; an example's element size and filter stand. */
 static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source *source,
 			   struct bpk_choice *choice, struct bpk_err *err)
@@ -119,7 +131,7 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 	wishes.chunk_size = info->chunk_size == BPK_UNKNOWN ? 0 : info->chunk_size;
 	if (wishes.typesize == BPK_AUTO && says_how(&archive->example))
 		wishes.typesize = (int)like.typesize;
-	else if (wishes.typesize == BPK_AUTO && info->typesize > 1 &&
+	else if (wishes.typesize == BPK_AUTO && has_elements(archive) &&
 		 info->typesize <= BPK_CHUNK_MAX_TYPESIZE)
 		wishes.typesize = (int)info->typesize;
 	if (wishes.pipeline == NULL && says_how(&archive->example))

@@ -6,7 +6,7 @@ static bool is_uniform(const struct bpk_archive *archive)
 {
 	void *reader = archive->format->editor->reader(archive->editor);
 
-	return archive->format->reader->info(reader)->chunk_size != BPK_UNKNOWN;
+	return archive->format->editor->reads->info(reader)->chunk_size != BPK_UNKNOWN;
 }
 
 uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chunk_size)

@@ -1,15 +1,18 @@
 #include "cli/follow.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include "cli/followed.h"
 #include "cli/report.h"
 #include "cli/signal.h"
 #include "cli/text.h"
 
 enum {
-	SAME = 8,          /* another file differs in more than one byte of so many */
 	HEAD_SLACK = 1024, /* in a first chunk, whose counts will change */
+	SAMPLES = 14,      /* between both ends, when the following begins */
+	SAMPLES_AGAIN = 2, /* before each commit, which costs some milliseconds then */
 };
 
 static void told(int sig)
@@ -28,7 +31,7 @@ void bpk_append_take_signals(void)
 /* One appending in rounds. */
 struct appending {
 	struct bpk_archive *archive;
-	const char *path; /* of what grows */
+	struct bpk_followed file; /* what grows; no path: nothing is followed */
 	struct bpk_feed feed;
 	struct bpk_choice choice;
 	struct bpk_rounds *rounds;
@@ -47,22 +50,8 @@ static struct bpk_slack slack_for(const struct appending *a, bool first)
 
 /* ---- the file against the archive ---- */
 
-/* The growing file's bytes from start on, as they are now. */
-static int read_file(const struct appending *a, uint64_t start, struct bpk_span out,
-		     struct bpk_err *err)
-{
-	struct bpk_source *source = NULL;
-	int rc = bpk_source_open(a->path, &source, err);
-
-	if (rc == 0)
-		rc = bpk_source_need_at(source, start, out, err);
-	bpk_source_close(source);
-	if (rc != 0 && err->kind == BPK_CORRUPT)
-		err->kind = BPK_FAILED; /* no archive is damaged */
-	return rc == 0 ? 0 : bpk_err_subject(err, "%s", a->path);
-}
-
-/* Let the archive's raw bytes from at on be those of bytes, if they differ; not committed. */
+/* Let the archive's raw bytes from at on be those of bytes, if they differ and may; not committed.
+ */
 static int mend(struct appending *a, uint64_t at, struct bpk_view held, struct bpk_view bytes,
 		bool *mended, struct bpk_err *err)
 {
@@ -73,6 +62,8 @@ static int mend(struct appending *a, uint64_t at, struct bpk_view held, struct b
 
 	if (bytes.size == 0 || memcmp(held.data, bytes.data, bytes.size) == 0)
 		return 0;
+	if (bpk_followed_judge(&a->file, at, held, bytes, err) != 0)
+		return -1;
 	if (bpk_source_of_memory(bytes, &source, err) != 0)
 		return bpk_archive_subject(a->archive, err);
 	rc = bpk_archive_overwrite(a->archive, at, source, NULL, &slack, &written, err);
@@ -126,6 +117,9 @@ static int append_round(struct appending *a, struct bpk_err *err)
 	if (bpk_feed_source(&a->feed, &source, err) != 0)
 		return bpk_archive_subject(a->archive, err);
 	rc = bpk_archive_append(a->archive, source, NULL, &a->choice, &slack, &result, err);
+	/* the file may have been written anew, and what was read just now may be of another run */
+	if (rc == 0 && a->feed.follows && !a->file.mend)
+		rc = bpk_followed_sample(&a->file, SAMPLES_AGAIN, false, err);
 	if (rc == 0)
 		rc = commit(a, a->feed.position - before, err);
 	bpk_source_close(source);
@@ -150,7 +144,6 @@ static int run_rounds(struct appending *a, struct bpk_err *err)
 	}
 }
 
-/* What cannot be looked at fails where it is opened. */
 static int check_inputs(const struct bpk_archive *archive, char *const *paths, size_t count,
 			struct bpk_err *err)
 {
@@ -160,6 +153,9 @@ static int check_inputs(const struct bpk_archive *archive, char *const *paths, s
 		int rc = strcmp(paths[i], "-") == 0 ? fstat(STDIN_FILENO, &seen)
 						    : stat(paths[i], &seen);
 
+		/* what is missing fails where it is opened */
+		if (rc != 0 && !bpk_is_missing(errno) && errno != EBADF)
+			return bpk_fail_errno(err, errno, "%s: cannot be looked at", paths[i]);
 		if (rc == 0 && bpk_archive_is_not(archive, &seen, paths[i], err) != 0)
 			return -1;
 	}
@@ -187,70 +183,31 @@ int bpk_append_rounds(struct bpk_archive *archive, char *const *paths, size_t co
 
 /* ---- following ---- */
 
-static uint64_t count_different(struct bpk_view a, struct bpk_view b)
-{
-	uint64_t count = 0;
-
-	for (size_t i = 0; i < a.size; i++)
-		count += a.data[i] != b.data[i];
-	return count;
-}
-
-/* Does the file go on where the archive stands? Some bytes may have been changed in place. */
-static int check_last_chunk(const struct appending *a, struct bpk_err *err)
-{
-	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size, different;
-	struct bpk_buf held = { 0 }, file = { 0 };
-	struct bpk_piece last;
-	int rc;
-
-	if (raw_size == 0)
-		return 0;
-	rc = bpk_archive_find(a->archive, raw_size - 1, &last, err);
-	if (rc == 0)
-		rc = bpk_archive_read(a->archive, last.start, last.size, &held, err);
-	if (rc == 0)
-		rc = bpk_buf_resize(&file, held.size, err);
-	if (rc == 0)
-		rc = read_file(a, last.start, bpk_span(file.data, file.size), err);
-	if (rc == 0) {
-		different = count_different(bpk_buf_view(&held), bpk_buf_view(&file));
-		if (different > held.size / SAME)
-			rc = bpk_fail(err, BPK_FAILED,
-				      "%s: is not what %s follows: of the bytes %llu to %llu, %llu "
-				      "differ",
-				      a->path, a->archive->path, (unsigned long long)last.start,
-				      (unsigned long long)raw_size, (unsigned long long)different);
-	}
-	bpk_buf_clear(&held);
-	bpk_buf_clear(&file);
-	return rc;
-}
-
 /* Is the file what it is to be, and does it hold what the archive has? */
-static int check_file(const struct appending *a, struct bpk_source **source, struct bpk_err *err)
+static int check_file(struct appending *a, struct bpk_source **source, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size;
+	const char *path = a->file.path;
 
-	if (bpk_source_open(a->path, source, err) != 0)
-		return bpk_err_subject(err, "%s", a->path);
-	if (bpk_archive_is_not(a->archive, bpk_source_stat(*source), a->path, err) != 0)
+	if (bpk_source_open(path, source, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	if (bpk_archive_is_not(a->archive, bpk_source_stat(*source), path, err) != 0)
 		return -1;
-	if (bpk_source_size(*source) == BPK_UNKNOWN || bpk_source_size(*source) >= raw_size)
-		return check_last_chunk(a, err);
-	return bpk_fail(err, BPK_FAILED, "%s: has %llu bytes, %s holds %llu already", a->path,
-			(unsigned long long)bpk_source_size(*source), a->archive->path,
-			(unsigned long long)raw_size);
+	if (bpk_source_size(*source) < raw_size)
+		return bpk_fail(err, BPK_FAILED, "%s: has %llu bytes, %s holds %llu already", path,
+				(unsigned long long)bpk_source_size(*source), a->archive->path,
+				(unsigned long long)raw_size);
+	return a->file.mend ? 0 : bpk_followed_sample(&a->file, SAMPLES, true, err);
 }
 
 /* The file's bytes of a chunk; the first of them as they were when its end was found. */
-static int read_chunk(const struct appending *a, const struct bpk_piece *piece,
-		      struct bpk_buf *bytes, struct bpk_err *err)
+static int read_chunk(struct appending *a, const struct bpk_piece *piece, struct bpk_buf *bytes,
+		      struct bpk_err *err)
 {
 	size_t known = a->feed.head_fresh ? a->feed.head.size : 0;
 
 	if (bpk_buf_resize(bytes, piece->size, err) != 0 ||
-	    read_file(a, piece->start, bpk_span(bytes->data, bytes->size), err) != 0)
+	    bpk_followed_read(&a->file, piece->start, bpk_span(bytes->data, bytes->size), err) != 0)
 		return -1;
 	if (piece->start == 0)
 		bpk_copy(bytes->data, a->feed.head.data, bpk_min_size(known, bytes->size));
@@ -267,7 +224,7 @@ static int compare_chunk(struct appending *a, const struct bpk_piece *piece, str
 	return mend(a, piece->start, bpk_buf_view(held), bpk_buf_view(bytes), mended, err);
 }
 
-/* Compare all of the archive with the file, chunk by chunk, and mend what differs. */
+/* Compare all of the archive with the file, chunk by chunk, and mend what differs and may. */
 static int compare_all(struct appending *a, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size;
@@ -301,8 +258,10 @@ static int follow(struct appending *a, struct bpk_source *source,
 	options.chunk_size = a->choice.chunk_size;
 	options.start = bpk_archive_info(a->archive)->raw_size;
 	options.unit = bpk_archive_info(a->archive)->row_size;
+	if (rc == 0 && a->file.mend)
+		rc = compare_all(a, err);
 	if (rc == 0)
-		rc = bpk_feed_follow(&a->feed, a->path, &options, err);
+		rc = bpk_feed_follow(&a->feed, a->file.path, &options, err);
 	if (rc == 0)
 		rc = run_rounds(a, err);
 	if (rc == 0)
@@ -310,18 +269,22 @@ static int follow(struct appending *a, struct bpk_source *source,
 	if (rc == 0 && a->feed.rest > 0 && !a->archive->args->encoding.shared.quiet)
 		bpk_note(a->archive->path,
 			 "the last %llu bytes of %s are no whole row of %llu, and left out",
-			 (unsigned long long)a->feed.rest, a->path,
+			 (unsigned long long)a->feed.rest, a->file.path,
 			 (unsigned long long)options.unit);
 	bpk_feed_close(&a->feed);
 	bpk_buf_clear(&a->choice.why);
 	return rc;
 }
 
-int bpk_append_follow(struct bpk_archive *archive, const char *path,
+int bpk_append_follow(struct bpk_archive *archive, const char *path, bool mend,
 		      const struct bpk_feed_options *options, struct bpk_rounds *rounds,
 		      struct bpk_err *err)
 {
-	struct appending a = { .archive = archive, .path = path, .rounds = rounds };
+	struct appending a = {
+		.archive = archive,
+		.file = { .archive = archive, .path = path, .mend = mend },
+		.rounds = rounds,
+	};
 	struct bpk_source *source = NULL;
 	int rc = check_file(&a, &source, err);
 

@@ -20,11 +20,13 @@ int bpk_append_rounds(struct bpk_archive *archive, char *const *paths, size_t co
 		      double interval, struct bpk_rounds *rounds, struct bpk_err *err);
 
 /*
- * Let the archive follow a growing file from where it stands: its last chunk must be what the file
- * has there. options tell when to end; start and chunk_size are filled in here. Then all of the
- * file is compared, and what was changed behind our back is written anew.
+ * Let the archive follow a growing file from where it stands. options tell when to end; start and
+ * chunk_size are filled in here. Samples of what the archive holds are compared with the file at
+ * the start and before each commit, and all of it at the end. What is committed stays as it is, but
+ * for what cli/followed.h lets change; with mend it becomes what the file has. Fails with
+ * BPK_FAILED, and the offset of the first difference, where the file is another.
  */
-int bpk_append_follow(struct bpk_archive *archive, const char *path,
+int bpk_append_follow(struct bpk_archive *archive, const char *path, bool mend,
 		      const struct bpk_feed_options *options, struct bpk_rounds *rounds,
 		      struct bpk_err *err);
 

@@ -30,11 +30,13 @@ static bool is_missing(const char *path)
 	return strcmp(path, "-") != 0 && lstat(path, &seen) != 0 && errno == ENOENT;
 }
 
-bool bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args)
+int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args, bool *wants,
+			   struct bpk_err *err)
 {
-	if (is_missing(path))
-		return (strlen(path) > 4 && bpk_ends_with(path, ".gsd")) || args->schema != NULL;
-	return bpk_path_is_gsd(path);
+	if (!is_missing(path))
+		return bpk_path_is_gsd(path, wants, err);
+	*wants = (strlen(path) > 4 && bpk_ends_with(path, ".gsd")) || args->schema != NULL;
+	return 0;
 }
 
 /* ---- What was asked for ---- */

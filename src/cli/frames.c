@@ -5,18 +5,35 @@
 #include "cli/report.h"
 #include "cli/signal.h"
 
-bool bpk_path_is_gsd(const char *path)
+static int probe(const char *path, bool *is_gsd, struct bpk_err *err)
 {
 	struct bpk_source *source = NULL;
 	struct stat seen;
-	bool is_gsd = false;
+	bool there;
+	int rc;
 
-	if (strcmp(path, "-") == 0 || stat(path, &seen) != 0 || !S_ISREG(seen.st_mode))
-		return false;
-	if (bpk_source_open(path, &source, NULL) == 0)
-		(void)bpk_gsd_probe(source, &is_gsd, NULL);
+	if (bpk_path_look(path, &seen, &there, err) != 0)
+		return -1;
+	if (!there || !S_ISREG(seen.st_mode))
+		return 0;
+	rc = bpk_source_open(path, &source, err);
+	if (rc == 0 && bpk_source_seekable(source))
+		rc = bpk_gsd_probe(source, is_gsd, err);
 	bpk_source_close(source);
-	return is_gsd;
+	return rc;
+}
+
+int bpk_path_is_gsd(const char *path, bool *is_gsd, struct bpk_err *err)
+{
+	*is_gsd = false;
+	if (strcmp(path, "-") == 0 || probe(path, is_gsd, err) == 0)
+		return 0;
+	return bpk_err_subject(err, "%s", path);
+}
+
+static int claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
+{
+	return bpk_gsd_probe(place->source, claimed, err);
 }
 
 static int open_there(struct bpk_trajectory *t, const struct bpk_edit_args *args, bool to_cut,
@@ -27,6 +44,7 @@ static int open_there(struct bpk_trajectory *t, const struct bpk_edit_args *args
 		.no_lock = args->no_lock,
 		.sync = !args->encoding.shared.no_sync,
 		.copy = args->copy,
+		.claims = claims,
 	};
 	struct bpk_gsd_store store;
 
@@ -34,6 +52,19 @@ static int open_there(struct bpk_trajectory *t, const struct bpk_edit_args *args
 		return -1;
 	store = bpk_gsd_store_of_edit(t->edit);
 	return bpk_gsd_editor_open(&store, bpk_edit_source(t->edit), to_cut, &t->editor, err);
+}
+
+int bpk_trajectory_settle(const char *path, const struct bpk_edit_options *options,
+			  struct bpk_err *err)
+{
+	struct bpk_edit_options with = *options;
+	struct bpk_edit *edit;
+
+	with.claims = claims;
+	if (bpk_edit_open(path, &with, &edit, err) != 0)
+		return -1;
+	bpk_edit_close(edit);
+	return 0;
 }
 
 int bpk_trajectory_open(struct bpk_trajectory *trajectory, const struct bpk_edit_args *args,

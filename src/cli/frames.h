@@ -13,8 +13,12 @@ struct bpk_frame_args {
 	const char *step, *schema, *schema_version, *application;
 };
 
-/* Is path a GSD file? A missing one is none, nor is what cannot be read. */
-bool bpk_path_is_gsd(const char *path);
+/* Is path a GSD file? A missing one is none, nor is what is no regular file. */
+int bpk_path_is_gsd(const char *path, bool *is_gsd, struct bpk_err *err);
+
+/* Settle what an interrupted change left of the GSD file at path. */
+int bpk_trajectory_settle(const char *path, const struct bpk_edit_options *options,
+			  struct bpk_err *err);
 
 /* A GSD file being changed. Caller storage, valid when zeroed; for bpk_trajectory_close. */
 struct bpk_trajectory {
@@ -66,7 +70,8 @@ int bpk_frame_array_put(struct bpk_frame_array *array, struct bpk_gsd_editor *ed
 
 /* Is a frame to be appended to path, and not bytes to an archive? By its content, or, where nothing
  * is there, by its name or because a schema is given. */
-bool bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args);
+int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args, bool *wants,
+			   struct bpk_err *err);
 
 /* Add a frame of the arrays that operands name; reports by itself. */
 void bpk_append_frame(const char *path, const struct bpk_edit_args *edit,

@@ -9,11 +9,14 @@
 #include "cli/report.h"
 
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_format_read, &bpk_opt_verbose, &bpk_opt_json, &bpk_opt_help, NULL,
+	&bpk_opt_format_read, &bpk_opt_memory_limit, &bpk_opt_verbose,
+	&bpk_opt_json,        &bpk_opt_help,         NULL,
 };
 
 /* The chunks of arrays are told as they lie. */
 static const struct bpk_shared defaults = { .as_stored = true };
+
+enum { PLACES = 4096 }; /* of chunks in a directory, some milliseconds each on a slow disk */
 
 /* All that were looked at so far. */
 struct survey {
@@ -48,7 +51,7 @@ static void record_header(const struct bpk_chunk_header *known)
 }
 
 static void record_chunk(const struct bpk_info *info, uint64_t number,
-			 const struct bpk_where *where)
+			 const struct bpk_where *where, uint64_t more)
 {
 	char digest[BPK_DIGEST_TEXT];
 
@@ -64,42 +67,82 @@ static void record_chunk(const struct bpk_info *info, uint64_t number,
 			info->checksum->size == 0 || where->packed_offset == BPK_UNKNOWN
 				? NULL
 				: bpk_describe_digest(where->digest, info->checksum->size, digest));
+	if (more > 0)
+		bpk_record_u64("more_like_it", more);
 	bpk_record_item_end();
 }
 
-/* Call show for every chunk, in order. */
-static int each_chunk(struct bpk_input *in,
-		      void (*show)(const struct bpk_info *info, uint64_t number,
-				   const struct bpk_where *where),
-		      struct bpk_err *err)
+/* Chunks behind number that are the same as chunk first, one behind the other. */
+static uint64_t count_like(const struct bpk_input *in, uint64_t number, uint64_t *first)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
-	struct bpk_where where;
-	int rc = 0;
+	uint64_t raw_size;
 
-	if (!bpk_input_can_locate(in)) {
-		bpk_fail(err, BPK_FAILED, "comes through a pipe, where chunks cannot be listed");
-		return bpk_input_subject(in, err);
+	return ops->repeats != NULL ? ops->repeats(in->reader, number + 1, first, &raw_size) : 0;
+}
+
+/*
+ * Call show for every chunk, in order. Of those that are the same a long row is told once, and how
+ * many more there are; what else repeats is listed as far as a small archive may make lines of it.
+ */
+static int list_chunks(struct bpk_input *in,
+		       void (*show)(const struct bpk_info *info, uint64_t number,
+				    const struct bpk_where *where, uint64_t more),
+		       struct bpk_err *err)
+{
+	enum { LONG_ROW = 1000, MOST_REPEATED = 1 << 16 };
+	const struct bpk_reader_ops *ops = in->format->reader;
+	uint64_t number = 0, same = BPK_UNKNOWN, nrepeated = 0;
+	struct bpk_where where;
+	int rc;
+
+	while ((rc = ops->locate(in->reader, number, &where, err)) == 0) {
+		uint64_t first = BPK_UNKNOWN, more = count_like(in, number, &first);
+		bool in_row = more >= LONG_ROW && first == (same != BPK_UNKNOWN ? same : number);
+
+		if (same != BPK_UNKNOWN && nrepeated++ == MOST_REPEATED)
+			return bpk_fail(err, BPK_LIMIT,
+					"more than %d chunks are others once more, the rest is not "
+					"listed",
+					MOST_REPEATED);
+		show(in->info, number, &where, in_row ? more : 0);
+		number += in_row ? more : 0;
+		number++;
+		same = more > 0 && !in_row ? first : BPK_UNKNOWN;
 	}
-	for (uint64_t number = 0; rc == 0; number++) {
-		rc = ops->locate(in->reader, number, &where, err);
-		if (rc == 0)
-			show(in->info, number, &where);
-	}
+	return rc < 0 ? -1 : 0;
+}
+
+static int each_chunk(struct bpk_input *in,
+		      void (*show)(const struct bpk_info *info, uint64_t number,
+				   const struct bpk_where *where, uint64_t more),
+		      struct bpk_err *err)
+{
+	int rc;
+
+	if (!bpk_input_can_locate(in))
+		rc = bpk_fail(err, BPK_FAILED,
+			      "comes through a pipe, where chunks cannot be listed");
+	else
+		rc = list_chunks(in, show, err);
 	return rc < 0 ? bpk_input_subject(in, err) : 0;
 }
 
-/* How many chunks have a prediction; as far as can be read, and 0 where formats know none. */
+/* How many chunks have a prediction, each counted once however often the archive leads to it; as
+ * far as can be read, and 0 where formats know none. */
 static uint64_t count_predicted(struct bpk_input *in)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
+	uint64_t count = 0, first, more;
 	struct bpk_where where;
-	uint64_t count = 0;
 
 	if (!in->format->extended_chunks || !bpk_input_can_locate(in))
 		return 0;
-	for (uint64_t number = 0; ops->locate(in->reader, number, &where, NULL) == 0; number++)
+	for (uint64_t number = 0; ops->locate(in->reader, number, &where, NULL) == 0; number++) {
 		count += where.header.prediction.size > 0;
+		while ((more = count_like(in, number, &first)) > 0)
+			number += more;
+	}
 	return count;
 }
 
@@ -206,6 +249,7 @@ static int print_record(struct bpk_input *in, const struct bpk_content *content,
 		       info->superchunk_chunks > 0 ? info->superchunk_chunks : BPK_UNKNOWN);
 	bpk_record_u64("columns", info->ncolumns > 0 ? info->ncolumns : BPK_UNKNOWN);
 	bpk_record_bool("pending", info->pending);
+	bpk_record_u64("members", info->members > 0 ? info->members : BPK_UNKNOWN);
 	if (rc == 0)
 		rc = bpk_content_record(content, chunks, err);
 	if (rc == 0 && chunks && in->format != &bpk_format_raw) {
@@ -241,35 +285,84 @@ static bool is_damage(const struct bpk_err *err)
 	return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT;
 }
 
-/* What the data are is told where somebody wants to know more than their size. Damage on the way
- * there is not what info is asked about. */
+/*
+ * What the data are is told where somebody wants to know more than their size. Damage on the way
+ * there is not what info is asked about; that it costs too much is kept in *refused.
+ */
 static int look_inside(const struct survey *survey, struct bpk_input *in,
-		       struct bpk_content *content, struct bpk_err *err)
+		       struct bpk_content *content, struct bpk_err *refused, struct bpk_err *err)
 {
 	bool raw = in->format == &bpk_format_raw;
 	struct bpk_err found = { 0 };
 
 	if (!raw && survey->shared->verbose == 0 && !survey->shared->json)
 		return 0;
-	if (bpk_content_open(in, false, content, &found) != 0 && (raw || !is_damage(&found))) {
+	if (bpk_content_open(in, survey->shared, content, &found) != 0 &&
+	    (raw || !is_damage(&found))) {
 		if (err != NULL)
 			*err = found;
 		return -1;
 	}
+	if (found.kind == BPK_LIMIT)
+		*refused = found;
 	return raw && content->layout == NULL ? bpk_input_fail_unknown(in, err) : 0;
+}
+
+/* Archives that follow the first are told of, too: a pipe is read to its end for them. What is
+ * damaged there is told behind what is known. */
+static int find_members(struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err found = { 0 };
+	int rc = 0;
+
+	if (in->info->members == BPK_UNKNOWN)
+		rc = bpk_input_can_locate(in) ? bpk_input_complete(in, &found)
+					      : bpk_input_audit(in, NULL, NULL, &found);
+	if (rc == 0 || found.kind == BPK_CORRUPT || found.kind == BPK_REPAIRABLE)
+		return 0;
+	*err = found;
+	return -1;
 }
 
 static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_content content = { 0 };
-	int rc = look_inside(survey, in, &content, err);
+	struct bpk_err refused = { 0 };
+	int rc = find_members(in, err);
+
+	if (rc == 0)
+		rc = look_inside(survey, in, &content, &refused, err);
 
 	if (rc == 0 && survey->shared->json)
 		rc = print_record(in, &content, survey->shared->verbose > 1, err);
 	else if (rc == 0)
 		rc = print_text(survey, in, &content, err);
 	bpk_content_close(&content);
-	return rc;
+	if (rc == 0 && refused.kind != BPK_OK)
+		rc = bpk_fail(err, refused.kind, "%s", refused.text);
+	return rc == 0 ? bpk_input_tail(in, err) : rc;
+}
+
+/* Is the archive's end there, as far as the places of chunks tell? No data are read. A contiguous
+ * frame does not open without its end. Of a directory's files at most PLACES are looked at. */
+static int check_end(struct bpk_input *in, struct bpk_err *err)
+{
+	const struct bpk_info *info = in->info;
+	uint64_t n = info->nchunks, step = bpk_max_u64(n, 1), number;
+	struct bpk_where where;
+
+	if (n == 0 || n == BPK_UNKNOWN || !bpk_input_can_locate(in) ||
+	    (in->format->extended_chunks &&
+	     (!in->place.is_directory || info->chunk_size == BPK_UNKNOWN)))
+		return 0;
+	if (in->place.is_directory)
+		step = bpk_max_u64(bpk_max_u64(info->superchunk_chunks, 1), n / PLACES);
+	for (number = bpk_min_u64(step, n) - 1; number < n; number += bpk_min_u64(step, n - number))
+		if (in->format->reader->locate(in->reader, number, &where, err) < 0)
+			return bpk_input_subject(in, err);
+	if (in->format->reader->locate(in->reader, n - 1, &where, err) < 0)
+		return bpk_input_subject(in, err);
+	return 0;
 }
 
 static void info_one(void *arg, const char *path)
@@ -281,6 +374,12 @@ static void info_one(void *arg, const char *path)
 
 	if (rc == 0)
 		rc = tell(survey, &in, &err);
+	if (rc == 0 && in.format != &bpk_format_raw)
+		rc = check_end(&in, &err);
+	if (rc == 0)
+		rc = bpk_input_settle(&in, &err);
+	else
+		bpk_input_judge(&in, &err);
 	if (in.info != NULL && (rc == 0 || in.format != &bpk_format_raw)) {
 		survey->files++;
 		survey->chunks = add(survey->chunks, in.info->nchunks);
@@ -308,7 +407,8 @@ const struct bpk_command bpk_command_info = {
 	.description =
 		"Prints a line for each FILE; with -v every field and, of simulation files, the "
 		"arrays inside, with -vv also every chunk. Reads no more of an archive than it "
-		"shows. FILE may be a simulation file that is not packed, too.",
+		"shows, and looks whether its end is there. FILE may be a simulation file that is "
+		"not packed, too.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct bpk_shared),

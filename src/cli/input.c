@@ -1,6 +1,9 @@
 /* Inputs of jobs. */
 #include "cli/job.h"
 
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/report.h"
@@ -11,7 +14,51 @@ int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_err_subject(err, "%s", bpk_input_name(in->path));
 }
 
-int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+/* ---- what a writer has left ---- */
+
+static int compare_lines(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+/* True once for each line about a path. */
+static bool is_new(const char *path, const char *line)
+{
+	static void *told; /* until the process ends */
+	char *both, **node;
+
+	if (asprintf(&both, "%s: %s", path, line) < 0)
+		return true;
+	node = tsearch(both, &told, compare_lines);
+	if (node != NULL && *node == both)
+		return true;
+	free(both);
+	return node == NULL;
+}
+
+/* Inputs may be opened twice, to look at all of them first. */
+static void note_once(const struct bpk_input *in, const char *line)
+{
+	if (is_new(in->path, line))
+		bpk_note(bpk_input_name(in->path), "%s", line);
+}
+
+void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared)
+{
+	const char *remark = bpk_place_remark(&in->place);
+
+	if (shared->quiet)
+		return;
+	if (remark != NULL)
+		note_once(in, remark);
+	if (!shared->judges && bpk_place_pending(&in->place))
+		note_once(in, "a change was interrupted and is pending: what is read is what was "
+			      "committed; bpk repair --in-place settles it");
+}
+
+/* ---- opening ---- */
+
+int bpk_input_look(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err)
 {
 	*in = (struct bpk_input){ .path = path };
@@ -19,11 +66,20 @@ int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shar
 		bpk_fail(err, BPK_USAGE, "is a terminal, expected an archive; name a FILE");
 		return bpk_input_subject(in, err);
 	}
-	if (bpk_place_open_as(path, shared->as_is, &in->place, err) != 0)
+	if (bpk_place_open(path, bpk_format_owns, &in->place, err) != 0)
 		return bpk_input_subject(in, err);
 	in->format = shared->format;
 	if (in->format == NULL && bpk_format_probe(&in->place, &in->format, err) != 0)
 		return bpk_input_subject(in, err);
+	return 0;
+}
+
+int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		   struct bpk_err *err)
+{
+	if (bpk_input_look(in, path, shared, err) != 0)
+		return -1;
+	bpk_input_tell(in, shared);
 	return 0;
 }
 
@@ -68,16 +124,18 @@ int bpk_input_open(struct bpk_input *in, const char *path, const struct bpk_shar
 {
 	if (bpk_input_find(in, path, shared, err) != 0)
 		return -1;
-	return bpk_input_start(in, shared, shared->memory_limit, err);
+	return bpk_input_start(in, shared, shared->chunk_limit, err);
 }
 
-int bpk_input_open_raw(struct bpk_input *in, const char *path, struct bpk_err *err)
+int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		       struct bpk_err *err)
 {
 	const struct bpk_read_options options = { 0 };
 
 	*in = (struct bpk_input){ .path = path, .format = &bpk_format_raw };
-	if (bpk_place_open(path, &in->place, err) != 0)
+	if (bpk_place_open(path, NULL, &in->place, err) != 0)
 		return bpk_input_subject(in, err);
+	bpk_input_tell(in, shared);
 	if (in->place.is_directory) {
 		bpk_fail(err, BPK_FAILED, "is a directory, expected a file");
 		return bpk_input_subject(in, err);
@@ -119,21 +177,111 @@ int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_
 	return 0;
 }
 
-static void keep_silent(void *arg, const char *line)
+/* A remark is told when the audit has ended: it holds the input, and whoever is told may block. */
+static void keep_remark(void *arg, const char *line)
 {
-	(void)arg;
-	(void)line;
+	struct bpk_buf *lines = arg;
+
+	/* without memory the rest is more important */
+	(void)bpk_buf_append(lines, bpk_view(line, strlen(line) + 1), NULL);
 }
 
 int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
+	struct bpk_buf lines = { 0 };
+	int rc;
 
 	if (ops->audit == NULL)
 		return 0;
-	if (ops->audit(in->reader, remark != NULL ? remark : keep_silent, arg, err) != 0)
-		return bpk_input_subject(in, err);
+	rc = ops->audit(in->reader, keep_remark, &lines, err);
+	for (size_t at = 0; remark != NULL && at < lines.size;
+	     at += strlen((const char *)lines.data + at) + 1)
+		remark(arg, (const char *)lines.data + at);
+	bpk_buf_clear(&lines);
+	if (rc == 0)
+		return 0;
+	bpk_input_subject(in, err);
+	return bpk_input_judge(in, err);
+}
+
+static int settle(const struct bpk_input *in, bool failed, struct bpk_err *err)
+{
+	if (in->reader == NULL || in->format->reader->settle == NULL ||
+	    in->format->reader->settle(in->reader, failed, err) == 0)
+		return 0;
+	return bpk_input_subject(in, err);
+}
+
+int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err)
+{
+	return settle(in, false, err);
+}
+
+int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err changed = { 0 };
+
+	if (err->kind == BPK_CORRUPT && settle(in, true, &changed) != 0)
+		*err = changed;
+	return -1;
+}
+
+/* Report that an append was interrupted; any other failure stays one. */
+static int take_unfinished(struct bpk_input *in, int rc, struct bpk_err *err)
+{
+	if (rc == 0 || err->kind != BPK_REPAIRABLE)
+		return rc;
+	bpk_report(NULL, err);
+	*err = (struct bpk_err){ 0 };
+	in->unfinished = true;
 	return 0;
+}
+
+int bpk_input_account(struct bpk_input *in, struct bpk_err *err)
+{
+	return take_unfinished(in, bpk_input_audit(in, NULL, NULL, err), err);
+}
+
+int bpk_input_tail(struct bpk_input *in, struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = in->format->reader;
+
+	if (ops->tail == NULL || ops->tail(in->reader, err) == 0)
+		return 0;
+	return take_unfinished(in, bpk_input_subject(in, err), err);
+}
+
+/* A sum of sizes of files. */
+struct weighing {
+	struct bpk_dir *dir;
+	uint64_t size;
+};
+
+static int weigh(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct weighing *w = arg;
+	uint64_t size;
+
+	if (entry == BPK_ENTRY_FILE && bpk_dir_look(w->dir, name, &entry, &size, NULL) == 0 &&
+	    entry == BPK_ENTRY_FILE && !bpk_add_u64(w->size, size, &w->size))
+		w->size = UINT64_MAX;
+	return 0;
+}
+
+/* What a directory says of its size counts as far as the files in its root bear it out, or, where
+ * the files lie deeper, they were counted when it was opened. */
+uint64_t bpk_input_weight(const struct bpk_input *in)
+{
+	struct weighing w = { .dir = in->place.directory };
+
+	if (!in->place.is_directory)
+		return bpk_source_seekable(in->place.source) ? bpk_source_size(in->place.source)
+							     : 0;
+	if (in->info->superchunk_chunks > 0 || in->info->stored_size == BPK_UNKNOWN)
+		return in->info->stored_size;
+	(void)bpk_dir_list(w.dir, "", weigh, &w, NULL); /* what cannot be listed counts nothing */
+	return bpk_min_u64(w.size, in->info->stored_size);
 }
 
 bool bpk_input_can_locate(const struct bpk_input *in)
@@ -154,7 +302,7 @@ int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err 
 	uint64_t total = 0;
 	int rc = 0;
 
-	*raw_size = in->info->raw_size;
+	*raw_size = in->info->members == BPK_UNKNOWN ? BPK_UNKNOWN : in->info->raw_size;
 	if (*raw_size != BPK_UNKNOWN || !bpk_input_can_locate(in))
 		return 0;
 	for (uint64_t number = 0; rc == 0; number++) {
@@ -166,6 +314,13 @@ int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err 
 		return bpk_input_subject(in, err);
 	*raw_size = total;
 	return 0;
+}
+
+int bpk_input_complete(struct bpk_input *in, struct bpk_err *err)
+{
+	uint64_t raw_size;
+
+	return in->info->members == BPK_UNKNOWN ? bpk_input_raw_size(in, &raw_size, err) : 0;
 }
 
 void bpk_each_operand(char **operands, size_t count, void (*one)(void *arg, const char *path),

@@ -1,5 +1,6 @@
 #include "cli/job.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"
+#include "cli/taken.h"
 #include "cli/text.h"
 
 /* ---- the output's name ---- */
@@ -130,10 +132,17 @@ int bpk_output_check_terminal(const struct bpk_shared *shared, const char *targe
 int bpk_job_check_other(const struct bpk_job *job, struct bpk_err *err)
 {
 	struct stat source, target;
+	bool there;
 
-	if (!job->in->place.is_directory || stat(job->in->path, &source) != 0 ||
-	    stat(job->target, &target) != 0 || source.st_ino != target.st_ino ||
-	    source.st_dev != target.st_dev)
+	if (!job->in->place.is_directory || job->in->place.is_member)
+		return 0;
+	if (stat(job->in->path, &source) != 0) {
+		bpk_fail_errno(err, errno, "cannot be looked at");
+		return bpk_input_subject(job->in, err);
+	}
+	if (bpk_path_look(job->target, &target, &there, err) != 0)
+		return target_subject(job, err);
+	if (!there || source.st_ino != target.st_ino || source.st_dev != target.st_dev)
 		return 0;
 	bpk_fail(err, BPK_FAILED, "is the source itself");
 	return target_subject(job, err);
@@ -153,13 +162,10 @@ int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err)
 
 	if (bpk_output_check_terminal(job->shared, job->target, err) != 0)
 		return -1;
-	if (job->shared->remove && job->in->place.is_directory) {
-		bpk_fail(err, BPK_FAILED, "is a directory, which --rm does not remove");
-		return bpk_input_subject(job->in, err);
-	}
 	bpk_signals_start();
 	job->started = bpk_clock();
-	if (bpk_draft_open(job->target, &options, &job->draft, err) != 0)
+	if (bpk_taken_check(job->shared, job->target, err) != 0 ||
+	    bpk_draft_open(job->target, &options, &job->draft, err) != 0)
 		return target_subject(job, err);
 	if (job->shared->remove && !directory && !bpk_draft_seekable(job->draft)) {
 		bpk_fail(err, BPK_FAILED, "is no regular file, but the source is to be removed");
@@ -200,20 +206,34 @@ const struct stat *bpk_job_like(const struct bpk_job *job)
 	return seen != NULL && S_ISREG(seen->st_mode) && !is_dash(job->in->path) ? seen : NULL;
 }
 
+static int remove_source(struct bpk_job *job, struct bpk_err *err)
+{
+	struct bpk_removal *removal = job->removal;
+
+	job->removal = NULL;
+	return removal != NULL ? bpk_removal_end(removal, err)
+			       : bpk_remove_source(job->in->path, bpk_input_stat(job->in), err);
+}
+
 int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *err)
 {
 	struct bpk_draft *draft = job->draft;
 
+	if (bpk_input_settle(job->in, err) != 0)
+		return -1;
 	job->draft = NULL;
 	job->piped = bpk_draft_tell(draft);
-	if (bpk_draft_keep(draft, like, err) != 0)
+	if (bpk_draft_keep(draft, like, err) != 0 ||
+	    bpk_taken_add(job->shared, job->target, job->in->path, err) != 0)
 		return target_subject(job, err);
 	job->seconds = bpk_clock() - job->started;
 	if (!job->shared->remove)
 		return 0;
-	if (bpk_remove_source(job->in->path, bpk_input_stat(job->in), err) != 0)
-		return bpk_input_subject(job->in, err);
-	return 0;
+	if (job->in->unfinished) {
+		bpk_note(bpk_input_name(job->in->path), "is kept, because of what lies behind it");
+		return 0;
+	}
+	return remove_source(job, err) == 0 ? 0 : bpk_input_subject(job->in, err);
 }
 
 void bpk_job_clear(struct bpk_job *job)
@@ -221,11 +241,39 @@ void bpk_job_clear(struct bpk_job *job)
 	close_writer(job);
 	bpk_draft_drop(job->draft);
 	job->draft = NULL;
+	bpk_removal_drop(job->removal);
+	job->removal = NULL;
 	free(job->target);
 	job->target = NULL;
 }
 
 /* ---- running ---- */
+
+int bpk_job_bound(const struct bpk_job *job, struct bpk_plan *plan, struct bpk_err *err)
+{
+	uint64_t limit = job->shared->max_output, size = job->in->info->raw_size, end;
+
+	if (limit == BPK_UNKNOWN)
+		return 0;
+	if (plan->end != BPK_UNKNOWN)
+		size = plan->end - plan->start;
+	else if (bpk_add_u64(plan->start, limit, &end) && end < BPK_UNKNOWN - 1)
+		plan->end = end + 1;
+	if (size <= limit || size == BPK_UNKNOWN)
+		return 0;
+	bpk_fail(err, BPK_LIMIT, "unpacks to %llu bytes, --max-output allows %llu",
+		 (unsigned long long)size, (unsigned long long)limit);
+	return bpk_input_subject(job->in, err);
+}
+
+int bpk_job_check_bound(const struct bpk_job *job, struct bpk_err *err)
+{
+	if (job->result.raw_size <= job->shared->max_output)
+		return 0;
+	bpk_fail(err, BPK_LIMIT, "unpacks to more than the %llu bytes that --max-output allows",
+		 (unsigned long long)job->shared->max_output);
+	return bpk_input_subject(job->in, err);
+}
 
 /* A failure to read or write may be either side's; all else is about the source. */
 static int run_subject(const struct bpk_job *job, struct bpk_err *err)
@@ -256,6 +304,7 @@ int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 	flow->writer = job->writer;
 	flow->threads = bpk_job_threads(shared);
 	flow->memory_limit = shared->memory_limit;
+	flow->memory_is_default = !shared->memory_given;
 	flow->progress = bpk_progress_update;
 	flow->progress_arg = &progress;
 	bpk_signals_start();
@@ -264,7 +313,10 @@ int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 	bpk_progress_hide();
 	if (rc != 0 && err->kind == BPK_USAGE && job->may_end_early)
 		rc = 0; /* all that is there was put */
-	return rc == 0 ? 0 : run_subject(job, err);
+	if (rc == 0)
+		return 0;
+	run_subject(job, err);
+	return bpk_input_judge(job->in, err);
 }
 
 /* ---- results ---- */

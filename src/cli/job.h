@@ -16,14 +16,22 @@ struct bpk_input {
 	const struct bpk_format *format; /* NULL: nothing that bpk knows */
 	void *reader;                    /* NULL until it was started */
 	const struct bpk_info *info;     /* the reader's own */
+	bool unfinished; /* an interrupted append lies behind it: it is reported, and is kept */
 };
 
 /*
  * Open path ("-": standard input, which then must not be a terminal) and recognise its format by
- * content, unless the user named one. That nothing is recognised is no failure here.
+ * content, unless the user named one. That nothing is recognised is no failure here. find is for
+ * those who read it, and tells what bpk_input_tell does; look for those who will change it.
  */
 int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err);
+int bpk_input_look(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		   struct bpk_err *err);
+
+/* Note, once for each input, that a change is pending there, or that what a writer left is not
+ * used. */
+void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared);
 
 /*
  * Start the reader of the format found. Fails with BPK_CORRUPT where nothing was recognised though
@@ -38,7 +46,8 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err);
 /* Both at once, for an archive; and for a file of raw bytes. */
 int bpk_input_open(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err);
-int bpk_input_open_raw(struct bpk_input *in, const char *path, struct bpk_err *err);
+int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		       struct bpk_err *err);
 
 void bpk_input_close(struct bpk_input *in); /* harmless on a zeroed one */
 
@@ -48,9 +57,34 @@ void bpk_input_close(struct bpk_input *in); /* harmless on a zeroed one */
  */
 int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 
+/*
+ * Was all that was read of one committed state of the input? To be asked before a result is kept
+ * or a verdict given. Fails with BPK_FAILED: "changed while it was read".
+ */
+int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err);
+
+/* A step failed with *err, which names the input: what looks like damage, but comes of a change
+ * beside it, becomes "changed while it was read". Returns -1. */
+int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err);
+
+/*
+ * The same for commands whose result is what was committed: that an append was interrupted behind
+ * it is reported at once, and is no failure. tail looks only at what lies behind the end.
+ */
+int bpk_input_account(struct bpk_input *in, struct bpk_err *err);
+int bpk_input_tail(struct bpk_input *in, struct bpk_err *err);
+
+/* Have the info tell of all archives that follow each other, by walking where that must be; of a
+ * pipe it stays that of the first. */
+int bpk_input_complete(struct bpk_input *in, struct bpk_err *err);
+
 /* Raw bytes in all, by walking over the chunks where the archive does not say; BPK_UNKNOWN for a
  * pipe that does not. */
 int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err *err);
+
+/* Bytes that the input really has: what it may reasonably cost is reckoned from them. 0: of a pipe,
+ * or where nobody knows. */
+uint64_t bpk_input_weight(const struct bpk_input *in);
 
 /* Can chunks be looked up beside reading them, which a pipe does not allow? */
 bool bpk_input_can_locate(const struct bpk_input *in);
@@ -77,6 +111,7 @@ struct bpk_job {
 	char *target;        /* what is written, owned; NULL: nothing */
 	bool target_derived; /* its name follows from the source's: then never through a link */
 	struct bpk_draft *draft;
+	struct bpk_removal *removal; /* of an input that is a directory, with --rm */
 	const struct bpk_format
 		*format; /* of the output; to be set before the draft is opened where
 					    it may be a directory */
@@ -123,6 +158,14 @@ int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err);
 int bpk_job_start_writer(struct bpk_job *job, const struct bpk_format *format,
 			 const struct bpk_info *info, const struct bpk_write_options *options,
 			 struct bpk_err *err);
+
+/*
+ * Is what is planned no more than --max-output allows? An archive that does not say how much it
+ * holds is planned to end one byte behind that, which tells that there was more: to be judged when
+ * the job has run. Fail with BPK_LIMIT.
+ */
+int bpk_job_bound(const struct bpk_job *job, struct bpk_plan *plan, struct bpk_err *err);
+int bpk_job_check_bound(const struct bpk_job *job, struct bpk_err *err);
 
 /* How many threads to use. */
 unsigned bpk_job_threads(const struct bpk_shared *shared);

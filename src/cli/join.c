@@ -36,7 +36,7 @@ static int open_view(struct bpk_archive *archive, struct bpk_source **view, stru
 {
 	void *reader = archive->format->editor->reader(archive->editor);
 
-	return bpk_view_open(archive->format->reader, reader, false, SLOTS, view, err);
+	return bpk_view_open(archive->format->editor->reads, reader, false, SLOTS, view, err);
 }
 
 int bpk_archive_is_gsd(struct bpk_archive *archive, bool *is_gsd, struct bpk_err *err)
@@ -189,11 +189,19 @@ static int join_file(struct bpk_joining *j, const char *path, struct bpk_err *er
 
 /* ---- All of it ---- */
 
-int bpk_join_begin(struct bpk_joining *j, const struct bpk_gsd_store *store, struct bpk_err *err)
+int bpk_join_hold(struct bpk_joining *j, struct bpk_err *err)
 {
 	if (open_view(j->archive, &j->held.source, err) != 0 ||
-	    bpk_join_file_open(&j->held, err) != 0 ||
-	    bpk_gsd_editor_open(store, j->held.source, false, &j->editor, err) != 0)
+	    bpk_join_file_open(&j->held, err) != 0)
+		return bpk_archive_subject(j->archive, err);
+	return 0;
+}
+
+int bpk_join_begin(struct bpk_joining *j, const struct bpk_gsd_store *store, struct bpk_err *err)
+{
+	if (bpk_join_hold(j, err) != 0)
+		return -1;
+	if (bpk_gsd_editor_open(store, j->held.source, false, &j->editor, err) != 0)
 		return bpk_archive_subject(j->archive, err);
 	return 0;
 }

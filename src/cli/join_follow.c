@@ -7,6 +7,10 @@
 
 enum {
 	LOOKED_AT = 1 << 16, /* bytes that a round is rounded up to */
+	SAMPLES = 16,        /* frames compared when the following begins */
+	SAMPLES_AGAIN = 2,   /* before each commit */
+	PLACES = 64,         /* where they are taken, in turn */
+	STRIDE = 27,         /* from one to the next, so that they are spread at any time */
 	MOMENT = 20,         /* milliseconds: an index that is being written to is whole by then */
 };
 
@@ -16,6 +20,7 @@ struct following {
 	struct bpk_feed feed;
 	const char *path;
 	struct stat seen; /* of the file, when it was first opened; st_ino 0: not yet */
+	uint64_t turn;    /* of samples */
 	struct bpk_joined *joined;
 };
 
@@ -94,28 +99,6 @@ static int look_twice(struct following *f, uint64_t *nframes, bool *torn, struct
 	return 0;
 }
 
-/* ---- Frames ---- */
-
-/* The frames that came; the view of the archive is not looked at any more. */
-static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
-{
-	struct bpk_gsd_editor *editor = f->j.editor;
-	uint64_t has = bpk_gsd_editor_nframes(editor), nframes;
-	int rc = look_twice(f, &nframes, torn, err);
-
-	if (rc == 0 && nframes > has) {
-		rc = bpk_join_frames(&f->j, has, nframes, err);
-		if (rc != 0)
-			bpk_err_subject(err, "%s", f->path);
-		else
-			rc = bpk_gsd_editor_commit(editor, err);
-		if (rc == 0)
-			f->joined->appended_frames += nframes - has;
-	}
-	bpk_join_file_close(&f->j.more);
-	return rc;
-}
-
 /* ---- Is it the file that the archive follows? ---- */
 
 static int compare_frame(struct following *f, uint64_t frame, bool *same, struct bpk_err *err)
@@ -141,26 +124,82 @@ static int compare_frame(struct following *f, uint64_t frame, bool *same, struct
 	return 0;
 }
 
-/* Its first and its last frame are the file's. */
-static int check_same(struct following *f, struct bpk_err *err)
+/* Its first frame, its last, and count between them are the file's. */
+static int check_frames(struct following *f, unsigned count, struct bpk_err *err)
 {
-	uint64_t has = f->j.held.info->nframes, nframes;
-	bool same = true, torn;
+	uint64_t has = f->j.held.info->nframes, frame = has - 1;
+	bool same = true;
+	int rc = 0;
 
-	if (open_now(f, &nframes, &torn, err) != 0)
-		return -1;
-	if (nframes < has)
-		return bpk_fail(err, BPK_FAILED,
-				"%s: has %" PRIu64 " frames, %s holds %" PRIu64 " already", f->path,
-				nframes, f->j.archive->path, has);
-	if (has > 0 && (compare_frame(f, 0, &same, err) != 0 ||
-			(same && compare_frame(f, has - 1, &same, err) != 0)))
+	for (unsigned i = 0; rc == 0 && same && has > 0 && i < count + 2; i++) {
+		if (i > 0)
+			frame = i == 1 ? 0 : has * (f->turn++ * STRIDE % PLACES) / PLACES;
+		rc = compare_frame(f, frame, &same, err);
+	}
+	if (rc != 0)
 		return bpk_err_subject(err, "%s", f->path);
 	if (same)
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
-			"%s: is not what %s follows: frames of the same number differ", f->path,
-			f->j.archive->path);
+			"%s: is not what %s follows: its frame %" PRIu64 " is another", f->path,
+			f->j.archive->path, frame);
+}
+
+static int check_count(const struct following *f, uint64_t has, uint64_t nframes,
+		       struct bpk_err *err)
+{
+	if (nframes >= has)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "%s: has %" PRIu64 " frames, %s holds %" PRIu64 " already",
+			f->path, nframes, f->j.archive->path, has);
+}
+
+static int check_same(struct following *f, struct bpk_err *err)
+{
+	uint64_t nframes;
+	bool torn;
+
+	if (open_now(f, &nframes, &torn, err) != 0 ||
+	    check_count(f, f->j.held.info->nframes, nframes, err) != 0)
+		return -1;
+	return check_frames(f, SAMPLES, err);
+}
+
+/* The file may have been written anew since. */
+static int check_again(struct following *f, struct bpk_err *err)
+{
+	int rc = bpk_join_hold(&f->j, err);
+
+	if (rc == 0)
+		rc = check_frames(f, SAMPLES_AGAIN, err);
+	bpk_join_file_close(&f->j.held);
+	return rc;
+}
+
+/* ---- Frames ---- */
+
+/* The frames that came; the view of the archive is not looked at any more. */
+static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
+{
+	struct bpk_gsd_editor *editor = f->j.editor;
+	uint64_t has = bpk_gsd_editor_nframes(editor), nframes;
+	int rc = look_twice(f, &nframes, torn, err);
+
+	if (rc == 0 && !*torn)
+		rc = check_count(f, has, nframes, err);
+	if (rc == 0 && nframes > has)
+		rc = check_again(f, err);
+	if (rc == 0 && nframes > has) {
+		rc = bpk_join_frames(&f->j, has, nframes, err);
+		if (rc != 0)
+			bpk_err_subject(err, "%s", f->path);
+		else
+			rc = bpk_gsd_editor_commit(editor, err);
+		if (rc == 0)
+			f->joined->appended_frames += nframes - has;
+	}
+	bpk_join_file_close(&f->j.more);
+	return rc;
 }
 
 /* ---- Rounds ---- */

@@ -37,7 +37,10 @@ struct bpk_joining {
 int bpk_join_file_open(struct bpk_join_file *file, struct bpk_err *err);
 void bpk_join_file_close(struct bpk_join_file *file);
 
-/* Open what the archive holds, for reading and for changing. */
+/* Open what the archive holds as last committed, for reading. */
+int bpk_join_hold(struct bpk_joining *j, struct bpk_err *err);
+
+/* The same, and for changing. */
 int bpk_join_begin(struct bpk_joining *j, const struct bpk_gsd_store *store, struct bpk_err *err);
 
 /* The next bytes of an array, from at on, into piece. */

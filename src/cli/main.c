@@ -34,6 +34,11 @@ static void open_missing_descriptors(void)
 			_exit(1);
 }
 
+static void note_wait(const char *path, const char *holder)
+{
+	bpk_note(path, "waits for a lock that %s holds", holder);
+}
+
 static void run_command(const struct bpk_command *command, int argc, char **argv)
 {
 	struct bpk_err err = { 0 };
@@ -45,10 +50,12 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 	if (args == NULL)
 		return;
 	memcpy(args, command->defaults, command->args_size);
+	((struct bpk_shared *)args)->memory_limit = BPK_UNKNOWN;
+	((struct bpk_shared *)args)->max_output = BPK_UNKNOWN;
 	if (bpk_opts_from_environment(command, args, &err) != 0 ||
 	    bpk_opts_parse(command, argc, argv, args, &first, &err) != 0)
 		bpk_report(command->name, &err);
-	else if (((const struct bpk_shared *)args)->help)
+	else if (bpk_shared_settle(args)->help)
 		bpk_command_help_print(command);
 	else
 		command->run(args, argv + first, (size_t)(argc - first));
@@ -73,6 +80,7 @@ int main(int argc, char **argv)
 	int first = argc;
 
 	open_missing_descriptors();
+	bpk_on_wait(note_wait);
 	signal(SIGXFSZ, SIG_IGN); /* it arrives as EFBIG, wherever results are printed */
 	if (bpk_opts_parse(&bpk_command_main, argc, argv, &args, &first, &err) != 0)
 		bpk_report(NULL, &err);

@@ -35,7 +35,7 @@ static const struct meta_args defaults = { .edit = BPK_EDIT_DEFAULTS };
 /* Nothing is there to be shown: does the archive have none, or is what it has damaged? */
 static int fail_no_metadata(struct bpk_input *in, struct bpk_err *err)
 {
-	if (bpk_input_audit(in, NULL, NULL, err) != 0)
+	if (bpk_input_account(in, err) != 0)
 		return -1;
 	bpk_fail(err, BPK_FAILED, "has no metadata");
 	return bpk_input_subject(in, err);
@@ -46,10 +46,29 @@ static int fail_no_key(const char *key, struct bpk_err *err)
 	return bpk_fail(err, BPK_FAILED, "metadata have no member '%s'", key);
 }
 
-/* A text may end its line itself, as files that were imported do. */
-static void print_line(struct bpk_view text)
+/* JSON text, with escapes for the controls that terminals obey, but for white space. */
+static void print_json(struct bpk_view text)
 {
-	fwrite(text.data, 1, text.size, stdout);
+	for (size_t i = 0; i < text.size; i++) {
+		uint8_t byte = text.data[i], next = i + 1 < text.size ? text.data[i + 1] : 0xff;
+
+		if (byte == 0xc2 && next < 0xa0)
+			byte = text.data[++i];
+		else if ((byte >= 0x20 && byte != 0x7f) || strchr("\t\n\r", byte) != NULL) {
+			putchar(byte);
+			continue;
+		}
+		printf("\\u%04x", (unsigned)byte);
+	}
+}
+
+/* A text may end its line itself, as files that were imported do. */
+static void print_line(struct bpk_view text, bool is_json)
+{
+	if (is_json)
+		print_json(text);
+	else
+		fwrite(text.data, 1, text.size, stdout);
 	if (text.size == 0 || text.data[text.size - 1] != '\n')
 		putchar('\n');
 }
@@ -57,14 +76,15 @@ static void print_line(struct bpk_view text)
 static int print_value(const struct meta_args *args, struct bpk_view value, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
+	bool bare = args->raw && bpk_json_kind(value) == BPK_JSON_STRING;
 	int rc = 0;
 
-	if (args->raw && bpk_json_kind(value) == BPK_JSON_STRING) {
+	if (bare) {
 		rc = bpk_json_string(value, &text, err);
 		value = bpk_buf_view(&text);
 	}
 	if (rc == 0)
-		print_line(value);
+		print_line(value, !bare);
 	bpk_buf_clear(&text);
 	return rc;
 }

@@ -5,6 +5,7 @@
 #include "cli/metadata.h"
 #include "cli/pack.h"
 #include "cli/report.h"
+#include "cli/taken.h"
 
 #define ARG(member) offsetof(struct bpk_pack_args, member)
 
@@ -311,17 +312,19 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	return 0;
 }
 
-static void run_pack(void *args, char **operands, size_t count)
+static void run_pack(void *arg, char **operands, size_t count)
 {
+	struct bpk_pack_args *args = arg;
 	struct bpk_pack pack = { .args = args };
+	struct bpk_shared *shared = &args->encoding.shared;
 	struct bpk_err err = { 0 };
 
-	pack.format = format_of(&pack.args->encoding.shared);
+	pack.format = format_of(shared);
 	if (check_usage(&pack, operands, count, &err) != 0 ||
-	    bpk_metadata_gather(pack.args->metadata, &pack.args->set, &pack.metadata, &err) != 0)
+	    bpk_metadata_gather(args->metadata, &args->set, &pack.metadata, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
 	else
-		bpk_each_operand(operands, count, bpk_pack_one, &pack);
+		bpk_each_result(shared, operands, count, bpk_pack_one, &pack);
 	bpk_buf_clear(&pack.metadata);
 	bpk_array_clear(&pack.array);
 	bpk_dtype_clear(&pack.dtype);

@@ -6,6 +6,7 @@
 
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/taken.h"
 #include "cli/text.h"
 
 static char *add_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
@@ -246,6 +247,7 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 		return -1;
 	if (bpk_job_keep(&pack->job, bpk_job_like(&pack->job), err) != 0)
 		return -1;
+	bpk_taken_release(pack->job.shared);
 	tell_result(pack, bpk_job_output_size(&pack->job));
 	return 0;
 }
@@ -258,7 +260,8 @@ void bpk_pack_one(void *arg, const char *path)
 	pack->job = (struct bpk_job){ .shared = &pack->args->encoding.shared,
 				      .in = &pack->in,
 				      .format = pack->format };
-	if (bpk_input_open_raw(&pack->in, path, &err) != 0 || pack_opened(pack, &err) != 0)
+	if (bpk_input_open_raw(&pack->in, path, &pack->args->encoding.shared, &err) != 0 ||
+	    pack_opened(pack, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&pack->job);
 	bpk_buf_clear(&pack->choice.why);

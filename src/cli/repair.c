@@ -3,12 +3,14 @@
 #include "cli/job.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/reseal.h"
+#include "cli/settle.h"
 #include "cli/signal.h"
 #include "cli/text.h"
 
 struct repair_args {
 	struct bpk_edit_args edit;
-	bool repack;
+	bool repack, reseal, in_place, use_journal, drop_journal;
 };
 
 #define ARG(member) offsetof(struct repair_args, member)
@@ -22,16 +24,67 @@ static const struct bpk_opt opt_repack = {
 		"them. Chunks are carried over as they are, once their checksums were tested.",
 };
 
+static const struct bpk_opt opt_reseal = {
+	.name = "reseal",
+	.type = OPT_FLAG,
+	.offset = ARG(reseal),
+	.help = "write digests anew after another program changed a frame",
+	.more = "What still has one of the old digests, or unpacks, is sealed. Where a chunk does "
+		"neither, FILE is damaged and stays as it is.",
+};
+
+static const struct bpk_opt opt_in_place = {
+	.name = "in-place",
+	.type = OPT_FLAG,
+	.offset = ARG(in_place),
+	.help = "settle a change that was interrupted",
+	.more = "What was not committed is put back by the journal, what was committed is carried "
+		"out by the list of changes, if it is valid. The next change does the same.",
+};
+
+static const struct bpk_opt opt_use_journal = {
+	.name = "use-journal",
+	.type = OPT_FLAG,
+	.offset = ARG(use_journal),
+	.help = "the same by a journal that was made for another file",
+	.more = "For a copy, or a restored backup, of an archive and its journal or list: only "
+		"device, inode and time of birth may be another file's, and the owner the user.",
+};
+
+static const struct bpk_opt opt_drop_journal = {
+	.name = "drop-journal",
+	.type = OPT_FLAG,
+	.offset = ARG(drop_journal),
+	.help = "remove the journal or list of changes, whatever it is",
+	.more = "FILE stays as it lies, which may be a mix of old and new where the journal was "
+		"valid.",
+};
+
 static const struct bpk_opt *const rows[] = {
-	&opt_repack,      &bpk_opt_format_read, &bpk_opt_wait,
-	&bpk_opt_no_lock, &bpk_opt_output,      &bpk_opt_force,
-	&bpk_opt_no_sync, &bpk_opt_threads,     &bpk_opt_memory_limit,
-	&bpk_opt_quiet,   &bpk_opt_verbose,     &bpk_opt_progress,
-	&bpk_opt_json,    &bpk_opt_help,        NULL,
+	&opt_repack,
+	&opt_reseal,
+	&opt_in_place,
+	&opt_use_journal,
+	&opt_drop_journal,
+	&bpk_opt_format_read,
+	&bpk_opt_wait,
+	&bpk_opt_no_lock,
+	&bpk_opt_output,
+	&bpk_opt_force,
+	&bpk_opt_no_sync,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
 };
 
 static const struct repair_args defaults = {
-	.edit = { .encoding = { .shared = { .as_stored = true } } },
+	.edit = { .encoding = { .shared = { .as_stored = true } },
+		  .journal_limit = BPK_JOURNAL_LIMIT },
 };
 
 /* ---- telling ---- */
@@ -56,17 +109,32 @@ static void tell(const struct repair_args *args, const struct bpk_input *in, con
 	bpk_record_end();
 }
 
+/* Each archive of several has holes of its own. */
+static int check_single(const struct bpk_input *in, struct bpk_err *err)
+{
+	if (in->info->members <= 1 || in->info->members == BPK_UNKNOWN)
+		return 0;
+	bpk_fail(err, BPK_FAILED,
+		 "holds %llu archives that follow each other; bpk convert makes one of them",
+		 (unsigned long long)in->info->members);
+	return bpk_input_subject(in, err);
+}
+
 /* A format without holes has nothing to be repacked, and nobody needs to know beforehand. */
-static void tell_none(const struct repair_args *args, const struct bpk_input *in)
+static int tell_none(const struct repair_args *args, struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->edit.encoding.shared;
 	const struct bpk_repacked none = { .before = BPK_UNKNOWN, .after = BPK_UNKNOWN };
 
+	if (bpk_input_start(in, shared, shared->chunk_limit, err) != 0 ||
+	    bpk_input_complete(in, err) != 0 || check_single(in, err) != 0)
+		return -1;
 	if (!shared->quiet)
 		bpk_note(bpk_input_name(in->path), "archives of format %s have no holes",
 			 in->format->name);
 	if (shared->json)
 		tell(args, in, NULL, &none);
+	return 0;
 }
 
 /* ---- in place ---- */
@@ -118,8 +186,10 @@ static int repack_to_output(const struct repair_args *args, struct bpk_input *in
 	const struct bpk_shared *shared = &args->edit.encoding.shared;
 	struct bpk_job job = { .shared = shared, .in = in, .format = in->format };
 	struct bpk_repacked result = { .changed = true };
-	int rc = bpk_input_start(in, shared, shared->memory_limit, err);
+	int rc = bpk_input_start(in, shared, shared->chunk_limit, err);
 
+	if (rc == 0)
+		rc = check_single(in, err);
 	if (rc == 0)
 		rc = bpk_job_name_target(&job, NULL, err);
 	if (rc == 0)
@@ -139,18 +209,34 @@ static int repack_to_output(const struct repair_args *args, struct bpk_input *in
 
 /* ---- each ---- */
 
+static enum bpk_settling settling_of(const struct repair_args *args)
+{
+	if (args->drop_journal)
+		return BPK_SETTLE_DROP;
+	if (args->use_journal)
+		return BPK_SETTLE_ANY;
+	return args->in_place ? BPK_SETTLE_VALID : BPK_SETTLE_LOOK;
+}
+
 static void repair_one(void *arg, const char *path)
 {
 	const struct repair_args *args = arg;
 	const struct bpk_shared *shared = &args->edit.encoding.shared;
 	struct bpk_input in = { 0 };
 	struct bpk_err err = { 0 };
-	int rc = bpk_input_find(&in, path, shared, &err);
+	int rc;
 
+	if (args->reseal)
+		bpk_reseal(&args->edit, path);
+	else if (!args->repack)
+		bpk_settle(&args->edit, path, settling_of(args));
+	if (!args->repack)
+		return;
+	rc = bpk_input_find(&in, path, shared, &err);
 	if (rc == 0 && in.format == NULL)
 		rc = bpk_input_fail_unknown(&in, &err);
 	else if (rc == 0 && in.format->repack == NULL)
-		tell_none(args, &in);
+		rc = tell_none(args, &in, &err);
 	else if (rc == 0)
 		rc = shared->output != NULL ? repack_to_output(args, &in, &err)
 					    : repack(args, &in, &err);
@@ -162,8 +248,15 @@ static void repair_one(void *arg, const char *path)
 static int check_usage(const struct repair_args *args, char **operands, size_t count,
 		       struct bpk_err *err)
 {
-	if (!args->repack)
-		return bpk_fail(err, BPK_USAGE, "needs --repack: it is all that it does so far");
+	int ways = args->repack + args->reseal + args->in_place + args->use_journal +
+		   args->drop_journal;
+
+	if (ways > 1)
+		return bpk_fail(err, BPK_USAGE,
+				"only one of --repack, --reseal, --in-place, --use-journal and"
+				" --drop-journal makes sense");
+	if (!args->repack && args->edit.encoding.shared.output != NULL)
+		return bpk_fail(err, BPK_USAGE, "--output goes with --repack alone");
 	if (count == 0 && args->edit.encoding.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "needs a FILE");
 	return bpk_output_check(&args->edit.encoding.shared, operands, count, err);
@@ -182,12 +275,16 @@ static void run_repair(void *arg, char **operands, size_t count)
 
 const struct bpk_command bpk_command_repair = {
 	.name = "repair",
-	.synopsis = "--repack [OPTION]... FILE...",
-	.summary = "put archives in order: leave out their holes",
+	.synopsis = "[OPTION]... FILE...",
+	.summary = "put archives in order: interrupted changes, holes, digests",
 	.description =
-		"With --repack writes each FILE without the bytes that nothing in it refers to, "
+		"Says whether a change of each FILE was interrupted and is pending (status 3), or "
+		"has left a journal that is not about FILE and is not used (status 1), and changes "
+		"nothing. With --in-place settles what is pending. With --repack writes each FILE "
+		"without the bytes that nothing in it refers to, "
 		"which changes leave behind in Blosc2 frames, and puts it in FILE's place, all or "
-		"nothing. What has no holes is left as it is.",
+		"nothing. What has no holes is left as it is. With --reseal writes the digests of "
+		"FILE anew after another program changed it.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct repair_args),

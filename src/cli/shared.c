@@ -21,7 +21,8 @@ const struct bpk_opt bpk_opt_output = {
 	.metavar = "FILE",
 	.help = "write to FILE; - is standard output",
 	.more = "Needs a single source. FILE may be a link, a device or a FIFO, which are then "
-		"written to.",
+		"written to, but no link of another user in a sticky folder that everyone may "
+		"write to.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -71,7 +72,8 @@ const struct bpk_opt bpk_opt_no_sync = {
 	.type = OPT_FLAG,
 	.offset = SHARED(no_sync),
 	.help = "do not wait until the result is on the disk",
-	.more = "A power cut soon afterwards may then cost the result.",
+	.more = "A power cut soon afterwards may then cost the result, or leave wrong content that "
+		"bpk-verify(1) passes.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -95,10 +97,39 @@ const struct bpk_opt bpk_opt_memory_limit = {
 	.offset = SHARED(memory_limit),
 	.metavar = "SIZE",
 	.help = "refuse what would need more than SIZE of memory",
-	.more = "The refusal comes before the memory is allocated, with status 1. 0 is no "
-		"limit.",
+	.more = "It covers unpacking and packing, with as many threads as fit, what is kept of an "
+		"archive to look inside it, and the tables of the arrays there. The refusal comes "
+		"before the memory is allocated, with status 1. 0 is no limit. The default is half "
+		"of the memory that the machine or the control group has; then looking inside also "
+		"costs no more than an archive of that size is worth, and what is packed is not "
+		"refused.",
 	.group = GROUP_RUN,
 	.environment = "BPK_MEMORY_LIMIT",
+	.max = INT64_MAX,
+};
+
+uint64_t bpk_memory_default(void)
+{
+	return bpk_memory_size() / 2;
+}
+
+const struct bpk_shared *bpk_shared_settle(struct bpk_shared *shared)
+{
+	shared->memory_given = shared->memory_limit != BPK_UNKNOWN;
+	if (!shared->memory_given)
+		shared->memory_limit = bpk_memory_default();
+	/* chunks that are looked at as they lie are not unpacked whole */
+	shared->chunk_limit = shared->memory_given && !shared->as_stored ? shared->memory_limit : 0;
+	return shared;
+}
+
+const struct bpk_opt bpk_opt_max_output = {
+	.name = "max-output",
+	.type = OPT_SIZE,
+	.offset = SHARED(max_output),
+	.metavar = "SIZE",
+	.help = "refuse what unpacks to more than SIZE",
+	.more = "For archives from strangers: a small one may unpack to a very large file.",
 	.max = UINT64_MAX,
 };
 

@@ -92,6 +92,7 @@ static const struct bpk_opt *const rows[] = {
 	&opt_date,
 	&bpk_opt_no_check,
 	&bpk_opt_no_marker,
+	&bpk_opt_max_output,
 	&opt_output,
 	&opt_force,
 	&bpk_opt_no_sync,

@@ -117,10 +117,10 @@ static int show_entry(void *arg, const struct bpk_tar_entry *entry)
 	}
 	if (reading->args->shared.verbose > 0)
 		print_details(entry);
-	bpk_print_escaped(entry->name);
+	bpk_print_escaped(bpk_view(entry->name, strlen(entry->name)));
 	if (reading->args->shared.verbose > 0 && entry->link != NULL) {
 		fputs(entry->is_hard_link ? " link to " : " -> ", stdout);
-		bpk_print_escaped(entry->link);
+		bpk_print_escaped(bpk_view(entry->link, strlen(entry->link)));
 	}
 	putchar('\n');
 	return ferror(stdout) ? 1 : 0; /* which is reported at the end */

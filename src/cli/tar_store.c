@@ -1,4 +1,5 @@
 /* bpk tar: datasets in, a tar out, all of them or none. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -47,7 +48,10 @@ static int look_at(struct bpk_tar_dataset *dataset, const struct bpk_input *in, 
 	dataset->stat = folder;
 	if (in->place.is_member || stat(in->path, &dataset->stat) == 0)
 		return 0;
-	bpk_fail(err, BPK_FAILED, "is not there any more");
+	if (bpk_is_missing(errno))
+		bpk_fail(err, BPK_FAILED, "is not there any more");
+	else
+		bpk_fail_errno(err, errno, "cannot be looked at");
 	return bpk_input_subject(in, err);
 }
 
@@ -92,10 +96,14 @@ static int check_names(const struct bpk_tar_storing *s, struct bpk_err *err)
 static int check_output(const struct bpk_tar_storing *s, struct bpk_err *err)
 {
 	bool is_stdout = strcmp(s->tar, "-") == 0;
+	bool there = true;
 	struct stat out;
 
-	if ((is_stdout ? fstat(STDOUT_FILENO, &out) : stat(s->tar, &out)) != 0 ||
-	    !S_ISREG(out.st_mode))
+	if (is_stdout && fstat(STDOUT_FILENO, &out) != 0)
+		return bpk_fail_errno(err, errno, "standard output: fstat");
+	if (!is_stdout && bpk_path_look(s->tar, &out, &there, err) != 0)
+		return bpk_err_subject(err, "%s", s->tar);
+	if (!there || !S_ISREG(out.st_mode))
 		return 0;
 	for (size_t i = 0; i < s->count; i++) {
 		const struct stat *in = &s->datasets[i].stat;
@@ -133,11 +141,9 @@ static int unpack_into(const struct bpk_tar_storing *s, struct bpk_job *job, uin
 	flow.plan = bpk_plan_all(&info);
 	info.raw_size = size;
 	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0 ||
-	    bpk_job_run(job, &flow, err) != 0 || bpk_input_audit(job->in, NULL, NULL, err) != 0 ||
+	    bpk_job_run(job, &flow, err) != 0 || bpk_input_account(job->in, err) != 0 ||
 	    bpk_job_finish_writer(job, err) != 0)
 		return -1;
-	if (job->in->place.source != NULL && bpk_source_unchanged(job->in->place.source, err) != 0)
-		return bpk_input_subject(job->in, err);
 	return bpk_job_keep(job, NULL, err);
 }
 
@@ -153,6 +159,13 @@ static int store_raw(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 	if (bpk_input_open(&in, dataset->path, shared, err) != 0 ||
 	    bpk_input_raw_size(&in, &size, err) != 0)
 		goto out;
+	if (size > shared->max_output) {
+		bpk_fail(err, BPK_LIMIT,
+			 "unpacks to %" PRIu64 " bytes, --max-output allows %" PRIu64, size,
+			 shared->max_output);
+		bpk_input_subject(&in, err);
+		goto out;
+	}
 	job.target = bpk_strdup(s->tar, err);
 	if (job.target == NULL)
 		goto out;

@@ -56,15 +56,15 @@ const char *bpk_printable(const char *text, struct bpk_err *out)
 	return out->text;
 }
 
-void bpk_print_escaped(const char *text)
+void bpk_print_escaped(struct bpk_view text)
 {
-	for (; *text != '\0'; text++) {
-		unsigned char c = (unsigned char)*text;
+	char shown[BPK_TEXT_SHOWN];
 
-		if (c < 0x20 || c == 0x7f)
-			printf("\\x%02x", (unsigned)c);
-		else
-			putchar(c);
+	while (text.size > 0) {
+		size_t taken = bpk_text_show(text, shown);
+
+		fputs(shown, stdout);
+		text = bpk_view(text.data + taken, text.size - taken);
 	}
 }
 

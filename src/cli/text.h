@@ -18,11 +18,11 @@ const char *bpk_ratio_text(uint64_t raw, uint64_t packed, char out[BPK_SIZE_TEXT
  * begins at column, the others are indented by indent. Ends with a newline. */
 void bpk_print_wrapped(const char *text, size_t column, size_t indent, size_t width);
 
-/* text with control bytes as \xNN, for a terminal; borrowed from out, cut when too long. */
+/* text as bpk_text_show spells it; borrowed from out, cut when too long. */
 const char *bpk_printable(const char *text, struct bpk_err *out);
 
-/* Print text on standard output, control bytes as \xNN, however long it is. */
-void bpk_print_escaped(const char *text);
+/* Print text on standard output as bpk_text_show spells it, however long it is. */
+void bpk_print_escaped(struct bpk_view text);
 
 /* What a path is called in messages: "-" is "standard input", or "standard output". */
 const char *bpk_input_name(const char *path);

@@ -145,15 +145,18 @@ static int truncate_opened(struct bpk_archive *archive, const struct truncate_ar
 static void check_usage(const struct truncate_args *args, char **operands, size_t count)
 {
 	struct bpk_err err = { 0 };
+	bool is_gsd = false;
 
 	if (count != 1)
 		bpk_fail(&err, BPK_USAGE, "needs one ARCHIVE");
 	else if (args->bytes.given + args->items.given + args->frames.given != 1)
 		bpk_fail(&err, BPK_USAGE, "needs one of --bytes, --items and --frames");
-	else if (args->frames.given && !bpk_path_is_gsd(operands[0]))
+	else if (bpk_path_is_gsd(operands[0], &is_gsd, &err) != 0)
+		; /* which says why */
+	else if (args->frames.given && !is_gsd)
 		bpk_fail(&err, BPK_FAILED, "%s: is no raw GSD file, as --frames needs it",
 			 operands[0]);
-	else if (!args->frames.given && bpk_path_is_gsd(operands[0]))
+	else if (!args->frames.given && is_gsd)
 		bpk_fail(&err, BPK_USAGE, "%s is a GSD file, name --frames", operands[0]);
 	if (err.kind != BPK_OK)
 		bpk_report(err.kind == BPK_USAGE ? "truncate" : NULL, &err);

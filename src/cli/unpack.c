@@ -7,25 +7,15 @@
 #include "cli/job.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/taken.h"
 
 struct unpack_args {
 	struct bpk_shared shared;
-	uint64_t max_output;
 	bool keep_broken;
 	bool bare;
 };
 
 #define ARG(member) offsetof(struct unpack_args, member)
-
-static const struct bpk_opt opt_max_output = {
-	.name = "max-output",
-	.type = OPT_SIZE,
-	.offset = ARG(max_output),
-	.metavar = "SIZE",
-	.help = "refuse what unpacks to more than SIZE",
-	.more = "For archives from strangers: a small one may unpack to a very large file.",
-	.max = UINT64_MAX,
-};
 
 static const struct bpk_opt opt_raw = {
 	.name = "raw",
@@ -48,7 +38,7 @@ static const struct bpk_opt opt_keep_broken = {
 
 static const struct bpk_opt *const rows[] = {
 	&bpk_opt_name,        &bpk_opt_frames,     &bpk_opt_no_defaults,
-	&bpk_opt_format_read, &opt_max_output,     &opt_raw,
+	&bpk_opt_format_read, &bpk_opt_max_output, &opt_raw,
 	&bpk_opt_no_check,    &bpk_opt_no_marker,  &bpk_opt_stdout,
 	&bpk_opt_output,      &bpk_opt_output_dir, &opt_keep_broken,
 	&bpk_opt_force,       &bpk_opt_keep,       &bpk_opt_rm,
@@ -57,7 +47,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_json,        &bpk_opt_help,       NULL,
 };
 
-static const struct unpack_args defaults = { .max_output = BPK_UNKNOWN };
+static const struct unpack_args defaults;
 
 /* ---- the work ---- */
 
@@ -82,35 +72,6 @@ static char *strip_suffix(const struct bpk_job *job, const char *source, struct 
 	bpk_fail(err, BPK_PARTIAL, "%s, skipped; name the result with --output or --stdout",
 		 job->in->place.is_member ? "is a member of a tar" : "has no suffix to strip");
 	return NULL;
-}
-
-/*
- * What is wanted: everything, but no more than the user allows. An archive that does not say how
- * much it holds is cut one byte behind that, which tells that there was more.
- */
-static int plan_all(const struct unpack_args *args, const struct bpk_input *in,
-		    struct bpk_plan *plan, struct bpk_err *err)
-{
-	uint64_t limit = args->max_output;
-
-	*plan = bpk_plan_all(in->info);
-	if (plan->raw_size == BPK_UNKNOWN && limit != BPK_UNKNOWN)
-		plan->end = limit + 1;
-	if (plan->raw_size == BPK_UNKNOWN || plan->raw_size <= limit)
-		return 0;
-	bpk_fail(err, BPK_LIMIT, "unpacks to %llu bytes, --max-output allows %llu",
-		 (unsigned long long)plan->raw_size, (unsigned long long)limit);
-	return bpk_input_subject(in, err);
-}
-
-static int check_limit(const struct unpack_args *args, const struct bpk_job *job,
-		       struct bpk_err *err)
-{
-	if (job->result.raw_size <= args->max_output)
-		return 0;
-	bpk_fail(err, BPK_LIMIT, "unpacks to more than the %llu bytes that --max-output allows",
-		 (unsigned long long)args->max_output);
-	return bpk_input_subject(job->in, err);
 }
 
 /* As it ends, or did before it got NAME.partial. */
@@ -153,6 +114,8 @@ static int make_head(const struct unpack_args *args, const struct bpk_job *job,
 
 	if (args->bare || !is_npy_name(job->target))
 		return 0;
+	if (bpk_input_complete(job->in, err) != 0)
+		return -1;
 	if (info->array == NULL)
 		rc = check_no_array(info, err);
 	else if (bpk_npy_head(info->array, head, &why) != 0)
@@ -174,21 +137,24 @@ static int check_array(const struct bpk_job *job, struct bpk_view head, struct b
 static int unpack_behind(const struct unpack_args *args, struct bpk_job *job, struct bpk_view head,
 			 struct bpk_err *err)
 {
+	struct bpk_info info = *job->in->info;
 	const struct bpk_write_options options = {
 		.head = head,
 		.mark = bpk_view(bpk_npy_magic, BPK_NPY_MAGIC_SIZE),
 	};
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
 
-	if (plan_all(args, job->in, &flow.plan, err) != 0)
+	flow.plan = bpk_plan_all(job->in->info);
+	if (bpk_job_bound(job, &flow.plan, err) != 0)
 		return -1;
 	job->may_end_early = flow.plan.end != flow.plan.raw_size;
-	if (bpk_job_start_writer(job, &bpk_format_raw, job->in->info, &options, err) != 0)
+	info.raw_size = flow.plan.raw_size;
+	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0)
 		return -1;
 	if (bpk_job_run(job, &flow, err) != 0)
 		return -1;
-	if (check_limit(args, job, err) != 0 || check_array(job, head, err) != 0 ||
-	    bpk_input_audit(job->in, NULL, NULL, err) != 0)
+	if (bpk_job_check_bound(job, err) != 0 || check_array(job, head, err) != 0 ||
+	    bpk_input_account(job->in, err) != 0)
 		return -1;
 	return bpk_job_finish_writer(job, err);
 }
@@ -220,11 +186,25 @@ static void tell_result(const struct bpk_job *job)
 	bpk_record_end();
 }
 
+/* A directory that is to be removed is looked at before anything in it is read. */
+static int open_input(const struct unpack_args *args, const char *path, struct bpk_job *job,
+		      struct bpk_err *err)
+{
+	struct bpk_input *in = job->in;
+
+	if (bpk_input_find(in, path, &args->shared, err) != 0)
+		return -1;
+	if (job->shared->remove && in->place.is_directory && in->format != NULL &&
+	    bpk_removal_begin(path, in->format->owns, &job->removal, err) != 0)
+		return bpk_input_subject(in, err);
+	return bpk_input_start(in, &args->shared, args->shared.memory_limit, err);
+}
+
 /* Open path anew and unpack it; job is left for the caller to look at and to clear. */
 static int open_and_unpack(const struct unpack_args *args, const char *path, struct bpk_job *job,
 			   struct bpk_err *err)
 {
-	if (bpk_input_open(job->in, path, &args->shared, err) != 0)
+	if (open_input(args, path, job, err) != 0)
 		return -1;
 	if (job->target == NULL && bpk_job_name_target(job, strip_suffix, err) != 0)
 		return -1;
@@ -275,9 +255,10 @@ static int save(const struct unpack_args *args, struct bpk_job *job, uint64_t *c
 	struct bpk_content content;
 	int rc;
 
-	if (bpk_content_open(job->in, args->shared.no_check, &content, err) != 0)
+	if (bpk_content_open(job->in, &args->shared, &content, err) != 0)
 		return -1;
-	rc = bpk_content_save(&content, &args->shared.pick, args->max_output, job, count, err);
+	rc = bpk_content_save(&content, &args->shared.pick, args->shared.max_output, job, count,
+			      err);
 	bpk_content_close(&content);
 	return rc;
 }
@@ -300,9 +281,10 @@ static void unpack_named(const struct unpack_args *args, const char *path)
 
 	if (bpk_input_open_any(&in, path, &args->shared, &err) != 0 ||
 	    bpk_job_name_target(&job, NULL, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
-	    save(args, &job, &count, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0)
+	    save(args, &job, &count, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0) {
+		bpk_input_judge(&in, &err);
 		bpk_report(NULL, &err);
-	else if (args->shared.json)
+	} else if (args->shared.json)
 		record_saved(&job, count);
 	bpk_job_clear(&job);
 	bpk_input_close(&in);
@@ -327,10 +309,13 @@ static void unpack_one(void *arg, const char *path)
 	broken = rc != 0 && err.kind == BPK_CORRUPT && job.draft != NULL;
 	if (rc == 0)
 		rc = bpk_job_keep(&job, bpk_job_like(&job), &err);
-	if (rc == 0)
+	if (rc == 0) {
+		if (!in.unfinished)
+			bpk_taken_release(&args->shared);
 		tell_result(&job);
-	else
+	} else {
 		bpk_report(NULL, &err);
+	}
 	if (broken && args->keep_broken && strcmp(job.target, "-") != 0)
 		keep_broken(args, path, job.target);
 	bpk_job_clear(&job);
@@ -355,13 +340,14 @@ static int check_usage(const struct unpack_args *args, char **operands, size_t c
 	return 0;
 }
 
-static void run_unpack(void *args, char **operands, size_t count)
+static void run_unpack(void *arg, char **operands, size_t count)
 {
+	struct unpack_args *args = arg;
 	struct bpk_err err = { 0 };
 
 	if (check_usage(args, operands, count, &err) != 0)
 		bpk_report("unpack", &err);
-	bpk_each_operand(operands, count, unpack_one, args);
+	bpk_each_result(&args->shared, operands, count, unpack_one, args);
 }
 
 const struct bpk_command bpk_command_unpack = {

@@ -39,9 +39,8 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_progress, &bpk_opt_json,         &bpk_opt_help,        NULL,
 };
 
-/* What is verified is not changed, not even to put right what a writer left; and of arrays in
- * chunks of several dimensions the padding is tested too. */
-static const struct verify_args defaults = { .shared = { .as_is = true, .as_stored = true } };
+/* Of arrays in chunks of several dimensions the padding is tested too. */
+static const struct verify_args defaults = { .shared = { .judges = true, .as_stored = true } };
 
 /* ---- the work ---- */
 
@@ -65,7 +64,7 @@ static void say(const struct bpk_input *in, const char *line)
 
 static void say_well(const struct bpk_input *in)
 {
-	char line[256] = "ok";
+	char line[320] = "ok";
 
 	if (in->info->unprotected != NULL)
 		snprintf(line, sizeof line, "ok; no checksum protects %s", in->info->unprotected);
@@ -149,40 +148,43 @@ static void print_record(const struct bpk_job *job, const struct remarks *remark
 	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
 	bpk_record_u64("raw_size", info != NULL ? job->result.raw_size : BPK_UNKNOWN);
 	bpk_record_u64("nchunks", info != NULL ? job->result.nchunks : BPK_UNKNOWN);
+	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
 	end_record(remarks);
 }
 
 /* All is well with what was committed, which is what was read. */
 static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 {
-	bpk_fail(
-		err, BPK_REPAIRABLE,
-		"a change was interrupted and is pending; the next append, write, truncate or meta "
-		"of bpk puts back what was there");
+	bpk_fail(err, BPK_REPAIRABLE,
+		 "a change was interrupted and is pending; bpk repair --in-place, or the next "
+		 "append, write, truncate or meta, settles it");
 	return bpk_input_subject(in, err);
 }
 
 static int verify_found(const struct verify_args *args, struct bpk_job *job,
 			struct remarks *remarks, struct bpk_err *err)
 {
-	if (bpk_input_start(job->in, &args->shared, args->shared.memory_limit, err) != 0 ||
+	if (bpk_input_start(job->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
 	    verify_chunks(args, job, err) != 0)
 		return -1;
 	if (bpk_input_audit(job->in, take_remark, remarks, err) != 0)
+		return -1;
+	if (bpk_input_settle(job->in, err) != 0)
 		return -1;
 	return job->in->info->pending ? fail_pending(job->in, err) : 0;
 }
 
 /* ---- GSD files, which are no archives ---- */
 
-static bool is_gsd(const struct bpk_input *in)
+static int probe_gsd(const struct bpk_input *in, bool *is_gsd, struct bpk_err *err)
 {
-	bool found = false;
-
+	*is_gsd = false;
 	if (in->format != NULL || in->place.is_directory ||
 	    !bpk_source_seekable(in->place.source) || bpk_format_of_suffix(in->path) != NULL)
-		return false;
-	return bpk_gsd_probe(in->place.source, &found, NULL) == 0 && found;
+		return 0;
+	if (bpk_gsd_probe(in->place.source, is_gsd, err) != 0)
+		return bpk_input_subject(in, err);
+	return 0;
 }
 
 static void verify_gsd(const struct verify_args *args, struct bpk_input *in)
@@ -212,33 +214,44 @@ static void verify_gsd(const struct verify_args *args, struct bpk_input *in)
 
 /* ---- Operands ---- */
 
-/* named: the user gave this very path, so it must be an archive. */
-static void verify_path(const struct verify_args *args, const char *path, bool named)
+/* Verify what bpk_input_find found, or report why it failed, with rc and err. in is closed. ours:
+ * it must be an archive, because the user gave this very path or its name says so. */
+static void verify_input(const struct verify_args *args, struct bpk_input *in, bool ours, int rc,
+			 struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->shared;
-	struct bpk_input in = { .path = path };
-	struct bpk_job job = { .shared = shared, .in = &in };
-	struct remarks remarks = { .in = &in, .shared = shared };
-	struct bpk_err err = { 0 };
-	int rc = bpk_input_find(&in, path, shared, &err);
-	bool ours = named || rc != 0 || in.format != NULL || bpk_format_of_suffix(path) != NULL;
+	struct bpk_job job = { .shared = shared, .in = in };
+	struct remarks remarks = { .in = in, .shared = shared };
+	bool is_gsd = false;
 
-	if (rc == 0 && is_gsd(&in)) {
-		verify_gsd(args, &in);
-		bpk_input_close(&in);
+	if (rc == 0)
+		rc = probe_gsd(in, &is_gsd, err);
+	ours = ours || rc != 0 || in->format != NULL || bpk_format_of_suffix(in->path) != NULL;
+	if (rc == 0 && is_gsd) {
+		verify_gsd(args, in);
+		bpk_input_close(in);
 		return;
 	}
 	if (rc == 0 && ours)
-		rc = verify_found(args, &job, &remarks, &err);
+		rc = verify_found(args, &job, &remarks, err);
 	if (rc == 0 && ours && shared->verbose && !shared->json)
-		say_well(&in);
+		say_well(in);
 	if (ours && shared->json)
-		print_record(&job, &remarks, &err);
+		print_record(&job, &remarks, err);
 	if (rc != 0)
-		bpk_report(NULL, &err);
+		bpk_report(NULL, err);
 	bpk_buf_clear(&remarks.lines);
 	bpk_job_clear(&job);
-	bpk_input_close(&in);
+	bpk_input_close(in);
+}
+
+static void verify_path(const struct verify_args *args, const char *path, bool named)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_input in;
+	int rc = bpk_input_find(&in, path, &args->shared, &err);
+
+	verify_input(args, &in, named, rc, &err);
 }
 
 static int verify_walked(void *arg, const char *path)
@@ -247,20 +260,28 @@ static int verify_walked(void *arg, const char *path)
 	return 0;
 }
 
-/* A dataset is one archive, and is not walked into; returns whether there is none. */
+/* A dataset is one archive, and is not walked into; returns whether there is none. A folder that
+ * cannot be looked at is reported as one that should have been read. */
 static bool verify_folder(void *arg, const char *path)
 {
-	const struct bpk_format *format = bpk_format_of_suffix(path);
-	bool promised = format != NULL && format->is_directory;
-	struct bpk_place place = { 0 };
+	const struct verify_args *args = arg;
+	const struct bpk_format *promised = bpk_format_of_suffix(path);
+	struct bpk_shared any = args->shared;
+	struct bpk_err err = { 0 };
+	struct bpk_input in;
+	int rc;
 
-	format = NULL;
-	if (bpk_place_open_as(path, true, &place, NULL) == 0)
-		(void)bpk_format_probe(&place, &format, NULL); /* what cannot be read, fts tells */
-	bpk_place_close(&place);
-	if (format == NULL && !promised)
+	any.format = NULL;
+	rc = bpk_input_look(&in, path, &any, &err);
+	if (rc == 0 && in.format == NULL && (promised == NULL || !promised->is_directory)) {
+		bpk_input_close(&in);
 		return true;
-	verify_path(arg, path, false);
+	}
+	if (rc == 0)
+		bpk_input_tell(&in, &args->shared);
+	if (args->shared.format != NULL)
+		in.format = args->shared.format;
+	verify_input(args, &in, true, rc, &err);
 	return false;
 }
 
@@ -270,21 +291,34 @@ static void report_unreadable(void *arg, const struct bpk_err *err)
 	bpk_report(NULL, err);
 }
 
-static bool is_directory(const char *path)
+static int is_directory(const char *path, bool *directory, struct bpk_err *err)
 {
 	struct stat found;
+	bool there;
 
-	return strcmp(path, "-") != 0 && stat(path, &found) == 0 && S_ISDIR(found.st_mode);
+	*directory = false;
+	if (strcmp(path, "-") == 0)
+		return 0;
+	if (bpk_path_look(path, &found, &there, err) != 0)
+		return -1;
+	*directory = there && S_ISDIR(found.st_mode);
+	return 0;
 }
 
 static void verify_operand(void *arg, const char *path)
 {
 	const struct verify_args *args = arg;
 	struct bpk_err err = { 0 };
+	bool walks = false;
+	int rc = args->recursive ? is_directory(path, &walks, &err) : 0;
 
-	if (!args->recursive || !is_directory(path)) {
+	if (rc == 0 && !walks) {
 		verify_path(args, path, true);
-	} else if (bpk_walk(path, verify_folder, verify_walked, report_unreadable, arg, &err) < 0) {
+		return;
+	}
+	if (rc == 0)
+		rc = bpk_walk(path, verify_folder, verify_walked, report_unreadable, arg, &err);
+	if (rc < 0) {
 		bpk_err_subject(&err, "%s", path);
 		bpk_report(NULL, &err);
 	}

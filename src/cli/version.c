@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
+#include "cli/text.h"
 #include "cli/report.h"
 #include "config.h"
 
@@ -46,12 +47,16 @@ static void print_formats(void)
 
 void bpk_version_print(void)
 {
+	char memory[BPK_SIZE_TEXT];
+
 	printf("bpk %s\n", PACKAGE_VERSION);
 	print_codecs();
 	print_checksums();
 	print_formats();
 	printf("%-11s%s\n", "vectors", bpk_chunk_simd());
 	printf("%-11s%u\n", "threads", bpk_cpu_count());
+	printf("%-11s%s for --memory-limit\n", "memory",
+	       bpk_size_text(bpk_memory_default(), memory));
 }
 
 static void run_version(void *args, char **operands, size_t count)
@@ -71,8 +76,8 @@ const struct bpk_command bpk_command_version = {
 	.synopsis = "[OPTION]...",
 	.summary = "print the version and what is built in",
 	.description = "Prints the version of bpk, its codecs with their libraries' versions, its "
-		       "checksums and formats, the vector instructions in use and the threads that "
-		       "--threads 0 means.",
+		       "checksums and formats, the vector instructions in use, the threads that "
+		       "--threads 0 means, and the memory that is the default limit.",
 	.operands = OPERANDS_NONE,
 	.options = rows,
 	.args_size = sizeof(struct bpk_shared),

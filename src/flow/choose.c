@@ -133,6 +133,7 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 {
 	const struct bpk_wishes *wishes = c->wishes;
 	bool sizes_open = wishes->chunk_size == 0 && wishes->block_size == 0;
+	bool repeats = false;
 	enum { MAX_NEAR = 64 << 10 }; /* bytes apart that the pieces show by themselves */
 
 	if (bpk_buf_printf(c->trials.why, c->trials.err, "tried on %zu bytes in %zu pieces:\n",
@@ -143,7 +144,9 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 		return -1;
 	bpk_decide(c, choice);
 	if (!c->trials.failed && sizes_open && c->own_codec &&
-	    bpk_sample_repeats_afar(&c->sample, MAX_NEAR))
+	    bpk_sample_repeats_afar(&c->sample, MAX_NEAR, &repeats, c->trials.err) != 0)
+		return -1;
+	if (repeats)
 		*large = bpk_decide_large(c, choice);
 	return c->trials.failed ? -1 : 0;
 }

@@ -30,8 +30,11 @@ struct bpk_plan bpk_plan_cut(uint64_t raw_size, uint64_t chunk_size);
 /* Chunks of these sizes, which are borrowed. */
 struct bpk_plan bpk_plan_sizes(const struct bpk_sizes *runs);
 
-/* All chunks of an archive. */
+/* All chunks of an archive, and of those that may follow it. */
 struct bpk_plan bpk_plan_all(const struct bpk_info *info);
+
+/* The chunks that it counts, whatever follows them. */
+struct bpk_plan bpk_plan_counted(const struct bpk_info *info);
 
 /*
  * The chunks that hold the raw bytes start..end of an archive. Where chunk sizes differ and the
@@ -158,6 +161,22 @@ struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header);
 int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
 		  struct bpk_source **source, struct bpk_err *err);
 
+/*
+ * What looking into an archive may cost; more fails with BPK_LIMIT. Special chunks count for
+ * nothing, since they are read without being unpacked. memory is fixed at open; left belongs to the
+ * one thread that reads, and may be set anew between two reads.
+ */
+struct bpk_view_limits {
+	uint64_t memory; /* bytes that unpacked chunks, and unpacking one, may take; then fewer are
+			    kept. 0: any */
+	uint64_t left;   /* bytes that may still be unpacked; BPK_UNKNOWN: any */
+};
+
+/* The same with limits, which are borrowed; NULL: there are none. */
+int bpk_view_open_within(const struct bpk_reader_ops *ops, void *reader, bool no_check,
+			 unsigned nchunks, struct bpk_view_limits *limits,
+			 struct bpk_source **source, struct bpk_err *err);
+
 /* The most memory, in bytes, that a view of an archive takes for each thread that reads through it,
  * when nchunks was the number of threads and one more. */
 uint64_t bpk_view_memory(const struct bpk_info *info);
@@ -211,7 +230,10 @@ struct bpk_flow {
 	bool decode;      /* unpack packed parcels */
 	bool compare;     /* unpack each packed parcel again and compare */
 	unsigned threads; /* at least 1 */
-	uint64_t memory_limit; /* refuse to start above it; 0: none */
+	uint64_t memory_limit; /* fewer threads run above it; 0: none */
+	/* The limit is no word of the user's: what one thread needs above it is refused only of
+	   what an archive asks for, by the blocks of its first chunk. What is packed goes on. */
+	bool memory_is_default;
 	/* what the reader itself takes for each thread (bpk_view_memory); 0: nothing to speak of */
 	uint64_t reader_memory;
 	/* Called now and then, by one thread at a time; NULL: never. */

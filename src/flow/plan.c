@@ -26,7 +26,7 @@ struct bpk_plan bpk_plan_sizes(const struct bpk_sizes *runs)
 	};
 }
 
-struct bpk_plan bpk_plan_all(const struct bpk_info *info)
+struct bpk_plan bpk_plan_counted(const struct bpk_info *info)
 {
 	return (struct bpk_plan){
 		.count = info->nchunks,
@@ -34,6 +34,18 @@ struct bpk_plan bpk_plan_all(const struct bpk_info *info)
 		.chunk_size = info->chunk_size == 0 ? BPK_UNKNOWN : info->chunk_size,
 		.raw_size = info->raw_size,
 		.end = info->raw_size,
+	};
+}
+
+struct bpk_plan bpk_plan_all(const struct bpk_info *info)
+{
+	if (info->members != BPK_UNKNOWN)
+		return bpk_plan_counted(info);
+	return (struct bpk_plan){
+		.count = BPK_UNKNOWN,
+		.chunk_size = BPK_UNKNOWN,
+		.raw_size = BPK_UNKNOWN,
+		.end = BPK_UNKNOWN,
 	};
 }
 
@@ -117,11 +129,13 @@ int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t star
 {
 	const struct bpk_info *info = ops->info(reader);
 
-	*plan = bpk_plan_all(info);
+	/* what the first of several archives holds does not depend on what follows it */
+	*plan = end <= info->raw_size && end != BPK_UNKNOWN ? bpk_plan_counted(info)
+							    : bpk_plan_all(info);
 	plan->start = start;
-	plan->end = end == BPK_UNKNOWN ? info->raw_size : end;
-	if (info->raw_size != BPK_UNKNOWN && (start > info->raw_size || plan->end > info->raw_size))
-		return fail_range(start, end, info->raw_size, err);
+	plan->end = end == BPK_UNKNOWN ? plan->raw_size : end;
+	if (plan->raw_size != BPK_UNKNOWN && (start > plan->raw_size || plan->end > plan->raw_size))
+		return fail_range(start, end, plan->raw_size, err);
 	if (start == plan->end) {
 		plan->count = 0;
 		return 0;

@@ -371,17 +371,24 @@ static bool run_repeats(struct bpk_view window, const uint32_t table[TABLE], siz
  * repeat longer than stride + SAME bytes that begins before a run shows a position of the table,
  * whatever its distance. At 4 MiB this looks at 8192 grams and 16384 positions.
  */
-bool bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near)
+int bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near, bool *repeats,
+			    struct bpk_err *err)
 {
 	struct bpk_view window = sample->window;
-	size_t stride = bpk_max_u64(32, 2 * window.size / TABLE), repeats = 0;
-	uint32_t table[TABLE] = { 0 };
+	size_t stride = bpk_max_u64(32, 2 * window.size / TABLE), found = 0;
+	uint32_t *table;
 
+	*repeats = false;
 	if (window.size < 2 * near || window.size < RUNS * (stride + SAME))
-		return false;
+		return 0;
+	table = bpk_calloc(TABLE, sizeof *table, err);
+	if (table == NULL)
+		return -1;
 	for (size_t at = 0; at + GRAM <= window.size; at += stride)
 		table[slot_of(bpk_get_le64(window.data + at))] = (uint32_t)at;
 	for (size_t i = 0; i < RUNS; i++)
-		repeats += run_repeats(window, table, window.size / RUNS * i, stride, near);
-	return repeats >= ENOUGH;
+		found += run_repeats(window, table, window.size / RUNS * i, stride, near);
+	free(table);
+	*repeats = found >= ENOUGH;
+	return 0;
 }

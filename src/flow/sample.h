@@ -58,7 +58,9 @@ uint32_t bpk_sample_matches(const uint8_t *p, size_t size, size_t lag);
  * first region's being 0. Returns how many groups there are. */
 unsigned bpk_probe_group(const uint8_t *const regions[], size_t n, uint8_t groups[]);
 
-/* Do long runs of the window occur in it twice, too far apart for blocks of near bytes? */
-bool bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near);
+/* Do long runs of the window occur in it twice, too far apart for blocks of near bytes? Fails with
+ * BPK_NO_MEMORY. */
+int bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near, bool *repeats,
+			    struct bpk_err *err);
 
 #endif

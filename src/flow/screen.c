@@ -114,10 +114,10 @@ const struct bpk_pipeline bpk_pipeline_smooth = {
 };
 
 /* Filters of Blosc2's chunks, for the two element sizes that are best so far: differences of
- * planes, and of elements where a chunk is one block, which leans on itself. */
+ * planes. Delta is for who asks for it: c-blosc2 3.3.3 reads a block of such a chunk without the
+ * one that it leans on (_blosc_getitem), and tells nobody. */
 static void screen_extended(struct bpk_chooser *c, struct bpk_likes *likes)
 {
-	struct bpk_pipeline delta = { 2, { { BPK_FILTER_DELTA, 0 }, { BPK_FILTER_SHUFFLE, 0 } } };
 	const struct bpk_recipe best = likes->ways[0]->recipe;
 	unsigned second = 0;
 
@@ -129,9 +129,7 @@ static void screen_extended(struct bpk_chooser *c, struct bpk_likes *likes)
 		if (typesize > 1 && typesize != best.typesize)
 			second = typesize;
 	}
-	delta.steps[1] = best.pipeline.steps[0];
 	bpk_screen_way(c, likes, best.typesize, &bpk_pipeline_smooth);
-	bpk_screen_way(c, likes, best.typesize, &delta);
 	if (second > 0)
 		bpk_screen_way(c, likes, second, &bpk_pipeline_smooth);
 }

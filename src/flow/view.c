@@ -11,6 +11,8 @@
 #include "flow/plan.h"
 #include "flow/work.h"
 
+enum { UNPACKING = 3 }; /* times its size that a chunk takes while it is unpacked */
+
 /* What a thread needs to bring a chunk. */
 struct hand {
 	struct bpk_chunk_ctx *ctx;
@@ -24,6 +26,7 @@ struct slot {
 	bool loading;    /* by the one thread that has it */
 	unsigned users;  /* threads that copy from it */
 	uint64_t used;   /* when it was asked for last */
+	bool special;    /* the bytes are a special chunk's, packed */
 	struct bpk_buf raw;
 };
 
@@ -32,8 +35,9 @@ struct view {
 	const struct bpk_reader_ops *ops;
 	void *reader;
 	bool check;
-	struct bpk_plan plan;  /* all of it */
-	struct bpk_sizes runs; /* where chunk sizes differ: those of all */
+	struct bpk_plan plan;           /* all of it */
+	struct bpk_sizes runs;          /* where chunk sizes differ: those of all */
+	struct bpk_view_limits *limits; /* NULL: none */
 
 	/* guarded by lock; of a slot in use or loading the bytes are not */
 	pthread_mutex_t lock;
@@ -148,6 +152,40 @@ static struct bpk_sized chunk_of(const struct view *view, uint64_t offset)
 	return chunk_at(view, offset / view->plan.chunk_size);
 }
 
+static int bring(const struct view *view, struct hand *hand, uint64_t number, struct bpk_err *err)
+{
+	int rc = fetch(view, hand, number, chunk_at(view, number).raw_offset, err);
+
+	if (rc <= 0)
+		return rc;
+	return bpk_fail(err, BPK_CORRUPT, "ends before chunk %llu, %llu chunks were expected",
+			(unsigned long long)number, (unsigned long long)view->plan.count);
+}
+
+/* Count what is unpacked. A chunk of one block takes twice its size beside it. */
+static int spend(const struct view *view, uint64_t number, size_t size, struct bpk_err *err)
+{
+	struct bpk_view_limits *limits = view->limits;
+
+	if (limits == NULL)
+		return 0;
+	if (limits->memory != 0 && limits->memory / UNPACKING < size)
+		return bpk_fail(
+			err, BPK_LIMIT,
+			"chunk %llu unpacks to %zu bytes, at most %llu are unpacked to look "
+			"inside; --memory-limit allows more",
+			(unsigned long long)number, size,
+			(unsigned long long)(limits->memory / UNPACKING));
+	if (limits->left == BPK_UNKNOWN)
+		return 0;
+	if (limits->left < size)
+		return bpk_fail(err, BPK_LIMIT,
+				"more has to be unpacked to look inside than such an archive is "
+				"worth; --memory-limit allows more");
+	limits->left -= size;
+	return 0;
+}
+
 /* Unpack all of chunk number into out, which is as long. */
 static int load(struct view *view, uint64_t number, struct bpk_span out, struct bpk_err *err)
 {
@@ -156,10 +194,7 @@ static int load(struct view *view, uint64_t number, struct bpk_span out, struct 
 
 	if (hand == NULL)
 		return -1;
-	rc = fetch(view, hand, number, chunk_at(view, number).raw_offset, err);
-	if (rc > 0)
-		rc = bpk_fail(err, BPK_CORRUPT, "ends before chunk %llu, %llu chunks were expected",
-			      (unsigned long long)number, (unsigned long long)view->plan.count);
+	rc = bring(view, hand, number, err);
 	if (rc == 0)
 		rc = unpack(view, hand, out, err);
 	give_hand(view, hand);
@@ -211,13 +246,43 @@ static struct slot *enter(struct view *view, uint64_t number)
 
 /* ---- Reading anywhere ---- */
 
-static int load_slot(struct view *view, struct slot *slot, struct bpk_err *err)
+/* Is the chunk brought a special value? Then its packed bytes are all there is to keep. */
+static bool is_special(const struct view *view, const struct hand *hand)
+{
+	struct bpk_view packed = bpk_view(hand->parcel.packed.data, hand->parcel.packed_size);
+	struct bpk_chunk_header header;
+
+	return (view->ops->unpacks == NULL || !view->ops->unpacks(view->reader)) &&
+	       bpk_chunk_header_read(packed, &header, NULL) == 0 &&
+	       header.special != BPK_SPECIAL_NONE && header.packed_size <= packed.size;
+}
+
+static int fill_slot(struct view *view, struct slot *slot, struct hand *hand, struct bpk_err *err)
 {
 	size_t size = chunk_at(view, slot->number).size;
-	int rc = bpk_buf_resize(&slot->raw, size, err);
 
-	if (rc == 0)
-		rc = load(view, slot->number, bpk_span(slot->raw.data, size), err);
+	slot->raw.size = 0;
+	if (bring(view, hand, slot->number, err) != 0)
+		return -1;
+	slot->special = is_special(view, hand);
+	if (slot->special)
+		return bpk_buf_append(&slot->raw,
+				      bpk_view(hand->parcel.packed.data, hand->parcel.packed_size),
+				      err);
+	if (spend(view, slot->number, size, err) != 0 || bpk_buf_resize(&slot->raw, size, err) != 0)
+		return -1;
+	return unpack(view, hand, bpk_span(slot->raw.data, size), err);
+}
+
+static int load_slot(struct view *view, struct slot *slot, struct bpk_err *err)
+{
+	struct hand *hand = take_hand(view, err);
+	int rc = -1;
+
+	if (hand != NULL) {
+		rc = fill_slot(view, slot, hand, err);
+		give_hand(view, hand);
+	}
 	pthread_mutex_lock(&view->lock);
 	slot->loading = false;
 	if (rc != 0)
@@ -239,7 +304,9 @@ static int copy_part(struct view *view, uint64_t number, size_t start, struct bp
 	/* while it is loading nobody else enters it */
 	if (slot->loading)
 		rc = load_slot(view, slot, err);
-	if (rc == 0)
+	if (rc == 0 && slot->special)
+		rc = bpk_chunk_decode_range(NULL, bpk_buf_view(&slot->raw), start, out, err);
+	else if (rc == 0)
 		bpk_copy(out.data, slot->raw.data + start, out.size);
 	pthread_mutex_lock(&view->lock);
 	slot->users--;
@@ -360,6 +427,16 @@ static const struct bpk_source_ops anywhere_ops = {
 
 static const struct bpk_source_ops sequence_ops = { .read_at = read_on, .close = close_view };
 
+/* Chunks behind number that are the same. */
+static uint64_t count_like(const struct view *view, uint64_t number)
+{
+	uint64_t first, raw_size, count = 0;
+
+	if (view->ops->repeats != NULL)
+		count = view->ops->repeats(view->reader, number + 1, &first, &raw_size);
+	return count > 0 && first == number ? count : 0;
+}
+
 /*
  * Where chunk sizes differ: what the archive lists of them, and the others from their headers. A
  * reader that finds chunks by walking goes there in sequence anyway.
@@ -376,7 +453,8 @@ static int find_runs(struct view *view, struct bpk_err *err)
 	if (bpk_sizes_copy(info->runs, BPK_UNKNOWN, &view->runs, err) != 0)
 		return -1;
 	while ((rc = view->ops->locate(view->reader, view->runs.nchunks, &where, err)) == 0)
-		if (bpk_sizes_add(&view->runs, 1, where.header.raw_size, 0, err) != 0)
+		if (bpk_sizes_add(&view->runs, 1 + count_like(view, view->runs.nchunks),
+				  where.header.raw_size, 0, err) != 0)
 			return -1;
 	if (rc < 0)
 		return -1;
@@ -384,8 +462,23 @@ static int find_runs(struct view *view, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
-		  struct bpk_source **source, struct bpk_err *err)
+/* As many chunks as are wished for, and as memory has room for beside unpacking one. */
+static unsigned slots_for(const struct view *view, unsigned wished)
+{
+	uint64_t size = view->plan.runs != NULL ? bpk_sizes_largest(view->plan.runs)
+						: view->plan.chunk_size;
+	uint64_t room;
+
+	if (view->limits == NULL || view->limits->memory == 0 || size == 0 || size == BPK_UNKNOWN)
+		return wished;
+	room = view->limits->memory / size;
+	return (unsigned)bpk_max_u64(1,
+				     bpk_min_u64(wished, room - bpk_min_u64(room, UNPACKING - 1)));
+}
+
+int bpk_view_open_within(const struct bpk_reader_ops *ops, void *reader, bool no_check,
+			 unsigned nchunks, struct bpk_view_limits *limits,
+			 struct bpk_source **source, struct bpk_err *err)
 {
 	unsigned nslots = nchunks > 0 ? nchunks : 1;
 	struct view *view = bpk_calloc(1, sizeof *view + nslots * sizeof *view->slots, err);
@@ -397,6 +490,7 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
 	view->ops = ops;
 	view->reader = reader;
 	view->check = !no_check;
+	view->limits = limits;
 	view->plan = bpk_plan_all(ops->info(reader));
 	pthread_mutex_init(&view->lock, NULL);
 	pthread_cond_init(&view->changed, NULL);
@@ -407,6 +501,7 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
 		close_view(view);
 		return -1;
 	}
+	view->nslots = slots_for(view, nslots);
 	if (ops->positional(reader) && view->plan.raw_size != BPK_UNKNOWN &&
 	    (view->plan.chunk_size != BPK_UNKNOWN || view->plan.runs != NULL))
 		source_ops = &anywhere_ops;
@@ -414,6 +509,12 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
 		return 0;
 	close_view(view);
 	return -1;
+}
+
+int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
+		  struct bpk_source **source, struct bpk_err *err)
+{
+	return bpk_view_open_within(ops, reader, no_check, nchunks, NULL, source, err);
 }
 
 /*

@@ -76,11 +76,25 @@ static void lower_end(struct bpk_window *window, uint64_t end)
 	wake_all_at_the_end(window);
 }
 
+/* Count what needs no work behind the chunk that was claimed. */
+static void pass_over(struct bpk_window *window)
+{
+	uint64_t count = 1, raw_size;
+
+	while (window->pass != NULL && count > 0 && window->next < window->end) {
+		count = window->pass(window->pass_arg, window->next, &raw_size);
+		window->next += count;
+		window->done.nchunks += count;
+		window->done.raw_size += count > 0 ? raw_size : 0;
+	}
+}
+
 static struct bpk_parcel *claim(struct bpk_window *window)
 {
 	struct bpk_parcel *parcel = window->free[--window->nfree];
 
 	parcel->number = window->next++;
+	pass_over(window);
 	window->fetching = window->fetch_in_order;
 	wake_all_at_the_end(window);
 	return parcel;

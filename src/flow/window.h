@@ -43,6 +43,12 @@ struct bpk_window {
 	unsigned nfree;
 	struct bpk_parcel **ready; /* number n waits at n % nparcels */
 	struct bpk_flow_result done;
+
+	/* How many chunks from number on, and of how many raw bytes, need no work; with the lock,
+	 * by the thread that claims the chunk before them. NULL: all need it. Fixed before the
+	 * threads start. */
+	uint64_t (*pass)(void *arg, uint64_t number, uint64_t *raw_size);
+	void *pass_arg;
 };
 
 /* Numbers first .. first + count; count may be unknown. Fails with BPK_NO_MEMORY. */

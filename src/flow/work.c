@@ -96,7 +96,7 @@ static int add_slack(const struct bpk_slack *slack, struct bpk_parcel *parcel, s
 	if (bpk_chunk_header_read(bpk_view(parcel->packed.data, parcel->packed_size), &header,
 				  err) != 0)
 		return -1;
-	slot = bpk_chunk_slot(&header, reserve);
+	slot = bpk_chunk_slot(bpk_view(parcel->packed.data, parcel->packed_size), &header, reserve);
 	if (bpk_chunk_pad(bpk_span(parcel->packed.data, slot), parcel->packed_size, err) != 0)
 		return -1;
 	parcel->packed_size = slot;
@@ -231,18 +231,19 @@ static int cut_off(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return encode(worker, flow, &recipe, parcel, err);
 }
 
-/* Would unpacking the chunk tell nothing but its header's word? A small archive may hold any number
- * of such chunks, of any size, and nobody wants their bytes. */
-static bool is_known(const struct bpk_flow *flow, const struct bpk_parcel *parcel)
+bool bpk_work_only_proves(const struct bpk_flow *flow)
 {
-	struct bpk_chunk_header header;
+	return flow->out == NULL && flow->recipe == NULL &&
+	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
+}
 
-	if (flow->out != NULL || (flow->in->unpacks != NULL && flow->in->unpacks(flow->reader)))
-		return false;
-	return bpk_chunk_header_read(bpk_view(parcel->packed.data, parcel->packed_size), &header,
-				     NULL) == 0 &&
-	       header.special != BPK_SPECIAL_NONE && header.special != BPK_SPECIAL_VALUE &&
-	       header.raw_size == parcel->raw_size && header.packed_size <= parcel->packed_size;
+static int unpack_or_prove(struct bpk_worker *worker, const struct bpk_flow *flow,
+			   struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	if (!bpk_work_only_proves(flow))
+		return decode(worker, flow, parcel, err);
+	return bpk_chunk_prove(worker->ctx, bpk_view(parcel->packed.data, parcel->packed_size),
+			       err);
 }
 
 /* All that the room chunk does for a parcel. */
@@ -258,7 +259,7 @@ static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		return -1;
 	if (cut)
 		return cut_off(worker, flow, parcel, err);
-	if (unpack && !is_known(flow, parcel) && decode(worker, flow, parcel, err) != 0)
+	if (unpack && unpack_or_prove(worker, flow, parcel, err) != 0)
 		return -1;
 	if (anew && encode(worker, flow, flow->recipe, parcel, err) != 0)
 		return -1;
@@ -286,10 +287,30 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 	return flow->out->seal(flow->writer, parcel, err);
 }
 
+/* The archive's size times so many; BPK_UNKNOWN where nobody knows it. */
+static uint64_t times_stored(const struct bpk_flow *flow, uint64_t times)
+{
+	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
+	uint64_t size;
+
+	if (info == NULL || info->stored_size == 0 || !bpk_mul_u64(info->stored_size, times, &size))
+		return BPK_UNKNOWN;
+	return size;
+}
+
+/* A packed chunk is no larger than its archive. What is only proved is unpacked stream by stream,
+ * as far as that one may grow. */
 uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
 {
-	uint64_t packed = raw_size + BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX;
+	uint64_t packed = raw_size + BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX, stream;
 
+	if (flow->recipe == NULL)
+		packed = bpk_min_u64(packed, times_stored(flow, 1));
+	if (bpk_work_only_proves(flow)) {
+		stream = times_stored(flow, BPK_CHUNK_PROOF_TIMES);
+		if (stream < BPK_UNKNOWN - BPK_CHUNK_PROOF)
+			raw_size = bpk_min_u64(raw_size, stream + BPK_CHUNK_PROOF);
+	}
 	return flow->decode || flow->recipe != NULL ? raw_size + packed : packed;
 }
 
@@ -335,6 +356,16 @@ static uint64_t packing_memory(const struct bpk_recipe *recipe, uint64_t raw_siz
 	       beside_packing(recipe, raw_size, block);
 }
 
+/* The largest block: that of any chunk, or where nobody set a limit what the first one says. */
+static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	const struct bpk_info *info = flow->in->info(flow->reader);
+
+	if (!flow->memory_is_default || !info->has_first_chunk || info->first_chunk.variable_blocks)
+		return raw_size;
+	return bpk_min_u64(raw_size, info->first_chunk.block_size);
+}
+
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	enum { STATE = 2 << 20 };
@@ -342,8 +373,12 @@ uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 
 	if (has_columns(flow))
 		beside += raw_size;
+	if (bpk_work_only_proves(flow))
+		return beside;
 	if (flow->recipe == NULL)
-		return flow->decode ? blocks_to_unpack(flow) * raw_size + beside : 0;
+		return flow->decode
+			       ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + beside
+			       : 0;
 	packing = packing_memory(flow->recipe, raw_size);
 	for (size_t i = 0; flow->kinds != NULL && i < flow->nkinds; i++)
 		packing = bpk_max_u64(packing, packing_memory(&flow->kinds[i].recipe, raw_size));

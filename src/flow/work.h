@@ -64,6 +64,9 @@ int bpk_work_predict(struct bpk_worker *worker, const struct bpk_forecasts *fore
 int bpk_work_encode_variable(struct bpk_worker *worker, const struct bpk_recipe *recipe,
 			     struct bpk_view sizes, struct bpk_parcel *parcel, struct bpk_err *err);
 
+/* Are parcels single chunks whose bytes nobody wants: to be proved, and not unpacked? */
+bool bpk_work_only_proves(const struct bpk_flow *flow);
+
 /* The most memory, in bytes, that a parcel, and a thread's scratch, take for chunks of raw_size. */
 uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size);
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size);

@@ -121,6 +121,12 @@ struct bpk_info {
 	uint64_t row_size;         /* an editor's: what is added or cut off is whole rows, of so
 				      many bytes; 0: any bytes */
 	bool pending;              /* a writer died; what is read is what it had committed before */
+
+	/* Archives that follow each other in one file or pipe, read as one. BPK_UNKNOWN: this
+	 * is what the first says, and what follows it is found while chunks are fetched or located.
+	 * 0: the format knows no such thing. */
+	uint64_t members;
+	bool uneven; /* their element sizes or checksums differ: this says those of the first */
 };
 
 /*
@@ -142,6 +148,7 @@ struct bpk_parcel {
 				   opened */
 	size_t want_start; /* the raw bytes of it that are asked for: all, but at the ends */
 	size_t want_size;  /* of a byte range */
+	void *member;      /* the reader's own, from one fetch to the next; NULL before the first */
 };
 
 /* Put the digest of the packed_size bytes behind them: what a seal is where packed is one chunk.
@@ -161,6 +168,7 @@ struct bpk_where {
 struct bpk_read_options {
 	bool no_check;  /* do not test digests; then single blocks of a chunk may be fetched */
 	bool no_marker; /* accept a stream of unknown length without our end marker */
+	bool followed;  /* other archives may follow: what lies behind the end is the caller's */
 	uint64_t chunk_limit; /* refuse chunks that unpack to more; 0: no limit but the format's */
 
 	/* Arrays kept in chunks of several dimensions come in C order, put together from several
@@ -228,11 +236,37 @@ struct bpk_reader_ops {
 	int (*locate)(void *reader, uint64_t number, struct bpk_where *where, struct bpk_err *err);
 
 	/*
+	 * How many chunks from number on are the same as chunk *first before them: the same stored
+	 * bytes under the same digest, or the same special value in the same size. 0: number is
+	 * new, or is one that nobody knows to be the same. A small archive may hold any number of
+	 * them. *raw_size: their raw bytes. One thread at a time. NULL: no chunk is known to be
+	 * another.
+	 */
+	uint64_t (*repeats)(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size);
+
+	/*
 	 * After every chunk was fetched, or on a fresh reader (then it walks): account for every
 	 * byte that is no chunk: padding, spare slots, offsets against chunks, the tail, the end
 	 * marker. NULL: nothing to account for.
 	 */
 	int (*audit)(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
+
+	/*
+	 * Was everything that the reader brought of one committed state of the archive? What was
+	 * added behind it since is no matter. Fails with BPK_FAILED, "changed while it was read".
+	 * failed: a step failed with BPK_CORRUPT; it may be of a directory that is being removed.
+	 * Costs a few system calls where nothing changed. No fetch is under way. NULL: nobody
+	 * changes it in place.
+	 */
+	int (*settle)(void *reader, bool failed, struct bpk_err *err);
+
+	/*
+	 * What lies behind the end of the archive, as far as that was looked at, for who does not
+	 * audit. Fails with BPK_REPAIRABLE where it may be of an append that was interrupted, with
+	 * BPK_CORRUPT where it is anything else; audit does the same at its end. NULL: formats that
+	 * tell of it in another way, or not at all.
+	 */
+	int (*tail)(void *reader, struct bpk_err *err);
 
 	void (*close)(void *reader);
 };
@@ -326,9 +360,10 @@ struct bpk_editor_ops {
 	 * says; chunk_size is what a chunk added to it should hold. */
 	const struct bpk_info *(*info)(const void *editor);
 
-	/* A reader of the content as last committed, for the format's reader ops; owned by the
+	/* A reader of the content as last committed, for the ops that reads names; owned by the
 	 * editor, and another one after a commit. Positional, or read from the start. */
 	void *(*reader)(void *editor);
+	const struct bpk_reader_ops *reads;
 
 	/*
 	 * Keep the first nchunks chunks and let what is put follow them; nchunks may be info's (to
@@ -353,6 +388,11 @@ struct bpk_editor_ops {
 	 * place. */
 	int (*set_metadata)(void *editor, struct bpk_view text, struct bpk_err *err);
 
+	/* Let the commit write every digest anew, where another program changed the archive since
+	 * bpk wrote them; *needed is false where it did not. Fails with BPK_CORRUPT for what has
+	 * neither its digest nor unpacks. NULL: such changes are not told from damage. */
+	int (*reseal)(void *editor, bool *needed, struct bpk_err *err);
+
 	int (*commit)(void *editor, struct bpk_err *err);
 	void (*close)(void *editor);
 };
@@ -365,14 +405,18 @@ struct bpk_repacked {
 
 enum { BPK_PROBE_SIZE = 64 };
 
+/* Does place hold a format? head is what its first BPK_PROBE_SIZE bytes are, less only when it is
+ * shorter, nothing for a directory. Fails when that cannot be told, because files of a directory
+ * cannot be looked at. */
+typedef int bpk_format_probe_fn(const struct bpk_place *place, struct bpk_view head, bool *found,
+				struct bpk_err *err);
+
 struct bpk_format {
-	const char *name;         /* as the user types it */
-	const char *suffix;       /* ".blp"; NULL for none */
-	const char *array_suffix; /* ".b2nd": of what holds an array; NULL: the same */
-	const char *summary;      /* for help: "Bloscpack file" */
-	/* Does place hold this format? head is what its first BPK_PROBE_SIZE bytes are, less only
-	 * when it is shorter, nothing for a directory. NULL: nothing marks it. */
-	bool (*probe)(const struct bpk_place *place, struct bpk_view head);
+	const char *name;                    /* as the user types it */
+	const char *suffix;                  /* ".blp"; NULL for none */
+	const char *array_suffix;            /* ".b2nd": of what holds an array; NULL: the same */
+	const char *summary;                 /* for help: "Bloscpack file" */
+	bpk_format_probe_fn *probe;          /* NULL: nothing marks it */
 	const struct bpk_reader_ops *reader; /* NULL: write-only */
 	const struct bpk_writer_ops *writer; /* NULL: read-only */
 	const struct bpk_editor_ops *editor; /* NULL: cannot be changed in place */
@@ -409,6 +453,13 @@ extern const struct bpk_format bpk_format_raw;
 const struct bpk_format *bpk_format_find(const char *name);
 const struct bpk_format *bpk_format_of_suffix(const char *path);
 const char *bpk_format_suffix(const char *path);
+
+/* Is place what probe, one of a format's own, looks for? For bpk_edit_options.claims. */
+int bpk_format_holds(const struct bpk_place *place, bpk_format_probe_fn *probe, bool *holds,
+		     struct bpk_err *err);
+
+/* Is a file of that name, from the root, a part of a dataset of some format? */
+bool bpk_format_owns(const char *name);
 
 /* By content; *format is NULL when no format knows it. Fails when place cannot be read. */
 int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,

@@ -6,14 +6,30 @@
 #include "format/bloscpack/bloscpack.h"
 #include "format/chunkdir/chunkdir.h"
 #include "format/frame/frame.h"
+#include "format/members.h"
 #include "format/plain.h"
+
+static int open_bloscpack(struct bpk_place *place, const struct bpk_read_options *options,
+			  void **reader, struct bpk_err *err)
+{
+	return bpk_members_open(&bpk_bloscpack_members, place, options, reader, err);
+}
+
+static int open_frames(struct bpk_place *place, const struct bpk_read_options *options,
+		       void **reader, struct bpk_err *err)
+{
+	return bpk_members_open(&bpk_frame_members, place, options, reader, err);
+}
+
+static const struct bpk_reader_ops read_bloscpack = BPK_MEMBERS_READER(open_bloscpack);
+static const struct bpk_reader_ops read_frames = BPK_MEMBERS_READER(open_frames);
 
 static const struct bpk_format bloscpack = {
 	.name = "blp",
 	.suffix = ".blp",
 	.summary = "Bloscpack file",
 	.probe = bpk_bloscpack_probe,
-	.reader = &bpk_bloscpack_reader_ops,
+	.reader = &read_bloscpack,
 	.writer = &bpk_bloscpack_writer_ops,
 	.editor = &bpk_bloscpack_editor_ops,
 	.varied_chunks = true,
@@ -40,7 +56,7 @@ static const struct bpk_format b2frame = {
 	.array_suffix = ".b2nd",
 	.summary = "Blosc2 contiguous frame",
 	.probe = bpk_frame_probe,
-	.reader = &bpk_frame_reader_ops,
+	.reader = &read_frames,
 	.writer = &bpk_frame_writer_ops,
 	.editor = &bpk_frame_editor_ops,
 	.tells_size = true,
@@ -128,17 +144,32 @@ const char *bpk_format_suffix(const char *path)
 	return format == NULL ? NULL : suffix_of(format, path);
 }
 
+bool bpk_format_owns(const char *name)
+{
+	bool owned = false;
+
+	for (size_t i = 0; bpk_formats[i] != NULL && !owned; i++)
+		owned = bpk_formats[i]->owns != NULL && bpk_formats[i]->owns(name);
+	return owned;
+}
+
 int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,
 		     struct bpk_err *err)
 {
 	struct bpk_view head = { 0 };
+	bool found = false;
 
 	*format = NULL;
 	if (place->source != NULL &&
 	    bpk_source_peek(place->source, BPK_PROBE_SIZE, &head, err) != 0)
 		return -1;
-	for (size_t i = 0; bpk_formats[i] != NULL && *format == NULL; i++)
-		if (bpk_formats[i]->probe != NULL && bpk_formats[i]->probe(place, head))
+	for (size_t i = 0; bpk_formats[i] != NULL && !found; i++) {
+		if (bpk_formats[i]->probe == NULL)
+			continue;
+		if (bpk_formats[i]->probe(place, head, &found, err) != 0)
+			return -1;
+		if (found)
 			*format = bpk_formats[i];
+	}
 	return 0;
 }

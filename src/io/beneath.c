@@ -10,6 +10,19 @@
 
 #include "io/full.h"
 
+bool bpk_is_missing(int errnum)
+{
+	return errnum == ENOENT || errnum == ENOTDIR || errnum == ELOOP;
+}
+
+int bpk_path_look(const char *path, struct stat *found, bool *there, struct bpk_err *err)
+{
+	*there = stat(path, found) == 0;
+	if (!*there && !bpk_is_missing(errno))
+		return bpk_fail_errno(err, errno, "cannot be looked at");
+	return 0;
+}
+
 enum { SAFE = O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK };
 
 static int open_again(int folder, const char *name, int flags)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "io/beneath.h"
+#include "io/link.h"
 #include "io/record.h"
 
 /* .NAME.bpkj; of a name too long for that as much as there is room for, and its CRC. */
@@ -34,33 +35,83 @@ bool bpk_beside_is_journal(const char *name)
 	       strcmp(name + size - (sizeof ".bpkj" - 1), ".bpkj") == 0;
 }
 
-int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err *err)
+static int fail_find(struct bpk_beside *beside, int errnum, const char *what, struct bpk_err *err)
+{
+	bpk_beside_clear(beside);
+	bpk_fail_errno(err, errnum, "%s", what);
+	return bpk_is_missing(errnum) || errnum == EACCES || errnum == ENAMETOOLONG ? 1 : -1;
+}
+
+struct bpk_beside bpk_beside_in(int folder, const char *name)
+{
+	struct bpk_beside beside = { .name = name, .folder = folder };
+
+	spell_journal(beside.journal, name);
+	return beside;
+}
+
+/* The folder of beside->path, and the names in it. */
+static int open_folder(struct bpk_beside *beside, struct bpk_err *err)
 {
 	char folder[PATH_MAX];
-	char *slash;
 
+	beside->name = strrchr(beside->path, '/') + 1;
+	/* its slash is kept: "/" is a folder, "" is none */
+	if (snprintf(folder, sizeof folder, "%.*s", (int)(beside->name - beside->path),
+		     beside->path) >= (int)sizeof folder)
+		return fail_find(beside, ENAMETOOLONG, "cannot open", err);
+	beside->folder = bpk_folder_open(folder);
+	if (beside->folder < 0)
+		return fail_find(beside, errno, "cannot open its folder", err);
+	spell_journal(beside->journal, beside->name);
+	return 0;
+}
+
+int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err *err)
+{
 	*beside = (struct bpk_beside){ .folder = -1 };
 	beside->path = realpath(path, NULL);
 	if (beside->path == NULL)
-		return bpk_fail_errno(err, errno, "cannot open");
-	slash = strrchr(beside->path, '/');
-	beside->name = slash + 1;
-	/* its slash is kept: "/" is a folder, "" is none */
-	if (snprintf(folder, sizeof folder, "%.*s", (int)(beside->name - beside->path),
-		     beside->path) >= (int)sizeof folder) {
-		bpk_fail_errno(err, ENAMETOOLONG, "cannot open");
-		goto fail;
-	}
-	beside->folder = bpk_folder_open(folder);
-	if (beside->folder < 0) {
-		bpk_fail_errno(err, errno, "cannot open its folder");
-		goto fail;
-	}
-	spell_journal(beside->journal, beside->name);
-	return 0;
-fail:
-	bpk_beside_clear(beside);
-	return -1;
+		return fail_find(beside, errno, "cannot open", err);
+	return open_folder(beside, err);
+}
+
+/* The real path of a name that is no link any more; one that becomes a link now is not followed. */
+static char *real_path(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash == NULL ? path : slash + 1;
+	char folder[PATH_MAX] = ".";
+	char *real, *joined;
+
+	if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+		return realpath(path, NULL); /* a folder */
+	if (slash != NULL)
+		snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
+	real = realpath(folder, NULL);
+	if (real == NULL)
+		return NULL;
+	if (asprintf(&joined, "%s/%s", real[1] == '\0' ? "" : real, name) < 0)
+		joined = NULL;
+	free(real);
+	return joined;
+}
+
+int bpk_beside_find_to_change(const char *path, struct bpk_beside *beside, struct bpk_err *err)
+{
+	char link_free[PATH_MAX];
+	struct stat found;
+	int rc;
+
+	*beside = (struct bpk_beside){ .folder = -1 };
+	if (bpk_link_follow_all(path, link_free, err) != 0)
+		return -1;
+	beside->path = real_path(link_free);
+	rc = beside->path == NULL ? fail_find(beside, errno, "cannot open", err)
+				  : open_folder(beside, err);
+	if (rc == 0 && fstatat(beside->folder, beside->name, &found, AT_SYMLINK_NOFOLLOW) != 0)
+		rc = fail_find(beside, errno, "cannot open", err);
+	return rc == 0 ? 0 : -1;
 }
 
 void bpk_beside_clear(struct bpk_beside *beside)
@@ -82,16 +133,27 @@ int bpk_beside_open(const struct bpk_beside *beside, int flags)
 	return fd;
 }
 
-bool bpk_beside_is(const struct bpk_beside *beside, int fd)
+int bpk_beside_is(const struct bpk_beside *beside, int fd, bool *same, struct bpk_err *err)
 {
 	struct stat named, opened;
 
-	return fstatat(beside->folder, beside->name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstat(fd, &opened) == 0 && named.st_dev == opened.st_dev &&
-	       named.st_ino == opened.st_ino;
+	*same = false;
+	if (fstatat(beside->folder, beside->name, &named, AT_SYMLINK_NOFOLLOW) != 0)
+		return bpk_is_missing(errno)
+			       ? 0
+			       : bpk_fail_errno(err, errno, "its name cannot be looked at");
+	if (fstat(fd, &opened) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	*same = named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+	return 0;
 }
 
-bool bpk_beside_has_journal(const struct bpk_beside *beside, struct stat *found)
+int bpk_beside_has_journal(const struct bpk_beside *beside, struct stat *found, bool *there,
+			   struct bpk_err *err)
 {
-	return fstatat(beside->folder, beside->journal, found, AT_SYMLINK_NOFOLLOW) == 0;
+	*there = fstatat(beside->folder, beside->journal, found, AT_SYMLINK_NOFOLLOW) == 0;
+	if (!*there && !bpk_is_missing(errno))
+		return bpk_fail_errno(err, errno, "its journal %s cannot be looked at",
+				      beside->journal);
+	return 0;
 }

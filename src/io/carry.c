@@ -9,7 +9,6 @@
 
 #include "io/beneath.h"
 #include "io/dir_ops.h"
-#include "io/lock.h"
 #include "io/redo.h"
 
 static const char *base_of(const char *name)
@@ -19,12 +18,23 @@ static const char *base_of(const char *name)
 	return slash == NULL ? name : slash + 1;
 }
 
-static bool is_file_of(int folder, const char *base, uint64_t size)
+static bool is_file_of(const struct stat *found, uint64_t size)
+{
+	return S_ISREG(found->st_mode) && (uint64_t)found->st_size == size;
+}
+
+/* The draft is gone: has it got its name? */
+static int check_renamed(int folder, const struct bpk_change *change, struct bpk_err *err)
 {
 	struct stat found;
+	bool there = fstatat(folder, base_of(change->name), &found, AT_SYMLINK_NOFOLLOW) == 0;
 
-	return fstatat(folder, base, &found, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(found.st_mode) &&
-	       (uint64_t)found.st_size == size;
+	if (!there && !bpk_is_missing(errno))
+		return bpk_fail_errno(err, errno, "%s: cannot be looked at", change->name);
+	if (there && is_file_of(&found, change->size))
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "%s: is neither there nor renamed to %s", change->draft,
+			change->name);
 }
 
 static int rename_in(int folder, const struct bpk_change *change, struct bpk_err *err)
@@ -35,12 +45,9 @@ static int rename_in(int folder, const struct bpk_change *change, struct bpk_err
 	if (fstatat(folder, draft, &found, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (errno != ENOENT)
 			return bpk_fail_errno(err, errno, "%s: cannot be looked at", change->draft);
-		if (is_file_of(folder, base, change->size))
-			return 0;
-		return bpk_fail(err, BPK_CORRUPT, "%s: is neither there nor renamed to %s",
-				change->draft, change->name);
+		return check_renamed(folder, change, err);
 	}
-	if (!is_file_of(folder, draft, change->size))
+	if (!is_file_of(&found, change->size))
 		return bpk_fail(err, BPK_CORRUPT, "%s: is no file of %" PRIu64 " bytes",
 				change->draft, change->size);
 	if (renameat(folder, draft, folder, base) != 0)
@@ -135,11 +142,12 @@ int bpk_redo_carry_out(int root, const struct bpk_redo *redo, bool sync, struct 
 	return 0;
 }
 
-int bpk_redo_open_lock(int root, bool create)
+int bpk_redo_open_lock(int root, int flags)
 {
-	int flags = O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, fd;
 	struct stat found;
+	int fd;
 
+	flags |= O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 	if (fstatat(root, BPK_DIR_LOCK, &found, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (!S_ISREG(found.st_mode)) {
 			errno = EINVAL;
@@ -149,28 +157,7 @@ int bpk_redo_open_lock(int root, bool create)
 		return -1;
 	}
 	do
-		fd = openat(root, BPK_DIR_LOCK, flags | (create ? O_CREAT : 0), 0666);
+		fd = openat(root, BPK_DIR_LOCK, flags, 0666);
 	while (fd < 0 && errno == EINTR);
 	return fd;
-}
-
-int bpk_redo_settle(int root, struct bpk_redo *redo, bool carry_out, bool *alive,
-		    struct bpk_err *err)
-{
-	int lock = bpk_redo_open_lock(root, carry_out), rc = 0;
-	enum bpk_locked locked;
-
-	*alive = false;
-	if (lock < 0)
-		return 0;
-	locked = bpk_lock_take(lock, BPK_LOCK_WRITER, BPK_LOCK_TRY, NULL);
-	*alive = locked == BPK_LOCK_BUSY;
-	if (carry_out && locked == BPK_LOCK_TAKEN) {
-		rc = bpk_redo_refresh(root, redo, err);
-		/* what cannot be carried out here is still to be read */
-		if (rc == 0 && redo->count > 0)
-			(void)bpk_redo_carry_out(root, redo, true, NULL);
-	}
-	close(lock);
-	return rc == 0 ? bpk_redo_refresh(root, redo, err) : -1;
 }

@@ -11,6 +11,7 @@
 #include "io/dir_ops.h"
 #include "io/draft.h"
 #include "io/erase.h"
+#include "io/link.h"
 #include "io/lock.h"
 #include "io/redo.h"
 #include "io/tree.h"
@@ -200,12 +201,44 @@ struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree)
 
 /* ---- Opening ---- */
 
-static int open_root(struct bpk_tree *tree, const char *path, struct bpk_err *err)
+/* The directory as it was last committed, over a descriptor of its own. */
+static int open_committed(const struct bpk_tree *tree, const struct bpk_edit_options *options,
+			  struct bpk_dir **dir, struct bpk_err *err)
 {
-	tree->root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (tree->root < 0)
+	int root = fcntl(tree->root, F_DUPFD_CLOEXEC, 0);
+
+	*dir = NULL;
+	if (root < 0)
 		return bpk_fail_errno(err, errno, "cannot open");
-	tree->lock = bpk_redo_open_lock(tree->root, true);
+	return bpk_dir_of_folder(root, options->owns, dir, err);
+}
+
+/* Nothing is made, removed or carried out in a directory that is no dataset. */
+static int check_claim(const struct bpk_tree *tree, const struct bpk_edit_options *options,
+		       const char *path, struct bpk_err *err)
+{
+	struct bpk_place place = { .path = path, .is_directory = true };
+	bool claimed = false;
+	int rc;
+
+	if (options->claims == NULL)
+		return 0;
+	if (open_committed(tree, options, &place.directory, err) != 0)
+		return -1;
+	rc = options->claims(&place, &claimed, err);
+	bpk_place_close(&place);
+	if (rc != 0)
+		return -1;
+	return claimed ? 0 : bpk_fail(err, BPK_FAILED, "is no dataset of that format any more");
+}
+
+static int open_root(struct bpk_tree *tree, const char *path,
+		     const struct bpk_edit_options *options, struct bpk_err *err)
+{
+	tree->root = bpk_link_open_folder(path, err);
+	if (tree->root < 0 || check_claim(tree, options, path, err) != 0)
+		return -1;
+	tree->lock = bpk_redo_open_lock(tree->root, O_RDWR | O_CREAT);
 	if (tree->lock < 0 && errno == EINVAL)
 		return bpk_fail(err, BPK_FAILED, BPK_DIR_LOCK ": is no regular file");
 	if (tree->lock < 0)
@@ -235,7 +268,7 @@ static int lock_root(struct bpk_tree *tree, const char *path,
 	int patience = options->wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
 
 	for (;;) {
-		if (open_root(tree, path, err) != 0 ||
+		if (open_root(tree, path, options, err) != 0 ||
 		    bpk_lock_need(tree->lock, BPK_LOCK_WRITER, patience, options->no_lock, NULL,
 				  err) != 0)
 			return -1;
@@ -247,33 +280,33 @@ static int lock_root(struct bpk_tree *tree, const char *path,
 	}
 }
 
-/* What a writer that died left: a list is carried out, drafts that none names are removed. */
-static int recover(const struct bpk_tree *tree, struct bpk_err *err)
+/* Carry out the list that is there; the lock is held. */
+static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *options,
+		  const char *path, struct bpk_err *err)
 {
-	struct bpk_redo redo = { 0 };
+	struct bpk_redo redo = { .owns = options->owns, .any_root = options->any_journal };
 	int rc = bpk_redo_refresh(tree->root, &redo, err);
 
+	if (rc == 0 && redo.refused.kind != BPK_OK)
+		rc = bpk_fail(err, BPK_FAILED, "%s; bpk repair says what can be done",
+			      redo.refused.text);
+	if (rc == 0 && redo.count > 0)
+		rc = check_claim(tree, options, path, err); /* it may have come since */
 	if (rc == 0 && redo.count > 0)
 		rc = bpk_redo_carry_out(tree->root, &redo, true, err);
 	bpk_redo_clear(&redo);
-	if (rc == 0)
-		bpk_erase_drafts(tree->root);
 	return rc;
 }
 
 static int open_tree(struct bpk_tree *tree, const char *path,
 		     const struct bpk_edit_options *options, struct bpk_err *err)
 {
-	int root;
-
 	if (lock_root(tree, path, options, err) != 0 ||
 	    bpk_sidecar_open_to_change(path, true, options, &tree->sidecar, err) != 0 ||
-	    recover(tree, err) != 0)
+	    settle(tree, options, path, err) != 0)
 		return -1;
-	root = fcntl(tree->root, F_DUPFD_CLOEXEC, 0);
-	if (root < 0)
-		return bpk_fail_errno(err, errno, "cannot open");
-	if (bpk_dir_of_folder(root, &tree->dir, err) != 0 || bpk_live_enter(err) != 0)
+	bpk_erase_drafts(tree->root); /* which no list names any more */
+	if (open_committed(tree, options, &tree->dir, err) != 0 || bpk_live_enter(err) != 0)
 		return -1;
 	bpk_live_add(&tree->live, drop_stage, tree);
 	bpk_live_leave();
@@ -288,6 +321,7 @@ int bpk_tree_open(const char *path, const struct bpk_edit_options *options, stru
 		return -1;
 	(*tree)->root = (*tree)->lock = -1;
 	(*tree)->sync = options->sync;
+	(*tree)->no_lock = options->no_lock;
 	if (open_tree(*tree, path, options, err) == 0)
 		return 0;
 	bpk_tree_close(*tree);

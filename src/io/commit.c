@@ -18,6 +18,8 @@
 #include "io/beneath.h"
 #include "io/dir_ops.h"
 #include "io/draft.h"
+#include "io/edit_inner.h"
+#include "io/generation.h"
 #include "io/redo.h"
 #include "io/tree.h"
 
@@ -46,17 +48,37 @@ static int make_list(const struct bpk_staged *files, size_t count, const struct 
 	return bpk_redo_sort(redo, err);
 }
 
+/* It belongs to the directory's owner, else nobody believes it: root gives it away. */
+static int give_to_owner(const struct bpk_draft *draft, uid_t owner, struct bpk_err *err)
+{
+	int fd = bpk_draft_descriptor(draft);
+	struct stat own;
+
+	if (fstat(fd, &own) != 0)
+		return bpk_fail_errno(err, errno, "a list of changes: fstat");
+	if (own.st_uid == owner || fchown(fd, owner, (gid_t)-1) == 0)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"belongs to user %lu, and a list of changes would not, by which several of"
+			" its files are changed at once",
+			(unsigned long)owner);
+}
+
 /* Write redo as a draft for the list; it is staged, so that it is dropped when the rest is. */
-static int stage_list(struct bpk_tree *tree, const struct bpk_redo *redo, struct bpk_err *err)
+static int stage_list(struct bpk_tree *tree, struct bpk_redo *redo, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
 	struct bpk_draft *draft;
-	int rc = bpk_redo_spell(redo, &text, err);
+	int rc = bpk_identity_of(tree->root, &redo->root, err);
 
+	if (rc == 0)
+		rc = bpk_redo_spell(redo, &text, err);
 	if (rc == 0)
 		rc = bpk_draft_open_part(tree->root, BPK_DIR_LIST, false, tree->sync, &draft, err);
 	if (rc == 0) {
-		rc = bpk_draft_write(draft, bpk_buf_view(&text), err);
+		rc = give_to_owner(draft, redo->root.owner, err);
+		if (rc == 0)
+			rc = bpk_draft_write(draft, bpk_buf_view(&text), err);
 		if (rc == 0)
 			rc = bpk_tree_stage_change(tree, draft, err);
 		else
@@ -159,12 +181,22 @@ static void forget_stage(struct bpk_tree *tree)
 	bpk_names_clear(&tree->folders);
 }
 
+/* Replace nothing: what has the name now came from somebody else. */
+static int rename_new(int folder, const char *from, const char *to)
+{
+	if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0)
+		return 0;
+	if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP)
+		return -1;
+	return renameat(folder, from, folder, to);
+}
+
 /* The list, the last that was staged, gets its name. */
 static int commit_list(struct bpk_tree *tree, struct bpk_err *err)
 {
 	const char *draft = tree->stage.files[tree->stage.count - 1].draft;
 
-	if (renameat(tree->root, draft, tree->root, BPK_DIR_LIST) != 0)
+	if (rename_new(tree->root, draft, BPK_DIR_LIST) != 0)
 		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot be created");
 	if (!tree->sync || bpk_folder_sync(tree->root) == 0)
 		return 0;
@@ -274,9 +306,38 @@ static size_t find_pivot(const struct bpk_tree *tree, const char *pivot)
 	return i;
 }
 
+void bpk_tree_only_adds(struct bpk_tree *tree)
+{
+	tree->only_adds = true;
+}
+
+/* There are some. */
+static int commit_changes(struct bpk_tree *tree, size_t first, struct bpk_err *err)
+{
+	if (tree->removed.count == 0 && first == tree->stage.count - 1)
+		return commit_by_rename(tree, err);
+	return commit_from(tree, first, err);
+}
+
+/* Readers that looked at the generation before have seen the old state alone. */
+static int commit_generation(struct bpk_tree *tree, size_t first, struct bpk_err *err)
+{
+	int rc;
+
+	if (tree->only_adds)
+		return commit_changes(tree, first, err);
+	if (bpk_generation_raise(tree->lock, tree->sync, tree->no_lock, &bpk_edit_dropped, err) !=
+	    0)
+		return -1;
+	rc = commit_changes(tree, first, err);
+	bpk_generation_settled(tree->lock);
+	return rc;
+}
+
 int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *err)
 {
 	size_t count = tree->stage.count, first = pivot == NULL ? 0 : find_pivot(tree, pivot);
+	int rc;
 
 	if (tree->is_new)
 		return bpk_fail(err, BPK_BUG, "commit of a new directory");
@@ -291,7 +352,7 @@ int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *er
 		return 0;
 	if (sync_made(tree, err) != 0)
 		return -1;
-	if (tree->removed.count == 0 && first == count - 1)
-		return commit_by_rename(tree, err);
-	return commit_from(tree, first, err);
+	rc = commit_generation(tree, first, err);
+	tree->only_adds = tree->only_adds && rc != 0;
+	return rc;
 }

@@ -3,7 +3,9 @@
 #include <limits.h>
 #include <stdlib.h>
 
+#include "io/beside.h"
 #include "io/dir_ops.h"
+#include "io/listing.h"
 #include "io/name.h"
 
 struct bpk_dir {
@@ -64,14 +66,24 @@ int bpk_dir_check_name(const char *name, struct bpk_err *err)
 	}
 }
 
+bool bpk_dir_is_lock(const char *name)
+{
+	return strcmp(name, BPK_DIR_LOCK) == 0 || strcmp(name, BPK_SIDECAR) == 0;
+}
+
+/* Of a name without folders, anywhere. */
+static bool is_left_over(const char *base)
+{
+	return bpk_draft_is_name(base) || bpk_beside_is_journal(base);
+}
+
 bool bpk_dir_hides(const char *name)
 {
 	const char *slash = strrchr(name, '/');
 
-	if (slash == NULL && (strcmp(name, BPK_DIR_LOCK) == 0 || strcmp(name, BPK_DIR_LIST) == 0 ||
-			      strcmp(name, BPK_SIDECAR) == 0))
+	if (bpk_dir_is_lock(name) || strcmp(name, BPK_DIR_LIST) == 0)
 		return true;
-	return bpk_draft_is_name(slash == NULL ? name : slash + 1);
+	return is_left_over(slash == NULL ? name : slash + 1);
 }
 
 static int check_or_root(const char *name, struct bpk_err *err)
@@ -91,6 +103,17 @@ int bpk_dir_look(struct bpk_dir *dir, const char *name, enum bpk_entry *entry, u
 	if (dir->ops->look(dir->own, name, entry, size, err) != 0)
 		return bpk_err_subject(err, "%s", name);
 	return 0;
+}
+
+int bpk_dir_has(struct bpk_dir *dir, const char *name, enum bpk_entry wanted, bool *has,
+		struct bpk_err *err)
+{
+	enum bpk_entry entry;
+	uint64_t size;
+	int rc = bpk_dir_look(dir, name, &entry, &size, err);
+
+	*has = rc == 0 && entry == wanted;
+	return rc;
 }
 
 int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **source,
@@ -116,66 +139,40 @@ bool bpk_dir_pending(const struct bpk_dir *dir)
 	return dir->ops->pending != NULL && dir->ops->pending(dir->own);
 }
 
+const char *bpk_dir_remark(const struct bpk_dir *dir)
+{
+	return dir->ops->remark != NULL ? dir->ops->remark(dir->own) : NULL;
+}
+
+int bpk_dir_generation(struct bpk_dir *dir, uint64_t *generation, struct bpk_err *err)
+{
+	*generation = 0;
+	return dir->ops->generation == NULL ? 0 : dir->ops->generation(dir->own, generation, err);
+}
+
+int bpk_dir_settle(struct bpk_dir *dir, uint64_t generation, bool failed, struct bpk_err *err)
+{
+	uint64_t now;
+
+	if (bpk_dir_generation(dir, &now, err) != 0)
+		return -1;
+	if (now == generation &&
+	    !(failed && dir->ops->is_replaced != NULL && dir->ops->is_replaced(dir->own)))
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "changed while it was read");
+}
+
 /* ---- Listing ---- */
-
-struct entry {
-	char *name;
-	size_t turn; /* when it was added */
-	enum bpk_entry entry;
-};
-
-struct bpk_dir_entries {
-	struct bpk_buf all; /* of struct entry */
-	size_t count;
-};
-
-static struct entry *entries_of(const struct bpk_dir_entries *entries)
-{
-	return (struct entry *)(void *)entries->all.data; /* aligned, and nothing else is there */
-}
-
-int bpk_dir_entries_add(struct bpk_dir_entries *entries, const char *entry_name,
-			enum bpk_entry entry, struct bpk_err *err)
-{
-	struct entry added = { .turn = entries->count, .entry = entry };
-
-	added.name = bpk_strdup(entry_name, err);
-	if (added.name == NULL)
-		return -1;
-	if (bpk_buf_append(&entries->all, bpk_view(&added, sizeof added), err) != 0) {
-		free(added.name);
-		return -1;
-	}
-	entries->count++;
-	return 0;
-}
-
-static void clear_entries(struct bpk_dir_entries *entries)
-{
-	for (size_t i = 0; i < entries->count; i++)
-		free(entries_of(entries)[i].name);
-	bpk_buf_clear(&entries->all);
-}
-
-static int by_name_and_turn(const void *a, const void *b)
-{
-	const struct entry *left = a, *right = b;
-	int order = strcmp(left->name, right->name);
-
-	if (order != 0)
-		return order;
-	return left->turn < right->turn ? -1 : 1;
-}
 
 /* name is the directory's; what is hidden there depends on where it lies. */
 static bool is_shown(const struct bpk_dir_entries *entries, size_t i, const char *name)
 {
-	const struct entry *entry = entries_of(entries) + i;
+	const struct bpk_dir_entry *entry = bpk_dir_entries_at(entries, i);
 
 	if (entry->entry == BPK_ENTRY_NONE ||
 	    (i + 1 < entries->count && strcmp(entry->name, entry[1].name) == 0))
 		return false;
-	return *name == '\0' ? !bpk_dir_hides(entry->name) : !bpk_draft_is_name(entry->name);
+	return *name == '\0' ? !bpk_dir_hides(entry->name) : !is_left_over(entry->name);
 }
 
 int bpk_dir_list(struct bpk_dir *dir, const char *name,
@@ -190,12 +187,11 @@ int bpk_dir_list(struct bpk_dir *dir, const char *name,
 	rc = dir->ops->list(dir->own, name, &entries, err);
 	if (rc != 0 && *name != '\0')
 		bpk_err_subject(err, "%s", name);
-	if (entries.count > 0)
-		qsort(entries.all.data, entries.count, sizeof(struct entry), by_name_and_turn);
+	bpk_dir_entries_sort(&entries);
 	for (size_t i = 0; rc == 0 && i < entries.count; i++)
 		if (is_shown(&entries, i, name))
-			rc = visit(arg, entries_of(&entries)[i].name,
-				   entries_of(&entries)[i].entry);
-	clear_entries(&entries);
+			rc = visit(arg, bpk_dir_entries_at(&entries, i)->name,
+				   bpk_dir_entries_at(&entries, i)->entry);
+	bpk_dir_entries_clear(&entries);
 	return rc;
 }

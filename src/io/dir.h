@@ -24,14 +24,19 @@ enum bpk_entry {
 	BPK_ENTRY_OTHER, /* a link, a device, a FIFO: never opened */
 };
 
-/* path may be a link itself. Where a writer that died left a list of changes (.bpkj) it is carried
- * out first, or, where that may not be written, names are read through it. */
-int bpk_dir_open(const char *path, struct bpk_dir **dir, struct bpk_err *err);
+/* path may be a link itself. Where a writer that died left a list of changes (.bpkj) names are read
+ * through it, if every one in it is a name that owns says yes to (NULL: any). */
+int bpk_dir_open(const char *path, bool (*owns)(const char *name), struct bpk_dir **dir,
+		 struct bpk_err *err);
 void bpk_dir_close(struct bpk_dir *dir); /* NULL is harmless */
 
 /* What name is, and for a file its size; "" is the root. Fails only when it cannot be told. */
 int bpk_dir_look(struct bpk_dir *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
 		 struct bpk_err *err);
+
+/* Is name there, and what is wanted? Fails as bpk_dir_look. */
+int bpk_dir_has(struct bpk_dir *dir, const char *name, enum bpk_entry wanted, bool *has,
+		struct bpk_err *err);
 
 /* Open a regular file, seekable, for bpk_source_close; it must be closed before dir. Fails with
  * BPK_CORRUPT when name is missing or no regular file, BPK_FAILED when it cannot be read. */
@@ -48,8 +53,25 @@ int bpk_dir_list(struct bpk_dir *dir, const char *name,
 		 int (*visit)(void *arg, const char *entry_name, enum bpk_entry entry), void *arg,
 		 struct bpk_err *err);
 
-/* A change that a writer left unfinished is pending, and it could not be carried out here. */
+/* A change that a writer left unfinished was pending at open. */
 bool bpk_dir_pending(const struct bpk_dir *dir);
+
+/* A line about a list of changes that is there and is not used, and why; NULL: there is none. To be
+ * asked behind open, before other threads read. */
+const char *bpk_dir_remark(const struct bpk_dir *dir);
+
+/*
+ * Which generation of the directory is committed. The number rises with every commit of ours that
+ * changes what was there, and stays when one only adds. Read before anything else, and again at the
+ * end, it tells whether all that was read is of one state. 0 where nobody changes it: a tar. Costs
+ * six system calls, fewer without a .lock. Fails with BPK_FAILED.
+ */
+int bpk_dir_generation(struct bpk_dir *dir, uint64_t *generation, struct bpk_err *err);
+
+/* Fails with BPK_FAILED, "changed while it was read", when the generation is another one; or when a
+ * step failed, and the path that the directory was opened by leads elsewhere: then its files may be
+ * removed just now. */
+int bpk_dir_settle(struct bpk_dir *dir, uint64_t generation, bool failed, struct bpk_err *err);
 
 /* ---- Writing ---- */
 
@@ -65,7 +87,9 @@ struct bpk_edit_options; /* io/edit.h */
 struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft);
 
 /* Open the directory path for changing: takes the writer lock (on .lock in its root, made when it
- * is missing), and carries out or forgets what a writer that died left. Fails as bpk_edit_open. */
+ * is missing), and carries out or forgets what a writer that died left: a list, if the directory is
+ * what options->claims wants and all names in it are what owns wants, and drafts of the
+ * directory's owner and of our own. Fails as bpk_edit_open. */
 int bpk_tree_open(const char *path, const struct bpk_edit_options *options, struct bpk_tree **tree,
 		  struct bpk_err *err);
 
@@ -103,5 +127,9 @@ int bpk_tree_remove(struct bpk_tree *tree, const char *name, struct bpk_err *err
  * commit it leaves the directory as it was.
  */
 int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *err);
+
+/* The next commit leaves what is committed as it is, so that readers need not notice: it adds, or
+ * changes what readers take in at open. Without it the generation rises. */
+void bpk_tree_only_adds(struct bpk_tree *tree);
 
 #endif

@@ -24,7 +24,11 @@ struct bpk_dir_ops {
 	/* Fails with BPK_CORRUPT where name is no directory. */
 	int (*list)(void *dir, const char *name, struct bpk_dir_entries *entries,
 		    struct bpk_err *err);
-	bool (*pending)(const void *dir); /* NULL: never */
+	bool (*pending)(const void *dir);       /* NULL: never */
+	const char *(*remark)(const void *dir); /* NULL: never any */
+	/* NULL: nobody changes it. */
+	int (*generation)(void *dir, uint64_t *generation, struct bpk_err *err);
+	bool (*is_replaced)(const void *dir);
 	void (*close)(void *dir);
 };
 
@@ -38,14 +42,15 @@ int bpk_dir_check_name(const char *name, struct bpk_err *err);
 #define BPK_DIR_LOCK ".lock"
 #define BPK_DIR_LIST ".bpkj"
 
-/* No part of a dataset: a draft of ours anywhere, lock and list in the root, and the lock of other
- * programs there (sidecar.h). */
+/* No part of a dataset: a draft or a journal of ours anywhere, lock and list in the root, and the
+ * lock of other programs there (sidecar.h). */
 bool bpk_dir_hides(const char *name);
 
-/* bpk_dir_open; as_is: what a writer that died left is looked through, not carried out. */
-int bpk_dir_open_as(const char *path, bool as_is, struct bpk_dir **dir, struct bpk_err *err);
+/* One of the two locks. */
+bool bpk_dir_is_lock(const char *name);
 
-/* The folder root as it is; takes root, also when it fails. */
-int bpk_dir_of_folder(int root, struct bpk_dir **dir, struct bpk_err *err);
+/* The folder root; takes it, also when it fails. owns as bpk_dir_open's. */
+int bpk_dir_of_folder(int root, bool (*owns)(const char *name), struct bpk_dir **dir,
+		      struct bpk_err *err);
 
 #endif

@@ -110,7 +110,7 @@ static void release(struct bpk_draft *draft)
 	free(draft);
 }
 
-static struct bpk_draft *new_draft(bool overwrite, bool sync, struct bpk_err *err)
+static struct bpk_draft *new_draft(const struct bpk_draft_options *options, struct bpk_err *err)
 {
 	struct bpk_draft *d = bpk_calloc(1, sizeof *d, err);
 
@@ -118,8 +118,9 @@ static struct bpk_draft *new_draft(bool overwrite, bool sync, struct bpk_err *er
 		return NULL;
 	d->target = (struct bpk_target){ .folder = -1, .fd = -1 };
 	d->fd = d->read_fd = -1;
-	d->overwrite = overwrite;
-	d->sync = sync;
+	d->overwrite = options->overwrite;
+	d->is_locked = options->is_locked;
+	d->sync = options->sync;
 	pthread_mutex_init(&d->end_lock, NULL);
 	return d;
 }
@@ -132,7 +133,7 @@ int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
 	*draft = NULL;
 	if (options->directory)
 		return bpk_tree_new(target, options, draft, err);
-	d = new_draft(options->overwrite, options->sync, err);
+	d = new_draft(options, err);
 	if (d == NULL)
 		return -1;
 	if (bpk_target_find(target, options, &d->target, err) != 0)
@@ -175,8 +176,7 @@ fail:
 int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_options *options,
 		      struct bpk_draft **draft, struct bpk_err *err)
 {
-	return open_in(folder, name, new_draft(options->overwrite, options->sync, err),
-		       create_draft, draft, err);
+	return open_in(folder, name, new_draft(options, err), create_draft, draft, err);
 }
 
 /* The last part of a label. */
@@ -210,7 +210,9 @@ static int create_final(struct bpk_draft *draft, struct bpk_err *err)
 int bpk_draft_open_part(int folder, const char *label, bool has_name, bool sync,
 			struct bpk_draft **draft, struct bpk_err *err)
 {
-	return open_in(folder, label, new_draft(false, sync, err),
+	const struct bpk_draft_options options = { .sync = sync };
+
+	return open_in(folder, label, new_draft(&options, err),
 		       has_name ? create_final : create_named, draft, err);
 }
 
@@ -232,7 +234,9 @@ void *bpk_draft_owner(const struct bpk_draft *draft, const struct bpk_draft_ops 
 int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_draft **draft,
 		     struct bpk_err *err)
 {
-	*draft = new_draft(false, false, err);
+	static const struct bpk_draft_options options;
+
+	*draft = new_draft(&options, err);
 	if (*draft == NULL)
 		return -1;
 	(*draft)->ops = ops;
@@ -347,13 +351,17 @@ int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span 
 int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *err)
 {
 	uint64_t at;
+	bool cuts;
 
 	if (!place_of(draft, size, 0, &at))
 		return bpk_fail_errno(err, EFBIG, "set the size");
 	if (!draft->is_file) /* its owner may have more behind what we overwrite */
 		return 0;
+	pthread_mutex_lock(&draft->end_lock);
+	cuts = size < draft->end;
+	pthread_mutex_unlock(&draft->end_lock);
 	/* makes a hole, so it costs nothing; reserving blocks would undo the holes written later */
-	if (ftruncate(draft->fd, (off_t)size) != 0 && (errno == EFBIG || errno == ENOSPC))
+	if (ftruncate(draft->fd, (off_t)size) != 0 && (cuts || errno == EFBIG || errno == ENOSPC))
 		return bpk_fail_errno(err, errno, "set the size");
 	pthread_mutex_lock(&draft->end_lock);
 	draft->end = size;

@@ -15,7 +15,7 @@ struct bpk_draft {
 	struct bpk_target target;
 	bool is_file; /* a draft; else the target itself is written */
 	bool seekable;
-	bool overwrite, sync;
+	bool overwrite, is_locked, sync;
 	int fd;                          /* for writing; of a direct target, target.fd */
 	int read_fd;                     /* for reading back; the same where it may be read */
 	uint64_t start;                  /* where offset 0 lies in the file */

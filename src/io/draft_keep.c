@@ -9,9 +9,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/acl.h"
 #include "io/beneath.h"
 #include "io/full.h"
 #include "io/name.h"
+#include "io/retire.h"
 
 /* The final length, since a hole at the end was never written. */
 static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
@@ -29,7 +31,7 @@ static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
  * A file system without modes or times refuses them; then the result stays at least as private as
  * the draft was, which is no reason to lose it.
  */
-static void finish_mode(int fd, const struct stat *like)
+static void finish_mode(int fd, int folder, const struct stat *like)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
 	mode_t mode = 0666;
@@ -43,7 +45,7 @@ static void finish_mode(int fd, const struct stat *like)
 			mode &= ~(mode_t)070 | (mode & 07) << 3;
 		times[1] = like->st_mtim;
 	}
-	(void)fchmod(fd, mode & ~bpk_live_umask());
+	bpk_acl_set_mode(fd, folder, mode & ~bpk_live_umask(), like == NULL);
 	(void)futimens(fd, times);
 }
 
@@ -85,22 +87,50 @@ static int give_new_name(struct bpk_draft *draft, struct bpk_err *err)
 	return bpk_fail_errno(err, errno, "cannot name the result");
 }
 
-static int replace(struct bpk_draft *draft, struct bpk_err *err)
+/* Under the lock of what is there, if that is a file. */
+static int replace_locked(struct bpk_draft *draft, struct bpk_err *err)
 {
 	const char *name = draft->target.name;
 	int folder = draft->target.folder;
-	struct stat found;
 
-	/* it was a file when the target was looked at; a device put there since is no target */
-	if (fstatat(folder, name, &found, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(found.st_mode) &&
-	    !S_ISLNK(found.st_mode))
-		return bpk_fail(err, BPK_FAILED, "is no regular file any more");
 	if (draft->draft_name == NULL &&
 	    bpk_draft_link(folder, name, draft->fd, &draft->draft_name, err) != 0)
 		return -1;
 	if (renameat(folder, draft->draft_name, folder, name) != 0)
 		return bpk_fail_errno(err, errno, "cannot replace it");
 	return 0;
+}
+
+/* What a writer that died left of the old file is put back before the new one has the name: so a
+ * journal never lies beside a file that it is not about. */
+static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct bpk_beside old = bpk_beside_in(draft->target.folder, draft->target.name);
+	int fd = -1, rc;
+
+	if (draft->is_locked)
+		return replace_locked(draft, err);
+	rc = bpk_retire_lock(&old, &fd, err);
+	if (rc == 0)
+		rc = bpk_retire_settle(&old, fd, draft->sync, err);
+	if (rc == 0)
+		rc = replace_locked(draft, err);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int replace(struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct stat found;
+
+	/* it was a file when the target was looked at; a device put there since is no target */
+	if (fstatat(draft->target.folder, draft->target.name, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    S_ISLNK(found.st_mode))
+		return replace_locked(draft, err);
+	if (!S_ISREG(found.st_mode))
+		return bpk_fail(err, BPK_FAILED, "is no regular file any more");
+	return replace_file(draft, err);
 }
 
 static int sync_folder(int folder, struct bpk_err *err)
@@ -136,7 +166,7 @@ static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_e
 {
 	if (finish_length(draft, err) != 0)
 		return -1;
-	finish_mode(draft->fd, like);
+	finish_mode(draft->fd, draft->target.folder, like);
 	return flush(draft->fd, draft->sync, err);
 }
 

@@ -27,7 +27,7 @@ static int read_committed(void *arg, uint64_t offset, struct bpk_span out, size_
 	int rc;
 
 	pthread_rwlock_rdlock(&edit->state_lock);
-	if (edit->journal.fd >= 0)
+	if (edit->journal.whole)
 		rc = bpk_journal_read_at(&edit->journal, edit->fd, offset, out, got, err);
 	else
 		rc = bpk_full_read_at(edit->fd, offset, out, got, err);
@@ -62,6 +62,7 @@ static int open_locked(struct bpk_edit *edit, struct bpk_err *err)
 {
 	int patience = edit->options.wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
 	struct stat found;
+	bool same;
 
 	if (fstatat(edit->beside.folder, edit->beside.name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !S_ISREG(found.st_mode))
@@ -74,7 +75,9 @@ static int open_locked(struct bpk_edit *edit, struct bpk_err *err)
 	if (bpk_lock_need(edit->fd, BPK_LOCK_WRITER, patience, edit->options.no_lock,
 			  &bpk_edit_dropped, err) != 0)
 		return -1;
-	if (bpk_beside_is(&edit->beside, edit->fd))
+	if (bpk_beside_is(&edit->beside, edit->fd, &same, err) != 0)
+		return -1;
+	if (same)
 		return 0;
 	close(edit->fd);
 	edit->fd = -1;
@@ -98,8 +101,60 @@ static int find_end(struct bpk_edit *edit, struct bpk_err *err)
 
 	if (fstat(edit->fd, &found) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	edit->end = (uint64_t)found.st_size;
-	return bpk_source_of(&committed_ops, edit, edit->end, &edit->source, err);
+	bpk_edit_move_end(edit, (uint64_t)found.st_size);
+	return 0;
+}
+
+static int is_claimed(const struct bpk_edit *edit, bool *claimed, struct bpk_err *err)
+{
+	const struct bpk_place place = { .path = edit->beside.path, .source = edit->source };
+
+	*claimed = true;
+	return edit->options.claims == NULL ? 0 : edit->options.claims(&place, claimed, err);
+}
+
+/* Open the journal that is there; fails with one that is not about the file. */
+static int open_journal(struct bpk_edit *edit, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	int rc;
+
+	edit->journal.any_file = edit->options.any_journal;
+	rc = bpk_journal_open(&edit->journal, edit->fd, &why);
+	if (rc > 0)
+		return bpk_fail(err, BPK_FAILED, "%s; bpk repair says what can be done", why.text);
+	if (rc != 0)
+		return bpk_fail(err, why.kind, "%s", why.text);
+	return 0;
+}
+
+/* Put back what a writer that died has left, once the file is known to be what it should be, as it
+ * was committed. All by the one descriptor. */
+static int settle(struct bpk_edit *edit, struct bpk_err *err)
+{
+	struct bpk_journal *journal = &edit->journal;
+	bool claimed;
+
+	if (open_journal(edit, err) != 0 || find_end(edit, err) != 0)
+		return -1;
+	if (journal->fd < 0)
+		return 0;
+	if (journal->whole && bpk_journal_check(journal, edit->fd, err) != 0)
+		return -1;
+	if (journal->whole)
+		bpk_edit_move_end(edit, journal->old_size);
+	if (is_claimed(edit, &claimed, err) != 0)
+		return -1;
+	if (!claimed)
+		return bpk_fail(err, BPK_FAILED,
+				"is no archive of that format any more, and its"
+				" journal %s is left alone",
+				edit->beside.journal);
+	if (bpk_journal_settle(journal, edit->fd, edit->options.sync, err) != 0)
+		return -1;
+	bpk_journal_close(journal);
+	journal->any_file = false;
+	return find_end(edit, err);
 }
 
 /* Reads come from many threads; whoever wants to write must not wait for a moment without any. */
@@ -163,10 +218,9 @@ int bpk_edit_open(const char *path, const struct bpk_edit_options *options, stru
 	e->beside.folder = -1;
 	init_locks(e);
 	bpk_journal_init(&e->journal, &e->beside);
-	if (bpk_beside_find(path, &e->beside, err) != 0 || open_file(e, err) != 0 ||
+	if (bpk_beside_find_to_change(path, &e->beside, err) != 0 || open_file(e, err) != 0 ||
 	    bpk_sidecar_open_to_change(path, false, options, &e->sidecar, err) != 0 ||
-	    bpk_journal_recover(&e->beside, e->fd, options->sync, err) != 0 ||
-	    find_end(e, err) != 0) {
+	    bpk_source_of(&committed_ops, e, 0, &e->source, err) != 0 || settle(e, err) != 0) {
 		release(e);
 		return -1;
 	}
@@ -229,8 +283,7 @@ void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size)
 static int fail_unsynced(struct bpk_edit *edit, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"cannot be put back for sure: its journal %s stays, and is used when it is"
-			" opened next",
+			"cannot be put back for sure: its journal %s stays for the next change",
 			edit->beside.journal);
 }
 

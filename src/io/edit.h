@@ -30,7 +30,14 @@ struct bpk_edit_options {
 	bool sync;    /* fdatasync file, journal and folder */
 	bool sidecar; /* another program's lock counts too (io/sidecar.h): it is taken at open,
 			 behind ours, and it is the caller's to give and take from there on */
-	bool copy;    /* leave the file alone, write a copy of it, and put that in its place at each
+	/* Does place, a file or a directory as it was last committed, hold what the caller knows
+	 * how to change? Asked before anything that a writer left there is settled. NULL: yes. */
+	int (*claims)(const struct bpk_place *place, bool *claimed, struct bpk_err *err);
+	bool (*owns)(const char *name); /* of a directory: is the file of that name, from the root,
+					   a part of it? NULL: yes */
+	bool any_journal; /* settle also what was left for a file that this is a copy of: by the
+			     user's word, for what was restored */
+	bool copy; /* leave the file alone, write a copy of it, and put that in its place at each
 			 commit: safe for every other reader at any instant, but breaks hard
 			 links */
 };
@@ -39,11 +46,20 @@ struct bpk_edit_options {
  * Open the regular file that path names (through links) for changing: take the writer lock, and put
  * back what a writer that died left behind.
  * Fails with BPK_FAILED: missing, no regular file, no permission, "is being changed by another
- * process", no locks here; or with BPK_CORRUPT when a journal does not belong to the file as it is
- * (someone else has written since): nothing is touched then.
+ * process", no locks here, a journal that is not about this file ("its journal NAME is not used:
+ * ..."), not what claims wants; or with BPK_CORRUPT when a journal is damaged, or someone else has
+ * written to the file since: nothing is touched then.
  */
 int bpk_edit_open(const char *path, const struct bpk_edit_options *options, struct bpk_edit **edit,
 		  struct bpk_err *err);
+
+/*
+ * Remove the journal of the file, or the list of changes of the directory, that path names,
+ * whatever it is (but no folder), under the writer lock; the archive stays as it lies. *dropped:
+ * there was one.
+ */
+int bpk_journal_drop(const char *path, const struct bpk_edit_options *options, bool *dropped,
+		     struct bpk_err *err);
 
 /* Undo what was not committed, unlock, free. NULL is harmless. */
 void bpk_edit_close(struct bpk_edit *edit);

@@ -10,17 +10,22 @@
 #include <unistd.h>
 
 #include "io/draft.h"
+#include "io/acl.h"
 #include "io/edit_inner.h"
 #include "io/full.h"
 #include "io/lock.h"
 
-enum { PIECE = 64 << 10 };
+enum { PIECE = 8 << 10 }; /* bytes on the stack */
 
 /* ---- Replacing ---- */
 
 static int open_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bpk_err *err)
 {
-	const struct bpk_draft_options options = { .overwrite = true, .sync = edit->options.sync };
+	const struct bpk_draft_options options = {
+		.overwrite = true,
+		.is_locked = true,
+		.sync = edit->options.sync,
+	};
 
 	return bpk_draft_open_at(edit->beside.folder, edit->beside.name, &options, draft, err);
 }
@@ -74,6 +79,7 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct b
 		bpk_draft_drop(draft);
 		return bpk_fail_errno(err, errno, "fstat");
 	}
+	old.st_mode = bpk_acl_mode(edit->fd, old.st_mode);
 	(void)fchown(fd, old.st_uid, (gid_t)-1); /* only root may */
 	like = old;
 	like.st_mtim = (struct timespec){ .tv_nsec = UTIME_NOW };
@@ -85,6 +91,7 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct b
 /* Put draft in the place of the file; takes it. */
 static int replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *err)
 {
+	bool same;
 	int fd = -1;
 
 	if (bpk_edit_undo(edit, err) != 0 || lock_draft(draft, &fd, err) != 0) {
@@ -92,7 +99,7 @@ static int replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_er
 		goto fail;
 	}
 	if (keep(edit, draft, fd, err) != 0) {
-		if (!bpk_beside_is(&edit->beside, fd))
+		if (bpk_beside_is(&edit->beside, fd, &same, NULL) != 0 || !same)
 			goto fail;
 		/* it is there, but its folder could not be synced */
 		edit->broken = true;

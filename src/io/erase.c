@@ -17,13 +17,22 @@ struct walk {
 	bool (*ours)(const char *name);
 	enum { VET, ERASE, ERASE_DRAFTS } task;
 	struct bpk_stranger *stranger;
+	uid_t owner;         /* of the top */
 	char name[PATH_MAX]; /* of what is looked at, from the top */
 	int depth;
 };
 
-static bool is_ours(const struct walk *walk)
+bool bpk_erase_may(uid_t owner, const struct stat *found)
 {
-	return walk->ours == NULL || bpk_dir_hides(walk->name) || walk->ours(walk->name);
+	return found->st_uid == owner || found->st_uid == geteuid();
+}
+
+/* A lock may be anybody's, who has changed the dataset. */
+static bool is_ours(const struct walk *walk, const struct stat *found)
+{
+	if (walk->ours == NULL || walk->ours(walk->name) || bpk_dir_is_lock(walk->name))
+		return true;
+	return bpk_dir_hides(walk->name) && bpk_erase_may(walk->owner, found);
 }
 
 static int meet_stranger(struct walk *walk)
@@ -61,6 +70,22 @@ static int meet_folder(struct walk *walk, int parent, const char *base, struct b
 	return fail_at(walk, err);
 }
 
+static void mix_file(const struct walk *walk, const struct stat *found)
+{
+	const uint64_t facts[] = {
+		found->st_ino,
+		(uint64_t)found->st_size,
+		(uint64_t)found->st_mtim.tv_sec,
+		(uint64_t)found->st_mtim.tv_nsec,
+		(uint64_t)found->st_ctim.tv_sec,
+		(uint64_t)found->st_ctim.tv_nsec,
+	};
+
+	if (!bpk_dir_hides(walk->name))
+		walk->stranger->seen += bpk_hash(bpk_hash_text(BPK_HASH_START, walk->name),
+						 bpk_view(facts, sizeof facts));
+}
+
 static int meet_file(const struct walk *walk, int parent, const char *base, struct bpk_err *err)
 {
 	if (walk->task == VET || unlinkat(parent, base, 0) == 0 || errno == ENOENT)
@@ -86,7 +111,8 @@ static int meet_draft(struct walk *walk, int parent, const char *base, const str
 
 	if (S_ISDIR(found->st_mode) && !is_draft)
 		(void)meet_folder(walk, parent, base, NULL);
-	else if (S_ISREG(found->st_mode) && is_draft && is_left_behind(parent, base))
+	else if (S_ISREG(found->st_mode) && is_draft && bpk_erase_may(walk->owner, found) &&
+		 is_left_behind(parent, base))
 		unlinkat(parent, base, 0);
 	return 0;
 }
@@ -99,11 +125,14 @@ static int meet(struct walk *walk, int parent, const char *base, struct bpk_err 
 		return errno == ENOENT ? 0 : fail_at(walk, err);
 	if (walk->task == ERASE_DRAFTS)
 		return meet_draft(walk, parent, base, &found);
+	if (S_ISDIR(found.st_mode) && walk->ours != NULL && bpk_dir_hides(walk->name))
+		return meet_stranger(walk); /* these are files where we made them */
 	if (S_ISDIR(found.st_mode))
 		return meet_folder(walk, parent, base, err);
-	if (S_ISREG(found.st_mode) && is_ours(walk))
-		return meet_file(walk, parent, base, err);
-	return meet_stranger(walk);
+	if (!S_ISREG(found.st_mode) || !is_ours(walk, &found))
+		return meet_stranger(walk);
+	mix_file(walk, &found);
+	return meet_file(walk, parent, base, err);
 }
 
 /* Takes folder. */
@@ -138,9 +167,14 @@ static int walk_from(int folder, bool (*ours)(const char *name), int task,
 {
 	struct walk walk = { .ours = ours, .task = task, .stranger = stranger };
 	int top = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat found;
 
 	stranger->name[0] = '\0';
-	return top < 0 ? fail_at(&walk, err) : walk_below(&walk, top, err);
+	stranger->seen = 0;
+	if (top < 0 || fstat(top, &found) != 0)
+		return fail_at(&walk, err);
+	walk.owner = found.st_uid;
+	return walk_below(&walk, top, err);
 }
 
 int bpk_erase_vet(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,

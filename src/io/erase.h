@@ -9,15 +9,20 @@
 
 #include "io/io.h"
 
+/* May what a writer that died left be removed, in a folder of that owner: is it theirs or ours? */
+bool bpk_erase_may(uid_t owner, const struct stat *found);
+
 /* Something below a folder that is not ours. */
 struct bpk_stranger {
 	char name[PATH_MAX]; /* from the folder; empty: there is none */
+	uint64_t seen; /* of a vetting: a digest of names, inodes, sizes and times of all files but
+			  locks, lists and drafts; the order in which they are met is no matter */
 };
 
 /*
- * Look at everything below folder: folders, locks, lists and drafts are ours, other regular files
- * when ours says so (NULL: all of them), and nothing else is. Fails with errno's line when a folder
- * cannot be read.
+ * Look at everything below folder: folders and locks are ours, so are lists and drafts that belong
+ * to folder's owner or to the user, and other regular files when ours says so (NULL: all of them);
+ * nothing else is. Fails with errno's line when a folder cannot be read.
  */
 int bpk_erase_vet(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
 		  struct bpk_err *err);
@@ -29,8 +34,8 @@ int bpk_erase_vet(int folder, bool (*ours)(const char *name), struct bpk_strange
 int bpk_erase_below(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
 		    struct bpk_err *err);
 
-/* Remove the drafts of files below folder that no living process holds; what cannot be looked at is
- * left out. */
+/* Remove the drafts of files below folder that no living process holds, and that belong to folder's
+ * owner or to the user; what cannot be looked at is left out. */
 void bpk_erase_drafts(int folder);
 
 #endif

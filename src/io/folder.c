@@ -5,7 +5,6 @@
  * the list appears at once, so whoever looks for it before each name sees all of a change from then
  * on, and a draft that was opened while the list stood is the one that it names.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,6 +15,9 @@
 
 #include "io/beneath.h"
 #include "io/dir_ops.h"
+#include "io/generation.h"
+#include "io/lock.h"
+#include "io/listing.h"
 #include "io/redo.h"
 #include "io/source.h"
 
@@ -23,8 +25,10 @@
 enum { TRIES_MAX = 1000 };
 
 struct folder {
-	int root;     /* fixed after open, as pending */
-	bool pending; /* a list was there, no writer, and it could not be carried out */
+	/* fixed after open */
+	int root;
+	char *path;   /* NULL: no matter */
+	bool pending; /* a list was there, and no writer */
 
 	pthread_mutex_t lock;
 	struct bpk_redo redo; /* guarded by lock: the last list that was seen */
@@ -146,7 +150,14 @@ static int open_file(int root, const char *name)
 	fd = S_ISREG(found.st_mode) ? bpk_beneath_open(root, name, O_RDONLY) : -1;
 	if (fd < 0 && S_ISREG(found.st_mode))
 		return -1;
-	if (fd >= 0 && fstat(fd, &found) == 0 && S_ISREG(found.st_mode))
+	if (fd >= 0 && fstat(fd, &found) != 0) {
+		int errnum = errno;
+
+		close(fd);
+		errno = errnum;
+		return -1;
+	}
+	if (fd >= 0 && S_ISREG(found.st_mode))
 		return fd;
 	if (fd >= 0)
 		close(fd);
@@ -212,41 +223,6 @@ static bool folder_is_current(void *dir, const char *name, const struct bpk_sour
 
 /* ---- Listing ---- */
 
-static enum bpk_entry entry_in(int folder, const struct dirent *entry)
-{
-	struct stat found;
-
-	switch (entry->d_type) {
-	case DT_REG:
-		return BPK_ENTRY_FILE;
-	case DT_DIR:
-		return BPK_ENTRY_DIRECTORY;
-	case DT_UNKNOWN:
-		if (fstatat(folder, entry->d_name, &found, AT_SYMLINK_NOFOLLOW) == 0)
-			return entry_of(found.st_mode);
-		return BPK_ENTRY_NONE; /* gone meanwhile */
-	default:
-		return BPK_ENTRY_OTHER;
-	}
-}
-
-static int add_entries(DIR *stream, struct bpk_dir_entries *entries, struct bpk_err *err)
-{
-	const struct dirent *found;
-
-	while ((errno = 0, found = readdir(stream)) != NULL) {
-		enum bpk_entry entry;
-
-		if (strcmp(found->d_name, ".") == 0 || strcmp(found->d_name, "..") == 0)
-			continue;
-		entry = entry_in(dirfd(stream), found);
-		if (entry != BPK_ENTRY_NONE &&
-		    bpk_dir_entries_add(entries, found->d_name, entry, err) != 0)
-			return -1;
-	}
-	return errno == 0 ? 0 : bpk_fail_errno(err, errno, "cannot be listed");
-}
-
 /* The last part of name, when it lies directly in folder; else NULL. */
 static const char *part_in(const char *folder, const char *name)
 {
@@ -275,42 +251,26 @@ static int add_changes(const struct bpk_redo *redo, const char *name,
 	return 0;
 }
 
-static DIR *open_stream(int root, const char *name, struct bpk_err *err)
-{
-	int fd = bpk_beneath_open(root, name, O_RDONLY | O_DIRECTORY);
-	DIR *stream;
-
-	if (fd < 0 && (is_missing(errno) || errno == ELOOP)) {
-		bpk_fail(err, BPK_CORRUPT, "is no directory");
-		return NULL;
-	}
-	stream = fd < 0 ? NULL : fdopendir(fd);
-	if (stream == NULL) {
-		bpk_fail_errno(err, errno, "cannot be listed");
-		if (fd >= 0)
-			close(fd);
-	}
-	return stream;
-}
-
 static int folder_list(void *dir, const char *name, struct bpk_dir_entries *entries,
 		       struct bpk_err *err)
 {
 	struct folder *folder = dir;
-	DIR *stream = open_stream(folder->root, name, err);
-	int rc;
+	int fd = bpk_beneath_open(folder->root, name, O_RDONLY | O_DIRECTORY), rc;
 
-	if (stream == NULL)
-		return -1;
+	if (fd < 0 && bpk_is_missing(errno))
+		return bpk_fail(err, BPK_CORRUPT, "is no directory");
+	if (fd < 0)
+		return bpk_fail_errno(err, errno, "cannot be listed");
 	/* first the list: what it names is found as it was or will be, and that is the same */
 	pthread_mutex_lock(&folder->lock);
 	rc = bpk_redo_refresh(folder->root, &folder->redo, err);
+	if (rc != 0)
+		close(fd);
 	if (rc == 0)
-		rc = add_entries(stream, entries, err);
+		rc = bpk_dir_entries_read(entries, fd, err);
 	if (rc == 0)
 		rc = add_changes(&folder->redo, name, entries, err);
 	pthread_mutex_unlock(&folder->lock);
-	closedir(stream);
 	return rc;
 }
 
@@ -323,11 +283,36 @@ static bool folder_pending(const void *dir)
 	return folder->pending;
 }
 
+static const char *folder_remark(const void *dir)
+{
+	const struct bpk_err *refused = &((const struct folder *)dir)->redo.refused;
+
+	return refused->kind != BPK_OK ? refused->text : NULL;
+}
+
+static int folder_generation(void *dir, uint64_t *generation, struct bpk_err *err)
+{
+	const struct folder *folder = dir;
+
+	return bpk_generation_read(folder->root, generation, err);
+}
+
+static bool folder_is_replaced(const void *dir)
+{
+	const struct folder *folder = dir;
+	struct stat now, own;
+
+	return folder->path != NULL &&
+	       (stat(folder->path, &now) != 0 || fstat(folder->root, &own) != 0 ||
+		now.st_dev != own.st_dev || now.st_ino != own.st_ino);
+}
+
 static void folder_close(void *dir)
 {
 	struct folder *folder = dir;
 
 	close(folder->root);
+	free(folder->path);
 	bpk_redo_clear(&folder->redo);
 	pthread_mutex_destroy(&folder->lock);
 	free(folder);
@@ -339,64 +324,61 @@ static const struct bpk_dir_ops folder_ops = {
 	.is_current = folder_is_current,
 	.list = folder_list,
 	.pending = folder_pending,
+	.remark = folder_remark,
+	.generation = folder_generation,
+	.is_replaced = folder_is_replaced,
 	.close = folder_close,
 };
 
-/* Takes root. */
-static struct folder *new_folder(int root, struct bpk_err *err)
+/* Has a living writer made the list? */
+static bool has_writer(int root)
+{
+	int lock = bpk_redo_open_lock(root, O_RDONLY);
+	bool alive = lock >= 0 && bpk_lock_has_writer(lock);
+
+	if (lock >= 0)
+		close(lock);
+	return alive;
+}
+
+/* Takes root; path may be NULL. */
+static int open_folder(int root, const char *path, bool (*owns)(const char *name),
+		       struct bpk_dir **dir, struct bpk_err *err)
 {
 	struct folder *folder = bpk_calloc(1, sizeof *folder, err);
 
+	*dir = NULL;
 	if (folder == NULL) {
 		close(root);
-		return NULL;
+		return -1;
 	}
 	folder->root = root;
+	folder->redo.owns = owns;
 	pthread_mutex_init(&folder->lock, NULL);
-	return folder;
-}
-
-int bpk_dir_of_folder(int root, struct bpk_dir **dir, struct bpk_err *err)
-{
-	struct folder *folder = new_folder(root, err);
-
-	*dir = NULL;
-	return folder == NULL ? -1 : bpk_dir_of(&folder_ops, folder, dir, err);
-}
-
-/* What a writer left unfinished: carry it out, where that is wanted, or know of it. */
-static int take_up(struct folder *folder, bool as_is, struct bpk_err *err)
-{
-	bool alive = false;
-
-	if (bpk_redo_refresh(folder->root, &folder->redo, err) != 0)
+	if (path != NULL)
+		folder->path = bpk_strdup(path, err);
+	if ((path != NULL && folder->path == NULL) ||
+	    bpk_redo_refresh(root, &folder->redo, err) != 0) {
+		folder_close(folder);
 		return -1;
-	if (folder->redo.count > 0 &&
-	    bpk_redo_settle(folder->root, &folder->redo, !as_is, &alive, err) != 0)
-		return -1;
-	folder->pending = folder->redo.count > 0 && !alive;
-	return 0;
+	}
+	folder->pending = folder->redo.count > 0 && !has_writer(root);
+	return bpk_dir_of(&folder_ops, folder, dir, err);
 }
 
-int bpk_dir_open_as(const char *path, bool as_is, struct bpk_dir **dir, struct bpk_err *err)
+int bpk_dir_of_folder(int root, bool (*owns)(const char *name), struct bpk_dir **dir,
+		      struct bpk_err *err)
+{
+	return open_folder(root, NULL, owns, dir, err);
+}
+
+int bpk_dir_open(const char *path, bool (*owns)(const char *name), struct bpk_dir **dir,
+		 struct bpk_err *err)
 {
 	int root = bpk_folder_open(path);
-	struct folder *folder;
 
 	*dir = NULL;
 	if (root < 0)
 		return bpk_fail_errno(err, errno, "cannot open");
-	folder = new_folder(root, err);
-	if (folder == NULL)
-		return -1;
-	if (take_up(folder, as_is, err) != 0) {
-		folder_close(folder);
-		return -1;
-	}
-	return bpk_dir_of(&folder_ops, folder, dir, err);
-}
-
-int bpk_dir_open(const char *path, struct bpk_dir **dir, struct bpk_err *err)
-{
-	return bpk_dir_open_as(path, false, dir, err);
+	return open_folder(root, path, owns, dir, err);
 }

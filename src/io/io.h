@@ -66,6 +66,9 @@ int bpk_source_peek(struct bpk_source *source, size_t size, struct bpk_view *hea
 int bpk_source_skip(struct bpk_source *source, uint64_t size, uint64_t *skipped,
 		    struct bpk_err *err);
 
+/* Count the offsets of a stream from its cursor on, as if it began there. */
+void bpk_source_rebase(struct bpk_source *source);
+
 /* What fstat said at open; all zero for memory. */
 const struct stat *bpk_source_stat(const struct bpk_source *source);
 
@@ -73,25 +76,45 @@ const struct stat *bpk_source_stat(const struct bpk_source *source);
  * are not what they were at open. */
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
 
+/* Writers of ours may change the file in place while it is read. */
+bool bpk_source_may_change(const struct bpk_source *source);
+
+/* Nobody has written to the file since it was opened, which was before opened, by CLOCK_REALTIME.
+ * False where its times cannot tell: it was written to in the last moment before. */
+bool bpk_source_is_untouched(const struct bpk_source *source, const struct timespec *opened);
+
 /*
  * Between hold and release, reads of a file that bpk_place_open opened see one committed state of
  * it, even while a writer is at work or when one died: the change lock is shared, and regions
  * that a journal saved are read from there. The size is that of this state, and may have changed
  * since open. Any thread, and several at once, but a thread that holds already does not hold
  * again: it could wait a second for itself. Nothing for pipes, memory and plain sources; slices
- * and joins hold what they are made of. Costs five system calls, to the first of several. Fails
- * with BPK_CORRUPT when a journal is there that is damaged or does not belong to the file.
+ * and joins hold what they are made of. Costs five system calls, to the first of several. A journal
+ * that is not about this file is left aside (bpk_source_remark). Fails with BPK_CORRUPT when one
+ * that is about it is damaged, or someone else has written to the file since.
  */
 int bpk_source_hold(struct bpk_source *source, struct bpk_err *err);
 void bpk_source_release(struct bpk_source *source);
 
-/* The file has an undo journal, or its writer lock is held just now: someone is changing it, or
- * died doing so. */
+/* Its writer lock is held just now, or reads go through a journal (bpk_source_pending): someone is
+ * changing the file, or died doing so. A journal that is not used does not count. */
 bool bpk_source_in_change(struct bpk_source *source);
 
 /* A change that a writer left unfinished was pending at the last hold (or at open): reads go
  * through its journal. */
 bool bpk_source_pending(const struct bpk_source *source);
+
+/* A line about a journal beside the file that is not used, and why; NULL: there is none. Of files
+ * that bpk_place_open opened, by the thread that opened them, before others read. */
+const char *bpk_source_remark(const struct bpk_source *source);
+
+/*
+ * Told once when a lock is waited for longer than a second, by the thread that waits, which then
+ * waits on: the file, NULL where it is not known, and who holds the lock: "process 4711", or
+ * "another process". NULL: nobody is told, as at first.
+ */
+typedef void bpk_wait_fn(const char *path, const char *holder);
+void bpk_on_wait(bpk_wait_fn *tell);
 
 /* size bytes at offset of another source, which must be seekable and outlive it. Seekable. */
 int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
@@ -122,6 +145,13 @@ int bpk_source_of(const struct bpk_source_ops *ops, void *arg, uint64_t size,
 
 /* ---- Places: what a path names ---- */
 
+/* True of the errors that mean "nothing of that name is there": ENOENT, ENOTDIR and ELOOP. Every
+ * other error leaves the question open, and is reported. */
+bool bpk_is_missing(int errnum);
+
+/* stat. *there is false when nothing is there; any other error fails with BPK_FAILED. */
+int bpk_path_look(const char *path, struct stat *found, bool *there, struct bpk_err *err);
+
 struct bpk_dir;
 
 /* Caller storage. Owns source, or directory; the other is NULL. */
@@ -135,13 +165,20 @@ struct bpk_place {
 
 /*
  * Open path for reading as an archive. Where nothing of that name is there, PATH:NAME is looked
- * for: an uncompressed tar and a member of it. as_is: leave alone what a writer that died left
- * behind, and look through it (bpk_source_pending); else it is put back first, where that may be
- * written and no writer lives.
+ * for: an uncompressed tar and a member of it. Nothing is changed or made: what a writer that died
+ * left behind is looked through (bpk_place_pending), or, where it is not about this archive, left
+ * aside (bpk_place_remark). owns says of a name, from the root, whether a file of that name may be
+ * part of a dataset; NULL: any may. It is asked as long as the place is open.
  */
-int bpk_place_open_as(const char *path, bool as_is, struct bpk_place *place, struct bpk_err *err);
-int bpk_place_open(const char *path, struct bpk_place *place, struct bpk_err *err);
+int bpk_place_open(const char *path, bool (*owns)(const char *name), struct bpk_place *place,
+		   struct bpk_err *err);
 void bpk_place_close(struct bpk_place *place);
+
+/* A change that a writer left unfinished is pending; what is read is what it had committed. */
+bool bpk_place_pending(const struct bpk_place *place);
+
+/* A line about a journal or a list of changes that is there and is not used; NULL: none is. */
+const char *bpk_place_remark(const struct bpk_place *place);
 
 /* ---- Drafts: a place being written, kept or dropped as a whole ---- */
 
@@ -157,6 +194,7 @@ struct bpk_draft_options {
 	bool follow_links; /* an explicit -o: may go through a link, or into a device or FIFO */
 	bool sync;         /* fdatasync file and folder before and after the rename */
 	const struct stat *not_this; /* refuse a target that is this very file; NULL: none */
+	bool is_locked; /* the caller holds the writer lock of what is replaced, and settled it */
 
 	/*
 	 * Write a directory (bpk_draft_tree). One that is there is replaced only with overwrite,
@@ -199,15 +237,17 @@ int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span 
 
 /* Say how long the file will be, so that a limit on file sizes fails early and holes at its end
  * count; what a draft file has behind that is cut off. It reserves no space, which would undo the
- * holes. Seekable drafts only; a hint that never fails for want of support. */
+ * holes. Seekable drafts only; a hint that never fails for want of support, unless it cuts off. */
 int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *err);
 
 /*
  * Keep what was written: sync, give it mode (0777 bits of it) and mtime when like is not NULL, else
  * 0666 less the umask, then its name. Group permissions of like go over only with its group. Direct
  * targets are only checked for late write errors, and synced when they are regular files or block
- * devices. Frees the draft whether it succeeds or fails; after a failure nothing is left and an
- * existing target is as it was, but for one whose folder could not be synced after the rename.
+ * devices. A file that is replaced is settled first, under its writer lock, so that no journal of
+ * it is left; one that is being changed is not replaced. Frees the draft whether it succeeds or
+ * fails; after a failure nothing is left and an existing target is as it was, but for one whose
+ * folder could not be synced after the rename.
  */
 int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err);
 
@@ -222,9 +262,23 @@ void bpk_draft_drop_all(void);
 
 /*
  * Remove path, as --rm does after its result was kept: only if it is still the file that seen
- * describes, and sync its folder.
+ * describes and nobody is changing it, with its journal, and sync its folder.
  */
 int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err *err);
+
+/*
+ * The same for a directory. begin looks at all that is in it, before it is read; end removes it
+ * when that is still the same, to the last file's times: under the writer lock, by a new name
+ * first, that of a draft, so that no half of it is ever taken for a dataset. owns: is a file of
+ * that name, from the root, a part of it? A directory that holds anything else is refused at begin,
+ * and at end. Fails with BPK_FAILED. end frees the removal whether it succeeds or fails.
+ */
+struct bpk_removal;
+
+int bpk_removal_begin(const char *path, bool (*owns)(const char *name),
+		      struct bpk_removal **removal, struct bpk_err *err);
+int bpk_removal_end(struct bpk_removal *removal, struct bpk_err *err);
+void bpk_removal_drop(struct bpk_removal *removal); /* NULL is harmless */
 
 /* ---- Spools: bytes put aside ---- */
 

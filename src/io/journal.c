@@ -6,12 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/acl.h"
 #include "io/beneath.h"
 #include "io/full.h"
 #include "io/journal_start.h"
 #include "io/record.h"
 
-enum { PIECE = 64 << 10 };
+enum { PIECE = 8 << 10 }; /* bytes on the stack */
 
 void bpk_journal_init(struct bpk_journal *journal, const struct bpk_beside *beside)
 {
@@ -25,7 +26,11 @@ void bpk_journal_close(struct bpk_journal *journal)
 	bpk_regions_clear(&journal->saved);
 	bpk_buf_clear(&journal->start);
 	bpk_buf_clear(&journal->head);
-	bpk_journal_init(journal, journal->beside);
+	*journal = (struct bpk_journal){
+		.beside = journal->beside,
+		.fd = -1,
+		.any_file = journal->any_file,
+	};
 }
 
 static int name_journal(const struct bpk_journal *journal, struct bpk_err *err)
@@ -87,19 +92,47 @@ static int put_saved(struct bpk_journal *journal, uint64_t *position, int fd, ui
 	return 0;
 }
 
+/*
+ * The journal belongs to the file's owner, else nobody believes it: root gives it away. So nobody
+ * else can change a file of that owner in place.
+ */
+static int give_to_owner(const struct bpk_journal *journal, const struct stat *file,
+			 struct bpk_err *err)
+{
+	struct stat own;
+
+	if (fchown(journal->fd, file->st_uid, file->st_gid) != 0)
+		(void)fchown(journal->fd, file->st_uid, (gid_t)-1);
+	if (fstat(journal->fd, &own) != 0)
+		return bpk_fail_errno(err, errno, "its journal: fstat");
+	if (own.st_uid == file->st_uid)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"belongs to user %lu, and its journal would not: --copy goes on with a"
+			" copy",
+			(unsigned long)file->st_uid);
+}
+
 /* Those who may read the file may read what it was; never more than that. */
-static void open_to_readers(int journal, int fd)
+static int open_to_readers(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
 	struct stat file, own;
 
-	if (fstat(fd, &file) == 0 && fstat(journal, &own) == 0 && file.st_gid == own.st_gid)
-		(void)fchmod(journal, 0600 | (file.st_mode & 0044));
+	if (fstat(fd, &file) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (give_to_owner(journal, &file, err) != 0)
+		return -1;
+	if (fstat(journal->fd, &own) == 0 && file.st_gid == own.st_gid)
+		bpk_acl_set_mode(journal->fd, journal->beside->folder,
+				 0600 | (bpk_acl_mode(fd, file.st_mode) & 0044), false);
+	return 0;
 }
 
 static int write_start(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
 		       struct bpk_err *err)
 {
-	if (bpk_journal_start_make(journal, fd, unused, err) != 0)
+	if (bpk_identity_of(fd, &journal->file, err) != 0 ||
+	    bpk_journal_start_make(journal, fd, unused, err) != 0)
 		return -1;
 	return put_record(journal, &journal->end, BPK_RECORD_START, journal->old_size,
 			  bpk_buf_view(&journal->start), err);
@@ -116,9 +149,8 @@ int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
 	while (journal->fd < 0 && errno == EINTR);
 	if (journal->fd < 0)
 		return bpk_fail_errno(err, errno, "cannot create its journal %s", beside->journal);
-	open_to_readers(journal->fd, fd);
 	journal->old_size = old_size;
-	if (write_start(journal, fd, unused, err) != 0) {
+	if (open_to_readers(journal, fd, err) != 0 || write_start(journal, fd, unused, err) != 0) {
 		unlinkat(beside->folder, beside->journal, 0);
 		bpk_journal_close(journal);
 		return -1;
@@ -209,7 +241,7 @@ int bpk_journal_sync_folder(struct bpk_journal *journal, struct bpk_err *err)
 	return bpk_fail_errno(err, errno, "sync its folder");
 }
 
-/* ---- Putting back ---- */
+/* ---- Reading through it ---- */
 
 int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offset,
 			struct bpk_span out, size_t *got, struct bpk_err *err)
@@ -239,42 +271,63 @@ int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offs
 	return 0;
 }
 
-static int put_region_back(const struct bpk_journal *journal, int fd,
-			   const struct bpk_region *region, struct bpk_err *err)
+/* ---- Putting back ---- */
+
+static int fail_changed(const struct bpk_journal *journal, struct bpk_err *err)
 {
-	uint8_t piece[PIECE];
-	size_t step;
+	return bpk_fail(err, BPK_CORRUPT, "its journal %s was changed while it was read",
+			journal->beside->journal);
+}
 
+/* Read a record of saved bytes once more, handing each piece to the file fd (-1: to nobody). */
+static int read_record(const struct bpk_journal *journal, const struct bpk_region *region, int fd,
+		       struct bpk_err *err)
+{
+	uint64_t position = region->where - BPK_RECORD_HEAD;
+	struct bpk_record record = { 0 };
+	uint8_t head[BPK_RECORD_HEAD], piece[PIECE];
+	uint32_t crc = 0;
+	size_t step, got;
+
+	if (bpk_full_read_at(journal->fd, position, bpk_span(head, sizeof head), &got, err) != 0)
+		return name_journal(journal, err);
+	if (got < sizeof head || !bpk_record_get(head, position, &record) ||
+	    record.offset != region->offset || record.size != region->size)
+		return fail_changed(journal, err);
 	for (uint64_t done = 0; done < region->size; done += step) {
-		size_t got;
-
 		step = (size_t)bpk_min_u64(region->size - done, sizeof piece);
 		if (bpk_full_read_at(journal->fd, region->where + done, bpk_span(piece, step), &got,
 				     err) != 0)
 			return name_journal(journal, err);
 		if (got < step)
-			return bpk_fail(err, BPK_CORRUPT, "its journal %s became shorter",
-					journal->beside->journal);
-		if (bpk_full_write_at(fd, region->offset + done, bpk_view(piece, step), err) != 0)
+			return fail_changed(journal, err);
+		crc = bpk_record_crc(crc, bpk_view(piece, step));
+		if (fd >= 0 &&
+		    bpk_full_write_at(fd, region->offset + done, bpk_view(piece, step), err) != 0)
 			return -1;
 	}
+	return crc == record.crc ? 0 : fail_changed(journal, err);
+}
+
+static int read_records(const struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	for (size_t i = 0; i < journal->saved.count; i++)
+		if (read_record(journal, &journal->saved.list[i], fd, err) != 0)
+			return -1;
 	return 0;
 }
 
 int bpk_journal_put_back(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
-	for (size_t i = 0; i < journal->saved.count; i++)
-		if (put_region_back(journal, fd, &journal->saved.list[i], err) != 0)
-			return -1;
+	if (read_records(journal, -1, err) != 0 || read_records(journal, fd, err) != 0)
+		return -1;
 	if (bpk_full_set_size(fd, journal->old_size) != 0)
 		return bpk_fail_errno(err, errno, "set the size");
 	return 0;
 }
 
-static int recover_from(struct bpk_journal *journal, int fd, bool sync, struct bpk_err *err)
+int bpk_journal_settle(struct bpk_journal *journal, int fd, bool sync, struct bpk_err *err)
 {
-	if (bpk_journal_open(journal, err) != 0)
-		return -1;
 	if (journal->whole && (bpk_journal_check(journal, fd, err) != 0 ||
 			       bpk_journal_put_back(journal, fd, err) != 0))
 		return -1;
@@ -283,18 +336,4 @@ static int recover_from(struct bpk_journal *journal, int fd, bool sync, struct b
 	if (bpk_journal_unlink(journal, err) != 0)
 		return -1;
 	return sync ? bpk_journal_sync_folder(journal, err) : 0;
-}
-
-int bpk_journal_recover(const struct bpk_beside *beside, int fd, bool sync, struct bpk_err *err)
-{
-	struct bpk_journal journal;
-	struct stat found;
-	int rc;
-
-	if (!bpk_beside_has_journal(beside, &found))
-		return 0;
-	bpk_journal_init(&journal, beside);
-	rc = recover_from(&journal, fd, sync, err);
-	bpk_journal_close(&journal);
-	return rc;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +11,7 @@
 #include "io/journal_start.h"
 #include "io/record.h"
 
-enum { PIECE = 64 << 10, HEAD_MAX = 512 };
+enum { PIECE = 8 << 10, HEAD_MAX = 512 };
 
 static int fail_damaged(const struct bpk_journal *journal, uint64_t position, struct bpk_err *err)
 {
@@ -82,14 +83,16 @@ static int take_payload(const struct bpk_journal *journal, const struct bpk_reco
 static int take_start(struct bpk_journal *journal, const struct bpk_record *record,
 		      struct bpk_err *err)
 {
+	int rc;
+
 	if (journal->end != 0 || record->offset > INT64_MAX)
 		return fail_damaged(journal, record->position, err);
 	journal->old_size = record->offset;
-	if (take_payload(journal, record, BPK_JOURNAL_START_MAX, &journal->start, err) != 0 ||
-	    bpk_journal_start_test(journal, err) != 0)
+	if (take_payload(journal, record, BPK_JOURNAL_START_MAX, &journal->start, err) != 0)
 		return -1;
-	journal->whole = true;
-	return 0;
+	rc = bpk_journal_start_test(journal, err);
+	journal->whole = rc == 0;
+	return rc;
 }
 
 /* The first to save a byte wins, so none is saved twice, and none that was not there. */
@@ -122,15 +125,15 @@ static int take(struct bpk_journal *journal, const struct bpk_record *record, st
 {
 	if (record->kind == BPK_RECORD_START)
 		return take_start(journal, record, err);
-	if (journal->whole) {
-		switch (record->kind) {
-		case BPK_RECORD_SAVED:
-			return take_saved(journal, record, err);
-		case BPK_RECORD_HEAD_NEXT:
-			return take_head(journal, record, err);
-		case BPK_RECORD_MARK:
-			return 0;
-		}
+	if (!journal->whole)
+		return bpk_journal_refuse(journal, err, "it has no beginning");
+	switch (record->kind) {
+	case BPK_RECORD_SAVED:
+		return take_saved(journal, record, err);
+	case BPK_RECORD_HEAD_NEXT:
+		return take_head(journal, record, err);
+	case BPK_RECORD_MARK:
+		return 0;
 	}
 	return fail_damaged(journal, record->position, err);
 }
@@ -177,67 +180,105 @@ static int judge_rest(const struct bpk_journal *journal, uint64_t size, struct b
 	return 0;
 }
 
+/* Of size bytes. What was never finished may hold zeros where its beginning should be. */
+static int check_magic(const struct bpk_journal *journal, uint64_t size, struct bpk_err *err)
+{
+	static const uint8_t zeros[sizeof bpk_record_magic];
+	uint8_t magic[sizeof bpk_record_magic] = { 0 };
+	size_t have = (size_t)bpk_min_u64(size, sizeof magic);
+
+	if (need(journal, 0, bpk_span(magic, have), err) != 0)
+		return -1;
+	if (memcmp(magic, bpk_record_magic, have) == 0 || memcmp(magic, zeros, have) == 0)
+		return 0;
+	return bpk_journal_refuse(journal, err, "it is no journal");
+}
+
 int bpk_journal_load(struct bpk_journal *journal, struct bpk_err *err)
 {
 	struct bpk_record record;
 	struct stat found;
 	uint64_t size;
 	bool whole;
+	int rc;
 
 	if (fstat(journal->fd, &found) != 0)
 		return bpk_fail_errno(err, errno, "its journal %s", journal->beside->journal);
 	size = (uint64_t)found.st_size;
-	while (journal->end < size) {
+	rc = check_magic(journal, size, err);
+	while (rc == 0 && journal->end < size) {
 		if (find_record(journal, size, &record, &whole, err) != 0)
 			return -1;
 		if (!whole)
 			return judge_rest(journal, size, err);
-		if (take(journal, &record, err) != 0)
-			return -1;
-		journal->end += BPK_RECORD_HEAD + record.size;
+		rc = take(journal, &record, err);
+		if (rc == 0)
+			journal->end += BPK_RECORD_HEAD + record.size;
 	}
-	return 0;
+	return rc;
+}
+
+/* ---- Opening ---- */
+
+int bpk_journal_refuse(const struct bpk_journal *journal, struct bpk_err *err, const char *why)
+{
+	bpk_fail(err, BPK_FAILED, "its journal %s is not used: %s", journal->beside->journal, why);
+	return 1;
 }
 
 /*
  * Whoever may put files into the folder could have us write bytes of theirs into a file that they
- * may not write: only journals of the file's owner, of root and our own count.
+ * may not write: only journals of the file's own owner count, or, by the user's word, our own.
  */
-static int check_owner(const struct bpk_journal *journal, const struct stat *own,
-		       struct bpk_err *err)
+static int check_kind(const struct bpk_journal *journal, const struct stat *own,
+		      struct bpk_err *err)
 {
-	const struct bpk_beside *beside = journal->beside;
-	struct stat file;
+	char why[100];
 
-	if (own->st_uid == 0 || own->st_uid == geteuid() ||
-	    (fstatat(beside->folder, beside->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
-	     file.st_uid == own->st_uid))
+	if (!S_ISREG(own->st_mode))
+		return bpk_journal_refuse(journal, err, "it is no regular file");
+	if (own->st_uid == journal->file.owner || (journal->any_file && own->st_uid == geteuid()))
 		return 0;
-	return bpk_fail(err, BPK_FAILED, "its journal %s belongs to user %lu, expected its owner",
-			beside->journal, (unsigned long)own->st_uid);
+	snprintf(why, sizeof why, "it belongs to user %lu, the file to user %lu",
+		 (unsigned long)own->st_uid, (unsigned long)journal->file.owner);
+	return bpk_journal_refuse(journal, err, why);
 }
 
-int bpk_journal_open(struct bpk_journal *journal, struct bpk_err *err)
+/* Open it. 1: it is not used. */
+static int open_file(struct bpk_journal *journal, struct bpk_err *err)
 {
 	const struct bpk_beside *beside = journal->beside;
 	struct stat own;
+	bool there;
+	int rc;
 
+	if (bpk_beside_has_journal(beside, &own, &there, err) != 0)
+		return -1;
+	if (!there)
+		return 0;
+	rc = check_kind(journal, &own, err); /* nor is it opened */
+	if (rc != 0)
+		return rc;
 	do
 		journal->fd = openat(beside->folder, beside->journal,
 				     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	while (journal->fd < 0 && errno == EINTR);
-	if (journal->fd < 0 || fstat(journal->fd, &own) != 0) {
-		bpk_fail_errno(err, errno, "cannot read its journal %s", beside->journal);
-		goto fail;
-	}
-	if (!S_ISREG(own.st_mode)) {
-		bpk_fail(err, BPK_CORRUPT, "its journal %s is no regular file", beside->journal);
-		goto fail;
-	}
-	if (check_owner(journal, &own, err) != 0 || bpk_journal_load(journal, err) != 0)
-		goto fail;
-	return 0;
-fail:
-	bpk_journal_close(journal);
-	return -1;
+	if (journal->fd < 0 && errno == ENOENT)
+		return 0;
+	if (journal->fd < 0 || fstat(journal->fd, &own) != 0)
+		return bpk_fail_errno(err, errno, "cannot read its journal %s", beside->journal);
+	return check_kind(journal, &own, err);
+}
+
+int bpk_journal_open(struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	int rc = bpk_identity_of(fd, &journal->file, err);
+
+	if (rc == 0)
+		rc = open_file(journal, err);
+	if (rc == 0 && journal->fd >= 0)
+		rc = bpk_journal_load(journal, err);
+	if (rc != 0)
+		bpk_journal_close(journal);
+	return rc;
 }

@@ -1,15 +1,20 @@
 /*
  * The payload of START:
  *
- *      0  4  version
- *      4  4  how many samples
+ *      0  4  version, 2
+ *      4  4  0
  *      8  8  device
- *     16  8  inode; both are for people: a file that was copied back has others
- *     24     the samples, each: 8 offset, 8 size, the bytes
+ *     16  8  inode
+ *     24  8  time of the file's birth, in nanoseconds since 1970; 0: unknown
+ *     32  8  offset of what held nothing that matters, and its size, when the journal began
+ *     40  8
+ *     48     the samples: bytes of the file
  *
- * The samples are the first bytes of the file and some more spread over it. Where they were not
- * saved since, the file must still hold them; so a journal is not laid over a file that someone
- * has put in the place of the one it was made for.
+ * A journal counts for the one file that has this device, inode and time of birth. The samples are
+ * the first bytes of the file and some more spread over it, less what held nothing that matters;
+ * where they lie follows from the old size, so none can be left out. Where they were not saved
+ * since, the file must still hold them; so a journal is not laid over a file that someone else has
+ * written to since.
  */
 #include "io/journal_start.h"
 
@@ -21,121 +26,145 @@
 #include "io/record.h"
 
 enum {
-	VERSION = 1,
-	FIXED = 24,
-	SAMPLE_HEAD = 16,
+	VERSION = 2,
+	FIXED = 48,
 	FIRST_SAMPLE = 512,
 	LATER_SAMPLE = 64,
 	LATER_SAMPLES = 15,
-	NSAMPLES_AT = 4,
+	SAMPLES_MAX = 2 * (1 + LATER_SAMPLES), /* what is unused may divide each */
 };
 
-/* ---- Making ---- */
+/* ---- Where the samples lie ---- */
 
-static int add_sample(struct bpk_journal *journal, int fd, uint64_t offset, uint64_t end,
-		      struct bpk_err *err)
+struct samples {
+	struct bpk_region all[SAMPLES_MAX];
+	size_t count;
+};
+
+static void add_sample(struct samples *samples, uint64_t offset, uint64_t end)
 {
-	struct bpk_buf *start = &journal->start;
-	uint8_t bytes[SAMPLE_HEAD + FIRST_SAMPLE];
-	size_t got;
-
-	if (offset >= end)
-		return 0;
-	if (bpk_full_read_at(fd, offset, bpk_span(bytes + SAMPLE_HEAD, (size_t)(end - offset)),
-			     &got, err) != 0)
-		return -1;
-	bpk_put_le64(bytes, offset);
-	bpk_put_le64(bytes + 8, got);
-	if (bpk_buf_append(start, bpk_view(bytes, SAMPLE_HEAD + got), err) != 0)
-		return -1;
-	bpk_put_le32(start->data + NSAMPLES_AT, bpk_get_le32(start->data + NSAMPLES_AT) + 1);
-	return 0;
+	if (offset < end)
+		samples->all[samples->count++] = (struct bpk_region){ offset, end - offset, 0 };
 }
 
 /* The bytes from offset to end, but for what lies in unused. */
-static int add_samples(struct bpk_journal *journal, int fd, uint64_t offset, uint64_t end,
-		       const struct bpk_region *unused, struct bpk_err *err)
+static void add_around(struct samples *samples, uint64_t offset, uint64_t end,
+		       const struct bpk_region *unused)
 {
 	uint64_t hole = bpk_min_u64(bpk_max_u64(unused->offset, offset), end);
 	uint64_t hole_end = bpk_min_u64(bpk_max_u64(unused->offset + unused->size, hole), end);
 
-	if (add_sample(journal, fd, offset, hole, err) != 0)
-		return -1;
-	return add_sample(journal, fd, hole_end, end, err);
+	add_sample(samples, offset, hole);
+	add_sample(samples, hole_end, end);
 }
 
-static int add_fixed(struct bpk_journal *journal, int fd, struct bpk_err *err)
+/* Of a file of size bytes. */
+static struct samples place_samples(uint64_t size, const struct bpk_region *unused)
 {
-	uint8_t bytes[FIXED] = { 0 };
-	struct stat found = { 0 };
+	uint64_t distance = size / (LATER_SAMPLES + 1);
+	struct samples samples = { .count = 0 };
 
-	(void)fstat(fd, &found); /* for people alone */
-	bpk_put_le32(bytes, VERSION);
-	bpk_put_le64(bytes + 8, (uint64_t)found.st_dev);
-	bpk_put_le64(bytes + 16, (uint64_t)found.st_ino);
-	journal->start.size = 0;
-	return bpk_buf_append(&journal->start, bpk_view(bytes, sizeof bytes), err);
+	add_around(&samples, 0, bpk_min_u64(size, FIRST_SAMPLE), unused);
+	if (distance < FIRST_SAMPLE) /* little is left, and samples must not meet */
+		return samples;
+	for (uint64_t i = 1; i <= LATER_SAMPLES; i++)
+		add_around(&samples, i * distance, i * distance + LATER_SAMPLE, unused);
+	return samples;
+}
+
+/* ---- Making ---- */
+
+static int read_sample(struct bpk_journal *journal, int fd, const struct bpk_region *sample,
+		       struct bpk_err *err)
+{
+	uint8_t bytes[FIRST_SAMPLE];
+	struct bpk_span out = bpk_span(bytes, (size_t)sample->size);
+	size_t got;
+
+	if (bpk_full_read_at(fd, sample->offset, out, &got, err) != 0)
+		return -1;
+	if (got < out.size)
+		return bpk_fail(err, BPK_FAILED, "became shorter while it was changed");
+	return bpk_buf_append(&journal->start, bpk_view_of_span(out), err);
 }
 
 int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
 			   struct bpk_err *err)
 {
-	uint64_t end = journal->old_size;
-	uint64_t distance = end / (LATER_SAMPLES + 1);
+	struct samples samples = place_samples(journal->old_size, unused);
+	uint8_t fixed[FIXED] = { 0 };
 
-	if (add_fixed(journal, fd, err) != 0 ||
-	    add_samples(journal, fd, 0, bpk_min_u64(end, FIRST_SAMPLE), unused, err) != 0)
+	bpk_put_le32(fixed, VERSION);
+	bpk_put_le64(fixed + 8, journal->file.device);
+	bpk_put_le64(fixed + 16, journal->file.inode);
+	bpk_put_le64(fixed + 24, journal->file.born);
+	bpk_put_le64(fixed + 32, unused->offset);
+	bpk_put_le64(fixed + 40, unused->size);
+	journal->start.size = 0;
+	if (bpk_buf_append(&journal->start, bpk_view(fixed, sizeof fixed), err) != 0)
 		return -1;
-	if (distance < FIRST_SAMPLE) /* little is left, and samples must not meet */
-		return 0;
-	for (uint64_t i = 1; i <= LATER_SAMPLES; i++)
-		if (add_samples(journal, fd, i * distance, i * distance + LATER_SAMPLE, unused,
-				err) != 0)
+	for (size_t i = 0; i < samples.count; i++)
+		if (read_sample(journal, fd, &samples.all[i], err) != 0)
 			return -1;
 	return 0;
 }
 
 /* ---- Testing ---- */
 
-/* The next sample; NULL with a bad cursor when it leaves the payload or the file. */
-static const uint8_t *next_sample(const struct bpk_journal *journal, struct bpk_cursor *cursor,
-				  uint64_t *offset, size_t *size)
+static struct bpk_region unused_of(const struct bpk_journal *journal)
 {
-	const uint8_t *head = bpk_cursor_take(cursor, SAMPLE_HEAD);
-	uint64_t wanted;
+	const uint8_t *fixed = journal->start.data;
 
-	if (head == NULL)
-		return NULL;
-	*offset = bpk_get_le64(head);
-	wanted = bpk_get_le64(head + 8);
-	if (wanted > FIRST_SAMPLE || *offset > journal->old_size ||
-	    wanted > journal->old_size - *offset) {
-		cursor->bad = true;
-		return NULL;
-	}
-	*size = (size_t)wanted;
-	return bpk_cursor_take(cursor, *size);
+	return (struct bpk_region){ bpk_get_le64(fixed + 32), bpk_get_le64(fixed + 40), 0 };
+}
+
+/* Are all samples there, and nothing else? */
+static bool is_complete(const struct bpk_journal *journal)
+{
+	struct bpk_region unused;
+	struct samples samples;
+	uint64_t size = FIXED;
+
+	if (journal->start.size < FIXED)
+		return false;
+	unused = unused_of(journal);
+	if (unused.offset > journal->old_size || unused.size > journal->old_size - unused.offset)
+		return false;
+	samples = place_samples(journal->old_size, &unused);
+	for (size_t i = 0; i < samples.count; i++)
+		size += samples.all[i].size; /* a few hundred bytes each */
+	return size == journal->start.size;
+}
+
+static struct bpk_identity made_for(const struct bpk_journal *journal)
+{
+	const uint8_t *fixed = journal->start.data;
+
+	return (struct bpk_identity){
+		.device = bpk_get_le64(fixed + 8),
+		.inode = bpk_get_le64(fixed + 16),
+		.born = bpk_get_le64(fixed + 24),
+	};
 }
 
 int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err)
 {
-	struct bpk_cursor cursor = bpk_cursor(bpk_buf_view(&journal->start));
-	uint32_t version = bpk_cursor_le32(&cursor);
-	uint32_t nsamples = bpk_cursor_le32(&cursor);
-	uint64_t offset;
-	size_t size;
+	uint32_t version = journal->start.size < 4 ? 0 : bpk_get_le32(journal->start.data);
+	struct bpk_identity made;
+	struct bpk_err why;
 
-	bpk_cursor_take(&cursor, FIXED - 8);
-	if (!cursor.bad && version != VERSION)
+	if (version > VERSION)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"its journal %s is of version %" PRIu32 ", expected %d",
 				journal->beside->journal, version, VERSION);
-	for (uint32_t i = 0; i < nsamples && !cursor.bad; i++)
-		next_sample(journal, &cursor, &offset, &size);
-	if (cursor.bad || cursor.left > 0)
-		return bpk_fail(err, BPK_CORRUPT, "its journal %s is damaged in its first record",
-				journal->beside->journal);
-	return 0;
+	if (version < VERSION)
+		return bpk_journal_refuse(journal, err, "it is of an older version");
+	if (!is_complete(journal))
+		return bpk_journal_refuse(journal, err, "its first record is not complete");
+	made = made_for(journal);
+	if (journal->any_file || bpk_identity_same(&made, &journal->file))
+		return 0;
+	return bpk_journal_refuse(journal, err, bpk_identity_differs(&made, &journal->file, &why));
 }
 
 static int fail_stranger(const struct bpk_journal *journal, uint64_t offset, struct bpk_err *err)
@@ -206,19 +235,19 @@ static int check_size(const struct bpk_journal *journal, int fd, struct bpk_err 
 
 int bpk_journal_check(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
-	struct bpk_cursor cursor = bpk_cursor(bpk_buf_view(&journal->start));
-	uint32_t nsamples = bpk_get_le32(journal->start.data + NSAMPLES_AT);
-	uint64_t offset;
-	size_t size;
+	const struct bpk_region unused = unused_of(journal);
+	const struct samples samples = place_samples(journal->old_size, &unused);
+	const uint8_t *bytes = journal->start.data + FIXED;
 
 	if (check_size(journal, fd, err) != 0 || check_head(journal, fd, err) != 0)
 		return -1;
-	bpk_cursor_take(&cursor, FIXED);
-	for (uint32_t i = 0; i < nsamples; i++) {
-		const uint8_t *bytes = next_sample(journal, &cursor, &offset, &size);
+	for (size_t i = 0; i < samples.count; i++) {
+		size_t size = (size_t)samples.all[i].size;
 
-		if (check_sample(journal, fd, offset, bpk_view(bytes, size), err) != 0)
+		if (check_sample(journal, fd, samples.all[i].offset, bpk_view(bytes, size), err) !=
+		    0)
 			return -1;
+		bytes += size;
 	}
 	return 0;
 }

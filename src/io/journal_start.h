@@ -13,7 +13,8 @@ enum { BPK_JOURNAL_START_MAX = 4096 };
 int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
 			   struct bpk_err *err);
 
-/* Is the payload in journal->start well formed? Else BPK_CORRUPT or BPK_UNSUPPORTED. */
+/* Is the payload in journal->start complete, and about journal->file? 1: it is not, and err says
+ * why. Fails with BPK_UNSUPPORTED (of a later version). */
 int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err);
 
 #endif

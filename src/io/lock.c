@@ -2,7 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "io/io.h"
 
 /* Bytes that no file reaches; every system that counts in 64 bits takes a lock there. */
 #define WRITER_BYTE ((off_t)1 << 62)
@@ -12,6 +17,7 @@
 enum {
 	FIRST_NAP = 50 * 1000, /* nanoseconds */
 	LONGEST_NAP = 2 * 1000 * 1000,
+	TELL_AFTER = 1000, /* ms of waiting: a commit or a fetch has ended by then */
 };
 
 enum bpk_locked bpk_lock_outcome(int rc)
@@ -72,26 +78,60 @@ long bpk_lock_since(const struct timespec *start)
 	return (now.tv_sec - start->tv_sec) * 1000 + (now.tv_nsec - start->tv_nsec) / 1000000;
 }
 
+/* ---- Waiting ---- */
+
+static _Atomic(bpk_wait_fn *) tell_of_wait;
+
+void bpk_on_wait(bpk_wait_fn *tell)
+{
+	tell_of_wait = tell;
+}
+
+/* Whoever holds a lock for so long is stopped, or no program of ours. A lock that belongs to a
+ * description, as ours do, names no process. */
+static void tell_waiting(int fd, const struct flock *wanted)
+{
+	bpk_wait_fn *tell = tell_of_wait;
+	struct flock holder = wanted != NULL ? *wanted : (struct flock){ .l_pid = -1 };
+	char link[sizeof "/proc/self/fd/" + 16], path[PATH_MAX], who[48] = "another process";
+	ssize_t size;
+
+	if (tell == NULL)
+		return;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
+	size = readlink(link, path, sizeof path - 1);
+	path[size > 0 ? size : 0] = '\0';
+	if (wanted != NULL && fcntl(fd, F_OFD_GETLK, &holder) == 0 && holder.l_type != F_UNLCK &&
+	    holder.l_pid > 0)
+		snprintf(who, sizeof who, "process %ld", (long)holder.l_pid);
+	tell(path[0] != '\0' ? path : NULL, who);
+}
+
 /*
  * Asked again and again rather than with F_OFD_SETLKW, which no other thread could end, and which
  * on some network file systems is no fairer.
  */
-enum bpk_locked bpk_lock_try(enum bpk_locked (*attempt)(void *arg), void *arg, int patience,
+enum bpk_locked bpk_lock_try(const struct bpk_lock_attempt *attempt, int patience,
 			     const atomic_bool *stop)
 {
 	struct timespec nap = { .tv_nsec = FIRST_NAP };
 	struct timespec start;
-	enum bpk_locked locked = attempt(arg);
+	enum bpk_locked locked = attempt->once(attempt->arg);
+	bool told = false;
 
 	if (locked != BPK_LOCK_BUSY || patience == BPK_LOCK_TRY)
 		return locked;
 	clock_gettime(CLOCK_MONOTONIC, &start);
 	while (locked == BPK_LOCK_BUSY && (patience < 0 || bpk_lock_since(&start) < patience) &&
 	       (stop == NULL || !atomic_load(stop))) {
+		if (!told && bpk_lock_since(&start) >= TELL_AFTER) {
+			told = true;
+			tell_waiting(attempt->fd, attempt->wanted);
+		}
 		nanosleep(&nap, NULL);
 		if (nap.tv_nsec < LONGEST_NAP)
 			nap.tv_nsec *= 2;
-		locked = attempt(arg);
+		locked = attempt->once(attempt->arg);
 	}
 	return locked;
 }
@@ -100,8 +140,9 @@ static enum bpk_locked wait_to_set(int fd, short type, off_t start, off_t size, 
 				   const atomic_bool *stop)
 {
 	struct request request = request_of(fd, type, start, size);
+	const struct bpk_lock_attempt attempt = { attempt_set, &request, fd, &request.flock };
 
-	return bpk_lock_try(attempt_set, &request, patience, stop);
+	return bpk_lock_try(&attempt, patience, stop);
 }
 
 enum bpk_locked bpk_lock_take(int fd, enum bpk_lock lock, int patience, const atomic_bool *stop)

@@ -12,6 +12,7 @@
 #ifndef BPK_IO_LOCK_H
 #define BPK_IO_LOCK_H
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <time.h>
 
@@ -51,9 +52,18 @@ enum bpk_locked bpk_lock_take(int fd, enum bpk_lock lock, int patience, const at
 int bpk_lock_need(int fd, enum bpk_lock lock, int patience, bool no_lock, const atomic_bool *stop,
 		  struct bpk_err *err);
 
+/* How to take a lock of any kind. */
+struct bpk_lock_attempt {
+	enum bpk_locked (*once)(void *arg);
+	void *arg;
+	int fd;                     /* of the file that is locked */
+	const struct flock *wanted; /* what is asked for there; NULL: a lock of another kind */
+};
+
 /* The two halves of that, for locks of another kind: try until it is not busy any more, or patience
- * ends; and what comes of that. lock says what for, in the line. */
-enum bpk_locked bpk_lock_try(enum bpk_locked (*attempt)(void *arg), void *arg, int patience,
+ * ends, telling of it after a second (bpk_on_wait); and what comes of that. lock says what for, in
+ * the line. */
+enum bpk_locked bpk_lock_try(const struct bpk_lock_attempt *attempt, int patience,
 			     const atomic_bool *stop);
 int bpk_lock_judge(enum bpk_locked locked, enum bpk_lock lock, bool no_lock,
 		   const atomic_bool *stop, struct bpk_err *err);

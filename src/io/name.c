@@ -61,6 +61,16 @@ static bool leads_to(int folder, const char *name, int fd)
 	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
+/* Nobody holds it, and it is the folder's owner's or ours, so it may be removed. */
+static bool is_left_behind(int folder, const char *name, int fd)
+{
+	struct stat found, parent;
+
+	return fstat(fd, &found) == 0 && fstat(folder, &parent) == 0 &&
+	       bpk_erase_may(parent.st_uid, &found) && flock(fd, LOCK_EX | LOCK_NB) == 0 &&
+	       leads_to(folder, name, fd);
+}
+
 /* Locks over NFS need one open for writing, which the mode of a draft almost kept may forbid. */
 static int open_old(int folder, const char *name)
 {
@@ -81,7 +91,7 @@ void bpk_draft_clean(int folder, const char *name)
 		fd = open_old(folder, text);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && leads_to(folder, text, fd))
+		if (is_left_behind(folder, text, fd))
 			unlinkat(folder, text, 0);
 		close(fd);
 	}
@@ -99,7 +109,7 @@ void bpk_draft_clean_folders(int folder, const char *name, bool (*ours)(const ch
 		fd = openat(folder, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd < 0)
 			continue;
-		if (flock(fd, LOCK_EX | LOCK_NB) == 0 && leads_to(folder, text, fd) &&
+		if (is_left_behind(folder, text, fd) &&
 		    bpk_erase_below(fd, ours, &stranger, NULL) == 0)
 			unlinkat(folder, text,
 				 AT_REMOVEDIR); /* refused while a stranger is in it */

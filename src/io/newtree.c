@@ -88,7 +88,7 @@ static int vet(int old, bool (*ours)(const char *name), struct bpk_err *err)
 /* Whoever changes the old one now must not lose what is written. *lock is to be closed later. */
 static int lock_old(int old, int *lock, struct bpk_err *err)
 {
-	*lock = bpk_redo_open_lock(old, false);
+	*lock = bpk_redo_open_lock(old, O_RDWR);
 	if (*lock < 0) /* nobody ever changed it, or we could not change it ourselves */
 		return 0;
 	return bpk_lock_need(*lock, BPK_LOCK_WRITER, BPK_LOCK_MOMENT, true, NULL, err);
@@ -201,11 +201,15 @@ static int exchange_by_three(struct new_tree *new, struct bpk_err *err)
 static void put_back(const struct bpk_target *target)
 {
 	char aside[NAME_MAX + 1];
-	struct stat found;
+	struct stat found, folder;
 
 	spell_aside(aside, target->name);
-	if (fstatat(target->folder, target->name, &found, AT_SYMLINK_NOFOLLOW) != 0 &&
-	    errno == ENOENT)
+	if (fstatat(target->folder, target->name, &found, AT_SYMLINK_NOFOLLOW) == 0 ||
+	    errno != ENOENT)
+		return;
+	if (fstatat(target->folder, aside, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    fstat(target->folder, &folder) == 0 && S_ISDIR(found.st_mode) &&
+	    bpk_erase_may(folder.st_uid, &found))
 		(void)renameat(target->folder, aside, target->folder, target->name);
 }
 

@@ -1,60 +1,18 @@
 #include "io/io.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "io/dir_ops.h"
-#include "io/journal.h"
-#include "io/lock.h"
 #include "io/source.h"
 
 enum { REOPENED_MAX = 20 };
 
-/* With the file open for writing. Only a journal that is not to be believed is a failure: through
- * any other the file can be read as it was, though nothing could be written. */
-static int recover_file(const struct bpk_beside *beside, int fd, struct bpk_err *err)
-{
-	struct bpk_err why = { 0 };
-
-	/* alive, it will bring its work to an end; without locks nobody knows */
-	if (bpk_lock_take(fd, BPK_LOCK_WRITER, BPK_LOCK_TRY, NULL) != BPK_LOCK_TAKEN ||
-	    !bpk_beside_is(beside, fd) || bpk_journal_recover(beside, fd, true, &why) == 0 ||
-	    why.kind == BPK_FAILED || why.kind == BPK_NO_MEMORY)
-		return 0;
-	if (err != NULL)
-		*err = why;
-	return -1;
-}
-
-/* Put back what a writer that died left of path, where that may be written. */
-static int recover(const char *path, struct bpk_err *err)
-{
-	struct bpk_beside beside;
-	struct stat found;
-	int fd, rc = 0;
-
-	if (bpk_beside_find(path, &beside, NULL) != 0)
-		return 0;
-	if (bpk_beside_has_journal(&beside, &found)) {
-		fd = bpk_beside_open(&beside, O_RDWR);
-		if (fd >= 0) {
-			rc = recover_file(&beside, fd, err);
-			close(fd);
-		}
-	}
-	bpk_beside_clear(&beside);
-	return rc;
-}
-
-static int open_once(const char *path, bool as_is, struct bpk_source **source, struct bpk_err *err)
+static int open_once(const char *path, struct bpk_source **source, struct bpk_err *err)
 {
 	int rc = 0;
 
-	if (!as_is && recover(path, err) != 0)
-		return -1;
 	if (bpk_source_open(path, source, err) != 0)
 		return -1;
 	if (bpk_source_seekable(*source) && S_ISREG(bpk_source_stat(*source)->st_mode))
@@ -69,15 +27,21 @@ static int open_once(const char *path, bool as_is, struct bpk_source **source, s
 /* A writer may have changed the file between its opening and the moment in which another one got
  * its name: then it is opened again. A path that never leads to what it opens (a deleted file, by
  * its descriptor) has no writer of ours. */
-static int open_file(const char *path, bool as_is, struct bpk_source **source, struct bpk_err *err)
+static int open_file(const char *path, struct bpk_source **source, struct bpk_err *err)
 {
-	int rc = open_once(path, as_is, source, err);
+	int rc = open_once(path, source, err);
 
 	for (int i = 0; rc > 0 && i < REOPENED_MAX; i++) {
 		bpk_source_close(*source);
-		rc = open_once(path, as_is, source, err);
+		rc = open_once(path, source, err);
 	}
 	return rc < 0 ? -1 : 0;
+}
+
+/* What is too long for a file's name may still hold a member's. */
+static bool is_no_file(int errnum)
+{
+	return bpk_is_missing(errnum) || errnum == ENAMETOOLONG;
 }
 
 /* Open name in the tar of that path. 1: there is no such tar. */
@@ -86,7 +50,9 @@ static int open_in(const char *tar, const char *name, struct bpk_place *place, s
 	struct bpk_source *source;
 	struct stat found;
 
-	if (stat(tar, &found) != 0 || !S_ISREG(found.st_mode))
+	if (stat(tar, &found) != 0)
+		return is_no_file(errno) ? 1 : bpk_fail_errno(err, errno, "cannot be looked at");
+	if (!S_ISREG(found.st_mode))
 		return 1;
 	if (bpk_source_open(tar, &source, err) != 0)
 		return -1;
@@ -115,20 +81,21 @@ static int open_member(const char *path, struct bpk_place *place, struct bpk_err
 	return rc;
 }
 
-/* With errno of path, which is no file. What is too long for one may still be a member's name. */
-static int open_missing(const char *path, struct bpk_place *place, struct bpk_err *err)
+/* With errnum of path, which could not be looked at. */
+static int open_missing(const char *path, int errnum, struct bpk_place *place, struct bpk_err *err)
 {
 	int rc = 1;
 
-	if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)
+	if (is_no_file(errnum))
 		rc = open_member(path, place, err);
 	if (rc <= 0)
 		return rc;
 	place->is_member = false;
-	return bpk_source_open(path, &place->source, err); /* which says what is wrong */
+	return bpk_fail_errno(err, errnum, "cannot open");
 }
 
-int bpk_place_open_as(const char *path, bool as_is, struct bpk_place *place, struct bpk_err *err)
+int bpk_place_open(const char *path, bool (*owns)(const char *name), struct bpk_place *place,
+		   struct bpk_err *err)
 {
 	struct stat found;
 
@@ -136,19 +103,14 @@ int bpk_place_open_as(const char *path, bool as_is, struct bpk_place *place, str
 	if (strcmp(path, "-") == 0)
 		return bpk_source_open(path, &place->source, err);
 	if (stat(path, &found) != 0)
-		return open_missing(path, place, err);
+		return open_missing(path, errno, place, err);
 	if (S_ISDIR(found.st_mode)) {
 		place->is_directory = true;
-		return bpk_dir_open_as(path, as_is, &place->directory, err);
+		return bpk_dir_open(path, owns, &place->directory, err);
 	}
 	if (S_ISREG(found.st_mode))
-		return open_file(path, as_is, &place->source, err);
+		return open_file(path, &place->source, err);
 	return bpk_source_open(path, &place->source, err);
-}
-
-int bpk_place_open(const char *path, struct bpk_place *place, struct bpk_err *err)
-{
-	return bpk_place_open_as(path, false, place, err);
 }
 
 void bpk_place_close(struct bpk_place *place)
@@ -156,4 +118,16 @@ void bpk_place_close(struct bpk_place *place)
 	bpk_source_close(place->source);
 	bpk_dir_close(place->directory);
 	*place = (struct bpk_place){ 0 };
+}
+
+bool bpk_place_pending(const struct bpk_place *place)
+{
+	return place->directory != NULL ? bpk_dir_pending(place->directory)
+					: bpk_source_pending(place->source);
+}
+
+const char *bpk_place_remark(const struct bpk_place *place)
+{
+	return place->directory != NULL ? bpk_dir_remark(place->directory)
+					: bpk_source_remark(place->source);
 }

@@ -18,14 +18,19 @@ enum {
 	LAST_SIZE = sizeof "crc32\t00000000\n" - 1,
 };
 
-static const char first_line[] = "bpk changes 1\t";
+static const char any_version[] = "bpk changes ";
+static const char first_line[] = "bpk changes 2\t";
+static const char old_version[] = "bpk changes 1\t";
+static const char root_line[] = "root\t";
 
 void bpk_redo_clear(struct bpk_redo *redo)
 {
 	free(redo->changes);
 	free(redo->by_name);
 	bpk_buf_clear(&redo->text);
-	*redo = (struct bpk_redo){ 0 };
+	redo->changes = NULL;
+	redo->by_name = NULL;
+	redo->count = 0;
 }
 
 /* ---- By name ---- */
@@ -72,7 +77,9 @@ static uint32_t digest(struct bpk_view bytes)
 
 int bpk_redo_spell(const struct bpk_redo *redo, struct bpk_buf *text, struct bpk_err *err)
 {
-	if (bpk_buf_printf(text, err, "%s%zu\n", first_line, redo->count) != 0)
+	if (bpk_buf_printf(text, err, "%s%zu\n%s%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
+			   first_line, redo->count, root_line, redo->root.device, redo->root.inode,
+			   redo->root.born) != 0)
 		return -1;
 	for (size_t i = 0; i < redo->count; i++) {
 		const struct bpk_change *change = &redo->changes[i];
@@ -199,6 +206,20 @@ static size_t count_lines(const char *text)
 	return count;
 }
 
+/* The line about the root. */
+static bool parse_root(char *line, struct bpk_identity *root)
+{
+	const char *device, *inode;
+
+	if (line == NULL || strncmp(line, root_line, sizeof root_line - 1) != 0)
+		return false;
+	line += sizeof root_line - 1;
+	device = cut(&line, '\t');
+	inode = device == NULL ? NULL : cut(&line, '\t');
+	return inode != NULL && take_number(device, &root->device) &&
+	       take_number(inode, &root->inode) && take_number(line, &root->born);
+}
+
 /* All lines but the last. */
 static int parse_lines(char *text, struct bpk_redo *redo, struct bpk_err *err)
 {
@@ -209,9 +230,11 @@ static int parse_lines(char *text, struct bpk_redo *redo, struct bpk_err *err)
 	if (line == NULL || strncmp(line, first_line, sizeof first_line - 1) != 0 ||
 	    !take_number(line + sizeof first_line - 1, &count))
 		return bpk_fail(err, BPK_CORRUPT, "is no list of changes");
-	if (count == 0 || count != lines - 1)
+	if (lines < 2 || count == 0 || count != lines - 2)
 		return bpk_fail(err, BPK_CORRUPT, "counts %" PRIu64 " changes in %zu lines", count,
-				lines - 1);
+				lines);
+	if (!parse_root(cut(&text, '\n'), &redo->root))
+		return bpk_fail(err, BPK_CORRUPT, "does not say which directory it is about");
 	redo->changes = bpk_calloc((size_t)count, sizeof redo->changes[0], err);
 	if (redo->changes == NULL)
 		return -1;
@@ -225,7 +248,8 @@ static int parse_lines(char *text, struct bpk_redo *redo, struct bpk_err *err)
 
 int bpk_redo_parse(struct bpk_buf *text, struct bpk_redo *redo, struct bpk_err *err)
 {
-	*redo = (struct bpk_redo){ .text = *text };
+	bpk_redo_clear(redo);
+	redo->text = *text;
 	*text = (struct bpk_buf){ 0 };
 	text = &redo->text;
 	if (check_text(text, err) == 0) {
@@ -240,12 +264,12 @@ int bpk_redo_parse(struct bpk_buf *text, struct bpk_redo *redo, struct bpk_err *
 	return -1;
 }
 
+/* ---- The one that is there ---- */
+
 static int read_text(int fd, const struct stat *found, struct bpk_buf *text, struct bpk_err *err)
 {
 	size_t got;
 
-	if (!S_ISREG(found->st_mode))
-		return bpk_fail(err, BPK_CORRUPT, "is no regular file");
 	if (found->st_size > TEXT_MAX)
 		return bpk_fail(err, BPK_CORRUPT, "is %" PRIu64 " bytes long, which no list is",
 				(uint64_t)found->st_size);
@@ -256,19 +280,89 @@ static int read_text(int fd, const struct stat *found, struct bpk_buf *text, str
 	return 0;
 }
 
-static int load(int fd, struct bpk_redo *redo, struct bpk_err *err)
+/* It is left alone. Returns 1. */
+static int refuse(struct bpk_redo *redo, const struct stat *found, const char *why)
+{
+	bpk_redo_clear(redo);
+	redo->seen = *found;
+	if (redo->refused.kind == BPK_OK)
+		bpk_fail(&redo->refused, BPK_FAILED,
+			 "its list of changes " BPK_DIR_LIST " is not used: %s", why);
+	return 1;
+}
+
+static bool begins_with(struct bpk_view text, const char *line)
+{
+	return text.size >= strlen(line) && memcmp(text.data, line, strlen(line)) == 0;
+}
+
+/* Take text, unless it is nothing that could be about this directory. */
+static int parse_known(struct bpk_buf *text, const struct stat *found, struct bpk_redo *redo,
+		       struct bpk_err *err)
+{
+	struct bpk_view view = bpk_buf_view(text);
+
+	if (!begins_with(view, any_version))
+		return refuse(redo, found, "it is no list of changes");
+	if (begins_with(view, old_version))
+		return refuse(redo, found, "it is of an older version");
+	if (!begins_with(view, first_line))
+		return bpk_fail(err, BPK_UNSUPPORTED, "is of a later version");
+	return bpk_redo_parse(text, redo, err);
+}
+
+/* Does a list that was read belong to the directory? */
+static int check_list(struct bpk_redo *redo, const struct bpk_identity *root,
+		      const struct stat *found)
+{
+	struct bpk_err why;
+
+	if (!redo->any_root && !bpk_identity_same(&redo->root, root))
+		return refuse(redo, found, bpk_identity_differs(&redo->root, root, &why));
+	for (size_t i = 0; redo->owns != NULL && i < redo->count; i++) {
+		if (redo->owns(redo->changes[i].name))
+			continue;
+		bpk_fail(&why, BPK_FAILED, "it names %s, which is no part of a dataset",
+			 redo->changes[i].name);
+		return refuse(redo, found, why.text);
+	}
+	redo->seen = *found;
+	return 0;
+}
+
+static int check_kind(struct bpk_redo *redo, const struct bpk_identity *root,
+		      const struct stat *found)
+{
+	char why[100];
+
+	if (!S_ISREG(found->st_mode))
+		return refuse(redo, found, "it is no regular file");
+	if (found->st_uid == root->owner || (redo->any_root && found->st_uid == geteuid()))
+		return 0;
+	snprintf(why, sizeof why, "it belongs to user %lu, the directory to user %lu",
+		 (unsigned long)found->st_uid, (unsigned long)root->owner);
+	return refuse(redo, found, why);
+}
+
+/* The list whose descriptor is fd. 1: it is left alone. */
+static int load(int fd, const struct bpk_identity *root, struct bpk_redo *redo, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
 	struct stat found;
+	int rc;
 
 	if (fstat(fd, &found) != 0)
 		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": fstat");
-	if (read_text(fd, &found, &text, err) != 0 || bpk_redo_parse(&text, redo, err) != 0) {
-		bpk_buf_clear(&text);
+	rc = check_kind(redo, root, &found);
+	if (rc != 0)
+		return rc;
+	rc = read_text(fd, &found, &text, err);
+	if (rc == 0)
+		rc = parse_known(&text, &found, redo, err);
+	bpk_buf_clear(&text);
+	if (rc < 0)
 		return bpk_err_subject(err, BPK_DIR_LIST);
-	}
-	redo->seen = found;
-	return 0;
+	return rc > 0 ? rc : check_list(redo, root, &found);
 }
 
 bool bpk_redo_stands(int root, const struct stat *seen)
@@ -279,12 +373,32 @@ bool bpk_redo_stands(int root, const struct stat *seen)
 	       bpk_is_still(&found, seen);
 }
 
-int bpk_redo_refresh(int root, struct bpk_redo *redo, struct bpk_err *err)
+/* What is there, as found says, is a list or is left alone (1). */
+static int take(int root, const struct stat *found, struct bpk_redo *redo, struct bpk_err *err)
 {
-	struct stat found;
+	struct bpk_identity identity;
 	int fd, rc;
 
-	if (redo->count > 0 && bpk_redo_stands(root, &redo->seen))
+	if (bpk_identity_of(root, &identity, err) != 0)
+		return -1;
+	rc = check_kind(redo, &identity, found); /* nor is it opened */
+	if (rc != 0)
+		return rc;
+	fd = bpk_beneath_open(root, BPK_DIR_LIST, O_RDONLY);
+	if (fd < 0)
+		return errno == ENOENT ? 0
+				       : bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot open");
+	rc = load(fd, &identity, redo, err);
+	close(fd);
+	return rc;
+}
+
+int bpk_redo_refresh(int root, struct bpk_redo *redo, struct bpk_err *err)
+{
+	bool known = redo->count > 0 || redo->refused.kind != BPK_OK;
+	struct stat found;
+
+	if (known && bpk_redo_stands(root, &redo->seen))
 		return 0;
 	bpk_redo_clear(redo);
 	if (fstatat(root, BPK_DIR_LIST, &found, AT_SYMLINK_NOFOLLOW) != 0) {
@@ -292,13 +406,5 @@ int bpk_redo_refresh(int root, struct bpk_redo *redo, struct bpk_err *err)
 			return 0;
 		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot be looked at");
 	}
-	if (!S_ISREG(found.st_mode)) /* nor is it opened */
-		return bpk_fail(err, BPK_CORRUPT, BPK_DIR_LIST ": is no regular file");
-	fd = bpk_beneath_open(root, BPK_DIR_LIST, O_RDONLY);
-	if (fd < 0)
-		return errno == ENOENT ? 0
-				       : bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot open");
-	rc = load(fd, redo, err);
-	close(fd);
-	return rc;
+	return take(root, &found, redo, err) < 0 ? -1 : 0;
 }

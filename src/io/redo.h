@@ -3,16 +3,22 @@
  * at once. It is there: the changes are made, though some of them may still have to be carried out.
  * It is text, so that a user who finds one can read it:
  *
- *     bpk changes 1 TAB COUNT LF
+ *     bpk changes 2 TAB COUNT LF
+ *     root TAB DEVICE TAB INODE TAB BORN LF of the root; BORN as in io/identity.h
  *     + TAB SIZE TAB DRAFT TAB NAME LF      the file DRAFT, of SIZE bytes, gets the name NAME
  *     - TAB NAME LF                         the file NAME is removed
  *     crc32 TAB XXXXXXXX LF                 of all that stands before, in hexadecimal digits
  *
  * Names are those of io/dir.h, and a draft lies beside what it becomes.
+ *
+ * A list is valid in the one directory that it was made for, where it belongs to the directory's
+ * owner and every name in it is one that the format calls its own. Any other is left alone, and the
+ * directory is read as it lies; one that is about this directory, but damaged, is a failure.
  */
 #ifndef BPK_IO_REDO_H
 #define BPK_IO_REDO_H
 
+#include "io/identity.h"
 #include "io/io.h"
 
 struct bpk_change {
@@ -27,7 +33,13 @@ struct bpk_redo {
 	size_t count;
 	const struct bpk_change **by_name; /* the same, in the order of their names */
 	struct bpk_buf text;               /* holds the names of a list that was read */
-	struct stat seen;                  /* its file */
+	struct stat seen;                  /* its file; or the one that was refused last */
+	struct bpk_identity root;          /* the directory that it is about */
+
+	/* what a list must fit, set by who asks for it; bpk_redo_clear leaves it */
+	bool (*owns)(const char *name); /* NULL: any name */
+	bool any_root;                  /* also one that was made for another directory */
+	struct bpk_err refused;         /* why a list was left alone: the first such line */
 };
 
 void bpk_redo_clear(struct bpk_redo *redo);
@@ -41,8 +53,9 @@ int bpk_redo_spell(const struct bpk_redo *redo, struct bpk_buf *text, struct bpk
 /* Read text, which is hostile; takes it. redo is cleared when it fails, with BPK_CORRUPT. */
 int bpk_redo_parse(struct bpk_buf *text, struct bpk_redo *redo, struct bpk_err *err);
 
-/* Make redo the list that is in root now; none (count 0) when there is none. Costs one system call
- * where nothing changed. Fails with BPK_CORRUPT or BPK_FAILED. */
+/* Make redo the list that is in root now; none (count 0) when there is none, or it is left alone,
+ * which redo->refused tells. Costs one system call where nothing changed. Fails with BPK_CORRUPT,
+ * BPK_UNSUPPORTED (of a later version) or BPK_FAILED. */
 int bpk_redo_refresh(int root, struct bpk_redo *redo, struct bpk_err *err);
 
 /* What is done to name; NULL: nothing. */
@@ -57,16 +70,9 @@ bool bpk_redo_stands(int root, const struct stat *seen);
  */
 int bpk_redo_carry_out(int root, const struct bpk_redo *redo, bool sync, struct bpk_err *err);
 
-/* The lock file of root, made when create says so; a descriptor for bpk_lock_take, or -1 with errno
- * (EINVAL: something else has its name). */
-int bpk_redo_open_lock(int root, bool create);
-
-/*
- * For the list that redo was read from: is a writer at work? Else carry it out, when that is wanted
- * and can be done here. redo is what is there then. Fails as bpk_redo_refresh.
- */
-int bpk_redo_settle(int root, struct bpk_redo *redo, bool carry_out, bool *alive,
-		    struct bpk_err *err);
+/* The lock file of root, opened with flags (O_CREAT: made when it is missing); a descriptor for
+ * bpk_lock_take, or -1 with errno (EINVAL: something else has its name). */
+int bpk_redo_open_lock(int root, int flags);
 
 /* Sync the folder that name lies in; the folder of every name. */
 int bpk_redo_sync_one(int root, const char *name, struct bpk_err *err);

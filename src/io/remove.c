@@ -8,22 +8,40 @@
 
 #include "io/beneath.h"
 #include "io/full.h"
+#include "io/retire.h"
 
-static int remove_from(int folder, const char *name, const struct stat *seen, struct bpk_err *err)
+/* With the file open and locked (-1: it is not to be had); a link or another file in its place has
+ * another inode, and a writer leaves other times. */
+static int remove_locked(const struct bpk_beside *beside, int fd, const struct stat *seen,
+			 struct bpk_err *err)
 {
 	struct stat now;
 
-	if (fstatat(folder, name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(beside->folder, beside->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
 		return bpk_fail_errno(err, errno, "cannot be removed");
-	/* a link or another file in its place has another inode; a writer leaves other times */
 	if (!S_ISREG(now.st_mode) || !bpk_is_still(&now, seen))
 		return bpk_fail(err, BPK_FAILED,
 				"is not removed: not the file that was read any more");
-	if (unlinkat(folder, name, 0) != 0)
+	if (bpk_retire_settle(beside, fd, true, err) != 0)
+		return -1;
+	if (unlinkat(beside->folder, beside->name, 0) != 0)
 		return bpk_fail_errno(err, errno, "cannot be removed");
-	if (bpk_full_sync(folder) != 0 && errno != EINVAL && errno != ENOTSUP)
+	if (bpk_full_sync(beside->folder) != 0 && errno != EINVAL && errno != ENOTSUP)
 		return bpk_fail_errno(err, errno, "sync its folder");
 	return 0;
+}
+
+static int remove_from(int folder, const char *name, const struct stat *seen, struct bpk_err *err)
+{
+	struct bpk_beside beside = bpk_beside_in(folder, name);
+	int fd, rc;
+
+	if (bpk_retire_lock(&beside, &fd, err) != 0)
+		return bpk_err_subject(err, "is not removed");
+	rc = remove_locked(&beside, fd, seen, err);
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
 int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err *err)

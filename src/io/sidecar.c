@@ -39,6 +39,13 @@ struct bpk_sidecar {
 	struct timespec since;  /* likewise: of the last pause */
 };
 
+bool bpk_sidecar_is_name(const char *name)
+{
+	size_t size = strlen(name), own = sizeof BPK_SIDECAR - 1;
+
+	return size >= own && strcmp(name + size - own, BPK_SIDECAR) == 0;
+}
+
 /* ---- Opening ---- */
 
 /* A descriptor, or -1 with errno. */
@@ -82,7 +89,12 @@ int bpk_sidecar_open(const char *path, bool is_directory, struct bpk_sidecar **s
 	*sidecar = NULL;
 	if (none.kind != BPK_OK)
 		return bpk_fail(err, none.kind, "%s", none.text);
-	return fd < 0 ? 0 : wrap(fd, sidecar, err);
+	if (fd >= 0)
+		return wrap(fd, sidecar, err);
+	/* what may not be read by this user cannot be locked; reading goes on without */
+	if (bpk_is_missing(errno) || errno == EACCES)
+		return 0;
+	return bpk_fail_errno(err, errno, BPK_SIDECAR ": cannot open");
 }
 
 /* Eight bytes of it will be written, so it had better be one. */
@@ -201,13 +213,14 @@ static void wait_for_pause(struct bpk_sidecar *s)
 
 static int share(struct bpk_sidecar *s, struct bpk_err *err)
 {
+	const struct bpk_lock_attempt attempt = { attempt_share, s, s->fd, NULL };
 	enum bpk_locked locked;
 
 	if (s->users > 0 && bpk_lock_since(&s->since) >= LONG_TURN)
 		wait_for_pause(s);
 	if (s->users > 0 && !s->bare)
 		return 0;
-	locked = bpk_lock_try(attempt_share, s, BPK_LOCK_LONG, NULL);
+	locked = bpk_lock_try(&attempt, BPK_LOCK_LONG, NULL);
 	return bpk_lock_judge(locked, BPK_LOCK_SEEN, true, NULL, err);
 }
 
@@ -279,11 +292,13 @@ static int count_change(struct bpk_sidecar *s, struct bpk_err *err)
 
 int bpk_sidecar_take(struct bpk_sidecar *s, struct bpk_err *err)
 {
+	struct bpk_lock_attempt attempt = { .once = attempt_take, .arg = s };
 	enum bpk_locked locked;
 
 	if (s == NULL || s->taken)
 		return 0;
-	locked = bpk_lock_try(attempt_take, s, s->patience, &bpk_edit_dropped);
+	attempt.fd = s->fd;
+	locked = bpk_lock_try(&attempt, s->patience, &bpk_edit_dropped);
 	if (bpk_lock_judge(locked, BPK_LOCK_WRITER, s->no_lock, &bpk_edit_dropped, err) != 0)
 		return -1;
 	s->taken = true;

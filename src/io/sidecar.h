@@ -19,6 +19,9 @@
 
 struct bpk_sidecar;
 
+/* True of NAME.b2lock and .b2lock, without a folder in front. */
+bool bpk_sidecar_is_name(const char *name);
+
 /*
  * The sidecar of what path names, for reading; NULL where none is there, or it cannot be opened,
  * as on a medium where nothing can be written. Fails with BPK_NO_MEMORY alone.

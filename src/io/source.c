@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "io/full.h"
 
@@ -96,7 +97,7 @@ static void pass(struct bpk_source *source, size_t size)
 static int read_stream(struct bpk_source *source, struct bpk_span out, size_t *got,
 		       struct bpk_err *err)
 {
-	uint64_t offset = source->tell + waiting(source).size;
+	uint64_t offset = source->start + source->tell + waiting(source).size;
 	int rc;
 
 	*got = 0;
@@ -211,9 +212,37 @@ int bpk_source_skip(struct bpk_source *source, uint64_t size, uint64_t *skipped,
 	return 0;
 }
 
+uint64_t bpk_source_skip_hole(struct bpk_source *source)
+{
+	uint64_t size = left(source), hole;
+	off_t here, data;
+
+	if (source->nature != BPK_SOURCE_SEEKABLE || source->fd < 0)
+		return 0;
+	here = (off_t)(source->start + source->tell);
+	data = lseek(source->fd, here, SEEK_DATA);
+	if (data < 0 && errno != ENXIO) /* which says: no data from here on */
+		return 0;
+	hole = data < 0 ? size : bpk_min_u64((uint64_t)(data - here), size);
+	source->tell += hole;
+	return hole;
+}
+
+void bpk_source_rebase(struct bpk_source *source)
+{
+	source->start += source->tell;
+	source->tell = 0;
+}
+
 static bool same_time(struct timespec a, struct timespec b)
 {
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_times(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
+	       same_time(a->st_ctim, b->st_ctim);
 }
 
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
@@ -224,10 +253,30 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 		return 0;
 	if (fstat(source->fd, &now) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	if (now.st_size != source->stat.st_size || !same_time(now.st_mtim, source->stat.st_mtim) ||
-	    !same_time(now.st_ctim, source->stat.st_ctim))
+	if (!same_times(&now, &source->stat))
 		return bpk_fail(err, BPK_FAILED, "changed while it was read");
 	return 0;
+}
+
+bool bpk_source_may_change(const struct bpk_source *source)
+{
+	return source->shared != NULL;
+}
+
+/* Two writes within one tick of the file system's clock leave the same time. Ticks are 10 ms at
+ * most, but of 2 s where times have no fractions. */
+bool bpk_source_is_untouched(const struct bpk_source *source, const struct timespec *opened)
+{
+	enum { TICK = 100 * 1000 * 1000, LONG_TICK = 3 };
+	struct timespec latest = source->stat.st_ctim;
+	struct stat now;
+
+	if (fstat(source->fd, &now) != 0 || !same_times(&now, &source->stat))
+		return false;
+	latest.tv_sec += latest.tv_nsec == 0 ? LONG_TICK : (latest.tv_nsec + TICK) / 1000000000;
+	latest.tv_nsec = (latest.tv_nsec + TICK) % 1000000000;
+	return latest.tv_sec < opened->tv_sec ||
+	       (latest.tv_sec == opened->tv_sec && latest.tv_nsec < opened->tv_nsec);
 }
 
 int bpk_source_hold(struct bpk_source *source, struct bpk_err *err)
@@ -259,4 +308,9 @@ bool bpk_source_pending(const struct bpk_source *source)
 	if (source->shared != NULL)
 		return bpk_shared_pending(source);
 	return source->holds != NULL && source->holds->pending(source->arg);
+}
+
+const char *bpk_source_remark(const struct bpk_source *source)
+{
+	return source->shared != NULL ? bpk_shared_remark(source) : NULL;
 }

@@ -30,7 +30,7 @@ struct bpk_source {
 	int fd; /* -1 for memory and ops */
 	bool is_stdin;
 	struct bpk_view memory;
-	uint64_t start; /* where offset 0 lies in the file */
+	uint64_t start; /* where offset 0 lies in the file, or in the stream */
 	struct stat stat;
 	const struct bpk_source_ops *ops;     /* NULL for files and memory */
 	const struct bpk_source_holds *holds; /* of ops; NULL: there is nothing to hold */
@@ -56,6 +56,10 @@ int bpk_source_of_descriptor(int fd, struct bpk_source **source, struct bpk_err 
 int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t size,
 		    struct bpk_source **part, struct bpk_err *err);
 
+/* Move the cursor of a file over the hole that it stands in, to data or the end. Returns the number
+ * of zeros passed, 0 where no hole is known. */
+uint64_t bpk_source_skip_hole(struct bpk_source *source);
+
 /* Let reads of a regular file that was opened from path go by its locks and its journal. Where the
  * path cannot be found any more it stays as it was. Fails as bpk_source_hold does. 1: it stays as
  * it was, because another file has got the name meanwhile. */
@@ -66,6 +70,7 @@ int bpk_shared_hold(struct bpk_source *source, struct bpk_err *err);
 void bpk_shared_release(struct bpk_source *source);
 bool bpk_shared_in_change(const struct bpk_source *source);
 bool bpk_shared_pending(const struct bpk_source *source);
+const char *bpk_shared_remark(const struct bpk_source *source);
 int bpk_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,
 		       size_t *got, struct bpk_err *err);
 void bpk_shared_free(struct bpk_shared *shared); /* NULL is harmless */

@@ -8,11 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/acl.h"
 #include "io/full.h"
 
 enum { PIPE_ROOM = 1 << 20 }; /* asked of the kernel: fewer switches between us and the writer */
 
-static void stat_regular(struct bpk_source *source)
+static int stat_regular(struct bpk_source *source, struct bpk_err *err)
 {
 	uint64_t whole = source->stat.st_size > 0 ? (uint64_t)source->stat.st_size : 0;
 	uint8_t byte;
@@ -21,10 +22,12 @@ static void stat_regular(struct bpk_source *source)
 	source->nature = BPK_SOURCE_SEEKABLE;
 	source->size = whole > source->start ? whole - source->start : 0;
 	/* files of /proc say that they are empty, and bring text all the same */
-	if (whole == 0 &&
-	    (bpk_full_read_at(source->fd, 0, bpk_span(&byte, 1), &got, NULL) != 0 || got > 0))
+	if (whole == 0 && bpk_full_read_at(source->fd, 0, bpk_span(&byte, 1), &got, err) != 0)
+		return -1;
+	if (got > 0)
 		source->nature = BPK_SOURCE_STREAM;
 	posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	return 0;
 }
 
 static int stat_block_device(struct bpk_source *source, struct bpk_err *err)
@@ -42,9 +45,11 @@ static int stat_block_device(struct bpk_source *source, struct bpk_err *err)
 static int look(struct bpk_source *source, struct bpk_err *err)
 {
 	off_t start = source->is_stdin ? lseek(source->fd, 0, SEEK_CUR) : 0;
+	int errnum = errno; /* a pipe has no position */
 
 	if (fstat(source->fd, &source->stat) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
+	source->stat.st_mode = bpk_acl_mode(source->fd, source->stat.st_mode);
 	source->start = start > 0 ? (uint64_t)start : 0;
 	source->nature = BPK_SOURCE_STREAM;
 	source->size = BPK_UNKNOWN;
@@ -52,7 +57,10 @@ static int look(struct bpk_source *source, struct bpk_err *err)
 	case S_IFDIR:
 		return bpk_fail(err, BPK_FAILED, "is a directory");
 	case S_IFREG:
-		stat_regular(source);
+		if (source->is_stdin && start < 0)
+			return bpk_fail_errno(err, errnum, "its position");
+		if (stat_regular(source, err) != 0)
+			return -1;
 		break;
 	case S_IFBLK:
 		if (stat_block_device(source, err) != 0)

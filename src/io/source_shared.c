@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "io/beneath.h"
 #include "io/full.h"
 #include "io/journal.h"
 #include "io/lock.h"
@@ -30,9 +31,11 @@ struct bpk_shared {
 	/* guarded by state_lock: written by the first who holds, read by all reads */
 	pthread_rwlock_t state_lock;
 	struct bpk_journal journal;
-	struct stat journal_stat; /* of the journal that is open */
+	struct stat journal_stat; /* of the journal that is open, or that was refused last */
 
 	atomic_bool pending;
+	struct bpk_err
+		refused; /* guarded by lock: why a journal is not used; the first such line */
 };
 
 /* ---- One state of the file ---- */
@@ -64,38 +67,62 @@ static bool is_loaded(const struct bpk_shared *shared, const struct stat *found)
 	       own->st_ino == found->st_ino;
 }
 
-/* state_lock is held */
+/* state_lock is held. 1: it is not about this file. */
 static int load(struct bpk_source *source, const struct stat *found, struct bpk_err *err)
 {
 	struct bpk_journal *journal = &source->shared->journal;
+	int rc;
 
 	if (is_loaded(source->shared, found))
 		return bpk_journal_load(journal, err);
 	bpk_journal_close(journal);
-	if (bpk_journal_open(journal, err) != 0)
-		return -1;
-	if (fstat(journal->fd, &source->shared->journal_stat) != 0)
+	rc = bpk_journal_open(journal, source->fd, err);
+	if (rc == 0 && journal->fd >= 0 && fstat(journal->fd, &source->shared->journal_stat) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	return 0;
+	return rc;
+}
+
+/* A journal that was refused once is not read again for every fetch. */
+static bool is_refused(const struct bpk_shared *shared, const struct stat *found)
+{
+	return shared->refused.kind != BPK_OK && shared->journal.fd < 0 &&
+	       bpk_is_still(found, &shared->journal_stat);
+}
+
+/* The file is read as it lies, and why, whoever asks is told. */
+static int refuse(struct bpk_source *source, const struct stat *found, const struct bpk_err *why,
+		  struct bpk_err *err)
+{
+	struct bpk_shared *shared = source->shared;
+
+	if (shared->refused.kind == BPK_OK)
+		shared->refused = *why;
+	shared->journal_stat = *found;
+	return take_plain(source, err);
 }
 
 static int take_journal(struct bpk_source *source, const struct stat *found, struct bpk_err *err)
 {
 	struct bpk_shared *shared = source->shared;
 	struct bpk_journal *journal = &shared->journal;
-	int rc = 0;
+	struct bpk_err why = { 0 };
+	int rc;
 
+	if (is_refused(shared, found))
+		return take_plain(source, err);
 	if (is_loaded(shared, found) && journal->end == (uint64_t)found->st_size)
 		return 0;
 	pthread_rwlock_wrlock(&shared->state_lock);
-	rc = load(source, found, err);
+	rc = load(source, found, &why);
 	if (rc == 0 && journal->whole)
-		rc = bpk_journal_check(journal, source->fd, err);
+		rc = bpk_journal_check(journal, source->fd, &why);
 	if (rc != 0)
 		bpk_journal_close(journal);
 	pthread_rwlock_unlock(&shared->state_lock);
+	if (rc > 0)
+		return refuse(source, found, &why, err);
 	if (rc != 0)
-		return -1;
+		return bpk_fail(err, why.kind, "%s", why.text);
 	if (!journal->whole)
 		return take_plain(source, err);
 	shared->pending = !bpk_lock_has_writer(source->fd);
@@ -108,11 +135,13 @@ static int take_journal(struct bpk_source *source, const struct stat *found, str
 static int refresh(struct bpk_source *source, struct bpk_err *err)
 {
 	const struct bpk_beside *beside = &source->shared->beside;
+	bool there, same = false;
 	struct stat found;
 
-	if (!bpk_beside_has_journal(beside, &found) || !bpk_beside_is(beside, source->fd))
-		return take_plain(source, err);
-	return take_journal(source, &found, err);
+	if (bpk_beside_has_journal(beside, &found, &there, err) != 0 ||
+	    (there && bpk_beside_is(beside, source->fd, &same, err) != 0))
+		return -1;
+	return same ? take_journal(source, &found, err) : take_plain(source, err);
 }
 
 /* ---- Holding ---- */
@@ -173,17 +202,22 @@ void bpk_shared_release(struct bpk_source *source)
 	pthread_mutex_unlock(&shared->lock);
 }
 
+/* A journal counts where it is used: any other could be put there to hide what a file ends with. */
 bool bpk_shared_in_change(const struct bpk_source *source)
 {
-	struct stat found;
-
-	return bpk_beside_has_journal(&source->shared->beside, &found) ||
-	       bpk_lock_has_writer(source->fd);
+	return source->shared->pending || bpk_lock_has_writer(source->fd);
 }
 
 bool bpk_shared_pending(const struct bpk_source *source)
 {
 	return source->shared->pending;
+}
+
+const char *bpk_shared_remark(const struct bpk_source *source)
+{
+	const struct bpk_err *refused = &source->shared->refused;
+
+	return refused->kind != BPK_OK ? refused->text : NULL;
 }
 
 int bpk_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,
@@ -215,25 +249,46 @@ void bpk_shared_free(struct bpk_shared *shared)
 	free(shared);
 }
 
-int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err)
+/* Does beside still lead to the source's file? Then the source gets it; else it is cleared. */
+static int adopt(struct bpk_source *source, struct bpk_beside *beside, bool *same,
+		 struct bpk_err *err)
 {
-	struct bpk_shared *shared;
-	struct bpk_beside beside;
+	struct bpk_shared *shared = NULL;
 
-	if (bpk_beside_find(path, &beside, NULL) != 0)
+	if (bpk_beside_is(beside, source->fd, same, err) != 0)
+		goto fail;
+	if (!*same) {
+		bpk_beside_clear(beside);
 		return 0;
-	shared = bpk_calloc(1, sizeof *shared, err);
-	if (shared == NULL || !bpk_beside_is(&beside, source->fd)) {
-		bpk_beside_clear(&beside);
-		free(shared);
-		return shared == NULL ? -1 : 1;
 	}
-	shared->beside = beside;
+	shared = bpk_calloc(1, sizeof *shared, err);
+	if (shared == NULL)
+		goto fail;
+	shared->beside = *beside;
 	pthread_mutex_init(&shared->lock, NULL);
 	pthread_cond_init(&shared->paused, NULL);
 	pthread_rwlock_init(&shared->state_lock, NULL);
 	bpk_journal_init(&shared->journal, &shared->beside);
 	source->shared = shared;
+	return 0;
+fail:
+	bpk_beside_clear(beside);
+	return -1;
+}
+
+int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err)
+{
+	struct bpk_beside beside;
+	struct bpk_err why;
+	bool same;
+	int rc = bpk_beside_find(path, &beside, &why);
+
+	if (rc != 0)
+		return rc < 0 ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	if (adopt(source, &beside, &same, err) != 0)
+		return -1;
+	if (!same)
+		return 1;
 	/* what is there already is known from here on, to those who never hold as well */
 	if (bpk_source_hold(source, err) != 0)
 		return -1;

@@ -55,8 +55,8 @@ struct bpk_tar_entry {
 };
 
 /* Call visit for every member of the tar in source, in sequence; it stops when visit returns
- * non-zero, and returns that. Fails with BPK_CORRUPT (no tar, broken, or cut: it ends without its
- * end marker) or BPK_UNSUPPORTED (a compressed one). */
+ * non-zero, and returns that. Fails with BPK_CORRUPT (no tar, broken, cut: it ends without its end
+ * marker, or something else than zeros lies behind that) or BPK_UNSUPPORTED (a compressed one). */
 int bpk_tar_list(struct bpk_source *source, int (*visit)(void *arg, const struct bpk_tar_entry *),
 		 void *arg, struct bpk_err *err);
 
@@ -71,8 +71,9 @@ struct bpk_tar_extract_options {
 /*
  * Extract files and folders below the directory folder, which is there. Each file is a draft until
  * it is whole. Members that would leave it (absolute, "..", through a link), that are links out,
- * devices or FIFOs, or that are there already, are left out: *skipped counts them. Set-id bits are
- * never given. Fails with BPK_CORRUPT when the stream is broken: whole members before it stay.
+ * devices or FIFOs, that are there already, or that have the name of a journal, a list of changes,
+ * a lock or a draft, are left out: *skipped counts them. Set-id bits are
+ * never given. Fails with BPK_CORRUPT as bpk_tar_list does: whole members before it stay.
  */
 int bpk_tar_extract(struct bpk_source *source, const char *folder,
 		    const struct bpk_tar_extract_options *options, uint64_t *skipped,
@@ -85,7 +86,8 @@ int bpk_tar_extract(struct bpk_source *source, const char *folder,
  * holds a file of exactly that name, *member is a source over its bytes; where it holds members
  * below name/, *dir is a directory of them. Both NULL: it is no tar, or holds neither; then source
  * was closed. Hard links, sparse members and names that come twice resolve as tar would extract
- * them: the last one wins.
+ * them: the last one wins. Fails with BPK_CORRUPT where the tar is broken; where only its end is
+ * followed by something else than zeros, files in front of that are found all the same.
  */
 int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source **member,
 		 struct bpk_dir **dir, struct bpk_err *err);

@@ -8,10 +8,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "io/beneath.h"
+#include "io/dir_ops.h"
 #include "io/draft.h"
 #include "io/tar_name.h"
 #include "io/tar_read.h"
@@ -332,6 +334,22 @@ static int extract_found(struct extraction *x, struct member *member, struct bpk
 	return extract_link(x, member, err);
 }
 
+/* What a writer leaves beside an archive would be another archive's here: a lock or a list of
+ * changes, a journal, a draft, or what lies in a draft. */
+static const char *why_left_over(const char *name)
+{
+	char part[PATH_MAX];
+
+	for (size_t size; *name != '\0'; name += size + (name[size] == '/')) {
+		size = strcspn(name, "/");
+		snprintf(part, sizeof part, "%.*s", (int)size, name);
+		if (bpk_dir_hides(part) || (name[size] == '\0' && bpk_sidecar_is_name(part)))
+			return "is a journal, a list of changes, a lock or a draft of another"
+			       " archive";
+	}
+	return NULL;
+}
+
 static int extract_one(struct extraction *x, const struct bpk_tar_entry *entry, struct bpk_err *err)
 {
 	struct member member = { .entry = entry, .folder = -1 };
@@ -344,6 +362,8 @@ static int extract_one(struct extraction *x, const struct bpk_tar_entry *entry, 
 	why = bpk_tar_clean(entry->name, member.name);
 	if (why == NULL && *member.name == '\0' && entry->entry != BPK_ENTRY_DIRECTORY)
 		why = "has no name";
+	if (why == NULL)
+		why = why_left_over(member.name);
 	if (why != NULL)
 		leave_out(x, &member, why);
 	else if (*member.name != '\0')
@@ -368,7 +388,7 @@ static int extract_all(struct extraction *x, struct bpk_err *err)
 		if (rc == 0 && extract_one(x, entry, err) != 0)
 			rc = -1;
 	} while (rc == 0);
-	return rc < 0 ? -1 : 0;
+	return rc < 0 ? -1 : bpk_tar_stream_check_rest(x->stream, err);
 }
 
 int bpk_tar_extract(struct bpk_source *source, const char *folder,

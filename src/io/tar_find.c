@@ -169,12 +169,16 @@ static int open_folder(struct bpk_tar_index *index, const char *prefix, struct b
 
 /* ---- Finding ---- */
 
-static bool is_tar(struct bpk_source *source)
+static int look_for_tar(struct bpk_source *source, bool *found, struct bpk_err *err)
 {
 	uint8_t block[BPK_TAR_BLOCK];
+	size_t got;
 
-	return bpk_source_need_at(source, 0, bpk_span(block, sizeof block), NULL) == 0 &&
-	       bpk_tar_is_header(block);
+	*found = false;
+	if (bpk_source_read_at(source, 0, bpk_span(block, sizeof block), &got, err) != 0)
+		return -1;
+	*found = got == sizeof block && bpk_tar_is_header(block);
+	return 0;
 }
 
 int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source **member,
@@ -183,15 +187,19 @@ int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source 
 	char *clean = bpk_calloc(1, strlen(name) + 2, err);
 	const struct bpk_tar_member_at *found;
 	struct bpk_tar_index *index = NULL;
+	bool is_tar = false;
 	int rc = -1;
 
 	*member = NULL;
 	*dir = NULL;
-	if (clean == NULL || !is_tar(source)) {
+	if (clean != NULL)
+		rc = look_for_tar(source, &is_tar, err);
+	if (!is_tar) {
 		bpk_source_close(source);
 		free(clean);
-		return clean == NULL ? -1 : 0;
+		return rc;
 	}
+	rc = -1;
 	if (bpk_tar_clean(name, clean) != NULL)
 		*clean = '\0';
 	index = bpk_tar_index_new(source, err);
@@ -200,6 +208,10 @@ int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source 
 	found = bpk_tar_index_find(index, clean);
 	if (found != NULL && found->kind != BPK_TAR_FOLDER) {
 		rc = bpk_tar_index_open(index, found, member, err);
+		goto out;
+	}
+	if (index->behind.kind != BPK_OK) { /* it may be there, or more of the folder */
+		bpk_fail(err, index->behind.kind, "%s", index->behind.text);
 		goto out;
 	}
 	strcat(clean, "/");

@@ -190,8 +190,10 @@ static int walk(struct bpk_tar_index *index, struct bpk_err *err)
 		if (rc == 0 && add_entry(index, stream, entry, err) != 0)
 			rc = -1;
 	} while (rc == 0);
-	if (rc > 0)
+	if (rc > 0) {
 		check_last(index, bpk_tar_stream_header(stream));
+		(void)bpk_tar_stream_check_rest(stream, &index->behind);
+	}
 	bpk_tar_stream_close(stream);
 	sort(index);
 	return rc < 0 ? -1 : 0;

@@ -30,6 +30,7 @@ struct bpk_tar_index {
 	struct bpk_tar_member_at *members; /* by name, then turn; in room */
 	size_t count;
 	struct bpk_buf room, texts;
+	struct bpk_err behind; /* what is wrong behind the last member: more may be there */
 	bool is_checked; /* while it is made: the last member was held against the next header */
 };
 

@@ -6,17 +6,24 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "io/source.h"
+
 enum {
 	PIECE = 64 << 10,
-	CHECKSUM = 148, /* of a header: 8 bytes, octal digits */
+	ZEROS_MAX = 64 << 20,       /* behind the end; tar programs fill a record, some MiB */
+	MARKER = 2 * BPK_TAR_BLOCK, /* zeros; POSIX, "ustar Interchange Format" */
+	CHECKSUM = 148,             /* of a header: 8 bytes, octal digits */
 	CHECKSUM_SIZE = 8,
 };
 
 struct bpk_tar_stream {
 	struct archive *archive;
 	struct bpk_source *source;
-	struct bpk_buf piece;    /* what libarchive reads from */
-	uint64_t brought;        /* bytes that source gave so far, read or passed over */
+	struct bpk_buf piece; /* what libarchive reads from */
+	uint64_t brought;     /* bytes that source gave so far, read or passed over */
+	uint64_t zeros;       /* where the zeros begin that these end with */
+	size_t last;          /* how many of them are the piece */
+	bool has_members;
 	struct bpk_err read_err; /* of source; libarchive cannot carry it */
 	struct archive_entry *found;
 	uint64_t header; /* where it begins; libarchive forgets that when it fails */
@@ -24,6 +31,19 @@ struct bpk_tar_stream {
 };
 
 /* ---- What libarchive reads from ---- */
+
+/* Take size bytes of the piece, which came from the source, into account. */
+static void count_brought(struct bpk_tar_stream *stream, size_t size)
+{
+	size_t data = size;
+
+	while (data > 0 && stream->piece.data[data - 1] == 0)
+		data--;
+	if (data > 0)
+		stream->zeros = stream->brought + data;
+	stream->brought += size;
+	stream->last = size;
+}
 
 static la_ssize_t bring(struct archive *archive, void *arg, const void **bytes)
 {
@@ -35,7 +55,7 @@ static la_ssize_t bring(struct archive *archive, void *arg, const void **bytes)
 	if (bpk_source_read(stream->source, bpk_buf_room(&stream->piece), &got,
 			    &stream->read_err) != 0)
 		return ARCHIVE_FATAL;
-	stream->brought += got;
+	count_brought(stream, got);
 	return (la_ssize_t)got;
 }
 
@@ -50,6 +70,7 @@ static la_int64_t pass(struct archive *archive, void *arg, la_int64_t size)
 	if (bpk_source_skip(stream->source, (uint64_t)size, &skipped, &stream->read_err) != 0)
 		return ARCHIVE_FATAL;
 	stream->brought += skipped;
+	stream->zeros = stream->brought; /* nobody looked */
 	return (la_int64_t)skipped;
 }
 
@@ -225,15 +246,31 @@ static int take_entry(struct bpk_tar_stream *stream, struct bpk_err *err)
 	return 0;
 }
 
-/* At its end libarchive does not say whether it met the marker or no more bytes. */
+/* Where libarchive stopped; at the end behind the marker, as much as there is of it. */
+static uint64_t passed(const struct bpk_tar_stream *stream)
+{
+	la_int64_t at = archive_filter_bytes(stream->archive, 0);
+
+	return at > 0 ? (uint64_t)at : 0;
+}
+
+/*
+ * At its end libarchive does not say whether it met the marker or no more bytes, and one block of
+ * zeros is enough for it. Extended headers may stand last, between header and marker; their text
+ * ends in a line feed, so the zeros that fill its block are no marker.
+ */
 static int check_end(const struct bpk_tar_stream *stream, struct bpk_err *err)
 {
-	uint64_t end = stream->header;
+	uint64_t from = bpk_max_u64(stream->header, stream->zeros);
 
-	if (stream->brought >= end && stream->brought - end >= BPK_TAR_BLOCK)
+	if (stream->zeros > passed(stream)) /* bpk_tar_stream_check_rest reports that */
+		return 1;
+	if (stream->brought >= from && stream->brought - from >= MARKER)
 		return 1;
 	return bpk_fail(err, BPK_CORRUPT,
-			"tar ends at byte %" PRIu64 " without the marker of its end", end);
+			"tar ends at byte %" PRIu64
+			" without the marker of its end, two blocks of zeros",
+			stream->header);
 }
 
 int bpk_tar_stream_next(struct bpk_tar_stream *stream, const struct bpk_tar_entry **entry,
@@ -244,6 +281,7 @@ int bpk_tar_stream_next(struct bpk_tar_stream *stream, const struct bpk_tar_entr
 	case ARCHIVE_OK:
 	case ARCHIVE_WARN: /* of what a header says only a part was understood: times, owners */
 		take_position(stream);
+		stream->has_members = true;
 		return take_entry(stream, err);
 	case ARCHIVE_EOF:
 		take_position(stream);
@@ -251,6 +289,68 @@ int bpk_tar_stream_next(struct bpk_tar_stream *stream, const struct bpk_tar_entr
 	default:
 		return fail(stream, err);
 	}
+}
+
+/* The first byte behind end that is no zero, of those that were brought last. */
+static uint64_t first_data(const struct bpk_tar_stream *stream, uint64_t end)
+{
+	uint64_t start = stream->brought - stream->last;
+	uint64_t at = bpk_max_u64(start, end);
+
+	while (at + 1 < stream->zeros && stream->piece.data[at - start] == 0)
+		at++;
+	return at;
+}
+
+static int fail_rest(const struct bpk_tar_stream *stream, uint64_t end, struct bpk_err *err)
+{
+	bool has_data = stream->zeros > end;
+	uint64_t data = has_data ? first_data(stream, end) : 0;
+
+	if (!stream->has_members && has_data)
+		return bpk_fail(err, BPK_CORRUPT,
+				"is no tar: begins with %" PRIu64 " zeros, expected a header",
+				data);
+	if (!stream->has_members)
+		return bpk_fail(err, BPK_CORRUPT,
+				"is no tar: begins with more than %d zeros, expected a header",
+				ZEROS_MAX);
+	if (has_data)
+		return bpk_fail(err, BPK_CORRUPT,
+				"tar ends at byte %" PRIu64 ", but byte %" PRIu64
+				" is not zero: a damaged header, or another tar",
+				end, data);
+	return bpk_fail(err, BPK_CORRUPT,
+			"tar ends at byte %" PRIu64
+			", but more than %d zeros follow in a pipe or device; "
+			"the rest was not read",
+			end, ZEROS_MAX);
+}
+
+/* A file ends, and its holes cost nothing; but one that is nothing but zeros is no tar. */
+static bool too_many(const struct bpk_tar_stream *stream, uint64_t zeros)
+{
+	const struct bpk_source *source = stream->source;
+
+	return zeros > ZEROS_MAX && (!stream->has_members || !bpk_source_seekable(source) ||
+				     S_ISBLK(bpk_source_stat(source)->st_mode));
+}
+
+int bpk_tar_stream_check_rest(struct bpk_tar_stream *stream, struct bpk_err *err)
+{
+	uint64_t end = passed(stream);
+	const void *bytes;
+	la_ssize_t got = 1;
+
+	while (got > 0 && stream->zeros <= end && !too_many(stream, stream->brought - end)) {
+		stream->brought += bpk_source_skip_hole(stream->source);
+		got = bring(stream->archive, stream, &bytes);
+	}
+	if (got < 0)
+		return fail(stream, err);
+	if (stream->zeros > end || too_many(stream, stream->brought - end))
+		return fail_rest(stream, end, err);
+	return 0;
 }
 
 int bpk_tar_stream_data(struct bpk_tar_stream *stream, struct bpk_view *bytes, uint64_t *offset,
@@ -295,6 +395,8 @@ int bpk_tar_list(struct bpk_source *source, int (*visit)(void *arg, const struct
 		if (rc == 0)
 			stopped = visit(arg, entry);
 	} while (rc == 0 && stopped == 0);
+	if (rc > 0 && bpk_tar_stream_check_rest(stream, err) != 0)
+		rc = -1;
 	bpk_tar_stream_close(stream);
 	return rc < 0 ? -1 : stopped;
 }

@@ -22,11 +22,19 @@ void bpk_tar_stream_close(struct bpk_tar_stream *stream); /* NULL is harmless */
 
 /*
  * The next member, valid until the next call; 1 behind the last. Fails with BPK_CORRUPT where the
- * tar is broken, and where it ends without its end marker, blocks of zeros: then it was cut between
- * two members.
+ * tar is broken, and where it ends without its end marker, two blocks of zeros: then it was cut
+ * between two members or in the marker.
  */
 int bpk_tar_stream_next(struct bpk_tar_stream *stream, const struct bpk_tar_entry **entry,
 			struct bpk_err *err);
+
+/*
+ * Behind the last member, and once: nothing but zeros may follow to the end of the source. A header
+ * that was overwritten with zeros looks like the end, and so does the end of the first of two tars
+ * that were concatenated. Fails with BPK_CORRUPT, also where the zeros of what may be endless (no
+ * file), or of a tar without members, do not end; and with the errors of bpk_source_read.
+ */
+int bpk_tar_stream_check_rest(struct bpk_tar_stream *stream, struct bpk_err *err);
 
 /* Bytes of the member's content and where they lie in it, ascending; what is left out is zeros, as
  * in a sparse file. 1 behind the last. */

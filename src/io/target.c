@@ -9,8 +9,7 @@
 
 #include "io/beneath.h"
 #include "io/full.h"
-
-enum { LINKS_MAX = 40 }; /* as many as Linux follows */
+#include "io/link.h"
 
 /* The number of the descriptor that path stands for; -1 when it stands for none. */
 static int descriptor_of(const char *path)
@@ -107,24 +106,6 @@ static int find_file(const char *path, struct bpk_target *target, struct bpk_err
 	return target->name == NULL ? -1 : 0;
 }
 
-/* Replace path, a link, by what it points to; that may be relative to the link's own folder. */
-static int follow(char path[PATH_MAX], struct bpk_err *err)
-{
-	char goal[PATH_MAX];
-	ssize_t length = readlink(path, goal, sizeof goal - 1);
-	char *slash = strrchr(path, '/');
-	size_t kept;
-
-	if (length < 0)
-		return bpk_fail_errno(err, errno, "cannot read the link");
-	goal[length] = '\0';
-	kept = goal[0] == '/' || slash == NULL ? 0 : (size_t)(slash - path) + 1;
-	if ((size_t)length >= PATH_MAX - kept)
-		return bpk_fail_errno(err, ENAMETOOLONG, "cannot follow the link");
-	memcpy(path + kept, goal, (size_t)length + 1);
-	return 0;
-}
-
 /* The target is there: may it be replaced by a directory? */
 static int find_directory(const char *path, const struct stat *found,
 			  const struct bpk_draft_options *options, struct bpk_target *target,
@@ -184,7 +165,7 @@ int bpk_target_find(const char *path, const struct bpk_draft_options *options,
 	memcpy(here, path, strlen(path) + 1);
 	if (options->directory)
 		cut_slashes(here);
-	for (int links = 0; links <= LINKS_MAX; links++) {
+	for (int links = 0; links <= BPK_LINKS_MAX; links++) {
 		if (options->follow_links && descriptor_of(here) >= 0)
 			return find_descriptor(descriptor_of(here), options, target, err);
 		if (lstat(here, &found) != 0) {
@@ -196,7 +177,7 @@ int bpk_target_find(const char *path, const struct bpk_draft_options *options,
 			return find_directory(here, &found, options, target, err);
 		if (!S_ISLNK(found.st_mode) || !options->follow_links)
 			return find_existing(here, &found, options, target, err);
-		if (follow(here, err) != 0)
+		if (bpk_link_follow(here, err) != 0)
 			return -1;
 	}
 	return bpk_fail_errno(err, ELOOP, "cannot follow the link");

@@ -96,9 +96,11 @@ static int make_folder(struct bpk_tree *tree, const char *name, struct bpk_err *
 static int have_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err)
 {
 	struct stat found;
-	int rc;
+	int rc = bpk_beneath_stat(tree->root, name, &found);
 
-	if (bpk_beneath_stat(tree->root, name, &found) == 0 && S_ISDIR(found.st_mode))
+	if (rc != 0 && !bpk_is_missing(errno))
+		return bpk_fail_errno(err, errno, "%s: cannot be looked at", name);
+	if (rc == 0 && S_ISDIR(found.st_mode))
 		return 0;
 	if (bpk_tree_check_name(name, err) != 0 || bpk_live_enter(err) != 0)
 		return -1;

@@ -55,7 +55,9 @@ struct bpk_tree {
 	struct bpk_sidecar *sidecar;
 	struct bpk_dir *dir;
 	struct bpk_stage stage, removed;
-	bool is_stuck; /* committed, and not carried out in full: only another one can go on */
+	bool no_lock;   /* no locks are no hindrance */
+	bool only_adds; /* the next commit leaves all that is committed as it is */
+	bool is_stuck;  /* committed, and not carried out in full: only another one can go on */
 	struct bpk_live live;
 };
 

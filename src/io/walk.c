@@ -1,22 +1,80 @@
-#include "io/io.h"
-
+/* All regular files below a folder. One descriptor is open at a time, however deep they lie. */
 #include <errno.h>
-#include <fts.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include "io/beside.h"
 #include "io/dir_ops.h"
+#include "io/full.h"
+#include "io/listing.h"
 #include "io/name.h"
+
+struct level {
+	struct bpk_dir_entries entries;
+	size_t next;
+	size_t path_size; /* of the folder's path, without a slash behind it */
+};
 
 struct walk {
 	bool (*enter)(void *arg, const char *folder);
 	int (*visit)(void *arg, const char *file);
 	void (*unreadable)(void *arg, const struct bpk_err *err);
 	void *arg;
+	struct bpk_buf path;   /* of what is looked at, with its NUL */
+	struct bpk_buf levels; /* of struct level: the folders on the way */
+	size_t depth;
 };
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static const char *path_of(const struct walk *walk)
 {
-	return strcmp((*a)->fts_name, (*b)->fts_name);
+	return (const char *)walk->path.data;
+}
+
+/* Put name behind the first size bytes of the path. */
+static int set_path(struct walk *walk, size_t size, const char *name, struct bpk_err *err)
+{
+	walk->path.size = size;
+	if (size > 0 && walk->path.data[size - 1] != '/' &&
+	    bpk_buf_append(&walk->path, bpk_view("/", 1), err) != 0)
+		return -1;
+	return bpk_buf_append(&walk->path, bpk_view(name, strlen(name) + 1), err);
+}
+
+static void tell_unreadable(struct walk *walk, int errnum)
+{
+	struct bpk_err err = { 0 };
+
+	bpk_fail_errno(&err, errnum, "%s: cannot read", path_of(walk));
+	walk->unreadable(walk->arg, &err);
+}
+
+/* The folder that the path names is the next level, unless it is left out. */
+static int go_down(struct walk *walk, int flags, struct bpk_err *err)
+{
+	struct level level = { .path_size = strlen(path_of(walk)) };
+	struct bpk_err why = { 0 };
+	int fd;
+
+	if (walk->enter != NULL && !walk->enter(walk->arg, path_of(walk)))
+		return 0;
+	fd = bpk_full_open(path_of(walk), O_RDONLY | O_DIRECTORY | flags);
+	if (fd < 0) {
+		tell_unreadable(walk, errno);
+		return 0;
+	}
+	if (bpk_dir_entries_read(&level.entries, fd, &why) != 0) {
+		bpk_err_subject(&why, "%s", path_of(walk));
+		walk->unreadable(walk->arg, &why);
+		bpk_dir_entries_clear(&level.entries);
+		return 0;
+	}
+	bpk_dir_entries_sort(&level.entries);
+	if (bpk_buf_append(&walk->levels, bpk_view(&level, sizeof level), err) != 0) {
+		bpk_dir_entries_clear(&level.entries);
+		return -1;
+	}
+	walk->depth++;
+	return 0;
 }
 
 /* Any folder may be the root of a dataset, which has a lock and a list. */
@@ -25,27 +83,54 @@ static bool is_ours(const char *name)
 	return bpk_dir_hides(name) || bpk_beside_is_journal(name);
 }
 
-static int meet(const struct walk *walk, FTS *tree, FTSENT *entry)
+static int meet(struct walk *walk, const struct level *level, const struct bpk_dir_entry *entry,
+		struct bpk_err *err)
 {
-	struct bpk_err err = { 0 };
+	bool folder = entry->entry == BPK_ENTRY_DIRECTORY;
 
-	switch (entry->fts_info) {
-	case FTS_D:
-		if ((entry->fts_level > 0 && bpk_draft_is_name(entry->fts_name)) ||
-		    (walk->enter != NULL && !walk->enter(walk->arg, entry->fts_path)))
-			fts_set(tree, entry, FTS_SKIP);
+	if (folder ? bpk_draft_is_name(entry->name)
+		   : entry->entry != BPK_ENTRY_FILE || is_ours(entry->name))
 		return 0;
-	case FTS_F:
-		return is_ours(entry->fts_name) ? 0 : walk->visit(walk->arg, entry->fts_path);
-	case FTS_DNR:
-	case FTS_ERR:
-	case FTS_NS:
-		bpk_fail_errno(&err, entry->fts_errno, "%s: cannot read", entry->fts_path);
-		walk->unreadable(walk->arg, &err);
-		return 0;
-	default: /* links, devices, folders on the way back or met before */
-		return 0;
+	if (set_path(walk, level->path_size, entry->name, err) != 0)
+		return -1;
+	return folder ? go_down(walk, O_NOFOLLOW, err) : walk->visit(walk->arg, path_of(walk));
+}
+
+/* The folder that is looked at. A pointer into levels, which go_down moves. */
+static struct level *top(struct walk *walk)
+{
+	return (struct level *)(void *)walk->levels.data + walk->depth - 1;
+}
+
+static int go_through(struct walk *walk, struct bpk_err *err)
+{
+	int rc = 0;
+
+	while (rc == 0 && walk->depth > 0) {
+		struct level level = *top(walk);
+
+		if (level.next < level.entries.count) {
+			top(walk)->next++;
+			rc = meet(walk, &level, bpk_dir_entries_at(&level.entries, level.next),
+				  err);
+			continue;
+		}
+		bpk_dir_entries_clear(&level.entries);
+		walk->depth--;
+		walk->levels.size -= sizeof level;
 	}
+	return rc;
+}
+
+static int check_root(const char *path, struct bpk_err *err)
+{
+	struct stat found;
+	bool there;
+
+	if (bpk_path_look(path, &found, &there, err) != 0)
+		return -1;
+	return there && !S_ISDIR(found.st_mode) ? bpk_fail(err, BPK_FAILED, "is not a directory")
+						: 0;
 }
 
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
@@ -53,24 +138,18 @@ int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 	     void (*unreadable)(void *arg, const struct bpk_err *err), void *arg,
 	     struct bpk_err *err)
 {
-	struct walk walk = { enter, visit, unreadable, arg };
-	char *roots[] = { (char *)path, NULL }; /* fts only reads it */
-	FTSENT *entry;
-	FTS *tree;
-	int rc = 0;
+	struct walk walk = { enter, visit, unreadable, arg, { 0 }, { 0 }, 0 };
+	int rc;
 
 	/* the user's own path may be a link; the names below it are not followed */
-	tree = fts_open(roots, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, by_name);
-	if (tree == NULL)
-		return bpk_fail_errno(err, errno, "cannot read");
-	while (rc == 0 && (errno = 0, entry = fts_read(tree)) != NULL) {
-		if (entry->fts_level == 0 && entry->fts_info == FTS_F)
-			rc = bpk_fail(err, BPK_FAILED, "is not a directory");
-		else
-			rc = meet(&walk, tree, entry);
-	}
-	if (rc == 0 && errno != 0)
-		rc = bpk_fail_errno(err, errno, "cannot read");
-	fts_close(tree);
+	if (check_root(path, err) != 0 || set_path(&walk, 0, path, err) != 0)
+		return -1;
+	rc = go_down(&walk, 0, err);
+	if (rc == 0)
+		rc = go_through(&walk, err);
+	for (; walk.depth > 0; walk.depth--)
+		bpk_dir_entries_clear(&top(&walk)->entries);
+	bpk_buf_clear(&walk.levels);
+	bpk_buf_clear(&walk.path);
 	return rc;
 }

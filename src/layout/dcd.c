@@ -29,10 +29,22 @@ enum {
 	NINTEGERS = 20,
 	CELL_SIZE = 6 * 8,
 	MAX_RECORDS = 5,
+	LINE = 80,        /* bytes of a title */
+	MOST_TITLES = 32, /* that are looked through where their markers are wrong */
 };
 
-/* Of the head's integers, from 0. The count of frames, number 0, is not looked at. */
-enum { ISTART = 1, NSAVC = 2, NAMNF = 8, HAS_CELL = 10, HAS_4D = 11, CHARMM = 19 };
+/* Of the head's integers, from 0. The counts of frames and steps, NFILE and NSTEP, are not looked
+ * at. */
+enum {
+	NFILE = 0,
+	ISTART = 1,
+	NSAVC = 2,
+	NSTEP = 3,
+	NAMNF = 8,
+	HAS_CELL = 10,
+	HAS_4D = 11,
+	CHARMM = 19,
+};
 
 struct dcd {
 	struct bpk_source *source;
@@ -224,11 +236,56 @@ static int take_head(struct dcd *dcd, uint64_t *offset, int32_t *nfixed, struct 
 	return 0;
 }
 
+/* Does the record of atoms stand behind so many titles? offset is that of their first marker, where
+ * the record of atoms begins afterwards. */
+static int try_titles(const struct dcd *dcd, uint64_t nlines, uint64_t *offset, bool *there,
+		      struct bpk_err *err)
+{
+	uint64_t end = bpk_source_size(dcd->source), size = dcd->marker_size, marker;
+	uint64_t next = *offset + size + 4 + LINE * nlines + size; /* far below 2^63 */
+
+	*there = false;
+	if (!bpk_layout_fits(end, next, 2 * size + 4))
+		return 0;
+	for (unsigned i = 0; i < 2; i++) {
+		if (read_integer(dcd, next + i * (size + 4), dcd->marker_size, &marker, err) != 0)
+			return -1;
+		if (marker != 4)
+			return 0;
+	}
+	*there = true;
+	*offset = next;
+	return 0;
+}
+
+/*
+ * The titles are comments, and some writers mark them with the size of more lines than they write,
+ * or count them wrong. Where the markers do not agree, the record of atoms tells where they end, as
+ * it does for MDAnalysis, which goes by their count.
+ */
+static int skip_titles(const struct dcd *dcd, uint64_t *offset, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	uint64_t body, size, start = *offset;
+	bool there = false;
+
+	if (take_record(dcd, "titles", offset, &body, &size, &why) == 0)
+		return 0;
+	for (uint64_t n = 0; why.kind == BPK_CORRUPT && n <= MOST_TITLES; n++) {
+		*offset = start;
+		if (try_titles(dcd, n, offset, &there, err) != 0)
+			return -1;
+		if (there)
+			return 0;
+	}
+	return bpk_fail(err, why.kind, "%s", why.text);
+}
+
 static int take_natoms(struct dcd *dcd, uint64_t *offset, int32_t nfixed, struct bpk_err *err)
 {
-	uint64_t body, size;
+	uint64_t body;
 
-	if (take_record(dcd, "titles", offset, &body, &size, err) != 0 ||
+	if (skip_titles(dcd, offset, err) != 0 ||
 	    take_record_of(dcd, "natoms", 4, offset, &body, err) != 0 ||
 	    read_integer(dcd, body, 4, &dcd->natoms, err) != 0)
 		return -1;
@@ -406,10 +463,22 @@ static int dcd_find(void *own, const char *name, uint64_t frame, bool defaults,
 	return 1;
 }
 
+/* NAMD, CHARMM and LAMMPS write both numbers again after each frame. */
+static size_t dcd_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
+{
+	const struct dcd *dcd = own;
+	uint64_t integers = dcd->marker_size + 4;
+
+	parts[0] = (struct bpk_layout_part){ "frame count", integers + 4 * NFILE, 4, false };
+	parts[1] = (struct bpk_layout_part){ "step count", integers + 4 * NSTEP, 4, false };
+	return 2;
+}
+
 const struct bpk_layout_ops bpk_layout_dcd = {
 	.probe = dcd_probe,
 	.open = dcd_open,
 	.get = dcd_get,
 	.find = dcd_find,
+	.parts = dcd_parts,
 	.close = dcd_close,
 };

@@ -389,10 +389,25 @@ static int find(void *own, const char *name, uint64_t frame, bool defaults, stru
 	return rc == 0 ? step_of(gsd, frame, &item->step, err) : rc;
 }
 
+/* 0.0.1 is read, and written by nobody any more. */
+static size_t parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
+{
+	const struct bpk_gsd *gsd = own;
+	const struct bpk_gsd_block *index = &gsd->index, *names = &gsd->names_block;
+
+	if (gsd->version == 0)
+		return 0;
+	parts[0] = (struct bpk_layout_part){ "index and name pointers", 8, 32, false };
+	parts[1] = (struct bpk_layout_part){ "index", index->offset, index->size, true };
+	parts[2] = (struct bpk_layout_part){ "names", names->offset, names->size, true };
+	return 3;
+}
+
 const struct bpk_layout_ops bpk_layout_gsd = {
 	.probe = is_probable,
 	.open = open_gsd,
 	.get = get,
 	.find = find,
+	.parts = parts,
 	.close = close_gsd,
 };

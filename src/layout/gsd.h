@@ -49,6 +49,12 @@ struct bpk_gsd_names {
 	 * more than any name has in a row, so that the result is no name of the file's. */
 	size_t hashes;
 	bool repeated; /* the file has a name twice */
+
+	/* Names of more than 63 bytes in files before version 2: GSD's library cuts them, does not
+	 * find what it cut, and lists the name anew for each frame (gsd_append_name). For each id
+	 * the first of the same name. NULL: there are none. */
+	uint32_t *same;
+	uint32_t ncut; /* how many ids stand for another */
 };
 
 /* A chunk. */

@@ -344,11 +344,24 @@ static void note_refused(struct bpk_gsd *gsd, bool sorted)
 			     last, gsd->index.room);
 }
 
+/* Entries get the first id of their name, where several stand for it. */
+static void share_names(struct bpk_gsd *gsd)
+{
+	for (uint64_t i = 0; i < gsd->nentries; i++) {
+		uint8_t *bytes = gsd->entries.data + i * sizeof(struct bpk_gsd_entry);
+		struct bpk_gsd_entry *entry = (void *)bytes;
+
+		entry->id = gsd->names.same[entry->id];
+	}
+}
+
 int bpk_gsd_index_finish(struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	bool sorted = is_sorted(gsd);
 
-	if (!sorted && sort(gsd, err) != 0)
+	if (gsd->names.same != NULL)
+		share_names(gsd);
+	if (!is_sorted(gsd) && sort(gsd, err) != 0)
 		return -1;
 	note_repeats(gsd);
 	note_overlaps(gsd);

@@ -5,7 +5,7 @@
 
 #include <stdlib.h>
 
-enum { SEGMENT = 64, PIECE = 1 << 16 };
+enum { SEGMENT = 64, CUT = SEGMENT - 1, PIECE = 1 << 16 };
 
 static char **texts_of(const struct bpk_gsd_names *names)
 {
@@ -201,6 +201,30 @@ static int rename_to_turn(struct bpk_gsd_names *names, uint32_t id, uint64_t tur
 	return 0;
 }
 
+/* Was a name cut by GSD's library? Its upgrade of a file keeps such names. */
+static bool is_cut(const char *text)
+{
+	return strlen(text) == CUT && strchr(text, '\\') == NULL; /* nothing was cleaned */
+}
+
+/* Equal names, count of them from first in sorted on, are one. */
+static int share(struct bpk_gsd_names *names, uint32_t first, uint32_t count, struct bpk_err *err)
+{
+	const struct bpk_gsd_named *sorted = names->sorted;
+
+	if (names->same == NULL) {
+		names->same = bpk_calloc(names->count, sizeof *names->same, err);
+		if (names->same == NULL)
+			return -1;
+		for (uint32_t i = 0; i < names->count; i++)
+			names->same[i] = i;
+	}
+	for (uint32_t i = first + 1; i < first + count; i++)
+		names->same[sorted[i].id] = sorted[first].id;
+	names->ncut += count - 1;
+	return 0;
+}
+
 /* The file's names are unique, but nobody checks that; and two may be equal when cleaned. From the
  * last of the equal ones, so that the first, by which they are compared, is there to the end. */
 static int rename_equal(struct bpk_gsd_names *names, struct bpk_err *err)
@@ -212,6 +236,10 @@ static int rename_equal(struct bpk_gsd_names *names, struct bpk_err *err)
 		for (next = i + 1; next < names->count; next++)
 			if (strcmp(sorted[next].text, sorted[i].text) != 0)
 				break;
+		if (next - i > 1 && is_cut(sorted[i].text)) {
+			rc = share(names, i, next - i, err);
+			continue;
+		}
 		names->repeated = names->repeated || next - i > 1;
 		for (uint32_t turn = next - i; rc == 0 && turn > 1; turn--)
 			rc = rename_to_turn(names, sorted[i + turn - 1].id, turn, err);
@@ -237,16 +265,20 @@ int bpk_gsd_names_finish(struct bpk_gsd_names *names, struct bpk_err *err)
 
 /* ---- Finding ---- */
 
-bool bpk_gsd_name_find(const struct bpk_gsd_names *names, const char *text, uint32_t *id)
+static bool find(const struct bpk_gsd_names *names, const char *text, size_t size, uint32_t *id)
 {
 	uint32_t low = 0, high = names->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
-		int order = strcmp(names->sorted[middle].text, text);
+		const char *name = names->sorted[middle].text;
+		int order = strncmp(name, text, size);
 
+		if (order == 0 && name[size] != '\0')
+			order = 1; /* it is longer */
 		if (order == 0) {
 			*id = names->sorted[middle].id;
+			*id = names->same != NULL ? names->same[*id] : *id;
 			return true;
 		}
 		if (order < 0)
@@ -255,6 +287,11 @@ bool bpk_gsd_name_find(const struct bpk_gsd_names *names, const char *text, uint
 			high = middle;
 	}
 	return false;
+}
+
+bool bpk_gsd_name_find(const struct bpk_gsd_names *names, const char *text, uint32_t *id)
+{
+	return find(names, text, strlen(text), id);
 }
 
 int bpk_gsd_label(const struct bpk_gsd_names *names, uint32_t id, uint64_t turn,
@@ -281,20 +318,17 @@ bool bpk_gsd_label_find(const struct bpk_gsd_names *names, const char *text, uin
 			uint64_t *turn)
 {
 	const char *last = strrchr(text, '#');
-	char name[4 * BPK_GSD_MAX_NAME + 64];
 	size_t size;
 
 	if (last == NULL || !read_turn(last + 1, turn))
 		return false;
 	size = (size_t)(last + 1 - text);
-	if (size < names->hashes || size - names->hashes >= sizeof name)
+	if (size < names->hashes)
 		return false;
 	size -= names->hashes;
 	if (strspn(text + size, "#") != names->hashes)
 		return false;
-	bpk_copy(name, text, size);
-	name[size] = '\0';
-	return bpk_gsd_name_find(names, name, id);
+	return find(names, text, size, id);
 }
 
 void bpk_gsd_names_clear(struct bpk_gsd_names *names)
@@ -303,4 +337,5 @@ void bpk_gsd_names_clear(struct bpk_gsd_names *names)
 		free(texts_of(names)[i]);
 	bpk_buf_clear(&names->texts);
 	free(names->sorted);
+	free(names->same);
 }

@@ -170,6 +170,11 @@ static int verify(const struct look *look, struct bpk_err *err)
 	if (check_overlaps(gsd, &total, err) != 0 || look_behind(look, err) != 0)
 		return -1;
 	tell_unused(look, total);
+	if (gsd->names.ncut > 0)
+		say(look,
+		    "%u names of 63 bytes are listed again, as GSD's library does with longer ones "
+		    "that it cuts; equal names are read as one",
+		    gsd->names.ncut);
 	return 0;
 }
 

@@ -44,6 +44,8 @@ struct bpk_item {
 	 * a divisor of array->size (which may be 0) long. */
 	uint64_t offset;
 	struct bpk_view fill;
+
+	bool pickled; /* the items are Python's objects, and the bytes their pickle: no array */
 };
 
 /*
@@ -72,6 +74,22 @@ int bpk_layout_get(struct bpk_layout *layout, uint64_t number, struct bpk_item *
  */
 int bpk_layout_find(struct bpk_layout *layout, const char *name, uint64_t frame, bool defaults,
 		    struct bpk_item *item, struct bpk_err *err);
+
+/* ---- Files that grow ---- */
+
+/* Bytes that a writer changes while the file grows. */
+struct bpk_layout_part {
+	const char *name; /* "frame count"; static */
+	uint64_t offset, size;
+	bool fills; /* only the zeros at its end are written over */
+};
+
+enum { BPK_LAYOUT_PARTS = 3 }; /* of a file, at most */
+
+/* Tell these parts and return how many they are; none for kinds whose bytes stay as they were
+ * written. They may reach past the file's end. Fixed after open. */
+size_t bpk_layout_parts(const struct bpk_layout *layout,
+			struct bpk_layout_part parts[BPK_LAYOUT_PARTS]);
 
 /* ---- NumPy's files ---- */
 

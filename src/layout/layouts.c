@@ -122,16 +122,13 @@ int bpk_layout_find(struct bpk_layout *layout, const char *name, uint64_t frame,
 	return layout->ops->find(layout->own, name, frame, defaults, item, err);
 }
 
-/* ---- What members share ---- */
-
-/* Of those that terminals obey. */
-static bool is_control(struct bpk_view text)
+size_t bpk_layout_parts(const struct bpk_layout *layout,
+			struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
 {
-	uint8_t lead = text.data[0];
-
-	return lead < 0x20 || lead == 0x7f ||
-	       (lead == 0xc2 && text.size > 1 && text.data[1] < 0xa0);
+	return layout->ops->parts != NULL ? layout->ops->parts(layout->own, parts) : 0;
 }
+
+/* ---- What members share ---- */
 
 char *bpk_layout_text(struct bpk_view bytes, struct bpk_err *err)
 {
@@ -142,16 +139,10 @@ char *bpk_layout_text(struct bpk_view bytes, struct bpk_err *err)
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < size;) {
-		struct bpk_view rest = bpk_view(bytes.data + i, size - i);
-		size_t length = bpk_utf8_size(rest);
+		char shown[BPK_TEXT_SHOWN];
 
-		if (length == 0 || is_control(rest)) {
-			rc = bpk_buf_printf(&text, err, "\\x%02x", bytes.data[i]);
-			length = 1;
-		} else {
-			rc = bpk_buf_append(&text, bpk_view(bytes.data + i, length), err);
-		}
-		i += length;
+		i += bpk_text_show(bpk_view(bytes.data + i, size - i), shown);
+		rc = bpk_buf_append(&text, bpk_view(shown, strlen(shown)), err);
 	}
 	if (rc == 0 && bpk_buf_append(&text, bpk_view("", 1), err) == 0)
 		made = bpk_strdup((const char *)text.data, err);

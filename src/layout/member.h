@@ -23,6 +23,8 @@ struct bpk_layout_ops {
 	/* NULL: all arrays are looked through. */
 	int (*find)(void *own, const char *name, uint64_t frame, bool defaults,
 		    struct bpk_item *item, struct bpk_err *err);
+	/* As bpk_layout_parts. NULL: there are none. */
+	size_t (*parts)(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS]);
 	void (*close)(void *own);
 };
 

@@ -238,10 +238,21 @@ static int netcdf_find(void *own, const char *name, uint64_t frame, bool default
 	return 1;
 }
 
+/* The count stands behind the magic: 8 bytes in version 5, 4 in others. */
+static size_t netcdf_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
+{
+	const struct netcdf *netcdf = own;
+	uint64_t size = netcdf->head.version == 5 ? 8 : 4;
+
+	parts[0] = (struct bpk_layout_part){ "record count", 4, size, false };
+	return 1;
+}
+
 const struct bpk_layout_ops bpk_layout_netcdf = {
 	.probe = netcdf_probe,
 	.open = netcdf_open,
 	.get = netcdf_get,
 	.find = netcdf_find,
+	.parts = netcdf_parts,
 	.close = netcdf_close,
 };

@@ -90,6 +90,20 @@ static int read_text(struct bpk_source *source, uint64_t offset, uint64_t *size,
 	return 0;
 }
 
+/* Where the text of the shape begins, if only the head's end follows it; else text.size. Every
+ * writer known puts it last. */
+static size_t find_shape(struct bpk_view text)
+{
+	static const char key[] = "shape", after[] = "'\": (,)}L0123456789\n";
+	size_t at = text.size;
+
+	while (at > 0 && memchr(after, text.data[at - 1], sizeof after - 1) != NULL)
+		at--;
+	if (at < strlen(key) || memcmp(text.data + at - strlen(key), key, strlen(key)) != 0)
+		return text.size;
+	return at;
+}
+
 /* ---- The array ---- */
 
 /* Nothing is known but that there are bytes. */
@@ -99,14 +113,16 @@ static int set_bytes(struct bpk_array *array, uint64_t size, struct bpk_err *err
 }
 
 /* Of a type that is not known here: items of bytes, when their size is. size is what is there. */
-static int set_opaque(const struct bpk_npy_dict *dict, uint64_t size, struct bpk_array *array,
+static int set_opaque(const struct bpk_npy_dict *dict, uint64_t size, struct bpk_npy *npy,
 		      struct bpk_err *err)
 {
+	struct bpk_array *array = &npy->array;
+	bool known, opaque = false;
 	uint64_t item_size;
-	bool opaque;
 
-	if (!bpk_npy_item_size(dict->descr, &item_size, &opaque) || opaque || item_size == 0 ||
-	    item_size > UINT32_MAX)
+	known = bpk_npy_item_size(dict->descr, &item_size, &opaque);
+	npy->objects = opaque;
+	if (!known || opaque || item_size == 0 || item_size > UINT32_MAX)
 		return set_bytes(array, size, err);
 	if (bpk_layout_set_array(array, 'V', '|', (uint32_t)item_size, dict->shape,
 				 dict->ndimensions, err) != 0)
@@ -124,11 +140,12 @@ static int set_array(const struct bpk_npy_dict *dict, uint64_t size, struct bpk_
 	npy->foreign = true;
 	if (bpk_dtype_parse(dict->descr, &array->dtype, &refused) != 0) {
 		if (refused.kind != BPK_NO_MEMORY)
-			return set_opaque(dict, size, array, err);
+			return set_opaque(dict, size, npy, err);
 		return bpk_fail_memory(err, dict->descr.size);
 	}
 	if (bpk_dtype_is_opaque(&array->dtype)) {
 		bpk_dtype_clear(&array->dtype);
+		npy->objects = true;
 		return set_bytes(array, size, err);
 	}
 	npy->foreign = false;
@@ -146,6 +163,7 @@ int bpk_npy_read(struct bpk_source *source, uint64_t offset, uint64_t size, stru
 	*npy = (struct bpk_npy){ 0 };
 	if (read_text(source, offset, &size, npy, &text, err) != 0)
 		goto out;
+	npy->shape = npy->offset - text.size + find_shape(bpk_buf_view(&text));
 	if (npy->version == 3 && !bpk_utf8_valid(bpk_buf_view(&text))) {
 		bpk_fail(err, BPK_CORRUPT, "npy head is no UTF-8");
 		goto out;
@@ -265,12 +283,22 @@ static int npy_get(void *own, uint64_t number, struct bpk_item *item, struct bpk
 	item->name = "data";
 	item->array = &o->npy.array;
 	item->offset = o->npy.offset;
+	item->pickled = o->npy.objects;
 	return 0;
+}
+
+static size_t npy_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
+{
+	const struct bpk_npy *npy = &((const struct own *)own)->npy;
+
+	parts[0] = (struct bpk_layout_part){ "shape", npy->shape, npy->offset - npy->shape, false };
+	return 1;
 }
 
 const struct bpk_layout_ops bpk_layout_npy = {
 	.probe = npy_probe,
 	.open = npy_open,
 	.get = npy_get,
+	.parts = npy_parts,
 	.close = npy_close,
 };

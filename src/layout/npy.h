@@ -37,8 +37,10 @@ bool bpk_npy_item_size(struct bpk_view descr, uint64_t *size, bool *opaque);
 struct bpk_npy {
 	uint8_t version; /* 1 to 3 */
 	uint64_t offset; /* of the array's first byte in the source */
+	uint64_t shape;  /* of the shape's text, which ends there; offset: something follows it */
 	struct bpk_array array;
 	bool foreign; /* its type is not the head's, but what stands for it */
+	bool objects; /* Python's: the bytes are a pickle */
 };
 
 /*

@@ -3,10 +3,11 @@
  * array: what begins as an .npy does is NumPy's, and loses the ".npy" of its name, as NumPy has it;
  * all else is an array of bytes ("|u1"), and so is an .npy that cannot be followed. Members that
  * are packed or encrypted have no raw bytes to point at: they are left out, which is no damage, and
- * the variant says how many. So are folders. Members may overlap, as the format does not forbid it;
- * each lies between the file's beginning and its directory.
+ * the variant says how many. So are folders. Each member lies between the file's beginning and its
+ * directory; those that share bytes with the one before them are left out, and are damage, since a
+ * small file could tell of any number of them.
  *
- * Kept in memory are 40 bytes for each member; names are read again when they are asked for.
+ * Kept in memory are 48 bytes for each member; names are read again when they are asked for.
  */
 #include "layout/npy.h"
 #include "layout/unique.h"
@@ -20,6 +21,7 @@
 struct place {
 	struct bpk_named named; /* as its array is called */
 	uint64_t entry;         /* offset of its entry in the directory */
+	uint64_t local;         /* offset of its header, which its bytes follow */
 	uint64_t offset, size;  /* of its bytes */
 };
 
@@ -125,11 +127,64 @@ static int add_member(struct own *o, uint64_t number, uint64_t at,
 	}
 	place->entry = at;
 	place->size = entry->size;
+	place->local = entry->local;
 	if (bpk_zip_locate(&o->zip, entry, &place->offset, &found) != 0)
 		return note_damage(o, number, &found, err);
 	if (hash_name(entry->name, &place->named.hash, err) != 0)
 		return -1;
 	o->nplaces++;
+	return 0;
+}
+
+/* In the order of their bytes, to find those that share some. */
+struct extent {
+	uint64_t offset, number;
+};
+
+static int by_offset(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+/* Leave out what begins inside another member: its header lies in front of its bytes. */
+static void drop_overlaps(struct own *o, struct extent *extents)
+{
+	uint64_t end = 0, kept = 0;
+
+	for (uint64_t i = 0; i < o->nplaces; i++) {
+		struct place *place = &o->places[extents[i].number];
+
+		if (extents[i].offset >= end) {
+			end = place->offset + place->size;
+			continue;
+		}
+		if (o->damage[0] == '\0')
+			snprintf(o->damage, sizeof o->damage,
+				 "array %" PRIu64 " shares bytes with another one",
+				 extents[i].number);
+		place->entry = BPK_UNKNOWN;
+	}
+	for (uint64_t i = 0; i < o->nplaces; i++)
+		if (o->places[i].entry != BPK_UNKNOWN)
+			o->places[kept++] = o->places[i];
+	o->nplaces = kept;
+}
+
+static int check_overlaps(struct own *o, struct bpk_err *err)
+{
+	struct extent *extents = bpk_calloc((size_t)o->nplaces + 1, sizeof *extents, err);
+
+	if (extents == NULL)
+		return -1;
+	for (uint64_t i = 0; i < o->nplaces; i++)
+		extents[i] = (struct extent){ .offset = o->places[i].local, .number = i };
+	qsort(extents, (size_t)o->nplaces, sizeof *extents, by_offset);
+	drop_overlaps(o, extents);
+	free(extents);
 	return 0;
 }
 
@@ -172,7 +227,7 @@ static int load(struct own *o, struct bpk_source *source, struct bpk_err *err)
 				"accepted",
 				o->zip.count);
 	o->places = bpk_calloc((size_t)o->zip.count + 1, sizeof *o->places, err);
-	if (o->places == NULL || read_directory(o, err) != 0)
+	if (o->places == NULL || read_directory(o, err) != 0 || check_overlaps(o, err) != 0)
 		return -1;
 	if (o->nplaces == 0 && !o->is_npz)
 		return bpk_fail(err, BPK_UNSUPPORTED, "zip has no member that is not packed");
@@ -219,6 +274,7 @@ static int set_array(struct own *o, const struct place *place, struct bpk_err *e
 	}
 	bpk_array_clear(&o->npy.array);
 	o->npy.offset = place->offset;
+	o->npy.objects = false;
 	return bpk_layout_set_array(&o->npy.array, 'u', '|', 1, &place->size, 1, err);
 }
 
@@ -238,6 +294,7 @@ static int npz_get(void *own, uint64_t number, struct bpk_item *item, struct bpk
 	item->name = o->name;
 	item->array = &o->npy.array;
 	item->offset = o->npy.offset;
+	item->pickled = o->npy.objects;
 	return 0;
 }
 

@@ -33,6 +33,7 @@ struct own {
 	struct bpk_array array;
 	uint64_t offset;
 	bool is_64;         /* RF64, BW64 */
+	uint64_t ds64;      /* where the sizes of 64 bits stand */
 	uint64_t data_size; /* of the data chunk, where is_64 */
 	uint32_t rate;      /* moments a second */
 	uint16_t channels, sample_size;
@@ -80,6 +81,7 @@ static int take_ds64(struct bpk_source *source, const struct chunk *chunk, struc
 	if (bpk_source_need_at(source, chunk->offset, bpk_span(bytes, sizeof bytes), err) != 0)
 		return -1;
 	o->data_size = bpk_get_le64(bytes + 8);
+	o->ds64 = chunk->offset;
 	return 0;
 }
 
@@ -262,9 +264,21 @@ static int wav_get(void *own, uint64_t number, struct bpk_item *item, struct bpk
 	return 0;
 }
 
+/* The sizes of file and data, and those of 64 bits: of file, data and moments. */
+static size_t wav_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
+{
+	const struct own *o = own;
+
+	parts[0] = (struct bpk_layout_part){ "file size", 4, 4, false };
+	parts[1] = (struct bpk_layout_part){ "data size", o->offset - 4, 4, false };
+	parts[2] = (struct bpk_layout_part){ "64-bit sizes", o->ds64, 24, false };
+	return o->ds64 != 0 ? 3 : 2;
+}
+
 const struct bpk_layout_ops bpk_layout_wav = {
 	.probe = wav_probe,
 	.open = wav_open,
 	.get = wav_get,
+	.parts = wav_parts,
 	.close = wav_close,
 };

@@ -32,18 +32,20 @@ static double now(void)
 
 static void run(const struct bpk_filter_kernels *set, enum kernel kernel, const struct block *b)
 {
+	static _Alignas(64) uint8_t room[BPK_FILTER_ROOM];
+
 	switch (kernel) {
 	case SHUFFLE:
-		set->shuffle(b->in, b->typesize, b->nelems, b->out);
+		set->shuffle(b->in, b->typesize, b->nelems, b->out, room);
 		break;
 	case UNSHUFFLE:
 		set->unshuffle(b->planes, b->typesize, b->nelems, b->out);
 		break;
 	case BITSHUFFLE:
-		set->bitshuffle(b->in, b->typesize, b->nelems, b->out);
+		set->bitshuffle(b->in, b->typesize, b->nelems, b->out, room);
 		break;
 	default:
-		set->bitunshuffle(b->in, b->typesize, b->nelems, b->out);
+		set->bitunshuffle(b->in, b->typesize, b->nelems, b->out, room);
 		break;
 	}
 }

@@ -237,3 +237,33 @@ resolved() {
     [ "$bytes" -lt 1000000 ] || die "$bytes bytes were read"
     [ "$(stat -c %s t.dcd)" -gt 90000000 ]
 }
+
+@test "Python objects are a pickle, which nobody gets for an array" {
+    need_python
+    "$python" -c '
+import zipfile
+def npy(descr):
+    text = "{\"descr\": %s, \"fortran_order\": False, \"shape\": (1,), }\n" % descr
+    text = text.replace("\"", chr(39))
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + b"pickle--"
+open("o.npy", "wb").write(npy("\"|O\""))
+open("r.npy", "wb").write(npy("[(\"a\", \"|O\"), (\"b\", \"<i4\")]"))
+with zipfile.ZipFile("z.npz", "w") as z:
+    z.writestr("o.npy", npy("\"|O\""))
+    z.writestr("n.npy", npy("\"<i8\""))'
+    for file in o.npy r.npy z.npz; do
+        name=data
+        [ $file != z.npz ] || name=o
+        bpk pack -q -o p.blp $file
+        for from in $file p.blp; do
+            refuses 1 "'$name' holds Python objects as a pickle" bpk cat --name $name $from
+            refuses 1 "'$name' holds Python objects as a pickle" bpk unpack --name $name -o x.npy $from
+        done
+        quietly bpk unpack -f -o back p.blp
+        same back $file
+        rm p.blp back
+    done
+    refuses 1 "holds Python objects as a pickle" bpk cat --slice 0 o.npy
+    quietly bpk cat --name n z.npz
+    [ "$(cat "$out")" = pickle-- ]
+}

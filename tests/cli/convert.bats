@@ -188,6 +188,7 @@ load lib
 @test "convert takes every layout that a reader must take" {
     need_python
     make_archives good .
+    rm v3-tail.* # an append was interrupted: status 3, see members.bats
     for archive in *.blp; do
         raw=${archive%.blp}.raw
         bpk convert --no-marker "$archive" out.b.blp

@@ -96,7 +96,7 @@ make_foreign() {
     make_kind "$1" full
     oracle2 append "$archive" 16384 <more
     cat more >>now
-    if [ -d "$archive" ]; then : >"$archive/000000FF.chunk"; else printf x >>"$archive"; fi
+    if [ -d "$archive" ]; then : >"$archive/000000FF.chunk"; else head -c 1 /dev/zero >>"$archive"; fi
 }
 
 # The places of the blocks of its first chunk lead nowhere from here on.
@@ -150,10 +150,10 @@ damage() {
     done
 }
 
-@test "bytes behind a frame, and files of no chunk, go with the next change" {
+@test "zeros behind a frame, and files of no chunk, go with the next change" {
     data field-f64 65536 a
     make_kind b2frame partial
-    head -c 30000 a >>"$archive"
+    head -c 30000 /dev/zero >>"$archive"
     quietly bpk append "$archive" a
     cat now a | cmp - <(bpk cat "$archive")
     bpk verify -v "$archive" >"$out" 2>&1

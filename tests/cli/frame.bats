@@ -78,8 +78,7 @@ slices_agree() { # FRAME RAW
     grep -q 'bytes in 1 holes' "$out"
     grep -q 'no checksum protects the chunks, header, index and trailer' "$out"
     printf tail >>a.b2frame
-    quietly bpk verify -v a.b2frame
-    grep -q '4 bytes behind the frame, from an append that was not finished' "$out"
+    refuses 2 '4 bytes from offset .*, behind the end of the archive, belong to no archive' bpk verify a.b2frame
     cp -r "$tests/data/frame/good-sparse-updated" b.b2s
     printf x >>b.b2s/00000000.chunk
     echo text >b.b2s/README

@@ -178,3 +178,32 @@ small_frame() { # FILE
     "$oracle2" layer a.b2frame demo | cmp - <(printf '\x81\xa1k\x02')
     "$oracle2" layer a.b2frame list | cmp - <(printf '\x92\x01\xcb\x40\x04\0\0\0\0\0\0')
 }
+
+@test "info prints the row of an archive whose end is missing, and reports it" {
+    data field-f64 200000 a
+    for options in '' '--no-offsets' '--checksum none'; do
+        bpk pack -f -z 16K $options a
+        size=$(stat -c %s a.blp)
+        for cut in 1 5 1000 $((size / 2)); do
+            head -c $((size - cut)) a.blp >cut.blp
+            refuses 2 '^bpk: cut.blp: ' bpk info cut.blp
+            grep -q ' cut.blp$' "$out" || die "no row: $options, $cut bytes"
+        done
+    done
+    bpk pack -z 16K -o a.blpd a
+    bpk pack -z 16K -o a.b2s a
+    bpk pack -z 16K -o a.b2frame a
+    quietly bpk info a.blp a.blpd a.b2s a.b2frame
+    for format in blpd b2s; do
+        for what in rm "truncate -s -1" "truncate -s 10"; do
+            rm -rf cut.$format
+            cp -r a.$format cut.$format
+            file=$(find cut.$format -name '*.bin' -o -name '0000000A.chunk')
+            $what "$file"
+            refuses 2 "^bpk: cut.$format: |^bpk: .*10 " bpk info cut.$format
+            grep -q " cut.$format\$" "$out" || [ "$format" = blpd ] || die "no row: $what $format"
+        done
+    done
+    head -c -1 a.b2frame >cut.b2frame
+    refuses 2 '^bpk: cut.b2frame: ' bpk info cut.b2frame
+}

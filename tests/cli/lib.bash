@@ -160,6 +160,20 @@ refuses() {
         "$(diff <(printf '%s\n' "$before") <(snapshot))"
 }
 
+# STATUS COMMAND...: its status; what it says is in $err.
+ends() {
+    local expected=$1 status=0
+    shift
+    "$@" >"$out" 2>"$err" || status=$?
+    [ "$status" -eq "$expected" ] || die "status $status, expected $expected: $*" "$(head -c 2000 "$err")"
+}
+
+# STATUS PATTERN COMMAND...: one operand is refused, and others may be done.
+leaves_one() {
+    ends "$1" "${@:3}"
+    says "$2"
+}
+
 # Wait until the command "$@" succeeds, for 10 seconds at most.
 eventually() {
     local i

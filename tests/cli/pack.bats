@@ -119,6 +119,62 @@ load lib
     same a before
 }
 
+@test "pack: a second source of one name does not replace the first result" {
+    local format
+    for format in blp b2frame chunked b2sparse; do
+        rm -rf x y o
+        mkdir x y o
+        data field-f64 100000 x/f
+        data mesh-i32 100000 y/f
+        cp y/f before
+        leaves_one 1 '^bpk: o/f\.[a-z0-9]+: is the result of x/f already' \
+            bpk pack --rm -f -F $format -O o x/f y/f
+        [ ! -e x/f ]
+        same y/f before
+        data field-f64 100000 x/f
+        bpk cat o/f.* | same - x/f
+        rm -r o/f.*
+        leaves_one 1 'is the result of x/f already' bpk pack -F $format -O o x/f y/../y/f
+        bpk cat o/f.* | same - x/f
+    done
+    leaves_one 1 'is the result of x/f already' bpk pack -f x/f x/f
+}
+
+@test "pack: a result does not replace an operand that is still to be read" {
+    data field-f64 100000 f
+    data mesh-i32 100000 f.blp
+    cp f.blp before
+    leaves_one 1 '^bpk: f.blp: is an operand of this command' bpk pack f f.blp -f
+    same f.blp before
+    bpk cat f.blp.blp | same - before
+    leaves_one 1 '^bpk: f.blp: is an operand' bpk pack --rm -f f ./f.blp
+    [ -f f ]
+    [ ! -e f.blp ]
+    mv before real
+    ln -s real f.blp
+    leaves_one 1 '^bpk: f.blp: is an operand' bpk pack -f f f.blp
+    [ -L f.blp ]
+    rm f.blp
+    quietly bpk pack -f f.blp.blp f
+    quietly bpk pack -f f.blp.blp f
+    cp f.blp before
+    leaves_one 1 '^bpk: f.blp: is an operand' bash -c '"$BPK" pack -f f - <f.blp >s'
+    same f.blp before
+    leaves_one 1 '^bpk: f.blp: is the result of standard input' bash -c '"$BPK" pack -f - f <real >f.blp'
+    bpk cat f.blp | same - real
+}
+
+@test "pack: a directory that is an operand is not replaced" {
+    data field-f64 100000 f
+    bpk pack -F chunked f
+    leaves_one 1 'f.blpd: is an operand' bpk pack -f -F chunked f f.blpd
+    bpk cat f.blpd | same - f
+    leaves_one 1 'f.blpd: is an operand of this command, or holds one' \
+        bpk pack -f -F chunked f f.blpd/data/__1__.bin
+    bpk cat f.blpd/data/__1__.bin.blpd >x
+    same x f.blpd/data/__1__.bin
+}
+
 @test "pack --rm into standard output keeps the source" {
     data records 100000 a
     status=0

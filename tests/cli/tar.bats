@@ -301,6 +301,98 @@ print(m[0].offset_data + 1536, m[1].offset_data + (m[1].size + 511) // 512 * 512
     done
 }
 
+@test "what follows the end of a tar is not passed over: a header of zeros, a second tar, zeros without end" {
+    data noise 3000 a
+    data text 3000 b
+    bpk pack a
+    bpk pack b
+    bpk tar -o t.tar a.blp b.blp
+    blocks=$(($(stat -c %s t.tar) / 512))
+    lost=0
+    for ((i = 0; i < blocks; i++)); do
+        cp t.tar y.tar
+        dd if=/dev/zero of=y.tar bs=512 seek=$i count=1 conv=notrunc status=none
+        rm -rf out
+        mkdir out
+        status=0
+        bpk tar -x -C out y.tar 2>"$err" || status=$?
+        listed=0
+        bpk tar -t y.tar >"$out" 2>/dev/null || listed=$?
+        [ "$listed" -eq "$status" ] || die "block $i: status $status, listing $listed"
+        [ "$(sort "$out")" = "$(ls out)" ] || die "block $i: extracts others than it lists"
+        if [ "$status" -eq 0 ]; then
+            [ "$(ls out)" = $'a.blp\nb.blp' ] || die "block $i: loses a member"
+            continue
+        fi
+        [ "$status" -eq 2 ] || die "block $i: status $status"
+        grep -qE "ends at byte $((512 * (i + 1))), but byte [0-9]+ is not zero|begins with 512 zeros" "$err" || continue
+        lost=$((lost + 1))
+        # what is in front is read where it lies; what is not found may be lost
+        [ -e out/a.blp ] || continue
+        bpk cat y.tar:a.blp | cmp - a
+        refuses 2 '^bpk: y.tar:b.blp: tar ends' bpk cat y.tar:b.blp
+    done
+    [ "$lost" -ge 2 ]
+    # the end is two blocks of zeros
+    used=$blocks
+    while [ "$used" -gt 0 ] && tail -c +$((512 * used - 511)) t.tar | head -c 512 | cmp -s - <(head -c 512 /dev/zero); do
+        used=$((used - 1))
+    done
+    for more in 512 700 1023; do
+        head -c $((512 * used + more)) t.tar >cut.tar
+        refuses 2 "ends at byte $((512 * used)) without the marker" bpk tar -t cut.tar
+    done
+    for more in 1024 1025 100000; do
+        { head -c $((512 * used)) t.tar && head -c $more /dev/zero; } >long.tar
+        quietly bpk tar -t long.tar
+        quietly bpk tar -t <long.tar
+    done
+    if truncate -s 1T long.tar; then quietly timeout 10 "$BPK" tar -t long.tar; fi
+    rm -f long.tar
+    # two tars, also from a pipe
+    bpk tar -o 1.tar a.blp
+    bpk tar -o 2.tar b.blp
+    cat 1.tar 2.tar >both.tar
+    refuses 2 "but byte $(stat -c %s 1.tar) is not zero" bpk tar -t both.tar
+    cat both.tar | refuses 2 "but byte $(stat -c %s 1.tar) is not zero" bpk tar -t
+    refuses 2 "but byte $(stat -c %s 1.tar) is not zero" bpk info both.tar:b.blp
+    refuses 1 'cannot open' bpk info t.tar:c.blp
+    # zeros without end, and a file of nothing but zeros
+    refuses 2 'is no tar' timeout 20 "$BPK" tar -t /dev/zero
+    cat /dev/zero | refuses 2 'is no tar' timeout 20 "$BPK" tar -x
+    cat t.tar /dev/zero | refuses 2 'zeros follow in a pipe' timeout 20 "$BPK" tar -t
+    if truncate -s 1T zeros; then
+        status=0
+        timeout 10 "$BPK" tar -t zeros 2>"$err" || status=$?
+        rm -f zeros
+        [ "$status" -eq 2 ]
+        says 'is no tar'
+    fi
+}
+
+@test "tars as other programs end them are whole" {
+    need tar
+    two_archives
+    for blocks in 1 2 20 64; do
+        tar -b $blocks -cf x.tar a.blp b.blp
+        quietly bpk tar -t x.tar
+    done
+    tar -cf 2.tar b.blp
+    tar -cf x.tar a.blp
+    tar -Af x.tar 2.tar
+    tar -rf x.tar a
+    quietly bpk tar -t x.tar
+    [ "$(cat "$out")" = $'a.blp\nb.blp\na' ]
+    tar --format=pax --pax-option=globexthdr.name=g,comment=all -cf g.tar -T /dev/null
+    quietly bpk tar -t g.tar
+    tar -cf none.tar -T /dev/null
+    quietly bpk tar -t none.tar
+    if command -v bsdtar >/dev/null; then
+        bsdtar -cf x.tar a.blp b.blp
+        quietly bpk tar -t x.tar
+    fi
+}
+
 @test "members are read where they lie: cat, info, verify, unpack of TAR:NAME" {
     need tar
     two_archives

@@ -408,6 +408,41 @@ gsd.fl.open("t.gsd", "wb", application="py", schema="hoomd", schema_version=(1, 
     refuses 1 "few.gsd: has 2 frames, $archive holds 200 already" bpk append "$archive" --follow few.gsd --idle 1
 }
 
+@test "append --follow: a GSD file by its bytes, and one that is written anew between two looks" {
+    need_gsd
+    new_gsd() {
+        rm -f "$1"
+        "$python" -c 'import gsd.fl, sys
+gsd.fl.open(sys.argv[1], "wb", application="py", schema="hoomd", schema_version=(1, 4)).close()' "$1"
+    }
+    new_gsd t.gsd
+    grow_gsd t.gsd 3
+    make_archive blp t.gsd -z 16K
+    # the index outgrows its block of 128 entries
+    for frames in 4 60; do
+        grow_gsd t.gsd $frames
+        quietly bpk append "$archive" --follow t.gsd --pid 4194305 --bytes
+        bpk cat "$archive" | same t.gsd /dev/stdin
+    done
+    for format in "${editable[@]}"; do
+        new_gsd t.gsd
+        grow_gsd t.gsd 5
+        make_archive $format t.gsd -z 16K
+        "$BPK" append "$archive" --follow t.gsd --commit-interval 1 2>"$err" &
+        sleep 0.3
+        new_gsd next.gsd
+        make_hoomd next.gsd 90 5 1 0
+        kill -STOP $!
+        cat next.gsd >t.gsd
+        kill -CONT $!
+        wait $! && die "$format: status 0"
+        says "t.gsd: is not what $archive follows: its frame 4 is another"
+        bpk unpack -q -f -o now.gsd "$archive"
+        in_gsd now.gsd 'f.nframes == 5'
+    done
+    refuses 1 "frames stay" bpk append "$archive" --follow next.gsd --mend
+}
+
 # FILE FRAMES...: they have an array each, those between them none.
 write_frames() {
     "$python" -c 'import sys, numpy as np, gsd.fl

@@ -67,6 +67,97 @@ load lib
     refuses 2 "^bpk: a.blp: " bpk unpack --rm -f a.blp
 }
 
+@test "unpack: a second archive of one name does not replace the first result" {
+    local format
+    mkdir w x y o
+    data field-f64 100000 A
+    data mesh-i32 100000 B
+    for format in b2frame blpd b2s b2nd; do
+        rm -rf w/f*
+        bpk pack A -o w/f.blp
+        if [ $format = b2nd ]; then set -- --dtype '<i4'; else set --; fi
+        bpk pack "$@" B -o w/f.$format
+        leaves_one 1 '^bpk: w/f: is the result of w/f.blp already' \
+            bpk unpack --rm -f w/f.blp w/f.$format
+        same w/f A
+        [ ! -e w/f.blp ]
+        bpk cat w/f.$format | same - B
+        bpk pack A -o w/f.blp
+        leaves_one 1 "^bpk: w/../w/f: is the result of w/f.$format already" \
+            bpk unpack --rm -f w/f.$format w/../w/f.blp
+        same w/f B
+        bpk cat w/f.blp | same - A
+    done
+    bpk pack A -o x/f.blp
+    bpk pack B -o y/f.blp
+    leaves_one 1 '^bpk: o/f: is the result of x/f.blp already' bpk unpack -O o x/f.blp y/f.blp
+    leaves_one 1 '^bpk: o/f: is the result of x/f.blp already' bpk unpack --rm -f -O o x/f.blp y/f.blp
+    same o/f A
+    bpk cat y/f.blp | same - B
+}
+
+@test "unpack: a result does not replace an operand that is still to be read" {
+    data field-f64 100000 A
+    data mesh-i32 100000 B
+    bpk pack A -o f.blp.blp
+    bpk pack B -o f.blp
+    leaves_one 1 '^bpk: f.blp: is an operand of this command' bpk unpack --rm -f f.blp.blp f.blp
+    same f B
+    [ -f f.blp.blp ]
+    [ ! -e f.blp ]
+    bpk pack f
+    # an operand that has its result may be replaced
+    quietly bpk unpack -f f.blp f.blp.blp
+    same f.blp A
+    # a damaged one has no result
+    bpk pack -f f
+    truncate -s -5 f.blp
+    cp f.blp before
+    leaves_one 2 '^bpk: f.blp: is an operand of this command' bpk unpack -f f.blp f.blp.blp
+    same f.blp before
+    leaves_one 2 '^bpk: f.blp: is an operand of this command' \
+        bpk unpack -f --keep-broken f.blp f.blp.blp
+    same f.blp before
+    # bytes of an interrupted append have no result
+    data records 50000 f
+    bpk pack -z 10000 -f f
+    cp f.blp before
+    bpk append f.blp A
+    tail -c +$(($(stat -c %s before) + 1)) f.blp | head -c 1000 >>before
+    cp before f.blp
+    ends 3 bpk unpack -f f.blp
+    leaves_one 3 '^bpk: f.blp: is an operand of this command' bpk unpack -f f.blp f.blp.blp
+    same f.blp before
+}
+
+@test "unpack: partial results, members of a tar and standard output count" {
+    local folder
+    data field-f64 100000 A
+    data mesh-i32 100000 B
+    mkdir x y o
+    bpk pack -z 16K A
+    for folder in x y; do head -c 20000 A.blp >$folder/f.blp; done
+    leaves_one 2 '^bpk: o/f.partial: is the result of x/f.blp already' \
+        bpk unpack -f --keep-broken -O o x/f.blp y/f.blp
+    bpk pack B
+    bpk tar -f t.tar B.blp
+    bpk pack A -o t.tar.blp
+    cp t.tar before
+    leaves_one 4 '^bpk: t.tar: is an operand' bpk unpack -f t.tar.blp t.tar:B.blp
+    same t.tar before
+    cp B.blp C.blp
+    leaves_one 1 'standard output: is an operand' bash -c '"$BPK" unpack -c A.blp C.blp >>C.blp'
+    same C.blp B.blp
+    leaves_one 1 '^bpk: A: is the result of standard input already' \
+        bash -c '"$BPK" unpack -f - A.blp <B.blp >A'
+    same A B
+    leaves_one 1 '^bpk: A: is the result of standard input already' \
+        bash -c '"$BPK" unpack -f A.blp - <B.blp >A'
+    same A B
+    quietly bash -c '"$BPK" unpack -c A.blp B.blp >both'
+    [ "$(stat -c %s both)" -eq 200000 ]
+}
+
 @test "unpack of several goes on after a bad one, and the worst status wins" {
     data mesh-i32 10000 a
     cp a c

@@ -6,7 +6,7 @@ load lib
     quietly bpk verify a.blp
     [ ! -s "$out" ]
     bpk verify -v a.blp >"$out" 2>&1
-    grep -qx 'a\.blp: ok; no checksum protects the typesize in the header' "$out"
+    grep -qx 'a\.blp: ok; no checksum protects the header (typesize, counts), the spare offsets and the order of chunks' "$out"
     bpk pack --checksum none -o none.blp a
     bpk verify -v none.blp >"$out" 2>&1
     grep -q '^none\.blp: ok; no checksum protects the chunks' "$out"
@@ -66,17 +66,18 @@ END
     refuses 2 '^bpk: none.blp: chunk 1 ' bpk verify none.blp
 }
 
-@test "verify: bytes behind the last chunk are a remark with offsets, damage without" {
+@test "verify: bytes behind the last chunk are damage, with offsets and without" {
     data text 3000 a
     bpk pack -o with.blp a
     bpk pack --no-offsets -o without.blp a
     echo tail >>with.blp
     echo tail >>without.blp
-    quietly bpk verify with.blp
-    bpk verify -v with.blp >"$out" 2>&1
-    grep -qiE '5 bytes' "$out"
+    refuses 2 '^bpk: with.blp: 5 bytes from offset ' bpk verify with.blp
     refuses 2 '^bpk: without.blp: ' bpk verify without.blp
-    bpk cat with.blp | cmp - a
+    for archive in with without; do
+        run ! bpk cat $archive.blp >"$out"
+        bpk cat $archive.blp 2>"$err" | cmp - a || [ "${PIPESTATUS[*]}" = '2 0' ]
+    done
 }
 
 @test "verify --json: one object for each file" {
@@ -117,7 +118,130 @@ END
     refuses 3 '^bpk: a.blp: .* pending' bpk verify a.blp
     [ -e .a.blp.bpkj ]
     bpk verify --json a.blp 2>"$err" | grep -q '"status":"repairable"'
-    bpk cat a.blp | cmp - a
+    bpk cat -q a.blp | cmp - a
+    [ -e .a.blp.bpkj ]
+    bpk meta set -q a.blp k=1
     quietly bpk verify a.blp
     [ ! -e .a.blp.bpkj ]
+}
+
+# Small archives of every kind that bpk writes, of the same numbers.
+each_kind() {
+    local kind
+    for kind in crc.blp none.blp nooff.blp bare.blp meta.blp stream.blp x.blpd a.blpd x.b2frame none.b2frame \
+        meta.b2frame x.b2nd x.b2s none.b2s; do
+        local options=(-z 128 -t 4)
+        case $kind in
+        none.*) options+=(--checksum none) ;;
+        nooff.*) options+=(--no-offsets) ;;
+        bare.*) options+=(--no-offsets --checksum none) ;;
+        meta.*) options+=(--set a=1) ;;
+        a.*) options+=(--dtype '<i4') ;;
+        *.b2nd) options=(-z 128 --dtype '<i4' --shape 6,10) ;;
+        esac
+        if [ "$kind" = stream.blp ]; then
+            cat numbers | bpk pack -q -z 128 -t 4 -c | cat >$kind
+        else
+            bpk pack -q "${options[@]}" -o $kind numbers
+        fi
+        "$@" $kind
+    done
+}
+
+# The squares of 0 to 59: two chunks that differ and can be packed.
+make_numbers() {
+    "$python" -c 'import struct, sys; sys.stdout.buffer.write(struct.pack("<60i", *(i * i for i in range(60))))' >numbers
+}
+
+# Flip every bit; in sanitizer builds every 11th.
+flips() {
+    light && set -- "$1" 11
+    "$BPK_FLIPS" "$@" >flips || die "$(cat flips)"
+}
+
+bits_are_damage() {
+    flips "$1"
+    ! grep -m 5 -E '^[^ ]+ [0-9.]+ 1 ' flips || die "$1: called something else than damage"
+    case $1 in
+    none.* | bare.*) ;;
+    *) ! grep -m 5 ' 0 other ' flips || die "$1: changed content passes" ;;
+    esac
+    passed_is_named "$1"
+    echo "# $1: $(tail -n 1 flips)" >&3
+}
+
+# Each bit that passes lies in a field that `verify -v` names as unprotected.
+passed_is_named() {
+    local file bit at name
+    bpk verify -v "$1" >named
+    while read -r file bit _; do
+        at=${bit%.*}
+        case $file in
+        *.b2*/*.chunk | none.b2frame) name='the chunks' ;;
+        none.b2s/*) name='chunks.b2frame' ;;
+        */meta/sizes) name='cbytes' ;;
+        */data/*) name='headers of the data files' ;;
+        none.blp | bare.blp) name='the chunks and their order, the header and the offsets' ;;
+        *) case $at in
+            4) name='version' ;;
+            7) name='typesize' ;;
+            [89] | [12][0-9] | 3[01]) name='counts' ;;
+            *) name='spare offsets' ;;
+            esac
+            [ "$file" != meta.blp ] || [ "$at" -lt 32 ] || [ "$at" -ge 144 ] || name='of the metadata' ;;
+        esac
+        grep -q "no checksum protects.*$name" named || die "$file: bit $bit passes, and $name is not named" "$(cat named)"
+    done < <(grep ' 0 same ' flips | awk '{ split($2, a, "."); if (!seen[$1 a[1]]++) print }')
+}
+
+@test "verify: a flipped bit is damage, and never anything that is not supported" {
+    need_python
+    make_numbers
+    each_kind bits_are_damage
+}
+
+@test "verify -v names what can be changed unseen by whole chunks and counts" {
+    need_python
+    local options what
+    data noise 384 a
+    for options in '' '--no-offsets' '--checksum none' '--set a=1' '--checksum adler32'; do
+        # shellcheck disable=SC2086
+        bpk pack -q -f -z 128 -t 4 $options a
+        bpk verify -v a.blp >named
+        for what in swap copy kind count cut; do
+            "$python" "$tests/lib/blp_manip.py" a.blp m.blp $what
+            ! cmp -s a.blp m.blp || continue
+            status=0
+            bpk verify m.blp 2>"$err" || status=$?
+            case $status in
+            0) ;;
+            2 | 3) continue ;;
+            *) die "$options, $what: $(cat "$err")" ;;
+            esac
+            case $what in
+            swap | copy) grep -q 'order' named ;;
+            kind) die "another kind of checksum passes" ;;
+            *) grep -qE 'counts|the header and' named ;;
+            esac || die "$options: $what passes, and is not named: $(cat named)"
+            echo "$what" >>passed
+        done
+    done
+    [ "$(sort -u passed | tr '\n' ' ')" = 'copy cut swap ' ]
+    bpk verify --json a.blp >"$out"
+    [ "$(json "$out" '"order of chunks" in x["unprotected"]')" = True ]
+    # digests by number find them
+    bpk pack -q -z 128 -t 4 -o a.blpd a
+    "$python" "$tests/lib/blp_manip.py" a.blpd/data/__1__.bin m swap
+    cp m a.blpd/data/__1__.bin
+    refuses 2 'some were swapped' bpk verify a.blpd
+    bpk pack -q -z 128 -t 4 -o a.b2s a
+    cp a.b2s/00000001.chunk a.b2s/00000000.chunk
+    refuses 2 'chunk 0 in 00000000.chunk: crc32 is' bpk verify a.b2s
+    # but not a header from before
+    bpk pack -q -z 128 -t 4 -o a.b2frame a
+    cp a.b2frame before
+    bpk append -q a.b2frame a
+    dd if=before of=a.b2frame conv=notrunc status=none
+    bpk verify -v a.b2frame >named || [ $? -eq 3 ]
+    bpk verify -v before | grep -q 'no checksum protects the frame from a return to an earlier header'
 }

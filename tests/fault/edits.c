@@ -177,7 +177,7 @@ static int read_all(void)
 	struct bpk_place place;
 	size_t got;
 
-	check(bpk_place_open_as("f", true, &place, &err));
+	check(bpk_place_open("f", NULL, &place, &err));
 	check(bpk_source_hold(place.source, &err));
 	check(bpk_source_read_at(place.source, 0, bpk_span(bytes, sizeof bytes), &got, &err));
 	bpk_source_release(place.source);

@@ -8,7 +8,11 @@
  * folder, runs the command into the fault, and looks: the content must be what it was or what the
  * command makes of it, nothing between; verify must say that the archive is whole (or 3: a change
  * is pending). Then the same command runs once more, unharmed, and must make of that content what
- * it makes of it in peace, and leave no other files than in peace.
+ * it makes of it in peace, and leave no other files than in peace. Bytes behind an archive's end
+ * are left by kills alone, and never in silence; another archive behind what was left is read, too,
+ * or the status tells of it. The same kill comes beside a reader whose output nobody takes, which
+ * then gives the old content, or says that the archive changed. A new archive that is packed over
+ * the name after it must hold what was packed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +23,20 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "fault/run.h"
+#include "fault/slow.h"
 
-enum { THIN = 67, SHOWN = 6, RAW_SIZE = 20000, TEXT_MAX = 1 << 14, NAME_MAX_ROW = 96 };
+enum {
+	THIN = 67,
+	SHOWN = 6,
+	RAW_SIZE = 20000,
+	TEXT_MAX = 1 << 14,
+	NAME_MAX_ROW = 96,
+	PATIENCE_S = 10, /* a command beside a reader that stands still */
+};
 
 /* ---- rows ---- */
 
@@ -263,6 +276,9 @@ static bool is_gsd(const char *name)
 struct state {
 	char content[TEXT_MAX];
 	char names[TEXT_MAX];
+	off_t size;  /* of an archive that is one file, else 0 */
+	bool tail;   /* the status told of bytes behind its end */
+	bool silent; /* nothing was said while it was read */
 };
 
 struct row {
@@ -284,15 +300,22 @@ static bool full, has_oracle;
 static int tests, failed_tests;
 static long cases, cases_right;
 
-/* Run a shell script in the present folder, its output in ../text; its status. */
-static int shell(const char *script)
+/* Run a shell script in the present folder, its output in ../text. */
+static void run_script(const char *script, struct ran *ran)
 {
 	static const struct fault none = { .doer = BY_NOBODY };
 	const char *argv[] = { "/bin/sh", "-c", script, NULL };
 	const struct command command = { .argv = argv, .out = "../text" };
+
+	run_command(&command, &none, ran);
+}
+
+/* The status of such a script. */
+static int shell(const char *script)
+{
 	struct ran ran;
 
-	run_command(&command, &none, &ran);
+	run_script(script, &ran);
 	return ran.status;
 }
 
@@ -315,10 +338,18 @@ static const char look_at_frames[] =
 	" \"$GSD_PYTHON\" \"$top_srcdir/tests/lib/gsd_oracle.py\" ../raw.gsd 2>&1 | cksum;"
 	" else echo none; fi";
 
+static off_t size_of_file(const char *name)
+{
+	struct stat st;
+
+	return stat(name, &st) == 0 && S_ISREG(st.st_mode) ? st.st_size : 0;
+}
+
 static void look(const struct row *row, struct state *state)
 {
 	static const char sizes[] = "-type f ! -name '.*' -printf '%s %f\\n' | sort";
 	char script[1024], bring[64];
+	struct ran ran;
 
 	snprintf(bring, sizeof bring, "%s %s", is_raw_gsd(row->result) ? "cat" : "\"$BPK\" cat",
 		 row->result);
@@ -333,8 +364,13 @@ static void look(const struct row *row, struct state *state)
 			 " \"$BPK\" meta get %s 2>/dev/null; else echo none; fi; %s %s %s",
 			 row->result, row->result, row->result, row->exact ? "find" : ":",
 			 row->result, row->exact ? sizes : "");
-	shell(script);
+	run_script(script, &ran);
 	load_text(state->content);
+	state->silent = ran.lines == 0;
+	state->tail = strncmp(state->content, "3\n", 2) == 0;
+	if (state->tail)
+		state->content[0] = '0';
+	state->size = row->is_tar ? 0 : size_of_file(row->result);
 	shell("find . ! -name .lock | LC_ALL=C sort"); /* which every writer leaves */
 	load_text(state->names);
 }
@@ -463,11 +499,51 @@ static const char *judge_next_run(const struct row *row, int state)
 	if (ran.status != (state == 0 ? 0 : row->again))
 		return "the next run fails";
 	look(row, &now);
+	if (now.tail)
+		return "bytes are left behind the end after the next run";
 	if (strcmp(now.content, row->states[state + 1].content) != 0)
 		return "the next run makes something else of it";
 	if (strcmp(now.names, row->states[state + 1].names) != 0)
 		return "other files are there after the next run";
 	return verify(row) == 0 ? NULL : "verify finds fault after the next run";
+}
+
+/* Only what was killed, could not put back, or was stopped between its commit and the cut leaves
+ * bytes behind the end; and they are told. */
+static const char *judge_tail(const struct row *row, const struct mode *mode,
+			      const struct state *now, int state)
+{
+	bool leaves = mode->expected == IS_KILLED || mode->for_ever ||
+		      (mode->expected == IS_SIGNALED && state == 1);
+
+	if (now->tail && !leaves)
+		return "bytes are left behind the end";
+	if (now->tail && now->silent)
+		return "bytes behind the end have a status and no line";
+	/* an editor of frames commits more than once */
+	if (!is_gsd(row->result) && !now->tail && now->silent &&
+	    now->size != row->states[state].size)
+		return "bytes that are not the archive's pass in silence";
+	return NULL;
+}
+
+/* An archive behind what is there now: both are read, or one and a status other than 0. What a
+ * journal would put back is no archive without it. */
+static const char *judge_both(const struct row *row)
+{
+	static const char script[] = "[ ! -f \"$over\" ] || [ -e \".$over.bpkj\" ] || {"
+				     " cat \"$over\" \"../pristine/$over\" >../both.${over##*.};"
+				     " \"$BPK\" cat \"$over\" >../one 2>../why; \"$BPK\" cat "
+				     "\"../pristine/$over\" >../two;"
+				     " \"$BPK\" cat ../both.${over##*.} >../got 2>../why; s=$?;"
+				     " if [ $s -eq 0 ]; then cat ../one ../two | cmp - ../got;"
+				     " else [ -s ../why ] && [ $s -le 3 ] && cmp -n $(wc -c "
+				     "<../one) ../one ../got; fi; }";
+
+	if (is_raw_gsd(row->result) || row->is_tar || strcmp(row->result, row->archive) != 0)
+		return NULL;
+	setenv("over", row->result, 1);
+	return shell(script) == 0 ? NULL : "another archive behind it is lost, or hides it";
 }
 
 static const char *judge(const struct row *row, const struct mode *mode, const struct ran *ran,
@@ -486,13 +562,20 @@ static const char *judge(const struct row *row, const struct mode *mode, const s
 	*state = find_state(row, &now);
 	if (*state < 0)
 		return "the content is neither the old nor the new";
+	wrong = judge_tail(row, mode, &now, *state);
+	if (wrong == NULL && mode->expected == IS_KILLED)
+		wrong = judge_both(row);
+	if (wrong != NULL)
+		return wrong;
 	if (ran->calls.first[0] == '\0')
 		return row->threads ? NULL : "nothing was done";
 	wrong = judge_end(mode, ran, *state);
 	if (wrong != NULL)
 		return wrong;
-	/* an error, or a signal, leaves nothing behind */
+	/* an error, or a signal, leaves nothing behind but a journal that it tells of */
 	if (mode->expected != IS_KILLED && !row->is_tar && !mode->for_ever &&
+	    strstr(ran->said, " stays for the next change") == NULL &&
+	    strstr(ran->said, " left to the next change") == NULL &&
 	    strcmp(now.names, row->states[*state].names) != 0)
 		return "a strange file is left";
 	return judge_next_run(row, *state);
@@ -505,6 +588,58 @@ static void explain(const struct row *row, const struct mode *mode, long point,
 {
 	printf("# %s: %s at %ld %s: %s; status %d, says: %s\n", row->name, mode->name, point,
 	       ran->calls.first, wrong, ran->status, ran->said);
+}
+
+/* The reader that stood still meanwhile: the old content and nothing else, or the news. */
+static const char *judge_reader(const struct row *row, int status)
+{
+	static const char script[] =
+		"\"$BPK\" cat \"../pristine/$over\" >../one 2>../why; case $read in"
+		" 0|3) cmp ../one ../slow ;; 1) grep -q 'changed while it was read' ../slow.said ;;"
+		" *) false ;; esac";
+	char text[16];
+
+	snprintf(text, sizeof text, "%d", status);
+	setenv("read", text, 1);
+	setenv("over", row->result, 1);
+	return shell(script) == 0 ? NULL
+				  : "a slow reader gives something else, and does not say so";
+}
+
+static double now_s(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* The same fault beside a slow reader, and then a new archive of that name: nothing that the killed
+ * command left may be turned against it. */
+static const char *pack_over(const struct row *row, const struct fault *fault)
+{
+	static const char script[] =
+		"[ ! -e \"$over\" ] || { \"$BPK\" pack -f -q -T 1 -z 4K -o \"$over\" a &&"
+		" \"$BPK\" cat \"$over\" | cmp - a && \"$BPK\" verify \"$over\"; }";
+	struct slow reader;
+	const char *wrong;
+	struct ran ran;
+	double began;
+
+	if (is_raw_gsd(row->result) || row->is_tar || strcmp(row->result, row->archive) != 0)
+		return NULL;
+	restore();
+	slow_start(&reader, row->result);
+	began = now_s();
+	run_row(row, fault, &ran);
+	began = now_s() - began;
+	wrong = judge_reader(row, slow_end(&reader));
+	if (wrong != NULL)
+		return wrong;
+	if (began > PATIENCE_S)
+		return "waits for a reader that waits";
+	setenv("over", row->result, 1);
+	return shell(script) == 0 ? NULL : "a new archive of that name is not what was packed";
 }
 
 /* True when all is as it must be. */
@@ -523,6 +658,8 @@ static bool try_point(const struct row *row, const struct mode *mode, long point
 	restore();
 	run_row(row, &fault, &ran);
 	wrong = judge(row, mode, &ran, &state);
+	if (wrong == NULL && mode->expected == IS_KILLED)
+		wrong = pack_over(row, &fault);
 	if (wrong != NULL && tell)
 		explain(row, mode, point, &ran, wrong);
 	return wrong == NULL;

@@ -2,11 +2,14 @@
  * Run a command and do something at the Nth system call of a class, counted over all its threads.
  * Then end as the command does: with its status, or of the signal that killed it.
  *
- *     nth [-r] [-n N [-a ACTION] [-s]] [-o REPORT] COMMAND [ARG]...
+ *     nth [-r | -R] [-n N [-a ACTION] [-s]] [-o REPORT] COMMAND [ARG]...
  *
  *     -r   the class of reads: read, pread, and openings of relative paths, of files below the
  *          present folder and of standard input. Otherwise the class of writes: all that changes
  *          files or makes them durable, but for standard error.
+ *     -R   the class of all calls that read: besides read and pread those that open files, ask what
+ *          they are (stat, lseek, readlink) and list folders, of paths and files below the present
+ *          folder and of standard input; not those that make files
  *     -n   act at the Nth call; without it nothing is done
  *     -a   what to do:
  *          kill, after    SIGKILL before the call, or after it (kill is the default)
@@ -14,6 +17,8 @@
  *                         NTH_SECTORS set a write at an offset that stays inside of 512 bytes is
  *                         whole or not at all before SIGKILL, as disks and the kernel have it
  *          fail:ERROR     the call is not made and fails so; EPIPE and EFBIG with their signals
+ *          run            let the shell carry out NTH_RUN, the thread waiting before its call;
+ *                         what it prints goes to standard error
  *          signal:NAME    send the signal; INT, TERM and HUP may be taken by another thread,
  *                         which gets 200 ms for it at this call and at nine that follow
  *     -s   for ever: fail every call from the Nth on, but not those that remove names, without
@@ -70,6 +75,9 @@ enum kind {
 	WRITES,  /* to the descriptor in argument fd */
 	READS,   /* from the descriptor in argument fd */
 	OPENS,   /* with the flags in argument size, the path in argument fd */
+	LOOKS,   /* at the descriptor in argument fd */
+	FINDS,   /* a path, in argument fd, from the folder in the argument before it */
+	NAMES,   /* a path, in argument fd */
 };
 
 struct call {
@@ -118,6 +126,14 @@ static const struct call calls[] = {
 	CALL(readv, READS, 0, 0),
 	CALL(preadv, READS, 0, 0),
 	CALL(preadv2, READS, 0, 0),
+	CALL(openat2, FINDS, 1, 0),
+	CALL(newfstatat, FINDS, 1, 0),
+	CALL(statx, FINDS, 1, 0),
+	CALL(readlinkat, FINDS, 1, 0),
+	CALL(faccessat, FINDS, 1, 0),
+	CALL(fstat, LOOKS, 0, 0),
+	CALL(lseek, LOOKS, 0, 0),
+	CALL(getdents64, LOOKS, 0, 0),
 #ifdef __x86_64__
 	CALL(chmod, CHANGES, 0, 0),
 	CALL(rename, CHANGES, 0, 0),
@@ -128,6 +144,10 @@ static const struct call calls[] = {
 	CALL(unlink, REMOVES, 0, 0),
 	CALL(rmdir, REMOVES, 0, 0),
 	CALL(open, OPENS, 0, 1),
+	CALL(stat, NAMES, 0, 0),
+	CALL(lstat, NAMES, 0, 0),
+	CALL(readlink, NAMES, 0, 0),
+	CALL(access, NAMES, 0, 0),
 #endif
 };
 enum { NCALLS = sizeof calls / sizeof calls[0] };
@@ -142,7 +162,7 @@ static const struct call *call_find(uint64_t number)
 
 /* ---- what to do ---- */
 
-enum action { KILL, AFTER, HALF, SHORT, FAIL, SIGNAL };
+enum action { KILL, AFTER, HALF, SHORT, RUN, FAIL, SIGNAL };
 
 struct name {
 	const char *text; /* NULL: the end */
@@ -150,14 +170,15 @@ struct name {
 };
 
 static const struct name actions[] = {
-	{ "kill", KILL }, { "after", AFTER }, { "half", HALF }, { "short", SHORT }, { NULL, 0 },
+	{ "kill", KILL },   { "after", AFTER }, { "half", HALF },
+	{ "short", SHORT }, { "run", RUN },     { NULL, 0 },
 };
 
 static const struct name errors[] = {
 	{ "EACCES", EACCES }, { "EAGAIN", EAGAIN }, { "EDQUOT", EDQUOT }, { "EFBIG", EFBIG },
 	{ "EINTR", EINTR },   { "EINVAL", EINVAL }, { "EIO", EIO },       { "EMFILE", EMFILE },
-	{ "ENOSPC", ENOSPC }, { "EPIPE", EPIPE },   { "EROFS", EROFS },   { "EXDEV", EXDEV },
-	{ NULL, 0 },
+	{ "ENOMEM", ENOMEM }, { "ENOSPC", ENOSPC }, { "EPIPE", EPIPE },   { "EROFS", EROFS },
+	{ "EXDEV", EXDEV },   { NULL, 0 },
 };
 
 static const struct name signals[] = {
@@ -167,8 +188,8 @@ static const struct name signals[] = {
 
 /* One run; one thread reads and writes it. */
 static struct run {
-	bool reads, for_ever;
-	long at; /* 0: never */
+	bool reads, looks, for_ever; /* reads: only those; looks: of all kinds */
+	long at;                     /* 0: never */
 	enum action action;
 	int number; /* of the error or the signal */
 	FILE *report;
@@ -189,7 +210,8 @@ static _Noreturn void die(const char *what)
 
 static _Noreturn void usage(void)
 {
-	fprintf(stderr, "usage: nth [-r] [-n N [-a ACTION] [-s]] [-o REPORT] COMMAND [ARG]...\n");
+	fprintf(stderr,
+		"usage: nth [-r | -R] [-n N [-a ACTION] [-s]] [-o REPORT] COMMAND [ARG]...\n");
 	exit(CANNOT_TRACE);
 }
 
@@ -219,10 +241,13 @@ static void take_arguments(int argc, char **argv)
 {
 	int letter;
 
-	while ((letter = getopt(argc, argv, "+rn:a:so:")) != -1) {
+	while ((letter = getopt(argc, argv, "+rRn:a:so:")) != -1) {
 		switch (letter) {
 		case 'r':
 			run.reads = true;
+			break;
+		case 'R':
+			run.reads = run.looks = true;
 			break;
 		case 'n':
 			run.at = atol(optarg);
@@ -367,9 +392,15 @@ static void set_result(pid_t thread, struct user_regs_struct *registers, long re
 
 /* ---- which calls count ---- */
 
-static bool is_below_folder(pid_t thread, int fd)
+static bool lies_in_folder(const char *path)
 {
 	size_t length = strlen(run.folder);
+
+	return strncmp(path, run.folder, length) == 0 && (path[length] == '/' || !path[length]);
+}
+
+static bool is_below_folder(pid_t thread, int fd)
+{
 	char link[64], path[PATH_MAX];
 	ssize_t got;
 
@@ -378,15 +409,41 @@ static bool is_below_folder(pid_t thread, int fd)
 	if (got < 0)
 		return false;
 	path[got] = '\0';
-	return strncmp(path, run.folder, length) == 0 && (path[length] == '/' || !path[length]);
+	return lies_in_folder(path);
 }
 
-static bool is_relative(pid_t thread, unsigned long long path)
+/* The beginning of a path in the other process, as much as a folder's name may have. */
+static void get_path(pid_t thread, unsigned long long at, char path[PATH_MAX])
 {
-	char first = '/';
-	struct iovec to = { &first, 1 }, from = { (void *)(uintptr_t)path, 1 };
+	size_t size = 0;
 
-	return process_vm_readv(thread, &to, 1, &from, 1, 0) == 1 && first != '/';
+	for (; size < PATH_MAX - 1; size++) {
+		struct iovec to = { path + size, 1 };
+		struct iovec from = { (void *)(uintptr_t)(at + size), 1 };
+
+		if (process_vm_readv(thread, &to, 1, &from, 1, 0) != 1 || path[size] == '\0')
+			break;
+	}
+	path[size] = '\0';
+}
+
+static bool is_relative(pid_t thread, unsigned long long at)
+{
+	char path[PATH_MAX];
+
+	get_path(thread, at, path);
+	return path[0] != '/' && path[0] != '\0';
+}
+
+/* Of a path from a folder; an empty one stands for the folder, or file, itself. */
+static bool leads_below_folder(pid_t thread, int fd, unsigned long long at)
+{
+	char path[PATH_MAX];
+
+	get_path(thread, at, path);
+	if (path[0] == '/')
+		return lies_in_folder(path);
+	return fd == AT_FDCWD || is_below_folder(thread, fd);
 }
 
 static bool makes_a_file(int flags)
@@ -401,12 +458,23 @@ static bool counts(const struct call *call, pid_t thread, const unsigned long lo
 	switch (call->kind) {
 	case WRITES:
 		return !run.reads && fd != STDERR_FILENO;
+	case LOOKS:
+		if (!run.looks)
+			return false;
+		/* fall through */
 	case READS:
 		return run.reads && (fd == STDIN_FILENO || is_below_folder(thread, fd));
 	case OPENS:
-		return makes_a_file((int)args[call->size])
-			       ? !run.reads
+		if (makes_a_file((int)args[call->size]))
+			return !run.reads;
+		return run.looks
+			       ? leads_below_folder(thread, call->fd == 0 ? AT_FDCWD : (int)args[0],
+						    args[call->fd])
 			       : run.reads && is_relative(thread, args[call->fd]);
+	case FINDS:
+		return run.looks && leads_below_folder(thread, (int)args[0], args[1]);
+	case NAMES:
+		return run.looks && leads_below_folder(thread, AT_FDCWD, args[0]);
 	default:
 		return !run.reads;
 	}
@@ -488,6 +556,18 @@ static void send(pid_t thread)
 	kill(run.process, run.number);
 }
 
+static void run_other(void)
+{
+	const char *other = getenv("NTH_RUN");
+	char line[PATH_MAX];
+
+	if (other == NULL)
+		usage();
+	snprintf(line, sizeof line, "{ %s\n} >&2", other);
+	if (system(line) < 0)
+		die("the shell");
+}
+
 static void act(pid_t thread, const struct call *call)
 {
 	switch (run.action) {
@@ -504,6 +584,10 @@ static void act(pid_t thread, const struct call *call)
 		break;
 	case SHORT:
 		halve(thread, call);
+		go_on(thread, 0);
+		break;
+	case RUN:
+		run_other();
 		go_on(thread, 0);
 		break;
 	case FAIL:

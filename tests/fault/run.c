@@ -66,6 +66,8 @@ static const char **put_nth(const char **next, const struct fault *fault)
 	*next++ = point;
 	if (fault->reads)
 		*next++ = "-r";
+	if (fault->looks)
+		*next++ = "-R";
 	if (fault->for_ever)
 		*next++ = "-s";
 	if (fault->action != NULL) {

@@ -13,8 +13,8 @@ struct fault {
 	enum { BY_NOBODY, BY_NTH, BY_NOMEMORY } doer;
 	/* for nth */
 	const char *action;
-	bool for_ever, reads;
-	long point; /* 0: only count */
+	bool for_ever, reads, looks; /* looks: all calls that read, nth -R */
+	long point;                  /* 0: only count */
 	/* for nomemory; 0: only count */
 	long allocation, thread;
 };
@@ -22,7 +22,7 @@ struct fault {
 /* A command's calls as nth counted them. */
 struct calls {
 	size_t count;
-	char names[512][20];
+	char names[1 << 11][20];
 	char first[20]; /* the first where something was done; empty: none */
 	char last[20];
 };

@@ -113,7 +113,8 @@ check() { # NAME KIND STATUS
         wrong "is neither old nor new"
         return
     fi
-    "$BPK" verify set.blpd 2>said || { wrong "is not sound"; return; }
+    # a list of changes that the fault left is pending
+    "$BPK" verify set.blpd 2>said || { [ $? -eq 3 ] && [ "$3" -ne 0 ]; } || { wrong "is not sound"; return; }
     cat seen more >seen.more
     "$BPK" append -q set.blpd more 2>said || { wrong "cannot be appended to"; return; }
     "$BPK" verify set.blpd 2>said || { wrong "is not sound when appended to"; return; }

@@ -63,13 +63,15 @@ static void load(const char *path, struct content *content)
 	fclose(file);
 }
 
+/* In place: a journal counts for the file that it was made for, and a new one would be another. */
 static void store(const char *path, const struct content *content)
 {
 	FILE *file;
 
-	unlink(path);
-	if (!content->there)
+	if (!content->there) {
+		unlink(path);
 		return;
+	}
 	file = fopen(path, "wbe");
 	if (file == NULL || fwrite(content->bytes, 1, content->size, file) != content->size ||
 	    fclose(file) != 0)

@@ -20,13 +20,13 @@ static inline void fuzz_require(bool promise, const char *what)
 	abort();
 }
 
-/* Hostile bytes can be damaged, unknown or too large; nothing else can be wrong with them. */
+/* Hostile bytes can be damaged, in doubt, unknown or too large; nothing else can be wrong. */
 static inline void fuzz_judge(int rc, const struct bpk_err *err)
 {
 	if (rc >= 0)
 		return;
-	fuzz_require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED ||
-			     err->kind == BPK_LIMIT,
+	fuzz_require(err->kind == BPK_CORRUPT || err->kind == BPK_REPAIRABLE ||
+			     err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT,
 		     err->text);
 	fuzz_require(err->text[0] != '\0', "failures say why");
 }

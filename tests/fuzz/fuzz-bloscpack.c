@@ -27,7 +27,8 @@ static void judge(int rc, const struct bpk_err *err)
 {
 	if (rc >= 0)
 		return;
-	require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT,
+	require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED ||
+			err->kind == BPK_LIMIT || err->kind == BPK_REPAIRABLE,
 		err->text);
 	require(err->text[0] != '\0', "failures say why");
 }

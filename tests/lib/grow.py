@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""A program whose output file grows: for SECONDS it adds pieces of random sizes to FILE and, as
-writers of trajectories do, counts them in the file's head after each.
+"""A program whose output file grows: for SECONDS it adds pieces of random sizes to FILE, a WAV, and,
+as writers of trajectories do, counts them in the file's head of 44 bytes after each.
 
     grow.py FILE SECONDS SEED
 """
 import random
+import struct
 import sys
 import time
 
@@ -14,14 +15,17 @@ stop = time.monotonic() + seconds
 with open(path, "r+b", buffering=0) as out:
     out.seek(0, 2)
     if out.tell() == 0:
-        out.write(b"HEAD" + bytes(8) + rng.randbytes(500))
-    out.seek(4)
-    count = int.from_bytes(out.read(8), "little")
+        out.write(b"RIFF" + bytes(4) + b"WAVEfmt " + struct.pack("<IHHIIHH", 16, 1, 1, 8000, 8000, 1, 8))
+        out.write(b"data" + bytes(4))
+    count = 0
     while time.monotonic() < stop:
         out.seek(0, 2)
         size = int(rng.choice([1, 10, 100, 1000]) ** rng.uniform(0.5, 1.7))
         out.write(rng.randbytes(size) if rng.random() < 0.5 else b"steps %d " % count * (size // 8 + 1))
         count += 1
+        size = out.tell()
         out.seek(4)
-        out.write(count.to_bytes(8, "little"))
+        out.write(struct.pack("<I", size - 8))
+        out.seek(40)
+        out.write(struct.pack("<I", size - 44))
         time.sleep(rng.random() * 0.02)

@@ -16,6 +16,10 @@
  *     oracle2 make FRAME TYPE ITEM SHAPE CHUNKS BLOCKS [sparse]   the same as an array of items of
  *                                     ITEM bytes; shapes are numbers with commas between
  *     oracle2 part FRAME START STOP   what an array has from START up to STOP
+ *     oracle2 judge FRAME RAW SEED COUNT   compare all of a frame, or array, with the file RAW, and
+ *                                     COUNT random ranges, or slices, of it
+ *     oracle2 change FRAME SEED COUNT   COUNT random changes: chunks appended, updated, inserted,
+ *                                     deleted; layers; of an array slices and rows. Tells of each
  *
  * Ends with status 1 and a line when the library refuses, and by a signal when it takes a minute.
  */
@@ -363,11 +367,353 @@ static void show_part(const char *path, const char *from, const char *to)
 	b2nd_free(array);
 }
 
+/* ---- comparing with what was packed ---- */
+
+static uint64_t state;
+
+/* Begin a series of numbers; the count behind it. */
+static int64_t take_seed(const char *seed, const char *count)
+{
+	state = strtoull(seed, NULL, 10) * 2654435769u + 1;
+	return strtoll(count, NULL, 10);
+}
+
+/* Below limit (at least 1). */
+static int64_t any_below(int64_t limit)
+{
+	state = state * 6364136223846793005u + 1442695040888963407u;
+	return (int64_t)((state >> 33) % (uint64_t)limit);
+}
+
+/* A range inside 0..size: mostly short. */
+static void any_range(int64_t size, int64_t *start, int64_t *stop)
+{
+	int64_t most = any_below(2) == 0 ? size : size / 8 + 1;
+
+	*start = any_below(size);
+	if (most > size - *start)
+		most = size - *start;
+	*stop = *start + 1 + any_below(most);
+}
+
+static uint8_t *read_file(const char *path, int64_t *size)
+{
+	FILE *file = fopen(path, "rb");
+	uint8_t *bytes;
+
+	if (file == NULL || fseek(file, 0, SEEK_END) != 0)
+		refuse(path, 0);
+	*size = ftell(file);
+	bytes = malloc((size_t)*size + 1);
+	rewind(file);
+	if (bytes == NULL || fread(bytes, 1, (size_t)*size, file) != (size_t)*size)
+		refuse(path, *size);
+	fclose(file);
+	return bytes;
+}
+
+static void judge_chunks(blosc2_schunk *schunk, const uint8_t *raw, int64_t size)
+{
+	int64_t at = 0;
+
+	if (schunk->nbytes != size)
+		refuse("another size than was packed", schunk->nbytes);
+	for (int64_t i = 0; i < schunk->nchunks; i++) {
+		int32_t room = schunk->chunksize > 0 ? schunk->chunksize : (int32_t)(size - at);
+		uint8_t *chunk = malloc((size_t)room + 1);
+		int32_t got = blosc2_schunk_decompress_chunk(schunk, i, chunk, room);
+
+		if (got < 0)
+			refuse("a chunk cannot be unpacked", i);
+		if (got > size - at || memcmp(chunk, raw + at, (size_t)got) != 0)
+			refuse("a chunk differs", i);
+		at += got;
+		free(chunk);
+	}
+	if (at != size)
+		refuse("chunks have too little", at);
+}
+
+/*
+ * c-blosc2 3.3.3 puts a block in the wrong place when a range inside a chunk is as long as the
+ * block, but begins before it (_blosc_getitem, get_single_block): in its own frames as in ours.
+ */
+static bool is_misplaced(blosc2_schunk *schunk, int64_t number, int64_t from, int64_t to)
+{
+	uint8_t *chunk;
+	bool owned = false;
+	int32_t size = 0, blocks = 0;
+	int64_t last;
+
+	if (blosc2_schunk_get_lazychunk(schunk, number, &chunk, &owned) < 0 ||
+	    blosc2_cbuffer_sizes(chunk, &size, NULL, &blocks) < 0)
+		refuse("a chunk cannot be read", number);
+	if (owned)
+		free(chunk);
+	last = size % blocks;
+	return from / blocks < (to - 1) / blocks && (to - from == blocks || to - from == last);
+}
+
+static bool meets_misplaced(blosc2_schunk *schunk, int64_t start, int64_t stop)
+{
+	int64_t full = schunk->chunksize, first = start / full, last = (stop - 1) / full;
+
+	/* what lies between is unpacked as a whole */
+	return is_misplaced(schunk, first, start % full,
+			    first == last ? (stop - 1) % full + 1 : full) ||
+	       is_misplaced(schunk, last, first == last ? start % full : 0, (stop - 1) % full + 1);
+}
+
+/* Ranges are counted in items, and want chunks of one size. */
+static void judge_ranges(blosc2_schunk *schunk, const uint8_t *raw, int64_t count)
+{
+	int64_t typesize = schunk->typesize, nitems = schunk->nbytes / typesize, start, stop;
+
+	for (int64_t i = 0; i < count && nitems > 0 && schunk->chunksize > 0; i++) {
+		uint8_t *part;
+		int rc;
+
+		any_range(nitems, &start, &stop);
+		if (meets_misplaced(schunk, start * typesize, stop * typesize))
+			continue;
+		part = malloc((size_t)((stop - start) * typesize));
+		rc = blosc2_schunk_get_slice_buffer(schunk, start, stop, part);
+		if (rc < 0 || memcmp(part, raw + start * typesize,
+				     (size_t)((stop - start) * typesize)) != 0) {
+			fprintf(stderr, "oracle2: %s items %lld to %lld of %lld bytes\n",
+				rc < 0 ? "cannot read" : "other", (long long)start, (long long)stop,
+				(long long)typesize);
+			exit(1);
+		}
+		free(part);
+	}
+}
+
+/* Does part hold what raw, in C order, has from start to stop? */
+static bool is_slice(const b2nd_array_t *array, const uint8_t *raw, const int64_t *start,
+		     const int64_t *stop, const uint8_t *part)
+{
+	int64_t at[B2ND_MAX_DIM], item = array->sc->typesize;
+	int d = 0;
+
+	memcpy(at, start, sizeof at);
+	while (d >= 0) {
+		int64_t from = 0;
+
+		for (int i = 0; i < array->ndim; i++)
+			from = from * array->shape[i] + at[i];
+		if (memcmp(part, raw + from * item, (size_t)item) != 0)
+			return false;
+		part += item;
+		for (d = array->ndim - 1; d >= 0 && ++at[d] == stop[d]; d--)
+			at[d] = start[d];
+	}
+	return true;
+}
+
+static void judge_slices(b2nd_array_t *array, const uint8_t *raw, int64_t count)
+{
+	int64_t start[B2ND_MAX_DIM] = { 0 }, stop[B2ND_MAX_DIM] = { 0 }, shape[B2ND_MAX_DIM];
+
+	for (int64_t i = 0; i < count && array->nitems > 0; i++) {
+		int64_t size = array->sc->typesize;
+		uint8_t *part;
+		int rc;
+
+		for (int d = 0; d < array->ndim; d++) {
+			any_range(array->shape[d], &start[d], &stop[d]);
+			shape[d] = stop[d] - start[d];
+			size *= shape[d];
+		}
+		part = malloc((size_t)size);
+		rc = b2nd_get_slice_cbuffer(array, start, stop, part, shape, size);
+		if (rc < 0 || !is_slice(array, raw, start, stop, part))
+			refuse(rc < 0 ? "a slice cannot be read" : "a slice differs", i);
+		free(part);
+	}
+}
+
+static void judge(const char *path, const char *raw_path, int64_t count)
+{
+	int64_t size;
+	uint8_t *raw = read_file(raw_path, &size);
+	blosc2_schunk *schunk = open_frame(path);
+	bool is_array = blosc2_meta_exists(schunk, "b2nd") >= 0;
+
+	if (!is_array) {
+		judge_chunks(schunk, raw, size);
+		judge_ranges(schunk, raw, count);
+	}
+	blosc2_schunk_free(schunk);
+	if (is_array) {
+		b2nd_array_t *array;
+		uint8_t *all = malloc((size_t)size + 1);
+		int rc = b2nd_open(path, &array);
+
+		if (rc < 0 || array->nitems * array->sc->typesize != size)
+			refuse("is no such array", rc);
+		rc = b2nd_to_cbuffer(array, all, size);
+		if (rc < 0 || memcmp(all, raw, (size_t)size) != 0)
+			refuse("the array cannot be unpacked, or differs", rc);
+		judge_slices(array, raw, count);
+		b2nd_free(array);
+		free(all);
+	}
+	free(raw);
+}
+
+/* ---- random changes ---- */
+
+/* Items that are alike, or not: c-blosc2 cannot open its own frame of zeros that end in an item. */
+static uint8_t *any_bytes(int64_t size, int64_t typesize)
+{
+	uint8_t *bytes = malloc((size_t)size + 1);
+	int64_t kind = size % typesize == 0 ? any_below(3) : 2;
+
+	for (int64_t i = 0; i < size; i++)
+		bytes[i] = kind == 0   ? 0
+			   : kind == 1 ? (uint8_t)(i % typesize + 1)
+				       : (uint8_t)any_below(256);
+	return bytes;
+}
+
+/* Put a new chunk of size raw bytes in the place of chunk number, or before it. */
+static int64_t put_any_chunk(blosc2_schunk *schunk, int64_t number, int64_t size, bool insert)
+{
+	uint8_t *raw = any_bytes(size, schunk->typesize);
+	uint8_t *chunk = malloc((size_t)size + BLOSC2_MAX_OVERHEAD);
+	int64_t rc = blosc2_compress_ctx(schunk->cctx, raw, (int32_t)size, chunk,
+					 (int32_t)size + BLOSC2_MAX_OVERHEAD);
+
+	if (rc > 0)
+		rc = insert ? blosc2_schunk_insert_chunk(schunk, number, chunk, true)
+			    : blosc2_schunk_update_chunk(schunk, number, chunk, true);
+	free(chunk);
+	free(raw);
+	return rc;
+}
+
+/* Whole items, and nothing behind a short chunk: c-blosc2 may not find such chunks again. */
+static int64_t append_any(blosc2_schunk *schunk)
+{
+	int64_t full = schunk->chunksize > 0 ? schunk->chunksize : 1024 * schunk->typesize;
+	int64_t size = full, rc;
+	uint8_t *raw;
+
+	if (schunk->nbytes % full != 0)
+		return -1;
+	if (any_below(2) == 0 && full >= schunk->typesize)
+		size = (1 + any_below(full / schunk->typesize)) * schunk->typesize;
+	raw = any_bytes(size, schunk->typesize);
+	rc = blosc2_schunk_append_buffer(schunk, raw, (int32_t)size);
+	free(raw);
+	return rc;
+}
+
+/* Raw bytes of a chunk. */
+static int32_t size_of_chunk(blosc2_schunk *schunk, int64_t number)
+{
+	uint8_t *chunk;
+	bool owned = false;
+	int32_t size = 0;
+
+	if (blosc2_schunk_get_chunk(schunk, number, &chunk, &owned) < 0 ||
+	    blosc2_cbuffer_sizes(chunk, &size, NULL, NULL) < 0)
+		refuse("a chunk cannot be read", number);
+	if (owned)
+		free(chunk);
+	return size;
+}
+
+static int64_t change_layer(blosc2_schunk *schunk)
+{
+	uint8_t content[] = { 0xa4, 'a', 'b', 'c', (uint8_t)any_below(128) };
+	bool there = blosc2_vlmeta_exists(schunk, "any") >= 0;
+
+	if (there && any_below(4) == 0)
+		return blosc2_vlmeta_delete(schunk, "any");
+	return (there ? blosc2_vlmeta_update : blosc2_vlmeta_add)(schunk, "any", content,
+								  sizeof content, NULL);
+}
+
+static int64_t change_frame(blosc2_schunk *schunk, const char **what)
+{
+	static const char *const names[] = { "append", "update", "insert", "delete", "layer" };
+	int64_t kind = any_below(5), number, size;
+
+	if (kind > 0 && kind < 4 && schunk->nchunks == 0)
+		kind = 0;
+	*what = names[kind];
+	if (kind == 0)
+		return append_any(schunk);
+	if (kind == 4)
+		return change_layer(schunk);
+	number = any_below(schunk->nchunks);
+	if (kind == 3)
+		return blosc2_schunk_delete_chunk(schunk, number);
+	size = size_of_chunk(schunk, number);
+	/* c-blosc2 loses count of chunks when it inserts short ones */
+	if (kind == 2 && size != schunk->chunksize)
+		return -1;
+	return put_any_chunk(schunk, number, size, kind == 2);
+}
+
+static int64_t change_array(b2nd_array_t *array, const char **what)
+{
+	int64_t start[B2ND_MAX_DIM] = { 0 }, stop[B2ND_MAX_DIM] = { 0 }, shape[B2ND_MAX_DIM];
+	int64_t size = array->sc->typesize, kind = any_below(3), rc;
+	uint8_t *raw;
+
+	if (kind == 0 || array->nitems == 0) {
+		*what = "layer";
+		return change_layer(array->sc);
+	}
+	memcpy(shape, array->shape, sizeof shape);
+	if (kind == 1 && array->ndim > 0) {
+		*what = "resize";
+		shape[0] = 1 + any_below(2 * shape[0]);
+		return b2nd_resize(array, shape, NULL);
+	}
+	*what = "slice";
+	for (int d = 0; d < array->ndim; d++) {
+		any_range(array->shape[d], &start[d], &stop[d]);
+		shape[d] = stop[d] - start[d];
+		size *= shape[d];
+	}
+	raw = any_bytes(size, array->sc->typesize);
+	rc = b2nd_set_slice_cbuffer(raw, shape, size, start, stop, array);
+	free(raw);
+	return rc;
+}
+
+/* The frame is opened for each: its owner may be another program each time. */
+static void change(const char *path, int64_t count)
+{
+	for (int64_t i = 0; i < count; i++) {
+		blosc2_schunk *schunk = open_frame(path);
+		bool is_array = blosc2_meta_exists(schunk, "b2nd") >= 0;
+		const char *what = "";
+		b2nd_array_t *array;
+		int64_t rc;
+
+		if (is_array) {
+			blosc2_schunk_free(schunk);
+			if (b2nd_open(path, &array) < 0)
+				refuse("is no array", 0);
+			rc = change_array(array, &what);
+			b2nd_free(array);
+		} else {
+			rc = change_frame(schunk, &what);
+			blosc2_schunk_free(schunk);
+		}
+		printf("%s%s\n", what, rc < 0 ? " refused" : "");
+	}
+}
+
 static int usage(void)
 {
-	fputs("usage: oracle2 raw|array|part|names|layer|append|delete|pack|blocks|sizes|make "
-	      "FRAME "
-	      "[ARGUMENT]...\n",
+	fputs("usage: oracle2 raw|array|part|names|layer|append|delete|pack|blocks|sizes|make|"
+	      "judge|change FRAME [ARGUMENT]...\n",
 	      stderr);
 	return 2;
 }
@@ -400,6 +746,10 @@ int main(int argc, char **argv)
 		make(argv[2], argv[3], atoi(argv[4]), argv + 5, argc > 8);
 	else if (strcmp(what, "part") == 0 && argc > 4)
 		show_part(argv[2], argv[3], argv[4]);
+	else if (strcmp(what, "judge") == 0 && argc > 5)
+		judge(argv[2], argv[3], take_seed(argv[4], argv[5]));
+	else if (strcmp(what, "change") == 0 && argc > 4)
+		change(argv[2], take_seed(argv[3], argv[4]));
 	else
 		return usage();
 	blosc2_destroy();

@@ -66,6 +66,23 @@ LNK = tarfile.LNKTYPE
 CASES = {
     "good": (GOOD + AFTER + END, 0, ["good.txt", "after.txt"]),
     "dot-dot": (GOOD + member("../escaped") + AFTER + END, 4, ["good.txt", "after.txt"]),
+    "journal": (GOOD + member(".good.txt.bpkj") + AFTER + END, 4, ["good.txt", "after.txt"]),
+    "journal-below": (GOOD + member("d/.x.blp.bpkj") + member("d/x") + END, 4,
+                      ["good.txt", "d/x"]),
+    "journal-link": (GOOD + member(".good.txt.bpkj", b"", SYM, "good.txt") +
+                     member(".after.txt.bpkj", b"", LNK, "good.txt") + AFTER + END, 4,
+                     ["good.txt", "after.txt"]),
+    "list": (GOOD + member("./.bpkj") + member("d/.bpkj") + AFTER + END, 4,
+             ["good.txt", "after.txt"]),
+    "lock": (GOOD + member("d/.lock") + member("d/.b2lock") + AFTER + END, 4,
+             ["good.txt", "after.txt"]),
+    "draft": (GOOD + member(".x.bpk-000000") + member("d/.x.bpk-000001/in/it") + AFTER + END, 4,
+              ["good.txt", "after.txt"]),
+    "c-blosc2-lock": (GOOD + member("q.b2lock", b"") + member("d/.b2lock", b"") +
+                      member("d/q.b2frame.b2lock") + member("b2lock") + AFTER + END, 4,
+                      ["good.txt", "b2lock", "after.txt"]),
+    "nearly-a-draft": (GOOD + member("x.bpkj") + member("lock") + member(".x.bpk-00000") + END, 0,
+                       ["good.txt", "x.bpkj", "lock", ".x.bpk-00000"]),
     "dot-dot-inside": (GOOD + member("a/../../escaped") + AFTER + END, 4,
                        ["good.txt", "after.txt"]),
     "dot-dot-last": (GOOD + member("a/..", b"", DIR) + AFTER + END, 4, ["good.txt", "after.txt"]),

@@ -176,7 +176,7 @@ static inline int chunkdir_open(const char *path, struct chunkdir_input *input, 
 	struct bpk_read_options options = { 0 };
 
 	*input = (struct chunkdir_input){ 0 };
-	if (bpk_place_open(path, &input->place, err) != 0)
+	if (bpk_place_open(path, NULL, &input->place, err) != 0)
 		return -1;
 	if (bpk_chunkdir_reader_ops.open(&input->place, &options, &input->reader, err) != 0) {
 		input->reader = NULL;

@@ -56,7 +56,7 @@ static inline int edited_put(struct edited *ed, uint64_t number, struct bpk_view
 /* Chunk number, unpacked at the end of out. */
 static inline int edited_chunk(struct edited *ed, uint64_t number, struct bpk_buf *out)
 {
-	const struct bpk_reader_ops *ops = ed->format->reader;
+	const struct bpk_reader_ops *ops = ed->ops->reads;
 	void *reader = ed->ops->reader(ed->editor);
 
 	ed->parcel.number = number;
@@ -94,7 +94,7 @@ static inline int edited_find(struct edited *ed, uint64_t at, uint64_t *number, 
 	struct bpk_where where;
 
 	for (*number = 0;; ++*number) {
-		int rc = ed->format->reader->locate(reader, *number, &where, &ed->err);
+		int rc = ed->ops->reads->locate(reader, *number, &where, &ed->err);
 
 		if (rc != 0)
 			return rc;
@@ -197,7 +197,7 @@ static inline int edited_drain(const struct bpk_reader_ops *ops, void *reader,
 	return rc < 0 ? -1 : 0;
 }
 
-static inline int edited_see(const char *path, bool as_is, struct edited_seen *seen)
+static inline int edited_see(const char *path, struct edited_seen *seen)
 {
 	const struct bpk_reader_ops *ops = bpk_format_find("blp")->reader;
 	const struct bpk_read_options options = { 0 };
@@ -206,13 +206,17 @@ static inline int edited_see(const char *path, bool as_is, struct edited_seen *s
 	int rc;
 
 	*seen = (struct edited_seen){ 0 };
-	if (bpk_place_open_as(path, as_is, &place, &seen->err) != 0)
+	if (bpk_place_open(path, NULL, &place, &seen->err) != 0)
 		return -1;
 	rc = ops->open(&place, &options, &reader, &seen->err);
 	if (rc == 0)
 		rc = edited_drain(ops, reader, seen);
 	if (rc == 0)
 		rc = ops->audit(reader, edited_remark, seen, &seen->err);
+	if (rc != 0 && seen->err.kind == BPK_REPAIRABLE) { /* what an append left behind the end */
+		seen->remarked = true;
+		rc = 0;
+	}
 	if (rc == 0) {
 		const struct bpk_info *info = ops->info(reader);
 

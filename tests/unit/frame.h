@@ -201,13 +201,13 @@ static inline struct frame_outcome frame_read_files(const struct memdir_file *fi
 
 /* ---- Damage ---- */
 
-/* Hostile bytes are damaged, not known or too large; and then a line says why. */
+/* Hostile bytes are damaged, doubtful, not known or too large; and then a line says why. */
 static inline void frame_judge(const struct frame_outcome *o, const char *what, size_t at)
 {
 	if (o->well)
 		return;
-	if (o->err.kind != BPK_CORRUPT && o->err.kind != BPK_UNSUPPORTED &&
-	    o->err.kind != BPK_LIMIT)
+	if (o->err.kind != BPK_CORRUPT && o->err.kind != BPK_REPAIRABLE &&
+	    o->err.kind != BPK_UNSUPPORTED && o->err.kind != BPK_LIMIT)
 		fail_msg("%s %zu: %s", what, at, o->err.text);
 	assert_true(o->err.text[0] != '\0');
 }

@@ -1,5 +1,12 @@
 #include "unit/unit.h"
 
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
 #include "base/base.h"
 
 static void test_error_line_is_printable(void **state)
@@ -78,6 +85,52 @@ static void test_cpu_count_is_positive(void **state)
 	assert_string_equal(bpk_simd_name(BPK_SIMD_PORTABLE), "portable");
 }
 
+/* A file below root, and the folders above it. */
+static void put_file(const char *root, const char *name, const char *text)
+{
+	char path[512];
+	FILE *file;
+
+	snprintf(path, sizeof path, "%s%s", root, name);
+	for (char *slash = strchr(path + strlen(root) + 1, '/'); slash != NULL;
+	     slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
+		*slash = '/';
+	}
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+static int remove_one(const char *path, const struct stat *stat, int type, struct FTW *walk)
+{
+	(void)stat, (void)type, (void)walk;
+	return remove(path);
+}
+
+static void test_memory_of_control_groups(void **state)
+{
+	char root[] = "/tmp/bpk-memory-XXXXXX";
+
+	(void)state;
+	assert_true(bpk_memory_size() > 1 << 20);
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(bpk_memory_of_groups(root), UINT64_MAX);
+	put_file(root, "/proc/self/cgroup", "0::/user/run\n");
+	put_file(root, "/sys/fs/cgroup/user/run/memory.max", "max\n");
+	assert_int_equal(bpk_memory_of_groups(root), UINT64_MAX);
+	put_file(root, "/sys/fs/cgroup/user/memory.max", "3000\n");
+	assert_int_equal(bpk_memory_of_groups(root), 3000);
+	put_file(root, "/sys/fs/cgroup/user/run/memory.max", "2000\n");
+	assert_int_equal(bpk_memory_of_groups(root), 2000);
+	put_file(root, "/proc/self/cgroup", "5:cpu:/\n4:memory:/batch\n0::/user\n");
+	put_file(root, "/sys/fs/cgroup/memory/batch/memory.limit_in_bytes", "1000\n");
+	assert_int_equal(bpk_memory_of_groups(root), 1000);
+	assert_int_equal(nftw(root, remove_one, 8, FTW_DEPTH | FTW_PHYS), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -87,6 +140,7 @@ int main(void)
 		cmocka_unit_test(test_hash_is_fnv_1a_and_goes_on),
 		cmocka_unit_test(test_arithmetic_reports_wrapping),
 		cmocka_unit_test(test_cpu_count_is_positive),
+		cmocka_unit_test(test_memory_of_control_groups),
 	};
 
 	return UNIT_RUN(tests);

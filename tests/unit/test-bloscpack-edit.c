@@ -142,7 +142,7 @@ static void expect(struct bpk_view raw, const char *metadata)
 	struct edited_seen seen;
 	bool part_of_row = is_of_array(metadata) && raw.size % 4 != 0;
 
-	if (edited_see(path, false, &seen) != 0)
+	if (edited_see(path, &seen) != 0)
 		fail_msg("%s", seen.err.text);
 	if (seen.remarked && !part_of_row)
 		fail_msg("remark: %s", seen.err.text);
@@ -422,7 +422,7 @@ static void test_files_of_others(void **state)
 		    make_change(&ed, i % NCHANGES, 3, &raw) != 0)
 			fail_msg("%s: %s: %s", name, change_names[i % NCHANGES], ed.err.text);
 		edited_close(&ed);
-		if (edited_see(path, false, &seen) != 0)
+		if (edited_see(path, &seen) != 0)
 			fail_msg("%s: %s: %s", name, change_names[i % NCHANGES], seen.err.text);
 		assert_int_equal(seen.raw.size, raw.size);
 		assert_memory_equal(seen.raw.data, raw.data, raw.size);
@@ -540,13 +540,13 @@ static bool same(const struct bpk_buf *a, const struct bpk_buf *b)
 }
 
 /* The content is the old or the new one, with its own metadata. Returns whether it is the new. */
-static bool judge(bool as_is, bool strict, const struct edited_seen *old,
-		  const struct edited_seen *new, const char *what)
+static bool judge(bool strict, const struct edited_seen *old, const struct edited_seen *new,
+		  const char *what)
 {
 	struct edited_seen seen;
 	bool is_new;
 
-	if (edited_see(path, as_is, &seen) != 0)
+	if (edited_see(path, &seen) != 0)
 		fail_msg("%s: %s", what, seen.err.text);
 	if (strict && seen.remarked)
 		fail_msg("%s: remark: %s", what, seen.err.text);
@@ -561,13 +561,13 @@ static bool judge(bool as_is, bool strict, const struct edited_seen *old,
 static void judge_killed(const struct edited_seen *old, const struct edited_seen *new,
 			 const char *what)
 {
-	bool before = judge(true, false, old, new, what);
+	bool before = judge(false, old, new, what);
 	struct edited ed;
 
 	if (edited_open(&ed, path, &in_place) != 0)
 		fail_msg("%s: %s", what, ed.err.text);
 	edited_close(&ed);
-	assert_int_equal(judge(false, true, old, new, what), before);
+	assert_int_equal(judge(true, old, new, what), before);
 }
 
 static unsigned kill_everywhere(const struct form *form, enum change change, const char *action,
@@ -580,9 +580,9 @@ static unsigned kill_everywhere(const struct form *form, enum change change, con
 	int status;
 
 	make_archive(form);
-	assert_int_equal(edited_see(path, false, &old), 0);
+	assert_int_equal(edited_see(path, &old), 0);
 	assert_int_equal(be_victim(change_names[change], path), 0);
-	assert_int_equal(edited_see(path, false, &new), 0);
+	assert_int_equal(edited_see(path, &new), 0);
 	for (unsigned n = 1;; n += step) {
 		make_archive(form);
 		snprintf(what, sizeof what, "layout %d, space %d, %s %s at %u", form->layout,
@@ -672,7 +672,7 @@ static void read_beside(const struct form *form)
 		append_often();
 	assert_true(child > 0);
 	while (waitpid(child, &status, WNOHANG) == 0) {
-		if (edited_see(path, reads % 2 == 0, &seen) != 0) {
+		if (edited_see(path, &seen) != 0) {
 			kill(child, SIGKILL);
 			waitpid(child, NULL, 0);
 			fail_msg("layout %d, read %u: %s", form->layout, reads, seen.err.text);
@@ -682,7 +682,7 @@ static void read_beside(const struct form *form)
 		reads++;
 	}
 	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
-	assert_int_equal(edited_see(path, false, &seen), 0);
+	assert_int_equal(edited_see(path, &seen), 0);
 	assert_int_equal(seen.raw.size, form->size + APPENDS * ADDED);
 	judge_prefix(&seen, form);
 	edited_forget(&seen);

@@ -351,9 +351,13 @@ static void test_left_behind(void **state)
 static void write_list(const char *lines, int count, uint32_t flip)
 {
 	char path[200], text[20000];
-	int size = snprintf(text, sizeof text, "bpk changes 1\t%d\n%s", count, lines);
+	struct stat root;
 	FILE *file;
+	int size;
 
+	assert_int_equal(stat(dataset, &root), 0);
+	size = snprintf(text, sizeof text, "bpk changes 2\t%d\nroot\t%ju\t%ju\t0\n%s", count,
+			(uintmax_t)root.st_dev, (uintmax_t)root.st_ino, lines);
 	snprintf(path, sizeof path, "%s/.bpkj", dataset);
 	file = fopen(path, "wb");
 	assert_non_null(file);
@@ -368,12 +372,12 @@ static void write_list(const char *lines, int count, uint32_t flip)
 	"-\tdata/2\n"
 #define DRAFTS "printf new > t/data/.1.bpk-000000 && printf more > t/data/.3.bpk-000000"
 
-static struct bpk_dir *open_dir(bool as_is)
+static struct bpk_dir *open_dir(void)
 {
 	struct bpk_err err = { 0 };
 	struct bpk_dir *dir;
 
-	if (bpk_dir_open_as(dataset, as_is, &dir, &err) != 0)
+	if (bpk_dir_open(dataset, NULL, &dir, &err) != 0)
 		fail_msg("%s", err.text);
 	return dir;
 }
@@ -386,7 +390,7 @@ static void test_through_the_list(void **state)
 
 	(void)state;
 	make();
-	dir = open_dir(true);
+	dir = open_dir();
 	assert_seen(dir, "old", "old", "-", "old");
 	assert_true(shell(DRAFTS));
 	assert_seen(dir, "old", "old", "-", "old");
@@ -394,7 +398,7 @@ static void test_through_the_list(void **state)
 	assert_seen(dir, "new", "-", "more", "old");
 	bpk_dir_close(dir);
 
-	dir = open_dir(true);
+	dir = open_dir();
 	assert_true(bpk_dir_pending(dir));
 	assert_seen(dir, "new", "-", "more", "old");
 	assert_int_equal(bpk_dir_look(dir, "data/3", &entry, &size, NULL), 0);
@@ -410,7 +414,8 @@ static void test_through_the_list(void **state)
 	assert_seen(dir, "new", "-", "more", "old");
 	bpk_dir_close(dir);
 
-	dir = open_dir(false); /* carries it out */
+	bpk_tree_close(open_tree()); /* carries it out */
+	dir = open_dir();
 	assert_false(bpk_dir_pending(dir));
 	assert_seen(dir, "new", "-", "more", "old");
 	bpk_dir_close(dir);
@@ -426,7 +431,7 @@ static void test_old_by_the_list(void **state)
 
 	(void)state;
 	make();
-	dir = open_dir(true);
+	dir = open_dir();
 	assert_int_equal(bpk_dir_source(dir, "data/1", &replaced, NULL), 0);
 	assert_int_equal(bpk_dir_source(dir, "data/2", &removed, NULL), 0);
 	assert_int_equal(bpk_dir_source(dir, "meta/sizes", &kept, NULL), 0);
@@ -456,7 +461,7 @@ static void test_living_writer(void **state)
 	tree = open_tree();
 	assert_true(shell(DRAFTS));
 	write_list(LIST, 3, 0);
-	dir = open_dir(false); /* leaves it to the writer */
+	dir = open_dir();
 	assert_false(bpk_dir_pending(dir));
 	assert_seen(dir, "new", "-", "more", "old");
 	assert_true(shell("test -e t/.bpkj"));
@@ -510,7 +515,7 @@ static void test_hostile_lists(void **state)
 		make();
 		assert_true(shell("printf secret > outside && " DRAFTS));
 		write_list(bad[i].lines, bad[i].count, 0);
-		if (bpk_dir_open(dataset, &dir, &err) == 0)
+		if (bpk_dir_open(dataset, NULL, &dir, &err) == 0)
 			fail_msg("list %zu was believed", i);
 		assert_int_equal(err.kind, BPK_CORRUPT);
 		assert_int_equal(strncmp(err.text, ".bpkj: ", 7), 0);
@@ -520,26 +525,124 @@ static void test_hostile_lists(void **state)
 				  "grep -q secret outside && test -e t/data/.1.bpk-000000"));
 	}
 	write_list(LIST, 3, 1);
-	assert_int_equal(bpk_dir_open(dataset, &dir, &err), -1);
+	assert_int_equal(bpk_dir_open(dataset, NULL, &dir, &err), -1);
 	assert_string_equal(err.text, ".bpkj: does not fit its checksum");
-	for (int size = 0; size < 100; size += 7) {
+	for (int size = 14; size < 100; size += 7) {
 		char line[100];
 
 		write_list(LIST, 3, 0);
 		snprintf(line, sizeof line, "truncate -s %d t/.bpkj", size);
 		assert_true(shell(line));
-		assert_int_equal(bpk_dir_open(dataset, &dir, &err), -1);
+		assert_int_equal(bpk_dir_open(dataset, NULL, &dir, &err), -1);
 		assert_int_equal(err.kind, BPK_CORRUPT);
 	}
+	shell("rm outside");
+}
+
+static bool owns_data(const char *name)
+{
+	return strncmp(name, "data/", 5) == 0;
+}
+
+/* A list that is not about this directory is told of, not looked through and not carried out. */
+static void assert_unused(const char *words)
+{
+	const struct bpk_edit_options with = { .owns = owns_data };
+	struct bpk_err err = { 0 };
+	struct bpk_tree *tree;
+	struct bpk_dir *dir;
+
+	assert_true(shell("cd t && find . ! -name .lock -exec ls -id {} + | sort > ../before"));
+	assert_int_equal(bpk_dir_open(dataset, owns_data, &dir, &err), 0);
+	assert_false(bpk_dir_pending(dir));
+	assert_non_null(bpk_dir_remark(dir));
+	if (strstr(bpk_dir_remark(dir), words) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", bpk_dir_remark(dir), words);
+	assert_seen(dir, "old", "old", "-", "old");
+	bpk_dir_close(dir);
+	assert_int_equal(bpk_tree_open(dataset, &with, &tree, &err), -1);
+	assert_int_equal(err.kind, BPK_FAILED);
+	if (strstr(err.text, words) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", err.text, words);
+	assert_true(
+		shell("cd t && find . ! -name .lock -exec ls -id {} + | sort | cmp - ../before"));
+}
+
+static void test_lists_not_about_it(void **state)
+{
+	(void)state;
+	make();
+	assert_true(shell(DRAFTS));
+	write_list(LIST, 3, 0);
+	assert_true(shell("cp -a t u && rm -r t && mkdir hold && mv u t"));
+	assert_unused("its list of changes .bpkj is not used: it was made for inode ");
+	write_list("-\tnotes\n", 1, 0);
+	assert_unused("it names notes, which is no part of a dataset");
+	assert_true(shell("sed -i 's/changes 2/changes 1/' t/.bpkj"));
+	assert_unused("it is of an older version");
+	assert_true(shell("echo notes > t/.bpkj"));
+	assert_unused("it is no list of changes");
+	assert_true(shell(": > t/.bpkj"));
+	assert_unused("it is no list of changes");
+	assert_true(shell("rm t/.bpkj && ln -s data/1 t/.bpkj"));
+	assert_unused("it is no regular file");
 	alarm(20);
 	assert_true(shell("rm t/.bpkj && mkfifo t/.bpkj"));
-	assert_int_equal(bpk_dir_open(dataset, &dir, &err), -1);
-	assert_string_equal(err.text, ".bpkj: is no regular file");
-	assert_true(shell("rm t/.bpkj && ln -s ../outside t/.bpkj"));
-	assert_int_equal(bpk_dir_open(dataset, &dir, &err), -1);
-	assert_string_equal(err.text, ".bpkj: is no regular file");
+	assert_unused("it is no regular file");
 	alarm(0);
-	shell("rm outside");
+	assert_true(shell("rm t/.bpkj; rmdir hold"));
+	if (geteuid() == 0) {
+		write_list(LIST, 3, 0);
+		assert_true(shell("chown 65534 t/.bpkj"));
+		assert_unused("it belongs to user 65534, the directory to user 0");
+	}
+	shell("rm before");
+}
+
+/* What root makes of another user's dataset belongs to that user; another's drafts stay. */
+static void test_another_owner(void **state)
+{
+	struct bpk_tree *tree;
+
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	make();
+	assert_true(shell("chown -R 65534 t && chmod 777 t && " DRAFTS " && : > t/.a.bpk-000000 && "
+			  ": > t/.b.bpk-000000 && chown 65533 t/.b.bpk-000000"));
+	write_list(LIST, 3, 0);
+	assert_true(shell("chown 65534 t/.bpkj"));
+	tree = open_tree();
+	assert_true(shell("grep -q more t/data/3 && test ! -e t/.bpkj -a ! -e t/.a.bpk-000000 -a "
+			  "-e t/.b.bpk-000000 && rm t/.b.bpk-000000"));
+	stage(tree, "data/1", "a");
+	stage(tree, "data/2", "b");
+	commit(tree, NULL);
+	bpk_tree_close(tree);
+	assert_clean();
+}
+
+static int claims_nothing(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
+{
+	(void)err;
+	assert_seen(place->directory, "new", "-", "more", "old");
+	*claimed = false;
+	return 0;
+}
+
+static void test_claimed_first(void **state)
+{
+	const struct bpk_edit_options claiming = { .claims = claims_nothing };
+	struct bpk_err err = { 0 };
+	struct bpk_tree *tree;
+
+	(void)state;
+	make();
+	assert_true(shell(DRAFTS));
+	write_list(LIST, 3, 0);
+	assert_int_equal(bpk_tree_open(dataset, &claiming, &tree, &err), -1);
+	assert_string_equal(err.text, "is no dataset of that format any more");
+	assert_true(shell("test ! -e t/.lock -a -e t/.bpkj -a -e t/data/2"));
 }
 
 /* A list whose drafts are not what it says, or lie behind links: nothing is replaced. */
@@ -565,7 +668,7 @@ static void test_lists_that_do_not_fit(void **state)
 		assert_true(shell(what[i]));
 		if (bpk_tree_open(dataset, &plain, &tree, &err) == 0)
 			fail_msg("list %zu was carried out", i);
-		dir = open_dir(false);
+		dir = open_dir();
 		assert_true(bpk_dir_pending(dir));
 		bpk_dir_close(dir);
 		assert_true(shell("test -e t/data/2 -a -e t/.bpkj && grep -q abc outside"));
@@ -612,7 +715,7 @@ static void test_readers_meanwhile(void **state)
 	(void)state;
 	make();
 	assert_true(shell("for i in 1 2 3; do printf 000000000 > t/data/$i; done"));
-	dir = open_dir(false);
+	dir = open_dir();
 	assert_int_equal(pthread_create(&writer.thread, NULL, write_on, &writer), 0);
 	for (int i = 0; i < 60000; i++) {
 		const char *text = content(dir, names[i % 5]);
@@ -695,6 +798,9 @@ int main(void)
 		cmocka_unit_test(test_old_by_the_list),
 		cmocka_unit_test(test_living_writer),
 		cmocka_unit_test(test_hostile_lists),
+		cmocka_unit_test(test_lists_not_about_it),
+		cmocka_unit_test(test_another_owner),
+		cmocka_unit_test(test_claimed_first),
 		cmocka_unit_test(test_lists_that_do_not_fit),
 		cmocka_unit_test(test_readers_meanwhile),
 		cmocka_unit_test(test_all_dropped),

@@ -661,7 +661,7 @@ static void check_padded(struct bpk_chunk_ctx *ctx, const char *codec, uint64_t 
 
 	memset(packed + size, 0xff, sizeof packed - size);
 	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, size), &header, NULL), 0);
-	slot = bpk_chunk_slot(&header, reserve);
+	slot = bpk_chunk_slot(bpk_view(packed, size), &header, reserve);
 	assert_int_equal(slot, bpk_min_u64(reserve, LARGE + 16 - size) + size);
 	assert_int_equal(bpk_chunk_pad(bpk_span(packed, slot), size, NULL), 0);
 	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, slot), &header, NULL), 0);
@@ -715,15 +715,61 @@ static void test_slack_has_its_limits(void **state)
 	/* what another program made larger than it need be keeps its size */
 	bpk_put_le32(packed + 12, 2 * LARGE);
 	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, 2 * LARGE), &header, NULL), 0);
-	assert_int_equal(bpk_chunk_slot(&header, 7), 2 * LARGE);
+	assert_int_equal(bpk_chunk_slot(bpk_view(packed, 2 * LARGE), &header, 7), 2 * LARGE);
 	/* a stored chunk has none */
 	size = pack_large(ctx, "zstd", true, raw, packed);
 	assert_int_equal(size, LARGE + 16);
 	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, size), &header, NULL), 0);
-	assert_int_equal(bpk_chunk_slot(&header, 1000), size);
+	assert_int_equal(bpk_chunk_slot(bpk_view(packed, size), &header, 1000), size);
 	assert_int_equal(bpk_chunk_pad(bpk_span(packed, size), size, NULL), 0);
 	assert_int_equal(bpk_chunk_pad(bpk_span(packed, size + 1), size, &err), -1);
 	assert_int_equal(err.kind, BPK_LIMIT);
+	bpk_chunk_ctx_free(ctx);
+}
+
+/* Of a version 5 chunk the last block and its slack are no longer than c-blosc2 reads (blosc_d). */
+static void test_slack_of_extended_chunks(void **state)
+{
+	enum { BLOCK = 512, TYPESIZE = 4, MOST = BLOCK + 4 * TYPESIZE };
+	static uint8_t raw[LARGE], packed[2 * LARGE];
+	static const struct bpk_pipeline none;
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(NULL);
+	struct bpk_recipe recipe = { .codec = bpk_codec_find("lz4"),
+				     .level = 5,
+				     .typesize = TYPESIZE,
+				     .pipeline = none,
+				     .block_size = BLOCK,
+				     .extended = true };
+	struct bpk_chunk_header header;
+	uint32_t last, slot;
+	size_t size;
+	bool fit;
+
+	(void)state;
+	for (size_t i = 0; i < LARGE; i++)
+		raw[i] = (uint8_t)(i / 40);
+	assert_int_equal(bpk_chunk_encode(ctx, &recipe, bpk_view(raw, LARGE),
+					  bpk_span(packed, 2 * LARGE), &size, NULL),
+			 0);
+	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, size), &header, NULL), 0);
+	assert_true(header.nblocks > 4);
+	last = bpk_get_le32(packed + 32 + 4 * (header.nblocks - 1));
+	slot = bpk_chunk_slot(bpk_view(packed, size), &header, UINT64_MAX);
+	assert_int_equal(slot, last + MOST);
+	assert_int_equal(bpk_chunk_slot(bpk_view(packed, size), &header, 7), size + 7);
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, slot + 1), size, NULL), -1);
+	assert_int_equal(bpk_chunk_pad(bpk_span(packed, slot), size, NULL), 0);
+	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, slot), &header, NULL), 0);
+	assert_int_equal(bpk_chunk_blocks_fit(bpk_view(packed, slot), &header, &fit, NULL), 0);
+	assert_true(fit);
+	header.packed_size = slot + 1;
+	assert_int_equal(bpk_chunk_blocks_fit(bpk_view(packed, slot + 1), &header, &fit, NULL), 0);
+	assert_false(fit);
+	/* two blocks of one place have one of no bytes */
+	header.packed_size = slot;
+	memcpy(packed + 36, packed + 32, 4);
+	assert_int_equal(bpk_chunk_blocks_fit(bpk_view(packed, slot), &header, &fit, NULL), 0);
+	assert_false(fit);
 	bpk_chunk_ctx_free(ctx);
 }
 
@@ -765,6 +811,7 @@ int main(void)
 		cmocka_unit_test(test_empty_chunk),
 		cmocka_unit_test(test_padded_chunks_decode),
 		cmocka_unit_test(test_slack_has_its_limits),
+		cmocka_unit_test(test_slack_of_extended_chunks),
 		cmocka_unit_test(test_names),
 	};
 

@@ -58,6 +58,8 @@ static void check_chunk(struct bpk_chunk_ctx *ctx, const char *name, const struc
 		fail_msg("%s: %s", name, err.text);
 	if (raw->size > 0 && memcmp(out.bytes, raw->data, raw->size) != 0)
 		fail_msg("%s: other bytes", name);
+	if (bpk_chunk_prove(ctx, bpk_view(in.bytes, chunk->size), &err) != 0)
+		fail_msg("%s: not proved: %s", name, err.text);
 	for (size_t start = 0; start <= raw->size; start++)
 		for (size_t size = 0; size <= raw->size - start; size += 1 + size / 8) {
 			struct bytes some = needed(chunk, start, size);
@@ -251,7 +253,8 @@ static void test_block_sizes(void **state)
 	make_variable(&chunk, &raw, "");
 	assert_int_equal(bpk_chunk_header_read(bpk_view(chunk.data, chunk.size), &header, &err), 0);
 	assert_true(header.variable_blocks && header.nblocks == 3 && header.block_size == 12);
-	assert_int_equal(bpk_chunk_slot(&header, 1000), chunk.size);
+	assert_int_equal(bpk_chunk_slot(bpk_view(chunk.data, chunk.size), &header, 1000),
+			 chunk.size);
 	assert_int_equal(bpk_chunk_block_sizes(bpk_view(chunk.data, chunk.size), sizes, &err), 0);
 	assert_true(sizes[0] == 5 && sizes[1] == 1 && sizes[2] == 6);
 	make_delta(&chunk, &raw);
@@ -333,7 +336,7 @@ static void test_write_special(void **state)
 				fail_msg("%s", err.text);
 			assert_true(header.special == kinds[k] && header.raw_size == sizes[i] &&
 				    header.packed_size == 32 && header.nblocks == 0);
-			assert_int_equal(bpk_chunk_slot(&header, 1000), 32);
+			assert_int_equal(bpk_chunk_slot(bpk_view(chunk, 32), &header, 1000), 32);
 			if (sizes[i] < 8)
 				continue;
 			/* the end of two gigabytes costs nothing */
@@ -378,6 +381,7 @@ static void decode_damaged(struct bpk_chunk_ctx *ctx, struct bpk_view in)
 	struct bpk_err err = { 0 };
 	struct guarded out;
 	uint32_t end = 0, sizes[SMALL];
+	int rc;
 
 	if (bpk_chunk_header_read(in, &header, &err) != 0) {
 		assert_true(err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED);
@@ -389,8 +393,11 @@ static void decode_damaged(struct bpk_chunk_ctx *ctx, struct bpk_view in)
 	if (header.raw_size > 1 << 20)
 		return;
 	out = guarded_new(NULL, header.raw_size, true);
-	if (bpk_chunk_decode(ctx, in, bpk_span(out.bytes, header.raw_size), &err) != 0)
+	rc = bpk_chunk_decode(ctx, in, bpk_span(out.bytes, header.raw_size), &err);
+	if (rc != 0)
 		assert_int_equal(err.kind, BPK_CORRUPT);
+	/* what is proved unpacks, and what is not does not */
+	assert_int_equal(bpk_chunk_prove(ctx, in, &err), rc);
 	if (header.raw_size >= 8) {
 		bpk_chunk_decode_range(ctx, in, header.raw_size / 2,
 				       bpk_span(out.bytes, header.raw_size / 4), &err);
@@ -472,7 +479,10 @@ static void test_refusals_say_why(void **state)
 		enum bpk_kind kind;
 		const char *text;
 	} cases[] = {
-		{ "00012504" SIZES, BPK_UNSUPPORTED, "chunk format version 0 is not supported" },
+		{ "00012504" SIZES, BPK_CORRUPT,
+		  "chunk format version 0 is not known, expected 2 to 6" },
+		{ "08012504" SIZES, BPK_CORRUPT,
+		  "chunk format version 8 is not known, expected 2 to 6" },
 		{ "07012504" SIZES, BPK_UNSUPPORTED, "chunk format version 7 is not supported" },
 		{ "05012504" SIZES SLOTS "0100", BPK_CORRUPT,
 		  "chunk header needs 32 bytes, 24 are left" },

@@ -52,7 +52,7 @@ static void check_carried(const struct bpk_array *array, bool with_shape, const 
 		if (with_shape)
 			assert_int_equal(bpk_array_set_shape(&stored, &items, 1, &err), 0);
 	}
-	if (bpk_chunkdir_carry_out(&stored, bpk_buf_view(&text), &carried, &err) != 0)
+	if (bpk_chunkdir_carry_out(&stored, true, bpk_buf_view(&text), &carried, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(carried.has_metadata, *back != '\0');
 	check_text(&carried.metadata, back);
@@ -125,8 +125,8 @@ static void other_spellings_are_kept(void **state)
 	check_carried(&array, false, spelled, (const char *)attributes.data, spelled);
 	/* rows that came since are told */
 	attributes.size--;
-	assert_int_equal(bpk_chunkdir_carry_out(&more, bpk_buf_view(&attributes), &carried, &err),
-			 0);
+	assert_int_equal(
+		bpk_chunkdir_carry_out(&more, true, bpk_buf_view(&attributes), &carried, &err), 0);
 	check_text(&carried.metadata, "{\"shape\": [4,3], \"dtype\": \"'<f8'\", \"order\": \"C\", "
 				      "\"container\": \"numpy\", \"temp\": 1}");
 	bpk_chunkdir_carried_clear(&carried);
@@ -173,7 +173,7 @@ static void check_grown(uint64_t nitems, const char *numpy, size_t n, uint64_t f
 	struct bpk_chunkdir_carried carried = { 0 };
 	struct bpk_err err = { 0 };
 
-	if (bpk_chunkdir_carry_out(&stored, text_of(numpy), &carried, &err) != 0)
+	if (bpk_chunkdir_carry_out(&stored, true, text_of(numpy), &carried, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(carried.array.ndimensions, n);
 	assert_int_equal(carried.array.shape[0], first);
@@ -211,20 +211,20 @@ static void foreign_attributes(void **state)
 
 	(void)state;
 	/* a name of bloscpack's own beside an array */
-	assert_int_equal(bpk_chunkdir_carry_out(&array, text_of(" {\"shape\": \"round\"}\n"),
+	assert_int_equal(bpk_chunkdir_carry_out(&array, true, text_of(" {\"shape\": \"round\"}\n"),
 						&carried, &err),
 			 0);
 	check_text(&carried.metadata, NUMPY_F8 ",\"bpk_metadata\": {\"shape\": \"round\"}}");
 	bpk_chunkdir_carried_clear(&carried);
 	/* "numpy" behind other members */
-	assert_int_equal(bpk_chunkdir_carry_out(&array,
+	assert_int_equal(bpk_chunkdir_carry_out(&array, true,
 						text_of("{\"a\": 1, \"numpy\": {}, \"b\": 2}"),
 						&carried, &err),
 			 0);
 	check_text(&carried.metadata, NUMPY_F8 ",\"a\": 1, \"b\": 2}");
 	bpk_chunkdir_carried_clear(&carried);
 	/* no attributes at all */
-	assert_int_equal(bpk_chunkdir_carry_out(&array, text_of(""), &carried, &err), 0);
+	assert_int_equal(bpk_chunkdir_carry_out(&array, true, text_of(""), &carried, &err), 0);
 	check_text(&carried.metadata, NUMPY_F8 "}");
 	bpk_chunkdir_carried_clear(&carried);
 	bpk_array_clear(&array);

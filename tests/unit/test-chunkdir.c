@@ -152,7 +152,7 @@ static struct outcome read_path(const char *path)
 	struct bpk_dir *dir;
 	struct outcome o;
 
-	if (bpk_dir_open(path, &dir, &err) != 0)
+	if (bpk_dir_open(path, NULL, &dir, &err) != 0)
 		fail_msg("%s: %s", path, err.text);
 	o = read_dir(dir, false);
 	bpk_dir_close(dir);

@@ -37,7 +37,7 @@ static struct bpk_dir *open_dir(const char *name)
 	char path[300];
 
 	snprintf(path, sizeof path, "%s/%s", folder, name);
-	if (bpk_dir_open(path, &dir, &err) != 0)
+	if (bpk_dir_open(path, NULL, &dir, &err) != 0)
 		fail_msg("%s: %s", path, err.text);
 	return dir;
 }
@@ -314,13 +314,13 @@ static void test_place(void **state)
 
 	(void)state;
 	in_shell("mkdir p && printf x > p/f");
-	assert_int_equal(bpk_place_open(folder, &place, &err), 0);
+	assert_int_equal(bpk_place_open(folder, NULL, &place, &err), 0);
 	assert_true(place.is_directory);
 	assert_null(place.source);
 	assert_string_equal(content(place.directory, "p/f"), "x");
 	bpk_place_close(&place);
 	assert_null(place.directory);
-	assert_int_equal(bpk_dir_open("/nowhere/at/all", &dir, &err), -1);
+	assert_int_equal(bpk_dir_open("/nowhere/at/all", NULL, &dir, &err), -1);
 	assert_string_equal(err.text, "cannot open: No such file or directory");
 	assert_null(dir);
 	in_shell("rm -r p");

@@ -55,6 +55,16 @@ static void make_file(const char *path, const void *data, size_t size)
 	assert_int_equal(fclose(file), 0);
 }
 
+/* The same file with other content: journals know it by its inode. */
+static void fill_file(const char *path, const void *data, size_t size)
+{
+	int fd = open(path, O_WRONLY | O_TRUNC);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, data, size), size);
+	assert_int_equal(close(fd), 0);
+}
+
 static size_t load_file(const char *path, uint8_t *out)
 {
 	FILE *file = fopen(path, "rb");
@@ -132,7 +142,7 @@ static void assert_reader(const void *data, size_t size)
 {
 	struct bpk_place place;
 
-	assert_done(bpk_place_open_as(in_folder("f"), true, &place, &err));
+	assert_done(bpk_place_open(in_folder("f"), NULL, &place, &err));
 	assert_done(bpk_source_hold(place.source, &err));
 	assert_source(place.source, data, size);
 	bpk_source_release(place.source);
@@ -211,7 +221,7 @@ static void test_copy(void **state)
 
 	(void)state;
 	assert_int_equal(chmod(in_folder("f"), 0640), 0);
-	assert_done(bpk_place_open(in_folder("f"), &before, &err));
+	assert_done(bpk_place_open(in_folder("f"), NULL, &before, &err));
 	edit = open_edit(&copying);
 	memcpy(want, old, SIZE);
 	memcpy(want + SIZE, "end", 3);
@@ -339,7 +349,7 @@ static void test_killed(void **state)
 	(void)state;
 	assert_int_equal(in_child(leave_journal), 0);
 	assert_true(has_journal());
-	assert_done(bpk_place_open_as(in_folder("f"), true, &place, &err));
+	assert_done(bpk_place_open(in_folder("f"), NULL, &place, &err));
 	assert_true(bpk_source_pending(place.source));
 	assert_true(bpk_source_in_change(place.source));
 	assert_source(place.source, old, SIZE);
@@ -360,18 +370,128 @@ static void test_killed(void **state)
 	assert_file(in_folder("f"), old, SIZE);
 }
 
-static void test_opening_recovers(void **state)
+/* Whoever only reads changes nothing. */
+static void test_opening_leaves_it(void **state)
 {
+	static uint8_t file[MOST], journal[MOST];
+	size_t file_size, journal_size;
 	struct bpk_place place;
 
 	(void)state;
 	assert_int_equal(in_child(leave_journal), 0);
-	assert_done(bpk_place_open(in_folder("f"), &place, &err));
-	assert_false(bpk_source_pending(place.source));
-	assert_false(has_journal());
+	file_size = load_file(in_folder("f"), file);
+	journal_size = load_file(in_folder(".f.bpkj"), journal);
+	assert_done(bpk_place_open(in_folder("f"), NULL, &place, &err));
+	assert_true(bpk_place_pending(&place));
+	assert_null(bpk_place_remark(&place));
 	assert_source(place.source, old, SIZE);
 	bpk_place_close(&place);
+	assert_file(in_folder("f"), file, file_size);
+	assert_file(in_folder(".f.bpkj"), journal, journal_size);
+}
+
+static int claims_nothing(const struct bpk_place *place, bool *claimed, struct bpk_err *why)
+{
+	uint8_t first;
+	size_t got;
+
+	/* it is asked about the file as it was committed */
+	assert_int_equal(bpk_source_read_at(place->source, 600, bpk_span(&first, 1), &got, why), 0);
+	assert_int_equal(first, old[600]);
+	*claimed = false;
+	return 0;
+}
+
+static void test_claimed_first(void **state)
+{
+	const struct bpk_edit_options claiming = { .claims = claims_nothing };
+	static uint8_t file[MOST];
+	struct bpk_edit *edit;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(in_child(leave_journal), 0);
+	size = load_file(in_folder("f"), file);
+	assert_fails(bpk_edit_open(in_folder("f"), &claiming, &edit, &err), BPK_FAILED,
+		     "its journal .f.bpkj is left alone");
+	assert_file(in_folder("f"), file, size);
+	assert_true(has_journal());
+}
+
+/* Beside a file that it was not made for it does nothing to that, and is told of. */
+static void assert_unused(const char *words)
+{
+	static uint8_t file[MOST];
+	size_t size = load_file(in_folder("f"), file);
+	struct bpk_edit *edit;
+	struct bpk_place place;
+
+	assert_done(bpk_place_open(in_folder("f"), NULL, &place, &err));
+	assert_false(bpk_place_pending(&place));
+	assert_non_null(bpk_place_remark(&place));
+	if (strstr(bpk_place_remark(&place), words) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", bpk_place_remark(&place), words);
+	assert_source(place.source, file, size);
+	bpk_place_close(&place);
+	assert_fails(bpk_edit_open(in_folder("f"), &careless, &edit, &err), BPK_FAILED, words);
+	assert_file(in_folder("f"), file, size);
+}
+
+static void test_another_file(void **state)
+{
+	const struct bpk_edit_options any = { .any_journal = true };
+	static uint8_t file[MOST];
+	struct bpk_edit *edit;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(in_child(leave_journal), 0);
+	size = load_file(in_folder("f"), file);
+	make_file(in_folder("new"), file, size);
+	assert_int_equal(rename(in_folder("new"), in_folder("f")), 0);
+	assert_unused("its journal .f.bpkj is not used: it was made for inode ");
+	/* the user may know better: it is a copy with its journal */
+	assert_done(bpk_edit_open(in_folder("f"), &any, &edit, &err));
+	bpk_edit_close(edit);
 	assert_file(in_folder("f"), old, SIZE);
+	assert_false(has_journal());
+}
+
+static void test_another_owner(void **state)
+{
+	(void)state;
+	if (geteuid() != 0)
+		skip();
+	assert_int_equal(in_child(leave_journal), 0);
+	assert_int_equal(chown(in_folder(".f.bpkj"), 65534, (gid_t)-1), 0);
+	assert_unused("it belongs to user 65534, the file to user 0");
+	assert_int_equal(chown(in_folder(".f.bpkj"), 0, (gid_t)-1), 0);
+	assert_int_equal(chown(in_folder("f"), 65534, (gid_t)-1), 0);
+	assert_unused("it belongs to user 0, the file to user 65534");
+	/* nor does root's journal of another's file belong to root */
+	assert_int_equal(unlink(in_folder(".f.bpkj")), 0);
+	assert_int_equal(in_child(leave_journal), 0);
+	assert_true(has_journal());
+	bpk_edit_close(open_edit(&careless));
+	assert_false(has_journal());
+}
+
+static void test_no_journal_of_ours(void **state)
+{
+	(void)state;
+	make_file(in_folder(".f.bpkj"), "notes", 5);
+	assert_unused("it is no journal");
+	assert_int_equal(unlink(in_folder(".f.bpkj")), 0);
+	assert_int_equal(mkdir(in_folder(".f.bpkj"), 0777), 0);
+	assert_unused("it is no regular file");
+	assert_int_equal(rmdir(in_folder(".f.bpkj")), 0);
+	assert_int_equal(symlink("f", in_folder(".f.bpkj")), 0);
+	assert_unused("it is no regular file");
+	assert_int_equal(unlink(in_folder(".f.bpkj")), 0);
+	alarm(20);
+	assert_int_equal(mkfifo(in_folder(".f.bpkj"), 0666), 0);
+	assert_unused("it is no regular file");
+	alarm(0);
 }
 
 /* A writer that lives is left alone, and looked through. */
@@ -383,7 +503,7 @@ static void test_living_writer(void **state)
 	uint8_t byte;
 
 	(void)state;
-	assert_done(bpk_place_open(in_folder("f"), &place, &err));
+	assert_done(bpk_place_open(in_folder("f"), NULL, &place, &err));
 	assert_true(bpk_source_in_change(place.source));
 	assert_done(bpk_source_slice(place.source, 10, 100, &slice, &err));
 	assert_done(bpk_source_join((struct bpk_source *[]){ slice, slice }, 2, &join, &err));
@@ -483,7 +603,7 @@ static void test_readers_beside_commits(void **state)
 	(void)state;
 	memset(first, 0, sizeof first);
 	make_file(in_folder("f"), first, SIZE);
-	assert_done(bpk_place_open(in_folder("f"), &place, &err));
+	assert_done(bpk_place_open(in_folder("f"), NULL, &place, &err));
 	for (int i = 0; i < READERS; i++) {
 		readings[i] = (struct reading){ .source = place.source, .ended = &ended };
 		assert_int_equal(pthread_create(&threads[i], NULL, read_often, &readings[i]), 0);
@@ -522,8 +642,7 @@ static void assert_refused(const char *words)
 	struct bpk_place place;
 
 	assert_fails(bpk_edit_open(in_folder("f"), &careless, &edit, &err), BPK_CORRUPT, words);
-	assert_fails(bpk_place_open(in_folder("f"), &place, &err), BPK_CORRUPT, words);
-	assert_fails(bpk_place_open_as(in_folder("f"), true, &place, &err), BPK_CORRUPT, words);
+	assert_fails(bpk_place_open(in_folder("f"), NULL, &place, &err), BPK_CORRUPT, words);
 	assert_file(in_folder("f"), before, size);
 	assert_true(has_journal());
 	free(before);
@@ -541,31 +660,29 @@ static void test_stranger(void **state)
 	poke(in_folder("f"), SIZE / 16 * 10, 1);
 	assert_int_equal(truncate(in_folder("f"), SIZE - 1), 0);
 	assert_refused("it ends at 19999, expected 20000");
-	assert_int_equal(unlink(in_folder(".f.bpkj")), 0);
-	assert_int_equal(symlink("f", in_folder(".f.bpkj")), 0);
-	assert_fails(bpk_edit_open(in_folder("f"), &careless, &(struct bpk_edit *){ NULL }, &err),
-		     BPK_FAILED, "cannot read its journal .f.bpkj");
 }
 
-/* Refused with nothing touched, or all is right. */
+/* Refused with nothing touched, or all is right; what is no journal any more is none. */
 static void check_hostile(const uint8_t *file, size_t size, long *refused)
 {
 	struct bpk_place place;
 	struct bpk_edit *edit;
-	bool reads = bpk_place_open_as(in_folder("f"), true, &place, &err) == 0;
+	bool reads = bpk_place_open(in_folder("f"), NULL, &place, &err) == 0;
+
+	bool unused = reads && bpk_place_remark(&place) != NULL;
 
 	if (reads) {
-		assert_source(place.source, old, SIZE);
+		assert_source(place.source, unused ? file : old, unused ? size : SIZE);
 		bpk_place_close(&place);
 	}
 	if (bpk_edit_open(in_folder("f"), &careless, &edit, &err) == 0) {
-		assert_true(reads);
+		assert_true(reads && !unused);
 		bpk_edit_close(edit);
 		assert_file(in_folder("f"), old, SIZE);
 		return;
 	}
-	assert_false(reads);
-	assert_true(err.kind == BPK_CORRUPT || err.kind == BPK_UNSUPPORTED);
+	assert_int_equal(reads, unused);
+	assert_true(err.kind == (unused ? BPK_FAILED : BPK_CORRUPT));
 	assert_file(in_folder("f"), file, size);
 	++*refused;
 }
@@ -583,7 +700,7 @@ static void test_flips(void **state)
 	assert_true(journal_size > 2000);
 	for (size_t i = 0; i < journal_size; i++) {
 		journal[i] ^= (uint8_t)(1 << i % 8);
-		make_file(in_folder("f"), file, file_size);
+		fill_file(in_folder("f"), file, file_size);
 		make_file(in_folder(".f.bpkj"), journal, journal_size);
 		check_hostile(file, file_size, &refused);
 		journal[i] ^= (uint8_t)(1 << i % 8);
@@ -605,7 +722,7 @@ static void test_unfinished(void **state)
 	memcpy(file, old, SIZE);
 	memset(file + SIZE, 't', 10);
 	for (size_t i = 0; i < size; i += i + 200 < size ? 13 : 1) {
-		make_file(in_folder("f"), file, sizeof file);
+		fill_file(in_folder("f"), file, sizeof file);
 		make_file(in_folder(".f.bpkj"), journal, i);
 		bpk_edit_close(open_edit(&careless));
 		assert_false(has_journal());
@@ -844,7 +961,7 @@ static int without_locks(void)
 	if (bpk_edit_open(in_folder("f"), &unlocked, &edit, &why) != 0 ||
 	    bpk_edit_write_at(edit, 3, bpk_view("abc", 3), &why) != 0)
 		return 2;
-	if (bpk_place_open(in_folder("f"), &place, &why) != 0 ||
+	if (bpk_place_open(in_folder("f"), NULL, &place, &why) != 0 ||
 	    bpk_source_hold(place.source, &why) != 0)
 		return 3;
 	bpk_source_release(place.source);
@@ -879,7 +996,15 @@ int main(void)
 		cmocka_unit_test_setup(test_two_writers, setup),
 		cmocka_unit_test_setup(test_replaced_while_waiting, setup),
 		cmocka_unit_test_setup(test_killed, setup),
-		cmocka_unit_test_setup(test_opening_recovers, setup),
+		cmocka_unit_test_setup(test_opening_leaves_it, setup),
+		cmocka_unit_test_setup(test_claimed_first, setup),
+		cmocka_unit_test_setup(test_another_file, setup),
+		cmocka_unit_test_setup(test_another_owner, setup),
+		cmocka_unit_test_setup(test_no_journal_of_ours, setup),
+		cmocka_unit_test_setup(test_claimed_first, setup),
+		cmocka_unit_test_setup(test_another_file, setup),
+		cmocka_unit_test_setup(test_another_owner, setup),
+		cmocka_unit_test_setup(test_no_journal_of_ours, setup),
 		cmocka_unit_test_setup(test_living_writer, setup),
 		cmocka_unit_test_setup(test_readers_beside_commits, setup),
 		cmocka_unit_test_setup(test_stranger, setup),

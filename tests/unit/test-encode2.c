@@ -11,7 +11,7 @@
 
 enum { MOST = 60000 };
 
-static uint8_t raw[MOST], out[MOST + 4096], back[MOST];
+static uint8_t raw[MOST], out[MOST + 4096], back[MOST], room[BPK_FILTER_ROOM];
 
 /* Pack between pages that may not be touched; the packed size. */
 static size_t encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe, const uint8_t *in,
@@ -342,7 +342,7 @@ static void test_filters(void **state)
 		assert_int_equal(bpk_pipeline_parse(rows[i].pipeline, &pipeline, NULL), 0);
 		for (unsigned s = 0; s < pipeline.nsteps; s++) {
 			bpk_filter_apply(bpk_filter_kernels(), &block, &pipeline.steps[s], in.data,
-					 back);
+					 back, room);
 			memcpy(in.data, back, block.size);
 		}
 		if (memcmp(in.data, want.data, want.size) != 0)
@@ -362,9 +362,9 @@ static void test_delta_vector(void **state)
 		       "a0e0a060a0a060a0e0a060e0a060a0e0a0a0e0a060a0e0a0a0e0a060a0e060a0");
 	for (size_t i = 0; i < 64; i++)
 		raw[i] = (uint8_t)(37 * i + 11);
-	bpk_filter_apply(bpk_filter_kernels(), &block, &step, raw, back);
+	bpk_filter_apply(bpk_filter_kernels(), &block, &step, raw, back, room);
 	block.reference = raw;
-	bpk_filter_apply(bpk_filter_kernels(), &block, &step, raw + 32, back + 32);
+	bpk_filter_apply(bpk_filter_kernels(), &block, &step, raw + 32, back + 32, room);
 	assert_memory_equal(back, want.data, 64);
 }
 

@@ -39,7 +39,7 @@ static uint8_t *place(const struct fenced *f, size_t size, bool high, size_t shi
 enum { MAX_BYTES = 1 << 18, MAX_TYPESIZE = 255, MARGIN = 64 };
 
 /* Memory that all tests share. Planes lie in the order in which plane_order has them. */
-static struct fenced fenced_in, fenced_out, fenced_planes[MAX_TYPESIZE];
+static struct fenced fenced_in, fenced_out, fenced_room, fenced_planes[MAX_TYPESIZE];
 static uint8_t expected[MAX_BYTES], raw[MAX_BYTES];
 
 static int set_up(void **state)
@@ -49,6 +49,7 @@ static int set_up(void **state)
 	(void)state;
 	fence(&fenced_in, MAX_BYTES + MARGIN);
 	fence(&fenced_out, MAX_BYTES + MARGIN);
+	fence(&fenced_room, BPK_FILTER_ROOM + MARGIN);
 	for (size_t j = 0; j < MAX_TYPESIZE; j++)
 		fence(&fenced_planes[(j * 7) % MAX_TYPESIZE], 8192 + MARGIN);
 	for (size_t i = 0; i < sizeof raw; i++)
@@ -66,6 +67,7 @@ static int tear_down(void **state)
 	(void)state;
 	unfence(&fenced_in);
 	unfence(&fenced_out);
+	unfence(&fenced_room);
 	for (size_t j = 0; j < MAX_TYPESIZE; j++)
 		unfence(&fenced_planes[j]);
 	return 0;
@@ -120,17 +122,18 @@ static void check_bytes(const struct bpk_filter_kernels *set, const char *what, 
 
 /* Apply one kernel from a fenced copy of in to fenced memory and compare with want. */
 static void check_kernel(const struct bpk_filter_kernels *set, const char *what,
-			 void (*kernel)(const uint8_t *, size_t, size_t, uint8_t *),
+			 void (*kernel)(const uint8_t *, size_t, size_t, uint8_t *, uint8_t *),
 			 size_t typesize, size_t nelems, const struct stand *stand,
 			 const uint8_t *in, const uint8_t *want)
 {
 	size_t size = nelems * typesize;
 	uint8_t *from = place(&fenced_in, size, stand->high, stand->in_shift);
 	uint8_t *to = place(&fenced_out, size, stand->high, stand->out_shift);
+	uint8_t *room = place(&fenced_room, BPK_FILTER_ROOM, stand->high, stand->out_shift);
 
 	memcpy(from, in, size);
 	memset(to, 0xa5, size);
-	kernel(from, typesize, nelems, to);
+	kernel(from, typesize, nelems, to, room);
 	check_bytes(set, what, typesize, nelems, to, want);
 	check_bytes(set, "changes its input", typesize, nelems, from, in);
 }
@@ -158,14 +161,15 @@ static void check_unshuffle(const struct bpk_filter_kernels *set, size_t typesiz
 static void check_surroundings(const struct bpk_filter_kernels *set, size_t typesize, size_t nelems)
 {
 	size_t size = nelems * typesize;
-	uint8_t *base = fenced_out.start, *to = base + MARGIN / 2;
+	uint8_t *base = fenced_out.start, *to = base + MARGIN / 2, *room = fenced_room.start;
 
 	for (unsigned k = 0; k < 3; k++) {
 		memset(base, 0x5a, size + MARGIN);
 		if (k == 0)
-			set->shuffle(raw, typesize, nelems, to);
+			set->shuffle(raw, typesize, nelems, to, room);
 		else if (nelems % 8 == 0)
-			(k == 1 ? set->bitshuffle : set->bitunshuffle)(raw, typesize, nelems, to);
+			(k == 1 ? set->bitshuffle : set->bitunshuffle)(raw, typesize, nelems, to,
+								       room);
 		for (size_t i = 0; i < MARGIN / 2; i++) {
 			assert_int_equal(base[i], 0x5a);
 			assert_int_equal(to[size + i], 0x5a);
@@ -240,6 +244,10 @@ static void check_set(const struct bpk_filter_kernels *set)
 	check_typesize(set, 64);
 	check_typesize(set, 100);
 	check_typesize(set, 255);
+	/* several tiles, of planes that crowd a cache set */
+	check_case(set, 20, 8192, &stands[1]);
+	check_case(set, 32, 4096, &stands[2]);
+	check_case(set, 33, 4104, &stands[0]);
 }
 
 static void test_set_keeps_to_the_definition(void **state)
@@ -288,10 +296,11 @@ static void check_vector(const struct bpk_filter_kernels *set, const struct vect
 	}
 	for (size_t j = 0; j < v->typesize; j++)
 		planes[j] = want + j * v->nelems;
-	(v->bits ? set->bitshuffle : set->shuffle)(in, v->typesize, v->nelems, got);
+	(v->bits ? set->bitshuffle : set->shuffle)(in, v->typesize, v->nelems, got,
+						   fenced_room.start);
 	check_bytes(set, "vector", v->typesize, v->nelems, got, want);
 	if (v->bits)
-		set->bitunshuffle(want, v->typesize, v->nelems, back);
+		set->bitunshuffle(want, v->typesize, v->nelems, back, fenced_room.start);
 	else
 		set->unshuffle(planes, v->typesize, v->nelems, back);
 	check_bytes(set, "inverse of vector", v->typesize, v->nelems, back, in);

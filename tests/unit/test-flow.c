@@ -751,6 +751,39 @@ static int verify(struct reader *r, bool decode, unsigned threads, struct bpk_fl
 	return bpk_flow_run(&flow, result, err);
 }
 
+/* Chunks 1 to 38 are chunk 0 once more. */
+static uint64_t repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size)
+{
+	(void)reader;
+	*first = 0;
+	*raw_size = (39 - number) * 1000;
+	return number >= 1 && number < 39 ? 39 - number : 0;
+}
+
+static void test_verify_counts_what_repeats(void **state)
+{
+	static struct reader r;
+	struct bpk_reader_ops ops = reader_ops;
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	ops.repeats = repeats;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		struct bpk_flow flow;
+
+		reader_make(&r, 40000, 1000);
+		r.packed = true;
+		flow = flow_of(&r, NULL, NULL, threads);
+		flow.in = &ops;
+		flow.decode = true;
+		assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
+		assert_int_equal(result.nchunks, 40);
+		assert_int_equal(result.raw_size, 40000);
+		assert_int_equal(atomic_load(&r.fetched), 2);
+	}
+}
+
 static void test_verify_needs_no_writer(void **state)
 {
 	static struct reader r;
@@ -1371,6 +1404,7 @@ int main(void)
 		cmocka_unit_test(test_a_range_past_the_end_is_refused),
 		cmocka_unit_test(test_a_chunk_of_another_size_is_damage),
 		cmocka_unit_test(test_uneven_chunks_must_add_up),
+		cmocka_unit_test(test_verify_counts_what_repeats),
 		cmocka_unit_test(test_verify_needs_no_writer),
 		cmocka_unit_test(test_chunks_are_carried_over_and_sealed_again),
 		cmocka_unit_test(test_what_was_not_committed_is_left_out),

@@ -181,7 +181,7 @@ static void check_place(const struct model *m)
 	struct bpk_place place;
 	void *reader = NULL;
 
-	if (bpk_place_open(path, &place, &err) != 0 ||
+	if (bpk_place_open(path, NULL, &place, &err) != 0 ||
 	    bpk_frame_reader_ops.open(&place, &options, &reader, &err) != 0)
 		fail_of(&err);
 	check_content(m, reader);

@@ -20,6 +20,7 @@ struct content {
 	size_t nchunks;
 	uint64_t announced, chunk_size;
 	unsigned typesize;
+	uint32_t block_size;
 	const char *checksum;
 	const struct bpk_layer *layers;
 	size_t nlayers;
@@ -149,6 +150,7 @@ static int write_to(struct bpk_draft *draft, const struct bpk_writer_ops *ops,
 		.codec = bpk_codec_find("blosclz"),
 		.level = 5,
 		.typesize = c->typesize,
+		.block_size = c->block_size,
 		.pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE),
 		.extended = true,
 	};
@@ -594,6 +596,143 @@ static void check_sparse_file(const char *name, uint32_t raw_size, uint8_t (*byt
 	bpk_buf_clear(&bytes);
 }
 
+/* ---- What c-blosc2 can read (the rules are in spell.c) ---- */
+
+static struct bpk_chunk_header header_at(const struct found *f, uint64_t number)
+{
+	uint64_t at = f->header.size + entry(f, number);
+	struct bpk_chunk_header header;
+	struct bpk_err err = { 0 };
+
+	if (bpk_chunk_header_read(bpk_view(f->bytes.data + at, f->bytes.size - at), &header,
+				  &err) != 0)
+		fail_msg("%s", err.text);
+	return header;
+}
+
+/* A chunk that repeats an item of as many bytes as typesize, each of them 7. */
+static void add_sevens(struct content *c, uint32_t raw_size, unsigned typesize)
+{
+	uint8_t chunk[BPK_CHUNK_EXTENDED_HEADER_SIZE + BPK_CHUNK_MAX_TYPESIZE];
+
+	bpk_chunk_write_special(BPK_SPECIAL_VALUE, raw_size, typesize, chunk);
+	bpk_put_le32(chunk + 12, BPK_CHUNK_EXTENDED_HEADER_SIZE + typesize);
+	memset(chunk + BPK_CHUNK_EXTENDED_HEADER_SIZE, 7, typesize);
+	add_chunk(c, bpk_view(chunk, BPK_CHUNK_EXTENDED_HEADER_SIZE + typesize));
+}
+
+static uint8_t seven(uint32_t i)
+{
+	(void)i;
+	return 7;
+}
+
+/* Whole items are told by the index, or repeated; a part of an item is neither. */
+static void test_zeros_without_whole_items(void **state)
+{
+	struct content c = begin(4, 64);
+	struct bpk_chunk_header header;
+	struct found f;
+
+	(void)state;
+	add_special(&c, BPK_SPECIAL_ZERO, 64);
+	add_special(&c, BPK_SPECIAL_ZERO, 37);
+	f = take_apart(write_frame(&c, true));
+	assert_int_equal(entry(&f, 0), (uint64_t)0x81 << 56);
+	header = header_at(&f, 1);
+	assert_true(header.special == BPK_SPECIAL_NONE && header.raw_size == 37);
+	check_stored(&f, 1, 37, zero);
+	clear_found(&f);
+	clear(&c);
+}
+
+/* NaN are told by the index where the frame's blocks hold whole ones. */
+static void test_nans_need_blocks_of_whole_items(void **state)
+{
+	static const uint32_t blocks[] = { 0, 16, 1, 12 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++) {
+		struct content c = begin(8, 64);
+		struct found f;
+
+		c.block_size = blocks[i];
+		add_special(&c, BPK_SPECIAL_NAN, 64);
+		f = take_apart(write_frame(&c, true));
+		if (blocks[i] % 8 == 0)
+			assert_int_equal(entry(&f, 0), (uint64_t)0x82 << 56);
+		else
+			assert_int_equal(header_at(&f, 0).special, BPK_SPECIAL_VALUE);
+		if (blocks[i] % 8 != 0)
+			check_stored(&f, 0, 64, nan8);
+		clear_found(&f);
+		clear(&c);
+	}
+}
+
+/* A repeated value is as long as the frame's items. */
+static void test_values_have_the_items_of_the_frame(void **state)
+{
+	static const unsigned widths[] = { 1, 2, 4, 8, 16 };
+	struct bpk_chunk_header header;
+	struct found f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+		struct content c = begin(8, 64);
+
+		add_sevens(&c, 64, widths[i]);
+		f = take_apart(write_frame(&c, true));
+		header = header_at(&f, 0);
+		if (widths[i] <= 8)
+			assert_true(header.special == BPK_SPECIAL_VALUE && header.value_size == 8);
+		else
+			assert_true(header.special == BPK_SPECIAL_NONE && header.typesize == 8);
+		check_stored(&f, 0, 64, seven);
+		clear_found(&f);
+		clear(&c);
+	}
+}
+
+/* Parts of chunks begin at items of the frame, so elements of a chunk divide them, and the size of
+ * chunks where items do not. */
+static void test_elements_divide_items(void **state)
+{
+	static const struct {
+		unsigned item, element, expected;
+	} cases[] = { { 4, 4, 4 }, { 4, 8, 4 },  { 8, 4, 4 },   { 1, 8, 1 },
+		      { 6, 4, 2 }, { 12, 8, 4 }, { 300, 8, 4 }, { 300, 2, 2 } };
+	struct found f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct content c = begin(cases[i].element, 64);
+		bool whole = 64 % cases[i].item == 0;
+		struct bpk_chunk_header header;
+
+		add_stored(&c, 64);
+		add_special(&c, BPK_SPECIAL_ZERO, 64);
+		add_sevens(&c, 64, cases[i].element);
+		c.typesize = cases[i].item;
+		f = take_apart(write_frame(&c, true));
+		header = header_at(&f, 0);
+		assert_int_equal(header.typesize, cases[i].expected);
+		check_stored(&f, 0, 64, counted);
+		assert_int_equal(header_at(&f, 2).value_size,
+				 whole && cases[i].item % cases[i].element == 0 ? cases[i].item
+										: 0);
+		if (whole) {
+			assert_int_equal(entry(&f, 1), (uint64_t)0x81 << 56);
+		} else {
+			check_stored(&f, 1, 64, zero);
+			assert_int_equal(header_at(&f, 1).special, BPK_SPECIAL_NONE);
+		}
+		check_stored(&f, 2, 64, seven);
+		clear_found(&f);
+		clear(&c);
+	}
+}
+
 static void test_sparse(void **state)
 {
 	struct content c = begin(8, 64);
@@ -623,7 +762,7 @@ static void test_sparse(void **state)
 		assert_int_equal(entry(&f, 1), variable ? 2 : (uint64_t)0x81 << 56);
 		assert_int_equal(entry(&f, 2), 1);
 		assert_int_equal(entry(&f, 3), variable ? 3 : (uint64_t)0x82 << 56);
-		assert_int_equal(f.header.packed_size, variable ? 2 * 96 + 33 + 40 + 33 : 2 * 96);
+		assert_int_equal(f.header.packed_size, variable ? 2 * 96 + 40 + 40 + 33 : 2 * 96);
 		clear_found(&f);
 		check_sparse_file("00000000.chunk", 64, counted);
 		check_sparse_file("00000001.chunk", 64, counted);
@@ -785,6 +924,10 @@ int main(void)
 		cmocka_unit_test(test_what_makes_chunks_variable),
 		cmocka_unit_test(test_variable_blocks),
 		cmocka_unit_test(test_refusals),
+		cmocka_unit_test(test_zeros_without_whole_items),
+		cmocka_unit_test(test_nans_need_blocks_of_whole_items),
+		cmocka_unit_test(test_values_have_the_items_of_the_frame),
+		cmocka_unit_test(test_elements_divide_items),
 		cmocka_unit_test(test_sparse),
 		cmocka_unit_test(test_every_flipped_bit_is_found),
 		cmocka_unit_test(test_every_truncation_is_found),

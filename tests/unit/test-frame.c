@@ -52,6 +52,22 @@ static void expect_failure(struct bpk_view bytes, enum bpk_kind kind, const char
 	frame_outcome_clear(&o);
 }
 
+/* All is read, and raw comes out, but the audit fails: the line says what. */
+static void expect_in_doubt(struct frame_making *m, enum bpk_kind kind, struct bpk_view raw,
+			    const char *line)
+{
+	struct bpk_buf bytes = frame_end(m);
+	struct frame_outcome o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+
+	if (o.well || o.err.kind != kind || strstr(o.err.text, line) == NULL)
+		fail_msg("kind %d, '%s', expected %d, '%s'", (int)o.err.kind, o.err.text, (int)kind,
+			 line);
+	assert_int_equal(o.raw.size, raw.size);
+	assert_memory_equal(o.raw.data, raw.data, raw.size);
+	frame_outcome_clear(&o);
+	bpk_buf_clear(&bytes);
+}
+
 /* Of frames put together, which end here. */
 static void expect_made(struct frame_making *m, const char *raw, const char *remark)
 {
@@ -271,19 +287,43 @@ static void test_variable_chunks(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* 3.x writes special offsets there, and then cannot read them: with one the length is left over. */
+/* 3.x writes special offsets there, and then cannot read them. Those that follow each other take
+ * what the header's size leaves; of others nothing tells the sizes. */
 static void test_special_in_variable_chunks(void **state)
 {
+	static const uint64_t zero = (uint64_t)BPK_FRAME_OFFSET_ZERO << 56;
+	static const uint64_t nan = (uint64_t)BPK_FRAME_OFFSET_NAN << 56;
 	struct frame_making m = frame_begin(1, 0);
-	struct bpk_buf bytes;
 
 	(void)state;
 	frame_add(&m, text("abc"));
-	frame_add_entry(&m, (uint64_t)BPK_FRAME_OFFSET_ZERO << 56, 4);
+	frame_add_entry(&m, zero, 4);
 	frame_add(&m, text("de"));
-	bytes = frame_end(&m);
-	expect(bpk_buf_view(&bytes), bpk_view("abc\0\0\0\0de", 9), NULL);
-	bpk_buf_clear(&bytes);
+	expect_in_doubt(&m, BPK_REPAIRABLE, bpk_view("abc\0\0\0\0de", 9),
+			"(1, from chunk 1 on): 4 bytes were taken");
+	m = frame_begin(1, 0);
+	frame_add(&m, text("abc"));
+	frame_add_entry(&m, zero, 2);
+	frame_add_entry(&m, (uint64_t)BPK_FRAME_OFFSET_UNINIT << 56, 3);
+	expect_in_doubt(&m, BPK_REPAIRABLE, bpk_view("abc\0\0\0\0\0", 8),
+			"(2, from chunk 1 on): 5 bytes were taken");
+	m = frame_begin(1, 0);
+	frame_add_entry(&m, zero, 2);
+	frame_add(&m, text("abc"));
+	frame_add_entry(&m, zero, 3);
+	frame_add(&m, text("defg"));
+	expect_in_doubt(&m, BPK_CORRUPT, text("abcdefg"),
+			"(2, from chunk 0 on): they are left out, and the header has 5 bytes");
+	m = frame_begin(4, 0);
+	frame_add(&m, text("abcd"));
+	frame_add_entry(&m, zero, 8);
+	frame_add_entry(&m, nan, 4);
+	expect_in_doubt(&m, BPK_CORRUPT, text("abcd"), "they are left out");
+	m = frame_begin(1, 0);
+	frame_add(&m, text("abc"));
+	frame_add_entry(&m, zero, 0);
+	frame_add(&m, text("de"));
+	expect_in_doubt(&m, BPK_CORRUPT, text("abcde"), "the header has 0 bytes");
 }
 
 /* c-blosc2 2.15 adds a whole chunk behind a short one. */
@@ -318,11 +358,34 @@ static void test_sizes_that_contradict(void **state)
 	frame_add(&m, text("abcdefgh"));
 	frame_add(&m, text("abc"));
 	m.header.raw_size = 12;
-	expect_made_bad(&m, "chunks unpack to 11 bytes in all, the header says 12");
+	expect_in_doubt(&m, BPK_CORRUPT, text("abcdefghabc"),
+			"chunks unpack to 11 bytes in all, the header says 12");
 	m = frame_begin(1, 0);
 	frame_add(&m, text("abcdefgh"));
 	m.header.raw_size = 9;
-	expect_made_bad(&m, "chunks unpack to 8 bytes in all, the header says 9");
+	expect_in_doubt(&m, BPK_CORRUPT, text("abcdefgh"),
+			"chunks unpack to 8 bytes in all, the header says 9");
+}
+
+static void test_types_that_contradict(void **state)
+{
+	struct frame_making m = frame_begin(2, 8);
+	struct bpk_buf bytes;
+
+	(void)state;
+	frame_add(&m, text("abcdefgh"));
+	frame_add(&m, text("abcdefgh"));
+	m.payload.data[m.entries[1] + 3] = 4;
+	bytes = frame_end(&m);
+	expect(bpk_buf_view(&bytes), text("abcdefghabcdefgh"),
+	       "1 chunks have another typesize than the header's 2, chunk 1 first with 4");
+	bpk_buf_clear(&bytes);
+	m = frame_begin(1, 4); /* to a chunk it is 1 where the header's is too large */
+	frame_add(&m, text("abcd"));
+	m.header.typesize = 300;
+	bytes = frame_end(&m);
+	expect(bpk_buf_view(&bytes), text("abcd"), NULL);
+	bpk_buf_clear(&bytes);
 }
 
 /* ---- Places ---- */
@@ -345,6 +408,47 @@ static void test_holes_and_shared_places(void **state)
 	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
 	assert_int_equal(o.hole_size, 12);
 	frame_outcome_clear(&o);
+	bpk_buf_clear(&bytes);
+}
+
+/* Which chunks are others once more: found one after the other, or asked for at once. */
+static void test_repeats(void **state)
+{
+	static const uint64_t expected[][2] = { /* how many from there on, and of which */
+						{ 0, 0 }, { 0, 0 }, { 2, 0 }, { 1, 0 },
+						{ 0, 0 }, { 1, 4 }, { 1, 1 }, { 0, 0 }
+	};
+	const struct bpk_reader_ops *ops = &bpk_frame_reader_ops;
+	const struct bpk_read_options options = { .as_stored = true };
+	struct frame_making m = frame_begin(1, 4);
+	struct archive_input input;
+	struct bpk_buf bytes;
+	uint64_t zero = (uint64_t)BPK_FRAME_OFFSET_ZERO << 56, first, size;
+	void *reader;
+
+	(void)state;
+	frame_add(&m, text("abcd"));
+	frame_add(&m, text("efgh"));
+	frame_add_entry(&m, m.entries[0], 4);
+	frame_add_entry(&m, m.entries[0], 4);
+	frame_add_entry(&m, zero, 4);
+	frame_add_entry(&m, zero, 4);
+	frame_add_entry(&m, m.entries[1], 4);
+	frame_add_entry(&m, m.entries[1], 4);
+	bytes = frame_end(&m);
+	archive_input_open(&input, bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+	assert_int_equal(ops->open(&input.place, &options, &reader, NULL), 0);
+	for (int turn = 0; turn < 2; turn++)
+		for (size_t i = 0; i < sizeof expected / sizeof *expected; i++) {
+			assert_int_equal(ops->repeats(reader, i, &first, &size), expected[i][0]);
+			if (expected[i][0] == 0)
+				continue;
+			assert_int_equal(first, expected[i][1]);
+			assert_int_equal(size, 4 * expected[i][0]);
+		}
+	assert_int_equal(ops->repeats(reader, 1000, &first, &size), 0);
+	ops->close(reader);
+	archive_input_close(&input);
 	bpk_buf_clear(&bytes);
 }
 
@@ -479,6 +583,144 @@ static void test_digests_of_before(void **state)
 	bpk_buf_clear(&bytes);
 }
 
+/* ---- Another program's changes that keep the frame's length ---- */
+
+enum { THREADS = 63, UNPACK_THREADS = 66, RAW_SIZE = 30, TYPESIZE = 48 };
+
+/* As c-blosc2 writes a header, and a trailer. */
+static void write_as_other(struct bpk_buf *frame, bool header, bool trailer)
+{
+	if (header) {
+		bpk_put_be16(frame->data + THREADS, 1);
+		bpk_put_be16(frame->data + UNPACK_THREADS, 8);
+	}
+	if (trailer)
+		memset(frame->data + frame->size - BPK_FRAME_MARK_SIZE, 0, BPK_FRAME_MARK_SIZE);
+}
+
+/* The last byte of a frame that is equal to byte, before end. */
+static uint8_t *find_byte(struct bpk_buf *frame, size_t end, uint8_t byte)
+{
+	while (frame->data[--end] != byte)
+		assert_true(end > 0);
+	return frame->data + end;
+}
+
+static void test_marks(void **state)
+{
+	struct bpk_view raw;
+	struct bpk_buf bytes = sealed(&raw);
+	struct bpk_view frame = bpk_buf_view(&bytes);
+	uint32_t size = bpk_get_be32(bytes.data + 11);
+
+	(void)state;
+	assert_memory_equal(bytes.data + bytes.size - BPK_FRAME_MARK_SIZE, "bpk sealed frame",
+			    BPK_FRAME_MARK_SIZE);
+	write_as_other(&bytes, true, false);
+	expect(frame, raw, "another program wrote its header");
+	*find_byte(&bytes, size, 1) = 2; /* the content of a fixed metalayer */
+	expect(frame, raw, "another program wrote its header");
+	bytes.data[RAW_SIZE + 7] ^= 1;
+	expect_failure(frame, BPK_CORRUPT, "header: its raw size is not what it was");
+	bytes.data[RAW_SIZE + 7] ^= 1;
+	bytes.data[size + BPK_CHUNK_EXTENDED_HEADER_SIZE] ^= 1;
+	expect_failure(frame, BPK_CORRUPT, "chunk 0 at offset");
+	bytes.data[size + BPK_CHUNK_EXTENDED_HEADER_SIZE] ^= 1;
+	write_as_other(&bytes, false, true);
+	expect(frame, raw, "2 chunks agree with theirs, 0 differ, 0 have none");
+	bytes.data[TYPESIZE + 3] ^= 1;
+	expect_failure(frame, BPK_CORRUPT, "header: its typesize is not what it was");
+	bpk_buf_clear(&bytes);
+	bytes = sealed(&raw);
+	write_as_other(&bytes, false, true);
+	expect_failure(bpk_buf_view(&bytes), BPK_CORRUPT, "trailer: crc32 is");
+	bpk_buf_clear(&bytes);
+}
+
+/* Chunks that were moved have digests still; one that was changed has none. */
+static void test_moved_chunks(void **state)
+{
+	struct frame_making m = frame_begin(4, 8);
+	struct bpk_buf bytes;
+	uint8_t *entries;
+	struct bpk_view frame;
+
+	(void)state;
+	m.checksum = bpk_checksum_find("sha256");
+	frame_add(&m, text("abcdefgh"));
+	frame_add(&m, text("ABCDEFGH"));
+	frame_add(&m, text("12345678"));
+	bytes = frame_end(&m);
+	frame = bpk_buf_view(&bytes);
+	entries = bytes.data + bpk_get_be32(bytes.data + 11) + 3 * (8 + 32) + 32;
+	assert_int_equal(bpk_get_le64(entries + 8), 40);
+	bpk_put_le64(entries, 80);
+	bpk_put_le64(entries + 16, 0);
+	expect_failure(frame, BPK_CORRUPT, "index: sha256 is");
+	write_as_other(&bytes, true, true);
+	expect(frame, text("12345678ABCDEFGHabcdefgh"), "3 chunks agree with theirs, 0 differ");
+	find_byte(&bytes, (size_t)(entries - bytes.data), 'H')[0] = 'h';
+	expect(frame, text("12345678ABCDEFGhabcdefgh"),
+	       "2 chunks agree with theirs, 1 differ, 0 have none\nno checksum tells whether");
+	bpk_buf_clear(&bytes);
+}
+
+/* Bits of a frame that another program changed: what it protects by itself is found, and those of
+ * the header that nothing checks, too. Chunks that still unpack nothing tells from changed ones. */
+static void test_damage_behind_a_change(void **state)
+{
+	struct bpk_view raw;
+	struct bpk_buf bytes = sealed(&raw);
+	uint32_t size = bpk_get_be32(bytes.data + 11);
+
+	(void)state;
+	write_as_other(&bytes, true, true);
+	for (size_t bit = 0; bit < 8 * (size_t)size; bit++) {
+		struct frame_outcome o;
+
+		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
+		bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		frame_judge(&o, "bit", bit);
+		if (o.well && !frame_is(&o, raw))
+			fail_msg("bit %zu of byte %zu was turned, and other bytes came out",
+				 bit % 8, bit / 8);
+		if (o.well && bit / 8 >= TYPESIZE && bit / 8 < TYPESIZE + 4)
+			fail_msg("bit %zu of byte %zu of the typesize", bit % 8, bit / 8);
+		frame_outcome_clear(&o);
+	}
+	bpk_buf_clear(&bytes);
+}
+
+/* abcdefghijkl in chunks of 8 bytes, as bpk wrote it then. */
+#define LAYOUT_1_FRAME                                                                             \
+	"9ea862326672616d6500d200000061cf000000000000016ba412005103d3000000000000000cd3"           \
+	"000000000000004cd200000004d200000008d200000008d10001d10001c3d80600000000000101"           \
+	"00000000000000000093cd0007de0000dc00000501070408000000080000002800000000000000"           \
+	"000001000000000000000000616263646566676805010704040000000400000024000000000000"           \
+	"00000001000000000000000000696a6b6c05011708100000001000000030000000000000000001"           \
+	"0000000000000000000000000000000000002800000000000000940193cd0017de0001ab62706b"           \
+	"5f64696765737473d20000001ddc0001c600000055050117083500000030000000550000000000"           \
+	"0000000100000000000000000000c60000003062706b64010200006b0100000000000002000000"           \
+	"00000000ca80009e0679bfc66d9f6bfe5bfe602bf9c1902c3cdbac90ce0000008ed80000000000"           \
+	"000000000000000000000000"
+
+/* Digests as bpk wrote them first: without marks, by the frame's length alone. */
+static void test_digests_of_layout_1(void **state)
+{
+	static const char frame[] = LAYOUT_1_FRAME;
+	struct bpk_buf bytes = hex(frame);
+	struct bpk_view raw = text("abcdefghijkl");
+
+	(void)state;
+	expect(bpk_buf_view(&bytes), raw, NULL);
+	frame_shake(bpk_buf_view(&bytes), raw, true);
+	bytes.data[THREADS + 1] = 4;
+	expect_failure(bpk_buf_view(&bytes), BPK_CORRUPT,
+		       "it is damaged, or another program changed the frame");
+	bpk_buf_clear(&bytes);
+}
+
 /* ---- Damage ---- */
 
 static void test_damage_to_the_examples(void **state)
@@ -601,7 +843,7 @@ static void test_beside_a_writer(void **state)
 	put_file(folder, "00000000.chunk", chunk_of("abcdefgh"));
 	put_file(folder, "00000001.chunk", chunk_of("ijkl"));
 	put_file(folder, "chunks.b2frame", index_of(before, 2, 12));
-	assert_int_equal(bpk_place_open(folder, &place, NULL), 0);
+	assert_int_equal(bpk_place_open(folder, NULL, &place, NULL), 0);
 	assert_int_equal(bpk_frame_reader_ops.open(&place, &options, &reader, NULL), 0);
 	expect_chunk(reader, 1, "ijkl");
 	put_file(folder, "00000002.chunk", chunk_of("ijklmnop"));
@@ -674,7 +916,7 @@ static void test_fixtures(void **state)
 		snprintf(raw_path, sizeof raw_path, "%.*s.raw", (int)(strlen(path) - strlen(dot)),
 			 path);
 		raw = load(raw_path);
-		assert_int_equal(bpk_place_open(path, &place, NULL), 0);
+		assert_int_equal(bpk_place_open(path, NULL, &place, NULL), 0);
 		o = frame_read_place(&place, &options);
 		if (!frame_is(&o, bpk_buf_view(&raw)))
 			fail_msg("%s: %s", path, o.err.text);
@@ -698,8 +940,10 @@ int main(void)
 		cmocka_unit_test(test_version_1),
 		cmocka_unit_test(test_variable_chunks),
 		cmocka_unit_test(test_special_in_variable_chunks),
+		cmocka_unit_test(test_repeats),
 		cmocka_unit_test(test_short_chunk_in_the_middle),
 		cmocka_unit_test(test_sizes_that_contradict),
+		cmocka_unit_test(test_types_that_contradict),
 		cmocka_unit_test(test_holes_and_shared_places),
 		cmocka_unit_test(test_overlap),
 		cmocka_unit_test(test_bytes_behind_the_frame),
@@ -707,6 +951,10 @@ int main(void)
 		cmocka_unit_test(test_wrong_kind),
 		cmocka_unit_test(test_digests),
 		cmocka_unit_test(test_digests_of_before),
+		cmocka_unit_test(test_marks),
+		cmocka_unit_test(test_moved_chunks),
+		cmocka_unit_test(test_damage_behind_a_change),
+		cmocka_unit_test(test_digests_of_layout_1),
 		cmocka_unit_test(test_damage_to_the_examples),
 		cmocka_unit_test(test_damage_to_a_sparse_index),
 		cmocka_unit_test(test_beside_a_writer),

@@ -380,9 +380,9 @@ static void test_source_refusals(void **state)
 	assert_string_equal(err.text, "cannot open: No such file or directory");
 	assert_int_equal(bpk_source_open(folder, &source, &err), -1);
 	assert_string_equal(err.text, "is a directory");
-	assert_int_equal(bpk_place_open(in_folder("missing"), &place, &err), -1);
+	assert_int_equal(bpk_place_open(in_folder("missing"), NULL, &place, &err), -1);
 	bpk_place_close(&place);
-	assert_int_equal(bpk_place_open(folder, &place, &err), 0);
+	assert_int_equal(bpk_place_open(folder, NULL, &place, &err), 0);
 	assert_true(place.is_directory);
 	assert_null(place.source);
 	bpk_place_close(&place);

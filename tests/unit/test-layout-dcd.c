@@ -11,6 +11,7 @@ struct recipe {
 	uint32_t claimed; /* frames, in the head */
 	size_t nframes;
 	size_t ntitles;
+	size_t lines, last_lines, count; /* more titles than there are: by markers, by count */
 };
 
 static void make_record(struct maker *m, const struct recipe *r, size_t size, uint8_t fill)
@@ -33,10 +34,10 @@ static void make_head(struct maker *m, const struct recipe *r)
 	for (size_t i = 0; i < 20; i++)
 		make_int(m, integers[i], 4);
 	make_int(m, 84, r->marker_size);
-	make_int(m, 4 + 80 * r->ntitles, r->marker_size);
-	make_int(m, r->ntitles, 4);
+	make_int(m, 4 + 80 * (r->ntitles + r->lines), r->marker_size);
+	make_int(m, r->ntitles + r->count, 4);
 	make_fill(m, ' ', 80 * r->ntitles);
-	make_int(m, 4 + 80 * r->ntitles, r->marker_size);
+	make_int(m, 4 + 80 * (r->ntitles + r->last_lines), r->marker_size);
 	make_int(m, 4, r->marker_size);
 	make_int(m, r->natoms, 4);
 	make_int(m, 4, r->marker_size);
@@ -97,6 +98,48 @@ static void test_namd(void **state)
 	expect_item(&o, 10, "y", 2, 700, at + 2 * frame + 80, "<f4", "3");
 	close_opened(&o);
 	bpk_buf_clear(&m.bytes);
+}
+
+/* Titles that are marked, or counted, as more than there are. */
+static void test_wrong_titles(void **state)
+{
+	struct recipe r = { .marker_size = 4,
+			    .cell = true,
+			    .natoms = 3,
+			    .start = 500,
+			    .every = 100,
+			    .nframes = 3,
+			    .ntitles = 2 };
+
+	(void)state;
+	for (unsigned wrong = 1; wrong < 16; wrong++) {
+		struct maker m;
+		struct opened o;
+
+		r.lines = wrong & 1;
+		r.last_lines = wrong >> 1 & 1;
+		r.count = wrong >> 2 & 1;
+		r.marker_size = wrong & 8 ? 8 : 4;
+		m = make_dcd(&r);
+		o = open_bytes(bpk_buf_view(&m.bytes));
+		assert_non_null(o.layout);
+		assert_string_equal(o.info->kind, "dcd");
+		assert_int_equal(o.info->nframes, 3);
+		expect_item(&o, 0, "cell", 0, 500, frames_at(&r) + r.marker_size, "<f8", "6");
+		close_opened(&o);
+		bpk_buf_clear(&m.bytes);
+	}
+	r.ntitles = 40; /* more than are looked through */
+	r.lines = 1;
+	r.last_lines = 0;
+	{
+		struct maker m = make_dcd(&r);
+		struct opened o = open_bytes(bpk_buf_view(&m.bytes));
+
+		assert_null(o.layout);
+		close_opened(&o);
+		bpk_buf_clear(&m.bytes);
+	}
 }
 
 static void test_fixed_atoms(void **state)
@@ -264,6 +307,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_namd),
+		cmocka_unit_test(test_wrong_titles),
 		cmocka_unit_test(test_fixed_atoms),
 		cmocka_unit_test(test_big_endian_64_bit_markers),
 		cmocka_unit_test(test_xplor_has_no_cell),

@@ -169,6 +169,46 @@ static void test_repeated_chunks(void **state)
 	gsd_close(&opened);
 }
 
+/* GSD's library cuts names to 63 bytes and lists them anew for each frame: they are one. */
+static void test_names_that_were_cut(void **state)
+{
+	static const uint32_t versions[] = { 0x10000, 0x20000 }; /* also after an upgrade */
+	char name[64];
+
+	(void)state;
+	memset(name, 'n', 63);
+	name[63] = '\0';
+	for (size_t v = 0; v < 2; v++) {
+		struct gsd_opened opened;
+		struct gsd_made made;
+		struct bpk_item item;
+
+		gsd_begin(&made, versions[v], "", 0);
+		gsd_name(&made, name);
+		gsd_name(&made, "short");
+		gsd_name(&made, name);
+		gsd_name(&made, name);
+		gsd_chunk(&made, 0, 0, GSD_U1, 1, 1, "a", 1);
+		gsd_chunk(&made, 0, 1, GSD_U1, 1, 1, "x", 1);
+		gsd_chunk(&made, 1, 1, GSD_U1, 1, 1, "y", 1);
+		gsd_chunk(&made, 1, 2, GSD_U1, 1, 1, "b", 1);
+		gsd_chunk(&made, 2, 3, GSD_U1, 1, 1, "c", 1);
+		gsd_end(&made, 5);
+		opened = gsd_open(&made);
+		assert_null(opened.info->damage);
+		for (uint64_t frame = 0; frame < 3; frame++) {
+			static const uint64_t places[] = { 256, 259, 260 };
+
+			assert_int_equal(gsd_find(&opened, name, frame, &item), 0);
+			assert_int_equal(item.offset, places[frame]);
+			assert_string_equal(item.name, name);
+		}
+		assert_int_equal(gsd_find(&opened, "short", 1, &item), 0);
+		assert_int_equal(item.offset, 258);
+		gsd_close(&opened);
+	}
+}
+
 static void test_names(void **state)
 {
 	static const char *const shown[] = { "same",       "same#2", "same#3", "\\x1b[1m",
@@ -288,10 +328,15 @@ static void test_characters(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_versions),        cmocka_unit_test(test_headers),
-		cmocka_unit_test(test_entries),         cmocka_unit_test(test_descending),
-		cmocka_unit_test(test_repeated_chunks), cmocka_unit_test(test_names),
-		cmocka_unit_test(test_refused),         cmocka_unit_test(test_overlaps),
+		cmocka_unit_test(test_versions),
+		cmocka_unit_test(test_headers),
+		cmocka_unit_test(test_entries),
+		cmocka_unit_test(test_descending),
+		cmocka_unit_test(test_repeated_chunks),
+		cmocka_unit_test(test_names),
+		cmocka_unit_test(test_names_that_were_cut),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_overlaps),
 		cmocka_unit_test(test_characters),
 	};
 

@@ -276,6 +276,37 @@ static void test_directory(void **state)
 	bpk_buf_clear(&file);
 }
 
+/* Entries that lead to one member, or into one, are that member and no more. */
+static void test_overlaps(void **state)
+{
+	static const struct made made = { .name = "x.npy", .content = npy };
+	struct bpk_buf file = { 0 };
+	uint64_t directory;
+	struct opened opened;
+
+	(void)state;
+	put_local(&file, &made);
+	put_local(&file, &made);
+	directory = file.size;
+	for (int i = 0; i < 3; i++)
+		put_entry(&file, &made, 0);
+	put_entry(&file, &made, directory / 2);
+	put_text(&file, "PK\5\6");
+	put_le(&file, 0, 4);
+	put_le(&file, 4, 2);
+	put_le(&file, 4, 2);
+	put_le(&file, file.size - directory - 12, 4);
+	put_le(&file, directory, 4);
+	put_le(&file, 0, 2);
+	open_buf(&file, &opened);
+	assert_non_null(opened.layout);
+	assert_int_equal(bpk_layout_info(opened.layout)->narrays, 2);
+	assert_string_equal(bpk_layout_info(opened.layout)->damage,
+			    "array 1 shares bytes with another one");
+	close_bytes(&opened);
+	bpk_buf_clear(&file);
+}
+
 static void test_hostile(void **state)
 {
 	struct bpk_buf file = { 0 };
@@ -294,7 +325,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_mixed),    cmocka_unit_test(test_packed),
 		cmocka_unit_test(test_disagree), cmocka_unit_test(test_directory),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_overlaps), cmocka_unit_test(test_hostile),
 	};
 
 	return UNIT_RUN(tests);

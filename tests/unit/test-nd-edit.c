@@ -242,7 +242,7 @@ static void check_place(const struct model *m)
 		struct bpk_place place;
 		void *reader;
 
-		need(bpk_place_open(path, &place, &err), &err);
+		need(bpk_place_open(path, NULL, &place, &err), &err);
 		need(bpk_frame_reader_ops.open(&place, &options, &reader, &err), &err);
 		if (i == 0)
 			check_content(m, reader);

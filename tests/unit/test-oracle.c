@@ -90,7 +90,8 @@ static void check_slack(struct bench *b, const struct point *p, size_t packed)
 	uint32_t slot;
 
 	assert_int_equal(bpk_chunk_header_read(bpk_view(b->packed, packed), &header, NULL), 0);
-	slot = bpk_chunk_slot(&header, p->number % 2 == 0 ? UINT64_MAX : p->number % 5000);
+	slot = bpk_chunk_slot(bpk_view(b->packed, packed), &header,
+			      p->number % 2 == 0 ? UINT64_MAX : p->number % 5000);
 	assert_int_equal(bpk_chunk_pad(bpk_span(b->packed, slot), packed, NULL), 0);
 	memset(b->back, 0xa5, p->size);
 	assert_int_equal(blosc_decompress_ctx(b->packed, b->back, p->size, 1), (int)p->size);

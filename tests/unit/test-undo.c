@@ -98,7 +98,7 @@ static void define(const struct bpk_filter_block *block, const struct bpk_filter
 
 /* ---- Tests ---- */
 
-static uint8_t raw[MOST], reference[MOST], filtered[MOST];
+static uint8_t raw[MOST], reference[MOST], filtered[MOST], room[BPK_FILTER_ROOM];
 
 static int set_up(void **state)
 {
@@ -148,7 +148,7 @@ static void check_forward(const struct bpk_filter_block *block, const struct bpk
 	if (block->size == 0 || step->filter == BPK_FILTER_TRUNC_PREC ||
 	    step->filter == BPK_FILTER_INT_TRUNC || step->filter == BPK_FILTER_BYTEDELTA_1)
 		return;
-	bpk_filter_apply(bpk_filter_kernels(), block, step, raw, out);
+	bpk_filter_apply(bpk_filter_kernels(), block, step, raw, out, room);
 	if (memcmp(out, filtered, block->size) != 0)
 		fail_msg("filter %u:%u forward of %zu bytes, typesize %u", step->filter, step->meta,
 			 block->size, block->typesize);
@@ -160,7 +160,7 @@ static void check_step(const struct bpk_filter_block *block, const struct bpk_fi
 
 	define(block, step, raw, filtered);
 	in = guarded_new(filtered, block->size, true);
-	bpk_filter_undo(bpk_filter_kernels(), block, step, in.bytes, out.bytes);
+	bpk_filter_undo(bpk_filter_kernels(), block, step, in.bytes, out.bytes, room);
 	if (block->size > 0 && memcmp(out.bytes, raw, block->size) != 0)
 		fail_msg("filter %u:%u of %zu bytes, typesize %u", step->filter, step->meta,
 			 block->size, block->typesize);
@@ -205,7 +205,8 @@ static void test_steps(void **state)
 									 BPK_FILTER_BYTEDELTA_1,
 								 filtered);
 						bpk_filter_undo(bpk_filter_kernels(), &block, &step,
-								filtered, filtered + MOST / 2);
+								filtered, filtered + MOST / 2,
+								room);
 						if (size > 0)
 							assert_memory_equal(filtered + MOST / 2,
 									    raw, size);
@@ -221,9 +222,8 @@ static void check_together(size_t width, size_t nelems, bool differences, bool d
 	size_t size = width * nelems;
 	static uint8_t a[MOST], b[MOST], c[MOST];
 	const uint8_t *planes[255];
-	struct bpk_filter_planes p = {
-		width, nelems, planes, a + zero * nelems, differences, NULL
-	};
+	struct bpk_filter_planes p = { width,       nelems, planes, a + zero * nelems,
+				       differences, NULL,   room };
 	struct guarded out = guarded_new(NULL, size, true);
 
 	assert_true(size <= MOST);
@@ -310,7 +310,7 @@ static void test_vectors(void **state)
 		for (unsigned s = 2; s-- > 0;)
 			if (v->steps[s].filter != BPK_FILTER_NONE) {
 				bpk_filter_undo(bpk_filter_kernels(), &block, &v->steps[s],
-						bytes.data, back);
+						bytes.data, back, room);
 				memcpy(bytes.data, back, v->size);
 			}
 		for (size_t k = 0; k < v->size; k++)
@@ -329,9 +329,9 @@ static void test_vector_of_delta(void **state)
 	(void)state;
 	add_hex(&bytes, "0b30557a94f4bc74ac9c94acf4b46c949c6cb4fcb4949c946cbcf4ac9494ac74"
 			"a0e0a060a0a060a0e0a060e0a060a0e0a0a0e0a060a0e0a0a0e0a060a0e060a0");
-	bpk_filter_undo(bpk_filter_kernels(), &block, &step, bytes.data, back);
+	bpk_filter_undo(bpk_filter_kernels(), &block, &step, bytes.data, back, room);
 	block.reference = back;
-	bpk_filter_undo(bpk_filter_kernels(), &block, &step, bytes.data + 32, back + 32);
+	bpk_filter_undo(bpk_filter_kernels(), &block, &step, bytes.data + 32, back + 32, room);
 	for (size_t k = 0; k < 64; k++)
 		assert_int_equal(back[k], (uint8_t)(37 * k + 11));
 }

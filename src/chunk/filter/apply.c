@@ -62,24 +62,26 @@ void bpk_pipeline_degrade(const struct bpk_pipeline *pipeline, unsigned typesize
 /* ---- Lossless ones ---- */
 
 static void shuffle(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
-		    const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out)
+		    const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out,
+		    uint8_t *room)
 {
 	size_t width = bpk_filter_shuffle_width(block, step);
 	size_t nelems = block->size / width, body = nelems * width;
 
-	kernels->shuffle(in, width, nelems, out);
+	kernels->shuffle(in, width, nelems, out, room);
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
 /* "BITSHUFFLE": eights of elements; version 2 filters a block whole or not at all. */
 static void bitshuffle(const struct bpk_filter_kernels *kernels,
-		       const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out)
+		       const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out,
+		       uint8_t *room)
 {
 	size_t ts = block->typesize, nelems = block->size / ts, body;
 
 	nelems -= nelems % 8;
 	body = nelems * ts;
-	kernels->bitshuffle(in, ts, nelems, out);
+	kernels->bitshuffle(in, ts, nelems, out, room);
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
@@ -116,7 +118,7 @@ static void bytedelta(const struct bpk_filter_kernels *kernels,
 
 void bpk_filter_apply(const struct bpk_filter_kernels *kernels,
 		      const struct bpk_filter_block *block, const struct bpk_filter_step *step,
-		      const uint8_t *in, uint8_t *out)
+		      const uint8_t *in, uint8_t *out, uint8_t *room)
 {
 	if (bpk_filter_is_identity(block, step)) {
 		bpk_copy(out, in, block->size);
@@ -124,10 +126,10 @@ void bpk_filter_apply(const struct bpk_filter_kernels *kernels,
 	}
 	switch (step->filter) {
 	case BPK_FILTER_SHUFFLE:
-		shuffle(kernels, block, step, in, out);
+		shuffle(kernels, block, step, in, out, room);
 		break;
 	case BPK_FILTER_BITSHUFFLE:
-		bitshuffle(kernels, block, in, out);
+		bitshuffle(kernels, block, in, out, room);
 		break;
 	case BPK_FILTER_DELTA:
 		delta(kernels, block, in, out);

@@ -41,10 +41,12 @@ static inline void scatter(uint64_t x, uint8_t *to, size_t step)
 /* Groups taken at a time: a whole cache line of each of the eight planes of one column. */
 enum { STRIP = 64 };
 
-void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
+void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+				    uint8_t *room)
 {
 	size_t plane = nelems / 8;
 
+	(void)room;
 	for (size_t start = 0; start < plane; start += STRIP) {
 		size_t end = bpk_min_size(start + STRIP, plane);
 
@@ -57,10 +59,11 @@ void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t n
 }
 
 void bpk_filter_bitunshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems,
-				      uint8_t *out)
+				      uint8_t *out, uint8_t *room)
 {
 	size_t plane = nelems / 8;
 
+	(void)room;
 	for (size_t start = 0; start < plane; start += STRIP) {
 		size_t end = bpk_min_size(start + STRIP, plane);
 

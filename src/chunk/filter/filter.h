@@ -19,16 +19,21 @@ enum bpk_filter_number {
 	BPK_NUMBER_UNFOLD,  /* back */
 };
 
+/* Bytes of scratch that a filter works in, whatever the block. */
+enum { BPK_FILTER_ROOM = 52 << 10 };
+
 /*
  * One set of kernels. typesize is 1..255; nelems counts whole elements; source and destination
  * never overlap; a kernel reads and writes exactly the bytes that its comment names, at any
- * alignment, for any nelems including 0.
+ * alignment, for any nelems including 0. room is scratch of BPK_FILTER_ROOM bytes, apart from the
+ * others; aligned to 64 bytes it is fastest.
  */
 struct bpk_filter_kernels {
 	enum bpk_simd simd;
 
 	/* out[j*nelems + i] = in[i*typesize + j]; nelems*typesize bytes each. */
-	void (*shuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out);
+	void (*shuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+			uint8_t *room);
 
 	/*
 	 * out[i*typesize + j] = planes[j][i]. The typesize planes, of nelems bytes each, may lie
@@ -41,8 +46,10 @@ struct bpk_filter_kernels {
 	 * nelems is a multiple of 8. Bit i%8 of out[(8*j+b)*(nelems/8) + i/8] is bit b of
 	 * in[i*typesize + j]; and the inverse. nelems*typesize bytes each.
 	 */
-	void (*bitshuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out);
-	void (*bitunshuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out);
+	void (*bitshuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+			   uint8_t *room);
+	void (*bitunshuffle)(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+			     uint8_t *room);
 
 	/* out[i] = a[i] ^ b[i]; size bytes each, of which a and b may overlap. For delta. */
 	void (*exclusive_or)(const uint8_t *a, const uint8_t *b, size_t size, uint8_t *out);
@@ -99,12 +106,13 @@ size_t bpk_filter_width(const struct bpk_filter_block *block, const struct bpk_f
 
 /* One step forward (apply.c) and back (undo.c): block->size bytes from in to out, which do not
  * overlap. The lossy ones are copied on the way back. A step was checked before
- * (bpk_pipeline_check). */
+ * (bpk_pipeline_check). room: as the kernels have it. */
 void bpk_filter_apply(const struct bpk_filter_kernels *kernels,
 		      const struct bpk_filter_block *block, const struct bpk_filter_step *step,
-		      const uint8_t *in, uint8_t *out);
+		      const uint8_t *in, uint8_t *out, uint8_t *room);
 void bpk_filter_undo(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
-		     const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out);
+		     const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out,
+		     uint8_t *room);
 
 /* Byte planes on their way back to elements. */
 struct bpk_filter_planes {
@@ -113,6 +121,7 @@ struct bpk_filter_planes {
 	const uint8_t *zeros;         /* those of this address hold zeros alone */
 	bool differences;             /* bytedelta of the same width was applied to them */
 	const uint8_t *reference;     /* delta was, before: the raw bytes of block 0; else NULL */
+	void *room;                   /* BPK_FILTER_ROOM bytes where one of these two was */
 };
 
 /* All the filters that it names at once: width * nelems bytes, apart from all others. */

@@ -23,10 +23,10 @@ void bpk_filter_shuffle_apart(const uint8_t *in, size_t typesize, size_t nelems,
 			      size_t stride);
 
 /* The members of bpk_filter_portable that live in bitshuffle.c. */
-void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems,
-				    uint8_t *out);
+void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+				    uint8_t *room);
 void bpk_filter_bitunshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems,
-				      uint8_t *out);
+				      uint8_t *out, uint8_t *room);
 
 /* Those in differences.c. */
 void bpk_filter_exclusive_or_portable(const uint8_t *a, const uint8_t *b, size_t size,

@@ -51,7 +51,8 @@
 enum {
 	BLOCK = V_SLOT * V_SLOTS, /* elements, and bytes of a vector */
 	TILE = 16,                /* columns that are taken at a time */
-	TILE_SIZE = 32768,        /* bytes of a tile of planes, without what keeps them apart */
+	TILE_SIZE = 32768,        /* bytes of a tile of planes, without what keeps them apart;
+				   * with 8192, wide elements are filtered 10 to 30% slower */
 	APART = 64,               /* between planes in a tile, so that they differ in cache sets */
 };
 

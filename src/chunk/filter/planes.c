@@ -22,8 +22,8 @@ enum {
 };
 
 struct strip {
-	_Alignas(64) uint8_t planes[MAX_PLANES + LEAST];
-	_Alignas(64) uint8_t elements[MAX_STRIP > STRIP_SIZE ? MAX_STRIP : STRIP_SIZE];
+	uint8_t planes[MAX_PLANES + LEAST];
+	uint8_t elements[MAX_STRIP > STRIP_SIZE ? MAX_STRIP : STRIP_SIZE];
 	uint8_t before[BPK_CHUNK_MAX_TYPESIZE]; /* the sum of all earlier strips */
 };
 
@@ -43,24 +43,26 @@ static void take(const struct bpk_filter_kernels *kernels, const struct bpk_filt
 	}
 }
 
+_Static_assert(sizeof(struct strip) <= BPK_FILTER_ROOM, "BPK_FILTER_ROOM is too small");
+
 void bpk_filter_unshuffle(const struct bpk_filter_kernels *kernels,
 			  const struct bpk_filter_planes *p, uint8_t *out)
 {
 	size_t width = p->width;
 	size_t size = bpk_max_u64(LEAST, STRIP_SIZE / width / LEAST * LEAST);
 	const uint8_t *planes[BPK_CHUNK_MAX_TYPESIZE];
-	struct strip strip;
+	struct strip *strip = p->room;
 
 	if (!p->differences && p->reference == NULL) {
 		kernels->unshuffle(p->planes, width, p->nelems, out);
 		return;
 	}
-	memset(strip.before, 0, width);
+	memset(strip->before, 0, width);
 	for (size_t at = 0; at < p->nelems; at += size) {
 		size_t count = bpk_min_size(size, p->nelems - at), start = at * width;
-		uint8_t *to = p->reference == NULL ? out + start : strip.elements;
+		uint8_t *to = p->reference == NULL ? out + start : strip->elements;
 
-		take(kernels, p, &strip, at, count, planes);
+		take(kernels, p, strip, at, count, planes);
 		kernels->unshuffle(planes, width, count, to);
 		if (p->reference != NULL)
 			kernels->exclusive_or(to, p->reference + start, count * width, out + start);

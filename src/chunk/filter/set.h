@@ -40,11 +40,9 @@ static size_t next_tile(size_t first, size_t typesize)
  * Some columns of a strip of elements, as planes beside each other in cache. The output's own
  * planes often lie a multiple of 4096 bytes apart, which puts equal places of all of them into one
  * set of the first cache; writing a long run of each in turn keeps them from throwing each other
- * out.
+ * out. The tile stands in the caller's room.
  */
-struct tile {
-	_Alignas(64) uint8_t bytes[TILE_SIZE + TILE * APART];
-};
+_Static_assert(TILE_SIZE + TILE * APART <= BPK_FILTER_ROOM, "BPK_FILTER_ROOM is too small");
 
 /* Elements of a strip: as many as TILE_SIZE has room for, and a multiple of 8 * BLOCK. */
 static size_t strip_of(size_t typesize)
@@ -59,31 +57,29 @@ static bool crowded(size_t typesize, size_t nelems)
 }
 
 static void shuffle_by_tile(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
-			    size_t first)
+			    size_t first, uint8_t *tile)
 {
 	size_t size = strip_of(typesize), width = bpk_min_size(typesize, TILE), start;
-	struct tile tile;
 
 	for (size_t i = 0; i < nelems; i += size) {
 		start = bpk_min_size(i, nelems - size);
-		shuffle_tile(in + start * typesize, typesize, size, tile.bytes, size + APART,
-			     first);
+		shuffle_tile(in + start * typesize, typesize, size, tile, size + APART, first);
 		for (size_t c = 0; c < width; c++)
-			memcpy(out + c * nelems + start, tile.bytes + c * (size + APART), size);
+			memcpy(out + c * nelems + start, tile + c * (size + APART), size);
 	}
 }
 
-static void shuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
+static void shuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out, uint8_t *tile)
 {
 	bool by_tile = crowded(typesize, nelems);
 
 	if (nelems < BLOCK || typesize == 1) {
-		V_BELOW.shuffle(in, typesize, nelems, out);
+		V_BELOW.shuffle(in, typesize, nelems, out, tile);
 		return;
 	}
 	for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
 		if (by_tile)
-			shuffle_by_tile(in, typesize, nelems, out + j * nelems, j);
+			shuffle_by_tile(in, typesize, nelems, out + j * nelems, j, tile);
 		else
 			shuffle_tile(in, typesize, nelems, out + j * nelems, nelems, j);
 	}
@@ -124,13 +120,13 @@ static size_t bit_strip_of(size_t typesize, size_t nelems)
 	return bpk_min_size(strip_of(typesize), nelems / (8 * BLOCK) * (8 * BLOCK));
 }
 
-static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
+static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+		       uint8_t *tile)
 {
 	size_t size, width = bpk_min_size(typesize, TILE), start, done;
-	struct tile tile;
 
 	if (nelems < 8 * BLOCK) {
-		V_BELOW.bitshuffle(in, typesize, nelems, out);
+		V_BELOW.bitshuffle(in, typesize, nelems, out, tile);
 		return;
 	}
 	if (typesize == 1) {
@@ -142,24 +138,23 @@ static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_
 		start = bpk_min_size(i, nelems - size);
 		done = 0;
 		for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
-			shuffle_tile(in + start * typesize, typesize, size, tile.bytes,
-				     size + APART, j);
+			shuffle_tile(in + start * typesize, typesize, size, tile, size + APART, j);
 			for (; done < j + width; done++)
-				split_bits(tile.bytes + (done - j) * (size + APART), size,
+				split_bits(tile + (done - j) * (size + APART), size,
 					   out + done * nelems + start / 8, nelems / 8);
 		}
 	}
 }
 
 /* Column j has place j % TILE in the tile, and is still there when the last tile shares it. */
-static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
+static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
+			 uint8_t *tile)
 {
 	size_t size, width = bpk_min_size(typesize, TILE), start, done;
 	const uint8_t *planes[TILE];
-	struct tile tile;
 
 	if (nelems < 8 * BLOCK) {
-		V_BELOW.bitunshuffle(in, typesize, nelems, out);
+		V_BELOW.bitunshuffle(in, typesize, nelems, out, tile);
 		return;
 	}
 	if (typesize == 1) {
@@ -173,9 +168,9 @@ static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint
 		for (size_t j = 0; j < typesize; j = next_tile(j, typesize)) {
 			for (; done < j + width; done++)
 				join_bits(in + done * nelems + start / 8, nelems / 8, size,
-					  tile.bytes + done % TILE * (size + APART));
+					  tile + done % TILE * (size + APART));
 			for (size_t c = 0; c < width; c++)
-				planes[c] = tile.bytes + (j + c) % TILE * (size + APART);
+				planes[c] = tile + (j + c) % TILE * (size + APART);
 			unshuffle_tile(planes, typesize, size, out + start * typesize, j);
 		}
 	}

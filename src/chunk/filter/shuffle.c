@@ -25,8 +25,9 @@ void bpk_filter_shuffle_apart(const uint8_t *in, size_t typesize, size_t nelems,
 	}
 }
 
-static void shuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
+static void shuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out, uint8_t *room)
 {
+	(void)room;
 	if (typesize == 1)
 		bpk_copy(out, in, nelems);
 	else

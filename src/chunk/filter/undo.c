@@ -56,11 +56,12 @@ static void undo_shuffle(const struct bpk_filter_kernels *kernels, size_t size, 
 }
 
 static void undo_bitshuffle(const struct bpk_filter_kernels *kernels,
-			    const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out)
+			    const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out,
+			    uint8_t *room)
 {
 	size_t nelems = bitshuffled(block), body = nelems * block->typesize;
 
-	kernels->bitunshuffle(in, block->typesize, nelems, out);
+	kernels->bitunshuffle(in, block->typesize, nelems, out, room);
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
@@ -123,7 +124,8 @@ static void undo_bytedelta(const struct bpk_filter_kernels *kernels,
 }
 
 void bpk_filter_undo(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
-		     const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out)
+		     const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out,
+		     uint8_t *room)
 {
 	if (bpk_filter_is_identity(block, step)) {
 		bpk_copy(out, in, block->size);
@@ -134,7 +136,7 @@ void bpk_filter_undo(const struct bpk_filter_kernels *kernels, const struct bpk_
 		undo_shuffle(kernels, block->size, bpk_filter_width(block, step), in, out);
 		break;
 	case BPK_FILTER_BITSHUFFLE:
-		undo_bitshuffle(kernels, block, in, out);
+		undo_bitshuffle(kernels, block, in, out, room);
 		break;
 	case BPK_FILTER_DELTA:
 		undo_delta(kernels, block, in, out);

@@ -65,14 +65,18 @@ static int note_entry(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* Entries of chunks that are gone. While the cut is not committed they are still in use, so the
- * edit saves them; the rule that a spare entry leads behind the end holds at once. */
+/*
+ * Entries of chunks that are gone. While the cut is not committed they are still in use, so the
+ * edit saves them; the rule that a spare entry leads behind the end holds at once. The first of
+ * them leads to the new end until what lies behind it is cut off: so readers know whose it is.
+ */
 static int drop_entries(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_added *added = &e->added;
+	uint64_t first = added->cut + added->nchunks;
 
-	for (uint64_t i = added->cut + added->nchunks; i < e->header.nchunks; i++)
-		if (add_entry(e, BPK_UNKNOWN, err) != 0)
+	for (uint64_t i = first; i < e->header.nchunks; i++)
+		if (add_entry(e, i == first ? added->position : BPK_UNKNOWN, err) != 0)
 			return -1;
 	return 0;
 }
@@ -85,8 +89,8 @@ static bool any_is_set(const uint64_t *entries, unsigned n)
 	return false;
 }
 
-int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, bool *wrote,
-			       struct bpk_err *err)
+int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first,
+			       bool *wrote, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_offsets *offsets = &e->reader->offsets;
 	uint8_t unset[BPK_BLOSCPACK_PAGE * BPK_BLOSCPACK_ENTRY_SIZE];
@@ -95,6 +99,7 @@ int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, bool *w
 	bool set = true;
 
 	memset(unset, 0xff, sizeof unset);
+	bpk_put_le64(unset, first);
 	while (i < offsets->count && (set || all)) {
 		unsigned n = (unsigned)bpk_min_u64(BPK_BLOSCPACK_PAGE, offsets->count - i);
 		struct bpk_view bytes = bpk_view(unset, n * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
@@ -105,6 +110,7 @@ int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, bool *w
 		if (set && bpk_edit_write_at(e->edit, entry_offset(e, i), bytes, err) != 0)
 			return -1;
 		*wrote = *wrote || set;
+		bpk_put_le64(unset, BPK_UNKNOWN);
 		i += n;
 	}
 	return 0;

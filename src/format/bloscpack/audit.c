@@ -157,6 +157,8 @@ static int audit_chunks(struct audit *a, struct bpk_err *err)
 	do
 		rc = audit_chunk(a, &walk, err);
 	while (rc == 0);
+	if (rc > 0)
+		a->reader->located = walk; /* it has passed all chunks */
 	return rc < 0 ? -1 : 0;
 }
 
@@ -232,7 +234,7 @@ static void say_what_was_found(const struct audit *a)
 	if (!h->has_offsets && h->append_space > 0)
 		say(a, "header has room for %" PRIu64 " more chunks, but there are no offsets",
 		    h->append_space);
-	if (h->has_offsets && a->end < r->size && !at_work)
+	if (h->has_offsets && a->end < r->size && !r->options.followed && !at_work)
 		say(a, "%" PRIu64 " bytes behind the last chunk, from offset %" PRIu64,
 		    r->size - a->end, a->end);
 }
@@ -308,6 +310,8 @@ static int audit_pipe(struct audit *a, struct bpk_err *err)
 	if (rc < 0 || !r->header.has_offsets)
 		return rc < 0 ? -1 : 0;
 	say(a, "offset entries were not compared, since the input is a pipe");
+	if (r->options.followed)
+		return 0;
 	if (bpk_bloscpack_read(r->source, walk->offset, bpk_span(NULL, 0), &(size_t){ 0 }, err) !=
 		    0 ||
 	    bpk_source_skip(r->source, UINT64_MAX, &tail, err) != 0)

@@ -25,28 +25,50 @@ static bool has_grown(const struct bpk_bloscpack_header *then,
 	       (now->nchunks == then->nchunks && now->last_chunk_size >= then->last_chunk_size);
 }
 
-/* What became of the file; now is the reader as it would have been opened on it. */
-static int look_again(const struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_reader *now,
-		      enum bpk_bloscpack_change *change, struct bpk_err *err)
+/* The header as it is now. *same: it is that of reader, byte for byte. */
+static int look_at_header(const struct bpk_bloscpack_reader *reader,
+			  struct bpk_bloscpack_reader *now, bool *same, bool *grown,
+			  struct bpk_err *err)
 {
 	uint8_t head[BPK_BLOSCPACK_HEAD_SIZE];
 	size_t got;
 
 	*now = *reader;
+	*grown = false;
 	if (bpk_source_read_at(reader->source, 0, bpk_span(head, sizeof head), &got, err) != 0)
 		return -1;
 	now->size = bpk_source_size(reader->source);
-	if (got >= reader->header.size && memcmp(head, reader->head, reader->header.size) == 0) {
-		/* other parts were written over, or it was changed back */
-		bool still = bpk_source_unchanged(reader->source, NULL) == 0;
+	*same = got >= reader->header.size && memcmp(head, reader->head, reader->header.size) == 0;
+	if (!*same)
+		*grown = bpk_bloscpack_header_read(bpk_view(head, got), &now->header, NULL) == 0 &&
+			 has_grown(&reader->header, &now->header);
+	return 0;
+}
 
-		*change = still ? BPK_BLOSCPACK_SAME : BPK_BLOSCPACK_CHANGED;
-		return 0;
-	}
-	*change = BPK_BLOSCPACK_CHANGED;
-	if (bpk_bloscpack_header_read(bpk_view(head, got), &now->header, NULL) == 0 &&
-	    has_grown(&reader->header, &now->header))
-		*change = BPK_BLOSCPACK_GROWN;
+/* What became of the file; now is the reader as it would have been opened on it. */
+static int look_again(const struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_reader *now,
+		      enum bpk_bloscpack_change *change, struct bpk_err *err)
+{
+	bool same, grown;
+
+	if (look_at_header(reader, now, &same, &grown, err) != 0)
+		return -1;
+	*change = grown ? BPK_BLOSCPACK_GROWN : BPK_BLOSCPACK_CHANGED;
+	/* else other parts were written over, or it was changed back */
+	if (same && bpk_source_unchanged(reader->source, NULL) == 0)
+		*change = BPK_BLOSCPACK_SAME;
+	return 0;
+}
+
+int bpk_bloscpack_look_now(const struct bpk_bloscpack_reader *reader,
+			   struct bpk_bloscpack_reader *now, bool *kept, struct bpk_err *err)
+{
+	bool same, grown;
+
+	if (look_at_header(reader, now, &same, &grown, err) != 0)
+		return -1;
+	*kept = same || grown;
+	now->sequence = now->located = bpk_bloscpack_walk_start(now);
 	return 0;
 }
 

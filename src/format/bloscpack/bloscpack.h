@@ -6,6 +6,7 @@
 #define BPK_FORMAT_BLOSCPACK_H
 
 #include "format/digest_number.h"
+#include "format/bloscpack/marks.h"
 #include "format/format.h"
 
 enum {
@@ -199,6 +200,7 @@ struct bpk_bloscpack_walk {
 	uint64_t raw_offset; /* raw bytes before it */
 	uint64_t last_raw;   /* raw size of the chunk before it */
 	bool ended;          /* there is no next chunk */
+	uint64_t end;        /* then: behind the last one, and its end marker */
 };
 
 struct bpk_bloscpack_reader {
@@ -216,8 +218,11 @@ struct bpk_bloscpack_reader {
 	struct bpk_array array;           /* and of NumPy's; owned */
 	uint64_t offsets_offset;
 	uint64_t offsets_end;
+	uint64_t end;         /* of a positional one that may be followed; or unknown */
 	uint64_t data_offset; /* of chunk 0; past offsets_end only in a file with gaps */
 	struct bpk_bloscpack_offsets offsets; /* positional, or for audit */
+
+	struct bpk_bloscpack_marks marks; /* what was brought */
 
 	struct bpk_info info;               /* the sequential fetch completes it */
 	struct bpk_bloscpack_walk sequence; /* of the one thread that fetches in order */
@@ -291,6 +296,17 @@ enum bpk_bloscpack_change bpk_bloscpack_judge(const struct bpk_bloscpack_reader 
 					      struct bpk_bloscpack_reader *now,
 					      struct bpk_err *err);
 
+/* The reader as it would be on the file as it is now, source held, borrowing what reader holds.
+ * kept: its header says that the chunks that reader knows are there, and perhaps more. */
+int bpk_bloscpack_look_now(const struct bpk_bloscpack_reader *reader,
+			   struct bpk_bloscpack_reader *now, bool *kept, struct bpk_err *err);
+
+/* bpk_reader_ops.fetch and .locate, the source held, of the state that reader knows. */
+int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *reader, struct bpk_parcel *parcel,
+			     struct bpk_err *err);
+int bpk_bloscpack_locate_held(struct bpk_bloscpack_reader *reader, uint64_t number,
+			      struct bpk_where *where, struct bpk_err *err);
+
 /* bpk_reader_ops.audit */
 int bpk_bloscpack_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 
@@ -320,6 +336,12 @@ extern const struct bpk_reader_ops bpk_bloscpack_reader_ops;
 extern const struct bpk_writer_ops bpk_bloscpack_writer_ops;
 extern const struct bpk_editor_ops bpk_bloscpack_editor_ops;
 
-bool bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head);
+/* Fails with BPK_CORRUPT where bytes lie behind the end of a file that is replaced as a whole when
+ * it changes, so that no append can have left them. reader: of bpk_bloscpack_reader_ops, of one
+ * archive. */
+int bpk_bloscpack_check_end(void *reader, struct bpk_err *err);
+
+int bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
+			struct bpk_err *err);
 
 #endif

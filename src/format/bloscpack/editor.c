@@ -6,9 +6,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/members.h"
+
 static int open_reader(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
-	const struct bpk_read_options options = { 0 };
+	const struct bpk_read_options options = { .followed = true };
 	void *reader;
 
 	bpk_bloscpack_reader_ops.close(e->reader);
@@ -48,28 +50,37 @@ static int commit_header(struct bpk_bloscpack_editor *e, const struct bpk_bloscp
 	return bpk_edit_commit(e->edit, &head, end, err);
 }
 
+/* Make the spare entries -1 again, all of them or as many as are set in a row; but the first of
+ * them leads to the end where it is to say whose the bytes behind that are. */
+static int reset_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first,
+			struct bpk_err *err)
+{
+	uint64_t spares = e->header.append_space * BPK_BLOSCPACK_ENTRY_SIZE;
+	bool wrote = false;
+
+	bpk_edit_set_free(e->edit, e->reader->offsets_end - spares, spares);
+	if (bpk_bloscpack_clear_spares(e, all, first, &wrote, err) != 0)
+		return -1;
+	if (wrote && bpk_edit_commit(e->edit, NULL, e->end, err) != 0)
+		return -1;
+	bpk_edit_set_free(e->edit, 0, 0);
+	return 0;
+}
+
 /*
  * Cut off what an addition that was never committed left behind the end, after the entries that
  * lead there are -1 again: once new chunks lie there, they would lead into one of them.
  */
 static int clean(struct bpk_bloscpack_editor *e, bool tail, struct bpk_err *err)
 {
-	uint64_t spares = e->header.append_space * BPK_BLOSCPACK_ENTRY_SIZE;
-	bool wrote = false;
-
 	if (tail && prove_last(e, err) != 0)
 		return -1;
 	if (e->reader->torn && commit_header(e, &e->header, e->end, err) != 0)
 		return -1;
-	bpk_edit_set_free(e->edit, e->reader->offsets_end - spares, spares);
-	if (bpk_bloscpack_clear_spares(e, tail, &wrote, err) != 0)
+	if (tail && (reset_spares(e, true, e->end, err) != 0 || bpk_edit_trim(e->edit, err) != 0 ||
+		     open_reader(e, err) != 0))
 		return -1;
-	if (wrote && bpk_edit_commit(e->edit, NULL, e->end, err) != 0)
-		return -1;
-	bpk_edit_set_free(e->edit, 0, 0);
-	if (!tail)
-		return 0;
-	return bpk_edit_trim(e->edit, err) == 0 ? open_reader(e, err) : -1;
+	return reset_spares(e, false, BPK_UNKNOWN, err);
 }
 
 /* ---- Opening ---- */
@@ -100,11 +111,30 @@ static void editor_close(void *editor)
 	free(e);
 }
 
+/* What follows the last chunk is of an interrupted append, or zeros; and where entries do not say
+ * where that is, nothing follows it. */
+static int check_end(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+{
+	uint64_t size = bpk_source_size(e->place.source);
+
+	if (e->archive_end >= size)
+		return 0;
+	if (bpk_members_refuse_tail(&bpk_bloscpack_members, e->reader, e->place.source,
+				    e->archive_end, err) != 0)
+		return -1;
+	if (e->header.has_offsets)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"%" PRIu64 " bytes from offset %" PRIu64 " on, behind the end of the "
+			"archive, belong to no archive",
+			size - e->archive_end, e->archive_end);
+}
+
 static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	bool tail;
 
-	if (open_reader(e, err) != 0 || bpk_bloscpack_survey(e, err) != 0)
+	if (open_reader(e, err) != 0 || bpk_bloscpack_survey(e, err) != 0 || check_end(e, err) != 0)
 		return -1;
 	tail = bpk_source_size(e->place.source) > e->end;
 	bpk_edit_set_end(e->edit, e->end);
@@ -112,6 +142,11 @@ static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 		return -1;
 	bpk_bloscpack_survey_info(e);
 	return 0;
+}
+
+static int claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
+{
+	return bpk_format_holds(place, bpk_bloscpack_probe, claimed, err);
 }
 
 static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
@@ -123,8 +158,9 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 	if (e == NULL)
 		return -1;
 	e->options = *options;
+	e->options.edit.claims = claims;
 	e->place.path = path;
-	if (bpk_edit_open(path, &options->edit, &e->edit, err) != 0 || start(e, err) != 0) {
+	if (bpk_edit_open(path, &e->options.edit, &e->edit, err) != 0 || start(e, err) != 0) {
 		editor_close(e);
 		return -1;
 	}
@@ -295,7 +331,8 @@ static int commit_in_place(struct bpk_bloscpack_editor *e,
 	forget_change(e);
 	if (shrinks && bpk_edit_trim(e->edit, err) != 0)
 		return -1;
-	if (open_reader(e, err) != 0)
+	if (open_reader(e, err) != 0 ||
+	    (shrinks && e->header.has_offsets && reset_spares(e, false, BPK_UNKNOWN, err) != 0))
 		return -1;
 	bpk_bloscpack_survey_info(e);
 	return 0;
@@ -345,6 +382,7 @@ const struct bpk_editor_ops bpk_bloscpack_editor_ops = {
 	.open = editor_open,
 	.info = editor_info,
 	.reader = editor_reader,
+	.reads = &bpk_bloscpack_reader_ops,
 	.cut = editor_cut,
 	.appender = &appender,
 	.set_metadata = editor_set_metadata,

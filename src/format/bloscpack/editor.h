@@ -74,6 +74,7 @@ struct bpk_bloscpack_editor {
 	bool in_place;                      /* chunks and metadata can be changed in place */
 	bool adds_in_place;                 /* and chunks be added */
 	uint64_t chunks_end;                /* of the last chunk */
+	uint64_t archive_end;               /* the same, behind an end marker */
 	uint64_t end;                       /* of it all: an end marker may follow */
 
 	bool sets_metadata;
@@ -122,9 +123,10 @@ int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_bloscpac
  * entry may be set only while bytes follow the last chunk. */
 int bpk_bloscpack_add_undo(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
-/* Make spare entries -1 again, all of them or as far as they were written in a row. */
-int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, bool *wrote,
-			       struct bpk_err *err);
+/* Make spare entries -1 again, all of them or as far as they were written in a row; the first of
+ * them first, if any is set. */
+int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first,
+			       bool *wrote, struct bpk_err *err);
 
 /* ---- Shapes ---- */
 

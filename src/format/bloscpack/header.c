@@ -206,7 +206,7 @@ static int read_version_2_or_3(struct bpk_cursor *cursor, struct bpk_bloscpack_h
 				" to %02x",
 				options, h->version == 2 ? 1u : 3u);
 	if (h->checksum == NULL)
-		return bpk_fail(err, BPK_UNSUPPORTED,
+		return bpk_fail(err, BPK_CORRUPT,
 				"checksum number %u is not known, expected 0 to %d", checksum,
 				BPK_CHECKSUM_NUMBERS - 1);
 	if (size_field(chunk_size, "chunk-size", &h->chunk_size, err) != 0 ||
@@ -229,8 +229,9 @@ int bpk_bloscpack_header_read(struct bpk_view head, struct bpk_bloscpack_header 
 	if (start == NULL || memcmp(start, magic, sizeof magic) != 0)
 		return bpk_fail(err, BPK_CORRUPT, "no Bloscpack file: it does not begin with blpk");
 	header->version = bpk_cursor_u8(&cursor);
+	/* no later version is further away than the next */
 	if (!cursor.bad && (header->version < 1 || header->version > 3))
-		return bpk_fail(err, BPK_UNSUPPORTED,
+		return bpk_fail(err, header->version == 4 ? BPK_UNSUPPORTED : BPK_CORRUPT,
 				"Bloscpack version %u is not known, expected 1 to 3",
 				header->version);
 	wanted = header->version == 1 ? HEADER_SIZE_1 : BPK_BLOSCPACK_HEADER_SIZE;

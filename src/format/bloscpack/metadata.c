@@ -11,7 +11,16 @@ enum {
 	MOST_EXTRA_ROOM = 16 << 20, /* but this much more at most: the room is written as zeros */
 	FIRST_PIECE = 4096,
 	MOST_INFLATION = 1032, /* deflate never packs better than this */
+	/* What any packed text may unpack to, and how many times its size beyond that: texts of
+	   people and programs pack up to twentyfold. What packs better is written as it is. */
+	ANY_TEXT = 1 << 20,
+	TEXT_TIMES = 32,
 };
+
+static uint64_t most_text(uint64_t packed)
+{
+	return bpk_min_u64(BPK_JSON_MAX_SIZE, ANY_TEXT + TEXT_TIMES * packed);
+}
 
 static const char json_magic[8] = { 'J', 'S', 'O', 'N', '\0', '\0', '\0', '\0' };
 
@@ -66,11 +75,12 @@ static int inflate_grow(struct bpk_view packed, struct bpk_buf *text, struct bpk
 {
 	z_stream z = { .next_in = (uint8_t *)(uintptr_t)packed.data,
 		       .avail_in = (uInt)packed.size };
+	uint64_t most = most_text(packed.size);
 	int rc = Z_OK;
 
 	if (inflateInit(&z) != Z_OK)
 		return bpk_fail_memory(err, packed.size);
-	while (rc == Z_OK && text->size < BPK_JSON_MAX_SIZE) {
+	while (rc == Z_OK && text->size <= most) {
 		if (bpk_buf_reserve(text, 2 * text->size + FIRST_PIECE, err) != 0) {
 			inflateEnd(&z);
 			return -1;
@@ -82,8 +92,9 @@ static int inflate_grow(struct bpk_view packed, struct bpk_buf *text, struct bpk
 	}
 	inflateEnd(&z);
 	if (rc == Z_OK)
-		return bpk_fail(err, BPK_LIMIT, "metadata unpacks to more than %d bytes",
-				BPK_JSON_MAX_SIZE);
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"metadata of %zu packed bytes unpacks to more than %" PRIu64,
+				packed.size, most);
 	if (rc != Z_STREAM_END || z.avail_in != 0)
 		return bpk_fail(err, BPK_CORRUPT, "metadata is no whole zlib stream");
 	return 0;
@@ -93,7 +104,7 @@ static int inflate_grow(struct bpk_view packed, struct bpk_buf *text, struct bpk
 static int check_section(const struct section *s, struct bpk_err *err)
 {
 	if (s->codec > CODEC_ZLIB)
-		return bpk_fail(err, BPK_UNSUPPORTED,
+		return bpk_fail(err, BPK_CORRUPT,
 				"metadata codec number %u is not known, expected 0 or 1", s->codec);
 	if (s->level > 9)
 		return bpk_fail(err, BPK_CORRUPT, "metadata level is %u, expected at most 9",
@@ -107,6 +118,11 @@ static int check_section(const struct section *s, struct bpk_err *err)
 				"metadata claims %" PRIu32 " bytes, more than %" PRIu32
 				" packed ones can hold",
 				s->size, s->packed);
+	if (s->codec == CODEC_ZLIB && s->size > most_text(s->packed))
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"metadata of %" PRIu32 " packed bytes unpacks to %" PRIu32
+				", at most %" PRIu64 " are read",
+				s->packed, s->size, most_text(s->packed));
 	if (s->size > BPK_JSON_MAX_SIZE || s->packed > BPK_JSON_MAX_SIZE)
 		return bpk_fail(err, BPK_LIMIT,
 				"metadata of %" PRIu32 " bytes, expected at most %d",
@@ -251,7 +267,7 @@ int bpk_bloscpack_metadata_read(struct bpk_source *source,
 	s = section_read(bytes);
 	metadata->checksum = bpk_checksum_of_number(s.checksum);
 	if (metadata->checksum == NULL)
-		return bpk_fail(err, BPK_UNSUPPORTED,
+		return bpk_fail(err, BPK_CORRUPT,
 				"metadata checksum number %u is not known, expected 0 to 8",
 				s.checksum);
 	if (s.packed > s.room)
@@ -288,7 +304,7 @@ static int put_text(struct bpk_view text, struct bpk_buf *out, unsigned *codec, 
 		return -1;
 	if (compress2(out->data + out->size, &packed, text.data, text.size, DEFAULT_LEVEL) != Z_OK)
 		return bpk_fail_memory(err, text.size);
-	*codec = packed > text.size ? CODEC_NONE : CODEC_ZLIB;
+	*codec = packed > text.size || text.size > most_text(packed) ? CODEC_NONE : CODEC_ZLIB;
 	if (*codec == CODEC_NONE)
 		return bpk_buf_append(out, text, err);
 	out->size += packed;

@@ -115,36 +115,69 @@ static int find_chunks(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	return judge_entries(r, err);
 }
 
+/* The raw size of the chunk that begins at offset; 0 where none does. */
+static uint64_t size_at(const struct bpk_bloscpack_reader *r, uint64_t offset)
+{
+	uint8_t bytes[BPK_CHUNK_HEADER_SIZE];
+	struct bpk_chunk_header chunk;
+	size_t got;
+
+	if (bpk_source_read_at(r->source, offset, bpk_span(bytes, sizeof bytes), &got, NULL) != 0 ||
+	    got < sizeof bytes ||
+	    bpk_chunk_header_read_plain(bpk_view(bytes, sizeof bytes), &chunk, NULL) != 0)
+		return 0;
+	return chunk.raw_size;
+}
+
+/* The last of the entries from first on that are set in a row, ascending; BPK_UNKNOWN: none is. */
+static int find_last_entry(struct bpk_bloscpack_reader *r, uint64_t first, uint64_t *last,
+			   struct bpk_err *err)
+{
+	uint64_t entries[BPK_BLOSCPACK_PAGE];
+	bool ends = false;
+
+	*last = BPK_UNKNOWN;
+	for (uint64_t i = first; !ends && i < r->offsets.count; i += BPK_BLOSCPACK_PAGE) {
+		unsigned n = (unsigned)bpk_min_u64(BPK_BLOSCPACK_PAGE, r->offsets.count - i);
+
+		if (bpk_bloscpack_offsets_get(&r->offsets, i, n, entries, err) != 0)
+			return -1;
+		for (unsigned k = 0; k < n && !ends; k++) {
+			ends = entries[k] == BPK_UNKNOWN ||
+			       (*last != BPK_UNKNOWN && entries[k] <= *last);
+			*last = ends ? *last : entries[k];
+		}
+	}
+	return 0;
+}
+
 /*
  * An append that was cut short in the middle of writing the header may have left the new last-chunk
- * beside the old counts. Its mark is that the entry behind the last is set, which came before the
- * header; the last chunk itself says what its size is.
+ * beside the old counts. Its mark is that entries behind the last are set, which came before the
+ * header, and that last-chunk is the size of the last chunk that they lead to; the last chunk that
+ * counts says itself what its size is. Where last-chunk is no such size, the last chunk was written
+ * over, and the journal that has what it was is missing: that is damage.
  */
 static int mend_last_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	struct bpk_bloscpack_header *h = &r->header;
-	uint8_t bytes[BPK_CHUNK_HEADER_SIZE];
-	struct bpk_chunk_header chunk;
-	uint64_t entries[2];
-	size_t got;
+	uint64_t entry, added, size;
 
 	if (!r->positional || h->last_chunk_size == BPK_UNKNOWN || h->nchunks == r->offsets.count)
 		return 0;
-	if (bpk_bloscpack_offsets_get(&r->offsets, h->nchunks - 1, 2, entries, err) != 0)
+	if (bpk_bloscpack_offsets_get(&r->offsets, h->nchunks - 1, 1, &entry, err) != 0 ||
+	    find_last_entry(r, h->nchunks, &added, err) != 0)
 		return -1;
-	if (entries[1] == BPK_UNKNOWN || entries[1] <= entries[0])
+	if (added == BPK_UNKNOWN || added <= entry)
 		return 0;
-	if (bpk_source_read_at(r->source, entries[0], bpk_span(bytes, sizeof bytes), &got, err) !=
-	    0)
-		return -1;
-	if (got < sizeof bytes ||
-	    bpk_chunk_header_read_plain(bpk_view(bytes, sizeof bytes), &chunk, NULL) != 0 ||
-	    chunk.raw_size == h->last_chunk_size || chunk.raw_size > h->chunk_size)
+	size = size_at(r, entry);
+	if (size == 0 || size == h->last_chunk_size || size > h->chunk_size ||
+	    size_at(r, added) != h->last_chunk_size)
 		return 0;
 	r->torn = true;
 	if (h->raw_size != BPK_UNKNOWN)
-		h->raw_size += chunk.raw_size - h->last_chunk_size;
-	h->last_chunk_size = chunk.raw_size;
+		h->raw_size += size - h->last_chunk_size;
+	h->last_chunk_size = (uint32_t)size;
 	return 0;
 }
 
@@ -162,6 +195,51 @@ static int take_sizes(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	    h->last_chunk_size != BPK_UNKNOWN)
 		h->raw_size = r->sizes.runs.raw_size + h->last_chunk_size;
 	return 0;
+}
+
+/* Where the archive ends; unknown where only a walk tells, or the last chunk is damaged. */
+static int find_end(struct bpk_bloscpack_reader *r, uint64_t *end, struct bpk_err *err)
+{
+	struct bpk_bloscpack_extent extent;
+	uint8_t bytes[BPK_CHUNK_HEADER_SIZE];
+	struct bpk_chunk_header chunk;
+	struct bpk_err why = { 0 };
+
+	*end = BPK_UNKNOWN;
+	if (!r->positional)
+		return 0;
+	if (bpk_bloscpack_find(r, r->header.nchunks - 1, &extent, &why) != 0 ||
+	    bpk_bloscpack_need(r->source, extent.offset, bpk_span(bytes, sizeof bytes), "chunk",
+			       &why) != 0 ||
+	    bpk_bloscpack_examine(r, r->header.nchunks - 1, bpk_view(bytes, sizeof bytes), &extent,
+				  &chunk, &why) != 0)
+		return why.kind == BPK_FAILED || why.kind == BPK_NO_MEMORY
+			       ? bpk_fail(err, why.kind, "%s", why.text)
+			       : 0;
+	*end = extent.offset + chunk.packed_size + r->header.checksum->size;
+	return 0;
+}
+
+/* What lies behind it is the caller's to judge. */
+static int find_followed_end(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+{
+	r->end = BPK_UNKNOWN;
+	return r->options.followed ? find_end(r, &r->end, err) : 0;
+}
+
+int bpk_bloscpack_check_end(void *reader, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = reader;
+	uint64_t end;
+
+	if (find_end(r, &end, err) != 0)
+		return -1;
+	if (end == BPK_UNKNOWN || r->size <= end)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"%" PRIu64 " bytes from offset %" PRIu64
+			" on, behind its last chunk, belong to no archive",
+			r->size - end, end);
 }
 
 /* A look at the first chunk; what is wrong with it is told when it is fetched. */
@@ -200,16 +278,26 @@ static const char *variant(const struct bpk_bloscpack_header *header)
 	return header->blaze ? "version 3 (Blaze)" : names[header->version - 1];
 }
 
-/* Fields that a turned bit changes unseen; nothing that is read depends on them, but for the chunks
- * of an archive without checksums. */
+/* What can be changed unseen, by a turned bit or by whole chunks in each other's place: a digest
+ * stands behind its chunk and knows neither its number nor the header. */
+#define METADATA "; of the metadata options, level, user codec and room"
+
 static const char *unprotected(const struct bpk_bloscpack_header *h)
 {
-	if (h->checksum->size == 0)
-		return h->version == 1 ? "the chunks" : "the chunks, the typesize in the header";
-	if (h->has_metadata && !h->blaze)
-		return "the typesize in the header; options, level, user codec and room of the "
-		       "metadata";
-	return "the typesize in the header";
+	static const char *const names[3][2] = {
+		{ "the chunks and their order, the header and the offsets",
+		  "the chunks and their order, the header and the offsets" METADATA },
+		{ "the header (typesize, counts), the spare offsets and the order of chunks",
+		  "the header (typesize, counts), the spare offsets and the order of "
+		  "chunks" METADATA },
+		{ "the header (version, typesize, counts) and the order of chunks",
+		  "the header (version, typesize, counts) and the order of chunks" METADATA },
+	};
+	size_t row = h->checksum->size == 0 ? 0 : h->has_offsets ? 1 : 2;
+
+	if (h->version == 1)
+		return "the chunks and their order";
+	return names[row][h->has_metadata && !h->blaze];
 }
 
 /*
@@ -290,7 +378,7 @@ int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err
 	fill_info(r);
 	if (find_array(r, err) != 0)
 		return -1;
-	if (r->header.nchunks == 0 && !r->header.has_offsets) {
+	if (r->header.nchunks == 0 && !r->header.has_offsets && !r->options.followed) {
 		if (bpk_bloscpack_ends_at(r->source, r->data_offset, &ends, err) != 0)
 			return -1;
 		if (!ends)
@@ -299,5 +387,7 @@ int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err
 	}
 	r->sequence = bpk_bloscpack_walk_start(r);
 	r->located = r->sequence;
+	if (find_followed_end(r, err) != 0)
+		return -1;
 	return look_at_first_chunk(r, err);
 }

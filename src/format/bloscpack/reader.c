@@ -3,9 +3,14 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-bool bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head)
+#include "format/members.h"
+
+int bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
+			struct bpk_err *err)
 {
-	return !place->is_directory && head.size >= 4 && memcmp(head.data, "blpk", 4) == 0;
+	(void)err;
+	*found = !place->is_directory && head.size >= 4 && memcmp(head.data, "blpk", 4) == 0;
+	return 0;
 }
 
 /* ---- Opening ---- */
@@ -16,6 +21,7 @@ static void reader_close(void *reader)
 
 	if (r == NULL)
 		return;
+	bpk_bloscpack_marks_clear(&r->marks);
 	bpk_bloscpack_metadata_clear(&r->metadata);
 	bpk_bloscpack_sizes_clear(&r->sizes);
 	bpk_array_clear(&r->array);
@@ -40,6 +46,7 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 	rc = bpk_source_hold(r->source, err);
 	if (rc == 0) {
 		r->size = bpk_source_size(r->source);
+		bpk_bloscpack_marks_begin(r);
 		rc = bpk_bloscpack_open_parts(r, err);
 		bpk_source_release(r->source);
 	}
@@ -99,6 +106,19 @@ static int bring_piece(void *arg, uint32_t offset, uint32_t size, struct bpk_err
 				  bpk_span(p->packed.data + offset, size), "chunk", err);
 }
 
+/* It is not tested, but tells later whether the chunk was replaced. */
+static int bring_digest(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+			uint64_t offset, struct bpk_err *err)
+{
+	size_t size = r->header.checksum->size;
+
+	if (!r->marks.on || size == 0)
+		return 0;
+	return bpk_bloscpack_need(r->source, offset + parcel->packed_size,
+				  bpk_span(parcel->packed.data + parcel->packed_size, size),
+				  "digest", err);
+}
+
 /*
  * Bring the bytes that the want needs, at their places. A hostile block may claim more than was
  * brought for it, and parcels are used again: so all the rest is made zero, and nothing of an
@@ -119,7 +139,8 @@ static int bring_wanted(struct bpk_bloscpack_reader *r, struct bpk_parcel *parce
 		return -1;
 	memset(parcel->packed.data, 0, parcel->packed.size);
 	pieces.packed = bpk_span(parcel->packed.data, chunk->packed_size);
-	if (bring_piece(&pieces, 0, (uint32_t)head, err) != 0)
+	if (bring_piece(&pieces, 0, (uint32_t)head, err) != 0 ||
+	    bring_digest(r, parcel, offset, err) != 0)
 		return -1;
 	return bpk_chunk_extents(bpk_view(parcel->packed.data, head), parcel->want_start,
 				 parcel->want_size, bring_piece, &pieces, err);
@@ -254,7 +275,8 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 	return 0;
 }
 
-static int fetch(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+			     struct bpk_err *err)
 {
 	return r->positional ? fetch_found(r, parcel, err) : fetch_in_sequence(r, parcel, err);
 }
@@ -277,7 +299,7 @@ static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_read
 
 	if (parcel->number >= r->header.nchunks)
 		return 1;
-	rc = fetch(now, parcel, err);
+	rc = bpk_bloscpack_fetch_held(now, parcel, err);
 	if (rc != 0)
 		return rc;
 	parcel->data_size = size_at_open(r, parcel->number, parcel->raw_size);
@@ -301,13 +323,15 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 		before = r->sequence;
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
-	rc = fetch(r, parcel, &found);
+	rc = bpk_bloscpack_fetch_held(r, parcel, &found);
 	if (rc < 0 && bpk_bloscpack_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
 		if (!r->positional)
 			now.sequence = before;
 		rc = fetch_grown(r, &now, parcel, &found);
 	}
 	bpk_source_release(r->source);
+	if (rc == 0)
+		rc = bpk_bloscpack_marks_fetched(r, parcel, &found);
 	if (rc < 0 && err != NULL)
 		*err = found;
 	return rc;
@@ -354,8 +378,8 @@ static void approach(const struct bpk_bloscpack_reader *r, struct bpk_bloscpack_
 		*walk = start;
 }
 
-static int locate(struct bpk_bloscpack_reader *r, uint64_t number, struct bpk_where *where,
-		  struct bpk_err *err)
+int bpk_bloscpack_locate_held(struct bpk_bloscpack_reader *r, uint64_t number,
+			      struct bpk_where *where, struct bpk_err *err)
 {
 	struct bpk_bloscpack_walk *walk = &r->located;
 	struct bpk_bloscpack_step step;
@@ -391,18 +415,76 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 		return 1;
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
-	rc = locate(r, number, where, &found);
+	rc = bpk_bloscpack_locate_held(r, number, where, &found);
 	if (rc < 0 && bpk_bloscpack_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
 		now.located = before;
-		rc = locate(&now, number, where, &found);
+		rc = bpk_bloscpack_locate_held(&now, number, where, &found);
 		r->located = now.located;
 		where->header.raw_size = (uint32_t)size_at_open(r, number, where->header.raw_size);
 	}
 	bpk_source_release(r->source);
+	if (rc == 0)
+		rc = bpk_bloscpack_marks_located(r, number, where, &found);
 	if (rc < 0 && err != NULL)
 		*err = found;
 	return rc;
 }
+
+/* ---- As one of several ---- */
+
+/* The walk that has passed all chunks; NULL: neither has. */
+static const struct bpk_bloscpack_walk *passed(const struct bpk_bloscpack_reader *r)
+{
+	if (r->sequence.ended || r->sequence.number == r->header.nchunks)
+		return &r->sequence;
+	return r->located.ended || r->located.number == r->header.nchunks ? &r->located : NULL;
+}
+
+static void find_end(const void *reader, struct bpk_member_end *end)
+{
+	const struct bpk_bloscpack_reader *r = reader;
+	const struct bpk_bloscpack_walk *walk = r->positional ? NULL : passed(r);
+
+	*end = (struct bpk_member_end){ r->end, r->header.nchunks, r->header.raw_size };
+	if (walk != NULL)
+		*end = (struct bpk_member_end){ walk->ended ? walk->end : walk->offset,
+						walk->number, walk->raw_offset };
+}
+
+/* Is an entry behind the last set? On a pipe they have passed. */
+static bool has_added_entry(struct bpk_bloscpack_reader *r)
+{
+	uint64_t entry;
+
+	return r->seekable && r->header.nchunks < r->offsets.count &&
+	       bpk_bloscpack_offsets_get(&r->offsets, r->header.nchunks, 1, &entry, NULL) == 0 &&
+	       entry != BPK_UNKNOWN;
+}
+
+/* An append puts chunks behind the end, and their entries; of a stream without offsets it keeps the
+ * old end in a journal. */
+static bool is_unfinished(void *reader, struct bpk_view head)
+{
+	struct bpk_bloscpack_reader *r = reader;
+	struct bpk_chunk_header chunk;
+
+	if (!r->header.has_offsets)
+		return false;
+	if (has_added_entry(r))
+		return true;
+	if (head.size < BPK_CHUNK_HEADER_SIZE)
+		return head.size > 0 && head.data[0] >= 1 && head.data[0] <= 2;
+	return bpk_chunk_header_read_plain(bpk_view(head.data, BPK_CHUNK_HEADER_SIZE), &chunk,
+					   NULL) == 0 &&
+	       chunk.header_size == BPK_CHUNK_HEADER_SIZE && chunk.raw_size > 0;
+}
+
+const struct bpk_members_kind bpk_bloscpack_members = {
+	.one = &bpk_bloscpack_reader_ops,
+	.probe = bpk_bloscpack_probe,
+	.end = find_end,
+	.unfinished = is_unfinished,
+};
 
 const struct bpk_reader_ops bpk_bloscpack_reader_ops = {
 	.open = reader_open,
@@ -412,5 +494,6 @@ const struct bpk_reader_ops bpk_bloscpack_reader_ops = {
 	.check = reader_check,
 	.locate = reader_locate,
 	.audit = bpk_bloscpack_audit,
+	.settle = bpk_bloscpack_settle,
 	.close = reader_close,
 };

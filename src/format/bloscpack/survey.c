@@ -37,6 +37,7 @@ static int walk_all(struct bpk_bloscpack_editor *e, struct survey *found, struct
 	e->header.last_chunk_size = walk.last_raw;
 	e->header.raw_size = walk.raw_offset;
 	e->chunks_end = walk.offset;
+	e->archive_end = walk.end;
 	return 0;
 }
 
@@ -51,6 +52,7 @@ static int look_at_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	h->last_chunk_size = where.header.raw_size;
 	h->raw_size = where.raw_offset + where.header.raw_size;
 	e->chunks_end = where.packed_offset + where.header.packed_size + h->checksum->size;
+	e->archive_end = e->chunks_end;
 	return 0;
 }
 

@@ -3,6 +3,8 @@
  */
 #include "format/bloscpack/bloscpack.h"
 
+#include "format/weigh.h"
+
 #include <inttypes.h>
 
 enum {
@@ -75,6 +77,22 @@ static int check_packed_size(const struct bpk_bloscpack_reader *reader,
 	return 0;
 }
 
+/* What the header asks for is not known: is the chunk damaged? */
+static int weigh(const struct bpk_bloscpack_reader *reader, struct bpk_view head,
+		 const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
+{
+	const struct bpk_suspect suspect = {
+		.source = reader->source,
+		.offset = extent->offset,
+		.room = reader->size - bpk_min_u64(reader->size, extent->offset),
+		.checksum = reader->header.checksum,
+		.beside = reader->source,
+		.beside_offset = reader->data_offset,
+	};
+
+	return reader->seekable ? bpk_suspect_weigh(&suspect, head, err) : -1;
+}
+
 int bpk_bloscpack_examine(const struct bpk_bloscpack_reader *reader, uint64_t number,
 			  struct bpk_view head, const struct bpk_bloscpack_extent *extent,
 			  struct bpk_chunk_header *header, struct bpk_err *err)
@@ -84,11 +102,13 @@ int bpk_bloscpack_examine(const struct bpk_bloscpack_reader *reader, uint64_t nu
 	if (memcmp(head.data, zeros, sizeof zeros) == 0)
 		return bpk_fail(err, BPK_CORRUPT, "zeros, expected a chunk's header");
 	if (bpk_chunk_header_read_plain(head, header, err) != 0)
-		return -1;
+		return weigh(reader, head, extent, err);
 	/* the extended header of later chunks has no place in a Bloscpack file ("Chunks") */
-	if (header->header_size != BPK_CHUNK_HEADER_SIZE)
-		return bpk_fail(err, BPK_UNSUPPORTED, "chunk version %u, expected 1 or 2",
-				header->version);
+	if (header->header_size != BPK_CHUNK_HEADER_SIZE) {
+		bpk_fail(err, BPK_UNSUPPORTED, "chunk version %u, expected 1 or 2",
+			 header->version);
+		return weigh(reader, head, extent, err);
+	}
 	if (check_raw_size(reader, number, header->raw_size, err) != 0)
 		return -1;
 	return check_packed_size(reader, header, extent, err);
@@ -160,9 +180,10 @@ static int end_counted(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack
 	bool ends = true;
 
 	walk->ended = true;
+	walk->end = walk->offset;
 	/* with offsets an append may have left bytes behind the last chunk; without, a lowered
 	 * chunk count would pass otherwise */
-	if (!reader->header.has_offsets &&
+	if (!reader->header.has_offsets && !reader->options.followed &&
 	    bpk_bloscpack_ends_at(reader->source, walk->offset, &ends, err) != 0)
 		return -1;
 	if (!ends)
@@ -175,11 +196,12 @@ static int end_counted(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack
 
 /* A stream of unknown length is over; is the last chunk as long as its header says? */
 static int end_stream(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
-		      struct bpk_err *err)
+		      uint64_t end, struct bpk_err *err)
 {
 	uint64_t expected = reader->header.last_chunk_size;
 
 	walk->ended = true;
+	walk->end = end;
 	if (expected != BPK_UNKNOWN && walk->last_raw != expected)
 		return bpk_fail(err, BPK_CORRUPT,
 				"last chunk unpacks to %" PRIu64
@@ -196,7 +218,7 @@ static int end_without_marker(struct bpk_bloscpack_reader *reader, struct bpk_bl
 		return bpk_fail(err, BPK_CORRUPT,
 				"stream ends without its end marker; it may have been cut short "
 				"(--no-marker accepts it)");
-	return end_stream(reader, walk, err);
+	return end_stream(reader, walk, walk->offset, err);
 }
 
 /* An empty chunk ends a stream of unknown length ("Streaming"); only its digest may follow it. */
@@ -217,12 +239,32 @@ static int end_by_marker(struct bpk_bloscpack_reader *reader, struct bpk_bloscpa
 	if (!reader->options.no_check &&
 	    bpk_checksum_check(checksum, bpk_view(step->head, sizeof step->head), digest, err) != 0)
 		return bpk_err_subject(err, "end marker at offset %" PRIu64, walk->offset);
-	if (bpk_bloscpack_ends_at(reader->source, behind, &ends, err) != 0)
+	ends = reader->options.followed;
+	if (!ends && bpk_bloscpack_ends_at(reader->source, behind, &ends, err) != 0)
 		return -1;
 	if (!ends)
 		return bpk_fail(err, BPK_CORRUPT,
 				"more bytes at offset %" PRIu64 ", behind the end marker", behind);
-	return end_stream(reader, walk, err);
+	return end_stream(reader, walk, behind, err);
+}
+
+/* Where a stream ends that may be followed by another archive: at its end, or where that begins; no
+ * chunk begins so. */
+static int ends_here(struct bpk_bloscpack_reader *reader, uint64_t offset, bool *ends,
+		     struct bpk_err *err)
+{
+	const struct bpk_place place = { 0 };
+	uint8_t bytes[BPK_CHUNK_HEADER_SIZE];
+	struct bpk_view head = bpk_view(bytes, 0);
+
+	*ends = false;
+	if (!reader->options.followed || reader->header.nchunks != BPK_UNKNOWN)
+		return 0;
+	if ((reader->seekable ? bpk_source_read_at(reader->source, offset,
+						   bpk_span(bytes, sizeof bytes), &head.size, err)
+			      : bpk_source_peek(reader->source, sizeof bytes, &head, err)) != 0)
+		return -1;
+	return bpk_bloscpack_probe(&place, head, ends, err);
 }
 
 /* Take the header of the next chunk. */
@@ -230,8 +272,13 @@ static int look(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *
 		struct bpk_bloscpack_step *step, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_header *h = &reader->header;
+	bool ends;
 	size_t got;
 
+	if (ends_here(reader, step->extent.offset, &ends, err) != 0)
+		return -1;
+	if (ends)
+		return end_without_marker(reader, walk, err);
 	if (bpk_bloscpack_read(reader->source, step->extent.offset,
 			       bpk_span(step->head, sizeof step->head), &got, err) != 0)
 		return -1;

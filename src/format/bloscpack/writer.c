@@ -254,17 +254,22 @@ int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct b
 	return bpk_parcel_seal(header->checksum, parcel, err);
 }
 
-/* The chunk that is put must be the one that the header will describe. */
-static int check_order(const struct writer *w, const struct bpk_parcel *parcel, struct bpk_err *err)
+/* The chunk that is put must be the one that the header will describe, which may still change where
+ * nobody knew what would come. */
+static int check_order(struct writer *w, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	uint64_t chunk_size = w->header.chunk_size;
+	bool uneven =
+		parcel->raw_size > chunk_size || (w->nchunks > 0 && w->last_raw != chunk_size);
 
 	if (w->sized && w->nchunks == w->header.nchunks)
 		return bpk_fail(err, BPK_FAILED, "%" PRIu64 " chunks were announced, more came",
 				w->header.nchunks);
-	if (chunk_size == BPK_UNKNOWN)
+	if (chunk_size == BPK_UNKNOWN || !uneven)
 		return 0;
-	if (parcel->raw_size > chunk_size || (w->nchunks > 0 && w->last_raw != chunk_size))
+	if (!w->sized && w->seekable)
+		w->header.chunk_size = BPK_UNKNOWN;
+	else
 		return bpk_fail(err, BPK_BUG,
 				"chunk %" PRIu64 " of %zu bytes behind one of %" PRIu64
 				", chunks have %" PRIu64,

@@ -185,14 +185,14 @@ static bool is_bytes(const struct bpk_array *array)
 	       dtype->size == 1 && array->ndimensions == 1 && !array->fortran;
 }
 
-static int array_back(const struct bpk_array *stored, struct bpk_view attributes,
+static int array_back(const struct bpk_array *stored, bool keeps_bytes, struct bpk_view attributes,
 		      struct bpk_chunkdir_carried *carried, struct bpk_err *err)
 {
 	struct bpk_array said = { 0 };
 	struct bpk_array *array = &carried->array;
 	bool numpy = read_numpy(bpk_json_member(attributes, numpy_key), &said);
 
-	if (!numpy && is_bytes(stored))
+	if (!numpy && keeps_bytes && is_bytes(stored))
 		return 0;
 	if (bpk_array_copy(stored, array, err) != 0)
 		return -1;
@@ -342,13 +342,14 @@ static int metadata_back(struct bpk_view object, struct bpk_chunkdir_carried *ca
 
 /* ---- All of it ---- */
 
-int bpk_chunkdir_carry_out(const struct bpk_array *stored, struct bpk_view attributes,
-			   struct bpk_chunkdir_carried *carried, struct bpk_err *err)
+int bpk_chunkdir_carry_out(const struct bpk_array *stored, bool keeps_bytes,
+			   struct bpk_view attributes, struct bpk_chunkdir_carried *carried,
+			   struct bpk_err *err)
 {
 	struct bpk_buf object = { 0 };
 	int rc = -1;
 
-	if (array_back(stored, attributes, carried, err) == 0 &&
+	if (array_back(stored, keeps_bytes, attributes, carried, err) == 0 &&
 	    put_user_object(attributes, &object, err) == 0)
 		rc = metadata_back(bpk_buf_view(&object), carried, err);
 	bpk_buf_clear(&object);

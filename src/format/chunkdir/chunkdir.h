@@ -82,6 +82,7 @@ struct bpk_chunkdir_sizes {
 	uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS];
 	uint64_t nbytes; /* BPK_UNKNOWN: not said */
 	uint64_t cbytes; /* the same; bcolz's number means nothing */
+	bool by_bpk;     /* it has digests of bpk's, whether they are to be tested or not */
 	struct bpk_chunkdir_digests digests;
 };
 
@@ -263,7 +264,8 @@ void bpk_chunkdir_scatter(const uint8_t *column, size_t size, size_t nitems, uin
  *     stand there (Fortran order, no dimension, rows without bytes or that chunks cut, records of
  *     more than one dimension) it is stored flat, and the attributes have the member "numpy":
  *     {"shape": [2, 3], "order": "F"}. A one-dimensional uint8 array has that member too, which
- *     tells it from bytes. When items are appended, the dimension that changes slowest grows.
+ *     tells it from bytes; what bcolz and BLZ wrote is an array without it. When items are
+ *     appended, the dimension that changes slowest grows.
  *  3. Metadata that are an object: their members stand in the attributes as they are, behind
  *     "numpy".
  *  4. Bloscpack's metadata of the very array, spelled as bpk_array_print does, are left out, since
@@ -290,11 +292,18 @@ struct bpk_chunkdir_carried {
 int bpk_chunkdir_carry_in(const struct bpk_array *array, bool with_shape, struct bpk_view metadata,
 			  struct bpk_buf *attributes, struct bpk_err *err);
 
-/* The way back. stored is the array as sizes and storage have it; attributes is an object that
- * bpk_json_check has passed, or empty. carried is valid when zeroed; for carried_clear, also after
- * a failure. */
-int bpk_chunkdir_carry_out(const struct bpk_array *stored, struct bpk_view attributes,
-			   struct bpk_chunkdir_carried *carried, struct bpk_err *err);
+/* May a one-dimensional uint8 array be plain bytes? Only bpk, and the Blaze layout, keep bytes. */
+static inline bool bpk_chunkdir_keeps_bytes(const struct bpk_chunkdir *set)
+{
+	return set->layout == BPK_CHUNKDIR_BLAZE || set->sizes.by_bpk;
+}
+
+/* The way back. stored is the array as sizes and storage have it; keeps_bytes as above; attributes
+ * is an object that bpk_json_check has passed, or empty. carried is valid when zeroed; for
+ * carried_clear, also after a failure. */
+int bpk_chunkdir_carry_out(const struct bpk_array *stored, bool keeps_bytes,
+			   struct bpk_view attributes, struct bpk_chunkdir_carried *carried,
+			   struct bpk_err *err);
 void bpk_chunkdir_carried_clear(struct bpk_chunkdir_carried *carried);
 
 /* ---- The row of the format table ---- */
@@ -303,7 +312,8 @@ extern const struct bpk_reader_ops bpk_chunkdir_reader_ops;
 extern const struct bpk_writer_ops bpk_chunkdir_writer_ops;
 extern const struct bpk_editor_ops bpk_chunkdir_editor_ops;
 
-bool bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head);
+int bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
+		       struct bpk_err *err);
 bool bpk_chunkdir_owns(const char *name);
 
 /* bpk_reader_ops.audit */

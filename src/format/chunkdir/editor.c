@@ -81,16 +81,24 @@ static void editor_close(void *editor)
 	free(e);
 }
 
+static int claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
+{
+	return bpk_format_holds(place, bpk_chunkdir_probe, claimed, err);
+}
+
 static int editor_open(const char *path, const struct bpk_editor_options *options, void **editor,
 		       struct bpk_err *err)
 {
 	struct bpk_chunkdir_editor *e = bpk_calloc(1, sizeof *e, err);
+	struct bpk_edit_options with = options->edit;
 
 	*editor = NULL;
 	if (e == NULL)
 		return -1;
 	e->path = path;
-	if (bpk_tree_open(path, &options->edit, &e->tree, err) != 0 || load(e, err) != 0 ||
+	with.claims = claims;
+	with.owns = bpk_chunkdir_owns;
+	if (bpk_tree_open(path, &with, &e->tree, err) != 0 || load(e, err) != 0 ||
 	    begin(e, err) != 0) {
 		editor_close(e);
 		return -1;
@@ -239,8 +247,8 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 	if (e->set.attributes_damage.kind != BPK_OK)
 		return bpk_fail(err, e->set.attributes_damage.kind, "%s",
 				e->set.attributes_damage.text);
-	if (bpk_chunkdir_carry_out(&e->set.array, bpk_buf_view(&e->set.attributes), &carried,
-				   err) == 0 &&
+	if (bpk_chunkdir_carry_out(&e->set.array, bpk_chunkdir_keeps_bytes(&e->set),
+				   bpk_buf_view(&e->set.attributes), &carried, err) == 0 &&
 	    bpk_chunkdir_carry_in(carried.has_array ? &carried.array : NULL, carried.has_numpy,
 				  text, &e->attributes, err) == 0)
 		rc = bpk_buf_printf(&e->attributes, err, "\n");
@@ -266,6 +274,16 @@ static bool is_pivotal(const struct bpk_chunkdir_editor *e)
 	return e->kept == e->old_nchunks || (e->kept + 1 == e->old_nchunks && was_open);
 }
 
+/* Are the rows that were there the same behind the commit? A short last chunk may have been
+ * packed with more in it; attributes are read at open. */
+static bool only_adds(const struct bpk_chunkdir_editor *e)
+{
+	if (!e->changed)
+		return true;
+	return e->is_cut && e->kept + 1 >= e->old_nchunks &&
+	       bpk_chunkdir_new_raw_size(e) >= e->info.raw_size;
+}
+
 static int editor_commit(void *editor, struct bpk_err *err)
 {
 	struct bpk_chunkdir_editor *e = editor;
@@ -277,6 +295,8 @@ static int editor_commit(void *editor, struct bpk_err *err)
 	if ((e->changed && bpk_chunkdir_stage_data(e, err) != 0) ||
 	    (e->new_attributes && bpk_chunkdir_stage_attributes(e, err) != 0))
 		return -1;
+	if (only_adds(e))
+		bpk_tree_only_adds(e->tree);
 	if (bpk_tree_commit(e->tree, is_pivotal(e) ? "meta/sizes" : NULL, err) != 0)
 		return -1;
 	end(e);
@@ -296,6 +316,7 @@ const struct bpk_editor_ops bpk_chunkdir_editor_ops = {
 	.open = editor_open,
 	.info = editor_info,
 	.reader = editor_reader,
+	.reads = &bpk_chunkdir_reader_ops,
 	.cut = editor_cut,
 	.announce = editor_announce,
 	.appender = &appender,

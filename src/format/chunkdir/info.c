@@ -31,14 +31,17 @@ static int sum_files(struct bpk_chunkdir_reader *r, uint64_t *total, struct bpk_
 }
 
 /* What the first file tells of all of them; where it is damaged that is told when it is read. */
-static void look_at_first_file(struct bpk_chunkdir_reader *r)
+static int look_at_first_file(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	struct bpk_info *info = &r->info;
+	struct bpk_err why = { 0 };
 	struct bpk_chunkdir_file *file;
 
 	info->checksum = &bpk_checksums[0];
-	if (r->set.nchunks == 0 || bpk_chunkdir_file_open(r->files, 0, 0, &file, NULL) != 0)
-		return;
+	if (r->set.nchunks == 0)
+		return 0;
+	if (bpk_chunkdir_file_open(r->files, 0, 0, &file, &why) != 0)
+		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
 	info->checksum = file->info->checksum;
 	info->has_offsets = file->info->has_offsets;
 	info->has_first_chunk = file->info->has_first_chunk;
@@ -47,6 +50,7 @@ static void look_at_first_file(struct bpk_chunkdir_reader *r)
 	    NULL) /* bytes, as the dataset has it, were elements to who packed them */
 		info->typesize = file->info->typesize;
 	bpk_chunkdir_file_close(r->files, file);
+	return 0;
 }
 
 /* The array and the user's metadata, out of what the files have of both. */
@@ -57,7 +61,8 @@ static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 
 	if (r->set.has_attributes)
 		attributes = bpk_buf_view(&r->set.attributes);
-	if (bpk_chunkdir_carry_out(&r->set.array, attributes, &r->carried, err) != 0)
+	if (bpk_chunkdir_carry_out(&r->set.array, bpk_chunkdir_keeps_bytes(&r->set), attributes,
+				   &r->carried, err) != 0)
 		return -1;
 	info->array = r->carried.has_array ? &r->carried.array : NULL;
 	info->has_metadata = r->carried.has_metadata;
@@ -70,17 +75,21 @@ static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	return 0;
 }
 
-/* What no checksum covers: nothing where sizes has digests of ours. */
+/* What can be changed unseen. Digests of ours cover the chunks and their order, and all of the
+ * small files but cbytes, which nothing reads. */
+#define FILES "the headers of the data files, cbytes in meta/sizes and a return to earlier sizes"
+
 static const char *unprotected(const struct bpk_chunkdir_reader *r)
 {
 	const struct bpk_chunkdir *set = &r->set;
 
 	if (set->sizes.digests.given)
-		return set->sizes.digests.has_attributes ? NULL : "the attributes";
+		return set->sizes.digests.has_attributes ? FILES : "the attributes, " FILES;
 	if (set->is_table && set->columns[0].digests.given)
-		return "the attributes and the names of columns";
-	return r->info.checksum->size == 0 ? "the chunks, sizes, storage and attributes"
-					   : "sizes, storage and attributes";
+		return "the attributes, the names of columns, " FILES;
+	return r->info.checksum->size == 0
+		       ? "the chunks and their order, sizes, storage and attributes"
+		       : "the order of chunks, sizes, storage and attributes";
 }
 
 int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
@@ -104,9 +113,8 @@ int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	for (size_t i = 0; i < set->ncolumns; i++)
 		info->nfiles += set->columns[i].nfiles;
 	info->pending = bpk_dir_pending(r->dir);
-	if (fill_metadata(r, err) != 0)
+	if (fill_metadata(r, err) != 0 || look_at_first_file(r, err) != 0)
 		return -1;
-	look_at_first_file(r);
 	info->unprotected = unprotected(r);
 	if (bpk_dtype_is_opaque(&set->array.dtype))
 		info->raw_size = info->chunk_size = info->last_chunk_size = BPK_UNKNOWN;

@@ -12,27 +12,6 @@
 
 /* ---- Recognising ---- */
 
-static bool is(struct bpk_dir *dir, const char *name, enum bpk_entry wanted)
-{
-	enum bpk_entry entry = BPK_ENTRY_NONE;
-	uint64_t size;
-
-	return bpk_dir_look(dir, name, &entry, &size, NULL) == 0 && entry == wanted;
-}
-
-bool bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head)
-{
-	struct bpk_dir *dir = place->directory;
-
-	(void)head;
-	if (dir == NULL)
-		return false;
-	if (is(dir, "__rootdirs__", BPK_ENTRY_FILE))
-		return true;
-	return is(dir, "data", BPK_ENTRY_DIRECTORY) && is(dir, "meta", BPK_ENTRY_DIRECTORY) &&
-	       (is(dir, "meta/sizes", BPK_ENTRY_FILE) || is(dir, "meta/storage", BPK_ENTRY_FILE));
-}
-
 /* What lies in the folder data. */
 struct data_listing {
 	bool bcolz_files;
@@ -57,11 +36,23 @@ static int look_at_entry(void *arg, const char *name, enum bpk_entry entry)
 	return 0;
 }
 
+/* Are attributes where bcolz keeps them, and not where blaze does? */
+static int has_bcolz_attributes(struct bpk_dir *dir, bool *has, struct bpk_err *err)
+{
+	bool blaze;
+
+	*has = false;
+	if (bpk_dir_has(dir, "meta/attributes", BPK_ENTRY_FILE, &blaze, err) != 0 || blaze)
+		return blaze ? 0 : -1;
+	return bpk_dir_has(dir, "__attrs__", BPK_ENTRY_FILE, has, err);
+}
+
 /* The layout of what is no table; *in_columns: a record is kept as such. */
 static int recognise(struct bpk_dir *dir, struct bpk_chunkdir *set, bool *in_columns,
 		     struct bpk_err *err)
 {
 	struct data_listing found = { 0 };
+	bool attributes = false;
 
 	if (bpk_dir_list(dir, "data", look_at_entry, &found, err) != 0)
 		return -1;
@@ -69,9 +60,10 @@ static int recognise(struct bpk_dir *dir, struct bpk_chunkdir *set, bool *in_col
 		return bpk_fail(err, BPK_CORRUPT,
 				"data: has files of both layouts, __0.blp and __1__.bin");
 	set->layout = BPK_CHUNKDIR_BLAZE;
-	if (found.bcolz_files ||
-	    (!found.blaze_files && !found.folders && !is(dir, "meta/attributes", BPK_ENTRY_FILE) &&
-	     is(dir, "__attrs__", BPK_ENTRY_FILE)))
+	if (!found.blaze_files && !found.folders &&
+	    has_bcolz_attributes(dir, &attributes, err) != 0)
+		return -1;
+	if (found.bcolz_files || attributes)
 		set->layout = BPK_CHUNKDIR_BCOLZ;
 	*in_columns = set->layout == BPK_CHUNKDIR_BLAZE && !found.blaze_regular;
 	return 0;
@@ -175,19 +167,19 @@ static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct
 	struct bpk_err *why = &set->attributes_damage;
 	struct bpk_view text, key, value;
 	enum bpk_entry entry;
+	bool bcolz = true;
 	uint64_t size;
 
-	set->attributes_name = "__attrs__";
-	if (set->layout == BPK_CHUNKDIR_BLAZE &&
-	    (is(dir, "meta/attributes", BPK_ENTRY_FILE) || !is(dir, "__attrs__", BPK_ENTRY_FILE)))
-		set->attributes_name = "meta/attributes";
+	if (set->layout == BPK_CHUNKDIR_BLAZE && has_bcolz_attributes(dir, &bcolz, err) != 0)
+		return -1;
+	set->attributes_name = bcolz ? "__attrs__" : "meta/attributes";
 	if (bpk_dir_look(dir, set->attributes_name, &entry, &size, err) != 0)
 		return -1;
 	if (entry == BPK_ENTRY_NONE && !set->sizes.digests.has_attributes)
 		return 0;
 	if (bpk_chunkdir_read(dir, set->attributes_name, BPK_CHUNKDIR_MAX_ATTRIBUTES,
 			      &set->attributes, why) != 0)
-		return why->kind == BPK_NO_MEMORY ? bpk_fail(err, why->kind, "%s", why->text) : 0;
+		return bpk_err_is_of_machine(why) ? bpk_fail(err, why->kind, "%s", why->text) : 0;
 	set->meta_size += set->attributes.size;
 	text = bpk_buf_view(&set->attributes);
 	if (judge_attributes(set, text, why) != 0) {
@@ -203,31 +195,43 @@ static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct
 
 /* ---- Arrays ---- */
 
-/* Where storage does not say it: as many chunks as the first file holds. */
-static uint64_t count_in_first_file(struct bpk_dir *dir, const struct bpk_chunkdir *set,
-				    const struct bpk_chunkdir_column *column)
+/* Chunks that reader finds, up to the first that is damaged. */
+static uint64_t count_chunks(void *reader, struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
+	uint64_t count = ops->info(reader)->nchunks;
+	struct bpk_where where;
+
+	if (count == BPK_UNKNOWN)
+		for (count = 0; ops->locate(reader, count, &where, err) == 0;)
+			count++;
+	return count;
+}
+
+/* Where storage does not say it: as many chunks as the first file holds. Damage in it counts as its
+ * end, and is told when it is read. */
+static int count_in_first_file(struct bpk_dir *dir, const struct bpk_chunkdir *set,
+			       const struct bpk_chunkdir_column *column, uint64_t *nchunks,
+			       struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
 	const struct bpk_read_options options = { 0 };
 	struct bpk_place place = { 0 };
 	struct bpk_buf name = { 0 };
-	struct bpk_where where;
+	struct bpk_err why = { 0 };
 	void *reader = NULL;
-	uint64_t count = 0;
 
-	if (bpk_chunkdir_file_name(set, column, 0, &name, NULL) == 0 &&
-	    bpk_dir_source(dir, (char *)name.data, &place.source, NULL) == 0 &&
-	    ops->open(&place, &options, &reader, NULL) == 0) {
-		count = ops->info(reader)->nchunks;
-		if (count == BPK_UNKNOWN)
-			for (count = 0; ops->locate(reader, count, &where, NULL) == 0;)
-				count++;
+	*nchunks = 0;
+	if (bpk_chunkdir_file_name(set, column, 0, &name, &why) == 0 &&
+	    bpk_dir_source(dir, (char *)name.data, &place.source, &why) == 0 &&
+	    ops->open(&place, &options, &reader, &why) == 0) {
+		*nchunks = count_chunks(reader, &why);
 		ops->close(reader);
 	}
 	bpk_source_close(place.source);
 	bpk_buf_clear(&name);
-	/* what is wrong with the file is told when it is read */
-	return bpk_max_u64(count, 1);
+	*nchunks = bpk_max_u64(*nchunks, 1);
+	return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
 }
 
 static int load_array(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *set,
@@ -258,10 +262,12 @@ static int load_array(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *s
 
 		column->chunk_rows = meta.storage.chunk_rows;
 		column->superchunk_chunks = 1;
-		if (set->layout == BPK_CHUNKDIR_BLAZE)
-			column->superchunk_chunks = meta.storage.superchunk_chunks > 0
-							    ? meta.storage.superchunk_chunks
-							    : count_in_first_file(dir, set, column);
+		if (set->layout != BPK_CHUNKDIR_BLAZE)
+			continue;
+		column->superchunk_chunks = meta.storage.superchunk_chunks;
+		if (column->superchunk_chunks == 0 &&
+		    count_in_first_file(dir, set, column, &column->superchunk_chunks, err) != 0)
+			goto out;
 	}
 	rc = bpk_chunkdir_count(set, err);
 out:

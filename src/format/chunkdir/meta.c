@@ -165,6 +165,7 @@ int bpk_chunkdir_sizes_parse(struct bpk_view text, bool no_check, struct bpk_chu
 		return refuse_value("nbytes", value, "an integer from 0 to 2^63-1", err);
 	sizes->cbytes = take_cbytes(bpk_json_member(text, "cbytes"));
 	value = bpk_json_member(text, "bpk");
+	sizes->by_bpk = value.size > 0;
 	if (no_check || value.size == 0)
 		return 0;
 	return check_digests(value, sizes, err);

@@ -86,6 +86,7 @@ struct bpk_chunkdir_reader {
 	struct bpk_chunkdir_carried carried; /* array and metadata, as they were before */
 	struct bpk_info info;
 	struct bpk_chunkdir_files *files;
+	uint64_t generation; /* of the directory, read before all else */
 };
 
 /* Fill info and carried from set and files, which are there. */

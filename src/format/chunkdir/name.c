@@ -115,3 +115,29 @@ bool bpk_chunkdir_owns(const char *name)
 	return is_part_of_array(name) || is_one_of(name, roots) || is_nested_file(name) ||
 	       (slash != NULL && is_part_of_array(slash + 1));
 }
+
+/* ---- Recognising a directory ---- */
+
+int bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
+		       struct bpk_err *err)
+{
+	struct bpk_dir *dir = place->directory;
+	int rc;
+
+	(void)head;
+	*found = false;
+	if (dir == NULL)
+		return 0;
+	rc = bpk_dir_has(dir, "__rootdirs__", BPK_ENTRY_FILE, found, err);
+	if (rc != 0 || *found)
+		return rc;
+	rc = bpk_dir_has(dir, "data", BPK_ENTRY_DIRECTORY, found, err);
+	if (rc == 0 && *found)
+		rc = bpk_dir_has(dir, "meta", BPK_ENTRY_DIRECTORY, found, err);
+	if (rc != 0 || !*found)
+		return rc;
+	rc = bpk_dir_has(dir, "meta/sizes", BPK_ENTRY_FILE, found, err);
+	if (rc == 0 && !*found)
+		rc = bpk_dir_has(dir, "meta/storage", BPK_ENTRY_FILE, found, err);
+	return rc;
+}

@@ -436,7 +436,7 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 		return -1;
 	r->dir = place->directory;
 	r->options = *options;
-	if (load(r, err) != 0)
+	if (bpk_dir_generation(r->dir, &r->generation, err) != 0 || load(r, err) != 0)
 		goto failed;
 	r->files = bpk_chunkdir_files_new(r->dir, &r->set, &r->options, err);
 	if (r->files == NULL || bpk_chunkdir_fill_info(r, err) != 0)
@@ -446,6 +446,13 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 failed:
 	reader_close(r);
 	return -1;
+}
+
+static int reader_settle(void *reader, bool failed, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_reader *r = reader;
+
+	return bpk_dir_settle(r->dir, r->generation, failed, err);
 }
 
 const struct bpk_reader_ops bpk_chunkdir_reader_ops = {
@@ -459,5 +466,6 @@ const struct bpk_reader_ops bpk_chunkdir_reader_ops = {
 	.subject = reader_subject,
 	.locate = reader_locate,
 	.audit = bpk_chunkdir_audit,
+	.settle = reader_settle,
 	.close = reader_close,
 };

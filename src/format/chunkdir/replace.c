@@ -43,8 +43,12 @@ int bpk_chunkdir_old_open(struct bpk_chunkdir_editor *e, size_t column, uint64_t
 	old->place.path = e->path;
 	if (rc == 0 && blp->open(&old->place, &options, &old->reader, err) != 0) {
 		old->reader = NULL;
-		rc = bpk_err_subject(err, "%s", (const char *)name.data);
+		rc = -1;
 	}
+	if (rc == 0 && e->set.layout == BPK_CHUNKDIR_BLAZE)
+		rc = bpk_bloscpack_check_end(old->reader, err);
+	if (rc != 0 && old->place.source != NULL)
+		bpk_err_subject(err, "%s", (const char *)name.data);
 	bpk_buf_clear(&name);
 	return rc;
 }

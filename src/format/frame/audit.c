@@ -43,7 +43,7 @@ static int audit_sizes(struct audit *a, struct bpk_err *err)
 
 	if (bpk_frame_survey(a->reader, &a->survey, err) != 0)
 		return -1;
-	if (a->survey.raw_size != header->raw_size)
+	if (a->survey.raw_size != header->raw_size && a->reader->sizes_damage.kind == BPK_OK)
 		return bpk_fail(err, BPK_CORRUPT,
 				"chunks unpack to %" PRIu64
 				" bytes in all, the header says %" PRIu64,
@@ -83,6 +83,11 @@ static void say_what_was_found(const struct audit *a)
 	if (s->nuneven > 0)
 		say(a, "%" PRIu64 " chunks before the last are shorter than the chunk size",
 		    s->nuneven);
+	if (s->ntypes > 0)
+		say(a,
+		    "%" PRIu64 " chunks have another typesize than the header's %" PRIu32
+		    ", chunk %" PRIu64 " first with %u: c-blosc2 may not take slices of them",
+		    s->ntypes, r->state.header.typesize, s->first_type, s->typesize);
 	if (s->hole_size > 0)
 		say(a, "%" PRIu64 " bytes in %" PRIu64 " holes, which nothing refers to",
 		    s->hole_size, s->nholes);
@@ -93,7 +98,7 @@ static void say_what_was_found(const struct audit *a)
 		    "%" PRIu64 " chunks share bytes with others, chunk %" PRIu64
 		    " with chunk %" PRIu64 " first",
 		    s->noverlaps, s->first_overlap[1], s->first_overlap[0]);
-	if (behind > 0 && !bpk_source_in_change(r->source))
+	if (behind > 0 && !r->options.followed && !bpk_source_in_change(r->source))
 		say(a,
 		    "%" PRIu64 " bytes behind the frame, from an append that was not finished, or "
 		    "another program",
@@ -108,9 +113,10 @@ static void say_what_was_found(const struct audit *a)
 
 /* ---- Digests of before another program's changes ---- */
 
-/* Does chunk number agree with its digest? */
-static int compare_chunk(const struct audit *a, uint64_t number, const uint8_t *digest,
-			 struct bpk_parcel *parcel, bool *agrees, struct bpk_err *err)
+/* Has chunk number the digest of a chunk of before? Returns 1 or 0, or -1 when it cannot be read.
+ */
+static int compare_chunk(const struct audit *a, uint64_t number, struct bpk_parcel *parcel,
+			 struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = a->reader->state.digests.checksum;
 	uint8_t now[BPK_DIGEST_MAX];
@@ -121,8 +127,7 @@ static int compare_chunk(const struct audit *a, uint64_t number, const uint8_t *
 	    bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size), now,
 				 err) != 0)
 		return -1;
-	*agrees = memcmp(now, digest, checksum->size) == 0;
-	return 0;
+	return bpk_frame_knows(a->reader, now, err);
 }
 
 /* Another program changed the frame and carried the digests along: which still agree? */
@@ -133,27 +138,28 @@ static int audit_stale(const struct audit *a, struct bpk_err *err)
 	struct bpk_parcel parcel = { 0 };
 	int rc = 0;
 
-	for (uint64_t i = 0; rc == 0 && i < state->nchunks; i++) {
-		const uint8_t *digest = bpk_frame_digests_chunk(&state->digests, i);
-		bool agrees;
-
+	for (uint64_t i = 0; rc >= 0 && i < state->nchunks; i++) {
 		if (bpk_frame_offset_special(bpk_frame_entry(state, i)) != BPK_SPECIAL_NONE)
 			continue;
-		if (digest == NULL) {
+		rc = compare_chunk(a, i, &parcel, err);
+		if (rc > 0)
+			nagree++;
+		else if (i < state->digests.nchunks)
+			ndiffer++;
+		else
 			nwithout++;
-			continue;
-		}
-		rc = compare_chunk(a, i, digest, &parcel, &agrees, err);
-		nagree += rc == 0 && agrees;
-		ndiffer += rc == 0 && !agrees;
 	}
 	bpk_buf_clear(&parcel.packed);
-	if (rc == 0)
-		say(a,
-		    "another program changed it since bpk wrote its digests: %" PRIu64
-		    " chunks agree with theirs, %" PRIu64 " differ, %" PRIu64 " have none",
-		    nagree, ndiffer, nwithout);
-	return rc;
+	if (rc < 0)
+		return -1;
+	say(a,
+	    "another program changed it since bpk wrote its digests: %" PRIu64
+	    " chunks agree with theirs, %" PRIu64 " differ, %" PRIu64 " have none",
+	    nagree, ndiffer, nwithout);
+	if (ndiffer > 0)
+		say(a, "no checksum tells whether what differs was changed or damaged");
+	say(a, "repair --reseal writes digests anew for what unpacks");
+	return 0;
 }
 
 /* ---- Files of a sparse frame ---- */
@@ -241,13 +247,20 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
 	if (audit_sizes(&a, err) != 0)
 		return -1;
+	if (r->sizes_damage.kind == BPK_CORRUPT)
+		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes_damage.text);
 	if (r->dir == NULL)
 		r->info.hole_size = a.survey.hole_size;
 	if (r->state.stale && !r->options.no_check && audit_stale(&a, err) != 0)
 		return -1;
+	if (r->state.stale_header)
+		say(&a, "another program wrote its header since bpk did; repair --reseal writes "
+			"digests anew");
 	if (r->dir != NULL && audit_files(&a, err) != 0)
 		return -1;
 	say_what_was_found(&a);
+	if (r->sizes_damage.kind != BPK_OK)
+		return bpk_fail(err, r->sizes_damage.kind, "%s", r->sizes_damage.text);
 	return 0;
 }
 

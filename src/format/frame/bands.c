@@ -198,11 +198,13 @@ int bpk_frame_band_unpack(const struct bpk_frame_nd *nd, const struct bpk_slice 
 			  struct bpk_err *err)
 {
 	const struct bpk_frame_band *band = bpk_frame_band(packed);
-	struct bpk_frame_pieces pieces;
-	struct unpacking u = { .nd = nd, .pieces = &pieces, .ctx = ctx, .out = out.data };
+	struct bpk_frame_pieces *pieces = bpk_frame_pieces_new(err);
+	struct unpacking u = { .nd = nd, .pieces = pieces, .ctx = ctx, .out = out.data };
 	int rc = 0;
 
-	bpk_frame_nd_cut(nd, box, first, count, &pieces);
+	if (pieces == NULL)
+		return -1;
+	bpk_frame_nd_cut(nd, box, first, count, pieces);
 	for (size_t i = 0; rc == 0 && i < band->count; i++) {
 		const struct bpk_frame_band_chunk *chunk = &band->chunk[i];
 
@@ -213,5 +215,6 @@ int bpk_frame_band_unpack(const struct bpk_frame_nd *nd, const struct bpk_slice 
 			*failed = chunk->number;
 	}
 	bpk_buf_clear(&u.scratch);
+	free(pieces);
 	return rc;
 }

@@ -68,7 +68,7 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 void bpk_frame_editor_forget(struct bpk_frame_editor *e)
 {
 	bpk_frame_output_clear(&e->output);
-	e->changes = e->is_cut = e->altered = false;
+	e->changes = e->is_cut = e->altered = e->replaces = false;
 }
 
 void bpk_frame_editor_clear(struct bpk_frame_editor *e)
@@ -202,8 +202,10 @@ static void take_sizes(struct bpk_frame_editor *e)
 	out->full = state->header.chunk_size > 0 ? (uint64_t)state->header.chunk_size
 						 : e->info.chunk_size;
 	/* an array's chunks are all of one size, and have padding */
-	if (e->reader->has_nd)
+	if (e->reader->has_nd) {
 		out->last_size = out->full = e->reader->nd.chunk_size;
+		out->block_size = (uint32_t)e->reader->nd.block_size;
+	}
 }
 
 static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
@@ -213,6 +215,8 @@ static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
 
 	if (state->damage.kind != BPK_OK)
 		return bpk_fail(err, state->damage.kind, "%s", state->damage.text);
+	if (e->reader->sizes_damage.kind == BPK_CORRUPT)
+		return bpk_fail(err, BPK_CORRUPT, "%s", e->reader->sizes_damage.text);
 	out->store = e->store;
 	out->arg = e->arg;
 	out->ctx = bpk_chunk_ctx_new(err);
@@ -316,12 +320,14 @@ int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bp
 	if (begin_chunks(e, err) != 0)
 		return -1;
 	e->is_cut = true;
+	e->kept = nchunks;
 	e->altered = nchunks < e->info.nchunks;
 	if (e->reader->has_nd && bpk_frame_nd_cut_rows(e, nchunks, &nchunks, err) != 0)
 		return -1;
+	drop_entries(&e->output, nchunks);
+	e->output.open_typesize = !e->reader->has_nd && e->output.nstored == 0;
 	if (!e->altered && nchunks > 0)
 		return 0;
-	drop_entries(&e->output, nchunks);
 	if (nchunks == 0) {
 		cut_all(e);
 		return 0;
@@ -356,6 +362,7 @@ int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *pa
 {
 	if (begin_chunks(e, err) != 0)
 		return -1;
+	e->replaces = e->replaces || !e->is_cut;
 	if (e->reader->has_nd)
 		return bpk_frame_nd_put_band(e, parcel, err);
 	if (!e->is_cut)
@@ -366,6 +373,17 @@ int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *pa
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was put, expected %" PRIu64,
 				parcel->number, e->output.nchunks);
 	return bpk_frame_output_put(&e->output, parcel, err);
+}
+
+bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e)
+{
+	if (e->replaces)
+		return false;
+	if (!e->is_cut)
+		return true;
+	return e->kept + 1 >= e->info.nchunks &&
+	       (e->reader->has_nd ? e->rows >= e->reader->nd.array.shape[0]
+				  : e->output.raw_size >= e->reader->state.header.raw_size);
 }
 
 bool bpk_frame_editor_packs(const struct bpk_frame_editor *e)
@@ -388,7 +406,28 @@ int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint6
 	return bpk_frame_output_end(&e->output, payload_end, payload, header_bytes, tail, err);
 }
 
-/* ---- Metadata ---- */
+/* ---- Metadata and digests ---- */
+
+/* A change of neither chunks nor rows. */
+static int begin_others(struct bpk_frame_editor *e, struct bpk_err *err)
+{
+	const struct bpk_frame_output *out = &e->output;
+
+	if (begin(e, err) != 0)
+		return -1;
+	return out->nchunks == bpk_frame_count(&out->header) ? 0 : even_out(e, err);
+}
+
+int bpk_frame_editor_reseal(struct bpk_frame_editor *e, bool *needed, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &e->reader->state;
+
+	*needed = state->stale || state->stale_header;
+	if (!*needed)
+		return 0;
+	e->altered = begin_others(e, err) == 0;
+	return e->altered ? 0 : -1;
+}
 
 static int parse(struct bpk_frame_editor *e, struct bpk_view text, struct bpk_frame_layers *fixed,
 		 struct bpk_frame_layers *layers, struct bpk_err *err)
@@ -416,10 +455,8 @@ int bpk_frame_editor_set_metadata(struct bpk_frame_editor *e, struct bpk_view te
 {
 	struct bpk_frame_layers fixed = { 0 }, layers = { 0 };
 	struct bpk_frame_output *out = &e->output;
-	int rc = begin(e, err);
+	int rc = begin_others(e, err);
 
-	if (rc == 0 && out->nchunks != bpk_frame_count(&out->header))
-		rc = even_out(e, err);
 	if (rc == 0)
 		rc = parse(e, text, &fixed, &layers, err);
 	if (rc == 0) {

@@ -2,6 +2,7 @@
  * The chunks of a frame by their numbers: where each lies, and bringing it.
  */
 #include "format/frame/reader.h"
+#include "format/weigh.h"
 
 #include <inttypes.h>
 
@@ -21,8 +22,10 @@ static uint64_t special_size(const struct bpk_frame_reader *r, uint64_t number)
 
 	if (r->regular)
 		return bpk_frame_chunk_size(r, number);
+	if (size == 0 && number == r->last_special && r->special_size != BPK_UNKNOWN)
+		return r->special_size + r->special_rest;
 	if (size == 0)
-		return r->inferred_size;
+		return r->special_size;
 	return number == r->state.nchunks - 1 && r->state.header.raw_size % size != 0
 		       ? r->state.header.raw_size % size
 		       : size;
@@ -105,6 +108,33 @@ static int find_spot(const struct bpk_frame_reader *r, uint64_t number, struct s
 	return 0;
 }
 
+/* What the header asks for is not known: is the chunk damaged? */
+static int weigh(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
+		 struct bpk_view head, struct bpk_err *err)
+{
+	const struct bpk_frame_digests *digests = &r->state.digests;
+	uint64_t neighbour = number > 0 ? number - 1 : 1;
+	struct spot beside = { 0 };
+	struct bpk_suspect suspect = {
+		.source = spot->source,
+		.offset = spot->offset,
+		.room = spot->room,
+	};
+
+	suspect.digest = r->state.stale ? NULL : bpk_frame_digests_chunk(digests, number);
+	if (suspect.digest != NULL)
+		suspect.checksum = digests->checksum;
+	if (neighbour < r->state.nchunks &&
+	    bpk_frame_offset_special(bpk_frame_entry(&r->state, neighbour)) == BPK_SPECIAL_NONE &&
+	    find_spot(r, neighbour, &beside, NULL) == 0) {
+		suspect.beside = beside.source;
+		suspect.beside_offset = beside.offset;
+	}
+	bpk_suspect_weigh(&suspect, head, err);
+	bpk_source_close(beside.own);
+	return -1;
+}
+
 /* Check a chunk's first bytes. */
 static int examine(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
 		   struct bpk_view head, struct bpk_chunk_header *chunk, struct bpk_err *err)
@@ -112,7 +142,7 @@ static int examine(const struct bpk_frame_reader *r, uint64_t number, const stru
 	if (spot->room == 0)
 		return bpk_fail(err, BPK_CORRUPT, "the file is empty");
 	if (bpk_chunk_header_read(head, chunk, err) != 0)
-		return -1;
+		return weigh(r, number, spot, head, err);
 	if (chunk->packed_size > spot->room)
 		return bpk_fail(err, BPK_CORRUPT, "it has %" PRIu32 " bytes, %" PRIu64 " are there",
 				chunk->packed_size, spot->room);

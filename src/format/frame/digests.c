@@ -1,12 +1,13 @@
 /*
- * The layer of digests: one msgpack bin, whose bytes are as frame.h says.
+ * The layer of digests: one msgpack bin, whose bytes are as frame.h says. Readers and writers of
+ * frames call it.
  */
 #include "format/digest_number.h"
 #include "format/frame/section.h"
 
 #include <inttypes.h>
 
-enum { BIN_8 = 0xc4, BIN_16 = 0xc5, LAYOUT = 1, HEAD_DIGEST = 4 };
+enum { BIN_8 = 0xc4, BIN_16 = 0xc5, LAYOUT_1 = 1, LAYOUT = 2, HEAD_DIGEST = 4 };
 
 static const uint8_t magic[4] = { 'b', 'p', 'k', 'd' };
 
@@ -35,27 +36,50 @@ static int take_bin(struct bpk_view bytes, struct bpk_view *inner, struct bpk_er
 	return 0;
 }
 
+static size_t head_size(const struct bpk_frame_digests *digests)
+{
+	return digests->marked ? BPK_FRAME_DIGESTS_HEAD : BPK_FRAME_DIGESTS_HEAD_1;
+}
+
 /* The last of the head: a crc32 of the rest, by which digests of another frame_size are told from
  * damage to the size that they name. */
-static int check_head(const uint8_t *head, struct bpk_err *err)
+static int check_head(struct bpk_view inner, size_t size, struct bpk_err *err)
 {
-	struct bpk_view rest = bpk_view(head, BPK_FRAME_DIGESTS_HEAD - HEAD_DIGEST);
+	struct bpk_view rest = bpk_view(inner.data, size - HEAD_DIGEST);
 
-	if (bpk_checksum_check(bpk_checksum_find("crc32"), rest, head + rest.size, err) != 0)
+	if (inner.size < size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"the layer of digests has %zu bytes, expected at least %zu",
+				inner.size, size);
+	if (bpk_checksum_check(bpk_checksum_find("crc32"), rest, rest.data + rest.size, err) != 0)
 		return bpk_err_subject(err, "the head of the digests");
 	return 0;
+}
+
+/* Is the head sound once its layout is the known one? Then that byte alone is wrong. */
+static bool is_of_layout(struct bpk_view inner, uint8_t layout)
+{
+	uint8_t head[BPK_FRAME_DIGESTS_HEAD];
+
+	if (inner.size < sizeof head)
+		return false;
+	memcpy(head, inner.data, sizeof head);
+	head[4] = layout;
+	return check_head(bpk_view(head, sizeof head), sizeof head, NULL) == 0;
 }
 
 static int take_head(struct bpk_view inner, struct bpk_frame_digests *digests, struct bpk_err *err)
 {
 	const uint8_t *p = inner.data;
 
-	if (inner.size < BPK_FRAME_DIGESTS_HEAD || memcmp(p, magic, sizeof magic) != 0)
+	if (inner.size < BPK_FRAME_DIGESTS_HEAD_1 || memcmp(p, magic, sizeof magic) != 0)
 		return bpk_fail(err, BPK_CORRUPT, "the layer of digests does not begin with bpkd");
-	if (p[4] != LAYOUT)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"digests of layout %u are not known, expected %d", p[4], LAYOUT);
-	if (check_head(p, err) != 0)
+	if (p[4] != LAYOUT_1 && p[4] != LAYOUT)
+		return bpk_fail(err, is_of_layout(inner, LAYOUT) ? BPK_CORRUPT : BPK_UNSUPPORTED,
+				"digests of layout %u are not known, expected %d or %d", p[4],
+				LAYOUT_1, LAYOUT);
+	digests->marked = p[4] == LAYOUT;
+	if (check_head(inner, head_size(digests), err) != 0)
 		return -1;
 	digests->checksum = bpk_checksum_of_number(p[5]);
 	digests->frame_size = bpk_get_le64(p + 8);
@@ -76,13 +100,15 @@ int bpk_frame_digests_read(struct bpk_view content, struct bpk_frame_digests *di
 {
 	struct bpk_view inner;
 	uint64_t room;
+	size_t size;
 
 	*digests = (struct bpk_frame_digests){ 0 };
 	if (take_bin(content, &inner, err) != 0 || take_head(inner, digests, err) != 0)
 		goto failed;
-	room = (inner.size - BPK_FRAME_DIGESTS_HEAD) / digests->checksum->size;
-	if ((inner.size - BPK_FRAME_DIGESTS_HEAD) % digests->checksum->size != 0 ||
-	    room < BPK_FRAME_DIGEST_PARTS || room - BPK_FRAME_DIGEST_PARTS != digests->nchunks) {
+	size = inner.size - head_size(digests);
+	room = size / digests->checksum->size;
+	if (size % digests->checksum->size != 0 || room < BPK_FRAME_DIGEST_PARTS ||
+	    room - BPK_FRAME_DIGEST_PARTS != digests->nchunks) {
 		bpk_fail(err, BPK_CORRUPT,
 			 "digests of %" PRIu64 " chunks have %zu bytes, which is not as expected",
 			 digests->nchunks, inner.size);
@@ -104,8 +130,7 @@ void bpk_frame_digests_clear(struct bpk_frame_digests *digests)
 const uint8_t *bpk_frame_digests_part(const struct bpk_frame_digests *digests,
 				      enum bpk_frame_digest_part part)
 {
-	return digests->bytes.data + BPK_FRAME_DIGESTS_HEAD +
-	       (size_t)part * digests->checksum->size;
+	return digests->bytes.data + head_size(digests) + (size_t)part * digests->checksum->size;
 }
 
 const uint8_t *bpk_frame_digests_chunk(const struct bpk_frame_digests *digests, uint64_t number)
@@ -133,7 +158,7 @@ int bpk_frame_digests_check_trailer(const struct bpk_frame_digests *digests,
 	int rc = -1;
 
 	/* the digests are the last of it, and stored as they are */
-	behind += digests->bytes.size - BPK_FRAME_DIGESTS_HEAD - BPK_FRAME_DIGEST_TRAILER * size;
+	behind += digests->bytes.size - head_size(digests) - BPK_FRAME_DIGEST_TRAILER * size;
 	if (behind > trailer.size)
 		return bpk_fail(err, BPK_CORRUPT,
 				"trailer has %zu bytes, expected %zu for the digests alone",
@@ -176,11 +201,12 @@ int bpk_frame_digests_begin(const struct bpk_checksum *checksum, uint64_t nchunk
 	return 0;
 }
 
-void bpk_frame_digests_set_frame_size(uint8_t *bytes, uint64_t frame_size)
+void bpk_frame_digests_set_header(uint8_t *bytes, uint64_t frame_size, struct bpk_view header)
 {
 	uint8_t digest[BPK_DIGEST_MAX];
 
 	bpk_put_le64(bytes + 8, frame_size);
+	memcpy(bytes + BPK_FRAME_DIGESTS_COPY, header.data, BPK_FRAME_FIXED_SIZE);
 	/* zlib's, which nothing can refuse */
 	(void)bpk_checksum_compute(bpk_checksum_find("crc32"),
 				   bpk_view(bytes, BPK_FRAME_DIGESTS_HEAD - HEAD_DIGEST), digest,

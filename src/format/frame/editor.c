@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 
+#include "format/members.h"
+
 enum { SECTOR = 512 }; /* what is written as a whole or not at all */
 
 struct contiguous {
@@ -28,7 +30,11 @@ static int load(struct contiguous *c, struct bpk_err *err)
 	if (bpk_frame_editor_load(&c->e, NULL, bpk_edit_source(c->edit), err) != 0)
 		return -1;
 	c->position = c->e.reader->state.header.frame_size;
-	return 0;
+	if (bpk_members_refuse_tail(&bpk_frame_members, c->e.reader, bpk_edit_source(c->edit),
+				    c->position, err) != 0)
+		return -1;
+	bpk_edit_set_end(c->edit, c->position);
+	return bpk_edit_trim(c->edit, err);
 }
 
 static void editor_close(void *editor)
@@ -57,6 +63,7 @@ static int open_edit(struct contiguous *c, const struct bpk_edit_options *option
 	struct bpk_edit_options with = *options;
 
 	with.sidecar = true;
+	with.claims = bpk_frame_claims;
 	if (bpk_edit_open(c->e.path, &with, &c->edit, err) != 0)
 		return -1;
 	c->e.sidecar = bpk_edit_sidecar(c->edit);
@@ -127,6 +134,11 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_err *err)
 {
 	return bpk_frame_editor_set_metadata(&((struct contiguous *)editor)->e, text, err);
+}
+
+static int editor_reseal(void *editor, bool *needed, struct bpk_err *err)
+{
+	return bpk_frame_editor_reseal(&((struct contiguous *)editor)->e, needed, err);
 }
 
 /* ---- Committing ---- */
@@ -230,9 +242,11 @@ const struct bpk_editor_ops bpk_frame_editor_ops = {
 	.open = editor_open,
 	.info = editor_info,
 	.reader = editor_reader,
+	.reads = &bpk_frame_reader_ops,
 	.cut = editor_cut,
 	.appender = &appender,
 	.set_metadata = editor_set_metadata,
+	.reseal = editor_reseal,
 	.commit = editor_commit,
 	.close = editor_close,
 };

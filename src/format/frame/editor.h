@@ -29,6 +29,8 @@ struct bpk_frame_editor {
 
 	bool changes; /* since then: output is the frame as it will be */
 	bool is_cut;
+	uint64_t kept; /* chunks, or bands, that the cut left */
+	bool replaces; /* a chunk was put in the place of another */
 	bool altered;  /* something was put, cut off or set, so there is something to commit */
 	uint64_t rows; /* of an array in chunks of several dimensions, as they will be */
 	struct bpk_frame_output output;
@@ -47,12 +49,17 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 void bpk_frame_editor_forget(struct bpk_frame_editor *e);
 void bpk_frame_editor_clear(struct bpk_frame_editor *e);
 
-/* bpk_editor_ops.cut and .set_metadata, and .put of its appender. */
+/* bpk_editor_ops.cut, .set_metadata and .reseal, and .put of its appender. */
 int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bpk_err *err);
 int bpk_frame_editor_set_metadata(struct bpk_frame_editor *e, struct bpk_view text,
 				  struct bpk_err *err);
+int bpk_frame_editor_reseal(struct bpk_frame_editor *e, bool *needed, struct bpk_err *err);
 int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
 			 struct bpk_err *err);
+
+/* Does the change leave the content that is committed as it is? A last chunk that was short may
+ * have been packed with more. */
+bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e);
 
 /* bpk_writer_ops.packs, .pack and .seal of the appender. There is no .unpack: chunks that are there
  * already are not packed. */

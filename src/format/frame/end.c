@@ -58,6 +58,8 @@ static int make_header(struct making *m, struct bpk_err *err)
 	uint64_t tail = m->tail->size - m->index_start;
 
 	m->header_start = m->header_bytes->size;
+	if (m->with_digests)
+		h->pack_threads = h->unpack_threads = 0; /* the header's mark (frame.h) */
 	if (bpk_frame_header_write(h, m->header_bytes, err) != 0)
 		return -1;
 	if (!h->sparse && m->e->payload_end < h->size)
@@ -97,7 +99,7 @@ static int fill_digests(const struct making *m, struct bpk_err *err)
 	struct bpk_view index = part_of(m->tail, m->index_start, m->trailer_start);
 	struct bpk_view trailer = part_of(m->tail, m->trailer_start, m->tail->size);
 
-	bpk_frame_digests_set_frame_size(digests, m->e->header->frame_size);
+	bpk_frame_digests_set_header(digests, m->e->header->frame_size, header);
 	bpk_copy(digests + BPK_FRAME_DIGESTS_HEAD + chunks, m->e->chunk_digests.data,
 		 m->e->chunk_digests.size);
 	if (put_digest(m, digests, BPK_FRAME_DIGEST_HEADER, header, err) != 0 ||

@@ -128,11 +128,15 @@ enum bpk_frame_special_offset {
 int bpk_frame_offset_special(uint64_t entry);
 uint64_t bpk_frame_offset_of_special(enum bpk_special special);
 
+/* Read the header of a chunk that is the frame's own, of its index or a metalayer: a known version
+ * of the frame knows all that stands there, so BPK_CORRUPT is what is not known. */
+int bpk_frame_own_chunk(struct bpk_view head, struct bpk_chunk_header *chunk, struct bpk_err *err);
+
 /*
  * Unpack an index chunk (bytes ends at the trailer; the chunk's own size is in it) into nchunks
  * entries, host order; *packed_size is the size of the chunk. Checks each entry: an offset inside
- * payload bytes (contiguous; header->packed_size) or an id below 2^32 (sparse), or a special value,
- * of which there is at most one where chunk sizes are variable. entries is replaced; 8 bytes each.
+ * payload bytes (contiguous; header->packed_size) or an id below 2^32 (sparse), or a special value.
+ * entries is replaced; 8 bytes each.
  * BPK_CORRUPT names the entry. expected is what the header's sizes make of it; BPK_UNKNOWN where
  * chunks are variable. BPK_LIMIT: far more entries than the chunk's bytes justify.
  */
@@ -172,22 +176,35 @@ int bpk_frame_trailer_write(struct bpk_chunk_ctx *ctx, const struct bpk_frame_la
  * can print it; its bytes are little-endian):
  *
  *     0   4   "bpkd"
- *     4   1   1, the layout's version
+ *     4   1   2, the layout's version
  *     5   1   number of the checksum, as Bloscpack's
  *     6   2   0
  *     8   8   frame_len that these digests are of
  *    16   8   nchunks
- *    24   4   crc32 of the 24 bytes before
- *    28   d   digest of the header (header_len bytes)
+ *    24  87   the header's first 87 bytes
+ *   111   1   0
+ *   112   4   crc32 of the 112 bytes before
+ *   116   d   digest of the header (header_len bytes)
  *         d   digest of the index chunk
  *         d   digest of the trailer, these d bytes taken as zero
  *         d   for each chunk, packed; zero for special offsets
  *
- * A frame that another program changed since has another frame_len (c-blosc2 copies the layer as it
- * is): that is told, and no damage.
+ * c-blosc2 copies the layer as it is when it changes a frame, so the digests are then of what the
+ * frame was before. That is told from damage by two marks, in fields that no c-blosc2 reads and
+ * each of them writes anew (new_header_frame and frame_update_trailer of its frame.c):
+ *
+ *   header    bpk writes 0 as both numbers of threads, c-blosc2 writes 1 or more
+ *   trailer   bpk writes BPK_FRAME_MARK as the fingerprint (of type 0: none), c-blosc2 zeros
+ *
+ * Every change of c-blosc2 writes header and trailer, but for the content of a fixed metalayer,
+ * which takes the header alone. No flipped bit makes one mark into the other program's.
+ *
+ * Layout 1 has neither the header's bytes nor the marks: its crc32 stands at 24 and its digests
+ * begin at 28. Another program's change is known by another frame_len alone.
  */
 struct bpk_frame_digests {
 	const struct bpk_checksum *checksum; /* NULL: there are none */
+	bool marked;                         /* layout 2 */
 	uint64_t frame_size;
 	uint64_t nchunks;
 	struct bpk_buf bytes; /* what the bin holds, as above */
@@ -195,8 +212,31 @@ struct bpk_frame_digests {
 
 enum {
 	BPK_FRAME_DIGESTS_BIN = 5, /* what msgpack puts before it when bpk writes */
-	BPK_FRAME_DIGESTS_HEAD = 28,
+	BPK_FRAME_DIGESTS_HEAD = 116,
+	BPK_FRAME_DIGESTS_HEAD_1 = 28, /* of layout 1 */
+	BPK_FRAME_DIGESTS_COPY = 24,   /* of the header */
+	BPK_FRAME_MARK_SIZE = 16,
 };
+
+#define BPK_FRAME_MARK "bpk sealed frame" /* not ended by NUL in the trailer */
+
+/* Who wrote a part of a frame whose digests are marked. */
+enum bpk_frame_author {
+	BPK_FRAME_BY_BPK,
+	BPK_FRAME_BY_OTHER,  /* another program, as c-blosc2 writes it */
+	BPK_FRAME_BY_NOBODY, /* the mark is neither's: it is damaged */
+};
+
+enum bpk_frame_author bpk_frame_header_author(struct bpk_view header);
+enum bpk_frame_author bpk_frame_trailer_author(struct bpk_view trailer);
+
+/*
+ * Hold a header that another program wrote against the one that the digests are of. Fails with
+ * BPK_CORRUPT where a field differs that no program changes: the typesize; with alone, of a frame
+ * whose index and trailer are as they were, every field but the defaults for chunks to come.
+ */
+int bpk_frame_digests_compare_header(const struct bpk_frame_digests *digests,
+				     struct bpk_view header, bool alone, struct bpk_err *err);
 
 enum bpk_frame_digest_part {
 	BPK_FRAME_DIGEST_HEADER,
@@ -222,8 +262,17 @@ const uint8_t *bpk_frame_digests_part(const struct bpk_frame_digests *digests,
 				      enum bpk_frame_digest_part part);
 const uint8_t *bpk_frame_digests_chunk(const struct bpk_frame_digests *digests, uint64_t number);
 
+/*
+ * The digests of all chunks, to find one by: *known is replaced by nchunks entries of 8 bytes. And
+ * is digest (checksum->size bytes) among them? Chunks that another program moved are known by it.
+ */
+int bpk_frame_digests_list(const struct bpk_frame_digests *digests, struct bpk_buf *known,
+			   struct bpk_err *err);
+bool bpk_frame_digests_have(const struct bpk_frame_digests *digests, const struct bpk_buf *known,
+			    const uint8_t *digest);
+
 /* Does the header, or index chunk, agree? And the trailer, all of it, whose last layer the digests
- * are (unless another program put others behind: then frame_size differs). BPK_CORRUPT: no. */
+ * are (unless another program wrote it). BPK_CORRUPT: no. */
 int bpk_frame_digests_check(const struct bpk_frame_digests *digests,
 			    enum bpk_frame_digest_part part, struct bpk_view bytes,
 			    struct bpk_err *err);
@@ -326,9 +375,15 @@ void bpk_frame_nd_write_rows(uint64_t rows, struct bpk_buf *content);
 
 /* ---- The formats ---- */
 
-bool bpk_frame_probe(const struct bpk_place *place, struct bpk_view head);
-bool bpk_frame_probe_sparse(const struct bpk_place *place, struct bpk_view head);
+int bpk_frame_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
+		    struct bpk_err *err);
+int bpk_frame_probe_sparse(const struct bpk_place *place, struct bpk_view head, bool *found,
+			   struct bpk_err *err);
 bool bpk_frame_owns(const char *name); /* in a sparse frame's directory */
+
+/* Do the probes find their format? For bpk_edit_options.claims. */
+int bpk_frame_claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err);
+int bpk_frame_claims_sparse(const struct bpk_place *place, bool *claimed, struct bpk_err *err);
 
 /* bpk_format.divide */
 int bpk_frame_divide(const struct bpk_array *array, const struct bpk_write_options *options,

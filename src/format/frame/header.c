@@ -176,15 +176,16 @@ static int check_kind(struct bpk_frame_header *h, unsigned type, struct bpk_err 
 {
 	unsigned width = h->flags >> 4 & 3, expected = h->version == 1 ? WIDTH_1 : WIDTH;
 
+	/* no later version is further away than the next, and the known ones know these words */
 	if (h->version < 1 || h->version > 3)
-		return bpk_fail(err, BPK_UNSUPPORTED,
+		return bpk_fail(err, h->version == 4 ? BPK_UNSUPPORTED : BPK_CORRUPT,
 				"frame version %u is not known, expected 1 to 3", h->version);
 	if (width != expected)
-		return bpk_fail(err, BPK_UNSUPPORTED,
+		return bpk_fail(err, BPK_CORRUPT,
 				"offsets of width code %u are not known, expected %u", width,
 				expected);
 	if (type > (h->version == 1 ? 0u : 1u))
-		return bpk_fail(err, BPK_UNSUPPORTED, "frame type %u is not known, expected 0 or 1",
+		return bpk_fail(err, BPK_CORRUPT, "frame type %u is not known, expected 0 or 1",
 				type);
 	if (h->nfilters > (h->version == 1 ? SLOTS_1 : SLOTS))
 		return bpk_fail(err, BPK_CORRUPT, "header has %u filter slots, expected at most %d",

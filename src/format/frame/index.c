@@ -9,11 +9,17 @@ enum {
 	ENTRY_SIZE = 8,
 	REPEATED = BPK_SPECIAL_VALUE << 4, /* in the last byte of a header */
 	REPEATED_FLAGS = 0x05,
-	/* Entries that any index may have, and how many more each of its bytes may stand for.
-	   Distinct offsets pack eightfold at the most, so what claims more than this is made up, or
-	   holds nothing but special values by the million. */
-	MODEST = 4 << 20,
-	DENSE = 128,
+	/* Memory that unpacking any index may take, and how much more each of its bytes may stand
+	   for: of special values room for four million entries. Distinct offsets pack eightfold at
+	   the most, so what claims more than this is made up. */
+	MODEST = 40 << 20,
+	DENSE = 1024,
+	BLOCKS = 3, /* of the index that unpacking it keeps: as packed, and between its filters */
+	/* Chunks that any index may lead to. Each that lies where no other does takes 16 bytes of
+	   the payload, or a file, whose entry takes a sixteenth of a byte at the least. */
+	ANY_STORED = 1 << 16,
+	ANY_FILES = 1 << 14,
+	FILES = 16,
 };
 
 int bpk_frame_offset_special(uint64_t entry)
@@ -68,9 +74,24 @@ static int check_entry(const struct bpk_frame_header *h, uint64_t entry, struct 
 	return 0;
 }
 
+/* Entries may lead to one chunk any number of times, which costs a look each. */
+static int check_stored(const struct bpk_frame_header *header, uint64_t nstored,
+			uint32_t packed_size, struct bpk_err *err)
+{
+	uint64_t most = header->sparse ? ANY_FILES + (uint64_t)FILES * packed_size
+				       : ANY_STORED + header->packed_size / BPK_CHUNK_HEADER_SIZE;
+
+	if (nstored <= most)
+		return 0;
+	return bpk_fail(err, BPK_LIMIT,
+			"index leads to chunks %" PRIu64 " times, at most %" PRIu64
+			" are read of a frame of this size",
+			nstored, most);
+}
+
 /* To host order, and every one checked. */
 static int take_entries(const struct bpk_frame_header *header, struct bpk_buf *entries,
-			struct bpk_err *err)
+			uint32_t packed_size, struct bpk_err *err)
 {
 	uint64_t n = entries->size / ENTRY_SIZE, nspecial = 0;
 
@@ -83,13 +104,7 @@ static int take_entries(const struct bpk_frame_header *header, struct bpk_buf *e
 		memcpy(place, &entry, sizeof entry);
 		nspecial += bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE;
 	}
-	/* "Version 3 additions": of one the others tell the size */
-	if (header->chunk_size <= 0 && nspecial > 1)
-		return bpk_fail(err, BPK_CORRUPT,
-				"index has %" PRIu64 " special values, expected at most one where"
-				" chunks have no common size",
-				nspecial);
-	return 0;
+	return check_stored(header, n - nspecial, packed_size, err);
 }
 
 /* What the chunk's header says against what the frame's does, and against its own size. */
@@ -106,12 +121,22 @@ static int check_count(const struct bpk_chunk_header *chunk, uint64_t expected, 
 				"index has %" PRIu64 " entries, expected %s%" PRIu64, n,
 				expected == BPK_UNKNOWN ? "at most " : "",
 				expected == BPK_UNKNOWN ? BPK_FRAME_MAX_CHUNKS : expected);
-	if (n > MODEST + (uint64_t)DENSE * chunk->packed_size)
+	if (chunk->raw_size + (uint64_t)BLOCKS * chunk->block_size >
+	    MODEST + (uint64_t)DENSE * chunk->packed_size)
 		return bpk_fail(err, BPK_LIMIT,
 				"index has %" PRIu64 " entries in %" PRIu32 " bytes, at most %d"
 				" and %d for each byte are read",
-				n, chunk->packed_size, MODEST, DENSE);
+				n, chunk->packed_size, MODEST / ENTRY_SIZE, DENSE / ENTRY_SIZE);
 	return 0;
+}
+
+int bpk_frame_own_chunk(struct bpk_view head, struct bpk_chunk_header *chunk, struct bpk_err *err)
+{
+	int rc = bpk_chunk_header_read(head, chunk, err);
+
+	if (rc != 0 && err != NULL && err->kind == BPK_UNSUPPORTED)
+		err->kind = BPK_CORRUPT;
+	return rc;
 }
 
 static int read_index(struct bpk_chunk_ctx *ctx, const struct bpk_frame_header *header,
@@ -122,7 +147,7 @@ static int read_index(struct bpk_chunk_ctx *ctx, const struct bpk_frame_header *
 	struct bpk_view head =
 		bpk_view(bytes.data, bpk_min_size(bytes.size, BPK_CHUNK_EXTENDED_HEADER_SIZE));
 
-	if (bpk_chunk_header_read(head, &chunk, err) != 0)
+	if (bpk_frame_own_chunk(head, &chunk, err) != 0)
 		return bpk_err_subject(err, "index");
 	if (chunk.packed_size > bytes.size)
 		return bpk_fail(err, BPK_CORRUPT,
@@ -135,7 +160,7 @@ static int read_index(struct bpk_chunk_ctx *ctx, const struct bpk_frame_header *
 			     bpk_span(entries->data, entries->size), err) != 0)
 		return bpk_err_subject(err, "index");
 	*packed_size = chunk.packed_size;
-	return take_entries(header, entries, err);
+	return take_entries(header, entries, chunk.packed_size, err);
 }
 
 int bpk_frame_index_read(struct bpk_chunk_ctx *ctx, const struct bpk_frame_header *header,

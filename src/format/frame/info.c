@@ -57,9 +57,15 @@ static const char *variant(const struct bpk_frame_reader *r)
 static const char *unprotected(const struct bpk_frame_reader *r)
 {
 	if (r->state.digests.checksum == NULL)
-		return r->dir == NULL ? "the chunks, header, index and trailer"
-				      : "the chunks and " BPK_FRAME_SPARSE_INDEX;
-	return r->state.stale ? "what another program wrote into it since bpk did" : NULL;
+		return r->dir == NULL
+			       ? "the chunks, header, index and trailer, and the order of chunks"
+			       : "the chunks, their order and " BPK_FRAME_SPARSE_INDEX;
+	if (r->state.stale_header)
+		return "the header, which another program wrote since bpk did";
+	if (r->state.stale)
+		return "what another program wrote into it since bpk did";
+	return r->dir == NULL ? "the frame from a return to an earlier header"
+			      : "the frame from a return to an earlier " BPK_FRAME_SPARSE_INDEX;
 }
 
 /* A file for each chunk that is no special value; the sizes of all are in the header. */
@@ -159,7 +165,7 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 
 	info->format = r->dir != NULL ? "b2sparse" : "b2frame";
 	info->variant = variant(r);
-	info->raw_size = header->raw_size;
+	info->raw_size = r->raw_size;
 	info->nchunks = r->state.nchunks;
 	info->chunk_size = even ? (uint64_t)header->chunk_size : BPK_UNKNOWN;
 	info->last_chunk_size = r->last_size;

@@ -4,7 +4,7 @@
  * numbers may be used again; but chunks.b2frame is replaced before that, or a list of changes that
  * replaces it is there, so whoever finds it in place after reading a chunk has read the right one.
  * Where it was replaced the chunk is brought out of the frame as it is now, if that still has the
- * same one.
+ * same one; else the frame was changed while it was read.
  */
 #include "format/frame/reader.h"
 
@@ -131,40 +131,36 @@ static struct bpk_frame_later *enter(struct bpk_frame_reader *r, struct bpk_err 
 	return later != NULL ? later : open_later(r, err);
 }
 
-static bool same_digest(const struct bpk_frame_state *a, const struct bpk_frame_state *b,
-			uint64_t number)
+/* NULL: there is none that counts. */
+static const uint8_t *digest_of(const struct bpk_frame_state *state, uint64_t number)
 {
-	const uint8_t *of_a = NULL, *of_b = NULL;
-
-	if (a->digests.checksum != b->digests.checksum)
-		return false;
-	if (a->digests.checksum != NULL && !a->stale)
-		of_a = bpk_frame_digests_chunk(&a->digests, number);
-	if (b->digests.checksum != NULL && !b->stale)
-		of_b = bpk_frame_digests_chunk(&b->digests, number);
-	return of_a == NULL || of_b == NULL || memcmp(of_a, of_b, a->digests.checksum->size) == 0;
+	if (state->digests.checksum == NULL || state->stale)
+		return NULL;
+	return bpk_frame_digests_chunk(&state->digests, number);
 }
 
 /*
  * Does the frame hold now, as chunk number, what it held when r was opened? The last chunk may have
- * been packed anew with more behind it. Where chunks have one size, and digests prove that bpk was
- * the writer, which moves none, another chunk was written over the one there was: as in the other
- * formats its new content is what is read.
+ * been packed anew with more behind it. A digest tells more than the number of a file, which may
+ * be used again.
  */
 static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_reader *now,
 		      uint64_t number)
 {
 	const struct bpk_frame_header *a = &r->state.header, *b = &now->state.header;
+	const uint8_t *of_a, *of_b;
 
 	if (a->typesize != b->typesize || a->chunk_size != b->chunk_size ||
-	    now->state.nchunks < r->state.nchunks || b->raw_size < a->raw_size)
+	    now->state.nchunks < r->state.nchunks || b->raw_size < a->raw_size ||
+	    r->state.digests.checksum != now->state.digests.checksum)
 		return false;
 	if (number == r->state.nchunks - 1 && b->raw_size > a->raw_size)
-		return r->state.digests.checksum == now->state.digests.checksum;
-	if (b->chunk_size > 0 && now->state.digests.checksum != NULL && !now->state.stale)
 		return true;
-	return bpk_frame_entry(&r->state, number) == bpk_frame_entry(&now->state, number) &&
-	       same_digest(&r->state, &now->state, number);
+	of_a = digest_of(&r->state, number);
+	of_b = digest_of(&now->state, number);
+	if (of_a != NULL && of_b != NULL)
+		return memcmp(of_a, of_b, r->state.digests.checksum->size) == 0;
+	return bpk_frame_entry(&r->state, number) == bpk_frame_entry(&now->state, number);
 }
 
 /* One try on the frame as it is now. *again: it was changed meanwhile. */

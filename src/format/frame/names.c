@@ -33,22 +33,34 @@ bool bpk_frame_owns(const char *name)
 	       bpk_frame_file_id(name, &id);
 }
 
-bool bpk_frame_probe(const struct bpk_place *place, struct bpk_view head)
+int bpk_frame_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
+		    struct bpk_err *err)
 {
 	static const uint8_t magic[] = { 0xa8, 'b', '2', 'f', 'r', 'a', 'm', 'e', 0 };
 
-	return !place->is_directory && head.size > sizeof magic &&
-	       (head.data[0] == 0x9e || head.data[0] == 0x9d) &&
-	       memcmp(head.data + 1, magic, sizeof magic) == 0;
+	(void)err;
+	*found = !place->is_directory && head.size > sizeof magic &&
+		 (head.data[0] == 0x9e || head.data[0] == 0x9d) &&
+		 memcmp(head.data + 1, magic, sizeof magic) == 0;
+	return 0;
 }
 
-bool bpk_frame_probe_sparse(const struct bpk_place *place, struct bpk_view head)
+int bpk_frame_probe_sparse(const struct bpk_place *place, struct bpk_view head, bool *found,
+			   struct bpk_err *err)
 {
-	enum bpk_entry entry;
-	uint64_t size;
-
 	(void)head;
-	return place->directory != NULL &&
-	       bpk_dir_look(place->directory, BPK_FRAME_SPARSE_INDEX, &entry, &size, NULL) == 0 &&
-	       entry == BPK_ENTRY_FILE;
+	*found = false;
+	if (place->directory == NULL)
+		return 0;
+	return bpk_dir_has(place->directory, BPK_FRAME_SPARSE_INDEX, BPK_ENTRY_FILE, found, err);
+}
+
+int bpk_frame_claims(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
+{
+	return bpk_format_holds(place, bpk_frame_probe, claimed, err);
+}
+
+int bpk_frame_claims_sparse(const struct bpk_place *place, bool *claimed, struct bpk_err *err)
+{
+	return bpk_format_holds(place, bpk_frame_probe_sparse, claimed, err);
 }

@@ -41,6 +41,10 @@ struct bpk_frame_pieces {
 	struct bpk_frame_piece piece[BPK_FRAME_MAX_PIECES];
 };
 
+/* Room for the pieces of any run: 17 KiB, too much for a thread's stack. For free(); NULL: no
+ * memory. */
+struct bpk_frame_pieces *bpk_frame_pieces_new(struct bpk_err *err);
+
 /* How many items a box holds. */
 uint64_t bpk_frame_box_items(const struct bpk_slice *box);
 

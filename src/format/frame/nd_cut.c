@@ -105,6 +105,11 @@ static void cut(struct cutter *c, size_t i, uint64_t from, uint64_t to)
 		cut_index(c, i, last, 0, to % inner);
 }
 
+struct bpk_frame_pieces *bpk_frame_pieces_new(struct bpk_err *err)
+{
+	return bpk_calloc(1, sizeof(struct bpk_frame_pieces), err);
+}
+
 void bpk_frame_nd_cut(const struct bpk_frame_nd *nd, const struct bpk_slice *box, uint64_t first,
 		      uint64_t count, struct bpk_frame_pieces *pieces)
 {

@@ -99,7 +99,7 @@ static struct wanted wanted_of(const struct bpk_frame_bands *bands, const struct
 struct fetching {
 	struct bpk_frame_reader *reader;
 	struct bpk_parcel *parcel;
-	struct bpk_frame_pieces pieces;
+	struct bpk_frame_pieces *pieces;
 	uint64_t count;        /* chunks that the pieces need */
 	struct bpk_buf ranges; /* of one of them, struct bpk_frame_range */
 };
@@ -141,7 +141,7 @@ static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ran
 	f->ranges.size = 0;
 	if (bpk_frame_is_sealed(f->reader, number))
 		return 0;
-	if (bpk_frame_nd_each_block(&f->reader->nd, number, &f->pieces, add_block, f, err) != 0)
+	if (bpk_frame_nd_each_block(&f->reader->nd, number, f->pieces, add_block, f, err) != 0)
 		return -1;
 	wanted->all = (const void *)f->ranges.data; /* aligned for anything */
 	wanted->count = f->ranges.size / sizeof wanted->all[0];
@@ -196,13 +196,17 @@ int bpk_frame_bands_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 
 	if (parcel->number >= r->bands->count)
 		return 1;
+	f.pieces = bpk_frame_pieces_new(err);
+	if (f.pieces == NULL)
+		return -1;
 	wanted = wanted_of(r->bands, parcel);
-	bpk_frame_nd_cut(&r->nd, &r->bands->box, wanted.first, wanted.count, &f.pieces);
-	bpk_frame_nd_each_chunk(&r->nd, &f.pieces, count_chunk, &f, NULL);
+	bpk_frame_nd_cut(&r->nd, &r->bands->box, wanted.first, wanted.count, f.pieces);
+	bpk_frame_nd_each_chunk(&r->nd, f.pieces, count_chunk, &f, NULL);
 	rc = bpk_frame_band_begin(&parcel->packed, f.count, err);
 	if (rc == 0)
-		rc = bpk_frame_nd_each_chunk(&r->nd, &f.pieces, add_chunk, &f, err);
+		rc = bpk_frame_nd_each_chunk(&r->nd, f.pieces, add_chunk, &f, err);
 	bpk_buf_clear(&f.ranges);
+	free(f.pieces);
 	if (rc != 0)
 		return -1;
 	parcel->raw_size = parcel->data_size =
@@ -280,14 +284,18 @@ int bpk_frame_bands_locate(struct bpk_frame_reader *r, uint64_t number, struct b
 			   struct bpk_err *err)
 {
 	uint64_t size = r->nd.array.dtype.size, first, count, chunk = 0;
-	struct bpk_frame_pieces pieces;
+	struct bpk_frame_pieces *pieces;
 	struct bpk_frame_found found;
 
 	if (number >= r->bands->count)
 		return 1;
+	pieces = bpk_frame_pieces_new(err);
+	if (pieces == NULL)
+		return -1;
 	count = bpk_frame_band_items(r->bands, number, &first);
-	bpk_frame_nd_cut(&r->nd, &r->bands->box, first, count, &pieces);
-	bpk_frame_nd_each_chunk(&r->nd, &pieces, take_number, &chunk, NULL);
+	bpk_frame_nd_cut(&r->nd, &r->bands->box, first, count, pieces);
+	bpk_frame_nd_each_chunk(&r->nd, pieces, take_number, &chunk, NULL);
+	free(pieces);
 	if (bpk_frame_look(r, chunk, &found, err) != 0)
 		return -1;
 	*where = (struct bpk_where){ .packed_offset = found.offset,

@@ -3,6 +3,7 @@
  * to the chunks that hold them.
  */
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "format/frame/bands.h"
 #include "format/frame/writer.h"
@@ -79,11 +80,29 @@ int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_optio
 		return -1;
 	out->has_nd = true;
 	out->full = out->nd.chunk_size;
+	out->block_size = (uint32_t)out->nd.block_size;
 	out->header.typesize = (uint32_t)out->nd.array.dtype.size;
 	out->header.block_size = (uint32_t)out->nd.block_size;
 	/* it says so even where it has no chunks ("b2nd metalayer") */
 	out->header.chunk_size = (int32_t)out->nd.chunk_size;
 	return set_layer(out, err);
+}
+
+/* What a layer that came along is worth nothing without, as far as it is sound. */
+void bpk_frame_nd_take_blocks(struct bpk_frame_output *out)
+{
+	struct bpk_frame_layers *fixed = &out->header.fixed;
+	const struct bpk_frame_layer *older = bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA);
+	const struct bpk_frame_layer *layer = bpk_frame_layers_find(fixed, BPK_FRAME_B2ND);
+	struct bpk_frame_nd nd;
+
+	if (layer == NULL && older == NULL)
+		return;
+	if (bpk_frame_nd_read(bpk_buf_view(&(layer != NULL ? layer : older)->content),
+			      layer == NULL, out->header.typesize, &nd, NULL) != 0)
+		return;
+	out->block_size = (uint32_t)nd.block_size;
+	bpk_frame_nd_clear(&nd);
 }
 
 /* ---- Packing ---- */
@@ -176,43 +195,35 @@ static int cut_band(const struct bpk_frame_packing *packing, const struct bpk_pa
 	return 0;
 }
 
-/* Blocks hold whole elements of a chunk: some readers (c-blosc2) get no part of one otherwise. */
-static unsigned common_divisor(uint64_t a, uint64_t b)
-{
-	while (b != 0) {
-		uint64_t rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return (unsigned)a;
-}
-
 int bpk_frame_nd_pack(const struct bpk_frame_packing *packing, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
 		      struct bpk_err *err)
 {
 	const struct bpk_frame_nd *nd = packing->nd;
 	struct bpk_recipe own = *recipe;
-	struct bpk_frame_pieces pieces;
-	struct packer p = {
-		.packing = packing, .pieces = &pieces, .recipe = &own, .ctx = ctx, .parcel = parcel
-	};
+	struct bpk_frame_pieces *pieces;
+	struct packer p = { .packing = packing, .recipe = &own, .ctx = ctx, .parcel = parcel };
 	struct bpk_slice whole;
 	uint64_t first, count;
 	int rc;
 
 	own.block_size = (uint32_t)nd->block_size;
 	own.exact_blocks = true;
-	own.typesize = common_divisor(recipe->typesize, nd->array.dtype.size);
+	/* blocks hold whole elements of a chunk: c-blosc2 gets no part of one otherwise */
+	own.typesize = (unsigned)bpk_gcd_u64(recipe->typesize, nd->array.dtype.size);
 	if (cut_band(packing, parcel, &whole, &first, &count, err) != 0)
 		return -1;
-	bpk_frame_nd_cut(nd, &whole, first, count, &pieces);
+	pieces = bpk_frame_pieces_new(err);
+	if (pieces == NULL)
+		return -1;
+	bpk_frame_nd_cut(nd, &whole, first, count, pieces);
+	p.pieces = pieces;
 	rc = make_room(&p, err);
 	if (rc == 0)
-		rc = bpk_frame_nd_each_chunk(nd, &pieces, pack_chunk, &p, err);
+		rc = bpk_frame_nd_each_chunk(nd, pieces, pack_chunk, &p, err);
 	parcel->packed_size = parcel->packed.size;
 	bpk_buf_clear(&p.scratch);
+	free(pieces);
 	return rc;
 }
 

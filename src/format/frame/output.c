@@ -10,10 +10,9 @@
 #include "format/frame/writer.h"
 
 enum {
-	SPLIT_FORWARD = 3,  /* "Header": the usual split mode, less 1 */
-	DEFAULT_LEVEL = 5,  /* c-blosc2's own, where nothing tells of one */
-	DEFAULT_CODEC = 0,  /* and its codec, blosclz */
-	CBYTES_OFFSET = 12, /* of a chunk's size in its header ("Chunks") */
+	SPLIT_FORWARD = 3, /* "Header": the usual split mode, less 1 */
+	DEFAULT_LEVEL = 5, /* c-blosc2's own, where nothing tells of one */
+	DEFAULT_CODEC = 0, /* and its codec, blosclz */
 };
 
 /* ---- The header's defaults ---- */
@@ -191,8 +190,11 @@ int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_o
 	set_defaults(&out->header, info, options->recipe);
 	out->ctx = bpk_chunk_ctx_new(err);
 	if (out->ctx != NULL && take_layers(out, info, options, err) == 0 &&
-	    bpk_frame_nd_begin(info, options, out, err) == 0 && measure_header(out, err) == 0)
+	    bpk_frame_nd_begin(info, options, out, err) == 0 && measure_header(out, err) == 0) {
+		if (!out->has_nd)
+			bpk_frame_nd_take_blocks(out);
 		return 0;
+	}
 	bpk_frame_output_clear(out);
 	return -1;
 }
@@ -208,60 +210,16 @@ void bpk_frame_output_clear(struct bpk_frame_output *out)
 	*out = (struct bpk_frame_output){ 0 };
 }
 
-/* ---- Special chunks among others ---- */
+/* ---- Chunks in other words ---- */
 
-/* A special chunk among those of blocks of variable length: as one such block. */
-static int spell_as_block(struct bpk_frame_output *out, struct bpk_view special,
-			  const struct bpk_chunk_header *header, struct bpk_buf *chunk,
-			  struct bpk_err *err)
-{
-	const struct bpk_recipe recipe = {
-		.codec = bpk_codec_find("blosclz"), /* which every c-blosc2 has */
-		.level = DEFAULT_LEVEL,
-		.typesize = 1,
-		.extended = true,
-	};
-	uint32_t size = header->raw_size;
-	size_t room = bpk_chunk_bound(size) + 2 * sizeof size;
-	struct bpk_buf raw = { 0 };
-	int rc = -1;
-
-	if (bpk_buf_resize(&raw, size, err) == 0 && bpk_buf_resize(chunk, room, err) == 0 &&
-	    bpk_chunk_decode(out->ctx, special, bpk_span(raw.data, size), err) == 0)
-		rc = bpk_chunk_encode_blocks(out->ctx, &recipe, bpk_buf_view(&raw), &size, 1,
-					     bpk_span(chunk->data, room), &chunk->size, err);
-	bpk_buf_clear(&raw);
-	return rc;
-}
-
-/* A special chunk as one of a repeated value, which every reader knows how to find in a frame. Of
- * what is not zero the value is what it unpacks to. */
-static int spell_out(struct bpk_frame_output *out, struct bpk_view special,
-		     const struct bpk_chunk_header *header, struct bpk_buf *chunk,
-		     struct bpk_err *err)
-{
-	uint32_t item = header->special == BPK_SPECIAL_NAN ? header->typesize : 1;
-	uint32_t size = BPK_CHUNK_EXTENDED_HEADER_SIZE + item;
-
-	if (out->header.variable_blocks)
-		return spell_as_block(out, special, header, chunk, err);
-	if (bpk_buf_resize(chunk, size, err) != 0)
-		return -1;
-	bpk_chunk_write_special(BPK_SPECIAL_VALUE, header->raw_size, item, chunk->data);
-	bpk_put_le32(chunk->data + CBYTES_OFFSET, size);
-	return bpk_chunk_decode_range(out->ctx, special, 0,
-				      bpk_span(chunk->data + BPK_CHUNK_EXTENDED_HEADER_SIZE, item),
-				      err);
-}
-
-/* Store such a chunk; its digest goes to where digest points, if there are any. */
-static int store_spelled(struct bpk_frame_output *out, struct bpk_view special,
+/* Store a chunk as c-blosc2 reads it; its digest goes to where digest points, if there are any. */
+static int store_spelled(struct bpk_frame_output *out, struct bpk_view as_it_is,
 			 const struct bpk_chunk_header *header, uint64_t *entry, uint8_t *digest,
 			 struct bpk_err *err)
 {
 	struct bpk_buf chunk = { 0 };
 	uint8_t found[BPK_DIGEST_MAX];
-	int rc = spell_out(out, special, header, &chunk, err);
+	int rc = bpk_frame_spell(out, as_it_is, header, &chunk, err);
 
 	if (rc == 0)
 		rc = bpk_checksum_compute(out->checksum, bpk_buf_view(&chunk), found, err);
@@ -336,24 +294,6 @@ static int check_chunk(const struct bpk_frame_output *out, uint64_t number,
 	return 0;
 }
 
-/* Does the index alone tell all of this chunk, once all have one size? c-blosc2 cannot read such an
- * entry for what is no whole number of items, as the last chunk may be. */
-static bool is_told_by_index(const struct bpk_frame_output *out,
-			     const struct bpk_chunk_header *header)
-{
-	if (header->raw_size % out->header.typesize != 0)
-		return false;
-	switch (header->special) {
-	case BPK_SPECIAL_ZERO:
-	case BPK_SPECIAL_UNINIT:
-		return true;
-	case BPK_SPECIAL_NAN:
-		return header->typesize == out->header.typesize;
-	default:
-		return false;
-	}
-}
-
 static int append_entry(struct bpk_frame_output *out, uint64_t entry, struct bpk_err *err)
 {
 	return bpk_buf_append(&out->entries, bpk_view(&entry, sizeof entry), err);
@@ -365,13 +305,15 @@ static int place(struct bpk_frame_output *out, uint64_t number, const struct bpk
 		 struct bpk_err *err)
 {
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
-	bool special = header->special != BPK_SPECIAL_NONE && header->special != BPK_SPECIAL_VALUE;
+	bool readable;
 
-	if (is_told_by_index(out, header) && !out->header.variable_chunks) {
+	if (bpk_frame_is_told_by_index(out, header)) {
 		*entry = bpk_frame_offset_of_special(header->special);
 		return 0;
 	}
-	if (special)
+	if (bpk_frame_is_readable(out, chunk, header, &readable, err) != 0)
+		return -1;
+	if (!readable)
 		return store_spelled(out, chunk, header, entry, digest, err);
 	if (parcel->packed.size < parcel->packed_size + out->checksum->size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", number);
@@ -392,6 +334,37 @@ static int examine(const struct bpk_frame_output *out, uint64_t number, uint64_t
 	return check_chunk(out, number, header, others, err);
 }
 
+static bool has_nans(const struct bpk_frame_output *out)
+{
+	for (uint64_t i = 0; i < out->nchunks; i++) {
+		uint64_t entry;
+
+		memcpy(&entry, out->entries.data + i * sizeof entry, sizeof entry);
+		if (bpk_frame_offset_special(entry) == BPK_SPECIAL_NAN)
+			return true;
+	}
+	return false;
+}
+
+/* The first chunk that is stored says what an item is, where those before it, of zeros, do not
+ * contradict; all chunks have items of one size (spell.c). */
+static void settle_typesize(struct bpk_frame_output *out, const struct bpk_chunk_header *header)
+{
+	uint32_t item = out->header.typesize;
+
+	if (!out->open_typesize || header->special == BPK_SPECIAL_ZERO ||
+	    header->special == BPK_SPECIAL_UNINIT)
+		return;
+	out->open_typesize = false;
+	/* larger than chunks can say */
+	if (item > BPK_CHUNK_MAX_TYPESIZE && item % header->typesize == 0)
+		return;
+	if (out->full % header->typesize != 0 || has_nans(out) ||
+	    (out->nchunks > 0 && out->last_size != out->full))
+		return;
+	out->header.typesize = header->typesize;
+}
+
 int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
 			 struct bpk_err *err)
 {
@@ -405,6 +378,7 @@ int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *
 		return -1;
 	if (out->full == BPK_UNKNOWN)
 		out->full = header.raw_size;
+	settle_typesize(out, &header);
 	if (!out->header.variable_chunks &&
 	    (header.raw_size > out->full || (out->nchunks > 0 && out->last_size != out->full)) &&
 	    bpk_frame_output_vary(out, err) != 0)

@@ -7,36 +7,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/members.h"
+
 /* ---- Raw sizes ---- */
-
-/* The length of a single special chunk in a frame of variable chunk sizes: what the others leave
- * ("Version 3 additions"). One whose header says nothing sound leaves it unknown. */
-static int infer_size(struct bpk_frame_reader *r, struct bpk_err *err)
-{
-	uint64_t left = r->state.header.raw_size, nspecial = 0;
-
-	r->inferred_size = BPK_UNKNOWN;
-	if (r->state.header.chunk_size != 0)
-		return 0;
-	for (uint64_t i = 0; i < r->state.nchunks && nspecial < 2; i++)
-		nspecial +=
-			bpk_frame_offset_special(bpk_frame_entry(&r->state, i)) != BPK_SPECIAL_NONE;
-	if (nspecial != 1)
-		return 0;
-	for (uint64_t i = 0; i < r->state.nchunks; i++) {
-		struct bpk_frame_found found;
-
-		if (bpk_frame_offset_special(bpk_frame_entry(&r->state, i)) != BPK_SPECIAL_NONE)
-			continue;
-		if (bpk_frame_look_here(r, i, &found, err) != 0)
-			return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED ? 0 : -1;
-		if (found.header.raw_size > left)
-			return 0;
-		left -= found.header.raw_size;
-	}
-	r->inferred_size = left;
-	return 0;
-}
 
 /*
  * Have all chunks but the last one size? A frame that c-blosc2 2.15 added to behind a short chunk
@@ -51,8 +24,10 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 	struct bpk_err why = { 0 };
 
 	r->last_size = n == 0 ? 0 : BPK_UNKNOWN;
-	if (infer_size(r, &why) != 0)
-		return bpk_fail(err, why.kind, "%s", why.text);
+	r->raw_size = header->raw_size;
+	r->special_size = BPK_UNKNOWN;
+	if (header->chunk_size == 0 && bpk_frame_measure(r, err) != 0)
+		return -1;
 	if (n == 0)
 		return 0;
 	if (bpk_frame_look_here(r, n - 1, &last, &why) == 0)
@@ -64,7 +39,7 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 		(r->last_size == BPK_UNKNOWN || r->last_size == header->raw_size - (n - 1) * size);
 	if (r->regular)
 		r->last_size = header->raw_size - (n - 1) * size;
-	return 0;
+	return r->regular || size == 0 ? 0 : bpk_frame_measure(r, err);
 }
 
 /* ---- Opening ---- */
@@ -74,9 +49,11 @@ void bpk_frame_close(struct bpk_frame_reader *r)
 	if (r == NULL)
 		return;
 	bpk_frame_later_free(r);
+	bpk_frame_repeats_free(r);
 	bpk_frame_state_clear(&r->state);
 	bpk_frame_nd_clear(&r->nd);
 	bpk_buf_clear(&r->metadata);
+	bpk_buf_clear(&r->known);
 	free(r->bands);
 	free(r->layers);
 	if (r->owns_source)
@@ -112,6 +89,8 @@ static int open_index(struct bpk_frame_reader *r, struct bpk_dir *dir, struct bp
 {
 	r->dir = dir;
 	r->owns_source = true;
+	if (bpk_dir_generation(dir, &r->generation, err) != 0)
+		return -1;
 	return bpk_dir_source(dir, BPK_FRAME_SPARSE_INDEX, &r->source, err);
 }
 
@@ -244,18 +223,27 @@ static int reader_subject(const void *reader, const struct bpk_parcel *parcel, s
 	return reader_unpacks(reader) ? -1 : bpk_frame_subject(reader, parcel->number, err);
 }
 
-/* Move on to chunk number, where each chunk says its own size. */
+/* Move on to chunk number, where each chunk says its own size; past those that are the same in one
+ * step. */
 static int walk_to(struct bpk_frame_reader *r, uint64_t number, struct bpk_err *err)
 {
 	struct bpk_frame_found found;
 
 	if (number < r->located)
 		r->located = r->located_offset = 0;
-	for (; r->located < number; r->located++) {
+	while (r->located < number) {
+		uint64_t first, size,
+			count = 1 + bpk_frame_repeats(r, r->located + 1, &first, &size);
+
 		if (bpk_frame_look_on(r, &r->ahead, r->located, &found, err) != 0)
 			return -1;
-		if (!bpk_add_u64(r->located_offset, found.header.raw_size, &r->located_offset))
+		if (count > 1 && first != r->located)
+			count = 1;
+		count = bpk_min_u64(count, number - r->located);
+		if (!bpk_mul_u64(count, found.header.raw_size, &size) ||
+		    !bpk_add_u64(r->located_offset, size, &r->located_offset))
 			return bpk_fail(err, BPK_CORRUPT, "chunks unpack to more than 2^64 bytes");
+		r->located += count;
 	}
 	return 0;
 }
@@ -297,6 +285,44 @@ static void reader_close(void *reader)
 	bpk_frame_close(r);
 }
 
+/* The chunks and the index of a contiguous frame are never written over. */
+static int reader_settle(void *reader, bool failed, struct bpk_err *err)
+{
+	const struct bpk_frame_reader *r = reader;
+
+	return r->dir == NULL ? 0 : bpk_dir_settle(r->dir, r->generation, failed, err);
+}
+
+/* ---- As one of several ---- */
+
+static void find_end(const void *reader, struct bpk_member_end *end)
+{
+	const struct bpk_frame_reader *r = reader;
+
+	*end = (struct bpk_member_end){ r->state.header.frame_size, r->info.nchunks,
+					r->info.raw_size };
+}
+
+/* An append puts chunks, and an index chunk, behind the end. */
+static bool is_unfinished(void *reader, struct bpk_view head)
+{
+	enum { LAST_VERSION = 6 }; /* of chunks */
+	struct bpk_chunk_header chunk;
+
+	(void)reader;
+	if (head.size < BPK_CHUNK_EXTENDED_HEADER_SIZE)
+		return head.size > 0 && head.data[0] >= 1 && head.data[0] <= LAST_VERSION;
+	return bpk_chunk_header_read(head, &chunk, NULL) == 0;
+}
+
+const struct bpk_members_kind bpk_frame_members = {
+	.one = &bpk_frame_reader_ops,
+	.probe = bpk_frame_probe,
+	.end = find_end,
+	.unfinished = is_unfinished,
+	.seeks = true,
+};
+
 const struct bpk_reader_ops bpk_frame_reader_ops = {
 	.open = reader_open,
 	.info = reader_info,
@@ -307,6 +333,8 @@ const struct bpk_reader_ops bpk_frame_reader_ops = {
 	.unpack = reader_unpack,
 	.subject = reader_subject,
 	.locate = reader_locate,
+	.repeats = bpk_frame_repeats,
 	.audit = bpk_frame_audit,
+	.settle = reader_settle,
 	.close = reader_close,
 };

@@ -25,9 +25,12 @@ struct bpk_frame_state {
 	uint64_t trailer_size;
 	struct bpk_frame_layers layers;   /* the trailer's, ours among them */
 	struct bpk_frame_digests digests; /* checksum NULL: there are none */
-	/* Another program changed the frame since bpk wrote its digests: they are of another
-	 * frame_len. Chunks are then not checked by them; audit tells which still agree. */
+	/* Another program changed the frame since bpk wrote its digests. Chunks are then not
+	 * checked by them; audit tells which still agree. */
 	bool stale;
+	/* Another program wrote the header alone, as for the content of a fixed metalayer: all
+	 * other digests hold. */
+	bool stale_header;
 	/* The trailer, or the layer of digests, is damaged: nothing of the data depends on it, so
 	 * it is told by audit. BPK_OK: it is not. */
 	struct bpk_err damage;
@@ -65,7 +68,7 @@ struct bpk_frame_found {
 
 /* Chunks that were looked at together, for who takes them one after the other: a source is held for
  * all of them once. Valid when zeroed; one thread's own. */
-enum { BPK_FRAME_AHEAD = 128 };
+enum { BPK_FRAME_AHEAD = 64 }; /* they lie on the stack */
 
 struct bpk_frame_ahead {
 	uint64_t first;
@@ -79,6 +82,7 @@ struct bpk_frame_reader {
 	/* fixed after open */
 	struct bpk_source *source; /* of the contiguous frame, or of chunks.b2frame */
 	struct bpk_dir *dir;       /* of the sparse frame; NULL: contiguous */
+	uint64_t generation;       /* of dir, read before all else */
 	struct bpk_spool *spool;   /* where source came through a pipe; owned, with source */
 	bool owns_source;
 	struct bpk_sidecar *sidecar; /* c-blosc2's lock; NULL: none is there. Borrowed */
@@ -88,9 +92,14 @@ struct bpk_frame_reader {
 	/* What is known of raw sizes. regular: every chunk has the header's chunk_size, but the
 	 * last. Else each chunk's own header says it, and chunks are located by walking. */
 	bool regular;
-	uint64_t last_size;     /* raw bytes of the last chunk */
-	uint64_t inferred_size; /* of the one special chunk of a frame of variable chunk size;
-				   BPK_UNKNOWN: nothing tells it */
+	uint64_t last_size; /* raw bytes of the last chunk */
+	uint64_t raw_size;  /* of all chunks, as far as they were measured; else the header's */
+	/* Of special values in a frame of variable chunk size: of each; the last one has the rest
+	 * as well. 0: nothing tells it, and they are left out. BPK_UNKNOWN: not measured. */
+	uint64_t special_size, special_rest, last_special;
+	/* For audit. BPK_CORRUPT: the header's raw size is wrong, or special values are left out.
+	 * BPK_REPAIRABLE: nothing but the header's raw size tells how long they are. */
+	struct bpk_err sizes_damage;
 
 	/* The array, where the b2nd metalayer (or caterva) is there and sound; array_damage says
 	 * why it is not, and then chunks are brought as they lie or not at all. */
@@ -103,10 +112,15 @@ struct bpk_frame_reader {
 	struct bpk_buf metadata;
 	struct bpk_info info;
 
+	/* of the one thread that audits, or vouches: bpk_frame_digests_list of a stale state */
+	struct bpk_buf known;
+
 	/* of the one thread that locates */
 	uint64_t located;        /* number of the next chunk */
 	uint64_t located_offset; /* raw bytes before it */
 	struct bpk_frame_ahead ahead;
+
+	struct bpk_frame_repeats *repeats; /* of the one thread that asks; NULL: none asked */
 
 	/* A sparse frame is replaced file by file: what it is now, by lock (sparse.c). */
 	struct bpk_mutex lock;
@@ -148,10 +162,14 @@ bool bpk_frame_is_sealed(const struct bpk_frame_reader *reader, uint64_t number)
 int bpk_frame_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
 		    struct bpk_err *err);
 
+/* Did a chunk of the frame have this digest before another program changed it? One thread. Returns
+ * 1 or 0, or -1 without memory. */
+int bpk_frame_knows(struct bpk_frame_reader *reader, const uint8_t *digest, struct bpk_err *err);
+
 /*
  * The digest of a chunk that was brought, where none was tested: of a frame that another program
- * has changed. It must be the one that the chunk had, or else the chunk unpack. raw is scratch.
- * Errors name the chunk.
+ * has changed. It must be one that a chunk had, or else the chunk unpack. raw is scratch. One
+ * thread. Errors name the chunk.
  */
 int bpk_frame_vouch(struct bpk_frame_reader *reader, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, struct bpk_buf *raw, uint8_t *digest,
@@ -225,6 +243,10 @@ void bpk_frame_later_free(struct bpk_frame_reader *reader);
 /* Fill reader->info, and what it borrows, from the state. */
 int bpk_frame_fill_info(struct bpk_frame_reader *reader, struct bpk_err *err);
 
+/* Find raw_size, the special values' sizes and sizes_damage of a frame whose chunks do not all have
+ * one size, in the state that reader was opened on. One that bpk sealed is as its header says. */
+int bpk_frame_measure(struct bpk_frame_reader *reader, struct bpk_err *err);
+
 /* What the payload of a frame is made of, by its chunks' headers. */
 struct bpk_frame_survey {
 	uint64_t raw_size;    /* of all chunks */
@@ -238,7 +260,10 @@ struct bpk_frame_survey {
 	uint64_t nlonger;          /* sparse: files that are longer than their chunks ... */
 	uint64_t longer_size;      /* ... and by how much */
 	bool variable_blocks;      /* a chunk has blocks of variable length */
-	uint64_t nuneven;          /* chunks, but for the last, that are shorter than chunk_size */
+	uint64_t ntypes;           /* chunks of another typesize than the header's ... */
+	uint64_t first_type;       /* ... the number of the first one, and its typesize */
+	unsigned typesize;
+	uint64_t nuneven; /* chunks, but for the last, that are shorter than chunk_size */
 };
 
 /*
@@ -251,6 +276,10 @@ int bpk_frame_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *s
 /* The same as bpk_frame_look_here is to that. */
 int bpk_frame_survey_here(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
 			  struct bpk_err *err);
+
+/* bpk_reader_ops.repeats; and forget what it remembers, at close */
+uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size);
+void bpk_frame_repeats_free(struct bpk_frame_reader *reader);
 
 /* bpk_reader_ops.audit */
 int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);

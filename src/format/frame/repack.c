@@ -7,6 +7,8 @@
  */
 #include <stdlib.h>
 
+#include "format/members.h"
+
 #include "format/frame/reader.h"
 #include "format/frame/writer.h"
 
@@ -120,11 +122,15 @@ int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
 
 	*result = (struct bpk_repacked){ 0 };
 	with.sidecar = true;
+	with.claims = bpk_frame_claims;
 	if (bpk_edit_open(path, &with, &edit, err) != 0)
 		return -1;
 	source = bpk_edit_source(edit);
 	result->before = result->after = bpk_source_size(source);
 	rc = open_reader(NULL, source, &reader, err);
+	if (rc == 0)
+		rc = bpk_members_refuse(&bpk_frame_members, source, reader->state.header.frame_size,
+					err);
 	if (rc == 0 &&
 	    (reader->info.hole_size != 0 || result->before > reader->state.header.frame_size))
 		rc = replace(edit, reader, result, err);
@@ -273,6 +279,7 @@ static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_er
 		return -1;
 	m->output.store = store_moved;
 	m->output.arg = m;
+	m->output.as_is = true;
 	if (carry_all(m->reader, info->checksum, put_moved, m, err) != 0 ||
 	    sweep_files(&sweep) != 0)
 		return -1;
@@ -292,6 +299,8 @@ int bpk_frame_repack_sparse(const char *path, const struct bpk_edit_options *opt
 
 	*result = (struct bpk_repacked){ 0 };
 	with.sidecar = true;
+	with.claims = bpk_frame_claims_sparse;
+	with.owns = bpk_frame_owns;
 	if (bpk_tree_open(path, &with, &m.tree, err) != 0)
 		return -1;
 	rc = open_reader(bpk_tree_dir(m.tree), NULL, &m.reader, err);

@@ -63,12 +63,12 @@ int bpk_frame_pack(struct bpk_chunk_ctx *ctx, struct bpk_view raw, unsigned stor
 
 /* ---- Digests being written ---- */
 
-/* The layer's content for so many chunks, every digest and the frame's size still 0. BPK_LIMIT:
- * more than a layer holds. */
+/* The layer's content for so many chunks, every digest and what is told of the header still 0.
+ * BPK_LIMIT: more than a layer holds. */
 int bpk_frame_digests_begin(const struct bpk_checksum *checksum, uint64_t nchunks,
 			    struct bpk_buf *content, struct bpk_err *err);
 
-/* Complete the head of what the bin holds. */
-void bpk_frame_digests_set_frame_size(uint8_t *bytes, uint64_t frame_size);
+/* Complete the head of what the bin holds. header: at least BPK_FRAME_FIXED_SIZE bytes. */
+void bpk_frame_digests_set_header(uint8_t *bytes, uint64_t frame_size, struct bpk_view header);
 
 #endif

@@ -120,6 +120,8 @@ static int open_tree(struct sparse *s, const struct bpk_edit_options *options, s
 	struct bpk_edit_options with = *options;
 
 	with.sidecar = true;
+	with.claims = bpk_frame_claims_sparse;
+	with.owns = bpk_frame_owns;
 	if (bpk_tree_open(s->e.path, &with, &s->tree, err) != 0)
 		return -1;
 	s->e.sidecar = bpk_tree_sidecar(s->tree);
@@ -187,6 +189,11 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_err *err)
 {
 	return bpk_frame_editor_set_metadata(&((struct sparse *)editor)->e, text, err);
+}
+
+static int editor_reseal(void *editor, bool *needed, struct bpk_err *err)
+{
+	return bpk_frame_editor_reseal(&((struct sparse *)editor)->e, needed, err);
 }
 
 /* ---- Committing ---- */
@@ -290,6 +297,8 @@ static int commit(struct sparse *s, struct bpk_err *err)
 		rc = stage_index(s, &ids, err);
 	if (rc == 0)
 		rc = remove_others(s, &ids, err);
+	if (bpk_frame_editor_only_adds(&s->e))
+		bpk_tree_only_adds(s->tree);
 	if (rc == 0)
 		rc = bpk_tree_commit(s->tree, BPK_FRAME_SPARSE_INDEX, err);
 	bpk_buf_clear(&ids);
@@ -322,9 +331,11 @@ const struct bpk_editor_ops bpk_frame_sparse_editor_ops = {
 	.open = editor_open,
 	.info = editor_info,
 	.reader = editor_reader,
+	.reads = &bpk_frame_reader_ops,
 	.cut = editor_cut,
 	.appender = &appender,
 	.set_metadata = editor_set_metadata,
+	.reseal = editor_reseal,
 	.commit = editor_commit,
 	.close = editor_close,
 };

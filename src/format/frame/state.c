@@ -9,8 +9,8 @@
 enum {
 	FIRST_READ = 4096, /* holds most headers */
 	/* What layers may unpack to whatever they take packed, and how many times that beyond. */
-	ANY_LAYERS = 32 << 20,
-	MOST_TIMES = 4,
+	ANY_LAYERS = 4 << 20,
+	MOST_TIMES = 64,
 	LEAST_TRAILER_1 = 30, /* of version 1 */
 	ENTRY = 8,
 };
@@ -153,7 +153,7 @@ static int bring_index(struct bpk_source *source, struct bpk_frame_state *state,
 	state->index_offset = header->size + payload;
 	if (bring(source, state->index_offset, bpk_min_u64(room, BPK_CHUNK_EXTENDED_HEADER_SIZE),
 		  packed, err) != 0 ||
-	    bpk_chunk_header_read(bpk_buf_view(packed), chunk, err) != 0)
+	    bpk_frame_own_chunk(bpk_buf_view(packed), chunk, err) != 0)
 		return -1;
 	if (chunk->packed_size > room)
 		return bpk_fail(err, BPK_CORRUPT,
@@ -186,7 +186,43 @@ static int load_layers(struct bpk_chunk_ctx *ctx, struct bpk_source *source,
 	return damage->kind == BPK_NO_MEMORY ? bpk_fail(err, damage->kind, "%s", damage->text) : 0;
 }
 
-/* Digests of another frame_size are of what the frame was before another program changed it. */
+/* Did another program write header and trailer since bpk did, or the header alone? Fields that it
+ * did not change are held against those of before. */
+static int find_author(struct bpk_frame_state *state, struct bpk_view trailer, bool no_check,
+		       struct bpk_err *err)
+{
+	const struct bpk_frame_digests *digests = &state->digests;
+	struct bpk_view head = bpk_buf_view(&state->head);
+	enum bpk_frame_author author = bpk_frame_trailer_author(trailer);
+
+	if (!digests->marked) {
+		state->stale = digests->frame_size != state->header.frame_size;
+		return 0;
+	}
+	if (bpk_frame_header_author(head) != BPK_FRAME_BY_OTHER)
+		return 0;
+	state->stale = author == BPK_FRAME_BY_OTHER;
+	state->stale_header = author == BPK_FRAME_BY_BPK;
+	if (no_check || author == BPK_FRAME_BY_NOBODY)
+		return 0;
+	return bpk_frame_digests_compare_header(digests, head, state->stale_header, err);
+}
+
+/* Without marks a change by another program that kept the frame's length looks like damage. */
+static int check_part(const struct bpk_frame_digests *digests, enum bpk_frame_digest_part part,
+		      const char *name, struct bpk_view bytes, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+
+	if (bpk_frame_digests_check(digests, part, bytes, &why) == 0)
+		return 0;
+	return bpk_fail(err, why.kind, "%s: %s%s", name, why.text,
+			digests->marked || why.kind != BPK_CORRUPT
+				? ""
+				: "; it is damaged, or another program changed the frame, which "
+				  "--no-check reads all the same");
+}
+
 static int test_parts(struct bpk_frame_state *state, struct bpk_view index, struct bpk_view trailer,
 		      bool no_check, struct bpk_err *err)
 {
@@ -195,13 +231,15 @@ static int test_parts(struct bpk_frame_state *state, struct bpk_view index, stru
 
 	if (digests->checksum == NULL)
 		return 0;
-	state->stale = digests->frame_size != state->header.frame_size;
+	if (find_author(state, trailer, no_check, err) != 0)
+		return bpk_err_subject(err, "header");
 	if (state->stale || no_check)
 		return 0;
-	if (bpk_frame_digests_check(digests, BPK_FRAME_DIGEST_HEADER, head, err) != 0)
-		return bpk_err_subject(err, "header");
-	if (bpk_frame_digests_check(digests, BPK_FRAME_DIGEST_INDEX, index, err) != 0)
-		return bpk_err_subject(err, "index");
+	if (!state->stale_header &&
+	    check_part(digests, BPK_FRAME_DIGEST_HEADER, "header", head, err) != 0)
+		return -1;
+	if (check_part(digests, BPK_FRAME_DIGEST_INDEX, "index", index, err) != 0)
+		return -1;
 	if (bpk_frame_digests_check_trailer(digests, trailer, &state->damage) != 0)
 		bpk_err_subject(&state->damage, "trailer");
 	else if (digests->nchunks != state->nchunks)

@@ -35,6 +35,22 @@ static int add_raw(struct bpk_frame_survey *survey, uint64_t raw_size, struct bp
 	return 0;
 }
 
+/* A header's typesize may be more than a chunk's can be, which is 1 then ("Header"). */
+static void compare_type(struct walk *w, uint64_t number, uint64_t times, unsigned typesize)
+{
+	uint32_t expected = w->reader->state.header.typesize;
+
+	if (expected > BPK_CHUNK_MAX_TYPESIZE)
+		expected = 1;
+	if (typesize == expected)
+		return;
+	if (w->survey->ntypes == 0) {
+		w->survey->first_type = number;
+		w->survey->typesize = typesize;
+	}
+	w->survey->ntypes += times;
+}
+
 /* Count a chunk; those behind it up to times in all are where it is. */
 static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err *err)
 {
@@ -54,6 +70,7 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 		return -1;
 	if (found.offset == BPK_UNKNOWN)
 		return 0;
+	compare_type(w, number, times, found.header.typesize);
 	survey->nstored += times;
 	survey->nshared += times - 1;
 	survey->variable_blocks = survey->variable_blocks || found.header.variable_blocks;

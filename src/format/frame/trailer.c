@@ -10,7 +10,8 @@ enum {
 	VERSION = 1,
 	HEAD_SIZE = 2,
 	VALUE_HEAD = 5,
-	FINGERPRINT = 5, /* from the length's marker to that of the fingerprint */
+	FINGERPRINT = 5,        /* from the length's marker to that of the fingerprint ... */
+	MARK = FINGERPRINT + 2, /* ... and to its 16 bytes, behind its type */
 	LEAST_TRAILER_1 = 30,
 	SHORT = 32, /* raw bytes from which c-blosc2 tries to pack */
 };
@@ -25,7 +26,7 @@ static int unpack(struct bpk_chunk_ctx *ctx, struct bpk_buf *value, uint64_t *le
 	struct bpk_chunk_header chunk;
 	struct bpk_buf raw = { 0 };
 
-	if (bpk_chunk_header_read(packed, &chunk, err) != 0)
+	if (bpk_frame_own_chunk(packed, &chunk, err) != 0)
 		return -1;
 	if (chunk.packed_size != packed.size)
 		return bpk_fail(err, BPK_CORRUPT, "its chunk has %" PRIu32 " bytes, expected %zu",
@@ -104,7 +105,7 @@ static int check_ends(struct bpk_view bytes, size_t least, struct bpk_err *err)
 	if (bytes.data[0] != BPK_FRAME_ARRAY_4 || tail[FINGERPRINT] != BPK_FRAME_FIXEXT_16)
 		return bpk_fail(err, BPK_CORRUPT, "trailer has no markers at its ends");
 	if (bytes.data[1] != VERSION)
-		return bpk_fail(err, BPK_UNSUPPORTED,
+		return bpk_fail(err, bytes.data[1] == VERSION + 1 ? BPK_UNSUPPORTED : BPK_CORRUPT,
 				"trailer version %u is not known, expected %d", bytes.data[1],
 				VERSION);
 	return 0;
@@ -124,6 +125,17 @@ int bpk_frame_trailer_read(struct bpk_chunk_ctx *ctx, const struct bpk_frame_hea
 		return 0;
 	bpk_frame_layers_clear(layers);
 	return -1;
+}
+
+enum bpk_frame_author bpk_frame_trailer_author(struct bpk_view trailer)
+{
+	static const uint8_t none[1 + BPK_FRAME_MARK_SIZE];
+	const uint8_t *end = trailer.data + trailer.size, *mark = end - BPK_FRAME_MARK_SIZE;
+
+	if (memcmp(mark, BPK_FRAME_MARK, BPK_FRAME_MARK_SIZE) == 0)
+		return BPK_FRAME_BY_BPK;
+	/* its type, 0, stands before it */
+	return memcmp(mark - 1, none, sizeof none) == 0 ? BPK_FRAME_BY_OTHER : BPK_FRAME_BY_NOBODY;
 }
 
 /* ---- Writing ---- */
@@ -161,12 +173,15 @@ static int pack_layers(struct bpk_chunk_ctx *ctx, const struct bpk_frame_layers 
 	return 0;
 }
 
-static int put_tail(size_t start, struct bpk_buf *out, struct bpk_err *err)
+/* marked: the trailer ends with bpk's mark (frame.h). */
+static int put_tail(size_t start, bool marked, struct bpk_buf *out, struct bpk_err *err)
 {
 	uint8_t tail[BPK_FRAME_TRAILER_TAIL] = { BPK_FRAME_UINT_32 };
 
 	bpk_put_be32(tail + 1, (uint32_t)(out->size - start + sizeof tail));
 	tail[FINGERPRINT] = BPK_FRAME_FIXEXT_16;
+	if (marked)
+		memcpy(tail + MARK, BPK_FRAME_MARK, BPK_FRAME_MARK_SIZE);
 	return bpk_buf_append(out, bpk_view(tail, sizeof tail), err);
 }
 
@@ -174,11 +189,12 @@ static int put_trailer(const struct bpk_frame_layers *packed, struct bpk_buf *ou
 		       struct bpk_err *err)
 {
 	static const uint8_t head[HEAD_SIZE] = { BPK_FRAME_ARRAY_4, VERSION };
+	bool marked = packed->count > 0 && is_digests(&packed->all[packed->count - 1]);
 	size_t start = out->size;
 
 	if (bpk_buf_append(out, bpk_view(head, sizeof head), err) == 0 &&
 	    bpk_frame_section_write(packed, true, start, out, places, err) == 0 &&
-	    put_tail(start, out, err) == 0)
+	    put_tail(start, marked, out, err) == 0)
 		return 0;
 	out->size = start;
 	return -1;

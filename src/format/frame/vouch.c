@@ -1,7 +1,7 @@
 /*
  * Chunks of a frame that another program has changed since bpk wrote its digests. Those that still
- * agree with theirs are as they were; what differs, or has none, is that program's, or was moved by
- * it, and is good when it unpacks.
+ * have one of those digests are as they were, wherever they lie now; any other is that program's,
+ * and is good when it unpacks.
  */
 #include "format/frame/reader.h"
 
@@ -18,17 +18,29 @@ static int prove(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
 	return 0;
 }
 
+int bpk_frame_knows(struct bpk_frame_reader *r, const uint8_t *digest, struct bpk_err *err)
+{
+	const struct bpk_frame_digests *digests = &r->state.digests;
+
+	if (digests->checksum == NULL || digests->nchunks == 0)
+		return 0;
+	if (r->known.size == 0 && bpk_frame_digests_list(digests, &r->known, err) != 0)
+		return -1;
+	return bpk_frame_digests_have(digests, &r->known, digest);
+}
+
 int bpk_frame_vouch(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, struct bpk_buf *raw, uint8_t *digest,
 		    struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = r->info.checksum;
-	const uint8_t *old = bpk_frame_digests_chunk(&r->state.digests, parcel->number);
+	int known;
 
 	if (bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size),
 				 digest, err) != 0)
 		return -1;
-	if (old != NULL && memcmp(old, digest, checksum->size) == 0)
-		return 0;
+	known = bpk_frame_knows(r, digest, err);
+	if (known != 0)
+		return known > 0 ? 0 : -1;
 	return prove(r, ctx, parcel, raw, err);
 }

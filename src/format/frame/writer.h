@@ -34,6 +34,11 @@ struct bpk_frame_output {
 	uint64_t last_size; /* raw bytes of the last one */
 	uint64_t full;      /* raw bytes of all but the last; unknown: as the first one has */
 
+	uint32_t block_size; /* of an array, whose chunks all have such blocks; 0: any */
+	bool as_is;          /* chunks stay what they are, readable or not: their files are there */
+	/* No chunk is stored, so that the first one may settle what an item is. */
+	bool open_typesize;
+
 	/* An array in chunks of several dimensions: parcels are bands of it (nd_writer.c). */
 	bool has_nd;
 	struct bpk_frame_nd nd;
@@ -80,6 +85,24 @@ int bpk_frame_output_vary(struct bpk_frame_output *out, struct bpk_err *err);
 int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
 
+/* ---- Chunks as c-blosc2 reads them (spell.c) ---- */
+
+/* Does the index alone tell all of this chunk? */
+bool bpk_frame_is_told_by_index(const struct bpk_frame_output *out,
+				const struct bpk_chunk_header *header);
+
+/* Can c-blosc2 read all of a stored chunk, and any part of it, in this frame? header is that of
+ * chunk. Fails with BPK_NO_MEMORY. */
+int bpk_frame_is_readable(const struct bpk_frame_output *out, struct bpk_view chunk,
+			  const struct bpk_chunk_header *header, bool *readable,
+			  struct bpk_err *err);
+
+/* The same content as a chunk that it can, into spelled. Fails as decoding chunk does, and with
+ * BPK_NO_MEMORY. */
+int bpk_frame_spell(struct bpk_frame_output *out, struct bpk_view chunk,
+		    const struct bpk_chunk_header *header, struct bpk_buf *spelled,
+		    struct bpk_err *err);
+
 /* ---- Arrays in chunks of several dimensions (nd_writer.c) ---- */
 
 /* Is info's array to be kept as one? It is there, and the options have shapes of chunks and
@@ -89,6 +112,9 @@ bool bpk_frame_nd_is_wanted(const struct bpk_info *info, const struct bpk_write_
 /* Then let out hold it: sets nd, its layer and the header's defaults. */
 int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_options *options,
 		       struct bpk_frame_output *out, struct bpk_err *err);
+
+/* An array whose chunks and layer are carried over: set block_size. */
+void bpk_frame_nd_take_blocks(struct bpk_frame_output *out);
 
 /* How the bands of an array are packed. Borrows all of it; fixed while they are. */
 struct bpk_frame_packing {

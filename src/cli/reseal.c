@@ -1,0 +1,50 @@
+/*
+ * repair --reseal: digests made anew after another program changed an archive. What of it still
+ * has its digest, or unpacks, is sealed; anything else is damage, and the archive stays as it is.
+ */
+#include "cli/reseal.h"
+
+#include "cli/job.h"
+#include "cli/record.h"
+#include "cli/report.h"
+
+/* *resealed: there was something to be sealed, and it is committed. */
+static int reseal(struct bpk_archive *archive, bool *resealed, struct bpk_err *err)
+{
+	const struct bpk_editor_ops *ops = archive->format->editor;
+
+	if (ops->reseal == NULL)
+		return 0;
+	if (ops->reseal(archive->editor, resealed, err) != 0)
+		return bpk_archive_subject(archive, err);
+	return *resealed ? bpk_archive_commit(archive, err) : 0;
+}
+
+static void tell(const struct bpk_edit_args *args, const char *path, bool resealed)
+{
+	const struct bpk_shared *shared = &args->encoding.shared;
+
+	if (shared->verbose)
+		bpk_note(path, "%s",
+			 resealed ? "digests were written anew"
+				  : "no other program changed what bpk sealed, left as it is");
+	if (!shared->json)
+		return;
+	bpk_record_begin("repair", path);
+	bpk_record_bool("resealed", resealed);
+	bpk_record_end();
+}
+
+void bpk_reseal(const struct bpk_edit_args *args, const char *path)
+{
+	struct bpk_archive archive = { 0 };
+	struct bpk_err err = { 0 };
+	bool resealed = false;
+
+	if (bpk_archive_open(&archive, args, path, &err) == 0 &&
+	    reseal(&archive, &resealed, &err) == 0)
+		tell(args, path, resealed);
+	else
+		bpk_report(NULL, &err);
+	bpk_archive_close(&archive);
+}

@@ -1,0 +1,180 @@
+/*
+ * repair: what an interrupted change left beside archives is told of, settled, or removed by the
+ * user's word.
+ */
+#include "cli/settle.h"
+
+#include "cli/frames.h"
+#include "cli/job.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/signal.h"
+#include "cli/text.h"
+
+static struct bpk_edit_options options_of(const struct bpk_edit_args *args)
+{
+	return (struct bpk_edit_options){
+		.wait = args->wait,
+		.no_lock = args->no_lock,
+		.sync = !args->encoding.shared.no_sync,
+	};
+}
+
+static void tell(const struct bpk_edit_args *args, const char *path, const char *state,
+		 const char *line)
+{
+	const struct bpk_shared *shared = &args->encoding.shared;
+
+	if (shared->verbose)
+		bpk_note(path, "%s", line);
+	if (!shared->json)
+		return;
+	bpk_record_begin("repair", path);
+	bpk_record_text("journal", state);
+	bpk_record_end();
+}
+
+/* ---- looking ---- */
+
+/* Is it something that bpk changes? */
+static int check_known(const struct bpk_input *in, struct bpk_err *err)
+{
+	bool is_gsd = false;
+
+	if (in->format != NULL)
+		return 0;
+	if (!in->place.is_directory && bpk_path_is_gsd(in->path, &is_gsd, err) != 0)
+		return -1;
+	return is_gsd ? 0 : bpk_input_fail_unknown(in, err);
+}
+
+/* Fails with what lies behind the archive's end: BPK_REPAIRABLE where an append left it. */
+static int look_behind(const struct bpk_edit_args *args, struct bpk_input *in, struct bpk_err *err)
+{
+	if (in->format == NULL || in->format->reader->tail == NULL)
+		return 0;
+	if (bpk_input_start(in, &args->encoding.shared, 0, err) != 0)
+		return -1;
+	if (in->format->reader->tail(in->reader, err) == 0)
+		return 0;
+	return bpk_input_subject(in, err);
+}
+
+static int look(const struct bpk_edit_args *args, struct bpk_input *in, struct bpk_err *err)
+{
+	const char *remark = bpk_place_remark(&in->place);
+
+	if (remark != NULL) {
+		tell(args, in->path, "unused", "has a journal that is not used");
+		bpk_fail(err, BPK_FAILED,
+			 "%s; --use-journal settles it where this is a copy of what it was made"
+			 " for, --drop-journal removes it",
+			 remark);
+		return bpk_input_subject(in, err);
+	}
+	if (bpk_place_pending(&in->place)) {
+		tell(args, in->path, "pending", "has a change that is pending");
+		bpk_fail(err, BPK_REPAIRABLE,
+			 "a change was interrupted and is pending; --in-place settles it");
+		return bpk_input_subject(in, err);
+	}
+	if (check_known(in, err) != 0)
+		return -1;
+	if (look_behind(args, in, err) != 0) {
+		tell(args, in->path, "none", "has no journal, but is not whole");
+		return -1;
+	}
+	tell(args, in->path, "none", "no change is pending");
+	return 0;
+}
+
+/* ---- settling ---- */
+
+/* Whoever opens an archive to change it settles what is there. */
+static int open_and_close(const struct bpk_edit_args *args, const struct bpk_input *in, bool any,
+			  struct bpk_err *err)
+{
+	struct bpk_editor_options options = {
+		.edit = options_of(args),
+		.journal_limit = args->journal_limit,
+		.append_space = BPK_UNKNOWN,
+	};
+	void *editor;
+
+	options.edit.any_journal = any;
+	if (in->format == NULL)
+		return bpk_trajectory_settle(in->path, &options.edit, err);
+	if (in->format->editor == NULL)
+		return bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be changed",
+				in->format->name);
+	if (in->format->editor->open(in->path, &options, &editor, err) != 0)
+		return -1;
+	in->format->editor->close(editor);
+	return 0;
+}
+
+static int settle(const struct bpk_edit_args *args, struct bpk_input *in, bool any,
+		  struct bpk_err *err)
+{
+	struct bpk_err behind = { 0 };
+	bool left = bpk_place_pending(&in->place) || bpk_place_remark(&in->place) != NULL ||
+		    (look_behind(args, in, &behind) != 0 && behind.kind == BPK_REPAIRABLE);
+
+	if (in->place.is_member) {
+		bpk_fail(err, BPK_FAILED, "lies in a tar, where nothing can be changed");
+		return bpk_input_subject(in, err);
+	}
+	if (check_known(in, err) != 0)
+		return -1;
+	bpk_signals_start();
+	bpk_input_close(in); /* it is opened in another way */
+	if (open_and_close(args, in, any, err) != 0)
+		return bpk_input_subject(in, err);
+	tell(args, in->path, left ? "settled" : "none",
+	     left ? "what was pending is settled" : "no change is pending");
+	return 0;
+}
+
+/* ---- removing ---- */
+
+static int drop(const struct bpk_edit_args *args, const char *path, struct bpk_err *err)
+{
+	const struct bpk_edit_options options = options_of(args);
+	bool dropped;
+
+	if (bpk_journal_drop(path, &options, &dropped, err) != 0)
+		return bpk_err_subject(err, "%s", path);
+	tell(args, path, dropped ? "dropped" : "none",
+	     dropped ? "the journal is removed; bpk verify tells whether the archive is whole"
+		     : "has no journal");
+	return 0;
+}
+
+/* ---- each ---- */
+
+static int look_or_settle(const struct bpk_edit_args *args, struct bpk_input *in, const char *path,
+			  enum bpk_settling how, struct bpk_err *err)
+{
+	if (bpk_input_look(in, path, &args->encoding.shared, err) != 0)
+		return -1;
+	if (how == BPK_SETTLE_LOOK)
+		return look(args, in, err);
+	return settle(args, in, how == BPK_SETTLE_ANY, err);
+}
+
+void bpk_settle(const struct bpk_edit_args *args, const char *path, enum bpk_settling how)
+{
+	struct bpk_input in = { 0 };
+	struct bpk_err err = { 0 };
+	int rc;
+
+	if (strcmp(path, "-") == 0)
+		rc = bpk_fail(&err, BPK_USAGE, "standard input has no journal, name a FILE");
+	else if (how == BPK_SETTLE_DROP)
+		rc = drop(args, path, &err);
+	else
+		rc = look_or_settle(args, &in, path, how, &err);
+	if (rc != 0)
+		bpk_report(NULL, &err);
+	bpk_input_close(&in);
+}

@@ -1,0 +1,18 @@
+/* repair without --repack and --reseal: what an interrupted change left beside archives. */
+#ifndef BPK_CLI_SETTLE_H
+#define BPK_CLI_SETTLE_H
+
+#include "cli/edit.h"
+
+enum bpk_settling {
+	BPK_SETTLE_LOOK,  /* tell what is pending, or why something is not used */
+	BPK_SETTLE_VALID, /* and settle it, if it is valid */
+	BPK_SETTLE_ANY,   /* also what was made for a file that this is a copy of */
+	BPK_SETTLE_DROP,  /* remove the journal or list, and leave the archive as it lies */
+};
+
+/* Do so for the archive or raw GSD file at path, and report what fails, what is pending and what is
+ * not used. */
+void bpk_settle(const struct bpk_edit_args *args, const char *path, enum bpk_settling how);
+
+#endif

@@ -1,0 +1,109 @@
+/*
+ * Raw sizes of a frame whose chunks do not all have one. Each stored chunk's header says its own;
+ * special values in a frame of variable chunk sizes have none at all ("Version 3 additions"), and
+ * c-blosc2, which writes them, loses count of the header's total when it replaces or deletes them.
+ */
+#include "format/frame/reader.h"
+
+#include <inttypes.h>
+
+/* Chunks whose headers are read at open for that; of more the header's total is believed, and audit
+ * holds it against them. */
+enum { MOST_TO_MEASURE = 1 << 17 };
+
+struct measuring {
+	uint64_t stored;                /* raw bytes of stored chunks */
+	uint64_t nspecial, first, last; /* special values without a size, and their numbers */
+	bool alike;                     /* they unpack to the same: NaN, or zeros */
+};
+
+static void take_special(struct measuring *m, const struct bpk_frame_state *state, uint64_t number,
+			 uint64_t times)
+{
+	int special = bpk_frame_offset_special(bpk_frame_entry(state, number));
+	int first = m->nspecial == 0 ? special
+				     : bpk_frame_offset_special(bpk_frame_entry(state, m->first));
+
+	if (m->nspecial == 0) {
+		m->first = number;
+		m->alike = true;
+	}
+	if ((special == BPK_SPECIAL_NAN) != (first == BPK_SPECIAL_NAN))
+		m->alike = false;
+	m->nspecial += times;
+	m->last = number + times - 1;
+}
+
+/* A chunk, and times - 1 behind it that lie where it does. Returns 1 where its header is bad. */
+static int take(struct bpk_frame_reader *r, struct measuring *m, uint64_t number, uint64_t times,
+		struct bpk_err *err)
+{
+	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, number));
+	struct bpk_frame_found found;
+	struct bpk_err why = { 0 };
+	uint64_t size;
+
+	if (special != BPK_SPECIAL_NONE && r->state.header.chunk_size == 0) {
+		take_special(m, &r->state, number, times);
+		return 0;
+	}
+	if (bpk_frame_look_here(r, number, &found, &why) != 0)
+		return bpk_frame_is_failure(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 1;
+	return bpk_mul_u64(found.header.raw_size, times, &size) &&
+			       bpk_add_u64(m->stored, size, &m->stored)
+		       ? 0
+		       : 1;
+}
+
+/* Fill in what was measured, and what is wrong with it. */
+static void settle(struct bpk_frame_reader *r, const struct measuring *m)
+{
+	uint64_t total = r->state.header.raw_size, left;
+
+	r->raw_size = m->stored;
+	if (m->nspecial == 0) {
+		if (m->stored != total)
+			bpk_fail(&r->sizes_damage, BPK_CORRUPT,
+				 "chunks unpack to %" PRIu64
+				 " bytes in all, the header says %" PRIu64,
+				 m->stored, total);
+		return;
+	}
+	left = total > m->stored ? total - m->stored : 0;
+	if (!m->alike || m->last - m->first + 1 != m->nspecial || left < m->nspecial) {
+		r->special_size = 0;
+		bpk_fail(&r->sizes_damage, BPK_CORRUPT,
+			 "no size is stored for its special values (%" PRIu64
+			 ", from chunk %" PRIu64 " on): they are left out, and the header has "
+			 "%" PRIu64 " bytes for them",
+			 m->nspecial, m->first, left);
+		return;
+	}
+	r->raw_size = total;
+	r->special_size = left / m->nspecial;
+	r->special_rest = left % m->nspecial;
+	r->last_special = m->last;
+	bpk_fail(&r->sizes_damage, BPK_REPAIRABLE,
+		 "no size is stored for its special values (%" PRIu64 ", from chunk %" PRIu64
+		 " on): %" PRIu64 " bytes were taken, what the header's raw size leaves for them",
+		 m->nspecial, m->first, left);
+}
+
+int bpk_frame_measure(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &r->state;
+	bool sealed = state->digests.checksum != NULL && !state->stale;
+	uint64_t n = state->nchunks;
+	struct measuring m = { 0 };
+	int rc = 0;
+
+	if (n == 0 || sealed || (n > MOST_TO_MEASURE && !state->uniform))
+		return 0;
+	if (state->uniform)
+		rc = take(r, &m, 0, n, err);
+	for (uint64_t i = 0; rc == 0 && !state->uniform && i < n; i++)
+		rc = take(r, &m, i, 1, err);
+	if (rc == 0)
+		settle(r, &m);
+	return rc < 0 ? -1 : 0; /* what is wrong with a chunk is told when it is fetched */
+}

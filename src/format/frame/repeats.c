@@ -1,0 +1,126 @@
+/*
+ * Chunks that an index leads to more than once: bpk_reader_ops.repeats. Which entries came before
+ * is remembered in a table of one size, in which a later entry takes the place of an earlier one:
+ * what is forgotten costs time, and no memory. The offsets of small frames all have a place.
+ */
+#include "format/frame/reader.h"
+
+#include <stdlib.h>
+
+enum {
+	SLOTS = 1 << 16,
+	OFFSET_SLOTS = 65521, /* a prime below it; the others are those of special values */
+};
+
+struct slot {
+	uint64_t entry;
+	uint64_t number; /* and one, of the chunk that had it; 0: the slot is empty */
+};
+
+struct bpk_frame_repeats {
+	uint64_t seen; /* entries that were put into slots */
+	struct slot slots[SLOTS];
+};
+
+void bpk_frame_repeats_free(struct bpk_frame_reader *r)
+{
+	free(r->repeats);
+	r->repeats = NULL;
+}
+
+static bool is_special(uint64_t entry)
+{
+	return bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE;
+}
+
+static struct slot *slot_of(struct bpk_frame_repeats *repeats, uint64_t entry)
+{
+	if (is_special(entry))
+		return &repeats->slots[OFFSET_SLOTS + (entry >> 56) % (SLOTS - OFFSET_SLOTS)];
+	return &repeats->slots[entry % OFFSET_SLOTS];
+}
+
+/* Do two chunks whose entries are equal have equal digests? Special values have none. */
+static bool same_digests(const struct bpk_frame_reader *r, uint64_t a, uint64_t b)
+{
+	const struct bpk_frame_digests *digests = &r->state.digests;
+	const uint8_t *x = bpk_frame_digests_chunk(digests, a),
+		      *y = bpk_frame_digests_chunk(digests, b);
+
+	if (is_special(bpk_frame_entry(&r->state, a)))
+		return true;
+	return x == NULL || y == NULL ? x == y : memcmp(x, y, digests->checksum->size) == 0;
+}
+
+static bool is_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t number)
+{
+	return bpk_frame_entry(&r->state, first) == bpk_frame_entry(&r->state, number) &&
+	       same_digests(r, first, number);
+}
+
+/* The chunk before number that is the same; number itself when none is known. */
+static uint64_t find_first(struct bpk_frame_reader *r, uint64_t number)
+{
+	struct bpk_frame_repeats *repeats = r->repeats;
+	uint64_t entry = bpk_frame_entry(&r->state, number);
+	const struct slot *slot;
+
+	for (; repeats->seen < number; repeats->seen++) {
+		uint64_t before = bpk_frame_entry(&r->state, repeats->seen);
+		struct slot *place = slot_of(repeats, before);
+
+		if (place->number == 0 || place->entry != before)
+			*place = (struct slot){ .entry = before, .number = repeats->seen + 1 };
+	}
+	slot = slot_of(repeats, entry);
+	if (slot->number == 0 || slot->number > number || slot->entry != entry ||
+	    !same_digests(r, slot->number - 1, number))
+		return number;
+	return slot->number - 1;
+}
+
+/* The first chunk from number on that may have another size than those before it: the last one, or
+ * the last of special values that share what the header leaves them. */
+static uint64_t last_alike(const struct bpk_frame_reader *r, uint64_t number)
+{
+	uint64_t last = r->state.nchunks - 1;
+
+	return r->special_rest > 0 && r->last_special >= number ? bpk_min_u64(last, r->last_special)
+								: last;
+}
+
+/* How many from number on, before that one, are the same as first. */
+static uint64_t count_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t number)
+{
+	uint64_t last = last_alike(r, number), end = number + 1;
+
+	if (r->state.uniform &&
+	    (r->state.digests.checksum == NULL || is_special(bpk_frame_entry(&r->state, 0))))
+		return last - number;
+	while (end < last && is_same(r, first, end))
+		end++;
+	return end - number;
+}
+
+uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size)
+{
+	struct bpk_frame_reader *r = reader;
+	struct bpk_frame_found found;
+	uint64_t count;
+
+	if (r->bands != NULL || number == 0 || number >= r->state.nchunks ||
+	    number == last_alike(r, number))
+		return 0;
+	if (r->repeats == NULL && !r->state.uniform)
+		r->repeats = bpk_calloc(1, sizeof *r->repeats, NULL);
+	if (r->repeats == NULL && !r->state.uniform)
+		return 0; /* every chunk is new, then */
+	*first = r->state.uniform ? 0 : find_first(r, number);
+	if (*first == number || !is_same(r, *first, number) ||
+	    bpk_frame_look(r, number, &found, NULL) != 0)
+		return 0;
+	count = count_same(r, *first, number);
+	if (!bpk_mul_u64(count, found.header.raw_size, raw_size))
+		*raw_size = UINT64_MAX;
+	return count;
+}

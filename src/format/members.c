@@ -1,0 +1,498 @@
+/*
+ * Archives that follow each other, read as one. Where chunks are found by offsets, all members are
+ * known at open: what is kept of each is where it begins, and a few of their readers are open at a
+ * time. Else they are found one after the other (members_walk.c). A single archive costs one look
+ * behind its end, and is then read as if this were not here.
+ */
+#include "format/members.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum {
+	IDLE = 16,      /* readers kept open that nobody uses */
+	FIRST_ROOM = 8, /* of the table */
+};
+
+struct bpk_members_place {
+	uint64_t offset; /* where a member begins */
+	uint64_t first;  /* number of its first chunk */
+	uint64_t raw_offset;
+};
+
+/* ---- Readers of members ---- */
+
+int bpk_members_subject(const struct bpk_members *m, const struct bpk_member *member,
+			struct bpk_err *err)
+{
+	bool several = member->number > 0 || m->count > 1 || m->fetching.merged.nmembers > 0 ||
+		       m->merged.nmembers > 1;
+
+	if (!several)
+		return -1;
+	return bpk_err_subject(err, "member %" PRIu64 ", from offset %" PRIu64, member->number + 1,
+			       member->offset);
+}
+
+static void free_member(const struct bpk_members *m, struct bpk_member *member)
+{
+	if (member->reader != NULL)
+		m->kind->one->close(member->reader);
+	bpk_source_close(member->source);
+	free(member);
+}
+
+int bpk_members_open_one(struct bpk_members *m, const struct bpk_member *where,
+			 struct bpk_member **member, struct bpk_err *err)
+{
+	struct bpk_member *own = bpk_calloc(1, sizeof *own, err);
+	struct bpk_place place = m->place;
+	int rc = 0;
+
+	*member = NULL;
+	if (own == NULL)
+		return -1;
+	*own = *where;
+	own->users = 1;
+	if (where->offset > 0) {
+		place.path = NULL; /* other programs' locks are those of the first */
+		if (m->seekable)
+			rc = bpk_members_part(m, where->offset, &own->source, err);
+		if (own->source != NULL)
+			place.source = own->source;
+	}
+	if (rc == 0)
+		rc = m->kind->one->open(&place, &m->options, &own->reader, err);
+	if (rc != 0) {
+		bpk_members_subject(m, own, err);
+		free_member(m, own);
+		return -1;
+	}
+	bpk_mutex_take(&m->lock);
+	own->next = m->open;
+	m->open = own;
+	bpk_mutex_give(&m->lock);
+	*member = own;
+	return 0;
+}
+
+/* Take out of the list the reader that has been there longest of those that are idle, where there
+ * are too many. The caller has the lock. */
+static struct bpk_member *evict(struct bpk_members *m)
+{
+	struct bpk_member **oldest = NULL, *evicted;
+	unsigned idle = 0;
+
+	for (struct bpk_member **at = &m->open; *at != NULL; at = &(*at)->next)
+		if ((*at)->users == 0) {
+			idle++;
+			oldest = at;
+		}
+	if (idle <= IDLE)
+		return NULL;
+	evicted = *oldest;
+	*oldest = evicted->next;
+	return evicted;
+}
+
+void bpk_members_leave(struct bpk_members *m, struct bpk_member *member)
+{
+	struct bpk_member *evicted;
+
+	if (member == NULL)
+		return;
+	bpk_mutex_take(&m->lock);
+	member->users--;
+	evicted = evict(m);
+	bpk_mutex_give(&m->lock);
+	if (evicted != NULL)
+		free_member(m, evicted);
+}
+
+int bpk_members_enter(struct bpk_members *m, size_t index, struct bpk_member **member,
+		      struct bpk_err *err)
+{
+	const struct bpk_members_place *place = &m->all[index];
+	const struct bpk_member where = { .number = index,
+					  .offset = place->offset,
+					  .first = place->first,
+					  .raw_offset = place->raw_offset };
+	struct bpk_member *at;
+
+	bpk_mutex_take(&m->lock);
+	for (at = m->open; at != NULL && at->number != index; at = at->next)
+		;
+	if (at != NULL)
+		at->users++;
+	bpk_mutex_give(&m->lock);
+	*member = at;
+	return at != NULL ? 0 : bpk_members_open_one(m, &where, member, err);
+}
+
+/* The member that holds chunk number, which is there; of those that begin with it, the last. */
+static size_t find(const struct bpk_members *m, uint64_t number)
+{
+	size_t low = 0, high = m->count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->all[middle].first <= number)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* ---- Finding them ---- */
+
+int bpk_members_begins(struct bpk_members *m, uint64_t offset, bool *begins, struct bpk_err *err)
+{
+	const struct bpk_place place = { 0 };
+	uint8_t bytes[BPK_PROBE_SIZE];
+	struct bpk_view head = bpk_view(bytes, 0);
+
+	if ((m->seekable
+		     ? bpk_members_read(m, offset, bpk_span(bytes, sizeof bytes), &head.size, err)
+		     : bpk_source_peek(m->place.source, sizeof bytes, &head, err)) != 0)
+		return -1;
+	return m->kind->probe(&place, head, begins, err);
+}
+
+static int add_place(struct bpk_members *m, const struct bpk_member *member, struct bpk_err *err)
+{
+	size_t room = m->room == 0 ? FIRST_ROOM : 2 * m->room;
+
+	if (m->count == m->room) {
+		struct bpk_members_place *all = realloc(m->all, room * sizeof *all);
+
+		if (all == NULL)
+			return bpk_fail_memory(err, room * sizeof *all);
+		m->all = all;
+		m->room = room;
+	}
+	m->all[m->count++] =
+		(struct bpk_members_place){ member->offset, member->first, member->raw_offset };
+	return 0;
+}
+
+/* Count member in, and say where the next one would begin; it is offset 0 where that is unknown. */
+static int count_in(struct bpk_members *m, const struct bpk_member *member, struct bpk_member *next,
+		    struct bpk_err *err)
+{
+	const struct bpk_info *info = m->kind->one->info(member->reader);
+	struct bpk_member_end end;
+
+	m->kind->end(member->reader, &end);
+	if (bpk_merged_add(&m->merged, info, &end, err) != 0)
+		return -1;
+	*next = (struct bpk_member){ .number = member->number + 1,
+				     .first = m->merged.nchunks,
+				     .raw_offset = m->merged.raw_size };
+	m->end = BPK_UNKNOWN;
+	if (end.offset == BPK_UNKNOWN || end.offset == 0)
+		return 0;
+	m->end = next->offset = member->offset + end.offset;
+	return 0;
+}
+
+/* Of what begins at next, open the member; none where it is damaged. */
+static int open_next(struct bpk_members *m, const struct bpk_member *next,
+		     struct bpk_member **member, struct bpk_err *err)
+{
+	bool begins = false;
+
+	*member = NULL;
+	if (next->offset == 0 || next->offset >= m->size)
+		return 0;
+	if (bpk_members_begins(m, next->offset, &begins, err) != 0)
+		return -1;
+	if (!begins || bpk_members_open_one(m, next, member, &m->broken) == 0)
+		return 0;
+	if (m->broken.kind == BPK_FAILED || m->broken.kind == BPK_NO_MEMORY)
+		return bpk_fail(err, m->broken.kind, "%s", m->broken.text);
+	return 0;
+}
+
+/* A member whose chunks are found by walking ends the search: all are read in sequence then. */
+static int find_all(struct bpk_members *m, struct bpk_err *err)
+{
+	struct bpk_member *at = m->first, *behind = NULL, next = { 0 };
+	int rc = 0;
+
+	m->in_sequence = !m->kind->one->positional(at->reader);
+	while (rc == 0 && at != NULL && !m->in_sequence) {
+		rc = count_in(m, at, &next, err);
+		if (rc == 0)
+			rc = open_next(m, &next, &behind, err);
+		if (rc == 0 && (behind != NULL || m->count > 0))
+			rc = add_place(m, at, err);
+		m->in_sequence = behind != NULL && !m->kind->one->positional(behind->reader);
+		if (at != m->first)
+			bpk_members_leave(m, at);
+		at = behind;
+	}
+	if (m->in_sequence) {
+		if (at != m->first)
+			bpk_members_leave(m, at);
+		m->count = 0;
+		m->broken = (struct bpk_err){ 0 };
+		bpk_merged_clear(&m->merged);
+	}
+	return rc;
+}
+
+/* ---- Opening ---- */
+
+void bpk_members_close(void *reader)
+{
+	struct bpk_members *m = reader;
+
+	if (m == NULL)
+		return;
+	bpk_merged_clear(&m->merged);
+	bpk_merged_clear(&m->fetching.merged);
+	bpk_merged_clear(&m->locating.merged);
+	while (m->open != NULL) {
+		struct bpk_member *member = m->open;
+
+		m->open = member->next;
+		free_member(m, member);
+	}
+	if (m->spool != NULL)
+		bpk_source_close(m->place.source);
+	bpk_spool_close(m->spool);
+	bpk_mutex_clear(&m->lock);
+	free(m->all);
+	free(m->page);
+	free(m);
+}
+
+/* What is found from its end is put aside where it comes through a pipe. */
+static int put_aside(struct bpk_members *m, struct bpk_err *err)
+{
+	struct bpk_source *pipe = m->place.source;
+
+	if (!m->kind->seeks || pipe == NULL || bpk_source_seekable(pipe))
+		return 0;
+	m->place.source = NULL;
+	m->place.path = NULL;
+	if (bpk_spool_open(&m->spool, err) != 0 || bpk_spool_fill(m->spool, pipe, err) != 0)
+		return -1;
+	return bpk_spool_source(m->spool, &m->place.source, err);
+}
+
+static int open_all(struct bpk_members *m, struct bpk_err *err)
+{
+	static const struct bpk_member begin;
+
+	if (put_aside(m, err) != 0)
+		return -1;
+	m->seekable = m->place.source != NULL && bpk_source_seekable(m->place.source);
+	if (bpk_members_open_one(m, &begin, &m->first, err) != 0)
+		return -1;
+	m->info = *m->kind->one->info(m->first->reader);
+	m->size = m->info.stored_size;
+	if (find_all(m, err) != 0)
+		return -1;
+	m->info.members = BPK_UNKNOWN;
+	return m->in_sequence ? 0 : bpk_merged_info(&m->merged, &m->info, err);
+}
+
+int bpk_members_open(const struct bpk_members_kind *kind, struct bpk_place *place,
+		     const struct bpk_read_options *options, void **reader, struct bpk_err *err)
+{
+	struct bpk_members *m = bpk_calloc(1, sizeof *m, err);
+
+	*reader = NULL;
+	if (m == NULL)
+		return -1;
+	bpk_mutex_init(&m->lock);
+	m->kind = kind;
+	m->place = *place;
+	m->options = *options;
+	m->options.followed = true;
+	if (open_all(m, err) != 0) {
+		bpk_members_close(m);
+		return -1;
+	}
+	*reader = m;
+	return 0;
+}
+
+/* ---- The operations ---- */
+
+static bool is_alone(const struct bpk_members *m)
+{
+	return !m->in_sequence && m->count <= 1;
+}
+
+const struct bpk_info *bpk_members_info(const void *reader)
+{
+	const struct bpk_members *m = reader;
+
+	return &m->info;
+}
+
+bool bpk_members_positional(const void *reader)
+{
+	return !((const struct bpk_members *)reader)->in_sequence;
+}
+
+int bpk_members_fetch_from(const struct bpk_members *m, struct bpk_member *member,
+			   struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	uint64_t number = parcel->number;
+	int rc;
+
+	parcel->member = member;
+	parcel->number -= member->first;
+	rc = m->kind->one->fetch(member->reader, parcel, err);
+	parcel->number = number;
+	if (rc != 0)
+		return rc < 0 ? bpk_members_subject(m, member, err) : rc;
+	if (parcel->packed_offset != BPK_UNKNOWN)
+		parcel->packed_offset += member->offset;
+	if (member->raw_offset == BPK_UNKNOWN || parcel->raw_offset == BPK_UNKNOWN ||
+	    !bpk_add_u64(parcel->raw_offset, member->raw_offset, &parcel->raw_offset))
+		parcel->raw_offset = BPK_UNKNOWN;
+	return 0;
+}
+
+int bpk_members_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+	struct bpk_member *member;
+
+	if (is_alone(m))
+		return m->kind->one->fetch(m->first->reader, parcel, err);
+	bpk_members_leave(m, parcel->member);
+	parcel->member = NULL;
+	if (m->in_sequence)
+		return bpk_members_fetch_next(m, parcel, err);
+	if (parcel->number >= m->merged.nchunks)
+		return 1;
+	if (bpk_members_enter(m, find(m, parcel->number), &member, err) != 0)
+		return -1;
+	return bpk_members_fetch_from(m, member, parcel, err);
+}
+
+/* The member that a parcel came from, and the parcel as that numbers it. */
+static const struct bpk_member *member_of(const struct bpk_members *m,
+					  const struct bpk_parcel *parcel, struct bpk_parcel *own)
+{
+	const struct bpk_member *member = is_alone(m) ? m->first : parcel->member;
+
+	*own = *parcel;
+	own->number -= member->first;
+	if (own->packed_offset != BPK_UNKNOWN)
+		own->packed_offset -= member->offset;
+	return member;
+}
+
+int bpk_members_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_members *m = reader;
+	struct bpk_parcel own;
+	const struct bpk_member *member = member_of(m, parcel, &own);
+
+	if (m->kind->one->check(member->reader, &own, err) != 0)
+		return bpk_members_subject(m, member, err);
+	return 0;
+}
+
+int bpk_members_name(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	const struct bpk_members *m = reader;
+	struct bpk_parcel own;
+	const struct bpk_member *member = member_of(m, parcel, &own);
+
+	if (m->kind->one->subject != NULL)
+		m->kind->one->subject(member->reader, &own, err);
+	else
+		bpk_err_subject(err, "chunk %" PRIu64 " at offset %" PRIu64, own.number,
+				own.packed_offset);
+	return bpk_members_subject(m, member, err);
+}
+
+static bool one_unpacks(const struct bpk_members *m, const struct bpk_member *member)
+{
+	return m->kind->one->unpacks != NULL && m->kind->one->unpacks(member->reader);
+}
+
+/* Several frames may be arrays and not, and of elements that no chunk tells the size of. */
+bool bpk_members_unpacks(const void *reader)
+{
+	const struct bpk_members *m = reader;
+
+	return is_alone(m) ? one_unpacks(m, m->first) : m->kind->one->unpacks != NULL;
+}
+
+int bpk_members_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
+{
+	const struct bpk_members *m = reader;
+	struct bpk_parcel own;
+	const struct bpk_member *member = member_of(m, parcel, &own);
+	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
+
+	bpk_chunk_ctx_set_typesize(ctx, m->kind->one->info(member->reader)->typesize);
+	if (one_unpacks(m, member))
+		return m->kind->one->unpack(member->reader, ctx, &own, out, err);
+	if (parcel->want_size == parcel->raw_size)
+		return bpk_chunk_decode(ctx, chunk, out, err);
+	return bpk_chunk_decode_range(ctx, chunk, parcel->want_start, out, err);
+}
+
+static int locate_in_table(struct bpk_members *m, uint64_t number, struct bpk_where *where,
+			   struct bpk_err *err)
+{
+	struct bpk_member *member;
+	int rc;
+
+	if (number >= m->merged.nchunks)
+		return 1;
+	if (bpk_members_enter(m, find(m, number), &member, err) != 0)
+		return -1;
+	rc = m->kind->one->locate(member->reader, number - member->first, where, err);
+	if (rc < 0)
+		bpk_members_subject(m, member, err);
+	if (rc == 0 && where->packed_offset != BPK_UNKNOWN)
+		where->packed_offset += member->offset;
+	if (rc == 0 && member->raw_offset != BPK_UNKNOWN)
+		where->raw_offset += member->raw_offset;
+	bpk_members_leave(m, member);
+	return rc;
+}
+
+int bpk_members_locate(void *reader, uint64_t number, struct bpk_where *where, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+
+	if (is_alone(m))
+		return m->kind->one->locate(m->first->reader, number, where, err);
+	return m->in_sequence ? bpk_members_locate_next(m, number, where, err)
+			      : locate_in_table(m, number, where, err);
+}
+
+/* Within a member: what another one holds is another chunk. */
+uint64_t bpk_members_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size)
+{
+	struct bpk_members *m = reader;
+	const struct bpk_reader_ops *one = m->kind->one;
+	struct bpk_member *member;
+	uint64_t count;
+
+	if (one->repeats == NULL)
+		return 0;
+	if (is_alone(m))
+		return one->repeats(m->first->reader, number, first, raw_size);
+	if (m->in_sequence || number >= m->merged.nchunks ||
+	    bpk_members_enter(m, find(m, number), &member, NULL) != 0)
+		return 0;
+	count = one->repeats(member->reader, number - member->first, first, raw_size);
+	*first += count > 0 ? member->first : 0;
+	bpk_members_leave(m, member);
+	return count;
+}

@@ -1,0 +1,292 @@
+/*
+ * Accounting for members that follow each other, and for what lies behind the last of them.
+ */
+#include "format/members.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+enum { LINE = 512, LOOKS = 20, ZEROS = 4096 };
+
+/* ---- Each member ---- */
+
+struct naming {
+	const struct bpk_members *members;
+	const struct bpk_member *member;
+	bpk_remark_fn *remark;
+	void *arg;
+};
+
+static void name_remark(void *arg, const char *line)
+{
+	const struct naming *n = arg;
+	struct bpk_err named = { 0 };
+
+	if (n->remark == NULL)
+		return;
+	bpk_fail(&named, BPK_OK, "%s", line);
+	bpk_members_subject(n->members, n->member, &named);
+	n->remark(n->arg, named.text);
+}
+
+int bpk_members_audit_one(struct bpk_members *m, struct bpk_member *member, bpk_remark_fn *remark,
+			  void *arg, struct bpk_err *err)
+{
+	struct naming naming = { m, member, remark, arg };
+
+	if (m->kind->one->audit(member->reader, name_remark, &naming, err) != 0)
+		return bpk_members_subject(m, member, err);
+	return 0;
+}
+
+static int audit_table(struct bpk_members *m, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
+{
+	struct bpk_member *member;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct bpk_info *info;
+		int rc = bpk_members_enter(m, i, &member, err);
+
+		if (rc != 0)
+			return -1;
+		info = m->kind->one->info(member->reader);
+		if (i > 0 && bpk_member_is_empty(info->nchunks, info->raw_size))
+			rc = bpk_members_prove_empty(m, member, err);
+		if (rc == 0)
+			rc = bpk_members_audit_one(m, member, remark, arg, err);
+		bpk_members_leave(m, member);
+		if (rc != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static void say_differences(const struct bpk_merged *merged, bpk_remark_fn *remark, void *arg)
+{
+	char line[LINE];
+
+	snprintf(line, sizeof line, "%" PRIu64 " archives follow each other", merged->nmembers);
+	remark(arg, line);
+	if (merged->typesize_differs || merged->checksum_differs)
+		remark(arg, "typesize or checksum of its members differ");
+	if (merged->array_differs || merged->metadata_differs)
+		remark(arg, "arrays or metadata of its members differ: the bytes in their order "
+			    "are what counts");
+}
+
+int bpk_members_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+	if (m->in_sequence) {
+		if (bpk_members_audit_walk(m, remark, arg, err) != 0)
+			return -1;
+		if (bpk_merged_info(&m->merged, &m->info, err) != 0)
+			return -1;
+	} else if (m->count > 1) {
+		if (audit_table(m, remark, arg, err) != 0)
+			return -1;
+	} else {
+		if (m->kind->one->audit(m->first->reader, remark, arg, err) != 0)
+			return -1;
+		/* what it finds out about holes */
+		m->info.hole_size = m->kind->one->info(m->first->reader)->hole_size;
+	}
+	if (m->merged.nmembers > 1 && remark != NULL)
+		say_differences(&m->merged, remark, arg);
+	return bpk_members_tail(m, err);
+}
+
+/* ---- What lies behind ---- */
+
+/* Where one archive ends, and the source, as they are now. */
+static int look_again(struct bpk_members *m, uint64_t *end, uint64_t *size, struct bpk_err *err)
+{
+	static const struct bpk_member begin;
+	struct bpk_member_end found = { .offset = BPK_UNKNOWN };
+	struct bpk_member *now;
+	int rc;
+
+	if (bpk_members_open_one(m, &begin, &now, err) != 0)
+		return -1;
+	rc = bpk_members_pass(m, now, &found, err);
+	*end = found.offset;
+	*size = m->kind->one->info(now->reader)->stored_size;
+	bpk_members_leave(m, now);
+	return rc;
+}
+
+/*
+ * Do bytes lie behind the archive that no writer at work has put there? One that ended meanwhile
+ * has made them a part of the archive; so it is looked at until two looks say the same.
+ */
+static int find_tail(struct bpk_members *m, uint64_t *end, uint64_t *size, bool *found,
+		     struct bpk_err *err)
+{
+	uint64_t now_end, now_size;
+
+	*found = false;
+	for (int i = 0; i < LOOKS; i++) {
+		if (bpk_source_in_change(m->place.source))
+			return 0;
+		if (look_again(m, &now_end, &now_size, err) != 0)
+			return -1;
+		if (now_end == BPK_UNKNOWN || now_end >= now_size)
+			return 0;
+		*found = now_end == *end && now_size == *size;
+		if (*found && !bpk_source_in_change(m->place.source))
+			return 0;
+		*end = now_end;
+		*size = now_size;
+	}
+	*found = false;
+	return 0;
+}
+
+static int fail_tail(uint64_t offset, uint64_t size, bool unfinished, struct bpk_err *err)
+{
+	if (unfinished)
+		return bpk_fail(
+			err, BPK_REPAIRABLE,
+			"%" PRIu64 " bytes from offset %" PRIu64
+			" on are of an append that was interrupted; what was committed "
+			"before is whole; bpk repair --in-place, or the next append, removes "
+			"them",
+			size, offset);
+	return bpk_fail(err, BPK_CORRUPT,
+			"%" PRIu64 " bytes from offset %" PRIu64
+			" on, behind the end of the archive, belong to no archive",
+			size, offset);
+}
+
+static int judge_file(struct bpk_members *m, struct bpk_member *last, uint64_t end,
+		      struct bpk_err *err)
+{
+	uint8_t bytes[BPK_PROBE_SIZE];
+	struct bpk_view head = bpk_view(bytes, 0);
+	uint64_t size = m->size;
+	bool found = true;
+
+	if (end == BPK_UNKNOWN || size <= end)
+		return 0;
+	if (last->number == 0 && find_tail(m, &end, &size, &found, err) != 0)
+		return -1;
+	if (!found)
+		return 0;
+	if (bpk_source_read_at(m->place.source, end, bpk_span(bytes, sizeof bytes), &head.size,
+			       err) != 0)
+		return -1;
+	return fail_tail(end, size - end, m->kind->unfinished(last->reader, head), err);
+}
+
+static int judge_pipe(struct bpk_members *m, struct bpk_member *last, uint64_t end,
+		      struct bpk_err *err)
+{
+	struct bpk_view head;
+	bool unfinished;
+	uint64_t size;
+
+	if (end == BPK_UNKNOWN)
+		return 0;
+	if (bpk_source_peek(m->place.source, BPK_PROBE_SIZE, &head, err) != 0)
+		return -1;
+	if (head.size == 0)
+		return 0;
+	unfinished = m->kind->unfinished(last->reader, head);
+	if (bpk_source_skip(m->place.source, UINT64_MAX, &size, err) != 0)
+		return -1;
+	return fail_tail(end, size, unfinished, err);
+}
+
+int bpk_members_tail(void *reader, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+	const struct bpk_members_walk *walk = m->fetching.ended ? &m->fetching : &m->locating;
+	struct bpk_member *last = m->first;
+	int rc;
+
+	if (m->broken.kind != BPK_OK)
+		return bpk_fail(err, m->broken.kind, "%s", m->broken.text);
+	if (m->in_sequence && !walk->ended)
+		return 0; /* nobody looked there */
+	if (m->in_sequence)
+		return (m->seekable ? judge_file : judge_pipe)(m, walk->at, walk->end, err);
+	if (m->count <= 1)
+		return judge_file(m, last, m->end, err);
+	if (bpk_members_enter(m, m->count - 1, &last, err) != 0)
+		return -1;
+	rc = judge_file(m, last, m->end, err);
+	bpk_members_leave(m, last);
+	return rc;
+}
+
+/* ---- Beside a writer ---- */
+
+/* What follows the first member keeps everybody from changing it in place. */
+int bpk_members_settle(void *reader, bool failed, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+
+	return m->kind->one->settle != NULL ? m->kind->one->settle(m->first->reader, failed, err)
+					    : 0;
+}
+
+/* ---- For who changes an archive ---- */
+
+int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *source,
+		       uint64_t offset, struct bpk_err *err)
+{
+	const struct bpk_place place = { 0 };
+	uint8_t bytes[BPK_PROBE_SIZE];
+	struct bpk_view head = bpk_view(bytes, 0);
+	bool begins;
+
+	if (bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &head.size, err) != 0)
+		return -1;
+	if (kind->probe(&place, head, &begins, err) != 0)
+		return -1;
+	if (!begins)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"another archive follows at offset %" PRIu64
+			", and a change would destroy it; bpk convert FILE OTHER makes one of them",
+			offset);
+}
+
+static int is_all_zero(struct bpk_source *source, uint64_t offset, bool *zero, struct bpk_err *err)
+{
+	uint8_t bytes[ZEROS];
+	size_t size = sizeof bytes;
+
+	*zero = true;
+	for (; *zero && size == sizeof bytes; offset += size) {
+		if (bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &size, err) !=
+		    0)
+			return -1;
+		for (size_t i = 0; *zero && i < size; i++)
+			*zero = bytes[i] == 0;
+	}
+	return 0;
+}
+
+int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
+			    struct bpk_source *source, uint64_t offset, struct bpk_err *err)
+{
+	uint8_t bytes[BPK_PROBE_SIZE];
+	struct bpk_view head = bpk_view(bytes, 0);
+	bool zero;
+
+	if (bpk_members_refuse(kind, source, offset, err) != 0 ||
+	    bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &head.size, err) != 0)
+		return -1;
+	if (head.size == 0 || kind->unfinished(reader, head))
+		return 0;
+	if (is_all_zero(source, offset, &zero, err) != 0)
+		return -1;
+	if (zero)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"%" PRIu64 " bytes from offset %" PRIu64
+			" on, behind the end of the archive, belong to no archive, and a change "
+			"would destroy them; truncate -s %" PRIu64 " FILE removes them",
+			bpk_source_size(source) - offset, offset, offset);
+}

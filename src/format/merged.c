@@ -1,0 +1,249 @@
+/*
+ * What archives that follow each other are together: sums, and what all of them agree in. Called by
+ * the reader of members.
+ */
+#include "format/members.h"
+
+bool bpk_member_is_empty(uint64_t nchunks, uint64_t raw_size)
+{
+	return nchunks == 0 || (nchunks == 1 && raw_size == 0);
+}
+
+/* ---- Sizes ---- */
+
+static uint64_t sum(uint64_t a, uint64_t b)
+{
+	return a == BPK_UNKNOWN || b == BPK_UNKNOWN || !bpk_add_u64(a, b, &a) ? BPK_UNKNOWN : a;
+}
+
+/* The raw size of a member's last chunk. */
+static uint64_t last_size_of(const struct bpk_info *info, const struct bpk_member_end *end)
+{
+	uint64_t before;
+
+	if (info->last_chunk_size != BPK_UNKNOWN)
+		return info->last_chunk_size;
+	if (info->chunk_size == BPK_UNKNOWN || end->raw_size == BPK_UNKNOWN ||
+	    !bpk_mul_u64(end->nchunks - 1, info->chunk_size, &before) || before > end->raw_size)
+		return BPK_UNKNOWN;
+	return end->raw_size - before;
+}
+
+static int add_runs(struct bpk_merged *m, const struct bpk_info *info, uint64_t nchunks,
+		    struct bpk_err *err)
+{
+	const struct bpk_sizes *runs = info->runs;
+	uint64_t before = nchunks - 1;
+
+	if (m->runs_ended)
+		return 0;
+	if (m->nchunks > 0) {
+		m->runs_ended = m->last_size == 0 || m->last_size > UINT32_MAX;
+		if (m->runs_ended)
+			return 0;
+		if (bpk_sizes_add(&m->runs, 1, (uint32_t)m->last_size, 0, err) != 0)
+			return -1;
+	}
+	if (info->chunk_size <= UINT32_MAX)
+		return bpk_sizes_add(&m->runs, before, (uint32_t)info->chunk_size, 0, err);
+	for (size_t i = 0; runs != NULL && i < runs->count && runs->all[i].first < before; i++) {
+		uint64_t next = i + 1 < runs->count ? runs->all[i + 1].first : runs->nchunks;
+
+		if (bpk_sizes_add(&m->runs, bpk_min_u64(next, before) - runs->all[i].first,
+				  runs->all[i].size, 0, err) != 0)
+			return -1;
+	}
+	m->runs_ended = before > 0 && (runs == NULL || runs->nchunks < before);
+	return 0;
+}
+
+static int add_sizes(struct bpk_merged *m, const struct bpk_info *info,
+		     const struct bpk_member_end *end, struct bpk_err *err)
+{
+	if (add_runs(m, info, end->nchunks, err) != 0)
+		return -1;
+	if (m->nchunks == 0)
+		m->chunk_size = info->chunk_size;
+	else if (info->chunk_size != m->chunk_size || m->last_size != m->chunk_size)
+		m->chunk_size = BPK_UNKNOWN;
+	m->last_size = last_size_of(info, end);
+	m->nchunks = sum(m->nchunks, end->nchunks);
+	m->raw_size = sum(m->raw_size, end->raw_size);
+	return 0;
+}
+
+/* ---- Arrays and metadata ---- */
+
+/* Metadata without the number of rows, where they tell of an array that has some. */
+static int plain_text(const struct bpk_info *info, struct bpk_buf *text, bool *tells,
+		      struct bpk_err *err)
+{
+	struct bpk_array array = { 0 };
+	struct bpk_err why = { 0 };
+
+	*tells = false;
+	if (!info->has_metadata)
+		return 0;
+	if (bpk_array_from_metadata(info->metadata, &array, tells, NULL, &why) != 0) {
+		*tells = false;
+		if (why.kind == BPK_NO_MEMORY)
+			return bpk_fail(err, why.kind, "%s", why.text);
+	}
+	*tells = *tells && array.ndimensions > 0;
+	bpk_array_clear(&array);
+	return *tells ? bpk_array_set_rows(info->metadata, 0, text, err)
+		      : bpk_buf_append(text, info->metadata, err);
+}
+
+static bool same_bytes(const struct bpk_buf *a, const struct bpk_buf *b)
+{
+	return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
+}
+
+/* Arrays whose rows may follow those of others. */
+static bool has_rows(const struct bpk_array *array)
+{
+	return array != NULL && array->ndimensions > 0 && !array->fortran;
+}
+
+static int begin(struct bpk_merged *m, const struct bpk_info *info, struct bpk_err *err)
+{
+	m->base = info;
+	m->has_offsets = info->has_offsets;
+	m->unprotected = info->unprotected;
+	if (plain_text(info, &m->text, &m->tells_array, err) != 0)
+		return -1;
+	if (!has_rows(info->array))
+		return 0;
+	if (bpk_array_copy(info->array, &m->array, err) != 0)
+		return -1;
+	return bpk_dtype_print(&m->array.dtype, &m->dtype, err);
+}
+
+/* Add its rows, if they are like those before them. */
+static int add_array(struct bpk_merged *m, const struct bpk_array *array, struct bpk_err *err)
+{
+	struct bpk_buf dtype = { 0 };
+	size_t n = m->array.ndimensions;
+	bool same =
+		has_rows(array) && array->ndimensions == n && !m->array_differs &&
+		memcmp(array->shape + 1, m->array.shape + 1, (n - 1) * sizeof *array->shape) == 0 &&
+		bpk_add_u64(m->array.shape[0], array->shape[0], &m->array.shape[0]);
+	int rc = same ? bpk_dtype_print(&array->dtype, &dtype, err) : 0;
+
+	m->array_differs = !same || !same_bytes(&dtype, &m->dtype);
+	bpk_buf_clear(&dtype);
+	return rc;
+}
+
+static int compare(struct bpk_merged *m, const struct bpk_info *info, struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+	bool tells;
+	int rc = plain_text(info, &text, &tells, err);
+
+	m->metadata_differs = m->metadata_differs || tells != m->tells_array ||
+			      info->has_metadata != m->base->has_metadata ||
+			      !same_bytes(&text, &m->text);
+	bpk_buf_clear(&text);
+	m->typesize_differs = m->typesize_differs || info->typesize != m->base->typesize;
+	m->checksum_differs = m->checksum_differs || info->checksum != m->base->checksum;
+	m->has_offsets = m->has_offsets && info->has_offsets;
+	if (m->unprotected == NULL)
+		m->unprotected = info->unprotected;
+	if (rc == 0 && has_rows(m->base->array))
+		rc = add_array(m, info->array, err);
+	else
+		m->array_differs = m->array_differs || info->array != NULL;
+	return rc;
+}
+
+/* ---- All of them ---- */
+
+int bpk_merged_add(struct bpk_merged *m, const struct bpk_info *info,
+		   const struct bpk_member_end *end, struct bpk_err *err)
+{
+	bool first = m->nmembers++ == 0;
+
+	m->hole_size += info->hole_size;
+	m->pending = m->pending || info->pending;
+	if (first && begin(m, info, err) != 0)
+		return -1;
+	if (!first && bpk_member_is_empty(end->nchunks, end->raw_size))
+		return 0;
+	if (!first && compare(m, info, err) != 0)
+		return -1;
+	return end->nchunks > 0 ? add_sizes(m, info, end, err) : 0;
+}
+
+/* The metadata that all have, with the rows of all; without an array, where there is none. */
+static int merge_metadata(struct bpk_merged *m, struct bpk_info *info, struct bpk_err *err)
+{
+	struct bpk_view text = m->base->metadata;
+
+	if (m->metadata_differs) {
+		info->has_metadata = false;
+		info->nlayers = 0;
+	}
+	if (!info->has_metadata || !m->tells_array)
+		return 0;
+	m->metadata.size = 0;
+	if ((info->array != NULL ? bpk_array_set_rows(text, m->array.shape[0], &m->metadata, err)
+				 : bpk_array_strip_metadata(text, &m->metadata, err)) != 0)
+		return -1;
+	info->metadata = bpk_buf_view(&m->metadata);
+	info->has_metadata = m->metadata.size > 0;
+	return 0;
+}
+
+static int merge_array(struct bpk_merged *m, struct bpk_info *info, struct bpk_err *err)
+{
+	uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS];
+	struct bpk_array *array = &m->array;
+
+	info->array = NULL;
+	info->chunk_shape = info->block_shape = NULL;
+	if (m->array_differs || !has_rows(m->base->array))
+		return 0;
+	memcpy(shape, array->shape, sizeof shape);
+	if (bpk_array_set_shape(array, shape, array->ndimensions, err) != 0)
+		return -1;
+	if (array->size == m->raw_size)
+		info->array = array;
+	return 0;
+}
+
+int bpk_merged_info(struct bpk_merged *m, struct bpk_info *info, struct bpk_err *err)
+{
+	*info = *m->base;
+	info->members = m->nmembers;
+	if (m->nmembers == 1)
+		return 0;
+	info->raw_size = m->raw_size;
+	info->nchunks = m->nchunks;
+	info->chunk_size = m->nchunks > 0 ? m->chunk_size : BPK_UNKNOWN;
+	info->last_chunk_size = m->nchunks > 0 ? m->last_size : 0;
+	info->runs = info->chunk_size == BPK_UNKNOWN && m->runs.nchunks > 0 ? &m->runs : NULL;
+	info->append_space = 0;
+	info->has_offsets = m->has_offsets;
+	info->hole_size = m->hole_size;
+	info->pending = m->pending;
+	info->unprotected = m->unprotected;
+	info->frame = NULL;
+	info->uneven = m->typesize_differs || m->checksum_differs;
+	if (m->typesize_differs)
+		info->typesize = info->first_chunk.typesize = 0;
+	if (merge_array(m, info, err) != 0)
+		return -1;
+	return merge_metadata(m, info, err);
+}
+
+void bpk_merged_clear(struct bpk_merged *m)
+{
+	bpk_sizes_clear(&m->runs);
+	bpk_array_clear(&m->array);
+	bpk_buf_clear(&m->dtype);
+	bpk_buf_clear(&m->text);
+	bpk_buf_clear(&m->metadata);
+	*m = (struct bpk_merged){ 0 };
+}

@@ -1,0 +1,71 @@
+/* Unknown words in a chunk's header: those of a later program, or damage? */
+#include "format/weigh.h"
+
+#include "chunk/chunk.h"
+
+enum { CODEC_AND_DELTA = 0xe8 }; /* of a chunk's flags */
+
+/* The digest behind a chunk, or kept elsewhere. False: it cannot be the chunk's. */
+static bool is_intact(const struct bpk_suspect *s, uint64_t packed_size)
+{
+	struct bpk_buf bytes = { 0 };
+	uint8_t digest[BPK_DIGEST_MAX];
+	size_t behind = s->digest == NULL ? s->checksum->size : 0;
+	bool intact = false;
+
+	if (packed_size < BPK_CHUNK_HEADER_SIZE || behind > s->room ||
+	    packed_size > s->room - behind ||
+	    bpk_buf_resize(&bytes, (size_t)packed_size, NULL) != 0)
+		goto out;
+	if (bpk_source_need_at(s->source, s->offset, bpk_span(bytes.data, bytes.size), NULL) != 0)
+		goto out;
+	if (behind > 0 && bpk_source_need_at(s->source, s->offset + packed_size,
+					     bpk_span(digest, behind), NULL) != 0)
+		goto out;
+	intact = bpk_checksum_check(s->checksum, bpk_buf_view(&bytes),
+				    behind > 0 ? digest : s->digest, NULL) == 0;
+out:
+	bpk_buf_clear(&bytes);
+	return intact;
+}
+
+/* Does a chunk stand there that bpk knows, and that one program would not write beside that of
+ * head? Chunks of one value have neither codec nor filters; stored ones name them all the same. */
+static bool is_contradicted(struct bpk_view head, struct bpk_source *source, uint64_t offset)
+{
+	uint8_t other[BPK_CHUNK_EXTENDED_HEADER_SIZE];
+	struct bpk_chunk_header header;
+	size_t got = 0, words;
+
+	if (source == NULL ||
+	    bpk_source_read_at(source, offset, bpk_span(other, sizeof other), &got, NULL) != 0 ||
+	    bpk_chunk_header_read(bpk_view(other, got), &header, NULL) != 0)
+		return false;
+	if (other[0] != head.data[0])
+		return true;
+	if (header.special != BPK_SPECIAL_NONE)
+		return false;
+	words = bpk_min_size(header.header_size, head.size) - BPK_CHUNK_HEADER_SIZE;
+	return other[1] != head.data[1] || ((other[2] ^ head.data[2]) & CODEC_AND_DELTA) != 0 ||
+	       memcmp(other + BPK_CHUNK_HEADER_SIZE, head.data + BPK_CHUNK_HEADER_SIZE, words) != 0;
+}
+
+int bpk_suspect_weigh(const struct bpk_suspect *s, struct bpk_view head, struct bpk_err *err)
+{
+	struct bpk_err found = { 0 };
+	const char *why = NULL;
+	uint64_t packed_size;
+
+	if (err == NULL || err->kind != BPK_UNSUPPORTED || head.size < BPK_CHUNK_HEADER_SIZE)
+		return -1;
+	packed_size = bpk_get_le32(head.data + 12);
+	if (s->checksum != NULL && s->checksum->size > 0)
+		why = is_intact(s, packed_size) ? NULL : "and its digest is not that of the chunk";
+	else if (is_contradicted(head, s->beside, s->beside_offset) ||
+		 is_contradicted(head, s->source, s->offset + packed_size))
+		why = "and the chunk beside it has nothing of the kind";
+	if (why == NULL)
+		return -1;
+	found = *err;
+	return bpk_fail(err, BPK_CORRUPT, "%s, %s", found.text, why);
+}

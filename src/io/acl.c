@@ -1,0 +1,106 @@
+#include "io/acl.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+
+#define ACCESS_LIST  "system.posix_acl_access"
+#define DEFAULT_LIST "system.posix_acl_default"
+
+/* Source: linux/posix_acl_xattr.h. A version, then entries of tag, permissions and id, all
+ * little-endian. */
+enum {
+	VERSION = 2,
+	HEAD = 4,
+	ENTRY = 8,
+	USER_OBJ = 0x01,
+	USER = 0x02,
+	GROUP_OBJ = 0x04,
+	GROUP = 0x08,
+	MASK = 0x10,
+	OTHER = 0x20,
+	ENTRIES_MAX = 128, /* of a list that is read; file systems have less */
+};
+
+/* What a list gives, three bits each. */
+struct given {
+	unsigned user, group, other;
+	unsigned mask;
+	unsigned named; /* what all named users and groups have */
+	bool has_named;
+};
+
+static void take(struct given *given, unsigned tag, unsigned bits)
+{
+	switch (tag) {
+	case USER_OBJ:
+		given->user = bits;
+		break;
+	case GROUP_OBJ:
+		given->group = bits;
+		break;
+	case USER:
+	case GROUP:
+		given->named &= bits;
+		given->has_named = true;
+		break;
+	case MASK:
+		given->mask = bits;
+		break;
+	case OTHER:
+		given->other = bits;
+		break;
+	}
+}
+
+/* 0; 1: there is no list; -1: it cannot be read. */
+static int read_list(int fd, const char *name, struct given *given)
+{
+	uint8_t list[HEAD + ENTRY * ENTRIES_MAX];
+	ssize_t size = fgetxattr(fd, name, list, sizeof list);
+
+	*given = (struct given){ .mask = 7, .named = 7 };
+	if (size < 0)
+		return errno == ENODATA || errno == ENOTSUP ? 1 : -1;
+	if (size < HEAD || bpk_get_le32(list) != VERSION || (size - HEAD) % ENTRY != 0)
+		return -1;
+	for (ssize_t at = HEAD; at < size; at += ENTRY)
+		take(given, bpk_get_le16(list + at), bpk_get_le16(list + at + 2) & 7);
+	return 0;
+}
+
+/* The bits that nobody gets more by. */
+static mode_t mode_of(const struct given *given)
+{
+	unsigned named = given->has_named ? given->named & given->mask : 7;
+
+	return given->user << 6 | (given->group & given->mask & named) << 3 |
+	       (given->other & named);
+}
+
+mode_t bpk_acl_mode(int fd, mode_t mode)
+{
+	struct given given;
+	int rc = read_list(fd, ACCESS_LIST, &given);
+
+	if (rc > 0)
+		return mode;
+	return rc < 0 ? mode & ~(mode_t)077 : mode & (~(mode_t)0777 | mode_of(&given));
+}
+
+void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new)
+{
+	struct given given;
+	int rc = read_list(fd, ACCESS_LIST, &given);
+
+	if (rc <= 0) { /* from the folder, which may be out of reach */
+		if (is_new && read_list(folder, DEFAULT_LIST, &given) != 0)
+			mode &= 0700;
+		else if (is_new)
+			mode &= mode_of(&given);
+		/* where the list stays its mask may not grow */
+		if (fremovexattr(fd, ACCESS_LIST) != 0)
+			mode &= 0700;
+	}
+	(void)fchmod(fd, mode);
+}

@@ -1,0 +1,365 @@
+load lib
+
+# Readers beside writers. A command sees one generation of an archive, or ends with status 1 and
+# leaves nothing; and a reader whose output nobody takes keeps no writer waiting.
+#
+#   BPK_BESIDE_TRIES   how often the last test tries, 10 by default
+
+# NAME ARCHIVE OPTIONS: archives that are packed from $data.
+kinds() {
+    cat <<'END'
+blp x.blp -z 8K
+none x.blp -z 8K --checksum none
+walked x.blp -z 8K --no-offsets
+chunked x.blpd -F chunked -z 8K --superchunk-size 32K
+bcolz x.blpd -F chunked --layout bcolz -z 8K
+b2frame x.b2frame -z 8K
+b2sparse x.b2s -z 8K
+unsealed x.b2s -z 8K --checksum none
+b2nd x.b2nd --dtype <u2 --shape 500,300 --chunk-shape 20,100 --block-shape 10,50
+b2nddir x.b2s --dtype <u2 --shape 500,300 --chunk-shape 20,100 --block-shape 10,50
+END
+    light || cat <<'END'
+partial x.blp -z 7000 -T 1
+columns x.blpd -F chunked -z 8K --dtype [('a','<u2'),('b','<u4')] --shape 50000
+END
+}
+
+# Both of 300,000 bytes, which do not shrink: more than a pipe holds.
+make_data() {
+    data noise 300000 a
+    tail -c 150000 a >b
+    head -c 150000 a >>b
+    data noise 60000 more
+    truncate -s 60000 more
+}
+
+# ARCHIVE OPTIONS of a kind: have it hold a.
+pack_kind() {
+    local words
+    rm -rf "$1"
+    read -ra words <<<"$2"
+    bpk pack -q -0 "${words[@]}" -o "$1" a
+}
+
+# What happens to $archive meanwhile; these change what was there.
+deed() {
+    case $1 in
+    write) bpk write -q --at 0 "$archive" b ;;
+    copy) bpk write -q --copy --at 0 "$archive" b ;;
+    truncate) bpk truncate -q --bytes 120000 "$archive" ;;
+    replace)
+        read -ra words <<<"$options"
+        bpk pack -q -f -0 "${words[@]}" -o "$archive" b
+        ;;
+    append) bpk append -q "$archive" more ;;
+    meta) bpk meta -q set "$archive" k=1 ;;
+    esac
+}
+
+# A reader whose output lies in the file: what is it of?
+content_of() {
+    case $1 in
+    tar) tar xOf "$2" ;;
+    convert) bpk cat "$2" ;;
+    *) cat "$2" ;;
+    esac
+}
+
+start_reader() {
+    case $1 in
+    cat) bpk cat "$archive" ;;
+    unpack) bpk unpack -c "$archive" ;;
+    convert) bpk convert -q -F blp "$archive" - ;;
+    tar) bpk tar --raw "$archive" ;;
+    esac
+}
+
+# READER DEED: the deed while nobody takes more than the first bytes of the output.
+read_beside() {
+    local reading status=0
+    rm -f pipe
+    mkfifo pipe
+    start_reader "$1" >pipe 2>"$err" &
+    reading=$!
+    exec 7<pipe
+    head -c 100 <&7 >got
+    deed "$2" 2>deed.err || die "$name, $1: $2 failed: $(cat deed.err)"
+    cat <&7 >>got
+    exec 7<&-
+    wait $reading || status=$?
+    all=$((all + 1))
+    if [ $status -eq 0 ]; then
+        content_of "$1" got | cmp -s - a || die "$name, $1 beside $2: a mixture, with status 0"
+    else
+        [ $status -eq 1 ] || die "$name, $1 beside $2: status $status" "$(cat "$err")"
+        says 'changed while it was read'
+        [ "$2" != append ] || die "$name, $1 beside append: $(cat "$err")"
+    fi
+}
+
+@test "a slow reader sees one generation or fails, and keeps no writer waiting" {
+    make_data
+    all=0
+    readers=(cat unpack convert tar)
+    deeds=(write copy truncate replace append meta)
+    while read -r name archive options; do
+        turn=0
+        pack_kind "$archive" "$options"
+        for deed in "${deeds[@]}"; do
+            for reader in "${readers[@]}"; do
+                turn=$((turn + 1))
+                # the first reader meets each deed, the others some
+                [ "$reader" = cat ] || [ $((turn % 7)) -eq 0 ] || [ -n "${BPK_BESIDE_TRIES:-}" ] ||
+                    continue
+                pack_kind "$archive" "$options"
+                SECONDS=0
+                read_beside "$reader" "$deed"
+                [ $SECONDS -lt 30 ] || die "$name: $deed waited for $reader"
+            done
+        done
+        rm -rf "$archive"
+    done < <(kinds)
+    echo "# $all of $all readers" >&3
+}
+
+# ---- results in files ----
+
+# Sanitizers: a traced process may not look for leaks, and some make $own calls before main.
+need_nth() {
+    nth=$(dirname "$BPK")/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    "$nth" true || skip "one process may not trace another here"
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
+    "$nth" -o calls "$BPK" --version >"$out"
+    own=$(($(wc -l <calls) - 1)) # all but the write of the version
+}
+
+# POINT COMMAND...: at that call of the command that writes, the deed is done.
+at_write() {
+    NTH_RUN="$BPK write -q --at 0 $archive b" "$nth" -n $((own + $1)) -a run "$BPK" "${@:2}" 2>"$err"
+}
+
+# OUTPUT POINT COMMAND...
+check_result() {
+    local status=0
+    at_write "${@:2}" || status=$?
+    all=$((all + 1))
+    if [ $status -ne 0 ]; then
+        [ $status -eq 1 ] || die "$name, ${*:2}: status $status" "$(cat "$err")"
+        says 'changed while it was read|is not removed: not the file that was read any more'
+        if [ -e "$1" ]; then # it was kept when the change came
+            says 'is not removed'
+            same "$1" a
+        fi
+        [ -e "$archive" ] || die "$name, ${*:2}: removed what was not read"
+    elif [ -f "$1" ] && [ "${1%.*}" = "$1" ]; then
+        same "$1" a
+    else
+        bpk cat "$1" | cmp - a
+    fi
+    rm -rf "$1"
+}
+
+@test "what was changed while it was read gets no name, and is not removed" {
+    need_nth
+    make_data
+    all=0
+    while read -r name archive options; do
+        for point in 3 17 30; do
+            pack_kind "$archive" "$options"
+            check_result out $point unpack -T 1 -o out "$archive"
+            pack_kind "$archive" "$options"
+            check_result out.blp $point convert -q -T 1 "$archive" out.blp
+            [ -z "$(find . -name '.out*')" ]
+        done
+        [ ! -f "$archive" ] || for point in 3 25 40; do
+            pack_kind "$archive" "$options"
+            check_result out $point unpack -T 1 --rm -o out "$archive"
+        done
+        rm -rf "$archive"
+    done < <(kinds)
+    echo "# $all of $all results" >&3
+}
+
+@test "verify and info take no change for damage" {
+    make_data
+    all=0
+    while read -r name archive options; do
+        pack_kind "$archive" "$options"
+        : >go
+        while [ -e go ]; do
+            bpk write -q --at 0 "$archive" b && bpk write -q --at 0 "$archive" a
+        done &
+        writing=$!
+        for ((i = 0; i < 6; i++)); do
+            for command in "verify" "info -vv" "verify --quick"; do
+                status=0
+                # shellcheck disable=SC2086 # words
+                bpk $command "$archive" >"$out" 2>"$err" || status=$?
+                all=$((all + 1))
+                [ $status -eq 0 ] || { [ $status -eq 1 ] && says 'changed while it was'; } ||
+                    { rm go && die "$name, $command: status $status" "$(cat "$err")"; }
+            done
+        done
+        rm go
+        wait $writing
+        rm -rf "$archive"
+    done < <(kinds)
+    echo "# $all of $all commands" >&3
+}
+
+@test "readers of an archive that grows see it as it was" {
+    make_data
+    while read -r name archive options; do
+        pack_kind "$archive" "$options"
+        : >go
+        while [ -e go ]; do bpk append -q "$archive" more; done &
+        writing=$!
+        for ((i = 0; i < 4; i++)); do
+            bpk cat -T 2 "$archive" >got || { rm go && die "$name"; }
+            head -c 300000 got | cmp - a || { rm go && die "$name"; }
+            tail -c +300001 got >rest
+            [ $(($(stat -c %s rest) % 60000)) -eq 0 ] || { rm go && die "$name: half an append"; }
+        done
+        rm go
+        wait $writing
+        rm -rf "$archive"
+    done < <(kinds)
+}
+
+@test "cat beside truncate and append, again and again" {
+    make_data
+    tail -c 180000 a >end
+    tries=${BPK_BESIDE_TRIES:-10}
+    right=0
+    while read -r name archive options; do
+        case $name in blp | b2nddir | chunked) ;; *) continue ;; esac
+        pack_kind "$archive" "$options"
+        : >go
+        while [ -e go ]; do
+            bpk truncate -q --bytes 120000 "$archive" && bpk append -q "$archive" end
+        done &
+        writing=$!
+        for ((i = 0; i < tries; i++)); do
+            status=0
+            bpk cat "$archive" >got 2>"$err" || status=$?
+            if [ $status -eq 0 ]; then
+                cmp -s got a || head -c 120000 a | cmp -s - got ||
+                    { rm go && die "$name: $(stat -c %s got) bytes of neither"; }
+            else
+                [ $status -eq 1 ] && says 'changed while it was' ||
+                    { rm go && die "$name: $status" "$(cat "$err")"; }
+            fi
+            right=$((right + 1))
+        done
+        rm go
+        wait $writing
+        rm -rf "$archive"
+    done < <(kinds)
+    echo "# $right of $right tries" >&3
+}
+
+@test "a lock that another program keeps is told of after a second" {
+    need_python
+    [ "$(getconf LONG_BIT)" -eq 64 ] || skip "the lock is spelled for 64 bits"
+    data text 30000 a
+    bpk pack a
+    cat >hold.py <<'END'
+import fcntl, struct, sys, time
+f = open(sys.argv[1], "r+b")
+for byte in 1, 2:
+    lock = struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, (1 << 62) + byte, 1, 0)
+    fcntl.fcntl(f, fcntl.F_SETLK if sys.argv[2] == "process" else 37, lock)
+open("held", "w").close()
+time.sleep(2.5)
+END
+    for kind in process description; do
+        rm -f held
+        "$python" hold.py a.blp $kind &
+        holding=$!
+        eventually test -e held
+        bpk cat a.blp >got 2>"$err"
+        same got a
+        holder="another process"
+        [ $kind = description ] || holder="process $holding"
+        says "^bpk: .*/a.blp: waits for a lock that $holder holds$"
+        [ "$(wc -l <"$err")" -eq 1 ]
+        wait $holding
+    done
+}
+
+# ---- directories that are removed ----
+
+directories() { kinds | grep -E '\.(blpd|b2s) '; }
+
+@test "unpack --rm removes a directory, and nothing that is no part of it" {
+    make_data
+    while read -r name archive options; do
+        pack_kind "$archive" "$options"
+        echo mine >"$archive/notes"
+        refuses 1 "$archive: holds notes, which is no part of it; not removed" \
+            bpk unpack --rm -o out "$archive"
+        rm "$archive/notes"
+        mkdir "$archive/mine"
+        ln -s ../a "$archive/mine/link"
+        refuses 1 "holds mine/link, which is no part of it" bpk unpack --rm -o out "$archive"
+        rm -r "$archive/mine"
+        ln -s "$archive" link
+        refuses 1 "link: cannot be opened to be removed" bpk unpack --rm -o out link
+        rm link
+        quietly bpk unpack --rm -o out "$archive/"
+        same out a
+        [ ! -e "$archive" ]
+        [ -z "$(find . -name '.*' ! -name .)" ]
+        rm out
+        # what was changed by bpk has a lock
+        pack_kind "$archive" "$options"
+        quietly bpk append "$archive" more
+        quietly bpk unpack --rm -o out "$archive"
+        cat a more | cmp - out
+        [ ! -e "$archive" ]
+        rm out
+    done < <(directories)
+}
+
+@test "unpack --rm leaves a directory that is changed or read meanwhile, and survives a kill" {
+    need_nth
+    make_data
+    all=0
+    while read -r name archive options; do
+        pack_kind "$archive" "$options"
+        "$nth" -o calls "$BPK" unpack -T 1 --rm -o out "$archive"
+        rm out
+        linked=$(grep -n linkat calls | head -n 1 | cut -d : -f 1)
+        for point in $((own + 2)) $(((own + linked) / 2)) "$linked"; do
+            pack_kind "$archive" "$options"
+            NTH_RUN="$BPK append -q $archive more" "$nth" -n $point -a run "$BPK" unpack -T 1 --rm \
+                -o out "$archive" 2>"$err" &&
+                die "$name: removed what was appended to"
+            says 'is not removed: it was changed meanwhile'
+            same out a
+            cat a more | cmp - <(bpk cat "$archive")
+            rm out
+        done
+        # around the moment when the result is kept, and up to the end
+        last=$(wc -l <calls)
+        step=$(light && echo 7 || echo 3)
+        for ((point = linked - 1; point <= last; point += point < linked + 7 ? step : 4 * step)); do
+            rm -rf out
+            pack_kind "$archive" "$options"
+            { "$nth" -n $point "$BPK" unpack -T 1 --rm -o out "$archive" || true; } 2>"$err"
+            all=$((all + 1))
+            if [ -e "$archive" ]; then
+                bpk cat "$archive" | cmp - a || die "$name: half a dataset after $point"
+            else
+                same out a
+            fi
+            # what is left goes with the next one that is made
+            pack_kind "$archive" "$options"
+            [ -z "$(find . -name '.*' ! -name . ! -name .lock)" ] || die "litter: $(find . -name '.*')"
+        done
+        rm -rf out "$archive"
+    done < <(directories)
+    echo "# $all of $all kills" >&3
+}

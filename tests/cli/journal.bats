@@ -1,0 +1,347 @@
+#!/usr/bin/env bats
+# What a writer that died leaves beside an archive, and what is put there by others: it is looked
+# through, put back or left alone, and never turned against the archive's owner.
+
+load lib
+
+kinds=(blp blp-plain b2nd chunked b2sparse)
+
+# Make $archive of KIND and the command that changes it, $change.
+prepare() { # KIND
+    data text 30000 a
+    data noise 9000 more
+    pack=(-q -T 1 -z 4K)
+    case $1 in
+    blp) archive=x.blp ;;
+    blp-plain) archive=x.blp pack+=(--no-offsets) ;;
+    chunked) archive=x.blpd pack+=(-F chunked --superchunk-size 8K) ;;
+    b2sparse) archive=x.b2s pack+=(-F b2sparse) ;;
+    b2nd) archive=x.b2nd pack=(-q -T 1 --dtype '<i4' --shape 125,60 --chunk-shape 16,20) ;;
+    esac
+    case $1 in
+    blp*) change=(append -T 1 "$archive" more) ;;
+    chunked) change=(write -T 1 --at 2000 "$archive" more) ;;
+    b2sparse) change=(truncate --bytes 7000 "$archive") ;;
+    b2nd) change=(append -T 1 "$archive" more) ;;
+    esac
+    rm -rf "$archive" was
+    if [ "$1" = b2nd ]; then
+        cp "$top_srcdir/tests/data/frame/good-bpk-long-header.b2nd" "$archive"
+        head -c 14000 a | bpk append -q -T 1 "$archive" -
+        head -c 800 a >more
+    else
+        bpk pack "${pack[@]}" -o "$archive" a
+    fi
+    [ ! -d "$archive" ] || : >"$archive/.lock"
+    cp -a "$archive" was
+}
+
+# Change $archive, as prepare made it, and be killed behind a call.
+interrupt_at() { # NUMBER
+    local status=0
+    rm -rf "$archive" .x.*
+    cp -a was "$archive"
+    "$nth" -n "$1" -a after "$BPK" "${change[@]}" >"$out" 2>&1 || status=$?
+    [ "$status" -ne 125 ] || skip "this machine does not let processes be traced"
+}
+
+# $archive of KIND, with a change that was interrupted at the call $at, and is pending; what was
+# committed, in committed.
+interrupt() { # KIND
+    local status
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # not in a traced process
+    prepare "$1"
+    for ((at = 1; at < 200; at++)); do
+        interrupt_at "$at"
+        [ -e ".$archive.bpkj" ] || [ -e "$archive/.bpkj" ] || continue
+        status=0
+        bpk verify "$archive" >"$out" 2>&1 || status=$?
+        # not what only lies behind the end, before the journal is whole
+        [ "$status" -eq 3 ] && grep -q 'is pending' "$out" || continue
+        bpk cat -q "$archive" >committed
+        return 0
+    done
+    die "no change of $1 was ever pending"
+}
+
+# Every command that only reads, on $archive and with output elsewhere: the folder stays as it is.
+reads() { # STATUS of verify, PATTERN of the line on standard error
+    local before command status
+    mkdir -p "$bad"
+    before=$(snapshot)
+    for command in "info @" "info -vv @" "cat @" "unpack -c @" "unpack -f -o $bad/raw @" \
+        "verify @" "convert -f @ $bad/copy.blp" "tar --force -f $bad/t.tar @" \
+        "tar --raw --force -f $bad/t.tar @"; do
+        status=0
+        # shellcheck disable=SC2086
+        bpk ${command//@/$archive} >"$out" 2>"$err" || status=$?
+        case $command in
+        verify*) [ "$status" -eq "$1" ] || die "verify: status $status, not $1" "$(cat "$err")" ;;
+        *) [ "$status" -eq 0 ] || die "$command: status $status" "$(cat "$err")" ;;
+        esac
+        [ "$(wc -l <"$err")" -eq 1 ] || die "$command: not one line:" "$(cat "$err")"
+        says "$2"
+        case $command in cat* | "unpack -c"*) same "$out" "${3:-committed}" ;; esac
+        [ "$(snapshot)" = "$before" ] ||
+            die "$command changed something:" "$(diff <(echo "$before") <(snapshot))"
+    done
+    rm -r "$bad"
+}
+
+@test "commands that read look through a pending change, say so, and change nothing" {
+    for kind in "${kinds[@]}"; do
+        interrupt "$kind"
+        reads 3 "^bpk: $archive: a change was interrupted and is pending"
+        quietly bpk cat -q "$archive"
+        same "$out" committed
+    done
+}
+
+@test "the next writer settles what is pending" {
+    for kind in "${kinds[@]}"; do
+        interrupt "$kind"
+        quietly bpk meta set "$archive" 0000000000000000000000000000014=1 || die "$kind"
+        bpk cat "$archive" | cmp - committed
+        quietly bpk verify "$archive"
+        [ -z "$(find . -name '.*' ! -name . ! -name .lock)" ] || die "litter: $(find . -name '.*')"
+    done
+}
+
+@test "a new archive of that name is not touched by what an old one left" {
+    for kind in "${kinds[@]}"; do
+        interrupt "$kind"
+        cp a b && printf CORRECTION | dd of=b bs=1 seek=29000 conv=notrunc status=none
+        if [ "$kind" = b2nd ]; then
+            head -c 30000 b >raw
+            pack=(-q --dtype '<i4' --shape 125,60)
+        fi
+        bpk pack -f "${pack[@]}" -o "$archive" b
+        quietly bpk cat "$archive"
+        same "$out" b
+        quietly bpk verify -q "$archive"
+        [ -z "$(find . -name '.*' ! -name . ! -name .lock)" ] || die "litter: $(find . -name '.*')"
+    done
+}
+
+@test "killed while it replaces an archive with a pending change, pack leaves the old or the new" {
+    interrupt blp
+    cp a b && printf CORRECTION | dd of=b bs=1 seek=29000 conv=notrunc status=none
+    step=3
+    light && step=17
+    for ((n = 1; n < 400; n += step)); do
+        interrupt_at "$at"
+        status=0
+        "$nth" -n "$n" -a after "$BPK" pack -f "${pack[@]}" -o "$archive" b >"$out" 2>&1 || status=$?
+        bpk cat -q "$archive" >"$out"
+        if ! cmp -s "$out" committed; then same "$out" b; fi
+        bpk pack -f "${pack[@]}" -o "$archive" a
+        quietly bpk cat "$archive"
+        same "$out" a
+        [ ! -e ".$archive.bpkj" ]
+        [ "$status" -ne 0 ] || break
+    done
+    [ "$status" -eq 0 ]
+}
+
+@test "--rm removes an archive's journal with it" {
+    for kind in blp blp-plain b2nd; do
+        interrupt "$kind"
+        bpk unpack -q -f --rm -o raw "$archive"
+        same raw committed
+        [ ! -e "$archive" ] && [ ! -e ".$archive.bpkj" ] || die "$kind"
+    done
+}
+
+@test "an archive that is being changed is neither replaced nor removed" {
+    data text 30000 a
+    bpk pack -z 4K a
+    mkfifo pipe
+    bpk append a.blp - <pipe &
+    writer=$!
+    exec 7>pipe
+    eventually busy a.blp
+    refuses 1 'a.blp: is being changed by another process' bpk pack -f -z 4K a
+    status=0
+    bpk unpack --rm -o raw a.blp 2>"$err" || status=$?
+    [ "$status" -eq 1 ] && [ -e a.blp ]
+    says 'a.blp: is not removed: is being changed by another process'
+    exec 7>&-
+    wait "$writer"
+    quietly bpk verify a.blp
+}
+busy() { ! bpk meta set "$1" k=1 2>/dev/null; }
+
+@test "a journal that was made for another file is told of and not used" {
+    for kind in blp blp-plain b2nd; do
+        interrupt "$kind"
+        cp -a was new && mv new "$archive" # with its owner, mode and time
+        bpk cat -q "$archive" >plain
+        reads 0 "^bpk: $archive: its journal .$archive.bpkj is not used: it was made for inode" plain
+        refuses 1 "its journal .$archive.bpkj is not used" bpk "${change[@]}"
+        refuses 1 "its journal .$archive.bpkj is not used" bpk meta set "$archive" k=2
+    done
+    for kind in chunked b2sparse; do
+        interrupt "$kind"
+        cp -a was new && mv "$archive/.bpkj" new && rm -r "$archive" && mv new "$archive"
+        bpk cat -q "$archive" >plain
+        reads 0 "^bpk: $archive: its list of changes .bpkj is not used: it was made for inode" plain
+        refuses 1 "its list of changes .bpkj is not used" bpk "${change[@]}"
+    done
+}
+
+@test "a journal without samples, or of the first version, changes no file" {
+    need_python
+    journal() { "$python" "$tests/lib/journal.py" "$@"; }
+    prepare blp
+    size=$(stat -c %s "$archive")
+    bpk cat "$archive" >plain
+    for key in samples=none samples=some version=1; do
+        journal journal ".$archive.bpkj" "$archive" "size=$size" $key 100:evil
+        reads 0 "^bpk: $archive: its journal .$archive.bpkj is not used: " plain
+        refuses 1 'is not used' bpk "${change[@]}"
+    done
+    rm ".$archive.bpkj"
+    # raw files have journals of nobody
+    "$python" -c 'import struct
+head = b"{\"descr\": \"<f8\", \"fortran_order\": False, \"shape\": (1000,), }"
+head = head.replace(b"\"", b"'\''") + b" " * (117 - len(head)) + b"\n"
+open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head + bytes(8000))'
+    journal journal .r.npy.bpkj r.npy size=64 samples=none 0:xxxx
+    before=$(snapshot)
+    bpk info r.npy >"$out" 2>"$err" || true
+    bpk cat --name '' r.npy >"$out" 2>"$err" || true
+    bpk pack -q -o "$bad" r.npy && rm "$bad"
+    bpk verify r.npy >"$out" 2>"$err" || true
+    [ "$(snapshot)" = "$before" ]
+}
+
+@test "a list of changes is carried out by nobody in a directory that is no dataset" {
+    need_python
+    journal() { "$python" "$tests/lib/journal.py" "$@"; }
+    mkdir d && echo mine >d/victim && echo other >d/.victim.bpk-000000 && echo 1 >d/data
+    for change in -victim +6:.victim.bpk-000000:victim; do
+        journal list d/.bpkj d "$change"
+        before=$(snapshot)
+        for command in info cat 'unpack -c' verify 'verify -r' "tar -f -" "tar --raw -f -" \
+            'convert -o y.blp' 'append -T 1' 'truncate --bytes 0' 'meta set' 'repair --repack'; do
+            # shellcheck disable=SC2086
+            bpk $command d >"$out" 2>"$err" </dev/null || true
+            [ "$(snapshot)" = "$before" ] || die "$command"
+        done
+    done
+    # nor are names carried out that are no part of the dataset where it is one
+    prepare chunked
+    echo mine >"$archive/notes"
+    journal list "$archive/.bpkj" "$archive" -notes
+    bpk cat -q "$archive" >plain
+    same plain a
+    refuses 1 'it names notes, which is no part of a dataset' bpk "${change[@]}"
+    [ -e "$archive/notes" ]
+}
+
+@test "repair tells what is pending and why something is not used, settles it, or drops it" {
+    for kind in "${kinds[@]}"; do
+        prepare "$kind"
+        quietly bpk repair "$archive"
+        interrupt "$kind"
+        refuses 3 "^bpk: $archive: a change was interrupted and is pending" bpk repair "$archive"
+        cp -a "$archive" saved
+        left=.$archive.bpkj
+        if [ -d "$archive" ]; then left=$archive/.bpkj; else cp -a "$left" saved.bpkj; fi
+        quietly bpk repair --in-place "$archive"
+        [ ! -e "$left" ]
+        quietly bpk cat "$archive"
+        same "$out" committed
+        # a backup of both that is restored; the old inode stays in use
+        rm -rf was
+        mv "$archive" was
+        cp -a saved "$archive"
+        [ -d "$archive" ] || cp -a saved.bpkj "$left"
+        refuses 1 ' is not used: it was made for .*--use-journal.*--drop-journal' bpk repair "$archive"
+        refuses 1 ' is not used: it was made for ' bpk repair --in-place "$archive"
+        quietly bpk repair --use-journal "$archive"
+        [ ! -e "$left" ]
+        quietly bpk cat "$archive"
+        same "$out" committed
+        quietly bpk verify "$archive"
+        # or only removed
+        interrupt_at "$at"
+        rm -rf before
+        cp -a "$archive" before
+        quietly bpk repair --drop-journal "$archive"
+        [ ! -e "$left" ]
+        rm -f before/.bpkj
+        diff -r before "$archive"
+        rm -rf before saved saved.bpkj
+    done
+    refuses 64 'only one of' bpk repair --in-place --drop-journal "$archive"
+}
+
+@test "repair: a damaged journal is an error until the user drops it" {
+    interrupt blp
+    while [ "$(grep -ao bpkr ".$archive.bpkj" | wc -l)" -lt 3 ]; do # until something is saved
+        at=$((at + 1))
+        interrupt_at "$at"
+    done
+    printf '\377' | dd of=".$archive.bpkj" bs=1 seek=100 conv=notrunc status=none
+    for command in "cat $archive" "info $archive" "repair $archive" "repair --in-place $archive" \
+        "repair --use-journal $archive" "meta set $archive k=1" "append $archive a"; do
+        # shellcheck disable=SC2086
+        refuses 2 "its journal .$archive.bpkj is damaged" bpk $command
+    done
+    quietly bpk repair --drop-journal "$archive"
+    [ ! -e ".$archive.bpkj" ]
+    bpk pack -f "${pack[@]}" -o "$archive" a
+    quietly bpk verify "$archive"
+}
+
+# The bytes behind the end are told, whoever put an empty file there that is called like a journal.
+@test "a journal that is not used hides nothing behind an archive's end" {
+    data noise 30000 a
+    for format in blp b2frame; do
+        make_archive $format a -z 10K
+        printf 'something else' >>"$archive"
+        for journal in none empty theirs; do
+            rm -f ".$archive.bpkj"
+            [ $journal = none ] || : >".$archive.bpkj"
+            if [ $journal = theirs ]; then
+                [ "$(id -u)" -eq 0 ] || continue
+                chown 65534 ".$archive.bpkj"
+            fi
+            status=0
+            bpk verify "$archive" >"$out" 2>"$err" || status=$?
+            [ "$status" -eq 2 ] || die "$format, $journal: status $status"
+            says 'behind the end of the archive, belong to no archive'
+        done
+    done
+}
+
+# Moved without its journal, an archive whose last chunk was written over is no whole one.
+@test "a last chunk that was written over, and no journal: that is damage" {
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth is not built"
+    data noise 29500 a
+    data noise 23000 more
+    torn=0
+    for ((point = 1; point < 40; point++)); do
+        rm -f x.blp .x.blp.bpkj
+        make_archive blp a -z 10000 -o x.blp
+        status=0
+        "$nth" -n $point -a after "$BPK" append -T 1 x.blp more >"$out" 2>&1 || status=$?
+        [ "$status" -ne 125 ] || skip "this machine does not let processes be traced"
+        [ "$status" -ne 0 ] || break
+        [ -s .x.blp.bpkj ] || continue
+        mv x.blp moved.blp
+        status=0
+        bpk cat moved.blp >"$out" 2>"$err" || status=$?
+        if [ "$status" -eq 0 ] || [ "$status" -eq 3 ]; then
+            cmp "$out" a || cmp "$out" <(cat a more) || die "point $point: neither old nor new, status $status"
+        else
+            [ "$status" -eq 2 ]
+            torn=$((torn + 1))
+        fi
+    done
+    [ "$torn" -gt 0 ]
+}

@@ -1,0 +1,230 @@
+#!/usr/bin/env bats
+# A neighbour who may put files into the folder: whatever lies there as a journal, a list of changes,
+# a lock or a draft, commands that read change nothing, and commands that change an archive touch no
+# file but that archive's.
+#
+#   BPK_NEIGHBOUR_FULL  non-empty: every case, not one in six
+
+load lib
+
+them=65534  # the neighbour
+other=65533 # a user without rights, in place of root
+
+# COMMAND... as the owner of the archive, who is root or $other.
+as_owner() {
+    if [ "$owner" -eq 0 ]; then "$@"; else setpriv --reuid="$owner" --regid="$owner" --clear-groups "$@"; fi
+}
+
+# Every file of the neighbour's, and victim, which is root's: who owns it, what it holds.
+theirs() {
+    find . \( -user $them -o -name victim \) -printf '%p %y %U %m %s %l\n' -type f -exec sha256sum {} + | sort
+}
+
+# FORMAT: an archive, and beside it what a neighbour finds worth having.
+settle_down() {
+    cd "$BATS_TEST_TMPDIR/work"
+    rm -rf in
+    mkdir in && chmod 1777 in && cd in
+    data text 30000 a
+    data noise 3000 more
+    echo secret >victim && chmod 600 victim
+    case $1 in
+    b2nd) archive=x.b2nd && bpk pack -q --dtype '<i4' --shape 125,60 --chunk-shape 16,20 -o x.b2nd a ;;
+    raw) archive=x.npy && cp a x.npy ;;
+    *) archive=a.${suffix[$1]} && bpk pack -q -z 4K -F "$1" -o "$archive" a ;;
+    esac
+    if [ -d "$archive" ]; then
+        chmod -R a+rwX "$archive"
+        kind=archive list=$archive/.bpkj first=$(cd "$archive" && find . -type f | sort | head -n 1 | cut -c 3-)
+    else
+        kind=folder
+    fi
+    chown -R "$owner:$owner" "$archive" a more
+}
+journal() { "$python" "$tests/lib/journal.py" "$@"; }
+
+# Cases for files: NAME, what to do. The owner follows: us or them.
+plant_in_folder() { # NUMBER
+    local j=.$archive.bpkj
+    case $1 in
+    0) journal journal "$j" "$archive" samples=none "0:evil" ;;
+    1) journal journal "$j" "$archive" samples=none size=10 "0:evil" ;;
+    2) journal journal "$j" "$archive" version=1 "0:evil" ;;
+    3) journal journal "$j" "$archive" inode=1 "0:evil" ;;
+    4) journal journal "$j" "$archive" device=1 "0:evil" ;;
+    5) journal journal "$j" "$archive" start=no "0:evil" ;;
+    6) journal journal "$j" victim samples=all ;;
+    7) echo notes >"$j" ;;
+    8) ln -s victim "$j" ;;
+    9) ln -s "$archive" "$j" ;;
+    10) mkdir "$j" ;;
+    11) mkfifo "$j" ;;
+    12) journal journal "$j" "$archive" "100:evil" && truncate -s 300 "$j" && printf x | dd of="$j" bs=1 conv=notrunc status=none ;;
+    13) echo draft >".$archive.bpk-000000" ;;
+    14) ln -s victim ".$archive.bpk-000000" ;;
+    15) mkdir ".$archive.bpk-000000" && echo x >".$archive.bpk-000000/x" ;;
+    *) return 1 ;;
+    esac
+}
+
+# And for directories.
+plant_in_archive() { # NUMBER
+    case $1 in
+    0) journal list "$list" "$archive" inode=1 "-$first" ;;
+    1) journal list "$list" "$archive" device=1 "-$first" ;;
+    2) journal list "$list" "$archive" version=1 "-$first" ;;
+    3) journal list "$list" "$archive" -victim ;;
+    4) echo draft >"$archive/.victim.bpk-000000" && journal list "$list" "$archive" +6:.victim.bpk-000000:victim ;;
+    5) echo notes >"$list" ;;
+    6) ln -s ../victim "$list" ;;
+    7) mkdir "$list" ;;
+    8) mkfifo "$list" ;;
+    9) : >"$list" ;;
+    10) echo draft >"$archive/.x.bpk-000000" ;;
+    11) ln -s ../victim "$archive/.lock" ;;
+    12) mkfifo "$archive/.lock" ;;
+    *) return 1 ;;
+    esac
+}
+
+# Run every command; the first ones read. Prints nothing, dies where something is not as it was.
+meet() { # WHAT: what was planted, for the message
+    local before all command
+    all=$(snapshot)
+    before=$(theirs)
+    for command in "info @" "info -v @" "cat @" "unpack -c @" "verify @" "tar -f $bad/t.tar @" "repair @" \
+        "convert @ $bad/y.blp"; do
+        rm -rf "$bad" && mkdir -m 777 "$bad"
+        # shellcheck disable=SC2086
+        as_owner timeout 20 "$BPK" ${command//@/$archive} >"$out" 2>"$err" </dev/null || [ $? -ne 124 ] || die "$1: $command hangs"
+        [ "$(snapshot)" = "$all" ] || die "$1: $command changed:" "$(diff <(echo "$all") <(snapshot))"
+    done
+    rm -rf "$bad"
+    for command in "append -T 1 @ more" "truncate --bytes 8000 @" "write --at 8 @ more" "meta set @ k=1" \
+        "repair --in-place @" "repair --repack @" "pack -f -z 4K -o @ a"; do
+        # shellcheck disable=SC2086
+        as_owner timeout 20 "$BPK" ${command//@/$archive} >"$out" 2>"$err" </dev/null || [ $? -ne 124 ] || die "$1: $command hangs"
+        [ "$(theirs)" = "$before" ] || die "$1: $command changed:" "$(diff <(echo "$before") <(theirs))"
+    done
+}
+
+# Every case, or one in $step, with an archive of $owner.
+meet_all() {
+    local turn=0 format number
+    for format in blp b2frame b2nd raw chunked b2sparse; do
+        for ((number = turn++ % step; ; number += step)); do
+            settle_down "$format"
+            "plant_in_${kind}" "$number" || break
+            find . -mindepth 1 -name '.*' -exec chown -hR $them {} +
+            meet "user $owner, $format $number"
+            cases=$((cases + 1))
+        done
+    done
+}
+
+need_two_users() {
+    need_python
+    [ "$(id -u)" -eq 0 ] || skip "only root can be two users"
+    chmod a+x "$BATS_RUN_TMPDIR"
+    step=6
+    light && step=11
+    [ -z "${BPK_NEIGHBOUR_FULL:-}" ] || step=1
+    cases=0
+}
+
+@test "what a neighbour plants changes nothing, and nothing of the neighbour's is changed: root" {
+    need_two_users
+    owner=0
+    meet_all
+    [ "$step" -gt 1 ] || [ "$cases" -ge 60 ]
+    echo "# $cases cases" >&3
+}
+
+@test "what a neighbour plants changes nothing, and nothing of the neighbour's is changed: a user" {
+    need_two_users
+    owner=$other
+    as_owner "$BPK" version >"$out" 2>&1 || skip "another user cannot run bpk, or setpriv is missing"
+    step=$((2 * step - 1))
+    meet_all
+    [ "$step" -gt 1 ] || [ "$cases" -ge 60 ]
+    echo "# $cases cases" >&3
+}
+
+# The folder is the neighbour's, who puts another file in the archive's place while a command runs,
+# with and without a journal of its own beside it.
+@test "a name that is swapped while a command runs leads to no other file" {
+    need_two_users
+    nth=$abs_top_builddir/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth is not built"
+    owner=0
+    settle_down blp
+    chown $them . && chmod 755 .
+    cp -p "$archive" was
+    swapped=0
+    for command in "append -q -T 1 @ more" "truncate -q --bytes 8000 @" "write -q --at 8 @ more" "meta set @ k=1" "cat @"; do
+        for ((point = 1; point < 60; point += step)); do
+            rm -f "$archive" old ".$archive.bpkj" took
+            cp -p was "$archive"
+            # a file of root's that holds an archive too, reached by another name
+            cp -p was victim && truncate -s -3 victim
+            cp victim victim.was
+            status=0
+            # shellcheck disable=SC2086
+            NTH_RUN="mv $archive old; ln victim $archive; mv -f .$archive.bpkj took; : >took.was" \
+                "$nth" -n "$point" -a run "$BPK" ${command//@/$archive} >"$out" 2>"$err" || status=$?
+            [ "$status" -ne 125 ] || skip "this machine does not let processes be traced"
+            [ -e took.was ] || break # fewer calls
+            rm -f took.was
+            swapped=$((swapped + 1))
+            same victim victim.was
+        done
+    done
+    [ "$swapped" -ge 5 ]
+    echo "# $swapped names swapped" >&3
+}
+
+# A link of the neighbour's in a folder where everyone may make one, as in /tmp.
+@test "a link of another user in a sticky folder is not written through, and one's own is" {
+    need_two_users
+    as_them() { setpriv --reuid=$them --regid=$them --clear-groups "$@"; }
+    as_them true || skip "setpriv is missing"
+    formats=(blp b2frame b2nd raw chunked b2sparse)
+    ! light || formats=(blp chunked)
+    for format in "${formats[@]}"; do
+        owner=0
+        settle_down "$format"
+        mkdir ../goal-$format
+        mv a "$archive" ../goal-$format
+        chmod 700 ../goal-$format
+        goal=../goal-$format/$archive
+        for dangling in "" yes; do
+            for whose in $them 0; do
+                ln -s "${goal}${dangling:+.new}" link
+                chown -h "$whose" link
+                ln -s link own # to the neighbour's
+                commands=("append -q link more" "append -q own more" "truncate -q --bytes 8000 link" "write -q --at 8 link more"
+                    "meta set link k=1" "repair -q --in-place link" "repair -q --drop-pending link" "append -q --copy link more")
+                [ -d "$goal" ] || commands+=("pack -q -f -z 4K -o link more" "pack -q -f -z 4K -o own more" "tar -q --force -o link $goal" "unpack -q -f -o link $goal")
+                for command in "${commands[@]}"; do
+                    before=$(cd .. && snapshot)
+                    status=0
+                    # shellcheck disable=SC2086
+                    bpk $command >"$out" 2>"$err" || status=$?
+                    if [ "$whose" -eq "$them" ]; then
+                        [ "$(cd .. && snapshot)" = "$before" ] || die "$format: $command goes through the link:" "$(cat "$err")"
+                        [ "$status" -ne 0 ] || die "$format: $command: status 0"
+                        judged=$((${judged:-0} + $(grep -c 'is a link of another user in a folder that everyone' "$err" || true)))
+                    elif [ -z "$dangling" ] && [[ $format != raw && $format != b2nd ]] && [ "$command" = "append -q own more" ]; then
+                        [ "$status" -eq 0 ] || die "$format: $command: not through one's own" "$(cat "$err")"
+                    fi
+                done
+                # reading stays as it is
+                [ -n "$dangling" ] || [ "$whose" -ne "$them" ] || [ "$format" = raw ] || quietly bpk info link
+                rm -f link own ../goal-$format/*.new
+            done
+        done
+        cd ..
+    done
+    echo "# $judged links refused" >&3
+    [ "$judged" -ge $((8 * ${#formats[@]})) ] || die "only $judged were refused for the link"
+}

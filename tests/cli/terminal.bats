@@ -1,0 +1,75 @@
+load lib
+
+# Nothing but printable ASCII and newlines reached the terminal.
+is_tame() {
+    local rest
+    rest=$(cat "$out" "$err" | LC_ALL=C tr -d '\12\40-\176' | od -An -tx1)
+    [ -z "$rest" ] || die "$*: $rest" "$(cat -v "$out" "$err" | head -5)"
+}
+
+try() {
+    "$BPK" "$@" >"$out" 2>"$err" || true
+    is_tame "$@"
+}
+
+@test "controls in names of files reach no terminal, as UTF-8, as bytes, or as ASCII" {
+    data records 100000 a
+    for hostile in $'x\xc2\x9b31my' $'x\x9b31my' $'x\e]0;z\ay' $'x\xc2\x85y' $'x\x84y'; do
+        rm -rf t "$hostile"* && mkdir t
+        cp a "$hostile"
+        try pack -v "$hostile"
+        try pack "$hostile"
+        cp a "$hostile.blp.broken"
+        for command in verify info cat unpack append truncate write repair meta convert tar; do
+            try $command "$hostile.none"
+        done
+        try verify -v "$hostile.blp"
+        try verify --json "$hostile.blp"
+        try verify -r -v .
+        try verify "$hostile.blp.broken"
+        try info "$hostile.blp"
+        try info -v "$hostile.blp"
+        try info --json "$hostile.blp" "$hostile.none"
+        try unpack -v -f "$hostile.blp"
+        try unpack "$hostile.blp"
+        try convert -v "$hostile.blp" "t/$hostile.blpd"
+        try convert "$hostile.blp" "t/$hostile.blpd"
+        try append -v "$hostile.blp" a
+        try append "$hostile.blp" "$hostile.none"
+        try truncate --bytes 1000 -v "$hostile.blp"
+        try write --at 0 "$hostile.blp" "$hostile.none"
+        try repair "$hostile.blp"
+        try tar -v -o t/t.tar "$hostile.blp"
+        try tar -t t/t.tar
+        try tar -tv t/t.tar
+        try tar -t --json t/t.tar
+        try tar -x -v -C t t/t.tar
+        try tar -x -v -C t t/t.tar
+        try info "t/t.tar:$hostile"
+        try "$hostile"
+        try pack "--$hostile"
+        try pack --codec "$hostile" a
+    done
+}
+
+@test "controls in metadata, names of layers and types reach no terminal" {
+    data records 100000 a
+    control=$'x\xc2\x9by'
+    printf '{"%s": "%s"}' "$control" "$control" >m
+    bpk pack -q --metadata m -o s.blp a 2>"$err" || { bpk pack -q -o s.blp a && bpk meta import s.blp m; }
+    bpk pack -q -F b2frame -o s.b2frame a
+    bpk meta import s.b2frame m
+    for f in s.blp s.b2frame; do
+        try info -v $f
+        try info --json $f
+        try meta get $f
+        try meta get $f "$control"
+        try meta get $f "$control.none"
+        try meta set $f "$control=$control"
+    done
+    bpk pack -q -F chunked --dtype "[('$control','<i4'),('q','<f4')]" -o s.blpd a 2>"$err" || true
+    is_tame chunked
+    try info -v s.blpd
+    try verify -v s.blpd
+    try info --json s.blpd
+}
