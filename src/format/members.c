@@ -25,10 +25,7 @@ struct bpk_members_place {
 int bpk_members_subject(const struct bpk_members *m, const struct bpk_member *member,
 			struct bpk_err *err)
 {
-	bool several = member->number > 0 || m->count > 1 || m->fetching.merged.nmembers > 0 ||
-		       m->merged.nmembers > 1;
-
-	if (!several)
+	if (member->number == 0 && m->count < 2)
 		return -1;
 	return bpk_err_subject(err, "member %" PRIu64 ", from offset %" PRIu64, member->number + 1,
 			       member->offset);

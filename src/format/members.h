@@ -126,7 +126,9 @@ int bpk_members_enter(struct bpk_members *members, size_t index, struct bpk_memb
 		      struct bpk_err *err);
 void bpk_members_leave(struct bpk_members *members, struct bpk_member *member);
 
-/* Put in front of a report which member it is about, where there are several. Returns -1. */
+/* Put in front of a report which member it is about, where there are several. Any thread: it
+ * goes by what is fixed after open, so a walk does not name its first member, whose offsets are
+ * the file's. Returns -1. */
 int bpk_members_subject(const struct bpk_members *members, const struct bpk_member *member,
 			struct bpk_err *err);
 
