@@ -113,7 +113,7 @@ static struct bpk_bloscpack_mark mark_of_parcel(const struct bpk_bloscpack_reade
 
 /* ---- The table; by lock ---- */
 
-static struct bpk_bloscpack_mark *find(const struct bpk_bloscpack_marks *marks,
+static struct bpk_bloscpack_mark *find(struct bpk_bloscpack_mark *all, size_t room,
 				       const struct bpk_bloscpack_mark *mark)
 {
 	size_t at = (size_t)((mark->first / GROUP + mark->start * UINT64_C(0x10001)) *
@@ -121,7 +121,7 @@ static struct bpk_bloscpack_mark *find(const struct bpk_bloscpack_marks *marks,
 			     20);
 
 	for (;; at++) {
-		struct bpk_bloscpack_mark *found = &marks->all[at & (marks->room - 1)];
+		struct bpk_bloscpack_mark *found = &all[at & (room - 1)];
 
 		if (found->seen == 0 || (found->first == mark->first &&
 					 found->start == mark->start && found->size == mark->size))
@@ -131,20 +131,20 @@ static struct bpk_bloscpack_mark *find(const struct bpk_bloscpack_marks *marks,
 
 static int make_room(struct bpk_bloscpack_marks *marks, struct bpk_err *err)
 {
-	struct bpk_bloscpack_marks larger = *marks;
+	size_t room = marks->room == 0 ? FIRST_ROOM : 2 * marks->room;
+	struct bpk_bloscpack_mark *all;
 
 	if (2 * marks->count < marks->room)
 		return 0;
-	larger.room = marks->room == 0 ? FIRST_ROOM : 2 * marks->room;
-	larger.all = bpk_calloc(larger.room, sizeof *larger.all, err);
-	if (larger.all == NULL)
+	all = bpk_calloc(room, sizeof *all, err);
+	if (all == NULL)
 		return -1;
 	for (size_t i = 0; i < marks->room; i++)
 		if (marks->all[i].seen != 0)
-			*find(&larger, &marks->all[i]) = marks->all[i];
+			*find(all, room, &marks->all[i]) = marks->all[i];
 	free(marks->all);
-	marks->all = larger.all;
-	marks->room = larger.room;
+	marks->all = all;
+	marks->room = room;
 	return 0;
 }
 
@@ -157,7 +157,7 @@ static int add(struct bpk_bloscpack_marks *marks, const struct bpk_bloscpack_mar
 
 	if (make_room(marks, err) != 0)
 		return -1;
-	found = find(marks, mark);
+	found = find(marks->all, marks->room, mark);
 	if (found->seen == 0) {
 		*found = *mark;
 		marks->count++;
