@@ -222,7 +222,7 @@ struct bpk_bloscpack_reader {
 	uint64_t data_offset; /* of chunk 0; past offsets_end only in a file with gaps */
 	struct bpk_bloscpack_offsets offsets; /* positional, or for audit */
 
-	struct bpk_bloscpack_marks marks; /* what was brought */
+	struct bpk_bloscpack_marks *marks; /* of what was brought; NULL: the source cannot change */
 
 	struct bpk_info info;               /* the sequential fetch completes it */
 	struct bpk_bloscpack_walk sequence; /* of the one thread that fetches in order */

@@ -14,26 +14,29 @@ enum {
 	LONGEST_HOLD = 500, /* ms; then a writer gets its turn in between */
 };
 
-void bpk_bloscpack_marks_begin(struct bpk_bloscpack_reader *r)
+int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_marks **marks,
+			    struct bpk_err *err)
 {
-	struct bpk_bloscpack_marks *marks = &r->marks;
-
-	if (!bpk_source_may_change(r->source))
-		return;
-	marks->on = true;
-	marks->restless = bpk_source_in_change(r->source);
-	clock_gettime(CLOCK_REALTIME, &marks->opened);
-	bpk_mutex_init(&marks->lock);
+	*marks = NULL;
+	if (!bpk_source_may_change(source))
+		return 0;
+	*marks = bpk_calloc(1, sizeof **marks, err);
+	if (*marks == NULL)
+		return -1;
+	(*marks)->restless = bpk_source_in_change(source);
+	clock_gettime(CLOCK_REALTIME, &(*marks)->opened);
+	bpk_mutex_init(&(*marks)->lock);
+	return 0;
 }
 
-void bpk_bloscpack_marks_clear(struct bpk_bloscpack_marks *marks)
+void bpk_bloscpack_marks_free(struct bpk_bloscpack_marks *marks)
 {
-	if (!marks->on)
+	if (marks == NULL)
 		return;
 	bpk_mutex_clear(&marks->lock);
 	free(marks->all);
 	bpk_buf_clear(&marks->last);
-	*marks = (struct bpk_bloscpack_marks){ 0 };
+	free(marks);
 }
 
 /* ---- Hashes ---- */
@@ -209,9 +212,9 @@ static int take_parcel(struct bpk_bloscpack_reader *r, const struct bpk_parcel *
 {
 	struct bpk_bloscpack_mark mark = mark_of_parcel(r, parcel);
 
-	if (add(&r->marks, &mark, err) != 0)
+	if (add(r->marks, &mark, err) != 0)
 		return -1;
-	return may_grow(r, parcel->number) ? keep_last(&r->marks, parcel, err) : 0;
+	return may_grow(r, parcel->number) ? keep_last(r->marks, parcel, err) : 0;
 }
 
 int bpk_bloscpack_marks_fetched(struct bpk_bloscpack_reader *r, const struct bpk_parcel *parcel,
@@ -219,11 +222,11 @@ int bpk_bloscpack_marks_fetched(struct bpk_bloscpack_reader *r, const struct bpk
 {
 	int rc;
 
-	if (!r->marks.on)
+	if (r->marks == NULL)
 		return 0;
-	bpk_mutex_take(&r->marks.lock);
+	bpk_mutex_take(&r->marks->lock);
 	rc = take_parcel(r, parcel, err);
-	bpk_mutex_give(&r->marks.lock);
+	bpk_mutex_give(&r->marks->lock);
 	return rc;
 }
 
@@ -235,14 +238,14 @@ int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *r, uint64_t number,
 	struct bpk_bloscpack_mark mark;
 	int rc;
 
-	if (!r->marks.on || digest_size == 0 || may_grow(r, number))
+	if (r->marks == NULL || digest_size == 0 || may_grow(r, number))
 		return 0;
 	mark = mark_of(r, number,
 		       hash_facts(where->header.packed_size, where->header.raw_size,
 				  bpk_view(where->digest, digest_size)));
-	bpk_mutex_take(&r->marks.lock);
-	rc = add(&r->marks, &mark, err);
-	bpk_mutex_give(&r->marks.lock);
+	bpk_mutex_take(&r->marks->lock);
+	rc = add(r->marks, &mark, err);
+	bpk_mutex_give(&r->marks->lock);
 	return rc;
 }
 
@@ -318,7 +321,7 @@ static bool has_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reade
 	uint64_t number = then->first + (uint64_t)__builtin_ctzll(then->seen);
 
 	return may_grow(r, number) && bring_again(now, number, &whole, parcel, NULL) == 0 &&
-	       holds_last(&r->marks, bpk_view(parcel->packed.data, parcel->packed_size));
+	       holds_last(r->marks, bpk_view(parcel->packed.data, parcel->packed_size));
 }
 
 static int compare_mark(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader *now,
@@ -368,7 +371,7 @@ static int compare_all(struct bpk_bloscpack_reader *r, const struct bpk_bloscpac
 	if (rc == 0 && !kept)
 		rc = fail_changed(err);
 	clock_gettime(CLOCK_MONOTONIC, &since);
-	for (size_t i = 0; rc == 0 && i < r->marks.count; i++) {
+	for (size_t i = 0; rc == 0 && i < r->marks->count; i++) {
 		if (i > 0 && pause_hold(r, &since, err) != 0) {
 			*held = false;
 			rc = -1;
@@ -383,13 +386,13 @@ static int compare_all(struct bpk_bloscpack_reader *r, const struct bpk_bloscpac
 int bpk_bloscpack_settle(void *reader, bool failed, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = reader;
-	struct bpk_bloscpack_marks *marks = &r->marks;
+	struct bpk_bloscpack_marks *marks = r->marks;
 	struct bpk_bloscpack_mark *sorted;
 	bool held = true;
 	int rc;
 
 	(void)failed; /* a step that fails looks for itself whether the file has changed */
-	if (!marks->on || marks->count == 0)
+	if (marks == NULL || marks->count == 0)
 		return 0;
 	if (!marks->restless && bpk_source_is_untouched(r->source, &marks->opened))
 		return 0;

@@ -22,10 +22,9 @@ struct bpk_bloscpack_mark {
 	uint32_t start, size;
 };
 
-/* Valid when zeroed: nothing is remembered. */
+/* Shared by a reader and its copies. */
 struct bpk_bloscpack_marks {
 	/* fixed after open */
-	bool on;
 	bool restless;          /* a writer was at work when the reader was opened */
 	struct timespec opened; /* by the system's clock */
 
@@ -38,9 +37,11 @@ struct bpk_bloscpack_marks {
 	size_t last_start, last_size; /* raw bytes of it that were wanted; 0: none yet */
 };
 
-/* At open, the source held; and at close. */
-void bpk_bloscpack_marks_begin(struct bpk_bloscpack_reader *reader);
-void bpk_bloscpack_marks_clear(struct bpk_bloscpack_marks *marks);
+/* At open, the source held; *marks is NULL where the source cannot change. Fails with
+ * BPK_NO_MEMORY. For bpk_bloscpack_marks_free, which takes NULL. */
+int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_marks **marks,
+			    struct bpk_err *err);
+void bpk_bloscpack_marks_free(struct bpk_bloscpack_marks *marks);
 
 /* A parcel was fetched, or a chunk's sizes and digest were read. Any thread. Fails with
  * BPK_NO_MEMORY. */

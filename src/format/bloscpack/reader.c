@@ -21,7 +21,7 @@ static void reader_close(void *reader)
 
 	if (r == NULL)
 		return;
-	bpk_bloscpack_marks_clear(&r->marks);
+	bpk_bloscpack_marks_free(r->marks);
 	bpk_bloscpack_metadata_clear(&r->metadata);
 	bpk_bloscpack_sizes_clear(&r->sizes);
 	bpk_array_clear(&r->array);
@@ -46,8 +46,9 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 	rc = bpk_source_hold(r->source, err);
 	if (rc == 0) {
 		r->size = bpk_source_size(r->source);
-		bpk_bloscpack_marks_begin(r);
-		rc = bpk_bloscpack_open_parts(r, err);
+		rc = bpk_bloscpack_marks_new(r->source, &r->marks, err);
+		if (rc == 0)
+			rc = bpk_bloscpack_open_parts(r, err);
 		bpk_source_release(r->source);
 	}
 	if (rc != 0) {
@@ -112,7 +113,7 @@ static int bring_digest(const struct bpk_bloscpack_reader *r, struct bpk_parcel 
 {
 	size_t size = r->header.checksum->size;
 
-	if (!r->marks.on || size == 0)
+	if (r->marks == NULL || size == 0)
 		return 0;
 	return bpk_bloscpack_need(r->source, offset + parcel->packed_size,
 				  bpk_span(parcel->packed.data + parcel->packed_size, size),
