@@ -1,3 +1,7 @@
+/*
+ * Arrays: copies, comparison, shapes and rows. Chunked directories, frames and pack --dtype use
+ * them.
+ */
 #include "base/base.h"
 
 #include <inttypes.h>

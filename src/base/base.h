@@ -1,8 +1,8 @@
 /*
- * The room base: what every other room stands on, and nothing about chunks, files or formats.
- * Error reports, owned and borrowed bytes, little-endian fields, checked arithmetic, a cursor over
- * untrusted bytes, JSON text, types of elements, and what the machine offers. It may call libc and
- * jansson only.
+ * The room base: error reports, owned and borrowed bytes, little-endian fields, checked arithmetic,
+ * a cursor over untrusted bytes, JSON text, element types, and queries about the machine. Every
+ * other room uses it. It may call libc and jansson only, and knows nothing about chunks, files or
+ * formats.
  */
 #ifndef BPK_BASE_H
 #define BPK_BASE_H

@@ -1,10 +1,13 @@
+/*
+ * Buffers and allocation for all rooms. See buffer.h.
+ */
 #include "base/buffer.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* aligned_alloc wants a multiple of the alignment; 0 when that wraps. */
+/* aligned_alloc requires a multiple of the alignment. Returns 0 when rounding up overflows. */
 static size_t rounded_up(size_t size)
 {
 	size_t rest = size % BPK_ALIGNMENT;
@@ -50,7 +53,7 @@ int bpk_buf_resize(struct bpk_buf *buf, size_t size, struct bpk_err *err)
 	return 0;
 }
 
-/* Room for extra bytes behind those in use, at least doubling what is there. */
+/* Make room for extra bytes after those in use; at least doubles the capacity. */
 static int grow(struct bpk_buf *buf, size_t extra, struct bpk_err *err)
 {
 	size_t wanted;
@@ -67,7 +70,7 @@ static int grow(struct bpk_buf *buf, size_t extra, struct bpk_err *err)
 
 int bpk_buf_append(struct bpk_buf *buf, struct bpk_view bytes, struct bpk_err *err)
 {
-	if (bytes.size == 0) /* data may be NULL, to which nothing may be added, not even 0 */
+	if (bytes.size == 0) /* NULL + 0 is undefined behaviour */
 		return 0;
 	if (grow(buf, bytes.size, err) != 0)
 		return -1;

@@ -9,16 +9,16 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A size, count or offset that nobody knows (yet). */
+/* An unknown size, count or offset. */
 #define BPK_UNKNOWN UINT64_MAX
 
-/* Bytes to be read, borrowed. data may be NULL when size is 0. */
+/* Borrowed bytes to read. data may be NULL when size is 0. */
 struct bpk_view {
 	const uint8_t *data;
 	size_t size;
 };
 
-/* Bytes to be written, borrowed. */
+/* Borrowed bytes to write. */
 struct bpk_span {
 	uint8_t *data;
 	size_t size;
@@ -112,7 +112,7 @@ static inline void bpk_put_be64(uint8_t *p, uint64_t v)
 	bpk_put_be32(p + 4, (uint32_t)v);
 }
 
-/* *out = a op b. Returns false, and leaves *out unspecified, when that does not fit 64 bits. */
+/* *out = a op b. Returns false, with *out unspecified, when the result exceeds 64 bits. */
 static inline bool bpk_add_u64(uint64_t a, uint64_t b, uint64_t *out)
 {
 	return !__builtin_add_overflow(a, b, out);
@@ -123,7 +123,7 @@ static inline bool bpk_mul_u64(uint64_t a, uint64_t b, uint64_t *out)
 	return !__builtin_mul_overflow(a, b, out);
 }
 
-/* How many pieces of size each (not 0) cover total; no overflow for any input. */
+/* The number of pieces of size each (not 0) that cover total. Never overflows. */
 static inline uint64_t bpk_div_up(uint64_t total, uint64_t each)
 {
 	return total / each + (total % each != 0);
@@ -139,7 +139,7 @@ static inline uint64_t bpk_max_u64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* The greatest common divisor; of 0 and a number that number. */
+/* The greatest common divisor; gcd(0, n) is n. */
 static inline uint64_t bpk_gcd_u64(uint64_t a, uint64_t b)
 {
 	while (b != 0) {
@@ -157,8 +157,8 @@ static inline size_t bpk_min_size(size_t a, size_t b)
 }
 
 /*
- * FNV-1a in 64 bits, to find names again and to tell records apart, not to prove anything about
- * bytes. hash is BPK_HASH_START, or what the bytes in front came to: it can be continued.
+ * FNV-1a, 64 bits. It finds names again and tells records apart; it proves nothing about bytes.
+ * hash is BPK_HASH_START, or the hash of the preceding bytes.
  * Source: Fowler, Noll and Vo, "FNV hash", parameters of the 64-bit one.
  */
 #define BPK_HASH_START UINT64_C(0xcbf29ce484222325)
@@ -170,13 +170,13 @@ static inline uint64_t bpk_hash(uint64_t hash, struct bpk_view bytes)
 	return hash;
 }
 
-/* The same of a text, without its NUL. */
+/* The hash of a text, without its NUL. */
 static inline uint64_t bpk_hash_text(uint64_t hash, const char *text)
 {
 	return bpk_hash(hash, bpk_view(text, strlen(text)));
 }
 
-/* Are these the last characters of text, or all of them? */
+/* True if text ends with end. */
 static inline bool bpk_ends_with(const char *text, const char *end)
 {
 	size_t size = strlen(text), of_end = strlen(end);
@@ -184,7 +184,7 @@ static inline bool bpk_ends_with(const char *text, const char *end)
 	return size >= of_end && memcmp(text + size - of_end, end, of_end) == 0;
 }
 
-/* memcpy and memset that accept no bytes at no address. */
+/* memcpy that accepts NULL for 0 bytes. */
 static inline void bpk_copy(void *to, const void *from, size_t size)
 {
 	if (size > 0)

@@ -1,3 +1,7 @@
+/*
+ * Vector instruction sets, for the choice of filter kernels, and the number of processors, for the
+ * default of --threads.
+ */
 #include "base/cpu.h"
 
 #include <limits.h>
@@ -55,14 +59,14 @@ static unsigned count_by_affinity(void)
 	cpu_set_t set;
 	long online;
 
-	/* fails where there are more processors than the fixed set holds: ask how many */
+	/* fails on machines with more processors than cpu_set_t holds */
 	if (sched_getaffinity(0, sizeof set, &set) == 0)
 		return (unsigned)CPU_COUNT(&set);
 	online = sysconf(_SC_NPROCESSORS_ONLN);
 	return online > 0 && online < INT_MAX ? (unsigned)online : 1;
 }
 
-/* Read "QUOTA PERIOD" (version 2: one file; "max" is no limit); UINT_MAX when there is none. */
+/* Read "QUOTA PERIOD" of control groups version 2; UINT_MAX without a limit ("max"). */
 static unsigned count_by_cgroup(void)
 {
 	double quota = 0, period = 0;

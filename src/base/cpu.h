@@ -1,12 +1,13 @@
 /*
- * What the machine offers: vector instructions and processors this process may use.
+ * Vector instructions of this machine, and the processors that this process may use.
  */
 #ifndef BPK_BASE_CPU_H
 #define BPK_BASE_CPU_H
 
 #include <stdbool.h>
 
-/* Vector instruction sets that kernels are written for, each a promise about the ones it needs. */
+/* The instruction sets that kernels are written for. Each name stands for all sets that its kernels
+ * need. */
 enum bpk_simd {
 	BPK_SIMD_PORTABLE = 0,
 	BPK_SIMD_SSE2,  /* x86-64 baseline; SSE2 alone */
@@ -16,16 +17,16 @@ enum bpk_simd {
 	BPK_SIMD_NEON,   /* AArch64 */
 };
 
-/* True when this machine (and its operating system) runs that set. Any thread. */
+/* True if this machine and its operating system run that set. Any thread. */
 bool bpk_cpu_has(enum bpk_simd simd);
 
-/* Its name for `bpk --version`: "avx2". Never NULL. */
+/* The name in `bpk --version`: "avx2". Never NULL. */
 const char *bpk_simd_name(enum bpk_simd simd);
 
 /*
- * Processors this process may keep busy, at least 1: the least of CPU affinity, the control group's
- * CPU quota (rounded up) and SLURM_CPUS_PER_TASK, as far as each is set and makes sense. Any
- * thread.
+ * Processors that this process may use, at least 1: the minimum of CPU affinity, the control
+ * group's CPU quota (rounded up) and SLURM_CPUS_PER_TASK. A limit that is unset or invalid is
+ * ignored. Any thread.
  */
 unsigned bpk_cpu_count(void);
 

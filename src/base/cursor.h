@@ -1,6 +1,6 @@
 /*
- * A cursor over untrusted bytes that turns sticky-bad at their end: take every field in the order
- * of the specification, test the cursor once, then test the values.
+ * A cursor over untrusted bytes that turns sticky-bad at their end. Parsers take every field in the
+ * order of the specification, test the cursor once, then test the values.
  */
 #ifndef BPK_BASE_CURSOR_H
 #define BPK_BASE_CURSOR_H
@@ -19,7 +19,7 @@ static inline struct bpk_cursor bpk_cursor(struct bpk_view bytes)
 	return (struct bpk_cursor){ bytes.data, bytes.size, false };
 }
 
-/* The next size bytes, or NULL and a bad cursor. */
+/* The next size bytes. Past the end: NULL, and the cursor turns bad. */
 static inline const uint8_t *bpk_cursor_take(struct bpk_cursor *cursor, size_t size)
 {
 	const uint8_t *here = cursor->next;

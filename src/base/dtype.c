@@ -1,12 +1,12 @@
 /*
- * Types by a grammar that takes NumPy's, Python's and JSON's spelling of them alike:
+ * The parser of element types. One grammar takes NumPy's, Python's and JSON's spelling:
  *
  *      type    = scalar | "'" scalar "'" | '(' shape ')' scalar | '(' type ',' shape ')' | record
  *      record  = '[' field {',' field} ']' | '{' string ':' type {',' string ':' type} '}'
  *      field   = '(' string ',' type [',' shape] ')'       or the same in '[' ']'
  *      shape   = number | '(' number {',' number} [','] ')'       or the same in '[' ']'
  *
- * Strings come in single or double quotes, with the escapes of both languages.
+ * Strings are in single or double quotes, with the escapes of both languages.
  */
 #include "base/base.h"
 #include "base/scalar.h"
@@ -14,13 +14,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A text on its way through the grammar. */
+/* A text and the parser's position in it. */
 struct parser {
 	struct bpk_view text;
 	size_t at;
 	char native;
 	unsigned depth;
-	size_t nfields; /* in all records together */
+	size_t nfields; /* total over all records */
 	struct bpk_err *err;
 };
 
@@ -38,7 +38,7 @@ static int unexpected(struct parser *p, const char *expected)
 
 /* ---- Signs, numbers, strings ---- */
 
-/* The next sign that is no space, 0 at the end. */
+/* The next character that is not white space; 0 at the end. */
 static int peek(struct parser *p)
 {
 	while (p->at < p->text.size && strchr(" \t\r\n", p->text.data[p->at]) != NULL &&
@@ -87,7 +87,7 @@ static int take_number(struct parser *p, uint64_t *number)
 	return 0;
 }
 
-/* The bytes of a string between its quotes, escapes and all. Python 2 had a letter before it. */
+/* The bytes between the quotes, escapes included. Python 2 puts a letter before the quote. */
 static int take_quoted(struct parser *p, struct bpk_view *inner, uint8_t *quote)
 {
 	size_t start;
@@ -108,7 +108,7 @@ static int take_quoted(struct parser *p, struct bpk_view *inner, uint8_t *quote)
 	return 0;
 }
 
-/* One escape of Python alone, as JSON has it: "\'" is a quote, "\x41" is "\u0041". */
+/* Translate one Python escape to JSON: "\'" is a quote, "\x41" is "\u0041". */
 static int put_escape(struct parser *p, struct bpk_view inner, size_t *at, struct bpk_buf *out)
 {
 	struct bpk_view escape = bpk_view(inner.data + *at, 2);
@@ -123,7 +123,7 @@ static int put_escape(struct parser *p, struct bpk_view inner, size_t *at, struc
 	return bpk_buf_append(out, bpk_view("\\u00", 4), p->err);
 }
 
-/* Letters of ASCII that stand for themselves, as in nearly all names. */
+/* True for printable ASCII without escapes, as in nearly all names. */
 static bool is_plain(struct bpk_view inner)
 {
 	for (size_t i = 0; i < inner.size; i++)
@@ -133,7 +133,8 @@ static bool is_plain(struct bpk_view inner)
 	return true;
 }
 
-/* A string's text, by way of its JSON spelling, which must be good. */
+/* The text of a string. Escapes are resolved by the JSON parser, so the translation must be valid
+ * JSON. */
 static int unescape(struct parser *p, struct bpk_view inner, uint8_t quote, struct bpk_buf *text)
 {
 	struct bpk_buf json = { 0 };
@@ -177,7 +178,7 @@ static int add_dimension(struct parser *p, uint64_t dimension, struct bpk_dtype 
 	return 0;
 }
 
-/* Dimensions in front of those that dtype has already; its size follows. */
+/* Put dimensions before those that dtype already has, and update its size. */
 static int take_shape(struct parser *p, struct bpk_dtype *dtype)
 {
 	struct bpk_dtype inner = *dtype;
@@ -209,7 +210,7 @@ static int take_shape(struct parser *p, struct bpk_dtype *dtype)
 
 /* ---- Records ---- */
 
-/* Room for one more field; they are moved as they grow, and own what they point to. */
+/* Append one field. Growing moves the fields; they are plain values. */
 static struct bpk_field *add_field(struct parser *p, struct bpk_dtype *record, size_t *room)
 {
 	struct bpk_field *larger;
@@ -241,7 +242,7 @@ static int take_field_name(struct parser *p, struct bpk_field *field)
 		return bpk_fail(p->err, BPK_UNSUPPORTED, "type has a field with a title");
 	if (take_quoted(p, &inner, &quote) != 0)
 		return -1;
-	/* NumPy describes what lies between aligned fields so */
+	/* NumPy describes padding between aligned fields with an empty name */
 	if (inner.size == 0)
 		return bpk_fail(p->err, BPK_UNSUPPORTED, "type has padding between its fields");
 	if (unescape(p, inner, quote, &text) != 0)
@@ -266,7 +267,7 @@ static int compare_names(const void *a, const void *b)
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, so that a record of thousands of fields costs little more than its text. */
+/* Sorted, so that a record of thousands of fields takes n log n comparisons. */
 static int check_names(struct parser *p, const struct bpk_dtype *record)
 {
 	const char **names = bpk_calloc(record->nfields, sizeof *names, p->err);
@@ -284,7 +285,7 @@ static int check_names(struct parser *p, const struct bpk_dtype *record)
 	return rc;
 }
 
-/* One field of a list: a pair or triple in brackets of its own. */
+/* One field of a list: a bracketed pair or triple. */
 static int take_listed_field(struct parser *p, struct bpk_field *field)
 {
 	int bracket = peek(p);
@@ -303,7 +304,7 @@ static int take_listed_field(struct parser *p, struct bpk_field *field)
 	return take(p, closing(bracket)) ? 0 : unexpected(p, "the end of a field");
 }
 
-/* One member of an object. Python says with other members how fields lie with room between them. */
+/* One member of an object. A member "names" belongs to NumPy's dict form with explicit offsets. */
 static int take_named_field(struct parser *p, struct bpk_field *field)
 {
 	if (take_field_name(p, field) != 0)
@@ -351,7 +352,7 @@ static int parse_scalar(struct parser *p, struct bpk_view text, struct bpk_dtype
 	return 0;
 }
 
-/* A scalar's text; in it the shape may stand in front: "(2,3)f4". */
+/* The text of a scalar, with an optional shape before it: "(2,3)f4". */
 static int parse_text(struct parser *p, struct bpk_view text, struct bpk_dtype *dtype)
 {
 	struct parser inner = { .text = text, .native = p->native, .err = p->err };
@@ -372,7 +373,7 @@ static int parse_text(struct parser *p, struct bpk_view text, struct bpk_dtype *
 	return 0;
 }
 
-/* A type and its shape in brackets. */
+/* A type and its shape in parentheses. */
 static int parse_pair(struct parser *p, struct bpk_dtype *dtype)
 {
 	p->at++;
@@ -405,7 +406,7 @@ static int parse_type(struct parser *p, struct bpk_dtype *dtype)
 	return rc;
 }
 
-/* Is it a bare scalar: not in quotes, and no bracket but one with numbers before it? */
+/* True for a scalar without quotes: no bracket, or one that begins a shape. */
 static bool is_bare(struct parser *p)
 {
 	int sign = peek(p);

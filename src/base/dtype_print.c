@@ -1,12 +1,12 @@
 /*
- * NumPy's own text of a type: dtype.str of a scalar, the repr of dtype.descr of a record.
+ * Element types as NumPy prints them: dtype.str of a scalar, the repr of dtype.descr of a record.
  */
 #include "base/base.h"
 #include "base/scalar.h"
 
 #include <inttypes.h>
 
-/* As Python's repr: in double quotes only what holds a single quote and no double one. */
+/* As Python's repr: double quotes only around a name with a single quote and no double quote. */
 static int print_name(const char *name, struct bpk_buf *out, struct bpk_err *err)
 {
 	char quote = strchr(name, '\'') != NULL && strchr(name, '"') == NULL ? '"' : '\'';
@@ -36,7 +36,7 @@ static int print_shape(const struct bpk_dtype *dtype, struct bpk_buf *out, struc
 	return bpk_buf_printf(out, err, dtype->ndimensions == 1 ? ",)" : ")");
 }
 
-/* The type but for its shape; scalars in quotes, as they stand in a record. */
+/* The type without its shape. Scalars are quoted inside a record. */
 static int print_base(const struct bpk_dtype *dtype, bool quoted, struct bpk_buf *out,
 		      struct bpk_err *err)
 {

@@ -1,3 +1,6 @@
+/*
+ * Error reports. Every room fills them; the command line prints them.
+ */
 #include "base/error.h"
 
 #include <errno.h>
@@ -8,7 +11,7 @@
 
 #include "base/text.h"
 
-/* Copy text to out as it is shown; both are NUL terminated and out holds cap bytes. */
+/* Copy text to out as bpk_text_show spells it. Both end with NUL; out holds cap bytes. */
 static void copy_printable(char *out, size_t cap, const char *text)
 {
 	struct bpk_view rest = bpk_view(text, strlen(text));
@@ -72,7 +75,7 @@ int bpk_fail_errno(struct bpk_err *err, int errnum, const char *format, ...)
 
 	if (err == NULL)
 		return -1;
-	/* the GNU strerror_r, which may return a text of its own */
+	/* the GNU strerror_r, which may return a static string */
 	va_start(args, format);
 	fill(err, kind_of_errno(errnum), strerror_r(errnum, reason, sizeof reason), format, args);
 	va_end(args);
@@ -102,7 +105,7 @@ int bpk_err_subject(struct bpk_err *err, const char *format, ...)
 	fill(err, err->kind, NULL, format, args);
 	va_end(args);
 	memcpy(line, err->text, sizeof line);
-	/* a subject that fills the whole line leaves no room for the fact; the cut is harmless */
+	/* a subject that fills the whole line leaves no room for the fact: the cut is harmless */
 	if (snprintf(err->text, sizeof err->text, "%s: %s", line, rest) < 0)
 		err->text[0] = '\0';
 	return -1;

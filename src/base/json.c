@@ -1,7 +1,7 @@
 /*
- * The grammar is jansson's: it judges a copy of the text, tamed byte for byte, so that a place in
- * the copy is a place in the text. What jansson refuses though we carry it gives way to something
- * of the same size that it knows:
+ * Check and edit JSON text; for metadata commands and formats that store JSON. jansson judges the
+ * grammar, on a copy in which texts that jansson refuses and bpk accepts are replaced by texts of
+ * the same size, so that a position in the copy is a position in the original:
  *
  *      12345678.25e+400   ->  12.25e+40           digits of any number, so no type limits them
  *      -Infinity          ->   0                  bare NaN, Infinity, -Infinity; a space at both
@@ -9,8 +9,8 @@
  *      "\ud8ff" "\u0000"  ->  "\ue8ff" "\ue000"   the escapes of a lone surrogate, which Python
  *                                                 writes, and of NUL
  *
- * The escapes go into the private use area, each to a place of its own: two keys only seem to be
- * the same when they differ in nothing but one of these and that very private character.
+ * The escapes map one to one into the private use area. Two distinct keys collide only when they
+ * differ in nothing but such an escape and that private use character.
  *
  * Source of the grammar: RFC 8259.
  */
@@ -20,22 +20,22 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-/* ---- Taming ---- */
+/* ---- Taming: replacing the texts that jansson refuses ---- */
 
 static bool is_digit(uint8_t byte)
 {
 	return byte >= '0' && byte <= '9';
 }
 
-/* Is text at the escape of a surrogate whose second digit is one of these? */
+/* True if text starts with a surrogate escape whose second digit is in digits. */
 static bool is_surrogate(struct bpk_view text, const char *digits)
 {
 	return text.size >= 6 && memcmp(text.data, "\\u", 2) == 0 && (text.data[2] | 0x20) == 'd' &&
 	       strchr(digits, text.data[3]) != NULL;
 }
 
-/* Returns the step over a backslash in a string and what goes with it. The last two digits are not
- * looked at: jansson refuses what is none, tamed or not. */
+/* Returns the length of the escape at text. The last two digits are not checked here: jansson
+ * refuses bad ones, replaced or not. */
 static size_t tame_escape(struct bpk_span text)
 {
 	static const char high[] = "89abAB", low[] = "cdefCDEF";
@@ -59,7 +59,7 @@ static size_t tame_string(struct bpk_span text)
 	return at + 1;
 }
 
-/* Two digits tell a leading zero, and cannot overflow as an exponent. */
+/* Keep at most two digits of each run: enough to show a leading zero, too few for overflow. */
 static size_t tame_number(struct bpk_span text)
 {
 	size_t at, to = 0, run = 0;
@@ -73,7 +73,7 @@ static size_t tame_number(struct bpk_span text)
 	return at;
 }
 
-/* A bare word that is no JSON, if there is one. */
+/* Replace a bare word that is not JSON. */
 static void tame_word(struct bpk_span text)
 {
 	static const char *const words[] = { "NaN", "Infinity", "-Infinity" };
@@ -89,7 +89,7 @@ static void tame_word(struct bpk_span text)
 	}
 }
 
-/* strict: the RFC's values alone, without NaN and Infinity. text is in UTF-8, so without a NUL. */
+/* strict: RFC values only, without NaN and Infinity. text is valid UTF-8, so it has no NUL. */
 static int tame(struct bpk_span text, bool strict, struct bpk_err *err)
 {
 	size_t depth = 0, step;
@@ -117,19 +117,19 @@ static int tame(struct bpk_span text, bool strict, struct bpk_err *err)
 /* ---- Judging ---- */
 
 /*
- * All that jansson allocates for one text. A hostile one must not cost unbounded memory ("{},{},"
- * makes a tree of 80 times its size), yet jansson (up to 2.15) reads past its buffer when an
- * allocation fails inside a string. So none fails: when half of the room is used the text ends
- * early, and the other half holds what the piece at hand may still take: a last string and a last
- * growth, by doubling, of every table.
+ * The memory that jansson allocates for one text. A hostile text must not cost unbounded memory
+ * ("{},{}," becomes a tree of 80 times its size), but jansson (up to 2.15) reads past its buffer
+ * when an allocation fails inside a string. So no allocation may fail: the text ends early once
+ * half of the arena is used. The other half holds the needs of the current piece: one last string,
+ * and one last doubling of every table.
  */
 struct arena {
 	struct bpk_buf room;  /* size: the bytes in use */
-	struct bpk_view text; /* still to be read */
+	struct bpk_view text; /* not read yet */
 	bool spent;
 };
 
-/* This thread's, while a text is judged. */
+/* The arena of this thread while it judges a text. */
 static _Thread_local struct arena *arena;
 
 static void *arena_malloc(size_t size)
@@ -145,7 +145,7 @@ static void *arena_malloc(size_t size)
 		arena->spent = true;
 		return NULL;
 	}
-	/* rounded up to what malloc promises; the capacity is a multiple of it */
+	/* rounded up to malloc's alignment; the capacity is a multiple of it */
 	room->size += (size + 15) & ~(size_t)15;
 	return place;
 }
@@ -179,12 +179,13 @@ static size_t feed(void *out, size_t size, void *unused)
 	return size;
 }
 
-/* Any small text fits into its room; of a large one, what is not brackets and digits alone. */
+/* Enough for any small text; for a large text, enough unless nearly all of it is brackets and
+ * digits. */
 static size_t room_for(uint64_t size)
 {
 	uint64_t small = (64u << 10) + 128 * size, large = (32u << 20) + 8 * size;
 
-	/* and for the values of a piece, which is 1 KiB */
+	/* 128 KiB more for the values of one piece of 1 KiB */
 	return (size_t)(2 * (small < large ? small : large) + (128 << 10));
 }
 
@@ -206,13 +207,13 @@ static int judge(struct bpk_view text, struct bpk_err *err)
 					  JSON_DECODE_INT_AS_REAL,
 				  &why) != NULL;
 	arena = NULL;
-	bpk_buf_clear(&here.room); /* and the tree with it */
+	bpk_buf_clear(&here.room); /* releases jansson's tree too */
 	if (here.spent)
 		return bpk_fail(err, BPK_LIMIT, "JSON of %zu bytes would take %zu bytes of memory",
 				text.size, room / 2);
 	if (good)
 		return 0;
-	near = strstr(why.text, " near '"); /* bytes of the copy */
+	near = strstr(why.text, " near '"); /* it quotes bytes of the copy */
 	if (near != NULL)
 		*near = 0;
 	return bpk_fail(err, BPK_CORRUPT, "JSON: %s before byte %d", why.text, why.position);
@@ -242,7 +243,7 @@ int bpk_json_check(struct bpk_view text, struct bpk_err *err)
 
 /* ---- Changing a member ---- */
 
-/* Bytes from..to of the old text give way to a value, and to a comma and a key before it. */
+/* Replace bytes from..to of the old text by a value, with a comma and a key before it if needed. */
 struct splice {
 	size_t from, to;
 	bool with_comma, with_key;
@@ -260,7 +261,7 @@ static int need_object(struct bpk_view text, struct bpk_err *err)
 	return 0;
 }
 
-/* Behind the bracket that opens the object. */
+/* The position after the opening bracket. */
 static size_t behind_bracket(struct bpk_view object)
 {
 	const uint8_t *bracket = memchr(object.data, '{', object.size);
@@ -269,8 +270,8 @@ static size_t behind_bracket(struct bpk_view object)
 }
 
 /*
- * Where does the value of key go? Into the space of its present value, else behind the last member,
- * so that the layout of the rest stays.
+ * The place of the value of key: the span of its present value, else the end of the last member, so
+ * that the layout of the rest stays.
  */
 static struct splice find(struct bpk_view text, const char *key)
 {
@@ -301,7 +302,7 @@ static int build(struct bpk_buf *out, struct bpk_view old, const struct splice *
 	return bpk_buf_append(out, bpk_view(old.data + splice->to, old.size - splice->to), err);
 }
 
-/* Is a value JSON already? 1 or 0; -1 when it cannot be told or would not fit. */
+/* 1 if text is a JSON value, 0 if not; -1 on a limit or lack of memory. */
 static int is_json(struct bpk_view text, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
@@ -331,7 +332,7 @@ int bpk_json_set(struct bpk_buf *text, const char *key, const char *value, struc
 	if (need_object(old, err) != 0)
 		return -1;
 	splice = find(old, key);
-	/* the second check is for the limits, which the new value may exceed in its place */
+	/* the second check is for the limits, which the combined text may exceed */
 	if (build(&out, old, &splice, key, new_value, json == 0, err) != 0 ||
 	    check(bpk_buf_view(&out), false, err) != 0) {
 		bpk_buf_clear(&out);
@@ -342,7 +343,7 @@ int bpk_json_set(struct bpk_buf *text, const char *key, const char *value, struc
 	return 0;
 }
 
-/* From the end of the member before it, else up to the member behind it, else all there is. */
+/* Remove from the end of the preceding member, else up to the next member, else everything. */
 static struct splice find_removed(struct bpk_view text, const char *key, bool *found)
 {
 	struct splice splice = { .from = behind_bracket(text) };

@@ -1,7 +1,7 @@
 /*
- * Numbers as decimal text. Two texts are the same number when their significant digits and the
- * place of the first of them are: that is compared here, and the C library only makes doubles of
- * few digits and texts of doubles.
+ * JSON numbers as decimal text, for json.c and msgpack. Two texts are the same number when their
+ * significant digits and the place of the first digit are equal. That comparison is made here; the
+ * C library only converts between doubles and texts of few digits.
  */
 #include "base/json.h"
 
@@ -10,15 +10,15 @@
 #include <stdlib.h>
 
 enum {
-	MOST_DIGITS = 17,    /* that the shortest text of a double has */
-	MOST_EXPONENT = 400, /* beyond what any double has */
+	MOST_DIGITS = 17,    /* digits in the shortest text of any double */
+	MOST_EXPONENT = 400, /* larger than the exponent of any double */
 	TEXT = 32,
 };
 
-/* 0.DDD * 10^exponent; no digits: 0. */
+/* 0.DDD * 10^exponent; without digits 0. */
 struct decimal {
 	bool negative;
-	bool fits; /* else the rest means nothing: too many digits, too large an exponent */
+	bool fits; /* false: too many digits or too large an exponent; the rest is meaningless */
 	char digits[MOST_DIGITS + 1];
 	size_t ndigits;
 	int64_t exponent;
@@ -29,7 +29,7 @@ static bool is_digit(uint8_t byte)
 	return byte >= '0' && byte <= '9';
 }
 
-/* Behind the e. */
+/* The exponent after the e. */
 static int64_t take_exponent(struct bpk_view text, size_t at)
 {
 	bool negative = at < text.size && text.data[at] == '-';
@@ -42,7 +42,7 @@ static int64_t take_exponent(struct bpk_view text, size_t at)
 	return negative ? -exponent : exponent;
 }
 
-/* One digit more; zeros count only once another one follows them. */
+/* Add one digit. Zeros are held back until another digit follows. */
 static void add_digit(struct decimal *d, char digit, size_t *zeros)
 {
 	if (digit == '0') {
@@ -74,7 +74,8 @@ static struct decimal decimal_of(struct bpk_view text)
 		if (!is_digit(text.data[at]))
 			break;
 		add_digit(&d, (char)text.data[at], &zeros);
-		/* digits before the point raise it, zeros at the start of a fraction lower it */
+		/* digits before the point raise the exponent, leading zeros of a fraction lower
+		 * it */
 		d.exponent += !fraction && d.ndigits > 0;
 		d.exponent -= fraction && d.ndigits == 0;
 	}
@@ -91,8 +92,8 @@ static bool same_decimal(const struct decimal *a, const struct decimal *b)
 	       (a->ndigits == 0 || a->exponent == b->exponent);
 }
 
-/* Of a finite one. Few digits more than the value has tell nothing; only the smallest have less
- * than fifteen. */
+/* value is finite. Fifteen digits identify most doubles; only the smallest need fewer, so the
+ * search starts at 15 except near zero. */
 static void shortest(double value, char text[TEXT])
 {
 	for (int precision = fabs(value) < 1e-300 ? 1 : 15; precision <= MOST_DIGITS; precision++) {
@@ -116,7 +117,7 @@ int bpk_json_put_double(struct bpk_buf *out, double value, struct bpk_err *err)
 
 /* ---- Reading ---- */
 
-/* Written as an integer, and one of 64 bits? -0 is none: it has a sign. */
+/* Parse an integer of 64 bits. -0 is not an integer: its sign would be lost. */
 static bool take_integer(struct bpk_view text, struct bpk_json_number *number)
 {
 	bool negative = text.size > 0 && text.data[0] == '-';

@@ -1,3 +1,6 @@
+/*
+ * Writing JSON strings, hexadecimal and base64, and checking UTF-8. See json.h.
+ */
 #include "base/json.h"
 
 #include <stdio.h>
@@ -43,8 +46,9 @@ bool bpk_utf8_valid(struct bpk_view bytes)
 }
 
 /*
- * The code of the character at the start of text when it must be escaped, else -1: besides what
- * JSON asks for, DEL and the controls U+0080..U+009F, which terminals obey, too.
+ * The code of the character at the start of text if it must be escaped, else -1. Besides the
+ * characters that JSON requires, DEL and the controls U+0080..U+009F are escaped, because terminals
+ * obey them.
  */
 static int needs_escape(struct bpk_view text)
 {
@@ -95,7 +99,7 @@ int bpk_hex_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)
 	static const char digits[] = "0123456789abcdef";
 	uint8_t *p;
 
-	if (bytes.size == 0) /* data may be NULL, to which nothing may be added, not even 0 */
+	if (bytes.size == 0) /* NULL + 0 is undefined behaviour */
 		return 0;
 	if (bytes.size > (SIZE_MAX - out->size) / 2)
 		return bpk_fail_memory(err, bytes.size);

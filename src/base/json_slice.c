@@ -1,6 +1,6 @@
 /*
- * Reading JSON text as slices of itself: in text that was checked, where brackets, commas and
- * strings are enough to find the way. What was not checked gives wrong slices, but none outside it.
+ * Reading JSON text as slices of itself. Checked text needs no parser: brackets, commas and strings
+ * are enough. Unchecked text gives wrong slices, but never slices outside the text.
  */
 #include "base/json.h"
 
@@ -23,7 +23,7 @@ static size_t skip_string(struct bpk_view text, size_t at)
 	return at < text.size ? at + 1 : text.size;
 }
 
-/* To the end of a value, the space behind it left out. */
+/* The end of a value, without trailing space. */
 static size_t skip_value(struct bpk_view text, size_t at)
 {
 	size_t start = at, depth = 0;
@@ -71,7 +71,7 @@ static struct bpk_view slice(struct bpk_view text, size_t from, size_t to)
 	return bpk_view(text.data + from, to - from);
 }
 
-/* The string before a colon, and what stands behind that. */
+/* The string before a colon; *at moves to the value after it. */
 static struct bpk_view take_key(struct bpk_view text, size_t *at)
 {
 	size_t start = *at;
@@ -139,7 +139,7 @@ bool bpk_json_u64(struct bpk_view value, uint64_t *out)
 
 /* ---- Strings ---- */
 
-/* Four hexadecimal digits at at; 0 where there are none. */
+/* Four hexadecimal digits at at. The text was checked, so they are digits; missing ones count 0. */
 static uint32_t hex4(struct bpk_view text, size_t at)
 {
 	uint32_t code = 0;
@@ -176,14 +176,14 @@ static size_t put_utf8(uint32_t code, uint8_t out[4])
 	return 4;
 }
 
-/* One character of a string, or a byte of one that is not escaped. */
+/* One character of a string, or one byte of an unescaped character. */
 struct letter {
 	uint8_t bytes[4];
 	size_t size;
-	bool lone; /* a surrogate without its other half: no character at all */
+	bool lone; /* a surrogate without its other half */
 };
 
-/* The character that \uXXXX at at, or two of them, mean; moves behind them. */
+/* Resolve \uXXXX at *at, or a pair of them, and move *at past it. */
 static struct letter take_code(struct bpk_view text, size_t *at)
 {
 	uint32_t code = hex4(text, *at + 2), low;
@@ -223,7 +223,7 @@ static struct letter take_letter(struct bpk_view text, size_t *at)
 	return letter;
 }
 
-/* What stands between the quotes. */
+/* The text between the quotes. */
 static struct bpk_view unquoted(struct bpk_view string)
 {
 	return string.size < 2 ? bpk_view(NULL, 0) : bpk_view(string.data + 1, string.size - 2);
@@ -254,7 +254,7 @@ int bpk_json_string(struct bpk_view value, struct bpk_buf *out, struct bpk_err *
 
 	if (bpk_json_kind(value) != BPK_JSON_STRING)
 		return bpk_fail(err, BPK_USAGE, "the JSON value is no string");
-	/* what a string means is never longer than it is */
+	/* an unescaped string is never longer than its escaped form */
 	if (bpk_buf_reserve(out, out->size + inner.size, err) != 0)
 		return -1;
 	for (size_t at = 0; at < inner.size;) {

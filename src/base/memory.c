@@ -1,6 +1,6 @@
 /*
- * How much memory this process may count on. Source: proc(5), and the kernel's documents on control
- * groups, versions 1 and 2.
+ * The memory that this process may use. The command line derives its default limit from it.
+ * Source: proc(5), and the kernel's documents on control groups, versions 1 and 2.
  */
 #include "base/memory.h"
 
@@ -12,7 +12,7 @@
 
 enum { PATH_ROOM = 4608 };
 
-/* The number a file holds; UINT64_MAX where it holds none ("max"), or is not there. */
+/* The number in a file; UINT64_MAX if the file is missing or holds no number ("max"). */
 static uint64_t read_number(const char *path)
 {
 	FILE *file = fopen(path, "re");
@@ -31,7 +31,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The least limit of a group and those around it, up to the root of its hierarchy below root. */
+/* The least limit of a group and its parents, up to the root of the hierarchy under root. */
 static uint64_t least_of_groups(const char *root, const char *hierarchy, char *group,
 				const char *name)
 {
@@ -49,7 +49,7 @@ static uint64_t least_of_groups(const char *root, const char *hierarchy, char *g
 	}
 }
 
-/* A line of /proc/self/cgroup: "0::/group" of version 2, "N:memory:/group" of version 1. */
+/* A line of /proc/self/cgroup: "0::/group" in version 2, "N:memory:/group" in version 1. */
 static uint64_t limit_of_line(const char *root, char *line)
 {
 	char *group = strchr(line, '/');

@@ -1,5 +1,5 @@
 /*
- * What memory the machine offers.
+ * Memory limits of the machine.
  */
 #ifndef BPK_BASE_MEMORY_H
 #define BPK_BASE_MEMORY_H
@@ -7,13 +7,13 @@
 #include <stdint.h>
 
 /*
- * Bytes of memory that this process may use at the most: the least of what the machine has, of what
- * its control group and those around it allow, and of its limit of address space. UINT64_MAX where
- * nothing is known. Any thread.
+ * The most bytes of memory that this process may use: the minimum of physical memory, the limits of
+ * its control group and that group's parents, and the limit on address space. UINT64_MAX if
+ * unknown. Any thread.
  */
 uint64_t bpk_memory_size(void);
 
-/* What control groups allow, by the files below root ("" in earnest). */
+/* The limit of the control groups, read from the files under root ("" outside of tests). */
 uint64_t bpk_memory_of_groups(const char *root);
 
 #endif

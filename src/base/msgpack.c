@@ -1,6 +1,6 @@
 /*
- * msgpack to JSON text. Nothing that the bytes say of lengths is believed before that many bytes
- * are there, and nesting is counted in the text.
+ * msgpack to JSON text. A length is trusted only after that many bytes were found, and nesting is
+ * counted in JSON levels.
  */
 #include "base/msgpack.h"
 
@@ -14,7 +14,7 @@
 /* ---- Taking items ---- */
 
 enum kind {
-	NONE, /* a marker that begins nothing */
+	NONE, /* a marker that msgpack never uses */
 	NIL,
 	FALSE,
 	TRUE,
@@ -29,9 +29,9 @@ enum kind {
 };
 
 static const struct {
-	uint8_t kind, width; /* of the number or length behind the marker */
+	uint8_t kind, width; /* bytes of the number or length after the marker */
 } forms[] = {
-	/* c0: nil, none, false, true, bin, ext */
+	/* c0: nil, unused, false, true, bin, ext */
 	{ NIL, 0 },
 	{ NONE, 0 },
 	{ FALSE, 0 },
@@ -68,12 +68,12 @@ static const struct {
 	{ MAP, 4 }
 };
 
-/* One item; of arrays and maps their head alone. */
+/* One item; for arrays and maps only the head. */
 struct item {
 	enum kind kind;
-	uint64_t number; /* as stored, a length or count too */
+	uint64_t number; /* as stored; for strings and containers the length or count */
 	unsigned width;
-	int type; /* of an ext */
+	int type; /* of ext */
 	struct bpk_view bytes;
 };
 
@@ -87,7 +87,7 @@ static uint64_t take_number(struct bpk_cursor *cursor, unsigned width)
 	return number;
 }
 
-/* What one byte tells: small integers, short strings, arrays and maps. */
+/* Items of a single byte: small integers, and heads of short strings, arrays and maps. */
 static struct item take_short(uint8_t marker)
 {
 	if (marker < 0x80)
@@ -120,7 +120,7 @@ static struct item take_head(struct bpk_cursor *cursor)
 static struct item take_item(struct bpk_cursor *cursor)
 {
 	struct item item = take_head(cursor);
-	uint64_t least = 0; /* bytes that must follow */
+	uint64_t least = 0; /* bytes that must follow at least */
 
 	if (item.kind == STR || item.kind == BIN || item.kind == EXT) {
 		item.bytes.size = (size_t)item.number;
@@ -135,10 +135,10 @@ static struct item take_item(struct bpk_cursor *cursor)
 	return item;
 }
 
-/* Pass one value by, however deep. */
+/* Skip one value of any depth. */
 static void skip_value(struct bpk_cursor *cursor)
 {
-	uint64_t left = 1; /* at most the bytes that are left, by take_item */
+	uint64_t left = 1; /* never exceeds the bytes left, by the test in take_item */
 
 	for (; left > 0 && !cursor->bad; left--) {
 		struct item item = take_item(cursor);
@@ -166,8 +166,8 @@ static bool is_plain_key(const struct item *key)
 	       (key->bytes.size == 0 || key->bytes.data[0] != '$');
 }
 
-/* Are the keys of the map that begins at cursor distinct texts, which nobody takes for forms of
- * ours? True as well of a map that is cut off: that is found while it is printed. */
+/* Set *object if the keys of the map at cursor are distinct texts that do not look like our own
+ * forms. Also set for a map that is cut off, which printing will find. */
 static int is_object(struct bpk_cursor cursor, uint64_t count, bool *object, struct bpk_err *err)
 {
 	struct bpk_view *keys = bpk_calloc((size_t)count, sizeof *keys, err);
@@ -238,7 +238,7 @@ static size_t skip_digits(struct bpk_view text, size_t at)
 	return at;
 }
 
-/* Is text a number as JSON writes it? Source: RFC 8259. */
+/* True if text is a JSON number. Source: RFC 8259. */
 static bool is_number(struct bpk_view text)
 {
 	size_t at = text.size > 0 && text.data[0] == '-', start = at;
@@ -262,7 +262,7 @@ static bool is_number(struct bpk_view text)
 	return at == text.size;
 }
 
-/* Digits of ours are a number again, if they are one that needs this. */
+/* Our digits extension becomes a number again, if the text is a number that needs the extension. */
 static int print_ext(struct printer *p, const struct item *item)
 {
 	char name[40];
@@ -343,7 +343,7 @@ static int print_value(struct printer *p)
 
 	if (p->cursor.bad)
 		return bpk_fail(p->err, BPK_CORRUPT,
-				"msgpack ends within a value, or has a byte that begins none");
+				"msgpack ends within a value, or has an unknown marker");
 	switch (item.kind) {
 	case NIL:
 		return put(p, "null");

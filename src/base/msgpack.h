@@ -1,5 +1,5 @@
 /*
- * msgpack as JSON text, and back. A part of the room's door. Source: the msgpack specification.
+ * msgpack as JSON text, and back. Part of the room's door. Source: the msgpack specification.
  *
  *     nil true false, integers, floats     null true false 1 -1 1.5; NaN and Infinity bare
  *     str (UTF-8)                          "text"
@@ -11,7 +11,7 @@
  *     bytes that are no such value         {"$raw": "hex"}, by bpk_msgpack_print_any
  *
  * A JSON number that is neither a 64-bit integer nor the value of a double keeps its digits as ext
- * BPK_MSGPACK_DIGITS, and is a number again on the way back.
+ * BPK_MSGPACK_DIGITS, and becomes a number again on the way back.
  */
 #ifndef BPK_BASE_MSGPACK_H
 #define BPK_BASE_MSGPACK_H
@@ -19,18 +19,19 @@
 #include "base/buffer.h"
 
 enum {
-	BPK_MSGPACK_MAX_DEPTH = 63, /* of the text, one less than JSON's: it fits into an object */
-	BPK_MSGPACK_DIGITS = 100,   /* the ext type */
+	/* of the JSON text; one less than JSON's limit, so that it fits into an object */
+	BPK_MSGPACK_MAX_DEPTH = 63,
+	BPK_MSGPACK_DIGITS = 100, /* ext type */
 };
 
-/* Append the JSON text of one msgpack value; bytes is all of it. BPK_CORRUPT: no msgpack, or more
- * than one value; BPK_LIMIT: too deep. json is as it was then. */
+/* Append the JSON text of one msgpack value, which is all of bytes. BPK_CORRUPT: not msgpack, or
+ * more than one value; BPK_LIMIT: too deep. On failure json is unchanged. */
 int bpk_msgpack_print(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err);
 
-/* The same of any bytes: those that are no one value, or too deep, as {"$raw": "hex"}. */
+/* The same for any bytes: malformed, trailing or too deep ones become {"$raw": "hex"}. */
 int bpk_msgpack_print_any(struct bpk_view bytes, struct bpk_buf *json, struct bpk_err *err);
 
-/* Append one JSON value as msgpack, in the shortest forms, floats as 64 bits. BPK_USAGE: no
+/* Append one JSON value as msgpack, in the shortest forms, floats as 64 bits. BPK_USAGE: not
  * JSON. */
 int bpk_msgpack_parse(struct bpk_view json, struct bpk_buf *out, struct bpk_err *err);
 

@@ -1,6 +1,6 @@
 /*
- * JSON text to msgpack. The text is judged once, as a whole, so that its depth is bounded and its
- * slices can be trusted; what a container holds is counted before it is begun.
+ * JSON text to msgpack. The text is checked once, as a whole, so that its depth is bounded and its
+ * slices can be trusted. The members of a container are counted before its head is written.
  */
 #include "base/json.h"
 #include "base/msgpack.h"
@@ -14,7 +14,7 @@ static int put(struct bpk_buf *out, const void *bytes, size_t size, struct bpk_e
 	return bpk_buf_append(out, bpk_view(bytes, size), err);
 }
 
-/* A marker and width bytes of number behind it. */
+/* A marker and a big-endian number of width bytes. */
 static int put_number(struct bpk_buf *out, unsigned marker, uint64_t number, unsigned width,
 		      struct bpk_err *err)
 {
@@ -25,7 +25,7 @@ static int put_number(struct bpk_buf *out, unsigned marker, uint64_t number, uns
 	return put(out, bytes, 1 + width, err);
 }
 
-/* The same, as short as the number allows: markers are those of 1, 2, 4 and 8 bytes. */
+/* The same in the shortest form. markers are those for 1, 2, 4 and 8 bytes. */
 static int put_short(struct bpk_buf *out, const uint8_t markers[4], uint64_t number,
 		     struct bpk_err *err)
 {
@@ -148,7 +148,7 @@ static size_t count_members(struct bpk_view container)
 	return n;
 }
 
-/* fix: the marker of less than 16; wide: that of 16 bits, and the next one of 32. */
+/* fix: marker for counts below 16; wide: marker for 16-bit counts; wide + 1: 32-bit. */
 static int put_count(size_t n, unsigned fix, unsigned wide, struct bpk_buf *out,
 		     struct bpk_err *err)
 {
@@ -184,9 +184,9 @@ static int parse_members(struct bpk_view object, struct bpk_buf *out, struct bpk
 	return 0;
 }
 
-/* ---- Forms that JSON has no value for ---- */
+/* ---- Forms for values that JSON lacks ---- */
 
-/* The first two members, and how many there are: 3 is more than any form has. */
+/* The first two members, and the count of members up to 3, which is more than any form has. */
 struct form {
 	size_t n;
 	struct bpk_view keys[2], values[2];
@@ -230,7 +230,7 @@ static int parse_pairs(struct bpk_view list, struct bpk_buf *out, struct bpk_err
 	return 0;
 }
 
-/* The bytes of a string of hexadecimal digits. Returns 1 when it is none. */
+/* Decode a string of hexadecimal digits. Returns 1 if value is not such a string. */
 static int take_hex(struct bpk_view value, struct bpk_buf *bytes, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
@@ -241,7 +241,7 @@ static int take_hex(struct bpk_view value, struct bpk_buf *bytes, struct bpk_err
 	return why.kind == BPK_USAGE ? 1 : bpk_fail(err, why.kind, "%s", why.text);
 }
 
-/* {"$bin": hex}, {"$str": hex}, {"$ext": type, "$bin": hex}. Returns 1 when it is none of them. */
+/* {"$bin": hex}, {"$str": hex}, {"$ext": type, "$bin": hex}. Returns 1 for any other object. */
 static int parse_bytes(const struct form *form, struct bpk_buf *out, struct bpk_err *err)
 {
 	bool ext = form->n == 2 && bpk_json_string_is(form->keys[0], "$ext") &&
@@ -283,9 +283,9 @@ static int parse_object(struct bpk_view object, struct bpk_buf *out, struct bpk_
 	return rc == 1 ? parse_members(object, out, err) : rc;
 }
 
-/* ---- The whole ---- */
+/* ---- Entry ---- */
 
-/* No deeper than bpk_json_check lets pass. */
+/* Recursion is bounded by the depth that bpk_json_check accepts. */
 static int parse_value(struct bpk_view value, struct bpk_buf *out, struct bpk_err *err)
 {
 	switch (bpk_json_kind(value)) {
@@ -308,7 +308,7 @@ static int parse_value(struct bpk_view value, struct bpk_buf *out, struct bpk_er
 	}
 }
 
-/* Without the space around it. */
+/* The text without surrounding space. */
 static struct bpk_view trimmed(struct bpk_view text)
 {
 	while (text.size > 0 && strchr(" \t\r\n", text.data[0]) != NULL)

@@ -1,6 +1,6 @@
 /*
- * A mutex, for rooms that start no threads of their own but are called by many. Held for a few
- * instructions only, never across a read or a write.
+ * A mutex, for rooms that start no threads but are called from many. Held for a few instructions
+ * only, never across a read or a write.
  */
 #ifndef BPK_BASE_MUTEX_H
 #define BPK_BASE_MUTEX_H
@@ -13,7 +13,7 @@ struct bpk_mutex {
 
 static inline void bpk_mutex_init(struct bpk_mutex *mutex)
 {
-	pthread_mutex_init(&mutex->own, NULL); /* of the default kind: it cannot fail */
+	pthread_mutex_init(&mutex->own, NULL); /* the default kind cannot fail */
 }
 
 static inline void bpk_mutex_clear(struct bpk_mutex *mutex)

@@ -1,12 +1,12 @@
 /*
- * A scalar type: NumPy's type strings ("<f8") and the names that print for native ones ("float64").
+ * Scalar types: NumPy's type strings ("<f8") and the printed names of native types ("float64").
  */
 #include "base/scalar.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Names and single letters whose size is the same everywhere. */
+/* Names and single letters of the same size on every platform. */
 static const struct {
 	const char *name;
 	char kind;
@@ -27,7 +27,7 @@ static const struct {
 	{ "D", 'c', 16 },
 };
 
-/* The sizes that a kind comes in. */
+/* The valid sizes of each kind. */
 static const struct {
 	char kind;
 	uint8_t sizes[6];
@@ -62,7 +62,7 @@ static int no_such_type(struct bpk_view text, struct bpk_err *err)
 			(const char *)text.data);
 }
 
-/* Digits at the start of *text, which are passed over. 0 without any. */
+/* Skip the digits at the start of *text; *number is 0 without digits. */
 static bool take_number(struct bpk_view *text, uint64_t *number)
 {
 	*number = 0;
@@ -75,7 +75,7 @@ static bool take_number(struct bpk_view *text, uint64_t *number)
 	return true;
 }
 
-/* The unit of a date behind its type: "[D]", "[25s]", or none. */
+/* The optional unit after a date type: "[D]", "[25s]". */
 static bool take_unit(struct bpk_view text, struct bpk_scalar *scalar)
 {
 	static const char *const units[] = { "Y",  "M",  "W",  "D",  "h",  "m",  "s",
@@ -167,7 +167,7 @@ int bpk_scalar_parse(struct bpk_view text, char native, struct bpk_scalar *scala
 		rest = bpk_view(text.data + 1, text.size - 1);
 		if (text.data[0] == '<')
 			order = '<';
-		if (text.data[0] == '>' || text.data[0] == '!') /* '!' is the network's */
+		if (text.data[0] == '>' || text.data[0] == '!') /* '!' is network order */
 			order = '>';
 	}
 	if (!take_name(rest, scalar)) {

@@ -1,5 +1,5 @@
 /*
- * Inside the room base: one scalar type and its text.
+ * One scalar type and its text. Internal to base; for the parser and printer of types.
  */
 #ifndef BPK_BASE_SCALAR_H
 #define BPK_BASE_SCALAR_H
@@ -8,8 +8,8 @@
 
 enum { BPK_SCALAR_TEXT = 40 };
 
-/* Take "<f8", "float64", "M8[ns]" and their like; native ('<' or '>') is the order of what names
- * none. Fails as bpk_dtype_parse. */
+/* Parse "<f8", "float64", "M8[ns]" and the like. native ('<' or '>') is the byte order of texts
+ * that name no order. Fails as bpk_dtype_parse. */
 int bpk_scalar_parse(struct bpk_view text, char native, struct bpk_scalar *scalar,
 		     struct bpk_err *err);
 

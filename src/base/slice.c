@@ -1,5 +1,6 @@
 /*
- * Parts of arrays: where their bytes lie. With the shape 3,4,5 in C order, the part 1:3,1:2,: is
+ * Parts of arrays: the runs of bytes that they cover. cat of a slice and n-dimensional frames use
+ * them. With the shape 3,4,5 in C order, the part 1:3,1:2,: is
  *
  *     . . . . .   . . . . .   . . . . .      the last dimension is whole, so it makes one run with
  *     . . . . .   x x x x x   x x x x x      the one before it: two runs, one for each index of
@@ -20,7 +21,7 @@ uint64_t bpk_slice_items(const struct bpk_slice *slice)
 	return items;
 }
 
-/* The dimension that counts as the i-th, the slowest first. */
+/* The i-th dimension in iteration order, the slowest first. */
 static size_t dimension_of(const struct bpk_array *array, size_t i)
 {
 	return array->fortran ? array->ndimensions - 1 - i : i;
@@ -30,7 +31,7 @@ void bpk_runs_begin(const struct bpk_array *array, const struct bpk_slice *slice
 		    struct bpk_runs *runs)
 {
 	uint64_t stride = array->dtype.size;
-	bool whole = true; /* the run goes on into the next slower dimension */
+	bool whole = true; /* the run continues into the next slower dimension */
 
 	*runs = (struct bpk_runs){ .size = stride, .ended = bpk_slice_items(slice) == 0 };
 	for (size_t i = array->ndimensions; i-- > 0 && !runs->ended;) {

@@ -1,10 +1,13 @@
+/*
+ * The escape of untrusted text for terminals. See text.h.
+ */
 #include "base/text.h"
 
 #include <stdio.h>
 
 #include "base/json.h"
 
-/* Of those that terminals obey. U+0080..U+009F are C2 80..C2 9F. */
+/* Controls that terminals obey. U+0080..U+009F are C2 80..C2 9F. */
 static bool is_control(struct bpk_view text)
 {
 	uint8_t lead = text.data[0];
