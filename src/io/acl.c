@@ -1,3 +1,5 @@
+/* Permissions of outputs under access control lists. source_open.c reads modes with it,
+ * draft_keep.c and the trees set them. */
 #include "io/acl.h"
 
 #include <errno.h>
@@ -19,14 +21,14 @@ enum {
 	GROUP = 0x08,
 	MASK = 0x10,
 	OTHER = 0x20,
-	ENTRIES_MAX = 128, /* of a list that is read; file systems have less */
+	ENTRIES_MAX = 128, /* in a list; file systems allow fewer */
 };
 
-/* What a list gives, three bits each. */
+/* The permissions in a list, three bits each. */
 struct given {
 	unsigned user, group, other;
 	unsigned mask;
-	unsigned named; /* what all named users and groups have */
+	unsigned named; /* permissions that all named users and groups have */
 	bool has_named;
 };
 
@@ -53,7 +55,7 @@ static void take(struct given *given, unsigned tag, unsigned bits)
 	}
 }
 
-/* 0; 1: there is no list; -1: it cannot be read. */
+/* Returns 0; 1 when there is no list; -1 when it cannot be read. */
 static int read_list(int fd, const char *name, struct given *given)
 {
 	uint8_t list[HEAD + ENTRY * ENTRIES_MAX];
@@ -69,7 +71,7 @@ static int read_list(int fd, const char *name, struct given *given)
 	return 0;
 }
 
-/* The bits that nobody gets more by. */
+/* The largest mode that gives nobody more than the list does. */
 static mode_t mode_of(const struct given *given)
 {
 	unsigned named = given->has_named ? given->named & given->mask : 7;
@@ -93,12 +95,12 @@ void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new)
 	struct given given;
 	int rc = read_list(fd, ACCESS_LIST, &given);
 
-	if (rc <= 0) { /* from the folder, which may be out of reach */
+	if (rc <= 0) { /* the list came from the folder, which may be unreadable */
 		if (is_new && read_list(folder, DEFAULT_LIST, &given) != 0)
 			mode &= 0700;
 		else if (is_new)
 			mode &= mode_of(&given);
-		/* where the list stays its mask may not grow */
+		/* if the list cannot be removed, its mask must not grow */
 		if (fremovexattr(fd, ACCESS_LIST) != 0)
 			mode &= 0700;
 	}

@@ -1,6 +1,7 @@
 /*
- * Inside the room io: access control lists (acl(5)) as far as permissions of outputs need them.
- * With a list the group bits of a mode are its mask, and say more than the owning group may do.
+ * Inside the room io: access control lists (acl(5)), as far as permissions of outputs depend on
+ * them. With a list the group bits of a mode are the list's mask, which may allow more than the
+ * owning group has.
  */
 #ifndef BPK_IO_ACL_H
 #define BPK_IO_ACL_H
@@ -8,16 +9,17 @@
 #include "io/io.h"
 
 /*
- * The mode of the file fd, such that a file of this mode and without a list gives nobody more than
- * the list does: group bits are those of the owning group, and none of group and others that a
- * named user or group has not. A list that cannot be read leaves the owner's bits alone.
+ * The mode of the file fd, reduced so that a file of this mode without a list gives nobody more
+ * than the list does: the group bits are those of the owning group, and group and others have no
+ * permission that a named user or group lacks. If the list cannot be read, only the owner's bits
+ * remain.
  */
 mode_t bpk_acl_mode(int fd, mode_t mode);
 
 /*
- * Give the file fd, which was made private in folder, this mode, without the entries that the
- * folder's default list gave it. is_new: the mode is not another file's, and the default list
- * narrows it.
+ * Give the file fd, which was created private in folder, this mode, without the entries inherited
+ * from the folder's default list. is_new: the mode does not come from another file, so the default
+ * list narrows it.
  */
 void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new);
 

@@ -1,3 +1,7 @@
+/*
+ * Opening files below a folder without following a link, and folders to work in. dir.c, the trees
+ * and tar extraction call it.
+ */
 #include "io/beneath.h"
 
 #include <errno.h>
@@ -82,7 +86,7 @@ int bpk_beneath_open(int root, const char *name, int flags)
 	if (*name == '\0')
 		name = ".";
 	fd = open_at_once(root, name, flags);
-	/* a filter of system calls may say EPERM to one that it does not know */
+	/* a seccomp filter may answer EPERM to a system call that it does not know */
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
 		fd = open_part_by_part(root, name, flags);
 	return fd;

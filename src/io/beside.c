@@ -1,3 +1,5 @@
+/* The names beside a regular file: its real path, its folder and its journal. The journal, edits,
+ * shared sources and removal call it. */
 #include "io/beside.h"
 
 #include <errno.h>
@@ -10,7 +12,7 @@
 #include "io/link.h"
 #include "io/record.h"
 
-/* .NAME.bpkj; of a name too long for that as much as there is room for, and its CRC. */
+/* .NAME.bpkj. A name too long for that is cut to the room there is and gets its CRC. */
 static void spell_journal(char text[NAME_MAX + 1], const char *name)
 {
 	static const char suffix[] = ".bpkj";
@@ -35,10 +37,10 @@ bool bpk_beside_is_journal(const char *name)
 	       strcmp(name + size - (sizeof ".bpkj" - 1), ".bpkj") == 0;
 }
 
-static int fail_find(struct bpk_beside *beside, int errnum, const char *what, struct bpk_err *err)
+static int fail_find(struct bpk_beside *beside, int errnum, const char *action, struct bpk_err *err)
 {
 	bpk_beside_clear(beside);
-	bpk_fail_errno(err, errnum, "%s", what);
+	bpk_fail_errno(err, errnum, "%s", action);
 	return bpk_is_missing(errnum) || errnum == EACCES || errnum == ENAMETOOLONG ? 1 : -1;
 }
 
@@ -50,13 +52,13 @@ struct bpk_beside bpk_beside_in(int folder, const char *name)
 	return beside;
 }
 
-/* The folder of beside->path, and the names in it. */
+/* Open the folder of beside->path and fill in the names in it. */
 static int open_folder(struct bpk_beside *beside, struct bpk_err *err)
 {
 	char folder[PATH_MAX];
 
 	beside->name = strrchr(beside->path, '/') + 1;
-	/* its slash is kept: "/" is a folder, "" is none */
+	/* keep the slash: "/" is a folder, "" is not */
 	if (snprintf(folder, sizeof folder, "%.*s", (int)(beside->name - beside->path),
 		     beside->path) >= (int)sizeof folder)
 		return fail_find(beside, ENAMETOOLONG, "cannot open", err);
@@ -76,7 +78,8 @@ int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err 
 	return open_folder(beside, err);
 }
 
-/* The real path of a name that is no link any more; one that becomes a link now is not followed. */
+/* The real path of a name that is no longer a link; if it becomes a link now, it is not
+ * followed. */
 static char *real_path(const char *path)
 {
 	const char *slash = strrchr(path, '/');

@@ -1,6 +1,5 @@
-/*
- * Inside the room io: a regular file by its real path, after all links, and what lies beside it.
- */
+/* Inside the room io: a regular file by its real path, with all links resolved, and the names
+ * beside it. */
 #ifndef BPK_IO_BESIDE_H
 #define BPK_IO_BESIDE_H
 
@@ -16,29 +15,31 @@ struct bpk_beside {
 	char journal[NAME_MAX + 1];
 };
 
-/* True of .NAME.bpkj, without a folder in front. */
+/* True for .NAME.bpkj, without a folder in front. */
 bool bpk_beside_is_journal(const char *name);
 
-/* Find path. Fails with BPK_FAILED, "cannot open: ...", and returns 1 instead of -1 when the path
- * leads nowhere, or the real path is too long or out of reach of this process, as that of a
- * descriptor or of the present folder can be. */
+/*
+ * Find path. Fails with BPK_FAILED, "cannot open: ...". Returns 1 instead of -1 when path leads
+ * nowhere, or when its real path is too long or not accessible to this process, as the path of a
+ * descriptor or of the current folder can be.
+ */
 int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err *err);
 
-/* The same for a file that is changed: its links are followed as io/link.h allows. Returns -1 for
- * any failure. */
+/* The same for a file to be changed: links are followed as io/link.h allows. Returns -1 for any
+ * failure. */
 int bpk_beside_find_to_change(const char *path, struct bpk_beside *beside, struct bpk_err *err);
 void bpk_beside_clear(struct bpk_beside *beside);
 
-/* The file name in an open folder; both are borrowed, and nothing is to be cleared. */
+/* The file name in an open folder. Both are borrowed; the result needs no clear. */
 struct bpk_beside bpk_beside_in(int folder, const char *name);
 
-/* Open the file itself; -1 with errno. It may be no regular file. */
+/* Open the file itself, which may be no regular file. Returns -1 with errno. */
 int bpk_beside_open(const struct bpk_beside *beside, int flags);
 
-/* Does the name lead to the file fd? */
+/* *same is true if the name leads to the file fd. */
 int bpk_beside_is(const struct bpk_beside *beside, int fd, bool *same, struct bpk_err *err);
 
-/* Is a journal there? Its stat; a file of another kind of that name counts. */
+/* *there is true if the journal's name exists, as a file of any kind; *found is its stat. */
 int bpk_beside_has_journal(const struct bpk_beside *beside, struct stat *found, bool *there,
 			   struct bpk_err *err);
 

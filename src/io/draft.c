@@ -1,3 +1,5 @@
+/* Drafts opened, written, read back and dropped. Writers of formats, unpack and cat call them
+ * through io.h. */
 #include "io/draft_inner.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 
 /* ---- Opening ---- */
 
-/* The lock of live things is held. */
+/* The caller holds the lock of live objects. */
 static void drop_name(void *owner)
 {
 	const struct bpk_draft *draft = owner;
@@ -23,7 +25,8 @@ static void drop_name(void *owner)
 		unlinkat(draft->target.folder, draft->draft_name, 0);
 }
 
-/* A nameless file in folder, or -1 where one cannot be made, or could not be named later. */
+/* Create a nameless file in folder; -1 if the system cannot create one, or could not name it
+ * later. */
 static int create_nameless(int folder)
 {
 	int fd;
@@ -32,12 +35,11 @@ static int create_nameless(int folder)
 		return -1;
 	fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd >= 0)
-		(void)bpk_draft_lock(
-			fd); /* for the time when it has a draft's name; alone so far */
+		(void)bpk_draft_lock(fd); /* for later, under a draft's name; no rival yet */
 	return fd;
 }
 
-/* Any failure of the first way is left to the second to report, with a name to it. */
+/* A failure of the first way is not reported: the second one fails too, with a name to report. */
 static int create_draft(struct bpk_draft *draft, struct bpk_err *err)
 {
 	const struct bpk_target *target = &draft->target;
@@ -49,7 +51,7 @@ static int create_draft(struct bpk_draft *draft, struct bpk_err *err)
 	return bpk_draft_create(target->folder, target->name, &draft->fd, &draft->draft_name, err);
 }
 
-/* What makes a file of a draft; the lock of live things is held. */
+/* Creates the file of a draft; the lock of live objects is held. */
 typedef int create_fn(struct bpk_draft *draft, struct bpk_err *err);
 
 static int open_file(struct bpk_draft *draft, create_fn *create, struct bpk_err *err)
@@ -68,7 +70,7 @@ static int open_file(struct bpk_draft *draft, create_fn *create, struct bpk_err 
 	return rc;
 }
 
-/* A descriptor that may be read, else the same file opened once more for that; -1 when neither. */
+/* A descriptor for reading: fd itself, or the same file opened once more. -1 when neither works. */
 static int readable(int fd, int flags)
 {
 	char path[sizeof "/proc/self/fd/" + 3 * sizeof fd];
@@ -79,7 +81,7 @@ static int readable(int fd, int flags)
 	return bpk_full_open(path, O_RDONLY);
 }
 
-/* Only a regular file that is not appended to is written anywhere but at its end. */
+/* Only a regular file that is not in append mode can be written at an offset. */
 static void open_direct(struct bpk_draft *draft)
 {
 	int flags = fcntl(draft->target.fd, F_GETFL);
@@ -97,7 +99,7 @@ static void open_direct(struct bpk_draft *draft)
 	draft->start = (uint64_t)start;
 }
 
-/* Everything but the names. */
+/* Release everything but the names on disk. */
 static void release(struct bpk_draft *draft)
 {
 	if (draft->read_fd >= 0 && draft->read_fd != draft->fd)
@@ -261,13 +263,13 @@ uint64_t bpk_draft_tell(const struct bpk_draft *draft)
 
 /* ---- Writing and reading back ---- */
 
-/* A run is what the disk is given at once: large enough to lie in one piece. */
+/* Bytes written before the disk is told to start: enough for it to allocate them contiguously. */
 enum { RUN = 8 << 20 };
 
 /*
- * Bytes up to end were written. Those of a file that will be synced go to the disk by runs, while
- * others are still made; else all would wait for the end, when nothing else is left to do. What
- * goes wrong there is told by the sync.
+ * Record that bytes up to end were written. A file that will be synced goes to the disk run by run
+ * while later bytes are computed; otherwise all of it would wait for the final sync. The sync
+ * reports failures of these writes.
  */
 static void reach(struct bpk_draft *draft, uint64_t end)
 {
@@ -286,7 +288,7 @@ static void reach(struct bpk_draft *draft, uint64_t end)
 		bpk_full_begin_sync(draft->fd, from, size);
 }
 
-/* The place in the file of size bytes at offset; false when there is none. */
+/* *at is the position in the file of offset; false when the file cannot be that long. */
 static bool place_of(const struct bpk_draft *draft, uint64_t offset, uint64_t size, uint64_t *at)
 {
 	uint64_t end;
@@ -343,8 +345,7 @@ int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span 
 	    bpk_full_read_at(draft->read_fd, at, out, &got, err) != 0)
 		return -1;
 	if (got < out.size)
-		return bpk_fail(err, BPK_FAILED, "what was written at %" PRIu64 " is not there",
-				offset);
+		return bpk_fail(err, BPK_FAILED, "cannot read back the bytes at %" PRIu64, offset);
 	return 0;
 }
 
@@ -355,12 +356,13 @@ int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *e
 
 	if (!place_of(draft, size, 0, &at))
 		return bpk_fail_errno(err, EFBIG, "set the size");
-	if (!draft->is_file) /* its owner may have more behind what we overwrite */
+	if (!draft->is_file) /* its owner may have more bytes after ours */
 		return 0;
 	pthread_mutex_lock(&draft->end_lock);
 	cuts = size < draft->end;
 	pthread_mutex_unlock(&draft->end_lock);
-	/* makes a hole, so it costs nothing; reserving blocks would undo the holes written later */
+	/* this makes a hole and costs nothing; reserved blocks would fill the holes written
+	 * later */
 	if (ftruncate(draft->fd, (off_t)size) != 0 && (cuts || errno == EFBIG || errno == ENOSPC))
 		return bpk_fail_errno(err, errno, "set the size");
 	pthread_mutex_lock(&draft->end_lock);

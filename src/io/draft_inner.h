@@ -1,6 +1,4 @@
-/*
- * Inside the room io: what a draft is, for the files that make it.
- */
+/* Inside the room io: the members of a draft, for draft.c and draft_keep.c. */
 #ifndef BPK_IO_DRAFT_INNER_H
 #define BPK_IO_DRAFT_INNER_H
 
@@ -13,23 +11,23 @@
 struct bpk_draft {
 	/* fixed after open */
 	struct bpk_target target;
-	bool is_file; /* a draft; else the target itself is written */
+	bool is_file; /* a draft; otherwise the target itself is written */
 	bool seekable;
 	bool overwrite, is_locked, sync;
-	int fd;                          /* for writing; of a direct target, target.fd */
-	int read_fd;                     /* for reading back; the same where it may be read */
+	int fd;                          /* for writing; target.fd for a direct target */
+	int read_fd;                     /* for reading back; fd if that can be read */
 	uint64_t start;                  /* where offset 0 lies in the file */
-	const struct bpk_draft_ops *ops; /* NULL but for a part of something larger */
+	const struct bpk_draft_ops *ops; /* NULL unless made by bpk_draft_of_ops */
 	void *owner;                     /* for ops */
 
-	uint64_t tell; /* the writing thread's own */
+	uint64_t tell; /* belongs to the writing thread */
 
 	pthread_mutex_t end_lock;
 	uint64_t end; /* guarded by end_lock: the length that the file must have */
-	uint64_t run; /* guarded by end_lock: what was written before it goes to the disk */
+	uint64_t run; /* guarded by end_lock: bytes up to here were sent to the disk */
 
 	struct bpk_live live; /* of a file */
-	char *draft_name;     /* guarded by its lock: in target.folder; NULL while nameless */
+	char *draft_name;     /* guarded by live's lock: in target.folder; NULL while nameless */
 };
 
 #endif

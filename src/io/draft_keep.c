@@ -1,6 +1,4 @@
-/*
- * Keeping a draft: its length, mode and time, its bytes on the disk, and then its name.
- */
+/* Keeping a draft: its length, mode and time, its bytes on the disk, and then its name. */
 #include "io/draft_inner.h"
 
 #include <errno.h>
@@ -15,7 +13,7 @@
 #include "io/name.h"
 #include "io/retire.h"
 
-/* The final length, since a hole at the end was never written. */
+/* Set the final length: a hole at the end was never written. */
 static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
 {
 	struct stat found;
@@ -28,8 +26,8 @@ static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
 }
 
 /*
- * A file system without modes or times refuses them; then the result stays at least as private as
- * the draft was, which is no reason to lose it.
+ * A file system without modes or times refuses them. The result then stays at least as private as
+ * the draft was, which is no reason to discard it.
  */
 static void finish_mode(int fd, int folder, const struct stat *like)
 {
@@ -39,7 +37,8 @@ static void finish_mode(int fd, int folder, const struct stat *like)
 
 	if (like != NULL && S_ISREG(like->st_mode)) {
 		mode = like->st_mode & 0777;
-		/* another group must not get what the input's group may do, unless everyone may */
+		/* another group must not get the input group's permissions, unless everyone has
+		 * them */
 		if (fstat(fd, &found) != 0 ||
 		    (found.st_gid != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0))
 			mode &= ~(mode_t)070 | (mode & 07) << 3;
@@ -49,7 +48,7 @@ static void finish_mode(int fd, int folder, const struct stat *like)
 	(void)futimens(fd, times);
 }
 
-/* A disk's late errors come with fsync, those of a network file system or a quota with a close. */
+/* A disk reports late errors at fsync, a network file system or a quota at close. */
 static int flush(int fd, bool sync, struct bpk_err *err)
 {
 	int copy;
@@ -62,7 +61,7 @@ static int flush(int fd, bool sync, struct bpk_err *err)
 	return 0;
 }
 
-/* 0 when the name was given, 1 when it is taken, -1 otherwise. */
+/* Returns 0 when the name was given, 1 when it is taken, -1 otherwise. */
 static int give_new_name(struct bpk_draft *draft, struct bpk_err *err)
 {
 	const char *name = draft->target.name;
@@ -73,7 +72,7 @@ static int give_new_name(struct bpk_draft *draft, struct bpk_err *err)
 		rc = bpk_link_nameless(draft->fd, folder, name);
 	} else {
 		rc = renameat2(folder, draft->draft_name, folder, name, RENAME_NOREPLACE);
-		/* where that is not known (NFS), a link does not replace either */
+		/* without renameat2 (NFS) link: it does not replace either */
 		if (rc != 0 && (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP)) {
 			rc = linkat(folder, draft->draft_name, folder, name, 0);
 			if (rc == 0)
@@ -87,7 +86,7 @@ static int give_new_name(struct bpk_draft *draft, struct bpk_err *err)
 	return bpk_fail_errno(err, errno, "cannot name the result");
 }
 
-/* Under the lock of what is there, if that is a file. */
+/* Replace the target; if it is a file, its writer lock is held. */
 static int replace_locked(struct bpk_draft *draft, struct bpk_err *err)
 {
 	const char *name = draft->target.name;
@@ -101,7 +100,7 @@ static int replace_locked(struct bpk_draft *draft, struct bpk_err *err)
 	return 0;
 }
 
-/* What a writer that died left of the old file is put back before the new one has the name: so a
+/* Undo the change of a writer that died in the old file before the new one gets the name, so that a
  * journal never lies beside a file that it is not about. */
 static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
 {
@@ -124,7 +123,7 @@ static int replace(struct bpk_draft *draft, struct bpk_err *err)
 {
 	struct stat found;
 
-	/* it was a file when the target was looked at; a device put there since is no target */
+	/* it was a file when the target was examined; a device created since is no target */
 	if (fstatat(draft->target.folder, draft->target.name, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    S_ISLNK(found.st_mode))
 		return replace_locked(draft, err);
@@ -140,7 +139,7 @@ static int sync_folder(int folder, struct bpk_err *err)
 	return 0;
 }
 
-/* Give the draft its target's name; the lock of live things is held. */
+/* Give the draft its target's name; the lock of live objects is held. */
 static int commit(struct bpk_draft *draft, struct bpk_err *err)
 {
 	int taken = give_new_name(draft, err);
@@ -155,13 +154,13 @@ static int commit(struct bpk_draft *draft, struct bpk_err *err)
 	draft->draft_name = NULL;
 	if (!draft->sync || sync_folder(draft->target.folder, err) == 0)
 		return 0;
-	/* what was replaced is gone; a name that is new can be taken back */
+	/* a replaced file is gone; a new name can be removed again */
 	if (taken == 0)
 		unlinkat(draft->target.folder, draft->target.name, 0);
 	return -1;
 }
 
-/* Everything but the name. */
+/* Complete everything but the name. */
 static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
 {
 	if (finish_length(draft, err) != 0)
@@ -183,7 +182,7 @@ static int keep_file(struct bpk_draft *draft, const struct stat *like, struct bp
 	return rc;
 }
 
-/* Leave the position of a seekable standard output behind our bytes, for whoever writes next. */
+/* Leave the position of a seekable standard output after our bytes, for the next writer. */
 static int keep_direct(struct bpk_draft *draft, struct bpk_err *err)
 {
 	struct stat found;
@@ -200,7 +199,7 @@ static int keep_part(struct bpk_draft *draft, const struct stat *like, struct bp
 {
 	const struct bpk_draft_ops *ops = draft->ops;
 
-	draft->ops = NULL; /* nothing is left to drop */
+	draft->ops = NULL; /* so that the drop below does not drop the owner */
 	return ops->keep(draft->owner, like, err);
 }
 
@@ -212,11 +211,11 @@ int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_
 		rc = keep_part(draft, like, err);
 	else
 		rc = draft->is_file ? keep_file(draft, like, err) : keep_direct(draft, err);
-	bpk_draft_drop(draft); /* its name is gone when it was kept */
+	bpk_draft_drop(draft); /* removes nothing that was kept: its own name is gone */
 	return rc;
 }
 
-/* Forget the name that it has on disk, so that dropping leaves it there. */
+/* Forget the draft's name on disk, so that dropping leaves the file there. */
 static int leave_name(struct bpk_draft *draft, struct bpk_err *err)
 {
 	if (bpk_live_enter(err) != 0)

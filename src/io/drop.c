@@ -1,6 +1,4 @@
-/*
- * A journal or a list of changes removed by the user's word.
- */
+/* Removing a journal or a list of changes at the user's word. bpk repair calls it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +10,7 @@
 #include "io/lock.h"
 #include "io/redo.h"
 
-/* lock: of the archive, or -1. */
+/* lock is a descriptor of the archive, or -1. */
 static int drop(int folder, const char *name, int lock, const struct bpk_edit_options *options,
 		bool *dropped, struct bpk_err *err)
 {
@@ -37,7 +35,7 @@ static int drop_list(const char *path, const struct bpk_edit_options *options, b
 	if (root < 0)
 		return -1;
 	lock = bpk_redo_open_lock(root, O_RDWR);
-	if (lock < 0 && errno != ENOENT) /* without one nobody has ever changed it */
+	if (lock < 0 && errno != ENOENT) /* without .lock nobody has ever changed it */
 		rc = bpk_fail_errno(err, errno, BPK_DIR_LOCK ": cannot be opened");
 	else
 		rc = drop(root, BPK_DIR_LIST, lock, options, dropped, err);

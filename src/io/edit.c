@@ -91,7 +91,7 @@ static int open_file(struct bpk_edit *edit, struct bpk_err *err)
 	for (int i = 0; i < REOPENED_MAX && rc > 0; i++)
 		rc = open_locked(edit, err);
 	if (rc > 0)
-		return bpk_fail(err, BPK_FAILED, "is replaced again and again by another process");
+		return bpk_fail(err, BPK_FAILED, "another process keeps replacing it");
 	return rc;
 }
 

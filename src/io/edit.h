@@ -1,117 +1,129 @@
 /*
  * Edits: a regular file changed in place, all or nothing. A part of the room's door.
  *
- * Whatever instant the process or the machine dies, the file is as it was last committed, or can
- * be put back: any byte below the committed end is saved in an undo journal, and the journal
- * synced, before it is written over. The journal lies beside the file, as .NAME.bpkj; its removal
- * is the commit. What was added behind the end is cut off when it is put back. Where nothing that
- * a reader can reach is written over (new bytes behind the end, bytes declared free), there is no
- * journal, and one small write of the head is the commit.
+ * Whenever the process or the machine dies, the file holds its last committed content or can be
+ * restored to it: before a byte below the committed end is overwritten, it is saved in an undo
+ * journal and the journal is synced. The journal lies beside the file, as .NAME.bpkj; its removal
+ * is the commit. A restore cuts off the bytes added behind the end. A change that overwrites
+ * nothing a reader can reach (new bytes behind the end, bytes declared free) needs no journal: one
+ * small write of the head is the commit.
  *
- *      write, write, write      behind the end: straight; below it: saved first
+ *      write, write, write      behind the end: direct; below it: saved first
  *      commit                   sync; head in ONE write within a sector; sync; journal unlinked
  *
- * Two locks (open file description locks on bytes far behind any file's end): the writer lock is
- * held from open to close and excludes writers only; the change lock is exclusive while bytes are
- * saved and while a commit takes place, and shared by readers for one fetch (bpk_source_hold). A
- * thread that holds such a source of the very file that it edits would wait for itself.
+ * There are two locks (open file description locks on bytes far behind the end of any file). The
+ * writer lock is held from open to close and excludes other writers only. The change lock is
+ * exclusive while bytes are saved and during a commit, and readers share it for one fetch
+ * (bpk_source_hold). A thread that holds a source of the file that it edits would wait for itself.
  */
 #ifndef BPK_IO_EDIT_H
 #define BPK_IO_EDIT_H
 
 #include "io/io.h"
 
-/* One thread's own. */
+/* Belongs to one thread. */
 struct bpk_edit;
 
 struct bpk_edit_options {
-	bool wait;    /* until another writer has ended; else fail after a moment */
+	bool wait;    /* for another writer to end; otherwise fail after a moment */
 	bool no_lock; /* go on where the file system has no locks */
 	bool sync;    /* fdatasync file, journal and folder */
-	bool sidecar; /* another program's lock counts too (io/sidecar.h): it is taken at open,
-			 behind ours, and it is the caller's to give and take from there on */
-	/* Does place, a file or a directory as it was last committed, hold what the caller knows
-	 * how to change? Asked before anything that a writer left there is settled. NULL: yes. */
+
+	/* Another program's lock counts too (io/sidecar.h). Open takes it, after ours; then the
+	 * caller releases and takes it. */
+	bool sidecar;
+
+	/* True in *claimed if the caller can change place, a file or directory as last committed.
+	 * Called before leftovers of another writer are settled. NULL: yes. */
 	int (*claims)(const struct bpk_place *place, bool *claimed, struct bpk_err *err);
-	bool (*owns)(const char *name); /* of a directory: is the file of that name, from the root,
-					   a part of it? NULL: yes */
-	bool any_journal; /* settle also what was left for a file that this is a copy of: by the
-			     user's word, for what was restored */
-	bool copy; /* leave the file alone, write a copy of it, and put that in its place at each
-			 commit: safe for every other reader at any instant, but breaks hard
-			 links */
+
+	/* For a directory: true if the file of that name, relative to the root, belongs to it.
+	 * NULL: yes. */
+	bool (*owns)(const char *name);
+
+	/* Also settle a journal that was made for another file, of which this one is a copy. Only
+	 * when the user says so, for restored files. */
+	bool any_journal;
+
+	/* Write a copy of the file and rename it into place at each commit, instead of changing the
+	 * file: safe for every other reader at any instant, but breaks hard links. */
+	bool copy;
 };
 
 /*
- * Open the regular file that path names (through links) for changing: take the writer lock, and put
- * back what a writer that died left behind.
- * Fails with BPK_FAILED: missing, no regular file, no permission, "is being changed by another
- * process", no locks here, a journal that is not about this file ("its journal NAME is not used:
- * ..."), not what claims wants; or with BPK_CORRUPT when a journal is damaged, or someone else has
- * written to the file since: nothing is touched then.
+ * Open the regular file path (through links) for changing: take the writer lock, and undo the
+ * change of a writer that died. Fails with BPK_FAILED: missing, no regular file, no permission, "is
+ * being changed by another process", no locks here, a journal of another file ("its journal NAME is
+ * not used: ..."), rejected by claims. Fails with BPK_CORRUPT when a journal is damaged, or when
+ * another program has written to the file since; nothing is changed then.
  */
 int bpk_edit_open(const char *path, const struct bpk_edit_options *options, struct bpk_edit **edit,
 		  struct bpk_err *err);
 
 /*
- * Remove the journal of the file, or the list of changes of the directory, that path names,
- * whatever it is (but no folder), under the writer lock; the archive stays as it lies. *dropped:
- * there was one.
+ * Remove the journal of the file path, or the list of changes of the directory path, under the
+ * writer lock. It may be of any kind but a folder. The archive is left unchanged. *dropped is true
+ * if there was one.
  */
 int bpk_journal_drop(const char *path, const struct bpk_edit_options *options, bool *dropped,
 		     struct bpk_err *err);
 
-/* Undo what was not committed, unlock, free. NULL is harmless. */
+/* Undo uncommitted changes, unlock, free. NULL is harmless. */
 void bpk_edit_close(struct bpk_edit *edit);
 
-/* Owned by the edit; NULL: none is there, or it does not count. */
+/*
+ * The lock of another program, owned by the edit; NULL if there is no such lock or it is ignored.
+ */
 struct bpk_sidecar *bpk_edit_sidecar(const struct bpk_edit *edit);
 
-/* The file as it was last committed, whatever was written since; seekable, owned by the edit. Any
- * thread may read it at offsets while the edit's own thread writes. */
+/* The file as last committed, whatever was written since; seekable, owned by the edit. Any thread
+ * may read it at offsets while the thread of the edit writes. */
 struct bpk_source *bpk_edit_source(const struct bpk_edit *edit);
 
 /*
- * Say where the committed content ends (at open: the file's size), so that what lies behind is free
- * to be written over. To be called before the first write.
+ * Set the end of the committed content (at open: the file's size), so that bytes behind it may be
+ * overwritten. Call it before the first write.
  */
 void bpk_edit_set_end(struct bpk_edit *edit, uint64_t end);
 
-/* Say that size bytes at offset, below the end, hold nothing that a reader can reach (spare
- * offset entries): writing there needs no journal. One such region at a time, until the next
- * commit; size 0: none. A journal that is there already lets go only of what was free when it
- * appeared. */
+/*
+ * Declare that no reader can reach size bytes at offset, below the end (spare offset entries), so
+ * that writing there needs no journal. One region at a time, until the next commit; size 0 ends it.
+ * A journal that exists already excludes only the region that was free when it was created.
+ */
 void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size);
 
-/* Have a journal even when nothing is written over: for a format whose readers would see new bytes
+/* Create a journal even when nothing is overwritten: for a format whose readers would see new bytes
  * behind the end. */
 int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err);
 
-/* Save size bytes at offset in one step, which single writes would save piece by piece, each with
+/*
+ * Save size bytes at offset in one step, where single writes would save them one by one, each with
  * a sync. A file with several hard links fails here with BPK_FAILED: its journal would be found
- * under one name only. */
+ * under one name only.
+ */
 int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err);
 
 int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
 		      struct bpk_err *err);
 
-/* Read back what was written, as it will be once it is committed. The edit's own thread. */
+/* Read back the content as it will be after the commit. The edit's own thread. */
 int bpk_edit_read_at(struct bpk_edit *edit, uint64_t offset, struct bpk_span out,
 		     struct bpk_err *err);
 
-/* What was written so far is on disk before anything that comes next. */
+/* Return when everything written so far is on disk. */
 int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err);
 
 /*
- * Make everything written so far the committed content, which ends at end. head (NULL: none) is
- * written last, in one write that must not cross a multiple of 512 bytes; its bytes should have
- * been written to in no other way since the last commit. Failing, it leaves the content as it
- * was, on disk or by way of the journal, and says so; after a failed sync nothing is believed any
- * more and every further call fails. Afterwards more may be written and committed.
+ * Commit everything written so far; the content then ends at end. head (may be NULL) is written
+ * last, in one write that must not cross a multiple of 512 bytes; no other call should have written
+ * its bytes since the last commit. A failure leaves the old content, on disk or by way of the
+ * journal, and says so. After a failed sync the state on disk is unknown and every further call
+ * fails. After a commit more may be written and committed.
  *
- * Where there was a journal and nothing between end and the old end was left unsaved (so when the
- * content grew, or its tail was given to bpk_edit_save), the file ends at end; else what lies
- * behind end stays until it is trimmed or written over.
+ * The file ends at end if there was a journal and all bytes between end and the old end were saved:
+ * always when the content grew, otherwise when its tail was passed to bpk_edit_save. Without that
+ * the bytes behind end stay until they are trimmed or overwritten.
  */
 struct bpk_edit_head {
 	uint64_t offset;
@@ -121,24 +133,23 @@ struct bpk_edit_head {
 int bpk_edit_commit(struct bpk_edit *edit, const struct bpk_edit_head *head, uint64_t end,
 		    struct bpk_err *err);
 
-/* Undo what was written since the last commit; what lies behind the end is cut off. */
+/* Undo everything written since the last commit and cut off the bytes behind the end. */
 int bpk_edit_rollback(struct bpk_edit *edit, struct bpk_err *err);
 
-/* Cut off what lies behind the committed end; nothing may have been written since the commit. */
+/* Cut off the bytes behind the committed end. Nothing may have been written since the commit. */
 int bpk_edit_trim(struct bpk_edit *edit, struct bpk_err *err);
 
 /*
- * Where a change does not fit in place: begin a draft that will replace the file, and put it
- * there (takes draft; sync, rename, mode of the file that was there). The edit, its lock and its
- * source go on with the new file, whose content is committed as it is. What was written into the
- * old one since the last commit is forgotten.
+ * For a change that does not fit in place: begin a draft that will replace the file, and rename it
+ * into place (takes draft; sync, rename, mode of the old file). The edit, its lock and its source
+ * go on with the new file, whose content counts as committed. Uncommitted writes to the old file
+ * are discarded.
  */
 int bpk_edit_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bpk_err *err);
 int bpk_edit_replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *err);
 
-/* For the end of the process by a signal: undo what is not committed in all edits now open, and
- * let nothing be written or committed from here on (a commit that has begun is waited for). Any
- * thread. */
+/* For a process that a signal ends: undo the uncommitted changes of all open edits, and refuse
+ * writes and commits from here on. Waits for a commit that has begun. Any thread. */
 void bpk_edit_drop_all(void);
 
 #endif

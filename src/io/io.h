@@ -1,6 +1,7 @@
 /*
- * The room io: places, the sources read from them and the drafts written to them. It moves bytes in
- * full loops, keeps what is committed, drops what is not, and never knows what the bytes mean.
+ * The door of the room io: places, sources to read from and drafts to write to. It reads and writes
+ * in full loops, keeps committed content, drops everything else, and never knows what the bytes
+ * mean. layout, format, flow and cli call it.
  */
 #ifndef BPK_IO_IO_H
 #define BPK_IO_IO_H
@@ -10,25 +11,25 @@
 
 #include "base/base.h"
 
-/* Every file that sees a struct stat or an offset must see the same one. */
+/* All files must agree on struct stat and on the size of an offset. */
 _Static_assert(sizeof(off_t) == 8, "files over 2 GiB need -D_FILE_OFFSET_BITS=64");
 
 /* ---- Sources: bytes to be read ---- */
 
 /*
- * A file, a pipe, a device or memory. read, peek and skip move one cursor and belong to one thread
- * at a time; read_at and the questions may be asked by any thread.
+ * A source is a file, a pipe, a device or memory. read, peek and skip move its one cursor and
+ * belong to one thread at a time. Any thread may call read_at and the queries.
  */
 struct bpk_source;
 
 /*
- * Open path for reading; "-" is standard input (a regular file there is read from its present
- * position, which then counts as offset 0). Opening never blocks on a FIFO that an archive named.
- * Fails with BPK_FAILED: missing, no permission, a directory.
+ * Open path for reading. "-" is standard input: a regular file there is read from its current
+ * position, which counts as offset 0. Opening a FIFO waits for its writer. Fails with BPK_FAILED:
+ * missing, no permission, a directory.
  */
 int bpk_source_open(const char *path, struct bpk_source **source, struct bpk_err *err);
 
-/* Borrow bytes as a seekable source; they must outlive it. */
+/* Make a seekable source of bytes, which are borrowed and must outlive it. */
 int bpk_source_of_memory(struct bpk_view bytes, struct bpk_source **source, struct bpk_err *err);
 
 void bpk_source_close(struct bpk_source *source); /* NULL is harmless */
@@ -36,102 +37,109 @@ void bpk_source_close(struct bpk_source *source); /* NULL is harmless */
 /* True when read_at works: regular files, block devices, memory. */
 bool bpk_source_seekable(const struct bpk_source *source);
 
-/* Bytes in all; BPK_UNKNOWN when not seekable. As it was at open. */
+/* The size in bytes at open; BPK_UNKNOWN when the source is not seekable. */
 uint64_t bpk_source_size(const struct bpk_source *source);
 
 /* The cursor's offset. */
 uint64_t bpk_source_tell(const struct bpk_source *source);
 
-/* Read out.size bytes at the cursor, less only at the end; *got says how many. Loops over short
- * reads and EINTR. Fails with BPK_FAILED. */
+/* Read out.size bytes at the cursor, fewer only at the end; *got is the number read. Repeats the
+ * call after a short read or EINTR. Fails with BPK_FAILED. */
 int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
 		    struct bpk_err *err);
 
-/* The same at an offset, without the cursor; seekable sources only. Past the end *got is 0. */
+/* Read at an offset, without the cursor; seekable sources only. Past the end *got is 0. */
 int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_span out, size_t *got,
 		       struct bpk_err *err);
 
-/* Exactly out.size bytes at an offset, or BPK_CORRUPT: "ends N bytes early". */
+/* Read exactly out.size bytes at an offset, or fail with BPK_CORRUPT: "ends N bytes early". */
 int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
 		       struct bpk_err *err);
 
 /*
- * The next size bytes without moving the cursor, less only at the end; borrowed until the next
- * call on the cursor. Costs size bytes of memory.
+ * Look at the next size bytes, fewer only at the end, without moving the cursor. *head is borrowed
+ * until the next call on the cursor. Costs size bytes of memory.
  */
 int bpk_source_peek(struct bpk_source *source, size_t size, struct bpk_view *head,
 		    struct bpk_err *err);
 
-/* Move the cursor forward, by reading where it cannot seek. *skipped is less only at the end. */
+/* Move the cursor forward; a stream is read instead. *skipped is smaller than size only at the
+ * end. */
 int bpk_source_skip(struct bpk_source *source, uint64_t size, uint64_t *skipped,
 		    struct bpk_err *err);
 
-/* Count the offsets of a stream from its cursor on, as if it began there. */
+/* Count the offsets of a stream from its cursor, as if it began there. */
 void bpk_source_rebase(struct bpk_source *source);
 
-/* What fstat said at open; all zero for memory. */
+/* The result of fstat at open; all zero for memory. */
 const struct stat *bpk_source_stat(const struct bpk_source *source);
 
 /* Fails with BPK_FAILED, "changed while it was read", when size, mtime or ctime of a regular file
- * are not what they were at open. */
+ * differ from those at open. */
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
 
-/* Writers of ours may change the file in place while it is read. */
+/* True if bpk may change the file in place while it is read. */
 bool bpk_source_may_change(const struct bpk_source *source);
 
-/* Nobody has written to the file since it was opened, which was before opened, by CLOCK_REALTIME.
- * False where its times cannot tell: it was written to in the last moment before. */
+/*
+ * True if nobody has written to the file since it was opened. The file was opened before opened, a
+ * CLOCK_REALTIME time. False when the times cannot prove it, because the last write came just
+ * before.
+ */
 bool bpk_source_is_untouched(const struct bpk_source *source, const struct timespec *opened);
 
 /*
- * Between hold and release, reads of a file that bpk_place_open opened see one committed state of
- * it, even while a writer is at work or when one died: the change lock is shared, and regions
- * that a journal saved are read from there. The size is that of this state, and may have changed
- * since open. Any thread, and several at once, but a thread that holds already does not hold
- * again: it could wait a second for itself. Nothing for pipes, memory and plain sources; slices
- * and joins hold what they are made of. Costs five system calls, to the first of several. A journal
- * that is not about this file is left aside (bpk_source_remark). Fails with BPK_CORRUPT when one
- * that is about it is damaged, or someone else has written to the file since.
+ * Between hold and release, reads of a file opened by bpk_place_open see one committed state of it,
+ * even while a writer changes it or after one died: the change lock is shared, and regions saved in
+ * a journal are read from the journal. The size is that of this state and may differ from the size
+ * at open.
+ *
+ * Any thread may hold, and several at once. A thread that already holds must not hold again: it
+ * could wait a second for itself. Pipes, memory and plain sources need no hold; slices and joins
+ * hold their parts. The first of several holders pays for five system calls.
+ *
+ * A journal of another file is ignored (bpk_source_remark). Fails with BPK_CORRUPT when the journal
+ * of this file is damaged, or when another program has written to the file since.
  */
 int bpk_source_hold(struct bpk_source *source, struct bpk_err *err);
 void bpk_source_release(struct bpk_source *source);
 
-/* Its writer lock is held just now, or reads go through a journal (bpk_source_pending): someone is
- * changing the file, or died doing so. A journal that is not used does not count. */
+/* True if somebody is changing the file, or died doing so: its writer lock is held now, or reads go
+ * through a journal (bpk_source_pending). An ignored journal does not count. */
 bool bpk_source_in_change(struct bpk_source *source);
 
-/* A change that a writer left unfinished was pending at the last hold (or at open): reads go
+/* True if the last hold (or open) found a change that a writer left unfinished, so that reads go
  * through its journal. */
 bool bpk_source_pending(const struct bpk_source *source);
 
-/* A line about a journal beside the file that is not used, and why; NULL: there is none. Of files
- * that bpk_place_open opened, by the thread that opened them, before others read. */
+/* A line that says why a journal beside the file is ignored, or NULL. For files opened by
+ * bpk_place_open, called by the thread that opened them, before other threads read. */
 const char *bpk_source_remark(const struct bpk_source *source);
 
 /*
- * Told once when a lock is waited for longer than a second, by the thread that waits, which then
- * waits on: the file, NULL where it is not known, and who holds the lock: "process 4711", or
- * "another process". NULL: nobody is told, as at first.
+ * Set the function that reports a long wait for a lock. The waiting thread calls it once, after a
+ * second, and then waits on. path is the locked file, NULL when unknown; holder is "process 4711"
+ * or "another process". NULL, as at first: nothing is reported.
  */
 typedef void bpk_wait_fn(const char *path, const char *holder);
 void bpk_on_wait(bpk_wait_fn *tell);
 
-/* size bytes at offset of another source, which must be seekable and outlive it. Seekable. */
+/* A seekable source over size bytes at offset of whole, which must be seekable and outlive it. */
 int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
 		     struct bpk_source **source, struct bpk_err *err);
 
 /*
- * The bytes of several sources one after the other; they are borrowed and must outlive it, the
- * array is copied. Seekable when all of them are; else read in sequence, and the size is known
- * when those of all parts are.
+ * Concatenate several sources. They are borrowed and must outlive the result; the array is copied.
+ * The result is seekable when all parts are; otherwise it is read in sequence, and its size is
+ * known when the sizes of all parts are.
  */
 int bpk_source_join(struct bpk_source *const *parts, size_t nparts, struct bpk_source **source,
 		    struct bpk_err *err);
 
 /*
- * A source of a caller's own: read_at, for any thread, behaves as bpk_source_read_at, of a source
- * of size bytes; or, when positional is false, is called by one thread with ascending offsets
- * that leave nothing out, and size may be unknown. close may be NULL.
+ * A source implemented by the caller, size bytes long. When positional is true, any thread calls
+ * read_at, which behaves as bpk_source_read_at. When it is false, one thread calls read_at with
+ * ascending offsets without gaps, and size may be BPK_UNKNOWN. close may be NULL.
  */
 struct bpk_source_ops {
 	int (*read_at)(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
@@ -143,18 +151,20 @@ struct bpk_source_ops {
 int bpk_source_of(const struct bpk_source_ops *ops, void *arg, uint64_t size,
 		  struct bpk_source **source, struct bpk_err *err);
 
-/* ---- Places: what a path names ---- */
+/* ---- Places: files and directories named by a path ---- */
 
-/* True of the errors that mean "nothing of that name is there": ENOENT, ENOTDIR and ELOOP. Every
- * other error leaves the question open, and is reported. */
+/* True for the errors that mean "no such file": ENOENT, ENOTDIR and ELOOP. Every other error leaves
+ * the question open and is reported. */
 bool bpk_is_missing(int errnum);
 
-/* stat. *there is false when nothing is there; any other error fails with BPK_FAILED. */
+/*
+ * Call stat. *there is false when the path does not exist; any other error fails with BPK_FAILED.
+ */
 int bpk_path_look(const char *path, struct stat *found, bool *there, struct bpk_err *err);
 
 struct bpk_dir;
 
-/* Caller storage. Owns source, or directory; the other is NULL. */
+/* Caller storage. Owns source or directory; the other one is NULL. */
 struct bpk_place {
 	const char *path; /* borrowed; "-" is standard input */
 	bool is_directory;
@@ -164,114 +174,122 @@ struct bpk_place {
 };
 
 /*
- * Open path for reading as an archive. Where nothing of that name is there, PATH:NAME is looked
- * for: an uncompressed tar and a member of it. Nothing is changed or made: what a writer that died
- * left behind is looked through (bpk_place_pending), or, where it is not about this archive, left
- * aside (bpk_place_remark). owns says of a name, from the root, whether a file of that name may be
- * part of a dataset; NULL: any may. It is asked as long as the place is open.
+ * Open path for reading as an archive. When it does not exist, PATH:NAME is tried: a member of an
+ * uncompressed tar. Nothing is changed or created. A change left unfinished by a writer that died
+ * is read through its journal or list (bpk_place_pending); a journal or list of another archive is
+ * ignored (bpk_place_remark).
+ *
+ * owns returns true if a file of that name, relative to the root, may belong to a dataset; NULL:
+ * every file may. It is called as long as the place is open.
  */
 int bpk_place_open(const char *path, bool (*owns)(const char *name), struct bpk_place *place,
 		   struct bpk_err *err);
 void bpk_place_close(struct bpk_place *place);
 
-/* A change that a writer left unfinished is pending; what is read is what it had committed. */
+/* True if a writer left a change unfinished; reads then return the last committed state. */
 bool bpk_place_pending(const struct bpk_place *place);
 
-/* A line about a journal or a list of changes that is there and is not used; NULL: none is. */
+/* A line that says why a journal or a list of changes is ignored, or NULL. */
 const char *bpk_place_remark(const struct bpk_place *place);
 
 /* ---- Drafts: a place being written, kept or dropped as a whole ---- */
 
 /*
- * A regular file is written as a nameless draft in its folder (O_TMPFILE; else .NAME.bpk-000000 and
+ * A draft of a regular file has no name in its folder (O_TMPFILE; otherwise .NAME.bpk-000000 and
  * up, O_EXCL, mode 0600) and gets its name when it is kept. Standard output, a device or a FIFO is
- * written directly. write belongs to one thread; write_at may be called by many at once.
+ * written directly. One thread calls write; several threads may call write_at at once.
  */
 struct bpk_draft;
 
 struct bpk_draft_options {
 	bool overwrite;    /* replace an existing target */
-	bool follow_links; /* an explicit -o: may go through a link, or into a device or FIFO */
+	bool follow_links; /* for an explicit -o: follow a link, write to a device or FIFO */
 	bool sync;         /* fdatasync file and folder before and after the rename */
-	const struct stat *not_this; /* refuse a target that is this very file; NULL: none */
-	bool is_locked; /* the caller holds the writer lock of what is replaced, and settled it */
+	const struct stat *not_this; /* refuse a target that is this file; may be NULL */
+	bool is_locked; /* the caller holds the writer lock of the replaced file and settled it */
 
 	/*
-	 * Write a directory (bpk_draft_tree). One that is there is replaced only with overwrite,
-	 * and only when ours says true of every file in it, by its name from the root; it is
-	 * exchanged with the draft and then removed, file by file of ours. What came into it at the
-	 * last moment stays, with the folders it is in, under the draft's name, and keep fails and
-	 * says so. ours must be there, since leftovers of killed processes are removed by it too.
+	 * Write a directory (bpk_draft_tree). An existing one is replaced only with overwrite, and
+	 * only when ours returns true for every file in it, by its name relative to the root. It is
+	 * exchanged with the draft and its files are then removed one by one. Files added to it at
+	 * the last moment stay, with their folders, under the draft's name, and keep fails with a
+	 * message that says so. ours is required, because it also selects which leftovers of killed
+	 * processes are removed.
 	 */
 	bool directory;
 	bool (*ours)(const char *name);
 };
 
 /*
- * Begin to write target; "-" is standard output. Fails with BPK_FAILED: it exists and overwrite is
- * not set ("already exists"; overwriting is asked for with --force), it is the input itself, it is
- * a directory, it is a link or device and follow_links is not set, its folder is missing or not
- * writable.
+ * Begin to write target; "-" is standard output. Fails with BPK_FAILED: target exists and overwrite
+ * is not set ("already exists"; --force sets it), it is the input itself, it is a directory, it is
+ * a link or device and follow_links is not set, its folder is missing or not writable.
  */
 int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
 		   struct bpk_draft **draft, struct bpk_err *err);
 
 /*
- * True when write_at and read_at work: regular files, and standard output when it is one, is not in
- * append mode, and can be reopened for reading. Offset 0 is where writing began.
+ * True when write_at and read_at work: for regular files, and for standard output when it is a
+ * regular file, is not in append mode, and can be reopened for reading. Offset 0 is the position
+ * where writing began.
  */
 bool bpk_draft_seekable(const struct bpk_draft *draft);
 
-/* Bytes written one after the other so far. */
+/* The number of bytes written in sequence so far. */
 uint64_t bpk_draft_tell(const struct bpk_draft *draft);
 
-/* Add bytes at the end. EPIPE fails with BPK_PIPE. */
+/* Append bytes. EPIPE fails with BPK_PIPE. */
 int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_err *err);
 
-/* Write or read at an offset; seekable drafts only. read_at needs every byte to be there. Long runs
- * of zeros written past the end of a draft file may be left as holes. */
+/* Write or read at an offset; seekable drafts only. read_at fails unless every byte exists. Long
+ * runs of zeros written past the end of a draft file may become holes. */
 int bpk_draft_write_at(struct bpk_draft *draft, uint64_t offset, struct bpk_view bytes,
 		       struct bpk_err *err);
 int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span out,
 		      struct bpk_err *err);
 
-/* Say how long the file will be, so that a limit on file sizes fails early and holes at its end
- * count; what a draft file has behind that is cut off. It reserves no space, which would undo the
- * holes. Seekable drafts only; a hint that never fails for want of support, unless it cuts off. */
+/*
+ * Announce the size of the file, so that a limit on file sizes fails early and holes at its end
+ * count. A longer draft file is truncated. No space is reserved, because that would fill the holes.
+ * Seekable drafts only. A hint: it fails only when it truncates, never for lack of support.
+ */
 int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *err);
 
 /*
- * Keep what was written: sync, give it mode (0777 bits of it) and mtime when like is not NULL, else
- * 0666 less the umask, then its name. Group permissions of like go over only with its group. Direct
- * targets are only checked for late write errors, and synced when they are regular files or block
- * devices. A file that is replaced is settled first, under its writer lock, so that no journal of
- * it is left; one that is being changed is not replaced. Frees the draft whether it succeeds or
- * fails; after a failure nothing is left and an existing target is as it was, but for one whose
- * folder could not be synced after the rename.
+ * Keep the draft: sync, set mode and mtime, give it its name. Mode (its 0777 bits) and mtime come
+ * from like; when like is NULL, the mode is 0666 less the umask. Group permissions of like are kept
+ * only together with its group. A direct target is only checked for late write errors, and synced
+ * when it is a regular file or a block device.
+ *
+ * A file to be replaced is settled first, under its writer lock, so that it leaves no journal
+ * behind; a file that is being changed is not replaced. Frees the draft in any case. After a
+ * failure no draft is left and an existing target is unchanged, unless its folder could not be
+ * synced after the rename.
  */
 int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err);
 
-/* Drop what was written and free the draft; NULL is harmless. */
+/* Delete the draft and free it; NULL is harmless. */
 void bpk_draft_drop(struct bpk_draft *draft);
 
 /*
- * For the end of the process by a signal: unlink the names of all drafts now open, and let no draft
- * be kept from here on (a keep that has begun is waited for). Any thread.
+ * For a process that a signal ends: unlink the names of all open drafts, and refuse to keep any
+ * draft from here on. Waits for a keep that has begun. Any thread.
  */
 void bpk_draft_drop_all(void);
 
 /*
- * Remove path, as --rm does after its result was kept: only if it is still the file that seen
- * describes and nobody is changing it, with its journal, and sync its folder.
+ * Remove path and its journal, and sync its folder, as --rm does after its result was kept. Refused
+ * unless path is still the file described by seen and nobody is changing it.
  */
 int bpk_remove_source(const char *path, const struct stat *seen, struct bpk_err *err);
 
 /*
- * The same for a directory. begin looks at all that is in it, before it is read; end removes it
- * when that is still the same, to the last file's times: under the writer lock, by a new name
- * first, that of a draft, so that no half of it is ever taken for a dataset. owns: is a file of
- * that name, from the root, a part of it? A directory that holds anything else is refused at begin,
- * and at end. Fails with BPK_FAILED. end frees the removal whether it succeeds or fails.
+ * Remove a directory in the same way. begin lists its content before it is read. end removes it if
+ * that content is unchanged, down to the times of every file. end holds the writer lock and first
+ * renames the directory to the name of a draft, so that no half of it is ever taken for a dataset.
+ * owns returns true if a file of that name, relative to the root, belongs to the dataset; begin and
+ * end refuse a directory that holds anything else. Both fail with BPK_FAILED. end frees the removal
+ * in any case.
  */
 struct bpk_removal;
 
@@ -280,39 +298,39 @@ int bpk_removal_begin(const char *path, bool (*owns)(const char *name),
 int bpk_removal_end(struct bpk_removal *removal, struct bpk_err *err);
 void bpk_removal_drop(struct bpk_removal *removal); /* NULL is harmless */
 
-/* ---- Spools: bytes put aside ---- */
+/* ---- Spools: temporary storage ---- */
 
 /*
- * A temporary file without a name, in the folder that TMPDIR names (else /tmp), for what comes by a
- * pipe and must be sought in, or goes into one and has its beginning known last. It is gone when it
- * is closed or the process ends. One thread's own while it is written. Failures are BPK_FAILED and
- * name "a temporary file".
+ * A temporary file without a name, in the folder named by TMPDIR (otherwise /tmp), for data that
+ * comes through a pipe and needs seeking, or that goes into a pipe and has a beginning known last.
+ * It disappears when it is closed or the process ends. Belongs to one thread while it is written.
+ * Failures are BPK_FAILED and name "a temporary file".
  */
 struct bpk_spool;
 
 int bpk_spool_open(struct bpk_spool **spool, struct bpk_err *err);
 void bpk_spool_close(struct bpk_spool *spool); /* NULL is harmless */
 
-/* Bytes in it. */
+/* Its size in bytes. */
 uint64_t bpk_spool_size(const struct bpk_spool *spool);
 
-/* Add bytes at the end; or all that source still brings. */
+/* Append bytes, or the rest of source. */
 int bpk_spool_write(struct bpk_spool *spool, struct bpk_view bytes, struct bpk_err *err);
 int bpk_spool_fill(struct bpk_spool *spool, struct bpk_source *source, struct bpk_err *err);
 
-/* What is in it now as a seekable source, which must be closed before the spool. */
+/* A seekable source over the current content; it must be closed before the spool. */
 int bpk_spool_source(struct bpk_spool *spool, struct bpk_source **source, struct bpk_err *err);
 
-/* Add all of it to the end of draft. */
+/* Append the content to draft. */
 int bpk_spool_drain(struct bpk_spool *spool, struct bpk_draft *draft, struct bpk_err *err);
 
 /*
- * Call visit for every regular file below the directory path, in the order of their names (bytes),
- * without following links or leaving the directory; stops when visit returns non-zero and returns
- * that. Left out is what holds no data: drafts, journals (.NAME.bpkj), and the locks (.lock,
- * .b2lock) and lists of changes (.bpkj) of directories. A folder that cannot be read is given to
- * unreadable and left out. enter is asked of every folder, of path first, whether to go into it;
- * NULL: into all.
+ * Call visit for every regular file below the directory path, in byte order of the names, without
+ * following links or leaving the directory. Stops when visit returns non-zero and returns that
+ * value. Skips files without data: drafts, journals (.NAME.bpkj), and the locks (.lock, .b2lock)
+ * and lists of changes (.bpkj) of directories. A folder that cannot be read is passed to unreadable
+ * and skipped. enter is called for every folder, path first, and returns whether to descend; NULL:
+ * always.
  */
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 	     int (*visit)(void *arg, const char *file),

@@ -1,4 +1,5 @@
-/* Links that lead to what is written. For io/target.c, io/beside.c and those who open trees. */
+/* Following links to files that a command writes. target.c, beside.c and the functions that open
+ * trees call it. */
 #include "io/link.h"
 
 #include <errno.h>
@@ -8,7 +9,7 @@
 
 #include "io/full.h"
 
-/* May the link fd, which lies in the folder of path, be followed to write? */
+/* Check whether a writer may follow the link fd, which lies in the folder of path. */
 static int judge(const char *path, int fd, struct bpk_err *err)
 {
 	const char *slash = strrchr(path, '/');
@@ -48,7 +49,7 @@ out:
 	return rc;
 }
 
-/* What it leads to may be relative to the link's own folder. */
+/* The target of a link may be relative to the link's own folder. */
 int bpk_link_follow(char path[PATH_MAX], struct bpk_err *err)
 {
 	char goal[PATH_MAX];
@@ -87,7 +88,7 @@ int bpk_link_open_folder(const char *path, struct bpk_err *err)
 	size_t size = strlen(path);
 	int fd;
 
-	while (size > 1 && path[size - 1] == '/') /* with them the kernel follows a link itself */
+	while (size > 1 && path[size - 1] == '/') /* a trailing slash makes the kernel follow */
 		size--;
 	snprintf(named, sizeof named, "%.*s", (int)bpk_min_size(size, PATH_MAX), path);
 	if (size >= sizeof named)

@@ -11,19 +11,20 @@
 enum { BPK_LINKS_MAX = 40 }; /* as many as Linux follows */
 
 /*
- * Replace path, a link, by what it leads to, which need not be there. As the kernel's rule
- * protected_symlinks has it, whether that is switched on or not, a link in a sticky folder that
- * everyone may write to is followed only when it is the user's own or the folder owner's: any
- * other may lead into a file of the user that a neighbour chose. The link is judged and read by one
- * descriptor. Fails with BPK_FAILED. Source: Linux, Documentation/admin-guide/sysctl/fs.rst.
+ * Replace path, a link, by its target, which need not exist. The rule is the kernel's
+ * protected_symlinks, applied even where that is switched off: a link in a sticky folder that
+ * everyone may write to is followed only when it belongs to the user or to the folder's owner; any
+ * other link could lead into a file of the user that a neighbour chose. The link is checked and
+ * read through one descriptor. Fails with BPK_FAILED. Source: Linux,
+ * Documentation/admin-guide/sysctl/fs.rst.
  */
 int bpk_link_follow(char path[PATH_MAX], struct bpk_err *err);
 
-/* The same as long as path is a link, into real. What cannot be looked at stays as it is. The
- * folders on the way are not judged. */
+/* Repeat this while path is a link, into real. A path that cannot be examined is copied unchanged.
+ * The folders on the way are not checked. */
 int bpk_link_follow_all(const char *path, char real[PATH_MAX], struct bpk_err *err);
 
-/* Open the directory that path leads to by such links, for reading. A descriptor, or -1. */
+/* Open the directory path, following such links, for reading. Returns a descriptor, or -1. */
 int bpk_link_open_folder(const char *path, struct bpk_err *err);
 
 #endif

@@ -1,9 +1,11 @@
+/* The list of everything that a signal must remove from disk. Drafts, trees and tar extraction add
+ * to it; cli/signal.c drops it all. */
 #include "io/live.h"
 
 #include <pthread.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct bpk_live *first; /* guarded by lock, as all that follows */
+static struct bpk_live *first; /* guarded by lock, as all_dropped is */
 static bool all_dropped;
 
 int bpk_live_enter(struct bpk_err *err)
@@ -64,7 +66,8 @@ void bpk_draft_drop_all(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Reading it means setting it; the strictest one stands meanwhile. The lock keeps others out. */
+/* Reading the umask means setting it: the strictest one applies meanwhile. The lock excludes other
+ * readers. */
 mode_t bpk_live_umask(void)
 {
 	mode_t mask;

@@ -1,3 +1,5 @@
+/* The names and locks of drafts: making a draft, naming a nameless one, removing leftovers.
+ * draft.c, newtree.c, change.c and removal.c call it. */
 #include "io/name.h"
 
 #include <errno.h>
@@ -12,13 +14,13 @@
 #include "io/erase.h"
 
 enum {
-	NUMBERS_CLEANED = 4, /* more than that many live and die together too rarely to look for */
-	NUMBERS_MAX = 1000,
+	NUMBERS_CLEANED = 4, /* names searched for leftovers; more at a time are rare */
+	NUMBERS_MAX = 1000,  /* names tried before a folder counts as full */
 	DIGITS = 6,
 	SUFFIX_SIZE = sizeof ".bpk-" - 1 + DIGITS,
 };
 
-/* .NAME.bpk-NNNNNN; a long name is cut, between characters, to leave room for the rest. */
+/* .NAME.bpk-NNNNNN; a long name is cut, between characters, to leave room for the suffix. */
 static void spell(char text[NAME_MAX + 1], const char *name, unsigned number)
 {
 	size_t size = strlen(name);
@@ -47,11 +49,11 @@ bool bpk_draft_lock(int fd)
 	struct stat found;
 
 	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-		return errno != EWOULDBLOCK; /* no locks here: then nobody can clean up either */
+		return errno != EWOULDBLOCK; /* no locks here: then nobody removes it either */
 	return fstat(fd, &found) == 0 && found.st_nlink > 0;
 }
 
-/* Does name still lead to the file or folder fd? */
+/* True if name still leads to the file or folder fd. */
 static bool leads_to(int folder, const char *name, int fd)
 {
 	struct stat named, opened;
@@ -61,7 +63,8 @@ static bool leads_to(int folder, const char *name, int fd)
 	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
 }
 
-/* Nobody holds it, and it is the folder's owner's or ours, so it may be removed. */
+/* True if no process holds the draft and it belongs to the folder's owner or to us: then it may be
+ * removed. */
 static bool is_left_behind(int folder, const char *name, int fd)
 {
 	struct stat found, parent;
@@ -71,7 +74,8 @@ static bool is_left_behind(int folder, const char *name, int fd)
 	       leads_to(folder, name, fd);
 }
 
-/* Locks over NFS need one open for writing, which the mode of a draft almost kept may forbid. */
+/* A lock over NFS needs a descriptor open for writing; the final mode of a finished draft may
+ * forbid that. */
 static int open_old(int folder, const char *name)
 {
 	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
@@ -111,13 +115,12 @@ void bpk_draft_clean_folders(int folder, const char *name, bool (*ours)(const ch
 			continue;
 		if (is_left_behind(folder, text, fd) &&
 		    bpk_erase_below(fd, ours, &stranger, NULL) == 0)
-			unlinkat(folder, text,
-				 AT_REMOVEDIR); /* refused while a stranger is in it */
+			unlinkat(folder, text, AT_REMOVEDIR); /* refused while it holds others */
 		close(fd);
 	}
 }
 
-/* What makes a draft of that name: a descriptor, or -1 with errno. */
+/* Creates a draft of that name. Returns a descriptor, or -1 with errno. */
 typedef int make_fn(int folder, const char *text);
 
 static int make_file(int folder, const char *text)
@@ -159,7 +162,7 @@ static int create(int folder, const char *name, make_fn *make, int *fd, char **d
 			return 0;
 		}
 		if (*fd >= 0)
-			close(*fd); /* whoever took it for an old one removes it */
+			close(*fd); /* the process that took it for a leftover removes it */
 		*fd = -1;
 	}
 	bpk_fail(err, BPK_FAILED, "its folder is full of drafts for it");

@@ -1,3 +1,7 @@
+/*
+ * Opening a path as an archive: a file, a directory, standard input or a member of a tar. Every
+ * command that reads an archive calls it.
+ */
 #include "io/io.h"
 
 #include <errno.h>
@@ -7,7 +11,7 @@
 #include "io/dir_ops.h"
 #include "io/source.h"
 
-enum { REOPENED_MAX = 20 };
+enum { REOPENED_MAX = 20 }; /* tries to open a file whose name others keep replacing */
 
 static int open_once(const char *path, struct bpk_source **source, struct bpk_err *err)
 {
@@ -24,9 +28,11 @@ static int open_once(const char *path, struct bpk_source **source, struct bpk_er
 	return rc;
 }
 
-/* A writer may have changed the file between its opening and the moment in which another one got
- * its name: then it is opened again. A path that never leads to what it opens (a deleted file, by
- * its descriptor) has no writer of ours. */
+/*
+ * Another file may have taken the name between open and the first look at its locks: then open
+ * again. A path that never leads to the file that it opens (a deleted file, by its descriptor) has
+ * no writer of ours.
+ */
 static int open_file(const char *path, struct bpk_source **source, struct bpk_err *err)
 {
 	int rc = open_once(path, source, err);
@@ -38,13 +44,13 @@ static int open_file(const char *path, struct bpk_source **source, struct bpk_er
 	return rc < 0 ? -1 : 0;
 }
 
-/* What is too long for a file's name may still hold a member's. */
+/* A path that is too long for a file's name may still be PATH:NAME. */
 static bool is_no_file(int errnum)
 {
 	return bpk_is_missing(errnum) || errnum == ENAMETOOLONG;
 }
 
-/* Open name in the tar of that path. 1: there is no such tar. */
+/* Open name in the tar of that path. Returns 1 if there is no such tar or member. */
 static int open_in(const char *tar, const char *name, struct bpk_place *place, struct bpk_err *err)
 {
 	struct bpk_source *source;
@@ -63,7 +69,8 @@ static int open_in(const char *tar, const char *name, struct bpk_place *place, s
 	return place->source == NULL && place->directory == NULL;
 }
 
-/* PATH:NAME, cut at each colon in turn; names in a tar may hold some, too. 1: it is none. */
+/* Try PATH:NAME with each colon in turn; names in a tar may contain colons too. Returns 1 if no
+ * split works. */
 static int open_member(const char *path, struct bpk_place *place, struct bpk_err *err)
 {
 	char *tar = bpk_strdup(path, err);
@@ -81,7 +88,7 @@ static int open_member(const char *path, struct bpk_place *place, struct bpk_err
 	return rc;
 }
 
-/* With errnum of path, which could not be looked at. */
+/* Open a path that stat could not find; errnum says why. */
 static int open_missing(const char *path, int errnum, struct bpk_place *place, struct bpk_err *err)
 {
 	int rc = 1;

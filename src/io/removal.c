@@ -1,6 +1,7 @@
 /*
- * A directory that was read is removed. Its name goes first, in one step: what is then left by a
- * process that is killed has the name of a draft, which the next one removes.
+ * Removing an input directory after its result was kept, for --rm. It is renamed first, in one
+ * step: if the process is killed after that, the rest has the name of a draft, which the next
+ * command removes.
  */
 #include "io/io.h"
 
@@ -17,7 +18,7 @@
 #include "io/redo.h"
 
 struct bpk_removal {
-	char *path;       /* without slashes behind it */
+	char *path;       /* without trailing slashes */
 	const char *name; /* its last part */
 	int folder, root;
 	bool (*owns)(const char *name);
@@ -38,7 +39,7 @@ void bpk_removal_drop(struct bpk_removal *removal)
 
 /* ---- Looking ---- */
 
-/* The folder that it lies in; path keeps its slash for that moment. */
+/* Open the folder that holds it; path is cut after its last slash for that moment. */
 static int open_parent(struct bpk_removal *removal)
 {
 	char *slash = strrchr(removal->path, '/'), after;
@@ -122,14 +123,14 @@ static int check_same(const struct bpk_removal *r, struct bpk_err *err)
 	return 0;
 }
 
-/* An empty draft gives its name to it. */
+/* Create an empty draft directory, then rename the directory over it. */
 static int rename_to_draft(const struct bpk_removal *r, char **draft_name, struct bpk_err *err)
 {
 	int draft;
 
 	if (bpk_draft_create_folder(r->folder, r->name, &draft, draft_name, err) != 0)
 		return -1;
-	(void)bpk_draft_lock(r->root); /* else others may remove it too, which is no harm */
+	(void)bpk_draft_lock(r->root); /* without it others may help to remove it: no harm */
 	if (renameat(r->folder, r->name, r->folder, *draft_name) == 0) {
 		close(draft);
 		return 0;
@@ -151,8 +152,7 @@ static int erase(const struct bpk_removal *r, const char *draft_name, struct bpk
 		return bpk_err_subject(err, "is removed in part, the rest is in %s", draft_name);
 	if (stranger.name[0] != '\0')
 		return bpk_fail(err, BPK_FAILED,
-				"is removed but for %s, which came into it: it "
-				"stays in %s",
+				"is removed except for %s, a new file that stays in %s",
 				stranger.name, draft_name);
 	if (unlinkat(r->folder, draft_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		return bpk_fail_errno(err, errno, "is removed in part, the rest is in %s",
@@ -176,7 +176,7 @@ int bpk_removal_end(struct bpk_removal *r, struct bpk_err *err)
 {
 	int rc = check_same(r, err), lock = -1;
 
-	/* the lock is made where there is none, so that no writer comes in between */
+	/* create the lock if it is missing, so that no writer gets in between */
 	if (rc == 0)
 		lock = bpk_redo_open_lock(r->root, O_RDWR | O_CREAT);
 	if (rc == 0 && lock < 0)

@@ -1,3 +1,4 @@
+/* Removing an input file after its result was kept, for --rm. */
 #include "io/io.h"
 
 #include <errno.h>
@@ -10,8 +11,8 @@
 #include "io/full.h"
 #include "io/retire.h"
 
-/* With the file open and locked (-1: it is not to be had); a link or another file in its place has
- * another inode, and a writer leaves other times. */
+/* Remove the file under its lock fd (-1: it could not be locked). A link or another file in its
+ * place has another inode, and a writer leaves other times. */
 static int remove_locked(const struct bpk_beside *beside, int fd, const struct stat *seen,
 			 struct bpk_err *err)
 {

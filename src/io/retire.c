@@ -1,3 +1,4 @@
+/* Settling a file before it is replaced or removed. draft_keep.c and remove.c call it. */
 #include "io/retire.h"
 
 #include <fcntl.h>
@@ -6,9 +7,9 @@
 #include "io/journal.h"
 #include "io/lock.h"
 
-enum { REOPENED_MAX = 20 };
+enum { REOPENED_MAX = 20 }; /* tries to lock a file whose name others keep replacing */
 
-/* With the file open. 1: meanwhile another file has got the name. */
+/* Lock the open file. Returns 1 if meanwhile another file has taken the name. */
 static int lock_open(const struct bpk_beside *beside, int fd, struct bpk_err *err)
 {
 	bool same;
@@ -44,11 +45,11 @@ int bpk_retire_lock(const struct bpk_beside *beside, int *fd, struct bpk_err *er
 	for (int i = 0; i < REOPENED_MAX && rc > 0; i++)
 		rc = lock_once(beside, fd, err);
 	if (rc > 0)
-		return bpk_fail(err, BPK_FAILED, "is replaced again and again by another process");
+		return bpk_fail(err, BPK_FAILED, "another process keeps replacing it");
 	return rc;
 }
 
-/* With the journal that is there. 1: it is not about this file. */
+/* Settle the file by its journal. Returns 1 if the journal is not about this file. */
 static int settle(struct bpk_journal *journal, int fd, bool sync, struct bpk_err *err)
 {
 	int rc = bpk_journal_open(journal, fd, err);

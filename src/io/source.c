@@ -1,4 +1,4 @@
-/* Reading from a source of any kind. */
+/* Reading from a source of any kind: the calls of io.h on an open source. */
 #include "io/source.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 #include "io/full.h"
 
-enum { SKIP_STEP = 256 << 10 };
+enum { SKIP_STEP = 256 << 10 }; /* bytes read at a time to skip in a stream */
 
 bool bpk_source_seekable(const struct bpk_source *source)
 {
@@ -40,7 +40,7 @@ int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 		return bpk_fail(err, BPK_BUG, "read at an offset of a pipe");
 	if (offset >= size)
 		return 0;
-	/* what a growing file gained since it was opened is not part of it */
+	/* the part that a file gained since it was opened is not read */
 	out.size = (size_t)bpk_min_u64(out.size, size - offset);
 	if (source->ops != NULL)
 		return source->ops->read_at(source->arg, offset, out, got, err);
@@ -67,7 +67,7 @@ int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 	return 0;
 }
 
-/* Bytes behind the cursor; a shared file may have become shorter. */
+/* Bytes after the cursor; a shared file may have become shorter. */
 static uint64_t left(const struct bpk_source *source)
 {
 	uint64_t size = source->size;
@@ -75,7 +75,7 @@ static uint64_t left(const struct bpk_source *source)
 	return size > source->tell ? size - source->tell : 0;
 }
 
-/* Bytes of a stream that were read and not yet passed by the cursor. */
+/* The bytes of a stream that were read ahead of the cursor. */
 static struct bpk_view waiting(const struct bpk_source *source)
 {
 	if (source->ahead.size == 0)
@@ -84,7 +84,7 @@ static struct bpk_view waiting(const struct bpk_source *source)
 			source->ahead.size - source->ahead_used);
 }
 
-/* Move the cursor of a stream over bytes that wait. */
+/* Move the cursor of a stream over bytes that were read ahead. */
 static void pass(struct bpk_source *source, size_t size)
 {
 	source->ahead_used += size;
@@ -93,7 +93,7 @@ static void pass(struct bpk_source *source, size_t size)
 		source->ahead_used = source->ahead.size = 0;
 }
 
-/* Read from the stream itself, behind what is waiting. */
+/* Read from the stream itself, after the bytes already read ahead. */
 static int read_stream(struct bpk_source *source, struct bpk_span out, size_t *got,
 		       struct bpk_err *err)
 {
@@ -140,7 +140,7 @@ int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
 	return 0;
 }
 
-/* Have size bytes of a stream waiting, less only at its end. */
+/* Read a stream until size bytes are ahead of the cursor, fewer only at its end. */
 static int fill(struct bpk_source *source, size_t size, struct bpk_err *err)
 {
 	struct bpk_buf *ahead = &source->ahead;
@@ -221,7 +221,7 @@ uint64_t bpk_source_skip_hole(struct bpk_source *source)
 		return 0;
 	here = (off_t)(source->start + source->tell);
 	data = lseek(source->fd, here, SEEK_DATA);
-	if (data < 0 && errno != ENXIO) /* which says: no data from here on */
+	if (data < 0 && errno != ENXIO) /* ENXIO: no data from here on */
 		return 0;
 	hole = data < 0 ? size : bpk_min_u64((uint64_t)(data - here), size);
 	source->tell += hole;
@@ -263,8 +263,8 @@ bool bpk_source_may_change(const struct bpk_source *source)
 	return source->shared != NULL;
 }
 
-/* Two writes within one tick of the file system's clock leave the same time. Ticks are 10 ms at
- * most, but of 2 s where times have no fractions. */
+/* Two writes within one tick of the file system's clock leave the same time. A tick is at most 10
+ * ms, or 2 s where times have no fractions. */
 bool bpk_source_is_untouched(const struct bpk_source *source, const struct timespec *opened)
 {
 	enum { TICK = 100 * 1000 * 1000, LONG_TICK = 3 };

@@ -1,6 +1,4 @@
-/*
- * Inside the room io: what a source is made of, for the files that make the kinds of it.
- */
+/* Inside the room io: the members of a source, for the files that implement its kinds. */
 #ifndef BPK_IO_SOURCE_H
 #define BPK_IO_SOURCE_H
 
@@ -16,7 +14,7 @@ enum bpk_source_nature {
 	BPK_SOURCE_STREAM,
 };
 
-/* What sources made of others pass on to them. */
+/* Sources made of other sources pass holds on to them through these calls. */
 struct bpk_source_holds {
 	int (*hold)(void *arg, struct bpk_err *err);
 	void (*release)(void *arg);
@@ -35,37 +33,40 @@ struct bpk_source {
 	const struct bpk_source_ops *ops;     /* NULL for files and memory */
 	const struct bpk_source_holds *holds; /* of ops; NULL: there is nothing to hold */
 	void *arg;                            /* for both */
-	struct bpk_shared *shared; /* NULL but for files that writers of ours may change */
+	struct bpk_shared *shared;            /* NULL unless bpk may change the file meanwhile */
 
-	/* BPK_UNKNOWN for most streams; of a shared one it follows the commits, by any thread */
+	/* BPK_UNKNOWN for most streams. For a shared source any thread updates it after commits. */
 	_Atomic uint64_t size;
 
 	/* the cursor: one thread's at a time */
 	uint64_t tell;
-	struct bpk_buf ahead; /* what peek returned; of a stream, bytes that were read already */
-	size_t ahead_used;    /* of a stream: how many of them the cursor has passed */
+	struct bpk_buf ahead; /* the bytes of the last peek; of a stream, all bytes read ahead */
+	size_t ahead_used;    /* of a stream: the number that the cursor has passed */
 	bool ended;           /* a stream's end was seen; a terminal would offer more */
 };
 
-/* The regular file fd, from its beginning; takes fd, also when it fails. */
+/* A source over the regular file fd, from its beginning; takes fd, also on failure. */
 int bpk_source_of_descriptor(int fd, struct bpk_source **source, struct bpk_err *err);
 
-/* size bytes from offset of a seekable file, or of memory, as a source of their own: unlike a slice
- * it outlives the whole, and knows when the file has changed. Fails with BPK_CORRUPT when they are
- * not all there. */
+/*
+ * A source over size bytes at offset of a seekable file or of memory. Unlike a slice it outlives
+ * whole and notices changes of the file. Fails with BPK_CORRUPT when the bytes do not all exist.
+ */
 int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t size,
 		    struct bpk_source **part, struct bpk_err *err);
 
-/* Move the cursor of a file over the hole that it stands in, to data or the end. Returns the number
- * of zeros passed, 0 where no hole is known. */
+/* Move the cursor of a file over the hole at its position, to data or the end. Returns the number
+ * of zeros passed, 0 when no hole is known. */
 uint64_t bpk_source_skip_hole(struct bpk_source *source);
 
-/* Let reads of a regular file that was opened from path go by its locks and its journal. Where the
- * path cannot be found any more it stays as it was. Fails as bpk_source_hold does. 1: it stays as
- * it was, because another file has got the name meanwhile. */
+/*
+ * Make reads of a regular file that was opened from path obey its locks and its journal. A source
+ * whose path no longer exists stays plain. Returns 1, and the source stays plain, if another file
+ * has taken the name meanwhile. Fails as bpk_source_hold does.
+ */
 int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err);
 
-/* What bpk_source_share added. */
+/* Implementations for a source with shared set. */
 int bpk_shared_hold(struct bpk_source *source, struct bpk_err *err);
 void bpk_shared_release(struct bpk_source *source);
 bool bpk_shared_in_change(const struct bpk_source *source);

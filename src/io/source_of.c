@@ -1,4 +1,4 @@
-/* Sources made of other sources: a slice of one, several one after the other. */
+/* Sources made of other sources, for bpk_source_slice and bpk_source_join. */
 #include "io/source.h"
 
 #include <inttypes.h>
@@ -86,11 +86,11 @@ int bpk_source_slice(struct bpk_source *whole, uint64_t offset, uint64_t size,
 	return 0;
 }
 
-/* ---- Several, one after the other ---- */
+/* ---- A join ---- */
 
 struct join {
 	size_t nparts;  /* fixed after open */
-	size_t current; /* of a sequential read: the part that is being read */
+	size_t current; /* of a sequential read: the number of the current part */
 	struct part {
 		struct bpk_source *source;
 		uint64_t start; /* of its bytes in the whole, where all sizes are known */
@@ -98,7 +98,7 @@ struct join {
 	} parts[];
 };
 
-/* The number of the last part that begins at offset or before it; parts[0] begins at 0. */
+/* The number of the last part that begins at or before offset; parts[0] begins at 0. */
 static size_t find_part(const struct join *join, uint64_t offset)
 {
 	size_t low = 0, high = join->nparts;
@@ -133,7 +133,7 @@ static int join_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t 
 			return -1;
 		*got += more;
 		if (more < want)
-			break; /* it shrank; what follows is not where it should be */
+			break; /* it shrank; the following parts are not where they should be */
 	}
 	return 0;
 }
@@ -219,7 +219,7 @@ static const struct bpk_source_holds join_holds = {
 	.pending = join_pending,
 };
 
-/* Take the parts; the size of all of them is unknown where that of one is. */
+/* Fill in the parts. The total size is unknown if any part's size is. */
 static int gather(struct join *join, struct bpk_source *const *parts, bool *seekable,
 		  uint64_t *size, struct bpk_err *err)
 {

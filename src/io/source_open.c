@@ -1,4 +1,4 @@
-/* Sources of files, of memory and of a caller's, and what is given back with them. */
+/* Opening and closing sources: of files, of memory and of a caller's functions. */
 #include "io/source.h"
 
 #include <errno.h>
@@ -11,7 +11,8 @@
 #include "io/acl.h"
 #include "io/full.h"
 
-enum { PIPE_ROOM = 1 << 20 }; /* asked of the kernel: fewer switches between us and the writer */
+/* bytes of buffer requested for a pipe: fewer switches between its writer and us */
+enum { PIPE_ROOM = 1 << 20 };
 
 static int stat_regular(struct bpk_source *source, struct bpk_err *err)
 {
@@ -21,7 +22,7 @@ static int stat_regular(struct bpk_source *source, struct bpk_err *err)
 
 	source->nature = BPK_SOURCE_SEEKABLE;
 	source->size = whole > source->start ? whole - source->start : 0;
-	/* files of /proc say that they are empty, and bring text all the same */
+	/* files of /proc have size 0 and return text all the same */
 	if (whole == 0 && bpk_full_read_at(source->fd, 0, bpk_span(&byte, 1), &got, err) != 0)
 		return -1;
 	if (got > 0)
@@ -41,7 +42,7 @@ static int stat_block_device(struct bpk_source *source, struct bpk_err *err)
 	return 0;
 }
 
-/* Find out what was opened. */
+/* Fill in the nature, start and size of an open descriptor. */
 static int look(struct bpk_source *source, struct bpk_err *err)
 {
 	off_t start = source->is_stdin ? lseek(source->fd, 0, SEEK_CUR) : 0;
@@ -67,7 +68,7 @@ static int look(struct bpk_source *source, struct bpk_err *err)
 			return -1;
 		break;
 	case S_IFIFO:
-		/* refused to those whose pipes hold much already; any room works */
+		/* refused when the user's pipes already hold much; any size works */
 		(void)fcntl(source->fd, F_SETPIPE_SZ, PIPE_ROOM);
 		break;
 	}
@@ -76,7 +77,7 @@ static int look(struct bpk_source *source, struct bpk_err *err)
 	return 0;
 }
 
-/* Standard input is duplicated, so that closing a source is the same for all of them. */
+/* Standard input is duplicated, so that every source is closed in the same way. */
 static int open_path(const char *path, bool is_stdin)
 {
 	if (is_stdin)
@@ -102,7 +103,7 @@ int bpk_source_open(const char *path, struct bpk_source **source, struct bpk_err
 	*source = s;
 	return 0;
 fail:
-	s->is_stdin = false; /* nothing was read: leave its position alone */
+	s->is_stdin = false; /* nothing was read: leave its position unchanged */
 	bpk_source_close(s);
 	return -1;
 }
@@ -188,7 +189,7 @@ void bpk_source_close(struct bpk_source *source)
 {
 	if (source == NULL)
 		return;
-	/* as other tools do for the next one in `{ bpk ...; cat; } < file`; pread moved nothing */
+	/* the next command in `{ bpk ...; cat; } < file` goes on from here; pread moved nothing */
 	if (source->is_stdin && source->nature == BPK_SOURCE_SEEKABLE)
 		(void)lseek(source->fd, (off_t)(source->start + source->tell), SEEK_SET);
 	if (source->ops != NULL && source->ops->close != NULL)

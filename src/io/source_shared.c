@@ -1,6 +1,7 @@
 /*
- * Files that writers of ours may change while they are read. The change lock belongs to the
- * descriptor, not to a thread: the first thread that holds takes it, the last one gives it back.
+ * Files that bpk may change while they are read, for bpk_source_hold and bpk_source_read_at. The
+ * change lock belongs to the descriptor, not to a thread: the first thread to hold takes it, the
+ * last one releases it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,8 @@
 #include "io/source.h"
 
 enum {
-	LONG_HOLD = 2,    /* ms without a pause: time to look whether a writer waits for one */
-	PAUSE_MAX = 1000, /* ms that newcomers wait for that pause; a thread may hold for longer */
+	LONG_HOLD = 2,    /* ms of holding after which a waiting writer is looked for */
+	PAUSE_MAX = 1000, /* ms that a new holder waits for the others; one may hold longer */
 };
 
 struct bpk_shared {
@@ -25,22 +26,21 @@ struct bpk_shared {
 
 	pthread_mutex_t lock;
 	pthread_cond_t paused;
-	unsigned holds, pauses; /* guarded by lock: by threads now; how often they became 0 */
-	struct timespec since;  /* likewise: of the last pause */
+	unsigned holds, pauses; /* guarded by lock: holders now; how often they became 0 */
+	struct timespec since;  /* guarded by lock: when holds last rose from 0 */
 
-	/* guarded by state_lock: written by the first who holds, read by all reads */
+	/* guarded by state_lock: the first holder writes them, all reads use them */
 	pthread_rwlock_t state_lock;
 	struct bpk_journal journal;
-	struct stat journal_stat; /* of the journal that is open, or that was refused last */
+	struct stat journal_stat; /* of the open journal, or of the last refused one */
 
 	atomic_bool pending;
-	struct bpk_err
-		refused; /* guarded by lock: why a journal is not used; the first such line */
+	struct bpk_err refused; /* guarded by lock: why a journal was first refused */
 };
 
 /* ---- One state of the file ---- */
 
-/* No journal is there, or none that counts: the file is as it lies. */
+/* Read the file as it is: it has no journal, or its journal is ignored. */
 static int take_plain(struct bpk_source *source, struct bpk_err *err)
 {
 	struct bpk_shared *shared = source->shared;
@@ -58,7 +58,7 @@ static int take_plain(struct bpk_source *source, struct bpk_err *err)
 	return 0;
 }
 
-/* While we have it open no other journal gets its inode. */
+/* An open journal keeps its inode, so that no other journal can have the same. */
 static bool is_loaded(const struct bpk_shared *shared, const struct stat *found)
 {
 	const struct stat *own = &shared->journal_stat;
@@ -67,7 +67,7 @@ static bool is_loaded(const struct bpk_shared *shared, const struct stat *found)
 	       own->st_ino == found->st_ino;
 }
 
-/* state_lock is held. 1: it is not about this file. */
+/* The caller holds state_lock. Returns 1 if the journal is not about this file. */
 static int load(struct bpk_source *source, const struct stat *found, struct bpk_err *err)
 {
 	struct bpk_journal *journal = &source->shared->journal;
@@ -89,7 +89,7 @@ static bool is_refused(const struct bpk_shared *shared, const struct stat *found
 	       bpk_is_still(found, &shared->journal_stat);
 }
 
-/* The file is read as it lies, and why, whoever asks is told. */
+/* Read the file as it is, and keep the reason for bpk_source_remark. */
 static int refuse(struct bpk_source *source, const struct stat *found, const struct bpk_err *why,
 		  struct bpk_err *err)
 {
@@ -130,8 +130,8 @@ static int take_journal(struct bpk_source *source, const struct stat *found, str
 	return 0;
 }
 
-/* The change lock is held. A file that was replaced stays as it was, and the journal that lies
- * beside its name is another's. */
+/* The change lock is held. A file that was replaced keeps its content, and the journal beside its
+ * name belongs to the new file. */
 static int refresh(struct bpk_source *source, struct bpk_err *err)
 {
 	const struct bpk_beside *beside = &source->shared->beside;
@@ -146,7 +146,9 @@ static int refresh(struct bpk_source *source, struct bpk_err *err)
 
 /* ---- Holding ---- */
 
-/* Other threads hold in turn, and a writer waits: let them end, so that it gets in between. */
+/*
+ * Other threads hold in turn, and a writer waits: wait until they have ended, so that it can run.
+ */
 static void wait_for_pause(struct bpk_shared *shared)
 {
 	unsigned seen = shared->pauses;
@@ -202,7 +204,7 @@ void bpk_shared_release(struct bpk_source *source)
 	pthread_mutex_unlock(&shared->lock);
 }
 
-/* A journal counts where it is used: any other could be put there to hide what a file ends with. */
+/* Only a journal in use counts: anybody could create another one to hide how a file ends. */
 bool bpk_shared_in_change(const struct bpk_source *source)
 {
 	return source->shared->pending || bpk_lock_has_writer(source->fd);
@@ -249,7 +251,7 @@ void bpk_shared_free(struct bpk_shared *shared)
 	free(shared);
 }
 
-/* Does beside still lead to the source's file? Then the source gets it; else it is cleared. */
+/* If beside still leads to the source's file, move it to the source; otherwise clear it. */
 static int adopt(struct bpk_source *source, struct bpk_beside *beside, bool *same,
 		 struct bpk_err *err)
 {
@@ -289,7 +291,7 @@ int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err
 		return -1;
 	if (!same)
 		return 1;
-	/* what is there already is known from here on, to those who never hold as well */
+	/* find a journal that exists now, also for callers that never hold */
 	if (bpk_source_hold(source, err) != 0)
 		return -1;
 	bpk_source_release(source);

@@ -1,3 +1,4 @@
+/* Writing with holes for long runs of zeros. Drafts call it. */
 #include "io/sparse.h"
 
 #include <errno.h>
@@ -5,9 +6,9 @@
 
 #include "io/full.h"
 
-enum { BLOCK = 64 << 10 };
+enum { BLOCK = 64 << 10 }; /* the unit of holes, in bytes */
 
-/* A look at three bytes spares all other data the rest; memcmp then runs at its full speed. */
+/* Three bytes reject most other data at once; memcmp then runs at its full speed. */
 static bool is_zero(const uint8_t *block)
 {
 	return block[0] == 0 && block[BLOCK / 2] == 0 && block[BLOCK - 1] == 0 &&
@@ -15,19 +16,19 @@ static bool is_zero(const uint8_t *block)
 }
 
 /*
- * Does size bytes at offset read as zeros without having been written? The file system is asked
- * rather than a record of our own, so that the answer is right whatever was written before.
+ * True if size bytes at offset read as zeros without having been written. The file system is asked,
+ * not a record of our own, so that the answer is right whatever was written before.
  */
 static bool is_hole(int fd, uint64_t offset, size_t size)
 {
 	off_t data = lseek(fd, (off_t)offset, SEEK_DATA);
 
 	if (data < 0)
-		return errno == ENXIO; /* no data from there on; other errors: it cannot say */
+		return errno == ENXIO; /* no data from there on; other errors: unknown */
 	return (uint64_t)data - offset >= size;
 }
 
-/* How many bytes from at on are whole blocks of zeros. */
+/* The number of bytes from at on that are whole blocks of zeros. */
 static size_t zeros_from(struct bpk_view bytes, size_t at)
 {
 	size_t size = 0;

@@ -1,3 +1,5 @@
+/* Temporary files without a name. The tar commands and formats that read or write a pipe out of
+ * order call it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -6,15 +8,15 @@
 
 #include "io/full.h"
 
-/* One thread's own while it is written; then fixed. */
+/* Belongs to one thread while it is written; then fixed. */
 struct bpk_spool {
 	int fd;
 	uint64_t size;
 };
 
-enum { SPOOL_PIECE = 256 << 10 };
+enum { SPOOL_PIECE = 256 << 10 }; /* bytes copied at a time */
 
-/* O_TMPFILE never has a name; where it is missing, mkostemp gives one for a moment. */
+/* O_TMPFILE never makes a name; without it mkostemp makes one for a moment. */
 static int create_nameless(const char *folder, struct bpk_err *err)
 {
 	char *name = NULL;

@@ -1,7 +1,5 @@
-/*
- * Tar streams, over libarchive: members written, extracted, listed, and read where they lie. A part
- * of the room's door.
- */
+/* Tar streams, over libarchive: members written, extracted, listed, and read in place. A part of
+ * the room's door. */
 #ifndef BPK_IO_TAR_H
 #define BPK_IO_TAR_H
 
@@ -9,13 +7,13 @@
 
 /* ---- Writing ---- */
 
-/* A pax stream on its way into a draft. One thread's own. */
+/* A pax stream being written to a draft. Belongs to one thread. */
 struct bpk_tar_writer;
 
 struct bpk_tar_options {
 	bool has_date; /* times of members are date, owners are left out (SOURCE_DATE_EPOCH) */
 	int64_t date;  /* seconds */
-	bool zip;      /* a zip of stored members instead: sizes and names obey it, owners do not */
+	bool zip;      /* write a zip of stored members: checks sizes and names, ignores owners */
 };
 
 /* draft is borrowed until close. */
@@ -23,10 +21,10 @@ int bpk_tar_writer_open(struct bpk_draft *draft, const struct bpk_tar_options *o
 			struct bpk_tar_writer **tar, struct bpk_err *err);
 
 /*
- * A member that is written as a draft is: exactly size bytes in sequence, then bpk_draft_keep ends
- * it (with the mode and mtime of like), bpk_draft_drop leaves a stream that is broken. name is
- * clean: relative, without "." and "..". One member at a time. size must be known: it stands in
- * front of the bytes.
+ * Write a member like a draft: exactly size bytes in sequence, then bpk_draft_keep ends it (with
+ * the mode and mtime of like); bpk_draft_drop leaves a broken stream. name is clean: relative,
+ * without "." and "..". One member at a time. size is known beforehand because the header precedes
+ * the bytes.
  */
 int bpk_tar_member(struct bpk_tar_writer *tar, const char *name, uint64_t size,
 		   const struct stat *like, struct bpk_draft **draft, struct bpk_err *err);
@@ -35,59 +33,61 @@ int bpk_tar_member(struct bpk_tar_writer *tar, const char *name, uint64_t size,
 int bpk_tar_folder(struct bpk_tar_writer *tar, const char *name, const struct stat *like,
 		   struct bpk_err *err);
 
-/* End the stream; and free it, ended or not. */
+/* finish ends the stream. close frees it, finished or not. */
 int bpk_tar_writer_finish(struct bpk_tar_writer *tar, struct bpk_err *err);
 void bpk_tar_writer_close(struct bpk_tar_writer *tar);
 
-/* The name that path gets in a tar, for free(): relative, without ".", ".." and doubled slashes.
- * Fails with BPK_FAILED when nothing is left of it. */
+/* The name of path in a tar, for free(): relative, without ".", ".." and doubled slashes. Fails
+ * with BPK_FAILED when nothing remains. */
 char *bpk_tar_name(const char *path, struct bpk_err *err);
 
 /* ---- Extracting and listing ---- */
 
 struct bpk_tar_entry {
-	const char *name; /* as it stands in the tar: hostile */
-	const char *link; /* where a symbolic or a hard link leads, hostile too; else NULL */
+	const char *name; /* as stored in the tar: hostile */
+	const char *link; /* the target of a symbolic or hard link, hostile too; otherwise NULL */
 	bool is_hard_link;
 	enum bpk_entry entry; /* BPK_ENTRY_OTHER for links of both kinds */
 	uint64_t size;        /* of a file */
 	const struct stat *stat;
 };
 
-/* Call visit for every member of the tar in source, in sequence; it stops when visit returns
- * non-zero, and returns that. Fails with BPK_CORRUPT (no tar, broken, cut: it ends without its end
- * marker, or something else than zeros lies behind that) or BPK_UNSUPPORTED (a compressed one). */
+/*
+ * Call visit for every member of the tar in source, in sequence. Stops when visit returns non-zero
+ * and returns that value. Fails with BPK_CORRUPT (no tar, damaged, truncated: without an end
+ * marker, or with bytes other than zero behind it) or BPK_UNSUPPORTED (compressed).
+ */
 int bpk_tar_list(struct bpk_source *source, int (*visit)(void *arg, const struct bpk_tar_entry *),
 		 void *arg, struct bpk_err *err);
 
 struct bpk_tar_extract_options {
 	bool overwrite;
 	bool sync;
-	/* tell of each member written, or left out and why (reason not NULL); may be NULL */
+	/* reports each member: written when reason is NULL, else skipped; may be NULL */
 	void (*tell)(void *arg, const char *name, const char *reason);
 	void *arg;
 };
 
 /*
- * Extract files and folders below the directory folder, which is there. Each file is a draft until
- * it is whole. Members that would leave it (absolute, "..", through a link), that are links out,
- * devices or FIFOs, that are there already, or that have the name of a journal, a list of changes,
- * a lock or a draft, are left out: *skipped counts them. Set-id bits are
- * never given. Fails with BPK_CORRUPT as bpk_tar_list does: whole members before it stay.
+ * Extract files and folders below folder, which exists. Each file is a draft until it is complete.
+ * Skipped members are counted in *skipped: those that would leave the folder (absolute, "..",
+ * through a link), links that lead out, devices and FIFOs, names that exist already, and names of a
+ * journal, a list of changes, a lock or a draft. Set-id bits are never set. Fails with BPK_CORRUPT
+ * as bpk_tar_list does; complete members before the damage stay.
  */
 int bpk_tar_extract(struct bpk_source *source, const char *folder,
 		    const struct bpk_tar_extract_options *options, uint64_t *skipped,
 		    struct bpk_err *err);
 
-/* ---- Reading members where they lie ---- */
+/* ---- Reading members in place ---- */
 
 /*
- * Where the tar in source (seekable, uncompressed; it is kept open by what comes out, takes source)
- * holds a file of exactly that name, *member is a source over its bytes; where it holds members
- * below name/, *dir is a directory of them. Both NULL: it is no tar, or holds neither; then source
- * was closed. Hard links, sparse members and names that come twice resolve as tar would extract
- * them: the last one wins. Fails with BPK_CORRUPT where the tar is broken; where only its end is
- * followed by something else than zeros, files in front of that are found all the same.
+ * Find name in the tar in source (seekable, uncompressed; takes source, and the result keeps it
+ * open). *member is a source over the bytes of the file with exactly that name; *dir is a directory
+ * of the members below name/. Both are NULL, and source is closed, when it is no tar or has
+ * neither. Hard links, sparse members and duplicate names resolve as tar would extract them: the
+ * last one wins. Fails with BPK_CORRUPT when the tar is damaged; if the only damage is bytes other
+ * than zero behind its end marker, the files before that are found.
  */
 int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source **member,
 		 struct bpk_dir **dir, struct bpk_err *err);

@@ -1,3 +1,4 @@
+/* Checks on the target of a draft. bpk_draft_open and bpk_tree_new call it. */
 #include "io/target.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 #include "io/full.h"
 #include "io/link.h"
 
-/* The number of the descriptor that path stands for; -1 when it stands for none. */
+/* The number of the descriptor that path stands for, or -1. */
 static int descriptor_of(const char *path)
 {
 	static const char *const folders[] = { "/dev/fd/", "/proc/self/fd/" };
@@ -34,8 +35,8 @@ static int descriptor_of(const char *path)
 }
 
 /*
- * Would writing to is destroy the input that was is? Only where bytes stay where they were written:
- * both ends of a pipeline may well be one socket, one terminal or /dev/null.
+ * True if writing to the file is would destroy the input was. Only files, directories and block
+ * devices count: both ends of a pipeline may well be one socket, one terminal or /dev/null.
  */
 static bool same_file(const struct stat *is, const struct stat *was)
 {
@@ -65,8 +66,7 @@ static int find_descriptor(int number, const struct bpk_draft_options *options,
 			   struct bpk_target *target, struct bpk_err *err)
 {
 	if (options->directory)
-		return bpk_fail(err, BPK_FAILED,
-				"is a stream, and what is to be written is a directory");
+		return bpk_fail(err, BPK_FAILED, "is a stream, but the output is a directory");
 	target->is_descriptor = true;
 	target->fd = fcntl(number, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
 	if (target->fd < 0)
@@ -74,7 +74,7 @@ static int find_descriptor(int number, const struct bpk_draft_options *options,
 	return check_direct(target->fd, options, err);
 }
 
-/* A device or FIFO; opening a FIFO waits for its reader, as a shell's redirection does. */
+/* A device or FIFO. Opening a FIFO waits for its reader, as a shell's redirection does. */
 static int find_device(const char *path, const struct stat *found,
 		       const struct bpk_draft_options *options, struct bpk_target *target,
 		       struct bpk_err *err)
@@ -97,7 +97,7 @@ static int find_file(const char *path, struct bpk_target *target, struct bpk_err
 
 	if (*name == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
 		return bpk_fail(err, BPK_FAILED, "names no file");
-	if (slash != NULL) /* its slash is kept: "/" is a folder, "" is none */
+	if (slash != NULL) /* keep the slash: "/" is a folder, "" is not */
 		snprintf(folder, sizeof folder, "%.*s", (int)(name - path), path);
 	target->folder = bpk_folder_open(folder);
 	if (target->folder < 0)
@@ -106,7 +106,7 @@ static int find_file(const char *path, struct bpk_target *target, struct bpk_err
 	return target->name == NULL ? -1 : 0;
 }
 
-/* The target is there: may it be replaced by a directory? */
+/* The target exists: check whether a directory may replace it. */
 static int find_directory(const char *path, const struct stat *found,
 			  const struct bpk_draft_options *options, struct bpk_target *target,
 			  struct bpk_err *err)
@@ -117,11 +117,11 @@ static int find_directory(const char *path, const struct stat *found,
 		return bpk_fail(err, BPK_FAILED, "already exists");
 	if (!S_ISDIR(found->st_mode))
 		return bpk_fail(err, BPK_FAILED,
-				"exists and is no directory, which is what is to be written");
+				"exists and is no directory, but the output is one");
 	return find_file(path, target, err);
 }
 
-/* The target is there: may it be replaced by a file, or is it written directly? */
+/* The target exists: check whether a file may replace it, or open it to be written directly. */
 static int find_existing(const char *path, const struct stat *found,
 			 const struct bpk_draft_options *options, struct bpk_target *target,
 			 struct bpk_err *err)
@@ -142,7 +142,7 @@ static int find_existing(const char *path, const struct stat *found,
 	return find_file(path, target, err);
 }
 
-/* A directory may be named with slashes behind it. */
+/* The name of a directory may end with slashes. */
 static void cut_slashes(char *path)
 {
 	size_t size = strlen(path);
