@@ -208,6 +208,10 @@ int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *s
 int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 			    struct bpk_source *source, uint64_t offset, struct bpk_err *err);
 
+/* Is every byte from offset to the end of the source zero? */
+int bpk_members_only_zeros(struct bpk_source *source, uint64_t offset, bool *zero,
+			   struct bpk_err *err);
+
 extern const struct bpk_members_kind bpk_bloscpack_members, bpk_frame_members;
 
 #endif

@@ -252,7 +252,8 @@ int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *s
 			offset);
 }
 
-static int is_all_zero(struct bpk_source *source, uint64_t offset, bool *zero, struct bpk_err *err)
+int bpk_members_only_zeros(struct bpk_source *source, uint64_t offset, bool *zero,
+			   struct bpk_err *err)
 {
 	uint8_t bytes[ZEROS];
 	size_t size = sizeof bytes;
@@ -280,7 +281,7 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 		return -1;
 	if (head.size == 0 || kind->unfinished(reader, head))
 		return 0;
-	if (is_all_zero(source, offset, &zero, err) != 0)
+	if (bpk_members_only_zeros(source, offset, &zero, err) != 0)
 		return -1;
 	if (zero)
 		return 0;

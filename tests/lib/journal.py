@@ -36,16 +36,11 @@ def journal(path, keys, changes):
     size = int(keys.get("size", len(data)))
     known = list(samples(data.ljust(size, b"\0"), size))
     known = {"all": known, "none": [], "some": known[1:]}[keys.get("samples", "all")]
-    start = struct.pack(
-        "<IIQQQQQ",
-        int(keys.get("version", 2)),
-        0,
-        int(keys.get("device", found.st_dev)),
-        int(keys.get("inode", found.st_ino)),
-        int(keys.get("born", 0)),
-        0,
-        0,
-    )
+    version = int(keys.get("version", 2))
+    numbers = [int(keys.get("device", found.st_dev)), int(keys.get("inode", found.st_ino))]
+    if version > 1:
+        numbers += [int(keys.get("born", 0)), 0, 0]
+    start = struct.pack("<II%dQ" % len(numbers), version, 0, *numbers)
     out = b"" if keys.get("start") == "no" else record(1, 0, size, start + b"".join(known))
     for i, (offset, text) in enumerate(changes):
         wrong = keys.get("crc") == "wrong" and i + 1 == len(changes)
@@ -57,7 +52,8 @@ def changes_of(path, keys, changes):
     found = os.stat(path)
     lines = ["bpk changes %s\t%d" % (keys.get("version", "2"), len(changes))]
     values = keys.get("device", found.st_dev), keys.get("inode", found.st_ino), keys.get("born", 0)
-    lines.append("root\t%s\t%s\t%s" % values)
+    if keys.get("version", "2") != "1":
+        lines.append("root\t%s\t%s\t%s" % values)
     for change in changes:
         if change[0] == "-":
             lines.append("-\t" + change[1:])

@@ -509,7 +509,7 @@ static void test_remarks(void **state)
 		{ "good-bcolz-stale", 1, "data/__2.blp lies behind" },
 		{ "good-bcolz-padded", 1,
 		  "its last chunk holds 8 bytes that sizes does not count" },
-		{ "good-bcolz-slack", 1, "data/__1.blp: 16 bytes behind its chunk" },
+		{ "good-bcolz-slack", 1, "data/__1.blp: 16 zeros behind its chunk" },
 		{ "good-blaze-uncommitted", 3, "data/__3__.bin lies behind" },
 		{ "good-digests-uncommitted", 2, "holds 1 chunks that sizes does not count" },
 		{ "good-digests-table", 0, "" },

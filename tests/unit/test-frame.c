@@ -474,19 +474,6 @@ static void test_overlap(void **state)
 	bpk_buf_clear(&inner.payload);
 }
 
-static void test_bytes_behind_the_frame(void **state)
-{
-	struct frame_making m = frame_begin(1, 4);
-	struct bpk_buf bytes;
-
-	(void)state;
-	frame_add(&m, text("abcd"));
-	bytes = frame_end(&m);
-	assert_int_equal(bpk_buf_append(&bytes, text("tail"), NULL), 0);
-	expect(bpk_buf_view(&bytes), text("abcd"), "4 bytes behind the frame, from an append");
-	bpk_buf_clear(&bytes);
-}
-
 static void test_chunk_of_blosc1(void **state)
 {
 	struct frame_making m = frame_begin(4, 8);
@@ -946,7 +933,6 @@ int main(void)
 		cmocka_unit_test(test_types_that_contradict),
 		cmocka_unit_test(test_holes_and_shared_places),
 		cmocka_unit_test(test_overlap),
-		cmocka_unit_test(test_bytes_behind_the_frame),
 		cmocka_unit_test(test_chunk_of_blosc1),
 		cmocka_unit_test(test_wrong_kind),
 		cmocka_unit_test(test_digests),

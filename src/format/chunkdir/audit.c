@@ -144,11 +144,10 @@ static int audit_file(struct audit *a, struct bpk_chunkdir_file *file, struct bp
 {
 	a->file = file->name;
 	if (blp->audit(file->reader, remark_on_file, a, err) != 0 ||
-	    audit_chunks(a, file, err) != 0 ||
-	    (file->part == NULL && bpk_bloscpack_check_end(file->reader, err) != 0))
+	    audit_chunks(a, file, err) != 0 || bpk_chunkdir_file_check_end(file, err) != 0)
 		return bpk_err_subject(err, "%s", file->name);
 	if (file->tail > 0)
-		say(a, "%s: %" PRIu64 " bytes behind its chunk", file->name, file->tail);
+		say(a, "%s: %" PRIu64 " zeros behind its chunk", file->name, file->tail);
 	return 0;
 }
 

@@ -5,6 +5,8 @@
 #include "format/chunkdir/meta.h"
 
 #include "format/bloscpack/bloscpack.h"
+#include "format/members.h"
+#include "format/weigh.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -64,14 +66,37 @@ void bpk_chunkdir_files_free(struct bpk_chunkdir_files *files)
 
 /* ---- Opening ---- */
 
+enum { HEADER = 16 }; /* of version 1 */
+
+/* A file of bcolz's has a chunk with a header that bpk does not know: is it damaged? The dataset's
+ * first file tells, or its second. */
+static int weigh(const struct bpk_chunkdir_files *files, const struct bpk_chunkdir_file *file,
+		 struct bpk_view head, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *column = &files->set->columns[file->column];
+	struct bpk_suspect suspect = { .source = file->whole,
+				       .offset = HEADER,
+				       .room = bpk_source_size(file->whole) - HEADER,
+				       .beside_offset = HEADER };
+	struct bpk_buf name = { 0 };
+
+	if (column->nfiles > 1 &&
+	    bpk_chunkdir_file_name(files->set, column, file->number == 0, &name, NULL) == 0)
+		bpk_dir_source(files->dir, (const char *)name.data, &suspect.beside, NULL);
+	bpk_suspect_weigh(&suspect, head, err);
+	bpk_source_close(suspect.beside);
+	bpk_buf_clear(&name);
+	return -1;
+}
+
 /*
  * A file of bcolz's is one chunk behind a header of version 1; what follows it is ignored
  * ("carray"), while a Bloscpack file of that version ends there. So the reader is given no more
  * than that.
  */
-static int cut_tail(struct bpk_chunkdir_file *file, struct bpk_err *err)
+static int cut_tail(const struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file,
+		    struct bpk_err *err)
 {
-	enum { HEADER = 16 }; /* of version 1 */
 	uint8_t head[HEADER + BPK_CHUNK_HEADER_SIZE];
 	struct bpk_chunk_header chunk;
 	uint64_t size = bpk_source_size(file->whole);
@@ -86,7 +111,7 @@ static int cut_tail(struct bpk_chunkdir_file *file, struct bpk_err *err)
 				bpk_get_le64(head + 8));
 	if (bpk_chunk_header_read_plain(bpk_view(head + HEADER, BPK_CHUNK_HEADER_SIZE), &chunk,
 					err) != 0)
-		return -1;
+		return weigh(files, file, bpk_view(head + HEADER, BPK_CHUNK_HEADER_SIZE), err);
 	if (chunk.packed_size > size - HEADER)
 		return 0; /* the reader tells */
 	file->tail = size - HEADER - chunk.packed_size;
@@ -102,7 +127,7 @@ static int open_reader(const struct bpk_chunkdir_files *files, struct bpk_chunkd
 
 	if (bpk_dir_source(files->dir, file->name, &file->whole, err) != 0)
 		return -1; /* it names the file */
-	if ((files->set->layout != BPK_CHUNKDIR_BLAZE && cut_tail(file, err) != 0))
+	if ((files->set->layout != BPK_CHUNKDIR_BLAZE && cut_tail(files, file, err) != 0))
 		goto failed;
 	place.source = file->part != NULL ? file->part : file->whole;
 	if (ops->open(&place, &files->options, &file->reader, err) != 0)
@@ -230,4 +255,22 @@ void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files)
 	bpk_mutex_give(&files->lock);
 	while (count > 0)
 		free_file(unused[--count]);
+}
+
+int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk_err *err)
+{
+	uint64_t end;
+	bool zero;
+
+	if (file->part == NULL)
+		return bpk_bloscpack_check_end(file->reader, err);
+	end = bpk_source_size(file->part);
+	if (bpk_members_only_zeros(file->whole, end, &zero, err) != 0)
+		return -1;
+	if (zero) /* room that bcolz's proposal allows behind a chunk */
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"%" PRIu64 " bytes from offset %" PRIu64
+			" on, behind its chunk, belong to no archive",
+			file->tail, end);
 }

@@ -72,6 +72,10 @@ int bpk_chunkdir_file_open(struct bpk_chunkdir_files *files, size_t column, uint
 			   struct bpk_chunkdir_file **file, struct bpk_err *err);
 void bpk_chunkdir_file_close(struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file);
 
+/* Fails with BPK_CORRUPT where bytes lie behind its last chunk, but for bcolz's zeros. Errors do not
+ * name the file. */
+int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk_err *err);
+
 /* Keep none of those that are open now: whoever opens one from here on gets what has its name then.
  * Any thread; files in use stay so until they are given back. */
 void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files);

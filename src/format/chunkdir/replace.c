@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "format/bloscpack/bloscpack.h"
+#include "format/chunkdir/meta.h"
 
 static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
 
@@ -30,6 +31,21 @@ static uint64_t chunks_in(const struct bpk_chunkdir_column *column, uint64_t num
 		       : 0;
 }
 
+/* Nothing lies behind its chunks that would go with them. */
+static int check_end(const struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+		     struct bpk_err *err)
+{
+	const struct bpk_chunkdir_reader *reader = e->reader;
+	struct bpk_chunkdir_file *file;
+	int rc = bpk_chunkdir_file_open(reader->files, column, number, &file, err);
+
+	if (rc != 0)
+		return -1;
+	rc = bpk_chunkdir_file_check_end(file, err);
+	bpk_chunkdir_file_close(reader->files, file);
+	return rc;
+}
+
 int bpk_chunkdir_old_open(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			  struct bpk_chunkdir_old *old, struct bpk_err *err)
 {
@@ -45,8 +61,8 @@ int bpk_chunkdir_old_open(struct bpk_chunkdir_editor *e, size_t column, uint64_t
 		old->reader = NULL;
 		rc = -1;
 	}
-	if (rc == 0 && e->set.layout == BPK_CHUNKDIR_BLAZE)
-		rc = bpk_bloscpack_check_end(old->reader, err);
+	if (rc == 0)
+		rc = check_end(e, column, number, err);
 	if (rc != 0 && old->place.source != NULL)
 		bpk_err_subject(err, "%s", (const char *)name.data);
 	bpk_buf_clear(&name);

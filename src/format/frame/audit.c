@@ -75,8 +75,6 @@ static void say_what_was_found(const struct audit *a)
 {
 	const struct bpk_frame_reader *r = a->reader;
 	const struct bpk_frame_survey *s = &a->survey;
-	uint64_t behind = bpk_source_size(r->source) - r->state.header.frame_size;
-
 	compare_flags(a);
 	if (r->state.header.raw_size == 0 && s->hole_size > 0)
 		say(a, "the header says that there is no data");
@@ -98,11 +96,6 @@ static void say_what_was_found(const struct audit *a)
 		    "%" PRIu64 " chunks share bytes with others, chunk %" PRIu64
 		    " with chunk %" PRIu64 " first",
 		    s->noverlaps, s->first_overlap[1], s->first_overlap[0]);
-	if (behind > 0 && !r->options.followed && !bpk_source_in_change(r->source))
-		say(a,
-		    "%" PRIu64 " bytes behind the frame, from an append that was not finished, or "
-		    "another program",
-		    behind);
 	if (r->dir != NULL && s->packed_size != r->state.header.packed_size)
 		say(a, "chunks have %" PRIu64 " bytes in all, the header says %" PRIu64,
 		    s->packed_size, r->state.header.packed_size);
@@ -245,7 +238,7 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
 	if (r->array_damage.kind != BPK_OK)
 		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
-	if (audit_sizes(&a, err) != 0)
+	if (bpk_frame_check_end(r, err) != 0 || audit_sizes(&a, err) != 0)
 		return -1;
 	if (r->sizes_damage.kind == BPK_CORRUPT)
 		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes_damage.text);

@@ -293,6 +293,18 @@ static int reader_settle(void *reader, bool failed, struct bpk_err *err)
 	return r->dir == NULL ? 0 : bpk_dir_settle(r->dir, r->generation, failed, err);
 }
 
+int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *err)
+{
+	uint64_t end = reader->state.header.frame_size, size = bpk_source_size(reader->source);
+
+	if (reader->dir == NULL || size <= end)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"chunks.b2frame: %" PRIu64 " bytes from offset %" PRIu64
+			" on, behind its end, belong to no archive",
+			size - end, end);
+}
+
 /* ---- As one of several ---- */
 
 static void find_end(const void *reader, struct bpk_member_end *end)

@@ -281,6 +281,10 @@ int bpk_frame_survey_here(struct bpk_frame_reader *reader, struct bpk_frame_surv
 uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size);
 void bpk_frame_repeats_free(struct bpk_frame_reader *reader);
 
+/* Fails with BPK_CORRUPT where bytes lie behind the end of a sparse frame's own file, which every
+ * change writes anew; of a contiguous frame format/members asks. */
+int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *err);
+
 /* bpk_reader_ops.audit */
 int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 

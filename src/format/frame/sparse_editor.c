@@ -76,7 +76,8 @@ static int load(struct sparse *s, struct bpk_err *err)
 {
 	s->stored.size = 0;
 	s->next = s->next_used = 0;
-	if (bpk_frame_editor_load(&s->e, bpk_tree_dir(s->tree), NULL, err) != 0)
+	if (bpk_frame_editor_load(&s->e, bpk_tree_dir(s->tree), NULL, err) != 0 ||
+	    bpk_frame_check_end(s->e.reader, err) != 0)
 		return -1;
 	return list_ids(&s->e.reader->state.entries, &s->used, err);
 }

@@ -124,7 +124,7 @@ padded = bcolz()
 padded["data/__2.blp"] = v1(chunk(TEN[32:] + b"\xee" * 8, 4))
 dataset("good-bcolz-padded", padded, TEN)
 slack = bcolz()
-slack["data/__1.blp"] += b"behind the chunk"
+slack["data/__1.blp"] += bytes(16)
 dataset("good-bcolz-slack", slack, TEN)
 unknown = bcolz()
 unknown["data/__1.blp"] = v1(chunk(TEN[16:32], 4), count=-1)
@@ -319,6 +319,8 @@ def sub(old, new):
 
 S, T = "meta/sizes", "meta/storage"
 bad("bad-missing-file", bcolz, "data/__1.blp: is missing", **{"data/__1.blp": None})
+bad("bad-bcolz-tail", bcolz, "data/__1.blp: 16 bytes from offset 48 on, behind its chunk, belong to no archive",
+    **{"data/__1.blp": bcolz()["data/__1.blp"] + b"behind the chunk"})
 bad("bad-missing-last", blaze, "data/__2__.bin: is missing", **{"data/__2__.bin": None})
 bad("bad-missing-sizes", blaze, "meta/sizes: is missing", **{S: None})
 bad("bad-missing-storage", blaze, "meta/storage: is missing", **{T: None})

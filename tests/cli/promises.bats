@@ -1,0 +1,362 @@
+# The promises that did not hold before bpk looked through journals: one test each, which asks only
+# for content, statuses and files, of every container that the promise can concern. Each container
+# that fails is named, so that an older BPK can be held against the same tests.
+
+load lib
+
+# KIND OUTPUT OPTIONS: 30,000 bytes are packed so.
+kinds_of() {
+    grep -E "^($1) " <<'END'
+blp x.blp -z 4K
+plain x.blp -z 4K --no-offsets
+chunked x.blpd -F chunked -z 4K --superchunk-size 8K
+bcolz x.blpd -F chunked --layout bcolz -z 4K
+b2frame x.b2frame -z 4K
+b2nd x.b2nd --dtype <i4 --shape 125,60 --chunk-shape 16,20
+b2sparse x.b2s -z 4K
+b2nddir x.b2s --dtype <i4 --shape 125,60 --chunk-shape 16,20
+npy x.npy
+gsd x.gsd
+END
+}
+files='blp|plain|b2frame|b2nd'
+folders='chunked|bcolz|b2sparse|b2nddir'
+
+# CHECK KINDS: CHECK in a folder of its own for each kind. All that fail are named.
+each() {
+    local check=$1 wrong= kind archive options
+    need_python
+    data noise 60000 both && head -c 30000 both >raw && tail -c 30000 both >other
+    while read -r kind archive options; do
+        read -ra options <<<"-q -T 1 $options"
+        mkdir "$kind"
+        (cd "$kind" && cp ../raw a && cp ../other b && "$check") >"$kind.said" 2>&1 &
+        wait $! || wrong+="$kind: $(grep -v Killed "$kind.said" | tail -n 2)"$'\n'
+        rm -rf "$kind"
+    done < <(kinds_of "$2")
+    [ -z "$wrong" ] || die "$wrong"
+}
+pack_it() {
+    case $kind in
+    npy | gsd) cp "$tests/fuzz/corpus/layout/$(ls "$tests/fuzz/corpus/layout" | grep -m 1 "^$kind-")" "$archive" ;;
+    *) bpk pack -f "${options[@]}" -o "$archive" "$1" ;;
+    esac
+}
+
+# Version 1 is what was obeyed once, 2 what is written now.
+journal() { "$python" "$tests/lib/journal.py" "$@"; }
+
+# The commands that read $archive; what they print and say does not matter here.
+read_all() {
+    local command
+    for command in info cat "unpack -c" verify "tar -f -" "tar --raw -f -" "convert -F blp -o -"; do
+        # shellcheck disable=SC2086
+        timeout 20 "$BPK" $command "$archive" >"$out" 2>"$err" </dev/null || [ $? -lt 124 ] || die "$command: a crash"
+    done
+}
+
+# "$@" is killed behind each of its calls in turn; $check judges what is left.
+killed() { # CHECK COMMAND...
+    local point status check=$1 seen=0
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    cp -a "$archive" was
+    for ((point = 1; point < 120; point += 2)); do
+        rm -rf "$archive" ".$archive.bpkj"
+        cp -a was "$archive"
+        status=0
+        "$nth" -n $point -a after "$BPK" "${@:2}" >"$out" 2>"$err" || status=$?
+        [ "$status" -ne 0 ] || break
+        [ -s ".$archive.bpkj" ] || [ -s "$archive/.bpkj" ] || continue
+        seen=$((seen + 1))
+        "$check"
+    done
+    [ "$seen" -gt 0 ] || echo "# $kind: never anything left" >&3
+}
+
+# ---- journals and lists of changes ----
+
+# A change of $archive that leaves a journal or a list when it is killed.
+set_change() {
+    case $kind in
+    chunked | bcolz) change=(write -T 1 --at 2000 "$archive" more) ;;
+    b2sparse | b2nddir) change=(truncate --bytes 7200 "$archive") ;;
+    *) change=(append -T 1 "$archive" more) ;;
+    esac
+    # its header is so long that an append changes what stands behind the first sector
+    [ "$kind" != b2nd ] || cp "$top_srcdir/tests/data/frame/good-bpk-long-header.b2nd" "$archive"
+}
+
+is_new() {
+    pack_it b
+    bpk cat "$archive" >now
+    same now b
+}
+stale() {
+    pack_it a
+    { head -c 24240 a && tail -c 5760 b; } >more && mv more b && head -c 9600 a >more
+    set_change
+    killed is_new "${change[@]}"
+}
+@test "promise 1: an archive made anew is not what an older one's journal says" {
+    each stale "$files|$folders"
+}
+
+# A list for $archive, of things that are no part of it.
+list_planted() {
+    pack_it a
+    [ "$kind" != bcolz ] || rm "$archive"/meta/* # no dataset
+    echo mine >"$archive/notes" && echo other >"$archive/.notes.bpk-000000"
+    [ ! -e "$archive/.lock" ]
+    for version in 1 2; do
+        for change in -notes +6:.notes.bpk-000000:notes; do
+            journal list "$archive/.bpkj" "$archive" version=$version "$change"
+            before=$(snapshot)
+            read_all
+            [ "$(snapshot)" = "$before" ] || die "version $version, $change: changed:" "$(diff <(echo "$before") <(snapshot))"
+        done
+    done
+}
+@test "promise 2: a planted list of changes is carried out by no command that reads" {
+    each list_planted "$folders"
+}
+
+journal_planted() {
+    pack_it a
+    for version in 1 2; do
+        for size in "$(stat -c %s "$archive")" 100; do
+            journal journal ".$archive.bpkj" "$archive" version=$version size="$size" samples=none device=0 inode=0 100:evil
+            before=$(snapshot)
+            read_all
+            bpk pack -f -o new.blp "$archive" && rm -f new.blp
+            [ "$(snapshot)" = "$before" ] || die "version $version, $size: changed:" "$(diff <(echo "$before") <(snapshot))"
+        done
+    done
+}
+@test "promise 3: a planted journal without samples changes no file that is read" {
+    each journal_planted "$files|npy|gsd"
+}
+
+# A tar gives nothing that would be obeyed, and takes nothing of that kind.
+not_in_tars() {
+    pack_it a
+    : >".$archive.bpkj" && : >".$archive.bpk-000000"
+    [ ! -d "$archive" ] || { : >"$archive/.bpkj" && : >"$archive/.lock" && : >"$archive/.a.bpk-000000"; }
+    "$python" -c 'import sys, tarfile
+with tarfile.open("t.tar", "w") as t:
+    for name in sys.argv[1:]: t.add(name)' "$archive" ".$archive.bpkj" ".$archive.bpk-000000"
+    mkdir to
+    bpk tar -x -C to t.tar || true
+    [ -e "to/$archive" ] && [ -z "$(find to -name '.*')" ] || die "extracts $(find to -name '.*')"
+    rm -f "$archive"/.bpkj
+    bpk tar -q -f s.tar "$archive"
+    ! tar -tf s.tar | grep -E '(^|/)\.[^/]*$' || die "is stored"
+}
+@test "promise 3: tar neither stores nor extracts journals, lists, locks and drafts" {
+    need tar
+    each not_in_tars "$files|$folders"
+}
+
+# The neighbour's folder, archive and journal; in the archive's place comes root's file.
+swapped() {
+    pack_it a
+    cp -p "$archive" was && cp "$archive" victim && chmod 600 victim && cp victim goal
+    for version in 1 2; do
+        for command in info cat "append -T 1" "meta set"; do
+            more=
+            case $command in append*) more=b ;; meta*) more=k=1 ;; esac
+            for ((point = 1; point < 40; point += 2)); do
+                rm -rf "$archive" ".$archive.bpkj" .*bpk-*
+                cp -p was "$archive"
+                journal journal ".$archive.bpkj" "$archive" version=$version samples="$(((version == 1)) && echo none || echo all)" 100:evil
+                chown 65534 . "$archive" ".$archive.bpkj"
+                # shellcheck disable=SC2086
+                NTH_RUN="ln -f victim $archive" "$nth" -n $point -R -a run "$BPK" $command "$archive" $more >"$out" 2>&1 || true
+                same victim goal
+            done
+        done
+    done
+}
+@test "promise 4: a name that is swapped between the look at its owner and the change leads nowhere" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can be two users"
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    each swapped "$files"
+}
+
+# A change that was interrupted is there for those who read, who leave all as it is.
+untouched() {
+    local before
+    before=$(snapshot)
+    bpk cat -q "$archive" >"$out"
+    { cmp -s "$out" committed || cmp -s "$out" changed; } || die "neither old nor new"
+    read_all
+    [ "$(snapshot)" = "$before" ] || die "changed:" "$(diff <(echo "$before") <(snapshot))"
+}
+pending() {
+    pack_it a
+    head -c 9600 b >more
+    set_change
+    bpk cat "$archive" >committed
+    cp -a "$archive" saved
+    bpk "${change[@]}"
+    bpk cat "$archive" >changed
+    rm -rf "$archive" && mv saved "$archive" && rm -f "$archive/.lock"
+    before=$(snapshot)
+    read_all
+    [ "$(snapshot)" = "$before" ] || die "changed:" "$(diff <(echo "$before") <(snapshot))"
+    killed untouched "${change[@]}"
+}
+@test "promises 2 and 3: commands that read write, delete and create nothing" {
+    each pending "$files|$folders"
+}
+
+# What mv leaves of an archive that was being changed.
+moved_over() {
+    cp good new
+    mv new "$archive"
+    bpk cat "$archive" >now
+    same now b
+    [ "$(bpk verify -q "$archive" 2>&1)" = "" ] || [ -s ".$archive.bpkj" ]
+}
+moved() {
+    cp a b && printf CORRECTION | dd of=b bs=1 seek=29000 conv=notrunc status=none
+    head -c 9600 a >more
+    pack_it b && mv "$archive" good
+    pack_it a
+    killed moved_over append -T 1 "$archive" more
+}
+@test "promise F: an archive moved to the place of one with a journal is what it is" {
+    each moved 'blp|plain'
+}
+
+# ---- nothing is lost in silence ----
+
+@test "promise 5: archives that follow each other in a file or pipe are read whole, and --rm loses none" {
+    each following "$files"
+}
+following() {
+    pack_it a && mv "$archive" one
+    pack_it b && cat one "$archive" >m && mv m "$archive"
+    [ "$kind" != plain ] || { bpk pack -q -c - <a && bpk pack -q -c - <b; } 2>"$err" | cat >piped
+    for file in "$archive" piped; do
+        [ -e $file ] || continue
+        bpk cat $file | cmp - <(cat a b)
+        bpk cat - <$file | cmp - <(cat a b)
+        bpk cat --bytes 29990:30010 $file | cmp - <(tail -c 10 a && head -c 10 b)
+        bpk convert -q -f $file x.b2s && bpk cat x.b2s | cmp - <(cat a b)
+        bpk verify $file
+        bpk unpack -q -f --rm -o x $file
+        cat a b | cmp - x
+    done
+}
+
+@test "promises 5 and 15: no command that changes an archive loses what follows it" {
+    each kept "$files"
+}
+kept() {
+    pack_it a && cp "$archive" one && cat one >>"$archive"
+    bpk cat one >a2 && cat a2 a2 >whole
+    cp "$archive" was
+    for command in "append $archive b" "append --copy $archive b" "truncate --bytes 7200 $archive" "write --at 0 $archive b" \
+        "meta set $archive k=1" "repair --repack $archive" "repair --in-place $archive"; do
+        # shellcheck disable=SC2086
+        bpk $command >"$out" 2>&1 || true
+        cmp was "$archive" || die "$command"
+    done
+}
+
+# Bytes behind the file that a change would replace stay, whatever the command says.
+tail_kept() {
+    pack_it a
+    file=$archive/chunks.b2frame
+    [ -e "$file" ] || file=$(find "$archive" -name '__*' -path '*/data/*' | sort -V | tail -n 1)
+    printf 'something else' >>"$file"
+    cp "$file" was
+    head -c 48 b >less
+    for command in "append $archive b" "write --at 29900 $archive less" "truncate --bytes 7200 $archive"; do
+        # shellcheck disable=SC2086
+        ends 2 bpk $command
+        cmp was "$file" || die "$command"
+    done
+}
+@test "promise 5: no change of a dataset loses bytes behind one of its files" {
+    each tail_kept "$folders"
+}
+
+# In a file of the archive; 2 and not 0, and the source stays.
+trailing() {
+    pack_it a
+    file=$archive
+    [ ! -d "$archive" ] || file=$(find "$archive" -name '__1__.bin' -o -name '__1.blp' -o -name 'chunks.b2frame')
+    printf 'something else' >>"$file"
+    ends 2 bpk verify "$archive"
+    ends 2 bpk cat "$archive"
+    same "$out" a
+    ends 2 bpk unpack --rm -f -o x "$archive"
+    [ -s "$file" ]
+    [ -d "$archive" ] || { ends 2 bpk cat - < <(cat "$file") && same "$out" a; }
+}
+@test "promise 5: other bytes behind an archive's end are damage, and no source is removed" {
+    each trailing "$files|$folders"
+}
+
+# Another run's output, mostly of the same bytes; a file that became shorter and grew again.
+run_of() {
+    "$python" -c 'import random, struct, sys
+r = random.Random(sys.argv[2]); n = int(sys.argv[1])
+sys.stdout.buffer.write(struct.pack("<%dq" % n, *(r.randrange(256) for i in range(n))))' "$@"
+}
+followed() {
+    run_of 3750 1 >a
+    run_of 7500 2 >f
+    pack_it a
+    if bpk append "$archive" --follow f --pid 4194305 --bytes >"$out" 2>"$err"; then die "status 0"; fi
+    bpk cat "$archive" >now
+    same now a
+}
+@test "promise 6: append --follow of another file changes no committed byte" {
+    each followed "$files|$folders"
+}
+
+# A header's bit that says which version a chunk has, where the archive knows better.
+flipped() {
+    local bit file start
+    pack_it a
+    file=$archive
+    [ ! -d "$archive" ] || file=$(find "$archive" -name '__1__.bin' -o -name '__1.blp' -o -name '00000001.chunk')
+    cp "$file" was
+    start=0
+    [ "$kind" != b2frame ] && [ "$kind" != b2nd ] || start=$((16#$(od -An -j 11 -N 4 -t x1 was | tr -d ' \n')))
+    for byte in $(seq "$start" $((start + 40))); do
+        for bit in 0 7; do
+            cp was "$file"
+            value=$(od -An -j "$byte" -N 1 -t u1 was)
+            printf "\\x$(printf %x $((value ^ (1 << bit))))" | dd of="$file" bs=1 seek="$byte" conv=notrunc status=none
+            status=0
+            bpk verify -q "$archive" >"$out" 2>"$err" || status=$?
+            [ "$status" -ne 1 ] || die "byte $byte, bit $bit: $(cat "$err")"
+        done
+    done
+}
+@test "promise 7: a flipped bit is damage, and no version or method that is not supported" {
+    each flipped "$files|$folders"
+}
+
+shortened() {
+    pack_it a
+    if [ -d "$archive" ]; then
+        file=$(find "$archive" -name '__*' -size +0 | sort | tail -n 1)
+        [ -n "$file" ] || file=$(find "$archive" -name '0*.chunk' | sort | tail -n 1)
+    else
+        file=$archive
+    fi
+    truncate -s -5 "$file"
+    if bpk info "$archive" >"$out" 2>"$err"; then die "info: status 0"; fi
+}
+@test "promise 7: info reports an archive whose end is missing" {
+    each shortened "$files|$folders"
+}
+
+@test "promise 7: no manual removes what only verify --quick has seen" {
+    [ -n "${top_srcdir:-}" ] || skip "top_srcdir is not set"
+    ! grep -nE -A 3 'verify (--quick|\\-\\-quick)' "$top_srcdir"/man/*.1 | grep -E '&& *rm'
+}
