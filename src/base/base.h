@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "base/buffer.h"
 #include "base/cursor.h"
+#include "base/clock.h"
 #include "base/cpu.h"
 #include "base/json.h"
 #include "base/memory.h"

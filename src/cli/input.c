@@ -85,18 +85,7 @@ int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shar
 
 int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 {
-	const struct bpk_format *promised = bpk_format_of_suffix(in->path);
-
-	if (in->place.is_directory && (promised == NULL || !promised->is_directory))
-		bpk_fail(err, BPK_FAILED, "is a directory, expected an archive");
-	else if (in->place.is_directory)
-		bpk_fail(err, BPK_CORRUPT, "is no %s, as its name says it should be",
-			 promised->summary);
-	else if (promised != NULL)
-		bpk_fail(err, BPK_CORRUPT, "does not begin as a %s, as its name says it should",
-			 promised->summary);
-	else
-		bpk_fail(err, BPK_UNSUPPORTED, "is no archive in a format that bpk knows");
+	bpk_format_fail_unknown(&in->place, err);
 	return bpk_input_subject(in, err);
 }
 

@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "cli/text.h"
@@ -15,14 +14,6 @@
 enum { MAX_COLUMNS = 160 };
 
 static atomic_bool shown; /* a bar is on the screen */
-
-double bpk_clock(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC, &time);
-	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
-}
 
 static size_t columns(void)
 {

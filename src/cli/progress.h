@@ -25,9 +25,6 @@ void bpk_progress_start(struct bpk_progress *progress, enum bpk_when when, bool 
 /* The progress of a bpk_flow; arg is a struct bpk_progress. */
 void bpk_progress_update(void *arg, uint64_t raw_done, uint64_t packed_done);
 
-/* Seconds on a clock that is never set. */
-double bpk_clock(void);
-
 /* Clear the bar if one is on the screen, before something else is printed. Any thread. */
 void bpk_progress_hide(void);
 

@@ -68,11 +68,6 @@ void bpk_print_escaped(struct bpk_view text)
 	}
 }
 
-const char *bpk_input_name(const char *path)
-{
-	return strcmp(path, "-") == 0 ? "standard input" : path;
-}
-
 const char *bpk_output_name(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "standard output" : path;

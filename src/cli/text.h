@@ -24,8 +24,7 @@ const char *bpk_printable(const char *text, struct bpk_err *out);
 /* Print text on standard output as bpk_text_show spells it, however long it is. */
 void bpk_print_escaped(struct bpk_view text);
 
-/* What a path is called in messages: "-" is "standard input", or "standard output". */
-const char *bpk_input_name(const char *path);
+/* The name of an output in messages: "-" is "standard output". */
 const char *bpk_output_name(const char *path);
 
 #endif

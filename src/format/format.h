@@ -465,4 +465,10 @@ bool bpk_format_owns(const char *name);
 int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,
 		     struct bpk_err *err);
 
+/*
+ * Report that no format knows place. Fails with BPK_CORRUPT where its name promises a format, with
+ * BPK_FAILED for another directory, with BPK_UNSUPPORTED for another file. Returns -1.
+ */
+int bpk_format_fail_unknown(const struct bpk_place *place, struct bpk_err *err);
+
 #endif

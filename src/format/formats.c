@@ -173,3 +173,19 @@ int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **fo
 	}
 	return 0;
 }
+
+int bpk_format_fail_unknown(const struct bpk_place *place, struct bpk_err *err)
+{
+	const struct bpk_format *promised = bpk_format_of_suffix(place->path);
+
+	if (place->is_directory && (promised == NULL || !promised->is_directory))
+		return bpk_fail(err, BPK_FAILED, "is a directory, expected an archive");
+	if (place->is_directory)
+		return bpk_fail(err, BPK_CORRUPT, "is no %s, as its name says it should be",
+				promised->summary);
+	if (promised != NULL)
+		return bpk_fail(err, BPK_CORRUPT,
+				"does not begin as a %s, as its name says it should",
+				promised->summary);
+	return bpk_fail(err, BPK_UNSUPPORTED, "is no archive in a format that bpk knows");
+}

@@ -29,6 +29,9 @@ struct bpk_source;
  */
 int bpk_source_open(const char *path, struct bpk_source **source, struct bpk_err *err);
 
+/* The name of such a path in messages: "-" is "standard input". */
+const char *bpk_input_name(const char *path);
+
 /* Make a seekable source of bytes, which are borrowed and must outlive it. */
 int bpk_source_of_memory(struct bpk_view bytes, struct bpk_source **source, struct bpk_err *err);
 

@@ -185,6 +185,11 @@ int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t si
 	return 0;
 }
 
+const char *bpk_input_name(const char *path)
+{
+	return strcmp(path, "-") == 0 ? "standard input" : path;
+}
+
 void bpk_source_close(struct bpk_source *source)
 {
 	if (source == NULL)

@@ -1,0 +1,12 @@
+/* A clock for durations: progress, intervals between commits, time spent. */
+#include "base/clock.h"
+
+#include <time.h>
+
+double bpk_clock(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC, &time);
+	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
