@@ -1,16 +1,15 @@
 /* bpk append: raw bytes added to an archive. */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/edit.h"
-#include "cli/follow.h"
 #include "cli/frames.h"
-#include "cli/join.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
-#include "cli/text.h"
+#include "cli/signal.h"
 
 struct append_args {
 	struct bpk_edit_args edit;
@@ -228,7 +227,7 @@ static int append_inputs(struct bpk_archive *archive, const struct inputs *input
 	rc = bpk_archive_choose(archive, inputs->whole, &choice, err);
 	if (rc == 0)
 		rc = bpk_archive_append(archive, inputs->whole, inputs->names[0], &choice,
-					&archive->args->encoding.slack, &result, err);
+					&archive->options.slack, &result, err);
 	if (rc == 0)
 		rc = inputs_unchanged(inputs, err);
 	if (rc == 0)
@@ -307,16 +306,19 @@ static int is_joining(struct bpk_archive *archive, const struct append_args *arg
 	return 0;
 }
 
-static void tell_joined(const struct bpk_archive *archive, const struct bpk_joined *joined,
-			double seconds)
+static void tell_joined(const struct bpk_edited *edited, const struct append_args *args,
+			const struct bpk_joined *joined, double seconds)
 {
-	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_archive *archive = &edited->archive;
 
+	if (joined->torn && !shared->quiet)
+		bpk_note(args->follow, "its last frame is torn, and left out");
 	if (shared->verbose)
 		bpk_note(archive->path, "%llu frames appended, now %llu, %.3f s, %s",
 			 (unsigned long long)joined->appended_frames,
 			 (unsigned long long)joined->nframes, seconds,
-			 bpk_archive_how(archive, "rewritten, since it had no room for more"));
+			 bpk_edited_how(edited, "rewritten, since it had no room for more"));
 	if (!shared->json)
 		return;
 	bpk_record_begin("append", archive->path);
@@ -367,18 +369,30 @@ static int check_usage(const struct append_args *args, char *const *names, size_
 	return 0;
 }
 
-static void tell_result(const struct bpk_archive *archive, const struct bpk_rounds *done,
-			double seconds)
+static void tell_left_out(const struct bpk_archive *archive, const struct append_args *args,
+			  const struct bpk_rounds *done)
 {
-	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	if (done->left_out > 0 && !args->edit.encoding.shared.quiet)
+		bpk_note(archive->path,
+			 "the last %llu bytes of %s are no whole row of %llu, and left out",
+			 (unsigned long long)done->left_out, args->follow,
+			 (unsigned long long)bpk_archive_info(archive)->row_size);
+}
+
+static void tell_result(const struct bpk_edited *edited, const struct append_args *args,
+			const struct bpk_rounds *done, double seconds)
+{
+	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
-	bpk_archive_tell_shape(archive);
+	tell_left_out(archive, args, done);
+	bpk_edited_tell_shape(edited);
 	if (shared->verbose)
 		bpk_note(archive->path, "%llu bytes appended, now %llu in %llu chunks, %.3f s, %s",
 			 (unsigned long long)done->appended, (unsigned long long)info->raw_size,
 			 (unsigned long long)info->nchunks, seconds,
-			 bpk_archive_how(archive, "rewritten, since it had no room for more"));
+			 bpk_edited_how(edited, "rewritten, since it had no room for more"));
 	if (shared->verbose && done->mended > 0)
 		bpk_note(archive->path, "%llu bytes written anew, since they were changed",
 			 (unsigned long long)done->mended);
@@ -395,9 +409,9 @@ static void tell_result(const struct bpk_archive *archive, const struct bpk_roun
 	bpk_record_end();
 }
 
-static struct bpk_feed_options feed_options(const struct append_args *args)
+static struct bpk_follow_options follow_options(const struct append_args *args)
 {
-	return (struct bpk_feed_options){
+	return (struct bpk_follow_options){
 		.interval = (double)(args->commit_interval != 0 ? args->commit_interval
 								: COMMIT_INTERVAL),
 		.idle = (double)args->idle,
@@ -408,19 +422,20 @@ static struct bpk_feed_options feed_options(const struct append_args *args)
 static int append(struct bpk_archive *archive, const struct append_args *args, char *const *names,
 		  size_t count, struct bpk_rounds *done, struct bpk_err *err)
 {
-	const struct bpk_feed_options options = feed_options(args);
+	const struct bpk_follow_options options = follow_options(args);
 
 	if (args->follow != NULL)
-		return bpk_append_follow(archive, args->follow, args->mend, &options, done, err);
+		return bpk_archive_follow(archive, args->follow, args->mend, &options, done, err);
 	if (args->commit_interval != 0)
-		return bpk_append_rounds(archive, names, count, options.interval, done, err);
+		return bpk_archive_append_rounds(archive, names, count, options.interval, done,
+						 err);
 	return append_at_once(archive, names, count, done, err);
 }
 
 static int join(struct bpk_archive *archive, const struct append_args *args, char *const *names,
 		size_t count, struct bpk_joined *joined, struct bpk_err *err)
 {
-	const struct bpk_feed_options options = feed_options(args);
+	const struct bpk_follow_options options = follow_options(args);
 
 	if (args->follow != NULL)
 		return bpk_archive_join_follow(archive, args->follow, &options, joined, err);
@@ -440,6 +455,14 @@ static void run_frame(const struct append_args *args, char **operands, size_t co
 	bpk_append_frame(operands[0], &args->edit, &args->frame, operands + 1, count - 1);
 }
 
+static void told(int sig)
+{
+	if (sig == SIGUSR1)
+		bpk_archive_ask_commit();
+	else
+		bpk_archive_ask_end();
+}
+
 static void run_append(void *arg, char **operands, size_t count)
 {
 	static char dash[] = "-";
@@ -448,7 +471,7 @@ static void run_append(void *arg, char **operands, size_t count)
 	bool from_stdin = count == 1 && args->follow == NULL;
 	char *const *names = from_stdin ? only_dash : operands + 1;
 	size_t nnames = from_stdin ? 1 : count - (count > 0);
-	struct bpk_archive archive = { 0 };
+	struct bpk_edited edited = { 0 };
 	struct bpk_rounds done = { 0 };
 	struct bpk_joined joined = { 0 };
 	struct bpk_err err = { 0 };
@@ -468,18 +491,18 @@ static void run_append(void *arg, char **operands, size_t count)
 	if (count == 0 || check_usage(args, names, nnames, &err) != 0)
 		bpk_report("append", &err);
 	if (args->follow != NULL)
-		bpk_append_take_signals();
-	if (bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
-	    is_joining(&archive, args, names, nnames, &joining, &err) != 0)
+		bpk_signals_tell(told);
+	if (bpk_edited_open(&edited, &args->edit, operands[0], &err) != 0 ||
+	    is_joining(&edited.archive, args, names, nnames, &joining, &err) != 0)
 		bpk_report(NULL, &err);
-	else if (joining ? join(&archive, args, names, nnames, &joined, &err) != 0
-			 : append(&archive, args, names, nnames, &done, &err) != 0)
+	else if (joining ? join(&edited.archive, args, names, nnames, &joined, &err) != 0
+			 : append(&edited.archive, args, names, nnames, &done, &err) != 0)
 		bpk_report(NULL, &err);
 	else if (joining)
-		tell_joined(&archive, &joined, bpk_clock() - started);
+		tell_joined(&edited, args, &joined, bpk_clock() - started);
 	else
-		tell_result(&archive, &done, bpk_clock() - started);
-	bpk_archive_close(&archive);
+		tell_result(&edited, args, &done, bpk_clock() - started);
+	bpk_edited_close(&edited);
 }
 
 const struct bpk_command bpk_command_append = {

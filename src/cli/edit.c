@@ -1,13 +1,9 @@
+/* The archive that a command changes. */
 #include "cli/edit.h"
 
-#include <errno.h>
-#include <stdlib.h>
-
 #include "cli/job.h"
-#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/signal.h"
-#include "cli/text.h"
 
 #define ARG(member) offsetof(struct bpk_edit_args, member)
 
@@ -48,308 +44,130 @@ const struct bpk_opt bpk_opt_journal_limit = {
 	.max = UINT64_MAX,
 };
 
+/* ---- hooks ---- */
+
+/* Can the array's elements and the codec that was chosen obey the options? */
+static int chosen(void *arg, const struct bpk_recipe *recipe, struct bpk_err *err)
+{
+	const struct bpk_edited *edited = arg;
+	const struct bpk_encoding_args *args = &edited->args->encoding;
+	const struct bpk_archive *archive = &edited->archive;
+	const struct bpk_array *array = bpk_archive_info(archive)->array;
+
+	if (args->lossy && array != NULL &&
+	    bpk_encoding_check_dtype(args, archive->format, &array->dtype, err) != 0)
+		return -1;
+	if (bpk_encoding_check_items(args, recipe->typesize, recipe->codec, err) != 0)
+		return -1;
+	bpk_encoding_tell_loss(args, recipe, archive->path);
+	return 0;
+}
+
+static void remark(void *arg, const char *line)
+{
+	const struct bpk_edited *edited = arg;
+
+	if (edited->args->encoding.shared.verbose > 1)
+		bpk_note(edited->archive.path, "%s", line);
+}
+
+static void begin(void *arg, const char *name, uint64_t total)
+{
+	struct bpk_edited *edited = arg;
+	const struct bpk_shared *shared = &edited->args->encoding.shared;
+
+	bpk_progress_start(&edited->progress, shared->progress, shared->quiet, name, total);
+}
+
+static void progress(void *arg, uint64_t raw_done, uint64_t packed_done)
+{
+	struct bpk_edited *edited = arg;
+
+	bpk_progress_update(&edited->progress, raw_done, packed_done);
+}
+
+static void end(void *arg)
+{
+	(void)arg;
+	bpk_progress_hide();
+}
+
 /* ---- opening ---- */
 
-int bpk_archive_subject(const struct bpk_archive *archive, struct bpk_err *err)
+static struct bpk_archive_options options_of(struct bpk_edited *edited)
 {
-	return bpk_err_subject(err, "%s", bpk_input_name(archive->path));
-}
+	const struct bpk_edit_args *args = edited->args;
+	const struct bpk_shared *shared = &args->encoding.shared;
 
-static int look(struct bpk_archive *archive, struct bpk_err *err)
-{
-	if (stat(archive->path, &archive->seen) != 0)
-		return bpk_fail_errno(err, errno, "cannot open");
-	return 0;
-}
-
-/* Which format the archive has; it is closed again, since the editor opens it in its own way. */
-static int find_format(struct bpk_archive *archive, struct bpk_err *err)
-{
-	struct bpk_input in = { 0 };
-	int rc = bpk_input_look(&in, archive->path, &archive->args->encoding.shared, err);
-
-	archive->format = in.format;
-	if (rc == 0 && in.format == NULL)
-		rc = bpk_input_fail_unknown(&in, err);
-	bpk_input_close(&in);
-	return rc;
-}
-
-static int open_editor(struct bpk_archive *archive, struct bpk_err *err)
-{
-	const struct bpk_edit_args *args = archive->args;
-	const struct bpk_editor_options options = {
-		.edit = {
-			.wait = args->wait,
-			.no_lock = args->no_lock,
-			.sync = !args->encoding.shared.no_sync,
-			.copy = args->copy,
+	return (struct bpk_archive_options){
+		.format = shared->format,
+		.editor = {
+			.edit = {
+				.wait = args->wait,
+				.no_lock = args->no_lock,
+				.sync = !shared->no_sync,
+				.copy = args->copy,
+			},
+			.journal_limit = args->journal_limit,
+			.append_space = args->encoding.append_space,
 		},
-		.journal_limit = args->journal_limit,
-		.append_space = args->encoding.append_space,
-	};
-
-	if (stat(archive->path, &archive->seen) != 0)
-		return bpk_is_missing(errno)
-			       ? bpk_fail(err, BPK_FAILED,
-					  "lies in a tar, where nothing can be changed")
-			       : bpk_fail_errno(err, errno, "cannot open");
-	if (archive->format->editor == NULL)
-		return bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be changed",
-				archive->format->name);
-	bpk_signals_start();
-	return archive->format->editor->open(archive->path, &options, &archive->editor, err);
-}
-
-void bpk_archive_close(struct bpk_archive *archive)
-{
-	if (archive->editor != NULL)
-		archive->format->editor->close(archive->editor);
-	archive->editor = NULL;
-}
-
-const struct bpk_info *bpk_archive_info(const struct bpk_archive *archive)
-{
-	return archive->format->editor->info(archive->editor);
-}
-
-/* The real path, for free(); NULL too where there is none, or none that this process may know. */
-static int find_real(const char *name, char **real, struct bpk_err *err)
-{
-	*real = realpath(name, NULL);
-	if (*real != NULL || bpk_is_missing(errno) || errno == EACCES || errno == ENAMETOOLONG)
-		return 0;
-	return bpk_fail_errno(err, errno, "%s: cannot be looked at", name);
-}
-
-/* Standard input has a path too, where it is a file. */
-static int lies_below(const char *folder, const char *name, bool *below, struct bpk_err *err)
-{
-	char *inner = NULL, *outer = NULL;
-	size_t size;
-	int rc = find_real(strcmp(name, "-") == 0 ? "/dev/stdin" : name, &inner, err);
-
-	if (rc == 0)
-		rc = find_real(folder, &outer, err);
-	size = outer != NULL ? strlen(outer) : 0;
-	*below = inner != NULL && outer != NULL && strncmp(inner, outer, size) == 0 &&
-		 inner[size] == '/';
-	free(inner);
-	free(outer);
-	return rc;
-}
-
-int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *file, const char *name,
-		       struct bpk_err *err)
-{
-	bool below = false;
-
-	if (S_ISDIR(archive->seen.st_mode) && lies_below(archive->path, name, &below, err) != 0)
-		return -1;
-	if (below)
-		return bpk_fail(err, BPK_FAILED, "%s: lies in the archive itself",
-				bpk_input_name(name));
-	if (file->st_dev != archive->seen.st_dev || file->st_ino != archive->seen.st_ino)
-		return 0;
-	return bpk_fail(err, BPK_FAILED, "%s: is the archive itself", bpk_input_name(name));
-}
-
-/* ---- chunks ---- */
-
-int bpk_archive_locate(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err)
-{
-	const struct bpk_reader_ops *ops = archive->format->editor->reads;
-	void *reader = archive->format->editor->reader(archive->editor);
-	uint64_t chunk_size = ops->info(reader)->chunk_size;
-	struct bpk_where where;
-	int rc = ops->locate(reader, piece->number, &where, err);
-
-	if (rc > 0)
-		bpk_fail(err, BPK_CORRUPT, "ends before chunk %llu",
-			 (unsigned long long)piece->number);
-	if (rc != 0)
-		return bpk_archive_subject(archive, err);
-	piece->header = where.header;
-	/* a last chunk may hold more than was committed, a chunk of columns less than a row */
-	piece->size = bpk_archive_info(archive)->raw_size - piece->start;
-	if (chunk_size == BPK_UNKNOWN || chunk_size == 0)
-		chunk_size = where.header.raw_size;
-	piece->size = bpk_min_u64(piece->size, chunk_size);
-	return 0;
-}
-
-int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_piece *piece,
-		     struct bpk_err *err)
-{
-	const struct bpk_reader_ops *ops = archive->format->editor->reads;
-	void *reader = archive->format->editor->reader(archive->editor);
-	struct bpk_plan plan;
-
-	if (bpk_plan_range(ops, reader, offset, offset + 1, &plan, err) != 0)
-		return bpk_archive_subject(archive, err);
-	piece->number = plan.first;
-	piece->start =
-		plan.chunk_size == BPK_UNKNOWN ? plan.first_offset : plan.first * plan.chunk_size;
-	return bpk_archive_locate(archive, piece, err);
-}
-
-int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err)
-{
-	piece->number++;
-	piece->start += piece->size;
-	return bpk_archive_locate(archive, piece, err);
-}
-
-/* Are the options for an array whose chunks have several dimensions? */
-static int check_divided(const struct bpk_archive *archive, struct bpk_err *err)
-{
-	if (bpk_archive_info(archive)->chunk_shape == NULL ||
-	    bpk_encoding_check_divided(&archive->args->encoding, archive->format, err) == 0)
-		return 0;
-	return bpk_archive_subject(archive, err);
-}
-
-int bpk_archive_open(struct bpk_archive *archive, const struct bpk_edit_args *args,
-		     const char *path, struct bpk_err *err)
-{
-	*archive = (struct bpk_archive){ .args = args, .path = path };
-	if (strcmp(path, "-") == 0)
-		return bpk_fail(err, BPK_USAGE,
-				"standard input cannot be changed, name an ARCHIVE");
-	if (find_format(archive, err) != 0)
-		return -1;
-	/* another may have replaced it while we waited for the lock */
-	if (open_editor(archive, err) != 0 || look(archive, err) != 0)
-		return bpk_archive_subject(archive, err);
-	archive->was_array = bpk_archive_info(archive)->array != NULL;
-	if (check_divided(archive, err) != 0)
-		return -1;
-	return bpk_archive_find_example(archive, err);
-}
-
-/* ---- reading ---- */
-
-static int gather(void *out, const struct bpk_parcel *parcel, struct bpk_err *err)
-{
-	return bpk_buf_append(out, bpk_buf_view(&parcel->raw), err);
-}
-
-int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
-		     struct bpk_buf *out, struct bpk_err *err)
-{
-	static const struct bpk_writer_ops into_memory = { .put = gather };
-	const struct bpk_shared *shared = &archive->args->encoding.shared;
-	struct bpk_flow_result result;
-	struct bpk_flow flow = {
-		.in = archive->format->editor->reads,
-		.reader = archive->format->editor->reader(archive->editor),
-		.out = &into_memory,
-		.writer = out,
-		.check = true,
-		.decode = true,
 		.threads = bpk_job_threads(shared),
 		.memory_limit = shared->memory_limit,
 		.memory_is_default = !shared->memory_given,
+		.wishes = bpk_encoding_wishes(&args->encoding, NULL),
+		.lossy = args->encoding.lossy,
+		.slack = args->encoding.slack,
+		.hooks = {
+			.chosen = chosen,
+			.remark = remark,
+			.begin = begin,
+			.progress = progress,
+			.end = end,
+		},
+		.hooks_arg = edited,
 	};
+}
 
-	if (size == 0)
-		return 0;
-	if (bpk_plan_range(flow.in, flow.reader, start, start + size, &flow.plan, err) != 0 ||
-	    bpk_buf_reserve(out, out->size + (size_t)size, err) != 0 ||
-	    bpk_flow_run(&flow, &result, err) != 0)
+/* Can the archive obey the options? */
+static int check_options(const struct bpk_edited *edited, struct bpk_err *err)
+{
+	const struct bpk_encoding_args *args = &edited->args->encoding;
+	const struct bpk_archive *archive = &edited->archive;
+
+	if (bpk_encoding_check(args, archive->format, err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (bpk_archive_info(archive)->chunk_shape != NULL &&
+	    bpk_encoding_check_divided(args, archive->format, err) != 0)
 		return bpk_archive_subject(archive, err);
 	return 0;
 }
 
-/* ---- packing ---- */
-
-int bpk_archive_cut(struct bpk_archive *archive, uint64_t nchunks, struct bpk_err *err)
-{
-	if (archive->format->editor->cut(archive->editor, nchunks, err) != 0)
-		return bpk_archive_subject(archive, err);
-	return 0;
-}
-
-/* A failure to read or write may be either side's; all else is about the archive. */
-static int put_subject(const struct bpk_archive *archive, const struct bpk_load *load,
-		       struct bpk_err *err)
-{
-	if (load->name == NULL || err->kind != BPK_FAILED)
-		return bpk_archive_subject(archive, err);
-	return bpk_err_subject(err, "%s -> %s", bpk_input_name(load->name), archive->path);
-}
-
-static int run(struct bpk_archive *archive, const struct bpk_load *load, struct bpk_flow *flow,
-	       struct bpk_flow_result *result, struct bpk_err *err)
-{
-	const struct bpk_shared *shared = &archive->args->encoding.shared;
-	struct bpk_progress progress;
-	int rc;
-
-	flow->threads = bpk_job_threads(shared);
-	flow->memory_limit = shared->memory_limit;
-	flow->memory_is_default = !shared->memory_given;
-	if (load->name != NULL) {
-		flow->progress = bpk_progress_update;
-		flow->progress_arg = &progress;
-		bpk_progress_start(&progress, shared->progress, shared->quiet, load->name,
-				   load->raw_size);
-	}
-	rc = bpk_flow_run(flow, result, err);
-	bpk_progress_hide();
-	return rc;
-}
-
-int bpk_archive_run(struct bpk_archive *archive, const struct bpk_load *load,
-		    const struct bpk_writer_ops *ops, void *writer, struct bpk_flow_result *result,
+int bpk_edited_open(struct bpk_edited *edited, const struct bpk_edit_args *args, const char *path,
 		    struct bpk_err *err)
 {
-	static const struct bpk_read_options options;
-	struct bpk_place place = { .path = archive->path, .source = load->source };
-	struct bpk_flow flow = {
-		.in = bpk_format_raw.reader,
-		.out = ops,
-		.writer = writer,
-		.plan = bpk_plan_cut(load->raw_size, load->chunk_size),
-		.recipe = load->recipe,
-		.others = load->others,
-		.nothers = load->nothers,
-		.first_sizes = load->first_sizes,
-		.slack = load->slack,
-		.first_number = load->first,
-	};
-	int rc = flow.in->open(&place, &options, &flow.reader, err);
+	struct bpk_archive_options options;
 
-	if (rc == 0)
-		rc = run(archive, load, &flow, result, err);
-	if (flow.reader != NULL)
-		flow.in->close(flow.reader);
-	return rc == 0 ? 0 : put_subject(archive, load, err);
+	*edited = (struct bpk_edited){ .args = args };
+	options = options_of(edited);
+	bpk_signals_start();
+	if (bpk_archive_open(&edited->archive, &options, path, err) != 0)
+		return -1;
+	return check_options(edited, err);
 }
 
-int bpk_archive_put(struct bpk_archive *archive, const struct bpk_load *load,
-		    struct bpk_flow_result *result, struct bpk_err *err)
+void bpk_edited_close(struct bpk_edited *edited)
 {
-	return bpk_archive_run(archive, load, archive->format->editor->appender, archive->editor,
-			       result, err);
+	bpk_archive_close(&edited->archive);
 }
 
-int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
-{
-	struct stat before = archive->seen;
+/* ---- saying what was done ---- */
 
-	if (archive->format->editor->commit(archive->editor, err) != 0 || look(archive, err) != 0)
-		return bpk_archive_subject(archive, err);
-	if (before.st_ino != archive->seen.st_ino || before.st_dev != archive->seen.st_dev)
-		archive->rewritten = true;
-	return 0;
-}
-
-void bpk_archive_tell_shape(const struct bpk_archive *archive)
+void bpk_edited_tell_shape(const struct bpk_edited *edited)
 {
+	const struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
-	if (!archive->was_array || info->array != NULL || archive->args->encoding.shared.quiet)
+	if (!archive->was_array || info->array != NULL || edited->args->encoding.shared.quiet)
 		return;
 	bpk_note(archive->path,
 		 "metadata still have the array's old shape, since %llu bytes are no whole number "
@@ -357,17 +175,17 @@ void bpk_archive_tell_shape(const struct bpk_archive *archive)
 		 (unsigned long long)info->raw_size);
 }
 
-const char *bpk_archive_how(const struct bpk_archive *archive, const char *no_room)
+const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room)
 {
-	if (!archive->rewritten)
+	if (!edited->archive.rewritten)
 		return "in place";
-	return archive->args->copy ? "rewritten, as --copy asks" : no_room;
+	return edited->args->copy ? "rewritten, as --copy asks" : no_room;
 }
 
-int bpk_archive_resolve(const struct bpk_archive *archive, const struct bpk_opt_offset *offset,
-			uint64_t unit, uint64_t *at, struct bpk_err *err)
+int bpk_edited_resolve(const struct bpk_edited *edited, const struct bpk_opt_offset *offset,
+		       uint64_t unit, uint64_t *at, struct bpk_err *err)
 {
-	uint64_t total = bpk_archive_info(archive)->raw_size / unit;
+	uint64_t total = bpk_archive_info(&edited->archive)->raw_size / unit;
 	uint64_t back = offset->negative ? offset->distance : 0;
 
 	*at = offset->negative ? total - bpk_min_u64(total, back) : offset->distance;
@@ -378,5 +196,5 @@ int bpk_archive_resolve(const struct bpk_archive *archive, const struct bpk_opt_
 	bpk_fail(err, BPK_FAILED, "%s%llu is outside of the archive, which has %llu %s",
 		 offset->negative ? "-" : "", (unsigned long long)offset->distance,
 		 (unsigned long long)total, unit == 1 ? "bytes" : "items");
-	return bpk_archive_subject(archive, err);
+	return bpk_archive_subject(&edited->archive, err);
 }

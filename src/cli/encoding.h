@@ -84,7 +84,8 @@ int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_f
 int bpk_encoding_check_divided(const struct bpk_encoding_args *args,
 			       const struct bpk_format *format, struct bpk_err *err);
 
-/* What was given, as bpk_choose takes it for chunks of format; what was not is open. */
+/* The options as bpk_choose takes them for chunks of format, which NULL leaves open; an option
+ * that is not given is an open wish. */
 struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,
 				      const struct bpk_format *format);
 

@@ -1,5 +1,5 @@
 /* How chunks that are added to an archive are packed: as a chunk of it is. */
-#include "cli/edit.h"
+#include "cli/archive_chunks.h"
 
 /* Stored, special and empty chunks are packed in no way. */
 static bool says_how(const struct bpk_chunk_header *header)
@@ -38,12 +38,11 @@ static uint32_t block_size_of(const struct bpk_chunk_header *header, uint64_t ch
 struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
 				     const struct bpk_chunk_header *header)
 {
-	const struct bpk_encoding_args *args = &archive->args->encoding;
 	bool other = !says_how(header) && says_how(&archive->example);
 	struct bpk_recipe recipe = bpk_recipe_like(other ? &archive->example : header);
 
-	if (args->level != BPK_AUTO)
-		recipe.level = (unsigned)args->level;
+	if (archive->options.wishes.level != BPK_AUTO)
+		recipe.level = (unsigned)archive->options.wishes.level;
 	recipe.extended = archive->format->extended_chunks;
 	return recipe;
 }
@@ -51,18 +50,18 @@ struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
 /* How to go on packing an archive that says how it is packed, where the options leave it open. */
 static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, uint64_t chunk_size)
 {
-	const struct bpk_encoding_args *args = &archive->args->encoding;
+	const struct bpk_wishes *wishes = &archive->options.wishes;
 	struct bpk_recipe recipe = bpk_archive_recipe(archive, &archive->example);
 
-	recipe.block_size = args->block_size != 0 ? (uint32_t)args->block_size
-						  : block_size_of(&archive->example, chunk_size);
-	if (args->typesize != BPK_AUTO)
-		recipe.typesize = (unsigned)args->typesize;
-	if (args->filter.given)
-		recipe.pipeline = args->filter.pipeline;
-	else if (args->lossy)
+	recipe.block_size = wishes->block_size != 0 ? wishes->block_size
+						    : block_size_of(&archive->example, chunk_size);
+	if (wishes->typesize != BPK_AUTO)
+		recipe.typesize = (unsigned)wishes->typesize;
+	if (wishes->pipeline != NULL)
+		recipe.pipeline = *wishes->pipeline;
+	else if (archive->options.lossy)
 		recipe.pipeline = archive->example.pipeline;
-	recipe.dictionary = recipe.dictionary || args->dictionary;
+	recipe.dictionary = recipe.dictionary || wishes->dictionary;
 	return recipe;
 }
 
@@ -88,12 +87,12 @@ static void learn(const struct bpk_chunk_header *header, struct bpk_choice *choi
 static int find_others(struct bpk_archive *archive, struct bpk_choice *choice, struct bpk_err *err)
 {
 	enum { LOOKS = 8 };
-	const struct bpk_encoding_args *args = &archive->args->encoding;
+	const struct bpk_wishes *wishes = &archive->options.wishes;
 	const struct bpk_info *info = bpk_archive_info(archive);
 	void *reader = archive->format->editor->reader(archive->editor);
 
-	if (args->filter.given || args->lossy || args->typesize != BPK_AUTO || info->ncolumns > 0 ||
-	    !archive->format->editor->reads->positional(reader))
+	if (wishes->pipeline != NULL || archive->options.lossy || wishes->typesize != BPK_AUTO ||
+	    info->ncolumns > 0 || !archive->format->editor->reads->positional(reader))
 		return 0;
 	for (uint64_t i = 1; i <= bpk_min_u64(LOOKS, info->nchunks); i++) {
 		struct bpk_piece piece = { .number = info->nchunks / LOOKS * i +
@@ -125,9 +124,10 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 			   struct bpk_choice *choice, struct bpk_err *err)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
-	struct bpk_wishes wishes = bpk_encoding_wishes(&archive->args->encoding, archive->format);
+	struct bpk_wishes wishes = archive->options.wishes;
 	struct bpk_recipe like = bpk_recipe_like(&archive->example);
 
+	wishes.extended = archive->format->extended_chunks;
 	wishes.chunk_size = info->chunk_size == BPK_UNKNOWN ? 0 : info->chunk_size;
 	if (wishes.typesize == BPK_AUTO && says_how(&archive->example))
 		wishes.typesize = (int)like.typesize;
@@ -136,24 +136,8 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 		wishes.typesize = (int)info->typesize;
 	if (wishes.pipeline == NULL && says_how(&archive->example))
 		wishes.pipeline =
-			archive->args->encoding.lossy ? &archive->example.pipeline : &like.pipeline;
+			archive->options.lossy ? &archive->example.pipeline : &like.pipeline;
 	return bpk_choose(source, bpk_source_size(source), &wishes, choice, err);
-}
-
-/* Can the archive obey the options? */
-static int check_options(const struct bpk_archive *archive, const struct bpk_recipe *recipe,
-			 struct bpk_err *err)
-{
-	const struct bpk_encoding_args *args = &archive->args->encoding;
-	const struct bpk_array *array = bpk_archive_info(archive)->array;
-
-	if (args->lossy && array != NULL &&
-	    bpk_encoding_check_dtype(args, archive->format, &array->dtype, err) != 0)
-		return bpk_archive_subject(archive, err);
-	if (bpk_encoding_check_items(args, recipe->typesize, recipe->codec, err) != 0)
-		return bpk_archive_subject(archive, err);
-	bpk_encoding_tell_loss(args, recipe, archive->path);
-	return 0;
 }
 
 static int choose(struct bpk_archive *archive, struct bpk_source *source, struct bpk_choice *choice,
@@ -166,7 +150,7 @@ static int choose(struct bpk_archive *archive, struct bpk_source *source, struct
 	if (chunk_size == BPK_UNKNOWN)
 		chunk_size = 0;
 	choice->chunk_size = chunk_size;
-	if (says_how(&archive->example) && archive->args->encoding.codec == NULL &&
+	if (says_how(&archive->example) && archive->options.wishes.codec == NULL &&
 	    chunk_size > 0) {
 		choice->recipe = recipe_of_example(archive, chunk_size);
 		return find_others(archive, choice, err);
@@ -186,11 +170,14 @@ static int choose(struct bpk_archive *archive, struct bpk_source *source, struct
 int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
 		       struct bpk_choice *choice, struct bpk_err *err)
 {
-	if (bpk_encoding_check(&archive->args->encoding, archive->format, err) != 0)
-		return bpk_archive_subject(archive, err);
+	const struct bpk_archive_options *options = &archive->options;
+
 	if (choose(archive, source, choice, err) != 0)
 		return -1;
-	/* which chunks have all of them or none */
+	/* either all chunks have variable blocks, or no chunk has them */
 	choice->recipe.variable_blocks = archive->example.variable_blocks;
-	return check_options(archive, &choice->recipe, err);
+	if (options->hooks.chosen == NULL ||
+	    options->hooks.chosen(options->hooks_arg, &choice->recipe, err) == 0)
+		return 0;
+	return bpk_archive_subject(archive, err);
 }

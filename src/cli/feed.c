@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "cli/progress.h"
-
 enum {
 	AHEAD = 64 << 10,
 	BACKLOG = 64 << 20, /* bytes that a round takes when it should end */
@@ -140,12 +138,12 @@ static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *er
 	if (!feed->follows || !is_due(feed))
 		return 0;
 	asked = atomic_exchange(&bpk_feed_commit_asked, false);
-	feed->due = bpk_clock() + feed->options.interval;
+	feed->due = bpk_clock() + feed->options.end.interval;
 	if (fstat(feed->fd, &now) != 0)
 		return bpk_feed_fail(feed, errno, "fstat", err);
 	/* whoever asked meant the bytes that came just now too: their round is due at once */
 	if (asked && (uint64_t)now.st_size > feed->position)
-		bpk_feed_ask_commit();
+		bpk_archive_ask_commit();
 	*changed = now.st_mtim.tv_sec != feed->head_time.tv_sec ||
 		   now.st_mtim.tv_nsec != feed->head_time.tv_nsec;
 	if (!*changed)
@@ -167,7 +165,7 @@ int bpk_feed_begin(struct bpk_feed *feed, uint64_t short_size, bool *more, struc
 	feed->over = false;
 	feed->head_fresh = feed->head_fresh && feed->end != BPK_UNKNOWN;
 	feed->chunk_start = feed->position - short_size;
-	feed->due = bpk_clock() + feed->options.interval;
+	feed->due = bpk_clock() + feed->options.end.interval;
 	for (;;) {
 		if (look_ahead(feed, err) != 0)
 			return -1;
@@ -181,6 +179,6 @@ int bpk_feed_begin(struct bpk_feed *feed, uint64_t short_size, bool *more, struc
 		if (bpk_feed_wait(feed, feed->follows ? feed->due : 0, err) != 0)
 			return -1;
 	}
-	feed->due = bpk_clock() + feed->options.interval;
+	feed->due = bpk_clock() + feed->options.end.interval;
 	return 0;
 }

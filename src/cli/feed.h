@@ -8,17 +8,15 @@
 #include <poll.h>
 #include <sys/stat.h>
 
-#include "io/io.h"
+#include "cli/archive.h"
 
 struct bpk_feed_options {
-	double interval;     /* seconds: a round lasts no longer, unless a chunk takes longer */
+	struct bpk_follow_options end;
 	uint64_t chunk_size; /* raw bytes that fill a chunk */
 
 	/* of a growing file */
 	uint64_t start; /* bytes of it that are passed over */
-	uint64_t unit;  /* bytes are taken in whole ones of so many; 0: as they come */
-	double idle;    /* seconds without growth that end it; 0: none do */
-	uint64_t pid;   /* the end of this process ends it; 0: none does */
+	uint64_t unit;  /* bytes are taken in whole units of this many; 0: as they come */
 };
 
 /* Caller storage, valid when zeroed; for bpk_feed_close. One thread's at a time. */
@@ -52,10 +50,6 @@ struct bpk_feed {
 	bool head_fresh;
 	struct timespec head_time; /* when the file was last changed, then */
 };
-
-/* What a signal asks for; any thread. */
-void bpk_feed_ask_commit(void);
-void bpk_feed_ask_end(void);
 
 /* Read paths ("-": standard input) one after the other. Errors name the file, here and below. */
 int bpk_feed_open(struct bpk_feed *feed, char *const *paths, size_t count,

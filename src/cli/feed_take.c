@@ -3,16 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/inotify.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "cli/progress.h"
-#include "cli/text.h"
 
 enum {
 	LOOK_EVERY = 1000, /* milliseconds: not every file system tells of changes */
@@ -21,7 +17,7 @@ enum {
 
 enum { ASKED, PROCESS, CHANGES, INPUT };
 
-/* ---- what signals ask for ---- */
+/* ---- asking ---- */
 
 atomic_bool bpk_feed_commit_asked;
 static atomic_bool end_asked;
@@ -50,13 +46,13 @@ static void set_bell(int fd)
 	pthread_mutex_unlock(&bell_lock);
 }
 
-void bpk_feed_ask_commit(void)
+void bpk_archive_ask_commit(void)
 {
 	atomic_store(&bpk_feed_commit_asked, true);
 	ring();
 }
 
-void bpk_feed_ask_end(void)
+void bpk_archive_ask_end(void)
 {
 	atomic_store(&end_asked, true);
 	ring();
@@ -138,8 +134,9 @@ int bpk_feed_follow(struct bpk_feed *feed, const char *path, const struct bpk_fe
 		return bpk_feed_fail(feed, errno, "eventfd", err);
 	set_bell(feed->watches[ASKED].fd);
 #ifdef SYS_pidfd_open
-	if (options->pid != 0)
-		feed->watches[PROCESS].fd = (int)syscall(SYS_pidfd_open, (pid_t)options->pid, 0);
+	if (options->end.pid != 0)
+		feed->watches[PROCESS].fd =
+			(int)syscall(SYS_pidfd_open, (pid_t)options->end.pid, 0);
 #endif
 	watch_changes(feed);
 	if (open_current(feed, err) != 0)
@@ -172,11 +169,11 @@ static bool is_gone(const struct bpk_feed *feed)
 {
 	struct pollfd watch = feed->watches[PROCESS];
 
-	if (feed->options.pid == 0)
+	if (feed->options.end.pid == 0)
 		return false;
 	if (watch.fd >= 0)
 		return poll(&watch, 1, 0) > 0;
-	return kill((pid_t)feed->options.pid, 0) != 0 && errno == ESRCH;
+	return getpgid((pid_t)feed->options.end.pid) < 0 && errno == ESRCH;
 }
 
 /* The same, and what there is behind the last whole unit. */
@@ -225,7 +222,7 @@ int bpk_feed_read_head(struct bpk_feed *feed, uint64_t size, struct bpk_err *err
 /* Has anything happened after which the growing file is to be left? Its size then is its end. */
 static int look_for_end(struct bpk_feed *feed, struct bpk_err *err)
 {
-	double idle = feed->options.idle;
+	double idle = feed->options.end.idle;
 	uint64_t size;
 
 	if (feed->end != BPK_UNKNOWN)
@@ -338,7 +335,7 @@ static int until(double time, int most)
 
 int bpk_feed_wait(struct bpk_feed *feed, double time, struct bpk_err *err)
 {
-	double idle = feed->options.idle == 0 ? 0 : feed->grown + feed->options.idle;
+	double idle = feed->options.end.idle == 0 ? 0 : feed->grown + feed->options.end.idle;
 	int timeout = until(time, feed->follows ? until(idle, LOOK_EVERY) : INT32_MAX);
 
 	if (feed->follows && poll(feed->watches, CHANGES, timeout < REST ? timeout : REST) > 0)

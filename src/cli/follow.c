@@ -1,32 +1,19 @@
-#include "cli/follow.h"
-
+/* Appending in rounds: files and pipes whose bytes are committed again and again, and a file that is
+ * followed while it grows. */
 #include <errno.h>
-#include <signal.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include "cli/archive_chunks.h"
+#include "cli/feed.h"
 #include "cli/followed.h"
-#include "cli/report.h"
-#include "cli/signal.h"
-#include "cli/text.h"
 
 enum {
 	HEAD_SLACK = 1024, /* in a first chunk, whose counts will change */
 	SAMPLES = 14,      /* between both ends, when the following begins */
 	SAMPLES_AGAIN = 2, /* before each commit, which costs some milliseconds then */
 };
-
-static void told(int sig)
-{
-	if (sig == SIGUSR1)
-		bpk_feed_ask_commit();
-	else
-		bpk_feed_ask_end();
-}
-
-void bpk_append_take_signals(void)
-{
-	bpk_signals_tell(told);
-}
 
 /* One appending in rounds. */
 struct appending {
@@ -41,7 +28,7 @@ struct appending {
  * can be changed in place. */
 static struct bpk_slack slack_for(const struct appending *a, bool first)
 {
-	struct bpk_slack slack = a->archive->args->encoding.slack;
+	struct bpk_slack slack = a->archive->options.slack;
 
 	if (slack.bytes == 0 && slack.percent == 0 && first && a->feed.follows)
 		slack.bytes = HEAD_SLACK;
@@ -73,15 +60,24 @@ static int mend(struct appending *a, uint64_t at, struct bpk_view held, struct b
 	return rc;
 }
 
+static void remark_commit(const struct bpk_archive *archive)
+{
+	char line[64];
+
+	if (archive->options.hooks.remark == NULL)
+		return;
+	snprintf(line, sizeof line, "committed, now %" PRIu64 " bytes",
+		 bpk_archive_info(archive)->raw_size);
+	archive->options.hooks.remark(archive->options.hooks_arg, line);
+}
+
 static int commit(struct appending *a, uint64_t appended, struct bpk_err *err)
 {
 	if (bpk_archive_commit(a->archive, err) != 0)
 		return -1;
 	a->rounds->appended += appended;
 	a->rounds->commits++;
-	if (a->archive->args->encoding.shared.verbose > 1)
-		bpk_note(a->archive->path, "committed, now %llu bytes",
-			 (unsigned long long)bpk_archive_info(a->archive)->raw_size);
+	remark_commit(a->archive);
 	return 0;
 }
 
@@ -162,11 +158,11 @@ static int check_inputs(const struct bpk_archive *archive, char *const *paths, s
 	return 0;
 }
 
-int bpk_append_rounds(struct bpk_archive *archive, char *const *paths, size_t count,
-		      double interval, struct bpk_rounds *rounds, struct bpk_err *err)
+int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, size_t count,
+			      double interval, struct bpk_rounds *rounds, struct bpk_err *err)
 {
 	struct appending a = { .archive = archive, .rounds = rounds };
-	struct bpk_feed_options options = { .interval = interval };
+	struct bpk_feed_options options = { .end.interval = interval };
 	int rc = check_inputs(archive, paths, count, err);
 
 	if (rc == 0)
@@ -250,9 +246,9 @@ static int compare_all(struct appending *a, struct bpk_err *err)
 
 /* source is the file as it is now. */
 static int follow(struct appending *a, struct bpk_source *source,
-		  const struct bpk_feed_options *wanted, struct bpk_err *err)
+		  const struct bpk_follow_options *end, struct bpk_err *err)
 {
-	struct bpk_feed_options options = *wanted;
+	struct bpk_feed_options options = { .end = *end };
 	int rc = bpk_archive_choose(a->archive, source, &a->choice, err);
 
 	options.chunk_size = a->choice.chunk_size;
@@ -266,19 +262,15 @@ static int follow(struct appending *a, struct bpk_source *source,
 		rc = run_rounds(a, err);
 	if (rc == 0)
 		rc = compare_all(a, err);
-	if (rc == 0 && a->feed.rest > 0 && !a->archive->args->encoding.shared.quiet)
-		bpk_note(a->archive->path,
-			 "the last %llu bytes of %s are no whole row of %llu, and left out",
-			 (unsigned long long)a->feed.rest, a->file.path,
-			 (unsigned long long)options.unit);
+	a->rounds->left_out = a->feed.rest;
 	bpk_feed_close(&a->feed);
 	bpk_buf_clear(&a->choice.why);
 	return rc;
 }
 
-int bpk_append_follow(struct bpk_archive *archive, const char *path, bool mend,
-		      const struct bpk_feed_options *options, struct bpk_rounds *rounds,
-		      struct bpk_err *err)
+int bpk_archive_follow(struct bpk_archive *archive, const char *path, bool mend,
+		       const struct bpk_follow_options *options, struct bpk_rounds *rounds,
+		       struct bpk_err *err)
 {
 	struct appending a = {
 		.archive = archive,

@@ -6,7 +6,7 @@
 #ifndef BPK_CLI_FOLLOWED_H
 #define BPK_CLI_FOLLOWED_H
 
-#include "cli/edit.h"
+#include "cli/archive_chunks.h"
 #include "layout/layout.h"
 
 /* Zeroed but for archive, path and mend, which are fixed. It owns nothing. */

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "cli/text.h"
-
 enum {
 	SLOTS = 8,
 	MOST_EMPTY = 1 << 24, /* more frames without an array are believed of nobody */

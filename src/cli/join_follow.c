@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "cli/feed.h"
 #include "cli/join_inner.h"
-#include "cli/report.h"
 
 enum {
 	LOOKED_AT = 1 << 16, /* bytes that a round is rounded up to */
@@ -237,24 +237,21 @@ static int run_rounds(struct following *f, bool *torn, struct bpk_err *err)
 	}
 }
 
-static int follow(struct following *f, const struct bpk_feed_options *wanted, struct bpk_err *err)
+static int follow(struct following *f, const struct bpk_follow_options *end, struct bpk_err *err)
 {
-	struct bpk_feed_options options = *wanted;
-	bool torn = false;
+	struct bpk_feed_options options = { .end = *end };
 
 	options.chunk_size = LOOKED_AT;
 	options.start = bpk_source_size(f->j.more.source);
 	bpk_join_file_close(&f->j.held); /* the view is of what is about to change */
 	if (bpk_feed_follow(&f->feed, f->path, &options, err) != 0 ||
-	    run_rounds(f, &torn, err) != 0)
+	    run_rounds(f, &f->joined->torn, err) != 0)
 		return -1;
-	if (torn && !f->j.archive->args->encoding.shared.quiet)
-		bpk_note(f->path, "its last frame is torn, and left out");
 	return 0;
 }
 
 int bpk_archive_join_follow(struct bpk_archive *archive, const char *path,
-			    const struct bpk_feed_options *options, struct bpk_joined *joined,
+			    const struct bpk_follow_options *options, struct bpk_joined *joined,
 			    struct bpk_err *err)
 {
 	struct following f = {

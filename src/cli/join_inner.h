@@ -5,7 +5,8 @@
 #ifndef BPK_CLI_JOIN_INNER_H
 #define BPK_CLI_JOIN_INNER_H
 
-#include "cli/join.h"
+#include "cli/archive.h"
+#include "layout/layout.h"
 
 enum { BPK_JOIN_STEP = 1 << 20 }; /* bytes that are copied at a time */
 
@@ -71,5 +72,22 @@ int bpk_join_compare(struct bpk_joining *j, const struct bpk_item *held,
 
 /* Put what frame leaves out, and means otherwise than it would mean in the archive. */
 int bpk_join_put_absent(struct bpk_joining *j, uint64_t frame, struct bpk_err *err);
+
+/* ---- join_store.c ---- */
+
+/* A store over the archive: what is written behind the end is put aside, and appended at a commit;
+ * then the index that is not in use is written over, then the header, each a commit of the
+ * archive's own. Caller storage, valid when archive is set; for bpk_join_store_clear. */
+struct bpk_join_store {
+	struct bpk_archive *archive;
+	struct bpk_spool *spool; /* behind the end */
+	uint64_t end;            /* of what is committed */
+	struct bpk_buf patch;    /* below it, in one piece */
+	uint64_t patch_at;
+	uint64_t commits;
+};
+
+struct bpk_gsd_store bpk_gsd_store_of_archive(struct bpk_join_store *store);
+void bpk_join_store_clear(struct bpk_join_store *store);
 
 #endif

@@ -1,8 +1,7 @@
 /* What GSD files inside archives are written to. */
 #include <inttypes.h>
 
-#include "cli/join.h"
-#include "cli/text.h"
+#include "cli/join_inner.h"
 
 /* Room inside chunks, so that an index that fills, and the header's numbers, fit in their place. */
 enum { APPENDED_SLACK = 1024, PATCH_SLACK = 8192 };
@@ -47,7 +46,7 @@ static int write_at(void *own, uint64_t offset, struct bpk_view bytes, struct bp
 
 static struct bpk_slack slack_of(const struct bpk_archive *archive, uint64_t bytes)
 {
-	struct bpk_slack slack = archive->args->encoding.slack;
+	struct bpk_slack slack = archive->options.slack;
 
 	if (slack.bytes == 0 && slack.percent == 0)
 		slack.bytes = bytes;

@@ -156,13 +156,14 @@ static int remove_members(const struct bpk_archive *archive, struct bpk_buf *tex
 	return 0;
 }
 
-static void tell_result(const struct bpk_archive *archive, const struct bpk_buf *text)
+static void tell_result(const struct bpk_edited *edited, const struct bpk_buf *text)
 {
-	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	const struct bpk_shared *shared = &edited->args->encoding.shared;
+	const struct bpk_archive *archive = &edited->archive;
 
 	if (shared->verbose)
 		bpk_note(archive->path, "%zu bytes of metadata, %s", text->size,
-			 bpk_archive_how(archive, "rewritten, since they outgrew their place"));
+			 bpk_edited_how(edited, "rewritten, since they outgrew their place"));
 	if (!shared->json)
 		return;
 	bpk_record_begin("meta", archive->path);
@@ -175,9 +176,10 @@ static void tell_result(const struct bpk_archive *archive, const struct bpk_buf 
 typedef int change_fn(const struct bpk_archive *archive, struct bpk_buf *text, char **operands,
 		      size_t count, struct bpk_err *err);
 
-static int change_opened(struct bpk_archive *archive, change_fn *change, char **operands,
+static int change_opened(struct bpk_edited *edited, change_fn *change, char **operands,
 			 size_t count, struct bpk_buf *text, struct bpk_err *err)
 {
+	struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
 	if (info->has_metadata && bpk_buf_append(text, info->metadata, err) != 0)
@@ -188,20 +190,20 @@ static int change_opened(struct bpk_archive *archive, change_fn *change, char **
 		return bpk_archive_subject(archive, err);
 	if (bpk_archive_commit(archive, err) != 0)
 		return -1;
-	tell_result(archive, text);
+	tell_result(edited, text);
 	return 0;
 }
 
 static int change_archive(const struct meta_args *args, change_fn *change, char **operands,
 			  size_t count, struct bpk_err *err)
 {
-	struct bpk_archive archive = { 0 };
+	struct bpk_edited edited = { 0 };
 	struct bpk_buf text = { 0 };
-	int rc = bpk_archive_open(&archive, &args->edit, operands[0], err);
+	int rc = bpk_edited_open(&edited, &args->edit, operands[0], err);
 
 	if (rc == 0)
-		rc = change_opened(&archive, change, operands + 1, count - 1, &text, err);
-	bpk_archive_close(&archive);
+		rc = change_opened(&edited, change, operands + 1, count - 1, &text, err);
+	bpk_edited_close(&edited);
 	bpk_buf_clear(&text);
 	return rc;
 }

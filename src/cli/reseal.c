@@ -37,14 +37,14 @@ static void tell(const struct bpk_edit_args *args, const char *path, bool reseal
 
 void bpk_reseal(const struct bpk_edit_args *args, const char *path)
 {
-	struct bpk_archive archive = { 0 };
+	struct bpk_edited edited = { 0 };
 	struct bpk_err err = { 0 };
 	bool resealed = false;
 
-	if (bpk_archive_open(&archive, args, path, &err) == 0 &&
-	    reseal(&archive, &resealed, &err) == 0)
+	if (bpk_edited_open(&edited, args, path, &err) == 0 &&
+	    reseal(&edited.archive, &resealed, &err) == 0)
 		tell(args, path, resealed);
 	else
 		bpk_report(NULL, &err);
-	bpk_archive_close(&archive);
+	bpk_edited_close(&edited);
 }

@@ -58,62 +58,18 @@ static const struct bpk_opt *const rows[] = {
 
 static const struct truncate_args defaults = { .edit = BPK_EDIT_DEFAULTS };
 
-/* Pack the first size bytes of a chunk as a chunk of its own, as it was packed. */
-static int put_shortened(struct bpk_archive *archive, const struct bpk_piece *piece, uint64_t size,
-			 struct bpk_err *err)
+static void tell_result(const struct bpk_edited *edited, uint64_t before)
 {
-	struct bpk_recipe recipe = bpk_archive_recipe(archive, &piece->header);
-	struct bpk_load load = {
-		.raw_size = size,
-		.chunk_size = piece->size,
-		.first = piece->number,
-		.recipe = &recipe,
-		.slack = archive->args->encoding.slack,
-	};
-	struct bpk_buf kept = { 0 }, sizes = { 0 };
-	struct bpk_flow_result result;
-	int rc = bpk_archive_read(archive, piece->start, size, &kept, err);
-
-	if (rc == 0)
-		rc = bpk_archive_block_sizes(archive, piece, &sizes, err);
-	load.first_sizes = bpk_buf_view(&sizes);
-	if (rc == 0)
-		rc = bpk_source_of_memory(bpk_buf_view(&kept), &load.source, err);
-	if (rc == 0)
-		rc = bpk_archive_cut(archive, piece->number, err);
-	if (rc == 0)
-		rc = bpk_archive_put(archive, &load, &result, err);
-	bpk_source_close(load.source);
-	bpk_buf_clear(&kept);
-	bpk_buf_clear(&sizes);
-	return rc;
-}
-
-static int shorten(struct bpk_archive *archive, uint64_t raw_size, struct bpk_err *err)
-{
-	struct bpk_piece piece;
-
-	if (raw_size == bpk_archive_info(archive)->raw_size)
-		return 0;
-	if (bpk_archive_find(archive, raw_size, &piece, err) != 0)
-		return -1;
-	/* what is empty keeps one empty chunk */
-	if (raw_size > 0 && piece.start == raw_size)
-		return bpk_archive_cut(archive, piece.number, err);
-	return put_shortened(archive, &piece, raw_size - piece.start, err);
-}
-
-static void tell_result(const struct bpk_archive *archive, uint64_t before)
-{
-	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	const struct bpk_shared *shared = &edited->args->encoding.shared;
+	const struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
-	bpk_archive_tell_shape(archive);
+	bpk_edited_tell_shape(edited);
 	if (shared->verbose)
 		bpk_note(archive->path, "from %llu to %llu bytes in %llu chunks, %s",
 			 (unsigned long long)before, (unsigned long long)info->raw_size,
 			 (unsigned long long)info->nchunks,
-			 bpk_archive_how(archive, "rewritten, since it could not be cut"));
+			 bpk_edited_how(edited, "rewritten, since it could not be cut"));
 	if (!shared->json)
 		return;
 	bpk_record_begin("truncate", archive->path);
@@ -124,21 +80,22 @@ static void tell_result(const struct bpk_archive *archive, uint64_t before)
 	bpk_record_end();
 }
 
-static int truncate_opened(struct bpk_archive *archive, const struct truncate_args *args,
+static int truncate_opened(struct bpk_edited *edited, const struct truncate_args *args,
 			   struct bpk_err *err)
 {
+	struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 	const struct bpk_opt_offset *kept = args->items.given ? &args->items : &args->bytes;
 	uint64_t before = info->raw_size, unit = 1, raw_size;
 
 	if (args->items.given && bpk_input_item_size(info, &unit, err) != 0)
 		return bpk_archive_subject(archive, err);
-	if (bpk_archive_resolve(archive, kept, unit, &raw_size, err) != 0 ||
-	    shorten(archive, raw_size, err) != 0)
+	if (bpk_edited_resolve(edited, kept, unit, &raw_size, err) != 0 ||
+	    bpk_archive_truncate(archive, raw_size, err) != 0)
 		return -1;
 	if (raw_size < before && bpk_archive_commit(archive, err) != 0)
 		return -1;
-	tell_result(archive, before);
+	tell_result(edited, before);
 	return 0;
 }
 
@@ -165,7 +122,7 @@ static void check_usage(const struct truncate_args *args, char **operands, size_
 static void run_truncate(void *arg, char **operands, size_t count)
 {
 	const struct truncate_args *args = arg;
-	struct bpk_archive archive = { 0 };
+	struct bpk_edited edited = { 0 };
 	struct bpk_err err = { 0 };
 
 	check_usage(args, operands, count);
@@ -175,10 +132,10 @@ static void run_truncate(void *arg, char **operands, size_t count)
 		bpk_truncate_frames(operands[0], &args->edit, &args->frames);
 		return;
 	}
-	if (bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
-	    truncate_opened(&archive, args, &err) != 0)
+	if (bpk_edited_open(&edited, &args->edit, operands[0], &err) != 0 ||
+	    truncate_opened(&edited, args, &err) != 0)
 		bpk_report(NULL, &err);
-	bpk_archive_close(&archive);
+	bpk_edited_close(&edited);
 }
 
 const struct bpk_command bpk_command_truncate = {

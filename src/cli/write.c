@@ -44,14 +44,15 @@ static const struct bpk_opt *const rows[] = {
 
 static const struct write_args defaults = { .edit = BPK_EDIT_DEFAULTS };
 
-static void tell_result(const struct bpk_archive *archive, uint64_t at, uint64_t written)
+static void tell_result(const struct bpk_edited *edited, uint64_t at, uint64_t written)
 {
-	const struct bpk_shared *shared = &archive->args->encoding.shared;
+	const struct bpk_shared *shared = &edited->args->encoding.shared;
+	const struct bpk_archive *archive = &edited->archive;
 
 	if (shared->verbose)
 		bpk_note(archive->path, "%llu bytes written at %llu, %s",
 			 (unsigned long long)written, (unsigned long long)at,
-			 bpk_archive_how(archive, "rewritten, since chunks outgrew their places"));
+			 bpk_edited_how(edited, "rewritten, since chunks outgrew their places"));
 	if (!shared->json)
 		return;
 	bpk_record_begin("write", archive->path);
@@ -61,13 +62,14 @@ static void tell_result(const struct bpk_archive *archive, uint64_t at, uint64_t
 	bpk_record_end();
 }
 
-static int write_into(struct bpk_archive *archive, const struct write_args *args,
+static int write_into(struct bpk_edited *edited, const struct write_args *args,
 		      struct bpk_source *source, const char *name, struct bpk_err *err)
 {
+	struct bpk_archive *archive = &edited->archive;
 	uint64_t at, written;
 
 	if (bpk_archive_is_not(archive, bpk_source_stat(source), name, err) != 0 ||
-	    bpk_archive_resolve(archive, &args->at, 1, &at, err) != 0 ||
+	    bpk_edited_resolve(edited, &args->at, 1, &at, err) != 0 ||
 	    bpk_archive_overwrite(archive, at, source, name, &args->edit.encoding.slack, &written,
 				  err) != 0)
 		return -1;
@@ -75,7 +77,7 @@ static int write_into(struct bpk_archive *archive, const struct write_args *args
 		return bpk_err_subject(err, "%s", bpk_input_name(name));
 	if (written > 0 && bpk_archive_commit(archive, err) != 0)
 		return -1;
-	tell_result(archive, at, written);
+	tell_result(edited, at, written);
 	return 0;
 }
 
@@ -92,7 +94,7 @@ static void run_write(void *arg, char **operands, size_t count)
 {
 	const struct write_args *args = arg;
 	const char *name = count > 1 ? operands[1] : "-";
-	struct bpk_archive archive = { 0 };
+	struct bpk_edited edited = { 0 };
 	struct bpk_source *source = NULL;
 	struct bpk_err err = { 0 };
 
@@ -104,10 +106,10 @@ static void run_write(void *arg, char **operands, size_t count)
 		bpk_report("write", &err);
 	}
 	if (open_input(name, &source, &err) != 0 ||
-	    bpk_archive_open(&archive, &args->edit, operands[0], &err) != 0 ||
-	    write_into(&archive, args, source, name, &err) != 0)
+	    bpk_edited_open(&edited, &args->edit, operands[0], &err) != 0 ||
+	    write_into(&edited, args, source, name, &err) != 0)
 		bpk_report(NULL, &err);
-	bpk_archive_close(&archive);
+	bpk_edited_close(&edited);
 	bpk_source_close(source);
 }
 

@@ -1,0 +1,70 @@
+/*
+ * Inside the work on archives: single chunks, the recipes by which they are packed, and raw bytes
+ * on their way into chunks.
+ */
+#ifndef BPK_CLI_ARCHIVE_CHUNKS_H
+#define BPK_CLI_ARCHIVE_CHUNKS_H
+
+#include "cli/archive.h"
+
+/* A chunk of the committed content. */
+struct bpk_piece {
+	uint64_t number;
+	uint64_t start;                 /* raw bytes before it */
+	uint64_t size;                  /* its raw bytes */
+	struct bpk_chunk_header header; /* its recipe */
+};
+
+/* Fill in size and header of the chunk whose number and start are set. */
+int bpk_archive_locate(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err);
+
+/* The chunk that holds the raw byte at offset, which is below raw_size. */
+int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_piece *piece,
+		     struct bpk_err *err);
+
+/* Go on to the chunk behind piece, which is not the last. */
+int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err);
+
+/* The raw sizes of a chunk's blocks, uint32_t each; no bytes where all blocks but the last have the
+ * block size. */
+int bpk_archive_block_sizes(struct bpk_archive *archive, const struct bpk_piece *piece,
+			    struct bpk_buf *sizes, struct bpk_err *err);
+
+/* Find a chunk that shows how the archive is packed: the first or the last, if one of them does.
+ * Called by bpk_archive_open. */
+int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err);
+
+/* The recipe by which a chunk with this header was packed; its level is the one wished for. */
+struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
+				     const struct bpk_chunk_header *header);
+
+/* Raw bytes of the last chunk that are recompressed when chunks of chunk_size are added. */
+uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chunk_size);
+
+/* Let the next chunks that are put follow the first nchunks chunks. */
+int bpk_archive_cut(struct bpk_archive *archive, uint64_t nchunks, struct bpk_err *err);
+
+/* Raw bytes on their way into chunks of an archive. */
+struct bpk_load {
+	struct bpk_source *source;
+	const char *name;    /* of source in messages; NULL: the bytes are the archive's own */
+	uint64_t raw_size;   /* bytes in source; may be unknown */
+	uint64_t chunk_size; /* to cut it into */
+	uint64_t first;      /* number of the first chunk */
+	const struct bpk_recipe *recipe;
+	const struct bpk_way *others; /* as in a bpk_flow */
+	size_t nothers;
+	struct bpk_view first_sizes; /* likewise */
+	struct bpk_slack slack;
+};
+
+/* Pack a load and hand the chunks to writer. A load with a name has progress. */
+int bpk_archive_run(struct bpk_archive *archive, const struct bpk_load *load,
+		    const struct bpk_writer_ops *ops, void *writer, struct bpk_flow_result *result,
+		    struct bpk_err *err);
+
+/* Pack a load into the archive. */
+int bpk_archive_put(struct bpk_archive *archive, const struct bpk_load *load,
+		    struct bpk_flow_result *result, struct bpk_err *err);
+
+#endif
