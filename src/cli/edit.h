@@ -6,7 +6,7 @@
 #ifndef BPK_CLI_EDIT_H
 #define BPK_CLI_EDIT_H
 
-#include "cli/archive.h"
+#include "archive/archive.h"
 #include "cli/encoding.h"
 #include "cli/progress.h"
 

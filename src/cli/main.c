@@ -7,6 +7,7 @@
  *               opt.c command.h    options and commands as rows of tables
  *               job.c input.c      opening, naming, running, keeping
  *               report.c signal.c  errors, exit status, the end by a signal
+ *     archive   an open archive: append, overwrite, truncate, follow, join
  *     flow      reads parcels, works on them on many threads, hands them on in order
  *     format    containers over chunks: raw files, bare chunks, Bloscpack
  *     io chunk checksum    places and bytes; one Blosc chunk; digests

@@ -15,11 +15,12 @@ BEGIN {
     may["layout"] = " base io "
     may["format"] = " base io chunk checksum "
     may["flow"] = " base format layout io chunk "
-    may["cli"] = " base flow format layout io chunk checksum "
+    may["archive"] = " base flow format layout io chunk "
+    may["cli"] = " base archive flow format layout io chunk checksum "
     # what a room must not know shows in the system headers it asks for
     only["getopt.h"] = " cli "
     only["signal.h"] = " flow cli "
-    only["pthread.h"] = " base checksum io flow cli "
+    only["pthread.h"] = " base checksum io flow archive cli "
     only["jansson.h"] = " base "
     only["zstd.h"] = only["lz4.h"] = only["lz4hc.h"] = only["snappy-c.h"] = " chunk "
 }
@@ -75,7 +76,7 @@ report() { # STATUS DESCRIPTION
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 
-echo 1..12
+echo 1..14
 planted src/chunk/a.c '#include "io/io.h"'
 report $? "a call sideways is found"
 planted src/base/a.c '#include "cli/cli.h"'
@@ -88,6 +89,10 @@ planted src/format/chunk.c '# include "format/bloscpack/bloscpack.h"'
 report $? "a format that knows another is found"
 planted src/format/bloscpack/a.c '#include "format/chunkdir/chunkdir.h"'
 report $? "a file format that knows the directory made of it is found"
+planted src/archive/a.c '#include "cli/opt.h"'
+report $? "options in the room of archives are found"
+planted src/archive/a.c '#include <signal.h>'
+report $? "signals in the room of archives are found"
 planted src/chunk/a.c '#include <pthread.h>'
 report $? "threads in a room without threads are found"
 planted src/flow/a.c '#include "plan.h"'

@@ -1,5 +1,5 @@
 /* Trajectories joined, frame by frame. */
-#include "cli/join_inner.h"
+#include "archive/join.h"
 
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* An archive cut short. Called by truncate. */
-#include "cli/archive_chunks.h"
+#include "archive/chunks.h"
 
 /* Pack the first size bytes of a chunk as a chunk of its own, with its recipe. */
 static int put_shortened(struct bpk_archive *archive, const struct bpk_piece *piece, uint64_t size,

@@ -2,10 +2,10 @@
  * Inside the work on archives: single chunks, the recipes by which they are packed, and raw bytes
  * on their way into chunks.
  */
-#ifndef BPK_CLI_ARCHIVE_CHUNKS_H
-#define BPK_CLI_ARCHIVE_CHUNKS_H
+#ifndef BPK_ARCHIVE_CHUNKS_H
+#define BPK_ARCHIVE_CHUNKS_H
 
-#include "cli/archive.h"
+#include "archive/archive.h"
 
 /* A chunk of the committed content. */
 struct bpk_piece {

@@ -1,7 +1,7 @@
 /* What GSD files inside archives are written to. */
 #include <inttypes.h>
 
-#include "cli/join_inner.h"
+#include "archive/join.h"
 
 /* Room inside chunks, so that an index that fills, and the header's numbers, fit in their place. */
 enum { APPENDED_SLACK = 1024, PATCH_SLACK = 8192 };

@@ -3,10 +3,10 @@
  * may only differ from it where writers of its kind change a part of the file as it grows (the
  * frame count of a DCD), or by the user's word. For the main thread alone.
  */
-#ifndef BPK_CLI_FOLLOWED_H
-#define BPK_CLI_FOLLOWED_H
+#ifndef BPK_ARCHIVE_FOLLOWED_H
+#define BPK_ARCHIVE_FOLLOWED_H
 
-#include "cli/archive_chunks.h"
+#include "archive/chunks.h"
 #include "layout/layout.h"
 
 /* Zeroed but for archive, path and mend, which are fixed. It owns nothing. */

@@ -1,5 +1,5 @@
 /* How chunks that are added to an archive are packed: as a chunk of it is. */
-#include "cli/archive_chunks.h"
+#include "archive/chunks.h"
 
 /* Stored, special and empty chunks are packed in no way. */
 static bool says_how(const struct bpk_chunk_header *header)

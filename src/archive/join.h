@@ -2,10 +2,10 @@
  * Inside the joining of trajectories: join.c copies frames, join_first.c knows what they leave out,
  * join_follow.c does it again and again, join_store.c is what is written to.
  */
-#ifndef BPK_CLI_JOIN_INNER_H
-#define BPK_CLI_JOIN_INNER_H
+#ifndef BPK_ARCHIVE_JOIN_H
+#define BPK_ARCHIVE_JOIN_H
 
-#include "cli/archive.h"
+#include "archive/archive.h"
 #include "layout/layout.h"
 
 enum { BPK_JOIN_STEP = 1 << 20 }; /* bytes that are copied at a time */

@@ -2,8 +2,8 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "cli/feed.h"
-#include "cli/join_inner.h"
+#include "archive/feed.h"
+#include "archive/join.h"
 
 enum {
 	LOOKED_AT = 1 << 16, /* bytes that a round is rounded up to */

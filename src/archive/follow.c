@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "cli/archive_chunks.h"
-#include "cli/feed.h"
-#include "cli/followed.h"
+#include "archive/chunks.h"
+#include "archive/feed.h"
+#include "archive/followed.h"
 
 enum {
 	HEAD_SLACK = 1024, /* in a first chunk, whose counts will change */

@@ -1,11 +1,11 @@
 /* An open archive: opening it through its format's editor, reading its raw bytes, packing bytes into
  * it, committing. Called by the commands that change archives. */
-#include "cli/archive.h"
+#include "archive/archive.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "cli/archive_chunks.h"
+#include "archive/chunks.h"
 
 /* ---- opening ---- */
 

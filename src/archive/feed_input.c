@@ -1,4 +1,4 @@
-#include "cli/feed_take.h"
+#include "archive/feed_input.h"
 
 #include <errno.h>
 #include <fcntl.h>

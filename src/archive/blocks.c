@@ -1,5 +1,5 @@
 /* Blocks of variable length, which a chunk keeps when it is packed anew. */
-#include "cli/archive_chunks.h"
+#include "archive/chunks.h"
 
 static int take_sizes(const struct bpk_parcel *parcel, struct bpk_buf *sizes, struct bpk_err *err)
 {

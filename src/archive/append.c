@@ -1,5 +1,5 @@
 /* Raw bytes added behind an archive's content. */
-#include "cli/archive_chunks.h"
+#include "archive/chunks.h"
 
 /* Chunks of all sizes may stand in an archive that does not name one. */
 static bool is_uniform(const struct bpk_archive *archive)

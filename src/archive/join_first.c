@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cli/join_inner.h"
+#include "archive/join.h"
 
 static struct bpk_join_first *first_at(const struct bpk_joining *j, size_t i)
 {

@@ -2,13 +2,13 @@
  * Data that keep coming: files and pipes read one after the other, or one file that is still
  * growing. They are handed on in rounds, at the end of each of which what came is committed.
  */
-#ifndef BPK_CLI_FEED_H
-#define BPK_CLI_FEED_H
+#ifndef BPK_ARCHIVE_FEED_H
+#define BPK_ARCHIVE_FEED_H
 
 #include <poll.h>
 #include <sys/stat.h>
 
-#include "cli/archive.h"
+#include "archive/archive.h"
 
 struct bpk_feed_options {
 	struct bpk_follow_options end;

@@ -1,5 +1,5 @@
 /* A growing file against the archive that follows it. */
-#include "cli/followed.h"
+#include "archive/followed.h"
 
 #include <inttypes.h>
 

@@ -1,10 +1,12 @@
 /*
- * An open archive as one thing: its chunks are read, appended to, overwritten and cut through the
- * editor of its format, by the threads of flow. Nothing is changed for anyone before
- * bpk_archive_commit. Every error is a whole line that names its file. One thread's at a time.
+ * The room archive: an open archive as one thing. Its content is read, appended to, overwritten,
+ * truncated and followed through the editor of its format, by the threads of flow. The room knows
+ * no options and no terminal, and takes no signal: its caller hands in threads, limits and hooks.
+ * Nothing is changed for anyone before bpk_archive_commit. Every error is a whole line that names
+ * its file. An archive is used by one thread at a time.
  */
-#ifndef BPK_CLI_ARCHIVE_H
-#define BPK_CLI_ARCHIVE_H
+#ifndef BPK_ARCHIVE_ARCHIVE_H
+#define BPK_ARCHIVE_ARCHIVE_H
 
 #include "flow/flow.h"
 

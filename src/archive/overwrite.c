@@ -1,5 +1,5 @@
 /* Raw bytes of an archive, overwritten chunk by chunk. */
-#include "cli/archive_chunks.h"
+#include "archive/chunks.h"
 
 enum { WINDOW = 64 << 20 }; /* bytes of a pipe that are taken at a time */
 

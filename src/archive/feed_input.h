@@ -2,12 +2,12 @@
  * Where a feed's bytes come from, without its rounds: taking what is there, and waiting for more;
  * inside the feed alone.
  */
-#ifndef BPK_CLI_FEED_TAKE_H
-#define BPK_CLI_FEED_TAKE_H
+#ifndef BPK_ARCHIVE_FEED_INPUT_H
+#define BPK_ARCHIVE_FEED_INPUT_H
 
 #include <stdatomic.h>
 
-#include "cli/feed.h"
+#include "archive/feed.h"
 
 /* Someone wants what came to be committed now. */
 extern atomic_bool bpk_feed_commit_asked;
