@@ -319,6 +319,21 @@ int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64
 			   struct bpk_span out, struct bpk_err *err);
 
 /*
+ * How many bytes of a chunk to unpack at a time, by bpk_chunk_decode_range, where all of the raw
+ * bytes start .. start + size are wanted and memory is not to hold them at once. Pieces begin at
+ * multiples of *piece from the chunk's start, and cost together hardly more than the whole. *piece
+ * is at most about where that is possible, as large as a block where blocks are large, and 0 for a
+ * chunk that can only be unpacked at once. Nothing is unpacked: streams are only counted. Fails as
+ * bpk_chunk_decode_range of these bytes does for what is wrong with the chunk's structure.
+ */
+int bpk_chunk_piece(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t start, uint64_t size,
+		    size_t about, size_t *piece, struct bpk_err *err);
+
+/* Is the chunk sound, and a special value or runs alone? Then any part of it costs no more than its
+ * own size. */
+bool bpk_chunk_is_pattern(struct bpk_chunk_ctx *ctx, struct bpk_view in);
+
+/*
  * Would the chunk unpack? Its streams are unpacked one by one and thrown away, and what is a run or
  * a special value is not unpacked at all, so a chunk costs what its packed bytes do. Fails as
  * bpk_chunk_decode, and with BPK_LIMIT where one stream unpacks to more than BPK_CHUNK_PROOF bytes

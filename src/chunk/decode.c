@@ -21,16 +21,14 @@ int bpk_block_start(const struct bpk_decoding *d, uint32_t number, uint32_t *sta
 	return 0;
 }
 
-/* Bytes lo..hi of a block, not empty, counted from the block's start. */
-static int decode_block(struct bpk_decoding *d, uint32_t number, size_t lo, size_t hi, uint8_t *out,
-			struct bpk_err *err)
+int bpk_block_open(struct bpk_decoding *d, uint32_t number, struct bpk_block *b,
+		   struct bpk_err *err)
 {
 	const struct bpk_chunk_header *h = &d->header;
 	uint64_t before = (uint64_t)number * h->block_size;
 	size_t size = bpk_min_u64(h->raw_size - before, h->block_size);
 	/* "Split rule": a short last block is one stream */
 	bool split = d->split && size == h->block_size;
-	struct bpk_block b;
 	uint32_t start;
 
 	if (bpk_block_start(d, number, &start, err) != 0)
@@ -40,8 +38,19 @@ static int decode_block(struct bpk_decoding *d, uint32_t number, size_t lo, size
 				"split block %" PRIu32
 				" of %zu bytes is no multiple of typesize %u",
 				number, size, h->typesize);
-	bpk_block_init(&b, d, number, bpk_view(d->chunk.data + start, d->chunk.size - start), size,
+	bpk_block_init(b, d, number, bpk_view(d->chunk.data + start, d->chunk.size - start), size,
 		       split ? h->typesize : 1);
+	return 0;
+}
+
+/* Bytes lo..hi of a block, not empty, counted from the block's start. */
+static int decode_block(struct bpk_decoding *d, uint32_t number, size_t lo, size_t hi, uint8_t *out,
+			struct bpk_err *err)
+{
+	struct bpk_block b;
+
+	if (bpk_block_open(d, number, &b, err) != 0)
+		return -1;
 	return bpk_block_read(&b, lo, hi, out, err);
 }
 
@@ -50,7 +59,7 @@ static int decode_block(struct bpk_decoding *d, uint32_t number, size_t lo, size
  * first full block may prove that this is one, by failing as one stream and decoding as typesize
  * streams; every later block is then held to it.
  */
-static bool may_salvage(const struct bpk_decoding *d)
+bool bpk_decoding_may_salvage(const struct bpk_decoding *d)
 {
 	const struct bpk_chunk_header *h = &d->header;
 
@@ -134,7 +143,7 @@ static int decode_blocks(struct bpk_decoding *d, uint64_t start, struct bpk_span
 		bool full = d->header.raw_size - base >= block_size;
 		int rc;
 
-		if (full && may_salvage(d))
+		if (full && bpk_decoding_may_salvage(d))
 			rc = decode_first_block(d, number, lo, hi, out.data, err);
 		else
 			rc = decode_block(d, number, lo, hi, out.data, err);

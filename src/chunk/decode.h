@@ -1,7 +1,8 @@
 /*
  * Inside the room chunk, among the files that unpack: decode.c opens a chunk and chooses its
  * blocks, decode_block.c unpacks one block, decode_stream.c takes its streams, decode_variable.c
- * finds blocks that say their own size, decode_special.c fills what needs no blocks.
+ * finds blocks that say their own size, decode_special.c fills what needs no blocks,
+ * decode_pieces.c says how a large chunk is unpacked range by range.
  */
 #ifndef BPK_CHUNK_DECODE_H
 #define BPK_CHUNK_DECODE_H
@@ -72,6 +73,18 @@ int bpk_decoding_open(struct bpk_decoding *d, struct bpk_chunk_ctx *ctx, struct 
 
 /* Find the dictionary of a chunk that has blocks, and where they may begin. */
 int bpk_decoding_find_blocks(struct bpk_decoding *d, struct bpk_err *err);
+
+/* Is it not yet known whether the first full block has one stream, or one for each byte? */
+bool bpk_decoding_may_salvage(const struct bpk_decoding *d);
+
+/* Make block number of a chunk with blocks of one size ready to be read. Fails with BPK_CORRUPT. */
+int bpk_block_open(struct bpk_decoding *d, uint32_t number, struct bpk_block *b,
+		   struct bpk_err *err);
+
+/* Take the streams of an opened block without unpacking them. *runs becomes false unless all are
+ * runs, and any part of what the filters make of them costs no more than its own size. Fails with
+ * BPK_CORRUPT, as bpk_block_read. */
+int bpk_block_survey(struct bpk_block *b, bool *runs, struct bpk_err *err);
 
 /* Check block number's start ("Validation", item 13), and return it. */
 int bpk_block_start(const struct bpk_decoding *d, uint32_t number, uint32_t *start,

@@ -127,10 +127,22 @@ struct planes {
 	const uint8_t *tail;
 };
 
-/* Find them, each from element first on; the streams are the planes where there are as many. */
-static int take_planes(struct bpk_block *b, struct planes *p, size_t first, struct bpk_err *err)
+/* Is the block a single run? Nothing is taken. */
+static bool is_one_run(const struct bpk_block *b)
 {
-	size_t count = p->nelems - first;
+	struct bpk_block look = *b;
+	struct bpk_stream stream;
+
+	return b->nstreams == 1 && bpk_stream_take(&look, 0, &stream, NULL) == 0 &&
+	       stream.packed.data == NULL;
+}
+
+/* Find count bytes of each, from element first on; the streams are the planes where there are as
+ * many, and a run is every plane of its block. */
+static int take_planes(struct bpk_block *b, struct planes *p, size_t first, size_t count,
+		       struct bpk_err *err)
+{
+	bool run = is_one_run(b);
 	const uint8_t *bytes;
 
 	p->tail = NULL;
@@ -142,12 +154,13 @@ static int take_planes(struct bpk_block *b, struct planes *p, size_t first, stru
 		}
 		return 0;
 	}
-	bytes = block_bytes(b, err);
+	bytes = run ? stream_bytes(b, 0, 0, bpk_max_u64(count, p->width), err)
+		    : block_bytes(b, err);
 	if (bytes == NULL)
 		return -1;
 	for (size_t j = 0; j < p->width; j++)
-		p->planes[j] = bytes + p->nelems * j + first;
-	p->tail = bytes + p->nelems * p->width;
+		p->planes[j] = run ? bytes : bytes + p->nelems * j + first;
+	p->tail = run ? bytes : bytes + p->nelems * p->width;
 	return 0;
 }
 
@@ -159,12 +172,12 @@ static int read_shuffled(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out
 	       body = nelems * width;
 	struct planes p = { .width = width, .nelems = nelems };
 	size_t end = bpk_min_size(hi, body), first = bpk_min_size(lo / width, nelems);
+	size_t count = bpk_div_up(end, width) - bpk_min_size(first, bpk_div_up(end, width));
 	struct bpk_chunk_ctx *ctx = b->d->ctx;
 
-	if (take_planes(b, &p, first, err) != 0)
+	if (take_planes(b, &p, first, count, err) != 0)
 		return -1;
 	if (lo < body) {
-		size_t count = (end + width - 1) / width - first;
 		bool aligned = lo % width == 0 && end % width == 0;
 		uint8_t *to = out;
 
@@ -236,7 +249,7 @@ static int read_fused(struct bpk_block *b, struct bpk_filter_planes *p, uint8_t 
 	struct planes taken = { .width = p->width, .nelems = p->nelems };
 	size_t body = p->width * p->nelems;
 
-	if (take_planes(b, &taken, 0, err) != 0)
+	if (take_planes(b, &taken, 0, p->nelems, err) != 0)
 		return -1;
 	p->planes = taken.planes;
 	p->room = b->d->ctx->room.data;
@@ -324,20 +337,48 @@ static int prove_streams(struct bpk_block *b, struct bpk_err *err)
 	return 0;
 }
 
+/* Only a chunk that was tampered with takes more stream bytes than it has: work stays bounded. */
+static int finish(struct bpk_block *b, int rc, size_t left, struct bpk_err *err)
+{
+	size_t used = left - b->cursor.left;
+
+	if (rc == 0 && used > b->d->unused)
+		rc = bpk_fail(err, BPK_CORRUPT, "blocks overlap");
+	if (rc != 0)
+		return bpk_err_subject(err, "block %" PRIu32 ", stream %u", b->number, b->stream);
+	b->d->unused -= used;
+	return 0;
+}
+
 int bpk_block_read(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, struct bpk_err *err)
 {
 	size_t left = b->cursor.left;
 	int rc = out == NULL ? prove_streams(b, err) : read_part(b, lo, hi, out, err);
 
-	if (rc == 0) {
-		size_t used = left - b->cursor.left;
+	return finish(b, rc, left, err);
+}
 
-		if (used > b->d->unused)
-			rc = bpk_fail(err, BPK_CORRUPT, "blocks overlap");
-		else
-			b->d->unused -= used;
+/* Filters that need all of a block are any but a shuffle, and that where streams are no planes. */
+static bool parts_are_cheap(const struct bpk_block *b)
+{
+	const struct bpk_filter_step *step = &b->pipeline.steps[0];
+
+	return b->pipeline.nsteps == 0 ||
+	       (b->pipeline.nsteps == 1 && step->filter == BPK_FILTER_SHUFFLE &&
+		(b->nstreams == 1 || b->nstreams == bpk_filter_width(&b->filtered, step)));
+}
+
+int bpk_block_survey(struct bpk_block *b, bool *runs, struct bpk_err *err)
+{
+	size_t left = b->cursor.left;
+	int rc = 0;
+
+	*runs = *runs && parts_are_cheap(b);
+	for (unsigned s = 0; rc == 0 && s < b->nstreams; s++) {
+		struct bpk_stream stream;
+
+		rc = bpk_stream_take(b, s, &stream, err);
+		*runs = *runs && rc == 0 && stream.packed.data == NULL;
 	}
-	if (rc == 0)
-		return 0;
-	return bpk_err_subject(err, "block %" PRIu32 ", stream %u", b->number, b->stream);
+	return finish(b, rc, left, err);
 }

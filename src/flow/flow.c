@@ -72,10 +72,12 @@ static int judge_end(const struct run *run, uint64_t number, struct bpk_err *err
 			(unsigned long long)(plan->first + plan->count));
 }
 
-/* Chunks of sizes not known in advance are held against the memory limit one by one. */
-static int judge_memory(const struct run *run, const struct bpk_parcel *parcel, struct bpk_err *err)
+/* Chunks of sizes not known in advance are held against the memory limit one by one, those that
+ * are split by their pieces. */
+static int judge_memory(const struct run *run, const struct bpk_parcel *parcel, uint64_t raw_size,
+			struct bpk_err *err)
 {
-	uint64_t needed = bpk_work_parcel_memory(run->flow, parcel->raw_size);
+	uint64_t needed = bpk_work_parcel_memory(run->flow, raw_size);
 
 	if (run->parcel_limit == 0 || needed <= run->parcel_limit)
 		return 0;
@@ -105,7 +107,9 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 	if (rc > 0 && (parcel->number > 0 || flow->recipe == NULL || plan->count != BPK_UNKNOWN))
 		return judge_end(run, parcel->number, err) != 0 ? -1 : 1;
 	*last = rc > 0;
-	if (bpk_plan_judge(plan, parcel, planned, err) != 0 || judge_memory(run, parcel, err) != 0)
+	if (bpk_plan_judge(plan, parcel, planned, err) != 0)
+		return -1;
+	if (!run->window.splits && judge_memory(run, parcel, parcel->raw_size, err) != 0)
 		return -1;
 	if (run->window.fetch_in_order) {
 		parcel->raw_offset = run->next_offset;
@@ -135,6 +139,16 @@ static uint64_t pass(void *arg, uint64_t number, uint64_t *raw_size)
 
 /* ---- The loop that every thread runs ---- */
 
+/* How large are the pieces of a chunk, 0 for one that is unpacked at once, and is there memory for
+ * them? */
+static int divide(struct run *run, struct bpk_worker *worker, const struct bpk_parcel *parcel,
+		  size_t *piece, struct bpk_err *err)
+{
+	if (bpk_work_piece_size(worker, run->flow, parcel, piece, err) != 0)
+		return -1;
+	return judge_memory(run, parcel, *piece > 0 ? *piece : parcel->raw_size, err);
+}
+
 /* Hand the parcel to the writer, whose chunks may begin before the plan's. */
 static int put_numbered(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
 			struct bpk_err *err)
@@ -145,42 +159,73 @@ static int put_numbered(const struct bpk_flow *flow, const struct bpk_parcel *pa
 	return flow->out->put(flow->writer, &numbered, err);
 }
 
+/* The work on an item is over, with rc and err: it is put, or waits for its turn. */
+static void hand_on(struct run *run, struct bpk_item *item, enum bpk_turn turn, int rc,
+		    struct bpk_err *err)
+{
+	struct bpk_window *window = &run->window;
+	bool passed_over = bpk_work_passes_over(&item->parcel);
+
+	if (rc == 0 && run->places && !passed_over)
+		rc = put_numbered(run->flow, &item->parcel, err);
+	if (rc != 0)
+		bpk_window_fail(window, item, turn, err);
+	else if (window->put_in_order)
+		bpk_window_worked(window, item);
+	else
+		bpk_window_done(window, item, turn, !passed_over);
+}
+
+static void bring_piece(struct run *run, struct bpk_worker *worker, struct bpk_item *item)
+{
+	struct bpk_err err = { 0 };
+	int rc = bpk_work_piece(worker, run->flow, &item->of->parcel, &item->parcel, &err);
+
+	bpk_window_unpacked(&run->window, item);
+	hand_on(run, item, BPK_TURN_PIECE, rc, &err);
+}
+
 /* One parcel from its reader to where it is put or waits for its turn. */
-static void bring(struct run *run, struct bpk_worker *worker, struct bpk_parcel *parcel)
+static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *item)
 {
 	const struct bpk_flow *flow = run->flow;
 	struct bpk_window *window = &run->window;
 	struct bpk_err err = { 0 };
 	bool last = false;
-	int rc = fetch(run, parcel, &last, &err);
+	size_t piece = 0;
+	int rc = fetch(run, &item->parcel, &last, &err);
 
 	if (rc > 0) {
-		bpk_window_ended(window, parcel);
+		bpk_window_ended(window, item);
 		return;
 	}
 	if (rc == 0 && (window->fetch_in_order || last))
-		bpk_window_fetched(window, parcel, last);
+		bpk_window_fetched(window, item, last);
 	if (rc == 0)
-		rc = bpk_work(worker, flow, parcel, &err);
-	if (rc == 0 && run->places && !bpk_work_passes_over(parcel))
-		rc = put_numbered(flow, parcel, &err);
-	if (rc != 0)
-		bpk_window_fail(window, parcel, BPK_TURN_FETCH, &err);
-	else if (window->put_in_order)
-		bpk_window_worked(window, parcel);
-	else
-		bpk_window_done(window, parcel, BPK_TURN_FETCH, !bpk_work_passes_over(parcel));
+		rc = bpk_work_check(flow, &item->parcel, &err);
+	if (rc == 0 && window->splits)
+		rc = divide(run, worker, &item->parcel, &piece, &err);
+	if (rc == 0 && piece > 0) {
+		bpk_window_split(window, item, piece);
+		bring_piece(run, worker, item);
+		return;
+	}
+	if (rc == 0 && window->splits)
+		bpk_window_decided(window, item);
+	if (rc == 0)
+		rc = bpk_work(worker, flow, &item->parcel, &err);
+	hand_on(run, item, BPK_TURN_FETCH, rc, &err);
 }
 
-static void put(struct run *run, struct bpk_parcel *parcel)
+static void put(struct run *run, struct bpk_item *item)
 {
 	struct bpk_err err = { 0 };
-	bool passed_over = bpk_work_passes_over(parcel);
+	bool passed_over = bpk_work_passes_over(&item->parcel);
 
-	if (!passed_over && put_numbered(run->flow, parcel, &err) != 0)
-		bpk_window_fail(&run->window, parcel, BPK_TURN_PUT, &err);
+	if (!passed_over && put_numbered(run->flow, &item->parcel, &err) != 0)
+		bpk_window_fail(&run->window, item, BPK_TURN_PUT, &err);
 	else
-		bpk_window_done(&run->window, parcel, BPK_TURN_PUT, !passed_over);
+		bpk_window_done(&run->window, item, BPK_TURN_PUT, !passed_over);
 }
 
 static void run_loop(void *arg)
@@ -188,14 +233,16 @@ static void run_loop(void *arg)
 	struct run *run = arg;
 	const struct bpk_flow *flow = run->flow;
 	struct bpk_worker worker = { 0 };
-	struct bpk_parcel *parcel;
+	struct bpk_item *item;
 	enum bpk_turn turn;
 
-	while ((turn = bpk_window_turn(&run->window, &parcel)) != BPK_TURN_OVER) {
+	while ((turn = bpk_window_turn(&run->window, &item)) != BPK_TURN_OVER) {
 		if (turn == BPK_TURN_PUT)
-			put(run, parcel);
+			put(run, item);
+		else if (turn == BPK_TURN_PIECE)
+			bring_piece(run, &worker, item);
 		else
-			bring(run, &worker, parcel);
+			bring(run, &worker, item);
 		if (flow->progress != NULL)
 			bpk_window_report(&run->window, flow->progress, flow->progress_arg);
 	}
@@ -217,6 +264,12 @@ static uint64_t expected_chunk_size(const struct bpk_flow *flow)
 	return info != NULL && info->has_first_chunk ? info->first_chunk.raw_size : 0;
 }
 
+/* BPK_UNKNOWN where sizes differ and are not known. */
+static uint64_t largest_chunk(const struct bpk_plan *plan)
+{
+	return plan->runs != NULL ? bpk_sizes_largest(plan->runs) : plan->chunk_size;
+}
+
 /* Parcels finish in any order; while one is slow, the others go on for a round. Without an order to
  * keep, each thread needs but one, and so does a single one, which puts what it brought. */
 static unsigned parcels_for(unsigned threads, bool put_in_order)
@@ -224,24 +277,44 @@ static unsigned parcels_for(unsigned threads, bool put_in_order)
 	return put_in_order && threads > 1 ? 2 * threads + 1 : threads;
 }
 
+/* What each thread takes beside parcels: of chunks that are split, the packed bytes of one too. */
+static uint64_t memory_beside(const struct bpk_flow *flow, uint64_t chunk_size)
+{
+	uint64_t at_once = bpk_work_at_once(flow, chunk_size);
+
+	return bpk_work_thread_memory(flow, at_once) +
+	       (at_once < chunk_size ? bpk_work_packed_memory(flow, chunk_size) : 0);
+}
+
 static uint64_t memory_for(const struct bpk_flow *flow, unsigned threads, bool put_in_order,
 			   uint64_t chunk_size)
 {
-	return parcels_for(threads, put_in_order) * bpk_work_parcel_memory(flow, chunk_size) +
-	       threads * bpk_work_thread_memory(flow, chunk_size);
+	uint64_t parcel = bpk_work_parcel_memory(flow, bpk_work_at_once(flow, chunk_size));
+
+	return parcels_for(threads, put_in_order) * parcel +
+	       threads * memory_beside(flow, chunk_size);
+}
+
+/* As many threads as were asked for, as there are chunks, or pieces of them, for. */
+static unsigned most_threads(const struct bpk_flow *flow, uint64_t chunk_size)
+{
+	uint64_t at_once = bpk_max_u64(1, bpk_work_at_once(flow, chunk_size));
+	uint64_t items = bpk_max_u64(1, bpk_div_up(chunk_size, at_once));
+
+	if (!bpk_mul_u64(flow->plan.count, items, &items))
+		items = BPK_UNKNOWN;
+	return (unsigned)bpk_min_u64(bpk_max_u64(1, flow->threads), bpk_max_u64(1, items));
 }
 
 /*
- * As many threads as were asked for, as there are chunks for, and as memory allows. *parcel_limit
- * is what a parcel may take then.
+ * As many threads as memory allows, too. *parcel_limit is what a parcel may take then.
  */
 static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsigned *threads,
 			  uint64_t *parcel_limit, struct bpk_err *err)
 {
 	uint64_t limit = flow->memory_limit, chunk_size = expected_chunk_size(flow), fixed;
 
-	*threads = (unsigned)bpk_min_u64(bpk_max_u64(1, flow->threads),
-					 bpk_max_u64(1, flow->plan.count));
+	*threads = most_threads(flow, chunk_size);
 	*parcel_limit = 0;
 	if (limit == 0)
 		return 0;
@@ -254,7 +327,7 @@ static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsign
 		return bpk_fail(err, BPK_LIMIT, "needs %llu bytes of memory, the limit is %llu",
 				(unsigned long long)memory_for(flow, 1, put_in_order, chunk_size),
 				(unsigned long long)limit);
-	fixed = *threads * bpk_work_thread_memory(flow, chunk_size);
+	fixed = *threads * memory_beside(flow, chunk_size);
 	*parcel_limit = (limit - fixed) / parcels_for(*threads, put_in_order);
 	return 0;
 }
@@ -282,6 +355,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 			    plan->count, err) != 0)
 		return -1;
 	run.window.put_in_order = put_in_order;
+	run.window.splits = bpk_work_may_split(flow, largest_chunk(plan));
 	/* where sizes differ and nobody knows them, offsets are counted from chunk to chunk */
 	run.window.fetch_in_order = (plan->chunk_size == BPK_UNKNOWN && plan->runs == NULL) ||
 				    !flow->in->positional(flow->reader);
@@ -291,7 +365,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	}
 	bpk_pool_run(threads, run_loop, &run);
 	*result = run.window.done;
-	if (run.window.failed != BPK_UNKNOWN) {
+	if (run.window.failed.number != BPK_UNKNOWN) {
 		if (err != NULL)
 			*err = run.window.err;
 		rc = -1;

@@ -162,8 +162,8 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
 		  struct bpk_source **source, struct bpk_err *err);
 
 /*
- * What looking into an archive may cost; more fails with BPK_LIMIT. Special chunks count for
- * nothing, since they are read without being unpacked. memory is fixed at open; left belongs to the
+ * What looking into an archive may cost; more fails with BPK_LIMIT. Special chunks and runs
+ * count for nothing, since they are read without being unpacked. memory is fixed at open; left belongs to the
  * one thread that reads, and may be set anew between two reads.
  */
 struct bpk_view_limits {
@@ -257,6 +257,9 @@ struct bpk_flow_result {
  * memory depends on threads and chunk size alone. With BPK_UNKNOWN counts it ends when the reader
  * does. A failing parcel stops the run; of several the lowest number is reported, and everything
  * before it was put. Does not call finish or audit.
+ *
+ * Chunks of more than 4 MiB that are unpacked to be put come in pieces of about 1 MiB, where their
+ * blocks allow that: puts of one number follow each other then.
  */
 int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err);
 

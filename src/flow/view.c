@@ -26,7 +26,7 @@ struct slot {
 	bool loading;    /* by the one thread that has it */
 	unsigned users;  /* threads that copy from it */
 	uint64_t used;   /* when it was asked for last */
-	bool special;    /* the bytes are a special chunk's, packed */
+	bool pattern; /* the bytes are the chunk's as packed, since any part is unpacked at once */
 	struct bpk_buf raw;
 };
 
@@ -246,15 +246,15 @@ static struct slot *enter(struct view *view, uint64_t number)
 
 /* ---- Reading anywhere ---- */
 
-/* Is the chunk brought a special value? Then its packed bytes are all there is to keep. */
-static bool is_special(const struct view *view, const struct hand *hand)
+/* Is the chunk brought a special value, or runs? Then its packed bytes are all there is to keep. */
+static bool is_pattern(const struct view *view, const struct hand *hand)
 {
 	struct bpk_view packed = bpk_view(hand->parcel.packed.data, hand->parcel.packed_size);
-	struct bpk_chunk_header header;
 
-	return (view->ops->unpacks == NULL || !view->ops->unpacks(view->reader)) &&
-	       bpk_chunk_header_read(packed, &header, NULL) == 0 &&
-	       header.special != BPK_SPECIAL_NONE && header.packed_size <= packed.size;
+	if (view->ops->unpacks != NULL && view->ops->unpacks(view->reader))
+		return false;
+	bpk_chunk_ctx_set_typesize(hand->ctx, view->ops->info(view->reader)->typesize);
+	return bpk_chunk_is_pattern(hand->ctx, packed);
 }
 
 static int fill_slot(struct view *view, struct slot *slot, struct hand *hand, struct bpk_err *err)
@@ -264,8 +264,8 @@ static int fill_slot(struct view *view, struct slot *slot, struct hand *hand, st
 	slot->raw.size = 0;
 	if (bring(view, hand, slot->number, err) != 0)
 		return -1;
-	slot->special = is_special(view, hand);
-	if (slot->special)
+	slot->pattern = is_pattern(view, hand);
+	if (slot->pattern)
 		return bpk_buf_append(&slot->raw,
 				      bpk_view(hand->parcel.packed.data, hand->parcel.packed_size),
 				      err);
@@ -292,6 +292,20 @@ static int load_slot(struct view *view, struct slot *slot, struct bpk_err *err)
 	return rc;
 }
 
+static int unpack_pattern(struct view *view, const struct slot *slot, size_t start,
+			  struct bpk_span out, struct bpk_err *err)
+{
+	struct hand *hand = take_hand(view, err);
+	int rc;
+
+	if (hand == NULL)
+		return -1;
+	bpk_chunk_ctx_set_typesize(hand->ctx, view->ops->info(view->reader)->typesize);
+	rc = bpk_chunk_decode_range(hand->ctx, bpk_buf_view(&slot->raw), start, out, err);
+	give_hand(view, hand);
+	return rc;
+}
+
 static int copy_part(struct view *view, uint64_t number, size_t start, struct bpk_span out,
 		     struct bpk_err *err)
 {
@@ -304,8 +318,8 @@ static int copy_part(struct view *view, uint64_t number, size_t start, struct bp
 	/* while it is loading nobody else enters it */
 	if (slot->loading)
 		rc = load_slot(view, slot, err);
-	if (rc == 0 && slot->special)
-		rc = bpk_chunk_decode_range(NULL, bpk_buf_view(&slot->raw), start, out, err);
+	if (rc == 0 && slot->pattern)
+		rc = unpack_pattern(view, slot, start, out, err);
 	else if (rc == 0)
 		bpk_copy(out.data, slot->raw.data + start, out.size);
 	pthread_mutex_lock(&view->lock);

@@ -10,34 +10,40 @@ int bpk_window_init(struct bpk_window *window, unsigned nparcels, uint64_t first
 		.changed = PTHREAD_COND_INITIALIZER,
 		.nparcels = nparcels,
 		.next = first,
-		.next_put = first,
-		.failed = BPK_UNKNOWN,
+		.next_put = { first, 0 },
+		.failed = { BPK_UNKNOWN, 0 },
 	};
 	if (count == BPK_UNKNOWN || !bpk_add_u64(first, count, &window->end))
 		window->end = BPK_UNKNOWN;
-	window->parcels = bpk_calloc(nparcels, sizeof *window->parcels, err);
-	window->free = bpk_calloc(nparcels, sizeof(struct bpk_parcel *), err);
-	window->ready = bpk_calloc(nparcels, sizeof(struct bpk_parcel *), err);
-	if (window->parcels == NULL || window->free == NULL || window->ready == NULL) {
+	window->items = bpk_calloc(nparcels, sizeof *window->items, err);
+	window->wholes = bpk_calloc(nparcels, sizeof *window->wholes, err);
+	window->free = bpk_calloc(nparcels, sizeof(struct bpk_item *), err);
+	if (window->items == NULL || window->wholes == NULL || window->free == NULL) {
 		bpk_window_clear(window);
 		return -1;
 	}
 	while (window->nfree < nparcels) {
-		window->free[window->nfree] = &window->parcels[window->nfree];
+		window->free[window->nfree] = &window->items[window->nfree];
 		window->nfree++;
 	}
 	return 0;
 }
 
+static void clear_parcel(struct bpk_parcel *parcel)
+{
+	bpk_buf_clear(&parcel->raw);
+	bpk_buf_clear(&parcel->packed);
+}
+
 void bpk_window_clear(struct bpk_window *window)
 {
-	for (unsigned i = 0; window->parcels != NULL && i < window->nparcels; i++) {
-		bpk_buf_clear(&window->parcels[i].raw);
-		bpk_buf_clear(&window->parcels[i].packed);
-	}
-	free(window->parcels);
+	for (unsigned i = 0; window->items != NULL && i < window->nparcels; i++)
+		clear_parcel(&window->items[i].parcel);
+	for (unsigned i = 0; window->wholes != NULL && i < window->nparcels; i++)
+		clear_parcel(&window->wholes[i].parcel);
+	free(window->items);
+	free(window->wholes);
 	free(window->free);
-	free(window->ready);
 	pthread_cond_destroy(&window->changed);
 	pthread_mutex_destroy(&window->lock);
 	*window = (struct bpk_window){ 0 };
@@ -45,17 +51,53 @@ void bpk_window_clear(struct bpk_window *window)
 
 /* The helpers below need the lock. */
 
-static bool can_claim(const struct bpk_window *window)
+static bool is_before(struct bpk_rank a, struct bpk_rank b)
 {
-	return window->nfree > 0 && window->next < window->end && !window->fetching;
+	return a.number < b.number || (a.number == b.number && a.piece < b.piece);
 }
 
-/* At most nparcels numbers are under way and none below next_put, so no two share a place in ready;
- * and none above a failed one is put. */
-static bool can_put(const struct bpk_window *window)
+/* The lowest chunk of which there are pieces to be claimed. */
+static struct bpk_whole *find_split(const struct bpk_window *window)
 {
-	return !window->putting && window->next_put < window->failed &&
-	       window->ready[window->next_put % window->nparcels] != NULL;
+	struct bpk_whole *lowest = NULL;
+
+	for (unsigned i = 0; window->splits && i < window->nparcels; i++) {
+		struct bpk_whole *whole = &window->wholes[i];
+
+		if (whole->claimed < whole->npieces &&
+		    (lowest == NULL || whole->parcel.number < lowest->parcel.number))
+			lowest = whole;
+	}
+	return lowest;
+}
+
+static bool can_claim_chunk(const struct bpk_window *window)
+{
+	return window->next < window->end && !window->fetching;
+}
+
+static bool can_claim(const struct bpk_window *window)
+{
+	return window->nfree > 0 && (can_claim_chunk(window) || find_split(window) != NULL);
+}
+
+/* Will nothing be claimed any more? */
+static bool is_over(const struct bpk_window *window)
+{
+	return window->next >= window->end && window->undecided == 0 && find_split(window) == NULL;
+}
+
+/* The item whose turn it is, and which is not behind one that failed. */
+static struct bpk_item *find_ready(const struct bpk_window *window)
+{
+	for (unsigned i = 0; !window->putting && i < window->nparcels; i++) {
+		struct bpk_item *item = &window->items[i];
+
+		if (item->ready && item->rank.number == window->next_put.number &&
+		    item->rank.piece == window->next_put.piece)
+			return is_before(item->rank, window->failed) ? item : NULL;
+	}
+	return NULL;
 }
 
 static void wake_one_to_claim(struct bpk_window *window)
@@ -66,13 +108,21 @@ static void wake_one_to_claim(struct bpk_window *window)
 
 static void wake_all_at_the_end(struct bpk_window *window)
 {
-	if (window->waiting > 0 && window->next >= window->end)
+	if (window->waiting > 0 && is_over(window))
 		pthread_cond_broadcast(&window->changed);
 }
 
 static void lower_end(struct bpk_window *window, uint64_t end)
 {
 	window->end = bpk_min_u64(window->end, end);
+	wake_all_at_the_end(window);
+}
+
+/* It is known whether the item's chunk is split. */
+static void decide(struct bpk_window *window, struct bpk_item *item)
+{
+	window->undecided -= item->undecided;
+	item->undecided = false;
 	wake_all_at_the_end(window);
 }
 
@@ -89,118 +139,212 @@ static void pass_over(struct bpk_window *window)
 	}
 }
 
-static struct bpk_parcel *claim(struct bpk_window *window)
+/* Let the item be the next piece of whole. */
+static void claim_piece(struct bpk_window *window, struct bpk_whole *whole, struct bpk_item *item)
 {
-	struct bpk_parcel *parcel = window->free[--window->nfree];
+	const struct bpk_parcel *chunk = &whole->parcel;
+	struct bpk_parcel *piece = &item->parcel;
+	uint64_t start = (whole->first + whole->claimed) * whole->piece_size;
+	uint64_t end = bpk_min_u64(start + whole->piece_size, chunk->want_start + chunk->want_size);
 
-	parcel->number = window->next++;
+	item->of = whole;
+	item->rank = (struct bpk_rank){ chunk->number, whole->claimed++ };
+	item->last = whole->claimed == whole->npieces;
+	piece->number = chunk->number;
+	piece->raw_offset = chunk->raw_offset;
+	piece->raw_size = chunk->raw_size;
+	piece->packed.size = 0;
+	piece->want_start = bpk_max_u64(start, chunk->want_start);
+	piece->want_size = (size_t)(end - piece->want_start);
+	wake_all_at_the_end(window);
+}
+
+static void claim_chunk(struct bpk_window *window, struct bpk_item *item)
+{
+	item->of = NULL;
+	item->rank = (struct bpk_rank){ .number = window->next };
+	item->last = true;
+	item->parcel.number = window->next++;
+	item->undecided = window->splits;
+	window->undecided += item->undecided;
 	pass_over(window);
 	window->fetching = window->fetch_in_order;
 	wake_all_at_the_end(window);
-	return parcel;
 }
 
-static struct bpk_parcel *take_ready(struct bpk_window *window)
+static enum bpk_turn claim(struct bpk_window *window, struct bpk_item **item)
 {
-	struct bpk_parcel **place = &window->ready[window->next_put % window->nparcels];
-	struct bpk_parcel *parcel = *place;
+	struct bpk_whole *whole = find_split(window);
 
-	*place = NULL;
-	window->putting = true;
-	return parcel;
+	*item = window->free[--window->nfree];
+	if (whole == NULL) {
+		claim_chunk(window, *item);
+		return BPK_TURN_FETCH;
+	}
+	claim_piece(window, whole, *item);
+	return BPK_TURN_PIECE;
 }
 
-static void give_back(struct bpk_window *window, struct bpk_parcel *parcel)
+static void give_back(struct bpk_window *window, struct bpk_item *item)
 {
-	window->free[window->nfree++] = parcel;
+	window->free[window->nfree++] = item;
 	wake_one_to_claim(window);
 }
 
 /*
  * A thread leaves when it can neither put nor claim and no claim will be possible: what others are
  * still working on, they put themselves. It waits otherwise, and is woken when a parcel comes back,
- * when a fetch in order is over, or when the end is known. A parcel that becomes ready wakes
- * nobody: the thread that brought it, or the one that is putting, asks for its next turn at once.
+ * when a fetch in order is over, when a chunk is split, or when the end is known. A parcel that
+ * becomes ready wakes nobody: the thread that brought it, or the one that is putting, asks for its
+ * next turn at once.
  */
-enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_parcel **parcel)
+enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_item **item)
 {
 	enum bpk_turn turn;
 
 	pthread_mutex_lock(&window->lock);
-	while (!can_put(window) && !can_claim(window) && window->next < window->end) {
+	while ((*item = find_ready(window)) == NULL && !can_claim(window) && !is_over(window)) {
 		window->waiting++;
 		pthread_cond_wait(&window->changed, &window->lock);
 		window->waiting--;
 	}
-	if (can_put(window)) {
-		*parcel = take_ready(window);
+	if (*item != NULL) {
+		(*item)->ready = false;
+		window->putting = true;
 		turn = BPK_TURN_PUT;
 	} else if (can_claim(window)) {
-		*parcel = claim(window);
-		turn = BPK_TURN_FETCH;
+		turn = claim(window, item);
 	} else {
-		*parcel = NULL;
 		turn = BPK_TURN_OVER;
 	}
 	pthread_mutex_unlock(&window->lock);
 	return turn;
 }
 
-void bpk_window_fetched(struct bpk_window *window, const struct bpk_parcel *parcel, bool last)
+void bpk_window_fetched(struct bpk_window *window, const struct bpk_item *item, bool last)
 {
 	pthread_mutex_lock(&window->lock);
 	window->fetching = false;
 	if (last)
-		lower_end(window, parcel->number + 1);
+		lower_end(window, item->rank.number + 1);
 	wake_one_to_claim(window);
 	pthread_mutex_unlock(&window->lock);
 }
 
-void bpk_window_ended(struct bpk_window *window, struct bpk_parcel *parcel)
+void bpk_window_ended(struct bpk_window *window, struct bpk_item *item)
 {
 	pthread_mutex_lock(&window->lock);
 	window->fetching = false;
-	lower_end(window, parcel->number);
-	give_back(window, parcel);
+	lower_end(window, item->rank.number);
+	decide(window, item);
+	give_back(window, item);
 	pthread_mutex_unlock(&window->lock);
 }
 
-void bpk_window_worked(struct bpk_window *window, struct bpk_parcel *parcel)
+void bpk_window_decided(struct bpk_window *window, struct bpk_item *item)
 {
 	pthread_mutex_lock(&window->lock);
-	window->ready[parcel->number % window->nparcels] = parcel;
+	decide(window, item);
 	pthread_mutex_unlock(&window->lock);
 }
 
-void bpk_window_done(struct bpk_window *window, struct bpk_parcel *parcel, enum bpk_turn turn,
+/* One that no piece needs any more. */
+static struct bpk_whole *find_spare(const struct bpk_window *window)
+{
+	struct bpk_whole *whole = window->wholes;
+
+	while (whole->claimed < whole->npieces || whole->unpacked < whole->claimed)
+		whole++;
+	return whole;
+}
+
+void bpk_window_split(struct bpk_window *window, struct bpk_item *item, size_t piece_size)
+{
+	struct bpk_parcel chunk = item->parcel;
+	struct bpk_whole *whole;
+	uint64_t end;
+
+	pthread_mutex_lock(&window->lock);
+	whole = find_spare(window);
+	item->parcel = whole->parcel;
+	end = bpk_div_up(chunk.want_start + chunk.want_size, piece_size);
+	*whole = (struct bpk_whole){ .parcel = chunk,
+				     .piece_size = piece_size,
+				     .first = chunk.want_start / piece_size };
+	/* behind what failed nothing is unpacked, but for this piece, which is claimed */
+	whole->npieces = chunk.number < window->failed.number ? end - whole->first : 1;
+	window->done.nchunks++;
+	window->done.packed_size += chunk.packed.size;
+	claim_piece(window, whole, item);
+	decide(window, item);
+	if (window->waiting > 0)
+		pthread_cond_broadcast(&window->changed);
+	pthread_mutex_unlock(&window->lock);
+}
+
+void bpk_window_unpacked(struct bpk_window *window, struct bpk_item *item)
+{
+	pthread_mutex_lock(&window->lock);
+	item->of->unpacked++;
+	pthread_mutex_unlock(&window->lock);
+}
+
+void bpk_window_worked(struct bpk_window *window, struct bpk_item *item)
+{
+	pthread_mutex_lock(&window->lock);
+	item->ready = true;
+	pthread_mutex_unlock(&window->lock);
+}
+
+static void pass_turn_to_put(struct bpk_window *window, const struct bpk_item *item)
+{
+	window->putting = false;
+	if (item->last)
+		window->next_put = (struct bpk_rank){ item->rank.number + 1, 0 };
+	else
+		window->next_put.piece++;
+}
+
+void bpk_window_done(struct bpk_window *window, struct bpk_item *item, enum bpk_turn turn,
 		     bool counted)
 {
 	pthread_mutex_lock(&window->lock);
-	if (turn == BPK_TURN_PUT) {
-		window->putting = false;
-		window->next_put++;
-	}
+	if (turn == BPK_TURN_PUT)
+		pass_turn_to_put(window, item);
 	if (counted) {
-		window->done.nchunks++;
-		window->done.raw_size += parcel->want_size;
-		window->done.packed_size += parcel->packed.size;
+		window->done.nchunks += item->of == NULL;
+		window->done.raw_size += item->parcel.want_size;
+		window->done.packed_size += item->of == NULL ? item->parcel.packed.size : 0;
 	}
-	give_back(window, parcel);
+	give_back(window, item);
 	pthread_mutex_unlock(&window->lock);
 }
 
-void bpk_window_fail(struct bpk_window *window, struct bpk_parcel *parcel, enum bpk_turn turn,
+/* Let no piece behind the one that failed be claimed. */
+static void stop_pieces(struct bpk_window *window)
+{
+	for (unsigned i = 0; i < window->nparcels; i++) {
+		struct bpk_whole *whole = &window->wholes[i];
+
+		if (whole->parcel.number >= window->failed.number)
+			whole->npieces = whole->claimed;
+	}
+}
+
+void bpk_window_fail(struct bpk_window *window, struct bpk_item *item, enum bpk_turn turn,
 		     const struct bpk_err *err)
 {
 	pthread_mutex_lock(&window->lock);
 	if (turn == BPK_TURN_PUT)
 		window->putting = false;
-	if (parcel->number < window->failed) {
-		window->failed = parcel->number;
+	if (is_before(item->rank, window->failed)) {
+		window->failed = item->rank;
 		window->err = *err;
+		stop_pieces(window);
 	}
-	lower_end(window, parcel->number);
-	give_back(window, parcel);
+	lower_end(window, item->rank.number);
+	decide(window, item);
+	give_back(window, item);
 	pthread_mutex_unlock(&window->lock);
 }
 

@@ -50,18 +50,21 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
 }
 
 /*
- * Unpack what is wanted of the chunk, and let the parcel describe just that, as a part of the
- * output.
+ * Unpack what parcel says is wanted of chunk, which may be the same, and let the parcel describe
+ * just that, as a part of the output.
  */
-static int decode(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
-		  struct bpk_err *err)
+static int decode(struct bpk_worker *worker, const struct bpk_flow *flow,
+		  const struct bpk_parcel *chunk, struct bpk_parcel *parcel, struct bpk_err *err)
 {
+	struct bpk_parcel wanted = *chunk;
 	uint64_t start = flow->plan.start;
 	int rc;
 
 	if (bpk_buf_resize(&parcel->raw, parcel->want_size, err) != 0)
 		return -1;
-	rc = bpk_work_unpack(flow->in, flow->reader, worker->ctx, parcel,
+	wanted.want_start = parcel->want_start;
+	wanted.want_size = parcel->want_size;
+	rc = bpk_work_unpack(flow->in, flow->reader, worker->ctx, &wanted,
 			     bpk_span(parcel->raw.data, parcel->raw.size), err);
 	/* an empty chunk may lie before the start */
 	parcel->raw_offset = bpk_max_u64(parcel->raw_offset + parcel->want_start, start) - start;
@@ -226,7 +229,7 @@ static int cut_off(struct bpk_worker *worker, const struct bpk_flow *flow,
 				  err) != 0)
 		return -1;
 	recipe = bpk_recipe_like(&header);
-	if (decode(worker, flow, parcel, err) != 0)
+	if (decode(worker, flow, parcel, parcel, err) != 0)
 		return -1;
 	return encode(worker, flow, &recipe, parcel, err);
 }
@@ -241,7 +244,7 @@ static int unpack_or_prove(struct bpk_worker *worker, const struct bpk_flow *flo
 			   struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	if (!bpk_work_only_proves(flow))
-		return decode(worker, flow, parcel, err);
+		return decode(worker, flow, parcel, parcel, err);
 	return bpk_chunk_prove(worker->ctx, bpk_view(parcel->packed.data, parcel->packed_size),
 			       err);
 }
@@ -268,14 +271,20 @@ static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return 0;
 }
 
+int bpk_work_check(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
+		   struct bpk_err *err)
+{
+	if (bpk_work_passes_over(parcel) || parcel->packed_size == 0 || !flow->check ||
+	    flow->in->check == NULL)
+		return 0;
+	return flow->in->check(flow->reader, parcel, err);
+}
+
 int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
 	     struct bpk_err *err)
 {
 	if (bpk_work_passes_over(parcel))
 		return 0;
-	if (parcel->packed_size > 0 && flow->check && flow->in->check != NULL &&
-	    flow->in->check(flow->reader, parcel, err) != 0)
-		return -1;
 	if (transform(worker, flow, parcel, err) != 0)
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
 	if (flow->out == NULL || flow->out->seal == NULL)
@@ -285,6 +294,65 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 	/* a chunk that is carried over leaves its old seal behind */
 	parcel->packed.size = parcel->packed_size;
 	return flow->out->seal(flow->writer, parcel, err);
+}
+
+/* ---- Pieces ---- */
+
+/*
+ * What is larger than the largest chunks that bpk makes by itself is put in pieces of the size of
+ * the others: then memory is that of a common archive, however large a chunk says it is, and all
+ * threads unpack one chunk. Pieces of 1 MiB cost 1 % more time than whole chunks.
+ */
+enum { LARGE = 4 << 20, PIECE = 1 << 20 };
+
+bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	return raw_size > LARGE && flow->decode && flow->recipe == NULL && flow->out != NULL &&
+	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
+}
+
+int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,
+			const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err)
+{
+	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
+
+	*size = 0;
+	if (parcel->packed_size == 0 || !bpk_work_may_split(flow, parcel->want_size))
+		return 0;
+	if (bpk_worker_ready(worker, err) != 0)
+		return -1;
+	bpk_chunk_ctx_set_typesize(worker->ctx, flow->in->info(flow->reader)->typesize);
+	if (bpk_chunk_piece(worker->ctx, chunk, parcel->want_start, parcel->want_size, PIECE, size,
+			    err) != 0)
+		return bpk_work_subject(flow->in, flow->reader, parcel, err);
+	if (*size >= parcel->want_size)
+		*size = 0;
+	return 0;
+}
+
+int bpk_work_piece(struct bpk_worker *worker, const struct bpk_flow *flow,
+		   const struct bpk_parcel *chunk, struct bpk_parcel *piece, struct bpk_err *err)
+{
+	if (bpk_worker_ready(worker, err) != 0 || decode(worker, flow, chunk, piece, err) != 0)
+		return bpk_work_subject(flow->in, flow->reader, chunk, err);
+	return 0;
+}
+
+/* ---- Memory ---- */
+
+uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
+	const struct bpk_chunk_header *first;
+	bool at_once;
+
+	if (info == NULL || !info->has_first_chunk || !bpk_work_may_split(flow, raw_size))
+		return raw_size;
+	first = &info->first_chunk;
+	at_once =
+		first->special == BPK_SPECIAL_NONE && !first->memcpyed &&
+		(first->prediction.size > 0 || first->variable_blocks || first->block_size > PIECE);
+	return at_once ? raw_size : PIECE;
 }
 
 /* The archive's size times so many; BPK_UNKNOWN where nobody knows it. */
@@ -298,14 +366,19 @@ static uint64_t times_stored(const struct bpk_flow *flow, uint64_t times)
 	return size;
 }
 
-/* A packed chunk is no larger than its archive. What is only proved is unpacked stream by stream,
- * as far as that one may grow. */
+/* A packed chunk is no larger than its archive. */
+uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	uint64_t packed = raw_size + BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX;
+
+	return flow->recipe != NULL ? packed : bpk_min_u64(packed, times_stored(flow, 1));
+}
+
+/* What is only proved is unpacked stream by stream, as far as that one may grow. */
 uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
 {
-	uint64_t packed = raw_size + BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX, stream;
+	uint64_t packed = bpk_work_packed_memory(flow, raw_size), stream;
 
-	if (flow->recipe == NULL)
-		packed = bpk_min_u64(packed, times_stored(flow, 1));
 	if (bpk_work_only_proves(flow)) {
 		stream = times_stored(flow, BPK_CHUNK_PROOF_TIMES);
 		if (stream < BPK_UNKNOWN - BPK_CHUNK_PROOF)

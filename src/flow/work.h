@@ -22,11 +22,28 @@ void bpk_worker_clear(struct bpk_worker *worker);
 /* True when the plan wants no byte of a chunk that has some: it was only passed over. */
 bool bpk_work_passes_over(const struct bpk_parcel *parcel);
 
+/* Test the seal of a fetched parcel, where the flow wants that. */
+int bpk_work_check(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
+		   struct bpk_err *err);
+
 /*
- * Bring a fetched parcel into the state in which it is put. Errors name the chunk.
+ * Bring a fetched and checked parcel into the state in which it is put. Errors name the chunk.
  */
 int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
 	     struct bpk_err *err);
+
+/* May chunks of raw_size (BPK_UNKNOWN: of any size) be unpacked and put in pieces? */
+bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size);
+
+/* The size of the pieces in which a fetched and checked parcel is unpacked; 0: at once. Errors name
+ * the chunk. */
+int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,
+			const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err);
+
+/* Unpack what piece says is wanted of chunk into it, as a part of the output. Errors name the
+ * chunk. */
+int bpk_work_piece(struct bpk_worker *worker, const struct bpk_flow *flow,
+		   const struct bpk_parcel *chunk, struct bpk_parcel *piece, struct bpk_err *err);
 
 /* Put the chunk that was worked on in front of a report. Returns -1. */
 int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
@@ -67,7 +84,11 @@ int bpk_work_encode_variable(struct bpk_worker *worker, const struct bpk_recipe 
 /* Are parcels single chunks whose bytes nobody wants: to be proved, and not unpacked? */
 bool bpk_work_only_proves(const struct bpk_flow *flow);
 
-/* The most memory, in bytes, that a parcel, and a thread's scratch, take for chunks of raw_size. */
+/* Of chunks of raw_size, how much a parcel holds at a time, as the archive's first chunk says. */
+uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size);
+
+/* The most memory, in bytes, that a packed chunk, a parcel, and a thread's scratch, take for chunks of raw_size. */
+uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size);
 uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size);
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size);
 

@@ -17,7 +17,7 @@ bombs() {
 }
 
 @test "bombs: special values, runs and indexes of frames" {
-    bombs uniform value runs index
+    bombs uniform value runs large index
 }
 
 @test "bombs: blocks, arrays and layers of frames, and sparse ones" {

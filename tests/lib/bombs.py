@@ -194,6 +194,22 @@ def runs(r):
     return frame(chunk, index, count * size, size)
 
 
+def large(r):
+    """A single chunk that is large, so that all of it can be asked for."""
+    size = min(chunk_size_of(r), 1 << 30)
+    kind = r.choice(["zero", "value", "run", "run", "odd"])
+    if kind == "zero":
+        chunk = special(r.choice([1, 4]), size)
+    elif kind == "value":
+        chunk = special(3, size, b"\1\2\3\4\5\6\7\10")
+    elif kind == "run":
+        chunk = streams(size, max(8, size // r.choice([1, 3, 20]) & ~7), run, typesize=8,
+                        filters=(0, 0, 0, 0, 0, r.choice([0, 1])))
+    else:
+        chunk = streams(size, max(1, size // r.choice([1, 3, 20])), lambda n, s: struct.pack("<iB", -7, 1))
+    return frame(chunk, stored(entries([0]), 8), size, size, 8 if kind == "run" else 1)
+
+
 def index(r):
     """An index that packs well and is no uniform one."""
     size = chunk_size_of(r)
@@ -551,7 +567,7 @@ def tar(r):
 
 
 KINDS = {make.__name__: make for make in (
-    uniform, value, runs, index, blocks, nd, msgpack, sparse, bloscpack, metadata, chunked, gsd, npz,
+    uniform, value, runs, large, index, blocks, nd, msgpack, sparse, bloscpack, metadata, chunked, gsd, npz,
     netcdf, fits, trr, dcd, wav, tar)}
 SUFFIX = {"bloscpack": ".blp", "metadata": ".blp", "tar": ".tar", "sparse": ".b2s",
           "chunked": ".blpd", "nd": ".b2nd"}
@@ -564,6 +580,7 @@ WRITES = [["cat", "--memory-limit", "48M", "--max-output", "1M"],
           ["cat", "--name", "x", "--memory-limit", "48M", "--max-output", "1M"],
           ["unpack", "-c", "--memory-limit", "48M", "--max-output", "1M"],
           ["tar", "--raw", "-o", "-", "--memory-limit", "48M", "--max-output", "1M"], ["tar", "-o", "-"]]
+WHOLE = [["cat"], ["cat", "--bytes", "1000:2000000"], ["unpack", "-c"], ["tar", "--raw", "-o", "-"]]
 TARS = [["tar", "-t", "-f"]]
 
 
@@ -610,7 +627,7 @@ def run_one(bpk, peak, report, command, path):
 
 def run_all(bpk, peak, kind, count, seed, folder, every):
     report = os.path.join(folder, "peak")
-    commands = LOOKS + WRITES + (TARS if kind == "tar" else [])
+    commands = LOOKS + (WHOLE if kind == "large" else WRITES) + (TARS if kind == "tar" else [])
     good = total = 0
     for number, path in enumerate(make_all(kind, count, seed, folder)):
         some = [LOOKS[number % len(LOOKS)], commands[-1 - number % (len(commands) - len(LOOKS))]]

@@ -44,6 +44,30 @@ static struct bytes needed(const struct bytes *chunk, size_t start, size_t size)
 	return e.part;
 }
 
+/* The range in pieces, of just the bytes that it needs. */
+static void check_pieces(struct bpk_chunk_ctx *ctx, const char *name, struct bpk_view some,
+			 size_t start, size_t size, const struct bytes *raw)
+{
+	static const size_t abouts[] = { 1, 24, 100 };
+	uint8_t part[SMALL];
+
+	for (size_t i = 0; i < 3; i++) {
+		struct bpk_err err = { 0 };
+		size_t piece, at = start, end = start + size;
+
+		if (bpk_chunk_piece(ctx, some, start, size, abouts[i], &piece, &err) != 0)
+			fail_msg("%s, %zu+%zu: %s", name, start, size, err.text);
+		for (; at < end && piece > 0; at = bpk_min_size(end, at - at % piece + piece)) {
+			size_t n = bpk_min_size(end, at - at % piece + piece) - at;
+
+			if (bpk_chunk_decode_range(ctx, some, at, bpk_span(part, n), &err) != 0)
+				fail_msg("%s, %zu+%zu: %s", name, at, n, err.text);
+			if (memcmp(part, raw->data + at, n) != 0)
+				fail_msg("%s, %zu+%zu: other bytes", name, at, n);
+		}
+	}
+}
+
 /* Whole and every range, of just the bytes that the range needs. */
 static void check_chunk(struct bpk_chunk_ctx *ctx, const char *name, const struct bytes *chunk,
 			const struct bytes *raw)
@@ -69,6 +93,7 @@ static void check_chunk(struct bpk_chunk_ctx *ctx, const char *name, const struc
 				fail_msg("%s, %zu+%zu: %s", name, start, size, err.text);
 			if (memcmp(part, raw->data + start, size) != 0)
 				fail_msg("%s, %zu+%zu: other bytes", name, start, size);
+			check_pieces(ctx, name, bpk_view(some.data, some.size), start, size, raw);
 		}
 	guarded_free(&in);
 	guarded_free(&out);

@@ -333,6 +333,7 @@ struct writer {
 	uint64_t next;      /* raw offset that must come next */
 	uint64_t numbers[MAX_CHUNKS];
 	uint64_t nput;
+	uint64_t largest; /* raw bytes that were put at once */
 	uint64_t packed_size;
 	atomic_uint inside;
 	pthread_mutex_t lock;
@@ -389,11 +390,16 @@ static void keep_packed(struct writer *w, const struct bpk_parcel *parcel)
 	bpk_chunk_ctx_free(ctx);
 }
 
+/* The first four puts wait for each other; NULL: none does. */
+static pthread_barrier_t *put_together;
+
 static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct writer *w = writer;
 	unsigned inside = atomic_fetch_add(&w->inside, 1);
 
+	if (put_together != NULL && parcel->raw_offset < 4 * (1 << 20))
+		pthread_barrier_wait(put_together);
 	if (w->slow)
 		dawdle(parcel->number + 5);
 	if (parcel->number == w->fail_put) {
@@ -403,9 +409,10 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 	pthread_mutex_lock(&w->lock);
 	if (!w->places) {
 		MUST(inside == 0);
-		MUST(w->nput == 0 || parcel->number > w->numbers[w->nput - 1]);
+		MUST(w->nput == 0 || parcel->number >= w->numbers[w->nput - 1]);
 	}
 	w->numbers[w->nput++] = parcel->number;
+	w->largest = bpk_max_u64(w->largest, parcel->raw.size);
 	if (w->takes_raw) {
 		MUST(parcel->want_start == 0);
 		MUST(parcel->want_size == parcel->raw.size);
@@ -1035,6 +1042,121 @@ static void test_a_failing_put_stops_the_run(void **state)
 	}
 }
 
+/* ---- Large chunks ---- */
+
+enum { MIB = 1 << 20, LARGE_CHUNK = 5 * MIB + 77 };
+
+/* Chunks of which the first and the last are small, or all are of one size but the last. */
+static void make_large(struct reader *r, int kind)
+{
+	reader_make(r, 2 * (uint64_t)LARGE_CHUNK + 1000, LARGE_CHUNK);
+	if (kind & 1) {
+		r->sizes[0] = 100;
+		r->sizes[2] = 2 * LARGE_CHUNK;
+		r->sizes[3] = 1000;
+		r->nchunks = r->info.nchunks = 4;
+		r->info.chunk_size = r->info.last_chunk_size = BPK_UNKNOWN;
+		r->info.raw_size = offset_of(r, 4);
+	}
+	r->packed = true;
+	r->positional = kind & 2;
+	r->slow = kind & 4;
+}
+
+static int unpack_large(struct reader *r, struct bpk_plan plan, bool places, unsigned threads,
+			uint64_t fail_put, struct writer *w, struct bpk_err *err)
+{
+	struct bpk_flow flow = flow_of(r, &raw_ops, w, threads);
+	struct bpk_flow_result result;
+	int rc;
+
+	flow.plan = plan;
+	flow.decode = true;
+	writer_make(w, true, places, plan.end - plan.start);
+	w->fail_put = fail_put;
+	r->last = BPK_UNKNOWN;
+	rc = bpk_flow_run(&flow, &result, err);
+	assert_true(w->largest <= MIB);
+	if (rc == 0) {
+		assert_int_equal(result.nchunks, plan.count);
+		assert_int_equal(result.raw_size, plan.end - plan.start);
+		assert_int_equal(w->next, plan.end - plan.start);
+		assert_true(holds(w->raw.data, plan.start, w->next));
+	}
+	return rc;
+}
+
+static void test_large_chunks_come_in_pieces(void **state)
+{
+	static struct reader r;
+	struct writer w;
+	struct bpk_plan plan;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	for (int kind = 0; kind < 16; kind++) {
+		make_large(&r, kind);
+		assert_int_equal(unpack_large(&r, bpk_plan_all(&r.info), kind & 8,
+					      thread_counts[kind % 3], NEVER, &w, &err),
+				 0);
+		writer_clear(&w);
+		make_large(&r, kind);
+		assert_int_equal(
+			bpk_plan_range(&reader_ops, &r, MIB + 5, 2 * LARGE_CHUNK - 3, &plan, &err),
+			0);
+		assert_int_equal(
+			unpack_large(&r, plan, kind & 8, thread_counts[kind % 3], NEVER, &w, &err),
+			0);
+		writer_clear(&w);
+	}
+}
+
+static void test_the_lowest_failure_wins_among_pieces(void **state)
+{
+	static struct reader r;
+	struct writer w;
+
+	(void)state;
+	for (int kind = 0; kind < 24; kind++) {
+		struct bpk_err err = { 0 };
+		uint64_t put = kind < 12 ? NEVER : 1;
+
+		make_large(&r, kind % 12);
+		r.fail_check = 2;
+		assert_int_equal(unpack_large(&r, bpk_plan_all(&r.info), false,
+					      thread_counts[kind % 3], put, &w, &err),
+				 -1);
+		assert_string_equal(err.text, put == 1 ? "put failed" : "chunk 2: seal is broken");
+		assert_int_equal(w.next, offset_of(&r, put == 1 ? 1 : 2));
+		assert_true(holds(w.raw.data, 0, w.next));
+		writer_clear(&w);
+	}
+}
+
+/* Alone in its archive it is work for all. */
+static void test_one_large_chunk_occupies_all_threads(void **state)
+{
+	static struct reader r;
+	struct writer w;
+	struct bpk_err err = { 0 };
+	pthread_barrier_t together;
+
+	(void)state;
+	pthread_barrier_init(&together, NULL, 4);
+	reader_make(&r, LARGE_CHUNK, LARGE_CHUNK);
+	r.packed = true;
+	r.info.has_first_chunk = true;
+	r.info.first_chunk = (struct bpk_chunk_header){ .memcpyed = true, .version = 2 };
+	alarm(60);
+	/* of six puts four wait for each other */
+	put_together = &together;
+	assert_int_equal(unpack_large(&r, bpk_plan_all(&r.info), true, 4, NEVER, &w, &err), 0);
+	put_together = NULL;
+	alarm(0);
+	writer_clear(&w);
+	pthread_barrier_destroy(&together);
+}
+
 /* ---- Threads and memory ---- */
 
 static void test_all_threads_work_beside_each_other(void **state)
@@ -1413,6 +1535,9 @@ int main(void)
 		cmocka_unit_test(test_slack_makes_chunks_larger),
 		cmocka_unit_test(test_the_lowest_failure_wins),
 		cmocka_unit_test(test_a_failing_put_stops_the_run),
+		cmocka_unit_test(test_large_chunks_come_in_pieces),
+		cmocka_unit_test(test_the_lowest_failure_wins_among_pieces),
+		cmocka_unit_test(test_one_large_chunk_occupies_all_threads),
 		cmocka_unit_test(test_all_threads_work_beside_each_other),
 		cmocka_unit_test(test_memory_limit_costs_threads_first),
 		cmocka_unit_test(test_memory_limit_holds_for_uneven_chunks),

@@ -1,0 +1,80 @@
+load lib
+
+# Chunks of more than 4 MiB are unpacked in pieces, by all threads, into little memory.
+
+setup_file() {
+    cd "$BATS_FILE_TMPDIR"
+    "$BPK_MAKE_DATA" field-f64 1500000 >a
+    head -c 12000001 a >odd
+}
+
+same_bytes() {
+    local from=$1 to=$2
+    for threads in 1 2 8; do
+        bpk cat -T $threads "$3" | cmp - "$BATS_FILE_TMPDIR/$4"
+        bpk cat -T $threads --bytes "$from:$to" "$3" >part
+        tail -c +$((from + 1)) "$BATS_FILE_TMPDIR/$4" | head -c $((to - from)) | cmp - part
+        bpk unpack -f -T $threads -o b "$3"
+        cmp b "$BATS_FILE_TMPDIR/$4"
+    done
+}
+
+@test "pieces: the same bytes, whatever the blocks and filters" {
+    for format in blp b2frame; do
+        for how in "-z 16M" "-z 9M" "-z 9M --block-size 5M" "-z 16M --filter bitshuffle" \
+            "-z 8M --codec lz4 --filter none" "-z 9M -0" "-z 16M --block-size 333"; do
+            # shellcheck disable=SC2086 # words
+            bpk pack -q -f -F $format -t 8 $how -o x "$BATS_FILE_TMPDIR/odd"
+            same_bytes 1048575 9500001 x odd
+        done
+    done
+    bpk pack -f -F b2frame -t 8 -z 16M --filter delta,shuffle -o x "$BATS_FILE_TMPDIR/a"
+    same_bytes 4000001 12000000 x a
+    bpk pack -f -F b2frame -t 8 -z 16M --predict --dtype '<f8' -o x "$BATS_FILE_TMPDIR/a"
+    same_bytes 1 11999999 x a
+}
+
+@test "pieces: directories, pipes and tars" {
+    ln -s "$BATS_FILE_TMPDIR/a" a
+    bpk pack -F chunked -z 9M -o d a
+    same_bytes 1048575 9500001 d a
+    bpk pack -z 9M -o x a
+    bpk cat - <x | cmp - a
+    # shellcheck disable=SC2002 # a pipe
+    cat x | bpk cat - | cmp - a
+    cat x x >both.blp
+    bpk cat both.blp | cmp - <(cat a a)
+    bpk tar --raw -o - d | tar -xOf - | cmp - a
+}
+
+@test "pieces: memory does not follow the size of chunks" {
+    need_plain_build
+    yes 'all work and no play' | head -c 100000000 >a
+    bpk pack -z 100M -o x a
+    for command in "cat -T 2 x" "cat -T 2 --bytes 5M:90M x" "unpack -T 2 -f -o b x" \
+        "tar --raw -T 2 -o - x"; do
+        # shellcheck disable=SC2086 # words
+        "$BPK_PEAK" peak "$BPK" $command >"$out"
+        [ "$(cat peak)" -lt 40000 ] || die "$(cat peak) KiB: $command"
+    done
+}
+
+@test "pieces: the first damage is reported, and nothing kept" {
+    seq 2000000 >a
+    for format in blp b2frame; do
+        bpk pack -f -F $format -z 12M --filter none --codec zlib -o x a
+        size=$(stat -c %s x)
+        for at in $((size / 3)) $((size / 2)); do
+            head -c 4000 /dev/zero | tr '\0' '\377' | dd of=x bs=1 seek="$at" conv=notrunc status=none
+        done
+        ends 2 bpk cat -T 1 --no-check x
+        cp "$err" first
+        for threads in 1 2 8; do
+            ends 2 bpk cat -T $threads --no-check x
+            cmp "$err" first
+            ends 2 bpk unpack -T $threads --no-check -o b x
+            [ ! -e b ]
+            cmp "$err" first
+        done
+    done
+}
