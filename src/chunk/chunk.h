@@ -8,6 +8,7 @@
 #define BPK_CHUNK_CHUNK_H
 
 #include "base/base.h"
+#include "chunk/sizes.h"
 
 enum {
 	BPK_CHUNK_HEADER_SIZE = 16,                   /* "Header": the 16 common bytes */

@@ -1,6 +1,9 @@
-#include <stdlib.h>
+/*
+ * Runs of chunks of one size, found by binary search.
+ */
+#include "chunk/sizes.h"
 
-#include "format/format.h"
+#include <stdlib.h>
 
 enum { FIRST_ROOM = 16 };
 
