@@ -230,8 +230,7 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	if (choice->recipe.level > 0) {
 		if (bpk_sample_take(source, raw_size, &c->sample, err) != 0)
 			goto out;
-		c->trials.ctx = bpk_chunk_ctx_new(err);
-		if (c->trials.ctx == NULL)
+		if (bpk_race_open(&c->trials.race, err) != 0)
 			goto out;
 		if (c->sample.size >= TINY && run_trials(c, choice, &large) != 0)
 			goto out;
@@ -239,8 +238,7 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	settle_sizes(wishes, large, choice);
 	rc = say_choice(choice, &choice->why, err);
 out:
-	bpk_chunk_ctx_free(c->trials.ctx);
-	bpk_buf_clear(&c->trials.packed);
+	bpk_race_close(&c->trials.race);
 	bpk_sample_clear(&c->sample);
 	free(c);
 	if (rc != 0)

@@ -11,7 +11,6 @@
  */
 #include "flow/zones.h"
 #include "flow/choose.h"
-#include "flow/work.h"
 
 enum {
 	LEAST = 2 << 20,        /* bytes of an input that are worth it: trials cost time */
@@ -226,7 +225,7 @@ static int cut(const struct cutting *c, uint64_t start, uint64_t end, struct bpk
 /* ---- Is it worth it? ---- */
 
 /* What a window comes to in chunks of these sizes, packed by the choices of their kinds. */
-static int weigh(struct bpk_worker *worker, struct bpk_view window, const struct bpk_sizes *runs,
+static int weigh(struct bpk_race *race, struct bpk_view window, const struct bpk_sizes *runs,
 		 const struct bpk_choice *kinds, uint64_t *cost, struct bpk_err *err)
 {
 	struct bpk_sized chunk;
@@ -237,16 +236,16 @@ static int weigh(struct bpk_worker *worker, struct bpk_view window, const struct
 		struct bpk_recipe recipe = choice->recipe;
 		size_t size;
 
-		if (bpk_work_suit(worker, choice->others, choice->nothers, raw, &recipe, err) !=
-			    0 ||
-		    bpk_work_weigh(worker, &recipe, raw, &size, err) != 0)
+		if (bpk_choose_for_chunk(race, choice->others, choice->nothers, raw, &recipe,
+					 err) != 0 ||
+		    bpk_race_weigh(race, &recipe, raw, &size, err) != 0)
 			return -1;
 		*cost += (size + CHUNK_COST) * (1000 + bpk_recipe_cost(&recipe));
 	}
 	return 0;
 }
 
-static int weigh_window(const struct cutting *c, struct bpk_worker *worker, uint64_t start,
+static int weigh_window(const struct cutting *c, struct bpk_race *race, uint64_t start,
 			struct bpk_view window, uint64_t *of_cuts, uint64_t *of_whole,
 			struct bpk_err *err)
 {
@@ -254,12 +253,12 @@ static int weigh_window(const struct cutting *c, struct bpk_worker *worker, uint
 	int rc = cut(c, start, start + window.size, &runs, err);
 
 	if (rc == 0)
-		rc = weigh(worker, window, &runs, c->cuts->kinds, of_cuts, err);
+		rc = weigh(race, window, &runs, c->cuts->kinds, of_cuts, err);
 	bpk_sizes_clear(&runs);
 	if (rc == 0)
 		rc = cut_stretch(c->whole, window.size, 0, &runs, err);
 	if (rc == 0)
-		rc = weigh(worker, window, &runs, c->whole, of_whole, err);
+		rc = weigh(race, window, &runs, c->whole, of_whole, err);
 	bpk_sizes_clear(&runs);
 	return rc;
 }
@@ -276,10 +275,10 @@ static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 	uint64_t raw_size = c->zones.size, of_cuts = 0, of_whole = 0;
 	uint64_t size = bpk_min_u64(raw_size, c->whole->chunk_size);
 	uint64_t count = bpk_max_u64(1, bpk_min_u64(raw_size / SHARE / size, WINDOWS));
-	struct bpk_worker worker = { 0 };
+	struct bpk_race race = { 0 };
 	struct bpk_buf window = { 0 };
 	size_t got;
-	int rc = bpk_worker_ready(&worker, err);
+	int rc = bpk_race_open(&race, err);
 
 	for (uint64_t i = 0; rc == 0 && i < count; i++) {
 		uint64_t start = (raw_size / count - size) / 2 + raw_size / count * i;
@@ -289,10 +288,10 @@ static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 			rc = bpk_source_read_at(c->source, start,
 						bpk_span(window.data, window.size), &got, err);
 		if (rc == 0)
-			rc = weigh_window(c, &worker, start, bpk_view(window.data, got), &of_cuts,
+			rc = weigh_window(c, &race, start, bpk_view(window.data, got), &of_cuts,
 					  &of_whole, err);
 	}
-	bpk_worker_clear(&worker);
+	bpk_race_close(&race);
 	bpk_buf_clear(&window);
 	*better = of_cuts < of_whole;
 	return rc;

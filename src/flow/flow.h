@@ -114,6 +114,26 @@ int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct b
 		    struct bpk_err *err);
 void bpk_cuts_clear(struct bpk_cuts *cuts);
 
+/* ---- Choosing for one chunk ---- */
+
+/* What one thread needs to try recipes. Valid when zeroed; ctx may be borrowed, the rest is for
+ * bpk_race_clear. */
+struct bpk_race {
+	struct bpk_chunk_ctx *ctx;
+	struct bpk_buf sample, packed; /* pieces of a chunk; one of them, packed */
+	struct bpk_buf differences;    /* what predictions leave of it */
+};
+
+void bpk_race_clear(struct bpk_race *race);
+
+/*
+ * Let recipe have those filters and that element size, its own or one of the other ways, that
+ * pack a sample of raw best, by size and cost; decided by the bytes alone. Does nothing without
+ * others.
+ */
+int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_way *others, size_t nothers,
+			 struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err);
+
 /* ---- Prediction, which is asked for by name ---- */
 
 enum { BPK_FORECASTS = 64 };
@@ -143,6 +163,14 @@ struct bpk_forecasts {
 int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
 		unsigned key_frames, const struct bpk_wishes *wishes, struct bpk_choice *choice,
 		struct bpk_forecasts *forecasts, struct bpk_err *err);
+
+/*
+ * Let recipe have that of the forecasts, and its filters, that packs a sample of raw, which begins
+ * at offset of the input, better than it does.
+ */
+int bpk_predict_for_chunk(struct bpk_race *race, const struct bpk_forecasts *forecasts,
+			  struct bpk_view raw, uint64_t offset, struct bpk_recipe *recipe,
+			  struct bpk_err *err);
 
 /*
  * The recipe by which a chunk seems to have been packed, with the default level of its codec, since

@@ -15,7 +15,6 @@
  */
 #include "flow/outlook.h"
 #include "flow/trial.h"
-#include "flow/work.h"
 
 enum {
 	PIECE = 16 << 10,
@@ -139,36 +138,37 @@ static const struct bpk_pipeline *filters_at(size_t i)
 	return &filters[i];
 }
 
-/* What the sample that the worker has comes to. */
-static int weigh(struct bpk_worker *worker, const struct bpk_recipe *recipe, uint64_t *cost,
+/* What the sample that the race has comes to. */
+static int weigh(struct bpk_race *race, const struct bpk_recipe *recipe, uint64_t *cost,
 		 struct bpk_err *err)
 {
 	struct bpk_recipe trial = *recipe;
 	size_t packed_size;
 
-	trial.block_size = (uint32_t)worker->sample.size;
+	trial.block_size = (uint32_t)race->sample.size;
 	trial.prediction = (struct bpk_prediction){ 0 };
-	if (bpk_work_weigh(worker, &trial, bpk_buf_view(&worker->sample), &packed_size, err) != 0)
+	if (bpk_race_weigh(race, &trial, bpk_buf_view(&race->sample), &packed_size, err) != 0)
 		return -1;
 	*cost = packed_size * (1000 + bpk_pipeline_cost(&recipe->pipeline));
 	return 0;
 }
 
 /* Two pieces of raw, or of what the prediction leaves of it (NULL: itself). */
-static int sample(struct bpk_worker *worker, const struct bpk_prediction *prediction, size_t phase,
+static int sample(struct bpk_race *race, const struct bpk_prediction *prediction, size_t phase,
 		  size_t unit, struct bpk_view raw, struct bpk_err *err)
 {
 	size_t room = raw.size - phase, size = bpk_min_size(PIECE, room / 2) / unit * unit;
 
-	if (bpk_buf_resize(&worker->sample, 2 * size, err) != 0)
+	if (bpk_buf_resize(&race->sample, 2 * size, err) != 0)
 		return -1;
 	for (size_t i = 0; i < 2; i++) {
 		size_t at = phase + (room / 4 * (2 * i + 1) - size / 2) / unit * unit;
-		struct bpk_span to = bpk_span(worker->sample.data + i * size, size);
+		struct bpk_span to = bpk_span(race->sample.data + i * size, size);
 
 		if (prediction == NULL)
 			memcpy(to.data, raw.data + at, size);
-		else if (bpk_prediction_piece(prediction, raw, at, to, &worker->scratch, err) != 0)
+		else if (bpk_prediction_piece(prediction, raw, at, to, &race->differences, err) !=
+			 0)
 			return -1;
 	}
 	return 0;
@@ -194,7 +194,7 @@ static struct bpk_recipe recipe_with(const struct bpk_forecasts *forecasts, size
 }
 
 /* What the pieces cost with each forecast, the last of costs without. */
-static int weigh_all(struct bpk_worker *worker, const struct bpk_forecasts *forecasts,
+static int weigh_all(struct bpk_race *race, const struct bpk_forecasts *forecasts,
 		     const struct bpk_recipe *recipe, struct bpk_view raw, uint64_t offset,
 		     uint64_t costs[BPK_FORECASTS + 1], struct bpk_err *err)
 {
@@ -202,34 +202,34 @@ static int weigh_all(struct bpk_worker *worker, const struct bpk_forecasts *fore
 	size_t unit = 8 * (size_t)first.prediction.size, phase = first.prediction.phase;
 	const struct bpk_prediction *before = NULL;
 
-	if (sample(worker, NULL, phase, unit, raw, err) != 0 ||
-	    weigh(worker, recipe, &costs[forecasts->count], err) != 0)
+	if (sample(race, NULL, phase, unit, raw, err) != 0 ||
+	    weigh(race, recipe, &costs[forecasts->count], err) != 0)
 		return -1;
 	for (size_t i = 0; i < forecasts->count; i++) {
 		const struct bpk_recipe trial = recipe_with(forecasts, i, recipe, raw, offset);
 		const struct bpk_prediction *prediction = &forecasts->all[i].prediction;
 
 		if ((before == NULL || memcmp(before, prediction, sizeof *before) != 0) &&
-		    sample(worker, &trial.prediction, phase, unit, raw, err) != 0)
+		    sample(race, &trial.prediction, phase, unit, raw, err) != 0)
 			return -1;
 		before = prediction;
-		if (weigh(worker, &trial, &costs[i], err) != 0)
+		if (weigh(race, &trial, &costs[i], err) != 0)
 			return -1;
 		costs[i] += costs[i] / 1000 * (COST + (prediction->scale > 0 ? VALUE_COST : 0));
 	}
 	return 0;
 }
 
-int bpk_work_predict(struct bpk_worker *worker, const struct bpk_forecasts *forecasts,
-		     struct bpk_view raw, uint64_t offset, struct bpk_recipe *recipe,
-		     struct bpk_err *err)
+int bpk_predict_for_chunk(struct bpk_race *race, const struct bpk_forecasts *forecasts,
+			  struct bpk_view raw, uint64_t offset, struct bpk_recipe *recipe,
+			  struct bpk_err *err)
 {
 	uint64_t costs[BPK_FORECASTS + 1];
 	size_t best = forecasts->count;
 
 	if (forecasts->count == 0 || raw.size < PIECE)
 		return 0;
-	if (weigh_all(worker, forecasts, recipe, raw, offset, costs, err) != 0)
+	if (weigh_all(race, forecasts, recipe, raw, offset, costs, err) != 0)
 		return -1;
 	for (size_t i = 0; i < forecasts->count; i++)
 		if (costs[i] < costs[best])
@@ -275,7 +275,7 @@ static void combine(const struct bpk_wishes *wishes, struct bpk_forecasts *forec
 
 /* Trials on some chunks: of each its best two are kept, where they are better than none. */
 struct trials {
-	struct bpk_worker worker;
+	struct bpk_race race;
 	const struct bpk_recipe *recipe;
 	const struct bpk_forecasts *forecasts;
 	uint64_t kept; /* bits: forecasts */
@@ -303,7 +303,7 @@ static int try_chunk(struct trials *t, struct bpk_view raw, uint64_t offset, str
 {
 	if (raw.size < PIECE)
 		return 0;
-	if (weigh_all(&t->worker, t->forecasts, t->recipe, raw, offset, t->costs, err) != 0)
+	if (weigh_all(&t->race, t->forecasts, t->recipe, raw, offset, t->costs, err) != 0)
 		return -1;
 	keep_best(t);
 	return 0;
@@ -351,11 +351,11 @@ static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_s
 {
 	struct trials t = { .recipe = recipe, .forecasts = forecasts };
 	size_t count = 0;
-	int rc = bpk_worker_ready(&t.worker, err);
+	int rc = bpk_race_open(&t.race, err);
 
 	if (rc == 0)
 		rc = try_source(&t, source, raw_size, chunk_size, err);
-	bpk_worker_clear(&t.worker);
+	bpk_race_close(&t.race);
 	for (size_t i = 0; i < forecasts->count; i++)
 		if ((t.kept >> i & 1) != 0)
 			forecasts->all[count++] = forecasts->all[i];

@@ -7,7 +7,6 @@
  *                                                                 the first what it leans on
  */
 #include "flow/trial.h"
-#include "flow/work.h"
 
 enum {
 	PIECE = 16 << 10,
@@ -16,7 +15,7 @@ enum {
 };
 
 /* Two pieces of raw, whole elements in both, and the block size to pack them with. */
-static int take_sample(struct bpk_worker *worker, struct bpk_view raw, size_t piece,
+static int take_sample(struct bpk_race *race, struct bpk_view raw, size_t piece,
 		       const struct bpk_recipe *recipe, uint32_t *block_size, struct bpk_err *err)
 {
 	size_t unit = 8 * (size_t)recipe->typesize, size = piece - piece % unit;
@@ -24,10 +23,10 @@ static int take_sample(struct bpk_worker *worker, struct bpk_view raw, size_t pi
 		recipe->block_size == 0 ? raw.size : bpk_min_size(raw.size, recipe->block_size);
 	size_t first, second, blocks;
 
-	worker->sample.size = 0;
+	race->sample.size = 0;
 	if (raw.size <= 4 * piece) {
 		*block_size = recipe->block_size;
-		return bpk_buf_append(&worker->sample, raw, err);
+		return bpk_buf_append(&race->sample, raw, err);
 	}
 	if (block >= 2 * size && block < raw.size) {
 		blocks = raw.size / block;
@@ -39,9 +38,9 @@ static int take_sample(struct bpk_worker *worker, struct bpk_view raw, size_t pi
 		second = (raw.size / 4 * 3 - size / 2) / unit * unit;
 		*block_size = (uint32_t)(2 * size);
 	}
-	if (bpk_buf_append(&worker->sample, bpk_view(raw.data + first, size), err) != 0)
+	if (bpk_buf_append(&race->sample, bpk_view(raw.data + first, size), err) != 0)
 		return -1;
-	return bpk_buf_append(&worker->sample, bpk_view(raw.data + second, size), err);
+	return bpk_buf_append(&race->sample, bpk_view(raw.data + second, size), err);
 }
 
 /* Ways in question, the cheapest first once they were tried. */
@@ -68,7 +67,7 @@ static void sort_candidates(struct candidates *c)
 }
 
 /* Pack the sample with each of the candidates; those that are not near the best fall out. */
-static int try_candidates(struct bpk_worker *worker, struct bpk_recipe trial, struct candidates *c,
+static int try_candidates(struct bpk_race *race, struct bpk_recipe trial, struct candidates *c,
 			  struct bpk_err *err)
 {
 	size_t packed_size;
@@ -76,8 +75,8 @@ static int try_candidates(struct bpk_worker *worker, struct bpk_recipe trial, st
 	for (size_t i = 0; i < c->count; i++) {
 		trial.typesize = c->ways[i].typesize;
 		trial.pipeline = c->ways[i].pipeline;
-		if (bpk_work_weigh(worker, &trial, bpk_buf_view(&worker->sample), &packed_size,
-				   err) != 0)
+		if (bpk_race_weigh(race, &trial, bpk_buf_view(&race->sample), &packed_size, err) !=
+		    0)
 			return -1;
 		c->costs[i] = packed_size * (1000 + bpk_pipeline_cost(&trial.pipeline));
 	}
@@ -87,8 +86,8 @@ static int try_candidates(struct bpk_worker *worker, struct bpk_recipe trial, st
 	return 0;
 }
 
-int bpk_work_suit(struct bpk_worker *worker, const struct bpk_way *others, size_t nothers,
-		  struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err)
+int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_way *others, size_t nothers,
+			 struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	struct candidates candidates = { .count = 1 + nothers };
 	struct bpk_recipe trial = *recipe;
@@ -100,21 +99,10 @@ int bpk_work_suit(struct bpk_worker *worker, const struct bpk_way *others, size_
 		candidates.ways[i + 1] = others[i];
 	for (size_t piece = PIECE; piece <= LONG_PIECE && candidates.count > 1;
 	     piece *= LONG_PIECE / PIECE)
-		if (take_sample(worker, raw, piece, recipe, &trial.block_size, err) != 0 ||
-		    try_candidates(worker, trial, &candidates, err) != 0)
+		if (take_sample(race, raw, piece, recipe, &trial.block_size, err) != 0 ||
+		    try_candidates(race, trial, &candidates, err) != 0)
 			return -1;
 	recipe->typesize = candidates.ways[0].typesize;
 	recipe->pipeline = candidates.ways[0].pipeline;
 	return 0;
-}
-
-int bpk_work_weigh(struct bpk_worker *worker, const struct bpk_recipe *recipe, struct bpk_view raw,
-		   size_t *packed_size, struct bpk_err *err)
-{
-	size_t bound = bpk_chunk_bound(raw.size);
-
-	if (bpk_buf_reserve(&worker->packed, bound, err) != 0)
-		return -1;
-	return bpk_chunk_encode(worker->ctx, recipe, raw, bpk_span(worker->packed.data, bound),
-				packed_size, err);
 }

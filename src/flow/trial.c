@@ -2,6 +2,37 @@
 
 enum { HOPELESS = 20 }; /* percent behind on what was tried so far */
 
+int bpk_race_open(struct bpk_race *race, struct bpk_err *err)
+{
+	race->ctx = bpk_chunk_ctx_new(err);
+	return race->ctx == NULL ? -1 : 0;
+}
+
+void bpk_race_clear(struct bpk_race *race)
+{
+	bpk_buf_clear(&race->sample);
+	bpk_buf_clear(&race->packed);
+	bpk_buf_clear(&race->differences);
+}
+
+void bpk_race_close(struct bpk_race *race)
+{
+	bpk_chunk_ctx_free(race->ctx);
+	race->ctx = NULL;
+	bpk_race_clear(race);
+}
+
+int bpk_race_weigh(struct bpk_race *race, const struct bpk_recipe *recipe, struct bpk_view raw,
+		   size_t *packed_size, struct bpk_err *err)
+{
+	size_t bound = bpk_chunk_bound(raw.size);
+
+	if (bpk_buf_reserve(&race->packed, bound, err) != 0)
+		return -1;
+	return bpk_chunk_encode(race->ctx, recipe, raw, bpk_span(race->packed.data, bound),
+				packed_size, err);
+}
+
 /* ---- What was tried ---- */
 
 uint32_t bpk_trials_group(const struct bpk_trials *trials, unsigned group)
@@ -57,11 +88,8 @@ static size_t pack(struct bpk_trials *trials, const struct bpk_recipe *recipe, s
 {
 	size_t packed_size = 0;
 
-	trials->failed =
-		trials->failed ||
-		bpk_buf_reserve(&trials->packed, bpk_chunk_bound(raw.size), trials->err) != 0 ||
-		bpk_chunk_encode(trials->ctx, recipe, raw, bpk_buf_room(&trials->packed),
-				 &packed_size, trials->err) != 0;
+	trials->failed = trials->failed ||
+			 bpk_race_weigh(&trials->race, recipe, raw, &packed_size, trials->err) != 0;
 	return packed_size;
 }
 

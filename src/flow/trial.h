@@ -10,6 +10,14 @@
 unsigned bpk_pipeline_cost(const struct bpk_pipeline *pipeline);
 unsigned bpk_recipe_cost(const struct bpk_recipe *recipe);
 
+/* Make the scratch, and free it. */
+int bpk_race_open(struct bpk_race *race, struct bpk_err *err);
+void bpk_race_close(struct bpk_race *race);
+
+/* The packed size of raw as one chunk. */
+int bpk_race_weigh(struct bpk_race *race, const struct bpk_recipe *recipe, struct bpk_view raw,
+		   size_t *packed_size, struct bpk_err *err);
+
 /* One way to pack the samples, and what came of it. */
 struct bpk_trial {
 	struct bpk_recipe recipe;
@@ -22,8 +30,7 @@ enum { BPK_TRIALS = 96 };
 /* All that were made. Caller storage; what it points to is borrowed. */
 struct bpk_trials {
 	const struct bpk_sample *sample;
-	struct bpk_chunk_ctx *ctx;
-	struct bpk_buf packed; /* room for a chunk; for bpk_buf_clear */
+	struct bpk_race race;
 	struct bpk_buf *why;
 	struct bpk_err *err;
 	bool failed; /* and why is in err: nothing is tried any more */

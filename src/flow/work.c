@@ -4,11 +4,9 @@ void bpk_worker_clear(struct bpk_worker *worker)
 {
 	bpk_chunk_ctx_free(worker->ctx);
 	bpk_buf_clear(&worker->proof);
-	bpk_buf_clear(&worker->sample);
-	bpk_buf_clear(&worker->packed);
-	bpk_buf_clear(&worker->scratch);
+	bpk_race_clear(&worker->race);
 	bpk_buf_clear(&worker->sizes);
-	worker->ctx = NULL;
+	worker->ctx = worker->race.ctx = NULL;
 }
 
 bool bpk_work_passes_over(const struct bpk_parcel *parcel)
@@ -19,7 +17,7 @@ bool bpk_work_passes_over(const struct bpk_parcel *parcel)
 int bpk_worker_ready(struct bpk_worker *worker, struct bpk_err *err)
 {
 	if (worker->ctx == NULL)
-		worker->ctx = bpk_chunk_ctx_new(err);
+		worker->ctx = worker->race.ctx = bpk_chunk_ctx_new(err);
 	return worker->ctx == NULL ? -1 : 0;
 }
 
@@ -167,10 +165,11 @@ static int suit(struct bpk_worker *worker, const struct bpk_flow *flow,
 	struct bpk_sized chunk;
 
 	if (flow->kinds == NULL || !bpk_sizes_chunk(flow->plan.runs, parcel->number, &chunk))
-		return bpk_work_suit(worker, flow->others, flow->nothers, raw, recipe, err);
+		return bpk_choose_for_chunk(&worker->race, flow->others, flow->nothers, raw, recipe,
+					    err);
 	kind = &flow->kinds[chunk.kind];
 	*recipe = kind->recipe;
-	return bpk_work_suit(worker, kind->others, kind->nothers, raw, recipe, err);
+	return bpk_choose_for_chunk(&worker->race, kind->others, kind->nothers, raw, recipe, err);
 }
 
 static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
@@ -183,8 +182,8 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	if (wanted == flow->recipe && suit(worker, flow, parcel, &recipe, err) != 0)
 		return -1;
 	if (wanted == flow->recipe && flow->forecasts != NULL &&
-	    bpk_work_predict(worker, flow->forecasts, bpk_buf_view(&parcel->raw),
-			     parcel->raw_offset, &recipe, err) != 0)
+	    bpk_predict_for_chunk(&worker->race, flow->forecasts, bpk_buf_view(&parcel->raw),
+				  parcel->raw_offset, &recipe, err) != 0)
 		return -1;
 	/* so that chunks that are stored hold the same as others, and a proof compares with it */
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,

@@ -9,10 +9,9 @@
 /* One thread's own. Valid when zeroed; the scratch is made when it is first needed. */
 struct bpk_worker {
 	struct bpk_chunk_ctx *ctx;
-	struct bpk_buf proof;          /* a packed parcel, unpacked again */
-	struct bpk_buf sample, packed; /* of a chunk for which filters are chosen */
-	struct bpk_buf scratch;        /* for what predictions leave of it */
-	struct bpk_buf sizes;          /* of its blocks, where these have variable length */
+	struct bpk_buf proof; /* a packed parcel, unpacked again */
+	struct bpk_race race; /* for a chunk for which filters are chosen; it borrows ctx */
+	struct bpk_buf sizes; /* of its blocks, where these have variable length */
 };
 
 /* Have the scratch. */
@@ -53,26 +52,6 @@ int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
  * out. Any thread, with its own ctx. */
 int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
-
-/*
- * Let recipe have those filters and that element size, its own or one of the other ways, that
- * pack a sample of raw best, by size and cost; decided by the bytes alone. Nothing is done where
- * there are no others.
- */
-int bpk_work_suit(struct bpk_worker *worker, const struct bpk_way *others, size_t nothers,
-		  struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err);
-
-/* What a chunk of these bytes comes to. */
-int bpk_work_weigh(struct bpk_worker *worker, const struct bpk_recipe *recipe, struct bpk_view raw,
-		   size_t *packed_size, struct bpk_err *err);
-
-/*
- * Let recipe have that of the forecasts, and filters, that pack a sample of raw, which begins at
- * offset of the input, better than it does.
- */
-int bpk_work_predict(struct bpk_worker *worker, const struct bpk_forecasts *forecasts,
-		     struct bpk_view raw, uint64_t offset, struct bpk_recipe *recipe,
-		     struct bpk_err *err);
 
 /*
  * Pack parcel->raw, which is not empty, in blocks of variable length: of these sizes (uint32_t
