@@ -9,6 +9,7 @@
  *               report.c signal.c  errors, exit status, the end by a signal
  *     archive   an open archive: append, overwrite, truncate, follow, join
  *     flow      reads parcels, works on them on many threads, hands them on in order
+ *     choose    how to pack: recipes tried on samples, inputs cut along their arrays
  *     format    containers over chunks: raw files, bare chunks, Bloscpack
  *     io chunk checksum    places and bytes; one Blosc chunk; digests
  *     base      errors, buffers, cursors, JSON, the machine

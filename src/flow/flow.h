@@ -8,6 +8,7 @@
 #define BPK_FLOW_FLOW_H
 
 #include "base/base.h"
+#include "choose/choose.h"
 #include "format/format.h"
 
 /* ---- The plan: which bytes become which chunk. Pure arithmetic. ---- */
@@ -45,138 +46,6 @@ struct bpk_plan bpk_plan_counted(const struct bpk_info *info);
  */
 int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t start, uint64_t end,
 		   struct bpk_plan *plan, struct bpk_err *err);
-
-/* ---- Choosing: how to pack when the user does not say ---- */
-
-enum { BPK_AUTO = -1, BPK_WISHES_HINTS = 4 };
-
-/* What the user fixed; BPK_AUTO, 0 or NULL where the choice is ours. */
-struct bpk_wishes {
-	const struct bpk_codec *codec;       /* NULL: ours */
-	int level;                           /* BPK_AUTO or 0..9 */
-	int typesize;                        /* BPK_AUTO or 1..255 */
-	const struct bpk_pipeline *pipeline; /* NULL: ours */
-	bool extended;                       /* the format takes Blosc2's chunks */
-	bool dictionary;                     /* extended: wished for */
-	uint64_t chunk_size;                 /* 0: ours */
-	uint32_t block_size;                 /* 0: ours */
-	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
-	unsigned hints[BPK_WISHES_HINTS]; /* element sizes that are worth a trial; 0: no more */
-	bool only_hints;                  /* no others are */
-	bool is_part; /* of an input whose other parts are chosen for, too: trials are shorter */
-};
-
-enum { BPK_CHOICE_OTHERS = 3 };
-
-/* Filters, and the size of the elements that they are for: one way to pack a chunk. */
-struct bpk_way {
-	unsigned typesize;
-	struct bpk_pipeline pipeline;
-};
-
-struct bpk_choice {
-	struct bpk_recipe recipe; /* what suits most of the samples */
-	/* ways that suited some of them better: each chunk gets what suits it. Most inputs have
-	 * none. Extended chunks all have the recipe's element size */
-	struct bpk_way others[BPK_CHOICE_OTHERS];
-	size_t nothers;
-	uint64_t chunk_size; /* a multiple of typesize, or of the row size wished */
-	struct bpk_buf why;  /* lines for -v, each ended by a newline; for bpk_buf_clear */
-};
-
-/*
- * Decide by trial on samples spread over source (the first few MiB of a pipe, peeked at). raw_size
- * may be unknown. Decided on packed sizes and a fixed cost table, never on the clock, so that one
- * input gives one answer on every machine.
- */
-int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
-	       struct bpk_choice *choice, struct bpk_err *err);
-
-enum { BPK_CUTS_KINDS = 8 };
-
-/* How an input is cut into chunks along the arrays in it. Caller storage, for bpk_cuts_clear. */
-struct bpk_cuts {
-	struct bpk_sizes
-		runs; /* all chunks, each of a kind; empty: it is not cut so, and how all of
-				 it is packed is the choice beside this */
-	size_t nkinds;
-	struct bpk_choice kinds[BPK_CUTS_KINDS]; /* their chunk_size is an upper bound */
-};
-
-/*
- * bpk_choose for what may hold arrays: a file whose layout is known is cut along its arrays, where
- * varies says that chunks may have any sizes, and where that packs parts of it better; else choice
- * tries on each chunk what suits the arrays. What the wishes fix, stays. choice is how it is packed
- * where cuts are empty.
- */
-int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
-		    bool varies, struct bpk_choice *choice, struct bpk_cuts *cuts,
-		    struct bpk_err *err);
-void bpk_cuts_clear(struct bpk_cuts *cuts);
-
-/* ---- Choosing for one chunk ---- */
-
-/* What one thread needs to try recipes. Valid when zeroed; ctx may be borrowed, the rest is for
- * bpk_race_clear. */
-struct bpk_race {
-	struct bpk_chunk_ctx *ctx;
-	struct bpk_buf sample, packed; /* pieces of a chunk; one of them, packed */
-	struct bpk_buf differences;    /* what predictions leave of it */
-};
-
-void bpk_race_clear(struct bpk_race *race);
-
-/*
- * Let recipe have those filters and that element size, its own or one of the other ways, that
- * pack a sample of raw best, by size and cost; decided by the bytes alone. Does nothing without
- * others.
- */
-int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_way *others, size_t nothers,
-			 struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err);
-
-/* ---- Prediction, which is asked for by name ---- */
-
-enum { BPK_FORECASTS = 64 };
-
-/* A prediction, and filters for what it leaves. */
-struct bpk_forecast {
-	struct bpk_prediction
-		prediction; /* its phase is that of a chunk at raw offset 0; of a scale
-					   * only counts whether there is one */
-	struct bpk_pipeline pipeline;
-};
-
-/* Each chunk is packed with that of them, or with none, that packs a sample of it best. */
-struct bpk_forecasts {
-	size_t count; /* 0: nothing is predicted */
-	struct bpk_forecast all[BPK_FORECASTS];
-	unsigned typesize; /* of chunks that are predicted; 0: that of their numbers */
-};
-
-/*
- * What of source, of which bpk_choose made choice, can be predicted: frames and grids of numbers,
- * as its layout says, if it is seekable, or as array says, which then is all of source; NULL: not
- * given. key_frames is the most frames that are unpacked for one of them, 0: ours. Where trials say
- * that something is gained, choice gets another chunk size; why is told. Fails with BPK_FAILED
- * (what cannot be read) and BPK_NO_MEMORY.
- */
-int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
-		unsigned key_frames, const struct bpk_wishes *wishes, struct bpk_choice *choice,
-		struct bpk_forecasts *forecasts, struct bpk_err *err);
-
-/*
- * Let recipe have that of the forecasts, and its filters, that packs a sample of raw, which begins
- * at offset of the input, better than it does.
- */
-int bpk_predict_for_chunk(struct bpk_race *race, const struct bpk_forecasts *forecasts,
-			  struct bpk_view raw, uint64_t offset, struct bpk_recipe *recipe,
-			  struct bpk_err *err);
-
-/*
- * The recipe by which a chunk seems to have been packed, with the default level of its codec, since
- * chunks do not tell theirs, and without filters that would lose something of other bytes.
- */
-struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header);
 
 /* ---- The view: an archive's raw content as a source ---- */
 

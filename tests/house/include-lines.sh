@@ -14,9 +14,10 @@ BEGIN {
     may["io"] = " base "
     may["layout"] = " base io "
     may["format"] = " base io chunk checksum "
-    may["flow"] = " base format layout io chunk "
-    may["archive"] = " base flow format layout io chunk "
-    may["cli"] = " base archive flow format layout io chunk checksum "
+    may["choose"] = " base layout io chunk "
+    may["flow"] = " base choose format layout io chunk "
+    may["archive"] = " base flow choose format layout io chunk "
+    may["cli"] = " base archive flow choose format layout io chunk checksum "
     # what a room must not know shows in the system headers it asks for
     only["getopt.h"] = " cli "
     only["signal.h"] = " flow cli "
@@ -79,6 +80,10 @@ trap 'rm -rf "$scratch"' EXIT
 echo 1..14
 planted src/chunk/a.c '#include "io/io.h"'
 report $? "a call sideways is found"
+planted src/choose/a.c '#include "flow/flow.h"'
+report $? "choosing that calls the flow is found"
+planted src/choose/a.c '#include "format/format.h"'
+report $? "choosing that knows formats is found"
 planted src/base/a.c '#include "cli/cli.h"'
 report $? "a call up is found"
 planted src/flow/a.c '#include "format/bloscpack/bloscpack.h"'

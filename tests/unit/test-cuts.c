@@ -1,7 +1,7 @@
-/* The flow's zones and cuts: what arrays make of an input, whatever is said of them. */
+/* Zones and cuts: what arrays make of an input, whatever is said of them. */
 #include "unit/unit.h"
 
-#include "flow/zones.h"
+#include "choose/zones.h"
 
 #include <stdlib.h>
 

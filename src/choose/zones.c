@@ -1,4 +1,4 @@
-#include "flow/zones.h"
+#include "choose/zones.h"
 
 #include <stdlib.h>
 

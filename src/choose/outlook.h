@@ -1,11 +1,11 @@
 /*
  * What of an input can be predicted, as its arrays lie: frames of one period, rows and planes of a
- * grid; inside flow alone.
+ * grid; inside choose alone.
  */
-#ifndef BPK_FLOW_OUTLOOK_H
-#define BPK_FLOW_OUTLOOK_H
+#ifndef BPK_CHOOSE_OUTLOOK_H
+#define BPK_CHOOSE_OUTLOOK_H
 
-#include "flow/flow.h"
+#include "choose/choose.h"
 
 enum { BPK_OUTLOOK_DIMENSIONS = 3 };
 

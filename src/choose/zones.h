@@ -1,13 +1,13 @@
 /*
- * Zones: an input as the arrays in it divide it; inside flow alone.
+ * Zones: an input as the arrays in it divide it; inside choose alone.
  *
  *     arrays   |head|f4 x 3 ......|f4 x 3 ......|u1 ..|f8|f4|f8|f4|f8|f4|
  *     zones    |f4 x 3 ...........................|u1 ..|mixed ...........|
  */
-#ifndef BPK_FLOW_ZONES_H
-#define BPK_FLOW_ZONES_H
+#ifndef BPK_CHOOSE_ZONES_H
+#define BPK_CHOOSE_ZONES_H
 
-#include "flow/flow.h"
+#include "choose/choose.h"
 
 enum {
 	BPK_ZONE_KINDS = 8, /* told apart at most, the mixed one among them */

@@ -4,7 +4,7 @@
  * nowhere. Whether two regions need different filters is for trials to say; this only keeps the
  * samples from missing one of them.
  */
-#include "flow/sample.h"
+#include "choose/sample.h"
 
 /* Alike are counts whose difference is chance, so many percent of what is compared, or so many
  * percent of the larger one. */

@@ -2,7 +2,7 @@
  * Sets: one element size for all chunks, since an archive names but one, with the filters that suit
  * each group of samples then.
  */
-#include "flow/choose.h"
+#include "choose/chooser.h"
 
 enum { OWN = 3 }; /* ways of a group that are tried at another element size */
 

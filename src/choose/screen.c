@@ -2,7 +2,7 @@
  * Screening: which element sizes and filters may suit pieces that look alike. Every promising one
  * is tried at a low level.
  */
-#include "flow/choose.h"
+#include "choose/chooser.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * One for all, or one for each chunk: filters of groups meet again on runs that are longer than
  * their pieces, and a set keeps several only where that pays.
  */
-#include "flow/choose.h"
+#include "choose/chooser.h"
 
 enum {
 	RUN = 256 << 10,

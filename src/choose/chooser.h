@@ -1,10 +1,10 @@
 /*
- * The parts of choosing: screening, and deciding between sets of filters; inside flow alone.
+ * The parts of choosing: screening, and deciding between sets of filters; inside choose alone.
  */
-#ifndef BPK_FLOW_CHOOSE_H
-#define BPK_FLOW_CHOOSE_H
+#ifndef BPK_CHOOSE_CHOOSER_H
+#define BPK_CHOOSE_CHOOSER_H
 
-#include "flow/trial.h"
+#include "choose/trial.h"
 
 enum {
 	BPK_SCREEN_LEVEL = 1, /* three levels of Zstd */

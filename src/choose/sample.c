@@ -1,4 +1,4 @@
-#include "flow/sample.h"
+#include "choose/sample.h"
 
 #include <stdlib.h>
 

@@ -6,7 +6,7 @@
  *     several       |  [piece]  |           |  [piece]  |         as two, so that a delta finds in
  *                                                                 the first what it leans on
  */
-#include "flow/trial.h"
+#include "choose/trial.h"
 
 enum {
 	PIECE = 16 << 10,

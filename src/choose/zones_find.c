@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "flow/zones.h"
+#include "choose/zones.h"
 #include "layout/layout.h"
 
 enum {

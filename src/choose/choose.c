@@ -43,7 +43,7 @@
  * In frames as well: of blocks of 512 KiB c-blosc2 makes 2% less time (of 256 KiB 7%), bpk itself
  * 10% more, and they are up to 0.8% (2%) larger.
  */
-#include "flow/choose.h"
+#include "choose/chooser.h"
 
 #include <stdlib.h>
 

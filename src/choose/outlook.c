@@ -8,7 +8,7 @@
  * A single array is taken for frames by its first dimension, and for a grid by all of them; which
  * it is, a trial tells. The last dimensions, where they are short, are components of one point.
  */
-#include "flow/outlook.h"
+#include "choose/outlook.h"
 
 #include <stdlib.h>
 

@@ -9,8 +9,8 @@
  * Then, where the zones are short, a part of the input is packed in both ways, since cutting also
  * parts what repeats from array to array, and what is packed better as a whole stays whole.
  */
-#include "flow/zones.h"
-#include "flow/choose.h"
+#include "choose/zones.h"
+#include "choose/chooser.h"
 
 enum {
 	LEAST = 2 << 20,        /* bytes of an input that are worth it: trials cost time */

@@ -1,10 +1,10 @@
 /*
- * Trials: ways to pack, tried on samples, and what they cost; inside flow alone.
+ * Trials: ways to pack, tried on samples, and what they cost; inside choose alone.
  */
-#ifndef BPK_FLOW_TRIAL_H
-#define BPK_FLOW_TRIAL_H
+#ifndef BPK_CHOOSE_TRIAL_H
+#define BPK_CHOOSE_TRIAL_H
 
-#include "flow/sample.h"
+#include "choose/sample.h"
 
 /* Thousandths that a way of packing must gain over none at all; choose.c has the table. */
 unsigned bpk_pipeline_cost(const struct bpk_pipeline *pipeline);

@@ -1,10 +1,10 @@
 /*
- * Samples of an input, and what its bytes look like from afar; inside flow alone.
+ * Samples of an input, and what its bytes look like from afar; inside choose alone.
  */
-#ifndef BPK_FLOW_SAMPLE_H
-#define BPK_FLOW_SAMPLE_H
+#ifndef BPK_CHOOSE_SAMPLE_H
+#define BPK_CHOOSE_SAMPLE_H
 
-#include "flow/flow.h"
+#include "choose/choose.h"
 
 enum {
 	BPK_SAMPLE_PIECES = 8, /* at most */

@@ -1,4 +1,4 @@
-#include "flow/trial.h"
+#include "choose/trial.h"
 
 enum { HOPELESS = 20 }; /* percent behind on what was tried so far */
 

@@ -13,8 +13,8 @@
  * What it gains and costs is in tests/bench/RESULTS.md (bench-predict). A chunk's first frame leans
  * on none, so that chunks hold several of them; a frame is read by unpacking its chunk up to it.
  */
-#include "flow/outlook.h"
-#include "flow/trial.h"
+#include "choose/outlook.h"
+#include "choose/trial.h"
 
 enum {
 	PIECE = 16 << 10,

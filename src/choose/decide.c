@@ -2,7 +2,7 @@
  * Deciding: sets of filters meet at the level that would be used, where screening leaves it open on
  * longer runs; then the level, and whether large chunks are worth it.
  */
-#include "flow/choose.h"
+#include "choose/chooser.h"
 
 enum {
 	NEARLY = 4,       /* percent behind at another level, and still worth a second look, */
