@@ -90,8 +90,9 @@ static int look(const struct bpk_edit_args *args, struct bpk_input *in, struct b
 
 /* ---- settling ---- */
 
-/* Whoever opens an archive to change it settles what is there. */
-static int open_and_close(const struct bpk_edit_args *args, const struct bpk_input *in, bool any,
+/* Opening an archive for a change settles its journal; a commit of no change removes the rest of an
+ * interrupted append. */
+static int change_nothing(const struct bpk_edit_args *args, const struct bpk_input *in, bool any,
 			  struct bpk_err *err)
 {
 	struct bpk_editor_options options = {
@@ -99,7 +100,9 @@ static int open_and_close(const struct bpk_edit_args *args, const struct bpk_inp
 		.journal_limit = args->journal_limit,
 		.append_space = BPK_UNKNOWN,
 	};
+	const struct bpk_editor_ops *ops;
 	void *editor;
+	int rc;
 
 	options.edit.any_journal = any;
 	if (in->format == NULL)
@@ -107,10 +110,12 @@ static int open_and_close(const struct bpk_edit_args *args, const struct bpk_inp
 	if (in->format->editor == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be changed",
 				in->format->name);
-	if (in->format->editor->open(in->path, &options, &editor, err) != 0)
+	ops = in->format->editor;
+	if (ops->open(in->path, &options, &editor, err) != 0)
 		return -1;
-	in->format->editor->close(editor);
-	return 0;
+	rc = ops->commit(editor, err);
+	ops->close(editor);
+	return rc;
 }
 
 static int settle(const struct bpk_edit_args *args, struct bpk_input *in, bool any,
@@ -128,7 +133,7 @@ static int settle(const struct bpk_edit_args *args, struct bpk_input *in, bool a
 		return -1;
 	bpk_signals_start();
 	bpk_input_close(in); /* it is opened in another way */
-	if (open_and_close(args, in, any, err) != 0)
+	if (change_nothing(args, in, any, err) != 0)
 		return bpk_input_subject(in, err);
 	tell(args, in->path, left ? "settled" : "none",
 	     left ? "what was pending is settled" : "no change is pending");

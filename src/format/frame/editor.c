@@ -34,7 +34,7 @@ static int load(struct contiguous *c, struct bpk_err *err)
 				    c->position, err) != 0)
 		return -1;
 	bpk_edit_set_end(c->edit, c->position);
-	return bpk_edit_trim(c->edit, err);
+	return 0;
 }
 
 static void editor_close(void *editor)
@@ -85,8 +85,6 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 		editor_close(c);
 		return -1;
 	}
-	/* what lies behind is of an append that was never committed */
-	bpk_edit_set_end(c->edit, c->position);
 	*editor = c;
 	return 0;
 }
