@@ -1,6 +1,5 @@
-/*
- * A list of changes carried out. Every step is one that may have been made already.
- */
+/* Carrying out a list of changes. Every step may have been done already. change.c and commit.c call
+ * it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -23,7 +22,7 @@ static bool is_file_of(const struct stat *found, uint64_t size)
 	return S_ISREG(found->st_mode) && (uint64_t)found->st_size == size;
 }
 
-/* The draft is gone: has it got its name? */
+/* The draft is gone: check that it was renamed. */
 static int check_renamed(int folder, const struct bpk_change *change, struct bpk_err *err)
 {
 	struct stat found;
@@ -116,7 +115,8 @@ static bool same_folder(const char *a, const char *b)
 
 int bpk_redo_sync(int root, const struct bpk_redo *redo, struct bpk_err *err)
 {
-	/* in the order of names a folder comes once, or again after one that lies in it */
+	/* sorted by name, a folder's names are adjacent, or separated by those of a folder inside
+	 * it */
 	for (size_t i = 0; i < redo->count; i++) {
 		const char *name = redo->by_name[i]->name;
 

@@ -1,7 +1,5 @@
-/*
- * A directory that is there, opened for changing: what is staged lies beside what it will be, as
- * drafts, until the commit (commit.c).
- */
+/* Opening an existing directory for changing. New files are staged beside their targets, as drafts,
+ * until the commit (commit.c). Editors of datasets call it through io/dir.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -24,7 +22,7 @@ int bpk_stage_add(struct bpk_stage *stage, char *name, char *draft, struct bpk_e
 	struct bpk_staged *files = stage->files;
 
 	if (name != NULL && stage->count == stage->room) {
-		files = realloc(files, room * sizeof *files); /* no more than there are names */
+		files = realloc(files, room * sizeof *files); /* bounded by the number of names */
 		if (files != NULL) {
 			stage->files = files;
 			stage->room = room;
@@ -66,7 +64,7 @@ static void unlink_at(int root, const char *name)
 	close(folder);
 }
 
-/* The name from the root of what is called base in the folder of name. */
+/* The name, relative to the root, of base in the folder of name. */
 static char *beside(const char *name, const char *base, struct bpk_err *err)
 {
 	const char *slash = strrchr(name, '/');
@@ -80,7 +78,7 @@ static char *beside(const char *name, const char *base, struct bpk_err *err)
 	return found;
 }
 
-/* From here on the stage drops it too, so that there is no moment in which nobody does. */
+/* Make the stage drop the draft too from here on, so that at any moment somebody does. */
 static int add_draft(struct bpk_tree *tree, const struct bpk_draft *draft, struct bpk_err *err)
 {
 	const char *name = bpk_draft_label(draft);
@@ -96,7 +94,7 @@ static int add_draft(struct bpk_tree *tree, const struct bpk_draft *draft, struc
 	return rc;
 }
 
-/* The mode of the file that it replaces, but not its time. */
+/* The mode of the replaced file, but not its time. */
 static const struct stat *like_old(const struct bpk_tree *tree, const char *name,
 				   struct stat *found)
 {
@@ -157,11 +155,11 @@ static void remove_folder(int root, const char *name)
 
 	if (parent < 0)
 		return;
-	unlinkat(parent, base, AT_REMOVEDIR); /* refused while something is in it */
+	unlinkat(parent, base, AT_REMOVEDIR); /* refused unless it is empty */
 	close(parent);
 }
 
-/* The lock of live things is held. */
+/* The lock of live objects is held. */
 static void drop_stage(void *owner)
 {
 	const struct bpk_tree *tree = owner;
@@ -201,7 +199,7 @@ struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree)
 
 /* ---- Opening ---- */
 
-/* The directory as it was last committed, over a descriptor of its own. */
+/* Open the directory as last committed, through a descriptor of its own. */
 static int open_committed(const struct bpk_tree *tree, const struct bpk_edit_options *options,
 			  struct bpk_dir **dir, struct bpk_err *err)
 {
@@ -213,7 +211,7 @@ static int open_committed(const struct bpk_tree *tree, const struct bpk_edit_opt
 	return bpk_dir_of_folder(root, options->owns, dir, err);
 }
 
-/* Nothing is made, removed or carried out in a directory that is no dataset. */
+/* A directory that is no dataset must not be changed at all. */
 static int check_claim(const struct bpk_tree *tree, const struct bpk_edit_options *options,
 		       const char *path, struct bpk_err *err)
 {
@@ -251,7 +249,8 @@ static bool same_file(const struct stat *a, const struct stat *b)
 	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* While we waited for the lock, another directory may have come into the place of this one. */
+/* True if the directory still has its name: another one may have taken it during the wait for the
+ * lock. */
 static bool is_current(const struct bpk_tree *tree, const char *path)
 {
 	struct stat root, lock, found;
@@ -280,7 +279,7 @@ static int lock_root(struct bpk_tree *tree, const char *path,
 	}
 }
 
-/* Carry out the list that is there; the lock is held. */
+/* Carry out an existing list of changes; the lock is held. */
 static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *options,
 		  const char *path, struct bpk_err *err)
 {
@@ -291,7 +290,8 @@ static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *op
 		rc = bpk_fail(err, BPK_FAILED, "%s; bpk repair says what can be done",
 			      redo.refused.text);
 	if (rc == 0 && redo.count > 0)
-		rc = check_claim(tree, options, path, err); /* it may have come since */
+		rc = check_claim(tree, options, path,
+				 err); /* the list may be newer than the check */
 	if (rc == 0 && redo.count > 0)
 		rc = bpk_redo_carry_out(tree->root, &redo, true, err);
 	bpk_redo_clear(&redo);
@@ -305,7 +305,7 @@ static int open_tree(struct bpk_tree *tree, const char *path,
 	    bpk_sidecar_open_to_change(path, true, options, &tree->sidecar, err) != 0 ||
 	    settle(tree, options, path, err) != 0)
 		return -1;
-	bpk_erase_drafts(tree->root); /* which no list names any more */
+	bpk_erase_drafts(tree->root); /* no list names them any more */
 	if (open_committed(tree, options, &tree->dir, err) != 0 || bpk_live_enter(err) != 0)
 		return -1;
 	bpk_live_add(&tree->live, drop_stage, tree);

@@ -1,13 +1,13 @@
 /*
- * Staged changes of a directory made so. Which step is the commit:
+ * Committing the staged changes of a directory. The commit is this step:
  *
- *     one file                    its rename
- *     a pivot, nothing behind it  its rename, after all others are renamed and synced
- *     everything else             the rename of the list (redo.h) of the pivot and what is behind
- *                                 it, or of all files
+ *     one file                      its rename
+ *     a pivot, nothing after it     its rename, after all others are renamed and synced
+ *     everything else               the rename of the list (redo.h), which has the pivot and the
+ *                                   files after it, or all files
  *
- * Whatever can fail is tried before the commit. Behind it, what fails or is cut short is left to
- * the next writer, and readers of ours see it as if it were done.
+ * Every step that can fail is tried before the commit. Later steps that fail or are cut short are
+ * left to the next writer, and readers of bpk see them as done.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,7 +35,8 @@ static void add_changes(struct bpk_redo *redo, const struct bpk_staged *files, s
 		};
 }
 
-/* The list of count files and nremoved removals, whose names stay theirs. For bpk_redo_clear. */
+/* Make the list of count files and nremoved removals, which keep their names. For
+ * bpk_redo_clear. */
 static int make_list(const struct bpk_staged *files, size_t count, const struct bpk_staged *removed,
 		     size_t nremoved, struct bpk_redo *redo, struct bpk_err *err)
 {
@@ -48,7 +49,8 @@ static int make_list(const struct bpk_staged *files, size_t count, const struct 
 	return bpk_redo_sort(redo, err);
 }
 
-/* It belongs to the directory's owner, else nobody believes it: root gives it away. */
+/* A list must belong to the directory's owner, or nobody would obey it; so root changes its
+ * owner. */
 static int give_to_owner(const struct bpk_draft *draft, uid_t owner, struct bpk_err *err)
 {
 	int fd = bpk_draft_descriptor(draft);
@@ -59,12 +61,12 @@ static int give_to_owner(const struct bpk_draft *draft, uid_t owner, struct bpk_
 	if (own.st_uid == owner || fchown(fd, owner, (gid_t)-1) == 0)
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
-			"belongs to user %lu, and a list of changes would not, by which several of"
-			" its files are changed at once",
+			"belongs to user %lu, and its list of changes, which several changed files"
+			" need, would not",
 			(unsigned long)owner);
 }
 
-/* Write redo as a draft for the list; it is staged, so that it is dropped when the rest is. */
+/* Write redo as a draft for the list, and stage it, so that it is dropped with the others. */
 static int stage_list(struct bpk_tree *tree, struct bpk_redo *redo, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
@@ -90,7 +92,7 @@ static int stage_list(struct bpk_tree *tree, struct bpk_redo *redo, struct bpk_e
 
 /* ---- Before the commit ---- */
 
-/* Could the names be given? is_new is found on the way. */
+/* Check that the names could be given, and set is_new. */
 static int check_files(const struct bpk_tree *tree, struct bpk_stage *stage, struct bpk_err *err)
 {
 	for (size_t i = 0; i < stage->count; i++) {
@@ -118,12 +120,12 @@ static void take_back_one(int root, const struct bpk_staged *file)
 
 	if (folder < 0)
 		return;
-	/* it was not renamed at all where the draft is still there */
+	/* refused if the draft still exists: then the file was never renamed */
 	(void)renameat2(folder, base, folder, draft, RENAME_NOREPLACE);
 	close(folder);
 }
 
-/* Of the first count files, those that replaced nothing are drafts again, to be dropped. */
+/* Turn those of the first count files that replaced nothing back into drafts, to be dropped. */
 static void take_back(const struct bpk_tree *tree, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
@@ -150,7 +152,7 @@ static int rename_one(const struct bpk_tree *tree, size_t i, struct bpk_err *err
 	return bpk_redo_apply(tree->root, &change, err);
 }
 
-/* New folders are on disk with their names. */
+/* Sync the new folders and their names. */
 static int sync_made(const struct bpk_tree *tree, struct bpk_err *err)
 {
 	for (size_t i = 0; tree->sync && i < tree->folders.count; i++)
@@ -181,7 +183,7 @@ static void forget_stage(struct bpk_tree *tree)
 	bpk_names_clear(&tree->folders);
 }
 
-/* Replace nothing: what has the name now came from somebody else. */
+/* Replace nothing: a file of that name was made by somebody else. */
 static int rename_new(int folder, const char *from, const char *to)
 {
 	if (renameat2(folder, from, folder, to, RENAME_NOREPLACE) == 0)
@@ -191,7 +193,7 @@ static int rename_new(int folder, const char *from, const char *to)
 	return renameat(folder, from, folder, to);
 }
 
-/* The list, the last that was staged, gets its name. */
+/* Give the list, the file staged last, its name. */
 static int commit_list(struct bpk_tree *tree, struct bpk_err *err)
 {
 	const char *draft = tree->stage.files[tree->stage.count - 1].draft;
@@ -201,14 +203,14 @@ static int commit_list(struct bpk_tree *tree, struct bpk_err *err)
 	if (!tree->sync || bpk_folder_sync(tree->root) == 0)
 		return 0;
 	bpk_fail_errno(err, errno, BPK_DIR_LIST ": sync its folder");
-	/* the drafts may go only when it is gone, also after a power cut */
+	/* the drafts may be dropped only when the list is gone, also after a power cut */
 	tree->is_stuck = unlinkat(tree->root, BPK_DIR_LIST, 0) != 0 && errno != ENOENT;
 	if (!tree->is_stuck && bpk_folder_sync(tree->root) != 0)
 		forget_stage(tree);
 	return -1;
 }
 
-/* Rename the files before the list's, commit it, carry it out. */
+/* Rename the files before the list's files, commit the list, carry it out. */
 static int commit_by_list(struct bpk_tree *tree, size_t first, const struct bpk_redo *list,
 			  struct bpk_err *err)
 {
@@ -222,7 +224,7 @@ static int commit_by_list(struct bpk_tree *tree, size_t first, const struct bpk_
 		tree->is_stuck = bpk_redo_carry_out(tree->root, list, tree->sync, err) != 0;
 	if (!tree->is_stuck)
 		return 0;
-	return bpk_err_subject(err, "is committed, and left to the next change to be carried out");
+	return bpk_err_subject(err, "is committed, but must be completed by the next change");
 }
 
 /* The list is staged. */
@@ -247,7 +249,7 @@ static int commit_from(struct bpk_tree *tree, size_t first, struct bpk_err *err)
 	int rc = make_list(stage->files + first, stage->count - first, removed->files,
 			   removed->count, &list, err);
 
-	/* a list that is on disk names drafts that are */
+	/* a list on disk must not name a draft that is not on disk */
 	if (rc == 0)
 		rc = sync_names(tree, first, stage->count - first, err);
 	if (rc == 0)
@@ -261,8 +263,7 @@ static int commit_from(struct bpk_tree *tree, size_t first, struct bpk_err *err)
 	return rc;
 }
 
-/* All files get their names in turn, and the last one's is the commit; the lock of live things is
- * held. */
+/* Rename all files in turn; the last rename is the commit. The lock of live objects is held. */
 static int rename_all(struct bpk_tree *tree, struct bpk_err *err)
 {
 	size_t last = tree->stage.count - 1;
@@ -277,7 +278,7 @@ static int rename_all(struct bpk_tree *tree, struct bpk_err *err)
 		forget_stage(tree);
 		return 0;
 	}
-	/* what was replaced is gone, and what the new one needs must stay; else all goes back */
+	/* a replaced file is gone, and the new one needs the others; otherwise undo everything */
 	if (tree->stage.files[last].is_new)
 		take_back(tree, last + 1);
 	else
@@ -296,7 +297,7 @@ static int commit_by_rename(struct bpk_tree *tree, struct bpk_err *err)
 	return rc;
 }
 
-/* Where pivot stands in the stage; count when it does not. */
+/* The number of pivot in the stage; count when it is not staged. */
 static size_t find_pivot(const struct bpk_tree *tree, const char *pivot)
 {
 	size_t i = 0;
@@ -311,7 +312,7 @@ void bpk_tree_only_adds(struct bpk_tree *tree)
 	tree->only_adds = true;
 }
 
-/* There are some. */
+/* There is at least one change. */
 static int commit_changes(struct bpk_tree *tree, size_t first, struct bpk_err *err)
 {
 	if (tree->removed.count == 0 && first == tree->stage.count - 1)
@@ -319,7 +320,7 @@ static int commit_changes(struct bpk_tree *tree, size_t first, struct bpk_err *e
 	return commit_from(tree, first, err);
 }
 
-/* Readers that looked at the generation before have seen the old state alone. */
+/* A reader that has read the generation before this commit has seen the old state only. */
 static int commit_generation(struct bpk_tree *tree, size_t first, struct bpk_err *err)
 {
 	int rc;

@@ -1,3 +1,5 @@
+/* Directories of any kind: names checked, hidden names skipped, listings sorted. Readers of
+ * datasets call it through io/dir.h. */
 #include "io/io.h"
 
 #include <limits.h>
@@ -71,7 +73,7 @@ bool bpk_dir_is_lock(const char *name)
 	return strcmp(name, BPK_DIR_LOCK) == 0 || strcmp(name, BPK_SIDECAR) == 0;
 }
 
-/* Of a name without folders, anywhere. */
+/* True for the name of a draft or journal, given without folders, in any folder. */
 static bool is_left_over(const char *base)
 {
 	return bpk_draft_is_name(base) || bpk_beside_is_journal(base);
@@ -91,7 +93,7 @@ static int check_or_root(const char *name, struct bpk_err *err)
 	return *name == '\0' ? 0 : bpk_dir_check_name(name, err);
 }
 
-/* ---- Looking and opening ---- */
+/* ---- Examining and opening ---- */
 
 int bpk_dir_look(struct bpk_dir *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
 		 struct bpk_err *err)
@@ -164,7 +166,7 @@ int bpk_dir_settle(struct bpk_dir *dir, uint64_t generation, bool failed, struct
 
 /* ---- Listing ---- */
 
-/* name is the directory's; what is hidden there depends on where it lies. */
+/* name is the directory's: locks and lists are hidden in the root only. */
 static bool is_shown(const struct bpk_dir_entries *entries, size_t i, const char *name)
 {
 	const struct bpk_dir_entry *entry = bpk_dir_entries_at(entries, i);

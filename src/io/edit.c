@@ -1,3 +1,5 @@
+/* Edits opened, locked, settled, undone and closed. append, write, truncate, meta and repair call
+ * them through io.h. */
 #include "io/edit_inner.h"
 
 #include <errno.h>
@@ -11,7 +13,7 @@
 #include "io/lock.h"
 #include "io/source.h"
 
-enum { REOPENED_MAX = 100 }; /* times that another file may take the name meanwhile */
+enum { REOPENED_MAX = 100 }; /* tries to lock a file whose name others keep replacing */
 
 atomic_bool bpk_edit_dropped;
 
@@ -57,7 +59,8 @@ static int fail_not_regular(const struct stat *found, struct bpk_err *err)
 	return bpk_fail(err, BPK_FAILED, "is no regular file");
 }
 
-/* Open the file and take its writer lock. 1: meanwhile another file has got its name. */
+/* Open the file and take its writer lock. Returns 1 if meanwhile another file has taken the
+ * name. */
 static int open_locked(struct bpk_edit *edit, struct bpk_err *err)
 {
 	int patience = edit->options.wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
@@ -113,7 +116,7 @@ static int is_claimed(const struct bpk_edit *edit, bool *claimed, struct bpk_err
 	return edit->options.claims == NULL ? 0 : edit->options.claims(&place, claimed, err);
 }
 
-/* Open the journal that is there; fails with one that is not about the file. */
+/* Open the file's journal if it exists; a journal of another file is a failure. */
 static int open_journal(struct bpk_edit *edit, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
@@ -128,8 +131,8 @@ static int open_journal(struct bpk_edit *edit, struct bpk_err *err)
 	return 0;
 }
 
-/* Put back what a writer that died has left, once the file is known to be what it should be, as it
- * was committed. All by the one descriptor. */
+/* Undo the change of a writer that died, after the caller has accepted the file as last committed.
+ * All steps use one descriptor. */
 static int settle(struct bpk_edit *edit, struct bpk_err *err)
 {
 	struct bpk_journal *journal = &edit->journal;
@@ -157,7 +160,7 @@ static int settle(struct bpk_edit *edit, struct bpk_err *err)
 	return find_end(edit, err);
 }
 
-/* Reads come from many threads; whoever wants to write must not wait for a moment without any. */
+/* Many threads read: a writer must not have to wait for a moment without readers. */
 static void init_locks(struct bpk_edit *edit)
 {
 	pthread_rwlockattr_t attr;
@@ -197,7 +200,7 @@ static void release(struct bpk_edit *edit)
 	bpk_edit_drop_copy(edit);
 	bpk_journal_close(&edit->journal);
 	if (edit->fd >= 0)
-		close(edit->fd); /* the locks go with it */
+		close(edit->fd); /* releases the locks */
 	bpk_sidecar_close(edit->sidecar);
 	bpk_beside_clear(&edit->beside);
 	pthread_rwlock_destroy(&edit->state_lock);
@@ -279,11 +282,12 @@ void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size)
 
 /* ---- Undoing ---- */
 
-/* The file may hold anything after a sync that failed, so its journal stays for the next one. */
+/* The file's state on disk is unknown after a failed sync, so its journal stays for the next
+ * writer. */
 static int fail_unsynced(struct bpk_edit *edit, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"cannot be put back for sure: its journal %s stays for the next change",
+			"may not be restored on disk: its journal %s stays for the next change",
 			edit->beside.journal);
 }
 
@@ -298,7 +302,7 @@ static int undo_by_journal(struct bpk_edit *edit, struct bpk_err *err)
 	if (bpk_journal_unlink(&edit->journal, err) != 0)
 		return -1;
 	if (edit->options.sync && bpk_journal_sync_folder(&edit->journal, err) != 0) {
-		edit->broken = true; /* it may come back, and does no harm: all is as it says */
+		edit->broken = true; /* the journal may come back: no harm, it is obeyed already */
 		return -1;
 	}
 	return 0;
@@ -348,7 +352,7 @@ void bpk_edit_close(struct bpk_edit *edit)
 {
 	if (edit == NULL)
 		return;
-	delist(edit); /* waits for bpk_edit_drop_all, which then has undone everything */
+	delist(edit); /* waits for bpk_edit_drop_all, which has then undone everything */
 	if (!bpk_edit_dropped)
 		(void)roll_back(edit, NULL);
 	release(edit);

@@ -1,3 +1,5 @@
+/* Committing an edit: through a journal, by one write of the head, or by a copy; and trimming.
+ * Formats' editors call it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <sys/stat.h>
@@ -6,7 +8,7 @@
 #include "io/full.h"
 #include "io/lock.h"
 
-enum { SECTOR = 512 }; /* disks write it whole or not at all */
+enum { SECTOR = 512 }; /* bytes that a disk writes whole or not at all */
 
 static int check(const struct bpk_edit_head *head, struct bpk_err *err)
 {
@@ -20,7 +22,8 @@ static int check(const struct bpk_edit_head *head, struct bpk_err *err)
 
 /* ---- Through a journal ---- */
 
-/* A head that was written to already is not known by its bytes any more. */
+/* True if the head was not written to since the last commit; otherwise its bytes do not identify
+ * it. */
 static bool is_untouched(const struct bpk_edit *edit, const struct bpk_edit_head *head)
 {
 	const struct bpk_region *region = bpk_regions_from(&edit->journal.saved, head->offset);
@@ -42,7 +45,7 @@ static int announce(struct bpk_edit *edit, const struct bpk_edit_head *head, str
 	return rc;
 }
 
-/* What is cut off can be put back only when it was saved; else it stays, behind the content. */
+/* Cut off the tail if it was saved and can be restored; otherwise it stays, behind the content. */
 static int cut_tail(struct bpk_edit *edit, uint64_t end, struct bpk_err *err)
 {
 	uint64_t at = end, gap_end;
@@ -58,7 +61,8 @@ static int cut_tail(struct bpk_edit *edit, uint64_t end, struct bpk_err *err)
 	return 0;
 }
 
-/* No reader looks. The journal's end is the commit; should that not last, all is put back. */
+/* No reader looks. Unlinking the journal is the commit; if the file cannot be synced before that,
+ * the caller undoes everything. */
 static int finish_journal(struct bpk_edit *edit, const struct bpk_edit_head *head, uint64_t end,
 			  struct bpk_err *err)
 {
@@ -70,7 +74,7 @@ static int finish_journal(struct bpk_edit *edit, const struct bpk_edit_head *hea
 	return edit->options.sync ? bpk_journal_sync_folder(&edit->journal, err) : 0;
 }
 
-/* ---- Without one ---- */
+/* ---- Without a journal ---- */
 
 struct old_head {
 	uint8_t bytes[SECTOR];
@@ -93,14 +97,14 @@ static int write_head(struct bpk_edit *edit, const struct bpk_edit_head *head,
 	if (bpk_full_write_at(edit->fd, head->offset, head->bytes, err) == 0 &&
 	    bpk_edit_sync_file(edit, err) == 0)
 		return 0;
-	/* whether it lasts or not: a head is the old one or the new one */
+	/* try to restore the old head; on disk it is the old one or the new one in any case */
 	(void)bpk_full_write_at(edit->fd, head->offset, bpk_view(old->bytes, old->size), NULL);
 	if (edit->options.sync && !edit->unsynced)
 		(void)bpk_edit_sync_file(edit, NULL);
 	return -1;
 }
 
-/* ---- Either way ---- */
+/* ---- Both ---- */
 
 static void begin_anew(struct bpk_edit *edit, uint64_t end)
 {
@@ -126,7 +130,7 @@ static int switch_over(struct bpk_edit *edit, const struct bpk_edit_head *head, 
 	return rc;
 }
 
-/* Put back what was there; where that fails as well the line says what happens then. */
+/* Undo everything; if that fails too, add its message. */
 static int give_up(struct bpk_edit *edit, struct bpk_err *err)
 {
 	struct bpk_err second = { 0 };
@@ -189,7 +193,7 @@ static int trim(struct bpk_edit *edit, struct bpk_err *err)
 	struct stat found;
 
 	if (edit->dirty || edit->copy != NULL)
-		return bpk_fail(err, BPK_BUG, "what is not committed would be cut off");
+		return bpk_fail(err, BPK_BUG, "uncommitted bytes would be cut off");
 	if (fstat(edit->fd, &found) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
 	if ((uint64_t)found.st_size <= edit->end)

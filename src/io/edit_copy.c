@@ -1,6 +1,5 @@
-/*
- * Edits by way of another file that takes the name of the first: drafts of a caller's, and copies.
- */
+/* Edits that give the name to another file: drafts of a caller, and copies. edit.c and
+ * edit_commit.c call it, and format editors through io/edit.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -15,7 +14,7 @@
 #include "io/full.h"
 #include "io/lock.h"
 
-enum { PIECE = 8 << 10 }; /* bytes on the stack */
+enum { PIECE = 8 << 10 }; /* bytes copied at a time, on the stack */
 
 /* ---- Replacing ---- */
 
@@ -30,8 +29,8 @@ static int open_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bp
 	return bpk_draft_open_at(edit->beside.folder, edit->beside.name, &options, draft, err);
 }
 
-/* The descriptor of the file that draft will be, with the writer lock that the edit goes on with:
- * whoever opens it by its name finds it taken. */
+/* Duplicate the descriptor of draft and take the writer lock, with which the edit goes on: a
+ * process that opens the new file by its name finds it locked. */
 static int lock_draft(const struct bpk_draft *draft, int *fd, struct bpk_err *err)
 {
 	*fd = fcntl(bpk_draft_descriptor(draft), F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
@@ -40,7 +39,7 @@ static int lock_draft(const struct bpk_draft *draft, int *fd, struct bpk_err *er
 	return bpk_lock_need(*fd, BPK_LOCK_WRITER, BPK_LOCK_TRY, true, NULL, err);
 }
 
-/* The whole mode of the old file, where the new one belongs to the same. */
+/* Give the whole mode of the old file if the new one has the same owner and group. */
 static void give_mode(int fd, const struct stat *old)
 {
 	struct stat found;
@@ -49,12 +48,12 @@ static void give_mode(int fd, const struct stat *old)
 		(void)fchmod(fd, old->st_mode & 0777);
 }
 
-/* The edit goes on with the file fd, which has the name now. Takes fd. */
+/* Continue the edit with the file fd, which has the name now. Takes fd. */
 static int adopt(struct bpk_edit *edit, int fd, struct bpk_err *err)
 {
 	struct stat found;
 
-	flock(fd, LOCK_UN); /* of drafts; it is none any more */
+	flock(fd, LOCK_UN); /* the lock of a draft, which it no longer is */
 	if (fstat(fd, &found) != 0) {
 		edit->broken = true;
 		close(fd);
@@ -69,7 +68,7 @@ static int adopt(struct bpk_edit *edit, int fd, struct bpk_err *err)
 	return 0;
 }
 
-/* Keep draft, whose descriptor fd is as well; the old file's journal is gone. */
+/* Keep draft, whose descriptor is also fd; the old file has no journal any more. */
 static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct bpk_err *err)
 {
 	struct stat old, like;
@@ -80,7 +79,7 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct b
 		return bpk_fail_errno(err, errno, "fstat");
 	}
 	old.st_mode = bpk_acl_mode(edit->fd, old.st_mode);
-	(void)fchown(fd, old.st_uid, (gid_t)-1); /* only root may */
+	(void)fchown(fd, old.st_uid, (gid_t)-1); /* works for root only */
 	like = old;
 	like.st_mtim = (struct timespec){ .tv_nsec = UTIME_NOW };
 	rc = bpk_draft_keep(draft, &like, err);
@@ -88,7 +87,7 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct b
 	return rc;
 }
 
-/* Put draft in the place of the file; takes it. */
+/* Rename draft over the file; takes it. */
 static int replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *err)
 {
 	bool same;
@@ -101,7 +100,7 @@ static int replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_er
 	if (keep(edit, draft, fd, err) != 0) {
 		if (bpk_beside_is(&edit->beside, fd, &same, NULL) != 0 || !same)
 			goto fail;
-		/* it is there, but its folder could not be synced */
+		/* it has the name, but its folder could not be synced */
 		edit->broken = true;
 		(void)adopt(edit, fd, NULL);
 		return -1;
@@ -152,7 +151,7 @@ static int copy_by_hand(int from, int to, uint64_t done, uint64_t size, struct b
 	return 0;
 }
 
-/* Share the blocks where the file system can, let the kernel copy where it can. */
+/* Share the blocks if the file system can; otherwise let the kernel copy if it can. */
 static int copy_content(int from, int to, uint64_t size, struct bpk_err *err)
 {
 	uint64_t done = 0;

@@ -1,6 +1,5 @@
-/*
- * Writing to a file that is changed in place: what is written over is saved first.
- */
+/* Writing to a file that is changed in place: overwritten bytes are saved first. Format editors
+ * call it through io/edit.h. */
 #include <errno.h>
 #include <sys/stat.h>
 
@@ -44,7 +43,7 @@ static int create_journal(struct bpk_edit *edit, struct bpk_err *err)
 	return 0;
 }
 
-/* A journal that never became whole protects nothing. */
+/* Remove a journal that never became complete: it protects nothing. */
 static void remove_unfinished(struct bpk_edit *edit)
 {
 	if (edit->journal.fd < 0 || edit->journal.whole)
@@ -53,7 +52,8 @@ static void remove_unfinished(struct bpk_edit *edit)
 	bpk_journal_close(&edit->journal);
 }
 
-/* With reads and readers kept out: a journal, with these bytes saved in it. */
+/* Create a journal if necessary and save these bytes in it. The change lock is held; state_lock
+ * keeps out reads. */
 static int save_alone(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
 {
 	int rc;
@@ -82,7 +82,7 @@ static int save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bp
 	return rc;
 }
 
-/* Save what lies between offset and end and below the end of the content. */
+/* Save the bytes from offset to end that lie below the end of the content and are not saved yet. */
 static int save_missing(struct bpk_edit *edit, uint64_t offset, uint64_t end, struct bpk_err *err)
 {
 	uint64_t gap_end;
@@ -93,7 +93,7 @@ static int save_missing(struct bpk_edit *edit, uint64_t offset, uint64_t end, st
 	return save(edit, offset, end - offset, err);
 }
 
-/* What may be written over as it is: free now, and no part of what a journal knows the file by. */
+/* The region that needs no saving: free now, and not sampled by the journal's START. */
 static struct bpk_region unsaved(const struct bpk_edit *edit)
 {
 	const struct bpk_region *a = &edit->unused, *b = &edit->unsampled;
@@ -106,7 +106,7 @@ static struct bpk_region unsaved(const struct bpk_edit *edit)
 	return (struct bpk_region){ start, end > start ? end - start : 0, 0 };
 }
 
-/* Before size bytes at offset are written over. */
+/* Save the bytes from offset to end before they are overwritten. */
 static int protect(struct bpk_edit *edit, uint64_t offset, uint64_t end, struct bpk_err *err)
 {
 	struct bpk_region hole = unsaved(edit);

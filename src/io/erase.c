@@ -1,3 +1,5 @@
+/* Directories examined, erased or cleaned of drafts. --rm, replaced directories, name.c and tree
+ * opens call it. */
 #include "io/erase.h"
 
 #include <dirent.h>
@@ -10,7 +12,7 @@
 #include "io/dir_ops.h"
 #include "io/name.h"
 
-/* Each level holds a descriptor; no dataset is that deep. */
+/* folders below the top; each level holds a descriptor, and no dataset is that deep */
 enum { DEPTH_MAX = 64 };
 
 struct walk {
@@ -18,7 +20,7 @@ struct walk {
 	enum { VET, ERASE, ERASE_DRAFTS } task;
 	struct bpk_stranger *stranger;
 	uid_t owner;         /* of the top */
-	char name[PATH_MAX]; /* of what is looked at, from the top */
+	char name[PATH_MAX]; /* of the current entry, relative to the top */
 	int depth;
 };
 
@@ -27,7 +29,7 @@ bool bpk_erase_may(uid_t owner, const struct stat *found)
 	return found->st_uid == owner || found->st_uid == geteuid();
 }
 
-/* A lock may be anybody's, who has changed the dataset. */
+/* A lock may belong to anybody who has changed the dataset. */
 static bool is_ours(const struct walk *walk, const struct stat *found)
 {
 	if (walk->ours == NULL || walk->ours(walk->name) || bpk_dir_is_lock(walk->name))
@@ -66,7 +68,7 @@ static int meet_folder(struct walk *walk, int parent, const char *base, struct b
 	    errno == ENOENT)
 		return rc;
 	if (errno == ENOTEMPTY || errno == EEXIST)
-		return meet_stranger(walk); /* which was met below, or came since */
+		return meet_stranger(walk); /* met below, or added since */
 	return fail_at(walk, err);
 }
 
@@ -93,7 +95,7 @@ static int meet_file(const struct walk *walk, int parent, const char *base, stru
 	return fail_at(walk, err);
 }
 
-/* Nobody works on it any more. */
+/* True if no process works on the draft any more. */
 static bool is_left_behind(int parent, const char *base)
 {
 	int fd = openat(parent, base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -104,7 +106,7 @@ static bool is_left_behind(int parent, const char *base)
 	return left;
 }
 
-/* Failures are passed over: the next writer tries again. */
+/* Failures are ignored: the next writer tries again. */
 static int meet_draft(struct walk *walk, int parent, const char *base, const struct stat *found)
 {
 	bool is_draft = bpk_draft_is_name(base);
@@ -126,7 +128,7 @@ static int meet(struct walk *walk, int parent, const char *base, struct bpk_err 
 	if (walk->task == ERASE_DRAFTS)
 		return meet_draft(walk, parent, base, &found);
 	if (S_ISDIR(found.st_mode) && walk->ours != NULL && bpk_dir_hides(walk->name))
-		return meet_stranger(walk); /* these are files where we made them */
+		return meet_stranger(walk); /* bpk makes these as files only */
 	if (S_ISDIR(found.st_mode))
 		return meet_folder(walk, parent, base, err);
 	if (!S_ISREG(found.st_mode) || !is_ours(walk, &found))

@@ -1,9 +1,9 @@
 /*
- * The first kind of directory: a folder of the file system.
+ * Directories in the file system, the first kind. bpk_dir_open and bpk_dir_of_folder make them.
  *
- * While a list of changes is there (redo.h), names are read through it. No lock is needed for that:
- * the list appears at once, so whoever looks for it before each name sees all of a change from then
- * on, and a draft that was opened while the list stood is the one that it names.
+ * While a list of changes exists (redo.h), names are read through it. No lock is needed for that:
+ * the list appears in one step, so a reader that looks for it before each name sees all of a change
+ * from then on, and a draft opened while the list exists is the one that it names.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,17 +21,17 @@
 #include "io/redo.h"
 #include "io/source.h"
 
-/* How often a list may be replaced while one name is opened. */
+/* tries to open one name while writers keep replacing the list */
 enum { TRIES_MAX = 1000 };
 
 struct folder {
 	/* fixed after open */
 	int root;
-	char *path;   /* NULL: no matter */
-	bool pending; /* a list was there, and no writer */
+	char *path;   /* as it was opened; NULL: by descriptor */
+	bool pending; /* at open there was a list, and no writer */
 
 	pthread_mutex_t lock;
-	struct bpk_redo redo; /* guarded by lock: the last list that was seen */
+	struct bpk_redo redo; /* guarded by lock: the list read last */
 };
 
 static bool is_missing(int errnum)
@@ -46,14 +46,14 @@ static enum bpk_entry entry_of(mode_t mode)
 	return S_ISDIR(mode) ? BPK_ENTRY_DIRECTORY : BPK_ENTRY_OTHER;
 }
 
-/* ---- Through the list ---- */
+/* ---- Through the list of changes ---- */
 
-/* Where the content of name lies. */
+/* Where the content of a name lies. */
 struct way {
 	bool removed;
 	bool is_draft;
 	char draft[PATH_MAX]; /* set when is_draft */
-	struct stat list;     /* set when is_draft: what says so */
+	struct stat list;     /* set when is_draft: of the list that names the draft */
 };
 
 static int find_way(struct folder *folder, const char *name, struct way *way, struct bpk_err *err)
@@ -76,7 +76,8 @@ static int find_way(struct folder *folder, const char *name, struct way *way, st
 	return rc;
 }
 
-/* The draft found this way is the one that the list spoke of; else all is to be done again. */
+/* True if the list that named the draft is still in place; otherwise the caller must start
+ * again. */
 static bool way_stood(const struct folder *folder, const struct way *way)
 {
 	return !way->is_draft || bpk_redo_stands(folder->root, &way->list);
@@ -84,12 +85,12 @@ static bool way_stood(const struct folder *folder, const struct way *way)
 
 static int fail_restless(struct bpk_err *err)
 {
-	return bpk_fail(err, BPK_FAILED, "is being changed again and again");
+	return bpk_fail(err, BPK_FAILED, "is being changed all the time");
 }
 
-/* ---- Looking and opening ---- */
+/* ---- Examining and opening ---- */
 
-/* 0, or -1 with errno. */
+/* Returns 0, or -1 with errno. */
 static int stat_by(const struct folder *folder, const char *name, struct way *way,
 		   struct stat *found)
 {
@@ -98,7 +99,7 @@ static int stat_by(const struct folder *folder, const char *name, struct way *wa
 			return 0;
 		if (!is_missing(errno))
 			return -1;
-		way->is_draft = false; /* it has its name by now */
+		way->is_draft = false; /* it was renamed to its final name */
 	}
 	return bpk_beneath_stat(folder->root, name, found);
 }
@@ -127,7 +128,7 @@ static int folder_look(void *dir, const char *name, enum bpk_entry *entry, uint6
 			if (way_stood(folder, &way))
 				return tell(&found, entry, size);
 		} else if (errno == ELOOP) {
-			*entry = BPK_ENTRY_OTHER; /* behind a link on the way */
+			*entry = BPK_ENTRY_OTHER; /* a link leads there */
 			return 0;
 		} else {
 			return is_missing(errno)
@@ -138,8 +139,8 @@ static int folder_look(void *dir, const char *name, enum bpk_entry *entry, uint6
 	return fail_restless(err);
 }
 
-/* What is no regular file is not opened, but for one that takes its place just now. A descriptor,
- * or -1 with errno: EINVAL, it is no regular file. */
+/* Open a regular file. Other files are not opened, except one that takes its place at this moment.
+ * Returns a descriptor, or -1 with errno: EINVAL if it is no regular file. */
 static int open_file(int root, const char *name)
 {
 	struct stat found;
@@ -172,7 +173,7 @@ static int open_by(const struct folder *folder, const char *name, struct way *wa
 
 		if (fd >= 0 || !is_missing(errno))
 			return fd;
-		way->is_draft = false; /* it has its name by now */
+		way->is_draft = false; /* it was renamed to its final name */
 	}
 	return open_file(folder->root, name);
 }
@@ -223,7 +224,7 @@ static bool folder_is_current(void *dir, const char *name, const struct bpk_sour
 
 /* ---- Listing ---- */
 
-/* The last part of name, when it lies directly in folder; else NULL. */
+/* The last part of name if it lies directly in folder; otherwise NULL. */
 static const char *part_in(const char *folder, const char *name)
 {
 	size_t size = strlen(folder);
@@ -236,7 +237,7 @@ static const char *part_in(const char *folder, const char *name)
 	return strchr(name, '/') == NULL ? name : NULL;
 }
 
-/* What comes later counts, so the list has the last word. */
+/* Of equal names the last entry counts, so the list overrides the folder. */
 static int add_changes(const struct bpk_redo *redo, const char *name,
 		       struct bpk_dir_entries *entries, struct bpk_err *err)
 {
@@ -261,7 +262,8 @@ static int folder_list(void *dir, const char *name, struct bpk_dir_entries *entr
 		return bpk_fail(err, BPK_CORRUPT, "is no directory");
 	if (fd < 0)
 		return bpk_fail_errno(err, errno, "cannot be listed");
-	/* first the list: what it names is found as it was or will be, and that is the same */
+	/* read the list first: the names in it are found in their old or new state, which are the
+	 * same in a listing */
 	pthread_mutex_lock(&folder->lock);
 	rc = bpk_redo_refresh(folder->root, &folder->redo, err);
 	if (rc != 0)
@@ -330,7 +332,7 @@ static const struct bpk_dir_ops folder_ops = {
 	.close = folder_close,
 };
 
-/* Has a living writer made the list? */
+/* True if the writer that made the list is alive. */
 static bool has_writer(int root)
 {
 	int lock = bpk_redo_open_lock(root, O_RDONLY);

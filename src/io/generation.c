@@ -1,3 +1,4 @@
+/* Reading and raising the generation of a directory. folder.c reads it, commit.c raises it. */
 #include "io/generation.h"
 
 #include <errno.h>
@@ -9,9 +10,9 @@
 #include "io/full.h"
 #include "io/lock.h"
 
-enum { SIZE = 8 };
+enum { SIZE = 8 }; /* bytes of the number in .lock */
 
-/* 0 where the file holds something else. */
+/* *generation is 0 when the file holds anything else. */
 static int read_number(int lock, uint64_t *generation, struct bpk_err *err)
 {
 	uint8_t bytes[SIZE + 1];
@@ -33,7 +34,7 @@ int bpk_generation_read(int root, uint64_t *generation, struct bpk_err *err)
 	rc = bpk_lock_need(lock, BPK_LOCK_SEEN, BPK_LOCK_LONG, true, NULL, err);
 	if (rc == 0)
 		rc = read_number(lock, generation, err);
-	close(lock); /* the lock goes with it */
+	close(lock); /* releases the lock */
 	return rc;
 }
 

@@ -1,3 +1,4 @@
+/* Identifying an open file across processes. The journal and the list of changes call it. */
 #include "io/identity.h"
 
 #include <errno.h>
@@ -6,9 +7,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-enum { SECOND = 1000000000 };
+enum { SECOND = 1000000000 }; /* nanoseconds */
 
-/* The time of birth; 0 where it cannot be had. */
+/* The time of birth; 0 if the file system has no such time. */
 static uint64_t birth(int fd)
 {
 	struct statx found;

@@ -1,3 +1,5 @@
+/* Writing a journal, reading through it, and restoring a file from it. Edits, shared sources and
+ * retire.c call it. */
 #include "io/journal.h"
 
 #include <errno.h>
@@ -12,7 +14,7 @@
 #include "io/journal_start.h"
 #include "io/record.h"
 
-enum { PIECE = 8 << 10 }; /* bytes on the stack */
+enum { PIECE = 8 << 10 }; /* bytes copied at a time, on the stack */
 
 void bpk_journal_init(struct bpk_journal *journal, const struct bpk_beside *beside)
 {
@@ -40,7 +42,7 @@ static int name_journal(const struct bpk_journal *journal, struct bpk_err *err)
 
 /* ---- Writing ---- */
 
-/* Write one record at position, and move that behind it. */
+/* Write one record at *position, and move *position to its end. */
 static int put_record(struct bpk_journal *journal, uint64_t *position, uint32_t kind,
 		      uint64_t offset, struct bpk_view payload, struct bpk_err *err)
 {
@@ -93,8 +95,8 @@ static int put_saved(struct bpk_journal *journal, uint64_t *position, int fd, ui
 }
 
 /*
- * The journal belongs to the file's owner, else nobody believes it: root gives it away. So nobody
- * else can change a file of that owner in place.
+ * A journal must belong to the file's owner, or nobody would obey it; so root changes its owner.
+ * Other users cannot do that and cannot change the file in place.
  */
 static int give_to_owner(const struct bpk_journal *journal, const struct stat *file,
 			 struct bpk_err *err)
@@ -113,7 +115,7 @@ static int give_to_owner(const struct bpk_journal *journal, const struct stat *f
 			(unsigned long)file->st_uid);
 }
 
-/* Those who may read the file may read what it was; never more than that. */
+/* Let the readers of the file read its old content, and nobody else. */
 static int open_to_readers(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
 	struct stat file, own;
@@ -169,7 +171,7 @@ static int put_gaps(struct bpk_journal *journal, uint64_t *position, int fd, uin
 	return 0;
 }
 
-/* List the regions that put_gaps has written from position on: it met the same gaps. */
+/* List the regions that put_gaps has written from position on; the gaps are the same. */
 static int index_gaps(struct bpk_journal *journal, uint64_t position, uint64_t offset, uint64_t end,
 		      struct bpk_err *err)
 {
@@ -187,8 +189,8 @@ static int index_gaps(struct bpk_journal *journal, uint64_t position, uint64_t o
 	return 0;
 }
 
-/* What was written up to position is durable, and then marked so. The folder is synced with the
- * first of it, which makes the name durable. */
+/* Make the records up to *position durable, then mark them. The first time the folder is synced
+ * too, which makes the name durable. */
 static int seal(struct bpk_journal *journal, uint64_t *position, bool sync, bool *unsynced,
 		struct bpk_err *err)
 {
@@ -222,7 +224,7 @@ int bpk_journal_save(struct bpk_journal *journal, int fd, uint64_t offset, uint6
 	journal->whole = true;
 	return 0;
 fail:
-	/* what is there of it is written over by the next records, and true until then */
+	/* the next records overwrite these; until then they are true */
 	(void)bpk_full_set_size(journal->fd, journal->end);
 	return -1;
 }
@@ -241,7 +243,7 @@ int bpk_journal_sync_folder(struct bpk_journal *journal, struct bpk_err *err)
 	return bpk_fail_errno(err, errno, "sync its folder");
 }
 
-/* ---- Reading through it ---- */
+/* ---- Reading the old content ---- */
 
 int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offset,
 			struct bpk_span out, size_t *got, struct bpk_err *err)
@@ -271,7 +273,7 @@ int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offs
 	return 0;
 }
 
-/* ---- Putting back ---- */
+/* ---- Restoring ---- */
 
 static int fail_changed(const struct bpk_journal *journal, struct bpk_err *err)
 {
@@ -279,7 +281,7 @@ static int fail_changed(const struct bpk_journal *journal, struct bpk_err *err)
 			journal->beside->journal);
 }
 
-/* Read a record of saved bytes once more, handing each piece to the file fd (-1: to nobody). */
+/* Read a record of saved bytes again and write each piece to the file fd (-1: nowhere). */
 static int read_record(const struct bpk_journal *journal, const struct bpk_region *region, int fd,
 		       struct bpk_err *err)
 {

@@ -1,19 +1,18 @@
 /*
- * Inside the room io: the undo journal of a file, .NAME.bpkj beside it. It holds what bytes of
- * the file were before they were written over, so that the file can be put back, or be read as it
- * was.
+ * Inside the room io: the undo journal of a file, .NAME.bpkj beside it. It holds the old content of
+ * overwritten bytes, to restore the file or to read its old state.
  *
  *      START | SAVED SAVED ... MARK | SAVED ... MARK | HEAD_NEXT MARK
- *            '--- synced before ----^ the MARK is written, then what was saved is written over
+ *       '--- synced before ----^ the MARK is written; after the MARK the file is overwritten
  *
- * (io/record.h has the records.) A record that is not whole counts as not there, unless a MARK
- * behind it says that it was: then the journal is damaged, and nothing is touched.
+ * (io/record.h describes the records.) An incomplete record counts as missing, unless a MARK behind
+ * it proves that it was complete: then the journal is damaged, and nothing is changed.
  *
  * A journal is valid for one open file: it belongs to that file's owner, was made for that device
- * and inode, and nobody else has written to the file since. Of the others some are not about this
- * file (a copy, a file that took the name, a stranger's): they are left alone, and the file is read
- * as it lies. One that is about it, but is damaged or contradicts it, is a failure, since the file
- * may be changed by half.
+ * and inode, and nobody else has written to the file since. A journal that is not about this file
+ * (it was made for the original of a copy or for an earlier file of that name, or belongs to a
+ * stranger) is ignored, and the file is read as it is. A journal that is about this file but
+ * damaged, or that contradicts it, is a failure, because the file may be half changed.
  */
 #ifndef BPK_IO_JOURNAL_H
 #define BPK_IO_JOURNAL_H
@@ -23,18 +22,18 @@
 #include "io/identity.h"
 #include "io/regions.h"
 
-/* Caller storage, for bpk_journal_close. One thread's at a time; reading the file through it may be
- * done by many, as long as none changes it. */
+/* Caller storage, for bpk_journal_close. Belongs to one thread at a time; several threads may read
+ * the file through it while nobody changes it. */
 struct bpk_journal {
 	const struct bpk_beside *beside;
-	int fd;                   /* -1: there is none */
-	bool any_file;            /* use one that was made for another file, as the user wishes */
-	struct bpk_identity file; /* which it must be about */
-	bool whole;               /* its start is there, so the rest of this may be believed */
-	uint64_t old_size;        /* of the file as it was */
-	uint64_t end;             /* of the records that are whole */
+	int fd;                   /* -1: there is no journal */
+	bool any_file;            /* accept a journal of another file, as the user wishes */
+	struct bpk_identity file; /* the file that it must be about */
+	bool whole;               /* START was read; the members below are valid */
+	uint64_t old_size;        /* of the file before the change */
+	uint64_t end;             /* of the complete records */
 	struct bpk_regions saved;
-	struct bpk_buf start; /* the payload of START: what the file must look like */
+	struct bpk_buf start; /* the payload of START: samples of the file */
 	bool announces;       /* the commit had begun to write head */
 	uint64_t head_offset;
 	struct bpk_buf head;
@@ -42,62 +41,63 @@ struct bpk_journal {
 
 void bpk_journal_init(struct bpk_journal *journal, const struct bpk_beside *beside);
 
-/* Forget it, leaving the file where it is. Harmless when there is none. */
+/* Release it, leaving the journal's file on disk. Harmless when there is none. */
 void bpk_journal_close(struct bpk_journal *journal);
 
 /* ---- Writing ---- */
 
 /*
- * Begin a journal of the file fd, whose content ends at old_size and which holds nothing that
- * matters in unused. Fails with BPK_FAILED; then none is there. bpk_journal_save makes it
- * durable.
+ * Begin a journal of the file fd, whose content ends at old_size. The bytes in unused are
+ * unreachable for readers and are left out of the samples. Not durable before bpk_journal_save.
+ * Fails with BPK_FAILED; no journal exists then.
  */
 int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
 		       const struct bpk_region *unused, struct bpk_err *err);
 
 /*
- * Save size bytes of the file fd at offset, as far as they were not saved before, announce head
- * (NULL: none), and make all that durable (sync). After a failure nothing of it counts; *unsynced
- * tells that a sync has failed.
+ * Save the bytes of the file fd from offset to offset + size that were not saved before, announce
+ * head (may be NULL), and make all that durable if sync is set. After a failure none of it counts;
+ * *unsynced is true if a sync has failed.
  */
 int bpk_journal_save(struct bpk_journal *journal, int fd, uint64_t offset, uint64_t size,
 		     const struct bpk_edit_head *head, bool sync, bool *unsynced,
 		     struct bpk_err *err);
 
-/* Unlink it, if it is still there, and sync its folder. It may still be read until it is closed. */
+/* Unlink the journal if it still exists. It can be read until it is closed. */
 int bpk_journal_unlink(struct bpk_journal *journal, struct bpk_err *err);
 int bpk_journal_sync_folder(struct bpk_journal *journal, struct bpk_err *err);
 
 /* ---- Reading ---- */
 
 /*
- * Open the journal that is there for the file fd, if one is, and read it; with one open already,
- * read what was added. whole stays false when it was never finished, and the file untouched; fd
- * stays -1 where there is none. 1: it is not about the file, and err says so in a line ("its
- * journal NAME is not used: ..."). Fails with BPK_CORRUPT (damaged), BPK_UNSUPPORTED (of a later
- * version) or BPK_FAILED (may not be read).
+ * open finds the journal of the file fd and reads it; load reads records added to an open journal.
+ * whole stays false when the journal was never finished, so that the file is unchanged; journal->fd
+ * stays -1 when there is no journal. Returns 1 if the journal is not about the file; err then says
+ * so ("its journal NAME is not used: ..."). Fails with BPK_CORRUPT (damaged), BPK_UNSUPPORTED (a
+ * later version) or BPK_FAILED (unreadable).
  */
 int bpk_journal_open(struct bpk_journal *journal, int fd, struct bpk_err *err);
 int bpk_journal_load(struct bpk_journal *journal, struct bpk_err *err);
 
-/* The line that says why it is not used. Returns 1. */
+/* Fill err with the line that says why the journal is not used. Returns 1. */
 int bpk_journal_refuse(const struct bpk_journal *journal, struct bpk_err *err, const char *why);
 
-/* Does the file fd hold what it did, but for what was saved? If not, BPK_CORRUPT. */
+/* Check that the file fd still has its old content outside the saved regions; otherwise
+ * BPK_CORRUPT. */
 int bpk_journal_check(const struct bpk_journal *journal, int fd, struct bpk_err *err);
 
-/* Read the file fd as it was: less than out.size only at its end. */
+/* Read the old content of the file fd; fewer bytes than out.size only at its end. */
 int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offset,
 			struct bpk_span out, size_t *got, struct bpk_err *err);
 
-/* ---- Putting back; the caller holds the writer lock ---- */
+/* ---- Restoring; the caller holds the writer lock ---- */
 
-/* Write into the file fd what was saved, and give it its old size. Every record is tested again
+/* Write the saved bytes back into the file fd and restore its size. Every record is checked again
  * before the first byte is written. */
 int bpk_journal_put_back(const struct bpk_journal *journal, int fd, struct bpk_err *err);
 
-/* Put back what a writer that died has left of the file fd, by the journal that is open, and remove
- * that. Fails with nothing done that would not be done again the next time. */
+/* Restore the file fd by the open journal of a writer that died, and remove the journal. After a
+ * failure the next call can repeat everything. */
 int bpk_journal_settle(struct bpk_journal *journal, int fd, bool sync, struct bpk_err *err);
 
 #endif

@@ -1,3 +1,5 @@
+/* Finding a journal and reading its records. Edits, shared sources and retire.c call
+ * bpk_journal_open. */
 #include "io/journal.h"
 
 #include <errno.h>
@@ -11,7 +13,10 @@
 #include "io/journal_start.h"
 #include "io/record.h"
 
-enum { PIECE = 8 << 10, HEAD_MAX = 512 };
+enum {
+	PIECE = 8 << 10, /* bytes read at a time, on the stack */
+	HEAD_MAX = 512,  /* bytes of a head: one sector */
+};
 
 static int fail_damaged(const struct bpk_journal *journal, uint64_t position, struct bpk_err *err)
 {
@@ -19,7 +24,7 @@ static int fail_damaged(const struct bpk_journal *journal, uint64_t position, st
 			journal->beside->journal, position);
 }
 
-/* Read from the journal; what is missing is an error. */
+/* Read from the journal; missing bytes are an error. */
 static int need(const struct bpk_journal *journal, uint64_t position, struct bpk_span out,
 		struct bpk_err *err)
 {
@@ -48,7 +53,7 @@ static int crc_of(const struct bpk_journal *journal, uint64_t position, uint64_t
 	return 0;
 }
 
-/* Is there a whole record at journal->end, in a journal of size bytes? */
+/* *whole is true if a complete record lies at journal->end, in a journal of size bytes. */
 static int find_record(const struct bpk_journal *journal, uint64_t size, struct bpk_record *record,
 		       bool *whole, struct bpk_err *err)
 {
@@ -95,7 +100,7 @@ static int take_start(struct bpk_journal *journal, const struct bpk_record *reco
 	return rc;
 }
 
-/* The first to save a byte wins, so none is saved twice, and none that was not there. */
+/* The first record of a byte counts: no byte is saved twice, and none outside the old file. */
 static int take_saved(struct bpk_journal *journal, const struct bpk_record *record,
 		      struct bpk_err *err)
 {
@@ -140,7 +145,8 @@ static int take(struct bpk_journal *journal, const struct bpk_record *record, st
 
 /* ---- All of them ---- */
 
-/* Look in bytes, which lie at position, for a MARK; a part of one at their end is not looked at. */
+/* True if bytes, which lie at position, contain a MARK; a part of one at their end does not
+ * count. */
 static bool has_mark(struct bpk_view bytes, uint64_t position)
 {
 	size_t at = 0;
@@ -161,7 +167,7 @@ static bool has_mark(struct bpk_view bytes, uint64_t position)
 	return false;
 }
 
-/* Nothing whole is at journal->end. It was never finished, or was it damaged later? */
+/* No complete record lies at journal->end: tell an unfinished record from a damaged one. */
 static int judge_rest(const struct bpk_journal *journal, uint64_t size, struct bpk_err *err)
 {
 	uint8_t piece[PIECE];
@@ -180,7 +186,7 @@ static int judge_rest(const struct bpk_journal *journal, uint64_t size, struct b
 	return 0;
 }
 
-/* Of size bytes. What was never finished may hold zeros where its beginning should be. */
+/* Check the beginning of a journal of size bytes; an unfinished one may begin with zeros. */
 static int check_magic(const struct bpk_journal *journal, uint64_t size, struct bpk_err *err)
 {
 	static const uint8_t zeros[sizeof bpk_record_magic];
@@ -227,8 +233,9 @@ int bpk_journal_refuse(const struct bpk_journal *journal, struct bpk_err *err, c
 }
 
 /*
- * Whoever may put files into the folder could have us write bytes of theirs into a file that they
- * may not write: only journals of the file's own owner count, or, by the user's word, our own.
+ * Anybody who may create files in the folder could make us write their bytes into a file that they
+ * may not write. So only a journal of the file's own owner counts, or, when the user says so, one
+ * of our own.
  */
 static int check_kind(const struct bpk_journal *journal, const struct stat *own,
 		      struct bpk_err *err)
@@ -244,7 +251,7 @@ static int check_kind(const struct bpk_journal *journal, const struct stat *own,
 	return bpk_journal_refuse(journal, err, why);
 }
 
-/* Open it. 1: it is not used. */
+/* Open the journal. Returns 1 if it is not used. */
 static int open_file(struct bpk_journal *journal, struct bpk_err *err)
 {
 	const struct bpk_beside *beside = journal->beside;
@@ -256,7 +263,7 @@ static int open_file(struct bpk_journal *journal, struct bpk_err *err)
 		return -1;
 	if (!there)
 		return 0;
-	rc = check_kind(journal, &own, err); /* nor is it opened */
+	rc = check_kind(journal, &own, err); /* before it is opened */
 	if (rc != 0)
 		return rc;
 	do

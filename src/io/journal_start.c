@@ -1,20 +1,20 @@
 /*
- * The payload of START:
+ * The payload of START, made by journal.c and checked by journal.c and journal_load.c:
  *
  *      0  4  version, 2
  *      4  4  0
  *      8  8  device
  *     16  8  inode
  *     24  8  time of the file's birth, in nanoseconds since 1970; 0: unknown
- *     32  8  offset of what held nothing that matters, and its size, when the journal began
- *     40  8
+ *     32  8  offset of the unused region when the journal began
+ *     40  8  size of the unused region
  *     48     the samples: bytes of the file
  *
- * A journal counts for the one file that has this device, inode and time of birth. The samples are
- * the first bytes of the file and some more spread over it, less what held nothing that matters;
- * where they lie follows from the old size, so none can be left out. Where they were not saved
- * since, the file must still hold them; so a journal is not laid over a file that someone else has
- * written to since.
+ * A journal counts for the one file with this device, inode and time of birth. The samples are the
+ * first bytes of the file and more bytes spread over it, without the unused region. Their positions
+ * follow from the old size, so that no sample can be missing. The file must still hold every sample
+ * that was not saved since; this protects a file that another program has written to from being
+ * restored.
  */
 #include "io/journal_start.h"
 
@@ -27,14 +27,14 @@
 
 enum {
 	VERSION = 2,
-	FIXED = 48,
-	FIRST_SAMPLE = 512,
-	LATER_SAMPLE = 64,
-	LATER_SAMPLES = 15,
-	SAMPLES_MAX = 2 * (1 + LATER_SAMPLES), /* what is unused may divide each */
+	FIXED = 48,                            /* bytes before the samples */
+	FIRST_SAMPLE = 512,                    /* bytes at the file's beginning */
+	LATER_SAMPLE = 64,                     /* bytes of each other sample */
+	LATER_SAMPLES = 15,                    /* number of them */
+	SAMPLES_MAX = 2 * (1 + LATER_SAMPLES), /* the unused region may split each */
 };
 
-/* ---- Where the samples lie ---- */
+/* ---- Positions of the samples ---- */
 
 struct samples {
 	struct bpk_region all[SAMPLES_MAX];
@@ -47,7 +47,7 @@ static void add_sample(struct samples *samples, uint64_t offset, uint64_t end)
 		samples->all[samples->count++] = (struct bpk_region){ offset, end - offset, 0 };
 }
 
-/* The bytes from offset to end, but for what lies in unused. */
+/* Add the bytes from offset to end, without those in unused. */
 static void add_around(struct samples *samples, uint64_t offset, uint64_t end,
 		       const struct bpk_region *unused)
 {
@@ -58,14 +58,14 @@ static void add_around(struct samples *samples, uint64_t offset, uint64_t end,
 	add_sample(samples, hole_end, end);
 }
 
-/* Of a file of size bytes. */
+/* The samples of a file of size bytes. */
 static struct samples place_samples(uint64_t size, const struct bpk_region *unused)
 {
 	uint64_t distance = size / (LATER_SAMPLES + 1);
 	struct samples samples = { .count = 0 };
 
 	add_around(&samples, 0, bpk_min_u64(size, FIRST_SAMPLE), unused);
-	if (distance < FIRST_SAMPLE) /* little is left, and samples must not meet */
+	if (distance < FIRST_SAMPLE) /* the rest is short, and samples must not overlap */
 		return samples;
 	for (uint64_t i = 1; i <= LATER_SAMPLES; i++)
 		add_around(&samples, i * distance, i * distance + LATER_SAMPLE, unused);
@@ -118,7 +118,7 @@ static struct bpk_region unused_of(const struct bpk_journal *journal)
 	return (struct bpk_region){ bpk_get_le64(fixed + 32), bpk_get_le64(fixed + 40), 0 };
 }
 
-/* Are all samples there, and nothing else? */
+/* True if the payload holds all samples and nothing else. */
 static bool is_complete(const struct bpk_journal *journal)
 {
 	struct bpk_region unused;
@@ -176,7 +176,7 @@ static int fail_stranger(const struct bpk_journal *journal, uint64_t offset, str
 		journal->beside->journal, offset);
 }
 
-/* Whatever was not saved is as it was. */
+/* Every byte that was not saved must be unchanged. */
 static int check_sample(const struct bpk_journal *journal, int fd, uint64_t offset,
 			struct bpk_view sample, struct bpk_err *err)
 {
@@ -195,8 +195,8 @@ static int check_sample(const struct bpk_journal *journal, int fd, uint64_t offs
 	return 0;
 }
 
-/* The head is the old one or the new one, or half of both where a disk does not even write sectors
- * whole. */
+/* The head is the old or the new one, or a mixture where a disk does not write sectors
+ * atomically. */
 static int check_head(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
 	uint8_t now[FIRST_SAMPLE], old[FIRST_SAMPLE];
@@ -215,7 +215,7 @@ static int check_head(const struct bpk_journal *journal, int fd, struct bpk_err 
 	return 0;
 }
 
-/* It may be shorter than it was only by what was saved. */
+/* The file may have lost saved bytes only. */
 static int check_size(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
 	struct stat found;

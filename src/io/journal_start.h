@@ -1,20 +1,18 @@
-/*
- * Inside the room io: what the START of a journal says about the file that it belongs to.
- */
+/* Inside the room io: the payload of a journal's START, which identifies the file. */
 #ifndef BPK_IO_JOURNAL_START_H
 #define BPK_IO_JOURNAL_START_H
 
 #include "io/journal.h"
 
-/* A START that is longer is none of ours. */
+/* A longer START was not written by bpk. */
 enum { BPK_JOURNAL_START_MAX = 4096 };
 
-/* Fill journal->start from the file fd, leaving out what lies in unused. */
+/* Fill journal->start from the file fd, without the bytes in unused. */
 int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
 			   struct bpk_err *err);
 
-/* Is the payload in journal->start complete, and about journal->file? 1: it is not, and err says
- * why. Fails with BPK_UNSUPPORTED (of a later version). */
+/* Check that the payload in journal->start is complete and about journal->file. Returns 1 if it is
+ * not; err then says why. Fails with BPK_UNSUPPORTED (a later version). */
 int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err);
 
 #endif

@@ -1,3 +1,4 @@
+/* Listings of one folder. dir.c, folder.c, the tar directory and bpk_walk call it. */
 #include "io/listing.h"
 
 #include <dirent.h>
@@ -10,7 +11,7 @@
 
 struct bpk_dir_entry *bpk_dir_entries_at(const struct bpk_dir_entries *entries, size_t n)
 {
-	/* aligned, and nothing else is there */
+	/* the buffer is aligned and holds entries only */
 	return (struct bpk_dir_entry *)(void *)entries->all.data + n;
 }
 

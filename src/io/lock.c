@@ -1,3 +1,4 @@
+/* Locks on bytes of a file, with waiting. Sources, edits, trees and sidecars call it. */
 #include "io/lock.h"
 
 #include <errno.h>
@@ -9,15 +10,15 @@
 
 #include "io/io.h"
 
-/* Bytes that no file reaches; every system that counts in 64 bits takes a lock there. */
+/* Bytes that no file reaches. Every system with 64-bit offsets can lock them. */
 #define WRITER_BYTE ((off_t)1 << 62)
 #define GATE_BYTE   (WRITER_BYTE + 1)
-#define CHANGE_BYTE (WRITER_BYTE + 2) /* behind the gate: both are taken in one call */
+#define CHANGE_BYTE (WRITER_BYTE + 2) /* next to the gate: one call takes both */
 
 enum {
-	FIRST_NAP = 50 * 1000, /* nanoseconds */
-	LONGEST_NAP = 2 * 1000 * 1000,
-	TELL_AFTER = 1000, /* ms of waiting: a commit or a fetch has ended by then */
+	FIRST_NAP = 50 * 1000,         /* ns between the first two tries */
+	LONGEST_NAP = 2 * 1000 * 1000, /* ns between later tries */
+	TELL_AFTER = 1000, /* ms until a wait is reported; commits and fetches take less */
 };
 
 enum bpk_locked bpk_lock_outcome(int rc)
@@ -87,8 +88,8 @@ void bpk_on_wait(bpk_wait_fn *tell)
 	tell_of_wait = tell;
 }
 
-/* Whoever holds a lock for so long is stopped, or no program of ours. A lock that belongs to a
- * description, as ours do, names no process. */
+/* A process that holds a lock for so long is stopped, or is another program. Locks of open file
+ * descriptions, such as ours, name no process. */
 static void tell_waiting(int fd, const struct flock *wanted)
 {
 	bpk_wait_fn *tell = tell_of_wait;
@@ -108,8 +109,8 @@ static void tell_waiting(int fd, const struct flock *wanted)
 }
 
 /*
- * Asked again and again rather than with F_OFD_SETLKW, which no other thread could end, and which
- * on some network file systems is no fairer.
+ * Polls instead of calling F_OFD_SETLKW: no other thread could end that call, and on some network
+ * file systems it is no fairer.
  */
 enum bpk_locked bpk_lock_try(const struct bpk_lock_attempt *attempt, int patience,
 			     const atomic_bool *stop)
@@ -175,10 +176,10 @@ static int fail_busy(enum bpk_lock lock, const atomic_bool *stop, struct bpk_err
 	switch (lock) {
 	case BPK_LOCK_CHANGE:
 		return bpk_fail(err, BPK_FAILED,
-				"cannot be changed: a reader has not let go of it for a minute");
+				"cannot be changed: a reader has held its lock for a minute");
 	case BPK_LOCK_SEEN:
 		return bpk_fail(err, BPK_FAILED,
-				"cannot be read: a writer has not let go of it for a minute");
+				"cannot be read: a writer has held its lock for a minute");
 	case BPK_LOCK_WRITER:
 		break;
 	}
@@ -223,7 +224,7 @@ void bpk_lock_drop(int fd, enum bpk_lock lock)
 
 static bool is_set(int fd, off_t start)
 {
-	/* shared locks are nothing to a shared one */
+	/* a shared lock does not conflict with other shared locks */
 	struct flock found = {
 		.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_start = start, .l_len = 1
 	};

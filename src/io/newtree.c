@@ -1,11 +1,11 @@
 /*
- * New directories. Where there is none they get their name by a rename that replaces nothing; where
- * there is one, the two names are exchanged in one step, and the old one, then a draft by its name,
- * is removed file by file of ours.
+ * New directories. bpk_draft_open calls bpk_tree_new for options.directory. A new name is given by
+ * a rename that replaces nothing. To replace a directory the two names are exchanged in one step;
+ * the old directory, which then has the draft's name, is removed file by file of ours.
  *
- * File systems that cannot exchange (NFS, some FUSE) have the old one put aside for a moment, as
- * .NAME.bpk-old. Nobody removes what bears that name: killed right then, the target is missing, and
- * the next run on it puts the old one back.
+ * A file system that cannot exchange names (NFS, some FUSE) has the old directory renamed for a
+ * moment, to .NAME.bpk-old. Nothing of that name is ever removed: if the process is killed then,
+ * the target is missing, and the next command on it renames the old one back.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,12 +29,12 @@ struct new_tree {
 	bool overwrite;
 	bool (*ours)(const char *name);
 	struct bpk_live live;
-	char *draft_name; /* guarded by the live lock: in target.folder; NULL: nothing to drop */
+	char *draft_name; /* guarded by the live lock: in target.folder; NULL: dropped or kept */
 };
 
 /* ---- Dropping ---- */
 
-/* The lock of live things is held. What is in it was made by us alone. */
+/* The lock of live objects is held. Only we created files in the draft. */
 static void drop_folder(void *owner)
 {
 	const struct new_tree *new = owner;
@@ -61,7 +61,7 @@ static void new_tree_drop(void *owner)
 	new_tree_free(owner);
 }
 
-/* ---- The old one ---- */
+/* ---- The old directory ---- */
 
 static int open_old(const struct new_tree *new, struct bpk_err *err)
 {
@@ -71,7 +71,7 @@ static int open_old(const struct new_tree *new, struct bpk_err *err)
 	return fd < 0 ? bpk_fail_errno(err, errno, "cannot be opened to be replaced") : fd;
 }
 
-/* May all of the directory old be removed? */
+/* Check that all of the directory old may be removed. */
 static int vet(int old, bool (*ours)(const char *name), struct bpk_err *err)
 {
 	struct bpk_stranger stranger;
@@ -85,11 +85,12 @@ static int vet(int old, bool (*ours)(const char *name), struct bpk_err *err)
 	return 0;
 }
 
-/* Whoever changes the old one now must not lose what is written. *lock is to be closed later. */
+/* Lock out a writer of the old directory, so that its changes are not lost. The caller closes
+ * *lock. */
 static int lock_old(int old, int *lock, struct bpk_err *err)
 {
 	*lock = bpk_redo_open_lock(old, O_RDWR);
-	if (*lock < 0) /* nobody ever changed it, or we could not change it ourselves */
+	if (*lock < 0) /* nobody ever changed it, or we may not change it ourselves */
 		return 0;
 	return bpk_lock_need(*lock, BPK_LOCK_WRITER, BPK_LOCK_MOMENT, true, NULL, err);
 }
@@ -101,7 +102,7 @@ static int vet_existing(const struct new_tree *new, struct bpk_err *err)
 
 	if (fstatat(new->target.folder, new->target.name, &found, AT_SYMLINK_NOFOLLOW) != 0)
 		return 0;
-	if (!new->overwrite) /* it was put back just now, or came */
+	if (!new->overwrite) /* renamed back just now, or created meanwhile */
 		return bpk_fail(err, BPK_FAILED, "already exists");
 	old = open_old(new, err);
 	if (old < 0)
@@ -114,11 +115,11 @@ static int vet_existing(const struct new_tree *new, struct bpk_err *err)
 static int say_rest(const struct bpk_stranger *stranger, const char *name, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"is written, but %s came into the old one meanwhile: it stays in %s",
+			"is written, but %s was added to the old one meanwhile and stays in %s",
 			stranger->name, name);
 }
 
-/* The old one, which has the draft's name now; the new one is in its place. */
+/* Remove the old directory, which has the draft's name now; the new one is in its place. */
 static int remove_old(const struct new_tree *new, int old, struct bpk_err *err)
 {
 	const char *name = new->draft_name;
@@ -140,7 +141,7 @@ static bool is_unknown(int errnum)
 	return errnum == EINVAL || errnum == ENOSYS || errnum == ENOTSUP;
 }
 
-/* 0 when the name was given, 1 when it is taken, -1 otherwise. */
+/* Returns 0 when the name was given, 1 when it is taken, -1 otherwise. */
 static int give_new_name(const struct new_tree *new, struct bpk_err *err)
 {
 	const struct bpk_target *target = &new->target;
@@ -151,7 +152,7 @@ static int give_new_name(const struct new_tree *new, struct bpk_err *err)
 	if (rc != 0 && is_unknown(errno)) {
 		if (fstatat(target->folder, target->name, &found, AT_SYMLINK_NOFOLLOW) == 0)
 			return 1;
-		/* a folder takes the place of nothing but an empty one */
+		/* renaming a folder can replace only an empty folder */
 		rc = renameat(target->folder, new->draft_name, target->folder, target->name);
 	}
 	if (rc == 0)
@@ -166,14 +167,14 @@ static void spell_aside(char text[NAME_MAX + 1], const char *name)
 	snprintf(text, NAME_MAX + 1, ".%.*s.bpk-old", NAME_MAX - 9, name);
 }
 
-/* What has its target's name is not dropped any more, and what has none of ours is not either. */
+/* Do not drop the draft any more: it was kept, or the name belongs to the old directory. */
 static void forget_draft(struct new_tree *new)
 {
 	free(new->draft_name);
 	new->draft_name = NULL;
 }
 
-/* Where the two names cannot be exchanged in one step. */
+/* Exchange the two names in three steps, where one step is not possible. */
 static int exchange_by_three(struct new_tree *new, struct bpk_err *err)
 {
 	const char *name = new->target.name, *draft_name = new->draft_name;
@@ -197,7 +198,7 @@ static int exchange_by_three(struct new_tree *new, struct bpk_err *err)
 	return -1;
 }
 
-/* What was put aside when a process was killed is the target again. */
+/* Give the target its name again, if a process was killed between those steps. */
 static void put_back(const struct bpk_target *target)
 {
 	char aside[NAME_MAX + 1];
@@ -225,7 +226,7 @@ static int exchange(struct new_tree *new, struct bpk_err *err)
 	return bpk_fail_errno(err, errno, "cannot be replaced");
 }
 
-/* Exchange it for the directory old, which is ours. */
+/* Exchange the new directory for the directory old, which is ours. */
 static int replace_old(struct new_tree *new, int old, struct bpk_err *err)
 {
 	int rc;
@@ -234,7 +235,7 @@ static int replace_old(struct new_tree *new, int old, struct bpk_err *err)
 		return -1;
 	if (new->tree.sync && bpk_folder_sync(new->target.folder) != 0) {
 		bpk_fail_errno(err, errno, "sync its folder");
-		/* nobody knows what a power cut would leave: rather the old one */
+		/* the state after a power cut is unknown: prefer the old one */
 		if (exchange(new, NULL) == 0)
 			return -1;
 		bpk_err_subject(err, "is written, but the old one stays in %s", new->draft_name);
@@ -262,7 +263,7 @@ static int replace(struct new_tree *new, struct bpk_err *err)
 
 /* ---- Keeping ---- */
 
-/* Every folder, inner ones first, so that a name is never on disk before what it names. */
+/* Finish every folder, inner ones first, so that no name is on disk before its folder is. */
 static int finish_folders(const struct new_tree *new, struct bpk_err *err)
 {
 	const struct bpk_names *folders = &new->tree.folders;
@@ -274,7 +275,8 @@ static int finish_folders(const struct new_tree *new, struct bpk_err *err)
 	return bpk_tree_finish_folder(&new->tree, "", mask, err);
 }
 
-/* Its name may not last: in one step it is a draft again, to be dropped, or else it stays whole. */
+/* The new name may not survive a power cut: turn the directory back into a draft, in one step, or
+ * leave it whole. */
 static int take_back(struct new_tree *new, struct bpk_err *err)
 {
 	const struct bpk_target *target = &new->target;
@@ -285,7 +287,7 @@ static int take_back(struct new_tree *new, struct bpk_err *err)
 	return bpk_err_subject(err, "is written, but may be gone after a power cut");
 }
 
-/* Give the draft its target's name; the lock of live things is held. */
+/* Give the draft its target's name; the lock of live objects is held. */
 static int commit(struct new_tree *new, struct bpk_err *err)
 {
 	int taken = give_new_name(new, err);
@@ -309,7 +311,7 @@ static int new_tree_keep(void *owner, const struct stat *like, struct bpk_err *e
 	struct new_tree *new = owner;
 	int rc = bpk_tree_finish_files(&new->tree, err);
 
-	(void)like; /* what was read was a file */
+	(void)like; /* describes the input file */
 	if (rc == 0)
 		rc = finish_folders(new, err);
 	if (rc == 0)
@@ -340,7 +342,7 @@ struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft)
 
 /* ---- Opening ---- */
 
-/* The lock of live things is held. */
+/* The lock of live objects is held. */
 static int create(struct new_tree *new, struct bpk_err *err)
 {
 	const struct bpk_target *target = &new->target;
@@ -356,7 +358,7 @@ static int open_new(const char *target, const struct bpk_draft_options *options,
 	int rc;
 
 	if (options->ours == NULL)
-		return bpk_fail(err, BPK_BUG, "a directory without a word on what is ours");
+		return bpk_fail(err, BPK_BUG, "a directory without a function that owns its files");
 	if (bpk_target_find(target, options, &new->target, err) != 0)
 		return -1;
 	put_back(&new->target);

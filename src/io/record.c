@@ -1,3 +1,4 @@
+/* Encoding and decoding of journal records. journal.c and journal_load.c call it. */
 #include "io/record.h"
 
 #include <zlib.h>

@@ -1,6 +1,6 @@
 /*
- * Inside the room io: the records that a journal is made of. Each has a head of 40 bytes, then size
- * bytes of payload. Integers are little-endian.
+ * Inside the room io: the records of a journal. Each has a head of 40 bytes, then size bytes of
+ * payload. Integers are little-endian.
  *
  *      0  4  "bpkr"
  *      4  4  kind
@@ -18,12 +18,12 @@
 enum { BPK_RECORD_HEAD = 40 };
 
 enum bpk_record_kind {
-	BPK_RECORD_START = 1, /* offset: the file's old size; payload: see journal.c */
-	BPK_RECORD_SAVED,     /* payload: the bytes that were at offset */
+	BPK_RECORD_START = 1, /* offset: the file's old size; payload: see journal_start.c */
+	BPK_RECORD_SAVED,     /* payload: the old bytes at offset */
 	BPK_RECORD_HEAD_NEXT, /* payload: the bytes that the commit writes at offset */
 	/*
-	 * Nothing; whatever stands before it is durable. So a broken record with such a one behind
-	 * it was damaged later, while one without was never finished.
+	 * No payload. All records before it are durable. So a broken record was damaged later if a
+	 * MARK follows it, and was never finished otherwise.
 	 */
 	BPK_RECORD_MARK,
 };
@@ -40,11 +40,11 @@ extern const char bpk_record_magic[4];
 
 void bpk_record_put(const struct bpk_record *record, uint8_t out[BPK_RECORD_HEAD]);
 
-/* False when these bytes are no head of a record that lies at position. */
+/* False when these bytes are no head of a record at position. */
 bool bpk_record_get(const uint8_t in[BPK_RECORD_HEAD], uint64_t position,
 		    struct bpk_record *record);
 
-/* CRC-32 of bytes behind those that crc is of (0: none). */
+/* CRC-32 of bytes that follow those with CRC crc (0 at the beginning). */
 uint32_t bpk_record_crc(uint32_t crc, struct bpk_view bytes);
 
 #endif

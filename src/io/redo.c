@@ -1,3 +1,5 @@
+/* Reading and writing lists of changes. folder.c reads through them, change.c and commit.c make and
+ * settle them; carry.c carries them out. */
 #include "io/redo.h"
 
 #include <errno.h>
@@ -14,7 +16,7 @@
 #include "io/name.h"
 
 enum {
-	TEXT_MAX = 64 << 20, /* bytes: half a million changes */
+	TEXT_MAX = 64 << 20, /* bytes of a list: half a million changes */
 	LAST_SIZE = sizeof "crc32\t00000000\n" - 1,
 };
 
@@ -100,7 +102,8 @@ int bpk_redo_spell(const struct bpk_redo *redo, struct bpk_buf *text, struct bpk
 
 /* ---- Reading ---- */
 
-/* Cut *text at the next end, which is replaced by a NUL; NULL when there is none. */
+/* Cut *text at the next end, which is replaced by a NUL. Returns the part before it; NULL if text
+ * has no end. */
 static char *cut(char **text, char end)
 {
 	char *field = *text, *found = strchr(field, end);
@@ -112,7 +115,7 @@ static char *cut(char **text, char end)
 	return field;
 }
 
-/* Decimal digits as we write them; false too when they need more than 64 bits. */
+/* Read decimal digits as bpk writes them. False for others and for more than 64 bits. */
 static bool take_number(const char *digits, uint64_t *number)
 {
 	*number = 0;
@@ -133,7 +136,7 @@ static size_t folder_size(const char *name)
 	return slash == NULL ? 0 : (size_t)(slash - name) + 1;
 }
 
-/* Is draft a draft's name in the folder of name? */
+/* True if draft is a draft's name in the folder of name. */
 static bool lies_beside(const char *draft, const char *name)
 {
 	size_t size = folder_size(name);
@@ -178,15 +181,14 @@ static int parse_change(char *line, struct bpk_change *change, struct bpk_err *e
 	return check_change(change, err);
 }
 
-/* The last line, and that no NUL hides a part of the others. */
+/* Check the last line, and that no NUL hides a part of the others. */
 static int check_text(const struct bpk_buf *text, struct bpk_err *err)
 {
 	char last[LAST_SIZE + 1];
 	size_t size;
 
 	if (text->size < LAST_SIZE)
-		return bpk_fail(err, BPK_CORRUPT, "is %zu bytes long, which no list is",
-				text->size);
+		return bpk_fail(err, BPK_CORRUPT, "has %zu bytes, too few for a list", text->size);
 	size = text->size - LAST_SIZE;
 	snprintf(last, sizeof last, "crc32\t%08" PRIx32 "\n", digest(bpk_view(text->data, size)));
 	if (memcmp(text->data + size, last, LAST_SIZE) != 0 ||
@@ -206,7 +208,7 @@ static size_t count_lines(const char *text)
 	return count;
 }
 
-/* The line about the root. */
+/* Parse the line about the root. */
 static bool parse_root(char *line, struct bpk_identity *root)
 {
 	const char *device, *inode;
@@ -220,7 +222,7 @@ static bool parse_root(char *line, struct bpk_identity *root)
 	       take_number(inode, &root->inode) && take_number(line, &root->born);
 }
 
-/* All lines but the last. */
+/* Parse all lines but the last. */
 static int parse_lines(char *text, struct bpk_redo *redo, struct bpk_err *err)
 {
 	size_t lines = count_lines(text);
@@ -242,7 +244,7 @@ static int parse_lines(char *text, struct bpk_redo *redo, struct bpk_err *err)
 		if (parse_change(cut(&text, '\n'), &redo->changes[redo->count], err) != 0)
 			return -1;
 	if (*text != '\0')
-		return bpk_fail(err, BPK_CORRUPT, "holds more than changes");
+		return bpk_fail(err, BPK_CORRUPT, "has text after its changes");
 	return bpk_redo_sort(redo, err);
 }
 
@@ -253,7 +255,7 @@ int bpk_redo_parse(struct bpk_buf *text, struct bpk_redo *redo, struct bpk_err *
 	*text = (struct bpk_buf){ 0 };
 	text = &redo->text;
 	if (check_text(text, err) == 0) {
-		/* its last line has done its work: all before it is a text of lines */
+		/* the checksum is checked; everything before it is lines of text */
 		size_t size = text->size - LAST_SIZE;
 
 		text->data[size] = '\0';
@@ -264,14 +266,14 @@ int bpk_redo_parse(struct bpk_buf *text, struct bpk_redo *redo, struct bpk_err *
 	return -1;
 }
 
-/* ---- The one that is there ---- */
+/* ---- The list of a directory ---- */
 
 static int read_text(int fd, const struct stat *found, struct bpk_buf *text, struct bpk_err *err)
 {
 	size_t got;
 
 	if (found->st_size > TEXT_MAX)
-		return bpk_fail(err, BPK_CORRUPT, "is %" PRIu64 " bytes long, which no list is",
+		return bpk_fail(err, BPK_CORRUPT, "has %" PRIu64 " bytes, too many for a list",
 				(uint64_t)found->st_size);
 	if (bpk_buf_resize(text, (size_t)found->st_size, err) != 0 ||
 	    bpk_full_read_at(fd, 0, bpk_span(text->data, text->size), &got, err) != 0)
@@ -280,7 +282,7 @@ static int read_text(int fd, const struct stat *found, struct bpk_buf *text, str
 	return 0;
 }
 
-/* It is left alone. Returns 1. */
+/* Ignore the list and note the reason. Returns 1. */
 static int refuse(struct bpk_redo *redo, const struct stat *found, const char *why)
 {
 	bpk_redo_clear(redo);
@@ -296,7 +298,7 @@ static bool begins_with(struct bpk_view text, const char *line)
 	return text.size >= strlen(line) && memcmp(text.data, line, strlen(line)) == 0;
 }
 
-/* Take text, unless it is nothing that could be about this directory. */
+/* Parse text, unless it cannot be a list about this directory. */
 static int parse_known(struct bpk_buf *text, const struct stat *found, struct bpk_redo *redo,
 		       struct bpk_err *err)
 {
@@ -311,7 +313,7 @@ static int parse_known(struct bpk_buf *text, const struct stat *found, struct bp
 	return bpk_redo_parse(text, redo, err);
 }
 
-/* Does a list that was read belong to the directory? */
+/* Check that a parsed list belongs to the directory. */
 static int check_list(struct bpk_redo *redo, const struct bpk_identity *root,
 		      const struct stat *found)
 {
@@ -344,7 +346,7 @@ static int check_kind(struct bpk_redo *redo, const struct bpk_identity *root,
 	return refuse(redo, found, why);
 }
 
-/* The list whose descriptor is fd. 1: it is left alone. */
+/* Read the list whose descriptor is fd. Returns 1 if it is ignored. */
 static int load(int fd, const struct bpk_identity *root, struct bpk_redo *redo, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
@@ -373,7 +375,7 @@ bool bpk_redo_stands(int root, const struct stat *seen)
 	       bpk_is_still(&found, seen);
 }
 
-/* What is there, as found says, is a list or is left alone (1). */
+/* Read the list, whose stat is found. Returns 1 if it is ignored. */
 static int take(int root, const struct stat *found, struct bpk_redo *redo, struct bpk_err *err)
 {
 	struct bpk_identity identity;
@@ -381,7 +383,7 @@ static int take(int root, const struct stat *found, struct bpk_redo *redo, struc
 
 	if (bpk_identity_of(root, &identity, err) != 0)
 		return -1;
-	rc = check_kind(redo, &identity, found); /* nor is it opened */
+	rc = check_kind(redo, &identity, found); /* before it is opened */
 	if (rc != 0)
 		return rc;
 	fd = bpk_beneath_open(root, BPK_DIR_LIST, O_RDONLY);

@@ -1,8 +1,9 @@
+/* A sorted list of disjoint regions. The journal calls it. */
 #include "io/regions.h"
 
 #include <stdlib.h>
 
-enum { FIRST_CAPACITY = 8 };
+enum { FIRST_CAPACITY = 8 }; /* entries of the first allocation */
 
 static int reserve_one(struct bpk_regions *regions, struct bpk_err *err)
 {
@@ -21,7 +22,7 @@ static int reserve_one(struct bpk_regions *regions, struct bpk_err *err)
 	return 0;
 }
 
-/* The index of the first region that ends behind offset. */
+/* The index of the first region that ends after offset. */
 static size_t find(const struct bpk_regions *regions, uint64_t offset)
 {
 	size_t low = 0, high = regions->count;

@@ -1,3 +1,5 @@
+/* Taking part in another program's lock file. The frame formats call it, and edits and trees when
+ * they open. */
 #include "io/io.h"
 
 #include <errno.h>
@@ -15,28 +17,28 @@
 
 enum {
 	COUNTER_OFFSET = 8, /* of the counter, in the byte order of the machine */
-	WHOLE_SIZE = 16,    /* with the counter; it may be empty */
-	LONG_TURN = 100,    /* ms of sharing, after which there is a pause ... */
-	PAUSE = 1000000,    /* ... of so many ns, */
-	PAUSE_MAX = 1,      /* which newcomers wait for so many seconds at most */
+	WHOLE_SIZE = 16,    /* of the file with its counter; it may be empty */
+	LONG_TURN = 100,    /* ms of sharing after which readers pause */
+	PAUSE = 1000000,    /* ns of such a pause */
+	PAUSE_MAX = 1,      /* s that new readers wait for it at most */
 };
 
 struct bpk_sidecar {
 	int fd; /* fixed after open */
 
-	/* of a writer: one thread's own */
+	/* of a writer: belongs to one thread */
 	int patience;
 	bool no_lock;
 	bool taken;
-	bool counted; /* it was taken before, and left with this in it: */
-	uint64_t counter;
+	bool counted;     /* it was taken before, and released with this counter in the file: */
+	uint64_t counter; /* the value written last */
 
 	/* of readers */
 	pthread_mutex_t lock;
 	pthread_cond_t paused;
-	unsigned users, pauses; /* guarded by lock: by threads now; how often there was a pause */
-	bool bare;              /* likewise: without a lock, where none can be had or is needed */
-	struct timespec since;  /* likewise: of the last pause */
+	unsigned users, pauses; /* guarded by lock: threads that share now; number of pauses */
+	bool bare;              /* guarded by lock: no lock is held: impossible, or needless */
+	struct timespec since;  /* guarded by lock: the end of the last pause */
 };
 
 bool bpk_sidecar_is_name(const char *name)
@@ -48,7 +50,7 @@ bool bpk_sidecar_is_name(const char *name)
 
 /* ---- Opening ---- */
 
-/* A descriptor, or -1 with errno. */
+/* Returns a descriptor, or -1 with errno. */
 static int open_file(const char *path, bool is_directory, int flags, struct bpk_err *err)
 {
 	char *name;
@@ -83,21 +85,21 @@ static int wrap(int fd, struct bpk_sidecar **sidecar, struct bpk_err *err)
 int bpk_sidecar_open(const char *path, bool is_directory, struct bpk_sidecar **sidecar,
 		     struct bpk_err *err)
 {
-	struct bpk_err none = { 0 };
-	int fd = open_file(path, is_directory, O_RDONLY, &none);
+	struct bpk_err why = { 0 };
+	int fd = open_file(path, is_directory, O_RDONLY, &why);
 
 	*sidecar = NULL;
-	if (none.kind != BPK_OK)
-		return bpk_fail(err, none.kind, "%s", none.text);
+	if (why.kind != BPK_OK)
+		return bpk_fail(err, why.kind, "%s", why.text);
 	if (fd >= 0)
 		return wrap(fd, sidecar, err);
-	/* what may not be read by this user cannot be locked; reading goes on without */
+	/* a file that this user may not read cannot be locked; reading goes on without it */
 	if (bpk_is_missing(errno) || errno == EACCES)
 		return 0;
 	return bpk_fail_errno(err, errno, BPK_SIDECAR ": cannot open");
 }
 
-/* Eight bytes of it will be written, so it had better be one. */
+/* Check the file: eight bytes of it will be written. */
 static int check_file(int fd, struct bpk_err *err)
 {
 	struct stat found;
@@ -114,7 +116,7 @@ static int check_file(int fd, struct bpk_err *err)
 	return 0;
 }
 
-/* A descriptor in *fd; -1: there is none, or it does not matter. */
+/* *fd is a descriptor, or -1: there is no such file, or options say to ignore it. */
 static int open_to_change(const char *path, bool is_directory, bool no_lock, int *fd,
 			  struct bpk_err *err)
 {
@@ -163,7 +165,7 @@ void bpk_sidecar_close(struct bpk_sidecar *s)
 {
 	if (s == NULL)
 		return;
-	close(s->fd); /* the locks go with it */
+	close(s->fd); /* releases the locks */
 	pthread_cond_destroy(&s->paused);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -188,7 +190,7 @@ static void unlock_file(const struct bpk_sidecar *s)
 
 /* ---- Reading ---- */
 
-/* The writer lock is on it where a writer of ours has it: nobody needs to wait for that one. */
+/* A writer of bpk holds the writer lock on it too: readers need not wait for that one. */
 static enum bpk_locked attempt_share(void *arg)
 {
 	struct bpk_sidecar *s = arg;
@@ -237,7 +239,7 @@ int bpk_sidecar_share(struct bpk_sidecar *s, struct bpk_err *err)
 	return rc;
 }
 
-/* Who waits for the lock is told of its end, and needs a moment to take it. */
+/* A process that waits for the lock polls or is woken, and needs a moment to take it. */
 static void pause_sharing(struct bpk_sidecar *s)
 {
 	const struct timespec moment = { .tv_nsec = PAUSE };
@@ -269,7 +271,8 @@ static enum bpk_locked attempt_take(void *arg)
 	return lock_file(arg, LOCK_EX);
 }
 
-/* Others see by the counter that what they know of the archive is out of date; and so do we. */
+/* The counter tells other programs that their knowledge of the archive is out of date, and tells us
+ * too. */
 static int count_change(struct bpk_sidecar *s, struct bpk_err *err)
 {
 	uint64_t counter = 0;
@@ -306,7 +309,7 @@ int bpk_sidecar_take(struct bpk_sidecar *s, struct bpk_err *err)
 		bpk_sidecar_give(s);
 		return -1;
 	}
-	/* so that readers of ours know; without it they wait a little */
+	/* tells readers of bpk not to wait; without it they wait a little */
 	(void)bpk_lock_take(s->fd, BPK_LOCK_WRITER, BPK_LOCK_TRY, NULL);
 	return 0;
 }

@@ -1,8 +1,9 @@
 /*
- * Extraction. libarchive only reads: its own extraction writes files under their final names. What
- * its flags SECURE_NODOTDOT, SECURE_NOABSOLUTEPATHS and SECURE_SYMLINKS refuse is refused here by
- * bpk_tar_clean and io/beneath.h, which opens every folder below the target without following
- * links; so a link that comes with the tar, or is put there meanwhile, leads nowhere.
+ * Extraction. libarchive only reads, because its own extraction writes files under their final
+ * names. The checks of its flags SECURE_NODOTDOT, SECURE_NOABSOLUTEPATHS and SECURE_SYMLINKS are
+ * made here by bpk_tar_clean and io/beneath.h, which opens every folder below the target without
+ * following links; so a link that is in the tar, or created meanwhile, leads nowhere. bpk tar -x
+ * calls it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,7 +19,7 @@
 #include "io/tar_name.h"
 #include "io/tar_read.h"
 
-/* A folder that came with the tar: it gets its mode and time when all is in it. */
+/* A folder in the tar. It gets its mode and time after its content. */
 struct folder {
 	char *name;
 	mode_t mode;
@@ -30,19 +31,19 @@ struct extraction {
 	struct bpk_tar_stream *stream;
 	int root;
 	struct bpk_buf folders; /* of struct folder */
-	void *made;             /* tree of names: what is there by our doing may be replaced */
+	void *made;             /* tree of names made here, which later members may replace */
 	uint64_t skipped;
 };
 
-/* The member at hand. */
+/* The current member. */
 struct member {
 	const struct bpk_tar_entry *entry;
 	char *name;       /* clean; owned */
-	int folder;       /* that it lies in; -1 */
+	int folder;       /* that holds it, or -1 */
 	const char *base; /* its name there */
 };
 
-/* ---- What was made ---- */
+/* ---- Names made ---- */
 
 static int compare_names(const void *a, const void *b)
 {
@@ -78,11 +79,11 @@ static void leave_out(struct extraction *x, const struct member *member, const c
 
 /* ---- Folders ---- */
 
-/* Make the folder name, whose own folder is open as parent. */
+/* Create the folder name, base in the open folder parent. */
 static int make_folder(struct extraction *x, int parent, const char *base, const char *name,
 		       mode_t mode, struct bpk_err *err)
 {
-	/* ours to write in until the end, whatever the tar says */
+	/* writable for us until the end, whatever the tar says */
 	if (mkdirat(parent, base, mode | 0700) != 0)
 		return bpk_fail_errno(err, errno, "cannot make the folder");
 	if (x->options->sync && bpk_folder_sync(parent) != 0)
@@ -117,7 +118,8 @@ static int make_parents(struct extraction *x, const char *name, struct bpk_err *
 	return rc;
 }
 
-/* Open the folder that member lies in, made when it is missing. 1: it is left out. */
+/* Open the folder that holds member, after creating it if necessary. Returns 1 if the member is
+ * skipped. */
 static int open_parent(struct extraction *x, struct member *member, struct bpk_err *err)
 {
 	member->folder = bpk_beneath_parent(x->root, member->name, &member->base);
@@ -130,7 +132,7 @@ static int open_parent(struct extraction *x, struct member *member, struct bpk_e
 		return 0;
 	if (errno != ELOOP && errno != ENOTDIR)
 		return bpk_fail_errno(err, errno, "cannot open its folder");
-	leave_out(x, member, "lies behind a link, or below what is no folder");
+	leave_out(x, member, "lies behind a link, or below a file");
 	return 1;
 }
 
@@ -148,7 +150,7 @@ static int extract_folder(struct extraction *x, const struct member *member, str
 		leave_out(x, member, "already exists, and is no folder");
 		return 1;
 	} else if (!is_made(x, member->name)) {
-		return 0; /* it stays as its owner made it */
+		return 0; /* an existing folder keeps its mode and time */
 	}
 	folder.name = bpk_strdup(member->name, err);
 	if (folder.name == NULL ||
@@ -159,8 +161,8 @@ static int extract_folder(struct extraction *x, const struct member *member, str
 	return 0;
 }
 
-/* They were made with all permissions that the umask leaves, or at least with those of the tar and
- * the owner's; only what the tar does not give is taken away. Set-id bits never come from it. */
+/* The folder was created with the tar's permissions and the owner's, or with all that the umask
+ * allows; remove those that the tar does not give. Set-id bits never come from the tar. */
 static void finish_folder(const struct extraction *x, const struct folder *folder)
 {
 	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, folder->time };
@@ -176,7 +178,7 @@ static void finish_folder(const struct extraction *x, const struct folder *folde
 	close(fd);
 }
 
-/* Those inside come after those around them, so the last is the first to be closed. */
+/* Outer folders come before inner ones, so the last one is finished first. */
 static void finish_folders(struct extraction *x)
 {
 	struct folder *folders = (struct folder *)(void *)x->folders.data;
@@ -190,14 +192,14 @@ static void finish_folders(struct extraction *x)
 
 /* ---- Files ---- */
 
-/* May a file be put there? 1: it is left out. */
+/* Check whether the file may be written there. Returns 1 if it is skipped. */
 static int check_target(struct extraction *x, const struct member *member, bool *overwrite)
 {
 	struct stat found;
 
 	*overwrite = x->options->overwrite || is_made(x, member->name);
 	if (fstatat(member->folder, member->base, &found, AT_SYMLINK_NOFOLLOW) != 0)
-		return 0; /* what else may be wrong shows when it is written */
+		return 0; /* other problems show when it is written */
 	if (S_ISREG(found.st_mode) || S_ISLNK(found.st_mode)) {
 		if (*overwrite)
 			return 0;
@@ -234,27 +236,27 @@ static int extract_file(struct extraction *x, const struct member *member, struc
 		return 1;
 	if (bpk_draft_open_at(member->folder, member->base, &options, &draft, err) != 0)
 		return -1;
-	/* remembered first: once it has its name nothing may fail */
+	/* remember it first: nothing may fail after it has its name */
 	if (copy_content(x, member->entry, draft, err) != 0 ||
 	    remember(x, member->name, err) != 0) {
 		bpk_draft_drop(draft);
 		return -1;
 	}
 	like.st_mode = S_IFREG | (like.st_mode & 0777);
-	like.st_gid = (gid_t)-1; /* the group that new files get here */
+	like.st_gid = (gid_t)-1; /* keep the group of new files here */
 	return bpk_draft_keep(draft, &like, err);
 }
 
 /* ---- Links ---- */
 
-/* A link that was made or not: links never replace anything. */
+/* rc is the result of making a link, which never replaces anything. */
 static int finish_link(struct extraction *x, const struct member *member, int rc,
 		       struct bpk_err *err)
 {
 	if (rc != 0 && errno != EEXIST)
 		return bpk_fail_errno(err, errno, "cannot make the link");
 	if (rc != 0) {
-		leave_out(x, member, "already exists, which a link does not replace");
+		leave_out(x, member, "already exists, and a link does not replace it");
 		return 1;
 	}
 	if (x->options->sync && bpk_folder_sync(member->folder) != 0)
@@ -272,7 +274,7 @@ static int link_to(struct extraction *x, const struct member *member, const char
 
 	if (folder < 0 || fstatat(folder, base, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    !S_ISREG(found.st_mode)) {
-		leave_out(x, member, "is a hard link to what is no file here");
+		leave_out(x, member, "is a hard link to a missing or special file");
 		rc = 1;
 	} else {
 		rc = linkat(folder, base, member->folder, member->base, 0);
@@ -314,7 +316,7 @@ static int extract_link(struct extraction *x, const struct member *member, struc
 
 /* ---- Members ---- */
 
-/* 1: it was left out, and that was told. */
+/* Returns 1 if it was skipped, which has been reported. */
 static int extract_found(struct extraction *x, struct member *member, struct bpk_err *err)
 {
 	const struct bpk_tar_entry *entry = member->entry;
@@ -334,8 +336,8 @@ static int extract_found(struct extraction *x, struct member *member, struct bpk
 	return extract_link(x, member, err);
 }
 
-/* What a writer leaves beside an archive would be another archive's here: a lock or a list of
- * changes, a journal, a draft, or what lies in a draft. */
+/* Leftovers of a writer would belong to another archive here: a lock, a list of changes, a journal,
+ * a draft, or a file in a draft. */
 static const char *why_left_over(const char *name)
 {
 	char part[PATH_MAX];

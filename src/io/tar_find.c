@@ -1,3 +1,5 @@
+/* Members of a tar as a source or a directory, for paths PATH:NAME. bpk_place_open calls
+ * bpk_tar_find. */
 #include <stdlib.h>
 
 #include "io/dir_ops.h"
@@ -8,11 +10,11 @@
 /* ---- A directory of members ---- */
 
 struct folder {
-	struct bpk_tar_index *index; /* fixed after open, as all of it */
+	struct bpk_tar_index *index; /* fixed after open, like prefix */
 	char *prefix;                /* "NAME/" */
 };
 
-/* The name in the tar of name in the folder, with tail behind; for free(). */
+/* The name in the tar of name in the folder, followed by tail; for free(). */
 static char *full_name(const struct folder *folder, const char *name, const char *tail,
 		       struct bpk_err *err)
 {
@@ -80,7 +82,7 @@ static enum bpk_entry entry_of(const struct bpk_tar_index *index, const char *na
 	return found->kind == BPK_TAR_FOLDER ? BPK_ENTRY_DIRECTORY : BPK_ENTRY_FILE;
 }
 
-/* Add what the members below full, which ends in "/", begin with there. */
+/* Add the first part of each name below full, which ends in "/". */
 static int add_below(const struct bpk_tar_index *index, const char *full,
 		     struct bpk_dir_entries *entries, struct bpk_err *err)
 {
@@ -148,7 +150,7 @@ static const struct bpk_dir_ops folder_ops = {
 	.close = folder_close,
 };
 
-/* Takes index, also when it fails. prefix: "NAME/" */
+/* Takes index, also on failure. prefix: "NAME/" */
 static int open_folder(struct bpk_tar_index *index, const char *prefix, struct bpk_dir **dir,
 		       struct bpk_err *err)
 {
@@ -210,7 +212,7 @@ int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source 
 		rc = bpk_tar_index_open(index, found, member, err);
 		goto out;
 	}
-	if (index->behind.kind != BPK_OK) { /* it may be there, or more of the folder */
+	if (index->behind.kind != BPK_OK) { /* the damage may hide it, or more of the folder */
 		bpk_fail(err, index->behind.kind, "%s", index->behind.text);
 		goto out;
 	}
@@ -219,7 +221,7 @@ int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source 
 	if (bpk_tar_index_lies_below(index, bpk_tar_index_below(index, clean), clean) ||
 	    found != NULL) {
 		rc = open_folder(index, clean, dir, err);
-		index = NULL; /* the folder has it */
+		index = NULL; /* owned by the folder */
 	}
 out:
 	bpk_tar_index_free(index);

@@ -1,13 +1,15 @@
 /*
- * Members of a tar, read where they lie. The whole tar is walked once, header by header, into an
- * index that is sorted by name. libarchive says what a member is and where its first header stands;
- * from there the headers that only tell of the next one are stepped over:
+ * An index of the members of a tar, to read them in place. tar_find.c calls it.
+ *
+ * The whole tar is walked once, header by header, and the index is then sorted by name. libarchive
+ * returns the kind of a member and the position of its first header. From there the headers that
+ * only describe the next one are skipped:
  *
  *     x path=...  [its records]   L long name [its text]   header of the file   content   next x
  *     ^ libarchive's position                              ^ to be found        ^ offset  ^ again
  *
- * The content must reach up to where libarchive finds the next header, or else the member is stored
- * in some other way (in pieces with holes between) and is not read here.
+ * The content must end where libarchive finds the next header. Otherwise the member is stored in
+ * some other way (in pieces with holes between) and is not read here.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -18,7 +20,7 @@
 #include "io/tar_read.h"
 
 /* Source: POSIX, "pax Interchange Format" and "ustar Interchange Format"; GNU tar, "Basic Tar
- * Format", whose letters L, K and V they are. */
+ * Format", which defines L, K and V. */
 enum {
 	SIZE_FIELD = 124,
 	SIZE_FIELD_SIZE = 12,
@@ -54,7 +56,7 @@ static uint64_t whole_blocks(uint64_t size)
 	return bpk_div_up(size, BPK_TAR_BLOCK) * BPK_TAR_BLOCK;
 }
 
-/* The offset of the content whose first header stands at at. */
+/* Find the offset of the content whose first header is at at. */
 static int find_content(struct bpk_source *source, uint64_t at, uint64_t *offset,
 			struct bpk_err *err)
 {
@@ -67,15 +69,16 @@ static int find_content(struct bpk_source *source, uint64_t at, uint64_t *offset
 
 		if (bpk_source_need_at(source, at, bpk_span(block, sizeof block), err) != 0)
 			return -1;
-		at += BPK_TAR_BLOCK; /* it was there, so this cannot wrap */
+		at += BPK_TAR_BLOCK; /* the block exists, so this cannot wrap */
 		left -= BPK_TAR_BLOCK;
 		if (block[TYPE_FIELD] == '\0' || strchr(leading_types, block[TYPE_FIELD]) == NULL)
 			break;
 		/* at most 8^12, so rounding up is safe */
 		size = whole_blocks(octal(block + SIZE_FIELD, SIZE_FIELD_SIZE));
 		if (size > left)
-			return bpk_fail(err, BPK_CORRUPT,
-					"tar is broken: what leads a member ends behind its end");
+			return bpk_fail(
+				err, BPK_CORRUPT,
+				"tar is broken: the headers of a member end behind its end");
 		at += size;
 		left -= size;
 	}
@@ -83,7 +86,7 @@ static int find_content(struct bpk_source *source, uint64_t at, uint64_t *offset
 	return 0;
 }
 
-/* Where the content of the last member ends, the next header must stand. */
+/* The next header must begin where the content of the last member ends. */
 static void check_last(struct bpk_tar_index *index, uint64_t here)
 {
 	struct bpk_tar_member_at *last;
@@ -92,7 +95,7 @@ static void check_last(struct bpk_tar_index *index, uint64_t here)
 		return;
 	index->is_checked = true;
 	last = index->members + index->count - 1;
-	/* no size that libarchive has passed over wraps */
+	/* libarchive has skipped the content, so its size does not wrap */
 	if (last->kind == BPK_TAR_PLAIN &&
 	    (here < last->offset || here - last->offset != whole_blocks(last->size)))
 		last->kind = BPK_TAR_IN_PIECES;
@@ -116,7 +119,7 @@ static enum bpk_tar_kind kind_of(const struct bpk_tar_stream *stream,
 	return bpk_tar_stream_is_sparse(stream) ? BPK_TAR_IN_PIECES : BPK_TAR_PLAIN;
 }
 
-/* clean and link are for names, with room for them. */
+/* clean and link are buffers for names, large enough. */
 static int add_member(struct bpk_tar_index *index, const struct bpk_tar_stream *stream,
 		      const struct bpk_tar_entry *entry, char *clean, char *link,
 		      struct bpk_err *err)
@@ -136,7 +139,7 @@ static int add_member(struct bpk_tar_index *index, const struct bpk_tar_stream *
 	    (added.kind == BPK_TAR_HARD_LINK && add_text(index, link, &added.link_at, err) != 0) ||
 	    bpk_buf_append(&index->room, bpk_view(&added, sizeof added), err) != 0)
 		return -1;
-	/* aligned, and nothing else is there */
+	/* the buffer is aligned and holds members only */
 	index->members = (struct bpk_tar_member_at *)(void *)index->room.data;
 	index->is_checked = false;
 	index->count++;
@@ -208,16 +211,16 @@ struct bpk_tar_index *bpk_tar_index_new(struct bpk_source *source, struct bpk_er
 		return NULL;
 	}
 	index->source = source;
-	index->is_checked = true; /* there is none */
+	index->is_checked = true; /* no member yet */
 	if (walk(index, err) == 0)
 		return index;
 	bpk_tar_index_free(index);
 	return NULL;
 }
 
-/* ---- Looking up ---- */
+/* ---- Lookup ---- */
 
-/* How many members sort before name at turn. */
+/* The number of members that sort before name at turn. */
 static size_t rank_of(const struct bpk_tar_index *index, const char *name, size_t turn)
 {
 	const struct bpk_tar_member_at key = { .name = name, .turn = turn };
@@ -234,7 +237,7 @@ static size_t rank_of(const struct bpk_tar_index *index, const char *name, size_
 	return low;
 }
 
-/* The last member of that name in front of turn; NULL: none. */
+/* The last member of that name before turn, or NULL. */
 static const struct bpk_tar_member_at *last_before(const struct bpk_tar_index *index,
 						   const char *name, size_t turn)
 {
@@ -245,7 +248,7 @@ static const struct bpk_tar_member_at *last_before(const struct bpk_tar_index *i
 	return &index->members[rank - 1];
 }
 
-/* Each hard link leads further to the front, so this ends. */
+/* A hard link leads to an earlier member, so the loop ends. */
 const struct bpk_tar_member_at *bpk_tar_index_find(const struct bpk_tar_index *index,
 						   const char *name)
 {

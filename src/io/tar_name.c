@@ -1,9 +1,10 @@
+/* Names made for a tar and names found in one. tar_extract.c, tar_index.c and bpk tar call it. */
 #include "io/tar_name.h"
 
 #include <limits.h>
 #include <stdlib.h>
 
-/* The next part of *path; its size, 0 behind the last. */
+/* Take the next part of *path. Returns its size, 0 after the last part. */
 static size_t next_part(const char **path, const char **part)
 {
 	size_t size;
@@ -25,12 +26,12 @@ static bool is_dot_dot(const char *part, size_t size)
 	return size == 2 && part[0] == '.' && part[1] == '.';
 }
 
-/* Add a part to what clean holds up to end; the new end. */
+/* Append a part to clean, whose text ends at end. Returns the new end. */
 static char *add_part(const char *clean, char *end, const char *part, size_t size)
 {
 	if (end > clean)
 		*end++ = '/';
-	memmove(end, part, size); /* both may be one text */
+	memmove(end, part, size); /* part may lie in the same text */
 	end[size] = '\0';
 	return end + size;
 }
@@ -47,7 +48,7 @@ char *bpk_tar_name(const char *path, struct bpk_err *err)
 	*name = '\0';
 	while ((size = next_part(&rest, &part)) > 0) {
 		if (is_dot_dot(part, size))
-			*(end = name) = '\0'; /* what it leads to has the name that follows */
+			*(end = name) = '\0'; /* the name is relative to the folder reached */
 		else if (!is_dot(part, size))
 			end = add_part(name, end, part, size);
 	}
@@ -95,7 +96,7 @@ bool bpk_tar_link_stays(const char *name, const char *link)
 		if (climbs && depth-- == 0)
 			return false;
 		if (!climbs && is_dot_dot(part, size))
-			return false; /* what lies in front may be a link to anywhere below */
+			return false; /* an earlier part may be a link to any folder below */
 	}
 	return true;
 }

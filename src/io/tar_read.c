@@ -1,3 +1,5 @@
+/* Reading the members of a tar in sequence, and checking its end. tar_extract.c, tar_index.c and
+ * bpk tar -t call it. */
 #include "io/tar_read.h"
 
 #include <archive.h>
@@ -9,30 +11,30 @@
 #include "io/source.h"
 
 enum {
-	PIECE = 64 << 10,
-	ZEROS_MAX = 64 << 20,       /* behind the end; tar programs fill a record, some MiB */
+	PIECE = 64 << 10,           /* bytes read at a time */
+	ZEROS_MAX = 64 << 20,       /* zeros accepted after the end; tar programs write some MiB */
 	MARKER = 2 * BPK_TAR_BLOCK, /* zeros; POSIX, "ustar Interchange Format" */
-	CHECKSUM = 148,             /* of a header: 8 bytes, octal digits */
+	CHECKSUM = 148,             /* offset in a header: 8 bytes, octal digits */
 	CHECKSUM_SIZE = 8,
 };
 
 struct bpk_tar_stream {
 	struct archive *archive;
 	struct bpk_source *source;
-	struct bpk_buf piece; /* what libarchive reads from */
-	uint64_t brought;     /* bytes that source gave so far, read or passed over */
-	uint64_t zeros;       /* where the zeros begin that these end with */
-	size_t last;          /* how many of them are the piece */
+	struct bpk_buf piece; /* the bytes last given to libarchive */
+	uint64_t brought;     /* bytes read or skipped in source so far */
+	uint64_t zeros;       /* all bytes from here up to brought are zero */
+	size_t last;          /* how many of the bytes brought are in piece */
 	bool has_members;
-	struct bpk_err read_err; /* of source; libarchive cannot carry it */
+	struct bpk_err read_err; /* of source; libarchive cannot pass it on */
 	struct archive_entry *found;
-	uint64_t header; /* where it begins; libarchive forgets that when it fails */
+	uint64_t header; /* its offset, which libarchive forgets when it fails */
 	struct bpk_tar_entry entry;
 };
 
-/* ---- What libarchive reads from ---- */
+/* ---- Input of libarchive ---- */
 
-/* Take size bytes of the piece, which came from the source, into account. */
+/* Update brought, zeros and last after size bytes were read into piece. */
 static void count_brought(struct bpk_tar_stream *stream, size_t size)
 {
 	size_t data = size;
@@ -70,7 +72,7 @@ static la_int64_t pass(struct archive *archive, void *arg, la_int64_t size)
 	if (bpk_source_skip(stream->source, (uint64_t)size, &skipped, &stream->read_err) != 0)
 		return ARCHIVE_FATAL;
 	stream->brought += skipped;
-	stream->zeros = stream->brought; /* nobody looked */
+	stream->zeros = stream->brought; /* skipped bytes count as not zero */
 	return (la_int64_t)skipped;
 }
 
@@ -100,7 +102,7 @@ bool bpk_tar_is_header(const uint8_t *block)
 	return zeros || said == plain || said == with_signs;
 }
 
-/* The name of what compressed these bytes; NULL for none that is known. */
+/* The name of the compressor of these bytes; NULL when they have no known magic. */
 static const char *compressor_of(struct bpk_view head)
 {
 	static const struct {
@@ -141,7 +143,7 @@ static int check_head(struct bpk_source *source, struct bpk_err *err)
 
 /* ---- Opening ---- */
 
-/* Report what stopped libarchive. */
+/* Report the error that stopped libarchive. */
 static int fail(struct bpk_tar_stream *stream, struct bpk_err *err)
 {
 	const char *why = archive_error_string(stream->archive);
@@ -210,7 +212,7 @@ uint64_t bpk_tar_stream_header(const struct bpk_tar_stream *stream)
 
 /* ---- Members ---- */
 
-/* Of a member that was found, or of the end. */
+/* Record the position of a member that was found, or of the end. */
 static void take_position(struct bpk_tar_stream *stream)
 {
 	la_int64_t at = archive_read_header_position(stream->archive);
@@ -246,7 +248,7 @@ static int take_entry(struct bpk_tar_stream *stream, struct bpk_err *err)
 	return 0;
 }
 
-/* Where libarchive stopped; at the end behind the marker, as much as there is of it. */
+/* The position where libarchive stopped: at the end, after the marker or its part that exists. */
 static uint64_t passed(const struct bpk_tar_stream *stream)
 {
 	la_int64_t at = archive_filter_bytes(stream->archive, 0);
@@ -255,9 +257,9 @@ static uint64_t passed(const struct bpk_tar_stream *stream)
 }
 
 /*
- * At its end libarchive does not say whether it met the marker or no more bytes, and one block of
- * zeros is enough for it. Extended headers may stand last, between header and marker; their text
- * ends in a line feed, so the zeros that fill its block are no marker.
+ * At the end libarchive does not say whether it met the marker or the end of the bytes, and one
+ * block of zeros suffices for it. Extended headers may come last, between header and marker; their
+ * text ends in a line feed, so the zeros that fill its block are no marker.
  */
 static int check_end(const struct bpk_tar_stream *stream, struct bpk_err *err)
 {
@@ -279,7 +281,7 @@ int bpk_tar_stream_next(struct bpk_tar_stream *stream, const struct bpk_tar_entr
 	*entry = &stream->entry;
 	switch (archive_read_next_header(stream->archive, &stream->found)) {
 	case ARCHIVE_OK:
-	case ARCHIVE_WARN: /* of what a header says only a part was understood: times, owners */
+	case ARCHIVE_WARN: /* a part of the header was not understood: times, owners */
 		take_position(stream);
 		stream->has_members = true;
 		return take_entry(stream, err);
@@ -291,7 +293,7 @@ int bpk_tar_stream_next(struct bpk_tar_stream *stream, const struct bpk_tar_entr
 	}
 }
 
-/* The first byte behind end that is no zero, of those that were brought last. */
+/* The first byte after end that is not zero, among those read last. */
 static uint64_t first_data(const struct bpk_tar_stream *stream, uint64_t end)
 {
 	uint64_t start = stream->brought - stream->last;
@@ -327,7 +329,7 @@ static int fail_rest(const struct bpk_tar_stream *stream, uint64_t end, struct b
 			end, ZEROS_MAX);
 }
 
-/* A file ends, and its holes cost nothing; but one that is nothing but zeros is no tar. */
+/* A file ends, and its holes cost nothing; but a file of zeros only is no tar. */
 static bool too_many(const struct bpk_tar_stream *stream, uint64_t zeros)
 {
 	const struct bpk_source *source = stream->source;

@@ -1,3 +1,5 @@
+/* Writing a tar, or a zip of stored members, to a draft. bpk tar and the .npz output of unpack call
+ * it. */
 #include <archive.h>
 #include <archive_entry.h>
 #include <errno.h>
@@ -8,24 +10,24 @@
 #include "io/draft.h"
 
 enum {
-	RECORD = 20 * 512,   /* the stream's length is a multiple; POSIX, pax, "-b blocksize" */
-	BLOCK = 12 * RECORD, /* what is handed on at once */
-	FILE_MODE = 0644,
-	PROGRAM_MODE = 0755,
+	RECORD = 20 * 512,   /* divides the stream's length; POSIX, pax, "-b blocksize" */
+	BLOCK = 12 * RECORD, /* bytes that libarchive passes to the draft at once */
+	FILE_MODE = 0644,    /* of members when a date is set */
+	PROGRAM_MODE = 0755, /* of executable members and folders then */
 };
 
 struct bpk_tar_writer {
 	struct archive *archive;
 	struct bpk_draft *draft;
 	struct bpk_tar_options options;
-	locale_t utf8;            /* (locale_t)0: there is none here */
-	struct bpk_err write_err; /* of draft; libarchive cannot carry it */
-	bool broken;              /* nothing may follow */
+	locale_t utf8;            /* (locale_t)0: not available */
+	struct bpk_err write_err; /* of draft; libarchive cannot pass it on */
+	bool broken;              /* nothing more may be written */
 	bool in_member;
-	uint64_t left; /* bytes that the member still needs */
+	uint64_t left; /* bytes of the member not written yet */
 };
 
-/* ---- What libarchive writes to ---- */
+/* ---- Output of libarchive ---- */
 
 static la_ssize_t hand_on(struct archive *archive, void *arg, const void *bytes, size_t size)
 {
@@ -37,7 +39,7 @@ static la_ssize_t hand_on(struct archive *archive, void *arg, const void *bytes,
 	return (la_ssize_t)size;
 }
 
-/* Report what stopped libarchive; the stream is of no use any more. */
+/* Report the error that stopped libarchive; the stream is unusable then. */
 static int fail(struct bpk_tar_writer *tar, struct bpk_err *err)
 {
 	const char *why = archive_error_string(tar->archive);
@@ -48,7 +50,7 @@ static int fail(struct bpk_tar_writer *tar, struct bpk_err *err)
 			*err = tar->write_err;
 		return -1;
 	}
-	/* where memory is missing it may not find words either */
+	/* when memory is missing it may have no text either */
 	if (archive_errno(tar->archive) == ENOMEM || why == NULL)
 		return bpk_fail_errno(err, ENOMEM, "tar");
 	return bpk_fail(err, BPK_FAILED, "tar: %s", why);
@@ -79,7 +81,7 @@ int bpk_tar_writer_open(struct bpk_draft *draft, const struct bpk_tar_options *o
 		return -1;
 	t->draft = draft;
 	t->options = *options;
-	/* without it libarchive takes every name that is not ASCII for one of no character set */
+	/* without it libarchive writes every name that is not ASCII as one of no character set */
 	t->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
 	t->archive = archive = archive_write_new();
 	if (archive == NULL) {
@@ -97,7 +99,7 @@ int bpk_tar_writer_open(struct bpk_draft *draft, const struct bpk_tar_options *o
 
 /* ---- Members ---- */
 
-/* What stands in front of a member. With a date it tells nothing of this machine. */
+/* Fill in the header of a member. With a date it says nothing about this machine. */
 static void describe(const struct bpk_tar_writer *tar, struct archive_entry *entry,
 		     const struct stat *like)
 {
@@ -121,7 +123,7 @@ static int put_header(struct bpk_tar_writer *tar, struct archive_entry *entry, s
 
 	if (before != (locale_t)0)
 		uselocale(before);
-	/* a warning: the name is not UTF-8, and stands there as bytes of no character set */
+	/* a warning: the name is not UTF-8, and is written as bytes of no character set */
 	return rc == ARCHIVE_OK || rc == ARCHIVE_WARN ? 0 : fail(tar, err);
 }
 
@@ -173,7 +175,7 @@ static int member_keep(void *owner, const struct stat *like, struct bpk_err *err
 {
 	struct bpk_tar_writer *tar = owner;
 
-	(void)like; /* stands in front already */
+	(void)like; /* the header is already written */
 	if (tar->left == 0)
 		return end(tar, err);
 	tar->broken = true;
@@ -220,7 +222,7 @@ void bpk_tar_writer_close(struct bpk_tar_writer *tar)
 {
 	if (tar == NULL)
 		return;
-	tar->broken = true; /* freeing what was not ended must not end it */
+	tar->broken = true; /* freeing an unfinished stream must not finish it */
 	if (tar->archive != NULL)
 		archive_write_free(tar->archive);
 	if (tar->utf8 != (locale_t)0)

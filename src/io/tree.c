@@ -1,3 +1,5 @@
+/* Directories being written, new or changed: folders and files made in them. newtree.c, change.c
+ * and commit.c call it, and writers of datasets through io/dir.h. */
 #include "io/tree.h"
 
 #include <errno.h>
@@ -22,7 +24,7 @@ int bpk_names_add(struct bpk_names *names, char *name, struct bpk_err *err)
 	if (name == NULL)
 		return bpk_fail_memory(err, NAME_MAX);
 	if (names->count == names->room) {
-		all = realloc(names->all, room * sizeof *all); /* no more than there are names */
+		all = realloc(names->all, room * sizeof *all); /* bounded by the number of names */
 		if (all == NULL) {
 			free(name);
 			return bpk_fail_memory(err, room * sizeof *all);
@@ -61,7 +63,7 @@ int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, mode_t
 
 	if (fd < 0)
 		return bpk_fail_errno(err, errno, "%s: cannot be opened to be synced", name);
-	/* without modes it stays as private as it is */
+	/* a file system without modes leaves it as private as it is */
 	if (fstat(fd, &found) == 0)
 		(void)fchmod(fd, (found.st_mode & S_ISGID) | (0777 & ~mask));
 	if (!tree->sync || bpk_folder_sync(fd) == 0) {
@@ -73,7 +75,7 @@ int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, mode_t
 	return bpk_fail_errno(err, errnum, "%s: sync", name);
 }
 
-/* Make the folder name, which is not there, in one that is; the live lock is held. */
+/* Create the folder name, which does not exist, in one that does; the live lock is held. */
 static int make_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err)
 {
 	const char *base;
@@ -147,7 +149,7 @@ int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **d
 	return rc == 0 ? 0 : bpk_err_subject(err, "%s", name);
 }
 
-/* The file that waits longest, for whoever finishes or drops it; NULL: none does. */
+/* Remove the oldest waiting file from the queue; NULL if the queue is empty. */
 static struct bpk_draft *take_oldest(struct bpk_waiting *waiting)
 {
 	struct bpk_draft *draft = waiting->drafts[waiting->first];
@@ -166,7 +168,7 @@ static void add_newest(struct bpk_waiting *waiting, struct bpk_draft *draft)
 	waiting->drafts[place] = draft;
 }
 
-/* Its errors come with another file's turn. */
+/* Called while another file is staged, which then reports this file's failure. */
 static int finish_oldest(struct bpk_tree *tree, struct bpk_err *err)
 {
 	struct bpk_draft *draft = take_oldest(&tree->waiting);
@@ -190,7 +192,8 @@ void bpk_tree_drop_files(struct bpk_tree *tree)
 		bpk_draft_drop(take_oldest(&tree->waiting));
 }
 
-/* Let it go to the disk and wait; not when all were dropped by a signal. */
+/* Start writing the draft to the disk and queue it; fails after all drafts were dropped by a
+ * signal. */
 static int let_wait(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
 {
 	if (bpk_live_enter(err) != 0)

@@ -1,42 +1,40 @@
-/*
- * Inside the room io: a directory being written, a new one (newtree.c) or one that is there and is
- * changed (change.c, commit.c). What both do alike is in tree.c.
- */
+/* Inside the room io: a directory being written, either new (newtree.c) or existing and being
+ * changed (change.c, commit.c). tree.c has the common part. */
 #ifndef BPK_IO_TREE_H
 #define BPK_IO_TREE_H
 
 #include "io/live.h"
 
-/* Names from the root, in the order in which they came. Valid when zeroed. */
+/* Names relative to the root, in the order of adding. Valid when zeroed. */
 struct bpk_names {
 	char **all;
 	size_t count, room;
 };
 
-/* Takes name, also when it fails; NULL fails as if memory were missing. */
+/* Takes name, also on failure. A NULL name fails for lack of memory. */
 int bpk_names_add(struct bpk_names *names, char *name, struct bpk_err *err);
 void bpk_names_clear(struct bpk_names *names);
 
 /* A file that gets its name, or is removed, when a tree is committed. */
 struct bpk_staged {
 	char *name;
-	char *draft; /* from the root; NULL: name is removed */
+	char *draft; /* relative to the root; NULL: name is removed */
 	uint64_t size;
-	bool is_new; /* nothing had the name when it was given */
+	bool is_new; /* the name was free when it was given */
 };
 
-/* Valid when zeroed; guarded by the live lock, but one thread alone changes it. */
+/* Valid when zeroed. Guarded by the live lock; only one thread changes it. */
 struct bpk_stage {
 	struct bpk_staged *files;
 	size_t count, room;
 };
 
 /*
- * Files of a new tree that are whole and wait to be finished, oldest first. Each sync waits for its
- * file's bytes and for the file system's own writing, which is one for all that are new by then: so
- * they are let go to the disk at once, and waited for late. Valid when zeroed.
+ * The queue of complete files of a new tree that wait for their sync, oldest first. A sync waits
+ * for the file's bytes and for the file system's journal, whose next write covers all files that
+ * are new by then. So writing starts at once, and the sync comes late. Valid when zeroed.
  */
-enum { BPK_TREE_WAITING = 16 }; /* each keeps two descriptors */
+enum { BPK_TREE_WAITING = 16 }; /* files in the queue; each keeps two descriptors open */
 
 struct bpk_waiting {
 	struct bpk_draft *drafts[BPK_TREE_WAITING];
@@ -46,41 +44,42 @@ struct bpk_waiting {
 struct bpk_tree {
 	int root;
 	bool sync;
-	bool is_new;                /* nobody but us sees it: files have their names at once */
+	bool is_new;                /* only we see it: files have their names at once */
 	struct bpk_waiting waiting; /* of a new one */
-	struct bpk_names folders;   /* that we made, outer ones first; guarded by the live lock */
+	struct bpk_names folders;   /* created by us, outer ones first; guarded by the live lock */
 
-	/* of one that is changed */
-	int lock; /* the writer lock is on it */
+	/* of one being changed */
+	int lock; /* holds the writer lock */
 	struct bpk_sidecar *sidecar;
 	struct bpk_dir *dir;
 	struct bpk_stage stage, removed;
-	bool no_lock;   /* no locks are no hindrance */
-	bool only_adds; /* the next commit leaves all that is committed as it is */
-	bool is_stuck;  /* committed, and not carried out in full: only another one can go on */
+	bool no_lock;   /* go on where the file system has no locks */
+	bool only_adds; /* the next commit preserves all committed content */
+	bool is_stuck;  /* a commit was not fully carried out: only another tree can go on */
 	struct bpk_live live;
 };
 
-/* Takes name and draft, also when it fails; a name that is NULL fails as if memory were missing. */
+/* Takes name and draft, also on failure. A NULL name fails for lack of memory. */
 int bpk_stage_add(struct bpk_stage *stage, char *name, char *draft, struct bpk_err *err);
 void bpk_stage_clear(struct bpk_stage *stage);
 
-/* One file of a changed tree is whole: takes draft. And forget the last one, with its draft. */
+/* Stage one complete file of a changed tree (takes draft); and remove the last one with its
+ * draft. */
 int bpk_tree_stage_change(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err);
 void bpk_tree_unstage(struct bpk_tree *tree);
 
-/* Finish all files of a new tree that wait, or drop them. */
+/* Finish all waiting files of a new tree, or drop them. */
 int bpk_tree_finish_files(struct bpk_tree *tree, struct bpk_err *err);
 void bpk_tree_drop_files(struct bpk_tree *tree);
 
-/* Not a name that leads elsewhere, or is needed by us. */
+/* Check a name: it must stay below the root and not be reserved by bpk. */
 int bpk_tree_check_name(const char *name, struct bpk_err *err);
 
-/* What a folder's mode is, as the umask says, and on disk; root too when name is "". */
+/* Set a folder's mode to 0777 less mask and sync it; "" is the root. */
 int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, mode_t mask,
 			   struct bpk_err *err);
 
-/* A new directory for target; for bpk_draft_open. */
+/* Make a new directory for target; bpk_draft_open calls it. */
 int bpk_tree_new(const char *target, const struct bpk_draft_options *options,
 		 struct bpk_draft **draft, struct bpk_err *err);
 

@@ -1,4 +1,5 @@
-/* All regular files below a folder. One descriptor is open at a time, however deep they lie. */
+/* All regular files below a folder, for bpk_walk: the commands' -r. One descriptor is open at a
+ * time, however deep the folders are. */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 struct level {
 	struct bpk_dir_entries entries;
 	size_t next;
-	size_t path_size; /* of the folder's path, without a slash behind it */
+	size_t path_size; /* of the folder's path, without a trailing slash */
 };
 
 struct walk {
@@ -20,7 +21,7 @@ struct walk {
 	int (*visit)(void *arg, const char *file);
 	void (*unreadable)(void *arg, const struct bpk_err *err);
 	void *arg;
-	struct bpk_buf path;   /* of what is looked at, with its NUL */
+	struct bpk_buf path;   /* of the current entry, with its NUL */
 	struct bpk_buf levels; /* of struct level: the folders on the way */
 	size_t depth;
 };
@@ -30,7 +31,7 @@ static const char *path_of(const struct walk *walk)
 	return (const char *)walk->path.data;
 }
 
-/* Put name behind the first size bytes of the path. */
+/* Put name after the first size bytes of the path. */
 static int set_path(struct walk *walk, size_t size, const char *name, struct bpk_err *err)
 {
 	walk->path.size = size;
@@ -48,7 +49,7 @@ static void tell_unreadable(struct walk *walk, int errnum)
 	walk->unreadable(walk->arg, &err);
 }
 
-/* The folder that the path names is the next level, unless it is left out. */
+/* Make the folder that the path names the next level, unless it is skipped. */
 static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 {
 	struct level level = { .path_size = strlen(path_of(walk)) };
@@ -77,7 +78,7 @@ static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 	return 0;
 }
 
-/* Any folder may be the root of a dataset, which has a lock and a list. */
+/* Any folder may be the root of a dataset, with a lock and a list. */
 static bool is_ours(const char *name)
 {
 	return bpk_dir_hides(name) || bpk_beside_is_journal(name);
@@ -96,7 +97,7 @@ static int meet(struct walk *walk, const struct level *level, const struct bpk_d
 	return folder ? go_down(walk, O_NOFOLLOW, err) : walk->visit(walk->arg, path_of(walk));
 }
 
-/* The folder that is looked at. A pointer into levels, which go_down moves. */
+/* The current folder, a pointer into levels, which go_down moves. */
 static struct level *top(struct walk *walk)
 {
 	return (struct level *)(void *)walk->levels.data + walk->depth - 1;
