@@ -1,3 +1,6 @@
+/*
+ * Digests by name. Formats seal and check packed chunks with them.
+ */
 #include "checksum/checksum.h"
 
 #include <openssl/evp.h>
@@ -22,7 +25,7 @@ const struct bpk_checksum bpk_checksums[] = {
 
 enum { ROWS = sizeof bpk_checksums / sizeof bpk_checksums[0] };
 
-/* Filled on first use and kept for the life of the program; a row is written once. */
+/* Filled on first use, kept until exit; a row is written once. */
 static _Atomic(EVP_MD *) fetched[ROWS];
 
 const struct bpk_checksum *bpk_checksum_find(const char *name)
@@ -33,7 +36,8 @@ const struct bpk_checksum *bpk_checksum_find(const char *name)
 	return NULL;
 }
 
-/* libcrypto's algorithm for a row; two threads may both fetch it, and the second then gives way. */
+/* libcrypto's algorithm for a row. If two threads fetch it at once, the second releases its
+ * copy. */
 static EVP_MD *algorithm(size_t row)
 {
 	EVP_MD *known = atomic_load_explicit(&fetched[row], memory_order_acquire);
@@ -70,8 +74,7 @@ int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view by
 	switch (row) {
 	case NONE:
 		return 0;
-	/* zlib takes an address of NULL for a request of the start value, which is right for no
-	 * bytes */
+	/* zlib returns the start value for a NULL address: correct for 0 bytes */
 	case ADLER32:
 		bpk_put_le32(out, (uint32_t)adler32_z(1, bytes.size > 0 ? bytes.data : NULL,
 						      bytes.size));
@@ -85,7 +88,7 @@ int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view by
 	}
 }
 
-/* A digest as people write it: the number for the two of zlib, the bytes in order for the rest. */
+/* A digest in text: a number for the two of zlib, bytes in order for the others. */
 static const char *hex(const struct bpk_checksum *checksum, const uint8_t *digest,
 		       char text[2 * BPK_DIGEST_MAX + 1])
 {

@@ -1,6 +1,6 @@
 /*
- * The room checksum: digests by name, over zlib (adler32, crc32) and libcrypto (the rest). It does
- * not know where the bytes came from, nor which number a format gives to a digest.
+ * The room checksum: digests by name, over zlib (adler32, crc32) and libcrypto (the others). It
+ * does not know the origin of the bytes, nor the number that a format assigns to a digest.
  */
 #ifndef BPK_CHECKSUM_CHECKSUM_H
 #define BPK_CHECKSUM_CHECKSUM_H
@@ -9,31 +9,32 @@
 
 enum { BPK_DIGEST_MAX = 64 };
 
-/* One kind of digest; "none" has size 0. Fixed for the life of the program. */
+/* One kind of digest. The kind without a digest has size 0. Constant. */
 struct bpk_checksum {
-	const char *name; /* "none", "adler32", "crc32", "md5", "sha1", "sha224" ... "sha512" */
+	const char *name; /* its name in options and in info: "crc32", "sha256" ... */
 	unsigned size;    /* bytes of a digest, 0..BPK_DIGEST_MAX */
-	bool proves; /* cryptographic: a match proves the bytes against accident beyond doubt */
+	bool proves;      /* cryptographic: a match rules out accidental damage */
 };
 
-/* All of them, ended by one whose name is NULL; "none" first. */
+/* All kinds, the empty one first. The last row has a NULL name. */
 extern const struct bpk_checksum bpk_checksums[];
 
-/* By name; NULL when there is no such digest. */
+/* The row of that name; NULL if unknown. */
 const struct bpk_checksum *bpk_checksum_find(const char *name);
 
 /*
- * The digest of bytes, checksum->size bytes at out: adler32 and crc32 as little-endian u32, the
- * rest in their usual order. libcrypto's algorithms are fetched once per process, on first use.
- * Fails with BPK_FAILED when libcrypto refuses one (md5 in a FIPS set-up). Any thread.
+ * Compute the digest of bytes, checksum->size bytes at out: adler32 and crc32 as little-endian u32,
+ * the others in their usual order. libcrypto's algorithms are fetched once per process, on first
+ * use.
+ * Fails with BPK_FAILED when libcrypto refuses the algorithm (md5 in a FIPS set-up). Any thread.
  */
 int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view bytes,
 			 uint8_t out[BPK_DIGEST_MAX], struct bpk_err *err);
 
 /*
  * Compare bytes with the digest stored at expected (checksum->size bytes). Fails with BPK_CORRUPT
- * and the line "crc32 is 0badcafe, expected 12345678" when they differ. In fuzz builds
- * (BPK_FUZZING defined) every digest matches: the one place where they are skipped. Any thread.
+ * and the line "crc32 is 0badcafe, expected 12345678" if they differ. In fuzz builds (BPK_FUZZING
+ * defined) every digest matches; this is the one place that skips the comparison. Any thread.
  */
 int bpk_checksum_check(const struct bpk_checksum *checksum, struct bpk_view bytes,
 		       const uint8_t *expected, struct bpk_err *err);

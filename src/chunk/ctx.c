@@ -1,3 +1,6 @@
+/*
+ * The context of a thread: created by whoever encodes or decodes chunks, one per thread.
+ */
 #include "chunk/block.h"
 
 #include <stdlib.h>

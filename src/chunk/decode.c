@@ -1,6 +1,7 @@
 /*
- * A chunk is opened, its dictionary put in force, and the blocks that are asked for are unpacked
- * one by one. Source: Blosc chunk format, "Blocks and streams", "Random access".
+ * The decoder's entry points. A chunk is opened, its dictionary activated, and the requested blocks
+ * are decoded one by one. Called by formats, and by flow on any thread. Source: Blosc chunk format,
+ * "Blocks and streams", "Random access".
  */
 #include "chunk/decode.h"
 #include "chunk/predict.h"
@@ -43,7 +44,7 @@ int bpk_block_open(struct bpk_decoding *d, uint32_t number, struct bpk_block *b,
 	return 0;
 }
 
-/* Bytes lo..hi of a block, not empty, counted from the block's start. */
+/* Decode bytes lo..hi of a block, not empty, counted from the block's start. */
 static int decode_block(struct bpk_decoding *d, uint32_t number, size_t lo, size_t hi, uint8_t *out,
 			struct bpk_err *err)
 {
@@ -55,9 +56,9 @@ static int decode_block(struct bpk_decoding *d, uint32_t number, size_t lo, size
 }
 
 /*
- * "Split rule": 1.21 told to split always makes chunks that break the rule of its own version. The
- * first full block may prove that this is one, by failing as one stream and decoding as typesize
- * streams; every later block is then held to it.
+ * "Split rule": Blosc 1.21 with the option to split always writes chunks that break the rule of its
+ * own version. The first full block can prove such a chunk, by failing as one stream and decoding
+ * as typesize streams; all later blocks must then do the same.
  */
 bool bpk_decoding_may_salvage(const struct bpk_decoding *d)
 {
@@ -81,16 +82,16 @@ static int decode_first_block(struct bpk_decoding *d, uint32_t number, size_t lo
 		if (decode_block(d, number, lo, hi, out, &second) == 0)
 			return 0;
 	}
-	/* the rule's own failure is the one to tell, unless memory ran out while trying */
+	/* report the failure by the rule, unless the second attempt ran out of memory */
 	if (err != NULL)
 		*err = second.kind == BPK_NO_MEMORY ? second : first;
 	return -1;
 }
 
 /*
- * "DELTA": the other blocks lean on block 0. If it is wanted whole it is where it goes to, and else
- * unpacked beside it; then the part of it that is wanted is copied. *done is how many of the wanted
- * bytes are.
+ * "DELTA": all blocks depend on block 0. If the caller wants all of block 0, it is decoded in
+ * place; else it is decoded to scratch and the wanted part is copied. *done is the number of wanted
+ * bytes decoded here.
  */
 static int decode_reference(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			    size_t *done, struct bpk_err *err)
@@ -118,13 +119,14 @@ static int decode_reference(struct bpk_decoding *d, uint64_t start, struct bpk_s
 	return 0;
 }
 
-/* NULL, where a chunk is only proved, stays NULL. */
+/* NULL stays NULL: a proof has no output. */
 static uint8_t *behind(uint8_t *out, size_t size)
 {
 	return out == NULL ? NULL : out + size;
 }
 
-/* The raw bytes start .. start + out.size; the caller has compared them with the raw size. */
+/* Decode the raw bytes start .. start + out.size, which the caller has checked against the raw
+ * size. */
 static int decode_blocks(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			 struct bpk_err *err)
 {
@@ -156,7 +158,7 @@ static int decode_blocks(struct bpk_decoding *d, uint64_t start, struct bpk_span
 	return 0;
 }
 
-/* "Dictionaries": behind the block starts. */
+/* "Dictionaries": the dictionary is stored after the block starts. */
 static int find_dictionary(struct bpk_decoding *d, struct bpk_view *dictionary, struct bpk_err *err)
 {
 	struct bpk_cursor cursor =
@@ -173,7 +175,7 @@ static int find_dictionary(struct bpk_decoding *d, struct bpk_view *dictionary, 
 	return 0;
 }
 
-/* And where those of a prediction stand, which never comes with a dictionary. */
+/* The parameters of a prediction, stored in the same place. A chunk never has both. */
 static int find_prediction(struct bpk_decoding *d, struct bpk_err *err)
 {
 	struct bpk_prediction *prediction = &d->header.prediction;
@@ -189,7 +191,7 @@ int bpk_decoding_find_blocks(struct bpk_decoding *d, struct bpk_err *err)
 {
 	const struct bpk_chunk_header *h = &d->header;
 
-	/* the header is sound: the starts end within the chunk */
+	/* the header was checked: the starts end within the chunk */
 	d->data = h->header_size + 4 * h->nblocks;
 	d->split = h->split;
 	d->settled = false;
@@ -218,7 +220,7 @@ int bpk_decoding_open(struct bpk_decoding *d, struct bpk_chunk_ctx *ctx, struct 
 	return 0;
 }
 
-/* With the dictionary in force, if there is one. */
+/* Decode by the header's block size, with the dictionary if there is one. */
 static int decode_as_said(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			  struct bpk_err *err)
 {
@@ -238,8 +240,8 @@ static int decode_as_said(struct bpk_decoding *d, uint64_t start, struct bpk_spa
 }
 
 /*
- * "A B2 3.0 - 3.3 writer defect": is the first of the blocks where it would be if they held whole
- * elements, nblocks of them?
+ * "A B2 3.0 - 3.3 writer defect": true if the first block is where nblocks blocks of whole elements
+ * would put it.
  */
 static bool holds_whole_elements(const struct bpk_decoding *d, uint64_t nblocks)
 {
@@ -257,8 +259,8 @@ static bool holds_whole_elements(const struct bpk_decoding *d, uint64_t nblocks)
 }
 
 /*
- * A whole chunk, as the header says or else in blocks of whole elements, of which there are as
- * many: nothing but unpacking all of them tells.
+ * Decode a whole chunk by the header's block size, or else in blocks of whole elements. Both have
+ * the same number of blocks, so only decoding can tell which is right.
  */
 static int decode_either(struct bpk_decoding *d, struct bpk_span out, struct bpk_err *err)
 {
@@ -278,7 +280,8 @@ static int decode_either(struct bpk_decoding *d, struct bpk_span out, struct bpk
 static int decode_part_of_either(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 				 struct bpk_err *err)
 {
-	struct bpk_buf *whole = &d->ctx->reference; /* free, since all is unpacked from the start */
+	/* free: the whole chunk is decoded, so delta does not use it */
+	struct bpk_buf *whole = &d->ctx->reference;
 	size_t size = d->header.raw_size;
 
 	if (out.size == size)
@@ -290,7 +293,7 @@ static int decode_part_of_either(struct bpk_decoding *d, uint64_t start, struct 
 	return 0;
 }
 
-/* As the header says, or else, where that cannot be, in blocks of whole elements. */
+/* Decode by the header's block size, or in blocks of whole elements if the layout requires that. */
 static int decode_regular(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			  struct bpk_err *err)
 {
@@ -304,15 +307,15 @@ static int decode_regular(struct bpk_decoding *d, uint64_t start, struct bpk_spa
 		return decode_as_said(d, start, out, err);
 	if (nblocks == h->nblocks)
 		return decode_part_of_either(d, start, out, err);
-	/* with more starts than the header knows, its own first block would be among them */
+	/* with more starts than the header implies, the header's first block would overlap them */
 	h->block_size = bpk_block_size_adjusted(h);
 	h->nblocks = (uint32_t)nblocks;
 	return decode_as_said(d, start, out, err);
 }
 
 /*
- * Numbers lean on all before them, so that nothing is decoded but from the start, to the end of the
- * last one wanted.
+ * Every number depends on all earlier ones, so decoding begins at the start and continues to the
+ * end of the last wanted number.
  */
 static int decode_predicted(struct bpk_decoding *d, uint64_t start, struct bpk_span out,
 			    struct bpk_err *err)
@@ -321,7 +324,7 @@ static int decode_predicted(struct bpk_decoding *d, uint64_t start, struct bpk_s
 	struct bpk_span all = out;
 	struct bpk_view own;
 
-	/* where they begin must be known before */
+	/* the prediction's phase must be known first */
 	if (bpk_decoding_find_blocks(d, err) != 0)
 		return -1;
 	all.size =
@@ -387,7 +390,7 @@ int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64
 	return decode_bytes(&d, start, out, err);
 }
 
-/* A prediction is undone by arithmetic, which cannot fail: its differences are proved. */
+/* Undoing a prediction is arithmetic and cannot fail, so only its differences are checked. */
 int bpk_chunk_prove(struct bpk_chunk_ctx *ctx, struct bpk_view in, struct bpk_err *err)
 {
 	struct bpk_decoding d;

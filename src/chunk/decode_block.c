@@ -1,5 +1,5 @@
 /*
- * A block is unpacked in two steps, each byte touched once in each:
+ * Decoding one block for decode.c and decode_variable.c, in two steps that touch each byte once:
  *
  *   chunk      [csize|plane 0][csize|plane 1][-7|token] ...   streams, packed, raw or a run
  *                    |              |             |
@@ -12,8 +12,8 @@
  *                                   v
  *   out                          elements
  *
- * Without a filter the codec writes straight to out. Where there are more filters, the last one
- * undone writes to out, the others to ctx->stages in turn.
+ * Without a filter the codec writes to out. With several filters, the last one undone writes to
+ * out, the others alternate between ctx->stages.
  */
 #include "chunk/decode.h"
 
@@ -47,8 +47,8 @@ void bpk_block_init(struct bpk_block *b, struct bpk_decoding *d, uint32_t number
 }
 
 /*
- * Where stream number may be unpacked to. Streams stand a cache line more than their size apart:
- * planes of a power of two would all meet in the same cache sets.
+ * Scratch for stream number. Streams are one cache line further apart than their size, because
+ * planes at distances of a power of two would share cache sets.
  */
 static uint8_t *scratch_of(struct bpk_block *b, unsigned number, struct bpk_err *err)
 {
@@ -61,8 +61,8 @@ static uint8_t *scratch_of(struct bpk_block *b, unsigned number, struct bpk_err 
 }
 
 /*
- * count bytes of value, which stream number is a run of. Two such planes are kept; a block that has
- * more of them writes its own.
+ * count bytes of value, for stream number, which is a run. Two such planes are kept; a block with
+ * more distinct runs writes the others to scratch.
  */
 static const uint8_t *run_plane(struct bpk_block *b, unsigned number, uint8_t value, size_t count,
 				struct bpk_err *err)
@@ -85,8 +85,7 @@ static const uint8_t *run_plane(struct bpk_block *b, unsigned number, uint8_t va
 }
 
 /*
- * The bytes first .. first + count of stream number, where they stand in the chunk or else unpacked
- * or kept; NULL on failure.
+ * Bytes first .. first + count of stream number: in the chunk, decoded or kept. NULL on failure.
  */
 static const uint8_t *stream_bytes(struct bpk_block *b, unsigned number, size_t first, size_t count,
 				   struct bpk_err *err)
@@ -107,7 +106,7 @@ static const uint8_t *stream_bytes(struct bpk_block *b, unsigned number, size_t 
 	return scratch + first;
 }
 
-/* All bytes of a block as its streams have them, beside each other; NULL on failure. */
+/* All bytes of a block in the layout of its streams, contiguous; NULL on failure. */
 static const uint8_t *block_bytes(struct bpk_block *b, struct bpk_err *err)
 {
 	struct bpk_buf *scratch = &b->d->ctx->filtered;
@@ -120,14 +119,14 @@ static const uint8_t *block_bytes(struct bpk_block *b, struct bpk_err *err)
 	return scratch->data;
 }
 
-/* The width planes of a shuffled block, and what is behind the last whole element. */
+/* The width planes of a shuffled block, and the bytes after the last whole element. */
 struct planes {
 	size_t width, nelems;
 	const uint8_t *planes[BPK_CHUNK_MAX_TYPESIZE];
 	const uint8_t *tail;
 };
 
-/* Is the block a single run? Nothing is taken. */
+/* True if the block is a single run. The stream is not consumed. */
 static bool is_one_run(const struct bpk_block *b)
 {
 	struct bpk_block look = *b;
@@ -137,8 +136,8 @@ static bool is_one_run(const struct bpk_block *b)
 	       stream.packed.data == NULL;
 }
 
-/* Find count bytes of each, from element first on; the streams are the planes where there are as
- * many, and a run is every plane of its block. */
+/* Find count bytes of each plane, from element first on. If there are width streams, each is a
+ * plane; a single run serves as every plane of its block. */
 static int take_planes(struct bpk_block *b, struct planes *p, size_t first, size_t count,
 		       struct bpk_err *err)
 {
@@ -164,7 +163,7 @@ static int take_planes(struct bpk_block *b, struct planes *p, size_t first, size
 	return 0;
 }
 
-/* The bytes lo..hi of a block that is only shuffled, decoded to out. */
+/* Decode bytes lo..hi of a block whose only filter is shuffle, to out. */
 static int read_shuffled(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out,
 			 const struct bpk_filter_step *step, struct bpk_err *err)
 {
@@ -198,7 +197,7 @@ static int read_shuffled(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out
 	return 0;
 }
 
-/* Where the step number of a pipeline leaves a block on the way back; NULL on failure. */
+/* The output buffer of step number when undoing filters; NULL on failure. */
 static uint8_t *stage_of(struct bpk_block *b, unsigned number, uint8_t *out, struct bpk_err *err)
 {
 	struct bpk_buf *stage = &b->d->ctx->stages[number % 2];
@@ -209,8 +208,9 @@ static uint8_t *stage_of(struct bpk_block *b, unsigned number, uint8_t *out, str
 }
 
 /*
- * How many of the steps of a pipeline, from its end, are undone together with unshuffling: a
- * bytedelta of the same width behind it, a delta over the same bytes before it. 0: it is not last.
+ * The number of filters at the end of the pipeline that unshuffling undoes together: a bytedelta of
+ * the same width after the shuffle, and a delta over the same bytes before it. 0 if the pipeline
+ * does not end that way.
  */
 static unsigned fused(const struct bpk_block *b, struct bpk_filter_planes *p)
 {
@@ -242,7 +242,7 @@ static unsigned fused(const struct bpk_block *b, struct bpk_filter_planes *p)
 	return nsteps - left;
 }
 
-/* A whole block through those filters to out. */
+/* Decode a whole block through those filters to out. */
 static int read_fused(struct bpk_block *b, struct bpk_filter_planes *p, uint8_t *out,
 		      struct bpk_err *err)
 {
@@ -259,7 +259,7 @@ static int read_fused(struct bpk_block *b, struct bpk_filter_planes *p, uint8_t 
 	return 0;
 }
 
-/* A whole block through all its filters, backward. */
+/* Decode a whole block through all its filters. */
 static int read_filtered(struct bpk_block *b, uint8_t *out, struct bpk_err *err)
 {
 	const struct bpk_filter_step *steps = b->pipeline.steps;
@@ -306,8 +306,8 @@ static int read_part(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, st
 	return 0;
 }
 
-/* A stream by its codec, into scratch: what it holds is of no matter. Only as much memory is
- * touched as it really unpacks to. */
+/* Decode a stream to scratch and discard the result. Only the memory that it really decodes to is
+ * touched. */
 static int prove_stream(struct bpk_block *b, const struct bpk_stream *stream, struct bpk_err *err)
 {
 	struct bpk_buf *piece = &b->d->ctx->piece;
@@ -325,7 +325,7 @@ static int prove_stream(struct bpk_block *b, const struct bpk_stream *stream, st
 				   bpk_span(piece->data, b->stream_size), err);
 }
 
-/* No filter can fail on the way back, so the streams are all there is to prove. */
+/* Undoing filters cannot fail, so checking the streams is enough. */
 static int prove_streams(struct bpk_block *b, struct bpk_err *err)
 {
 	for (unsigned s = 0; s < b->nstreams; s++) {
@@ -337,7 +337,8 @@ static int prove_streams(struct bpk_block *b, struct bpk_err *err)
 	return 0;
 }
 
-/* Only a chunk that was tampered with takes more stream bytes than it has: work stays bounded. */
+/* Count the stream bytes used. Blocks that use more than the chunk has overlap: work stays
+ * bounded. */
 static int finish(struct bpk_block *b, int rc, size_t left, struct bpk_err *err)
 {
 	size_t used = left - b->cursor.left;
@@ -358,7 +359,8 @@ int bpk_block_read(struct bpk_block *b, size_t lo, size_t hi, uint8_t *out, stru
 	return finish(b, rc, left, err);
 }
 
-/* Filters that need all of a block are any but a shuffle, and that where streams are no planes. */
+/* True without filters, and for a shuffle whose streams are planes: other filters need the whole
+ * block. */
 static bool parts_are_cheap(const struct bpk_block *b)
 {
 	const struct bpk_filter_step *step = &b->pipeline.steps[0];

@@ -1,15 +1,17 @@
 /*
- * How a large chunk is unpacked range by range, so that memory need not hold all of it: flow asks.
+ * The pieces in which a large chunk is decoded, so that memory need not hold all of it. Called by
+ * flow.
  * Source: Blosc chunk format, "Random access".
  */
 #include "chunk/decode.h"
 
 enum {
-	LEAST_BLOCKS = 4,  /* of a piece; larger blocks are pieces themselves */
-	DELTA_BLOCKS = 16, /* where each piece unpacks block 0 besides: 6 % more work */
+	LEAST_BLOCKS = 4, /* minimum blocks of a piece; larger blocks are pieces themselves */
+	/* minimum with delta, where each piece also decodes block 0: 6 % more work */
+	DELTA_BLOCKS = 16,
 };
 
-/* Take all streams of the blocks that hold a range, which is not empty. *runs: they are runs. */
+/* Read all streams of the blocks that hold a range, which is not empty. *runs: all are runs. */
 static int survey(struct bpk_decoding *d, uint64_t start, uint64_t size, bool *runs,
 		  struct bpk_err *err)
 {
@@ -25,7 +27,7 @@ static int survey(struct bpk_decoding *d, uint64_t start, uint64_t size, bool *r
 	return 0;
 }
 
-/* Blocks of one size that do not lean on what is before them, and are what the header says. */
+/* True for blocks of one size that are independent of earlier ones and match the header. */
 static bool is_regular(const struct bpk_chunk_header *h)
 {
 	return h->prediction.size == 0 && !h->variable_blocks && !bpk_block_size_is_doubtful(h);

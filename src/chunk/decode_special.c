@@ -1,10 +1,10 @@
 /*
- * Chunks without blocks: what their header says, over and over. Source: Blosc chunk format,
- * "Special-value chunks".
+ * Special chunks: content that the header describes. Called by decode.c. Source: Blosc chunk
+ * format, "Special-value chunks".
  */
 #include "chunk/decode.h"
 
-/* Copies at most so far apart, so that what is copied is still in cache. */
+/* The longest distance between copies, so that the source is still in cache. */
 enum { NEAR = 32768 };
 
 /* out[i] = pattern[(phase + i) % size]. */
@@ -14,7 +14,7 @@ static void repeat(const uint8_t *pattern, size_t size, size_t phase, struct bpk
 
 	memcpy(out.data, pattern + phase, first);
 	memcpy(out.data + first, pattern, done - first);
-	/* what is done is whole patterns, or all */
+	/* the finished part is a whole number of patterns, or everything */
 	while (done < out.size) {
 		size_t whole = done <= NEAR ? done : bpk_max_u64(size, NEAR - NEAR % size);
 		size_t count = bpk_min_size(whole, out.size - done);

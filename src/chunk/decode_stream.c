@@ -1,11 +1,12 @@
 /*
- * Streams: packed, raw, or a run of one byte. Source: Blosc chunk format, "Stream encoding".
+ * Reading the streams of a block: packed, raw, or a run of one byte. Source: Blosc chunk format,
+ * "Stream encoding".
  */
 #include "chunk/decode.h"
 
 enum { LOWEST_RUN = -255 };
 
-/* A stream that needs no codec, in chunks of version 3 and later. */
+/* Read a run, which chunks of version 3 and later may have. */
 static int take_run(struct bpk_block *b, int32_t csize, struct bpk_stream *stream,
 		    struct bpk_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Chunks of blocks that say their own size. Source: Blosc chunk format, "Variable-length-block
+ * Decoding variable-length blocks, for decode.c. Source: Blosc chunk format, "Variable-length-block
  * chunks".
  */
 #include "chunk/decode.h"
@@ -8,7 +8,7 @@
 
 enum { SIZE_FIELD = 4, LEAST_SPAN = 5 };
 
-/* Block number's bytes from its size field to where the next block begins: they ascend. */
+/* The bytes of block number, from its size field to the next start; starts ascend. */
 static int block_span(const struct bpk_decoding *d, uint32_t number, struct bpk_view *span,
 		      struct bpk_err *err)
 {
@@ -27,7 +27,7 @@ static int block_span(const struct bpk_decoding *d, uint32_t number, struct bpk_
 	return 0;
 }
 
-/* "Validation", item 14: all blocks, before any offset is derived from their sizes. */
+/* "Validation", item 14: check all blocks before any offset is derived from their sizes. */
 static int check_blocks(const struct bpk_decoding *d, uint32_t *sizes, struct bpk_err *err)
 {
 	uint64_t left = d->header.raw_size;

@@ -1,14 +1,15 @@
 /*
- * Packing a chunk: what recipes may ask, the sizes of blocks, headers. Source: Blosc chunk format,
- * "Header", "Blocks and streams", "Blosc2 extended header".
+ * The encoder's entry points: checks of recipes, block sizes, headers. Called by flow on any
+ * thread.
+ * Source: Blosc chunk format, "Header", "Blocks and streams", "Blosc2 extended header".
  */
 #include "chunk/encode.h"
 #include "chunk/noise.h"
 #include "chunk/predict.h"
 
 enum {
-	MIN_PACKED = 128,         /* "Limits": below this nobody packs version 2 */
-	MIN_PACKED_EXTENDED = 32, /* and version 5 */
+	MIN_PACKED = 128,         /* "Limits": shorter chunks are stored in version 2 */
+	MIN_PACKED_EXTENDED = 32, /* and in version 5 */
 };
 
 static bool is_slow(const struct bpk_codec *codec)
@@ -20,8 +21,8 @@ static bool is_slow(const struct bpk_codec *codec)
 /* ---- Splitting ---- */
 
 /*
- * Does the pipeline gather the bytes of equal place of all elements, so that the streams of a split
- * block are byte planes?
+ * True if the pipeline puts bytes of equal position in all elements together, so that the streams
+ * of a split block are byte planes.
  */
 static bool makes_planes(const struct bpk_recipe *recipe)
 {
@@ -39,8 +40,8 @@ static bool makes_planes(const struct bpk_recipe *recipe)
 }
 
 /*
- * "Writer profiles": readers before 1.11 split by the numbers alone, whatever the flag says; those
- * know no Zstd, which is split where the planes are worth it. They are not in a run.
+ * "Writer profiles": readers before 1.11 split by the numbers alone, ignoring the flag. They do not
+ * know Zstd, so Zstd splits only where byte planes help; they do not help in a run.
  */
 static bool splits(const struct bpk_recipe *recipe, struct bpk_view raw, uint32_t block_size)
 {
@@ -51,8 +52,8 @@ static bool splits(const struct bpk_recipe *recipe, struct bpk_view raw, uint32_
 }
 
 /*
- * The same for Blosc2, whose readers obey the flag: "When upstream splits", but with every codec
- * ("Measured: the planes decide"). Those whose streams begin with a header want longer planes.
+ * The same for Blosc2, whose readers obey the flag: "When upstream splits", but for every codec
+ * ("Measured: the planes decide"). Codecs with a header per stream need longer planes.
  */
 static bool splits_extended(const struct bpk_recipe *recipe, uint64_t block_size)
 {
@@ -64,7 +65,8 @@ static bool splits_extended(const struct bpk_recipe *recipe, uint64_t block_size
 
 /* ---- Block sizes ---- */
 
-/* "Choosing the blocksize when writing": the rule of 1.21, whose sizes others expect. */
+/* "Choosing the blocksize when writing": the rule of Blosc 1.21, whose sizes other readers
+ * expect. */
 static uint64_t chosen_block_size(const struct bpk_recipe *recipe, uint64_t raw_size)
 {
 	static const uint8_t quarters[] = { 1, 2, 4, 8, 16, 16, 32, 32, 32, 32 };
@@ -97,8 +99,9 @@ static uint64_t chosen_block_size_extended(const struct bpk_recipe *recipe, uint
 }
 
 /*
- * The hard rules: whole elements, and for the bitshuffle eights of them, since version 2 leaves any
- * other block as it is ("BITSHUFFLE"), and later ones the end of each.
+ * Apply the mandatory rules: whole elements, and multiples of 8 elements for bitshuffle, because
+ * version 2 leaves other blocks unfiltered ("BITSHUFFLE") and later versions leave the end of each
+ * block unfiltered.
  */
 static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size)
 {
@@ -111,7 +114,7 @@ static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size
 	size = bpk_min_u64(size, bpk_min_u64(raw_size, BPK_CHUNK_MAX_BLOCK_SIZE));
 	if (recipe->exact_blocks && size > 0)
 		return (uint32_t)size;
-	/* one block alone costs version 5 less than two */
+	/* in version 5 a single block costs less than two */
 	if (recipe->extended && size == raw_size)
 		eights = false;
 	if (eights && size >= 8 * ts)
@@ -123,7 +126,7 @@ static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size
 
 /* ---- Headers ---- */
 
-/* "flags byte": which of the filters' bits are set. */
+/* "flags byte": the bits of the filters. */
 static unsigned flags_of_filters(const struct bpk_encoding *e)
 {
 	enum bpk_filter filter = bpk_plain_filter(&e->pipeline);
@@ -145,7 +148,7 @@ unsigned bpk_encode_flags(const struct bpk_encoding *e)
 	return e->split ? flags : flags | BPK_FLAG_NOT_SPLIT;
 }
 
-/* "Bytes 16..31": the last filter stands in the last slot. */
+/* "Bytes 16..31": the last filter is in the last slot. */
 static void write_extension(const struct bpk_encoding *e, unsigned flags31)
 {
 	uint8_t *to = e->out + BPK_CHUNK_HEADER_SIZE;
@@ -179,7 +182,7 @@ void bpk_encode_header(const struct bpk_encoding *e, unsigned flags, unsigned fl
 		write_extension(e, flags31);
 }
 
-/* "Chunk kinds": nobody tried to pack a version 5 chunk whose codec bits are 0. */
+/* "Chunk kinds": a version 5 chunk with codec bits 0 was stored without trying to compress it. */
 static size_t store(struct bpk_encoding *e, bool tried)
 {
 	unsigned flags = e->recipe->extended && !tried ? BPK_FLAG_EXTENDED : bpk_encode_flags(e);
@@ -191,7 +194,7 @@ static size_t store(struct bpk_encoding *e, bool tried)
 	return packed_size;
 }
 
-/* ---- Doors ---- */
+/* ---- Entry points ---- */
 
 static int check_extended(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
@@ -204,14 +207,14 @@ static int check_extended(const struct bpk_recipe *recipe, struct bpk_err *err)
 		return bpk_fail(err, BPK_USAGE,
 				"codec %s takes no dictionary: zstd, lz4 and lz4hc do",
 				codec->name);
-	/* "DELTA": each would be a reference block, but c-blosc2 takes the first one for all */
+	/* "DELTA": each block would be its own reference, but c-blosc2 uses the first for all */
 	if (recipe->variable_blocks && bpk_pipeline_has(&recipe->pipeline, BPK_FILTER_DELTA))
 		return bpk_fail(err, BPK_USAGE,
 				"filter delta is not for blocks of variable length");
 	return 0;
 }
 
-/* What a list that a user typed never is, and then what it asks of the elements. */
+/* Check what a parsed option guarantees but an API caller may break, then the elements. */
 static int check_pipeline(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	const struct bpk_pipeline *pipeline = &recipe->pipeline;
@@ -264,8 +267,8 @@ static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bp
 	return 0;
 }
 
-/* A frame's reader knows what bytedelta's width is if the chunk does not say, a chunk's does not.
- */
+/* Store the width of bytedelta. Readers of frames know the default, readers of bare chunks do
+ * not. */
 static struct bpk_pipeline with_widths(const struct bpk_recipe *recipe)
 {
 	struct bpk_pipeline pipeline = recipe->pipeline;
@@ -306,7 +309,7 @@ enum bpk_outcome bpk_encode_all(struct bpk_encoding *e, struct bpk_err *err)
 	return e->nblocks > 0 ? bpk_encode_variable(e, err) : bpk_encode_blocks(e, err);
 }
 
-/* Let the blocks be made of what the prediction leaves. */
+/* Apply the prediction; the blocks are then made of its output. */
 static int predict(struct bpk_encoding *e, struct bpk_err *err)
 {
 	struct bpk_buf *left = &e->ctx->predicted;
@@ -323,7 +326,7 @@ static int predict(struct bpk_encoding *e, struct bpk_err *err)
 	return 0;
 }
 
-/* The blocks, with a dictionary where that pays; or all of it stored. */
+/* Write the blocks, with a dictionary if that is smaller; or store the chunk. */
 static int finish(struct bpk_encoding *e, size_t *packed_size, struct bpk_err *err)
 {
 	enum bpk_outcome outcome = bpk_encode_all(e, err);

@@ -1,5 +1,6 @@
 /*
- * Blocks made into streams. Source: Blosc chunk format, "Blocks and streams".
+ * Blocks to streams, for the other files of the encoder. Source: Blosc chunk format, "Blocks and
+ * streams".
  */
 #include "chunk/encode.h"
 #include "chunk/noise.h"
@@ -38,8 +39,8 @@ struct bpk_view bpk_encode_filter(struct bpk_encoding *e, struct bpk_view block,
 /* ---- Streams ---- */
 
 /*
- * Pack a run, or copy the last one if that was alike. The copy is what the codec would write again,
- * and it is always packed to the same room, so no byte depends on what came before.
+ * Compress a run, or copy the previous result for an equal run. The codec would write the same
+ * bytes again, and always with the same room, so the output does not depend on earlier streams.
  */
 static int pack_run(struct bpk_encoding *e, struct bpk_view stream, struct bpk_span to,
 		    size_t *packed_size, struct bpk_err *err)
@@ -47,7 +48,7 @@ static int pack_run(struct bpk_encoding *e, struct bpk_view stream, struct bpk_s
 	const struct bpk_recipe *recipe = e->recipe;
 	struct bpk_packed_run *run = &e->ctx->run;
 
-	/* a dictionary changes what a run is packed to */
+	/* a dictionary changes the compressed form of a run */
 	if (e->dictionary.size > 0)
 		return recipe->codec->encode(e->ctx->codec, recipe->level, stream, to, packed_size,
 					     err);
@@ -72,7 +73,7 @@ static int pack_run(struct bpk_encoding *e, struct bpk_view stream, struct bpk_s
 	return 0;
 }
 
-/* The quick codecs give noise up by themselves, in less time than the tests for it take. */
+/* Fast codecs give up on noise themselves, in less time than the tests for it take. */
 static enum bpk_stream_kind kind_of(const struct bpk_encoding *e, struct bpk_view stream)
 {
 	if (e->slow)
@@ -80,7 +81,7 @@ static enum bpk_stream_kind kind_of(const struct bpk_encoding *e, struct bpk_vie
 	return bpk_is_run(stream) ? BPK_STREAM_RUN : BPK_STREAM_STRUCTURE;
 }
 
-/* Other streams than planes have parts unlike each other, which the sample takes for one. */
+/* In streams that are not planes, parts differ, and the sample would judge them as one. */
 static enum bpk_matches matches_of(const struct bpk_encoding *e, struct bpk_view stream)
 {
 	enum bpk_matches matches = bpk_stream_matches(stream);
@@ -88,7 +89,7 @@ static enum bpk_matches matches_of(const struct bpk_encoding *e, struct bpk_view
 	return e->planes || matches == BPK_MATCHES_SHORT ? matches : BPK_MATCHES_ANY;
 }
 
-/* The same with the kind known. */
+/* Compress a stream of a known kind. */
 static int pack_kind(struct bpk_encoding *e, struct bpk_view stream, enum bpk_stream_kind kind,
 		     uint8_t *to, size_t room, size_t *packed_size, struct bpk_err *err)
 {
@@ -115,7 +116,7 @@ int bpk_encode_pack(struct bpk_encoding *e, struct bpk_view stream, uint8_t *to,
 	return pack_kind(e, stream, kind_of(e, stream), to, room, packed_size, err);
 }
 
-/* "Stream encoding": a size of 0 says zeros, a negative one the byte of a run, a token follows. */
+/* "Stream encoding": size 0 marks zeros, a negative size the byte of a run; a token follows. */
 static enum bpk_outcome put_token(struct bpk_encoding *e, uint8_t byte)
 {
 	size_t size = byte == 0 ? 4 : 5;

@@ -1,28 +1,28 @@
 /*
- * A dictionary for one chunk: what its blocks have in common, which none of them can see of the
- * others. Source: Blosc chunk format, "Dictionaries".
+ * A dictionary for one chunk: content that its blocks share but cannot see in each other. Called by
+ * encode.c. Source: Blosc chunk format, "Dictionaries".
  */
 #include "chunk/encode.h"
 #include "chunk/noise.h"
 
 enum {
-	LARGEST = 32768,   /* readers since 3.0 take no larger one */
-	SMALLEST = 256,    /* a smaller one is not worth its place */
-	SHARE = 20,        /* of the raw bytes, one in so many */
-	SAMPLES = 1 << 20, /* bytes to learn from */
-	PIECE = 16384,     /* and of one sample */
-	MIN_PIECES = 16,   /* of which there should be so many */
+	LARGEST = 32768,   /* readers since 3.0 refuse larger ones */
+	SMALLEST = 256,    /* a smaller one does not repay its bytes */
+	SHARE = 20,        /* the dictionary has at most 1/SHARE of the raw bytes */
+	SAMPLES = 1 << 20, /* bytes of all samples */
+	PIECE = 16384,     /* bytes of one sample */
+	MIN_PIECES = 16,   /* minimum number of samples */
 	MAX_PIECES = 2048,
 };
 
-/* Samples as they are gathered. */
+/* Samples while they are collected. */
 struct gathering {
 	struct bpk_buf *bytes;
-	size_t *sizes; /* room for MAX_PIECES, behind the bytes */
+	size_t *sizes; /* room for MAX_PIECES, after the bytes */
 	unsigned count;
-	unsigned each; /* from one stream at most */
-	size_t piece;  /* bytes of one at most */
-	size_t limit;  /* of all */
+	unsigned each; /* maximum number from one stream */
+	size_t piece;  /* maximum bytes of one sample */
+	size_t limit;  /* maximum bytes of all samples */
 };
 
 static bool is_full(const struct gathering *g)
@@ -30,7 +30,7 @@ static bool is_full(const struct gathering *g)
 	return g->count == MAX_PIECES || g->bytes->size == g->limit;
 }
 
-/* A run needs no dictionary, and would crowd out what does. */
+/* Runs are left out: they need no dictionary and would displace useful samples. */
 static void add(struct gathering *g, const uint8_t *bytes, size_t size)
 {
 	for (unsigned i = 0; i < g->each && size >= 8 && !is_full(g); i++) {
@@ -47,7 +47,7 @@ static void add(struct gathering *g, const uint8_t *bytes, size_t size)
 	}
 }
 
-/* The streams of every step-th block, filtered. */
+/* Collect from the filtered streams of every step-th block. */
 static void gather(struct bpk_encoding *e, uint64_t step, struct gathering *g)
 {
 	for (uint64_t at = 0; at < e->raw.size && !is_full(g); at += step * e->block_size) {
@@ -64,8 +64,8 @@ static void gather(struct bpk_encoding *e, uint64_t step, struct gathering *g)
 }
 
 /*
- * Zstd learns from samples of all of the chunk; of LZ4 the samples are the dictionary: the first
- * bytes of every stream of the first block.
+ * Zstd is trained on samples of the whole chunk. For LZ4 the samples are the dictionary: the first
+ * bytes of every stream, from the first block on.
  */
 static void choose_samples(struct bpk_encoding *e, size_t most, struct gathering *g)
 {
@@ -85,13 +85,13 @@ static void choose_samples(struct bpk_encoding *e, size_t most, struct gathering
 	gather(e, bpk_div_up(e->raw.size, SAMPLES), g);
 }
 
-/* Into ctx->dictionary; size 0 when there is none to be had. */
+/* Train into ctx->dictionary; size 0 if training fails. */
 static int train(struct bpk_encoding *e, struct bpk_err *err)
 {
 	size_t most = bpk_min_size(LARGEST, e->raw.size / SHARE);
 	struct bpk_buf *dictionary = &e->ctx->dictionary;
 	struct gathering g = { .bytes = &e->ctx->samples };
-	/* a multiple of what aligns the sizes */
+	/* a multiple of the alignment of sizes */
 	size_t room = (bpk_min_size(SAMPLES, e->raw.size) + 63) / 64 * 64;
 
 	dictionary->size = g.bytes->size = 0;
@@ -107,7 +107,7 @@ static int train(struct bpk_encoding *e, struct bpk_err *err)
 					  bpk_span(dictionary->data, most), &dictionary->size, err);
 }
 
-/* Pack all of it once more, into fewer bytes than best. */
+/* Encode the whole chunk again, into fewer bytes than best. */
 static enum bpk_outcome try_dictionary(struct bpk_encoding *e, size_t best, struct bpk_err *err)
 {
 	const struct bpk_recipe *recipe = e->recipe;

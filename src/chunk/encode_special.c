@@ -1,10 +1,10 @@
 /*
- * Chunks that are a header, and at most one item. Source: Blosc chunk format, "Special-value
- * chunks".
+ * Chunks that consist of a header and at most one item. Called by encode.c. Source: Blosc chunk
+ * format, "Special-value chunks".
  */
 #include "chunk/encode.h"
 
-/* The one NaN that a chunk of them stands for. */
+/* The one bit pattern that a chunk of NaN stands for. */
 static bool is_nan(const uint8_t *item, size_t typesize)
 {
 	return (typesize == 4 && bpk_get_le32(item) == 0x7fc00000) ||
@@ -16,7 +16,7 @@ static bool is_zero(const uint8_t *item, size_t size)
 	return item[0] == 0 && memcmp(item, item + 1, size - 1) == 0;
 }
 
-/* Of zeros upstream's encoder says how they would have been packed, and so do we. */
+/* As c-blosc2 does, chunks of zeros keep the flags that they would have had with blocks. */
 static size_t put_zeros(const struct bpk_encoding *e)
 {
 	bpk_encode_header(e, bpk_encode_flags(e), BPK_SPECIAL_ZERO << BPK_B2FLAG_SPECIAL_SHIFT,
@@ -33,7 +33,7 @@ static size_t put_items(const struct bpk_encoding *e, size_t typesize)
 		return BPK_CHUNK_EXTENDED_HEADER_SIZE;
 	}
 	bpk_chunk_write_special(BPK_SPECIAL_VALUE, size, (unsigned)typesize, e->out);
-	/* readers count blocks of such a chunk as of any other, and want whole items in each */
+	/* readers count blocks here as in any other chunk, and require whole items in each */
 	if (e->block_size % typesize == 0)
 		bpk_put_le32(e->out + 8, e->block_size);
 	bpk_put_le32(e->out + 12, BPK_CHUNK_EXTENDED_HEADER_SIZE + (uint32_t)typesize);
@@ -42,8 +42,8 @@ static size_t put_items(const struct bpk_encoding *e, size_t typesize)
 }
 
 /*
- * A lossy pipeline would have changed the item, unless it is zero: then the streams say it as
- * briefly.
+ * A lossy pipeline would change the item unless it is zero, so such chunks are encoded as blocks,
+ * whose runs are as short.
  */
 size_t bpk_encode_special(const struct bpk_encoding *e)
 {

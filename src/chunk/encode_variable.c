@@ -1,5 +1,6 @@
 /*
- * Blocks that say their own size. Source: Blosc chunk format, "Variable-length-block chunks".
+ * Encoding variable-length blocks. Called by encode.c. Source: Blosc chunk format,
+ * "Variable-length-block chunks".
  */
 #include "chunk/encode.h"
 
@@ -21,7 +22,7 @@ static int reserve_largest(struct bpk_encoding *e, struct bpk_err *err)
 	return bpk_encode_reserve(e, largest, err);
 }
 
-/* The raw size, then the block: raw where it says as many bytes as are there, else one stream. */
+/* Write the raw size, then the block: stored if its size equals the raw size, else one stream. */
 static enum bpk_outcome put_block(struct bpk_encoding *e, struct bpk_view block,
 				  struct bpk_err *err)
 {

@@ -1,17 +1,21 @@
+/*
+ * The packed bytes that a range of raw bytes needs. Readers call it before they fetch part of a
+ * chunk.
+ */
 #include "chunk/block.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* One block's start, and whether the block is wanted. */
+/* The start of a block, and whether its content is needed. */
 struct mark {
 	uint32_t offset;
 	bool wanted;
 };
 
-/* A run of packed bytes that grows until the next one does not touch it. */
+/* A run of packed bytes that grows while the next range touches it. */
 struct run {
-	uint32_t offset, end; /* equal: none yet */
+	uint32_t offset, end; /* equal: empty */
 	int (*extent)(void *arg, uint32_t offset, uint32_t size, struct bpk_err *err);
 	void *arg;
 };
@@ -44,10 +48,10 @@ static int compare_marks(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The raw bytes start .. start + size of a chunk with blocks of one size. */
+/* The blocks needed for a range of raw bytes. */
 struct wanted {
 	uint32_t first, last; /* blocks */
-	bool reference;       /* block 0, which others lean on, too */
+	bool reference;       /* also block 0, for delta */
 };
 
 static bool is_wanted(const struct wanted *wanted, uint32_t number)
@@ -57,8 +61,8 @@ static bool is_wanted(const struct wanted *wanted, uint32_t number)
 }
 
 /*
- * Marks of all blocks whose start lies where one can. A bad start matters only for a block that is
- * wanted: the others are left to whoever reads them.
+ * Collect the starts of all blocks that lie within bounds. A start out of bounds is an error only
+ * for a wanted block; the others are checked when they are read.
  */
 static int take_marks(const struct bpk_chunk_header *h, const uint8_t *starts,
 		      const struct wanted *wanted, struct mark *marks, size_t *nmarks,
@@ -80,7 +84,7 @@ static int take_marks(const struct bpk_chunk_header *h, const uint8_t *starts,
 	return 0;
 }
 
-/* Marks in ascending order: each wanted block ends where the next larger start is. */
+/* Marks are in ascending order: a wanted block ends at the next larger start. */
 static int walk(const struct mark *marks, size_t nmarks, uint32_t packed_size, struct run *run,
 		struct bpk_err *err)
 {
@@ -101,7 +105,7 @@ static int walk(const struct mark *marks, size_t nmarks, uint32_t packed_size, s
 	return run_flush(run, err);
 }
 
-/* All behind the block starts: their blocks are found by walking, or may not be what they seem. */
+/* True if all blocks are needed: they are found by walking, or the block size is doubtful. */
 static bool is_needed_whole(const struct bpk_chunk_header *h)
 {
 	return h->variable_blocks || bpk_block_size_is_doubtful(h);
@@ -130,8 +134,8 @@ static int block_extents(const struct bpk_chunk_header *h, const uint8_t *starts
 	if (take_marks(h, starts, &wanted, marks, &nmarks, err) == 0) {
 		qsort(marks, nmarks, sizeof *marks, compare_marks);
 		rc = 0;
-		/* the dictionary, which says its own size, ends before the first block, and so
-		 * does what is said of a prediction */
+		/* the dictionary, which stores its own size, or the prediction ends before the
+		 * first block */
 		if (h->dictionary || h->prediction.size > 0)
 			rc = run_add(run, h->header_size + 4 * h->nblocks,
 				     nmarks > 0 ? marks[0].offset : h->packed_size, err);
@@ -160,11 +164,11 @@ int bpk_chunk_extents(struct bpk_view head, uint64_t start, uint64_t size,
 		return h.value_size == 0 ? 0 : extent(arg, h.header_size, h.value_size, err);
 	if (h.memcpyed)
 		return extent(arg, h.header_size + (uint32_t)start, (uint32_t)size, err);
-	/* the header is sound: header_size + 4 * nblocks <= packed_size, so no sum wraps */
+	/* the header was checked: header_size + 4 * nblocks <= packed_size, so no sum wraps */
 	if (head.size < h.header_size + (size_t)4 * h.nblocks)
 		return bpk_fail(err, BPK_CORRUPT, "chunk needs %u block starts, %zu bytes are left",
 				h.nblocks, head.size - h.header_size);
-	/* numbers lean on all before them, and the last one may end behind what is wanted */
+	/* numbers depend on all earlier ones, and the last may end after the range */
 	if (h.prediction.size > 0) {
 		size = bpk_min_u64(start + size + h.prediction.size - 1, h.raw_size);
 		start = 0;

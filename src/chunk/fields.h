@@ -1,12 +1,12 @@
 /*
- * Inside the room chunk, shared by the two halves of reading a header: its fields as they stand.
+ * Internal to chunk, shared by header.c and header_extended.c: the unparsed fields of a header.
  */
 #ifndef BPK_CHUNK_FIELDS_H
 #define BPK_CHUNK_FIELDS_H
 
 #include "chunk/block.h"
 
-/* "The 16 common bytes", and "Bytes 16..31", which are zeros where the header has none. */
+/* "The 16 common bytes", and "Bytes 16..31", zero if the header is not extended. */
 struct bpk_chunk_fields {
 	unsigned version, versionlz, flags, typesize;
 	int32_t nbytes, blocksize, cbytes;
@@ -15,7 +15,7 @@ struct bpk_chunk_fields {
 	unsigned codec, flags2, blosc2_flags;
 };
 
-/* blosc2_flags and flags2 ("blosc2_flags", "Bytes 16..31"). */
+/* Bits of blosc2_flags and flags2 ("blosc2_flags", "Bytes 16..31"). */
 enum {
 	BPK_B2FLAG_DICTIONARY = 0x01,
 	BPK_B2FLAG_BIG_ENDIAN = 0x02,
@@ -28,18 +28,19 @@ enum {
 };
 
 /*
- * What bytes 16..31 say, into header, whose common fields are filled ("Validation", items 6, 9 and
- * 10). Fails with BPK_CORRUPT or BPK_UNSUPPORTED.
+ * Parse bytes 16..31 into header, whose common fields are already filled ("Validation", items 6, 9
+ * and 10). Fails with BPK_CORRUPT or BPK_UNSUPPORTED.
  */
 int bpk_chunk_extended_read(const struct bpk_chunk_fields *fields, struct bpk_chunk_header *header,
 			    struct bpk_err *err);
 
-/* The pipeline of the slots, or of the flags where there are none. */
+/* The pipeline of the filter slots, or of the flags in version 2. */
 struct bpk_pipeline bpk_chunk_pipeline_of(const struct bpk_chunk_fields *fields);
 
 /*
- * For a chunk that has blocks: is its codec built in, and every filter ("Validation", items 7 and
- * 8)? Fails with BPK_UNSUPPORTED, and the registered name if there is one.
+ * For a chunk with blocks: check that its codec and filters are built in ("Validation", items 7 and
+ * 8).
+ * Fails with BPK_UNSUPPORTED and the registered name, if any.
  */
 int bpk_chunk_check_built_in(const struct bpk_chunk_fields *fields,
 			     const struct bpk_chunk_header *header, struct bpk_err *err);

@@ -1,6 +1,10 @@
+/*
+ * Chunk headers: reading and checking them, and writing the chunks that are a header only. Readers
+ * of every format start here.
+ */
 #include "chunk/fields.h"
 
-/* "Codec numbers": formats 0 to 4 have names here; the others cannot be read. */
+/* "Codec numbers": formats 0 to 4 have names; the others cannot be read. */
 const char *bpk_codec_format_name(unsigned codec_format)
 {
 	static const char *const names[] = { "blosclz", "lz4",     "snappy",  "zlib",
@@ -9,7 +13,7 @@ const char *bpk_codec_format_name(unsigned codec_format)
 	return codec_format < sizeof names / sizeof names[0] ? names[codec_format] : "codec ?";
 }
 
-/* "Presence is decided by flags & 0x05", which in version 2 is an error. */
+/* "Presence is decided by flags & 0x05", an error in version 2. */
 static bool is_extended(const struct bpk_chunk_fields *f)
 {
 	return (f->flags & BPK_FLAG_EXTENDED) == BPK_FLAG_EXTENDED && f->version >= 3 &&
@@ -21,7 +25,7 @@ static void take_extended(struct bpk_cursor *cursor, struct bpk_chunk_fields *f)
 	for (unsigned i = 0; i < BPK_CHUNK_MAX_FILTERS; i++)
 		f->filters[i] = bpk_cursor_u8(cursor);
 	f->codec = bpk_cursor_u8(cursor);
-	bpk_cursor_u8(cursor); /* a registered codec's parameter */
+	bpk_cursor_u8(cursor); /* the parameter of a registered codec */
 	for (unsigned i = 0; i < BPK_CHUNK_MAX_FILTERS; i++)
 		f->metas[i] = bpk_cursor_u8(cursor);
 	f->flags2 = bpk_cursor_u8(cursor);
@@ -51,7 +55,7 @@ static int take_fields(struct bpk_view bytes, struct bpk_chunk_fields *f, struct
 	return 0;
 }
 
-/* What a version 2 chunk may not say, that a later one may. */
+/* Refuse flags that only later versions may have. */
 static int check_version2(const struct bpk_chunk_fields *f, struct bpk_err *err)
 {
 	if ((f->flags & BPK_FLAG_EXTENDED) == BPK_FLAG_EXTENDED)
@@ -61,15 +65,15 @@ static int check_version2(const struct bpk_chunk_fields *f, struct bpk_err *err)
 	if ((f->flags & BPK_FLAG_DELTA) != 0)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"chunk flags 0x%02x: version 2 has no delta filter", f->flags);
-	/* a memcpyed chunk has no stream whose format could matter */
+	/* a memcpyed chunk has no stream, so its format does not matter */
 	if (f->versionlz != 1 && (f->flags & BPK_FLAG_MEMCPYED) == 0)
 		return bpk_fail(err, BPK_UNSUPPORTED, "chunk stream format %u is not supported",
 				f->versionlz);
 	return 0;
 }
 
-/* "Version byte actually written". Only the next version may be that of a later program, and 1 that
- * of an early one. */
+/* "Version byte actually written". Only 7 can come from a later program, and 1 from an early one;
+ * other values are damage. */
 static int check_version(const struct bpk_chunk_fields *f, struct bpk_err *err)
 {
 	if (f->version == 0 || f->version > 7)
@@ -92,7 +96,7 @@ static int check_sizes(const struct bpk_chunk_fields *f, struct bpk_err *err)
 	if (f->nbytes < 0 || f->nbytes > BPK_CHUNK_MAX_RAW_SIZE)
 		return bpk_fail(err, BPK_CORRUPT, "chunk raw size %d is not within 0 and %d",
 				f->nbytes, BPK_CHUNK_MAX_RAW_SIZE);
-	/* of blocks of variable length their number stands here, within the same bounds */
+	/* for variable-length blocks this is the number of blocks, with the same bounds */
 	if (f->blocksize < 1 || f->blocksize > most)
 		return bpk_fail(err, BPK_CORRUPT, "chunk block size %d is not within 1 and %d",
 				f->blocksize, most);
@@ -121,7 +125,7 @@ static void fill(const struct bpk_chunk_fields *f, struct bpk_chunk_header *head
 	};
 }
 
-/* "Validation", item 11: room for a start of each of the blocks. */
+/* "Validation", item 11: the block starts must fit into the chunk. */
 static int fill_nblocks(struct bpk_chunk_header *header, uint64_t nblocks, struct bpk_err *err)
 {
 	uint64_t starts_end = header->header_size + 4 * nblocks;
@@ -149,7 +153,7 @@ static int fill_split(struct bpk_chunk_header *header, struct bpk_err *err)
 			block_size, ts);
 }
 
-/* "Variable-length-block chunks": every block has 4 bytes of size, and both kinds of at least 1. */
+/* "Variable-length-block chunks": every block has at least 1 raw byte. */
 static int fill_variable(struct bpk_chunk_header *header, struct bpk_err *err)
 {
 	uint32_t nblocks = header->block_size;
@@ -240,7 +244,7 @@ void bpk_chunk_write_special(enum bpk_special special, uint32_t raw_size, unsign
 {
 	uint64_t block_size = bpk_max_u64(1, bpk_min_u64(raw_size, BPK_CHUNK_MAX_BLOCK_SIZE));
 
-	/* anything may end inside an element, but not in the words of this kind */
+	/* unspecified content may end inside an element, but special chunks hold whole elements */
 	if (special == BPK_SPECIAL_UNINIT && raw_size % typesize != 0)
 		typesize = 1;
 	memset(out, 0, BPK_CHUNK_EXTENDED_HEADER_SIZE);

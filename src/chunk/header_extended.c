@@ -1,14 +1,14 @@
 /*
- * The second half of an extended header, and the numbers of filters and codecs. Source: Blosc chunk
- * format, "Blosc2 extended header".
+ * Bytes 16..31 of an extended header, and the numbers of filters and codecs. Called by header.c.
+ * Source: Blosc chunk format, "Blosc2 extended header".
  */
 #include "chunk/fields.h"
 #include "chunk/predict.h"
 
 enum {
-	FORMAT_REGISTERED = 6, /* "Codec numbers": the codec's number is in byte 22 */
+	FORMAT_REGISTERED = 6, /* "Codec numbers": byte 22 holds the codec's number */
 	FIRST_REGISTERED = 32, /* "Registered ids" */
-	ALPHA_FILTERS = 5,     /* "Version byte actually written": version 3 has a slot less */
+	ALPHA_FILTERS = 5,     /* "Version byte actually written": version 3 has one slot less */
 };
 
 static int check_flags(const struct bpk_chunk_fields *f, struct bpk_err *err)
@@ -38,7 +38,7 @@ static int check_flags(const struct bpk_chunk_fields *f, struct bpk_err *err)
 	return 0;
 }
 
-/* "Special-value chunks": a repeated value's width is what follows the header. */
+/* "Special-value chunks": the bytes after the header are the repeated value. */
 static int take_special(struct bpk_chunk_header *header, struct bpk_err *err)
 {
 	uint32_t behind = header->packed_size - header->header_size;
@@ -65,7 +65,7 @@ static int take_special(struct bpk_chunk_header *header, struct bpk_err *err)
 	return 0;
 }
 
-/* Older versions had no such slot, and bpk wrote none of them. */
+/* Older versions had no such filter, and bpk never wrote it there. */
 static bool has_prediction(const struct bpk_chunk_fields *f)
 {
 	return f->extended && f->version >= 5 && f->filters[0] == BPK_FILTER_PREDICT;
@@ -92,7 +92,7 @@ int bpk_chunk_extended_read(const struct bpk_chunk_fields *f, struct bpk_chunk_h
 		return -1;
 	header->special = (enum bpk_special)kind;
 	header->variable_blocks = (f->flags2 & BPK_FLAG2_VARIABLE) != 0;
-	/* the flags choose who unpacks; byte 22 tells lz4 from lz4hc */
+	/* the flags select the decoder; byte 22 tells lz4 from lz4hc */
 	if (codec != NULL && codec->format == header->codec_format)
 		header->codec = codec->code;
 	if (header->variable_blocks && (header->memcpyed || header->special != BPK_SPECIAL_NONE))
@@ -102,7 +102,7 @@ int bpk_chunk_extended_read(const struct bpk_chunk_fields *f, struct bpk_chunk_h
 		header->memcpyed = false; /* "Chunk kinds": special comes first */
 		return take_special(header, err);
 	}
-	/* "Chunk kinds": some memcpyed chunks say so, and have none */
+	/* "Chunk kinds": some memcpyed chunks have the flag without a dictionary */
 	header->dictionary = !header->memcpyed && header->raw_size > 0 &&
 			     (f->blosc2_flags & BPK_B2FLAG_DICTIONARY) != 0;
 	return take_prediction(f, header, err);

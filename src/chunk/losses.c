@@ -1,6 +1,6 @@
 /*
- * What filters need of elements, and what the lossy ones take from them. Source of every bound:
- * Blosc chunk format, "TRUNC_PREC and INT_TRUNC".
+ * The requirements of filters on elements, and the effect of lossy filters. Called by pack and by
+ * the choice of filters. Source of every bound: Blosc chunk format, "TRUNC_PREC and INT_TRUNC".
  */
 #include "chunk/chunk.h"
 
@@ -11,8 +11,8 @@ static bool is_truncation(const struct bpk_filter_step *step)
 	return step->filter == BPK_FILTER_TRUNC_PREC || step->filter == BPK_FILTER_INT_TRUNC;
 }
 
-/* Bits that a truncation may clear some of: a mantissa, or a whole integer; 0: not of such
- * elements. */
+/* The bits that a truncation works on: a mantissa, or a whole integer; 0 for elements of another
+ * size. */
 static unsigned bits_of(const struct bpk_filter_step *step, unsigned typesize)
 {
 	if (step->filter == BPK_FILTER_TRUNC_PREC)
@@ -20,7 +20,7 @@ static unsigned bits_of(const struct bpk_filter_step *step, unsigned typesize)
 	return typesize == 1 || typesize == 2 || typesize == 4 || typesize == 8 ? 8 * typesize : 0;
 }
 
-/* How many of them it keeps: what it says, or all but what it says to clear. */
+/* The bits that a truncation keeps: its parameter, or all but -parameter. */
 static int kept_of(const struct bpk_filter_step *step, unsigned bits)
 {
 	int meta = (int8_t)step->meta;
@@ -57,7 +57,7 @@ int bpk_pipeline_check(const struct bpk_pipeline *pipeline, unsigned typesize, s
 			return bpk_fail(err, BPK_USAGE, "filter delta must be the first one");
 		if (!is_truncation(step))
 			continue;
-		/* behind a shuffle there are no numbers any more */
+		/* after a shuffle the bytes are no longer numbers */
 		for (unsigned j = 0; j < i; j++)
 			if (pipeline->steps[j].filter != BPK_FILTER_DELTA &&
 			    !is_truncation(&pipeline->steps[j]))

@@ -1,10 +1,11 @@
 /*
- * What a match costs Zstd would code MATCH_BITS of bytes that stand for themselves: 3 of noise, but
- * 10 and more in the plane of exponents of measured numbers, each worth 2 bits. The quick levels
- * take whatever they meet from 5 or 6 bytes on, and such planes are full of those, by chance. Where
- * bytes are worth more, or less, the shortest match is another; where chance is all there is to the
- * matches, looking for them costs most of the time and packs worse than not at all (planes of
- * 256 KiB at level 1, each against the codec's own way):
+ * The shortest match that saves bits, for Zstd's fast levels; called by encode_block.c. A match
+ * costs Zstd as much as MATCH_BITS bits of literals: 3 bytes of noise, but 10 and more in the
+ * exponent plane of measured numbers, where each byte carries 2 bits. The fast levels take every
+ * match of 5 or 6 bytes, and such planes are full of chance matches of that length. The bits per
+ * byte set the shortest match that pays; where all matches are chance, searching for them takes
+ * most of the time and gives larger output than no matches at all (planes of 256 KiB at level 1,
+ * compared with the codec's default):
  *
  *      plane                             bytes that pay    from          size     time
  *      exponents, box of 100000 atoms    10                few           -13%     0.22
@@ -12,27 +13,27 @@
  *      mantissas, random walk            5                 5             -17%     1.05
  *      lower bytes, ascending keys       4                 5             -9%      1.0
  *
- * What bytes are worth, the chance tells that two of them are equal (noise.c). Matches that are
- * near are looked for in PARTS of the stream, byte by byte, far ones as noise.c does it: bytes at a
- * distance go into a table, then runs as long as that are looked up.
+ * The chance that two bytes are equal gives the bits per byte (noise.c). Near matches are searched
+ * in PARTS of the stream, byte by byte; far ones as in noise.c: bytes at intervals go into a table,
+ * then runs as long as the interval are looked up.
  */
 #include "chunk/noise.h"
 
 enum {
 	PARTS = 4,
 	PART = 4096,
-	MIN_SIZE = 8192, /* of a stream; less says too little */
-	LOOKED_UP = 8,   /* bytes at once */
+	MIN_SIZE = 8192, /* bytes of a stream; a smaller sample is not significant */
+	LOOKED_UP = 8,   /* bytes hashed for a look-up */
 	TABLE_BITS = 12,
 	TABLE = 1 << TABLE_BITS,
-	MATCH_BITS = 24,
-	MOST = 64,   /* bytes that pay, from which on it is not asked any more */
-	SHORT = 6,   /* bytes that pay, at most */
-	LONG = 8,    /* the same, at least */
-	SPARED = 64, /* bytes of all PARTS; fewer do not pay */
-	RUNS = 64,   /* of look-ups, over the stream */
-	STRIDE = 17,
-	FAR = 4, /* look-ups that succeed; fewer are chance */
+	MATCH_BITS = 24, /* bits of literals that a match must replace to pay */
+	MOST = 64,       /* search limit for the shortest match that pays, in bytes */
+	SHORT = 6,       /* a shortest match up to this: ask Zstd for short matches */
+	LONG = 8,        /* from this on: ask for long matches */
+	SPARED = 64,     /* bytes saved in all PARTS; fewer mean that matches do not pay */
+	RUNS = 64,       /* number of look-up runs over the stream */
+	STRIDE = 17,     /* bytes between table entries, at least; odd, as in noise.c */
+	FAR = 4,         /* successful look-ups; fewer are chance */
 };
 
 static size_t slot_of(const uint8_t *p)
@@ -45,7 +46,7 @@ static struct bpk_view part_of(struct bpk_view s, size_t i)
 	return bpk_view(s.data + (s.size - PART) / (PARTS - 1) * i, PART);
 }
 
-/* From how many bytes on a match pays; MOST at most. */
+/* The shortest match that pays, in bytes; at most MOST. */
 static size_t paying_size(struct bpk_view s)
 {
 	uint32_t counts[256] = { 0 };
@@ -66,7 +67,7 @@ static size_t paying_size(struct bpk_view s)
 	return size;
 }
 
-/* Bytes that matches within a part spare, beyond what they cost. */
+/* Bytes that matches within a part save beyond their cost. */
 static size_t spared_in(struct bpk_view part, size_t paying)
 {
 	uint16_t table[TABLE] = { 0 };
@@ -84,13 +85,13 @@ static size_t spared_in(struct bpk_view part, size_t paying)
 	return spared;
 }
 
-/* Do runs of that many bytes occur again, however far away? */
+/* True if runs of that many bytes repeat at any distance. */
 static bool matches_afar(struct bpk_view s, size_t paying)
 {
 	size_t size = bpk_max_u64(paying, LOOKED_UP), last = s.size - size;
 	size_t stride = bpk_max_u64(STRIDE, bpk_div_up(s.size, TABLE / 2) | 1);
 	size_t spacing = s.size / RUNS, found = 0;
-	uint16_t table[TABLE] = { 0 }; /* position / stride, as these are TABLE / 2 at most */
+	uint16_t table[TABLE] = { 0 }; /* position / stride; there are at most TABLE / 2 */
 
 	for (size_t at = 0; at <= last; at += stride)
 		table[slot_of(s.data + at)] = (uint16_t)(at / stride);

@@ -1,34 +1,34 @@
 /*
- * Two tests, each blind to what the other sees. The bytes of a counter's lowest plane are spread
- * evenly, yet repeat every 256; the bytes of a measured value's exponent repeat nowhere, yet only
- * a few of them occur.
+ * Classify streams before compression, for encode_block.c. Two tests complement each other. The
+ * lowest plane of a counter has evenly spread bytes that repeat every 256; the exponent plane of
+ * measured values never repeats but has few distinct bytes.
  *
- * Histogram: in every SECTION of the stream, PIECES pieces of PIECE bytes are counted. The chance
- * that two bytes are equal is 1/256 for noise; a code that saves share s of 8 bits needs a chance
- * of at least 2^(8s)/256, by the inequality between the entropies of Shannon and Renyi. 3% is
- * 1.18/256. A section's line is drawn at 1.1, four standard deviations of a sample of noise; that
- * of four sections and more at 1.04.
+ * Histogram: in every SECTION of the stream, PIECES pieces of PIECE bytes are counted. Two random
+ * bytes are equal with a chance of 1/256; a code that saves share s of 8 bits needs a chance of at
+ * least 2^(8s)/256, by the inequality between the entropies of Shannon and Renyi. 3% is 1.18/256.
+ * The limit for a section is 1.1, four standard deviations of a sample of noise; for four sections
+ * and more it is 1.04.
  *
  * Repeats: a sample of grams (four bytes at a position that is a multiple of stride) goes into a
  * table, then runs of stride positions are looked up in it. A repeat longer than stride + 4 bytes
- * that begins before a run covers at least one gram in the table, whatever its distance.
+ * that begins before a run covers at least one gram in the table, at any distance.
  *
- * Positions are spread evenly, so that no part of 3% or more goes unseen, and shifted by a
- * low-discrepancy sequence, so that they do not march in step with rows of the data.
+ * Positions are spread evenly, so that every part of 3% or more is sampled, and shifted by a
+ * low-discrepancy sequence, so that they do not fall into step with rows of the data.
  */
 #include "chunk/noise.h"
 
 enum {
-	MIN_SIZE = 2048,   /* a smaller sample says too little */
-	MIN_SKEWED = 8192, /* short repeats count for more in a short stream */
-	SECTION = 16384,   /* about what deflate codes with one set of lengths */
+	MIN_SIZE = 2048,   /* bytes; a smaller sample is not significant */
+	MIN_SKEWED = 8192, /* below this, a few short repeats matter too much to ignore */
+	SECTION = 16384,   /* about the span of one code table of deflate */
 	PIECES = 32,
 	PIECE = 32,
 	SAMPLE = PIECES * PIECE,
-	NEIGHBOURS = 16, /* pieces compared with themselves, one byte on */
-	RUNS = 64,       /* of look-ups, over the stream */
+	NEIGHBOURS = 16, /* pieces whose neighbouring bytes are compared */
+	RUNS = 64,       /* look-up runs over the stream */
 	STRIDE = 17,
-	CHANCE = 128, /* one look-up in so many succeeds for nothing */
+	CHANCE = 128, /* one look-up in this many succeeds by chance */
 	TABLE_BITS = 12,
 	TABLE = 1 << TABLE_BITS,
 };
@@ -43,7 +43,7 @@ static size_t slot_of(uint32_t gram)
 	return gram * 2654435761u >> (32 - TABLE_BITS);
 }
 
-/* Where in a slack of positions sample number i lies: the golden ratio's multiples. */
+/* The shift of sample i, within slack positions: multiples of the golden ratio. */
 static size_t shifted(size_t i, size_t slack)
 {
 	return (size_t)((uint64_t)(uint32_t)(i * 2654435769u) * slack >> 32);
@@ -55,7 +55,7 @@ bool bpk_is_run(struct bpk_view stream)
 	       memcmp(stream.data, stream.data + 1, stream.size - 1) == 0;
 }
 
-/* True when so many neighbours are equal that no other test is needed. */
+/* True if so many neighbours are equal that no further test is needed. */
 static bool has_runs(struct bpk_view s, bool entropy)
 {
 	size_t spacing = s.size / NEIGHBOURS, equal = 0;
@@ -66,11 +66,11 @@ static bool has_runs(struct bpk_view s, bool entropy)
 		for (size_t j = 0; j < PIECE; j++)
 			equal += p[j] == p[j + 1];
 	}
-	/* frequent bytes meet often without repeating: to tell them from repeats is not for here */
+	/* frequent bytes are often adjacent without repeats; later tests tell them apart */
 	return equal > NEIGHBOURS * PIECE / (entropy ? 2 : 16);
 }
 
-/* Pairs of equal bytes in a sample of one section, ordered and with each byte paired to itself. */
+/* Ordered pairs of equal bytes in a sample of one section, each byte paired with itself too. */
 static uint32_t count_pairs(const uint8_t *section, size_t size)
 {
 	uint16_t counts[2][256] = { 0 };
@@ -94,8 +94,8 @@ static uint32_t count_pairs(const uint8_t *section, size_t size)
 }
 
 /*
- * True when the bytes are spread evenly in every section, and more evenly yet in all of them, since
- * chance has less part in a larger sample.
+ * True if the bytes are spread evenly in every section, and within a closer limit over all
+ * sections, because chance matters less in a larger sample.
  */
 static bool is_even(struct bpk_view s)
 {
@@ -104,7 +104,7 @@ static bool is_even(struct bpk_view s)
 
 	for (size_t at = 0; at < s.size; sections++) {
 		size_t left = s.size - at;
-		/* the last section takes a rest that is too short for one of its own */
+		/* the last section includes a rest that is too short for its own */
 		size_t size = left < 2 * SECTION ? left : SECTION;
 		uint64_t pairs = count_pairs(s.data + at, size) - SAMPLE;
 
@@ -116,10 +116,10 @@ static bool is_even(struct bpk_view s)
 	return sections < 4 || 100 * all <= 104 * sections * least;
 }
 
-/* Look-ups that found their gram elsewhere; stops at enough. */
+/* Number of look-ups that found their gram elsewhere; stops at enough. */
 static size_t count_repeats(struct bpk_view s, size_t stride, size_t enough)
 {
-	uint16_t table[TABLE] = { 0 }; /* position / stride, as grams are TABLE / 2 at most */
+	uint16_t table[TABLE] = { 0 }; /* position / stride; there are at most TABLE / 2 */
 	size_t last = s.size - 4, spacing = s.size / RUNS, found = 0;
 
 	for (size_t at = 0; at <= last; at += stride)
@@ -157,7 +157,7 @@ enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, bool entropy)
 	even = !entropy || is_even(stream);
 	if (!even && stream.size < MIN_SKEWED)
 		return BPK_STREAM_STRUCTURE;
-	/* where few bytes are frequent, some grams meet again by chance */
+	/* where few bytes are frequent, some grams repeat by chance */
 	if (!even)
 		enough = RUNS * stride / CHANCE;
 	if (count_repeats(stream, stride, enough) >= enough)

@@ -1,7 +1,7 @@
 /*
- * Inside the room chunk: single numbers of 1, 2, 4 or 8 bytes, and what predictions make of them.
- * Each is 64 bits wide here, of which the lowest width bytes count, and what stands above them is
- * unspecified unless it came from bpk_number_get. Where width is a constant, nothing is left of it.
+ * Internal to chunk: single numbers of 1, 2, 4 or 8 bytes, and the steps of predictions on them. A
+ * number is held in 64 bits; the bits above its width are unspecified, except after bpk_number_get.
+ * A constant width is folded away by the compiler.
  */
 #ifndef BPK_CHUNK_NUMBER_H
 #define BPK_CHUNK_NUMBER_H
@@ -10,7 +10,7 @@
 
 #define BPK_NUMBER_FN static inline __attribute__((always_inline))
 
-/* Little-endian; nothing stands above it. */
+/* Load, little-endian; the bits above width are 0. */
 BPK_NUMBER_FN uint64_t bpk_number_get(const uint8_t *p, size_t width)
 {
 	switch (width) {
@@ -44,7 +44,7 @@ BPK_NUMBER_FN void bpk_number_put(uint8_t *p, size_t width, uint64_t x)
 	}
 }
 
-/* Its highest bit, the sign of a float. */
+/* The highest bit: the sign of a float. */
 BPK_NUMBER_FN uint64_t bpk_number_high(size_t width)
 {
 	return (uint64_t)1 << (8 * width - 1);
@@ -55,7 +55,7 @@ BPK_NUMBER_FN uint64_t bpk_number_all(size_t width)
 	return bpk_number_high(width) | (bpk_number_high(width) - 1);
 }
 
-/* BPK_NUMBER_ORDER: a float's bits to an integer that ascends with the float. */
+/* BPK_NUMBER_ORDER: map a float's bits to an integer of the same order. */
 BPK_NUMBER_FN uint64_t bpk_number_order(uint64_t x, size_t width)
 {
 	uint64_t high = bpk_number_high(width);
@@ -63,7 +63,7 @@ BPK_NUMBER_FN uint64_t bpk_number_order(uint64_t x, size_t width)
 	return x ^ ((x & high) != 0 ? bpk_number_all(width) : high);
 }
 
-/* BPK_NUMBER_UNORDER: the way back. */
+/* BPK_NUMBER_UNORDER: the inverse. */
 BPK_NUMBER_FN uint64_t bpk_number_unorder(uint64_t x, size_t width)
 {
 	uint64_t high = bpk_number_high(width);
@@ -77,7 +77,7 @@ BPK_NUMBER_FN uint64_t bpk_number_fold(uint64_t x, size_t width)
 	return (x << 1) ^ ((x & bpk_number_high(width)) != 0 ? bpk_number_all(width) : 0);
 }
 
-/* BPK_NUMBER_UNFOLD: the way back, of a number with nothing above it. */
+/* BPK_NUMBER_UNFOLD: the inverse; the bits of x above width must be 0. */
 BPK_NUMBER_FN uint64_t bpk_number_unfold(uint64_t x, size_t width)
 {
 	return (x >> 1) ^ ((x & 1) != 0 ? bpk_number_all(width) : 0);

@@ -1,6 +1,6 @@
 /*
- * Lists of filters: what a user types, what chunks can say. Source of numbers and parameters: Blosc
- * chunk format, "Filters" and "Registered ids".
+ * Lists of filters: their text in options and info, and their names. Source of numbers and
+ * parameters: Blosc chunk format, "Filters" and "Registered ids".
  */
 #include "chunk/chunk.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* What may stand behind a name and a colon. */
+/* The parameter after a name and a colon. */
 enum parameter { NOTHING, WIDTH, BITS };
 
 static const struct row {
@@ -17,7 +17,7 @@ static const struct row {
 	enum parameter parameter;
 	bool lossy;
 } rows[] = {
-	/* in the order in which help lists them */
+	/* in the order of the help text */
 	{ BPK_FILTER_NONE, "none", NOTHING, false },
 	{ BPK_FILTER_SHUFFLE, "shuffle", WIDTH, false },
 	{ BPK_FILTER_BITSHUFFLE, "bitshuffle", NOTHING, false },
@@ -29,7 +29,7 @@ static const struct row {
 
 enum { NROWS = sizeof rows / sizeof rows[0] };
 
-/* Not among the above, since it is never packed. */
+/* Separate from the rows above, because it is never encoded. */
 static const struct row bytedelta_1 = { BPK_FILTER_BYTEDELTA_1, "bytedelta1", WIDTH, false };
 
 static const struct row *row_of(unsigned filter)
@@ -134,8 +134,8 @@ static int find_name(const char *text, size_t size, const struct row **row, stru
 			return 0;
 	}
 	return bpk_fail(err, BPK_USAGE,
-			"no filter '%.*s': there are none, shuffle, bitshuffle, delta, bytedelta, "
-			"trunc:N and int_trunc:N, in any order, divided by commas",
+			"no filter '%.*s': expected none, shuffle, bitshuffle, delta, bytedelta, "
+			"trunc:N and int_trunc:N, in any order, separated by commas",
 			(int)bpk_min_size(size, 64), text);
 }
 

@@ -1,6 +1,6 @@
 /*
- * Prediction: what it does to bytes, and what chunks say of it. All of it is told in predict.h and
- * at struct bpk_prediction.
+ * Prediction of whole chunks: checks, its stored form, and its arithmetic. Called by encoder,
+ * decoder and trials. predict.h and struct bpk_prediction describe the format.
  */
 #include "chunk/predict.h"
 
@@ -52,7 +52,7 @@ int bpk_prediction_check_pipeline(const struct bpk_pipeline *pipeline, struct bp
 	if (bpk_pipeline_has(pipeline, BPK_FILTER_DELTA))
 		return refuse("filter delta", err);
 	if (bpk_pipeline_is_lossy(pipeline))
-		return refuse("filters that lose something", err);
+		return refuse("lossy filters", err);
 	if (pipeline->nsteps >= BPK_CHUNK_MAX_FILTERS)
 		return refuse("six filters", err);
 	return 0;
@@ -90,7 +90,7 @@ int bpk_prediction_check(const struct bpk_recipe *recipe, struct bpk_err *err)
 	return check_company(recipe, err);
 }
 
-/* ---- What a chunk says ---- */
+/* ---- Stored form ---- */
 
 unsigned bpk_prediction_meta(const struct bpk_prediction *prediction)
 {
@@ -120,7 +120,7 @@ int bpk_prediction_of_meta(unsigned meta, struct bpk_prediction *prediction, str
 				meta);
 	if (prediction->nstrides == 0 || !is_number(prediction->size, prediction->is_float) ||
 	    (prediction->scale > 0 && (!prediction->is_float || prediction->size < 4)))
-		return bpk_fail(err, BPK_CORRUPT, "chunk's prediction 0x%02x is none", meta);
+		return bpk_fail(err, BPK_CORRUPT, "chunk's prediction 0x%02x is not valid", meta);
 	return 0;
 }
 
@@ -133,7 +133,7 @@ void bpk_prediction_put(const struct bpk_prediction *prediction, uint8_t *out)
 		bpk_put_le32(out + 4 + (size_t)4 * prediction->nstrides, prediction->scale);
 }
 
-/* Strides within the numbers, or with a scale all of them together. */
+/* Check that each stride is less than the count of numbers, with a scale also their sum. */
 static int check_strides(const struct bpk_prediction *prediction, size_t raw_size,
 			 struct bpk_err *err)
 {
@@ -181,7 +181,7 @@ const char *bpk_prediction_print(const struct bpk_prediction *prediction,
 	return out;
 }
 
-/* ---- What it does ---- */
+/* ---- Arithmetic ---- */
 
 size_t bpk_prediction_reach(const struct bpk_prediction *prediction, size_t end, size_t raw_size)
 {
@@ -191,7 +191,7 @@ size_t bpk_prediction_reach(const struct bpk_prediction *prediction, size_t end,
 	return bpk_min_size(whole, raw_size);
 }
 
-/* Little-endian numbers to what is left of them, in place. */
+/* Replace little-endian numbers by their folded differences, in place. */
 static void leave_differences(const struct bpk_filter_kernels *kernels,
 			      const struct bpk_prediction *prediction, uint8_t *numbers,
 			      size_t count)
@@ -252,13 +252,13 @@ int bpk_prediction_undo(const struct bpk_filter_kernels *kernels,
 
 /* ---- A piece ---- */
 
-/* Bytes of a number while differences are taken. */
+/* Bytes per number while differences are taken. */
 static size_t wide(const struct bpk_prediction *prediction)
 {
 	return prediction->scale > 0 ? 8 : prediction->size;
 }
 
-/* Numbers of raw, which are there, as they are on a little-endian machine. */
+/* Copy numbers of raw, within bounds, as little-endian. */
 static void copy_numbers(const struct bpk_filter_kernels *kernels,
 			 const struct bpk_prediction *prediction, struct bpk_view raw, size_t first,
 			 size_t count, uint8_t *out)
@@ -270,7 +270,7 @@ static void copy_numbers(const struct bpk_filter_kernels *kernels,
 		kernels->convert(BPK_NUMBER_SWAP, out, width, count, out);
 }
 
-/* The same as integers, and 0 before the first one. spare has room for as many. */
+/* The same as integers, with 0 before the first number. spare has room for count numbers. */
 static void take_numbers(const struct bpk_filter_kernels *kernels,
 			 const struct bpk_prediction *prediction, struct bpk_view raw,
 			 int64_t first, size_t count, uint8_t *out, uint8_t *spare)
@@ -293,8 +293,8 @@ static void take_numbers(const struct bpk_filter_kernels *kernels,
 		kernels->convert(BPK_NUMBER_ORDER, out, prediction->size, count, out);
 }
 
-/* What the strides from number k on leave of them, to the start of buf, which has room for a row of
- * them more for each of those strides, and two. */
+/* Apply the strides from k on to count numbers, into the start of buf. buf has room for one more
+ * row of numbers per stride, and two rows. */
 static void take_differences(const struct bpk_filter_kernels *kernels,
 			     const struct bpk_prediction *prediction, struct bpk_view raw,
 			     unsigned k, int64_t first, size_t count, uint8_t *buf)

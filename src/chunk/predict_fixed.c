@@ -1,19 +1,18 @@
 /*
- * Prediction in fixed point. Differences of floats taken as integers of their rank leap wherever a
- * value crosses a power of two, and most of all zero; those of the values themselves do not. So
- * each number is also taken as a multiple of one unit, in 64 bits, wherever its exponent is:
+ * Prediction in fixed point, called by predict.c. Differences of floats taken as ordered integers
+ * jump where a value crosses a power of two, and most at zero; differences of the values do not. So
+ * each number is also converted to a multiple of one unit, in 64 bits:
  *
- *     x       the float                   rank(x)   it as an integer of its rank
- *     q       fix(x), that multiple, cut toward zero; 0 for what is too large, infinite or none
- *     guess   q - D q, where D are the differences at all strides: made of earlier numbers alone
+ *     x       the float                   rank(x)   its ordered integer
+ *     q       fix(x), that multiple, cut toward zero; 0 for infinite, NaN and too large values
+ *     guess   q - D q, where D are the differences at all strides: a sum of earlier numbers
  *     stored  rank(x) - rank(unfix(guess)), folded
  *
- * A guess may be as bad as it likes, every bit comes back; and all of it is arithmetic of integers,
- * but for one conversion to the nearest float, which all machines agree on.
+ * Every bit is restored, however bad the guess. All arithmetic is on integers, except one
+ * conversion to the nearest float, which is the same on all machines.
  *
- * The guess is the sum of what each stride leans on. With u[0] = q, u[k] = u[k-1] less itself at a
- * distance s[k], it is u[0][i-s[1]] + u[1][i-s[2]] + ..., so that of each row s[k] numbers are
- * kept.
+ * The guess sums one term per stride. With u[0] = q and u[k][i] = u[k-1][i] - u[k-1][i-s[k]], it is
+ * u[0][i-s[1]] + u[1][i-s[2]] + ..., so s[k] numbers of each row are kept.
  */
 #include "chunk/number.h"
 #include "chunk/predict.h"
@@ -21,15 +20,15 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-	/* bits of mantissas and exponents, and how far the unit lies below the last bit of the
-	 * largest numbers: 64 bits less mantissa and sign leave room for 64 of them added up */
+	/* bits of mantissas, largest exponents, and the distance of the unit below the last bit of
+	 * the largest numbers: 64 bits minus mantissa and sign leave room to add up 64 of them */
 	MANTISSA_4 = 23,
 	MANTISSA_8 = 52,
 	LARGEST_4 = 254,
 	LARGEST_8 = 2046,
 	ROOM_4 = 32,
 	ROOM_8 = 3,
-	RARE = 1024, /* of so many numbers one may be too large */
+	RARE = 1024, /* one number in this many may be too large for the scale */
 };
 
 /* ---- One number ---- */
@@ -49,7 +48,7 @@ INLINE unsigned exponent_of(uint64_t bits, size_t width)
 	return (unsigned)(bits >> mantissa_of(width)) & (largest_of(width) + 1);
 }
 
-/* A float as a multiple of the unit that scale makes, modulo 2^64. */
+/* A float as a multiple of the unit of scale, modulo 2^64. */
 INLINE uint64_t fix(uint64_t bits, size_t width, unsigned scale)
 {
 	unsigned exponent = exponent_of(bits, width), shift;
@@ -63,8 +62,8 @@ INLINE uint64_t fix(uint64_t bits, size_t width, unsigned scale)
 	return (bits & bpk_number_high(width)) != 0 ? 0 - value : value;
 }
 
-/* The nearest float; 0 where its exponent would be none of a normal number. The stores let no
- * machine keep more digits. */
+/* Convert to the nearest float. The copy through memory drops any extra precision of the
+ * machine. */
 INLINE uint64_t nearest(uint64_t value, size_t width)
 {
 	uint64_t bits = 0;
@@ -97,12 +96,12 @@ INLINE uint64_t unfix(uint64_t value, size_t width, unsigned scale)
 
 /* ---- All of them ---- */
 
-/* The last numbers of u[k], as many as the stride that leans on them is long: a ring. */
+/* The last s[k] numbers of u[k], as a ring. */
 struct row {
 	uint64_t *at, *start, *end;
 };
 
-/* Zeros, as what stands before the first number. */
+/* Set up the rows, filled with 0 for the numbers before the first. */
 static int lay_rows(const struct bpk_prediction *prediction, struct bpk_buf *buf,
 		    struct row rows[BPK_PREDICTION_STRIDES], struct bpk_err *err)
 {
@@ -123,7 +122,7 @@ static int lay_rows(const struct bpk_prediction *prediction, struct bpk_buf *buf
 	return 0;
 }
 
-/* Forward or back, in place. width, n and back are constants. */
+/* Apply or undo, in place. width, n and back are compile-time constants. */
 INLINE void run(struct row rows[BPK_PREDICTION_STRIDES], unsigned n, unsigned scale, size_t width,
 		bool back, uint8_t *numbers, size_t count)
 {
@@ -131,7 +130,7 @@ INLINE void run(struct row rows[BPK_PREDICTION_STRIDES], unsigned n, unsigned sc
 		uint64_t number = bpk_number_get(numbers, width), guess = 0, left, value;
 		uint64_t old[BPK_PREDICTION_STRIDES];
 
-		/* the shortest stride, whose number was just found, comes last */
+		/* the shortest stride comes last: it uses the number that was just found */
 		for (unsigned k = n; k-- > 0;)
 			guess += old[k] = *rows[k].at;
 		left = bpk_number_order(unfix(guess, width, scale), width);
@@ -195,7 +194,7 @@ int bpk_fixed_run(const struct bpk_prediction *prediction, bool back, uint8_t *n
 	return 0;
 }
 
-/* ---- Pieces, and the unit ---- */
+/* ---- Pieces, and the choice of the unit ---- */
 
 INLINE void take(const uint8_t *numbers, unsigned scale, size_t width, size_t count, uint8_t *out)
 {

@@ -1,6 +1,6 @@
 /*
- * Room inside a chunk: its packed size counts bytes behind the last block, where nobody looks.
- * Source: Bloscpack format, "Reserved space for in-place modification".
+ * Slack: unused bytes after the last block, included in the packed size. Formats that edit archives
+ * in place call it. Source: Bloscpack format, "Reserved space for in-place modification".
  */
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 
 enum { PACKED_SIZE_FIELD = 12 }; /* Blosc chunk format, "Header" */
 
-/* Are the places of all blocks there? */
+/* True if all block starts are within the chunk. */
 static bool has_starts(struct bpk_view chunk, const struct bpk_chunk_header *header)
 {
 	return header->packed_size >= header->header_size && chunk.size >= header->header_size &&
@@ -22,7 +22,7 @@ static uint64_t block_limit(const struct bpk_chunk_header *header)
 	return header->block_size + (uint64_t)4 * header->typesize;
 }
 
-/* What may still be added behind the last block. */
+/* The number of bytes that may follow the last block. */
 static uint64_t room_behind(struct bpk_view chunk, const struct bpk_chunk_header *header)
 {
 	uint64_t limit = block_limit(header);
@@ -40,13 +40,13 @@ static uint64_t room_behind(struct bpk_view chunk, const struct bpk_chunk_header
 	return limit - (header->packed_size - last);
 }
 
-/* A chunk that has more than its bound already came from elsewhere, and keeps what it has. */
+/* A chunk that already exceeds its bound came from another writer and keeps its size. */
 uint32_t bpk_chunk_slot(struct bpk_view chunk, const struct bpk_chunk_header *header,
 			uint64_t reserve)
 {
 	uint32_t bound = header->raw_size + header->header_size, packed = header->packed_size;
 
-	/* of blocks of variable length the last ends with the chunk, and so does a special value */
+	/* variable-length blocks and special values extend to the end of the chunk */
 	if (header->memcpyed || header->variable_blocks || header->special != BPK_SPECIAL_NONE ||
 	    packed >= bound)
 		return packed;
@@ -73,7 +73,7 @@ int bpk_chunk_blocks_fit(struct bpk_view chunk, const struct bpk_chunk_header *h
 		return 0;
 	if (bpk_buf_resize(&starts, (size_t)count * sizeof *start, err) != 0)
 		return -1;
-	start = (uint32_t *)(void *)starts.data; /* aligned */
+	start = (uint32_t *)(void *)starts.data; /* aligned by bpk_buf */
 	for (size_t k = 0; k < count; k++)
 		start[k] = bpk_get_le32(chunk.data + header->header_size + 4 * k);
 	qsort(start, (size_t)count, sizeof *start, compare_starts);

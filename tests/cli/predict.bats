@@ -196,7 +196,7 @@ PY
         bpk pack -F b2frame --predict --as-array a.npy
     refuses 64 'prediction does not go with filter delta' \
         bpk pack -F b2frame --predict --filter delta,shuffle a.npy
-    refuses 64 'prediction does not go with filters that lose something' \
+    refuses 64 'prediction does not go with lossy filters' \
         bpk pack -F b2frame --predict --lossy -t 4 --filter trunc:12 a.npy
     refuses 64 'key-frames' bpk pack -F b2frame --predict --key-frames 1 a.npy
 }

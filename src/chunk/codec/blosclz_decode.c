@@ -1,11 +1,12 @@
 /*
- * Unpacking BloscLZ. Source: Blosc chunk format, "BloscLZ stream".
+ * The BloscLZ decoder. Called through the table in codecs.c. Source: Blosc chunk format, "BloscLZ
+ * stream".
  *
- *	literal run    C < 32        C + 1 bytes follow
- *	match          C >= 32       [length bytes] low [far high] [far low]
+ *  literal run    C < 32        C + 1 bytes follow
+ *  match          C >= 32       [length bytes] low [far high] [far low]
  *
- * Copies are made in whole vectors where that much room is left behind the item on both sides,
- * and byte by byte elsewhere, so nothing outside the stream and the output is ever touched.
+ * Copies use whole vectors where both buffers have that much room after the item, and single bytes
+ * elsewhere, so no byte outside the stream and the output is touched.
  */
 #include "chunk/codec/state.h"
 
@@ -14,10 +15,10 @@ enum {
 	NEAR_LIMIT = 8192,
 };
 
-/* The period of each short distance in as many whole periods as 8 bytes hold. */
+/* For each short distance: as many whole periods as 8 bytes hold. */
 static const struct {
-	uint64_t repeat; /* times the period's bytes: 8 bytes of it */
-	unsigned step;   /* bytes in whole periods */
+	uint64_t repeat; /* the period times this gives 8 bytes */
+	unsigned step;   /* bytes in the whole periods */
 } patterns[8] = {
 	{ 0, 0 },
 	{ 0x0101010101010101, 8 },
@@ -46,9 +47,9 @@ static inline void copy32(uint8_t *to, const uint8_t *from)
 }
 
 /*
- * A match nearer than 16 bytes, with room for length + VECTOR. Each store writes whole periods
- * and some bytes more, which the next one overwrites; nothing is read back, since a load that
- * spans two fresh stores waits for both.
+ * Copy a match nearer than 16 bytes; the output has room for length + VECTOR. Each store writes
+ * whole periods and some extra bytes, which the next store overwrites. Nothing is read back: a load
+ * that spans two recent stores would wait for both.
  */
 static void expand_pattern(uint8_t *to, size_t distance, size_t length)
 {
@@ -76,7 +77,7 @@ static void expand_pattern(uint8_t *to, size_t distance, size_t length)
 		memcpy(to, bytes, VECTOR);
 }
 
-/* The same from any distance, with room for length + VECTOR. */
+/* Copy a match from any distance; the output has room for length + VECTOR. */
 static inline void copy_roomy(uint8_t *to, size_t distance, size_t length)
 {
 	const uint8_t *from = to - distance;
@@ -85,13 +86,13 @@ static inline void copy_roomy(uint8_t *to, size_t distance, size_t length)
 		expand_pattern(to, distance, length);
 		return;
 	}
-	/* at distance 16..31 the second half starts with what the first one wrote */
+	/* at distance 16..31 the second half starts with bytes that the first one wrote */
 	copy16(to, from);
 	for (size_t i = 16; i < length; i += 16)
 		copy16(to + i, from + i);
 }
 
-/* A match that ends within VECTOR bytes of the output's end. */
+/* Copy a match that ends within VECTOR bytes of the output's end. */
 static void copy_last(uint8_t *to, size_t distance, size_t length, size_t room)
 {
 	size_t done = room > VECTOR ? bpk_min_size(length, room - VECTOR) : 0;
@@ -102,7 +103,7 @@ static void copy_last(uint8_t *to, size_t distance, size_t length, size_t room)
 		to[done] = *(to + done - distance);
 }
 
-/* Copy length bytes from distance back, with room bytes of output left. */
+/* Copy length bytes from distance back; room bytes of output are left. */
 static inline void copy_match(uint8_t *to, size_t distance, size_t length, size_t room)
 {
 	if (room >= length + VECTOR)
@@ -111,7 +112,7 @@ static inline void copy_match(uint8_t *to, size_t distance, size_t length, size_
 		copy_last(to, distance, length, room);
 }
 
-/* The two ends of both buffers, and how far they have been used. */
+/* The positions in both buffers, and their limits. */
 struct cursors {
 	const uint8_t *in;
 	const uint8_t *in_end;
@@ -121,8 +122,8 @@ struct cursors {
 };
 
 /*
- * The long form's length; false when it leads outside. The bound is tested on every byte, so that
- * no number of extensions makes the sum wrap.
+ * Read the long form of a length; false if it leads outside. Every byte is tested against the
+ * bound, so that the sum cannot wrap.
  */
 static inline bool take_length(struct cursors *c, size_t *length)
 {
@@ -140,7 +141,7 @@ static inline bool take_length(struct cursors *c, size_t *length)
 	return true;
 }
 
-/* One match, whose control byte has been taken. A match never ends a stream. */
+/* Decode one match after its control byte. A match never ends a stream. */
 static inline bool take_match(struct cursors *c, unsigned control)
 {
 	size_t length = (control >> 5) + 2;
@@ -187,7 +188,7 @@ static bool decode(struct cursors *c)
 
 	if (c->in == c->in_end)
 		return false;
-	control = *c->in++ & 31; /* the first byte carries a mark above its run */
+	control = *c->in++ & 31; /* the first byte has a mark in its upper bits */
 	for (;;) {
 		if (control >= 32) {
 			if (!take_match(c, control))
@@ -197,7 +198,7 @@ static bool decode(struct cursors *c)
 		} else if (c->in == c->in_end) {
 			return c->out == c->out_end;
 		}
-		control = *c->in++; /* take_match left one */
+		control = *c->in++; /* take_match left at least one byte */
 	}
 }
 

@@ -1,9 +1,10 @@
 /*
- * Packing with BloscLZ. Source: Blosc chunk format, "BloscLZ stream" and "BloscLZ encoder".
+ * The BloscLZ encoder. Called through the table in codecs.c. Source: Blosc chunk format, "BloscLZ
+ * stream" and "BloscLZ encoder".
  *
- * A greedy parse over a table of the positions where 4 bytes were last seen. The table is never
- * cleared: positions count on from one stream to the next with a gap of more than the longest
- * distance, so what an earlier stream left lies too far back to be taken.
+ * A greedy parse over a table of the last position of each 4-byte sequence. The table is never
+ * cleared: positions continue from one stream to the next with a gap of more than the longest
+ * distance, so entries of earlier streams are too far back to match.
  */
 #include "chunk/codec/state.h"
 
@@ -13,9 +14,9 @@ enum {
 	DISTANCE_MAX = 73727,
 	GAP = DISTANCE_MAX + 1,
 	MIN_MATCH = 4,
-	MIN_FAR_MATCH = 7, /* it costs 4 bytes, and often a new run's control byte */
+	MIN_FAR_MATCH = 7, /* a far match takes 4 bytes, and often a new run's control byte */
 	MIN_INPUT = 16,
-	TAIL = 12, /* no match begins here: a load of 8 bytes and the last literals have room */
+	TAIL = 12, /* no match begins here: room for a load of 8 bytes and the last literals */
 	MAX_STEP = 31,
 	TABLE_LOG = 14,
 	SAMPLE = 4096,
@@ -26,11 +27,11 @@ struct bpk_blosclz_table {
 	uint32_t seen[1 << TABLE_LOG];
 };
 
-/* What a level changes. */
+/* The parameters of a level. */
 struct effort {
 	unsigned table_log;
-	unsigned patience; /* 2^this misses in a row make the steps one byte longer */
-	unsigned gain;     /* a sample must shrink to 100 / gain of its size */
+	unsigned patience; /* 2^patience misses in a row make the steps one byte longer */
+	unsigned gain;     /* encode only if a sample shrinks to 100 / gain of its size */
 };
 
 static const struct effort efforts[] = {
@@ -38,13 +39,13 @@ static const struct effort efforts[] = {
 	{ 14, 5, 120 }, { 14, 5, 120 }, { 14, 5, 118 }, { 14, 6, 115 }, { 14, 6, 112 },
 };
 
-/* How far to go after so many misses; bounded, so that structure behind noise is soon noted. */
+/* The step after a number of misses; bounded, so that structure after noise is found soon. */
 static inline size_t step(struct effort effort, unsigned misses)
 {
 	return 1 + bpk_min_size(misses >> effort.patience, MAX_STEP);
 }
 
-/* How many bytes a and b, b lying behind a, have in common; b is not followed past end. */
+/* Number of equal bytes at a and b, where a < b; b stops at end. */
 static inline size_t common_bytes(const uint8_t *a, const uint8_t *b, const uint8_t *end)
 {
 	const uint8_t *begin = b;
@@ -70,7 +71,7 @@ struct sink {
 	const uint8_t *in_end;
 };
 
-/* Write size literals as runs of at most 32; false when they do not fit. */
+/* Write size literals as runs of at most 32; false if they do not fit. */
 static inline bool put_literals(struct sink *sink, const uint8_t *from, size_t size)
 {
 	const size_t need = size + (size + MAX_RUN - 1) / MAX_RUN;
@@ -107,7 +108,7 @@ static inline bool put_literals(struct sink *sink, const uint8_t *from, size_t s
 	return true;
 }
 
-/* Write one match; false when it does not fit. */
+/* Write one match; false if it does not fit. */
 static inline bool put_match(struct sink *sink, size_t distance, size_t length)
 {
 	size_t extra = length >= 9 ? length - 9 : 0;
@@ -135,7 +136,7 @@ static inline bool put_match(struct sink *sink, size_t distance, size_t length)
 	return true;
 }
 
-/* A stream's bytes and the positions in it seen so far. */
+/* A stream, and the table of positions seen in it. */
 struct search {
 	uint32_t *seen;
 	unsigned shift;
@@ -151,7 +152,7 @@ static inline struct search search(struct bpk_blosclz_table *table, unsigned tab
 				in.data + in.size - 1 };
 }
 
-/* Note p; how far back its 4 bytes were seen, or 0. */
+/* Record p; returns the distance to the last position with the same 4 bytes, or 0. */
 static inline uint32_t look_up(const struct search *s, const uint8_t *p)
 {
 	const uint32_t word = bpk_get_le32(p); /* the same hash on every machine */
@@ -166,10 +167,10 @@ static inline uint32_t look_up(const struct search *s, const uint8_t *p)
 struct match {
 	const uint8_t *start;
 	size_t distance;
-	size_t length; /* 0: none that shortens the stream */
+	size_t length; /* 0: no match that shortens the stream */
 };
 
-/* The match at p, stretched both ways, back to anchor at most. */
+/* The match at p, extended forward, and back to anchor at most. */
 static inline struct match find(const struct search *s, const uint8_t *p, const uint8_t *anchor)
 {
 	const size_t distance = look_up(s, p);
@@ -188,7 +189,7 @@ static inline struct match find(const struct search *s, const uint8_t *p, const 
 	return m;
 }
 
-/* About how many bytes a sample would come to by itself; given up once that is hopeless. */
+/* Estimate the encoded size of a sample; stops early once the result is too large. */
 static size_t estimate(struct bpk_blosclz_table *table, struct effort effort, const uint8_t *p)
 {
 	const struct search s = search(table, effort.table_log, bpk_view(p, SAMPLE));
@@ -217,8 +218,8 @@ static size_t estimate(struct bpk_blosclz_table *table, struct effort effort, co
 }
 
 /*
- * A sample late in the stream decides, as the start is often a header. Noise and structure lie
- * apart, so one of noise (which costs little time) asks for a second one.
+ * Decide by a sample late in the stream, because the start is often a header. If it is noise (which
+ * costs little time), a second sample decides.
  */
 static bool promising(struct bpk_blosclz_table *table, struct effort effort, struct bpk_view in)
 {
@@ -232,7 +233,7 @@ static bool promising(struct bpk_blosclz_table *table, struct effort effort, str
 	return cost * effort.gain < SAMPLE * 100;
 }
 
-/* The stream's size, 0 when it does not fit. */
+/* Returns the stream's size, 0 if it does not fit. */
 static size_t encode(struct bpk_blosclz_table *table, struct effort effort, struct bpk_view in,
 		     struct bpk_span out)
 {

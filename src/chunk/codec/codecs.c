@@ -1,5 +1,5 @@
 /*
- * The table of inner codecs, and the states that a thread keeps for them.
+ * The table of inner codecs, look-ups in it, and the states that a thread keeps for them.
  */
 #include "chunk/chunk.h"
 #include "chunk/codec/codec.h"
@@ -7,9 +7,7 @@
 
 #include <stdlib.h>
 
-/*
- * In the order in which help lists them. Numbers: Blosc chunk format, "Codec numbers".
- */
+/* In the order of the help text. Numbers: Blosc chunk format, "Codec numbers". */
 static const struct bpk_codec codecs[] = {
 	{ "blosclz", BPK_CODEC_FORMAT_BLOSCLZ, 0, bpk_blosclz_encode, NULL, bpk_blosclz_decode,
 	  NULL },
@@ -110,7 +108,7 @@ int bpk_codec_train_dictionary(const struct bpk_codec *codec, struct bpk_view sa
 {
 	if (codec->format == BPK_CODEC_FORMAT_ZSTD)
 		return bpk_zstd_train_dictionary(samples, sizes, nsamples, out, size, err);
-	/* the last bytes are the nearest */
+	/* LZ4: the samples are the dictionary */
 	*size = bpk_min_size(samples.size, out.size);
 	bpk_copy(out.data, samples.data, *size);
 	return 0;

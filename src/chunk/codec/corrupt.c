@@ -1,3 +1,6 @@
+/*
+ * The error report that all decoders share.
+ */
 #include "chunk/codec/state.h"
 
 int bpk_codec_corrupt(struct bpk_err *err, const char *codec, size_t packed_size, size_t raw_size,

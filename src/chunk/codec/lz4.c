@@ -1,6 +1,6 @@
 /*
- * LZ4 and LZ4HC: raw LZ4 blocks, without frame or length. Source: Blosc chunk format, "Stream
- * formats and level mapping".
+ * LZ4 and LZ4HC: raw LZ4 blocks, without frame or length. Called through the table in codecs.c.
+ * Source: Blosc chunk format, "Stream formats and level mapping".
  */
 #include "chunk/codec/state.h"
 
@@ -20,7 +20,7 @@ static int capacity(struct bpk_span out)
 	return (int)bpk_min_size(out.size, INT_MAX);
 }
 
-/* Behind a dictionary each stream begins anew, as its reader does. */
+/* With a dictionary the state is reset for each stream, as the decoder does. */
 static int behind_dictionary(void *state, unsigned level, struct bpk_view before,
 			     struct bpk_view in, struct bpk_span out)
 {
@@ -37,7 +37,7 @@ int bpk_lz4_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in
 
 	if (state == NULL)
 		return -1;
-	/* 0 for input beyond LZ4_MAX_INPUT_SIZE too */
+	/* also 0 for input larger than LZ4_MAX_INPUT_SIZE */
 	if (ctx->lz4_packing.size > 0)
 		size = behind_dictionary(state, level, ctx->lz4_packing, in, out);
 	else

@@ -1,6 +1,6 @@
 /*
- * Snappy: raw streams, a varint of the size and the elements. Source: Blosc chunk format, "Stream
- * formats and level mapping".
+ * Snappy: raw streams, a varint of the size and the elements. Called through the table in codecs.c.
+ * Source: Blosc chunk format, "Stream formats and level mapping".
  */
 #include "chunk/codec/state.h"
 
@@ -44,7 +44,7 @@ int bpk_snappy_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_
 	return 0;
 }
 
-/* The C interface tells no version. */
+/* Snappy's C interface has no version query. */
 const char *bpk_snappy_version(void)
 {
 	return "unknown";

@@ -1,13 +1,13 @@
 /*
- * Inside the room codec only: the kept states, and the two calls of every codec, which codecs.c
- * puts into its table.
+ * Internal to the codecs: the states of a thread, and the functions that codecs.c puts into its
+ * table.
  */
 #ifndef BPK_CHUNK_CODEC_STATE_H
 #define BPK_CHUNK_CODEC_STATE_H
 
 #include "chunk/codec/codec.h"
 
-/* Everything is NULL until first used; one thread's own. */
+/* All members are NULL or empty until first used. Owned by one thread. */
 struct bpk_codec_ctx {
 	struct bpk_blosclz_table *blosclz;
 	void *lz4;
@@ -15,13 +15,13 @@ struct bpk_codec_ctx {
 	struct bpk_zlib_state *zlib;
 	struct ZSTD_CCtx_s *zstd_encode;
 	struct ZSTD_DCtx_s *zstd_decode;
-	struct ZSTD_CDict_s *zstd_packing; /* the dictionary in force for packing, NULL: none */
-	struct bpk_view lz4_dictionary;    /* borrowed; size 0: none in force */
-	struct bpk_view lz4_packing;       /* the same for packing */
-	struct bpk_buf snappy; /* worst-case output, since Snappy cannot be told a capacity */
+	struct ZSTD_CDict_s *zstd_packing; /* the dictionary for encoding; NULL: no dictionary */
+	struct bpk_view lz4_dictionary;    /* borrowed; size 0: no dictionary */
+	struct bpk_view lz4_packing;       /* the same for encoding */
+	struct bpk_buf snappy;             /* worst-case output, because Snappy takes no capacity */
 };
 
-/* Each as bpk_codec.encode and bpk_codec.decode promise. */
+/* The contracts are those of bpk_codec.encode and bpk_codec.decode. */
 int bpk_blosclz_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		       struct bpk_span out, size_t *packed_size, struct bpk_err *err);
 int bpk_blosclz_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
@@ -56,18 +56,18 @@ int bpk_zstd_encode_matches(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_
 int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err);
 const char *bpk_zstd_version(void);
-/* As bpk_codec_pack_dictionary and bpk_codec_train_dictionary promise. */
+/* As bpk_codec_pack_dictionary and bpk_codec_train_dictionary. */
 int bpk_zstd_pack_dictionary(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view dictionary,
 			     struct bpk_err *err);
 int bpk_zstd_train_dictionary(struct bpk_view samples, const size_t *sizes, unsigned nsamples,
 			      struct bpk_span out, size_t *size, struct bpk_err *err);
 
-/* As bpk_codec_use_dictionary promises. */
+/* As bpk_codec_use_dictionary. */
 int bpk_zstd_use_dictionary(struct bpk_codec_ctx *ctx, struct bpk_view dictionary,
 			    struct bpk_err *err);
 void bpk_zstd_state_free(struct bpk_codec_ctx *ctx);
 
-/* The one line for a stream that does not unpack; reason says why. Always returns -1. */
+/* The error report of a stream that does not decode, with its reason. Always returns -1. */
 int bpk_codec_corrupt(struct bpk_err *err, const char *codec, size_t packed_size, size_t raw_size,
 		      const char *reason);
 

@@ -1,6 +1,7 @@
 /*
- * Zlib streams (RFC 1950) through one deflate and one inflate stream for each thread. Source: Blosc
- * chunk format, "Stream formats and level mapping".
+ * Zlib streams (RFC 1950) through one deflate and one inflate stream per thread. Called through the
+ * table in codecs.c.
+ * Source: Blosc chunk format, "Stream formats and level mapping".
  */
 #include "chunk/codec/state.h"
 
@@ -8,11 +9,11 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-/* A stream is live once its level or flag says so; zlib's own memory hangs on it. */
+/* Each stream owns zlib memory while its level or flag marks it as initialised. */
 struct bpk_zlib_state {
 	z_stream deflate;
 	z_stream inflate;
-	unsigned deflate_level; /* 0: not live */
+	unsigned deflate_level; /* 0: not initialised */
 	bool inflate_live;
 };
 
@@ -23,7 +24,7 @@ static struct bpk_zlib_state *kept_state(struct bpk_codec_ctx *ctx, struct bpk_e
 	return ctx->zlib;
 }
 
-/* deflateInit and inflateInit fail for want of memory, or because the library is the wrong one. */
+/* deflateInit and inflateInit fail without memory, or with an incompatible library. */
 static int init_failed(int rc, struct bpk_err *err)
 {
 	if (rc == Z_MEM_ERROR)
@@ -38,7 +39,7 @@ static void end_deflate(struct bpk_zlib_state *state)
 	state->deflate_level = 0;
 }
 
-/* A level change is rare (one recipe for a whole archive), so it may cost a new stream. */
+/* A change of level is rare (one recipe for a whole archive), so it may create a new stream. */
 static int begin_deflate(struct bpk_zlib_state *state, unsigned level, struct bpk_err *err)
 {
 	int rc;
@@ -82,7 +83,7 @@ int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 	return 0;
 }
 
-/* What inflate came to; NULL when it unpacked all of the stream to all of the room. */
+/* Why inflate failed; NULL if the whole stream filled the whole output. */
 static const char *complaint(int rc, const z_stream *stream)
 {
 	if (rc == Z_STREAM_END && stream->avail_out != 0)
@@ -96,7 +97,8 @@ static const char *complaint(int rc, const z_stream *stream)
 	return stream->msg != NULL ? stream->msg : "malformed";
 }
 
-/* No writer leaves bytes behind the stream's end, and no other codec takes them either. */
+/* Bytes after the stream's end are an error: no writer leaves them, and other codecs refuse
+ * them. */
 int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err)
 {

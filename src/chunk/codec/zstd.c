@@ -1,6 +1,7 @@
 /*
- * Zstandard: one frame that says its content size and has no checksum. Source: Blosc chunk format,
- * "Stream formats and level mapping".
+ * Zstandard: one frame with its content size, without a checksum. Called through the table in
+ * codecs.c.
+ * Source: Blosc chunk format, "Stream formats and level mapping".
  */
 #include "chunk/codec/state.h"
 
@@ -8,10 +9,11 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Blosc's level to Zstd's; 9 is the library's highest. */
+/* Zstd's level for each Blosc level; 9 is the highest of the library. */
 static const int zstd_level[] = { 1, 1, 3, 5, 7, 9, 11, 13, 15, 22 };
 
-enum { QUICK_LEVEL = 3 }; /* up to it matches are taken as they come, not weighed */
+/* up to this level Zstd takes matches as they come, without weighing them */
+enum { QUICK_LEVEL = 3 };
 
 static int need_encoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
 {
@@ -22,7 +24,7 @@ static int need_encoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
 	return 0;
 }
 
-/* What compressing came to; a stream that does not fit is none. */
+/* Translate the result of compression; a stream that does not fit gets size 0. */
 static int take_size(size_t size, unsigned level, size_t *packed_size, struct bpk_err *err)
 {
 	*packed_size = ZSTD_isError(size) ? 0 : size;
@@ -49,9 +51,8 @@ int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 }
 
 /*
- * Matches from 7 bytes on are the longest that can be asked for; a table of 256 places is the
- * smallest that finds runs of one byte still. The levels above the first look for short ones
- * themselves.
+ * 7 bytes is the longest minimum match that Zstd accepts. A table of 256 entries is the smallest
+ * that still finds runs of one byte. Levels above the first look for short matches anyway.
  */
 static bool set_matches(struct ZSTD_CCtx_s *ctx, unsigned level, enum bpk_matches matches)
 {
@@ -77,7 +78,7 @@ int bpk_zstd_encode_matches(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_
 	*packed_size = 0;
 	if (need_encoder(ctx, err) != 0)
 		return -1;
-	/* a dictionary was digested for a level of its own */
+	/* a dictionary was digested for its own level */
 	if (ctx->zstd_packing != NULL || !set_matches(ctx->zstd_encode, level, matches))
 		return bpk_zstd_encode(ctx, level, in, out, packed_size, err);
 	size = ZSTD_compress2(ctx->zstd_encode, out.data, out.size, in.data, in.size);
@@ -93,7 +94,7 @@ static void forget_dictionary(struct bpk_codec_ctx *ctx)
 	ctx->zstd_packing = NULL;
 }
 
-/* A chunk has one dictionary, so no stream says which one it wants: that saves four bytes. */
+/* A chunk has one dictionary, so the streams omit its id: that saves four bytes each. */
 int bpk_zstd_pack_dictionary(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view dictionary,
 			     struct bpk_err *err)
 {
@@ -131,7 +132,7 @@ static int need_decoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
 	return 0;
 }
 
-/* Of those that it calls trained, Zstd does not tell a broken one from a lack of memory. */
+/* For a trained dictionary, Zstd reports a damaged one as a lack of memory. */
 int bpk_zstd_use_dictionary(struct bpk_codec_ctx *ctx, struct bpk_view dictionary,
 			    struct bpk_err *err)
 {

@@ -1,12 +1,13 @@
 /*
- * Every step of a pipeline forward, on one block. Source: Blosc chunk format, "Filters".
+ * Each step of a pipeline in the direction of encoding, on one block. Called by encode_block.c.
+ * Source: Blosc chunk format, "Filters".
  */
 #include "chunk/filter/kernels.h"
 
-/* ---- Lossy ones ---- */
+/* ---- Lossy filters ---- */
 
 /*
- * "TRUNC_PREC and INT_TRUNC": the low bits to be cleared in words of the typesize, 0 where a
+ * "TRUNC_PREC and INT_TRUNC": the number of low bits to clear in words of the typesize; 0 if the
  * parameter is out of range (which bpk_pipeline_check refuses).
  */
 static unsigned cleared_bits(unsigned typesize, const struct bpk_filter_step *step)
@@ -20,8 +21,8 @@ static unsigned cleared_bits(unsigned typesize, const struct bpk_filter_step *st
 	return cleared < 0 || cleared >= bits ? 0 : (unsigned)cleared;
 }
 
-/* A word is a divisor of 8 bytes long: eights of bytes are masked, then the rest of the words. in
- * may be out. */
+/* Clear bits in words whose size divides 8: 8 bytes at a time, then the remaining words. in may be
+ * out. */
 static void clear_bits(const struct bpk_filter_block *block, const struct bpk_filter_step *step,
 		       const uint8_t *in, uint8_t *out)
 {
@@ -59,7 +60,7 @@ void bpk_pipeline_degrade(const struct bpk_pipeline *pipeline, unsigned typesize
 	}
 }
 
-/* ---- Lossless ones ---- */
+/* ---- Lossless filters ---- */
 
 static void shuffle(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
 		    const struct bpk_filter_step *step, const uint8_t *in, uint8_t *out,
@@ -72,7 +73,7 @@ static void shuffle(const struct bpk_filter_kernels *kernels, const struct bpk_f
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
-/* "BITSHUFFLE": eights of elements; version 2 filters a block whole or not at all. */
+/* "BITSHUFFLE": multiples of 8 elements. In version 2 the caller excludes other blocks. */
 static void bitshuffle(const struct bpk_filter_kernels *kernels,
 		       const struct bpk_filter_block *block, const uint8_t *in, uint8_t *out,
 		       uint8_t *room)
@@ -85,7 +86,7 @@ static void bitshuffle(const struct bpk_filter_kernels *kernels,
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
-/* "DELTA": words exclusive-or'ed with block 0, or in block 0 with the word before. */
+/* "DELTA": XOR with block 0; inside block 0, with the previous word. */
 static void delta(const struct bpk_filter_kernels *kernels, const struct bpk_filter_block *block,
 		  const uint8_t *in, uint8_t *out)
 {
@@ -103,7 +104,7 @@ static void delta(const struct bpk_filter_kernels *kernels, const struct bpk_fil
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
-/* "BYTEDELTA": differences inside each of width runs. */
+/* "BYTEDELTA": differences within each of width runs. */
 static void bytedelta(const struct bpk_filter_kernels *kernels,
 		      const struct bpk_filter_block *block, const struct bpk_filter_step *step,
 		      const uint8_t *in, uint8_t *out)

@@ -1,11 +1,10 @@
 /*
- * A part of the template lanes.h, which set.h includes: bytes added up in a row. What one vector
- * adds to all that follow is known before it is itself complete, so that they wait only for one
- * addition each.
+ * A part of the template lanes.h, included by set.h: prefix sums of bytes. The total of a vector is
+ * known before its prefix sums are complete, so the next vector waits for one addition only.
  *
  *   v_add(a, b)    bytes, modulo 256
- *   v_sums(v)      byte i plus all before it in the vector
- *   v_last(v)      the last byte of the vector, in all places
+ *   v_sums(v)      byte i plus all earlier bytes of the vector
+ *   v_last(v)      the last byte of the vector, in all positions
  */
 #ifdef v_sums
 V_TARGET static void sums(const uint8_t *in, size_t size, uint8_t before, uint8_t *out)

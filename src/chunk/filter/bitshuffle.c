@@ -1,15 +1,15 @@
 /*
- * Bitshuffle in portable C: the definition.
+ * Bitshuffle in portable C: the definition that the vector kernels are tested against.
  * Source: Blosc chunk format, "BITSHUFFLE".
  *
  * Eight elements at a time. The bytes at column j of elements 8g .. 8g+7 are the rows of an 8x8
- * matrix of bits; its transpose has in row b the byte number g of plane 8j+b.
+ * matrix of bits; row b of its transpose is byte g of plane 8j+b.
  */
 #include "chunk/filter/kernels.h"
 
 /*
- * Byte r of x is row r, its bit c column c. Swap the two 1x1 corners in every 2x2 square, then the
- * 2x2 corners in every 4x4 square, then the 4x4 corners.
+ * Transpose: byte r of x is row r, its bit c column c. Swap the 1x1 corners in every 2x2 square,
+ * then the 2x2 corners in every 4x4 square, then the 4x4 corners.
  */
 static inline uint64_t transpose(uint64_t x)
 {
@@ -38,7 +38,7 @@ static inline void scatter(uint64_t x, uint8_t *to, size_t step)
 		to[r * step] = (uint8_t)(x >> (8 * r));
 }
 
-/* Groups taken at a time: a whole cache line of each of the eight planes of one column. */
+/* Groups per strip: a whole cache line of each of the eight planes of one column. */
 enum { STRIP = 64 };
 
 void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,

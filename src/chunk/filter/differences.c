@@ -1,6 +1,6 @@
 /*
- * What delta and bytedelta come to, in portable C: the definition. Source: Blosc chunk format,
- * "DELTA" and "BYTEDELTA".
+ * Kernels of delta and bytedelta in portable C: the definition that the vector kernels are tested
+ * against. Source: Blosc chunk format, "DELTA" and "BYTEDELTA".
  */
 #include "chunk/filter/kernels.h"
 

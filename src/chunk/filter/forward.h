@@ -1,6 +1,6 @@
 /*
- * A part of the template lanes.h, which set.h includes: the kernels that go over bytes in a row,
- * whatever their element. The last vector begins early enough to be whole.
+ * A part of the template lanes.h, included by set.h: kernels on plain rows of bytes. The last
+ * vector overlaps the one before it, so that it is whole.
  */
 
 typedef uint8_t lane_bytes __attribute__((vector_size(sizeof(V))));

@@ -1,6 +1,6 @@
 /*
- * Inside chunk/filter: the sets by name, and the portable kernels in the shape in which the vector
- * kernels lean on them. Nothing outside this folder includes it.
+ * Internal to chunk/filter: the kernel sets by name, and the portable kernels that vector kernels
+ * call for the remainders.
  */
 #ifndef BPK_CHUNK_FILTER_KERNELS_H
 #define BPK_CHUNK_FILTER_KERNELS_H
@@ -18,22 +18,22 @@ extern const struct bpk_filter_kernels bpk_filter_avx512;
 extern const struct bpk_filter_kernels bpk_filter_neon;
 #endif
 
-/* out[j*stride + i] = in[i*typesize + j]: shuffle into planes that stand stride bytes apart. */
+/* out[j*stride + i] = in[i*typesize + j]: shuffle into planes that are stride bytes apart. */
 void bpk_filter_shuffle_apart(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
 			      size_t stride);
 
-/* The members of bpk_filter_portable that live in bitshuffle.c. */
+/* Members of bpk_filter_portable in bitshuffle.c. */
 void bpk_filter_bitshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
 				    uint8_t *room);
 void bpk_filter_bitunshuffle_portable(const uint8_t *in, size_t typesize, size_t nelems,
 				      uint8_t *out, uint8_t *room);
 
-/* Those in differences.c. */
+/* Members in differences.c. */
 void bpk_filter_exclusive_or_portable(const uint8_t *a, const uint8_t *b, size_t size,
 				      uint8_t *out);
 void bpk_filter_differences_portable(const uint8_t *in, size_t size, uint8_t *out);
 
-/* "DELTA": bytes of the words that are put together. */
+/* "DELTA": bytes of the words that are XORed. */
 static inline size_t bpk_filter_delta_width(unsigned typesize)
 {
 	if (typesize == 1 || typesize == 2 || typesize == 4 || typesize == 8)
@@ -53,13 +53,13 @@ static inline size_t bpk_filter_bytedelta_width(const struct bpk_filter_block *b
 	return step->meta != 0 ? step->meta : block->width;
 }
 
-/* Those in numbers.c. */
+/* Members in numbers.c. */
 void bpk_filter_convert_portable(enum bpk_filter_number what, const uint8_t *in, size_t width,
 				 size_t count, uint8_t *out);
 void bpk_filter_subtract_portable(uint8_t *numbers, size_t width, size_t stride, size_t count);
 void bpk_filter_add_portable(uint8_t *numbers, size_t width, size_t stride, size_t count);
 
-/* The one in undo.c. */
+/* The member in undo.c. */
 void bpk_filter_sums_portable(const uint8_t *in, size_t size, uint8_t before, uint8_t *out);
 
 #endif

@@ -1,9 +1,9 @@
 /*
- * All kernels of one vector set, as a template. A file in x86/ or arm/ says below which vectors
- * there are, then includes this once.
+ * All kernels of one vector set, as a template. A file in x86/ or arm/ defines the vector
+ * operations listed below, then includes this once.
  *
- * A vector is V_SLOTS slots of V_SLOT bytes, and each slot works for itself on V_SLOT elements: on
- * L (the typesize t rounded up to a power of two) registers that each hold k = V_SLOT / L elements.
+ * A vector has V_SLOTS slots of V_SLOT bytes. Each slot works independently on V_SLOT elements, in
+ * L registers (the typesize t rounded up to a power of two) that each hold k = V_SLOT / L elements.
  * Shuffling, drawn for V_SLOT = 16, t = 3: L = 4 registers, k = 4 elements in each, a0 a1 a2 being
  * the bytes of element a:
  *
@@ -12,36 +12,39 @@
  *     zip       runs of k bytes of v0 and v2, v1 and v3; then once more: log2(L) rounds
  *     store     v0 = a0 b0 c0 ... p0   v1 = a1 b1 c1 ... p1   v2 = a2 b2 c2 ... p2
  *
- * One round of zipping turns the number of a run (register, then place within it) left by one bit,
- * so log2(L) rounds transpose the L x L runs. Unshuffling zips planes in the same way, then
+ * One round of zipping rotates the index of a run (register, then position within it) left by one
+ * bit, so log2(L) rounds transpose the L x L runs. Unshuffling zips planes in the same way, then
  * permutes.
  *
- * Loads and stores are whole slots although k elements fill only k*t bytes of one. A load of the
- * first k elements runs on into the next ones; all others end where their elements end, beginning
- * in those before. Stores run on, each mended by the next one; the last is put together from two
- * registers and fits. So no block touches a byte outside its own.
+ * Loads and stores are whole slots, although k elements fill only k*t bytes of one. The load of the
+ * first k elements extends into the next elements; all other loads end with their elements and
+ * begin in earlier ones. A store overruns its elements, and the next store repairs that; the last
+ * store is assembled from two registers and fits. So no block touches a byte outside its own.
  *
- * The elements left over at the end are done with the last whole block, some of them twice. Fewer
+ * The elements left at the end are processed with the last whole block, some of them twice. Fewer
  * elements than one block are left to the set V_BELOW.
  *
  *   V                        the vector type
  *   V_SLOT, V_SLOTS          16 or 64 (bytes); slots in a vector
- *   V_TARGET                 the attribute target(...), or nothing
- *   V_PERMUTE                1 when there is a byte permutation; without one, typesizes that are no
- *                            power of two are left to V_BELOW and byte runs are zipped instead
+ *   V_TARGET                 the attribute target(...), or empty
+ *   V_PERMUTE                1 with a byte permutation; without it, typesizes that are not a power
+ *                            of two are left to V_BELOW, and byte runs are zipped instead
  *   V_NAME, V_SIMD, V_BELOW  the set's variable, its number, and the next smaller set's variable
  *   v_load(p) v_store(p, v)  V_SLOT * V_SLOTS bytes
  *   v_load_slots(p, step) v_store_slots(p, step, v)      slot s at p + s*step
  *   v_load_columns(p, step) v_store_columns(p, step, v)  every slot takes V_SLOT/16 rows of 16
- * bytes, step bytes apart; slot s begins with row s*V_SLOT v_zero() v_zip(k, a, b, lo, hi)
- * interleave runs of k bytes within each slot v_bits(v)                transpose 8x8 bits in every
- * 8 bytes v_places(p)              a row of places.h for v_permute, for each slot v_permute(v,
- * places) v_tail(a, b, places)     a permutation of the bytes of two slots
+ *                            bytes, step bytes apart; slot s begins with row s*V_SLOT
+ *   v_zero()
+ *   v_zip(k, a, b, lo, hi)   interleave runs of k bytes within each slot
+ *   v_bits(v)                transpose 8x8 bits in every 8 bytes (optional)
+ *   v_places(p)              a row of places.h for v_permute, for each slot
+ *   v_permute(v, places)
+ *   v_tail(a, b, places)     a permutation of the bytes of two slots
  */
 #include <stdbool.h>
 
 #define V_FN static inline __attribute__((always_inline)) V_TARGET
-/* An array stays in registers when its loops vanish early; each compiler is told in its own way. */
+/* Arrays stay in registers if loops are unrolled early; compilers differ in the pragma. */
 #if defined(__clang__)
 #define UNROLL _Pragma("clang loop unroll(full)")
 #else
@@ -50,10 +53,11 @@
 
 enum {
 	BLOCK = V_SLOT * V_SLOTS, /* elements, and bytes of a vector */
-	TILE = 16,                /* columns that are taken at a time */
-	TILE_SIZE = 32768,        /* bytes of a tile of planes, without what keeps them apart;
-				   * with 8192, wide elements are filtered 10 to 30% slower */
-	APART = 64,               /* between planes in a tile, so that they differ in cache sets */
+	TILE = 16,                /* columns per tile */
+	/* bytes of a tile of planes, without the gaps; with 8192, wide elements are 10 to 30%
+	 * slower */
+	TILE_SIZE = 32768,
+	APART = 64, /* gap between planes in a tile, so that they use different cache sets */
 };
 
 #if V_PERMUTE
@@ -68,7 +72,7 @@ static const struct places places[TILE + 1] = PLACES_TABLE(16);
 #endif
 #endif
 
-/* k: how many elements of typesize one slot holds. */
+/* k: the number of elements of typesize in one slot. */
 V_FN size_t run_of(size_t typesize)
 {
 	return V_SLOT / (typesize <= 2 ? 2 : typesize <= 4 ? 4 : typesize <= 8 ? 8 : 16);
@@ -112,7 +116,7 @@ V_FN void turn_round(V v[8], unsigned shift, uint64_t mask)
 	}
 }
 
-/* Transpose the 8x8 bits that stand at one place in 8 registers, for all places. */
+/* Transpose the 8x8 bits at the same position in 8 registers, for all positions. */
 V_FN void turn_bits(V v[8])
 {
 	turn_round(v, 4, 0x0f0f0f0f0f0f0f0f);
@@ -121,7 +125,7 @@ V_FN void turn_bits(V v[8])
 }
 #endif
 
-/* BLOCK elements into planes that stand stride bytes apart; bits: split_bits below. */
+/* Shuffle BLOCK elements into planes that are stride bytes apart. bits: for split_bits. */
 V_FN void shuffle_block(const uint8_t *in, size_t typesize, uint8_t *out, size_t stride, bool bits)
 {
 	size_t run = run_of(typesize), count = V_SLOT / run;
@@ -231,7 +235,7 @@ V_FN void unshuffle_run(const uint8_t *const *planes, size_t typesize, size_t ne
 	}
 }
 
-/* The TILE columns at in of elements that are step bytes apart. */
+/* Shuffle the TILE columns at in of elements that are step bytes apart. */
 V_FN void shuffle_columns_block(const uint8_t *in, size_t step, uint8_t *out, size_t stride)
 {
 	enum { RUN = V_SLOT / TILE };
@@ -309,7 +313,7 @@ V_TARGET static void unshuffle_columns(const uint8_t *const *planes, size_t step
 #define EACH_TYPESIZE(CASE) CASE(2) CASE(4) CASE(8) CASE(16)
 #endif
 
-/* One function per typesize, so that each gets its own registers. */
+/* One function per typesize, so that each has its own register allocation. */
 #define DEFINE_RUNS(t)                                                                             \
 	V_TARGET static void shuffle_##t(const uint8_t *in, size_t nelems, uint8_t *out,           \
 					 size_t stride)                                            \

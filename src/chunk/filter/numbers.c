@@ -1,10 +1,11 @@
 /*
- * What prediction does to little-endian numbers, in portable C: the definition.
+ * Number kernels of prediction in portable C, little-endian: the definition that the vector kernels
+ * are tested against.
  */
 #include "chunk/filter/kernels.h"
 #include "chunk/number.h"
 
-/* Where the width is a constant the switches vanish from the loops. */
+/* With a constant width the switches are folded out of the loops. */
 #define INLINE static inline __attribute__((always_inline))
 
 INLINE void swap(const uint8_t *in, size_t width, uint8_t *out)
@@ -53,7 +54,7 @@ INLINE void subtract_all(uint8_t *numbers, size_t width, size_t stride, size_t c
 	}
 }
 
-/* The sum so far is at hand: reading it back would wait for its write. */
+/* The running sum stays in a register: reading it back would wait for the store. */
 INLINE void add_next(uint8_t *numbers, size_t width, size_t count)
 {
 	uint64_t sum = 0;

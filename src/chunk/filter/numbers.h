@@ -1,7 +1,6 @@
 /*
- * A part of the template lanes.h, which set.h includes: numbers of 1, 2, 4 or 8 bytes, one by one
- * or with those at a distance, for prediction. What is left behind the last whole vector is left to
- * the set below.
+ * A part of the template lanes.h, included by set.h: the number kernels of prediction, for numbers
+ * of 1, 2, 4 or 8 bytes. The numbers after the last whole vector are left to the set below.
  */
 typedef uint8_t lane_1 __attribute__((vector_size(sizeof(V))));
 typedef uint16_t lane_2 __attribute__((vector_size(sizeof(V))));
@@ -12,7 +11,7 @@ typedef int16_t signed_2 __attribute__((vector_size(sizeof(V))));
 typedef int32_t signed_4 __attribute__((vector_size(sizeof(V))));
 typedef int64_t signed_8 __attribute__((vector_size(sizeof(V))));
 
-/* Halves change places, within ever larger words. */
+/* Reverse bytes: swap halves of ever larger words. */
 V_FN V turn_bytes(V v, size_t width)
 {
 	if (width >= 2)
@@ -24,7 +23,7 @@ V_FN V turn_bytes(V v, size_t width)
 	return v;
 }
 
-/* signs: all ones where the highest bit is set. */
+/* signs: all ones if the highest bit is set. */
 #define NUMBER_OF(WIDTH)                                                                           \
 	V_FN V number_of_##WIDTH(enum bpk_filter_number what, V v)                                 \
 	{                                                                                          \
@@ -72,7 +71,7 @@ V_FN V sum_of(size_t width, V a, V b, bool minus)
 			    : sum_of_8(a, b, minus);
 }
 
-/* One loop for each constant width that a kernel is called with. */
+/* One loop for each constant width. */
 #define EACH_WIDTH(loop, ...)                                                                      \
 	switch (width) {                                                                           \
 	case 1:                                                                                    \
@@ -124,7 +123,7 @@ V_TARGET static void convert(enum bpk_filter_number what, const uint8_t *in, siz
 	V_BELOW.convert(what, in + size, width, count - size / width, out + size);
 }
 
-/* Downward: what a number leans on is still as it was. */
+/* Downward: the number at the stride is still unchanged. */
 V_FN void subtract_run(size_t width, uint8_t *numbers, size_t distance, size_t lo, size_t hi)
 {
 	for (size_t i = hi; i > lo; i -= BLOCK) {
@@ -143,7 +142,7 @@ V_TARGET static void subtract(uint8_t *numbers, size_t width, size_t stride, siz
 	V_BELOW.subtract(numbers, width, stride, lo / width);
 }
 
-/* Upward: what a number leans on is whole, unless it is in the same vector. */
+/* Upward: the number at the stride is complete, unless it is in the same vector. */
 V_FN void add_run(size_t width, uint8_t *numbers, size_t distance, size_t size)
 {
 	for (size_t i = distance; i < size; i += BLOCK) {

@@ -1,6 +1,6 @@
 /*
- * Byte permutations that the template lanes.h hands to a slot of SLOT bytes, which holds k elements
- * of typesize t, where k = SLOT / (t rounded up to a power of two). One row for each t of 2 .. 16:
+ * Byte permutations for lanes.h. A slot of SLOT bytes holds k elements of typesize t, where k =
+ * SLOT / (t rounded up to a power of two). One row for each t of 2 .. 16:
  *
  *   left     the elements begin at the slot's start: gather byte j of all k at k*j (k > 1). For
  *            k == 1, move the element to the slot's end.
@@ -9,7 +9,7 @@
  *   tail     from two slots before compacting (the second one counted from SLOT on), the last SLOT
  *            of their 2*k*t bytes in final order
  *
- * FAR stands where no byte is wanted: its bit 7 makes byte shuffles of 16 bytes give 0.
+ * FAR marks unused bytes: its bit 7 makes byte shuffles of 16 bytes give 0.
  */
 #ifndef BPK_CHUNK_FILTER_PLACES_H
 #define BPK_CHUNK_FILTER_PLACES_H
@@ -17,7 +17,7 @@
 #define FAR            0x80
 #define PLACES_L(t)    ((t) <= 2 ? 2 : (t) <= 4 ? 4 : (t) <= 8 ? 8 : 16)
 #define PLACES_K(t, s) ((s) / PLACES_L(t))
-/* bytes of the slot that the elements leave over */
+/* bytes of the slot that the elements leave free */
 #define PLACES_FREE(t, s) ((s)-PLACES_K(t, s) * (t))
 
 #define PLACES_GATHER(t, s, p, from)                                                               \
@@ -50,7 +50,7 @@
 		{ PLACES_##n(PLACES_COMPACT, t, n, 0) },                                           \
 		{ PLACES_##n(PLACES_TAIL, t, n, 0) } }
 
-/* The initializer of an array struct places[17] for slots of n (16 or 64, spelt out) bytes. */
+/* The initializer of an array struct places[17] for slots of n (16 or 64, literal) bytes. */
 #define PLACES_TABLE(n)                                                                            \
 	{                                                                                          \
 		PLACES_ROW(n, 2), PLACES_ROW(n, 3), PLACES_ROW(n, 4), PLACES_ROW(n, 5),            \

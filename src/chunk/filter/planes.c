@@ -1,6 +1,6 @@
 /*
- * Unshuffling together with the filters around it, a strip of elements at a time, so that what one
- * leaves for the next never leaves the first cache:
+ * Unshuffling together with the adjacent filters, one strip of elements at a time, so that
+ * intermediate results stay in the first-level cache. Called by decode_block.c:
  *
  *     planes   [differences] [differences] [zeros]      strips of each
  *                  sums          sums         |         bytedelta
@@ -15,8 +15,8 @@
 
 enum {
 	STRIP_SIZE = 16384, /* bytes of a strip of elements */
-	LEAST = 64,         /* elements of one, and what they are a multiple of */
-	APART = 64,         /* between planes, so that they differ in cache sets */
+	LEAST = 64,         /* minimum number of elements in a strip, which has a multiple of it */
+	APART = 64,         /* gap between planes, so that they use different cache sets */
 	MAX_STRIP = LEAST * BPK_CHUNK_MAX_TYPESIZE,
 	MAX_PLANES = STRIP_SIZE + APART * BPK_CHUNK_MAX_TYPESIZE,
 };
@@ -27,7 +27,7 @@ struct strip {
 	uint8_t before[BPK_CHUNK_MAX_TYPESIZE]; /* the sum of all earlier strips */
 };
 
-/* The planes of one strip, added up where they are differences. */
+/* The planes of one strip, summed if they are differences. */
 static void take(const struct bpk_filter_kernels *kernels, const struct bpk_filter_planes *p,
 		 struct strip *strip, size_t at, size_t count, const uint8_t **planes)
 {

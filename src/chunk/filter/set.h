@@ -1,6 +1,6 @@
 /*
- * The second half of the template lanes.h, which includes it: out of runs over constant typesizes,
- * the four kernels for any typesize, and the set that offers them. Large typesizes are worked in
+ * The second half of the template lanes.h, which includes it: the kernels for any typesize, built
+ * from the runs over constant typesizes, and the set of them. Large typesizes are processed in
  * tiles of TILE columns, bits in strips of elements.
  */
 
@@ -27,8 +27,7 @@ static void unshuffle_tile(const uint8_t *const *planes, size_t typesize, size_t
 		V_BELOW.unshuffle(planes, typesize, nelems, out);
 }
 
-/* The last tile of a large typesize begins early enough to be whole: some columns are done twice.
- */
+/* The last tile of a large typesize overlaps the one before it, so that it is whole. */
 static size_t next_tile(size_t first, size_t typesize)
 {
 	if (typesize <= TILE || first + TILE >= typesize)
@@ -37,14 +36,14 @@ static size_t next_tile(size_t first, size_t typesize)
 }
 
 /*
- * Some columns of a strip of elements, as planes beside each other in cache. The output's own
- * planes often lie a multiple of 4096 bytes apart, which puts equal places of all of them into one
- * set of the first cache; writing a long run of each in turn keeps them from throwing each other
- * out. The tile stands in the caller's room.
+ * Tiles hold some columns of a strip of elements, as adjacent planes in cache. The planes of the
+ * output are often a multiple of 4096 bytes apart, which maps equal positions to one set of the
+ * first-level cache; writing a long run of each in turn prevents evictions. The tile is in the
+ * caller's room.
  */
 _Static_assert(TILE_SIZE + TILE * APART <= BPK_FILTER_ROOM, "BPK_FILTER_ROOM is too small");
 
-/* Elements of a strip: as many as TILE_SIZE has room for, and a multiple of 8 * BLOCK. */
+/* Elements of a strip: as many as TILE_SIZE holds, a multiple of 8 * BLOCK. */
 static size_t strip_of(size_t typesize)
 {
 	return TILE_SIZE / (typesize <= 2 ? 2 : typesize <= 4 ? 4 : typesize <= 8 ? 8 : TILE);
@@ -96,9 +95,9 @@ static void unshuffle(const uint8_t *const *planes, size_t typesize, size_t nele
 }
 
 /*
- * One plane of bytes to its 8 planes of bits, and back; nbytes is at least 8 * BLOCK. Shuffled with
- * typesize 8, byte number 8i+r is at place i of register r, where the bits at each place are
- * turned. Or they are turned before that, in every 8 bytes, where v_bits can do so at once.
+ * Split one plane of bytes into its 8 planes of bits, and join them; nbytes is at least 8 * BLOCK.
+ * After a shuffle with typesize 8, byte 8i+r is at position i of register r, where the bits of each
+ * position are transposed. With v_bits they are transposed before the shuffle, in every 8 bytes.
  */
 V_TARGET static void split_bits(const uint8_t *plane, size_t nbytes, uint8_t *out, size_t stride)
 {
@@ -114,7 +113,7 @@ V_TARGET static void join_bits(const uint8_t *in, size_t stride, size_t nbytes, 
 	unshuffle_run(rows, 8, nbytes / 8, plane, true);
 }
 
-/* The last strip begins early enough to be whole. nelems is at least 8 * BLOCK. */
+/* The last strip overlaps the one before it, so that it is whole. nelems is at least 8 * BLOCK. */
 static size_t bit_strip_of(size_t typesize, size_t nelems)
 {
 	return bpk_min_size(strip_of(typesize), nelems / (8 * BLOCK) * (8 * BLOCK));
@@ -146,7 +145,7 @@ static void bitshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_
 	}
 }
 
-/* Column j has place j % TILE in the tile, and is still there when the last tile shares it. */
+/* Column j is at position j % TILE of the tile, and still there when the last tile reuses it. */
 static void bitunshuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
 			 uint8_t *tile)
 {

@@ -1,12 +1,13 @@
 /*
- * Byte shuffle in portable C, which is the definition, and the choice among the sets.
+ * Byte shuffle in portable C, the definition that the vector kernels are tested against, and the
+ * choice of the kernel set.
  * Source: Blosc chunk format, "SHUFFLE (width w)".
  */
 #include "chunk/filter/kernels.h"
 
 #include <stdatomic.h>
 
-/* Elements taken at a time, so that an element's line is still in cache for its last column. */
+/* Elements per strip, so that an element's cache line is still present for its last column. */
 enum { STRIP = 256 };
 
 void bpk_filter_shuffle_apart(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out,
@@ -67,7 +68,7 @@ const struct bpk_filter_kernels bpk_filter_portable = {
 	.add = bpk_filter_add_portable,
 };
 
-/* A later set is the better one on any machine that has it. */
+/* In ascending order: a later set is better on any machine that has it. */
 const struct bpk_filter_kernels *const bpk_filter_kernel_sets[] = {
 	&bpk_filter_portable,
 #if defined(__x86_64__)
@@ -99,7 +100,7 @@ const struct bpk_filter_kernels *bpk_filter_kernels(void)
 	const struct bpk_filter_kernels *kernels =
 		atomic_load_explicit(&chosen, memory_order_relaxed);
 
-	/* Threads that come here together choose alike, and what they point to never changes. */
+	/* threads that race here choose the same set, which is constant */
 	if (kernels == NULL) {
 		kernels = choose();
 		atomic_store_explicit(&chosen, kernels, memory_order_relaxed);

@@ -1,5 +1,6 @@
 /*
- * Steps of a pipeline on the way back. Source: Blosc chunk format, "Filters".
+ * Each step of a pipeline undone, on one block. Called by decode_block.c. Source: Blosc chunk
+ * format, "Filters".
  */
 #include "chunk/filter/kernels.h"
 
@@ -11,7 +12,7 @@ size_t bpk_filter_width(const struct bpk_filter_block *block, const struct bpk_f
 						  : bpk_filter_bytedelta_width(block, step);
 }
 
-/* "BITSHUFFLE": how many elements take part. */
+/* "BITSHUFFLE": the number of elements that are shuffled. */
 static size_t bitshuffled(const struct bpk_filter_block *block)
 {
 	size_t nelems = block->size / block->typesize, rest = nelems % 8;
@@ -66,8 +67,8 @@ static void undo_bitshuffle(const struct bpk_filter_kernels *kernels,
 }
 
 /*
- * Block 0 leans on itself: out[i] = in[i] ^ out[i - width]. Eight bytes at a time: words in them
- * are put together by shifts, then all of them with the last word before.
+ * Block 0 is its own reference: out[i] = in[i] ^ out[i - width]. Eight bytes at a time: words
+ * within them are combined by shifts, then all of them with the last word before.
  */
 static void undo_first_delta(const uint8_t *in, size_t size, size_t width, uint8_t *out)
 {
@@ -108,7 +109,7 @@ void bpk_filter_sums_portable(const uint8_t *in, size_t size, uint8_t before, ui
 		out[i] = before = (uint8_t)(before + in[i]);
 }
 
-/* "BYTEDELTA": the first version began anew behind the last 16 whole bytes of a run. */
+/* "BYTEDELTA": the first version restarted after the last whole 16 bytes of a run. */
 static void undo_bytedelta(const struct bpk_filter_kernels *kernels,
 			   const struct bpk_filter_block *block, const struct bpk_filter_step *step,
 			   const uint8_t *in, uint8_t *out)
@@ -145,7 +146,7 @@ void bpk_filter_undo(const struct bpk_filter_kernels *kernels, const struct bpk_
 	case BPK_FILTER_BYTEDELTA_1:
 		undo_bytedelta(kernels, block, step, in, out);
 		break;
-	default: /* the lossy ones lose on the way in */
+	default: /* lossy filters only act when encoding */
 		memcpy(out, in, block->size);
 		break;
 	}

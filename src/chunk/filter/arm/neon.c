@@ -1,4 +1,6 @@
-/* NEON of AArch64, little-endian: one slot of 16 bytes. */
+/*
+ * NEON kernels of AArch64, little-endian: one slot of 16 bytes. The set bpk_filter_neon.
+ */
 #include "chunk/filter/kernels.h"
 #include "chunk/filter/places.h"
 

@@ -1,4 +1,6 @@
-/* AVX2: two slots of 16 bytes. */
+/*
+ * AVX2 kernels: two slots of 16 bytes. The set bpk_filter_avx2.
+ */
 #include "chunk/filter/kernels.h"
 #include "chunk/filter/places.h"
 
@@ -49,7 +51,7 @@ INLINE V v_places(const uint8_t *p)
 
 INLINE V v_tail(V a, V b, V p)
 {
-	/* a place below 16 is in a, and with 0x70 added keeps bit 7 clear; the others are in b */
+	/* a place below 16 is in a, and keeps bit 7 clear with 0x70 added; the others are in b */
 	return _mm256_or_si256(_mm256_shuffle_epi8(a, _mm256_add_epi8(p, _mm256_set1_epi8(0x70))),
 			       _mm256_shuffle_epi8(b, _mm256_sub_epi8(p, _mm256_set1_epi8(16))));
 }
@@ -76,7 +78,7 @@ INLINE void v_zip(size_t run, V a, V b, V *lo, V *hi)
 	}
 }
 
-/* Each half by itself; then the lower one's last is added to the upper. */
+/* Prefix sums within each half; then the last byte of the lower half is added to the upper. */
 INLINE V sums_of(V v)
 {
 	V last;

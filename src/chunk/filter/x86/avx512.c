@@ -1,6 +1,6 @@
 /*
- * AVX-512 with VBMI and GFNI: one slot of 64 bytes, since bytes and runs can be moved anywhere in
- * it, and bits turned by one multiplication of matrices.
+ * AVX-512 kernels with VBMI and GFNI: one slot of 64 bytes, because bytes and runs can move
+ * anywhere in it, and one matrix multiplication transposes bits. The set bpk_filter_avx512.
  */
 #include "chunk/filter/kernels.h"
 #include "chunk/filter/places.h"
@@ -49,7 +49,7 @@ INLINE void v_store_columns(uint8_t *p, size_t step, V v)
 	_mm_storeu_si128((__m128i *)(void *)(p + 3 * step), _mm512_extracti32x4_epi32(v, 3));
 }
 
-/* Numbers of 8 bytes (or 4) of a, and from 8 (16) on of b. */
+/* Indices select 8-byte (or 4-byte) words of a, and from 8 (16) on of b. */
 INLINE void v_zip(size_t run, V a, V b, V *lo, V *hi)
 {
 	switch (run) {
@@ -81,10 +81,9 @@ INLINE void v_zip(size_t run, V a, V b, V *lo, V *hi)
 }
 
 /*
- * gf2p8affineqb multiplies the matrix in every 8 bytes of its second operand (the first row in the
- * last byte) by each byte of its first. Unit vectors times x are the columns of x, with the order
- * of bits reversed; then the matrix of ones on the other diagonal times these columns sets them
- * right.
+ * gf2p8affineqb multiplies the matrix in every 8 bytes of its second operand (first row in the last
+ * byte) by each byte of its first. Unit vectors times x are the columns of x, with reversed bit
+ * order; the anti-diagonal matrix times these columns restores the order.
  */
 INLINE V turn(V x)
 {

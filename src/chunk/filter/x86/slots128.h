@@ -1,4 +1,6 @@
-/* What lanes.h asks of a vector that is one slot of 16 bytes, in SSE2. */
+/*
+ * Vector operations for lanes.h in SSE2: a vector of one slot of 16 bytes. For sse2.c and ssse3.c.
+ */
 
 #define v_load(p)                   _mm_loadu_si128((const __m128i *)(const void *)(p))
 #define v_store(p, v)               _mm_storeu_si128((__m128i *)(void *)(p), v)

@@ -1,4 +1,7 @@
-/* SSE2, which every x86-64 has: typesizes 2, 4, 8, 16 and more, and the bits of all of them. */
+/*
+ * SSE2 kernels, for every x86-64: typesizes 2, 4, 8, 16 and above, and bits of all typesizes. The
+ * set bpk_filter_sse2.
+ */
 #include "chunk/filter/kernels.h"
 
 #if defined(__x86_64__)

@@ -1,4 +1,6 @@
-/* SSSE3 adds the byte shuffle and with it every typesize. */
+/*
+ * SSSE3 kernels: the byte shuffle adds all other typesizes. The set bpk_filter_ssse3.
+ */
 #include "chunk/filter/kernels.h"
 #include "chunk/filter/places.h"
 
@@ -22,7 +24,7 @@
 
 static inline __attribute__((always_inline)) V_TARGET V v_tail(V a, V b, V p)
 {
-	/* a place below 16 is in a, and with 0x70 added keeps bit 7 clear; the others are in b */
+	/* a place below 16 is in a, and keeps bit 7 clear with 0x70 added; the others are in b */
 	return _mm_or_si128(_mm_shuffle_epi8(a, _mm_add_epi8(p, _mm_set1_epi8(0x70))),
 			    _mm_shuffle_epi8(b, _mm_sub_epi8(p, _mm_set1_epi8(16))));
 }
