@@ -1,11 +1,11 @@
 /*
- * bloscpack's metadata of arrays (Bloscpack format, "Metadata section").
+ * Reads and writes bloscpack's metadata of arrays (Bloscpack format, "Metadata section").
  */
 #include "format/array_metadata.h"
 
 #include <inttypes.h>
 
-/* The type: a string with Python's text, or before 0.7.2 its plain text or nested JSON lists. */
+/* The type: a string with Python's text; before 0.7.2 plain text or nested JSON lists. */
 static int read_dtype(struct bpk_view value, struct bpk_dtype *dtype, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
@@ -68,7 +68,7 @@ int bpk_array_from_metadata(struct bpk_view text, struct bpk_array *array, bool 
 	return 0;
 }
 
-/* Python's repr of dtype.str, or of dtype.descr, as a JSON string. */
+/* Print Python's repr of dtype.str, or of dtype.descr, as a JSON string. */
 static int print_dtype(const struct bpk_dtype *dtype, struct bpk_buf *out, struct bpk_err *err)
 {
 	const char *quote = dtype->nfields == 0 && dtype->ndimensions == 0 ? "'" : "";
@@ -115,7 +115,7 @@ int bpk_array_join_metadata(const struct bpk_array *array, struct bpk_view membe
 		return -1;
 	if (bpk_json_kind(members) != BPK_JSON_OBJECT)
 		return 0;
-	out->size--; /* its brace */
+	out->size--; /* the closing brace */
 	for (size_t at = 0; bpk_json_next(members, &at, &key, &value);)
 		if (!is_own(key) && (bpk_buf_append(out, bpk_view(",", 1), err) != 0 ||
 				     bpk_buf_append(out, key, err) != 0 ||

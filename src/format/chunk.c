@@ -1,5 +1,5 @@
 /*
- * One bare Blosc chunk as a file: an archive of one chunk, without a header or a digest of its own.
+ * One bare Blosc chunk as a file: an archive of one chunk, without a header or digest of its own.
  */
 #include "format/plain.h"
 
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 enum {
-	/* how far memory may run ahead of the bytes that a pipe has brought */
+	/* the largest first read from a pipe, so that memory use follows the bytes that arrive */
 	PIECE = 1 << 20,
 };
 
@@ -80,7 +80,7 @@ static bool chunkfile_positional(const void *reader)
 	return bpk_source_seekable(((const struct chunkfile *)reader)->source);
 }
 
-/* Read size bytes from the start; of a pipe in pieces, so that memory follows what arrives. */
+/* Read size bytes from the start; from a pipe in pieces, so that memory use follows the input. */
 static int bring(struct chunkfile *c, size_t size, struct bpk_buf *packed, struct bpk_err *err)
 {
 	bool seekable = bpk_source_seekable(c->source);
@@ -138,7 +138,7 @@ static int chunkfile_locate(void *reader, uint64_t number, struct bpk_where *whe
 	return 0;
 }
 
-/* Nothing may follow the chunk: a file cut out of a larger one would pass otherwise. */
+/* Bytes after the chunk are damage: a piece of a larger file would pass otherwise. */
 static int chunkfile_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
 	struct chunkfile *c = reader;

@@ -1,6 +1,7 @@
+/* The numbers of digests in files. */
 #include "format/digest_number.h"
 
-/* The number is the place in this list. */
+/* Indexed by number. */
 static const char *const names[BPK_CHECKSUM_NUMBERS] = {
 	"none", "adler32", "crc32", "md5", "sha1", "sha224", "sha256", "sha384", "sha512",
 };

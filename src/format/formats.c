@@ -1,5 +1,5 @@
 /*
- * The table of formats: one row each.
+ * The table of formats, one row each, and its searches by name, suffix and content.
  */
 #include "format/format.h"
 
@@ -80,7 +80,7 @@ static const struct bpk_format b2sparse = {
 	.owns = bpk_frame_owns,
 };
 
-/* Nothing marks a bare chunk, so it must be named. */
+/* A bare chunk has no mark of its own, so the user must name the format. */
 static const struct bpk_format chunk = {
 	.name = "chunk",
 	.summary = "one bare Blosc chunk (reading only)",
@@ -106,8 +106,8 @@ const struct bpk_format *bpk_format_find(const char *name)
 	return NULL;
 }
 
-/* A suffix alone is a hidden file's name, not a suffix. A directory may be written with a slash
- * behind it. */
+/* A path that is nothing but the suffix is a hidden file's name. A directory's path may end in
+ * slashes. */
 static bool ends_in(const char *path, const char *suffix)
 {
 	size_t length = strlen(path);
@@ -119,7 +119,7 @@ static bool ends_in(const char *path, const char *suffix)
 	       memcmp(path + length - tail, suffix, tail) == 0;
 }
 
-/* That of format that path ends in. */
+/* The suffix of format at the end of path, or NULL. */
 static const char *suffix_of(const struct bpk_format *format, const char *path)
 {
 	if (format->suffix != NULL && ends_in(path, format->suffix))

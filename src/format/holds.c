@@ -1,4 +1,4 @@
-/* What a format's editor asks before anything that a writer left is put back. */
+/* The probe that editors run on a file before they restore anything from a journal. */
 #include "format/format.h"
 
 int bpk_format_holds(const struct bpk_place *place, bpk_format_probe_fn *probe, bool *holds,

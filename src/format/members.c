@@ -1,8 +1,8 @@
 /*
- * Archives that follow each other, read as one. Where chunks are found by offsets, all members are
- * known at open: what is kept of each is where it begins, and a few of their readers are open at a
- * time. Else they are found one after the other (members_walk.c). A single archive costs one look
- * behind its end, and is then read as if this were not here.
+ * Reads concatenated archives as one. If chunks are found by offsets, all members are found at
+ * open; a table keeps their positions, and a few of their readers stay open. Otherwise members are
+ * found one after another (members_walk.c). For a single archive this costs one look after its end;
+ * every call then goes straight to its reader.
  */
 #include "format/members.h"
 
@@ -10,12 +10,12 @@
 #include <stdlib.h>
 
 enum {
-	IDLE = 16,      /* readers kept open that nobody uses */
-	FIRST_ROOM = 8, /* of the table */
+	IDLE = 16,      /* unused readers that stay open */
+	FIRST_ROOM = 8, /* entries in the first table */
 };
 
 struct bpk_members_place {
-	uint64_t offset; /* where a member begins */
+	uint64_t offset; /* start of a member */
 	uint64_t first;  /* number of its first chunk */
 	uint64_t raw_offset;
 };
@@ -52,7 +52,7 @@ int bpk_members_open_one(struct bpk_members *m, const struct bpk_member *where,
 	*own = *where;
 	own->users = 1;
 	if (where->offset > 0) {
-		place.path = NULL; /* other programs' locks are those of the first */
+		place.path = NULL; /* locks of other programs concern the first member */
 		if (m->seekable)
 			rc = bpk_members_part(m, where->offset, &own->source, err);
 		if (own->source != NULL)
@@ -73,8 +73,8 @@ int bpk_members_open_one(struct bpk_members *m, const struct bpk_member *where,
 	return 0;
 }
 
-/* Take out of the list the reader that has been there longest of those that are idle, where there
- * are too many. The caller has the lock. */
+/* Remove the longest open idle reader from the list, if there are too many. The caller has the
+ * lock. */
 static struct bpk_member *evict(struct bpk_members *m)
 {
 	struct bpk_member **oldest = NULL, *evicted;
@@ -126,7 +126,7 @@ int bpk_members_enter(struct bpk_members *m, size_t index, struct bpk_member **m
 	return at != NULL ? 0 : bpk_members_open_one(m, &where, member, err);
 }
 
-/* The member that holds chunk number, which is there; of those that begin with it, the last. */
+/* The member that holds chunk number, which exists; the last of those that begin with it. */
 static size_t find(const struct bpk_members *m, uint64_t number)
 {
 	size_t low = 0, high = m->count;
@@ -142,7 +142,7 @@ static size_t find(const struct bpk_members *m, uint64_t number)
 	return low;
 }
 
-/* ---- Finding them ---- */
+/* ---- Finding the members ---- */
 
 int bpk_members_begins(struct bpk_members *m, uint64_t offset, bool *begins, struct bpk_err *err)
 {
@@ -174,7 +174,7 @@ static int add_place(struct bpk_members *m, const struct bpk_member *member, str
 	return 0;
 }
 
-/* Count member in, and say where the next one would begin; it is offset 0 where that is unknown. */
+/* Add member to the totals, and set next to its end; offset 0 if that is unknown. */
 static int count_in(struct bpk_members *m, const struct bpk_member *member, struct bpk_member *next,
 		    struct bpk_err *err)
 {
@@ -194,7 +194,7 @@ static int count_in(struct bpk_members *m, const struct bpk_member *member, stru
 	return 0;
 }
 
-/* Of what begins at next, open the member; none where it is damaged. */
+/* Open the member that begins at next; *member is NULL if there is no archive, or it is damaged. */
 static int open_next(struct bpk_members *m, const struct bpk_member *next,
 		     struct bpk_member **member, struct bpk_err *err)
 {
@@ -212,7 +212,8 @@ static int open_next(struct bpk_members *m, const struct bpk_member *next,
 	return 0;
 }
 
-/* A member whose chunks are found by walking ends the search: all are read in sequence then. */
+/* Find all members, until one has chunks that are found by walking: all are then read in
+ * sequence. */
 static int find_all(struct bpk_members *m, struct bpk_err *err)
 {
 	struct bpk_member *at = m->first, *behind = NULL, next = { 0 };
@@ -266,7 +267,7 @@ void bpk_members_close(void *reader)
 	free(m);
 }
 
-/* What is found from its end is put aside where it comes through a pipe. */
+/* Spool a pipe if the format must seek in its input. */
 static int put_aside(struct bpk_members *m, struct bpk_err *err)
 {
 	struct bpk_source *pipe = m->place.source;
@@ -375,7 +376,7 @@ int bpk_members_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *e
 	return bpk_members_fetch_from(m, member, parcel, err);
 }
 
-/* The member that a parcel came from, and the parcel as that numbers it. */
+/* The member of a parcel, and a copy of the parcel with that member's own numbers. */
 static const struct bpk_member *member_of(const struct bpk_members *m,
 					  const struct bpk_parcel *parcel, struct bpk_parcel *own)
 {
@@ -418,7 +419,7 @@ static bool one_unpacks(const struct bpk_members *m, const struct bpk_member *me
 	return m->kind->one->unpacks != NULL && m->kind->one->unpacks(member->reader);
 }
 
-/* Several frames may be arrays and not, and of elements that no chunk tells the size of. */
+/* Some members may be arrays and others not, and their typesize may not stand in the chunks. */
 bool bpk_members_unpacks(const void *reader)
 {
 	const struct bpk_members *m = reader;
@@ -473,7 +474,7 @@ int bpk_members_locate(void *reader, uint64_t number, struct bpk_where *where, s
 			      : locate_in_table(m, number, where, err);
 }
 
-/* Within a member: what another one holds is another chunk. */
+/* Repeats are found within a member only. */
 uint64_t bpk_members_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size)
 {
 	struct bpk_members *m = reader;

@@ -1,12 +1,17 @@
 /*
- * Accounting for members that follow each other, and for what lies behind the last of them.
+ * Audits concatenated members, and judges the bytes after the last of them. Also the tests that
+ * editors make before they change an archive.
  */
 #include "format/members.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { LINE = 512, LOOKS = 20, ZEROS = 4096 };
+enum {
+	LINE = 512,   /* longest remark, in bytes */
+	LOOKS = 20,   /* how often a changing file is examined for a tail */
+	ZEROS = 4096, /* bytes read at a time when looking for zeros */
+};
 
 /* ---- Each member ---- */
 
@@ -88,7 +93,7 @@ int bpk_members_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk
 	} else {
 		if (m->kind->one->audit(m->first->reader, remark, arg, err) != 0)
 			return -1;
-		/* what it finds out about holes */
+		/* the audit has measured the holes */
 		m->info.hole_size = m->kind->one->info(m->first->reader)->hole_size;
 	}
 	if (m->merged.nmembers > 1 && remark != NULL)
@@ -96,9 +101,9 @@ int bpk_members_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk
 	return bpk_members_tail(m, err);
 }
 
-/* ---- What lies behind ---- */
+/* ---- After the end ---- */
 
-/* Where one archive ends, and the source, as they are now. */
+/* The current end of a single archive, and the current size of its source. */
 static int look_again(struct bpk_members *m, uint64_t *end, uint64_t *size, struct bpk_err *err)
 {
 	static const struct bpk_member begin;
@@ -116,8 +121,8 @@ static int look_again(struct bpk_members *m, uint64_t *end, uint64_t *size, stru
 }
 
 /*
- * Do bytes lie behind the archive that no writer at work has put there? One that ended meanwhile
- * has made them a part of the archive; so it is looked at until two looks say the same.
+ * Find bytes after the archive that no active writer has put there. A writer that ended meanwhile
+ * has made them part of the archive, so look until two looks agree.
  */
 static int find_tail(struct bpk_members *m, uint64_t *end, uint64_t *size, bool *found,
 		     struct bpk_err *err)
@@ -207,7 +212,7 @@ int bpk_members_tail(void *reader, struct bpk_err *err)
 	if (m->broken.kind != BPK_OK)
 		return bpk_fail(err, m->broken.kind, "%s", m->broken.text);
 	if (m->in_sequence && !walk->ended)
-		return 0; /* nobody looked there */
+		return 0; /* no walk has reached the end */
 	if (m->in_sequence)
 		return (m->seekable ? judge_file : judge_pipe)(m, walk->at, walk->end, err);
 	if (m->count <= 1)
@@ -219,9 +224,9 @@ int bpk_members_tail(void *reader, struct bpk_err *err)
 	return rc;
 }
 
-/* ---- Beside a writer ---- */
+/* ---- While a writer is active ---- */
 
-/* What follows the first member keeps everybody from changing it in place. */
+/* Only the first member can change in place, and only if no other follows. */
 int bpk_members_settle(void *reader, bool failed, struct bpk_err *err)
 {
 	struct bpk_members *m = reader;
@@ -230,7 +235,7 @@ int bpk_members_settle(void *reader, bool failed, struct bpk_err *err)
 					    : 0;
 }
 
-/* ---- For who changes an archive ---- */
+/* ---- Before a change ---- */
 
 int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *source,
 		       uint64_t offset, struct bpk_err *err)

@@ -1,15 +1,15 @@
 /*
- * The bytes of a later member. Members may be a few bytes each, so what is read of their headers
- * comes from a page that was read at once. No writer of ours changes a file of several archives, so
- * nothing is held.
+ * The source of a later member's bytes, for its reader. A member may be a few bytes long, so small
+ * reads go through a page that was read at once. No writer of ours changes a file of several
+ * archives, so no hold is needed.
  */
 #include "format/members.h"
 
 #include <stdlib.h>
 
 enum {
-	PAGE = 4096, /* a read of it costs what a read of a header does */
-	SMALL = 256, /* headers and entries; more is read where it is wanted */
+	PAGE = 4096, /* reading it costs no more than reading one header */
+	SMALL = 256, /* largest read that uses the page: headers and offset entries */
 };
 
 struct bpk_members_page {
@@ -23,7 +23,7 @@ struct part {
 	uint64_t offset;
 };
 
-/* Whoever reads has the page to itself; who comes meanwhile makes another. */
+/* A thread takes the page while it reads; another thread allocates its own meanwhile. */
 static struct bpk_members_page *take_page(struct bpk_members *m, struct bpk_err *err)
 {
 	struct bpk_members_page *page;

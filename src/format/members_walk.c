@@ -1,6 +1,6 @@
 /*
- * Going from member to member: where chunks are found by walking, or come through a pipe, what
- * follows an archive is known once its end was passed.
+ * Walks from member to member: the next member is found at the end of the one before it. Used if
+ * chunks are found by walking, or come through a pipe. The reader in members.c calls it.
  */
 #include "format/members.h"
 
@@ -25,7 +25,7 @@ int bpk_members_pass(const struct bpk_members *m, struct bpk_member *member,
 	return rc < 0 ? bpk_members_subject(m, member, err) : 0;
 }
 
-/* A later member that holds nothing counts as no chunk. */
+/* True for a later member without data, which adds no chunk. */
 static bool is_passed_over(const struct bpk_members *m, const struct bpk_member *member)
 {
 	const struct bpk_info *info = m->kind->one->info(member->reader);
@@ -49,7 +49,7 @@ int bpk_members_prove_empty(struct bpk_members *m, struct bpk_member *member, st
 	return rc < 0 ? bpk_members_subject(m, member, err) : 0;
 }
 
-/* ---- From one to the next ---- */
+/* ---- From member to member ---- */
 
 static void start(struct bpk_members *m, struct bpk_members_walk *walk)
 {
@@ -62,8 +62,8 @@ static void start(struct bpk_members *m, struct bpk_members_walk *walk)
 	bpk_mutex_give(&m->lock);
 }
 
-/* There is no other member: now it is known what all of them are. While others unpack what was
- * fetched, the counts alone are filled in. */
+/* After the last member: the description of all is now known. A fetching walk sets only the counts,
+ * since other threads may be unpacking parcels. */
 static int end_walk(struct bpk_members *m, struct bpk_members_walk *walk, uint64_t end,
 		    struct bpk_err *err)
 {
@@ -83,7 +83,7 @@ static int end_walk(struct bpk_members *m, struct bpk_members_walk *walk, uint64
 	return 0;
 }
 
-/* Move a pipe's cursor up to the end of the member. */
+/* Move a pipe's cursor to the end of the member. */
 static int pass_pipe(const struct bpk_members *m, const struct bpk_member_end *end,
 		     struct bpk_err *err)
 {
@@ -100,7 +100,7 @@ static void keep_silent(void *arg, const char *line)
 	(void)line;
 }
 
-/* A member of a pipe can be audited now or never; the first damage is told at the end. */
+/* Audit a member of a pipe before it is gone; the first damage is reported at the end. */
 static void audit_passed(struct bpk_members *m, struct bpk_member *member)
 {
 	struct bpk_err err = { 0 };
@@ -110,7 +110,7 @@ static void audit_passed(struct bpk_members *m, struct bpk_member *member)
 		m->damage = err;
 }
 
-/* The member was passed: open the one behind it, or find that there is none. */
+/* After the end of a member: open the next one, or end the walk. */
 static int advance(struct bpk_members *m, struct bpk_members_walk *walk, struct bpk_err *err)
 {
 	struct bpk_member *at = walk->at, next;
@@ -164,7 +164,7 @@ int bpk_members_fetch_next(struct bpk_members *m, struct bpk_parcel *parcel, str
 			rc = bpk_members_fetch_from(m, walk->at, parcel, err);
 		if (rc == 0) {
 			bpk_mutex_take(&m->lock);
-			walk->at->users++; /* the parcel's */
+			walk->at->users++; /* for the parcel */
 			bpk_mutex_give(&m->lock);
 			return 0;
 		}
@@ -210,14 +210,14 @@ int bpk_members_locate_next(struct bpk_members *m, uint64_t number, struct bpk_w
 	return 1;
 }
 
-/* Of a pipe what was not fetched is passed over, and audited on the way. */
+/* On a pipe, skip the members that were not fetched, and audit them on the way. */
 static int audit_pipe(struct bpk_members *m, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
 	struct bpk_members_walk *walk = &m->fetching;
 
 	if (walk->at == NULL)
 		start(m, walk);
-	/* remarks about what passed are of the last one */
+	/* remarks about members already passed were dropped */
 	if (bpk_members_audit_one(m, walk->at, remark, arg, err) != 0)
 		return -1;
 	while (!walk->ended) {

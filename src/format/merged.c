@@ -1,6 +1,6 @@
 /*
- * What archives that follow each other are together: sums, and what all of them agree in. Called by
- * the reader of members.
+ * The common description of concatenated archives: sums, and the properties that all of them share.
+ * The reader of members calls it.
  */
 #include "format/members.h"
 
@@ -74,7 +74,7 @@ static int add_sizes(struct bpk_merged *m, const struct bpk_info *info,
 
 /* ---- Arrays and metadata ---- */
 
-/* Metadata without the number of rows, where they tell of an array that has some. */
+/* The metadata; if they describe an array with rows, the number of rows becomes 0. */
 static int plain_text(const struct bpk_info *info, struct bpk_buf *text, bool *tells,
 		      struct bpk_err *err)
 {
@@ -100,7 +100,7 @@ static bool same_bytes(const struct bpk_buf *a, const struct bpk_buf *b)
 	return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* Arrays whose rows may follow those of others. */
+/* True for arrays that can be concatenated by rows. */
 static bool has_rows(const struct bpk_array *array)
 {
 	return array != NULL && array->ndimensions > 0 && !array->fortran;
@@ -120,7 +120,7 @@ static int begin(struct bpk_merged *m, const struct bpk_info *info, struct bpk_e
 	return bpk_dtype_print(&m->array.dtype, &m->dtype, err);
 }
 
-/* Add its rows, if they are like those before them. */
+/* Add the rows of array if its type and other dimensions match. */
 static int add_array(struct bpk_merged *m, const struct bpk_array *array, struct bpk_err *err)
 {
 	struct bpk_buf dtype = { 0 };
@@ -158,7 +158,7 @@ static int compare(struct bpk_merged *m, const struct bpk_info *info, struct bpk
 	return rc;
 }
 
-/* ---- All of them ---- */
+/* ---- All members ---- */
 
 int bpk_merged_add(struct bpk_merged *m, const struct bpk_info *info,
 		   const struct bpk_member_end *end, struct bpk_err *err)
@@ -176,7 +176,7 @@ int bpk_merged_add(struct bpk_merged *m, const struct bpk_info *info,
 	return end->nchunks > 0 ? add_sizes(m, info, end, err) : 0;
 }
 
-/* The metadata that all have, with the rows of all; without an array, where there is none. */
+/* The common metadata, with the total number of rows; without the array if it does not fit. */
 static int merge_metadata(struct bpk_merged *m, struct bpk_info *info, struct bpk_err *err)
 {
 	struct bpk_view text = m->base->metadata;

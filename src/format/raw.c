@@ -1,5 +1,5 @@
 /*
- * Raw bytes: parcels as the plan cuts them, and the wanted bytes of parcels written out.
+ * The raw format: reads bytes as the plan cuts them, and writes the wanted bytes of parcels.
  */
 #include "format/plain.h"
 
@@ -10,8 +10,8 @@
 /* ---- Reader ---- */
 
 struct raw_reader {
-	struct bpk_source *source; /* its cursor is of the one thread that fetches in order */
-	struct bpk_info info;      /* fixed after open, unless a pipe ends */
+	struct bpk_source *source; /* its cursor belongs to the thread that fetches in order */
+	struct bpk_info info;      /* fixed after open */
 };
 
 static int raw_open(struct bpk_place *place, const struct bpk_read_options *options, void **reader,
@@ -48,7 +48,7 @@ static bool raw_positional(const void *reader)
 	return bpk_source_seekable(((const struct raw_reader *)reader)->source);
 }
 
-/* Read at the cursor, past what the plan left out. */
+/* Read at the cursor, after skipping the bytes that the plan leaves out. */
 static int read_in_order(struct raw_reader *r, uint64_t offset, struct bpk_span out, size_t *got,
 			 struct bpk_err *err)
 {
@@ -94,14 +94,15 @@ const struct bpk_reader_ops bpk_raw_reader_ops = {
 /* ---- Writer ---- */
 
 struct raw_writer {
-	struct bpk_draft *draft; /* fixed after open, as the next two */
+	struct bpk_draft *draft; /* fixed after open, like the next two members */
 	bool places;
 	uint64_t raw_size;
 	_Atomic uint64_t placed; /* bytes, by any thread */
 
-	/* In order, where there is a head; size 0: there is none, or it is written. */
+	/* Used if the data are written in order and a head was given; size 0: no head, or it is
+	 * written. */
 	struct bpk_view head, mark;
-	struct bpk_buf first; /* the data's first bytes, until they can be told from mark */
+	struct bpk_buf first; /* the first bytes of the data, held until mark can be compared */
 };
 
 static int raw_writer_open(struct bpk_draft *draft, const struct bpk_info *info,
@@ -127,7 +128,7 @@ static bool raw_places(const void *writer)
 	return ((const struct raw_writer *)writer)->places;
 }
 
-/* Write the head, unless it came with the data, and what waited for that. */
+/* Write the head, unless the data brought it, and then the bytes held back. */
 static int write_head(struct raw_writer *w, struct bpk_err *err)
 {
 	bool brought = w->mark.size > 0 && w->first.size == w->mark.size &&
@@ -139,7 +140,7 @@ static int write_head(struct raw_writer *w, struct bpk_err *err)
 	return bpk_draft_write(w->draft, bpk_buf_view(&w->first), err);
 }
 
-/* Bytes of the data, of which the first may have to wait. */
+/* Write bytes of the data; the first ones may be held back until mark can be compared. */
 static int write_in_order(struct raw_writer *w, struct bpk_view bytes, struct bpk_err *err)
 {
 	size_t waits = w->head.size > 0 ? w->mark.size - w->first.size : 0;

@@ -1,3 +1,4 @@
+/* The seal that most formats share: a digest after the chunk. Writers and editors call it. */
 #include "format/format.h"
 
 int bpk_parcel_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,

@@ -1,11 +1,11 @@
-/* Unknown words in a chunk's header: those of a later program, or damage? */
+/* Decides whether unknown fields in a chunk's header mean a later program or damage. */
 #include "format/weigh.h"
 
 #include "chunk/chunk.h"
 
-enum { CODEC_AND_DELTA = 0xe8 }; /* of a chunk's flags */
+enum { CODEC_AND_DELTA = 0xe8 }; /* bits of the flags that must agree between neighbours */
 
-/* The digest behind a chunk, or kept elsewhere. False: it cannot be the chunk's. */
+/* False if the digest, after the chunk or kept elsewhere, cannot match the chunk. */
 static bool is_intact(const struct bpk_suspect *s, uint64_t packed_size)
 {
 	struct bpk_buf bytes = { 0 };
@@ -29,8 +29,8 @@ out:
 	return intact;
 }
 
-/* Does a chunk stand there that bpk knows, and that one program would not write beside that of
- * head? Chunks of one value have neither codec nor filters; stored ones name them all the same. */
+/* True if a known chunk stands at offset that the same program would not have written next to head.
+ * Chunks of one repeated value have no codec and no filters; stored chunks name both. */
 static bool is_contradicted(struct bpk_view head, struct bpk_source *source, uint64_t offset)
 {
 	uint8_t other[BPK_CHUNK_EXTENDED_HEADER_SIZE];
