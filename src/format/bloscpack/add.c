@@ -1,7 +1,8 @@
 /*
- * Adding chunks in place, and cutting them off. With an offsets section and nothing cut off there
- * is nothing to be saved: chunks go behind the end, then their entries, which no reader looks at,
- * and the header makes all of it visible. Whatever is written below the end is saved by the edit.
+ * Adds chunks in place and cuts them off, for the editor. With an offsets section and no cut,
+ * nothing needs to be saved: chunks are written after the end, then their entries, which no reader
+ * uses yet, and the header makes all of it visible. The edit saves bytes that are overwritten below
+ * the end.
  *
  *     header | metadata | entries, spare entries | chunks ... cut ... | end
  *                                                         ^base ->position
@@ -20,8 +21,8 @@ static uint64_t entry_offset(const struct bpk_bloscpack_editor *e, uint64_t numb
 	return e->reader->offsets_offset + number * BPK_BLOSCPACK_ENTRY_SIZE;
 }
 
-/* Will no byte below the end be written that anybody reads, but the header's? Metadata that follow
- * need a journal, and what is undone by it must not leave entries behind. */
+/* True if the header is the only part below the end that readers use and that will be written. If
+ * metadata follow the rows, a journal is needed, and its undo must not leave entries behind. */
 static bool saves_nothing(const struct bpk_bloscpack_editor *e)
 {
 	return cuts_nothing(e) && !bpk_bloscpack_shape_follows(e);
@@ -29,7 +30,7 @@ static bool saves_nothing(const struct bpk_bloscpack_editor *e)
 
 /* ---- Entries ---- */
 
-/* An entry may lead only to bytes that are there, whatever of it all a power cut leaves. */
+/* An entry may lead only to bytes that exist, whichever writes survive a power cut. */
 static int flush_entries(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_bloscpack_batch *batch = &e->added.batch;
@@ -54,7 +55,7 @@ static int add_entry(struct bpk_bloscpack_editor *e, uint64_t entry, struct bpk_
 	return 0;
 }
 
-/* The entry of the chunk at position; that of the first one behind a cut stays as it is. */
+/* Add the entry of the chunk at position; the first chunk after a cut keeps its entry. */
 static int note_entry(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_bloscpack_added *added = &e->added;
@@ -66,9 +67,9 @@ static int note_entry(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 }
 
 /*
- * Entries of chunks that are gone. While the cut is not committed they are still in use, so the
- * edit saves them; the rule that a spare entry leads behind the end holds at once. The first of
- * them leads to the new end until what lies behind it is cut off: so readers know whose it is.
+ * Reset the entries of removed chunks. Until the cut is committed they are in use, so the edit
+ * saves them; then spare entries must not lead below the end. The first of them leads to the new
+ * end until the bytes after it are cut off, which tells readers that those bytes are left over.
  */
 static int drop_entries(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
@@ -139,7 +140,7 @@ int bpk_bloscpack_add_undo(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 
 /* ---- The cut ---- */
 
-/* Where the cut lies, and what is before it. */
+/* Find the offset of the cut, and the size of the content before it. */
 static int find_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
@@ -212,8 +213,8 @@ void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_par
 	added->last_raw = parcel->raw_size;
 }
 
-/* Have saved what this chunk is the first to write over: all that was cut off where that is little,
- * in one step. */
+/* Save the bytes that the first chunk begins to overwrite: all that was cut off, in one step, if
+ * that is little. */
 static int save_first(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_added *added = &e->added;
@@ -226,7 +227,7 @@ static int save_first(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return bpk_edit_save(e->edit, added->base, below, err);
 }
 
-/* Would more be written over than may be saved, or are the entries used up? */
+/* True if more bytes would be overwritten than may be saved, or the entries are used up. */
 static bool leaves_no_room(const struct bpk_bloscpack_editor *e, size_t size)
 {
 	const struct bpk_bloscpack_added *added = &e->added;
@@ -265,8 +266,8 @@ int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parce
 /* ---- Finishing ---- */
 
 /*
- * Without offsets no byte may follow the last chunk, so what is left of the old ones is saved too:
- * then the commit cuts it off.
+ * Without offsets no byte may follow the last chunk. The rest of the old chunks is then saved too,
+ * so that the commit can cut it off.
  */
 static bool leaves_rest(const struct bpk_bloscpack_editor *e)
 {

@@ -1,21 +1,24 @@
 /*
- * Accounting for every byte of a Bloscpack file that is no chunk.
+ * Accounts for every byte of a Bloscpack file outside its chunks: bpk_reader_ops.audit.
  */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { FILL_PIECE = 64 << 10, MOST_AUDITS = 20 };
+enum {
+	FILL_PIECE = 64 << 10, /* bytes of the metadata's room that are read at a time */
+	MOST_AUDITS = 20,      /* audits of a file that keeps changing */
+};
 
 struct audit {
 	struct bpk_bloscpack_reader *reader;
 	bpk_remark_fn *remark;
 	void *arg;
-	uint64_t nunknown; /* entries of chunks that are -1 */
+	uint64_t nunknown; /* chunks whose entry is -1 */
 	uint64_t ngaps;    /* between chunks */
 	uint64_t gap_bytes;
-	uint64_t ninterrupted; /* spare entries that an append set and did not commit */
+	uint64_t ninterrupted; /* spare entries set by an append that did not commit */
 	uint64_t end;          /* of the last chunk */
 	struct bpk_bloscpack_page page;
 };
@@ -38,7 +41,7 @@ static void say(const struct audit *a, const char *format, ...)
 
 /* ---- Metadata ---- */
 
-/* The zeros between metadata and its digest; on a pipe they have passed. */
+/* Test the zeros between metadata and digest; not possible on a pipe. */
 static int audit_fill(const struct audit *a, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_metadata *m = &a->reader->metadata;
@@ -67,7 +70,7 @@ static int audit_fill(const struct audit *a, struct bpk_err *err)
 	return rc;
 }
 
-/* Metadata are the user's, and an append by other programs leaves them as they were: no damage. */
+/* Metadata belong to the user, and other programs append without updating them: only a remark. */
 static void audit_array(const struct audit *a)
 {
 	const struct bpk_array *array = &a->reader->array;
@@ -101,7 +104,7 @@ static int audit_metadata(const struct audit *a, struct bpk_err *err)
 
 /* ---- Chunks ---- */
 
-/* Chunk number lies at offset, the one before it ended at a->end; what does its entry say? */
+/* Check the entry of chunk number, which lies at offset; the chunk before it ended at a->end. */
 static int audit_entry(struct audit *a, uint64_t number, uint64_t offset, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = a->reader;
@@ -128,7 +131,7 @@ static int audit_entry(struct audit *a, uint64_t number, uint64_t offset, struct
 	return 0;
 }
 
-/* The next chunk of walk and its entry; 1 behind the last. */
+/* Audit the next chunk of walk and its entry; returns 1 after the last. */
 static int audit_chunk(struct audit *a, struct bpk_bloscpack_walk *walk, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = a->reader;
@@ -158,15 +161,16 @@ static int audit_chunks(struct audit *a, struct bpk_err *err)
 		rc = audit_chunk(a, &walk, err);
 	while (rc == 0);
 	if (rc > 0)
-		a->reader->located = walk; /* it has passed all chunks */
+		a->reader->located = walk; /* tells the reader where the archive ends */
 	return rc < 0 ? -1 : 0;
 }
 
 /* ---- Spare entries and the tail ---- */
 
 /*
- * A spare entry is -1, or what an append wrote that never committed: at or past the end. Where its
- * chunks are there, it may have died within an entry, whose other bytes are those of -1.
+ * A spare entry is -1, or was written by an append that never committed: it is then at or past the
+ * end. If that append left chunks, it may have died within an entry, whose other bytes are still
+ * those of -1.
  */
 static int audit_spare(struct audit *a, uint64_t number, uint64_t entry, struct bpk_err *err)
 {
@@ -246,7 +250,7 @@ static int audit_content(struct audit *a, struct bpk_err *err)
 	return a->reader->header.has_offsets ? audit_spares(a, err) : 0;
 }
 
-/* The file is not any more what it was when it was opened; audit what it is now. */
+/* The file has changed since it was opened; audit its current state. */
 static int audit_again(struct audit *a, bool *changed, struct bpk_err *err)
 {
 	struct bpk_place place = { .source = a->reader->source };
@@ -271,7 +275,7 @@ static int audit_again(struct audit *a, bool *changed, struct bpk_err *err)
 	return rc;
 }
 
-/* What a writer does meanwhile is no damage. */
+/* Audit a file; changes by an active writer are not damage. */
 static int audit_seekable(struct audit *a, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader now;
@@ -296,7 +300,7 @@ static int audit_seekable(struct audit *a, struct bpk_err *err)
 	return 0;
 }
 
-/* On a pipe what has passed was tested on its way; the rest is passed over now. */
+/* On a pipe, chunks already read were tested; the rest is skipped now. */
 static int audit_pipe(struct audit *a, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = a->reader;

@@ -1,8 +1,9 @@
 /*
- * Reading beside a writer. While the source is held one committed state of the file is seen, but
- * not always the one that the reader was opened on. So what looks like damage is looked at again:
- * when the header says that chunks were added, the old content is there still, but that its last
- * chunk may hold more now; when it says anything else, the file was changed, and cannot be judged.
+ * Reading while a writer is active. While the source is held, the file shows one committed state,
+ * but perhaps a later one than the reader was opened on. So apparent damage is examined again. If
+ * the header shows that chunks were added, the old content is still there, except that its last
+ * chunk may hold more data. Any other difference means that the file was changed and cannot be
+ * judged.
  */
 #include "format/bloscpack/bloscpack.h"
 
@@ -20,12 +21,12 @@ static bool has_grown(const struct bpk_bloscpack_header *then,
 	/* a single chunk may have become a larger one */
 	if (then->chunk_size != now->chunk_size && then->nchunks > 1)
 		return false;
-	/* where chunk sizes differ, the chunks before the last are those of then */
+	/* if chunk sizes differ, the list of those before the last chunk is unchanged */
 	return now->nchunks > then->nchunks ||
 	       (now->nchunks == then->nchunks && now->last_chunk_size >= then->last_chunk_size);
 }
 
-/* The header as it is now. *same: it is that of reader, byte for byte. */
+/* Read the current header. *same: it equals the reader's, byte for byte. */
 static int look_at_header(const struct bpk_bloscpack_reader *reader,
 			  struct bpk_bloscpack_reader *now, bool *same, bool *grown,
 			  struct bpk_err *err)
@@ -45,7 +46,7 @@ static int look_at_header(const struct bpk_bloscpack_reader *reader,
 	return 0;
 }
 
-/* What became of the file; now is the reader as it would have been opened on it. */
+/* Find how the file has changed; now becomes the reader of its current state. */
 static int look_again(const struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_reader *now,
 		      enum bpk_bloscpack_change *change, struct bpk_err *err)
 {
@@ -54,7 +55,7 @@ static int look_again(const struct bpk_bloscpack_reader *reader, struct bpk_blos
 	if (look_at_header(reader, now, &same, &grown, err) != 0)
 		return -1;
 	*change = grown ? BPK_BLOSCPACK_GROWN : BPK_BLOSCPACK_CHANGED;
-	/* else other parts were written over, or it was changed back */
+	/* CHANGED also covers other parts overwritten, and a change that was undone */
 	if (same && bpk_source_unchanged(reader->source, NULL) == 0)
 		*change = BPK_BLOSCPACK_SAME;
 	return 0;

@@ -1,5 +1,6 @@
 /*
- * Changing a Bloscpack file: in place where its layout and its room allow that, else by a rewrite.
+ * The editor of Bloscpack files: changes one in place if its layout and room allow that, else by a
+ * rewrite.
  */
 #include "format/bloscpack/editor.h"
 
@@ -22,9 +23,10 @@ static int open_reader(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* ---- What an earlier writer left ---- */
+/* ---- Leftovers of an earlier writer ---- */
 
-/* The digest of the last chunk proves that what follows it is not of the archive. */
+/* Test the digest of the last chunk: it proves that the bytes after it are not part of the
+ * archive. */
 static int prove_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_parcel parcel = { .number = e->header.nchunks - 1, .want_size = SIZE_MAX };
@@ -39,7 +41,7 @@ static int prove_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return rc;
 }
 
-/* The header in one write, with everything that was written before it. */
+/* Commit by one write of the header, with everything written before it. */
 static int commit_header(struct bpk_bloscpack_editor *e, const struct bpk_bloscpack_header *header,
 			 uint64_t end, struct bpk_err *err)
 {
@@ -50,8 +52,8 @@ static int commit_header(struct bpk_bloscpack_editor *e, const struct bpk_bloscp
 	return bpk_edit_commit(e->edit, &head, end, err);
 }
 
-/* Make the spare entries -1 again, all of them or as many as are set in a row; but the first of
- * them leads to the end where it is to say whose the bytes behind that are. */
+/* Reset spare entries to -1, all of them or the leading ones that are set. The first of them
+ * becomes first, which marks the bytes after the end as left over by an append. */
 static int reset_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first,
 			struct bpk_err *err)
 {
@@ -68,8 +70,8 @@ static int reset_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first
 }
 
 /*
- * Cut off what an addition that was never committed left behind the end, after the entries that
- * lead there are -1 again: once new chunks lie there, they would lead into one of them.
+ * Cut off the bytes that an uncommitted addition left after the end. The entries that lead there
+ * are reset first: with new chunks in that place, they would lead into one of them.
  */
 static int clean(struct bpk_bloscpack_editor *e, bool tail, struct bpk_err *err)
 {
@@ -102,7 +104,7 @@ static void editor_close(void *editor)
 
 	if (e == NULL)
 		return;
-	/* what cannot be taken back now is found by the next editor */
+	/* if this fails, the next editor resets the entries */
 	if (e->mode == BPK_BLOSCPACK_ADDING)
 		(void)bpk_bloscpack_add_undo(e, NULL);
 	forget_change(e);
@@ -111,8 +113,8 @@ static void editor_close(void *editor)
 	free(e);
 }
 
-/* What follows the last chunk is of an interrupted append, or zeros; and where entries do not say
- * where that is, nothing follows it. */
+/* Only an interrupted append, or zeros, may follow the last chunk; without entries to prove that,
+ * nothing may follow. */
 static int check_end(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	uint64_t size = bpk_source_size(e->place.source);
@@ -199,7 +201,7 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 	return bpk_parcel_seal(e->header.checksum, parcel, err);
 }
 
-/* Put into the draft what did not fit. */
+/* Put a chunk that did not fit into the draft. */
 static int put_anew(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 		    struct bpk_err *err)
 {
@@ -249,7 +251,7 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 	return 0;
 }
 
-/* Metadata over those that are there; false in *fit when they do not fit. */
+/* Overwrite the metadata; *fit tells whether they fit. */
 static int write_metadata(struct bpk_bloscpack_editor *e, enum bpk_bloscpack_fit *fit,
 			  struct bpk_err *err)
 {
@@ -287,7 +289,7 @@ out:
 
 /* ---- Committing ---- */
 
-/* An archive of nothing has one empty chunk. */
+/* An empty archive has one empty chunk. */
 static int put_empty(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_parcel parcel = { .number = 0 };
@@ -299,7 +301,7 @@ static int put_empty(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return rc;
 }
 
-/* Do what can be done in place, up to the commit itself; *fit says whether that is all. */
+/* Do all that is possible in place, up to the commit; *fit tells whether that was everything. */
 static int write_changes(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_header *header,
 			 enum bpk_bloscpack_fit *fit, struct bpk_err *err)
 {

@@ -1,13 +1,13 @@
 /*
- * Changing Bloscpack files, inside the room: what the parts of the editor share.
+ * Changing Bloscpack files, inside the room: the declarations that the parts of the editor share.
  *
- *   add.c      chunks behind a cut, written where they will stay
- *   patch.c    chunks in the place of others, held in memory until the commit
- *   rewrite.c  what cannot be done in place: the whole file anew, into a draft
+ *   add.c      chunks after a cut, written at their final place
+ *   patch.c    chunks that replace others, held in memory until the commit
+ *   rewrite.c  changes that do not fit in place: the whole file is copied into a draft
  *   shape.c    an array's shape in the metadata, which follows the number of its rows
- *   text.c     the text of the metadata to come, with the sizes of chunks in it
- *   survey.c   what is there
- *   editor.c   opens, chooses between them, sets metadata and commits
+ *   text.c     the text of the new metadata, including the list of chunk sizes
+ *   survey.c   the committed content
+ *   editor.c   opens, chooses between these parts, sets metadata and commits
  */
 #ifndef BPK_FORMAT_BLOSCPACK_EDITOR_H
 #define BPK_FORMAT_BLOSCPACK_EDITOR_H
@@ -21,7 +21,7 @@ enum bpk_bloscpack_mode {
 	BPK_BLOSCPACK_REWRITING,
 };
 
-/* What follows the cut: chunks from number cut on, which lie from base to position. */
+/* Chunks from number cut on, put after the cut; they occupy base to position. */
 struct bpk_bloscpack_added {
 	uint64_t cut;
 	uint64_t base;
@@ -31,11 +31,11 @@ struct bpk_bloscpack_added {
 	uint64_t raw_size;
 	uint64_t last_raw;                /* of the chunk before the next one */
 	uint64_t chunk_size;              /* of all but the last; unknown: any */
-	bool entries_written;             /* some of the spare ones */
+	bool entries_written;             /* some spare entries were written */
 	struct bpk_bloscpack_batch batch; /* entries that are not in the file yet */
 };
 
-/* Chunks that will be written over others, by ascending numbers. */
+/* Chunks that will replace others, by ascending numbers. */
 struct bpk_bloscpack_patches {
 	size_t count;
 	struct bpk_buf list; /* of struct bpk_bloscpack_patch */
@@ -46,39 +46,39 @@ struct bpk_bloscpack_patch {
 	uint64_t number;
 	uint64_t offset; /* in the file */
 	size_t at;       /* in bytes */
-	size_t size;     /* with the digest */
+	size_t size;     /* including the digest */
 };
 
 struct bpk_bloscpack_rewrite {
 	struct bpk_draft *draft;
 	void *writer;
 	void *reader;  /* of the committed content, from its start */
-	uint64_t next; /* chunk of it to be carried over */
-	uint64_t stop; /* those from here on are left behind */
-	bool adding;   /* what is put follows them; else it takes the place of one of them */
-	bool coming;   /* it was begun for a chunk that is about to be put */
-	bool has_text; /* the metadata that were set are in the draft */
+	uint64_t next; /* next chunk of it to copy */
+	uint64_t stop; /* chunks from here on are not copied */
+	bool adding;   /* put appends chunks; else it replaces chunks */
+	bool coming;   /* begun for a chunk that is about to be put */
+	bool has_text; /* the draft contains the metadata that were set */
 	struct bpk_parcel parcel;
 };
 
-/* One thread's own, but for header, which is fixed between commits. */
+/* Owned by one thread, except for header, which is fixed between commits. */
 struct bpk_bloscpack_editor {
 	struct bpk_edit *edit;
 	struct bpk_editor_options options;
 
-	/* as last committed */
+	/* the committed state */
 	struct bpk_place place;
 	struct bpk_bloscpack_reader *reader;
 	struct bpk_info info;
-	struct bpk_bloscpack_header header; /* as version 3 would have it, and its counts known */
+	struct bpk_bloscpack_header header; /* converted to version 3, with known counts */
 	bool in_place;                      /* chunks and metadata can be changed in place */
-	bool adds_in_place;                 /* and chunks be added */
+	bool adds_in_place;                 /* chunks can also be added in place */
 	uint64_t chunks_end;                /* of the last chunk */
-	uint64_t archive_end;               /* the same, behind an end marker */
-	uint64_t end;                       /* of it all: an end marker may follow */
+	uint64_t archive_end;               /* the same, or after the end marker */
+	uint64_t end;                       /* of the bytes that belong to the archive */
 
 	bool sets_metadata;
-	struct bpk_buf text; /* the user's, of the metadata to be set; empty: none */
+	struct bpk_buf text; /* the user's new metadata; empty: they are removed */
 
 	enum bpk_bloscpack_mode mode;
 	struct bpk_bloscpack_added added;
@@ -86,71 +86,70 @@ struct bpk_bloscpack_editor {
 	struct bpk_bloscpack_rewrite rewrite;
 };
 
-/* Whether a step could be done in place, or must be done by a rewrite. */
+/* Whether a step was possible in place, or needs a rewrite. */
 enum bpk_bloscpack_fit { BPK_BLOSCPACK_FITS, BPK_BLOSCPACK_REWRITE };
 
-/* ---- What is there ---- */
+/* ---- The committed content ---- */
 
-/* Fill in header, in_place, adds_in_place, chunks_end and end from what the file says and holds. */
+/* Set header, in_place, adds_in_place, chunks_end, archive_end and end from the file. */
 int bpk_bloscpack_survey(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
-/* Fill in info from them. */
+/* Set info from them. */
 void bpk_bloscpack_survey_info(struct bpk_bloscpack_editor *e);
 
 /* ---- Adding ---- */
 
 int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t nchunks, struct bpk_err *err);
 
-/* Is parcel what may follow the chunk before it? */
+/* Test that parcel may follow the chunk before it. */
 int bpk_bloscpack_add_check(const struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			    struct bpk_err *err);
 
-/* Count parcel among what was added, size bytes of the file. */
+/* Count parcel as added; it takes size bytes of the file. */
 void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			    size_t size);
 
 int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			  enum bpk_bloscpack_fit *fit, struct bpk_err *err);
 
-/* Can what was added be committed in place? */
+/* Test whether the added chunks can be committed in place. */
 enum bpk_bloscpack_fit bpk_bloscpack_add_fits(const struct bpk_bloscpack_editor *e);
 
-/* Write what is missing but the header, and say what that will be. */
+/* Write all but the header, and set *header to its new content. */
 int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_header *header,
 			     struct bpk_err *err);
 
-/* Take back the entries that were written, before the chunks that they lead to are cut off: a spare
- * entry may be set only while bytes follow the last chunk. */
+/* Restore the entries that were written, before their chunks are cut off: a spare entry may be set
+ * only while bytes follow the last chunk. */
 int bpk_bloscpack_add_undo(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
-/* Make spare entries -1 again, all of them or as far as they were written in a row; the first of
- * them first, if any is set. */
+/* Reset spare entries to -1, all of them or up to the first page without a set one; the first spare
+ * entry becomes first, if its page has one set. *wrote is set if an entry was written. */
 int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first,
 			       bool *wrote, struct bpk_err *err);
 
 /* ---- Shapes ---- */
 
-/* Do the metadata tell of an array whose first dimension follows when rows are added or cut off? */
+/* True if the metadata describe an array whose first dimension follows the number of rows. */
 bool bpk_bloscpack_shape_follows(const struct bpk_bloscpack_editor *e);
 
-/* Have the metadata set to those that are right for what was added; left alone where that is no
- * whole number of rows. */
+/* Set the metadata to the new number of rows; unchanged if the new content is not whole rows. */
 int bpk_bloscpack_shape_follow(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
-/* ---- Metadata to come ---- */
+/* ---- The new metadata ---- */
 
-/* Are chunks put behind a cut, into the file or into a draft? */
+/* True while chunks are put after a cut, into the file or into a draft. */
 bool bpk_bloscpack_is_adding(const struct bpk_bloscpack_editor *e);
 
-/* Will the metadata be others than they are: set, or because they list chunks that are cut off? */
+/* True if the metadata will change: they were set, or they list chunks that are cut off. */
 bool bpk_bloscpack_text_changes(const struct bpk_bloscpack_editor *e);
 
-/* The user's part of them, and the sizes of the chunks that are kept and will not be the last. */
+/* The user's part of the new metadata; and the sizes of kept chunks that will not be the last. */
 struct bpk_view bpk_bloscpack_text_user(const struct bpk_bloscpack_editor *e);
 int bpk_bloscpack_text_sizes(const struct bpk_bloscpack_editor *e, struct bpk_sizes *sizes,
 			     struct bpk_err *err);
 
-/* All of the text; empty: none. */
+/* The whole text; empty: no metadata. */
 int bpk_bloscpack_text_make(const struct bpk_bloscpack_editor *e, struct bpk_buf *text,
 			    struct bpk_err *err);
 
@@ -159,7 +158,7 @@ int bpk_bloscpack_text_make(const struct bpk_bloscpack_editor *e, struct bpk_buf
 int bpk_bloscpack_patch_put(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			    enum bpk_bloscpack_fit *fit, struct bpk_err *err);
 
-/* Write them all. */
+/* Write all patches into the file. */
 int bpk_bloscpack_patch_finish(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
 struct bpk_bloscpack_patch bpk_bloscpack_patch_at(const struct bpk_bloscpack_patches *patches,
@@ -167,16 +166,16 @@ struct bpk_bloscpack_patch bpk_bloscpack_patch_at(const struct bpk_bloscpack_pat
 
 /* ---- Rewriting ---- */
 
-/* Begin a draft, and carry over what was put before. */
+/* Begin a draft, and copy into it the chunks that were put before. */
 int bpk_bloscpack_rewrite_begin(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
 int bpk_bloscpack_rewrite_put(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
 			      struct bpk_err *err);
 
-/* Carry over the rest, and let the draft take the file's place. */
+/* Copy the rest, and replace the file by the draft. */
 int bpk_bloscpack_rewrite_commit(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
-/* Give back all that a rewrite holds; harmless when there is none. */
+/* Release everything that a rewrite holds; harmless if no rewrite has begun. */
 void bpk_bloscpack_rewrite_clear(struct bpk_bloscpack_rewrite *rewrite);
 
 #endif

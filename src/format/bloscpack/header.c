@@ -1,3 +1,4 @@
+/* Reads headers of Bloscpack versions 1 to 3, and writes version 3. Source: "Headers". */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>
@@ -5,7 +6,7 @@
 enum {
 	OPTION_OFFSETS = 1,
 	OPTION_METADATA = 2,
-	OPTION_DEFLATED = 4, /* Blaze alone */
+	OPTION_DEFLATED = 4, /* Blaze only */
 	HEADER_SIZE_1 = 16,
 };
 
@@ -13,7 +14,7 @@ static const uint8_t magic[4] = { 'b', 'l', 'p', 'k' };
 
 bool bpk_bloscpack_magic_is_json(const uint8_t bytes[8])
 {
-	/* "README versus program": the program pads with NUL, its README says blanks */
+	/* "README versus program": the program pads with NUL, its README with blanks */
 	return memcmp(bytes, "JSON\0\0\0\0", 8) == 0 || memcmp(bytes, "JSON    ", 8) == 0;
 }
 
@@ -52,7 +53,7 @@ static int reserved_field(uint64_t stored, struct bpk_err *err)
 	return 0;
 }
 
-/* Sizes that released writers of version 2 left behind; "Version 2", its quirks. */
+/* True for sizes that released writers of version 2 left; "Version 2", its quirks. */
 static bool version_2_quirk(const struct bpk_bloscpack_header *h)
 {
 	switch (h->nchunks) {
@@ -68,7 +69,7 @@ static bool version_2_quirk(const struct bpk_bloscpack_header *h)
 	}
 }
 
-/* The three sizes against each other, and what they add up to. */
+/* Compare the three sizes, and compute the total. */
 static int check_sizes(struct bpk_bloscpack_header *h, struct bpk_err *err)
 {
 	bool both = h->chunk_size != BPK_UNKNOWN && h->last_chunk_size != BPK_UNKNOWN;
@@ -96,7 +97,7 @@ static int check_sizes(struct bpk_bloscpack_header *h, struct bpk_err *err)
 	return 0;
 }
 
-/* Entries against each other: their number must be known, and their bytes countable. */
+/* Check the counts: they must be known if there are offsets, and the entries must be countable. */
 static int check_counts(const struct bpk_bloscpack_header *h, struct bpk_err *err)
 {
 	if (h->nchunks == BPK_UNKNOWN) {
@@ -138,16 +139,16 @@ static int read_version_1(struct bpk_cursor *cursor, struct bpk_bloscpack_header
 	return count_field(nchunks, &h->nchunks, err);
 }
 
-/* Can this byte begin a JSON text? */
+/* True if this byte can begin a JSON text. */
 static bool begins_json(uint8_t byte)
 {
 	return byte != '\0' && strchr("{[\"-0123456789tfn \t\r\n", byte) != NULL;
 }
 
 /*
- * Which of the two layouts of version 3 is it ("Version 3, Blaze layout")? tail are the last eight
- * bytes of the header, behind the eight that follow it. Metadata with a foreign magic counts as
- * the released layout: its section can be passed over.
+ * Tell the two layouts of version 3 apart ("Version 3, Blaze layout"). tail is the last eight bytes
+ * of the header; the cursor stands at the bytes after it. Metadata with a foreign magic count as
+ * the released layout, whose section can be skipped.
  */
 static int read_layout_3(const uint8_t *tail, struct bpk_cursor *behind, unsigned options,
 			 struct bpk_bloscpack_header *h, struct bpk_err *err)
@@ -158,7 +159,7 @@ static int read_layout_3(const uint8_t *tail, struct bpk_cursor *behind, unsigne
 	bool blaze = false;
 
 	if (h->has_metadata && !(first != NULL && bpk_bloscpack_magic_is_json(first))) {
-		/* a short text may end the file before 8 bytes are there */
+		/* a short text may end the file before 8 bytes */
 		const uint8_t *one = first != NULL ? first : behind->next;
 
 		blaze = (first != NULL || behind->left > 0) && bpk_get_le32(tail + 4) == 0 &&
@@ -229,7 +230,7 @@ int bpk_bloscpack_header_read(struct bpk_view head, struct bpk_bloscpack_header 
 	if (start == NULL || memcmp(start, magic, sizeof magic) != 0)
 		return bpk_fail(err, BPK_CORRUPT, "no Bloscpack file: it does not begin with blpk");
 	header->version = bpk_cursor_u8(&cursor);
-	/* no later version is further away than the next */
+	/* only the next version may come from a later program */
 	if (!cursor.bad && (header->version < 1 || header->version > 3))
 		return bpk_fail(err, header->version == 4 ? BPK_UNSUPPORTED : BPK_CORRUPT,
 				"Bloscpack version %u is not known, expected 1 to 3",
@@ -246,7 +247,7 @@ int bpk_bloscpack_header_read(struct bpk_view head, struct bpk_bloscpack_header 
 	return check_sizes(header, err);
 }
 
-/* A field that may be unknown, as stored. */
+/* The stored form of a field that may be unknown. */
 static uint64_t stored(uint64_t value)
 {
 	return value == BPK_UNKNOWN ? (uint64_t)-1 : value;

@@ -1,8 +1,9 @@
+/* Reads a source by offsets, whether it is a file or a pipe. The rest of bloscpack calls it. */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>
 
-enum { FIRST_PIECE = 1 << 20 };
+enum { FIRST_PIECE = 1 << 20 }; /* first read from a pipe; later reads at most double the buffer */
 
 /* Move a pipe's cursor forward to offset. */
 static int pass_to(struct bpk_source *source, uint64_t offset, struct bpk_err *err)
@@ -51,8 +52,8 @@ int bpk_bloscpack_need(struct bpk_source *source, uint64_t offset, struct bpk_sp
 	return got == out.size ? 0 : ends_early(err, what, got, out.size);
 }
 
-/* How much to read next of what is left: on a pipe no more than has arrived already, so that a
- * lying size costs at most twice the bytes there are. */
+/* The size of the next read: on a pipe no more than has already arrived, so that a false size costs
+ * at most twice the bytes that exist. */
 static size_t next_piece(const struct bpk_source *source, const struct bpk_buf *buf, size_t done,
 			 size_t left)
 {

@@ -1,7 +1,6 @@
 /*
- * One generation for one reader. The hash table is filled while chunks are fetched; settle
- * compares it with the file as it is then, held all the while, so that the comparison itself sees
- * one state.
+ * Proves that a reader saw one state of the file. Fetches fill the hash table; settle compares it
+ * with the current file, which it holds meanwhile, so that the comparison itself sees one state.
  */
 #include "format/bloscpack/bloscpack.h"
 
@@ -9,9 +8,9 @@
 #include <time.h>
 
 enum {
-	GROUP = 64, /* chunks that share an entry: the bits of seen */
-	FIRST_ROOM = 64,
-	LONGEST_HOLD = 500, /* ms; then a writer gets its turn in between */
+	GROUP = 64,         /* chunks that share an entry: the bits of seen */
+	FIRST_ROOM = 64,    /* entries in the first table */
+	LONGEST_HOLD = 500, /* ms; after that a waiting writer gets its turn */
 };
 
 int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_marks **marks,
@@ -41,7 +40,7 @@ void bpk_bloscpack_marks_free(struct bpk_bloscpack_marks *marks)
 
 /* ---- Hashes ---- */
 
-/* Hashes are added up, so the number goes into each: two chunks that change places are seen. */
+/* Hashes are summed, so each includes the chunk's number: swapped chunks change the sum. */
 static uint64_t mix(uint64_t number, uint64_t hash)
 {
 	hash = (hash ^ (number + 1) * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -49,7 +48,7 @@ static uint64_t mix(uint64_t number, uint64_t hash)
 	return hash ^ hash >> 32;
 }
 
-/* Eight bytes at a time: where there is no digest all packed bytes go through it. */
+/* Hash eight bytes at a time: without a digest all packed bytes are hashed. */
 static uint64_t hash_bytes(struct bpk_view bytes)
 {
 	uint64_t hash = BPK_HASH_START ^ bytes.size, word;
@@ -83,7 +82,7 @@ static bool may_grow(const struct bpk_bloscpack_reader *r, uint64_t number)
 	       (h->nchunks == 1 || h->last_chunk_size != h->chunk_size);
 }
 
-/* The mark of one chunk by itself. */
+/* The mark of a single chunk. */
 static struct bpk_bloscpack_mark mark_of(const struct bpk_bloscpack_reader *r, uint64_t number,
 					 uint64_t hash)
 {
@@ -114,7 +113,7 @@ static struct bpk_bloscpack_mark mark_of_parcel(const struct bpk_bloscpack_reade
 	return mark;
 }
 
-/* ---- The table; by lock ---- */
+/* ---- The table; the caller has the lock ---- */
 
 static struct bpk_bloscpack_mark *find(struct bpk_bloscpack_mark *all, size_t room,
 				       const struct bpk_bloscpack_mark *mark)
@@ -151,7 +150,7 @@ static int make_room(struct bpk_bloscpack_marks *marks, struct bpk_err *err)
 	return 0;
 }
 
-/* Of a chunk that comes again the first hash stays: if it came as another one, the file has
+/* If a chunk is fetched again, its first hash stays: a different second one means that the file has
  * changed, and settle compares. */
 static int add(struct bpk_bloscpack_marks *marks, const struct bpk_bloscpack_mark *mark,
 	       struct bpk_err *err)
@@ -186,7 +185,7 @@ static int keep_last(struct bpk_bloscpack_marks *marks, const struct bpk_parcel 
 	return 0;
 }
 
-/* Does packed begin with the raw bytes that were taken from the last chunk? */
+/* True if packed contains the raw bytes that were read from the last chunk. */
 static bool holds_last(const struct bpk_bloscpack_marks *marks, struct bpk_view packed)
 {
 	struct bpk_chunk_ctx *ctx = marks->last_size == 0 ? NULL : bpk_chunk_ctx_new(NULL);
@@ -230,7 +229,7 @@ int bpk_bloscpack_marks_fetched(struct bpk_bloscpack_reader *r, const struct bpk
 	return rc;
 }
 
-/* A chunk without a digest has nothing that tells it from others of its sizes. */
+/* A chunk without a digest is not recorded: its sizes alone do not identify it. */
 int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *r, uint64_t number,
 				const struct bpk_where *where, struct bpk_err *err)
 {
@@ -263,7 +262,7 @@ static int by_number(const void *a, const void *b)
 	return left->first < right->first ? -1 : left->first > right->first;
 }
 
-/* In ascending order, so that chunks that are found by walking are walked over once. */
+/* Sort the marks, so that a walk passes the file only once. */
 static int sort_marks(const struct bpk_bloscpack_marks *marks, struct bpk_bloscpack_mark **sorted,
 		      struct bpk_err *err)
 {
@@ -291,7 +290,7 @@ static int bring_again(struct bpk_bloscpack_reader *now, uint64_t number,
 	return bpk_bloscpack_fetch_held(now, parcel, err);
 }
 
-/* The hash of what is there now; parcel is scratch. */
+/* Hash the chunk in its current state; parcel is scratch. */
 static int hash_again(struct bpk_bloscpack_reader *now, uint64_t number,
 		      const struct bpk_bloscpack_mark *then, struct bpk_parcel *parcel,
 		      uint64_t *hash, struct bpk_err *err)
@@ -345,7 +344,7 @@ static int compare_mark(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_rea
 	return fail_changed(err);
 }
 
-/* Has the hold lasted long enough? Then others had their turn. */
+/* Interrupt a long hold, so that other programs can take it. */
 static int pause_hold(struct bpk_bloscpack_reader *r, struct timespec *since, struct bpk_err *err)
 {
 	struct timespec now;
@@ -391,7 +390,7 @@ int bpk_bloscpack_settle(void *reader, bool failed, struct bpk_err *err)
 	bool held = true;
 	int rc;
 
-	(void)failed; /* a step that fails looks for itself whether the file has changed */
+	(void)failed; /* each failed step has already tested whether the file has changed */
 	if (marks == NULL || marks->count == 0)
 		return 0;
 	if (!marks->restless && bpk_source_is_untouched(r->source, &marks->opened))

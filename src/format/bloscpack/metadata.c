@@ -1,3 +1,4 @@
+/* Reads and writes the metadata section. Source: "Metadata section", "Version 3, Blaze layout". */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>
@@ -8,11 +9,11 @@ enum {
 	CODEC_ZLIB = 1,
 	DEFAULT_LEVEL = 6,
 	DEFAULT_ROOM = 10,          /* times the text's size */
-	MOST_EXTRA_ROOM = 16 << 20, /* but this much more at most: the room is written as zeros */
-	FIRST_PIECE = 4096,
-	MOST_INFLATION = 1032, /* deflate never packs better than this */
-	/* What any packed text may unpack to, and how many times its size beyond that: texts of
-	   people and programs pack up to twentyfold. What packs better is written as it is. */
+	MOST_EXTRA_ROOM = 16 << 20, /* limits that room, which is written as zeros */
+	FIRST_PIECE = 4096,         /* first output buffer for a text of unknown size */
+	MOST_INFLATION = 1032,      /* the highest ratio that deflate can reach */
+	/* Limit on the unpacked text: ANY_TEXT plus TEXT_TIMES its packed size. Texts by people and
+	 * programs reach ratios of about twenty. A text beyond the limit is stored unpacked. */
 	ANY_TEXT = 1 << 20,
 	TEXT_TIMES = 32,
 };
@@ -33,7 +34,7 @@ struct section {
 	unsigned level;
 	uint32_t size;   /* of the text */
 	uint32_t room;   /* for data and fill */
-	uint32_t packed; /* data */
+	uint32_t packed; /* of the data */
 };
 
 static struct section section_read(const uint8_t bytes[BPK_BLOSCPACK_METADATA_SIZE])
@@ -70,7 +71,7 @@ static int inflate_all(struct bpk_view packed, size_t size, struct bpk_buf *text
 	return 0;
 }
 
-/* Unpack a zlib stream whose text has no size of its own: it grows as far as metadata may. */
+/* Unpack a zlib stream of unrecorded size, up to the limit on metadata. */
 static int inflate_grow(struct bpk_view packed, struct bpk_buf *text, struct bpk_err *err)
 {
 	z_stream z = { .next_in = (uint8_t *)(uintptr_t)packed.data,
@@ -100,7 +101,7 @@ static int inflate_grow(struct bpk_view packed, struct bpk_buf *text, struct bpk
 	return 0;
 }
 
-/* Test the fields that do not say where the section ends. */
+/* Test the fields that do not decide the section's end. */
 static int check_section(const struct section *s, struct bpk_err *err)
 {
 	if (s->codec > CODEC_ZLIB)
@@ -130,7 +131,7 @@ static int check_section(const struct section *s, struct bpk_err *err)
 	return 0;
 }
 
-/* The text out of its packed bytes, and is it JSON? */
+/* Unpack the text, and test that it is JSON. */
 static int take_text(struct bpk_bloscpack_metadata *m, bool deflated, uint64_t size,
 		     struct bpk_buf *packed, struct bpk_err *err)
 {
@@ -151,7 +152,7 @@ static int take_text(struct bpk_bloscpack_metadata *m, bool deflated, uint64_t s
 	return 0;
 }
 
-/* Read data and digest of a released section at offset. */
+/* Read data and digest of a section in the released layout, at offset. */
 static int take_data(struct bpk_source *source, uint64_t offset, const struct section *s,
 		     struct bpk_bloscpack_metadata *m, struct bpk_err *err)
 {
@@ -174,7 +175,7 @@ out:
 	return rc;
 }
 
-/* What a look at the text came to: an err about its bytes is noted, any other is passed on. */
+/* Record an error about the section's bytes as damage; any other error is passed on. */
 static int settle(struct bpk_bloscpack_metadata *m, int rc, const struct bpk_err *found,
 		  struct bpk_err *err)
 {
@@ -188,13 +189,13 @@ static int settle(struct bpk_bloscpack_metadata *m, int rc, const struct bpk_err
 		return -1;
 	}
 	m->damage = *found;
-	/* limits on metadata are rules of the format ("Validation checklist"), not of a machine */
+	/* limits on metadata belong to the format ("Validation checklist"), not to the machine */
 	if (found->kind == BPK_LIMIT)
 		m->damage.kind = BPK_CORRUPT;
 	return 0;
 }
 
-/* The section must end inside the file, or nothing behind it can be found. */
+/* The section must end inside the file, or the parts after it cannot be found. */
 static int check_end(struct bpk_source *source, uint64_t end, struct bpk_err *err)
 {
 	if (bpk_source_seekable(source) && end > bpk_source_size(source))
@@ -233,8 +234,8 @@ static int read_blaze(struct bpk_source *source, const struct bpk_bloscpack_head
 }
 
 /*
- * A foreign magic is no damage by itself. But content that is JSON with the right digest shows that
- * the magic is what was damaged.
+ * A foreign magic is not damage by itself. But if the content is JSON with a matching digest, the
+ * magic itself was damaged.
  */
 static void judge_magic(struct bpk_bloscpack_metadata *m, const struct section *s)
 {
@@ -295,7 +296,7 @@ void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata)
 	*metadata = (struct bpk_bloscpack_metadata){ 0 };
 }
 
-/* Add the text to out, packed unless that makes it larger; an equal size stays packed. */
+/* Append the text to out, packed unless that is larger. */
 static int put_text(struct bpk_view text, struct bpk_buf *out, unsigned *codec, struct bpk_err *err)
 {
 	uLongf packed = compressBound(text.size);
@@ -311,7 +312,7 @@ static int put_text(struct bpk_view text, struct bpk_buf *out, unsigned *codec, 
 	return 0;
 }
 
-/* The section of a text that has so much of the user's in it. */
+/* Make the section of a text; users bytes of it are the user's and get extra room. */
 static int make_section(const struct bpk_checksum *checksum, struct bpk_view text, size_t users,
 			struct bpk_buf *out, struct bpk_err *err)
 {

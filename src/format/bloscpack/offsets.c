@@ -1,3 +1,4 @@
+/* Reads offset entries, one or a page at a time, and collects entries to be written. */
 #include "format/bloscpack/bloscpack.h"
 
 int bpk_bloscpack_offsets_get(const struct bpk_bloscpack_offsets *offsets, uint64_t first,
@@ -9,7 +10,7 @@ int bpk_bloscpack_offsets_get(const struct bpk_bloscpack_offsets *offsets, uint6
 			       bpk_span(bytes, n * (size_t)BPK_BLOSCPACK_ENTRY_SIZE),
 			       "offsets section", err) != 0)
 		return -1;
-	/* -1 is BPK_UNKNOWN as it stands */
+	/* a stored -1 equals BPK_UNKNOWN */
 	for (unsigned i = 0; i < n; i++)
 		entries[i] = bpk_get_le64(bytes + i * (size_t)BPK_BLOSCPACK_ENTRY_SIZE);
 	return 0;

@@ -1,11 +1,12 @@
 /*
- * What stands before the chunks: header, metadata, and where the offsets lead.
+ * Reads the parts before the chunks: header, metadata, and the start of the offsets. The reader's
+ * open calls it.
  */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>
 
-enum { ENTRIES_TO_JUDGE = 8192 };
+enum { ENTRIES_TO_JUDGE = 8192 }; /* most entries that open reads to look for -1 */
 
 static int read_header(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
@@ -17,7 +18,7 @@ static int read_header(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	return bpk_bloscpack_header_read(head, &r->header, err);
 }
 
-/* Find the sections behind each other, and test that they and the chunks can be there. */
+/* Find the consecutive sections, and test that they and the chunks fit into the file. */
 static int lay_out(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_header *h = &r->header;
@@ -46,10 +47,10 @@ static int lay_out(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 }
 
 /*
- * The first entry must be the end of the section: no digest covers the counts in the header, and
- * this is what shows that they are right ("Offsets section"; a lowered count would pass for a
- * shorter archive). Only files with gaps between chunks may have one there too; it begins with
- * zeros, while a miscounted section would go on with entries.
+ * The first entry must equal the end of the section. No digest covers the counts in the header, and
+ * this test proves them ("Offsets section"; a lowered count would pass for a shorter archive). Only
+ * a file with a gap before its first chunk has another value; the gap begins with zeros, while a
+ * miscounted section would continue with entries.
  */
 static int check_first_entry(struct bpk_bloscpack_reader *r, uint64_t entry, struct bpk_err *err)
 {
@@ -74,9 +75,9 @@ static int check_first_entry(struct bpk_bloscpack_reader *r, uint64_t entry, str
 }
 
 /*
- * Can chunks be found by their entries? The first and the last must make sense, and -1 must not
- * stand between: looked for in sections of a size that costs nothing, so that a small file is
- * read in sequence then. In a larger one it is found when it is met.
+ * Decide whether chunks can be found by their entries. The first and the last must be plausible,
+ * without -1 between them. A section small enough to cost nothing is searched for -1, so that such
+ * a file is read in sequence; in a larger one, -1 is found when its chunk is fetched.
  */
 static int judge_entries(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
@@ -95,7 +96,7 @@ static int judge_entries(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	return 0;
 }
 
-/* Decide where the chunks begin, and whether the offsets section can be relied on. */
+/* Find the first chunk, and decide whether the offsets section is reliable. */
 static int find_chunks(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	uint8_t bytes[BPK_BLOSCPACK_ENTRY_SIZE];
@@ -115,7 +116,7 @@ static int find_chunks(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	return judge_entries(r, err);
 }
 
-/* The raw size of the chunk that begins at offset; 0 where none does. */
+/* The raw size of the chunk at offset; 0 if no chunk begins there. */
 static uint64_t size_at(const struct bpk_bloscpack_reader *r, uint64_t offset)
 {
 	uint8_t bytes[BPK_CHUNK_HEADER_SIZE];
@@ -129,7 +130,8 @@ static uint64_t size_at(const struct bpk_bloscpack_reader *r, uint64_t offset)
 	return chunk.raw_size;
 }
 
-/* The last of the entries from first on that are set in a row, ascending; BPK_UNKNOWN: none is. */
+/* The last entry of the ascending run of set entries from first on; BPK_UNKNOWN: the run is
+ * empty. */
 static int find_last_entry(struct bpk_bloscpack_reader *r, uint64_t first, uint64_t *last,
 			   struct bpk_err *err)
 {
@@ -152,11 +154,11 @@ static int find_last_entry(struct bpk_bloscpack_reader *r, uint64_t first, uint6
 }
 
 /*
- * An append that was cut short in the middle of writing the header may have left the new last-chunk
- * beside the old counts. Its mark is that entries behind the last are set, which came before the
- * header, and that last-chunk is the size of the last chunk that they lead to; the last chunk that
- * counts says itself what its size is. Where last-chunk is no such size, the last chunk was written
- * over, and the journal that has what it was is missing: that is damage.
+ * An append that was interrupted while writing the header may have left the new last-chunk with the
+ * old counts. Two signs show it: entries after the last chunk's are set, since they are written
+ * before the header, and last-chunk equals the size of the last chunk they lead to. The correct
+ * value is then read from the last counted chunk itself. Any other last-chunk is damage: the last
+ * chunk was overwritten, and the journal with the old one is missing.
  */
 static int mend_last_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
@@ -181,7 +183,7 @@ static int mend_last_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	return 0;
 }
 
-/* Where chunk sizes differ, what the metadata say of them may add up to the whole. */
+/* If chunk sizes differ, the list in the metadata may give the total raw size. */
 static int take_sizes(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	struct bpk_bloscpack_header *h = &r->header;
@@ -197,7 +199,7 @@ static int take_sizes(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	return 0;
 }
 
-/* Where the archive ends; unknown where only a walk tells, or the last chunk is damaged. */
+/* The end of the archive; unknown if only a walk can find it, or the last chunk is damaged. */
 static int find_end(struct bpk_bloscpack_reader *r, uint64_t *end, struct bpk_err *err)
 {
 	struct bpk_bloscpack_extent extent;
@@ -220,7 +222,7 @@ static int find_end(struct bpk_bloscpack_reader *r, uint64_t *end, struct bpk_er
 	return 0;
 }
 
-/* What lies behind it is the caller's to judge. */
+/* Record the end; the caller judges the bytes after it. */
 static int find_followed_end(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	r->end = BPK_UNKNOWN;
@@ -242,7 +244,7 @@ int bpk_bloscpack_check_end(void *reader, struct bpk_err *err)
 			r->size - end, end);
 }
 
-/* A look at the first chunk; what is wrong with it is told when it is fetched. */
+/* Peek at the first chunk; any damage in it is reported when it is fetched. */
 static int look_at_first_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	uint8_t bytes[BPK_CHUNK_HEADER_SIZE];
@@ -278,8 +280,8 @@ static const char *variant(const struct bpk_bloscpack_header *header)
 	return header->blaze ? "version 3 (Blaze)" : names[header->version - 1];
 }
 
-/* What can be changed unseen, by a turned bit or by whole chunks in each other's place: a digest
- * stands behind its chunk and knows neither its number nor the header. */
+/* The parts that can change unseen, by a flipped bit or by swapped chunks: a digest follows its
+ * chunk and covers neither the chunk's number nor the header. */
 #define METADATA "; of the metadata options, level, user codec and room"
 
 static const char *unprotected(const struct bpk_bloscpack_header *h)
@@ -301,8 +303,8 @@ static const char *unprotected(const struct bpk_bloscpack_header *h)
 }
 
 /*
- * The chunk size that a plan may count with. Version 2 files whose last chunk is the larger one,
- * and chunk sizes of 0, are left to be found out by walking.
+ * The chunk size for the plan. Unknown, so that a walk finds the sizes, for version 2 files with a
+ * larger last chunk and for chunk sizes of 0.
  */
 static uint64_t chunk_size_to_plan(const struct bpk_bloscpack_header *h)
 {
@@ -343,8 +345,8 @@ static void fill_info(struct bpk_bloscpack_reader *r)
 	info->metadata_checksum = m->checksum;
 }
 
-/* What the metadata says of an array. Where it contradicts itself it is other metadata; where it
- * contradicts the size of the data audit tells. */
+/* Find an array in the metadata. A contradictory description counts as other metadata; audit
+ * reports one that contradicts the size of the data. */
 static int find_array(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };

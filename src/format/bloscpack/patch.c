@@ -1,7 +1,8 @@
 /*
- * Writing chunks in the place of others. A chunk that is smaller than the one it replaces is padded
- * to its size, so that nothing else moves (Bloscpack format, "Reserved space"). They are few: above
- * the limit of the journal, which will hold what they replace, the file is rewritten.
+ * Replaces chunks in place, for the editor. A chunk smaller than the one it replaces is padded to
+ * its size, so that nothing else moves (Bloscpack format, "Reserved space"). Patches are held in
+ * memory up to the limit of the journal, which will save the replaced bytes; above it the file is
+ * rewritten.
  */
 #include "format/bloscpack/editor.h"
 
@@ -30,7 +31,7 @@ static int check_put(const struct bpk_bloscpack_editor *e, const struct bpk_parc
 	return 0;
 }
 
-/* Pad the chunk to the size of its slot; false when it has no such form. */
+/* Pad the chunk to the size of its slot; false if the chunk cannot be padded. */
 static bool fill_slot(struct bpk_parcel *parcel, size_t slot)
 {
 	struct bpk_err none;
@@ -44,7 +45,7 @@ static bool fill_slot(struct bpk_parcel *parcel, size_t slot)
 	return true;
 }
 
-/* Keep a chunk in memory for the commit. */
+/* Hold a chunk in memory for the commit. */
 static int stage(struct bpk_bloscpack_patches *p, const struct bpk_parcel *parcel, uint64_t offset,
 		 struct bpk_err *err)
 {
@@ -97,7 +98,7 @@ out:
 	return rc;
 }
 
-/* How many of the patches from index on lie behind each other, and where they end. */
+/* The number of patches from index on that are contiguous in the file, and their end. */
 static size_t run_of(const struct bpk_bloscpack_patches *p, size_t index, uint64_t *end)
 {
 	size_t n = 0;

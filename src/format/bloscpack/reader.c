@@ -1,3 +1,4 @@
+/* The reader of Bloscpack files: open, fetch, check, locate, and its row as a member. */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>
@@ -71,7 +72,7 @@ static bool reader_positional(const void *reader)
 
 /* ---- Fetching ---- */
 
-/* Fill in what a parcel is told about its chunk. */
+/* Fill in the parcel's description of its chunk. */
 static void label(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, uint64_t offset,
 		  const struct bpk_chunk_header *chunk)
 {
@@ -90,7 +91,7 @@ static void label(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parce
 		parcel->raw_offset = BPK_UNKNOWN;
 }
 
-/* The packed bytes of one parcel that are being brought piecewise. */
+/* The packed bytes of one parcel that is read in pieces. */
 struct pieces {
 	struct bpk_source *source;
 	uint64_t offset;
@@ -107,7 +108,7 @@ static int bring_piece(void *arg, uint32_t offset, uint32_t size, struct bpk_err
 				  bpk_span(p->packed.data + offset, size), "chunk", err);
 }
 
-/* It is not tested, but tells later whether the chunk was replaced. */
+/* Read the digest. It is not tested, but shows later whether the chunk was replaced. */
 static int bring_digest(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
 			uint64_t offset, struct bpk_err *err)
 {
@@ -121,9 +122,8 @@ static int bring_digest(const struct bpk_bloscpack_reader *r, struct bpk_parcel 
 }
 
 /*
- * Bring the bytes that the want needs, at their places. A hostile block may claim more than was
- * brought for it, and parcels are used again: so all the rest is made zero, and nothing of an
- * earlier chunk can come out.
+ * Read the bytes that the want needs, to their places. A hostile block may claim more bytes than
+ * were read, and parcels are reused: so the rest is zeroed, lest bytes of an earlier chunk appear.
  */
 static int bring_wanted(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, uint64_t offset,
 			const struct bpk_chunk_header *chunk, struct bpk_err *err)
@@ -155,7 +155,7 @@ static bool wants_part(const struct bpk_bloscpack_reader *r, const struct bpk_pa
 	       parcel->want_size <= chunk->raw_size - parcel->want_start;
 }
 
-/* Bring the chunk whose header a walk took. */
+/* Read the chunk whose header a walk has taken. */
 static int bring_walked(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
 			const struct bpk_bloscpack_step *step, struct bpk_err *err)
 {
@@ -172,10 +172,8 @@ static int bring_walked(struct bpk_bloscpack_reader *r, struct bpk_parcel *parce
 				    &parcel->packed, "chunk", err);
 }
 
-/*
- * How much to read before the header is known: up to the next chunk where that is known to follow,
- * but no more than a chunk without slack can have.
- */
+/* The size of the first read, before the header is known: up to the next chunk if its position is
+ * known, but at most the size of a chunk without slack. */
 static size_t first_read(const struct bpk_bloscpack_reader *r, const struct bpk_parcel *parcel,
 			 const struct bpk_bloscpack_extent *extent)
 {
@@ -191,7 +189,7 @@ static size_t first_read(const struct bpk_bloscpack_reader *r, const struct bpk_
 	return (size_t)bpk_max_u64(BPK_CHUNK_HEADER_SIZE, bpk_min_u64(extent->room, most));
 }
 
-/* Bring the chunk at extent, in one read where its size can be foreseen. */
+/* Read the chunk at extent, in one read if its size can be foreseen. */
 static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
 		       const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
 {
@@ -232,7 +230,7 @@ static int fetch_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel
 	return 0;
 }
 
-/* All chunks were passed in sequence: now the counts are known. */
+/* After the last chunk in sequence: set the counts. */
 static void complete_info(struct bpk_bloscpack_reader *r)
 {
 	const struct bpk_bloscpack_walk *walk = &r->sequence;
@@ -268,7 +266,7 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 		return bpk_bloscpack_chunk_subject(err, parcel->number, step.extent.offset);
 	parcel->raw_offset = walk->raw_offset;
 	bpk_bloscpack_walk_move(r, walk, &step);
-	/* a plan that knows the number of chunks does not ask behind the last */
+	/* a plan that knows the number of chunks does not fetch again after the last */
 	if (walk->number == r->header.nchunks &&
 	    bpk_bloscpack_walk_look(r, walk, false, &step, err) < 0)
 		return -1;
@@ -282,7 +280,7 @@ int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 	return r->positional ? fetch_found(r, parcel, err) : fetch_in_sequence(r, parcel, err);
 }
 
-/* The raw bytes that chunk number had when the reader was opened, if it has more now. */
+/* The raw bytes of chunk number at open, if it has more now. */
 static size_t size_at_open(const struct bpk_bloscpack_reader *r, uint64_t number, size_t raw_size)
 {
 	const struct bpk_bloscpack_header *h = &r->header;
@@ -291,7 +289,7 @@ static size_t size_at_open(const struct bpk_bloscpack_reader *r, uint64_t number
 					: raw_size;
 }
 
-/* Chunks were added since the reader was opened: bring one of those that were there. */
+/* Chunks were added since open: fetch one of the earlier ones. */
 static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader *now,
 		       struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -319,7 +317,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	struct bpk_err found = { 0 };
 	int rc;
 
-	/* with a positional reader other threads are here too, and none of them walks */
+	/* a positional reader is used by several threads, and does not walk */
 	if (!r->positional)
 		before = r->sequence;
 	if (bpk_source_hold(r->source, err) != 0)
@@ -355,8 +353,8 @@ static int reader_check(const void *reader, const struct bpk_parcel *parcel, str
 /* ---- Locating ---- */
 
 /*
- * Let walk stand as far before chunk number, or at it, as can be known without looking at those
- * before it.
+ * Move walk to chunk number, or as close before it as is possible without reading the chunks before
+ * it.
  */
 static void approach(const struct bpk_bloscpack_reader *r, struct bpk_bloscpack_walk *walk,
 		     uint64_t number)
@@ -431,9 +429,9 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 	return rc;
 }
 
-/* ---- As one of several ---- */
+/* ---- As a member ---- */
 
-/* The walk that has passed all chunks; NULL: neither has. */
+/* The walk that has passed all chunks; NULL if neither has. */
 static const struct bpk_bloscpack_walk *passed(const struct bpk_bloscpack_reader *r)
 {
 	if (r->sequence.ended || r->sequence.number == r->header.nchunks)
@@ -452,7 +450,7 @@ static void find_end(const void *reader, struct bpk_member_end *end)
 						walk->number, walk->raw_offset };
 }
 
-/* Is an entry behind the last set? On a pipe they have passed. */
+/* True if the entry after the last is set; unknown on a pipe. */
 static bool has_added_entry(struct bpk_bloscpack_reader *r)
 {
 	uint64_t entry;
@@ -462,8 +460,8 @@ static bool has_added_entry(struct bpk_bloscpack_reader *r)
 	       entry != BPK_UNKNOWN;
 }
 
-/* An append puts chunks behind the end, and their entries; of a stream without offsets it keeps the
- * old end in a journal. */
+/* True if head looks like an interrupted append, which writes chunks after the end, then their
+ * entries. Without offsets an append saves the old end in a journal. */
 static bool is_unfinished(void *reader, struct bpk_view head)
 {
 	struct bpk_bloscpack_reader *r = reader;

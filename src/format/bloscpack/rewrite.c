@@ -1,15 +1,15 @@
 /*
- * The whole file anew, where a change does not fit in place: the spare entries are used up, a chunk
- * or the metadata outgrew their room, more would be written over than may be saved, the layout is
- * an older one. Reader and writer are the usual ones; chunks are carried over unopened.
+ * Rewrites the whole file for the editor, if a change does not fit in place: the spare entries are
+ * used up, a chunk or the metadata outgrew their room, more would be overwritten than may be saved,
+ * or the layout is an older one. It uses the normal reader and writer; chunks are copied unopened.
  */
 #include "format/bloscpack/editor.h"
 
 #include <inttypes.h>
 
 enum {
-	LARGEST_SECTION = 128 << 20,
-	MOST_DIGITS = 20, /* by which a number of rows may become longer */
+	LARGEST_SECTION = 128 << 20, /* largest metadata section that is copied */
+	MOST_DIGITS = 20,            /* longest decimal form of a number of rows */
 };
 
 void bpk_bloscpack_rewrite_clear(struct bpk_bloscpack_rewrite *rw)
@@ -24,7 +24,7 @@ void bpk_bloscpack_rewrite_clear(struct bpk_bloscpack_rewrite *rw)
 
 /* ---- The front ---- */
 
-/* The metadata section as it lies in the file, whatever it holds. */
+/* Read the metadata section as stored, without interpreting it. */
 static int read_section(const struct bpk_bloscpack_editor *e, struct bpk_buf *section,
 			struct bpk_err *err)
 {
@@ -39,7 +39,7 @@ static int read_section(const struct bpk_bloscpack_editor *e, struct bpk_buf *se
 				    section, "metadata section", err);
 }
 
-/* How many rows there will be is known at the end alone: is there room for their number? */
+/* The final number of rows is not known yet: test that any number fits into the section's room. */
 static bool has_room_for_rows(const struct bpk_bloscpack_editor *e)
 {
 	const struct bpk_bloscpack_metadata *m = &e->reader->metadata;
@@ -48,7 +48,7 @@ static bool has_room_for_rows(const struct bpk_bloscpack_editor *e)
 	       m->room >= m->text.size + MOST_DIGITS;
 }
 
-/* What the new file's metadata will be: what was set, what is there, or nothing. */
+/* Choose the new file's metadata: those that were set, the existing ones, or no metadata. */
 static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info *info,
 			   struct bpk_buf *section, struct bpk_err *err)
 {
@@ -66,7 +66,7 @@ static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info
 	return 0;
 }
 
-/* The first stop chunks are kept of what is committed; more may follow. */
+/* Open the writer; the first stop committed chunks are kept, and more may follow. */
 static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_added *added = &e->added;
@@ -89,7 +89,7 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	info.runs = &sizes;
 	info.raw_size = info.nchunks = info.last_chunk_size = BPK_UNKNOWN;
 	info.chunk_size = adding ? added->chunk_size : e->header.chunk_size;
-	/* the size of an empty chunk */
+	/* a file of one empty chunk has size 0 */
 	if (info.chunk_size == 0)
 		info.chunk_size = e->info.chunk_size;
 	expected.section = bpk_buf_view(&section);
@@ -103,7 +103,7 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 
 /* ---- Chunks ---- */
 
-/* Carry over the chunks before number. */
+/* Copy the chunks before number. */
 static int carry_to(struct bpk_bloscpack_rewrite *rw, uint64_t number, struct bpk_err *err)
 {
 	int rc = 0;
@@ -120,7 +120,7 @@ static int carry_to(struct bpk_bloscpack_rewrite *rw, uint64_t number, struct bp
 	return rc;
 }
 
-/* Put again what an addition had put behind the cut. */
+/* Copy the chunks that were already put after the cut. */
 static int carry_added(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_parcel *parcel = &e->rewrite.parcel;
@@ -146,7 +146,7 @@ static int carry_added(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* Put what a patching had staged, and the chunks before and between. */
+/* Copy the staged patches, and the chunks before and between them. */
 static int carry_patches(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_bloscpack_rewrite *rw = &e->rewrite;
@@ -208,7 +208,7 @@ int bpk_bloscpack_rewrite_put(struct bpk_bloscpack_editor *e, const struct bpk_p
 
 /* ---- Finishing ---- */
 
-/* Metadata that were set after the draft was begun must fit where older ones were put there. */
+/* Metadata that were set after the draft was begun must fit into the section written then. */
 static int put_text(const struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_draft *draft = e->rewrite.draft;

@@ -1,7 +1,8 @@
 /*
- * Arrays grow and shrink by rows: bloscpack's metadata of an array say how many there are, and its
- * own reader believes that alone (Bloscpack format, "Metadata section", NumPy conventions). So
- * where the new content is whole rows, the first number of the shape changes in the same commit.
+ * Arrays grow and shrink by rows: bloscpack's metadata of an array record their number, and its own
+ * reader relies on that number alone (Bloscpack format, "Metadata section", NumPy conventions). If
+ * the new content is whole rows, the editor changes the first number of the shape in the same
+ * commit.
  */
 #include "format/bloscpack/editor.h"
 

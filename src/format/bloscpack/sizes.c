@@ -1,29 +1,29 @@
 /*
- * The sizes of chunks that differ, in the metadata: the last member of its object, put there as
- * text so that the user's own text stays as it is,
+ * The list of chunk sizes in the metadata, for archives whose chunk sizes differ. It is the last
+ * member of the object, inserted as text so that the user's own text stays unchanged:
  *
  *     {"a":1,"bpk_chunks":[[57,1048576,300032],[1,4096]]}
  *
- * 57 times a chunk of 1048576 bytes and one of 300032, then one of 4096. Never named are the last
- * chunk, whose size stands in the header, and what was appended.
+ * means 57 times a chunk of 1048576 bytes and one of 300032, then one of 4096. The list never
+ * includes the last chunk, whose size is in the header, nor appended chunks.
  */
 #include <stdlib.h>
 
 #include "format/bloscpack/bloscpack.h"
 
 enum {
-	LONGEST_PATTERN = 32, /* runs that are looked for again behind themselves */
-	SPELLED_OUT = 16,     /* chunks of a run that are a part of a pattern */
+	LONGEST_PATTERN = 32, /* runs in a pattern that is searched for */
+	SPELLED_OUT = 16,     /* most chunks in a run that is part of a pattern */
 	LONGEST_LIST = 192 << 10,
-	RAW_PER_BYTE = 1000, /* so that the list stays under a thousandth of the data */
-	SHORT_LIST = 256,
+	RAW_PER_BYTE = 1000, /* keeps the list under a thousandth of the data */
+	SHORT_LIST = 256,    /* a list up to this size is always stored */
 };
 
 static const char name[] = "\"bpk_chunks\"";
 
 /* ---- Reading ---- */
 
-/* [count, size, size ...]; false when that is no list of ours, or of more than most chunks. */
+/* Parse [count, size, size ...]; false if it is malformed, or has more than most chunks. */
 static bool take_pattern(struct bpk_view pattern, uint64_t most, struct bpk_sizes *runs)
 {
 	struct bpk_view value;
@@ -66,7 +66,7 @@ static bool take_list(struct bpk_view list, uint64_t most, struct bpk_sizes *run
 	return runs->nchunks > 0;
 }
 
-/* The last member of an object, with its name as it stands. */
+/* Find the last member of an object; key is its name as written. */
 static bool find_last(struct bpk_view text, struct bpk_view *key, struct bpk_view *value)
 {
 	size_t at = 0;
@@ -85,8 +85,8 @@ static bool is_ours(struct bpk_view key)
 }
 
 /*
- * The text without the member that key and value are, and the comma before it; empty when there was
- * nothing else. An object of the user's that has no members gets a blank, to be told from that.
+ * Copy text without the member key and value, and the comma before it; user is empty if nothing
+ * else remains. A user's empty object contains a blank, so that it differs from that.
  */
 static int leave_out(struct bpk_view text, struct bpk_view key, struct bpk_view value,
 		     struct bpk_buf *user, struct bpk_err *err)
@@ -133,7 +133,7 @@ void bpk_bloscpack_sizes_clear(struct bpk_bloscpack_sizes *sizes)
 
 /* ---- Writing ---- */
 
-/* Chunks of run i, of those that are listed. */
+/* Number of chunks in run i. */
 static uint64_t length_of(const struct bpk_sizes *runs, size_t i)
 {
 	return (i + 1 < runs->count ? runs->all[i + 1].first : runs->nchunks) - runs->all[i].first;
@@ -144,7 +144,7 @@ static bool are_same(const struct bpk_sizes *runs, size_t i, size_t k)
 	return runs->all[i].size == runs->all[k].size && length_of(runs, i) == length_of(runs, k);
 }
 
-/* How often the n runs from first on stand there, one time behind the other. */
+/* How many times the n runs from first on occur in succession. */
 static size_t count_repeats(const struct bpk_sizes *runs, size_t first, size_t n)
 {
 	size_t end = first + n;
@@ -154,7 +154,7 @@ static size_t count_repeats(const struct bpk_sizes *runs, size_t first, size_t n
 	return (end - first) / n;
 }
 
-/* The pattern that begins at first and covers most runs; short ones before long ones. */
+/* The length of the pattern at first that covers most runs; a shorter one wins a tie. */
 static size_t find_pattern(const struct bpk_sizes *runs, size_t first, size_t *repeats)
 {
 	size_t best = 1, covered = 1;
@@ -188,7 +188,7 @@ static int print_pattern(const struct bpk_sizes *runs, size_t first, size_t n, s
 	return rc == 0 ? bpk_buf_printf(out, err, "]") : -1;
 }
 
-/* The list; empty where it would be too long for what it tells of. */
+/* Print the list; out is empty if the list is too long for the data it describes. */
 static int print_list(const struct bpk_sizes *runs, struct bpk_buf *out, struct bpk_err *err)
 {
 	uint64_t most = bpk_max_u64(SHORT_LIST, runs->raw_size / RAW_PER_BYTE);
@@ -209,8 +209,8 @@ static int print_list(const struct bpk_sizes *runs, struct bpk_buf *out, struct 
 	return bpk_buf_printf(out, err, "]");
 }
 
-/* Where in the user's text the member goes, and what stands before it; false when there is no place
- * for it, or it has one of that name. */
+/* Find the place of the member in the user's text, and the text before it; false if the text is not
+ * an object, or has a member of that name. */
 static bool find_place(struct bpk_view user, size_t *at, const char **before)
 {
 	struct bpk_view key, value;

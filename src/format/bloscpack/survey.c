@@ -1,17 +1,19 @@
 /*
- * What a Bloscpack file to be changed holds: as its header and offsets say, or as a walk finds.
+ * Determines the committed content of a Bloscpack file for the editor, from its header and offsets
+ * or by a walk.
  */
 #include "format/bloscpack/editor.h"
 
 enum {
-	SMALL_CHUNK = 64 << 10, /* an archive of one such chunk was made small, not cut small */
-	NEW_CHUNK = 1 << 20,
+	/* a single chunk below this size reflects small data, not a chosen chunk size */
+	SMALL_CHUNK = 64 << 10,
+	NEW_CHUNK = 1 << 20, /* size of added chunks if the archive does not decide it */
 };
 
-/* Chunk sizes as a walk finds them. */
+/* Chunk sizes found by a walk. */
 struct survey {
 	uint64_t first;
-	bool uniform; /* all but the last are as the first */
+	bool uniform; /* all but the last have the size of the first */
 };
 
 static int walk_all(struct bpk_bloscpack_editor *e, struct survey *found, struct bpk_err *err)
@@ -41,7 +43,7 @@ static int walk_all(struct bpk_bloscpack_editor *e, struct survey *found, struct
 	return 0;
 }
 
-/* Offsets and header say it all, but where the last chunk ends. */
+/* Header and offsets give everything except the end of the last chunk. */
 static int look_at_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_bloscpack_header *h = &e->header;
@@ -56,8 +58,8 @@ static int look_at_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* Can the header, or the sizes in the metadata, be believed without a walk? Not where version 2
- * lets the last chunk be larger. */
+/* True if the header, or the sizes in the metadata, suffice without a walk. They do not for version
+ * 2, whose last chunk may be larger. */
 static bool is_plain(const struct bpk_bloscpack_reader *r)
 {
 	const struct bpk_bloscpack_header *h = &r->header;
@@ -91,7 +93,7 @@ int bpk_bloscpack_survey(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* What chunks to be added should hold: an archive of one small chunk had no more to put in it. */
+/* The size of chunks to be added; a single small chunk does not decide it. */
 static uint64_t chunk_size_to_add(const struct bpk_bloscpack_editor *e)
 {
 	const struct bpk_bloscpack_header *h = &e->header;

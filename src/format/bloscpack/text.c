@@ -1,7 +1,7 @@
 /*
- * The metadata of the content to come. Where chunk sizes differ they list those of the first chunks
- * (sizes.c): so a change that cuts off chunks that are listed shortens the list in the same commit,
- * and one that only adds leaves it alone.
+ * The editor's new metadata. If chunk sizes differ, the metadata list the sizes of the first chunks
+ * (sizes.c). A change that cuts off listed chunks shortens the list in the same commit; a change
+ * that only adds chunks leaves it alone.
  */
 #include "format/bloscpack/editor.h"
 
@@ -11,7 +11,7 @@ bool bpk_bloscpack_is_adding(const struct bpk_bloscpack_editor *e)
 	       (e->mode == BPK_BLOSCPACK_REWRITING && e->rewrite.adding);
 }
 
-/* How many chunks keep their sizes and are not the last. */
+/* The number of chunks that keep their sizes and are not the last. */
 static uint64_t count_kept(const struct bpk_bloscpack_editor *e)
 {
 	const struct bpk_bloscpack_added *added = &e->added;

@@ -1,5 +1,6 @@
 /*
- * Where chunks lie: by the offsets section, or by walking from header to header.
+ * Finds chunks, by the offsets section or by walking from header to header. Reader, audit and
+ * editor call it.
  */
 #include "format/bloscpack/bloscpack.h"
 
@@ -8,7 +9,7 @@
 #include <inttypes.h>
 
 enum {
-	/* "Validation checklist", on a pipe: what a packed size may claim before a byte came */
+	/* "Validation checklist", on a pipe: packed size allowed beyond twice the raw size */
 	SLACK_ON_PIPE = 64 << 10,
 };
 
@@ -29,7 +30,7 @@ uint64_t bpk_bloscpack_raw_size(const struct bpk_bloscpack_reader *reader, uint6
 	return bpk_sizes_chunk(&reader->sizes.runs, number, &known) ? known.size : h->chunk_size;
 }
 
-/* Raw size against what the header, or the metadata, say of chunk number. */
+/* Compare a raw size with the size that header or metadata record for chunk number. */
 static int check_raw_size(const struct bpk_bloscpack_reader *reader, uint64_t number,
 			  uint64_t raw_size, struct bpk_err *err)
 {
@@ -53,7 +54,7 @@ static int check_raw_size(const struct bpk_bloscpack_reader *reader, uint64_t nu
 	return 0;
 }
 
-/* Packed size against the bytes there are. */
+/* Compare the packed size with the bytes available. */
 static int check_packed_size(const struct bpk_bloscpack_reader *reader,
 			     const struct bpk_chunk_header *chunk,
 			     const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
@@ -77,7 +78,7 @@ static int check_packed_size(const struct bpk_bloscpack_reader *reader,
 	return 0;
 }
 
-/* What the header asks for is not known: is the chunk damaged? */
+/* The chunk's header has unknown fields: decide whether that is damage. */
 static int weigh(const struct bpk_bloscpack_reader *reader, struct bpk_view head,
 		 const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
 {
@@ -103,7 +104,7 @@ int bpk_bloscpack_examine(const struct bpk_bloscpack_reader *reader, uint64_t nu
 		return bpk_fail(err, BPK_CORRUPT, "zeros, expected a chunk's header");
 	if (bpk_chunk_header_read_plain(head, header, err) != 0)
 		return weigh(reader, head, extent, err);
-	/* the extended header of later chunks has no place in a Bloscpack file ("Chunks") */
+	/* Bloscpack files have no chunks with extended headers ("Chunks") */
 	if (header->header_size != BPK_CHUNK_HEADER_SIZE) {
 		bpk_fail(err, BPK_UNSUPPORTED, "chunk version %u, expected 1 or 2",
 			 header->version);
@@ -119,7 +120,7 @@ struct bpk_bloscpack_walk bpk_bloscpack_walk_start(const struct bpk_bloscpack_re
 	return (struct bpk_bloscpack_walk){ .offset = reader->data_offset };
 }
 
-/* All the bytes from offset on. */
+/* All bytes from offset on. */
 static struct bpk_bloscpack_extent rest_from(const struct bpk_bloscpack_reader *reader,
 					     uint64_t offset)
 {
@@ -131,8 +132,8 @@ static struct bpk_bloscpack_extent rest_from(const struct bpk_bloscpack_reader *
 }
 
 /*
- * An entry must lie between its neighbours, where they are known: then a damaged one cannot lead to
- * another chunk, whose own digest would be right.
+ * An entry must lie between its neighbours, if they are known: a damaged entry then cannot lead to
+ * another chunk, whose own digest would match.
  */
 int bpk_bloscpack_find(struct bpk_bloscpack_reader *reader, uint64_t number,
 		       struct bpk_bloscpack_extent *extent, struct bpk_err *err)
@@ -173,7 +174,7 @@ int bpk_bloscpack_find(struct bpk_bloscpack_reader *reader, uint64_t number,
 	return 0;
 }
 
-/* The last chunk was passed; does the file agree that there is no more? */
+/* After the last of a known number of chunks: test that the file has no more. */
 static int end_counted(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
 		       struct bpk_err *err)
 {
@@ -181,8 +182,8 @@ static int end_counted(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack
 
 	walk->ended = true;
 	walk->end = walk->offset;
-	/* with offsets an append may have left bytes behind the last chunk; without, a lowered
-	 * chunk count would pass otherwise */
+	/* With offsets, an append may have left bytes after the last chunk. Without them, a lowered
+	 * chunk count would pass unnoticed. */
 	if (!reader->header.has_offsets && !reader->options.followed &&
 	    bpk_bloscpack_ends_at(reader->source, walk->offset, &ends, err) != 0)
 		return -1;
@@ -194,7 +195,7 @@ static int end_counted(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack
 	return 1;
 }
 
-/* A stream of unknown length is over; is the last chunk as long as its header says? */
+/* At the end of a stream of unknown length: test the size of the last chunk. */
 static int end_stream(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
 		      uint64_t end, struct bpk_err *err)
 {
@@ -213,7 +214,7 @@ static int end_stream(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_
 static int end_without_marker(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
 			      struct bpk_err *err)
 {
-	/* "Version 1": chunks run to the end of the file, and nobody wrote a marker there */
+	/* "Version 1": chunks run to the end of the file, without an end marker */
 	if (!reader->options.no_marker && reader->header.version > 1)
 		return bpk_fail(err, BPK_CORRUPT,
 				"stream ends without its end marker; it may have been cut short "
@@ -248,8 +249,8 @@ static int end_by_marker(struct bpk_bloscpack_reader *reader, struct bpk_bloscpa
 	return end_stream(reader, walk, behind, err);
 }
 
-/* Where a stream ends that may be followed by another archive: at its end, or where that begins; no
- * chunk begins so. */
+/* Test for the end of a stream that another archive may follow: the input ends, or that archive
+ * begins; no chunk begins with its magic. */
 static int ends_here(struct bpk_bloscpack_reader *reader, uint64_t offset, bool *ends,
 		     struct bpk_err *err)
 {
@@ -267,7 +268,7 @@ static int ends_here(struct bpk_bloscpack_reader *reader, uint64_t offset, bool 
 	return bpk_bloscpack_probe(&place, head, ends, err);
 }
 
-/* Take the header of the next chunk. */
+/* Read the header of the next chunk. */
 static int look(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
 		struct bpk_bloscpack_step *step, struct bpk_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Writing version 3. What is known when depends on the draft:
+ * Writes version 3. The layout depends on the draft and on the known counts:
  *
  *   size known,   seeks     header | metadata | nchunks + spare entries | chunks
  *   size known,   a pipe    header | metadata | chunks
@@ -14,27 +14,27 @@
 #include <stdlib.h>
 
 enum {
-	RESERVED = 1024, /* entries when the number of chunks is not known */
-	MOVE_PIECE = 1 << 20,
-	SPARE_FACTOR = 10, /* "Defaults of the blpk tool" */
-	SPARE_LEAST = 10,
+	RESERVED = 1024,         /* entries if the number of chunks is not known */
+	MOVE_PIECE = 1 << 20,    /* bytes moved at a time */
+	SPARE_FACTOR = 10,       /* spare entries for each chunk; "Defaults of the blpk tool" */
+	SPARE_LEAST = 10,        /* fewest spare entries */
 	SPARE_MOST = 65536,      /* 512 KiB of entries, unless there are more chunks than that */
-	RAW_PER_SPARE = 1 << 17, /* so that the spare entries stay under 0.01% of the raw bytes */
+	RAW_PER_SPARE = 1 << 17, /* keeps the spare entries under 0.01% of the raw bytes */
 };
 
-/* One thread's own, but for header and draft, which are fixed after open. */
+/* Owned by one thread, except for header and draft, which are fixed after open. */
 struct writer {
 	struct bpk_draft *draft;
 	bool seekable;
-	bool sized;            /* nchunks was known at open, and the header says it */
-	bool reserved;         /* the entries were counted at open, if not quite */
+	bool sized;            /* nchunks was known at open and is in the header */
+	bool reserved;         /* the entries were estimated at open */
 	uint64_t append_space; /* asked for; BPK_UNKNOWN: the default */
 	uint64_t announced;    /* raw size; may be unknown */
 	struct bpk_bloscpack_header header;
 	uint64_t offsets_offset;
 	uint64_t slots; /* entries in the file */
 	uint64_t data_offset;
-	uint64_t position; /* where the next chunk goes */
+	uint64_t position; /* offset of the next chunk */
 	uint64_t nchunks;  /* put so far */
 	uint64_t raw_size; /* put so far */
 	uint64_t last_raw;
@@ -53,8 +53,8 @@ static int write_next(struct writer *w, struct bpk_view bytes, struct bpk_err *e
 /* ---- Offset entries ---- */
 
 /*
- * Ten spare entries for every chunk as blpk has it, but never under ten, and bounded where they
- * would weigh: to a fraction of the raw bytes, and to SPARE_MOST or the number of chunks.
+ * Ten spare entries for every chunk as in blpk, never fewer than ten, bounded by a fraction of the
+ * raw bytes, and by SPARE_MOST or the number of chunks.
  */
 static uint64_t default_space(uint64_t nchunks, uint64_t raw_size)
 {
@@ -91,8 +91,8 @@ static int add_entry(struct writer *w, uint64_t offset, struct bpk_err *err)
 	return 0;
 }
 
-/* Entry of a chunk just put. Without a known count the first of them are remembered, since their
- * place may still change; the others are found again by walking. */
+/* Record the entry of a chunk just put. Without a known count only the first entries are kept,
+ * since their values may still change; the others are found later by walking. */
 static int note_chunk(struct writer *w, uint64_t offset, struct bpk_err *err)
 {
 	if (!w->header.has_offsets || (!w->sized && w->batch.n == BPK_BLOSCPACK_BATCH))
@@ -100,7 +100,7 @@ static int note_chunk(struct writer *w, uint64_t offset, struct bpk_err *err)
 	return add_entry(w, offset, err);
 }
 
-/* -1 from the last chunk on. */
+/* Fill the remaining entries with -1. */
 static int write_spares(struct writer *w, struct bpk_err *err)
 {
 	for (uint64_t i = w->batch.first + w->batch.n; i < w->slots; i++)
@@ -122,7 +122,7 @@ static int check_info(const struct bpk_info *info, struct bpk_err *err)
 	return 0;
 }
 
-/* What info announces, as the header says it. */
+/* Set the header from the data that info announces. */
 static void announce(struct writer *w, const struct bpk_info *info)
 {
 	struct bpk_bloscpack_header *h = &w->header;
@@ -142,13 +142,13 @@ static void announce(struct writer *w, const struct bpk_info *info)
 	if (info->chunk_size == BPK_UNKNOWN && info->runs != NULL && h->nchunks != BPK_UNKNOWN &&
 	    bpk_sizes_chunk(info->runs, h->nchunks - 1, &last))
 		h->last_chunk_size = last.size;
-	/* an archive without chunks becomes one of an empty chunk */
+	/* an archive without chunks is written with one empty chunk */
 	if (h->nchunks == 0)
 		h->nchunks = 1;
 	w->sized = h->nchunks != BPK_UNKNOWN;
 }
 
-/* expected: NULL, or how many chunks there will be at least, when that is not sized. */
+/* expected: NULL, or the least number of chunks if the archive is not sized. */
 static int plan_offsets(struct writer *w, const struct bpk_write_options *options,
 			const struct bpk_bloscpack_expected *expected, struct bpk_err *err)
 {
@@ -180,7 +180,7 @@ static int plan_offsets(struct writer *w, const struct bpk_write_options *option
 	return 0;
 }
 
-/* section: of the metadata, made from info when it is empty. */
+/* section: the metadata section, made from info if it is empty. */
 static int write_front(struct writer *w, const struct bpk_info *info, struct bpk_view section,
 		       struct bpk_err *err)
 {
@@ -254,8 +254,8 @@ int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct b
 	return bpk_parcel_seal(header->checksum, parcel, err);
 }
 
-/* The chunk that is put must be the one that the header will describe, which may still change where
- * nobody knew what would come. */
+/* Check that the chunk agrees with the header. If the counts are unknown, the header can still
+ * change: its chunk size then becomes unknown. */
 static int check_order(struct writer *w, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	uint64_t chunk_size = w->header.chunk_size;
@@ -283,7 +283,7 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 	uint64_t here = w->position;
 	size_t size = parcel->packed_size + w->header.checksum->size;
 
-	/* in a stream of unknown length an empty chunk is the end marker, and comes at finish */
+	/* in a stream of unknown length an empty chunk is the end marker, written at finish */
 	if (!w->sized && parcel->raw_size == 0)
 		return 0;
 	if (check_order(w, parcel, err) != 0)
@@ -301,8 +301,8 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 
 /* ---- Finishing ---- */
 
-/* Move the chunks up to where the offsets section will end, the last bytes first, so that nothing
- * is written over what was not read yet. */
+/* Move the chunks to the end of the offsets section, the last bytes first, so that no byte is
+ * overwritten before it is read. */
 static int move_chunks(struct writer *w, uint64_t to, struct bpk_err *err)
 {
 	uint64_t left = w->position - w->data_offset;
@@ -322,7 +322,7 @@ static int move_chunks(struct writer *w, uint64_t to, struct bpk_err *err)
 	return rc;
 }
 
-/* Entries of the chunks behind those that were remembered: each ends where the next begins. */
+/* Add the entries that were not kept: each chunk ends where the next begins. */
 static int add_walked_entries(struct writer *w, uint64_t offset, uint64_t number,
 			      struct bpk_err *err)
 {
@@ -340,7 +340,7 @@ static int add_walked_entries(struct writer *w, uint64_t offset, uint64_t number
 	return 0;
 }
 
-/* Entries that there must be: where their number was reserved, some may have been used up. */
+/* Entries that the file needs: if they were reserved by an estimate, some may have been used up. */
 static uint64_t needed_slots(const struct writer *w)
 {
 	bool some_left = w->reserved && w->append_space == BPK_UNKNOWN && w->slots >= w->nchunks &&
@@ -349,8 +349,8 @@ static uint64_t needed_slots(const struct writer *w)
 	return some_left ? w->slots : w->nchunks + wanted_space(w, w->nchunks, w->raw_size);
 }
 
-/* Now that the number of chunks is known: settle how many entries there are, never fewer than were
- * reserved, make place for them, and fill in those that were remembered and those that were not. */
+/* With the number of chunks known: decide the number of entries, never fewer than reserved, make
+ * room for them, and fill in all entries of chunks. */
 static int settle_offsets(struct writer *w, struct bpk_err *err)
 {
 	uint64_t needed = needed_slots(w);
@@ -373,7 +373,7 @@ static int settle_offsets(struct writer *w, struct bpk_err *err)
 	return add_walked_entries(w, last, w->batch.n - 1, err);
 }
 
-/* One chunk of nothing: the end marker, or all there is of an empty input. */
+/* Write an empty chunk: the end marker, or the only chunk of an empty input. */
 static int write_empty_chunk(struct writer *w, struct bpk_err *err)
 {
 	struct bpk_parcel parcel = { 0 };
@@ -401,7 +401,7 @@ static int check_total(const struct writer *w, struct bpk_err *err)
 	return 0;
 }
 
-/* The counts as they came, the entries, and last the header. */
+/* Write the entries, and last the header with the final counts. */
 static int finish_seekable(struct writer *w, struct bpk_err *err)
 {
 	struct bpk_bloscpack_header *h = &w->header;
