@@ -1,6 +1,6 @@
 /*
- * Accounting for every byte and every file of a dataset: each superchunk by itself, how many there
- * are, whether they are those that sizes was written for, and what else lies in the directory.
+ * Accounts for every byte and every file of a dataset: bpk_reader_ops.audit. It checks each
+ * superchunk, their number, the digests in sizes, and other files in the directory.
  */
 #include "format/chunkdir/meta.h"
 
@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-enum { MOST_AUDITS = 20 }; /* of a dataset that is changed again and again */
+enum { MOST_AUDITS = 20 }; /* audits of a dataset that keeps changing */
 
 static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
 
@@ -17,12 +17,12 @@ struct audit {
 	struct bpk_chunkdir_reader *reader;
 	bpk_remark_fn *remark;
 	void *arg;
-	const char *file;      /* that is being looked at, for remarks */
-	struct bpk_buf packed; /* a chunk whose bytes count, or its header */
-	uint64_t data, last;   /* sums of shares, since the last were compared */
-	bool last_is_other;    /* a last chunk holds more rows than sizes says */
+	const char *file;      /* under examination, for remarks */
+	struct bpk_buf packed; /* scratch: a chunk, or its header */
+	uint64_t data, last;   /* sums of shares since the last comparison */
+	bool last_is_other;    /* a last chunk holds more rows than sizes records */
 	struct bpk_err *err;
-	const struct bpk_chunkdir_column *column; /* whose folder is being listed; NULL: none */
+	const struct bpk_chunkdir_column *column; /* owner of the folder listed; NULL: no column */
 	const char *folder;
 };
 
@@ -49,7 +49,7 @@ static void remark_on_file(void *arg, const char *line)
 
 /* ---- One superchunk ---- */
 
-/* The digests that speak of a column, and its number among the columns they speak of. */
+/* The digests that cover a column, and the column's number among those they cover. */
 static const struct bpk_chunkdir_digests *digests_of(const struct bpk_chunkdir *set, size_t column,
 						     size_t *number)
 {
@@ -57,7 +57,7 @@ static const struct bpk_chunkdir_digests *digests_of(const struct bpk_chunkdir *
 	return set->is_table ? &set->columns[column].digests : &set->sizes.digests;
 }
 
-/* The share of a chunk that has no digest takes all of its bytes. */
+/* The share of a chunk without a digest covers all of its bytes. */
 static int share_of(struct audit *a, struct bpk_chunkdir_file *file, size_t column, uint64_t number,
 		    const struct bpk_where *where, uint64_t *share, struct bpk_err *err)
 {
@@ -75,7 +75,7 @@ static int share_of(struct audit *a, struct bpk_chunkdir_file *file, size_t colu
 	return 0;
 }
 
-/* Chunk number of a column, the dataset's: its size, and its share. */
+/* Check the size of a chunk, by its number in the column, and add its share. */
 static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t number,
 		       const struct bpk_where *where, struct bpk_err *err)
 {
@@ -108,7 +108,7 @@ static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t
 	return 0;
 }
 
-/* All chunks of a file that rows reach; then those that they do not. */
+/* Check all chunks of a file within the rows, then count those after them. */
 static int audit_chunks(struct audit *a, struct bpk_chunkdir_file *file, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_column *column = &a->reader->set.columns[file->column];
@@ -193,7 +193,8 @@ static int audit_columns(struct audit *a, struct bpk_err *err)
 
 /* ---- Other files ---- */
 
-/* What no part of the dataset is: told, but a link or device is damage: nothing puts it there. */
+/* Report an entry that is not part of the dataset. A link or device is damage: no writer makes
+ * it. */
 static int foreign(struct audit *a, const char *name, enum bpk_entry entry)
 {
 	const char *slash = *a->folder == '\0' ? "" : "/";
@@ -206,7 +207,7 @@ static int foreign(struct audit *a, const char *name, enum bpk_entry entry)
 	return 0;
 }
 
-/* An entry of a folder of data files. */
+/* Check an entry of a folder of data files. */
 static int look_at_data(struct audit *a, const char *name, enum bpk_entry entry)
 {
 	bool blaze = a->reader->set.layout == BPK_CHUNKDIR_BLAZE;
@@ -221,7 +222,7 @@ static int look_at_data(struct audit *a, const char *name, enum bpk_entry entry)
 	return 0;
 }
 
-/* Is path a folder of data files, or on the way to one? */
+/* True if path is a folder of data files, or a parent of one. */
 static bool leads_to_data(const struct bpk_chunkdir *set, const char *path, size_t *column)
 {
 	size_t size = strlen(path);
@@ -242,7 +243,7 @@ static bool leads_to_data(const struct bpk_chunkdir *set, const char *path, size
 
 static int list(struct audit *a, const char *folder);
 
-/* Is path home and then name? */
+/* True if path is home followed by name. */
 static bool is_below(const char *path, const char *home, const char *name)
 {
 	size_t size = strlen(home);
@@ -250,7 +251,7 @@ static bool is_below(const char *path, const char *home, const char *name)
 	return strncmp(path, home, size) == 0 && strcmp(path + size, name) == 0;
 }
 
-/* One of the names below the root, or below each column of a table. */
+/* True if path is one of the names below the root, or below a column of a table. */
 static bool is_at_home(const struct bpk_chunkdir *set, const char *path, const char *const *names)
 {
 	size_t nhomes = set->is_table ? set->ncolumns : 1;
@@ -308,7 +309,7 @@ out:
 	return rc;
 }
 
-/* Every entry of a folder, and of those below it that the dataset has. */
+/* Check every entry of a folder, and of the dataset's folders below it. */
 static int list(struct audit *a, const char *folder)
 {
 	const struct bpk_chunkdir *set = &a->reader->set;
@@ -326,7 +327,7 @@ static int list(struct audit *a, const char *folder)
 	return rc;
 }
 
-/* ---- All of it ---- */
+/* ---- The whole ---- */
 
 static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void *arg,
 		     struct bpk_err *err)
@@ -345,7 +346,7 @@ static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void 
 	return rc;
 }
 
-/* Was what looked like damage only a change? */
+/* True if a change by a writer looked like damage. */
 static bool was_changed(const struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	bool damaged = err->kind == BPK_CORRUPT;
@@ -354,7 +355,7 @@ static bool was_changed(const struct bpk_chunkdir_reader *r, struct bpk_err *err
 	return damaged && err->kind != BPK_CORRUPT;
 }
 
-/* A dataset that a writer changed meanwhile is accounted for anew, as it is then. */
+/* A dataset that a writer changed meanwhile is audited again, in its new state. */
 int bpk_chunkdir_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = &bpk_chunkdir_reader_ops;

@@ -1,17 +1,17 @@
 /*
- * Reading beside a writer. Every file is seen as of one committed state, but two of them may be of
- * different ones. What then looks like damage is looked at again: each change of ours comes with a
- * new sizes, seen no later than the rest of it, so damage under the old one is damage. What was
- * fetched needs no such look: files are replaced, never written over, and those open stay the old.
+ * Reading while a writer is active. Every file shows one committed state, but two files may show
+ * different ones. So apparent damage is examined again: each change of ours has a new sizes, which
+ * readers see no later than its other files, so damage found with the old sizes is real. Fetched
+ * chunks need no such test: files are replaced, never overwritten, and open files stay the old ones.
  */
 #include "format/chunkdir/meta.h"
 
 uint64_t bpk_chunkdir_seen_add(uint64_t seen, struct bpk_view text)
 {
-	return seen * 31 + bpk_chunkdir_crc(text) + 1; /* a file more is another state, too */
+	return seen * 31 + bpk_chunkdir_crc(text) + 1; /* + 1: one more file always changes seen */
 }
 
-/* The file sizes that speaks of a column: is it the one at open, but for more rows? */
+/* True if text, a file sizes, differs from its state at open only by more rows. */
 static bool has_grown(const struct bpk_chunkdir_reader *r, uint64_t row_size, struct bpk_view text)
 {
 	struct bpk_chunkdir_sizes now = { 0 };
@@ -23,7 +23,7 @@ static bool has_grown(const struct bpk_chunkdir_reader *r, uint64_t row_size, st
 	       now.nbytes == nbytes;
 }
 
-/* Read every sizes as it is now; *seen is their state, *grown: all have more rows. */
+/* Read the current sizes of all columns; *seen is their state, *grown: all have more rows. */
 static int look_again(const struct bpk_chunkdir_reader *r, uint64_t *seen, bool *grown)
 {
 	size_t count = r->set.is_table ? r->set.ncolumns : 1;

@@ -1,3 +1,7 @@
+/*
+ * Converts an array's shape and the user's metadata to the attributes of a directory and back, by
+ * the rules in chunkdir.h. Plan, editor and reader call it.
+ */
 #include "format/chunkdir/chunkdir.h"
 
 #include <inttypes.h>
@@ -27,7 +31,7 @@ static bool is_empty(struct bpk_view members)
 	return trim(members).size == 0;
 }
 
-/* What stands between the braces of an object. */
+/* The text between the braces of an object. */
 static struct bpk_view inside(struct bpk_view object)
 {
 	return bpk_view(object.data + 1, object.size - 2);
@@ -54,7 +58,7 @@ static bool has_member(struct bpk_view object, const char *key)
 	return bpk_json_member(object, key).size > 0;
 }
 
-/* Names that mean something to us, or beside an array to bloscpack. */
+/* True if object uses a name of ours, or (with an array) of bloscpack's. */
 static bool has_reserved(struct bpk_view object, bool beside_array)
 {
 	static const char *const of_arrays[] = { "dtype", "shape", "order", "container" };
@@ -69,7 +73,7 @@ static bool has_reserved(struct bpk_view object, bool beside_array)
 
 /* ---- To the directory ---- */
 
-/* How the user's text is kept: as these members, or whole under a key of its own. */
+/* How the user's text is stored: as these members, or whole under a key of its own. */
 struct kept {
 	struct bpk_view members;
 	bool wrapped;
@@ -142,7 +146,7 @@ out:
 
 /* ---- And back: the array ---- */
 
-/* The shape and order in "numpy"; false when it holds no such thing. */
+/* Read the shape and order in "numpy"; false if it is malformed. */
 static bool read_numpy(struct bpk_view numpy, struct bpk_array *said)
 {
 	struct bpk_view shape = bpk_json_member(numpy, "shape"), item;
@@ -160,7 +164,7 @@ static bool read_numpy(struct bpk_view numpy, struct bpk_array *said)
 	return said->fortran || same_text(order, text_of("\"C\""));
 }
 
-/* Let the slowest dimension of said be what makes nitems of it; false when no number does. */
+/* Set the slowest dimension of said so that it has nitems items; false if that is impossible. */
 static bool fit_shape(struct bpk_array *said, uint64_t nitems)
 {
 	size_t slowest = said->fortran ? said->ndimensions - 1 : 0;
@@ -207,7 +211,7 @@ static int array_back(const struct bpk_array *stored, bool keeps_bytes, struct b
 
 /* ---- And back: the metadata ---- */
 
-/* The user's own object: attributes without "numpy"; as we write it, to the byte. */
+/* Restore the user's object: attributes without "numpy", undoing put_attributes to the byte. */
 static int put_user_object(struct bpk_view attributes, struct bpk_buf *out, struct bpk_err *err)
 {
 	struct bpk_view object = trim(attributes), numpy = bpk_json_member(object, numpy_key), rest;
@@ -229,8 +233,7 @@ static int put_user_object(struct bpk_view attributes, struct bpk_buf *out, stru
 	return bpk_json_remove(out, numpy_key, &found, err);
 }
 
-/* The text under our key, when object has nothing else; its spaces too when it is as we write
- * it. */
+/* The text under our key, if object has no other member; with its spaces if we wrote it. */
 static struct bpk_view unwrap(struct bpk_view object)
 {
 	struct bpk_view text = bpk_json_member(object, wrapper_key), value;
@@ -273,8 +276,7 @@ static int set_shape(struct bpk_buf *metadata, const struct bpk_array *array, st
 	return rc;
 }
 
-/* Are text metadata of that array, as bloscpack knows them? Then they are put, its shape as it
- * is. */
+/* If text is bloscpack's metadata of array, put it, with the current shape. */
 static int put_if_of_array(const struct bpk_array *array, struct bpk_view text, struct bpk_buf *out,
 			   bool *put_it, struct bpk_err *err)
 {
@@ -301,8 +303,8 @@ static int put_if_of_array(const struct bpk_array *array, struct bpk_view text, 
 	return rc;
 }
 
-/* What bloscpack says of the array, and behind it the user's members; or under our key all of them,
- * where one of them has a name that means something there. */
+/* Put bloscpack's description of the array, then the user's members; or the whole object under our
+ * key, if one of its members has a reserved name. */
 static int put_merged(const struct bpk_array *array, struct bpk_view object, struct bpk_buf *out,
 		      struct bpk_err *err)
 {
@@ -312,7 +314,7 @@ static int put_merged(const struct bpk_array *array, struct bpk_view object, str
 		return -1;
 	if (is_empty(members))
 		return 0;
-	out->size--; /* the brace */
+	out->size--; /* the closing brace */
 	if (has_reserved(object, true) && !has_member(object, wrapper_key))
 		return bpk_buf_printf(out, err, ",\"%s\": ", wrapper_key) != 0 ||
 				       bpk_buf_append(out, object, err) != 0
@@ -340,7 +342,7 @@ static int metadata_back(struct bpk_view object, struct bpk_chunkdir_carried *ca
 	return done ? 0 : put_merged(&carried->array, object, &carried->metadata, err);
 }
 
-/* ---- All of it ---- */
+/* ---- The whole ---- */
 
 int bpk_chunkdir_carry_out(const struct bpk_array *stored, bool keeps_bytes,
 			   struct bpk_view attributes, struct bpk_chunkdir_carried *carried,

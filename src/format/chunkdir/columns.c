@@ -1,6 +1,6 @@
 /*
- * Parcels on their way into columns: the packed records of one are taken apart, and each column's
- * part is packed by itself.
+ * Packs parcels of records as columns: the records are split, and each column's part is packed
+ * separately. Writer and editor call it.
  */
 #include "format/chunkdir/output.h"
 
@@ -17,13 +17,13 @@ unsigned bpk_chunkdir_typesize(const struct bpk_dtype *dtype)
 
 /* ---- Packing ---- */
 
-/* Bytes that the column of a parcel of nitems items needs in it: chunk and seal. */
+/* Bytes that one column of a parcel of nitems items needs in packed: chunk and seal. */
 static size_t piece_room(const struct bpk_chunkdir_column *column, size_t nitems)
 {
 	return bpk_chunk_bound(nitems * column->item_size) + BPK_DIGEST_MAX;
 }
 
-/* Room for all pieces, and behind them for one column as it is not packed. */
+/* Reserve room for all pieces, and after them for one unpacked column. */
 static int make_room(const struct bpk_chunkdir *set, size_t nitems, struct bpk_buf *packed,
 		     size_t *scratch, struct bpk_err *err)
 {
@@ -43,7 +43,7 @@ static int make_room(const struct bpk_chunkdir *set, size_t nitems, struct bpk_b
 	return bpk_buf_reserve(packed, *scratch + largest, err);
 }
 
-/* How a column is packed: its own elements, and no filter where these are bytes. */
+/* The recipe for a column: with its own typesize, and no shuffle if that is 1. */
 static struct bpk_recipe recipe_of(const struct bpk_recipe *recipe,
 				   const struct bpk_chunkdir_column *column)
 {
@@ -61,7 +61,8 @@ bool bpk_chunkdir_packs(const struct bpk_chunkdir *set)
 	       (set->layout != BPK_CHUNKDIR_BLAZE && set->array.dtype.scalar.item_size > 1);
 }
 
-/* bcolz tells no typesize but that of its elements, and its readers may count on that. */
+/* Pack with the typesize of the elements: bcolz records no other, and its readers may rely on
+ * it. */
 static int pack_plain(const struct bpk_chunkdir *set, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
 		      struct bpk_err *err)
@@ -143,8 +144,7 @@ static int seal_at(const struct bpk_checksum *checksum, uint8_t *chunk, size_t s
 	return 0;
 }
 
-/* Pieces that were carried over from a directory with another checksum, as far apart as ours
- * needs. */
+/* Pieces copied from a directory with another checksum: move them apart as our seals need. */
 static int respace(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
 		   struct bpk_err *err)
 {
@@ -174,7 +174,7 @@ static int respace(const struct bpk_checksum *checksum, struct bpk_parcel *parce
 	return 0;
 }
 
-/* Is every piece the one whole chunk that its column has here? */
+/* True if every piece is the one whole chunk of its column. */
 static bool are_whole(const struct bpk_chunkdir *set, const struct bpk_chunkdir_pieces *pieces)
 {
 	if (pieces->npieces != set->ncolumns)
@@ -214,7 +214,7 @@ int bpk_chunkdir_seal(const struct bpk_chunkdir *set, const struct bpk_checksum 
 	return 0;
 }
 
-/* ---- Out ---- */
+/* ---- Output ---- */
 
 int bpk_chunkdir_put(struct bpk_chunkdir_output *out, uint64_t nchunks,
 		     const struct bpk_parcel *parcel, struct bpk_err *err)

@@ -1,5 +1,6 @@
 /*
- * Digests of our own in the file sizes.
+ * Digests of our own in the file sizes: shares of chunks, and crc32 of files. Reader, writer and
+ * editor call them.
  */
 #include "format/chunkdir/meta.h"
 
@@ -7,7 +8,7 @@ static uint32_t crc32_of(struct bpk_view bytes)
 {
 	uint8_t digest[BPK_DIGEST_MAX];
 
-	/* zlib's, which nothing can refuse */
+	/* zlib's crc32 cannot fail */
 	(void)bpk_checksum_compute(bpk_checksum_find("crc32"), bytes, digest, NULL);
 	return bpk_get_le32(digest);
 }
@@ -25,8 +26,8 @@ int bpk_chunkdir_check_crc(struct bpk_view bytes, uint32_t expected, struct bpk_
 	return bpk_checksum_check(bpk_checksum_find("crc32"), bytes, stored, err);
 }
 
-/* Every bit of the result depends on every bit of what went in, so that sums do not cancel out:
- * multiplication by odd numbers carries upwards, the shifts bring down what it carried. */
+/* Make every bit of the result depend on every input bit, so that sums do not cancel out:
+ * multiplication by odd numbers carries upwards, the shifts move the high bits down. */
 static uint64_t mix(uint64_t x)
 {
 	x = (x ^ x >> 32) * UINT64_C(0x9e3779b97f4a7c15);
@@ -50,7 +51,7 @@ uint64_t bpk_chunkdir_share(size_t column, uint64_t number, struct bpk_view chun
 	return mix(mix(mix(column + 1) + number) + identity);
 }
 
-/* The numbers of a file sizes, one behind the other. */
+/* Serialise the numbers of a file sizes. */
 struct bpk_view bpk_chunkdir_sizes_numbers(const struct bpk_chunkdir_sizes *sizes,
 					   uint8_t out[BPK_CHUNKDIR_NUMBERS])
 {

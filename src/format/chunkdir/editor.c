@@ -1,10 +1,10 @@
 /*
- * Changing a chunked directory. Data files are never written over: one that changes is written anew
- * beside the old one, the chunks that stay copied as they are, and sizes with it. All of these get
- * their names in one step (bpk_tree_commit); what only adds files needs none but sizes to tell.
- * The files are renamed in an order that is harmless to readers that know nothing of such steps: as
- * long as sizes says less than is there, they see the old rows; so it comes last when rows are
- * added, and first when some are taken away. Source: chunked directory layouts, "Write order".
+ * The editor of chunked directories. Data files are never overwritten: a changed one is replaced by
+ * a new file, with the remaining chunks copied unchanged, and so is sizes. All of them get their
+ * names in one step (bpk_tree_commit); if files are only added, the rename of sizes alone commits.
+ * The files are renamed in an order that is harmless to readers that do not know such steps: while
+ * sizes records fewer rows than exist, they see the old rows. So sizes comes last if rows are
+ * added, and first if rows are removed. Source: chunked directory layouts, "Write order".
  */
 #include "format/chunkdir/editor.h"
 
@@ -21,7 +21,7 @@ static void close_reader(struct bpk_chunkdir_editor *e)
 	bpk_chunkdir_clear(&e->set);
 }
 
-/* The state as committed, nothing being changed. */
+/* Load the committed state, without a pending change. */
 static int load(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 {
 	struct bpk_read_options options = { 0 };
@@ -44,7 +44,7 @@ static int load(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* The digest of chunks to come: that of those that are there. */
+/* The checksum for new chunks: that of the existing ones. */
 static const struct bpk_checksum *checksum_of(const struct bpk_chunkdir_editor *e)
 {
 	if (e->set.layout != BPK_CHUNKDIR_BLAZE)
@@ -151,7 +151,7 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 	return 0;
 }
 
-/* A superchunk has place for as many chunks as will come, so that none must be moved in the end. */
+/* With the number of chunks known, a new superchunk gets its final size and is not moved later. */
 static void editor_announce(void *editor, uint64_t nchunks)
 {
 	struct bpk_chunkdir_editor *e = editor;
@@ -260,8 +260,8 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 /* ---- Committing ---- */
 
 /*
- * Is the rename of sizes alone the commit? What is renamed before it must hold all rows that the
- * old sizes tells of, and what is renamed or removed after it those of the new one.
+ * True if the rename of sizes alone is the commit: files renamed before it must hold all rows of
+ * the old sizes, and files renamed or removed after it all rows of the new one.
  */
 static bool is_pivotal(const struct bpk_chunkdir_editor *e)
 {
@@ -274,8 +274,8 @@ static bool is_pivotal(const struct bpk_chunkdir_editor *e)
 	return e->kept == e->old_nchunks || (e->kept + 1 == e->old_nchunks && was_open);
 }
 
-/* Are the rows that were there the same behind the commit? A short last chunk may have been
- * packed with more in it; attributes are read at open. */
+/* True if the old rows stay the same in the new state. A short last chunk may have been
+ * recompressed with more rows; attributes are read at open. */
 static bool only_adds(const struct bpk_chunkdir_editor *e)
 {
 	if (!e->changed)
@@ -289,7 +289,7 @@ static int editor_commit(void *editor, struct bpk_err *err)
 	struct bpk_chunkdir_editor *e = editor;
 
 	if (e->is_cut && e->added == 0 && e->kept == e->old_nchunks)
-		e->is_cut = e->changed = false; /* all was kept */
+		e->is_cut = e->changed = false; /* every chunk was kept */
 	if (!e->changed && !e->new_attributes)
 		return 0;
 	if ((e->changed && bpk_chunkdir_stage_data(e, err) != 0) ||

@@ -1,15 +1,15 @@
 /*
- * Chunked directories, inside the editor: its state, the files that take the place of others
- * (replace.c), and what a commit stages (stage.c).
+ * Chunked directories, inside the editor: its state, the replacement of files (replace.c), and the
+ * staging of a commit (stage.c).
  */
 #ifndef BPK_FORMAT_CHUNKDIR_EDITOR_H
 #define BPK_FORMAT_CHUNKDIR_EDITOR_H
 
 #include "format/chunkdir/output.h"
 
-/* A data file as it was committed, whose place another one takes. */
+/* A committed data file that is being replaced. */
 struct bpk_chunkdir_old {
-	struct bpk_place place; /* source is NULL: none is open */
+	struct bpk_place place; /* source is NULL: no file is open */
 	void *reader;
 	struct bpk_parcel parcel;
 };
@@ -18,69 +18,69 @@ struct bpk_chunkdir_editor {
 	const char *path;
 	struct bpk_tree *tree;
 
-	/* as last committed */
+	/* the committed state */
 	struct bpk_place place;
 	void *reader;
 	struct bpk_info info;
-	struct bpk_chunkdir set; /* at a commit its rows run ahead of the directory */
+	struct bpk_chunkdir set; /* during a commit it already has the new number of rows */
 
-	/* what will be committed */
+	/* the pending change */
 	struct bpk_chunkdir_output output;
-	struct bpk_chunkdir_old *old; /* one for each column: of the file that output is writing */
+	struct bpk_chunkdir_old *old; /* one for each column: the file that output replaces */
 	bool is_cut;
-	uint64_t expected; /* chunks there will be in all behind a cut; may be unknown */
-	uint64_t kept;     /* chunks before the cut, and how many there are as committed */
+	uint64_t expected; /* total number of chunks after a cut; may be unknown */
+	uint64_t kept;     /* chunks before the cut */
 	uint64_t old_nchunks;
 	uint64_t next;     /* number of the next chunk to be put */
-	uint64_t added;    /* raw bytes put behind the cut */
+	uint64_t added;    /* raw bytes put after the cut */
 	uint64_t last_raw; /* of the chunk before the next */
-	bool changed;      /* anything was cut or put */
+	bool changed;      /* chunks were cut or put */
 	bool new_attributes;
 	struct bpk_buf attributes;
 };
 
-/* Raw bytes of a chunk that is full. */
+/* Raw bytes of a full chunk. */
 static inline uint64_t bpk_chunkdir_full(const struct bpk_chunkdir_editor *e)
 {
 	return e->set.chunk_rows * e->set.row_size;
 }
 
-/* Raw bytes in all, when what was cut and put is committed. */
+/* Total raw bytes after the pending change. */
 uint64_t bpk_chunkdir_new_raw_size(const struct bpk_chunkdir_editor *e);
 
-/* Have a place for the files of each column; before the first change. */
+/* Open output before the first change. */
 int bpk_chunkdir_need_output(struct bpk_chunkdir_editor *e, struct bpk_err *err);
 
-/* ---- Files that are there ---- */
+/* ---- Existing files ---- */
 
-/* Open file number of a column as committed; for old_close, also after a failure. */
+/* Open a committed data file of a column. Must be closed with old_close, also after a failure. */
 int bpk_chunkdir_old_open(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			  struct bpk_chunkdir_old *old, struct bpk_err *err);
 void bpk_chunkdir_old_close(struct bpk_chunkdir_old *old);
 
-/* Take what it added to digest and size off the column's. */
+/* Subtract the file's contribution to digest and size of the column. */
 int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			      struct bpk_chunkdir_old *old, struct bpk_err *err);
 
-/* ---- Files that take the place of others ---- */
+/* ---- Files that replace others ---- */
 
 /*
- * Have all chunks of its file before chunk number in the file of the column that is being written,
- * which is begun, and the one before it completed, as needed. nchunks: how many there will be in
- * all; BPK_UNKNOWN when that is not known.
+ * Copy the chunks before chunk number into the new file of the column, up to that chunk's position.
+ * The file is begun, and the previous one completed, as needed. nchunks: total number of chunks;
+ * BPK_UNKNOWN if it is not known.
  */
 int bpk_chunkdir_reach(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 		       uint64_t nchunks, struct bpk_err *err);
 
-/* Without a cut: the chunks behind the one that was put last are as they were. */
+/* Without a cut: copy the chunks after the one that was put last. */
 int bpk_chunkdir_complete(struct bpk_chunkdir_editor *e, size_t column, struct bpk_err *err);
 
 /* ---- Staging ---- */
 
-/* Data files and sizes. */
+/* Stage data files and sizes. */
 int bpk_chunkdir_stage_data(struct bpk_chunkdir_editor *e, struct bpk_err *err);
 
-/* The attributes, and sizes where it covers them; behind stage_data when both change. */
+/* Stage the attributes, and sizes if it covers them. Called after stage_data if both change. */
 int bpk_chunkdir_stage_attributes(struct bpk_chunkdir_editor *e, struct bpk_err *err);
 
 #endif

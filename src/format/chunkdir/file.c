@@ -1,6 +1,6 @@
 /*
- * Data files of a dataset, kept open while they are in use and a while longer. Each is a Bloscpack
- * file; the lock guards the table alone, so that no thread waits for another one's reads.
+ * The cache of a dataset's data files, for the reader. Each file is a Bloscpack file. The lock
+ * guards only the table, so that no thread waits while another reads.
  */
 #include "format/chunkdir/meta.h"
 
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 
 enum {
-	KEPT = 32, /* files that stay open; what more threads need at once is opened beside them */
+	KEPT = 32, /* files that stay open; threads that need more at once open them outside */
 };
 
 struct bpk_chunkdir_files {
@@ -22,8 +22,8 @@ struct bpk_chunkdir_files {
 	struct bpk_read_options options;
 
 	struct bpk_mutex lock;
-	struct bpk_chunkdir_file *kept[KEPT]; /* by lock */
-	uint64_t clock;                       /* by lock */
+	struct bpk_chunkdir_file *kept[KEPT]; /* guarded by lock */
+	uint64_t clock;                       /* guarded by lock */
 };
 
 struct bpk_chunkdir_files *bpk_chunkdir_files_new(struct bpk_dir *dir,
@@ -90,9 +90,8 @@ static int weigh(const struct bpk_chunkdir_files *files, const struct bpk_chunkd
 }
 
 /*
- * A file of bcolz's is one chunk behind a header of version 1; what follows it is ignored
- * ("carray"), while a Bloscpack file of that version ends there. So the reader is given no more
- * than that.
+ * A bcolz file is one chunk after a header of version 1; bytes after the chunk are ignored
+ * ("carray"). A Bloscpack file of that version ends there, so the reader gets a source that does.
  */
 static int cut_tail(const struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file,
 		    struct bpk_err *err)
@@ -113,7 +112,7 @@ static int cut_tail(const struct bpk_chunkdir_files *files, struct bpk_chunkdir_
 					err) != 0)
 		return weigh(files, file, bpk_view(head + HEADER, BPK_CHUNK_HEADER_SIZE), err);
 	if (chunk.packed_size > size - HEADER)
-		return 0; /* the reader tells */
+		return 0; /* the reader reports it */
 	file->tail = size - HEADER - chunk.packed_size;
 	return bpk_source_slice(file->whole, 0, HEADER + (uint64_t)chunk.packed_size, &file->part,
 				err);
@@ -126,7 +125,7 @@ static int open_reader(const struct bpk_chunkdir_files *files, struct bpk_chunkd
 	struct bpk_place place = { .path = file->name };
 
 	if (bpk_dir_source(files->dir, file->name, &file->whole, err) != 0)
-		return -1; /* it names the file */
+		return -1; /* the error names the file */
 	if ((files->set->layout != BPK_CHUNKDIR_BLAZE && cut_tail(files, file, err) != 0))
 		goto failed;
 	place.source = file->part != NULL ? file->part : file->whole;
@@ -161,7 +160,7 @@ static struct bpk_chunkdir_file *open_file(const struct bpk_chunkdir_files *file
 	return file;
 }
 
-/* ---- Keeping; all by the lock ---- */
+/* ---- The cache; the caller has the lock ---- */
 
 static struct bpk_chunkdir_file *find(struct bpk_chunkdir_files *files, size_t column,
 				      uint64_t number)
@@ -178,7 +177,7 @@ static struct bpk_chunkdir_file *find(struct bpk_chunkdir_files *files, size_t c
 	return NULL;
 }
 
-/* Keep file, where there is room or one that nobody uses; what gave way to it is returned. */
+/* Put file into the cache if there is a free or unused place. Returns the file it replaces. */
 static struct bpk_chunkdir_file *keep(struct bpk_chunkdir_files *files,
 				      struct bpk_chunkdir_file *file)
 {

@@ -1,9 +1,9 @@
 /*
- * What a chunked directory is, as the reader tells it.
+ * Fills in the bpk_info of a chunked directory, for the reader.
  */
 #include "format/chunkdir/meta.h"
 
-/* Bytes of all data files that are there, one after the other from the first of each column. */
+/* Total size of the data files, counted from the first of each column up to a missing one. */
 static int sum_files(struct bpk_chunkdir_reader *r, uint64_t *total, struct bpk_err *err)
 {
 	struct bpk_buf name = { 0 };
@@ -30,7 +30,7 @@ static int sum_files(struct bpk_chunkdir_reader *r, uint64_t *total, struct bpk_
 	return rc;
 }
 
-/* What the first file tells of all of them; where it is damaged that is told when it is read. */
+/* Take checksum and codec from the first file; any damage in it is reported when it is read. */
 static int look_at_first_file(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	struct bpk_info *info = &r->info;
@@ -46,14 +46,14 @@ static int look_at_first_file(struct bpk_chunkdir_reader *r, struct bpk_err *err
 	info->has_offsets = file->info->has_offsets;
 	info->has_first_chunk = file->info->has_first_chunk;
 	info->first_chunk = file->info->first_chunk;
-	if (info->array ==
-	    NULL) /* bytes, as the dataset has it, were elements to who packed them */
+	/* to the dataset they are bytes; the packer may have known larger elements */
+	if (info->array == NULL)
 		info->typesize = file->info->typesize;
 	bpk_chunkdir_file_close(r->files, file);
 	return 0;
 }
 
-/* The array and the user's metadata, out of what the files have of both. */
+/* Restore the array and the user's metadata. */
 static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	struct bpk_view attributes = bpk_view(NULL, 0);
@@ -75,8 +75,8 @@ static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	return 0;
 }
 
-/* What can be changed unseen. Digests of ours cover the chunks and their order, and all of the
- * small files but cbytes, which nothing reads. */
+/* The parts that can change unseen. Our digests cover the chunks and their order, and the small
+ * files except cbytes, which no reader uses. */
 #define FILES "the headers of the data files, cbytes in meta/sizes and a return to earlier sizes"
 
 static const char *unprotected(const struct bpk_chunkdir_reader *r)

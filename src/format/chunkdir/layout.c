@@ -1,5 +1,6 @@
 /*
- * The columns of a dataset, and how many chunks and files its rows need: arithmetic alone.
+ * Computes the columns of a dataset, and the chunks and files that its rows need. No input or
+ * output; load.c and plan.c call it.
  */
 #include "format/chunkdir/meta.h"
 
@@ -7,8 +8,8 @@
 #include <stdlib.h>
 
 enum {
-	/* how much longer than a column's chunks parcels of a table may be, in whose columns the
-	 * lengths of chunks differ: it bounds the pieces of a parcel */
+	/* Longest parcel of a table whose columns differ in chunk length, in chunks of the shortest
+	 * such column: bounds the pieces of a parcel. */
 	LONGEST_PARCEL = 64,
 };
 
@@ -27,7 +28,7 @@ void bpk_chunkdir_clear(struct bpk_chunkdir *set)
 
 /* ---- Columns ---- */
 
-/* A text of up to three parts, for free(). */
+/* Join three texts; freed by free(). */
 static char *join(const char *a, const char *b, const char *c, struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
@@ -40,7 +41,7 @@ static char *join(const char *a, const char *b, const char *c, struct bpk_err *e
 	return joined;
 }
 
-/* Column i of set is this one, whose texts it takes; there is room for it. */
+/* Append a column to set, which takes its texts and has room for it. */
 static int add_column(struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column)
 {
 	if (column->name == NULL || column->home == NULL || column->folder == NULL)
@@ -73,7 +74,7 @@ static size_t count_leaves(const struct bpk_chunkdir *set, const struct bpk_dtyp
 	return count;
 }
 
-/* The columns of a record's fields; name and folder end in "." and "/" where they are not empty. */
+/* Add the columns of a record's fields; name and folder end in "." and "/" unless empty. */
 static int add_fields(struct bpk_chunkdir *set, const struct bpk_dtype *record, uint64_t offset,
 		      const char *name, const char *folder, unsigned depth, struct bpk_err *err);
 
@@ -115,7 +116,7 @@ static int add_fields(struct bpk_chunkdir *set, const struct bpk_dtype *record, 
 	return 0;
 }
 
-/* The array itself as the one column. */
+/* Add the array itself as the only column. */
 static int add_whole(struct bpk_chunkdir *set, struct bpk_err *err)
 {
 	struct bpk_chunkdir_column column = { .name = bpk_strdup("", err),
@@ -144,7 +145,7 @@ int bpk_chunkdir_add_columns(struct bpk_chunkdir *set, struct bpk_err *err)
 
 /* ---- Counts ---- */
 
-/* Bytes of a row, and that a chunk of rows is no larger than one may be. */
+/* Compute the items and bytes of a row. */
 static int count_row(struct bpk_chunkdir *set, struct bpk_err *err)
 {
 	set->row_items = 1;
@@ -172,7 +173,8 @@ static int check_chunk_rows(const struct bpk_chunkdir *set,
 			BPK_CHUNKDIR_MAX_SPAN);
 }
 
-/* How many rows a parcel has: those of a chunk, if columns agree and records are not too long. */
+/* Choose the rows of a parcel: those of the longest chunk, within the limits on pieces and
+ * bytes. */
 static void choose_parcel(struct bpk_chunkdir *set)
 {
 	uint64_t least = UINT64_MAX, most = 0, rows;
@@ -190,7 +192,7 @@ static void choose_parcel(struct bpk_chunkdir *set)
 	set->mixed_chunks = least != rows || most != rows;
 }
 
-/* Chunks and files for the rows there are. */
+/* Compute chunks and files for the number of rows. */
 static void count_chunks(struct bpk_chunkdir *set)
 {
 	uint64_t rows = set->row_size == 0 ? 0 : set->rows;

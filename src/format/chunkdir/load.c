@@ -1,6 +1,6 @@
 /*
- * A dataset from its meta files: which layout it has ("Recognising a directory"), what its elements
- * are, and where they lie.
+ * Loads a dataset from its meta files: its layout ("Recognising a directory"), its elements, and
+ * the position of its data. Reader and editor call it.
  */
 #include "format/chunkdir/meta.h"
 
@@ -12,11 +12,11 @@
 
 /* ---- Recognising ---- */
 
-/* What lies in the folder data. */
+/* The kinds of entries in the folder data. */
 struct data_listing {
 	bool bcolz_files;
 	bool blaze_files;
-	bool blaze_regular; /* and one of them is a regular file */
+	bool blaze_regular; /* one of these is a regular file */
 	bool folders;
 };
 
@@ -36,7 +36,7 @@ static int look_at_entry(void *arg, const char *name, enum bpk_entry entry)
 	return 0;
 }
 
-/* Are attributes where bcolz keeps them, and not where blaze does? */
+/* Test whether attributes exist at bcolz's path, and not at blaze's. */
 static int has_bcolz_attributes(struct bpk_dir *dir, bool *has, struct bpk_err *err)
 {
 	bool blaze;
@@ -47,7 +47,7 @@ static int has_bcolz_attributes(struct bpk_dir *dir, bool *has, struct bpk_err *
 	return bpk_dir_has(dir, "__attrs__", BPK_ENTRY_FILE, has, err);
 }
 
-/* The layout of what is no table; *in_columns: a record is kept as such. */
+/* Find the layout of a dataset that is not a table; *in_columns: a record is stored as columns. */
 static int recognise(struct bpk_dir *dir, struct bpk_chunkdir *set, bool *in_columns,
 		     struct bpk_err *err)
 {
@@ -122,7 +122,7 @@ out:
 	return rc;
 }
 
-/* What shape and type say, against what sizes says; for objects that is the size of pickles. */
+/* Compare nbytes with shape and type; for objects it is the size of pickles. */
 static int check_nbytes(const char *home, const struct bpk_chunkdir_sizes *sizes, bool opaque,
 			uint64_t size, struct bpk_err *err)
 {
@@ -147,7 +147,7 @@ static struct bpk_view trimmed(struct bpk_view text)
 	return text;
 }
 
-/* Are these attributes good? Else the data can be read all the same. */
+/* Check the attributes; the data stay readable without them. */
 static int judge_attributes(const struct bpk_chunkdir *set, struct bpk_view text,
 			    struct bpk_err *err)
 {
@@ -195,7 +195,7 @@ static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct
 
 /* ---- Arrays ---- */
 
-/* Chunks that reader finds, up to the first that is damaged. */
+/* Count the chunks that reader finds, up to the first damaged one. */
 static uint64_t count_chunks(void *reader, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
@@ -208,8 +208,8 @@ static uint64_t count_chunks(void *reader, struct bpk_err *err)
 	return count;
 }
 
-/* Where storage does not say it: as many chunks as the first file holds. Damage in it counts as its
- * end, and is told when it is read. */
+/* Without superchunksize in storage: the number of chunks in the first file. Damage there counts as
+ * its end, and is reported when the file is read. */
 static int count_in_first_file(struct bpk_dir *dir, const struct bpk_chunkdir *set,
 			       const struct bpk_chunkdir_column *column, uint64_t *nchunks,
 			       struct bpk_err *err)
@@ -277,7 +277,7 @@ out:
 
 /* ---- Tables ---- */
 
-/* What the columns of a table say of themselves, in their order. */
+/* The description of each column of a table, in order. */
 struct column_meta {
 	char *name;
 	char *home;
@@ -349,7 +349,7 @@ static int take_names(struct table *table, struct bpk_view text, struct bpk_err 
 	return 0;
 }
 
-/* The inner dimensions of a column become those of its field, in front of what its type has. */
+/* The inner dimensions of a column precede the dimensions of its type. */
 static int make_field(struct column_meta *column, const struct bpk_chunkdir_sizes *first,
 		      struct bpk_field *field, struct bpk_err *err)
 {
@@ -383,7 +383,7 @@ static int make_field(struct column_meta *column, const struct bpk_chunkdir_size
 	return 0;
 }
 
-/* The type of a table's rows. */
+/* Make the type of a table's rows. */
 static int make_record(struct table *table, struct bpk_dtype *record, struct bpk_err *err)
 {
 	record->fields = bpk_calloc(table->ncolumns, sizeof *record->fields, err);

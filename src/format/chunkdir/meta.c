@@ -1,5 +1,5 @@
 /*
- * Meta files of a dataset: sizes and storage ("meta files", "JSON values as bcolz writes them").
+ * Reads and writes sizes, and reads storage ("meta files", "JSON values as bcolz writes them").
  */
 #include "format/chunkdir/meta.h"
 
@@ -17,7 +17,7 @@ int bpk_chunkdir_read(struct bpk_dir *dir, const char *name, uint64_t limit, str
 
 	text->size = 0;
 	if (bpk_dir_source(dir, name, &source, err) != 0)
-		return -1; /* it names the file */
+		return -1; /* the error names the file */
 	size = bpk_source_size(source);
 	if (size > limit)
 		bpk_fail(err, BPK_LIMIT, "has %" PRIu64 " bytes, at most %" PRIu64 " are accepted",
@@ -31,7 +31,7 @@ int bpk_chunkdir_read(struct bpk_dir *dir, const char *name, uint64_t limit, str
 
 /* ---- JSON ---- */
 
-/* Other writers leave bare NaN and Infinity in fill values, and nowhere else. */
+/* Other writers leave bare NaN and Infinity in fill values only. */
 static int refuse_nan(struct bpk_view value, struct bpk_err *err)
 {
 	enum bpk_json_kind kind = bpk_json_kind(value);
@@ -56,7 +56,7 @@ int bpk_chunkdir_check_object(struct bpk_view text, struct bpk_err *err)
 	return refuse_nan(text, err);
 }
 
-/* A fault that the parsers of types and shapes found is damage here. */
+/* Errors from the parsers of types and shapes mean damage here. */
 static int as_damage(struct bpk_err *err)
 {
 	if (err != NULL && err->kind == BPK_USAGE)
@@ -75,7 +75,7 @@ static int refuse_value(const char *key, struct bpk_view value, const char *expe
 
 /* ---- sizes ---- */
 
-/* So many hexadecimal digits, lower case, in quotes. */
+/* Parse exactly ndigits hexadecimal digits in lower case, in quotes. */
 static bool take_hex(struct bpk_view value, size_t ndigits, uint64_t *number)
 {
 	*number = 0;
@@ -137,7 +137,7 @@ static int check_digests(struct bpk_view object, struct bpk_chunkdir_sizes *size
 	return bpk_chunkdir_check_crc(bpk_chunkdir_sizes_numbers(sizes, numbers), own, err);
 }
 
-/* bcolz estimates it, or writes nonsense: what is no integer is not known. */
+/* bcolz writes an estimate or nonsense: anything but an integer is unknown. */
 static uint64_t take_cbytes(struct bpk_view value)
 {
 	uint64_t cbytes;
@@ -208,7 +208,7 @@ int bpk_chunkdir_sizes_print(const struct bpk_chunkdir_sizes *sizes, struct bpk_
 
 /* ---- storage ---- */
 
-/* A word that is one of two; *second tells which. Missing: the first. */
+/* Parse one of two words; *second: it is the second one. A missing key means the first. */
 static int take_word(struct bpk_view text, const char *key, const char *const words[2],
 		     bool *second, struct bpk_err *err)
 {
@@ -222,7 +222,7 @@ static int take_word(struct bpk_view text, const char *key, const char *const wo
 			words[1]);
 }
 
-/* dtype: text in a string, an object {"name": type} or a list of [name, type] pairs. */
+/* Parse dtype: text in a string, an object {"name": type} or a list of [name, type] pairs. */
 static int take_dtype(struct bpk_view text, struct bpk_dtype *dtype, struct bpk_err *err)
 {
 	static const char *const orders[] = { "little", "big" };

@@ -1,6 +1,7 @@
 /*
- * Meta files in the spelling of their forerunners: what Python's json.dumps writes, and a newline.
- * Source: chunked directory layouts, "meta files", "JSON values as bcolz writes them", "Examples".
+ * Writes meta files, spelled like those of the original programs: as Python's json.dumps does, with
+ * a newline. Writer and editor call it. Source: chunked directory layouts, "meta files", "JSON
+ * values as bcolz writes them", "Examples".
  */
 #include "format/chunkdir/output.h"
 
@@ -14,7 +15,7 @@ static int put_quoted(struct bpk_buf *out, const char *text, struct bpk_err *err
 
 /* ---- Types ---- */
 
-/* NumPy's str(dtype) of a native type, which has a name; empty for others. */
+/* NumPy's str(dtype) of a named native type; empty for other types. */
 static void name_native(const struct bpk_scalar *scalar, char name[32])
 {
 	static const char kinds[] = "iufcMm";
@@ -35,7 +36,7 @@ static void name_native(const struct bpk_scalar *scalar, char name[32])
 		snprintf(name, 32, "%s[%s]", names[found - kinds], scalar->unit);
 }
 
-/* A type without its own shape, as NumPy's dtype.str has it, quoted. */
+/* Print a type without its own shape as NumPy's dtype.str, quoted. */
 static int put_str(const struct bpk_dtype *dtype, struct bpk_buf *out, struct bpk_err *err)
 {
 	struct bpk_dtype plain = *dtype;
@@ -66,7 +67,8 @@ static int put_dimensions(const uint64_t *shape, size_t n, struct bpk_buf *out, 
 	return bpk_buf_printf(out, err, "]");
 }
 
-/* A record as the list of its fields: [["x", "<f4"], ["y", "<f8", [3]], ["z", [["u", "|u1"]]]]. */
+/* Print a record as the list of its fields: [["x", "<f4"], ["y", "<f8", [3]], ["z", [["u",
+ * "|u1"]]]]. */
 static int put_fields(const struct bpk_dtype *dtype, struct bpk_buf *out, struct bpk_err *err)
 {
 	for (size_t i = 0; i < dtype->nfields; i++) {
@@ -88,7 +90,7 @@ static int put_fields(const struct bpk_dtype *dtype, struct bpk_buf *out, struct
 	return bpk_buf_printf(out, err, "]");
 }
 
-/* The fill value: the zero of the type, as JSON has one. */
+/* Print the fill value: the type's zero in JSON. */
 static int put_zero(const struct bpk_dtype *dtype, struct bpk_buf *out, struct bpk_err *err)
 {
 	if (dtype->nfields > 0) {
@@ -202,7 +204,7 @@ void bpk_chunkdir_size_up(const struct bpk_chunkdir *set, const struct bpk_chunk
 		sizes->nbytes = set->array.size;
 		return;
 	}
-	/* lay_out has made sure that there is place for one more */
+	/* lay_out has made sure that one more dimension fits */
 	sizes->ndimensions = 1 + own->ndimensions;
 	sizes->shape[0] = set->rows;
 	memcpy(sizes->shape + 1, own->shape, own->ndimensions * sizeof *own->shape);

@@ -1,5 +1,6 @@
 /*
- * Names of data files and columns, and which files are a dataset's ("Blaze form", "bcolz form").
+ * Names of data files and columns, and the test for a dataset's own files ("Blaze form", "bcolz
+ * form").
  */
 #include "format/chunkdir/chunkdir.h"
 
@@ -66,7 +67,7 @@ bool bpk_chunkdir_is_safe_name(const char *name)
 	return true;
 }
 
-/* ---- What belongs to a dataset ---- */
+/* ---- Files of a dataset ---- */
 
 static bool is_one_of(const char *name, const char *const *names)
 {
@@ -84,7 +85,7 @@ static bool is_data_file(const char *name)
 	       bpk_chunkdir_is_blaze_file(name, &number);
 }
 
-/* A part of an array, from its root. */
+/* True for a file of an array, relative to the array's folder. */
 static bool is_part_of_array(const char *name)
 {
 	static const char *const meta[] = { "meta/sizes", "meta/storage", "meta/attributes",
@@ -93,7 +94,7 @@ static bool is_part_of_array(const char *name)
 	return is_one_of(name, meta) || (strncmp(name, "data/", 5) == 0 && is_data_file(name + 5));
 }
 
-/* A column's data file: data/x/y/__1__.bin, to any depth that there may be. */
+/* True for a column's data file: data/x/y/__1__.bin, up to the deepest level possible. */
 static bool is_nested_file(const char *name)
 {
 	const char *last = strrchr(name, '/');

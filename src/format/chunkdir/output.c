@@ -1,9 +1,9 @@
 /*
- * Data files as they are written. In the Blaze layout each is a Bloscpack file of version 3,
- * written by that format's own writer with no spare entries and no metadata, so that it means the
- * same to readers of every 32-byte header. How many chunks a file will have must be known when it
- * is begun, as its offsets lie before them. Where it is not, place is made for a full file, and the
- * chunks of a shorter one, which only the last can be, are moved down.
+ * Writes data files, for writer and editor. In the Blaze layout each is a Bloscpack file of version
+ * 3, written by that format's own writer without spare entries and metadata, so that it means the
+ * same to readers of every 32-byte header. The offsets precede the chunks, so the number of chunks
+ * must be known when a file is begun. If it is not, room is made for a full file, and the chunks of
+ * a shorter one, which only the last can be, are moved down.
  *
  * In the bcolz layout a file is a header of version 1 and one chunk.
  */
@@ -106,7 +106,7 @@ static void add_share(struct bpk_chunkdir_output *out, size_t column, uint64_t n
 
 /* ---- Ending a file ---- */
 
-/* Put the chunk that begins at offset of the draft into writer, and move behind it. */
+/* Put the chunk at *offset of the draft into writer, and advance *offset. */
 static int move_chunk(const struct bpk_chunkdir_output *out, struct bpk_draft *draft,
 		      uint64_t *offset, void *writer, struct bpk_parcel *parcel,
 		      struct bpk_err *err)
@@ -128,8 +128,8 @@ static int move_chunk(const struct bpk_chunkdir_output *out, struct bpk_draft *d
 	return blp->put(writer, parcel, err);
 }
 
-/* Fewer chunks came than there is place for. Written anew on the same draft, each lands before the
- * place where it is read, so nothing is lost that is still to be read. */
+/* Fewer chunks came than there is room for. The file is rewritten on the same draft; each chunk
+ * lands before the position it is read from, so no unread byte is overwritten. */
 static int shorten(struct bpk_chunkdir_output *out, size_t column, struct bpk_err *err)
 {
 	struct bpk_chunkdir_draft *file = &out->tracks[column].file;
@@ -183,7 +183,7 @@ static int end_file(struct bpk_chunkdir_output *out, size_t column, struct bpk_e
 	return 0;
 }
 
-/* ---- All of them ---- */
+/* ---- All files ---- */
 
 int bpk_chunkdir_output_open(struct bpk_chunkdir_output *out, struct bpk_err *err)
 {

@@ -1,40 +1,40 @@
 /*
- * How a dataset to be written is kept: its layout, what sizes and storage say of the elements, how
- * many rows a chunk and how many chunks a file holds. It follows from what info says of elements
- * and chunks. Source: chunked directory layouts, "Differences and recommendations"; the rules are
- * told at bpk_chunkdir_carry_in.
+ * Plans a dataset to be written: its layout, the array in sizes and storage, rows of a chunk and
+ * chunks of a file, from the elements and chunks in info. Source: chunked directory layouts,
+ * "Differences and recommendations"; the rules stand at bpk_chunkdir_carry_in.
  */
 #include <inttypes.h>
 
 #include "format/chunkdir/output.h"
 
 enum {
-	SUPERCHUNK_SIZE = 16 << 20, /* raw bytes of a data file, unless they get too many */
-	MOST_FILES = 10000,
-	DEFAULT_CHUNK_SIZE = 1 << 20, /* of a dataset that has no chunk to tell */
+	SUPERCHUNK_SIZE = 16 << 20,   /* raw bytes of a data file, up to MOST_FILES files */
+	MOST_FILES = 10000,           /* above it, data files become larger */
+	DEFAULT_CHUNK_SIZE = 1 << 20, /* of a dataset without a known chunk size */
 };
 
-/* ---- How the elements are kept ---- */
+/* ---- How elements are stored ---- */
 
-/* What is stored of info's array; typed says whether there is one. */
+/* How info's array is stored; typed is false if it is stored as bytes. */
 struct shape_up {
 	bool typed;
 	bool flat;
-	bool with_shape; /* the attributes tell the true one */
+	bool with_shape; /* the attributes hold the true shape */
 };
 
 static uint64_t inner_items(const struct bpk_array *array)
 {
 	uint64_t items = 1;
 
-	/* the product with the first dimension was tested when the array was made; if that is 0, a
-	 * wrapped product here makes no difference to a flat array of nothing */
+	/* the product with the first dimension was tested when the array was made; if that
+		 * dimension is 0, the array is empty and stored flat, so a wrapped product is
+		 * harmless */
 	for (size_t i = 1; i < array->ndimensions; i++)
 		items *= array->shape[i];
 	return items;
 }
 
-/* Can its chunks be kept as they are, or packed, as chunks of whole items? */
+/* True if chunks hold whole items, either packed here or copied. */
 static bool is_kept_typed(const struct bpk_info *info, bool packs)
 {
 	const struct bpk_array *array = info->array;
@@ -67,7 +67,7 @@ static struct shape_up shape_up(const struct bpk_info *info, uint64_t chunk_size
 	return s;
 }
 
-/* The array as sizes and storage will have it; set->array is empty. */
+/* Set set->array, which is empty, to the array in sizes and storage. */
 static int store_array(struct bpk_chunkdir *set, const struct bpk_info *info,
 		       const struct shape_up *s, struct bpk_err *err)
 {
@@ -104,7 +104,7 @@ static int check_chunk_size(const struct bpk_info *info, const struct shape_up *
 	return 0;
 }
 
-/* A row that is as large as that, or a whole number of them. */
+/* The chunk size; without one, the largest multiple of an item up to the default, at least one. */
 static uint64_t settle_chunk_size(const struct bpk_info *info)
 {
 	uint64_t item = info->array != NULL ? bpk_max_u64(1, info->array->dtype.size) : 1;
@@ -114,10 +114,10 @@ static uint64_t settle_chunk_size(const struct bpk_info *info)
 	return bpk_max_u64(item, DEFAULT_CHUNK_SIZE - DEFAULT_CHUNK_SIZE % item);
 }
 
-/* ---- How large the data files are ---- */
+/* ---- Size of the data files ---- */
 
-/* Chunks of a file: as many as make the size of the column with the widest items, and more where
- * files would get too many. */
+/* Chunks of a file: as many as fill the superchunk size in the column with the widest items, and
+ * more if there would be too many files. */
 static uint64_t superchunk_chunks(const struct bpk_chunkdir *set, uint64_t superchunk_size)
 {
 	uint64_t widest = 1, chunks;
@@ -159,7 +159,7 @@ static int lay_out(struct bpk_chunkdir *set, const struct bpk_write_options *opt
 	return bpk_chunkdir_set_rows(set, set->rows, err);
 }
 
-/* ---- All of it ---- */
+/* ---- The plan ---- */
 
 static int choose_layout(const char *name, enum bpk_chunkdir_layout *layout, struct bpk_err *err)
 {

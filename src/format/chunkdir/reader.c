@@ -1,6 +1,6 @@
 /*
- * Reading chunked directories: chunks by their numbers, out of files that are opened as they are
- * needed ("Reading algorithm").
+ * The reader of chunked directories: finds chunks by their numbers, in files that are opened on
+ * demand ("Reading algorithm").
  */
 #include "format/chunkdir/meta.h"
 
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 enum {
-	/* chunks before one in a file without usable offsets, which each fetch must walk over */
+	/* most chunks to walk over, at each fetch, in a file without usable offsets */
 	LONGEST_WALK = 4096,
-	/* how often meta files that change while they are read are read again */
+	/* most attempts to read meta files that keep changing */
 	MOST_LOADS = 100,
 };
 
@@ -33,7 +33,7 @@ int bpk_chunkdir_subject(const struct bpk_chunkdir *set, const struct bpk_chunkd
 
 /* ---- One chunk of a column ---- */
 
-/* A chunk has the bytes of its rows; the last may have more, which an append did not commit. */
+/* A chunk has the bytes of its rows; the last may have more, from an append before its commit. */
 static int check_size(const struct bpk_chunkdir_reader *r, const struct bpk_chunkdir_column *column,
 		      uint64_t number, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -90,7 +90,7 @@ int bpk_chunkdir_bring(const struct bpk_chunkdir_reader *r, size_t column_number
 
 /* ---- Parcels of an array ---- */
 
-/* Behind the digest stands which one it is: files may differ in that. */
+/* The digest is followed by its number, since files may use different checksums. */
 static int fetch_chunk(const struct bpk_chunkdir_reader *r, struct bpk_parcel *parcel,
 		       struct bpk_err *err)
 {
@@ -124,7 +124,7 @@ static int check_chunk(const struct bpk_chunkdir_reader *r, const struct bpk_par
 
 /* ---- Parcels of records ---- */
 
-/* Rows of a parcel. */
+/* The rows first to end - 1 of a parcel. */
 struct rows {
 	uint64_t first, end;
 };
@@ -136,7 +136,7 @@ static struct rows rows_of(const struct bpk_chunkdir *set, uint64_t number)
 	return (struct rows){ first, first + bpk_min_u64(set->chunk_rows, set->rows - first) };
 }
 
-/* The chunks of a column that have some of them. */
+/* The first and the last chunk of a column that hold some of these rows. */
 static uint64_t first_chunk(const struct bpk_chunkdir_column *column, struct rows rows)
 {
 	return rows.first / column->chunk_rows;
@@ -157,7 +157,7 @@ static size_t count_pieces(const struct bpk_chunkdir *set, struct rows rows)
 	return (size_t)count;
 }
 
-/* Which of the parcel's items a chunk of a column holds. */
+/* Describe the items of the parcel that a chunk of a column holds. */
 static struct bpk_chunkdir_piece describe_piece(const struct bpk_chunkdir *set, uint32_t column,
 						uint64_t chunk, struct rows rows)
 {
@@ -175,7 +175,7 @@ static struct bpk_chunkdir_piece describe_piece(const struct bpk_chunkdir *set, 
 	};
 }
 
-/* Bring one chunk behind those that packed holds already, by way of the parcel's other buffer. */
+/* Append one chunk to packed; the parcel's other buffer serves as scratch. */
 static int add_piece(const struct bpk_chunkdir_reader *r, struct bpk_chunkdir_piece piece,
 		     size_t index, struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -238,8 +238,8 @@ static int check_records(const struct bpk_chunkdir_reader *r, const struct bpk_p
 
 /* ---- The operations ---- */
 
-/* Files that were opened before rows were added may lack what is looked for: the old rows are in
- * those that have their names now. May the step that failed with *err be done again? */
+/* Files opened before rows were added may lack the wanted chunk; files opened by name now have all
+ * old rows. True if the step that failed with *err can be repeated. */
 static bool begin_again(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	if (!bpk_chunkdir_judge(r, err))
@@ -330,7 +330,7 @@ static int locate_in_column(struct bpk_chunkdir_reader *r, size_t column_number,
 	return rc;
 }
 
-/* Of records: the first piece, with the sizes of all. */
+/* For records: the position of the first piece, and the sizes of all pieces together. */
 static int locate(struct bpk_chunkdir_reader *r, uint64_t number, struct bpk_where *where,
 		  struct bpk_err *err)
 {
@@ -388,8 +388,8 @@ static bool reader_positional(const void *reader)
 /* ---- Opening ---- */
 
 /*
- * One sizes may be of another state than the next file that is read. What then looks like damage is
- * damage when it is found again beside the same sizes.
+ * Load the meta files. sizes may be of another state than the files read after it, so apparent
+ * damage counts only if it is found again with the same sizes.
  */
 static int load(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {

@@ -1,5 +1,5 @@
 /*
- * Data files that are there, and those that take their place: chunks that stay are copied.
+ * Replaces data files for the editor: chunks that stay are copied.
  */
 #include "format/chunkdir/editor.h"
 
@@ -19,9 +19,9 @@ void bpk_chunkdir_old_close(struct bpk_chunkdir_old *old)
 	*old = (struct bpk_chunkdir_old){ 0 };
 }
 
-/* ---- Files that are there ---- */
+/* ---- Existing files ---- */
 
-/* Chunks of file number of a column, as committed. */
+/* Number of chunks in a committed file of a column. */
 static uint64_t chunks_in(const struct bpk_chunkdir_column *column, uint64_t number)
 {
 	uint64_t first = number * column->superchunk_chunks;
@@ -76,8 +76,8 @@ static bool has_digests(const struct bpk_chunkdir_editor *e, size_t column)
 	return set->is_table ? set->columns[column].digests.given : set->sizes.digests.given;
 }
 
-/* What chunk number, at that position of an old file, adds to the digest: for that its head and
- * seal are read, or all of it where it has none. */
+/* Compute the share of a chunk of an old file in the digest. Its header and seal are read, or the
+ * whole chunk if it has no seal. */
 static int share_of_old(struct bpk_chunkdir_old *old, size_t column, uint64_t position,
 			uint64_t number, uint64_t *share, struct bpk_err *err)
 {
@@ -98,8 +98,7 @@ static int share_of_old(struct bpk_chunkdir_old *old, size_t column, uint64_t po
 	return 0;
 }
 
-/* The chunk that rows fill in part
- * is no matter: it is behind every cut, and otherwise written anew as well. */
+/* A chunk that rows fill in part does not matter: it lies after every cut, or is replaced too. */
 int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			      struct bpk_chunkdir_old *old, struct bpk_err *err)
 {
@@ -110,7 +109,7 @@ int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint
 	track->size -= bpk_source_size(old->place.source);
 	if (!has_digests(e, column))
 		return 0;
-	full = e->info.raw_size / bpk_chunkdir_full(e); /* chunks that are */
+	full = e->info.raw_size / bpk_chunkdir_full(e); /* number of full chunks */
 	for (uint64_t i = 0; i < chunks_in(c, number) && first + i < full; i++) {
 		if (share_of_old(old, e->set.is_table ? 0 : column, i, first + i, &share, err) != 0)
 			return -1;
@@ -119,7 +118,7 @@ int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint
 	return 0;
 }
 
-/* A chunk of an old file, with the seal that new ones have. */
+/* Fetch a chunk of an old file, with a seal of the new kind. */
 static int fetch_old(struct bpk_chunkdir_editor *e, struct bpk_chunkdir_old *old, uint64_t position,
 		     struct bpk_err *err)
 {
@@ -135,7 +134,7 @@ static int fetch_old(struct bpk_chunkdir_editor *e, struct bpk_chunkdir_old *old
 				position);
 	if (rc < 0)
 		return -1;
-	/* as it stands, be it damaged: then its digest goes on telling so */
+	/* copied as it is: if it is damaged, its digest still shows it */
 	if (blp->info(old->reader)->checksum == e->output.checksum)
 		return 0;
 	return blp->check(old->reader, parcel, err) != 0
@@ -143,7 +142,7 @@ static int fetch_old(struct bpk_chunkdir_editor *e, struct bpk_chunkdir_old *old
 		       : bpk_parcel_seal(e->output.checksum, parcel, err);
 }
 
-/* Copy the chunks that the file being written lacks before position to. */
+/* Copy the chunks before position to that the new file still lacks. */
 static int copy_chunks(struct bpk_chunkdir_editor *e, size_t column, uint64_t number, uint64_t to,
 		       uint64_t nchunks, struct bpk_err *err)
 {
@@ -167,10 +166,10 @@ static int copy_chunks(struct bpk_chunkdir_editor *e, size_t column, uint64_t nu
 	return 0;
 }
 
-/* ---- Files that take the place of others ---- */
+/* ---- Files that replace others ---- */
 
-/* Begin what will be file number of a column; there is one of that number. Behind a cut the first
- * such file waits for the commit, since it may have to follow sizes. */
+/* Begin the replacement of an existing file of a column. After a cut the first such file is held
+ * until the commit, since it may have to follow sizes. */
 static int begin_replacing(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			   struct bpk_err *err)
 {

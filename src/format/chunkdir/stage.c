@@ -1,6 +1,6 @@
 /*
- * What a commit stages, in an order that is harmless to readers that see every single rename: sizes
- * last when rows are added, first when some are taken away.
+ * Stages the files of a commit for the editor, in an order that is harmless to readers that see
+ * every single rename: sizes last if rows are added, first if rows are removed.
  */
 #include "format/chunkdir/editor.h"
 
@@ -22,7 +22,7 @@ uint64_t bpk_chunkdir_new_raw_size(const struct bpk_chunkdir_editor *e)
 	return e->kept * bpk_chunkdir_full(e) + e->added;
 }
 
-/* A cut that nothing follows may lie inside a file. */
+/* A cut without new chunks may lie inside a file. */
 static int end_at_cut(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 {
 	if (!e->is_cut || e->added > 0 || e->kept == e->set.nchunks)
@@ -48,7 +48,7 @@ static int end_files(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	return bpk_chunkdir_output_end(&e->output, err);
 }
 
-/* Files from number on, as committed, are no more; nor what lies behind them unused. */
+/* Remove committed files from number on, and unused ones after them. */
 static int remove_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			struct bpk_err *err)
 {
@@ -71,7 +71,7 @@ static int remove_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t n
 	return rc;
 }
 
-/* What committed files from number on added to digest and size is taken off. */
+/* Subtract the contribution of committed files from number on to digest and size. */
 static int take_off_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			  struct bpk_err *err)
 {
@@ -99,7 +99,7 @@ static int read_sizes(struct bpk_chunkdir_editor *e, const char *name,
 	return rc;
 }
 
-/* sizes of n columns from first on, which are all, or one of a bcolz table. */
+/* Write the sizes of n columns from first on: all columns, or one of a bcolz table. */
 static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_column *c = &e->set.columns[first];
@@ -120,7 +120,7 @@ static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, stru
 	}
 	if (e->is_cut || (e->changed && e->output.tracks[first].has_last))
 		sizes.digests.last = last;
-	if (sizes.cbytes > INT64_MAX) /* bcolz's own may have been too low */
+	if (sizes.cbytes > INT64_MAX) /* negative, because bcolz recorded too little */
 		sizes.cbytes = 0;
 	if (e->new_attributes && sizes.digests.has_attributes)
 		sizes.digests.attributes = bpk_chunkdir_crc(bpk_buf_view(&e->attributes));
@@ -144,7 +144,7 @@ static int put_all_sizes(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* Fewer rows: sizes says so before anything is taken away. */
+/* Fewer rows: sizes is renamed before anything is removed. */
 static int stage_shrunk(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 {
 	uint64_t nchunks = e->next;

@@ -1,7 +1,7 @@
 /*
- * Records and their columns: a parcel's pieces, and the items between the two. Columns are unpacked
- * one behind the other into a buffer, then a few records at a time are put together, so that what
- * is written stays in cache while all columns add to it:
+ * Records and columns: the pieces of a parcel, and the copies between columns and records. Columns
+ * are unpacked into one buffer, concatenated. Then a few records at a time are assembled, so that
+ * the output stays in cache while all columns add to it:
  *
  *      x x x x x x . . .            x yy zzz x yy zzz
  *      yyyyyyyyyyyyyyyyyy    ->     x yy zzz x yy zzz
@@ -11,7 +11,7 @@
 
 #include "format/chunkdir/meta.h"
 
-enum { RECORDS_IN_CACHE = 16 << 10 }; /* bytes of records that are put together at a time */
+enum { RECORDS_IN_CACHE = 16 << 10 }; /* bytes of records that are assembled at a time */
 
 int bpk_chunkdir_pieces_begin(struct bpk_buf *packed, size_t npieces, struct bpk_err *err)
 {
@@ -25,7 +25,7 @@ int bpk_chunkdir_pieces_begin(struct bpk_buf *packed, size_t npieces, struct bpk
 	return 0;
 }
 
-/* ---- Strided copies: one loop for each common size, so that its copies are single moves ---- */
+/* ---- Strided copies: a constant size lets the compiler make each copy a single move ---- */
 
 static inline void copy_items(const uint8_t *from, size_t from_step, uint8_t *to, size_t to_step,
 			      size_t nitems, size_t size)
@@ -78,17 +78,17 @@ void bpk_chunkdir_scatter(const uint8_t *column, size_t size, size_t nitems, uin
 
 /* ---- Unpacking ---- */
 
-/* Items first..last of a parcel, and their columns in a buffer. */
+/* Items first to last - 1 of a parcel, and their columns in a buffer. */
 struct wanted {
 	const struct bpk_chunkdir *set;
 	struct bpk_chunk_ctx *ctx;
 	size_t first, last;
-	uint8_t *columns; /* each (last - first) * item_size bytes, one behind the other */
+	uint8_t *columns; /* concatenated, each (last - first) * item_size bytes */
 };
 
 static uint8_t *start_of(const struct wanted *w, const struct bpk_chunkdir_column *column)
 {
-	/* the columns before it have as many bytes of each item as lie before it there */
+	/* earlier columns have as many bytes of each item as precede this one in the item */
 	return w->columns + (w->last - w->first) * (size_t)column->item_offset;
 }
 
@@ -114,7 +114,7 @@ static int unpack_piece(const struct wanted *w, const struct bpk_buf *packed,
 	return bpk_chunkdir_subject(w->set, column, piece->number, piece->file_offset, err);
 }
 
-/* Put the records together, at out. */
+/* Assemble the records at out. */
 static void weave(const struct wanted *w, uint8_t *out)
 {
 	size_t record = (size_t)w->set->array.dtype.size;

@@ -1,22 +1,21 @@
 /*
- * Writing a chunked directory: data files as the chunks come, and when all have come storage, the
- * attributes, and last sizes.
- * Source: chunked directory layouts, "Differences and recommendations".
+ * The writer of chunked directories: data files as the chunks come; then storage, the attributes,
+ * and sizes. Source: chunked directory layouts, "Differences and recommendations".
  */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "format/chunkdir/output.h"
 
-enum { DEFAULT_LEVEL = 5 }; /* bcolz's own */
+enum { DEFAULT_LEVEL = 5 }; /* bcolz's default, recorded if the level of chunks is unknown */
 
-/* Fixed after open, but for what put moves. */
+/* Fixed after open, except for the state that put changes. */
 struct writer {
 	struct bpk_tree *tree;
 	struct bpk_chunkdir set;
 	struct bpk_buf attributes;
 	struct bpk_chunkdir_cparams cparams;
-	bool packs; /* options said how chunks will be packed */
+	bool packs; /* options contained the recipe for chunks */
 	const struct bpk_checksum *checksum;
 	uint64_t announced; /* raw bytes; may be unknown */
 	uint64_t raw_size;  /* put so far */
@@ -26,7 +25,7 @@ struct writer {
 
 /* ---- Opening ---- */
 
-/* cparams of chunks that come as they are. */
+/* The cparams of chunks that are copied. */
 static struct bpk_chunkdir_cparams cparams_of(const struct bpk_chunk_header *header)
 {
 	return (struct bpk_chunkdir_cparams){
@@ -140,7 +139,7 @@ static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk
 	return bpk_chunkdir_seal(&w->set, w->checksum, parcel, err);
 }
 
-/* All chunks are full but the last. */
+/* All chunks but the last must be full. */
 static int check_order(const struct writer *w, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	uint64_t full = w->set.chunk_rows * w->set.row_size;
@@ -153,7 +152,7 @@ static int check_order(const struct writer *w, const struct bpk_parcel *parcel, 
 			parcel->number, parcel->raw_size, w->last_raw, full);
 }
 
-/* The first chunk tells of the packing when nobody else did. */
+/* Take cparams from the first chunk if they were not given. */
 static void look_at(struct writer *w, const struct bpk_parcel *parcel)
 {
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
@@ -170,7 +169,8 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 	struct writer *w = writer;
 	uint64_t nchunks = w->announced != BPK_UNKNOWN ? w->set.nchunks : BPK_UNKNOWN;
 
-	if (parcel->raw_size == 0) /* an empty dataset has no data file, a stream an empty end */
+	/* an empty dataset has no data file, and a stream ends with an empty chunk */
+	if (parcel->raw_size == 0)
 		return 0;
 	if (check_order(w, parcel, err) != 0)
 		return -1;
@@ -238,7 +238,7 @@ static int put_sizes(struct writer *w, const struct bpk_chunkdir_column *column,
 	return rc;
 }
 
-/* The meta files of the dataset, or of a column of a bcolz table. */
+/* Write the meta files of the dataset, or of a column of a bcolz table. */
 static int put_meta(struct writer *w, size_t column, bool all, struct bpk_err *err)
 {
 	bool blaze = w->set.layout == BPK_CHUNKDIR_BLAZE;
