@@ -1,7 +1,7 @@
 /*
- * Frames as they are made, inside the room: what the writers, the editors and the arrays of several
- * dimensions share. An output gathers what the end of a frame says of its chunks; where they lie is
- * its owner's to decide.
+ * Writing frames, inside the room: shared by the writers, the editors and the arrays of several
+ * dimensions. An output collects the facts about chunks that the end of a frame records; its owner
+ * decides where chunks are stored.
  */
 #ifndef BPK_FORMAT_FRAME_WRITER_H
 #define BPK_FORMAT_FRAME_WRITER_H
@@ -9,18 +9,18 @@
 #include "format/frame/nd.h"
 
 /*
- * Store a packed chunk behind those that were stored, and say what the index has to say of it: its
- * offset from the end of the header, or its id.
+ * Store a packed chunk after those already stored, and return its index entry: the offset from the
+ * end of the header, or the id.
  */
 typedef int bpk_frame_store_fn(void *arg, struct bpk_view chunk, uint64_t *entry,
 			       struct bpk_err *err);
 
 /*
- * One thread's own. Valid when zeroed; for bpk_frame_output_clear. An editor fills it with what its
- * frame has and goes on from there.
+ * Owned by one thread. Valid when zeroed; must be cleared with bpk_frame_output_clear. An editor
+ * starts from the content of its frame.
  */
 struct bpk_frame_output {
-	struct bpk_frame_header header; /* defaults and fixed layers; its sizes follow at the end */
+	struct bpk_frame_header header; /* defaults and fixed layers; sizes are set at the end */
 	struct bpk_frame_layers layers; /* the trailer's, without the digests */
 	const struct bpk_checksum *checksum;
 	struct bpk_chunk_ctx *ctx;
@@ -29,17 +29,17 @@ struct bpk_frame_output {
 	struct bpk_buf entries; /* of the index, 8 bytes each in host order */
 	struct bpk_buf digests; /* checksum->size bytes each; zeros for special entries */
 	uint64_t nchunks;
-	uint64_t nstored;   /* those that are no special entries */
-	uint64_t raw_size;  /* in all */
+	uint64_t nstored;   /* chunks that are not special entries */
+	uint64_t raw_size;  /* of all chunks */
 	uint64_t last_size; /* raw bytes of the last one */
-	uint64_t full;      /* raw bytes of all but the last; unknown: as the first one has */
+	uint64_t full;      /* raw bytes of all but the last; unknown: set by the first one */
 
-	uint32_t block_size; /* of an array, whose chunks all have such blocks; 0: any */
-	bool as_is;          /* chunks stay what they are, readable or not: their files are there */
-	/* No chunk is stored, so that the first one may settle what an item is. */
+	uint32_t block_size; /* of all chunks of an array; 0: any */
+	bool as_is; /* store chunks unchanged, readable or not: their files already exist */
+	/* No chunk is stored yet, so the first one may decide the typesize. */
 	bool open_typesize;
 
-	/* An array in chunks of several dimensions: parcels are bands of it (nd_writer.c). */
+	/* A multidimensional array: parcels are bands of it (nd_writer.c). */
 	bool has_nd;
 	struct bpk_frame_nd nd;
 
@@ -48,10 +48,10 @@ struct bpk_frame_output {
 };
 
 /*
- * Begin a frame that info describes: header defaults by options->recipe, or, where chunks are
- * carried over, by info->frame or its first chunk; layers, or the user's metadata as layers.
- * header.size is set. Fails with BPK_LIMIT (sizes, or layers, that no frame can have),
- * BPK_UNSUPPORTED or BPK_NO_MEMORY; out is cleared then.
+ * Begin a frame for info. Header defaults come from options->recipe, or if chunks are copied, from
+ * info->frame or the first chunk; layers from info, or from the user's metadata. Sets header.size.
+ * Fails with BPK_LIMIT (sizes or layers that no frame can have), BPK_UNSUPPORTED or BPK_NO_MEMORY;
+ * out is then cleared.
  */
 int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_options *options,
 			   bool sparse, struct bpk_frame_output *out, struct bpk_err *err);
@@ -59,81 +59,79 @@ int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_o
 void bpk_frame_output_clear(struct bpk_frame_output *out);
 
 /*
- * Take the next chunk, sealed unless the checksum is none: store it, or let the index alone tell of
- * it where it is special and all chunks have one size. When the first chunk of another size comes,
- * the special ones before it are stored as what they are ("Version 3 additions": special offsets
- * have no length there). An empty chunk is passed over.
- * Fails with BPK_UNSUPPORTED for what no frame may hold: chunks of version 2, chunks of blocks of
- * variable length beside others; BPK_LIMIT for too many.
+ * Add the next chunk, sealed unless the checksum is of size 0. It is stored, or, if it is special
+ * and all chunks have one size, only recorded in the index. When the first chunk of another size
+ * comes, earlier special entries are stored as chunks ("Version 3 additions": special offsets have
+ * no length there). An empty chunk is ignored. Fails with BPK_UNSUPPORTED for chunks that no frame
+ * may hold: of version 2, or with blocks of variable length among others; BPK_LIMIT for too many.
  */
 int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
 			 struct bpk_err *err);
 
 /*
- * The same in the place of chunk parcel->number, which has as many raw bytes. What was there stays
- * where it is, but nothing leads to it any more.
+ * The same, replacing chunk parcel->number, which has as many raw bytes. The old chunk stays in its
+ * place, unreferenced.
  */
 int bpk_frame_output_replace(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
 			     struct bpk_err *err);
 
-/* Have each chunk say its own size from here on (version 3): those that the index alone told of are
- * stored as what they are. Special entries before the last have out->full bytes, it last_size. */
+/* Switch to chunks of variable size (version 3): special entries are stored as chunks. Those before
+ * the last have out->full bytes, the last has last_size. */
 int bpk_frame_output_vary(struct bpk_frame_output *out, struct bpk_err *err);
 
-/* Make the frame's ending: bpk_frame_end of what was put. payload_end as there; sparse: payload is
- * what the stored chunks take. */
+/* Build the frame's ending: bpk_frame_end of the chunks put, with its payload_end. sparse: payload
+ * is the size of the stored chunks. */
 int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
 
-/* ---- Chunks as c-blosc2 reads them (spell.c) ---- */
+/* ---- Chunks in a form that c-blosc2 can read (spell.c) ---- */
 
-/* Does the index alone tell all of this chunk? */
+/* True if an index entry alone can represent this chunk. */
 bool bpk_frame_is_told_by_index(const struct bpk_frame_output *out,
 				const struct bpk_chunk_header *header);
 
-/* Can c-blosc2 read all of a stored chunk, and any part of it, in this frame? header is that of
- * chunk. Fails with BPK_NO_MEMORY. */
+/* Test whether c-blosc2 can read a stored chunk, whole and in parts, in this frame. header is that
+ * of chunk. Fails with BPK_NO_MEMORY. */
 int bpk_frame_is_readable(const struct bpk_frame_output *out, struct bpk_view chunk,
 			  const struct bpk_chunk_header *header, bool *readable,
 			  struct bpk_err *err);
 
-/* The same content as a chunk that it can, into spelled. Fails as decoding chunk does, and with
- * BPK_NO_MEMORY. */
+/* Encode the content of chunk in a form that it can read, into spelled. Fails like decoding, or
+ * with BPK_NO_MEMORY. */
 int bpk_frame_spell(struct bpk_frame_output *out, struct bpk_view chunk,
 		    const struct bpk_chunk_header *header, struct bpk_buf *spelled,
 		    struct bpk_err *err);
 
-/* ---- Arrays in chunks of several dimensions (nd_writer.c) ---- */
+/* ---- Arrays in multidimensional chunks (nd_writer.c) ---- */
 
-/* Is info's array to be kept as one? It is there, and the options have shapes of chunks and
- * blocks. */
+/* True if info has an array and options have shapes of chunks and blocks. */
 bool bpk_frame_nd_is_wanted(const struct bpk_info *info, const struct bpk_write_options *options);
 
-/* Then let out hold it: sets nd, its layer and the header's defaults. */
+/* If so, set nd, its layer and the header's defaults in out. */
 int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_options *options,
 		       struct bpk_frame_output *out, struct bpk_err *err);
 
-/* An array whose chunks and layer are carried over: set block_size. */
+/* For an array whose chunks and layer are copied: set block_size. */
 void bpk_frame_nd_take_blocks(struct bpk_frame_output *out);
 
-/* How the bands of an array are packed. Borrows all of it; fixed while they are. */
+/* How the bands of an array are packed. Borrows its pointers; fixed while bands are packed. */
 struct bpk_frame_packing {
 	const struct bpk_frame_nd *nd;
 	enum bpk_frame_purpose purpose;
 	const struct bpk_checksum *checksum;
-	/* Need a chunk with these raw bytes not be packed, since it is there? Any thread; NULL: all
-	 * are. */
+	/* True if the frame already holds a chunk with these raw bytes, so that it need not be
+	 * packed. Any thread; NULL: pack every chunk. */
 	bool (*holds)(const void *arg, struct bpk_chunk_ctx *ctx, uint64_t number,
 		      struct bpk_view raw);
 	const void *arg;
 };
 
-/* That of a writer whose output has_nd. */
+/* The packing of a writer whose output has_nd. */
 struct bpk_frame_packing bpk_frame_packing_of(const struct bpk_frame_output *out);
 
 /*
- * The operations of who packs bands, as bpk_writer_ops has them: pack, unpack, seal and put, which
- * hands each chunk of the band to put_chunk. unpack needs all of them.
+ * bpk_writer_ops for bands: pack, unpack, seal and put, which passes each chunk of the band to
+ * put_chunk. unpack needs all chunks of the band.
  */
 int bpk_frame_nd_pack(const struct bpk_frame_packing *packing, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
@@ -152,11 +150,11 @@ int bpk_frame_nd_put(struct bpk_frame_output *out, uint64_t chunk_size,
 
 /* ---- The end ---- */
 
-/* Are there as many raw bytes as info announced (which may be unknown)? Else BPK_FAILED. */
+/* Fails with BPK_FAILED if the raw size differs from the announced one (which may be unknown). */
 int bpk_frame_output_check(const struct bpk_frame_output *out, uint64_t announced,
 			   struct bpk_err *err);
 
-/* Stage the file name of a sparse frame: two runs of bytes, one behind the other. */
+/* Stage the file name of a sparse frame, with first and second as its concatenated content. */
 int bpk_frame_put_file(struct bpk_tree *tree, const char *name, struct bpk_view first,
 		       struct bpk_view second, struct bpk_err *err);
 
