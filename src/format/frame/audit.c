@@ -1,6 +1,6 @@
 /*
- * Accounting for every byte of a frame that is no chunk, for every file beside a sparse one, and
- * for what bpk's digests do not cover.
+ * Accounts for every byte of a frame outside its chunks, for other files in a sparse one's
+ * directory, and for chunks that bpk's digests do not cover: bpk_reader_ops.audit.
  */
 #include "format/frame/reader.h"
 
@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_NAMES = 20 }; /* files that are no part of a frame, told by their names */
+enum { MOST_NAMES = 20 }; /* most foreign files that are reported by name */
 
 struct audit {
 	struct bpk_frame_reader *reader;
@@ -17,7 +17,7 @@ struct audit {
 	struct bpk_frame_survey survey;
 	uint32_t *ids; /* of a sparse frame's files, ascending */
 	size_t nids;
-	uint64_t norphans, nstrange; /* files that no chunk is in; others that are no part */
+	uint64_t norphans, nstrange; /* files without a chunk in the index; other foreign files */
 	struct bpk_err *err;
 };
 
@@ -51,7 +51,7 @@ static int audit_sizes(struct audit *a, struct bpk_err *err)
 	return 0;
 }
 
-/* Flags that readers do not go by ("Version 3 additions"). */
+/* Compare flags that readers ignore ("Version 3 additions"). */
 static void compare_flags(const struct audit *a)
 {
 	enum { FLAGS = 25, VARIABLE_CHUNKS = 0x40, VARIABLE_BLOCKS = 0x80 };
@@ -104,10 +104,10 @@ static void say_what_was_found(const struct audit *a)
 		    s->nlonger);
 }
 
-/* ---- Digests of before another program's changes ---- */
+/* ---- Digests older than another program's changes ---- */
 
-/* Has chunk number the digest of a chunk of before? Returns 1 or 0, or -1 when it cannot be read.
- */
+/* Test whether chunk number has the digest of an older chunk. Returns 1 or 0, or -1 if it cannot be
+ * read. */
 static int compare_chunk(const struct audit *a, uint64_t number, struct bpk_parcel *parcel,
 			 struct bpk_err *err)
 {
@@ -123,7 +123,7 @@ static int compare_chunk(const struct audit *a, uint64_t number, struct bpk_parc
 	return bpk_frame_knows(a->reader, now, err);
 }
 
-/* Another program changed the frame and carried the digests along: which still agree? */
+/* Another program changed the frame and kept the digests: count the chunks that still agree. */
 static int audit_stale(const struct audit *a, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &a->reader->state;
@@ -182,7 +182,7 @@ static int list_ids(struct audit *a, struct bpk_err *err)
 	return 0;
 }
 
-/* No chunk is in it: what a killed writer, or an update to a special value, has left. */
+/* Report a file without a chunk, left by a killed writer or an update to a special value. */
 static int visit_chunk_file(struct audit *a, const char *name)
 {
 	enum bpk_entry entry;
@@ -227,7 +227,7 @@ static int audit_files(struct audit *a, struct bpk_err *err)
 	return rc;
 }
 
-/* ---- All of it ---- */
+/* ---- The whole ---- */
 
 static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *arg,
 		     struct bpk_err *err)
@@ -257,7 +257,7 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 	return 0;
 }
 
-/* What a writer changed meanwhile is accounted for anew, as it is then. */
+/* A frame that a writer changed meanwhile is audited again, in its new state. */
 int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
 	struct bpk_frame_reader *r = reader, *now = r;

@@ -1,22 +1,22 @@
 /*
- * Bands of an array: how large they are, and unpacking one.
+ * Divides an array into bands, and unpacks a band. Reader, writer and editor of arrays call it.
  */
 #include "format/frame/bands.h"
 
 #include <stdlib.h>
 
-/* ---- How an array is cut ---- */
+/* ---- Dividing an array ---- */
 
-/* What a chunk of a band takes beside its bytes: its place in the list, and a special one's
- * header. So an array of many tiny chunks has smaller bands. */
+/* Memory for a chunk of a band beside its bytes: its list entry, and the header of a special one.
+ * It makes the bands of an array of many tiny chunks smaller. */
 enum { CHUNK_COST = 256 };
 
-/* A dimension of the box, and what a single index of it has behind it. */
+/* A dimension of the box, and the content of a single index of it. */
 struct rank {
 	uint64_t chunk, block; /* lengths */
 	uint64_t items;        /* of an index */
-	uint64_t cost;         /* in bytes */
-	uint64_t chunk_cost;   /* of the chunks that an index lies in */
+	uint64_t cost;         /* of an index, in bytes */
+	uint64_t chunk_cost;   /* of the chunks that contain an index, in bytes */
 };
 
 static struct rank rank_of(const struct bpk_frame_bands *b, size_t dimension)
@@ -37,7 +37,7 @@ static struct rank rank_of(const struct bpk_frame_bands *b, size_t dimension)
 	return rank;
 }
 
-/* How many indices of the dimension make a band of at most limit, in whole units; 0: not one. */
+/* Indices of the dimension that fit into a band of at most limit, in whole units; may be 0. */
 static uint64_t fitting(const struct rank *rank, uint64_t unit, uint64_t limit)
 {
 	uint64_t rows = limit / rank->cost;
@@ -46,8 +46,8 @@ static uint64_t fitting(const struct rank *rank, uint64_t unit, uint64_t limit)
 	return rows / unit * unit;
 }
 
-/* How many indices of the dimension a band is to have; 0: one is too many, unless whole chunks must
- * be. */
+/* Choose the indices of the dimension for a band. 0: one is too many; only for reading, where
+ * chunks may be divided. */
 static uint64_t choose_rows(const struct rank *rank, enum bpk_frame_purpose purpose)
 {
 	uint64_t rows = bpk_max_u64(fitting(rank, rank->chunk, BPK_FRAME_BAND_LEAST), rank->chunk);
@@ -60,8 +60,8 @@ static uint64_t choose_rows(const struct rank *rank, enum bpk_frame_purpose purp
 	return rows > 0 ? rows : fitting(rank, 1, BPK_FRAME_BAND_MOST);
 }
 
-/* A box that begins between two boundaries of bands has a shorter first one, so that the others lie
- * on them. */
+/* If a box begins between two boundaries of bands, its first band is shorter, so that the others
+ * begin at boundaries. */
 static uint64_t rows_of_first(const struct bpk_frame_bands *b, uint64_t rows)
 {
 	uint64_t chunk = b->nd->chunk_shape[0], block = b->nd->block_shape[0];
@@ -135,7 +135,7 @@ struct unpacking {
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_view chunk;
 	uint64_t number;      /* of the chunk */
-	uint64_t first, next; /* blocks that are to be unpacked together */
+	uint64_t first, next; /* blocks first to next - 1 will be unpacked together */
 	struct bpk_buf scratch;
 	uint8_t *out;
 };
@@ -148,7 +148,7 @@ static int decode(const struct unpacking *u, uint64_t start, struct bpk_span out
 	return bpk_chunk_decode_range(u->ctx, u->chunk, start, out, err);
 }
 
-/* Unpack the blocks that wait, and bring them to their places. */
+/* Unpack the collected blocks, and copy them to their places. */
 static int flush(struct unpacking *u, struct bpk_err *err)
 {
 	uint64_t size = u->nd->block_size;

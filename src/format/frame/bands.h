@@ -1,14 +1,13 @@
 /*
- * Arrays of several dimensions as they are read and written, inside the room: parcels are bands,
- * runs of the array's bytes in C order that several chunks hold together.
+ * Reading and writing multidimensional arrays, inside the room: parcels are bands, runs of the
+ * array's bytes in C order that several chunks hold together.
  *
- * A band is what one row of the grid of chunks holds, chunk_shape[0] rows, or several such rows
- * where they are small (up to BPK_FRAME_BAND_LEAST bytes). Where that is more than
- * BPK_FRAME_BAND_MOST bytes and bands are read, it is cut finer, so that memory stays bounded: to
- * rows of blocks, to single rows, and then in the next dimension in the same way. What is cut finer
- * than chunks is fetched once for each band, what is cut finer than blocks unpacked once for each.
- * What is changed has bands of a single row of the grid, so that as little as possible is packed
- * anew.
+ * A band is one row of the grid of chunks, chunk_shape[0] rows of the array, or several such rows
+ * if they are small (up to BPK_FRAME_BAND_LEAST bytes). If a row has more than BPK_FRAME_BAND_MOST
+ * bytes and bands are read, it is divided, so that memory stays bounded: into rows of blocks, into
+ * single rows, and then in the next dimension in the same way. A chunk is fetched for each band
+ * that has a part of it, and a block is unpacked for each band. For changes, a band is a single row
+ * of the grid, so that as little as possible is recompressed.
  */
 #ifndef BPK_FORMAT_FRAME_BANDS_H
 #define BPK_FORMAT_FRAME_BANDS_H
@@ -16,36 +15,37 @@
 #include "format/frame/nd.h"
 #include "format/frame/reader.h"
 
-/* How a box of an array is cut into bands. Plain values; fixed once made. */
+/* The division of a box of an array into bands. Plain values; fixed once made. */
 struct bpk_frame_bands {
 	const struct bpk_frame_nd *nd; /* borrowed */
 	struct bpk_slice box;
 	uint64_t items; /* in all */
-	uint64_t first; /* items of the first band, fewer where the box begins within a chunk */
-	uint64_t size;  /* of every other one but the last */
+	uint64_t first; /* items of the first band, fewer if the box begins within a chunk */
+	uint64_t size;  /* items of every other band but the last */
 	uint64_t count;
 };
 
-/* Cut box, which lies in the array. */
+/* Divide box, which lies in the array. */
 struct bpk_frame_bands bpk_frame_bands_of(const struct bpk_frame_nd *nd,
 					  const struct bpk_slice *box,
 					  enum bpk_frame_purpose purpose);
 
-/* The items of band number, below count: *first is counted in the box. */
+/* The number of items of a band, below count; *first is the first one, counted in the box. */
 uint64_t bpk_frame_band_items(const struct bpk_frame_bands *bands, uint64_t number,
 			      uint64_t *first);
 
 /*
- * Read reader's array, or options.slice of it, in C order from now on, unless it has none or chunks
- * are to come as they lie: sets bands (for free()), and the sizes in info. BPK_USAGE: there is no
- * array that could be sliced, or the slice leaves it; else what is wrong with the array.
+ * Prepare reader to read its array, or options.slice of it, in C order, unless it has no array or
+ * chunks are read as stored. Sets bands (freed by free()), and the sizes in info. Fails with
+ * BPK_USAGE if there is no array to be sliced, or the slice is not inside it; otherwise with the
+ * array's damage.
  */
 int bpk_frame_bands_begin(struct bpk_frame_reader *reader, struct bpk_err *err);
 
-/* Let the bands of reader, which has some of a whole array, be those that are changed. */
+/* Replace the bands of reader, which cover a whole array, by those for changing it. */
 void bpk_frame_bands_for_changing(struct bpk_frame_reader *reader);
 
-/* The operations of a reader that has bands, as bpk_reader_ops has them. */
+/* bpk_reader_ops of a reader that has bands. */
 int bpk_frame_bands_fetch(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 			  struct bpk_err *err);
 int bpk_frame_bands_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
@@ -58,12 +58,12 @@ int bpk_frame_bands_locate(struct bpk_frame_reader *reader, uint64_t number,
 
 /* ---- A band in memory ---- */
 
-/* What packed holds of a band: this header, and then the chunks, each with its seal. */
+/* The content of a band's packed: this header, and then the chunks, each with its seal. */
 struct bpk_frame_band_chunk {
 	uint64_t number;    /* of the chunk in the frame */
 	size_t offset;      /* in packed */
 	size_t packed_size; /* of the chunk itself ... */
-	size_t size;        /* ... and with its seal */
+	size_t size;        /* ... and including its seal */
 };
 
 struct bpk_frame_band {
@@ -82,9 +82,9 @@ static inline struct bpk_frame_band *bpk_frame_band(const struct bpk_buf *packed
 int bpk_frame_band_begin(struct bpk_buf *packed, uint64_t room, struct bpk_err *err);
 
 /*
- * Unpack the items first .. first + count of a box out of a band's chunks, of which those that hold
- * none of them are passed over, into out, just as many bytes. Fails as bpk_chunk_decode; *failed is
- * the number of the chunk then. Any thread.
+ * Unpack count items from first on of a box from a band's chunks into out, which has exactly their
+ * size. Chunks without such items are skipped. Fails like bpk_chunk_decode; *failed is then the
+ * number of the chunk. Any thread.
  */
 int bpk_frame_band_unpack(const struct bpk_frame_nd *nd, const struct bpk_slice *box,
 			  uint64_t first, uint64_t count, struct bpk_chunk_ctx *ctx,

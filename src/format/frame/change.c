@@ -1,21 +1,22 @@
 /*
- * Changes of a frame, without its files: what is there is taken over as if it had been put by a
- * writer, and more is put behind it, or in its place.
+ * Changes a frame, for both editors, independently of its files: the committed content becomes an
+ * output, as if a writer had put it, and more chunks are added to it or replaced.
  */
 #include "format/frame/editor.h"
 
 #include <inttypes.h>
 
 enum {
-	SMALL_CHUNK = 64 << 10, /* a frame of one such chunk was made small, not cut small */
-	NEW_CHUNK = 1 << 20,
-	MOST_UNIFORM = 1 << 24, /* entries of an index that are made out of one */
-	USER_CODEC = 6,         /* the codec nibble that leads to the next byte's number */
+	/* a single chunk below this size reflects small data, not a chosen chunk size */
+	SMALL_CHUNK = 64 << 10,
+	NEW_CHUNK = 1 << 20,    /* size of added chunks if the frame does not decide it */
+	MOST_UNIFORM = 1 << 24, /* most chunks of an index of equal entries that is expanded */
+	USER_CODEC = 6,         /* codec value that refers to the number in the next byte */
 };
 
-/* ---- What is there ---- */
+/* ---- The committed content ---- */
 
-/* What a chunk that is added should hold: a frame of one small chunk had no more to put in it. */
+/* The size of chunks to be added; a single small chunk does not decide it. */
 static uint64_t size_to_add(const struct bpk_info *info)
 {
 	uint32_t typesize = info->typesize > 0 && info->typesize <= NEW_CHUNK ? info->typesize : 1;
@@ -57,7 +58,7 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 	e->info.chunk_size = size_to_add(&e->info);
 	if (e->reader->has_nd)
 		bpk_frame_nd_load(e);
-	/* it says why its size is not known */
+	/* the error explains why its size is unknown */
 	if (e->info.last_chunk_size == BPK_UNKNOWN &&
 	    bpk_frame_look(e->reader, e->info.nchunks - 1, &last, err) != 0)
 		return -1;
@@ -78,7 +79,7 @@ void bpk_frame_editor_clear(struct bpk_frame_editor *e)
 	e->reader = NULL;
 }
 
-/* ---- A change begins: taking over what is there ---- */
+/* ---- Beginning a change: taking over the committed content ---- */
 
 static int copy_layers(const struct bpk_frame_layers *from, struct bpk_frame_layers *to,
 		       struct bpk_err *err)
@@ -91,7 +92,7 @@ static int copy_layers(const struct bpk_frame_layers *from, struct bpk_frame_lay
 	return 0;
 }
 
-/* Only its sizes and what the user sets may differ, so its length may not. */
+/* Only sizes and user data may differ, so the header's length must stay the same. */
 static int take_header(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &e->reader->state;
@@ -133,7 +134,7 @@ static int take_entries(struct bpk_frame_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* The digest of chunk parcel->number; zeros where the index alone tells of it. */
+/* The digest of chunk parcel->number; zeros if it is only an index entry. */
 static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, struct bpk_buf *raw,
 		       uint8_t *digest, struct bpk_err *err)
 {
@@ -173,7 +174,7 @@ static int take_digests(struct bpk_frame_editor *e, struct bpk_err *err)
 	return rc;
 }
 
-/* How many entries are no special ones; the first of them tells what blocks all have. */
+/* Count the stored chunks; the first of them decides whether blocks have variable length. */
 static int count_stored(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &e->reader->state;
@@ -201,7 +202,7 @@ static void take_sizes(struct bpk_frame_editor *e)
 	out->last_size = e->info.last_chunk_size;
 	out->full = state->header.chunk_size > 0 ? (uint64_t)state->header.chunk_size
 						 : e->info.chunk_size;
-	/* an array's chunks are all of one size, and have padding */
+	/* an array's chunks all have one size, including padding */
 	if (e->reader->has_nd) {
 		out->last_size = out->full = e->reader->nd.chunk_size;
 		out->block_size = (uint32_t)e->reader->nd.block_size;
@@ -242,8 +243,8 @@ static int begin(struct bpk_frame_editor *e, struct bpk_err *err)
 }
 
 /*
- * A fixed chunk size with a short chunk before the last ("Chunks"): what a special entry's length
- * is would change with the number of chunks, so from here on each chunk says its own.
+ * For a fixed chunk size with a short chunk before the last ("Chunks"): the length of a special
+ * entry would change with the number of chunks, so from here on every chunk records its own size.
  */
 static int even_out(struct bpk_frame_editor *e, struct bpk_err *err)
 {
@@ -266,7 +267,7 @@ static int begin_chunks(struct bpk_frame_editor *e, struct bpk_err *err)
 	return e->reader->has_nd ? 0 : even_out(e, err);
 }
 
-/* Raw bytes up to chunk number, which is the last that is kept. */
+/* Measure the raw bytes up to chunk number, the last that is kept. */
 static int measure(struct bpk_frame_editor *e, uint64_t number, struct bpk_err *err)
 {
 	struct bpk_frame_output *out = &e->output;
@@ -290,7 +291,7 @@ static void cut_all(struct bpk_frame_editor *e)
 	out->raw_size = 0;
 	out->header.variable_chunks = false;
 	if (e->reader->has_nd) {
-		/* which says so even where there are none */
+		/* it is set even without chunks */
 		out->header.chunk_size = (int32_t)out->full;
 		return;
 	}
@@ -335,7 +336,7 @@ int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bp
 	return measure(e, nchunks - 1, err);
 }
 
-/* In the place of another goes what unpacks to as many bytes. */
+/* A chunk can only be replaced by one of the same raw size. */
 static int check_size(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
 		      struct bpk_err *err)
 {
@@ -408,7 +409,7 @@ int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint6
 
 /* ---- Metadata and digests ---- */
 
-/* A change of neither chunks nor rows. */
+/* Begin a change that affects neither chunks nor rows. */
 static int begin_others(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_frame_output *out = &e->output;

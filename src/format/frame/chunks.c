@@ -1,5 +1,5 @@
 /*
- * The chunks of a frame by their numbers: where each lies, and bringing it.
+ * Finds and fetches the chunks of a frame by their numbers, for the reader.
  */
 #include "format/frame/reader.h"
 #include "format/weigh.h"
@@ -15,7 +15,7 @@ uint64_t bpk_frame_chunk_size(const struct bpk_frame_reader *r, uint64_t number)
 	return number == r->state.nchunks - 1 ? r->last_size : (uint64_t)r->state.header.chunk_size;
 }
 
-/* Raw bytes of a special offset ("Index chunk and offsets"), which has no header to say it. */
+/* Raw bytes of a special offset ("Index chunk and offsets"), which has no header. */
 static uint64_t special_size(const struct bpk_frame_reader *r, uint64_t number)
 {
 	uint64_t size = (uint64_t)r->state.header.chunk_size;
@@ -54,7 +54,7 @@ static int check_size(const struct bpk_frame_reader *r, uint64_t number,
 
 /* ---- Special offsets ---- */
 
-/* Make the chunk that a special offset stands for. */
+/* Make the special chunk for a special offset. */
 static int make_special(const struct bpk_frame_reader *r, uint64_t number, int special,
 			uint8_t out[BPK_CHUNK_EXTENDED_HEADER_SIZE], struct bpk_chunk_header *chunk,
 			struct bpk_err *err)
@@ -79,12 +79,12 @@ static int make_special(const struct bpk_frame_reader *r, uint64_t number, int s
 
 /* ---- Stored chunks ---- */
 
-/* Where a chunk's bytes are. */
+/* The position of a chunk's bytes. */
 struct spot {
 	struct bpk_source *source;
 	uint64_t offset;
-	uint64_t room;          /* bytes from there that may be the chunk's */
-	struct bpk_source *own; /* to be closed */
+	uint64_t room;          /* bytes that the chunk may have there */
+	struct bpk_source *own; /* must be closed */
 };
 
 static int find_spot(const struct bpk_frame_reader *r, uint64_t number, struct spot *spot,
@@ -95,7 +95,7 @@ static int find_spot(const struct bpk_frame_reader *r, uint64_t number, struct s
 
 	*spot = (struct spot){ .source = r->source };
 	if (r->dir == NULL) {
-		/* entry is inside the payload: that was tested when the index was read */
+		/* entry is inside the payload: tested when the index was read */
 		spot->offset = r->state.header.size + entry;
 		spot->room = r->state.header.packed_size - entry;
 		return 0;
@@ -108,7 +108,7 @@ static int find_spot(const struct bpk_frame_reader *r, uint64_t number, struct s
 	return 0;
 }
 
-/* What the header asks for is not known: is the chunk damaged? */
+/* The chunk's header has unknown fields: decide whether that is damage. */
 static int weigh(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
 		 struct bpk_view head, struct bpk_err *err)
 {
@@ -185,9 +185,8 @@ static int bring_piece(void *arg, uint32_t offset, uint32_t size, struct bpk_err
 }
 
 /*
- * Bring the bytes that the want needs, at their places. A hostile block may claim more than was
- * brought for it, and parcels are used again: so all the rest is made zero, and nothing of an
- * earlier chunk can come out.
+ * Read the bytes that the want needs, to their places. A hostile block may claim more bytes than
+ * were read, and parcels are reused: so the rest is zeroed, lest bytes of an earlier chunk appear.
  */
 static int bring_wanted(const struct spot *spot, const struct bpk_chunk_header *chunk,
 			struct bpk_parcel *parcel, const struct bpk_frame_ranges *wanted,
@@ -221,7 +220,7 @@ bool bpk_frame_is_sealed(const struct bpk_frame_reader *r, uint64_t number)
 	       bpk_frame_digests_chunk(digests, number) != NULL;
 }
 
-/* Is a part of the chunk enough? What is sealed is tested as a whole. */
+/* True if a part of the chunk is enough. A sealed chunk is tested as a whole. */
 static bool wants_part(const struct bpk_frame_reader *r, uint64_t number,
 		       const struct bpk_frame_ranges *wanted, const struct bpk_chunk_header *chunk)
 {
@@ -237,11 +236,11 @@ static bool wants_part(const struct bpk_frame_reader *r, uint64_t number,
 	return true;
 }
 
-/* ---- Bringing ---- */
+/* ---- Fetching ---- */
 
 /*
- * How much to read before the header is known. The next chunk mostly lies behind this one, and a
- * chunk has 32 bytes more than its raw size at the most, but for what slack is in it.
+ * The size of the first read, before the header is known. The next chunk usually follows this one,
+ * and without slack a chunk has at most 32 bytes more than its raw size.
  */
 static size_t first_read(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
 			 const struct bpk_frame_ranges *wanted, const struct spot *spot)
@@ -264,7 +263,7 @@ static size_t first_read(const struct bpk_frame_reader *r, const struct bpk_parc
 				   head_size(spot));
 }
 
-/* A seal goes behind a chunk that has one that means something. */
+/* Append the seal, if the chunk has one to be tested. */
 static int add_seal(const struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 		    struct bpk_err *err)
 {
@@ -326,7 +325,7 @@ static int bring_special(const struct bpk_frame_reader *r, struct bpk_parcel *pa
 	return 0;
 }
 
-/* ---- As the frame was at open ---- */
+/* ---- In the state at open ---- */
 
 static int bring_here(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 		      const struct bpk_frame_ranges *wanted, struct bpk_err *err)
@@ -368,7 +367,7 @@ int bpk_frame_look_here(struct bpk_frame_reader *r, uint64_t number, struct bpk_
 	return rc == 0 ? 0 : bpk_frame_subject(r, number, err);
 }
 
-/* ---- Whatever became of it ---- */
+/* ---- In the current state ---- */
 
 struct bring {
 	struct bpk_parcel *parcel;
@@ -436,8 +435,8 @@ struct look_ahead {
 	struct bpk_frame_ahead *ahead;
 };
 
-/* What is wrong with a chunk that nobody asked for yet is told when it is asked for; that it cannot
- * be read may not come to light once more. */
+/* Damage in a chunk looked up in advance is reported when that chunk is wanted. A failed read is
+ * reported at once, since it may not occur again. */
 static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
 {
 	struct look_ahead *look = arg;
@@ -463,7 +462,7 @@ int bpk_frame_look_on(struct bpk_frame_reader *r, struct bpk_frame_ahead *ahead,
 {
 	struct look_ahead look = { number, 1, ahead };
 
-	/* of a sparse frame each chunk is held against what the frame is then */
+	/* a sparse frame is compared with its current state at each chunk */
 	if (r->dir != NULL)
 		return bpk_frame_look(r, number, found, err);
 	if (number < ahead->first || number - ahead->first >= ahead->count) {

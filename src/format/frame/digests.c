@@ -1,6 +1,6 @@
 /*
- * The layer of digests: one msgpack bin, whose bytes are as frame.h says. Readers and writers of
- * frames call it.
+ * Reads and writes the layer of digests: one msgpack bin with the layout in frame.h. state.c, audit
+ * and end.c call it.
  */
 #include "format/digest_number.h"
 #include "format/frame/section.h"
@@ -11,7 +11,7 @@ enum { BIN_8 = 0xc4, BIN_16 = 0xc5, LAYOUT_1 = 1, LAYOUT = 2, HEAD_DIGEST = 4 };
 
 static const uint8_t magic[4] = { 'b', 'p', 'k', 'd' };
 
-/* What a bin holds that is all of bytes. */
+/* Get the content of a bin, which must fill bytes. */
 static int take_bin(struct bpk_view bytes, struct bpk_view *inner, struct bpk_err *err)
 {
 	struct bpk_cursor cursor = bpk_cursor(bytes);
@@ -41,8 +41,8 @@ static size_t head_size(const struct bpk_frame_digests *digests)
 	return digests->marked ? BPK_FRAME_DIGESTS_HEAD : BPK_FRAME_DIGESTS_HEAD_1;
 }
 
-/* The last of the head: a crc32 of the rest, by which digests of another frame_size are told from
- * damage to the size that they name. */
+/* Check the end of the head, a crc32 of the rest: a different frame_size with a matching crc32 is
+ * not damage. */
 static int check_head(struct bpk_view inner, size_t size, struct bpk_err *err)
 {
 	struct bpk_view rest = bpk_view(inner.data, size - HEAD_DIGEST);
@@ -56,7 +56,8 @@ static int check_head(struct bpk_view inner, size_t size, struct bpk_err *err)
 	return 0;
 }
 
-/* Is the head sound once its layout is the known one? Then that byte alone is wrong. */
+/* True if the head is intact when its layout is set to a known one: then only that byte is
+ * wrong. */
 static bool is_of_layout(struct bpk_view inner, uint8_t layout)
 {
 	uint8_t head[BPK_FRAME_DIGESTS_HEAD];
@@ -157,7 +158,7 @@ int bpk_frame_digests_check_trailer(const struct bpk_frame_digests *digests,
 	size_t at;
 	int rc = -1;
 
-	/* the digests are the last of it, and stored as they are */
+	/* the digests come last in the trailer, and are stored unpacked */
 	behind += digests->bytes.size - head_size(digests) - BPK_FRAME_DIGEST_TRAILER * size;
 	if (behind > trailer.size)
 		return bpk_fail(err, BPK_CORRUPT,
@@ -207,7 +208,7 @@ void bpk_frame_digests_set_header(uint8_t *bytes, uint64_t frame_size, struct bp
 
 	bpk_put_le64(bytes + 8, frame_size);
 	memcpy(bytes + BPK_FRAME_DIGESTS_COPY, header.data, BPK_FRAME_FIXED_SIZE);
-	/* zlib's, which nothing can refuse */
+	/* zlib's crc32 cannot fail */
 	(void)bpk_checksum_compute(bpk_checksum_find("crc32"),
 				   bpk_view(bytes, BPK_FRAME_DIGESTS_HEAD - HEAD_DIGEST), digest,
 				   NULL);

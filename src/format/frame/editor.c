@@ -1,13 +1,13 @@
 /*
- * Changing a contiguous frame. Nothing that the committed header leads to is written over, so there
- * is no journal, and any other reader finds the old frame or the new one at any instant
+ * The editor of contiguous frames. No byte that the committed header leads to is overwritten, so
+ * there is no journal, and any other reader finds the old frame or the new one at any instant
  * ("What modifications do", crash-safe append):
  *
  *     header | chunks | index, trailer | new chunks, index, trailer
  *     ^ last, in one write               ^ the old end
  *
- * The old index and trailer, and chunks that were replaced, are holes then. Only a frame that will
- * have no chunks is written anew as a whole.
+ * The old index and trailer, and replaced chunks, then are holes. Only a frame that will have no
+ * chunks is rewritten as a whole.
  */
 #include "format/frame/editor.h"
 
@@ -15,7 +15,7 @@
 
 #include "format/members.h"
 
-enum { SECTOR = 512 }; /* what is written as a whole or not at all */
+enum { SECTOR = 512 }; /* bytes that are written as a whole or not at all */
 
 struct contiguous {
 	struct bpk_frame_editor e;
@@ -141,7 +141,7 @@ static int editor_reseal(void *editor, bool *needed, struct bpk_err *err)
 
 /* ---- Committing ---- */
 
-/* The bytes of the header that change, as a head; offset in *from. */
+/* The bytes of the header that differ; their offset is *from. */
 static struct bpk_view changed(struct bpk_view before, struct bpk_view now, size_t *from)
 {
 	size_t first = 0, end = now.size;
@@ -154,7 +154,7 @@ static struct bpk_view changed(struct bpk_view before, struct bpk_view now, size
 	return bpk_view(now.data + first, end - first);
 }
 
-/* Layers of the header may lie behind its first sector: those are written over with a journal. */
+/* Layers may extend the header beyond its first sector: changes there need a journal. */
 static int commit_header(struct contiguous *c, struct bpk_view now, uint64_t end,
 			 struct bpk_err *err)
 {
@@ -170,7 +170,7 @@ static int commit_header(struct contiguous *c, struct bpk_view now, uint64_t end
 	return bpk_edit_commit(c->edit, NULL, end, err);
 }
 
-/* Index and trailer behind all that there is, and then the header. */
+/* Write index and trailer after all other bytes, and then the header. */
 static int commit_behind(struct contiguous *c, struct bpk_view header, struct bpk_view tail,
 			 struct bpk_err *err)
 {
@@ -194,8 +194,8 @@ static int commit_anew(struct contiguous *c, struct bpk_view header, struct bpk_
 	return bpk_edit_replace(c->edit, draft, err);
 }
 
-/* Without chunks readers look for the trailer right behind the header ("Contiguous frame"), where
- * what was committed before may lie: then another file takes its place. */
+/* Without chunks, readers look for the trailer directly after the header ("Contiguous frame"),
+ * where committed bytes may be: in that case the file is replaced. */
 static int commit(struct contiguous *c, struct bpk_err *err)
 {
 	bool anew = c->e.output.nchunks == 0;
@@ -218,12 +218,12 @@ static int editor_commit(void *editor, struct bpk_err *err)
 {
 	struct contiguous *c = editor;
 
-	/* it is taken already but where nothing was changed */
+	/* already taken, unless nothing was changed */
 	if (bpk_sidecar_take(c->e.sidecar, err) != 0 ||
 	    (c->e.altered ? commit(c, err) : bpk_edit_rollback(c->edit, err)) != 0)
 		return -1;
 	bpk_frame_editor_forget(&c->e);
-	/* more than was needed may lie behind the end, of an append that was never committed */
+	/* more bytes of an uncommitted append may follow the end */
 	if (bpk_edit_trim(c->edit, err) != 0)
 		return -1;
 	return load(c, err);

@@ -1,21 +1,21 @@
 /*
- * What ends a frame, and the header that tells of it, made to agree.
+ * Builds the end of a frame and its header in agreement. Writers and editors call it by output.c.
  */
 #include "format/frame/section.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* The parts while they are made. */
+/* The parts under construction. */
 struct making {
 	const struct bpk_frame_ending *e;
 	struct bpk_buf *header_bytes, *tail;
-	size_t header_start, index_start, trailer_start; /* where each begins in its buffer */
-	size_t digests_at;                               /* in the trailer; 0: none */
+	size_t header_start, index_start, trailer_start; /* offsets in their buffers */
+	size_t digests_at;                               /* in the trailer; 0: no digests */
 	bool with_digests;
 };
 
-/* The trailer's layers, borrowed, and the digests behind them: only the list is for free(). */
+/* List the trailer's layers, borrowed, then the digests; only the list is freed by free(). */
 static int collect_layers(const struct making *m, struct bpk_frame_layers *layers,
 			  struct bpk_buf *digests, struct bpk_err *err)
 {
@@ -51,7 +51,7 @@ static int make_trailer(struct bpk_chunk_ctx *ctx, struct making *m, struct bpk_
 	return rc;
 }
 
-/* The header twice: its own size is not known before, nor the frame's. */
+/* Write the header twice: its own size, and the frame's, are known only after the first time. */
 static int make_header(struct making *m, struct bpk_err *err)
 {
 	struct bpk_frame_header *h = m->e->header;

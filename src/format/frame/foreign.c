@@ -1,17 +1,17 @@
 /*
- * What another program's change of a frame leaves of bpk's digests: who wrote header and trailer,
- * by their marks (frame.h), which fields may differ, and the digests of chunks that moved. A state
- * that is loaded, the audit and the editors call it.
+ * Compares bpk's digests with a frame that another program has changed: the authors of header and
+ * trailer, by their marks (frame.h), the header fields that may differ, and the digests of chunks
+ * that moved. state.c and vouch.c call it.
  */
 #include "format/frame/frame.h"
 
 #include <stdlib.h>
 
 enum {
-	THREADS = 63, /* of the header ("Header") */
+	THREADS = 63, /* offset in the header ("Header") */
 	UNPACK_THREADS = 66,
-	MOST_ALIKE =
-		64, /* digests that are compared for one: only a hostile frame has more alike */
+	/* Most digests with an equal key that are compared: only a hostile frame has more. */
+	MOST_ALIKE = 64,
 };
 
 /* ---- The header ---- */
@@ -26,11 +26,11 @@ enum bpk_frame_author bpk_frame_header_author(struct bpk_view header)
 	return pack != 0 && unpack != 0 ? BPK_FRAME_BY_OTHER : BPK_FRAME_BY_NOBODY;
 }
 
-/* Fields in their order, without the defaults for chunks to come: codec, level, split, block size,
- * and what follows the chunk size. */
+/* The header's fields in order, without the defaults for new chunks: codec, level, split, block
+ * size, and the fields after the chunk size. */
 static const struct field {
 	uint8_t start, end;
-	bool always; /* no program ever changes it; else none that leaves index and trailer */
+	bool always; /* no program changes it; else no program changes it alone */
 	const char *name;
 } fields[] = {
 	{ 0, 15, false, "length" },    { 15, 24, false, "frame length" },
@@ -59,7 +59,7 @@ int bpk_frame_digests_compare_header(const struct bpk_frame_digests *digests,
 
 /* ---- Chunks ---- */
 
-/* One digest: its first bytes, and the chunk that it is of. */
+/* The first bytes of a digest, and the number of its chunk. */
 struct entry {
 	uint32_t key, number;
 };
@@ -92,7 +92,7 @@ int bpk_frame_digests_list(const struct bpk_frame_digests *digests, struct bpk_b
 	return 0;
 }
 
-/* The first entry whose key is not below this one. */
+/* The first entry with a key not below this one. */
 static size_t lower_bound(const struct entry *entries, size_t n, uint32_t key)
 {
 	size_t first = 0;
@@ -113,7 +113,7 @@ static size_t lower_bound(const struct entry *entries, size_t n, uint32_t key)
 bool bpk_frame_digests_have(const struct bpk_frame_digests *digests, const struct bpk_buf *known,
 			    const uint8_t *digest)
 {
-	/* aligned: a buffer's start is */
+	/* aligned, like the start of every buffer */
 	const struct entry *entries = (const struct entry *)(const void *)known->data;
 	size_t n = known->size / sizeof *entries, size = digests->checksum->size;
 	uint32_t key = bpk_get_le32(digest);

@@ -1,5 +1,5 @@
 /*
- * The header: 87 bytes (82 in version 1), then the section of the fixed metalayers.
+ * Reads and writes headers: 87 bytes (82 in version 1), then the section of the fixed metalayers.
  */
 #include "format/frame/section.h"
 
@@ -8,7 +8,7 @@
 enum {
 	MARK = 0x9e,   /* fixarray of 14 */
 	MARK_1 = 0x9d, /* of 13: version 1 */
-	MAGIC = 10,    /* the mark, and the magic string */
+	MAGIC = 10,    /* bytes of the mark and the magic string */
 
 	TEXT_4 = 0xa4,
 	NO = 0xc2,
@@ -62,12 +62,12 @@ int bpk_frame_header_size(struct bpk_view head, uint32_t *size, struct bpk_err *
 
 /* ---- Reading ---- */
 
-/* Fields in their order, each behind its marker. */
+/* Takes the fields in order, each after its marker. */
 struct taker {
 	struct bpk_cursor cursor;
-	unsigned strange; /* markers that are not as expected */
+	unsigned strange; /* number of unexpected markers */
 	unsigned found;   /* the first of them */
-	size_t left;      /* and what was left before it */
+	size_t left;      /* bytes left before it */
 };
 
 static void take_marker(struct taker *t, unsigned expected)
@@ -113,7 +113,7 @@ static bool take_bool(struct taker *t)
 	return marker == YES;
 }
 
-/* Returns the general flags. */
+/* Take the general flags, the codec and the split mode. Returns the flags. */
 static unsigned take_flags(struct taker *t, struct bpk_frame_header *h, unsigned *type)
 {
 	unsigned flags, codec;
@@ -151,7 +151,7 @@ static void take_filters(struct taker *t, struct bpk_frame_header *h)
 	}
 }
 
-/* Everything that is no layer, in the order of the specification. */
+/* Take all fields before the layers, in the order of the specification. */
 static void take_fields(struct taker *t, struct bpk_frame_header *h, unsigned *type)
 {
 	(void)bpk_cursor_take(&t->cursor, MAGIC);
@@ -176,7 +176,7 @@ static int check_kind(struct bpk_frame_header *h, unsigned type, struct bpk_err 
 {
 	unsigned width = h->flags >> 4 & 3, expected = h->version == 1 ? WIDTH_1 : WIDTH;
 
-	/* no later version is further away than the next, and the known ones know these words */
+	/* only the next version may come from a later program; in known versions, all values are */
 	if (h->version < 1 || h->version > 3)
 		return bpk_fail(err, h->version == 4 ? BPK_UNSUPPORTED : BPK_CORRUPT,
 				"frame version %u is not known, expected 1 to 3", h->version);
@@ -219,7 +219,7 @@ static int check_fields(const struct bpk_frame_header *h, struct bpk_err *err)
 	return 0;
 }
 
-/* The parts against the whole. */
+/* Compare the sizes of the parts with the whole. */
 static int check_sizes(const struct bpk_frame_header *h, struct bpk_err *err)
 {
 	uint64_t least = h->version == 1 ? LEAST_TRAILER_1 : BPK_FRAME_LEAST_TRAILER;
@@ -232,7 +232,7 @@ static int check_sizes(const struct bpk_frame_header *h, struct bpk_err *err)
 				"header of %" PRIu32 " bytes and a trailer exceed the frame's"
 				" %" PRIu64 " bytes",
 				h->size, h->frame_size);
-	/* without data there is no index, and packed_size may be of holes that are not there */
+	/* without data there is no index, and packed_size may count holes that do not exist */
 	if (payload > h->frame_size - h->size - least)
 		return bpk_fail(err, BPK_CORRUPT,
 				"payload of %" PRIu64 " bytes exceeds the frame's %" PRIu64
@@ -285,7 +285,7 @@ failed:
 
 /* ---- Writing ---- */
 
-/* The next field, behind its marker. */
+/* Write the next field after its marker. */
 static uint8_t *put_64(uint8_t *p, unsigned marker, uint64_t value)
 {
 	*p = (uint8_t)marker;
@@ -327,7 +327,7 @@ static uint8_t *put_filters(const struct bpk_frame_header *h, uint8_t *p)
 	p[0] = BPK_FRAME_FIXEXT_16;
 	p[1] = SLOTS;
 	memcpy(p + 2, h->filters, SLOTS);
-	/* the codec's number stands here too, if it is no registered one */
+	/* also the number of a codec that is not user-defined */
 	p[8] = (uint8_t)(h->codec == USER_CODEC ? h->user_codec : h->codec);
 	p[9] = (uint8_t)h->codec_meta;
 	memcpy(p + 10, h->filter_metas, SLOTS);

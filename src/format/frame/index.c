@@ -1,5 +1,5 @@
 /*
- * The index: one chunk of 64-bit entries ("Index chunk and offsets").
+ * Reads and writes the index: one chunk of 64-bit entries ("Index chunk and offsets").
  */
 #include "format/frame/section.h"
 
@@ -9,14 +9,15 @@ enum {
 	ENTRY_SIZE = 8,
 	REPEATED = BPK_SPECIAL_VALUE << 4, /* in the last byte of a header */
 	REPEATED_FLAGS = 0x05,
-	/* Memory that unpacking any index may take, and how much more each of its bytes may stand
-	   for: of special values room for four million entries. Distinct offsets pack eightfold at
-	   the most, so what claims more than this is made up. */
+	/* Limit on the memory for unpacking an index: MODEST, plus DENSE for each packed byte; room
+	 * for five million special values. Distinct offsets pack at most eightfold, so only a
+	 * forged index claims more. */
 	MODEST = 40 << 20,
 	DENSE = 1024,
-	BLOCKS = 3, /* of the index that unpacking it keeps: as packed, and between its filters */
-	/* Chunks that any index may lead to. Each that lies where no other does takes 16 bytes of
-	   the payload, or a file, whose entry takes a sixteenth of a byte at the least. */
+	BLOCKS = 3, /* blocks in memory while the index is unpacked: packed, and between filters */
+	/* Limit on the chunks that an index leads to: ANY_STORED or ANY_FILES, plus those that fit
+	 * into the payload at 16 bytes each, or FILES for each packed byte, since the entry of a
+	 * file takes at least a sixteenth of a byte. */
 	ANY_STORED = 1 << 16,
 	ANY_FILES = 1 << 14,
 	FILES = 16,
@@ -74,7 +75,7 @@ static int check_entry(const struct bpk_frame_header *h, uint64_t entry, struct 
 	return 0;
 }
 
-/* Entries may lead to one chunk any number of times, which costs a look each. */
+/* An index may lead to one chunk many times, and each time costs a look: limit the number. */
 static int check_stored(const struct bpk_frame_header *header, uint64_t nstored,
 			uint32_t packed_size, struct bpk_err *err)
 {
@@ -89,7 +90,7 @@ static int check_stored(const struct bpk_frame_header *header, uint64_t nstored,
 			nstored, most);
 }
 
-/* To host order, and every one checked. */
+/* Convert the entries to host order, and check each of them. */
 static int take_entries(const struct bpk_frame_header *header, struct bpk_buf *entries,
 			uint32_t packed_size, struct bpk_err *err)
 {
@@ -107,7 +108,7 @@ static int take_entries(const struct bpk_frame_header *header, struct bpk_buf *e
 	return check_stored(header, n - nspecial, packed_size, err);
 }
 
-/* What the chunk's header says against what the frame's does, and against its own size. */
+/* Compare the count in the chunk's header with the frame's, and with the chunk's own size. */
 static int check_count(const struct bpk_chunk_header *chunk, uint64_t expected, struct bpk_err *err)
 {
 	uint64_t n = chunk->raw_size / ENTRY_SIZE;
@@ -186,7 +187,7 @@ static bool all_equal(const uint64_t *entries, uint64_t nchunks)
 	return nchunks > 1;
 }
 
-/* One entry, repeated ("Simplest forms a writer needs"). */
+/* Append one entry, repeated ("Simplest forms a writer needs"). */
 static int put_repeated(uint64_t entry, uint64_t nchunks, struct bpk_buf *out, struct bpk_err *err)
 {
 	uint8_t chunk[BPK_CHUNK_EXTENDED_HEADER_SIZE + ENTRY_SIZE] = { 5, 1, REPEATED_FLAGS,

@@ -1,5 +1,5 @@
 /*
- * What a frame is, in the words that formats share.
+ * Fills in the bpk_info of a frame, for the reader.
  */
 #include "format/frame/bands.h"
 #include "format/frame/reader.h"
@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { MOST_TO_SURVEY = 256 }; /* chunks whose headers are read at open, to find holes */
+enum { MOST_TO_SURVEY = 256 }; /* most chunks whose headers are read at open, to find holes */
 
 static void list_layers(struct bpk_frame_reader *r, const struct bpk_frame_layers *layers,
 			bool fixed)
@@ -24,7 +24,7 @@ static void list_layers(struct bpk_frame_reader *r, const struct bpk_frame_layer
 	}
 }
 
-/* Metadata by name, and as one JSON object. */
+/* List the metadata by name, and print them as one JSON object. */
 static int fill_metadata(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	const struct bpk_frame_layers *fixed = &r->state.header.fixed, *layers = &r->state.layers;
@@ -41,7 +41,7 @@ static int fill_metadata(struct bpk_frame_reader *r, struct bpk_err *err)
 		return -1;
 	info->has_metadata = !is_empty;
 	info->metadata = bpk_buf_view(&r->metadata);
-	info->metadata_stored_size = BPK_UNKNOWN; /* packed one by one */
+	info->metadata_stored_size = BPK_UNKNOWN; /* each layer is packed separately */
 	info->metadata_room = BPK_UNKNOWN;
 	info->metadata_checksum = r->state.digests.checksum;
 	return 0;
@@ -68,7 +68,7 @@ static const char *unprotected(const struct bpk_frame_reader *r)
 			      : "the frame from a return to an earlier " BPK_FRAME_SPARSE_INDEX;
 }
 
-/* A file for each chunk that is no special value; the sizes of all are in the header. */
+/* Count the chunks that have files; the header has the total of their sizes. */
 static void count_files(struct bpk_frame_reader *r)
 {
 	struct bpk_info *info = &r->info;
@@ -80,7 +80,7 @@ static void count_files(struct bpk_frame_reader *r)
 		info->stored_size = BPK_UNKNOWN;
 }
 
-/* Holes are looked for where chunks are to be told of as they lie. */
+/* Set the stored size. Holes are measured only if chunks are read as stored. */
 static int fill_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_info *info = &r->info;
@@ -112,7 +112,7 @@ static int look_at_first_chunk(struct bpk_frame_reader *r, struct bpk_err *err)
 	r->info.has_first_chunk = bpk_frame_look_here(r, 0, &found, &why) == 0;
 	if (r->info.has_first_chunk)
 		r->info.first_chunk = found.header;
-	else if (bpk_frame_is_failure(&why)) /* what else is wrong is told when it is fetched */
+	else if (bpk_frame_is_failure(&why)) /* damage is reported when it is fetched */
 		return bpk_fail(err, why.kind, "%s", why.text);
 	return 0;
 }
@@ -134,7 +134,7 @@ static int check_array(const struct bpk_frame_reader *r, struct bpk_err *err)
 	return 0;
 }
 
-/* What is wrong with the array is told when it is asked for, and by audit. */
+/* Find the array; damage is reported when the array is read, and by audit. */
 static void find_array(struct bpk_frame_reader *r)
 {
 	const struct bpk_frame_layers *fixed = &r->state.header.fixed;
@@ -145,7 +145,7 @@ static void find_array(struct bpk_frame_reader *r)
 		layer = bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA);
 	if (layer == NULL)
 		return;
-	/* what is wrong is said of the metalayer by nd.c */
+	/* nd.c names the metalayer in its errors */
 	if (bpk_frame_nd_read(bpk_buf_view(&layer->content), older, r->state.header.typesize,
 			      &r->nd, &r->array_damage) != 0 ||
 	    check_array(r, &r->array_damage) != 0)
@@ -169,7 +169,7 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 	info->nchunks = r->state.nchunks;
 	info->chunk_size = even ? (uint64_t)header->chunk_size : BPK_UNKNOWN;
 	info->last_chunk_size = r->last_size;
-	info->append_space = BPK_UNKNOWN; /* as much as there is */
+	info->append_space = BPK_UNKNOWN; /* not limited */
 	info->has_offsets = r->state.index_size > 0;
 	info->typesize = header->typesize;
 	info->checksum = checksum != NULL ? checksum : &bpk_checksums[0];

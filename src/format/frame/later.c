@@ -1,20 +1,20 @@
 /*
- * Reading beside a writer. A contiguous frame that bpk changes keeps every byte that an older state
- * of it leads to: the old index and trailer become a hole. Of a sparse one files go, and their
- * numbers may be used again; but chunks.b2frame is replaced before that, or a list of changes that
- * replaces it is there, so whoever finds it in place after reading a chunk has read the right one.
- * Where it was replaced the chunk is brought out of the frame as it is now, if that still has the
- * same one; else the frame was changed while it was read.
+ * Reading while a writer is active: bpk_frame_do. When bpk changes a contiguous frame it keeps
+ * every byte of older states: the old index and trailer become a hole. A sparse frame loses files,
+ * and their numbers may be used again. But chunks.b2frame is replaced first, or there is a list of
+ * changes that replaces it; a reader that finds it unchanged after reading a chunk has read the
+ * right one. If it was replaced, the chunk is fetched from the frame's current state, provided that
+ * it still has the same one; otherwise the frame was changed while it was read.
  */
 #include "format/frame/reader.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A reader of what the frame is now. */
+/* A reader of the frame's current state. */
 struct bpk_frame_later {
 	struct bpk_frame_reader *reader;
-	unsigned users; /* by lock, and one while it is the latest */
+	unsigned users; /* guarded by lock; one of them while it is the latest */
 };
 
 static int fail_changed(struct bpk_err *err)
@@ -31,7 +31,7 @@ size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number,
 
 /* ---- Contiguous ---- */
 
-/* What bpk adds leaves the old trailer where it was. */
+/* True if the old trailer is in its place, where a change by bpk leaves it. */
 static bool is_old_tail_there(const struct bpk_frame_reader *r)
 {
 	uint8_t tail[5];
@@ -95,7 +95,7 @@ void bpk_frame_later_free(struct bpk_frame_reader *r)
 	r->later = NULL;
 }
 
-/* Open the frame as it is now; in use by the caller, and kept as the latest. */
+/* Open the current state of the frame. The caller is a user, and it becomes the latest. */
 static struct bpk_frame_later *open_later(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_frame_later *later = bpk_calloc(1, sizeof *later, err);
@@ -131,7 +131,7 @@ static struct bpk_frame_later *enter(struct bpk_frame_reader *r, struct bpk_err 
 	return later != NULL ? later : open_later(r, err);
 }
 
-/* NULL: there is none that counts. */
+/* The digest of a chunk; NULL if there is no valid one. */
 static const uint8_t *digest_of(const struct bpk_frame_state *state, uint64_t number)
 {
 	if (state->digests.checksum == NULL || state->stale)
@@ -140,9 +140,9 @@ static const uint8_t *digest_of(const struct bpk_frame_state *state, uint64_t nu
 }
 
 /*
- * Does the frame hold now, as chunk number, what it held when r was opened? The last chunk may have
- * been packed anew with more behind it. A digest tells more than the number of a file, which may
- * be used again.
+ * True if chunk number of the current state equals that of r. The last chunk may have been
+ * recompressed with more data. Digests are compared first, since the number of a file may be used
+ * again.
  */
 static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_reader *now,
 		      uint64_t number)
@@ -163,7 +163,7 @@ static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_r
 	return bpk_frame_entry(&r->state, number) == bpk_frame_entry(&now->state, number);
 }
 
-/* One try on the frame as it is now. *again: it was changed meanwhile. */
+/* Try step once on the current state. *again: the frame was changed meanwhile. */
 static int do_later(struct bpk_frame_reader *r, uint64_t number,
 		    int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
 		    void *arg, bool *again, struct bpk_err *err)

@@ -1,6 +1,6 @@
 /*
- * Metadata by name, and the section of a header or trailer that it lies in: a map of names to
- * places, then the values ("Metalayer section", "Trailer").
+ * Lists of layers, metadata by name: find, set and remove. Readers, writers and editors of frames
+ * call it.
  */
 #include "format/frame/section.h"
 
@@ -29,7 +29,7 @@ bool bpk_frame_layer_is_ours(const char *name)
 	       strcmp(name, BPK_FRAME_CATERVA) == 0;
 }
 
-/* One more, without a name, behind the last. */
+/* Append a layer without a name. */
 static struct bpk_frame_layer *grow(struct bpk_frame_layers *layers, struct bpk_err *err)
 {
 	size_t size = (layers->count + 1) * sizeof *layers->all;

@@ -1,11 +1,11 @@
 /*
- * Layers as one JSON object. A member's key is the layer's name, but for what JSON could not hold
- * or tell apart:
+ * Converts layers to one JSON object and back. A member's key is the layer's name, except for names
+ * that JSON cannot represent or distinguish:
  *
  *     "$hex:ff61"       a name that is not UTF-8
- *     "$trailer:name"   in the trailer, where the header has a layer of that name
+ *     "$trailer:name"   in the trailer, if the header has a layer of that name
  *
- * and a JSON text that is not made of layers lies in one of them, "json", as it is.
+ * A JSON text that cannot be converted to layers is stored whole in one layer, "json".
  */
 #include "format/frame/section.h"
 
@@ -28,7 +28,7 @@ static void hex_of(const char *name, char *out)
 		snprintf(out, 3, "%02x", (unsigned char)*name);
 }
 
-/* The member's key, unescaped. fixed: the header's layers, NULL for one of them. */
+/* The member's key, unescaped. fixed: the header's layers; NULL if layer is one of them. */
 static void key_of(const struct bpk_frame_layer *layer, const struct bpk_frame_layers *fixed,
 		   char key[KEY])
 {
@@ -91,8 +91,8 @@ static size_t count_users(const struct bpk_frame_layers *layers)
 static bool fits(struct bpk_view object, const struct bpk_frame_layers *fixed,
 		 const struct bpk_frame_layers *layers);
 
-/* Is the layer json all there is, with a text that could not be layers? Then text is what it says:
- * a view into its content, which is a msgpack str. */
+/* True if the layer json is the only one, with a text that cannot be layers. *text is then that
+ * text, a view into the content, which is a msgpack str. */
 static bool is_json_alone(const struct bpk_frame_layers *fixed,
 			  const struct bpk_frame_layers *layers, struct bpk_view *text)
 {
@@ -105,7 +105,7 @@ static bool is_json_alone(const struct bpk_frame_layers *fixed,
 	if (layer == NULL || count_users(layers) != 1 || count_users(fixed) != 0)
 		return false;
 	content = bpk_buf_view(&layer->content);
-	/* a str's text is the end of it, behind one to five bytes */
+	/* the text is the end of a str, after one to five bytes */
 	for (size_t head = 1; head <= 5 && head < content.size && !good; head++) {
 		*text = bpk_view(content.data + head, content.size - head);
 		shortest.size = 0;
@@ -133,7 +133,7 @@ int bpk_frame_layers_print(const struct bpk_frame_layers *fixed,
 
 /* ---- Parsing ---- */
 
-/* The bytes that a member's value is. */
+/* Convert a member's value to the bytes of a layer. */
 static int make_content(struct bpk_view value, struct bpk_buf *out, struct bpk_err *err)
 {
 	struct bpk_view key, hex;
@@ -149,7 +149,7 @@ static int make_content(struct bpk_view value, struct bpk_buf *out, struct bpk_e
 	return bpk_msgpack_parse(value, out, err);
 }
 
-/* Do both tell the same? */
+/* Test whether two contents print as the same text. */
 static int same_text(struct bpk_view a, struct bpk_view b, bool *same, struct bpk_err *err)
 {
 	struct bpk_buf one = { 0 }, other = { 0 };
@@ -165,7 +165,7 @@ static int same_text(struct bpk_view a, struct bpk_view b, bool *same, struct bp
 	return rc;
 }
 
-/* What a layer's content becomes by a member's value: what it is, if that tells the same. */
+/* The new content of a layer; its old bytes, if they print as the same value. */
 static int change_content(const struct bpk_frame_layer *layer, struct bpk_view value,
 			  struct bpk_buf *out, struct bpk_err *err)
 {
@@ -190,7 +190,7 @@ static struct bpk_view member_of(struct bpk_view object, const struct bpk_frame_
 	return bpk_json_member(object, key);
 }
 
-/* The layer that a member's key means; fixed as in key_of. */
+/* The layer with a given key; fixed as in key_of. */
 static const struct bpk_frame_layer *layer_of(struct bpk_view key,
 					      const struct bpk_frame_layers *layers,
 					      const struct bpk_frame_layers *fixed)
@@ -205,7 +205,7 @@ static const struct bpk_frame_layer *layer_of(struct bpk_view key,
 	return NULL;
 }
 
-/* The name for a new layer: false when the key cannot be one. */
+/* The name for a new layer; false if the key cannot be a name. */
 static bool new_name(struct bpk_view key, char name[BPK_FRAME_MAX_NAME + 1])
 {
 	struct bpk_buf text = { 0 };
@@ -215,7 +215,7 @@ static bool new_name(struct bpk_view key, char name[BPK_FRAME_MAX_NAME + 1])
 	if (good) {
 		bpk_copy(name, text.data, text.size);
 		name[text.size] = '\0';
-		/* not what it says, where it holds the escape of half a character */
+		/* it differs from the key if that escapes half a character */
 		good = bpk_json_string_is(key, name) && !bpk_frame_layer_is_ours(name) &&
 		       !begins(name, HEX) && !begins(name, TRAILER);
 	}
@@ -223,8 +223,8 @@ static bool new_name(struct bpk_view key, char name[BPK_FRAME_MAX_NAME + 1])
 	return good;
 }
 
-/* Can the members be layers, beside the fixed ones? Where there are more than bpk puts beside its
- * own, they may be as many as the format has. */
+/* True if the members can be layers, beside the fixed ones. bpk leaves room for its own layer,
+ * unless the existing layers already use it. */
 static bool fits(struct bpk_view object, const struct bpk_frame_layers *fixed,
 		 const struct bpk_frame_layers *layers)
 {
@@ -275,7 +275,7 @@ static int change_fixed(struct bpk_view object, const struct bpk_frame_layers *f
 	return 0;
 }
 
-/* Those that stay, and ours. */
+/* Keep layers that have a member, and ours. */
 static int keep_layers(struct bpk_view object, const struct bpk_frame_layers *fixed,
 		       const struct bpk_frame_layers *layers, struct bpk_frame_layers *next,
 		       struct bpk_err *err)
@@ -326,7 +326,7 @@ static int add_layers(struct bpk_view object, const struct bpk_frame_layers *fix
 	return 0;
 }
 
-/* All of the text in one layer; ours stay. */
+/* Put the whole text into one layer; ours stay. */
 static int take_text(struct bpk_view json, const struct bpk_frame_layers *layers,
 		     struct bpk_frame_layers *next, struct bpk_err *err)
 {
@@ -358,7 +358,7 @@ static int make_layers(struct bpk_view json, const struct bpk_frame_layers *fixe
 	return add_layers(object, fixed, layers, next, err);
 }
 
-/* One list takes the other's place. */
+/* Replace a list by another. */
 static void replace(struct bpk_frame_layers *layers, struct bpk_frame_layers *next)
 {
 	bpk_frame_layers_clear(layers);
@@ -366,7 +366,7 @@ static void replace(struct bpk_frame_layers *layers, struct bpk_frame_layers *ne
 	*next = (struct bpk_frame_layers){ 0 };
 }
 
-/* Contents alone: the list keeps its order, and those of ours between. */
+/* Replace contents only: the list keeps its order, including our layers. */
 static void replace_contents(struct bpk_frame_layers *layers, struct bpk_frame_layers *next)
 {
 	for (size_t i = 0; i < next->count; i++) {

@@ -1,20 +1,21 @@
 /*
- * Raw sizes of a frame whose chunks do not all have one. Each stored chunk's header says its own;
- * special values in a frame of variable chunk sizes have none at all ("Version 3 additions"), and
- * c-blosc2, which writes them, loses count of the header's total when it replaces or deletes them.
+ * Measures raw sizes, for open, if the chunks of a frame differ in size. Each stored chunk has its
+ * size in its header. Special values in a frame of variable chunk sizes have no size at all
+ * ("Version 3 additions"), and c-blosc2, which writes them, loses count of the header's total when
+ * it replaces or deletes them.
  */
 #include "format/frame/reader.h"
 
 #include <inttypes.h>
 
-/* Chunks whose headers are read at open for that; of more the header's total is believed, and audit
- * holds it against them. */
+/* Most chunks whose headers are read at open. With more, the header's total is trusted, and audit
+ * compares it with the chunks. */
 enum { MOST_TO_MEASURE = 1 << 17 };
 
 struct measuring {
 	uint64_t stored;                /* raw bytes of stored chunks */
-	uint64_t nspecial, first, last; /* special values without a size, and their numbers */
-	bool alike;                     /* they unpack to the same: NaN, or zeros */
+	uint64_t nspecial, first, last; /* special values without a size, and their range */
+	bool alike;                     /* they have equal content: NaN, or zeros */
 };
 
 static void take_special(struct measuring *m, const struct bpk_frame_state *state, uint64_t number,
@@ -34,7 +35,7 @@ static void take_special(struct measuring *m, const struct bpk_frame_state *stat
 	m->last = number + times - 1;
 }
 
-/* A chunk, and times - 1 behind it that lie where it does. Returns 1 where its header is bad. */
+/* Measure times chunks with equal entries, from number on. Returns 1 if their header is bad. */
 static int take(struct bpk_frame_reader *r, struct measuring *m, uint64_t number, uint64_t times,
 		struct bpk_err *err)
 {
@@ -55,7 +56,7 @@ static int take(struct bpk_frame_reader *r, struct measuring *m, uint64_t number
 		       : 1;
 }
 
-/* Fill in what was measured, and what is wrong with it. */
+/* Set the reader's sizes from the measurement, and any damage found. */
 static void settle(struct bpk_frame_reader *r, const struct measuring *m)
 {
 	uint64_t total = r->state.header.raw_size, left;
@@ -105,5 +106,5 @@ int bpk_frame_measure(struct bpk_frame_reader *r, struct bpk_err *err)
 		rc = take(r, &m, i, 1, err);
 	if (rc == 0)
 		settle(r, &m);
-	return rc < 0 ? -1 : 0; /* what is wrong with a chunk is told when it is fetched */
+	return rc < 0 ? -1 : 0; /* a bad chunk is reported when it is fetched */
 }

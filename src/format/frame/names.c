@@ -1,5 +1,5 @@
 /*
- * Which files are a frame's ("Sparse frame"), and how frames are known.
+ * Names of a frame's files ("Sparse frame"), and the probes that recognise frames.
  */
 #include "format/frame/reader.h"
 

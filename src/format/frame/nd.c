@@ -1,14 +1,14 @@
 /*
- * The geometry of arrays that are kept in chunks of several dimensions. Source: the Blosc2 frame
- * format, "b2nd metalayer".
+ * The geometry of arrays in multidimensional chunks: reads, writes and chooses it. Source: the
+ * Blosc2 frame format, "b2nd metalayer".
  */
 #include "format/frame/nd.h"
 
 #include <inttypes.h>
 
 enum {
-	MAX_BLOCK_SIZE = 536866816, /* "Validation checklist": what every reader takes */
-	LAST_WEIGHT = 4,            /* see choose_shape */
+	MAX_BLOCK_SIZE = 536866816, /* "Validation checklist": accepted by every reader */
+	LAST_WEIGHT = 4,            /* see dimension_to_cut */
 };
 
 void bpk_frame_nd_clear(struct bpk_frame_nd *nd)
@@ -17,7 +17,7 @@ void bpk_frame_nd_clear(struct bpk_frame_nd *nd)
 	*nd = (struct bpk_frame_nd){ 0 };
 }
 
-/* ---- What follows from the shapes ---- */
+/* ---- Values that follow from the shapes ---- */
 
 static int fail_dimension(struct bpk_err *err, enum bpk_kind kind, const struct bpk_frame_nd *nd,
 			  size_t i)
@@ -29,8 +29,8 @@ static int fail_dimension(struct bpk_err *err, enum bpk_kind kind, const struct 
 			i, nd->array.shape[i], nd->chunk_shape[i], nd->block_shape[i]);
 }
 
-/* One dimension's chunks and blocks against each other. Where the shape is 0 there is no chunk, and
- * they may be 0 too. */
+/* True if the chunk and block lengths of a dimension are valid. If the shape is 0 there are no
+ * chunks, and the lengths may also be 0. */
 static bool is_dimension_sound(const struct bpk_frame_nd *nd, size_t i)
 {
 	uint64_t chunk = nd->chunk_shape[i], block = nd->block_shape[i];
@@ -64,8 +64,8 @@ static bool product(uint64_t first, const uint64_t *factors, size_t count, uint6
 	return *out <= limit;
 }
 
-/* Fill in all that follows from the array and the shapes; kind is what shapes that do not fit are:
- * damage, or the caller's wish. */
+/* Compute all values that follow from the array and the shapes. kind is the error for shapes that
+ * do not fit: damage, or the caller's mistake. */
 static int derive(struct bpk_frame_nd *nd, enum bpk_kind kind, struct bpk_err *err)
 {
 	size_t count = nd->array.ndimensions;
@@ -119,7 +119,7 @@ static int take_shape(struct bpk_cursor *cursor, size_t count, uint8_t marker, c
 	return 0;
 }
 
-/* Bytes, of which nobody says what they are. */
+/* A type for bytes of unknown meaning. */
 static struct bpk_dtype untyped(uint32_t typesize)
 {
 	return (struct bpk_dtype){
@@ -129,8 +129,8 @@ static struct bpk_dtype untyped(uint32_t typesize)
 }
 
 /*
- * What the text says, unless that is no type of ours or has another size than the elements: others
- * write any text there and never look at it, so the data are as good as without it.
+ * Set the type from the text, unless that is not a type of ours or its size differs from the
+ * elements'. Other programs write any text there and never read it, so the data are valid without.
  */
 static int read_type(struct bpk_view text, uint32_t typesize, struct bpk_frame_nd *nd,
 		     struct bpk_err *err)
@@ -152,7 +152,7 @@ static int read_type(struct bpk_view text, uint32_t typesize, struct bpk_frame_n
 	return 0;
 }
 
-/* The text behind the shapes; of the older metalayer there is none. */
+/* Parse the type after the shapes; the older metalayer has no type. */
 static int take_type(struct bpk_cursor *cursor, bool older, uint32_t typesize,
 		     struct bpk_frame_nd *nd, struct bpk_err *err)
 {
@@ -168,13 +168,13 @@ static int take_type(struct bpk_cursor *cursor, bool older, uint32_t typesize,
 	marker = bpk_cursor_u8(cursor);
 	size = bpk_cursor_be32(cursor);
 	if (cursor->bad)
-		return 0; /* the caller tells */
+		return 0; /* the caller reports it */
 	if (marker != 0xdb)
 		return bpk_fail(err, BPK_CORRUPT,
 				"the array's type begins with byte %02x, expected db", marker);
 	if (bpk_cursor_take(cursor, size) == NULL)
 		return 0;
-	/* formats other than NumPy's are for others to know */
+	/* type formats other than NumPy's are unknown */
 	return read_type(bpk_view(cursor->next - size, format == 0 ? size : 0), typesize, nd, err);
 }
 
@@ -216,7 +216,7 @@ int bpk_frame_nd_read(struct bpk_view content, bool older, uint32_t typesize,
 	return bpk_err_subject(err, "metalayer %s", older ? BPK_FRAME_CATERVA : BPK_FRAME_B2ND);
 }
 
-/* ---- Writing it ---- */
+/* ---- Writing the metalayer ---- */
 
 static int put_shape(const uint64_t *shape, size_t count, bool wide, struct bpk_buf *out,
 		     struct bpk_err *err)
@@ -287,15 +287,15 @@ int bpk_frame_nd_set_rows(struct bpk_frame_nd *nd, uint64_t rows, struct bpk_err
 
 void bpk_frame_nd_write_rows(uint64_t rows, struct bpk_buf *content)
 {
-	enum { AT = 5 }; /* behind the list's head, version, dimensions, the shape's head, d3 */
+	enum { AT = 5 }; /* after the list's head, version, dimensions, the shape's head, d3 */
 
 	bpk_put_be64(content->data + AT, rows);
 }
 
 /* ---- Choosing shapes ---- */
 
-/* The dimension to be cut next: the longest, of equals the one that changes slowest. The last one,
- * along which items lie side by side, counts a fourth of its length: runs of it pack and copy
+/* The dimension to be cut next: the longest one, and of equal ones the slowest. The last dimension,
+ * in which items are contiguous, counts a fourth of its length: long runs of it compress and copy
  * well. */
 static size_t dimension_to_cut(const uint64_t *shape, size_t count)
 {
@@ -314,10 +314,10 @@ static size_t dimension_to_cut(const uint64_t *shape, size_t count)
 }
 
 /*
- * Halve dimensions of shape, the longest first, until it has at most size bytes: so chunks and
- * blocks are about as long in every direction, four times that in the last, and a slice in any
- * direction meets few of them. Halves are rounded up, so that the parts cover the whole with little
- * padding.
+ * Halve dimensions of shape, the longest first, until it has at most size bytes. Chunks and blocks
+ * are then about equally long in every direction, four times as long in the last, and a slice in
+ * any direction meets few of them. Halves are rounded up, so that the parts cover the whole with
+ * little padding.
  */
 static void choose_shape(uint64_t item_size, uint64_t size, size_t count, uint64_t *shape)
 {
@@ -332,8 +332,8 @@ static void choose_shape(uint64_t item_size, uint64_t size, size_t count, uint64
 	}
 }
 
-/* A band, which is in memory as a whole when it is packed, has all chunks that hold the same rows:
- * where rows are long, chunks have few of them. */
+/* Limit the size of a band, which is in memory as a whole when it is packed and contains all chunks
+ * of the same rows: if rows are long, chunks get few of them. */
 static void limit_band(struct bpk_frame_nd *nd, uint64_t size)
 {
 	uint64_t limit = bpk_max_u64(size, BPK_FRAME_BAND_WISHED), row_size;
@@ -346,7 +346,7 @@ static void limit_band(struct bpk_frame_nd *nd, uint64_t size)
 	nd->chunk_shape[0] = bpk_min_u64(nd->chunk_shape[0], bpk_max_u64(limit / row_size, 1));
 }
 
-/* A dimension of length 0 is one that grows: its chunks are those of a long one. */
+/* A dimension of length 0 will grow: its chunks are chosen as for a long one. */
 static void choose_chunks(struct bpk_frame_nd *nd, uint64_t size)
 {
 	size_t count = nd->array.ndimensions;
@@ -371,7 +371,7 @@ static void choose_blocks(struct bpk_frame_nd *nd, uint64_t size)
 		     nd->block_shape);
 }
 
-/* Chunks that were chosen hold whole blocks, where the array is long enough for that. */
+/* Round chosen chunks to whole blocks, if the array is long enough. */
 static void fit_chunks(struct bpk_frame_nd *nd)
 {
 	for (size_t i = 0; i < nd->array.ndimensions; i++) {
@@ -384,7 +384,7 @@ static void fit_chunks(struct bpk_frame_nd *nd)
 	}
 }
 
-/* Shapes as they are given, or chosen. */
+/* Take the shapes that are given, and choose the others. */
 static void take_given(struct bpk_frame_nd *nd, const uint64_t *chunk_shape,
 		       const uint64_t *block_shape, uint64_t chunk_size, uint64_t block_size)
 {

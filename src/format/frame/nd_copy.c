@@ -1,5 +1,5 @@
 /*
- * Items between the C order of a box and the blocks of a chunk.
+ * Copies items between the C order of a box and the blocks of a chunk.
  *
  *     array 3 x 5, chunks 2 x 4, blocks 2 x 2         chunk 0: block 0, block 1
  *
@@ -8,12 +8,12 @@
  *        -------------+---                            chunk 3: block 0, block 1
  *        11 12 |13 14 | 15                                15 0 0 0  0 0 0 0
  *
- * A run of bytes comes as boxes (nd_cut.c); each meets a block in a box again, which is copied in
- * runs as long as both sides have them.
+ * A run of bytes is given as boxes (nd_cut.c). The intersection of each with a block is again a
+ * box, which is copied in the longest runs that are contiguous on both sides.
  */
 #include "format/frame/nd.h"
 
-/* ---- Cells that pieces meet ---- */
+/* ---- Cells that intersect pieces ---- */
 
 /* A grid of cells over a part of the array. */
 struct cells {
@@ -30,7 +30,7 @@ static struct cells chunks_of(const struct bpk_frame_nd *nd)
 	return cells;
 }
 
-/* The blocks of a chunk; those that are padding alone are beyond the part. */
+/* The blocks of a chunk; the part does not cover blocks of padding only. */
 static struct cells blocks_of(const struct bpk_frame_nd *nd, uint64_t chunk)
 {
 	struct cells cells = { .part = { .ndimensions = nd->array.ndimensions },
@@ -46,7 +46,7 @@ static struct cells blocks_of(const struct bpk_frame_nd *nd, uint64_t chunk)
 	return cells;
 }
 
-/* The items of the cell at those coordinates. */
+/* The items of the cell at the given coordinates. */
 static struct bpk_slice box_at(const struct cells *cells, const uint64_t *at)
 {
 	struct bpk_slice box = { .ndimensions = cells->part.ndimensions };
@@ -75,7 +75,7 @@ static void coordinates_of(const struct cells *cells, uint64_t number, uint64_t 
 	}
 }
 
-/* The next coordinates in C order, from low up to high, both among them; false behind the last. */
+/* Advance to the next coordinates in C order, from low to high inclusive; false after the last. */
 static bool step(size_t count, const uint64_t *low, const uint64_t *high, uint64_t *at)
 {
 	for (size_t i = count; i-- > 0;) {
@@ -88,7 +88,7 @@ static bool step(size_t count, const uint64_t *low, const uint64_t *high, uint64
 	return false;
 }
 
-/* The cells that all pieces lie in; false when there are none. */
+/* The range of cells that contains all pieces; false if it is empty. */
 static bool bounds_of(const struct cells *cells, const struct bpk_frame_pieces *pieces,
 		      uint64_t *low, uint64_t *high)
 {
@@ -165,8 +165,8 @@ struct side {
 	size_t step[BPK_FRAME_MAX_DIMENSIONS];
 };
 
-/* Where box lies in memory that holds a larger one, shape items in each dimension from origin
- * on. */
+/* The position of box in the memory of a larger box, which has shape items in each dimension from
+ * origin on. */
 static struct side side_of(const struct bpk_slice *box, const uint64_t *origin,
 			   const uint64_t *shape, uint64_t item_size)
 {
@@ -203,12 +203,12 @@ static void copy_runs(uint8_t *to, size_t to_step, const uint8_t *from, size_t f
 #undef COPY_RUNS
 }
 
-/* A copy under way: the innermost dimensions that both sides have in one run are one. */
+/* A copy under way; innermost dimensions that are contiguous on both sides are merged into run. */
 struct copy {
-	size_t count; /* of the dimensions that are left: the last a row of runs */
+	size_t count; /* remaining dimensions; the last one is a row of runs */
 	size_t run;
 	uint64_t extent[BPK_FRAME_MAX_DIMENSIONS], at[BPK_FRAME_MAX_DIMENSIONS];
-	size_t to, from; /* where the next row begins */
+	size_t to, from; /* start of the next row */
 };
 
 static struct copy begin_copy(const struct bpk_slice *box, size_t item_size, const struct side *to,
@@ -230,7 +230,7 @@ static struct copy begin_copy(const struct bpk_slice *box, size_t item_size, con
 	return copy;
 }
 
-/* On to the next row; false behind the last. */
+/* Advance to the next row; false after the last. */
 static bool next_row(struct copy *copy, const struct side *to, const struct side *from)
 {
 	for (size_t i = copy->count - 1; i-- > 0;) {
@@ -263,7 +263,7 @@ static void copy_box(const struct bpk_slice *box, size_t item_size, uint8_t *to,
 
 /* ---- Blocks ---- */
 
-/* What a block holds of the array. */
+/* The items of the array in a block. */
 static struct bpk_slice block_box(const struct cells *blocks, uint64_t number)
 {
 	uint64_t at[BPK_FRAME_MAX_DIMENSIONS];
@@ -272,7 +272,7 @@ static struct bpk_slice block_box(const struct cells *blocks, uint64_t number)
 	return box_at(blocks, at);
 }
 
-/* Where box, which lies in a piece, is in the run that the piece belongs to. */
+/* The position of box, which lies in piece, in the run of that piece. */
 static struct side side_in_run(const struct bpk_frame_nd *nd, const struct bpk_slice *box,
 			       const struct bpk_frame_piece *piece)
 {
@@ -321,7 +321,7 @@ static void gather_block(const struct bpk_frame_nd *nd, const struct bpk_slice *
 	}
 }
 
-/* Is every byte of the block an item of one piece? */
+/* True if one piece covers the whole block. */
 static bool is_full(const struct bpk_frame_nd *nd, const struct bpk_slice *box,
 		    const struct bpk_frame_pieces *pieces)
 {
@@ -349,12 +349,12 @@ void bpk_frame_nd_gather(const struct bpk_frame_nd *nd, uint64_t chunk,
 	}
 }
 
-/* ---- Bytes that lie in a chunk as in C order ---- */
+/* ---- Bytes of a chunk in C order ---- */
 
 /*
- * True when the chunk's own bytes are in C order: behind the first dimension that has more than one
- * block, or block items, all blocks are as long as the chunk, and before it the chunk has one item.
- * *along is that dimension.
+ * True if the chunk's own bytes are in C order: after the first dimension with more than one block,
+ * or more than one item in a block, all blocks are as long as the chunk, and before it the chunk
+ * has one item. *along is that dimension.
  */
 static bool is_linear(const struct bpk_frame_nd *nd, size_t *along)
 {
@@ -380,7 +380,7 @@ bool bpk_frame_nd_is_straight(const struct bpk_frame_nd *nd, uint64_t chunk,
 	if (!is_linear(nd, &along) || !bpk_frame_box_meet(&blocks.part, &piece->box, &in))
 		return false;
 	for (size_t i = along + 1; i < in.ndimensions; i++) {
-		/* all of the chunk, without padding, and all of the piece */
+		/* the whole chunk, without padding, and the whole piece */
 		if (in.stop[i] - in.start[i] != nd->extended[i] ||
 		    piece->box.stop[i] - piece->box.start[i] != nd->extended[i])
 			return false;

@@ -1,9 +1,9 @@
 /*
- * Boxes of an array, and runs of items in C order as boxes:
+ * Boxes of an array, and the division of runs of items in C order into boxes:
  *
  *     . . . . .
- *     . . 1 1 1        items 7 to 17 of a 5 x 5 array are three boxes, which lie
- *     2 2 2 2 2        one behind the other in memory
+ *     . . 1 1 1        items 7 to 17 of a 5 x 5 array are three boxes, which are
+ *     2 2 2 2 2        consecutive in memory
  *     3 3 3 . .
  *     . . . . .
  */
@@ -51,7 +51,7 @@ struct cutter {
 	struct bpk_frame_pieces *pieces;
 };
 
-/* Indices from .. to of dimension i, all of those behind it. */
+/* Add indices from to to - 1 of dimension i, with all indices of the dimensions after it. */
 static void add_piece(struct cutter *c, size_t i, uint64_t from, uint64_t to)
 {
 	struct bpk_frame_piece *piece = &c->pieces->piece[c->pieces->count++];
@@ -67,7 +67,7 @@ static void add_piece(struct cutter *c, size_t i, uint64_t from, uint64_t to)
 
 static void cut(struct cutter *c, size_t i, uint64_t from, uint64_t to);
 
-/* A part of one index of dimension i: items from .. to of those behind it. */
+/* Cut a part of one index of dimension i: items from to to - 1 of the dimensions after it. */
 static void cut_index(struct cutter *c, size_t i, uint64_t index, uint64_t from, uint64_t to)
 {
 	c->now.start[i] = c->box->start[i] + index;
@@ -76,9 +76,9 @@ static void cut_index(struct cutter *c, size_t i, uint64_t index, uint64_t from,
 }
 
 /*
- * The items from .. to (more than none) of what dimension i and those behind it hold: whole indices
- * are one box, what is left at either end is cut in the next dimension. Of the two ends only the
- * inner side is whole, so each dimension adds two boxes at most.
+ * Cut the items from to to - 1 (at least one), counted in dimension i and those after it: whole
+ * indices become one box, the partial ones at both ends are cut in the next dimension. Each of
+ * these is partial at one side only, so each dimension adds at most two boxes.
  */
 static void cut(struct cutter *c, size_t i, uint64_t from, uint64_t to)
 {

@@ -1,20 +1,20 @@
 /*
- * Changing an array in chunks of several dimensions, which grows and shrinks by rows, along its
- * first dimension. Parcels are bands of one row of the grid of chunks each:
+ * Changes an array in multidimensional chunks, for both editors of frames. It grows and shrinks by
+ * rows, along its first dimension. A parcel is a band of one row of the grid of chunks:
  *
  *     rows 0..3    chunks 0 1 2      band 0
  *     rows 4..7    chunks 3 4 5      band 1
- *     row  8       chunks 6 7 8      band 2, which is not full: packed anew when rows are added
+ *     row  8       chunks 6 7 8      band 2, not full: recompressed when rows are added
  *
- * Chunks are counted in C order, so those that stay keep their numbers whatever the number of rows.
- * That stands in the metalayer, within the header, and so changes with its sizes.
+ * Chunks are counted in C order, so remaining chunks keep their numbers whatever the number of
+ * rows. That number is in the metalayer, inside the header, and so changes together with the sizes.
  */
 #include <inttypes.h>
 
 #include "format/frame/bands.h"
 #include "format/frame/editor.h"
 
-/* ---- What is there ---- */
+/* ---- The committed array ---- */
 
 static const struct bpk_frame_nd *array_of(const struct bpk_frame_editor *e)
 {
@@ -31,7 +31,7 @@ static uint64_t band_chunks(const struct bpk_frame_nd *nd)
 	return count;
 }
 
-/* Raw bytes of a full band; 0 where none can be added. */
+/* Raw bytes of a full band; 0 if bands cannot be added. */
 static uint64_t band_size(const struct bpk_frame_nd *nd)
 {
 	uint64_t row_size = bpk_frame_nd_row_size(nd), size;
@@ -52,9 +52,9 @@ void bpk_frame_nd_load(struct bpk_frame_editor *e)
 	e->rows = array_of(e)->array.shape[0];
 }
 
-/* ---- What can be changed ---- */
+/* ---- Limits of changes ---- */
 
-/* Why can no band be packed? */
+/* Report why no band can be packed. */
 static int fail_band(const struct bpk_frame_nd *nd, struct bpk_err *err)
 {
 	if (bpk_frame_nd_row_size(nd) == 0)
@@ -72,7 +72,7 @@ int bpk_frame_nd_check(const struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_frame_nd *nd = array_of(e);
 	const struct bpk_frame_header *header = &e->reader->state.header;
-	uint64_t size = nd->nchunks * nd->chunk_size; /* both of 31 bits */
+	uint64_t size = nd->nchunks * nd->chunk_size; /* both below 2^31 */
 
 	if (header->raw_size != size)
 		return bpk_fail(err, BPK_CORRUPT,
@@ -99,7 +99,7 @@ int bpk_frame_nd_cut_rows(struct bpk_frame_editor *e, uint64_t nbands, uint64_t 
 	return 0;
 }
 
-/* How many rows there are with the parcel, the last of them. */
+/* The number of rows up to the parcel, which is the last one. */
 static int count_rows(const struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
 		      uint64_t *rows, struct bpk_err *err)
 {
@@ -135,7 +135,7 @@ int bpk_frame_nd_set_shape(struct bpk_frame_editor *e, struct bpk_err *err)
 
 /* ---- Packing ---- */
 
-/* Does the frame as last committed hold these bytes? What cannot be read does not. */
+/* True if the committed frame holds these bytes; false if its chunk cannot be read. */
 static bool holds(const void *arg, struct bpk_chunk_ctx *ctx, uint64_t number, struct bpk_view raw)
 {
 	const struct bpk_frame_editor *e = arg;
@@ -155,7 +155,7 @@ static bool holds(const void *arg, struct bpk_chunk_ctx *ctx, uint64_t number, s
 	return same;
 }
 
-/* The array as far as the band, which is its last one. */
+/* Pack the band, as the last one of an array that ends with it. */
 int bpk_frame_editor_pack(const struct bpk_frame_editor *e, struct bpk_chunk_ctx *ctx,
 			  const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
 			  struct bpk_err *err)
@@ -170,7 +170,7 @@ int bpk_frame_editor_pack(const struct bpk_frame_editor *e, struct bpk_chunk_ctx
 	};
 	uint64_t rows;
 
-	/* a part of a row is told when it is put */
+	/* a partial row is reported by put */
 	parcel->packed_size = 0;
 	if (nd.array.ndimensions > 0 && count_rows(e, parcel, &rows, NULL) != 0)
 		return bpk_frame_band_begin(&parcel->packed, 0, err);
@@ -181,7 +181,7 @@ int bpk_frame_editor_pack(const struct bpk_frame_editor *e, struct bpk_chunk_ctx
 
 /* ---- Putting ---- */
 
-/* Rows behind those that are there. */
+/* Add rows after the existing ones. */
 static int add(struct bpk_frame_editor *e, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_frame_nd *nd = array_of(e);
@@ -197,8 +197,8 @@ static int add(struct bpk_frame_editor *e, const struct bpk_parcel *parcel, stru
 	return bpk_frame_nd_put(&e->output, nd->chunk_size, parcel, bpk_frame_output_put, err);
 }
 
-/* Chunks that were left out since they are there as they were committed: nothing else may have been
- * put in their place. */
+/* Chunks are left out of a band if the committed frame holds them: test that they have not been
+ * replaced since. */
 static int check_left_out(const struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
 			  struct bpk_err *err)
 {

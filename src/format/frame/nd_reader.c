@@ -1,5 +1,5 @@
 /*
- * Reading an array in C order: the operations of a reader whose parcels are bands.
+ * Reads an array in C order: the calls of a reader whose parcels are bands.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int check_slice(const struct bpk_array *array, const struct bpk_slice *sl
 	return 0;
 }
 
-/* Sizes as those of bands. */
+/* Set the sizes in info to those of bands. */
 static void fill_info(const struct bpk_frame_bands *bands, struct bpk_info *info)
 {
 	uint64_t item_size = bands->nd->array.dtype.size, first;
@@ -43,7 +43,7 @@ int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_slice box;
 
-	/* without its geometry nobody can tell padding from data: then nothing is fetched */
+	/* without the geometry padding looks like data, so an array with damage is not read */
 	if (r->options.as_stored || (!r->has_nd && r->options.slice == NULL))
 		return 0;
 	if (r->array_damage.kind != BPK_OK)
@@ -73,11 +73,11 @@ void bpk_frame_bands_for_changing(struct bpk_frame_reader *r)
 	fill_info(r->bands, &r->info);
 }
 
-/* ---- The items that are wanted ---- */
+/* ---- The wanted items ---- */
 
 struct wanted {
 	uint64_t first, count; /* items, in the bands' box */
-	size_t skip;           /* bytes of the first one that are not */
+	size_t skip;           /* unwanted bytes of the first item */
 };
 
 static struct wanted wanted_of(const struct bpk_frame_bands *bands, const struct bpk_parcel *parcel)
@@ -100,8 +100,8 @@ struct fetching {
 	struct bpk_frame_reader *reader;
 	struct bpk_parcel *parcel;
 	struct bpk_frame_pieces *pieces;
-	uint64_t count;        /* chunks that the pieces need */
-	struct bpk_buf ranges; /* of one of them, struct bpk_frame_range */
+	uint64_t count;        /* chunks of the pieces */
+	struct bpk_buf ranges; /* of one of these chunks, struct bpk_frame_range */
 };
 
 static int count_chunk(void *arg, uint64_t number, struct bpk_err *err)
@@ -114,7 +114,7 @@ static int count_chunk(void *arg, uint64_t number, struct bpk_err *err)
 	return 0;
 }
 
-/* One block more of the chunk that is brought next, to those before it. */
+/* Add a block to the ranges of the next chunk. */
 static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 {
 	struct fetching *f = arg;
@@ -133,7 +133,7 @@ static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 	return bpk_buf_append(&f->ranges, bpk_view(&range, sizeof range), err);
 }
 
-/* Which blocks of the chunk are wanted? None are told where all are, or the seal needs them. */
+/* Find the wanted blocks of the chunk. No range means all: it is wanted whole, or sealed. */
 static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ranges *wanted,
 		       struct bpk_err *err)
 {
@@ -150,7 +150,7 @@ static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ran
 	return 0;
 }
 
-/* Bring one chunk behind those that packed holds already, by way of the parcel's other buffer. */
+/* Append one chunk to packed; the parcel's other buffer serves as scratch. */
 static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 {
 	struct fetching *f = arg;
@@ -213,7 +213,7 @@ int bpk_frame_bands_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 		(size_t)(bpk_frame_band_items(r->bands, parcel->number, &first) * size);
 	parcel->raw_offset = first * size;
 	parcel->packed_size = parcel->packed.size;
-	parcel->packed_offset = 0; /* of several: an error names the chunk itself */
+	parcel->packed_offset = 0; /* several chunks: errors name the chunk themselves */
 	return 0;
 }
 
@@ -237,7 +237,7 @@ int bpk_frame_bands_check(const struct bpk_frame_reader *r, const struct bpk_par
 
 /* ---- Unpacking ---- */
 
-/* A want that cuts items: they are unpacked whole beside it. */
+/* Unpack a want that begins or ends within an item: whole items go to a buffer first. */
 static int unpack_cut(const struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
 		      const struct bpk_parcel *parcel, const struct wanted *wanted,
 		      struct bpk_span out, uint64_t *failed, struct bpk_err *err)
@@ -271,7 +271,7 @@ int bpk_frame_bands_unpack(const struct bpk_frame_reader *r, struct bpk_chunk_ct
 	return rc != 0 && failed != BPK_UNKNOWN ? bpk_frame_subject(r, failed, err) : rc;
 }
 
-/* ---- Where a band lies: its first chunk does ---- */
+/* ---- The position of a band: that of its first chunk ---- */
 
 static int take_number(void *arg, uint64_t number, struct bpk_err *err)
 {

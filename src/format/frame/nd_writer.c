@@ -1,6 +1,6 @@
 /*
- * Writing arrays of several dimensions: parcels are bands of raw bytes in C order, which are packed
- * to the chunks that hold them.
+ * Packs bands of multidimensional arrays, for writers and editors: raw bytes in C order are
+ * distributed to the chunks that hold them.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 #include "format/frame/writer.h"
 
 enum {
-	/* Where nobody says otherwise: small enough that a slice does not unpack much more than it
-	 * holds, large enough to pack well. */
+	/* Defaults: small enough that a slice unpacks little more than it holds, large enough for a
+	 * good compression ratio. */
 	BLOCK_SIZE = 128 << 10,
 	CHUNK_SIZE = 1 << 20,
 };
 
-/* ---- How an array is divided ---- */
+/* ---- Dividing an array ---- */
 
 static void fill_division(const struct bpk_frame_nd *nd, struct bpk_division *division)
 {
@@ -26,7 +26,7 @@ static void fill_division(const struct bpk_frame_nd *nd, struct bpk_division *di
 					   .block_size = (uint32_t)nd->block_size };
 	memcpy(division->chunk_shape, nd->chunk_shape, sizeof nd->chunk_shape);
 	memcpy(division->block_shape, nd->block_shape, sizeof nd->block_shape);
-	/* of an array of no items nothing is packed */
+	/* an array without items has no parcels */
 	division->parcel_size = bpk_max_u64(bands.size, 1) * nd->array.dtype.size;
 }
 
@@ -83,12 +83,12 @@ int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_optio
 	out->block_size = (uint32_t)out->nd.block_size;
 	out->header.typesize = (uint32_t)out->nd.array.dtype.size;
 	out->header.block_size = (uint32_t)out->nd.block_size;
-	/* it says so even where it has no chunks ("b2nd metalayer") */
+	/* set even if the frame has no chunks ("b2nd metalayer") */
 	out->header.chunk_size = (int32_t)out->nd.chunk_size;
 	return set_layer(out, err);
 }
 
-/* What a layer that came along is worth nothing without, as far as it is sound. */
+/* Copied chunks must keep the block size of the copied layer, if that is valid. */
 void bpk_frame_nd_take_blocks(struct bpk_frame_output *out)
 {
 	struct bpk_frame_layers *fixed = &out->header.fixed;
@@ -114,14 +114,14 @@ struct bpk_frame_packing bpk_frame_packing_of(const struct bpk_frame_output *out
 					   .checksum = out->checksum };
 }
 
-/* A band on its way into chunks. */
+/* A band being packed. */
 struct packer {
 	const struct bpk_frame_packing *packing;
 	const struct bpk_frame_pieces *pieces;
 	const struct bpk_recipe *recipe;
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_parcel *parcel;
-	struct bpk_buf scratch; /* a chunk as it is not packed */
+	struct bpk_buf scratch; /* an unpacked chunk */
 	uint64_t count;         /* chunks of the band */
 };
 
@@ -158,7 +158,7 @@ static int pack_chunk(void *arg, uint64_t number, struct bpk_err *err)
 	return 0;
 }
 
-/* Room for all chunks, however badly they pack, and for their seals. */
+/* Reserve room for all chunks at their largest packed size, and for their seals. */
 static int make_room(struct packer *p, struct bpk_err *err)
 {
 	const struct bpk_frame_nd *nd = p->packing->nd;
@@ -176,7 +176,7 @@ static int make_room(struct packer *p, struct bpk_err *err)
 	return bpk_buf_resize(&p->scratch, (size_t)nd->chunk_size, err);
 }
 
-/* The items of a band, as it is cut for packing; BPK_FAILED unless parcel has them all. */
+/* Find the items of the parcel's band; BPK_FAILED unless the parcel has exactly these. */
 static int cut_band(const struct bpk_frame_packing *packing, const struct bpk_parcel *parcel,
 		    struct bpk_slice *whole, uint64_t *first, uint64_t *count, struct bpk_err *err)
 {
@@ -209,7 +209,7 @@ int bpk_frame_nd_pack(const struct bpk_frame_packing *packing, struct bpk_chunk_
 
 	own.block_size = (uint32_t)nd->block_size;
 	own.exact_blocks = true;
-	/* blocks hold whole elements of a chunk: c-blosc2 gets no part of one otherwise */
+	/* blocks must hold whole elements, or c-blosc2 cannot read parts of a chunk */
 	own.typesize = (unsigned)bpk_gcd_u64(recipe->typesize, nd->array.dtype.size);
 	if (cut_band(packing, parcel, &whole, &first, &count, err) != 0)
 		return -1;
@@ -241,7 +241,7 @@ int bpk_frame_nd_prove(const struct bpk_frame_packing *packing, struct bpk_chunk
 
 /* ---- Sealing and putting ---- */
 
-/* A chunk of a band as a parcel of its own, which borrows its bytes. */
+/* A chunk of a band as a parcel, which borrows its bytes. */
 static struct bpk_parcel parcel_of(const struct bpk_parcel *band,
 				   const struct bpk_frame_band_chunk *chunk)
 {

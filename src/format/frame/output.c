@@ -1,8 +1,8 @@
 /*
- * What the end of a frame says, gathered while its chunks come. All chunks but the last have one
- * size in a frame of version 2, and those that are all zeros, NaN or anything are then entries of
- * the index without a chunk. Where sizes differ (version 3) such an entry would not say how long
- * its chunk is, so it is stored, as a value that is repeated.
+ * Collects the content of a frame's end while its chunks come; writers and editors call it. In a
+ * frame of version 2 all chunks but the last have one size, and chunks of zeros, NaN or
+ * uninitialised values are then entries of the index without a stored chunk. If sizes differ
+ * (version 3) such an entry would have no length, so the chunk is stored, as a repeated value.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 
 enum {
 	SPLIT_FORWARD = 3, /* "Header": the usual split mode, less 1 */
-	DEFAULT_LEVEL = 5, /* c-blosc2's own, where nothing tells of one */
-	DEFAULT_CODEC = 0, /* and its codec, blosclz */
+	DEFAULT_LEVEL = 5, /* c-blosc2's default, used if no level is known */
+	DEFAULT_CODEC = 0, /* and its default codec, blosclz */
 };
 
 /* ---- The header's defaults ---- */
 
-/* Filters stand in the last slots, as c-blosc2 has them. */
+/* Filters take the last slots, as in c-blosc2. */
 static void set_filters(struct bpk_frame_header *header, const struct bpk_pipeline *pipeline)
 {
 	unsigned first = BPK_CHUNK_MAX_FILTERS - pipeline->nsteps;
@@ -38,7 +38,7 @@ static void set_by_recipe(struct bpk_frame_header *header, const struct bpk_reci
 	set_filters(header, &recipe->pipeline);
 }
 
-/* From a frame of any version, whose sizes and layers stay behind. */
+/* Take the defaults of a frame of any version, without its sizes and layers. */
 static void set_by_frame(struct bpk_frame_header *header, const struct bpk_frame_header *frame)
 {
 	header->codec = frame->codec;
@@ -86,14 +86,14 @@ static void set_defaults(struct bpk_frame_header *header, const struct bpk_info 
 		header->typesize = recipe->typesize;
 	else
 		header->typesize = info->has_first_chunk ? info->first_chunk.typesize : 1;
-	/* 6: look at the next byte, where the number always stands */
+	/* the next byte always has the codec's number; 6 refers to it */
 	if (recipe != NULL || info->frame == NULL)
 		header->user_codec = header->codec;
 }
 
 /* ---- Layers ---- */
 
-/* Of a frame whose chunks are carried over, an array's geometry comes along as it is. */
+/* When chunks are copied, an array's geometry is copied unchanged. */
 static int copy_fixed(struct bpk_frame_output *out, const struct bpk_frame_layers *fixed,
 		      struct bpk_err *err)
 {
@@ -104,7 +104,7 @@ static int copy_fixed(struct bpk_frame_output *out, const struct bpk_frame_layer
 	return 0;
 }
 
-/* Metadata that tell of the array, too, which has a layer of its own here, are so much less. */
+/* If the array gets a layer of its own, the metadata that describe it are left out. */
 static int parse_layers(struct bpk_frame_output *out, const struct bpk_info *info,
 			const struct bpk_write_options *options, struct bpk_err *err)
 {
@@ -166,7 +166,7 @@ static int check_info(const struct bpk_info *info, struct bpk_err *err)
 	return 0;
 }
 
-/* The header's length is settled by its layers, so chunks can be placed behind it. */
+/* The layers determine the header's length, and with it the position of the first chunk. */
 static int measure_header(struct bpk_frame_output *out, struct bpk_err *err)
 {
 	struct bpk_buf bytes = { 0 };
@@ -210,9 +210,9 @@ void bpk_frame_output_clear(struct bpk_frame_output *out)
 	*out = (struct bpk_frame_output){ 0 };
 }
 
-/* ---- Chunks in other words ---- */
+/* ---- Chunks in another form ---- */
 
-/* Store a chunk as c-blosc2 reads it; its digest goes to where digest points, if there are any. */
+/* Store a chunk in c-blosc2's form, and write its digest, if there is one, to digest. */
 static int store_spelled(struct bpk_frame_output *out, struct bpk_view as_it_is,
 			 const struct bpk_chunk_header *header, uint64_t *entry, uint8_t *digest,
 			 struct bpk_err *err)
@@ -231,7 +231,8 @@ static int store_spelled(struct bpk_frame_output *out, struct bpk_view as_it_is,
 	return rc;
 }
 
-/* The chunk of number's special entry, which has the size of all before the last. */
+/* Store a chunk for the special entry of number, of the size that all chunks before the last
+ * have. */
 static int store_entry(struct bpk_frame_output *out, uint64_t number, enum bpk_special special,
 		       struct bpk_err *err)
 {
@@ -239,7 +240,7 @@ static int store_entry(struct bpk_frame_output *out, uint64_t number, enum bpk_s
 	struct bpk_view chunk = bpk_view(bytes, sizeof bytes);
 	bool is_last = number + 1 == out->nchunks;
 	uint64_t size = is_last ? out->last_size : out->full;
-	/* NaN stands in the index only where the typesize fits one */
+	/* NaN is in the index only if it fits the typesize */
 	unsigned typesize = special == BPK_SPECIAL_NAN ? out->header.typesize : 1;
 	struct bpk_chunk_header header;
 	uint8_t *digest = NULL;
@@ -273,7 +274,7 @@ int bpk_frame_output_vary(struct bpk_frame_output *out, struct bpk_err *err)
 
 /* ---- Chunks ---- */
 
-/* others: chunks beside this one that are stored */
+/* others: number of stored chunks besides this one */
 static int check_chunk(const struct bpk_frame_output *out, uint64_t number,
 		       const struct bpk_chunk_header *header, uint64_t others, struct bpk_err *err)
 {
@@ -299,7 +300,7 @@ static int append_entry(struct bpk_frame_output *out, uint64_t entry, struct bpk
 	return bpk_buf_append(&out->entries, bpk_view(&entry, sizeof entry), err);
 }
 
-/* Store the chunk, or tell of it; digest is its own, or zeros where the index tells of it. */
+/* Store the chunk, or represent it in the index. digest is the chunk's, or stays zero. */
 static int place(struct bpk_frame_output *out, uint64_t number, const struct bpk_parcel *parcel,
 		 const struct bpk_chunk_header *header, uint64_t *entry, uint8_t *digest,
 		 struct bpk_err *err)
@@ -323,7 +324,7 @@ static int place(struct bpk_frame_output *out, uint64_t number, const struct bpk
 	return out->store(out->arg, chunk, entry, err);
 }
 
-/* A chunk's header, checked for this place. */
+/* Read a chunk's header, and check it for this place. */
 static int examine(const struct bpk_frame_output *out, uint64_t number, uint64_t others,
 		   const struct bpk_parcel *parcel, struct bpk_chunk_header *header,
 		   struct bpk_err *err)
@@ -346,8 +347,8 @@ static bool has_nans(const struct bpk_frame_output *out)
 	return false;
 }
 
-/* The first chunk that is stored says what an item is, where those before it, of zeros, do not
- * contradict; all chunks have items of one size (spell.c). */
+/* Take the typesize from the first stored chunk, unless earlier special chunks contradict: all
+ * chunks have items of one size (spell.c). */
 static void settle_typesize(struct bpk_frame_output *out, const struct bpk_chunk_header *header)
 {
 	uint32_t item = out->header.typesize;
@@ -356,7 +357,7 @@ static void settle_typesize(struct bpk_frame_output *out, const struct bpk_chunk
 	    header->special == BPK_SPECIAL_UNINIT)
 		return;
 	out->open_typesize = false;
-	/* larger than chunks can say */
+	/* larger than the typesize field of a chunk */
 	if (item > BPK_CHUNK_MAX_TYPESIZE && item % header->typesize == 0)
 		return;
 	if (out->full % header->typesize != 0 || has_nans(out) ||
@@ -447,7 +448,7 @@ int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uin
 	header->raw_size = out->raw_size;
 	header->packed_size = payload;
 	header->has_layers = out->layers.count > 0;
-	/* without chunks it stays as it was: -1, or what an array without items has */
+	/* without chunks it stays unchanged: -1, or the chunk size of an array without items */
 	if (out->nchunks > 0)
 		header->chunk_size = header->variable_chunks ? 0 : (int32_t)out->full;
 	return bpk_frame_end(out->ctx, &ending, header_bytes, tail, err);

@@ -1,5 +1,5 @@
 /*
- * Reading frames, contiguous and sparse.
+ * The reader of frames, contiguous and sparse: open, fetch, check, locate, and its row as a member.
  */
 #include "format/frame/bands.h"
 #include "format/frame/reader.h"
@@ -12,9 +12,10 @@
 /* ---- Raw sizes ---- */
 
 /*
- * Have all chunks but the last one size? A frame that c-blosc2 2.15 added to behind a short chunk
- * has that in its middle ("Chunks"): then the last one is longer than what the sizes leave it. Only
- * its own header tells; what is wrong with that is told when it is fetched.
+ * Find out whether all chunks but the last have one size. A frame that c-blosc2 2.15 appended to
+ * after a short chunk has that in its middle ("Chunks"): its last chunk then is longer than the
+ * sizes allow. Only the last chunk's header shows this; damage there is reported when it is
+ * fetched.
  */
 static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 {
@@ -72,7 +73,7 @@ static int load(struct bpk_frame_reader *r, struct bpk_err *err)
 	return bpk_frame_fill_info(r, err);
 }
 
-/* A frame is found from its end, so what comes through a pipe is put aside. */
+/* A frame is located from its end, so a pipe is spooled. */
 static int open_source(struct bpk_frame_reader *r, struct bpk_source *source, struct bpk_err *err)
 {
 	r->source = source;
@@ -125,7 +126,7 @@ static int open_once(struct bpk_dir *dir, struct bpk_source *source,
 	return 0;
 }
 
-/* Of a sparse frame chunks were looked at, which may belong to the next state already. */
+/* Opening a sparse frame examines chunks, which may already belong to the next state. */
 int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
 		   const struct bpk_read_options *options, struct bpk_frame_reader **reader,
 		   struct bpk_err *err)
@@ -138,7 +139,7 @@ int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
 	return changed ? bpk_fail(err, BPK_FAILED, "changed while it was opened") : rc;
 }
 
-/* A frame in a tar, or out of a pipe, is nobody's to change. */
+/* A frame in a tar, or from a pipe, cannot be changed. */
 static int open_sidecar(const struct bpk_place *place, struct bpk_sidecar **sidecar,
 			struct bpk_err *err)
 {
@@ -217,14 +218,13 @@ static int reader_check(const void *reader, const struct bpk_parcel *parcel, str
 										  err);
 }
 
-/* Of several chunks the one that failed was named by who knew it. */
+/* For bands, the failing call has already named the chunk. */
 static int reader_subject(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	return reader_unpacks(reader) ? -1 : bpk_frame_subject(reader, parcel->number, err);
 }
 
-/* Move on to chunk number, where each chunk says its own size; past those that are the same in one
- * step. */
+/* Walk to chunk number by the sizes in chunk headers; repeated chunks are passed in one step. */
 static int walk_to(struct bpk_frame_reader *r, uint64_t number, struct bpk_err *err)
 {
 	struct bpk_frame_found found;
@@ -264,7 +264,7 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 	    bpk_frame_look_on(r, &r->ahead, number, &found, err) != 0)
 		return -1;
 	if (found.offset == BPK_UNKNOWN)
-		found.header.packed_size = 0; /* what was made for it lies nowhere */
+		found.header.packed_size = 0; /* the special chunk is not stored */
 	*where = (struct bpk_where){
 		.packed_offset = found.offset,
 		.raw_offset = r->regular ? number * (uint64_t)r->state.header.chunk_size
@@ -285,7 +285,7 @@ static void reader_close(void *reader)
 	bpk_frame_close(r);
 }
 
-/* The chunks and the index of a contiguous frame are never written over. */
+/* The chunks and the index of a contiguous frame are never overwritten. */
 static int reader_settle(void *reader, bool failed, struct bpk_err *err)
 {
 	const struct bpk_frame_reader *r = reader;
@@ -305,7 +305,7 @@ int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *e
 			size - end, end);
 }
 
-/* ---- As one of several ---- */
+/* ---- As a member ---- */
 
 static void find_end(const void *reader, struct bpk_member_end *end)
 {
@@ -315,7 +315,7 @@ static void find_end(const void *reader, struct bpk_member_end *end)
 					r->info.raw_size };
 }
 
-/* An append puts chunks, and an index chunk, behind the end. */
+/* An append writes chunks, and an index chunk, after the end. */
 static bool is_unfinished(void *reader, struct bpk_view head)
 {
 	enum { LAST_VERSION = 6 }; /* of chunks */

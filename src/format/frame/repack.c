@@ -1,9 +1,9 @@
 /*
- * Frames without their holes. A contiguous one is written anew and takes the place of the old one.
- * Of a sparse one the chunks with the largest ids move to ids that nothing uses, chunks.b2frame is
- * replaced, which is the commit, and what it does not name is removed: whoever reads it meanwhile,
- * be it another program, finds the old frame or the new one. Chunks go over unopened, once their
- * digests were tested.
+ * Removes the holes from frames: bpk_format.repack. A contiguous frame is copied to a new file,
+ * which replaces it. In a sparse frame the chunks with the largest ids move to unused ids,
+ * chunks.b2frame is replaced, which is the commit, and files that it does not name are removed:
+ * every reader, also of another program, finds the old frame or the new one. Chunks are copied
+ * unopened, after a test of their digests.
  */
 #include <stdlib.h>
 
@@ -12,11 +12,11 @@
 #include "format/frame/reader.h"
 #include "format/frame/writer.h"
 
-/* ---- All chunks, to a writer or an output ---- */
+/* ---- Copying all chunks, to a writer or an output ---- */
 
 typedef int put_fn(void *to, const struct bpk_parcel *parcel, struct bpk_err *err);
 
-/* What is needed to carry chunks over; one thread's own. */
+/* A copy under way; owned by one thread. */
 struct carrying {
 	struct bpk_frame_reader *reader;
 	const struct bpk_checksum *checksum;
@@ -25,7 +25,7 @@ struct carrying {
 	struct bpk_parcel parcel;
 };
 
-/* By checksum, unless it has its seal still. */
+/* Seal the parcel by checksum, unless it still has its seal. */
 static int seal(struct carrying *c, struct bpk_err *err)
 {
 	struct bpk_parcel *parcel = &c->parcel;
@@ -91,7 +91,7 @@ static int open_reader(struct bpk_dir *dir, struct bpk_source *source,
 	return bpk_frame_open(dir, source, &options, reader, err);
 }
 
-/* ---- A contiguous frame, in its place ---- */
+/* ---- A contiguous frame, replaced ---- */
 
 static int replace(struct bpk_edit *edit, struct bpk_frame_reader *reader,
 		   struct bpk_repacked *result, struct bpk_err *err)
@@ -139,16 +139,16 @@ int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
 	return rc;
 }
 
-/* ---- A sparse frame, in its place ---- */
+/* ---- A sparse frame, in place ---- */
 
-/* One thread's own. */
+/* Owned by one thread. */
 struct moving {
 	struct bpk_tree *tree;
 	struct bpk_frame_reader *reader;
 	struct bpk_frame_output output;
 	uint64_t number;  /* of the chunk that is being put */
-	uint64_t nids;    /* ids below it are given, those from it on are given up */
-	uint8_t *ids;     /* nids of them, as below */
+	uint64_t nids;    /* ids below it are used, chunks with other ids move */
+	uint8_t *ids;     /* nids of them, FREE, TAKEN or GIVEN_UP */
 	uint64_t free;    /* no id below it is free */
 	uint64_t payload; /* bytes of all chunks */
 };
@@ -156,10 +156,10 @@ struct moving {
 enum {
 	FREE,
 	TAKEN,    /* by a chunk that stays, or was moved there */
-	GIVEN_UP, /* its chunk is told by the index now: free behind the commit */
+	GIVEN_UP, /* its chunk became an index entry: free after the commit */
 };
 
-/* The id of the chunk that is being put; BPK_UNKNOWN: it has no file yet. */
+/* The id of the chunk that is being put; BPK_UNKNOWN: it has no file. */
 static uint64_t present_id(const struct moving *m)
 {
 	uint64_t entry = bpk_frame_entry(&m->reader->state, m->number);
@@ -176,7 +176,7 @@ static int store_moved(void *arg, struct bpk_view chunk, uint64_t *entry, struct
 	*entry = present_id(m);
 	if (*entry < m->nids)
 		return 0;
-	/* no more chunks have an id from nids on than there are free ones below it */
+	/* there are at least as many free ids below nids as chunks with ids from nids on */
 	while (m->ids[m->free] != FREE)
 		m->free++;
 	*entry = m->free;
@@ -198,8 +198,8 @@ static int put_moved(void *to, const struct bpk_parcel *parcel, struct bpk_err *
 	return 0;
 }
 
-/* As many ids are given as there will be chunks with a file, or a few more; of those the ones in
- * use stay. Where sizes differ special chunks get files. */
+/* Count the ids needed, one for each chunk with a file, or a few more, and mark those in use. If
+ * chunks differ in size, special ones also get files. */
 static int count_ids(struct moving *m, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &m->reader->state;
@@ -215,14 +215,14 @@ static int count_ids(struct moving *m, struct bpk_err *err)
 	return 0;
 }
 
-/* ---- What it does not name ---- */
+/* ---- Files that the new frame does not name ---- */
 
-/* One look at the directory. */
+/* One pass over the directory. */
 struct sweep {
 	struct moving *m;
-	bool remove;     /* else only find out whether there is something */
+	bool remove;     /* else only count */
 	uint64_t nfiles; /* found */
-	uint64_t size;   /* of them */
+	uint64_t size;   /* of these files */
 	struct bpk_err *err;
 };
 
@@ -283,7 +283,7 @@ static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_er
 	if (carry_all(m->reader, info->checksum, put_moved, m, err) != 0 ||
 	    sweep_files(&sweep) != 0)
 		return -1;
-	/* what was moved takes as much space there as here, where it is swept now */
+	/* moved chunks keep their size, and their old files are counted by the sweep */
 	result->after = info->stored_size;
 	result->before = result->after + sweep.size;
 	result->changed = sweep.nfiles > 0;

@@ -1,7 +1,7 @@
 /*
- * Chunks that an index leads to more than once: bpk_reader_ops.repeats. Which entries came before
- * is remembered in a table of one size, in which a later entry takes the place of an earlier one:
- * what is forgotten costs time, and no memory. The offsets of small frames all have a place.
+ * Finds chunks that occur more than once in an index: bpk_reader_ops.repeats. Earlier entries are
+ * remembered in a table of fixed size, where a later entry may replace an earlier one: a forgotten
+ * entry costs time, but no memory. All offsets of a small frame fit.
  */
 #include "format/frame/reader.h"
 
@@ -9,16 +9,16 @@
 
 enum {
 	SLOTS = 1 << 16,
-	OFFSET_SLOTS = 65521, /* a prime below it; the others are those of special values */
+	OFFSET_SLOTS = 65521, /* a prime below it; the other slots are for special values */
 };
 
 struct slot {
 	uint64_t entry;
-	uint64_t number; /* and one, of the chunk that had it; 0: the slot is empty */
+	uint64_t number; /* of the chunk with that entry, plus 1; 0: the slot is empty */
 };
 
 struct bpk_frame_repeats {
-	uint64_t seen; /* entries that were put into slots */
+	uint64_t seen; /* entries already put into slots */
 	struct slot slots[SLOTS];
 };
 
@@ -40,7 +40,7 @@ static struct slot *slot_of(struct bpk_frame_repeats *repeats, uint64_t entry)
 	return &repeats->slots[entry % OFFSET_SLOTS];
 }
 
-/* Do two chunks whose entries are equal have equal digests? Special values have none. */
+/* True if two chunks with equal entries have equal digests. Special values have no digests. */
 static bool same_digests(const struct bpk_frame_reader *r, uint64_t a, uint64_t b)
 {
 	const struct bpk_frame_digests *digests = &r->state.digests;
@@ -58,7 +58,7 @@ static bool is_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t n
 	       same_digests(r, first, number);
 }
 
-/* The chunk before number that is the same; number itself when none is known. */
+/* The earliest known chunk that equals number; number itself if none is known. */
 static uint64_t find_first(struct bpk_frame_reader *r, uint64_t number)
 {
 	struct bpk_frame_repeats *repeats = r->repeats;
@@ -79,8 +79,8 @@ static uint64_t find_first(struct bpk_frame_reader *r, uint64_t number)
 	return slot->number - 1;
 }
 
-/* The first chunk from number on that may have another size than those before it: the last one, or
- * the last of special values that share what the header leaves them. */
+/* The first chunk from number on that may differ in size from those before it: the last one, or the
+ * last special value that shares the header's remaining bytes. */
 static uint64_t last_alike(const struct bpk_frame_reader *r, uint64_t number)
 {
 	uint64_t last = r->state.nchunks - 1;
@@ -89,7 +89,7 @@ static uint64_t last_alike(const struct bpk_frame_reader *r, uint64_t number)
 								: last;
 }
 
-/* How many from number on, before that one, are the same as first. */
+/* The number of chunks from number on, before that one, that equal first. */
 static uint64_t count_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t number)
 {
 	uint64_t last = last_alike(r, number), end = number + 1;
@@ -114,7 +114,7 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 	if (r->repeats == NULL && !r->state.uniform)
 		r->repeats = bpk_calloc(1, sizeof *r->repeats, NULL);
 	if (r->repeats == NULL && !r->state.uniform)
-		return 0; /* every chunk is new, then */
+		return 0; /* treat every chunk as new */
 	*first = r->state.uniform ? 0 : find_first(r, number);
 	if (*first == number || !is_same(r, *first, number) ||
 	    bpk_frame_look(r, number, &found, NULL) != 0)

@@ -1,6 +1,7 @@
 /*
- * A section: 93, its size, a map of names to offsets, an array of values. Whether the size counts
- * the 93 differs between header and trailer, and no reader looks at it.
+ * Reads and writes a section: 93, its size, a map of names to offsets, an array of values. Whether
+ * the size counts the 93 differs between header and trailer, and no reader uses it. header.c and
+ * trailer.c call it.
  */
 #include "format/frame/section.h"
 
@@ -9,7 +10,7 @@
 
 /* ---- Reading ---- */
 
-/* One name and where its value is said to lie. */
+/* One name, and the offset of its value. */
 struct entry {
 	struct bpk_view name;
 	int32_t offset;
@@ -33,7 +34,7 @@ static struct entry take_entry(struct bpk_cursor *cursor)
 	return entry;
 }
 
-/* values: where they may begin at the earliest. left: bytes that all values may still have. */
+/* values: the least valid offset of a value. left: bytes that the remaining values may have. */
 static int take_layer(const struct bpk_frame_section *s, const struct entry *entry, size_t values,
 		      size_t *left, struct bpk_frame_layer *layer, struct bpk_err *err)
 {
@@ -88,7 +89,7 @@ static int check_unique(const struct bpk_frame_layers *layers, struct bpk_err *e
 	return rc;
 }
 
-/* The map's head: how many entries follow. */
+/* Parse the map's head: the number of entries. */
 static int take_count(const struct bpk_frame_section *s, struct bpk_cursor *cursor, size_t *count,
 		      struct bpk_err *err)
 {
@@ -135,7 +136,7 @@ static int take_layers(const struct bpk_frame_section *s, struct bpk_cursor *cur
 
 	if (take_count(s, cursor, &count, err) != 0)
 		return -1;
-	/* an entry takes six bytes at least: what is there justifies what is allocated */
+	/* an entry takes at least six bytes, so the input's size justifies the allocation */
 	if (count > cursor->left / 6)
 		return bpk_fail(err, BPK_CORRUPT, "%zu metalayers in the %zu bytes of %s", count,
 				cursor->left, what(s));
@@ -150,7 +151,7 @@ static int take_layers(const struct bpk_frame_section *s, struct bpk_cursor *cur
 	values = s->end - cursor->left;
 	left = cursor->left;
 	for (size_t i = 0; i < count; i++) {
-		layers->count++; /* from here on it is cleared with the others */
+		layers->count++; /* from here on layers_clear frees it */
 		if (take_layer(s, &entries[i], values, &left, &layers->all[i], err) != 0)
 			goto out;
 	}
@@ -175,7 +176,7 @@ int bpk_frame_section_read(const struct bpk_frame_section *section, struct bpk_f
 
 /* ---- Writing ---- */
 
-/* From the 93 to the end of the names. */
+/* Bytes from the 93 to the end of the names. */
 static size_t size_of_map(const struct bpk_frame_layers *layers)
 {
 	size_t size = BPK_FRAME_SECTION_HEAD;

@@ -1,14 +1,14 @@
 /*
- * Changing a sparse frame. Chunks that are put get files of their own, with the smallest numbers
- * that the committed frame does not use, since c-blosc2 refuses a frame with large ones ("Sparse
- * frame"). The rename of chunks.b2frame is the commit; then every chunk's file that it does not
- * name is removed: those of chunks that are gone, and what a killed writer has left.
+ * The editor of sparse frames. New chunks get files of their own, with the smallest numbers that
+ * the committed frame does not use, since c-blosc2 refuses a frame with large ones ("Sparse
+ * frame"). The rename of chunks.b2frame is the commit; then every chunk file that it does not name
+ * is removed: those of removed chunks, and files left by a killed writer.
  */
 #include "format/frame/editor.h"
 
 #include <stdlib.h>
 
-/* A file that was written since the last commit. */
+/* A file written since the last commit. */
 struct stored {
 	uint32_t id;
 	uint32_t size;
@@ -20,7 +20,7 @@ struct sparse {
 	struct bpk_buf used;   /* ids of the committed frame, ascending; 4 bytes each */
 	struct bpk_buf stored; /* struct stored, ascending */
 	uint64_t next;         /* no id below it is free */
-	size_t next_used;      /* the first of used that is not below next */
+	size_t next_used;      /* the first entry of used that is not below next */
 };
 
 /* ---- Lists of ids ---- */
@@ -51,7 +51,7 @@ static bool has_id(const struct bpk_buf *ids, uint32_t id)
 	       bsearch(&id, ids->data, count_of(ids), sizeof id, compare_ids) != NULL;
 }
 
-/* The ids among entries (8 bytes each), ascending. */
+/* List the ids among entries (8 bytes each), ascending. */
 static int list_ids(const struct bpk_buf *entries, struct bpk_buf *ids, struct bpk_err *err)
 {
 	ids->size = 0;
@@ -60,7 +60,7 @@ static int list_ids(const struct bpk_buf *entries, struct bpk_buf *ids, struct b
 		uint32_t id;
 
 		memcpy(&entry, entries->data + at, sizeof entry);
-		id = (uint32_t)entry; /* below 2^32: that was tested when the index was read */
+		id = (uint32_t)entry; /* below 2^32: tested when the index was read */
 		if (bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE &&
 		    bpk_buf_append(ids, bpk_view(&id, sizeof id), err) != 0)
 			return -1;
@@ -100,7 +100,7 @@ static uint32_t take_free_id(struct sparse *s)
 			s->next++;
 		s->next_used++;
 	}
-	return (uint32_t)s->next++; /* at most as many as there are chunks */
+	return (uint32_t)s->next++; /* at most the number of chunks */
 }
 
 static int store(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_err *err)
@@ -199,8 +199,8 @@ static int editor_reseal(void *editor, bool *needed, struct bpk_err *err)
 
 /* ---- Committing ---- */
 
-/* What the header says that chunks take: those that are gone less, those that came more. What other
- * programs left in it that is too much stays. */
+/* Compute the header's size of chunks: subtract removed chunks, and add new ones. An excess that
+ * other programs left in it stays. */
 static int measure(struct sparse *s, const struct bpk_buf *ids, uint64_t *payload,
 		   struct bpk_err *err)
 {
@@ -225,8 +225,8 @@ static int measure(struct sparse *s, const struct bpk_buf *ids, uint64_t *payloa
 		if (has_id(ids, stored.id))
 			*payload += stored.size;
 	}
-	/* c-blosc2 3 refuses ids beyond that, and the old frame's ids are not free before the
-	 * commit: then the header says a little more than there is */
+	/* c-blosc2 3 refuses ids beyond that size, and the old frame's ids are not free before the
+	 * commit: the header's size may then exceed the true one a little */
 	if (ids->size > 0)
 		*payload = bpk_max_u64(*payload, id_at(ids, count_of(ids) - 1) + least);
 	return 0;
@@ -248,7 +248,7 @@ static int visit(void *arg, const char *name, enum bpk_entry entry)
 	return bpk_tree_remove(r->s->tree, name, r->err);
 }
 
-/* Files that are there, and those that were put and replaced before there was a commit. */
+/* Remove files not in ids: existing ones, and those put and replaced before this commit. */
 static int remove_others(struct sparse *s, const struct bpk_buf *ids, struct bpk_err *err)
 {
 	struct removal removal = { s, ids, err };

@@ -1,6 +1,6 @@
 /*
- * Writing a sparse frame: a file for each chunk that is stored, and last chunks.b2frame, which says
- * which of them are the frame ("Sparse frame").
+ * The writer of sparse frames: a file for each stored chunk, and last chunks.b2frame, which names
+ * the files that are the frame ("Sparse frame").
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,12 +8,12 @@
 #include "format/frame/reader.h"
 #include "format/frame/writer.h"
 
-/* Fixed after open, but for what put moves. */
+/* Fixed after open, except for the state that put changes. */
 struct writer {
 	struct bpk_tree *tree;
 	uint64_t announced; /* raw bytes; may be unknown */
-	uint64_t nfiles;  /* ids given so far: none is left out, since c-blosc2 wants them small */
-	uint64_t payload; /* bytes of chunks so far */
+	uint64_t nfiles;    /* ids given so far, without gaps: c-blosc2 needs small ids */
+	uint64_t payload;   /* bytes of chunks so far */
 	struct bpk_frame_output output;
 };
 

@@ -1,8 +1,8 @@
 /*
- * Chunks as c-blosc2 reads them out of a frame. It takes a chunk of a file apart by what the
- * frame's header says, too, so it cannot open, or cannot read a part of, many a chunk that is sound
- * by itself. Outputs ask here about every chunk before they store it, and store it in other words
- * where they must. The source of each rule is c-blosc2 3.3.3, by the name of its function:
+ * Converts chunks to a form that c-blosc2 can read in a frame. It also interprets a stored chunk by
+ * the frame's header, so it cannot open many a chunk that is valid by itself, or cannot read a part
+ * of it. Outputs test every chunk here before they store it, and re-encode it if they must. The
+ * source of each rule is c-blosc2 3.3.3, by the name of its function:
  *
  *   a special chunk is in a file only as a repeated value ...        frame_get_lazychunk
  *     ... of exactly the frame's typesize, of which it reads 32 +
@@ -21,15 +21,15 @@
 #include "format/frame/writer.h"
 
 enum {
-	LEVEL = 5,          /* where the frame says none that packs */
+	LEVEL = 5,          /* if the frame has none that compresses */
 	CBYTES_OFFSET = 12, /* of a chunk's size in its header ("Chunks") */
-	BLOCK_OFFSET = 8,   /* and of its blocks' */
+	BLOCK_OFFSET = 8,   /* and of its block size */
 };
 
-/* ---- What a frame asks for ---- */
+/* ---- Requirements of a frame ---- */
 
-/* Parts of chunks begin and end at items of the frame: what divides all these places. 0: chunks
- * have no one size, and c-blosc2 reads them as a whole alone. */
+/* The common divisor of all positions where parts of chunks begin and end, which are items of the
+ * frame. 0: chunks differ in size, and c-blosc2 only reads whole ones. */
 static uint64_t unit_of(const struct bpk_frame_output *out)
 {
 	return out->header.variable_chunks ? 0 : bpk_gcd_u64(out->header.typesize, out->full);
@@ -59,7 +59,7 @@ bool bpk_frame_is_told_by_index(const struct bpk_frame_output *out,
 	case BPK_SPECIAL_UNINIT:
 		return true;
 	case BPK_SPECIAL_NAN:
-		/* the chunk that c-blosc2 makes of it has the frame's blocks (set_nans) */
+		/* c-blosc2 makes a chunk with the frame's blocks from it (set_nans) */
 		return header->typesize == out->header.typesize &&
 		       out->header.block_size % out->header.typesize == 0;
 	default:
@@ -84,7 +84,7 @@ int bpk_frame_is_readable(const struct bpk_frame_output *out, struct bpk_view ch
 	uint64_t unit = unit_of(out);
 
 	*readable = true;
-	/* c-blosc2 reads no part of these, or nothing of them */
+	/* c-blosc2 reads no parts of the former, and cannot read the latter */
 	if (header->variable_blocks || header->prediction.size > 0)
 		return 0;
 	if (out->as_is &&
@@ -103,7 +103,7 @@ int bpk_frame_is_readable(const struct bpk_frame_output *out, struct bpk_view ch
 
 /* ---- As a repeated value ---- */
 
-/* Bytes that the chunk repeats; anything is unpacked as zeros. */
+/* Bytes that the chunk repeats; an uninitialised one is unpacked as zeros. */
 static uint32_t period_of(const struct bpk_chunk_header *header)
 {
 	return header->special == BPK_SPECIAL_VALUE ? header->value_size
@@ -111,7 +111,7 @@ static uint32_t period_of(const struct bpk_chunk_header *header)
 						    : 1;
 }
 
-/* Can it be said as an item of the frame that is repeated? */
+/* True if the chunk can be one item of the frame, repeated. */
 static bool can_repeat(const struct bpk_frame_output *out, const struct bpk_chunk_header *header)
 {
 	uint32_t item = out->header.typesize;
@@ -141,8 +141,8 @@ static int spell_as_value(struct bpk_frame_output *out, struct bpk_view special,
 
 /* ---- As blocks ---- */
 
-/* The same filters for elements of another size: those that go by it get the old one as their
- * parameter, which a bitshuffle does not take. */
+/* The same filters for elements of another size: filters that depend on it get the old size as
+ * their parameter. A bitshuffle has no such parameter, and becomes a shuffle. */
 static struct bpk_pipeline with_width(const struct bpk_pipeline *pipeline, unsigned typesize)
 {
 	struct bpk_pipeline with = *pipeline;
@@ -159,7 +159,8 @@ static struct bpk_pipeline with_width(const struct bpk_pipeline *pipeline, unsig
 	return with;
 }
 
-/* Packed as it was as far as can be, with elements and blocks that the frame asks for. */
+/* A recipe as close to the chunk's own as possible, with the elements and blocks the frame
+ * requires. */
 static struct bpk_recipe recipe_for(const struct bpk_frame_output *out,
 				    const struct bpk_chunk_header *header)
 {
@@ -175,7 +176,7 @@ static struct bpk_recipe recipe_for(const struct bpk_frame_output *out,
 		.no_special = true,
 	};
 
-	/* which every c-blosc2 has */
+	/* a codec that every c-blosc2 has */
 	if (recipe.codec == NULL || !bpk_codec_is_extended(recipe.codec))
 		recipe.codec = bpk_codec_find("blosclz");
 	if (header->special == BPK_SPECIAL_NONE && !header->memcpyed)
@@ -185,7 +186,7 @@ static struct bpk_recipe recipe_for(const struct bpk_frame_output *out,
 	return recipe;
 }
 
-/* Of a chunk among those of blocks of variable length: one such block. */
+/* For a frame with blocks of variable length: encode the chunk as one such block. */
 static int encode_as_block(struct bpk_frame_output *out, struct bpk_view raw, struct bpk_buf *chunk,
 			   struct bpk_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * A frame taken apart without its chunks: header, trailer, index, and what bpk's own digests say of
- * them.
+ * Loads the state of a frame: header, trailer and index, tested by bpk's own digests. The reader's
+ * open calls it.
  */
 #include "format/frame/reader.h"
 
@@ -8,7 +8,7 @@
 
 enum {
 	FIRST_READ = 4096, /* holds most headers */
-	/* What layers may unpack to whatever they take packed, and how many times that beyond. */
+	/* limit on unpacked layers: ANY_LAYERS plus MOST_TIMES their packed size */
 	ANY_LAYERS = 4 << 20,
 	MOST_TIMES = 64,
 	LEAST_TRAILER_1 = 30, /* of version 1 */
@@ -25,7 +25,7 @@ void bpk_frame_state_clear(struct bpk_frame_state *state)
 	*state = (struct bpk_frame_state){ 0 };
 }
 
-/* Bring size bytes at offset, all of which must be there. */
+/* Read size bytes at offset; fails unless all of them exist. */
 static int bring(struct bpk_source *source, uint64_t offset, uint64_t size, struct bpk_buf *out,
 		 struct bpk_err *err)
 {
@@ -77,7 +77,7 @@ static int load_header(struct bpk_source *source, bool sparse, struct bpk_frame_
 
 /* ---- Trailer ---- */
 
-/* Where the trailer begins: its length stands 23 bytes before the end ("Trailer"). */
+/* Find the start of the trailer: its length precedes the end by 23 bytes ("Trailer"). */
 static int find_trailer(struct bpk_source *source, struct bpk_frame_state *state,
 			struct bpk_err *err)
 {
@@ -107,7 +107,7 @@ static int find_trailer(struct bpk_source *source, struct bpk_frame_state *state
 
 /* ---- Index ---- */
 
-/* All entries are the same: what stands for them is taken as an index of one. */
+/* If all entries are equal, load an index of one entry that stands for them. */
 static int load_uniform(struct bpk_chunk_ctx *ctx, struct bpk_buf *packed,
 			struct bpk_frame_state *state, struct bpk_err *err)
 {
@@ -136,7 +136,7 @@ static int load_entries(struct bpk_chunk_ctx *ctx, const struct bpk_chunk_header
 				    &state->entries, &state->nchunks, &size, err);
 }
 
-/* The index chunk and nothing behind it. */
+/* Read the index chunk, without bytes after it. */
 static int bring_index(struct bpk_source *source, struct bpk_frame_state *state,
 		       struct bpk_chunk_header *chunk, struct bpk_buf *packed, struct bpk_err *err)
 {
@@ -170,7 +170,7 @@ static int bring_index(struct bpk_source *source, struct bpk_frame_state *state,
 
 /* ---- Layers and digests ---- */
 
-/* The trailer's layers. What is wrong with them is noted: nothing else depends on them. */
+/* Load the trailer's layers. Damage is recorded: nothing else depends on them. */
 static int load_layers(struct bpk_chunk_ctx *ctx, struct bpk_source *source,
 		       struct bpk_frame_state *state, struct bpk_buf *trailer, struct bpk_err *err)
 {
@@ -186,8 +186,8 @@ static int load_layers(struct bpk_chunk_ctx *ctx, struct bpk_source *source,
 	return damage->kind == BPK_NO_MEMORY ? bpk_fail(err, damage->kind, "%s", damage->text) : 0;
 }
 
-/* Did another program write header and trailer since bpk did, or the header alone? Fields that it
- * did not change are held against those of before. */
+/* Find out whether another program has rewritten header and trailer, or the header alone, since bpk
+ * wrote them. Fields that it does not change are compared with the old ones. */
 static int find_author(struct bpk_frame_state *state, struct bpk_view trailer, bool no_check,
 		       struct bpk_err *err)
 {
@@ -208,7 +208,7 @@ static int find_author(struct bpk_frame_state *state, struct bpk_view trailer, b
 	return bpk_frame_digests_compare_header(digests, head, state->stale_header, err);
 }
 
-/* Without marks a change by another program that kept the frame's length looks like damage. */
+/* Without marks, another program's change that kept the frame's length looks like damage. */
 static int check_part(const struct bpk_frame_digests *digests, enum bpk_frame_digest_part part,
 		      const char *name, struct bpk_view bytes, struct bpk_err *err)
 {
@@ -249,7 +249,7 @@ static int test_parts(struct bpk_frame_state *state, struct bpk_view index, stru
 	return 0;
 }
 
-/* ---- All of it ---- */
+/* ---- The whole ---- */
 
 static int load_parts(struct bpk_chunk_ctx *ctx, struct bpk_source *source, bool no_check,
 		      struct bpk_frame_state *state, struct bpk_err *err)

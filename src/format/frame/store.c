@@ -1,5 +1,5 @@
 /*
- * Chunks that a frame itself is made of: its index, and the values in its trailer.
+ * Writes the chunks of a frame itself: its index, and the values in its trailer.
  */
 #include "format/frame/section.h"
 
@@ -9,12 +9,13 @@ enum {
 	VERSION = 5,
 	TYPESIZE = 8,
 	LEVEL = 5,
-	BLOCK_SIZE = 16 << 10, /* of c-blosc2's indexes */
-	LEAST = 64,            /* bytes that may pack */
-	SHUFFLE_SLOT = 21, /* the last of six, where c-blosc2 names a filter that is not applied */
+	BLOCK_SIZE = 16 << 10, /* as in c-blosc2's indexes */
+	LEAST = 64,            /* smallest size that is packed */
+	SHUFFLE_SLOT =
+		21, /* last of six slots; c-blosc2 names a filter there that is not applied */
 };
 
-/* The block size that c-blosc2 says ("Choosing the blocksize when writing"). */
+/* c-blosc2's block size ("Choosing the blocksize when writing"). */
 static uint32_t block_size(uint32_t raw_size)
 {
 	return raw_size < TYPESIZE ? 1 : raw_size - raw_size % TYPESIZE;
@@ -39,7 +40,7 @@ int bpk_frame_store(struct bpk_view raw, unsigned flags, struct bpk_buf *out, st
 int bpk_frame_pack(struct bpk_chunk_ctx *ctx, struct bpk_view raw, unsigned stored_flags,
 		   struct bpk_buf *out, struct bpk_err *err)
 {
-	/* of all codecs the one that every c-blosc2 has built in */
+	/* the codec that every c-blosc2 has built in */
 	struct bpk_recipe recipe = {
 		.codec = bpk_codec_find("blosclz"),
 		.level = LEVEL,

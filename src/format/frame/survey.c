@@ -1,5 +1,6 @@
 /*
- * What lies where in a frame: chunks, holes between them, and chunks that share bytes.
+ * Surveys the payload of a frame: chunks, holes between them, and chunks that share bytes. Info and
+ * audit call it.
  */
 #include "format/frame/reader.h"
 
@@ -7,7 +8,7 @@
 
 struct extent {
 	uint64_t offset; /* sparse: number of the file */
-	uint32_t number; /* of the chunk; there are fewer than 2^28 */
+	uint32_t number; /* of the chunk; below 2^28 */
 	uint32_t size;
 };
 
@@ -15,7 +16,7 @@ struct walk {
 	struct bpk_frame_reader *reader;
 	struct bpk_frame_survey *survey;
 	struct bpk_frame_ahead ahead;
-	bool here; /* without looking whether the frame changed */
+	bool here; /* in the state at open, without tests for changes */
 	struct extent *extents;
 	size_t nextents;
 };
@@ -35,7 +36,7 @@ static int add_raw(struct bpk_frame_survey *survey, uint64_t raw_size, struct bp
 	return 0;
 }
 
-/* A header's typesize may be more than a chunk's can be, which is 1 then ("Header"). */
+/* The header's typesize may exceed the largest of chunks, which then have 1 ("Header"). */
 static void compare_type(struct walk *w, uint64_t number, uint64_t times, unsigned typesize)
 {
 	uint32_t expected = w->reader->state.header.typesize;
@@ -51,7 +52,7 @@ static void compare_type(struct walk *w, uint64_t number, uint64_t times, unsign
 	w->survey->ntypes += times;
 }
 
-/* Count a chunk; those behind it up to times in all are where it is. */
+/* Count times chunks with equal entries, from number on. */
 static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &w->reader->state;
@@ -86,7 +87,8 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 	return 0;
 }
 
-/* Of an index of equal entries, the first and, for its size, the last. */
+/* For an index of equal entries: count the first, and the last by itself, since its size
+ * differs. */
 static int take_uniform(struct walk *w, struct bpk_err *err)
 {
 	uint64_t n = w->reader->state.nchunks;
@@ -125,12 +127,12 @@ static void add_hole(struct bpk_frame_survey *survey, uint64_t start, uint64_t e
 	survey->hole_size += end - start;
 }
 
-/* Extents in the order of their bytes, or files. */
+/* Sweep over the extents in the order of their bytes, or files. */
 static void sweep(struct walk *w)
 {
 	bool sparse = w->reader->dir != NULL;
 	struct bpk_frame_survey *survey = w->survey;
-	const struct extent *widest = NULL; /* that reaches farthest */
+	const struct extent *widest = NULL; /* with the greatest end */
 	uint64_t end = 0;
 
 	for (size_t i = 0; i < w->nextents; i++) {
@@ -157,7 +159,7 @@ static void sweep(struct walk *w)
 		add_hole(survey, end, w->reader->state.index_offset - w->reader->state.header.size);
 }
 
-/* What lies between index and trailer, or without an index before the trailer. */
+/* Add the bytes between index and trailer, or without an index those before the trailer. */
 static void sweep_behind(struct walk *w)
 {
 	const struct bpk_frame_state *state = &w->reader->state;
@@ -167,7 +169,7 @@ static void sweep_behind(struct walk *w)
 	add_hole(w->survey, end, state->trailer_offset);
 }
 
-/* Entries that lead to chunks; of equal ones, one. */
+/* Count the entries that lead to chunks; equal ones count once. */
 static size_t count_stored(const struct bpk_frame_state *state)
 {
 	uint64_t n = state->uniform ? 1 : state->nchunks;

@@ -1,6 +1,6 @@
 /*
- * The trailer: 94 01, a section whose values are chunks (in version 1 one chunk instead), and the
- * last 23 bytes, by which it is found from the frame's end.
+ * Reads and writes trailers: 94 01, a section whose values are chunks (in version 1 one chunk
+ * instead), and the last 23 bytes, which locate it from the frame's end.
  */
 #include "format/frame/section.h"
 
@@ -10,15 +10,15 @@ enum {
 	VERSION = 1,
 	HEAD_SIZE = 2,
 	VALUE_HEAD = 5,
-	FINGERPRINT = 5,        /* from the length's marker to that of the fingerprint ... */
-	MARK = FINGERPRINT + 2, /* ... and to its 16 bytes, behind its type */
+	FINGERPRINT = 5,        /* from the marker of the length to that of the fingerprint ... */
+	MARK = FINGERPRINT + 2, /* ... and to its 16 bytes, after its type */
 	LEAST_TRAILER_1 = 30,
-	SHORT = 32, /* raw bytes from which c-blosc2 tries to pack */
+	SHORT = 32, /* smallest raw size that c-blosc2 tries to pack */
 };
 
 /* ---- Reading ---- */
 
-/* One value, a chunk, unpacked in its place. left: raw bytes that may still come. */
+/* Unpack one value, a chunk, in its place. left: raw bytes that are still allowed. */
 static int unpack(struct bpk_chunk_ctx *ctx, struct bpk_buf *value, uint64_t *left,
 		  struct bpk_err *err)
 {
@@ -57,7 +57,7 @@ static int unpack_all(struct bpk_chunk_ctx *ctx, struct bpk_frame_layers *layers
 	return 0;
 }
 
-/* Version 1: one value, without a name ("Frame version 1"). */
+/* Version 1: one value without a name ("Frame version 1"). */
 static int read_usermeta(struct bpk_view bytes, struct bpk_frame_layers *layers,
 			 struct bpk_err *err)
 {
@@ -88,7 +88,7 @@ static int read_section(struct bpk_view bytes, struct bpk_frame_layers *layers, 
 	return bpk_frame_section_read(&section, layers, err);
 }
 
-/* First and last bytes. */
+/* Check the first and the last bytes. */
 static int check_ends(struct bpk_view bytes, size_t least, struct bpk_err *err)
 {
 	const uint8_t *tail;
@@ -134,7 +134,7 @@ enum bpk_frame_author bpk_frame_trailer_author(struct bpk_view trailer)
 
 	if (memcmp(mark, BPK_FRAME_MARK, BPK_FRAME_MARK_SIZE) == 0)
 		return BPK_FRAME_BY_BPK;
-	/* its type, 0, stands before it */
+	/* its type, 0, precedes it */
 	return memcmp(mark - 1, none, sizeof none) == 0 ? BPK_FRAME_BY_OTHER : BPK_FRAME_BY_NOBODY;
 }
 
@@ -153,7 +153,7 @@ static int pack_layer(struct bpk_chunk_ctx *ctx, const struct bpk_frame_layer *l
 	struct bpk_buf chunk = { 0 };
 	int rc;
 
-	/* the digests are not packed: where they will stand is known before they are */
+	/* digests are not packed: their position must be known before their content */
 	rc = is_digests(layer) ? bpk_frame_store(raw, flags, &chunk, err)
 			       : bpk_frame_pack(ctx, raw, flags, &chunk, err);
 	if (rc == 0)

@@ -1,7 +1,8 @@
 /*
- * Chunks of a frame that another program has changed since bpk wrote its digests. Those that still
- * have one of those digests are as they were, wherever they lie now; any other is that program's,
- * and is good when it unpacks.
+ * Digests for chunks of a frame that another program has changed since bpk wrote its digests. A
+ * chunk that matches one of these digests is unchanged, wherever it is stored now. Any other chunk
+ * was written by that program, and counts as good if it unpacks. Audit, repack and the editors call
+ * it.
  */
 #include "format/frame/reader.h"
 

@@ -1,13 +1,13 @@
 /*
- * Writing a contiguous frame: chunks as they come, then the index and the trailer, and the header
- * last, since it tells how long all of it is. What cannot go back to write the header, a pipe, gets
- * the chunks out of a temporary file.
+ * The writer of contiguous frames: chunks as they come, then the index and the trailer, and last
+ * the header, since it has the total size. On a pipe, which cannot return to the header, the chunks
+ * are copied from a temporary file.
  */
 #include "format/frame/writer.h"
 
 #include <stdlib.h>
 
-/* Fixed after open, but for what put moves. */
+/* Fixed after open, except for the state that put changes. */
 struct writer {
 	struct bpk_draft *draft;
 	struct bpk_spool *spool; /* NULL: the draft seeks */
