@@ -1,5 +1,6 @@
 /*
- * Builds the end of a frame and its header in agreement. Writers and editors call it by output.c.
+ * Builds the end of a frame and its header in agreement. Writers and editors call it through
+ * output.c.
  */
 #include "format/frame/section.h"
 

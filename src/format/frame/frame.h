@@ -258,7 +258,7 @@ int bpk_frame_digests_read(struct bpk_view content, struct bpk_frame_digests *di
 int bpk_frame_digests_find(const struct bpk_frame_layers *layers, struct bpk_frame_digests *digests,
 			   struct bpk_err *err);
 
-/* The digest of a part, or of a chunk, checksum->size bytes; for a chunk NULL if it has none. */
+/* The digest of a part, or of a chunk, checksum->size bytes; NULL for a chunk without digest. */
 const uint8_t *bpk_frame_digests_part(const struct bpk_frame_digests *digests,
 				      enum bpk_frame_digest_part part);
 const uint8_t *bpk_frame_digests_chunk(const struct bpk_frame_digests *digests, uint64_t number);
@@ -367,8 +367,8 @@ int bpk_frame_nd_make(const struct bpk_array *array, const uint64_t *chunk_shape
 /* Append the metalayer's content. */
 int bpk_frame_nd_write(const struct bpk_frame_nd *nd, struct bpk_buf *out, struct bpk_err *err);
 
-/* Raw bytes of a row, one index of the first dimension. 0: rows are empty; BPK_UNKNOWN: 2^63 or
- * more. */
+/* Raw bytes of a row, one index of the first dimension. 0: rows are empty, or there is no
+ * dimension; BPK_UNKNOWN: 2^63 or more. */
 uint64_t bpk_frame_nd_row_size(const struct bpk_frame_nd *nd);
 
 /* Set the number of rows of an array with dimensions. Fails with BPK_LIMIT if it gets too large. */

@@ -9,9 +9,9 @@ enum {
 	ENTRY_SIZE = 8,
 	REPEATED = BPK_SPECIAL_VALUE << 4, /* in the last byte of a header */
 	REPEATED_FLAGS = 0x05,
-	/* Limit on the memory for unpacking an index: MODEST, plus DENSE for each packed byte; room
-	 * for five million special values. Distinct offsets pack at most eightfold, so only a
-	 * forged index claims more. */
+	/* Limit on the memory for unpacking an index: MODEST, which is enough for millions of
+	 * special values, plus DENSE for each packed byte. Distinct offsets pack at most eightfold,
+	 * so only a forged index claims more. */
 	MODEST = 40 << 20,
 	DENSE = 1024,
 	BLOCKS = 3, /* blocks in memory while the index is unpacked: packed, and between filters */

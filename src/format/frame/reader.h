@@ -204,7 +204,7 @@ bool bpk_frame_file_id(const char *name, uint32_t *id);
 int bpk_frame_look_here(struct bpk_frame_reader *reader, uint64_t number,
 			struct bpk_frame_found *found, struct bpk_err *err);
 
-/* True if reading failed, or memory; otherwise the bytes that were read are wrong. */
+/* True if a read or an allocation failed; otherwise the bytes that were read are wrong. */
 static inline bool bpk_frame_is_failure(const struct bpk_err *err)
 {
 	return err->kind == BPK_FAILED || err->kind == BPK_NO_MEMORY;

@@ -58,7 +58,7 @@ static bool is_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t n
 	       same_digests(r, first, number);
 }
 
-/* The earliest known chunk that equals number; number itself if none is known. */
+/* The earliest known chunk that equals number; number itself if no earlier one is known. */
 static uint64_t find_first(struct bpk_frame_reader *r, uint64_t number)
 {
 	struct bpk_frame_repeats *repeats = r->repeats;

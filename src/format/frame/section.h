@@ -30,7 +30,7 @@ struct bpk_frame_section {
 	struct bpk_view part; /* header or trailer: offsets count from its start */
 	size_t start, end;    /* of the section, and of the space for its values */
 	size_t max;           /* layers */
-	bool in_trailer;      /* decides how its size is counted, and names it in errors */
+	bool in_trailer;      /* names the part in errors; in a trailer, values are chunks */
 };
 
 /*

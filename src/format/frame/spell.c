@@ -21,7 +21,7 @@
 #include "format/frame/writer.h"
 
 enum {
-	LEVEL = 5,          /* if the frame has none that compresses */
+	LEVEL = 5,          /* used if the frame's own level is 0 */
 	CBYTES_OFFSET = 12, /* of a chunk's size in its header ("Chunks") */
 	BLOCK_OFFSET = 8,   /* and of its block size */
 };
