@@ -26,8 +26,13 @@ struct slot {
 	bool loading;    /* by the one thread that has it */
 	unsigned users;  /* threads that copy from it */
 	uint64_t used;   /* when it was asked for last */
-	bool pattern; /* the bytes are the chunk's as packed, since any part is unpacked at once */
+	bool pattern;    /* raw is the chunk as packed: any part is unpacked at once */
+	size_t piece;    /* not 0: the same, and pieces of this size are unpacked one by one */
 	struct bpk_buf raw;
+
+	pthread_mutex_t part_lock; /* guards the piece unpacked last */
+	uint64_t part_number;      /* BPK_UNKNOWN: none */
+	struct bpk_buf part;
 };
 
 struct view {
@@ -257,15 +262,27 @@ static bool is_pattern(const struct view *view, const struct hand *hand)
 	return bpk_chunk_is_pattern(hand->ctx, packed);
 }
 
+/* Does the slot keep the chunk brought as it is packed? */
+static int settle_slot(const struct view *view, struct slot *slot, const struct hand *hand,
+		       struct bpk_err *err)
+{
+	slot->part_number = BPK_UNKNOWN;
+	slot->piece = 0;
+	slot->pattern = is_pattern(view, hand);
+	if (slot->pattern)
+		return 0;
+	return bpk_work_divide(view->ops, view->reader, hand->ctx, &hand->parcel, &slot->piece,
+			       err);
+}
+
 static int fill_slot(struct view *view, struct slot *slot, struct hand *hand, struct bpk_err *err)
 {
 	size_t size = chunk_at(view, slot->number).size;
 
 	slot->raw.size = 0;
-	if (bring(view, hand, slot->number, err) != 0)
+	if (bring(view, hand, slot->number, err) != 0 || settle_slot(view, slot, hand, err) != 0)
 		return -1;
-	slot->pattern = is_pattern(view, hand);
-	if (slot->pattern)
+	if (slot->pattern || slot->piece > 0)
 		return bpk_buf_append(&slot->raw,
 				      bpk_view(hand->parcel.packed.data, hand->parcel.packed_size),
 				      err);
@@ -292,8 +309,9 @@ static int load_slot(struct view *view, struct slot *slot, struct bpk_err *err)
 	return rc;
 }
 
-static int unpack_pattern(struct view *view, const struct slot *slot, size_t start,
-			  struct bpk_span out, struct bpk_err *err)
+/* The bytes from start on of a chunk that is kept as it is packed. */
+static int unpack_range(struct view *view, const struct slot *slot, uint64_t start,
+			struct bpk_span out, struct bpk_err *err)
 {
 	struct hand *hand = take_hand(view, err);
 	int rc;
@@ -303,6 +321,49 @@ static int unpack_pattern(struct view *view, const struct slot *slot, size_t sta
 	bpk_chunk_ctx_set_typesize(hand->ctx, view->ops->info(view->reader)->typesize);
 	rc = bpk_chunk_decode_range(hand->ctx, bpk_buf_view(&slot->raw), start, out, err);
 	give_hand(view, hand);
+	if (rc == 0)
+		return 0;
+	return bpk_err_subject(err, "chunk %llu", (unsigned long long)slot->number);
+}
+
+/* Have the piece of that number in the slot; its lock is held. */
+static int load_part(struct view *view, struct slot *slot, uint64_t number, struct bpk_err *err)
+{
+	uint64_t start = number * slot->piece;
+	size_t size = (size_t)bpk_min_u64(chunk_at(view, slot->number).size - start, slot->piece);
+
+	if (slot->part_number == number)
+		return 0;
+	slot->part_number = BPK_UNKNOWN;
+	if (spend(view, slot->number, size, err) != 0 ||
+	    bpk_buf_resize(&slot->part, size, err) != 0 ||
+	    unpack_range(view, slot, start, bpk_span(slot->part.data, size), err) != 0)
+		return -1;
+	slot->part_number = number;
+	return 0;
+}
+
+static int copy_from_parts(struct view *view, struct slot *slot, size_t start, struct bpk_span out,
+			   struct bpk_err *err)
+{
+	int rc = 0;
+
+	if (out.size >= slot->piece)
+		return spend(view, slot->number, out.size, err) != 0
+			       ? -1
+			       : unpack_range(view, slot, start, out, err);
+	pthread_mutex_lock(&slot->part_lock);
+	while (rc == 0 && out.size > 0) {
+		size_t within = start % slot->piece;
+		size_t size = bpk_min_size(out.size, slot->piece - within);
+
+		rc = load_part(view, slot, start / slot->piece, err);
+		if (rc == 0)
+			bpk_copy(out.data, slot->part.data + within, size);
+		out = bpk_span(out.data + size, out.size - size);
+		start += size;
+	}
+	pthread_mutex_unlock(&slot->part_lock);
 	return rc;
 }
 
@@ -319,7 +380,9 @@ static int copy_part(struct view *view, uint64_t number, size_t start, struct bp
 	if (slot->loading)
 		rc = load_slot(view, slot, err);
 	if (rc == 0 && slot->pattern)
-		rc = unpack_pattern(view, slot, start, out, err);
+		rc = unpack_range(view, slot, start, out, err);
+	else if (rc == 0 && slot->piece > 0)
+		rc = copy_from_parts(view, slot, start, out, err);
 	else if (rc == 0)
 		bpk_copy(out.data, slot->raw.data + start, out.size);
 	pthread_mutex_lock(&view->lock);
@@ -424,8 +487,11 @@ static void close_view(void *arg)
 		view->idle = hand->next;
 		free_hand(hand);
 	}
-	for (unsigned i = 0; i < view->nslots; i++)
+	for (unsigned i = 0; i < view->nslots; i++) {
 		bpk_buf_clear(&view->slots[i].raw);
+		bpk_buf_clear(&view->slots[i].part);
+		pthread_mutex_destroy(&view->slots[i].part_lock);
+	}
 	bpk_buf_clear(&view->current);
 	bpk_sizes_clear(&view->runs);
 	pthread_cond_destroy(&view->changed);
@@ -509,8 +575,10 @@ int bpk_view_open_within(const struct bpk_reader_ops *ops, void *reader, bool no
 	pthread_mutex_init(&view->lock, NULL);
 	pthread_cond_init(&view->changed, NULL);
 	view->nslots = nslots;
-	for (unsigned i = 0; i < nslots; i++)
+	for (unsigned i = 0; i < nslots; i++) {
 		view->slots[i].number = BPK_UNKNOWN;
+		pthread_mutex_init(&view->slots[i].part_lock, NULL);
+	}
 	if (find_runs(view, err) != 0) {
 		close_view(view);
 		return -1;

@@ -304,29 +304,43 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
  */
 enum { LARGE = 4 << 20, PIECE = 1 << 20 };
 
+static bool is_one_chunk(const struct bpk_reader_ops *ops, const void *reader)
+{
+	return ops->unpacks == NULL || !ops->unpacks(reader);
+}
+
 bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	return raw_size > LARGE && flow->decode && flow->recipe == NULL && flow->out != NULL &&
-	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
+	       is_one_chunk(flow->in, flow->reader);
+}
+
+int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
+		    const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err)
+{
+	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
+
+	*size = 0;
+	if (chunk.size == 0 || parcel->want_size <= LARGE || !is_one_chunk(ops, reader))
+		return 0;
+	bpk_chunk_ctx_set_typesize(ctx, ops->info(reader)->typesize);
+	if (bpk_chunk_piece(ctx, chunk, parcel->want_start, parcel->want_size, PIECE, size, err) !=
+	    0)
+		return bpk_work_subject(ops, reader, parcel, err);
+	if (*size >= parcel->want_size)
+		*size = 0;
+	return 0;
 }
 
 int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,
 			const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err)
 {
-	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
-
 	*size = 0;
-	if (parcel->packed_size == 0 || !bpk_work_may_split(flow, parcel->want_size))
+	if (!bpk_work_may_split(flow, parcel->want_size))
 		return 0;
 	if (bpk_worker_ready(worker, err) != 0)
 		return -1;
-	bpk_chunk_ctx_set_typesize(worker->ctx, flow->in->info(flow->reader)->typesize);
-	if (bpk_chunk_piece(worker->ctx, chunk, parcel->want_start, parcel->want_size, PIECE, size,
-			    err) != 0)
-		return bpk_work_subject(flow->in, flow->reader, parcel, err);
-	if (*size >= parcel->want_size)
-		*size = 0;
-	return 0;
+	return bpk_work_divide(flow->in, flow->reader, worker->ctx, parcel, size, err);
 }
 
 int bpk_work_piece(struct bpk_worker *worker, const struct bpk_flow *flow,

@@ -34,6 +34,10 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 /* May chunks of raw_size (BPK_UNKNOWN: of any size) be unpacked and put in pieces? */
 bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size);
 
+/* The size of the pieces in which a fetched parcel, one chunk, is to be unpacked; 0: at once. */
+int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
+		    const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err);
+
 /* The size of the pieces in which a fetched and checked parcel is unpacked; 0: at once. Errors name
  * the chunk. */
 int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,

@@ -78,3 +78,26 @@ same_bytes() {
         done
     done
 }
+
+# What lies inside is looked at piece by piece, too, so that an archive which packs well is not taken
+# for one that claims too much.
+@test "pieces: info looks inside large chunks that pack well" {
+    need_plain_build
+    need_python
+    "$python" - a.trr <<'EOF'
+import struct, sys
+n = 3000
+frame = struct.pack(">iii12s", 1993, 13, 12, b"GMX_trn_file") + struct.pack(
+    ">10i", 0, 0, 0, 0, 0, 0, 0, 12 * n, 0, 0) + struct.pack(">iiiff", n, 0, 0, 0, 0) + bytes(12 * n)
+with open(sys.argv[1], "wb") as file:
+    for _ in range(2000):
+        file.write(frame)
+EOF
+    for format in blp b2frame; do
+        bpk pack -f -F $format -z 64M -o x a.trr
+        "$BPK_PEAK" peak "$BPK" info -v x >"$out"
+        grep -q "frames  *2000" "$out" || die "$(cat "$out")"
+        [ "$(cat peak)" -lt 40000 ] || die "$(cat peak) KiB"
+        bpk cat --name x --frames 1999 x >frame
+    done
+}
