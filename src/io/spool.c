@@ -1,5 +1,4 @@
-/* Temporary files without a name. The tar commands and formats that read or write a pipe out of
- * order call it. */
+/* Temporary files without a name. Formats that read or write a pipe out of order call it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -76,9 +76,8 @@ static int find_content(struct bpk_source *source, uint64_t at, uint64_t *offset
 		/* at most 8^12, so rounding up is safe */
 		size = whole_blocks(octal(block + SIZE_FIELD, SIZE_FIELD_SIZE));
 		if (size > left)
-			return bpk_fail(
-				err, BPK_CORRUPT,
-				"tar is broken: the headers of a member end behind its end");
+			return bpk_fail(err, BPK_CORRUPT,
+					"tar is broken: a member's headers go past its end");
 		at += size;
 		left -= size;
 	}

@@ -1,5 +1,7 @@
-/* All regular files below a folder, for bpk_walk: the commands' -r. One descriptor is open at a
- * time, however deep the folders are. */
+/*
+ * All regular files below a folder, for bpk_walk: bpk verify of a directory. One descriptor is open
+ * at a time, however deep the folders are.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <unistd.h>

@@ -575,7 +575,7 @@ static const char *judge(const struct row *row, const struct mode *mode, const s
 	/* an error, or a signal, leaves nothing behind but a journal that it tells of */
 	if (mode->expected != IS_KILLED && !row->is_tar && !mode->for_ever &&
 	    strstr(ran->said, " stays for the next change") == NULL &&
-	    strstr(ran->said, " left to the next change") == NULL &&
+	    strstr(ran->said, " must be completed by the next change") == NULL &&
 	    strcmp(now.names, row->states[*state].names) != 0)
 		return "a strange file is left";
 	return judge_next_run(row, *state);

@@ -862,7 +862,7 @@ static void test_trim(void **state)
 		assert_done(bpk_edit_trim(edit, &err));
 		assert_file(in_folder("f"), old, 9000);
 		assert_done(bpk_edit_write_at(edit, 9000, bpk_view("x", 1), &err));
-		assert_fails(bpk_edit_trim(edit, &err), BPK_BUG, "not committed");
+		assert_fails(bpk_edit_trim(edit, &err), BPK_BUG, "uncommitted");
 		bpk_edit_close(edit);
 		assert_file(in_folder("f"), old, 9000);
 	}

@@ -298,7 +298,8 @@ static bool late_ours(const char *name)
 
 static void test_late_stranger(void **state)
 {
-	static const char end[] = " came into the old one meanwhile: it stays in .old.bpk-000000";
+	static const char end[] =
+		" was added to the old one meanwhile and stays in .old.bpk-000000";
 	struct bpk_draft_options options = force;
 	struct bpk_err err = { 0 };
 	struct bpk_draft *draft;
