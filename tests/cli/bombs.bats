@@ -31,3 +31,9 @@ bombs() {
 @test "bombs: tables of simulation files" {
     bombs gsd npz netcdf fits trr dcd wav
 }
+
+@test "bombs: the files that were found first" {
+    need_plain_build
+    need_python
+    "$python" "$tests/lib/bombs.py" first "$BPK" "$BPK_PEAK" . >"$out" || die "$(cat "$out")"
+}

@@ -10,6 +10,7 @@
                                           processor time or 64 MiB, or ended otherwise
                                           than with a status that bpk has; the last
                                           line is "N of N"
+    bombs.py first BPK PEAK FOLDER        the same of the six files that were found first
 
 Each file has at most 4 KiB, or little more. PEAK is tests/lib/peak.
 """
@@ -641,12 +642,54 @@ def run_all(bpk, peak, kind, count, seed, folder, every):
     return 0 if good == total else 1
 
 
+def first():
+    """The files that were found first, with the commands that they made costly."""
+    many = uniform_index(10 ** 6, ZERO)
+    yield "many.b2frame", frame(b"", many, 2 * 10 ** 15, 2 * 10 ** 9, 1, 4096), [["info", "-v"]]
+    total = 26 * 10 ** 7
+    yield ("more.b2frame", frame(b"", uniform_index(total, ZERO), total * 4096, 4096, 1, 4096),
+           [["info", "-v"], ["verify"]])
+    chunk = streams(2147483600, 536866816, lambda number, size: struct.pack("<i", 0))
+    yield ("runs.b2frame", frame(chunk, uniform_index(4, 0), 4 * 2147483600, 2147483600),
+           [["verify"], ["verify", "-T16"]])
+    entry = struct.pack("<QQqIHBB", 0, 1, 256, 1, 0, 1, 0)
+    head = struct.pack("<8sQQQQII", bytes.fromhex("df65df65df65df65"), 320, 1 << 29, 256, 1, 0, 0x20000)
+    head += bytes(256 - len(head)) + b"x" + bytes(63)
+    body = zlib_chunk(head + entry * ((MIB - len(head)) // len(entry)))
+    again = zlib_chunk(entries([0] + [len(body)] * 16383), 8)
+    yield ("gsd.b2frame", frame(body + special(3, MIB, entry, 32), again, MIB << 14, MIB), [["info", "-v"]])
+    text = b"{'descr': [" + b",".join(b"('f%d','<f8')" % i for i in range(4000)) + b"], 'fortran_order': False, 'shape': (0,), }"
+    npy = b"\x93NUMPY\2\0" + struct.pack("<I", len(text)) + text
+    local = struct.pack("<IHHHHHIIIHH", 0x04034b50, 20, 0, 0, 0, 0, 0, len(npy), len(npy), 1, 0) + b"a" + npy
+    central = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014b50, 20, 20, 0, 0, 0, 0, 0, len(npy), len(npy),
+                          1, 0, 0, 0, 0, 0, 0) + b"a"
+    raw = local + 400 * central + struct.pack("<IHHHHIIH", 0x06054b50, 0, 0, 400, 400, 400 * len(central), len(local), 0)
+    yield "npz.b2frame", frame(zlib_chunk(raw), stored(entries([0]), 8), len(raw), len(raw)), [["info", "-v"]]
+    text = b"[" + b"[]," * (20 << 20) + b"0]"
+    yield "metadata.blp", blp_header(2, nchunks=2) + blp_metadata(text) + chunk1(b"ABCDEFGH") * 2, [["info"]]
+
+
+def run_first(bpk, peak, folder):
+    wrong = 0
+    for name, content, commands in first():
+        path = os.path.join(folder, name)
+        with open(path, "wb") as file:
+            file.write(content)
+        for command in commands:
+            why = run_one(bpk, peak, os.path.join(folder, "peak"), command, path)
+            wrong += why is not None
+            print(why or "%s %s: well" % (" ".join(command), path))
+    return wrong > 0
+
+
 def main():
     what = sys.argv[1] if len(sys.argv) > 1 else ""
     if what == "list":
         print("\n".join(KINDS))
     elif what == "make" and len(sys.argv) == 6:
         make_all(sys.argv[2], int(sys.argv[3]), sys.argv[4], sys.argv[5])
+    elif what == "first" and len(sys.argv) == 5:
+        return run_first(sys.argv[2], sys.argv[3], sys.argv[4])
     elif what == "run" and len(sys.argv) in (8, 9):
         return run_all(sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]), sys.argv[6],
                        sys.argv[7], len(sys.argv) == 9)
