@@ -153,6 +153,9 @@ void bpk_feed_close(struct bpk_feed *feed)
 	if (feed->path == NULL)
 		return;
 	set_bell(-1);
+	/* a request is about the following that it ended, and not about the next */
+	atomic_store(&end_asked, false);
+	atomic_store(&bpk_feed_commit_asked, false);
 	for (size_t i = 0; i < INPUT; i++)
 		if (feed->watches[i].fd >= 0)
 			close(feed->watches[i].fd);
