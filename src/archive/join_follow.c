@@ -28,7 +28,7 @@ struct following {
 
 /* Frames of the file that are whole; what is wrong behind them may be a frame that is being
  * written just now. *torn: something is. */
-static int count_sound(struct bpk_join_file *file, uint64_t *nframes, bool *torn,
+static int count_sound(struct bpk_gsd_file *file, uint64_t *nframes, bool *torn,
 		       struct bpk_err *err)
 {
 	struct bpk_gsd_verdict verdict = { .sound_frames = BPK_UNKNOWN };
@@ -48,7 +48,7 @@ static int count_sound(struct bpk_join_file *file, uint64_t *nframes, bool *torn
 /* Is it the file that was opened at first? */
 static int check_identity(struct following *f, struct bpk_err *err)
 {
-	const struct stat *now = bpk_source_stat(f->j.more.source);
+	const struct stat *now = bpk_source_stat(f->j.copy.more.source);
 
 	if (f->seen.st_ino == 0)
 		f->seen = *now;
@@ -59,7 +59,7 @@ static int check_identity(struct following *f, struct bpk_err *err)
 
 static int open_gsd(struct following *f, struct bpk_err *err)
 {
-	struct bpk_join_file *file = &f->j.more;
+	struct bpk_gsd_file *file = &f->j.copy.more;
 
 	if (bpk_source_open(f->path, &file->source, err) != 0 || check_identity(f, err) != 0 ||
 	    bpk_layout_open(file->source, &file->layout, err) != 0)
@@ -72,8 +72,8 @@ static int open_gsd(struct following *f, struct bpk_err *err)
 
 static int open_now(struct following *f, uint64_t *nframes, bool *torn, struct bpk_err *err)
 {
-	bpk_join_file_close(&f->j.more);
-	if (open_gsd(f, err) != 0 || count_sound(&f->j.more, nframes, torn, err) != 0)
+	bpk_gsd_file_close(&f->j.copy.more);
+	if (open_gsd(f, err) != 0 || count_sound(&f->j.copy.more, nframes, torn, err) != 0)
 		return bpk_err_subject(err, "%s", f->path);
 	return 0;
 }
@@ -88,13 +88,13 @@ static int look_twice(struct following *f, uint64_t *nframes, bool *torn, struct
 	if (open_now(f, &before, torn, err) != 0)
 		return -1;
 	*nframes = before;
-	if (before <= bpk_gsd_editor_nframes(f->j.editor))
+	if (before <= bpk_gsd_editor_nframes(f->j.copy.editor))
 		return 0;
-	narrays = f->j.more.info->narrays;
+	narrays = f->j.copy.more.info->narrays;
 	nanosleep(&moment, NULL);
 	if (open_now(f, nframes, torn, err) != 0)
 		return -1;
-	if (*nframes != before || f->j.more.info->narrays != narrays)
+	if (*nframes != before || f->j.copy.more.info->narrays != narrays)
 		*nframes -= *nframes > 0;
 	return 0;
 }
@@ -103,11 +103,11 @@ static int look_twice(struct following *f, uint64_t *nframes, bool *torn, struct
 
 static int compare_frame(struct following *f, uint64_t frame, bool *same, struct bpk_err *err)
 {
-	const struct bpk_join_file *held = &f->j.held;
+	const struct bpk_gsd_file *held = &f->j.copy.held;
 	struct bpk_item a, b;
 	uint64_t i;
 
-	if (bpk_join_find_frame(held, frame, &i, err) != 0)
+	if (bpk_gsd_file_find_frame(held, frame, &i, err) != 0)
 		return -1;
 	for (; *same && i < held->info->narrays; i++) {
 		int rc;
@@ -116,9 +116,9 @@ static int compare_frame(struct following *f, uint64_t frame, bool *same, struct
 			return -1;
 		if (a.frame > frame)
 			break;
-		rc = bpk_layout_find(f->j.more.layout, a.name, frame, false, &b, err);
+		rc = bpk_layout_find(f->j.copy.more.layout, a.name, frame, false, &b, err);
 		*same = rc == 0;
-		if (rc < 0 || (rc == 0 && bpk_join_compare(&f->j, &a, &b, same, err) != 0))
+		if (rc < 0 || (rc == 0 && bpk_gsd_copy_compare(&f->j.copy, &a, &b, same, err) != 0))
 			return -1;
 	}
 	return 0;
@@ -127,7 +127,7 @@ static int compare_frame(struct following *f, uint64_t frame, bool *same, struct
 /* Its first frame, its last, and count between them are the file's. */
 static int check_frames(struct following *f, unsigned count, struct bpk_err *err)
 {
-	uint64_t has = f->j.held.info->nframes, frame = has - 1;
+	uint64_t has = f->j.copy.held.info->nframes, frame = has - 1;
 	bool same = true;
 	int rc = 0;
 
@@ -160,7 +160,7 @@ static int check_same(struct following *f, struct bpk_err *err)
 	bool torn;
 
 	if (open_now(f, &nframes, &torn, err) != 0 ||
-	    check_count(f, f->j.held.info->nframes, nframes, err) != 0)
+	    check_count(f, f->j.copy.held.info->nframes, nframes, err) != 0)
 		return -1;
 	return check_frames(f, SAMPLES, err);
 }
@@ -172,7 +172,7 @@ static int check_again(struct following *f, struct bpk_err *err)
 
 	if (rc == 0)
 		rc = check_frames(f, SAMPLES_AGAIN, err);
-	bpk_join_file_close(&f->j.held);
+	bpk_gsd_file_close(&f->j.copy.held);
 	return rc;
 }
 
@@ -181,7 +181,7 @@ static int check_again(struct following *f, struct bpk_err *err)
 /* The frames that came; the view of the archive is not looked at any more. */
 static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
 {
-	struct bpk_gsd_editor *editor = f->j.editor;
+	struct bpk_gsd_editor *editor = f->j.copy.editor;
 	uint64_t has = bpk_gsd_editor_nframes(editor), nframes;
 	int rc = look_twice(f, &nframes, torn, err);
 
@@ -190,7 +190,7 @@ static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
 	if (rc == 0 && nframes > has)
 		rc = check_again(f, err);
 	if (rc == 0 && nframes > has) {
-		rc = bpk_join_frames(&f->j, has, nframes, err);
+		rc = bpk_gsd_copy_frames(&f->j.copy, has, nframes, err);
 		if (rc != 0)
 			bpk_err_subject(err, "%s", f->path);
 		else
@@ -198,7 +198,7 @@ static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
 		if (rc == 0)
 			f->joined->appended_frames += nframes - has;
 	}
-	bpk_join_file_close(&f->j.more);
+	bpk_gsd_file_close(&f->j.copy.more);
 	return rc;
 }
 
@@ -242,8 +242,8 @@ static int follow(struct following *f, const struct bpk_follow_options *end, str
 	struct bpk_feed_options options = { .end = *end };
 
 	options.chunk_size = LOOKED_AT;
-	options.start = bpk_source_size(f->j.more.source);
-	bpk_join_file_close(&f->j.held); /* the view is of what is about to change */
+	options.start = bpk_source_size(f->j.copy.more.source);
+	bpk_gsd_file_close(&f->j.copy.held); /* the view is of what is about to change */
 	if (bpk_feed_follow(&f->feed, f->path, &options, err) != 0 ||
 	    run_rounds(f, &f->joined->torn, err) != 0)
 		return -1;
@@ -267,14 +267,11 @@ int bpk_archive_join_follow(struct bpk_archive *archive, const char *path,
 		rc = check_same(&f, err);
 	if (rc == 0)
 		rc = follow(&f, options, err);
-	if (f.j.editor != NULL)
-		joined->nframes = bpk_gsd_editor_nframes(f.j.editor);
+	if (f.j.copy.editor != NULL)
+		joined->nframes = bpk_gsd_editor_nframes(f.j.copy.editor);
 	joined->commits = f.own.commits;
 	bpk_feed_close(&f.feed);
-	bpk_gsd_editor_close(f.j.editor);
-	bpk_join_file_close(&f.j.more);
-	bpk_join_file_close(&f.j.held);
-	bpk_buf_clear(&f.j.piece);
+	bpk_gsd_copy_clear(&f.j.copy);
 	bpk_join_store_clear(&f.own);
 	return rc;
 }

@@ -75,6 +75,13 @@ int bpk_layout_get(struct bpk_layout *layout, uint64_t number, struct bpk_item *
 int bpk_layout_find(struct bpk_layout *layout, const char *name, uint64_t frame, bool defaults,
 		    struct bpk_item *item, struct bpk_err *err);
 
+/*
+ * Read out.size bytes of an item, from its byte at on; they lie inside array->size. source is that
+ * of its layout. Fails as bpk_source_need_at.
+ */
+int bpk_item_read(struct bpk_source *source, const struct bpk_item *item, uint64_t at,
+		  struct bpk_span out, struct bpk_err *err);
+
 /* ---- Files that grow ---- */
 
 /* Bytes that a writer changes while the file grows. */
@@ -114,6 +121,7 @@ int bpk_npy_peek(struct bpk_source *source, struct bpk_array *array, size_t *hea
  */
 int bpk_npy_head(const struct bpk_array *array, struct bpk_buf *out, struct bpk_err *err);
 
+#include "layout/gsd_copy.h"
 #include "layout/gsd_editor.h"
 
 #endif

@@ -1,0 +1,172 @@
+/* Frames of one GSD file, put behind those of another. Called to join trajectories. */
+#include "layout/gsd_copy.h"
+
+#include <inttypes.h>
+
+#include "layout/gsd_first.h"
+#include "layout/layout.h"
+
+enum {
+	STEP = 1 << 20,       /* bytes that are copied at a time */
+	MOST_EMPTY = 1 << 24, /* frames without an array that are believed, above that of arrays */
+};
+
+/* ---- Files ---- */
+
+int bpk_gsd_file_open(struct bpk_gsd_file *file, struct bpk_err *err)
+{
+	if (bpk_layout_open(file->source, &file->layout, err) != 0)
+		return -1;
+	if (file->layout == NULL || strcmp(bpk_layout_info(file->layout)->kind, "gsd") != 0)
+		return bpk_fail(err, BPK_CORRUPT, "the GSD file is too damaged to be read");
+	file->info = bpk_layout_info(file->layout);
+	if (file->info->damage != NULL)
+		return bpk_fail(err, BPK_CORRUPT, "%s", file->info->damage);
+	return 0;
+}
+
+void bpk_gsd_file_close(struct bpk_gsd_file *file)
+{
+	bpk_layout_close(file->layout);
+	bpk_source_close(file->source);
+	*file = (struct bpk_gsd_file){ 0 };
+}
+
+/* Arrays stand in the order of their frames. */
+int bpk_gsd_file_find_frame(const struct bpk_gsd_file *file, uint64_t frame, uint64_t *number,
+			    struct bpk_err *err)
+{
+	uint64_t high = file->info->narrays;
+	struct bpk_item item;
+
+	*number = 0;
+	while (*number < high) {
+		uint64_t middle = *number + (high - *number) / 2;
+
+		if (bpk_layout_get(file->layout, middle, &item, err) != 0)
+			return -1;
+		if (item.frame < frame)
+			*number = middle + 1;
+		else
+			high = middle;
+	}
+	return 0;
+}
+
+/* ---- Arrays ---- */
+
+/* The next bytes of an array, from at on. */
+static int read_piece(const struct bpk_gsd_file *file, const struct bpk_item *item, uint64_t at,
+		      struct bpk_buf *piece, struct bpk_err *err)
+{
+	if (bpk_buf_resize(piece, (size_t)bpk_min_u64(item->array->size - at, STEP), err) != 0)
+		return -1;
+	return bpk_item_read(file->source, item, at, bpk_span(piece->data, piece->size), err);
+}
+
+int bpk_gsd_copy_put(struct bpk_gsd_copy *copy, const char *name, const struct bpk_item *item,
+		     struct bpk_err *err)
+{
+	const struct bpk_array *array = item->array;
+	struct bpk_scalar scalar = array->dtype.scalar;
+	uint64_t nrows = array->ndimensions > 0 ? array->shape[0] : 1;
+	uint64_t ncolumns = array->ndimensions > 1 ? array->shape[1] : 1;
+	int rc;
+
+	if (scalar.kind == 'S') { /* text is one string here, and so many characters there */
+		nrows = array->size;
+		scalar.item_size = 1;
+	}
+	rc = bpk_gsd_editor_put(copy->editor, name, &scalar, nrows, ncolumns, err);
+	for (uint64_t at = 0; rc == 0 && at < array->size; at += STEP) {
+		rc = read_piece(&copy->more, item, at, &copy->piece, err);
+		if (rc == 0)
+			rc = bpk_gsd_editor_write(copy->editor, bpk_buf_view(&copy->piece), err);
+	}
+	return rc;
+}
+
+int bpk_gsd_copy_compare(struct bpk_gsd_copy *copy, const struct bpk_item *held,
+			 const struct bpk_item *more, bool *same, struct bpk_err *err)
+{
+	struct bpk_buf other = { 0 };
+	int rc = 0;
+
+	*same = bpk_array_is_like(held->array, more->array);
+	for (uint64_t at = 0; rc == 0 && *same && at < held->array->size; at += STEP) {
+		rc = read_piece(&copy->held, held, at, &other, err);
+		if (rc == 0)
+			rc = read_piece(&copy->more, more, at, &copy->piece, err);
+		*same = rc == 0 && memcmp(other.data, copy->piece.data, other.size) == 0;
+	}
+	bpk_buf_clear(&other);
+	return rc;
+}
+
+/* ---- Frames ---- */
+
+int bpk_gsd_copy_frames(struct bpk_gsd_copy *copy, uint64_t from, uint64_t to, struct bpk_err *err)
+{
+	const struct bpk_layout_info *info = copy->more.info;
+	struct bpk_item item;
+	uint64_t number;
+
+	if (to - from > MOST_EMPTY && to - from - MOST_EMPTY > info->narrays)
+		return bpk_fail(err, BPK_LIMIT, "claims %" PRIu64 " frames in %" PRIu64 " arrays",
+				info->nframes, info->narrays);
+	if (bpk_gsd_file_find_frame(&copy->more, from, &number, err) != 0)
+		return -1;
+	for (uint64_t frame = from; frame < to; frame++) {
+		for (; number < info->narrays; number++) {
+			if (bpk_layout_get(copy->more.layout, number, &item, err) != 0)
+				return -1;
+			if (item.frame > frame)
+				break;
+			if (bpk_gsd_copy_put(copy, item.name, &item, err) != 0)
+				return -1;
+		}
+		if (bpk_gsd_firsts_put_absent(copy, frame, err) != 0 ||
+		    bpk_gsd_editor_end_frame(copy->editor, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* "hoomd 1.4" and "hoomd 1.2" are of one kind: up to the major version, which stands behind the
+ * last space, as names may have spaces and dots, too. */
+static int check_schema(const struct bpk_gsd_copy *copy, struct bpk_err *err)
+{
+	const char *held = copy->held.info->schema, *more = copy->more.info->schema;
+	const char *version = held != NULL ? strrchr(held, ' ') : NULL;
+	size_t size = version != NULL ? (size_t)(version - held) + strcspn(version, ".") : 0;
+
+	if ((held == NULL) == (more == NULL) &&
+	    (held == NULL || (strncmp(held, more, size) == 0 && more[size] == '.')))
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "has schema '%s', the archive has '%s'",
+			more != NULL ? more : "", held != NULL ? held : "");
+}
+
+int bpk_gsd_copy_all(struct bpk_gsd_copy *copy, struct bpk_err *err)
+{
+	const char *schema = copy->held.info->schema;
+	int rc = check_schema(copy, err);
+
+	if (rc == 0 && schema != NULL && strncmp(schema, "hoomd ", 6) == 0)
+		rc = bpk_gsd_firsts_compare(copy, err);
+	if (rc == 0)
+		rc = bpk_gsd_copy_frames(copy, 0, copy->more.info->nframes, err);
+	if (rc == 0)
+		rc = bpk_source_unchanged(copy->more.source, err);
+	bpk_gsd_firsts_clear(copy);
+	return rc;
+}
+
+void bpk_gsd_copy_clear(struct bpk_gsd_copy *copy)
+{
+	bpk_gsd_editor_close(copy->editor);
+	bpk_gsd_file_close(&copy->more);
+	bpk_gsd_file_close(&copy->held);
+	bpk_buf_clear(&copy->piece);
+	*copy = (struct bpk_gsd_copy){ 0 };
+}
