@@ -1,7 +1,7 @@
-/* Raw bytes added behind an archive's content. */
+/* Raw bytes added behind an archive's content. Called by append, in rounds and at once. */
 #include "archive/chunks.h"
 
-/* Chunks of all sizes may stand in an archive that does not name one. */
+/* False where the header has no chunk size: then chunks of all sizes may follow each other. */
 static bool is_uniform(const struct bpk_archive *archive)
 {
 	void *reader = archive->format->editor->reader(archive->editor);
@@ -19,7 +19,7 @@ uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chun
 	return 0;
 }
 
-/* A last chunk that is not full is packed anew with more in it, and so is an empty one. */
+/* A last chunk that is not full, or empty, is replaced by one with more bytes. */
 static uint64_t kept_chunks(const struct bpk_archive *archive, uint64_t short_size)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
@@ -29,36 +29,37 @@ static uint64_t kept_chunks(const struct bpk_archive *archive, uint64_t short_si
 }
 
 static int append_joined(struct bpk_archive *archive, struct bpk_source *const *parts,
-			 uint64_t kept, struct bpk_load *load, struct bpk_flow_result *result,
+			 uint64_t kept, struct bpk_packing *packing, struct bpk_flow_result *result,
 			 struct bpk_err *err)
 {
 	int rc;
 
-	if (bpk_source_join(parts, 2, &load->source, err) != 0)
+	if (bpk_source_join(parts, 2, &packing->source, err) != 0)
 		return bpk_archive_subject(archive, err);
-	load->first = kept;
-	load->raw_size = bpk_source_size(load->source);
+	packing->first = kept;
+	packing->raw_size = bpk_source_size(packing->source);
 	rc = bpk_archive_cut(archive, kept, err);
-	if (rc == 0 && archive->format->editor->announce != NULL && load->raw_size != BPK_UNKNOWN)
-		archive->format->editor->announce(archive->editor,
-						  bpk_div_up(load->raw_size, load->chunk_size));
+	if (rc == 0 && archive->format->editor->announce != NULL &&
+	    packing->raw_size != BPK_UNKNOWN)
+		archive->format->editor->announce(
+			archive->editor, bpk_div_up(packing->raw_size, packing->chunk_size));
 	if (rc == 0)
-		rc = bpk_archive_put(archive, load, result, err);
-	bpk_source_close(load->source);
+		rc = bpk_archive_put(archive, packing, result, err);
+	bpk_source_close(packing->source);
 	return rc;
 }
 
-/* The raw bytes of a short last chunk, and where its blocks tell their sizes these too. */
+/* Read the raw bytes of a short last chunk, and the sizes of its blocks, if they vary. */
 static int read_last(struct bpk_archive *archive, uint64_t size, struct bpk_buf *last,
 		     struct bpk_buf *sizes, struct bpk_err *err)
 {
 	uint64_t start = bpk_archive_info(archive)->raw_size - size;
-	struct bpk_piece piece;
+	struct bpk_archive_chunk chunk;
 
 	if (size == 0)
 		return 0;
-	if (bpk_archive_find(archive, start, &piece, err) != 0 ||
-	    bpk_archive_block_sizes(archive, &piece, sizes, err) != 0)
+	if (bpk_archive_find(archive, start, &chunk, err) != 0 ||
+	    bpk_archive_block_sizes(archive, &chunk, sizes, err) != 0)
 		return -1;
 	return bpk_archive_read(archive, start, size, last, err);
 }
@@ -69,7 +70,7 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 {
 	uint64_t short_size = bpk_archive_short_size(archive, choice->chunk_size);
 	struct bpk_source *parts[] = { NULL, source };
-	struct bpk_load load = {
+	struct bpk_packing packing = {
 		.name = name,
 		.chunk_size = choice->chunk_size,
 		.recipe = &choice->recipe,
@@ -80,12 +81,12 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 	struct bpk_buf last = { 0 }, sizes = { 0 };
 	int rc = read_last(archive, short_size, &last, &sizes, err);
 
-	load.first_sizes = bpk_buf_view(&sizes);
+	packing.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0 && bpk_source_of_memory(bpk_buf_view(&last), &parts[0], err) != 0)
 		rc = bpk_archive_subject(archive, err);
 	if (rc == 0)
-		rc = append_joined(archive, parts, kept_chunks(archive, short_size), &load, result,
-				   err);
+		rc = append_joined(archive, parts, kept_chunks(archive, short_size), &packing,
+				   result, err);
 	bpk_source_close(parts[0]);
 	bpk_buf_clear(&last);
 	bpk_buf_clear(&sizes);

@@ -62,7 +62,7 @@ const struct bpk_info *bpk_archive_info(const struct bpk_archive *archive)
 	return archive->format->editor->info(archive->editor);
 }
 
-/* The real path, for free(); NULL too where there is none, or none that this process may know. */
+/* *real is the real path, for free(), or NULL where name has no path that this process may see. */
 static int find_real(const char *name, char **real, struct bpk_err *err)
 {
 	*real = realpath(name, NULL);
@@ -71,7 +71,7 @@ static int find_real(const char *name, char **real, struct bpk_err *err)
 	return bpk_fail_errno(err, errno, "%s: cannot be looked at", name);
 }
 
-/* Standard input has a path too, where it is a file. */
+/* *below: name lies below folder. Standard input has a path too, where it is a file. */
 static int lies_below(const char *folder, const char *name, bool *below, struct bpk_err *err)
 {
 	char *inner = NULL, *outer = NULL;
@@ -105,29 +105,30 @@ int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *fil
 
 /* ---- chunks ---- */
 
-int bpk_archive_locate(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err)
+int bpk_archive_locate(struct bpk_archive *archive, struct bpk_archive_chunk *chunk,
+		       struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = archive->format->editor->reads;
 	void *reader = archive->format->editor->reader(archive->editor);
 	uint64_t chunk_size = ops->info(reader)->chunk_size;
 	struct bpk_where where;
-	int rc = ops->locate(reader, piece->number, &where, err);
+	int rc = ops->locate(reader, chunk->number, &where, err);
 
 	if (rc > 0)
 		bpk_fail(err, BPK_CORRUPT, "ends before chunk %llu",
-			 (unsigned long long)piece->number);
+			 (unsigned long long)chunk->number);
 	if (rc != 0)
 		return bpk_archive_subject(archive, err);
-	piece->header = where.header;
+	chunk->header = where.header;
 	/* a last chunk may hold more than was committed, a chunk of columns less than a row */
-	piece->size = bpk_archive_info(archive)->raw_size - piece->start;
+	chunk->size = bpk_archive_info(archive)->raw_size - chunk->start;
 	if (chunk_size == BPK_UNKNOWN || chunk_size == 0)
 		chunk_size = where.header.raw_size;
-	piece->size = bpk_min_u64(piece->size, chunk_size);
+	chunk->size = bpk_min_u64(chunk->size, chunk_size);
 	return 0;
 }
 
-int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_piece *piece,
+int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_archive_chunk *chunk,
 		     struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = archive->format->editor->reads;
@@ -136,17 +137,18 @@ int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_pi
 
 	if (bpk_plan_range(ops, reader, offset, offset + 1, &plan, err) != 0)
 		return bpk_archive_subject(archive, err);
-	piece->number = plan.first;
-	piece->start =
+	chunk->number = plan.first;
+	chunk->start =
 		plan.chunk_size == BPK_UNKNOWN ? plan.first_offset : plan.first * plan.chunk_size;
-	return bpk_archive_locate(archive, piece, err);
+	return bpk_archive_locate(archive, chunk, err);
 }
 
-int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err)
+int bpk_archive_next(struct bpk_archive *archive, struct bpk_archive_chunk *chunk,
+		     struct bpk_err *err)
 {
-	piece->number++;
-	piece->start += piece->size;
-	return bpk_archive_locate(archive, piece, err);
+	chunk->number++;
+	chunk->start += chunk->size;
+	return bpk_archive_locate(archive, chunk, err);
 }
 
 int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_options *options,
@@ -206,17 +208,17 @@ int bpk_archive_cut(struct bpk_archive *archive, uint64_t nchunks, struct bpk_er
 	return 0;
 }
 
-/* A failure to read or write may be either side's; all else is about the archive. */
-static int put_subject(const struct bpk_archive *archive, const struct bpk_load *load,
+/* A failure to read or write names both sides; any other failure is about the archive. */
+static int put_subject(const struct bpk_archive *archive, const struct bpk_packing *packing,
 		       struct bpk_err *err)
 {
-	if (load->name == NULL || err->kind != BPK_FAILED)
+	if (packing->name == NULL || err->kind != BPK_FAILED)
 		return bpk_archive_subject(archive, err);
-	return bpk_err_subject(err, "%s -> %s", bpk_input_name(load->name), archive->path);
+	return bpk_err_subject(err, "%s -> %s", bpk_input_name(packing->name), archive->path);
 }
 
-static int run(struct bpk_archive *archive, const struct bpk_load *load, struct bpk_flow *flow,
-	       struct bpk_flow_result *result, struct bpk_err *err)
+static int run(struct bpk_archive *archive, const struct bpk_packing *packing,
+	       struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err)
 {
 	const struct bpk_archive_hooks *hooks = &archive->options.hooks;
 	void *arg = archive->options.hooks_arg;
@@ -225,49 +227,49 @@ static int run(struct bpk_archive *archive, const struct bpk_load *load, struct 
 	flow->threads = archive->options.threads;
 	flow->memory_limit = archive->options.memory_limit;
 	flow->memory_is_default = archive->options.memory_is_default;
-	if (load->name == NULL || hooks->progress == NULL)
+	if (packing->name == NULL || hooks->progress == NULL)
 		return bpk_flow_run(flow, result, err);
 	flow->progress = hooks->progress;
 	flow->progress_arg = arg;
 	if (hooks->begin != NULL)
-		hooks->begin(arg, load->name, load->raw_size);
+		hooks->begin(arg, packing->name, packing->raw_size);
 	rc = bpk_flow_run(flow, result, err);
 	if (hooks->end != NULL)
 		hooks->end(arg);
 	return rc;
 }
 
-int bpk_archive_run(struct bpk_archive *archive, const struct bpk_load *load,
+int bpk_archive_run(struct bpk_archive *archive, const struct bpk_packing *packing,
 		    const struct bpk_writer_ops *ops, void *writer, struct bpk_flow_result *result,
 		    struct bpk_err *err)
 {
 	static const struct bpk_read_options options;
-	struct bpk_place place = { .path = archive->path, .source = load->source };
+	struct bpk_place place = { .path = archive->path, .source = packing->source };
 	struct bpk_flow flow = {
 		.in = bpk_format_raw.reader,
 		.out = ops,
 		.writer = writer,
-		.plan = bpk_plan_cut(load->raw_size, load->chunk_size),
-		.recipe = load->recipe,
-		.others = load->others,
-		.nothers = load->nothers,
-		.first_sizes = load->first_sizes,
-		.slack = load->slack,
-		.first_number = load->first,
+		.plan = bpk_plan_cut(packing->raw_size, packing->chunk_size),
+		.recipe = packing->recipe,
+		.others = packing->others,
+		.nothers = packing->nothers,
+		.first_sizes = packing->first_sizes,
+		.slack = packing->slack,
+		.first_number = packing->first,
 	};
 	int rc = flow.in->open(&place, &options, &flow.reader, err);
 
 	if (rc == 0)
-		rc = run(archive, load, &flow, result, err);
+		rc = run(archive, packing, &flow, result, err);
 	if (flow.reader != NULL)
 		flow.in->close(flow.reader);
-	return rc == 0 ? 0 : put_subject(archive, load, err);
+	return rc == 0 ? 0 : put_subject(archive, packing, err);
 }
 
-int bpk_archive_put(struct bpk_archive *archive, const struct bpk_load *load,
+int bpk_archive_put(struct bpk_archive *archive, const struct bpk_packing *packing,
 		    struct bpk_flow_result *result, struct bpk_err *err)
 {
-	return bpk_archive_run(archive, load, archive->format->editor->appender, archive->editor,
+	return bpk_archive_run(archive, packing, archive->format->editor->appender, archive->editor,
 			       result, err);
 }
 

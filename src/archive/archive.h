@@ -25,7 +25,7 @@ struct bpk_archive_hooks {
 	void (*end)(void *arg);
 };
 
-/* Copied at open; what it points to outlives the archive. */
+/* Copied at open; the things it points to outlive the archive. */
 struct bpk_archive_options {
 	const struct bpk_format *format; /* NULL: by content */
 	struct bpk_editor_options editor;
@@ -132,7 +132,7 @@ int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, s
 			      double interval, struct bpk_rounds *rounds, struct bpk_err *err);
 
 /*
- * Append what the file path, which grows, has more than the archive, until options or
+ * Append the bytes of the file path, which grows, behind those of the archive, until options or
  * bpk_archive_ask_end end it. Samples of the archive are compared with the file at the start and
  * before each commit, and all of it at the end. Committed bytes stay, but for the parts of the file
  * that its kind changes as it grows (archive/followed.h); with mend they become those of the file.

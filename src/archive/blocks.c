@@ -1,4 +1,4 @@
-/* Blocks of variable length, which a chunk keeps when it is packed anew. */
+/* Blocks of variable length. A chunk keeps their sizes when it is recompressed. */
 #include "archive/chunks.h"
 
 static int take_sizes(const struct bpk_parcel *parcel, struct bpk_buf *sizes, struct bpk_err *err)
@@ -12,15 +12,15 @@ static int take_sizes(const struct bpk_parcel *parcel, struct bpk_buf *sizes, st
 	return bpk_chunk_block_sizes(chunk, (uint32_t *)(void *)sizes->data, err); /* aligned */
 }
 
-int bpk_archive_block_sizes(struct bpk_archive *archive, const struct bpk_piece *piece,
+int bpk_archive_block_sizes(struct bpk_archive *archive, const struct bpk_archive_chunk *chunk,
 			    struct bpk_buf *sizes, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = archive->format->editor->reads;
 	void *reader = archive->format->editor->reader(archive->editor);
-	struct bpk_parcel parcel = { .number = piece->number, .want_size = SIZE_MAX };
+	struct bpk_parcel parcel = { .number = chunk->number, .want_size = SIZE_MAX };
 	int rc;
 
-	if (!piece->header.variable_blocks)
+	if (!chunk->header.variable_blocks)
 		return 0;
 	rc = ops->fetch(reader, &parcel, err);
 	if (rc == 0 && ops->check != NULL)

@@ -8,7 +8,7 @@
 #include "archive/archive.h"
 
 /* A chunk of the committed content. */
-struct bpk_piece {
+struct bpk_archive_chunk {
 	uint64_t number;
 	uint64_t start;                 /* raw bytes before it */
 	uint64_t size;                  /* its raw bytes */
@@ -16,18 +16,20 @@ struct bpk_piece {
 };
 
 /* Fill in size and header of the chunk whose number and start are set. */
-int bpk_archive_locate(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err);
+int bpk_archive_locate(struct bpk_archive *archive, struct bpk_archive_chunk *chunk,
+		       struct bpk_err *err);
 
 /* The chunk that holds the raw byte at offset, which is below raw_size. */
-int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_piece *piece,
+int bpk_archive_find(struct bpk_archive *archive, uint64_t offset, struct bpk_archive_chunk *chunk,
 		     struct bpk_err *err);
 
-/* Go on to the chunk behind piece, which is not the last. */
-int bpk_archive_next(struct bpk_archive *archive, struct bpk_piece *piece, struct bpk_err *err);
+/* Go on to the chunk behind chunk, which is not the last. */
+int bpk_archive_next(struct bpk_archive *archive, struct bpk_archive_chunk *chunk,
+		     struct bpk_err *err);
 
 /* The raw sizes of a chunk's blocks, uint32_t each; no bytes where all blocks but the last have the
  * block size. */
-int bpk_archive_block_sizes(struct bpk_archive *archive, const struct bpk_piece *piece,
+int bpk_archive_block_sizes(struct bpk_archive *archive, const struct bpk_archive_chunk *chunk,
 			    struct bpk_buf *sizes, struct bpk_err *err);
 
 /* Find a chunk that shows how the archive is packed: the first or the last, if one of them does.
@@ -45,7 +47,7 @@ uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chun
 int bpk_archive_cut(struct bpk_archive *archive, uint64_t nchunks, struct bpk_err *err);
 
 /* Raw bytes on their way into chunks of an archive. */
-struct bpk_load {
+struct bpk_packing {
 	struct bpk_source *source;
 	const char *name;    /* of source in messages; NULL: the bytes are the archive's own */
 	uint64_t raw_size;   /* bytes in source; may be unknown */
@@ -59,12 +61,12 @@ struct bpk_load {
 };
 
 /* Pack a load and hand the chunks to writer. A load with a name has progress. */
-int bpk_archive_run(struct bpk_archive *archive, const struct bpk_load *load,
+int bpk_archive_run(struct bpk_archive *archive, const struct bpk_packing *packing,
 		    const struct bpk_writer_ops *ops, void *writer, struct bpk_flow_result *result,
 		    struct bpk_err *err);
 
 /* Pack a load into the archive. */
-int bpk_archive_put(struct bpk_archive *archive, const struct bpk_load *load,
+int bpk_archive_put(struct bpk_archive *archive, const struct bpk_packing *packing,
 		    struct bpk_flow_result *result, struct bpk_err *err);
 
 #endif

@@ -5,11 +5,11 @@
 
 enum {
 	AHEAD = 64 << 10,
-	BACKLOG = 64 << 20, /* bytes that a round takes when it should end */
+	BACKLOG = 64 << 20, /* bytes that a round still takes when it is due */
 };
 
-/* The round should end: with the bytes that are there, or, where they are not known or too many,
- * with the chunk that they fill. */
+/* The round is due: it ends with the bytes that the file has now, or, where their number is unknown
+ * or too large, with the end of a chunk. */
 static int set_limit(struct bpk_feed *feed, struct bpk_err *err)
 {
 	uint64_t chunk = feed->options.chunk_size, size;
@@ -24,7 +24,7 @@ static int set_limit(struct bpk_feed *feed, struct bpk_err *err)
 	size = bpk_min_u64(size, feed->end);
 	if (size - feed->position > BACKLOG)
 		return 0;
-	/* once its end is known, the head was read before that */
+	/* when the end is known, the head was read already */
 	feed->limit = size;
 	if (feed->end != BPK_UNKNOWN)
 		return 0;
@@ -49,7 +49,7 @@ static size_t drain_ahead(struct bpk_feed *feed, struct bpk_span out)
 	return n;
 }
 
-/* Some bytes of the round, or its end. */
+/* Read some bytes of the round, or find its end. */
 static int read_some(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
 {
 	*got = 0;
@@ -60,7 +60,7 @@ static int read_some(struct bpk_feed *feed, struct bpk_span out, size_t *got, st
 	if (feed->over)
 		return 0;
 	*got = drain_ahead(feed, out);
-	if (*got == 0 && bpk_feed_take(feed, out, got, err) != 0)
+	if (*got == 0 && bpk_feed_read(feed, out, got, err) != 0)
 		return -1;
 	feed->position += *got;
 	if (*got > 0)
@@ -75,7 +75,7 @@ static int round_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t
 	struct bpk_feed *feed = arg;
 	size_t n;
 
-	(void)offset; /* they come one after the other */
+	(void)offset; /* the flow reads in sequence */
 	*got = 0;
 	while (*got < out.size && !feed->over) {
 		if (read_some(feed, bpk_span(out.data + *got, out.size - *got), &n, err) != 0)
@@ -97,7 +97,7 @@ bool bpk_feed_has_bytes(const struct bpk_feed *feed)
 	return feed->ahead.size > 0;
 }
 
-/* Fill the room ahead with what comes. */
+/* Read the bytes that are there, unless ahead has some already. */
 static int look_ahead(struct bpk_feed *feed, struct bpk_err *err)
 {
 	size_t got;
@@ -106,13 +106,13 @@ static int look_ahead(struct bpk_feed *feed, struct bpk_err *err)
 		return 0;
 	if (bpk_buf_reserve(&feed->ahead, AHEAD, err) != 0)
 		return bpk_err_subject(err, "%s", bpk_feed_name(feed));
-	if (bpk_feed_take(feed, bpk_buf_room(&feed->ahead), &got, err) != 0)
+	if (bpk_feed_read(feed, bpk_buf_room(&feed->ahead), &got, err) != 0)
 		return -1;
 	feed->ahead.size = got;
 	return 0;
 }
 
-/* A file that took its place, or its removal, ends it. */
+/* Fails where the growing file was removed or replaced. */
 static int same_file(const struct bpk_feed *feed, struct bpk_err *err)
 {
 	struct stat now;
@@ -127,7 +127,7 @@ static int same_file(const struct bpk_feed *feed, struct bpk_err *err)
 			"%s: was replaced by another file, what follows is not its", feed->path);
 }
 
-/* Look at the growing file's head, once in a while, when it was written to without growing. */
+/* When the round is due, look whether the file was changed without growing. */
 static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *err)
 {
 	struct stat now;
@@ -141,7 +141,7 @@ static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *er
 	feed->due = bpk_clock() + feed->options.end.interval;
 	if (fstat(feed->fd, &now) != 0)
 		return bpk_feed_fail(feed, errno, "fstat", err);
-	/* whoever asked meant the bytes that came just now too: their round is due at once */
+	/* the request is about the newest bytes too: their round is due at once */
 	if (asked && (uint64_t)now.st_size > feed->position)
 		bpk_archive_ask_commit();
 	*changed = now.st_mtim.tv_sec != feed->head_time.tv_sec ||
@@ -153,7 +153,7 @@ static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *er
 	if (bpk_feed_read_head(feed, bpk_min_u64(size, feed->position), err) != 0 ||
 	    bpk_feed_measure(feed, &size, err) != 0)
 		return -1;
-	/* it may tell of bytes that came just now: then it is their round's */
+	/* a head that counts bytes which came just now belongs to their round */
 	feed->head_fresh = feed->head_fresh && size == feed->position;
 	*changed = feed->head_fresh;
 	return 0;

@@ -1,3 +1,4 @@
+/* The input of a feed: files and pipes that are read, and a growing file that is watched. */
 #include "archive/feed_input.h"
 
 #include <errno.h>
@@ -11,8 +12,8 @@
 #include <unistd.h>
 
 enum {
-	LOOK_EVERY = 1000, /* milliseconds: not every file system tells of changes */
-	REST = 20,         /* between two looks, so that a busy writer does not keep us busy */
+	LOOK_EVERY = 1000, /* milliseconds: some file systems report no changes */
+	REST = 20,         /* milliseconds between two looks at a busy file */
 };
 
 enum { ASKED, PROCESS, CHANGES, INPUT };
@@ -22,8 +23,8 @@ enum { ASKED, PROCESS, CHANGES, INPUT };
 atomic_bool bpk_feed_commit_asked;
 static atomic_bool end_asked;
 
-/* An eventfd, rung by whoever asks; it does not block. The lock is held while it rings, so that its
- * number cannot be another file's by then. */
+/* An eventfd that requests write to; it does not block. The lock is held during the write, so that
+ * its number cannot have become another file's. */
 static pthread_mutex_t bell_lock = PTHREAD_MUTEX_INITIALIZER;
 static int bell = -1;
 
@@ -36,7 +37,7 @@ static void ring(void)
 	if (bell >= 0)
 		n = write(bell, &one, sizeof one);
 	pthread_mutex_unlock(&bell_lock);
-	(void)n; /* if it failed, it rings already */
+	(void)n; /* a failed write means that a request is pending already */
 }
 
 static void set_bell(int fd)
@@ -110,7 +111,7 @@ int bpk_feed_open(struct bpk_feed *feed, char *const *paths, size_t count,
 	return open_current(feed, err);
 }
 
-/* Not every kernel and file system can; then the clock alone makes us look. */
+/* Where the kernel or the file system cannot watch, only time makes us look. */
 static void watch_changes(struct bpk_feed *feed)
 {
 	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
@@ -179,7 +180,7 @@ static bool is_gone(const struct bpk_feed *feed)
 	return getpgid((pid_t)feed->options.end.pid) < 0 && errno == ESRCH;
 }
 
-/* The same, and what there is behind the last whole unit. */
+/* Also *rest, the bytes behind the last whole unit. */
 static int measure(const struct bpk_feed *feed, uint64_t *size, uint64_t *rest, struct bpk_err *err)
 {
 	struct stat now;
@@ -222,7 +223,7 @@ int bpk_feed_read_head(struct bpk_feed *feed, uint64_t size, struct bpk_err *err
 	return 0;
 }
 
-/* Has anything happened after which the growing file is to be left? Its size then is its end. */
+/* When a request, the process or idleness ends the following, the file's size is its end. */
 static int look_for_end(struct bpk_feed *feed, struct bpk_err *err)
 {
 	double idle = feed->options.end.idle;
@@ -238,7 +239,7 @@ static int look_for_end(struct bpk_feed *feed, struct bpk_err *err)
 	return measure(feed, &feed->end, &feed->rest, err);
 }
 
-/* As many bytes of the growing file as are there. */
+/* Read the bytes that the growing file has. */
 static int take_growth(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
 {
 	uint64_t at = feed->position + feed->ahead.size, end, size;
@@ -283,7 +284,7 @@ static int next_file(struct bpk_feed *feed, struct bpk_err *err)
 	return open_current(feed, err);
 }
 
-/* As many bytes of files and pipes as come without waiting. */
+/* Read the bytes of files and pipes that come without waiting. */
 static int take_input(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
 {
 	ssize_t n;
@@ -303,7 +304,7 @@ static int take_input(struct bpk_feed *feed, struct bpk_span out, size_t *got, s
 	return 0;
 }
 
-int bpk_feed_take(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
+int bpk_feed_read(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
 {
 	*got = 0;
 	if (feed->ended)
@@ -326,7 +327,7 @@ static void stop_the_bell(struct bpk_feed *feed)
 		continue;
 }
 
-/* Milliseconds until time, between 0 and most; most when time is 0. */
+/* Milliseconds until time, from 0 to most; most when time is 0. */
 static int until(double time, int most)
 {
 	double left = (time - bpk_clock()) * 1000;

@@ -10,22 +10,22 @@
 #include "archive/followed.h"
 
 enum {
-	HEAD_SLACK = 1024, /* in a first chunk, whose counts will change */
-	SAMPLES = 14,      /* between both ends, when the following begins */
-	SAMPLES_AGAIN = 2, /* before each commit, which costs some milliseconds then */
+	HEAD_SLACK = 1024, /* bytes in a first chunk, for the counts that will change there */
+	SAMPLES = 14,      /* compared between both ends, when the following begins */
+	SAMPLES_AGAIN = 2, /* compared before each commit: some milliseconds */
 };
 
 /* One appending in rounds. */
 struct appending {
 	struct bpk_archive *archive;
-	struct bpk_followed file; /* what grows; no path: nothing is followed */
+	struct bpk_followed file; /* the file that grows; without a path nothing is followed */
 	struct bpk_feed feed;
 	struct bpk_choice choice;
 	struct bpk_rounds *rounds;
 };
 
-/* Room inside chunks, as the options say; where they do not, the first chunk has some, so that it
- * can be changed in place. */
+/* The caller's slack. Without it the first chunk of a followed file has some, so that the counts in
+ * the file's head can change in place. */
 static struct bpk_slack slack_for(const struct appending *a, bool first)
 {
 	struct bpk_slack slack = a->archive->options.slack;
@@ -37,8 +37,8 @@ static struct bpk_slack slack_for(const struct appending *a, bool first)
 
 /* ---- the file against the archive ---- */
 
-/* Let the archive's raw bytes from at on be those of bytes, if they differ and may; not committed.
- */
+/* Overwrite the archive's raw bytes from at on with bytes, if they differ and may differ; the change
+ * is not committed. */
 static int mend(struct appending *a, uint64_t at, struct bpk_view held, struct bpk_view bytes,
 		bool *mended, struct bpk_err *err)
 {
@@ -81,8 +81,8 @@ static int commit(struct appending *a, uint64_t appended, struct bpk_err *err)
 	return 0;
 }
 
-/* Writers of some formats count in the head of a file what follows: let it tell of no more and no
- * less than what was just committed. */
+/* Some writers keep a count in the head of their file: it must agree with the frames that were just
+ * committed. */
 static int mend_head(struct appending *a, struct bpk_err *err)
 {
 	struct bpk_view head = bpk_buf_view(&a->feed.head);
@@ -113,7 +113,7 @@ static int append_round(struct appending *a, struct bpk_err *err)
 	if (bpk_feed_source(&a->feed, &source, err) != 0)
 		return bpk_archive_subject(a->archive, err);
 	rc = bpk_archive_append(a->archive, source, NULL, &a->choice, &slack, &result, err);
-	/* the file may have been written anew, and what was read just now may be of another run */
+	/* the file may have been rewritten, and the bytes of this round may be of another run */
 	if (rc == 0 && a->feed.follows && !a->file.mend)
 		rc = bpk_followed_sample(&a->file, SAMPLES_AGAIN, false, err);
 	if (rc == 0)
@@ -149,7 +149,7 @@ static int check_inputs(const struct bpk_archive *archive, char *const *paths, s
 		int rc = strcmp(paths[i], "-") == 0 ? fstat(STDIN_FILENO, &seen)
 						    : stat(paths[i], &seen);
 
-		/* what is missing fails where it is opened */
+		/* a missing file fails where it is opened */
 		if (rc != 0 && !bpk_is_missing(errno) && errno != EBADF)
 			return bpk_fail_errno(err, errno, "%s: cannot be looked at", paths[i]);
 		if (rc == 0 && bpk_archive_is_not(archive, &seen, paths[i], err) != 0)
@@ -179,7 +179,7 @@ int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, s
 
 /* ---- following ---- */
 
-/* Is the file what it is to be, and does it hold what the archive has? */
+/* Fails where the file is the archive itself, is shorter than its content, or differs from it. */
 static int check_file(struct appending *a, struct bpk_source **source, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size;
@@ -196,46 +196,47 @@ static int check_file(struct appending *a, struct bpk_source **source, struct bp
 	return a->file.mend ? 0 : bpk_followed_sample(&a->file, SAMPLES, true, err);
 }
 
-/* The file's bytes of a chunk; the first of them as they were when its end was found. */
-static int read_chunk(struct appending *a, const struct bpk_piece *piece, struct bpk_buf *bytes,
-		      struct bpk_err *err)
+/* The file's bytes of a chunk. The first bytes of the file are those read when its end was found. */
+static int read_chunk(struct appending *a, const struct bpk_archive_chunk *chunk,
+		      struct bpk_buf *bytes, struct bpk_err *err)
 {
 	size_t known = a->feed.head_fresh ? a->feed.head.size : 0;
 
-	if (bpk_buf_resize(bytes, piece->size, err) != 0 ||
-	    bpk_followed_read(&a->file, piece->start, bpk_span(bytes->data, bytes->size), err) != 0)
+	if (bpk_buf_resize(bytes, chunk->size, err) != 0 ||
+	    bpk_followed_read(&a->file, chunk->start, bpk_span(bytes->data, bytes->size), err) != 0)
 		return -1;
-	if (piece->start == 0)
+	if (chunk->start == 0)
 		bpk_copy(bytes->data, a->feed.head.data, bpk_min_size(known, bytes->size));
 	return 0;
 }
 
-static int compare_chunk(struct appending *a, const struct bpk_piece *piece, struct bpk_buf *held,
-			 struct bpk_buf *bytes, bool *mended, struct bpk_err *err)
+static int compare_chunk(struct appending *a, const struct bpk_archive_chunk *chunk,
+			 struct bpk_buf *held, struct bpk_buf *bytes, bool *mended,
+			 struct bpk_err *err)
 {
 	held->size = 0;
-	if (bpk_archive_read(a->archive, piece->start, piece->size, held, err) != 0 ||
-	    read_chunk(a, piece, bytes, err) != 0)
+	if (bpk_archive_read(a->archive, chunk->start, chunk->size, held, err) != 0 ||
+	    read_chunk(a, chunk, bytes, err) != 0)
 		return -1;
-	return mend(a, piece->start, bpk_buf_view(held), bpk_buf_view(bytes), mended, err);
+	return mend(a, chunk->start, bpk_buf_view(held), bpk_buf_view(bytes), mended, err);
 }
 
-/* Compare all of the archive with the file, chunk by chunk, and mend what differs and may. */
+/* Compare all of the archive with the file, chunk by chunk, and mend differences that may be. */
 static int compare_all(struct appending *a, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size;
 	struct bpk_buf held = { 0 }, bytes = { 0 };
-	struct bpk_piece piece;
+	struct bpk_archive_chunk chunk;
 	bool mended = false;
 	int rc = 0;
 
 	if (raw_size > 0)
-		rc = bpk_archive_find(a->archive, 0, &piece, err);
+		rc = bpk_archive_find(a->archive, 0, &chunk, err);
 	while (rc == 0 && raw_size > 0) {
-		rc = compare_chunk(a, &piece, &held, &bytes, &mended, err);
-		if (rc != 0 || piece.start + piece.size >= raw_size)
+		rc = compare_chunk(a, &chunk, &held, &bytes, &mended, err);
+		if (rc != 0 || chunk.start + chunk.size >= raw_size)
 			break;
-		rc = bpk_archive_next(a->archive, &piece, err);
+		rc = bpk_archive_next(a->archive, &chunk, err);
 	}
 	if (rc == 0 && mended)
 		rc = commit(a, 0, err);

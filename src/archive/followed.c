@@ -1,4 +1,4 @@
-/* A growing file against the archive that follows it. */
+/* A growing file, compared with the archive that follows it. */
 #include "archive/followed.h"
 
 #include <inttypes.h>
@@ -8,8 +8,9 @@
 enum {
 	PIECE = 64 << 10, /* bytes of a sample, and of a step through the tables of a file */
 	PLACES = 64,      /* where samples are taken, in turn */
-	STRIDE = 27,      /* from one to the next, so that they are spread at any time */
-	SLOTS = 2,        /* chunks that a view keeps */
+	STRIDE =
+		27, /* places from one sample to the next: prime to PLACES, so that samples spread early */
+	SLOTS = 2, /* chunks that a view keeps */
 };
 
 /* ---- The file ---- */
@@ -35,13 +36,13 @@ int bpk_followed_read(struct bpk_followed *f, uint64_t start, struct bpk_span ou
 		rc = bpk_source_need_at(source, start, out, err);
 	bpk_source_close(source);
 	if (rc != 0 && err->kind == BPK_CORRUPT)
-		err->kind = BPK_FAILED; /* no archive is damaged */
+		err->kind = BPK_FAILED; /* the file is short, and no archive is damaged */
 	return rc == 0 ? 0 : bpk_err_subject(err, "%s", f->path);
 }
 
 /* ---- What may change ---- */
 
-/* A part that is filled begins behind the last byte that the archive has there. */
+/* A part that fills up begins behind its last byte in the archive that is not zero. */
 static int skip_filled(struct bpk_source *held, struct bpk_layout_part *part, struct bpk_err *err)
 {
 	uint64_t end = bpk_min_u64(part->offset + part->size, bpk_source_size(held)), at = end;
@@ -62,7 +63,7 @@ static int skip_filled(struct bpk_source *held, struct bpk_layout_part *part, st
 	return 0;
 }
 
-/* Add the parts of what source holds, where it is of a kind that has some. */
+/* Add the parts that may change, if source is a file of a kind that has such parts. */
 static int add_parts(struct bpk_followed *f, struct bpk_source *source, struct bpk_source *held,
 		     struct bpk_err *err)
 {
@@ -120,7 +121,7 @@ static bool may_change(const struct bpk_followed *f, uint64_t at, uint8_t held)
 	return false;
 }
 
-/* How many of the first bytes are equal, or may differ. */
+/* The number of first bytes that are equal, or may differ. */
 static size_t count_explained(const struct bpk_followed *f, uint64_t at, struct bpk_view held,
 			      struct bpk_view bytes)
 {
@@ -163,7 +164,7 @@ static int compare(struct bpk_followed *f, uint64_t start, uint64_t size, struct
 	return bpk_followed_judge(f, start, bpk_buf_view(held), bpk_buf_view(bytes), err);
 }
 
-/* There is a difference: the first of all is the one to tell. */
+/* A sample differs: find the first difference of all, and report that. */
 static int find_first(struct bpk_followed *f, struct bpk_buf *held, struct bpk_buf *bytes,
 		      struct bpk_err *err)
 {
@@ -178,14 +179,14 @@ static int find_first(struct bpk_followed *f, struct bpk_buf *held, struct bpk_b
 			return -1;
 		}
 	}
-	return -1; /* it changed once more; what was found first is told */
+	return -1; /* the file changed back; the sample's difference is reported */
 }
 
 static int sample_end(struct bpk_followed *f, bool whole, struct bpk_buf *held,
 		      struct bpk_buf *bytes, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_archive_info(f->archive)->raw_size, start = 0;
-	struct bpk_piece last;
+	struct bpk_archive_chunk last;
 
 	if (whole && bpk_archive_find(f->archive, raw_size - 1, &last, err) != 0)
 		return -1;
@@ -200,7 +201,7 @@ static int sample_start(struct bpk_followed *f, bool whole, struct bpk_buf *held
 			struct bpk_buf *bytes, struct bpk_err *err)
 {
 	uint64_t size = bpk_min_u64(bpk_archive_info(f->archive)->raw_size, PIECE);
-	struct bpk_piece first;
+	struct bpk_archive_chunk first;
 
 	if (whole && bpk_archive_find(f->archive, 0, &first, err) != 0)
 		return -1;

@@ -45,7 +45,7 @@ static int join_file(struct bpk_joining *j, const char *path, struct bpk_err *er
 	return rc;
 }
 
-/* ---- All of it ---- */
+/* ---- Joining ---- */
 
 int bpk_join_hold(struct bpk_joining *j, struct bpk_err *err)
 {
@@ -66,13 +66,13 @@ int bpk_join_begin(struct bpk_joining *j, const struct bpk_gsd_store *store, str
 
 static int join(struct bpk_joining *j, char *const *paths, size_t count, struct bpk_err *err)
 {
-	if (j->copy.held.info->nframes == 0 && count > 1) /* whose first frame counts? */
+	if (j->copy.held.info->nframes == 0 && count > 1) /* the first frames may differ */
 		return bpk_fail(err, BPK_FAILED, "%s: has no frames yet, append one file first",
 				j->archive->path);
 	for (size_t i = 0; i < count; i++)
 		if (join_file(j, paths[i], err) != 0)
 			return -1;
-	/* the view is of what is about to change */
+	/* the view is of content that is about to change */
 	bpk_gsd_file_close(&j->copy.held);
 	return bpk_gsd_editor_commit(j->copy.editor, err);
 }

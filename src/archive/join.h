@@ -15,21 +15,21 @@ struct bpk_joining {
 
 /* ---- join.c ---- */
 
-/* Open what the archive holds as last committed, for reading. */
+/* Open the committed content of the archive as copy.held. */
 int bpk_join_hold(struct bpk_joining *j, struct bpk_err *err);
 
-/* The same, and for changing. */
+/* Also open an editor of it over store. */
 int bpk_join_begin(struct bpk_joining *j, const struct bpk_gsd_store *store, struct bpk_err *err);
 
 /* ---- join_store.c ---- */
 
-/* A store over the archive: what is written behind the end is put aside, and appended at a commit;
- * then the index that is not in use is written over, then the header, each a commit of the
- * archive's own. Caller storage, valid when archive is set; for bpk_join_store_clear. */
+/* A store over the archive. Bytes behind the end are put aside and appended at a commit; then the
+ * index that is not in use is overwritten, then the header, each by a commit of the archive. Caller
+ * storage, valid when archive is set; for bpk_join_store_clear. */
 struct bpk_join_store {
 	struct bpk_archive *archive;
 	struct bpk_spool *spool; /* behind the end */
-	uint64_t end;            /* of what is committed */
+	uint64_t end;            /* of the committed content */
 	struct bpk_buf patch;    /* below it, in one piece */
 	uint64_t patch_at;
 	uint64_t commits;

@@ -1,4 +1,4 @@
-/* A growing trajectory, followed frame by frame. */
+/* A growing trajectory, followed frame by frame. Called by append --follow on GSD files. */
 #include <inttypes.h>
 #include <time.h>
 
@@ -6,12 +6,13 @@
 #include "archive/join.h"
 
 enum {
-	LOOKED_AT = 1 << 16, /* bytes that a round is rounded up to */
+	LOOKED_AT = 1 << 16, /* bytes that a round is rounded up to, and that are read at a time */
 	SAMPLES = 16,        /* frames compared when the following begins */
 	SAMPLES_AGAIN = 2,   /* before each commit */
-	PLACES = 64,         /* where they are taken, in turn */
-	STRIDE = 27,         /* from one to the next, so that they are spread at any time */
-	MOMENT = 20,         /* milliseconds: an index that is being written to is whole by then */
+	PLACES = 64,         /* where samples are taken, in turn */
+	STRIDE =
+		27, /* places from one sample to the next: prime to PLACES, so that samples spread early */
+	MOMENT = 20, /* milliseconds, after which an index that was being written to is whole */
 };
 
 struct following {
@@ -19,15 +20,15 @@ struct following {
 	struct bpk_join_store own;
 	struct bpk_feed feed;
 	const char *path;
-	struct stat seen; /* of the file, when it was first opened; st_ino 0: not yet */
-	uint64_t turn;    /* of samples */
+	struct stat seen; /* the file at its first opening; st_ino 0: before that */
+	uint64_t turn;    /* samples so far */
 	struct bpk_joined *joined;
 };
 
 /* ---- The file as it is ---- */
 
-/* Frames of the file that are whole; what is wrong behind them may be a frame that is being
- * written just now. *torn: something is. */
+/* The number of whole frames. Damage behind them may be a frame that is being written; *torn says
+ * that there is some. */
 static int count_sound(struct bpk_gsd_file *file, uint64_t *nframes, bool *torn,
 		       struct bpk_err *err)
 {
@@ -45,7 +46,7 @@ static int count_sound(struct bpk_gsd_file *file, uint64_t *nframes, bool *torn,
 	return 0;
 }
 
-/* Is it the file that was opened at first? */
+/* Fails where another file has taken its place. */
 static int check_identity(struct following *f, struct bpk_err *err)
 {
 	const struct stat *now = bpk_source_stat(f->j.copy.more.source);
@@ -78,8 +79,8 @@ static int open_now(struct following *f, uint64_t *nframes, bool *torn, struct b
 	return 0;
 }
 
-/* The entries of a frame are written at once, but may be seen half-way: a last frame counts that is
- * the same when it is looked at again. */
+/* The entries of a frame are written at once, but may be seen half-way: the last frame counts only if
+ * a second look finds it the same. */
 static int look_twice(struct following *f, uint64_t *nframes, bool *torn, struct bpk_err *err)
 {
 	const struct timespec moment = { .tv_nsec = MOMENT * 1000000 };
@@ -124,7 +125,7 @@ static int compare_frame(struct following *f, uint64_t frame, bool *same, struct
 	return 0;
 }
 
-/* Its first frame, its last, and count between them are the file's. */
+/* Compare the first frame, the last, and count between them with the file. */
 static int check_frames(struct following *f, unsigned count, struct bpk_err *err)
 {
 	uint64_t has = f->j.copy.held.info->nframes, frame = has - 1;
@@ -165,7 +166,7 @@ static int check_same(struct following *f, struct bpk_err *err)
 	return check_frames(f, SAMPLES, err);
 }
 
-/* The file may have been written anew since. */
+/* The file may have been rewritten since the last look. */
 static int check_again(struct following *f, struct bpk_err *err)
 {
 	int rc = bpk_join_hold(&f->j, err);
@@ -178,7 +179,7 @@ static int check_again(struct following *f, struct bpk_err *err)
 
 /* ---- Frames ---- */
 
-/* The frames that came; the view of the archive is not looked at any more. */
+/* Append the new frames, and commit. */
 static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
 {
 	struct bpk_gsd_editor *editor = f->j.copy.editor;
@@ -204,7 +205,7 @@ static int take_frames(struct following *f, bool *torn, struct bpk_err *err)
 
 /* ---- Rounds ---- */
 
-/* The feed's bytes only tell when there is something to look at. */
+/* The feed's bytes are not used: they only say when to look at the file. */
 static int let_pass(struct following *f, struct bpk_err *err)
 {
 	struct bpk_source *source = NULL;
@@ -243,7 +244,7 @@ static int follow(struct following *f, const struct bpk_follow_options *end, str
 
 	options.chunk_size = LOOKED_AT;
 	options.start = bpk_source_size(f->j.copy.more.source);
-	bpk_gsd_file_close(&f->j.copy.held); /* the view is of what is about to change */
+	bpk_gsd_file_close(&f->j.copy.held); /* the view is of content that is about to change */
 	if (bpk_feed_follow(&f->feed, f->path, &options, err) != 0 ||
 	    run_rounds(f, &f->joined->torn, err) != 0)
 		return -1;

@@ -1,9 +1,9 @@
-/* What GSD files inside archives are written to. */
+/* A store of GSD's editor, over the content of an archive. */
 #include <inttypes.h>
 
 #include "archive/join.h"
 
-/* Room inside chunks, so that an index that fills, and the header's numbers, fit in their place. */
+/* Bytes of slack, so that an index that fills up, and the header's numbers, fit in their place. */
 enum { APPENDED_SLACK = 1024, PATCH_SLACK = 8192 };
 
 static uint64_t begin(void *own, uint64_t end)
@@ -114,8 +114,8 @@ static int overwrite(struct bpk_join_store *store, uint64_t at, struct bpk_view 
 	return rc;
 }
 
-/* Each step by itself leaves the old frames or the new: nothing leads to what was appended, or to
- * the index, before the header does. */
+/* Each step by itself leaves the old frames or the new: only the header, which comes last, leads to
+ * the new data and the new index. */
 static int commit(void *own, struct bpk_view header, uint64_t end, struct bpk_err *err)
 {
 	struct bpk_join_store *store = own;

@@ -1,29 +1,29 @@
-/* Raw bytes of an archive, overwritten chunk by chunk. */
+/* Raw bytes of an archive, overwritten chunk by chunk. Called by write, and by a following that mends. */
 #include "archive/chunks.h"
 
-enum { WINDOW = 64 << 20 }; /* bytes of a pipe that are taken at a time */
+enum { WINDOW = 64 << 20 }; /* bytes of a pipe that are read at a time: bounds memory */
 
-/* What is being written, and how far it has come. */
+/* One call of bpk_archive_overwrite, and its progress. */
 struct overwriting {
 	struct bpk_archive *archive;
 	struct bpk_source *source;
 	const char *name;
 	const struct bpk_slack *slack;
-	uint64_t at;     /* where the next byte goes */
-	uint64_t done;   /* bytes of source that were put */
+	uint64_t at;     /* raw offset of the next byte */
+	uint64_t done;   /* bytes of source so far */
 	bool ended;      /* source has no more */
-	uint64_t to_end; /* raw bytes of the archive from the beginning on */
+	uint64_t to_end; /* raw bytes of the archive from the first at on */
 };
 
-/* Chunks one after the other that are packed alike, and, but for the last, are of one size. */
+/* Consecutive chunks with one recipe and, but for the last, one size. */
 struct alike {
-	struct bpk_piece first;
-	uint64_t end; /* raw bytes before what follows */
+	struct bpk_archive_chunk first;
+	uint64_t end; /* raw offset behind the last */
 };
 
 static bool packed_alike(const struct bpk_chunk_header *a, const struct bpk_chunk_header *b)
 {
-	/* each has block sizes of its own */
+	/* each chunk has its own block sizes */
 	if (a->variable_blocks || b->variable_blocks)
 		return false;
 	return a->memcpyed == b->memcpyed && a->codec_format == b->codec_format &&
@@ -31,25 +31,26 @@ static bool packed_alike(const struct bpk_chunk_header *a, const struct bpk_chun
 	       bpk_pipeline_equal(&a->pipeline, &b->pipeline);
 }
 
-/* From piece on, until end is reached; piece is then the last one, or the first that differs. */
-static int gather_alike(struct bpk_archive *archive, struct bpk_piece *piece, uint64_t end,
+/* Gather chunks from chunk on, until end is reached; chunk is then the last of them, or the first
+ * that differs. */
+static int gather_alike(struct bpk_archive *archive, struct bpk_archive_chunk *chunk, uint64_t end,
 			struct alike *alike, struct bpk_err *err)
 {
-	uint64_t size = piece->size;
+	uint64_t size = chunk->size;
 
-	alike->first = *piece;
-	alike->end = piece->start + size;
-	while (alike->end < end && piece->size == size) {
-		if (bpk_archive_next(archive, piece, err) != 0)
+	alike->first = *chunk;
+	alike->end = chunk->start + size;
+	while (alike->end < end && chunk->size == size) {
+		if (bpk_archive_next(archive, chunk, err) != 0)
 			return -1;
-		if (piece->size > size || !packed_alike(&alike->first.header, &piece->header))
+		if (chunk->size > size || !packed_alike(&alike->first.header, &chunk->header))
 			break;
-		alike->end += piece->size;
+		alike->end += chunk->size;
 	}
 	return 0;
 }
 
-/* What lies before, in and behind what is written, as one source. */
+/* The new content of some chunks: kept bytes, new bytes, kept bytes. */
 struct patch {
 	struct bpk_buf before, behind;
 	struct bpk_source *parts[3]; /* the middle one is borrowed */
@@ -65,7 +66,7 @@ static void patch_clear(struct patch *patch)
 	bpk_buf_clear(&patch->behind);
 }
 
-/* Lay bytes, which belong at at, over the chunks alike. */
+/* Make the content of the chunks, with bytes at raw offset at. */
 static int patch_make(struct bpk_archive *archive, const struct alike *alike, uint64_t at,
 		      struct bpk_source *bytes, struct patch *patch, struct bpk_err *err)
 {
@@ -82,7 +83,7 @@ static int patch_make(struct bpk_archive *archive, const struct alike *alike, ui
 	return 0;
 }
 
-/* Would a chunk outgrow the one that it is to replace? */
+/* A writer that keeps nothing: it compares the size of each chunk with the one that it replaces. */
 struct measure {
 	struct bpk_archive *archive;
 	bool outgrown;
@@ -91,19 +92,17 @@ struct measure {
 static int measure_put(void *arg, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct measure *m = arg;
-	struct bpk_piece piece = { .number = parcel->number };
+	struct bpk_archive_chunk chunk = { .number = parcel->number };
 
-	if (bpk_archive_locate(m->archive, &piece, err) != 0)
+	if (bpk_archive_locate(m->archive, &chunk, err) != 0)
 		return -1;
-	m->outgrown = m->outgrown || parcel->packed_size > piece.header.packed_size;
+	m->outgrown = m->outgrown || parcel->packed_size > chunk.header.packed_size;
 	return 0;
 }
 
-/*
- * Room inside chunks is for those that do not fit in place anyway; one that does must not be made
- * larger.
- */
-static int choose_slack(struct bpk_archive *archive, struct bpk_load *load,
+/* Chunks get slack only where one of them outgrows its place: slack could make a chunk that fits
+ * too large. */
+static int choose_slack(struct bpk_archive *archive, struct bpk_packing *packing,
 			const struct bpk_slack *slack, struct bpk_err *err)
 {
 	static const struct bpk_writer_ops ops = { .put = measure_put };
@@ -112,10 +111,10 @@ static int choose_slack(struct bpk_archive *archive, struct bpk_load *load,
 
 	if (slack->bytes == 0 && slack->percent == 0)
 		return 0;
-	if (bpk_archive_run(archive, load, &ops, &measure, &result, err) != 0)
+	if (bpk_archive_run(archive, packing, &ops, &measure, &result, err) != 0)
 		return -1;
 	if (measure.outgrown)
-		load->slack = *slack;
+		packing->slack = *slack;
 	return 0;
 }
 
@@ -124,7 +123,7 @@ static int put_alike(const struct overwriting *o, const struct alike *alike,
 {
 	struct bpk_archive *archive = o->archive;
 	struct bpk_recipe recipe = bpk_archive_recipe(archive, &alike->first.header);
-	struct bpk_load load = {
+	struct bpk_packing packing = {
 		.name = o->name,
 		.raw_size = alike->end - alike->first.start,
 		.chunk_size = alike->first.size,
@@ -136,14 +135,14 @@ static int put_alike(const struct overwriting *o, const struct alike *alike,
 	struct bpk_flow_result result;
 	int rc = patch_make(archive, alike, o->at, bytes, &patch, err);
 
-	load.source = patch.whole;
+	packing.source = patch.whole;
 	if (rc == 0)
 		rc = bpk_archive_block_sizes(archive, &alike->first, &sizes, err);
-	load.first_sizes = bpk_buf_view(&sizes);
+	packing.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0)
-		rc = choose_slack(archive, &load, o->slack, err);
+		rc = choose_slack(archive, &packing, o->slack, err);
 	if (rc == 0)
-		rc = bpk_archive_put(archive, &load, &result, err);
+		rc = bpk_archive_put(archive, &packing, &result, err);
 	patch_clear(&patch);
 	bpk_buf_clear(&sizes);
 	return rc;
@@ -156,7 +155,7 @@ static int fail_too_long(const struct overwriting *o, struct bpk_err *err)
 			bpk_input_name(o->name), (unsigned long long)o->to_end, o->archive->path);
 }
 
-/* Put the next bytes into the chunks alike, which are more than enough when the bytes end. */
+/* Put the next bytes into the chunks. The chunks reach farther than the last bytes of source. */
 static int put_bytes(struct overwriting *o, struct alike *alike, struct bpk_source *bytes,
 		     struct bpk_err *err)
 {
@@ -199,7 +198,7 @@ static int put_next(struct overwriting *o, struct alike *alike, struct bpk_err *
 	return rc;
 }
 
-/* The archive has no more room: is there more to be written? */
+/* Fails where source has more bytes than the archive. */
 static int check_end(struct overwriting *o, struct bpk_err *err)
 {
 	struct bpk_view head = { NULL, 0 };
@@ -215,22 +214,22 @@ static int overwrite(struct overwriting *o, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_archive_info(o->archive)->raw_size;
 	uint64_t size = bpk_source_size(o->source), end;
-	struct bpk_piece piece;
+	struct bpk_archive_chunk chunk;
 	struct alike alike;
 
 	if (size != BPK_UNKNOWN && size > o->to_end)
 		return fail_too_long(o, err);
 	if (o->at == raw_size || size == 0)
 		return check_end(o, err);
-	if (bpk_archive_find(o->archive, o->at, &piece, err) != 0)
+	if (bpk_archive_find(o->archive, o->at, &chunk, err) != 0)
 		return -1;
 	while (!o->ended && o->at < raw_size && o->done < size) {
 		end = o->at +
 		      bpk_min_u64(size == BPK_UNKNOWN ? WINDOW : size - o->done, raw_size - o->at);
-		if (piece.start + piece.size <= o->at &&
-		    bpk_archive_next(o->archive, &piece, err) != 0)
+		if (chunk.start + chunk.size <= o->at &&
+		    bpk_archive_next(o->archive, &chunk, err) != 0)
 			return -1;
-		if (gather_alike(o->archive, &piece, end, &alike, err) != 0 ||
+		if (gather_alike(o->archive, &chunk, end, &alike, err) != 0 ||
 		    put_next(o, &alike, err) != 0)
 			return -1;
 	}

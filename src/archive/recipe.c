@@ -1,7 +1,8 @@
-/* How chunks that are added to an archive are packed: as a chunk of it is. */
+/* The recipe of chunks that are added to an archive: that of its own chunks, where the caller leaves it
+ * open. */
 #include "archive/chunks.h"
 
-/* Stored, special and empty chunks are packed in no way. */
+/* Stored, special and empty chunks show no recipe. */
 static bool says_how(const struct bpk_chunk_header *header)
 {
 	return !header->memcpyed && header->special == BPK_SPECIAL_NONE && header->raw_size > 0;
@@ -11,7 +12,7 @@ int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
 	struct bpk_chunk_header *example = &archive->example;
-	struct bpk_piece last;
+	struct bpk_archive_chunk last;
 
 	*example = (struct bpk_chunk_header){ .memcpyed = true, .typesize = 1 };
 	if (info->has_first_chunk)
@@ -25,8 +26,8 @@ int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err)
 }
 
 /*
- * The size of blocks to go on with. A short chunk of a single block does not say how a full one
- * would be divided; we make such a chunk a block up to 1 MiB.
+ * The block size of chunks that are added. A short chunk of a single block does not show the block
+ * size of a full chunk; then a full chunk is one block, of 1 MiB at most.
  */
 static uint32_t block_size_of(const struct bpk_chunk_header *header, uint64_t chunk_size)
 {
@@ -47,7 +48,7 @@ struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
 	return recipe;
 }
 
-/* How to go on packing an archive that says how it is packed, where the options leave it open. */
+/* The recipe of an archive that has an example, where the wishes leave it open. */
 static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, uint64_t chunk_size)
 {
 	const struct bpk_wishes *wishes = &archive->options.wishes;
@@ -65,8 +66,8 @@ static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, ui
 	return recipe;
 }
 
-/* Does a chunk show that each was packed with the filters that suit it? A short one was perhaps
- * packed otherwise for that alone. */
+/* Add the filters of a full chunk to the ways that are tried on each chunk. A short chunk may have
+ * other filters only because it is short. */
 static void learn(const struct bpk_chunk_header *header, struct bpk_choice *choice)
 {
 	struct bpk_way way = { header->typesize, bpk_recipe_like(header).pipeline };
@@ -83,7 +84,7 @@ static void learn(const struct bpk_chunk_header *header, struct bpk_choice *choi
 		choice->others[choice->nothers++] = way;
 }
 
-/* Filters of some chunks all over the archive, beside those of the example. */
+/* Look for other filters than those of the example in some chunks, spread over the archive. */
 static int find_others(struct bpk_archive *archive, struct bpk_choice *choice, struct bpk_err *err)
 {
 	enum { LOOKS = 8 };
@@ -95,19 +96,20 @@ static int find_others(struct bpk_archive *archive, struct bpk_choice *choice, s
 	    info->ncolumns > 0 || !archive->format->editor->reads->positional(reader))
 		return 0;
 	for (uint64_t i = 1; i <= bpk_min_u64(LOOKS, info->nchunks); i++) {
-		struct bpk_piece piece = { .number = info->nchunks / LOOKS * i +
-						     info->nchunks % LOOKS * i / LOOKS - 1 };
+		struct bpk_archive_chunk chunk = {
+			.number = info->nchunks / LOOKS * i + info->nchunks % LOOKS * i / LOOKS - 1
+		};
 
 		if (info->nchunks < LOOKS)
-			piece.number = i - 1;
-		if (bpk_archive_locate(archive, &piece, err) != 0)
+			chunk.number = i - 1;
+		if (bpk_archive_locate(archive, &chunk, err) != 0)
 			return -1;
-		learn(&piece.header, choice);
+		learn(&chunk.header, choice);
 	}
 	return 0;
 }
 
-/* Do chunks stay that hold elements of the size that the archive names, be it bytes? */
+/* True if the chunks that stay hold elements of the size in the archive's header. */
 static bool has_elements(const struct bpk_archive *archive)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
@@ -119,7 +121,7 @@ static bool has_elements(const struct bpk_archive *archive)
 		info->nchunks > (bpk_archive_short_size(archive, info->chunk_size) > 0));
 }
 
-/* Choose by trial; an example's element size and filter stand. */
+/* Choose by trial. The element size and the filters of an example are kept. */
 static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source *source,
 			   struct bpk_choice *choice, struct bpk_err *err)
 {

@@ -1,32 +1,32 @@
-/* An archive cut short. Called by truncate. */
+/* An archive cut short. Called by bpk truncate. */
 #include "archive/chunks.h"
 
-/* Pack the first size bytes of a chunk as a chunk of its own, with its recipe. */
-static int put_shortened(struct bpk_archive *archive, const struct bpk_piece *piece, uint64_t size,
-			 struct bpk_err *err)
+/* Replace a chunk, and all behind it, by a chunk of its first size bytes, with its recipe. */
+static int put_shortened(struct bpk_archive *archive, const struct bpk_archive_chunk *chunk,
+			 uint64_t size, struct bpk_err *err)
 {
-	struct bpk_recipe recipe = bpk_archive_recipe(archive, &piece->header);
-	struct bpk_load load = {
+	struct bpk_recipe recipe = bpk_archive_recipe(archive, &chunk->header);
+	struct bpk_packing packing = {
 		.raw_size = size,
-		.chunk_size = piece->size,
-		.first = piece->number,
+		.chunk_size = chunk->size,
+		.first = chunk->number,
 		.recipe = &recipe,
 		.slack = archive->options.slack,
 	};
 	struct bpk_buf kept = { 0 }, sizes = { 0 };
 	struct bpk_flow_result result;
-	int rc = bpk_archive_read(archive, piece->start, size, &kept, err);
+	int rc = bpk_archive_read(archive, chunk->start, size, &kept, err);
 
 	if (rc == 0)
-		rc = bpk_archive_block_sizes(archive, piece, &sizes, err);
-	load.first_sizes = bpk_buf_view(&sizes);
+		rc = bpk_archive_block_sizes(archive, chunk, &sizes, err);
+	packing.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0)
-		rc = bpk_source_of_memory(bpk_buf_view(&kept), &load.source, err);
+		rc = bpk_source_of_memory(bpk_buf_view(&kept), &packing.source, err);
 	if (rc == 0)
-		rc = bpk_archive_cut(archive, piece->number, err);
+		rc = bpk_archive_cut(archive, chunk->number, err);
 	if (rc == 0)
-		rc = bpk_archive_put(archive, &load, &result, err);
-	bpk_source_close(load.source);
+		rc = bpk_archive_put(archive, &packing, &result, err);
+	bpk_source_close(packing.source);
 	bpk_buf_clear(&kept);
 	bpk_buf_clear(&sizes);
 	return rc;
@@ -34,14 +34,14 @@ static int put_shortened(struct bpk_archive *archive, const struct bpk_piece *pi
 
 int bpk_archive_truncate(struct bpk_archive *archive, uint64_t raw_size, struct bpk_err *err)
 {
-	struct bpk_piece piece;
+	struct bpk_archive_chunk chunk;
 
 	if (raw_size == bpk_archive_info(archive)->raw_size)
 		return 0;
-	if (bpk_archive_find(archive, raw_size, &piece, err) != 0)
+	if (bpk_archive_find(archive, raw_size, &chunk, err) != 0)
 		return -1;
 	/* an empty archive keeps one empty chunk */
-	if (raw_size > 0 && piece.start == raw_size)
-		return bpk_archive_cut(archive, piece.number, err);
-	return put_shortened(archive, &piece, raw_size - piece.start, err);
+	if (raw_size > 0 && chunk.start == raw_size)
+		return bpk_archive_cut(archive, chunk.number, err);
+	return put_shortened(archive, &chunk, raw_size - chunk.start, err);
 }
