@@ -8,6 +8,7 @@
 #ifndef BPK_ARCHIVE_ARCHIVE_H
 #define BPK_ARCHIVE_ARCHIVE_H
 
+#include "archive/trajectory.h"
 #include "flow/flow.h"
 
 /* The caller's part in the work. A call that is NULL is not made; all calls get the arg that

@@ -94,6 +94,16 @@ static void end(void *arg)
 
 /* ---- opening ---- */
 
+struct bpk_edit_options bpk_edited_options(const struct bpk_edit_args *args)
+{
+	return (struct bpk_edit_options){
+		.wait = args->wait,
+		.no_lock = args->no_lock,
+		.sync = !args->encoding.shared.no_sync,
+		.copy = args->copy,
+	};
+}
+
 static struct bpk_archive_options options_of(struct bpk_edited *edited)
 {
 	const struct bpk_edit_args *args = edited->args;
@@ -102,12 +112,7 @@ static struct bpk_archive_options options_of(struct bpk_edited *edited)
 	return (struct bpk_archive_options){
 		.format = shared->format,
 		.editor = {
-			.edit = {
-				.wait = args->wait,
-				.no_lock = args->no_lock,
-				.sync = !shared->no_sync,
-				.copy = args->copy,
-			},
+			.edit = bpk_edited_options(args),
 			.journal_limit = args->journal_limit,
 			.append_space = args->encoding.append_space,
 		},

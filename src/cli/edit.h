@@ -26,6 +26,9 @@ enum { BPK_JOURNAL_LIMIT = 256 << 20 };
 
 extern const struct bpk_opt bpk_opt_wait, bpk_opt_no_lock, bpk_opt_copy, bpk_opt_journal_limit;
 
+/* The arguments as io takes them. */
+struct bpk_edit_options bpk_edited_options(const struct bpk_edit_args *args);
+
 /* Caller storage, valid when zeroed and not moved while open; for bpk_edited_close. */
 struct bpk_edited {
 	const struct bpk_edit_args *args; /* borrowed */

@@ -2,11 +2,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "cli/frames.h"
 #include "cli/record.h"
 #include "cli/report.h"
-#include "cli/text.h"
+#include "cli/signal.h"
 #include "config.h"
 
 /* One frame on its way into a file. */
@@ -16,7 +17,8 @@ struct appending {
 	struct bpk_gsd_head head; /* of a new file; what was not given is NULL */
 	bool has_version, has_step;
 	uint64_t step;
-	struct bpk_frame_array *arrays;
+	struct bpk_gsd_array *arrays;
+	char **names; /* of the arrays; owned */
 	size_t count;
 	struct bpk_trajectory trajectory;
 };
@@ -90,12 +92,31 @@ static int check_names(const struct appending *a, struct bpk_err *err)
 	return 0;
 }
 
+/* NAME=FILE; standard input must not be a terminal. */
+static int open_array(const char *operand, char **name, struct bpk_gsd_array *array,
+		      struct bpk_err *err)
+{
+	const char *equals = strchr(operand, '=');
+
+	if (equals == NULL || equals == operand || equals[1] == '\0')
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is no array for a frame, expected NAME=FILE.npy", operand);
+	if (strcmp(equals, "=-") == 0 && isatty(STDIN_FILENO))
+		return bpk_fail(err, BPK_USAGE, "standard input: is a terminal, name a FILE");
+	*name = bpk_strdup(operand, err);
+	if (*name == NULL)
+		return -1;
+	(*name)[equals - operand] = '\0';
+	return bpk_gsd_array_open(array, *name, equals + 1, err);
+}
+
 static int open_arrays(struct appending *a, char *const *operands, struct bpk_err *err)
 {
 	size_t dashes = 0;
 
 	a->arrays = bpk_calloc(a->count + 1, sizeof *a->arrays, err);
-	if (a->arrays == NULL)
+	a->names = bpk_calloc(a->count + 1, sizeof *a->names, err);
+	if (a->arrays == NULL || a->names == NULL)
 		return -1;
 	for (size_t i = 0; i < a->count; i++) {
 		const char *equals = strchr(operands[i], '=');
@@ -105,7 +126,7 @@ static int open_arrays(struct appending *a, char *const *operands, struct bpk_er
 	if (dashes > 1)
 		return bpk_fail(err, BPK_USAGE, "standard input can be read but once");
 	for (size_t i = 0; i < a->count; i++)
-		if (bpk_frame_array_open(&a->arrays[i], operands[i], err) != 0)
+		if (open_array(operands[i], &a->names[i], &a->arrays[i], err) != 0)
 			return -1;
 	return check_names(a, err);
 }
@@ -123,7 +144,8 @@ static int create(struct appending *a, const struct bpk_edit_args *edit, struct 
 		head.application = "bpk " PACKAGE_VERSION;
 	if (!a->has_version)
 		head.schema_version = strcmp(head.schema, "hoomd") == 0 ? 1 << 16 | 4 : 1 << 16;
-	return bpk_trajectory_create(&a->trajectory, edit, a->path, &head, err);
+	return bpk_trajectory_create(&a->trajectory, !edit->encoding.shared.no_sync, a->path, &head,
+				     err);
 }
 
 /* A file keeps what it says of itself. */
@@ -146,9 +168,12 @@ static int check_head(const struct appending *a, struct bpk_err *err)
 
 static int open_file(struct appending *a, const struct bpk_edit_args *edit, struct bpk_err *err)
 {
+	const struct bpk_edit_options options = bpk_edited_options(edit);
+
+	bpk_signals_start();
 	if (is_missing(a->path))
 		return create(a, edit, err);
-	if (bpk_trajectory_open(&a->trajectory, edit, a->path, false, err) != 0)
+	if (bpk_trajectory_open(&a->trajectory, &options, a->path, false, err) != 0)
 		return -1;
 	return check_head(a, err);
 }
@@ -174,9 +199,9 @@ static int put_frame(struct appending *a, struct bpk_err *err)
 	if (put_step(a, err) != 0)
 		return bpk_err_subject(err, "%s", a->path);
 	for (size_t i = 0; i < a->count; i++) {
-		struct bpk_frame_array *array = &a->arrays[i];
+		struct bpk_gsd_array *array = &a->arrays[i];
 
-		if (bpk_frame_array_put(array, a->trajectory.editor, err) != 0 ||
+		if (bpk_gsd_array_put(array, a->trajectory.editor, err) != 0 ||
 		    bpk_source_unchanged(array->source, err) != 0)
 			return bpk_err_subject(err, "%s -> %s", bpk_input_name(array->path),
 					       a->path);
@@ -227,6 +252,9 @@ void bpk_append_frame(const char *path, const struct bpk_edit_args *edit,
 		bpk_report(err.kind == BPK_USAGE ? "append" : NULL, &err);
 	bpk_trajectory_close(&a.trajectory);
 	for (size_t i = 0; a.arrays != NULL && i < count; i++)
-		bpk_frame_array_close(&a.arrays[i]);
+		bpk_gsd_array_close(&a.arrays[i]);
+	for (size_t i = 0; a.names != NULL && i < count; i++)
+		free(a.names[i]);
 	free(a.arrays);
+	free(a.names);
 }

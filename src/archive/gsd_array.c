@@ -1,36 +1,13 @@
-/* Arrays for frames, out of NumPy's files. */
-#include "cli/frames.h"
+/* Arrays from NumPy's files, put into frames of a GSD file. Called by append. */
+#include "archive/trajectory.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
-#include "cli/text.h"
-
-enum { STEP = 1 << 20 }; /* bytes that are turned at a time; a multiple of every element */
+enum { STEP = 1 << 20 }; /* bytes that are read at a time; a multiple of every element size */
 
 /* ---- Opening ---- */
 
-static int split(struct bpk_frame_array *array, const char *operand, struct bpk_err *err)
+/* A pipe is copied to a spool first, since the layout reads at offsets. */
+static int open_source(struct bpk_gsd_array *array, struct bpk_source **source, struct bpk_err *err)
 {
-	const char *equals = strchr(operand, '=');
-
-	if (equals == NULL || equals == operand || equals[1] == '\0')
-		return bpk_fail(err, BPK_USAGE,
-				"'%s' is no array for a frame, expected NAME=FILE.npy", operand);
-	array->name = bpk_strdup(operand, err);
-	if (array->name == NULL)
-		return -1;
-	array->name[equals - operand] = '\0';
-	array->path = equals + 1;
-	return 0;
-}
-
-/* A pipe is put aside, since it must be sought in. */
-static int open_source(struct bpk_frame_array *array, struct bpk_source **source,
-		       struct bpk_err *err)
-{
-	if (strcmp(array->path, "-") == 0 && isatty(STDIN_FILENO))
-		return bpk_fail(err, BPK_USAGE, "is a terminal, name a FILE");
 	if (bpk_source_open(array->path, &array->source, err) != 0)
 		return -1;
 	*source = array->source;
@@ -74,7 +51,7 @@ static int check(const struct bpk_array *array, struct bpk_err *err)
 	return 0;
 }
 
-/* Of what NumPy keeps as Python's objects the layout knows bytes alone. */
+/* The layout takes an array of Python objects for bytes: the head tells. */
 static int check_head(struct bpk_source *source, struct bpk_err *err)
 {
 	struct bpk_array told = { 0 };
@@ -85,8 +62,7 @@ static int check_head(struct bpk_source *source, struct bpk_err *err)
 	return rc;
 }
 
-static int open_layout(struct bpk_frame_array *array, struct bpk_source *source,
-		       struct bpk_err *err)
+static int open_layout(struct bpk_gsd_array *array, struct bpk_source *source, struct bpk_err *err)
 {
 	const struct bpk_layout_info *info;
 
@@ -103,26 +79,24 @@ static int open_layout(struct bpk_frame_array *array, struct bpk_source *source,
 	return check(array->item.array, err);
 }
 
-int bpk_frame_array_open(struct bpk_frame_array *array, const char *operand, struct bpk_err *err)
+int bpk_gsd_array_open(struct bpk_gsd_array *array, const char *name, const char *path,
+		       struct bpk_err *err)
 {
 	struct bpk_source *source = NULL;
 
-	*array = (struct bpk_frame_array){ 0 };
-	if (split(array, operand, err) != 0)
-		return -1;
+	*array = (struct bpk_gsd_array){ .name = name, .path = path };
 	if (open_source(array, &source, err) != 0 || open_layout(array, source, err) != 0)
 		return bpk_err_subject(err, "%s", bpk_input_name(array->path));
 	return 0;
 }
 
-void bpk_frame_array_close(struct bpk_frame_array *array)
+void bpk_gsd_array_close(struct bpk_gsd_array *array)
 {
 	bpk_layout_close(array->layout);
 	bpk_source_close(array->spooled);
 	bpk_spool_close(array->spool);
 	bpk_source_close(array->source);
-	free(array->name);
-	*array = (struct bpk_frame_array){ 0 };
+	*array = (struct bpk_gsd_array){ 0 };
 }
 
 /* ---- Putting ---- */
@@ -138,12 +112,12 @@ static void swap_bytes(uint8_t *bytes, size_t size, size_t item_size)
 		}
 }
 
-static struct bpk_source *source_of(const struct bpk_frame_array *array)
+static struct bpk_source *source_of(const struct bpk_gsd_array *array)
 {
 	return array->spooled != NULL ? array->spooled : array->source;
 }
 
-static int write_turned(const struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
+static int write_turned(const struct bpk_gsd_array *array, struct bpk_gsd_editor *editor,
 			struct bpk_span bytes, struct bpk_err *err)
 {
 	const struct bpk_scalar *scalar = &array->item.array->dtype.scalar;
@@ -153,7 +127,7 @@ static int write_turned(const struct bpk_frame_array *array, struct bpk_gsd_edit
 	return bpk_gsd_editor_write(editor, bpk_view_of_span(bytes), err);
 }
 
-static int put_rows(const struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
+static int put_rows(const struct bpk_gsd_array *array, struct bpk_gsd_editor *editor,
 		    struct bpk_err *err)
 {
 	uint64_t left = array->item.array->size, offset = array->item.offset;
@@ -173,9 +147,9 @@ static int put_rows(const struct bpk_frame_array *array, struct bpk_gsd_editor *
 	return rc;
 }
 
-/* One column stands behind the other; into rows. Costs twice the array in memory; its bytes are
- * there. */
-static int put_columns(const struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
+/* Write an array in Fortran's order row by row. Costs twice the array in memory; a file of that size
+ * is there. */
+static int put_columns(const struct bpk_gsd_array *array, struct bpk_gsd_editor *editor,
 		       struct bpk_err *err)
 {
 	const struct bpk_array *a = array->item.array;
@@ -198,8 +172,8 @@ static int put_columns(const struct bpk_frame_array *array, struct bpk_gsd_edito
 	return rc;
 }
 
-int bpk_frame_array_put(struct bpk_frame_array *array, struct bpk_gsd_editor *editor,
-			struct bpk_err *err)
+int bpk_gsd_array_put(struct bpk_gsd_array *array, struct bpk_gsd_editor *editor,
+		      struct bpk_err *err)
 {
 	const struct bpk_array *a = array->item.array;
 	uint64_t nrows = a->ndimensions > 0 ? a->shape[0] : 1;
