@@ -164,6 +164,17 @@ static void keep_packing(struct convert *c, struct bpk_wishes *wishes)
 		wishes->pipeline = &c->pipeline;
 }
 
+/* A chunk that says it is many times the archive is a constant, and nobody's wish for such chunks:
+ * packing one anew would take its size in memory. Chunks that were packed as blocks rarely pack so
+ * well. */
+static bool keeps_chunk_size(const struct bpk_info *info)
+{
+	enum { ANY = 64 << 20, TIMES = 1024 };
+
+	return info->chunk_size <= ANY || info->stored_size == BPK_UNKNOWN ||
+	       info->chunk_size / TIMES <= info->stored_size;
+}
+
 /* What nobody asks for stays as the source has it, as far as its first chunk tells. */
 static struct bpk_wishes settle_wishes(struct convert *c)
 {
@@ -178,7 +189,8 @@ static struct bpk_wishes settle_wishes(struct convert *c)
 		keep_packing(c, &wishes);
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
 		wishes.typesize = typesize <= BPK_CHUNK_MAX_TYPESIZE ? (int)typesize : 1;
-	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN && !has_dimensions(c))
+	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN && !has_dimensions(c) &&
+	    keeps_chunk_size(info))
 		wishes.chunk_size = info->chunk_size;
 	if (info->array != NULL && c->format->divide == NULL &&
 	    (c->format->is_directory || wishes.chunk_size == 0))

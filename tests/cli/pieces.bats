@@ -59,6 +59,15 @@ same_bytes() {
     done
 }
 
+@test "pieces: a constant is converted into common chunks" {
+    need_plain_build
+    head -c 100000000 /dev/zero >a
+    bpk pack -F b2frame -z 100M -o x a
+    "$BPK_PEAK" peak "$BPK" convert x b.blp
+    [ "$(cat peak)" -lt 64000 ] || die "$(cat peak) KiB"
+    bpk cat b.blp | cmp - a
+}
+
 @test "pieces: the first damage is reported, and nothing kept" {
     seq 2000000 >a
     for format in blp b2frame; do
@@ -98,6 +107,6 @@ EOF
         "$BPK_PEAK" peak "$BPK" info -v x >"$out"
         grep -q "frames  *2000" "$out" || die "$(cat "$out")"
         [ "$(cat peak)" -lt 40000 ] || die "$(cat peak) KiB"
-        bpk cat --name x --frames 1999 x >frame
+        bpk cat --name x --frames 1999: x >frame
     done
 }
