@@ -1,22 +1,22 @@
 /*
- * DCD, the trajectories of CHARMM, NAMD and X-PLOR: records of Fortran, each between two markers
- * that hold its size in bytes.
+ * The member DCD: trajectories of CHARMM, NAMD and X-PLOR. A file is a sequence of Fortran records,
+ * each between two markers that hold its size in bytes.
  *
  *     head     "CORD" (or "VELD": velocities) and 20 integers
  *     titles   a count, and lines of 80 bytes
  *     natoms   an integer
- *     free     where some atoms are fixed: the numbers, from 1, of those that are not
+ *     free     only with fixed atoms: the numbers, from 1, of the free atoms
  *     frame 0  [cell] x y z [w]        each of them a record; w is the fourth dimension
  *     frame 1  [cell] x y z [w]        of the free atoms only
  *     ...
  *
- * All of a kind have one size, so positions are computed, and a frame's markers are read when it is
- * asked for; those of frame 0 at open, as they prove what the head says. How many frames there are
- * is told by the size of the file: the count in the head is written last, or never.
+ * All records of a kind have one size, so offsets are computed. The markers of a frame are read
+ * when it is requested; those of frame 0 at open, to verify the head. The number of frames follows
+ * from the file size, because the count in the head is written last, or never.
  *
  * Sources: CHARMM's documentation of its dynamics files (integers 1 to 4, 9, 11, 12, 20 of the
  * head), and the behaviour of the readers of VMD, NAMD and MDAnalysis. Both byte orders occur, and
- * markers of 8 bytes, by compilers that write them so.
+ * some compilers write markers of 8 bytes.
  */
 #include "layout/member.h"
 
@@ -30,11 +30,11 @@ enum {
 	CELL_SIZE = 6 * 8,
 	MAX_RECORDS = 5,
 	LINE = 80,        /* bytes of a title */
-	MOST_TITLES = 32, /* that are looked through where their markers are wrong */
+	MOST_TITLES = 32, /* titles tried when their markers are wrong */
 };
 
-/* Of the head's integers, from 0. The counts of frames and steps, NFILE and NSTEP, are not looked
- * at. */
+/* Indices into the head's integers. The counts of frames and steps, NFILE and NSTEP, are not
+ * used. */
 enum {
 	NFILE = 0,
 	ISTART = 1,
@@ -50,18 +50,18 @@ struct dcd {
 	struct bpk_source *source;
 	char byte_order;    /* '<' or '>' */
 	size_t marker_size; /* 4 or 8 */
-	bool is_charmm;     /* else X-PLOR's, which knows neither cell nor w */
+	bool is_charmm;     /* false: X-PLOR, without cell and w */
 	bool is_velocity;
-	int32_t start, every; /* steps: of frame 0, and from one to the next */
+	int32_t start, every; /* steps: of frame 0, and between frames */
 	uint64_t natoms;
-	uint64_t nfree;       /* atoms in all frames but the first */
-	uint64_t free_offset; /* of the list of free atoms; 0: there is none */
+	uint64_t nfree;       /* number of atoms in all frames after the first */
+	uint64_t free_offset; /* of the list of free atoms; 0: no list */
 	uint64_t offset;      /* of frame 0 */
 	uint64_t nframes;
-	size_t nrecords; /* of a frame */
+	size_t nrecords; /* per frame */
 	const char *records[MAX_RECORDS];
 	char variant[64], damage[120];
-	struct bpk_array array; /* of the item last given */
+	struct bpk_array array; /* of the last item returned */
 };
 
 /* ---- Records ---- */
@@ -84,7 +84,7 @@ static int read_integer(const struct dcd *dcd, uint64_t offset, size_t size, uin
 	return 0;
 }
 
-/* Both markers of the record at offset, where it has size bytes. */
+/* Check both markers of the record at offset, which has size bytes. */
 static int check_markers(const struct dcd *dcd, uint64_t offset, uint64_t size, const char *name,
 			 struct bpk_err *err)
 {
@@ -102,7 +102,7 @@ static int check_markers(const struct dcd *dcd, uint64_t offset, uint64_t size, 
 	return 0;
 }
 
-/* The record of any size at *offset: *body and *size are its bytes, *offset goes behind it. */
+/* Read the record at *offset: *body and *size are its bytes; *offset moves past it. */
 static int take_record(const struct dcd *dcd, const char *name, uint64_t *offset, uint64_t *body,
 		       uint64_t *size, struct bpk_err *err)
 {
@@ -121,7 +121,7 @@ static int take_record(const struct dcd *dcd, const char *name, uint64_t *offset
 	return 0;
 }
 
-/* The same, where its size is known. */
+/* The same for a known size. */
 static int take_record_of(const struct dcd *dcd, const char *name, uint64_t expected,
 			  uint64_t *offset, uint64_t *body, struct bpk_err *err)
 {
@@ -144,7 +144,7 @@ static uint64_t record_size(const struct dcd *dcd, uint64_t frame, size_t record
 	return (frame == 0 ? dcd->natoms : dcd->nfree) * 4;
 }
 
-/* At most 5 records of 2^33 bytes. */
+/* The sum cannot overflow: at most 5 records of 2^33 bytes. */
 static uint64_t records_size(const struct dcd *dcd, uint64_t frame, size_t nrecords)
 {
 	uint64_t size = 0;
@@ -154,7 +154,7 @@ static uint64_t records_size(const struct dcd *dcd, uint64_t frame, size_t nreco
 	return size;
 }
 
-/* Where a record of a frame begins. The frame is inside the file, so nothing can overflow. */
+/* The offset of a record of a frame. The frame is inside the file, so the sum cannot overflow. */
 static uint64_t record_offset(const struct dcd *dcd, uint64_t frame, size_t record)
 {
 	uint64_t offset = dcd->offset;
@@ -165,7 +165,7 @@ static uint64_t record_offset(const struct dcd *dcd, uint64_t frame, size_t reco
 	return offset + records_size(dcd, frame, record);
 }
 
-/* Of frame; unknown where the head has none that make sense. */
+/* The step of a frame; unknown if the head has no sensible values. */
 static uint64_t step_of(const struct dcd *dcd, uint64_t frame)
 {
 	uint64_t steps;
@@ -184,7 +184,7 @@ static bool is_head(const uint8_t *p, size_t marker_size)
 	return memcmp(p + marker_size, "CORD", 4) == 0 || memcmp(p + marker_size, "VELD", 4) == 0;
 }
 
-/* Byte order and markers as the first of them tells. */
+/* Detect byte order and marker size from the first marker. */
 static bool recognise(struct bpk_view head, char *byte_order, size_t *marker_size)
 {
 	const uint8_t *p = head.data;
@@ -208,8 +208,8 @@ static bool dcd_probe(struct bpk_view head, uint64_t size)
 	return recognise(head, &byte_order, &marker_size);
 }
 
-/* The flags of cell and w stand where X-PLOR has half of its time step, so they count only where
- * the last integer, CHARMM's version, is there. */
+/* The flags of cell and w share bytes with X-PLOR's time step, so they count only if the last
+ * integer, CHARMM's version, is set. */
 static int take_head(struct dcd *dcd, uint64_t *offset, int32_t *nfixed, struct bpk_err *err)
 {
 	uint8_t bytes[HEAD_SIZE];
@@ -236,8 +236,8 @@ static int take_head(struct dcd *dcd, uint64_t *offset, int32_t *nfixed, struct 
 	return 0;
 }
 
-/* Does the record of atoms stand behind so many titles? offset is that of their first marker, where
- * the record of atoms begins afterwards. */
+/* Check if the record of atoms follows nlines titles. offset is the first marker of the titles; on
+ * success it moves to the record of atoms. */
 static int try_titles(const struct dcd *dcd, uint64_t nlines, uint64_t *offset, bool *there,
 		      struct bpk_err *err)
 {
@@ -259,9 +259,9 @@ static int try_titles(const struct dcd *dcd, uint64_t nlines, uint64_t *offset, 
 }
 
 /*
- * The titles are comments, and some writers mark them with the size of more lines than they write,
- * or count them wrong. Where the markers do not agree, the record of atoms tells where they end, as
- * it does for MDAnalysis, which goes by their count.
+ * Titles are comments. Some writers mark them with the size of more lines than they write, or count
+ * them wrong. If the markers disagree, the record of atoms tells where the titles end. MDAnalysis,
+ * which uses the count, reads such files too.
  */
 static int skip_titles(const struct dcd *dcd, uint64_t *offset, struct bpk_err *err)
 {
@@ -301,7 +301,7 @@ static int take_natoms(struct dcd *dcd, uint64_t *offset, int32_t nfixed, struct
 	return take_record_of(dcd, "free", dcd->nfree * 4, offset, &dcd->free_offset, err);
 }
 
-/* The records of frame 0, as far as they are there, prove that the head is understood. */
+/* Check the records of frame 0, as far as they exist, to verify the head. */
 static int check_first(const struct dcd *dcd, struct bpk_err *err)
 {
 	uint64_t end = bpk_source_size(dcd->source), marker;
@@ -427,7 +427,7 @@ static int get_record(struct dcd *dcd, uint64_t frame, size_t record, struct bpk
 	return bpk_layout_set_array(&dcd->array, 'f', dcd->byte_order, item_size, &nitems, 1, err);
 }
 
-/* The free atoms first, where they are listed. */
+/* The list of free atoms comes first, if there is one. */
 static int dcd_get(void *own, uint64_t number, struct bpk_item *item, struct bpk_err *err)
 {
 	struct dcd *dcd = own;
@@ -439,7 +439,7 @@ static int dcd_get(void *own, uint64_t number, struct bpk_item *item, struct bpk
 	return get_record(dcd, number / dcd->nrecords, (size_t)(number % dcd->nrecords), item, err);
 }
 
-/* The same, its markers tested. */
+/* The same, after checking its markers. */
 static int find_record(struct dcd *dcd, uint64_t frame, size_t record, struct bpk_item *item,
 		       struct bpk_err *err)
 {
@@ -463,7 +463,7 @@ static int dcd_find(void *own, const char *name, uint64_t frame, bool defaults,
 	return 1;
 }
 
-/* NAMD, CHARMM and LAMMPS write both numbers again after each frame. */
+/* NAMD, CHARMM and LAMMPS rewrite both numbers after each frame. */
 static size_t dcd_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
 {
 	const struct dcd *dcd = own;

@@ -1,11 +1,11 @@
 /*
- * FITS: each HDU with axes is an array, big-endian and as it is stored (BSCALE and BZERO are not
- * applied), its shape in C order, so the last of NAXISn first. Names are EXTNAME, or "hdu3" by the
- * number of the HDU; of equal ones the later get "#2". Binary tables are rows of records, without
- * their heap; tables of text are rows of text; random groups are rows of their parameters and
- * items; extensions of other kinds are bytes ("|u1").
+ * The member FITS: each HDU with axes is an array, big-endian and as stored (BSCALE and BZERO are
+ * not applied), its shape in C order, so the last NAXISn first. Names are EXTNAME, or "hdu3" by the
+ * number of the HDU; repeated names get "#2". Binary tables are rows of records, without their
+ * heap; text tables are rows of text; random groups are rows of parameters and items; other
+ * extensions are bytes ("|u1").
  *
- * Kept in memory are 32 bytes for each HDU, which has 2880 in the file at least.
+ * Memory: 32 bytes per HDU, which takes at least 2880 bytes in the file.
  */
 #include "layout/fits.h"
 #include "layout/unique.h"
@@ -18,7 +18,7 @@
 struct unit {
 	struct bpk_named named;
 	uint64_t offset;
-	uint64_t number; /* among all HDUs */
+	uint64_t number; /* counting all HDUs */
 };
 
 struct own {
@@ -27,7 +27,7 @@ struct own {
 	size_t nunits, room;
 	char damage[160];
 
-	/* What get gave last. */
+	/* The last item returned by get. */
 	struct bpk_array array;
 	char name[5 * BPK_FITS_TEXT];
 };
@@ -98,7 +98,7 @@ static int set_image(const struct bpk_fits_head *head, struct bpk_array *array, 
 	return bpk_layout_set_array(array, kind, '>', width, shape, count, err);
 }
 
-/* Does it keep what the standard says of its kind? */
+/* True for tables that conform to the standard. */
 static bool is_table(const struct bpk_fits_head *head)
 {
 	return (head->kind == BPK_FITS_TABLE || head->kind == BPK_FITS_BINTABLE) &&
@@ -149,7 +149,7 @@ static int add_unit(struct own *o, const struct bpk_fits_head *head, uint64_t nu
 	return 0;
 }
 
-/* One HDU; *at goes on to the next. What is found wrong behind the first is damage. */
+/* Read one HDU; *at moves to the next. Errors after the first HDU are damage. */
 static int read_unit(struct own *o, uint64_t number, uint64_t *at, struct bpk_err *err)
 {
 	uint64_t size = bpk_source_size(o->source);
@@ -187,7 +187,7 @@ static int read_units(struct own *o, struct bpk_err *err)
 				o->nunits, err);
 }
 
-/* ---- The member ---- */
+/* ---- The member's operations ---- */
 
 static bool fits_probe(struct bpk_view head, uint64_t size)
 {

@@ -1,8 +1,9 @@
 /*
- * Inside the room layout: FITS. A file is a row of header and data units (HDUs), each a header of
- * cards of 80 characters and data, both in whole blocks of 2880 bytes.
+ * Internal to layout: FITS, for fits.c, fits_head.c, fits_card.c and fits_table.c. A file is a
+ * sequence of header and data units (HDUs): a header of cards of 80 characters, then data, both in
+ * whole blocks of 2880 bytes.
  * Source: the FITS Standard, version 4.0: 3.1 and 3.3 (blocks), 4.1 and 4.2 (cards, values), 4.4.1
- * (the keywords that tell of sizes), 6 (random groups), 7.2 and 7.3 (tables).
+ * (size keywords), 6 (random groups), 7.2 and 7.3 (tables).
  */
 #ifndef BPK_LAYOUT_FITS_H
 #define BPK_LAYOUT_FITS_H
@@ -16,46 +17,47 @@ enum {
 	BPK_FITS_MAX_FIELDS = 999,
 };
 
-/* What an HDU holds. */
+/* The kinds of HDU. */
 enum bpk_fits_kind {
-	BPK_FITS_IMAGE, /* and what stands in a primary HDU */
+	BPK_FITS_IMAGE, /* also a primary HDU */
 	BPK_FITS_GROUPS,
-	BPK_FITS_TABLE, /* of text */
+	BPK_FITS_TABLE, /* text table */
 	BPK_FITS_BINTABLE,
 	BPK_FITS_OTHER,
 };
 
-/* The head of an HDU. */
+/* The parsed head of an HDU. */
 struct bpk_fits_head {
 	enum bpk_fits_kind kind;
-	uint64_t cards; /* offset of the first */
-	uint64_t data;  /* offset of the data, behind the header's last block */
-	uint64_t size;  /* of the data, without what fills its last block */
+	uint64_t cards; /* offset of the first card */
+	uint64_t data;  /* offset of the data, after the header's last block */
+	uint64_t size;  /* of the data, without the padding of its last block */
 	int64_t bitpix;
 	size_t naxis;
 	uint64_t axes[BPK_ARRAY_MAX_DIMENSIONS]; /* the first changes fastest */
 	uint64_t pcount, gcount;
 	uint64_t fields;
-	char name[BPK_FITS_TEXT]; /* EXTNAME as it stands, without spaces at its end; or empty */
+	char name[BPK_FITS_TEXT]; /* EXTNAME without trailing spaces, not cleaned; or empty */
 };
 
 /* ---- Cards ---- */
 
 /*
- * Show every card of a header to visit, up to END, which is not; *end is the offset behind its
- * block. What visit returns but 0 ends it and is returned. Fails with BPK_CORRUPT, or as reading.
+ * Call visit for each card of a header, up to but excluding END; *end is the offset after its last
+ * block. A result other than 0 stops the scan and is returned. Fails with BPK_CORRUPT, or as
+ * reading does.
  */
 int bpk_fits_scan(struct bpk_source *source, uint64_t offset,
 		  int (*visit)(void *arg, const char *card, struct bpk_err *err), void *arg,
 		  uint64_t *end, struct bpk_err *err);
 
-/* Is it the keyword key, 8 characters at most? */
+/* True if the card's keyword is key, at most 8 characters. */
 bool bpk_fits_is(const char *card, const char *key);
 
-/* Is it the keyword key with a number from 1 behind? */
+/* True if the card's keyword is key followed by a number from 1. */
 bool bpk_fits_numbered(const char *card, const char *key, uint64_t *number);
 
-/* A card's value; false when it has none of that kind. */
+/* The value of a card; false if it has no value of that kind. */
 bool bpk_fits_integer(const char *card, int64_t *value);
 bool bpk_fits_logical(const char *card, bool *value);
 bool bpk_fits_text(const char *card, char value[BPK_FITS_TEXT]);
@@ -66,8 +68,8 @@ bool bpk_fits_text(const char *card, char value[BPK_FITS_TEXT]);
 int bpk_fits_read_head(struct bpk_source *source, uint64_t offset, struct bpk_fits_head *head,
 		       struct bpk_err *err);
 
-/* The type of a binary table's rows; items of bytes ("|V16") where the columns do not add up to a
- * row. Reads its cards again. */
+/* The type of a binary table's rows; opaque items ("|V16") if the columns do not add up to a row.
+ * Reads the cards again. */
 int bpk_fits_row_type(struct bpk_source *source, const struct bpk_fits_head *head,
 		      struct bpk_dtype *dtype, struct bpk_err *err);
 

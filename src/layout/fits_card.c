@@ -1,5 +1,6 @@
 /*
- * The cards of a FITS header: 8 characters of a keyword, "= ", a value, and a remark behind '/'.
+ * Cards of a FITS header, for fits_head.c and fits_table.c: 8 characters of a keyword, "= ", a
+ * value, and a comment after '/'.
  */
 #include "layout/fits.h"
 
@@ -50,7 +51,7 @@ bool bpk_fits_numbered(const char *card, const char *key, uint64_t *number)
 	return memcmp(card + i, "        ", KEY - i) == 0;
 }
 
-/* Where the value begins behind spaces; NULL when there is none. */
+/* The start of the value, after spaces; NULL without a value. */
 static const char *find_value(const char *card)
 {
 	const char *end = card + BPK_FITS_CARD, *p = card + VALUE;
@@ -62,7 +63,7 @@ static const char *find_value(const char *card)
 	return p < end ? p : NULL;
 }
 
-/* Nothing but spaces, then a remark or nothing. */
+/* True at the end of a value: a space, a comment, or the end of the card. */
 static bool ends(const char *p, const char *end)
 {
 	return p == end || *p == ' ' || *p == '/';
@@ -96,7 +97,7 @@ bool bpk_fits_logical(const char *card, bool *value)
 	return ends(p + 1, card + BPK_FITS_CARD);
 }
 
-/* A quote in it is doubled; spaces at the end do not count. */
+/* A doubled quote stands for one; trailing spaces are dropped. */
 bool bpk_fits_text(const char *card, char value[BPK_FITS_TEXT])
 {
 	const char *end = card + BPK_FITS_CARD, *p = find_value(card);

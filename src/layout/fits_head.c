@@ -1,11 +1,11 @@
 /*
- * The head of a FITS HDU: what it is, and how many bytes of data it has.
+ * The head of a FITS HDU, for fits.c: its kind, and the size of its data.
  */
 #include "layout/fits.h"
 
 #include <inttypes.h>
 
-/* The keywords whose values are integers from 0. */
+/* Find the member for a keyword whose value is an integer from 0. */
 static uint64_t *find_count(struct bpk_fits_head *head, const char *card)
 {
 	uint64_t number;
@@ -58,7 +58,7 @@ static int take_bitpix(struct bpk_fits_head *head, const char *card, struct bpk_
 	return bpk_fail(err, BPK_CORRUPT, "fits has '%.80s', which is no BITPIX", card);
 }
 
-/* The first card says whether it is a primary HDU or an extension, and of which kind. */
+/* The first card distinguishes a primary HDU from an extension, and gives the extension's kind. */
 static int take_kind(struct bpk_fits_head *head, const char *card, struct bpk_err *err)
 {
 	char text[BPK_FITS_TEXT];
@@ -80,7 +80,7 @@ static int take_kind(struct bpk_fits_head *head, const char *card, struct bpk_er
 	return 0;
 }
 
-/* A head on its way through its cards. */
+/* The state of a scan over cards. */
 struct scan {
 	struct bpk_fits_head *head;
 	bool begun, groups;
@@ -108,8 +108,8 @@ static int take_card(void *arg, const char *card, struct bpk_err *err)
 	return count == NULL ? 0 : take_count(card, count, err);
 }
 
-/* Size in bytes: |BITPIX| / 8 * GCOUNT * (PCOUNT + the product of the axes), where the first axis
- * of random groups, which is 0, does not count. */
+/* Size in bytes: |BITPIX| / 8 * GCOUNT * (PCOUNT + the product of the axes). The first axis of
+ * random groups, which is 0, is skipped. */
 static int set_size(struct bpk_fits_head *head, struct bpk_err *err)
 {
 	size_t first = head->kind == BPK_FITS_GROUPS;

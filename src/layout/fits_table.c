@@ -1,10 +1,10 @@
 /*
- * The rows of a FITS binary table as a record: TFORMn says what a column is, TTYPEn what it is
- * called. Numbers are big-endian, and as they are stored: TSCALn, TZEROn and TDIMn are not applied.
+ * Rows of a FITS binary table as records, for fits.c: TFORMn is the type of a column, TTYPEn its
+ * name. Numbers are big-endian and as stored: TSCALn, TZEROn and TDIMn are not applied.
  *
  *      L  logical: 'T', 'F' or NUL    "|S1"        E D  floating point     ">f4" ">f8"
  *      X  bits, in whole bytes        "|u1"        C M  complex            ">c8" ">c16"
- *      B I J K  integers     "|u1" ">i2" ...       P Q  where in the heap  two ">i4", ">i8"
+ *      B I J K  integers     "|u1" ">i2" ...       P Q  offsets into heap  two ">i4", ">i8"
  *      A  text                        "|S12"
  */
 #include "layout/fits.h"
@@ -16,18 +16,18 @@
 static const struct {
 	char letter, kind;
 	uint8_t size;
-	uint8_t each; /* items that one of the column's elements has */
+	uint8_t each; /* items per element of the column */
 } forms[] = {
 	{ 'L', 'S', 1, 1 },  { 'B', 'u', 1, 1 }, { 'I', 'i', 2, 1 }, { 'J', 'i', 4, 1 },
 	{ 'K', 'i', 8, 1 },  { 'E', 'f', 4, 1 }, { 'D', 'f', 8, 1 }, { 'C', 'c', 8, 1 },
 	{ 'M', 'c', 16, 1 }, { 'P', 'i', 4, 2 }, { 'Q', 'i', 8, 2 },
 };
 
-/* The columns on their way through the cards. */
+/* The columns while the cards are scanned. */
 struct columns {
 	struct bpk_field *fields;
 	uint64_t count;
-	bool unknown; /* one has a form that is not known */
+	bool unknown; /* a column has an unknown form */
 };
 
 /* ---- Forms ---- */
@@ -42,7 +42,8 @@ static void set_scalar(struct bpk_dtype *dtype, char kind, uint32_t size, uint64
 	dtype->size = size * count;
 }
 
-/* "12A", "E", "1PJ(30)": a count, 1 when there is none, and a letter. Counts are less than 2^32. */
+/* Parse "12A", "E", "1PJ(30)": an optional count (default 1) and a letter. Counts are less than
+ * 2^32. */
 static bool take_form(const char *form, struct bpk_dtype *dtype)
 {
 	uint64_t count = 0;
@@ -93,7 +94,7 @@ static int take_card(void *arg, const char *card, struct bpk_err *err)
 
 /* ---- Names ---- */
 
-/* Columns without one are called "col3"; of equal names the later get a number. */
+/* Name columns without a name "col3"; repeated names get a number. */
 static int name_fields(struct columns *columns, struct bpk_err *err)
 {
 	struct bpk_named *named = bpk_calloc(columns->count + 1, sizeof *named, err);
@@ -133,7 +134,7 @@ out:
 
 /* ---- Rows ---- */
 
-/* Drop the columns without bytes and give the others their offsets; false when they are no row. */
+/* Drop columns of 0 bytes and set the offsets of the others; false if they do not fill the row. */
 static bool lay_out(struct columns *columns, uint64_t row_size)
 {
 	uint64_t count = 0, offset = 0;

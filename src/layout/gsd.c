@@ -1,17 +1,18 @@
 /*
- * GSD: the member itself. A file is a header, an index of all chunks, a list of their names, and
- * the chunks' data, each in one piece:
+ * The member GSD. A file has a header, an index of all chunks, a list of their names, and the data
+ * of each chunk in one piece:
  *
- *	header  256 bytes  where index and names stand, versions, application, schema
- *	index   32 bytes a chunk: frame, rows, columns, type, name by number, where its data lies
- *	names   of 64 bytes each before version 2, then packed
+ *  header  256 bytes  offsets of index and names, versions, application, schema
+ *  index   32 bytes a chunk: frame, rows, columns, type, name by number, offset of its data
+ *  names   of 64 bytes each before version 2, then packed
  *
- * A chunk of one column is an array of one dimension, as python gsd gives it, others have two.
- * Characters (since 2.1) are one element of "|SN", a string of N bytes, where python gsd 3.4 gives
- * the text of these bytes; with more columns than one, which nobody writes, they are its int8.
+ * A chunk of one column is an array of one dimension, as in python gsd; others have two. Characters
+ * (since 2.1) are one element of "|SN", a string of N bytes, for which python gsd 3.4 returns the
+ * text; with more than one column, which no writer produces, they are its int8.
  *
- * A chunk that a frame repeats is called NAME#2, NAME#3; the first is the one that is found. So is
- * a name that the list of names repeats. More '#' stand there when names of the file have some.
+ * If a frame repeats a chunk, the later ones are called NAME#2, NAME#3; a search finds the first.
+ * The same holds for a name that occurs twice in the list of names. If names in the file contain
+ * '#', the separator has more of them.
  */
 #include "layout/gsd.h"
 
@@ -19,8 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* In the file's order of bytes, always little-endian. The reversed sign is a big-endian file, which
- * no reader knows. */
+/* In the byte order of the file, which is always little-endian. The reversed magic marks a
+ * big-endian file, which no reader supports. */
 const uint8_t bpk_gsd_magic[8] = { 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65, 0xdf, 0x65 };
 
 const struct bpk_scalar *bpk_gsd_scalar(uint8_t type)
@@ -52,7 +53,8 @@ void bpk_gsd_note(struct bpk_gsd *gsd, const char *format, ...)
 
 /* ---- The header ---- */
 
-/* GSD's libraries write in the order of their machine; what a big-endian one wrote is refused. */
+/* GSD's libraries write in the byte order of the machine; files from big-endian machines are
+ * refused. */
 static bool is_turned(struct bpk_view head)
 {
 	return head.size >= BPK_GSD_HEADER &&
@@ -68,13 +70,13 @@ static bool is_probable(struct bpk_view head, uint64_t size)
 	return is_turned(head) || bpk_gsd_v0_probe(head);
 }
 
-/* 0.3, which is laid out as 1.0 is, and all of 1 and 2; 0.2 was another format. */
+/* 0.3, which has the layout of 1.0, and all of 1 and 2. 0.2 was another format. */
 static bool is_known(uint32_t version)
 {
 	return version == 3 || (version >= 0x10000 && version < 0x30000);
 }
 
-/* A table of room pieces, each of size bytes. Only its beginning must be in the file. */
+/* Check a table of room pieces of size bytes each. Only its first piece must be in the file. */
 static int check_block(const struct bpk_gsd *gsd, struct bpk_gsd_block *block, uint64_t size,
 		       const char *what, struct bpk_err *err)
 {
@@ -103,7 +105,7 @@ static int check_header(struct bpk_gsd *gsd, struct bpk_err *err)
 	return 0;
 }
 
-/* Texts of the header end with a NUL. *text is NULL for an empty one. */
+/* Texts of the header end with NUL. *text is NULL for an empty one. */
 static int read_text(const uint8_t *bytes, const char *what, char **text, struct bpk_err *err)
 {
 	if (memchr(bytes, 0, BPK_GSD_TEXT) == NULL)
@@ -164,7 +166,7 @@ static int read_header(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err
 
 /* ---- Steps ---- */
 
-/* configuration/step of this very frame. 1: it has none, or something else by that name. */
+/* Read configuration/step of exactly this frame. 1: missing, or not one uint64. */
 static int read_step(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct bpk_err *err)
 {
 	const struct bpk_gsd_entry *entry;
@@ -183,7 +185,7 @@ static int read_step(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct
 	return 0;
 }
 
-/* The step of a frame: its own; by the schema hoomd else that of frame 0, else 0. */
+/* The step of a frame: its own; with the schema hoomd that of frame 0, or 0. */
 static int resolve_step(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct bpk_err *err)
 {
 	int rc = read_step(gsd, frame, step, err);
@@ -195,8 +197,8 @@ static int resolve_step(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, str
 	return rc < 0 ? -1 : 0;
 }
 
-/* The same, kept for the next array. An archive that is damaged just there still has its arrays, so
- * that is no failure. */
+/* The same, cached for the next array. Damage in the step itself is not a failure, because the
+ * arrays are still readable. */
 static int step_of(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct bpk_err *err)
 {
 	struct bpk_err why = { 0 };
@@ -389,7 +391,7 @@ static int find(void *own, const char *name, uint64_t frame, bool defaults, stru
 	return rc == 0 ? step_of(gsd, frame, &item->step, err) : rc;
 }
 
-/* 0.0.1 is read, and written by nobody any more. */
+/* Version 0.0.1 can be read, but no program writes it today. */
 static size_t parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
 {
 	const struct bpk_gsd *gsd = own;

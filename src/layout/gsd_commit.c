@@ -1,12 +1,13 @@
 /*
- * GSD: names and index of a file being written, and the header that makes them count.
+ * GSD files being written: the tables, and the header that makes them valid. Called by gsd_editor.c
+ * and by its users.
  */
 #include "layout/gsd_write.h"
 
 enum { PIECE = 1 << 16, RESERVED = 176 };
 
-/* At the beginning of the header's reserved bytes, and then: the offset of the block that is not in
- * use, its room, and a hash of all this. */
+/* Stored at the start of the header's reserved bytes, followed by the offset of the idle block, its
+ * room, and a hash of all this. */
 static const uint8_t record_magic[8] = { 'b', 'p', 'k', 'i', 'n', 'd', 'e', 'x' };
 
 enum { RECORD = 32, HASHED = 24 };
@@ -16,7 +17,7 @@ uint64_t bpk_gsd_editor_count(const struct bpk_gsd_editor *editor)
 	return editor->index.size / BPK_GSD_ENTRY;
 }
 
-/* ---- The record of the other block ---- */
+/* ---- The record of the idle block ---- */
 
 static uint64_t hash(const uint8_t *record)
 {
@@ -58,7 +59,7 @@ static void record_write(uint8_t *header, const struct bpk_gsd_slot *slot)
 	bpk_put_le64(record + HASHED, hash(record));
 }
 
-/* ---- What is where ---- */
+/* ---- Extents ---- */
 
 static void get_extent(const struct bpk_gsd_editor *editor, size_t at, uint64_t *offset,
 		       uint64_t *size)
@@ -71,7 +72,7 @@ static void get_extent(const struct bpk_gsd_editor *editor, size_t at, uint64_t 
 	};
 
 	*offset = bpk_get_le64(bytes + 16);
-	(void)bpk_gsd_entry_size(&entry, size); /* tested when it was read or put */
+	(void)bpk_gsd_entry_size(&entry, size); /* checked when it was read or put */
 }
 
 uint64_t bpk_gsd_live_end(const struct bpk_gsd_editor *editor)
@@ -108,7 +109,7 @@ bool bpk_gsd_is_live(const struct bpk_gsd_editor *editor, uint64_t offset, uint6
 	return false;
 }
 
-/* Piece is the block's bytes from at on. */
+/* Compare bytes of the block, from at on, with the index. */
 static void survey_piece(struct bpk_gsd_editor *editor, struct bpk_gsd_slot *slot, uint64_t at,
 			 struct bpk_view piece)
 {
@@ -169,7 +170,7 @@ static int write_zeros(struct bpk_gsd_editor *editor, uint64_t offset, uint64_t 
 	return 0;
 }
 
-/* Twice as many as there were, and so on, until they suffice. */
+/* Double the room until it suffices. */
 static int grow_room(uint64_t room, uint64_t need, uint64_t each, uint64_t end, uint64_t *grown,
 		     struct bpk_err *err)
 {
@@ -183,7 +184,7 @@ static int grow_room(uint64_t room, uint64_t need, uint64_t each, uint64_t end, 
 			(unsigned long long)need);
 }
 
-/* Behind the end, all of bytes, and zeros to fill the block. */
+/* Append bytes at the end, and zeros to fill the block. */
 static int append_block(struct bpk_gsd_editor *editor, struct bpk_view bytes, uint64_t size,
 			struct bpk_err *err)
 {
@@ -217,8 +218,8 @@ static int write_names(struct bpk_gsd_editor *editor, struct bpk_err *err)
 	return append_block(editor, texts, block->size, err);
 }
 
-/* The library refuses a file with a frame whose number is no less than the entries there is room
- * for, and one without room for any. */
+/* GSD's library refuses a file with a frame number not below the room of its index, and an index
+ * without room. */
 static uint64_t room_needed(const struct bpk_gsd_editor *editor)
 {
 	return bpk_max_u64(bpk_max_u64(bpk_gsd_editor_count(editor), editor->nframes), 1);
@@ -245,7 +246,7 @@ static int write_lacking(struct bpk_gsd_editor *editor, const struct bpk_gsd_slo
 			bpk_view(editor->index.data + equal, editor->index.size - equal), err);
 }
 
-/* What the block that is not in use lacks, and nothing else. */
+/* Bring the idle block up to date, writing only the entries that differ. */
 static int write_index(struct bpk_gsd_editor *editor, struct bpk_err *err)
 {
 	const struct bpk_gsd_slot *idle = &editor->idle;
@@ -262,8 +263,8 @@ static int write_index(struct bpk_gsd_editor *editor, struct bpk_err *err)
 			   (idle->dirty - count) * BPK_GSD_ENTRY, err);
 }
 
-/* The one that was written is in use from now on. In the other one of a damaged file something may
- * lie that counts. */
+/* Make the written block the one in use. In a damaged file the other block may hold live data, so
+ * it is given up then. */
 static void exchange(struct bpk_gsd_editor *editor)
 {
 	struct bpk_gsd_slot before = editor->used;
@@ -277,8 +278,8 @@ static void exchange(struct bpk_gsd_editor *editor)
 		editor->idle = (struct bpk_gsd_slot){ 0 };
 }
 
-/* Frames were cut off: the content ends where the last thing does that is left. The block that was
- * in use is given up where it is that. */
+/* After frames were removed: the content ends with the last live extent. The idle block is given up
+ * if it is behind that end. */
 static void shorten(struct bpk_gsd_editor *editor)
 {
 	struct bpk_gsd_slot *idle = &editor->idle;
@@ -329,7 +330,7 @@ static void drop_frames(struct bpk_gsd_editor *editor, uint64_t nframes)
 	editor->nframes = nframes;
 }
 
-/* Would the file be shorter with the other block in use? */
+/* True if switching to the other block would make the file shorter. */
 static bool is_last(const struct bpk_gsd_editor *editor)
 {
 	uint64_t others = bpk_max_u64(bpk_gsd_live_end(editor), bpk_gsd_slot_end(&editor->idle));

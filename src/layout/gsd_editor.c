@@ -1,12 +1,12 @@
 /*
- * GSD: files being written, begun and ended.
+ * GSD files being written: creating, opening and closing. See gsd_editor.h.
  */
 #include "layout/gsd_write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* More frames than this without an entry of the index are believed of nobody. */
+/* The most frames without an entry in the index that a file to be cut may claim. */
 enum { MOST_EMPTY = 1 << 24 };
 
 void bpk_gsd_editor_close(struct bpk_gsd_editor *editor)
@@ -66,7 +66,7 @@ static void take_head(struct bpk_gsd_editor *editor)
 	};
 }
 
-/* As the library lays out a new file. */
+/* The layout of a new file by GSD's library. */
 static int make_header(struct bpk_gsd_editor *editor, const struct bpk_gsd_head *head,
 		       struct bpk_err *err)
 {
@@ -105,7 +105,7 @@ int bpk_gsd_editor_create(const struct bpk_gsd_store *store, const struct bpk_gs
 	return -1;
 }
 
-/* ---- One that is there ---- */
+/* ---- An existing file ---- */
 
 static int check(const struct bpk_gsd *gsd, bool to_cut, struct bpk_err *err)
 {
@@ -120,11 +120,11 @@ static int check(const struct bpk_gsd *gsd, bool to_cut, struct bpk_err *err)
 				last + 1, gsd->nentries);
 	if (to_cut || gsd->damage.kind == BPK_OK)
 		return 0;
-	return bpk_fail(err, BPK_CORRUPT, "%s; bpk verify tells more", gsd->damage.text);
+	return bpk_fail(err, BPK_CORRUPT, "%s; run bpk verify", gsd->damage.text);
 }
 
-/* The names as they stand there, which those of gsd may not be. A list ends with its first empty
- * name; bpk_gsd_open has tested its length, and that of each name. */
+/* Load the names as stored; those in gsd may be changed for display. A list ends at its first empty
+ * name; bpk_gsd_open has checked its length and that of each name. */
 static int load_names(struct bpk_gsd_editor *editor, const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	const struct bpk_gsd_block *block = &gsd->names_block;
@@ -169,7 +169,7 @@ static int load_index(struct bpk_gsd_editor *editor, const struct bpk_gsd *gsd, 
 	return 0;
 }
 
-/* An index that the file's end cuts short has the room that is there. */
+/* If the file's end truncates the index, its room is the part that exists. */
 static int load_slots(struct bpk_gsd_editor *editor, const struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	uint64_t present = (gsd->file_size - gsd->index.offset) / BPK_GSD_ENTRY;

@@ -1,16 +1,17 @@
 /*
- * GSD: what stands for chunks that a frame of the schema hoomd leaves out.
- * Source: the schema's document, and what python's gsd.hoomd does where that says less.
+ * GSD: defaults for chunks that a frame of the schema hoomd omits. Called by gsd.c.
+ * Source: the schema's document, and the behaviour of python's gsd.hoomd where the document is
+ * silent.
  */
 #include "layout/gsd.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Of which chunks the default has how many rows. */
+/* The number of rows of a default. */
 enum rows {
-	ROWS_FIXED, /* always those below; stands whatever the group's N is */
-	ROWS_OF_N,  /* one for each of the group's */
+	ROWS_FIXED, /* nrows of the rule, for any N of the group */
+	ROWS_OF_N,  /* one per member of the group */
 };
 
 struct rule {
@@ -19,7 +20,7 @@ struct rule {
 	enum rows rows;
 	uint32_t nrows; /* ROWS_FIXED */
 	uint32_t ncolumns;
-	const char *row; /* the bytes of one, or of all where they are fixed */
+	const char *row; /* the bytes of one row, or of all rows if fixed */
 };
 
 /* Little-endian float32. */
@@ -28,8 +29,8 @@ struct rule {
 #define ZERO16 ZERO8 ZERO8
 #define ONE4   "\0\0\x80\x3f"
 
-/* What bonds and their kin have. gsd.hoomd makes int32 of absent groups, its schema says uint32;
- * and it cannot open types of one column, even where there are none. */
+/* The chunks of bonds and similar groups. gsd.hoomd makes int32 of absent groups, while its schema
+ * says uint32; and it cannot open types of one column, even without rows. */
 #define GROUP(name, members)                                                                       \
 	{ name "/N", BPK_GSD_UINT32, ROWS_FIXED, 1, 1, ZERO4 },                                    \
 		{ name "/types", BPK_GSD_INT8, ROWS_FIXED, 0, 2, ZERO4 },                          \
@@ -74,7 +75,7 @@ static const struct rule *rule_of(const char *name)
 	return NULL;
 }
 
-/* N of the group that name belongs to, in a frame: its own, else that of frame 0, else 0. */
+/* N of the group of name in a frame: its own, else that of frame 0, else 0. */
 static int count_rows(struct bpk_gsd *gsd, const char *name, uint64_t frame, uint32_t *count,
 		      struct bpk_err *err)
 {
@@ -98,7 +99,7 @@ static int count_rows(struct bpk_gsd *gsd, const char *name, uint64_t frame, uin
 	return 0;
 }
 
-/* That of frame 0. 1: it has none. */
+/* Give the chunk of frame 0. 1: missing. */
 static int give_first(struct bpk_gsd *gsd, const char *name, uint64_t frame, struct bpk_item *item,
 		      struct bpk_err *err)
 {
@@ -123,7 +124,7 @@ static int give_default(struct bpk_gsd *gsd, const struct rule *rule, uint64_t n
 	return bpk_gsd_set_array(gsd, rule->type, nrows, rule->ncolumns, item, err);
 }
 
-/* That of frame 0 stands only where there are as many rows. */
+/* The chunk of frame 0 applies only if the number of rows is equal. */
 static int find_rows(struct bpk_gsd *gsd, const struct rule *rule, uint64_t frame,
 		     struct bpk_item *item, struct bpk_err *err)
 {
@@ -144,7 +145,7 @@ int bpk_gsd_hoomd_find(struct bpk_gsd *gsd, const char *name, uint64_t frame, st
 	const struct rule *rule = rule_of(name);
 	int rc;
 
-	if (rule == NULL) /* state/ and what is no part of the schema stay absent */
+	if (rule == NULL) /* state/ and names outside the schema stay absent */
 		return strncmp(name, "log/", 4) == 0 ? give_first(gsd, name, frame, item, err) : 1;
 	if (rule->rows == ROWS_OF_N)
 		return find_rows(gsd, rule, frame, item, err);

@@ -1,5 +1,5 @@
 /*
- * GSD: the index, a list of all chunks.
+ * GSD: reading the index, and searching it. Called by gsd.c, and by gsd_v0.c for its own index.
  */
 #include "layout/gsd.h"
 
@@ -13,10 +13,10 @@ const struct bpk_gsd_entry *bpk_gsd_entry(const struct bpk_gsd *gsd, uint64_t nu
 	return (const struct bpk_gsd_entry *)(const void *)gsd->entries.data + number;
 }
 
-/* ---- Soundness ---- */
+/* ---- Checks ---- */
 
-/* Bytes of a chunk; false when they are more than 64 bits can tell. The library multiplies without
- * looking, so 2^62 rows of float32 pass as no bytes there. */
+/* Bytes of a chunk; false if they exceed 64 bits. GSD's library multiplies without a check, so 2^62
+ * rows of float32 count as 0 bytes there. */
 bool bpk_gsd_entry_size(const struct bpk_gsd_entry *entry, uint64_t *size)
 {
 	return bpk_mul_u64(entry->nrows, entry->ncolumns, size) &&
@@ -69,7 +69,8 @@ int bpk_gsd_entry_add(struct bpk_gsd *gsd, const struct bpk_gsd_entry *entry, st
 
 /* ---- Reading ---- */
 
-/* An entry's bytes: u64 frame, u64 rows, i64 location, u32 columns, u16 id, u8 type, u8 flags. */
+/* The bytes of an entry: u64 frame, u64 rows, i64 location, u32 columns, u16 id, u8 type, u8
+ * flags. */
 static int read_entry(const struct bpk_gsd *gsd, const uint8_t *bytes, struct bpk_gsd_entry *entry,
 		      struct bpk_err *err)
 {
@@ -88,8 +89,8 @@ static int read_entry(const struct bpk_gsd *gsd, const uint8_t *bytes, struct bp
 	return bpk_gsd_entry_check(gsd, entry, err);
 }
 
-/* What should be an entry of frame is none. That frame is not whole then; where the number makes no
- * sense, it is the one behind the last. */
+/* Note an invalid entry of frame. That frame is incomplete then; if the number is not plausible,
+ * the frame after the last one is. */
 static void note_torn(struct bpk_gsd *gsd, uint64_t frame)
 {
 	uint64_t last = gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0;
@@ -97,7 +98,7 @@ static void note_torn(struct bpk_gsd *gsd, uint64_t frame)
 	gsd->sound_frames = frame == last || gsd->nentries == 0 ? last : last + 1;
 }
 
-/* The first entry without a location ends the list, and is all zeros if nobody died writing it. */
+/* The first entry without a location ends the list; it is all zeros unless a writer died there. */
 static void end_list(struct bpk_gsd *gsd, const uint8_t *bytes)
 {
 	static const uint8_t zeros[ENTRY];
@@ -108,7 +109,7 @@ static void end_list(struct bpk_gsd *gsd, const uint8_t *bytes)
 	note_torn(gsd, bpk_get_le64(bytes));
 }
 
-/* Add the entries in bytes. *ended: the list does. */
+/* Add the entries in bytes. *ended: the end of the list was found. */
 static int take_entries(struct bpk_gsd *gsd, struct bpk_view bytes, bool *ended,
 			struct bpk_err *err)
 {
@@ -137,7 +138,7 @@ static int take_entries(struct bpk_gsd *gsd, struct bpk_view bytes, bool *ended,
 	return 0;
 }
 
-/* present: bytes of the index that the file has, whole entries. */
+/* present: bytes of whole entries that the file has. */
 static int read_entries(struct bpk_gsd *gsd, uint64_t present, uint8_t *piece, struct bpk_err *err)
 {
 	bool ended = false;
@@ -195,7 +196,7 @@ static int by_id(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Files before version 2 keep the entries of a frame as they were written. Frames ascend. */
+/* Files before version 2 keep the entries of a frame in the order of writing. Frames ascend. */
 static int sort(struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	struct bpk_gsd_place *order = bpk_calloc((size_t)gsd->nentries, sizeof *order, err);
@@ -220,7 +221,7 @@ static uint64_t number_at(const struct bpk_gsd *gsd, uint64_t place)
 	return gsd->order != NULL ? gsd->order[place].number : place;
 }
 
-/* The first place where (frame, id, number), or more, stands. */
+/* The first position not below (frame, id, number). */
 static uint64_t first_place(const struct bpk_gsd *gsd, uint64_t frame, uint32_t id, uint64_t number)
 {
 	uint64_t low = 0, high = gsd->nentries;
@@ -274,7 +275,7 @@ uint64_t bpk_gsd_turn(const struct bpk_gsd *gsd, uint64_t number)
 	       first_place(gsd, entry->frame, entry->id, 0) + 1;
 }
 
-/* ---- What is odd, and does not keep us from reading ---- */
+/* ---- Oddities that do not prevent reading ---- */
 
 static void note_repeats(struct bpk_gsd *gsd)
 {
@@ -295,7 +296,7 @@ static bool overlap(const struct bpk_gsd_block *block, uint64_t offset, uint64_t
 				      : size > 0 && offset - block->offset < block->size;
 }
 
-/* Chunks that share bytes would make more of the file than it is. */
+/* Overlapping chunks could make a small file claim any amount of data. */
 static void note_overlaps(struct bpk_gsd *gsd)
 {
 	uint64_t total = 0, size = 0;
@@ -321,7 +322,7 @@ static void note_overlaps(struct bpk_gsd *gsd)
 	}
 }
 
-/* What the libraries do not open, or not find their way in. */
+/* Files that GSD's libraries refuse, or cannot search. */
 static void note_refused(struct bpk_gsd *gsd, bool sorted)
 {
 	uint64_t last = gsd->nentries > 0 ? bpk_gsd_entry(gsd, gsd->nentries - 1)->frame : 0;
@@ -344,7 +345,7 @@ static void note_refused(struct bpk_gsd *gsd, bool sorted)
 			     last, gsd->index.room);
 }
 
-/* Entries get the first id of their name, where several stand for it. */
+/* Replace each id by the first id of the same name. */
 static void share_names(struct bpk_gsd *gsd)
 {
 	for (uint64_t i = 0; i < gsd->nentries; i++) {

@@ -1,7 +1,7 @@
 /*
- * GSD: the names of a file being written, found by their hash. Users know a name as it is shown,
- * with control bytes spelled out, and two of a file must not look the same: so that is what is
- * hashed and compared.
+ * GSD: the names of a file being written, in a hash table. Called by gsd_put.c and gsd_editor.c.
+ * Users know a name by its displayed form, with control bytes escaped, and two names must not look
+ * the same, so the displayed form is hashed and compared.
  */
 #include "layout/gsd_write.h"
 
@@ -24,7 +24,7 @@ static const char *text_of(const struct bpk_gsd_list *list, uint32_t id)
 	return (const char *)texts->data + listed->at;
 }
 
-/* Where a name stands in the table, or would. The table is never full. */
+/* The slot of a name in the table, or a free one for it. The table is never full. */
 static uint32_t *place_of(const struct bpk_gsd_list *list, const char *name)
 {
 	size_t at = (size_t)bpk_name_hash(name) & (list->room - 1);
@@ -47,7 +47,7 @@ bool bpk_gsd_list_find(const struct bpk_gsd_list *list, const char *name, uint32
 	return true;
 }
 
-/* At most half of the table is in use. */
+/* Grow so that at most half of the table is in use. */
 static int grow(struct bpk_gsd_list *list, struct bpk_err *err)
 {
 	struct bpk_gsd_list larger = *list;

@@ -1,5 +1,5 @@
 /*
- * GSD: the names of chunks.
+ * GSD: the names of chunks in a file being read. Called by gsd.c, gsd_index.c and gsd_v0.c.
  */
 #include "layout/gsd.h"
 
@@ -33,11 +33,11 @@ int bpk_gsd_names_add(struct bpk_gsd_names *names, struct bpk_view name, struct 
 	return 0;
 }
 
-/* A list being read. */
+/* The state of reading the list. */
 struct list {
 	struct bpk_gsd_names *names;
-	struct bpk_buf name; /* as far as it was read */
-	bool ended;          /* an empty name was met, or as many as ids can tell apart */
+	struct bpk_buf name; /* the part read so far */
+	bool ended;          /* an empty name was found, or all ids are used */
 };
 
 static int end_name(struct list *list, struct bpk_err *err)
@@ -51,7 +51,7 @@ static int end_name(struct list *list, struct bpk_err *err)
 	return rc;
 }
 
-/* Before version 2: a name in each segment. */
+/* Before version 2: one name per segment. */
 static int take_segments(struct list *list, struct bpk_view piece, struct bpk_err *err)
 {
 	int rc = 0;
@@ -66,7 +66,7 @@ static int take_segments(struct list *list, struct bpk_view piece, struct bpk_er
 	return rc;
 }
 
-/* Since version 2: one behind the other, each with a NUL. */
+/* Since version 2: concatenated, each with a NUL. */
 static int take_packed(struct list *list, struct bpk_view piece, struct bpk_err *err)
 {
 	for (size_t at = 0; !list->ended && at < piece.size;) {
@@ -103,7 +103,7 @@ static int read_list(struct bpk_gsd *gsd, struct list *list, uint8_t *piece, str
 	return 0;
 }
 
-/* The last byte of the list is 0, or the libraries refuse the file. */
+/* GSD's libraries refuse a file whose list does not end with a byte 0. */
 static int check_end(struct bpk_gsd *gsd, struct bpk_err *err)
 {
 	const struct bpk_gsd_block *block = &gsd->names_block;
@@ -131,7 +131,7 @@ int bpk_gsd_names_read(struct bpk_gsd *gsd, struct bpk_err *err)
 	return rc;
 }
 
-/* ---- Making them unique ---- */
+/* ---- Unique names ---- */
 
 static int by_text(const void *a, const void *b)
 {
@@ -149,7 +149,7 @@ static void sort(struct bpk_gsd_names *names)
 	qsort(names->sorted, names->count, sizeof *names->sorted, by_text);
 }
 
-/* The longest row of '#' in a text. */
+/* The longest run of '#' in a text. */
 static size_t count_hashes(const char *text)
 {
 	size_t most = 0;
@@ -201,13 +201,14 @@ static int rename_to_turn(struct bpk_gsd_names *names, uint32_t id, uint64_t tur
 	return 0;
 }
 
-/* Was a name cut by GSD's library? Its upgrade of a file keeps such names. */
+/* True if GSD's library may have truncated the name. Its upgrade of a file keeps such names. */
 static bool is_cut(const char *text)
 {
-	return strlen(text) == CUT && strchr(text, '\\') == NULL; /* nothing was cleaned */
+	/* no escape: the name is as stored */
+	return strlen(text) == CUT && strchr(text, '\\') == NULL;
 }
 
-/* Equal names, count of them from first in sorted on, are one. */
+/* Map count equal names, from first in sorted on, to one id. */
 static int share(struct bpk_gsd_names *names, uint32_t first, uint32_t count, struct bpk_err *err)
 {
 	const struct bpk_gsd_named *sorted = names->sorted;
@@ -225,8 +226,9 @@ static int share(struct bpk_gsd_names *names, uint32_t first, uint32_t count, st
 	return 0;
 }
 
-/* The file's names are unique, but nobody checks that; and two may be equal when cleaned. From the
- * last of the equal ones, so that the first, by which they are compared, is there to the end. */
+/* Make names unique. Those of a file should be, but writers do not check it, and two names may
+ * become equal when cleaned. Equal names are renamed from the last to the second, because
+ * comparisons use the first. */
 static int rename_equal(struct bpk_gsd_names *names, struct bpk_err *err)
 {
 	const struct bpk_gsd_named *sorted = names->sorted;
@@ -263,7 +265,7 @@ int bpk_gsd_names_finish(struct bpk_gsd_names *names, struct bpk_err *err)
 	return 0;
 }
 
-/* ---- Finding ---- */
+/* ---- Searching ---- */
 
 static bool find(const struct bpk_gsd_names *names, const char *text, size_t size, uint32_t *id)
 {
@@ -275,7 +277,7 @@ static bool find(const struct bpk_gsd_names *names, const char *text, size_t siz
 		int order = strncmp(name, text, size);
 
 		if (order == 0 && name[size] != '\0')
-			order = 1; /* it is longer */
+			order = 1; /* name is longer */
 		if (order == 0) {
 			*id = names->sorted[middle].id;
 			*id = names->same != NULL ? names->same[*id] : *id;
@@ -301,7 +303,7 @@ int bpk_gsd_label(const struct bpk_gsd_names *names, uint32_t id, uint64_t turn,
 	return append_label(bpk_gsd_name(names, id), names->hashes, turn, label, err);
 }
 
-/* The number that a label ends in: from 2, as we write it. */
+/* Parse the number at the end of a label: from 2, in canonical form. */
 static bool read_turn(const char *digits, uint64_t *turn)
 {
 	size_t size = strlen(digits);

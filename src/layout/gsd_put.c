@@ -1,14 +1,14 @@
 /*
- * GSD: arrays and frames added to a file being written.
+ * GSD files being written: arrays and frames. See gsd_editor.h.
  */
 #include "layout/gsd_write.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- What an array is ---- */
+/* ---- Types, names, entries ---- */
 
-/* 0: GSD has no such type. */
+/* Returns 0 if GSD has no such type. */
 static uint8_t type_of(const struct bpk_gsd_editor *editor, const struct bpk_scalar *scalar)
 {
 	uint32_t version = bpk_get_le32(editor->header + 44);
@@ -24,7 +24,7 @@ static uint8_t type_of(const struct bpk_gsd_editor *editor, const struct bpk_sca
 	return 0;
 }
 
-/* What stands in the file is what users see, and name again. */
+/* Refuse names whose displayed form differs, because users type the displayed form. */
 static int check_shown(const char *name, struct bpk_err *err)
 {
 	char *shown = bpk_layout_text(bpk_view(name, strlen(name)), err);
@@ -55,7 +55,7 @@ static int check_name(const char *name, struct bpk_err *err)
 	return check_shown(name, err);
 }
 
-/* The name's id, for this frame. */
+/* The id of a name for this frame; new names are added to the list. */
 static int take_name(struct bpk_gsd_editor *editor, const char *name, uint32_t *id,
 		     struct bpk_err *err)
 {
@@ -163,7 +163,7 @@ static int by_id(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The library finds chunks by halving, so a frame's are sorted. */
+/* GSD's library searches by bisection, so the entries of a frame are sorted. */
 int bpk_gsd_editor_end_frame(struct bpk_gsd_editor *editor, struct bpk_err *err)
 {
 	struct bpk_buf *frame = &editor->frame;

@@ -1,5 +1,6 @@
 /*
- * GSD: what files are written to.
+ * GSD: the two stores for written files, an edit in place and a new draft. For append and for joining
+ * frames.
  */
 #include "layout/gsd_editor.h"
 
@@ -21,7 +22,7 @@ static int write_edit(void *own, uint64_t offset, struct bpk_view bytes, struct 
 	return bpk_edit_write_at(own, offset, bytes, err);
 }
 
-/* What a writer that was killed has left behind the end goes, too. */
+/* Also removes bytes that a killed writer left after the end. */
 static int commit_edit(void *own, struct bpk_view header, uint64_t end, struct bpk_err *err)
 {
 	const struct bpk_edit_head head = { .offset = 0, .bytes = header };

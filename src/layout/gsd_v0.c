@@ -1,6 +1,7 @@
 /*
- * GSD 0.0.1, the design of 2014: an index of entries that carry name, step and a checksum. Programs
- * wrote the struct as compilers lay it out ("natural"); its document tells of a packed one.
+ * GSD 0.0.1, the design of 2014: index entries that hold name, step and a checksum. Called by
+ * gsd.c. Programs wrote the struct with the compiler's padding ("natural"); the design document
+ * describes a packed one.
  */
 #include "layout/gsd.h"
 
@@ -8,16 +9,16 @@
 #include <stdlib.h>
 
 enum {
-	NATURAL = 88, /* bytes of an entry */
+	NATURAL = 88, /* bytes of an entry with padding */
 	PACKED = 82,
 	NAME = 33,  /* with its NUL */
-	HEAD = 256, /* the longest header; files of the shortest one with an index are longer */
+	HEAD = 256, /* the longest header; a file of the shortest one with an index is longer */
 	PIECE = 1024,
 };
 
 static const uint8_t magic[4] = { 0xdf, 0x65, 0xdf, 0x65 };
 
-/* The last word of the header. Where it stands tells how the header is laid out; 0: nowhere. */
+/* Find the last word of the header. Its position identifies the header's layout; 0: not found. */
 static size_t find_check(struct bpk_view head)
 {
 	static const size_t places[] = { 224, 220, 252 };
@@ -73,7 +74,7 @@ static int read_texts(struct bpk_gsd *gsd, struct bpk_view head, struct bpk_err 
 	return read_schema(gsd, head, err);
 }
 
-/* The natural struct has 4 bytes behind its check word, to be a multiple of 8. */
+/* The natural struct has 4 bytes of padding after its check word, for a multiple of 8. */
 static int read_header(struct bpk_gsd *gsd, struct bpk_view head, bool *natural,
 		       struct bpk_err *err)
 {
@@ -95,7 +96,7 @@ static int read_header(struct bpk_gsd *gsd, struct bpk_view head, bool *natural,
 
 /* ---- Entries ---- */
 
-/* One as it stands there; bytes are the entry's. */
+/* One entry as stored; name points into its bytes. */
 struct raw {
 	struct bpk_gsd_entry entry;
 	uint64_t step, checksum;
@@ -104,8 +105,8 @@ struct raw {
 };
 
 /*
- * u64 frame, name[33], u8 type, u64 rows, u64 columns, u64 step, i64 location, u64 checksum; with 6
- * bytes behind type where it is natural.
+ * u64 frame, name[33], u8 type, u64 rows, u64 columns, u64 step, i64 location, u64 checksum; the
+ * natural form has 6 bytes of padding after type.
  */
 static struct raw read_raw(const uint8_t *bytes, size_t entry_size)
 {
@@ -140,14 +141,14 @@ static bool is_empty(const uint8_t *bytes, size_t size)
 	return memcmp(bytes, zeros, size) == 0;
 }
 
-/* A walk over the entries: one to see whether they hold, if they are of that size, one to keep
+/* A walk over the entries. The first pass checks them for an assumed entry size, the second stores
  * them. */
 struct walk {
 	struct bpk_gsd *gsd;
 	size_t entry_size;
 	int (*take)(struct walk *walk, const uint8_t *bytes, struct bpk_err *err); /* 1: the end */
-	uint64_t number;       /* of the entry that take sees */
-	struct bpk_buf *names; /* that were kept: struct name */
+	uint64_t number;       /* number of the entry passed to take */
+	struct bpk_buf *names; /* stored names: struct name */
 };
 
 static int walk_index(struct walk *walk, struct bpk_err *err)
@@ -170,7 +171,7 @@ static int walk_index(struct walk *walk, struct bpk_err *err)
 	return rc < 0 ? -1 : 0;
 }
 
-/* Do all entries hold their checksums, up to one without a location? */
+/* Check the checksum of each entry, up to one without a location. */
 static int take_to_check(struct walk *walk, const uint8_t *bytes, struct bpk_err *err)
 {
 	struct raw raw = read_raw(bytes, walk->entry_size);
@@ -183,7 +184,7 @@ static int take_to_check(struct walk *walk, const uint8_t *bytes, struct bpk_err
 			"entry %" PRIu64 " of the index does not hold its checksum", walk->number);
 }
 
-/* Take the size of entries that fits them all; sets size of the index with it. */
+/* Choose the entry size for which all checksums hold; sets the size of the index. */
 static int choose_size(struct bpk_gsd *gsd, bool natural, size_t *entry_size, struct bpk_err *err)
 {
 	const size_t sizes[] = { natural ? NATURAL : PACKED, natural ? PACKED : NATURAL };
@@ -210,7 +211,7 @@ static int choose_size(struct bpk_gsd *gsd, bool natural, size_t *entry_size, st
 
 /* ---- Names ---- */
 
-/* A name, and the entry it stands in. */
+/* A name, and the number of its entry. */
 struct name {
 	char text[NAME];
 	uint64_t number;
@@ -221,7 +222,7 @@ static int by_text(const void *a, const void *b)
 	return memcmp(((const struct name *)a)->text, ((const struct name *)b)->text, NAME);
 }
 
-/* There is no list of names, so they are numbered by their order. */
+/* There is no list of names, so ids are assigned in sorted order. */
 static int number_names(struct bpk_gsd *gsd, struct bpk_buf *names, struct bpk_err *err)
 {
 	struct name *all = (void *)names->data;

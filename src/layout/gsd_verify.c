@@ -1,6 +1,6 @@
 /*
- * GSD: all of a file's tables looked at, where GSD's own library looks at those entries that it
- * comes by.
+ * GSD: verification of all tables of a file, for bpk verify. GSD's own library checks only the
+ * entries that it uses.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -42,7 +42,7 @@ int bpk_gsd_probe(struct bpk_source *source, bool *is_gsd, struct bpk_err *err)
 	return 0;
 }
 
-/* ---- Data that lie over one another ---- */
+/* ---- Overlapping data ---- */
 
 struct extent {
 	uint64_t offset, size, number;
@@ -93,9 +93,9 @@ static int check_overlaps(const struct bpk_gsd *gsd, uint64_t *total, struct bpk
 	return rc;
 }
 
-/* ---- What is odd ---- */
+/* ---- Oddities ---- */
 
-/* Entries behind the end of the list, which a writer that died may have left. */
+/* Report entries after the end of the list, which a killed writer may have left. */
 static int look_behind(const struct look *look, struct bpk_err *err)
 {
 	const struct bpk_gsd *gsd = look->gsd;
@@ -117,7 +117,7 @@ static int look_behind(const struct look *look, struct bpk_err *err)
 	return 0;
 }
 
-/* The other block for the index, that bpk keeps. */
+/* The size of the idle index block that bpk keeps in the file. */
 static uint64_t idle_size(const struct bpk_gsd *gsd)
 {
 	uint8_t header[BPK_GSD_HEADER];
@@ -131,7 +131,7 @@ static uint64_t idle_size(const struct bpk_gsd *gsd)
 	return size;
 }
 
-/* total: of all chunks, which do not overlap. */
+/* total: bytes of all chunks, which do not overlap. */
 static void tell_unused(const struct look *look, uint64_t total)
 {
 	const struct bpk_gsd *gsd = look->gsd;
@@ -146,7 +146,7 @@ static void tell_unused(const struct look *look, uint64_t total)
 		    gsd->file_size - total);
 }
 
-/* ---- All of it ---- */
+/* ---- Entry ---- */
 
 static int fail_damaged(const struct bpk_gsd *gsd, struct bpk_err *err)
 {

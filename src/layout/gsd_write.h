@@ -1,7 +1,7 @@
 /*
- * Inside the member GSD: files being written. gsd_editor.c begins and ends an edit, gsd_put.c adds
- * arrays and frames in memory and data behind the end, gsd_commit.c writes names and index,
- * gsd_list.c keeps the names, gsd_store.c is what is written to.
+ * Internal to the member GSD, for files being written. gsd_editor.c creates, opens and closes
+ * editors, gsd_put.c adds arrays and frames in memory and appends data, gsd_commit.c writes names
+ * and index, gsd_list.c keeps the names, gsd_store.c has the stores.
  */
 #ifndef BPK_LAYOUT_GSD_WRITE_H
 #define BPK_LAYOUT_GSD_WRITE_H
@@ -10,36 +10,36 @@
 #include "layout/gsd_editor.h"
 
 enum {
-	BPK_GSD_ENTRY = 32,          /* bytes of the index */
-	BPK_GSD_SEGMENT = 64,        /* bytes that lists of names are counted in */
+	BPK_GSD_ENTRY = 32,          /* bytes of an index entry */
+	BPK_GSD_SEGMENT = 64,        /* the unit of lists of names, in bytes */
 	BPK_GSD_FRESH_ROOM = 128,    /* entries of the first index */
 	BPK_GSD_FRESH_SEGMENTS = 16, /* of the first list of names */
 	BPK_GSD_FRESH_END = BPK_GSD_HEADER + BPK_GSD_FRESH_ROOM * BPK_GSD_ENTRY +
 			    BPK_GSD_FRESH_SEGMENTS * BPK_GSD_SEGMENT,
 };
 
-/* A block for an index. room 0: there is none. */
+/* A block for an index. room 0: no block. */
 struct bpk_gsd_slot {
 	uint64_t offset;
 	uint64_t room;  /* entries */
-	uint64_t equal; /* so many, from its first, are those of the index to be */
-	uint64_t dirty; /* behind so many all are zeros */
+	uint64_t equal; /* leading entries that equal those of the new index */
+	uint64_t dirty; /* all entries after this many are zeros */
 };
 
-/* The names of a file being written, as they stand in it. Valid when zeroed. */
+/* The names of a file being written, as stored. Valid when zeroed. */
 struct bpk_gsd_list {
 	struct bpk_buf texts; /* each with its NUL */
-	struct bpk_buf shown; /* those that are shown otherwise, as they are shown */
+	struct bpk_buf shown; /* the displayed forms that differ */
 	struct bpk_buf names; /* struct bpk_gsd_listed, by id */
 	uint32_t count;
-	uint32_t *table; /* ids + 1 by hash; 0: free */
+	uint32_t *table; /* id + 1 by hash; 0: free */
 	size_t room;     /* of the table, a power of 2 */
 };
 
 struct bpk_gsd_listed {
-	uint64_t at;   /* in texts, or in shown */
-	uint64_t turn; /* of the frame that has it: its number + 1 */
-	bool differs;  /* from how it is shown */
+	uint64_t at;   /* offset in texts, or in shown */
+	uint64_t turn; /* number of the last frame that has it, plus 1 */
+	bool differs;  /* its displayed form differs */
 };
 
 struct bpk_gsd_editor {
@@ -48,34 +48,34 @@ struct bpk_gsd_editor {
 	char application[BPK_GSD_TEXT], schema[BPK_GSD_TEXT];
 	struct bpk_gsd_head head;
 
-	uint64_t end;                   /* where the next byte goes */
-	struct bpk_gsd_slot used, idle; /* the index in use, and the other */
-	bool damaged;                   /* so the index is to be written anew */
-	bool records;                   /* where the other one is may stand in the reserved bytes */
+	uint64_t end;                   /* offset of the next byte */
+	struct bpk_gsd_slot used, idle; /* the index in use, and the idle block */
+	bool damaged;                   /* the index must be rewritten */
+	bool records; /* the reserved bytes may hold the record of the idle block */
 
 	struct bpk_gsd_list names;
 	struct bpk_gsd_block names_block;
-	bool names_new;   /* some are not in the file yet */
-	bool names_fresh; /* the block is not in use yet, and zeros */
+	bool names_new;   /* some names are not in the file yet */
+	bool names_fresh; /* the block is unused, and zeros */
 
-	struct bpk_buf index; /* all entries, as they stand in the file */
-	struct bpk_buf frame; /* those of the frame to come, in the order of put */
+	struct bpk_buf index; /* all entries, as stored */
+	struct bpk_buf frame; /* entries of the current frame, in the order of put */
 	uint64_t nframes;
-	uint64_t missing; /* bytes of the array being put */
+	uint64_t missing; /* bytes missing in the current array */
 };
 
 /* ---- gsd_put.c ---- */
 
-/* Add an entry to bytes of an index. */
+/* Append the stored form of an entry. */
 int bpk_gsd_entry_append(const struct bpk_gsd_entry *entry, struct bpk_buf *out,
 			 struct bpk_err *err);
 
 /* ---- gsd_list.c ---- */
 
-/* The id of a name, as bpk_layout_text shows it; false: it is none of the list's. */
+/* The id of a name in displayed form; false if it is not in the list. */
 bool bpk_gsd_list_find(const struct bpk_gsd_list *list, const char *name, uint32_t *id);
 
-/* Add one that is not there; fails with BPK_LIMIT where ids are used up. */
+/* Add a name that is not in the list; fails with BPK_LIMIT if all ids are used. */
 int bpk_gsd_list_add(struct bpk_gsd_list *list, const char *name, uint32_t *id,
 		     struct bpk_err *err);
 
@@ -84,21 +84,21 @@ void bpk_gsd_list_clear(struct bpk_gsd_list *list);
 
 /* ---- gsd_commit.c ---- */
 
-/* Entries of the index to be. */
+/* Number of entries of the new index. */
 uint64_t bpk_gsd_editor_count(const struct bpk_gsd_editor *editor);
 
-/* How much of a block of size bytes agrees with the index, and how much of it is zeros. */
+/* Compare a block with the index: set slot->equal and slot->dirty. */
 int bpk_gsd_slot_survey(struct bpk_gsd_editor *editor, struct bpk_source *source,
 			struct bpk_gsd_slot *slot, struct bpk_err *err);
 
-/* Where everything ends that the header or the index leads to, without the two blocks. */
+/* The end of all data reachable from header and index, without the two index blocks. */
 uint64_t bpk_gsd_live_end(const struct bpk_gsd_editor *editor);
 
-/* Does anything of that lie in size bytes at offset, the index in use included? */
+/* True if any of that data, or the index in use, overlaps size bytes at offset. */
 bool bpk_gsd_is_live(const struct bpk_gsd_editor *editor, uint64_t offset, uint64_t size);
 
-/* The block that the header's reserved bytes tell of; room 0: of none. False: they tell of
- * something else. */
+/* Read the record of the idle block in the header's reserved bytes; room 0: no block. False if the
+ * bytes hold something else. */
 bool bpk_gsd_record_read(const uint8_t *header, struct bpk_gsd_slot *slot);
 
 static inline uint64_t bpk_gsd_slot_end(const struct bpk_gsd_slot *slot)

@@ -1,11 +1,11 @@
 /*
- * The table of the kinds of files, and what they share.
+ * The table of members, the entry points of the room, and helpers for members.
  */
 #include "layout/member.h"
 
 #include <stdlib.h>
 
-/* In the order in which they are asked: the surest signs first. */
+/* In the order of probing: the most specific signatures first. */
 static const struct bpk_layout_ops *const members[] = {
 	&bpk_layout_gsd, &bpk_layout_npy,       &bpk_layout_npz,
 	&bpk_layout_wav, &bpk_layout_trr,       &bpk_layout_netcdf,
@@ -18,9 +18,9 @@ struct bpk_layout {
 	struct bpk_layout_info info;
 };
 
-/* ---- Recognising ---- */
+/* ---- Opening ---- */
 
-/* Read the first bytes; fewer where there are not so many. */
+/* Read the first bytes; fewer in a short file. */
 static int read_head(struct bpk_source *source, uint8_t bytes[BPK_LAYOUT_HEAD],
 		     struct bpk_view *head, struct bpk_err *err)
 {
@@ -32,7 +32,7 @@ static int read_head(struct bpk_source *source, uint8_t bytes[BPK_LAYOUT_HEAD],
 	return 0;
 }
 
-/* 1: it is none that this member can follow. */
+/* Returns 1 if this member cannot read the file. */
 static int open_as(const struct bpk_layout_ops *ops, struct bpk_source *source,
 		   struct bpk_layout *layout, struct bpk_err *err)
 {
@@ -95,7 +95,7 @@ int bpk_layout_get(struct bpk_layout *layout, uint64_t number, struct bpk_item *
 	return layout->ops->get(layout->own, number, item, err);
 }
 
-/* Look through all of them; those of every frame are found in each. */
+/* Search all arrays; those without a frame match every frame. */
 static int look_through(struct bpk_layout *layout, const char *name, uint64_t frame,
 			struct bpk_item *item, struct bpk_err *err)
 {
@@ -128,7 +128,7 @@ size_t bpk_layout_parts(const struct bpk_layout *layout,
 	return layout->ops->parts != NULL ? layout->ops->parts(layout->own, parts) : 0;
 }
 
-/* ---- What members share ---- */
+/* ---- Helpers for members ---- */
 
 char *bpk_layout_text(struct bpk_view bytes, struct bpk_err *err)
 {

@@ -1,11 +1,11 @@
 /*
- * NetCDF-3: named variables, fixed ones first, each in one piece, then records, each of which holds
- * a piece of every variable whose first dimension is that of the records.
+ * The member NetCDF-3: named variables. Fixed variables come first, each contiguous; then records,
+ * each with a piece of every variable whose first dimension is the record dimension.
  *
  *     head | fixed a | fixed b | record 0: c d | record 1: c d | ...
  *
- * A record is a frame. Pieces are padded to 4 bytes, but not where a single variable has records.
- * How many records there are is what the head says, as far as the file has them.
+ * A record is a frame. Pieces are padded to 4 bytes, except if only one variable has records. The
+ * number of records is that in the head, limited to those in the file.
  *
  * Source: Unidata's "NetCDF Classic Format Specification".
  */
@@ -16,12 +16,13 @@
 
 struct netcdf {
 	struct bpk_netcdf_head head;
-	struct bpk_buf fixed, in_records; /* size_t each: variables, those that the file has */
+	/* size_t each: numbers of the variables whose bytes the file has */
+	struct bpk_buf fixed, in_records;
 	uint64_t record_size;
-	uint64_t nrecords; /* that are there as a whole */
+	uint64_t nrecords; /* complete ones */
 	char *application, *schema;
 	struct bpk_err damage;
-	struct bpk_array array; /* of the item last given */
+	struct bpk_array array; /* of the last item returned */
 };
 
 static size_t nvariables(const struct bpk_buf *list)
@@ -47,7 +48,7 @@ static bool netcdf_probe(struct bpk_view head, uint64_t size)
 
 /* ---- Opening ---- */
 
-/* Where to write what is wrong: only the first is told. */
+/* The place for a report of damage; NULL if one is recorded already. */
 static struct bpk_err *damage_of(struct netcdf *netcdf)
 {
 	return netcdf->damage.kind == BPK_OK ? &netcdf->damage : NULL;
@@ -71,7 +72,7 @@ static int sort_variables(struct netcdf *netcdf, uint64_t file_size, struct bpk_
 	return 0;
 }
 
-/* The size of a record: of all pieces in it with their padding; a piece alone has none. */
+/* The size of a record: all pieces with their padding; a single piece has no padding. */
 static int set_record_size(struct netcdf *netcdf, struct bpk_err *err)
 {
 	size_t count = nvariables(&netcdf->in_records);
@@ -87,7 +88,7 @@ static int set_record_size(struct netcdf *netcdf, struct bpk_err *err)
 	return 0;
 }
 
-/* As many as the file has of every variable; the padding of the last may be missing. */
+/* Count the records that are complete for every variable; the last padding may be missing. */
 static void count_records(struct netcdf *netcdf, uint64_t file_size)
 {
 	uint64_t claimed = netcdf->head.nrecords, there = claimed;
@@ -106,7 +107,7 @@ static void count_records(struct netcdf *netcdf, uint64_t file_size)
 			 (unsigned long long)there, (unsigned long long)claimed);
 }
 
-/* "NAME VERSION" of two attributes; NULL without an error where there is no name. */
+/* Join two attributes to "NAME VERSION"; NULL without an error if there is no name. */
 static int join_texts(const char *name, const char *version, char **text, struct bpk_err *err)
 {
 	struct bpk_buf joined = { 0 };
@@ -190,7 +191,7 @@ static int netcdf_open(struct bpk_source *source, void **own, struct bpk_layout_
 
 /* ---- Arrays ---- */
 
-/* record is BPK_UNKNOWN for what is fixed. */
+/* record is BPK_UNKNOWN for fixed variables. */
 static int give(struct netcdf *netcdf, const struct bpk_netcdf_variable *v, uint64_t record,
 		struct bpk_item *item, struct bpk_err *err)
 {
@@ -206,7 +207,7 @@ static int give(struct netcdf *netcdf, const struct bpk_netcdf_variable *v, uint
 				    bpk_netcdf_shape(&netcdf->head, v), v->ndimensions, err);
 }
 
-/* The fixed ones first, then record by record. */
+/* Fixed variables first, then record by record. */
 static int netcdf_get(void *own, uint64_t number, struct bpk_item *item, struct bpk_err *err)
 {
 	struct netcdf *netcdf = own;
@@ -238,7 +239,7 @@ static int netcdf_find(void *own, const char *name, uint64_t frame, bool default
 	return 1;
 }
 
-/* The count stands behind the magic: 8 bytes in version 5, 4 in others. */
+/* The count follows the magic: 8 bytes in version 5, 4 in others. */
 static size_t netcdf_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
 {
 	const struct netcdf *netcdf = own;

@@ -1,16 +1,16 @@
 /*
- * The head of a NetCDF-3 file, all big-endian:
+ * Reading the head of a NetCDF-3 file, for netcdf.c. All numbers are big-endian:
  *
  *     "CDF" version   1: classic, 2: 64-bit offset, 5: 64-bit data (CDF-5)
  *     number of records, or all ones: as many as the file has
- *     dimensions      tag 10, count; each: name, length (0: that of the records)
+ *     dimensions      tag 10, count; each: name, length (0: the record dimension)
  *     attributes      tag 12, count; each: name, type, count, values
  *     variables       tag 11, count; each: name, count and numbers of dimensions, attributes,
  *                     type, size, offset
  *
  * An empty list may have tag 0. Counts and lengths have 4 bytes, in CDF-5 8; offsets have 4 in
- * version 1 only; tags and types always 4. Names and values are padded to 4 bytes. The size of a
- * variable is not looked at: it follows from the shape, and may be wrong where it does not fit.
+ * version 1 only; tags and types always 4. Names and values are padded to 4 bytes. The stored size
+ * of a variable is ignored: it follows from the shape, and is wrong where it does not fit.
  *
  * Sources: Unidata's "NetCDF Classic Format Specification"; the CDF-5 format of Parallel netCDF.
  */
@@ -23,7 +23,7 @@ enum {
 	TAG_VARIABLES = 11,
 	TAG_ATTRIBUTES = 12,
 	TYPE_CHAR = 2,
-	MAX_TEXT = 1024, /* of names and of the attributes that are kept */
+	MAX_TEXT = 1024, /* bytes of a name, and of an attribute that is kept */
 };
 
 const struct bpk_netcdf_type bpk_netcdf_types[12] = {
@@ -34,12 +34,12 @@ const struct bpk_netcdf_type bpk_netcdf_types[12] = {
 /* A cursor over the file that turns sticky-bad, with the reason in err. */
 struct reader {
 	struct bpk_source *source;
-	uint64_t at, end; /* in the file, and its size */
+	uint64_t at, end; /* position in the file, and its size */
 	bool wide;        /* CDF-5 */
 	bool bad;
 	struct bpk_err *err;
 	struct bpk_netcdf_head *head;
-	uint64_t page_at; /* of what page holds */
+	uint64_t page_at; /* file offset of page */
 	size_t page_size;
 	uint8_t page[4096];
 };
@@ -55,7 +55,7 @@ static void fill_page(struct reader *r)
 		r->bad = true;
 }
 
-/* The next size bytes, at most MAX_TEXT; NULL when it is bad. Valid until the next call. */
+/* The next size bytes, at most MAX_TEXT; NULL on failure. Valid until the next call. */
 static const uint8_t *take(struct reader *r, size_t size)
 {
 	size_t offset;
@@ -106,7 +106,7 @@ static uint64_t padding_of(uint64_t size)
 	return -size & 3;
 }
 
-/* size bytes and their padding as a text for people, owned by the caller; NULL when it is bad. */
+/* size bytes and their padding as a cleaned text, owned by the caller; NULL on failure. */
 static char *take_text(struct reader *r, uint64_t size)
 {
 	const uint8_t *p = take(r, (size_t)size);
@@ -120,7 +120,7 @@ static char *take_text(struct reader *r, uint64_t size)
 	return text;
 }
 
-/* A name; NULL when it is bad. Netcdf's own limit is 256 bytes. */
+/* A name; NULL on failure. NetCDF's own limit is 256 bytes. */
 static char *take_name(struct reader *r)
 {
 	uint64_t size = take_count(r);
@@ -135,7 +135,8 @@ static char *take_name(struct reader *r)
 	return name;
 }
 
-/* How many items a list has. Each takes 8 bytes of the file and more, which bounds the loops. */
+/* The number of items in a list. Each takes at least 8 bytes of the file, which bounds the
+ * loops. */
 static uint64_t take_list(struct reader *r, uint32_t expected)
 {
 	uint32_t tag = take_u32(r);
@@ -189,7 +190,7 @@ static const char *const kept_attributes[] = {
 	[BPK_NETCDF_CONVENTION_VERSION] = "ConventionVersion",
 };
 
-/* Keep an attribute's text where it is one of those that say who made the file. */
+/* Keep the text of an attribute that describes the writer. */
 static void take_value(struct reader *r, const char *name, uint64_t size)
 {
 	for (size_t i = 0; i < sizeof kept_attributes / sizeof *kept_attributes; i++)
@@ -227,7 +228,7 @@ static void take_attributes(struct reader *r, bool of_file)
 		take_attribute(r, of_file);
 }
 
-/* One dimension of a variable, of ndimensions. Only the first can be that of the records. */
+/* Read one dimension of a variable. Only the first may be the record dimension. */
 static void take_dimension_of(struct reader *r, struct bpk_netcdf_variable *v, bool first)
 {
 	uint64_t number = take_count(r), length;
@@ -275,7 +276,7 @@ static void take_variable(struct reader *r)
 		take_dimension_of(r, &v, i == 0);
 	take_attributes(r, false);
 	v.type = take_type(r);
-	take_count(r); /* its size */
+	take_count(r); /* the stored size */
 	v.offset = r->head->version == 1 ? take_u32(r) : take_u64(r);
 	set_size(r, &v);
 	add(r, &r->head->variables, &v, sizeof v);
@@ -291,14 +292,14 @@ static void take_variables(struct reader *r)
 		take_variable(r);
 }
 
-/* ---- The head as a whole ---- */
+/* ---- The whole head ---- */
 
 static int compare_names(const void *a, const void *b)
 {
 	return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Sorted, so that many names cost no more than they must. */
+/* Sorted, so that many names take n log n comparisons. */
 static int check_names(const struct bpk_netcdf_head *head, struct bpk_err *err)
 {
 	size_t count = bpk_netcdf_nvariables(head);

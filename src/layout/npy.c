@@ -1,6 +1,6 @@
 /*
- * NumPy's .npy: a head and one array, which is called "data". Bytes behind the array belong to
- * nothing that the head tells of, and are left alone.
+ * The member .npy: a head and one array, called "data"; and the reading of heads for npz.c and
+ * pack. Bytes after the array are ignored.
  */
 #include "layout/npy.h"
 
@@ -12,8 +12,8 @@ const uint8_t bpk_npy_magic[BPK_NPY_MAGIC_SIZE] = "\x93NUMPY";
 
 /* ---- The head ---- */
 
-/* The head's text as UTF-8: up to version 2 it is Latin-1, and may come from a Python 2, which put
- * an L behind long integers. */
+/* Convert the head's text to UTF-8. Up to version 2 it is Latin-1, and Python 2 wrote an L after
+ * long integers. */
 static int decode_text(struct bpk_view text, struct bpk_buf *out, struct bpk_err *err)
 {
 	uint8_t quote = 0, before = 0;
@@ -32,12 +32,13 @@ static int decode_text(struct bpk_view text, struct bpk_buf *out, struct bpk_err
 			quote = sign;
 		else if (sign == quote && before != '\\')
 			quote = 0;
-		before = before == '\\' ? 0 : sign; /* an escaped sign escapes nothing */
+		/* an escaped character does not escape the next */
+		before = before == '\\' ? 0 : sign;
 	}
 	return 0;
 }
 
-/* The magic, the version, and how long the text is. */
+/* Read the magic, the version, and the size of the text. */
 static int read_fixed(struct bpk_source *source, uint64_t offset, uint64_t *size,
 		      struct bpk_npy *npy, uint32_t *text_size, struct bpk_err *err)
 {
@@ -66,7 +67,7 @@ static int read_fixed(struct bpk_source *source, uint64_t offset, uint64_t *size
 	return 0;
 }
 
-/* The text, as it stands in the file; *size is what is left behind it. */
+/* Read the text as stored; *size becomes the number of bytes after it. */
 static int read_text(struct bpk_source *source, uint64_t offset, uint64_t *size,
 		     struct bpk_npy *npy, struct bpk_buf *text, struct bpk_err *err)
 {
@@ -90,8 +91,8 @@ static int read_text(struct bpk_source *source, uint64_t offset, uint64_t *size,
 	return 0;
 }
 
-/* Where the text of the shape begins, if only the head's end follows it; else text.size. Every
- * writer known puts it last. */
+/* The start of the shape's text if only the end of the head follows it; else text.size. All known
+ * writers put the shape last. */
 static size_t find_shape(struct bpk_view text)
 {
 	static const char key[] = "shape", after[] = "'\": (,)}L0123456789\n";
@@ -106,13 +107,13 @@ static size_t find_shape(struct bpk_view text)
 
 /* ---- The array ---- */
 
-/* Nothing is known but that there are bytes. */
+/* An array of plain bytes. */
 static int set_bytes(struct bpk_array *array, uint64_t size, struct bpk_err *err)
 {
 	return bpk_layout_set_array(array, 'u', '|', 1, &size, 1, err);
 }
 
-/* Of a type that is not known here: items of bytes, when their size is. size is what is there. */
+/* An unknown type: opaque items if their size is known. size: bytes after the head. */
 static int set_opaque(const struct bpk_npy_dict *dict, uint64_t size, struct bpk_npy *npy,
 		      struct bpk_err *err)
 {
@@ -181,12 +182,12 @@ out:
 	return rc;
 }
 
-/* ---- A head by itself ---- */
+/* ---- Reading a head only ---- */
 
-/* The bytes of a whole head, less only at the end. */
+/* The bytes of a whole head; fewer only at the end of the source. */
 static int peek_head(struct bpk_source *source, struct bpk_view *head, struct bpk_err *err)
 {
-	enum { FIXED = 12 }; /* as far as the size of any version */
+	enum { FIXED = 12 }; /* enough for the size field of any version */
 	uint64_t size;
 
 	if (bpk_source_peek(source, FIXED, head, err) != 0)
@@ -224,7 +225,7 @@ int bpk_npy_peek(struct bpk_source *source, struct bpk_array *array, size_t *hea
 	return 0;
 }
 
-/* ---- The member ---- */
+/* ---- The member's operations ---- */
 
 struct own {
 	struct bpk_npy npy;

@@ -1,5 +1,5 @@
 /*
- * The text of an .npy's head: the literal of a Python dict, by its grammar:
+ * The parser of the text of an .npy head, for npy.c: the literal of a Python dict, by its grammar:
  *
  *      dict   = '{' string ':' value {',' string ':' value} [','] '}'
  *      value  = string | word | digits | tuple | list
@@ -9,10 +9,10 @@
  */
 #include "layout/npy.h"
 
-/* Bracket within bracket; a type has two for each record. */
+/* Maximum depth of brackets; a type has two for each record. */
 enum { MAX_DEPTH = 2 * BPK_DTYPE_MAX_DEPTH + 4 };
 
-/* A text on its way through the grammar. */
+/* A text and the parser's position in it. */
 struct literal {
 	struct bpk_view text;
 	size_t at;
@@ -21,7 +21,7 @@ struct literal {
 
 /* ---- Signs, strings, numbers ---- */
 
-/* The next sign that is no space, 0 at the end. */
+/* The next character that is not white space; 0 at the end. */
 static int peek(struct literal *l)
 {
 	while (l->at < l->text.size && l->text.data[l->at] != 0 &&
@@ -54,8 +54,8 @@ static bool take_word(struct literal *l, const char *word)
 	return true;
 }
 
-/* The letters that Python 2 and 3 put in front of a string count as its own. whole has its quotes,
- * inner has not. */
+/* Parse a string. A prefix letter of Python 2 or 3 is part of whole. whole includes the quotes,
+ * inner does not. */
 static bool take_string(struct literal *l, struct bpk_view *whole, struct bpk_view *inner)
 {
 	int quote = peek(l);
@@ -106,7 +106,7 @@ static bool skip_list(struct literal *l, char closing)
 	return good;
 }
 
-/* Pass over a value of those that describe types. */
+/* Skip a value of a type description. */
 static bool skip_value(struct literal *l)
 {
 	struct bpk_view whole, inner;
@@ -141,7 +141,7 @@ static int take_order(struct literal *l, struct bpk_npy_dict *dict, struct bpk_e
 	return 0;
 }
 
-/* A tuple: "(3)" is none. */
+/* A tuple; "(3)" is not one. */
 static int take_shape(struct literal *l, struct bpk_npy_dict *dict, struct bpk_err *err)
 {
 	bool comma = true;
@@ -220,7 +220,7 @@ int bpk_npy_dict_parse(struct bpk_view text, struct bpk_npy_dict *dict, struct b
 
 /* ---- Sizes of types ---- */
 
-/* An item's size so far; the parts of a type add up. */
+/* The state of computing an item's size. */
 struct sizer {
 	struct literal l;
 	bool opaque;
@@ -228,7 +228,7 @@ struct sizer {
 
 static bool size_of(struct sizer *s, uint64_t *size);
 
-/* *size times a shape: a number, or a tuple of them. */
+/* Multiply *size by a shape: a number, or a tuple of numbers. */
 static bool times_shape(struct literal *l, uint64_t *size)
 {
 	uint64_t dimension;
@@ -244,7 +244,7 @@ static bool times_shape(struct literal *l, uint64_t *size)
 	return true;
 }
 
-/* A base shape may follow behind a comma, then the end of the tuple. */
+/* An optional base shape after a comma, then the end of the tuple. */
 static bool size_of_rest(struct sizer *s, uint64_t *size)
 {
 	if (!size_of(s, size))
@@ -291,7 +291,7 @@ static bool size_of_scalar(struct sizer *s, uint64_t *size)
 	return good;
 }
 
-/* The text was passed over by skip_value, so it is nested no deeper than that goes. */
+/* skip_value has passed this text, so its depth is bounded. */
 static bool size_of(struct sizer *s, uint64_t *size)
 {
 	int sign = peek(&s->l);

@@ -1,15 +1,17 @@
 /*
- * Heads of .npy files, to the byte as NumPy 1.24 writes them.
+ * Writing heads of .npy files, byte for byte as NumPy 1.24 does. Called by pack, unpack and cat.
  */
 #include "layout/npy.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* NumPy leaves room for the dimension along which a file may grow: the digits of 8 * 2^64 - 1. */
+/* NumPy reserves space for the dimension along which a file may grow: the digits of 8 * 2^64 -
+ * 1. */
 enum { GROWTH_DIGITS = 21, ALIGN = 64 };
 
-/* Do both orders differ? Only then NumPy says which it is. */
+/* True if the array is in Fortran order and that differs from C order. NumPy writes True only
+ * then. */
 static bool is_fortran(const struct bpk_array *array)
 {
 	size_t wide = 0;
@@ -22,7 +24,7 @@ static bool is_fortran(const struct bpk_array *array)
 	return array->fortran && wide > 1;
 }
 
-/* The array's shape with the dimensions of its items behind, which NumPy's files do not know. */
+/* Append the dimensions of items to the array's shape, because .npy files have no item shapes. */
 static int flat_shape(const struct bpk_array *array, struct bpk_array *flat, struct bpk_err *err)
 {
 	const struct bpk_dtype *item = &array->dtype;
@@ -86,7 +88,7 @@ static int put_growth(const struct bpk_array *flat, struct bpk_buf *text, struct
 			  text, err);
 }
 
-/* UTF-8 to Latin-1 in place. False, and nothing changed, where a sign has none. */
+/* Convert UTF-8 to Latin-1 in place. False, without changes, if a character has no Latin-1 code. */
 static bool make_latin1(struct bpk_buf *text)
 {
 	size_t size = 0;
@@ -105,7 +107,7 @@ static bool make_latin1(struct bpk_buf *text)
 	return true;
 }
 
-/* The oldest version that can hold the text, which then is padded. */
+/* Write the oldest version that can hold the text, padded. */
 static int put_head(struct bpk_buf *text, struct bpk_buf *out, struct bpk_err *err)
 {
 	uint8_t fixed[12] = { 0 };

@@ -1,13 +1,12 @@
 /*
- * NumPy's .npz, and any other zip with members that lie there as they are. Each of those is an
- * array: what begins as an .npy does is NumPy's, and loses the ".npy" of its name, as NumPy has it;
- * all else is an array of bytes ("|u1"), and so is an .npy that cannot be followed. Members that
- * are packed or encrypted have no raw bytes to point at: they are left out, which is no damage, and
- * the variant says how many. So are folders. Each member lies between the file's beginning and its
- * directory; those that share bytes with the one before them are left out, and are damage, since a
- * small file could tell of any number of them.
+ * The member .npz, and any other zip with stored members. Each stored member is an array: an .npy
+ * becomes its array, without ".npy" in the name, as in NumPy; other members, and .npy files that
+ * cannot be read, are arrays of bytes ("|u1"). Packed or encrypted members have no raw bytes in the
+ * file: they are left out without being damage, and the variant gives their number. Folders are
+ * left out too. Members lie between the start of the file and its directory. Members that overlap
+ * another one are left out as damage, because a small file could claim any number of them.
  *
- * Kept in memory are 48 bytes for each member; names are read again when they are asked for.
+ * Memory: 48 bytes per member; names are read again on request.
  */
 #include "layout/npy.h"
 #include "layout/unique.h"
@@ -19,9 +18,9 @@
 
 /* A stored member. */
 struct place {
-	struct bpk_named named; /* as its array is called */
+	struct bpk_named named; /* of its array */
 	uint64_t entry;         /* offset of its entry in the directory */
-	uint64_t local;         /* offset of its header, which its bytes follow */
+	uint64_t local;         /* offset of its local header, before its bytes */
 	uint64_t offset, size;  /* of its bytes */
 };
 
@@ -34,7 +33,7 @@ struct own {
 	char variant[64];
 	char damage[160];
 
-	/* What get gave last. */
+	/* The last item returned by get. */
 	struct bpk_npy npy;
 	char *name;
 };
@@ -57,7 +56,7 @@ static bool ends_as_npy(struct bpk_view name)
 	return name.size > 4 && memcmp(name.data + name.size - 4, ".npy", 4) == 0;
 }
 
-/* An array's name from its member's, with a number behind it or none (0). For free(). */
+/* The array's name for a member's name, with a number unless 0. Released with free(). */
 static char *make_name(struct bpk_view name, uint32_t number, struct bpk_err *err)
 {
 	char digits[BPK_NAME_NUMBER_TEXT];
@@ -70,7 +69,7 @@ static char *make_name(struct bpk_view name, uint32_t number, struct bpk_err *er
 	if (clean == NULL)
 		return NULL;
 	bpk_name_print_number(number, digits);
-	/* a name of a NUL and more, which nobody can see */
+	/* a name that begins with a NUL is not visible */
 	if (bpk_buf_printf(&text, err, "%s%s", clean[0] != '\0' ? clean : "?", digits) == 0 &&
 	    bpk_buf_append(&text, bpk_view("", 1), err) == 0)
 		made = bpk_strdup((const char *)text.data, err);
@@ -92,7 +91,7 @@ static int hash_name(struct bpk_view name, uint64_t *hash, struct bpk_err *err)
 
 /* ---- The directory ---- */
 
-/* Found wrong, or failed to read? Only the latter ends it all. The first finding is told. */
+/* Record the first damage. Only errors of reading are failures. */
 static int note_damage(struct own *o, uint64_t number, const struct bpk_err *found,
 		       struct bpk_err *err)
 {
@@ -136,7 +135,7 @@ static int add_member(struct own *o, uint64_t number, uint64_t at,
 	return 0;
 }
 
-/* In the order of their bytes, to find those that share some. */
+/* In file order, to find overlaps. */
 struct extent {
 	uint64_t offset, number;
 };
@@ -150,7 +149,7 @@ static int by_offset(const void *a, const void *b)
 	return x->number < y->number ? -1 : 1;
 }
 
-/* Leave out what begins inside another member: its header lies in front of its bytes. */
+/* Drop members that begin inside another one: a header precedes its bytes. */
 static void drop_overlaps(struct own *o, struct extent *extents)
 {
 	uint64_t end = 0, kept = 0;
@@ -204,12 +203,12 @@ static int read_directory(struct own *o, struct bpk_err *err)
 	}
 	if ((at != o->zip.end || number != o->zip.claimed) && o->damage[0] == '\0')
 		snprintf(o->damage, sizeof o->damage,
-			 "the directory tells of %" PRIu64 " members, and has not just as many",
+			 "the directory claims %" PRIu64 " members, but lists another number",
 			 o->zip.claimed);
 	return 0;
 }
 
-/* ---- The member ---- */
+/* ---- The member's operations ---- */
 
 static bool npz_probe(struct bpk_view head, uint64_t size)
 {
@@ -257,7 +256,7 @@ static int npz_open(struct bpk_source *source, void **own, struct bpk_layout_inf
 	return 0;
 }
 
-/* What this member holds: an array of NumPy's, or its bytes. */
+/* Set the array of this member: NumPy's, or its bytes. */
 static int set_array(struct own *o, const struct place *place, struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
@@ -298,7 +297,7 @@ static int npz_get(void *own, uint64_t number, struct bpk_item *item, struct bpk
 	return 0;
 }
 
-/* By the hashes, so that nothing but the one member is touched. */
+/* Search by hash, so that only the matching member is read. */
 static int npz_find(void *own, const char *name, uint64_t frame, bool defaults,
 		    struct bpk_item *item, struct bpk_err *err)
 {

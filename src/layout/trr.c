@@ -1,6 +1,6 @@
 /*
- * TRR, the full-precision trajectories of GROMACS: frames one after the other, in XDR (big-endian,
- * RFC 4506).
+ * The member TRR, the full-precision trajectories of GROMACS: concatenated frames in XDR
+ * (big-endian, RFC 4506).
  *
  *     magic 1993, length of the version 13, again 12, "GMX_trn_file"
  *     sizes in bytes of ten parts: ir e box vir pres top sym x v f
@@ -9,8 +9,8 @@
  *     box vir pres x v f     those of a size other than 0
  *
  * The parts ir, e, top and sym were never written. Frames differ in size (velocities in every tenth
- * only), so all heads are read at open, one read a frame; runs of frames with parts of equal sizes
- * are kept as one.
+ * only), so all heads are read at open, one read per frame. Consecutive frames with parts of equal
+ * sizes are stored as one run.
  *
  * Source: the behaviour of GROMACS's own reader and of the library xdrfile.
  */
@@ -29,13 +29,13 @@ enum {
 
 static const char version[] = "GMX_trn_file";
 
-/* The arrays of a frame, in the order of their bytes. */
+/* The arrays of a frame, in file order. */
 enum { TIME, LAMBDA, BOX, VIR, PRES, X, V, F, NPARTS };
 
 static const char *const part_names[NPARTS] = { "time", "lambda", "box", "vir",
 						"pres", "x",      "v",   "f" };
 
-/* Where the sizes stand among the ten of the head; -1: not there. */
+/* The index of each part in the ten sizes of the head; -1: no entry. */
 static const int part_sizes[NPARTS] = { -1, -1, 2, 3, 4, 7, 8, 9 };
 
 struct head {
@@ -43,14 +43,15 @@ struct head {
 	uint32_t real_size; /* 4 or 8 */
 	uint64_t natoms;
 	int32_t step;
-	uint64_t frame_size; /* with the head */
+	uint64_t frame_size; /* including the head */
 	uint64_t narrays;
 };
 
-/* Frames one behind the other whose parts have the same sizes. */
+/* Consecutive frames whose parts have the same sizes. */
 struct run {
-	uint64_t frame, offset, number; /* of the first: itself, its head, its first array */
-	uint64_t frame_size, narrays;   /* of each */
+	/* of the first frame: its number, its head, its first array */
+	uint64_t frame, offset, number;
+	uint64_t frame_size, narrays; /* of each frame */
 };
 
 struct trr {
@@ -58,10 +59,10 @@ struct trr {
 	const char *variant; /* of the first frame */
 	uint64_t nframes, narrays;
 	struct bpk_buf runs;
-	struct head head; /* of the frame last seen */
-	uint64_t frame;   /* its number; BPK_UNKNOWN: none */
+	struct head head; /* of the frame in frame */
+	uint64_t frame;   /* BPK_UNKNOWN: no head is loaded */
 	struct bpk_err damage;
-	struct bpk_array array; /* of the item last given */
+	struct bpk_array array; /* of the last item returned */
 };
 
 static size_t nruns(const struct trr *trr)
@@ -85,7 +86,7 @@ static bool trr_probe(struct bpk_view head, uint64_t size)
 	       memcmp(head.data + 12, version, VERSION_SIZE) == 0;
 }
 
-/* Bytes of a real, from the first part that is there, as GROMACS takes it; 0: cannot be told. */
+/* Size of a real, from the first part that is present, as in GROMACS; 0: unknown. */
 static uint32_t real_size_of(const struct head *head)
 {
 	for (int i = BOX; i < NPARTS; i++) {
@@ -99,7 +100,7 @@ static uint32_t real_size_of(const struct head *head)
 	return 0;
 }
 
-/* Every part is there as a whole, or not at all. */
+/* Each part must be complete or absent. */
 static int check_sizes(struct head *head, struct bpk_err *err)
 {
 	head->real_size = real_size_of(head);
@@ -166,7 +167,7 @@ static int read_head(const struct trr *trr, uint64_t offset, struct head *head, 
 
 /* ---- Opening ---- */
 
-/* The frame that was read last, at offset. */
+/* Add the frame whose head was just read, at offset. */
 static int add_frame(struct trr *trr, uint64_t offset, struct bpk_err *err)
 {
 	struct run run = { trr->nframes, offset, trr->narrays, trr->head.frame_size,
@@ -181,8 +182,8 @@ static int add_frame(struct trr *trr, uint64_t offset, struct bpk_err *err)
 	return 0;
 }
 
-/* Go from head to head; *offset is where the first frame stands that is not as it should be, or
- * the end. Every frame takes more than 84 bytes, so the file's size bounds this. */
+/* Go from head to head. *offset becomes the position of the first bad frame, or the end. Each frame
+ * takes more than 84 bytes, so the file's size bounds the loop. */
 static int walk(struct trr *trr, uint64_t *offset, int32_t *step, struct bpk_err *err)
 {
 	uint64_t size = bpk_source_size(trr->source);
@@ -222,7 +223,7 @@ static int load(struct trr *trr, struct bpk_layout_info *info, struct bpk_err *e
 				(unsigned long long)trr->nframes, (unsigned long long)offset);
 		trr->damage = found;
 		info->damage = trr->damage.text;
-		trr->frame = BPK_UNKNOWN; /* head is of one that does not count */
+		trr->frame = BPK_UNKNOWN; /* head is of the bad frame */
 	}
 	info->kind = "trr";
 	info->variant = trr->variant;
@@ -258,7 +259,8 @@ static int trr_open(struct bpk_source *source, void **own, struct bpk_layout_inf
 
 /* ---- Arrays ---- */
 
-/* The last run whose first array, or first frame, is not behind that number; there is a first. */
+/* The last run whose first array, or first frame, is not above number. There is at least one
+ * run. */
 static const struct run *run_of(const struct trr *trr, uint64_t number, bool of_arrays)
 {
 	size_t low = 0, high = nruns(trr);
@@ -275,7 +277,7 @@ static const struct run *run_of(const struct trr *trr, uint64_t number, bool of_
 	return run_at(trr, low);
 }
 
-/* The head of a frame of that run, unless it is the one at hand. */
+/* Load the head of a frame of that run, unless it is loaded already. */
 static int load_frame(struct trr *trr, const struct run *run, uint64_t frame, struct bpk_err *err)
 {
 	uint64_t offset = run->offset + (frame - run->frame) * run->frame_size;
@@ -300,7 +302,7 @@ static int set_shape(struct trr *trr, int part, struct bpk_err *err)
 				    part < BOX ? 0 : 2, err);
 }
 
-/* A part, which is there, of the frame at hand. */
+/* Return a part, which exists, of the loaded frame. */
 static int give(struct trr *trr, const struct run *run, int part, struct bpk_item *item,
 		struct bpk_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * Numbers for repeated names, by their hashes: these can be continued, so that the hash of "name#2"
- * follows from that of "name".
+ * Numbers for repeated names, by hash. For FITS, npz and GSD. The hash can be continued, so the
+ * hash of "name#2" follows from that of "name".
  */
 #include "layout/unique.h"
 
@@ -14,7 +14,7 @@ struct entry {
 	uint32_t place;
 };
 
-/* Names and the place of each, sorted. */
+/* All names, sorted by hash. */
 struct sorted {
 	struct entry *entries;
 	size_t count;
@@ -69,8 +69,7 @@ static struct bpk_named *at(struct bpk_named *first, size_t stride, size_t place
 	return (void *)((char *)first + stride * place);
 }
 
-/* Numbers only go up within one name, so all of them together take as many steps as there are
- * names. */
+/* Numbers only increase within one name, so the total number of steps is that of names. */
 static void number_all(const struct sorted *names, struct bpk_named *first, size_t stride)
 {
 	uint32_t number = 1;

@@ -1,7 +1,7 @@
 /*
- * Inside the room layout: names that must be alone in a file, though the file may repeat them.
- * Of several equal ones the first keeps its name, the others get "#2", "#3" ... behind theirs; a
- * number is passed over where the file itself has that name.
+ * Internal to layout: unique names for arrays of a file that may repeat names. The first of several
+ * equal names stays, the others get "#2", "#3" ... appended; numbers that collide with a name of
+ * the file are skipped.
  */
 #ifndef BPK_LAYOUT_UNIQUE_H
 #define BPK_LAYOUT_UNIQUE_H
@@ -11,24 +11,24 @@
 /* Room for "#4294967295" and its NUL. */
 enum { BPK_NAME_NUMBER_TEXT = 12 };
 
-/* A name's hash, which is kept instead of it. */
+/* The hash of a name, stored instead of it. */
 uint64_t bpk_name_hash(const char *name);
 
-/* One name in a list of them. number is 0, or what stands behind '#'. */
+/* One name in a list. number is 0, or the number after '#'. */
 struct bpk_named {
-	uint64_t hash; /* of the name alone; bpk_names_number makes it that of name and number */
+	uint64_t hash; /* of the name; after bpk_names_number of name and number */
 	uint32_t number;
 };
 
 /*
- * Give numbers to the names that were there before. stride is the distance of one struct bpk_named
- * to the next in bytes, as they may be parts of something larger. Names of equal hashes count as
- * equal, which at worst gives a number to one that needs none. Fails with BPK_LIMIT (2^32 names) or
- * BPK_NO_MEMORY; takes 16 bytes a name while it runs.
+ * Number the names that repeat an earlier one. stride is the distance between one struct bpk_named
+ * and the next in bytes, because they may be part of larger structs. Equal hashes count as equal
+ * names; at worst a name gets an unnecessary number. Fails with BPK_LIMIT (2^31 names) or
+ * BPK_NO_MEMORY; uses 16 bytes per name while it runs.
  */
 int bpk_names_number(struct bpk_named *first, size_t stride, size_t count, struct bpk_err *err);
 
-/* "#2", or nothing for 0. */
+/* "#2", or empty for 0. */
 void bpk_name_print_number(uint32_t number, char out[BPK_NAME_NUMBER_TEXT]);
 
 #endif

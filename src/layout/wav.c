@@ -1,8 +1,8 @@
 /*
- * WAV: sound, and whatever else was sampled, in a RIFF file of one format chunk and one data chunk.
- * Its array is called "data" and has a row of one item a channel for each moment. Samples of three
- * bytes are items of type "|V3", so that shapes are the same for all widths and a sample stays one
- * item; viewed as "u1" they have a third dimension. Of a file cut short the whole rows count.
+ * The member WAV: sampled data in a RIFF file with one format chunk and one data chunk. Its array
+ * is called "data", with one row per sample time and one item per channel. Samples of three bytes
+ * are items of type "|V3", so that shapes are the same for all widths and a sample stays one item;
+ * viewed as "u1" they have a third dimension. In a truncated file only whole rows count.
  *
  * Sources: Multimedia Programming Interface and Data Specifications 1.0 (RIFF, WAVE); Microsoft,
  * WAVEFORMATEXTENSIBLE; EBU Tech 3306 (RF64) and ITU-R BS.2088 (BW64), which is RF64 by another
@@ -18,12 +18,12 @@ enum {
 	FORMAT_PCM = 1,
 	FORMAT_FLOAT = 3,
 	FORMAT_EXTENSIBLE = 0xfffe,
-	FORMAT_SIZE = 16, /* of the fields that all have */
+	FORMAT_SIZE = 16, /* bytes of the fields that all formats have */
 	FORMAT_EXTENSIBLE_SIZE = 40,
-	MAX_CHUNKS = 1 << 16, /* that are looked at for the two; a bound on time */
+	MAX_CHUNKS = 1 << 16, /* searched for the two chunks; bounds the time */
 };
 
-/* Where a chunk's contents lie. */
+/* The extent of a chunk's contents. */
 struct chunk {
 	uint8_t id[4];
 	uint64_t offset, size;
@@ -33,9 +33,9 @@ struct own {
 	struct bpk_array array;
 	uint64_t offset;
 	bool is_64;         /* RF64, BW64 */
-	uint64_t ds64;      /* where the sizes of 64 bits stand */
-	uint64_t data_size; /* of the data chunk, where is_64 */
-	uint32_t rate;      /* moments a second */
+	uint64_t ds64;      /* offset of the 64-bit sizes */
+	uint64_t data_size; /* of the data chunk, if is_64 */
+	uint32_t rate;      /* rows per second */
 	uint16_t channels, sample_size;
 	char kind; /* 'u', 'i', 'f', 'V' */
 	char variant[40];
@@ -69,7 +69,8 @@ static int read_chunk(struct bpk_source *source, uint64_t offset, struct chunk *
 	return 0;
 }
 
-/* The sizes that do not fit 32 bits: of the file, of its data, its moments. */
+/* Read the 64-bit sizes of the data. The chunk also has those of the file and of the sample
+ * count. */
 static int take_ds64(struct bpk_source *source, const struct chunk *chunk, struct own *o,
 		     struct bpk_err *err)
 {
@@ -85,7 +86,7 @@ static int take_ds64(struct bpk_source *source, const struct chunk *chunk, struc
 	return 0;
 }
 
-/* The tag of an extensible format is the beginning of its GUID; the rest is always the same. */
+/* The tag of an extensible format starts its GUID; the other bytes are constant. */
 static int read_guid(struct bpk_source *source, const struct chunk *chunk, uint16_t *tag,
 		     struct bpk_err *err)
 {
@@ -105,7 +106,7 @@ static int read_guid(struct bpk_source *source, const struct chunk *chunk, uint1
 	return 0;
 }
 
-/* bits may be less than those of its bytes: they are the upper ones. */
+/* bits may be fewer than those of the sample's bytes: then they are the upper bits. */
 static int judge_format(struct own *o, uint16_t tag, uint16_t bits, uint16_t row_size,
 			struct bpk_err *err)
 {
@@ -153,7 +154,7 @@ static int take_format(struct bpk_source *source, const struct chunk *chunk, str
 
 /* ---- The array ---- */
 
-/* The size of all ones is of a writer that could not know it, and says: up to the end. */
+/* A size of all ones comes from a writer that did not know it: the data extend to the end. */
 static int take_data(uint64_t file_size, const struct chunk *chunk, struct own *o,
 		     struct bpk_err *err)
 {
@@ -180,7 +181,7 @@ static int take_data(uint64_t file_size, const struct chunk *chunk, struct own *
 				    shape, 2, err);
 }
 
-/* Chunk after chunk up to the data. Contents of odd size have a byte behind them. */
+/* Read chunks up to the data. Contents of odd size are padded by one byte. */
 static int walk(struct bpk_source *source, struct own *o, struct bpk_err *err)
 {
 	uint64_t end = bpk_source_size(source), at = 12;
@@ -212,7 +213,7 @@ static int walk(struct bpk_source *source, struct own *o, struct bpk_err *err)
 			MAX_CHUNKS);
 }
 
-/* ---- The member ---- */
+/* ---- The member's operations ---- */
 
 static void wav_close(void *own)
 {
@@ -233,7 +234,7 @@ static int wav_open(struct bpk_source *source, void **own, struct bpk_layout_inf
 	if (bpk_source_need_at(source, 0, bpk_span(id, 4), err) != 0)
 		goto failed;
 	o->is_64 = !is_id(id, "RIFF");
-	o->data_size = BPK_UNKNOWN; /* until ds64 tells it */
+	o->data_size = BPK_UNKNOWN; /* until a ds64 chunk sets it */
 	if (walk(source, o, err) != 0)
 		goto failed;
 	snprintf(o->variant, sizeof o->variant, "%.4s, %" PRIu32 " Hz",
@@ -264,7 +265,7 @@ static int wav_get(void *own, uint64_t number, struct bpk_item *item, struct bpk
 	return 0;
 }
 
-/* The sizes of file and data, and those of 64 bits: of file, data and moments. */
+/* The sizes of file and data, and the 64-bit sizes of file, data and sample count. */
 static size_t wav_parts(const void *own, struct bpk_layout_part parts[BPK_LAYOUT_PARTS])
 {
 	const struct own *o = own;

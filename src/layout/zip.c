@@ -1,5 +1,5 @@
 /*
- * A zip's central directory, from the end of the file, and the local headers it leads to.
+ * The central directory of a zip, from the end of the file, and its local headers. Called by npz.c.
  */
 #include "layout/zip.h"
 
@@ -27,7 +27,7 @@ void bpk_zip_clear(struct bpk_zip *zip)
 	bpk_buf_clear(&zip->window);
 }
 
-/* size bytes at offset, of those in front of zip->end. */
+/* Get size bytes at offset, before zip->end. */
 static int look(struct bpk_zip *zip, uint64_t offset, size_t size, struct bpk_view *view,
 		struct bpk_err *err)
 {
@@ -56,7 +56,7 @@ static int look(struct bpk_zip *zip, uint64_t offset, size_t size, struct bpk_vi
 
 /* ---- The end ---- */
 
-/* The last record whose comment reaches just to the end of the file; bytes are the file's last. */
+/* Find the last end record whose comment ends with the file; bytes are the end of the file. */
 static bool find_end(struct bpk_view bytes, size_t *at)
 {
 	for (size_t i = bytes.size - END_SIZE + 1; i-- > 0;)
@@ -68,8 +68,8 @@ static bool find_end(struct bpk_view bytes, size_t *at)
 	return false;
 }
 
-/* The record of zip64 that a locator in front of the ordinary one leads to, if there is any. Its
- * values stand for those of the other, which may be too small for them. */
+/* Read the zip64 end record, if a locator precedes the ordinary one. Its values replace those of
+ * the other record, whose fields may be too small. */
 static int read_end64(struct bpk_zip *zip, uint64_t end, struct bpk_err *err)
 {
 	uint8_t locator[LOCATOR_SIZE], record[END64_SIZE];
@@ -93,7 +93,8 @@ static int read_end64(struct bpk_zip *zip, uint64_t end, struct bpk_err *err)
 	if (bpk_get_le32(record + 16) != 0 || bpk_get_le32(record + 20) != 0)
 		return bpk_fail(err, BPK_UNSUPPORTED, "zip in several parts");
 	zip->claimed = bpk_get_le64(record + 32);
-	zip->end = bpk_get_le64(record + 40); /* its size, as yet */
+	/* the size of the directory until read_end adds its offset */
+	zip->end = bpk_get_le64(record + 40);
 	zip->directory = bpk_get_le64(record + 48);
 	return 0;
 }
@@ -147,7 +148,7 @@ failed:
 
 /* ---- Entries ---- */
 
-/* The extra field of zip64; a cursor without bytes where there is none. */
+/* The zip64 extra field; an empty cursor if missing. */
 static struct bpk_cursor find_zip64(struct bpk_view extra)
 {
 	struct bpk_cursor cursor = bpk_cursor(extra);
@@ -165,7 +166,7 @@ static struct bpk_cursor find_zip64(struct bpk_view extra)
 	return bpk_cursor(bpk_view(NULL, 0));
 }
 
-/* A field of 32 bits, or the next of zip64 where it is all ones. */
+/* A 32-bit field, or the next value of zip64 if it is all ones. */
 static uint64_t widen(uint32_t value, struct bpk_cursor *zip64)
 {
 	return value == UINT32_MAX ? (uint64_t)bpk_cursor_le64s(zip64) : value;
@@ -216,7 +217,7 @@ static bool same_sizes(const struct bpk_zip_entry *entry, const uint8_t *head,
 	return !zip64.bad && size == entry->size && packed_size == entry->packed_size;
 }
 
-/* The header's name and extra fields are those behind its fixed part; head has both. */
+/* head holds the fixed part, the name and the extra fields. */
 static int check_local(const struct bpk_zip_entry *entry, struct bpk_view head, size_t name,
 		       struct bpk_err *err)
 {
