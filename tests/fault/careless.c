@@ -1,6 +1,7 @@
 /*
- * How not to do it: careless COPY [-f] FILE copies FILE to FILE.blp, in pieces of 8 KiB and without
- * a look at what came of it. The sweeps must find that out, else they prove nothing.
+ * A program that handles errors wrongly: careless COPY [-f] FILE copies FILE to FILE.blp in pieces
+ * of 8 KiB without checking the result. sweep.c must detect that, otherwise its other rows prove
+ * nothing.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* One command in a folder of its own, for the sweeps. */
 #include "fault/case.h"
 
 #include <dirent.h>
@@ -12,7 +13,7 @@
 
 enum { RAW_SIZE = 40000, FILE_MAX = 1 << 18 };
 
-static const char old_text[] = "what was there before\n";
+static const char old_text[] = "an older result\n";
 
 char careless_program[PATH_MAX];
 
@@ -24,7 +25,7 @@ struct content {
 static char scratch[PATH_MAX];
 static struct content whole, found;
 
-/* The files that commands read, as they were made. */
+/* The files that commands read, as first made. */
 static struct source {
 	const char *name;
 	mode_t mode;
@@ -113,7 +114,7 @@ static bool is_draft(const char *name)
 	return name[0] == '.' && strstr(name, ".bpk-") != NULL;
 }
 
-/* Call visit for every name but the sources and the result. */
+/* Call visit for every name except the sources and the result. */
 static void each_stranger(const struct row *row, void (*visit)(const char *name, void *arg),
 			  void *arg)
 {
@@ -239,7 +240,7 @@ static bool enter_folder(void)
 	return mkdir("folder", 0777) == 0 && chdir("folder") == 0;
 }
 
-/* Have what row makes as a source. */
+/* Make the source that row produces. */
 static bool run_source(const struct row *row, struct source *source)
 {
 	static const struct fault none = { .doer = BY_NOBODY };

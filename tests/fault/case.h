@@ -1,7 +1,5 @@
-/*
- * One command in a folder of its own: make the folder ready, run the command under a fault, look at
- * what it left. Judging is the sweep's.
- */
+/* One command in a folder of its own: prepare the folder, run the command under a fault, and
+ * examine the files afterwards. sweep.c and its judgements use it. */
 #ifndef BPK_TESTS_FAULT_CASE_H
 #define BPK_TESTS_FAULT_CASE_H
 
@@ -9,66 +7,66 @@
 
 /* Where a command's result goes. */
 enum where {
-	TO_NEW,    /* a file that is not there yet */
-	TO_OLD,    /* one that is there and is replaced with -f */
+	TO_NEW,    /* a file that does not exist yet */
+	TO_OLD,    /* an existing file, replaced with -f */
 	TO_STDOUT, /* standard output, a file */
 };
 
-/* One command. The folder holds a (raw), b.blp and b.b2frame (packed) and c.tar (a as its member
- * b); fixed once it is described. */
+/* One command, fixed. The folder holds a (raw), b.blp and b.b2frame (packed) and c.tar (a as its
+ * member b). */
 struct row {
 	const char *name;
-	const char *args[12]; /* the program's, without its name; force is put behind the first */
-	const char *force;    /* what lets it replace a file; NULL: -f */
+	const char *args[12]; /* arguments without the program's name; force goes after the first */
+	const char *force;    /* the option to replace a file; NULL: -f */
 	const char *in;       /* standard input is this file; NULL: nothing */
 	bool pipe;            /* ... through a pipe */
 	const char *target;   /* the result's file; NULL: standard output */
-	/* The result: these bytes of a, or when both are 0 what a plain run makes. */
+	/* The result: these bytes of a, or when both are 0 the result of a plain run. */
 	size_t raw_from, raw_to;
-	bool removes; /* a, when its result is kept */
-	bool prints;  /* through stdio: lines, not data */
-	bool threads; /* the order of calls depends on timing */
-	/* libarchive is at work, which ends or crashes by itself when memory is missing */
+	bool removes; /* it removes a after its result was kept */
+	bool prints;  /* it prints lines through stdio, not data */
+	bool threads; /* the order of its calls depends on timing */
+	/* it uses libarchive, which may end or crash by itself when memory is missing */
 	bool libarchive;
-	bool careless; /* the program that does it wrong takes bpk's place */
+	bool careless; /* the careless program replaces bpk */
 };
 
 enum seen { NOTHING, OLD, WHOLE, OTHER };
 
-/* What a command left. */
+/* The files that a command left. */
 struct outcome {
 	struct ran ran;
 	enum seen seen;  /* of the result */
 	size_t drafts;   /* files .NAME.bpk-* */
-	char stray[256]; /* the name of a file that nobody should have made; empty: none */
+	char stray[256]; /* the name of an unexpected file; empty: there is no such file */
 	bool source_changed;
 	bool source_gone; /* removed by a row that removes */
 };
 
 extern char careless_program[PATH_MAX];
 
-/* Make the scratch folder and the files; false with a line on standard error when that fails. */
+/* Make the scratch folder and the files. Returns false, with a line on standard error, on
+ * failure. */
 bool case_begin(const char *tools);
 
-/* Remove it all. */
+/* Remove the scratch folder. */
 void case_end(void);
 
-/* True when a nameless file can be made in the folder. */
+/* True when the folder's file system has nameless files. */
 bool case_has_nameless(void);
 
-/* The folder as before the first run, an old result in it or none. */
+/* Restore the folder as before the first run, with an old result in it for TO_OLD. */
 void case_restore(const struct row *row, enum where where);
 
-/* Only what was removed or changed of the sources. */
+/* Restore only the sources that were removed or changed. */
 void case_restore_sources(void);
 
-/*
- * Run the command in the folder as it is, and look at what it left. force adds -f, as TO_OLD does.
- */
+/* Run the command in the folder as it is, and examine the files afterwards. force adds -f, as
+ * TO_OLD does. */
 void case_run(const struct row *row, enum where where, bool force, const struct fault *fault,
 	      struct outcome *outcome);
 
-/* Later results are held against the present one; false when there is none or it is wrong. */
+/* Compare later results with the present one. False when it does not exist or is wrong. */
 bool case_learn(const struct row *row);
 
 #endif

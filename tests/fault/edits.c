@@ -1,9 +1,9 @@
 /*
- * A program to be killed: edits SCENARIO COMMITS changes the file f in the present folder, as far
- * as that many commits, or all of them where there are fewer. edits read writes what a reader
- * sees to standard output, with zeros for the bytes that do not count.
+ * A program for sweep-edit.c to kill. edits SCENARIO COMMITS changes the file f in the current
+ * folder up to that many commits, or all of them if there are fewer. edits read writes the view of
+ * a reader to standard output, with zeros for bytes that do not count.
  *
- * Status 0, or 1 with a line "edits: N: why", where N counts the commits that succeeded.
+ * Status 0, or 1 with a line "edits: N: why", where N is the number of commits that succeeded.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,17 +41,16 @@ static void write_run(struct bpk_edit *edit, uint64_t offset, char letter, size_
 	check(bpk_edit_write_at(edit, offset, bpk_view(bytes, size), &err));
 }
 
-/* Commit and say whether that was the last one wanted. */
+/* Commit. Returns true if that was the last wanted commit. */
 static bool commit(struct bpk_edit *edit, const char *head, uint64_t end)
 {
-	const struct bpk_edit_head what = { 4, bpk_view(head, strlen(head)) };
-
-	check(bpk_edit_commit(edit, &what, end, &err));
+	const struct bpk_edit_head written = { 4, bpk_view(head, strlen(head)) };
+	check(bpk_edit_commit(edit, &written, end, &err));
 	commits++;
 	return commits >= wanted;
 }
 
-/* No journal: a head of a single byte, since half of a longer one is what no disk leaves. */
+/* Without a journal. The head is a single byte, because no disk leaves half of a longer one. */
 static void append(struct bpk_edit *edit)
 {
 	bpk_edit_set_free(edit, 100, 50);
@@ -120,7 +119,7 @@ static void replace(struct bpk_edit *edit)
 {
 	struct bpk_draft *draft;
 
-	write_run(edit, 10, 's', 10); /* forgotten */
+	write_run(edit, 10, 's', 10); /* discarded */
 	check(bpk_edit_draft(edit, &draft, &err));
 	check(bpk_draft_write(draft, bpk_view("another file", 12), &err));
 	check(bpk_edit_replace(edit, draft, &err));
@@ -141,8 +140,8 @@ static const struct scenario {
 };
 
 /*
- * As a format would: the head says where the content ends, and which bytes of it nobody can reach.
- * Without one of these it ends at SIZE, where it began.
+ * The head tells a reader, as a format's head would, where the content ends and which of its bytes
+ * nobody can reach. Without a known head the content ends at SIZE, as at first.
  */
 static const struct known_head {
 	const char *head;

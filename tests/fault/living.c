@@ -1,18 +1,20 @@
 /*
- * Archives that are changed in place, x every command that changes them, x every system call that
- * writes, x what may happen to it.
+ * Archives changed in place: every kind x every command that changes it x every system call that
+ * writes x every fault.
  *
- *     living [WORD]...   only the rows whose name holds one of the words; prints TAP
+ *     living [WORD]...   only the rows whose name contains one of the words; prints TAP
  *
- * Variables as for sweep. A row is a state of an archive and a command on it. A case restores the
- * folder, runs the command into the fault, and looks: the content must be what it was or what the
- * command makes of it, nothing between; verify must say that the archive is whole (or 3: a change
- * is pending). Then the same command runs once more, unharmed, and must make of that content what
- * it makes of it in peace, and leave no other files than in peace. Bytes behind an archive's end
- * are left by kills alone, and never in silence; another archive behind what was left is read, too,
- * or the status tells of it. The same kill comes beside a reader whose output nobody takes, which
- * then gives the old content, or says that the archive changed. A new archive that is packed over
- * the name after it must hold what was packed.
+ * The variables are those of sweep. A row is a state of an archive and a command on it. A case
+ * restores the folder, runs the command into the fault, and checks: the content must be the old or
+ * the new one, nothing between; verify must accept the archive (or end with 3: a change is
+ * pending). Then the same command runs again without a fault, and must make the same content and
+ * the same files as an undisturbed run does.
+ *
+ * Bytes may stay behind an archive's end only after a kill, a failed restore, or a stop between the
+ * commit and the cut, and always with a message. After a kill another archive is concatenated to it:
+ * that one is read too, or the status reports it. The same kill is repeated beside a reader whose
+ * output is not read, which must return the old content or report that the archive changed. A new
+ * archive that is packed over the name afterwards must hold its input.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,18 +32,18 @@
 #include "fault/slow.h"
 
 enum {
-	THIN = 67,
-	SHOWN = 6,
+	THIN = 67, /* without BPK_FAULT_FULL one case in that many runs */
+	SHOWN = 6, /* failures explained for each mode of a row */
 	RAW_SIZE = 20000,
 	TEXT_MAX = 1 << 14,
 	NAME_MAX_ROW = 96,
-	PATIENCE_S = 10, /* a command beside a reader that stands still */
+	PATIENCE_S = 10, /* for a command beside a reader that stands still */
 };
 
 /* ---- rows ---- */
 
-/* Frames for an archive, t.gsd, those to be appended to it, m.gsd, and all of them and one more,
- * f.gsd, which it follows. */
+/* Frames for an archive, t.gsd; frames to be appended to it, m.gsd; and a file to follow, f.gsd,
+ * with all of them and one more. */
 #define PACKED_GSD                                                                                 \
 	"for i in 1 2; do \"$BPK\" append -q t.gsd --schema hoomd --step $i pos=p.npy; done;"      \
 	" \"$BPK\" append -q m.gsd --schema hoomd --step 7 pos=p.npy new=p.npy; cp t.gsd f.gsd;"   \
@@ -176,16 +178,16 @@ static const struct form {
 	  false, true },
 };
 
-/* Metadata that a long header has, behind its first sector. */
+/* Metadata of a long header, after its first sector. */
 #define IN_HEADER "0000000000000000000000000000014"
 
-/* @ is the archive; what has nothing to do with it is done beside the first form alone. */
+/* @ is the archive. A deed without @ runs beside the first form only. */
 static const struct deed {
 	const char *name;
 	const char *args;
 	const char *in;  /* through a pipe */
-	const char *out; /* what it makes, where that is not the archive */
-	bool inside;     /* of the data: not for an empty archive */
+	const char *out; /* its result, if that is not the archive */
+	bool inside;     /* needs data: not for an empty archive */
 	bool threads;    /* the order of calls depends on timing */
 	bool takes_metadata;
 } deeds[] = {
@@ -222,14 +224,14 @@ static const struct deed {
 	  false, false, false },
 	{ "join frames", "append -T 1 @ m.gsd", NULL, NULL, true, false, false },
 	{ "truncate frames", "truncate @ --frames 1", NULL, NULL, true, false, false },
-	/* until a process has ended that there cannot be */
+	/* until a process ends whose number cannot exist */
 	{ "follow by frames", "append -T 1 --follow f.gsd --pid 4194305 @", NULL, NULL, true, false,
 	  false },
 };
 
 enum { NFORMS = sizeof forms / sizeof forms[0], NDEEDS = sizeof deeds / sizeof deeds[0] };
 
-/* A tar is extracted; each file of it is whole or not there. */
+/* A tar is extracted; each of its files must be whole or missing. */
 static const char tar_setup[] = "mkdir t u && cp a t/one && cp more t/two && : >t/three &&"
 				" tar -cf x.tar t && rm -r t";
 
@@ -261,7 +263,7 @@ enum { NMODES = sizeof modes / sizeof modes[0] };
 
 /* ---- one row ---- */
 
-/* Not an archive, but frames; or an archive of such a file. */
+/* True for a GSD file that is no archive; for that, or an archive of it. */
 static bool is_raw_gsd(const char *name)
 {
 	return strcmp(name, "x.gsd") == 0;
@@ -272,27 +274,27 @@ static bool is_gsd(const char *name)
 	return strncmp(name, "x.gsd", 5) == 0;
 }
 
-/* What a folder shows: the content by its checksum, and the names of all files. */
+/* The state of a folder: the content by its checksum, and the names of all files. */
 struct state {
 	char content[TEXT_MAX];
 	char names[TEXT_MAX];
-	off_t size;  /* of an archive that is one file, else 0 */
-	bool tail;   /* the status told of bytes behind its end */
-	bool silent; /* nothing was said while it was read */
+	off_t size;  /* of an archive that is one file, otherwise 0 */
+	bool tail;   /* the status reported bytes behind its end */
+	bool silent; /* reading it gave no message */
 };
 
 struct row {
 	char name[NAME_MAX_ROW];
 	const char *setup;
 	const char *archive;
-	const char *result; /* what is looked at */
+	const char *result; /* the path to examine */
 	const char *argv[16];
 	const char *in;
 	bool is_tar;
 	bool threads;
-	bool exact;             /* the content stays, but not the size of what tells of it */
+	bool exact;             /* the content stays, and sizes of files count too */
 	struct state states[3]; /* before, after the command, after it ran twice */
-	int again;              /* the status of the second run: what is removed is gone then */
+	int again;              /* the status of the second run, which may find nothing to do */
 };
 
 static char scratch[PATH_MAX];
@@ -300,7 +302,7 @@ static bool full, has_oracle;
 static int tests, failed_tests;
 static long cases, cases_right;
 
-/* Run a shell script in the present folder, its output in ../text. */
+/* Run a shell script in the current folder, its output in ../text. */
 static void run_script(const char *script, struct ran *ran)
 {
 	static const struct fault none = { .doer = BY_NOBODY };
@@ -310,7 +312,7 @@ static void run_script(const char *script, struct ran *ran)
 	run_command(&command, &none, ran);
 }
 
-/* The status of such a script. */
+/* Returns the status of such a script. */
 static int shell(const char *script)
 {
 	struct ran ran;
@@ -329,7 +331,7 @@ static void load_text(char text[TEXT_MAX])
 		fclose(file);
 }
 
-/* Every array, and, where python gsd is there, as that finds it. */
+/* Prints every array of a GSD file, and the answers of python gsd if that is installed. */
 static const char look_at_frames[] =
 	"if [ -e %s ]; then %s >../raw.gsd; echo $?; \"$BPK\" info --json -vv ../raw.gsd |"
 	" sed 's/.*\"nframes\"/\"nframes\"/; s/\"[a-z_]*offset\":[0-9]*//g';"
@@ -371,7 +373,7 @@ static void look(const struct row *row, struct state *state)
 	if (state->tail)
 		state->content[0] = '0';
 	state->size = row->is_tar ? 0 : size_of_file(row->result);
-	shell("find . ! -name .lock | LC_ALL=C sort"); /* which every writer leaves */
+	shell("find . ! -name .lock | LC_ALL=C sort"); /* every writer leaves .lock */
 	load_text(state->names);
 }
 
@@ -389,7 +391,7 @@ static void run_row(const struct row *row, const struct fault *fault, struct ran
 	run_command(&command, fault, ran);
 }
 
-/* 0, or 3 where a change is pending; a result that is not there is well, too. */
+/* Returns 0, or 3 if a change is pending; a missing result counts as 0. */
 static int verify(const struct row *row)
 {
 	static const struct fault none = { .doer = BY_NOBODY };
@@ -405,7 +407,7 @@ static int verify(const struct row *row)
 
 /* ---- judging ---- */
 
-/* Every line of part is one of whole. */
+/* True if every line of part is a line of whole. */
 static bool is_part(const char *part, const char *whole)
 {
 	char lines[TEXT_MAX + 2];
@@ -425,17 +427,17 @@ static bool is_part(const char *part, const char *whole)
 	return true;
 }
 
-/* A header longer than a sector: it is changed with a journal, and others read it once bpk has come
- * by again. Most of it are metadata that keep their size. */
+/* True for a header longer than a sector: it is changed through a journal, and other programs can
+ * read it only after the next run of bpk. Most of it is metadata of constant size. */
 static bool has_long_header(const char *setup)
 {
 	return strstr(setup, "long-header") != NULL;
 }
 
 /*
- * Where BPK_CBLOSC2 names an installed c-blosc2 it must open a frame at any instant, and unpack the
- * old or the new content, whatever is pending: of an array in C order, not as it lies. What it
- * unpacks is one of the sums in states.
+ * If BPK_CBLOSC2 names an installed c-blosc2, it must open a frame at any instant and unpack the
+ * old or the new content, even while a change is pending: an array in C order, not in stored order.
+ * Returns true if the sum of that is in one of the states.
  */
 static bool is_frame_for_others(const struct row *row)
 {
@@ -455,7 +457,7 @@ static bool is_frame_for_others(const struct row *row)
 	       strstr(row->states[1].content, sum) != NULL;
 }
 
-/* Which of the states is it? -1: none. */
+/* The number of the matching state, or -1. */
 static int find_state(const struct row *row, const struct state *state)
 {
 	for (int i = 0; i < 2; i++)
@@ -472,7 +474,7 @@ static const char *judge_end(const struct mode *mode, const struct ran *ran, int
 	case IS_KILLED:
 		return ran->status == 128 + SIGKILL ? NULL : "was not killed";
 	case GOES_ON:
-		return well ? NULL : "did not go on as if nothing were";
+		return well ? NULL : "did not go on as without a fault";
 	case IS_SIGNALED:
 		return well || ran->status == 128 + mode->number ? NULL
 								 : "did not end of the signal";
@@ -488,7 +490,7 @@ static const char *judge_end(const struct mode *mode, const struct ran *ran, int
 	return strstr(ran->said, strerror(mode->number)) != NULL ? NULL : "does not say why";
 }
 
-/* The command once more, unharmed: the same as ever comes of what is there now. */
+/* Run the command again without a fault: it must make the same of the present state as ever. */
 static const char *judge_next_run(const struct row *row, int state)
 {
 	static const struct fault none = { .doer = BY_NOBODY };
@@ -502,14 +504,14 @@ static const char *judge_next_run(const struct row *row, int state)
 	if (now.tail)
 		return "bytes are left behind the end after the next run";
 	if (strcmp(now.content, row->states[state + 1].content) != 0)
-		return "the next run makes something else of it";
+		return "the next run makes another content";
 	if (strcmp(now.names, row->states[state + 1].names) != 0)
-		return "other files are there after the next run";
+		return "the next run leaves other files";
 	return verify(row) == 0 ? NULL : "verify finds fault after the next run";
 }
 
-/* Only what was killed, could not put back, or was stopped between its commit and the cut leaves
- * bytes behind the end; and they are told. */
+/* Bytes behind the end, always with a message, are allowed after a kill, after a failed restore,
+ * and after a stop between the commit and the cut. */
 static const char *judge_tail(const struct row *row, const struct mode *mode,
 			      const struct state *now, int state)
 {
@@ -527,8 +529,8 @@ static const char *judge_tail(const struct row *row, const struct mode *mode,
 	return NULL;
 }
 
-/* An archive behind what is there now: both are read, or one and a status other than 0. What a
- * journal would put back is no archive without it. */
+/* Concatenate an archive to the present one: both must be read, or one and a status other than 0.
+ * Not with a journal, without which there may be no archive. */
 static const char *judge_both(const struct row *row)
 {
 	static const char script[] = "[ ! -f \"$over\" ] || [ -e \".$over.bpkj\" ] || {"
@@ -551,7 +553,7 @@ static const char *judge(const struct row *row, const struct mode *mode, const s
 {
 	static struct state now;
 	const char *wrong;
-	bool opens = is_frame_for_others(row); /* before anything of ours looks at it */
+	bool opens = is_frame_for_others(row); /* before bpk opens it */
 	int verified = verify(row);
 
 	if (!opens)
@@ -572,7 +574,7 @@ static const char *judge(const struct row *row, const struct mode *mode, const s
 	wrong = judge_end(mode, ran, *state);
 	if (wrong != NULL)
 		return wrong;
-	/* an error, or a signal, leaves nothing behind but a journal that it tells of */
+	/* after an error or a signal only a journal may stay, and a message must name it */
 	if (mode->expected != IS_KILLED && !row->is_tar && !mode->for_ever &&
 	    strstr(ran->said, " stays for the next change") == NULL &&
 	    strstr(ran->said, " must be completed by the next change") == NULL &&
@@ -590,7 +592,7 @@ static void explain(const struct row *row, const struct mode *mode, long point,
 	       ran->calls.first, wrong, ran->status, ran->said);
 }
 
-/* The reader that stood still meanwhile: the old content and nothing else, or the news. */
+/* The reader that stood still must print the old content, or report the change. */
 static const char *judge_reader(const struct row *row, int status)
 {
 	static const char script[] =
@@ -614,8 +616,8 @@ static double now_s(void)
 	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
 }
 
-/* The same fault beside a slow reader, and then a new archive of that name: nothing that the killed
- * command left may be turned against it. */
+/* Repeat the fault beside a slow reader, then pack a new archive under that name: leftovers of the
+ * killed command must not change it. */
 static const char *pack_over(const struct row *row, const struct fault *fault)
 {
 	static const char script[] =
@@ -639,10 +641,10 @@ static const char *pack_over(const struct row *row, const struct fault *fault)
 	if (began > PATIENCE_S)
 		return "waits for a reader that waits";
 	setenv("over", row->result, 1);
-	return shell(script) == 0 ? NULL : "a new archive of that name is not what was packed";
+	return shell(script) == 0 ? NULL : "a new archive of that name does not hold its input";
 }
 
-/* True when all is as it must be. */
+/* Returns true if all checks pass. */
 static bool try_point(const struct row *row, const struct mode *mode, long point, bool tell)
 {
 	const struct fault fault = {
@@ -705,7 +707,7 @@ static bool fail_row(const struct row *row, const char *what, const char *said)
 	return false;
 }
 
-/* The pristine folder, and what comes of the command in peace. */
+/* Make the pristine folder, and record the undisturbed runs. */
 static bool learn(struct row *row, struct calls *calls)
 {
 	const struct fault count = { .doer = BY_NTH };
@@ -744,7 +746,7 @@ static void sweep_row(struct row *row)
 
 /* ---- rows from forms and deeds ---- */
 
-/* Divide args at spaces; @ is the archive. words holds what argv points to. */
+/* Split args at spaces; @ is the archive. argv points into words. */
 static void fill_argv(struct row *row, const char *args, char words[256])
 {
 	size_t n = 0;
@@ -765,7 +767,7 @@ static bool is_wanted(const struct row *row, char **wishes, int count)
 	return wanted;
 }
 
-/* Is there anything to be seen of the deed in this form? */
+/* True if the deed can be applied to this form. */
 static bool suits(const struct form *form, const struct deed *deed)
 {
 	bool long_header = has_long_header(form->setup);
@@ -799,7 +801,7 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 	row.result = deed->out != NULL ? deed->out : form->archive;
 	row.threads = deed->threads;
 	row.exact = strncmp(deed->args, "repair", 6) == 0;
-	/* no journal tells what a frame's header was, so it must be written in one piece */
+	/* a frame's header has no journal, so one call must write all of it */
 	if (strcmp(form->archive, "x.b2frame") == 0 || strcmp(form->archive, "x.b2nd") == 0 ||
 	    is_raw_gsd(form->archive) || strcmp(form->archive, "x.gsd.b2frame") == 0)
 		setenv("NTH_SECTORS", "1", 1);
@@ -807,7 +809,7 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 		unsetenv("NTH_SECTORS");
 	snprintf(row.name, sizeof row.name, "%s: %s", form->name, deed->name);
 	fill_argv(&row, deed->args, words);
-	/* of the board of forms and deeds the white fields */
+	/* without BPK_FAULT_FULL every other pair */
 	if (!full && count == 0 && (!is_gsd(form->archive) || follows) &&
 	    ((form - forms) + (deed - deeds)) % 2 != 0)
 		return;
@@ -868,7 +870,7 @@ static void make_npy(const char *name)
 		run_die(name);
 }
 
-/* GSD_PYTHON is one that has python gsd, or empty. */
+/* Set GSD_PYTHON to a python with python gsd, or to an empty string. */
 static void find_gsd(void)
 {
 	static const char script[] =
@@ -879,10 +881,10 @@ static void find_gsd(void)
 	shell(script);
 	load_text(found);
 	setenv("GSD_PYTHON", found, 1);
-	printf("# python gsd %s\n", found[0] != '\0' ? "looks at frames, too" : "is not there");
+	printf("# python gsd %s\n", found[0] != '\0' ? "reads frames too" : "is not installed");
 }
 
-/* Make oracle2 against the library, if there is one. */
+/* Compile oracle2 against the library, if it is installed. */
 static void make_oracle(void)
 {
 	const char *root = getenv("top_srcdir");
@@ -895,7 +897,7 @@ static void make_oracle(void)
 		 " -L\"$BPK_CBLOSC2/lib\" -Wl,-rpath,\"$BPK_CBLOSC2/lib\" -lblosc2",
 		 root);
 	has_oracle = shell(script) == 0;
-	printf("# c-blosc2 %s\n", has_oracle ? "judges frames, too" : "cannot be asked");
+	printf("# c-blosc2 %s\n", has_oracle ? "reads frames too" : "is not installed");
 }
 
 static void begin(void)

@@ -1,17 +1,17 @@
 /*
- * Every command x every call that reads x errors of the machine: no error passes silently, and none
- * is taken for damage or for "nothing is there".
+ * Every command x every call that reads x errors of the machine: no error may be ignored, or taken
+ * for damage or for a missing file.
  *
- *     looks [WORD]...   only the rows whose name holds one of the words; prints TAP
+ *     looks [WORD]...   only the rows whose name contains one of the words; prints TAP
  *
  *     BPK               the program
  *     BPK_FAULT_FULL    non-empty: every point; otherwise one in THIN of them
- *     abs_top_builddir  where tests/fault/nth was built
+ *     abs_top_builddir  the build folder, with tests/fault/nth
  *
- * Each command runs once in peace. Then the Nth of its calls that open, look at, list or read a
- * file fails, for every N. Afterwards either all is as in peace, or the status is 1, a line says
- * which error it was, what was printed is a part of what is printed in peace, and what is missing
- * of it was named. A command that changes an archive leaves the old or the new content.
+ * Each command runs once undisturbed. Then, for every N, the Nth of its calls that open, stat, list
+ * or read a file fails. Afterwards either everything is as undisturbed; or the status is 1, a line
+ * says which error it was, the output is a part of the undisturbed output, and a message names what
+ * is missing in it. A command that changes an archive leaves the old or the new content.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -27,11 +27,11 @@ enum { THIN = 97, SHOWN = 8, TEXT_MAX = 1 << 18 };
 struct row {
 	const char *name;
 	const char *args[12];
-	const char *target;  /* a file or folder that it makes; NULL: none */
-	const char *archive; /* one that it changes; NULL: none */
+	const char *target;  /* a file or folder that it makes; may be NULL */
+	const char *archive; /* an archive that it changes; may be NULL */
 	const char *in;      /* standard input; NULL: nothing */
-	bool lines;          /* of its output each stands for itself */
-	bool by_parts;       /* the target may hold a part */
+	bool lines;          /* each line of its output stands for itself */
+	bool by_parts;       /* the target may be incomplete after an error */
 };
 
 static const struct row rows[] = {
@@ -77,7 +77,7 @@ static const struct row rows[] = {
 	  .target = "new.blpd" },
 	{ .name = "tar", .args = { "tar", "--date", "1", "d/set.blpd", "d/x.blp" } },
 	{ .name = "tar -t", .args = { "tar", "-t", "s.tar" } },
-	/* it puts out file by file, and what came before the error stays */
+	/* it extracts file by file, and the files before the error stay */
 	{ .name = "tar -x",
 	  .args = { "tar", "-x", "s.tar" },
 	  .target = "set.blpd",
@@ -171,7 +171,8 @@ static bool has_line(const struct text *text, const char *line, size_t size)
 	return false;
 }
 
-/* Does a line of said, "bpk: NAME: ...", name the file that line is about, or a folder above? */
+/* True if a line of said, "bpk: NAME: ...", names the file that line is about, or a folder above
+ * it. */
 static bool is_named(const struct text *said, const char *line)
 {
 	for (const char *at = said->bytes; *at != '\0';
@@ -190,7 +191,7 @@ static bool is_named(const struct text *said, const char *line)
 
 struct result {
 	struct ran ran;
-	struct text out, said, made; /* made: what the target, or the archive, holds */
+	struct text out, said, made; /* made: the content of the target or the archive */
 };
 
 static struct result peace, now;
@@ -202,7 +203,7 @@ static void shell(const char *command)
 		run_die(command);
 }
 
-/* What path holds, told by bpk itself where it is an archive; nothing when it is not there. */
+/* The content of path, read by bpk if it is an archive; empty if it does not exist. */
 static void look_at(const char *path, struct text *text)
 {
 	char command[PATH_MAX * 2 + 200];
@@ -246,17 +247,17 @@ static void run(const struct row *row, const struct fault *fault, struct result 
 
 /* ---- judging ---- */
 
-/* Every line is one of peace, and one that is missing was named. */
+/* Every line must be an undisturbed one, and a message must name every missing one. */
 static const char *judge_lines(void)
 {
 	const char *at;
 
 	for (at = now.out.bytes; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
 		if (!has_line(&peace.out, at, strcspn(at, "\n")))
-			return "prints a line that it does not print in peace";
+			return "prints a line that it does not print undisturbed";
 	for (at = peace.out.bytes; *at != '\0'; at += strcspn(at, "\n"), at += *at == '\n')
 		if (!has_line(&now.out, at, strcspn(at, "\n")) && !is_named(&now.said, at))
-			return "an archive was passed over in silence";
+			return "an archive was skipped without a message";
 	return NULL;
 }
 
@@ -268,7 +269,7 @@ static const char *judge(const struct row *row, const struct trouble *trouble)
 	if (now.ran.status == 0 && as_in_peace)
 		return NULL;
 	if (now.ran.status == 0)
-		return "an error passed unseen, and changed the result";
+		return "an error was ignored, and changed the result";
 	if (now.ran.status != 1)
 		return "status is neither 0 nor 1";
 	if (strstr(now.said.bytes, strerror(trouble->number)) == NULL)
@@ -277,7 +278,7 @@ static const char *judge(const struct row *row, const struct trouble *trouble)
 		return judge_lines();
 	if (row->target != NULL && !row->by_parts && now.made.size > 0 &&
 	    !same(&now.made, &peace.made))
-		return "failed, and left something else";
+		return "failed, and left another result";
 	if (row->archive != NULL && !same(&now.made, &peace.made) && !same(&now.made, &old_content))
 		return "the archive is neither old nor new";
 	return NULL;
@@ -311,7 +312,7 @@ static void sweep_trouble(const struct row *row, const struct trouble *trouble)
 			continue;
 		fault.point = (long)i + 1;
 		run(row, &fault, &now);
-		/* a slower run has more pauses of its locks, and so more calls */
+		/* a slower run pauses its locks more often, and so makes more calls */
 		if (now.ran.calls.first[0] == '\0' && now.ran.status == 0)
 			continue;
 		wrong = judge(row, trouble);
@@ -340,7 +341,7 @@ static void sweep_row(const struct row *row)
 	if (peace.ran.status != 0 || peace.ran.calls.count == 0) {
 		tests++;
 		failed_tests++;
-		printf("not ok %d - %s: in peace\n# status %d, says: %s\n", tests, row->name,
+		printf("not ok %d - %s: undisturbed\n# status %d, says: %s\n", tests, row->name,
 		       peace.ran.status, peace.ran.said);
 		return;
 	}

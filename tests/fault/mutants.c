@@ -1,9 +1,10 @@
 /*
- * Simulation files that are damaged or made up: each is packed by default options, to a Bloscpack
- * file and to a Blosc2 frame, and to one with --predict, and comes back bit for bit; and what
- * `info` says of it, packed or not, it says without falling over. Prints TAP, a line for each file.
+ * Damaged simulation files. Each variant is packed with default options to a Bloscpack file, to a
+ * Blosc2 frame, and to a frame with --predict, and must come back bit for bit. `info` must survive
+ * each variant, packed or not. Prints TAP, a line for each file.
  *
- *     mutants [FILE]...   those of $BPK_FIXTURES/gsd, $BPK_SAMPLES and tests/fuzz/corpus/layout
+ *     mutants [FILE]...   default: those of $BPK_FIXTURES/gsd, $BPK_SAMPLES and
+ *                         tests/fuzz/corpus/layout
  *
  *     BPK                 the program
  *     BPK_FAULT_FULL      non-empty: ALL variants of each file; otherwise THIN
@@ -27,17 +28,17 @@ enum {
 	ALL = 200,
 	THIN = 5,
 	NAME = 24,
-	FILE_MOST = 64 << 20,
-	TIME_LIMIT_S = 900,
-	STATUS_BUG = 70,
-	SHOWN = 4, /* failures of a step */
+	FILE_MOST = 64 << 20, /* bytes read of a file */
+	TIME_LIMIT_S = 900,   /* for one command on all variants */
+	STATUS_BUG = 70,      /* EX_SOFTWARE: bpk found a mistake of its own */
+	SHOWN = 4,            /* failures shown of a step */
 };
 
 static const char *bpk;
 static int count; /* variants of each file */
 static char folder[PATH_MAX];
 
-/* The file of which variants are made. */
+/* The file to make variants of. */
 static uint8_t *bytes;
 static size_t size;
 static uint64_t seed;
@@ -51,7 +52,7 @@ static _Noreturn void die(const char *what)
 
 /* ---- files ---- */
 
-/* The bytes of path, most of them at most; -1: it is not there. */
+/* Read at most most bytes of path. Returns their number, -1 when the file is missing. */
 static long load(const char *path, uint8_t *out, size_t most)
 {
 	FILE *file = fopen(path, "rbe");
@@ -131,7 +132,7 @@ static int run(char *const *argv)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-/* Did a sanitizer say anything? */
+/* True if a sanitizer printed a report. */
 static bool complained(void)
 {
 	static char said[1 << 16];
@@ -141,14 +142,14 @@ static bool complained(void)
 	return strstr(said, "Sanitizer") != NULL || strstr(said, "runtime error:") != NULL;
 }
 
-/* What is run: a command and its options, on files of that suffix. */
+/* A command with its options, for files with that suffix. */
 struct step {
 	const char *words[5]; /* ended by NULL */
 	const char *suffix;
 	bool must_succeed;
 };
 
-/* Run it on the variants from first on, so many of them. */
+/* Run the step on number variants from first on. True if it ended as it should. */
 static bool is_good(const struct step *step, int first, int number)
 {
 	static char names[ALL][NAME];
@@ -168,7 +169,7 @@ static bool is_good(const struct step *step, int first, int number)
 	       (status == 0 || !step->must_succeed);
 }
 
-/* What it said first, and of what. */
+/* Print the first line on standard error, with the command and the variant. */
 static void tell_said(const char *command, int number)
 {
 	char said[200];
@@ -180,7 +181,7 @@ static void tell_said(const char *command, int number)
 	       said);
 }
 
-/* On all of them at once; where that fails, which of them was it? */
+/* Run the step on all variants at once. If that fails, run it on each to find the bad ones. */
 static int run_step(const struct step *step)
 {
 	int bad = 0;
@@ -224,7 +225,7 @@ static const char *base_of(const char *path)
 	return slash != NULL ? slash + 1 : path;
 }
 
-/* To an archive and back; how many came back as they were. */
+/* Pack and unpack all variants. Returns the number that came back unchanged. */
 static int go_round(const struct step *pack, const char *suffix, int *bad)
 {
 	const struct step info = { { "info", "--json", "-vv" }, suffix, false };

@@ -1,3 +1,4 @@
+/* Making variants of simulation files, for mutants.c. */
 #include "fault/mutate.h"
 
 #include <stdbool.h>
@@ -20,7 +21,8 @@ static void put(uint8_t *bytes, uint64_t value, size_t size, bool big)
 
 /* ---- Shortening ---- */
 
-/* One of a GSD file's tables, whose place and number of entries stand at field, to bytes + end. */
+/* Copy a GSD file's table, whose offset and entry count are at field, to bytes + end. Returns the
+ * new end. */
 static size_t move_table(uint8_t *bytes, size_t size, const uint8_t *whole, size_t field,
 			 size_t entry_size, size_t end)
 {
@@ -69,7 +71,7 @@ static uint64_t draw(uint64_t *state)
 	return z ^ z >> 31;
 }
 
-/* A place, mostly in what is read to find the rest: the beginning, the end. */
+/* An offset, mostly in the parts that lead to all others: the beginning and the end. */
 static size_t place(uint64_t *state, size_t size)
 {
 	static const size_t near[] = { 64, 512, 4096 };
@@ -96,7 +98,7 @@ static void flip_bits(uint64_t *state, uint8_t *bytes, size_t size)
 		bytes[place(state, size)] ^= (uint8_t)(1 << draw(state) % 8);
 }
 
-/* What a length may be: near nothing, the file's size, or the end of its type; or anything. */
+/* A value for a length: near 0, near the file's size, near the limit of a type, or any. */
 static uint64_t some_number(uint64_t *state, size_t size)
 {
 	uint64_t small = draw(state) % 5;
@@ -134,7 +136,7 @@ static void set_numbers(uint64_t *state, uint8_t *bytes, size_t size)
 	}
 }
 
-/* Bytes of one place to another. */
+/* Copy some bytes over others. */
 static void splice(uint64_t *state, uint8_t *bytes, size_t size)
 {
 	size_t length = 1 + draw(state) % 256, from = place(state, size), to = place(state, size);

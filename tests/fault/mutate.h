@@ -1,6 +1,7 @@
 /*
- * Simulation files as they may come out of a bad disk or a bad mind: cut short, with bits flipped,
- * with other numbers where lengths and offsets stand. The same seed gives the same variant.
+ * Variants of simulation files as a bad disk or a hostile author makes them: truncated, with
+ * flipped bits, with other numbers in lengths and offsets. The same seed gives the same variant.
+ * mutants.c calls it.
  */
 #ifndef BPK_TESTS_FAULT_MUTATE_H
 #define BPK_TESTS_FAULT_MUTATE_H
@@ -9,12 +10,12 @@
 #include <stdint.h>
 
 enum {
-	MUTATE_MOST = 256 << 10, /* of a file that is larger so much is looked at */
-	MUTATE_TABLES = 256 << 10,
+	MUTATE_MOST = 256 << 10,   /* bytes used of a larger file */
+	MUTATE_TABLES = 256 << 10, /* bytes used of a GSD file's tables */
 };
 
-/* Cut a file in place to its first MUTATE_MOST bytes, with a GSD file's tables behind them, and its
- * header leading there. Returns its size, MUTATE_MOST + MUTATE_TABLES at most. */
+/* Cut a file in place to its first MUTATE_MOST bytes. A GSD file keeps its tables behind them, and
+ * its header is changed to point there. Returns its size, at most MUTATE_MOST + MUTATE_TABLES. */
 size_t mutate_shorten(uint8_t *bytes, size_t size);
 
 /* Make a variant of size bytes in out, which has room for as many. Returns its size. */

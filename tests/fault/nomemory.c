@@ -1,12 +1,13 @@
 /*
- * Preloaded into a command: its Nth allocation fails, or its Nth thread does not begin.
+ * A shared library to preload into a command: its Nth allocation fails, or its Nth thread does not
+ * start.
  *
  *     LD_PRELOAD=nomemory.so NOMEMORY_ALLOCATION=N NOMEMORY_THREAD=N NOMEMORY_REPORT=FILE COMMAND
  *
- * Unset or 0: none fails. At its end the command writes into FILE how many of each it asked for.
- * Allocations count from the time when the shared libraries are ready. Only glibc names the
- * functions behind its allocator; elsewhere nothing is replaced and no report is written. Not for
- * sanitizer builds, which bring an allocator of their own.
+ * Unset or 0: nothing fails. At its end the command writes the numbers of allocations and threads
+ * that it requested into FILE. Allocations count from the time when the shared libraries are ready.
+ * Only glibc names the functions behind its allocator; elsewhere nothing is replaced and no report
+ * is written. Not for sanitizer builds, which replace the allocator themselves.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -21,7 +22,7 @@ void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *old, size_t size);
 void *__libc_memalign(size_t alignment, size_t size);
 
-/* Fixed once begin has run. */
+/* Fixed after begin. */
 static long bad_allocation, bad_thread;
 static int begun;
 

@@ -1,30 +1,30 @@
 /*
- * Run a command and do something at the Nth system call of a class, counted over all its threads.
- * Then end as the command does: with its status, or of the signal that killed it.
+ * Run a command and inject a fault at the Nth system call of a class, counted over all its threads.
+ * Then end as the command does: with its status, or by the signal that killed it. run.c and the
+ * tests of commands call it.
  *
  *     nth [-r | -R] [-n N [-a ACTION] [-s]] [-o REPORT] COMMAND [ARG]...
  *
- *     -r   the class of reads: read, pread, and openings of relative paths, of files below the
- *          present folder and of standard input. Otherwise the class of writes: all that changes
- *          files or makes them durable, but for standard error.
- *     -R   the class of all calls that read: besides read and pread those that open files, ask what
- *          they are (stat, lseek, readlink) and list folders, of paths and files below the present
- *          folder and of standard input; not those that make files
- *     -n   act at the Nth call; without it nothing is done
- *     -a   what to do:
+ *     -r   the class of reads: read, pread, and open of relative paths; of files below the current
+ *          folder and of standard input. Otherwise the class of writes: every call that changes
+ *          files or makes them durable, except on standard error.
+ *     -R   the class of all calls that read: also open, stat, lseek, readlink and listing folders,
+ *          of paths and files below the current folder and of standard input; not calls that
+ *          create files
+ *     -n   act at the Nth call; without it only count
+ *     -a   the action:
  *          kill, after    SIGKILL before the call, or after it (kill is the default)
- *          half, short    let the call move half its bytes, then SIGKILL or go on; with
- *                         NTH_SECTORS set a write at an offset that stays inside of 512 bytes is
- *                         whole or not at all before SIGKILL, as disks and the kernel have it
+ *          half, short    let the call transfer half its bytes, then SIGKILL or continue; with
+ *                         NTH_SECTORS set a write at an offset that stays within 512 bytes is
+ *                         atomic before SIGKILL, as it is for disks and the kernel
  *          fail:ERROR     the call is not made and fails so; EPIPE and EFBIG with their signals
- *          run            let the shell carry out NTH_RUN, the thread waiting before its call;
- *                         what it prints goes to standard error
- *          signal:NAME    send the signal; INT, TERM and HUP may be taken by another thread,
- *                         which gets 200 ms for it at this call and at nine that follow
- *     -s   for ever: fail every call from the Nth on, but not those that remove names, without
+ *          run            let the shell run NTH_RUN while the thread waits before its call;
+ *                         its output goes to standard error
+ *          signal:NAME    send the signal; INT, TERM and HUP may go to another thread, which
+ *                         gets 200 ms for it at this call and at the nine calls after it
+ *     -s   for ever: fail every call from the Nth on, except calls that remove names, without
  *          which no program could clean up
- *     -o   write the calls that were counted, one a line: its name, and " *" where something was
- *          done
+ *     -o   write the counted calls, one a line: the name, and " *" for a call with the fault
  *
  * Status 125: this machine does not let one process trace another, or the arguments are wrong.
  */
@@ -51,7 +51,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { CANNOT_TRACE = 125, HOLD_MS = 200, MOST_HELD = 10 };
+enum {
+	CANNOT_TRACE = 125, /* exit status */
+	HOLD_MS = 200,      /* how long a thread is held for a signal to another */
+	MOST_HELD = 10,     /* calls that are held after one signal */
+};
 
 #if defined __x86_64__ && defined __LP64__
 #define MACHINE AUDIT_ARCH_X86_64
@@ -67,7 +71,7 @@ int main(void)
 }
 #else
 
-/* ---- the calls ---- */
+/* ---- The calls ---- */
 
 enum kind {
 	CHANGES, /* a name or a file, given by path */
@@ -75,17 +79,17 @@ enum kind {
 	WRITES,  /* to the descriptor in argument fd */
 	READS,   /* from the descriptor in argument fd */
 	OPENS,   /* with the flags in argument size, the path in argument fd */
-	LOOKS,   /* at the descriptor in argument fd */
-	FINDS,   /* a path, in argument fd, from the folder in the argument before it */
-	NAMES,   /* a path, in argument fd */
+	LOOKS,   /* examines the descriptor in argument fd */
+	FINDS,   /* examines a path, in argument fd, from the folder in the argument before it */
+	NAMES,   /* examines a path, in argument fd */
 };
 
 struct call {
 	int number;
 	const char *name;
 	enum kind kind;
-	int fd;   /* which argument */
-	int size; /* which argument says how many bytes; 0: none does */
+	int fd;   /* the number of the argument, see kind */
+	int size; /* the number of the argument with the size in bytes, or 0 */
 };
 
 #define CALL(name, kind, fd, size)                                                                 \
@@ -160,7 +164,7 @@ static const struct call *call_find(uint64_t number)
 	return NULL;
 }
 
-/* ---- what to do ---- */
+/* ---- The fault ---- */
 
 enum action { KILL, AFTER, HALF, SHORT, RUN, FAIL, SIGNAL };
 
@@ -188,8 +192,8 @@ static const struct name signals[] = {
 
 /* One run; one thread reads and writes it. */
 static struct run {
-	bool reads, looks, for_ever; /* reads: only those; looks: of all kinds */
-	long at;                     /* 0: never */
+	bool reads, looks, for_ever; /* reads: count only reads; looks: of all kinds */
+	long at;                     /* the call to act at; 0: never */
 	enum action action;
 	int number; /* of the error or the signal */
 	FILE *report;
@@ -197,9 +201,9 @@ static struct run {
 
 	pid_t process;
 	long count;
-	pid_t finishing; /* the thread whose call ends before SIGKILL; 0: none */
-	int holds;       /* a signal was sent that others may take: calls that wait for it yet */
-	pid_t held;      /* the thread that waits until a signal was acted on; 0: none */
+	pid_t finishing; /* the thread whose call ends before SIGKILL, or 0 */
+	int holds;       /* after a signal that others may take: calls that still wait for it */
+	pid_t held;      /* the thread that waits for a signal to be handled, or 0 */
 } run;
 
 static _Noreturn void die(const char *what)
@@ -273,7 +277,7 @@ static void take_arguments(int argc, char **argv)
 		die("getcwd");
 }
 
-/* ---- the other process ---- */
+/* ---- The traced process ---- */
 
 /* Stop at every call of the table; all others run at full speed. */
 static int install_filter(void)
@@ -298,7 +302,7 @@ static int install_filter(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
 }
 
-/* Wait until the tracer is there, then become the command. */
+/* Wait until the tracer is ready, then run the command. */
 static void become(char **command, int go)
 {
 	char byte;
@@ -339,7 +343,7 @@ static void start(char **command)
 	close(go[1]);
 }
 
-/* ---- registers ---- */
+/* ---- Registers ---- */
 
 static bool get_registers(pid_t thread, struct user_regs_struct *registers)
 {
@@ -390,7 +394,7 @@ static void set_result(pid_t thread, struct user_regs_struct *registers, long re
 }
 #endif
 
-/* ---- which calls count ---- */
+/* ---- Counting ---- */
 
 static bool lies_in_folder(const char *path)
 {
@@ -412,7 +416,7 @@ static bool is_below_folder(pid_t thread, int fd)
 	return lies_in_folder(path);
 }
 
-/* The beginning of a path in the other process, as much as a folder's name may have. */
+/* Read a path from the traced process, up to PATH_MAX - 1 bytes. */
 static void get_path(pid_t thread, unsigned long long at, char path[PATH_MAX])
 {
 	size_t size = 0;
@@ -435,7 +439,8 @@ static bool is_relative(pid_t thread, unsigned long long at)
 	return path[0] != '/' && path[0] != '\0';
 }
 
-/* Of a path from a folder; an empty one stands for the folder, or file, itself. */
+/* True if a path relative to the folder fd lies below the current folder; an empty path stands for
+ * fd itself. */
 static bool leads_below_folder(pid_t thread, int fd, unsigned long long at)
 {
 	char path[PATH_MAX];
@@ -480,7 +485,7 @@ static bool counts(const struct call *call, pid_t thread, const unsigned long lo
 	}
 }
 
-/* ---- acting ---- */
+/* ---- Acting ---- */
 
 static void go_on(pid_t thread, int sig)
 {
@@ -501,7 +506,7 @@ static void halve(pid_t thread, const struct call *call)
 	}
 }
 
-/* A write that disks and the kernel make in one piece. */
+/* True for a write that disks and the kernel make atomically. */
 static bool is_in_one_piece(pid_t thread, const struct call *call)
 {
 	struct user_regs_struct registers;
@@ -515,7 +520,7 @@ static bool is_in_one_piece(pid_t thread, const struct call *call)
 	return size <= 512 && offset % 512 <= 512 - size;
 }
 
-/* The signals are those that the kernel sends with the error. */
+/* The kernel sends these signals together with the error. */
 static void fail(pid_t thread)
 {
 	struct user_regs_struct registers;
@@ -531,7 +536,7 @@ static void fail(pid_t thread)
 
 static void hold(pid_t thread)
 {
-	/* again and again, since an alarm between two waits is lost */
+	/* repeated, because an alarm between two waits is lost */
 	const struct itimerval limit = { .it_value.tv_usec = HOLD_MS * 1000,
 					 .it_interval.tv_usec = HOLD_MS * 1000 };
 
@@ -648,7 +653,7 @@ static void at_stop(pid_t thread, int status)
 		go_on(thread, sig == (SIGTRAP | 0x80) ? 0 : sig);
 }
 
-/* Until all threads are gone; returns how the process ended. */
+/* Trace until all threads are gone. Returns the process's wait status. */
 static int attend(void)
 {
 	int status, end = 0;

@@ -1,3 +1,4 @@
+/* Running one command under a fault, for the sweeps. */
 #include "fault/run.h"
 
 #include <errno.h>
@@ -10,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TIME_LIMIT_S = 120, PIPE_MAX = 1 << 16 };
+enum { TIME_LIMIT_S = 120, PIPE_MAX = 1 << 16 }; /* for one command; bytes fed through a pipe */
 
 char bpk_program[PATH_MAX];
 static char nth[PATH_MAX], shim[PATH_MAX];
@@ -31,7 +32,7 @@ static void redirect(int fd, const char *path, int flags)
 		close(opened);
 }
 
-/* The file's content waits in the pipe, which is larger. */
+/* Put the file's content into a pipe, which has room for all of it. */
 static void feed(const char *path)
 {
 	static char bytes[PIPE_MAX];
@@ -85,7 +86,7 @@ static void preload(const struct fault *fault)
 	set_variable("NOMEMORY_THREAD", fault->thread);
 }
 
-/* The child: never returns. */
+/* Runs in the child; never returns. */
 static void become(const struct command *command, const struct fault *fault)
 {
 	const char *argv[40], **next = argv;
@@ -104,7 +105,7 @@ static void become(const struct command *command, const struct fault *fault)
 	for (size_t i = 0; command->argv[i] != NULL; i++)
 		*next++ = command->argv[i];
 	*next = NULL;
-	alarm(TIME_LIMIT_S); /* outlives exec; a command that hangs ends as signal 14 */
+	alarm(TIME_LIMIT_S); /* survives exec; a command that hangs ends by signal 14 */
 	execv(argv[0], (char **)argv);
 	_exit(126);
 }
@@ -201,7 +202,7 @@ bool run_moves_bytes(const char *call)
 	return run_is_one_of(call, names);
 }
 
-/* ---- what can be done here ---- */
+/* ---- Requirements ---- */
 
 static bool is_sanitized(const char *program)
 {

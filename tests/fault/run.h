@@ -1,6 +1,4 @@
-/*
- * Run one command, with or without a fault, and tell how it ended.
- */
+/* Running one command, with or without a fault, and recording how it ended. The sweeps call it. */
 #ifndef BPK_TESTS_FAULT_RUN_H
 #define BPK_TESTS_FAULT_RUN_H
 
@@ -8,22 +6,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What is done to a command. */
+/* A fault to inject into a command. */
 struct fault {
 	enum { BY_NOBODY, BY_NTH, BY_NOMEMORY } doer;
 	/* for nth */
 	const char *action;
 	bool for_ever, reads, looks; /* looks: all calls that read, nth -R */
-	long point;                  /* 0: only count */
-	/* for nomemory; 0: only count */
+	long point;                  /* the number of the call; 0: only count */
+	/* for nomemory: number of the allocation or thread; 0: only count */
 	long allocation, thread;
 };
 
-/* A command's calls as nth counted them. */
+/* The system calls of a command, as nth counted them. */
 struct calls {
 	size_t count;
 	char names[1 << 11][20];
-	char first[20]; /* the first where something was done; empty: none */
+	char first[20]; /* the first call that met the fault; empty: no call did */
 	char last[20];
 };
 
@@ -37,27 +35,31 @@ struct command {
 
 /* How it ended. */
 struct ran {
-	int status;     /* 128 + N: of signal N */
+	int status;     /* 128 + N after signal N */
 	char said[512]; /* the first line of standard error */
 	size_t lines;
 	struct calls calls;
-	long allocations, threads; /* asked for; 0 where it did not get to the end */
+	long allocations, threads; /* requested; 0 if it did not reach its end */
 };
 
 extern char bpk_program[PATH_MAX];
 
-/* Find nth and nomemory.so in the folder tools, and bpk by the variable BPK; sets the environment
- * and signals that commands are to see. False, with a line on standard error, when BPK names
- * none. */
+/*
+ * Find nth and nomemory.so in the folder tools, and bpk by the variable BPK; set the environment
+ * and the signals for commands. Returns false, with a line on standard error, when BPK names no
+ * program.
+ */
 bool run_begin(const char *tools);
 
-/* Faults cannot be made here: NULL, or why. */
+/* NULL, or the reason why faults cannot be injected here. */
 const char *run_cannot(void);
 
-/* Run it in the present folder; reports go to the one above. Dies when that is impossible. */
+/* Run the command in the current folder; reports go to the folder above. Dies when that is
+ * impossible. */
 void run_command(const struct command *command, const struct fault *fault, struct ran *ran);
 
-/* Is name in the list, which NULL ends? Does the system call of that name move bytes? */
+/* True if name is in the list, which NULL ends; true if the system call of that name moves
+ * bytes. */
 bool run_is_one_of(const char *name, const char *const *names);
 bool run_moves_bytes(const char *call);
 

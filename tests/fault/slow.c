@@ -1,6 +1,5 @@
-/*
- * Slow readers for living: a pipe of one page, which is read when the change is over.
- */
+/* Slow readers for living.c: the output goes into a pipe of one page, which is read after the
+ * change. */
 #include "fault/slow.h"
 
 #include <fcntl.h>
@@ -13,7 +12,12 @@
 
 #include "fault/run.h"
 
-enum { PAGE = 4096, TIME_LIMIT_S = 60, LOOK_US = 500, LOOKS = 20000 };
+enum {
+	PAGE = 4096,
+	TIME_LIMIT_S = 60, /* for the reader */
+	LOOK_US = 500,     /* between two checks whether it waits */
+	LOOKS = 20000,     /* checks before the test goes on anyway */
+};
 
 static _Noreturn void become_reader(const char *name, const int ends[2])
 {
@@ -27,7 +31,7 @@ static _Noreturn void become_reader(const char *name, const int ends[2])
 	_exit(126);
 }
 
-/* Does it wait for somebody to read, or has it ended? */
+/* True if its pipe is full, so that it waits, or if it has ended. */
 static bool stands(const struct slow *reader, int size)
 {
 	siginfo_t info = { 0 };

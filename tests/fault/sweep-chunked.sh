@@ -1,13 +1,13 @@
 #!/bin/sh
-# Changes of chunked directories x every call that writes x every fault: whatever instant a command
-# dies at, or whatever fails, the dataset is as it was or as it was to be, verify finds nothing in
-# it, and the next command goes on from there and leaves no draft. Prints TAP.
+# Changes of chunked directories x every call that writes x every fault: at whatever instant a command
+# dies and whatever fails, the dataset has its old or its new content, verify accepts it, and the next
+# command works and leaves no draft. Prints TAP.
 #
 #     sweep-chunked.sh [NAME [KIND]]
 #
 #     NAME, KIND        only that change, and only of that dataset
 #     BPK_FAULT_FULL    non-empty: every point; otherwise one in BPK_FAULT_THIN, or 41
-#     abs_top_builddir  where bpk and tests/fault/nth were built
+#     abs_top_builddir  the build folder, with bpk and tests/fault/nth
 set -u
 umask 022
 export LC_ALL=C
@@ -32,7 +32,7 @@ cd "$work" || exit 99
     exit 0
 }
 
-# Bytes that pack, of a length.
+# SIZE compressible bytes.
 make_bytes() { # SIZE SEED
     awk -v n="$1" -v s="$2" 'BEGIN { for (i = 0; i < n; i++) {
         s = (s * 1103515245 + 12345) % 2147483648
@@ -47,8 +47,8 @@ bail() {
 }
 
 mkdir base
-make_bytes 10200 1 >partial # the last chunk is, and the last file
-make_bytes 9600 2 >whole    # the last chunk is full, and not its file
+make_bytes 10200 1 >partial # the last chunk and the last file are partial
+make_bytes 9600 2 >whole    # the last chunk is full, its file is partial
 make_bytes 5040 3 >more
 printf '%s' "{\"dtype\":\"[('x', '<f4'), ('y', [('u', '<i2'), ('v', '|S6')])]\",\"shape\":[N]," \
     '"order":"C","container":"numpy"}' >nested.json
@@ -64,16 +64,16 @@ base() { # KIND RAW METADATA OPTIONS: converted from a Bloscpack file, with file
         "$BPK" convert -q --superchunk-size 1200 "$@" "$kind.blp" "base/$kind.blpd" 2>said ||
         bail "base/$kind cannot be made"
 }
-echo '{}' >none.json
-base bytes partial none.json --superchunk-size 3600
-base full whole none.json --superchunk-size 3600
+echo '{}' >empty.json
+base bytes partial empty.json --superchunk-size 3600
+base full whole empty.json --superchunk-size 3600
 base columns partial nested.json
-base bcolz partial none.json --layout bcolz
+base bcolz partial empty.json --layout bcolz
 base table whole flat.json --layout bcolz
 
 # ---- one run with a fault ----
 
-# What a scenario does to the dataset set.blpd, and what its content is afterwards, in wanted.
+# Write the content of the dataset set.blpd after the change to wanted.
 scenario() { # NAME KIND
     content=$2.raw
     case $1 in
@@ -101,16 +101,16 @@ fresh() { rm -rf set.blpd && cp -a "base/$1.blpd" set.blpd; }
 
 wrong() {
     failed=$((failed + 1))
-    [ "$failed" -gt 5 ] || echo "# point $point: $1: $(head -n 1 said)" # the first are enough
+    [ "$failed" -gt 5 ] || echo "# point $point: $1: $(head -n 1 said)" # show the first five
 }
 
-# Is it what it was, or what was wanted? And does the next command go on from there?
+# The content must be the old or the wanted one, and the next command must work.
 check() { # NAME KIND STATUS
     "$BPK" cat set.blpd >seen 2>said || { wrong "cannot be read"; return; }
     if cmp -s seen wanted; then :; elif cmp -s seen "$2.raw"; then
         [ "$3" -ne 0 ] || { wrong "succeeded, and nothing has changed"; return; }
     else
-        wrong "is neither old nor new"
+        wrong "has neither the old nor the new content"
         return
     fi
     # a list of changes that the fault left is pending
@@ -119,7 +119,7 @@ check() { # NAME KIND STATUS
     "$BPK" append -q set.blpd more 2>said || { wrong "cannot be appended to"; return; }
     "$BPK" verify set.blpd 2>said || { wrong "is not sound when appended to"; return; }
     "$BPK" cat set.blpd 2>said | cmp -s - seen.more || { wrong "is not what was appended to"; return; }
-    [ -z "$(find set.blpd -name '*.bpk-*' -o -name '.bpkj')" ] || wrong "holds what was left behind"
+    [ -z "$(find set.blpd -name '*.bpk-*' -o -name '.bpkj')" ] || wrong "holds leftovers"
 }
 
 sweep() { # NAME KIND

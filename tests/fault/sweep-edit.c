@@ -1,10 +1,10 @@
 /*
- * Edits in place x every system call x every fault: whatever instant a writer dies at, or
- * whatever fails, a reader sees what was committed; and so does the next writer, who may die as
- * well while it puts things back. Prints TAP.
+ * Edits in place x every system call x every fault: at whatever instant a writer dies and whatever
+ * fails, a reader sees a committed state. So does the next writer, which may die too while it
+ * restores the file. Prints TAP.
  *
  *     BPK_FAULT_FULL    non-empty: every point; otherwise one in THIN of them
- *     abs_top_builddir  where tests/fault/nth and edits were built
+ *     abs_top_builddir  the build folder, with tests/fault/nth and edits
  */
 #include <errno.h>
 #include <stdio.h>
@@ -63,7 +63,7 @@ static void load(const char *path, struct content *content)
 	fclose(file);
 }
 
-/* In place: a journal counts for the file that it was made for, and a new one would be another. */
+/* Write in place: a journal counts for the inode that it was made for. */
 static void store(const char *path, const struct content *content)
 {
 	FILE *file;
@@ -107,7 +107,7 @@ static void run(const char *scenario, const char *commits, const struct fault *f
 
 static const struct fault no_fault = { .doer = BY_NOBODY };
 
-/* What a reader sees that puts nothing back. */
+/* Read as a reader that restores nothing. */
 static const char *look(struct content *content)
 {
 	struct ran ran;
@@ -128,7 +128,7 @@ static bool is_state(const struct content *content, int first, int last)
 	return false;
 }
 
-/* The next writer finds what the reader saw, and leaves no journal. */
+/* The next writer must find what the reader saw, and leave no journal. */
 static const char *recover(void)
 {
 	struct ran ran;
@@ -139,12 +139,12 @@ static const char *recover(void)
 	if (access(".f.bpkj", F_OK) == 0)
 		return "a journal is left";
 	if (look(&now) != NULL || !is_same(&now, &seen))
-		return "the next writer finds something else";
+		return "the next writer finds another content";
 	return NULL;
 }
 
-/* The journal that was left by the fault at a point, and a recovery that dies at each of its calls
- * (or at some, others with every point). */
+/* Keep the journal that the fault at a point left, and kill a recovery at each of its calls
+ * (without BPK_FAULT_FULL at some, which differ from point to point). */
 static const char *kill_recovery(long point)
 {
 	struct fault fault = { .doer = BY_NTH };
@@ -165,7 +165,7 @@ static const char *kill_recovery(long point)
 		run("recover", "0", &fault, &ran);
 		wrong = look(&now);
 		if (wrong == NULL && !is_same(&now, &seen))
-			wrong = "after a killed recovery a reader sees something else";
+			wrong = "after a killed recovery a reader sees another content";
 		if (wrong == NULL)
 			wrong = recover();
 	}
@@ -176,7 +176,7 @@ static const char *kill_recovery(long point)
 
 /* ---- judging ---- */
 
-/* The commits that a failed run has counted; -1 when its line is not as it should be. */
+/* The number of commits in the message of a failed run; -1 when the message is malformed. */
 static int commits_of(const struct ran *ran)
 {
 	int commits;
@@ -190,13 +190,13 @@ static const char *judge(const char *scenario, const struct mode *mode, const st
 {
 	bool renames = strcmp(scenario, "copy") == 0 || strcmp(scenario, "replace") == 0;
 	bool sync = strstr(ran->calls.first, "sync") != NULL;
-	/* once a name has changed nobody can take that back when its folder does not sync, nor
-	 * anything that has no journal when nothing can be written any more */
+	/* a rename cannot be undone when its folder does not sync, nor can a commit without a
+	 * journal when nothing can be written any more */
 	bool may_stay = sync && (renames || (mode->for_ever && access(".f.bpkj", F_OK) != 0));
 	int commits = commits_of(ran);
 
 	if (mode->kills)
-		return is_state(&seen, 0, nstates - 1) ? NULL : "a reader sees what never was";
+		return is_state(&seen, 0, nstates - 1) ? NULL : "a reader sees no committed state";
 	if (ran->status == 0)
 		return is_state(&seen, nstates - 1, nstates - 1) ? NULL : "not all was done";
 	if (ran->status != 1 || commits < 0)
@@ -255,7 +255,8 @@ static void sweep_mode(const char *scenario, const struct mode *mode, size_t tur
 	fflush(stdout);
 }
 
-/* What the file holds after 0, 1, 2 ... commits; how many calls all of it takes. */
+/* Record the content after 0, 1, 2 ... commits. Returns the number of calls of the whole
+ * scenario. */
 static size_t learn(const char *scenario)
 {
 	const struct fault count = { .doer = BY_NTH };

@@ -1,13 +1,13 @@
 /*
  * Every command x every system call x every fault, and every allocation that may fail.
  *
- *     sweep [WORD]...   only the rows whose name holds one of the words; prints TAP
+ *     sweep [WORD]...   only the rows whose name contains one of the words; prints TAP
  *
  *     BPK               the program
  *     BPK_FAULT_FULL    non-empty: every point; otherwise one in THIN of them
- *     abs_top_builddir  where tests/fault/nth and its kin were built
+ *     abs_top_builddir  the build folder, with the programs of tests/fault
  *
- * Each case runs twice: once into the fault, and once more without, which must succeed and leave
+ * Each case runs twice: once into the fault, and once without it, which must succeed and leave
  * nothing behind. A command is a row below; so is a fault.
  */
 #include <errno.h>
@@ -23,7 +23,7 @@
 
 enum { THIN = 13, SHOWN = 8 };
 
-/* No digest of libcrypto: 3.0 crashes by itself when memory is missing as it begins. */
+/* No row uses a digest of libcrypto: 3.0 crashes by itself when memory is missing at its start. */
 static const struct row rows[] = {
 	{ .name = "pack", .args = { "pack", "-T", "1", "-z", "8K", "a" }, .target = "a.blp" },
 	{ .name = "pack, 3 threads",
@@ -51,16 +51,16 @@ static const struct row rows[] = {
 	  .in = "a",
 	  .pipe = true,
 	  .target = "c.blp" },
-	{ .name = "convert, carried over",
+	{ .name = "convert, chunks copied",
 	  .args = { "convert", "-T", "1", "--checksum", "adler32", "b.blp", "c.blp" },
 	  .target = "c.blp" },
-	{ .name = "convert, packed anew",
+	{ .name = "convert, recompressed",
 	  .args = { "convert", "-T", "1", "-z", "8K", "b.blp", "c.blp" },
 	  .target = "c.blp" },
 	{ .name = "convert to b2frame",
 	  .args = { "convert", "-T", "1", "b.blp", "c.b2frame" },
 	  .target = "c.b2frame" },
-	{ .name = "convert, b2frame carried over",
+	{ .name = "convert, b2frame chunks copied",
 	  .args = { "convert", "-T", "1", "--checksum", "adler32", "b.b2frame", "c.b2frame" },
 	  .target = "c.b2frame" },
 	{ .name = "unpack b2frame",
@@ -137,14 +137,14 @@ static const struct row careless_row = {
 };
 
 enum expected {
-	IS_KILLED,   /* the old or the whole new result, one draft at most */
+	IS_KILLED,   /* the old or the whole new result, at most one draft */
 	FAILS,       /* status 1, one line, no draft, the old result */
-	GOES_ON,     /* status 0, the whole new result, not a word */
+	GOES_ON,     /* status 0, the whole new result, no message */
 	IS_SIGNALED, /* status 128 + N, no draft, the old or the whole new result */
-	LOSES_PIPE,  /* status 141, not a word */
+	LOSES_PIPE,  /* status 141, no message */
 };
 
-/* Where a fault makes sense. */
+/* The calls at which a fault makes sense. */
 enum which { EVERY_CALL, TRANSFERS, OPENINGS, STDOUT_WRITES };
 
 static const struct mode {
@@ -187,7 +187,8 @@ static bool full, nameless;
 
 /* ---- judging ---- */
 
-/* Without them the result is as good: another way is gone, or it stays more private. */
+/* True for calls whose failure is harmless: the same is done in another way, or the result is more
+ * private. */
 static bool may_be_forgiven(const char *call)
 {
 	static const char *const names[] = { "openat",    "ftruncate",       "fchmod",
@@ -198,9 +199,9 @@ static bool may_be_forgiven(const char *call)
 }
 
 /*
- * Names change once: after an interruption nobody knows whether they have, and to ask again could
- * take our own result for a file that was there before. POSIX does not list EINTR for them. And
- * stdio, which prints lines, has no way to go on.
+ * True for calls that need not be repeated after EINTR. A name changes once: after an interruption
+ * it is unknown whether it has, and a second try could take our own result for an earlier file.
+ * POSIX does not list EINTR for these calls. And stdio, which prints lines, cannot continue.
  */
 static bool may_end_interrupted(const struct row *row, const struct mode *mode, const char *call)
 {
@@ -211,7 +212,8 @@ static bool may_end_interrupted(const struct row *row, const struct mode *mode, 
 	return mode->number == EINTR && run_is_one_of(call, names);
 }
 
-/* While they run the signal waits: the result is there before it is taken up. */
+/* True for calls during which the signal waits, so that the result is complete before it is
+ * handled. */
 static bool may_outrun_signal(const char *call)
 {
 	static const char *const names[] = { "linkat", "renameat",  "renameat2",
@@ -226,7 +228,7 @@ static bool is_quiet_and_whole(const struct outcome *outcome)
 	       outcome->drafts == 0;
 }
 
-/* As before, or whole; what goes to standard output has no before. */
+/* The old or the whole result; standard output has no old one. */
 static bool is_old_or_whole(enum where where, const struct outcome *outcome)
 {
 	return where == TO_STDOUT || outcome->seen == WHOLE ||
@@ -242,7 +244,7 @@ static bool names_a_file(const struct row *row, const char *line)
 	       strstr(line, "c.tar: ") != NULL;
 }
 
-/* Status 1, one line that says why, nothing done. */
+/* Status 1, one line with the reason, nothing done. */
 static const char *judge_error(const struct row *row, enum where where, const char *reason,
 			       const struct outcome *outcome)
 {
@@ -256,10 +258,10 @@ static const char *judge_error(const struct row *row, enum where where, const ch
 		return "a draft is left";
 	if (where == TO_STDOUT)
 		return NULL;
-	/* what cannot be removed stays beside its result */
+	/* an input that cannot be removed stays beside its result */
 	if (outcome->seen == WHOLE && row->removes)
 		return NULL;
-	/* when the folder cannot be synced, what was replaced is gone already */
+	/* when the folder cannot be synced, the old file is already gone */
 	if (where == TO_OLD && outcome->seen == WHOLE)
 		return strcmp(outcome->ran.calls.last, "fsync") == 0 ? NULL : "failed and replaced";
 	return outcome->seen == (where == TO_OLD ? OLD : NOTHING) ? NULL : "the target is changed";
@@ -271,7 +273,7 @@ static const char *judge_failure(const struct row *row, enum where where, const 
 	const char *wrong;
 
 	if (is_quiet_and_whole(outcome))
-		return may_be_forgiven(outcome->ran.calls.first) ? NULL : "an error passed unseen";
+		return may_be_forgiven(outcome->ran.calls.first) ? NULL : "an error was ignored";
 	wrong = judge_error(row, where, strerror(mode->number), outcome);
 	if (wrong == NULL && !names_a_file(row, outcome->ran.said))
 		return "does not name the file";
@@ -285,10 +287,10 @@ static const char *judge_going_on(const struct row *row, enum where where, const
 		return NULL;
 	if (may_end_interrupted(row, mode, outcome->ran.calls.first))
 		return judge_error(row, where, strerror(mode->number), outcome);
-	/* what only prints has nothing to drop, and leaves SIGPIPE as it is */
+	/* a command that only prints has no draft to drop, and leaves SIGPIPE at its default */
 	if (row->prints && mode->number == SIGPIPE && outcome->ran.status == 128 + SIGPIPE)
-		return outcome->ran.lines == 0 ? NULL : "left a word";
-	return "did not go on as if nothing were";
+		return outcome->ran.lines == 0 ? NULL : "printed a message";
+	return "did not go on as without a fault";
 }
 
 static const char *judge_kill(enum where where, const struct outcome *outcome)
@@ -310,18 +312,18 @@ static const char *judge_signal(enum where where, const struct mode *mode,
 	if (outcome->ran.status != 128 + mode->number)
 		return "did not end of the signal";
 	if (outcome->ran.lines > 0 || outcome->drafts > 0)
-		return "left a word or a draft";
+		return "left a message or a draft";
 	return is_old_or_whole(where, outcome) ? NULL : "the target holds a part";
 }
 
-/* NULL: as it must be. */
+/* Returns NULL if the outcome is as it must be. */
 static const char *judge(const struct row *row, enum where where, const struct mode *mode,
 			 const struct outcome *outcome)
 {
 	if (outcome->source_changed)
 		return "a source was changed";
 	if (outcome->source_gone && outcome->seen != WHOLE)
-		return "the source is gone and its result is not there";
+		return "the source is gone, and its result is missing";
 	if (outcome->stray[0] != '\0')
 		return "a strange file is left";
 	if (row->removes && is_quiet_and_whole(outcome) && !outcome->source_gone)
@@ -347,7 +349,7 @@ static const char *judge(const struct row *row, enum where where, const struct m
 
 /* ---- sweeping ---- */
 
-/* One line of TAP in the making. */
+/* One line of TAP being counted. */
 struct tally {
 	const struct row *row;
 	enum where where;
@@ -385,7 +387,7 @@ static void end_tally(const struct tally *tally)
 static void explain(const struct tally *tally, long point, const struct outcome *outcome,
 		    const char *wrong)
 {
-	static const char *const seen[] = { "nothing", "the old", "the whole", "something else" };
+	static const char *const seen[] = { "nothing", "the old", "the whole", "another" };
 
 	if (tally->points - tally->right > SHOWN)
 		return;
@@ -395,7 +397,7 @@ static void explain(const struct tally *tally, long point, const struct outcome 
 	       outcome->ran.said);
 }
 
-/* The next run, without a fault, succeeds and clears up what the last one had to leave. */
+/* The next run, without a fault, must succeed and remove leftovers. */
 static const char *run_again(const struct row *row, enum where where, struct outcome *outcome)
 {
 	static const struct fault none = { .doer = BY_NOBODY };
@@ -410,7 +412,7 @@ static const char *run_again(const struct row *row, enum where where, struct out
 	return NULL;
 }
 
-/* Both runs of one case; true when all is as it must be. */
+/* Run one case, both times, and count it. */
 static void try_point(struct tally *tally, const struct mode *mode, long point)
 {
 	const struct fault fault = {
@@ -449,7 +451,7 @@ static bool suits(const struct row *row, const struct mode *mode, const char *ca
 	return false;
 }
 
-/* Deterministic, and over rows and modes every point has its turn. */
+/* Deterministic. Over rows and modes every point has its turn. */
 static bool is_chosen(const struct row *row, const struct mode *mode, size_t point)
 {
 	size_t turn = point + 2 * (size_t)(mode - modes);
@@ -459,7 +461,8 @@ static bool is_chosen(const struct row *row, const struct mode *mode, size_t poi
 	return full || row->careless || turn % THIN == 0;
 }
 
-/* The plain run under nth: its result is what later ones are held against, its calls the points. */
+/* Run once under nth without a fault: later results are compared with this one, and its calls are
+ * the points. */
 static bool survey(const struct row *row, enum where where, bool reads, struct outcome *outcome)
 {
 	const struct fault count = { .doer = BY_NTH, .reads = reads };
@@ -507,7 +510,7 @@ static void sweep_calls(const struct row *row, enum where where)
 	}
 }
 
-/* Memory may be missing where it is not needed; a thread never is. */
+/* A command may succeed without unimportant memory, and must succeed without threads. */
 static const char *judge_missing(const struct row *row, enum where where, const struct fault *fault,
 				 const struct outcome *outcome)
 {
@@ -571,7 +574,7 @@ static void sweep_row(const struct row *row)
 	}
 }
 
-/* ---- what can be done here ---- */
+/* ---- Requirements ---- */
 
 static _Noreturn void skip_all(const char *reason)
 {

@@ -1,11 +1,11 @@
 /*
- * Directories that are written and changed x every system call x every fault: a reader sees the old
- * or the whole new, the next writer works, and nothing is left behind.
+ * Directories written and changed x every system call x every fault: a reader sees the old or the
+ * whole new state, the next writer works, and nothing is left behind.
  *
- *     trees [WORD]...   only the rows whose name holds one of the words; prints TAP
- *     trees --do ROW    what is done in a row, in the present folder; status 1 and a line if not
+ *     trees [WORD]...   only the rows whose name contains one of the words; prints TAP
+ *     trees --do ROW    the action of a row, in the current folder; status 1 and a line on failure
  *
- * The environment is sweep's.
+ * The environment is that of sweep.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -21,11 +21,11 @@
 enum { TEXT_MAX = 4096, THIN = 3, SHOWN = 6 };
 
 static char self[PATH_MAX];
-static char scratch[] = "/dev/shm/bpk-fault-trees-XXXXXX"; /* in memory: nothing is cut off here */
+static char scratch[] = "/dev/shm/bpk-fault-trees-XXXXXX"; /* in memory: no power cut is tested */
 static int tests, failed_tests;
 static bool full;
 
-/* ---- what is done ---- */
+/* ---- The actions ---- */
 
 static bool ours(const char *name)
 {
@@ -106,7 +106,7 @@ static int do_one(struct bpk_err *err)
 	return change(stage_one, NULL, err);
 }
 
-/* As an append does: files that sizes does not speak of yet, then sizes. */
+/* Like an append: files that sizes does not name yet, then sizes. */
 static int stage_more(struct bpk_tree *tree, struct bpk_err *err)
 {
 	if (bpk_tree_folder(tree, "data/y", err) != 0 || put(tree, "data/3", "new", err) != 0 ||
@@ -120,7 +120,7 @@ static int do_more(struct bpk_err *err)
 	return change(stage_more, "meta/sizes", err);
 }
 
-/* As a truncation does: sizes, then what it does not speak of any more. */
+/* Like a truncation: sizes, then the file that it no longer names. */
 static int stage_less(struct bpk_tree *tree, struct bpk_err *err)
 {
 	if (put(tree, "meta/sizes", "new", err) != 0 || put(tree, "data/1", "new", err) != 0)
@@ -152,10 +152,10 @@ static int do_many(struct bpk_err *err)
 struct row {
 	const char *name;
 	int (*act)(struct bpk_err *err);
-	const char *old; /* what a reader sees before, after, */
-	const char *new;
-	const char *early; /* and where files may be seen early; all of it may be unseen again */
-	bool pending;      /* it begins with a list that a killed writer left */
+	const char *old;   /* the content that a reader sees before, */
+	const char *new;   /* and after */
+	const char *early; /* text of an old state that may have new files already; may be NULL */
+	bool pending;      /* it starts with a list that a killed writer left */
 };
 
 static const struct row rows[] = {
@@ -190,7 +190,7 @@ static int do_row(const char *name)
 	return 2;
 }
 
-/* ---- what is seen ---- */
+/* ---- The view of a reader ---- */
 
 static void add(char *text, const char *more)
 {
@@ -199,7 +199,7 @@ static void add(char *text, const char *more)
 
 struct look {
 	struct bpk_dir *dir;
-	const char *name; /* of the folder that is listed */
+	const char *name; /* of the folder being listed */
 	char *text;
 };
 
@@ -241,7 +241,7 @@ static void see(struct bpk_dir *dir, const char *name, char *text)
 		add(text, err.text);
 }
 
-/* All files and their content as a reader sees them; nothing where there is no directory. */
+/* All files and their content as a reader sees them; empty if there is no directory. */
 static void read_all(char text[TEXT_MAX])
 {
 	struct bpk_err err = { 0 };
@@ -259,7 +259,7 @@ static void read_all(char text[TEXT_MAX])
 	bpk_place_close(&place);
 }
 
-/* Drafts and lists that lie there, by their names, whoever hides them. */
+/* The names of all drafts and lists on disk, also those that listings hide. */
 static void find_litter(const char *folder, char text[TEXT_MAX])
 {
 	DIR *stream = opendir(folder);
@@ -301,7 +301,8 @@ static void shell(const char *line)
 		run_die(line);
 }
 
-/* A writer that is killed at its call of that number, behind which the list is there. */
+/* Kill a writer after its call of that number, which may have created the list. Returns the
+ * status. */
 static int leave_list(long point)
 {
 	const struct fault fault = { .doer = BY_NTH, .action = "after", .point = point };
@@ -318,7 +319,7 @@ static int leave_list(long point)
 	return ran.status;
 }
 
-/* A list counts in the directory that it was made for: no copy of one will do. */
+/* Make a pending list in place: a copy of one would not count in another directory. */
 static void make_pending(void)
 {
 	static long point;
@@ -363,7 +364,7 @@ static const struct mode modes[] = {
 };
 enum { NMODES = sizeof modes / sizeof modes[0] };
 
-/* The old, the new, or the old with files that it does not speak of. */
+/* True for the old state, the new one, or the old one with files that it does not name. */
 static bool is_sound(const struct row *row, const char *text)
 {
 	return strcmp(text, row->old) == 0 || strcmp(text, row->new) == 0 ||
@@ -377,15 +378,15 @@ static const char *judge_ended(const struct row *row, const struct mode *mode,
 	bool listed = access("t/.bpkj", F_OK) == 0;
 
 	if (mode->kills)
-		return ran->status == 0 || ran->status == 128 + 9 ? NULL : "ended strangely";
+		return ran->status == 0 || ran->status == 128 + 9 ? NULL : "has another status";
 	if (ran->status == 0)
-		return strcmp(text, row->new) == 0 ? NULL : "says that all is well";
+		return strcmp(text, row->new) == 0 ? NULL : "ends with status 0 without the result";
 	if (ran->status != 1 || ran->lines != 1)
 		return "did not end with status 1 and one line";
 	litter[0] = '\0';
 	find_litter(".", litter);
-	/* who may not remove names cannot clean up, a list is left to the next writer, and drafts
-	 * stay while nobody knows whether the list is gone from the disk */
+	/* a writer that may not remove names cannot clean up, a list is left to the next writer,
+	 * and drafts stay while it is unknown whether the list is gone from the disk */
 	if (strcmp(ran->calls.last, "unlinkat") != 0 && !listed && litter[0] != '\0' &&
 	    strstr(ran->said, "the old one stays in .t.bpk-") == NULL &&
 	    !(mode->for_ever && strstr(ran->said, ".bpkj: sync its folder") != NULL))
@@ -393,7 +394,7 @@ static const char *judge_ended(const struct row *row, const struct mode *mode,
 	return NULL;
 }
 
-/* The next writer, who then does it again. */
+/* Open as the next writer, then run the row again. */
 static const char *run_again(const struct row *row, const char *before)
 {
 	static char text[TEXT_MAX];
@@ -417,7 +418,7 @@ static const char *run_again(const struct row *row, const char *before)
 		return "the next run failed";
 	read_all(text);
 	if (strcmp(text, row->new) != 0)
-		return "the next run did not do it";
+		return "the next run has another result";
 	text[0] = '\0';
 	find_litter(".", text);
 	return text[0] == '\0' ? NULL : "the next run left something behind";
@@ -437,10 +438,10 @@ static const char *try_point(const struct row *row, const struct mode *mode, lon
 	read_all(text);
 	wrong = is_sound(row, text) ? judge_ended(row, mode, ran, text)
 				    : "a reader sees neither the old nor the new";
-	if (wrong == NULL && point % 2 == 0) { /* no reader has changed anything */
+	if (wrong == NULL && point % 2 == 0) { /* reading must not change anything */
 		read_all(again);
 		if (strcmp(text, again) != 0)
-			wrong = "a second reader sees something else";
+			wrong = "a second reader sees another state";
 	}
 	if (wrong == NULL)
 		wrong = run_again(row, text);
@@ -449,7 +450,7 @@ static const char *try_point(const struct row *row, const struct mode *mode, lon
 	return wrong;
 }
 
-/* ---- all of them ---- */
+/* ---- All rows ---- */
 
 static bool moves_bytes(const char *call)
 {
