@@ -83,7 +83,7 @@ static void set_limits(const struct bpk_shared *shared, struct bpk_content *cont
 	enum {
 		MEMORY = 24 << 20,
 		MEMORY_TIMES = 512,
-		TABLES = 3 << 20,
+		TABLES = 2 << 20, /* of which a layout makes up to 22 times in memory (GSD) */
 		TABLES_TIMES = 64,
 		UNPACKED = 256 << 20,
 		UNPACKED_TIMES = 4096,
