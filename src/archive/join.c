@@ -24,6 +24,10 @@ int bpk_archive_is_gsd(struct bpk_archive *archive, bool *is_gsd, struct bpk_err
 	rc = open_view(archive, &view, err);
 	if (rc == 0)
 		rc = bpk_gsd_probe(view, is_gsd, err);
+	if (rc == 0 && *is_gsd && !bpk_source_seekable(view))
+		rc = bpk_fail(err, BPK_FAILED,
+			      "holds a GSD file, whose frames cannot be looked up without offsets; "
+			      "--bytes appends bytes, bpk convert makes an archive with offsets");
 	bpk_source_close(view);
 	return rc == 0 ? 0 : bpk_archive_subject(archive, err);
 }
@@ -33,10 +37,13 @@ int bpk_archive_is_gsd(struct bpk_archive *archive, bool *is_gsd, struct bpk_err
 static int join_file(struct bpk_joining *j, const char *path, struct bpk_err *err)
 {
 	struct bpk_gsd_file *file = &j->copy.more;
+	struct bpk_gsd_verdict verdict;
 	int rc = bpk_source_open(path, &file->source, err);
 
 	if (rc == 0)
 		rc = bpk_gsd_file_open(file, err);
+	if (rc == 0)
+		rc = bpk_gsd_verify(file->source, NULL, NULL, &verdict, err);
 	if (rc == 0)
 		rc = bpk_gsd_copy_all(&j->copy, err);
 	if (rc != 0)

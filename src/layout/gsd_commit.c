@@ -4,6 +4,9 @@
  */
 #include "layout/gsd_write.h"
 
+#include <inttypes.h>
+#include <stdlib.h>
+
 enum { PIECE = 1 << 16, RESERVED = 176 };
 
 /* Stored at the start of the header's reserved bytes, followed by the offset of the idle block, its
@@ -107,6 +110,43 @@ bool bpk_gsd_is_live(const struct bpk_gsd_editor *editor, uint64_t offset, uint6
 			return true;
 	}
 	return false;
+}
+
+static int take_extents(const struct bpk_gsd_editor *editor, struct bpk_gsd_extent *extents,
+			size_t *count, struct bpk_err *err)
+{
+	const struct bpk_gsd_slot *used = &editor->used;
+	const struct bpk_gsd_block *names = &editor->names_block;
+
+	for (size_t at = 0; at < editor->index.size; at += BPK_GSD_ENTRY) {
+		struct bpk_gsd_extent extent = { .number = at / BPK_GSD_ENTRY };
+
+		get_extent(editor, at, &extent.offset, &extent.size);
+		if (overlap(extent.offset, extent.size, used->offset, used->room * BPK_GSD_ENTRY) ||
+		    overlap(extent.offset, extent.size, names->offset, names->size))
+			return bpk_fail(err, BPK_CORRUPT,
+					"entry %" PRIu64 " of the index has its data at %" PRIu64
+					", inside the file's tables",
+					extent.number, extent.offset);
+		if (extent.size > 0)
+			extents[(*count)++] = extent;
+	}
+	return 0;
+}
+
+int bpk_gsd_editor_check(const struct bpk_gsd_editor *editor, struct bpk_err *err)
+{
+	size_t room = (size_t)bpk_gsd_editor_count(editor) + 1, count = 0;
+	struct bpk_gsd_extent *extents = bpk_calloc(room, sizeof *extents, err);
+	int rc;
+
+	if (extents == NULL)
+		return -1;
+	rc = take_extents(editor, extents, &count, err);
+	if (rc == 0)
+		rc = bpk_gsd_extents_check(extents, count, err);
+	free(extents);
+	return rc;
 }
 
 /* Compare bytes of the block, from at on, with the index. */
@@ -344,8 +384,15 @@ int bpk_gsd_editor_truncate(struct bpk_gsd_editor *editor, uint64_t nframes, str
 		return bpk_fail(err, BPK_BUG, "%llu of %llu frames cannot be kept",
 				(unsigned long long)nframes, (unsigned long long)editor->nframes);
 	if (nframes == editor->nframes && !editor->damaged)
-		return 0;
+		return bpk_gsd_editor_check(editor, err);
+	if (nframes > editor->sound_frames)
+		return bpk_fail(err, BPK_CORRUPT,
+				"frame %" PRIu64 " is torn, so at most %" PRIu64
+				" frames can be kept",
+				editor->sound_frames, editor->sound_frames);
 	drop_frames(editor, nframes);
+	if (bpk_gsd_editor_check(editor, err) != 0)
+		return -1;
 	if (commit(editor, true, err) != 0)
 		return -1;
 	return is_last(editor) ? commit(editor, true, err) : 0;

@@ -38,8 +38,10 @@ static struct bpk_gsd_editor *new_editor(const struct bpk_gsd_store *store, stru
 {
 	struct bpk_gsd_editor *editor = bpk_calloc(1, sizeof *editor, err);
 
-	if (editor != NULL)
-		editor->store = *store;
+	if (editor == NULL)
+		return NULL;
+	editor->store = *store;
+	editor->sound_frames = BPK_UNKNOWN;
 	return editor;
 }
 
@@ -197,6 +199,7 @@ static int load(struct bpk_gsd_editor *editor, const struct bpk_gsd *gsd, struct
 
 	editor->names_block = gsd->names_block;
 	editor->damaged = gsd->damage.kind != BPK_OK;
+	editor->sound_frames = gsd->sound_frames;
 	if (bpk_source_need_at(gsd->source, 0, header, err) != 0)
 		return -1;
 	take_head(editor);
@@ -222,6 +225,8 @@ int bpk_gsd_editor_open(const struct bpk_gsd_store *store, struct bpk_source *so
 		*editor = new_editor(store, err);
 	if (*editor != NULL)
 		rc = load(*editor, gsd, err);
+	if (rc == 0 && !to_cut)
+		rc = bpk_gsd_editor_check(*editor, err);
 	if (rc != 0) {
 		bpk_gsd_editor_close(*editor);
 		*editor = NULL;

@@ -32,33 +32,29 @@ static void say(const struct look *look, const char *format, ...)
 
 int bpk_gsd_probe(struct bpk_source *source, bool *is_gsd, struct bpk_err *err)
 {
-	uint8_t bytes[BPK_LAYOUT_HEAD];
-	size_t got;
+	struct bpk_view head;
 
 	*is_gsd = false;
-	if (bpk_source_read_at(source, 0, bpk_span(bytes, sizeof bytes), &got, err) != 0)
+	if (bpk_source_peek(source, BPK_LAYOUT_HEAD, &head, err) != 0)
 		return -1;
-	*is_gsd = bpk_layout_gsd.probe(bpk_view(bytes, got), got);
+	*is_gsd = bpk_layout_gsd.probe(head, head.size);
 	return 0;
 }
 
 /* ---- Overlapping data ---- */
 
-struct extent {
-	uint64_t offset, size, number;
-};
-
 static int by_offset(const void *a, const void *b)
 {
-	const struct extent *x = a, *y = b;
+	const struct bpk_gsd_extent *x = a, *y = b;
 
 	if (x->offset != y->offset)
 		return x->offset < y->offset ? -1 : 1;
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-static int compare_extents(const struct extent *extents, size_t count, struct bpk_err *err)
+int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err)
 {
+	qsort(extents, count, sizeof *extents, by_offset);
 	for (size_t i = 1; i < count; i++)
 		if (extents[i].offset - extents[i - 1].offset < extents[i - 1].size)
 			return bpk_fail(err, BPK_CORRUPT,
@@ -71,7 +67,8 @@ static int compare_extents(const struct extent *extents, size_t count, struct bp
 
 static int check_overlaps(const struct bpk_gsd *gsd, uint64_t *total, struct bpk_err *err)
 {
-	struct extent *extents = bpk_calloc((size_t)gsd->nentries + 1, sizeof *extents, err);
+	struct bpk_gsd_extent *extents =
+		bpk_calloc((size_t)gsd->nentries + 1, sizeof *extents, err);
 	size_t count = 0;
 	int rc;
 
@@ -84,11 +81,10 @@ static int check_overlaps(const struct bpk_gsd *gsd, uint64_t *total, struct bpk
 		(void)bpk_gsd_entry_size(entry, &size);
 		if (size == 0)
 			continue;
-		extents[count++] = (struct extent){ entry->location, size, i };
+		extents[count++] = (struct bpk_gsd_extent){ entry->location, size, i };
 		*total += size;
 	}
-	qsort(extents, count, sizeof *extents, by_offset);
-	rc = compare_extents(extents, count, err);
+	rc = bpk_gsd_extents_check(extents, count, err);
 	free(extents);
 	return rc;
 }

@@ -51,6 +51,7 @@ struct bpk_gsd_editor {
 	uint64_t end;                   /* offset of the next byte */
 	struct bpk_gsd_slot used, idle; /* the index in use, and the idle block */
 	bool damaged;                   /* the index must be rewritten */
+	uint64_t sound_frames;          /* before a torn frame; BPK_UNKNOWN: no frame is torn */
 	bool records; /* the reserved bytes may hold the record of the idle block */
 
 	struct bpk_gsd_list names;
@@ -63,6 +64,16 @@ struct bpk_gsd_editor {
 	uint64_t nframes;
 	uint64_t missing; /* bytes missing in the current array */
 };
+
+/* ---- gsd_verify.c ---- */
+
+/* Where the data of an entry of the index lie. */
+struct bpk_gsd_extent {
+	uint64_t offset, size, number;
+};
+
+/* Sort them by offset. Fails with BPK_CORRUPT where two share bytes. */
+int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err);
 
 /* ---- gsd_put.c ---- */
 
@@ -93,6 +104,9 @@ int bpk_gsd_slot_survey(struct bpk_gsd_editor *editor, struct bpk_source *source
 
 /* The end of all data reachable from header and index, without the two index blocks. */
 uint64_t bpk_gsd_live_end(const struct bpk_gsd_editor *editor);
+
+/* Check that the data of all entries lie apart, and outside the tables. Fails with BPK_CORRUPT. */
+int bpk_gsd_editor_check(const struct bpk_gsd_editor *editor, struct bpk_err *err);
 
 /* True if any of that data, or the index in use, overlaps size bytes at offset. */
 bool bpk_gsd_is_live(const struct bpk_gsd_editor *editor, uint64_t offset, uint64_t size);

@@ -121,6 +121,30 @@ gsd.fl.open("t.gsd", "wb", application="py", schema="demo", schema_version=(1, 2
     refuses 1 "-2 frames cannot be kept, there are 1" bpk truncate t.gsd --frames -2
 }
 
+@test "an entry of the index that leads into another's data is never built on" {
+    need_numpy
+    npy x 'np.arange(10, dtype="f8")'
+    for i in 0 1 2; do bpk append t.gsd --schema demo --step "$i" x=x.npy; done
+    bpk pack t.gsd -o whole.blp
+    # entry 3, of frame 1: 8 bytes into the data of entry 1
+    "$python" -c 'import struct
+f = open("t.gsd", "r+b"); h = f.read(64); at, = struct.unpack_from("<Q", h, 8)
+f.seek(at + 32 + 16); to, = struct.unpack("<Q", f.read(8))
+f.seek(at + 3 * 32 + 16); f.write(struct.pack("<Q", to + 8))'
+    cp t.gsd more.gsd
+    bpk pack t.gsd -o held.blp
+    for command in "verify t.gsd" "append t.gsd x=x.npy" "truncate t.gsd --frames 3" "truncate t.gsd --frames 2" \
+        "append held.blp t.gsd"; do
+        # shellcheck disable=SC2086 # words
+        refuses 2 "data of the entries 1 and 3 of the index overlap at" bpk $command
+    done
+    refuses 2 "overlap" bpk append whole.blp more.gsd
+    quietly bpk truncate t.gsd --frames 1
+    sound t.gsd
+    quietly bpk append t.gsd x=x.npy
+    sound t.gsd
+}
+
 @test "a torn last frame is found and cut off" {
     need_numpy
     npy x 'np.arange(10, dtype="f8")'
@@ -145,6 +169,7 @@ f = open("torn", "r+b"); h = f.read(64); at, = struct.unpack_from("<Q", h, 8)
 f.seek(at + 5 * 32 + 16); f.write(struct.pack("<Q", 1 << 40))
 f.seek(at + 6 * 32); f.write(bytes(32))'
     refuses 2 "frame 2 is torn.*--frames 2" bpk verify torn
+    refuses 2 "frame 2 is torn, so at most 2 frames can be kept" bpk truncate torn --frames 3
     quietly bpk truncate torn --frames 2
     sound torn
 }
@@ -302,6 +327,10 @@ resolved() {
     [ "$(json record 'x["appended_frames"], x["nframes"]')" = "(2, 5)" ]
     bpk info --json -vv s.blp >record
     [ "$(json record 'sum(a["name"] == "particles/N" for a in x["arrays"])')" = 2 ] || die "$(cat record)"
+    # without offsets frames cannot be looked up
+    bpk pack -q -f --no-offsets -o n.blp a.gsd
+    refuses 1 "n.blp: holds a GSD file, whose frames cannot be looked up without offsets" bpk append n.blp same.gsd
+    quietly bpk append --bytes n.blp same.gsd
     # as bytes, when it is asked for
     make_archive blp a.gsd
     quietly bpk append --bytes "$archive" same.gsd
