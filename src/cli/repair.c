@@ -48,7 +48,8 @@ static const struct bpk_opt opt_use_journal = {
 	.offset = ARG(use_journal),
 	.help = "the same by a journal that was made for another file",
 	.more = "For a copy, or a restored backup, of an archive and its journal or list: only "
-		"device, inode and time of birth may be another file's, and the owner the user.",
+		"device, inode and time of birth may be another file's, and the owner the user. A "
+		"journal of anyone else than the user and FILE's owner is never used.",
 };
 
 static const struct bpk_opt opt_drop_journal = {

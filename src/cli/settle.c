@@ -67,8 +67,8 @@ static int look(const struct bpk_edit_args *args, struct bpk_input *in, struct b
 	if (remark != NULL) {
 		tell(args, in->path, "unused", "has a journal that is not used");
 		bpk_fail(err, BPK_FAILED,
-			 "%s; --use-journal settles it where this is a copy of what it was made"
-			 " for, --drop-journal removes it",
+			 "%s; --use-journal settles it where it is yours and this is a copy of what"
+			 " it was made for, --drop-journal removes it",
 			 remark);
 		return bpk_input_subject(in, err);
 	}

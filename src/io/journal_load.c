@@ -138,6 +138,7 @@ static int take(struct bpk_journal *journal, const struct bpk_record *record, st
 	case BPK_RECORD_HEAD_NEXT:
 		return take_head(journal, record, err);
 	case BPK_RECORD_MARK:
+		journal->marked = true;
 		return 0;
 	}
 	return fail_damaged(journal, record->position, err);
@@ -277,6 +278,96 @@ static int open_file(struct bpk_journal *journal, struct bpk_err *err)
 	return check_kind(journal, &own, err);
 }
 
+/* ---- Cut short after it was finished ---- */
+
+enum { SECTOR = 512 };
+
+static bool is_zero(const uint8_t *bytes, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i] != 0)
+			return false;
+	return true;
+}
+
+/* Are size bytes of the journal at position what the file fd holds at offset? Sectors of zeros tell
+ * nothing: they may never have been written. */
+static int compare_file(const struct bpk_journal *journal, uint64_t position, uint64_t size,
+			int fd, uint64_t offset, struct bpk_err *err)
+{
+	uint8_t saved[SECTOR], now[SECTOR];
+	size_t step, got;
+
+	for (uint64_t done = 0; done < size; done += step) {
+		uint64_t at = position + done;
+
+		step = (size_t)bpk_min_u64(size - done, SECTOR - at % SECTOR);
+		if (need(journal, at, bpk_span(saved, step), err) != 0 ||
+		    bpk_full_read_at(fd, offset + done, bpk_span(now, step), &got, err) != 0)
+			return -1;
+		if (!is_zero(saved, step) && (got < step || memcmp(saved, now, step) != 0))
+			return bpk_fail(err, BPK_CORRUPT,
+					"its journal %s is cut short, and what it saved was written "
+					"over at %" PRIu64,
+					journal->beside->journal, offset + done);
+	}
+	return 0;
+}
+
+/* Was the file written to since the journal was made? Within one tick nobody knows. */
+static int check_times(const struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	struct bpk_identity own;
+	struct stat file;
+
+	if (bpk_identity_of(journal->fd, &own, err) != 0)
+		return -1;
+	if (fstat(fd, &file) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (own.born == 0 || (uint64_t)file.st_mtim.tv_sec * 1000000000 +
+					     (uint64_t)file.st_mtim.tv_nsec <=
+				     own.born)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"its journal %s is cut short, and it was written to since that was made",
+			journal->beside->journal);
+}
+
+/*
+ * A writer that died before its journal was finished has not touched the file since it made that,
+ * and what there is of the last record is still in the file. Where it is not so, the journal was
+ * finished once, and lost its end later.
+ */
+static int check_cut(const struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	uint8_t head[BPK_RECORD_HEAD];
+	uint64_t behind, offset, position = journal->end + sizeof head;
+	struct bpk_record record;
+	struct stat found;
+
+	if (fstat(journal->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "its journal %s", journal->beside->journal);
+	if (!journal->marked && found.st_size > 0 &&
+	    (journal->saved.count == 0 || (uint64_t)found.st_size > journal->end) &&
+	    check_times(journal, fd, err) != 0)
+		return -1;
+	if ((uint64_t)found.st_size < position)
+		return 0;
+	behind = (uint64_t)found.st_size - position;
+	if (need(journal, journal->end, bpk_span(head, sizeof head), err) != 0)
+		return -1;
+	if (!bpk_record_get(head, journal->end, &record) || record.size <= behind)
+		return 0;
+	offset = record.offset;
+	if (record.kind == BPK_RECORD_START) {
+		behind = bpk_journal_start_first(journal, position, behind, record.offset, &offset);
+		position += BPK_JOURNAL_START_FIXED;
+	} else if (record.kind != BPK_RECORD_SAVED) {
+		return 0;
+	}
+	return compare_file(journal, position, behind, fd, offset, err);
+}
+
 int bpk_journal_open(struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
 	int rc = bpk_identity_of(fd, &journal->file, err);
@@ -285,6 +376,8 @@ int bpk_journal_open(struct bpk_journal *journal, int fd, struct bpk_err *err)
 		rc = open_file(journal, err);
 	if (rc == 0 && journal->fd >= 0)
 		rc = bpk_journal_load(journal, err);
+	if (rc == 0 && journal->fd >= 0)
+		rc = check_cut(journal, fd, err);
 	if (rc != 0)
 		bpk_journal_close(journal);
 	return rc;

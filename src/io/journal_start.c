@@ -27,7 +27,7 @@
 
 enum {
 	VERSION = 2,
-	FIXED = 48,                            /* bytes before the samples */
+	FIXED = BPK_JOURNAL_START_FIXED,
 	FIRST_SAMPLE = 512,                    /* bytes at the file's beginning */
 	LATER_SAMPLE = 64,                     /* bytes of each other sample */
 	LATER_SAMPLES = 15,                    /* number of them */
@@ -136,15 +136,37 @@ static bool is_complete(const struct bpk_journal *journal)
 	return size == journal->start.size;
 }
 
-static struct bpk_identity made_for(const struct bpk_journal *journal)
+static struct bpk_identity made_for(const uint8_t *fixed)
 {
-	const uint8_t *fixed = journal->start.data;
-
 	return (struct bpk_identity){
 		.device = bpk_get_le64(fixed + 8),
 		.inode = bpk_get_le64(fixed + 16),
 		.born = bpk_get_le64(fixed + 24),
 	};
+}
+
+uint64_t bpk_journal_start_first(const struct bpk_journal *journal, uint64_t position,
+				 uint64_t present, uint64_t old_size, uint64_t *offset)
+{
+	uint8_t fixed[FIXED] = { 0 };
+	struct bpk_region unused;
+	struct bpk_identity made;
+	struct samples samples;
+	size_t got;
+
+	if (present <= FIXED || bpk_full_read_at(journal->fd, position, bpk_span(fixed, FIXED),
+						 &got, NULL) != 0)
+		return 0;
+	made = made_for(fixed);
+	unused = (struct bpk_region){ bpk_get_le64(fixed + 32), bpk_get_le64(fixed + 40), 0 };
+	if (bpk_get_le32(fixed) != VERSION || !bpk_identity_same(&made, &journal->file) ||
+	    unused.offset > old_size || unused.size > old_size - unused.offset)
+		return 0;
+	samples = place_samples(old_size, &unused);
+	if (samples.count == 0)
+		return 0;
+	*offset = samples.all[0].offset;
+	return bpk_min_u64(present - FIXED, samples.all[0].size);
 }
 
 int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err)
@@ -161,7 +183,7 @@ int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *er
 		return bpk_journal_refuse(journal, err, "it is of an older version");
 	if (!is_complete(journal))
 		return bpk_journal_refuse(journal, err, "its first record is not complete");
-	made = made_for(journal);
+	made = made_for(journal->start.data);
 	if (journal->any_file || bpk_identity_same(&made, &journal->file))
 		return 0;
 	return bpk_journal_refuse(journal, err, bpk_identity_differs(&made, &journal->file, &why));

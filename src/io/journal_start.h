@@ -7,6 +7,9 @@
 /* A longer START was not written by bpk. */
 enum { BPK_JOURNAL_START_MAX = 4096 };
 
+/* Bytes of the payload before the samples. */
+enum { BPK_JOURNAL_START_FIXED = 48 };
+
 /* Fill journal->start from the file fd, without the bytes in unused. */
 int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
 			   struct bpk_err *err);
@@ -14,5 +17,13 @@ int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk
 /* Check that the payload in journal->start is complete and about journal->file. Returns 1 if it is
  * not; err then says why. Fails with BPK_UNSUPPORTED (a later version). */
 int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err);
+
+/*
+ * Of a START that is cut short, present bytes of whose payload are there at position: how many
+ * bytes of the first sample it has, which lay at *offset of the file. 0 where it has none, or is
+ * not about journal->file.
+ */
+uint64_t bpk_journal_start_first(const struct bpk_journal *journal, uint64_t position,
+				 uint64_t present, uint64_t old_size, uint64_t *offset);
 
 #endif

@@ -297,6 +297,39 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     quietly bpk verify "$archive"
 }
 
+@test "a journal that was finished and then cut short is not taken for one that never was" {
+    for kind in blp blp-plain b2nd; do
+        interrupt "$kind"
+        while [ -e ".$archive.bpkj" ]; do # the last call before it goes: the file is written over
+            at=$((at + 1))
+            interrupt_at "$at"
+        done
+        at=$((at - 1))
+        interrupt_at "$at"
+        size=$(stat -c %s ".$archive.bpkj")
+        refused=0
+        for ((cut = 8; cut < size; cut += 1 + size / 24)); do
+            interrupt_at "$at"
+            truncate -s $cut ".$archive.bpkj"
+            status=0
+            bpk repair --in-place "$archive" 2>"$err" || status=$?
+            if [ $status -eq 0 ]; then # all that was saved is left of it
+                bpk cat "$archive" | cmp - committed || die "$kind: cut at $cut of $size"
+            else
+                [ $status -eq 2 ] && [ -e ".$archive.bpkj" ] || die "$kind: $status"
+                says 'its journal .* is cut short|does not belong to it as it is now|is damaged'
+                refused=$((refused + 1))
+            fi
+        done
+        [ $refused -gt 10 ]
+        # one that never was
+        bpk pack -q -f -o y.blp a
+        truncate -s 8 .y.blp.bpkj
+        quietly bpk repair --in-place y.blp
+        [ ! -e .y.blp.bpkj ]
+    done
+}
+
 # The bytes behind the end are told, whoever put an empty file there that is called like a journal.
 @test "a journal that is not used hides nothing behind an archive's end" {
     data noise 30000 a
