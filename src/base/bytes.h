@@ -170,6 +170,21 @@ static inline uint64_t bpk_hash(uint64_t hash, struct bpk_view bytes)
 	return hash;
 }
 
+/* A hash of many bytes, eight at a time. */
+static inline uint64_t bpk_hash_words(uint64_t hash, struct bpk_view bytes)
+{
+	uint64_t word;
+	size_t at = 0;
+
+	hash ^= bytes.size;
+	for (; bytes.size - at >= sizeof word; at += sizeof word) {
+		memcpy(&word, bytes.data + at, sizeof word);
+		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return bpk_hash(hash, bpk_view(bytes.data + at, bytes.size - at));
+}
+
 /* The hash of a text, without its NUL. */
 static inline uint64_t bpk_hash_text(uint64_t hash, const char *text)
 {

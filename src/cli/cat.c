@@ -194,13 +194,10 @@ static int check_size(const struct cat_args *args, uint64_t size, struct bpk_err
 			(unsigned long long)size, (unsigned long long)args->shared.max_output);
 }
 
-/*
- * Of an archive that tells of an array. Where chunks have several dimensions the input is opened
- * once more, to bring the slice and nothing else.
- */
+/* Of an archive that records an array. Where chunks have several dimensions the reader brings the
+ * slice and nothing else. */
 static int write_slice(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
 {
-	struct bpk_shared shared = args->shared;
 	struct bpk_input *in = job->in;
 	struct bpk_slice slice;
 
@@ -210,11 +207,8 @@ static int write_slice(const struct cat_args *args, struct bpk_job *job, struct 
 		return bpk_input_subject(in, err);
 	if (in->info->chunk_shape == NULL || !bpk_input_can_locate(in))
 		return write_viewed(args, job, &slice, err);
-	in->format->reader->close(in->reader);
-	in->reader = NULL;
-	shared.slice = &slice;
-	if (bpk_input_start(in, &shared, shared.chunk_limit, err) != 0)
-		return -1;
+	if (in->format->reader->narrow(in->reader, &slice, err) != 0)
+		return bpk_input_subject(in, err);
 	return write_range(args, job, err);
 }
 
@@ -283,6 +277,7 @@ static int write_content(const struct cat_args *args, struct bpk_job *job, struc
 		rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);
 	else
 		rc = write_only(&naming, err);
+	rc = bpk_content_settle(&content, rc, err);
 	bpk_content_close(&content);
 	return rc == 0 ? bpk_input_tail(job->in, err) : rc;
 }

@@ -49,7 +49,6 @@ struct bpk_shared {
 	bool no_check;
 	bool no_marker;
 	bool judges;                   /* its verdict tells of a pending change; no option */
-	const struct bpk_slice *slice; /* read this part of an array; no option of all commands */
 	struct bpk_pick pick;
 	struct bpk_taken *taken; /* what no result may replace, or NULL; no option */
 	bool as_stored;          /* read chunks as they lie, those of arrays too; no option */

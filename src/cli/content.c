@@ -116,9 +116,16 @@ static int open_view(const struct bpk_input *in, const struct bpk_shared *shared
 	return bpk_source_of(&ops, content, bpk_source_size(content->view), &content->source, err);
 }
 
+/* No writer of ours changes a raw file while its tables are read; a view holds for itself. */
 static int open_layout(struct bpk_content *content, struct bpk_err *err)
 {
-	if (bpk_layout_open(content->source, &content->layout, err) != 0)
+	int rc;
+
+	if (bpk_source_hold(content->source, err) != 0)
+		return -1;
+	rc = bpk_layout_open(content->source, &content->layout, err);
+	bpk_source_release(content->source);
+	if (rc != 0)
 		return -1;
 	if (content->damage.kind == BPK_OK)
 		return 0;
@@ -131,6 +138,7 @@ int bpk_content_open(const struct bpk_input *in, const struct bpk_shared *shared
 	int rc = 0;
 
 	*content = (struct bpk_content){ .in = in, .source = in->place.source };
+	clock_gettime(CLOCK_REALTIME, &content->watch.opened);
 	if (in->format != &bpk_format_raw) {
 		if (!can_look(in))
 			return 0;
@@ -139,6 +147,8 @@ int bpk_content_open(const struct bpk_input *in, const struct bpk_shared *shared
 	}
 	if (rc == 0)
 		rc = open_layout(content, err);
+	if (rc == 0 && content->view == NULL)
+		rc = bpk_content_watch(content, err);
 	if (rc == 0)
 		return 0;
 	bpk_content_close(content);
@@ -148,9 +158,10 @@ int bpk_content_open(const struct bpk_input *in, const struct bpk_shared *shared
 void bpk_content_close(struct bpk_content *content)
 {
 	bpk_layout_close(content->layout);
-	if (content->view != NULL)
+	if (content->in != NULL && content->source != content->in->place.source)
 		bpk_source_close(content->source);
 	bpk_source_close(content->view);
+	bpk_buf_clear(&content->watch.reads);
 	*content = (struct bpk_content){ 0 };
 }
 
@@ -367,12 +378,6 @@ int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, s
 
 enum { STEP = 1 << 20 };
 
-/* Where an array's own bytes are read, which are no tables. */
-static struct bpk_source *bytes_of(const struct bpk_content *content)
-{
-	return content->view != NULL ? content->view : content->source;
-}
-
 /* A step's worth of the bytes that stand for an array which is not there. */
 static int make_fill(struct bpk_view fill, uint64_t size, struct bpk_buf *out, struct bpk_err *err)
 {
@@ -412,7 +417,7 @@ static int copy_stored(const struct bpk_content *content, const struct bpk_item 
 		size_t size = (size_t)bpk_min_u64(left, STEP);
 
 		if (bpk_buf_resize(buf, size, err) != 0 ||
-		    bpk_source_need_at(bytes_of(content), offset, bpk_span(buf->data, size), err) !=
+		    bpk_source_need_at(content->view, offset, bpk_span(buf->data, size), err) !=
 			    0 ||
 		    bpk_draft_write(draft, bpk_buf_view(buf), err) != 0)
 			return -1;
@@ -475,5 +480,5 @@ int bpk_content_copy_slice(const struct bpk_content *content, const struct bpk_i
 		return -1;
 	if (item->offset == BPK_UNKNOWN)
 		return slice_fill(item, &slice, draft, err);
-	return bpk_slice_copy(bytes_of(content), item->offset, item->array, &slice, draft, err);
+	return bpk_slice_copy(content->view, item->offset, item->array, &slice, draft, err);
 }

@@ -5,14 +5,24 @@
 #ifndef BPK_CLI_CONTENT_H
 #define BPK_CLI_CONTENT_H
 
+#include <time.h>
+
 #include "cli/job.h"
 #include "layout/layout.h"
 
-/* Caller storage, valid when zeroed; for bpk_content_close. */
+/* What was read of the arrays of a raw file, to be compared with what it is later. */
+struct bpk_content_watch {
+	struct timespec opened;
+	struct bpk_buf reads;
+	bool lost; /* there were too many of them */
+};
+
+/* Caller storage, valid when zeroed, that stays in its place; for bpk_content_close. */
 struct bpk_content {
 	const struct bpk_input *in;
-	struct bpk_source *view;   /* owned; NULL: in is a raw file */
-	struct bpk_source *source; /* the raw bytes; owned where there is a view */
+	struct bpk_source *view;   /* owned: where the arrays' own bytes are read */
+	struct bpk_source *source; /* where tables are read; owned where in is an archive */
+	struct bpk_content_watch watch;
 	/* what layouts may still cost: bytes of tables, and bytes unpacked for them; and the view's
 	   own limits */
 	uint64_t tables_left, unpacked_left;
@@ -35,6 +45,17 @@ int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_
 int bpk_content_open(const struct bpk_input *in, const struct bpk_shared *shared,
 		     struct bpk_content *content, struct bpk_err *err);
 void bpk_content_close(struct bpk_content *content);
+
+/*
+ * A command is done with its content, rc being what came of it: were the arrays of a raw file what
+ * they are now, and their bytes that were read? Files that have grown by arrays are the same. Else
+ * fails with BPK_FAILED, "changed while it was read", whatever rc is. Returns rc for the same
+ * file, and for archives, whose readers know (bpk_input_settle).
+ */
+int bpk_content_settle(const struct bpk_content *content, int rc, struct bpk_err *err);
+
+/* Inside content: note from now on what is read of the arrays of a raw file. */
+int bpk_content_watch(struct bpk_content *content, struct bpk_err *err);
 
 /* Fails with BPK_USAGE where there are frames without a name, or either beside another part of the
  * data (other: its option, "--bytes"; NULL: there is none). */

@@ -104,7 +104,7 @@ static bool has_chunks(const struct bpk_content *content)
 {
 	const struct bpk_info *info = content->in->info;
 
-	return content->view != NULL && (info->chunk_size != BPK_UNKNOWN || info->runs != NULL);
+	return content->in->format != &bpk_format_raw && (info->chunk_size != BPK_UNKNOWN || info->runs != NULL);
 }
 
 /* The chunk in which the first bytes begin; NULL: there is none, or it cannot be looked up. What is

@@ -337,6 +337,8 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 		rc = print_record(in, &content, survey->shared->verbose > 1, err);
 	else if (rc == 0)
 		rc = print_text(survey, in, &content, err);
+	if (content.in != NULL)
+		rc = bpk_content_settle(&content, rc, err);
 	bpk_content_close(&content);
 	if (rc == 0 && refused.kind != BPK_OK)
 		rc = bpk_fail(err, refused.kind, "%s", refused.text);

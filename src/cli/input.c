@@ -96,7 +96,6 @@ int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint6
 		.no_check = shared->no_check,
 		.no_marker = shared->no_marker,
 		.chunk_limit = chunk_limit,
-		.slice = shared->slice,
 		.as_stored = shared->as_stored,
 	};
 

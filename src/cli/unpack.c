@@ -259,6 +259,7 @@ static int save(const struct unpack_args *args, struct bpk_job *job, uint64_t *c
 		return -1;
 	rc = bpk_content_save(&content, &args->shared.pick, args->shared.max_output, job, count,
 			      err);
+	rc = bpk_content_settle(&content, rc, err);
 	bpk_content_close(&content);
 	return rc;
 }

@@ -192,10 +192,13 @@ static void verify_gsd(const struct verify_args *args, struct bpk_input *in)
 	const struct bpk_shared *shared = &args->shared;
 	struct remarks remarks = { .in = in, .shared = shared };
 	struct bpk_gsd_verdict verdict = { 0 };
-	struct bpk_err err = { 0 };
+	struct bpk_err err = { 0 }, changed = { 0 };
 
-	if (bpk_gsd_verify(in->place.source, take_remark, &remarks, &verdict, &err) != 0)
+	if (bpk_gsd_verify(in->place.source, take_remark, &remarks, &verdict, &err) != 0) {
+		if (err.kind == BPK_CORRUPT && bpk_source_unchanged(in->place.source, &changed) != 0)
+			err = changed;
 		bpk_input_subject(in, &err);
+	}
 	if (err.kind == BPK_OK && shared->verbose && !shared->json)
 		say(in, "ok; no checksum protects a GSD file");
 	if (shared->json) {

@@ -139,11 +139,6 @@ struct bpk_read_options {
 	 * Otherwise such an array comes in C order, assembled from several chunks (unpacks returns
 	 * true). */
 	bool as_stored;
-
-	/* Read only this part of a multidimensional array, in C order: the archive's raw bytes are
-	 * then those of the part. Open fails with BPK_USAGE if the archive is not such an array, or
-	 * the part is not inside it. NULL: read all. */
-	const struct bpk_slice *slice;
 };
 
 /* A remark of audit: a finding that is not damage, such as bytes after the last chunk. */
@@ -160,6 +155,14 @@ struct bpk_reader_ops {
 	/* Filled at open; lives as long as the reader. After the last chunk of a sequential read
 	 * the counts that were unknown are set. */
 	const struct bpk_info *(*info)(const void *reader);
+
+	/*
+	 * Read only this part of a multidimensional array from now on, in C order: the archive's
+	 * raw bytes, and the sizes in info, are then those of the part. Called before the first
+	 * fetch. Fails with BPK_USAGE if the archive is not such an array, or the part is not
+	 * inside it. NULL: the format has no such arrays.
+	 */
+	int (*narrow)(void *reader, const struct bpk_slice *slice, struct bpk_err *err);
 
 	/* True if many threads may call fetch, in any order: the source seeks and chunks are found
 	 * without a walk. Otherwise one thread at a time calls fetch with ascending numbers; chunks

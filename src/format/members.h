@@ -169,7 +169,8 @@ int bpk_members_open(const struct bpk_members_kind *kind, struct bpk_place *plac
 
 #define BPK_MEMBERS_READER(OPEN)                                                                   \
 	{                                                                                          \
-		.open = OPEN, .info = bpk_members_info, .positional = bpk_members_positional,      \
+		.open = OPEN, .info = bpk_members_info, .narrow = bpk_members_narrow,              \
+		.positional = bpk_members_positional,                                              \
 		.fetch = bpk_members_fetch, .check = bpk_members_check,                            \
 		.unpacks = bpk_members_unpacks, .unpack = bpk_members_unpack,                      \
 		.subject = bpk_members_name, .locate = bpk_members_locate,                         \
@@ -179,6 +180,7 @@ int bpk_members_open(const struct bpk_members_kind *kind, struct bpk_place *plac
 	}
 
 const struct bpk_info *bpk_members_info(const void *reader);
+int bpk_members_narrow(void *reader, const struct bpk_slice *slice, struct bpk_err *err);
 bool bpk_members_positional(const void *reader);
 int bpk_members_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err);
 int bpk_members_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err);

@@ -226,6 +226,24 @@ int bpk_members_tail(void *reader, struct bpk_err *err)
 
 /* ---- While a writer is active ---- */
 
+/* Several members have no multidimensional array. */
+int bpk_members_narrow(void *reader, const struct bpk_slice *slice, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+	const struct bpk_reader_ops *one = m->kind->one;
+	const struct bpk_info *narrowed = one->info(m->first->reader);
+
+	if (m->info.chunk_shape == NULL || one->narrow == NULL)
+		return bpk_fail(err, BPK_USAGE, "is no array, of which a slice could be taken");
+	if (one->narrow(m->first->reader, slice, err) != 0)
+		return -1;
+	m->info.raw_size = narrowed->raw_size;
+	m->info.nchunks = narrowed->nchunks;
+	m->info.chunk_size = narrowed->chunk_size;
+	m->info.last_chunk_size = narrowed->last_chunk_size;
+	return 0;
+}
+
 /* Only the first member can change in place, and only if no other follows. */
 int bpk_members_settle(void *reader, bool failed, struct bpk_err *err)
 {

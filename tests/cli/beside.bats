@@ -123,6 +123,162 @@ read_beside() {
     echo "# $all of $all readers" >&3
 }
 
+# ---- arrays inside, of archives and of raw files ----
+
+# t.gsd: 12 frames of an array x, whose bytes are those of x.raw; u.npy, one more such array, and
+# v.gsd, a frame of it.
+make_trajectory() {
+    data noise 520000 all
+    head -c 480000 all >x.raw
+    for ((i = 12; i >= 0; i--)); do
+        dd if=all of=piece bs=40000 skip=$i count=1 status=none
+        bpk pack -q -0 -f --dtype '<u2' --shape 20000 -o piece.b2nd piece
+        bpk unpack -q -f -o "p$i.npy" piece.b2nd
+    done
+    mv p12.npy u.npy
+    for ((i = 0; i < 12; i++)); do bpk append t.gsd --schema demo x=p$i.npy; done
+    bpk append v.gsd --schema demo x=u.npy
+    rm all piece piece.b2nd p*.npy
+}
+
+# What happens to $archive, which holds t.gsd or is a copy of it.
+deed_inside() {
+    case $1.$archive in
+    append.raw.gsd) bpk append raw.gsd x=u.npy ;;
+    append.*) bpk append -q "$archive" v.gsd ;;
+    cut.raw.gsd) bpk truncate -q --frames 3 raw.gsd ;;
+    cut.*) bpk truncate -q --bytes 100000 "$archive" ;;
+    regrow.raw.gsd) bpk truncate -q --frames 11 raw.gsd && bpk append raw.gsd x=u.npy ;;
+    regrow.*) bpk truncate -q --bytes 400000 "$archive" && bpk append -q "$archive" x.raw ;;
+    poke.raw.gsd) dd if=u.npy of=raw.gsd bs=1000 count=10 seek=470 conv=notrunc status=none ;;
+    poke.*) head -c 10000 u.npy | bpk write -q --at 470000 "$archive" ;;
+    esac
+}
+
+pack_inside() {
+    rm -rf "$1"
+    read -ra words <<<"$2"
+    if [ "$1" = raw.gsd ]; then cp t.gsd raw.gsd; else bpk pack -q -0 "${words[@]}" -o "$1" t.gsd; fi
+}
+
+containers() {
+    echo raw raw.gsd
+    kinds | grep -Ev -- '--dtype|--no-offsets'
+}
+
+@test "cat --name, slow, beside who changes the file" {
+    make_trajectory
+    all=0
+    while read -r name archive options; do
+        for deed in append cut regrow poke; do
+            for part in "" "--slice ..."; do
+                pack_inside "$archive" "$options"
+                rm -f pipe
+                mkfifo pipe
+                # shellcheck disable=SC2086 # words
+                bpk cat --name x --frames : $part "$archive" >pipe 2>"$err" &
+                reading=$!
+                exec 7<pipe
+                head -c 100 <&7 >got
+                deed_inside $deed 2>deed.err || die "$name: $deed failed: $(cat deed.err)"
+                cat <&7 >>got
+                exec 7<&-
+                status=0
+                wait $reading || status=$?
+                all=$((all + 1))
+                if [ $status -eq 0 ]; then
+                    cmp -s got x.raw || bpk cat --name x --frames : "$archive" | cmp -s got ||
+                        die "$name beside $deed: a mixture"
+                else
+                    [ $status -eq 1 ] && says 'changed while it was read' ||
+                        die "$name beside $deed: status $status" "$(cat "$err")"
+                    [ "$name.$deed" != raw.append ] || die "a growing file: $(cat "$err")"
+                fi
+            done
+        done
+        rm -rf "$archive"
+    done < <(containers)
+    echo "# $all of $all readers" >&3
+}
+
+# COMMAND...: at each of its calls that read, $deed is done; then $check is asked.
+at_each_read() {
+    local count step
+    pack_inside "$archive" "$options"
+    "$nth" -R -o calls "$BPK" "$@" >"$out"
+    count=$(wc -l <calls)
+    step=$((count / (${BPK_BESIDE_TRIES:-3}) + 1))
+    for ((point = 1 + all % step; point <= count; point += step)); do
+        pack_inside "$archive" "$options"
+        rm -f out.npy
+        status=0
+        # a writer that meets a hold would wait for the reader, which waits for it here
+        NTH_RUN="$(declare -f deed_inside); bpk() { timeout 0.3 \"\$BPK\" \"\$@\"; }
+            archive=$archive; deed_inside $deed; :" \
+            "$nth" -R -n $point -a run "$BPK" "$@" >got 2>"$err" || status=$?
+        all=$((all + 1))
+        [ $status -eq 0 ] || { [ $status -eq 1 ] && says 'changed while it was'; } ||
+            die "$name, $1 beside $deed at $point: status $status" "$(cat "$err")"
+        [ $status -eq 0 ] || [ ! -e out.npy ] || die "$name: left a result"
+        [ $status -ne 0 ] || $check "$archive" || die "$name, $1 beside $deed at $point: a mixture"
+    done
+}
+
+is_old_or_new() {
+    cmp -s out.npy old.npy || { bpk unpack --name x --frames : -f -o new.npy "$1" && cmp out.npy new.npy; }
+}
+
+tells_old_or_new() { cmp -s got old.txt || bpk info -v "$1" | cmp - got; }
+
+@test "unpack --name and info -v beside who changes the file, at every call" {
+    need_nth
+    make_trajectory
+    bpk unpack --name x --frames : -o old.npy t.gsd
+    export BPK
+    all=0
+    while read -r name archive options; do
+        pack_inside "$archive" "$options"
+        bpk info -v "$archive" >old.txt
+        for deed in append cut poke regrow; do
+            check=is_old_or_new at_each_read unpack -T 1 --name x --frames : -o out.npy "$archive"
+            check=tells_old_or_new at_each_read info -v "$archive"
+        done
+        rm -rf "$archive"
+    done < <(containers | grep -E "^(raw|blp|b2sparse) ")
+    echo "# $all of $all commands" >&3
+}
+
+@test "a slice of a NumPy file that another program writes over" {
+    data noise 400000 a
+    bpk pack -q -0 --dtype '<u2' --shape 400,500 -o a.b2nd a
+    for part in 0:400 :,0:499; do
+        bpk unpack -q -f -o a.npy a.b2nd
+        bpk cat --slice $part a.npy >whole
+        rm -f pipe
+        mkfifo pipe
+        bpk cat --slice $part a.npy >pipe 2>"$err" &
+        reading=$!
+        exec 7<pipe
+        head -c 100 <&7 >got
+        dd if=/dev/zero of=a.npy bs=1000 seek=300 count=1 conv=notrunc status=none
+        cat <&7 >>got
+        exec 7<&-
+        ! wait $reading
+        says '^bpk: a.npy: changed while it was read$'
+        bpk unpack -q -f -o a.npy a.b2nd
+        bpk cat --slice $part a.npy | cmp - whole
+    done
+}
+
+@test "cat --slice opens an array once" {
+    need_nth
+    data noise 60000 a
+    bpk pack -q -F b2frame --dtype '<u2' --shape 300,100 --chunk-shape 20,50 --block-shape 10,50 -o a.b2nd a
+    "$nth" -R -o once "$BPK" cat -T 1 --bytes 0:100 a.b2nd >"$out"
+    "$nth" -R -o sliced "$BPK" cat -T 1 --slice 0:1,0:50 a.b2nd >"$out"
+    [ "$(wc -l <sliced)" -le "$(($(wc -l <once) + 2))" ] || diff once sliced
+}
+
 # ---- results in files ----
 
 # Sanitizers: a traced process may not look for leaks, and some make $own calls before main.

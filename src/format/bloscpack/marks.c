@@ -48,20 +48,6 @@ static uint64_t mix(uint64_t number, uint64_t hash)
 	return hash ^ hash >> 32;
 }
 
-/* Hash eight bytes at a time: without a digest all packed bytes are hashed. */
-static uint64_t hash_bytes(struct bpk_view bytes)
-{
-	uint64_t hash = BPK_HASH_START ^ bytes.size, word;
-	size_t at = 0;
-
-	for (; bytes.size - at >= sizeof word; at += sizeof word) {
-		memcpy(&word, bytes.data + at, sizeof word);
-		hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		hash ^= hash >> 32;
-	}
-	return bpk_hash(hash, bpk_view(bytes.data + at, bytes.size - at));
-}
-
 static uint64_t hash_facts(uint64_t packed_size, uint64_t raw_size, struct bpk_view digest)
 {
 	const uint64_t sizes[] = { packed_size, raw_size };
@@ -105,7 +91,7 @@ static struct bpk_bloscpack_mark mark_of_parcel(const struct bpk_bloscpack_reade
 	if (digest_size > 0)
 		return mark_of(r, parcel->number,
 			       hash_facts(packed.size, parcel->raw_size, digest));
-	mark = mark_of(r, parcel->number, hash_bytes(packed));
+	mark = mark_of(r, parcel->number, bpk_hash_words(BPK_HASH_START, packed));
 	if (is_part(parcel)) {
 		mark.start = (uint32_t)parcel->want_start;
 		mark.size = (uint32_t)parcel->want_size;

@@ -35,12 +35,13 @@ uint64_t bpk_frame_band_items(const struct bpk_frame_bands *bands, uint64_t numb
 			      uint64_t *first);
 
 /*
- * Prepare reader to read its array, or options.slice of it, in C order, unless it has no array or
- * chunks are read as stored. Sets bands (freed by free()), and the sizes in info. Fails with
- * BPK_USAGE if there is no array to be sliced, or the slice is not inside it; otherwise with the
- * array's damage.
+ * Prepare reader to read its array in C order, unless it has no array or chunks are read as stored.
+ * Sets bands (freed by free()), and the sizes in info. Fails with the array's damage.
  */
 int bpk_frame_bands_begin(struct bpk_frame_reader *reader, struct bpk_err *err);
+
+/* bpk_reader_ops.narrow */
+int bpk_frame_bands_narrow(void *reader, const struct bpk_slice *slice, struct bpk_err *err);
 
 /* Replace the bands of reader, which cover a whole array, by those for changing it. */
 void bpk_frame_bands_for_changing(struct bpk_frame_reader *reader);

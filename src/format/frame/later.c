@@ -104,7 +104,6 @@ static struct bpk_frame_later *open_later(struct bpk_frame_reader *r, struct bpk
 	if (later == NULL)
 		return NULL;
 	options.as_stored = true;
-	options.slice = NULL;
 	if (bpk_frame_open(r->dir, NULL, &options, &later->reader, err) != 0) {
 		free(later);
 		return NULL;

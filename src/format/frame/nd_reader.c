@@ -41,26 +41,31 @@ static void fill_info(const struct bpk_frame_bands *bands, struct bpk_info *info
 
 int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 {
-	struct bpk_slice box;
+	struct bpk_slice whole;
 
 	/* without the geometry padding looks like data, so an array with damage is not read */
-	if (r->options.as_stored || (!r->has_nd && r->options.slice == NULL))
+	if (r->options.as_stored || !r->has_nd)
 		return 0;
 	if (r->array_damage.kind != BPK_OK)
 		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
-	if (!r->has_nd)
-		return bpk_fail(err, BPK_USAGE, "is no array, of which a slice could be taken");
-	box = bpk_frame_nd_whole(&r->nd);
-
-	if (r->options.slice != NULL) {
-		if (check_slice(&r->nd.array, r->options.slice, err) != 0)
-			return -1;
-		box = *r->options.slice;
-	}
+	whole = bpk_frame_nd_whole(&r->nd);
 	r->bands = bpk_calloc(1, sizeof *r->bands, err);
 	if (r->bands == NULL)
 		return -1;
-	*r->bands = bpk_frame_bands_of(&r->nd, &box, BPK_FRAME_READING);
+	*r->bands = bpk_frame_bands_of(&r->nd, &whole, BPK_FRAME_READING);
+	fill_info(r->bands, &r->info);
+	return 0;
+}
+
+int bpk_frame_bands_narrow(void *reader, const struct bpk_slice *slice, struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = reader;
+
+	if (r->bands == NULL)
+		return bpk_fail(err, BPK_USAGE, "is no array, of which a slice could be taken");
+	if (check_slice(&r->nd.array, slice, err) != 0)
+		return -1;
+	*r->bands = bpk_frame_bands_of(&r->nd, slice, BPK_FRAME_READING);
 	fill_info(r->bands, &r->info);
 	return 0;
 }

@@ -338,6 +338,7 @@ const struct bpk_members_kind bpk_frame_members = {
 const struct bpk_reader_ops bpk_frame_reader_ops = {
 	.open = reader_open,
 	.info = reader_info,
+	.narrow = bpk_frame_bands_narrow,
 	.positional = reader_positional,
 	.fetch = reader_fetch,
 	.check = reader_check,

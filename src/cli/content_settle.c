@@ -1,0 +1,145 @@
+/*
+ * One generation of a raw file that other programs write: what its arrays are is looked up once
+ * more when a command ends, and what was read of them is read again, if the file has changed.
+ */
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "cli/content.h"
+
+enum { MOST_READS = 1 << 20 }; /* that are remembered, 24 bytes each */
+
+struct read {
+	uint64_t offset, size, hash;
+};
+
+static uint64_t hash_read(struct bpk_view bytes)
+{
+	return bpk_hash_words(BPK_HASH_START, bytes);
+}
+
+static int read_and_note(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+			 struct bpk_err *err)
+{
+	struct bpk_content *content = arg;
+	struct bpk_content_watch *watch = &content->watch;
+	struct read note = { .offset = offset };
+
+	if (bpk_source_read_at(content->source, offset, out, got, err) != 0)
+		return -1;
+	note.size = *got;
+	note.hash = hash_read(bpk_view(out.data, *got));
+	if (watch->reads.size / sizeof note < MOST_READS)
+		return bpk_buf_append(&watch->reads, bpk_view(&note, sizeof note), err);
+	watch->lost = true;
+	return 0;
+}
+
+int bpk_content_watch(struct bpk_content *content, struct bpk_err *err)
+{
+	static const struct bpk_source_ops ops = { .read_at = read_and_note, .positional = true };
+
+	return bpk_source_of(&ops, content, bpk_source_size(content->source), &content->view, err);
+}
+
+/* ---- The same arrays? ---- */
+
+static int hash_item(struct bpk_layout *layout, uint64_t number, uint64_t *hash,
+		     struct bpk_err *err)
+{
+	struct bpk_buf text = { 0 };
+	struct bpk_item item;
+	int rc = bpk_layout_get(layout, number, &item, err);
+
+	if (rc == 0)
+		rc = bpk_dtype_print(&item.array->dtype, &text, err);
+	if (rc == 0) {
+		const uint64_t facts[] = { item.frame, item.step, item.offset, item.array->fortran,
+					   item.array->ndimensions };
+
+		*hash = bpk_hash(bpk_hash_text(BPK_HASH_START, item.name), bpk_buf_view(&text));
+		*hash = bpk_hash(*hash, bpk_view(facts, sizeof facts));
+		*hash = bpk_hash(*hash, bpk_view(item.array->shape,
+						 item.array->ndimensions * sizeof(uint64_t)));
+	}
+	bpk_buf_clear(&text);
+	return rc;
+}
+
+/* What was added behind them since is no matter. */
+static bool same_items(struct bpk_layout *old, struct bpk_layout *now)
+{
+	uint64_t count = bpk_layout_info(old)->narrays, a, b;
+
+	if (bpk_layout_info(now)->narrays < count)
+		return false;
+	for (uint64_t i = 0; i < count; i++)
+		if (hash_item(old, i, &a, NULL) != 0 || hash_item(now, i, &b, NULL) != 0 || a != b)
+			return false;
+	return true;
+}
+
+static bool same_arrays(const struct bpk_content *content)
+{
+	struct bpk_layout *now = NULL;
+	bool same = false;
+
+	/* the size is told with the arrays; to hold a source brings that up to date */
+	if (bpk_source_size(content->view) != content->in->info->raw_size ||
+	    bpk_source_hold(content->source, NULL) != 0)
+		return false;
+	if (bpk_layout_open(content->source, &now, NULL) == 0)
+		same = content->layout == NULL || now == NULL
+			       ? content->layout == now
+			       : same_items(content->layout, now);
+	bpk_source_release(content->source);
+	bpk_layout_close(now);
+	return same;
+}
+
+/* ---- The same bytes? ---- */
+
+static bool same_bytes(const struct bpk_content *content)
+{
+	const struct bpk_content_watch *watch = &content->watch;
+	struct bpk_buf buf = { 0 };
+	bool same = !watch->lost;
+	struct read note;
+	size_t got;
+
+	for (size_t at = 0; same && at < watch->reads.size; at += sizeof note) {
+		memcpy(&note, watch->reads.data + at, sizeof note);
+		same = bpk_buf_resize(&buf, (size_t)note.size, NULL) == 0 &&
+		       bpk_source_read_at(content->source, note.offset,
+					  bpk_span(buf.data, buf.size), &got, NULL) == 0 &&
+		       got == note.size && hash_read(bpk_buf_view(&buf)) == note.hash;
+	}
+	bpk_buf_clear(&buf);
+	return same;
+}
+
+/* Success is settled with the reader's last word; arrays that are not found may be of a change. */
+static int settle_archive(const struct bpk_content *content, int rc, struct bpk_err *err)
+{
+	struct bpk_err changed = { 0 };
+
+	if (rc != 0 && (err->kind == BPK_FAILED || err->kind == BPK_UNSUPPORTED) &&
+	    bpk_input_settle(content->in, &changed) != 0)
+		*err = changed;
+	return rc;
+}
+
+int bpk_content_settle(const struct bpk_content *content, int rc, struct bpk_err *err)
+{
+	struct bpk_source *source = content->source;
+
+	if (content->in->format != &bpk_format_raw)
+		return settle_archive(content, rc, err);
+	if (!S_ISREG(bpk_source_stat(source)->st_mode) ||
+	    bpk_source_is_untouched(source, &content->watch.opened))
+		return rc;
+	if (same_arrays(content) && (rc != 0 || same_bytes(content)))
+		return rc;
+	bpk_fail(err, BPK_FAILED, "changed while it was read");
+	return bpk_input_subject(content->in, err);
+}
