@@ -1,6 +1,6 @@
 /*
- * GSD: the two stores for written files, an edit in place and a new draft. For append and for joining
- * frames.
+ * GSD: the two stores for written files, an edit in place and a new draft. For append and for
+ * joining frames.
  */
 #include "layout/gsd_editor.h"
 

@@ -1,6 +1,6 @@
 /*
- * What the tests of formats share: sources of memory and of pipes, and an archive unpacked by the
- * reader's operations alone, without the flow.
+ * Shared by tests of formats: sources over memory and pipes, and unpacking an archive with the
+ * reader's operations alone, without flow.
  */
 #ifndef BPK_TESTS_ARCHIVE_H
 #define BPK_TESTS_ARCHIVE_H
@@ -21,7 +21,7 @@ struct archive_input {
 	int pipe_end;
 };
 
-/* Bytes must fit into a pipe when it is one. */
+/* For a pipe, bytes must fit into it. */
 static inline void archive_input_open(struct archive_input *input, struct bpk_view bytes,
 				      enum archive_way way)
 {
@@ -38,7 +38,7 @@ static inline void archive_input_open(struct archive_input *input, struct bpk_vi
 	if (bytes.size > 65536)
 		assert_true(fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) >= (int)bytes.size);
 	assert_int_equal(write(ends[1], bytes.data, bytes.size), bytes.size);
-	/* the reading end must be opened again before the writing one goes */
+	/* open the reading end again before the writing end is closed */
 	snprintf(path, sizeof path, "/proc/self/fd/%d", ends[0]);
 	if (bpk_source_open(path, &input->place.source, &err) != 0)
 		fail_msg("%s", err.text);
@@ -54,7 +54,7 @@ static inline void archive_input_close(struct archive_input *input)
 		close(input->pipe_end);
 }
 
-/* Unpack one fetched chunk at the end of out. */
+/* Decode one fetched chunk and append it to out. */
 static inline int archive_decode(struct bpk_chunk_ctx *ctx, const struct bpk_parcel *parcel,
 				 struct bpk_buf *out, struct bpk_err *err)
 {
@@ -67,7 +67,7 @@ static inline int archive_decode(struct bpk_chunk_ctx *ctx, const struct bpk_par
 		bpk_span(out->size > 0 ? out->data + before : NULL, parcel->raw_size), err);
 }
 
-/* The same for a parcel of whatever reader. */
+/* The same for a parcel of any reader. */
 static inline int archive_unpack(const struct bpk_reader_ops *ops, void *reader,
 				 struct bpk_chunk_ctx *ctx, const struct bpk_parcel *parcel,
 				 struct bpk_buf *out, struct bpk_err *err)
@@ -82,7 +82,7 @@ static inline int archive_unpack(const struct bpk_reader_ops *ops, void *reader,
 			   err);
 }
 
-/* Fetch, check and decode every chunk of an open reader; whatever comes out is added to out. */
+/* Fetch, check and decode every chunk of an open reader; append the decoded bytes to out. */
 static inline int archive_drain(const struct bpk_reader_ops *ops, void *reader, struct bpk_buf *out,
 				struct bpk_err *err)
 {

@@ -1,6 +1,6 @@
 /*
- * An installed c-blosc2 as a judge, found by BPK_CBLOSC2 (its prefix) and opened at run time; the
- * few of its calls that tests need, declared by hand. One thread.
+ * An installed c-blosc2 for comparison, found by BPK_CBLOSC2 (its prefix) and opened at run time;
+ * the few functions that tests need are declared by hand. One thread.
  */
 #ifndef BPK_TESTS_CBLOSC2_H
 #define BPK_TESTS_CBLOSC2_H
@@ -20,7 +20,7 @@ struct cblosc2 {
 		       int32_t destsize);
 };
 
-/* A function by its name; the detour keeps ISO C content. */
+/* Look up a function by name. The indirection satisfies ISO C. */
 static inline void cblosc2_find(struct cblosc2 *b, const char *name, void *function, int *missing)
 {
 	void *found = dlsym(b->library, name);
@@ -29,7 +29,7 @@ static inline void cblosc2_find(struct cblosc2 *b, const char *name, void *funct
 	*(void **)function = found;
 }
 
-/* NULL, or why there is none: a line for TAP's skip. */
+/* NULL, or the reason for a skip in TAP. */
 static inline const char *cblosc2_open(struct cblosc2 *b)
 {
 	const char *prefix = getenv("BPK_CBLOSC2");

@@ -1,6 +1,6 @@
 /*
- * What the tests of chunked directories share: datasets written, read, verified and changed through
- * the flow, and directories compared byte for byte.
+ * Shared by tests of chunked directories: datasets written, read, verified and changed through
+ * flow, and directories compared byte for byte.
  */
 #ifndef BPK_TESTS_CHUNKDIR_H
 #define BPK_TESTS_CHUNKDIR_H
@@ -15,13 +15,13 @@
 #include "flow/flow.h"
 #include "format/chunkdir/output.h"
 
-/* How a dataset is written. */
+/* The parameters for writing a dataset. */
 struct chunkdir_way {
 	const char *dtype; /* NULL: bytes */
 	size_t ndimensions;
 	uint64_t shape[4];
 	bool fortran;
-	const char *metadata; /* NULL: none */
+	const char *metadata; /* NULL: no metadata */
 	const char *layout;
 	const char *checksum;
 	const char *codec; /* NULL: lz4 */
@@ -29,7 +29,7 @@ struct chunkdir_way {
 	unsigned typesize;
 	uint64_t chunk_size;
 	uint64_t superchunk_size;
-	bool unsized; /* its length is not told */
+	bool unsized; /* its length is unknown in advance */
 	unsigned threads;
 };
 
@@ -38,7 +38,7 @@ static inline struct bpk_view chunkdir_text(const char *text)
 	return bpk_view(text, strlen(text));
 }
 
-/* The array of a way; false for bytes. */
+/* The array of these parameters; false for bytes. */
 static inline bool chunkdir_array(const struct chunkdir_way *way, struct bpk_array *array)
 {
 	struct bpk_err err = { 0 };
@@ -53,7 +53,7 @@ static inline bool chunkdir_array(const struct chunkdir_way *way, struct bpk_arr
 	return true;
 }
 
-/* Unless it says otherwise, that of the elements. */
+/* The given typesize, or that of the elements. */
 static inline unsigned chunkdir_typesize(const struct chunkdir_way *way)
 {
 	struct bpk_array array;
@@ -87,7 +87,7 @@ static inline void chunkdir_remove(const char *path)
 	nftw(path, chunkdir_remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
-/* Give raw, cut into chunks, to a writer or an editor's appender. */
+/* Pass raw, cut into chunks, to a writer or an editor's appender. */
 static inline int chunkdir_feed(const struct bpk_writer_ops *out, void *writer, struct bpk_view raw,
 				uint64_t chunk_size, uint64_t first_number,
 				const struct bpk_recipe *recipe, unsigned threads,
@@ -115,7 +115,7 @@ static inline int chunkdir_feed(const struct bpk_writer_ops *out, void *writer, 
 	return rc;
 }
 
-/* Write raw as the directory path, which is replaced. */
+/* Write raw as the directory path, replacing it. */
 static inline int chunkdir_write(const char *path, struct bpk_view raw,
 				 const struct chunkdir_way *way, struct bpk_err *err)
 {
@@ -164,7 +164,7 @@ out:
 	return rc;
 }
 
-/* A dataset that is open for reading. */
+/* A dataset open for reading. */
 struct chunkdir_input {
 	struct bpk_place place;
 	void *reader;
@@ -193,7 +193,7 @@ static inline void chunkdir_close(struct chunkdir_input *input)
 	bpk_place_close(&input->place);
 }
 
-/* All raw bytes that a reader has, into out. */
+/* Append all raw bytes of a reader to out. */
 static inline int chunkdir_drain(void *reader, struct bpk_buf *out, struct bpk_err *err)
 {
 	const struct bpk_info *info = bpk_chunkdir_reader_ops.info(reader);
@@ -220,7 +220,7 @@ static inline void chunkdir_remark(void *arg, const char *line)
 	print_message("# %s\n", line);
 }
 
-/* All that verify does; the remarks are counted. */
+/* Do all checks of verify; count the remarks. */
 static inline int chunkdir_verify(const char *path, int *remarks, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = &bpk_chunkdir_reader_ops;
@@ -246,7 +246,7 @@ static inline int chunkdir_verify(const char *path, int *remarks, struct bpk_err
 	return rc;
 }
 
-/* The dataset is sound, and unpacks to raw. */
+/* Assert that the dataset is sound and unpacks to raw. */
 static inline void chunkdir_check(const char *path, struct bpk_view raw)
 {
 	struct chunkdir_input input;
@@ -298,7 +298,7 @@ static inline bool chunkdir_ends_in(const char *name, const char *end)
 	return strlen(name) >= strlen(end) && strcmp(name + strlen(name) - strlen(end), end) == 0;
 }
 
-/* Blank out the eight digits behind a key. */
+/* Replace the eight digits after a key by blanks. */
 static inline void chunkdir_blank(struct bpk_buf *text, const char *key)
 {
 	uint8_t *found = memmem(text->data, text->size, key, strlen(key));
@@ -333,8 +333,8 @@ static inline void chunkdir_unreadable(void *arg, const struct bpk_err *err)
 	fail_msg("%s", err->text);
 }
 
-/* All files below path, their names, sizes and bytes; for bpk_buf_clear. data_alone: but for the
- * lock, and for storage, which tells how the writing began, with what depends on it. */
+/* All files below path, with names, sizes and bytes; for bpk_buf_clear. data_alone: without the
+ * lock, and without storage, which records how the writing began, and its dependants. */
 static inline struct bpk_buf chunkdir_listing(const char *path, bool data_alone)
 {
 	struct chunkdir_listing l = { .root = strlen(path), .data_alone = data_alone };

@@ -1,13 +1,13 @@
 /*
- * What the tests of changing archives share: the three ways to change one, done with the editor's
- * operations alone and without the flow, and a look at what came of it.
+ * Shared by tests of changing archives: the three kinds of change, made with the editor's
+ * operations alone, without flow, and a check of the result.
  */
 #ifndef BPK_TESTS_EDITED_H
 #define BPK_TESTS_EDITED_H
 
 #include "unit/archive.h"
 
-/* An open editor and what packs for it. */
+/* An open editor, and the encoder for it. */
 struct edited {
 	const struct bpk_format *format;
 	const struct bpk_editor_ops *ops;
@@ -53,7 +53,7 @@ static inline int edited_put(struct edited *ed, uint64_t number, struct bpk_view
 	return ed->ops->appender->put(ed->editor, parcel, &ed->err);
 }
 
-/* Chunk number, unpacked at the end of out. */
+/* Decode chunk number and append it to out. */
 static inline int edited_chunk(struct edited *ed, uint64_t number, struct bpk_buf *out)
 {
 	const struct bpk_reader_ops *ops = ed->ops->reads;
@@ -87,7 +87,7 @@ static inline int edited_append(struct edited *ed, struct bpk_view more, unsigne
 	return rc;
 }
 
-/* The chunk that holds the raw byte at, and where its bytes begin. */
+/* Find the chunk that holds the raw byte at, and the start of its bytes. */
 static inline int edited_find(struct edited *ed, uint64_t at, uint64_t *number, uint64_t *start)
 {
 	void *reader = ed->ops->reader(ed->editor);
@@ -155,7 +155,7 @@ static inline int edited_commit(struct edited *ed)
 	return ed->ops->commit(ed->editor, &ed->err);
 }
 
-/* What a reader without any knowledge of writers makes of the file: its content, its remarks. */
+/* The view of an independent reader: content and remarks. */
 struct edited_seen {
 	struct bpk_buf raw;
 	struct bpk_buf metadata;
@@ -213,7 +213,8 @@ static inline int edited_see(const char *path, struct edited_seen *seen)
 		rc = edited_drain(ops, reader, seen);
 	if (rc == 0)
 		rc = ops->audit(reader, edited_remark, seen, &seen->err);
-	if (rc != 0 && seen->err.kind == BPK_REPAIRABLE) { /* what an append left behind the end */
+	/* bytes that an append left after the end */
+	if (rc != 0 && seen->err.kind == BPK_REPAIRABLE) {
 		seen->remarked = true;
 		rc = 0;
 	}

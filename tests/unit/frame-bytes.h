@@ -1,5 +1,6 @@
 /*
- * Frames of the Blosc2 frame format's own examples ("Hex examples"), and hex taken apart.
+ * Frames from the examples of the Blosc2 frame format ("Hex examples"), and a parser of hexadecimal
+ * text.
  */
 #ifndef BPK_TESTS_FRAME_BYTES_H
 #define BPK_TESTS_FRAME_BYTES_H
@@ -8,7 +9,7 @@
 
 #include "format/frame/frame.h"
 
-/* Append the bytes that pairs of hexadecimal digits name; blanks between them mean nothing. */
+/* Append the bytes of pairs of hexadecimal digits; spaces are ignored. */
 static inline void frame_hex(struct bpk_buf *out, const char *hex)
 {
 	struct bpk_err err = { 0 };
@@ -46,7 +47,7 @@ static inline void frame_hex(struct bpk_buf *out, const char *hex)
 	"05 01 07 08 03000000 01000000 23000000 0000000000010000 0000000000000000 a26869"          \
 	"ce 00000055 d8 00 00000000000000000000000000000000"
 
-/* 132 bytes, nothing in it. */
+/* 132 bytes, empty. */
 #define FRAME_EMPTY_HEADER                                                                         \
 	"9e a8 62326672616d6500 d2 00000061 cf 0000000000000084"                                   \
 	"a4 12 00 50 03  d3 0000000000000000  d3 0000000000000000"                                 \

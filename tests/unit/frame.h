@@ -1,6 +1,6 @@
 /*
- * What the tests of frames share: frames put together by hand, and read by the reader's operations
- * alone; and a frame cut off at every byte and with every bit turned.
+ * Shared by tests of frames: frames built by hand and read with the reader's operations alone; and
+ * sweeps that cut a frame at every byte and flip every bit.
  */
 #ifndef BPK_TESTS_FRAME_H
 #define BPK_TESTS_FRAME_H
@@ -10,9 +10,9 @@
 
 #include "lib/memdir.h"
 
-/* ---- Putting together ---- */
+/* ---- Building ---- */
 
-/* A frame to be made. Chunks are added first; the rest of header may be set as a test likes. */
+/* A frame under construction. Chunks are added first; tests may then change header. */
 struct frame_making {
 	struct bpk_frame_header header;
 	struct bpk_buf payload;
@@ -38,7 +38,7 @@ static inline struct frame_making frame_begin(uint32_t typesize, int32_t chunk_s
 	};
 }
 
-/* Add a stored chunk of raw bytes to the payload; an entry leads to it. */
+/* Append a stored chunk of raw bytes to the payload, with an entry for it. */
 static inline void frame_add(struct frame_making *m, struct bpk_view raw)
 {
 	uint8_t head[BPK_CHUNK_EXTENDED_HEADER_SIZE] = { 5, 1, 0x17, (uint8_t)m->header.typesize };
@@ -65,14 +65,14 @@ static inline void frame_add(struct frame_making *m, struct bpk_view raw)
 	}
 }
 
-/* Add bytes that nothing leads to. */
+/* Append bytes without an entry. */
 static inline void frame_add_hole(struct frame_making *m, size_t size)
 {
 	assert_int_equal(bpk_buf_append(&m->payload, bpk_view("hole hole hole hole", size), NULL),
 			 0);
 }
 
-/* An entry, for a special value or a place of before, that stands for raw_size bytes. */
+/* Add an entry, for a special value or an earlier offset, of raw_size bytes. */
 static inline void frame_add_entry(struct frame_making *m, uint64_t entry, uint64_t raw_size)
 {
 	static const uint8_t none[BPK_DIGEST_MAX];
@@ -84,7 +84,7 @@ static inline void frame_add_entry(struct frame_making *m, uint64_t entry, uint6
 			bpk_buf_append(&m->digests, bpk_view(none, m->checksum->size), NULL), 0);
 }
 
-/* The frame's bytes. Gives back all but them. */
+/* The frame's bytes. Frees everything else. */
 static inline struct bpk_buf frame_end(struct frame_making *m)
 {
 	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(NULL);
@@ -122,12 +122,12 @@ static inline struct bpk_buf frame_end(struct frame_making *m)
 
 /* ---- Reading ---- */
 
-/* What became of reading a frame; for frame_outcome_clear. */
+/* The result of reading a frame; for frame_outcome_clear. */
 struct frame_outcome {
-	bool well; /* it was opened, all chunks fetched, checked and unpacked, and it was audited */
-	struct bpk_err err;     /* of the first that failed */
-	struct bpk_buf raw;     /* as far as it came */
-	struct bpk_buf remarks; /* each line ended by a newline; all ended by NUL when well */
+	bool well;              /* opened; all chunks fetched, checked and decoded; audited */
+	struct bpk_err err;     /* of the first failure */
+	struct bpk_buf raw;     /* the bytes read until then */
+	struct bpk_buf remarks; /* newline after each; NUL at the end when well */
 	char variant[32];
 	uint64_t nchunks, chunk_size, hole_size;
 	size_t nlayers;
@@ -201,7 +201,7 @@ static inline struct frame_outcome frame_read_files(const struct memdir_file *fi
 
 /* ---- Damage ---- */
 
-/* Hostile bytes are damaged, doubtful, not known or too large; and then a line says why. */
+/* Assert that hostile bytes fail as damaged, doubtful, unknown or too large, with a message. */
 static inline void frame_judge(const struct frame_outcome *o, const char *what, size_t at)
 {
 	if (o->well)
@@ -219,9 +219,9 @@ static inline bool frame_is(const struct frame_outcome *o, struct bpk_view raw)
 }
 
 /*
- * Read bytes cut off everywhere, and with every bit turned; they lie in a buffer of just their
- * size, so that a sanitizer sees who reads behind them. protects: a digest covers every byte, so
- * that no turned bit is passed over, whatever came out. Returns how many bits were.
+ * Read bytes cut at every position, and with every bit flipped. They are in a buffer of their exact
+ * size, so that a sanitizer finds reads past the end. protects: a digest covers every byte, so
+ * every flipped bit must be found. Returns the number of flipped bits that were not found.
  */
 static inline unsigned frame_shake(struct bpk_view bytes, struct bpk_view raw, bool protects)
 {

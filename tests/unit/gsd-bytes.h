@@ -1,5 +1,5 @@
 /*
- * GSD files made by hand, in memory, and what tests ask of them.
+ * GSD files built by hand in memory, and checks on them.
  */
 #ifndef BPK_TESTS_GSD_BYTES_H
 #define BPK_TESTS_GSD_BYTES_H
@@ -10,7 +10,7 @@
 
 enum { GSD_U1 = 1, GSD_U4 = 3, GSD_U8 = 4, GSD_I1 = 5, GSD_I4 = 7, GSD_F4 = 9, GSD_TEXT = 11 };
 
-/* A file growing: header, data, then names and index. */
+/* A file under construction: header, data, then names and index. */
 struct gsd_made {
 	uint8_t bytes[16384];
 	size_t size;
@@ -56,7 +56,7 @@ static inline uint8_t *gsd_entry(struct gsd_made *made, uint64_t frame, uint16_t
 	return entry;
 }
 
-/* The same, and its data. */
+/* The same, with its data. */
 static inline void gsd_chunk(struct gsd_made *made, uint64_t frame, uint16_t id, uint8_t type,
 			     uint64_t nrows, uint32_t ncolumns, const void *data, size_t size)
 {
@@ -65,7 +65,7 @@ static inline void gsd_chunk(struct gsd_made *made, uint64_t frame, uint16_t id,
 	made->size += size;
 }
 
-/* Names and index, with so many free entries. */
+/* Names and index, with nfree free entries. */
 static inline void gsd_end(struct gsd_made *made, size_t nfree)
 {
 	size_t segments = made->names_size / 64 + 1;
@@ -125,7 +125,7 @@ static inline void gsd_close(struct gsd_opened *opened)
 	bpk_source_close(opened->source);
 }
 
-/* Is item that, of that type, with these dimensions (0, 0: none; n, 0: one) and step? */
+/* Assert name, frame, type, dimensions (0, 0: scalar; n, 0: one) and step of an item. */
 static inline void gsd_expect(const struct bpk_item *item, const char *name, uint64_t frame,
 			      const char *type, uint64_t first, uint64_t second, size_t ndimensions)
 {
@@ -178,9 +178,9 @@ static inline void gsd_put_hex(uint8_t *bytes, const struct gsd_row *rows)
 	}
 }
 
-/* ---- Anything ---- */
+/* ---- Checks for any file ---- */
 
-/* What stands for name in a frame lies in the file, or nowhere, or there is none. */
+/* The default for name in a frame is inside the file, or not stored, or missing. */
 static inline void gsd_check_default(struct gsd_opened *opened, const char *name, uint64_t frame,
 				     uint64_t size)
 {
@@ -194,7 +194,7 @@ static inline void gsd_check_default(struct gsd_opened *opened, const char *name
 		assert_true(item.offset <= size && item.array->size <= size - item.offset);
 }
 
-/* Every array lies in the file and is found by its name. Returns how many there are. */
+/* Assert that every array is inside the file and found by its name. Returns their number. */
 static inline uint64_t gsd_check_all(struct gsd_opened *opened, uint64_t size)
 {
 	struct bpk_item item, found;
@@ -217,7 +217,7 @@ static inline uint64_t gsd_check_all(struct gsd_opened *opened, uint64_t size)
 	return opened->layout != NULL ? opened->info->narrays : 0;
 }
 
-/* Every cut and every flipped bit. What is given to open is its own allocation, for sanitizers. */
+/* Cut at every byte and flip every bit. Each variant is a separate allocation, for sanitizers. */
 static inline void gsd_hurt(const uint8_t *bytes, size_t size)
 {
 	uint8_t *copy;

@@ -1,5 +1,5 @@
 /*
- * What the tests of chunks share: bytes between pages that may not be touched, and bytes in hex.
+ * Shared by tests of chunks: buffers between inaccessible pages, and bytes in hexadecimal.
  */
 #ifndef BPK_TESTS_GUARDED_H
 #define BPK_TESTS_GUARDED_H
@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-/* Bytes between two pages that may not be touched: flush with the second, or with the first. */
+/* Bytes between two inaccessible pages: flush with the second, or with the first. */
 struct guarded {
 	uint8_t *map;
 	size_t map_size;

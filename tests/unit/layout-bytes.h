@@ -1,5 +1,5 @@
 /*
- * Small files made by hand, opened as layouts: put together, looked through, cut and flipped.
+ * Small files built by hand and opened as layouts: building, checking, cutting and flipping.
  */
 #ifndef BPK_TESTS_LAYOUT_BYTES_H
 #define BPK_TESTS_LAYOUT_BYTES_H
@@ -8,7 +8,7 @@
 
 #include "layout/layout.h"
 
-/* Bytes in memory as a layout; layout is NULL when they are plain ones. */
+/* Bytes in memory as a layout; layout is NULL for plain bytes. */
 struct opened {
 	struct bpk_source *source;
 	struct bpk_layout *layout;
@@ -34,7 +34,7 @@ static inline void open_buf(const struct bpk_buf *buf, struct opened *opened)
 	open_bytes(buf->data, buf->size, opened);
 }
 
-/* ---- Putting files together ---- */
+/* ---- Building files ---- */
 
 static inline void put(struct bpk_buf *buf, const void *bytes, size_t size)
 {
@@ -57,9 +57,9 @@ static inline void put_text(struct bpk_buf *buf, const char *text)
 	put(buf, text, strlen(text));
 }
 
-/* ---- Looking at them ---- */
+/* ---- Checking them ---- */
 
-/* The type's text. */
+/* The text of the type. */
 static inline const char *type_of(const struct bpk_item *item)
 {
 	static char text[4096];
@@ -74,7 +74,7 @@ static inline const char *type_of(const struct bpk_item *item)
 	return text;
 }
 
-/* Array number is of that name and type, and its shape ends in 0, which is none of its own. */
+/* Assert name, type and shape of array number; the expected shape ends with 0. */
 static inline void expect_array(struct opened *opened, uint64_t number, const char *name,
 				const char *type, const uint64_t *shape, size_t ndimensions,
 				uint64_t offset)
@@ -95,7 +95,7 @@ static inline void expect_array(struct opened *opened, uint64_t number, const ch
 	assert_int_equal(item.frame, BPK_UNKNOWN);
 }
 
-/* Every array lies in the file, has a name that shows, and is found by it. */
+/* Assert that every array is inside the file, has a visible name, and is found by it. */
 static inline void check_arrays(struct opened *opened, uint64_t file_size)
 {
 	const struct bpk_layout_info *info;
@@ -126,7 +126,7 @@ static inline void check_arrays(struct opened *opened, uint64_t file_size)
 
 static inline void try_bytes(const uint8_t *bytes, size_t size)
 {
-	uint8_t *exact = malloc(size + 1); /* so that a sanitizer sees what is read behind */
+	uint8_t *exact = malloc(size + 1); /* so that a sanitizer finds reads past the end */
 	struct opened opened;
 
 	memcpy(exact, bytes, size);
@@ -137,7 +137,7 @@ static inline void try_bytes(const uint8_t *bytes, size_t size)
 	free(exact);
 }
 
-/* Cut behind every byte; every bit flipped, and every byte 0 or all ones, in the first bytes. */
+/* Cut at every byte; in the first bytes flip every bit, and set every byte to 0 and to all ones. */
 static inline void sweep(const struct bpk_buf *file, size_t bytes)
 {
 	for (size_t size = 0; size <= file->size; size++)

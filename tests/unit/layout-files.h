@@ -1,6 +1,6 @@
 /*
- * What the tests of layouts share: files made by hand, and what must hold of any file, whole, cut
- * or with bits flipped: nothing crashes, and every array that is told of lies inside it.
+ * Shared by tests of layouts: files built by hand, and properties of any file, whole, cut or with
+ * flipped bits: no crash, and every listed array is inside the file.
  */
 #ifndef BPK_TESTS_LAYOUT_FILES_H
 #define BPK_TESTS_LAYOUT_FILES_H
@@ -11,7 +11,7 @@
 
 #include "layout/layout.h"
 
-/* ---- Making files ---- */
+/* ---- Building files ---- */
 
 struct maker {
 	struct bpk_buf bytes;
@@ -64,9 +64,9 @@ static inline void close_opened(struct opened *o)
 	bpk_source_close(o->source);
 }
 
-/* ---- What must hold ---- */
+/* ---- Properties ---- */
 
-/* The array of that number is as it is told here; dtype as NumPy writes it, shape as "3,3". */
+/* Assert all members of item number; dtype as NumPy writes it, shape as "3,3". */
 static inline void expect_item(struct opened *o, uint64_t number, const char *name, uint64_t frame,
 			       uint64_t step, uint64_t offset, const char *dtype, const char *shape)
 {
@@ -90,8 +90,8 @@ static inline void expect_item(struct opened *o, uint64_t number, const char *na
 	assert_string_equal(found, shape);
 }
 
-/* Get it, and find it again by its name: both lie inside the file. Damage is an error with a line
- * that says so. Returns 0 when it could be got. */
+/* Get an item, and find it again by name; both must be inside the file. Damage must give an error
+ * with a message. Returns 0 if the item could be read. */
 static inline int check_item(struct opened *o, uint64_t number)
 {
 	uint64_t size = bpk_source_size(o->source), offset;
@@ -118,8 +118,8 @@ static inline int check_item(struct opened *o, uint64_t number)
 	return 0;
 }
 
-/* Open bytes, in memory of just that size, and look at all there is. Returns how many arrays could
- * be got. */
+/* Open bytes, in memory of their exact size, and check every item. Returns the number of readable
+ * ones. */
 static inline uint64_t check_bytes(const uint8_t *bytes, size_t size)
 {
 	uint8_t *copy = malloc(size > 0 ? size : 1);
@@ -138,7 +138,7 @@ static inline uint64_t check_bytes(const uint8_t *bytes, size_t size)
 	return good;
 }
 
-/* Every cut, and every byte with other bits. A cut never adds an array. */
+/* Cut at every byte, and change the bits of every byte. A cut never adds an array. */
 static inline void check_cuts_and_flips(struct bpk_view file)
 {
 	static const uint8_t masks[] = { 0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0xff };
@@ -160,7 +160,7 @@ static inline void check_cuts_and_flips(struct bpk_view file)
 	free(bytes);
 }
 
-/* A file of the folder that the environment names; the test is skipped where it names none. */
+/* A file from the folder named by the environment variable; the test is skipped if it is unset. */
 static inline struct opened open_sample(const char *variable, const char *name)
 {
 	const char *folder = getenv(variable);

@@ -1,5 +1,5 @@
 /*
- * What tests against the libraries of others share: data to pack, and how much of a matrix to try.
+ * Shared by tests against other libraries: data to encode, and the extent of the test matrix.
  */
 #ifndef BPK_TESTS_ORACLE_H
 #define BPK_TESTS_ORACLE_H
@@ -20,13 +20,13 @@
 #define ORACLE_SANITIZED 0
 #endif
 
-/* A part of the matrix is enough. */
+/* True if part of the matrix is enough. */
 static inline bool oracle_is_thin(void)
 {
 	return ORACLE_SANITIZED || getenv("BPK_TEST_THIN") != NULL;
 }
 
-/* Elements that climb slowly, with noise in their lowest byte and a still stretch. */
+/* Slowly ascending elements, with noise in the lowest byte and a constant stretch. */
 static inline void oracle_fill(uint8_t *raw, size_t size, unsigned typesize, uint32_t seed)
 {
 	struct unit_random r = { seed };
@@ -41,7 +41,7 @@ static inline void oracle_fill(uint8_t *raw, size_t size, unsigned typesize, uin
 	}
 }
 
-/* What a simulation's log has: lines alike in their words, unlike in their numbers. */
+/* Text like a simulation's log: lines with equal words and different numbers. */
 static inline void oracle_fill_text(uint8_t *raw, size_t size)
 {
 	static const char *const names[] = { "pressure", "temperature", "energy", "displacement" };
@@ -49,7 +49,7 @@ static inline void oracle_fill_text(uint8_t *raw, size_t size)
 	size_t used = 0;
 
 	while (used < size) {
-		/* one by one: arguments are evaluated in no certain order */
+		/* one by one: the order of evaluation of arguments is unspecified */
 		uint32_t step = unit_random_next(&r), name = unit_random_next(&r) % 4;
 		uint32_t whole = unit_random_next(&r) % 1000, part_of_it = unit_random_next(&r);
 		char line[128];

@@ -1,5 +1,5 @@
 /*
- * What the tests that pack chunks of Blosc2 share: recipes from words, and a context for a group.
+ * Shared by tests that encode Blosc2 chunks: recipes from names, and a context for a test group.
  */
 #ifndef BPK_TESTS_RECIPES_H
 #define BPK_TESTS_RECIPES_H

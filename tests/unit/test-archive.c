@@ -1,7 +1,7 @@
 /*
- * The room archive, below the command line: archives of several formats are appended to,
- * overwritten, truncated and followed. A model in memory says what readers must find after each
- * commit, and that nothing is found before it.
+ * The room archive: archives of several formats are appended to, overwritten, truncated and
+ * followed. A model in memory gives the content that readers must find after each commit, and not
+ * before it.
  */
 #include "unit/unit.h"
 
@@ -27,7 +27,7 @@ struct model {
 	const struct bpk_format *format;
 	struct bpk_buf raw;
 	uint64_t seed;
-	/* calls of the hooks */
+	/* number of calls of the hooks */
 	unsigned chosen, remarks, begun, ended;
 	bool refuses;
 };
@@ -43,7 +43,7 @@ static uint64_t next(struct model *m)
 	return m->seed >> 33;
 }
 
-/* Noise, numbers in a row, or zeros. */
+/* Noise, consecutive numbers, or zeros. */
 static void fill(struct model *m, uint8_t *bytes, size_t size)
 {
 	unsigned kind = (unsigned)(next(m) % 3);
@@ -95,7 +95,7 @@ static void write_with(const struct model *m, struct bpk_draft *draft, struct bp
 	bpk_source_close(place.source);
 }
 
-/* A new archive at path, with size bytes. */
+/* A new archive at path, of size bytes. */
 static void model_begin(struct model *m, const char *format, size_t size)
 {
 	struct bpk_err err = { 0 };
@@ -122,7 +122,7 @@ static void model_end(struct model *m)
 	remove_all(path);
 }
 
-/* ---- A reader that knows nothing of the room ---- */
+/* ---- An independent reader ---- */
 
 static int gather(void *out, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -163,7 +163,7 @@ static void read_all(struct bpk_buf *out)
 	bpk_place_close(&place);
 }
 
-/* Readers find bytes, and nothing else. */
+/* Assert that readers find exactly bytes. */
 static void assert_holds(struct bpk_view bytes)
 {
 	struct bpk_buf found = { 0 };
@@ -255,7 +255,7 @@ static struct bpk_source *source_of(struct bpk_view bytes)
 	return source;
 }
 
-/* Not committed; the model has the bytes at once. */
+/* Append without a commit; the model gets the bytes at once. */
 static void append(struct model *m, struct bpk_archive *archive, size_t size)
 {
 	static const struct bpk_slack no_slack;
@@ -389,7 +389,7 @@ static void check_overwrite(const char *format)
 	model_end(&m);
 }
 
-/* More than the archive has, and a recipe that the caller refuses: nothing changes. */
+/* An overwrite beyond the end, and a recipe refused by the caller: nothing changes. */
 static void check_refused(const char *format)
 {
 	static const uint8_t bytes[16];
@@ -419,7 +419,7 @@ static void check_refused(const char *format)
 	model_end(&m);
 }
 
-/* One change, at random. */
+/* One random change. */
 static void change(struct model *m, struct bpk_archive *archive)
 {
 	size_t at = next(m) % (m->raw.size + 1);
@@ -438,7 +438,7 @@ static void change(struct model *m, struct bpk_archive *archive)
 	}
 }
 
-/* Changes at random, each committed through an archive that stays open for some of them. */
+/* Random changes, each committed; the archive stays open across some of them. */
 static void check_rounds(const char *format)
 {
 	struct bpk_archive archive = { 0 };
@@ -467,10 +467,10 @@ static void save(const char *mode, struct bpk_view bytes)
 
 	if (file == NULL || fwrite(bytes.data, 1, bytes.size, file) != bytes.size ||
 	    fclose(file) != 0)
-		abort(); /* a thread has no other way to say so */
+		abort(); /* threads have no other way to report */
 }
 
-/* The model's last bytes, written into the file in pieces by another thread. */
+/* The model's last bytes, written to the file in pieces by another thread. */
 struct growth {
 	struct bpk_view rest;
 };
@@ -503,7 +503,7 @@ static int follow(struct model *m, bool mend, const struct bpk_follow_options *o
 	return rc;
 }
 
-/* The file has more bytes than the archive; rest of them come while it is followed. */
+/* The file has more bytes than the archive; the rest is written while it is followed. */
 static void check_follow(const char *format)
 {
 	const struct bpk_follow_options options = { .interval = 60 };
@@ -533,7 +533,7 @@ static void check_follow(const char *format)
 	model_end(&m);
 }
 
-/* Another file is refused by its first difference; with mend the archive becomes that file. */
+/* Another file is refused at its first difference; with mend the archive becomes that file. */
 static void check_follow_other(const char *format)
 {
 	const struct bpk_follow_options options = { .interval = 60, .idle = 0.01 };
@@ -562,7 +562,7 @@ static void check_follow_other(const char *format)
 	model_end(&m);
 }
 
-/* The end of a process ends it, and what the process wrote is read first. */
+/* Following ends with the process, after all bytes written by it were read. */
 static void check_follow_process(const char *format)
 {
 	struct bpk_follow_options options = { .interval = 60 };
@@ -593,7 +593,7 @@ static void check_follow_process(const char *format)
 	model_end(&m);
 }
 
-/* ---- Each of them for each format ---- */
+/* ---- Each test for each format ---- */
 
 #define FOR_ALL_FORMATS(test, check)                                                               \
 	static void test(void **state)                                                             \

@@ -1,5 +1,5 @@
 /*
- * Types and arrays: what NumPy, Python and JSON spell, back and forth, and what is no type.
+ * Types and arrays: the spellings of NumPy, Python and JSON, in both directions, and invalid types.
  */
 #include "unit/unit.h"
 
@@ -23,7 +23,7 @@ static void assert_prints(const struct bpk_dtype *dtype, const char *text)
 	bpk_buf_clear(&out);
 }
 
-/* text is that type; what is printed for it is read as the same. */
+/* text has that type; its printed form parses to the same type. */
 static void assert_type(const char *text, const char *printed, uint64_t size)
 {
 	struct bpk_dtype dtype, again;
@@ -398,7 +398,7 @@ static void test_other_metadata(void **state)
 static void test_rows(void **state)
 {
 	static const struct {
-		const char *text, *becomes; /* with 12 bytes; NULL: they are no rows */
+		const char *text, *becomes; /* for 12 bytes; NULL: not whole rows */
 	} cases[] = {
 		{ "{\"dtype\":\"'|u1'\",\"shape\":[3],\"container\":\"numpy\"}",
 		  "{\"dtype\":\"'|u1'\",\"shape\":[12],\"container\":\"numpy\"}" },

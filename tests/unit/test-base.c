@@ -1,3 +1,6 @@
+/*
+ * The room base: errors, cursor, buffers, hashes, arithmetic, processors and memory limits.
+ */
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -53,7 +56,7 @@ static void test_buffer_grows_and_keeps(void **state)
 	assert_null(buf.data);
 }
 
-/* FNV's own vectors. */
+/* FNV's own test vectors. */
 static void test_hash_is_fnv_1a_and_goes_on(void **state)
 {
 	(void)state;
@@ -85,7 +88,7 @@ static void test_cpu_count_is_positive(void **state)
 	assert_string_equal(bpk_simd_name(BPK_SIMD_PORTABLE), "portable");
 }
 
-/* A file below root, and the folders above it. */
+/* Create a file below root, and its parent folders. */
 static void put_file(const char *root, const char *name, const char *text)
 {
 	char path[512];

@@ -1,8 +1,8 @@
 /*
- * Changing Bloscpack files: every change of every form leaves what it should, wherever it is
- * killed, and a reader beside it never sees anything else than what was committed.
+ * Changing Bloscpack files: every kind of change on every form gives the expected result, wherever
+ * it is killed, and a concurrent reader sees committed content only.
  *
- * With arguments the program is its own victim: CHANGE FILE makes one change and ends.
+ * With arguments the program is its own victim: CHANGE FILE makes one change and exits.
  */
 #include "unit/edited.h"
 
@@ -102,7 +102,7 @@ static void write_archive(struct bpk_draft *draft, const struct form *form)
 	bpk_chunk_ctx_free(ed.ctx);
 }
 
-/* A stream goes through a FIFO; what came out of it is the file then. */
+/* A stream is written through a FIFO and its output saved as the file. */
 static void make_archive(const struct form *form)
 {
 	struct bpk_draft_options options = { .overwrite = true, .follow_links = true };
@@ -130,7 +130,7 @@ static void make_archive(const struct form *form)
 	save(path, bpk_view(bytes, (size_t)got));
 }
 
-/* ---- what is expected ---- */
+/* ---- expected results ---- */
 
 static bool is_of_array(const char *metadata)
 {
@@ -154,7 +154,7 @@ static void expect(struct bpk_view raw, const char *metadata)
 	edited_forget(&seen);
 }
 
-/* Some results are kept beside what they should unpack to, for others to read. */
+/* Some results are kept with their expected content, for other readers. */
 static unsigned nkept;
 
 static void keep_for_others(struct bpk_view raw)
@@ -169,7 +169,7 @@ static void keep_for_others(struct bpk_view raw)
 	bpk_buf_clear(&bytes);
 }
 
-/* Do all that were kept unpack as they should, by a Python program of tests/lib? */
+/* Let a Python program of tests/lib unpack all kept results and compare. */
 static void ask(const char *program)
 {
 	char line[1024];
@@ -214,7 +214,7 @@ static const char *const change_names[] = { "append", "truncate", "write", "meta
 
 static const char new_metadata[] = "{\"new\":[1,2,3]}";
 
-/* One change by an amount, committed; and raw as it is then. */
+/* Make and commit one change of the given amount; raw becomes the new content. */
 static int make_change(struct edited *ed, enum change change, size_t amount, struct bpk_buf *raw)
 {
 	struct bpk_view more = bpk_view(numbers + MOST, amount);
@@ -265,7 +265,7 @@ static void describe(const struct form *form, enum change change, size_t amount)
 		amount);
 }
 
-/* The change, once more, and once more by an editor of its own. */
+/* Make the change, repeat it, and repeat it with a new editor. */
 static void try_change(const struct form *form, enum change change, size_t amount,
 		       const struct bpk_editor_options *options)
 {
@@ -294,7 +294,7 @@ static void try_change(const struct form *form, enum change change, size_t amoun
 		edited_close(&ed);
 		expect(bpk_buf_view(&raw), metadata);
 	}
-	/* bloscpack finds nothing in a stream of unknown length, and that stays one here */
+	/* bloscpack does not read streams of unknown length, and this stays one here */
 	if (amount % 7 == 0 && (form->layout != STREAM || change < WRITE))
 		keep_for_others(bpk_buf_view(&raw));
 	bpk_buf_clear(&raw);
@@ -317,7 +317,7 @@ static void test_every_change_of_every_form(void **state)
 	}
 }
 
-/* Nothing may be saved, so everything is written anew, or next to nothing. */
+/* A journal limit of 0, or nearly: changes rewrite the file instead. */
 static void test_changes_that_do_not_fit(void **state)
 {
 	static const uint64_t limits[] = { 0, 64, 700 };
@@ -336,7 +336,7 @@ static void test_changes_that_do_not_fit(void **state)
 	}
 }
 
-/* Arrays, whose shape follows in the same commit when the content is whole rows. */
+/* Arrays: the shape is updated in the same commit if the content is whole rows. */
 static void test_arrays(void **state)
 {
 	static const size_t amounts[] = { 500, 1202, 2500 };
@@ -375,7 +375,7 @@ static void test_copies(void **state)
 	}
 }
 
-/* Files that bpk does not write: older versions, other layouts, gaps, what an append left. */
+/* Files of other writers: older versions, other layouts, gaps, remains of an append. */
 static void test_files_of_others(void **state)
 {
 	static const char *const names[] = {
@@ -431,7 +431,7 @@ static void test_files_of_others(void **state)
 	}
 }
 
-/* What was put and not committed is as if it had never been. */
+/* Uncommitted chunks leave no trace. */
 static void test_nothing_before_the_commit(void **state)
 {
 	(void)state;
@@ -452,7 +452,7 @@ static void test_nothing_before_the_commit(void **state)
 	}
 }
 
-/* More chunks than the batch of entries holds, and what is left of them when they are dropped. */
+/* More chunks than a batch of entries holds, and their state after they are dropped. */
 static void test_many_chunks(void **state)
 {
 	struct form form = { .layout = OFFSETS, .space = 9000, .checksum = "none", .size = 1600 };
@@ -513,7 +513,7 @@ static int be_victim(const char *what, const char *name)
 	return rc == 0 ? 0 : 1;
 }
 
-/* Run the change under nth, which acts at point n. Returns its status as wait has it. */
+/* Run the change under nth, which acts at point n. Returns its wait status. */
 static int run_killed(const char *builddir, const char *action, unsigned n, const char *what)
 {
 	char nth[256], self[256], count[16];
@@ -525,7 +525,8 @@ static int run_killed(const char *builddir, const char *action, unsigned n, cons
 	snprintf(count, sizeof count, "%u", n);
 	child = fork();
 	if (child == 0) {
-		setenv("LSAN_OPTIONS", "detect_leaks=0", 1); /* it cannot look while it is traced */
+		/* LeakSanitizer cannot run while it is traced */
+		setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
 		execl(nth, nth, "-n", count, "-a", action, self, what, path, (char *)NULL);
 		_exit(126);
 	}
@@ -539,7 +540,7 @@ static bool same(const struct bpk_buf *a, const struct bpk_buf *b)
 	return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* The content is the old or the new one, with its own metadata. Returns whether it is the new. */
+/* Assert old or new content, with its own metadata. Returns true for new. */
 static bool judge(bool strict, const struct edited_seen *old, const struct edited_seen *new,
 		  const char *what)
 {
@@ -557,7 +558,7 @@ static bool judge(bool strict, const struct edited_seen *old, const struct edite
 	return is_new;
 }
 
-/* After a kill: readers see old or new, the next editor finds the same, and leaves it clean. */
+/* After a kill: readers see old or new content, and so does the next editor, which cleans up. */
 static void judge_killed(const struct edited_seen *old, const struct edited_seen *new,
 			 const char *what)
 {
@@ -646,7 +647,7 @@ static void append_often(void)
 	_exit(0);
 }
 
-/* What is read is what some number of appends made of the archive. */
+/* Assert that the content is the result of some number of appends. */
 static void judge_prefix(const struct edited_seen *seen, const struct form *form)
 {
 	size_t appended = seen->raw.size - form->size;

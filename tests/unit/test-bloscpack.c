@@ -1,6 +1,6 @@
 /*
- * Reading Bloscpack files: the specification's own examples, archives made by hand (tests/data),
- * archives of other programs, and archives with every bit turned and every byte cut off.
+ * Reading Bloscpack files: the examples of the specification, archives made by hand (tests/data),
+ * archives of other programs, and archives cut at every byte and with every bit flipped.
  */
 #include "unit/archive.h"
 
@@ -17,14 +17,14 @@ static bool same(struct bpk_view a, struct bpk_view b)
 	return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* What became of reading one archive. */
+/* The result of reading one archive. */
 struct outcome {
 	int open;  /* 0 or -1 */
 	int drain; /* the same; everything was fetched, checked and decoded */
 	int audit;
 	bool positional;
 	unsigned remarks;
-	struct bpk_err err; /* of the first that failed */
+	struct bpk_err err; /* of the first failure */
 	struct bpk_buf raw;
 };
 
@@ -58,15 +58,15 @@ static struct outcome read_archive(struct bpk_view bytes, enum archive_way way,
 	return o;
 }
 
-/* Is it told of an archive whose last append was interrupted? */
+/* True if the error may report an interrupted append. */
 static bool is_unfinished(const char *name, const struct bpk_err *err)
 {
 	return (strstr(name, "tail") != NULL || strstr(name, "interrupted") != NULL) &&
 	       err->kind == BPK_REPAIRABLE;
 }
 
-/* Read bytes in both ways: all is well, and raw comes out. Returns the remarks of a file. Gaps are
- * only passed by offsets, which a pipe is read without. */
+/* Read bytes as a file and as a pipe; both must succeed with raw. Returns the number of remarks for
+ * the file. Only offsets lead past gaps, and a pipe is read without them. */
 static unsigned expect(const char *name, struct bpk_view bytes, struct bpk_view raw,
 		       struct bpk_read_options options)
 {
@@ -114,7 +114,7 @@ static const struct {
 	const char *name;
 	const char *hex;
 	const char *raw;
-	uint64_t chunk_size; /* as info has it */
+	uint64_t chunk_size; /* as in info */
 } examples[] = {
 	{ "version 1", "626c706b 01 000000 0200000000000000" C C, "ABCDEFGHABCDEFGH", BPK_UNKNOWN },
 	{ "version 2",
@@ -130,7 +130,7 @@ static const struct {
 	  "ABCDEFGHABCDEFGH", 8 },
 	{ "no chunks", "626c706b 03 00 01 08 00000000 00000000 0000000000000000 0000000000000000",
 	  "", BPK_UNKNOWN },
-	/* quirks of version 2: the last chunk is one longer, or empty */
+	/* quirks of version 2: the last chunk is one byte longer, or empty */
 	{ "version 2, longer last chunk",
 	  "626c706b 02 00 00 08 07000000 08000000 0200000000000000 0000000000000000"
 	  "02 01 12 08 07000000 07000000 17000000 41414141414141" C,
@@ -245,7 +245,7 @@ static void visit_good(const char *folder, const char *name)
 	bpk_buf_clear(&raw);
 }
 
-/* Something must fail, with a line, and as the file's name says. */
+/* Reading must fail, with a message, of the kind in the file's name. */
 static void visit_wrong(const char *folder, const char *name)
 {
 	struct bpk_buf bytes = load(folder, name, ".blp");
@@ -298,7 +298,7 @@ static void test_archives_of_python_bloscpack(void **state)
 
 /* ---- Damage ---- */
 
-/* An archive whose every part a digest covers or a cross-check can test. */
+/* Archives in which digests or cross-checks cover every part. */
 static const char *const small_archives[] = {
 	"good-v2",
 	"good-v3-spare",
@@ -310,7 +310,7 @@ static const char *const small_archives[] = {
 	"good-blaze-offsets",
 };
 
-/* Wrong bytes never come out as if all were well. */
+/* Wrong bytes must not be returned with success. */
 static void judge_damage(const char *name, struct bpk_view bytes, struct bpk_view raw,
 			 const char *what, size_t at)
 {
@@ -374,8 +374,8 @@ static size_t bytes_in_use(void)
 	return info.uordblks + info.hblkhd;
 }
 
-/* Counts and sizes that no file can hold are refused before memory is asked for; through a pipe,
- * where nobody knows the end, memory follows the bytes. */
+/* Counts and sizes that no file can hold are refused before any allocation; through a pipe, whose
+ * end is unknown, memory follows the bytes. */
 static void test_absurd_counts_allocate_nothing(void **state)
 {
 	static const char *const hex[] = {
@@ -488,7 +488,7 @@ static void test_remarks_tell_what_is_no_damage(void **state)
 	}
 }
 
-/* Chunks in any order, as threads ask for them, and where they lie. */
+/* Chunks in any order, as threads request them, and their offsets. */
 static void test_chunks_are_found_by_number(void **state)
 {
 	static const char *const names[] = { "good-v2", "good-v3-spare", "good-v3-gap",
@@ -534,7 +534,7 @@ static void test_chunks_are_found_by_number(void **state)
 	}
 }
 
-/* Without checks only what the want needs is brought, and nothing else is left in the parcel. */
+/* Without checks only the bytes for the wanted range are read, and the parcel has no stale ones. */
 static void test_single_blocks_are_fetched(void **state)
 {
 	enum { RAW = 1 << 18, BLOCK = 1 << 12, START = 100000, SIZE = 5000 };

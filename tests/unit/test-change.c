@@ -1,5 +1,5 @@
 /*
- * Directories changed: files staged and committed, lists of changes read back, writers that meet.
+ * Changing directories: staging and committing files, reading lists of changes, concurrent writers.
  */
 #include "unit/unit.h"
 
@@ -22,7 +22,7 @@ static char dataset[100];
 
 static const struct bpk_edit_options plain = { .sync = true };
 
-/* Runs in the folder; true when it succeeds. */
+/* Run in the folder; true on success. */
 static bool shell(const char *command)
 {
 	char line[2000];
@@ -38,7 +38,7 @@ static void make(void)
 			  "meta/sizes; do printf old > t/$f; done"));
 }
 
-/* Nothing but what a dataset holds: no drafts, no list. */
+/* Assert that only the dataset's files exist: no drafts, no list. */
 static void assert_clean(void)
 {
 	assert_true(shell("test -z \"$(find . -name '.*' ! -name . ! -name .lock)\""));
@@ -83,7 +83,7 @@ static void commit(struct bpk_tree *tree, const char *pivot)
 		fail_msg("%s", err.text);
 }
 
-/* What name holds, "-" where it is missing; static storage, four of them in turn. */
+/* The content of name, "-" if missing; static storage, four in turn. */
 static const char *content(struct bpk_dir *dir, const char *name)
 {
 	static char texts[4][BPK_ERR_TEXT];
@@ -144,7 +144,7 @@ static void test_commits(void **state)
 	tree = open_tree();
 	dir = bpk_tree_dir(tree);
 	assert_seen(dir, "old", "old", "-", "old");
-	commit(tree, NULL); /* of nothing */
+	commit(tree, NULL); /* empty */
 	/* one file */
 	stage(tree, "data/1", "1");
 	assert_seen(dir, "old", "old", "-", "old");
@@ -167,7 +167,7 @@ static void test_commits(void **state)
 	assert_int_equal(bpk_tree_remove(tree, "data/3", NULL), 0);
 	commit(tree, "meta/sizes");
 	assert_seen(dir, "3", "3", "-", "3");
-	/* all at once; what is not there may be removed */
+	/* all at once; missing files may be removed */
 	stage(tree, "data/1", "4");
 	stage(tree, "data/2", "4");
 	assert_int_equal(bpk_tree_folder(tree, "data/y/z", NULL), 0);
@@ -224,7 +224,7 @@ static void test_refused(void **state)
 		assert_int_equal(err.kind, BPK_CORRUPT);
 	}
 	assert_int_equal(bpk_tree_commit(tree, "meta/sizes", &err), -1); /* not staged */
-	/* what would fail is found before anything is changed, and may be tried again */
+	/* errors are found before any change, and a retry is possible */
 	stage(tree, "data/1", "new");
 	stage(tree, "data/2", "new");
 	assert_true(shell("mv t/data/2 t/away && mkdir t/data/2"));
@@ -278,7 +278,7 @@ static void test_one_writer(void **state)
 								     .overwrite = true,
 								     .ours = bpk_dir_hides },
 					&draft, &err),
-			 -1); /* not all of it is ours here */
+			 -1); /* some files are not ours */
 	assert_int_equal(pthread_create(&thread, NULL, close_later, first), 0);
 	if (bpk_tree_open(dataset, &wait, &second, &err) != 0)
 		fail_msg("%s", err.text);
@@ -300,7 +300,7 @@ static void *exchange_later(void *tree)
 	return NULL;
 }
 
-/* The directory that the path names is changed, not the one that it named before we waited. */
+/* The directory at the path after waiting is changed, not the one before. */
 static void test_replaced_meanwhile(void **state)
 {
 	const struct bpk_edit_options wait = { .wait = true };
@@ -347,7 +347,7 @@ static void test_left_behind(void **state)
 
 /* ---- Lists ---- */
 
-/* Write t/.bpkj of lines, with the count and the checksum that fit unless said otherwise. */
+/* Write t/.bpkj with these lines; count and checksum fit unless stated otherwise. */
 static void write_list(const char *lines, int count, uint32_t flip)
 {
 	char path[200], text[20000];
@@ -394,7 +394,7 @@ static void test_through_the_list(void **state)
 	assert_seen(dir, "old", "old", "-", "old");
 	assert_true(shell(DRAFTS));
 	assert_seen(dir, "old", "old", "-", "old");
-	write_list(LIST, 3, 0); /* comes while the directory is open */
+	write_list(LIST, 3, 0); /* appears while the directory is open */
 	assert_seen(dir, "new", "-", "more", "old");
 	bpk_dir_close(dir);
 
@@ -409,12 +409,12 @@ static void test_through_the_list(void **state)
 	assert_string_equal(listing(dir, "data"), "1f 3f xd ");
 	assert_string_equal(listing(dir, ""), "datad metad ");
 	assert_true(shell("test -e t/data/2 -a -e t/.bpkj"));
-	/* half carried out */
+	/* half applied */
 	assert_true(shell("mv t/data/.1.bpk-000000 t/data/1"));
 	assert_seen(dir, "new", "-", "more", "old");
 	bpk_dir_close(dir);
 
-	bpk_tree_close(open_tree()); /* carries it out */
+	bpk_tree_close(open_tree()); /* applies it */
 	dir = open_dir();
 	assert_false(bpk_dir_pending(dir));
 	assert_seen(dir, "new", "-", "more", "old");
@@ -423,7 +423,7 @@ static void test_through_the_list(void **state)
 	assert_true(shell("test ! -e t/data/2 && grep -q more t/data/3"));
 }
 
-/* A file that was opened is an old one as soon as the list is there, carried out or not. */
+/* A file that was opened is outdated once the list exists, applied or not. */
 static void test_old_by_the_list(void **state)
 {
 	struct bpk_source *replaced, *removed, *kept;
@@ -544,7 +544,7 @@ static bool owns_data(const char *name)
 	return strncmp(name, "data/", 5) == 0;
 }
 
-/* A list that is not about this directory is told of, not looked through and not carried out. */
+/* A list for another directory is reported, but neither read through nor applied. */
 static void assert_unused(const char *words)
 {
 	const struct bpk_edit_options with = { .owns = owns_data };
@@ -599,7 +599,7 @@ static void test_lists_not_about_it(void **state)
 	shell("rm before");
 }
 
-/* What root makes of another user's dataset belongs to that user; another's drafts stay. */
+/* Files that root creates in another user's dataset belong to that user; others' drafts stay. */
 static void test_another_owner(void **state)
 {
 	struct bpk_tree *tree;
@@ -645,7 +645,7 @@ static void test_claimed_first(void **state)
 	assert_true(shell("test ! -e t/.lock -a -e t/.bpkj -a -e t/data/2"));
 }
 
-/* A list whose drafts are not what it says, or lie behind links: nothing is replaced. */
+/* Lists whose drafts do not match, or are behind links: nothing is replaced. */
 static void test_lists_that_do_not_fit(void **state)
 {
 	static const char *const what[] = {
@@ -676,7 +676,7 @@ static void test_lists_that_do_not_fit(void **state)
 	shell("rm outside");
 }
 
-/* ---- Together ---- */
+/* ---- Concurrent writers ---- */
 
 struct writer {
 	pthread_t thread;
@@ -684,8 +684,8 @@ struct writer {
 	bool sound;
 };
 
-/* data/1, data/2 and data/3 always hold one number, greater than before. The drafts of one change
- * have the names of those before, and are empty for a while. */
+/* data/1, data/2 and data/3 always hold one number, larger than before. The drafts of a change have
+ * the names of earlier ones, and are empty for a while. */
 static void *write_on(void *arg)
 {
 	const struct bpk_edit_options options = { .sync = false };

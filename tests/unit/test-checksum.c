@@ -1,3 +1,6 @@
+/*
+ * The room checksum: digests against published values, concurrent first use, mismatches.
+ */
 #include "unit/unit.h"
 
 #include <pthread.h>
@@ -5,7 +8,7 @@
 
 #include "checksum/checksum.h"
 
-/* What coreutils, zlib's tests and RFC 1321, 3174 and 6234 give for "abc". */
+/* The digests of "abc" by coreutils, zlib's tests and RFC 1321, 3174 and 6234. */
 static const struct {
 	const char *name, *hex;
 } abc[] = {
@@ -97,7 +100,7 @@ static void test_a_difference_is_told(void **state)
 	assert_int_equal(bpk_checksum_check(bpk_checksums, view_of("abc"), wrong, &err), 0);
 }
 
-/* All rows from several threads at once, so that the first fetches race. */
+/* All rows from several threads at once, so that first fetches race. */
 static void *digest_all(void *arg)
 {
 	uint8_t digest[BPK_DIGEST_MAX];

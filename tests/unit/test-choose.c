@@ -1,3 +1,6 @@
+/*
+ * The choice of element size, filters and codec, on made and on bench data.
+ */
 #include "unit/unit.h"
 
 #include <pthread.h>
@@ -110,8 +113,8 @@ static void test_choosing_sees_elements_and_records(void **state)
 	}
 }
 
-/* Every set of the benches, whose table says how long its elements are. Noise and zeros have none
- * that could be seen, and for some sets several elements together are as good. */
+/* Every set of the benches, whose table gives the element sizes. Noise and zeros have no detectable
+ * size, and for some sets several elements together are as good. */
 static void test_choosing_sees_the_elements_of_bench_data(void **state)
 {
 	enum { SIZE = 3 << 20 };
@@ -166,7 +169,7 @@ static void test_choosing_is_deterministic(void **state)
 	}
 }
 
-/* Text beside numbers, one behind the other or in turns of a MiB: filters for both, one element
+/* Text and numbers, concatenated or alternating every MiB: filters for both, with one element
  * size. */
 static void test_choosing_sees_regions(void **state)
 {
@@ -283,7 +286,7 @@ static void test_choosing_keeps_rows_whole(void **state)
 	}
 }
 
-/* A recipe taken from a chunk packs the same bytes into the same chunk, but for its level. */
+/* A recipe taken from a chunk encodes the same bytes to the same chunk, except for its level. */
 static void test_a_chunk_tells_its_recipe(void **state)
 {
 	static uint8_t raw[50000], packed[50016];
@@ -308,7 +311,7 @@ static void test_a_chunk_tells_its_recipe(void **state)
 		assert_int_equal(like.pipeline.nsteps, i % 3 > 0);
 		assert_int_equal(like.pipeline.steps[0].filter, i % 3);
 		assert_int_equal(like.block_size, header.block_size);
-		/* lz4 and lz4hc cannot be told apart */
+		/* lz4 and lz4hc share a format */
 		assert_int_equal(strncmp(bpk_codec_name(codec), bpk_codec_name(like.codec),
 					 strlen(bpk_codec_name(like.codec))),
 				 0);
@@ -344,7 +347,7 @@ static void *feed(void *arg)
 	return NULL;
 }
 
-/* A small pipe is seen whole, like a small file, and loses no byte by it. */
+/* A small pipe is sampled completely, like a small file, and loses no byte. */
 static void test_choosing_peeks_into_pipes(void **state)
 {
 	struct bpk_choice of_memory, of_pipe;

@@ -1,11 +1,14 @@
+/*
+ * Chunks of version 2: libblosc's vectors, ranges, damage, encoding, slack.
+ */
 #include "unit/guarded.h"
 
 #include "chunk/chunk.h"
 
 /*
- * Blosc chunk format, "Version 2 chunks": chunks by libblosc, and the bytes in them as a pattern,
- * how often it stands there, and what follows it; without a pattern 32-bit counters. With a codec,
- * our header for these bytes is theirs up to the packed size.
+ * Blosc chunk format, "Version 2 chunks": chunks by libblosc, and their content as a pattern, its
+ * number of repetitions, and the bytes after it; without a pattern 32-bit counters. With a codec,
+ * our header for that content equals theirs up to the packed size.
  */
 struct vector {
 	const char *name, *chunk, *pattern;
@@ -94,7 +97,7 @@ static void check_ranges(struct bpk_chunk_ctx *ctx, struct bpk_view chunk, struc
 			struct guarded out = { 0 };
 			uint8_t plain[SMALL];
 
-			/* a guard a call would take minutes; some have one */
+			/* a guard page per call would take minutes, so only some calls get one */
 			if ((start + size) % 97 == 0)
 				out = guarded_new(NULL, size, true);
 			assert_int_equal(bpk_chunk_decode_range(
@@ -157,7 +160,7 @@ static void test_vectors_encode_alike(void **state)
 						  bpk_span(out.bytes, bpk_chunk_bound(raw.size)),
 						  &packed, &err),
 				 0);
-		/* who packs better than libblosc is not wrong: the packed size is left out */
+		/* the packed size is left out: a codec may compress better */
 		assert_memory_equal(out.bytes, chunk.data, 12);
 		assert_true(packed <= chunk.size + 8);
 		assert_int_equal(bpk_get_le32(out.bytes + 12), packed);
@@ -181,7 +184,7 @@ static int no_extent(void *arg, uint32_t offset, uint32_t size, struct bpk_err *
 	return 0;
 }
 
-/* Whatever a damaged chunk says: no byte outside in and out, and every failure says why. */
+/* Damaged chunks: no access outside in and out, and every failure has a message. */
 static void decode_damaged(struct bpk_chunk_ctx *ctx, struct bpk_view in)
 {
 	struct bpk_chunk_header header;
@@ -263,7 +266,7 @@ static void test_every_truncation(void **state)
 							  bpk_span(out, raw.size), &err),
 					 -1);
 			assert_int_equal(err.kind, BPK_CORRUPT);
-			/* the same, when the header owns up to it */
+			/* the same with the cut size in the header */
 			if (size >= 16) {
 				bpk_put_le32(in.bytes + 12, (uint32_t)size);
 				assert_int_equal(bpk_chunk_decode(*state, bpk_view(in.bytes, size),
@@ -276,7 +279,7 @@ static void test_every_truncation(void **state)
 	}
 }
 
-/* One byte of a vector replaced, and what is said of it. */
+/* One byte of a vector replaced, and the expected message. */
 static void test_refusals_say_why(void **state)
 {
 	static const struct {
@@ -312,7 +315,7 @@ static void test_refusals_say_why(void **state)
 		  "split block size 257 is not a multiple of typesize 2" },
 		{ "0201000180000000800000", BPK_CORRUPT,
 		  "chunk header needs 16 bytes, 11 are left" },
-		/* those below have a sound header */
+		/* the chunks below have a valid header */
 		{ "02010001800000008000000027000000140000000f000000270001020304050607e06d0701",
 		  BPK_CORRUPT, "chunk of 39 bytes is cut after 37" },
 		{ "02010001800000008000000027000000130000000f000000270001020304050607e06d07010607",
@@ -328,7 +331,7 @@ static void test_refusals_say_why(void **state)
 		{ "02010102000100000001000032000000140000000b0000002301010101e071030101010c000000"
 		  "2302020202e07103010202",
 		  BPK_CORRUPT, "block 0, stream 1: size 12, but 11 bytes of the chunk are left" },
-		/* block 2 lies where block 0 does */
+		/* block 2 is at the place of block 0 */
 		{ "0201100101010000800000003f0000001c0000001c0000001c0000000b0000002300000000e071"
 		  "030100000b0000002300000000e071030100000100000078",
 		  BPK_CORRUPT, "block 2, stream 0: " },
@@ -351,7 +354,8 @@ static void test_refusals_say_why(void **state)
 	}
 }
 
-/* A chunk of raw streams: nothing but layout. Its bytes count up, and blocks may lie backwards. */
+/* A chunk of raw streams, for layout only. Its bytes count up, and blocks may be in reverse
+ * order. */
 static void lay_out(struct bytes *chunk, unsigned flags, unsigned typesize, uint32_t block_size,
 		    uint32_t raw_size, unsigned nstreams, bool backwards)
 {
@@ -383,7 +387,7 @@ static void lay_out(struct bytes *chunk, unsigned flags, unsigned typesize, uint
 	bpk_put_le32(chunk->data + 12, at);
 }
 
-/* "Split rule": 1.21 told to split always, with blocks too small for its own version. */
+/* "Split rule": 1.21 with the option to split always, with blocks too small for its version. */
 static void test_salvages_always_split(void **state)
 {
 	struct bytes chunk;
@@ -396,7 +400,7 @@ static void test_salvages_always_split(void **state)
 		0);
 	for (unsigned i = 0; i < 64; i++)
 		assert_int_equal(out[i], i / 32 * 32 + i % 2 * 16 + i % 32 / 2);
-	/* the short last block is one stream, shuffled by itself */
+	/* the short last block is one stream, with its own shuffle */
 	for (unsigned i = 64; i < 72; i++)
 		assert_int_equal(out[i], 64 + i % 2 * 4 + (i - 64) / 2);
 	assert_int_equal(bpk_chunk_decode_range(*state, bpk_view(chunk.data, chunk.size), 33,
@@ -405,14 +409,14 @@ static void test_salvages_always_split(void **state)
 	assert_int_equal(out[0], 48);
 	assert_int_equal(out[4], 50);
 
-	/* with the flag that says not split there is nothing to salvage */
+	/* with the flag for unsplit blocks nothing is salvaged */
 	chunk.data[2] |= 0x10;
 	assert_int_equal(
 		bpk_chunk_decode(*state, bpk_view(chunk.data, chunk.size), bpk_span(out, 72), &err),
 		-1);
 	assert_int_equal(err.kind, BPK_CORRUPT);
 
-	/* and a chunk whose first block keeps the rule is held to it */
+	/* a chunk whose first block obeys the rule must obey it throughout */
 	lay_out(&chunk, 0x21, 2, 32, 72, 1, false);
 	bpk_put_le32(chunk.data + bpk_get_le32(chunk.data + 20), 16);
 	bpk_put_le32(chunk.data + bpk_get_le32(chunk.data + 20) + 20, 12);
@@ -422,7 +426,7 @@ static void test_salvages_always_split(void **state)
 	assert_non_null(strstr(err.text, "block 1, stream 0"));
 }
 
-/* What extents asks for is all that a range needs: every other byte is made wrong. */
+/* The result of extents is sufficient: all other bytes are made wrong. */
 struct copier {
 	const struct bytes *from;
 	struct bytes to;
@@ -526,7 +530,7 @@ static void test_recipes_out_of_range(void **state)
 			 0);
 }
 
-/* The hard rules of a forced block size; Zstd is split where its planes pay. */
+/* The mandatory rules for a forced block size; Zstd splits where byte planes help. */
 static void test_block_sizes(void **state)
 {
 	static const struct {
@@ -568,7 +572,7 @@ static void test_block_sizes(void **state)
 	}
 }
 
-/* What a context has packed before must not show in what it packs next. */
+/* Earlier work of a context does not affect later output. */
 static void test_a_used_context_packs_alike(void **state)
 {
 	enum { SIZE = 40000 };
@@ -611,7 +615,7 @@ static void test_empty_chunk(void **state)
 {
 	struct bpk_chunk_header header;
 	struct bpk_err err = { 0 };
-	/* Bloscpack format, "Zero-length input": the bytes that its end marker is known by */
+	/* Bloscpack format, "Zero-length input": the bytes that identify its end marker */
 	static const uint8_t expected[16] = { 2, 1, 0x13, 8, 0, 0, 0, 0, 1, 0, 0, 0, 16, 0, 0, 0 };
 	uint8_t chunk[16];
 
@@ -632,7 +636,7 @@ static void test_empty_chunk(void **state)
 
 enum { LARGE = 5000 };
 
-/* A chunk of LARGE bytes that pack, or of noise that does not, in room for twice as much. */
+/* A chunk of LARGE bytes, compressible or noise, in room for twice as much. */
 static size_t pack_large(struct bpk_chunk_ctx *ctx, const char *codec, bool noise, uint8_t *raw,
 			 uint8_t *packed)
 {
@@ -675,7 +679,7 @@ static void check_padded(struct bpk_chunk_ctx *ctx, const char *codec, uint64_t 
 						bpk_span(back, 100), NULL),
 			 0);
 	assert_memory_equal(back, raw + LARGE - 100, 100);
-	/* and once more, into a larger slot */
+	/* again, into a larger slot */
 	assert_int_equal(bpk_chunk_pad(bpk_span(packed, LARGE + 16), slot, NULL), 0);
 	assert_int_equal(
 		bpk_chunk_decode(ctx, bpk_view(packed, LARGE + 16), bpk_span(back, LARGE), NULL),
@@ -712,11 +716,11 @@ static void test_slack_has_its_limits(void **state)
 	assert_int_equal(err.kind, BPK_LIMIT);
 	assert_int_equal(bpk_chunk_pad(bpk_span(packed, size), size - 1, &err), -1);
 	assert_int_equal(err.kind, BPK_CORRUPT);
-	/* what another program made larger than it need be keeps its size */
+	/* a chunk that another program enlarged keeps its size */
 	bpk_put_le32(packed + 12, 2 * LARGE);
 	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, 2 * LARGE), &header, NULL), 0);
 	assert_int_equal(bpk_chunk_slot(bpk_view(packed, 2 * LARGE), &header, 7), 2 * LARGE);
-	/* a stored chunk has none */
+	/* a stored chunk has no slack */
 	size = pack_large(ctx, "zstd", true, raw, packed);
 	assert_int_equal(size, LARGE + 16);
 	assert_int_equal(bpk_chunk_header_read(bpk_view(packed, size), &header, NULL), 0);
@@ -727,7 +731,8 @@ static void test_slack_has_its_limits(void **state)
 	bpk_chunk_ctx_free(ctx);
 }
 
-/* Of a version 5 chunk the last block and its slack are no longer than c-blosc2 reads (blosc_d). */
+/* In a version 5 chunk the last block and its slack are at most as long as c-blosc2 reads
+ * (blosc_d). */
 static void test_slack_of_extended_chunks(void **state)
 {
 	enum { BLOCK = 512, TYPESIZE = 4, MOST = BLOCK + 4 * TYPESIZE };
@@ -765,7 +770,7 @@ static void test_slack_of_extended_chunks(void **state)
 	header.packed_size = slot + 1;
 	assert_int_equal(bpk_chunk_blocks_fit(bpk_view(packed, slot + 1), &header, &fit, NULL), 0);
 	assert_false(fit);
-	/* two blocks of one place have one of no bytes */
+	/* of two blocks at one place, one has no bytes */
 	header.packed_size = slot;
 	memcpy(packed + 36, packed + 32, 4);
 	assert_int_equal(bpk_chunk_blocks_fit(bpk_view(packed, slot), &header, &fit, NULL), 0);

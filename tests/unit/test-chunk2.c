@@ -1,6 +1,6 @@
 /*
- * Reading chunks of Blosc2: extended headers, pipelines, runs, special chunks, dictionaries, blocks
- * of variable length.
+ * Reading Blosc2 chunks: extended headers, pipelines, runs, special chunks, dictionaries,
+ * variable-length blocks.
  */
 #include "unit/guarded.h"
 #include "unit/vectors2.h"
@@ -9,7 +9,7 @@
 
 struct extents {
 	const struct bytes *chunk;
-	struct bytes part; /* what was asked for, where it stands; the rest is other bytes */
+	struct bytes part; /* the requested bytes in place; all others are wrong */
 	uint32_t end;
 };
 
@@ -24,7 +24,7 @@ static int take_extent(void *arg, uint32_t offset, uint32_t size, struct bpk_err
 	return 0;
 }
 
-/* The chunk with all bytes wrong that extents does not name for a range. */
+/* The chunk with every byte made wrong that extents does not name for a range. */
 static struct bytes needed(const struct bytes *chunk, size_t start, size_t size)
 {
 	struct bpk_chunk_header header;
@@ -44,7 +44,7 @@ static struct bytes needed(const struct bytes *chunk, size_t start, size_t size)
 	return e.part;
 }
 
-/* The range in pieces, of just the bytes that it needs. */
+/* Decode the range in pieces, from only the bytes that it needs. */
 static void check_pieces(struct bpk_chunk_ctx *ctx, const char *name, struct bpk_view some,
 			 size_t start, size_t size, const struct bytes *raw)
 {
@@ -68,7 +68,7 @@ static void check_pieces(struct bpk_chunk_ctx *ctx, const char *name, struct bpk
 	}
 }
 
-/* Whole and every range, of just the bytes that the range needs. */
+/* Decode the whole and every range, from only the bytes that the range needs. */
 static void check_chunk(struct bpk_chunk_ctx *ctx, const char *name, const struct bytes *chunk,
 			const struct bytes *raw)
 {
@@ -109,7 +109,7 @@ static void test_vectors(void **state)
 	}
 }
 
-/* ---- Chunks put together by hand ---- */
+/* ---- Chunks built by hand ---- */
 
 /* A header of 32 bytes; sizes are set by finish. */
 static void begin(struct bytes *chunk, unsigned version, unsigned flags, unsigned typesize,
@@ -163,7 +163,7 @@ static void check_hex(void **state, const char *name, const char *chunk_hex, con
 	check_chunk(*state, name, &chunk, &raw);
 }
 
-/* Three blocks of 8 bytes, the last first and one short; the others lean on the first. */
+/* Three blocks of 8 bytes, the last one first, one short; all depend on the first. */
 static void make_delta(struct bytes *chunk, struct bytes *raw)
 {
 	const uint8_t block[3][8] = { { 1, 3, 7, 15, 31, 63, 127, 255 },
@@ -188,7 +188,7 @@ static void make_delta(struct bytes *chunk, struct bytes *raw)
 	finish(chunk, (uint32_t)raw->size, 8);
 }
 
-/* LZ4 streams that begin with what is in the dictionary. */
+/* LZ4 streams that begin with content of the dictionary. */
 static void make_dictionary(struct bytes *chunk, struct bytes *raw)
 {
 	begin(chunk, 5, 0x30, 1, "", "");
@@ -198,7 +198,7 @@ static void make_dictionary(struct bytes *chunk, struct bytes *raw)
 	add_hex(chunk, "6162636465666768");
 	for (unsigned k = 0; k < 2; k++) {
 		set_start(chunk, k);
-		/* a match of 8 bytes, 8 before; five bytes as they are */
+		/* a match of 8 bytes at distance 8; five literals */
 		add_le32(chunk, 9);
 		add_hex(chunk, k == 0 ? "0408005049444546"
 					"47"
@@ -213,7 +213,7 @@ static void make_dictionary(struct bytes *chunk, struct bytes *raw)
 		     "5152535455");
 }
 
-/* Blocks of 5, 1 and 6 bytes, of which the last is packed and one filtered for itself. */
+/* Blocks of 5, 1 and 6 bytes; the last is packed and one is filtered. */
 static void make_variable(struct bytes *chunk, struct bytes *raw, const char *filters)
 {
 	const uint8_t block[3][6] = { { 1, 2, 4, 8, 16 }, { 77 }, { 9, 8, 7, 6, 5, 4 } };
@@ -231,7 +231,7 @@ static void make_variable(struct bytes *chunk, struct bytes *raw, const char *fi
 								: block[k][i];
 		set_start(chunk, k);
 		add_le32(chunk, (uint32_t)sizes[k]);
-		/* an LZ4 stream of literals begins with their number */
+		/* an LZ4 stream of literals begins with their count */
 		if (k == 2)
 			add_bytes(chunk, out, 7);
 		else
@@ -241,7 +241,7 @@ static void make_variable(struct bytes *chunk, struct bytes *raw, const char *fi
 	finish(chunk, 12, 3);
 }
 
-/* The n-th of all small chunks of this file; false behind the last. */
+/* The n-th of all small chunks of this file; false after the last. */
 static bool small_chunk(size_t n, struct bytes *chunk, struct bytes *raw)
 {
 	if (n < NVECTORS)
@@ -289,14 +289,14 @@ static void test_block_sizes(void **state)
 
 static void test_old_headers(void **state)
 {
-	/* version 4, 16 bytes: delta and shuffle of 2-byte words, told by the flags */
+	/* version 4, 16 bytes: delta and shuffle of 2-byte words, by the flags */
 	check_hex(state, "delta in the flags",
 		  "04013902080000000800000020000000"
 		  "14000000"
 		  "08000000"
 		  "0102020204010101",
 		  "0104030501040305");
-	/* version 3 has five slots: what stands in the sixth is nothing */
+	/* version 3 has five slots: the sixth is ignored */
 	check_hex(state, "version 3",
 		  "0301350104000000040000002c000000"
 		  "0000000000ff0100"
@@ -305,14 +305,14 @@ static void test_old_headers(void **state)
 		  "04000000"
 		  "0a0b0c0d",
 		  "0a0b0c0d");
-	/* stored, and says that it has a dictionary */
+	/* stored, with a flag for a dictionary */
 	check_hex(state, "a stray dictionary",
 		  "05019701030000000300000023000000"
 		  "0000000000000500"
 		  "0000000000000001"
 		  "616263",
 		  "616263");
-	/* a special chunk of a codec that nobody has */
+	/* a special chunk of an unsupported codec */
 	check_hex(state, "zeros of openzl",
 		  "0501d504080000000800000020000000"
 		  "0000000000002600"
@@ -320,7 +320,7 @@ static void test_old_headers(void **state)
 		  "0000000000000000");
 }
 
-/* Bytedelta without a width asks the container, and else the chunk. */
+/* Bytedelta without a width uses the container's typesize, or the chunk's. */
 static void test_width_of_the_container(void **state)
 {
 	struct bytes chunk, raw = { .size = 0 };
@@ -364,7 +364,7 @@ static void test_write_special(void **state)
 			assert_int_equal(bpk_chunk_slot(bpk_view(chunk, 32), &header, 1000), 32);
 			if (sizes[i] < 8)
 				continue;
-			/* the end of two gigabytes costs nothing */
+			/* the end of two gigabytes costs no more */
 			assert_int_equal(bpk_chunk_decode_range(*state, bpk_view(chunk, 32),
 								sizes[i] - 7, bpk_span(out, 7),
 								&err),
@@ -399,7 +399,7 @@ static int any_extent(void *arg, uint32_t offset, uint32_t size, struct bpk_err 
 	return 0;
 }
 
-/* Whatever a damaged chunk says: no byte outside in and out, and every failure says why. */
+/* Damaged chunks: no access outside in and out, and every failure has a message. */
 static void decode_damaged(struct bpk_chunk_ctx *ctx, struct bpk_view in)
 {
 	struct bpk_chunk_header header;
@@ -421,7 +421,7 @@ static void decode_damaged(struct bpk_chunk_ctx *ctx, struct bpk_view in)
 	rc = bpk_chunk_decode(ctx, in, bpk_span(out.bytes, header.raw_size), &err);
 	if (rc != 0)
 		assert_int_equal(err.kind, BPK_CORRUPT);
-	/* what is proved unpacks, and what is not does not */
+	/* bpk_chunk_prove agrees with decoding */
 	assert_int_equal(bpk_chunk_prove(ctx, in, &err), rc);
 	if (header.raw_size >= 8) {
 		bpk_chunk_decode_range(ctx, in, header.raw_size / 2,
@@ -483,7 +483,7 @@ static void test_every_truncation(void **state)
 							  bpk_span(out, raw.size), &err),
 					 -1);
 			assert_int_equal(err.kind, BPK_CORRUPT);
-			/* the same, when the header owns up to it */
+			/* the same with the cut size in the header */
 			if (size >= 16) {
 				bpk_put_le32(in.bytes + 12, (uint32_t)size);
 				decode_damaged(*state, bpk_view(in.bytes, size));
@@ -492,7 +492,7 @@ static void test_every_truncation(void **state)
 		}
 }
 
-/* What is said of a chunk that cannot be. */
+/* The messages for invalid chunks. */
 static void test_refusals_say_why(void **state)
 {
 	/* the vector B5, cut into header fields: version .. typesize, three sizes, slots, codec */
@@ -608,7 +608,7 @@ static void test_refusals_say_why(void **state)
 		  "0c0000000600000038000000" SLOTS "0100000000000000"
 		  "0000",
 		  BPK_CORRUPT, "split block size 6 is not a multiple of typesize 8" },
-		/* those below have a sound header */
+		/* the chunks below have a valid header */
 		{ "05012504" SIZES SLOTS "0100000000000000"
 		  "0000"
 		  "23000000ffffffff01",
@@ -647,7 +647,7 @@ static void test_refusals_say_why(void **state)
 		  "0001"
 		  "240000000400000001feffffff01fdffffff01fcffffff01",
 		  BPK_CORRUPT, "block 0 starts at 36, outside 44 to 56" },
-		/* a dictionary that says it is trained, and is not */
+		/* a dictionary with the magic of a trained one, but invalid */
 		{ "05019504" SIZES SLOTS "0500000000000000"
 		  "0001"
 		  "300000000800000037a430ec000000000000000000000000",
@@ -710,7 +710,7 @@ static void test_refusals_say_why(void **state)
 	}
 }
 
-/* Containers of version 2 chunks take no others. */
+/* Containers of version 2 chunks refuse other versions. */
 static void test_plain_headers(void **state)
 {
 	struct bytes chunk = { .size = 0 };

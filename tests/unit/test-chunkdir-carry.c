@@ -1,6 +1,5 @@
 /*
- * What is said of elements and metadata goes into a chunked directory and comes out of it again, to
- * the byte.
+ * Element types and metadata are stored in a chunked directory and read back unchanged.
  */
 #include "unit/unit.h"
 
@@ -31,7 +30,7 @@ static struct bpk_array make_array(const char *dtype, const uint64_t *shape, siz
 	return array;
 }
 
-/* There and back. with_shape: the array is stored flat, and the attributes tell its shape. */
+/* Store and read back. with_shape: the array is stored flat, with its shape in the attributes. */
 static void check_carried(const struct bpk_array *array, bool with_shape, const char *metadata,
 			  const char *attributes, const char *back)
 {
@@ -82,7 +81,7 @@ static void bytes_and_their_metadata_come_back(void **state)
 	check_carried(NULL, false, "{\"a\":1}\n", "{\"bpk_metadata\": {\"a\":1}\n}", "{\"a\":1}\n");
 	check_carried(NULL, false, "\"bpk_metadata\"", "{\"bpk_metadata\": \"bpk_metadata\"}",
 		      "\"bpk_metadata\"");
-	/* what looks like our own members is none */
+	/* objects that resemble our own members */
 	check_carried(NULL, false, "{\"numpy\":{\"shape\":[5],\"order\":\"C\"}}",
 		      "{\"bpk_metadata\": {\"numpy\":{\"shape\":[5],\"order\":\"C\"}}}",
 		      "{\"numpy\":{\"shape\":[5],\"order\":\"C\"}}");
@@ -123,7 +122,7 @@ static void other_spellings_are_kept(void **state)
 	assert_int_equal(bpk_buf_printf(&attributes, &err, "{\"bpk_metadata\": %s}", spelled), 0);
 	assert_int_equal(bpk_buf_append(&attributes, bpk_view("", 1), &err), 0);
 	check_carried(&array, false, spelled, (const char *)attributes.data, spelled);
-	/* rows that came since are told */
+	/* rows added since are counted */
 	attributes.size--;
 	assert_int_equal(
 		bpk_chunkdir_carry_out(&more, true, bpk_buf_view(&attributes), &carried, &err), 0);
@@ -166,7 +165,7 @@ static void shapes_that_sizes_cannot_tell(void **state)
 	bpk_array_clear(&named);
 }
 
-/* The shape that comes back when nitems are stored flat and the attributes tell another. */
+/* The shape read back when nitems are stored flat and the attributes give another shape. */
 static void check_grown(uint64_t nitems, const char *numpy, size_t n, uint64_t first, uint64_t last)
 {
 	struct bpk_array stored = make_array("<f8", &nitems, 1, false);
@@ -193,7 +192,7 @@ static void the_slowest_dimension_grows(void **state)
 	check_grown(0, "{\"numpy\": {\"shape\": [0, 3], \"order\": \"C\"}}", 2, 0, 3);
 	check_grown(0, "{\"numpy\": {\"shape\": [3, 0], \"order\": \"C\"}}", 2, 3, 0);
 	check_grown(6, "{\"numpy\": {\"shape\": [3, 0], \"order\": \"C\"}}", 1, 6, 6);
-	/* strange ones mean nothing */
+	/* invalid shapes are ignored */
 	check_grown(6, "{\"numpy\": {\"shape\": [2, -3], \"order\": \"C\"}}", 1, 6, 6);
 	check_grown(6, "{\"numpy\": {\"shape\": [2, 3], \"order\": \"K\"}}", 1, 6, 6);
 	check_grown(6, "{\"numpy\": {\"shape\": {}, \"order\": \"C\"}}", 1, 6, 6);
@@ -210,20 +209,20 @@ static void foreign_attributes(void **state)
 	struct bpk_err err = { 0 };
 
 	(void)state;
-	/* a name of bloscpack's own beside an array */
+	/* bloscpack's own name beside an array */
 	assert_int_equal(bpk_chunkdir_carry_out(&array, true, text_of(" {\"shape\": \"round\"}\n"),
 						&carried, &err),
 			 0);
 	check_text(&carried.metadata, NUMPY_F8 ",\"bpk_metadata\": {\"shape\": \"round\"}}");
 	bpk_chunkdir_carried_clear(&carried);
-	/* "numpy" behind other members */
+	/* "numpy" after other members */
 	assert_int_equal(bpk_chunkdir_carry_out(&array, true,
 						text_of("{\"a\": 1, \"numpy\": {}, \"b\": 2}"),
 						&carried, &err),
 			 0);
 	check_text(&carried.metadata, NUMPY_F8 ",\"a\": 1, \"b\": 2}");
 	bpk_chunkdir_carried_clear(&carried);
-	/* no attributes at all */
+	/* empty attributes */
 	assert_int_equal(bpk_chunkdir_carry_out(&array, true, text_of(""), &carried, &err), 0);
 	check_text(&carried.metadata, NUMPY_F8 "}");
 	bpk_chunkdir_carried_clear(&carried);

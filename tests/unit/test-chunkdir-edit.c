@@ -1,6 +1,6 @@
 /*
- * Chunked directories changed in place: appended to, shortened, written over, their metadata set;
- * the content is held against a model after every commit.
+ * Chunked directories changed in place: appended to, truncated, overwritten, with new metadata. The
+ * content is compared with a model after every commit.
  */
 #include "unit/chunkdir.h"
 
@@ -63,7 +63,7 @@ static void commit_and_check(const struct model *m, void *editor)
 
 	if (ops->commit(editor, &err) != 0)
 		fail_of(&err);
-	/* as the editor sees it, and as others do */
+	/* as seen by the editor, and by others */
 	assert_int_equal(ops->info(editor)->raw_size, m->raw.size);
 	if (chunkdir_drain(ops->reader(editor), &raw, &err) != 0)
 		fail_of(&err);
@@ -74,7 +74,7 @@ static void commit_and_check(const struct model *m, void *editor)
 	chunkdir_check(path, bpk_buf_view(&m->raw));
 }
 
-/* Cut and put what the model has behind the cut. */
+/* Cut, and put the model's bytes after the cut. */
 static void put_from(const struct model *m, void *editor, uint64_t nchunks)
 {
 	struct bpk_recipe recipe = chunkdir_recipe(&m->way);
@@ -89,7 +89,7 @@ static void put_from(const struct model *m, void *editor, uint64_t nchunks)
 		fail_of(&err);
 }
 
-/* As append does: a partial last chunk is packed anew. */
+/* As append does: a partial last chunk is recompressed. */
 static void model_append(struct model *m, void *editor, size_t size)
 {
 	const struct bpk_info *info = ops->info(editor);
@@ -111,7 +111,7 @@ static void model_truncate(struct model *m, void *editor, size_t size)
 	commit_and_check(m, editor);
 }
 
-/* Write over the chunks first .. first + count. */
+/* Overwrite the chunks first .. first + count. */
 static void model_overwrite(struct model *m, void *editor, uint64_t first, uint64_t count)
 {
 	struct bpk_recipe recipe = chunkdir_recipe(&m->way);
@@ -129,7 +129,7 @@ static void model_overwrite(struct model *m, void *editor, uint64_t first, uint6
 	commit_and_check(m, editor);
 }
 
-/* The rows that the model has now, for a dataset written anew. */
+/* Set the model's current rows, for a dataset that is rewritten. */
 static void set_rows(struct model *m)
 {
 	uint64_t before = size_of(&m->way), slowest = 0;
@@ -143,7 +143,7 @@ static void set_rows(struct model *m)
 	m->way.shape[slowest] = m->raw.size / (before / m->way.shape[slowest]);
 }
 
-/* What was changed step by step is, to the byte, what is written at once. */
+/* The result of all steps equals a dataset written at once, byte for byte. */
 static void check_as_if_written(struct model *m)
 {
 	struct bpk_buf changed = chunkdir_listing(path, true), written;
@@ -191,7 +191,7 @@ static const struct chunkdir_way ways[] = {
 	  .layout = "bcolz" },
 };
 
-/* The size of what one step may add or leave: whole rows of any of the above. */
+/* The number of bytes that a step may add or leave: whole rows of any kind above. */
 static size_t rows_of(const struct chunkdir_way *way, size_t n)
 {
 	struct bpk_array array;
@@ -251,7 +251,7 @@ static void test_shortened(void **state)
 		}
 		model_append(&m, editor, 30 * row);
 		ops->close(editor);
-		m.way.checksum = NULL; /* what had no chunk left tells of no other */
+		m.way.checksum = NULL; /* without chunks the earlier checksum is lost */
 		check_as_if_written(&m);
 		bpk_buf_clear(&m.raw);
 	}
@@ -356,7 +356,7 @@ static void test_metadata_of_an_array(void **state)
 	bpk_buf_clear(&m.raw);
 }
 
-/* ---- What is not committed, and what must not be ---- */
+/* ---- Uncommitted and refused changes ---- */
 
 static void test_closed_without_a_commit(void **state)
 {
@@ -407,8 +407,8 @@ static void test_closed_without_a_commit(void **state)
 enum { BESIDE_SECONDS = 2 };
 
 /*
- * What a chunk holds follows from its number and its version, which is its first byte; so each can
- * be told from damage, whatever state it is of.
+ * The content of a chunk follows from its number and its version, which is its first byte, so a
+ * chunk of any state can be distinguished from damage.
  */
 static void fill_chunks(uint8_t *raw, size_t from, size_t to, size_t chunk, uint8_t version)
 {
@@ -419,7 +419,8 @@ static void fill_chunks(uint8_t *raw, size_t from, size_t to, size_t chunk, uint
 	}
 }
 
-/* Is raw what the versions in it make, each chunk its own; and 0 where nothing is written over? */
+/* True if raw consists of valid chunks, each of its own version; version 0 if nothing is
+ * overwritten. */
 static bool are_chunks(struct bpk_view raw, size_t chunk, bool only_appended)
 {
 	struct bpk_buf model = { 0 };
@@ -437,7 +438,7 @@ static bool are_chunks(struct bpk_view raw, size_t chunk, bool only_appended)
 	return same;
 }
 
-/* Put raw from chunk number first on, behind a cut or over what is there. */
+/* Put raw from chunk number first on, after a cut or over existing chunks. */
 static int put_over(const struct model *m, void *editor, uint64_t first, bool cut,
 		    struct bpk_err *err)
 {
@@ -453,7 +454,7 @@ static int put_over(const struct model *m, void *editor, uint64_t first, bool cu
 	return ops->commit(editor, err);
 }
 
-/* One change after the other: longer, shorter, written over, other metadata. */
+/* Alternate changes: longer, shorter, overwritten, new metadata. */
 static int change(struct model *m, void *editor, unsigned turn, bool only_appended,
 		  struct bpk_err *err)
 {
@@ -481,7 +482,7 @@ static int change(struct model *m, void *editor, unsigned turn, bool only_append
 	return ops->commit(editor, err);
 }
 
-static pid_t writer; /* 0: none */
+static pid_t writer; /* 0: no writer */
 
 static void end_writer(void)
 {
@@ -499,7 +500,7 @@ static int end_writer_after(void **state)
 	return 0;
 }
 
-/* The writer: a process of its own, until it is ended. */
+/* The writer: a separate process that runs until it is killed. */
 static int keep_changing(struct model *m, bool only_appended)
 {
 	struct bpk_editor_options options = { .append_space = BPK_UNKNOWN };
@@ -521,7 +522,7 @@ failed:
 
 struct outcomes {
 	unsigned read, changed;
-	unsigned torn; /* a chunk of records whose columns were of two states */
+	unsigned torn; /* a chunk of records with columns of two states */
 };
 
 static void ignore_remark(void *arg, const char *line)
@@ -530,7 +531,7 @@ static void ignore_remark(void *arg, const char *line)
 	(void)line;
 }
 
-/* Only this may have gone wrong beside a writer. */
+/* Count the outcome; only these errors may occur beside a writer. */
 static void count_outcome(struct outcomes *o, int rc, struct bpk_err *err)
 {
 	if (rc == 0)
@@ -543,8 +544,8 @@ static void count_outcome(struct outcomes *o, int rc, struct bpk_err *err)
 	*err = (struct bpk_err){ 0 };
 }
 
-/* Each chunk is of one state. Columns are files of their own: while these are written over, chunks
- * of records may have columns of two states, which sizes at open cannot tell; they are counted. */
+/* Each chunk has one state. Columns are separate files: while they are overwritten, chunks of
+ * records may have columns of two states, which sizes at open cannot detect; these are counted. */
 static void check_content(struct outcomes *o, struct bpk_view raw, const struct bpk_info *info,
 			  bool only_appended)
 {
@@ -602,7 +603,7 @@ static void read_beside(const struct chunkdir_way *way, bool only_appended, doub
 	double end;
 	int status;
 
-	/* the first state, of version 0 */
+	/* the first state, version 0 */
 	chunkdir_fill(&m.raw, size_of(&m.way), 1);
 	if (chunkdir_write(path, bpk_buf_view(&m.raw), &m.way, &err) != 0)
 		fail_of(&err);
@@ -619,7 +620,7 @@ static void read_beside(const struct chunkdir_way *way, bool only_appended, doub
 		_exit(keep_changing(&m, only_appended));
 	for (end = seconds_now() + seconds; seconds_now() < end;)
 		read_once(&outcomes, only_appended);
-	assert_int_equal(waitpid(writer, &status, WNOHANG), 0); /* it is at work still */
+	assert_int_equal(waitpid(writer, &status, WNOHANG), 0); /* it is still running */
 	end_writer();
 	print_message("# %u steps were done, %u told of a change, %u reads of two states\n",
 		      outcomes.read, outcomes.changed, outcomes.torn);

@@ -1,6 +1,6 @@
 /*
- * Chunked directories as they are written: the examples of the specification to the byte, what
- * comes back, and that neither threads nor an unknown length change anything.
+ * Writing chunked directories: the examples of the specification byte for byte, the content read
+ * back, and independence of threads and of an unknown length.
  */
 #include "unit/chunkdir.h"
 
@@ -25,7 +25,7 @@ static void check_hex(const char *name, const char *hex)
 	bpk_buf_clear(&bytes);
 }
 
-/* The file begins with text; whole: and has no more. */
+/* The file begins with text; whole: and ends there. */
 static void check_start(const char *name, const char *text, bool whole)
 {
 	struct bpk_buf bytes = chunkdir_slurp(path, name);
@@ -135,14 +135,14 @@ static void test_table_of_bcolz(void **state)
 	bpk_buf_clear(&raw);
 }
 
-/* ---- There and back ---- */
+/* ---- Writing and reading ---- */
 
 struct shape_case {
 	const char *dtype;
 	size_t ndimensions;
 	uint64_t shape[4];
 	bool fortran;
-	uint64_t chunk_size; /* whole rows where that is not said otherwise */
+	uint64_t chunk_size; /* whole rows unless stated otherwise */
 	bool no_bcolz;
 };
 
@@ -190,7 +190,7 @@ static struct chunkdir_way way_of(const struct shape_case *c)
 	return way;
 }
 
-/* What info says comes back as it went in. */
+/* info returns the array as it was given. */
 static void check_array(const struct chunkdir_way *way)
 {
 	struct bpk_buf expected = { 0 }, found = { 0 };
@@ -225,7 +225,7 @@ static void make_raw(const struct chunkdir_way *way, struct bpk_buf *raw)
 	bpk_array_clear(&array);
 }
 
-/* One job and eight, a known length and an unknown one leave the same files. */
+/* One thread and eight, a known length and an unknown one write the same files. */
 static void check_ways(struct chunkdir_way way, struct bpk_view raw)
 {
 	struct bpk_buf first = { 0 }, again;
@@ -293,7 +293,7 @@ static void test_every_checksum(void **state)
 	bpk_buf_clear(&raw);
 }
 
-/* ---- What cannot be written ---- */
+/* ---- Refused datasets ---- */
 
 static void check_refused(struct chunkdir_way way, size_t size, enum bpk_kind kind,
 			  const char *line)
@@ -358,7 +358,7 @@ static void test_files_hold_16_mib(void **state)
 	assert_int_equal(input.info->superchunk_chunks, 16);
 	assert_int_equal(input.info->nfiles, 3);
 	chunkdir_close(&input);
-	/* small chunks of much data: not too many files */
+	/* small chunks of large data: the number of files is limited */
 	way.chunk_size = 64;
 	way.superchunk_size = 0;
 	raw.size = 64 * 40000;
@@ -424,7 +424,7 @@ static void test_swapped_files_are_found(void **state)
 	bpk_buf_clear(&raw);
 }
 
-/* With every bit of a meta file turned: it is found, or the dataset is read as before. */
+/* With every bit of a meta file flipped: verify finds it, or the dataset reads as before. */
 static void turn_bits(const char *name, struct bpk_view raw)
 {
 	struct bpk_buf bytes = chunkdir_slurp(path, name);

@@ -1,6 +1,6 @@
 /*
- * Reading chunked directories: the specification's examples and datasets made by hand (tests/data),
- * those of bcolz, hostile ones, and ones with every bit turned.
+ * Reading chunked directories: the examples of the specification and datasets made by hand
+ * (tests/data), datasets of bcolz, hostile ones, and ones with every bit flipped.
  */
 #include "unit/archive.h"
 
@@ -14,10 +14,10 @@ static const struct bpk_reader_ops *ops(void)
 	return bpk_format_find("chunked")->reader;
 }
 
-/* ---- One dataset, read in every way ---- */
+/* ---- One dataset, read in all ways ---- */
 
 struct outcome {
-	int rc; /* 0: opened, fetched, checked, unpacked, audited */
+	int rc; /* 0: opened, fetched, checked, decoded and audited */
 	struct bpk_err err;
 	struct bpk_buf raw;
 	struct bpk_buf told; /* dtype, shape and metadata, as text */
@@ -40,7 +40,7 @@ static void take_remark(void *arg, const char *line)
 	snprintf(o->remark, sizeof o->remark, "%s", line);
 }
 
-/* What flow does with a fetched parcel. */
+/* Decode a fetched parcel as flow does. */
 static int unpack(void *reader, struct bpk_chunk_ctx *ctx, struct bpk_parcel *parcel, size_t start,
 		  size_t size, uint8_t *out, struct bpk_err *err)
 {
@@ -53,7 +53,7 @@ static int unpack(void *reader, struct bpk_chunk_ctx *ctx, struct bpk_parcel *pa
 	return bpk_chunk_decode_range(ctx, chunk, start, bpk_span(out, size), err);
 }
 
-/* Parts of a parcel, at odd places, are parts of the whole. */
+/* Parts of a parcel, at odd offsets, equal parts of the whole. */
 static void compare_parts(void *reader, struct bpk_chunk_ctx *ctx, struct bpk_parcel *parcel,
 			  const uint8_t *whole)
 {
@@ -209,7 +209,7 @@ static void expect_error(const char *path, bool unsupported)
 
 	snprintf(beside, sizeof beside, "%s.error", path);
 	expected = read_file(beside);
-	expected.data[expected.size - 1] = '\0'; /* the newline */
+	expected.data[expected.size - 1] = '\0'; /* drop the newline */
 	if (o.rc == 0)
 		fail_msg("%s: was read, expected: %s", path, (char *)expected.data);
 	if (strstr(o.err.text, (char *)expected.data) == NULL)
@@ -305,7 +305,7 @@ static void test_bcolz(void **state)
 
 enum { MOST_FILES = 64 };
 
-/* Files of a dataset on disk, loaded; and a copy that may be changed. */
+/* Files of a dataset on disk, loaded; and a copy to modify. */
 struct loaded {
 	struct memdir dir;
 	struct memdir_file files[MOST_FILES];
@@ -392,7 +392,7 @@ static bool same_buf(const struct bpk_buf *a, const struct bpk_buf *b)
 	return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* Turn every bit of a dataset with digests: what changes is found. */
+/* Flip every bit of a dataset with digests: effective changes are found. */
 static void turn_bits(const char *name)
 {
 	struct loaded *l = load_data(name);
@@ -415,7 +415,7 @@ static void turn_bits(const char *name)
 			l->bytes[i].data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			outcome_clear(&o);
 		}
-	/* header typesizes, keys that are only for others, and the key "bpk" itself */
+	/* header typesizes, keys for other programs, and the key "bpk" itself */
 	if (harmless > turned / 10)
 		fail_msg("%s: %u of %u bits pass", name, harmless, turned);
 	outcome_clear(&good);
@@ -429,7 +429,7 @@ static void test_bits(void **state)
 	turn_bits("good-digests-columns");
 }
 
-/* Cut every file at every length, and leave every file out. */
+/* Cut every file at every length, and remove every file. */
 static void test_cuts(void **state)
 {
 	struct loaded *l = load_data("good-digests");
@@ -441,7 +441,7 @@ static void test_cuts(void **state)
 		for (size_t size = 0; size < whole; size++) {
 			struct outcome o;
 
-			/* the newline behind JSON means nothing, but the digest covers it */
+			/* the newline after JSON has no meaning, but the digest covers it */
 			l->bytes[i].size = size;
 			o = read_loaded(l, false);
 			if (o.rc == 0 && size + 1 < whole)
@@ -453,7 +453,7 @@ static void test_cuts(void **state)
 	unload(l);
 }
 
-/* ---- What else lies there ---- */
+/* ---- Foreign files ---- */
 
 static void expect_remark(const char *base, const char *name, bool strange, const char *remark,
 			  int rc)
@@ -529,7 +529,7 @@ static void test_remarks(void **state)
 	}
 }
 
-/* Without checks what sizes was written for does not matter. */
+/* Without checks the total in sizes is ignored. */
 static void test_unchecked(void **state)
 {
 	struct loaded *l = load_data("bad-digests-storage");
@@ -541,7 +541,7 @@ static void test_unchecked(void **state)
 	unload(l);
 }
 
-/* ---- Hostile numbers: small files must cost little ---- */
+/* ---- Hostile numbers: small files must stay cheap ---- */
 
 static void put_text(struct bpk_buf *buf, const char *text)
 {

@@ -1,6 +1,6 @@
 /*
- * Inner codecs on single streams. Every buffer lies against a page that may not be touched, so a
- * read or write outside ends the program.
+ * Inner codecs on single streams. Every buffer is adjacent to an inaccessible page, so an access
+ * outside terminates the program.
  */
 #include "unit/unit.h"
 
@@ -15,12 +15,12 @@
 #endif
 
 enum {
-	ROOM = (1 << 20) + 4096, /* the most bytes a fence holds; a multiple of any page size */
+	ROOM = (1 << 20) + 4096, /* the largest buffer in a fence; a multiple of any page size */
 	NEAR = 8191,             /* BloscLZ's last distance in the short form */
-	FAR = 73727,             /* and in the long one */
+	FAR = 73727,             /* the same for the long form */
 };
 
-/* ROOM bytes between two pages that may not be touched. */
+/* ROOM bytes between two inaccessible pages. */
 struct fence {
 	uint8_t *begin;
 	uint8_t *end;
@@ -54,7 +54,7 @@ static const struct bpk_codec *blosclz(void)
 	return bpk_codec_find("blosclz");
 }
 
-/* What streams are made of. */
+/* Kinds of content. */
 enum content {
 	ZEROS,
 	RAMP,
@@ -81,7 +81,7 @@ static void fill_random(uint8_t *p, size_t size, uint64_t seed)
 		p[i] = (uint8_t)(unit_random_next(&r) >> 7);
 }
 
-/* Noise that comes again; a long period is mostly zeros, so that no sample calls it hopeless. */
+/* Periodic noise; a long period is mostly zeros, so that samples do not reject it. */
 static void fill_period(uint8_t *p, size_t size, size_t period)
 {
 	fill_random(p, bpk_min_size(size, period), period);
@@ -154,7 +154,8 @@ static size_t encode(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec, u
 	return size;
 }
 
-/* Pack and unpack, the stream flush with both fences in turn. Returns its size, 0 when none. */
+/* Encode and decode, the stream flush with both fences in turn. Returns its size, 0 if it does not
+ * fit. */
 static size_t round_trip(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec, unsigned level,
 			 enum content content, size_t size)
 {
@@ -216,7 +217,7 @@ static void test_small_round_trips(void **state)
 	bpk_codec_ctx_free(ctx);
 }
 
-/* Zstd's and zlib's last levels take their time, so they see less. */
+/* The highest levels of Zstd and zlib are slow, so they get less data. */
 static void test_large_round_trips(void **state)
 {
 	static const size_t sizes[] = { 65537, 65536, 65535, 1 << 20 };
@@ -252,7 +253,7 @@ static void test_what_shrinks(void **state)
 			assert_int_equal(round_trip(ctx, codec, level, RANDOM, 65536), 0);
 			assert_int_equal(round_trip(ctx, codec, level, RANDOM, 1), 0);
 		}
-	/* the last distance of each form finds its match, one past the long form does not */
+	/* the last distance of each form is matched, one more than the long form is not */
 	assert_in_range(round_trip(ctx, blosclz(), 9, REPEAT_NEAR, 1 << 20), 1, 8000);
 	assert_in_range(round_trip(ctx, blosclz(), 9, REPEAT_PAST_NEAR, 1 << 20), 1, 8000);
 	assert_in_range(round_trip(ctx, blosclz(), 9, REPEAT_FAR, 1 << 20), 1, 26000);
@@ -260,7 +261,7 @@ static void test_what_shrinks(void **state)
 	bpk_codec_ctx_free(ctx);
 }
 
-/* The stream depends on the bytes and the level alone, not on what the context did before. */
+/* The stream depends on bytes and level only, not on earlier calls of the context. */
 static void test_history_does_not_show(void **state)
 {
 	enum { SIZE = 20000 };
@@ -288,7 +289,7 @@ static void test_history_does_not_show(void **state)
 	bpk_codec_ctx_free(kept);
 }
 
-/* So many streams that BloscLZ's positions run past 32 bits. */
+/* Enough streams for BloscLZ's positions to exceed 32 bits. */
 static void test_positions_start_over(void **state)
 {
 	struct bpk_codec_ctx *ctx = bpk_codec_ctx_new(NULL);
@@ -306,7 +307,7 @@ static void test_positions_start_over(void **state)
 	bpk_codec_ctx_free(ctx);
 }
 
-/* Any capacity: the stream stays inside, and what came out unpacks. */
+/* Any capacity: the stream stays inside, and a produced stream decodes. */
 static void test_every_capacity(void **state)
 {
 	enum { SIZE = 700 };
@@ -377,7 +378,7 @@ static void test_blosclz_specified_streams(void **state)
 	assert_memory_equal(back_fence.end - sizeof raw, raw, sizeof raw);
 }
 
-/* The format in its plainest words, to hold the fast decoder against. False: not a sound stream. */
+/* A simple decoder, to compare the fast one with. False: not a valid stream. */
 static bool plain_decode(struct bpk_view in, struct bpk_span out)
 {
 	size_t p = 1, o = 0;
@@ -422,7 +423,7 @@ static bool plain_decode(struct bpk_view in, struct bpk_span out)
 	}
 }
 
-/* Both decoders on one stream: the same verdict, and the same bytes when it is sound. */
+/* Both decoders give the same verdict on a stream, and the same bytes if it is valid. */
 static bool same_as_plain(struct bpk_view stream, size_t size)
 {
 	struct bpk_view in = copy_at_end(&packed_fence, stream.data, stream.size);
@@ -515,7 +516,7 @@ static void test_blosclz_damage(void **state)
 			sound += same_as_plain(bpk_view(damaged, size), SIZE);
 		}
 	}
-	/* bytes that never were a stream */
+	/* random bytes */
 	for (unsigned i = 0; i < 20000; i++) {
 		size_t size = 1 + unit_random_next(&r) % 60;
 
@@ -527,7 +528,7 @@ static void test_blosclz_damage(void **state)
 	bpk_codec_ctx_free(ctx);
 }
 
-/* 2^31 / 255 extension bytes once wrapped a decoder's length. */
+/* 2^31 / 255 extension bytes could wrap a decoder's length. */
 static void test_blosclz_length_cannot_wrap(void **state)
 {
 	size_t size = 8421600;
@@ -580,7 +581,8 @@ static void damage(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec, enu
 					 -1);
 }
 
-/* Every bit flipped, every byte cut, every other size: no step outside, and no cut one passes. */
+/* Every bit flipped, every byte cut, every other size: no access outside, and no cut stream
+ * decodes. */
 static void test_damage(void **state)
 {
 	struct bpk_codec_ctx *ctx = bpk_codec_ctx_new(NULL);
@@ -595,7 +597,7 @@ static void test_damage(void **state)
 	bpk_codec_ctx_free(ctx);
 }
 
-/* Bytes behind a whole stream, and for Zstd frames that add up. */
+/* Bytes after a whole stream; for Zstd several frames. */
 static void test_more_than_one_stream(void **state)
 {
 	static const uint8_t skippable[] = { 0x50, 0x2a, 0x4d, 0x18, 4, 0, 0, 0, 1, 2, 3, 4 };

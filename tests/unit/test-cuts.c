@@ -1,11 +1,13 @@
-/* Zones and cuts: what arrays make of an input, whatever is said of them. */
+/*
+ * Zones and cuts: the division of an input by its arrays, for any list of arrays.
+ */
 #include "unit/unit.h"
 
 #include "choose/zones.h"
 
 #include <stdlib.h>
 
-/* Arrays that a fake layout tells of. */
+/* The arrays of a fake layout. */
 struct told {
 	const struct bpk_segment *all;
 	size_t count, next;
@@ -22,8 +24,8 @@ static int next_told(void *arg, struct bpk_segment *segment, struct bpk_err *err
 	return 0;
 }
 
-/* They cover the input, without a byte twice, neighbours are of different kinds, and the sizes of
- * the kinds add up. */
+/* Zones cover the input without overlap, neighbours differ in kind, and the sizes of the kinds add
+ * up. */
 static void check_zones(const struct bpk_zones *zones, uint64_t size)
 {
 	uint64_t sizes[BPK_ZONE_KINDS] = { 0 };
@@ -94,7 +96,7 @@ static void test_small_arrays_are_mixed(void **state)
 	assert_int_equal(zones.count, 1);
 	assert_int_equal(zones.kinds[0].size, at);
 	bpk_zones_clear(&zones);
-	/* but those of one element size, of rows of many lengths, are of one kind */
+	/* arrays of one element size with rows of many lengths are of one kind */
 	for (size_t i = 0; i < 300; i++) {
 		all[i].element = 4;
 		all[i].row = 4 * (unsigned)(1 + i % 5);
@@ -120,7 +122,7 @@ static void test_no_arrays_are_one_zone(void **state)
 	bpk_zones_clear(&zones);
 }
 
-/* More kinds than are told apart: the smallest are mixed. */
+/* More kinds than the limit: the smallest are merged. */
 static void test_many_kinds_are_few(void **state)
 {
 	struct bpk_segment all[200];
@@ -165,7 +167,7 @@ static void test_any_list_of_arrays_is_survived(void **state)
 				all[i].offset = UINT64_MAX - unit_random_next(&random) % 1000;
 			if (wild && i % 2)
 				all[i].size = UINT64_MAX - unit_random_next(&random) % 1000;
-			/* most are as files have them: one behind the other */
+			/* most are concatenated, as in files */
 			if (i > 0 && round % 4 > 0 && unit_random_next(&random) % 50 > 0)
 				all[i].offset = all[i - 1].offset + all[i - 1].size;
 		}

@@ -1,6 +1,6 @@
 /*
- * Directories read: each test twice, with openat2 and, after a seccomp filter has made that fail as
- * on an old kernel, part by part.
+ * Reading directories. Each test runs twice: with openat2, and part by part after a seccomp filter
+ * has made openat2 fail as on an old kernel.
  */
 #include "unit/unit.h"
 
@@ -42,7 +42,7 @@ static struct bpk_dir *open_dir(const char *name)
 	return dir;
 }
 
-/* What name holds, or the error line; static storage. */
+/* The content of name, or the error line; static storage. */
 static const char *content(struct bpk_dir *dir, const char *name)
 {
 	static char text[BPK_ERR_TEXT];
@@ -122,7 +122,7 @@ static void test_reading(void **state)
 	assert_int_equal(look(dir, "meta/sizes/x"), BPK_ENTRY_NONE);
 	assert_false(bpk_dir_pending(dir));
 	bpk_dir_close(dir);
-	dir = open_dir("link"); /* the path itself may be one */
+	dir = open_dir("link"); /* the path itself may be a link */
 	assert_string_equal(content(dir, "meta/sizes"), "{}");
 	bpk_dir_close(dir);
 	bpk_dir_close(NULL);
@@ -209,7 +209,7 @@ static void test_hostile_names(void **state)
 	in_shell("rm -r h outside");
 }
 
-/* Nothing below is opened; the alarm says if something were waited for. */
+/* Files that are not regular are not opened; the alarm fires if an open blocks. */
 static void test_what_is_no_file(void **state)
 {
 	struct bpk_dir *dir;
@@ -326,7 +326,7 @@ static void test_place(void **state)
 	in_shell("rm -r p");
 }
 
-/* From here on openat2 is not there. */
+/* From here on openat2 is missing. */
 static void forbid_openat2(void **state)
 {
 	struct sock_filter rules[] = {

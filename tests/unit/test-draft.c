@@ -1,6 +1,6 @@
 /*
- * Drafts, each test twice: with nameless files where the file system has them, then, after a
- * seccomp filter has made O_TMPFILE fail as it does on NFS, with named ones.
+ * Drafts. Each test runs twice: with unnamed files if the file system has them, and with named ones
+ * after a seccomp filter has made O_TMPFILE fail as on NFS.
  */
 #include "unit/unit.h"
 
@@ -64,7 +64,7 @@ static void assert_holds(const char *path, const char *bytes)
 	assert_string_equal(found, bytes);
 }
 
-/* How many entries the folder has, hidden ones too. */
+/* The number of entries in the folder, hidden ones included. */
 static int entries(void)
 {
 	DIR *dir = opendir(folder);
@@ -229,7 +229,7 @@ static void test_links(void **state)
 	assert_int_equal(symlink("goal", in_folder("link")), 0);
 	assert_refused(in_folder("link"), &plain, "already exists, a symbolic link");
 
-	/* a link to nothing, followed: the goal is made */
+	/* a dangling link, followed: its target is created */
 	draft = open_draft(in_folder("link"), &through);
 	write_text(draft, "one");
 	keep(draft);
@@ -237,7 +237,7 @@ static void test_links(void **state)
 	assert_holds(in_folder("goal"), "one");
 	assert_refused(in_folder("link"), &through, "already exists");
 
-	/* a link to a link, followed: the goal is replaced */
+	/* a link to a link, followed: its target is replaced */
 	assert_int_equal(symlink(in_folder("link"), in_folder("second")), 0);
 	draft = open_draft(in_folder("second"), &both);
 	write_text(draft, "two");
@@ -329,7 +329,7 @@ static void test_devices(void **state)
 	bpk_draft_drop(draft);
 }
 
-/* Put fd in the place of standard output while a draft is made on it; fd is closed. */
+/* Replace standard output by fd while a draft is made on it; fd is closed. */
 static int swap_stdout(int fd)
 {
 	int old;
@@ -347,7 +347,7 @@ static void restore_stdout(int old)
 	close(old);
 }
 
-/* Write to standard output as target spells it, where fd stands; say whether it could seek. */
+/* Write to standard output, named as target, where fd is; report whether it could seek. */
 static bool write_to_stdout(const char *target, int fd)
 {
 	struct bpk_err err = { 0 };
@@ -367,7 +367,7 @@ static bool write_to_stdout(const char *target, int fd)
 				memcmp(back, "bc", 2) == 0;
 		sound = sound && bpk_draft_tell(draft) == 6;
 		sound = bpk_draft_keep(draft, NULL, &err) == 0 && sound;
-		/* what comes next stands behind */
+		/* later output follows */
 		sound = sound && write(STDOUT_FILENO, "!", 1) == 1;
 	}
 	restore_stdout(old);
@@ -454,7 +454,7 @@ static void test_closed_pipe(void **state)
 
 enum { BLOCK = 64 << 10, NBLOCKS = 64 };
 
-/* A worker that places every second of the blocks given to it, highest first. */
+/* A worker that places every second of its blocks, highest first. */
 struct placer {
 	pthread_t thread;
 	struct bpk_draft *draft;
@@ -471,7 +471,7 @@ static void *place(void *arg)
 	for (int i = NBLOCKS - 2 + placer->first; i >= 0; i -= 2) {
 		struct bpk_view block = bpk_view(placer->data + (size_t)i * BLOCK, BLOCK);
 
-		/* off the boundaries, so that pieces of one run come from several calls */
+		/* at odd offsets, so that pieces of one run come from several calls */
 		if (bpk_draft_write_at(placer->draft, (uint64_t)i * BLOCK + 100, block, NULL) != 0)
 			placer->sound = false;
 	}
@@ -511,7 +511,7 @@ static void test_placed_by_many(void **state)
 	free(back);
 }
 
-/* Can this folder have holes, and does it say where they are? */
+/* True if this folder's file system supports holes and reports them. */
 static bool has_holes(void)
 {
 	const char *path = in_folder("probe");
@@ -593,12 +593,12 @@ static void test_left_behind(void **state)
 	int fd;
 
 	(void)state;
-	/* of a killed process: nobody holds its lock */
+	/* of a killed process: its lock is free */
 	make_file(old, "half");
 	bpk_draft_drop(open_draft(path, &plain));
 	assert_int_equal(entries(), 0);
 
-	/* of a living one */
+	/* of a running process */
 	make_file(old, "being written");
 	fd = open(old, O_RDWR);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
@@ -647,7 +647,7 @@ static void test_long_names(void **state)
 	assert_int_equal(entries(), 0);
 }
 
-/* In a process of its own, since nothing can be kept afterwards: exit status 0 when sound. */
+/* Run in a child process, because no draft can be kept afterwards: exit status 0 on success. */
 static int drop_all_in_child(void)
 {
 	struct bpk_err err = { 0 };
@@ -683,7 +683,7 @@ static void test_all_dropped(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* Killed while it writes: nothing is left, or what is left goes with the next run. */
+/* Killed while writing: no file is left, or the next run removes it. */
 static void test_killed(void **state)
 {
 	struct bpk_draft *draft;
@@ -696,7 +696,7 @@ static void test_killed(void **state)
 	assert_int_equal(pipe(ready), 0);
 	child = fork();
 	if (child == 0) {
-		alarm(60); /* should the parent fail before it kills us */
+		alarm(60); /* in case the parent fails before it kills us */
 		if (bpk_draft_open(in_folder("killed"), &plain, &draft, NULL) == 0 &&
 		    bpk_draft_write(draft, text("half"), NULL) == 0 && write(ready[1], "x", 1) == 1)
 			pause();
@@ -706,7 +706,7 @@ static void test_killed(void **state)
 	assert_int_equal(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
 	assert_int_equal(entries(), named ? 1 : 0);
-	draft = open_draft(in_folder("killed"), &plain); /* beside the living one */
+	draft = open_draft(in_folder("killed"), &plain); /* beside the running one */
 	assert_int_equal(entries(), named ? 2 : 0);
 	bpk_draft_drop(draft);
 	kill(child, SIGKILL);
@@ -722,7 +722,7 @@ static void test_killed(void **state)
 
 enum { NRACERS = 8 };
 
-/* Write a line of our own to one target at the same time as others: 0 kept, 1 exists, 2 neither. */
+/* Write a line to the same target as other processes: 0 kept, 1 exists, 2 another error. */
 static int race(const struct bpk_draft_options *options, int start, int number)
 {
 	char byte, line[2] = { (char)('0' + number) };
@@ -730,8 +730,8 @@ static int race(const struct bpk_draft_options *options, int start, int number)
 	struct bpk_draft *draft;
 
 	if (bpk_draft_open(in_folder("raced"), options, &draft, &err) != 0)
-		return strcmp(err.text, "already exists") == 0 ? 1 : 2; /* a late one */
-	/* the parent closes its end: all go on at once */
+		return strcmp(err.text, "already exists") == 0 ? 1 : 2; /* it came late */
+	/* the parent closes its end: all continue at once */
 	if (bpk_draft_write(draft, text(line), &err) != 0 || read(start, &byte, 1) != 0)
 		return 2;
 	if (bpk_draft_keep(draft, NULL, &err) == 0)
@@ -739,7 +739,7 @@ static int race(const struct bpk_draft_options *options, int start, int number)
 	return strcmp(err.text, "already exists") == 0 ? 1 : 2;
 }
 
-/* How many of the racers kept theirs; every other one must have met "already exists". */
+/* The number of racers that kept their file; all others must get "already exists". */
 static int run_race(const struct bpk_draft_options *options)
 {
 	pid_t racers[NRACERS];
@@ -774,7 +774,7 @@ static void test_many_writers(void **state)
 
 	(void)state;
 	for (int round = 0; round < 5; round++) {
-		/* where none may replace, one wins; where all may, all succeed in turn */
+		/* without replacing one wins; with replacing all succeed in turn */
 		assert_int_equal(run_race(&plain), 1);
 		assert_int_equal(run_race(&force), NRACERS);
 		assert_int_equal(stat(in_folder("raced"), &found), 0);
@@ -797,7 +797,7 @@ static void test_size_limit(void **state)
 	memset(data, 1, 3 * BLOCK);
 	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
 	limit = old;
-	limit.rlim_cur = 2 * BLOCK + 100; /* the write that meets it comes out short first */
+	limit.rlim_cur = 2 * BLOCK + 100; /* the write at the limit first returns short */
 	assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	wrote = bpk_draft_write(draft, bpk_view(data, 3 * BLOCK), &write_err);
 	sized = bpk_draft_set_size(draft, 4 * BLOCK, &size_err);
@@ -812,7 +812,7 @@ static void test_size_limit(void **state)
 	free(data);
 }
 
-/* From here on openat with O_TMPFILE fails as where a file system does not know it. */
+/* From here on openat with O_TMPFILE fails as on a file system without it. */
 static void forbid_nameless(void **state)
 {
 	uint32_t tmpfile_bit = O_TMPFILE & ~O_DIRECTORY;
@@ -853,7 +853,7 @@ static int make_folder(void **state)
 	return 0;
 }
 
-/* What a pipe brought can be sought in, and goes out again; no name stays in the folder. */
+/* Input from a pipe becomes seekable and is written out again; no name stays in the folder. */
 static void test_spool(void **state)
 {
 	struct bpk_spool *spool;

@@ -1,6 +1,6 @@
 /*
- * Edits in place: what a reader and the next writer find, whatever instant a writer dies at. The
- * sweep over every system call is in tests/fault/sweep-edit.c.
+ * Edits in place: the state that a reader and the next writer find after a writer died at any
+ * instant. The sweep over every system call is in tests/fault/sweep-edit.c.
  */
 #include "unit/unit.h"
 
@@ -43,7 +43,7 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-/* A new one: ext4 would write out at once what is put into a file that was emptied. */
+/* A new file: ext4 writes data in a truncated file at once. */
 static void make_file(const char *path, const void *data, size_t size)
 {
 	FILE *file;
@@ -55,7 +55,7 @@ static void make_file(const char *path, const void *data, size_t size)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* The same file with other content: journals know it by its inode. */
+/* The same file with other content: journals identify it by its inode. */
 static void fill_file(const char *path, const void *data, size_t size)
 {
 	int fd = open(path, O_WRONLY | O_TRUNC);
@@ -124,7 +124,7 @@ static struct bpk_edit *open_edit(const struct bpk_edit_options *options)
 	return edit;
 }
 
-/* What a source holds, from its beginning. */
+/* Assert the content of a source, from its start. */
 static void assert_source(struct bpk_source *source, const void *data, size_t size)
 {
 	uint8_t *found = malloc(MOST);
@@ -137,7 +137,7 @@ static void assert_source(struct bpk_source *source, const void *data, size_t si
 	free(found);
 }
 
-/* What a reader sees that puts nothing back. */
+/* Assert the view of a reader that restores nothing. */
 static void assert_reader(const void *data, size_t size)
 {
 	struct bpk_place place;
@@ -231,7 +231,7 @@ static void test_copy(void **state)
 	assert_file(in_folder("f"), old, SIZE);
 	assert_done(bpk_edit_commit(edit, NULL, SIZE + 3, &err));
 	assert_file(in_folder("f"), want, sizeof want);
-	assert_source(before.source, old, SIZE); /* who had it open keeps it */
+	assert_source(before.source, old, SIZE); /* readers that had it open keep it */
 	assert_source(bpk_edit_source(edit), want, sizeof want);
 	assert_done(bpk_edit_write_at(edit, 0, bpk_view("z", 1), &err));
 	assert_done(bpk_edit_commit(edit, NULL, 1, &err));
@@ -242,7 +242,7 @@ static void test_copy(void **state)
 
 /* ---- Several processes ---- */
 
-/* Run body in a process of its own, which dies without closing anything; its exit status. */
+/* Run body in a child process that dies without closing anything; its exit status. */
 static int in_child(int (*body)(void))
 {
 	pid_t child = fork();
@@ -258,7 +258,7 @@ static int in_child(int (*body)(void))
 	return WEXITSTATUS(status);
 }
 
-/* A writer that says when it has the lock, and keeps it for half a second. */
+/* A writer that reports when it has the lock, and holds it for half a second. */
 static pid_t start_writer(const struct bpk_edit_options *options)
 {
 	int ready[2];
@@ -322,14 +322,14 @@ static void test_two_writers(void **state)
 	check_two_writers(&plain);
 }
 
-/* Whoever has waited for the lock of the old file goes on with the new one. */
+/* A writer that waited for the lock of the old file continues with the new one. */
 static void test_replaced_while_waiting(void **state)
 {
 	(void)state;
 	check_two_writers(&copying);
 }
 
-/* Overwrite and append, and die: regions 600..1600 and 7000..7010 are saved. */
+/* Overwrite and append, then die: regions 600..1600 and 7000..7010 are saved. */
 static int leave_journal(void)
 {
 	struct bpk_edit *edit;
@@ -355,7 +355,7 @@ static void test_killed(void **state)
 	assert_source(place.source, old, SIZE);
 	assert_true(has_journal());
 
-	/* the next writer puts it back under the eyes of this reader */
+	/* the next writer restores the file under this reader */
 	assert_done(bpk_source_hold(place.source, &err));
 	bpk_edit_close(open_edit(&plain));
 	assert_false(has_journal());
@@ -370,7 +370,7 @@ static void test_killed(void **state)
 	assert_file(in_folder("f"), old, SIZE);
 }
 
-/* Whoever only reads changes nothing. */
+/* Readers change nothing. */
 static void test_opening_leaves_it(void **state)
 {
 	static uint8_t file[MOST], journal[MOST];
@@ -395,7 +395,7 @@ static int claims_nothing(const struct bpk_place *place, bool *claimed, struct b
 	uint8_t first;
 	size_t got;
 
-	/* it is asked about the file as it was committed */
+	/* the callback sees the committed file */
 	assert_int_equal(bpk_source_read_at(place->source, 600, bpk_span(&first, 1), &got, why), 0);
 	assert_int_equal(first, old[600]);
 	*claimed = false;
@@ -418,7 +418,7 @@ static void test_claimed_first(void **state)
 	assert_true(has_journal());
 }
 
-/* Beside a file that it was not made for it does nothing to that, and is told of. */
+/* A journal of another file is reported and not applied. */
 static void assert_unused(const char *words)
 {
 	static uint8_t file[MOST];
@@ -450,7 +450,7 @@ static void test_another_file(void **state)
 	make_file(in_folder("new"), file, size);
 	assert_int_equal(rename(in_folder("new"), in_folder("f")), 0);
 	assert_unused("its journal .f.bpkj is not used: it was made for inode ");
-	/* the user may know better: it is a copy with its journal */
+	/* the user may know that it is a copy with its journal */
 	assert_done(bpk_edit_open(in_folder("f"), &any, &edit, &err));
 	bpk_edit_close(edit);
 	assert_file(in_folder("f"), old, SIZE);
@@ -468,7 +468,7 @@ static void test_another_owner(void **state)
 	assert_int_equal(chown(in_folder(".f.bpkj"), 0, (gid_t)-1), 0);
 	assert_int_equal(chown(in_folder("f"), 65534, (gid_t)-1), 0);
 	assert_unused("it belongs to user 0, the file to user 65534");
-	/* nor does root's journal of another's file belong to root */
+	/* a journal of root for another user's file is refused too */
 	assert_int_equal(unlink(in_folder(".f.bpkj")), 0);
 	assert_int_equal(in_child(leave_journal), 0);
 	assert_true(has_journal());
@@ -494,7 +494,7 @@ static void test_no_journal_of_ours(void **state)
 	alarm(0);
 }
 
-/* A writer that lives is left alone, and looked through. */
+/* A running writer is not disturbed, and its journal is read through. */
 static void test_living_writer(void **state)
 {
 	struct bpk_edit *edit = open_edit(&plain);
@@ -534,7 +534,7 @@ static size_t size_of_commit(int commit)
 	return 4000 + (size_t)(commit % 7) * 500;
 }
 
-/* Each commit fills all of the file with one byte: half of it before the commit, the head with
+/* Each commit fills the whole file with one byte: half of it before the commit, the head with
  * it. */
 static int commit_often(void)
 {
@@ -620,7 +620,7 @@ static void test_readers_beside_commits(void **state)
 	bpk_place_close(&place);
 }
 
-/* ---- Journals that lie ---- */
+/* ---- Hostile journals ---- */
 
 static void poke(const char *path, off_t offset, uint8_t flip)
 {
@@ -662,7 +662,7 @@ static void test_stranger(void **state)
 	assert_refused("it ends at 19999, expected 20000");
 }
 
-/* Refused with nothing touched, or all is right; what is no journal any more is none. */
+/* Refused without changes, or correct; files that are no longer journals are ignored. */
 static void check_hostile(const uint8_t *file, size_t size, long *refused)
 {
 	struct bpk_place place;
@@ -705,11 +705,11 @@ static void test_flips(void **state)
 		check_hostile(file, file_size, &refused);
 		journal[i] ^= (uint8_t)(1 << i % 8);
 	}
-	/* all but the last mark's bytes */
+	/* all but the bytes of the last mark */
 	assert_true((size_t)refused >= journal_size - 40);
 }
 
-/* A journal that was being begun: nothing was written over yet. */
+/* A journal cut while it was created: nothing was overwritten yet. */
 static void test_unfinished(void **state)
 {
 	static uint8_t journal[MOST], found[MOST];
@@ -732,7 +732,7 @@ static void test_unfinished(void **state)
 	}
 }
 
-/* ---- Where files lie ---- */
+/* ---- Paths ---- */
 
 static void test_links(void **state)
 {
@@ -813,7 +813,7 @@ static void test_refusals(void **state)
 	assert_file(in_folder("f"), old, SIZE);
 }
 
-/* ---- What needs no journal ---- */
+/* ---- Changes without a journal ---- */
 
 static void test_free_bytes(void **state)
 {
@@ -831,9 +831,9 @@ static void test_free_bytes(void **state)
 	assert_false(has_journal());
 	assert_source(bpk_edit_source(edit), want, 15000);
 	assert_done(bpk_edit_rollback(edit, &err));
-	assert_file(in_folder("f"), want, 15000); /* what is behind the end is cut off */
+	assert_file(in_folder("f"), want, 15000); /* bytes after the end are cut off */
 
-	/* one byte over it needs one */
+	/* one byte more needs a journal */
 	bpk_edit_set_free(edit, 100, 50);
 	assert_done(bpk_edit_write_at(edit, 99, bpk_view("xxxx", 4), &err));
 	assert_true(has_journal());
@@ -929,7 +929,7 @@ static void test_drop_all(void **state)
 	assert_int_equal(unlink(in_folder("g")), 0);
 }
 
-/* Locks fail from here on as they do where nobody keeps them. */
+/* From here on locks fail as on file systems without locks. */
 static int forbid_locks(void)
 {
 	struct sock_filter filter[] = {

@@ -1,6 +1,6 @@
 /*
- * Packing chunks of Blosc2: what headers say, runs, special chunks, filters as the format prints
- * them. That others read the result, test-oracle2 shows.
+ * Encoding Blosc2 chunks: headers, runs, special chunks, and filters as printed in the format.
+ * test-oracle2 shows that c-blosc2 reads the result.
  */
 #include "unit/guarded.h"
 #include "unit/recipes.h"
@@ -13,7 +13,7 @@ enum { MOST = 60000 };
 
 static uint8_t raw[MOST], out[MOST + 4096], back[MOST], room[BPK_FILTER_ROOM];
 
-/* Pack between pages that may not be touched; the packed size. */
+/* Encode between inaccessible pages; returns the packed size. */
 static size_t encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe, const uint8_t *in,
 		     size_t size)
 {
@@ -43,11 +43,11 @@ static void check_back(struct bpk_chunk_ctx *ctx, size_t packed, const uint8_t *
 		assert_memory_equal(back, want, size);
 }
 
-/* How our chunk compares with the one that is printed. */
+/* The relation of our chunk to the printed one. */
 enum likeness {
-	ALIKE,  /* all of it */
-	HEADER, /* all of the header but the packed size: codecs change */
-	OURS,   /* we have a shorter one, in hex */
+	ALIKE,  /* equal */
+	HEADER, /* equal headers except the packed size: codecs change */
+	OURS,   /* ours is shorter, and given in hex */
 };
 
 static const struct {
@@ -77,7 +77,7 @@ static const struct {
 	{ "B12", "zstd", 5, "shuffle", 0, ALIKE, NULL },
 	{ "NaN of 4 bytes", "lz4", 1, "none", 0, ALIKE, NULL },
 	{ "B13", "blosclz", 9, "bitshuffle", 0, ALIKE, NULL },
-	/* a pair over and over: a value of two bytes */
+	/* a repeated pair: a value of two bytes */
 	{ "B15", "lz4", 9, "bitshuffle", 0, OURS,
 	  "05010502280000002800000022000000000000000000000000000000000000"
 	  "300100" },
@@ -120,7 +120,8 @@ static void test_vectors(void **state)
 	}
 }
 
-/* B11: delta alone, whose second block is a run; the last slot is ours, as the others are. */
+/* B11: delta only, with a second block that is a run; we use the last slot, as for other
+ * filters. */
 static void test_delta(void **state)
 {
 	struct bpk_recipe recipe = recipe_of("lz4", 5, 1, "delta");
@@ -137,7 +138,7 @@ static void test_delta(void **state)
 	check_back(*state, packed, input.data, input.size);
 }
 
-/* B16, and the same of no bytes and of two blocks. */
+/* B16, and the same without bytes and with two blocks. */
 static void test_variable_blocks(void **state)
 {
 	struct bpk_recipe recipe = recipe_of("lz4", 5, 1, "none");
@@ -170,7 +171,7 @@ static void test_variable_blocks(void **state)
 	check_back(*state, packed, raw, MOST);
 }
 
-/* Two blocks of different runs: a token each, and none for zeros. */
+/* Two blocks of different runs: a token each; zeros need no token. */
 static void test_runs(void **state)
 {
 	struct bpk_recipe recipe = recipe_of("zstd", 3, 1, "none");
@@ -202,7 +203,7 @@ static void make_noise(size_t size)
 		raw[i] = (uint8_t)unit_random_next(&r);
 }
 
-/* Level 0 and tiny chunks say nothing but that; what did not shrink says how it was tried. */
+/* Level 0 and tiny chunks record no codec; incompressible ones record the attempted one. */
 static void test_stored(void **state)
 {
 	struct bpk_recipe recipe = recipe_of("zstd", 5, 4, "delta,shuffle");
@@ -224,7 +225,7 @@ static void test_stored(void **state)
 	check_back(*state, 1032, raw, 1000);
 }
 
-/* What is nearly one item over and over is not. */
+/* Almost repeated items are not special. */
 static void test_nearly_special(void **state)
 {
 	struct bpk_recipe recipe = recipe_of("lz4", 5, 8, "shuffle");
@@ -237,7 +238,7 @@ static void test_nearly_special(void **state)
 	assert_true(encode(*state, &recipe, raw, 8000) > 40);
 	check_back(*state, bpk_get_le32(out + 12), raw, 8000);
 	raw[7999] = 0x7f;
-	/* not a whole number of items */
+	/* a partial item at the end */
 	assert_int_equal(encode(*state, &recipe, raw, 7999) > 40, true);
 	check_back(*state, bpk_get_le32(out + 12), raw, 7999);
 	memset(raw, 0, 8000);
@@ -294,7 +295,7 @@ static void test_block_sizes(void **state)
 	}
 }
 
-/* Blosc chunk format, "Filters in isolation"; in, if not given, is 37*i + 11. */
+/* Blosc chunk format, "Filters in isolation"; the default input is 37*i + 11. */
 static void test_filters(void **state)
 {
 	static const struct {
@@ -350,7 +351,7 @@ static void test_filters(void **state)
 	}
 }
 
-/* "DELTA", typesize 4, blocks of 32 bytes: block 0 leans on itself, the other on block 0. */
+/* "DELTA", typesize 4, blocks of 32 bytes: block 0 is its own reference, and that of the other. */
 static void test_delta_vector(void **state)
 {
 	struct bpk_filter_step step = { BPK_FILTER_DELTA, 0 };
@@ -368,7 +369,7 @@ static void test_delta_vector(void **state)
 	assert_memory_equal(back, want.data, 64);
 }
 
-/* The width that bytedelta works with stands in the chunk, whoever reads it. */
+/* The chunk stores the width of bytedelta, for any reader. */
 static void test_bytedelta_says_its_width(void **state)
 {
 	struct bpk_recipe recipe = recipe_of("lz4", 5, 12, "shuffle,bytedelta");
@@ -384,7 +385,7 @@ static void test_bytedelta_says_its_width(void **state)
 	bpk_chunk_ctx_set_typesize(*state, 0);
 }
 
-/* Whatever a context did before, the bytes are the same. */
+/* Earlier work of a context does not affect later output. */
 static void test_a_used_context_packs_alike(void **state)
 {
 	static const char *const codecs[] = { "zstd", "lz4", "lz4hc", "blosclz", "zlib" };

@@ -1,3 +1,6 @@
+/*
+ * Kernels of shuffle and bitshuffle, in every set, against definitions by element.
+ */
 #include "unit/unit.h"
 
 #include "chunk/filter/filter.h"
@@ -7,8 +10,8 @@
 #include <unistd.h>
 
 /*
- * Bytes between two pages that may not be touched. Kernels get the ends of it in turn, so that one
- * byte read or written too far on either side ends the program.
+ * Bytes between two inaccessible pages. Kernels get both ends in turn, so that an access of one
+ * byte too far on either side terminates the program.
  */
 struct fenced {
 	uint8_t *map;
@@ -29,7 +32,7 @@ static void fence(struct fenced *f, size_t size)
 	assert_int_equal(mprotect(f->start, f->size, PROT_READ | PROT_WRITE), 0);
 }
 
-/* size bytes flush against the upper fence, or the lower one, or shifted away from it. */
+/* size bytes flush against the upper or lower fence, or shifted away from it. */
 static uint8_t *place(const struct fenced *f, size_t size, bool high, size_t shift)
 {
 	assert_true(size + shift <= f->size);
@@ -38,7 +41,7 @@ static uint8_t *place(const struct fenced *f, size_t size, bool high, size_t shi
 
 enum { MAX_BYTES = 1 << 18, MAX_TYPESIZE = 255, MARGIN = 64 };
 
-/* Memory that all tests share. Planes lie in the order in which plane_order has them. */
+/* Memory shared by all tests. Planes are stored in the order of plane_order. */
 static struct fenced fenced_in, fenced_out, fenced_room, fenced_planes[MAX_TYPESIZE];
 static uint8_t expected[MAX_BYTES], raw[MAX_BYTES];
 
@@ -73,7 +76,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* The definitions, element by element as the format states them. */
+/* The definitions, by element, as in the format. */
 static void define_shuffle(const uint8_t *in, size_t typesize, size_t nelems, uint8_t *out)
 {
 	for (size_t i = 0; i < nelems; i++) {
@@ -94,7 +97,7 @@ static void define_bitshuffle(const uint8_t *in, size_t typesize, size_t nelems,
 	}
 }
 
-/* Where a case's buffers stand. */
+/* The placement of a case's buffers. */
 struct stand {
 	bool high;
 	size_t in_shift, out_shift;
@@ -157,7 +160,7 @@ static void check_unshuffle(const struct bpk_filter_kernels *set, size_t typesiz
 	check_bytes(set, "unshuffle", typesize, nelems, to, raw);
 }
 
-/* Bytes just outside the buffers, when these do not touch a fence, must stay as they are. */
+/* Bytes next to buffers that do not touch a fence must not change. */
 static void check_surroundings(const struct bpk_filter_kernels *set, size_t typesize, size_t nelems)
 {
 	size_t size = nelems * typesize;
@@ -191,7 +194,7 @@ static void check_case(const struct bpk_filter_kernels *set, size_t typesize, si
 		     raw);
 }
 
-/* The kernels that go over bytes in a row. */
+/* The kernels on plain rows of bytes. */
 static void check_rows(const struct bpk_filter_kernels *set, size_t size, const struct stand *stand)
 {
 	uint8_t *from = place(&fenced_in, size, stand->high, stand->in_shift);
@@ -211,7 +214,7 @@ static void check_rows(const struct bpk_filter_kernels *set, size_t size, const 
 	check_bytes(set, "changes its input", 1, size, from, raw);
 }
 
-/* Small typesizes see every number of elements near every block size; large ones some. */
+/* Small typesizes get every number of elements near every block size; large ones some. */
 static void check_typesize(const struct bpk_filter_kernels *set, size_t typesize)
 {
 	static const size_t large[] = {
@@ -244,7 +247,7 @@ static void check_set(const struct bpk_filter_kernels *set)
 	check_typesize(set, 64);
 	check_typesize(set, 100);
 	check_typesize(set, 255);
-	/* several tiles, of planes that crowd a cache set */
+	/* several tiles, of planes that share a cache set */
 	check_case(set, 20, 8192, &stands[1]);
 	check_case(set, 32, 4096, &stands[2]);
 	check_case(set, 33, 4104, &stands[0]);

@@ -1,3 +1,6 @@
+/*
+ * The room flow: runs between a reader and a writer in memory, and the view of an archive.
+ */
 #include "unit/unit.h"
 
 #include <pthread.h>
@@ -12,7 +15,7 @@ enum {
 	NEVER = 1 << 20,
 };
 
-/* The callbacks run on any thread, where cmocka's assertions may not jump out. */
+/* The callbacks run on any thread, and cmocka's assertions must not jump out of those. */
 #define MUST(condition)                                                                            \
 	do {                                                                                       \
 		if (!(condition)) {                                                                \
@@ -21,7 +24,7 @@ enum {
 		}                                                                                  \
 	} while (0)
 
-/* The made-up data: what byte offset of it is. */
+/* The test data: the byte at offset. */
 static uint8_t byte_at(uint64_t offset)
 {
 	return (uint8_t)((offset * 2654435761u) >> 11);
@@ -42,30 +45,31 @@ static bool holds(const uint8_t *bytes, uint64_t offset, size_t size)
 	return true;
 }
 
-/* Sleep for a time that depends on number alone, up to about a millisecond. */
+/* Sleep for a time that depends on number only, up to about a millisecond. */
 static void dawdle(uint64_t number)
 {
 	usleep((useconds_t)(number * 7919 % 13 * 80));
 }
 
-/* ---- A reader in memory: chunks of the made-up data, raw or packed ---- */
+/* ---- A reader in memory: chunks of the test data, raw or packed ---- */
 
 struct reader {
 	struct bpk_info info;
-	size_t sizes[MAX_CHUNKS]; /* raw sizes of the chunks that are there */
+	size_t sizes[MAX_CHUNKS]; /* raw sizes of the existing chunks */
 	uint64_t nchunks;
-	size_t more; /* bytes that the last chunk holds behind what was committed */
-	bool halves; /* a parcel is two chunks: the bytes at even places, then those at odd ones */
+	size_t more; /* bytes of the last chunk after the committed ones */
+	/* a parcel is two chunks: the bytes at even positions, then those at odd ones */
+	bool halves;
 	bool packed;
 	bool positional;
 	bool slow;
 	uint64_t fail_fetch, fail_check; /* numbers; NEVER */
-	uint64_t fail_slowly;            /* fetch of this number fails after all others */
-	uint64_t damage;                 /* number of a chunk whose bytes are no chunk */
+	uint64_t fail_slowly;            /* fetching this number fails after all others */
+	uint64_t damage;                 /* number of a chunk with invalid bytes */
 	pthread_barrier_t *together;     /* every fetch waits for others */
-	atomic_uint inside;              /* fetches under way */
+	atomic_uint inside;              /* fetches in progress */
 	atomic_uint fetched;
-	uint64_t last; /* number fetched last, of a sequential reader */
+	uint64_t last; /* last number fetched by a sequential reader */
 };
 
 static uint64_t offset_of(const struct reader *r, uint64_t number)
@@ -97,7 +101,7 @@ static void reader_make(struct reader *r, uint64_t raw_size, size_t chunk_size)
 				     .last_chunk_size = r->sizes[r->nchunks - 1] };
 }
 
-/* Chunks of many sizes, none too. */
+/* Chunks of many sizes, including 0. */
 static void reader_make_uneven(struct reader *r, uint64_t nchunks)
 {
 	reader_make(r, 1, 1);
@@ -152,7 +156,7 @@ static int pack_into(struct bpk_parcel *parcel, uint64_t offset, size_t size, st
 	return rc;
 }
 
-/* What a parcel of halves holds, packed by stored(): each of them is as long as its header says. */
+/* Encode a parcel of halves as stored(): each half has the length in its header. */
 static int pack_halves(struct bpk_chunk_ctx *ctx, struct bpk_view raw, struct bpk_parcel *parcel,
 		       struct bpk_err *err)
 {
@@ -221,7 +225,7 @@ static int bring(struct reader *r, struct bpk_parcel *parcel, struct bpk_err *er
 
 	if (number >= r->nchunks) {
 		if (!r->positional)
-			r->info.raw_size = offset; /* now it is known */
+			r->info.raw_size = offset; /* known from here on */
 		return 1;
 	}
 	size = r->sizes[number];
@@ -324,16 +328,16 @@ static const struct bpk_reader_ops reader_ops = {
 struct writer {
 	bool places;
 	bool takes_raw;
-	const char *seal; /* that every packed parcel must bear */
+	const char *seal; /* expected on every packed parcel */
 	bool halves;
-	bool lies; /* what it packed comes back with a byte changed */
+	bool lies; /* its output comes back with one byte changed */
 	bool slow;
 	uint64_t fail_put;
-	struct bpk_buf raw; /* what raw parcels said, at their places */
-	uint64_t next;      /* raw offset that must come next */
+	struct bpk_buf raw; /* content of raw parcels, at their offsets */
+	uint64_t next;      /* raw offset of the next parcel */
 	uint64_t numbers[MAX_CHUNKS];
 	uint64_t nput;
-	uint64_t largest; /* raw bytes that were put at once */
+	uint64_t largest; /* most raw bytes put at once */
 	uint64_t packed_size;
 	atomic_uint inside;
 	pthread_mutex_t lock;
@@ -345,7 +349,7 @@ static void writer_make(struct writer *w, bool takes_raw, bool places, size_t ro
 		.takes_raw = takes_raw, .places = places, .seal = "SEALseal", .fail_put = NEVER
 	};
 	pthread_mutex_init(&w->lock, NULL);
-	/* memory at an address, even when there is no byte to keep */
+	/* a non-NULL address even for 0 bytes */
 	assert_int_equal(bpk_buf_reserve(&w->raw, room + 1, NULL), 0);
 	memset(w->raw.data, 0, room);
 	w->raw.size = room;
@@ -371,7 +375,7 @@ static int writer_seal(const void *writer, struct bpk_parcel *parcel, struct bpk
 	return 0;
 }
 
-/* Unpack a packed parcel as any reader would, and keep its bytes. */
+/* Decode a packed parcel as any reader does, and keep its bytes. */
 static void keep_packed(struct writer *w, const struct bpk_parcel *parcel)
 {
 	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(NULL);
@@ -390,7 +394,7 @@ static void keep_packed(struct writer *w, const struct bpk_parcel *parcel)
 	bpk_chunk_ctx_free(ctx);
 }
 
-/* The first four puts wait for each other; NULL: none does. */
+/* The first four puts wait for each other; NULL: puts do not wait. */
 static pthread_barrier_t *put_together;
 
 static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
@@ -462,7 +466,7 @@ static const struct bpk_writer_ops raw_ops = { .places = writer_places, .put = w
 
 static const unsigned thread_counts[] = { 1, 2, 8 };
 
-/* A run of all of r; out may be NULL, and then nothing is written. */
+/* A run over all of r; with out NULL nothing is written. */
 static struct bpk_flow flow_of(struct reader *r, const struct bpk_writer_ops *out, struct writer *w,
 			       unsigned threads)
 {
@@ -568,7 +572,7 @@ static void test_pack_notices_a_source_that_shrank(void **state)
 
 /* ---- Unpacking ---- */
 
-/* Unpack start..end of r and compare; returns what bpk_flow_run did. */
+/* Unpack start..end of r and compare; returns the result of bpk_flow_run. */
 static int unpack_range(struct reader *r, struct bpk_plan plan, bool places, unsigned threads,
 			struct bpk_err *err)
 {
@@ -746,7 +750,7 @@ static void test_uneven_chunks_must_add_up(void **state)
 	assert_int_equal(err.kind, BPK_CORRUPT);
 }
 
-/* ---- Verifying and carrying over ---- */
+/* ---- Verifying and converting ---- */
 
 static int verify(struct reader *r, bool decode, unsigned threads, struct bpk_flow_result *result,
 		  struct bpk_err *err)
@@ -758,7 +762,7 @@ static int verify(struct reader *r, bool decode, unsigned threads, struct bpk_fl
 	return bpk_flow_run(&flow, result, err);
 }
 
-/* Chunks 1 to 38 are chunk 0 once more. */
+/* Chunks 1 to 38 repeat chunk 0. */
 static uint64_t repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size)
 {
 	(void)reader;
@@ -841,7 +845,7 @@ static void test_chunks_are_carried_over_and_sealed_again(void **state)
 	}
 }
 
-/* The last chunk holds more than was committed: nobody sees that; what is carried over is cut. */
+/* The last chunk holds more than was committed: readers ignore the rest, and conversion cuts it. */
 static void test_what_was_not_committed_is_left_out(void **state)
 {
 	static struct reader r;
@@ -870,7 +874,7 @@ static void test_what_was_not_committed_is_left_out(void **state)
 		assert_int_equal(result.raw_size, 5300);
 		writer_clear(&w);
 	}
-	/* less than was committed is damage, whatever the chunk holds */
+	/* fewer bytes than committed are damage */
 	reader_make(&r, 5300, 1000);
 	r.packed = true;
 	r.more = 10;
@@ -937,7 +941,7 @@ static void test_chunks_are_numbered_behind_others(void **state)
 	writer_clear(&w);
 }
 
-/* Pack 16 chunks of zeros with slack and return what they take. */
+/* Encode 16 chunks of zeros with slack; returns their size. */
 static uint64_t pack_zeros(struct bpk_slack slack)
 {
 	static uint8_t zeros[16 * 4096];
@@ -1046,7 +1050,7 @@ static void test_a_failing_put_stops_the_run(void **state)
 
 enum { MIB = 1 << 20, LARGE_CHUNK = 5 * MIB + 77 };
 
-/* Chunks of which the first and the last are small, or all are of one size but the last. */
+/* Small first and last chunks, or chunks of one size except the last. */
 static void make_large(struct reader *r, int kind)
 {
 	reader_make(r, 2 * (uint64_t)LARGE_CHUNK + 1000, LARGE_CHUNK);
@@ -1133,7 +1137,7 @@ static void test_the_lowest_failure_wins_among_pieces(void **state)
 	}
 }
 
-/* Alone in its archive it is work for all. */
+/* The only chunk of an archive is shared by all threads. */
 static void test_one_large_chunk_occupies_all_threads(void **state)
 {
 	static struct reader r;
@@ -1148,7 +1152,7 @@ static void test_one_large_chunk_occupies_all_threads(void **state)
 	r.info.has_first_chunk = true;
 	r.info.first_chunk = (struct bpk_chunk_header){ .memcpyed = true, .version = 2 };
 	alarm(60);
-	/* of six puts four wait for each other */
+	/* four of six puts wait for each other */
 	put_together = &together;
 	assert_int_equal(unpack_large(&r, bpk_plan_all(&r.info), true, 4, NEVER, &w, &err), 0);
 	put_together = NULL;
@@ -1171,7 +1175,7 @@ static void test_all_threads_work_beside_each_other(void **state)
 	reader_make(&r, 40000, 1000);
 	r.packed = true;
 	r.together = &together;
-	/* every fetch needs three others at the same time: fewer threads would hang */
+	/* every fetch needs three others at the same time: with fewer threads this hangs */
 	alarm(60);
 	assert_int_equal(verify(&r, true, 4, &result, &err), 0);
 	alarm(0);
@@ -1197,7 +1201,7 @@ static void test_memory_limit_costs_threads_first(void **state)
 	assert_int_equal(err.kind, BPK_LIMIT);
 	assert_non_null(strstr(err.text, "the limit is 1000"));
 	assert_int_equal(atomic_load(&r.fetched), 0);
-	flow.memory_limit = 10 << 20; /* a single encoder fits */
+	flow.memory_limit = 10 << 20; /* one encoder fits */
 	r.positional = false;
 	assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
 	assert_int_equal(w.nput, 40);
@@ -1262,7 +1266,7 @@ static void test_progress_only_grows(void **state)
 
 /* ---- The view ---- */
 
-/* Read parts of all sizes from anywhere, and what lies over the end. */
+/* Read parts of all sizes at any offset, and past the end. */
 static void read_view(struct bpk_source *view, uint64_t size, unsigned seed)
 {
 	struct unit_random random = { seed };
@@ -1308,8 +1312,8 @@ static void test_a_view_reads_anywhere(void **state)
 	bpk_source_close(view);
 }
 
-/* Chunks of many sizes, empty ones among them, of which the archive lists none, some, or all but
- * one. */
+/* Chunks of many sizes, empty ones included; the archive lists the sizes of no chunk, of some, or
+ * of all but one. */
 static void test_a_view_of_uneven_chunks_reads_anywhere(void **state)
 {
 	static struct reader r;
@@ -1334,7 +1338,7 @@ static void test_a_view_of_uneven_chunks_reads_anywhere(void **state)
 	}
 }
 
-/* A chunk that is read in parts is brought once, as long as the cache has room for it. */
+/* A chunk read in parts is fetched once if the cache has room for it. */
 static void test_a_view_keeps_chunks(void **state)
 {
 	static struct reader r;
@@ -1351,7 +1355,7 @@ static void test_a_view_keeps_chunks(void **state)
 		assert_int_equal(bpk_source_read_at(view, offset, bpk_span(out, 200), &got, &err),
 				 0);
 	assert_int_equal(atomic_load(&r.fetched), 6);
-	/* whole ones leave it as it is */
+	/* whole chunks do not change the cache */
 	assert_int_equal(bpk_source_read_at(view, 9000, bpk_span(out, 1000), &got, &err), 0);
 	assert_int_equal(bpk_source_read_at(view, 5100, bpk_span(out, 200), &got, &err), 0);
 	assert_int_equal(bpk_source_read_at(view, 4100, bpk_span(out, 200), &got, &err), 0);

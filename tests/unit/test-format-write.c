@@ -1,6 +1,6 @@
 /*
- * What the writers leave is what the readers find: Bloscpack in every form that a draft allows, and
- * raw bytes placed and in order.
+ * Readers find the content that writers wrote: Bloscpack in every form of draft, and raw bytes,
+ * placed and in order.
  */
 #include "unit/archive.h"
 
@@ -9,7 +9,7 @@
 static char folder[64];
 static char path[96];
 
-/* How an archive is written: is its size known, and does its draft seek? */
+/* The parameters for writing an archive: known size, seekable draft. */
 struct manner {
 	bool sized;
 	bool seeks;
@@ -21,7 +21,7 @@ struct manner {
 
 static const struct manner plain = { true, true, false, BPK_UNKNOWN, "crc32", NULL };
 
-/* A draft on path, which is a FIFO unless it seeks; *end is then what reads it. */
+/* A draft on path, a FIFO unless it seeks; *end then reads the FIFO. */
 static struct bpk_draft *open_draft(bool seeks, int *end)
 {
 	struct bpk_draft_options options = { .overwrite = true, .follow_links = true };
@@ -42,7 +42,7 @@ static struct bpk_draft *open_draft(bool seeks, int *end)
 	return draft;
 }
 
-/* Keep the draft and read what it became. */
+/* Keep the draft and return its content. */
 static struct bpk_buf keep_draft(struct bpk_draft *draft, int end)
 {
 	struct bpk_buf bytes = { 0 };
@@ -73,7 +73,7 @@ static void fill_parcel(struct bpk_chunk_ctx *ctx, struct bpk_parcel *parcel, st
 			 0);
 }
 
-/* Give raw to an open writer, cut into chunks. */
+/* Pass raw to an open writer, cut into chunks. */
 static int put_all(const struct bpk_writer_ops *ops, void *writer, struct bpk_view raw,
 		   size_t chunk_size, struct bpk_err *err)
 {
@@ -142,7 +142,7 @@ static void no_remark(void *arg, const char *line)
 	print_message("# %s\n", line);
 }
 
-/* Read an archive back in both ways; nothing in it may be worth a remark. */
+/* Read an archive as file and pipe; no remark may occur. */
 static void check_archive(struct bpk_view archive, struct bpk_view raw, const struct manner *how)
 {
 	const struct bpk_reader_ops *ops = bpk_format_find("blp")->reader;
@@ -259,7 +259,7 @@ static void test_metadata_is_packed_when_that_is_smaller(void **state)
 	test_free(raw);
 }
 
-/* Header fields of an archive of 5000 one-byte chunks, and where its first chunk lies. */
+/* Header fields of an archive of 5000 one-byte chunks, and the offset of its first chunk. */
 static void check_entries(size_t nchunks, bool sized, uint64_t append_space, uint64_t expected)
 {
 	struct manner how = plain;
@@ -283,7 +283,7 @@ static void test_entries_are_as_many_as_asked_for(void **state)
 	check_entries(3, true, BPK_UNKNOWN, 10);
 	check_entries(3, true, 0, 0);
 	check_entries(5000, true, 7, 7);
-	/* of unknown size: the 1024 reserved ones, or what the chunks need */
+	/* with unknown size: the 1024 reserved entries, or as many as the chunks need */
 	check_entries(3, false, BPK_UNKNOWN, 1021);
 	check_entries(1014, false, BPK_UNKNOWN, 10);
 	check_entries(1015, false, BPK_UNKNOWN, 10);
@@ -313,7 +313,7 @@ static void test_small_input_keeps_the_chunk_size(void **state)
 	test_free(raw);
 }
 
-/* "Hex examples", the stream of unknown length: only the chunks are not ours to foresee. */
+/* "Hex examples", the stream of unknown length: all bytes except those of the chunks. */
 static void test_stream_ends_with_the_marker(void **state)
 {
 	static const uint8_t front[32] = { 'b', 'l', 'p', 'k', 3,   0,   1,   4,

@@ -1,6 +1,6 @@
 /*
- * Frames changed in place, contiguous and sparse: added to, shortened, written over. What readers
- * find is held against a model after every commit, the old frame's bytes against what they were.
+ * Frames changed in place, contiguous and sparse: appended to, truncated, overwritten. After every
+ * commit the readers' content is compared with a model, and the old frame's bytes with a copy.
  */
 #include "unit/archive.h"
 
@@ -21,7 +21,7 @@ struct model {
 	const char *checksum;
 	struct bpk_buf raw;
 	uint64_t seed;
-	uint64_t chunk_size; /* of what is added */
+	uint64_t chunk_size; /* of appended chunks */
 };
 
 static const struct bpk_editor_ops *editor_ops(const struct model *m)
@@ -45,7 +45,7 @@ static uint64_t next(struct model *m)
 	return m->seed >> 33;
 }
 
-/* Noise, numbers in a row, or zeros. */
+/* Noise, consecutive numbers, or zeros. */
 static void fill(struct model *m, uint8_t *bytes, size_t size)
 {
 	unsigned kind = (unsigned)(next(m) % 3);
@@ -74,7 +74,7 @@ static void pack(struct model *m, struct bpk_parcel *parcel, uint64_t number, si
 	parcel->packed.size = parcel->packed_size;
 }
 
-/* Seal and put what the model has from chunk number on. */
+/* Seal and put the model's chunks from number on. */
 static void put_rest(struct model *m, const struct bpk_writer_ops *ops, void *writer,
 		     uint64_t number, uint64_t start)
 {
@@ -101,7 +101,7 @@ static void remove_all(const char *what)
 		fail_msg("cannot remove %s", what);
 }
 
-/* A file and a directory of one name do not replace each other. */
+/* A file and a directory of the same name do not replace each other. */
 static void model_write(struct model *m)
 {
 	struct bpk_draft_options draft_options = { .overwrite = true,
@@ -141,7 +141,7 @@ static void *open_editor(const struct model *m)
 	return editor;
 }
 
-/* ---- What came of it ---- */
+/* ---- Checks ---- */
 
 struct seen {
 	char line[256];
@@ -152,7 +152,7 @@ static void remark(void *arg, const char *line)
 {
 	struct seen *seen = arg;
 
-	/* what is left of before, and what c-blosc2 needs for large ids, which is no damage */
+	/* holes of earlier states, and a header that c-blosc2 needs for large ids: no damage */
 	if (strstr(line, "holes") != NULL || strstr(line, "the header says") != NULL)
 		return;
 	snprintf(seen->line, sizeof seen->line, "%s", line);
@@ -172,7 +172,7 @@ static void check_content(const struct model *m, void *reader)
 	bpk_buf_clear(&raw);
 }
 
-/* As a reader that comes now finds it. */
+/* As found by a new reader. */
 static void check_place(const struct model *m)
 {
 	const struct bpk_read_options options = { 0 };
@@ -216,7 +216,7 @@ static void grow_raw(struct model *m, size_t size)
 		fill(m, m->raw.data + before, size);
 }
 
-/* As append does: a partial last chunk is packed anew. */
+/* As append does: a partial last chunk is recompressed. */
 static void model_append(struct model *m, void *editor, size_t size)
 {
 	const struct bpk_info *info = editor_ops(m)->info(editor);
@@ -331,7 +331,7 @@ static void overwrite_all(struct model *m, void *editor)
 	for (unsigned round = 0; round < 3; round++) {
 		for (uint64_t i = 0; i < nchunks; i++)
 			model_overwrite(m, editor, i);
-		if (round > 0) /* the same chunks again, before there is a commit */
+		if (round > 0) /* the same chunks again, before a commit */
 			commit_and_check(m, editor);
 	}
 }
@@ -342,7 +342,7 @@ static void test_overwrite(void **state)
 	each(overwrite_all);
 }
 
-/* Whatever comes, one change after the other, with and without a commit between. */
+/* Random changes, with and without commits between them. */
 static void any_change(struct model *m, void *editor)
 {
 	unsigned what = (unsigned)(next(m) % 3);
@@ -376,7 +376,7 @@ static void test_random(void **state)
 	}
 }
 
-/* What is not committed is undone. */
+/* Uncommitted changes are undone. */
 static void test_undone(void **state)
 {
 	(void)state;
@@ -396,7 +396,7 @@ static void test_undone(void **state)
 	}
 }
 
-/* Every byte that the old header leads to stays where it is, until there is a new header. */
+/* Every byte reachable from the old header stays until there is a new header. */
 static void test_old_bytes_stay(void **state)
 {
 	struct model m = begin(false, "crc32", 5 * CHUNK + 100);

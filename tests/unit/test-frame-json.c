@@ -1,5 +1,5 @@
 /*
- * A frame's metadata by name as one JSON object, and back.
+ * A frame's named metadata as one JSON object, and back.
  */
 #include "unit/unit.h"
 
@@ -173,7 +173,7 @@ static void test_fixed_layers_keep_their_size(void **state)
 	clear(&p);
 }
 
-/* Texts that are not made of layers are one, and come back as they are. */
+/* Metadata without our layers is one text and comes back unchanged. */
 static void test_other_texts(void **state)
 {
 	static const char *const texts[] = {
@@ -210,7 +210,7 @@ static void test_other_texts(void **state)
 	parses(&p, "", BPK_OK);
 	assert_int_equal(p.layers.count, 1);
 	prints(&p, "");
-	/* a layer of that name that says something else is a member like others */
+	/* a layer of that name with other content is an ordinary member */
 	set(&p.layers, "json",
 	    "a7"
 	    "7b2261223a317d");
@@ -237,7 +237,7 @@ static void begins(const struct pair *p, const char *with)
 	bpk_buf_clear(&text);
 }
 
-/* What is too deep for a text is told as bytes. */
+/* Content too deep for JSON is shown as bytes. */
 static void test_deep_contents(void **state)
 {
 	char hex[2 * BPK_MSGPACK_MAX_DEPTH + 5], *end = hex + 2 * (size_t)BPK_MSGPACK_MAX_DEPTH;

@@ -1,6 +1,6 @@
 /*
- * Frames made of the parts alone, judged by an installed c-blosc2: it opens them, unpacks their
- * chunks and finds their layers.
+ * Frames built from the parts of the room, read by an installed c-blosc2: it opens them, decodes
+ * their chunks and finds their layers.
  */
 #include "unit/cblosc2.h"
 #include "unit/unit.h"
@@ -13,7 +13,7 @@
 
 enum { ITEMS = 16, CHUNK = 4 * ITEMS, PACKED = BPK_CHUNK_EXTENDED_HEADER_SIZE + CHUNK };
 
-/* The calls for frames, declared by hand; a super-chunk is never looked into. */
+/* The functions for frames, declared by hand; a super-chunk is opaque. */
 static struct {
 	void *(*open)(const char *path);
 	int (*free)(void *schunk);
@@ -26,16 +26,16 @@ static struct cblosc2 cblosc2;
 static struct bpk_chunk_ctx *ctx;
 static char folder[64];
 
-/* Which frame. */
+/* The parameters of a frame. */
 struct frame_case {
 	bool sparse;
 	uint64_t nchunks;
-	const char *checksum; /* NULL: none */
+	const char *checksum; /* NULL: no checksum */
 	size_t nlayers;
-	bool special; /* every third chunk */
+	bool special; /* every third chunk is special */
 };
 
-/* ---- Making one ---- */
+/* ---- Building ---- */
 
 static void write_file(const char *path, struct bpk_view first, struct bpk_view second)
 {
@@ -47,7 +47,7 @@ static void write_file(const char *path, struct bpk_view first, struct bpk_view 
 	assert_int_equal(fclose(file), 0);
 }
 
-/* Layer i: nothing, noise, runs, zeros, of many sizes. */
+/* Layer i: empty, noise, runs or zeros, of many sizes. */
 static void make_layer(size_t i, char name[32], struct bpk_buf *content)
 {
 	static const size_t sizes[] = { 0, 1, 3, 31, 32, 63, 64, 200, 1000, 70000 };
@@ -78,7 +78,7 @@ static void make_chunk(uint64_t number, uint8_t chunk[PACKED])
 			     (uint32_t)number * 1000 + i);
 }
 
-/* Everything that stands in front of the index: entries, digests, the payload or the files. */
+/* Everything before the index: entries, digests, the payload or the files. */
 struct made {
 	uint64_t *entries;
 	uint8_t *digests;
@@ -180,7 +180,7 @@ static void make_frame(const struct frame_case *c, const char *path)
 	bpk_buf_clear(&body);
 }
 
-/* ---- Judging it ---- */
+/* ---- Reading with c-blosc2 ---- */
 
 static void judge_chunks(const struct frame_case *c, void *schunk)
 {

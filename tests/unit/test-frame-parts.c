@@ -1,6 +1,6 @@
 /*
- * The parts of Blosc2's frames: header, index, trailer, layers, digests; the examples of the
- * specification byte for byte, both ways, and what is broken in them.
+ * The parts of Blosc2 frames: header, index, trailer, layers, digests. The examples of the
+ * specification byte for byte, in both directions, and damaged parts.
  */
 #include "unit/frame-bytes.h"
 
@@ -123,7 +123,7 @@ static void test_header_of_the_example(void **state)
 	bpk_frame_header_clear(&header);
 }
 
-/* A header like the empty frame's, with what differs set by the caller. */
+/* A header like the empty frame's, with differences set by the caller. */
 static void test_header_variants(void **state)
 {
 	static const struct {
@@ -195,7 +195,7 @@ static void test_header_of_version_1(void **state)
 	bpk_frame_header_clear(&header);
 }
 
-/* Bytes from at on are these: what comes of it? */
+/* Replace the bytes from at on, and expect this result. */
 static void broken_header(size_t at, const char *bytes, enum bpk_kind expected)
 {
 	struct bpk_buf text = hex(FRAME_SMALL_HEADER), other = hex(bytes);
@@ -220,7 +220,7 @@ static void test_header_says_what_is_wrong(void **state)
 	broken_header(2, "63", BPK_CORRUPT);
 	broken_header(10, "d3", BPK_CORRUPT);       /* marker */
 	broken_header(11, "00000060", BPK_CORRUPT); /* header_len too small */
-	broken_header(11, "00000075", BPK_CORRUPT); /* or not what is there */
+	broken_header(11, "00000075", BPK_CORRUPT); /* or not the real length */
 	broken_header(11, "ffffffff", BPK_CORRUPT);
 	broken_header(16, "ffffffffffffffff", BPK_CORRUPT); /* frame_len */
 	broken_header(16, "0000000000000096", BPK_CORRUPT); /* without room for a trailer */
@@ -230,7 +230,7 @@ static void test_header_says_what_is_wrong(void **state)
 	broken_header(25, "15", BPK_CORRUPT);
 	broken_header(25, "11", BPK_CORRUPT);
 	broken_header(25, "22", BPK_CORRUPT);               /* width of offsets */
-	broken_header(25, "52", BPK_OK);                    /* flags that chunksize denies */
+	broken_header(25, "52", BPK_OK);                    /* flags that contradict chunksize */
 	broken_header(26, "02", BPK_CORRUPT);               /* type */
 	broken_header(30, "ffffffffffffffff", BPK_CORRUPT); /* uncompressed_size */
 	broken_header(30, "7fffffffffffffff", BPK_CORRUPT); /* too many chunks */
@@ -240,17 +240,17 @@ static void test_header_says_what_is_wrong(void **state)
 	broken_header(48, "7fffffff", BPK_OK);
 	broken_header(53, "ffffffff", BPK_CORRUPT); /* blocksize */
 	broken_header(58, "fffffffe", BPK_CORRUPT); /* chunksize */
-	broken_header(58, "ffffffff", BPK_CORRUPT); /* nothing yet, though there is data */
+	broken_header(58, "ffffffff", BPK_CORRUPT); /* size unknown, although there is data */
 	broken_header(58, "00000000", BPK_OK);
 	broken_header(68, "c4", BPK_CORRUPT);   /* a bool */
 	broken_header(70, "07", BPK_CORRUPT);   /* filter slots */
 	broken_header(87, "94", BPK_CORRUPT);   /* the section */
 	broken_header(92, "0002", BPK_CORRUPT); /* names */
 	broken_header(92, "ffff", BPK_CORRUPT);
-	broken_header(94, "c4", BPK_CORRUPT);        /* no fixstr */
-	broken_header(94, "bf", BPK_CORRUPT);        /* one over the end */
+	broken_header(94, "c4", BPK_CORRUPT);        /* not a fixstr */
+	broken_header(94, "bf", BPK_CORRUPT);        /* one past the end */
 	broken_header(97, "00", BPK_CORRUPT);        /* a NUL in it */
-	broken_header(100, "0000006a", BPK_CORRUPT); /* where its value lies */
+	broken_header(100, "0000006a", BPK_CORRUPT); /* offset of its value */
 	broken_header(100, "0000006c", BPK_CORRUPT);
 	broken_header(100, "ffffffff", BPK_CORRUPT);
 	broken_header(100, "00000074", BPK_CORRUPT);
@@ -422,7 +422,7 @@ static void test_index_claims_are_bounded(void **state)
 	bpk_buf_clear(&entries);
 }
 
-/* Many entries of many sizes go through both ways. */
+/* Many entries of many sizes, in both directions. */
 static void test_long_indexes(void **state)
 {
 	static const size_t counts[] = { 1, 2, 31, 32, 33, 1000, 5000, 100000 };
@@ -560,7 +560,7 @@ static void test_trailer_of_many_layers(void **state)
 
 /* ---- Whole frames ---- */
 
-/* header, chunks, index and trailer of the example, by bpk_frame_end. */
+/* Build header, chunks, index and trailer of the example with bpk_frame_end. */
 static void make_frame(const struct bpk_checksum *checksum, struct bpk_buf *head,
 		       struct bpk_buf *tail)
 {
@@ -617,7 +617,7 @@ static void test_end_makes_the_example(void **state)
 
 enum { INDEX_SIZE = 32 + 24 };
 
-/* Read the frame's parts and test them all against its digests. Returns 0, or -1. */
+/* Read the frame's parts and check them all against its digests. Returns 0, or -1. */
 static int verify(struct bpk_view head, struct bpk_view tail, struct bpk_err *err)
 {
 	struct bpk_view index = bpk_view(tail.data, INDEX_SIZE);
@@ -682,7 +682,7 @@ static void test_every_flip_is_found(void **state)
 	}
 }
 
-/* Every part, cut at every byte, from memory of exactly that size. */
+/* Every part, cut at every byte, in memory of the exact size. */
 static void test_every_cut_is_found(void **state)
 {
 	struct bpk_buf head = { 0 }, tail = { 0 }, entries = { 0 };

@@ -1,6 +1,6 @@
 /*
- * What the writers of frames leave, taken apart with the room's own parts alone: contiguous and
- * sparse, in a file and through a pipe, of one chunk size and of several.
+ * Frames by the writers, parsed with the room's own parts: contiguous and sparse, to a file and
+ * through a pipe, of one chunk size and of several.
  */
 #include "unit/archive.h"
 
@@ -14,7 +14,7 @@ enum { NCHUNKS = 8, ROOM = 4096 };
 static char folder[64];
 static char path[96];
 
-/* A frame to be written: its chunks, packed. */
+/* The content of a frame: its packed chunks. */
 struct content {
 	struct bpk_buf chunks[NCHUNKS];
 	size_t nchunks;
@@ -26,7 +26,7 @@ struct content {
 	size_t nlayers;
 };
 
-/* A frame taken apart. */
+/* A parsed frame. */
 struct found {
 	struct bpk_buf bytes;
 	struct bpk_frame_header header;
@@ -56,7 +56,7 @@ static void add_special(struct content *c, enum bpk_special special, uint32_t ra
 	add_chunk(c, bpk_view(chunk, sizeof chunk));
 }
 
-/* Stored bytes 0, 1, 2 ...; "Chunks", the form of memcpy. */
+/* Stored bytes 0, 1, 2 ...; "Chunks", memcpyed. */
 static void add_stored(struct content *c, uint32_t raw_size)
 {
 	uint8_t chunk[ROOM] = { 5, 1, 0x17, (uint8_t)c->typesize };
@@ -224,9 +224,9 @@ static void refused(const struct content *c, enum bpk_kind kind, const char *pat
 		fail_msg("says: %s", err.text);
 }
 
-/* ---- Taking apart ---- */
+/* ---- Parsing ---- */
 
-/* payload: bytes of chunks that lie in it, none in a sparse one. Takes bytes. */
+/* payload: bytes of the chunks in the frame, 0 in a sparse one. Takes bytes. */
 static struct found take_apart(struct bpk_buf bytes)
 {
 	struct found f = { .bytes = bytes };
@@ -274,7 +274,7 @@ static uint64_t entry(const struct found *f, uint64_t number)
 	return value;
 }
 
-/* The chunk at its entry unpacks to these bytes, each as byte says. */
+/* The chunk at its entry decodes to the bytes given by byte. */
 static void check_chunk(struct bpk_view chunk, uint32_t raw_size, uint8_t (*byte)(uint32_t i))
 {
 	uint8_t raw[ROOM];
@@ -312,7 +312,7 @@ static uint8_t nan8(uint32_t i)
 	return i % 8 == 7 ? 0x7f : i % 8 == 6 ? 0xf8 : 0;
 }
 
-/* Every digest that the frame has of its chunks is theirs, and there is one for each. */
+/* The frame has the correct digest of every chunk. */
 static void check_digests(const struct found *f, const struct bpk_view *chunks)
 {
 	const struct bpk_frame_layer *layer = bpk_frame_layers_find(&f->layers, BPK_FRAME_DIGESTS);
@@ -347,7 +347,7 @@ static struct bpk_view stored_view(const struct found *f, uint64_t number)
 
 /* ---- Tests ---- */
 
-/* "Hex examples", the contiguous one: the bytes are those of every c-blosc2. */
+/* "Hex examples", the contiguous one: equal for every c-blosc2. */
 static void test_example(void **state)
 {
 	static const uint8_t head[] =
@@ -385,7 +385,7 @@ static void test_example(void **state)
 	clear(&c);
 }
 
-/* "Empty frame": 132 bytes; and with nothing but an empty chunk, which the flow hands on. */
+/* "Empty frame": 132 bytes; and with only an empty chunk from flow. */
 static void test_empty(void **state)
 {
 	struct content c = begin(4, 1 << 20);
@@ -426,7 +426,7 @@ static void test_pipe_and_file_are_equal(void **state)
 	clear(&c);
 }
 
-/* One size: special chunks are told by the index alone, a repeated value is stored. */
+/* One chunk size: special chunks are index entries only; a repeated value is stored. */
 static void test_special_entries(void **state)
 {
 	struct content c = begin(8, 64);
@@ -459,7 +459,7 @@ static void test_special_entries(void **state)
 	clear(&c);
 }
 
-/* NaN of another size than the frame's elements cannot be told by the index. */
+/* The index cannot express NaN of another size than the frame's elements. */
 static void test_foreign_nan_is_stored(void **state)
 {
 	struct content c = begin(8, 64);
@@ -476,7 +476,7 @@ static void test_foreign_nan_is_stored(void **state)
 	clear(&c);
 }
 
-/* Sizes that differ: version 3, and every special chunk is stored, also those that came first. */
+/* Different sizes: version 3, and every special chunk is stored, including earlier ones. */
 static void test_variable_chunks(void **state)
 {
 	struct content c = begin(8, BPK_UNKNOWN);
@@ -511,7 +511,7 @@ static void test_variable_chunks(void **state)
 	clear(&c);
 }
 
-/* A first chunk that is larger than announced, and one behind a short one. */
+/* A first chunk larger than announced, and a chunk after a short one. */
 static void test_what_makes_chunks_variable(void **state)
 {
 	static const uint32_t sizes[][3] = { { 65, 64, 64 }, { 63, 64, 64 }, { 64, 63, 63 } };
@@ -570,7 +570,7 @@ static void test_refusals(void **state)
 	clear(&c);
 }
 
-/* Files of the directory, without drafts, which are gone. */
+/* Files of the directory; drafts must be gone. */
 static unsigned count_files(void)
 {
 	DIR *dir = opendir(path);
@@ -596,7 +596,7 @@ static void check_sparse_file(const char *name, uint32_t raw_size, uint8_t (*byt
 	bpk_buf_clear(&bytes);
 }
 
-/* ---- What c-blosc2 can read (the rules are in spell.c) ---- */
+/* ---- Limits of c-blosc2 (the rules are in spell.c) ---- */
 
 static struct bpk_chunk_header header_at(const struct found *f, uint64_t number)
 {
@@ -610,7 +610,7 @@ static struct bpk_chunk_header header_at(const struct found *f, uint64_t number)
 	return header;
 }
 
-/* A chunk that repeats an item of as many bytes as typesize, each of them 7. */
+/* A chunk of a repeated item of typesize bytes, each of them 7. */
 static void add_sevens(struct content *c, uint32_t raw_size, unsigned typesize)
 {
 	uint8_t chunk[BPK_CHUNK_EXTENDED_HEADER_SIZE + BPK_CHUNK_MAX_TYPESIZE];
@@ -627,7 +627,7 @@ static uint8_t seven(uint32_t i)
 	return 7;
 }
 
-/* Whole items are told by the index, or repeated; a part of an item is neither. */
+/* Whole zero items are index entries, or repeated; a partial item is neither. */
 static void test_zeros_without_whole_items(void **state)
 {
 	struct content c = begin(4, 64);
@@ -646,7 +646,7 @@ static void test_zeros_without_whole_items(void **state)
 	clear(&c);
 }
 
-/* NaN are told by the index where the frame's blocks hold whole ones. */
+/* NaN are index entries if the frame's blocks hold whole items. */
 static void test_nans_need_blocks_of_whole_items(void **state)
 {
 	static const uint32_t blocks[] = { 0, 16, 1, 12 };
@@ -670,7 +670,7 @@ static void test_nans_need_blocks_of_whole_items(void **state)
 	}
 }
 
-/* A repeated value is as long as the frame's items. */
+/* A repeated value has the size of the frame's items. */
 static void test_values_have_the_items_of_the_frame(void **state)
 {
 	static const unsigned widths[] = { 1, 2, 4, 8, 16 };
@@ -694,8 +694,8 @@ static void test_values_have_the_items_of_the_frame(void **state)
 	}
 }
 
-/* Parts of chunks begin at items of the frame, so elements of a chunk divide them, and the size of
- * chunks where items do not. */
+/* Parts of chunks begin at items of the frame, so the elements of a chunk divide the items, and the
+ * chunk size where items do not. */
 static void test_elements_divide_items(void **state)
 {
 	static const struct {
@@ -781,7 +781,7 @@ static void test_sparse(void **state)
 
 /* ---- Damage ---- */
 
-/* What a reader makes of bytes that may be damaged. */
+/* The result of reading possibly damaged bytes. */
 enum verdict { FOUND_OUT, UNSEEN, WRONG };
 
 static void no_remark(void *arg, const char *line)
@@ -814,7 +814,7 @@ static enum verdict judge(struct bpk_view bytes, struct bpk_view raw)
 	return verdict;
 }
 
-/* A frame with all that there is in one: layers, stored and special chunks, a value. */
+/* A frame with every feature: layers, stored and special chunks, a value. */
 static struct content everything(void)
 {
 	static const struct bpk_layer layers[] = {
@@ -832,7 +832,7 @@ static struct content everything(void)
 	return c;
 }
 
-/* What it unpacks to. */
+/* Its decoded content. */
 static struct bpk_buf raw_of(struct bpk_view frame)
 {
 	struct archive_input input;

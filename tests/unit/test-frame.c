@@ -1,6 +1,6 @@
 /*
- * Reading frames: the specification's own examples, frames put together by hand, frames that
- * c-blosc2 wrote, and what is left of all these when bytes are cut off or bits turned.
+ * Reading frames: the examples of the specification, frames built by hand, frames of c-blosc2, and
+ * all of them cut or with flipped bits.
  */
 #include "unit/frame.h"
 
@@ -21,8 +21,8 @@ static struct bpk_view text(const char *content)
 	return bpk_view(content, strlen(content));
 }
 
-/* Read bytes by file and by pipe: all is well, and raw comes out. remark is in what is said of them
- * (NULL: nothing is). */
+/* Read bytes by file and by pipe: both must succeed with raw. remark is part of the remarks (NULL:
+ * no remark). */
 static void expect(struct bpk_view bytes, struct bpk_view raw, const char *remark)
 {
 	for (enum archive_way way = ARCHIVE_MEMORY; way <= ARCHIVE_PIPE; way++) {
@@ -41,7 +41,7 @@ static void expect(struct bpk_view bytes, struct bpk_view raw, const char *remar
 	}
 }
 
-/* It fails, and the line says what. */
+/* Reading must fail with this line. */
 static void expect_failure(struct bpk_view bytes, enum bpk_kind kind, const char *line)
 {
 	struct frame_outcome o = frame_read(bytes, ARCHIVE_MEMORY);
@@ -52,7 +52,7 @@ static void expect_failure(struct bpk_view bytes, enum bpk_kind kind, const char
 	frame_outcome_clear(&o);
 }
 
-/* All is read, and raw comes out, but the audit fails: the line says what. */
+/* Everything reads, with raw, but the audit fails with this line. */
 static void expect_in_doubt(struct frame_making *m, enum bpk_kind kind, struct bpk_view raw,
 			    const char *line)
 {
@@ -68,7 +68,7 @@ static void expect_in_doubt(struct frame_making *m, enum bpk_kind kind, struct b
 	bpk_buf_clear(&bytes);
 }
 
-/* Of frames put together, which end here. */
+/* The same for a frame built by hand, which is freed here. */
 static void expect_made(struct frame_making *m, const char *raw, const char *remark)
 {
 	struct bpk_buf bytes = frame_end(m);
@@ -211,7 +211,7 @@ static void test_blocks_of_variable_length(void **state)
 	expect_made(&m, "helloworlds!x", "flags say that blocks are of one length");
 }
 
-/* 63 chunks by an index of one repeated value; and one that says that it has 2^27. */
+/* 63 chunks by an index of one repeated value; and an index that claims 2^27. */
 static void test_uniform_index(void **state)
 {
 	struct frame_making m = frame_begin(4, 64);
@@ -233,7 +233,7 @@ static void test_uniform_index(void **state)
 
 static void test_version_1(void **state)
 {
-	/* as 2.0.0.beta.5 writes: chunks of 8 bytes, the second shorter */
+	/* by 2.0.0.beta.5: chunks of 8 bytes, the second shorter */
 	static const char head[] =
 		"9d a8 62326672616d6500 d2 0000005c cf 0000000000000113"
 		"a4 21 00 50 03 d3 000000000000000c d3 000000000000004c d2 00000004 d2 00000008"
@@ -287,8 +287,8 @@ static void test_variable_chunks(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* 3.x writes special offsets there, and then cannot read them. Those that follow each other take
- * what the header's size leaves; of others nothing tells the sizes. */
+/* 3.x writes special offsets here but cannot read them. Consecutive ones share the remaining size
+ * in the header; the sizes of separate ones are unknown. */
 static void test_special_in_variable_chunks(void **state)
 {
 	static const uint64_t zero = (uint64_t)BPK_FRAME_OFFSET_ZERO << 56;
@@ -326,7 +326,7 @@ static void test_special_in_variable_chunks(void **state)
 	expect_in_doubt(&m, BPK_CORRUPT, text("abcde"), "the header has 0 bytes");
 }
 
-/* c-blosc2 2.15 adds a whole chunk behind a short one. */
+/* c-blosc2 2.15 appends a whole chunk after a short one. */
 static void test_short_chunk_in_the_middle(void **state)
 {
 	struct frame_making m = frame_begin(1, 8);
@@ -380,7 +380,7 @@ static void test_types_that_contradict(void **state)
 	expect(bpk_buf_view(&bytes), text("abcdefghabcdefgh"),
 	       "1 chunks have another typesize than the header's 2, chunk 1 first with 4");
 	bpk_buf_clear(&bytes);
-	m = frame_begin(1, 4); /* to a chunk it is 1 where the header's is too large */
+	m = frame_begin(1, 4); /* a chunk has 1 if the header's typesize is too large */
 	frame_add(&m, text("abcd"));
 	m.header.typesize = 300;
 	bytes = frame_end(&m);
@@ -388,7 +388,7 @@ static void test_types_that_contradict(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* ---- Places ---- */
+/* ---- Offsets ---- */
 
 static void test_holes_and_shared_places(void **state)
 {
@@ -411,13 +411,12 @@ static void test_holes_and_shared_places(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* Which chunks are others once more: found one after the other, or asked for at once. */
+/* Repeated chunks: found one by one, or requested at once. */
 static void test_repeats(void **state)
 {
-	static const uint64_t expected[][2] = { /* how many from there on, and of which */
-						{ 0, 0 }, { 0, 0 }, { 2, 0 }, { 1, 0 },
-						{ 0, 0 }, { 1, 4 }, { 1, 1 }, { 0, 0 }
-	};
+	/* number of chunks from there on, and the repeated one */
+	static const uint64_t expected[][2] = { { 0, 0 }, { 0, 0 }, { 2, 0 }, { 1, 0 },
+						{ 0, 0 }, { 1, 4 }, { 1, 1 }, { 0, 0 } };
 	const struct bpk_reader_ops *ops = &bpk_frame_reader_ops;
 	const struct bpk_read_options options = { .as_stored = true };
 	struct frame_making m = frame_begin(1, 4);
@@ -452,7 +451,7 @@ static void test_repeats(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* A chunk within the bytes of another: legal, and told. */
+/* A chunk inside the bytes of another: valid, with a remark. */
 static void test_overlap(void **state)
 {
 	struct frame_making m = frame_begin(1, 68);
@@ -483,7 +482,7 @@ static void test_chunk_of_blosc1(void **state)
 	frame_add_entry(&m, 0, 8);
 	frame_add(&m, text("ijkl"));
 	expect_made(&m, "abcdefghijkl", NULL);
-	/* less than an extended header is left behind it */
+	/* less than an extended header follows it */
 	m = frame_begin(4, 8);
 	frame_hex(&m.payload, "02 01 12 04 08000000 08000000 18000000 6162636465666768");
 	frame_add_entry(&m, 0, 8);
@@ -535,7 +534,7 @@ static void test_digests(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* The layer of digests out of a frame. */
+/* The layer of digests of a frame. */
 static struct bpk_view digests_of(const struct bpk_buf *frame, size_t nchunks)
 {
 	size_t size = BPK_FRAME_DIGESTS_BIN + BPK_FRAME_DIGESTS_HEAD +
@@ -544,7 +543,7 @@ static struct bpk_view digests_of(const struct bpk_buf *frame, size_t nchunks)
 	return bpk_view(frame->data + frame->size - BPK_FRAME_TRAILER_TAIL - size, size);
 }
 
-/* Another program changed two chunks of four and carried the layer along. */
+/* Another program changed two of four chunks and copied the layer. */
 static void test_digests_of_before(void **state)
 {
 	static const char name[] = "bpk_digestX";
@@ -570,11 +569,11 @@ static void test_digests_of_before(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* ---- Another program's changes that keep the frame's length ---- */
+/* ---- Another program's changes of equal frame length ---- */
 
 enum { THREADS = 63, UNPACK_THREADS = 66, RAW_SIZE = 30, TYPESIZE = 48 };
 
-/* As c-blosc2 writes a header, and a trailer. */
+/* Rewrite header and trailer as c-blosc2 does. */
 static void write_as_other(struct bpk_buf *frame, bool header, bool trailer)
 {
 	if (header) {
@@ -585,7 +584,7 @@ static void write_as_other(struct bpk_buf *frame, bool header, bool trailer)
 		memset(frame->data + frame->size - BPK_FRAME_MARK_SIZE, 0, BPK_FRAME_MARK_SIZE);
 }
 
-/* The last byte of a frame that is equal to byte, before end. */
+/* The last byte before end that is equal to byte. */
 static uint8_t *find_byte(struct bpk_buf *frame, size_t end, uint8_t byte)
 {
 	while (frame->data[--end] != byte)
@@ -624,7 +623,7 @@ static void test_marks(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* Chunks that were moved have digests still; one that was changed has none. */
+/* Moved chunks keep their digests; a changed one has lost its digest. */
 static void test_moved_chunks(void **state)
 {
 	struct frame_making m = frame_begin(4, 8);
@@ -652,8 +651,9 @@ static void test_moved_chunks(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* Bits of a frame that another program changed: what it protects by itself is found, and those of
- * the header that nothing checks, too. Chunks that still unpack nothing tells from changed ones. */
+/* Bits of a frame that another program changed: parts with their own protection are found, and so
+ * are unprotected bits of the header. A flipped chunk that still decodes cannot be told from a
+ * changed one. */
 static void test_damage_behind_a_change(void **state)
 {
 	struct bpk_view raw;
@@ -679,7 +679,7 @@ static void test_damage_behind_a_change(void **state)
 	bpk_buf_clear(&bytes);
 }
 
-/* abcdefghijkl in chunks of 8 bytes, as bpk wrote it then. */
+/* abcdefghijkl in chunks of 8 bytes, as an early bpk wrote it. */
 #define LAYOUT_1_FRAME                                                                             \
 	"9ea862326672616d6500d200000061cf000000000000016ba412005103d3000000000000000cd3"           \
 	"000000000000004cd200000004d200000008d200000008d10001d10001c3d80600000000000101"           \
@@ -692,7 +692,7 @@ static void test_damage_behind_a_change(void **state)
 	"00000000ca80009e0679bfc66d9f6bfe5bfe602bf9c1902c3cdbac90ce0000008ed80000000000"           \
 	"000000000000000000000000"
 
-/* Digests as bpk wrote them first: without marks, by the frame's length alone. */
+/* Digests of early versions of bpk: without marks, by the frame's length alone. */
 static void test_digests_of_layout_1(void **state)
 {
 	static const char frame[] = LAYOUT_1_FRAME;
@@ -751,9 +751,9 @@ static void test_damage_to_a_sparse_index(void **state)
 	bpk_buf_clear(&c);
 }
 
-/* ---- Beside a writer ---- */
+/* ---- Concurrent writers ---- */
 
-/* Write bytes as a file of folder, by way of another name; bytes are given back. */
+/* Write bytes as a file of folder through another name; bytes are freed. */
 static void put_file(const char *folder, const char *name, struct bpk_buf bytes)
 {
 	char path[256], draft[256];
@@ -777,7 +777,7 @@ static void remove_file(const char *folder, const char *name)
 	assert_int_equal(unlink(path), 0);
 }
 
-/* chunks.b2frame of chunks of 8 bytes, raw_size of them in all, in the files of those numbers. */
+/* chunks.b2frame of chunks of 8 bytes, raw_size in total, in files with these numbers. */
 static struct bpk_buf index_of(const uint64_t *ids, size_t n, uint64_t raw_size)
 {
 	struct frame_making m = frame_begin(4, 8);
@@ -789,7 +789,7 @@ static struct bpk_buf index_of(const uint64_t *ids, size_t n, uint64_t raw_size)
 	return frame_end(&m);
 }
 
-/* Fetch and unpack chunk number: raw comes out of its data, or (NULL) it fails as changed. */
+/* Fetch and decode chunk number: its data are raw, or (NULL) it fails as changed. */
 static void expect_chunk(void *reader, uint64_t number, const char *raw)
 {
 	const struct bpk_reader_ops *ops = &bpk_frame_reader_ops;
@@ -813,8 +813,8 @@ static void expect_chunk(void *reader, uint64_t number, const char *raw)
 	bpk_chunk_ctx_free(ctx);
 }
 
-/* A sparse frame is added to while it is read: the last chunk is packed anew with more in it, its
- * old file goes, and its number is used again. Then a chunk is replaced. */
+/* A sparse frame grows while it is read: the last chunk is recompressed with more data, its old
+ * file is removed, and its number is used again. Then a chunk is replaced. */
 static void test_beside_a_writer(void **state)
 {
 	static const uint64_t before[] = { 0, 1 }, after[] = { 0, 2, 1 }, replaced[] = { 3, 2, 1 };
@@ -874,7 +874,7 @@ static struct bpk_buf load(const char *path)
 	return bytes;
 }
 
-/* Every frame there beside its raw bytes. */
+/* Every frame in the folder, with its raw bytes. */
 static void test_fixtures(void **state)
 {
 	const char *folder = getenv("BPK_FIXTURES");

@@ -1,6 +1,6 @@
 /*
- * GSD files written: what lies where, how their tables grow, and that no byte of an index in use is
- * ever changed.
+ * Writing GSD files: the layout, the growth of tables, and that no byte of an index in use ever
+ * changes.
  */
 #include "unit/unit.h"
 
@@ -15,7 +15,7 @@ static char path[] = "/tmp/bpk-test-gsd-XXXXXX";
 static const struct bpk_scalar u4 = { .kind = 'u', .item_size = 4 };
 static const struct bpk_scalar f4 = { .kind = 'f', .item_size = 4 };
 
-/* ---- A file being written ---- */
+/* ---- Writing ---- */
 
 static struct bpk_draft *draft;
 static struct bpk_edit *edit;
@@ -92,7 +92,7 @@ static void truncate_to(uint64_t nframes)
 		fail_msg("%s", err.text);
 }
 
-/* ---- What it came to ---- */
+/* ---- Checks ---- */
 
 struct file {
 	uint8_t *bytes;
@@ -122,7 +122,7 @@ static void keep_remark(void *arg, const char *line)
 	snprintf(arg, 256, "%s", line);
 }
 
-/* Sound, of so many frames and arrays. Returns the file's size. */
+/* Assert a sound file of nframes and narrays. Returns its size. */
 static size_t expect(uint64_t nframes, uint64_t narrays)
 {
 	struct bpk_gsd_verdict verdict;
@@ -170,7 +170,7 @@ static void test_golden(void **state)
 	free(file.bytes);
 }
 
-/* Two blocks in turn: the one in use stays as it is, and a third is not needed. */
+/* Two blocks alternate: the one in use stays unchanged, and no third one is needed. */
 static void test_turns(void **state)
 {
 	struct file before, after;
@@ -284,8 +284,8 @@ static void test_refused(void **state)
 	draft = NULL;
 }
 
-/* A name that another program wrote is known by how it is shown: a second one that looks the same
- * would make the file one that is not written to. */
+/* A name by another program is matched in its displayed form: a second name that looks the same
+ * would make the file unwritable. */
 static void test_shown_names(void **state)
 {
 	const uint64_t names = 256 + 128 * 32;
@@ -309,7 +309,7 @@ static void test_shown_names(void **state)
 	close_all();
 }
 
-/* A file cut to what it once was is that file, byte for byte, but for the record of a block. */
+/* A truncated file equals its earlier state byte for byte, except for the record of a block. */
 static void test_truncate(void **state)
 {
 	size_t sizes[10];
@@ -339,7 +339,7 @@ static void test_truncate(void **state)
 	expect(1, 1);
 }
 
-/* What a writer that died leaves in the index, and its end. */
+/* Remains of a killed writer in the index, and after its end. */
 static void test_torn(void **state)
 {
 	struct bpk_err err = { 0 };
@@ -368,7 +368,7 @@ static void test_torn(void **state)
 	expect(4, 4);
 }
 
-/* A record that is none, or whose block is in use by now, is not believed. */
+/* Invalid records, and records of a block that is in use, are ignored. */
 static void test_record(void **state)
 {
 	struct file before, after;
@@ -385,7 +385,7 @@ static void test_record(void **state)
 	before = load();
 	assert_memory_equal(before.bytes + 176, "bpkindex", 8);
 	fd = open(path, O_RDWR | O_CLOEXEC);
-	byte = before.bytes[184] ^ 1; /* another place, and the hash is wrong */
+	byte = before.bytes[184] ^ 1; /* another offset: the hash is wrong */
 	assert_int_equal(pwrite(fd, &byte, 1, 184), 1);
 	close(fd);
 	open_again();
@@ -393,7 +393,7 @@ static void test_record(void **state)
 	end_frame(true);
 	close_all();
 	after = load();
-	assert_int_equal(after.bytes[184], byte); /* it is somebody else's, and stays */
+	assert_int_equal(after.bytes[184], byte); /* it belongs to another program, and stays */
 	assert_int_equal(after.size, before.size + 4 + 4096);
 	free(before.bytes);
 	free(after.bytes);

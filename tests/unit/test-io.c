@@ -1,3 +1,6 @@
+/*
+ * Sources, walks and open places: reading files, pipes, memory and joined pieces.
+ */
 #include "unit/unit.h"
 
 #include <errno.h>
@@ -33,7 +36,7 @@ static void make_file(const char *path, const void *data, size_t size)
 	assert_int_equal(fclose(file), 0);
 }
 
-/* A writer that hands the content over in odd pieces, as slow programs do. */
+/* A writer that passes the content in odd pieces, as slow programs do. */
 struct feeder {
 	pthread_t thread;
 	int fd;
@@ -60,7 +63,7 @@ static void *feed(void *arg)
 	return NULL;
 }
 
-/* Make standard input a pipe that brings size bytes of the content; the old one is returned. */
+/* Make standard input a pipe of size bytes of the content; returns the old one. */
 static int pipe_to_stdin(struct feeder *feeder, size_t size, int flags)
 {
 	int old = dup(STDIN_FILENO);
@@ -85,7 +88,7 @@ static void restore_stdin(int old)
 	close(old);
 }
 
-/* The cursor's calls, in a mix that crosses every boundary; the source holds size content bytes. */
+/* Mixed calls of the cursor across every boundary; the source holds size content bytes. */
 static void walk_cursor(struct bpk_source *source, size_t size)
 {
 	uint8_t out[9000];
@@ -275,7 +278,7 @@ static void test_source_join(void **state)
 	bpk_source_close(all);
 }
 
-/* A pipe between two pieces: read in sequence, and nobody knows how much. */
+/* A pipe between two pieces: sequential, of unknown size. */
 static void test_source_join_of_a_pipe(void **state)
 {
 	enum { FIRST = 777 };
@@ -444,7 +447,7 @@ static void test_source_is_removed_only_if_it_is_the_same(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 	unlink(path);
 
-	/* a link to it is not it */
+	/* a link to it is another file */
 	assert_int_equal(symlink("other", path), 0);
 	assert_int_equal(stat(path, &seen), 0);
 	assert_int_equal(bpk_remove_source(path, &seen, &err), -1);
@@ -459,7 +462,7 @@ static void test_source_is_removed_only_if_it_is_the_same(void **state)
 	assert_int_equal(bpk_remove_source(other, &seen, &err), -1);
 }
 
-/* What a walk met, one after the other. */
+/* The entries of a walk, in order. */
 struct trace {
 	char text[1000];
 	int folders;
@@ -521,7 +524,7 @@ static void test_walk(void **state)
 	assert_string_equal(trace.text, "/w/.h/x\n/w/B/x\n/w/a\n/w/a.bpkj\n/w/b.x\n/w/x.bpk-1\n");
 	assert_int_equal(trace.folders, 5);
 
-	/* a link that the user names is followed, none below it */
+	/* a link given by the user is followed; links below it are not */
 	trace = (struct trace){ 0 };
 	assert_int_equal(bpk_walk(in_folder("w/link"), NULL, note, note_unreadable, &trace, &err),
 			 0);
@@ -536,7 +539,7 @@ static void test_walk(void **state)
 	assert_string_equal(err.text, "is not a directory");
 	assert_string_equal(trace.text, "");
 
-	if (geteuid() != 0) { /* root reads everything */
+	if (geteuid() != 0) { /* root can read everything */
 		assert_int_equal(chmod(in_folder("w/shut"), 0), 0);
 		assert_int_equal(
 			bpk_walk(in_folder("w"), NULL, note, note_unreadable, &trace, &err), 0);

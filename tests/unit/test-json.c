@@ -1,5 +1,5 @@
 /*
- * JSON text against hand-made cases, and cases made from good text in ways whose outcome is known.
+ * JSON text: cases made by hand, and variants of good text with a known result.
  */
 #include "unit/unit.h"
 
@@ -176,7 +176,7 @@ static void test_limits(void **state)
 	free(big);
 }
 
-/* Many keys, the last a duplicate of one among them: found, and in no more than a moment. */
+/* Many keys, the last one a duplicate: found, in a short time. */
 static void test_duplicate_among_many(void **state)
 {
 	struct bpk_buf text = { 0 };
@@ -193,7 +193,7 @@ static void test_duplicate_among_many(void **state)
 	bpk_buf_clear(&text);
 }
 
-/* No two digits side by side: a comma between them would do no harm. */
+/* No two adjacent digits: a comma between them would be harmless. */
 static const char seed[] = "{\"a\": [1, -2.5e+3, true, false, null, \"x\\n\xc3\xa9\", NaN], "
 			   "\"b\": {\"a\": {}, \"c\": []}, \"d\" :\t0, \"[{,\": \":}]\"}";
 
@@ -205,7 +205,7 @@ static void assert_mutant(struct bpk_buf *text, enum bpk_kind kind)
 	text->size = 0;
 }
 
-/* The seed, bytes from..to of it replaced. */
+/* The seed with bytes from..to replaced. */
 static void mutate(struct bpk_buf *text, size_t from, size_t to, const char *by)
 {
 	assert_int_equal(bpk_buf_append(text, bpk_view(seed, from), NULL), 0);
@@ -214,8 +214,8 @@ static void mutate(struct bpk_buf *text, size_t from, size_t to, const char *by)
 }
 
 /*
- * Every proper prefix is bad, and so is the text without one of its marks or with one more; blanks
- * are harmless beside a mark. Inside strings it is the other way round.
+ * Every proper prefix is bad, and so is the text without one of its punctuation marks or with one
+ * more; spaces beside a mark are harmless. Inside strings it is the reverse.
  */
 static void test_mutants(void **state)
 {
@@ -250,7 +250,7 @@ static void test_mutants(void **state)
 	bpk_buf_clear(&text);
 }
 
-/* All short words of what numbers are made of, against the RFC's grammar as a regular expression;
+/* All short words of the characters of numbers, against the RFC's grammar as a regular expression;
  * and the same with more digits than any type holds. */
 static void test_numbers(void **state)
 {
@@ -302,7 +302,7 @@ static size_t peak_memory(void)
 	return (size_t)usage.ru_maxrss << 10;
 }
 
-/* size bytes of piece again and again, in brackets; the last piece may be one byte short. */
+/* size bytes of repeated piece, in brackets; the last piece may be one byte short. */
 static void repeat(struct bpk_buf *text, const char *piece, size_t size)
 {
 	text->size = 0;
@@ -313,7 +313,7 @@ static void repeat(struct bpk_buf *text, const char *piece, size_t size)
 	text->data[size - 1] = ']';
 }
 
-/* Text whose tree is many times its size: small ones pass, large ones cost no more than said. */
+/* Text whose tree is many times its size: small ones pass, large ones stay within the limit. */
 static void test_bombs(void **state)
 {
 	static const char *const pieces[] = { ",{}", ",[]", ",0", ",\"\"", ",[{}]" };
@@ -335,7 +335,7 @@ static void test_bombs(void **state)
 	}
 	/* twice 32 MiB + 8 x text, the text, its copy, and slack; the whole tree would be 1 GiB */
 	assert_true(peak_memory() - before < (64 << 20) + 20 * size);
-	/* a value that is one long string is no bomb, neither is one long key */
+	/* one long string, as value or as key, is no bomb */
 	repeat(&text, "x", 60 << 20);
 	text.data[0] = text.data[text.size - 1] = '"';
 	assert_int_equal(kind_of(bpk_buf_view(&text)), BPK_OK);
@@ -388,7 +388,7 @@ static void test_set(void **state)
 		   "\xc3\xa9\xf0\x9f\x98\x80", "2", "{\"\\u00e9\\ud83d\\ude00\":2\n,\"y\":0}");
 	assert_set("{\"a\":1}", "\\u0061", "2", "{\"a\":1, \"\\\\u0061\": 2}");
 	assert_set("{}", "\"q\"\t", "\xc3\xa9\x7f", "{\"\\\"q\\\"\\t\": \"\xc3\xa9\\u007f\"}");
-	/* what only other writers may leave there is written as text */
+	/* values that only other writers produce are set as text */
 	assert_set("{}", "n", "NaN", "{\"n\": \"NaN\"}");
 	assert_set("{}", "n", "", "{\"n\": \"\"}");
 	assert_set("{}", "n", "{\"a\":1,\"a\":1}", "{\"n\": \"{\\\"a\\\":1,\\\"a\\\":1}\"}");

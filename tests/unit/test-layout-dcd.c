@@ -1,7 +1,9 @@
-/* DCD: files made by hand of each kind, every cut and flip of small ones, and a real one. */
+/*
+ * DCD: files of each kind built by hand, every cut and flip of small ones, and a real one.
+ */
 #include "unit/layout-files.h"
 
-/* What a file is made of. */
+/* The parameters of a file. */
 struct recipe {
 	bool big_endian;
 	size_t marker_size;
@@ -11,7 +13,7 @@ struct recipe {
 	uint32_t claimed; /* frames, in the head */
 	size_t nframes;
 	size_t ntitles;
-	size_t lines, last_lines, count; /* more titles than there are: by markers, by count */
+	size_t lines, last_lines, count; /* more titles than exist: by markers, by count */
 };
 
 static void make_record(struct maker *m, const struct recipe *r, size_t size, uint8_t fill)
@@ -64,7 +66,7 @@ static struct maker make_dcd(const struct recipe *r)
 	return m;
 }
 
-/* Where a file's frames begin: head, titles and natoms, without a list of free atoms. */
+/* The offset of the frames: head, titles and natoms, without a list of free atoms. */
 static uint64_t frames_at(const struct recipe *r)
 {
 	return 84 + 4 + 80 * r->ntitles + 4 + 6 * r->marker_size;
@@ -88,7 +90,7 @@ static void test_namd(void **state)
 	assert_non_null(o.layout);
 	assert_string_equal(o.info->kind, "dcd");
 	assert_string_equal(o.info->variant, "CHARMM, little-endian");
-	assert_int_equal(o.info->nframes, 3); /* not what the head claims */
+	assert_int_equal(o.info->nframes, 3); /* not the count in the head */
 	assert_int_equal(o.info->narrays, 12);
 	assert_int_equal(o.info->last_step, 700);
 	assert_null(o.info->damage);
@@ -100,7 +102,7 @@ static void test_namd(void **state)
 	bpk_buf_clear(&m.bytes);
 }
 
-/* Titles that are marked, or counted, as more than there are. */
+/* Titles whose markers, or count, claim too many. */
 static void test_wrong_titles(void **state)
 {
 	struct recipe r = { .marker_size = 4,
@@ -129,7 +131,7 @@ static void test_wrong_titles(void **state)
 		close_opened(&o);
 		bpk_buf_clear(&m.bytes);
 	}
-	r.ntitles = 40; /* more than are looked through */
+	r.ntitles = 40; /* more than are tried */
 	r.lines = 1;
 	r.last_lines = 0;
 	{
@@ -195,7 +197,7 @@ static void test_big_endian_64_bit_markers(void **state)
 	bpk_buf_clear(&m.bytes);
 }
 
-/* What is a flag to CHARMM is half of X-PLOR's time step. */
+/* A flag of CHARMM is half of X-PLOR's time step. */
 static void test_xplor_has_no_cell(void **state)
 {
 	const struct recipe r = { .marker_size = 4,
@@ -241,7 +243,7 @@ static void test_wrong_markers_are_told(void **state)
 	struct opened o;
 
 	(void)state;
-	m.bytes.data[frames_at(&r) + 60 + 16] ^= 1; /* behind x of frame 1 */
+	m.bytes.data[frames_at(&r) + 60 + 16] ^= 1; /* after x of frame 1 */
 	o = open_bytes(bpk_buf_view(&m.bytes));
 	assert_non_null(o.layout);
 	assert_int_equal(bpk_layout_find(o.layout, "x", 1, false, &item, &err), -1);
@@ -251,7 +253,7 @@ static void test_wrong_markers_are_told(void **state)
 	expect_item(&o, 4, "y", 1, BPK_UNKNOWN, frames_at(&r) + 60 + 20 + 4, "<f4", "3");
 	close_opened(&o);
 
-	m.bytes.data[frames_at(&r)] ^= 1; /* of frame 0: the head cannot be true */
+	m.bytes.data[frames_at(&r)] ^= 1; /* of frame 0: the head is wrong */
 	o = open_bytes(bpk_buf_view(&m.bytes));
 	assert_null(o.layout);
 	close_opened(&o);

@@ -1,5 +1,5 @@
 /*
- * FITS: images, tables, random groups, names, and headers that cannot be followed.
+ * FITS: images, tables, random groups, names, and invalid headers.
  */
 #include "unit/layout-bytes.h"
 
@@ -127,7 +127,7 @@ static void test_table(void **state)
 		     (uint64_t[]){ 3 }, 1, 2 * BLOCK);
 	assert_null(bpk_layout_info(opened.layout)->damage);
 	close_bytes(&opened);
-	/* columns that are no row, and a form that nobody knows: items of bytes */
+	/* columns that do not fill the row, and an unknown form: opaque items */
 	file.data[BLOCK + 10 * CARD + 11] = 'I';
 	open_buf(&file, &opened);
 	expect_array(&opened, 0, "EVENTS", "|V66", (uint64_t[]){ 3 }, 1, 2 * BLOCK);
@@ -187,7 +187,7 @@ static void test_extensions(void **state)
 	assert_int_equal(bpk_layout_info(opened.layout)->narrays, 4);
 	assert_null(bpk_layout_info(opened.layout)->damage);
 	close_bytes(&opened);
-	/* without what fills the last block */
+	/* without the padding of the last block */
 	open_bytes(file.data, 8 * BLOCK + 42, &opened);
 	assert_int_equal(bpk_layout_info(opened.layout)->narrays, 4);
 	assert_null(bpk_layout_info(opened.layout)->damage);
@@ -257,7 +257,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* Every bit of what is no space in these cards, one of each space, and cuts around every card. */
+/* Every bit of the characters in these cards, one bit of each space, and cuts around every card. */
 static void flip(struct bpk_buf *file, size_t from, size_t cards)
 {
 	for (size_t at = from; at < from + cards * CARD; at++) {

@@ -1,4 +1,6 @@
-/* GSD files of the schema hoomd: what stands for what a frame leaves out, and its step. */
+/*
+ * GSD files of the schema hoomd: defaults for chunks that a frame omits, and its step.
+ */
 #include "unit/gsd-bytes.h"
 
 enum { STEP, NPART, MASS, POSITION, TYPES, LOG, LATE, RADIUS, BOND_N, BODY };
@@ -32,8 +34,8 @@ static void put_step(struct gsd_made *made, uint64_t frame, uint64_t step)
 	gsd_chunk(made, frame, STEP, GSD_U8, 1, 1, bytes, 8);
 }
 
-/* Frame 0: step 7, 2 particles with mass, types, a log and a state; 1: nothing but a log of its
- * own; 2: 3 particles, a bond; 3: step 30, 2 particles again. */
+/* Frame 0: step 7, 2 particles with mass, types, a log and a state; 1: only its own log; 2: 3
+ * particles, a bond; 3: step 30, 2 particles again. */
 static void make(struct gsd_made *made, const char *schema, uint32_t version)
 {
 	gsd_begin(made, 0x20000, schema, version);
@@ -66,7 +68,7 @@ static void expect(const char *name, uint64_t frame, const char *type, uint64_t 
 	gsd_expect(item, name, frame, type, first, second, ndimensions);
 }
 
-/* It is that of the file, beginning with these bytes. */
+/* The chunk is stored, and begins with these bytes. */
 static void expect_data(const char *name, uint64_t frame, const char *type, uint64_t first,
 			uint64_t second, size_t ndimensions, const char *data)
 {
@@ -77,7 +79,7 @@ static void expect_data(const char *name, uint64_t frame, const char *type, uint
 	assert_memory_equal(made.bytes + item.offset, data, strlen(data));
 }
 
-/* It is nowhere, and these size bytes again and again. */
+/* The chunk is not stored: these size bytes, repeated. */
 static void expect_fill(const char *name, uint64_t frame, const char *type, uint64_t first,
 			uint64_t second, size_t ndimensions, const char *fill, size_t size)
 {
@@ -104,7 +106,7 @@ static void test_rules(void **state)
 	opened = gsd_open(&made);
 	assert_string_equal(opened.info->schema, "hoomd 1.4");
 	assert_null(opened.info->damage);
-	/* 1. what is one for all */
+	/* 1. values independent of N */
 	expect_data("configuration/step", 1, "<u8", 1, 0, 1, "\x07");
 	expect_data("particles/N", 1, "<u4", 1, 0, 1, "\x02");
 	expect_data("particles/N", 2, "<u4", 1, 0, 1, "\x03");
@@ -112,13 +114,13 @@ static void test_rules(void **state)
 	expect_fill("configuration/dimensions", 0, "|u1", 1, 0, 1, "\x03", 1);
 	expect_fill("configuration/box", 2, "<f4", 6, 0, 1,
 		    "\0\0\x80\x3f\0\0\x80\x3f\0\0\x80\x3f\0\0\0\0\0\0\0\0\0\0\0\0", 24);
-	/* 2. types, whatever N is */
+	/* 2. types, for any N */
 	expect_data("particles/types", 1, "|i1", 2, 2, 2, "X");
 	expect_data("particles/types", 2, "|i1", 2, 2, 2, "X");
 	expect_fill("bonds/types", 2, "|i1", 0, 2, 2, "\0", 2);
 	expect_fill("particles/type_shapes", 0, "|i1", 1, 3, 2, "{}", 3);
 	expect_none("bonds/type_shapes", 0);
-	/* 3. rows, where N is that of frame 0 */
+	/* 3. rows, if N is that of frame 0 */
 	expect_data("particles/mass", 1, "<f4", 2, 0, 1, "MASSMASS");
 	expect_fill("particles/mass", 2, "<f4", 3, 0, 1, "\0\0\x80\x3f", 4);
 	expect_data("particles/mass", 3, "<f4", 2, 0, 1, "MASSMASS");
@@ -133,7 +135,7 @@ static void test_rules(void **state)
 	expect_data("log/e", 2, "|u1", 4, 0, 1, "logs");
 	expect_data("log/late", 1, "|u1", 1, 0, 1, "l");
 	expect_none("log/late", 2);
-	/* 5. states, and what the schema does not know */
+	/* 5. states, and names outside the schema */
 	expect_data("state/hpmc/sphere/radius", 0, "<f4", 1, 0, 1, "radi");
 	expect_none("state/hpmc/sphere/radius", 1);
 	expect_none("particles/nothing", 1);
@@ -178,7 +180,7 @@ static void test_steps(void **state)
 		}
 		gsd_close(&opened);
 	}
-	gsd_begin(&made, 0x20000, "hoomd", 0x10000); /* none has a step */
+	gsd_begin(&made, 0x20000, "hoomd", 0x10000); /* no frame has a step */
 	gsd_name(&made, names[0]);
 	gsd_name(&made, "log/x");
 	gsd_chunk(&made, 3, 1, GSD_U1, 1, 1, "x", 1);
@@ -188,7 +190,7 @@ static void test_steps(void **state)
 	gsd_close(&opened);
 }
 
-/* N must be a single uint32, but only those who need it notice. */
+/* N must be a single uint32, but only chunks that need it fail. */
 static void test_wrong_count(void **state)
 {
 	struct bpk_item item;

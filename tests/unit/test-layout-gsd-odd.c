@@ -1,4 +1,6 @@
-/* GSD files that are broken, or odd. */
+/*
+ * GSD files with damage, or with oddities.
+ */
 #include "unit/gsd-bytes.h"
 
 /* ---- Headers ---- */
@@ -63,7 +65,7 @@ static void test_headers(void **state)
 
 /* ---- Entries ---- */
 
-/* Open made, whose entry 1 of 3 is broken: it ends there, and says so. */
+/* Open made, whose entry 1 of 3 is damaged: the list ends there, with a report. */
 static void check_ends(const struct gsd_made *made, const char *damage)
 {
 	struct gsd_opened opened = gsd_open(made);
@@ -132,7 +134,7 @@ static void test_descending(void **state)
 	gsd_close(&opened);
 }
 
-/* ---- What is odd ---- */
+/* ---- Oddities ---- */
 
 static void test_repeated_chunks(void **state)
 {
@@ -169,7 +171,7 @@ static void test_repeated_chunks(void **state)
 	gsd_close(&opened);
 }
 
-/* GSD's library cuts names to 63 bytes and lists them anew for each frame: they are one. */
+/* GSD's library cuts names to 63 bytes and lists them again for each frame: they are merged. */
 static void test_names_that_were_cut(void **state)
 {
 	static const uint32_t versions[] = { 0x10000, 0x20000 }; /* also after an upgrade */
@@ -241,7 +243,7 @@ static void test_names(void **state)
 	gsd_close(&opened);
 }
 
-/* What GSD's library would refuse, or lose. */
+/* Files that GSD's library refuses, or reads incompletely. */
 static void test_refused(void **state)
 {
 	struct gsd_made made;
@@ -258,7 +260,8 @@ static void test_refused(void **state)
 	assert_int_equal(gsd_find(&opened, "a", 1000000000000000, &item), 0);
 	assert_int_equal(gsd_find(&opened, "a", 999999999999999, &item), 1);
 	gsd_close(&opened);
-	bpk_put_le64(made.bytes + 16, 1ULL << 50); /* room for that frame, which is not there */
+	/* an index with room for that frame, past the end of the file */
+	bpk_put_le64(made.bytes + 16, 1ULL << 50);
 	opened = gsd_open(&made);
 	assert_int_equal(opened.info->narrays, 3);
 	assert_non_null(strstr(opened.info->damage, "index of 1125899906842624 entries at"));
@@ -299,7 +302,7 @@ static void test_overlaps(void **state)
 	gsd_close(&opened);
 }
 
-/* Characters are a string, of which python gsd 3.4 makes a text. */
+/* Characters are a string, for which python gsd 3.4 returns text. */
 static void test_characters(void **state)
 {
 	struct gsd_made made;

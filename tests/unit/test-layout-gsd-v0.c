@@ -1,4 +1,6 @@
-/* GSD files of version 0.0.1, as the program of 2014 wrote them and as its document says. */
+/*
+ * GSD files of version 0.0.1, as written by the program of 2014 and as described in its document.
+ */
 #include "unit/gsd-bytes.h"
 
 /* The header of the original program. */
@@ -14,7 +16,7 @@ struct v0 {
 	size_t size, index, entry_size, nentries, room;
 };
 
-/* check: where the check word stands. */
+/* check: offset of the check word. */
 static void v0_begin(struct v0 *v0, size_t check, size_t entry_size)
 {
 	size_t fields = check == 224 ? 144 : 140;
@@ -107,7 +109,7 @@ static void check_v0(size_t check, size_t entry_size)
 
 static void test_layouts(void **state)
 {
-	/* The example's own bytes of the first two entries, to hold v0_chunk against. */
+	/* The example's own bytes of the first two entries, to compare v0_chunk with. */
 	static const struct gsd_row entries[] = {
 		{ 0x090, "e800000000000000 1000000000000000" },
 		{ 0x0e0, "56fd56fd 00000000" },
@@ -144,7 +146,7 @@ static void test_broken(void **state)
 	struct v0 v0;
 
 	(void)state;
-	v0_begin(&v0, 224, 88); /* nothing in it */
+	v0_begin(&v0, 224, 88); /* empty */
 	opened = v0_open(&v0);
 	assert_non_null(opened.layout);
 	assert_int_equal(opened.info->narrays, 0);
@@ -164,7 +166,7 @@ static void test_broken(void **state)
 	assert_int_equal(opened.info->last_step, 100);
 	assert_string_equal(opened.info->damage, "entry 2 of the index (frame 1): unknown type 0");
 	gsd_close(&opened);
-	v0.size -= 20; /* and data that is cut off */
+	v0.size -= 20; /* and truncated data */
 	v0.bytes[v0.index + 2 * 82 + 41] = 3;
 	v0_seal(&v0, 2);
 	opened = v0_open(&v0);

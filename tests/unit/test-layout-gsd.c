@@ -1,4 +1,6 @@
-/* GSD files: the examples of their versions in hex, cut and flipped ones, and real ones. */
+/*
+ * GSD files: examples of each version in hex, cut and flipped ones, and real ones.
+ */
 #include "unit/gsd-bytes.h"
 
 #include <stdio.h>
@@ -50,7 +52,8 @@ static const struct gsd_row rows_of_2_1[] = {
 	{ 0, NULL },
 };
 
-/* pos and a in both frames, an empty chunk in the first; 1.0 keeps frame 1 as it was written. */
+/* pos and a in both frames, an empty chunk in the first; 1.0 keeps frame 1 in the order of
+ * writing. */
 static void check_example(const struct gsd_row *rows, size_t size, const char *variant,
 			  bool swapped)
 {
@@ -101,7 +104,7 @@ static void test_examples(void **state)
 	check_example(rows_of_2_1, 5436, "2.1", false);
 }
 
-/* ---- Anything ---- */
+/* ---- Any file ---- */
 
 static void test_hurt(void **state)
 {

@@ -1,11 +1,13 @@
-/* NetCDF-3: files made by hand of each version, every cut and flip of them, and a real one. */
+/*
+ * NetCDF-3: files of each version built by hand, every cut and flip of them, and a real one.
+ */
 #include "unit/layout-files.h"
 
 enum { BYTE = 1, CHAR, SHORT, INT, FLOAT, DOUBLE, UBYTE, USHORT, UINT, INT64, UINT64 };
 
 static const size_t type_sizes[] = { 0, 1, 1, 2, 4, 4, 8, 1, 2, 4, 8, 8 };
 
-/* The dimensions of all files here: that of the records, 3 and 2; and one that they do not have. */
+/* The dimensions of all files here: the record dimension, 3 and 2; and one that does not exist. */
 enum { RECORDS, THREE, TWO, NDIMENSIONS, FAR = NDIMENSIONS };
 
 static const uint64_t lengths[NDIMENSIONS + 1] = { 0, 3, 2, 1 };
@@ -20,7 +22,7 @@ struct variable {
 
 struct recipe {
 	uint8_t version;
-	uint64_t nrecords; /* that are there */
+	uint64_t nrecords; /* existing ones */
 	uint64_t claimed;
 	size_t nvariables;
 	struct variable variables[8];
@@ -108,7 +110,7 @@ static void make_head(struct maker *m, const struct recipe *r)
 
 /* ---- Files ---- */
 
-/* Give every variable its place behind a head of that size; returns the size of a record. */
+/* Assign offsets after a head of that size; returns the size of a record. */
 static uint64_t place_variables(struct recipe *r, uint64_t at)
 {
 	uint64_t begin, size = 0;
@@ -130,7 +132,7 @@ static uint64_t place_variables(struct recipe *r, uint64_t at)
 	return count == 1 ? size : at - begin;
 }
 
-/* Head first without offsets, to see how long it is, then with them. */
+/* The head is built without offsets, to find its size, then with them. */
 static struct maker make_file(struct recipe *r)
 {
 	struct maker m = { .big_endian = true };
@@ -224,7 +226,7 @@ static void test_types_of_cdf5(void **state)
 	close_opened(&o);
 	bpk_buf_clear(&m.bytes);
 
-	r.version = 2; /* knows none of them */
+	r.version = 2; /* it has no such types */
 	m = make_file(&r);
 	o = open_bytes(bpk_buf_view(&m.bytes));
 	assert_null(o.layout);
@@ -252,7 +254,7 @@ static void test_a_single_variable_in_records_has_no_padding(void **state)
 	bpk_buf_clear(&m.bytes);
 }
 
-/* The usual file less its last bytes. */
+/* The usual file without its last bytes. */
 static void expect_cut(size_t cut, uint64_t claimed, uint64_t nframes, uint64_t narrays,
 		       const char *damage)
 {
@@ -283,7 +285,7 @@ static void test_cut_files(void **state)
 	expect_cut(3, 2, 2, 9, NULL); /* only padding is missing */
 	expect_cut(4, 2, 1, 6, "record 1 of 2 is cut short");
 	expect_cut(4, UINT32_MAX, 1, 6, NULL);
-	expect_cut(0, 1, 1, 6, NULL); /* as the head says */
+	expect_cut(0, 1, 1, 6, NULL); /* as in the head */
 	expect_cut(0, 7, 2, 9, "record 2 of 7 is cut short");
 	expect_cut(33, 2, 0, 2, "variable 'id' is cut short: 12 bytes at offset 604");
 }
@@ -315,13 +317,13 @@ static void test_bad_heads(void **state)
 	expect_plain(3, 3);   /* version */
 	expect_plain(11, 11); /* tag of the dimensions */
 	expect_plain(15, 4);  /* one dimension more */
-	expect_plain(19, 0);  /* a name without a letter */
+	expect_plain(19, 0);  /* an empty name */
 	expect_plain(20, 0);  /* a name that begins with a NUL */
 	expect_plain(18, 8);  /* a name of 2053 bytes */
-	expect_plain(47, 0);  /* a second dimension for records */
+	expect_plain(47, 0);  /* a second record dimension */
 
 	r.version = 1;
-	r.variables[5].name = "x"; /* two of one name */
+	r.variables[5].name = "x"; /* two equal names */
 	m = make_file(&r);
 	o = open_bytes(bpk_buf_view(&m.bytes));
 	assert_null(o.layout);

@@ -1,11 +1,11 @@
 /*
- * NumPy's .npy: heads read and written, and types that are not known here.
+ * NumPy's .npy: reading and writing heads, and unknown types.
  */
 #include "unit/layout-bytes.h"
 
 #include <stdio.h>
 
-/* An .npy of this version, head text and so many bytes of data. */
+/* An .npy of this version, with this head text and data bytes. */
 static void put_npy(struct bpk_buf *buf, int version, const char *text, size_t data)
 {
 	put_text(buf, "\x93NUMPY");
@@ -70,7 +70,7 @@ static void test_types(void **state)
 		  { 1 },
 		  1,
 		  false },
-		/* not known here: bytes of the right size */
+		/* unknown here: opaque items of the right size */
 		{ "{'descr': [('a', '|u1'), ('', '|V7'), ('b', '<f8')], 'fortran_order': True, "
 		  "'shape': (1, 2)}",
 		  "|V16",
@@ -89,7 +89,7 @@ static void test_types(void **state)
 		  { 2 },
 		  1,
 		  false },
-		/* a pickle, or nobody knows what: all there is */
+		/* a pickle, or an unknown size: all bytes */
 		{ "{'descr': '|O', 'fortran_order': False, 'shape': (3,)}",
 		  "|u1",
 		  { 32 },
@@ -130,7 +130,7 @@ static void test_types(void **state)
 	}
 }
 
-/* What is no head, or one that cannot be followed, is plain bytes. */
+/* Invalid heads: plain bytes. */
 static void test_refused(void **state)
 {
 	static const char *const texts[] = {
@@ -173,7 +173,7 @@ static void test_refused(void **state)
 	}
 }
 
-/* Brackets as deep as they come: refused by their depth, not by the stack's end. */
+/* Deep brackets: refused by the depth limit, before the stack overflows. */
 static void test_deep(void **state)
 {
 	struct bpk_buf text = { 0 }, file = { 0 };
@@ -192,7 +192,7 @@ static void test_deep(void **state)
 	bpk_buf_clear(&text);
 }
 
-/* Cut short there is no array, and the damage is told; more bytes than needed are left alone. */
+/* A cut file has no array, and the damage is reported; extra bytes are ignored. */
 static void test_cut(void **state)
 {
 	struct bpk_buf file = { 0 };
@@ -235,7 +235,7 @@ static void test_hostile(void **state)
 
 /* ---- Writing ---- */
 
-/* Heads to the byte as NumPy 1.24 writes them, but for the spaces. */
+/* Heads byte for byte as by NumPy 1.24, except for spaces. */
 static void test_write(void **state)
 {
 	static const struct {
@@ -349,7 +349,7 @@ static void test_write(void **state)
 	}
 }
 
-/* A head too long for version 1 is of version 2, and is read again. */
+/* A head too long for version 1 gets version 2, and is read back. */
 static void test_write_long(void **state)
 {
 	struct bpk_array array = { .ndimensions = 1, .shape = { 2 } };
@@ -401,7 +401,7 @@ static void test_write_refused(void **state)
 	}
 }
 
-/* ---- A real one ---- */
+/* ---- A real file ---- */
 
 static void test_sample(void **state)
 {

@@ -1,9 +1,9 @@
 /*
- * Zips of stored members, NumPy's .npz among them: names, kinds, zip64, and headers that disagree.
+ * Zips of stored members, NumPy's .npz included: names, kinds, zip64, and contradicting headers.
  */
 #include "unit/layout-bytes.h"
 
-/* What a member is made with. */
+/* The parameters of a member. */
 struct made {
 	const char *name, *content;
 	uint16_t flags, method;
@@ -20,10 +20,10 @@ static size_t content_size(const struct made *made)
 	return made->content == npy ? sizeof npy - 1 : strlen(made->content);
 }
 
-/* Two sizes, packed or not, as 32 bits or behind in an extra field. */
+/* Two sizes, packed or not, as 32 bits or in an extra field. */
 static void put_sizes(struct bpk_buf *file, const struct made *made, bool known)
 {
-	put_le(file, 0, 4); /* a CRC, which nothing looks at */
+	put_le(file, 0, 4); /* a CRC, which is not read */
 	for (int i = 0; i < 2; i++)
 		put_le(file, made->zip64 ? UINT32_MAX : known ? content_size(made) : 0, 4);
 	put_le(file, strlen(made->name), 2);
@@ -63,7 +63,7 @@ static void put_entry(struct bpk_buf *file, const struct made *made, uint64_t lo
 	put_le(file, made->zip64 ? UINT32_MAX : local, 4);
 	put_text(file, made->name);
 	if (made->zip64) {
-		put(file, "XY\4\0abcd", 8); /* of somebody else */
+		put(file, "XY\4\0abcd", 8); /* of another program */
 		put_le(file, 1, 2);
 		put_le(file, 24, 2);
 		put_le(file, content_size(made), 8);
@@ -184,7 +184,7 @@ static void test_mixed(void **state)
 	}
 }
 
-/* Nothing but packed members: NumPy's are known for what they are, others are plain bytes. */
+/* Only packed members: NumPy's are recognised, others are plain bytes. */
 static void test_packed(void **state)
 {
 	const struct made one = { .name = "a.npy", .content = "?", .method = DEFLATED };
@@ -207,11 +207,11 @@ static void test_packed(void **state)
 	bpk_buf_clear(&file);
 }
 
-/* A member whose local header says something else is left out, and told. */
+/* A member whose local header disagrees is left out and reported. */
 static void test_disagree(void **state)
 {
 	static const struct {
-		size_t at; /* in the second local header */
+		size_t at; /* offset in the second local header */
 		const char *damage;
 	} rows[] = {
 		{ 0, "member 1: it has no local header" },
@@ -243,7 +243,7 @@ static void test_disagree(void **state)
 	}
 }
 
-/* A directory that breaks off ends the arrays there; a wrong count is told. */
+/* A truncated directory ends the arrays there; a wrong count is reported. */
 static void test_directory(void **state)
 {
 	const struct made made[] = { { .name = "a", .content = "first" },
@@ -276,7 +276,7 @@ static void test_directory(void **state)
 	bpk_buf_clear(&file);
 }
 
-/* Entries that lead to one member, or into one, are that member and no more. */
+/* Several entries for one member, or for its inside, count as that member only. */
 static void test_overlaps(void **state)
 {
 	static const struct made made = { .name = "x.npy", .content = npy };

@@ -1,9 +1,11 @@
-/* TRR: files made by hand of each kind, every cut and flip of small ones, and a real one. */
+/*
+ * TRR: files of each kind built by hand, every cut and flip of small ones, and a real one.
+ */
 #include "unit/layout-files.h"
 
-enum { HEAD = 76 }; /* bytes in front of time and lambda */
+enum { HEAD = 76 }; /* bytes before time and lambda */
 
-/* One frame; parts not asked for have no bytes. */
+/* One frame; parts not requested have no bytes. */
 struct recipe {
 	size_t real_size;
 	uint32_t natoms, step;
@@ -44,7 +46,7 @@ static void test_frames_of_many_kinds(void **state)
 		{ 4, 2, 0, .box = true, .x = true, .v = true },
 		{ 4, 2, 5, .box = true, .x = true },
 		{ 4, 2, 10, .box = true, .x = true },
-		{ 4, 2, 15, .box = true, .f = true }, /* as large as those before */
+		{ 4, 2, 15, .box = true, .f = true }, /* as large as the frames before it */
 		{ 8, 1, 20, .box = true, .vir = true, .pres = true, .x = true, .v = true,
 		  .f = true },
 		{ 4, 0, 0x80000000u, .box = true }, /* a step beyond 2^31 - 1 is lost */
@@ -87,7 +89,7 @@ static void test_frames_of_many_kinds(void **state)
 	bpk_buf_clear(&m.bytes);
 }
 
-/* Two frames, the second of which is cut or changed; the line says what is wrong with it. */
+/* Two frames, the second one cut or changed; damage is the expected line. */
 static void expect_damage(size_t cut, size_t at, uint8_t value, const char *damage)
 {
 	const struct recipe r = { 4, 2, 7, .box = true, .x = true };
@@ -132,7 +134,7 @@ static void test_other_heads_are_plain_bytes(void **state)
 	struct opened o;
 
 	(void)state;
-	make_frame(&m, &none); /* nothing tells its precision */
+	make_frame(&m, &none); /* its precision is unknown */
 	o = open_bytes(bpk_buf_view(&m.bytes));
 	assert_null(o.layout);
 	close_opened(&o);

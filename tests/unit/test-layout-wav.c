@@ -1,5 +1,5 @@
 /*
- * WAV: RIFF, RF64 and BW64, widths, extensible formats, and sizes that do not fit.
+ * WAV: RIFF, RF64 and BW64, widths, extensible formats, and wrong sizes.
  */
 #include "unit/layout-bytes.h"
 
@@ -75,7 +75,7 @@ static void test_widths(void **state)
 	}
 }
 
-/* 24 bits of sound in an extensible format; what follows the data is left alone. */
+/* 24-bit sound in an extensible format; bytes after the data are ignored. */
 static void put_extensible(struct bpk_buf *file, uint16_t tag)
 {
 	put_head(file, "RIFF");
@@ -155,7 +155,7 @@ static void test_rf64(void **state)
 	}
 }
 
-/* Whole rows of what is there; the size that nobody knew is up to the end, and no damage. */
+/* Whole rows of the existing bytes; an unknown size extends to the end, without damage. */
 static void test_sizes(void **state)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /*
- * msgpack as JSON text and back, and the numbers of JSON.
+ * msgpack as JSON text and back, and JSON numbers.
  */
 #include "unit/unit.h"
 
@@ -16,7 +16,7 @@ static void take_hex(struct bpk_buf *out, const char *hex)
 		fail_msg("%s", err.text);
 }
 
-/* Print, and compare; an empty text: it must fail with kind. */
+/* Print and compare; an empty text means failure of this kind. */
 static void prints(const char *hex, const char *text, enum bpk_kind kind)
 {
 	struct bpk_buf bytes = { 0 }, json = { 0 };
@@ -51,7 +51,7 @@ static void parses(const char *text, const char *hex, enum bpk_kind kind)
 	bpk_buf_clear(&found);
 }
 
-/* What is in the shortest form, and prints as this. */
+/* Parse and print: hex is the shortest form. */
 static void both(const char *hex, const char *text)
 {
 	prints(hex, text, BPK_OK);
@@ -123,7 +123,7 @@ static void test_floats(void **state)
 	parses("0.000e99", "cb0000000000000000", BPK_OK);
 }
 
-/* Numbers that nothing else holds keep their digits. */
+/* Numbers that no other form holds keep their digits. */
 static void test_digits(void **state)
 {
 	(void)state;
@@ -142,7 +142,7 @@ static void test_digits(void **state)
 	both("c70564"
 	     "3165393939",
 	     "1e999");
-	/* what is none, or needs it not */
+	/* invalid digits, and digits that another form holds */
 	prints("d46435", "{\"$ext\": 100, \"$bin\": \"35\"}", BPK_OK);
 	prints("c70464"
 	       "312e3530",
@@ -186,12 +186,12 @@ static void test_forms(void **state)
 	both("810102", "{\"$map\": [[1, 2]]}");
 	both("82a16101a16102", "{\"$map\": [[\"a\", 1], [\"a\", 2]]}");
 	both("81a1ff01", "{\"$map\": [[{\"$str\": \"ff\"}, 1]]}");
-	/* keys that could be taken for ours */
+	/* keys that resemble ours */
 	both("81a424626966"
 	     "01",
 	     "{\"$map\": [[\"$bif\", 1]]}");
 	both("81a42462696ea23030", "{\"$map\": [[\"$bin\", \"00\"]]}");
-	/* what only resembles a form is a map */
+	/* an object that only resembles a form is a map */
 	parses("{\"$bin\": \"0\"}", "81a42462696ea130", BPK_OK);
 	parses("{\"$bin\": \"0g\"}", "81a42462696ea23067", BPK_OK);
 	parses("{\"$bin\": 5}", "81a42462696e05", BPK_OK);
@@ -241,7 +241,7 @@ static void test_depth(void **state)
 	assert_int_equal(bpk_msgpack_print(bpk_buf_view(&bytes), &json, &err), -1);
 	assert_int_equal(err.kind, BPK_LIMIT);
 	assert_int_equal(json.size, 0);
-	/* maps with maps as keys, too, whose text is three levels each */
+	/* maps with maps as keys, whose text is three levels each */
 	memset(bytes.data, 0x81, bytes.size);
 	assert_int_equal(bpk_msgpack_print(bpk_buf_view(&bytes), &json, &err), -1);
 	bpk_buf_clear(&bytes);

@@ -58,7 +58,7 @@ static void free_sample(struct sample *s)
 }
 
 /* "item (r) : chunk index r div chunkshape, rest q = r mod chunkshape, block q div blockshape, item
- * q mod blockshape": where item number, in C order, lies. */
+ * q mod blockshape": the place of item number, in C order. */
 static void place_of(const struct bpk_frame_nd *nd, uint64_t number, uint64_t *chunk,
 		     uint64_t *block, uint64_t *item)
 {
@@ -78,7 +78,7 @@ static void place_of(const struct bpk_frame_nd *nd, uint64_t number, uint64_t *c
 	}
 }
 
-/* All chunks, one behind the other, by the formula. */
+/* All chunks, concatenated, by the formula. */
 static uint8_t *place_all(const struct sample *s)
 {
 	const struct bpk_frame_nd *nd = &s->nd;
@@ -158,7 +158,7 @@ struct walk {
 	const uint8_t *chunks;
 	uint8_t *run;
 	uint64_t chunk;
-	uint64_t *seen, nseen; /* chunk * 2^32 + block, as they come */
+	uint64_t *seen, nseen; /* chunk * 2^32 + block, in order */
 };
 
 static int visit_block(void *arg, uint64_t number, struct bpk_err *err)
@@ -189,7 +189,7 @@ static int compare_u64(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What lies straight in a chunk is there, byte for byte. */
+/* The contiguous part of a chunk is in place, byte for byte. */
 static void assert_straight(const struct walk *w, uint64_t chunk)
 {
 	const struct bpk_frame_nd *nd = &w->s->nd;
@@ -207,7 +207,7 @@ static void assert_straight(const struct walk *w, uint64_t chunk)
 }
 
 /* Exactly the blocks that hold items of the run are visited, each once and ascending, and the run
- * is what the formula says. */
+ * matches the formula. */
 static void assert_run(const struct sample *s, const uint8_t *chunks, const struct bpk_slice *box,
 		       uint64_t first, uint64_t count)
 {
@@ -268,14 +268,14 @@ static void test_scatter(void **state)
 
 /* ---- Bands ---- */
 
-/* All chunks of a run, packed, as a reader has a band in memory. */
+/* All chunks of a run, packed, as a reader holds a band in memory. */
 struct packing {
 	const struct sample *s;
 	const uint8_t *chunks;
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_buf *packed;
-	uint64_t *owner, band; /* which band a chunk was seen in last */
-	bool shared;           /* a chunk was in two */
+	uint64_t *owner, band; /* the last band in which a chunk was seen */
+	bool shared;           /* a chunk was in two bands */
 };
 
 static int pack_chunk(void *arg, uint64_t number, struct bpk_err *err)
@@ -327,7 +327,7 @@ static void assert_band(struct packing *p, const struct bpk_slice *box, uint64_t
 	free(out);
 }
 
-/* The bands of a box follow one another to its end and unpack to its items. */
+/* The bands of a box are consecutive up to its end and decode to its items. */
 static void assert_bands(const struct sample *s, const uint8_t *chunks, const struct bpk_slice *box,
 			 enum bpk_frame_purpose purpose)
 {
@@ -379,7 +379,7 @@ static void test_bands(void **state)
 	}
 }
 
-/* Bands of large arrays have bounded sizes, whole ones begin where chunks do. */
+/* Bands of large arrays have bounded sizes; whole ones begin at chunk boundaries. */
 static void test_large(void **state)
 {
 	static const struct {
@@ -388,7 +388,7 @@ static void test_large(void **state)
 	} rows[] = {
 		/* a row of the grid */
 		{ 2, { 1000, 10000 }, { 200, 10 }, { 10, 10 }, 200 * 10000 },
-		/* more of them, where they are small */
+		/* several rows, if they are small */
 		{ 1, { 1u << 30 }, { 1024 }, { 1024 }, 1u << 20 },
 		{ 1, { 1u << 30 }, { 1000 }, { 10 }, 1048000 },
 		/* rows of blocks, single rows, and the next dimension */

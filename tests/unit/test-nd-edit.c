@@ -1,7 +1,7 @@
 /*
- * Arrays in chunks of several dimensions, changed: rows added and cut off, bands written over, in
- * contiguous and in sparse frames. What readers find is held against a model after every commit.
- * And such an array with every bit turned and cut off at every byte.
+ * Changing arrays in chunks of several dimensions: rows added and removed, bands overwritten, in
+ * contiguous and sparse frames. After every commit the readers' content is compared with a model.
+ * Such an array is also cut at every byte and read with every bit flipped.
  */
 #include "unit/archive.h"
 
@@ -50,7 +50,7 @@ struct model {
 	const struct bpk_writer_ops *writer_ops;
 	struct bpk_buf raw;
 	size_t row_size;
-	uint64_t band_rows; /* that are packed together */
+	uint64_t band_rows; /* rows that are packed together */
 	struct unit_random random;
 };
 
@@ -108,7 +108,7 @@ static void pack(struct model *m, const struct bpk_writer_ops *ops, void *writer
 	bpk_buf_clear(&parcel.raw);
 }
 
-/* What the model has from that band on. */
+/* Put the model's content from that band on. */
 static void put_rest(struct model *m, const struct bpk_writer_ops *ops, void *writer,
 		     uint64_t number, uint64_t band_rows)
 {
@@ -117,7 +117,7 @@ static void put_rest(struct model *m, const struct bpk_writer_ops *ops, void *wr
 		pack(m, ops, writer, number++, at, bpk_min_size(band, m->raw.size - at));
 }
 
-/* ---- Making one ---- */
+/* ---- Creating ---- */
 
 static struct bpk_array array_of(const struct sample *s)
 {
@@ -128,7 +128,7 @@ static struct bpk_array array_of(const struct sample *s)
 	return array;
 }
 
-/* Their list comes before all contents, so the shape lies behind the first sector. */
+/* The list of layers precedes all contents, so the shape is behind the first sector. */
 static void name_layers(struct bpk_layer *layers, char (*names)[32], unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
@@ -207,12 +207,12 @@ static void *open_editor(const struct model *m)
 	return editor;
 }
 
-/* ---- What came of it ---- */
+/* ---- Checks ---- */
 
 static void remark(void *arg, const char *line)
 {
 	(void)arg;
-	/* what is left of before, and what c-blosc2 needs for large ids, which is no damage */
+	/* holes of earlier states, and a header that c-blosc2 needs for large ids: no damage */
 	if (strstr(line, "holes") == NULL && strstr(line, "the header says") == NULL)
 		fail_msg("remark: %s", line);
 }
@@ -232,7 +232,7 @@ static void check_content(const struct model *m, void *reader)
 	bpk_buf_clear(&raw);
 }
 
-/* As readers that come now find it: in C order, and as it lies, with all digests. */
+/* As found by new readers: in C order, and as stored, with all digests. */
 static void check_place(const struct model *m)
 {
 	for (unsigned i = 0; i < 2; i++) {
@@ -334,7 +334,7 @@ static void test_random(void **state)
 	}
 }
 
-/* What is not committed is undone; and metadata may be set at any time. */
+/* Uncommitted changes are undone; metadata may be set at any time. */
 static void test_undone(void **state)
 {
 	(void)state;
@@ -372,8 +372,8 @@ static struct bpk_buf load_file(void)
 	return bytes;
 }
 
-/* Of the bytes that the old header leads to, only those of the new one's sizes and of the shape
- * change, which lie in one sector unless the header is long. */
+/* Of the bytes reachable from the old header only those of the sizes and of the shape change; they
+ * are in one sector unless the header is long. */
 static void test_old_bytes_stay(void **state)
 {
 	static const size_t ends[] = { SECTOR, 1024 };
@@ -401,7 +401,7 @@ static void test_old_bytes_stay(void **state)
 	}
 }
 
-/* A band that ends within a row; and nothing is changed. */
+/* A band that ends within a row is refused without changes. */
 static void test_part_of_a_row(void **state)
 {
 	struct model m = begin(2);
@@ -429,7 +429,7 @@ static void test_part_of_a_row(void **state)
 
 /* ---- Damage ---- */
 
-/* Is it found, by verify or by reading in C order? Other bytes never come out without a word. */
+/* True if verify or reading in C order finds it. Wrong bytes never come without an error. */
 static bool is_found(struct bpk_view bytes, struct bpk_view raw)
 {
 	bool found[2] = { true, true };
@@ -458,7 +458,7 @@ static bool is_found(struct bpk_view bytes, struct bpk_view raw)
 	return found[1];
 }
 
-/* An array of bpk's that was changed has holes, which nothing covers: this one has none. */
+/* A changed array of bpk has uncovered holes: this one has no holes. */
 static void test_damage(void **state)
 {
 	struct model m = begin(2);
@@ -474,7 +474,7 @@ static void test_damage(void **state)
 		frame.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
 	}
 	for (size_t size = 0; size < frame.size; size++) {
-		uint8_t *part = malloc(size + 1); /* so that a sanitizer sees who reads behind */
+		uint8_t *part = malloc(size + 1); /* so that a sanitizer finds reads past the end */
 
 		assert_non_null(part);
 		memcpy(part, frame.data, size);

@@ -1,5 +1,5 @@
 /*
- * Arrays in chunks of several dimensions: the metalayer, and shapes that are chosen.
+ * Arrays in chunks of several dimensions: the metalayer, and the choice of shapes.
  */
 #include "unit/unit.h"
 
@@ -58,7 +58,7 @@ static void test_caterva(void **state)
 	bpk_frame_nd_clear(&nd);
 }
 
-/* Every byte cut, every bit flipped: an error, or a geometry that holds together. */
+/* Every byte cut, every bit flipped: an error, or a consistent geometry. */
 static void test_hostile(void **state)
 {
 	uint8_t bytes[sizeof example];
@@ -84,7 +84,7 @@ static void test_hostile(void **state)
 	}
 }
 
-/* The metalayer of an array of bytes with these shapes, as a writer would put it. */
+/* Read the metalayer of an array of bytes with these shapes, as a writer would store it. */
 static int read_shapes(size_t count, const uint64_t *shape, const uint64_t *chunks,
 		       const uint64_t *blocks, struct bpk_frame_nd *nd, struct bpk_err *err)
 {
@@ -140,7 +140,7 @@ static void test_extremes(void **state)
 	}
 }
 
-/* Types of others: what is no type, and what has another size, are bytes. */
+/* Types of other writers: invalid types, and types of another size, are bytes. */
 static void test_types(void **state)
 {
 	static const struct {
@@ -192,7 +192,8 @@ static void assert_chosen(size_t count, const uint64_t *shape, uint32_t item_siz
 		assert_true(nd.block_shape[i] >= 1 && nd.block_shape[i] <= nd.chunk_shape[i]);
 		assert_true(shape[i] == 0 || nd.chunk_shape[i] <= shape[i]);
 	}
-	/* no larger than asked for, but for a single item, or for whole blocks in each dimension */
+	/* no larger than requested, except for a single item, or for whole blocks in each
+	 * dimension */
 	assert_true(nd.block_size <= bpk_max_u64(block_size, item_size));
 	assert_true(nd.chunk_size <= bpk_max_u64(chunk_size, item_size) << count);
 	if (array.size > 0)

@@ -1,7 +1,7 @@
 /*
- * What is stored without asking the codec must be what the codec could not have packed, and what a
- * codec is told about matches must not make it pack worse: over all data sets of the benches as
- * byte planes and as they are, and over streams made to mislead.
+ * The detection of noise and matches: streams stored without the codec must be incompressible, and
+ * hints about matches must not enlarge the output. All data sets of the benches, as byte planes and
+ * unfiltered, and streams made to mislead.
  */
 #include "unit/unit.h"
 
@@ -19,7 +19,7 @@ static bool codes_entropy(const struct bpk_codec *codec)
 	return codec->format == BPK_CODEC_FORMAT_ZLIB || codec->format == BPK_CODEC_FORMAT_ZSTD;
 }
 
-/* The stream's packed size, its own when it does not shrink. */
+/* The stream's packed size, or its raw size if it does not shrink. */
 static size_t packed_size(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec, unsigned level,
 			  struct bpk_view stream)
 {
@@ -34,7 +34,7 @@ static size_t packed_size(struct bpk_codec_ctx *ctx, const struct bpk_codec *cod
 	return packed == 0 ? stream.size : packed;
 }
 
-/* The same with zstd told which matches pay. */
+/* The same with a hint for zstd about matches. */
 static size_t matches_size(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_matches matches,
 			   struct bpk_view stream)
 {
@@ -60,7 +60,8 @@ static size_t matches_size(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_m
 	return packed == 0 ? stream.size : packed;
 }
 
-/* Noise: under 3% would have been saved. A skewed plane: the least effort loses under 3%. */
+/* Noise: less than 3% would have been saved. A skewed plane: the lowest effort loses less than
+ * 3%. */
 static void check_stream(struct bpk_codec_ctx *ctx, const char *what, bool plane,
 			 struct bpk_view stream)
 {
@@ -77,7 +78,7 @@ static void check_stream(struct bpk_codec_ctx *ctx, const char *what, bool plane
 		for (size_t l = 0; l < 3; l++) {
 			size_t packed;
 
-			/* the slowest level on noise takes seconds: the small streams stand in */
+			/* the slowest level takes seconds on noise: small streams are enough */
 			if (levels[l] == 9 && stream.size > 20000)
 				continue;
 			packed = packed_size(ctx, codec, levels[l], stream);
@@ -90,10 +91,10 @@ static void check_stream(struct bpk_codec_ctx *ctx, const char *what, bool plane
 	}
 }
 
-/* What came of telling a codec which matches pay. */
+/* The effect of hints about matches. */
 struct told {
 	struct bpk_codec_ctx *ctx;
-	uint64_t untold, told; /* bytes of all streams of which it told something */
+	uint64_t untold, told; /* bytes of all streams with a hint: without and with it */
 };
 
 /* No plane loses more than 2% and a few bytes. */
@@ -126,7 +127,7 @@ static void test_data_sets(void **state)
 
 	assert_non_null(bytes);
 	assert_non_null(plane);
-	/* behind the tenth set come records of other widths: the same planes again */
+	/* the sets after the tenth are records of other widths: the same planes again */
 	for (size_t i = 0; (data = bench_data_at(i)) != NULL && i < 10; i++) {
 		assert_int_equal(bench_data_make(data->name, 7, ALL, bytes), 0);
 		for (size_t s = 0; s < sizeof sizes / sizeof sizes[0]; s++) {
@@ -154,7 +155,7 @@ static unsigned skewed(unsigned byte)
 	return zeros;
 }
 
-/* Streams whose bytes are spread evenly, or that are noise but for a part. */
+/* Streams of evenly spread bytes, or noise except for a part. */
 static void mislead(unsigned kind, uint8_t *out, size_t size)
 {
 	struct unit_random r = { kind + 1 };
@@ -176,21 +177,21 @@ static void mislead(unsigned kind, uint8_t *out, size_t size)
 			if (i >= 1999)
 				out[i] = out[i - 1999];
 			break;
-		case 3: /* rows of 500, a tenth of each still */
+		case 3: /* rows of 500, a tenth of each constant */
 			if (i % 500 >= 450)
 				out[i] = 0;
 			break;
-		case 4: /* noise, but one twentieth */
+		case 4: /* noise, except one twentieth */
 			if (i >= size / 2 && i < size / 2 + size / 20)
 				out[i] = 9;
 			break;
-		case 5: /* few words in any order */
+		case 5: /* few words in random order */
 			out[i] = (uint8_t)(words[(i / 4 * 2654435761u >> 16) % 600] >> 8 * (i % 4));
 			break;
 		case 6: /* 7 bits of noise */
 			out[i] &= 0x7f;
 			break;
-		case 7: /* sections of other bytes each, even over all */
+		case 7: /* sections with different bytes, even in total */
 			out[i] = (uint8_t)(out[i] % 64 + 64 * (i * 4 / size));
 			break;
 		case 8: /* the second half repeats the first */
@@ -201,26 +202,26 @@ static void mislead(unsigned kind, uint8_t *out, size_t size)
 			if (unit_random_next(&r) % 4 == 0)
 				out[i] = 200;
 			break;
-		case 10: /* one byte but at the end */
+		case 10: /* one byte, except at the end */
 			out[i] = i == size - 1 ? 1 : 0;
 			break;
-		case 11: /* few bytes are frequent, as of exponents: matches are chance */
+		case 11: /* few bytes are frequent, as in exponents: matches are chance */
 			out[i] = (uint8_t)(60 + skewed(out[i]));
 			break;
 		case 12: /* the same, the second half repeats the first */
 			out[i] = i >= size / 2 ? out[i - size / 2] : (uint8_t)skewed(out[i]);
 			break;
-		case 13: /* the same, in runs of 40 of three that there are */
+		case 13: /* the same, in runs of 40 taken from three */
 			out[i] = i >= 120 ? out[i % 40 + 40 * (words[i / 40 % 600] % 3)]
 					  : (uint8_t)skewed(out[i]);
 			break;
-		case 14: /* skewed, and noise in the last quarter that repeats */
+		case 14: /* skewed, with repeating noise in the last quarter */
 			if (i < size / 4 * 3)
 				out[i] = (uint8_t)skewed(out[i]);
 			else if (i >= size / 4 * 3 + 700)
 				out[i] = out[i - 700];
 			break;
-		default: /* noise indeed */
+		default: /* noise */
 			break;
 		}
 	}
@@ -246,7 +247,7 @@ static void test_misleading_streams(void **state)
 	free(bytes);
 }
 
-/* The look pays only if noise and runs are told as such. */
+/* Sampling pays only if noise and runs are recognised. */
 static void test_kinds_are_told(void **state)
 {
 	uint8_t bytes[32768];
@@ -266,7 +267,7 @@ static void test_kinds_are_told(void **state)
 	assert_int_equal(bpk_stream_kind(bpk_view(bytes, 1), true), BPK_STREAM_STRUCTURE);
 }
 
-/* Whether repeats are near, far, or by chance. */
+/* Whether repeats are near, far, or chance. */
 static void test_matches_are_told(void **state)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /*
- * What prediction does to numbers: each set of kernels against what chunk/filter/filter.h says of
- * them, in plain words, between pages that may not be touched.
+ * Number kernels of prediction: each set against the definitions in chunk/filter/filter.h, between
+ * inaccessible pages.
  */
 #include "unit/unit.h"
 
@@ -40,7 +40,7 @@ static uint64_t swapped(uint64_t x, size_t width)
 	return y;
 }
 
-/* The lowest width bytes of it count. */
+/* The lowest width bytes of the result count. */
 static uint64_t define(enum bpk_filter_number what, uint64_t x, size_t width)
 {
 	uint64_t high = highest(width);

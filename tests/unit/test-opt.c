@@ -1,3 +1,6 @@
+/*
+ * Options of the command line: values, ranges, rows of the tables.
+ */
 #include "unit/unit.h"
 
 #include "cli/command.h"
@@ -113,7 +116,7 @@ static void test_shapes_are_numbers_with_commas(void **state)
 	assert_int_equal(shape.ndimensions, BPK_ARRAY_MAX_DIMENSIONS);
 }
 
-/* Every range against what Python's data[A:B] gives for total items. */
+/* Every range against the result of Python's data[A:B] for total items. */
 static void test_ranges_are_pythons(void **state)
 {
 	static const struct {
@@ -240,7 +243,7 @@ static void test_tables_are_sound(void **state)
 	}
 }
 
-/* Parse a command line of pack's; -1 and err as bpk_opts_parse gives them. */
+/* Parse a command line of pack; -1 and err as from bpk_opts_parse. */
 static int parse(char *args, int argc, const char *const *argv, int *first, struct bpk_err *err)
 {
 	char *copy[16] = { NULL };

@@ -1,6 +1,6 @@
 /*
- * The chunk against libblosc 1.x, both ways: every codec, filter, level and width, at sizes around
- * every boundary; thinned under sanitizers and when BPK_TEST_THIN is set.
+ * Chunks against libblosc 1.x, in both directions: every codec, filter, level and width, at sizes
+ * around every boundary; thinned under sanitizers and when BPK_TEST_THIN is set.
  */
 #include "unit/oracle.h"
 
@@ -20,7 +20,7 @@ int main(void)
 
 enum { LARGEST = 140000, ROOM = LARGEST + 4096 };
 
-/* One point of the matrix; number counts them, to vary what need not be crossed. */
+/* One point of the matrix; number counts them, to vary independent parameters. */
 struct point {
 	const char *codec;
 	enum bpk_filter filter;
@@ -83,7 +83,7 @@ static void check_theirs(struct bench *b, const struct point *p)
 	check_range(b, p, chunk);
 }
 
-/* The same chunk with room behind its last block: all of it, and items of it. */
+/* The same chunk with slack: all of it, and items of it. */
 static void check_slack(struct bench *b, const struct point *p, size_t packed)
 {
 	struct bpk_chunk_header header;
@@ -123,7 +123,7 @@ static void check_ours(struct bench *b, const struct point *p)
 	check_slack(b, p, packed);
 }
 
-/* What of the matrix is left out, and only for want of time. */
+/* Points left out to save time. */
 static bool skipped(const struct point *p)
 {
 	bool large = p->size > 20000;
@@ -180,7 +180,7 @@ static void test_both_ways(void **state)
 	}
 }
 
-/* Chunks of noise: what does not shrink is stored, and never outgrows its bound. */
+/* Chunks of noise: incompressible input is stored, and never exceeds its bound. */
 static void test_noise_both_ways(void **state)
 {
 	struct bench *b = *state;

@@ -1,15 +1,14 @@
 /*
- * Chunks as an installed c-blosc2 packs them, which BPK_CBLOSC2 names by its prefix, read by us:
- * codecs, pipelines, widths, ways to split, dictionaries, special chunks, blocks of variable
- * length; whole and in ranges of just the bytes that a range needs. Thinned under sanitizers and
- * when BPK_TEST_THIN is set.
+ * Chunks by an installed c-blosc2 (BPK_CBLOSC2 is its prefix), read by us: codecs, pipelines,
+ * widths, ways to split, dictionaries, special chunks, variable-length blocks; whole and in ranges
+ * from only the bytes that a range needs. Thinned under sanitizers and when BPK_TEST_THIN is set.
  */
 #include "unit/oracle.h"
 
 #include "chunk/chunk.h"
 #include "unit/cblosc2.h"
 
-/* What its header declares, of versions 2 and 3. */
+/* The declarations of its header, for versions 2 and 3. */
 struct cparams {
 	uint8_t compcode, compcode_meta, clevel;
 	int use_dict;
@@ -52,7 +51,7 @@ struct bench {
 	struct library theirs;
 	struct bpk_chunk_ctx *ctx;
 	uint8_t raw[LARGEST], packed[ROOM], needed[ROOM], want[LARGEST], back[LARGEST];
-	unsigned long chunks, agreed; /* of those that c-blosc2 reads itself */
+	unsigned long chunks, agreed; /* chunks that c-blosc2 reads itself */
 };
 
 struct pipeline {
@@ -99,7 +98,7 @@ static int take_extent(void *arg, uint32_t offset, uint32_t size, struct bpk_err
 	return 0;
 }
 
-/* A range out of nothing but the bytes that it needs. */
+/* Decode a range from only the bytes that it needs. */
 static bool range_agrees(struct bench *b, size_t packed, size_t start, size_t size,
 			 struct bpk_err *err)
 {
@@ -139,7 +138,7 @@ static bool agrees(struct bench *b, size_t packed, size_t size, uint32_t seed, s
 	return true;
 }
 
-/* What they packed must be what they read; else it is not for us to judge. */
+/* c-blosc2 must read its own chunk; otherwise it is not compared. */
 static bool read_by_them(struct bench *b, size_t packed, size_t size)
 {
 	void *dctx = b->theirs.create_dctx((struct dparams){ .nthreads = 1, .typesize = 8 });
@@ -181,7 +180,7 @@ static void check(struct bench *b, struct cparams p, const struct pipeline *pipe
 	judge(b, &p, pipeline->name, packed, size, number);
 }
 
-/* c-blosc2 loses what is behind the last whole word of delta, and refuses what has none. */
+/* c-blosc2 loses the bytes after the last whole word of delta, and refuses blocks without one. */
 static bool suits(const struct pipeline *pipeline, unsigned ts, size_t size)
 {
 	unsigned width = ts <= 2 || ts == 4 ? ts : ts % 8 == 0 ? 8 : 1;
@@ -264,7 +263,7 @@ static void test_pipelines(void **state)
 	report(b, "pipelines");
 }
 
-/* Few bytes but runs and zeros: streams without a codec. */
+/* Mostly runs and zeros: streams without a codec. */
 static void test_runs(void **state)
 {
 	struct bench *b = *state;
@@ -286,7 +285,8 @@ static void test_dictionaries(void **state)
 	struct bpk_chunk_header header;
 	unsigned nwith = 0;
 
-	/* it packs them with a memcpy over itself, at which the sanitizer ends the program */
+	/* c-blosc2 encodes them with an overlapping memcpy, at which the sanitizer ends the
+	 * program */
 	if (ORACLE_SANITIZED)
 		skip();
 	oracle_fill_text(b->raw, LARGEST);
@@ -340,7 +340,7 @@ static void test_variable_blocks(void **state)
 		skip();
 	oracle_fill_text(b->raw, LARGEST);
 	for (unsigned number = 0; number < 60; number++) {
-		/* delta is left out: c-blosc2 does not read its own */
+		/* without delta: c-blosc2 does not read its own */
 		static const uint8_t chosen[] = { 0, 1, 2, 6, 8 };
 		const struct pipeline *pipeline = &pipelines[chosen[number % 5]];
 		struct cparams p = params(codecs[number / 5 % 5], 1 + number % 8, pipeline);
@@ -377,7 +377,7 @@ static void test_variable_blocks(void **state)
 	report(b, "blocks of variable length");
 }
 
-/* "A B2 3.0 - 3.3 writer defect": a block size that is no multiple of the typesize. */
+/* "A B2 3.0 - 3.3 writer defect": a block size that is not a multiple of the typesize. */
 static void test_misstated_block_sizes(void **state)
 {
 	struct bench *b = *state;
@@ -408,7 +408,7 @@ static void test_misstated_block_sizes(void **state)
 	report(b, "misstated block sizes");
 }
 
-/* NULL, or why there is none. */
+/* NULL, or the reason for a skip. */
 static const char *open_library(struct library *b)
 {
 	const char *reason = cblosc2_open(&b->library);

@@ -1,8 +1,7 @@
 /*
- * Blosc2's chunks as we pack them, read by an installed c-blosc2 and by ourselves: every codec,
- * pipeline and width, at sizes around every boundary; thinned under sanitizers and when
- * BPK_TEST_THIN is set. Without its plugins c-blosc2 knows no bytedelta, whose rows are then left
- * out.
+ * Our Blosc2 chunks, read by an installed c-blosc2 and by ourselves: every codec, pipeline and
+ * width, at sizes around every boundary; thinned under sanitizers and when BPK_TEST_THIN is set. A
+ * c-blosc2 without its plugins has no bytedelta; its rows are then left out.
  */
 #include "unit/oracle.h"
 
@@ -11,13 +10,13 @@
 
 enum { LARGEST = 140000, MAX_BLOCKS = 400, ROOM = LARGEST + 8 * MAX_BLOCKS + 4096 };
 
-/* One point of the matrix; number counts them, to vary what need not be crossed. */
+/* One point of the matrix; number counts them, to vary independent parameters. */
 struct point {
 	struct bpk_recipe recipe;
 	const char *pipeline;
 	size_t size;
 	uint32_t number;
-	uint32_t nblocks; /* of variable length, in sizes of the bench; 0: not these */
+	uint32_t nblocks; /* of variable length, in sizes of the bench; 0: blocks of one size */
 };
 
 struct bench {
@@ -26,7 +25,7 @@ struct bench {
 	uint8_t raw[LARGEST], packed[ROOM], back[ROOM];
 	bool plugins;
 	uint32_t sizes[MAX_BLOCKS];
-	unsigned long judged, agreed; /* chunks that c-blosc2 was shown, and read alike */
+	unsigned long judged, agreed; /* chunks passed to c-blosc2, and those read alike */
 	unsigned long items, items_agreed;
 };
 
@@ -54,8 +53,8 @@ static void describe(const struct point *p, const char *what, const char *why)
 }
 
 /*
- * Does c-blosc2 get such items wrong? It does those of delta chunks, and those that are as many
- * bytes as one of two blocks that they lie across; blocks of variable length it refuses.
+ * True for items that c-blosc2 is known to read wrongly: those of delta chunks, and those as long
+ * as one of two blocks that they span. It refuses variable-length blocks.
  */
 static bool known_wrong(const struct bench *b, const struct point *p, size_t start, size_t size)
 {
@@ -123,7 +122,7 @@ static void check_ours(struct bench *b, const struct point *p, struct bpk_view c
 		assert_memory_equal(b->back, b->raw + start, size);
 }
 
-/* Pack into b->packed; the size of the chunk. */
+/* Encode into b->packed; returns the size of the chunk. */
 static size_t encode(struct bench *b, const struct point *p)
 {
 	struct bpk_view raw = bpk_view(b->raw, p->size);
@@ -153,7 +152,7 @@ static void check_point(struct bench *b, const struct point *p)
 	check_ours(b, p, bpk_view(b->packed, packed));
 }
 
-/* What of the matrix is left out, and only for want of time. */
+/* Points left out to save time. */
 static bool skipped(const struct point *p)
 {
 	const char *codec = bpk_codec_name(p->recipe.codec);
@@ -184,7 +183,7 @@ static void check_sizes(struct bench *b, struct point p, uint32_t *number)
 	}
 }
 
-/* Built without its plugins c-blosc2 knows no bytedelta. */
+/* True unless c-blosc2 was built without its plugins, which contain bytedelta. */
 static bool has_plugins(struct bench *b)
 {
 	struct bpk_recipe recipe = { bpk_codec_find("lz4"), 5, 1,
@@ -240,7 +239,7 @@ static void test_matrix(void **state)
 	report(b);
 }
 
-/* Noise, which is stored; zeros, NaN and other items over and over; runs that differ. */
+/* Noise, which is stored; zeros, NaN and other repeated items; different runs. */
 static void make_kind(uint8_t *raw, unsigned kind, unsigned ts)
 {
 	static const uint8_t nan4[4] = { 0, 0, 0xc0, 0x7f };
@@ -314,7 +313,7 @@ static void test_dictionaries(void **state)
 	report(b);
 }
 
-/* Cut size bytes into blocks of many sizes; how many. */
+/* Cut size bytes into blocks of many sizes; returns their number. */
 static uint32_t cut(uint32_t *sizes, size_t size, uint32_t seed)
 {
 	struct unit_random r = { seed };

@@ -1,8 +1,11 @@
+/*
+ * Lists of filters: their text, their requirements, and their losses.
+ */
 #include "unit/unit.h"
 
 #include "chunk/chunk.h"
 
-/* Both ways: what is typed comes back, or as `as`. */
+/* Parse and print: the text comes back, or as `as`. */
 static void test_lists_are_read_and_printed(void **state)
 {
 	static const struct {
@@ -31,7 +34,7 @@ static void test_lists_are_read_and_printed(void **state)
 	}
 }
 
-/* Refused as wrong usage, with a line that holds says; typesize 0: when it is read. */
+/* Refused as wrong usage, with a line that contains says; typesize 0: when parsing. */
 static void test_what_filters_need(void **state)
 {
 	static const struct {

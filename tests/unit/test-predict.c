@@ -1,6 +1,5 @@
 /*
- * Chunks with a prediction: what they come to against a plain definition, ranges, what is refused,
- * and damage.
+ * Chunks with a prediction: the output against a simple definition, ranges, refusals, and damage.
  */
 #include "unit/unit.h"
 
@@ -43,7 +42,7 @@ static struct bpk_prediction prediction_of(unsigned size, bool is_float, unsigne
 	};
 }
 
-/* Floats along a wave that crosses zero, with bits at random here and there. */
+/* Floats along a wave that crosses zero, with random bits in places. */
 static void fill_floats(struct work *w, size_t size, unsigned width, uint32_t seed)
 {
 	struct unit_random r = { seed };
@@ -61,7 +60,7 @@ static void fill_floats(struct work *w, size_t size, unsigned width, uint32_t se
 	}
 }
 
-/* Numbers that change little from one to the next, with some that are no numbers among them. */
+/* Slowly changing numbers, with random ones in places. */
 static void fill(struct work *w, size_t size, unsigned width, uint32_t seed)
 {
 	struct unit_random r = { seed };
@@ -120,7 +119,7 @@ static uint64_t get(const uint8_t *p, const struct bpk_prediction *p_of, bool bi
 	return x;
 }
 
-/* A float's value in units of 2^-room of the last bit of floats of exponent scale, cut. */
+/* A float's value in units of 2^-room of the last bit of floats of exponent scale, truncated. */
 static uint64_t value_of(uint64_t x, unsigned size, unsigned scale)
 {
 	unsigned mantissa = size == 4 ? 23 : 52, room = size == 4 ? 32 : 3;
@@ -137,7 +136,7 @@ static uint64_t value_of(uint64_t x, unsigned size, unsigned scale)
 	return x >> (8 * size - 1) & 1 ? -value : value;
 }
 
-/* The float nearest to such a value, of two the even one; 0 unless it is a normal one. */
+/* The nearest float to such a value, ties to even; 0 unless it is a normal number. */
 static uint64_t float_of(uint64_t value, unsigned size, unsigned scale)
 {
 	unsigned mantissa = size == 4 ? 23 : 52, room = size == 4 ? 32 : 3;
@@ -151,7 +150,7 @@ static uint64_t float_of(uint64_t value, unsigned size, unsigned scale)
 	m <<= 60; /* so that all shifts are downward */
 	exponent -= 60;
 	while (m >> (mantissa + 3) != 0) {
-		m = m >> 1 | (m & 1); /* what is lost sticks */
+		m = m >> 1 | (m & 1); /* lost bits are kept as a sticky bit */
 		exponent++;
 	}
 	m = (m >> 2) + ((m & 3) > 2 || (m & 7) == 6 ? 1 : 0);
@@ -171,7 +170,7 @@ static uint64_t rank_of(uint64_t x, uint64_t high, uint64_t all)
 	return x & high ? ~x & all : x | high;
 }
 
-/* Differences of values, and what the guess by them leaves of the ranks. */
+/* Differences of values, and the remainder of the integers after the guess. */
 static void define_scaled(const struct bpk_prediction *p, uint64_t *x, size_t count)
 {
 	uint64_t high = (uint64_t)1 << (8 * p->size - 1), all = high | (high - 1);
@@ -204,7 +203,7 @@ static void define_ranks(const struct bpk_prediction *p, uint64_t *x, size_t cou
 			x[i] = (x[i] - x[i - p->strides[k]]) & all;
 }
 
-/* What predict.h says, number by number. */
+/* The definition in predict.h, number by number. */
 static void define(const struct bpk_prediction *p, const uint8_t *raw, size_t size, uint8_t *out)
 {
 	size_t count = (size - p->phase) / p->size;
@@ -273,7 +272,7 @@ static void test_prediction_keeps_to_the_definition(void **state)
 	bpk_buf_clear(&scratch);
 }
 
-/* A piece is what is left of the whole, there. */
+/* A predicted piece equals that part of the predicted whole. */
 static void test_pieces_are_of_the_whole(void **state)
 {
 	struct work *w = *state;
@@ -337,7 +336,7 @@ static struct bpk_recipe random_recipe(struct unit_random *r, size_t size)
 	return recipe;
 }
 
-/* Keep a run of packed bytes that a range is said to need. */
+/* Keep a run of packed bytes that a range needs. */
 static int keep(void *arg, uint32_t offset, uint32_t size, struct bpk_err *err)
 {
 	struct work *w = arg;
@@ -347,7 +346,7 @@ static int keep(void *arg, uint32_t offset, uint32_t size, struct bpk_err *err)
 	return 0;
 }
 
-/* Some ranges, from what they are said to need alone. */
+/* Some ranges, from the bytes that extents names. */
 static void check_ranges(struct work *w, size_t size, struct unit_random *r)
 {
 	struct bpk_chunk_header header = header_of(w);
@@ -388,7 +387,7 @@ static void test_round_trips(void **state)
 	assert_true(predicted > 300);
 }
 
-/* Bits as they are, of every kind of float. */
+/* Every kind of float, bit for bit. */
 static void test_special_floats_come_back(void **state)
 {
 	static const uint32_t floats[] = { 0x7fc00000, 0x7f800001, 0xffc12345, 0xffffffff,
@@ -406,7 +405,7 @@ static void test_special_floats_come_back(void **state)
 	check_back(w, (size_t)4 * COUNT);
 }
 
-/* Stored and special chunks hold the raw bytes, and say nothing of a prediction. */
+/* Stored and special chunks hold the raw bytes, and record no prediction. */
 static void test_what_needs_no_prediction_has_none(void **state)
 {
 	struct bpk_recipe recipe = recipe_of("zstd", 2, 4, "shuffle");
@@ -453,7 +452,7 @@ static void test_golden_chunk(void **state)
 	check_back(w, 512);
 }
 
-/* ---- What is refused ---- */
+/* ---- Refusals ---- */
 
 static void refuse(struct work *w, const struct bpk_recipe *recipe)
 {
@@ -506,7 +505,7 @@ static void pack_small(struct work *w, size_t size, unsigned scale)
 	assert_int_equal(header_of(w).prediction.nstrides, 2);
 }
 
-/* Unpack what may be anything, from memory that ends where it does. */
+/* Decode arbitrary bytes, from memory of their exact size. */
 static enum bpk_kind judge(struct work *w, const uint8_t *chunk, size_t size, size_t raw_size)
 {
 	struct guarded g = guarded_new(chunk, size, true);
@@ -571,7 +570,7 @@ static void test_hostile_parameters(void **state)
 	assert_int_equal(judge_field(w, 48, 173), BPK_OK);
 	assert_int_equal(judge_field(w, 44, 4), BPK_CORRUPT);
 	assert_int_equal(judge_field(w, 44, 0xffffffff), BPK_CORRUPT);
-	/* the scale, and strides that are too long together, with 6 and 1 */
+	/* the scale, and strides whose sum is too large, with 6 and 1 */
 	pack_small(w, 700, 128);
 	assert_int_equal(bpk_get_le32(w->packed + 56), 128);
 	assert_int_equal(judge_field(w, 56, 254), BPK_OK);
@@ -606,7 +605,7 @@ static void test_hostile_slots(void **state)
 
 /* ---- c-blosc2 ---- */
 
-/* It must refuse what it cannot undo, and not bring other bytes. */
+/* c-blosc2 must refuse a prediction instead of returning wrong bytes. */
 static void test_cblosc2_refuses(void **state)
 {
 	struct work *w = *state;

@@ -1,5 +1,5 @@
 /*
- * Recipes that no chunk is packed by, and the lines that say why.
+ * Recipes that the encoder refuses, and their messages.
  */
 #include "unit/recipes.h"
 
@@ -55,7 +55,7 @@ static void test_refusals(void **state)
 	}
 }
 
-/* Pipelines that no text makes, rooms that are too small, sizes that do not fit. */
+/* Pipelines that no text produces, too little room, wrong sizes. */
 static void test_more_refusals(void **state)
 {
 	static const uint32_t sizes[] = { 500, 400, 0 };

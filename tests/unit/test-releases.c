@@ -1,5 +1,5 @@
 /*
- * Chunks that old releases of c-blosc wrote, found through BPK_FIXTURES: every codec that each had.
+ * Chunks by old releases of c-blosc, found through BPK_FIXTURES: every codec of each release.
  */
 #include "unit/unit.h"
 
@@ -66,7 +66,7 @@ static void check_release(struct bpk_chunk_ctx *ctx, const char *folder, const c
 	free(raw);
 }
 
-/* One bare chunk a file, by c-blosc 1.3 to 1.18. */
+/* One bare chunk per file, by c-blosc 1.3 to 1.18. */
 static void test_chunks_of_old_releases(void **state)
 {
 	const char *folder = getenv("BPK_FIXTURES");

@@ -1,4 +1,6 @@
-/* Real simulation outputs, in the folder BPK_SAMPLES, packed as the flow chooses. */
+/*
+ * Real simulation outputs, in the folder BPK_SAMPLES, packed with automatic choices.
+ */
 #include "unit/unit.h"
 
 #include <stdio.h>
@@ -6,7 +8,7 @@
 
 #include "flow/flow.h"
 
-/* All of source, packed in chunks as was chosen. */
+/* Encode all of source with the choice; returns the packed size. */
 static uint64_t packed_size_of(struct bpk_source *source, const struct bpk_choice *choice)
 {
 	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(NULL);
@@ -73,7 +75,7 @@ int main(void)
 		cmocka_unit_test(test_real_files_are_smaller_than_with_zstd),
 	};
 
-	/* cmocka writes a skipped test as "not ok", which Automake's driver takes at its word */
+	/* cmocka reports a skipped test as "not ok", which Automake's driver counts as a failure */
 	if (getenv("BPK_SAMPLES") == NULL) {
 		puts("1..0 # SKIP BPK_SAMPLES is not set");
 		return 0;

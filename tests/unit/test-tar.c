@@ -1,4 +1,6 @@
-/* Tars: written through drafts, listed, and read where they lie, over a file and over memory. */
+/*
+ * Tars: written through drafts, listed, and read in place, from a file and from memory.
+ */
 #include "unit/unit.h"
 
 #include <stdio.h>
@@ -147,7 +149,7 @@ static void members_keep_to_their_size(void **state)
 	assert_int_equal(bpk_draft_write(member, bpk_view("123", 3), &err), 0);
 	assert_int_equal(bpk_draft_keep(member, NULL, &err), -1);
 	assert_int_equal(err.kind, BPK_FAILED);
-	/* and nothing makes a tar of it any more */
+	/* after that the tar cannot be finished */
 	assert_int_equal(bpk_tar_writer_finish(w.tar, &err), -1);
 	bpk_tar_writer_close(w.tar);
 	bpk_draft_drop(w.draft);

@@ -1,5 +1,5 @@
 /*
- * Directories written: new ones. Some tests twice: as it is, and after a seccomp filter has made
+ * Writing new directories. Some tests run twice: unchanged, and after a seccomp filter has made
  * renameat2 refuse its flags, as NFS does.
  */
 #include "unit/unit.h"
@@ -40,7 +40,7 @@ static const char *in_folder(const char *name)
 	return path;
 }
 
-/* Runs in the folder; true when it succeeds. */
+/* Run in the folder; true on success. */
 static bool shell(const char *command)
 {
 	char line[2000];
@@ -49,7 +49,8 @@ static bool shell(const char *command)
 	return system(line) == 0;
 }
 
-/* What the folder holds: "NAME=CONTENT " of files, "NAME/ " of directories, "NAME@ " of links. */
+/* The content of the folder: "NAME=CONTENT " for files, "NAME/ " for directories, "NAME@ " for
+ * links. */
 static const char *seen(const char *name)
 {
 	static char text[4000];
@@ -194,11 +195,11 @@ static void test_names(void **state)
 	assert_int_equal(bpk_tree_draft(tree, "none/x", &file, &err), -1);
 	assert_int_equal(bpk_tree_folder(tree, "meta/sizes", &err), -1);
 	assert_int_equal(bpk_tree_folder(tree, "meta/sizes/x", &err), -1);
-	/* one that a neighbour put there */
+	/* a link that another process put there */
 	assert_true(shell("ln -s /tmp .names.bpk-000000/out"));
 	assert_int_equal(bpk_tree_draft(tree, "out/x", &file, &err), -1);
 	assert_int_equal(bpk_tree_folder(tree, "out/bpk-test-tree-x", &err), -1);
-	bpk_draft_drop(draft); /* not what we made: it stays */
+	bpk_draft_drop(draft); /* not ours: it stays */
 	assert_string_equal(seen(""), ".names.bpk-000000/ .names.bpk-000000/out@ ");
 	shell("rm -r .names.bpk-000000");
 }
@@ -228,7 +229,7 @@ static void test_targets(void **state)
 	options.follow_links = false;
 	assert_refused(in_folder("link"), &options,
 		       "exists and is no directory, but the output is one");
-	make("link", "l"); /* what the link leads to is replaced, or made */
+	make("link", "l"); /* the target of the link is replaced, or created */
 	make("to", "t");
 	assert_string_equal(seen("d"), WHOLE("l"));
 	assert_string_equal(seen("made"), WHOLE("t"));
@@ -271,13 +272,13 @@ static void test_strangers_stay(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof strangers / sizeof strangers[0]; i++) {
-		/* there before: nothing begins */
+		/* exists before: refused at once */
 		make("old", "1");
 		assert_true(shell(strangers[i]));
 		assert_int_equal(bpk_draft_open(in_folder("old"), &force, &draft, &err), -1);
 		assert_non_null(strstr(err.text, "which is no part of a dataset"));
 		assert_true(shell("rm -r old"));
-		/* come meanwhile: nothing is replaced */
+		/* appears meanwhile: not replaced */
 		make("old", "1");
 		draft = open_draft("old", &force);
 		assert_int_equal(fill(draft, "2", &err), 0);
@@ -288,7 +289,7 @@ static void test_strangers_stay(void **state)
 	}
 }
 
-/* As the old one is being removed, something else comes into it. */
+/* While the old dataset is removed, a file appears in it. */
 static bool late_ours(const char *name)
 {
 	if (strcmp(name, "meta/sizes") == 0)
@@ -342,14 +343,14 @@ static void test_left_behind(void **state)
 	int fd;
 
 	(void)state;
-	/* of a killed process; what is not ours stays, and is not in the way */
+	/* of a killed process; foreign files stay, and do not interfere */
 	assert_true(shell("mkdir -p .t.bpk-000000/data/x .t.bpk-000001/data && "
 			  ": > .t.bpk-000000/data/x/1 && : > .t.bpk-000001/data/1 && "
 			  ": > .t.bpk-000001/other && mkdir link && ln -s link .t.bpk-000002"));
 	bpk_draft_drop(open_draft("t", &plain));
 	assert_string_equal(seen(""), ".t.bpk-000001/ .t.bpk-000001/other= .t.bpk-000002@ link/ ");
 	shell("rm -r .t.bpk-000001 .t.bpk-000002 link");
-	/* of a living one */
+	/* of a running process */
 	assert_true(shell("mkdir .t.bpk-000000 && : > .t.bpk-000000/data"));
 	fd = open(in_folder(".t.bpk-000000"), O_RDONLY | O_DIRECTORY);
 	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
@@ -359,7 +360,7 @@ static void test_left_behind(void **state)
 	assert_string_equal(seen(""), ".t.bpk-000000/ .t.bpk-000000/data= ");
 	close(fd);
 	shell("rm -r .t.bpk-000000");
-	/* an old one that was put aside where names cannot be exchanged */
+	/* an old dataset, put aside where names cannot be exchanged */
 	make(".t.bpk-old", "1");
 	assert_refused(in_folder("t"), &plain, "already exists");
 	assert_string_equal(seen("t"), WHOLE("1"));
@@ -400,7 +401,7 @@ static void test_all_dropped(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* From here on renameat2 neither exchanges names nor leaves what is there alone. */
+/* From here on renameat2 supports neither exchange nor noreplace. */
 static void forbid_flags(void **state)
 {
 	struct sock_filter rules[] = {
@@ -425,7 +426,7 @@ static void forbid_flags(void **state)
 	assert_int_equal(errno, EINVAL);
 }
 
-/* What is in the way of putting the old one aside: it stays in its place. */
+/* The old dataset cannot be put aside: it stays in place. */
 static void test_no_room_aside(void **state)
 {
 	struct bpk_err err = { 0 };

@@ -1,6 +1,6 @@
 /*
- * Filters both ways: every step against the format's definition of the way there, every set of
- * kernels on the way back, and unshuffling together with its neighbours.
+ * Filters in both directions: every step against the format's definition, every kernel set when
+ * undoing, and unshuffling fused with adjacent filters.
  */
 #include "unit/guarded.h"
 
@@ -8,7 +8,7 @@
 
 enum { MOST = 70000 };
 
-/* ---- The definitions, byte by byte as the format states them ---- */
+/* ---- The definitions, byte by byte as in the format ---- */
 
 static size_t delta_width(unsigned ts)
 {
@@ -141,7 +141,8 @@ static void test_sums(void **state)
 	}
 }
 
-/* The same step forward, into out; the lossy ones lose, and the first bytedelta is only read. */
+/* The same step forward, into out; lossy ones lose bits, and the first bytedelta is decoding
+ * only. */
 static void check_forward(const struct bpk_filter_block *block, const struct bpk_filter_step *step,
 			  uint8_t *out)
 {
@@ -197,7 +198,7 @@ static void test_steps(void **state)
 					};
 					struct bpk_filter_step step = steps[s];
 
-					/* a width that only the container tells */
+					/* a width that only the container knows */
 					if (step.filter >= BPK_FILTER_BYTEDELTA_1 &&
 					    step.meta == 0 && way & 2) {
 						define_bytedelta(raw, size, 300,
@@ -216,7 +217,7 @@ static void test_steps(void **state)
 				}
 }
 
-/* Planes as a chunk has them: filtered one after the other by the definitions. */
+/* Planes as in a chunk: filtered in turn by the definitions. */
 static void check_together(size_t width, size_t nelems, bool differences, bool delta, size_t zero)
 {
 	size_t size = width * nelems;
@@ -318,7 +319,7 @@ static void test_vectors(void **state)
 	}
 }
 
-/* The same format's example of delta: two blocks of 32 bytes. */
+/* The format's example of delta: two blocks of 32 bytes. */
 static void test_vector_of_delta(void **state)
 {
 	static const struct bpk_filter_step step = { BPK_FILTER_DELTA, 0 };

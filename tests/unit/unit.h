@@ -1,5 +1,5 @@
 /*
- * What every unit program starts with: cmocka's headers in the order it wants, and TAP output.
+ * Included by every unit program: cmocka's headers in the order that it requires, and TAP output.
  */
 #ifndef BPK_TESTS_UNIT_H
 #define BPK_TESTS_UNIT_H
@@ -17,7 +17,7 @@
 #define UNIT_RUN(tests)                                                                            \
 	(cmocka_set_message_output(CM_OUTPUT_TAP), cmocka_run_group_tests((tests), NULL, NULL))
 
-/* A small generator whose numbers do not depend on the C library. */
+/* A small generator that does not depend on the C library. */
 struct unit_random {
 	uint64_t state;
 };

@@ -1,5 +1,5 @@
 /*
- * The chunks of Blosc2 that the format's description prints, for reading and for writing.
+ * The Blosc2 chunks printed in the format's description, for decoding and encoding.
  */
 #ifndef BPK_TESTS_VECTORS2_H
 #define BPK_TESTS_VECTORS2_H
@@ -7,8 +7,8 @@
 #include "unit/guarded.h"
 
 /*
- * Blosc chunk format, "Version 5 and 6 chunks": chunks by c-blosc2, and the bytes in them as a
- * pattern, how often it stands there, and what follows it.
+ * Blosc chunk format, "Version 5 and 6 chunks": chunks by c-blosc2, and their content as a pattern,
+ * its number of repetitions, and the bytes after it.
  */
 struct vector {
 	const char *name, *chunk, *pattern;
