@@ -1,10 +1,11 @@
 /*
- * An input as a directory in memory: files one behind the other,
+ * An input as a directory in memory, for fuzz-chunkdir.c and fuzz-sparse.c: concatenated files,
+ * each
  *
  *      NAME '\n' size as decimal digits '\n' bytes
  *
- * of which a name that begins with '!' is of something else than a file; and what does not go on
- * like that is one more.
+ * A name that begins with '!' stands for a link, a device or a FIFO. The first bytes that do not
+ * continue in this form, and all after them, are one more file.
  */
 #ifndef BPK_TESTS_FUZZ_FILES_H
 #define BPK_TESTS_FUZZ_FILES_H
@@ -21,7 +22,8 @@ struct fuzz_files {
 	char names[FUZZ_MOST_FILES][FUZZ_LONGEST_NAME + 1];
 };
 
-/* The line at the start of *rest, without its end; false when there is none of that length. */
+/* Take the line at the start of *rest, without its end. False when there is no line of at most
+ * longest bytes. */
 static inline bool fuzz_take_line(struct bpk_view *rest, size_t longest, struct bpk_view *line)
 {
 	const uint8_t *end =

@@ -1,7 +1,5 @@
-/*
- * A frame of hostile bytes, contiguous or sparse: open it, fetch, check and unpack its chunks and
- * parts of them, locate them, and account for the rest.
- */
+/* Reading a frame of hostile bytes, contiguous or sparse, for fuzz-frame.c and fuzz-sparse.c: open
+ * it, fetch, check and unpack its chunks and parts of them, locate them, and audit the rest. */
 #ifndef BPK_TESTS_FUZZ_FRAME_H
 #define BPK_TESTS_FUZZ_FRAME_H
 
@@ -10,17 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { FUZZ_LARGEST = 1 << 20, FUZZ_MOST_CHUNKS = 64 };
+enum {
+	FUZZ_LARGEST = 1 << 20, /* chunks above this raw size are not unpacked */
+	FUZZ_MOST_CHUNKS = 64,
+};
 
-static inline void fuzz_require(bool promise, const char *what)
+static inline void fuzz_require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
-/* Hostile bytes can be damaged, in doubt, unknown or too large; nothing else can be wrong. */
+/* The only failures allowed for hostile bytes: damaged, repairable, unsupported, too large. */
 static inline void fuzz_judge(int rc, const struct bpk_err *err)
 {
 	if (rc >= 0)
@@ -89,7 +90,7 @@ static inline void fuzz_ignore(void *arg, const char *line)
 	fuzz_require(line[0] != '\0', "a remark says something");
 }
 
-/* Read it in one way. */
+/* Read the frame with these options. */
 static inline void fuzz_read_frame(const char *format, struct bpk_place *place,
 				   const struct bpk_read_options *options,
 				   struct bpk_chunk_ctx *ctx)

@@ -1,7 +1,6 @@
 /*
  * A Bloscpack file of hostile bytes: open it, fetch, check and decode its chunks, fetch parts of
- * them unchecked, locate them, and account for the rest. Chunks that are found in two ways must be
- * the same.
+ * them unchecked, locate them, and audit the rest. fetch and locate must agree on every chunk.
  */
 #include "fuzz/fuzz.h"
 
@@ -10,19 +9,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LARGEST = 1 << 20, MOST_CHUNKS = 64 };
+enum {
+	LARGEST = 1 << 20, /* limit of a chunk's raw size */
+	MOST_CHUNKS = 64,
+};
 
 static struct bpk_chunk_ctx *ctx;
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
-/* Hostile bytes can be damaged, unknown or too large; nothing else can be wrong with them. */
+/* The only failures allowed for hostile bytes: damaged, repairable, unsupported, too large. */
 static void judge(int rc, const struct bpk_err *err)
 {
 	if (rc >= 0)

@@ -1,7 +1,5 @@
-/*
- * A chunk of hostile bytes, of any version: read its header, decode all of it and ranges, and ask
- * for extents and the sizes of its blocks. A range must be the slice of the whole.
- */
+/* A chunk of hostile bytes, of any version: read its header, decode all of it and ranges, and query
+ * the extents and the sizes of its blocks. A range must be the slice of the whole. */
 #include "fuzz/fuzz.h"
 
 #include "chunk/chunk.h"
@@ -9,13 +7,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { LARGEST = 1 << 20, NRANGES = 4 };
+enum {
+	LARGEST = 1 << 20, /* chunks above this raw size are not decoded */
+	NRANGES = 4,       /* ranges decoded of each chunk */
+};
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
@@ -46,8 +47,8 @@ static int take_extent(void *arg, uint32_t offset, uint32_t size, struct bpk_err
 }
 
 /*
- * whole is NULL when the whole chunk did not decode; a part of it may all the same, and then the
- * bytes are whatever the part holds.
+ * whole is NULL when the whole chunk did not decode. A part of it may decode all the same; then its
+ * bytes are not compared.
  */
 static void try_range(struct bpk_chunk_ctx *ctx, struct bpk_view chunk,
 		      const struct bpk_chunk_header *header, const uint8_t *whole, uint32_t start,
@@ -75,7 +76,7 @@ static void try_range(struct bpk_chunk_ctx *ctx, struct bpk_view chunk,
 	free(part);
 }
 
-/* Blocks of variable length say their sizes, which sum up. */
+/* The sizes of variable-length blocks must sum up. */
 static void try_block_sizes(struct bpk_view chunk, const struct bpk_chunk_header *header,
 			    bool decodes)
 {

@@ -1,7 +1,5 @@
-/*
- * A directory of hostile files in memory: open it as a dataset, fetch, check and unpack its chunks,
- * locate them, and account for all files.
- */
+/* A directory of hostile files in memory: open it as a dataset, fetch, check and unpack its chunks,
+ * locate them, and audit all files. */
 #include "fuzz/fuzz.h"
 
 #include "format/format.h"
@@ -11,19 +9,22 @@
 
 #include "fuzz/files.h"
 
-enum { LARGEST = 1 << 20, MOST_CHUNKS = 64 };
+enum {
+	LARGEST = 1 << 20, /* limit of a chunk's raw size */
+	MOST_CHUNKS = 64,
+};
 
 static struct bpk_chunk_ctx *ctx;
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
-/* Hostile bytes can be damaged, unknown or too large; nothing else can be wrong with them. */
+/* The only failures allowed for hostile bytes: damaged, unsupported, too large. */
 static void judge(int rc, const struct bpk_err *err)
 {
 	if (rc >= 0)

@@ -1,11 +1,10 @@
 /*
- * Hostile GSD files, changed: frames are added and cut off, in memory. What is written goes only
- * where the door says that it may; at the instant before a header counts, and after a write that
- * failed, the frames are those of before; then they are there still, byte for byte, with the new
- * ones behind them or without those that were cut off.
+ * Hostile GSD files, changed in memory: frames are added and cut off. The editor may write only
+ * where its store allows. Before each commit and after each failed write the file must hold the old
+ * frames. After a commit they must still be there, byte for byte, with the new ones after them or
+ * without those cut off.
  *
- * The last byte of a file says what is done to it. A note of bpk's own in its header gets the hash
- * that makes it count.
+ * The last byte of a file selects the changes. A note of bpk's own in its header gets a valid hash.
  */
 #include "fuzz/fuzz.h"
 
@@ -15,24 +14,24 @@
 #include <stdlib.h>
 
 enum {
-	LARGEST = 1 << 16, /* inputs */
-	FULL = 1 << 20,    /* what a file may grow to */
-	MOST_ITEMS = 200,  /* that are compared */
-	MOST_KEPT = 100,   /* frames */
+	LARGEST = 1 << 16, /* bytes of an input */
+	FULL = 1 << 20,    /* bytes that a file may grow to */
+	MOST_ITEMS = 200,  /* arrays that are compared */
+	MOST_KEPT = 100,   /* frames kept by a cut */
 	HEADER = 256,
-	NOTE = 176, /* in the header */
-	NOTE_HASHED = 24,
+	NOTE = 176,       /* offset in the header */
+	NOTE_HASHED = 24, /* bytes of the note before its hash */
 };
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
-/* Hostile bytes can be damaged, unknown or too large; nothing else can be wrong with them. */
+/* The only failures allowed for hostile bytes: damaged, unsupported, too large. */
 static void judge(const struct bpk_err *err)
 {
 	require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT,
@@ -40,7 +39,7 @@ static void judge(const struct bpk_err *err)
 	require(err->text[0] != '\0', "failures say why");
 }
 
-/* ---- What a file holds ---- */
+/* ---- The content of a file ---- */
 
 struct opened {
 	struct bpk_source *source;
@@ -72,7 +71,7 @@ static void close_opened(struct opened *opened)
 	bpk_source_close(opened->source);
 }
 
-/* The array of name in frame, which is in both, is the same. */
+/* The array of that name and frame must be the same in both. */
 static void compare_item(struct opened *now, const struct opened *before,
 			 const struct bpk_item *item)
 {
@@ -80,7 +79,7 @@ static void compare_item(struct opened *now, const struct opened *before,
 	struct bpk_err err = { 0 };
 	int rc = bpk_layout_find(now->layout, item->name, item->frame, false, &found, &err);
 
-	require(rc == 0, rc < 0 ? err.text : "an array that was there is found");
+	require(rc == 0, rc < 0 ? err.text : "an old array is found");
 	require(found.array->size == item->array->size, "it has as many bytes");
 	require(found.array->dtype.scalar.kind == item->array->dtype.scalar.kind &&
 			found.array->dtype.size == item->array->dtype.size &&
@@ -95,7 +94,7 @@ static void compare_item(struct opened *now, const struct opened *before,
 		"it holds the same bytes");
 }
 
-/* Of the frames below nframes all arrays are there. Returns how many. */
+/* All arrays of the frames below nframes must be the same. Returns their number. */
 static uint64_t compare(struct opened *now, struct opened *before, uint64_t nframes)
 {
 	uint64_t count = 0, compared = 0;
@@ -113,20 +112,20 @@ static uint64_t compare(struct opened *now, struct opened *before, uint64_t nfra
 	return count;
 }
 
-/* ---- What is written to ---- */
+/* ---- The store ---- */
 
 struct store {
 	struct bpk_buf file;
-	uint64_t end; /* of what counts */
-	uint64_t top; /* so far it was written without a gap */
+	uint64_t end; /* of the committed content */
+	uint64_t top; /* the file is written without a gap up to here */
 	uint64_t free_offset, free_size;
-	unsigned fail_at; /* this write fails; 0: none does */
+	unsigned fail_at; /* the number of the write that fails; 0: no write fails */
 	unsigned nwrites;
-	struct bpk_buf before; /* the file as it was opened or last committed */
+	struct bpk_buf before; /* the file as opened or last committed */
 };
 
-/* All frames of before are in the file as it is. Of a damaged file those may be there, too, whose
- * data were said to lie behind its end, where something is written now. */
+/* The file must still hold all frames of before. In a damaged file frames may appear whose data lay
+ * behind its end, where bytes are written now. */
 static void check_unharmed(const struct store *store)
 {
 	struct opened now = open_bytes(bpk_buf_view(&store->file));
@@ -137,12 +136,12 @@ static void check_unharmed(const struct store *store)
 		require(now.info->narrays == before.info->narrays ||
 				(before.info->damage != NULL &&
 				 now.info->narrays > before.info->narrays),
-			"it has the arrays it had");
+			"it has its old arrays");
 		compare(&now, &before, BPK_UNKNOWN);
 	}
 	require(now.sound || !before.sound, "a sound file is sound at any instant");
 	require(!before.sound || now.info == NULL || now.info->nframes == before.info->nframes,
-		"it has the frames it had");
+		"it has its old frames");
 	close_opened(&before);
 	close_opened(&now);
 }
@@ -159,7 +158,7 @@ static uint64_t begin(void *own, uint64_t end)
 {
 	struct store *store = own;
 
-	require(store->file.size == 0 || end <= store->file.size, "what counts is in the file");
+	require(store->file.size == 0 || end <= store->file.size, "the content is in the file");
 	store->end = store->top = end;
 	store->free_size = 0;
 	return end;
@@ -183,7 +182,7 @@ static int write_at(void *own, uint64_t offset, struct bpk_view bytes, struct bp
 		       offset - store->free_offset <= store->free_size - bytes.size;
 
 	require(in_free || (offset >= store->end && offset <= store->top),
-		"nothing is written over that counts, nothing is left out");
+		"no committed byte is overwritten, and no gap is left");
 	if (++store->nwrites == store->fail_at)
 		return bpk_fail(err, BPK_LIMIT, "this write fails");
 	if (bytes.size > FULL || offset > FULL - bytes.size)
@@ -243,7 +242,7 @@ static void store_clear(struct store *store)
 
 /* ---- Changes ---- */
 
-/* NULL: the file cannot be changed so. */
+/* Returns NULL if the file cannot be changed in this way. */
 static struct bpk_gsd_editor *open_editor(struct store *store, bool to_cut)
 {
 	struct bpk_gsd_store door = store_of(store);
@@ -276,7 +275,7 @@ static int put(struct bpk_gsd_editor *editor, const char *name, uint8_t fill, st
 		editor, bpk_view(bytes, (size_t)(nrows * ncolumns * scalar->item_size)), err);
 }
 
-/* The arrays behind those of before are count, of the frame behind, and hold what was put. */
+/* count arrays must follow those of before, in the next frame, with fill in every byte. */
 static void check_new(struct opened *now, const struct opened *before, uint64_t count, uint8_t fill)
 {
 	struct bpk_err err = { 0 };
@@ -287,7 +286,8 @@ static void check_new(struct opened *now, const struct opened *before, uint64_t 
 		require(bpk_layout_get(now->layout, i, &item, &err) == 0, err.text);
 		require(item.frame == before->info->nframes, "new arrays are in the new frame");
 		for (uint64_t at = 0; at < item.array->size; at++)
-			require(now->bytes.data[item.offset + at] == fill, "they are what was put");
+			require(now->bytes.data[item.offset + at] == fill,
+				"they hold the new bytes");
 	}
 }
 
@@ -297,7 +297,7 @@ static void check_appended(const struct store *store, struct bpk_view old, uint6
 	struct opened now = open_bytes(bpk_buf_view(&store->file));
 	struct opened before = open_bytes(old);
 
-	require(now.layout != NULL, "what was committed opens");
+	require(now.layout != NULL, "a committed file opens");
 	require(now.info->damage == NULL, now.info->damage);
 	require(now.sound || !before.sound, "a sound file stays one");
 	require(now.info->nframes == before.info->nframes + 1, "there is one frame more");
@@ -307,7 +307,7 @@ static void check_appended(const struct store *store, struct bpk_view old, uint6
 	close_opened(&now);
 }
 
-/* One frame of names, up to NULL. False: the editor failed, and is to be closed. */
+/* Append one frame of names, which NULL ends. False: the editor failed, and must be closed. */
 static bool append(struct store *store, struct bpk_gsd_editor *editor, const char *const *names,
 		   uint8_t fill)
 {
@@ -329,7 +329,7 @@ static bool append(struct store *store, struct bpk_gsd_editor *editor, const cha
 	return well;
 }
 
-/* How many of the first nframes are seen: those behind the last array are not. */
+/* The number of the first nframes that readers see: those after the last array are not seen. */
 static uint64_t seen_frames(struct opened *opened, uint64_t nframes)
 {
 	struct bpk_err err = { 0 };
@@ -349,7 +349,7 @@ static void check_cut(const struct store *store, struct bpk_view old, uint64_t n
 	struct opened now = open_bytes(bpk_buf_view(&store->file));
 	struct opened before = open_bytes(old);
 
-	require(now.layout != NULL, "what was cut opens");
+	require(now.layout != NULL, "a cut file opens");
 	require(now.info->damage == NULL || before.info->damage != NULL, now.info->damage);
 	require(now.sound || !before.sound, "a sound file stays one when it is cut");
 	require(now.info->nframes == seen_frames(&before, nframes), "as many frames as asked for");
@@ -378,7 +378,7 @@ static bool truncate_to(struct store *store, struct bpk_gsd_editor *editor, uint
 
 /* ---- Sessions ---- */
 
-/* Names: one that the file may have, one that it hardly has, and its last bytes. */
+/* Names: one that the file may have, and one of its last bytes, which it hardly has. */
 struct names {
 	char known[64];
 	char odd[17];
@@ -390,7 +390,7 @@ static void find_names(struct bpk_view bytes, struct names *names)
 	struct bpk_item item;
 
 	snprintf(names->known, sizeof names->known, "known");
-	/* a label that tells equal names apart is none of the file's own */
+	/* a label that tells equal names apart is not a name in the file */
 	if (opened.layout != NULL && opened.info->narrays > 0 &&
 	    bpk_layout_get(opened.layout, 0, &item, NULL) == 0 && strlen(item.name) < 64 &&
 	    strchr(item.name, '#') == NULL)
@@ -401,7 +401,7 @@ static void find_names(struct bpk_view bytes, struct names *names)
 		bpk_copy(names->odd, bytes.data + bytes.size - 16, 16);
 }
 
-/* Three frames, one by one; then some are cut off again. */
+/* Append three frames one by one, then cut some off and append another. */
 static void add_frames(struct bpk_view bytes, const struct names *names, uint8_t seed)
 {
 	const char *const some[] = { names->known, NULL };
@@ -423,7 +423,7 @@ static void add_frames(struct bpk_view bytes, const struct names *names, uint8_t
 	store_clear(&store);
 }
 
-/* Some are cut off, of what may be damaged; then the file is opened again, and one is added. */
+/* Cut off frames of a file that may be damaged; then open it again and append one. */
 static void cut_frames(struct bpk_view bytes, const struct names *names, uint8_t seed)
 {
 	const char *const some[] = { names->known, "new", NULL };
@@ -449,7 +449,7 @@ static void cut_frames(struct bpk_view bytes, const struct names *names, uint8_t
 	close_opened(&opened);
 }
 
-/* FNV-1a, as bpk has it there. */
+/* FNV-1a, the hash of such a note. */
 static void sign_note(uint8_t *header)
 {
 	uint64_t hash = 0xcbf29ce484222325u;

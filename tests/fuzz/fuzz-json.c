@@ -1,7 +1,5 @@
-/*
- * Hostile JSON text: judge it, walk over all of its slices, and change its members. What was judged
- * good stays good, and says the same.
- */
+/* Hostile JSON text: check it, walk over all of its slices, and change its members. A text found
+ * valid must stay valid and keep its other members. */
 #include "fuzz/fuzz.h"
 
 #include "base/base.h"
@@ -9,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_MEMBERS = 4096 };
+enum { MOST_MEMBERS = 4096 }; /* members visited in one text */
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
@@ -35,7 +33,7 @@ static bool same(struct bpk_view a, struct bpk_view b)
 	return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* A string says UTF-8, but for NULs, and what it says is what it is. */
+/* A string decodes to UTF-8, NULs aside, and compares equal to its decoded text. */
 static void look_at_string(struct bpk_view string)
 {
 	struct bpk_buf text = { 0 };
@@ -43,14 +41,14 @@ static void look_at_string(struct bpk_view string)
 	bool plain;
 
 	judge(bpk_json_string(string, &text, &err), &err);
-	require(text.size <= string.size, "an escape is no shorter than what it says");
+	require(text.size <= string.size, "an escape is at least as long as its text");
 	plain = memchr(string.data, '\\', string.size) == NULL;
 	require(!plain || text.size == string.size - 2, "without escapes a string is its text");
 	if (text.size == 0 || memchr(text.data, 0, text.size) == NULL) {
-		require(bpk_utf8_valid(bpk_buf_view(&text)), "strings say UTF-8");
+		require(bpk_utf8_valid(bpk_buf_view(&text)), "strings are UTF-8");
 		require(bpk_buf_append(&text, bpk_view("", 1), &err) == 0, "memory");
 		require(!plain || bpk_json_string_is(string, (const char *)text.data),
-			"a string is what it says");
+			"a string equals its text");
 	}
 	bpk_buf_clear(&text);
 }
@@ -77,7 +75,7 @@ static void walk(struct bpk_view value, unsigned depth, unsigned *members)
 	}
 }
 
-/* Set a member that is not there, then remove it: nothing has changed but space. */
+/* Set a member that does not exist, then remove it: only white space may change. */
 static void change(struct bpk_view text)
 {
 	static const char key[] = "\x01 no text has this \xc3\xa9";
@@ -95,9 +93,9 @@ static void change(struct bpk_view text)
 		goto out;
 	}
 	require(same(bpk_json_member(bpk_buf_view(&buf), key), bpk_view("[1, \"}\"]", 8)),
-		"what was set is there");
+		"a member that was set exists");
 	judge(bpk_json_remove(&buf, key, &found, &err), &err);
-	require(found, "what was set can be removed");
+	require(found, "a member that was set can be removed");
 	judge(bpk_json_check(bpk_buf_view(&buf), &err), &err);
 	while (bpk_json_next(text, &at, &name, &value)) {
 		struct bpk_view name_now;

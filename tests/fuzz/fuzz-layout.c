@@ -1,7 +1,5 @@
-/*
- * Hostile simulation files: whatever a member of the room layout makes of bytes, every array it
- * tells of lies inside them, has a name that may be printed, and is found again by it.
- */
+/* Hostile simulation files: every array that a layout finds must lie inside the file, have a
+ * printable name, and be found again by that name. */
 #include "fuzz/fuzz.h"
 
 #include "layout/layout.h"
@@ -9,13 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_ITEMS = 2000 };
+enum { MOST_ITEMS = 2000 }; /* arrays checked in one file */
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
@@ -37,8 +35,8 @@ static void check_item(const struct bpk_item *item, size_t size)
 			"an array lies inside the file");
 	else if (item->array->size > 0)
 		require(item->fill.size > 0 && item->array->size % item->fill.size == 0,
-			"what stands for an array fills it");
-	require(bpk_dtype_print(&item->array->dtype, &text, NULL) == 0, "a type can be told");
+			"a fill value divides its array");
+	require(bpk_dtype_print(&item->array->dtype, &text, NULL) == 0, "a type can be printed");
 	bpk_buf_clear(&text);
 }
 

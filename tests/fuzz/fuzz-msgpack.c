@@ -1,7 +1,5 @@
-/*
- * Hostile msgpack: what can be told as JSON text can be parsed, and tells the same again; and any
- * bytes that are JSON text become msgpack that tells their value.
- */
+/* Hostile msgpack: a value that prints as JSON text must parse, and print the same again. JSON text
+ * that parses must become msgpack that prints. */
 #include "fuzz/fuzz.h"
 
 #include "base/base.h"
@@ -9,11 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
@@ -22,7 +20,7 @@ static bool same(const struct bpk_buf *a, const struct bpk_buf *b)
 	return a->size == b->size && (a->size == 0 || memcmp(a->data, b->data, a->size) == 0);
 }
 
-/* text came of msgpack: there and back it stays. */
+/* text was printed from msgpack: parsed and printed again it must be the same. */
 static void go_round(const struct bpk_buf *text)
 {
 	struct bpk_buf bytes = { 0 }, again = { 0 };
@@ -33,7 +31,7 @@ static void go_round(const struct bpk_buf *text)
 		return;
 	}
 	require(bpk_msgpack_print(bpk_buf_view(&bytes), &again, &err) == 0, err.text);
-	require(same(text, &again), "a value tells the same again");
+	require(same(text, &again), "a value prints the same again");
 	bpk_buf_clear(&bytes);
 	bpk_buf_clear(&again);
 }

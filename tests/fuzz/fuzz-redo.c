@@ -1,7 +1,5 @@
-/*
- * Hostile lists of changes (io/redo.h) under a checksum that fits: what is believed stays below the
- * root, and is, byte for byte, what would be written.
- */
+/* Hostile lists of changes (io/redo.h) with a valid checksum: the names of an accepted list lie
+ * below the root, and writing it gives the same bytes. */
 #include "fuzz/fuzz.h"
 
 #include <stdio.h>
@@ -11,11 +9,11 @@
 #include "io/dir_ops.h"
 #include "io/redo.h"
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
@@ -50,7 +48,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			"there is one way to write a list");
 	} else {
 		require(err.kind == BPK_CORRUPT, err.text);
-		require(redo.count == 0 && redo.changes == NULL, "nothing is left of it");
+		require(redo.count == 0 && redo.changes == NULL, "a failure leaves it empty");
 	}
 	bpk_redo_clear(&redo);
 	bpk_buf_clear(&text);

@@ -1,7 +1,5 @@
-/*
- * A tar of hostile bytes: list it, look every member up where it lies, by its own name and as a
- * part of a folder, and hold what is found there against the content that comes out in sequence.
- */
+/* A tar of hostile bytes: list it, find every member in place, by its own name and as a part of a
+ * folder, and compare the content found with the content extracted in sequence. */
 #include "fuzz/fuzz.h"
 
 #include "io/io.h"
@@ -11,17 +9,21 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-enum { MOST_MEMBERS = 64, LARGEST = 1 << 20, DEEPEST = 8 };
+enum {
+	MOST_MEMBERS = 64,
+	LARGEST = 1 << 20, /* members above this size are not compared */
+	DEEPEST = 8,       /* folders entered below each other */
+};
 
-static void require(bool promise, const char *what)
+static void require(bool promise, const char *text)
 {
 	if (promise)
 		return;
-	fprintf(stderr, "broken: %s\n", what);
+	fprintf(stderr, "broken: %s\n", text);
 	abort();
 }
 
-/* Hostile bytes can be damaged or unknown; nothing else can be wrong with them. */
+/* The only failures allowed for hostile bytes: damaged and unsupported. */
 static void judge(int rc, const struct bpk_err *err)
 {
 	if (rc >= 0)
@@ -86,7 +88,7 @@ static int visit(void *arg, const char *entry_name, enum bpk_entry entry)
 	return 0;
 }
 
-/* content: what the name stands for when all is extracted; NULL when that is not known. */
+/* content is that of the name after extraction; NULL when unknown. */
 static void find(struct bpk_view tar, const char *name, const struct bpk_buf *content)
 {
 	struct bpk_source *member;
@@ -106,7 +108,7 @@ static void find(struct bpk_view tar, const char *name, const struct bpk_buf *co
 	bpk_dir_close(dir);
 }
 
-/* The content of the member at hand; false when it is broken, or has holes. */
+/* Read the content of the current member. False when it is damaged or has holes. */
 static bool take_content(struct bpk_tar_stream *stream, const struct bpk_tar_entry *entry,
 			 struct bpk_buf *content)
 {
@@ -125,7 +127,8 @@ static bool take_content(struct bpk_tar_stream *stream, const struct bpk_tar_ent
 	return rc > 0 && content->size == entry->size;
 }
 
-/* Is the member the last of its name, and its content what is to be found? Others are left out. */
+/* The content of the last member of a name. known is false when that member is no file, or cannot
+ * be compared. */
 struct last {
 	char *clean;
 	struct bpk_buf content;
@@ -140,7 +143,7 @@ static void take(struct last *last, struct bpk_tar_stream *stream,
 			      take_content(stream, entry, &last->content);
 }
 
-/* The content that name has at the end. */
+/* Find the content that name has after extraction. */
 static void settle(struct bpk_view tar, struct last *last)
 {
 	struct bpk_source *source = source_of(tar);
@@ -205,6 +208,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	judge(bpk_tar_list(source, take_name, &names, &err), &err);
 	bpk_source_close(source);
-	find(names.tar, "none", NULL);
+	find(names.tar, "no such member", NULL);
 	return 0;
 }

@@ -1,7 +1,5 @@
-/*
- * Run a fuzz target over files and folders: those given, or the target's corpus (FUZZ_CORPUS, below
- * the source tree). Prints TAP, one line a file.
- */
+/* Running a fuzz target over files and folders: those given, or the target's corpus (FUZZ_CORPUS,
+ * below the source tree). make check calls it. Prints TAP, one line a file. */
 #include "fuzz/fuzz.h"
 
 #include <dirent.h>
@@ -20,12 +18,13 @@ static void report(bool ok, const char *path, const char *why)
 {
 	printf("%s %u - %s%s%s\n", ok ? "ok" : "not ok", ++nfiles, path, ok ? "" : ": ",
 	       ok ? "" : why);
-	/* a crash shall find all lines before it written */
+	/* a crash must not lose the lines before it */
 	fflush(stdout);
 	failed = failed || !ok;
 }
 
-/* The bytes get a block of exactly their size, so that a sanitizer sees the first one past it. */
+/* The target gets a block of exactly the file's size, so that a sanitizer notices a read past
+ * it. */
 static void replay_file(const char *path)
 {
 	FILE *f = fopen(path, "rb");

@@ -4,10 +4,9 @@
     bcolz_reader.py unpack DIR [COLUMN]      the raw bytes of an array, or of a table's column
     bcolz_reader.py compare DIR RAW ...      pairs: does the array DIR hold the bytes of RAW?
 
-It does what bcolz 1.2 does to open a directory, and is strict where bcolz believes what it finds:
-headers of 16 bytes, one chunk a file and nothing behind it, full chunks full, no file too many, the
-keys that bcolz writes in the order in which it writes them, and a dtype that NumPy spells that way.
-Status 0: all is well; 1: it is not; 77: no python3-blosc.
+It opens a directory as bcolz 1.2 does, and checks more: headers of 16 bytes, one chunk a file and
+nothing behind it, full chunks full, no file too many, the keys of bcolz in the order of bcolz, and
+a dtype in NumPy's spelling.
 """
 import json
 import os
@@ -29,9 +28,9 @@ class Wrong(Exception):
     pass
 
 
-def expect(truth, what, *args):
+def expect(truth, text, *args):
     if not truth:
-        raise Wrong(what % args)
+        raise Wrong(text % args)
 
 
 def load(*parts):
@@ -49,9 +48,9 @@ NAMES = re.compile(r"^(?:(bool)|u?int(\d+)|float(\d+)|complex(\d+)|[<>|]?([SUV])
 
 
 def item_size(dtype):
-    """Bytes of an element, from the text alone; NumPy, where it is there, must agree."""
+    """Bytes of an element, from the text alone; NumPy must agree if it is installed."""
     found = NAMES.match(dtype)
-    expect(found, "dtype %r is none that bcolz writes", dtype)
+    expect(found, "dtype %r is not one of bcolz", dtype)
     boolean, whole, real, pair, kind, count, letter, size = found.groups()
     bits = whole or real or pair
     if boolean:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The real python bloscpack, from the tree that BPK_BLOSCPACK names.
+"""The real python bloscpack, from the tree named by BPK_BLOSCPACK.
 
     bloscpack_oracle.py compare FILE RAW ...   pairs: does bloscpack unpack FILE to RAW?
     bloscpack_oracle.py pack RAW FILE [KEY=VALUE]...
@@ -49,7 +49,7 @@ def compare(bloscpack, pairs):
                 if content(out) == content(raw):
                     continue
                 problem = "does not unpack to " + raw
-            except Exception as error:  # whatever it raises is a finding
+            except Exception as error:  # any exception is a finding
                 problem = "%s: %s" % (type(error).__name__, error)
         print("%s: %s" % (path, problem), file=sys.stderr)
         wrong = 1

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Bloscpack files made by hand, field by field, from stored chunks: no library packs anything.
 
-    blp_make.py good FOLDER      NAME.blp beside NAME.raw: every layout that a reader must take
-    blp_make.py bad FOLDER       NAME.blp: every field that leads astray, every count that lies
+    blp_make.py good FOLDER          NAME.blp beside NAME.raw: every layout that readers must accept
+    blp_make.py bad FOLDER           NAME.blp: every field that misleads, every count that is wrong
     blp_make.py cuts FOLDER      NAME.blp: a whole archive and a stream, cut after every byte
     blp_make.py flips FILE N FOLDER
                                  FILE with one bit turned, for N bits spread over the whole file
                                  (all of them when N is 0): BYTE.BIT.blp
 
-The names of bad files begin with the kind of trouble: damaged-, unknown- (no
+The names of bad files begin with the expected verdict: damaged-, unknown- (no
 Bloscpack file by its first bytes), unsupported-.
 """
 import os
@@ -196,7 +196,7 @@ def flips(path, number, folder):
         data = file.read()
     step = 1 if number == 0 else max(1, 8 * len(data) // number)
     if step > 1 and step % 2 == 0:
-        step += 1  # every bit of a byte has its turn
+        step += 1  # so that every bit of a byte is flipped in some byte
     for at in range(0, 8 * len(data), step):
         changed = bytearray(data)
         changed[at // 8] ^= 1 << at % 8

@@ -7,7 +7,7 @@ FILE is a Bloscpack file whose chunks all have one packed size.
 """
 import struct, sys
 
-path, out, what = sys.argv[1:]
+path, out, change = sys.argv[1:]
 b = bytearray(open(path, "rb").read())
 SIZES = [0, 4, 4, 16, 20, 28, 32, 48, 64]
 digest = SIZES[b[6]]
@@ -27,20 +27,20 @@ for i in range(n):
 one, two = where[0], where[1]
 assert one[1] == two[1], where
 def chunk(w): return bytes(b[w[0]:w[0] + w[1]])
-if what == "swap":
+if change == "swap":
     first, second = chunk(one), chunk(two)
     b[one[0]:one[0] + one[1]], b[two[0]:two[0] + two[1]] = second, first
-elif what == "copy":
+elif change == "copy":
     b[two[0]:two[0] + two[1]] = chunk(one)
-elif what == "kind":
+elif change == "kind":
     b[6] = 0
-elif what == "count":
+elif change == "count":
     # an earlier header: one chunk less; its offset becomes a spare one
     struct.pack_into("<i", b, 12, size)
     struct.pack_into("<q", b, 16, n - 1)
     if offsets:
         struct.pack_into("<q", b, 24, spare + 1)
-elif what == "cut":
+elif change == "cut":
     struct.pack_into("<i", b, 12, size)
     struct.pack_into("<q", b, 16, n - 1)
     if offsets:

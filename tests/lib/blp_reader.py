@@ -3,11 +3,11 @@
 
     blp_reader.py unpack FILE                the raw bytes, to standard output
     blp_reader.py compare FILE RAW ...       pairs: does FILE unpack to RAW?
-    blp_reader.py header FILE                what the file says of itself, as JSON
+    blp_reader.py header FILE                the fields of the file's header, as JSON
 
-It is strict where a writer has a choice of being sloppy: offsets must point at the chunks, spare
-ones must be -1, sizes must add up, nothing may lie behind the last chunk, and a file of unknown
-length must end with an empty chunk. Status 0: all is well; 1: it is not; 77: no python3-blosc.
+It is strict where a writer could be sloppy: offsets must point at the chunks, spare ones must be
+-1, sizes must add up, nothing may lie behind the last chunk, and a file of unknown length must end
+with an empty chunk. Status 0: all is well; 1: it is not; 77: no python3-blosc.
 """
 import hashlib
 import json
@@ -38,9 +38,9 @@ class Wrong(Exception):
     pass
 
 
-def expect(truth, what, *args):
+def expect(truth, text, *args):
     if not truth:
-        raise Wrong(what % args)
+        raise Wrong(text % args)
 
 
 class Archive:
@@ -76,7 +76,7 @@ class Archive:
             count = self.nchunks + self.space
             self.offsets = list(struct.unpack("<%dq" % count, self.take(8 * count)))
         else:
-            expect(self.space == 0, "%d spare offsets of none", self.space)
+            expect(self.space == 0, "%d spare offsets without offsets", self.space)
 
     def take(self, size):
         expect(size <= len(self.data) - self.at, "%d bytes are needed at offset %d of %d", size,
@@ -100,7 +100,7 @@ class Archive:
         self.metadata = text
 
     def chunks(self):
-        """Yield (header, raw bytes) of every chunk, and hold all that was said against them."""
+        """Yield (header, raw bytes) of every chunk, and check each against the file's header."""
         name, digest_size, digest = DIGESTS[self.checksum]
         number = 0
         last = 0

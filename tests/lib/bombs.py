@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Small files that claim much, by a seed, and what looking at them costs.
+"""Small files that claim large content, made from a seed, and the cost of reading them.
 
     bombs.py list                         the kinds, a line each
     bombs.py make KIND COUNT SEED FOLDER  COUNT files (or directories) of a kind
     bombs.py run BPK PEAK KIND COUNT SEED FOLDER [all]
-                                          makes them, runs two of the commands on each, or
-                                          all, and
-                                          prints what took more than a second of
-                                          processor time or 64 MiB, or ended otherwise
-                                          than with a status that bpk has; the last
+                                          makes them and runs two of the commands on
+                                          each, or all; prints those that took more than
+                                          64 MiB or a second of processor time, or ended
+                                          with a status that bpk does not have; the last
                                           line is "N of N"
     bombs.py first BPK PEAK FOLDER        the same of the six files that were found first
 
@@ -40,7 +39,7 @@ def stored(raw, typesize=1):
 
 
 def streams(size, block, stream, codec=4, typesize=1, filters=(0, 0, 0, 0, 0, 0), share=False):
-    """Blocks of one stream each, what stream(number, bytes) makes; share: all begin at one place."""
+    """Blocks of one stream each, made by stream(number, bytes); share: all are the same stream."""
     count = -(-size // block)
     at = 32 + 4 * count
     starts = body = b""
@@ -85,7 +84,7 @@ def zlib_chunk(raw, typesize=1, block=None):
 
 
 def variable(sizes, stream):
-    """Blocks that say their own size."""
+    """Blocks of variable length, each with its size."""
     at = 32 + 4 * len(sizes)
     starts = body = b""
     for number, size in enumerate(sizes):
@@ -101,7 +100,7 @@ ZERO, NAN, UNINIT = 0x81 << 56, 0x82 << 56, 0x84 << 56
 
 
 def layers(items, trailer):
-    """The section of metalayers; offsets are of no matter to readers that walk."""
+    """The section of metalayers; a reader that walks over it ignores the offsets."""
     names = b""
     contents = b""
     for name, content in items:
@@ -196,7 +195,7 @@ def runs(r):
 
 
 def large(r):
-    """A single chunk that is large, so that all of it can be asked for."""
+    """A single large chunk, for commands that output all of it."""
     size = min(chunk_size_of(r), 1 << 30)
     kind = r.choice(["zero", "value", "run", "run", "odd"])
     if kind == "zero":
@@ -212,7 +211,7 @@ def large(r):
 
 
 def index(r):
-    """An index that packs well and is no uniform one."""
+    """An index that is not uniform and packs well."""
     size = chunk_size_of(r)
     chunk = r.choice([streams(size, size, run), zlib_chunk(bytes(65536)), special(1, size)])
     size = struct.unpack("<I", chunk[4:8])[0]
@@ -348,7 +347,7 @@ def bloscpack(r):
 
 
 def metadata(r):
-    """At most 87 KB, as a text of 64 MiB packs to."""
+    """At most 87 KB, the packed size of a text of 64 MiB."""
     many = int(2 ** r.uniform(10, 23))
     piece = r.choice([b"1,", b"[],", b"{},", b'"",', b'"\\u0000",', b"[[]],", b"1e9,", b" ", b"\n",
                       b"NaN,", b'"\xc3\xa9",', b'"' + b"a" * 50 + b'",'])
@@ -390,11 +389,11 @@ def chunked(r, path):
                        b"blpk\1\0\0\0" + struct.pack("<q", 1) + chunk1(b"ABCDEFGH"))
 
 
-# ---- What lies inside: tables of simulation files ----
+# ---- Inside an archive: tables of simulation files ----
 
 
 def inside(r, head, rest, total):
-    """A frame whose raw bytes are head, then rest again and again."""
+    """A frame whose raw bytes are head, then rest, repeated."""
     size = r.choice([65536, MIB])
     pad = -(len(head)) % len(rest)
     first = (head + bytes(pad) + rest * (size // len(rest) + 1))[:size]
@@ -575,7 +574,7 @@ SUFFIX = {"bloscpack": ".blp", "metadata": ".blp", "tar": ".tar", "sparse": ".b2
 
 # ---- Running ----
 
-# A limit bounds what is written; what looks alone needs none.
+# Commands that write get an output limit; commands that only read need no limit.
 LOOKS = [["info", "-vv"], ["info", "--json"], ["verify"], ["verify", "-v", "-T16"]]
 WRITES = [["cat", "--memory-limit", "48M", "--max-output", "1M"],
           ["cat", "--name", "x", "--memory-limit", "48M", "--max-output", "1M"],
@@ -605,7 +604,7 @@ def limit():
 
 
 def run_one(bpk, peak, report, command, path):
-    """What was wrong; None: nothing."""
+    """The problem in words, or None."""
     env = {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"}
     done = subprocess.run([peak, report, bpk] + command + [path], env=env, preexec_fn=limit,
                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -1,15 +1,16 @@
 /*
- * What verify says of an archive in which one bit is flipped, for every bit of it: of a file, or of
- * each file of a directory. Run by the tests of commands.
+ * The verdict of verify on an archive with one bit flipped, for every bit: of a file, or of each
+ * file of a directory. Tests of commands run it.
  *
  *     flips ARCHIVE [STEP]   every STEP-th bit only
  *
- * It prints a line for each bit that verify passes or calls anything but damage,
+ * It prints a line for each bit whose flip verify does not report as damage,
  *
  *     FILE BYTE.BIT STATUS CONTENT LINE
  *
- * where CONTENT is "same" or "other", what unpacking gives; and at the end how many bits there
- * were, how many were found with status 2, and with status 3. The archive is as it was afterwards.
+ * where CONTENT is "same" or "other", the result of unpacking. The last line has the number of
+ * bits, of those reported with status 2, and of those with status 3. Afterwards the archive is
+ * unchanged.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@ struct bits {
 
 static struct bits bits;
 
-/* FNV-1a, which needs no more than to differ. */
+/* FNV-1a: only differences matter. */
 static int digest(void *arg, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	uint64_t *sum = arg;
@@ -48,7 +49,7 @@ static void ignore(void *arg, const char *line)
 	(void)line;
 }
 
-/* As verify does it, and unpacking: its digest is in *content. */
+/* Check and decode the archive as verify does; *content is a digest of the raw bytes. */
 static int verify(uint64_t *content, struct bpk_err *err)
 {
 	static const struct bpk_writer_ops sink = { .put = digest };

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Frames that bpk makes and changes at random, as c-blosc2 reads them.
+"""Frames that bpk makes and changes at random, read by c-blosc2.
 
     frame_rounds.py BPK ORACLE2 FIRST COUNT [both]
 
-Rounds FIRST to FIRST + COUNT - 1, each from its number alone: an input of 0 to 5,000 bytes (random, of
-one value, of one item over and over, or a mixture) is packed into a contiguous or sparse frame, or an
-array, by random options, and changed up to four times. After every step c-blosc2 must read all of it,
-random ranges and slices (oracle2 judge). With `both` c-blosc2 changes the frame between bpk's changes,
-and bpk must read what c-blosc2 does, and find no damage. Works in the current folder. Prints the
-commands of a round that fails and ends with status 1; else with one line, "N of N".
+Rounds FIRST to FIRST + COUNT - 1, each determined by its number: an input of 0 to 5,000 bytes
+(random, of one value, of one repeated item, or a mixture) is packed with random options into a
+contiguous or sparse frame, or an array, and changed up to four times. After every step c-blosc2
+must read all of it, and random ranges and slices (oracle2 judge). With `both` c-blosc2 changes the
+frame between bpk's changes, and bpk must read the result and find no damage. Works in the current
+folder. Prints the commands of a failed round; the last line is "N of N", and the status is 1 after
+a failure.
 """
 import os
 import random
@@ -27,7 +28,7 @@ class Wrong(Exception):
 
 
 def uniform(rng, size, item):
-    """One item over and over."""
+    """One repeated item."""
     pattern = rng.choice([b"\0", b"\xff", rng.choice(NANS), rng.randbytes(item), rng.randbytes(1)])
     return (pattern * (size // len(pattern) + 1))[:size]
 
@@ -60,7 +61,7 @@ class Round:
         self.rng = random.Random(number)
         self.number = number
         self.log = []
-        self.row = 0  # bytes of an array's row; 0: it is none
+        self.row = 0  # bytes of an array's row; 0: no array
         self.raw = b""
 
     # ---- commands ----
@@ -85,7 +86,7 @@ class Round:
     # ---- options ----
 
     def packing(self, form):
-        """Options of pack and convert, but for the sizes."""
+        """Options of pack and convert except the sizes."""
         rng, options = self.rng, []
         filters = ["none", "shuffle", "bitshuffle", "auto"]
         if form in NAMES:
@@ -124,7 +125,7 @@ class Round:
             self.make_array(size)
         elif way == 3:
             self.raw = content(rng, size, self.item)
-            self.carry_over()
+            self.convert_from()
         elif way == 4 and size > 0:
             self.make_foreign(size)
         else:
@@ -167,8 +168,8 @@ class Round:
                 options += ["--block-shape", ",".join(map(str, blocks))]
         self.pack(self.frame, self.format, options)
 
-    def carry_over(self):
-        """Through another archive."""
+    def convert_from(self):
+        """Convert another archive."""
         rng = self.rng
         source = rng.choice(["blp", "blpd", "b2frame", "b2s"])
         form = {"blp": "blp", "blpd": "chunked", "b2frame": "b2frame"}.get(source, "b2sparse")
@@ -181,7 +182,7 @@ class Round:
         self.run([self.bpk, "convert", "-q", "-F", self.format] + options + [name, self.frame])
 
     def make_foreign(self, size):
-        """By c-blosc2: chunks of whole items."""
+        """Let c-blosc2 make the frame, with chunks of whole items."""
         rng = self.rng
         self.raw = content(rng, max(1, size // self.item) * self.item, self.item)
         self.run([self.oracle, "pack", self.frame, str(self.item * rng.randrange(1, 200)),
@@ -230,7 +231,7 @@ class Round:
         self.run([self.bpk, "convert", "-q", "-F", self.format] + options + [old, self.frame])
 
     def theirs(self):
-        """A change by c-blosc2, whose word for the content is taken."""
+        """Let c-blosc2 change the frame; its view of the content counts from then on."""
         did = self.run([self.oracle, "change", self.frame, str(self.rng.randrange(10 ** 6)), "1"])
         self.log.append("# " + did.decode().strip())
         self.raw = self.run([self.oracle, "array" if self.row else "raw", self.frame])

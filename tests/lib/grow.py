@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A program whose output file grows: for SECONDS it adds pieces of random sizes to FILE, a WAV, and,
-as writers of trajectories do, counts them in the file's head of 44 bytes after each.
+"""A program whose output file grows. For SECONDS it appends pieces of random sizes to FILE, a WAV,
+and after each updates the sizes in the file's head of 44 bytes, as writers of trajectories do.
 
     grow.py FILE SECONDS SEED
 """

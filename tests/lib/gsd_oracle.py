@@ -1,12 +1,12 @@
 #!/usr/bin/python3
-"""What python gsd finds in a GSD file, one chunk a line, to hold bpk against:
+"""The chunks that python gsd finds in a GSD file, one a line, to compare with bpk:
 
     gsd_oracle.py FILE              every chunk of every frame, as it is
-    gsd_oracle.py --resolved FILE   every frame of a hoomd trajectory as gsd.hoomd gives it, but
-                                    types and type_shapes, which it gives as lists of texts
+    gsd_oracle.py --resolved FILE   every frame of a hoomd trajectory as gsd.hoomd returns it,
+                                    except types and type_shapes, which it returns as lists of texts
 
-Each line: name, frame, dtype, shape ("2,3"), SHA-256 of the bytes in C order, divided by tabs.
-Ends with 77 when python gsd is not there.
+Each line: name, frame, dtype, shape ("2,3"), SHA-256 of the bytes in C order, separated by tabs.
+Ends with 77 when python gsd is not installed.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def show_group(file, frame, group, container):
             continue
         name = group + "/" + key
         value = getattr(container, key)
-        # int32 stands for uint32 there wherever no chunk is
+        # without a chunk gsd.hoomd uses int32 in place of uint32
         if key == "group" and not (file.chunk_exists(frame, name) or file.chunk_exists(0, name)):
             value = value.astype("<u4")
         show(name, frame, value)

@@ -1,11 +1,11 @@
-"""Write what a writer of ours might have left beside an archive: an undo journal, or a list of changes.
+"""Leftovers of a writer beside an archive: an undo journal, or a list of changes.
 
     journal.py journal OUT FILE [KEY=VALUE]... [OFFSET:TEXT]...
     journal.py list OUT DIR [KEY=VALUE]... [-NAME | +SIZE:DRAFT:NAME]...
 
-Both are such that they fit FILE or DIR, unless a KEY says otherwise: version, device, inode, born, and of a
-journal size (the old one of the file), samples (all, none or some), crc (wrong: of the last record), mark
-(no: it is left out) and start (no: likewise).
+Both are valid for FILE or DIR, unless a KEY changes that: version, device, inode, born; for a
+journal also size (the old one of the file), samples (all, none or some), crc (wrong: that of the
+last record is), mark (no: without it) and start (no: without it).
 """
 import os
 import struct

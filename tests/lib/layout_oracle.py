@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Every array of a simulation file, as other readers find it, against what bpk gives.
+"""Every array of a simulation file, compared between other readers and bpk.
 
-    layout_oracle.py BPK FILE SHOWN...   FILE itself is read: by python gsd, NumPy, SciPy, or here,
-                                         by the formats' own descriptions (.dcd, .trr); SHOWN are
+    layout_oracle.py BPK FILE SHOWN...   FILE is read by python gsd, NumPy, SciPy, or here by
+                                         the formats' own descriptions (.dcd, .trr); SHOWN are
                                          FILE and archives of it, which bpk reads
 
-Of each SHOWN: `info --json -vv` tells of exactly these arrays, with their types and shapes, and `cat
---name` gives the bytes of all frames together, and of some frames alone. Prints how many arrays
-agreed in how many readings. Ends with 1 where one does not, with 77 where a reader is missing.
+For each SHOWN: `info --json -vv` must list exactly these arrays, with their types and shapes, and
+`cat --name` must give the bytes of all frames together, and of some frames alone. Prints the number
+of arrays and of readings. Ends with 1 when one differs, with 77 when a reader is missing.
 """
 
 import json
@@ -18,7 +18,7 @@ import warnings
 
 import numpy
 
-SOME = 5  # frames that are asked for alone
+SOME = 5  # frames read alone
 
 
 def read_npy(path):
@@ -47,7 +47,7 @@ def read_netcdf(path):
 
 
 def read_dcd(path):
-    """Fortran's records; a frame is a record of x, y and z each, behind one of the cell."""
+    """Fortran's records: a frame has one each for x, y and z, after one for the cell."""
     with open(path, "rb") as file:
         data = file.read()
     at = 0
@@ -117,7 +117,7 @@ def check_info(bpk, path, arrays):
     found = {(row["name"], row["frame"]): (row["dtype"], row["shape"]) for row in found}
     expected = {key: describe(array) for key, array in arrays.items()}
     if found != expected:
-        sys.exit("%s: tells of other arrays: %s"
+        sys.exit("%s: info lists other arrays: %s"
                  % (path, sorted(set(map(str, found.items())) ^ set(map(str, expected.items())))[:4]))
 
 

@@ -1,7 +1,5 @@
-/*
- * A directory that lies in memory, for tests of what reads directories: files by their names from
- * the root, and folders that follow from these.
- */
+/* A directory in memory, for tests of directory readers: files by their names relative to the root;
+ * the folders follow from the names. */
 #ifndef BPK_TESTS_MEMDIR_H
 #define BPK_TESTS_MEMDIR_H
 
@@ -13,13 +11,13 @@ struct memdir_file {
 	bool strange; /* a link, a device or a FIFO */
 };
 
-/* Borrowed by the directory that is made of it. */
+/* Borrowed by the directory made of it. */
 struct memdir {
 	size_t nfiles;
 	const struct memdir_file *files;
 };
 
-/* Does name lie below folder? What follows the slash; NULL when it does not. */
+/* The part of name below folder; NULL when name does not lie below it. */
 static inline const char *memdir_below(const char *name, const char *folder)
 {
 	size_t size = strlen(folder);

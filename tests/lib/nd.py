@@ -1,11 +1,11 @@
-"""What NumPy makes of arrays.
+"""Arrays made and cut by NumPy.
 
     nd.py slice RAW TYPE SHAPE SLICE   the part of RAW that SLICE takes, in C order
     nd.py make TYPE SHAPE              an array of that type and shape, to standard output
     nd.py files                        .npy files of many types, shapes and orders, here
     nd.py cuts                         rows from standard input, COUNT NPY COMMAND...: COUNT
-                                       slices of the array in NPY, as COMMAND --slice SLICE gives
-                                       them and NumPy does; of an .npz, NPY:NAME
+                                       slices of the array in NPY (in an .npz: NPY:NAME) by
+                                       COMMAND --slice SLICE must be those of NumPy
 """
 import ast
 import random
@@ -39,7 +39,7 @@ def take(raw, dtype, shape, part):
 def make(dtype, shape):
     dtype, shape = type_of(dtype), shape_of(shape)
     count = int(numpy.prod(shape, dtype=object))
-    # runs and a slow wave, so that chunks differ: some are zero, some pack, some do not
+    # runs and a slow wave: some chunks are zero, some compress, some do not
     numbers = numpy.arange(count, dtype="<i8")
     numbers = numpy.where(numbers // 3000 % 3 == 0, 0, numbers * numbers // 97 % 251)
     rows = numpy.zeros((count, dtype.itemsize), dtype="u1")
@@ -65,7 +65,7 @@ def files():
 
 
 def some_side(length):
-    """What is written for a dimension, of many kinds: empty, beyond its ends, from its end."""
+    """A random slice of one dimension: empty, beyond its ends, from its end, and others."""
     if length > 0 and random.random() < 0.35:
         return str(random.randrange(-length, length))
     if random.random() < 0.25:
@@ -97,7 +97,7 @@ def cut(count, path, *command):
         ran = subprocess.run(command + ("--slice", part), stdout=subprocess.PIPE, check=False)
         sides = [side_of(side) for side in part.split(",")]
         if Ellipsis not in sides:
-            sides.append(Ellipsis)  # or a single text loses its zeros
+            sides.append(Ellipsis)  # otherwise a single text loses its zeros
         expected = numpy.ascontiguousarray(array[tuple(sides)])
         if ran.returncode != 0 or ran.stdout != expected.tobytes():
             sys.exit("%s --slice %s: status %d, or other bytes"
@@ -110,7 +110,7 @@ def cuts():
     return numpy.zeros(0)
 
 
-what, rest = sys.argv[1], sys.argv[2:]
+command, rest = sys.argv[1], sys.argv[2:]
 kinds = {"slice": take, "make": make, "files": files, "cuts": cuts}
-result = kinds[what](*rest)
+result = kinds[command](*rest)
 sys.stdout.buffer.write(numpy.ascontiguousarray(result).tobytes())

@@ -1,6 +1,6 @@
 /*
- * What c-blosc2 makes of a frame. No part of the build: tests compile it against the installed
- * library that BPK_CBLOSC2 names (tests/cli/lib.bash, need_oracle2).
+ * c-blosc2's view of a frame, and frames made by it. No part of the build: tests compile it against
+ * the installed library named by BPK_CBLOSC2 (tests/cli/lib.bash, need_oracle2).
  *
  *     oracle2 raw FRAME               every chunk, unpacked, to standard output
  *     oracle2 array FRAME             the array of a b2nd frame in C order
@@ -8,20 +8,20 @@
  *     oracle2 layer FRAME NAME        the content of one of them
  *     oracle2 append FRAME SIZE       append standard input in chunks of SIZE bytes
  *     oracle2 delete FRAME NUMBER     delete a chunk, which leaves a hole
- *     oracle2 pack FRAME SIZE TYPESIZE [sparse]   the same into a new frame
+ *     oracle2 pack FRAME SIZE TYPESIZE [sparse]   pack standard input into a new frame
  *     oracle2 blocks FRAME SIZES SIZES TYPESIZE [sparse]   the same in blocks of variable length;
- *                                     sizes of chunks, and of their blocks, with commas between,
- *                                     come again and again
+ *                                     the sizes of chunks, and of their blocks, are separated by
+ *                                     commas and repeated
  *     oracle2 sizes FRAME NUMBER      the sizes of the blocks of such a chunk, one a line
- *     oracle2 make FRAME TYPE ITEM SHAPE CHUNKS BLOCKS [sparse]   the same as an array of items of
- *                                     ITEM bytes; shapes are numbers with commas between
- *     oracle2 part FRAME START STOP   what an array has from START up to STOP
+ *     oracle2 make FRAME TYPE ITEM SHAPE CHUNKS BLOCKS [sparse]   pack standard input as an array
+ *                                     of items of ITEM bytes; shapes: numbers separated by commas
+ *     oracle2 part FRAME START STOP   the part of an array from START up to STOP
  *     oracle2 judge FRAME RAW SEED COUNT   compare all of a frame, or array, with the file RAW, and
  *                                     COUNT random ranges, or slices, of it
- *     oracle2 change FRAME SEED COUNT   COUNT random changes: chunks appended, updated, inserted,
- *                                     deleted; layers; of an array slices and rows. Tells of each
+ *     oracle2 change FRAME SEED COUNT   COUNT random changes, printed one a line: chunks appended,
+ *                                     updated, inserted, deleted; layers; slices and rows of arrays
  *
- * Ends with status 1 and a line when the library refuses, and by a signal when it takes a minute.
+ * Ends with status 1 and a line when the library refuses, and by a signal after a minute.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -57,7 +57,7 @@ static blosc2_schunk *open_frame(const char *path)
 
 /* ---- content ---- */
 
-/* Chunks of blocks of variable length are unpacked block by block. */
+/* Chunks of variable-length blocks are unpacked block by block. */
 static void put_blocks(blosc2_schunk *schunk, int64_t number, int32_t nblocks)
 {
 	for (int32_t i = 0; i < nblocks; i++) {
@@ -110,7 +110,7 @@ static void show_raw(const char *path)
 	for (int64_t i = 0; i < schunk->nchunks; i++)
 		total += put_chunk(schunk, i);
 	if (total != schunk->nbytes)
-		refuse("the sum of the chunks is not what the header says", total);
+		refuse("the sum of the chunks differs from the header's size", total);
 	blosc2_schunk_free(schunk);
 }
 
@@ -208,9 +208,9 @@ static void pack(char *path, size_t chunk_size, int32_t typesize, bool sparse)
 
 /* ---- blocks of variable length ---- */
 
-enum { MOST_BLOCKS = 4096 };
+enum { MOST_BLOCKS = 4096 }; /* in one chunk */
 
-/* One chunk of them, in chunk; its size. */
+/* Pack one chunk of such blocks into chunk. Returns its size. */
 static int32_t pack_blocks(blosc2_context *context, const uint8_t *raw, size_t size,
 			   const int64_t *sizes, int nsizes, uint8_t *chunk, int32_t room)
 {
@@ -367,25 +367,25 @@ static void show_part(const char *path, const char *from, const char *to)
 	b2nd_free(array);
 }
 
-/* ---- comparing with what was packed ---- */
+/* ---- comparing with the packed input ---- */
 
 static uint64_t state;
 
-/* Begin a series of numbers; the count behind it. */
+/* Begin a series of random numbers. Returns count as a number. */
 static int64_t take_seed(const char *seed, const char *count)
 {
 	state = strtoull(seed, NULL, 10) * 2654435769u + 1;
 	return strtoll(count, NULL, 10);
 }
 
-/* Below limit (at least 1). */
+/* A random number below limit, which is at least 1. */
 static int64_t any_below(int64_t limit)
 {
 	state = state * 6364136223846793005u + 1442695040888963407u;
 	return (int64_t)((state >> 33) % (uint64_t)limit);
 }
 
-/* A range inside 0..size: mostly short. */
+/* A random range inside 0..size, mostly short. */
 static void any_range(int64_t size, int64_t *start, int64_t *stop)
 {
 	int64_t most = any_below(2) == 0 ? size : size / 8 + 1;
@@ -417,7 +417,7 @@ static void judge_chunks(blosc2_schunk *schunk, const uint8_t *raw, int64_t size
 	int64_t at = 0;
 
 	if (schunk->nbytes != size)
-		refuse("another size than was packed", schunk->nbytes);
+		refuse("another size than its input", schunk->nbytes);
 	for (int64_t i = 0; i < schunk->nchunks; i++) {
 		int32_t room = schunk->chunksize > 0 ? schunk->chunksize : (int32_t)(size - at);
 		uint8_t *chunk = malloc((size_t)room + 1);
@@ -431,12 +431,12 @@ static void judge_chunks(blosc2_schunk *schunk, const uint8_t *raw, int64_t size
 		free(chunk);
 	}
 	if (at != size)
-		refuse("chunks have too little", at);
+		refuse("the chunks are shorter than their input", at);
 }
 
 /*
  * c-blosc2 3.3.3 puts a block in the wrong place when a range inside a chunk is as long as the
- * block, but begins before it (_blosc_getitem, get_single_block): in its own frames as in ours.
+ * block but begins before it (_blosc_getitem, get_single_block): in its own frames as in ours.
  */
 static bool is_misplaced(blosc2_schunk *schunk, int64_t number, int64_t from, int64_t to)
 {
@@ -458,13 +458,13 @@ static bool meets_misplaced(blosc2_schunk *schunk, int64_t start, int64_t stop)
 {
 	int64_t full = schunk->chunksize, first = start / full, last = (stop - 1) / full;
 
-	/* what lies between is unpacked as a whole */
+	/* chunks between the two are unpacked as a whole */
 	return is_misplaced(schunk, first, start % full,
 			    first == last ? (stop - 1) % full + 1 : full) ||
 	       is_misplaced(schunk, last, first == last ? start % full : 0, (stop - 1) % full + 1);
 }
 
-/* Ranges are counted in items, and want chunks of one size. */
+/* Ranges are counted in items, and need chunks of one size. */
 static void judge_ranges(blosc2_schunk *schunk, const uint8_t *raw, int64_t count)
 {
 	int64_t typesize = schunk->typesize, nitems = schunk->nbytes / typesize, start, stop;
@@ -489,7 +489,7 @@ static void judge_ranges(blosc2_schunk *schunk, const uint8_t *raw, int64_t coun
 	}
 }
 
-/* Does part hold what raw, in C order, has from start to stop? */
+/* True if part holds the items of raw, in C order, from start to stop. */
 static bool is_slice(const b2nd_array_t *array, const uint8_t *raw, const int64_t *start,
 		     const int64_t *stop, const uint8_t *part)
 {
@@ -564,7 +564,8 @@ static void judge(const char *path, const char *raw_path, int64_t count)
 
 /* ---- random changes ---- */
 
-/* Items that are alike, or not: c-blosc2 cannot open its own frame of zeros that end in an item. */
+/* Equal or random items. Zeros only if they end with an item: c-blosc2 cannot open its own frames
+ * of others. */
 static uint8_t *any_bytes(int64_t size, int64_t typesize)
 {
 	uint8_t *bytes = malloc((size_t)size + 1);
@@ -577,7 +578,7 @@ static uint8_t *any_bytes(int64_t size, int64_t typesize)
 	return bytes;
 }
 
-/* Put a new chunk of size raw bytes in the place of chunk number, or before it. */
+/* Replace chunk number by a new one of size raw bytes, or insert that before it. */
 static int64_t put_any_chunk(blosc2_schunk *schunk, int64_t number, int64_t size, bool insert)
 {
 	uint8_t *raw = any_bytes(size, schunk->typesize);
@@ -593,7 +594,7 @@ static int64_t put_any_chunk(blosc2_schunk *schunk, int64_t number, int64_t size
 	return rc;
 }
 
-/* Whole items, and nothing behind a short chunk: c-blosc2 may not find such chunks again. */
+/* Append whole items, and never after a short chunk: c-blosc2 may not find such chunks again. */
 static int64_t append_any(blosc2_schunk *schunk)
 {
 	int64_t full = schunk->chunksize > 0 ? schunk->chunksize : 1024 * schunk->typesize;
@@ -610,7 +611,7 @@ static int64_t append_any(blosc2_schunk *schunk)
 	return rc;
 }
 
-/* Raw bytes of a chunk. */
+/* The raw size of a chunk. */
 static int32_t size_of_chunk(blosc2_schunk *schunk, int64_t number)
 {
 	uint8_t *chunk;
@@ -652,7 +653,7 @@ static int64_t change_frame(blosc2_schunk *schunk, const char **what)
 	if (kind == 3)
 		return blosc2_schunk_delete_chunk(schunk, number);
 	size = size_of_chunk(schunk, number);
-	/* c-blosc2 loses count of chunks when it inserts short ones */
+	/* c-blosc2 miscounts its chunks when it inserts short ones */
 	if (kind == 2 && size != schunk->chunksize)
 		return -1;
 	return put_any_chunk(schunk, number, size, kind == 2);
@@ -686,7 +687,7 @@ static int64_t change_array(b2nd_array_t *array, const char **what)
 	return rc;
 }
 
-/* The frame is opened for each: its owner may be another program each time. */
+/* The frame is opened for each change, because another program may change it in between. */
 static void change(const char *path, int64_t count)
 {
 	for (int64_t i = 0; i < count; i++) {

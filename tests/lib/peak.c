@@ -1,7 +1,5 @@
-/*
- * Run a command and say what it took: peak FILE COMMAND [ARG]... writes the most memory that was
- * resident at one time, in KiB, into FILE and ends with the command's status.
- */
+/* Run a command and measure its memory: peak FILE COMMAND [ARG]... writes the maximum resident size
+ * in KiB into FILE and ends with the command's status. Tests of memory limits run it. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>

@@ -1,13 +1,13 @@
-# Shared by setup-and-try and setup-and-check: what a Debian machine needs, and where to build.
+# Shared by setup-and-try and setup-and-check: packages of a Debian machine, and the build.
 # Sourced by sh from the top of the tree.
 
-# Packages to build and run bpk; packages that the tests use beside them.
+# Packages to build and run bpk; further packages for the tests.
 BUILD_PACKAGES="autoconf automake gcc make pkg-config libc6-dev zlib1g-dev libzstd-dev liblz4-dev
     libsnappy-dev libssl-dev libjansson-dev libarchive-dev xz-utils"
 TEST_PACKAGES="bats bsdutils clang clang-format-14 git libblosc-dev libclang-rt-14-dev libcmocka-dev
     lz4 man-db mandoc python3 python3-blosc python3-gsd strace valgrind zstd"
 
-# Install those of the packages given that are missing; as root, or through sudo.
+# Install those of the given packages that are missing; as root, or through sudo.
 install_missing() {
     missing=
     for package in "$@"; do

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tars that mean harm, or are broken.
+"""Hostile and damaged tars.
 
     tar_make.py DIR     writes NAME.tar for every row of CASES into DIR, and prints for each
-                        NAME STATUS MEMBERS...: what `bpk tar -x` must end with, and which files
-                        it must leave, one line a tar, tab between the words
+                        NAME STATUS MEMBERS..., separated by tabs: the status of `bpk tar -x` and
+                        the files that it must leave
 """
 import io
 import os
@@ -32,7 +32,7 @@ def padded(data):
 
 
 def field(block, at, size, value):
-    """Put value into a header and make its checksum right again."""
+    """Put value into a header and correct its checksum."""
     block = bytearray(block)
     block[at:at + size] = value
     block[148:156] = b" " * 8
@@ -46,7 +46,7 @@ def sized(name, size):
 
 
 def number(value):
-    """A size in base 256, as GNU tar has it."""
+    """A size in base 256, as GNU tar writes it."""
     return struct.pack(">BxxxQ", 0x80 if value >= 0 else 0xff, value & (2**64 - 1)) \
         if value >= 0 else b"\xff" * 4 + struct.pack(">Q", value & (2**64 - 1))
 

@@ -1,14 +1,14 @@
 #!/usr/bin/python3
-"""Large trajectories, and what reading one frame of a packed one should cost.
+"""Large trajectories, and the expected cost of reading one frame of a packed one.
 
-    trajectory.py make FILE MIB          positions of 200,000 particles that drift, in as many frames
-                                         as give MIB: FILE ends in .dcd or .gsd (by python gsd)
+    trajectory.py make FILE MIB          drifting positions of 200,000 particles, in frames of
+                                         MIB together: FILE ends in .dcd or .gsd (by python gsd)
     trajectory.py frame FILE NAME FRAME  the bytes of that array
-    trajectory.py cost RECORD NAME FRAME what `info --json -vv` of the archive, in RECORD, says of
-                                         them: packed bytes of the chunks that they lie in, and
-                                         how many chunks these are
+    trajectory.py cost RECORD NAME FRAME from `info --json -vv` of the archive, in RECORD: the
+                                         packed size of the chunks that hold the array, and
+                                         their number
 
-Ends with 77 where NumPy or python gsd is missing.
+Ends with 77 when NumPy or python gsd is missing.
 """
 
 import json
