@@ -74,8 +74,8 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 		.name = name,
 		.chunk_size = choice->chunk_size,
 		.recipe = &choice->recipe,
-		.others = choice->others,
-		.nothers = choice->nothers,
+		.candidates = choice->candidates,
+		.ncandidates = choice->ncandidates,
 		.slack = *slack,
 	};
 	struct bpk_buf last = { 0 }, sizes = { 0 };

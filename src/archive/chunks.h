@@ -54,8 +54,8 @@ struct bpk_packing {
 	uint64_t chunk_size; /* to cut it into */
 	uint64_t first;      /* number of the first chunk */
 	const struct bpk_recipe *recipe;
-	const struct bpk_way *others; /* as in a bpk_flow */
-	size_t nothers;
+	const struct bpk_candidate *candidates; /* as in a bpk_flow */
+	size_t ncandidates;
 	struct bpk_view first_sizes; /* likewise */
 	struct bpk_slack slack;
 };

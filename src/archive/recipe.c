@@ -66,22 +66,23 @@ static struct bpk_recipe recipe_of_example(const struct bpk_archive *archive, ui
 	return recipe;
 }
 
-/* Add the filters of a full chunk to the ways that are tried on each chunk. A short chunk may have
- * other filters only because it is short. */
+/* Add the filters of a full chunk to the candidates for each chunk. A short chunk may have other
+ * filters only because it is short. */
 static void learn(const struct bpk_chunk_header *header, struct bpk_choice *choice)
 {
-	struct bpk_way way = { header->typesize, bpk_recipe_like(header).pipeline };
-	bool same = way.typesize == choice->recipe.typesize;
+	struct bpk_candidate seen = { .typesize = header->typesize,
+				      .pipeline = bpk_recipe_like(header).pipeline };
+	bool same = seen.typesize == choice->recipe.typesize;
 	bool known = !says_how(header) || header->raw_size != choice->chunk_size ||
 		     (!same && choice->recipe.extended) ||
-		     (same && bpk_pipeline_equal(&way.pipeline, &choice->recipe.pipeline)) ||
-		     choice->nothers == BPK_CHOICE_OTHERS;
+		     (same && bpk_pipeline_equal(&seen.pipeline, &choice->recipe.pipeline)) ||
+		     choice->ncandidates == BPK_CHOICE_CANDIDATES;
 
-	for (size_t i = 0; i < choice->nothers && !known; i++)
-		known = way.typesize == choice->others[i].typesize &&
-			bpk_pipeline_equal(&way.pipeline, &choice->others[i].pipeline);
+	for (size_t i = 0; i < choice->ncandidates && !known; i++)
+		known = seen.typesize == choice->candidates[i].typesize &&
+			bpk_pipeline_equal(&seen.pipeline, &choice->candidates[i].pipeline);
 	if (!known)
-		choice->others[choice->nothers++] = way;
+		choice->candidates[choice->ncandidates++] = seen;
 }
 
 /* Look for other filters than those of the example in some chunks, spread over the archive. */

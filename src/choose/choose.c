@@ -47,37 +47,7 @@
 
 #include <stdlib.h>
 
-enum {
-	LEVELS = 4, /* that have a cost of their own */
-	WIDE = 16,  /* bytes of a typesize whose planes are packed as one */
-	WIDE_COST = 2,
-	TINY = 256, /* bytes of samples that tell nothing */
-};
-
-/* In thousandths. */
-static const unsigned filter_cost[] = {
-	[BPK_FILTER_NONE] = 0,        [BPK_FILTER_SHUFFLE] = 2,    [BPK_FILTER_BITSHUFFLE] = 8,
-	[BPK_FILTER_DELTA] = 3,       [BPK_FILTER_TRUNC_PREC] = 0, [BPK_FILTER_INT_TRUNC] = 0,
-	[BPK_FILTER_BYTEDELTA_1] = 3, [BPK_FILTER_BYTEDELTA] = 3,
-};
-
-static const unsigned level_cost[LEVELS] = { 0, 0, 10, 60 };
-
-unsigned bpk_pipeline_cost(const struct bpk_pipeline *pipeline)
-{
-	unsigned cost = 0;
-
-	for (unsigned i = 0; i < pipeline->nsteps; i++)
-		cost += filter_cost[pipeline->steps[i].filter];
-	return cost;
-}
-
-unsigned bpk_recipe_cost(const struct bpk_recipe *recipe)
-{
-	return bpk_pipeline_cost(&recipe->pipeline) +
-	       level_cost[bpk_min_u64(recipe->level, LEVELS - 1)] +
-	       (recipe->typesize > WIDE ? WIDE_COST : 0);
-}
+enum { TINY = 256 }; /* bytes of samples that tell nothing */
 
 /* ---- All of it ---- */
 
@@ -198,9 +168,10 @@ static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, stru
 			   bpk_codec_name(recipe->codec), recipe->level, recipe->typesize,
 			   bpk_pipeline_print(&recipe->pipeline, filters)) != 0)
 		return -1;
-	for (size_t i = 0; i < choice->nothers; i++)
+	for (size_t i = 0; i < choice->ncandidates; i++)
 		if (bpk_buf_printf(why, err, " or %s",
-				   bpk_pipeline_print(&choice->others[i].pipeline, filters)) != 0)
+				   bpk_pipeline_print(&choice->candidates[i].pipeline, filters)) !=
+		    0)
 			return -1;
 	return bpk_buf_printf(why, err, ", chunks of %llu bytes, blocks of %u bytes\n",
 			      (unsigned long long)choice->chunk_size, (unsigned)recipe->block_size);

@@ -28,20 +28,24 @@ struct bpk_wishes {
 	bool is_part; /* of an input whose other parts are chosen for, too: trials are shorter */
 };
 
-enum { BPK_CHOICE_OTHERS = 3 };
+enum { BPK_CHOICE_CANDIDATES = 3 };
 
-/* Filters, and the size of the elements that they are for: one way to pack a chunk. */
-struct bpk_way {
+/* What a chunk may be packed with: filters, the size of the elements that they are for, and perhaps
+ * a prediction. */
+struct bpk_candidate {
 	unsigned typesize;
 	struct bpk_pipeline pipeline;
+	/* size 0: none. Its phase is that of a chunk at raw offset 0; the scale only says whether
+	 * there is one */
+	struct bpk_prediction prediction;
 };
 
 struct bpk_choice {
 	struct bpk_recipe recipe; /* what suits most of the samples */
-	/* ways that suited some of them better: each chunk gets what suits it. Most inputs have
-	 * none. Extended chunks all have the recipe's element size */
-	struct bpk_way others[BPK_CHOICE_OTHERS];
-	size_t nothers;
+	/* better for some of them: each chunk gets the best of these and the recipe. Most inputs
+	 * have none. Extended chunks all have the recipe's element size */
+	struct bpk_candidate candidates[BPK_CHOICE_CANDIDATES];
+	size_t ncandidates;
 	uint64_t chunk_size; /* a multiple of typesize, or of the row size wished */
 	struct bpk_buf why;  /* lines for -v, each ended by a newline; for bpk_buf_clear */
 };
@@ -89,30 +93,22 @@ struct bpk_race {
 void bpk_race_clear(struct bpk_race *race);
 
 /*
- * Let recipe have those filters and that element size, its own or one of the other ways, that
- * pack a sample of raw best, by size and cost; decided by the bytes alone. Does nothing without
- * others.
+ * Give recipe the filters, element size and prediction that pack a sample of raw best, by size and
+ * cost: its own, or those of one of the candidates. raw begins at offset of the input. Decided by
+ * the bytes alone. Does nothing without candidates.
  */
-int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_way *others, size_t nothers,
-			 struct bpk_view raw, struct bpk_recipe *recipe, struct bpk_err *err);
+int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_candidate *candidates,
+			 size_t count, struct bpk_view raw, uint64_t offset,
+			 struct bpk_recipe *recipe, struct bpk_err *err);
 
 /* ---- Prediction, which is asked for by name ---- */
 
-enum { BPK_FORECASTS = 64 };
+enum { BPK_PREDICTIONS = 64 };
 
-/* A prediction, and filters for what it leaves. */
-struct bpk_forecast {
-	struct bpk_prediction
-		prediction; /* its phase is that of a chunk at raw offset 0; of a scale
-					   * only counts whether there is one */
-	struct bpk_pipeline pipeline;
-};
-
-/* Each chunk is packed with that of them, or with none, that packs a sample of it best. */
-struct bpk_forecasts {
+/* Candidates that predict: for each chunk the best of them, or none. */
+struct bpk_predictions {
 	size_t count; /* 0: nothing is predicted */
-	struct bpk_forecast all[BPK_FORECASTS];
-	unsigned typesize; /* of chunks that are predicted; 0: that of their numbers */
+	struct bpk_candidate all[BPK_PREDICTIONS];
 };
 
 /*
@@ -124,15 +120,7 @@ struct bpk_forecasts {
  */
 int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
 		unsigned key_frames, const struct bpk_wishes *wishes, struct bpk_choice *choice,
-		struct bpk_forecasts *forecasts, struct bpk_err *err);
-
-/*
- * Let recipe have that of the forecasts, and its filters, that packs a sample of raw, which begins
- * at offset of the input, better than it does.
- */
-int bpk_predict_for_chunk(struct bpk_race *race, const struct bpk_forecasts *forecasts,
-			  struct bpk_view raw, uint64_t offset, struct bpk_recipe *recipe,
-			  struct bpk_err *err);
+		struct bpk_predictions *predictions, struct bpk_err *err);
 
 /*
  * The recipe by which a chunk seems to have been packed, with the default level of its codec, since

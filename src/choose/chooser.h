@@ -1,10 +1,10 @@
 /*
- * The parts of choosing: screening, and deciding between sets of filters; inside choose alone.
+ * The parts of choosing: screening, and deciding between contenders of filters; inside choose alone.
  */
 #ifndef BPK_CHOOSE_CHOOSER_H
 #define BPK_CHOOSE_CHOOSER_H
 
-#include "choose/trial.h"
+#include "choose/race.h"
 
 enum {
 	BPK_SCREEN_LEVEL = 1, /* three levels of Zstd */
@@ -13,15 +13,6 @@ enum {
 	BPK_OTHER_LEVEL = 5, /* of the other codecs */
 	BPK_CHUNK = 1 << 20,
 	BPK_LARGE_CHUNK = BPK_SAMPLE_WINDOW,
-};
-
-enum { BPK_WAYS = 32 };
-
-/* Some pieces, and what was tried on all of them, the cheapest first. */
-struct bpk_likes {
-	uint32_t pieces;
-	size_t nways;
-	struct bpk_trial *ways[BPK_WAYS];
 };
 
 struct bpk_chooser {
@@ -33,9 +24,9 @@ struct bpk_chooser {
 	bool own_codec;         /* Zstd, whose levels and windows are known */
 	struct bpk_sample sample;
 	struct bpk_trials trials;
-	struct bpk_likes whole;                    /* all pieces */
-	bool uniform;                              /* what suits the whole suits every group */
-	struct bpk_likes likes[BPK_SAMPLE_GROUPS]; /* the groups, unless uniform */
+	struct bpk_ranking whole;                       /* all pieces */
+	bool uniform;                                   /* what suits the whole suits every group */
+	struct bpk_ranking of_group[BPK_SAMPLE_GROUPS]; /* the groups, unless uniform */
 };
 
 /* Differences inside shuffled planes, for what changes smoothly: extended chunks only. */
@@ -47,38 +38,38 @@ void bpk_screen(struct bpk_chooser *c);
 
 /* Try an element size with filters on pieces, unless the wishes say another, and put it in its
  * place among the ways, unless it is given up. */
-void bpk_screen_way(struct bpk_chooser *c, struct bpk_likes *likes, unsigned typesize,
-		    const struct bpk_pipeline *pipeline);
+void bpk_screen_candidate(struct bpk_chooser *c, struct bpk_ranking *ranking, unsigned typesize,
+			  const struct bpk_pipeline *pipeline);
 
 /* An element size, and the filters that suit each group then. */
-struct bpk_set {
+struct bpk_contender {
 	unsigned typesize;
 	struct bpk_pipeline of[BPK_SAMPLE_GROUPS];
 	uint64_t cost;
 	unsigned level; /* at which that is so */
 };
 
-enum { BPK_SETS = BPK_WAYS };
+enum { BPK_CONTENDERS = BPK_RANKING };
 
-struct bpk_sets {
+struct bpk_contenders {
 	size_t count;
-	struct bpk_set all[BPK_SETS];
+	struct bpk_contender all[BPK_CONTENDERS];
 };
 
 /* What screening found, the cheapest first; of each element size only the first, unless uniform. */
-void bpk_sets_find(struct bpk_chooser *c, struct bpk_sets *sets);
+void bpk_contenders_find(struct bpk_chooser *c, struct bpk_contenders *contenders);
 
-/* How a group is packed by a set. */
-struct bpk_recipe bpk_set_recipe(const struct bpk_chooser *c, const struct bpk_set *set,
-				 unsigned group);
+/* How a group is packed by a contender. */
+struct bpk_recipe bpk_contender_recipe(const struct bpk_chooser *c,
+				       const struct bpk_contender *contender, unsigned group);
 
 /* Filters for elements of the recipe's size said for elements of another, as far as extended
  * chunks can: a shuffle has a width of its own. False: they cannot. */
 bool bpk_recipe_retype(const struct bpk_recipe *recipe, unsigned typesize,
 		       struct bpk_pipeline *out);
 
-/* Settle the filters of each group in a set, not uniform, that was decided for. */
-void bpk_refine(struct bpk_chooser *c, struct bpk_set *set);
+/* Settle the filters of each group in a contender, not uniform, that was decided for. */
+void bpk_refine(struct bpk_chooser *c, struct bpk_contender *contender);
 
 /* The group that stands for the largest part of the input. */
 unsigned bpk_heaviest(const struct bpk_chooser *c);

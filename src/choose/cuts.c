@@ -49,18 +49,13 @@ static bool is_same_recipe(const struct bpk_recipe *a, const struct bpk_recipe *
 	       a->block_size == b->block_size && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
 }
 
-static bool is_same_way(const struct bpk_way *a, const struct bpk_way *b)
-{
-	return a->typesize == b->typesize && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
-}
-
 static bool is_same_choice(const struct bpk_choice *a, const struct bpk_choice *b)
 {
 	if (!is_same_recipe(&a->recipe, &b->recipe) || a->chunk_size != b->chunk_size ||
-	    a->nothers != b->nothers)
+	    a->ncandidates != b->ncandidates)
 		return false;
-	for (size_t i = 0; i < a->nothers; i++)
-		if (!is_same_way(&a->others[i], &b->others[i]))
+	for (size_t i = 0; i < a->ncandidates; i++)
+		if (!bpk_candidate_equal(&a->candidates[i], &b->candidates[i]))
 			return false;
 	return true;
 }
@@ -236,11 +231,11 @@ static int weigh(struct bpk_race *race, struct bpk_view window, const struct bpk
 		struct bpk_recipe recipe = choice->recipe;
 		size_t size;
 
-		if (bpk_choose_for_chunk(race, choice->others, choice->nothers, raw, &recipe,
-					 err) != 0 ||
-		    bpk_race_weigh(race, &recipe, raw, &size, err) != 0)
+		if (bpk_choose_for_chunk(race, choice->candidates, choice->ncandidates, raw, 0,
+					 &recipe, err) != 0 ||
+		    bpk_race_pack(race, &recipe, raw, &size, err) != 0)
 			return -1;
-		*cost += (size + CHUNK_COST) * (1000 + bpk_recipe_cost(&recipe));
+		*cost += bpk_race_cost(&recipe, size + CHUNK_COST);
 	}
 	return 0;
 }
@@ -345,23 +340,25 @@ static int try_cuts(struct cutting *c, struct bpk_err *err)
  * are no matter to chunks that say theirs, and extended ones may have filters that say it. */
 static int add_other(const struct bpk_choice *kind, struct bpk_choice *choice, struct bpk_err *err)
 {
-	struct bpk_way own = { choice->recipe.typesize, choice->recipe.pipeline };
-	struct bpk_way way = { kind->recipe.typesize, kind->recipe.pipeline };
+	struct bpk_candidate own = { .typesize = choice->recipe.typesize,
+				     .pipeline = choice->recipe.pipeline };
+	struct bpk_candidate other = { .typesize = kind->recipe.typesize,
+				       .pipeline = kind->recipe.pipeline };
 	char filters[BPK_PIPELINE_TEXT];
 	bool is_new = true;
 
 	if (choice->recipe.extended) {
-		way.typesize = own.typesize;
-		is_new = bpk_recipe_retype(&kind->recipe, own.typesize, &way.pipeline);
+		other.typesize = own.typesize;
+		is_new = bpk_recipe_retype(&kind->recipe, own.typesize, &other.pipeline);
 	}
-	is_new = is_new && !is_same_way(&way, &own);
-	for (size_t i = 0; i < choice->nothers && is_new; i++)
-		is_new = !is_same_way(&way, &choice->others[i]);
-	if (!is_new || choice->nothers == BPK_CHOICE_OTHERS)
+	is_new = is_new && !bpk_candidate_equal(&other, &own);
+	for (size_t i = 0; i < choice->ncandidates && is_new; i++)
+		is_new = !bpk_candidate_equal(&other, &choice->candidates[i]);
+	if (!is_new || choice->ncandidates == BPK_CHOICE_CANDIDATES)
 		return 0;
-	choice->others[choice->nothers++] = way;
+	choice->candidates[choice->ncandidates++] = other;
 	return bpk_buf_printf(&choice->why, err, "or, for some of the arrays, typesize %u, %s\n",
-			      way.typesize, bpk_pipeline_print(&way.pipeline, filters));
+			      other.typesize, bpk_pipeline_print(&other.pipeline, filters));
 }
 
 static int add_others(struct cutting *c, struct bpk_choice *choice, struct bpk_err *err)

@@ -1,5 +1,5 @@
 /*
- * Deciding: sets of filters meet at the level that would be used, where screening leaves it open on
+ * Deciding: contenders of filters meet at the level that would be used, where screening leaves it open on
  * longer runs; then the level, and whether large chunks are worth it.
  */
 #include "choose/chooser.h"
@@ -35,8 +35,9 @@ static struct bpk_view run_of(const struct bpk_chooser *c, size_t size)
 	return bpk_view(window.data + (window.size - size) / 2, size);
 }
 
-/* What a set comes to on a run, as one chunk. */
-static uint64_t cost_on_run(struct bpk_chooser *c, const struct bpk_set *set, struct bpk_view run)
+/* What a contender comes to on a run, as one chunk. */
+static uint64_t cost_on_run(struct bpk_chooser *c, const struct bpk_contender *contender,
+			    struct bpk_view run)
 {
 	struct bpk_recipe recipes[BPK_SAMPLE_GROUPS];
 	size_t count = 0;
@@ -45,9 +46,10 @@ static uint64_t cost_on_run(struct bpk_chooser *c, const struct bpk_set *set, st
 		bool is_new = true;
 
 		for (unsigned h = 0; h < g; h++)
-			is_new = is_new && !bpk_pipeline_equal(&set->of[h], &set->of[g]);
+			is_new =
+				is_new && !bpk_pipeline_equal(&contender->of[h], &contender->of[g]);
 		if (is_new)
-			recipes[count++] = bpk_set_recipe(c, set, g);
+			recipes[count++] = bpk_contender_recipe(c, contender, g);
 	}
 	return bpk_trials_run(&c->trials, recipes, count, run, run.size);
 }
@@ -62,47 +64,49 @@ static uint64_t raw_cost(const struct bpk_chooser *c)
 	return raw;
 }
 
-/* Add a set of that element size and those filters, to be tried on a run alone. */
+/* Add a contender of that element size and those filters, to be tried on a run alone. */
 static void add_untried(const struct bpk_chooser *c, unsigned typesize,
-			const struct bpk_pipeline *pipeline, struct bpk_sets *sets)
+			const struct bpk_pipeline *pipeline, struct bpk_contenders *contenders)
 {
-	struct bpk_set *set = &sets->all[sets->count];
+	struct bpk_contender *contender = &contenders->all[contenders->count];
 
-	if (sets->count == BPK_SETS)
+	if (contenders->count == BPK_CONTENDERS)
 		return;
-	for (size_t i = 0; i < sets->count; i++)
-		if (sets->all[i].typesize == typesize &&
-		    bpk_pipeline_equal(&sets->all[i].of[0], pipeline))
+	for (size_t i = 0; i < contenders->count; i++)
+		if (contenders->all[i].typesize == typesize &&
+		    bpk_pipeline_equal(&contenders->all[i].of[0], pipeline))
 			return;
-	*set = (struct bpk_set){ .typesize = typesize, .level = c->base.level, .cost = UINT64_MAX };
+	*contender = (struct bpk_contender){ .typesize = typesize,
+					     .level = c->base.level,
+					     .cost = UINT64_MAX };
 	for (unsigned g = 0; g < c->sample.ngroups; g++)
-		set->of[g] = *pipeline;
-	sets->count++;
+		contender->of[g] = *pipeline;
+	contenders->count++;
 }
 
 /* The other filters for the sizes whose shuffles are among the best. */
-static void add_filters(const struct bpk_chooser *c, struct bpk_sets *sets)
+static void add_filters(const struct bpk_chooser *c, struct bpk_contenders *contenders)
 {
 	const struct bpk_pipeline bits = bpk_pipeline_of(BPK_FILTER_BITSHUFFLE);
-	size_t count = sets->count;
+	size_t count = contenders->count;
 
 	for (size_t i = 0; i < count && c->wishes->pipeline == NULL; i++) {
-		unsigned typesize = sets->all[i].typesize;
+		unsigned typesize = contenders->all[i].typesize;
 
 		if (typesize == 1)
 			continue;
-		add_untried(c, typesize, &bits, sets);
+		add_untried(c, typesize, &bits, contenders);
 		if (c->base.extended)
-			add_untried(c, typesize, &bpk_pipeline_smooth, sets);
+			add_untried(c, typesize, &bpk_pipeline_smooth, contenders);
 	}
 }
 
 /* How far behind the first on the pieces, and on the run, together, the former with a weight of so
  * many quarters; costs are below 2^45. */
-static uint64_t behind(const struct bpk_set *set, const struct bpk_set *first, uint64_t on_run,
-		       uint64_t of_first, unsigned pieces_weight)
+static uint64_t behind(const struct bpk_contender *contender, const struct bpk_contender *first,
+		       uint64_t on_run, uint64_t of_first, unsigned pieces_weight)
 {
-	return (set->cost << 16) / bpk_max_u64(first->cost, 1) * pieces_weight +
+	return (contender->cost << 16) / bpk_max_u64(first->cost, 1) * pieces_weight +
 	       (on_run << 16) / of_first * (4 - pieces_weight);
 }
 
@@ -114,21 +118,22 @@ struct contest {
 };
 
 /* The best of them at a level. */
-static size_t race(struct bpk_chooser *c, const struct bpk_sets *sets,
+static size_t race(struct bpk_chooser *c, const struct bpk_contenders *contenders,
 		   const struct contest *contest, unsigned level)
 {
 	uint64_t least = UINT64_MAX, of_first = 1;
 	size_t best = 0;
 
 	for (size_t i = 0; i < contest->count && contest->count > 1 && !c->trials.failed; i++) {
-		struct bpk_set set = sets->all[i];
+		struct bpk_contender contender = contenders->all[i];
 		uint64_t cost;
 
-		set.level = level;
-		cost = cost_on_run(c, &set, contest->run);
+		contender.level = level;
+		cost = cost_on_run(c, &contender, contest->run);
 		if (i == 0)
 			of_first = bpk_max_u64(cost, 1);
-		cost = behind(&set, &sets->all[0], cost, of_first, contest->pieces_weight);
+		cost = behind(&contender, &contenders->all[0], cost, of_first,
+			      contest->pieces_weight);
 		if (cost < least) {
 			least = cost;
 			best = i;
@@ -139,16 +144,17 @@ static size_t race(struct bpk_chooser *c, const struct bpk_sets *sets,
 
 /* ---- Levels ---- */
 
-/* What a set comes to at its level, on a run, or, without one, on the pieces. */
-static uint64_t cost_at_level(struct bpk_chooser *c, const struct bpk_set *set, struct bpk_view run)
+/* What a contender comes to at its level, on a run, or, without one, on the pieces. */
+static uint64_t cost_at_level(struct bpk_chooser *c, const struct bpk_contender *contender,
+			      struct bpk_view run)
 {
 	uint64_t cost = 0;
 
 	if (run.size > 0)
-		return cost_on_run(c, set, run);
+		return cost_on_run(c, contender, run);
 	for (unsigned g = 0; g < c->sample.ngroups && cost != UINT64_MAX; g++) {
-		uint32_t pieces = c->uniform ? c->whole.pieces : c->likes[g].pieces;
-		struct bpk_recipe recipe = bpk_set_recipe(c, set, g);
+		uint32_t pieces = c->uniform ? c->whole.pieces : c->of_group[g].pieces;
+		struct bpk_recipe recipe = bpk_contender_recipe(c, contender, g);
 		struct bpk_trial *trial = bpk_trials_try(&c->trials, &recipe, pieces, NULL);
 
 		if (trial == NULL)
@@ -162,35 +168,36 @@ static uint64_t cost_at_level(struct bpk_chooser *c, const struct bpk_set *set, 
 
 /* Let best have a level, when that is better. */
 static void try_level(struct bpk_chooser *c, unsigned level, struct bpk_view run,
-		      struct bpk_set *best)
+		      struct bpk_contender *best)
 {
-	struct bpk_set set = *best;
+	struct bpk_contender contender = *best;
 
-	set.level = level;
-	set.cost = cost_at_level(c, &set, run);
-	if (set.cost < best->cost)
-		*best = set;
+	contender.level = level;
+	contender.cost = cost_at_level(c, &contender, run);
+	if (contender.cost < best->cost)
+		*best = contender;
 }
 
-/* Those of the sets, which are sorted, that the pieces do not put so far behind the first; wider
+/* Those of the contenders, which are sorted, that the pieces do not put so far behind the first; wider
  * elements may be farther. */
-static size_t count_near(const struct bpk_sets *sets, unsigned percent, unsigned wider, size_t most)
+static size_t count_near(const struct bpk_contenders *contenders, unsigned percent, unsigned wider,
+			 size_t most)
 {
-	const struct bpk_set *first = &sets->all[0];
+	const struct bpk_contender *first = &contenders->all[0];
 	size_t count = 1;
 
-	for (; count < sets->count && count < most; count++) {
-		const struct bpk_set *set = &sets->all[count];
-		unsigned more = set->typesize > first->typesize ? wider : 0;
+	for (; count < contenders->count && count < most; count++) {
+		const struct bpk_contender *contender = &contenders->all[count];
+		unsigned more = contender->typesize > first->typesize ? wider : 0;
 
-		if (set->cost / (100 + percent + more) >= first->cost / 100)
+		if (contender->cost / (100 + percent + more) >= first->cost / 100)
 			break;
 	}
 	return count;
 }
 
-/* How many element sizes there are among the first count sets. */
-static size_t count_sizes(const struct bpk_sets *sets, size_t count)
+/* How many element sizes there are among the first count contenders. */
+static size_t count_sizes(const struct bpk_contenders *contenders, size_t count)
 {
 	size_t sizes = 0;
 
@@ -198,7 +205,7 @@ static size_t count_sizes(const struct bpk_sets *sets, size_t count)
 		bool is_new = true;
 
 		for (size_t j = 0; j < i && is_new; j++)
-			is_new = sets->all[j].typesize != sets->all[i].typesize;
+			is_new = contenders->all[j].typesize != contenders->all[i].typesize;
 		sizes += is_new;
 	}
 	return sizes;
@@ -217,11 +224,11 @@ static size_t race_size(const struct bpk_chooser *c)
 }
 
 /* Where the pieces leave it open, a run decides. */
-static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_sets *sets)
+static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_contenders *contenders)
 {
-	unsigned near = c->level == sets->all[0].level ? NEARLY_EQUAL : NEARLY;
-	uint64_t raw = raw_cost(c), first = sets->all[0].cost;
-	size_t count = count_near(sets, c->uniform ? NEARLY_EQUAL : NEARLY, 0, MANY);
+	unsigned near = c->level == contenders->all[0].level ? NEARLY_EQUAL : NEARLY;
+	uint64_t raw = raw_cost(c), first = contenders->all[0].cost;
+	size_t count = count_near(contenders, c->uniform ? NEARLY_EQUAL : NEARLY, 0, MANY);
 	size_t most = c->wishes->only_hints ? MANY : CONTENDERS;
 	struct bpk_view run;
 
@@ -229,22 +236,23 @@ static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_sets 
 	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
 		return (struct contest){ .count = 1 };
 	if (c->uniform && first <= raw / DENSE) {
-		add_filters(c, sets);
-		count = bpk_min_size(sets->count, MANY_DENSE);
+		add_filters(c, contenders);
+		count = bpk_min_size(contenders->count, MANY_DENSE);
 		return (struct contest){ count, run_of(c, LONG_RUN), 0 };
 	}
-	if (count_sizes(sets, count) > CONTENDERS)
+	if (count_sizes(contenders, count) > CONTENDERS)
 		return (struct contest){ count, run_of(c, LONG_RUN), 0 };
 	run = run_of(c, race_size(c));
-	return (struct contest){ count_near(sets, near, WIDER, most), run,
+	return (struct contest){ count_near(contenders, near, WIDER, most), run,
 				 run.size >= LONG_RUN ? 0 : 2 };
 }
 
 /* Pieces are too short to tell levels, whose windows and tables differ; but where they are unlike
  * each other, no run stands for them all, unless the input is small. */
-static void decide_level(struct bpk_chooser *c, struct bpk_sets *sets, struct bpk_set *best)
+static void decide_level(struct bpk_chooser *c, struct bpk_contenders *contenders,
+			 struct bpk_contender *best)
 {
-	struct contest contest = plan_contest(c, sets);
+	struct contest contest = plan_contest(c, contenders);
 	struct bpk_view run = bpk_view(NULL, 0);
 	uint64_t low;
 	unsigned level;
@@ -253,7 +261,7 @@ static void decide_level(struct bpk_chooser *c, struct bpk_sets *sets, struct bp
 		run = run_of(c, BPK_CHUNK);
 	else if (c->uniform)
 		run = run_of(c, LONG_RUN);
-	*best = sets->all[race(c, sets, &contest, c->level)];
+	*best = contenders->all[race(c, contenders, &contest, c->level)];
 	if (c->wishes->level != BPK_AUTO || !c->own_codec) {
 		best->level = c->level;
 		return;
@@ -268,38 +276,40 @@ static void decide_level(struct bpk_chooser *c, struct bpk_sets *sets, struct bp
 	level = best->level;
 	if (level == c->level)
 		return;
-	*best = sets->all[race(c, sets, &contest, level)];
+	*best = contenders->all[race(c, contenders, &contest, level)];
 	best->level = level;
 }
 
 /* ---- All of it ---- */
 
-static void settle(const struct bpk_chooser *c, const struct bpk_set *set,
+static void settle(const struct bpk_chooser *c, const struct bpk_contender *contender,
 		   struct bpk_choice *choice)
 {
 	unsigned first = bpk_heaviest(c);
 
-	choice->recipe = bpk_set_recipe(c, set, first);
+	choice->recipe = bpk_contender_recipe(c, contender, first);
 	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		bool is_new = !bpk_pipeline_equal(&set->of[g], &set->of[first]);
+		bool is_new = !bpk_pipeline_equal(&contender->of[g], &contender->of[first]);
 
-		for (size_t i = 0; i < choice->nothers && is_new; i++)
-			is_new = !bpk_pipeline_equal(&set->of[g], &choice->others[i].pipeline);
+		for (size_t i = 0; i < choice->ncandidates && is_new; i++)
+			is_new = !bpk_pipeline_equal(&contender->of[g],
+						     &choice->candidates[i].pipeline);
 		if (is_new)
-			choice->others[choice->nothers++] =
-				(struct bpk_way){ set->typesize, set->of[g] };
+			choice->candidates[choice->ncandidates++] =
+				(struct bpk_candidate){ .typesize = contender->typesize,
+							.pipeline = contender->of[g] };
 	}
 }
 
 void bpk_decide(struct bpk_chooser *c, struct bpk_choice *choice)
 {
-	struct bpk_sets sets = { 0 };
-	struct bpk_set best;
+	struct bpk_contenders contenders = { 0 };
+	struct bpk_contender best;
 
-	bpk_sets_find(c, &sets);
+	bpk_contenders_find(c, &contenders);
 	if (c->trials.failed)
 		return;
-	decide_level(c, &sets, &best);
+	decide_level(c, &contenders, &best);
 	if (!c->uniform)
 		bpk_refine(c, &best);
 	settle(c, &best, choice);
@@ -311,14 +321,14 @@ void bpk_decide(struct bpk_chooser *c, struct bpk_choice *choice)
 static uint64_t try_window(struct bpk_chooser *c, const struct bpk_recipe *recipe,
 			   const struct bpk_choice *others, size_t chunk_size)
 {
-	struct bpk_recipe recipes[1 + BPK_CHOICE_OTHERS] = { *recipe };
-	size_t count = 1 + (others == NULL ? 0 : others->nothers);
+	struct bpk_recipe recipes[1 + BPK_CHOICE_CANDIDATES] = { *recipe };
+	size_t count = 1 + (others == NULL ? 0 : others->ncandidates);
 
 	for (size_t i = 0; i < count; i++) {
 		recipes[i] = *recipe;
 		recipes[i].block_size = (uint32_t)chunk_size;
 		if (i > 0)
-			recipes[i].pipeline = others->others[i - 1].pipeline;
+			recipes[i].pipeline = others->candidates[i - 1].pipeline;
 	}
 	return bpk_trials_run(&c->trials, recipes, count, c->sample.window, chunk_size);
 }
@@ -352,7 +362,7 @@ bool bpk_decide_large(struct bpk_chooser *c, struct bpk_choice *choice)
 	    bpk_min_u64(of_plain, of_filtered) * (100 + LARGE_CHUNK_GAIN) >= of_small * 100)
 		return false;
 	choice->recipe = *winner;
-	choice->nothers = 0;
+	choice->ncandidates = 0;
 	if (wishes->level != BPK_AUTO)
 		choice->recipe.level = wanted;
 	return true;

@@ -14,17 +14,14 @@
  * on none, so that chunks hold several of them; a frame is read by unpacking its chunk up to it.
  */
 #include "choose/outlook.h"
-#include "choose/trial.h"
+#include "choose/race.h"
 
 enum {
-	PIECE = 16 << 10,
 	KEY_FRAMES = 16,
 	LEAST_CHUNK =
 		4 << 20, /* frames are put into a chunk up to there, unless a number is said */
 	MOST_CHUNK = 64 << 20, /* and no more than make this, unless these are but two */
 	TRIED = 3,             /* chunks on which candidates are tried */
-	COST = 3,              /* in thousandths, as in choose.c: what a prediction must gain */
-	VALUE_COST = 20,       /* and one by value over one by rank */
 	NFILTERS = 3,
 };
 
@@ -32,7 +29,7 @@ enum {
 
 struct candidates {
 	const struct bpk_outlook *outlook;
-	struct bpk_forecasts *to;
+	struct bpk_predictions *to;
 	bool by_value;
 };
 
@@ -58,8 +55,9 @@ static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRI
 	for (size_t i = 0; i < c->to->count; i++)
 		if (memcmp(&c->to->all[i].prediction, &p, sizeof p) == 0)
 			return;
-	if (p.nstrides > 0 && c->to->count < BPK_FORECASTS)
-		c->to->all[c->to->count++].prediction = p;
+	if (p.nstrides > 0 && c->to->count < BPK_PREDICTIONS)
+		c->to->all[c->to->count++] =
+			(struct bpk_candidate){ .typesize = o->size, .prediction = p };
 }
 
 /* Where the first dimension of an array gives the period, it is one of the grid's strides, too. */
@@ -125,8 +123,6 @@ static uint64_t chunk_size_for(const struct bpk_outlook *o, unsigned key_frames)
 			   : frames_chunk(period, key_frames, o->origin % period == 0);
 }
 
-/* ---- Trials ---- */
-
 static const struct bpk_pipeline *filters_at(size_t i)
 {
 	static const struct bpk_pipeline filters[NFILTERS] = {
@@ -138,112 +134,11 @@ static const struct bpk_pipeline *filters_at(size_t i)
 	return &filters[i];
 }
 
-/* What the sample that the race has comes to. */
-static int weigh(struct bpk_race *race, const struct bpk_recipe *recipe, uint64_t *cost,
-		 struct bpk_err *err)
+/* ---- Predictions ---- */
+
+static void list_all(const struct bpk_outlook *outlook, struct bpk_predictions *predictions)
 {
-	struct bpk_recipe trial = *recipe;
-	size_t packed_size;
-
-	trial.block_size = (uint32_t)race->sample.size;
-	trial.prediction = (struct bpk_prediction){ 0 };
-	if (bpk_race_weigh(race, &trial, bpk_buf_view(&race->sample), &packed_size, err) != 0)
-		return -1;
-	*cost = packed_size * (1000 + bpk_pipeline_cost(&recipe->pipeline));
-	return 0;
-}
-
-/* Two pieces of raw, or of what the prediction leaves of it (NULL: itself). */
-static int sample(struct bpk_race *race, const struct bpk_prediction *prediction, size_t phase,
-		  size_t unit, struct bpk_view raw, struct bpk_err *err)
-{
-	size_t room = raw.size - phase, size = bpk_min_size(PIECE, room / 2) / unit * unit;
-
-	if (bpk_buf_resize(&race->sample, 2 * size, err) != 0)
-		return -1;
-	for (size_t i = 0; i < 2; i++) {
-		size_t at = phase + (room / 4 * (2 * i + 1) - size / 2) / unit * unit;
-		struct bpk_span to = bpk_span(race->sample.data + i * size, size);
-
-		if (prediction == NULL)
-			memcpy(to.data, raw.data + at, size);
-		else if (bpk_prediction_piece(prediction, raw, at, to, &race->differences, err) !=
-			 0)
-			return -1;
-	}
-	return 0;
-}
-
-/* How a chunk at raw offset is packed with a forecast; no prediction where none fits. */
-static struct bpk_recipe recipe_with(const struct bpk_forecasts *forecasts, size_t i,
-				     const struct bpk_recipe *recipe, struct bpk_view raw,
-				     uint64_t offset)
-{
-	const struct bpk_forecast *forecast = &forecasts->all[i];
-	struct bpk_recipe own = *recipe;
-	unsigned size = forecast->prediction.size;
-
-	own.pipeline = forecast->pipeline;
-	own.prediction = forecast->prediction;
-	own.prediction.phase =
-		(unsigned)((forecast->prediction.phase + size - offset % size) % size);
-	if (own.prediction.scale > 0)
-		own.prediction.scale = bpk_prediction_scale(&own.prediction, raw);
-	own.typesize = forecasts->typesize > 0 ? forecasts->typesize : size;
-	return own;
-}
-
-/* What the pieces cost with each forecast, the last of costs without. */
-static int weigh_all(struct bpk_race *race, const struct bpk_forecasts *forecasts,
-		     const struct bpk_recipe *recipe, struct bpk_view raw, uint64_t offset,
-		     uint64_t costs[BPK_FORECASTS + 1], struct bpk_err *err)
-{
-	const struct bpk_recipe first = recipe_with(forecasts, 0, recipe, raw, offset);
-	size_t unit = 8 * (size_t)first.prediction.size, phase = first.prediction.phase;
-	const struct bpk_prediction *before = NULL;
-
-	if (sample(race, NULL, phase, unit, raw, err) != 0 ||
-	    weigh(race, recipe, &costs[forecasts->count], err) != 0)
-		return -1;
-	for (size_t i = 0; i < forecasts->count; i++) {
-		const struct bpk_recipe trial = recipe_with(forecasts, i, recipe, raw, offset);
-		const struct bpk_prediction *prediction = &forecasts->all[i].prediction;
-
-		if ((before == NULL || memcmp(before, prediction, sizeof *before) != 0) &&
-		    sample(race, &trial.prediction, phase, unit, raw, err) != 0)
-			return -1;
-		before = prediction;
-		if (weigh(race, &trial, &costs[i], err) != 0)
-			return -1;
-		costs[i] += costs[i] / 1000 * (COST + (prediction->scale > 0 ? VALUE_COST : 0));
-	}
-	return 0;
-}
-
-int bpk_predict_for_chunk(struct bpk_race *race, const struct bpk_forecasts *forecasts,
-			  struct bpk_view raw, uint64_t offset, struct bpk_recipe *recipe,
-			  struct bpk_err *err)
-{
-	uint64_t costs[BPK_FORECASTS + 1];
-	size_t best = forecasts->count;
-
-	if (forecasts->count == 0 || raw.size < PIECE)
-		return 0;
-	if (weigh_all(race, forecasts, recipe, raw, offset, costs, err) != 0)
-		return -1;
-	for (size_t i = 0; i < forecasts->count; i++)
-		if (costs[i] < costs[best])
-			best = i;
-	if (best < forecasts->count)
-		*recipe = recipe_with(forecasts, best, recipe, raw, offset);
-	return 0;
-}
-
-/* ---- Forecasts ---- */
-
-static void list_all(const struct bpk_outlook *outlook, struct bpk_forecasts *forecasts)
-{
-	struct candidates c = { .outlook = outlook, .to = forecasts };
+	struct candidates c = { .outlook = outlook, .to = predictions };
 
 	list_candidates(&c);
 	c.by_value = outlook->is_float && outlook->size >= 4;
@@ -252,60 +147,46 @@ static void list_all(const struct bpk_outlook *outlook, struct bpk_forecasts *fo
 }
 
 /* Each prediction with each of the filters, or with those wished for. */
-static void combine(const struct bpk_wishes *wishes, struct bpk_forecasts *forecasts)
+static void combine(const struct bpk_wishes *wishes, struct bpk_predictions *predictions)
 {
-	const struct bpk_forecasts listed = *forecasts;
+	const struct bpk_predictions listed = *predictions;
 
-	forecasts->count = 0;
+	predictions->count = 0;
 	for (size_t i = 0; i < listed.count; i++) {
 		/* differences of values leave no bytes that change smoothly */
 		size_t n = wishes->pipeline != NULL             ? 1
 			   : listed.all[i].prediction.scale > 0 ? NFILTERS - 1
 								: NFILTERS;
 
-		for (size_t k = 0; k < n && forecasts->count < BPK_FORECASTS; k++) {
-			struct bpk_forecast *to = &forecasts->all[forecasts->count++];
+		for (size_t k = 0; k < n && predictions->count < BPK_PREDICTIONS; k++) {
+			struct bpk_candidate *to = &predictions->all[predictions->count++];
 
-			to->prediction = listed.all[i].prediction;
+			*to = listed.all[i];
+			if (wishes->typesize != BPK_AUTO)
+				to->typesize = (unsigned)wishes->typesize;
 			to->pipeline =
 				wishes->pipeline != NULL ? *wishes->pipeline : *filters_at(k);
 		}
 	}
 }
 
-/* Trials on some chunks: of each its best two are kept, where they are better than none. */
+/* Races on some chunks: the best two of each are kept, where they are better than no prediction. */
 struct trials {
 	struct bpk_race race;
 	const struct bpk_recipe *recipe;
-	const struct bpk_forecasts *forecasts;
-	uint64_t kept; /* bits: forecasts */
-	uint64_t costs[BPK_FORECASTS + 1];
+	const struct bpk_predictions *predictions;
+	uint64_t kept; /* bits */
 };
-
-static void keep_best(struct trials *t)
-{
-	size_t count = t->forecasts->count;
-
-	for (int round = 0; round < 2; round++) {
-		size_t best = count;
-
-		for (size_t i = 0; i < count; i++)
-			if (t->costs[i] < t->costs[best])
-				best = i;
-		if (best == count)
-			return;
-		t->kept |= (uint64_t)1 << best;
-		t->costs[best] = UINT64_MAX;
-	}
-}
 
 static int try_chunk(struct trials *t, struct bpk_view raw, uint64_t offset, struct bpk_err *err)
 {
-	if (raw.size < PIECE)
-		return 0;
-	if (weigh_all(&t->race, t->forecasts, t->recipe, raw, offset, t->costs, err) != 0)
+	struct bpk_chunk_ranking ranking;
+
+	if (bpk_race_chunk(&t->race, t->recipe, t->predictions->all, t->predictions->count, raw,
+			   offset, &ranking, err) != 0)
 		return -1;
-	keep_best(t);
+	for (size_t i = 0; i < 2 && ranking.all[i] > 0; i++)
+		t->kept |= (uint64_t)1 << (ranking.all[i] - 1);
 	return 0;
 }
 
@@ -344,27 +225,27 @@ static int try_source(struct trials *t, struct bpk_source *source, uint64_t raw_
 	return rc;
 }
 
-/* Leave of the forecasts those that some chunk wants. */
+/* Leave of the predictions those that some chunk wants. */
 static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_size,
-		  const struct bpk_recipe *recipe, struct bpk_forecasts *forecasts,
+		  const struct bpk_recipe *recipe, struct bpk_predictions *predictions,
 		  struct bpk_err *err)
 {
-	struct trials t = { .recipe = recipe, .forecasts = forecasts };
+	struct trials t = { .recipe = recipe, .predictions = predictions };
 	size_t count = 0;
 	int rc = bpk_race_open(&t.race, err);
 
 	if (rc == 0)
 		rc = try_source(&t, source, raw_size, chunk_size, err);
 	bpk_race_close(&t.race);
-	for (size_t i = 0; i < forecasts->count; i++)
+	for (size_t i = 0; i < predictions->count; i++)
 		if ((t.kept >> i & 1) != 0)
-			forecasts->all[count++] = forecasts->all[i];
-	forecasts->count = rc == 0 ? count : 0;
+			predictions->all[count++] = predictions->all[i];
+	predictions->count = rc == 0 ? count : 0;
 	return rc;
 }
 
 static int say(const struct bpk_outlook *o, uint64_t chunk_size,
-	       const struct bpk_forecasts *forecasts, struct bpk_buf *why, struct bpk_err *err)
+	       const struct bpk_predictions *predictions, struct bpk_buf *why, struct bpk_err *err)
 {
 	char filters[BPK_PIPELINE_TEXT];
 
@@ -372,20 +253,20 @@ static int say(const struct bpk_outlook *o, uint64_t chunk_size,
 			   "prediction: numbers of %u bytes, period %llu, chunks of %llu bytes%s\n",
 			   o->size, (unsigned long long)(o->period * o->size),
 			   (unsigned long long)chunk_size,
-			   forecasts->count == 0 ? ": nothing is gained" : "") != 0)
+			   predictions->count == 0 ? ": nothing is gained" : "") != 0)
 		return -1;
-	for (size_t i = 0; i < forecasts->count; i++) {
-		const struct bpk_forecast *forecast = &forecasts->all[i];
+	for (size_t i = 0; i < predictions->count; i++) {
+		const struct bpk_candidate *predicted = &predictions->all[i];
 
 		if (bpk_buf_printf(why, err, "  differences at") != 0)
 			return -1;
-		for (unsigned k = 0; k < forecast->prediction.nstrides; k++)
+		for (unsigned k = 0; k < predicted->prediction.nstrides; k++)
 			if (bpk_buf_printf(why, err, " %u",
-					   (unsigned)forecast->prediction.strides[k]) != 0)
+					   (unsigned)predicted->prediction.strides[k]) != 0)
 				return -1;
 		if (bpk_buf_printf(why, err, "%s, %s\n",
-				   forecast->prediction.scale > 0 ? " by value" : "",
-				   bpk_pipeline_print(&forecast->pipeline, filters)) != 0)
+				   predicted->prediction.scale > 0 ? " by value" : "",
+				   bpk_pipeline_print(&predicted->pipeline, filters)) != 0)
 			return -1;
 	}
 	return 0;
@@ -393,12 +274,12 @@ static int say(const struct bpk_outlook *o, uint64_t chunk_size,
 
 int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
 		unsigned key_frames, const struct bpk_wishes *wishes, struct bpk_choice *choice,
-		struct bpk_forecasts *forecasts, struct bpk_err *err)
+		struct bpk_predictions *predictions, struct bpk_err *err)
 {
 	struct bpk_outlook outlook;
 	uint64_t chunk_size;
 
-	*forecasts = (struct bpk_forecasts){ .typesize = 0 };
+	*predictions = (struct bpk_predictions){ 0 };
 	if (bpk_outlook_take(source, raw_size, array, &outlook, err) != 0)
 		return -1;
 	chunk_size = outlook.size == 0 ? 0 : chunk_size_for(&outlook, key_frames);
@@ -408,13 +289,11 @@ int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_a
 			outlook.size);
 	if (chunk_size == 0 || choice->recipe.level == 0)
 		return bpk_buf_printf(&choice->why, err, "prediction: nothing to predict\n");
-	list_all(&outlook, forecasts);
-	combine(wishes, forecasts);
-	if (wishes->typesize != BPK_AUTO)
-		forecasts->typesize = (unsigned)wishes->typesize;
-	if (narrow(source, raw_size, chunk_size, &choice->recipe, forecasts, err) != 0)
+	list_all(&outlook, predictions);
+	combine(wishes, predictions);
+	if (narrow(source, raw_size, chunk_size, &choice->recipe, predictions, err) != 0)
 		return -1;
-	if (forecasts->count > 0)
+	if (predictions->count > 0)
 		choice->chunk_size = chunk_size;
-	return say(&outlook, chunk_size, forecasts, &choice->why, err);
+	return say(&outlook, chunk_size, predictions, &choice->why, err);
 }

@@ -1,6 +1,6 @@
 /*
  * One for all, or one for each chunk: filters of groups meet again on runs that are longer than
- * their pieces, and a set keeps several only where that pays.
+ * their pieces, and a contender keeps several only where that pays.
  */
 #include "choose/chooser.h"
 
@@ -50,14 +50,15 @@ static void take_runs(struct bpk_chooser *c, struct runs *runs)
 	}
 }
 
-/* What a group's run comes to with a set's element size and some filters. */
+/* What a group's run comes to with a contender's element size and some filters. */
 static uint64_t cost_of_group(struct bpk_chooser *c, const struct runs *runs, unsigned group,
-			      const struct bpk_set *set, const struct bpk_pipeline *pipeline)
+			      const struct bpk_contender *contender,
+			      const struct bpk_pipeline *pipeline)
 {
-	struct bpk_recipe recipe = bpk_set_recipe(c, set, group);
+	struct bpk_recipe recipe = bpk_contender_recipe(c, contender, group);
 
 	recipe.pipeline = *pipeline;
-	recipe.level = (unsigned)bpk_min_u64(set->level, BPK_HIGH_LEVEL);
+	recipe.level = (unsigned)bpk_min_u64(contender->level, BPK_HIGH_LEVEL);
 	return bpk_trials_run(&c->trials, &recipe, 1, runs->of[group],
 			      bpk_max_u64(runs->of[group].size, 1));
 }
@@ -65,33 +66,33 @@ static uint64_t cost_of_group(struct bpk_chooser *c, const struct runs *runs, un
 /* Let a group's filters be what packs its run best, of those that are near the best on its pieces.
  * Returns what that comes to. */
 static uint64_t refine_group(struct bpk_chooser *c, const struct runs *runs, unsigned group,
-			     struct bpk_set *set)
+			     struct bpk_contender *contender)
 {
-	const struct bpk_likes *likes = &c->likes[group];
+	const struct bpk_ranking *ranking = &c->of_group[group];
 	uint64_t first = UINT64_MAX, least = UINT64_MAX;
 
-	for (size_t i = 0, met = 0; i < likes->nways && met < MEETING && !c->trials.failed; i++) {
-		const struct bpk_recipe *recipe = &likes->ways[i]->recipe;
-		uint64_t cost = bpk_trial_cost(&c->trials, likes->ways[i], likes->pieces);
+	for (size_t i = 0, met = 0; i < ranking->count && met < MEETING && !c->trials.failed; i++) {
+		const struct bpk_recipe *recipe = &ranking->all[i]->recipe;
+		uint64_t cost = bpk_trial_cost(&c->trials, ranking->all[i], ranking->pieces);
 
-		if (recipe->typesize != set->typesize && recipe->pipeline.nsteps > 0)
+		if (recipe->typesize != contender->typesize && recipe->pipeline.nsteps > 0)
 			continue;
 		first = bpk_min_u64(first, cost);
 		if (cost / (100 + REFINED) > first / 100)
 			continue;
-		cost = cost_of_group(c, runs, group, set, &recipe->pipeline);
+		cost = cost_of_group(c, runs, group, contender, &recipe->pipeline);
 		met++;
 		if (cost < least) {
 			least = cost;
-			set->of[group] = recipe->pipeline;
+			contender->of[group] = recipe->pipeline;
 		}
 	}
 	return least;
 }
 
-/* Would the filters of one group do for all of them? Then the set has no others. */
+/* Would the filters of one group do for all of them? Then the contender has no others. */
 static void try_single(struct bpk_chooser *c, const struct runs *runs, const uint64_t costs[],
-		       struct bpk_set *set)
+		       struct bpk_contender *contender)
 {
 	uint64_t weights[BPK_SAMPLE_GROUPS], all = 0, least = UINT64_MAX;
 	unsigned best = 0, ngroups = c->sample.ngroups;
@@ -103,30 +104,31 @@ static void try_single(struct bpk_chooser *c, const struct runs *runs, const uin
 		uint64_t single = 0;
 
 		for (unsigned h = 0; h < ngroups && single < least; h++)
-			single += weights[h] *
-				  (bpk_pipeline_equal(&set->of[g], &set->of[h])
-					   ? costs[h]
-					   : cost_of_group(c, runs, h, set, &set->of[g]));
+			single +=
+				weights[h] *
+				(bpk_pipeline_equal(&contender->of[g], &contender->of[h])
+					 ? costs[h]
+					 : cost_of_group(c, runs, h, contender, &contender->of[g]));
 		if (single < least) {
 			least = single;
 			best = g;
 		}
 	}
 	for (unsigned g = 0; g < ngroups && least / (1000 + WORTH) <= all / 1000; g++)
-		set->of[g] = set->of[best];
+		contender->of[g] = contender->of[best];
 }
 
 /* Settle the filters of each group. */
-void bpk_refine(struct bpk_chooser *c, struct bpk_set *set)
+void bpk_refine(struct bpk_chooser *c, struct bpk_contender *contender)
 {
 	struct runs runs = { 0 };
 	uint64_t costs[BPK_SAMPLE_GROUPS];
 
 	take_runs(c, &runs);
 	for (unsigned g = 0; g < c->sample.ngroups; g++)
-		costs[g] = refine_group(c, &runs, g, set);
+		costs[g] = refine_group(c, &runs, g, contender);
 	if (!c->trials.failed)
-		try_single(c, &runs, costs, set);
+		try_single(c, &runs, costs, contender);
 	for (unsigned g = 0; g < c->sample.ngroups; g++)
 		bpk_buf_clear(&runs.bufs[g]);
 }

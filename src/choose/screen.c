@@ -12,28 +12,14 @@ enum {
 	UNLIKE = 2,  /* percent that another way must be better for a group */
 };
 
-/* ---- One way ---- */
+/* ---- One candidate ---- */
 
-static void put_in_place(struct bpk_chooser *c, struct bpk_likes *likes, struct bpk_trial *trial)
-{
-	uint64_t cost = bpk_trial_cost(&c->trials, trial, likes->pieces);
-	size_t at = likes->nways;
-
-	if (cost == UINT64_MAX || likes->nways == BPK_WAYS)
-		return;
-	for (; at > 0 && bpk_trial_cost(&c->trials, likes->ways[at - 1], likes->pieces) > cost;
-	     at--)
-		likes->ways[at] = likes->ways[at - 1];
-	likes->ways[at] = trial;
-	likes->nways++;
-}
-
-void bpk_screen_way(struct bpk_chooser *c, struct bpk_likes *likes, unsigned typesize,
-		    const struct bpk_pipeline *pipeline)
+void bpk_screen_candidate(struct bpk_chooser *c, struct bpk_ranking *ranking, unsigned typesize,
+			  const struct bpk_pipeline *pipeline)
 {
 	const struct bpk_wishes *wishes = c->wishes;
 	/* what is bad for one group may be good for another */
-	bool may_give_up = likes->nways > 0 && (likes != &c->whole || c->sample.ngroups == 1);
+	bool may_give_up = ranking->count > 0 && (ranking != &c->whole || c->sample.ngroups == 1);
 	struct bpk_recipe recipe = c->base;
 	struct bpk_trial *trial;
 
@@ -42,22 +28,18 @@ void bpk_screen_way(struct bpk_chooser *c, struct bpk_likes *likes, unsigned typ
 	/* without a filter elements mean nothing */
 	if (recipe.pipeline.nsteps == 0 && wishes->typesize == BPK_AUTO)
 		recipe.typesize = 1;
-	trial = bpk_trials_try(&c->trials, &recipe, likes->pieces,
-			       may_give_up ? likes->ways[0] : NULL);
-	if (trial == NULL)
-		return;
-	for (size_t i = 0; i < likes->nways; i++)
-		if (likes->ways[i] == trial)
-			return;
-	put_in_place(c, likes, trial);
+	trial = bpk_trials_try(&c->trials, &recipe, ranking->pieces,
+			       may_give_up ? ranking->all[0] : NULL);
+	if (trial != NULL)
+		bpk_ranking_add(&c->trials, ranking, trial);
 }
 
-static void screen(struct bpk_chooser *c, struct bpk_likes *likes, unsigned typesize,
+static void screen(struct bpk_chooser *c, struct bpk_ranking *ranking, unsigned typesize,
 		   enum bpk_filter filter)
 {
 	const struct bpk_pipeline pipeline = bpk_pipeline_of(filter);
 
-	bpk_screen_way(c, likes, typesize, &pipeline);
+	bpk_screen_candidate(c, ranking, typesize, &pipeline);
 }
 
 /* ---- Lags ---- */
@@ -86,10 +68,10 @@ static unsigned first_lag(const uint32_t *matches, uint32_t common, uint32_t bes
  * first that is nearly as strong, and the first that is half as strong (a field of a record).
  * pieces are those that are looked at. Returns whether they are clear.
  */
-static bool screen_lags(struct bpk_chooser *c, struct bpk_likes *likes, uint32_t pieces)
+static bool screen_lags(struct bpk_chooser *c, struct bpk_ranking *ranking, uint32_t pieces)
 {
 	static const unsigned shares[] = { 100, 85, 50 };
-	size_t nshares = pieces == likes->pieces ? sizeof shares / sizeof *shares : 1;
+	size_t nshares = pieces == ranking->pieces ? sizeof shares / sizeof *shares : 1;
 	uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], sorted[BPK_SAMPLE_MAX_LAG], compared, common,
 		best;
 
@@ -102,7 +84,7 @@ static bool screen_lags(struct bpk_chooser *c, struct bpk_likes *likes, uint32_t
 		unsigned lag = first_lag(matches, common, best, shares[i]);
 
 		if (best - common > compared / FAINT && lag > 0)
-			screen(c, likes, lag, BPK_FILTER_SHUFFLE);
+			screen(c, ranking, lag, BPK_FILTER_SHUFFLE);
 	}
 	return best - common > compared / CLEAR;
 }
@@ -116,69 +98,69 @@ const struct bpk_pipeline bpk_pipeline_smooth = {
 /* Filters of Blosc2's chunks, for the two element sizes that are best so far: differences of
  * planes. Delta is for who asks for it: c-blosc2 3.3.3 reads a block of such a chunk without the
  * one that it leans on (_blosc_getitem), and tells nobody. */
-static void screen_extended(struct bpk_chooser *c, struct bpk_likes *likes)
+static void screen_extended(struct bpk_chooser *c, struct bpk_ranking *ranking)
 {
-	const struct bpk_recipe best = likes->ways[0]->recipe;
+	const struct bpk_recipe best = ranking->all[0]->recipe;
 	unsigned second = 0;
 
 	if (best.pipeline.nsteps == 0)
 		return;
-	for (size_t i = 1; i < likes->nways && second == 0; i++) {
-		unsigned typesize = likes->ways[i]->recipe.typesize;
+	for (size_t i = 1; i < ranking->count && second == 0; i++) {
+		unsigned typesize = ranking->all[i]->recipe.typesize;
 
 		if (typesize > 1 && typesize != best.typesize)
 			second = typesize;
 	}
-	bpk_screen_way(c, likes, best.typesize, &bpk_pipeline_smooth);
+	bpk_screen_candidate(c, ranking, best.typesize, &bpk_pipeline_smooth);
 	if (second > 0)
-		bpk_screen_way(c, likes, second, &bpk_pipeline_smooth);
+		bpk_screen_candidate(c, ranking, second, &bpk_pipeline_smooth);
 }
 
 /* Single bytes may be small numbers, whose upper bits are all alike. */
-static void screen_hints(struct bpk_chooser *c, struct bpk_likes *likes)
+static void screen_hints(struct bpk_chooser *c, struct bpk_ranking *ranking)
 {
 	for (size_t i = 0; i < BPK_WISHES_HINTS && c->wishes->hints[i] != 0; i++)
-		screen(c, likes, c->wishes->hints[i],
+		screen(c, ranking, c->wishes->hints[i],
 		       c->wishes->hints[i] == 1 ? BPK_FILTER_BITSHUFFLE : BPK_FILTER_SHUFFLE);
 }
 
 /* What is hinted at, and unless that is all, what lags tell; elements of 4 and 8 bytes where
  * neither is clear: noise in the low bytes hides them. */
-static void screen_pieces(struct bpk_chooser *c, struct bpk_likes *likes)
+static void screen_pieces(struct bpk_chooser *c, struct bpk_ranking *ranking)
 {
 	bool hinted = c->wishes->only_hints, clear;
 	const struct bpk_recipe *best;
 
-	screen(c, likes, 1, BPK_FILTER_NONE);
-	clear = !hinted && screen_lags(c, likes, likes->pieces);
+	screen(c, ranking, 1, BPK_FILTER_NONE);
+	clear = !hinted && screen_lags(c, ranking, ranking->pieces);
 	for (unsigned g = 0; g < c->sample.ngroups && c->sample.ngroups > 1 && !hinted; g++)
-		if (likes == &c->whole)
-			screen_lags(c, likes, c->likes[g].pieces);
-	screen_hints(c, likes);
+		if (ranking == &c->whole)
+			screen_lags(c, ranking, c->of_group[g].pieces);
+	screen_hints(c, ranking);
 	if (!clear && c->wishes->hints[0] == 0) {
-		screen(c, likes, 4, BPK_FILTER_SHUFFLE);
-		screen(c, likes, 8, BPK_FILTER_SHUFFLE);
+		screen(c, ranking, 4, BPK_FILTER_SHUFFLE);
+		screen(c, ranking, 8, BPK_FILTER_SHUFFLE);
 	}
 	if (c->trials.failed)
 		return;
-	best = &likes->ways[0]->recipe;
+	best = &ranking->all[0]->recipe;
 	if (best->pipeline.nsteps > 0)
-		screen(c, likes, best->typesize, BPK_FILTER_BITSHUFFLE);
+		screen(c, ranking, best->typesize, BPK_FILTER_BITSHUFFLE);
 	if (c->base.extended && c->wishes->pipeline == NULL && !c->trials.failed)
-		screen_extended(c, likes);
+		screen_extended(c, ranking);
 }
 
 /* Does the best way for the whole do for every group, as far as the others that were tried tell? */
 static bool is_uniform(const struct bpk_chooser *c)
 {
-	const struct bpk_likes *whole = &c->whole;
+	const struct bpk_ranking *whole = &c->whole;
 
 	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		uint32_t pieces = c->likes[g].pieces;
-		uint64_t cost = bpk_trial_cost(&c->trials, whole->ways[0], pieces);
+		uint32_t pieces = c->of_group[g].pieces;
+		uint64_t cost = bpk_trial_cost(&c->trials, whole->all[0], pieces);
 
-		for (size_t i = 1; i < whole->nways; i++)
-			if (bpk_trial_cost(&c->trials, whole->ways[i], pieces) / 100 <
+		for (size_t i = 1; i < whole->count; i++)
+			if (bpk_trial_cost(&c->trials, whole->all[i], pieces) / 100 <
 			    cost / (100 + UNLIKE))
 				return false;
 	}
@@ -189,9 +171,9 @@ void bpk_screen(struct bpk_chooser *c)
 {
 	c->whole.pieces = bpk_trials_all(&c->trials);
 	for (unsigned g = 0; g < c->sample.ngroups; g++)
-		c->likes[g].pieces = bpk_trials_group(&c->trials, g);
+		c->of_group[g].pieces = bpk_trials_group(&c->trials, g);
 	screen_pieces(c, &c->whole);
 	c->uniform = c->trials.failed || is_uniform(c);
 	for (unsigned g = 0; g < c->sample.ngroups && !c->uniform; g++)
-		screen_pieces(c, &c->likes[g]);
+		screen_pieces(c, &c->of_group[g]);
 }

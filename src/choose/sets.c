@@ -6,32 +6,32 @@
 
 enum { OWN = 3 }; /* ways of a group that are tried at another element size */
 
-struct bpk_recipe bpk_set_recipe(const struct bpk_chooser *c, const struct bpk_set *set,
-				 unsigned group)
+struct bpk_recipe bpk_contender_recipe(const struct bpk_chooser *c,
+				       const struct bpk_contender *contender, unsigned group)
 {
 	struct bpk_recipe recipe = c->base;
 
-	recipe.typesize = set->typesize;
-	recipe.pipeline = set->of[group];
-	recipe.level = set->level;
+	recipe.typesize = contender->typesize;
+	recipe.pipeline = contender->of[group];
+	recipe.level = contender->level;
 	return recipe;
 }
 
 /* What was tried on the whole is the same for every group. */
-static void take_ways(const struct bpk_chooser *c, struct bpk_sets *sets)
+static void take_ways(const struct bpk_chooser *c, struct bpk_contenders *contenders)
 {
-	const struct bpk_likes *whole = &c->whole;
+	const struct bpk_ranking *whole = &c->whole;
 
-	for (size_t i = 0; i < whole->nways && sets->count < BPK_SETS; i++) {
-		struct bpk_set *set = &sets->all[sets->count++];
+	for (size_t i = 0; i < whole->count && contenders->count < BPK_CONTENDERS; i++) {
+		struct bpk_contender *contender = &contenders->all[contenders->count++];
 
-		*set = (struct bpk_set){
-			.typesize = whole->ways[i]->recipe.typesize,
-			.cost = bpk_trial_cost(&c->trials, whole->ways[i], whole->pieces),
+		*contender = (struct bpk_contender){
+			.typesize = whole->all[i]->recipe.typesize,
+			.cost = bpk_trial_cost(&c->trials, whole->all[i], whole->pieces),
 			.level = c->base.level,
 		};
 		for (unsigned g = 0; g < c->sample.ngroups; g++)
-			set->of[g] = whole->ways[i]->recipe.pipeline;
+			contender->of[g] = whole->all[i]->recipe.pipeline;
 	}
 }
 
@@ -55,52 +55,53 @@ bool bpk_recipe_retype(const struct bpk_recipe *recipe, unsigned typesize, struc
 static uint64_t best_of_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
 			      struct bpk_pipeline *best)
 {
-	struct bpk_likes *likes = &c->likes[group];
-	struct bpk_trial *own[BPK_WAYS];
-	size_t nown = likes->nways;
+	struct bpk_ranking *ranking = &c->of_group[group];
+	struct bpk_trial *own[BPK_RANKING];
+	size_t nown = ranking->count;
 	uint64_t least = UINT64_MAX;
 
 	/* the best of them, that is */
 	nown = bpk_min_size(nown, OWN);
-	memcpy(own, likes->ways, sizeof own);
+	memcpy(own, ranking->all, sizeof own);
 	for (unsigned filter = BPK_FILTER_NONE; filter <= BPK_FILTER_BITSHUFFLE; filter++) {
 		const struct bpk_pipeline pipeline = bpk_pipeline_of(filter);
 
-		bpk_screen_way(c, likes, typesize, &pipeline);
+		bpk_screen_candidate(c, ranking, typesize, &pipeline);
 	}
 	if (c->base.extended)
-		bpk_screen_way(c, likes, typesize, &bpk_pipeline_smooth);
+		bpk_screen_candidate(c, ranking, typesize, &bpk_pipeline_smooth);
 	for (size_t i = 0; i < nown; i++) {
 		struct bpk_pipeline pipeline;
 
 		if (own[i]->recipe.typesize != typesize &&
 		    bpk_recipe_retype(&own[i]->recipe, typesize, &pipeline) && pipeline.nsteps > 0)
-			bpk_screen_way(c, likes, typesize, &pipeline);
+			bpk_screen_candidate(c, ranking, typesize, &pipeline);
 	}
-	for (size_t i = 0; i < likes->nways && least == UINT64_MAX; i++) {
-		const struct bpk_recipe *recipe = &likes->ways[i]->recipe;
+	for (size_t i = 0; i < ranking->count && least == UINT64_MAX; i++) {
+		const struct bpk_recipe *recipe = &ranking->all[i]->recipe;
 
 		if (recipe->typesize != typesize && recipe->pipeline.nsteps > 0)
 			continue;
-		least = bpk_trial_cost(&c->trials, likes->ways[i], likes->pieces);
+		least = bpk_trial_cost(&c->trials, ranking->all[i], ranking->pieces);
 		*best = recipe->pipeline;
 	}
 	return least;
 }
 
-static void add_set(struct bpk_chooser *c, unsigned typesize, struct bpk_sets *sets)
+static void add_set(struct bpk_chooser *c, unsigned typesize, struct bpk_contenders *contenders)
 {
-	struct bpk_set *set = &sets->all[sets->count];
+	struct bpk_contender *contender = &contenders->all[contenders->count];
 
-	if (sets->count == BPK_SETS || c->trials.failed)
+	if (contenders->count == BPK_CONTENDERS || c->trials.failed)
 		return;
-	*set = (struct bpk_set){ .typesize = typesize, .level = c->base.level };
+	*contender = (struct bpk_contender){ .typesize = typesize, .level = c->base.level };
 	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		uint64_t cost = best_of_group(c, g, typesize, &set->of[g]);
+		uint64_t cost = best_of_group(c, g, typesize, &contender->of[g]);
 
-		set->cost = cost > UINT64_MAX - set->cost ? UINT64_MAX : set->cost + cost;
+		contender->cost =
+			cost > UINT64_MAX - contender->cost ? UINT64_MAX : contender->cost + cost;
 	}
-	sets->count++;
+	contenders->count++;
 }
 
 static unsigned common_multiple(unsigned a, unsigned b)
@@ -117,12 +118,12 @@ static unsigned common_multiple(unsigned a, unsigned b)
 }
 
 /* Element sizes that suit a group, and one that may do for all of them. */
-static void find_sets(struct bpk_chooser *c, struct bpk_sets *sets)
+static void find_sets(struct bpk_chooser *c, struct bpk_contenders *contenders)
 {
 	unsigned sizes[BPK_SAMPLE_GROUPS], common = 1;
 
 	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		sizes[g] = c->likes[g].ways[0]->recipe.typesize;
+		sizes[g] = c->of_group[g].all[0]->recipe.typesize;
 		if (common <= BPK_CHUNK_MAX_TYPESIZE)
 			common = common_multiple(common, sizes[g]);
 	}
@@ -132,51 +133,51 @@ static void find_sets(struct bpk_chooser *c, struct bpk_sets *sets)
 		for (unsigned h = 0; h < g; h++)
 			is_new = is_new && sizes[h] != sizes[g];
 		if (is_new)
-			add_set(c, sizes[g], sets);
+			add_set(c, sizes[g], contenders);
 	}
 	for (unsigned g = 0; g < c->sample.ngroups; g++)
 		if (sizes[g] == common)
 			return;
 	if (common <= BPK_CHUNK_MAX_TYPESIZE)
-		add_set(c, common, sets);
+		add_set(c, common, contenders);
 }
 
-static void sort_sets(struct bpk_sets *sets)
+static void sort_sets(struct bpk_contenders *contenders)
 {
-	for (size_t i = 1; i < sets->count; i++) {
-		struct bpk_set set = sets->all[i];
+	for (size_t i = 1; i < contenders->count; i++) {
+		struct bpk_contender contender = contenders->all[i];
 		size_t at = i;
 
-		for (; at > 0 && sets->all[at - 1].cost > set.cost; at--)
-			sets->all[at] = sets->all[at - 1];
-		sets->all[at] = set;
+		for (; at > 0 && contenders->all[at - 1].cost > contender.cost; at--)
+			contenders->all[at] = contenders->all[at - 1];
+		contenders->all[at] = contender;
 	}
 }
 
-/* Leave of the sets of one element size the first, where groups have filters of their own. */
-static void unite_sizes(struct bpk_sets *sets)
+/* Leave of the contenders of one element size the first, where groups have filters of their own. */
+static void unite_sizes(struct bpk_contenders *contenders)
 {
 	size_t kept = 0;
 
-	for (size_t i = 0; i < sets->count; i++) {
+	for (size_t i = 0; i < contenders->count; i++) {
 		bool is_new = true;
 
 		for (size_t j = 0; j < kept && is_new; j++)
-			is_new = sets->all[j].typesize != sets->all[i].typesize;
+			is_new = contenders->all[j].typesize != contenders->all[i].typesize;
 		if (is_new)
-			sets->all[kept++] = sets->all[i];
+			contenders->all[kept++] = contenders->all[i];
 	}
-	sets->count = kept;
+	contenders->count = kept;
 }
 
-void bpk_sets_find(struct bpk_chooser *c, struct bpk_sets *sets)
+void bpk_contenders_find(struct bpk_chooser *c, struct bpk_contenders *contenders)
 {
-	take_ways(c, sets);
+	take_ways(c, contenders);
 	if (!c->uniform)
-		find_sets(c, sets);
+		find_sets(c, contenders);
 	if (c->trials.failed)
 		return;
-	sort_sets(sets);
+	sort_sets(contenders);
 	if (!c->uniform)
-		unite_sizes(sets);
+		unite_sizes(contenders);
 }

@@ -231,7 +231,7 @@ static int choose(struct convert *c, struct bpk_err *err)
 		return bpk_input_subject(&c->in, err);
 	/* columns have elements of their own, of which the trial knows nothing */
 	if (c->format->is_directory && array != NULL && array->dtype.nfields > 0)
-		c->choice.nothers = 0;
+		c->choice.ncandidates = 0;
 	if (c->shared.verbose)
 		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->choice.why));
 	bpk_encoding_tell_loss(c->args, &c->choice.recipe, bpk_input_name(c->in.path));
@@ -355,8 +355,8 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 			return -1;
 		flow.plan = bpk_plan_cut(c->raw_size, c->division.parcel_size);
 		flow.recipe = &c->choice.recipe;
-		flow.others = c->choice.others;
-		flow.nothers = c->choice.nothers;
+		flow.candidates = c->choice.candidates;
+		flow.ncandidates = c->choice.ncandidates;
 		flow.slack = c->args->slack;
 		flow.reader_memory = bpk_view_memory(c->in.info);
 	} else {

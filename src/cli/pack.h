@@ -33,9 +33,9 @@ struct bpk_pack {
 	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
 	struct bpk_job job;
 	struct bpk_choice choice;
-	struct bpk_cuts cuts;           /* empty: all chunks are as choice says */
-	struct bpk_forecasts forecasts; /* none without --predict */
-	struct bpk_division division;   /* of the array, where the format has such */
+	struct bpk_cuts cuts;               /* empty: all chunks are as choice says */
+	struct bpk_predictions predictions; /* none without --predict */
+	struct bpk_division division;       /* of the array, where the format has such */
 	bool divided;
 	struct bpk_plan plan;
 };

@@ -81,10 +81,10 @@ static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wi
 	if (!pack->args->predict)
 		return 0;
 	if (bpk_predict(bpk_pack_source(pack), raw_size, array_of(pack),
-			(unsigned)pack->args->key_frames, wishes, &pack->choice, &pack->forecasts,
+			(unsigned)pack->args->key_frames, wishes, &pack->choice, &pack->predictions,
 			err) != 0)
 		return -1;
-	if (pack->forecasts.count == 0 && !pack->args->encoding.shared.quiet)
+	if (pack->predictions.count == 0 && !pack->args->encoding.shared.quiet)
 		bpk_note(name, "nothing in it can be predicted, packed as without --predict");
 	return 0;
 }
@@ -104,7 +104,7 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 			       bpk_input_name(pack->in.path));
 	/* columns have elements of their own, of which the trial knows nothing */
 	if (pack->format->is_directory && pack->dtype.nfields > 0)
-		pack->choice.nothers = 0;
+		pack->choice.ncandidates = 0;
 	if (bpk_encoding_divide(&pack->args->encoding, pack->format, array_kept(pack), NULL, NULL,
 				&pack->choice, &pack->division, &pack->divided, err) != 0)
 		return bpk_input_subject(&pack->in, err);
@@ -123,8 +123,8 @@ static unsigned typesize_of(const struct bpk_pack *pack)
 
 	for (size_t i = 0; i < bpk_max_u64(pack->cuts.nkinds, 1); i++) {
 		same = same && kinds[i].recipe.typesize == typesize;
-		for (size_t k = 0; k < kinds[i].nothers; k++)
-			same = same && kinds[i].others[k].typesize == typesize;
+		for (size_t k = 0; k < kinds[i].ncandidates; k++)
+			same = same && kinds[i].candidates[k].typesize == typesize;
 	}
 	return same || pack->format->is_directory ? typesize : 0;
 }
@@ -186,11 +186,11 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 	struct bpk_flow flow = {
 		.plan = pack->plan,
 		.recipe = &pack->choice.recipe,
-		.others = pack->choice.others,
-		.nothers = pack->choice.nothers,
+		.candidates = pack->choice.candidates,
+		.ncandidates = pack->choice.ncandidates,
 		.kinds = pack->cuts.nkinds > 0 ? pack->cuts.kinds : NULL,
 		.nkinds = pack->cuts.nkinds,
-		.forecasts = pack->args->predict ? &pack->forecasts : NULL,
+		.predictions = pack->args->predict ? &pack->predictions : NULL,
 		.slack = args->encoding.slack,
 		.compare = args->compare || args->encoding.shared.remove,
 	};

@@ -108,17 +108,18 @@ struct bpk_flow {
 	const struct bpk_recipe *recipe; /* how raw parcels are packed; NULL: nothing is packed, but
 					    for what was only partly committed, which is packed
 					    anew as it was */
-	const struct bpk_way *others;    /* ways tried on each chunk beside the recipe's: that
-					      which packs a sample of it best is taken */
-	size_t nothers;                  /* 0: the recipe is not asked about */
-	const struct bpk_choice *kinds;  /* instead of recipe and others, for chunks of the kinds
-					   that the plan's runs name; NULL: none */
+	/* Tried on each chunk beside the recipe: that which packs a sample of it best is taken. */
+	const struct bpk_candidate *candidates;
+	size_t ncandidates;
+	/* Instead of recipe and candidates, for chunks of the kinds that the plan's runs name;
+	   NULL: none. */
+	const struct bpk_choice *kinds;
 	size_t nkinds;
-	const struct bpk_forecasts *forecasts; /* for raw parcels; NULL: nothing is predicted */
-	struct bpk_view first_sizes;           /* with blocks of variable length: those of the first
+	const struct bpk_predictions *predictions; /* for raw parcels; NULL: nothing is predicted */
+	struct bpk_view first_sizes; /* with blocks of variable length: those of the first
 					      chunk, uint32_t each; any more have the recipe's
 					      block size */
-	struct bpk_slack slack;                /* when packing */
+	struct bpk_slack slack;      /* when packing */
 	uint64_t first_number; /* added to the plan's numbers when parcels are packed by the writer,
 				  or put: appending */
 	bool check;            /* test seals */

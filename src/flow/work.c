@@ -165,11 +165,12 @@ static int suit(struct bpk_worker *worker, const struct bpk_flow *flow,
 	struct bpk_sized chunk;
 
 	if (flow->kinds == NULL || !bpk_sizes_chunk(flow->plan.runs, parcel->number, &chunk))
-		return bpk_choose_for_chunk(&worker->race, flow->others, flow->nothers, raw, recipe,
-					    err);
+		return bpk_choose_for_chunk(&worker->race, flow->candidates, flow->ncandidates, raw,
+					    parcel->raw_offset, recipe, err);
 	kind = &flow->kinds[chunk.kind];
 	*recipe = kind->recipe;
-	return bpk_choose_for_chunk(&worker->race, kind->others, kind->nothers, raw, recipe, err);
+	return bpk_choose_for_chunk(&worker->race, kind->candidates, kind->ncandidates, raw,
+				    parcel->raw_offset, recipe, err);
 }
 
 static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
@@ -181,9 +182,9 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	parcel->raw_size = parcel->data_size = parcel->raw.size;
 	if (wanted == flow->recipe && suit(worker, flow, parcel, &recipe, err) != 0)
 		return -1;
-	if (wanted == flow->recipe && flow->forecasts != NULL &&
-	    bpk_predict_for_chunk(&worker->race, flow->forecasts, bpk_buf_view(&parcel->raw),
-				  parcel->raw_offset, &recipe, err) != 0)
+	if (wanted == flow->recipe && flow->predictions != NULL &&
+	    bpk_choose_for_chunk(&worker->race, flow->predictions->all, flow->predictions->count,
+				 bpk_buf_view(&parcel->raw), parcel->raw_offset, &recipe, err) != 0)
 		return -1;
 	/* so that chunks that are stored hold the same as others, and a proof compares with it */
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
@@ -469,5 +470,5 @@ uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 	for (size_t i = 0; flow->kinds != NULL && i < flow->nkinds; i++)
 		packing = bpk_max_u64(packing, packing_memory(&flow->kinds[i].recipe, raw_size));
 	return packing + beside + (flow->compare ? raw_size : 0) +
-	       (flow->forecasts != NULL ? 3 * raw_size : 0);
+	       (flow->predictions != NULL ? 3 * raw_size : 0);
 }

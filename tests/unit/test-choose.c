@@ -197,10 +197,10 @@ static void test_choosing_sees_regions(void **state)
 			memcpy(a + at, b + at, cases[i].turn);
 		assert_int_equal(bpk_source_of_memory(bpk_view(a, SIZE), &source, NULL), 0);
 		assert_int_equal(bpk_choose(source, SIZE, &no_wishes, &choice, NULL), 0);
-		assert_int_equal(choice.nothers, 1);
+		assert_int_equal(choice.ncandidates, 1);
 		assert_int_equal(choice.recipe.typesize, cases[i].typesize);
-		assert_int_equal(choice.recipe.pipeline.nsteps + choice.others[0].pipeline.nsteps,
-				 1);
+		assert_int_equal(
+			choice.recipe.pipeline.nsteps + choice.candidates[0].pipeline.nsteps, 1);
 		bpk_buf_clear(&choice.why);
 		bpk_source_close(source);
 	}
