@@ -170,7 +170,7 @@ static inline uint64_t bpk_hash(uint64_t hash, struct bpk_view bytes)
 	return hash;
 }
 
-/* A hash of many bytes, eight at a time. */
+/* The hash of many bytes, eight at a time; it differs from bpk_hash. */
 static inline uint64_t bpk_hash_words(uint64_t hash, struct bpk_view bytes)
 {
 	uint64_t word;

@@ -1,4 +1,6 @@
-/* A clock for durations: progress, intervals between commits, time spent. */
+/*
+ * A clock for durations: progress reports, intervals between commits, elapsed time.
+ */
 #include "base/clock.h"
 
 #include <time.h>

@@ -4,7 +4,7 @@
 #ifndef BPK_BASE_CLOCK_H
 #define BPK_BASE_CLOCK_H
 
-/* Seconds on a clock that is never set. Any thread. */
+/* Seconds of a monotonic clock. Any thread. */
 double bpk_clock(void);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The context of a thread: created by whoever encodes or decodes chunks, one per thread.
+ * The context for encoding and decoding chunks. Each thread that does so creates one.
  */
 #include "chunk/block.h"
 

@@ -1,5 +1,6 @@
 /*
- * Runs of chunks of one size, found by binary search.
+ * The sizes of an archive's chunks as runs of equal size, searched by bisection. Formats build
+ * them, flow reads them.
  */
 #include "chunk/sizes.h"
 
@@ -101,7 +102,7 @@ bool bpk_sizes_seek(const struct bpk_sizes *runs, uint64_t raw_offset, struct bp
 	if (runs == NULL || raw_offset >= runs->raw_size)
 		return false;
 	*chunk = *find(runs, raw_offset, true);
-	/* a run of empty chunks holds no byte, and the one behind it begins where it does */
+	/* a run of empty chunks holds no byte, and the run after it has the same offset */
 	skipped = (raw_offset - chunk->raw_offset) / chunk->size;
 	chunk->first += skipped;
 	chunk->raw_offset += skipped * chunk->size;

@@ -1,4 +1,6 @@
-/* Frames of one GSD file, put behind those of another. Called to join trajectories. */
+/*
+ * Appending the frames of one GSD file to another. Called to join trajectories.
+ */
 #include "layout/gsd_copy.h"
 
 #include <inttypes.h>
@@ -7,8 +9,9 @@
 #include "layout/layout.h"
 
 enum {
-	STEP = 1 << 20,       /* bytes that are copied at a time */
-	MOST_EMPTY = 1 << 24, /* frames without an array that are believed, above that of arrays */
+	STEP = 1 << 20, /* bytes per copy */
+	/* frames without arrays that a file may claim, beyond its number of arrays */
+	MOST_EMPTY = 1 << 24,
 };
 
 /* ---- Files ---- */
@@ -32,7 +35,7 @@ void bpk_gsd_file_close(struct bpk_gsd_file *file)
 	*file = (struct bpk_gsd_file){ 0 };
 }
 
-/* Arrays stand in the order of their frames. */
+/* Arrays are in the order of their frames. */
 int bpk_gsd_file_find_frame(const struct bpk_gsd_file *file, uint64_t frame, uint64_t *number,
 			    struct bpk_err *err)
 {
@@ -55,7 +58,7 @@ int bpk_gsd_file_find_frame(const struct bpk_gsd_file *file, uint64_t frame, uin
 
 /* ---- Arrays ---- */
 
-/* The next bytes of an array, from at on. */
+/* Read the next bytes of an array, from at on. */
 static int read_piece(const struct bpk_gsd_file *file, const struct bpk_item *item, uint64_t at,
 		      struct bpk_buf *piece, struct bpk_err *err)
 {
@@ -73,7 +76,8 @@ int bpk_gsd_copy_put(struct bpk_gsd_copy *copy, const char *name, const struct b
 	uint64_t ncolumns = array->ndimensions > 1 ? array->shape[1] : 1;
 	int rc;
 
-	if (scalar.kind == 'S') { /* text is one string here, and so many characters there */
+	/* text is one string in layouts, and single characters in the file */
+	if (scalar.kind == 'S') {
 		nrows = array->size;
 		scalar.item_size = 1;
 	}
@@ -132,8 +136,8 @@ int bpk_gsd_copy_frames(struct bpk_gsd_copy *copy, uint64_t from, uint64_t to, s
 	return 0;
 }
 
-/* "hoomd 1.4" and "hoomd 1.2" are of one kind: up to the major version, which stands behind the
- * last space, as names may have spaces and dots, too. */
+/* Schemas such as "hoomd 1.4" and "hoomd 1.2" match up to the major version, which follows the last
+ * space, because names may contain spaces and dots. */
 static int check_schema(const struct bpk_gsd_copy *copy, struct bpk_err *err)
 {
 	const char *held = copy->held.info->schema, *more = copy->more.info->schema;

@@ -103,9 +103,9 @@ int bpk_gsd_editor_end_frame(struct bpk_gsd_editor *editor, struct bpk_err *err)
 /* Commit all complete frames. */
 int bpk_gsd_editor_commit(struct bpk_gsd_editor *editor, struct bpk_err *err);
 
-/* Keep the first nframes of the existing frames, and commit. The data of the others are cut
- * off if nothing follows them. Fails with BPK_CORRUPT if a frame that stays is torn, or shares bytes with another
- * one. */
+/* Keep the first nframes of the existing frames, and commit. The data of the others are cut off if
+ * nothing follows them. Fails with BPK_CORRUPT if a remaining frame is torn, or shares bytes with
+ * another one. */
 int bpk_gsd_editor_truncate(struct bpk_gsd_editor *editor, uint64_t nframes, struct bpk_err *err);
 
 /* ---- Verification ---- */

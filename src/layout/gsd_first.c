@@ -1,6 +1,7 @@
 /*
- * The first frames of two GSD files. Under hoomd's schema a frame that leaves an array out has that of
- * its file's first frame; behind the frames of another file it would get another one.
+ * Comparison of the first frames of two GSD files, for gsd_copy.c. With the schema hoomd, a frame
+ * that omits an array has that of its file's first frame, so appended to another file it could get
+ * other content.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,7 +50,7 @@ static int add_firsts(struct bpk_gsd_copy *copy, const struct bpk_gsd_file *t, s
 	return 0;
 }
 
-/* *same: both first frames have the same array of that name, or none. */
+/* *same: both first frames have an equal array of that name, or both lack it. */
 static int compare_first(struct bpk_gsd_copy *copy, const char *name, bool *same,
 			 struct bpk_err *err)
 {
@@ -65,7 +66,7 @@ static int compare_first(struct bpk_gsd_copy *copy, const char *name, bool *same
 	return bpk_gsd_copy_compare(copy, &a, &b, same, err);
 }
 
-/* Rows of a group count for a frame only where there are as many as in the first. */
+/* The first frame's rows of a group apply only to frames with as many rows. */
 static int compare_rows(struct bpk_gsd_copy *copy, const char *name, bool *same,
 			struct bpk_err *err)
 {

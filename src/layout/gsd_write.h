@@ -51,8 +51,8 @@ struct bpk_gsd_editor {
 	uint64_t end;                   /* offset of the next byte */
 	struct bpk_gsd_slot used, idle; /* the index in use, and the idle block */
 	bool damaged;                   /* the index must be rewritten */
-	uint64_t sound_frames;          /* before a torn frame; BPK_UNKNOWN: no frame is torn */
-	bool records; /* the reserved bytes may hold the record of the idle block */
+	uint64_t sound_frames; /* whole frames before a torn one; BPK_UNKNOWN: no frame is torn */
+	bool records;          /* the reserved bytes may hold the record of the idle block */
 
 	struct bpk_gsd_list names;
 	struct bpk_gsd_block names_block;
@@ -67,12 +67,12 @@ struct bpk_gsd_editor {
 
 /* ---- gsd_verify.c ---- */
 
-/* Where the data of an entry of the index lie. */
+/* The extent of the data of an index entry. */
 struct bpk_gsd_extent {
 	uint64_t offset, size, number;
 };
 
-/* Sort them by offset. Fails with BPK_CORRUPT where two share bytes. */
+/* Sort extents by offset. Fails with BPK_CORRUPT if two overlap. */
 int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err);
 
 /* ---- gsd_put.c ---- */
@@ -105,7 +105,8 @@ int bpk_gsd_slot_survey(struct bpk_gsd_editor *editor, struct bpk_source *source
 /* The end of all data reachable from header and index, without the two index blocks. */
 uint64_t bpk_gsd_live_end(const struct bpk_gsd_editor *editor);
 
-/* Check that the data of all entries lie apart, and outside the tables. Fails with BPK_CORRUPT. */
+/* Check that the data of all entries neither overlap nor touch the tables. Fails with
+ * BPK_CORRUPT. */
 int bpk_gsd_editor_check(const struct bpk_gsd_editor *editor, struct bpk_err *err);
 
 /* True if any of that data, or the index in use, overlaps size bytes at offset. */

@@ -1,7 +1,9 @@
-/* The bytes of an array. Read by commands that print and save arrays, and by the copying of frames. */
+/*
+ * Reading the bytes of an array. For commands that print and save arrays, and for copying frames.
+ */
 #include "layout/layout.h"
 
-/* fill again and again, as it stands from at on */
+/* Repeat fill, from its byte at on. */
 static void repeat(struct bpk_view fill, uint64_t at, struct bpk_span out)
 {
 	size_t n;

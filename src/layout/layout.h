@@ -75,8 +75,8 @@ int bpk_layout_find(struct bpk_layout *layout, const char *name, uint64_t frame,
 		    struct bpk_item *item, struct bpk_err *err);
 
 /*
- * Read out.size bytes of an item, from its byte at on; they lie inside array->size. source is that
- * of its layout. Fails as bpk_source_need_at.
+ * Read out.size bytes of an item, from its byte at on, within array->size. source is the source of
+ * its layout. Fails as bpk_source_need_at.
  */
 int bpk_item_read(struct bpk_source *source, const struct bpk_item *item, uint64_t at,
 		  struct bpk_span out, struct bpk_err *err);
