@@ -8,6 +8,8 @@
 #ifndef BPK_ARCHIVE_ARCHIVE_H
 #define BPK_ARCHIVE_ARCHIVE_H
 
+#include "archive/content.h"
+#include "archive/input.h"
 #include "archive/trajectory.h"
 #include "flow/flow.h"
 

@@ -219,37 +219,35 @@ struct naming {
 	uint64_t left; /* bytes that --max-output allows */
 };
 
-/* How much of an array is wanted. */
-static int wanted_size(const struct naming *naming, const struct bpk_item *item, uint64_t *size,
-		       struct bpk_err *err)
+/* The bytes that are wanted of an array, and which part of it that is, where a slice is given. */
+static int wanted_size(const struct naming *naming, const struct bpk_item *item,
+		       struct bpk_slice *slice, uint64_t *size, struct bpk_err *err)
 {
-	struct bpk_slice slice;
-
 	*size = item->array->size;
 	if (!naming->args->slice.given)
 		return 0;
-	if (bpk_slice_resolve(&naming->args->slice, item->array, &slice, err) != 0)
+	if (bpk_slice_resolve(&naming->args->slice, item->array, slice, err) != 0)
 		return -1;
-	*size = bpk_slice_items(&slice) * item->array->dtype.size; /* less than all of them */
+	*size = bpk_slice_items(slice) * item->array->dtype.size; /* less than all of them */
 	return 0;
 }
 
 static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *err)
 {
 	struct naming *naming = arg;
+	struct bpk_slice slice;
 	uint64_t size;
 
-	if (wanted_size(naming, item, &size, err) != 0)
+	if (wanted_size(naming, item, &slice, &size, err) != 0)
 		return -1;
 	if (size > naming->left)
 		return bpk_fail(
 			err, BPK_LIMIT, "array '%s' has %llu bytes, --max-output allows %llu more",
 			item->name, (unsigned long long)size, (unsigned long long)naming->left);
 	naming->left -= naming->left == BPK_UNKNOWN ? 0 : size;
-	if (naming->args->slice.given)
-		return bpk_content_copy_slice(naming->content, item, &naming->args->slice,
-					      naming->draft, err);
-	return bpk_content_copy(naming->content, item, naming->draft, err);
+	if (!naming->args->slice.given)
+		return bpk_content_copy(naming->content, item, naming->draft, err);
+	return bpk_content_copy_slice(naming->content, item, &slice, naming->draft, err);
 }
 
 /* The file's only array, of which a slice is wanted. */
@@ -271,7 +269,7 @@ static int write_content(const struct cat_args *args, struct bpk_job *job, struc
 	struct naming naming = { args, &content, job->draft, args->shared.max_output };
 	int rc;
 
-	if (bpk_content_open(job->in, &args->shared, &content, err) != 0)
+	if (bpk_content_look(job->in, &args->shared, &content, err) != 0)
 		return -1;
 	if (args->shared.pick.name != NULL)
 		rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);

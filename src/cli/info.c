@@ -297,7 +297,7 @@ static int look_inside(const struct survey *survey, struct bpk_input *in,
 
 	if (!raw && survey->shared->verbose == 0 && !survey->shared->json)
 		return 0;
-	if (bpk_content_open(in, survey->shared, content, &found) != 0 &&
+	if (bpk_content_look(in, survey->shared, content, &found) != 0 &&
 	    (raw || !is_damage(&found))) {
 		if (err != NULL)
 			*err = found;

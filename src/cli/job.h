@@ -6,101 +6,38 @@
 #ifndef BPK_CLI_JOB_H
 #define BPK_CLI_JOB_H
 
+#include "archive/archive.h"
 #include "cli/command.h"
-#include "flow/flow.h"
-
-/* Something being read. Caller storage, valid when zeroed; for bpk_input_close. */
-struct bpk_input {
-	const char *path; /* as the user gave it, borrowed */
-	struct bpk_place place;
-	const struct bpk_format *format; /* NULL: nothing that bpk knows */
-	void *reader;                    /* NULL until it was started */
-	const struct bpk_info *info;     /* the reader's own */
-	bool unfinished; /* an interrupted append lies behind it: it is reported, and is kept */
-};
 
 /*
- * Open path ("-": standard input, which then must not be a terminal) and recognise its format by
- * content, unless the user named one. That nothing is recognised is no failure here. find is for
- * those who read it, and tells what bpk_input_tell does; look for those who will change it.
+ * bpk_input_look for a command that reads path: standard input must not be a terminal, the format is
+ * the one that the user named, and bpk_input_tell is called.
  */
 int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err);
-int bpk_input_look(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
-		   struct bpk_err *err);
-
 /* Note, once for each input, that a change is pending there, or that what a writer left is not
  * used. */
 void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared);
 
-/*
- * Start the reader of the format found. Fails with BPK_CORRUPT where nothing was recognised though
- * the name says that there should be something, with BPK_UNSUPPORTED where it does not.
- */
+/* bpk_input_read with the options that the user gave. */
 int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint64_t chunk_limit,
 		    struct bpk_err *err);
 
-/* Report, as start does, that no format was recognised. Returns -1. */
-int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err);
-
-/* Both at once, for an archive; and for a file of raw bytes. */
+/* Both at once: for an archive; for a file of raw bytes; for an archive or else, where the name
+ * promises no archive, a file of raw bytes, with the format bpk_format_raw. */
 int bpk_input_open(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err);
+int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
+		       struct bpk_err *err);
 int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		       struct bpk_err *err);
 
-void bpk_input_close(struct bpk_input *in); /* harmless on a zeroed one */
-
 /*
- * Account for what is no chunk, once all chunks were read or instead of it; remarks go to remark,
- * which may be NULL.
- */
-int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
-
-/*
- * Was all that was read of one committed state of the input? To be asked before a result is kept
- * or a verdict given. Fails with BPK_FAILED: "changed while it was read".
- */
-int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err);
-
-/* A step failed with *err, which names the input: what looks like damage, but comes of a change
- * beside it, becomes "changed while it was read". Returns -1. */
-int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err);
-
-/*
- * The same for commands whose result is what was committed: that an append was interrupted behind
- * it is reported at once, and is no failure. tail looks only at what lies behind the end.
+ * bpk_input_audit for commands whose result is the committed content: an append that was interrupted
+ * behind it is reported at once, and is no failure. tail looks only at the bytes behind the end.
  */
 int bpk_input_account(struct bpk_input *in, struct bpk_err *err);
 int bpk_input_tail(struct bpk_input *in, struct bpk_err *err);
-
-/* Have the info tell of all archives that follow each other, by walking where that must be; of a
- * pipe it stays that of the first. */
-int bpk_input_complete(struct bpk_input *in, struct bpk_err *err);
-
-/* Raw bytes in all, by walking over the chunks where the archive does not say; BPK_UNKNOWN for a
- * pipe that does not. */
-int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err *err);
-
-/* Bytes that the input really has: what it may reasonably cost is reckoned from them. 0: of a pipe,
- * or where nobody knows. */
-uint64_t bpk_input_weight(const struct bpk_input *in);
-
-/* Can chunks be looked up beside reading them, which a pipe does not allow? */
-bool bpk_input_can_locate(const struct bpk_input *in);
-
-/* What the input was when it was opened; NULL for a directory, of which it tells nothing. */
-const struct stat *bpk_input_stat(const struct bpk_input *in);
-
-/*
- * How many bytes an item of an archive has: the archive says, else its first chunk. No checksum may
- * cover what the archive says, so where the two differ neither is believed, and BPK_FAILED tells to
- * use --bytes. The line does not name the archive.
- */
-int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err);
-
-/* Put the input's name in front of a report. Returns -1. */
-int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err);
 
 /* One piece of work, from an input to a draft or to nothing. Caller storage, valid when shared and
  * in are set and the rest is zero; for bpk_job_clear. */

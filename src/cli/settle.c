@@ -160,7 +160,7 @@ static int drop(const struct bpk_edit_args *args, const char *path, struct bpk_e
 static int look_or_settle(const struct bpk_edit_args *args, struct bpk_input *in, const char *path,
 			  enum bpk_settling how, struct bpk_err *err)
 {
-	if (bpk_input_look(in, path, &args->encoding.shared, err) != 0)
+	if (bpk_input_look(in, path, args->encoding.shared.format, err) != 0)
 		return -1;
 	if (how == BPK_SETTLE_LOOK)
 		return look(args, in, err);

@@ -255,7 +255,7 @@ static int save(const struct unpack_args *args, struct bpk_job *job, uint64_t *c
 	struct bpk_content content;
 	int rc;
 
-	if (bpk_content_open(job->in, &args->shared, &content, err) != 0)
+	if (bpk_content_look(job->in, &args->shared, &content, err) != 0)
 		return -1;
 	rc = bpk_content_save(&content, &args->shared.pick, args->shared.max_output, job, count,
 			      err);

@@ -269,13 +269,10 @@ static bool verify_folder(void *arg, const char *path)
 {
 	const struct verify_args *args = arg;
 	const struct bpk_format *promised = bpk_format_of_suffix(path);
-	struct bpk_shared any = args->shared;
 	struct bpk_err err = { 0 };
 	struct bpk_input in;
-	int rc;
+	int rc = bpk_input_look(&in, path, NULL, &err);
 
-	any.format = NULL;
-	rc = bpk_input_look(&in, path, &any, &err);
 	if (rc == 0 && in.format == NULL && (promised == NULL || !promised->is_directory)) {
 		bpk_input_close(&in);
 		return true;

@@ -1,13 +1,13 @@
 /*
- * One generation of a raw file that other programs write: what its arrays are is looked up once
- * more when a command ends, and what was read of them is read again, if the file has changed.
+ * One generation of a raw file that other programs write: when a command ends, and the file has
+ * changed, its arrays are looked up once more, and the bytes that were read of them are read again.
  */
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "cli/content.h"
+#include "archive/content.h"
 
-enum { MOST_READS = 1 << 20 }; /* that are remembered, 24 bytes each */
+enum { MOST_READS = 1 << 20 }; /* that are remembered, of 24 bytes each */
 
 struct read {
 	uint64_t offset, size, hash;
@@ -66,7 +66,7 @@ static int hash_item(struct bpk_layout *layout, uint64_t number, uint64_t *hash,
 	return rc;
 }
 
-/* What was added behind them since is no matter. */
+/* Arrays added behind them are no difference. */
 static bool same_items(struct bpk_layout *old, struct bpk_layout *now)
 {
 	uint64_t count = bpk_layout_info(old)->narrays, a, b;
@@ -84,14 +84,13 @@ static bool same_arrays(const struct bpk_content *content)
 	struct bpk_layout *now = NULL;
 	bool same = false;
 
-	/* the size is told with the arrays; to hold a source brings that up to date */
+	/* the size is printed with the arrays; holding a source brings it up to date */
 	if (bpk_source_size(content->view) != content->in->info->raw_size ||
 	    bpk_source_hold(content->source, NULL) != 0)
 		return false;
 	if (bpk_layout_open(content->source, &now, NULL) == 0)
-		same = content->layout == NULL || now == NULL
-			       ? content->layout == now
-			       : same_items(content->layout, now);
+		same = content->layout == NULL || now == NULL ? content->layout == now
+							      : same_items(content->layout, now);
 	bpk_source_release(content->source);
 	bpk_layout_close(now);
 	return same;
@@ -118,7 +117,7 @@ static bool same_bytes(const struct bpk_content *content)
 	return same;
 }
 
-/* Success is settled with the reader's last word; arrays that are not found may be of a change. */
+/* The reader settles a success later; arrays that are not found may be due to a change. */
 static int settle_archive(const struct bpk_content *content, int rc, struct bpk_err *err)
 {
 	struct bpk_err changed = { 0 };

@@ -1,0 +1,194 @@
+/* An archive, or a file of raw bytes, open for reading. Called by every command that reads. */
+#include "archive/input.h"
+
+int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err)
+{
+	return bpk_err_subject(err, "%s", bpk_input_name(in->path));
+}
+
+/* ---- opening ---- */
+
+int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
+{
+	bpk_format_fail_unknown(&in->place, err);
+	return bpk_input_subject(in, err);
+}
+
+int bpk_input_look(struct bpk_input *in, const char *path, const struct bpk_format *format,
+		   struct bpk_err *err)
+{
+	*in = (struct bpk_input){ .path = path };
+	if (bpk_place_open(path, bpk_format_owns, &in->place, err) != 0)
+		return bpk_input_subject(in, err);
+	in->format = format;
+	if (format == NULL && bpk_format_probe(&in->place, &in->format, err) != 0)
+		return bpk_input_subject(in, err);
+	return 0;
+}
+
+int bpk_input_read(struct bpk_input *in, const struct bpk_read_options *options,
+		   struct bpk_err *err)
+{
+	if (in->format == NULL)
+		return bpk_input_fail_unknown(in, err);
+	if (in->format->reader->open(&in->place, options, &in->reader, err) != 0)
+		return bpk_input_subject(in, err);
+	in->info = in->format->reader->info(in->reader);
+	return 0;
+}
+
+void bpk_input_close(struct bpk_input *in)
+{
+	if (in->reader != NULL)
+		in->format->reader->close(in->reader);
+	in->reader = NULL;
+	bpk_place_close(&in->place);
+	in->place = (struct bpk_place){ 0 };
+}
+
+int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err)
+{
+	unsigned said = info->typesize;
+	unsigned packed = info->has_first_chunk ? info->first_chunk.typesize : 0;
+
+	if (info->array != NULL) {
+		*size = info->array->dtype.size;
+		return 0;
+	}
+	*size = said > 0 ? said : packed;
+	if (*size == 0)
+		return bpk_fail(err, BPK_FAILED,
+				"does not say how large its items are, use --bytes");
+	if (said > BPK_CHUNK_MAX_TYPESIZE)
+		return 0; /* chunks cannot say it */
+	if (said > 0 && packed > 0 && said != packed)
+		return bpk_fail(err, BPK_FAILED,
+				"header says items of %u bytes, the first chunk %u, use --bytes",
+				said, packed);
+	return 0;
+}
+
+/* ---- settling ---- */
+
+/* A remark is told when the audit has ended: it holds the input, and whoever is told may block. */
+static void keep_remark(void *arg, const char *line)
+{
+	struct bpk_buf *lines = arg;
+
+	/* without memory the rest is more important */
+	(void)bpk_buf_append(lines, bpk_view(line, strlen(line) + 1), NULL);
+}
+
+int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = in->format->reader;
+	struct bpk_buf lines = { 0 };
+	int rc;
+
+	if (ops->audit == NULL)
+		return 0;
+	rc = ops->audit(in->reader, keep_remark, &lines, err);
+	for (size_t at = 0; remark != NULL && at < lines.size;
+	     at += strlen((const char *)lines.data + at) + 1)
+		remark(arg, (const char *)lines.data + at);
+	bpk_buf_clear(&lines);
+	if (rc == 0)
+		return 0;
+	bpk_input_subject(in, err);
+	return bpk_input_judge(in, err);
+}
+
+static int settle(const struct bpk_input *in, bool failed, struct bpk_err *err)
+{
+	if (in->reader == NULL || in->format->reader->settle == NULL ||
+	    in->format->reader->settle(in->reader, failed, err) == 0)
+		return 0;
+	return bpk_input_subject(in, err);
+}
+
+int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err)
+{
+	return settle(in, false, err);
+}
+
+int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err changed = { 0 };
+
+	if (err->kind == BPK_CORRUPT && settle(in, true, &changed) != 0)
+		*err = changed;
+	return -1;
+}
+
+/* ---- sizes ---- */
+
+/* A sum of sizes of files. */
+struct weighing {
+	struct bpk_dir *dir;
+	uint64_t size;
+};
+
+static int weigh(void *arg, const char *name, enum bpk_entry entry)
+{
+	struct weighing *w = arg;
+	uint64_t size;
+
+	if (entry == BPK_ENTRY_FILE && bpk_dir_look(w->dir, name, &entry, &size, NULL) == 0 &&
+	    entry == BPK_ENTRY_FILE && !bpk_add_u64(w->size, size, &w->size))
+		w->size = UINT64_MAX;
+	return 0;
+}
+
+/* What a directory says of its size counts as far as the files in its root bear it out, or, where
+ * the files lie deeper, they were counted when it was opened. */
+uint64_t bpk_input_weight(const struct bpk_input *in)
+{
+	struct weighing w = { .dir = in->place.directory };
+
+	if (!in->place.is_directory)
+		return bpk_source_seekable(in->place.source) ? bpk_source_size(in->place.source)
+							     : 0;
+	if (in->info->superchunk_chunks > 0 || in->info->stored_size == BPK_UNKNOWN)
+		return in->info->stored_size;
+	(void)bpk_dir_list(w.dir, "", weigh, &w, NULL); /* what cannot be listed counts nothing */
+	return bpk_min_u64(w.size, in->info->stored_size);
+}
+
+bool bpk_input_can_locate(const struct bpk_input *in)
+{
+	return in->format->reader->locate != NULL &&
+	       (in->place.is_directory || bpk_source_seekable(in->place.source));
+}
+
+const struct stat *bpk_input_stat(const struct bpk_input *in)
+{
+	return in->place.is_directory ? NULL : bpk_source_stat(in->place.source);
+}
+
+int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err *err)
+{
+	const struct bpk_reader_ops *ops = in->format->reader;
+	struct bpk_where where;
+	uint64_t total = 0;
+	int rc = 0;
+
+	*raw_size = in->info->members == BPK_UNKNOWN ? BPK_UNKNOWN : in->info->raw_size;
+	if (*raw_size != BPK_UNKNOWN || !bpk_input_can_locate(in))
+		return 0;
+	for (uint64_t number = 0; rc == 0; number++) {
+		rc = ops->locate(in->reader, number, &where, err);
+		if (rc == 0 && !bpk_add_u64(total, where.header.raw_size, &total))
+			rc = bpk_fail(err, BPK_CORRUPT, "unpacks to more than 2^64 bytes");
+	}
+	if (rc < 0)
+		return bpk_input_subject(in, err);
+	*raw_size = total;
+	return 0;
+}
+
+int bpk_input_complete(struct bpk_input *in, struct bpk_err *err)
+{
+	uint64_t raw_size;
+
+	return in->info->members == BPK_UNKNOWN ? bpk_input_raw_size(in, &raw_size, err) : 0;
+}

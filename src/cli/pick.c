@@ -1,0 +1,224 @@
+/* The arrays that the user picks by name and frame. Called by cat and unpack. */
+#include <inttypes.h>
+
+#include "cli/content.h"
+#include "cli/nearest.h"
+
+int bpk_content_look(const struct bpk_input *in, const struct bpk_shared *shared,
+		     struct bpk_content *content, struct bpk_err *err)
+{
+	const struct bpk_content_options options = {
+		.no_check = shared->no_check,
+		.memory_limit = shared->memory_limit,
+		.memory_is_default = !shared->memory_given,
+	};
+
+	return bpk_content_open(in, &options, content, err);
+}
+
+/* Frames that hold nothing may be claimed by the million, and cost nothing in the file. */
+enum { MOST_EMPTY = 1 << 24 };
+
+int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_err *err)
+{
+	if (pick->name == NULL && (pick->frames.given || pick->no_defaults))
+		return bpk_fail(err, BPK_USAGE, "%s needs --name",
+				pick->frames.given ? "--frames" : "--no-defaults");
+	if (pick->name != NULL && other != NULL)
+		return bpk_fail(err, BPK_USAGE, "only one of --name and %s makes sense", other);
+	return 0;
+}
+
+/* Why no arrays are known, of what is said where that is not it. */
+static int fail_unseen(const struct bpk_content *content, const char *said, struct bpk_err *err)
+{
+	const struct bpk_place *place = &content->in->place;
+
+	if (!place->is_directory && !bpk_source_seekable(place->source))
+		return bpk_fail(err, BPK_FAILED,
+				"comes through a pipe, where arrays cannot be looked up");
+	return bpk_fail(err, BPK_UNSUPPORTED, "%s", said);
+}
+
+struct picking {
+	const struct bpk_content *content;
+	const struct bpk_pick *pick;
+	uint64_t start, stop; /* frames */
+	int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err);
+	void *arg;
+	uint64_t found;
+};
+
+/* A pickle runs programs when it is read, so nobody gets it for an array. */
+static int check_item(const struct bpk_item *item, struct bpk_err *err)
+{
+	if (!item->pickled)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"'%s' holds Python objects as a pickle, which is no array; unpack or cat "
+			"without --name gives the whole file",
+			item->name);
+}
+
+static int visit_item(const struct picking *p, const struct bpk_item *item, struct bpk_err *err)
+{
+	return check_item(item, err) == 0 ? p->visit(p->arg, item, err) : -1;
+}
+
+static int resolve_frames(struct picking *p, struct bpk_err *err)
+{
+	uint64_t nframes = bpk_layout_info(p->content->layout)->nframes;
+
+	if (!p->pick->frames.given) {
+		p->stop = nframes == BPK_UNKNOWN ? 0 : nframes;
+		return 0;
+	}
+	if (nframes == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_FAILED, "knows no frames");
+	return bpk_range_resolve(&p->pick->frames, nframes, &p->start, &p->stop, err);
+}
+
+/* Each array of the file that bears the name: a frame that has none costs nothing. */
+static int visit_stored(struct picking *p, struct bpk_err *err)
+{
+	struct bpk_layout *layout = p->content->layout;
+	struct bpk_item item;
+	int rc = 0;
+
+	for (uint64_t i = 0; rc == 0 && i < bpk_layout_info(layout)->narrays; i++) {
+		if (bpk_layout_get(layout, i, &item, err) != 0)
+			return -1;
+		if (strcmp(item.name, p->pick->name) != 0 || item.frame == BPK_UNKNOWN ||
+		    item.frame < p->start || item.frame >= p->stop)
+			continue;
+		/* what marks the array is tested */
+		rc = bpk_layout_find(layout, p->pick->name, item.frame, false, &item, err);
+		if (rc == 0) {
+			p->found++;
+			rc = visit_item(p, &item, err);
+		}
+	}
+	return rc;
+}
+
+static int fail_frame(const struct picking *p, uint64_t frame, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED,
+			"frame %" PRIu64 " has no array '%s', --no-defaults leaves such frames out",
+			frame, p->pick->name);
+}
+
+static int visit_frames(struct picking *p, struct bpk_err *err)
+{
+	uint64_t most = bpk_layout_info(p->content->layout)->narrays + MOST_EMPTY;
+	struct bpk_item item;
+	int rc = 0;
+
+	if (p->stop - bpk_min_u64(p->start, p->stop) > most)
+		return bpk_fail(err, BPK_LIMIT,
+				"claims %" PRIu64 " frames, nearly all without an array; name "
+				"some with --frames, or give --no-defaults",
+				p->stop - p->start);
+	for (uint64_t frame = p->start; rc == 0 && frame < p->stop; frame++) {
+		rc = bpk_layout_find(p->content->layout, p->pick->name, frame, true, &item, err);
+		if (rc == 1 && p->found == 0 && frame == p->start)
+			return 0; /* most likely there is none anywhere */
+		if (rc == 1)
+			return fail_frame(p, frame, err);
+		if (rc != 0)
+			return -1;
+		item.frame = frame; /* also of an array that all frames share */
+		p->found++;
+		rc = visit_item(p, &item, err);
+	}
+	return rc;
+}
+
+static int fail_unknown(const struct picking *p, uint64_t nearest, struct bpk_err *err)
+{
+	struct bpk_item item;
+
+	if (nearest == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_FAILED, "has no array '%s'", p->pick->name);
+	if (bpk_layout_get(p->content->layout, nearest, &item, err) != 0)
+		return -1;
+	return bpk_fail(err, BPK_FAILED, "has no array '%s', did you mean '%s'?", p->pick->name,
+			item.name);
+}
+
+/* Nothing was found: say whether it is the name, the frames or the first one of them. */
+static int fail_absent(const struct picking *p, struct bpk_err *err)
+{
+	enum { MOST_OFFERED = 1 << 12 }; /* files repeat their names in each frame */
+	uint64_t narrays = bpk_layout_info(p->content->layout)->narrays, best = BPK_UNKNOWN;
+	struct bpk_nearest nearest = { .word = p->pick->name };
+	bool known = p->pick->frames.given && p->start >= p->stop;
+	struct bpk_item item;
+
+	for (uint64_t i = 0; i < narrays; i++) {
+		if (bpk_layout_get(p->content->layout, i, &item, err) != 0)
+			return -1;
+		if (strcmp(item.name, p->pick->name) == 0) {
+			if (item.frame >= p->start && item.frame < p->stop)
+				return fail_frame(p, p->start, err);
+			known = true;
+		} else if (i < MOST_OFFERED) {
+			/* names are gone with the next call: only whether this one wins is asked */
+			nearest.best = best == BPK_UNKNOWN ? NULL : "";
+			bpk_nearest_offer(&nearest, item.name);
+			if (nearest.best == item.name)
+				best = i;
+		}
+	}
+	if (known)
+		return bpk_fail(err, BPK_FAILED, "has no array '%s' in these frames",
+				p->pick->name);
+	return fail_unknown(p, best, err);
+}
+
+static int pick_each(struct picking *p, struct bpk_err *err)
+{
+	struct bpk_item item;
+	int rc;
+
+	if (p->content->layout == NULL)
+		return fail_unseen(p->content, "holds no arrays that bpk knows by name", err);
+	if (resolve_frames(p, err) != 0)
+		return -1;
+	if (!p->pick->frames.given) {
+		rc = bpk_layout_find(p->content->layout, p->pick->name, BPK_UNKNOWN, false, &item,
+				     err);
+		if (rc == 0)
+			return visit_item(p, &item, err);
+		if (rc < 0)
+			return -1;
+	}
+	rc = (p->pick->no_defaults ? visit_stored : visit_frames)(p, err);
+	return rc == 0 && p->found == 0 ? fail_absent(p, err) : rc;
+}
+
+int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick,
+		  int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err),
+		  void *arg, struct bpk_err *err)
+{
+	struct picking p = { .content = content, .pick = pick, .visit = visit, .arg = arg };
+	int rc = pick_each(&p, err);
+
+	return rc < 0 ? bpk_input_subject(content->in, err) : rc;
+}
+
+int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, struct bpk_err *err)
+{
+	uint64_t narrays = content->layout == NULL ? 0 : bpk_layout_info(content->layout)->narrays;
+	int rc;
+
+	if (narrays == 1)
+		rc = bpk_layout_get(content->layout, 0, item, err) == 0 ? check_item(item, err)
+									: -1;
+	else if (narrays == 0)
+		rc = fail_unseen(content, "is no array, --slice makes no sense", err);
+	else
+		rc = bpk_fail(err, BPK_FAILED,
+			      "holds %" PRIu64 " arrays, --slice needs the --name of one", narrays);
+	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
+}
