@@ -70,12 +70,12 @@ int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_
 
 /* ---- settling ---- */
 
-/* A remark is told when the audit has ended: it holds the input, and whoever is told may block. */
+/* Remarks are passed on when the audit has ended: it holds the input, and the receiver may block. */
 static void keep_remark(void *arg, const char *line)
 {
 	struct bpk_buf *lines = arg;
 
-	/* without memory the rest is more important */
+	/* a lost remark is no reason to fail */
 	(void)bpk_buf_append(lines, bpk_view(line, strlen(line) + 1), NULL);
 }
 
@@ -139,8 +139,8 @@ static int weigh(void *arg, const char *name, enum bpk_entry entry)
 	return 0;
 }
 
-/* What a directory says of its size counts as far as the files in its root bear it out, or, where
- * the files lie deeper, they were counted when it was opened. */
+/* The size in a directory's metadata counts as far as the files in its root bear it out. Files that
+ * lie deeper were counted when the directory was opened. */
 uint64_t bpk_input_weight(const struct bpk_input *in)
 {
 	struct weighing w = { .dir = in->place.directory };
@@ -150,7 +150,8 @@ uint64_t bpk_input_weight(const struct bpk_input *in)
 							     : 0;
 	if (in->info->superchunk_chunks > 0 || in->info->stored_size == BPK_UNKNOWN)
 		return in->info->stored_size;
-	(void)bpk_dir_list(w.dir, "", weigh, &w, NULL); /* what cannot be listed counts nothing */
+	(void)bpk_dir_list(w.dir, "", weigh, &w,
+			   NULL); /* an entry that cannot be listed counts nothing */
 	return bpk_min_u64(w.size, in->info->stored_size);
 }
 

@@ -31,44 +31,39 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err);
 
 void bpk_input_close(struct bpk_input *in); /* harmless on a zeroed one */
 
-/*
- * Account for what is no chunk, once all chunks were read or instead of it; remarks go to remark,
- * which may be NULL.
- */
+/* Account for every byte that is no chunk, after all chunks were read, or instead of that. Remarks go
+ * to remark, which may be NULL, when the audit has ended. */
 int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 
-/*
- * Was all that was read of one committed state of the input? To be asked before a result is kept
- * or a verdict given. Fails with BPK_FAILED: "changed while it was read".
- */
+/* To be called before a result is kept, or a verdict given. Fails with BPK_FAILED, "changed while it
+ * was read", where the reads were not all of one committed state of the input. */
 int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err);
 
-/* A step failed with *err, which names the input: what looks like damage, but comes of a change
- * beside it, becomes "changed while it was read". Returns -1. */
+/* A step failed with *err, which names the input: apparent damage that comes from a change by another
+ * process becomes "changed while it was read". Returns -1. */
 int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err);
 
-/* Have the info tell of all archives that follow each other, by walking where that must be; of a
+/* Make the info that of all concatenated archives, by a walk over their chunks if necessary; for a
  * pipe it stays that of the first. */
 int bpk_input_complete(struct bpk_input *in, struct bpk_err *err);
 
-/* Raw bytes in all, by walking over the chunks where the archive does not say; BPK_UNKNOWN for a
- * pipe that does not. */
+/* The sum of raw bytes, by a walk over the chunks where no header has it; BPK_UNKNOWN for such a
+ * pipe. */
 int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err *err);
 
-/* Bytes that the input really has: what it may reasonably cost is reckoned from them. 0: of a pipe,
- * or where nobody knows. */
+/* Bytes that the input takes, which bound its cost; 0 for a pipe, or where that is unknown. */
 uint64_t bpk_input_weight(const struct bpk_input *in);
 
-/* Can chunks be looked up beside reading them, which a pipe does not allow? */
+/* True if chunks can be located; never in a pipe. */
 bool bpk_input_can_locate(const struct bpk_input *in);
 
-/* What the input was when it was opened; NULL for a directory, of which it tells nothing. */
+/* The input's file when it was opened; NULL for a directory. */
 const struct stat *bpk_input_stat(const struct bpk_input *in);
 
 /*
- * How many bytes an item of an archive has: the archive says, else its first chunk. No checksum may
- * cover what the archive says, so where the two differ neither is believed, and BPK_FAILED tells to
- * use --bytes. The line does not name the archive.
+ * The size of an item: that of the archive's array or header, or else of its first chunk. Header and
+ * chunk may lack a checksum: where they differ, the call fails with BPK_FAILED and the advice to use
+ * --bytes. The line does not name the archive.
  */
 int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err);
 

@@ -7,7 +7,7 @@
  *               opt.c command.h    options and commands as rows of tables
  *               job.c input.c      opening, naming, running, keeping
  *               report.c signal.c  errors, exit status, the end by a signal
- *     archive   an open archive: append, overwrite, truncate, follow, join
+ *     archive   an open archive: its arrays, append, overwrite, truncate, follow, join
  *     flow      reads parcels, works on them on many threads, hands them on in order
  *     choose    how to pack: recipes tried on samples, inputs cut along their arrays
  *     format    containers over chunks: raw files, bare chunks, Bloscpack

@@ -16,7 +16,7 @@ int bpk_content_look(const struct bpk_input *in, const struct bpk_shared *shared
 	return bpk_content_open(in, &options, content, err);
 }
 
-/* Frames that hold nothing may be claimed by the million, and cost nothing in the file. */
+/* Empty frames cost nothing in the file: no more than this many are looked through. */
 enum { MOST_EMPTY = 1 << 24 };
 
 int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_err *err)
@@ -29,7 +29,7 @@ int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_er
 	return 0;
 }
 
-/* Why no arrays are known, of what is said where that is not it. */
+/* Report that no arrays are known: because of the pipe, or else as said. */
 static int fail_unseen(const struct bpk_content *content, const char *said, struct bpk_err *err)
 {
 	const struct bpk_place *place = &content->in->place;
@@ -49,7 +49,7 @@ struct picking {
 	uint64_t found;
 };
 
-/* A pickle runs programs when it is read, so nobody gets it for an array. */
+/* Reading a pickle runs programs, so it is not handed out as an array. */
 static int check_item(const struct bpk_item *item, struct bpk_err *err)
 {
 	if (!item->pickled)
@@ -78,7 +78,7 @@ static int resolve_frames(struct picking *p, struct bpk_err *err)
 	return bpk_range_resolve(&p->pick->frames, nframes, &p->start, &p->stop, err);
 }
 
-/* Each array of the file that bears the name: a frame that has none costs nothing. */
+/* Visit the stored arrays of that name: a frame without one costs nothing. */
 static int visit_stored(struct picking *p, struct bpk_err *err)
 {
 	struct bpk_layout *layout = p->content->layout;
@@ -91,7 +91,7 @@ static int visit_stored(struct picking *p, struct bpk_err *err)
 		if (strcmp(item.name, p->pick->name) != 0 || item.frame == BPK_UNKNOWN ||
 		    item.frame < p->start || item.frame >= p->stop)
 			continue;
-		/* what marks the array is tested */
+		/* tests the marks of the array */
 		rc = bpk_layout_find(layout, p->pick->name, item.frame, false, &item, err);
 		if (rc == 0) {
 			p->found++;
@@ -122,12 +122,12 @@ static int visit_frames(struct picking *p, struct bpk_err *err)
 	for (uint64_t frame = p->start; rc == 0 && frame < p->stop; frame++) {
 		rc = bpk_layout_find(p->content->layout, p->pick->name, frame, true, &item, err);
 		if (rc == 1 && p->found == 0 && frame == p->start)
-			return 0; /* most likely there is none anywhere */
+			return 0; /* the name is probably unknown */
 		if (rc == 1)
 			return fail_frame(p, frame, err);
 		if (rc != 0)
 			return -1;
-		item.frame = frame; /* also of an array that all frames share */
+		item.frame = frame; /* also for an array that all frames share */
 		p->found++;
 		rc = visit_item(p, &item, err);
 	}
@@ -146,10 +146,10 @@ static int fail_unknown(const struct picking *p, uint64_t nearest, struct bpk_er
 			item.name);
 }
 
-/* Nothing was found: say whether it is the name, the frames or the first one of them. */
+/* Report why nothing was found: an unknown name, no such frames, or a frame without the array. */
 static int fail_absent(const struct picking *p, struct bpk_err *err)
 {
-	enum { MOST_OFFERED = 1 << 12 }; /* files repeat their names in each frame */
+	enum { MOST_OFFERED = 1 << 12 }; /* names: files repeat them in each frame */
 	uint64_t narrays = bpk_layout_info(p->content->layout)->narrays, best = BPK_UNKNOWN;
 	struct bpk_nearest nearest = { .word = p->pick->name };
 	bool known = p->pick->frames.given && p->start >= p->stop;
@@ -163,7 +163,7 @@ static int fail_absent(const struct picking *p, struct bpk_err *err)
 				return fail_frame(p, p->start, err);
 			known = true;
 		} else if (i < MOST_OFFERED) {
-			/* names are gone with the next call: only whether this one wins is asked */
+			/* the next call overwrites the name: remember its number */
 			nearest.best = best == BPK_UNKNOWN ? NULL : "";
 			bpk_nearest_offer(&nearest, item.name);
 			if (nearest.best == item.name)
