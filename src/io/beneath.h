@@ -13,7 +13,7 @@
  */
 int bpk_beneath_open(int root, const char *name, int flags);
 
-/* fstat without opening what is there; 0, or -1 with errno. */
+/* fstat without opening the file itself. Returns 0, or -1 with errno. */
 int bpk_beneath_stat(int root, const char *name, struct stat *found);
 
 /* Open a folder for work in it, for reading and syncing if that is allowed. */

@@ -49,28 +49,29 @@ static enum bpk_entry entry_of(mode_t mode)
 /* ---- Through the list of changes ---- */
 
 /* Where the content of a name lies. */
-struct way {
+struct location {
 	bool removed;
 	bool is_draft;
 	char draft[PATH_MAX]; /* set when is_draft */
 	struct stat list;     /* set when is_draft: of the list that names the draft */
 };
 
-static int find_way(struct folder *folder, const char *name, struct way *way, struct bpk_err *err)
+static int find_location(struct folder *folder, const char *name, struct location *location,
+			 struct bpk_err *err)
 {
 	const struct bpk_change *change;
 	int rc;
 
-	way->removed = way->is_draft = false;
+	location->removed = location->is_draft = false;
 	pthread_mutex_lock(&folder->lock);
 	rc = bpk_redo_refresh(folder->root, &folder->redo, err);
 	change = rc == 0 ? bpk_redo_find(&folder->redo, name) : NULL;
 	if (change != NULL && change->draft == NULL) {
-		way->removed = true;
+		location->removed = true;
 	} else if (change != NULL) {
-		way->is_draft = true;
-		way->list = folder->redo.seen;
-		snprintf(way->draft, sizeof way->draft, "%s", change->draft);
+		location->is_draft = true;
+		location->list = folder->redo.seen;
+		snprintf(location->draft, sizeof location->draft, "%s", change->draft);
 	}
 	pthread_mutex_unlock(&folder->lock);
 	return rc;
@@ -78,9 +79,9 @@ static int find_way(struct folder *folder, const char *name, struct way *way, st
 
 /* True if the list that named the draft is still in place; otherwise the caller must start
  * again. */
-static bool way_stood(const struct folder *folder, const struct way *way)
+static bool location_stands(const struct folder *folder, const struct location *location)
 {
-	return !way->is_draft || bpk_redo_stands(folder->root, &way->list);
+	return !location->is_draft || bpk_redo_stands(folder->root, &location->list);
 }
 
 static int fail_restless(struct bpk_err *err)
@@ -91,15 +92,15 @@ static int fail_restless(struct bpk_err *err)
 /* ---- Examining and opening ---- */
 
 /* Returns 0, or -1 with errno. */
-static int stat_by(const struct folder *folder, const char *name, struct way *way,
+static int stat_by(const struct folder *folder, const char *name, struct location *location,
 		   struct stat *found)
 {
-	if (way->is_draft) {
-		if (bpk_beneath_stat(folder->root, way->draft, found) == 0)
+	if (location->is_draft) {
+		if (bpk_beneath_stat(folder->root, location->draft, found) == 0)
 			return 0;
 		if (!is_missing(errno))
 			return -1;
-		way->is_draft = false; /* it was renamed to its final name */
+		location->is_draft = false; /* it was renamed to its final name */
 	}
 	return bpk_beneath_stat(folder->root, name, found);
 }
@@ -117,15 +118,15 @@ static int folder_look(void *dir, const char *name, enum bpk_entry *entry, uint6
 {
 	struct folder *folder = dir;
 	struct stat found;
-	struct way way;
+	struct location location;
 
 	for (int i = 0; i < TRIES_MAX; i++) {
-		if (find_way(folder, name, &way, err) != 0)
+		if (find_location(folder, name, &location, err) != 0)
 			return -1;
-		if (way.removed)
+		if (location.removed)
 			return 0;
-		if (stat_by(folder, name, &way, &found) == 0) {
-			if (way_stood(folder, &way))
+		if (stat_by(folder, name, &location, &found) == 0) {
+			if (location_stands(folder, &location))
 				return tell(&found, entry, size);
 		} else if (errno == ELOOP) {
 			*entry = BPK_ENTRY_OTHER; /* a link leads there */
@@ -166,14 +167,14 @@ static int open_file(int root, const char *name)
 	return -1;
 }
 
-static int open_by(const struct folder *folder, const char *name, struct way *way)
+static int open_by(const struct folder *folder, const char *name, struct location *location)
 {
-	if (way->is_draft) {
-		int fd = open_file(folder->root, way->draft);
+	if (location->is_draft) {
+		int fd = open_file(folder->root, location->draft);
 
 		if (fd >= 0 || !is_missing(errno))
 			return fd;
-		way->is_draft = false; /* it was renamed to its final name */
+		location->is_draft = false; /* it was renamed to its final name */
 	}
 	return open_file(folder->root, name);
 }
@@ -193,18 +194,18 @@ static int folder_source(void *dir, const char *name, struct bpk_source **source
 			 struct bpk_err *err)
 {
 	struct folder *folder = dir;
-	struct way way;
+	struct location location;
 	int fd;
 
 	for (int i = 0; i < TRIES_MAX; i++) {
-		if (find_way(folder, name, &way, err) != 0)
+		if (find_location(folder, name, &location, err) != 0)
 			return -1;
-		if (way.removed)
+		if (location.removed)
 			return fail_open(ENOENT, err);
-		fd = open_by(folder, name, &way);
+		fd = open_by(folder, name, &location);
 		if (fd < 0)
 			return fail_open(errno, err);
-		if (way_stood(folder, &way))
+		if (location_stands(folder, &location))
 			return bpk_source_of_descriptor(fd, source, err);
 		close(fd);
 	}
@@ -215,11 +216,12 @@ static bool folder_is_current(void *dir, const char *name, const struct bpk_sour
 {
 	struct folder *folder = dir;
 	struct stat found;
-	struct way way;
+	struct location location;
 
-	return find_way(folder, name, &way, NULL) == 0 && !way.removed &&
-	       stat_by(folder, name, &way, &found) == 0 && way_stood(folder, &way) &&
-	       found.st_dev == source->stat.st_dev && found.st_ino == source->stat.st_ino;
+	return find_location(folder, name, &location, NULL) == 0 && !location.removed &&
+	       stat_by(folder, name, &location, &found) == 0 &&
+	       location_stands(folder, &location) && found.st_dev == source->stat.st_dev &&
+	       found.st_ino == source->stat.st_ino;
 }
 
 /* ---- Listing ---- */

@@ -278,9 +278,9 @@ static int open_file(struct bpk_journal *journal, struct bpk_err *err)
 	return check_kind(journal, &own, err);
 }
 
-/* ---- Cut short after it was finished ---- */
+/* ---- Truncated journals ---- */
 
-enum { SECTOR = 512 };
+enum { SECTOR = 512 }; /* bytes compared at a time; a disk may lose whole sectors */
 
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
@@ -290,10 +290,10 @@ static bool is_zero(const uint8_t *bytes, size_t size)
 	return true;
 }
 
-/* Are size bytes of the journal at position what the file fd holds at offset? Sectors of zeros tell
- * nothing: they may never have been written. */
-static int compare_file(const struct bpk_journal *journal, uint64_t position, uint64_t size,
-			int fd, uint64_t offset, struct bpk_err *err)
+/* Check that size bytes of the journal at position equal those of the file fd at offset. Sectors of
+ * zeros prove nothing: they may never have been written. */
+static int compare_file(const struct bpk_journal *journal, uint64_t position, uint64_t size, int fd,
+			uint64_t offset, struct bpk_err *err)
 {
 	uint8_t saved[SECTOR], now[SECTOR];
 	size_t step, got;
@@ -306,15 +306,17 @@ static int compare_file(const struct bpk_journal *journal, uint64_t position, ui
 		    bpk_full_read_at(fd, offset + done, bpk_span(now, step), &got, err) != 0)
 			return -1;
 		if (!is_zero(saved, step) && (got < step || memcmp(saved, now, step) != 0))
-			return bpk_fail(err, BPK_CORRUPT,
-					"its journal %s is cut short, and what it saved was written "
-					"over at %" PRIu64,
-					journal->beside->journal, offset + done);
+			return bpk_fail(
+				err, BPK_CORRUPT,
+				"its journal %s is cut short, and the bytes saved in it were "
+				"overwritten at %" PRIu64,
+				journal->beside->journal, offset + done);
 	}
 	return 0;
 }
 
-/* Was the file written to since the journal was made? Within one tick nobody knows. */
+/* Check that nobody has written to the file since the journal was created. A write within the same
+ * tick of the clock goes unnoticed. */
 static int check_times(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
 	struct bpk_identity own;
@@ -324,19 +326,18 @@ static int check_times(const struct bpk_journal *journal, int fd, struct bpk_err
 		return -1;
 	if (fstat(fd, &file) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	if (own.born == 0 || (uint64_t)file.st_mtim.tv_sec * 1000000000 +
-					     (uint64_t)file.st_mtim.tv_nsec <=
-				     own.born)
+	if (own.born == 0 ||
+	    (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec <= own.born)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
-			"its journal %s is cut short, and it was written to since that was made",
+			"its journal %s is cut short, and it was written to after that was made",
 			journal->beside->journal);
 }
 
 /*
- * A writer that died before its journal was finished has not touched the file since it made that,
- * and what there is of the last record is still in the file. Where it is not so, the journal was
- * finished once, and lost its end later.
+ * Tell an unfinished journal from a finished one that was truncated later. A writer that died
+ * before it finished the journal has not changed the file since it created the journal, and the
+ * bytes in the last, incomplete record are still in the file.
  */
 static int check_cut(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {

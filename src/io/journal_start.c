@@ -154,8 +154,8 @@ uint64_t bpk_journal_start_first(const struct bpk_journal *journal, uint64_t pos
 	struct samples samples;
 	size_t got;
 
-	if (present <= FIXED || bpk_full_read_at(journal->fd, position, bpk_span(fixed, FIXED),
-						 &got, NULL) != 0)
+	if (present <= FIXED ||
+	    bpk_full_read_at(journal->fd, position, bpk_span(fixed, FIXED), &got, NULL) != 0)
 		return 0;
 	made = made_for(fixed);
 	unused = (struct bpk_region){ bpk_get_le64(fixed + 32), bpk_get_le64(fixed + 40), 0 };

@@ -19,9 +19,9 @@ int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk
 int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err);
 
 /*
- * Of a START that is cut short, present bytes of whose payload are there at position: how many
- * bytes of the first sample it has, which lay at *offset of the file. 0 where it has none, or is
- * not about journal->file.
+ * The first sample of a truncated START, whose payload has present bytes left at position. Returns
+ * the number of bytes left of the sample, which were at *offset of the file; 0 when no sample is
+ * left or the START is not about journal->file.
  */
 uint64_t bpk_journal_start_first(const struct bpk_journal *journal, uint64_t position,
 				 uint64_t present, uint64_t old_size, uint64_t *offset);

@@ -31,7 +31,7 @@ static int open_once(const char *path, struct bpk_source **source, struct bpk_er
 /*
  * Another file may have taken the name between open and the first look at its locks: then open
  * again. A path that never leads to the file that it opens (a deleted file, by its descriptor) has
- * no writer of ours.
+ * no writer of bpk.
  */
 static int open_file(const char *path, struct bpk_source **source, struct bpk_err *err)
 {

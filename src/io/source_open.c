@@ -1,4 +1,4 @@
-/* Opening and closing sources: of files, of memory and of a caller's functions. */
+/* Opening and closing sources: over files, memory and functions of a caller. */
 #include "io/source.h"
 
 #include <errno.h>
@@ -164,7 +164,7 @@ int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t si
 				"%" PRIu64 " bytes at %" PRIu64 " are not there, it has %" PRIu64,
 				size, offset, end);
 	if (whole->ops != NULL || whole->nature == BPK_SOURCE_STREAM)
-		return bpk_fail(err, BPK_BUG, "a part of what is no file");
+		return bpk_fail(err, BPK_BUG, "a part of a source that is no file");
 	if (whole->nature == BPK_SOURCE_MEMORY)
 		return bpk_source_of_memory(bpk_view(whole->memory.data + offset, (size_t)size),
 					    part, err);

@@ -74,7 +74,7 @@ static inline void fuzz_fetch_all(const struct bpk_reader_ops *ops, void *reader
 			break;
 		if (rc < 0)
 			continue;
-		fuzz_require(parcel.packed_size <= parcel.packed.size, "the chunk is there");
+		fuzz_require(parcel.packed_size <= parcel.packed.size, "the chunk is complete");
 		fuzz_judge(ops->check(reader, &parcel, &err), &err);
 		if (parcel.raw_size <= FUZZ_LARGEST)
 			fuzz_unpack(ops, reader, ctx, &parcel);

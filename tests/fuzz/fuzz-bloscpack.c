@@ -76,7 +76,7 @@ static void fetch_all(const struct bpk_reader_ops *ops, void *reader, size_t inp
 			break;
 		require(parcel.packed.capacity <= 2 * input_size + 4096,
 			"memory follows the input");
-		require(parcel.packed_size <= parcel.packed.size, "the chunk is there");
+		require(parcel.packed_size <= parcel.packed.size, "the chunk is complete");
 		if (ops->check != NULL)
 			judge(ops->check(reader, &parcel, &err), &err);
 		decode(&parcel);
