@@ -161,7 +161,7 @@ static int chunkfile_audit(void *reader, bpk_remark_fn *remark, void *arg, struc
 	}
 	if (tail > 0)
 		return bpk_fail(err, BPK_CORRUPT,
-				"%" PRIu64 " bytes behind the chunk, from offset %" PRIu64, tail,
+				"%" PRIu64 " bytes after the chunk, from offset %" PRIu64, tail,
 				size);
 	return 0;
 }

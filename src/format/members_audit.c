@@ -75,8 +75,8 @@ static void say_differences(const struct bpk_merged *merged, bpk_remark_fn *rema
 	if (merged->typesize_differs || merged->checksum_differs)
 		remark(arg, "typesize or checksum of its members differ");
 	if (merged->array_differs || merged->metadata_differs)
-		remark(arg, "arrays or metadata of its members differ: the bytes in their order "
-			    "are what counts");
+		remark(arg, "arrays or metadata of its members differ: only their bytes are "
+			    "concatenated");
 }
 
 int bpk_members_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
@@ -153,13 +153,12 @@ static int fail_tail(uint64_t offset, uint64_t size, bool unfinished, struct bpk
 		return bpk_fail(
 			err, BPK_REPAIRABLE,
 			"%" PRIu64 " bytes from offset %" PRIu64
-			" on are of an append that was interrupted; what was committed "
-			"before is whole; bpk repair --in-place, or the next append, removes "
-			"them",
+			" on are left from an interrupted append; the data committed before "
+			"are intact; bpk repair --in-place, or the next append, removes them",
 			size, offset);
 	return bpk_fail(err, BPK_CORRUPT,
 			"%" PRIu64 " bytes from offset %" PRIu64
-			" on, behind the end of the archive, belong to no archive",
+			" on, after the end of the archive, belong to no archive",
 			size, offset);
 }
 
@@ -271,7 +270,7 @@ int bpk_members_refuse(const struct bpk_members_kind *kind, struct bpk_source *s
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
 			"another archive follows at offset %" PRIu64
-			", and a change would destroy it; bpk convert FILE OTHER makes one of them",
+			", and a change would destroy it; bpk convert FILE OTHER merges them",
 			offset);
 }
 
@@ -310,7 +309,7 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
 			"%" PRIu64 " bytes from offset %" PRIu64
-			" on, behind the end of the archive, belong to no archive, and a change "
+			" on, after the end of the archive, belong to no archive, and a change "
 			"would destroy them; truncate -s %" PRIu64 " FILE removes them",
 			bpk_source_size(source) - offset, offset, offset);
 }

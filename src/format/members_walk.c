@@ -155,7 +155,7 @@ int bpk_members_fetch_next(struct bpk_members *m, struct bpk_parcel *parcel, str
 		start(m, walk);
 	if (parcel->number < walk->at->first)
 		return bpk_fail(err, BPK_BUG,
-				"chunk %" PRIu64 " was asked for behind chunk %" PRIu64,
+				"chunk %" PRIu64 " was asked for after chunk %" PRIu64,
 				parcel->number, walk->at->first);
 	while (!walk->ended) {
 		if (is_passed_over(m, walk->at))

@@ -174,7 +174,7 @@ static int raw_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err
 	    parcel->raw_offset + parcel->want_start > w->raw_size ||
 	    bytes.size > w->raw_size - parcel->raw_offset - parcel->want_start)
 		return bpk_fail(err, BPK_CORRUPT,
-				"chunk %" PRIu64 " leads behind the %" PRIu64
+				"chunk %" PRIu64 " exceeds the %" PRIu64
 				" bytes that were announced",
 				parcel->number, w->raw_size);
 	atomic_fetch_add(&w->placed, bytes.size);

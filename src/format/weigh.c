@@ -60,10 +60,10 @@ int bpk_suspect_weigh(const struct bpk_suspect *s, struct bpk_view head, struct 
 		return -1;
 	packed_size = bpk_get_le32(head.data + 12);
 	if (s->checksum != NULL && s->checksum->size > 0)
-		why = is_intact(s, packed_size) ? NULL : "and its digest is not that of the chunk";
+		why = is_intact(s, packed_size) ? NULL : "and its digest does not match";
 	else if (is_contradicted(head, s->beside, s->beside_offset) ||
 		 is_contradicted(head, s->source, s->offset + packed_size))
-		why = "and the chunk beside it has nothing of the kind";
+		why = "and the neighbouring chunk does not use it";
 	if (why == NULL)
 		return -1;
 	found = *err;

@@ -353,7 +353,7 @@ teardown() {
     # its chunks, and half of the second new entry; entries begin behind the header
     tail -c +$(($(stat -c %s torn.blp) + 1)) whole.blp >>torn.blp
     dd if=whole.blp of=torn.blp bs=1 skip=48 seek=48 count=12 conv=notrunc status=none
-    refuses 3 'torn.blp: .* of an append that was interrupted' bpk verify torn.blp
+    refuses 3 'torn.blp: .* left from an interrupted append' bpk verify torn.blp
     bpk cat torn.blp 2>"$err" | cmp - first || [ "${PIPESTATUS[*]}" = '3 0' ]
     quietly bpk append torn.blp a
     cmp whole.blp torn.blp

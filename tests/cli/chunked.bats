@@ -65,8 +65,8 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     rm d/data/__2__.bin
     refuses 2 'd: data/__2__\.bin: is missing' bpk verify d
     cp "$tests/data/chunkdir/good-digests/data/__1__.bin" d/data/__2__.bin
-    refuses 2 'meta/sizes: the chunks are not those' bpk verify d
-    refuses 2 'meta/sizes: the chunks are not those' bpk unpack -o x d
+    refuses 2 'meta/sizes: its digests do not match' bpk verify d
+    refuses 2 'meta/sizes: its digests do not match' bpk unpack -o x d
     cp "$tests/data/chunkdir/good-digests/data/__2__.bin" d/data/__2__.bin
     quietly bpk verify d
     printf '\377' | dd of=d/data/__2__.bin bs=1 seek=70 conv=notrunc 2>dd
@@ -78,8 +78,8 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     quietly bpk verify d
     echo note >d/README
     quietly bpk verify -v d
-    grep -q 'd: README is no part of the dataset' "$out"
-    grep -q 'd: data/__2\.blp lies behind the last that sizes counts' "$out"
+    grep -q 'd: README is not part of the dataset' "$out"
+    grep -q 'd: data/__2\.blp follows the last file that sizes counts' "$out"
     ln -s /etc/passwd d/data/__3.blp
     refuses 2 'data/__3\.blp is a link' bpk verify d
     rm d/data/__3.blp d/data/__0.blp

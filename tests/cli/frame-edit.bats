@@ -81,7 +81,7 @@ agree() {
             oracle2 raw "$archive" | cmp - now
             bpk cat "$archive" | cmp - now
             bpk verify -v "$archive" >"$out" 2>&1
-            grep -q 'another program changed it since bpk wrote its digests.* 1 have none' "$out"
+            grep -q 'another program changed it since bpk wrote its digests.* 1 have no digest' "$out"
             quietly bpk append "$archive" more
             cat more >>now
             agree

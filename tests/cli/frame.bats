@@ -78,14 +78,14 @@ slices_agree() { # FRAME RAW
     grep -q 'bytes in 1 holes' "$out"
     grep -q 'no checksum protects the chunks, header, index and trailer' "$out"
     printf tail >>a.b2frame
-    refuses 2 '4 bytes from offset .*, behind the end of the archive, belong to no archive' bpk verify a.b2frame
+    refuses 2 '4 bytes from offset .*, after the end of the archive, belong to no archive' bpk verify a.b2frame
     cp -r "$tests/data/frame/good-sparse-updated" b.b2s
     printf x >>b.b2s/00000000.chunk
     echo text >b.b2s/README
     quietly bpk verify -v b.b2s
-    grep -q '00000001.chunk is the file of no chunk, and empty' "$out"
-    grep -q '1 bytes behind the chunks of 1 files' "$out"
-    grep -q 'README is no part of the frame' "$out"
+    grep -q '00000001.chunk is not the file of any chunk, and empty' "$out"
+    grep -q '1 bytes after the chunks of 1 files' "$out"
+    grep -q 'README is not part of the frame' "$out"
     ln -s README b.b2s/link
     refuses 2 'link is a link' bpk verify b.b2s
 }

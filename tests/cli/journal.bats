@@ -346,7 +346,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
             status=0
             bpk verify "$archive" >"$out" 2>"$err" || status=$?
             [ "$status" -eq 2 ] || die "$format, $journal: status $status"
-            says 'behind the end of the archive, belong to no archive'
+            says 'after the end of the archive, belong to no archive'
         done
     done
 }

@@ -136,7 +136,7 @@ reads() {
             for change in "append $file a" "append --copy $file a" "truncate --bytes 9000 $file" \
                 "write --at 16 $file later" "meta set $file k=1" "meta rm $file"; do
                 # shellcheck disable=SC2086
-                refuses 1 "bytes from offset $size on, behind the end .* a change would destroy them" \
+                refuses 1 "bytes from offset $size on, after the end .* a change would destroy them" \
                     bpk $change
                 cmp before $file || die "$kind: $change"
             done
@@ -164,7 +164,7 @@ reads() {
         for more in 5 20 1000 1000000; do
             { cat old; tail -c +$((size + 1)) new | head -c $more; } >m
             reads 3 m a
-            says "bytes from offset $size on are of an append that was interrupted"
+            says "bytes from offset $size on are left from an interrupted append"
             ends 3 bpk unpack --rm -f -o x m
             same x a
             [ -e m ]
@@ -329,7 +329,7 @@ reads() {
         cp -a c.blpd d.blpd
         echo hello >>d.blpd/data/$file
         cp d.blpd/data/$file seen
-        refuses 2 "data/$file: 6 bytes from offset .* behind its last chunk" bpk verify d.blpd
+        refuses 2 "data/$file: 6 bytes from offset .* after its last chunk" bpk verify d.blpd
         for command in "write --at 0" append; do
             [ "$command $file" != "append __1__.bin" ] || continue # which it leaves alone
             status=0

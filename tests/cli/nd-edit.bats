@@ -149,10 +149,10 @@ change_all() {
     for format in b2frame b2sparse; do
         bpk pack -q -F $format -o a.$format --dtype '<i4' --shape 30,25 --chunk-shape 8,10 raw
         [ ! -d a.$format ] || : >a.$format/.lock
-        refuses 1 '3101 bytes are no whole rows of 100$' bpk append a.$format part
-        refuses 1 '3101 bytes are no whole rows of 100$' bpk append a.$format - <part
-        refuses 1 '2950 bytes are no whole rows of 100$' bpk truncate --bytes 2950 a.$format
-        refuses 1 '2996 bytes are no whole rows of 100$' bpk truncate --items -1 a.$format
+        refuses 1 '3101 bytes are not whole rows of 100$' bpk append a.$format part
+        refuses 1 '3101 bytes are not whole rows of 100$' bpk append a.$format - <part
+        refuses 1 '2950 bytes are not whole rows of 100$' bpk truncate --bytes 2950 a.$format
+        refuses 1 '2996 bytes are not whole rows of 100$' bpk truncate --items -1 a.$format
         refuses 1 'brings more than the 50 bytes' bpk write --at -50 a.$format part
         refuses 64 '--slack is not for arrays' bpk append --slack 10 a.$format raw
         refuses 64 '--block-size is not for arrays' bpk append --block-size 1K a.$format raw

@@ -396,7 +396,7 @@ static void test_closed_without_a_commit(void **state)
 	chunkdir_fill(&m.raw, 84, 3);
 	put_from(&m, editor, 2);
 	assert_int_equal(ops->commit(editor, &err), -1);
-	assert_string_equal(err.text, "84 bytes are no whole rows of 8");
+	assert_string_equal(err.text, "84 bytes are not whole rows of 8");
 	ops->close(editor);
 	bpk_buf_clear(&before);
 	bpk_buf_clear(&m.raw);

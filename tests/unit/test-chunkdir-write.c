@@ -318,17 +318,17 @@ static void test_refusals(void **state)
 
 	(void)state;
 	way.chunk_size = 20;
-	check_refused(way, 80, BPK_USAGE, "chunks of 20 bytes hold no whole items of 8");
+	check_refused(way, 80, BPK_USAGE, "chunks of 20 bytes do not hold whole items of 8");
 	way = floats;
 	way.layout = "parquet";
 	check_refused(way, 80, BPK_USAGE, "no layout \"parquet\", expected blaze or bcolz");
 	way = floats;
 	way.chunk_size = BPK_UNKNOWN;
 	check_refused(way, 80, BPK_UNSUPPORTED,
-		      "chunks of differing sizes cannot be kept in a chunked directory");
+		      "chunks of differing sizes cannot be stored in a chunked directory");
 	way = floats;
 	way.unsized = true;
-	check_refused(way, 81, BPK_FAILED, "81 bytes are no whole rows of 8");
+	check_refused(way, 81, BPK_FAILED, "81 bytes are not whole rows of 8");
 	way.dtype = "[('a', [('x', '<f4'), ('y', '<f4')])]";
 	way.layout = "bcolz";
 	way.unsized = false;
@@ -338,7 +338,7 @@ static void test_refusals(void **state)
 	way.layout = NULL;
 	way.dtype = "[('a/b', '<f4'), ('y', '<f4')]";
 	check_refused(way, 80, BPK_UNSUPPORTED,
-		      "column \"a/b\" has a name that no folder may have");
+		      "column \"a/b\" has a name that is not valid for a folder");
 }
 
 /* ---- Geometry ---- */

@@ -476,26 +476,26 @@ static void expect_remark(const char *base, const char *name, bool strange, cons
 static void test_other_files(void **state)
 {
 	(void)state;
-	expect_remark("good-digests", "README", false, "README is no part of the dataset", 0);
-	expect_remark("good-digests", "data/__01__.bin", false, "data/__01__.bin is no part", 0);
-	expect_remark("good-digests", "data/__0__.bin", false, "data/__0__.bin is no part", 0);
+	expect_remark("good-digests", "README", false, "README is not part of the dataset", 0);
+	expect_remark("good-digests", "data/__01__.bin", false, "data/__01__.bin is not part", 0);
+	expect_remark("good-digests", "data/__0__.bin", false, "data/__0__.bin is not part", 0);
 	expect_remark("good-digests", "data/__4__.bin", false,
-		      "data/__4__.bin lies behind the last that sizes counts", 0);
-	expect_remark("good-digests", "data/x/__1__.bin", false, "data/x is no part", 0);
-	expect_remark("good-digests", "meta/sizes.old", false, "meta/sizes.old is no part", 0);
-	expect_remark("good-digests", "other/deep/file", false, "other is no part", 0);
+		      "data/__4__.bin follows the last file that sizes counts", 0);
+	expect_remark("good-digests", "data/x/__1__.bin", false, "data/x is not part", 0);
+	expect_remark("good-digests", "meta/sizes.old", false, "meta/sizes.old is not part", 0);
+	expect_remark("good-digests", "other/deep/file", false, "other is not part", 0);
 	expect_remark("good-digests", "link", true, "link is a link, a device or a FIFO", -1);
 	expect_remark("good-digests", "data/__4__.bin", true, "data/__4__.bin is a link", -1);
 	expect_remark("good-digests", "meta/x", true, "meta/x is a link", -1);
 	expect_remark("good-digests-columns", "data/__1__.bin", true, "data/__1__.bin is a link",
 		      -1);
-	expect_remark("good-digests-columns", "data/p/z", false, "data/p/z is no part", 0);
-	expect_remark("good-digests-columns", "data/p/u/z", false, "data/p/u/z is no part", 0);
-	expect_remark("good-digests-table", "z/__attrs__", false, "z is no part", 0);
-	expect_remark("good-digests-table", "x/data/__2.blp", false, "lies behind the last", 0);
-	expect_remark("good-digests-table", "x/meta/z", false, "x/meta/z is no part", 0);
-	expect_remark("good-bcolz", "data/__00.blp", false, "data/__00.blp is no part", 0);
-	expect_remark("good-bcolz", "meta/attributes", false, "meta/attributes is no part", 0);
+	expect_remark("good-digests-columns", "data/p/z", false, "data/p/z is not part", 0);
+	expect_remark("good-digests-columns", "data/p/u/z", false, "data/p/u/z is not part", 0);
+	expect_remark("good-digests-table", "z/__attrs__", false, "z is not part", 0);
+	expect_remark("good-digests-table", "x/data/__2.blp", false, "follows the last", 0);
+	expect_remark("good-digests-table", "x/meta/z", false, "x/meta/z is not part", 0);
+	expect_remark("good-bcolz", "data/__00.blp", false, "data/__00.blp is not part", 0);
+	expect_remark("good-bcolz", "meta/attributes", false, "meta/attributes is not part", 0);
 }
 
 static void test_remarks(void **state)
@@ -506,11 +506,11 @@ static void test_remarks(void **state)
 		const char *last;
 	} rows[] = {
 		{ "good-bcolz", 0, "" },
-		{ "good-bcolz-stale", 1, "data/__2.blp lies behind" },
+		{ "good-bcolz-stale", 1, "data/__2.blp follows the last" },
 		{ "good-bcolz-padded", 1,
 		  "its last chunk holds 8 bytes that sizes does not count" },
-		{ "good-bcolz-slack", 1, "data/__1.blp: 16 zeros behind its chunk" },
-		{ "good-blaze-uncommitted", 3, "data/__3__.bin lies behind" },
+		{ "good-bcolz-slack", 1, "data/__1.blp: 16 zeros after its chunk" },
+		{ "good-blaze-uncommitted", 3, "data/__3__.bin follows the last" },
 		{ "good-digests-uncommitted", 2, "holds 1 chunks that sizes does not count" },
 		{ "good-digests-table", 0, "" },
 	};

@@ -171,8 +171,9 @@ static void test_sparse(void **state)
 	frame_outcome_clear(&o);
 	o = frame_read_files(files, 7);
 	assert_true(frame_is(&o, raw));
-	assert_non_null(strstr((char *)o.remarks.data, "00000003.chunk is the file of no chunk"));
-	assert_non_null(strstr((char *)o.remarks.data, "0000000a.chunk is no part"));
+	assert_non_null(
+		strstr((char *)o.remarks.data, "00000003.chunk is not the file of any chunk"));
+	assert_non_null(strstr((char *)o.remarks.data, "0000000a.chunk is not part"));
 	frame_outcome_clear(&o);
 	o = frame_read_files(files, 3);
 	assert_int_equal(o.err.kind, BPK_CORRUPT);
@@ -300,13 +301,13 @@ static void test_special_in_variable_chunks(void **state)
 	frame_add_entry(&m, zero, 4);
 	frame_add(&m, text("de"));
 	expect_in_doubt(&m, BPK_REPAIRABLE, bpk_view("abc\0\0\0\0de", 9),
-			"(1, from chunk 1 on): 4 bytes were taken");
+			"(1, from chunk 1 on): 4 bytes were assumed");
 	m = frame_begin(1, 0);
 	frame_add(&m, text("abc"));
 	frame_add_entry(&m, zero, 2);
 	frame_add_entry(&m, (uint64_t)BPK_FRAME_OFFSET_UNINIT << 56, 3);
 	expect_in_doubt(&m, BPK_REPAIRABLE, bpk_view("abc\0\0\0\0\0", 8),
-			"(2, from chunk 1 on): 5 bytes were taken");
+			"(2, from chunk 1 on): 5 bytes were assumed");
 	m = frame_begin(1, 0);
 	frame_add_entry(&m, zero, 2);
 	frame_add(&m, text("abc"));
@@ -404,7 +405,8 @@ static void test_holes_and_shared_places(void **state)
 	frame_add_entry(&m, m.entries[0], 4);
 	bytes = frame_end(&m);
 	expect(bpk_buf_view(&bytes), text("abcdefghabcd"), "12 bytes in 2 holes");
-	expect(bpk_buf_view(&bytes), text("abcdefghabcd"), "1 chunks lie where others do");
+	expect(bpk_buf_view(&bytes), text("abcdefghabcd"),
+	       "1 chunks are stored at the place of another");
 	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
 	assert_int_equal(o.hole_size, 12);
 	frame_outcome_clear(&o);
@@ -564,7 +566,7 @@ static void test_digests_of_before(void **state)
 		assert_true(i + sizeof name < bytes.size);
 	memcpy(bytes.data + i, BPK_FRAME_DIGESTS, sizeof name - 1);
 	expect(bpk_buf_view(&bytes), text("abcdefghABCDEFGHijkl!!!!more"),
-	       "1 chunks agree with theirs, 2 differ, 1 have none");
+	       "1 chunks match their digests, 2 differ, 1 have no digest");
 	bpk_buf_clear(&before);
 	bpk_buf_clear(&bytes);
 }
@@ -607,15 +609,15 @@ static void test_marks(void **state)
 	*find_byte(&bytes, size, 1) = 2; /* the content of a fixed metalayer */
 	expect(frame, raw, "another program wrote its header");
 	bytes.data[RAW_SIZE + 7] ^= 1;
-	expect_failure(frame, BPK_CORRUPT, "header: its raw size is not what it was");
+	expect_failure(frame, BPK_CORRUPT, "header: its raw size has changed since");
 	bytes.data[RAW_SIZE + 7] ^= 1;
 	bytes.data[size + BPK_CHUNK_EXTENDED_HEADER_SIZE] ^= 1;
 	expect_failure(frame, BPK_CORRUPT, "chunk 0 at offset");
 	bytes.data[size + BPK_CHUNK_EXTENDED_HEADER_SIZE] ^= 1;
 	write_as_other(&bytes, false, true);
-	expect(frame, raw, "2 chunks agree with theirs, 0 differ, 0 have none");
+	expect(frame, raw, "2 chunks match their digests, 0 differ, 0 have no digest");
 	bytes.data[TYPESIZE + 3] ^= 1;
-	expect_failure(frame, BPK_CORRUPT, "header: its typesize is not what it was");
+	expect_failure(frame, BPK_CORRUPT, "header: its typesize has changed since");
 	bpk_buf_clear(&bytes);
 	bytes = sealed(&raw);
 	write_as_other(&bytes, false, true);
@@ -644,10 +646,11 @@ static void test_moved_chunks(void **state)
 	bpk_put_le64(entries + 16, 0);
 	expect_failure(frame, BPK_CORRUPT, "index: sha256 is");
 	write_as_other(&bytes, true, true);
-	expect(frame, text("12345678ABCDEFGHabcdefgh"), "3 chunks agree with theirs, 0 differ");
+	expect(frame, text("12345678ABCDEFGHabcdefgh"), "3 chunks match their digests, 0 differ");
 	find_byte(&bytes, (size_t)(entries - bytes.data), 'H')[0] = 'h';
 	expect(frame, text("12345678ABCDEFGhabcdefgh"),
-	       "2 chunks agree with theirs, 1 differ, 0 have none\nno checksum tells whether");
+	       "2 chunks match their digests, 1 differ, 0 have no digest\nno checksum shows "
+	       "whether");
 	bpk_buf_clear(&bytes);
 }
 

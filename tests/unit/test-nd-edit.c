@@ -419,7 +419,7 @@ static void test_part_of_a_row(void **state)
 	need(m.ops->appender->seal(editor, &parcel, &err), &err);
 	assert_int_equal(m.ops->appender->put(editor, &parcel, &err), -1);
 	assert_int_equal(err.kind, BPK_FAILED);
-	assert_string_equal(err.text, "344 bytes are no whole rows of 18");
+	assert_string_equal(err.text, "344 bytes are not whole rows of 18");
 	m.ops->close(editor);
 	check_place(&m);
 	bpk_buf_clear(&parcel.raw);

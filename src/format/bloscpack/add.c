@@ -170,7 +170,7 @@ int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct b
 	struct bpk_bloscpack_added *added = &e->added;
 
 	if (cut > e->header.nchunks)
-		return bpk_fail(err, BPK_USAGE, "cut behind %" PRIu64 " chunks, there are %" PRIu64,
+		return bpk_fail(err, BPK_USAGE, "cut after %" PRIu64 " chunks, there are %" PRIu64,
 				cut, e->header.nchunks);
 	if (find_cut(e, cut, err) != 0)
 		return -1;
@@ -196,7 +196,7 @@ int bpk_bloscpack_add_check(const struct bpk_bloscpack_editor *e, const struct b
 	if (parcel->raw_size > added->chunk_size ||
 	    (number > 0 && added->last_raw != added->chunk_size))
 		return bpk_fail(err, BPK_BUG,
-				"chunk %" PRIu64 " of %zu bytes behind one of %" PRIu64
+				"chunk %" PRIu64 " of %zu bytes after one of %" PRIu64
 				", chunks have %" PRIu64,
 				number, parcel->raw_size, added->last_raw, added->chunk_size);
 	return 0;

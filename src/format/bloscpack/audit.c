@@ -66,7 +66,7 @@ static int audit_fill(const struct audit *a, struct bpk_err *err)
 	}
 	bpk_buf_clear(&piece);
 	if (rc == 0 && !zero)
-		say(a, "room for metadata holds other bytes than zeros");
+		say(a, "the room after the metadata holds bytes other than zeros");
 	return rc;
 }
 
@@ -92,12 +92,13 @@ static int audit_metadata(const struct audit *a, struct bpk_err *err)
 	if (m->damage.kind != BPK_OK)
 		return bpk_fail(err, m->damage.kind, "%s", m->damage.text);
 	if (a->reader->sizes.wrong)
-		return bpk_fail(err, BPK_CORRUPT,
-				"the sizes of chunks in the metadata are not those of the first of "
-				"%" PRIu64 " chunks",
-				a->reader->header.nchunks);
+		return bpk_fail(
+			err, BPK_CORRUPT,
+			"the list of chunk sizes in the metadata does not fit an archive of "
+			"%" PRIu64 " chunks",
+			a->reader->header.nchunks);
 	if (m->strange_magic)
-		say(a, "metadata is of another format than JSON, and was left unread");
+		say(a, "metadata is not JSON, and was not read");
 	audit_array(a);
 	return a->reader->seekable ? audit_fill(a, err) : 0;
 }
@@ -233,13 +234,13 @@ static void say_what_was_found(const struct audit *a)
 	if (r->torn && !at_work)
 		say(a,
 		    "last-chunk in the header is not %" PRIu64
-		    ", what the last chunk says; an append was interrupted",
+		    ", the size of the last chunk; an append was interrupted",
 		    h->last_chunk_size);
 	if (!h->has_offsets && h->append_space > 0)
 		say(a, "header has room for %" PRIu64 " more chunks, but there are no offsets",
 		    h->append_space);
 	if (h->has_offsets && a->end < r->size && !r->options.followed && !at_work)
-		say(a, "%" PRIu64 " bytes behind the last chunk, from offset %" PRIu64,
+		say(a, "%" PRIu64 " bytes after the last chunk, from offset %" PRIu64,
 		    r->size - a->end, a->end);
 }
 
@@ -296,7 +297,7 @@ static int audit_seekable(struct audit *a, struct bpk_err *err)
 			return 0;
 		else if (!changed)
 			return -1;
-	say(a, "changes all the time; offset entries and what follows the chunks were not audited");
+	say(a, "keeps changing; offset entries and bytes after the chunks were not audited");
 	return 0;
 }
 
@@ -321,7 +322,7 @@ static int audit_pipe(struct audit *a, struct bpk_err *err)
 	    bpk_source_skip(r->source, UINT64_MAX, &tail, err) != 0)
 		return -1;
 	if (tail > 0)
-		say(a, "%" PRIu64 " bytes behind the last chunk, from offset %" PRIu64, tail,
+		say(a, "%" PRIu64 " bytes after the last chunk, from offset %" PRIu64, tail,
 		    walk->offset);
 	return 0;
 }

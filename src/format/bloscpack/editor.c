@@ -127,7 +127,7 @@ static int check_end(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	if (e->header.has_offsets)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
-			"%" PRIu64 " bytes from offset %" PRIu64 " on, behind the end of the "
+			"%" PRIu64 " bytes from offset %" PRIu64 " on, after the end of the "
 			"archive, belong to no archive",
 			size - e->archive_end, e->archive_end);
 }
@@ -242,7 +242,7 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 
 	if (e->reader->metadata.strange_magic)
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"metadata is of another format than JSON, and is left alone");
+				"metadata is not JSON, and cannot be changed");
 	e->text.size = 0;
 	if (bpk_buf_append(&e->text, text, err) != 0)
 		return -1;

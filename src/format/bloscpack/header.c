@@ -228,7 +228,8 @@ int bpk_bloscpack_header_read(struct bpk_view head, struct bpk_bloscpack_header 
 
 	*header = (struct bpk_bloscpack_header){ .size = HEADER_SIZE_1 };
 	if (start == NULL || memcmp(start, magic, sizeof magic) != 0)
-		return bpk_fail(err, BPK_CORRUPT, "no Bloscpack file: it does not begin with blpk");
+		return bpk_fail(err, BPK_CORRUPT,
+				"not a Bloscpack file: it does not begin with blpk");
 	header->version = bpk_cursor_u8(&cursor);
 	/* only the next version may come from a later program */
 	if (!cursor.bad && (header->version < 1 || header->version > 3))

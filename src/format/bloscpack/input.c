@@ -13,7 +13,7 @@ static int pass_to(struct bpk_source *source, uint64_t offset, struct bpk_err *e
 
 	if (offset < here)
 		return bpk_fail(err, BPK_BUG,
-				"offset %" PRIu64 " of a pipe lies behind its cursor, %" PRIu64,
+				"offset %" PRIu64 " of a pipe precedes its cursor, %" PRIu64,
 				offset, here);
 	if (offset == here)
 		return 0;

@@ -67,7 +67,7 @@ static int inflate_all(struct bpk_view packed, size_t size, struct bpk_buf *text
 		return bpk_fail_memory(err, size);
 	if (rc != Z_OK || got != size || used != packed.size)
 		return bpk_fail(err, BPK_CORRUPT,
-				"metadata unpacks to other than the %zu bytes it claims", size);
+				"metadata does not unpack to the %zu bytes it claims", size);
 	return 0;
 }
 
@@ -97,7 +97,7 @@ static int inflate_grow(struct bpk_view packed, struct bpk_buf *text, struct bpk
 				"metadata of %zu packed bytes unpacks to more than %" PRIu64,
 				packed.size, most);
 	if (rc != Z_STREAM_END || z.avail_in != 0)
-		return bpk_fail(err, BPK_CORRUPT, "metadata is no whole zlib stream");
+		return bpk_fail(err, BPK_CORRUPT, "metadata is not a complete zlib stream");
 	return 0;
 }
 

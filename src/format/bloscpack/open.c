@@ -240,7 +240,7 @@ int bpk_bloscpack_check_end(void *reader, struct bpk_err *err)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
 			"%" PRIu64 " bytes from offset %" PRIu64
-			" on, behind its last chunk, belong to no archive",
+			" on, after its last chunk, belong to no archive",
 			r->size - end, end);
 }
 

@@ -23,7 +23,7 @@ static int check_put(const struct bpk_bloscpack_editor *e, const struct bpk_parc
 	const struct bpk_bloscpack_patches *p = &e->patches;
 
 	if (p->count > 0 && parcel->number <= bpk_bloscpack_patch_at(p, p->count - 1).number)
-		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was put behind a later one",
+		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was put after a later one",
 				parcel->number);
 	if (parcel->raw_size != where->header.raw_size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " of %zu bytes for one of %" PRIu32,

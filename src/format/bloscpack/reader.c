@@ -253,7 +253,7 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 		*walk = bpk_bloscpack_walk_start(r);
 	if (parcel->number < walk->number)
 		return bpk_fail(err, BPK_BUG,
-				"chunk %" PRIu64 " was asked for behind chunk %" PRIu64,
+				"chunk %" PRIu64 " was asked for after chunk %" PRIu64,
 				parcel->number, walk->number);
 	while ((rc = bpk_bloscpack_walk_look(r, walk, false, &step, err)) == 0 &&
 	       walk->number < parcel->number)

@@ -32,8 +32,7 @@ static int read_section(const struct bpk_bloscpack_editor *e, struct bpk_buf *se
 
 	if (size > LARGEST_SECTION)
 		return bpk_fail(err, BPK_LIMIT,
-				"metadata section of %" PRIu64
-				" bytes, at most %d are carried over",
+				"metadata section of %" PRIu64 " bytes, at most %d are copied",
 				size, LARGEST_SECTION);
 	return bpk_bloscpack_append(e->reader->source, BPK_BLOSCPACK_HEADER_SIZE, (size_t)size,
 				    section, "metadata section", err);
@@ -62,7 +61,7 @@ static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info
 		return read_section(e, section, err);
 	if (is_there && !m->good)
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"damaged metadata cannot be carried over to version 3");
+				"damaged metadata cannot be copied to version 3");
 	return 0;
 }
 
@@ -234,7 +233,7 @@ static int put_text(const struct bpk_bloscpack_editor *e, struct bpk_err *err)
 			goto out;
 	}
 	if (!fits)
-		bpk_fail(err, BPK_FAILED, "metadata do not fit any more behind what was put");
+		bpk_fail(err, BPK_FAILED, "metadata no longer fit into the section written before");
 	else if (bpk_draft_write_at(draft, BPK_BLOSCPACK_HEADER_SIZE, bpk_buf_view(&front), err) ==
 			 0 &&
 		 bpk_draft_write_at(draft, sizeof head + m.room, bpk_view(digest, m.checksum->size),

@@ -189,7 +189,7 @@ static int end_counted(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack
 		return -1;
 	if (!ends)
 		return bpk_fail(err, BPK_CORRUPT,
-				"more bytes at offset %" PRIu64 ", behind the last of %" PRIu64
+				"more bytes at offset %" PRIu64 ", after the last of %" PRIu64
 				" chunks",
 				walk->offset, reader->header.nchunks);
 	return 1;
@@ -245,7 +245,7 @@ static int end_by_marker(struct bpk_bloscpack_reader *reader, struct bpk_bloscpa
 		return -1;
 	if (!ends)
 		return bpk_fail(err, BPK_CORRUPT,
-				"more bytes at offset %" PRIu64 ", behind the end marker", behind);
+				"more bytes at offset %" PRIu64 ", after the end marker", behind);
 	return end_stream(reader, walk, behind, err);
 }
 
@@ -286,8 +286,8 @@ static int look(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *
 	if (got == 0 && h->nchunks == BPK_UNKNOWN)
 		return end_without_marker(reader, walk, err);
 	if (got == 0) {
-		bpk_fail(err, BPK_CORRUPT, "input ends, expected this of %" PRIu64 " chunks",
-			 h->nchunks);
+		bpk_fail(err, BPK_CORRUPT,
+			 "input ends, expected a chunk, one of %" PRIu64 " chunks", h->nchunks);
 		goto bad;
 	}
 	if (got < sizeof step->head) {

@@ -271,7 +271,7 @@ static int check_order(struct writer *w, const struct bpk_parcel *parcel, struct
 		w->header.chunk_size = BPK_UNKNOWN;
 	else
 		return bpk_fail(err, BPK_BUG,
-				"chunk %" PRIu64 " of %zu bytes behind one of %" PRIu64
+				"chunk %" PRIu64 " of %zu bytes after one of %" PRIu64
 				", chunks have %" PRIu64,
 				w->nchunks, parcel->raw_size, w->last_raw, chunk_size);
 	return 0;

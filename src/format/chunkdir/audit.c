@@ -126,7 +126,7 @@ static int audit_chunks(struct audit *a, struct bpk_chunkdir_file *file, struct 
 		if (position > count && !last)
 			return bpk_fail(err, BPK_CORRUPT,
 					"holds more chunks than the %" PRIu64
-					" that storage says of each file",
+					" that storage gives for each file",
 					count);
 	}
 	if (rc < 0)
@@ -147,7 +147,7 @@ static int audit_file(struct audit *a, struct bpk_chunkdir_file *file, struct bp
 	    audit_chunks(a, file, err) != 0 || bpk_chunkdir_file_check_end(file, err) != 0)
 		return bpk_err_subject(err, "%s", file->name);
 	if (file->tail > 0)
-		say(a, "%s: %" PRIu64 " zeros behind its chunk", file->name, file->tail);
+		say(a, "%s: %" PRIu64 " zeros after its chunk", file->name, file->tail);
 	return 0;
 }
 
@@ -161,10 +161,11 @@ static int compare(struct audit *a, const struct bpk_chunkdir_digests *digests, 
 	a->last_is_other = false;
 	if (!other)
 		return 0;
-	return bpk_fail(err, BPK_CORRUPT,
-			"%smeta/sizes: the chunks are not those that it was written for: some were "
-			"swapped, or are of another state of the dataset",
-			home);
+	return bpk_fail(
+		err, BPK_CORRUPT,
+		"%smeta/sizes: its digests do not match the chunks: some were swapped, or come "
+		"from another state of the dataset",
+		home);
 }
 
 static int audit_columns(struct audit *a, struct bpk_err *err)
@@ -203,7 +204,7 @@ static int foreign(struct audit *a, const char *name, enum bpk_entry entry)
 		return bpk_fail(a->err, BPK_CORRUPT,
 				"%s%s%s is a link, a device or a FIFO, expected files and folders",
 				a->folder, slash, name);
-	say(a, "%s%s%s is no part of the dataset", a->folder, slash, name);
+	say(a, "%s%s%s is not part of the dataset", a->folder, slash, name);
 	return 0;
 }
 
@@ -218,7 +219,7 @@ static int look_at_data(struct audit *a, const char *name, enum bpk_entry entry)
 	if (!ours)
 		return foreign(a, name, entry);
 	if (number >= a->column->nfiles)
-		say(a, "%s/%s lies behind the last that sizes counts", a->folder, name);
+		say(a, "%s/%s follows the last file that sizes counts", a->folder, name);
 	return 0;
 }
 

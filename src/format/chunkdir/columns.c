@@ -85,7 +85,7 @@ static int pack_columns(const struct bpk_chunkdir *set, const struct bpk_checksu
 	struct bpk_buf *packed = &parcel->packed;
 
 	if (parcel->raw.size % item_size != 0)
-		return bpk_fail(err, BPK_FAILED, "%zu bytes are no whole records of %zu",
+		return bpk_fail(err, BPK_FAILED, "%zu bytes are not whole records of %zu",
 				parcel->raw.size, item_size);
 	if (make_room(set, nitems, packed, &scratch, err) != 0)
 		return -1;
@@ -201,7 +201,7 @@ int bpk_chunkdir_seal(const struct bpk_chunkdir *set, const struct bpk_checksum 
 	pieces = bpk_chunkdir_pieces(packed);
 	if (!are_whole(set, pieces))
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"chunks of columns that differ in length cannot be carried over");
+				"chunks of columns that differ in length cannot be copied");
 	for (size_t i = 0; i < pieces->npieces; i++)
 		spaced = spaced && pieces->piece[i].checksum == checksum;
 	if (!spaced && respace(checksum, parcel, err) != 0)

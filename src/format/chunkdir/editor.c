@@ -142,7 +142,7 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 		return -1;
 	if (e->changed || nchunks > e->set.nchunks)
 		return bpk_fail(err, BPK_BUG, "cut to %" PRIu64 " of %" PRIu64 " chunks%s", nchunks,
-				e->set.nchunks, e->changed ? " behind another change" : "");
+				e->set.nchunks, e->changed ? " after another change" : "");
 	e->is_cut = e->changed = true;
 	e->kept = e->next = nchunks;
 	e->expected = BPK_UNKNOWN;

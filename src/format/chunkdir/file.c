@@ -270,6 +270,6 @@ int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
 			"%" PRIu64 " bytes from offset %" PRIu64
-			" on, behind its chunk, belong to no archive",
+			" on, after its chunk, belong to no archive",
 			file->tail, end);
 }

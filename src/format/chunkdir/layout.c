@@ -89,7 +89,8 @@ static int add_field(struct bpk_chunkdir *set, const struct bpk_field *field, ui
 
 	if (!bpk_chunkdir_is_safe_name(field->name))
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"column \"%s\" has a name that no folder may have", field->name);
+				"column \"%s\" has a name that is not valid for a folder",
+				field->name);
 	column.name = join(name, field->name, leaf ? "" : ".", err);
 	column.home = set->is_table ? join(field->name, "/", "", err) : bpk_strdup("", err);
 	column.folder = set->is_table ? join(field->name, "/data", "", err)

@@ -90,7 +90,7 @@ static int load_storage(const char *path, struct bpk_view text, struct meta *met
 {
 	if (meta->sizes.digests.given &&
 	    bpk_chunkdir_check_crc(text, meta->sizes.digests.storage, err) != 0)
-		return bpk_err_subject(err, "%s is not what sizes was written for", path);
+		return bpk_err_subject(err, "%s does not match its digest in sizes", path);
 	if (bpk_chunkdir_storage_parse(text, &meta->storage, err) != 0)
 		return bpk_err_subject(err, "%s", path);
 	return 0;
@@ -306,7 +306,7 @@ static int take_column_name(struct table *table, struct bpk_view value, struct b
 	bool safe;
 
 	if (bpk_json_kind(value) != BPK_JSON_STRING)
-		return bpk_fail(err, BPK_CORRUPT, "\"names\" holds what is no name");
+		return bpk_fail(err, BPK_CORRUPT, "\"names\" holds an item that is not a name");
 	if (bpk_json_string(value, &text, err) == 0 &&
 	    bpk_buf_append(&text, bpk_view("", 1), err) == 0)
 		column->name = bpk_strdup((char *)text.data, err);

@@ -39,7 +39,7 @@ static int refuse_nan(struct bpk_view value, struct bpk_err *err)
 
 	if (kind == BPK_JSON_NUMBER && (memchr(value.data, 'N', value.size) != NULL ||
 					memchr(value.data, 'I', value.size) != NULL))
-		return bpk_fail(err, BPK_CORRUPT, "'%.*s' stands where no fill value is",
+		return bpk_fail(err, BPK_CORRUPT, "'%.*s' is valid in a fill value only",
 				(int)value.size, (const char *)value.data);
 	for (size_t at = 0; bpk_json_next(value, &at, &key, &part);)
 		if (!bpk_json_string_is(key, "dflt") && refuse_nan(part, err) != 0)

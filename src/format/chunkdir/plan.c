@@ -90,8 +90,9 @@ static int check_chunk_size(const struct bpk_info *info, const struct shape_up *
 	uint64_t item_size = s->typed ? info->array->dtype.size : 1;
 
 	if (info->chunk_size == BPK_UNKNOWN)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"chunks of differing sizes cannot be kept in a chunked directory");
+		return bpk_fail(
+			err, BPK_UNSUPPORTED,
+			"chunks of differing sizes cannot be stored in a chunked directory");
 	if (chunk_size > BPK_CHUNKDIR_MAX_SPAN)
 		return bpk_fail(err, BPK_LIMIT,
 				"chunks of %" PRIu64 " bytes, 1 to %d are possible in a chunked "
@@ -99,7 +100,7 @@ static int check_chunk_size(const struct bpk_info *info, const struct shape_up *
 				chunk_size, BPK_CHUNKDIR_MAX_SPAN);
 	if (chunk_size % item_size != 0)
 		return bpk_fail(err, BPK_USAGE,
-				"chunks of %" PRIu64 " bytes hold no whole items of %" PRIu64,
+				"chunks of %" PRIu64 " bytes do not hold whole items of %" PRIu64,
 				chunk_size, item_size);
 	return 0;
 }

@@ -179,7 +179,7 @@ int bpk_chunkdir_stage_data(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	uint64_t raw_size = bpk_chunkdir_new_raw_size(e);
 
 	if (raw_size % e->set.row_size != 0)
-		return bpk_fail(err, BPK_FAILED, "%" PRIu64 " bytes are no whole rows of %" PRIu64,
+		return bpk_fail(err, BPK_FAILED, "%" PRIu64 " bytes are not whole rows of %" PRIu64,
 				raw_size, e->set.row_size);
 	if (bpk_chunkdir_need_output(e, err) != 0 || end_files(e, err) != 0)
 		return -1;

@@ -96,7 +96,8 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 		return -1;
 	w->tree = bpk_draft_tree(draft);
 	if (w->tree == NULL) {
-		bpk_fail(err, BPK_USAGE, "a chunked directory is no file, nor what a pipe carries");
+		bpk_fail(err, BPK_USAGE,
+			 "a chunked directory cannot be written to a file or a pipe");
 		free(w);
 		return -1;
 	}
@@ -147,7 +148,7 @@ static int check_order(const struct writer *w, const struct bpk_parcel *parcel, 
 	if (parcel->raw_size <= full && (parcel->number == 0 || w->last_raw == full))
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
-			"chunk %" PRIu64 " of %zu bytes behind one of %" PRIu64
+			"chunk %" PRIu64 " of %zu bytes after one of %" PRIu64
 			", all but the last must have %" PRIu64,
 			parcel->number, parcel->raw_size, w->last_raw, full);
 }
@@ -194,7 +195,7 @@ static int settle_rows(struct writer *w, struct bpk_err *err)
 	if (w->announced != BPK_UNKNOWN)
 		return 0;
 	if (w->raw_size % set->row_size != 0)
-		return bpk_fail(err, BPK_FAILED, "%" PRIu64 " bytes are no whole rows of %" PRIu64,
+		return bpk_fail(err, BPK_FAILED, "%" PRIu64 " bytes are not whole rows of %" PRIu64,
 				w->raw_size, set->row_size);
 	return bpk_chunkdir_set_rows(set, w->raw_size / set->row_size, err);
 }

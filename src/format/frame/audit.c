@@ -90,7 +90,7 @@ static void say_what_was_found(const struct audit *a)
 		say(a, "%" PRIu64 " bytes in %" PRIu64 " holes, which nothing refers to",
 		    s->hole_size, s->nholes);
 	if (s->nshared > 0)
-		say(a, "%" PRIu64 " chunks lie where others do", s->nshared);
+		say(a, "%" PRIu64 " chunks are stored at the place of another", s->nshared);
 	if (s->noverlaps > 0)
 		say(a,
 		    "%" PRIu64 " chunks share bytes with others, chunk %" PRIu64
@@ -100,7 +100,7 @@ static void say_what_was_found(const struct audit *a)
 		say(a, "chunks have %" PRIu64 " bytes in all, the header says %" PRIu64,
 		    s->packed_size, r->state.header.packed_size);
 	if (s->nlonger > 0)
-		say(a, "%" PRIu64 " bytes behind the chunks of %" PRIu64 " files", s->longer_size,
+		say(a, "%" PRIu64 " bytes after the chunks of %" PRIu64 " files", s->longer_size,
 		    s->nlonger);
 }
 
@@ -147,11 +147,11 @@ static int audit_stale(const struct audit *a, struct bpk_err *err)
 		return -1;
 	say(a,
 	    "another program changed it since bpk wrote its digests: %" PRIu64
-	    " chunks agree with theirs, %" PRIu64 " differ, %" PRIu64 " have none",
+	    " chunks match their digests, %" PRIu64 " differ, %" PRIu64 " have no digest",
 	    nagree, ndiffer, nwithout);
 	if (ndiffer > 0)
-		say(a, "no checksum tells whether what differs was changed or damaged");
-	say(a, "repair --reseal writes digests anew for what unpacks");
+		say(a, "no checksum shows whether the chunks that differ were changed or damaged");
+	say(a, "repair --reseal writes new digests for the chunks that unpack");
 	return 0;
 }
 
@@ -191,7 +191,7 @@ static int visit_chunk_file(struct audit *a, const char *name)
 	if (bpk_dir_look(a->reader->dir, name, &entry, &size, a->err) != 0)
 		return -1;
 	if (entry == BPK_ENTRY_FILE && a->norphans++ < MOST_NAMES)
-		say(a, "%s is the file of no chunk%s", name, size == 0 ? ", and empty" : "");
+		say(a, "%s is not the file of any chunk%s", name, size == 0 ? ", and empty" : "");
 	return 0;
 }
 
@@ -208,7 +208,7 @@ static int visit_file(void *arg, const char *name, enum bpk_entry entry)
 			       ? 0
 			       : visit_chunk_file(a, name);
 	if ((entry != BPK_ENTRY_FILE || !bpk_frame_owns(name)) && a->nstrange++ < MOST_NAMES)
-		say(a, "%s is no part of the frame", name);
+		say(a, "%s is not part of the frame", name);
 	return 0;
 }
 
@@ -221,9 +221,9 @@ static int audit_files(struct audit *a, struct bpk_err *err)
 		rc = bpk_dir_list(a->reader->dir, "", visit_file, a, err);
 	free(a->ids);
 	if (rc == 0 && a->norphans > MOST_NAMES)
-		say(a, "%" PRIu64 " files of no chunk in all", a->norphans);
+		say(a, "%" PRIu64 " files in all that are not of any chunk", a->norphans);
 	if (rc == 0 && a->nstrange > MOST_NAMES)
-		say(a, "%" PRIu64 " files in all that are no part of the frame", a->nstrange);
+		say(a, "%" PRIu64 " files in all that are not part of the frame", a->nstrange);
 	return rc;
 }
 
@@ -248,7 +248,7 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 		return -1;
 	if (r->state.stale_header)
 		say(&a, "another program wrote its header since bpk did; repair --reseal writes "
-			"digests anew");
+			"new digests");
 	if (r->dir != NULL && audit_files(&a, err) != 0)
 		return -1;
 	say_what_was_found(&a);

@@ -108,7 +108,7 @@ static int take_header(struct bpk_frame_editor *e, struct bpk_err *err)
 	rc = bpk_frame_header_write(header, &bytes, err);
 	if (rc == 0 && bytes.size != state->head.size)
 		rc = bpk_fail(err, BPK_UNSUPPORTED,
-			      "its header has %zu bytes, expected %zu for what is in it; a copy "
+			      "its header has %zu bytes, expected %zu for its content; a copy "
 			      "made by convert can be changed",
 			      state->head.size, bytes.size);
 	bpk_buf_clear(&bytes);
@@ -317,7 +317,7 @@ int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bp
 {
 	if (e->altered || nchunks > e->info.nchunks)
 		return bpk_fail(err, BPK_BUG, "cut to %" PRIu64 " of %" PRIu64 " chunks%s", nchunks,
-				e->info.nchunks, e->altered ? " behind another change" : "");
+				e->info.nchunks, e->altered ? " after another change" : "");
 	if (begin_chunks(e, err) != 0)
 		return -1;
 	e->is_cut = true;

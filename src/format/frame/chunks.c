@@ -64,8 +64,8 @@ static int make_special(const struct bpk_frame_reader *r, uint64_t number, int s
 
 	if (size == BPK_UNKNOWN)
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"it is a special value, whose length nothing tells in a frame of "
-				"variable chunk sizes");
+				"it is a special value of unknown length in a frame of variable "
+				"chunk sizes");
 	if (size > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED)
 		return bpk_fail(err, BPK_CORRUPT,
 				"it is a special value of %" PRIu64 " bytes, expected at most %d",

@@ -32,7 +32,7 @@ static int take_bin(struct bpk_view bytes, struct bpk_view *inner, struct bpk_er
 	}
 	*inner = bpk_view(cursor.next, cursor.left);
 	if (cursor.bad || size != cursor.left)
-		return bpk_fail(err, BPK_CORRUPT, "the layer of digests is no msgpack bin");
+		return bpk_fail(err, BPK_CORRUPT, "the layer of digests is not a msgpack bin");
 	return 0;
 }
 

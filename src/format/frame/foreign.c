@@ -50,7 +50,7 @@ int bpk_frame_digests_compare_header(const struct bpk_frame_digests *digests,
 		if ((alone || f->always) &&
 		    memcmp(then + f->start, header.data + f->start, f->end - f->start) != 0)
 			return bpk_fail(err, BPK_CORRUPT,
-					"its %s is not what it was when bpk wrote the digests, and "
+					"its %s has changed since bpk wrote the digests, and "
 					"no program changes that%s",
 					f->name, f->always ? "" : " alone");
 	}

@@ -49,7 +49,7 @@ int bpk_frame_header_size(struct bpk_view head, uint32_t *size, struct bpk_err *
 
 	if (cursor.bad || (start[0] != MARK && start[0] != MARK_1) ||
 	    memcmp(start + 1, magic, sizeof magic) != 0 || marker != BPK_FRAME_INT_32)
-		return bpk_fail(err, BPK_CORRUPT, "no Blosc2 frame: it does not begin as one");
+		return bpk_fail(err, BPK_CORRUPT, "not a Blosc2 frame: it does not begin as one");
 	least = start[0] == MARK ? BPK_FRAME_LEAST_HEADER : LEAST_HEADER_1;
 	if (length < least)
 		return bpk_fail(err, BPK_CORRUPT,
@@ -254,8 +254,9 @@ static int read_fields(struct bpk_view bytes, struct bpk_frame_header *h, struct
 	if (check_kind(h, type, err) != 0)
 		return -1;
 	if (taker.strange > 0)
-		return bpk_fail(err, BPK_CORRUPT, "header has %02x at byte %zu, which is no marker",
-				taker.found, bytes.size - taker.left);
+		return bpk_fail(err, BPK_CORRUPT,
+				"header has %02x at byte %zu, which is not a marker", taker.found,
+				bytes.size - taker.left);
 	if (check_fields(h, err) != 0)
 		return -1;
 	h->variable_chunks = h->chunk_size == 0;

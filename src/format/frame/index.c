@@ -58,13 +58,13 @@ static int check_entry(const struct bpk_frame_header *h, uint64_t entry, struct 
 
 	if (special < 0)
 		return bpk_fail(err, BPK_CORRUPT,
-				"%016" PRIx64 " is no offset, and no special value", entry);
+				"%016" PRIx64 " is neither an offset nor a special value", entry);
 	if (special != BPK_SPECIAL_NONE)
 		return 0;
 	if (h->sparse && entry > UINT32_MAX)
 		return bpk_fail(err, BPK_CORRUPT,
-				"%" PRIu64 " is no number of a file, which is"
-				" below 2^32",
+				"%" PRIu64 " is not the number of a file, expected"
+				" less than 2^32",
 				entry);
 	/* chunks of Blosc1 are read, though no library writes them into frames */
 	if (!h->sparse && (h->packed_size < BPK_CHUNK_HEADER_SIZE ||

@@ -63,7 +63,7 @@ static const char *unprotected(const struct bpk_frame_reader *r)
 	if (r->state.stale_header)
 		return "the header, which another program wrote since bpk did";
 	if (r->state.stale)
-		return "what another program wrote into it since bpk did";
+		return "the parts that another program wrote since bpk did";
 	return r->dir == NULL ? "the frame from a return to an earlier header"
 			      : "the frame from a return to an earlier " BPK_FRAME_SPARSE_INDEX;
 }

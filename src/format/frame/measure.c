@@ -86,7 +86,7 @@ static void settle(struct bpk_frame_reader *r, const struct measuring *m)
 	r->last_special = m->last;
 	bpk_fail(&r->sizes_damage, BPK_REPAIRABLE,
 		 "no size is stored for its special values (%" PRIu64 ", from chunk %" PRIu64
-		 " on): %" PRIu64 " bytes were taken, what the header's raw size leaves for them",
+		 " on): %" PRIu64 " bytes were assumed, the rest of the header's raw size",
 		 m->nspecial, m->first, left);
 }
 

@@ -413,7 +413,7 @@ int bpk_frame_nd_make(const struct bpk_array *array, const uint64_t *chunk_shape
 				array->ndimensions, BPK_FRAME_MAX_DIMENSIONS);
 	if (array->fortran)
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"array is in Fortran's order, frames keep arrays in C order alone");
+				"array is in Fortran's order, frames store arrays in C order only");
 	if (bpk_array_copy(array, &nd->array, err) != 0)
 		return -1;
 	take_given(nd, chunk_shape, block_shape, chunk_size, block_size);

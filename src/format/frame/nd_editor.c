@@ -109,7 +109,7 @@ static int count_rows(const struct bpk_frame_editor *e, const struct bpk_parcel 
 	*rows = start + parcel->raw_size / row_size;
 	if (parcel->raw_size % row_size == 0)
 		return 0;
-	return bpk_fail(err, BPK_FAILED, "%" PRIu64 " bytes are no whole rows of %" PRIu64,
+	return bpk_fail(err, BPK_FAILED, "%" PRIu64 " bytes are not whole rows of %" PRIu64,
 			start * row_size + parcel->raw_size, row_size);
 }
 
@@ -189,7 +189,7 @@ static int add(struct bpk_frame_editor *e, const struct bpk_parcel *parcel, stru
 
 	if (parcel->number != next || e->rows != next * nd->chunk_shape[0])
 		return bpk_fail(err, BPK_BUG,
-				"band %" PRIu64 " was put behind %" PRIu64
+				"band %" PRIu64 " was put after %" PRIu64
 				" rows, expected %" PRIu64,
 				parcel->number, e->rows, next);
 	if (count_rows(e, parcel, &e->rows, err) != 0)

@@ -301,7 +301,7 @@ int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *e
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
 			"chunks.b2frame: %" PRIu64 " bytes from offset %" PRIu64
-			" on, behind its end, belong to no archive",
+			" on, after its end, belong to no archive",
 			size - end, end);
 }
 

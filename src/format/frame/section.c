@@ -119,7 +119,7 @@ static int take_map(const struct bpk_frame_section *s, struct bpk_cursor *cursor
 	marker = bpk_cursor_u8(cursor);
 	again = bpk_cursor_be16(cursor);
 	if (cursor->bad || marker != BPK_FRAME_ARRAY_16)
-		return bpk_fail(err, BPK_CORRUPT, "the names of %zu metalayers in %s are no map",
+		return bpk_fail(err, BPK_CORRUPT, "the names of %zu metalayers in %s are not a map",
 				count, what(s));
 	if (again != count)
 		return bpk_fail(err, BPK_CORRUPT, "%zu metalayers in %s have %zu names", again,

@@ -58,7 +58,7 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 	*writer = NULL;
 	if (bpk_draft_tree(draft) == NULL)
 		return bpk_fail(err, BPK_USAGE,
-				"a sparse frame is no file, nor what a pipe carries");
+				"a sparse frame cannot be written to a file or a pipe");
 	w = bpk_calloc(1, sizeof *w, err);
 	if (w == NULL)
 		return -1;

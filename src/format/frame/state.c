@@ -34,7 +34,7 @@ static int bring(struct bpk_source *source, uint64_t offset, uint64_t size, stru
 	if (offset > end || size > end - offset)
 		return bpk_fail(err, BPK_CORRUPT,
 				"%" PRIu64 " bytes at offset %" PRIu64
-				" are not there, the file has %" PRIu64,
+				" are missing, the file has %" PRIu64,
 				size, offset, end);
 	if (size > SIZE_MAX)
 		return bpk_fail_memory(err, size);
@@ -64,10 +64,10 @@ static int load_header(struct bpk_source *source, bool sparse, struct bpk_frame_
 	if (header->sparse && !sparse)
 		return bpk_fail(
 			err, BPK_CORRUPT,
-			"it is the index of a sparse frame, whose directory is to be named");
+			"it is the index of a sparse frame, whose directory must be named instead");
 	if (!header->sparse && sparse)
 		return bpk_fail(err, BPK_CORRUPT,
-				"it is of a contiguous frame, expected a sparse one's");
+				"it belongs to a contiguous frame, expected a sparse one");
 	if (header->frame_size > end)
 		return bpk_fail(err, BPK_CORRUPT,
 				"the frame has %" PRIu64 " bytes, the file %" PRIu64,
@@ -88,7 +88,7 @@ static int find_trailer(struct bpk_source *source, struct bpk_frame_state *state
 
 	if (room < least)
 		return bpk_fail(err, BPK_CORRUPT,
-				"%" PRIu64 " bytes behind the header, expected at least %" PRIu64,
+				"%" PRIu64 " bytes after the header, expected at least %" PRIu64,
 				room, least);
 	if (bpk_source_need_at(source, header->frame_size - BPK_FRAME_TRAILER_TAIL,
 			       bpk_span(tail, sizeof tail), err) != 0)
@@ -146,7 +146,7 @@ static int bring_index(struct bpk_source *source, struct bpk_frame_state *state,
 
 	if (payload > room)
 		return bpk_fail(err, BPK_CORRUPT,
-				"it begins behind %" PRIu64 " bytes of chunks, the trailer behind "
+				"it begins after %" PRIu64 " bytes of chunks, the trailer after "
 				"%" PRIu64,
 				payload, room);
 	room -= payload;
@@ -220,7 +220,7 @@ static int check_part(const struct bpk_frame_digests *digests, enum bpk_frame_di
 			digests->marked || why.kind != BPK_CORRUPT
 				? ""
 				: "; it is damaged, or another program changed the frame, which "
-				  "--no-check reads all the same");
+				  "--no-check reads anyway");
 }
 
 static int test_parts(struct bpk_frame_state *state, struct bpk_view index, struct bpk_view trailer,

@@ -210,7 +210,7 @@ int bpk_frame_trailer_write(struct bpk_chunk_ctx *ctx, const struct bpk_frame_la
 	*digests_at = 0;
 	if (layers->count > BPK_FRAME_MAX_LAYERS_WRITTEN)
 		return bpk_fail(err, BPK_LIMIT,
-				"%zu metalayers behind the data, expected at most %d, bpk's own"
+				"%zu metalayers after the data, expected at most %d, bpk's own"
 				" among them",
 				layers->count, BPK_FRAME_MAX_LAYERS_WRITTEN);
 	if (pack_layers(ctx, layers, &packed, err) == 0)

@@ -319,7 +319,7 @@ def sub(old, new):
 
 S, T = "meta/sizes", "meta/storage"
 bad("bad-missing-file", bcolz, "data/__1.blp: is missing", **{"data/__1.blp": None})
-bad("bad-bcolz-tail", bcolz, "data/__1.blp: 16 bytes from offset 48 on, behind its chunk, belong to no archive",
+bad("bad-bcolz-tail", bcolz, "data/__1.blp: 16 bytes from offset 48 on, after its chunk, belong to no archive",
     **{"data/__1.blp": bcolz()["data/__1.blp"] + b"behind the chunk"})
 bad("bad-missing-last", blaze, "data/__2__.bin: is missing", **{"data/__2__.bin": None})
 bad("bad-missing-sizes", blaze, "meta/sizes: is missing", **{S: None})
@@ -329,7 +329,7 @@ bad("bad-nbytes", bcolz, "meta/sizes: nbytes is 40, shape and dtype have 44 byte
 bad("bad-sizes-float", bcolz, "meta/sizes: shape has the dimension '10.0'", **{S: sub(b"[10]", b"[10.0]")})
 bad("bad-sizes-exponent", bcolz, "meta/sizes: shape has the dimension '1e1'", **{S: sub(b"[10]", b"[1e1]")})
 bad("bad-sizes-negative", bcolz, "meta/sizes: shape has the dimension '-10'", **{S: sub(b"[10]", b"[-10]")})
-bad("bad-sizes-nan", bcolz, "'NaN' stands where no fill value is", **{S: sub(b'"nbytes": 40', b'"nbytes": NaN')})
+bad("bad-sizes-nan", bcolz, "'NaN' is valid in a fill value only", **{S: sub(b'"nbytes": 40', b'"nbytes": NaN')})
 bad("bad-sizes-large", bcolz, "array has 2^63 bytes or more",
     **{S: sub(b"[10]", b"[9223372036854775807]")})
 bad("bad-sizes-too-large", bcolz, "shape has the dimension '9223372036854775808'",
@@ -349,7 +349,7 @@ bad("bad-shape-number", bcolz, 'meta/sizes: "shape" is 10, expected a list', **{
 bad("bad-shape-missing", bcolz, 'meta/sizes: has no "shape"', **{S: sub(b"shape", b"shap_")})
 bad("bad-chunklen-0", bcolz, 'meta/storage: "chunklen" is 0', **{T: sub(b'"chunklen": 4', b'"chunklen": 0')})
 bad("bad-chunklen-missing", bcolz, 'meta/storage: has no "chunklen"', **{T: sub(b'"chunklen"', b'"chunkle"')})
-bad("bad-chunklen-nan", bcolz, "'NaN' stands where no fill value is",
+bad("bad-chunklen-nan", bcolz, "'NaN' is valid in a fill value only",
     **{T: sub(b'"chunklen": 4', b'"chunklen": NaN')})
 bad("bad-chunklen-large", bcolz, "at most 2147483631 bytes are accepted",
     **{T: sub(b'"chunklen": 4', b'"chunklen": 536870908')})
@@ -394,7 +394,7 @@ for spelled, name in (("dots", ".."), ("dot", "."), ("slash", "a/b"), ("backslas
 bad("bad-table-twice", table, '__rootdirs__: two columns "x"', **{"__rootdirs__": js({"names": ["x", "x"]})})
 bad("bad-table-missing", table, "z/meta/sizes: is missing", **{"__rootdirs__": js({"names": ["x", "z"]})})
 bad("bad-table-names", table, '__rootdirs__: has no list "names"', **{"__rootdirs__": b"{}"})
-bad("bad-table-number", table, '"names" holds what is no name', **{"__rootdirs__": js({"names": ["x", 1]})})
+bad("bad-table-number", table, '"names" holds an item that is not a name', **{"__rootdirs__": js({"names": ["x", 1]})})
 bad("bad-table-rows", lambda: table(rows=(7, 6)), "y/meta/sizes: has 6 rows, the first column 7")
 bad("bad-table-nbytes", table, "y/meta/sizes: nbytes is 29",
     **{"y/meta/sizes": sub(b'"nbytes": 28', b'"nbytes": 29')})
@@ -402,16 +402,16 @@ bad("bad-table-file", table, "y/data/__1.blp: is missing", **{"y/data/__1.blp": 
 bad("bad-columns-file", nested, "data/p/v/__2__.bin: is missing", **{"data/p/v/__2__.bin": None})
 bad("bad-columns-digest", nested, "data/p/u/__1__.bin: chunk 1 at offset",
     **{"data/p/u/__1__.bin": lambda c: c[:-1] + bytes([c[-1] ^ 1])})
-bad("bad-columns-name", nested, "has a name that no folder may have", **{T: sub(b'"v"', b'"../v"')})
+bad("bad-columns-name", nested, "has a name that is not valid for a folder", **{T: sub(b'"v"', b'"../v"')})
 
 bad("bad-digests-sizes", ours, "meta/sizes: crc32 is", **{S: sub(b'"cbytes": 600', b'"cbytes": 601')})
-bad("bad-digests-storage", ours, "meta/storage is not what sizes was written for", **{T: sub(b"<i4", b">i4")})
+bad("bad-digests-storage", ours, "meta/storage does not match its digest in sizes", **{T: sub(b"<i4", b">i4")})
 bad("bad-digests-attributes", ours, "meta/attributes: crc32 is", **{"meta/attributes": b'{"temp": 32.5}\n'})
 bad("bad-digests-hex", ours, "expected a digest in hexadecimal", **{S: sub(b'"data": "', b'"data": "0')})
 swapped = ours()[0]
-bad("bad-digests-swapped", ours, "the chunks are not those that it was written for",
+bad("bad-digests-swapped", ours, "its digests do not match the chunks",
     **{"data/__1__.bin": swapped["data/__2__.bin"], "data/__2__.bin": swapped["data/__1__.bin"]})
-bad("bad-digests-last", ours, "the chunks are not those that it was written for",
+bad("bad-digests-last", ours, "its digests do not match the chunks",
     **{"data/__3__.bin": v3([chunk(TEN[:8], 4)], 4)})
 
 # ---- what is well formed, but not for us ----

@@ -49,9 +49,9 @@ for old in os.listdir("."):
 
 # the header
 broken("bad-magic", "does not begin as one", (3, "B", 0x33))
-broken("bad-marker", "which is no marker", (29, "B", 0xD2))
+broken("bad-marker", "which is not a marker", (29, "B", 0xD2))
 broken("bad-header-size", "says that it has 96 bytes", (11, ">i", 96))
-broken("bad-header-size-large", "header: 100000 bytes at offset 0 are not there", (11, ">i", 100000))
+broken("bad-header-size-large", "header: 100000 bytes at offset 0 are missing", (11, ">i", 100000))
 broken("bad-header-size-negative", "says that it has -1 bytes", (11, ">i", -1))
 broken("bad-frame-size", f"the frame has {len(lz4) + 1} bytes, the file {len(lz4)}", (16, ">Q", len(lz4) + 1))
 broken("bad-frame-size-short", "trailer: byte 0x", (16, ">Q", len(lz4) - 1))
@@ -75,8 +75,8 @@ broken("bad-width", "width code 2", (25, "B", 0x22))
 broken("bad-index-size", "index: stored chunk takes 4096 bytes", (INDEX + 12, "<i", 4096))
 broken("bad-index-count", "index: stored chunk takes 56 bytes, but holds 20", (INDEX + 4, "<i", 20))
 broken("bad-index-entry", "index entry 1: offset 4096 leads outside", (INDEX + 40, "<q", 4096))
-broken("bad-index-special", "index entry 1: 8300000000000098 is no offset", (INDEX + 47, "B", 0x83))
-broken("bad-index-special-low", "index entry 2: 8100000000000001 is no offset", (INDEX + 48, "<Q", 0x8100000000000001))
+broken("bad-index-special", "index entry 1: 8300000000000098 is neither an offset", (INDEX + 47, "B", 0x83))
+broken("bad-index-special-low", "index entry 2: 8100000000000001 is neither an offset", (INDEX + 48, "<Q", 0x8100000000000001))
 broken("bad-index-middle", "chunk 1 at offset 98: chunk format version 1", (INDEX + 40, "<q", 1))
 
 # the trailer
@@ -86,7 +86,7 @@ broken("bad-trailer-size-large", "trailer: it has 4096 bytes", (-22, ">I", 4096)
 broken("bad-trailer-map", "metalayer", (TRAILER + 6, "B", 0xDF))
 broken("unsupported-trailer", "trailer version 2", (TRAILER + 1, "B", 2))
 broken("bad-cut", "the file", cut=-1)
-broken("bad-cut-head", "header: 97 bytes at offset 0 are not there", cut=90)
+broken("bad-cut-head", "header: 97 bytes at offset 0 are missing", cut=90)
 
 # chunks
 broken("bad-chunk-raw-size", "chunk 0 at offset 97: it unpacks to 396 bytes, expected 400", (HEADER + 4, "<i", 396))
@@ -109,7 +109,7 @@ broken("bad-layer-fixed", "metalayers in the header", (103, ">i", 4096), of="goo
 for name, error in (("missing", "chunk 1: 00000002.chunk"), ("empty", "chunk 1 in 00000002.chunk: the file is empty"),
                     ("cut", "chunk 1 in 00000002.chunk: it has 152 bytes, 151 are there"), ("other", "chunk 1 in 00000002.chunk: it unpacks to 260 bytes, expected 400"),
                     ("contiguous", "chunks.b2frame: payload of 523 bytes exceeds"),
-                    ("entry", "chunks.b2frame: index entry 0: 1099511627776 is no number of a file")):
+                    ("entry", "chunks.b2frame: index entry 0: 1099511627776 is not the number of a file")):
     folder = "bad-sparse-" + name
     shutil.copytree("good-sparse", folder)
     second, index = folder + "/00000002.chunk", folder + "/chunks.b2frame"
