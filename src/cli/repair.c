@@ -84,8 +84,8 @@ static const struct bpk_opt *const rows[] = {
 };
 
 static const struct repair_args defaults = {
-	.edit = { .encoding = { .shared = { .as_stored = true } },
-		  .journal_limit = BPK_JOURNAL_LIMIT },
+	.edit = BPK_EDIT_DEFAULTS,
+	.edit.encoding.shared.as_stored = true,
 };
 
 /* ---- telling ---- */
