@@ -11,7 +11,7 @@ enum { BPK_DIGEST_MAX = 64 };
 
 /* One kind of digest. The kind without a digest has size 0. Constant. */
 struct bpk_checksum {
-	const char *name; /* its name in options and in info: "crc32", "sha256" ... */
+	const char *name; /* "none", "adler32", "crc32", "md5", "sha1", "sha224" ... "sha512" */
 	unsigned size;    /* bytes of a digest, 0..BPK_DIGEST_MAX */
 	bool proves;      /* cryptographic: a match rules out accidental damage */
 };

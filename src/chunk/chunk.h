@@ -68,7 +68,7 @@ bool bpk_pipeline_is_plain(const struct bpk_pipeline *pipeline);
 
 enum { BPK_PIPELINE_TEXT = 128 };
 
-/* Print the pipeline in the syntax of options: "delta,shuffle", "trunc:12,shuffle",
+/* Print the pipeline in the syntax of options: "none", "delta,shuffle", "trunc:12,shuffle",
  * "shuffle:4,bytedelta:4".
  * Returns out. */
 const char *bpk_pipeline_print(const struct bpk_pipeline *pipeline, char out[BPK_PIPELINE_TEXT]);

@@ -105,8 +105,7 @@ int bpk_gsd_slot_survey(struct bpk_gsd_editor *editor, struct bpk_source *source
 /* The end of all data reachable from header and index, without the two index blocks. */
 uint64_t bpk_gsd_live_end(const struct bpk_gsd_editor *editor);
 
-/* Check that the data of all entries neither overlap nor touch the tables. Fails with
- * BPK_CORRUPT. */
+/* Check that no data of entries overlap each other or the tables. Fails with BPK_CORRUPT. */
 int bpk_gsd_editor_check(const struct bpk_gsd_editor *editor, struct bpk_err *err);
 
 /* True if any of that data, or the index in use, overlaps size bytes at offset. */

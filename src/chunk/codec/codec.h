@@ -35,7 +35,7 @@ enum bpk_matches {
 };
 
 struct bpk_codec {
-	const char *name;             /* as in options: "lz4hc" */
+	const char *name;             /* "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" */
 	enum bpk_codec_format format; /* readers select by it: lz4 and lz4hc share one */
 	unsigned code;                /* Blosc's "compressor code", the other enumeration */
 
