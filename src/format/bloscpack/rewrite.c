@@ -103,7 +103,7 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 /* ---- Chunks ---- */
 
 /* Copy the chunks before number. */
-static int carry_to(struct bpk_bloscpack_rewrite *rw, uint64_t number, struct bpk_err *err)
+static int copy_to(struct bpk_bloscpack_rewrite *rw, uint64_t number, struct bpk_err *err)
 {
 	int rc = 0;
 
@@ -120,7 +120,7 @@ static int carry_to(struct bpk_bloscpack_rewrite *rw, uint64_t number, struct bp
 }
 
 /* Copy the chunks that were already put after the cut. */
-static int carry_added(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+static int copy_added(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_parcel *parcel = &e->rewrite.parcel;
 	struct bpk_buf *packed = &parcel->packed;
@@ -146,7 +146,7 @@ static int carry_added(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 }
 
 /* Copy the staged patches, and the chunks before and between them. */
-static int carry_patches(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+static int copy_patches(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	struct bpk_bloscpack_rewrite *rw = &e->rewrite;
 
@@ -155,7 +155,7 @@ static int carry_patches(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 		struct bpk_view bytes = bpk_view(e->patches.bytes.data + patch.at, patch.size);
 		struct bpk_chunk_header chunk;
 
-		if (carry_to(rw, patch.number, err) != 0 ||
+		if (copy_to(rw, patch.number, err) != 0 ||
 		    bpk_chunk_header_read_plain(bytes, &chunk, err) != 0)
 			return -1;
 		rw->parcel.packed.size = 0;
@@ -183,8 +183,8 @@ int bpk_bloscpack_rewrite_begin(struct bpk_bloscpack_editor *e, struct bpk_err *
 	    bpk_bloscpack_reader_ops.open(&e->place, &options, &rw->reader, err) != 0 ||
 	    open_writer(e, err) != 0)
 		return -1;
-	if ((adding && (carry_to(rw, rw->stop, err) != 0 || carry_added(e, err) != 0)) ||
-	    (!adding && carry_patches(e, err) != 0))
+	if ((adding && (copy_to(rw, rw->stop, err) != 0 || copy_added(e, err) != 0)) ||
+	    (!adding && copy_patches(e, err) != 0))
 		return -1;
 	e->mode = BPK_BLOSCPACK_REWRITING;
 	rw->has_text = bpk_bloscpack_text_changes(e);
@@ -198,7 +198,7 @@ int bpk_bloscpack_rewrite_put(struct bpk_bloscpack_editor *e, const struct bpk_p
 
 	if (rw->adding)
 		return bpk_bloscpack_writer_ops.put(rw->writer, parcel, err);
-	if (carry_to(rw, parcel->number, err) != 0 ||
+	if (copy_to(rw, parcel->number, err) != 0 ||
 	    bpk_bloscpack_writer_ops.put(rw->writer, parcel, err) != 0)
 		return -1;
 	rw->next++;
@@ -250,7 +250,7 @@ int bpk_bloscpack_rewrite_commit(struct bpk_bloscpack_editor *e, struct bpk_err 
 	struct bpk_bloscpack_rewrite *rw = &e->rewrite;
 	struct bpk_draft *draft = rw->draft;
 
-	if (carry_to(rw, rw->stop, err) != 0 ||
+	if (copy_to(rw, rw->stop, err) != 0 ||
 	    bpk_bloscpack_writer_ops.finish(rw->writer, err) != 0)
 		return -1;
 	if (bpk_bloscpack_text_changes(e) && !rw->has_text && put_text(e, err) != 0)

@@ -68,8 +68,8 @@ void bpk_chunkdir_files_free(struct bpk_chunkdir_files *files)
 
 enum { HEADER = 16 }; /* of version 1 */
 
-/* A file of bcolz's has a chunk with a header that bpk does not know: is it damaged? The dataset's
- * first file tells, or its second. */
+/* A bcolz file has a chunk with an unknown header: decide whether that is damage, by the dataset's
+ * first file, or for that by its second. */
 static int weigh(const struct bpk_chunkdir_files *files, const struct bpk_chunkdir_file *file,
 		 struct bpk_view head, struct bpk_err *err)
 {
@@ -266,7 +266,7 @@ int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk
 	end = bpk_source_size(file->part);
 	if (bpk_members_only_zeros(file->whole, end, &zero, err) != 0)
 		return -1;
-	if (zero) /* room that bcolz's proposal allows behind a chunk */
+	if (zero) /* bcolz's proposal allows such room after a chunk */
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
 			"%" PRIu64 " bytes from offset %" PRIu64

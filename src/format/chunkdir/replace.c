@@ -31,7 +31,7 @@ static uint64_t chunks_in(const struct bpk_chunkdir_column *column, uint64_t num
 		       : 0;
 }
 
-/* Nothing lies behind its chunks that would go with them. */
+/* Test that no other bytes follow the chunks, which a replacement would lose. */
 static int check_end(const struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 		     struct bpk_err *err)
 {

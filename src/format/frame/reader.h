@@ -59,8 +59,8 @@ static inline uint64_t bpk_frame_entry(const struct bpk_frame_state *state, uint
 
 /* The position of a chunk, and its header. */
 struct bpk_frame_found {
-	struct bpk_chunk_header
-		header;  /* for a special offset: of the special chunk made from it */
+	/* For a special offset: of the special chunk made from it. */
+	struct bpk_chunk_header header;
 	uint64_t offset; /* in the frame, or in its file; BPK_UNKNOWN: special */
 	uint64_t room;   /* bytes up to the index, or to the file's end */
 };
@@ -281,8 +281,8 @@ int bpk_frame_survey_here(struct bpk_frame_reader *reader, struct bpk_frame_surv
 uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size);
 void bpk_frame_repeats_free(struct bpk_frame_reader *reader);
 
-/* Fails with BPK_CORRUPT where bytes lie behind the end of a sparse frame's own file, which every
- * change writes anew; of a contiguous frame format/members asks. */
+/* Fails with BPK_CORRUPT if bytes follow the end of a sparse frame's chunks.b2frame, which every
+ * change replaces; format/members tests a contiguous frame. */
 int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *err);
 
 /* bpk_reader_ops.audit */

@@ -17,7 +17,7 @@
 typedef int put_fn(void *to, const struct bpk_parcel *parcel, struct bpk_err *err);
 
 /* A copy under way; owned by one thread. */
-struct carrying {
+struct copying {
 	struct bpk_frame_reader *reader;
 	const struct bpk_checksum *checksum;
 	struct bpk_chunk_ctx *ctx;
@@ -26,7 +26,7 @@ struct carrying {
 };
 
 /* Seal the parcel by checksum, unless it still has its seal. */
-static int seal(struct carrying *c, struct bpk_err *err)
+static int seal(struct copying *c, struct bpk_err *err)
 {
 	struct bpk_parcel *parcel = &c->parcel;
 	uint8_t digest[BPK_DIGEST_MAX];
@@ -40,10 +40,10 @@ static int seal(struct carrying *c, struct bpk_err *err)
 }
 
 /* Put every chunk of reader, sealed by checksum. */
-static int carry_all(struct bpk_frame_reader *reader, const struct bpk_checksum *checksum,
-		     put_fn *put, void *to, struct bpk_err *err)
+static int copy_all(struct bpk_frame_reader *reader, const struct bpk_checksum *checksum,
+		    put_fn *put, void *to, struct bpk_err *err)
 {
-	struct carrying c = { .reader = reader, .checksum = checksum };
+	struct copying c = { .reader = reader, .checksum = checksum };
 	int rc;
 
 	c.parcel.want_size = SIZE_MAX;
@@ -76,7 +76,7 @@ static int copy_to(struct bpk_frame_reader *reader, const struct bpk_writer_ops 
 	info.stored_size = BPK_UNKNOWN;
 	if (ops->open(draft, &info, &options, &writer, err) != 0)
 		return -1;
-	rc = carry_all(reader, info.checksum, ops->put, writer, err);
+	rc = copy_all(reader, info.checksum, ops->put, writer, err);
 	if (rc == 0)
 		rc = ops->finish(writer, err);
 	ops->close(writer);
@@ -280,8 +280,7 @@ static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_er
 	m->output.store = store_moved;
 	m->output.arg = m;
 	m->output.as_is = true;
-	if (carry_all(m->reader, info->checksum, put_moved, m, err) != 0 ||
-	    sweep_files(&sweep) != 0)
+	if (copy_all(m->reader, info->checksum, put_moved, m, err) != 0 || sweep_files(&sweep) != 0)
 		return -1;
 	/* moved chunks keep their size, and their old files are counted by the sweep */
 	result->after = info->stored_size;
