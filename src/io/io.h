@@ -1,7 +1,7 @@
 /*
  * The door of the room io: places, sources to read from and drafts to write to. It reads and writes
  * in full loops, keeps committed content, drops everything else, and never knows what the bytes
- * mean. layout, format, flow and cli call it.
+ * mean. layout, format and the rooms above them call it.
  */
 #ifndef BPK_IO_IO_H
 #define BPK_IO_IO_H
