@@ -1,17 +1,13 @@
 /*
- * How to pack when the user does not say. 32 places all over the input tell how many kinds of
- * regions it has (probe.c), and pieces of each are tried: every promising typesize at level 1
- * (screen.c); then the best meet at the level that would be used, on a longer run where pieces do
- * not tell them apart, and the winner at the next levels (decide.c). Where kinds need filters of
- * their own, each chunk gets the one that packs a sample of it best (suit.c). What differs is
- * decided by packed sizes and this table of costs, in thousandths that a dearer way must gain:
+ * The steps that choose.h describes, each a call, and the measurements behind the cost of recipes.
+ * The cost is the packed size and, in thousandths, what a recipe that takes longer must gain:
  *
  *      shuffle over none            2    bitshuffle over none       8
  *      delta, bytedelta             3    records over 16 bytes      2
  *      level 2 over level 1        10    level 3 over level 2      50
  *      filters for each chunk      10    chunks of 4 over 1 MiB    50
  *
- * So what is chosen is at no level more than 1% larger than the best single way, as far as samples
+ * So what is chosen is at no level more than 1% larger than the best single recipe, as far as samples
  * tell (tests/bench/bench-choice).
  *
  * The levels, measured with 1 MiB blocks on one thread (ratio at MB/s; zstd -3 runs at 70 to 150
@@ -47,11 +43,9 @@
 
 #include <stdlib.h>
 
-enum { TINY = 256 }; /* bytes of samples that tell nothing */
-
 /* ---- All of it ---- */
 
-/* What the wishes leave open is filled in with what suits anything. */
+/* Fill in defaults where the wishes leave something open. */
 static void settle_without_trial(const struct bpk_chooser *c, struct bpk_recipe *recipe)
 {
 	const struct bpk_wishes *wishes = c->wishes;
@@ -104,20 +98,19 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 	const struct bpk_wishes *wishes = c->wishes;
 	bool sizes_open = wishes->chunk_size == 0 && wishes->block_size == 0;
 	bool repeats = false;
-	enum { MAX_NEAR = 64 << 10 }; /* bytes apart that the pieces show by themselves */
 
 	if (bpk_buf_printf(c->trials.why, c->trials.err, "tried on %zu bytes in %zu pieces:\n",
 			   c->sample.size, c->sample.npieces) != 0)
 		return -1;
-	bpk_screen(c);
+	bpk_candidates_find(c);
 	if (c->trials.failed)
 		return -1;
-	bpk_decide(c, choice);
+	bpk_level_decide(c, choice);
 	if (!c->trials.failed && sizes_open && c->own_codec &&
-	    bpk_sample_repeats_afar(&c->sample, MAX_NEAR, &repeats, c->trials.err) != 0)
+	    bpk_sample_repeats_afar(&c->sample, REPEAT_DISTANCE, &repeats, c->trials.err) != 0)
 		return -1;
 	if (repeats)
-		*large = bpk_decide_large(c, choice);
+		*large = bpk_level_large(c, choice);
 	return c->trials.failed ? -1 : 0;
 }
 
@@ -152,7 +145,7 @@ static void settle_chooser(struct bpk_chooser *c, const struct bpk_wishes *wishe
 	c->base.codec = wishes->codec != NULL ? wishes->codec : own;
 	c->own_codec = c->base.codec == own;
 	c->level = wishes->level != BPK_AUTO ? (unsigned)wishes->level : level_of(c->base.codec);
-	c->base.level = c->own_codec ? (unsigned)BPK_SCREEN_LEVEL
+	c->base.level = c->own_codec ? (unsigned)SCREEN_LEVEL
 				     : (unsigned)bpk_min_u64(c->level, BPK_OTHER_LEVEL);
 	c->base.block_size = wishes->block_size != 0 ? wishes->block_size : BPK_LARGE_CHUNK;
 	c->base.extended = wishes->extended;
@@ -203,7 +196,7 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 			goto out;
 		if (bpk_race_open(&c->trials.race, err) != 0)
 			goto out;
-		if (c->sample.size >= TINY && run_trials(c, choice, &large) != 0)
+		if (c->sample.size >= SAMPLE_LEAST && run_trials(c, choice, &large) != 0)
 			goto out;
 	}
 	settle_sizes(wishes, large, choice);

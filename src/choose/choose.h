@@ -1,7 +1,30 @@
 /*
  * The room choose: how to pack when the user does not say. It tries recipes on samples of raw bytes
- * and compares what they cost. It knows no formats, threads or options; flow hands it the scratch of
- * a thread to choose for single chunks.
+ * and compares their costs. It knows no formats, threads or options; flow hands it the scratch of a
+ * thread to choose for single chunks.
+ *
+ * Sample (sample.c). 32 places all over the input show how many groups of regions it has that look
+ * unlike each other. Pieces are taken from each group, and a window of a few MiB from the middle.
+ *
+ * Candidates (candidates.c). A candidate is a list of filters and the element size that they are
+ * for. Element sizes come from the distances at which bytes repeat, from the arrays of a known
+ * layout, and from the user. Each candidate packs the pieces at a low level, and a ranking puts
+ * them in the order of their cost: the packed size, and some thousandths for the time that filters
+ * and levels take (race.c, the only formula). Where groups need filters of their own, a contender
+ * is one element size with the filters of each group.
+ *
+ * Race (level.c, groups.c). Contenders that the pieces do not tell apart pack a longer run. Several
+ * lists of filters stay only where choosing among them for each chunk gains 1%.
+ *
+ * Level (level.c). The winner packs the run at the next levels as long as they bring enough. Where
+ * long runs repeat far apart, it packs the window in larger chunks.
+ *
+ * Cuts (zones.c, cuts.c). The arrays of a known layout divide the input into zones of some kinds.
+ * Each kind is chosen for as an input of its own, and the input is cut into chunks along its zones
+ * where that packs better. Where chunks must be of one size, the kinds become candidates.
+ *
+ * A chunk with candidates is raced once more, on two pieces of it, by the thread that packs it
+ * (race.c). Predictions (predict.c, grid.c) are candidates, too, for users who ask for them.
  */
 #ifndef BPK_CHOOSE_CHOOSE_H
 #define BPK_CHOOSE_CHOOSE_H
@@ -24,7 +47,7 @@ struct bpk_wishes {
 	uint32_t block_size;                 /* 0: ours */
 	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
 	unsigned hints[BPK_WISHES_HINTS]; /* element sizes that are worth a trial; 0: no more */
-	bool only_hints;                  /* no others are */
+	bool only_hints;                  /* no other sizes are tried */
 	bool is_part; /* of an input whose other parts are chosen for, too: trials are shorter */
 };
 
@@ -41,7 +64,7 @@ struct bpk_candidate {
 };
 
 struct bpk_choice {
-	struct bpk_recipe recipe; /* what suits most of the samples */
+	struct bpk_recipe recipe; /* the best for most of the samples */
 	/* better for some of them: each chunk gets the best of these and the recipe. Most inputs
 	 * have none. Extended chunks all have the recipe's element size */
 	struct bpk_candidate candidates[BPK_CHOICE_CANDIDATES];
@@ -70,10 +93,10 @@ struct bpk_cuts {
 };
 
 /*
- * bpk_choose for what may hold arrays: a file whose layout is known is cut along its arrays, where
- * varies says that chunks may have any sizes, and where that packs parts of it better; else choice
- * tries on each chunk what suits the arrays. What the wishes fix, stays. choice is how it is packed
- * where cuts are empty.
+ * bpk_choose for an input that may hold arrays. Where varies says that chunks may have any sizes, a
+ * file of a known layout is cut along its arrays if that packs better; else the filters of its
+ * arrays become candidates for each chunk. The wishes hold for all of it. choice is how the input is
+ * packed where cuts are empty.
  */
 int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 		    bool varies, struct bpk_choice *choice, struct bpk_cuts *cuts,

@@ -12,18 +12,6 @@
 #include "choose/zones.h"
 #include "choose/chooser.h"
 
-enum {
-	LEAST = 2 << 20,        /* bytes of an input that are worth it: trials cost time */
-	OWN_CHOICE = 256 << 10, /* bytes of a kind that are worth a trial, and */
-	OWN_SHARE = 24,         /* of which share of the input; others are packed as the whole */
-	ALL_BUT = 16,           /* the share of an input that may be of other kinds than the one */
-	CHUNK_COST = 40,        /* bytes that a chunk takes besides: header, digest, offset */
-	SHARE = 24,             /* of the input, that is packed in both ways at most, */
-	LONG_ZONE = 2,          /* chunks of the whole's; then it is clear without that */
-	SHORT_ZONE = 8,         /* so many of them, on the average, in a chunk are never worth it */
-	WINDOWS = 2, /* in so many places, each of them a chunk of the whole's at least */
-};
-
 struct cutting {
 	struct bpk_source *source;
 	const struct bpk_wishes *wishes;
@@ -154,7 +142,7 @@ static int take_choice(struct cutting *c, size_t kind, struct bpk_choice *choice
 /* Is a kind worth a trial of its own? */
 static bool has_choice(const struct bpk_zones *zones, size_t kind)
 {
-	return zones->kinds[kind].size >= bpk_max_u64(OWN_CHOICE, zones->size / OWN_SHARE);
+	return zones->kinds[kind].size >= bpk_max_u64(KIND_LEAST, zones->size / KIND_SHARE);
 }
 
 static int choose_kinds(struct cutting *c, struct bpk_err *err)
@@ -269,7 +257,7 @@ static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 {
 	uint64_t raw_size = c->zones.size, of_cuts = 0, of_whole = 0;
 	uint64_t size = bpk_min_u64(raw_size, c->whole->chunk_size);
-	uint64_t count = bpk_max_u64(1, bpk_min_u64(raw_size / SHARE / size, WINDOWS));
+	uint64_t count = bpk_max_u64(1, bpk_min_u64(raw_size / CUTS_SHARE / size, CUTS_WINDOWS));
 	struct bpk_race race = { 0 };
 	struct bpk_buf window = { 0 };
 	size_t got;
@@ -314,7 +302,7 @@ static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
 		if (!has_choice(zones, i))
 			continue;
 		add_hints(wishes, kind);
-		if (kind->element > 1 && kind->size > zones->size - zones->size / ALL_BUT)
+		if (kind->element > 1 && kind->size > zones->size - zones->size / KIND_ALL_BUT)
 			wishes->only_hints = true;
 	}
 }
@@ -336,7 +324,7 @@ static int try_cuts(struct cutting *c, struct bpk_err *err)
 	return 0;
 }
 
-/* Where all chunks are as large: have a kind's way tried on each of them. Elements of another size
+/* Where all chunks are as large: the filters of a kind become a candidate for each of them. Elements of another size
  * are no matter to chunks that say theirs, and extended ones may have filters that say it. */
 static int add_other(const struct bpk_choice *kind, struct bpk_choice *choice, struct bpk_err *err)
 {
@@ -349,7 +337,7 @@ static int add_other(const struct bpk_choice *kind, struct bpk_choice *choice, s
 
 	if (choice->recipe.extended) {
 		other.typesize = own.typesize;
-		is_new = bpk_recipe_retype(&kind->recipe, own.typesize, &other.pipeline);
+		is_new = bpk_candidates_retype(&kind->recipe, own.typesize, &other.pipeline);
 	}
 	is_new = is_new && !bpk_candidate_equal(&other, &own);
 	for (size_t i = 0; i < choice->ncandidates && is_new; i++)
@@ -373,7 +361,7 @@ static int add_others(struct cutting *c, struct bpk_choice *choice, struct bpk_e
 
 static bool may_cut(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes)
 {
-	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN && raw_size >= LEAST &&
+	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN && raw_size >= CUTS_LEAST &&
 	       bpk_source_size(source) == raw_size && wishes->typesize == BPK_AUTO &&
 	       wishes->row_size == 0 && wishes->level != 0;
 }

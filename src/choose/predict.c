@@ -13,22 +13,14 @@
  * What it gains and costs is in tests/bench/RESULTS.md (bench-predict). A chunk's first frame leans
  * on none, so that chunks hold several of them; a frame is read by unpacking its chunk up to it.
  */
-#include "choose/outlook.h"
+#include "choose/grid.h"
 #include "choose/race.h"
-
-enum {
-	KEY_FRAMES = 16,
-	LEAST_CHUNK =
-		4 << 20, /* frames are put into a chunk up to there, unless a number is said */
-	MOST_CHUNK = 64 << 20, /* and no more than make this, unless these are but two */
-	TRIED = 3,             /* chunks on which candidates are tried */
-	NFILTERS = 3,
-};
+#include "choose/tuning.h"
 
 /* ---- Candidates ---- */
 
 struct candidates {
-	const struct bpk_outlook *outlook;
+	const struct bpk_grid *grid;
 	struct bpk_predictions *to;
 	bool by_value;
 };
@@ -36,7 +28,7 @@ struct candidates {
 /* Strides of 0 are none at all: no candidate where one stands in front of others, or first. */
 static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRIDES])
 {
-	const struct bpk_outlook *o = c->outlook;
+	const struct bpk_grid *o = c->grid;
 	struct bpk_prediction p = {
 		.size = o->size,
 		.is_float = o->is_float,
@@ -61,7 +53,7 @@ static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRI
 }
 
 /* Where the first dimension of an array gives the period, it is one of the grid's strides, too. */
-static uint64_t period_beside(const struct bpk_outlook *o)
+static uint64_t period_beside(const struct bpk_grid *o)
 {
 	for (size_t i = 0; i < o->nstrides; i++)
 		if (o->period <= o->strides[i])
@@ -72,7 +64,7 @@ static uint64_t period_beside(const struct bpk_outlook *o)
 /* The shortest strides come first: what leans on them is what a decoder waits for. */
 static void list_candidates(struct candidates *c)
 {
-	const struct bpk_outlook *o = c->outlook;
+	const struct bpk_grid *o = c->grid;
 	uint64_t p = o->period, q = period_beside(o), u = o->strides[0], x = o->strides[1],
 		 y = o->strides[2];
 	const uint64_t simple[][BPK_PREDICTION_STRIDES] = {
@@ -105,27 +97,27 @@ static uint64_t frames_chunk(uint64_t period, unsigned key_frames, bool aligned)
 	uint64_t frames = key_frames > 0 ? key_frames : KEY_FRAMES;
 
 	if (key_frames == 0)
-		frames = bpk_max_u64(frames, LEAST_CHUNK / period);
-	frames = bpk_min_u64(frames, bpk_max_u64(MOST_CHUNK / period, 2));
+		frames = bpk_max_u64(frames, PREDICT_LEAST_CHUNK / period);
+	frames = bpk_min_u64(frames, bpk_max_u64(PREDICT_MOST_CHUNK / period, 2));
 	if (!aligned && frames > 2)
 		frames--;
 	return frames * period;
 }
 
 /* 0 where chunks cannot be so large. */
-static uint64_t chunk_size_for(const struct bpk_outlook *o, unsigned key_frames)
+static uint64_t chunk_size_for(const struct bpk_grid *o, unsigned key_frames)
 {
 	uint64_t period = o->period * o->size;
 
 	if (o->period > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED / 2 / o->size)
 		return 0;
-	return period == 0 ? LEAST_CHUNK
+	return period == 0 ? PREDICT_LEAST_CHUNK
 			   : frames_chunk(period, key_frames, o->origin % period == 0);
 }
 
 static const struct bpk_pipeline *filters_at(size_t i)
 {
-	static const struct bpk_pipeline filters[NFILTERS] = {
+	static const struct bpk_pipeline filters[PREDICT_FILTERS] = {
 		{ 1, { { BPK_FILTER_SHUFFLE, 0 } } },
 		{ 1, { { BPK_FILTER_BITSHUFFLE, 0 } } },
 		{ 2, { { BPK_FILTER_SHUFFLE, 0 }, { BPK_FILTER_BYTEDELTA, 0 } } },
@@ -136,12 +128,12 @@ static const struct bpk_pipeline *filters_at(size_t i)
 
 /* ---- Predictions ---- */
 
-static void list_all(const struct bpk_outlook *outlook, struct bpk_predictions *predictions)
+static void list_all(const struct bpk_grid *grid, struct bpk_predictions *predictions)
 {
-	struct candidates c = { .outlook = outlook, .to = predictions };
+	struct candidates c = { .grid = grid, .to = predictions };
 
 	list_candidates(&c);
-	c.by_value = outlook->is_float && outlook->size >= 4;
+	c.by_value = grid->is_float && grid->size >= 4;
 	if (c.by_value)
 		list_candidates(&c);
 }
@@ -155,8 +147,8 @@ static void combine(const struct bpk_wishes *wishes, struct bpk_predictions *pre
 	for (size_t i = 0; i < listed.count; i++) {
 		/* differences of values leave no bytes that change smoothly */
 		size_t n = wishes->pipeline != NULL             ? 1
-			   : listed.all[i].prediction.scale > 0 ? NFILTERS - 1
-								: NFILTERS;
+			   : listed.all[i].prediction.scale > 0 ? PREDICT_FILTERS - 1
+								: PREDICT_FILTERS;
 
 		for (size_t k = 0; k < n && predictions->count < BPK_PREDICTIONS; k++) {
 			struct bpk_candidate *to = &predictions->all[predictions->count++];
@@ -201,19 +193,21 @@ static int try_source(struct trials *t, struct bpk_source *source, uint64_t raw_
 	int rc = 0;
 
 	if (!bpk_source_seekable(source)) {
-		if (bpk_source_peek(source, bpk_min_u64(chunk_size, LEAST_CHUNK), &head, err) != 0)
+		if (bpk_source_peek(source, bpk_min_u64(chunk_size, PREDICT_LEAST_CHUNK), &head,
+				    err) != 0)
 			return -1;
 		return try_chunk(t, head, 0, err);
 	}
-	for (uint64_t k = 0; k < TRIED && rc == 0; k++) {
-		uint64_t number = (2 * k + 1) * nchunks / (2 * TRIED);
+	for (uint64_t k = 0; k < PREDICT_TRIED && rc == 0; k++) {
+		uint64_t number = (2 * k + 1) * nchunks / (2 * PREDICT_TRIED);
 		uint64_t offset = number * chunk_size;
 
 		if (number == before)
 			continue;
 		before = number;
 		rc = bpk_buf_resize(
-			&bytes, bpk_min_u64(bpk_min_u64(chunk_size, MOST_CHUNK), raw_size - offset),
+			&bytes,
+			bpk_min_u64(bpk_min_u64(chunk_size, PREDICT_MOST_CHUNK), raw_size - offset),
 			err);
 		if (rc == 0)
 			rc = bpk_source_read_at(source, offset, bpk_span(bytes.data, bytes.size),
@@ -244,7 +238,7 @@ static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_s
 	return rc;
 }
 
-static int say(const struct bpk_outlook *o, uint64_t chunk_size,
+static int say(const struct bpk_grid *o, uint64_t chunk_size,
 	       const struct bpk_predictions *predictions, struct bpk_buf *why, struct bpk_err *err)
 {
 	char filters[BPK_PIPELINE_TEXT];
@@ -276,24 +270,24 @@ int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_a
 		unsigned key_frames, const struct bpk_wishes *wishes, struct bpk_choice *choice,
 		struct bpk_predictions *predictions, struct bpk_err *err)
 {
-	struct bpk_outlook outlook;
+	struct bpk_grid grid;
 	uint64_t chunk_size;
 
 	*predictions = (struct bpk_predictions){ 0 };
-	if (bpk_outlook_take(source, raw_size, array, &outlook, err) != 0)
+	if (bpk_grid_find(source, raw_size, array, &grid, err) != 0)
 		return -1;
-	chunk_size = outlook.size == 0 ? 0 : chunk_size_for(&outlook, key_frames);
+	chunk_size = grid.size == 0 ? 0 : chunk_size_for(&grid, key_frames);
 	if (chunk_size > 0 && wishes->chunk_size > 0)
 		chunk_size = whole_numbers(
 			bpk_min_u64(wishes->chunk_size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED),
-			outlook.size);
+			grid.size);
 	if (chunk_size == 0 || choice->recipe.level == 0)
 		return bpk_buf_printf(&choice->why, err, "prediction: nothing to predict\n");
-	list_all(&outlook, predictions);
+	list_all(&grid, predictions);
 	combine(wishes, predictions);
 	if (narrow(source, raw_size, chunk_size, &choice->recipe, predictions, err) != 0)
 		return -1;
 	if (predictions->count > 0)
 		choice->chunk_size = chunk_size;
-	return say(&outlook, chunk_size, predictions, &choice->why, err);
+	return say(&grid, chunk_size, predictions, &choice->why, err);
 }

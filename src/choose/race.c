@@ -6,16 +6,11 @@
 
 #include <limits.h>
 
-enum {
-	HOPELESS = 20, /* percent behind on what was tried so far */
-	LEVELS = 4,    /* that have a cost of their own */
-	WIDE = 16,     /* bytes of a typesize whose planes are packed as one */
-};
+#include "choose/tuning.h"
 
 /* ---- The cost ---- */
 
 /* In thousandths. */
-enum { WIDE_COST = 2, PREDICTION_COST = 3, VALUE_COST = 20 };
 static const unsigned filter_cost[] = {
 	[BPK_FILTER_NONE] = 0,        [BPK_FILTER_SHUFFLE] = 2,    [BPK_FILTER_BITSHUFFLE] = 8,
 	[BPK_FILTER_DELTA] = 3,       [BPK_FILTER_TRUNC_PREC] = 0, [BPK_FILTER_INT_TRUNC] = 0,
@@ -71,7 +66,7 @@ int bpk_race_pack(struct bpk_race *race, const struct bpk_recipe *recipe, struct
 				packed_size, err);
 }
 
-struct bpk_recipe bpk_recipe_with(const struct bpk_recipe *recipe,
+struct bpk_recipe bpk_race_recipe(const struct bpk_recipe *recipe,
 				  const struct bpk_candidate *candidate, struct bpk_view raw,
 				  uint64_t offset)
 {
@@ -158,7 +153,7 @@ static bool is_hopeless(const struct bpk_trials *trials, const struct bpk_trial 
 	uint32_t both = trial->tried & pieces;
 
 	return rival != NULL && both != 0 && both != pieces &&
-	       bpk_trial_cost(trials, trial, both) / (100 + HOPELESS) >
+	       bpk_trial_cost(trials, trial, both) / (100 + TRIAL_HOPELESS) >
 		       bpk_trial_cost(trials, rival, both) / 100;
 }
 
@@ -270,12 +265,6 @@ uint64_t bpk_trials_run(struct bpk_trials *trials, const struct bpk_recipe *reci
  *                                                                 the first what it leans on
  */
 
-enum {
-	PIECE = 16 << 10,
-	LONG_PIECE = 64 << 10,
-	NEAR = 15, /* percent: then the short pieces do not tell */
-};
-
 struct chunk {
 	const struct bpk_recipe *recipe;
 	const struct bpk_candidate *candidates;
@@ -291,7 +280,7 @@ static struct bpk_recipe recipe_with(const struct chunk *c, unsigned entrant)
 	struct bpk_recipe own = *c->recipe;
 
 	return entrant == 0 ? own
-			    : bpk_recipe_with(&own, &c->candidates[entrant - 1], c->raw, c->offset);
+			    : bpk_race_recipe(&own, &c->candidates[entrant - 1], c->raw, c->offset);
 }
 
 static int take_piece(struct bpk_race *race, const struct chunk *c,
@@ -370,7 +359,7 @@ static int run_heat(struct bpk_race *race, const struct chunk *c, size_t piece,
 		r->costs[i] = bpk_race_cost(&recipe, packed_size);
 	}
 	sort(r);
-	while (r->costs[r->count - 1] / (100 + NEAR) > r->costs[0] / 100)
+	while (r->costs[r->count - 1] / (100 + CHUNK_NEAR) > r->costs[0] / 100)
 		r->count--;
 	return 0;
 }
@@ -387,7 +376,7 @@ int bpk_race_chunk(struct bpk_race *race, const struct bpk_recipe *recipe,
 			   .unit = 8 * (size_t)recipe->typesize };
 
 	*ranking = (struct bpk_chunk_ranking){ .count = 1 };
-	if (count == 0 || (c.predicts && raw.size < PIECE))
+	if (count == 0 || (c.predicts && raw.size < CHUNK_PIECE))
 		return 0;
 	for (; ranking->count <= count; ranking->count++)
 		ranking->all[ranking->count] = (unsigned)ranking->count;
@@ -395,9 +384,11 @@ int bpk_race_chunk(struct bpk_race *race, const struct bpk_recipe *recipe,
 		c.unit = 8 * (size_t)candidates[0].prediction.size;
 		c.phase = recipe_with(&c, 1).prediction.phase;
 	}
-	if (run_heat(race, &c, PIECE, ranking, err) != 0)
+	if (run_heat(race, &c, CHUNK_PIECE, ranking, err) != 0)
 		return -1;
-	return c.predicts || ranking->count == 1 ? 0 : run_heat(race, &c, LONG_PIECE, ranking, err);
+	return c.predicts || ranking->count == 1
+		       ? 0
+		       : run_heat(race, &c, CHUNK_LONG_PIECE, ranking, err);
 }
 
 int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_candidate *candidates,
@@ -411,6 +402,6 @@ int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_candidate *cand
 	if (bpk_race_chunk(race, recipe, candidates, count, raw, offset, &ranking, err) != 0)
 		return -1;
 	if (ranking.all[0] > 0)
-		*recipe = bpk_recipe_with(recipe, &candidates[ranking.all[0] - 1], raw, offset);
+		*recipe = bpk_race_recipe(recipe, &candidates[ranking.all[0] - 1], raw, offset);
 	return 0;
 }

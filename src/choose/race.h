@@ -20,7 +20,7 @@ int bpk_race_pack(struct bpk_race *race, const struct bpk_recipe *recipe, struct
 		  size_t *packed_size, struct bpk_err *err);
 
 /* The recipe for raw, a chunk at offset of the input, with a candidate's filters and prediction. */
-struct bpk_recipe bpk_recipe_with(const struct bpk_recipe *recipe,
+struct bpk_recipe bpk_race_recipe(const struct bpk_recipe *recipe,
 				  const struct bpk_candidate *candidate, struct bpk_view raw,
 				  uint64_t offset);
 

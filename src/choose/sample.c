@@ -1,6 +1,11 @@
+/*
+ * Samples: pieces of an input, so that each kind of region is met, and a window for long runs.
+ */
 #include "choose/sample.h"
 
 #include <stdlib.h>
+
+#include "choose/tuning.h"
 
 /*
  * The share of an input that is tried. Packing a piece takes about as long in a trial as in the
@@ -8,18 +13,10 @@
  * one thread, and reading the window is another. A small input gives two pieces, which cost less
  * than starting the program.
  */
-enum {
-	SPACING = 20 << 20,
-	MIN_PIECES = 2,
-	WINDOW_SHARE = 32,
-	MIN_WINDOW = 2 << 20,
-	PROBES = 32,
-	WEIGHT = 840, /* of a probe, so that up to eight pieces can share it */
-};
-
 static size_t pieces_for(uint64_t raw_size)
 {
-	return (size_t)bpk_max_u64(MIN_PIECES, bpk_min_u64(raw_size / SPACING, BPK_SAMPLE_PIECES));
+	return (size_t)bpk_max_u64(MIN_PIECES,
+				   bpk_min_u64(raw_size / PIECE_SPACING, BPK_SAMPLE_PIECES));
 }
 
 static size_t window_for(uint64_t raw_size)
@@ -107,7 +104,7 @@ static void spread(uint64_t raw_size, size_t npieces, const uint8_t *const regio
 {
 	uint8_t groups[PROBES];
 	size_t members[BPK_SAMPLE_GROUPS] = { 0 }, pieces[BPK_SAMPLE_GROUPS];
-	unsigned ngroups = bpk_probe_group(regions, PROBES, groups);
+	unsigned ngroups = bpk_sample_group(regions, PROBES, groups);
 
 	*spots = (struct spots){ .ngroups = ngroups };
 	if (ngroups == 1) {
@@ -328,15 +325,81 @@ void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
 	}
 }
 
+/* ---- Groups ---- */
+
+/*
+ * Regions of an input that are unlike each other, told by how often a byte equals the one some
+ * bytes before it: elements of four bytes match at 4, 8, 12 ..., prose a little everywhere, noise
+ * nowhere. Whether two regions need different filters is for trials to say; this only keeps the
+ * samples from missing one of them.
+ */
+
+/* Alike are counts whose difference is chance, so many percent of what is compared, or so many
+ * percent of the larger one. */
+enum { LAGS = 32, COMPARED = BPK_PROBE_REGION - LAGS };
+
+/* What a region looks like: matches at each lag from 1 on. */
+struct look {
+	uint16_t matches[LAGS];
+};
+
+static void look_at(const uint8_t *region, struct look *look)
+{
+	for (size_t lag = 1; lag <= LAGS; lag++)
+		look->matches[lag - 1] = (uint16_t)bpk_sample_matches(region + LAGS, COMPARED, lag);
+}
+
+/* The largest of the differences, less what chance and a change of scale do; 0: alike. */
+static unsigned distance(const struct look *a, const struct look *b)
+{
+	unsigned most = 0;
+
+	for (size_t i = 0; i < LAGS; i++) {
+		unsigned more = a->matches[i], less = b->matches[i], slack;
+
+		if (more < less) {
+			more = less;
+			less = a->matches[i];
+		}
+		slack = (COMPARED * GROUP_SCATTER + more * GROUP_SHARE) / 100;
+		if (more - less > slack + most)
+			most = more - less - slack;
+	}
+	return most;
+}
+
+/* Each region joins the nearest leader, or becomes one where all are far. */
+unsigned bpk_sample_group(const uint8_t *const regions[], size_t n, uint8_t groups[])
+{
+	struct look leaders[BPK_SAMPLE_GROUPS], look;
+	unsigned ngroups = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned nearest = UINT16_MAX + 1;
+
+		look_at(regions[i], &look);
+		for (unsigned g = 0; g < ngroups; g++) {
+			unsigned far = distance(&look, &leaders[g]);
+
+			if (far < nearest) {
+				nearest = far;
+				groups[i] = (uint8_t)g;
+			}
+		}
+		if (nearest > 0 && ngroups < BPK_SAMPLE_GROUPS) {
+			leaders[ngroups] = look;
+			groups[i] = (uint8_t)ngroups++;
+		}
+	}
+	return ngroups;
+}
+
 /* ---- Repeats ---- */
 
 enum {
 	TABLE_BITS = 14,
 	TABLE = 1 << TABLE_BITS,
 	GRAM = 8,
-	RUNS = 32,         /* of look-ups, spread over the window */
-	SAME = 192,        /* bytes that must be equal: prose repeats words, a trajectory frames */
-	ENOUGH = RUNS / 4, /* runs that repeat */
 };
 
 static size_t slot_of(uint64_t gram)
@@ -354,13 +417,13 @@ static bool is_dull(uint64_t gram)
 static bool run_repeats(struct bpk_view window, const uint32_t table[TABLE], size_t start,
 			size_t stride, size_t near)
 {
-	for (size_t at = start; at < start + stride && at + SAME <= window.size; at++) {
+	for (size_t at = start; at < start + stride && at + REPEAT_SIZE <= window.size; at++) {
 		uint64_t gram = bpk_get_le64(window.data + at);
 		size_t other = table[slot_of(gram)];
 		size_t distance = other > at ? other - at : at - other;
 
-		if (distance > near && !is_dull(gram) && other + SAME <= window.size &&
-		    memcmp(window.data + at, window.data + other, SAME) == 0)
+		if (distance > near && !is_dull(gram) && other + REPEAT_SIZE <= window.size &&
+		    memcmp(window.data + at, window.data + other, REPEAT_SIZE) == 0)
 			return true;
 	}
 	return false;
@@ -368,7 +431,7 @@ static bool run_repeats(struct bpk_view window, const uint32_t table[TABLE], siz
 
 /*
  * Grams at every stride-th position go into a table, then runs of stride positions are looked up: a
- * repeat longer than stride + SAME bytes that begins before a run shows a position of the table,
+ * repeat longer than stride + REPEAT_SIZE bytes that begins before a run shows a position of the table,
  * whatever its distance. At 4 MiB this looks at 8192 grams and 16384 positions.
  */
 int bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near, bool *repeats,
@@ -379,16 +442,16 @@ int bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near, bool *
 	uint32_t *table;
 
 	*repeats = false;
-	if (window.size < 2 * near || window.size < RUNS * (stride + SAME))
+	if (window.size < 2 * near || window.size < REPEAT_RUNS * (stride + REPEAT_SIZE))
 		return 0;
 	table = bpk_calloc(TABLE, sizeof *table, err);
 	if (table == NULL)
 		return -1;
 	for (size_t at = 0; at + GRAM <= window.size; at += stride)
 		table[slot_of(bpk_get_le64(window.data + at))] = (uint32_t)at;
-	for (size_t i = 0; i < RUNS; i++)
-		found += run_repeats(window, table, window.size / RUNS * i, stride, near);
+	for (size_t i = 0; i < REPEAT_RUNS; i++)
+		found += run_repeats(window, table, window.size / REPEAT_RUNS * i, stride, near);
 	free(table);
-	*repeats = found >= ENOUGH;
+	*repeats = found >= REPEAT_ENOUGH;
 	return 0;
 }

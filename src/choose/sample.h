@@ -56,7 +56,7 @@ uint32_t bpk_sample_matches(const uint8_t *p, size_t size, size_t lag);
 
 /* Which of n regions, of BPK_PROBE_REGION bytes each, look alike: a group for each of them, the
  * first region's being 0. Returns how many groups there are. */
-unsigned bpk_probe_group(const uint8_t *const regions[], size_t n, uint8_t groups[]);
+unsigned bpk_sample_group(const uint8_t *const regions[], size_t n, uint8_t groups[]);
 
 /* Do long runs of the window occur in it twice, too far apart for blocks of near bytes? Fails with
  * BPK_NO_MEMORY. */

@@ -1,18 +1,18 @@
+/*
+ * Zones are made in one pass: arrays are put into order in a bounded heap, and neighbours of one
+ * type are joined. cuts.c asks for them.
+ */
 #include "choose/zones.h"
 
 #include <stdlib.h>
 
-enum {
-	TINY = 1 << 10,   /* bytes that belong to whatever is around them */
-	SMALL = 64 << 10, /* bytes that are worth no zone of their own */
-	KEYS = 64,        /* kinds that are told apart until it is known which are the largest */
-	WAITING = 4096,   /* arrays that are put into order */
-};
+#include "choose/tuning.h"
+#include "layout/layout.h"
 
 /* What is being made. */
 struct making {
 	struct bpk_zones *zones;
-	struct bpk_zone_kind keys[KEYS];
+	struct bpk_zone_kind keys[ZONE_KEYS];
 	size_t nkeys;
 
 	/* the zone under way: [start, end) */
@@ -22,7 +22,7 @@ struct making {
 
 	/* arrays that came, the one with the lowest offset first: a heap */
 	size_t nwaiting;
-	struct bpk_segment waiting[WAITING];
+	struct bpk_segment waiting[ZONE_WAITING];
 };
 
 /* ---- Keys ---- */
@@ -43,7 +43,7 @@ static uint32_t key_of(struct making *m, const struct bpk_segment *type)
 	for (size_t i = 1; i < m->nkeys; i++)
 		if (is_key(&m->keys[i], type))
 			return (uint32_t)i;
-	if (m->nkeys == KEYS)
+	if (m->nkeys == ZONE_KEYS)
 		return 0;
 	key = &m->keys[m->nkeys];
 	*key = (struct bpk_zone_kind){ .element = type->element,
@@ -90,7 +90,7 @@ static int close_zone(struct making *m, struct bpk_err *err)
 		return 0;
 	if (m->typed < size / 4 * 3)
 		m->type.element = 0;
-	if (size < TINY && m->zones->count > 0) {
+	if (size < ZONE_TINY && m->zones->count > 0) {
 		key = m->zones->all[m->zones->count - 1].kind;
 	} else {
 		key = key_of(m, &m->type);
@@ -117,19 +117,19 @@ static bool joins(struct making *m, const struct bpk_segment *piece)
 	if (m->type.element == piece->element && m->type.row == piece->row &&
 	    m->type.letter == piece->letter)
 		return true;
-	if (piece->size < TINY)
+	if (piece->size < ZONE_TINY)
 		return true;
-	if (size < TINY) {
+	if (size < ZONE_TINY) {
 		m->type = *piece;
 		return true;
 	}
-	if ((alike && (size < SMALL || piece->size < SMALL)) ||
-	    (same && size < SMALL && piece->size < SMALL)) {
+	if ((alike && (size < ZONE_SMALL || piece->size < ZONE_SMALL)) ||
+	    (same && size < ZONE_SMALL && piece->size < ZONE_SMALL)) {
 		m->type.row = m->type.row == piece->row ? piece->row : 0;
 		m->type.letter = alike ? piece->letter : '\0';
 		return true;
 	}
-	if (size < SMALL && piece->size < SMALL) {
+	if (size < ZONE_SMALL && piece->size < ZONE_SMALL) {
 		m->type.element = m->type.row = 0;
 		m->type.letter = '\0';
 		return true;
@@ -210,7 +210,7 @@ static int pop(struct making *m, struct bpk_err *err)
 static void settle_kinds(struct making *m)
 {
 	struct bpk_zones *zones = m->zones;
-	uint32_t kinds[KEYS] = { 0 };
+	uint32_t kinds[ZONE_KEYS] = { 0 };
 	size_t kept = 0;
 
 	zones->nkinds = 1;
@@ -247,7 +247,7 @@ static int make(struct making *m,
 	int rc;
 
 	while ((rc = next(arg, &segment, err)) == 0) {
-		if (m->nwaiting == WAITING && pop(m, err) != 0)
+		if (m->nwaiting == ZONE_WAITING && pop(m, err) != 0)
 			return -1;
 		push(m, &segment);
 	}
@@ -285,4 +285,161 @@ void bpk_zones_clear(struct bpk_zones *zones)
 {
 	free(zones->all);
 	*zones = (struct bpk_zones){ 0 };
+}
+
+/* ---- From the layout ---- */
+
+struct listing {
+	struct bpk_layout *layout;
+	uint64_t next, count;
+};
+
+/* Bytes of the elements that lie side by side, as long as they are few enough to be one. */
+static unsigned row_of(const struct bpk_array *array, uint64_t element)
+{
+	uint64_t row = element;
+
+	if (array->ndimensions > 1 &&
+	    !bpk_mul_u64(element, array->shape[array->fortran ? 0 : array->ndimensions - 1], &row))
+		return 0;
+	return row <= BPK_CHUNK_MAX_TYPESIZE ? (unsigned)row : 0;
+}
+
+static void describe(const struct bpk_item *item, struct bpk_segment *segment)
+{
+	const struct bpk_array *array = item->array;
+	uint64_t element = array->dtype.size;
+
+	segment->offset = item->offset;
+	segment->size = array->size;
+	segment->letter = array->dtype.scalar.kind;
+	/* text of four bytes a letter */
+	if (segment->letter == 'U')
+		element = 4;
+	if (element == 0 || element > BPK_CHUNK_MAX_TYPESIZE)
+		return;
+	segment->element = (unsigned)element;
+	segment->row = row_of(array, array->dtype.size);
+	bpk_copy(segment->name, item->name, bpk_min_size(strlen(item->name), BPK_ZONE_NAME - 1));
+}
+
+static int next_item(void *arg, struct bpk_segment *segment, struct bpk_err *err)
+{
+	struct listing *listing = arg;
+	struct bpk_item item;
+
+	*segment = (struct bpk_segment){ 0 };
+	if (listing->next == listing->count)
+		return 1;
+	if (bpk_layout_get(listing->layout, listing->next++, &item, err) != 0)
+		return -1;
+	if (item.offset != BPK_UNKNOWN)
+		describe(&item, segment);
+	return 0;
+}
+
+int bpk_zones_find(struct bpk_source *source, struct bpk_zones *zones, struct bpk_err *err)
+{
+	uint64_t size = bpk_source_size(source);
+	struct listing listing = { 0 };
+	int rc;
+
+	*zones = (struct bpk_zones){ 0 };
+	if (bpk_layout_open(source, &listing.layout, err) != 0)
+		return -1;
+	if (listing.layout != NULL)
+		listing.count = bpk_layout_info(listing.layout)->narrays;
+	if (listing.count > ZONE_FEW && listing.count > size / ZONE_LEAST_ARRAY)
+		listing.count = 0;
+	rc = bpk_zones_make(size, next_item, &listing, zones, err);
+	bpk_layout_close(listing.layout);
+	return rc;
+}
+
+/* ---- The bytes of a kind ---- */
+
+struct part {
+	const struct bpk_zones *zones;
+	struct bpk_source *whole;
+	size_t count;
+	struct {
+		uint64_t start; /* in this source */
+		size_t zone;
+	} pieces[];
+};
+
+/* The piece that holds offset, which is inside. */
+static size_t find_piece(const struct part *part, uint64_t offset)
+{
+	size_t low = 0, high = part->count;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (part->pieces[middle].start <= offset)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int read_part(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+		     struct bpk_err *err)
+{
+	const struct part *part = arg;
+	size_t i = part->count > 0 ? find_piece(part, offset) : 0;
+
+	*got = 0;
+	for (; *got < out.size && i < part->count; i++) {
+		size_t zone = part->pieces[i].zone, n;
+		uint64_t skip = offset + *got - part->pieces[i].start;
+		uint64_t start = part->zones->all[zone].offset + skip;
+		uint64_t end = bpk_zone_end(part->zones, zone);
+		struct bpk_span piece = { out.data + *got, out.size - *got };
+
+		if (start >= end)
+			break;
+		piece.size = (size_t)bpk_min_u64(piece.size, end - start);
+		if (bpk_source_read_at(part->whole, start, piece, &n, err) != 0)
+			return -1;
+		*got += n;
+		if (n < piece.size)
+			break;
+	}
+	return 0;
+}
+
+static const struct bpk_source_ops part_ops = {
+	.read_at = read_part,
+	.close = free,
+	.positional = true,
+};
+
+int bpk_zones_source(const struct bpk_zones *zones, uint32_t kind, struct bpk_source *whole,
+		     struct bpk_source **source, struct bpk_err *err)
+{
+	struct part *part;
+	uint64_t size = 0;
+	size_t count = 0;
+
+	*source = NULL;
+	for (size_t i = 0; i < zones->count; i++)
+		count += zones->all[i].kind == kind;
+	part = bpk_calloc(1, sizeof *part + count * sizeof *part->pieces, err);
+	if (part == NULL)
+		return -1;
+	part->zones = zones;
+	part->whole = whole;
+	for (size_t i = 0; i < zones->count; i++) {
+		if (zones->all[i].kind != kind)
+			continue;
+		part->pieces[part->count].start = size;
+		part->pieces[part->count++].zone = i;
+		size += bpk_zone_end(zones, i) - zones->all[i].offset;
+	}
+	if (bpk_source_of(&part_ops, part, size, source, err) == 0)
+		return 0;
+	free(part);
+	return -1;
 }

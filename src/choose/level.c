@@ -1,27 +1,8 @@
 /*
- * Deciding: contenders of filters meet at the level that would be used, where screening leaves it open on
- * longer runs; then the level, and whether large chunks are worth it.
+ * Contenders meet at the level that would be used, on longer runs where the pieces do not tell them
+ * apart; then the level is decided, and whether large chunks are worth it.
  */
 #include "choose/chooser.h"
-
-enum {
-	NEARLY = 4,       /* percent behind at another level, and still worth a second look, */
-	NEARLY_EQUAL = 2, /* or at the same, */
-	WIDER = 1,        /* and so much more: the planes of pieces are short for wide elements */
-	CONTENDERS = 2,
-	MANY = 3, /* that are nearly equal: their differences show in long blocks alone */
-	MANY_DENSE = 16,
-	RUN = 256 << 10,
-	RUN_SHARE = 2,        /* of the window, */
-	HINTED_RUN_SHARE = 4, /* where ways differ in their widths alone */
-	KIND_RUN_SHARE = 24,  /* of a kind's bytes */
-	LONG_RUN = 512 << 10,
-	PROMISING = 2, /* percent that a level brings */
-	INCOMPRESSIBLE = 98,
-	DENSE = 16,  /* packed to less than one byte of so many: most is how pieces begin; */
-	ZEROS = 400, /* below one of so many it is nothing but runs */
-	LARGE_CHUNK_GAIN = 5, /* percent */
-};
 
 /* ---- Races ---- */
 
@@ -49,7 +30,7 @@ static uint64_t cost_on_run(struct bpk_chooser *c, const struct bpk_contender *c
 			is_new =
 				is_new && !bpk_pipeline_equal(&contender->of[h], &contender->of[g]);
 		if (is_new)
-			recipes[count++] = bpk_contender_recipe(c, contender, g);
+			recipes[count++] = bpk_candidates_recipe(c, contender, g);
 	}
 	return bpk_trials_run(&c->trials, recipes, count, run, run.size);
 }
@@ -154,7 +135,7 @@ static uint64_t cost_at_level(struct bpk_chooser *c, const struct bpk_contender 
 		return cost_on_run(c, contender, run);
 	for (unsigned g = 0; g < c->sample.ngroups && cost != UINT64_MAX; g++) {
 		uint32_t pieces = c->uniform ? c->whole.pieces : c->of_group[g].pieces;
-		struct bpk_recipe recipe = bpk_contender_recipe(c, contender, g);
+		struct bpk_recipe recipe = bpk_candidates_recipe(c, contender, g);
 		struct bpk_trial *trial = bpk_trials_try(&c->trials, &recipe, pieces, NULL);
 
 		if (trial == NULL)
@@ -178,8 +159,8 @@ static void try_level(struct bpk_chooser *c, unsigned level, struct bpk_view run
 		*best = contender;
 }
 
-/* Those of the contenders, which are sorted, that the pieces do not put so far behind the first; wider
- * elements may be farther. */
+/* How many of the contenders, which are sorted, are so near the first on the pieces; wider elements
+ * may be farther. */
 static size_t count_near(const struct bpk_contenders *contenders, unsigned percent, unsigned wider,
 			 size_t most)
 {
@@ -220,7 +201,7 @@ static size_t race_size(const struct bpk_chooser *c)
 
 	if (c->wishes->is_part)
 		size = c->raw_size / KIND_RUN_SHARE;
-	return (size_t)bpk_max_u64(RUN, bpk_min_u64(size, BPK_CHUNK));
+	return (size_t)bpk_max_u64(SHORT_RUN, bpk_min_u64(size, BPK_CHUNK));
 }
 
 /* Where the pieces leave it open, a run decides. */
@@ -271,7 +252,7 @@ static void decide_level(struct bpk_chooser *c, struct bpk_contenders *contender
 	low = best->cost;
 	try_level(c, BPK_DEFAULT_LEVEL, run, best);
 	/* where one level brought little, the next will not bring much */
-	if (best->level == BPK_DEFAULT_LEVEL && best->cost / (100 - PROMISING) <= low / 100)
+	if (best->level == BPK_DEFAULT_LEVEL && best->cost / (100 - LEVEL_PROMISING) <= low / 100)
 		try_level(c, BPK_HIGH_LEVEL, run, best);
 	level = best->level;
 	if (level == c->level)
@@ -285,9 +266,9 @@ static void decide_level(struct bpk_chooser *c, struct bpk_contenders *contender
 static void settle(const struct bpk_chooser *c, const struct bpk_contender *contender,
 		   struct bpk_choice *choice)
 {
-	unsigned first = bpk_heaviest(c);
+	unsigned first = bpk_groups_heaviest(c);
 
-	choice->recipe = bpk_contender_recipe(c, contender, first);
+	choice->recipe = bpk_candidates_recipe(c, contender, first);
 	for (unsigned g = 0; g < c->sample.ngroups; g++) {
 		bool is_new = !bpk_pipeline_equal(&contender->of[g], &contender->of[first]);
 
@@ -301,34 +282,34 @@ static void settle(const struct bpk_chooser *c, const struct bpk_contender *cont
 	}
 }
 
-void bpk_decide(struct bpk_chooser *c, struct bpk_choice *choice)
+void bpk_level_decide(struct bpk_chooser *c, struct bpk_choice *choice)
 {
 	struct bpk_contenders contenders = { 0 };
 	struct bpk_contender best;
 
-	bpk_contenders_find(c, &contenders);
+	bpk_candidates_contend(c, &contenders);
 	if (c->trials.failed)
 		return;
 	decide_level(c, &contenders, &best);
 	if (!c->uniform)
-		bpk_refine(c, &best);
+		bpk_groups_refine(c, &best);
 	settle(c, &best, choice);
 }
 
 /* ---- Data that repeats across megabytes ---- */
 
-/* Pack the window in chunks of one block, by recipe or one of the others. */
+/* Pack the window in chunks of one block, by recipe or with one of the candidates. */
 static uint64_t try_window(struct bpk_chooser *c, const struct bpk_recipe *recipe,
-			   const struct bpk_choice *others, size_t chunk_size)
+			   const struct bpk_choice *choice, size_t chunk_size)
 {
 	struct bpk_recipe recipes[1 + BPK_CHOICE_CANDIDATES] = { *recipe };
-	size_t count = 1 + (others == NULL ? 0 : others->ncandidates);
+	size_t count = 1 + (choice == NULL ? 0 : choice->ncandidates);
 
 	for (size_t i = 0; i < count; i++) {
 		recipes[i] = *recipe;
 		recipes[i].block_size = (uint32_t)chunk_size;
 		if (i > 0)
-			recipes[i].pipeline = others->candidates[i - 1].pipeline;
+			recipes[i].pipeline = choice->candidates[i - 1].pipeline;
 	}
 	return bpk_trials_run(&c->trials, recipes, count, c->sample.window, chunk_size);
 }
@@ -338,7 +319,7 @@ static uint64_t try_window(struct bpk_chooser *c, const struct bpk_recipe *recip
  * apart and changes them unless they lie whole elements apart. Levels above ours are not tried, as
  * they would take too long on a whole window; what wins is then packed at the level that is wanted.
  */
-bool bpk_decide_large(struct bpk_chooser *c, struct bpk_choice *choice)
+bool bpk_level_large(struct bpk_chooser *c, struct bpk_choice *choice)
 {
 	const struct bpk_wishes *wishes = c->wishes;
 	struct bpk_recipe small = choice->recipe, plain = small, filtered = small, *winner;

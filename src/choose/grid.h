@@ -2,29 +2,29 @@
  * What of an input can be predicted, as its arrays lie: frames of one period, rows and planes of a
  * grid; inside choose alone.
  */
-#ifndef BPK_CHOOSE_OUTLOOK_H
-#define BPK_CHOOSE_OUTLOOK_H
+#ifndef BPK_CHOOSE_GRID_H
+#define BPK_CHOOSE_GRID_H
 
 #include "choose/choose.h"
 
-enum { BPK_OUTLOOK_DIMENSIONS = 3 };
+enum { BPK_GRID_DIMENSIONS = 3 };
 
 /* Distances are counted in numbers. */
-struct bpk_outlook {
+struct bpk_grid {
 	unsigned size; /* of a number: 1, 2, 4 or 8 bytes; 0: nothing is known */
 	bool is_float, big_endian;
 	uint64_t origin; /* where a frame or the grid begins, in raw bytes */
 	uint64_t period; /* from one frame to the next; 0: there are none */
 	size_t nstrides; /* of the grid that each frame is, or the whole: the least first */
-	uint64_t strides[BPK_OUTLOOK_DIMENSIONS];
+	uint64_t strides[BPK_GRID_DIMENSIONS];
 };
 
 /*
  * From the layout of a seekable source, of raw_size bytes, where arrays of one name, or one array,
- * take at least half of it; or, if it is given, from an array that source is. outlook->size is 0
+ * take at least half of it; or, if it is given, from an array that source is. grid->size is 0
  * where there is no such thing, or none of numbers. Fails as reading and bpk_layout_open do.
  */
-int bpk_outlook_take(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
-		     struct bpk_outlook *outlook, struct bpk_err *err);
+int bpk_grid_find(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
+		  struct bpk_grid *grid, struct bpk_err *err);
 
 #endif

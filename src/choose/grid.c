@@ -8,17 +8,12 @@
  * A single array is taken for frames by its first dimension, and for a grid by all of them; which
  * it is, a trial tells. The last dimensions, where they are short, are components of one point.
  */
-#include "choose/outlook.h"
+#include "choose/grid.h"
+#include "choose/tuning.h"
 
 #include <stdlib.h>
 
 #include "layout/layout.h"
-
-enum {
-	GROUPS = 32,           /* names that are looked at */
-	MOST_ARRAYS = 1 << 20, /* arrays, from the first */
-	MOST_COMPONENTS = 4,   /* of a point */
-};
 
 /* Arrays of one name and type. */
 struct group {
@@ -28,13 +23,13 @@ struct group {
 	uint64_t first, last;     /* where they begin */
 	uint64_t period, matches; /* in bytes: the distance that most seem to have, and by how many
 				   * it leads */
-	struct bpk_outlook grid;
+	struct bpk_grid found;
 };
 
 /* ---- One array ---- */
 
 /* False unless it is of numbers. Complex ones are two. */
-static bool take_scalar(const struct bpk_scalar *scalar, struct bpk_outlook *o, unsigned *parts)
+static bool take_scalar(const struct bpk_scalar *scalar, struct bpk_grid *o, unsigned *parts)
 {
 	unsigned size = scalar->item_size;
 
@@ -69,22 +64,22 @@ static size_t list_dimensions(const struct bpk_array *array, unsigned parts, uin
 
 /* What one array at offset, if it is of numbers, says of them: period is that of its first
  * dimension, where it has another one. */
-static bool take_array(const struct bpk_array *array, uint64_t offset, struct bpk_outlook *o)
+static bool take_array(const struct bpk_array *array, uint64_t offset, struct bpk_grid *o)
 {
 	uint64_t dimensions[2 * BPK_ARRAY_MAX_DIMENSIONS + 1], stride = 1;
 	unsigned parts;
 	size_t n;
 
-	*o = (struct bpk_outlook){ .origin = offset };
+	*o = (struct bpk_grid){ .origin = offset };
 	if (array->dtype.nfields > 0 || !take_scalar(&array->dtype.scalar, o, &parts))
 		return false;
 	n = list_dimensions(array, parts, dimensions);
-	for (; n > 1 && dimensions[n - 1] <= MOST_COMPONENTS; n--)
+	for (; n > 1 && dimensions[n - 1] <= GRID_MOST_COMPONENTS; n--)
 		stride *= dimensions[n - 1];
 	for (; n > 0; stride *= dimensions[--n]) {
 		if (dimensions[n - 1] <= 1)
 			continue;
-		if (o->nstrides < BPK_OUTLOOK_DIMENSIONS)
+		if (o->nstrides < BPK_GRID_DIMENSIONS)
 			o->strides[o->nstrides++] = stride;
 		o->period = o->nstrides > 1 ? stride : 0;
 	}
@@ -107,7 +102,7 @@ static struct group *group_of(struct group *groups, size_t *ngroups, const struc
 	for (size_t i = 0; i < *ngroups; i++)
 		if (groups[i].name == name && same_scalar(&groups[i].scalar, scalar))
 			return &groups[i];
-	if (*ngroups == GROUPS)
+	if (*ngroups == GRID_NAMES)
 		return NULL;
 	groups[*ngroups] = (struct group){ .name = name, .scalar = *scalar };
 	return &groups[(*ngroups)++];
@@ -127,7 +122,7 @@ static void vote(struct group *group, uint64_t distance)
 static void add_item(struct group *groups, size_t *ngroups, const struct bpk_item *item)
 {
 	struct group *group;
-	struct bpk_outlook grid;
+	struct bpk_grid grid;
 
 	if (item->offset == BPK_UNKNOWN || item->array->size == 0 ||
 	    !take_array(item->array, item->offset, &grid))
@@ -136,7 +131,7 @@ static void add_item(struct group *groups, size_t *ngroups, const struct bpk_ite
 	if (group == NULL)
 		return;
 	if (group->count == 0) {
-		group->grid = grid;
+		group->found = grid;
 		group->first = item->offset;
 	} else if (item->offset > group->last) {
 		vote(group, item->offset - group->last);
@@ -148,23 +143,23 @@ static void add_item(struct group *groups, size_t *ngroups, const struct bpk_ite
 
 /* What a group comes to; false where its arrays lie at no one distance, or too little of the input
  * lies in it. */
-static bool settle(const struct group *group, uint64_t raw_size, struct bpk_outlook *outlook)
+static bool settle(const struct group *group, uint64_t raw_size, struct bpk_grid *grid)
 {
-	*outlook = group->grid;
+	*grid = group->found;
 	if (group->count < 3)
 		return group->bytes >= raw_size / 2;
-	if (group->matches == 0 || group->period % outlook->size != 0 ||
+	if (group->matches == 0 || group->period % grid->size != 0 ||
 	    group->period > group->bytes / group->count * 64)
 		return false;
-	outlook->period = group->period / outlook->size;
+	grid->period = group->period / grid->size;
 	return group->last - group->first >= raw_size / 2;
 }
 
-static int take_layout(struct bpk_layout *layout, uint64_t raw_size, struct bpk_outlook *outlook,
+static int take_layout(struct bpk_layout *layout, uint64_t raw_size, struct bpk_grid *grid,
 		       struct bpk_err *err)
 {
-	uint64_t narrays = bpk_min_u64(bpk_layout_info(layout)->narrays, MOST_ARRAYS);
-	struct group *groups = bpk_calloc(GROUPS, sizeof *groups, err);
+	uint64_t narrays = bpk_min_u64(bpk_layout_info(layout)->narrays, GRID_MOST_ARRAYS);
+	struct group *groups = bpk_calloc(GRID_NAMES, sizeof *groups, err);
 	uint64_t largest = 0;
 	size_t ngroups = 0;
 	struct bpk_item item;
@@ -176,27 +171,27 @@ static int take_layout(struct bpk_layout *layout, uint64_t raw_size, struct bpk_
 			add_item(groups, &ngroups, &item);
 	}
 	for (size_t i = 0; i < ngroups && rc == 0; i++) {
-		struct bpk_outlook candidate;
+		struct bpk_grid candidate;
 
 		if (groups[i].bytes > largest && settle(&groups[i], raw_size, &candidate)) {
 			largest = groups[i].bytes;
-			*outlook = candidate;
+			*grid = candidate;
 		}
 	}
 	free(groups);
 	return rc;
 }
 
-int bpk_outlook_take(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
-		     struct bpk_outlook *outlook, struct bpk_err *err)
+int bpk_grid_find(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
+		  struct bpk_grid *grid, struct bpk_err *err)
 {
 	struct bpk_layout *layout = NULL;
 	int rc = 0;
 
-	*outlook = (struct bpk_outlook){ 0 };
+	*grid = (struct bpk_grid){ 0 };
 	if (array != NULL) {
-		if (!take_array(array, 0, outlook))
-			outlook->size = 0;
+		if (!take_array(array, 0, grid))
+			grid->size = 0;
 		return 0;
 	}
 	if (!bpk_source_seekable(source))
@@ -204,7 +199,7 @@ int bpk_outlook_take(struct bpk_source *source, uint64_t raw_size, const struct 
 	if (bpk_layout_open(source, &layout, err) != 0)
 		return -1;
 	if (layout != NULL)
-		rc = take_layout(layout, raw_size, outlook, err);
+		rc = take_layout(layout, raw_size, grid, err);
 	bpk_layout_close(layout);
 	return rc;
 }

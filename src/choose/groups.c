@@ -1,15 +1,8 @@
 /*
- * One for all, or one for each chunk: filters of groups meet again on runs that are longer than
- * their pieces, and a contender keeps several only where that pays.
+ * One list of filters for all chunks, or one for each: filters of groups meet again on runs that are
+ * longer than their pieces, and a contender keeps several only where that pays.
  */
 #include "choose/chooser.h"
-
-enum {
-	RUN = 256 << 10,
-	REFINED = 12, /* percent behind on a group's pieces, and still worth a longer look */
-	MEETING = 3,  /* filters of a group */
-	WORTH = 10,   /* thousandths that choosing for each chunk must gain */
-};
 
 /* How much of the input each group stands for. */
 static void weigh_groups(const struct bpk_chooser *c, uint64_t weights[BPK_SAMPLE_GROUPS])
@@ -19,7 +12,7 @@ static void weigh_groups(const struct bpk_chooser *c, uint64_t weights[BPK_SAMPL
 		weights[c->sample.groups[i]] += c->sample.weights[i];
 }
 
-unsigned bpk_heaviest(const struct bpk_chooser *c)
+unsigned bpk_groups_heaviest(const struct bpk_chooser *c)
 {
 	uint64_t weights[BPK_SAMPLE_GROUPS];
 	unsigned most = 0;
@@ -44,7 +37,7 @@ static void take_runs(struct bpk_chooser *c, struct runs *runs)
 
 		while (c->sample.groups[piece] != g)
 			piece++;
-		if (bpk_sample_around(&c->sample, c->source, piece, RUN, &runs->bufs[g],
+		if (bpk_sample_around(&c->sample, c->source, piece, SHORT_RUN, &runs->bufs[g],
 				      &runs->of[g], c->trials.err) != 0)
 			c->trials.failed = true;
 	}
@@ -55,7 +48,7 @@ static uint64_t cost_of_group(struct bpk_chooser *c, const struct runs *runs, un
 			      const struct bpk_contender *contender,
 			      const struct bpk_pipeline *pipeline)
 {
-	struct bpk_recipe recipe = bpk_contender_recipe(c, contender, group);
+	struct bpk_recipe recipe = bpk_candidates_recipe(c, contender, group);
 
 	recipe.pipeline = *pipeline;
 	recipe.level = (unsigned)bpk_min_u64(contender->level, BPK_HIGH_LEVEL);
@@ -71,14 +64,15 @@ static uint64_t refine_group(struct bpk_chooser *c, const struct runs *runs, uns
 	const struct bpk_ranking *ranking = &c->of_group[group];
 	uint64_t first = UINT64_MAX, least = UINT64_MAX;
 
-	for (size_t i = 0, met = 0; i < ranking->count && met < MEETING && !c->trials.failed; i++) {
+	for (size_t i = 0, met = 0; i < ranking->count && met < GROUP_MEETING && !c->trials.failed;
+	     i++) {
 		const struct bpk_recipe *recipe = &ranking->all[i]->recipe;
 		uint64_t cost = bpk_trial_cost(&c->trials, ranking->all[i], ranking->pieces);
 
 		if (recipe->typesize != contender->typesize && recipe->pipeline.nsteps > 0)
 			continue;
 		first = bpk_min_u64(first, cost);
-		if (cost / (100 + REFINED) > first / 100)
+		if (cost / (100 + GROUP_NEAR) > first / 100)
 			continue;
 		cost = cost_of_group(c, runs, group, contender, &recipe->pipeline);
 		met++;
@@ -90,7 +84,7 @@ static uint64_t refine_group(struct bpk_chooser *c, const struct runs *runs, uns
 	return least;
 }
 
-/* Would the filters of one group do for all of them? Then the contender has no others. */
+/* Where the filters of one group are good enough for all, the contender keeps these alone. */
 static void try_single(struct bpk_chooser *c, const struct runs *runs, const uint64_t costs[],
 		       struct bpk_contender *contender)
 {
@@ -114,12 +108,12 @@ static void try_single(struct bpk_chooser *c, const struct runs *runs, const uin
 			best = g;
 		}
 	}
-	for (unsigned g = 0; g < ngroups && least / (1000 + WORTH) <= all / 1000; g++)
+	for (unsigned g = 0; g < ngroups && least / (1000 + GROUP_WORTH) <= all / 1000; g++)
 		contender->of[g] = contender->of[best];
 }
 
 /* Settle the filters of each group. */
-void bpk_refine(struct bpk_chooser *c, struct bpk_contender *contender)
+void bpk_groups_refine(struct bpk_chooser *c, struct bpk_contender *contender)
 {
 	struct runs runs = { 0 };
 	uint64_t costs[BPK_SAMPLE_GROUPS];
