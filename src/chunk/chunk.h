@@ -246,6 +246,7 @@ const struct bpk_codec *bpk_codec_at(size_t index);
 const char *bpk_codec_name(const struct bpk_codec *codec);
 unsigned bpk_codec_code(const struct bpk_codec *codec); /* Blosc's "compressor code": zstd has 5 */
 bool bpk_codec_is_extended(const struct bpk_codec *codec); /* usable in Blosc2 chunks */
+bool bpk_codec_has_dictionaries(const struct bpk_codec *codec);
 const char *bpk_codec_library_version(const struct bpk_codec *codec);
 
 /* The codec of a chunk; lz4 and lz4hc are told apart if the header is extended. NULL if it is not

@@ -202,8 +202,7 @@ static int check_extended(const struct bpk_recipe *recipe, struct bpk_err *err)
 
 	if (!bpk_codec_is_extended(codec))
 		return bpk_fail(err, BPK_USAGE, "Blosc2's chunks have no codec %s", codec->name);
-	if (recipe->dictionary && codec->format != BPK_CODEC_FORMAT_ZSTD &&
-	    codec->format != BPK_CODEC_FORMAT_LZ4)
+	if (recipe->dictionary && !bpk_codec_has_dictionaries(codec))
 		return bpk_fail(err, BPK_USAGE,
 				"codec %s takes no dictionary: zstd, lz4 and lz4hc do",
 				codec->name);

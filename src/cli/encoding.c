@@ -322,11 +322,10 @@ int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned type
 {
 	const struct bpk_pipeline *pipeline = &args->filter.pipeline;
 	bool lossy = args->filter.given && bpk_pipeline_is_lossy(pipeline);
-	const char *name = codec == NULL ? "zstd" : bpk_codec_name(codec);
 
-	if (args->dictionary && strcmp(name, "zstd") != 0 && strncmp(name, "lz4", 3) != 0)
+	if (args->dictionary && codec != NULL && !bpk_codec_has_dictionaries(codec))
 		return bpk_fail(err, BPK_USAGE, "--dictionary is for zstd and lz4, not for %s",
-				name);
+				bpk_codec_name(codec));
 	if (lossy && typesize == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"a lossy filter must know what items are, say --typesize");

@@ -143,7 +143,7 @@ static int create(struct appending *a, const struct bpk_edit_args *edit, struct 
 	if (head.application == NULL)
 		head.application = "bpk " PACKAGE_VERSION;
 	if (!a->has_version)
-		head.schema_version = strcmp(head.schema, "hoomd") == 0 ? 1 << 16 | 4 : 1 << 16;
+		head.schema_version = bpk_gsd_schema_version(head.schema);
 	return bpk_trajectory_create(&a->trajectory, !edit->encoding.shared.no_sync, a->path, &head,
 				     err);
 }

@@ -68,6 +68,11 @@ static void take_head(struct bpk_gsd_editor *editor)
 	};
 }
 
+uint32_t bpk_gsd_schema_version(const char *schema)
+{
+	return strcmp(schema, "hoomd") == 0 ? 1 << 16 | 4 : 1 << 16;
+}
+
 /* The layout of a new file by GSD's library. */
 static int make_header(struct bpk_gsd_editor *editor, const struct bpk_gsd_head *head,
 		       struct bpk_err *err)

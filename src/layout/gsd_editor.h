@@ -58,6 +58,9 @@ struct bpk_gsd_head {
 	uint32_t schema_version; /* major << 16 | minor */
 };
 
+/* The version of schema that a new file has by default: 1.4 of hoomd, 1.0 of any other. */
+uint32_t bpk_gsd_schema_version(const char *schema);
+
 /* Begin a new file of version 2.0 without frames; nothing exists before the first commit. Fails
  * with BPK_LIMIT for a text that is too long. */
 int bpk_gsd_editor_create(const struct bpk_gsd_store *store, const struct bpk_gsd_head *head,

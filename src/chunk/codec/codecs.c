@@ -79,6 +79,12 @@ bool bpk_codec_is_extended(const struct bpk_codec *codec)
 	return codec->format != BPK_CODEC_FORMAT_SNAPPY;
 }
 
+/* "Dictionaries" */
+bool bpk_codec_has_dictionaries(const struct bpk_codec *codec)
+{
+	return codec->format == BPK_CODEC_FORMAT_ZSTD || codec->format == BPK_CODEC_FORMAT_LZ4;
+}
+
 const char *bpk_codec_library_version(const struct bpk_codec *codec)
 {
 	return codec->version == NULL ? NULL : codec->version();
