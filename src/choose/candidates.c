@@ -59,13 +59,13 @@ static unsigned first_lag(const uint32_t *matches, uint32_t common, uint32_t bes
 
 /*
  * The lengths at which bytes look like those before them: elements repeat their high bytes at every
- * multiple of the typesize, records at every multiple of theirs. So the strongest lag is tried, the
- * first that is nearly as strong, and the first that is half as strong (a field of a record).
- * pieces are those that are looked at. Returns whether they are clear.
+ * multiple of the typesize, records at every multiple of theirs. So the strongest lag is tried, and
+ * the first that is half as strong (a field of a record). pieces are those that are looked at.
+ * Returns whether they are clear.
  */
 static bool screen_lags(struct bpk_chooser *c, struct bpk_ranking *ranking, uint32_t pieces)
 {
-	static const unsigned shares[] = { 100, 85, 50 };
+	static const unsigned shares[] = { 100, 50 };
 	size_t nshares = pieces == ranking->pieces ? sizeof shares / sizeof *shares : 1;
 	uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], sorted[BPK_SAMPLE_MAX_LAG], compared, common,
 		best;

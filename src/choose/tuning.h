@@ -38,9 +38,7 @@ enum {
 /* ---- Cost, in thousandths: bench-choice and the table in choose.c ---- */
 
 enum {
-	LEVELS = 4, /* of Zstd that have a cost of their own */
-	WIDE = 16,  /* bytes of an element whose planes are packed as one */
-	WIDE_COST = 2,
+	LEVELS = 4,          /* of Zstd that have a cost of their own */
 	PREDICTION_COST = 3, /* bench-predict */
 	VALUE_COST = 20,     /* of a prediction by value: it unpacks more slowly than one by rank */
 };
