@@ -32,8 +32,8 @@
 #include "fault/slow.h"
 
 enum {
-	THIN = 67, /* without BPK_FAULT_FULL one case in that many runs */
-	SHOWN = 6, /* failures explained for each mode of a row */
+	THIN = 131, /* one case in that many runs, without BPK_FAULT_THIN */
+	SHOWN = 6,  /* failures explained for each mode of a row */
 	RAW_SIZE = 20000,
 	TEXT_MAX = 1 << 14,
 	NAME_MAX_ROW = 96,
@@ -673,7 +673,7 @@ static bool is_chosen(const struct row *row, size_t mode, size_t point)
 
 	for (const char *c = row->name; *c != '\0'; c++)
 		turn += (unsigned char)*c;
-	return full || turn % THIN == 0;
+	return run_tries(turn, THIN);
 }
 
 static void sweep_mode(const struct row *row, size_t number, const struct calls *calls)
@@ -809,7 +809,7 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 		unsetenv("NTH_SECTORS");
 	snprintf(row.name, sizeof row.name, "%s: %s", form->name, deed->name);
 	fill_argv(&row, deed->args, words);
-	/* without BPK_FAULT_FULL every other pair */
+	/* a thinned sweep tries every other pair */
 	if (!full && count == 0 && (!is_gsd(form->archive) || follows) &&
 	    ((form - forms) + (deed - deeds)) % 2 != 0)
 		return;
@@ -933,10 +933,9 @@ static void end(void)
 int main(int argc, char **argv)
 {
 	const char *build = getenv("abs_top_builddir");
-	const char *wish = getenv("BPK_FAULT_FULL");
 	char tools[PATH_MAX];
 
-	full = wish != NULL && wish[0] != '\0';
+	full = run_thin(THIN) == 1;
 	snprintf(tools, sizeof tools, "%s/tests/fault", build != NULL ? build : ".");
 	if (!run_begin(tools))
 		return 99;

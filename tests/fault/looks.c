@@ -5,7 +5,8 @@
  *     looks [WORD]...   only the rows whose name contains one of the words; prints TAP
  *
  *     BPK               the program
- *     BPK_FAULT_FULL    non-empty: every point; otherwise one in THIN of them
+ *     BPK_FAULT_THIN    one point in so many; 1: every point; otherwise THIN
+ *     BPK_FAULT_SEED    a number: which points those are
  *     abs_top_builddir  the build folder, with tests/fault/nth
  *
  * Each command runs once undisturbed. Then, for every N, the Nth of its calls that open, stat, list
@@ -287,11 +288,10 @@ static const char *judge(const struct row *row, const struct trouble *trouble)
 /* ---- sweeping ---- */
 
 static int tests, failed_tests;
-static bool full;
 
 static bool is_chosen(const struct row *row, size_t trouble, size_t point)
 {
-	return full || (point + 31 * trouble + 7 * (size_t)(row - rows)) % THIN == 0;
+	return run_tries(point + 31 * trouble + 7 * (size_t)(row - rows), THIN);
 }
 
 static void explain(long point, const char *wrong)
@@ -360,11 +360,10 @@ static bool is_wanted(const struct row *row, char **words, int count)
 
 int main(int argc, char **argv)
 {
-	const char *build = getenv("abs_top_builddir"), *wish = getenv("BPK_FAULT_FULL");
+	const char *build = getenv("abs_top_builddir");
 	const char *parent = getenv("TMPDIR"), *cannot;
 	char tools[PATH_MAX], scratch[PATH_MAX];
 
-	full = wish != NULL && wish[0] != '\0';
 	snprintf(tools, sizeof tools, "%s/tests/fault", build != NULL ? build : ".");
 	snprintf(scratch, sizeof scratch, "%s/bpk-looks-XXXXXX", parent != NULL ? parent : "/tmp");
 	if (!run_begin(tools))

@@ -251,6 +251,26 @@ bool run_begin(const char *tools)
 	return false;
 }
 
+/* The number that a variable holds, or usual. */
+static unsigned long number_of(const char *variable, unsigned long usual)
+{
+	const char *text = getenv(variable);
+
+	return text != NULL && text[0] != '\0' ? strtoul(text, NULL, 10) : usual;
+}
+
+unsigned run_thin(unsigned usual)
+{
+	unsigned thin = (unsigned)number_of("BPK_FAULT_THIN", usual);
+
+	return thin > 0 ? thin : 1;
+}
+
+bool run_tries(size_t point, unsigned usual)
+{
+	return (point + number_of("BPK_FAULT_SEED", 0)) % run_thin(usual) == 0;
+}
+
 const char *run_cannot(void)
 {
 	if (is_sanitized(bpk_program))

@@ -54,6 +54,13 @@ bool run_begin(const char *tools);
 /* NULL, or the reason why faults cannot be injected here. */
 const char *run_cannot(void);
 
+/* A sweep tries one point in so many: BPK_FAULT_THIN, or usual where that is not set; 1 is every
+ * point. */
+unsigned run_thin(unsigned usual);
+
+/* True if the point is tried. BPK_FAULT_SEED moves the choice, so runs of other seeds try others. */
+bool run_tries(size_t point, unsigned usual);
+
 /* Run the command in the current folder; reports go to the folder above. Dies when that is
  * impossible. */
 void run_command(const struct command *command, const struct fault *fault, struct ran *ran);

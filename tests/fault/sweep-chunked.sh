@@ -6,7 +6,8 @@
 #     sweep-chunked.sh [NAME [KIND]]
 #
 #     NAME, KIND        only that change, and only of that dataset
-#     BPK_FAULT_FULL    non-empty: every point; otherwise one in BPK_FAULT_THIN, or 41
+#     BPK_FAULT_THIN    one point in so many (41); 1: every point
+#     BPK_FAULT_SEED    which of them
 #     abs_top_builddir  the build folder, with bpk and tests/fault/nth
 set -u
 umask 022
@@ -16,7 +17,7 @@ build=${abs_top_builddir:-$(pwd)}
 BPK=${BPK:-$build/bpk}
 NTH=$build/tests/fault/nth
 THIN=${BPK_FAULT_THIN:-41}
-[ -z "${BPK_FAULT_FULL:-}" ] || THIN=1
+SEED=${BPK_FAULT_SEED:-0}
 
 if grep -qaE '__(asan|tsan|msan)_init' "$BPK"; then
     echo '1..0 # SKIP a sanitizer build'
@@ -130,7 +131,7 @@ sweep() { # NAME KIND
     check "$1" "$2" 0
     points=$(wc -l <calls)
     for action in kill after half short fail:ENOSPC fail:EIO "fail:ENOSPC -s"; do
-        point=$((tried % THIN + 1))
+        point=$(((tried + SEED) % THIN + 1))
         while [ "$point" -le "$points" ]; do
             tried=$((tried + 1))
             fresh "$2"

@@ -3,7 +3,8 @@
  * fails, a reader sees a committed state. So does the next writer, which may die too while it
  * restores the file. Prints TAP.
  *
- *     BPK_FAULT_FULL    non-empty: every point; otherwise one in THIN of them
+ *     BPK_FAULT_THIN    one point in so many; 1: every point; otherwise THIN
+ *     BPK_FAULT_SEED    a number: which points those are
  *     abs_top_builddir  the build folder, with tests/fault/nth and edits
  */
 #include <errno.h>
@@ -15,7 +16,7 @@
 
 #include "fault/run.h"
 
-enum { THIN = 5, SHOWN = 8, SIZE = 6000, MOST = 1 << 16, STATES = 4 };
+enum { THIN = 11, SHOWN = 8, SIZE = 6000, MOST = 1 << 16, STATES = 4 };
 
 struct content {
 	size_t size;
@@ -47,7 +48,6 @@ enum { NSCENARIOS = sizeof scenarios / sizeof scenarios[0] };
 static char program[PATH_MAX];
 static struct content old, states[STATES], seen, left_file, left_journal, now;
 static int nstates, tests, failed_tests;
-static bool full;
 
 /* ---- files ---- */
 
@@ -144,7 +144,7 @@ static const char *recover(void)
 }
 
 /* Keep the journal that the fault at a point left, and kill a recovery at each of its calls
- * (without BPK_FAULT_FULL at some, which differ from point to point). */
+ * (in a thinned sweep at some, which differ from point to point). */
 static const char *kill_recovery(long point)
 {
 	struct fault fault = { .doer = BY_NTH };
@@ -156,8 +156,9 @@ static const char *kill_recovery(long point)
 	load(".f.bpkj", &left_journal);
 	run("recover", "0", &fault, &ran);
 	points = ran.calls.count;
-	for (size_t i = full ? 0 : (size_t)point % THIN; i < 3 * points && wrong == NULL;
-	     i += full ? 1 : THIN) {
+	for (size_t i = 0; i < 3 * points && wrong == NULL; i++) {
+		if (!run_tries(i + (size_t)point, THIN))
+			continue;
 		fault.point = (long)(i / 3) + 1;
 		fault.action = modes[i % 3].action;
 		store("f", &left_file);
@@ -245,7 +246,7 @@ static void sweep_mode(const char *scenario, const struct mode *mode, size_t tur
 	bool ok;
 
 	for (size_t i = 0; i < points; i++)
-		if (full || (i + turn) % THIN == 0)
+		if (run_tries(i + turn, THIN))
 			try_point(&tally, (long)i + 1);
 	ok = tally.points > 0 && tally.right == tally.points;
 	tests++;
@@ -294,11 +295,10 @@ static void clean_up(const char *folder)
 
 int main(void)
 {
-	const char *build = getenv("abs_top_builddir"), *wish = getenv("BPK_FAULT_FULL");
+	const char *build = getenv("abs_top_builddir");
 	char tools[PATH_MAX], folder[] = "/tmp/bpk-sweep-edit-XXXXXX";
 
 	snprintf(tools, sizeof tools, "%s/tests/fault", build != NULL ? build : ".");
-	full = wish != NULL && wish[0] != '\0';
 	if (!run_begin(tools))
 		return 99;
 	if (run_cannot() != NULL) {

@@ -23,7 +23,6 @@ enum { TEXT_MAX = 4096, THIN = 3, SHOWN = 6 };
 static char self[PATH_MAX];
 static char scratch[] = "/dev/shm/bpk-fault-trees-XXXXXX"; /* in memory: no power cut is tested */
 static int tests, failed_tests;
-static bool full;
 
 /* ---- The actions ---- */
 
@@ -466,7 +465,7 @@ static void sweep_mode(const struct row *row, const struct mode *mode, const str
 		struct ran ran;
 
 		if ((mode->transfers && !moves_bytes(calls->names[i])) ||
-		    (!full && (i + turn) % THIN != 0))
+		    !run_tries(i + turn, THIN))
 			continue;
 		wrong = try_point(row, mode, (long)i + 1, &ran);
 		points++;
@@ -512,12 +511,11 @@ static bool is_wanted(const struct row *row, char **words, int count)
 
 int main(int argc, char **argv)
 {
-	const char *build = getenv("abs_top_builddir"), *wish = getenv("BPK_FAULT_FULL");
+	const char *build = getenv("abs_top_builddir");
 	char tools[PATH_MAX];
 
 	if (argc == 3 && strcmp(argv[1], "--do") == 0)
 		return do_row(argv[2]);
-	full = wish != NULL && wish[0] != '\0';
 	snprintf(tools, sizeof tools, "%s/tests/fault", build != NULL ? build : ".");
 	if (realpath("/proc/self/exe", self) == NULL || !run_begin(tools))
 		return 99;
