@@ -31,7 +31,6 @@ struct bpk_journal {
 	struct bpk_identity file; /* the file that it must be about */
 	bool whole;               /* START was read; the members below are valid */
 	uint64_t old_size;        /* of the file before the change */
-	bool marked;              /* it has a MARK: the file may have been overwritten */
 	uint64_t end;             /* of the complete records */
 	struct bpk_regions saved;
 	struct bpk_buf start; /* the payload of START: samples of the file */

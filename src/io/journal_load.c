@@ -138,7 +138,6 @@ static int take(struct bpk_journal *journal, const struct bpk_record *record, st
 	case BPK_RECORD_HEAD_NEXT:
 		return take_head(journal, record, err);
 	case BPK_RECORD_MARK:
-		journal->marked = true;
 		return 0;
 	}
 	return fail_damaged(journal, record->position, err);
@@ -315,25 +314,6 @@ static int compare_file(const struct bpk_journal *journal, uint64_t position, ui
 	return 0;
 }
 
-/* Check that nobody has written to the file since the journal was created. A write within the same
- * tick of the clock goes unnoticed. */
-static int check_times(const struct bpk_journal *journal, int fd, struct bpk_err *err)
-{
-	struct bpk_identity own;
-	struct stat file;
-
-	if (bpk_identity_of(journal->fd, &own, err) != 0)
-		return -1;
-	if (fstat(fd, &file) != 0)
-		return bpk_fail_errno(err, errno, "fstat");
-	if (own.born == 0 ||
-	    (uint64_t)file.st_mtim.tv_sec * 1000000000 + (uint64_t)file.st_mtim.tv_nsec <= own.born)
-		return 0;
-	return bpk_fail(err, BPK_CORRUPT,
-			"its journal %s is cut short, and it was written to after that was made",
-			journal->beside->journal);
-}
-
 /*
  * Tell an unfinished journal from a finished one that was truncated later. A writer that died
  * before it finished the journal has not changed the file since it created the journal, and the
@@ -348,10 +328,6 @@ static int check_cut(const struct bpk_journal *journal, int fd, struct bpk_err *
 
 	if (fstat(journal->fd, &found) != 0)
 		return bpk_fail_errno(err, errno, "its journal %s", journal->beside->journal);
-	if (!journal->marked && found.st_size > 0 &&
-	    (journal->saved.count == 0 || (uint64_t)found.st_size > journal->end) &&
-	    check_times(journal, fd, err) != 0)
-		return -1;
 	if ((uint64_t)found.st_size < position)
 		return 0;
 	behind = (uint64_t)found.st_size - position;
