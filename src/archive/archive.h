@@ -129,7 +129,11 @@ struct bpk_rounds {
 	uint64_t left_out; /* bytes at the file's end that are no whole row of the archive */
 };
 
-/* Append the content of paths ("-": standard input), and commit every interval seconds; committed
+/* Append the content of paths ("-": standard input), and commit once: all of it or nothing. */
+int bpk_archive_append_files(struct bpk_archive *archive, char *const *paths, size_t count,
+			     struct bpk_rounds *rounds, struct bpk_err *err);
+
+/* Append the content of paths, and commit every interval seconds; committed
  * bytes stay when it fails. */
 int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, size_t count,
 			      double interval, struct bpk_rounds *rounds, struct bpk_err *err);

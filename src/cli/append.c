@@ -1,7 +1,6 @@
 /* bpk append: raw bytes added to an archive. */
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "cli/edit.h"
@@ -154,103 +153,6 @@ static const struct bpk_opt *const rows[] = {
 };
 
 static const struct append_args defaults = { .edit = BPK_EDIT_DEFAULTS };
-
-/* ---- all or nothing ---- */
-
-/* The files that are appended, one behind the other. */
-struct inputs {
-	char *const *names;
-	size_t count;
-	struct bpk_source **parts;
-	struct bpk_source *whole;
-};
-
-static void inputs_close(struct inputs *inputs)
-{
-	bpk_source_close(inputs->whole);
-	for (size_t i = 0; inputs->parts != NULL && i < inputs->count; i++)
-		bpk_source_close(inputs->parts[i]);
-	free(inputs->parts);
-}
-
-static int inputs_open(struct inputs *inputs, const struct bpk_archive *archive,
-		       struct bpk_err *err)
-{
-	inputs->parts = bpk_calloc(inputs->count, sizeof *inputs->parts, err);
-	if (inputs->parts == NULL)
-		return -1;
-	for (size_t i = 0; i < inputs->count; i++) {
-		const char *name = inputs->names[i];
-
-		if (bpk_source_open(name, &inputs->parts[i], err) != 0)
-			return bpk_err_subject(err, "%s", bpk_input_name(name));
-		if (bpk_archive_is_not(archive, bpk_source_stat(inputs->parts[i]), name, err) != 0)
-			return -1;
-	}
-	if (bpk_source_join(inputs->parts, inputs->count, &inputs->whole, err) != 0)
-		return bpk_archive_subject(archive, err);
-	return 0;
-}
-
-static int inputs_unchanged(const struct inputs *inputs, struct bpk_err *err)
-{
-	for (size_t i = 0; i < inputs->count; i++)
-		if (bpk_source_unchanged(inputs->parts[i], err) != 0)
-			return bpk_err_subject(err, "%s", bpk_input_name(inputs->names[i]));
-	return 0;
-}
-
-/* Nothing to be appended leaves an archive alone. */
-static int is_empty(const struct inputs *inputs, bool *empty, struct bpk_err *err)
-{
-	struct bpk_view head;
-
-	if (bpk_source_peek(inputs->whole, 1, &head, err) != 0)
-		return bpk_err_subject(err, "%s", bpk_input_name(inputs->names[0]));
-	*empty = head.size == 0;
-	return 0;
-}
-
-static int append_inputs(struct bpk_archive *archive, const struct inputs *inputs,
-			 struct bpk_rounds *done, struct bpk_err *err)
-{
-	uint64_t before = bpk_archive_info(archive)->raw_size;
-	struct bpk_choice choice = { 0 };
-	struct bpk_flow_result result;
-	bool empty = false;
-	int rc;
-
-	if (is_empty(inputs, &empty, err) != 0)
-		return -1;
-	if (empty)
-		return inputs_unchanged(inputs, err);
-	rc = bpk_archive_choose(archive, inputs->whole, &choice, err);
-	if (rc == 0)
-		rc = bpk_archive_append(archive, inputs->whole, inputs->names[0], &choice,
-					&archive->options.slack, &result, err);
-	if (rc == 0)
-		rc = inputs_unchanged(inputs, err);
-	if (rc == 0)
-		rc = bpk_archive_commit(archive, err);
-	if (rc == 0) {
-		done->appended = bpk_archive_info(archive)->raw_size - before;
-		done->commits = 1;
-	}
-	bpk_buf_clear(&choice.why);
-	return rc;
-}
-
-static int append_at_once(struct bpk_archive *archive, char *const *names, size_t count,
-			  struct bpk_rounds *done, struct bpk_err *err)
-{
-	struct inputs inputs = { .names = names, .count = count };
-	int rc = inputs_open(&inputs, archive, err);
-
-	if (rc == 0)
-		rc = append_inputs(archive, &inputs, done, err);
-	inputs_close(&inputs);
-	return rc;
-}
 
 /* ---- frames ---- */
 
@@ -429,7 +331,7 @@ static int append(struct bpk_archive *archive, const struct append_args *args, c
 	if (args->commit_interval != 0)
 		return bpk_archive_append_rounds(archive, names, count, options.interval, done,
 						 err);
-	return append_at_once(archive, names, count, done, err);
+	return bpk_archive_append_files(archive, names, count, done, err);
 }
 
 static int join(struct bpk_archive *archive, const struct append_args *args, char *const *names,
