@@ -164,9 +164,9 @@ static void keep_packing(struct convert *c, struct bpk_wishes *wishes)
 		wishes->pipeline = &c->pipeline;
 }
 
-/* A chunk that says it is many times the archive is a constant, and nobody's wish for such chunks:
- * packing one anew would take its size in memory. Chunks that were packed as blocks rarely pack so
- * well. */
+/* Packing a chunk anew takes its size in memory, which a small archive may put at 2 GB. Constants
+ * have such chunks, and so do trajectories that pack more than 1000 times smaller: these lose their
+ * chunk size, unless the user gives it. */
 static bool keeps_chunk_size(const struct bpk_info *info)
 {
 	enum { ANY = 64 << 20, TIMES = 1024 };

@@ -301,7 +301,8 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 /*
  * What is larger than the largest chunks that bpk makes by itself is put in pieces of the size of
  * the others: then memory is that of a common archive, however large a chunk says it is, and all
- * threads unpack one chunk. Pieces of 1 MiB cost 1 % more time than whole chunks.
+ * threads unpack one chunk. cat of one chunk of 32 MB by one thread takes 0.8 of the processor time
+ * that it takes at once, by delta 0.9.
  */
 enum { LARGE = 4 << 20, PIECE = 1 << 20 };
 
