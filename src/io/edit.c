@@ -142,7 +142,8 @@ static int settle(struct bpk_edit *edit, struct bpk_err *err)
 		return -1;
 	if (journal->fd < 0)
 		return 0;
-	if (journal->whole && bpk_journal_check(journal, edit->fd, err) != 0)
+	if (journal->whole && (bpk_journal_check(journal, edit->fd, err) != 0 ||
+			       bpk_journal_check_saved(journal, edit->fd, err) != 0))
 		return -1;
 	if (journal->whole)
 		bpk_edit_move_end(edit, journal->old_size);

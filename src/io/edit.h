@@ -3,7 +3,7 @@
  *
  * Whenever the process or the machine dies, the file holds its last committed content or can be
  * restored to it: before a byte below the committed end is overwritten, it is saved in an undo
- * journal and the journal is synced. The journal lies beside the file, as .NAME.bpkj; its removal
+ * journal, the new byte is announced there, and the journal is synced. The journal lies beside the file, as .NAME.bpkj; its removal
  * is the commit. A restore cuts off the bytes added behind the end. A change that overwrites
  * nothing a reader can reach (new bytes behind the end, bytes declared free) needs no journal: one
  * small write of the head is the commit.
@@ -97,15 +97,21 @@ void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size);
  * behind the end. */
 int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err);
 
-/*
- * Save size bytes at offset in one step, where single writes would save them one by one, each with
- * a sync. A file with several hard links fails here with BPK_FAILED: its journal would be found
- * under one name only.
- */
+/* Save size bytes at offset. A file with several hard links fails here with BPK_FAILED: its journal
+ * would be found under one name only. */
 int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err);
 
+/*
+ * Write bytes at offset. Below the end of the committed content the old bytes are saved and the new
+ * ones announced in the journal before, with one sync for each call.
+ */
 int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
 		      struct bpk_err *err);
+
+/* The same, and save at_least bytes at offset in the same step: those that later writes will
+ * overwrite. */
+int bpk_edit_write_saving(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
+			  uint64_t at_least, struct bpk_err *err);
 
 /* Read back the content as it will be after the commit. The edit's own thread. */
 int bpk_edit_read_at(struct bpk_edit *edit, uint64_t offset, struct bpk_span out,
@@ -116,8 +122,7 @@ int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err);
 
 /*
  * Commit everything written so far; the content then ends at end. head (may be NULL) is written
- * last, in one write that must not cross a multiple of 512 bytes; no other call should have written
- * its bytes since the last commit. A failure leaves the old content, on disk or by way of the
+ * last, in one write that must not cross a multiple of 512 bytes. A failure leaves the old content, on disk or by way of the
  * journal, and says so. After a failed sync the state on disk is unknown and every further call
  * fails. After a commit more may be written and committed.
  *

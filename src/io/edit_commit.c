@@ -22,25 +22,18 @@ static int check(const struct bpk_edit_head *head, struct bpk_err *err)
 
 /* ---- Through a journal ---- */
 
-/* True if the head was not written to since the last commit; otherwise its bytes do not identify
- * it. */
-static bool is_untouched(const struct bpk_edit *edit, const struct bpk_edit_head *head)
-{
-	const struct bpk_region *region = bpk_regions_from(&edit->journal.saved, head->offset);
-
-	return region == NULL || region->offset >= head->offset + head->bytes.size;
-}
-
 static int announce(struct bpk_edit *edit, const struct bpk_edit_head *head, struct bpk_err *err)
 {
-	bool known = is_untouched(edit, head);
+	const struct bpk_journal_next next = { head->offset, head->bytes };
 	uint64_t end = bpk_min_u64(head->offset + head->bytes.size, edit->end);
+	const struct bpk_region saves[2] = {
+		{ head->offset, end > head->offset ? end - head->offset : 0, 0 },
+	};
 	int rc;
 
 	pthread_rwlock_wrlock(&edit->state_lock);
-	rc = bpk_journal_save(&edit->journal, edit->fd, head->offset,
-			      end > head->offset ? end - head->offset : 0, known ? head : NULL,
-			      edit->options.sync, &edit->broken, err);
+	rc = bpk_journal_save(&edit->journal, edit->fd, saves, &next, edit->options.sync,
+			      &edit->broken, err);
 	pthread_rwlock_unlock(&edit->state_lock);
 	return rc;
 }

@@ -52,17 +52,18 @@ static void remove_unfinished(struct bpk_edit *edit)
 	bpk_journal_close(&edit->journal);
 }
 
-/* Create a journal if necessary and save these bytes in it. The change lock is held; state_lock
- * keeps out reads. */
-static int save_alone(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
+/* Create a journal if necessary, save these bytes in it, and announce next. The change lock is held;
+ * state_lock keeps out reads. */
+static int save_alone(struct bpk_edit *edit, const struct bpk_region saves[2],
+		      const struct bpk_journal_next *next, struct bpk_err *err)
 {
 	int rc;
 
 	pthread_rwlock_wrlock(&edit->state_lock);
 	rc = create_journal(edit, err);
 	if (rc == 0)
-		rc = bpk_journal_save(&edit->journal, edit->fd, offset, size, NULL,
-				      edit->options.sync, &edit->broken, err);
+		rc = bpk_journal_save(&edit->journal, edit->fd, saves, next, edit->options.sync,
+				      &edit->broken, err);
 	if (rc != 0)
 		remove_unfinished(edit);
 	else
@@ -71,26 +72,28 @@ static int save_alone(struct bpk_edit *edit, uint64_t offset, uint64_t size, str
 	return rc;
 }
 
-static int save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
+static int save(struct bpk_edit *edit, const struct bpk_region saves[2],
+		const struct bpk_journal_next *next, struct bpk_err *err)
 {
 	int rc;
 
 	if (bpk_edit_lock_readers_out(edit, err) != 0)
 		return -1;
-	rc = save_alone(edit, offset, size, err);
+	rc = save_alone(edit, saves, next, err);
 	bpk_lock_drop(edit->fd, BPK_LOCK_CHANGE);
 	return rc;
 }
 
-/* Save the bytes from offset to end that lie below the end of the content and are not saved yet. */
-static int save_missing(struct bpk_edit *edit, uint64_t offset, uint64_t end, struct bpk_err *err)
+/* The bytes from offset to end that lie below the end of the content, without those at its
+ * beginning that are saved already. Size 0: all are. */
+static struct bpk_region missing(const struct bpk_edit *edit, uint64_t offset, uint64_t end)
 {
 	uint64_t gap_end;
 
 	end = bpk_min_u64(end, edit->end);
 	if (!bpk_regions_gap(&edit->journal.saved, &offset, end, &gap_end))
-		return 0;
-	return save(edit, offset, end - offset, err);
+		return (struct bpk_region){ 0 };
+	return (struct bpk_region){ offset, end - offset, 0 };
 }
 
 /* The region that needs no saving: free now, and not sampled by the journal's START. */
@@ -106,60 +109,84 @@ static struct bpk_region unsaved(const struct bpk_edit *edit)
 	return (struct bpk_region){ start, end > start ? end - start : 0, 0 };
 }
 
-/* Save the bytes from offset to end before they are overwritten. */
-static int protect(struct bpk_edit *edit, uint64_t offset, uint64_t end, struct bpk_err *err)
+/* True if saved bytes are among size bytes at offset. */
+static bool has_saved(const struct bpk_edit *edit, uint64_t offset, size_t size)
 {
-	struct bpk_region hole = unsaved(edit);
+	const struct bpk_region *region = bpk_regions_from(&edit->journal.saved, offset);
 
-	if (hole.size == 0 || end <= hole.offset || offset >= hole.offset + hole.size)
-		return save_missing(edit, offset, end, err);
-	if (save_missing(edit, offset, hole.offset, err) != 0)
-		return -1;
-	if (end <= hole.offset + hole.size)
+	return size > 0 && region != NULL && region->offset < offset + size;
+}
+
+/* Before bytes are written at offset: save what they overwrite, and as many bytes from offset on as
+ * at_least says; announce them where they overwrite saved bytes. All in one step. */
+static int protect(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes, uint64_t at_least,
+		   struct bpk_err *err)
+{
+	const struct bpk_journal_next next = { offset, bytes };
+	const struct bpk_region hole = unsaved(edit);
+	uint64_t end = offset + bpk_max_u64(bytes.size, at_least),
+		 hole_end = hole.offset + hole.size;
+	struct bpk_region saves[2] = { { 0 } };
+
+	if (hole.size == 0 || end <= hole.offset || offset >= hole_end) {
+		saves[0] = missing(edit, offset, end);
+	} else {
+		saves[0] = missing(edit, offset, bpk_max_u64(hole.offset, offset));
+		saves[1] = missing(edit, hole_end, bpk_max_u64(hole_end, end));
+	}
+	if (saves[0].size == 0 && saves[1].size == 0 && !has_saved(edit, offset, bytes.size))
 		return 0;
-	return save_missing(edit, hole.offset + hole.size, end, err);
+	return save(edit, saves, &next, err);
 }
 
 int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err)
 {
+	const struct bpk_region none[2] = { { 0 } };
+	const struct bpk_journal_next no_bytes = { 0 };
+
 	if (bpk_edit_enter(edit, err) != 0)
 		return -1;
 	if (edit->options.copy || edit->journal.fd >= 0)
 		return bpk_edit_leave(edit, 0);
-	return bpk_edit_leave(edit, save(edit, 0, 0, err));
+	return bpk_edit_leave(edit, save(edit, none, &no_bytes, err));
 }
 
 int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err)
 {
-	uint64_t end;
-
-	if (!bpk_add_u64(offset, size, &end))
-		return bpk_fail(err, BPK_BUG, "bytes to be saved lie past 2^64");
-	if (bpk_edit_enter(edit, err) != 0)
-		return -1;
-	return bpk_edit_leave(edit, edit->options.copy ? 0 : save_missing(edit, offset, end, err));
+	return bpk_edit_write_saving(edit, offset, bpk_view(NULL, 0), size, err);
 }
 
 /* ---- Writing ---- */
 
 static int write_in_place(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
-			  struct bpk_err *err)
+			  uint64_t at_least, struct bpk_err *err)
 {
-	if (protect(edit, offset, offset + bytes.size, err) != 0)
+	if (protect(edit, offset, bytes, at_least, err) != 0)
 		return -1;
-	edit->dirty = true;
+	edit->dirty = edit->dirty || bytes.size > 0;
 	return bpk_full_write_at(edit->fd, offset, bytes, err);
+}
+
+int bpk_edit_write_saving(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
+			  uint64_t at_least, struct bpk_err *err)
+{
+	int rc;
+
+	if (offset > INT64_MAX || bpk_max_u64(bytes.size, at_least) > INT64_MAX - offset)
+		return bpk_fail_errno(err, EFBIG, "write");
+	if (bpk_edit_enter(edit, err) != 0)
+		return -1;
+	if (!edit->options.copy)
+		rc = write_in_place(edit, offset, bytes, at_least, err);
+	else
+		rc = bytes.size > 0 ? bpk_edit_write_copy(edit, offset, bytes, err) : 0;
+	return bpk_edit_leave(edit, rc);
 }
 
 int bpk_edit_write_at(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
 		      struct bpk_err *err)
 {
-	if (offset > INT64_MAX || bytes.size > INT64_MAX - offset)
-		return bpk_fail_errno(err, EFBIG, "write");
-	if (bpk_edit_enter(edit, err) != 0)
-		return -1;
-	return bpk_edit_leave(edit, (edit->options.copy ? bpk_edit_write_copy : write_in_place)(
-					    edit, offset, bytes, err));
+	return bpk_edit_write_saving(edit, offset, bytes, 0, err);
 }
 
 int bpk_edit_read_at(struct bpk_edit *edit, uint64_t offset, struct bpk_span out,

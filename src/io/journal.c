@@ -27,7 +27,7 @@ void bpk_journal_close(struct bpk_journal *journal)
 		close(journal->fd);
 	bpk_regions_clear(&journal->saved);
 	bpk_buf_clear(&journal->start);
-	bpk_buf_clear(&journal->head);
+	bpk_buf_clear(&journal->next);
 	*journal = (struct bpk_journal){
 		.beside = journal->beside,
 		.fd = -1,
@@ -160,10 +160,10 @@ int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
 	return 0;
 }
 
-static int put_gaps(struct bpk_journal *journal, uint64_t *position, int fd, uint64_t offset,
-		    uint64_t end, struct bpk_err *err)
+static int put_gaps(struct bpk_journal *journal, uint64_t *position, int fd,
+		    const struct bpk_region *save, struct bpk_err *err)
 {
-	uint64_t gap_end;
+	uint64_t offset = save->offset, end = offset + save->size, gap_end;
 
 	for (; bpk_regions_gap(&journal->saved, &offset, end, &gap_end); offset = gap_end)
 		if (put_saved(journal, position, fd, offset, gap_end - offset, err) != 0)
@@ -171,19 +171,19 @@ static int put_gaps(struct bpk_journal *journal, uint64_t *position, int fd, uin
 	return 0;
 }
 
-/* List the regions that put_gaps has written from position on; the gaps are the same. */
-static int index_gaps(struct bpk_journal *journal, uint64_t position, uint64_t offset, uint64_t end,
-		      struct bpk_err *err)
+/* List the regions that put_gaps has written from *position on; the gaps are the same. */
+static int index_gaps(struct bpk_journal *journal, uint64_t *position,
+		      const struct bpk_region *save, struct bpk_err *err)
 {
-	uint64_t gap_end;
+	uint64_t offset = save->offset, end = offset + save->size, gap_end;
 
 	while (bpk_regions_gap(&journal->saved, &offset, end, &gap_end)) {
 		const struct bpk_region region = { offset, gap_end - offset,
-						   position + BPK_RECORD_HEAD };
+						   *position + BPK_RECORD_HEAD };
 
 		if (bpk_regions_add(&journal->saved, &region, err) != 0)
 			return -1;
-		position += BPK_RECORD_HEAD + region.size;
+		*position += BPK_RECORD_HEAD + region.size;
 		offset = gap_end;
 	}
 	return 0;
@@ -206,19 +206,30 @@ static int seal(struct bpk_journal *journal, uint64_t *position, bool sync, bool
 	return put_record(journal, position, BPK_RECORD_MARK, 0, bpk_view(NULL, 0), err);
 }
 
-int bpk_journal_save(struct bpk_journal *journal, int fd, uint64_t offset, uint64_t size,
-		     const struct bpk_edit_head *head, bool sync, bool *unsynced,
+/* Announce the bytes of next that lie in the old file. */
+static int put_next(struct bpk_journal *journal, uint64_t *position,
+		    const struct bpk_journal_next *next, struct bpk_err *err)
+{
+	struct bpk_view bytes = next->bytes;
+
+	if (next->offset >= journal->old_size || bytes.size == 0)
+		return 0;
+	bytes.size = (size_t)bpk_min_u64(bytes.size, journal->old_size - next->offset);
+	return put_record(journal, position, BPK_RECORD_NEXT, next->offset, bytes, err);
+}
+
+int bpk_journal_save(struct bpk_journal *journal, int fd, const struct bpk_region saves[2],
+		     const struct bpk_journal_next *next, bool sync, bool *unsynced,
 		     struct bpk_err *err)
 {
-	uint64_t position = journal->end;
+	uint64_t position = journal->end, saved = journal->end;
 
-	if (put_gaps(journal, &position, fd, offset, offset + size, err) != 0)
-		goto fail;
-	if (head != NULL && put_record(journal, &position, BPK_RECORD_HEAD_NEXT, head->offset,
-				       head->bytes, err) != 0)
-		goto fail;
-	if (seal(journal, &position, sync, unsynced, err) != 0 ||
-	    index_gaps(journal, journal->end, offset, offset + size, err) != 0)
+	if (put_gaps(journal, &position, fd, &saves[0], err) != 0 ||
+	    put_gaps(journal, &position, fd, &saves[1], err) != 0 ||
+	    put_next(journal, &position, next, err) != 0 ||
+	    seal(journal, &position, sync, unsynced, err) != 0 ||
+	    index_gaps(journal, &saved, &saves[0], err) != 0 ||
+	    index_gaps(journal, &saved, &saves[1], err) != 0)
 		goto fail;
 	journal->end = position;
 	journal->whole = true;
@@ -331,6 +342,7 @@ int bpk_journal_put_back(const struct bpk_journal *journal, int fd, struct bpk_e
 int bpk_journal_settle(struct bpk_journal *journal, int fd, bool sync, struct bpk_err *err)
 {
 	if (journal->whole && (bpk_journal_check(journal, fd, err) != 0 ||
+			       bpk_journal_check_saved(journal, fd, err) != 0 ||
 			       bpk_journal_put_back(journal, fd, err) != 0))
 		return -1;
 	if (sync && bpk_full_sync_data(fd) != 0)

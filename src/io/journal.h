@@ -2,11 +2,15 @@
  * Inside the room io: the undo journal of a file, .NAME.bpkj beside it. It holds the old content of
  * overwritten bytes, to restore the file or to read its old state.
  *
- *      START | SAVED SAVED ... MARK | SAVED ... MARK | HEAD_NEXT MARK
- *       '--- synced before ----^ the MARK is written; after the MARK the file is overwritten
+ *      START | SAVED ... NEXT MARK | SAVED ... NEXT MARK | NEXT MARK
+ *       '--- synced before --^ the MARK is written; after the MARK the file is overwritten
  *
  * (io/record.h describes the records.) An incomplete record counts as missing, unless a MARK behind
  * it proves that it was complete: then the journal is damaged, and nothing is changed.
+ *
+ * Saved bytes are overwritten only by what a NEXT holds. So each sector of them is the old one, or
+ * the one after some NEXT, or the beginning of one and the end of the other where a write was
+ * interrupted. Anything else was written by another program.
  *
  * A journal is valid for one open file: it belongs to that file's owner, was made for that device
  * and inode, and nobody else has written to the file since. A journal that is not about this file
@@ -34,9 +38,13 @@ struct bpk_journal {
 	uint64_t end;             /* of the complete records */
 	struct bpk_regions saved;
 	struct bpk_buf start; /* the payload of START: samples of the file */
-	bool announces;       /* the commit had begun to write head */
-	uint64_t head_offset;
-	struct bpk_buf head;
+	struct bpk_buf next;  /* of a journal that was read: a bpk_region for each NEXT, in order */
+};
+
+/* Bytes that are about to be written at offset. */
+struct bpk_journal_next {
+	uint64_t offset;
+	struct bpk_view bytes;
 };
 
 void bpk_journal_init(struct bpk_journal *journal, const struct bpk_beside *beside);
@@ -55,12 +63,12 @@ int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
 		       const struct bpk_region *unused, struct bpk_err *err);
 
 /*
- * Save the bytes of the file fd from offset to offset + size that were not saved before, announce
- * head (may be NULL), and make all that durable if sync is set. After a failure none of it counts;
- * *unsynced is true if a sync has failed.
+ * Save the bytes of the file fd in both regions of saves that were not saved before, announce next,
+ * and make all that durable if sync is set. A region of size 0, and no bytes in next, are nothing.
+ * After a failure none of it counts; *unsynced is true if a sync has failed.
  */
-int bpk_journal_save(struct bpk_journal *journal, int fd, uint64_t offset, uint64_t size,
-		     const struct bpk_edit_head *head, bool sync, bool *unsynced,
+int bpk_journal_save(struct bpk_journal *journal, int fd, const struct bpk_region saves[2],
+		     const struct bpk_journal_next *next, bool sync, bool *unsynced,
 		     struct bpk_err *err);
 
 /* Unlink the journal if it still exists. It can be read until it is closed. */
@@ -86,13 +94,21 @@ int bpk_journal_refuse(const struct bpk_journal *journal, struct bpk_err *err, c
  * BPK_CORRUPT. */
 int bpk_journal_check(const struct bpk_journal *journal, int fd, struct bpk_err *err);
 
+/* Check that the saved regions of the file fd hold the old bytes or announced ones; otherwise
+ * BPK_CORRUPT. Of no use beside a writer at work, whose writes may be seen half done. */
+int bpk_journal_check_saved(const struct bpk_journal *journal, int fd, struct bpk_err *err);
+
 /* Read the old content of the file fd; fewer bytes than out.size only at its end. */
 int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offset,
 			struct bpk_span out, size_t *got, struct bpk_err *err);
 
+/* Fill err with the line that says that the file's byte at offset fits neither state. Returns -1. */
+int bpk_journal_fail_stranger(const struct bpk_journal *journal, uint64_t offset,
+			      struct bpk_err *err);
+
 /* ---- Restoring; the caller holds the writer lock ---- */
 
-/* Write the saved bytes back into the file fd and restore its size. Every record is checked again
+/* Write the saved bytes back into the file fd and restore its size. Every record is tested again
  * before the first byte is written. */
 int bpk_journal_put_back(const struct bpk_journal *journal, int fd, struct bpk_err *err);
 

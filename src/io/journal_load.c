@@ -13,10 +13,7 @@
 #include "io/journal_start.h"
 #include "io/record.h"
 
-enum {
-	PIECE = 8 << 10, /* bytes read at a time, on the stack */
-	HEAD_MAX = 512,  /* bytes of a head: one sector */
-};
+enum { PIECE = 8 << 10 }; /* bytes read at a time, on the stack */
 
 static int fail_damaged(const struct bpk_journal *journal, uint64_t position, struct bpk_err *err)
 {
@@ -74,26 +71,17 @@ static int find_record(const struct bpk_journal *journal, uint64_t size, struct 
 	return 0;
 }
 
-static int take_payload(const struct bpk_journal *journal, const struct bpk_record *record,
-			size_t most, struct bpk_buf *out, struct bpk_err *err)
-{
-	if (record->size > most)
-		return fail_damaged(journal, record->position, err);
-	if (bpk_buf_resize(out, (size_t)record->size, err) != 0)
-		return -1;
-	return need(journal, record->position + BPK_RECORD_HEAD, bpk_span(out->data, out->size),
-		    err);
-}
-
 static int take_start(struct bpk_journal *journal, const struct bpk_record *record,
 		      struct bpk_err *err)
 {
+	struct bpk_buf *start = &journal->start;
 	int rc;
 
-	if (journal->end != 0 || record->offset > INT64_MAX)
+	if (journal->end != 0 || record->offset > INT64_MAX || record->size > BPK_JOURNAL_START_MAX)
 		return fail_damaged(journal, record->position, err);
 	journal->old_size = record->offset;
-	if (take_payload(journal, record, BPK_JOURNAL_START_MAX, &journal->start, err) != 0)
+	if (bpk_buf_resize(start, (size_t)record->size, err) != 0 ||
+	    need(journal, BPK_RECORD_HEAD, bpk_span(start->data, start->size), err) != 0)
 		return -1;
 	rc = bpk_journal_start_test(journal, err);
 	journal->whole = rc == 0;
@@ -116,14 +104,15 @@ static int take_saved(struct bpk_journal *journal, const struct bpk_record *reco
 	return bpk_regions_add(&journal->saved, &region, err);
 }
 
-static int take_head(struct bpk_journal *journal, const struct bpk_record *record,
+static int take_next(struct bpk_journal *journal, const struct bpk_record *record,
 		     struct bpk_err *err)
 {
-	if (take_payload(journal, record, HEAD_MAX, &journal->head, err) != 0)
-		return -1;
-	journal->announces = true;
-	journal->head_offset = record->offset;
-	return 0;
+	const struct bpk_region next = { record->offset, record->size,
+					 record->position + BPK_RECORD_HEAD };
+
+	if (next.offset > journal->old_size || next.size > journal->old_size - next.offset)
+		return fail_damaged(journal, record->position, err);
+	return bpk_buf_append(&journal->next, bpk_view(&next, sizeof next), err);
 }
 
 static int take(struct bpk_journal *journal, const struct bpk_record *record, struct bpk_err *err)
@@ -135,8 +124,8 @@ static int take(struct bpk_journal *journal, const struct bpk_record *record, st
 	switch (record->kind) {
 	case BPK_RECORD_SAVED:
 		return take_saved(journal, record, err);
-	case BPK_RECORD_HEAD_NEXT:
-		return take_head(journal, record, err);
+	case BPK_RECORD_NEXT:
+		return take_next(journal, record, err);
 	case BPK_RECORD_MARK:
 		return 0;
 	}

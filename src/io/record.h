@@ -20,7 +20,7 @@ enum { BPK_RECORD_HEAD = 40 };
 enum bpk_record_kind {
 	BPK_RECORD_START = 1, /* offset: the file's old size; payload: see journal_start.c */
 	BPK_RECORD_SAVED,     /* payload: the old bytes at offset */
-	BPK_RECORD_HEAD_NEXT, /* payload: the bytes that the commit writes at offset */
+	BPK_RECORD_NEXT,      /* payload: the bytes that are written at offset next */
 	/*
 	 * No payload. All records before it are durable. So a broken record was damaged later if a
 	 * MARK follows it, and was never finished otherwise.

@@ -101,6 +101,16 @@ static int refuse(struct bpk_source *source, const struct stat *found, const str
 	return take_plain(source, err);
 }
 
+/* A living writer's own bytes are not compared: they may be half written. */
+static int check(const struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	if (bpk_journal_check(journal, fd, err) != 0)
+		return -1;
+	if (bpk_lock_has_writer(fd) || bpk_journal_check_saved(journal, fd, err) == 0)
+		return 0;
+	return bpk_lock_has_writer(fd) ? 0 : -1; /* the next writer puts the old bytes back */
+}
+
 static int take_journal(struct bpk_source *source, const struct stat *found, struct bpk_err *err)
 {
 	struct bpk_shared *shared = source->shared;
@@ -115,7 +125,7 @@ static int take_journal(struct bpk_source *source, const struct stat *found, str
 	pthread_rwlock_wrlock(&shared->state_lock);
 	rc = load(source, found, &why);
 	if (rc == 0 && journal->whole)
-		rc = bpk_journal_check(journal, source->fd, &why);
+		rc = check(journal, source->fd, &why);
 	if (rc != 0)
 		bpk_journal_close(journal);
 	pthread_rwlock_unlock(&shared->state_lock);

@@ -281,7 +281,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
 
 @test "repair: a damaged journal is an error until the user drops it" {
     interrupt blp
-    while [ "$(grep -ao bpkr ".$archive.bpkj" | wc -l)" -lt 3 ]; do # until something is saved
+    while [ "$(grep -ao bpkr ".$archive.bpkj" | wc -l)" -lt 4 ]; do # until something is saved
         at=$((at + 1))
         interrupt_at "$at"
     done

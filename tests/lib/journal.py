@@ -36,7 +36,7 @@ def journal(path, keys, changes):
     size = int(keys.get("size", len(data)))
     known = list(samples(data.ljust(size, b"\0"), size))
     known = {"all": known, "none": [], "some": known[1:]}[keys.get("samples", "all")]
-    version = int(keys.get("version", 2))
+    version = int(keys.get("version", 3))
     numbers = [int(keys.get("device", found.st_dev)), int(keys.get("inode", found.st_ino))]
     if version > 1:
         numbers += [int(keys.get("born", 0)), 0, 0]
@@ -44,7 +44,8 @@ def journal(path, keys, changes):
     out = b"" if keys.get("start") == "no" else record(1, 0, size, start + b"".join(known))
     for i, (offset, text) in enumerate(changes):
         wrong = keys.get("crc") == "wrong" and i + 1 == len(changes)
-        out += record(2, len(out), offset, text, wrong)
+        out += record(2, len(out), offset, text)
+        out += record(3, len(out), offset, data[offset : offset + len(text)], wrong)
     return out if keys.get("mark") == "no" else out + record(4, len(out), 0, b"")
 
 

@@ -658,8 +658,55 @@ static void test_stranger(void **state)
 	poke(in_folder("f"), SIZE / 16 * 10, 1); /* a sample */
 	assert_refused("someone else has written");
 	poke(in_folder("f"), SIZE / 16 * 10, 1);
+	poke(in_folder("f"), 1100, 1); /* saved, and written over */
+	assert_refused("someone else has written at 1024 since");
+	poke(in_folder("f"), 1100, 1);
 	assert_int_equal(truncate(in_folder("f"), SIZE - 1), 0);
 	assert_refused("it ends at 19999, expected 20000");
+}
+
+/* Two writes to saved bytes, which a kill or a power cut may leave in any sector and at any byte. */
+static int leave_two_writes(void)
+{
+	struct bpk_edit *edit;
+	char bytes[1000];
+
+	memset(bytes, '#', sizeof bytes);
+	if (bpk_edit_open(in_folder("f"), &careless, &edit, NULL) != 0 ||
+	    bpk_edit_write_saving(edit, 600, bpk_view(bytes, 700), 1000, NULL) != 0)
+		return 1;
+	memset(bytes, '+', sizeof bytes);
+	return bpk_edit_write_at(edit, 800, bpk_view(bytes, 600), NULL);
+}
+
+static void check_put_back(uint64_t offset, const char *bytes, size_t size)
+{
+	char saved[MOST];
+	size_t had = load_file(in_folder(".f.bpkj"), (uint8_t *)saved);
+	int fd = open(in_folder("f"), O_WRONLY);
+
+	assert_int_equal(pwrite(fd, bytes, size, (off_t)offset), (ssize_t)size);
+	close(fd);
+	bpk_edit_close(open_edit(&careless));
+	assert_file(in_folder("f"), old, SIZE);
+	make_file(in_folder(".f.bpkj"), (const uint8_t *)saved, had);
+}
+
+static void test_torn(void **state)
+{
+	char first[700];
+
+	(void)state;
+	memset(first, '#', sizeof first);
+	assert_int_equal(in_child(leave_two_writes), 0);
+	check_put_back(600, first, 0);   /* both are there */
+	check_put_back(600, first, 0);   /* none is */
+	check_put_back(600, first, 424); /* two sectors of the first */
+	check_put_back(1024, first, 276);
+	check_put_back(600, first, 5); /* a write that ended in a sector */
+	check_put_back(1024, first, 7);
+	poke(in_folder("f"), 1599, 1); /* saved, and not written over */
+	assert_refused("someone else has written at 1536 since");
 }
 
 /* Refused without changes, or correct; files that are no longer journals are ignored. */
@@ -808,7 +855,7 @@ static void test_refusals(void **state)
 	assert_fails(bpk_edit_commit(edit, &crossing, SIZE, &err), BPK_BUG, "crosses a sector");
 	assert_fails(bpk_edit_write_at(edit, INT64_MAX, bpk_view("xy", 2), &err), BPK_FAILED,
 		     "File too large");
-	assert_fails(bpk_edit_save(edit, UINT64_MAX, 2, &err), BPK_BUG, "2^64");
+	assert_fails(bpk_edit_save(edit, UINT64_MAX, 2, &err), BPK_FAILED, "File too large");
 	bpk_edit_close(edit);
 	assert_file(in_folder("f"), old, SIZE);
 }
@@ -1008,6 +1055,7 @@ int main(void)
 		cmocka_unit_test_setup(test_living_writer, setup),
 		cmocka_unit_test_setup(test_readers_beside_commits, setup),
 		cmocka_unit_test_setup(test_stranger, setup),
+		cmocka_unit_test_setup(test_torn, setup),
 		cmocka_unit_test_setup(test_flips, setup),
 		cmocka_unit_test_setup(test_unfinished, setup),
 		cmocka_unit_test_setup(test_links, setup),

@@ -213,18 +213,18 @@ void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_par
 	added->last_raw = parcel->raw_size;
 }
 
-/* Save the bytes that the first chunk begins to overwrite: all that was cut off, in one step, if
+/* Write the first chunk. What it begins to overwrite is saved in one step: all that was cut off, if
  * that is little. */
-static int save_first(struct bpk_bloscpack_editor *e, struct bpk_err *err)
+static int write_first(struct bpk_bloscpack_editor *e, struct bpk_view bytes, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_added *added = &e->added;
 	uint64_t below = e->end - added->base;
 
-	if (below == 0)
-		return e->header.has_offsets ? 0 : bpk_edit_need_journal(e->edit, err);
+	if (below == 0 && !e->header.has_offsets && bpk_edit_need_journal(e->edit, err) != 0)
+		return -1;
 	if (added->cut + 1 < e->header.nchunks || below > e->options.journal_limit)
-		return 0;
-	return bpk_edit_save(e->edit, added->base, below, err);
+		below = 0;
+	return bpk_edit_write_saving(e->edit, added->base, bytes, below, err);
 }
 
 /* True if more bytes would be overwritten than may be saved, or the entries are used up. */
@@ -246,6 +246,7 @@ int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parce
 {
 	struct bpk_bloscpack_added *added = &e->added;
 	size_t size = parcel->packed_size + e->header.checksum->size;
+	struct bpk_view bytes = bpk_view(parcel->packed.data, size);
 
 	*fit = leaves_no_room(e, size) ? BPK_BLOSCPACK_REWRITE : BPK_BLOSCPACK_FITS;
 	if (*fit != BPK_BLOSCPACK_FITS)
@@ -253,9 +254,8 @@ int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parce
 	if (saves_nothing(e))
 		bpk_edit_set_free(e->edit, entry_offset(e, added->cut),
 				  e->header.append_space * BPK_BLOSCPACK_ENTRY_SIZE);
-	if ((added->nchunks == 0 && save_first(e, err) != 0) ||
-	    bpk_edit_write_at(e->edit, added->position, bpk_view(parcel->packed.data, size), err) !=
-		    0)
+	if ((added->nchunks == 0 ? write_first(e, bytes, err)
+				 : bpk_edit_write_at(e->edit, added->position, bytes, err)) != 0)
 		return -1;
 	if (e->header.has_offsets && note_entry(e, err) != 0)
 		return -1;

@@ -125,8 +125,7 @@ int bpk_bloscpack_patch_finish(struct bpk_bloscpack_editor *e, struct bpk_err *e
 
 		n = run_of(p, i, &end);
 		bytes = bpk_view(p->bytes.data + first.at, (size_t)(end - first.offset));
-		if (bpk_edit_save(e->edit, first.offset, bytes.size, err) != 0 ||
-		    bpk_edit_write_at(e->edit, first.offset, bytes, err) != 0)
+		if (bpk_edit_write_at(e->edit, first.offset, bytes, err) != 0)
 			return -1;
 	}
 	return 0;

@@ -164,8 +164,7 @@ static int commit_header(struct contiguous *c, struct bpk_view now, uint64_t end
 
 	if (from + bytes.size <= SECTOR)
 		return bpk_edit_commit(c->edit, &head, end, err);
-	if (bpk_edit_save(c->edit, from, bytes.size, err) != 0 ||
-	    bpk_edit_write_at(c->edit, from, bytes, err) != 0)
+	if (bpk_edit_write_at(c->edit, from, bytes, err) != 0)
 		return -1;
 	return bpk_edit_commit(c->edit, NULL, end, err);
 }
