@@ -140,8 +140,10 @@ static int commit_in_place(struct bpk_edit *edit, const struct bpk_edit_head *he
 	struct old_head old;
 	int rc;
 
-	if (keep_old_head(edit, head, &old, err) != 0 || bpk_edit_sync_file(edit, err) != 0)
+	if (keep_old_head(edit, head, &old, err) != 0)
 		return -1;
+	if (bpk_edit_sync_file(edit, err) != 0)
+		return give_up(edit, err);
 	if (edit->journal.fd >= 0 && head != NULL && announce(edit, head, err) != 0)
 		return -1;
 	if (bpk_edit_lock_readers_out(edit, err) != 0)

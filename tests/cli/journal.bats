@@ -379,3 +379,19 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     done
     [ "$torn" -gt 0 ]
 }
+
+@test "a journal that stays after a failed sync is named" {
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    prepare blp
+    for ((at = 1, stayed = 0; at < 60; at++)); do
+        rm -f "$archive" ".$archive.bpkj"
+        cp was "$archive"
+        "$nth" -n $at -a fail:ENOSPC "$BPK" "${change[@]}" >"$out" 2>"$err" ||
+            [ $? -ne 125 ] || skip "this machine does not let processes be traced"
+        [ -e ".$archive.bpkj" ] || continue
+        stayed=$((stayed + 1))
+        says "its journal .$archive.bpkj stays for the next change"
+    done
+    [ "$stayed" -ge 2 ]
+}
