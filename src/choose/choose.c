@@ -3,10 +3,10 @@
  * The cost is the packed size and, in thousandths, what a recipe that takes longer must gain:
  *
  *      shuffle over none            2    bitshuffle over none       8
- *      delta, bytedelta             3    a prediction               3
+ *      delta, bytedelta             3    records over 16 bytes      2
  *      level 2 over level 1        10    level 3 over level 2      50
  *      filters for each chunk      10    chunks of 4 over 1 MiB    50
- *      by value over by rank       20
+ *      a prediction                 3    by value over by rank     20
  *
  * So what is chosen is at no level more than 1% larger than the best single recipe, as far as samples
  * tell (tests/bench/bench-choice).

@@ -39,6 +39,8 @@ enum {
 
 enum {
 	LEVELS = 4,          /* of Zstd that have a cost of their own */
+	WIDE = 16,           /* bytes of an element whose planes are packed as one */
+	WIDE_COST = 2,       /* cuts.bats: three f8 as one element are not worth it */
 	PREDICTION_COST = 3, /* bench-predict */
 	VALUE_COST = 20,     /* of a prediction by value: it unpacks more slowly than one by rank */
 };
