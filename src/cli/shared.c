@@ -100,9 +100,10 @@ const struct bpk_opt bpk_opt_memory_limit = {
 	.more = "It covers unpacking and packing, with as many threads as fit, what is kept of an "
 		"archive to look inside it, and the tables of the arrays there. The refusal comes "
 		"before the memory is allocated, with status 1. 0 is no limit. The default is half "
-		"of the memory that the machine or the control group has; then looking inside also "
-		"costs no more than an archive of that size is worth, and what is packed is not "
-		"refused.",
+		"of the memory that the machine or the control group has. Without this option an "
+		"archive also gets no more than its size is worth: a block that has to be unpacked "
+		"at once may take 32 MiB or 1024 times the archive, and looking inside is bounded "
+		"likewise. Data that are packed are not refused then.",
 	.group = GROUP_RUN,
 	.environment = "BPK_MEMORY_LIMIT",
 	.max = INT64_MAX,

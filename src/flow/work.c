@@ -334,10 +334,50 @@ int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct
 	return 0;
 }
 
+/* The archive's size times so many; BPK_UNKNOWN where nobody knows it. */
+static uint64_t times_stored(const struct bpk_flow *flow, uint64_t times)
+{
+	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
+	uint64_t size;
+
+	if (info == NULL || info->stored_size == 0 || !bpk_mul_u64(info->stored_size, times, &size))
+		return BPK_UNKNOWN;
+	return size;
+}
+
+/*
+ * Memory follows the bytes that are there: unless the user set a limit, an archive gets ANY bytes,
+ * or TIMES its own size, to unpack what cannot be unpacked in parts. bpk makes no such blocks.
+ */
+static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
+		       const struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	enum { ANY = 32 << 20, TIMES = 1024 };
+	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
+	uint64_t limit = bpk_max_u64(ANY, times_stored(flow, TIMES));
+	size_t unit = parcel->raw_size;
+
+	if (!flow->memory_is_default || !flow->decode || bpk_work_only_proves(flow) ||
+	    chunk.size == 0 || parcel->raw_size <= limit)
+		return 0;
+	if (bpk_worker_ready(worker, err) != 0)
+		return -1;
+	if (is_one_chunk(flow->in, flow->reader) &&
+	    bpk_chunk_piece(worker->ctx, chunk, 0, parcel->raw_size, PIECE, &unit, err) != 0)
+		return bpk_work_subject(flow->in, flow->reader, parcel, err);
+	if (unit <= limit)
+		return 0;
+	bpk_fail(err, BPK_LIMIT, "needs %zu bytes of memory at once, the limit is %llu", unit,
+		 (unsigned long long)limit);
+	return bpk_work_subject(flow->in, flow->reader, parcel, err);
+}
+
 int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,
 			const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err)
 {
 	*size = 0;
+	if (check_worth(worker, flow, parcel, err) != 0)
+		return -1;
 	if (!bpk_work_may_split(flow, parcel->want_size))
 		return 0;
 	if (bpk_worker_ready(worker, err) != 0)
@@ -368,17 +408,6 @@ uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size)
 		first->special == BPK_SPECIAL_NONE && !first->memcpyed &&
 		(first->prediction.size > 0 || first->variable_blocks || first->block_size > PIECE);
 	return at_once ? raw_size : PIECE;
-}
-
-/* The archive's size times so many; BPK_UNKNOWN where nobody knows it. */
-static uint64_t times_stored(const struct bpk_flow *flow, uint64_t times)
-{
-	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
-	uint64_t size;
-
-	if (info == NULL || info->stored_size == 0 || !bpk_mul_u64(info->stored_size, times, &size))
-		return BPK_UNKNOWN;
-	return size;
 }
 
 /* A packed chunk is no larger than its archive. */

@@ -197,7 +197,7 @@ def runs(r):
 def large(r):
     """A single large chunk, for commands that output all of it."""
     size = min(chunk_size_of(r), 1 << 30)
-    kind = r.choice(["zero", "value", "run", "run", "odd"])
+    kind = r.choice(["zero", "value", "run", "run", "odd", "filter"])
     if kind == "zero":
         chunk = special(r.choice([1, 4]), size)
     elif kind == "value":
@@ -205,9 +205,12 @@ def large(r):
     elif kind == "run":
         chunk = streams(size, max(8, size // r.choice([1, 3, 20]) & ~7), run, typesize=8,
                         filters=(0, 0, 0, 0, 0, r.choice([0, 1])))
+    elif kind == "filter":  # blocks that must be whole before a byte of them is known
+        chunk = streams(size, max(8, size // r.choice([1, 3, 20]) & ~7), run, typesize=8,
+                        filters=(0, 0, 0, 0, r.choice([0, 1]), r.choice([2, 3])))
     else:
         chunk = streams(size, max(1, size // r.choice([1, 3, 20])), lambda n, s: struct.pack("<iB", -7, 1))
-    return frame(chunk, stored(entries([0]), 8), size, size, 8 if kind == "run" else 1)
+    return frame(chunk, stored(entries([0]), 8), size, size, 8 if kind in ("run", "filter") else 1)
 
 
 def index(r):
