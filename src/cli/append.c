@@ -27,9 +27,9 @@ static const struct bpk_opt opt_follow = {
 	.type = OPT_FILE,
 	.offset = ARG(follow),
 	.metavar = "FILE",
-	.help = "append what FILE, which is still growing, has more than the archive",
-	.more = "It ends with --pid, --idle, or SIGTERM or SIGINT, which are no errors; SIGUSR1 "
-		"commits at once.",
+	.help = "append new data of FILE while it grows",
+	.more = "Ends with --pid, --idle, SIGTERM or SIGINT, with status 0; SIGUSR1 commits at "
+		"once.",
 };
 
 static const struct bpk_opt opt_pid = {
@@ -38,7 +38,7 @@ static const struct bpk_opt opt_pid = {
 	.offset = ARG(pid),
 	.metavar = "P",
 	.help = "with --follow: end when process P has ended",
-	.more = "What FILE has by then is read first.",
+	.more = "FILE is first read to its end.",
 	.min = 1,
 	.max = INT32_MAX,
 };
@@ -48,7 +48,7 @@ static const struct bpk_opt opt_idle = {
 	.type = OPT_U64,
 	.offset = ARG(idle),
 	.metavar = "SECONDS",
-	.help = "with --follow: end when FILE has not grown for so long",
+	.help = "with --follow: end when FILE has not grown for this time",
 	.min = 1,
 	.max = INT32_MAX,
 };
@@ -58,9 +58,9 @@ static const struct bpk_opt opt_commit_interval = {
 	.type = OPT_U64,
 	.offset = ARG(commit_interval),
 	.metavar = "SECONDS",
-	.help = "commit what came at least so often",
-	.more = "What was committed stays when the command fails or is killed later. By default "
-		"all is committed at the end, and with --follow every 10 seconds.",
+	.help = "commit new data at least this often",
+	.more = "Committed data stays when the command fails or is killed later. By default all "
+		"data is committed at the end, and with --follow every 10 seconds.",
 	.min = 1,
 	.max = INT32_MAX,
 };
@@ -69,17 +69,17 @@ static const struct bpk_opt opt_mend = {
 	.name = "mend",
 	.type = OPT_FLAG,
 	.offset = ARG(mend),
-	.help = "with --follow: where FILE differs from what is committed, believe FILE",
+	.help = "with --follow: correct the archive where FILE differs",
 	.more = "The archive's bytes become those of FILE, from the first difference on. By "
-		"default a difference is an error, but for the counts that programs change in a "
-		"file's head as it grows.",
+		"default a difference is an error, except in the counts that programs update in "
+		"the head of a growing file.",
 };
 
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
 	.type = OPT_FLAG,
 	.offset = ARG(bytes),
-	.help = "append GSD files to an archive of one as bytes, not frame by frame",
+	.help = "append GSD files as bytes, not frame by frame",
 };
 
 static const struct bpk_opt opt_step = {
@@ -95,8 +95,8 @@ static const struct bpk_opt opt_schema = {
 	.type = OPT_TEXT,
 	.offset = ARG(frame.schema),
 	.metavar = "NAME",
-	.help = "create the GSD file where it is missing, with this schema",
-	.more = "Of a file that is there it must be the schema.",
+	.help = "create a missing GSD file with this schema",
+	.more = "An existing file must have this schema.",
 };
 
 static const struct bpk_opt opt_schema_version = {
@@ -104,7 +104,7 @@ static const struct bpk_opt opt_schema_version = {
 	.type = OPT_TEXT,
 	.offset = ARG(frame.schema_version),
 	.metavar = "M.m",
-	.help = "version of the schema; 1.4 of hoomd, else 1.0 by default",
+	.help = "version of the schema; default 1.4 for hoomd, else 1.0",
 };
 
 static const struct bpk_opt opt_application = {
@@ -112,7 +112,7 @@ static const struct bpk_opt opt_application = {
 	.type = OPT_TEXT,
 	.offset = ARG(frame.application),
 	.metavar = "TEXT",
-	.help = "what a new GSD file says that it was written by",
+	.help = "name of the program that writes a new GSD file",
 };
 
 static const struct bpk_opt *const rows[] = {
@@ -412,10 +412,10 @@ const struct bpk_command bpk_command_append = {
 	.synopsis = "[OPTION]... ARCHIVE [FILE]...",
 	.summary = "add raw data to an archive, or a frame to a GSD file",
 	.description =
-		"Packs each FILE, or standard input, behind the content of ARCHIVE, as the archive "
-		"is packed. All of it is added or nothing. With --follow it packs a file that is "
-		"still growing, while others read the archive. Where ARCHIVE is a raw GSD file, "
-		"each operand is NAME=FILE.npy, and all of them are one frame.",
+		"Packs each FILE, or standard input, behind the content of ARCHIVE, with the "
+		"settings of the archive. All data is added, or none. With --follow it packs a "
+		"growing file, while others read the archive. If ARCHIVE is a raw GSD file, each "
+		"operand is NAME=FILE.npy, and all of them are one frame.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct append_args),

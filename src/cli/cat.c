@@ -19,8 +19,8 @@ static const struct bpk_opt opt_bytes = {
 	.offset = ARG(bytes),
 	.metavar = "A:B",
 	.help = "only the raw bytes from A up to, not including, B",
-	.more = "As in Python: a negative number counts from the end, either may be left out, "
-		"and what lies outside the data is cut off. A and B take K, M, G and T.",
+	.more = "As in Python: a negative number counts from the end, A or B may be left out, and "
+		"the range is cut off at the ends of the data. A and B take K, M, G and T.",
 };
 
 static const struct bpk_opt opt_items = {
@@ -37,10 +37,9 @@ static const struct bpk_opt opt_slice = {
 	.offset = ARG(slice),
 	.metavar = "A:B,C,...",
 	.help = "only a part of an array: a range or an index for each dimension",
-	.more = "As in NumPy, in C order: \"0:10,:,3\", \"...,-1\". An index selects, dimensions "
-		"that are not named are whole. Of arrays in Blosc2's formats only the blocks that "
-		"the part touches are unpacked, and where there is nothing to check only these are "
-		"read.",
+	.more = "As in NumPy, in C order: \"0:10,:,3\", \"...,-1\". Missing dimensions are whole. "
+		"Of arrays in Blosc2's formats only the blocks that the part touches are "
+		"unpacked, and without a checksum to test only these are read.",
 };
 
 static const struct bpk_opt opt_force = {
@@ -348,10 +347,9 @@ const struct bpk_command bpk_command_cat = {
 	.synopsis = "[OPTION]... [FILE]...",
 	.summary = "write raw bytes, or a range of them, to standard output",
 	.description =
-		"Unpacks each FILE, or standard input, to standard output. With a range only "
-		"the chunks it touches are read and checked, and only the blocks it needs are "
-		"unpacked. With --name writes one array of a simulation file, be that packed or "
-		"not.",
+		"Unpacks each FILE, or standard input, to standard output. With a range only the "
+		"chunks it touches are read and checked, and only the blocks it needs are "
+		"unpacked. With --name writes one array of a simulation file, packed or not.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct cat_args),

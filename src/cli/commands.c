@@ -7,7 +7,7 @@ static const struct bpk_opt opt_version = {
 	.name = "version",
 	.type = OPT_FLAG,
 	.offset = offsetof(struct bpk_main_args, version),
-	.help = "print the version, what is built in, and what this machine offers",
+	.help = "print the version, the features built in and those of this machine",
 	.group = GROUP_RUN,
 };
 

@@ -502,11 +502,11 @@ static void run_convert_to_chunked(void *args, char **operands, size_t count)
 const struct bpk_command bpk_command_convert_to_chunked = {
 	.name = "convert-to-chunked",
 	.synopsis = "[OPTION]... SRC DIR",
-	.summary = "turn an archive into a chunked directory",
+	.summary = "convert an archive to a chunked directory",
 	.description =
 		"Reads the archive SRC and writes the chunked directory DIR: bpk convert with "
-		"--format chunked. Chunks are carried over as they are where that is possible and "
-		"no other packing is asked for; -v says whether and why not. SRC is kept.",
+		"--format chunked. Chunks are copied unchanged if the formats and options allow "
+		"it; -v prints the reason if they are not. SRC is kept.",
 	.operands = OPERANDS_TREES,
 	.options = rows + 1,
 	.args_size = sizeof(struct bpk_encoding_args),
@@ -517,12 +517,12 @@ const struct bpk_command bpk_command_convert_to_chunked = {
 const struct bpk_command bpk_command_convert = {
 	.name = "convert",
 	.synopsis = "[OPTION]... SRC DST",
-	.summary = "turn an archive into one of another format, or with other options",
+	.summary = "convert an archive to another format, or recompress it",
 	.description =
 		"Reads the archive SRC and writes DST, in the format that -F or the suffix of DST "
-		"names. Chunks are carried over as they are where that is possible and no other "
-		"packing is asked for; -v says whether and why not. Metadata, element type and "
-		"shape come along. SRC is kept.",
+		"names. Chunks are copied unchanged if the formats and options allow it; -v "
+		"prints the reason if they are not. Metadata, element type and shape are kept. "
+		"SRC is kept.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct bpk_encoding_args),

@@ -60,18 +60,18 @@ const struct bpk_opt bpk_opt_filter = {
 	.metavar = "LIST",
 	.help = "filter items before packing, by LIST in its order",
 	.more = "LIST is none, or up to six of shuffle, bitshuffle, delta, bytedelta, trunc:N and "
-		"int_trunc:N, divided by commas; bpk-pack(1) says what they do, and "
-		"bpk-formats(5) which format knows them. With auto, the default, a trial on "
-		"samples decides, or the archive that there is already.",
+		"int_trunc:N, separated by commas. bpk-pack(1) describes the filters, "
+		"bpk-formats(5) the formats that take them. With auto, the default, the existing "
+		"archive decides, or a trial on samples.",
 };
 
 const struct bpk_opt bpk_opt_lossy = {
 	.name = "lossy",
 	.type = OPT_FLAG,
 	.offset = ARG(lossy),
-	.help = "let filters lose what they are told to",
-	.more = "trunc and int_trunc are refused without it. What is unpacked then differs from "
-		"what was packed; what is lost is said on standard error.",
+	.help = "allow filters that lose precision",
+	.more = "trunc and int_trunc need it. The unpacked data then differs from the source; the "
+		"loss is reported on standard error.",
 };
 
 const struct bpk_opt bpk_opt_dictionary = {
@@ -79,9 +79,8 @@ const struct bpk_opt bpk_opt_dictionary = {
 	.type = OPT_FLAG,
 	.offset = ARG(dictionary),
 	.help = "give each chunk a dictionary for its blocks",
-	.more = "For zstd and lz4 in Blosc2's formats, and where it pays: in chunks of many small "
-		"blocks that are alike. c-blosc2 reads parts of such chunks wrongly "
-		"(bpk-formats(5)).",
+	.more = "For zstd and lz4 in Blosc2's formats. It pays in chunks of many small blocks "
+		"that are alike. c-blosc2 reads parts of such chunks wrongly (bpk-formats(5)).",
 };
 
 const struct bpk_opt bpk_opt_typesize = {
@@ -91,8 +90,7 @@ const struct bpk_opt bpk_opt_typesize = {
 	.offset = ARG(typesize),
 	.metavar = "N",
 	.help = "items are N bytes (1 to 255, or auto)",
-	.more = "With auto, the default, a trial on samples decides, or the archive that there "
-		"is already.",
+	.more = "With auto, the default, the existing archive decides, or a trial on samples.",
 };
 
 const struct bpk_opt bpk_opt_chunk_size = {
@@ -102,10 +100,9 @@ const struct bpk_opt bpk_opt_chunk_size = {
 	.offset = ARG(chunk_size),
 	.metavar = "SIZE",
 	.help = "pack SIZE bytes of raw data at a time",
-	.more = "Rounded down to whole items. A byte range is read in whole blocks of the "
-		"chunks it touches, and memory grows with the chunk size and the number of "
-		"threads. By default a trial decides, from 256 KiB to 4 MiB, or the archive that "
-		"there is already.",
+	.more = "Rounded down to whole items. A byte range is read in whole blocks of the chunks "
+		"it touches, and memory grows with the chunk size and the number of threads. By "
+		"default the existing archive decides, or a trial, from 256 KiB to 4 MiB.",
 	.min = 1,
 	.max = BPK_CHUNK_MAX_RAW_SIZE,
 };
@@ -116,7 +113,7 @@ const struct bpk_opt bpk_opt_block_size = {
 	.offset = ARG(block_size),
 	.metavar = "SIZE",
 	.help = "divide chunks into blocks of SIZE bytes",
-	.more = "A block is what must be unpacked to get at any byte of it.",
+	.more = "A block is the smallest part of a chunk that can be unpacked.",
 	.min = 1,
 	.max = BPK_CHUNK_MAX_RAW_SIZE,
 };
@@ -127,8 +124,8 @@ const struct bpk_opt bpk_opt_checksum = {
 	.offset = ARG(checksum),
 	.metavar = "NAME",
 	.help = "protect every chunk with checksum NAME",
-	.more = "By default crc32, or that of the archive that there is already. The checksum "
-		"covers the packed bytes.",
+	.more = "By default crc32, or that of the existing archive. The checksum covers the "
+		"packed bytes.",
 };
 
 const struct bpk_opt bpk_opt_slack = {
@@ -137,10 +134,10 @@ const struct bpk_opt bpk_opt_slack = {
 	.offset = ARG(slack),
 	.metavar = "N|P%",
 	.help = "leave room in each chunk: N bytes, or P percent of it",
-	.more = "bpk-write(1) then changes data in place even where they pack less well than "
-		"before. Every reader of Blosc chunks passes over it. A chunk is never made larger "
-		"than its raw data and 16 bytes, one that does not shrink has no room, and in "
-		"Blosc2's formats the last block has no more than c-blosc2 reads.",
+	.more = "bpk-write(1) can then change data in place even if the new data packs less well. "
+		"Readers of Blosc chunks ignore the room. A chunk never grows beyond its raw "
+		"data and 16 bytes, a chunk that does not shrink has no room, and in Blosc2's "
+		"formats the last block has no more room than c-blosc2 reads.",
 	.max = BPK_CHUNK_MAX_RAW_SIZE,
 };
 
@@ -149,7 +146,7 @@ const struct bpk_opt bpk_opt_no_offsets = {
 	.type = OPT_FLAG,
 	.offset = ARG(no_offsets),
 	.help = "write no table of chunk offsets",
-	.more = "Byte ranges are then found by walking over the chunks, and python bloscpack "
+	.more = "Byte ranges are then found by reading all chunk headers, and python bloscpack "
 		"cannot append.",
 };
 
@@ -159,8 +156,7 @@ const struct bpk_opt bpk_opt_append_space = {
 	.offset = ARG(append_space),
 	.metavar = "N",
 	.help = "leave room in the table of offsets for N more chunks",
-	.more = "By default ten times the number of chunks, as far as that makes sense for "
-		"small archives.",
+	.more = "By default ten times the number of chunks, within bounds for small archives.",
 	.max = INT64_MAX,
 };
 
@@ -169,8 +165,8 @@ const struct bpk_opt bpk_opt_layout = {
 	.type = OPT_LAYOUT,
 	.offset = ARG(layout),
 	.metavar = "NAME",
-	.help = "arrange the files of a directory as NAME has them",
-	.more = "bpk-formats(5) tells the layouts apart.",
+	.help = "arrange the files of a directory in layout NAME",
+	.more = "bpk-formats(5) describes the layouts.",
 };
 
 const struct bpk_opt bpk_opt_superchunk_size = {

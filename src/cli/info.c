@@ -405,12 +405,12 @@ static void run_info(void *args, char **operands, size_t count)
 const struct bpk_command bpk_command_info = {
 	.name = "info",
 	.synopsis = "[OPTION]... [FILE]...",
-	.summary = "say what archives are: sizes, codec, filter, checksum, metadata",
+	.summary = "describe archives: sizes, codec, filter, checksum, metadata",
 	.description =
-		"Prints a line for each FILE; with -v every field and, of simulation files, the "
-		"arrays inside, with -vv also every chunk. Reads no more of an archive than it "
-		"shows, and looks whether its end is there. FILE may be a simulation file that is "
-		"not packed, too.",
+		"Prints a line for each FILE; with -v every field and the arrays of simulation "
+		"files, with -vv also every chunk. Reads only the fields it shows, and tests "
+		"whether the end of the archive is there. FILE may also be a simulation file that "
+		"is not packed.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct bpk_shared),

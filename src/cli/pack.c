@@ -16,10 +16,9 @@ static const struct bpk_opt opt_dtype = {
 	.metavar = "TYPE",
 	.help = "the data is an array of NumPy's TYPE",
 	.more = "As NumPy writes types: <f8, float64, \"[('x', '<f4'), ('n', '<u2')]\". The "
-		"archive "
-		"tells it to other programs, a Bloscpack file in its metadata, so that --metadata "
-		"and --set cannot be given there. Elements are then of that size unless --typesize "
-		"says otherwise; a chunked directory keeps records as columns.",
+		"archive records it for other programs; a Bloscpack file keeps it in its "
+		"metadata, and then refuses --metadata and --set. Elements have that size unless "
+		"--typesize sets another; a chunked directory keeps records as columns.",
 };
 
 static const struct bpk_opt opt_shape = {
@@ -36,10 +35,9 @@ static const struct bpk_opt opt_as_array = {
 	.type = OPT_FLAG,
 	.offset = ARG(as_array),
 	.help = "pack the array inside an .npy file, not the file",
-	.more = "Its head tells what --dtype and --shape would, and the order of the bytes; only "
-		"these are packed. Python bloscpack opens the Bloscpack file as that array, and "
-		"bpk-unpack(1) makes an .npy file of it again, with the head that NumPy "
-		"writes today.",
+	.more = "Its header gives dtype, shape and order; only the bytes behind it are packed. "
+		"Python bloscpack opens the Bloscpack file as that array, and bpk-unpack(1) "
+		"restores an .npy file, with the header of today's NumPy.",
 };
 
 static const struct bpk_opt opt_predict = {
@@ -47,9 +45,9 @@ static const struct bpk_opt opt_predict = {
 	.type = OPT_FLAG,
 	.offset = ARG(predict),
 	.help = "predict numbers from the frames, or neighbours, before them",
-	.more = "For formats b2frame and b2sparse, and for frames and grids of numbers: simulation "
-		"files that bpk knows, or what --dtype and --shape say. Smooth data pack smaller, "
-		"and come back to the bit, but bpk alone can unpack them.",
+	.more = "For formats b2frame and b2sparse, and for frames and grids of numbers: in "
+		"simulation files that bpk knows, or as --dtype and --shape describe them. Smooth "
+		"data packs smaller, and every bit is restored, but only bpk can unpack it.",
 };
 
 static const struct bpk_opt opt_key_frames = {
@@ -57,9 +55,9 @@ static const struct bpk_opt opt_key_frames = {
 	.type = OPT_U64,
 	.offset = ARG(key_frames),
 	.metavar = "K",
-	.help = "with --predict: start anew after at most K frames",
-	.more = "To read a frame no more than K of them, 2 at least, are unpacked. By default 16, "
-		"or as many as make 4 MiB, but no more than make 64 MiB.",
+	.help = "with --predict: start again after at most K frames",
+	.more = "At most K frames, and at least 2, are unpacked to read one. By default 16, or as "
+		"many as make 4 MiB, but no more than make 64 MiB.",
 	.min = 2,
 	.max = UINT32_MAX,
 };
@@ -70,7 +68,7 @@ static const struct bpk_opt opt_metadata = {
 	.offset = ARG(metadata),
 	.metavar = "FILE",
 	.help = "store the JSON text in FILE with the data",
-	.more = "The text is kept as it is; numbers keep their digits.",
+	.more = "The text is kept unchanged; numbers keep their digits.",
 };
 
 static const struct bpk_opt opt_set = {
@@ -79,7 +77,7 @@ static const struct bpk_opt opt_set = {
 	.offset = ARG(set),
 	.metavar = "KEY=VALUE",
 	.help = "set one member of the metadata; may be repeated",
-	.more = "VALUE is JSON (a number, true, a quoted text, a list ...); what is no JSON is "
+	.more = "VALUE is JSON (a number, true, a quoted text, a list ...); anything else is "
 		"taken as a text.",
 };
 
@@ -88,7 +86,7 @@ static const struct bpk_opt opt_compare = {
 	.type = OPT_FLAG,
 	.offset = ARG(compare),
 	.help = "unpack every chunk again and compare before it is written",
-	.more = "A checksum of packed bytes would not find an encoder's mistake.",
+	.more = "A checksum of packed bytes does not detect an encoder's mistake.",
 };
 
 static const struct bpk_opt opt_stream_size = {
@@ -96,9 +94,9 @@ static const struct bpk_opt opt_stream_size = {
 	.type = OPT_SIZE,
 	.offset = ARG(stream_size),
 	.metavar = "SIZE",
-	.help = "standard input will bring exactly SIZE bytes",
-	.more = "The archive's header can then say how many chunks follow although it is "
-		"written to a pipe, and older Bloscpack readers understand it.",
+	.help = "standard input has exactly SIZE bytes",
+	.more = "The header of an archive in a pipe then holds the number of chunks, and older "
+		"Bloscpack readers understand it.",
 	.max = INT64_MAX,
 };
 
@@ -107,10 +105,10 @@ static const struct bpk_opt opt_plain = {
 	.type = OPT_FLAG,
 	.offset = ARG(plain),
 	.help = "pack plain bytes, without looking for arrays in them",
-	.more = "Else a simulation file that bpk knows is cut into chunks along the arrays in it, "
-		"where that makes it smaller, each kind of them with an element size and filters "
-		"of its own. --chunk-size, --block-size, --typesize and --dtype, too, make all "
-		"chunks alike.",
+	.more = "By default a simulation file that bpk knows is cut into chunks at array "
+		"boundaries if that makes it smaller, and each kind of array gets its own element "
+		"size and filters. --chunk-size, --block-size, --typesize and --dtype also make "
+		"all chunks alike.",
 };
 
 static const struct bpk_opt *const rows[] = {
@@ -335,9 +333,9 @@ const struct bpk_command bpk_command_pack = {
 	.synopsis = "[OPTION]... [FILE]...",
 	.summary = "pack files, or standard input, into archives",
 	.description =
-		"Packs each FILE into FILE.blp beside it and keeps FILE. Without FILE, or with "
-		"-, packs standard input to standard output. Element size, filter, chunk and "
-		"block size are chosen by trial on samples; -v says what was chosen and why.",
+		"Packs each FILE into FILE.blp beside it and keeps FILE. Without FILE, or with -, "
+		"packs standard input to standard output. Element size, filter, chunk and block "
+		"size are chosen by trial on samples; -v prints the choice and its reason.",
 	.operands = OPERANDS_FILES,
 	.options = rows,
 	.args_size = sizeof(struct bpk_pack_args),

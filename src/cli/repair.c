@@ -19,46 +19,45 @@ static const struct bpk_opt opt_repack = {
 	.name = "repack",
 	.type = OPT_FLAG,
 	.offset = ARG(repack),
-	.help = "leave out what nothing in the archive refers to",
-	.more = "Changes leave holes in frames, and in sparse frames files that are no part of "
-		"them. Chunks are carried over as they are, once their checksums were tested.",
+	.help = "remove bytes that nothing in the archive refers to",
+	.more = "Changes leave holes in frames, and unused files in sparse frames. Chunks are "
+		"copied unchanged, after a test of their checksums.",
 };
 
 static const struct bpk_opt opt_reseal = {
 	.name = "reseal",
 	.type = OPT_FLAG,
 	.offset = ARG(reseal),
-	.help = "write digests anew after another program changed a frame",
-	.more = "What still has one of the old digests, or unpacks, is sealed. Where a chunk does "
-		"neither, FILE is damaged and stays as it is.",
+	.help = "renew the digests after another program changed a frame",
+	.more = "A chunk is accepted if it matches an old digest, or unpacks. Otherwise FILE is "
+		"damaged and stays unchanged.",
 };
 
 static const struct bpk_opt opt_in_place = {
 	.name = "in-place",
 	.type = OPT_FLAG,
 	.offset = ARG(in_place),
-	.help = "settle a change that was interrupted",
-	.more = "What was not committed is put back by the journal, what was committed is carried "
-		"out by the list of changes, if it is valid. The next change does the same.",
+	.help = "settle an interrupted change",
+	.more = "A journal restores the bytes that were saved, a valid list of changes is carried "
+		"out. The next command that changes the archive does the same.",
 };
 
 static const struct bpk_opt opt_use_journal = {
 	.name = "use-journal",
 	.type = OPT_FLAG,
 	.offset = ARG(use_journal),
-	.help = "the same by a journal that was made for another file",
-	.more = "For a copy, or a restored backup, of an archive and its journal or list: only "
-		"device, inode and time of birth may be another file's, and the owner the user. A "
-		"journal of anyone else than the user and FILE's owner is never used.",
+	.help = "the same with a journal that was made for another file",
+	.more = "For a copy, or a restored backup, of an archive with its journal or list: only "
+		"device, inode and time of birth may differ, and the owner may be the user. A "
+		"journal of a user other than this user and FILE's owner is never used.",
 };
 
 static const struct bpk_opt opt_drop_journal = {
 	.name = "drop-journal",
 	.type = OPT_FLAG,
 	.offset = ARG(drop_journal),
-	.help = "remove the journal or list of changes, whatever it is",
-	.more = "FILE stays as it lies, which may be a mix of old and new where the journal was "
-		"valid.",
+	.help = "remove the journal or list of changes, valid or not",
+	.more = "FILE stays unchanged, and may be a mix of old and new if the journal was valid.",
 };
 
 static const struct bpk_opt *const rows[] = {
@@ -279,13 +278,12 @@ const struct bpk_command bpk_command_repair = {
 	.synopsis = "[OPTION]... FILE...",
 	.summary = "put archives in order: interrupted changes, holes, digests",
 	.description =
-		"Says whether a change of each FILE was interrupted and is pending (status 3), or "
-		"has left a journal that is not about FILE and is not used (status 1), and changes "
-		"nothing. With --in-place settles what is pending. With --repack writes each FILE "
-		"without the bytes that nothing in it refers to, "
-		"which changes leave behind in Blosc2 frames, and puts it in FILE's place, all or "
-		"nothing. What has no holes is left as it is. With --reseal writes the digests of "
-		"FILE anew after another program changed it.",
+		"Reports whether a change of each FILE was interrupted and is pending (status 3), "
+		"or left a journal that does not belong to FILE (status 1), and changes nothing. "
+		"--in-place settles a pending change. --repack rewrites each FILE without the "
+		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
+		"--reseal renews the digests of FILE after another program changed it. An archive "
+		"that needs no repair stays unchanged.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct repair_args),

@@ -20,9 +20,8 @@ const struct bpk_opt bpk_opt_output = {
 	.offset = SHARED(output),
 	.metavar = "FILE",
 	.help = "write to FILE; - is standard output",
-	.more = "Needs a single source. FILE may be a link, a device or a FIFO, which are then "
-		"written to, but no link of another user in a sticky folder that everyone may "
-		"write to.",
+	.more = "Needs a single source. FILE may be a link, a device or a FIFO, but not another "
+		"user's link in a sticky directory that everyone may write to.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -43,7 +42,7 @@ const struct bpk_opt bpk_opt_force = {
 	.type = OPT_FLAG,
 	.offset = SHARED(force),
 	.help = "replace existing files; write binary data to a terminal",
-	.more = "The old file stays as it was until the new one is whole.",
+	.more = "The old file stays unchanged until the new one is complete.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -72,8 +71,8 @@ const struct bpk_opt bpk_opt_no_sync = {
 	.type = OPT_FLAG,
 	.offset = SHARED(no_sync),
 	.help = "do not wait until the result is on the disk",
-	.more = "A power cut soon afterwards may then cost the result, or leave wrong content that "
-		"bpk-verify(1) passes.",
+	.more = "A power cut soon afterwards may lose the result, or leave wrong content that "
+		"bpk-verify(1) does not detect.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -83,9 +82,9 @@ const struct bpk_opt bpk_opt_threads = {
 	.type = OPT_U64,
 	.offset = SHARED(threads),
 	.metavar = "N",
-	.help = "use N threads; 0 (default): all that are usable",
-	.more = "What is usable follows from CPU affinity, the control group's quota and "
-		"SLURM_CPUS_PER_TASK. The result is the same for every N.",
+	.help = "use N threads; 0 (default): all usable ones",
+	.more = "CPU affinity, the control group's quota and SLURM_CPUS_PER_TASK limit the usable "
+		"threads. The result is the same for every N.",
 	.group = GROUP_RUN,
 	.environment = "BPK_THREADS",
 	.max = 1024,
@@ -96,14 +95,14 @@ const struct bpk_opt bpk_opt_memory_limit = {
 	.type = OPT_SIZE,
 	.offset = SHARED(memory_limit),
 	.metavar = "SIZE",
-	.help = "refuse what would need more than SIZE of memory",
-	.more = "It covers unpacking and packing, with as many threads as fit, what is kept of an "
-		"archive to look inside it, and the tables of the arrays there. The refusal comes "
-		"before the memory is allocated, with status 1. 0 is no limit. The default is half "
-		"of the memory that the machine or the control group has. Without this option an "
-		"archive also gets no more than its size is worth: a block that has to be unpacked "
-		"at once may take 32 MiB or 1024 times the archive, and looking inside is bounded "
-		"likewise. Data that are packed are not refused then.",
+	.help = "refuse work that needs more than SIZE of memory",
+	.more = "The limit covers packing and unpacking, with as many threads as fit, and the "
+		"parts of an archive and tables of arrays kept to look inside it. Work over the "
+		"limit is refused with status 1 before the memory is allocated. 0 is no limit. "
+		"The default is half of the memory of the machine or the control group. Without "
+		"this option the size of the archive sets a second limit: a block that must be "
+		"unpacked at once may take 32 MiB or 1024 times the archive, and looking inside "
+		"is bounded likewise. Packing is not refused then.",
 	.group = GROUP_RUN,
 	.environment = "BPK_MEMORY_LIMIT",
 	.max = INT64_MAX,
@@ -129,7 +128,7 @@ const struct bpk_opt bpk_opt_max_output = {
 	.type = OPT_SIZE,
 	.offset = SHARED(max_output),
 	.metavar = "SIZE",
-	.help = "refuse what unpacks to more than SIZE",
+	.help = "refuse archives that unpack to more than SIZE",
 	.more = "For archives from strangers: a small one may unpack to a very large file.",
 	.max = UINT64_MAX,
 };
@@ -139,7 +138,7 @@ const struct bpk_opt bpk_opt_quiet = {
 	.name = "quiet",
 	.type = OPT_FLAG,
 	.offset = SHARED(quiet),
-	.help = "say nothing but errors",
+	.help = "print errors only",
 	.group = GROUP_RUN,
 };
 
@@ -148,7 +147,7 @@ const struct bpk_opt bpk_opt_verbose = {
 	.name = "verbose",
 	.type = OPT_COUNT,
 	.offset = SHARED(verbose),
-	.help = "say more; twice: even more",
+	.help = "print more; twice: even more",
 	.group = GROUP_RUN,
 };
 
@@ -168,8 +167,8 @@ const struct bpk_opt bpk_opt_json = {
 	.type = OPT_FLAG,
 	.offset = SHARED(json),
 	.help = "print results as JSON, one object a line",
-	.more = "Sizes are integers in bytes, what is unknown is null, and a path that is not "
-		"UTF-8 comes as path_b64.",
+	.more = "Sizes are integers in bytes, unknown values are null, and a path that is not "
+		"UTF-8 is printed as path_b64.",
 	.group = GROUP_RUN,
 };
 
@@ -217,8 +216,8 @@ const struct bpk_opt bpk_opt_no_marker = {
 	.type = OPT_FLAG,
 	.offset = SHARED(no_marker),
 	.help = "accept a stream that ends without an end marker",
-	.more = "An archive that was written to a pipe does not say how long it is, and bpk "
-		"ends it with a marker, so that a cut is noticed. Other programs write none.",
+	.more = "An archive written to a pipe does not record its length; bpk ends it with a "
+		"marker, so that a cut is noticed. Other programs write no marker.",
 };
 
 const struct bpk_opt bpk_opt_name = {
@@ -227,8 +226,8 @@ const struct bpk_opt bpk_opt_name = {
 	.offset = SHARED(pick.name),
 	.metavar = "NAME",
 	.help = "only the array NAME inside the data",
-	.more = "FILE may be an archive or the raw file itself: bpk knows the arrays of simulation "
-		"files by their names, which bpk-info(1) shows with -v.",
+	.more = "FILE may be an archive or the raw file itself: bpk knows the arrays of "
+		"simulation files by name; bpk-info(1) -v lists them.",
 };
 
 const struct bpk_opt bpk_opt_frames = {
@@ -236,15 +235,15 @@ const struct bpk_opt bpk_opt_frames = {
 	.type = OPT_RANGE,
 	.offset = SHARED(pick.frames),
 	.metavar = "A:B",
-	.help = "that array in the frames from A up to, not including, B",
-	.more = "As in Python. By default in all frames, one after the other.",
+	.help = "the array in the frames from A up to, not including, B",
+	.more = "As in Python. By default the arrays of all frames are concatenated.",
 };
 
 const struct bpk_opt bpk_opt_no_defaults = {
 	.name = "no-defaults",
 	.type = OPT_FLAG,
 	.offset = SHARED(pick.no_defaults),
-	.help = "leave out frames that do not hold the array themselves",
-	.more = "Otherwise the file's schema says what stands for it: in hoomd's, the array of "
-		"frame 0, or a constant; and a frame for which nothing does is an error.",
+	.help = "leave out frames that do not hold the array",
+	.more = "By default such a frame gets the default of the file's schema: in hoomd's, the "
+		"array of frame 0, or a constant. A frame without a default is an error.",
 };

@@ -21,8 +21,8 @@ static const struct bpk_opt opt_extract = {
 	.type = OPT_FLAG,
 	.offset = ARG(extract),
 	.help = "extract the members of a tar",
-	.more = "Nothing is ever written outside the directory: what would lead there is left "
-		"out, with a line and status 4.",
+	.more = "Nothing is ever written outside the directory: members that lead outside are "
+		"left out, with a line and status 4.",
 };
 
 static const struct bpk_opt opt_file = {
@@ -48,7 +48,7 @@ static const struct bpk_opt opt_raw = {
 	.name = "raw",
 	.type = OPT_FLAG,
 	.offset = ARG(raw),
-	.help = "store what the datasets unpack to",
+	.help = "store the raw content of the datasets",
 	.more = "Each is unpacked on its way into the tar, under its name without the suffix of "
 		"its format.",
 };
@@ -58,7 +58,7 @@ static const struct bpk_opt opt_date = {
 	.type = OPT_U64,
 	.offset = ARG(date),
 	.metavar = "SECONDS",
-	.help = "store that time, no owner and plain permissions with all members",
+	.help = "store this time, no owner and plain permissions with all members",
 	.more = "Seconds since 1970. Equal contents then give equal bytes on every machine.",
 	.environment = "SOURCE_DATE_EPOCH",
 	.max = INT64_C(253402300799), /* the year 9999 */
@@ -170,11 +170,11 @@ static void run_tar(void *arg, char **operands, size_t count)
 const struct bpk_command bpk_command_tar = {
 	.name = "tar",
 	.synopsis = "[OPTION]... DATASET...",
-	.summary = "store packed datasets, or what they unpack to, in a tar; list, extract",
+	.summary = "store datasets, packed or raw, in a tar; list or extract one",
 	.description =
 		"Writes a tar of each DATASET, an archive in a file or a directory, to standard "
-		"output. With -t lists a tar, with -x extracts one; then TAR stands in place of "
-		"DATASET, or comes with -f, or from standard input.",
+		"output. With -t lists a tar, with -x extracts one: TAR is then the operand, the "
+		"file of -f, or standard input.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct bpk_tar_args),

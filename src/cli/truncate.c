@@ -16,8 +16,8 @@ static const struct bpk_opt opt_bytes = {
 	.type = OPT_OFFSET,
 	.offset = ARG(bytes),
 	.metavar = "N",
-	.help = "keep the first N raw bytes; -N leaves out the last N",
-	.more = "K, M, G and T may stand behind it.",
+	.help = "keep the first N raw bytes; -N removes the last N",
+	.more = "N takes the suffixes K, M, G and T.",
 };
 
 static const struct bpk_opt opt_items = {
@@ -33,8 +33,8 @@ static const struct bpk_opt opt_frames = {
 	.type = OPT_OFFSET,
 	.offset = ARG(frames),
 	.metavar = "N",
-	.help = "of a raw GSD file: keep the first N frames; -N leaves out the last N",
-	.more = "What a writer that died has torn behind them goes, too.",
+	.help = "of a raw GSD file: keep the first N frames; -N removes the last N",
+	.more = "An incomplete frame of a killed writer behind them is removed, too.",
 };
 
 static const struct bpk_opt *const rows[] = {
@@ -143,9 +143,9 @@ const struct bpk_command bpk_command_truncate = {
 	.synopsis = "[OPTION]... --bytes N|--items N|--frames N ARCHIVE",
 	.summary = "shorten an archive or a GSD file",
 	.description =
-		"Keeps the first N raw bytes or items of ARCHIVE and gives up the rest. A chunk "
-		"that is cut is packed anew as it was packed. Archives only get shorter: what is "
-		"longer is an error. With --frames it shortens a raw GSD file.",
+		"Keeps the first N raw bytes or items of ARCHIVE and removes the rest. The chunk "
+		"that holds the new end is recompressed with its old settings. An archive shorter "
+		"than N is an error. With --frames it shortens a raw GSD file.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct truncate_args),

@@ -21,18 +21,17 @@ static const struct bpk_opt opt_raw = {
 	.name = "raw",
 	.type = OPT_FLAG,
 	.offset = ARG(bare),
-	.help = "write an array's bytes alone, whatever the result is called",
-	.more = "Without it an array that is unpacked to a name ending in .npy becomes a NumPy "
-		"file.",
+	.help = "write an array's bytes alone, for any name of the result",
+	.more = "By default an array unpacked to a name ending in .npy becomes a NumPy file.",
 };
 
 static const struct bpk_opt opt_keep_broken = {
 	.name = "keep-broken",
 	.type = OPT_FLAG,
 	.offset = ARG(keep_broken),
-	.help = "when the archive is damaged, keep what came before as NAME.partial",
-	.more = "Without it a damaged archive leaves no file. The status is that of damage "
-		"either way.",
+	.help = "keep the data before damage as NAME.partial",
+	.more = "By default a damaged archive leaves no file. The status is that of damage either "
+		"way.",
 	.group = GROUP_OUTPUT,
 };
 
@@ -354,13 +353,13 @@ static void run_unpack(void *arg, char **operands, size_t count)
 const struct bpk_command bpk_command_unpack = {
 	.name = "unpack",
 	.synopsis = "[OPTION]... [FILE]...",
-	.summary = "give back the raw data of archives",
+	.summary = "restore the raw data of archives",
 	.description =
 		"Unpacks each FILE.blp into FILE beside it and keeps FILE.blp. The format is "
 		"recognised by content. Without FILE, or with -, unpacks standard input to "
-		"standard output. With --name writes one array of a simulation file, be that "
-		"packed or not, as a NumPy file: of several frames with an axis for them in front, "
-		"or, where the name of the result ends in .npz, as a file for each.",
+		"standard output. With --name writes one array of a simulation file, packed or "
+		"not, as a NumPy file, with an axis in front for several frames; a result whose "
+		"name ends in .npz has a member for each frame.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct unpack_args),

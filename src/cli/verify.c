@@ -28,9 +28,8 @@ static const struct bpk_opt opt_recursive = {
 	.type = OPT_FLAG,
 	.offset = ARG(recursive),
 	.help = "verify all archives below the directories named",
-	.more = "A chunked directory is one archive. Files that are no archives are passed over, "
-		"unless their name says that they "
-		"should be.",
+	.more = "A chunked directory is one archive. Other files are passed over, unless they "
+		"have the name of an archive.",
 };
 
 static const struct bpk_opt *const rows[] = {
@@ -335,9 +334,9 @@ const struct bpk_command bpk_command_verify = {
 	.summary = "prove that archives are whole",
 	.description =
 		"Accounts for every byte of each FILE, tests every checksum and unpacks every "
-		"chunk, writing nothing. Says nothing when all is well; -v says so, and what "
-		"no checksum protects. Goes on after a damaged file. Of raw GSD files it "
-		"looks at every entry of their tables.",
+		"chunk. Writes nothing, and prints nothing when all is well; -v prints a line, "
+		"with the fields that no checksum protects. Goes on after a damaged file. Of raw "
+		"GSD files it tests every entry of their tables.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct verify_args),

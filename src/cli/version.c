@@ -74,7 +74,7 @@ static void run_version(void *args, char **operands, size_t count)
 const struct bpk_command bpk_command_version = {
 	.name = "version",
 	.synopsis = "[OPTION]...",
-	.summary = "print the version and what is built in",
+	.summary = "print the version and the features built in",
 	.description = "Prints the version of bpk, its codecs with their libraries' versions, its "
 		       "checksums and formats, the vector instructions in use, the threads that "
 		       "--threads 0 means, and the memory that is the default limit.",

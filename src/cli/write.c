@@ -18,7 +18,7 @@ static const struct bpk_opt opt_at = {
 	.offset = offsetof(struct write_args, at),
 	.metavar = "BYTE",
 	.help = "the first raw byte that is overwritten",
-	.more = "K, M, G and T may stand behind it; a negative number counts from the end.",
+	.more = "BYTE takes the suffixes K, M, G and T; a negative number counts from the end.",
 };
 
 static const struct bpk_opt *const rows[] = {
@@ -119,8 +119,8 @@ const struct bpk_command bpk_command_write = {
 	.summary = "overwrite a range of an archive's raw bytes",
 	.description =
 		"Overwrites the raw bytes of ARCHIVE from BYTE on with FILE, or standard input. "
-		"The range must lie inside of the archive. Only the chunks that it touches are "
-		"packed anew, each as it was packed, and changed in place where they fit.",
+		"The range must lie inside the archive. Only the chunks that it touches are "
+		"recompressed, with their old settings, and changed in place if they fit.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct write_args),
