@@ -249,7 +249,7 @@ static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *er
 	return bpk_content_copy_slice(naming->content, item, &slice, naming->draft, err);
 }
 
-/* The file's only array, of which a slice is wanted. */
+/* The file's only array, for a slice of it. */
 static int write_only(struct naming *naming, struct bpk_err *err)
 {
 	struct bpk_item item;

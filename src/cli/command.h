@@ -7,7 +7,7 @@
 #include "cli/opt.h"
 #include "format/format.h"
 
-/* What a command's operands are; completions offer them. */
+/* The kind of a command's operands; completions offer them. */
 enum bpk_operands {
 	OPERANDS_NONE,
 	OPERANDS_FILES,    /* any files */
@@ -36,7 +36,7 @@ struct bpk_shared {
 	uint64_t memory_limit;
 	bool memory_given;
 	uint64_t max_output;  /* BPK_UNKNOWN: any */
-	uint64_t chunk_limit; /* chunks that unpack to more are refused; 0: none. No option */
+	uint64_t chunk_limit; /* chunks that unpack to more are refused; 0: no limit. No option */
 
 	bool to_stdout;
 	const char *output;
@@ -45,19 +45,19 @@ struct bpk_shared {
 	bool remove; /* --rm */
 	bool no_sync;
 
-	const struct bpk_format *format; /* NULL: by content, or by what the output is called */
+	const struct bpk_format *format; /* NULL: by content, or by the output's name */
 	bool no_check;
 	bool no_marker;
-	bool judges;                   /* its verdict tells of a pending change; no option */
+	bool judges; /* its verdict tells of a pending change; no option */
 	struct bpk_pick pick;
-	struct bpk_taken *taken; /* what no result may replace, or NULL; no option */
+	struct bpk_taken *taken; /* files that no result may replace, or NULL; no option */
 	bool as_stored;          /* read chunks as they lie, those of arrays too; no option */
 };
 
-/* All options were taken: fill in what follows from them. Returns shared. */
+/* All options were taken: fill in the members derived from them. Returns shared. */
 const struct bpk_shared *bpk_shared_settle(struct bpk_shared *shared);
 
-/* What --memory-limit is where it is not given: half of the memory that this process may use. */
+/* The default of --memory-limit: half of the memory that this process may use. */
 uint64_t bpk_memory_default(void);
 
 /* The arguments of bpk itself, before any command. */
@@ -90,16 +90,16 @@ extern const struct bpk_command bpk_command_pack, bpk_command_unpack, bpk_comman
 	bpk_command_write, bpk_command_meta, bpk_command_convert, bpk_command_convert_to_chunked,
 	bpk_command_tar, bpk_command_repair, bpk_command_help, bpk_command_version;
 
-/* By name; NULL when there is none. */
+/* By name; NULL if not found. */
 const struct bpk_command *bpk_command_find(const char *name);
 
 /* Report an unknown command as BPK_USAGE, with the one that was probably meant. */
 int bpk_command_unknown(const char *name, struct bpk_err *err);
 
-/* Print what --help prints: usage, description, options by group, 80 columns. */
+/* Print the text of --help: usage, description, options by group, 80 columns. */
 void bpk_command_help_print(const struct bpk_command *command);
 
-/* Print what --version prints. */
+/* Print the text of --version. */
 void bpk_version_print(void);
 
 /* Rows that several commands share; their values lie in struct bpk_shared. */

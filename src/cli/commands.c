@@ -54,7 +54,7 @@ const struct bpk_command *bpk_command_find(const char *name)
 	return NULL;
 }
 
-/* The command that does what a command of blpk does. Its letters mean other things there, so these
+/* The command for a command of blpk. Its letters mean other things there, so these
  * are answered, not obeyed. */
 static const char *find_for_blpk(const char *name)
 {

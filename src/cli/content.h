@@ -12,7 +12,7 @@ int bpk_content_look(const struct bpk_input *in, const struct bpk_shared *shared
 		     struct bpk_content *content, struct bpk_err *err);
 
 /* Fails with BPK_USAGE where there are frames without a name, or either beside another part of the
- * data (other: its option, "--bytes"; NULL: there is none). */
+ * data (other: its option, "--bytes"; NULL: no option). */
 int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_err *err);
 
 /*
@@ -24,7 +24,7 @@ int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick
 		  int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err),
 		  void *arg, struct bpk_err *err);
 
-/* The array of a file that holds no other. Fails with BPK_FAILED where there is none, or more. */
+/* The only array of a file. Fails with BPK_FAILED if the file has no array, or several. */
 int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, struct bpk_err *err);
 
 /* Write what is picked as NumPy's files, .npz where the job's target ends so, into its draft; more
@@ -32,7 +32,7 @@ int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, s
 int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *pick, uint64_t most,
 		     struct bpk_job *job, uint64_t *count, struct bpk_err *err);
 
-/* What the elements of an array are, as members of a record: dtype, shape, order. */
+/* The type of an array, as members of a record: dtype, shape, order. */
 int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err);
 
 /* Tell of it, as text below the fields of an input; and as members of a record: with all arrays. */

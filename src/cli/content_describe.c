@@ -1,4 +1,4 @@
-/* What is inside raw bytes, as text and as JSON: each name once, with all its frames. */
+/* bpk info: the arrays inside raw bytes, as text and as JSON: each name once, with all its frames. */
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ struct summary {
 	char *name;
 	struct bpk_array array; /* of the first */
 	uint64_t count, size;   /* bytes of all */
-	uint64_t offset;        /* of the first that has bytes; BPK_UNKNOWN: none has */
+	uint64_t offset;        /* of the first with bytes; BPK_UNKNOWN: all are empty */
 	bool varies;            /* shapes or types are not all those of the first */
 	bool framed;
 };
@@ -104,7 +104,8 @@ static bool has_chunks(const struct bpk_content *content)
 {
 	const struct bpk_info *info = content->in->info;
 
-	return content->in->format != &bpk_format_raw && (info->chunk_size != BPK_UNKNOWN || info->runs != NULL);
+	return content->in->format != &bpk_format_raw &&
+	       (info->chunk_size != BPK_UNKNOWN || info->runs != NULL);
 }
 
 /* The chunk in which the first bytes begin; NULL: there is none, or it cannot be looked up. What is

@@ -4,7 +4,7 @@
 #include "cli/content.h"
 #include "io/io.h"
 
-/* What is to be saved: arrays that are alike become one, with an axis of frames in front. */
+/* The arrays to save: equal types become one array, with an axis of frames in front. */
 struct saving {
 	const struct bpk_content *content;
 	struct bpk_job *job;

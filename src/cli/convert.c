@@ -1,7 +1,7 @@
 /*
  * bpk convert: archives in, archives of any other format out. Chunks are carried over as they are
  * where nothing else is asked for and the target can hold them; else the source's raw content is
- * packed anew, as it was packed before as far as nobody asks for more.
+ * recompressed, with its old settings where no option sets others.
  */
 #include <stdlib.h>
 
@@ -54,19 +54,19 @@ struct convert {
 	struct bpk_shared shared; /* the job's: names the target, and no format for the source */
 	const struct bpk_format *format; /* of the target */
 	struct bpk_input in;
-	struct bpk_input content; /* what in unpacks to; not opened where chunks are carried over */
+	struct bpk_input content; /* the raw content of in; not opened if chunks are copied */
 	uint64_t raw_size;
 	struct bpk_pipeline pipeline; /* of the source's first chunk, where that is kept */
-	bool counted;     /* of a pipe, what its first archive counts is all that is taken */
-	const char *anew; /* why chunks are packed anew; NULL: they are carried over */
+	bool counted;                 /* of a pipe: the counts of its first archive are the plan */
+	const char *anew;             /* why chunks are recompressed; NULL: they are copied */
 	struct bpk_job job;
-	struct bpk_choice choice;     /* when they are packed anew */
+	struct bpk_choice choice;     /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */
 	bool divided;
 	struct bpk_buf metadata; /* where the target tells of an array in it alone */
 };
 
-/* ---- carry over, or pack anew ---- */
+/* ---- copy, or recompress ---- */
 
 static bool asks_for_packing(const struct bpk_encoding_args *args)
 {
@@ -87,7 +87,7 @@ static bool has_dimensions(const struct convert *c)
 	return c->in.info->chunk_shape != NULL;
 }
 
-/* Are they put together to what it unpacks to? */
+/* Do the chunks, concatenated, give the raw content? */
 static bool unpacks(const struct convert *c)
 {
 	const struct bpk_reader_ops *ops = c->in.format->reader;
@@ -132,7 +132,7 @@ static const char *find_obstacle(const struct convert *c)
 	return NULL;
 }
 
-/* ---- packing anew ---- */
+/* ---- recompressing ---- */
 
 /* The size of elements, as far as it is told; 0: it is not. A directory without a type holds bytes,
  * whatever its chunks were packed as; columns are put together to records. */
@@ -164,7 +164,7 @@ static void keep_packing(struct convert *c, struct bpk_wishes *wishes)
 		wishes->pipeline = &c->pipeline;
 }
 
-/* Packing a chunk anew takes its size in memory, which a small archive may put at 2 GB. Constants
+/* Recompressing a chunk takes its size in memory, which a small archive may put at 2 GB. Constants
  * have such chunks, and so do trajectories that pack more than 1000 times smaller: these lose their
  * chunk size, unless the user gives it. */
 static bool keeps_chunk_size(const struct bpk_info *info)
@@ -175,7 +175,7 @@ static bool keeps_chunk_size(const struct bpk_info *info)
 	       info->chunk_size / TIMES <= info->stored_size;
 }
 
-/* What nobody asks for stays as the source has it, as far as its first chunk tells. */
+/* Settings without an option are those of the source's header and first chunk. */
 static struct bpk_wishes settle_wishes(struct convert *c)
 {
 	struct bpk_wishes wishes = bpk_encoding_wishes(c->args, c->format);
@@ -229,7 +229,7 @@ static int choose(struct convert *c, struct bpk_err *err)
 		return -1;
 	if (bpk_choose(c->content.place.source, c->raw_size, &wishes, &c->choice, err) != 0)
 		return bpk_input_subject(&c->in, err);
-	/* columns have elements of their own, of which the trial knows nothing */
+	/* columns have their own elements, unknown to the trial */
 	if (c->format->is_directory && array != NULL && array->dtype.nfields > 0)
 		c->choice.ncandidates = 0;
 	if (c->shared.verbose)
@@ -276,7 +276,7 @@ static int tell_array(struct convert *c, struct bpk_info *info, struct bpk_err *
 	return 0;
 }
 
-/* What the target will be: what the source is, but for its chunks where they are packed anew. */
+/* Describe the target: as the source, except for recompressed chunks. */
 static struct bpk_info describe_target(const struct convert *c, const struct bpk_plan *plan)
 {
 	struct bpk_info info = *c->in.info;
@@ -434,7 +434,7 @@ static int open_source(struct convert *c, const char *path, struct bpk_err *err)
 
 /* ---- usage ---- */
 
-/* What the target is called after, or for standard output the first of all. */
+/* The format of the target's suffix, or for standard output the first of all. */
 static const struct bpk_format *format_of(const char *target)
 {
 	return strcmp(target, "-") == 0 ? bpk_formats[0] : bpk_format_of_suffix(target);

@@ -70,7 +70,7 @@ static const char *count_text(uint64_t count, char out[BPK_SIZE_TEXT])
 
 enum { FILTERS_WIDTH = 17 }; /* "shuffle,bytedelta" */
 
-/* In a list the column keeps its width: of a longer list of filters what fits, and ",...". */
+/* In a list the column keeps its width: a longer list of filters is cut and ends in ",...". */
 static const char *fit_filters(char filters[BPK_FILTERS_TEXT])
 {
 	static const char more[] = ",...";
@@ -229,7 +229,7 @@ static void print_array(const struct bpk_info *info)
 	print_shape("block shape", info->block_shape, array->ndimensions, "");
 }
 
-/* What only directories have. */
+/* The fields of directories alone. */
 static void print_files(const struct bpk_info *info)
 {
 	if (info->nfiles > 0)

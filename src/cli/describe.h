@@ -38,7 +38,7 @@ void bpk_describe_totals(uint64_t files, uint64_t chunks, uint64_t packed, uint6
 /* Every field, one a line. */
 void bpk_describe_fields(const struct bpk_input *in);
 
-/* That so many chunks have a prediction; nothing for none. */
+/* The number of chunks with a prediction; prints nothing for 0. */
 void bpk_describe_prediction(uint64_t nchunks);
 
 /* One chunk as a line of a table, and how many more of the same follow it; the titles above it. */

@@ -165,7 +165,7 @@ void bpk_edited_close(struct bpk_edited *edited)
 	bpk_archive_close(&edited->archive);
 }
 
-/* ---- saying what was done ---- */
+/* ---- reports of the change ---- */
 
 void bpk_edited_tell_shape(const struct bpk_edited *edited)
 {

@@ -203,7 +203,7 @@ const struct bpk_opt bpk_opt_block_shape = {
 		"--block-size bytes (128 KiB).",
 };
 
-/* ---- what follows from them ---- */
+/* ---- values derived from the options ---- */
 
 static bool has_layout(const struct bpk_format *format, const char *name)
 {
@@ -300,7 +300,7 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
 				       : check_chunks(args, format, err);
 }
 
-/* May what the filters lose be lost? */
+/* Is a loss by the filters allowed? */
 static int check_loss(const struct bpk_encoding_args *args, unsigned typesize, struct bpk_err *err)
 {
 	char loss[BPK_PIPELINE_LOSS_TEXT];
@@ -384,7 +384,7 @@ uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_f
 	uint64_t most = format->is_directory ? BPK_CHUNK_MAX_RAW_SIZE : LARGEST_ROW;
 	uint64_t item = array->dtype.size <= most ? array->dtype.size : 0, row = item;
 
-	/* where the first index changes fastest, what belongs to one of it lies apart */
+	/* in Fortran order the items of one first index lie apart */
 	for (size_t i = 1; i < array->ndimensions && !array->fortran; i++)
 		if (!bpk_mul_u64(row, array->shape[i], &row) || row > most || row == 0)
 			return item;

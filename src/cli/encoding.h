@@ -35,7 +35,7 @@ extern const struct bpk_opt bpk_opt_digits, bpk_opt_level, bpk_opt_codec, bpk_op
 	bpk_opt_checksum, bpk_opt_slack, bpk_opt_no_offsets, bpk_opt_append_space, bpk_opt_layout,
 	bpk_opt_superchunk_size, bpk_opt_chunk_shape, bpk_opt_block_shape;
 
-/* The same for commands that keep what an archive has: the environment does not speak there. */
+/* The same for commands that keep an archive's settings: they ignore the environment. */
 extern const struct bpk_opt bpk_opt_level_anew, bpk_opt_codec_anew;
 
 /*
@@ -52,7 +52,7 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
 int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned typesize,
 			     const struct bpk_codec *codec, struct bpk_err *err);
 
-/* Say what recipe loses, if it does, unless nothing but errors is to be said. */
+/* Report the loss by recipe, if any, unless --quiet is given. */
 void bpk_encoding_tell_loss(const struct bpk_encoding_args *args, const struct bpk_recipe *recipe,
 			    const char *subject);
 
@@ -80,7 +80,7 @@ int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_f
 			const uint64_t *block_shape, struct bpk_choice *choice,
 			struct bpk_division *division, bool *divided, struct bpk_err *err);
 
-/* Have the options none for which an array that is divided already leaves no room? BPK_USAGE. */
+/* Reject options that contradict the array's existing block shape. Fails with BPK_USAGE. */
 int bpk_encoding_check_divided(const struct bpk_encoding_args *args,
 			       const struct bpk_format *format, struct bpk_err *err);
 

@@ -14,7 +14,7 @@
 struct appending {
 	const char *path;
 	const struct bpk_frame_args *args;
-	struct bpk_gsd_head head; /* of a new file; what was not given is NULL */
+	struct bpk_gsd_head head; /* of a new file; NULL: not given */
 	bool has_version, has_step;
 	uint64_t step;
 	struct bpk_gsd_array *arrays;
@@ -41,7 +41,7 @@ int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args, 
 	return 0;
 }
 
-/* ---- What was asked for ---- */
+/* ---- options ---- */
 
 /* "1.4" */
 static int parse_version(const char *text, uint32_t *version, struct bpk_err *err)
@@ -148,7 +148,7 @@ static int create(struct appending *a, const struct bpk_edit_args *edit, struct 
 				     err);
 }
 
-/* A file keeps what it says of itself. */
+/* An existing file keeps its schema and version. */
 static int check_head(const struct appending *a, struct bpk_err *err)
 {
 	const struct bpk_gsd_head *found = bpk_gsd_editor_head(a->trajectory.editor);

@@ -7,7 +7,7 @@
 
 #include "cli/edit.h"
 
-/* What append is told of a frame; NULL: not given. */
+/* The options of append for a frame; NULL: not given. */
 struct bpk_frame_args {
 	const char *step, *schema, *schema_version, *application;
 };

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* man/bpk-pack.1.in belongs to the command pack; pages that name none belong to bpk itself. */
+/* man/bpk-pack.1.in belongs to the command pack; pages of no command belong to bpk itself. */
 static const struct bpk_command *command_of_page(const char *path)
 {
 	const char *name = strrchr(path, '/');

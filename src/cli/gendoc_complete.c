@@ -33,7 +33,7 @@ static void put_words(FILE *out, const struct bpk_opt *opt)
 
 /* ---- bash ---- */
 
-/* "-o|--output": what may stand before the argument. */
+/* "-o|--output": the words before the argument. */
 static void put_bash_names(FILE *out, const struct bpk_opt *opt)
 {
 	if (opt->letter != 0)

@@ -111,7 +111,7 @@ static void put_options(FILE *out, const struct bpk_command *command)
 
 /* ---- the other parts ---- */
 
-/* "[OPTION]... FILE": what the user replaces in italics, what is typed as it stands in bold. */
+/* "[OPTION]... FILE": placeholders in italics, literal words in bold. */
 static void put_synopsis(FILE *out, const struct bpk_command *command)
 {
 	char font = 'R';

@@ -1,4 +1,4 @@
-/* What --help prints, and bpk help. */
+/* The text of --help, and the command bpk help. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

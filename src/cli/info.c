@@ -1,4 +1,4 @@
-/* bpk info: what archives are. */
+/* bpk info: describe archives. Called by main through the table of commands. */
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -164,7 +164,7 @@ static void record_metadata(const struct bpk_info *info)
 						     : NULL);
 }
 
-/* null where there is none */
+/* null if unknown */
 static void record_shape(const char *name, const uint64_t *shape, size_t ndimensions)
 {
 	if (shape == NULL) {
@@ -198,7 +198,7 @@ static int record_layers(const struct bpk_info *info, struct bpk_err *err)
 	return rc;
 }
 
-/* null where nothing says what the bytes are */
+/* null for bytes of unknown type */
 static int record_array(const struct bpk_info *info, struct bpk_err *err)
 {
 	const struct bpk_array *array = info->array;

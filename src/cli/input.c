@@ -1,4 +1,4 @@
-/* Inputs of commands: opened, and told of. */
+/* Opens the inputs of commands, and reports pending changes there. */
 #include "cli/job.h"
 
 #include <search.h>
@@ -9,7 +9,7 @@
 #include "cli/report.h"
 #include "cli/text.h"
 
-/* ---- what a writer has left ---- */
+/* ---- interrupted changes ---- */
 
 static int compare_lines(const void *a, const void *b)
 {

@@ -45,7 +45,7 @@ struct bpk_job {
 	const struct bpk_shared *shared;
 	struct bpk_input *in;
 
-	char *target;        /* what is written, owned; NULL: nothing */
+	char *target;        /* path of the result, owned; NULL: no result */
 	bool target_derived; /* its name follows from the source's: then never through a link */
 	struct bpk_draft *draft;
 	struct bpk_removal *removal; /* of an input that is a directory, with --rm */
@@ -118,7 +118,7 @@ int bpk_job_finish_writer(struct bpk_job *job, struct bpk_err *err);
  * --rm, remove the source. */
 int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *err);
 
-/* What the source was when it was opened; NULL for a pipe or a directory, whose mode and times mean
+/* State of the source when it was opened; NULL for a pipe or a directory, whose mode and times mean
  * nothing for the result. */
 const struct stat *bpk_job_like(const struct bpk_job *job);
 
@@ -136,10 +136,10 @@ void bpk_job_note_result(const struct bpk_job *job, uint64_t packed_size);
 /* The same for --json, as members of a record that the caller begins and ends. */
 void bpk_job_record_result(const struct bpk_job *job, uint64_t packed_size);
 
-/* Drop what was not kept; the input stays open. */
+/* Drop a draft that was not kept; the input stays open. */
 void bpk_job_clear(struct bpk_job *job);
 
-/* Call one for every operand, for "-" when there is none. */
+/* Call one for every operand, or for "-" without operands. */
 void bpk_each_operand(char **operands, size_t count, void (*one)(void *arg, const char *path),
 		      void *arg);
 

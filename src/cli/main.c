@@ -3,7 +3,7 @@
  *
  * A map of the house; calls go down only:
  *
- *     cli       argv, stdio, signals, exit: main.c, a file per command, and what they share
+ *     cli       argv, stdio, signals, exit: main.c, a file per command, and shared parts
  *               opt.c command.h    options and commands as rows of tables
  *               job.c input.c      opening, naming, running, keeping
  *               report.c signal.c  errors, exit status, the end by a signal

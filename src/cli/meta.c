@@ -32,7 +32,7 @@ static const struct meta_args defaults = { .edit = BPK_EDIT_DEFAULTS };
 
 /* ---- get ---- */
 
-/* Nothing is there to be shown: does the archive have none, or is what it has damaged? */
+/* No metadata was found: tell absent metadata from damaged metadata. */
 static int fail_no_metadata(struct bpk_input *in, struct bpk_err *err)
 {
 	if (bpk_input_account(in, err) != 0)
@@ -210,7 +210,7 @@ static int change_archive(const struct meta_args *args, change_fn *change, char 
 
 /* ---- the words ---- */
 
-/* What may stand behind "bpk meta"; change is NULL for get. */
+/* The actions of bpk meta; change is NULL for get. */
 static const struct word {
 	const char *name;
 	const char *operands;

@@ -34,7 +34,7 @@ static int read_file(const char *path, struct bpk_buf *text, struct bpk_err *err
 		rc = read_all(source, text, err);
 	if (rc == 0) {
 		rc = bpk_json_check(bpk_buf_view(text), err);
-		/* what the user wrote is at fault, no archive is damaged */
+		/* the user's text is wrong, no archive is damaged */
 		if (rc != 0 && err->kind == BPK_CORRUPT)
 			err->kind = BPK_FAILED;
 	}

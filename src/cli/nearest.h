@@ -9,7 +9,7 @@
 /* Caller storage, valid when zeroed: offer every known word, then ask for best. */
 struct bpk_nearest {
 	const char *word; /* the mistyped one, borrowed */
-	const char *best; /* the nearest offered so far that is near enough; NULL: none */
+	const char *best; /* the nearest offered so far; NULL: all are too far */
 	size_t distance;  /* of best */
 };
 

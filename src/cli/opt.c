@@ -88,7 +88,7 @@ const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 	}
 }
 
-/* Where text stands among an option's words; -1 and a report when it is none of them. */
+/* Index of text among an option's words; -1 and a report if it is missing. */
 static int find_word(const struct bpk_opt *opt, const char *text, size_t *found,
 		     struct bpk_err *err)
 {
@@ -307,7 +307,7 @@ static void build(struct tables *tables, const struct bpk_command *command)
 	}
 }
 
-/* The row that a value of getopt stands for; NULL when there is none. */
+/* The row for a value of getopt; NULL if there is no such row. */
 static const struct bpk_opt *row_of(const struct tables *tables, int value)
 {
 	if (value >= LONG_BASE)
@@ -352,7 +352,7 @@ static int unknown_long(const struct tables *tables, const char *word, struct bp
 	return bpk_fail(err, BPK_USAGE, "unknown option --%s", name);
 }
 
-/* What getopt answers with '?': optopt is 0 for a long name, its value for an argument too many. */
+/* getopt returned '?': optopt is 0 for a long name, its value for an argument too many. */
 static int complain(const struct tables *tables, char **argv, struct bpk_err *err)
 {
 	if (optopt >= LONG_BASE)
@@ -382,7 +382,7 @@ int bpk_opts_parse(const struct bpk_command *command, int argc, char **argv, voi
 
 	build(&tables, command);
 	opterr = 0;
-	optind = 0; /* glibc and musl: begin anew, also after another table */
+	optind = 0; /* glibc and musl: start again, also after another table */
 	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
 		if (value == '?')
 			return complain(&tables, argv, err);

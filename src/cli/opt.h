@@ -1,13 +1,13 @@
 /*
  * Options as rows of a table. Parsing, --help, the OPTIONS section of the manual pages and the
- * completions are all made from the same rows, so none of them can lag behind.
+ * completions are all made from the same rows, so they always agree.
  */
 #ifndef BPK_CLI_OPT_H
 #define BPK_CLI_OPT_H
 
 #include "format/format.h"
 
-/* What an option takes, and which C type its offset points at. */
+/* The kind of an option's argument, and the C type at its offset. */
 enum bpk_opt_type {
 	OPT_FLAG,         /* bool, set */
 	OPT_UNFLAG,       /* bool, cleared: the other way of a flag */
@@ -37,9 +37,9 @@ enum bpk_opt_type {
 
 /* Under which title an option stands, in this order. */
 enum bpk_opt_group {
-	GROUP_WORK,   /* what the command does */
+	GROUP_WORK,   /* the work of the command */
 	GROUP_OUTPUT, /* where the result goes */
-	GROUP_RUN,    /* how it runs, and what it says */
+	GROUP_RUN,    /* how it runs, and its messages */
 	BPK_OPT_GROUPS,
 };
 
@@ -74,7 +74,7 @@ struct bpk_opt_shape {
 	uint64_t sizes[BPK_ARRAY_MAX_DIMENSIONS];
 };
 
-/* What is wanted of a dimension: a range, or a single index, its start. */
+/* A part of a dimension: a range, or a single index, its start. */
 struct bpk_opt_slice_side {
 	bool is_index;
 	struct bpk_opt_range range;
@@ -96,15 +96,15 @@ struct bpk_opt_list {
 };
 
 struct bpk_opt {
-	char letter;      /* 0: none. For OPT_DIGITS '0' */
-	const char *name; /* the long name; NULL: none */
+	char letter;      /* 0: no letter. For OPT_DIGITS '0' */
+	const char *name; /* the long name, or NULL */
 	enum bpk_opt_type type;
 	size_t offset;       /* of its value in the command's arguments */
 	const char *metavar; /* "SIZE"; NULL when it takes no argument */
 	const char *help;    /* one line: lower case, no full stop */
-	const char *more;    /* whole sentences that only the manual has; NULL: none */
+	const char *more;    /* whole sentences for the manual alone, or NULL */
 	enum bpk_opt_group group;
-	const char *environment; /* the variable that gives a default; NULL: none */
+	const char *environment; /* the variable that gives a default, or NULL */
 	uint64_t min, max;       /* of OPT_U64, OPT_SIZE and OPT_SLACK */
 };
 
@@ -123,7 +123,7 @@ bool bpk_opt_takes_argument(const struct bpk_opt *opt);
 const char *bpk_opt_word(const struct bpk_opt *opt, size_t index);
 
 /*
- * Store what text means for an option in args. Fails with BPK_USAGE: "cannot be 'x', expected ...".
+ * Store the value that text gives an option in args. Fails with BPK_USAGE: "cannot be 'x', expected ...".
  */
 int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct bpk_err *err);
 
@@ -133,12 +133,12 @@ int bpk_opts_from_environment(const struct bpk_command *command, void *args, str
 
 /*
  * Parse argv[1..] with getopt_long into args; operands are moved behind the options, and
- * *first_operand is the index of the first one (argc: none). Fails with BPK_USAGE.
+ * *first_operand is the index of the first one (argc: no operands). Fails with BPK_USAGE.
  */
 int bpk_opts_parse(const struct bpk_command *command, int argc, char **argv, void *args,
 		   int *first_operand, struct bpk_err *err);
 
-/* Give back what parsing allocated in args. */
+/* Free the memory that parsing allocated in args. */
 void bpk_opts_clear(const struct bpk_command *command, void *args);
 
 /* Values as users write them. Each fails with BPK_USAGE. */

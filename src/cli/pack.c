@@ -205,7 +205,7 @@ static int check_metadata(const struct bpk_pack *pack, const char *option, struc
 			option, pack->format->name);
 }
 
-/* The head of the file tells what these options would say. */
+/* The header of the file gives the values of these options. */
 static int check_as_array(const struct bpk_pack *pack, struct bpk_err *err)
 {
 	const struct bpk_pack_args *args = pack->args;
@@ -219,7 +219,7 @@ static int check_as_array(const struct bpk_pack *pack, struct bpk_err *err)
 	return check_metadata(pack, "--as-array", err);
 }
 
-/* Take --dtype; can what belongs to it be obeyed? */
+/* Take --dtype, and test the options that depend on it. */
 static int take_dtype(struct bpk_pack *pack, struct bpk_err *err)
 {
 	const struct bpk_pack_args *args = pack->args;
@@ -253,7 +253,7 @@ static const char *predicting_formats(char out[64])
 	return out;
 }
 
-/* What says where arrays lie, or what chunks are, otherwise. */
+/* Options that set arrays or chunks instead. */
 static const char *against_prediction(const struct bpk_pack_args *args)
 {
 	return args->as_array                               ? "--as-array"

@@ -26,15 +26,15 @@ struct bpk_pack_args {
 struct bpk_pack {
 	const struct bpk_pack_args *args;
 	const struct bpk_format *format;
-	struct bpk_dtype dtype;  /* size 0: none was given */
+	struct bpk_dtype dtype;  /* size 0: not given */
 	struct bpk_array array;  /* of the input, if there is a dtype */
-	struct bpk_buf metadata; /* empty: none */
+	struct bpk_buf metadata; /* empty: no metadata */
 	struct bpk_input in;
 	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
 	struct bpk_job job;
 	struct bpk_choice choice;
 	struct bpk_cuts cuts;               /* empty: all chunks are as choice says */
-	struct bpk_predictions predictions; /* none without --predict */
+	struct bpk_predictions predictions; /* empty without --predict */
 	struct bpk_division division;       /* of the array, where the format has such */
 	bool divided;
 	struct bpk_plan plan;
@@ -57,11 +57,11 @@ int bpk_pack_take_head(struct bpk_pack *pack, struct bpk_err *err);
  * the input where nobody else does. Errors name the input. */
 int bpk_pack_describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err);
 
-/* What is packed: the input, or its part. */
+/* The source to pack: the input, or its part. */
 struct bpk_source *bpk_pack_source(const struct bpk_pack *pack);
 
 /* Pack what path names, "-" standard input; arg is a struct bpk_pack whose args, format, dtype and
- * metadata are set. What fails is reported. */
+ * metadata are set. Failures are reported. */
 void bpk_pack_one(void *arg, const char *path);
 
 #endif

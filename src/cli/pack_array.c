@@ -11,7 +11,7 @@ bool bpk_pack_array_in_metadata(const struct bpk_format *format)
 
 /* ---- The type ---- */
 
-/* Items of what is packed, as far as anyone says; 0: a trial will tell. */
+/* The item size that options or the input give; 0: a trial decides. */
 static unsigned item_size(const struct bpk_pack *pack)
 {
 	int typesize = pack->args->encoding.typesize;
@@ -42,11 +42,11 @@ struct bpk_source *bpk_pack_source(const struct bpk_pack *pack)
 static int read_on(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 		   struct bpk_err *err)
 {
-	(void)offset; /* what follows */
+	(void)offset; /* a source read in order */
 	return bpk_source_read(arg, out, got, err);
 }
 
-/* What follows the first size bytes of a source, which outlives it. */
+/* The bytes behind the first size bytes of a source, which outlives it. */
 static int open_rest(struct bpk_source *whole, size_t size, struct bpk_source **rest,
 		     struct bpk_err *err)
 {
@@ -60,7 +60,7 @@ static int open_rest(struct bpk_source *whole, size_t size, struct bpk_source **
 	return bpk_source_of(&ops, whole, BPK_UNKNOWN, rest, err);
 }
 
-/* The file is not to be lost where unpack would not write the same one: its head is made anew. */
+/* Refuse --rm if unpack would not restore the same file: it writes the header again. */
 static int check_head(const struct bpk_pack *pack, size_t head_size, struct bpk_err *err)
 {
 	struct bpk_buf ours = { 0 };

@@ -61,13 +61,13 @@ static struct bpk_wishes settle_wishes(const struct bpk_pack *pack)
 	return wishes;
 }
 
-/* What the input is as an array; NULL: bytes. */
+/* The array type of the input; NULL: bytes. */
 static const struct bpk_array *array_of(const struct bpk_pack *pack)
 {
 	return pack->dtype.size > 0 ? &pack->array : NULL;
 }
 
-/* What the archive keeps as one: chunks of several dimensions have no frames. */
+/* The array that the archive records: chunks of several dimensions have no frames. */
 static const struct bpk_array *array_kept(const struct bpk_pack *pack)
 {
 	return pack->args->predict ? NULL : array_of(pack);
@@ -102,7 +102,7 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 		return bpk_input_subject(&pack->in, err);
 	bpk_encoding_tell_loss(&pack->args->encoding, &pack->choice.recipe,
 			       bpk_input_name(pack->in.path));
-	/* columns have elements of their own, of which the trial knows nothing */
+	/* columns have their own elements, unknown to the trial */
 	if (pack->format->is_directory && pack->dtype.nfields > 0)
 		pack->choice.ncandidates = 0;
 	if (bpk_encoding_divide(&pack->args->encoding, pack->format, array_kept(pack), NULL, NULL,

@@ -8,7 +8,7 @@
 
 /* Caller storage. start and stop belong to the main thread; update may come from any. */
 struct bpk_progress {
-	const char *name; /* what is worked on, borrowed */
+	const char *name; /* name of the file in work, borrowed */
 	uint64_t total;   /* raw bytes to come; BPK_UNKNOWN */
 	double started;   /* seconds on a steady clock */
 	double next;      /* when to draw again */

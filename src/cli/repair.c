@@ -1,4 +1,4 @@
-/* bpk repair: archives put in order. */
+/* bpk repair: settle interrupted changes, repack frames, renew digests. */
 #include "cli/edit.h"
 #include "cli/job.h"
 #include "cli/record.h"

@@ -100,7 +100,7 @@ void bpk_flush_results(void)
 	struct bpk_err err = { 0 };
 	bool failed_before = ferror(stdout) != 0;
 
-	errno = EIO; /* what is left to say when an earlier write failed unseen */
+	errno = EIO; /* an earlier write failed, and its errno is lost */
 	if (fflush(stdout) == 0 && !failed_before)
 		return;
 	bpk_fail_errno(&err, errno, "write");

@@ -1,5 +1,5 @@
 /*
- * What went wrong, said once, and the exit status that follows from it. For the main thread alone.
+ * Reports errors once, and keeps the exit status that follows from them. For the main thread alone.
  */
 #ifndef BPK_CLI_REPORT_H
 #define BPK_CLI_REPORT_H
@@ -34,10 +34,10 @@ void bpk_note(const char *subject, const char *format, ...) __attribute__((forma
 /* The same for every line of text, each ended by a newline. */
 void bpk_note_lines(const char *subject, struct bpk_view text);
 
-/* The worst status reported so far; 0 when there was none. */
+/* The worst status reported so far; 0 without a report. */
 int bpk_report_status(void);
 
-/* Write out what was printed on standard output, and report it when that fails. */
+/* Flush standard output, and report a failure. */
 void bpk_flush_results(void);
 
 #endif

@@ -48,7 +48,7 @@ static int check_known(const struct bpk_input *in, struct bpk_err *err)
 	return is_gsd ? 0 : bpk_input_fail_unknown(in, err);
 }
 
-/* Fails with what lies behind the archive's end: BPK_REPAIRABLE where an append left it. */
+/* Fails if bytes lie behind the archive's end: BPK_REPAIRABLE if an append left them. */
 static int look_behind(const struct bpk_edit_args *args, struct bpk_input *in, struct bpk_err *err)
 {
 	if (in->format == NULL || in->format->reader->tail == NULL)

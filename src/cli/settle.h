@@ -1,13 +1,13 @@
-/* repair without --repack and --reseal: what an interrupted change left beside archives. */
+/* repair without --repack and --reseal: settle interrupted changes. Called by repair.c. */
 #ifndef BPK_CLI_SETTLE_H
 #define BPK_CLI_SETTLE_H
 
 #include "cli/edit.h"
 
 enum bpk_settling {
-	BPK_SETTLE_LOOK,  /* tell what is pending, or why something is not used */
+	BPK_SETTLE_LOOK,  /* report a pending change, or an unused journal */
 	BPK_SETTLE_VALID, /* and settle it, if it is valid */
-	BPK_SETTLE_ANY,   /* also what was made for a file that this is a copy of */
+	BPK_SETTLE_ANY,   /* also with a journal made for the file's original */
 	BPK_SETTLE_DROP,  /* remove the journal or list, and leave the archive as it lies */
 };
 

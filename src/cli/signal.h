@@ -9,7 +9,7 @@
  * Begin, before the first draft and the first thread; later calls do nothing. INT, TERM and HUP are
  * blocked in this and all later threads and taken by a waiting one, which drops all drafts, undoes
  * all changes that are not committed, and dies of the signal. PIPE is ignored, so that it arrives
- * as EPIPE. What the parent ignored stays ignored. When no thread can be had, the signals keep
+ * as EPIPE. Signals that the parent ignored stay ignored. When no thread can be had, the signals keep
  * their default action.
  */
 void bpk_signals_start(void);
@@ -24,7 +24,7 @@ void bpk_signals_tell(void (*tell)(int sig));
  * may be its doing, and the end is waited for instead. */
 void bpk_signals_await_end(void);
 
-/* Drop what is not kept and undo what is not committed, as before dying. */
+/* Drop drafts and undo changes that are not committed, as before dying. */
 void bpk_signals_drop_all(void);
 
 /* The same, and die of SIGPIPE, as a program in a pipeline does. Returns when that signal is not

@@ -16,8 +16,8 @@
 struct node {
 	dev_t device;
 	ino_t inode;
-	size_t place;       /* behind the last operand that it is; 0: it is none */
-	const char *result; /* the operand whose result it is; NULL: it is none. Borrowed */
+	size_t place;       /* behind the last such operand; 0: no operand */
+	const char *result; /* the operand whose result it is, or NULL. Borrowed */
 };
 
 struct bpk_taken {
@@ -35,7 +35,7 @@ static int compare(const void *left, const void *right)
 	return (a->inode > b->inode) - (a->inode < b->inode);
 }
 
-/* The node of what was found, added where it is missing; NULL without memory. */
+/* The node of a file, added if it is missing; NULL without memory. */
 static struct node *node_of(struct bpk_taken *taken, const struct stat *found, struct bpk_err *err)
 {
 	struct node *node = bpk_calloc(1, sizeof *node, err), **seen;
@@ -112,7 +112,7 @@ static int add_holders(struct bpk_taken *taken, const char *path, char separator
 	return rc;
 }
 
-/* A link counts as itself and as what it leads to. An operand that is missing is reported when it
+/* A link counts as itself and as its target. An operand that is missing is reported when it
  * is opened. */
 static int add_path(struct bpk_taken *taken, const char *path, size_t number, struct bpk_err *err)
 {

@@ -9,7 +9,7 @@
 #include "cli/command.h"
 
 /*
- * Call one for every operand, for "-" when there is none, as bpk_each_operand does, for commands
+ * Call one for every operand, for "-" without operands, as bpk_each_operand does, for commands
  * that write a result for each. shared is the one that their jobs have; meanwhile its taken is set
  * where there are several operands.
  */

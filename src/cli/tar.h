@@ -1,5 +1,5 @@
 /*
- * What the parts of bpk tar share.
+ * Declarations shared by the parts of bpk tar.
  */
 #ifndef BPK_CLI_TAR_H
 #define BPK_CLI_TAR_H

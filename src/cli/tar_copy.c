@@ -9,7 +9,7 @@
 
 /* ---- a file ---- */
 
-/* What a writer that is at work, or died, has written over is read as it was committed. */
+/* Bytes that a running or killed writer overwrote are read as they were committed. */
 static int read_piece(struct bpk_source *source, uint64_t offset, struct bpk_span piece,
 		      size_t *got, struct bpk_err *err)
 {
@@ -50,7 +50,7 @@ static int copy(struct bpk_tar_storing *s, struct bpk_source *source, const char
 	return 0;
 }
 
-/* Store source as the member name. path: what it is called. */
+/* Store source as the member name. path: its name in messages. */
 static int store_source(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 			struct bpk_source *source, const char *path, const char *name,
 			struct bpk_err *err)

@@ -31,7 +31,7 @@ static int open_tar(const char *tar, struct bpk_source **source, struct bpk_err 
 
 /* ---- listing ---- */
 
-/* What members may be; a hard link has the mode of what it leads to. */
+/* Kinds of members; a hard link has the mode of its target. */
 static const struct kind {
 	mode_t type;
 	char letter; /* as tar -tv has it */
@@ -134,7 +134,7 @@ void bpk_tar_show(const struct bpk_tar_args *args, const char *tar)
 
 	if (open_tar(tar, &source, &err) != 0 ||
 	    bpk_tar_list(source, show_entry, &reading, &err) < 0) {
-		bpk_flush_results(); /* what was listed stands in front of what is wrong */
+		bpk_flush_results(); /* print the list before the error */
 		report(tar, &err);
 	}
 	bpk_source_close(source);
@@ -174,7 +174,7 @@ void bpk_tar_take_out(const struct bpk_tar_args *args, const char *tar)
 	const char *folder = args->directory != NULL ? args->directory : ".";
 	struct bpk_source *source;
 	struct bpk_err err = { 0 };
-	uint64_t skipped; /* each was told of */
+	uint64_t skipped; /* each was reported */
 
 	bpk_signals_start();
 	if (open_tar(tar, &source, &err) != 0 ||

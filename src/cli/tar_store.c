@@ -1,4 +1,4 @@
-/* bpk tar: datasets in, a tar out, all of them or none. */
+/* bpk tar: store datasets in a tar; if one fails, no tar is kept. Called by tar.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -17,7 +17,7 @@ int bpk_tar_subject(const struct bpk_tar_storing *s, struct bpk_err *err)
 	return bpk_err_subject(err, "%s", bpk_output_name(s->tar));
 }
 
-/* ---- what there is to store ---- */
+/* ---- the datasets ---- */
 
 static int name_dataset(const struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 			struct bpk_err *err)
@@ -92,7 +92,7 @@ static int check_names(const struct bpk_tar_storing *s, struct bpk_err *err)
 	return 0;
 }
 
-/* The tar may not take the place of what it is made of. */
+/* The tar may not replace one of its datasets. */
 static int check_output(const struct bpk_tar_storing *s, struct bpk_err *err)
 {
 	bool is_stdout = strcmp(s->tar, "-") == 0;
@@ -129,7 +129,7 @@ static int check_all(struct bpk_tar_storing *s, char **operands, struct bpk_err 
 	return check_names(s, err) != 0 ? -1 : check_output(s, err);
 }
 
-/* ---- what it unpacks to ---- */
+/* ---- raw content ---- */
 
 static int unpack_into(const struct bpk_tar_storing *s, struct bpk_job *job, uint64_t size,
 		       struct bpk_err *err)

@@ -1,6 +1,6 @@
 /*
- * The storing of datasets in a tar, by its two parts: what is done with all (tar_store.c), and the
- * copying of what is packed (tar_copy.c).
+ * The storing of datasets in a tar, by its two parts: the list of datasets (tar_store.c), and the
+ * copying of packed files (tar_copy.c).
  */
 #ifndef BPK_CLI_TAR_STORE_H
 #define BPK_CLI_TAR_STORE_H
@@ -30,7 +30,7 @@ struct bpk_tar_storing {
 /* Put the name of the tar in front of a report. Returns -1. */
 int bpk_tar_subject(const struct bpk_tar_storing *s, struct bpk_err *err);
 
-/* Store the file as a member, or the directory file by file. The report names what failed. */
+/* Store the file as a member, or the directory file by file. The report names the failed file. */
 int bpk_tar_store_packed(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 			 struct bpk_err *err);
 

@@ -103,7 +103,7 @@ static int check_no_array(const struct bpk_info *info, struct bpk_err *err)
 	return rc;
 }
 
-/* What makes a NumPy file of an array whose target is called so; nothing for other data. */
+/* The header that makes a NumPy file of an array, if the target's name asks for one. */
 static int make_head(const struct unpack_args *args, const struct bpk_job *job,
 		     struct bpk_buf *head, struct bpk_err *err)
 {
@@ -199,7 +199,7 @@ static int open_input(const struct unpack_args *args, const char *path, struct b
 	return bpk_input_start(in, &args->shared, args->shared.memory_limit, err);
 }
 
-/* Open path anew and unpack it; job is left for the caller to look at and to clear. */
+/* Open path again and unpack it; job is left for the caller to look at and to clear. */
 static int open_and_unpack(const struct unpack_args *args, const char *path, struct bpk_job *job,
 			   struct bpk_err *err)
 {
@@ -213,7 +213,7 @@ static int open_and_unpack(const struct unpack_args *args, const char *path, str
 }
 
 /*
- * The draft was to become the target, so what came before the damage is unpacked once more, as
+ * The draft was to become the target, so the data before the damage is unpacked once more, as
  * NAME.partial, for nobody but its owner, whatever the archive's mode.
  */
 static void keep_broken(const struct unpack_args *args, const char *path, const char *target)

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* Take decimal digits; false when there are none or they do not fit. *rest is behind them. */
+/* Take decimal digits; false without digits or if they do not fit. *rest is behind them. */
 static bool take_digits(const char *text, uint64_t *out, const char **rest)
 {
 	uint64_t value = 0;

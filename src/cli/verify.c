@@ -151,7 +151,7 @@ static void print_record(const struct bpk_job *job, const struct remarks *remark
 	end_record(remarks);
 }
 
-/* All is well with what was committed, which is what was read. */
+/* The committed state, which was read, is intact. */
 static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 {
 	bpk_fail(err, BPK_REPAIRABLE,
@@ -194,7 +194,8 @@ static void verify_gsd(const struct verify_args *args, struct bpk_input *in)
 	struct bpk_err err = { 0 }, changed = { 0 };
 
 	if (bpk_gsd_verify(in->place.source, take_remark, &remarks, &verdict, &err) != 0) {
-		if (err.kind == BPK_CORRUPT && bpk_source_unchanged(in->place.source, &changed) != 0)
+		if (err.kind == BPK_CORRUPT &&
+		    bpk_source_unchanged(in->place.source, &changed) != 0)
 			err = changed;
 		bpk_input_subject(in, &err);
 	}
@@ -216,7 +217,7 @@ static void verify_gsd(const struct verify_args *args, struct bpk_input *in)
 
 /* ---- Operands ---- */
 
-/* Verify what bpk_input_find found, or report why it failed, with rc and err. in is closed. ours:
+/* Verify the input of bpk_input_find, or report why it failed, with rc and err. in is closed. ours:
  * it must be an archive, because the user gave this very path or its name says so. */
 static void verify_input(const struct verify_args *args, struct bpk_input *in, bool ours, int rc,
 			 struct bpk_err *err)

@@ -1,4 +1,4 @@
-/* bpk version: the program, what is built in, what this machine offers. */
+/* bpk version: the program, the features built in, and those of this machine. */
 #include <stdio.h>
 
 #include "cli/command.h"
