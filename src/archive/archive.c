@@ -1,5 +1,5 @@
-/* An open archive: opening it through its format's editor, reading its raw bytes, packing bytes into
- * it, committing. Called by the commands that change archives. */
+/* An open archive: opening it through its format's editor, reading its raw bytes, packing bytes
+ * into it, committing. Called by the commands that change archives. */
 #include "archive/archive.h"
 
 #include <errno.h>

@@ -1,10 +1,11 @@
-/* The arrays inside raw bytes: the layout of an input, opened within limits, and its arrays copied. */
+/* The arrays inside raw bytes: the layout of an input, opened within limits, and its arrays
+ * copied. */
 #include "archive/content.h"
 
 /* ---- Opening ---- */
 
-/* False for input without offsets, such as a pipe, and for an array in chunks of several dimensions,
- * which is no file. */
+/* False for input without offsets, such as a pipe, and for an array in chunks of several
+ * dimensions, which is no file. */
 static bool can_look(const struct bpk_input *in)
 {
 	return bpk_input_can_locate(in) && in->info->chunk_shape == NULL &&
@@ -58,8 +59,8 @@ static uint64_t worth(const struct bpk_input *in, uint64_t bytes, uint64_t times
 }
 
 /*
- * Bound the cost of looking inside. Tables pack well, and are a small part of a file: no archive of a
- * real trajectory came near these bounds. A limit that the user gave replaces them.
+ * Bound the cost of looking inside. Tables pack well, and are a small part of a file: no archive
+ * of a real trajectory came near these bounds. A limit that the user gave replaces them.
  */
 static void set_limits(const struct bpk_content_options *options, struct bpk_content *content)
 {

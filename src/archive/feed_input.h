@@ -26,8 +26,8 @@ int bpk_feed_wait(struct bpk_feed *feed, double time, struct bpk_err *err);
 /* The size of the growing file, in whole units. Fails with BPK_FAILED when it shrank. */
 int bpk_feed_measure(const struct bpk_feed *feed, uint64_t *size, struct bpk_err *err);
 
-/* Read the growing file's first bytes into head, size of them at most. The bytes that they count are
- * read after them. */
+/* Read the growing file's first bytes into head, size of them at most. The bytes that they count
+ * are read after them. */
 int bpk_feed_read_head(struct bpk_feed *feed, uint64_t size, struct bpk_err *err);
 
 #endif

@@ -1,5 +1,5 @@
-/* Appending in rounds: files and pipes whose bytes are committed again and again, and a file that is
- * followed while it grows. */
+/* Appending in rounds: files and pipes whose bytes are committed again and again, and a file that
+ * is followed while it grows. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -37,8 +37,8 @@ static struct bpk_slack slack_for(const struct appending *a, bool first)
 
 /* ---- the file against the archive ---- */
 
-/* Overwrite the archive's raw bytes from at on with bytes, if they differ and may differ; the change
- * is not committed. */
+/* Overwrite the archive's raw bytes from at on with bytes, if they differ and may differ; the
+ * change is not committed. */
 static int mend(struct appending *a, uint64_t at, struct bpk_view held, struct bpk_view bytes,
 		bool *mended, struct bpk_err *err)
 {
@@ -196,7 +196,8 @@ static int check_file(struct appending *a, struct bpk_source **source, struct bp
 	return a->file.mend ? 0 : bpk_followed_sample(&a->file, SAMPLES, true, err);
 }
 
-/* The file's bytes of a chunk. The first bytes of the file are those read when its end was found. */
+/* The file's bytes of a chunk. The first bytes of the file are those read when its end was
+ * found. */
 static int read_chunk(struct appending *a, const struct bpk_archive_chunk *chunk,
 		      struct bpk_buf *bytes, struct bpk_err *err)
 {

@@ -8,8 +8,8 @@
 enum {
 	PIECE = 64 << 10, /* bytes of a sample, and of a step through the tables of a file */
 	PLACES = 64,      /* where samples are taken, in turn */
-	STRIDE =
-		27, /* places from one sample to the next: prime to PLACES, so that samples spread early */
+	/* places from one sample to the next: prime to PLACES, so that samples spread early */
+	STRIDE = 27,
 	SLOTS = 2, /* chunks that a view keeps */
 };
 

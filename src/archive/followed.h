@@ -1,7 +1,7 @@
 /*
  * A growing file, compared with the archive that follows it. Committed bytes stay as they are. The
- * file may differ from them only in the parts that writers of its kind change as it grows (the frame
- * count of a DCD), or where the caller believes the file. One thread's own.
+ * file may differ from them only in the parts that writers of its kind change as it grows (the
+ * frame count of a DCD), or where the caller believes the file. One thread's own.
  */
 #ifndef BPK_ARCHIVE_FOLLOWED_H
 #define BPK_ARCHIVE_FOLLOWED_H
@@ -28,8 +28,8 @@ struct bpk_followed {
 int bpk_followed_read(struct bpk_followed *f, uint64_t start, struct bpk_span out,
 		      struct bpk_err *err);
 
-/* May bytes of the file replace held, the archive's bytes from at on? Both have one size. Fails with
- * BPK_FAILED, and the first offset that may not change. */
+/* May bytes of the file replace held, the archive's bytes from at on? Both have one size. Fails
+ * with BPK_FAILED, and the first offset that may not change. */
 int bpk_followed_judge(struct bpk_followed *f, uint64_t at, struct bpk_view held,
 		       struct bpk_view bytes, struct bpk_err *err);
 

@@ -147,8 +147,8 @@ static int put_rows(const struct bpk_gsd_array *array, struct bpk_gsd_editor *ed
 	return rc;
 }
 
-/* Write an array in Fortran's order row by row. Costs twice the array in memory; a file of that size
- * is there. */
+/* Write an array in Fortran's order row by row. Costs twice the array in memory; a file of that
+ * size is there. */
 static int put_columns(const struct bpk_gsd_array *array, struct bpk_gsd_editor *editor,
 		       struct bpk_err *err)
 {

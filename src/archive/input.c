@@ -70,7 +70,8 @@ int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_
 
 /* ---- settling ---- */
 
-/* Remarks are passed on when the audit has ended: it holds the input, and the receiver may block. */
+/* Remarks are passed on when the audit has ended: it holds the input, and the receiver may
+ * block. */
 static void keep_remark(void *arg, const char *line)
 {
 	struct bpk_buf *lines = arg;

@@ -31,16 +31,16 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err);
 
 void bpk_input_close(struct bpk_input *in); /* harmless on a zeroed one */
 
-/* Account for every byte that is no chunk, after all chunks were read, or instead of that. Remarks go
- * to remark, which may be NULL, when the audit has ended. */
+/* Account for every byte that is no chunk, after all chunks were read, or instead of that.
+ * Remarks go to remark, which may be NULL, when the audit has ended. */
 int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 
-/* To be called before a result is kept, or a verdict given. Fails with BPK_FAILED, "changed while it
- * was read", where the reads were not all of one committed state of the input. */
+/* To be called before a result is kept, or a verdict given. Fails with BPK_FAILED, "changed while
+ * it was read", where the reads were not all of one committed state of the input. */
 int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err);
 
-/* A step failed with *err, which names the input: apparent damage that comes from a change by another
- * process becomes "changed while it was read". Returns -1. */
+/* A step failed with *err, which names the input: apparent damage that comes from a change by
+ * another process becomes "changed while it was read". Returns -1. */
 int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err);
 
 /* Make the info that of all concatenated archives, by a walk over their chunks if necessary; for a
@@ -61,9 +61,9 @@ bool bpk_input_can_locate(const struct bpk_input *in);
 const struct stat *bpk_input_stat(const struct bpk_input *in);
 
 /*
- * The size of an item: that of the archive's array or header, or else of its first chunk. Header and
- * chunk may lack a checksum: where they differ, the call fails with BPK_FAILED and the advice to use
- * --bytes. The line does not name the archive.
+ * The size of an item: that of the archive's array or header, or else of its first chunk. Header
+ * and chunk may lack a checksum: where they differ, the call fails with BPK_FAILED and the advice
+ * to use --bytes. The line does not name the archive.
  */
 int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err);
 

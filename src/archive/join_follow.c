@@ -10,8 +10,8 @@ enum {
 	SAMPLES = 16,        /* frames compared when the following begins */
 	SAMPLES_AGAIN = 2,   /* before each commit */
 	PLACES = 64,         /* where samples are taken, in turn */
-	STRIDE =
-		27, /* places from one sample to the next: prime to PLACES, so that samples spread early */
+	/* places from one sample to the next: prime to PLACES, so that samples spread early */
+	STRIDE = 27,
 	MOMENT = 20, /* milliseconds, after which an index that was being written to is whole */
 };
 
@@ -79,8 +79,8 @@ static int open_now(struct following *f, uint64_t *nframes, bool *torn, struct b
 	return 0;
 }
 
-/* The entries of a frame are written at once, but may be seen half-way: the last frame counts only if
- * a second look finds it the same. */
+/* The entries of a frame are written at once, but may be seen half-way: the last frame counts
+ * only if a second look finds it the same. */
 static int look_twice(struct following *f, uint64_t *nframes, bool *torn, struct bpk_err *err)
 {
 	const struct timespec moment = { .tv_nsec = MOMENT * 1000000 };

@@ -1,4 +1,5 @@
-/* Raw bytes of an archive, overwritten chunk by chunk. Called by write, and by a following that mends. */
+/* Raw bytes of an archive, overwritten chunk by chunk. Called by write, and by a following that
+ * mends. */
 #include "archive/chunks.h"
 
 enum { WINDOW = 64 << 20 }; /* bytes of a pipe that are read at a time: bounds memory */

@@ -8,7 +8,8 @@
 #include "io/io.h"
 #include "layout/layout.h"
 
-/* *is_gsd: path is a regular file, and a GSD file by its content. A missing file is not an error. */
+/* *is_gsd: path is a regular file, and a GSD file by its content. A missing file is not an
+ * error. */
 int bpk_path_is_gsd(const char *path, bool *is_gsd, struct bpk_err *err);
 
 /* Settle an interrupted change of the GSD file at path. */
@@ -23,7 +24,8 @@ struct bpk_trajectory {
 	struct bpk_gsd_editor *editor;
 };
 
-/* Open path for changing; to_cut as for bpk_gsd_editor_open. Errors name the file, here and below. */
+/* Open path for changing; to_cut as for bpk_gsd_editor_open. Errors name the file, here and
+ * below. */
 int bpk_trajectory_open(struct bpk_trajectory *trajectory, const struct bpk_edit_options *options,
 			const char *path, bool to_cut, struct bpk_err *err);
 

@@ -145,8 +145,8 @@ static void screen_pieces(struct bpk_chooser *c, struct bpk_ranking *ranking)
 		screen_extended(c, ranking);
 }
 
-/* True if the best candidate for the whole is, among those that were tried, nearly the best for each
- * group. */
+/* True if the best candidate for the whole is, among those that were tried, nearly the best for
+ * each group. */
 static bool is_uniform(const struct bpk_chooser *c)
 {
 	const struct bpk_ranking *whole = &c->whole;

@@ -8,8 +8,8 @@
  *      filters for each chunk      10    chunks of 4 over 1 MiB    50
  *      a prediction                 3    by value over by rank     20
  *
- * So what is chosen is at no level more than 1% larger than the best single recipe, as far as samples
- * tell (tests/bench/bench-choice).
+ * So what is chosen is at no level more than 1% larger than the best single recipe, as far as
+ * samples tell (tests/bench/bench-choice).
  *
  * The levels, measured with 1 MiB blocks on one thread (ratio at MB/s; zstd -3 runs at 70 to 150
  * MB/s there, and is larger in every row but the last):

@@ -95,8 +95,8 @@ struct bpk_cuts {
 /*
  * bpk_choose for an input that may hold arrays. Where varies says that chunks may have any sizes, a
  * file of a known layout is cut along its arrays if that packs better; else the filters of its
- * arrays become candidates for each chunk. The wishes hold for all of it. choice is how the input is
- * packed where cuts are empty.
+ * arrays become candidates for each chunk. The wishes hold for all of it. choice is how the input
+ * is packed where cuts are empty.
  */
 int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 		    bool varies, struct bpk_choice *choice, struct bpk_cuts *cuts,

@@ -24,8 +24,8 @@ struct bpk_chooser {
 /* Differences inside shuffled planes, for what changes smoothly: extended chunks only. */
 extern const struct bpk_pipeline bpk_pipeline_smooth;
 
-/* Try promising candidates on all pieces, and then, unless one is best for each group, on each group
- * by itself. Sets trials.failed. */
+/* Try promising candidates on all pieces, and then, unless one is best for each group, on each
+ * group by itself. Sets trials.failed. */
 void bpk_candidates_find(struct bpk_chooser *c);
 
 /* Try filters for elements of typesize bytes on pieces, or those that the user fixed, and put them
@@ -68,8 +68,8 @@ void bpk_groups_refine(struct bpk_chooser *c, struct bpk_contender *contender);
 unsigned bpk_groups_heaviest(const struct bpk_chooser *c);
 
 /*
- * Decide on element size, level, and the filters of the groups. Sets recipe and candidates of choice,
- * and trials.failed.
+ * Decide on element size, level, and the filters of the groups. Sets recipe and candidates of
+ * choice, and trials.failed.
  */
 void bpk_level_decide(struct bpk_chooser *c, struct bpk_choice *choice);
 

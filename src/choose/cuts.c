@@ -324,8 +324,9 @@ static int try_cuts(struct cutting *c, struct bpk_err *err)
 	return 0;
 }
 
-/* Where all chunks are as large: the filters of a kind become a candidate for each of them. Elements of another size
- * are no matter to chunks that say theirs, and extended ones may have filters that say it. */
+/* Where all chunks are as large: the filters of a kind become a candidate for each of them.
+ * Elements of another size are no matter to chunks that say theirs, and extended ones may have
+ * filters that say it. */
 static int add_other(const struct bpk_choice *kind, struct bpk_choice *choice, struct bpk_err *err)
 {
 	struct bpk_candidate own = { .typesize = choice->recipe.typesize,

@@ -1,6 +1,6 @@
 /*
- * One list of filters for all chunks, or one for each: filters of groups meet again on runs that are
- * longer than their pieces, and a contender keeps several only where that pays.
+ * One list of filters for all chunks, or one for each: filters of groups meet again on runs that
+ * are longer than their pieces, and a contender keeps several only where that pays.
  */
 #include "choose/chooser.h"
 

@@ -1,6 +1,6 @@
 /*
- * Races: recipes are tried on bytes of an input and compared by what they cost; inside choose alone.
- * All trials are made here: of the pieces of a sample, of runs, and of single chunks.
+ * Races: recipes are tried on bytes of an input and compared by what they cost; inside choose
+ * alone. All trials are made here: of the pieces of a sample, of runs, and of single chunks.
  */
 #ifndef BPK_CHOOSE_RACE_H
 #define BPK_CHOOSE_RACE_H

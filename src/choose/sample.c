@@ -431,8 +431,8 @@ static bool run_repeats(struct bpk_view window, const uint32_t table[TABLE], siz
 
 /*
  * Grams at every stride-th position go into a table, then runs of stride positions are looked up: a
- * repeat longer than stride + REPEAT_SIZE bytes that begins before a run shows a position of the table,
- * whatever its distance. At 4 MiB this looks at 8192 grams and 16384 positions.
+ * repeat longer than stride + REPEAT_SIZE bytes that begins before a run shows a position of the
+ * table, whatever its distance. At 4 MiB this looks at 8192 grams and 16384 positions.
  */
 int bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near, bool *repeats,
 			    struct bpk_err *err)

@@ -1,4 +1,5 @@
-/* bpk info: the arrays inside raw bytes, as text and as JSON: each name once, with all its frames. */
+/* bpk info: the arrays inside raw bytes, as text and as JSON: each name once, with all its
+ * frames. */
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>

@@ -10,8 +10,8 @@
 #include "cli/command.h"
 
 /*
- * bpk_input_look for a command that reads path: standard input must not be a terminal, the format is
- * the one that the user named, and bpk_input_tell is called.
+ * bpk_input_look for a command that reads path: standard input must not be a terminal, the format
+ * is the one that the user named, and bpk_input_tell is called.
  */
 int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err);
@@ -33,8 +33,9 @@ int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_
 		       struct bpk_err *err);
 
 /*
- * bpk_input_audit for commands whose result is the committed content: an append that was interrupted
- * behind it is reported at once, and is no failure. tail looks only at the bytes behind the end.
+ * bpk_input_audit for commands whose result is the committed content: an append that was
+ * interrupted behind it is reported at once, and is no failure. tail looks only at the bytes
+ * behind the end.
  */
 int bpk_input_account(struct bpk_input *in, struct bpk_err *err);
 int bpk_input_tail(struct bpk_input *in, struct bpk_err *err);

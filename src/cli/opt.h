@@ -123,7 +123,8 @@ bool bpk_opt_takes_argument(const struct bpk_opt *opt);
 const char *bpk_opt_word(const struct bpk_opt *opt, size_t index);
 
 /*
- * Store the value that text gives an option in args. Fails with BPK_USAGE: "cannot be 'x', expected ...".
+ * Store the value that text gives an option in args. Fails with BPK_USAGE: "cannot be 'x',
+ * expected ...".
  */
 int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct bpk_err *err);
 

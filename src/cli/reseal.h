@@ -1,4 +1,5 @@
-/* repair --reseal: renew the digests after another program changed an archive. Called by repair.c. */
+/* repair --reseal: renew the digests after another program changed an archive. Called by
+ * repair.c. */
 #ifndef BPK_CLI_RESEAL_H
 #define BPK_CLI_RESEAL_H
 

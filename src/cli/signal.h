@@ -9,8 +9,8 @@
  * Begin, before the first draft and the first thread; later calls do nothing. INT, TERM and HUP are
  * blocked in this and all later threads and taken by a waiting one, which drops all drafts, undoes
  * all changes that are not committed, and dies of the signal. PIPE is ignored, so that it arrives
- * as EPIPE. Signals that the parent ignored stay ignored. When no thread can be had, the signals keep
- * their default action.
+ * as EPIPE. Signals that the parent ignored stay ignored. When no thread can be had, the signals
+ * keep their default action.
  */
 void bpk_signals_start(void);
 

@@ -60,8 +60,8 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
 
 /*
  * What looking into an archive may cost; more fails with BPK_LIMIT. Special chunks and runs
- * count for nothing, since they are read without being unpacked. memory is fixed at open; left belongs to the
- * one thread that reads, and may be set anew between two reads.
+ * count for nothing, since they are read without being unpacked. memory is fixed at open; left
+ * belongs to the one thread that reads, and may be set anew between two reads.
  */
 struct bpk_view_limits {
 	uint64_t memory; /* bytes that unpacked chunks, and unpacking one, may take; then fewer are

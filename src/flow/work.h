@@ -70,7 +70,8 @@ bool bpk_work_only_proves(const struct bpk_flow *flow);
 /* Of chunks of raw_size, how much a parcel holds at a time, as the archive's first chunk says. */
 uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size);
 
-/* The most memory, in bytes, that a packed chunk, a parcel, and a thread's scratch, take for chunks of raw_size. */
+/* The most memory, in bytes, that a packed chunk, a parcel, and a thread's scratch, take for
+ * chunks of raw_size. */
 uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size);
 uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size);
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size);

@@ -116,7 +116,8 @@ struct bpk_parcel {
 	void *member; /* the reader's own, from one fetch to the next; NULL before the first */
 };
 
-/* Append the digest of the packed_size bytes, as bpk_writer_ops.seal of most formats. Any thread. */
+/* Append the digest of the packed_size bytes, as bpk_writer_ops.seal of most formats. Any
+ * thread. */
 int bpk_parcel_seal(const struct bpk_checksum *checksum, struct bpk_parcel *parcel,
 		    struct bpk_err *err);
 

@@ -170,13 +170,12 @@ int bpk_members_open(const struct bpk_members_kind *kind, struct bpk_place *plac
 #define BPK_MEMBERS_READER(OPEN)                                                                   \
 	{                                                                                          \
 		.open = OPEN, .info = bpk_members_info, .narrow = bpk_members_narrow,              \
-		.positional = bpk_members_positional,                                              \
-		.fetch = bpk_members_fetch, .check = bpk_members_check,                            \
-		.unpacks = bpk_members_unpacks, .unpack = bpk_members_unpack,                      \
-		.subject = bpk_members_name, .locate = bpk_members_locate,                         \
-		.repeats = bpk_members_repeats, .audit = bpk_members_audit,                        \
-		.settle = bpk_members_settle, .tail = bpk_members_tail,                            \
-		.close = bpk_members_close,                                                        \
+		.positional = bpk_members_positional, .fetch = bpk_members_fetch,                  \
+		.check = bpk_members_check, .unpacks = bpk_members_unpacks,                        \
+		.unpack = bpk_members_unpack, .subject = bpk_members_name,                         \
+		.locate = bpk_members_locate, .repeats = bpk_members_repeats,                      \
+		.audit = bpk_members_audit, .settle = bpk_members_settle,                          \
+		.tail = bpk_members_tail, .close = bpk_members_close,                              \
 	}
 
 const struct bpk_info *bpk_members_info(const void *reader);

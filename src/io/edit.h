@@ -3,10 +3,10 @@
  *
  * Whenever the process or the machine dies, the file holds its last committed content or can be
  * restored to it: before a byte below the committed end is overwritten, it is saved in an undo
- * journal, the new byte is announced there, and the journal is synced. The journal lies beside the file, as .NAME.bpkj; its removal
- * is the commit. A restore cuts off the bytes added behind the end. A change that overwrites
- * nothing a reader can reach (new bytes behind the end, bytes declared free) needs no journal: one
- * small write of the head is the commit.
+ * journal, the new byte is announced there, and the journal is synced. The journal lies beside
+ * the file, as .NAME.bpkj; its removal is the commit. A restore cuts off the bytes added behind
+ * the end. A change that overwrites nothing a reader can reach (new bytes behind the end, bytes
+ * declared free) needs no journal: one small write of the head is the commit.
  *
  *      write, write, write      behind the end: direct; below it: saved first
  *      commit                   sync; head in ONE write within a sector; sync; journal unlinked
@@ -122,9 +122,9 @@ int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err);
 
 /*
  * Commit everything written so far; the content then ends at end. head (may be NULL) is written
- * last, in one write that must not cross a multiple of 512 bytes. A failure leaves the old content, on disk or by way of the
- * journal, and says so. After a failed sync the state on disk is unknown and every further call
- * fails. After a commit more may be written and committed.
+ * last, in one write that must not cross a multiple of 512 bytes. A failure leaves the old
+ * content, on disk or by way of the journal, and says so. After a failed sync the state on disk
+ * is unknown and every further call fails. After a commit more may be written and committed.
  *
  * The file ends at end if there was a journal and all bytes between end and the old end were saved:
  * always when the content grew, otherwise when its tail was passed to bpk_edit_save. Without that

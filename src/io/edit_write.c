@@ -52,8 +52,8 @@ static void remove_unfinished(struct bpk_edit *edit)
 	bpk_journal_close(&edit->journal);
 }
 
-/* Create a journal if necessary, save these bytes in it, and announce next. The change lock is held;
- * state_lock keeps out reads. */
+/* Create a journal if necessary, save these bytes in it, and announce next. The change lock is
+ * held; state_lock keeps out reads. */
 static int save_alone(struct bpk_edit *edit, const struct bpk_region saves[2],
 		      const struct bpk_journal_next *next, struct bpk_err *err)
 {

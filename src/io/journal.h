@@ -102,7 +102,8 @@ int bpk_journal_check_saved(const struct bpk_journal *journal, int fd, struct bp
 int bpk_journal_read_at(const struct bpk_journal *journal, int fd, uint64_t offset,
 			struct bpk_span out, size_t *got, struct bpk_err *err);
 
-/* Fill err with the line that says that the file's byte at offset fits neither state. Returns -1. */
+/* Fill err with the line that says that the file's byte at offset fits neither state. Returns
+ * -1. */
 int bpk_journal_fail_stranger(const struct bpk_journal *journal, uint64_t offset,
 			      struct bpk_err *err);
 

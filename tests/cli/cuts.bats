@@ -215,7 +215,7 @@ END
     refuses 2 'chunk 1 .*300256 bytes, the file.s metadata say 7' bpk verify wrong.blp
     refuses 2 'chunk 1 ' bpk cat --bytes 300300:300301 wrong.blp
     for file in many huge zero odd text none; do
-        refuses 2 'sizes of chunks in the metadata' bpk verify $file.blp
+        refuses 2 'the list of chunk sizes in the metadata' bpk verify $file.blp
         bpk cat $file.blp | cmp - mix.gsd
         bpk cat --bytes 3600000: $file.blp | cmp - <(tail -c 896 mix.gsd)
     done

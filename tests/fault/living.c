@@ -11,10 +11,10 @@
  * the same files as an undisturbed run does.
  *
  * Bytes may stay behind an archive's end only after a kill, a failed restore, or a stop between the
- * commit and the cut, and always with a message. After a kill another archive is concatenated to it:
- * that one is read too, or the status reports it. The same kill is repeated beside a reader whose
- * output is not read, which must return the old content or report that the archive changed. A new
- * archive that is packed over the name afterwards must hold its input.
+ * commit and the cut, and always with a message. After a kill another archive is concatenated to
+ * it: that one is read too, or the status reports it. The same kill is repeated beside a reader
+ * whose output is not read, which must return the old content or report that the archive changed.
+ * A new archive that is packed over the name afterwards must hold its input.
  */
 #include <errno.h>
 #include <fcntl.h>

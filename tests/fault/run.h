@@ -58,7 +58,8 @@ const char *run_cannot(void);
  * point. */
 unsigned run_thin(unsigned usual);
 
-/* True if the point is tried. BPK_FAULT_SEED moves the choice, so runs of other seeds try others. */
+/* True if the point is tried. BPK_FAULT_SEED moves the choice, so runs of other seeds try
+ * others. */
 bool run_tries(size_t point, unsigned usual);
 
 /* Run the command in the current folder; reports go to the folder above. Dies when that is

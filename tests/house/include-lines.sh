@@ -77,7 +77,7 @@ report() { # STATUS DESCRIPTION
 scratch=$(mktemp -d) || exit 99
 trap 'rm -rf "$scratch"' EXIT
 
-echo 1..14
+echo 1..16
 planted src/chunk/a.c '#include "io/io.h"'
 report $? "a call sideways is found"
 planted src/choose/a.c '#include "flow/flow.h"'

@@ -139,7 +139,7 @@ static void read_all(struct bpk_buf *out)
 {
 	static const struct bpk_writer_ops into_memory = { .put = gather };
 	const struct bpk_read_options options = { 0 };
-	const struct bpk_format *format;
+	const struct bpk_format *format = NULL;
 	struct bpk_flow flow = {
 		.out = &into_memory, .writer = out, .check = true, .decode = true, .threads = 1
 	};

@@ -665,7 +665,8 @@ static void test_stranger(void **state)
 	assert_refused("it ends at 19999, expected 20000");
 }
 
-/* Two writes to saved bytes, which a kill or a power cut may leave in any sector and at any byte. */
+/* Two writes to saved bytes, which a kill or a power cut may leave in any sector and at any
+ * byte. */
 static int leave_two_writes(void)
 {
 	struct bpk_edit *edit;

@@ -73,8 +73,8 @@ int bpk_chunkdir_file_open(struct bpk_chunkdir_files *files, size_t column, uint
 			   struct bpk_chunkdir_file **file, struct bpk_err *err);
 void bpk_chunkdir_file_close(struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file);
 
-/* Fails with BPK_CORRUPT if bytes follow the last chunk, except bcolz's zeros. Errors do not name the
- * file. */
+/* Fails with BPK_CORRUPT if bytes follow the last chunk, except bcolz's zeros. Errors do not name
+ * the file. */
 int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk_err *err);
 
 /* Empty the cache: later opens get the files that have these names then. Any thread; files in use
