@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #define ACCESS_LIST  "system.posix_acl_access"
 #define DEFAULT_LIST "system.posix_acl_default"
@@ -88,6 +89,17 @@ mode_t bpk_acl_mode(int fd, mode_t mode)
 	if (rc > 0)
 		return mode;
 	return rc < 0 ? mode & ~(mode_t)077 : mode & (~(mode_t)0777 | mode_of(&given));
+}
+
+mode_t bpk_acl_like(int fd, const struct stat *like, bool is_folder)
+{
+	mode_t mode = like->st_mode & 0777;
+	struct stat found;
+
+	if (fstat(fd, &found) != 0 ||
+	    (found.st_gid != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0))
+		mode &= ~(mode_t)070 | (mode & 07) << 3;
+	return is_folder ? (mode & 0666) | (mode & 0444) >> 2 : mode;
 }
 
 void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new)

@@ -17,6 +17,13 @@
 mode_t bpk_acl_mode(int fd, mode_t mode);
 
 /*
+ * The permissions of an output, open as fd, made of the input like: those of a file, without the
+ * group's if the output cannot have its group, unless everyone has them. A folder is searched by
+ * its readers.
+ */
+mode_t bpk_acl_like(int fd, const struct stat *like, bool is_folder);
+
+/*
  * Give the file fd, which was created private in folder, this mode, without the entries inherited
  * from the folder's default list. is_new: the mode does not come from another file, so the default
  * list narrows it.

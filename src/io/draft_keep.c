@@ -33,15 +33,9 @@ static void finish_mode(int fd, int folder, const struct stat *like)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
 	mode_t mode = 0666;
-	struct stat found;
 
 	if (like != NULL && S_ISREG(like->st_mode)) {
-		mode = like->st_mode & 0777;
-		/* another group must not get the input group's permissions, unless everyone has
-		 * them */
-		if (fstat(fd, &found) != 0 ||
-		    (found.st_gid != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0))
-			mode &= ~(mode_t)070 | (mode & 07) << 3;
+		mode = bpk_acl_like(fd, like, false);
 		times[1] = like->st_mtim;
 	}
 	bpk_acl_set_mode(fd, folder, mode & ~bpk_live_umask(), like == NULL);

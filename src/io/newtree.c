@@ -263,16 +263,16 @@ static int replace(struct new_tree *new, struct bpk_err *err)
 
 /* ---- Keeping ---- */
 
-/* Finish every folder, inner ones first, so that no name is on disk before its folder is. */
-static int finish_folders(const struct new_tree *new, struct bpk_err *err)
+/* Finish every folder, inner ones first, so that no name is on disk before its folder is. The
+ * outermost one gives nobody more than like does. */
+static int finish_folders(const struct new_tree *new, const struct stat *like, struct bpk_err *err)
 {
 	const struct bpk_names *folders = &new->tree.folders;
-	mode_t mask = bpk_live_umask();
 
 	for (size_t i = folders->count; i > 0; i--)
-		if (bpk_tree_finish_folder(&new->tree, folders->all[i - 1], mask, err) != 0)
+		if (bpk_tree_finish_folder(&new->tree, folders->all[i - 1], NULL, err) != 0)
 			return -1;
-	return bpk_tree_finish_folder(&new->tree, "", mask, err);
+	return bpk_tree_finish_folder(&new->tree, "", like, err);
 }
 
 /* The new name may not survive a power cut: turn the directory back into a draft, in one step, or
@@ -311,9 +311,8 @@ static int new_tree_keep(void *owner, const struct stat *like, struct bpk_err *e
 	struct new_tree *new = owner;
 	int rc = bpk_tree_finish_files(&new->tree, err);
 
-	(void)like; /* describes the input file */
 	if (rc == 0)
-		rc = finish_folders(new, err);
+		rc = finish_folders(new, like, err);
 	if (rc == 0)
 		rc = bpk_live_enter(err);
 	if (rc == 0) {

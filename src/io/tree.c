@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/acl.h"
 #include "io/beneath.h"
 #include "io/dir_ops.h"
 #include "io/draft.h"
@@ -55,7 +56,7 @@ int bpk_tree_check_name(const char *name, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, mode_t mask,
+int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, const struct stat *like,
 			   struct bpk_err *err)
 {
 	int fd = bpk_beneath_folder(tree->root, name), errnum;
@@ -64,8 +65,10 @@ int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, mode_t
 	if (fd < 0)
 		return bpk_fail_errno(err, errno, "%s: cannot be opened to be synced", name);
 	/* a file system without modes leaves it as private as it is */
-	if (fstat(fd, &found) == 0)
-		(void)fchmod(fd, (found.st_mode & S_ISGID) | (0777 & ~mask));
+	if (like == NULL && fstat(fd, &found) == 0)
+		(void)fchmod(fd, (found.st_mode & S_ISGID) | (0777 & ~bpk_live_umask()));
+	else if (like != NULL)
+		bpk_acl_set_mode(fd, fd, bpk_acl_like(fd, like, true) & ~bpk_live_umask(), false);
 	if (!tree->sync || bpk_folder_sync(fd) == 0) {
 		close(fd);
 		return 0;
@@ -109,7 +112,7 @@ static int have_folder(struct bpk_tree *tree, const char *name, struct bpk_err *
 	rc = make_folder(tree, name, err);
 	bpk_live_leave();
 	if (rc == 0 && !tree->is_new)
-		rc = bpk_tree_finish_folder(tree, name, bpk_live_umask(), err);
+		rc = bpk_tree_finish_folder(tree, name, NULL, err);
 	return rc;
 }
 

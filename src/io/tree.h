@@ -75,8 +75,9 @@ void bpk_tree_drop_files(struct bpk_tree *tree);
 /* Check a name: it must stay below the root and not be reserved by bpk. */
 int bpk_tree_check_name(const char *name, struct bpk_err *err);
 
-/* Set a folder's mode to 0777 less mask and sync it; "" is the root. */
-int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, mode_t mask,
+/* Give a folder the permissions of like (acl.h), or with NULL 0777, less the umask, and sync it; ""
+ * is the root. */
+int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, const struct stat *like,
 			   struct bpk_err *err);
 
 /* Make a new directory for target; bpk_draft_open calls it. */

@@ -50,3 +50,22 @@ mode_of() {
     cat a | bpk pack -q -o d/b.blp - 2>"$err"
     [ "$(mode_of d/b.blp)" = 640 ]
 }
+
+# The other files of a dataset lie in its folder, which others cannot enter.
+@test "a dataset is no more public than its input" {
+    data records 100000 a
+    for format in chunked b2sparse; do
+        chmod 600 a
+        bpk pack -q -f -F $format -o private.$format a
+        [ "$(stat -c %a private.$format)" = 700 ]
+        bpk append -q private.$format a
+        [ "$(stat -c %a private.$format)" = 700 ]
+        chmod 644 a
+        bpk pack -q -f -F $format -o public.$format a
+        [ "$(stat -c %a public.$format)" = 755 ]
+    done
+    chmod 600 a
+    bpk pack -q -o a.blp a
+    bpk convert -q -F chunked a.blp converted
+    [ "$(stat -c %a converted)" = 700 ]
+}

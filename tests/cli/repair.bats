@@ -136,7 +136,7 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
     need flock
     data sorted-i64 10000 a
     bpk pack -o a.b2frame a
-    printf x >>a.b2frame
+    head -c 1 /dev/zero >>a.b2frame
     mkfifo hold
     bpk append a.b2frame - <hold &
     exec 8>hold
