@@ -128,22 +128,35 @@ static int each_chunk(struct bpk_input *in,
 	return rc < 0 ? bpk_input_subject(in, err) : 0;
 }
 
-/* How many chunks have a prediction, each counted once however often the archive leads to it; as
- * far as can be read, and 0 where formats know none. */
-static uint64_t count_predicted(struct bpk_input *in)
+/* Damage, or a cost above the limits: a report of it can wait for verify. */
+static bool is_damage(const struct bpk_err *err)
+{
+	return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT;
+}
+
+/* Count the chunks that have a prediction, each once however often the archive leads to it, up to
+ * the first damaged one; 0 where the format knows no predictions. */
+static int count_predicted(struct bpk_input *in, uint64_t *count, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
-	uint64_t count = 0, first, more;
+	struct bpk_err found = { 0 };
 	struct bpk_where where;
+	uint64_t first, more;
+	int rc;
 
+	*count = 0;
 	if (!in->format->extended_chunks || !bpk_input_can_locate(in))
 		return 0;
-	for (uint64_t number = 0; ops->locate(in->reader, number, &where, NULL) == 0; number++) {
-		count += where.header.prediction.size > 0;
+	for (uint64_t number = 0; (rc = ops->locate(in->reader, number, &where, &found)) == 0;
+	     number++) {
+		*count += where.header.prediction.size > 0;
 		while ((more = count_like(in, number, &first)) > 0)
 			number += more;
 	}
-	return count;
+	if (rc > 0 || is_damage(&found))
+		return 0;
+	*err = found;
+	return bpk_input_subject(in, err);
 }
 
 /* ---- one archive ---- */
@@ -218,8 +231,8 @@ static int record_array(const struct bpk_info *info, struct bpk_err *err)
 	return rc;
 }
 
-static int print_record(struct bpk_input *in, const struct bpk_content *content, bool chunks,
-			struct bpk_err *err)
+static int print_record(struct bpk_input *in, const struct bpk_content *content,
+			uint64_t npredicted, bool chunks, struct bpk_err *err)
 {
 	const struct bpk_info *info = in->info;
 	int rc;
@@ -238,7 +251,7 @@ static int print_record(struct bpk_input *in, const struct bpk_content *content,
 	bpk_record_bool("offsets", info->has_offsets);
 	bpk_record_u64("append_space", info->append_space);
 	record_header(info->has_first_chunk ? &info->first_chunk : NULL);
-	bpk_record_u64("predicted_chunks", count_predicted(in));
+	bpk_record_u64("predicted_chunks", npredicted);
 	record_metadata(info);
 	rc = record_layers(info, err);
 	if (rc == 0)
@@ -262,7 +275,7 @@ static int print_record(struct bpk_input *in, const struct bpk_content *content,
 }
 
 static int print_text(struct survey *survey, struct bpk_input *in,
-		      const struct bpk_content *content, struct bpk_err *err)
+		      const struct bpk_content *content, uint64_t npredicted, struct bpk_err *err)
 {
 	if (survey->shared->verbose == 0) {
 		if (survey->files == 0)
@@ -271,18 +284,13 @@ static int print_text(struct survey *survey, struct bpk_input *in,
 		return 0;
 	}
 	bpk_describe_fields(in);
-	bpk_describe_prediction(count_predicted(in));
+	bpk_describe_prediction(npredicted);
 	if (bpk_content_describe(content, err) != 0)
 		return -1;
 	if (survey->shared->verbose == 1 || in->format == &bpk_format_raw)
 		return 0;
 	bpk_describe_chunk_titles(in->info);
 	return each_chunk(in, bpk_describe_chunk, err);
-}
-
-static bool is_damage(const struct bpk_err *err)
-{
-	return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT;
 }
 
 /*
@@ -328,15 +336,17 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 {
 	struct bpk_content content = { 0 };
 	struct bpk_err refused = { 0 };
+	uint64_t npredicted = 0;
 	int rc = find_members(in, err);
 
 	if (rc == 0)
 		rc = look_inside(survey, in, &content, &refused, err);
-
+	if (rc == 0 && (survey->shared->json || survey->shared->verbose > 0))
+		rc = count_predicted(in, &npredicted, err);
 	if (rc == 0 && survey->shared->json)
-		rc = print_record(in, &content, survey->shared->verbose > 1, err);
+		rc = print_record(in, &content, npredicted, survey->shared->verbose > 1, err);
 	else if (rc == 0)
-		rc = print_text(survey, in, &content, err);
+		rc = print_text(survey, in, &content, npredicted, err);
 	if (content.in != NULL)
 		rc = bpk_content_settle(&content, rc, err);
 	bpk_content_close(&content);
