@@ -73,10 +73,16 @@ static void print_group(const struct bpk_command *command, enum bpk_opt_group gr
 
 static void print_commands(void)
 {
+	enum { COLUMN = 12 };
+
 	printf("\nCommands:\n");
 	for (size_t i = 0; bpk_commands[i] != NULL; i++) {
-		printf("  %-10s", bpk_commands[i]->name);
-		bpk_print_wrapped(bpk_commands[i]->summary, 12, 12, WIDTH);
+		int used = printf("  %-*s", COLUMN - 2, bpk_commands[i]->name);
+
+		/* the summary of a long name stands on a line of its own */
+		if (used > COLUMN)
+			printf("\n%*s", COLUMN, "");
+		bpk_print_wrapped(bpk_commands[i]->summary, COLUMN, COLUMN, WIDTH);
 	}
 }
 

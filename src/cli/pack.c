@@ -297,9 +297,8 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	if (!pack->args->as_array && bpk_pack_check_type(pack, err) != 0)
 		return -1;
 	if (shared->to_stdout && count > 1)
-		return bpk_fail(
-			err, BPK_USAGE,
-			"--stdout takes a single source, archives cannot be strung together");
+		return bpk_fail(err, BPK_USAGE,
+				"--stdout takes a single source; cat a.blp b.blp joins archives");
 	if (pack->format->suffix == NULL && shared->output == NULL && !shared->to_stdout)
 		return bpk_fail(err, BPK_USAGE,
 				"format %s has no suffix, name a file with --output",
