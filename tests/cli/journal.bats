@@ -298,7 +298,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
 }
 
 @test "a journal that was finished and then cut short is not taken for one that never was" {
-    for kind in blp blp-plain b2nd; do
+    for kind in blp blp-plain; do
         interrupt "$kind"
         while [ -e ".$archive.bpkj" ]; do # the last call before it goes: the file is written over
             at=$((at + 1))
@@ -306,10 +306,11 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
         done
         at=$((at - 1))
         interrupt_at "$at"
-        size=$(stat -c %s ".$archive.bpkj")
+        # Cut inside its first record, behind the first sample of the file's bytes. A cut where a later
+        # record begins leaves nothing of that to compare.
+        end=$(grep -abo bpkr ".$archive.bpkj" | sed -n '2s/:.*//p')
         refused=0
-        # less of it than its first sample says nothing about the file
-        for ((cut = 600; cut < size; cut += 1 + size / 24)); do
+        for ((cut = 600; cut < end; cut += 1 + end / 48)); do
             interrupt_at "$at"
             truncate -s $cut ".$archive.bpkj"
             status=0
