@@ -99,7 +99,7 @@ not_waiting() {
 @test "promise 19: the manuals say what --no-sync gives up" {
     [ -n "${top_srcdir:-}" ] || skip "top_srcdir is not set"
     for command in append truncate write meta; do
-        grep -q 'A power cut soon afterwards may then cost the result, or leave wrong content' \
+        grep -q 'A power cut soon afterwards may lose the result, or leave wrong content' \
             "$top_srcdir/man/bpk-$command.1" || die "bpk-$command(1)"
     done
 }
