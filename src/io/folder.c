@@ -345,6 +345,13 @@ static bool has_writer(int root)
 	return alive;
 }
 
+/* True if the list was left behind. A writer that is done removes it before it gives the lock
+ * back. */
+static bool is_left_over(int root)
+{
+	return !has_writer(root) && faccessat(root, BPK_DIR_LIST, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
 /* Takes root; path may be NULL. */
 static int open_folder(int root, const char *path, bool (*owns)(const char *name),
 		       struct bpk_dir **dir, struct bpk_err *err)
@@ -366,7 +373,7 @@ static int open_folder(int root, const char *path, bool (*owns)(const char *name
 		folder_close(folder);
 		return -1;
 	}
-	folder->pending = folder->redo.count > 0 && !has_writer(root);
+	folder->pending = folder->redo.count > 0 && is_left_over(root);
 	return bpk_dir_of(&folder_ops, folder, dir, err);
 }
 

@@ -148,7 +148,7 @@ swapped() {
 untouched() {
     local before
     before=$(snapshot)
-    bpk cat -q "$archive" >"$out"
+    "$BPK" cat -q "$archive" >"$out" 2>"$err" || [ $? -eq 3 ] || die "cannot be read: $(cat "$err")"
     { cmp -s "$out" committed || cmp -s "$out" changed; } || die "neither old nor new"
     read_all
     [ "$(snapshot)" = "$before" ] || die "changed:" "$(diff <(echo "$before") <(snapshot))"
