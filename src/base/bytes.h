@@ -199,6 +199,28 @@ static inline bool bpk_ends_with(const char *text, const char *end)
 	return size >= of_end && memcmp(text + size - of_end, end, of_end) == 0;
 }
 
+/*
+ * The number of the last of count structs whose key is at most key, 0 if all keys are larger. keys
+ * points to the key of the first struct; the others follow at multiples of stride bytes and ascend.
+ */
+static inline size_t bpk_find_last(const uint64_t *keys, size_t stride, size_t count, uint64_t key)
+{
+	const uint8_t *bytes = (const uint8_t *)keys;
+	size_t low = 0, high = count;
+	uint64_t found;
+
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		memcpy(&found, bytes + middle * stride, sizeof found);
+		if (found <= key)
+			low = middle;
+		else
+			high = middle;
+	}
+	return low;
+}
+
 /* memcpy that accepts NULL for 0 bytes. */
 static inline void bpk_copy(void *to, const void *from, size_t size)
 {

@@ -371,17 +371,7 @@ struct part {
 /* The piece that holds offset, which is inside. */
 static size_t find_piece(const struct part *part, uint64_t offset)
 {
-	size_t low = 0, high = part->count;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (part->pieces[middle].start <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return bpk_find_last(&part->pieces[0].start, sizeof *part->pieces, part->count, offset);
 }
 
 static int read_part(void *arg, uint64_t offset, struct bpk_span out, size_t *got,

@@ -71,18 +71,9 @@ int bpk_sizes_copy(const struct bpk_sizes *runs, uint64_t most, struct bpk_sizes
 /* The last run that begins at or before a chunk, or, by_offset, at or before a raw byte. */
 static const struct bpk_sized *find(const struct bpk_sizes *runs, uint64_t value, bool by_offset)
 {
-	size_t low = 0, high = runs->count;
+	const uint64_t *keys = by_offset ? &runs->all[0].raw_offset : &runs->all[0].first;
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		const struct bpk_sized *run = &runs->all[middle];
-
-		if ((by_offset ? run->raw_offset : run->first) <= value)
-			low = middle;
-		else
-			high = middle;
-	}
-	return &runs->all[low];
+	return &runs->all[bpk_find_last(keys, sizeof *runs->all, runs->count, value)];
 }
 
 bool bpk_sizes_chunk(const struct bpk_sizes *runs, uint64_t number, struct bpk_sized *chunk)

@@ -129,17 +129,7 @@ int bpk_members_enter(struct bpk_members *m, size_t index, struct bpk_member **m
 /* The member that holds chunk number, which exists; the last of those that begin with it. */
 static size_t find(const struct bpk_members *m, uint64_t number)
 {
-	size_t low = 0, high = m->count;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (m->all[middle].first <= number)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return bpk_find_last(&m->all[0].first, sizeof *m->all, m->count, number);
 }
 
 /* ---- Finding the members ---- */

@@ -101,17 +101,7 @@ struct join {
 /* The number of the last part that begins at or before offset; parts[0] begins at 0. */
 static size_t find_part(const struct join *join, uint64_t offset)
 {
-	size_t low = 0, high = join->nparts;
-
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-
-		if (join->parts[middle].start <= offset)
-			low = middle;
-		else
-			high = middle;
-	}
-	return low;
+	return bpk_find_last(&join->parts[0].start, sizeof *join->parts, join->nparts, offset);
 }
 
 static int join_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,

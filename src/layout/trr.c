@@ -263,18 +263,10 @@ static int trr_open(struct bpk_source *source, void **own, struct bpk_layout_inf
  * run. */
 static const struct run *run_of(const struct trr *trr, uint64_t number, bool of_arrays)
 {
-	size_t low = 0, high = nruns(trr);
+	const struct run *first = run_at(trr, 0);
+	const uint64_t *keys = of_arrays ? &first->number : &first->frame;
 
-	while (high - low > 1) {
-		size_t middle = low + (high - low) / 2;
-		const struct run *run = run_at(trr, middle);
-
-		if ((of_arrays ? run->number : run->frame) <= number)
-			low = middle;
-		else
-			high = middle;
-	}
-	return run_at(trr, low);
+	return run_at(trr, bpk_find_last(keys, sizeof *first, nruns(trr), number));
 }
 
 /* Load the head of a frame of that run, unless it is loaded already. */

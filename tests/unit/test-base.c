@@ -67,6 +67,22 @@ static void test_hash_is_fnv_1a_and_goes_on(void **state)
 		    bpk_hash_text(BPK_HASH_START, "foobar"));
 }
 
+static void test_last_key_that_is_at_most(void **state)
+{
+	static const struct {
+		uint32_t other;
+		uint64_t key;
+	} all[] = { { 9, 0 }, { 8, 5 }, { 7, 5 }, { 6, 9 } };
+
+	(void)state;
+	assert_int_equal(bpk_find_last(&all[0].key, sizeof *all, 4, 0), 0);
+	assert_int_equal(bpk_find_last(&all[0].key, sizeof *all, 4, 4), 0);
+	assert_int_equal(bpk_find_last(&all[0].key, sizeof *all, 4, 5), 2);
+	assert_int_equal(bpk_find_last(&all[0].key, sizeof *all, 4, 8), 2);
+	assert_int_equal(bpk_find_last(&all[0].key, sizeof *all, 4, UINT64_MAX), 3);
+	assert_int_equal(bpk_find_last(&all[1].key, sizeof *all, 3, 0), 0);
+}
+
 static void test_arithmetic_reports_wrapping(void **state)
 {
 	uint64_t out;
@@ -141,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_cursor_turns_bad_at_its_end),
 		cmocka_unit_test(test_buffer_grows_and_keeps),
 		cmocka_unit_test(test_hash_is_fnv_1a_and_goes_on),
+		cmocka_unit_test(test_last_key_that_is_at_most),
 		cmocka_unit_test(test_arithmetic_reports_wrapping),
 		cmocka_unit_test(test_cpu_count_is_positive),
 		cmocka_unit_test(test_memory_of_control_groups),
