@@ -758,15 +758,6 @@ static void fill_argv(struct row *row, const char *args, char words[256])
 	row->argv[n] = NULL;
 }
 
-static bool is_wanted(const struct row *row, char **wishes, int count)
-{
-	bool wanted = count == 0;
-
-	for (int i = 0; i < count; i++)
-		wanted |= strstr(row->name, wishes[i]) != NULL;
-	return wanted;
-}
-
 /* True if the deed can be applied to this form. */
 static bool suits(const struct form *form, const struct deed *deed)
 {
@@ -813,7 +804,7 @@ static void sweep_pair(const struct form *form, const struct deed *deed, char **
 	if (!full && count == 0 && (!is_gsd(form->archive) || follows) &&
 	    ((form - forms) + (deed - deeds)) % 2 != 0)
 		return;
-	if (is_wanted(&row, wishes, count))
+	if (run_is_wanted(row.name, wishes, count))
 		sweep_row(&row);
 }
 
@@ -825,7 +816,7 @@ static void sweep_tar(char **wishes, int count)
 	row = (struct row){ .setup = tar_setup, .archive = "x.tar", .result = "u", .is_tar = true };
 	snprintf(row.name, sizeof row.name, "tar: extract");
 	fill_argv(&row, "tar -x --force -C u -f @", words);
-	if (is_wanted(&row, wishes, count))
+	if (run_is_wanted(row.name, wishes, count))
 		sweep_row(&row);
 }
 

@@ -238,6 +238,15 @@ static void set_environment(void)
 	signal(SIGXFSZ, SIG_DFL);
 }
 
+bool run_is_wanted(const char *name, char **words, int count)
+{
+	bool wanted = count == 0;
+
+	for (int i = 0; i < count; i++)
+		wanted |= strstr(name, words[i]) != NULL;
+	return wanted;
+}
+
 bool run_begin(const char *tools)
 {
 	const char *program = getenv("BPK");

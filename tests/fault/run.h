@@ -71,6 +71,9 @@ void run_command(const struct command *command, const struct fault *fault, struc
 bool run_is_one_of(const char *name, const char *const *names);
 bool run_moves_bytes(const char *call);
 
+/* True if there are no words, or one of the count words is in name. */
+bool run_is_wanted(const char *name, char **words, int count);
+
 _Noreturn void run_die(const char *what);
 
 #endif

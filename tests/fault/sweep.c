@@ -583,15 +583,6 @@ static _Noreturn void skip_all(const char *reason)
 	exit(0);
 }
 
-static bool is_wanted(const struct row *row, char **words, int count)
-{
-	bool wanted = count == 0;
-
-	for (int i = 0; i < count; i++)
-		wanted |= strstr(row->name, words[i]) != NULL;
-	return wanted;
-}
-
 int main(int argc, char **argv)
 {
 	const char *build = getenv("abs_top_builddir");
@@ -610,9 +601,9 @@ int main(int argc, char **argv)
 	}
 	nameless = case_has_nameless();
 	for (size_t i = 0; i < NROWS; i++)
-		if (is_wanted(&rows[i], argv + 1, argc - 1))
+		if (run_is_wanted(rows[i].name, argv + 1, argc - 1))
 			sweep_row(&rows[i]);
-	if (is_wanted(&careless_row, argv + 1, argc - 1))
+	if (run_is_wanted(careless_row.name, argv + 1, argc - 1))
 		sweep_row(&careless_row);
 	case_end();
 	printf("1..%d\n", tests);

@@ -500,15 +500,6 @@ static void sweep_row(const struct row *row)
 		sweep_mode(row, &modes[i], &plain.calls);
 }
 
-static bool is_wanted(const struct row *row, char **words, int count)
-{
-	bool wanted = count == 0;
-
-	for (int i = 0; i < count; i++)
-		wanted |= strstr(row->name, words[i]) != NULL;
-	return wanted;
-}
-
 int main(int argc, char **argv)
 {
 	const char *build = getenv("abs_top_builddir");
@@ -530,7 +521,7 @@ int main(int argc, char **argv)
 	    chdir(scratch) != 0 || mkdir("w", 0700) != 0 || chdir("w") != 0)
 		run_die(scratch);
 	for (size_t i = 0; i < NROWS; i++)
-		if (is_wanted(&rows[i], argv + 1, argc - 1))
+		if (run_is_wanted(rows[i].name, argv + 1, argc - 1))
 			sweep_row(&rows[i]);
 	if (chdir("/") == 0) {
 		char line[100];
