@@ -347,28 +347,29 @@ static uint64_t times_stored(const struct bpk_flow *flow, uint64_t times)
 
 /*
  * Memory follows the bytes that are there: unless the user set a limit, an archive gets ANY bytes,
- * or TIMES its own size, to unpack what cannot be unpacked in parts. bpk makes no such blocks.
+ * or TIMES its own size, for a block, which cannot be unpacked in parts. bpk makes no such blocks
+ * by itself. Its predictions need whole chunks, which the memory limit alone bounds, as it does
+ * blocks of many sizes. piece is 0 if the parcel's bytes are unpacked at once.
  */
 static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
-		       const struct bpk_parcel *parcel, struct bpk_err *err)
+		       const struct bpk_parcel *parcel, size_t piece, struct bpk_err *err)
 {
 	enum { ANY = 32 << 20, TIMES = 1024 };
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
 	uint64_t limit = bpk_max_u64(ANY, times_stored(flow, TIMES));
-	size_t unit = parcel->raw_size;
 
-	if (!flow->memory_is_default || !flow->decode || bpk_work_only_proves(flow) ||
-	    chunk.size == 0 || parcel->raw_size <= limit)
+	if (!flow->memory_is_default || chunk.size == 0 || parcel->raw_size <= limit)
 		return 0;
-	if (bpk_worker_ready(worker, err) != 0)
-		return -1;
-	if (is_one_chunk(flow->in, flow->reader) &&
-	    bpk_chunk_piece(worker->ctx, chunk, 0, parcel->raw_size, PIECE, &unit, err) != 0)
+	bpk_chunk_ctx_set_typesize(worker->ctx, flow->in->info(flow->reader)->typesize);
+	if (piece == 0 &&
+	    bpk_chunk_piece(worker->ctx, chunk, 0, parcel->raw_size, PIECE, &piece, err) != 0)
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
-	if (unit <= limit)
+	if (piece <= limit)
 		return 0;
-	bpk_fail(err, BPK_LIMIT, "needs %zu bytes of memory at once, the limit is %llu", unit,
-		 (unsigned long long)limit);
+	bpk_fail(err, BPK_LIMIT,
+		 "needs %zu bytes of memory at once, an archive of this size gets %llu; "
+		 "--memory-limit allows more",
+		 piece, (unsigned long long)limit);
 	return bpk_work_subject(flow->in, flow->reader, parcel, err);
 }
 
@@ -376,13 +377,12 @@ int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,
 			const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err)
 {
 	*size = 0;
-	if (check_worth(worker, flow, parcel, err) != 0)
-		return -1;
-	if (!bpk_work_may_split(flow, parcel->want_size))
-		return 0;
 	if (bpk_worker_ready(worker, err) != 0)
 		return -1;
-	return bpk_work_divide(flow->in, flow->reader, worker->ctx, parcel, size, err);
+	if (bpk_work_may_split(flow, parcel->want_size) &&
+	    bpk_work_divide(flow->in, flow->reader, worker->ctx, parcel, size, err) != 0)
+		return -1;
+	return check_worth(worker, flow, parcel, *size, err);
 }
 
 int bpk_work_piece(struct bpk_worker *worker, const struct bpk_flow *flow,
