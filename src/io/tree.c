@@ -56,19 +56,29 @@ int bpk_tree_check_name(const char *name, struct bpk_err *err)
 	return 0;
 }
 
+/* A file system without modes leaves a folder as private as it is. */
+static void set_mode(int fd, const struct stat *like)
+{
+	mode_t mode = like == NULL ? 0777 : bpk_acl_like(fd, like, true);
+	struct stat found;
+
+	mode &= ~bpk_live_umask();
+	if (fstat(fd, &found) == 0)
+		mode |= found.st_mode & S_ISGID;
+	if (like == NULL)
+		(void)fchmod(fd, mode);
+	else
+		bpk_acl_set_mode(fd, fd, mode, false);
+}
+
 int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, const struct stat *like,
 			   struct bpk_err *err)
 {
 	int fd = bpk_beneath_folder(tree->root, name), errnum;
-	struct stat found;
 
 	if (fd < 0)
 		return bpk_fail_errno(err, errno, "%s: cannot be opened to be synced", name);
-	/* a file system without modes leaves it as private as it is */
-	if (like == NULL && fstat(fd, &found) == 0)
-		(void)fchmod(fd, (found.st_mode & S_ISGID) | (0777 & ~bpk_live_umask()));
-	else if (like != NULL)
-		bpk_acl_set_mode(fd, fd, bpk_acl_like(fd, like, true) & ~bpk_live_umask(), false);
+	set_mode(fd, like);
 	if (!tree->sync || bpk_folder_sync(fd) == 0) {
 		close(fd);
 		return 0;

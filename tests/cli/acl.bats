@@ -68,4 +68,8 @@ mode_of() {
     bpk pack -q -o a.blp a
     bpk convert -q -F chunked a.blp converted
     [ "$(stat -c %a converted)" = 700 ]
+    mkdir shared
+    chmod g+s shared
+    bpk pack -q -F chunked -o shared/private a
+    [ "$(stat -c %a shared/private)" = 2700 ] # the group of a shared folder
 }
