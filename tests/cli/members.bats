@@ -341,3 +341,36 @@ reads() {
         done
     done
 }
+
+# The second change must not leave a part of what the first one left.
+@test "a change that is killed behind another one leaves the rest of neither" {
+    local nth=${abs_top_builddir:-}/tests/fault/nth first second status format change
+    "$nth" -o calls true 2>/dev/null || skip "this machine does not let processes be traced"
+    data noise 30000 a
+    data noise 5000 more
+    for format in b2frame b2nd; do
+        if [ $format = b2nd ]; then
+            "$BPK" pack -q --dtype '<i4' --shape 125,60 --chunk-shape 16,20 -o was.b2nd a
+        else
+            "$BPK" pack -q -F b2frame -z 8K -o was.b2frame a
+        fi
+        archive=x.$format
+        head -c 4800 more >rows
+        for change in "meta set $archive k=x" "truncate --bytes 9600 $archive"; do
+            for first in 2 3; do
+                for second in 2 3 4 5; do
+                    cp was.$format "$archive"
+                    "$nth" -n $first -a after "$BPK" append "$archive" rows >/dev/null 2>&1 || true
+                    # shellcheck disable=SC2086 # words
+                    "$nth" -n $second -a after "$BPK" $change >/dev/null 2>&1 || true
+                    status=0
+                    "$BPK" verify "$archive" 2>"$err" || status=$?
+                    [ $status -eq 0 ] || [ $status -eq 3 ] ||
+                        die "$change, $first, $second: status $status: $(cat "$err")"
+                    "$BPK" cat -q "$archive" 2>"$err" | head -c 9600 | cmp - <(head -c 9600 a)
+                    rm -f .x.*
+                done
+            done
+        done
+    done
+}

@@ -21,6 +21,7 @@ struct contiguous {
 	struct bpk_frame_editor e;
 	struct bpk_edit *edit;
 	uint64_t position; /* of the next chunk */
+	bool copy;         /* the file itself is not written to */
 };
 
 /* ---- Opening ---- */
@@ -46,12 +47,26 @@ static void editor_close(void *editor)
 	free(c);
 }
 
+/*
+ * Write the next bytes behind the committed end. Before the first of them the rest of an
+ * interrupted append is cut off: a shorter tail over it would leave bytes that begin inside a
+ * chunk.
+ */
+static int write_behind(struct contiguous *c, struct bpk_view bytes, struct bpk_err *err)
+{
+	bool first = c->position == c->e.reader->state.header.frame_size;
+
+	if (first && !c->copy && bpk_edit_trim(c->edit, err) != 0)
+		return -1;
+	return bpk_edit_write_at(c->edit, c->position, bytes, err);
+}
+
 static int store(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_err *err)
 {
 	struct contiguous *c = arg;
 
 	*entry = c->position - c->e.output.header.size;
-	if (bpk_edit_write_at(c->edit, c->position, chunk, err) != 0)
+	if (write_behind(c, chunk, err) != 0)
 		return -1;
 	c->position += chunk.size;
 	return 0;
@@ -79,6 +94,7 @@ static int editor_open(const char *path, const struct bpk_editor_options *option
 	if (c == NULL)
 		return -1;
 	c->e.path = path;
+	c->copy = options->edit.copy;
 	c->e.store = store;
 	c->e.arg = c;
 	if (open_edit(c, &options->edit, err) != 0) {
@@ -173,7 +189,7 @@ static int commit_header(struct contiguous *c, struct bpk_view now, uint64_t end
 static int commit_behind(struct contiguous *c, struct bpk_view header, struct bpk_view tail,
 			 struct bpk_err *err)
 {
-	if (bpk_edit_write_at(c->edit, c->position, tail, err) != 0)
+	if (write_behind(c, tail, err) != 0)
 		return -1;
 	return commit_header(c, header, c->position + tail.size, err);
 }
