@@ -1,24 +1,6 @@
 /* Raw bytes added behind an archive's content. Called by append, in rounds and at once. */
 #include "archive/chunks.h"
 
-/* False where the header has no chunk size: then chunks of all sizes may follow each other. */
-static bool is_uniform(const struct bpk_archive *archive)
-{
-	void *reader = archive->format->editor->reader(archive->editor);
-
-	return archive->format->editor->reads->info(reader)->chunk_size != BPK_UNKNOWN;
-}
-
-uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chunk_size)
-{
-	const struct bpk_info *info = bpk_archive_info(archive);
-	uint64_t last = info->nchunks > 0 ? info->last_chunk_size : 0;
-
-	if (last < chunk_size || (last > chunk_size && is_uniform(archive)))
-		return last;
-	return 0;
-}
-
 /* A last chunk that is not full, or empty, is replaced by one with more bytes. */
 static uint64_t kept_chunks(const struct bpk_archive *archive, uint64_t short_size)
 {

@@ -175,9 +175,9 @@ int bpk_archive_join(struct bpk_archive *archive, char *const *paths, size_t cou
 		     struct bpk_joined *joined, struct bpk_err *err);
 
 /*
- * Follow a growing GSD file, the first frames of which the archive holds: frames are appended once
- * the file's index has them, and each round commits. Fails with BPK_FAILED where the archive's
- * frames are not the file's.
+ * Follow a growing GSD file whose first frames the archive holds: frames are appended once the
+ * file's index has them, and each round commits. Fails with BPK_FAILED if the archive's frames
+ * differ from the file's.
  */
 int bpk_archive_join_follow(struct bpk_archive *archive, const char *path,
 			    const struct bpk_follow_options *options, struct bpk_joined *joined,

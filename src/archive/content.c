@@ -21,8 +21,8 @@ static int read_table(struct bpk_content *content, uint64_t offset, struct bpk_s
 	if (content->tables_left < out.size)
 		return bpk_fail(
 			err, BPK_LIMIT,
-			"the tables of the arrays inside are larger than such an archive is "
-			"worth; --memory-limit allows more");
+			"the tables of the arrays inside need more memory than an archive of "
+			"this size gets; --memory-limit allows more");
 	content->limits.left = content->unpacked_left;
 	rc = bpk_source_read_at(content->view, offset, out, got, err);
 	if (content->tables_left != BPK_UNKNOWN)
@@ -67,7 +67,7 @@ static void set_limits(const struct bpk_content_options *options, struct bpk_con
 	enum {
 		MEMORY = 24 << 20,
 		MEMORY_TIMES = 512,
-		TABLES = 2 << 20, /* of which a layout makes up to 22 times in memory (GSD) */
+		TABLES = 2 << 20, /* a layout's take up to 22 times as much in memory (GSD) */
 		TABLES_TIMES = 64,
 		UNPACKED = 256 << 20,
 		UNPACKED_TIMES = 4096,

@@ -139,6 +139,6 @@ int bpk_content_settle(const struct bpk_content *content, int rc, struct bpk_err
 		return rc;
 	if (same_arrays(content) && (rc != 0 || same_bytes(content)))
 		return rc;
-	bpk_fail(err, BPK_FAILED, "changed while it was read");
+	bpk_fail_changed(err);
 	return bpk_input_subject(content->in, err);
 }

@@ -1,3 +1,5 @@
+/* The rounds of a feed: when one is due and where it ends. feed_input.c reads its files;
+ * follow.c and join_follow.c commit at the end of each round. */
 #include "archive/feed_input.h"
 
 #include <errno.h>
@@ -121,10 +123,10 @@ static int same_file(const struct bpk_feed *feed, struct bpk_err *err)
 		return 0;
 	if (stat(feed->path, &now) != 0)
 		return bpk_feed_fail(feed, errno, "cannot be followed any more", err);
-	if (now.st_ino == feed->seen.st_ino && now.st_dev == feed->seen.st_dev)
+	if (bpk_same_file(&now, &feed->seen))
 		return 0;
-	return bpk_fail(err, BPK_FAILED,
-			"%s: was replaced by another file, what follows is not its", feed->path);
+	return bpk_fail(err, BPK_FAILED, "%s: was replaced by another file, which is not followed",
+			feed->path);
 }
 
 /* When the round is due, look whether the file was changed without growing. */

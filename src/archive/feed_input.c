@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -145,7 +146,8 @@ int bpk_feed_follow(struct bpk_feed *feed, const char *path, const struct bpk_fe
 	feed->watches[INPUT].fd = -1; /* a regular file is always ready */
 	if (S_ISREG(feed->seen.st_mode))
 		return 0;
-	bpk_fail(err, BPK_FAILED, "%s: is no regular file, only such can be followed", path);
+	bpk_fail(err, BPK_FAILED, "%s: is not a regular file; only regular files can be followed",
+		 path);
 	return -1;
 }
 
@@ -191,8 +193,8 @@ static int measure(const struct bpk_feed *feed, uint64_t *size, uint64_t *rest, 
 	*size = (uint64_t)now.st_size - *rest;
 	if (*size >= feed->position)
 		return 0;
-	return bpk_fail(err, BPK_FAILED, "%s: shrank to %llu bytes, %llu were read", feed->path,
-			(unsigned long long)now.st_size, (unsigned long long)feed->position);
+	return bpk_fail(err, BPK_FAILED, "%s: shrank to %" PRIu64 " bytes, %" PRIu64 " were read",
+			feed->path, (uint64_t)now.st_size, feed->position);
 }
 
 int bpk_feed_measure(const struct bpk_feed *feed, uint64_t *size, struct bpk_err *err)

@@ -151,7 +151,7 @@ static int check_inputs(const struct bpk_archive *archive, char *const *paths, s
 
 		/* a missing file fails where it is opened */
 		if (rc != 0 && !bpk_is_missing(errno) && errno != EBADF)
-			return bpk_fail_errno(err, errno, "%s: cannot be looked at", paths[i]);
+			return bpk_fail_errno(err, errno, "%s: cannot stat", paths[i]);
 		if (rc == 0 && bpk_archive_is_not(archive, &seen, paths[i], err) != 0)
 			return -1;
 	}
@@ -190,9 +190,9 @@ static int check_file(struct appending *a, struct bpk_source **source, struct bp
 	if (bpk_archive_is_not(a->archive, bpk_source_stat(*source), path, err) != 0)
 		return -1;
 	if (bpk_source_size(*source) < raw_size)
-		return bpk_fail(err, BPK_FAILED, "%s: has %llu bytes, %s holds %llu already", path,
-				(unsigned long long)bpk_source_size(*source), a->archive->path,
-				(unsigned long long)raw_size);
+		return bpk_fail(err, BPK_FAILED,
+				"%s: has %" PRIu64 " bytes, %s holds %" PRIu64 " already", path,
+				bpk_source_size(*source), a->archive->path, raw_size);
 	return a->file.mend ? 0 : bpk_followed_sample(&a->file, SAMPLES, true, err);
 }
 

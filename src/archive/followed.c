@@ -19,9 +19,9 @@ static int check_identity(struct bpk_followed *f, const struct stat *now, struct
 {
 	if (f->seen.st_ino == 0)
 		f->seen = *now;
-	if (now->st_ino == f->seen.st_ino && now->st_dev == f->seen.st_dev)
+	if (bpk_same_file(now, &f->seen))
 		return 0;
-	return bpk_fail(err, BPK_FAILED, "was replaced by another file, what follows is not its");
+	return bpk_fail(err, BPK_FAILED, "was replaced by another file, which is not followed");
 }
 
 int bpk_followed_read(struct bpk_followed *f, uint64_t start, struct bpk_span out,
@@ -40,7 +40,7 @@ int bpk_followed_read(struct bpk_followed *f, uint64_t start, struct bpk_span ou
 	return rc == 0 ? 0 : bpk_err_subject(err, "%s", f->path);
 }
 
-/* ---- What may change ---- */
+/* ---- Parts that may change ---- */
 
 /* A part that fills up begins behind its last byte in the archive that is not zero. */
 static int skip_filled(struct bpk_source *held, struct bpk_layout_part *part, struct bpk_err *err)
@@ -146,8 +146,8 @@ int bpk_followed_judge(struct bpk_followed *f, uint64_t at, struct bpk_view held
 	if (same == held.size)
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
-			"%s: is not what %s follows: byte %" PRIu64 " is 0x%02x, 0x%02x is "
-			"committed; --mend believes the file",
+			"%s: differs from %s: byte %" PRIu64 " is 0x%02x, 0x%02x is "
+			"committed; --mend accepts the file",
 			f->path, f->archive->path, at + same, bytes.data[same], held.data[same]);
 }
 

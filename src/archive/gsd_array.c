@@ -70,7 +70,7 @@ static int open_layout(struct bpk_gsd_array *array, struct bpk_source *source, s
 		return -1;
 	info = array->layout != NULL ? bpk_layout_info(array->layout) : NULL;
 	if (info == NULL || strcmp(info->kind, "npy") != 0)
-		return bpk_fail(err, BPK_UNSUPPORTED, "is no .npy file");
+		return bpk_fail(err, BPK_UNSUPPORTED, "is not an .npy file");
 	if (info->damage != NULL)
 		return bpk_fail(err, BPK_CORRUPT, "%s", info->damage);
 	if (check_head(source, err) != 0 ||

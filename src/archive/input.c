@@ -8,10 +8,21 @@ int bpk_input_subject(const struct bpk_input *in, struct bpk_err *err)
 
 /* ---- opening ---- */
 
+/* What cannot be opened as an archive may be one that another process is writing over. */
+static int judge_opening(const struct bpk_input *in, struct bpk_err *err)
+{
+	struct bpk_err changed = { 0 };
+
+	if ((err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED) &&
+	    bpk_place_unchanged(&in->place, &changed) != 0)
+		*err = changed;
+	return bpk_input_subject(in, err);
+}
+
 int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 {
 	bpk_format_fail_unknown(&in->place, err);
-	return bpk_input_subject(in, err);
+	return judge_opening(in, err);
 }
 
 int bpk_input_look(struct bpk_input *in, const char *path, const struct bpk_format *format,
@@ -22,17 +33,21 @@ int bpk_input_look(struct bpk_input *in, const char *path, const struct bpk_form
 		return bpk_input_subject(in, err);
 	in->format = format;
 	if (format == NULL && bpk_format_probe(&in->place, &in->format, err) != 0)
-		return bpk_input_subject(in, err);
+		return judge_opening(in, err);
 	return 0;
 }
 
 int bpk_input_read(struct bpk_input *in, const struct bpk_read_options *options,
 		   struct bpk_err *err)
 {
+	if (bpk_place_is_torn(&in->place)) {
+		bpk_fail(err, BPK_CORRUPT, "%s", bpk_place_remark(&in->place));
+		return bpk_input_subject(in, err);
+	}
 	if (in->format == NULL)
 		return bpk_input_fail_unknown(in, err);
 	if (in->format->reader->open(&in->place, options, &in->reader, err) != 0)
-		return bpk_input_subject(in, err);
+		return judge_opening(in, err);
 	in->info = in->format->reader->info(in->reader);
 	return 0;
 }
@@ -58,7 +73,7 @@ int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_
 	*size = said > 0 ? said : packed;
 	if (*size == 0)
 		return bpk_fail(err, BPK_FAILED,
-				"does not say how large its items are, use --bytes");
+				"does not record the size of its items, use --bytes");
 	if (said > BPK_CHUNK_MAX_TYPESIZE)
 		return 0; /* chunks cannot say it */
 	if (said > 0 && packed > 0 && said != packed)
@@ -164,7 +179,25 @@ bool bpk_input_can_locate(const struct bpk_input *in)
 
 const struct stat *bpk_input_stat(const struct bpk_input *in)
 {
-	return in->place.is_directory ? NULL : bpk_source_stat(in->place.source);
+	return in->place.is_directory ? bpk_dir_stat(in->place.directory)
+				      : bpk_source_stat(in->place.source);
+}
+
+bool bpk_input_like(const struct bpk_input *in, struct stat *like)
+{
+	const struct stat *seen = bpk_input_stat(in);
+
+	if (strcmp(in->path, "-") == 0)
+		return false;
+	if (in->place.is_directory)
+		*like = bpk_dir_like(in->place.directory);
+	else if (S_ISREG(seen->st_mode) || S_ISBLK(seen->st_mode))
+		*like = *seen;
+	else
+		return false;
+	if (S_ISBLK(seen->st_mode))
+		like->st_mtim.tv_nsec = UTIME_OMIT;
+	return true;
 }
 
 int bpk_input_raw_size(struct bpk_input *in, uint64_t *raw_size, struct bpk_err *err)

@@ -57,8 +57,12 @@ uint64_t bpk_input_weight(const struct bpk_input *in);
 /* True if chunks can be located; never in a pipe. */
 bool bpk_input_can_locate(const struct bpk_input *in);
 
-/* The input's file when it was opened; NULL for a directory. */
+/* The input's file or directory when it was opened. */
 const struct stat *bpk_input_stat(const struct bpk_input *in);
+
+/* Permissions and time for an output made of the input: those of a file, those that all of a
+ * directory gives that was read (bpk_dir_like). False, and like stays, for a stream. */
+bool bpk_input_like(const struct bpk_input *in, struct stat *like);
 
 /*
  * The size of an item: that of the archive's array or header, or else of its first chunk. Header

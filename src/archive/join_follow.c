@@ -53,9 +53,9 @@ static int check_identity(struct following *f, struct bpk_err *err)
 
 	if (f->seen.st_ino == 0)
 		f->seen = *now;
-	if (now->st_ino == f->seen.st_ino && now->st_dev == f->seen.st_dev)
+	if (bpk_same_file(now, &f->seen))
 		return 0;
-	return bpk_fail(err, BPK_FAILED, "was replaced by another file, what follows is not its");
+	return bpk_fail(err, BPK_FAILED, "was replaced by another file, which is not followed");
 }
 
 static int open_gsd(struct following *f, struct bpk_err *err)
@@ -67,7 +67,7 @@ static int open_gsd(struct following *f, struct bpk_err *err)
 		return -1;
 	file->info = file->layout != NULL ? bpk_layout_info(file->layout) : NULL;
 	if (file->info == NULL || strcmp(file->info->kind, "gsd") != 0)
-		return bpk_fail(err, BPK_FAILED, "is no GSD file any more");
+		return bpk_fail(err, BPK_FAILED, "is no longer a GSD file");
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static int check_frames(struct following *f, unsigned count, struct bpk_err *err
 	if (same)
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
-			"%s: is not what %s follows: its frame %" PRIu64 " is another", f->path,
+			"%s: differs from %s: frame %" PRIu64 " is not the committed one", f->path,
 			f->j.archive->path, frame);
 }
 

@@ -2,6 +2,8 @@
  * mends. */
 #include "archive/chunks.h"
 
+#include <inttypes.h>
+
 enum { WINDOW = 64 << 20 }; /* bytes of a pipe that are read at a time: bounds memory */
 
 /* One call of bpk_archive_overwrite, and its progress. */
@@ -152,8 +154,8 @@ static int put_alike(const struct overwriting *o, const struct alike *alike,
 static int fail_too_long(const struct overwriting *o, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"%s: brings more than the %llu bytes that %s has from there on",
-			bpk_input_name(o->name), (unsigned long long)o->to_end, o->archive->path);
+			"%s: brings more than the %" PRIu64 " bytes that %s has from there on",
+			bpk_input_name(o->name), o->to_end, o->archive->path);
 }
 
 /* Put the next bytes into the chunks. The chunks reach farther than the last bytes of source. */

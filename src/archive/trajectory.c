@@ -83,12 +83,13 @@ int bpk_trajectory_create(struct bpk_trajectory *trajectory, bool sync, const ch
 	return 0;
 }
 
-int bpk_trajectory_keep(struct bpk_trajectory *trajectory, struct bpk_err *err)
+int bpk_trajectory_keep(struct bpk_trajectory *trajectory, const struct stat *like,
+			struct bpk_err *err)
 {
 	struct bpk_draft *draft = trajectory->draft;
 
 	trajectory->draft = NULL;
-	if (draft != NULL && bpk_draft_keep(draft, NULL, err) != 0)
+	if (draft != NULL && bpk_draft_keep(draft, like, err) != 0)
 		return bpk_err_subject(err, "%s", trajectory->path);
 	return 0;
 }

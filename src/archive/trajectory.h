@@ -32,7 +32,9 @@ int bpk_trajectory_open(struct bpk_trajectory *trajectory, const struct bpk_edit
 /* Begin a new file, which gets its name when it is kept. */
 int bpk_trajectory_create(struct bpk_trajectory *trajectory, bool sync, const char *path,
 			  const struct bpk_gsd_head *head, struct bpk_err *err);
-int bpk_trajectory_keep(struct bpk_trajectory *trajectory, struct bpk_err *err);
+/* like: of a new file, as for bpk_draft_keep. */
+int bpk_trajectory_keep(struct bpk_trajectory *trajectory, const struct stat *like,
+			struct bpk_err *err);
 
 /* Undo uncommitted changes. */
 void bpk_trajectory_close(struct bpk_trajectory *trajectory);

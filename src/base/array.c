@@ -18,6 +18,25 @@ int bpk_array_copy(const struct bpk_array *from, struct bpk_array *to, struct bp
 	return bpk_dtype_copy(&from->dtype, &to->dtype, err);
 }
 
+static bool scalar_equal(const struct bpk_scalar *a, const struct bpk_scalar *b)
+{
+	return a->kind == b->kind && a->byte_order == b->byte_order &&
+	       a->item_size == b->item_size && strcmp(a->unit, b->unit) == 0;
+}
+
+bool bpk_dtype_equal(const struct bpk_dtype *a, const struct bpk_dtype *b)
+{
+	if (!scalar_equal(&a->scalar, &b->scalar) || a->nfields != b->nfields ||
+	    a->ndimensions != b->ndimensions ||
+	    memcmp(a->shape, b->shape, a->ndimensions * sizeof *a->shape) != 0)
+		return false;
+	for (size_t i = 0; i < a->nfields; i++)
+		if (strcmp(a->fields[i].name, b->fields[i].name) != 0 ||
+		    !bpk_dtype_equal(&a->fields[i].dtype, &b->fields[i].dtype))
+			return false;
+	return true;
+}
+
 bool bpk_scalar_is_like(const struct bpk_scalar *a, const struct bpk_scalar *b)
 {
 	return a->kind == b->kind && a->item_size == b->item_size;
@@ -58,7 +77,7 @@ int bpk_array_read_shape(struct bpk_view list, uint64_t shape[BPK_ARRAY_MAX_DIME
 
 	*ndimensions = 0;
 	if (bpk_json_kind(list) != BPK_JSON_LIST)
-		return bpk_fail(err, BPK_USAGE, "shape is no list");
+		return bpk_fail(err, BPK_USAGE, "shape is not a list");
 	for (size_t at = 0; bpk_json_next(list, &at, NULL, &value);) {
 		if (*ndimensions == BPK_ARRAY_MAX_DIMENSIONS)
 			return bpk_fail(err, BPK_LIMIT, "shape has more than %d dimensions",

@@ -77,6 +77,9 @@ void bpk_array_clear(struct bpk_array *array);
 /* Deep copy. */
 int bpk_array_copy(const struct bpk_array *from, struct bpk_array *to, struct bpk_err *err);
 
+/* True if both have the same text. */
+bool bpk_dtype_equal(const struct bpk_dtype *a, const struct bpk_dtype *b);
+
 /* True for equal kind and item size. Byte order and date unit may differ. */
 bool bpk_scalar_is_like(const struct bpk_scalar *a, const struct bpk_scalar *b);
 

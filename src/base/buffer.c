@@ -120,6 +120,23 @@ void *bpk_calloc(size_t count, size_t size, struct bpk_err *err)
 	return memory;
 }
 
+void *bpk_grow(void *all, size_t count, size_t *room, size_t size, struct bpk_err *err)
+{
+	size_t more = *room == 0 ? 16 : 2 * *room;
+	void *grown = NULL;
+
+	if (count < *room)
+		return all;
+	if (more <= SIZE_MAX / size)
+		grown = realloc(all, more * size);
+	if (grown == NULL) {
+		bpk_fail_memory(err, (uint64_t)more * size);
+		return NULL;
+	}
+	*room = more;
+	return grown;
+}
+
 char *bpk_strdup(const char *text, struct bpk_err *err)
 {
 	char *copy = strdup(text);
@@ -127,4 +144,25 @@ char *bpk_strdup(const char *text, struct bpk_err *err)
 	if (copy == NULL)
 		bpk_fail_memory(err, strlen(text) + 1);
 	return copy;
+}
+
+/* The longest distance between copies, so that the source is still in cache. */
+enum { NEAR = 32768 };
+
+void bpk_repeat(struct bpk_view pattern, size_t phase, struct bpk_span out)
+{
+	size_t done = bpk_min_size(pattern.size, out.size);
+	size_t first = bpk_min_size(pattern.size - phase, done);
+
+	bpk_copy(out.data, pattern.data + phase, first);
+	bpk_copy(out.data + first, pattern.data, done - first);
+	/* the finished part is a whole number of patterns, or everything */
+	while (done < out.size) {
+		size_t whole =
+			done <= NEAR ? done : bpk_max_u64(pattern.size, NEAR - NEAR % pattern.size);
+		size_t count = bpk_min_size(whole, out.size - done);
+
+		memcpy(out.data + done, out.data + (done - whole), count);
+		done += count;
+	}
 }

@@ -53,7 +53,18 @@ static inline struct bpk_span bpk_buf_room(const struct bpk_buf *buf)
  */
 void *bpk_calloc(size_t count, size_t size, struct bpk_err *err);
 
+/*
+ * Make room for one more item of size bytes in the array all, which holds count items and has *room
+ * for so many; twice as many where it is full. all may be NULL with *room 0. Returns the array,
+ * which replaces all; NULL with BPK_NO_MEMORY, and all is unchanged then.
+ */
+void *bpk_grow(void *all, size_t count, size_t *room, size_t size, struct bpk_err *err);
+
 /* A copy of text, released with free(); NULL with BPK_NO_MEMORY. */
 char *bpk_strdup(const char *text, struct bpk_err *err);
+
+/* Fill out with repetitions of pattern, which has at least one byte, from its byte phase on. Both
+ * may be in one buffer, but must not overlap. */
+void bpk_repeat(struct bpk_view pattern, size_t phase, struct bpk_span out);
 
 #endif

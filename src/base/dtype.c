@@ -156,7 +156,8 @@ static int unescape(struct parser *p, struct bpk_view inner, uint8_t quote, stru
 	if (rc == 0)
 		rc = bpk_buf_append(&json, bpk_view("\"", 1), p->err);
 	if (rc == 0 && bpk_json_check(bpk_buf_view(&json), NULL) != 0)
-		rc = bpk_fail(p->err, BPK_USAGE, "type has the field name '%.*s', which is no text",
+		rc = bpk_fail(p->err, BPK_USAGE,
+			      "type has the field name '%.*s', which is not text",
 			      (int)bpk_min_size(inner.size, 80), (const char *)inner.data);
 	if (rc == 0)
 		rc = bpk_json_string(bpk_buf_view(&json), text, p->err);

@@ -16,6 +16,8 @@
  */
 #include "base/json.h"
 
+#include "base/text.h"
+
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -257,7 +259,7 @@ static int need_object(struct bpk_view text, struct bpk_err *err)
 		return bpk_fail(err, why.kind == BPK_CORRUPT ? BPK_USAGE : why.kind, "%s",
 				why.text);
 	if (bpk_json_kind(text) != BPK_JSON_OBJECT)
-		return bpk_fail(err, BPK_USAGE, "the JSON is no object");
+		return bpk_fail(err, BPK_USAGE, "the JSON is not an object");
 	return 0;
 }
 

@@ -102,10 +102,4 @@ int bpk_hex_take(struct bpk_view digits, struct bpk_buf *out, struct bpk_err *er
 /* Append bytes in base64, unquoted. */
 int bpk_base64_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err);
 
-/* True when bytes are well-formed UTF-8 without a NUL. */
-bool bpk_utf8_valid(struct bpk_view bytes);
-
-/* Size of the character at the start of text, which is not empty; 0 if it is malformed or NUL. */
-size_t bpk_utf8_size(struct bpk_view text);
-
 #endif

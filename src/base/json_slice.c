@@ -253,7 +253,7 @@ int bpk_json_string(struct bpk_view value, struct bpk_buf *out, struct bpk_err *
 	struct bpk_view inner = unquoted(value);
 
 	if (bpk_json_kind(value) != BPK_JSON_STRING)
-		return bpk_fail(err, BPK_USAGE, "the JSON value is no string");
+		return bpk_fail(err, BPK_USAGE, "the JSON value is not a string");
 	/* an unescaped string is never longer than its escaped form */
 	if (bpk_buf_reserve(out, out->size + inner.size, err) != 0)
 		return -1;

@@ -6,6 +6,7 @@
 
 #include "base/cursor.h"
 #include "base/json.h"
+#include "base/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,49 @@
 /*
- * The escape of untrusted text for terminals. See text.h.
+ * UTF-8, and the escape of untrusted text for terminals. See text.h.
  */
 #include "base/text.h"
 
 #include <stdio.h>
 
-#include "base/json.h"
+/* Source: The Unicode Standard, table 3-7. */
+size_t bpk_utf8_size(struct bpk_view text)
+{
+	uint8_t lead = text.data[0];
+	uint8_t low = 0x80, high = 0xbf; /* bounds of the second byte */
+	size_t size = 1 + (lead >= 0xc2) + (lead >= 0xe0) + (lead >= 0xf0);
+
+	if (lead < 0x80)
+		return lead != 0;
+	if (lead < 0xc2 || lead > 0xf4 || size > text.size)
+		return 0;
+	if (lead == 0xe0)
+		low = 0xa0; /* overlong */
+	if (lead == 0xed)
+		high = 0x9f; /* surrogates */
+	if (lead == 0xf0)
+		low = 0x90; /* overlong */
+	if (lead == 0xf4)
+		high = 0x8f; /* past U+10FFFF */
+	if (text.data[1] < low || text.data[1] > high)
+		return 0;
+	for (size_t i = 2; i < size; i++)
+		if ((text.data[i] & 0xc0) != 0x80)
+			return 0;
+	return size;
+}
+
+bool bpk_utf8_valid(struct bpk_view bytes)
+{
+	while (bytes.size > 0) {
+		size_t size = bpk_utf8_size(bytes);
+
+		if (size == 0)
+			return false;
+		bytes.data += size;
+		bytes.size -= size;
+	}
+	return true;
+}
 
 /* Controls that terminals obey. U+0080..U+009F are C2 80..C2 9F. */
 static bool is_control(struct bpk_view text)

@@ -1,10 +1,16 @@
 /*
- * Untrusted text for display: file names, and text from inside files.
+ * Untrusted text: its encoding, and its display; file names, and text from inside files.
  */
 #ifndef BPK_BASE_TEXT_H
 #define BPK_BASE_TEXT_H
 
 #include "base/bytes.h"
+
+/* True when bytes are well-formed UTF-8 without a NUL. */
+bool bpk_utf8_valid(struct bpk_view bytes);
+
+/* Size of the character at the start of text, which is not empty; 0 if it is malformed or NUL. */
+size_t bpk_utf8_size(struct bpk_view text);
 
 enum { BPK_TEXT_SHOWN = 5 };
 

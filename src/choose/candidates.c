@@ -1,7 +1,7 @@
 /*
  * Candidates: element sizes and filters that promise something for pieces that look alike. Each is
- * tried at a low level. Then contenders: one element size for all chunks, since an archive names
- * but one, with the filters that suit each group of pieces. choose.c calls both steps.
+ * tried at a low level. Contenders follow: one element size for all chunks, since an archive
+ * records only one, with the best filters for each group of pieces. choose.c calls both steps.
  */
 #include "choose/chooser.h"
 
@@ -13,7 +13,7 @@ void bpk_candidates_try(struct bpk_chooser *c, struct bpk_ranking *ranking, unsi
 			const struct bpk_pipeline *pipeline)
 {
 	const struct bpk_wishes *wishes = c->wishes;
-	/* what is bad for one group may be good for another */
+	/* filters that are bad for one group may be good for another */
 	bool may_give_up = ranking->count > 0 && (ranking != &c->whole || c->sample.ngroups == 1);
 	struct bpk_recipe recipe = c->base;
 	struct bpk_trial *trial;
@@ -46,7 +46,8 @@ static int by_count(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* The first lag whose matches reach share percent of the way from common to best; 0: none. */
+/* The first lag whose matches reach share percent of the way from common to best; 0: no lag
+ * does. */
 static unsigned first_lag(const uint32_t *matches, uint32_t common, uint32_t best, unsigned share)
 {
 	for (unsigned lag = 2; lag <= BPK_SAMPLE_MAX_LAG; lag++) {
@@ -58,10 +59,10 @@ static unsigned first_lag(const uint32_t *matches, uint32_t common, uint32_t bes
 }
 
 /*
- * The lengths at which bytes look like those before them: elements repeat their high bytes at every
- * multiple of the typesize, records at every multiple of theirs. So the strongest lag is tried, and
- * the first that is half as strong (a field of a record). pieces are those that are looked at.
- * Returns whether they are clear.
+ * Find the distances at which bytes equal those before them: elements repeat their high bytes at
+ * every multiple of the typesize, records at every multiple of their size. The strongest lag is
+ * tried, and the first lag that is half as strong (a field of a record). pieces are the pieces that
+ * are compared. Returns true if the lags are clear.
  */
 static bool screen_lags(struct bpk_chooser *c, struct bpk_ranking *ranking, uint32_t pieces)
 {
@@ -91,8 +92,8 @@ const struct bpk_pipeline bpk_pipeline_smooth = {
 };
 
 /* Filters of Blosc2's chunks, for the two element sizes that are best so far: differences of
- * planes. Delta is for who asks for it: c-blosc2 3.3.3 reads a block of such a chunk without the
- * one that it leans on (_blosc_getitem), and tells nobody. */
+ * planes. Delta is left to users who ask for it: c-blosc2 3.3.3 reads a block of such a chunk
+ * without the block that it depends on (_blosc_getitem), without an error. */
 static void screen_extended(struct bpk_chooser *c, struct bpk_ranking *ranking)
 {
 	const struct bpk_recipe best = ranking->all[0]->recipe;
@@ -119,8 +120,8 @@ static void screen_hints(struct bpk_chooser *c, struct bpk_ranking *ranking)
 		       c->wishes->hints[i] == 1 ? BPK_FILTER_BITSHUFFLE : BPK_FILTER_SHUFFLE);
 }
 
-/* What is hinted at, and unless that is all, what lags tell; elements of 4 and 8 bytes where
- * neither is clear: noise in the low bytes hides them. */
+/* Try the hinted sizes and, unless the hints exclude others, those that lags show. Elements of 4
+ * and 8 bytes are tried if no lag is clear: noise in the low bytes hides them. */
 static void screen_pieces(struct bpk_chooser *c, struct bpk_ranking *ranking)
 {
 	bool hinted = c->wishes->only_hints, clear;
@@ -145,8 +146,7 @@ static void screen_pieces(struct bpk_chooser *c, struct bpk_ranking *ranking)
 		screen_extended(c, ranking);
 }
 
-/* True if the best candidate for the whole is, among those that were tried, nearly the best for
- * each group. */
+/* True if the best tried candidate for the whole is nearly the best for each group. */
 static bool is_uniform(const struct bpk_chooser *c)
 {
 	const struct bpk_ranking *whole = &c->whole;
@@ -187,7 +187,7 @@ struct bpk_recipe bpk_candidates_recipe(const struct bpk_chooser *c,
 	return recipe;
 }
 
-/* What was tried on the whole is the same for every group. */
+/* A candidate of the whole is the same for every group. */
 static void take_ways(const struct bpk_chooser *c, struct bpk_contenders *contenders)
 {
 	const struct bpk_ranking *whole = &c->whole;
@@ -222,7 +222,7 @@ bool bpk_candidates_retype(const struct bpk_recipe *recipe, unsigned typesize,
 	return recipe->extended;
 }
 
-/* The cheapest filters for a group among those that elements of typesize bytes can have. */
+/* The cheapest filters for a group among those possible for elements of typesize bytes. */
 static uint64_t best_of_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
 			      struct bpk_pipeline *best)
 {
@@ -231,7 +231,7 @@ static uint64_t best_of_group(struct bpk_chooser *c, unsigned group, unsigned ty
 	size_t nown = ranking->count;
 	uint64_t least = UINT64_MAX;
 
-	/* the best of them, that is */
+	/* only the best of them */
 	nown = bpk_min_size(nown, GROUP_OWN);
 	memcpy(own, ranking->all, sizeof own);
 	for (unsigned filter = BPK_FILTER_NONE; filter <= BPK_FILTER_BITSHUFFLE; filter++) {
@@ -326,7 +326,7 @@ static void sort_sets(struct bpk_contenders *contenders)
 	}
 }
 
-/* Leave of the contenders of one element size the first, where groups have filters of their own. */
+/* Keep only the first contender of each element size if groups have filters of their own. */
 static void unite_sizes(struct bpk_contenders *contenders)
 {
 	size_t kept = 0;

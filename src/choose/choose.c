@@ -1,6 +1,6 @@
 /*
  * The steps that choose.h describes, each a call, and the measurements behind the cost of recipes.
- * The cost is the packed size and, in thousandths, what a recipe that takes longer must gain:
+ * The cost is the packed size and, in thousandths, the gain that a slower recipe must bring:
  *
  *      shuffle over none            2    bitshuffle over none       8
  *      delta, bytedelta             3    records over 16 bytes      2
@@ -8,8 +8,8 @@
  *      filters for each chunk      10    chunks of 4 over 1 MiB    50
  *      a prediction                 3    by value over by rank     20
  *
- * So what is chosen is at no level more than 1% larger than the best single recipe, as far as
- * samples tell (tests/bench/bench-choice).
+ * The choice is at most 1% larger than the best single recipe of the same level, as far as samples
+ * show (tests/bench/bench-choice).
  *
  * The levels, measured with 1 MiB blocks on one thread (ratio at MB/s; zstd -3 runs at 70 to 150
  * MB/s there, and is larger in every row but the last):
@@ -21,11 +21,11 @@
  *      positions, bitshuffle       1.488 1250     1.497  960     1.514  400
  *      text                        2.890  370     3.040  230     3.080  140
  *
- * Level 2 is within 3% of level 3 at twice its speed, so it is what we start from; level 1 is taken
- * where level 2 brings nothing, level 3 where it brings much.
+ * Level 2 is within 3% of level 3 at twice its speed, so trials start from it. Level 1 is chosen if
+ * level 2 gains nothing, level 3 if it gains much.
  *
- * The other codecs are packed at level 5, as Blosc does: their lower levels hardly try. Their
- * windows are short, so large chunks gain nothing for them.
+ * The other codecs have level 5, as in Blosc: their lower levels find few matches. Their windows
+ * are short, so large chunks gain nothing for them.
  *
  * The filters, at level 1 on one thread in extended chunks (ratio, packed and unpacked at MB/s):
  *
@@ -37,16 +37,17 @@
  *
  * A block is a whole chunk of 1 MiB: against the 256 KiB of other writers it is packed up to a
  * third faster and some percent smaller (longer planes, fewer streams), and still fits the cache.
- * In frames as well: of blocks of 512 KiB c-blosc2 makes 2% less time (of 256 KiB 7%), bpk itself
- * 10% more, and they are up to 0.8% (2%) larger.
+ * This holds for frames, too: with blocks of 512 KiB c-blosc2 takes 2% less time (7% with 256 KiB),
+ * bpk itself 10% more, and archives are up to 0.8% larger (2% with 256 KiB).
  */
 #include "choose/chooser.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 /* ---- All of it ---- */
 
-/* Fill in defaults where the wishes leave something open. */
+/* Fill in defaults for the choices that the wishes leave open. */
 static void settle_without_trial(const struct bpk_chooser *c, struct bpk_recipe *recipe)
 {
 	const struct bpk_wishes *wishes = c->wishes;
@@ -68,10 +69,17 @@ static uint64_t whole_units(uint64_t size, uint64_t unit)
 	return bpk_max_u64(unit, size - size % unit);
 }
 
-/* Whole elements, and whole eights of them, which a bitshuffle needs; at least one. */
+/* Round size to whole elements, and to whole eights of them, which a bitshuffle needs; at least one
+ * element. */
 static uint64_t whole_elements(uint64_t size, unsigned typesize)
 {
 	return whole_units(size, size >= 8 * typesize ? 8 * typesize : typesize);
+}
+
+/* A header of Blosc2 takes 16 bytes more of a chunk's 2^31-1 ("Limits"). */
+static uint64_t largest_chunk(const struct bpk_wishes *wishes)
+{
+	return wishes->extended ? BPK_CHUNK_MAX_RAW_SIZE_EXTENDED : BPK_CHUNK_MAX_RAW_SIZE;
 }
 
 static void settle_sizes(const struct bpk_wishes *wishes, bool large, struct bpk_choice *choice)
@@ -83,7 +91,7 @@ static void settle_sizes(const struct bpk_wishes *wishes, bool large, struct bpk
 	if (wishes->block_size == 0)
 		recipe->block_size = (uint32_t)whole_elements(chunk_size, recipe->typesize);
 	if (wishes->chunk_size != 0)
-		chunk_size = bpk_min_u64(wishes->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
+		chunk_size = bpk_min_u64(wishes->chunk_size, largest_chunk(wishes));
 	if (wishes->row_size != 0)
 		choice->chunk_size = whole_units(chunk_size, wishes->row_size);
 	else if (wishes->chunk_size != 0)
@@ -115,7 +123,7 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 	return c->trials.failed ? -1 : 0;
 }
 
-/* The level of a codec that nobody names. */
+/* The level for a codec if the user names no level. */
 static unsigned level_of(const struct bpk_codec *codec)
 {
 	return codec == bpk_codec_find("zstd") ? BPK_DEFAULT_LEVEL : BPK_OTHER_LEVEL;
@@ -127,7 +135,7 @@ struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header)
 				     .typesize = header->typesize,
 				     .block_size = header->block_size };
 
-	/* a stored chunk may name a codec that was never built in */
+	/* a stored chunk may name a codec that is not built in */
 	if (recipe.codec == NULL)
 		recipe.codec = bpk_codec_find("zstd");
 	recipe.level = level_of(recipe.codec);
@@ -167,8 +175,8 @@ static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, stru
 				   bpk_pipeline_print(&choice->candidates[i].pipeline, filters)) !=
 		    0)
 			return -1;
-	return bpk_buf_printf(why, err, ", chunks of %llu bytes, blocks of %u bytes\n",
-			      (unsigned long long)choice->chunk_size, (unsigned)recipe->block_size);
+	return bpk_buf_printf(why, err, ", chunks of %" PRIu64 " bytes, blocks of %u bytes\n",
+			      choice->chunk_size, (unsigned)recipe->block_size);
 }
 
 int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,

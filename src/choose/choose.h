@@ -35,41 +35,41 @@
 
 enum { BPK_AUTO = -1, BPK_WISHES_HINTS = 4 };
 
-/* What the user fixed; BPK_AUTO, 0 or NULL where the choice is ours. */
+/* Settings that the user fixed; BPK_AUTO, 0 or NULL leaves the choice to bpk. */
 struct bpk_wishes {
 	const struct bpk_codec *codec;       /* NULL: ours */
 	int level;                           /* BPK_AUTO or 0..9 */
 	int typesize;                        /* BPK_AUTO or 1..255 */
 	const struct bpk_pipeline *pipeline; /* NULL: ours */
 	bool extended;                       /* the format takes Blosc2's chunks */
-	bool dictionary;                     /* extended: wished for */
+	bool dictionary;                     /* extended: the user asks for a dictionary */
 	uint64_t chunk_size;                 /* 0: ours */
 	uint32_t block_size;                 /* 0: ours */
-	uint64_t row_size; /* chunks hold whole rows of so many bytes; 0: nobody asks for it */
+	uint64_t row_size; /* bytes of a row, if chunks hold whole rows; 0: they need not */
 	unsigned hints[BPK_WISHES_HINTS]; /* element sizes that are worth a trial; 0: no more */
 	bool only_hints;                  /* no other sizes are tried */
-	bool is_part; /* of an input whose other parts are chosen for, too: trials are shorter */
+	bool is_part; /* of an input whose other parts get their own choice: trials are shorter */
 };
 
 enum { BPK_CHOICE_CANDIDATES = 3 };
 
-/* What a chunk may be packed with: filters, the size of the elements that they are for, and perhaps
- * a prediction. */
+/* A way to pack a chunk: filters, the size of the elements that they are for, and perhaps a
+ * prediction. */
 struct bpk_candidate {
 	unsigned typesize;
 	struct bpk_pipeline pipeline;
-	/* size 0: none. Its phase is that of a chunk at raw offset 0; the scale only says whether
-	 * there is one */
+	/* Size 0: no prediction. Its phase is that of a chunk at raw offset 0; only the presence of
+	 * the scale matters. */
 	struct bpk_prediction prediction;
 };
 
 struct bpk_choice {
 	struct bpk_recipe recipe; /* the best for most of the samples */
-	/* better for some of them: each chunk gets the best of these and the recipe. Most inputs
-	 * have none. Extended chunks all have the recipe's element size */
+	/* Better for some of the samples: each chunk gets the best of these and the recipe. Most
+	 * inputs have no candidates. Extended chunks all have the recipe's element size. */
 	struct bpk_candidate candidates[BPK_CHOICE_CANDIDATES];
 	size_t ncandidates;
-	uint64_t chunk_size; /* a multiple of typesize, or of the row size wished */
+	uint64_t chunk_size; /* a multiple of typesize, or of the wishes' row size */
 	struct bpk_buf why;  /* lines for -v, each ended by a newline; for bpk_buf_clear */
 };
 
@@ -83,20 +83,18 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 
 enum { BPK_CUTS_KINDS = 8 };
 
-/* How an input is cut into chunks along the arrays in it. Caller storage, for bpk_cuts_clear. */
+/* The chunks of an input that is cut along its arrays. Caller storage, for bpk_cuts_clear. */
 struct bpk_cuts {
-	struct bpk_sizes
-		runs; /* all chunks, each of a kind; empty: it is not cut so, and how all of
-				 it is packed is the choice beside this */
+	struct bpk_sizes runs; /* all chunks, each of a kind; empty: the input is not cut */
 	size_t nkinds;
 	struct bpk_choice kinds[BPK_CUTS_KINDS]; /* their chunk_size is an upper bound */
 };
 
 /*
- * bpk_choose for an input that may hold arrays. Where varies says that chunks may have any sizes, a
- * file of a known layout is cut along its arrays if that packs better; else the filters of its
- * arrays become candidates for each chunk. The wishes hold for all of it. choice is how the input
- * is packed where cuts are empty.
+ * bpk_choose for an input that may hold arrays. If varies is true, chunks may have any sizes: a
+ * file of a known layout is cut along its arrays if that packs better. Otherwise the filters of its
+ * arrays become candidates for each chunk. The wishes apply to the whole input. choice is the
+ * choice for the whole input if cuts is empty.
  */
 int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 		    bool varies, struct bpk_choice *choice, struct bpk_cuts *cuts,
@@ -105,12 +103,12 @@ void bpk_cuts_clear(struct bpk_cuts *cuts);
 
 /* ---- Choosing for one chunk ---- */
 
-/* What one thread needs to try recipes. Valid when zeroed; ctx may be borrowed, the rest is for
- * bpk_race_clear. */
+/* The scratch that one thread needs to try recipes. Valid when zeroed; ctx may be borrowed,
+ * bpk_race_clear frees the rest. */
 struct bpk_race {
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_buf sample, packed; /* pieces of a chunk; one of them, packed */
-	struct bpk_buf differences;    /* what predictions leave of it */
+	struct bpk_buf differences;    /* the piece after a prediction */
 };
 
 void bpk_race_clear(struct bpk_race *race);
@@ -124,30 +122,30 @@ int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_candidate *cand
 			 size_t count, struct bpk_view raw, uint64_t offset,
 			 struct bpk_recipe *recipe, struct bpk_err *err);
 
-/* ---- Prediction, which is asked for by name ---- */
+/* ---- Prediction, which users ask for by name ---- */
 
 enum { BPK_PREDICTIONS = 64 };
 
-/* Candidates that predict: for each chunk the best of them, or none. */
+/* Candidates with a prediction; each chunk gets the best of them, or no prediction. */
 struct bpk_predictions {
 	size_t count; /* 0: nothing is predicted */
 	struct bpk_candidate all[BPK_PREDICTIONS];
 };
 
 /*
- * What of source, of which bpk_choose made choice, can be predicted: frames and grids of numbers,
- * as its layout says, if it is seekable, or as array says, which then is all of source; NULL: not
- * given. key_frames is the most frames that are unpacked for one of them, 0: ours. Where trials say
- * that something is gained, choice gets another chunk size; why is told. Fails with BPK_FAILED
- * (what cannot be read) and BPK_NO_MEMORY.
+ * Find predictions for source, for which bpk_choose made choice: from the frames and grids of
+ * numbers in its layout if source is seekable, or from array, which then is all of source (NULL:
+ * not given). key_frames is the largest number of frames that are unpacked to read one of them; 0:
+ * bpk decides. If trials show a gain, choice gets another chunk size and why says so. Fails with
+ * BPK_FAILED (source cannot be read) and BPK_NO_MEMORY.
  */
 int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_array *array,
 		unsigned key_frames, const struct bpk_wishes *wishes, struct bpk_choice *choice,
 		struct bpk_predictions *predictions, struct bpk_err *err);
 
 /*
- * The recipe by which a chunk seems to have been packed, with the default level of its codec, since
- * chunks do not tell theirs, and without filters that would lose something of other bytes.
+ * The recipe with which a chunk seems to have been packed. Its level is the default of the codec,
+ * since chunks do not record theirs. It has no filters that would lose bits of other data.
  */
 struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header);
 

@@ -12,7 +12,7 @@ struct bpk_chooser {
 	struct bpk_source *source;
 	uint64_t raw_size;      /* of it; may be unknown */
 	struct bpk_recipe base; /* codec, level of screening, largest block */
-	unsigned level;         /* wished, or where we start from */
+	unsigned level;         /* the wished level, or the first one to try */
 	bool own_codec;         /* Zstd, whose levels and windows are known */
 	struct bpk_sample sample;
 	struct bpk_trials trials;
@@ -21,24 +21,24 @@ struct bpk_chooser {
 	struct bpk_ranking of_group[BPK_SAMPLE_GROUPS]; /* the groups, unless uniform */
 };
 
-/* Differences inside shuffled planes, for what changes smoothly: extended chunks only. */
+/* Differences inside shuffled planes, for data that change smoothly: extended chunks only. */
 extern const struct bpk_pipeline bpk_pipeline_smooth;
 
-/* Try promising candidates on all pieces, and then, unless one is best for each group, on each
+/* Try promising candidates on all pieces. Unless one is the best for each group, try them on each
  * group by itself. Sets trials.failed. */
 void bpk_candidates_find(struct bpk_chooser *c);
 
-/* Try filters for elements of typesize bytes on pieces, or those that the user fixed, and put them
- * in their place in the ranking, unless they are given up. */
+/* Try filters for elements of typesize bytes on pieces, or the filters that the user fixed. Put
+ * them in their place in the ranking, unless they are given up. */
 void bpk_candidates_try(struct bpk_chooser *c, struct bpk_ranking *ranking, unsigned typesize,
 			const struct bpk_pipeline *pipeline);
 
-/* An element size, and the best filters for each group then. */
+/* An element size, and the best filters of that size for each group. */
 struct bpk_contender {
 	unsigned typesize;
 	struct bpk_pipeline of[BPK_SAMPLE_GROUPS];
 	uint64_t cost;
-	unsigned level; /* at which it was tried */
+	unsigned level; /* of its trial */
 };
 
 enum { BPK_CONTENDERS = BPK_RANKING };
@@ -52,12 +52,12 @@ struct bpk_contenders {
  * size. */
 void bpk_candidates_contend(struct bpk_chooser *c, struct bpk_contenders *contenders);
 
-/* How a group is packed by a contender. */
+/* The recipe that a contender has for a group. */
 struct bpk_recipe bpk_candidates_recipe(const struct bpk_chooser *c,
 					const struct bpk_contender *contender, unsigned group);
 
-/* Filters for elements of the recipe's size said for elements of another, as far as extended
- * chunks can: a shuffle has a width of its own. False: they cannot. */
+/* Rewrite filters for elements of the recipe's size for elements of another size, as far as
+ * extended chunks can: a shuffle has a width of its own. Returns false if they cannot. */
 bool bpk_candidates_retype(const struct bpk_recipe *recipe, unsigned typesize,
 			   struct bpk_pipeline *out);
 

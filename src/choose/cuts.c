@@ -1,15 +1,17 @@
 /*
- * An input cut along its arrays. Each kind of zone is chosen for by itself, as if its bytes were
- * all there is; kinds that come to the same are one; what lies between two changes of kind is cut
- * into chunks:
+ * An input cut along its arrays. Each kind of zone gets a choice of its own, as if its bytes were
+ * the whole input; kinds with equal choices are merged; the bytes between two changes of kind are
+ * cut into chunks:
  *
  *     zones    |f4 x 3 ...........................|u1 ..|mixed ...........|
  *     chunks   |          |          |            |     |                 |
  *
- * Then, where the zones are short, a part of the input is packed in both ways, since cutting also
- * parts what repeats from array to array, and what is packed better as a whole stays whole.
+ * If the zones are short, a part of the input is then packed in both ways, since cutting also
+ * separates repeats from array to array. An input that packs better as a whole stays whole.
  */
 #include "choose/zones.h"
+
+#include <inttypes.h>
 #include "choose/chooser.h"
 
 struct cutting {
@@ -18,7 +20,7 @@ struct cutting {
 	struct bpk_zones zones;
 	const struct bpk_choice *whole;
 	struct bpk_cuts *cuts;
-	uint32_t kind_of[BPK_ZONE_KINDS]; /* which of cuts' kinds a kind of zone is packed as */
+	uint32_t kind_of[BPK_ZONE_KINDS]; /* the kind in cuts for each kind of zone */
 };
 
 void bpk_cuts_clear(struct bpk_cuts *cuts)
@@ -58,7 +60,8 @@ static void add_hint(struct bpk_wishes *wishes, unsigned size)
 		wishes->hints[n] = size;
 }
 
-/* Elements, rows, and where rows tell nothing of measured numbers, more planes that are shorter. */
+/* Hint at elements, at rows, and, if rows say nothing about measured numbers, at several
+ * elements. */
 static void add_hints(struct bpk_wishes *wishes, const struct bpk_zone_kind *kind)
 {
 	add_hint(wishes, kind->element);
@@ -69,17 +72,16 @@ static void add_hints(struct bpk_wishes *wishes, const struct bpk_zone_kind *kin
 	add_hint(wishes, 3 * kind->element);
 }
 
-/* Lines for -v: which arrays are meant. */
+/* Lines for -v: the arrays that are meant. */
 static int say_kind(const struct bpk_zones *zones, size_t kind, struct bpk_buf *why,
 		    struct bpk_err *err)
 {
 	const struct bpk_zone_kind *k = &zones->kinds[kind];
-	int rc = bpk_buf_printf(why, err, "%s%s%s%s%s%s%s: %llu bytes",
+	int rc = bpk_buf_printf(why, err, "%s%s%s%s%s%s: %" PRIu64 " bytes",
 				k->nnames > 0 ? k->names[0] : "what is no array, or small",
 				k->nnames > 1 ? ", " : "", k->nnames > 1 ? k->names[1] : "",
 				k->nnames > 2 ? ", " : "", k->nnames > 2 ? k->names[2] : "",
-				k->nnames == BPK_ZONE_NAMES ? " ..." : "", "",
-				(unsigned long long)k->size);
+				k->nnames == BPK_ZONE_NAMES ? " ..." : "", k->size);
 
 	if (rc == 0 && k->element > 0)
 		rc = bpk_buf_printf(why, err, ", elements of %u", k->element);
@@ -98,7 +100,7 @@ static int choose_kind(struct cutting *c, size_t kind, struct bpk_choice *choice
 	uint64_t nzones = 0;
 	int rc;
 
-	/* large chunks are worth it where zones are as large */
+	/* large chunks need zones of that size */
 	for (size_t i = 0; i < c->zones.count; i++)
 		nzones += c->zones.all[i].kind == kind;
 	if (k->size / nzones < BPK_LARGE_CHUNK)
@@ -114,7 +116,7 @@ static int choose_kind(struct cutting *c, size_t kind, struct bpk_choice *choice
 	return rc;
 }
 
-/* Have a choice among the cuts', and say for what. Takes it. */
+/* Add a choice to the cuts', with a line that says which arrays it is for. Takes it. */
 static int take_choice(struct cutting *c, size_t kind, struct bpk_choice *choice,
 		       struct bpk_err *err)
 {
@@ -139,7 +141,7 @@ static int take_choice(struct cutting *c, size_t kind, struct bpk_choice *choice
 	return rc;
 }
 
-/* Is a kind worth a trial of its own? */
+/* True if a kind is worth a trial of its own. */
 static bool has_choice(const struct bpk_zones *zones, size_t kind)
 {
 	return zones->kinds[kind].size >= bpk_max_u64(KIND_LEAST, zones->size / KIND_SHARE);
@@ -163,7 +165,7 @@ static int choose_kinds(struct cutting *c, struct bpk_err *err)
 
 /* ---- Cutting ---- */
 
-/* Cut size bytes into chunks of a kind, all about as long where a short one would be left. */
+/* Cut size bytes into chunks of a kind, all of about one size if the last would be short. */
 static int cut_stretch(const struct bpk_choice *choice, uint64_t size, uint32_t kind,
 		       struct bpk_sizes *runs, struct bpk_err *err)
 {
@@ -205,9 +207,9 @@ static int cut(const struct cutting *c, uint64_t start, uint64_t end, struct bpk
 	return 0;
 }
 
-/* ---- Is it worth it? ---- */
+/* ---- Whether cuts are better ---- */
 
-/* What a window comes to in chunks of these sizes, packed by the choices of their kinds. */
+/* The cost of a window in chunks of these sizes, packed by the choices of their kinds. */
 static int weigh(struct bpk_race *race, struct bpk_view window, const struct bpk_sizes *runs,
 		 const struct bpk_choice *kinds, uint64_t *cost, struct bpk_err *err)
 {
@@ -246,13 +248,13 @@ static int weigh_window(const struct cutting *c, struct bpk_race *race, uint64_t
 	return rc;
 }
 
-/* Do chunks of the whole's choice hold several zones, between which bytes may repeat? */
+/* True if chunks of the whole's choice hold several zones, between which bytes may repeat. */
 static bool is_interleaved(const struct cutting *c)
 {
 	return c->zones.size / c->zones.count < LONG_ZONE * c->whole->chunk_size;
 }
 
-/* Do the cuts pack a few windows of the input better than the whole's choice does? */
+/* *better is true if the cuts pack a few windows of the input better than the whole's choice. */
 static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 {
 	uint64_t raw_size = c->zones.size, of_cuts = 0, of_whole = 0;
@@ -282,7 +284,7 @@ static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 
 /* ---- All of it ---- */
 
-/* May chunks, or filters of their own for some of them, be worth it? */
+/* True if zones differ enough to be worth chunks or filters of their own. */
 static bool has_unlike(const struct bpk_zones *zones, const struct bpk_choice *whole)
 {
 	size_t used = 0;
@@ -292,8 +294,8 @@ static bool has_unlike(const struct bpk_zones *zones, const struct bpk_choice *w
 	return used > 1 && zones->size / zones->count > whole->chunk_size / SHORT_ZONE;
 }
 
-/* What is worth trying on the whole: the element sizes of the largest kinds. Where nearly all are
- * numbers of one kind there is nothing to find out. */
+/* Hint at the element sizes of the largest kinds for the trials on the whole. If nearly all
+ * elements are numbers of one kind, only hints are tried. */
 static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
 {
 	for (size_t i = 1; i < zones->nkinds; i++) {
@@ -324,9 +326,9 @@ static int try_cuts(struct cutting *c, struct bpk_err *err)
 	return 0;
 }
 
-/* Where all chunks are as large: the filters of a kind become a candidate for each of them.
- * Elements of another size are no matter to chunks that say theirs, and extended ones may have
- * filters that say it. */
+/* If all chunks have one size, the filters of a kind become a candidate for each chunk. A different
+ * element size is no obstacle for chunks that record their own, and extended chunks may have
+ * filters that record it. */
 static int add_other(const struct bpk_choice *kind, struct bpk_choice *choice, struct bpk_err *err)
 {
 	struct bpk_candidate own = { .typesize = choice->recipe.typesize,

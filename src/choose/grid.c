@@ -1,12 +1,12 @@
 /*
- * Arrays of one name that lie one period apart are frames, whatever lies between them: what that is
- * repeats with the same period, and is predicted along with them.
+ * Arrays of one name that lie one period apart are frames. The bytes between them repeat with the
+ * same period and are predicted along with them.
  *
  *     head | box  positions  velocities | box  positions  velocities | box ...
  *               ^-------- period --------^
  *
- * A single array is taken for frames by its first dimension, and for a grid by all of them; which
- * it is, a trial tells. The last dimensions, where they are short, are components of one point.
+ * The first dimension of a single array gives frames, all of its dimensions give a grid; trials
+ * decide between them. Short last dimensions are components of one point.
  */
 #include "choose/grid.h"
 #include "choose/tuning.h"
@@ -20,15 +20,15 @@ struct group {
 	uint64_t name; /* its hash */
 	struct bpk_scalar scalar;
 	uint64_t count, bytes;
-	uint64_t first, last;     /* where they begin */
-	uint64_t period, matches; /* in bytes: the distance that most seem to have, and by how many
-				   * it leads */
+	uint64_t first, last; /* where they begin */
+	uint64_t period;      /* in bytes: the most frequent distance so far, */
+	uint64_t matches;     /* and its lead in the vote */
 	struct bpk_grid found;
 };
 
 /* ---- One array ---- */
 
-/* False unless it is of numbers. Complex ones are two. */
+/* Read the element type. False unless it is a number; a complex number has two parts. */
 static bool take_scalar(const struct bpk_scalar *scalar, struct bpk_grid *o, unsigned *parts)
 {
 	unsigned size = scalar->item_size;
@@ -47,7 +47,7 @@ static bool take_scalar(const struct bpk_scalar *scalar, struct bpk_grid *o, uns
 	return true;
 }
 
-/* The dimensions from the slowest to the fastest, those of its items behind them. */
+/* List the dimensions from the slowest to the fastest, the item's own behind them. */
 static size_t list_dimensions(const struct bpk_array *array, unsigned parts, uint64_t *out)
 {
 	const struct bpk_dtype *dtype = &array->dtype;
@@ -62,8 +62,8 @@ static size_t list_dimensions(const struct bpk_array *array, unsigned parts, uin
 	return count;
 }
 
-/* What one array at offset, if it is of numbers, says of them: period is that of its first
- * dimension, where it has another one. */
+/* Describe one array of numbers at offset in o. Its period is that of its first dimension, if it
+ * has more than one. */
 static bool take_array(const struct bpk_array *array, uint64_t offset, struct bpk_grid *o)
 {
 	uint64_t dimensions[2 * BPK_ARRAY_MAX_DIMENSIONS + 1], stride = 1;
@@ -93,7 +93,7 @@ static bool same_scalar(const struct bpk_scalar *a, const struct bpk_scalar *b)
 	return bpk_scalar_is_like(a, b) && a->byte_order == b->byte_order;
 }
 
-/* The group of an item, a new one if there is room; NULL. */
+/* The group of an item, a new one if there is room, or NULL. */
 static struct group *group_of(struct group *groups, size_t *ngroups, const struct bpk_item *item)
 {
 	const struct bpk_scalar *scalar = &item->array->dtype.scalar;
@@ -108,7 +108,8 @@ static struct group *group_of(struct group *groups, size_t *ngroups, const struc
 	return &groups[(*ngroups)++];
 }
 
-/* The distance that leads the others by the end is that of most, if there is one. */
+/* A majority vote: the distance that leads at the end is the most frequent one, if one has a
+ * majority. */
 static void vote(struct group *group, uint64_t distance)
 {
 	if (group->matches == 0)
@@ -141,8 +142,8 @@ static void add_item(struct group *groups, size_t *ngroups, const struct bpk_ite
 	group->last = item->offset;
 }
 
-/* What a group comes to; false where its arrays lie at no one distance, or too little of the input
- * lies in it. */
+/* The grid of a group; false if its arrays have no common distance, or hold too little of the
+ * input. */
 static bool settle(const struct group *group, uint64_t raw_size, struct bpk_grid *grid)
 {
 	*grid = group->found;

@@ -1,10 +1,11 @@
 /*
- * One list of filters for all chunks, or one for each: filters of groups meet again on runs that
- * are longer than their pieces, and a contender keeps several only where that pays.
+ * Decide between one list of filters for all chunks and one for each group. Filters of groups are
+ * tried again on runs that are longer than their pieces, and a contender keeps several only if that
+ * pays. level.c calls this.
  */
 #include "choose/chooser.h"
 
-/* How much of the input each group stands for. */
+/* The share of the input that each group represents. */
 static void weigh_groups(const struct bpk_chooser *c, uint64_t weights[BPK_SAMPLE_GROUPS])
 {
 	memset(weights, 0, BPK_SAMPLE_GROUPS * sizeof *weights);
@@ -24,7 +25,7 @@ unsigned bpk_groups_heaviest(const struct bpk_chooser *c)
 	return most;
 }
 
-/* A longer run of each group, on which filters meet that pieces do not tell apart. */
+/* A longer run of each group, for filters whose cost on its pieces is nearly the same. */
 struct runs {
 	struct bpk_view of[BPK_SAMPLE_GROUPS];
 	struct bpk_buf bufs[BPK_SAMPLE_GROUPS];
@@ -43,7 +44,7 @@ static void take_runs(struct bpk_chooser *c, struct runs *runs)
 	}
 }
 
-/* What a group's run comes to with a contender's element size and some filters. */
+/* The cost of a group's run with a contender's element size and these filters. */
 static uint64_t cost_of_group(struct bpk_chooser *c, const struct runs *runs, unsigned group,
 			      const struct bpk_contender *contender,
 			      const struct bpk_pipeline *pipeline)
@@ -56,8 +57,8 @@ static uint64_t cost_of_group(struct bpk_chooser *c, const struct runs *runs, un
 			      bpk_max_u64(runs->of[group].size, 1));
 }
 
-/* Let a group's filters be what packs its run best, of those that are near the best on its pieces.
- * Returns what that comes to. */
+/* Give a group the filters that pack its run best, of those near the best on its pieces. Returns
+ * their cost. */
 static uint64_t refine_group(struct bpk_chooser *c, const struct runs *runs, unsigned group,
 			     struct bpk_contender *contender)
 {
@@ -84,7 +85,7 @@ static uint64_t refine_group(struct bpk_chooser *c, const struct runs *runs, uns
 	return least;
 }
 
-/* Where the filters of one group are good enough for all, the contender keeps these alone. */
+/* Keep only the filters of one group if they are good enough for all. */
 static void try_single(struct bpk_chooser *c, const struct runs *runs, const uint64_t costs[],
 		       struct bpk_contender *contender)
 {

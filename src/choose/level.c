@@ -1,6 +1,6 @@
 /*
- * Contenders meet at the level that would be used, on longer runs where the pieces do not tell them
- * apart; then the level is decided, and whether large chunks are worth it.
+ * Contenders race at the final level, on longer runs if the pieces do not separate them; then the
+ * level is decided, and whether large chunks are worth it. choose.c calls this.
  */
 #include "choose/chooser.h"
 
@@ -16,7 +16,7 @@ static struct bpk_view run_of(const struct bpk_chooser *c, size_t size)
 	return bpk_view(window.data + (window.size - size) / 2, size);
 }
 
-/* What a contender comes to on a run, as one chunk. */
+/* The cost of a contender on a run, packed as one chunk. */
 static uint64_t cost_on_run(struct bpk_chooser *c, const struct bpk_contender *contender,
 			    struct bpk_view run)
 {
@@ -35,7 +35,7 @@ static uint64_t cost_on_run(struct bpk_chooser *c, const struct bpk_contender *c
 	return bpk_trials_run(&c->trials, recipes, count, run, run.size);
 }
 
-/* What the pieces come to as they are. */
+/* The size of the unpacked pieces, as a cost. */
 static uint64_t raw_cost(const struct bpk_chooser *c)
 {
 	uint64_t raw = 0;
@@ -45,7 +45,7 @@ static uint64_t raw_cost(const struct bpk_chooser *c)
 	return raw;
 }
 
-/* Add a contender of that element size and those filters, to be tried on a run alone. */
+/* Add a contender of that element size and those filters, to be tried only on a run. */
 static void add_untried(const struct bpk_chooser *c, unsigned typesize,
 			const struct bpk_pipeline *pipeline, struct bpk_contenders *contenders)
 {
@@ -65,7 +65,7 @@ static void add_untried(const struct bpk_chooser *c, unsigned typesize,
 	contenders->count++;
 }
 
-/* The other filters for the sizes whose shuffles are among the best. */
+/* Add the remaining filters for the element sizes whose shuffles are among the best. */
 static void add_filters(const struct bpk_chooser *c, struct bpk_contenders *contenders)
 {
 	const struct bpk_pipeline bits = bpk_pipeline_of(BPK_FILTER_BITSHUFFLE);
@@ -82,8 +82,8 @@ static void add_filters(const struct bpk_chooser *c, struct bpk_contenders *cont
 	}
 }
 
-/* How far behind the first on the pieces, and on the run, together, the former with a weight of so
- * many quarters; costs are below 2^45. */
+/* How far a contender is behind the first on the pieces and on the run together; the pieces count
+ * pieces_weight quarters. Costs are below 2^45. */
 static uint64_t behind(const struct bpk_contender *contender, const struct bpk_contender *first,
 		       uint64_t on_run, uint64_t of_first, unsigned pieces_weight)
 {
@@ -91,11 +91,11 @@ static uint64_t behind(const struct bpk_contender *contender, const struct bpk_c
 	       (on_run << 16) / of_first * (4 - pieces_weight);
 }
 
-/* Sets that meet: the first count of those that screening found. */
+/* The contenders in a race: the first count of those that screening found. */
 struct contest {
 	size_t count;
 	struct bpk_view run;
-	unsigned pieces_weight; /* of 4: what the pieces say counts, too */
+	unsigned pieces_weight; /* of 4: the share that the pieces have in the result */
 };
 
 /* The best of them at a level. */
@@ -125,7 +125,7 @@ static size_t race(struct bpk_chooser *c, const struct bpk_contenders *contender
 
 /* ---- Levels ---- */
 
-/* What a contender comes to at its level, on a run, or, without one, on the pieces. */
+/* The cost of a contender at its level, on a run, or on the pieces without one. */
 static uint64_t cost_at_level(struct bpk_chooser *c, const struct bpk_contender *contender,
 			      struct bpk_view run)
 {
@@ -147,7 +147,7 @@ static uint64_t cost_at_level(struct bpk_chooser *c, const struct bpk_contender 
 	return cost;
 }
 
-/* Let best have a level, when that is better. */
+/* Give best another level if that is better. */
 static void try_level(struct bpk_chooser *c, unsigned level, struct bpk_view run,
 		      struct bpk_contender *best)
 {
@@ -159,8 +159,8 @@ static void try_level(struct bpk_chooser *c, unsigned level, struct bpk_view run
 		*best = contender;
 }
 
-/* How many of the contenders, which are sorted, are so near the first on the pieces; wider elements
- * may be farther. */
+/* The number of contenders, which are sorted, that are within so many percent of the first on the
+ * pieces; wider elements may be farther behind. */
 static size_t count_near(const struct bpk_contenders *contenders, unsigned percent, unsigned wider,
 			 size_t most)
 {
@@ -177,7 +177,7 @@ static size_t count_near(const struct bpk_contenders *contenders, unsigned perce
 	return count;
 }
 
-/* How many element sizes there are among the first count contenders. */
+/* The number of element sizes among the first count contenders. */
 static size_t count_sizes(const struct bpk_contenders *contenders, size_t count)
 {
 	size_t sizes = 0;
@@ -192,8 +192,8 @@ static size_t count_sizes(const struct bpk_contenders *contenders, size_t count)
 	return sizes;
 }
 
-/* A run is as long as a chunk, if the input is not small: a chunk's planes are longer than those of
- * pieces. Where there are several kinds of input it is shorter, since each has its own. */
+/* A run is as long as a chunk unless the input is small, since the planes of a chunk are longer
+ * than those of pieces. It is shorter if the input has several kinds, since each has its own. */
 static size_t race_size(const struct bpk_chooser *c)
 {
 	uint64_t size =
@@ -204,7 +204,7 @@ static size_t race_size(const struct bpk_chooser *c)
 	return (size_t)bpk_max_u64(SHORT_RUN, bpk_min_u64(size, BPK_CHUNK));
 }
 
-/* Where the pieces leave it open, a run decides. */
+/* Plan a race on a run for contenders that the pieces do not separate. */
 static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_contenders *contenders)
 {
 	unsigned near = c->level == contenders->all[0].level ? NEARLY_EQUAL : NEARLY;
@@ -213,7 +213,7 @@ static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_conte
 	size_t most = c->wishes->only_hints ? MANY : CONTENDERS;
 	struct bpk_view run;
 
-	/* neither noise nor zeros care */
+	/* the choice matters little for noise and for zeros */
 	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
 		return (struct contest){ .count = 1 };
 	if (c->uniform && first <= raw / DENSE) {
@@ -228,8 +228,8 @@ static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_conte
 				 run.size >= LONG_RUN ? 0 : 2 };
 }
 
-/* Pieces are too short to tell levels, whose windows and tables differ; but where they are unlike
- * each other, no run stands for them all, unless the input is small. */
+/* Pieces are too short to compare levels, whose windows and tables differ. If they are unlike each
+ * other, no run represents them all, unless the input is small. */
 static void decide_level(struct bpk_chooser *c, struct bpk_contenders *contenders,
 			 struct bpk_contender *best)
 {
@@ -251,7 +251,7 @@ static void decide_level(struct bpk_chooser *c, struct bpk_contenders *contender
 		best->cost = cost_at_level(c, best, run);
 	low = best->cost;
 	try_level(c, BPK_DEFAULT_LEVEL, run, best);
-	/* where one level brought little, the next will not bring much */
+	/* a level that gains little promises little of the next */
 	if (best->level == BPK_DEFAULT_LEVEL && best->cost / (100 - LEVEL_PROMISING) <= low / 100)
 		try_level(c, BPK_HIGH_LEVEL, run, best);
 	level = best->level;
@@ -315,9 +315,9 @@ static uint64_t try_window(struct bpk_chooser *c, const struct bpk_recipe *recip
 }
 
 /*
- * Long repeats are best packed as they are, in blocks that hold both copies: a filter tears them
- * apart and changes them unless they lie whole elements apart. Levels above ours are not tried, as
- * they would take too long on a whole window; what wins is then packed at the level that is wanted.
+ * Long repeats pack best unfiltered, in blocks that hold both copies: a filter tears them apart and
+ * changes them unless they lie whole elements apart. Levels above the one wanted are not tried, as
+ * they would take too long on a whole window; the winner is then packed at the wanted level.
  */
 bool bpk_level_large(struct bpk_chooser *c, struct bpk_choice *choice)
 {

@@ -1,19 +1,21 @@
 /*
- * Prediction, where it is asked for: what an input's arrays say gives a few candidates; trials on
- * three chunks leave those that some chunk may want; and each chunk gets the one that packs two
- * pieces of it best, or none. All is decided by the bytes, so that threads change nothing.
+ * Prediction, if the user asks for it. The arrays of an input give a few candidates. Trials on
+ * three chunks keep those that pack one of them best. Each chunk then gets the candidate that packs
+ * two pieces of it best, or no prediction. Only the bytes decide, so threads change nothing.
  *
  *      {P}  {P,P}  {P,P,P}        the frame before, a line or a parabola through the last ones
  *      {1}  {X,1}  {XY,X,1}       neighbours in a row, in a plane, in a grid (Lorenzo)
  *      {X,X,1,1} ...              the same by lines and planes through two of them
- *      {P,1}  {P,1,X}             what changed, by its neighbours
+ *      {P,1}  {P,1,X}             changes since the last frame, by their neighbours
  *
- * Floats are taken by value, and by rank, which is quicker, where that is about as good.
+ * Floats are predicted by value, or by rank, which is quicker, if that is about as good.
  *
- * What it gains and costs is in tests/bench/RESULTS.md (bench-predict). A chunk's first frame leans
- * on none, so that chunks hold several of them; a frame is read by unpacking its chunk up to it.
+ * tests/bench/RESULTS.md has the gains and costs (bench-predict). The first frame of a chunk
+ * depends on no other, so chunks hold several frames; reading a frame unpacks its chunk up to it.
  */
 #include "choose/grid.h"
+
+#include <inttypes.h>
 #include "choose/race.h"
 #include "choose/tuning.h"
 
@@ -25,7 +27,7 @@ struct candidates {
 	bool by_value;
 };
 
-/* Strides of 0 are none at all: no candidate where one stands in front of others, or first. */
+/* A prediction has no strides of 0: no candidate if one comes before others, or first. */
 static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRIDES])
 {
 	const struct bpk_grid *o = c->grid;
@@ -43,7 +45,7 @@ static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRI
 		if (strides[k] > 0)
 			p.strides[p.nstrides++] = (uint32_t)strides[k];
 	}
-	/* with less dimensions some come down to others */
+	/* with fewer dimensions some candidates are equal */
 	for (size_t i = 0; i < c->to->count; i++)
 		if (memcmp(&c->to->all[i].prediction, &p, sizeof p) == 0)
 			return;
@@ -52,7 +54,7 @@ static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRI
 			(struct bpk_candidate){ .typesize = o->size, .prediction = p };
 }
 
-/* Where the first dimension of an array gives the period, it is one of the grid's strides, too. */
+/* The period, if the first dimension of an array gives it, is also one of the grid's strides. */
 static uint64_t period_beside(const struct bpk_grid *o)
 {
 	for (size_t i = 0; i < o->nstrides; i++)
@@ -61,7 +63,7 @@ static uint64_t period_beside(const struct bpk_grid *o)
 	return o->period;
 }
 
-/* The shortest strides come first: what leans on them is what a decoder waits for. */
+/* The shortest strides come first: a decoder waits for the numbers that they refer to. */
 static void list_candidates(struct candidates *c)
 {
 	const struct bpk_grid *o = c->grid;
@@ -89,8 +91,8 @@ static uint64_t whole_numbers(uint64_t size, unsigned width)
 }
 
 /*
- * Frames of period bytes. A chunk that does not begin with one has the beginning of another at its
- * end, so it has one less: whatever frame is read, no more than key_frames of them are unpacked.
+ * The size of a chunk of frames of period bytes. A chunk that does not begin at a frame ends in a
+ * part of another, so it has one less: reading any frame unpacks no more than key_frames of them.
  */
 static uint64_t frames_chunk(uint64_t period, unsigned key_frames, bool aligned)
 {
@@ -138,14 +140,14 @@ static void list_all(const struct bpk_grid *grid, struct bpk_predictions *predic
 		list_candidates(&c);
 }
 
-/* Each prediction with each of the filters, or with those wished for. */
+/* Combine each prediction with each list of filters, or with the filters wished for. */
 static void combine(const struct bpk_wishes *wishes, struct bpk_predictions *predictions)
 {
 	const struct bpk_predictions listed = *predictions;
 
 	predictions->count = 0;
 	for (size_t i = 0; i < listed.count; i++) {
-		/* differences of values leave no bytes that change smoothly */
+		/* differences of values have no bytes that change smoothly */
 		size_t n = wishes->pipeline != NULL             ? 1
 			   : listed.all[i].prediction.scale > 0 ? PREDICT_FILTERS - 1
 								: PREDICT_FILTERS;
@@ -162,7 +164,7 @@ static void combine(const struct bpk_wishes *wishes, struct bpk_predictions *pre
 	}
 }
 
-/* Races on some chunks: the best two of each are kept, where they are better than no prediction. */
+/* Races on some chunks: the best two of each are kept if they are better than no prediction. */
 struct trials {
 	struct bpk_race race;
 	const struct bpk_recipe *recipe;
@@ -182,7 +184,7 @@ static int try_chunk(struct trials *t, struct bpk_view raw, uint64_t offset, str
 	return 0;
 }
 
-/* Chunks spread over a source; of a pipe, what can be peeked at. */
+/* Try chunks spread over a source; of a pipe, chunks of the bytes that can be peeked at. */
 static int try_source(struct trials *t, struct bpk_source *source, uint64_t raw_size,
 		      uint64_t chunk_size, struct bpk_err *err)
 {
@@ -219,7 +221,7 @@ static int try_source(struct trials *t, struct bpk_source *source, uint64_t raw_
 	return rc;
 }
 
-/* Leave of the predictions those that some chunk wants. */
+/* Keep the predictions that are best for some chunk. */
 static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_size,
 		  const struct bpk_recipe *recipe, struct bpk_predictions *predictions,
 		  struct bpk_err *err)
@@ -244,9 +246,9 @@ static int say(const struct bpk_grid *o, uint64_t chunk_size,
 	char filters[BPK_PIPELINE_TEXT];
 
 	if (bpk_buf_printf(why, err,
-			   "prediction: numbers of %u bytes, period %llu, chunks of %llu bytes%s\n",
-			   o->size, (unsigned long long)(o->period * o->size),
-			   (unsigned long long)chunk_size,
+			   "prediction: numbers of %u bytes, period %" PRIu64 ", chunks of %" PRIu64
+			   " bytes%s\n",
+			   o->size, o->period * o->size, chunk_size,
 			   predictions->count == 0 ? ": nothing is gained" : "") != 0)
 		return -1;
 	for (size_t i = 0; i < predictions->count; i++) {

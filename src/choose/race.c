@@ -1,9 +1,10 @@
 /*
- * The engine of all choosing. What differs between trials is decided by packed sizes and by what a
- * recipe costs in time: choose.c has the table and the measurements.
+ * The engine of all choosing. Trials are compared by their packed sizes and by the time that
+ * recipes take: choose.c has the table and the measurements.
  */
 #include "choose/race.h"
 
+#include <inttypes.h>
 #include <limits.h>
 
 #include "choose/tuning.h"
@@ -125,7 +126,7 @@ static bool is_same(const struct bpk_recipe *a, const struct bpk_recipe *b)
 	       a->block_size == b->block_size && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
 }
 
-/* The one of that recipe, or a new one; NULL when there is no room. */
+/* The trial of that recipe, or a new one; NULL if there is no room. */
 static struct bpk_trial *find(struct bpk_trials *trials, const struct bpk_recipe *recipe)
 {
 	for (size_t i = 0; i < trials->count; i++)
@@ -171,9 +172,9 @@ static void say(struct bpk_trials *trials, const struct bpk_trial *trial, uint32
 		}
 	}
 	bpk_pipeline_print(&trial->recipe.pipeline, filters);
-	if (bpk_buf_printf(trials->why, trials->err, "  level %u, typesize %u, %s: %llu bytes",
-			   trial->recipe.level, trial->recipe.typesize, filters,
-			   (unsigned long long)size) != 0 ||
+	if (bpk_buf_printf(trials->why, trials->err,
+			   "  level %u, typesize %u, %s: %" PRIu64 " bytes", trial->recipe.level,
+			   trial->recipe.typesize, filters, size) != 0 ||
 	    (wanted < trials->sample->npieces || count < wanted
 		     ? bpk_buf_printf(trials->why, trials->err, ", %u %s%s\n", count,
 				      count == 1 ? "piece" : "pieces",
@@ -226,12 +227,13 @@ static void say_run(struct bpk_trials *trials, const struct bpk_recipe *recipe, 
 {
 	char filters[BPK_PIPELINE_TEXT];
 
-	if (bpk_buf_printf(
-		    trials->why, trials->err,
-		    "  level %u, typesize %u, %s%s, %zu bytes in chunks of %zu: %llu bytes\n",
-		    recipe->level, recipe->typesize, bpk_pipeline_print(&recipe->pipeline, filters),
-		    count > 1 ? " and others" : "", run_size, chunk_size,
-		    (unsigned long long)(cost / bpk_race_cost(recipe, 1))) != 0)
+	if (bpk_buf_printf(trials->why, trials->err,
+			   "  level %u, typesize %u, %s%s, %zu bytes in chunks of %zu: %" PRIu64
+			   " bytes\n",
+			   recipe->level, recipe->typesize,
+			   bpk_pipeline_print(&recipe->pipeline, filters),
+			   count > 1 ? " and others" : "", run_size, chunk_size,
+			   cost / bpk_race_cost(recipe, 1)) != 0)
 		trials->failed = true;
 }
 
@@ -258,11 +260,11 @@ uint64_t bpk_trials_run(struct bpk_trials *trials, const struct bpk_recipe *reci
 /* ---- On one chunk ---- */
 
 /*
- * Each candidate packs the same two pieces of the chunk, or what its prediction leaves of them.
+ * Each candidate packs the same two pieces of the chunk, after its prediction.
  *
  *     one block     |      [piece]               [piece]      |   packed as one block
  *     several       |  [piece]  |           |  [piece]  |         as two, so that a delta finds in
- *                                                                 the first what it leans on
+ *                                                                 its reference in the first
  */
 
 struct chunk {
@@ -270,11 +272,11 @@ struct chunk {
 	const struct bpk_candidate *candidates;
 	struct bpk_view raw;
 	uint64_t offset;
-	bool predicts;      /* by some of the candidates, which lean on all that lies before */
+	bool predicts;      /* some candidates do, and depend on all bytes before */
 	size_t unit, phase; /* pieces are whole units, from the phase on */
 };
 
-/* How the chunk is packed with a candidate, or without one. */
+/* The recipe of the chunk with a candidate, or without one. */
 static struct bpk_recipe recipe_with(const struct chunk *c, unsigned entrant)
 {
 	struct bpk_recipe own = *c->recipe;
@@ -294,7 +296,7 @@ static int take_piece(struct bpk_race *race, const struct chunk *c,
 	return 0;
 }
 
-/* Take two pieces of piece bytes at most; of a chunk that has no two units, all of it. */
+/* Take two pieces of at most piece bytes, or the whole of a chunk that has less than two units. */
 static int take_pieces(struct bpk_race *race, const struct chunk *c,
 		       const struct bpk_prediction *prediction, size_t piece, uint32_t *block_size,
 		       struct bpk_err *err)
@@ -335,7 +337,7 @@ static void sort(struct bpk_chunk_ranking *r)
 	}
 }
 
-/* Pack pieces of that size with all that are still in the ranking. */
+/* Pack pieces of that size with all candidates that are still in the ranking. */
 static int run_heat(struct bpk_race *race, const struct chunk *c, size_t piece,
 		    struct bpk_chunk_ranking *r, struct bpk_err *err)
 {

@@ -1,14 +1,14 @@
 /*
- * Races: recipes are tried on bytes of an input and compared by what they cost; inside choose
- * alone. All trials are made here: of the pieces of a sample, of runs, and of single chunks.
+ * Races: recipes are tried on bytes of an input and compared by their cost; inside choose alone.
+ * All trials are made here: of the pieces of a sample, of runs, and of single chunks.
  */
 #ifndef BPK_CHOOSE_RACE_H
 #define BPK_CHOOSE_RACE_H
 
 #include "choose/sample.h"
 
-/* The one formula by which recipes are compared: packed bytes in thousandths, and so many more as a
- * recipe must gain over a plain one, since it takes longer. choose.c has the table. */
+/* The only formula that compares recipes: packed bytes in thousandths, and a surcharge for slow
+ * recipes, which they must gain over a plain one. choose.c has the table. */
 uint64_t bpk_race_cost(const struct bpk_recipe *recipe, uint64_t packed_size);
 
 /* Make the scratch, and free it. */
@@ -37,13 +37,13 @@ struct bpk_trial {
 
 enum { BPK_TRIALS = 96, BPK_RANKING = 32 };
 
-/* All that were made. Caller storage; what it points to is borrowed. */
+/* All trials of an input. Caller storage; everything it points to is borrowed. */
 struct bpk_trials {
 	const struct bpk_sample *sample;
 	struct bpk_race race;
 	struct bpk_buf *why;
 	struct bpk_err *err;
-	bool failed; /* and why is in err: nothing is tried any more */
+	bool failed; /* err says why; no trial is made after it */
 	size_t count;
 	struct bpk_trial all[BPK_TRIALS];
 };
@@ -62,14 +62,14 @@ uint32_t bpk_trials_group(const struct bpk_trials *trials, unsigned group);
 uint32_t bpk_trials_all(const struct bpk_trials *trials);
 
 /*
- * The trial of recipe on the pieces, which are packed unless they were before. Gives up between two
- * pieces when it falls far behind rival (NULL: none), which was tried on all of them. NULL when
- * there is no room for another trial, or packing failed.
+ * The trial of recipe on the pieces; pieces that it has packed before are not packed again. The
+ * trial is given up between two pieces when it falls far behind rival (may be NULL), which was
+ * tried on all of them. NULL if there is no room for another trial, or packing failed.
  */
 struct bpk_trial *bpk_trials_try(struct bpk_trials *trials, const struct bpk_recipe *recipe,
 				 uint32_t pieces, const struct bpk_trial *rival);
 
-/* The cost of pieces, weighted by how much of the input each stands for. UINT64_MAX where one of
+/* The cost of pieces, weighted by the share of the input that each represents. UINT64_MAX if one of
  * them was not tried. */
 uint64_t bpk_trial_cost(const struct bpk_trials *trials, const struct bpk_trial *trial,
 			uint32_t pieces);
@@ -94,8 +94,8 @@ struct bpk_chunk_ranking {
 	uint64_t costs[BPK_PREDICTIONS + 1];
 };
 
-/* Rank candidates by pieces of a chunk, which begins at offset of the input. Those that are far
- * behind are not in the ranking. */
+/* Rank candidates by pieces of a chunk that begins at offset of the input. Candidates that are far
+ * behind are left out. */
 int bpk_race_chunk(struct bpk_race *race, const struct bpk_recipe *recipe,
 		   const struct bpk_candidate *candidates, size_t count, struct bpk_view raw,
 		   uint64_t offset, struct bpk_chunk_ranking *ranking, struct bpk_err *err);

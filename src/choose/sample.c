@@ -1,5 +1,6 @@
 /*
- * Samples: pieces of an input, so that each kind of region is met, and a window for long runs.
+ * Samples: pieces of an input, so that each kind of region is represented, and a window for long
+ * runs. choose.c takes one for each choice.
  */
 #include "choose/sample.h"
 
@@ -8,10 +9,10 @@
 #include "choose/tuning.h"
 
 /*
- * The share of an input that is tried. Packing a piece takes about as long in a trial as in the
- * run, and choose.c packs each about six times: with a piece in 20 MiB that is 2% of the work of
- * one thread, and reading the window is another. A small input gives two pieces, which cost less
- * than starting the program.
+ * The number of pieces for an input. Packing a piece takes about as long in a trial as in the run,
+ * and choose.c packs each about six times: with a piece in 20 MiB that is 2% of the work of one
+ * thread, and reading the window is another. A small input gives two pieces, which cost less than
+ * starting the program.
  */
 static size_t pieces_for(uint64_t raw_size)
 {
@@ -27,7 +28,8 @@ static size_t window_for(uint64_t raw_size)
 	return (size_t)bpk_min_u64(size, raw_size);
 }
 
-/* Where piece i of n lies: in the middle of its share, since an input may begin with a header. */
+/* The offset of piece i of n: in the middle of its share, since an input may begin with a
+ * header. */
 static uint64_t piece_offset(uint64_t raw_size, size_t i, size_t n)
 {
 	return (raw_size - BPK_SAMPLE_PIECE) / (2 * n) * (2 * i + 1);
@@ -35,7 +37,7 @@ static uint64_t piece_offset(uint64_t raw_size, size_t i, size_t n)
 
 /* ---- Where pieces are taken ---- */
 
-/* Places of pieces, from a look at probes all over the input. */
+/* The places of pieces, from probes all over the input. */
 struct spots {
 	size_t count, size; /* of them, and of each */
 	uint64_t offsets[BPK_SAMPLE_PIECES];
@@ -44,7 +46,7 @@ struct spots {
 	uint32_t weights[BPK_SAMPLE_PIECES];
 };
 
-/* Spread over the input, but in step with nothing: shifted by multiples of the golden ratio. */
+/* Spread over the input without a period: shifted by multiples of the golden ratio. */
 static uint64_t probe_offset(uint64_t raw_size, size_t i)
 {
 	uint64_t share = raw_size / PROBES, slack = share - BPK_PROBE_REGION;
@@ -65,7 +67,7 @@ static void spread_evenly(uint64_t raw_size, size_t npieces, struct spots *spots
 	}
 }
 
-/* How many pieces each group gets: one, and more where a piece stands for most probes. */
+/* The number of pieces for each group: one, and more if a piece represents most probes. */
 static void share_pieces(const size_t members[], unsigned ngroups, size_t npieces, size_t pieces[])
 {
 	for (unsigned g = 0; g < ngroups; g++)
@@ -137,7 +139,7 @@ static void add_piece(struct bpk_sample *sample, struct bpk_view bytes, const st
 	sample->npieces++;
 }
 
-/* Pieces out of bytes that are all there. */
+/* Pieces out of bytes that are all in memory. */
 static void cut_pieces(struct bpk_sample *sample, struct bpk_view bytes, size_t npieces)
 {
 	const uint8_t *regions[PROBES];
@@ -167,8 +169,8 @@ static int read_run(struct bpk_source *source, uint64_t offset, struct bpk_sampl
 	return 0;
 }
 
-/* Look at the probes of a source that is larger than the window. What has become shorter meanwhile
- * ends in zeros here. */
+/* Read the probes of a source that is larger than the window. A source that has become shorter
+ * since ends in zeros here. */
 static int probe(struct bpk_source *source, uint64_t raw_size, size_t npieces, struct spots *spots,
 		 struct bpk_err *err)
 {
@@ -219,7 +221,7 @@ static int take_spread(struct bpk_source *source, uint64_t raw_size, struct bpk_
 	return 0;
 }
 
-/* A pipe that fills the window is taken for one that is much longer. */
+/* A pipe that fills the window counts as much longer. */
 static int take_head(struct bpk_source *source, uint64_t raw_size, struct bpk_sample *sample,
 		     struct bpk_err *err)
 {
@@ -328,17 +330,17 @@ void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
 /* ---- Groups ---- */
 
 /*
- * Regions of an input that are unlike each other, told by how often a byte equals the one some
- * bytes before it: elements of four bytes match at 4, 8, 12 ..., prose a little everywhere, noise
- * nowhere. Whether two regions need different filters is for trials to say; this only keeps the
- * samples from missing one of them.
+ * Regions of an input are unlike each other if they differ in the distances at which bytes are
+ * equal: elements of four bytes match at 4, 8, 12 ..., prose a little everywhere, noise nowhere.
+ * Trials decide whether two regions need different filters; groups only keep the samples from
+ * missing one of them.
  */
 
-/* Alike are counts whose difference is chance, so many percent of what is compared, or so many
- * percent of the larger one. */
+/* Counts are alike if their difference is chance: GROUP_SCATTER percent of the compared bytes, or
+ * GROUP_SHARE percent of the larger count. */
 enum { LAGS = 32, COMPARED = BPK_PROBE_REGION - LAGS };
 
-/* What a region looks like: matches at each lag from 1 on. */
+/* The statistics of a region: matches at each lag from 1 on. */
 struct look {
 	uint16_t matches[LAGS];
 };
@@ -349,7 +351,7 @@ static void look_at(const uint8_t *region, struct look *look)
 		look->matches[lag - 1] = (uint16_t)bpk_sample_matches(region + LAGS, COMPARED, lag);
 }
 
-/* The largest of the differences, less what chance and a change of scale do; 0: alike. */
+/* The largest of the differences, without those due to chance and a change of scale; 0: alike. */
 static unsigned distance(const struct look *a, const struct look *b)
 {
 	unsigned most = 0;
@@ -368,7 +370,7 @@ static unsigned distance(const struct look *a, const struct look *b)
 	return most;
 }
 
-/* Each region joins the nearest leader, or becomes one where all are far. */
+/* Each region joins the nearest leader, or becomes one if all are far. */
 unsigned bpk_sample_group(const uint8_t *const regions[], size_t n, uint8_t groups[])
 {
 	struct look leaders[BPK_SAMPLE_GROUPS], look;
@@ -407,13 +409,13 @@ static size_t slot_of(uint64_t gram)
 	return (size_t)(gram * 0x9e3779b97f4a7c15u >> (64 - TABLE_BITS));
 }
 
-/* Rows of one byte or word are packed well by any block. */
+/* Rows of one byte or word pack well in any block. */
 static bool is_dull(uint64_t gram)
 {
 	return (uint32_t)gram == (uint32_t)(gram >> 32);
 }
 
-/* Does the run of stride positions from start have a twin among the positions in table? */
+/* True if the run of stride positions from start has a copy among the positions in table. */
 static bool run_repeats(struct bpk_view window, const uint32_t table[TABLE], size_t start,
 			size_t stride, size_t near)
 {

@@ -1,5 +1,5 @@
 /*
- * Samples of an input, and what its bytes look like from afar; inside choose alone.
+ * Samples of an input, and the statistics of its bytes that separate groups; inside choose alone.
  */
 #ifndef BPK_CHOOSE_SAMPLE_H
 #define BPK_CHOOSE_SAMPLE_H
@@ -54,12 +54,12 @@ void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
  * 4080. */
 uint32_t bpk_sample_matches(const uint8_t *p, size_t size, size_t lag);
 
-/* Which of n regions, of BPK_PROBE_REGION bytes each, look alike: a group for each of them, the
- * first region's being 0. Returns how many groups there are. */
+/* Group n regions of BPK_PROBE_REGION bytes that look alike: groups[i] is the group of region i,
+ * and the first region's group is 0. Returns the number of groups. */
 unsigned bpk_sample_group(const uint8_t *const regions[], size_t n, uint8_t groups[]);
 
-/* Do long runs of the window occur in it twice, too far apart for blocks of near bytes? Fails with
- * BPK_NO_MEMORY. */
+/* True in *repeats if long runs of the window occur in it twice, farther than near bytes apart.
+ * Fails with BPK_NO_MEMORY. */
 int bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near, bool *repeats,
 			    struct bpk_err *err);
 

@@ -1,6 +1,6 @@
 /*
- * Every constant by which something is decided, with what it decides. Percentages are of packed
- * sizes unless a line says more; benches are in tests/bench.
+ * Every constant that decides something: one line each. Percentages are of packed sizes unless a
+ * line says more; benches are in tests/bench.
  */
 #ifndef BPK_CHOOSE_TUNING_H
 #define BPK_CHOOSE_TUNING_H
@@ -16,12 +16,12 @@ enum {
 	MIN_PIECES = 2,       /* of a small input: less time than the program takes to start */
 	WINDOW_SHARE = 32,    /* of the input is the window, */
 	MIN_WINDOW = 2 << 20, /* and at least so much */
-	PROBES = 32,          /* places that are looked at to find groups */
-	WEIGHT = 840,         /* of a probe: divided evenly by up to eight pieces */
+	PROBES = 32,          /* places that are compared to find groups */
+	WEIGHT = 840,         /* of a probe: a number that up to eight pieces divide evenly */
 	GROUP_SCATTER = 4,    /* percent of compared bytes by which like regions differ, */
 	GROUP_SHARE = 30,     /* or percent of their matches */
 	REPEAT_RUNS = 32,     /* of look-ups for repeats, spread over the window; */
-	REPEAT_ENOUGH = 8,    /* so many with a repeat call for a trial of large chunks */
+	REPEAT_ENOUGH = 8,    /* that many runs with a repeat call for a trial of large chunks */
 	REPEAT_SIZE = 192,    /* bytes of a repeat: prose repeats words, a trajectory frames */
 	REPEAT_DISTANCE = 64 << 10, /* bytes; the pieces show nearer repeats by themselves */
 };
@@ -30,7 +30,7 @@ enum {
 
 enum {
 	LAG_CLEAR = 20,   /* one match in so many bytes is a clear lag, */
-	LAG_FAINT = 100,  /* and in so many no lag */
+	LAG_FAINT = 100,  /* and one in that many is no lag */
 	GROUP_UNLIKE = 2, /* percent that a group must gain by filters of its own */
 	GROUP_OWN = 3,    /* candidates of a group that are tried at another element size */
 };
@@ -38,7 +38,7 @@ enum {
 /* ---- Cost, in thousandths: bench-choice and the table in choose.c ---- */
 
 enum {
-	LEVELS = 4,          /* of Zstd that have a cost of their own */
+	LEVELS = 4,          /* of Zstd that have their own cost */
 	WIDE = 16,           /* bytes of an element whose planes are packed as one */
 	WIDE_COST = 2,       /* cuts.bats: three f8 as one element are not worth it */
 	PREDICTION_COST = 3, /* bench-predict */
@@ -53,18 +53,18 @@ enum {
 	NEARLY_EQUAL = 2, /* the same at one level; */
 	WIDER = 1,        /* and so much more for wider elements: the planes of pieces are short */
 	CONTENDERS = 2,   /* that meet on a run; */
-	MANY = 3,         /* the same, where they are nearly equal or differ in width alone; */
-	MANY_DENSE = 16,  /* the same, where nearly all of a packed piece is its beginning */
+	MANY = 3,         /* the same, if they are nearly equal or differ only in width; */
+	MANY_DENSE = 16,  /* the same, if nearly all of a packed piece is its beginning */
 	SHORT_RUN = 256 << 10,
 	LONG_RUN = 512 << 10,
 	RUN_SHARE = 2,        /* of the window is a run, */
-	HINTED_RUN_SHARE = 4, /* where contenders differ in width alone, */
+	HINTED_RUN_SHARE = 4, /* if contenders differ only in width, */
 	KIND_RUN_SHARE = 24,  /* and of the bytes of one kind */
 	INCOMPRESSIBLE = 98,  /* percent: then nothing is raced, */
-	ZEROS = 400,          /* nor below one byte of so many */
-	DENSE = 16,           /* packed to one byte of so many: pieces show how pieces begin */
+	ZEROS = 400,          /* nor below one byte in that many */
+	DENSE = 16,           /* packed to one byte in that many: pieces show how pieces begin */
 	GROUP_NEAR = 12,      /* percent behind on a group's pieces: meets the best again; */
-	GROUP_MEETING = 3,    /* so many of a group do */
+	GROUP_MEETING = 3,    /* that many of a group do */
 	GROUP_WORTH = 10, /* thousandths that filters for each chunk must gain over one for all */
 	CHUNK_PIECE = 16 << 10,      /* two of a chunk are packed with each candidate, */
 	CHUNK_LONG_PIECE = 64 << 10, /* and with those that are */
@@ -89,19 +89,19 @@ enum {
 enum {
 	ZONE_TINY = 1 << 10,        /* bytes that belong to their surroundings */
 	ZONE_SMALL = 64 << 10,      /* bytes that are worth no zone of their own */
-	ZONE_KEYS = 64,             /* kinds that are told apart before the largest are known */
+	ZONE_KEYS = 64,             /* distinct kinds until the largest are known */
 	ZONE_WAITING = 4096,        /* arrays that are put into order */
 	ZONE_LEAST_ARRAY = 1 << 10, /* bytes of an average array: smaller ones are not listed, */
-	ZONE_FEW = 100000,          /* unless they are few */
+	ZONE_FEW = 100000,          /* unless there are fewer than this */
 	CUTS_LEAST = 2 << 20,       /* bytes of an input that are worth the trials */
 	KIND_LEAST = 256 << 10,     /* bytes of a kind that are worth a choice of its own, and */
 	KIND_SHARE = 24,            /* their share of the input */
 	KIND_ALL_BUT = 16, /* the share of other kinds below which an input counts as of one kind */
 	CHUNK_COST = 40,   /* bytes of a chunk's header, digest and offset */
 	CUTS_SHARE = 24,   /* of the input, at most, is packed with cuts and without, */
-	CUTS_WINDOWS = 2,  /* in so many places, each a chunk long at least; */
-	LONG_ZONE = 2,     /* not where zones have so many chunks: then cuts are right, */
-	SHORT_ZONE = 8,    /* nor where a chunk has so many zones: then they are not */
+	CUTS_WINDOWS = 2,  /* in that many places, each at least one chunk long; */
+	LONG_ZONE = 2,     /* not if zones have that many chunks: then cuts are right, */
+	SHORT_ZONE = 8,    /* nor if a chunk has that many zones: then they are wrong */
 };
 
 /* ---- Prediction: bench-predict ---- */
@@ -109,12 +109,13 @@ enum {
 enum {
 	KEY_FRAMES = 16,               /* frames in a chunk: the most that unpack for one, */
 	PREDICT_LEAST_CHUNK = 4 << 20, /* or as many as fill this, unless the user says, */
-	PREDICT_MOST_CHUNK = 64 << 20, /* and no more than fill this, but two */
-	PREDICT_TRIED = 3,             /* chunks on which predictions are tried */
-	PREDICT_FILTERS = 3,           /* lists of filters for each prediction */
-	GRID_NAMES = 32,               /* names of arrays that may be frames */
-	GRID_MOST_ARRAYS = 1 << 20,    /* arrays that are looked at */
-	GRID_MOST_COMPONENTS = 4,      /* of one point: a last dimension up to this is no stride */
+	/* and no more than fill this, except that a chunk has at least two */
+	PREDICT_MOST_CHUNK = 64 << 20,
+	PREDICT_TRIED = 3,          /* chunks on which predictions are tried */
+	PREDICT_FILTERS = 3,        /* lists of filters for each prediction */
+	GRID_NAMES = 32,            /* names of arrays that may be frames */
+	GRID_MOST_ARRAYS = 1 << 20, /* arrays that are looked at */
+	GRID_MOST_COMPONENTS = 4,   /* of one point: a last dimension up to this is no stride */
 };
 
 #endif

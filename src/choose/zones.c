@@ -1,6 +1,6 @@
 /*
- * Zones are made in one pass: arrays are put into order in a bounded heap, and neighbours of one
- * type are joined. cuts.c asks for them.
+ * Zones are made in one pass: a bounded heap puts arrays into order, and neighbours of one type are
+ * joined. cuts.c calls this.
  */
 #include "choose/zones.h"
 
@@ -9,7 +9,7 @@
 #include "choose/tuning.h"
 #include "layout/layout.h"
 
-/* What is being made. */
+/* The zones that are being made. */
 struct making {
 	struct bpk_zones *zones;
 	struct bpk_zone_kind keys[ZONE_KEYS];
@@ -17,10 +17,10 @@ struct making {
 
 	/* the zone under way: [start, end) */
 	uint64_t start, end;
-	struct bpk_segment type; /* what its elements are */
-	uint64_t typed;          /* bytes of it that are such */
+	struct bpk_segment type; /* the type of its elements */
+	uint64_t typed;          /* bytes of it that have this type */
 
-	/* arrays that came, the one with the lowest offset first: a heap */
+	/* arrays that wait, the one with the lowest offset first: a heap */
 	size_t nwaiting;
 	struct bpk_segment waiting[ZONE_WAITING];
 };
@@ -65,22 +65,19 @@ static void add_name(struct bpk_zone_kind *key, const char *name)
 
 static int add_zone(struct bpk_zones *zones, uint64_t offset, uint32_t kind, struct bpk_err *err)
 {
+	struct bpk_zone *all;
+
 	if (zones->count > 0 && zones->all[zones->count - 1].kind == kind)
 		return 0;
-	if (zones->count == zones->room) {
-		size_t room = zones->room == 0 ? 16 : 2 * zones->room;
-		struct bpk_zone *all = realloc(zones->all, room * sizeof *all);
-
-		if (all == NULL)
-			return bpk_fail_memory(err, room * sizeof *all);
-		zones->all = all;
-		zones->room = room;
-	}
+	all = bpk_grow(zones->all, zones->count, &zones->room, sizeof *all, err);
+	if (all == NULL)
+		return -1;
+	zones->all = all;
 	zones->all[zones->count++] = (struct bpk_zone){ offset, kind };
 	return 0;
 }
 
-/* The zone under way is over. A tiny one stays with the one before it. */
+/* End the zone under way. A tiny one joins the one before it. */
 static int close_zone(struct making *m, struct bpk_err *err)
 {
 	uint64_t size = m->end - m->start;
@@ -107,7 +104,7 @@ static void begin_zone(struct making *m, const struct bpk_segment *piece)
 	m->typed = 0;
 }
 
-/* Can piece be a part of the zone under way, and does its type become that of all? */
+/* True if piece can be a part of the zone under way; the zone may then take its type. */
 static bool joins(struct making *m, const struct bpk_segment *piece)
 {
 	uint64_t size = m->end - m->start;
@@ -153,7 +150,7 @@ static int add_piece(struct making *m, const struct bpk_segment *piece, struct b
 	return 0;
 }
 
-/* An array, and what lies before it. */
+/* Add an array, and the bytes before it. */
 static int add_segment(struct making *m, const struct bpk_segment *segment, struct bpk_err *err)
 {
 	struct bpk_segment gap = { .size = segment->offset - m->end };
@@ -186,7 +183,7 @@ static void push(struct making *m, const struct bpk_segment *segment)
 		swap(&heap[at], &heap[(at - 1) / 2]);
 }
 
-/* Take the first one off. */
+/* Take the first array off. */
 static int pop(struct making *m, struct bpk_err *err)
 {
 	struct bpk_segment *heap = m->waiting, first = heap[0];
@@ -206,7 +203,7 @@ static int pop(struct making *m, struct bpk_err *err)
 
 /* ---- All of it ---- */
 
-/* Leave the largest kinds, and make the others mixed. */
+/* Keep the largest kinds, and make the others mixed. */
 static void settle_kinds(struct making *m)
 {
 	struct bpk_zones *zones = m->zones;
@@ -294,7 +291,7 @@ struct listing {
 	uint64_t next, count;
 };
 
-/* Bytes of the elements that lie side by side, as long as they are few enough to be one. */
+/* Bytes of a row of elements, if they are few enough to be one element. */
 static unsigned row_of(const struct bpk_array *array, uint64_t element)
 {
 	uint64_t row = element;

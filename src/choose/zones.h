@@ -10,12 +10,12 @@
 #include "choose/choose.h"
 
 enum {
-	BPK_ZONE_KINDS = 8, /* told apart at most, the mixed one among them */
-	BPK_ZONE_NAMES = 3, /* of the arrays of a kind that are told */
+	BPK_ZONE_KINDS = 8, /* distinct kinds at most, the mixed one among them */
+	BPK_ZONE_NAMES = 3, /* of the arrays of a kind, for messages */
 	BPK_ZONE_NAME = 48, /* bytes of such a name, with its NUL; longer ones are cut off */
 };
 
-/* What zones of a kind have in common. */
+/* The properties that all zones of a kind share. */
 struct bpk_zone_kind {
 	unsigned element; /* bytes; 0: mixed, or no arrays at all */
 	unsigned row;     /* bytes of the fastest dimension's elements together; 0: they differ */
@@ -31,7 +31,7 @@ struct bpk_zone {
 	uint32_t kind;
 };
 
-/* Caller storage, valid when zeroed. Kind 0 is the mixed one, if there are such zones or none. */
+/* Caller storage, valid when zeroed. Kind 0 is the mixed one, even if no zone has it. */
 struct bpk_zones {
 	size_t count, room;
 	struct bpk_zone *all; /* the first at offset 0 */
@@ -40,7 +40,7 @@ struct bpk_zones {
 	struct bpk_zone_kind kinds[BPK_ZONE_KINDS];
 };
 
-/* An array in the input: where its bytes lie, and what its elements are. */
+/* An array in the input: its bytes, and the type of its elements. */
 struct bpk_segment {
 	uint64_t offset, size;
 	unsigned element, row;
@@ -49,28 +49,29 @@ struct bpk_segment {
 };
 
 /*
- * The zones of size bytes that hold these arrays, in any order: next brings one after the other,
- * and returns 1 behind the last. What overlaps an earlier one, comes much too late or leaves the
- * input is passed over: zones are but a hint. Memory follows the zones, which are no shorter than
- * some ten KiB on the average. Fails with what next fails with, and BPK_NO_MEMORY.
+ * Make the zones of size bytes that hold these arrays, in any order: next returns one array after
+ * another, and 1 behind the last. Arrays that overlap an earlier one, come much too late or leave
+ * the input are ignored, since zones are only a hint. Memory is proportional to the number of
+ * zones, which have at least some ten KiB on average. Fails with the errors of next, and
+ * BPK_NO_MEMORY.
  */
 int bpk_zones_make(uint64_t size,
 		   int (*next)(void *arg, struct bpk_segment *segment, struct bpk_err *err),
 		   void *arg, struct bpk_zones *zones, struct bpk_err *err);
 
-/* Those of an input in which some layout is recognised; else a single mixed one. */
+/* The zones of an input of a known layout; any other input is a single mixed zone. */
 int bpk_zones_find(struct bpk_source *source, struct bpk_zones *zones, struct bpk_err *err);
 
 void bpk_zones_clear(struct bpk_zones *zones);
 
-/* Where zone i ends. */
+/* The offset behind zone i. */
 static inline uint64_t bpk_zone_end(const struct bpk_zones *zones, size_t i)
 {
 	return i + 1 < zones->count ? zones->all[i + 1].offset : zones->size;
 }
 
-/* The bytes of all zones of a kind as a source of their own, one behind the other; zones and whole,
- * which is seekable, are borrowed until it is closed. */
+/* The bytes of all zones of a kind, concatenated, as a source. zones and whole, which is seekable,
+ * are borrowed until it is closed. */
 int bpk_zones_source(const struct bpk_zones *zones, uint32_t kind, struct bpk_source *whole,
 		     struct bpk_source **source, struct bpk_err *err);
 

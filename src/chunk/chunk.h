@@ -249,7 +249,7 @@ bool bpk_codec_is_extended(const struct bpk_codec *codec); /* usable in Blosc2 c
 bool bpk_codec_has_dictionaries(const struct bpk_codec *codec);
 const char *bpk_codec_library_version(const struct bpk_codec *codec);
 
-/* The codec of a chunk; lz4 and lz4hc are told apart if the header is extended. NULL if it is not
+/* The codec of a chunk; only an extended header distinguishes lz4 from lz4hc. NULL if it is not
  * built in or the chunk is special. */
 const struct bpk_codec *bpk_codec_of_chunk(const struct bpk_chunk_header *header);
 

@@ -1,7 +1,8 @@
 /*
- * Internal to the decoder: decode.c opens a chunk and selects blocks, decode_block.c decodes one
- * block, decode_stream.c reads its streams, decode_variable.c finds variable-length blocks,
- * decode_special.c fills special chunks, decode_pieces.c chooses the pieces of a large chunk.
+ * Internal to the decoder: decode_open.c opens a chunk, decode.c selects blocks, decode_block.c
+ * decodes one block, decode_stream.c reads its streams, decode_variable.c finds variable-length
+ * blocks, decode_special.c fills special chunks, decode_pieces.c chooses the pieces of a large
+ * chunk.
  */
 #ifndef BPK_CHUNK_DECODE_H
 #define BPK_CHUNK_DECODE_H

@@ -21,7 +21,7 @@ static int take_run(struct bpk_block *b, int32_t csize, struct bpk_stream *strea
 	if (b->cursor.bad)
 		return bpk_fail(err, BPK_CORRUPT, "the chunk ends before its token");
 	if ((token & BPK_TOKEN_RUN) == 0 || csize < LOWEST_RUN)
-		return bpk_fail(err, BPK_CORRUPT, "size %d with token 0x%02x is no run", csize,
+		return bpk_fail(err, BPK_CORRUPT, "size %d with token 0x%02x is not a run", csize,
 				token);
 	stream->byte = (uint8_t)-csize;
 	return 0;

@@ -1,9 +1,10 @@
 /*
- * The encoder's entry points: checks of recipes, block sizes, headers. Called by flow on any
- * thread.
- * Source: Blosc chunk format, "Header", "Blocks and streams", "Blosc2 extended header".
+ * The encoder's entry points: checks of recipes, block sizes. Called by flow on any thread. Source:
+ * Blosc chunk format, "Blocks and streams".
  */
 #include "chunk/encode.h"
+
+#include <inttypes.h>
 #include "chunk/noise.h"
 #include "chunk/predict.h"
 
@@ -124,64 +125,6 @@ static uint32_t block_size_of(const struct bpk_recipe *recipe, uint64_t raw_size
 	return size == 0 ? 1 : (uint32_t)size;
 }
 
-/* ---- Headers ---- */
-
-/* "flags byte": the bits of the filters. */
-static unsigned flags_of_filters(const struct bpk_encoding *e)
-{
-	enum bpk_filter filter = bpk_plain_filter(&e->pipeline);
-
-	if (e->recipe->extended)
-		return bpk_pipeline_has(&e->pipeline, BPK_FILTER_DELTA)
-			       ? BPK_FLAG_EXTENDED | BPK_FLAG_DELTA
-			       : BPK_FLAG_EXTENDED;
-	if (filter == BPK_FILTER_SHUFFLE && e->recipe->typesize > 1)
-		return BPK_FLAG_SHUFFLE;
-	return filter == BPK_FILTER_BITSHUFFLE ? BPK_FLAG_BITSHUFFLE : 0;
-}
-
-unsigned bpk_encode_flags(const struct bpk_encoding *e)
-{
-	unsigned codec = e->recipe->codec->format;
-	unsigned flags = codec << BPK_FLAG_CODEC_SHIFT | flags_of_filters(e);
-
-	return e->split ? flags : flags | BPK_FLAG_NOT_SPLIT;
-}
-
-/* "Bytes 16..31": the last filter is in the last slot. */
-static void write_extension(const struct bpk_encoding *e, unsigned flags31)
-{
-	uint8_t *to = e->out + BPK_CHUNK_HEADER_SIZE;
-	unsigned first = BPK_CHUNK_MAX_FILTERS - e->pipeline.nsteps;
-
-	memset(to, 0, BPK_CHUNK_EXTENDED_HEADER_SIZE - BPK_CHUNK_HEADER_SIZE);
-	for (unsigned i = 0; i < e->pipeline.nsteps; i++) {
-		to[first + i] = e->pipeline.steps[i].filter;
-		to[8 + first + i] = e->pipeline.steps[i].meta;
-	}
-	if (e->prediction.size > 0) {
-		to[0] = BPK_FILTER_PREDICT;
-		to[8] = (uint8_t)bpk_prediction_meta(&e->prediction);
-	}
-	to[6] = (uint8_t)e->recipe->codec->code;
-	to[14] = e->nblocks > 0 ? BPK_FLAG2_VARIABLE : 0;
-	to[15] = (uint8_t)flags31;
-}
-
-void bpk_encode_header(const struct bpk_encoding *e, unsigned flags, unsigned flags31,
-		       size_t packed_size)
-{
-	e->out[0] = e->nblocks > 0 ? 6 : e->recipe->extended ? 5 : 2;
-	e->out[1] = 1;
-	e->out[2] = (uint8_t)flags;
-	e->out[3] = (uint8_t)e->recipe->typesize;
-	bpk_put_le32(e->out + 4, (uint32_t)e->plain.size);
-	bpk_put_le32(e->out + 8, e->nblocks > 0 ? e->nblocks : e->block_size);
-	bpk_put_le32(e->out + 12, (uint32_t)packed_size);
-	if (e->recipe->extended)
-		write_extension(e, flags31);
-}
-
 /* "Chunk kinds": a version 5 chunk with codec bits 0 was stored without trying to compress it. */
 static size_t store(struct bpk_encoding *e, bool tried)
 {
@@ -213,7 +156,7 @@ static int check_extended(const struct bpk_recipe *recipe, struct bpk_err *err)
 	return 0;
 }
 
-/* Check what a parsed option guarantees but an API caller may break, then the elements. */
+/* Check the limits that a parsed option respects but an API caller may break, then the elements. */
 static int check_pipeline(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	const struct bpk_pipeline *pipeline = &recipe->pipeline;
@@ -250,10 +193,10 @@ static int check(const struct bpk_recipe *recipe, struct bpk_view raw, struct bp
 	size_t header = recipe->extended ? BPK_CHUNK_EXTENDED_HEADER_SIZE : BPK_CHUNK_HEADER_SIZE;
 
 	if (recipe->level > 9)
-		return bpk_fail(err, BPK_USAGE, "level %u is not within 0 and 9", recipe->level);
+		return bpk_fail(err, BPK_USAGE, "level %u is not from 0 to 9", recipe->level);
 	if (recipe->typesize < 1 || recipe->typesize > BPK_CHUNK_MAX_TYPESIZE)
-		return bpk_fail(err, BPK_USAGE, "typesize %u is not within 1 and %d",
-				recipe->typesize, BPK_CHUNK_MAX_TYPESIZE);
+		return bpk_fail(err, BPK_USAGE, "typesize %u is not from 1 to %d", recipe->typesize,
+				BPK_CHUNK_MAX_TYPESIZE);
 	if ((recipe->extended ? check_extended : check_version2)(recipe, err) != 0 ||
 	    check_pipeline(recipe, err) != 0 || bpk_prediction_check(recipe, err) != 0)
 		return -1;
@@ -301,11 +244,6 @@ static void begin_variable(struct bpk_encoding *e, const uint32_t *sizes, uint32
 	e->sizes = sizes;
 	e->nblocks = nblocks;
 	e->split = e->planes = false;
-}
-
-enum bpk_outcome bpk_encode_all(struct bpk_encoding *e, struct bpk_err *err)
-{
-	return e->nblocks > 0 ? bpk_encode_variable(e, err) : bpk_encode_blocks(e, err);
 }
 
 /* Apply the prediction; the blocks are then made of its output. */
@@ -377,13 +315,14 @@ static int check_sizes(struct bpk_view raw, const uint32_t *sizes, uint32_t nblo
 
 	for (uint32_t k = 0; k < nblocks; k++) {
 		if (sizes[k] < 1 || sizes[k] > most)
-			return bpk_fail(err, BPK_USAGE, "block %u of %u bytes, not 1 to %llu", k,
-					sizes[k], (unsigned long long)most);
+			return bpk_fail(err, BPK_USAGE, "block %u of %u bytes, not 1 to %" PRIu64,
+					k, sizes[k], most);
 		sum += sizes[k];
 	}
 	if (nblocks < 1 || sum != raw.size)
-		return bpk_fail(err, BPK_USAGE, "%u blocks of %llu bytes in all, expected %zu",
-				nblocks, (unsigned long long)sum, raw.size);
+		return bpk_fail(err, BPK_USAGE,
+				"%u blocks of %" PRIu64 " bytes in all, expected %zu", nblocks, sum,
+				raw.size);
 	return 0;
 }
 
@@ -401,8 +340,8 @@ int bpk_chunk_encode_blocks(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *
 	room = bpk_chunk_bound(raw.size) + (uint64_t)8 * nblocks;
 	if (room > INT32_MAX || room > out.size)
 		return bpk_fail(err, BPK_USAGE,
-				"%u blocks of %zu bytes in all need room for %llu, not %zu",
-				nblocks, raw.size, (unsigned long long)room, out.size);
+				"%u blocks of %zu bytes in all need room for %" PRIu64 ", not %zu",
+				nblocks, raw.size, room, out.size);
 	begin(&e);
 	begin_variable(&e, sizes, nblocks);
 	e.end = (size_t)room;

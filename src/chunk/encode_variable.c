@@ -63,3 +63,8 @@ enum bpk_outcome bpk_encode_variable(struct bpk_encoding *e, struct bpk_err *err
 	}
 	return outcome;
 }
+
+enum bpk_outcome bpk_encode_all(struct bpk_encoding *e, struct bpk_err *err)
+{
+	return e->nblocks > 0 ? bpk_encode_variable(e, err) : bpk_encode_blocks(e, err);
+}

@@ -4,6 +4,8 @@
  */
 #include "chunk/fields.h"
 
+#include <inttypes.h>
+
 /* "Codec numbers": formats 0 to 4 have names; the others cannot be read. */
 const char *bpk_codec_format_name(unsigned codec_format)
 {
@@ -94,11 +96,11 @@ static int check_sizes(const struct bpk_chunk_fields *f, struct bpk_err *err)
 	if (f->typesize == 0)
 		return bpk_fail(err, BPK_CORRUPT, "chunk typesize is 0");
 	if (f->nbytes < 0 || f->nbytes > BPK_CHUNK_MAX_RAW_SIZE)
-		return bpk_fail(err, BPK_CORRUPT, "chunk raw size %d is not within 0 and %d",
+		return bpk_fail(err, BPK_CORRUPT, "chunk raw size %d is not from 0 to %d",
 				f->nbytes, BPK_CHUNK_MAX_RAW_SIZE);
 	/* for variable-length blocks this is the number of blocks, with the same bounds */
 	if (f->blocksize < 1 || f->blocksize > most)
-		return bpk_fail(err, BPK_CORRUPT, "chunk block size %d is not within 1 and %d",
+		return bpk_fail(err, BPK_CORRUPT, "chunk block size %d is not from 1 to %d",
 				f->blocksize, most);
 	if (f->cbytes < least)
 		return bpk_fail(err, BPK_CORRUPT, "chunk packed size %d is less than its header",
@@ -131,9 +133,9 @@ static int fill_nblocks(struct bpk_chunk_header *header, uint64_t nblocks, struc
 	uint64_t starts_end = header->header_size + 4 * nblocks;
 
 	if (starts_end > header->packed_size)
-		return bpk_fail(err, BPK_CORRUPT, "%llu block starts end at %llu, chunk ends at %u",
-				(unsigned long long)nblocks, (unsigned long long)starts_end,
-				header->packed_size);
+		return bpk_fail(err, BPK_CORRUPT,
+				"%" PRIu64 " block starts end at %" PRIu64 ", chunk ends at %u",
+				nblocks, starts_end, header->packed_size);
 	header->nblocks = (uint32_t)nblocks;
 	return 0;
 }

@@ -60,7 +60,7 @@ static int take_special(struct bpk_chunk_header *header, struct bpk_err *err)
 				ts);
 	if (header->special != BPK_SPECIAL_ZERO && header->raw_size % ts != 0)
 		return bpk_fail(err, BPK_CORRUPT,
-				"special chunk of %u bytes is no multiple of typesize %u",
+				"special chunk of %u bytes is not a multiple of typesize %u",
 				header->raw_size, ts);
 	return 0;
 }

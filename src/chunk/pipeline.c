@@ -159,7 +159,7 @@ static int take_parameter(const struct row *row, const char *text, size_t size, 
 	errno = 0;
 	value = strtol(digits, &end, 10);
 	if (end == digits || *end != '\0' || errno != 0 || value < least || value > most)
-		return bpk_fail(err, BPK_USAGE, "filter %s: '%.*s' is no number from %ld to %ld",
+		return bpk_fail(err, BPK_USAGE, "filter %s: '%.*s' is not a number from %ld to %ld",
 				row->name, (int)bpk_min_size(size, 64), text, least, most);
 	*meta = (uint8_t)value;
 	return 0;

@@ -6,8 +6,6 @@
 
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 16 };
-
 void bpk_sizes_clear(struct bpk_sizes *runs)
 {
 	free(runs->all);
@@ -16,16 +14,11 @@ void bpk_sizes_clear(struct bpk_sizes *runs)
 
 static int make_room(struct bpk_sizes *runs, struct bpk_err *err)
 {
-	size_t room = runs->room == 0 ? FIRST_ROOM : 2 * runs->room;
-	struct bpk_sized *all;
+	struct bpk_sized *all = bpk_grow(runs->all, runs->count, &runs->room, sizeof *all, err);
 
-	if (runs->count < runs->room)
-		return 0;
-	all = room > SIZE_MAX / sizeof *all ? NULL : realloc(runs->all, room * sizeof *all);
 	if (all == NULL)
-		return bpk_fail_memory(err, room * sizeof *all);
+		return -1;
 	runs->all = all;
-	runs->room = room;
 	return 0;
 }
 

@@ -276,7 +276,7 @@ static void tell_left_out(const struct bpk_archive *archive, const struct append
 {
 	if (done->left_out > 0 && !args->edit.encoding.shared.quiet)
 		bpk_note(archive->path,
-			 "the last %llu bytes of %s are no whole row of %llu, and left out",
+			 "the last %llu bytes of %s are not a whole row of %llu and are left out",
 			 (unsigned long long)done->left_out, args->follow,
 			 (unsigned long long)bpk_archive_info(archive)->row_size);
 }
@@ -296,7 +296,7 @@ static void tell_result(const struct bpk_edited *edited, const struct append_arg
 			 (unsigned long long)info->nchunks, seconds,
 			 bpk_edited_how(edited, "rewritten, since it had no room for more"));
 	if (shared->verbose && done->mended > 0)
-		bpk_note(archive->path, "%llu bytes written anew, since they were changed",
+		bpk_note(archive->path, "%llu changed bytes rewritten",
 			 (unsigned long long)done->mended);
 	if (!shared->json)
 		return;

@@ -75,14 +75,14 @@ static const struct cat_args defaults;
 
 /* ---- the work ---- */
 
-/* Of a pipe that says its size: a range whose place depends on that. */
+/* True for a pipe that says its size, if the place of the range depends on it. */
 static bool counts_from_end(const struct bpk_input *in, const struct bpk_opt_range *range)
 {
 	return in->info->members == BPK_UNKNOWN && in->info->raw_size != BPK_UNKNOWN &&
 	       !bpk_input_can_locate(in) && (range->start < 0 || range->end < 0);
 }
 
-/* Did a pipe bring more than the archive whose end the range counts from? */
+/* Check that a pipe brought no more than the archive from whose end the range counts. */
 static int check_end(struct bpk_input *in, struct bpk_err *err)
 {
 	if (bpk_input_account(in, err) != 0)
@@ -96,7 +96,7 @@ static int check_end(struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
-/* The raw bytes start..end of a range of items of unit bytes; what is larger than any data stops
+/* The raw bytes start..end of a range of items of unit bytes; sizes beyond the largest data stop
  * there. */
 static int resolve(struct bpk_input *in, const struct bpk_opt_range *range, uint64_t unit,
 		   uint64_t *start, uint64_t *end, struct bpk_err *err)
@@ -106,8 +106,8 @@ static int resolve(struct bpk_input *in, const struct bpk_opt_range *range, uint
 			range->start >= 0 && range->has_end && range->end >= 0 &&
 			bpk_mul_u64((uint64_t)range->end, unit, &last) && last <= total;
 
-	/* what lies in the first of several archives is found without the others; of a pipe a range
-	 * that counts from the end is that of one archive, which is tested at the end */
+	/* The first of several archives is read without the others. In a pipe, a range that counts
+	 * from the end is a range of one archive, which is tested at the end. */
 	if (!in_first && !counts_from_end(in, range) && bpk_input_raw_size(in, &total, err) != 0)
 		return -1;
 	if (total != BPK_UNKNOWN)
@@ -154,7 +154,7 @@ static int write_range(const struct cat_args *args, struct bpk_job *job, struct 
 		flow.plan.end == BPK_UNKNOWN ? BPK_UNKNOWN : flow.plan.end - flow.plan.start;
 	if (bpk_job_bound(job, &flow.plan, err) != 0)
 		return -1;
-	/* a bound is no range that was asked for */
+	/* a bound is not a range that the user gave */
 	job->may_end_early = job->may_end_early ||
 			     (info.raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN);
 	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0 ||
@@ -184,7 +184,7 @@ static int write_viewed(const struct cat_args *args, struct bpk_job *job,
 	return rc == 0 ? bpk_input_tail(in, err) : bpk_input_subject(in, err);
 }
 
-/* Is a part of an array, which is no larger than that, no more than --max-output allows? */
+/* Check that a part of an array, no larger than size, is within --max-output. */
 static int check_size(const struct cat_args *args, uint64_t size, struct bpk_err *err)
 {
 	if (size <= args->shared.max_output)
@@ -193,8 +193,8 @@ static int check_size(const struct cat_args *args, uint64_t size, struct bpk_err
 			(unsigned long long)size, (unsigned long long)args->shared.max_output);
 }
 
-/* Of an archive that records an array. Where chunks have several dimensions the reader brings the
- * slice and nothing else. */
+/* A slice of an archive that records an array. If chunks have several dimensions, the reader brings
+ * only the slice. */
 static int write_slice(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
 {
 	struct bpk_input *in = job->in;
@@ -218,7 +218,7 @@ struct naming {
 	uint64_t left; /* bytes that --max-output allows */
 };
 
-/* The bytes that are wanted of an array, and which part of it that is, where a slice is given. */
+/* The wanted bytes of an array, and the part of it that they are, if a slice is given. */
 static int wanted_size(const struct naming *naming, const struct bpk_item *item,
 		       struct bpk_slice *slice, uint64_t *size, struct bpk_err *err)
 {
@@ -261,7 +261,7 @@ static int write_only(struct naming *naming, struct bpk_err *err)
 	return 0;
 }
 
-/* Out of what the input holds: by name, or a slice of all there is. */
+/* Write arrays of the input: by name, or a slice of its only one. */
 static int write_content(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
 {
 	struct bpk_content content;
@@ -307,7 +307,7 @@ static void cat_one(void *arg, const char *path)
 
 	if (open_input(args, &in, path, &err) != 0 || bpk_job_name_target(&job, NULL, &err) != 0 ||
 	    bpk_job_open_draft(&job, &err) != 0 || write_wanted(args, &job, &err) != 0 ||
-	    bpk_job_keep(&job, NULL, &err) != 0) {
+	    bpk_job_keep(&job, &err) != 0) {
 		bpk_input_judge(&in, &err);
 		bpk_report(NULL, &err);
 	}
@@ -315,7 +315,7 @@ static void cat_one(void *arg, const char *path)
 	bpk_input_close(&in);
 }
 
-/* The option that asks for a part of the data, of whatever it may be; NULL: none. */
+/* The option that asks for a part of the data; NULL: no such option. */
 static const char *part_of(const struct cat_args *args)
 {
 	if (args->bytes.given)
@@ -327,7 +327,7 @@ static int check_usage(const struct cat_args *args, struct bpk_err *err)
 {
 	if (args->bytes.given + args->items.given + args->slice.given > 1)
 		return bpk_fail(err, BPK_USAGE,
-				"only one of --bytes, --items and --slice makes sense");
+				"only one of --bytes, --items and --slice can be given");
 	return bpk_pick_check(&args->shared.pick, part_of(args), err);
 }
 

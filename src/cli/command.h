@@ -1,5 +1,5 @@
 /*
- * Commands as rows of a table: how each is called, what it takes, which function does it.
+ * Commands as rows of a table: name, synopsis, options, and the function that does the work.
  */
 #ifndef BPK_CLI_COMMAND_H
 #define BPK_CLI_COMMAND_H
@@ -31,11 +31,11 @@ struct bpk_shared {
 	bool json;
 	enum bpk_when progress;
 	uint64_t threads; /* 0: all that are usable */
-	/* 0: none. BPK_UNKNOWN while options are taken: not given. Then it becomes a share of the
-	 * machine's memory, which is no word of the user's: memory_given stays false. */
+	/* 0: no limit. BPK_UNKNOWN while options are read: not given. It then becomes a share of
+	 * the machine's memory, and memory_given stays false. */
 	uint64_t memory_limit;
 	bool memory_given;
-	uint64_t max_output;  /* BPK_UNKNOWN: any */
+	uint64_t max_output;  /* BPK_UNKNOWN: no limit */
 	uint64_t chunk_limit; /* chunks that unpack to more are refused; 0: no limit. No option */
 
 	bool to_stdout;
@@ -48,13 +48,13 @@ struct bpk_shared {
 	const struct bpk_format *format; /* NULL: by content, or by the output's name */
 	bool no_check;
 	bool no_marker;
-	bool judges; /* its verdict tells of a pending change; no option */
+	bool judges; /* its verdict reports a pending change; no option */
 	struct bpk_pick pick;
 	struct bpk_taken *taken; /* files that no result may replace, or NULL; no option */
 	bool as_stored;          /* read chunks as they lie, those of arrays too; no option */
 };
 
-/* All options were taken: fill in the members derived from them. Returns shared. */
+/* Fill in the derived members after all options are read. Returns shared. */
 const struct bpk_shared *bpk_shared_settle(struct bpk_shared *shared);
 
 /* The default of --memory-limit: half of the memory that this process may use. */
@@ -75,7 +75,7 @@ struct bpk_command {
 	const struct bpk_opt *const *options; /* ended by NULL */
 	size_t args_size;     /* of its arguments, which begin with struct bpk_shared */
 	const void *defaults; /* its arguments before options are read */
-	/* Do it. Failures are reported (report.h) as they come; nothing is returned. */
+	/* Do the work. Failures are reported (report.h) as they come; there is no result. */
 	void (*run)(void *args, char **operands, size_t count);
 };
 
@@ -93,7 +93,7 @@ extern const struct bpk_command bpk_command_pack, bpk_command_unpack, bpk_comman
 /* By name; NULL if not found. */
 const struct bpk_command *bpk_command_find(const char *name);
 
-/* Report an unknown command as BPK_USAGE, with the one that was probably meant. */
+/* Report an unknown command as BPK_USAGE, with the nearest known one. */
 int bpk_command_unknown(const char *name, struct bpk_err *err);
 
 /* Print the text of --help: usage, description, options by group, 80 columns. */
@@ -102,7 +102,7 @@ void bpk_command_help_print(const struct bpk_command *command);
 /* Print the text of --version. */
 void bpk_version_print(void);
 
-/* Rows that several commands share; their values lie in struct bpk_shared. */
+/* Rows that several commands share; their values are in struct bpk_shared. */
 extern const struct bpk_opt bpk_opt_stdout, bpk_opt_output, bpk_opt_output_dir, bpk_opt_force,
 	bpk_opt_keep, bpk_opt_rm, bpk_opt_no_sync, bpk_opt_threads, bpk_opt_memory_limit,
 	bpk_opt_max_output, bpk_opt_quiet, bpk_opt_verbose, bpk_opt_progress, bpk_opt_json,

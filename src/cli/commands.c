@@ -1,3 +1,4 @@
+/* The table of commands, and the search in it. main.c and gendoc use it. */
 #include "cli/command.h"
 
 #include "cli/nearest.h"

@@ -47,16 +47,12 @@ static void clear(struct table *table)
 
 static int make_room(struct table *table, struct bpk_err *err)
 {
-	size_t room = table->room == 0 ? 16 : 2 * table->room;
-	struct summary **rows;
+	struct summary **rows =
+		bpk_grow(table->rows, table->count, &table->room, sizeof *rows, err);
 
-	if (table->count < table->room)
-		return 0;
-	rows = realloc(table->rows, room * sizeof *rows); /* no more than there are arrays */
 	if (rows == NULL)
-		return bpk_fail_memory(err, room * sizeof *rows);
+		return -1;
 	table->rows = rows;
-	table->room = room;
 	return 0;
 }
 
@@ -100,7 +96,7 @@ static int add(struct table *table, const struct bpk_item *item, struct bpk_err 
 	return 0;
 }
 
-/* Can the chunk of any byte be looked up, and not only by walking over all of them? */
+/* True if the chunk of any byte can be looked up without a walk over all of them. */
 static bool has_chunks(const struct bpk_content *content)
 {
 	const struct bpk_info *info = content->in->info;
@@ -109,8 +105,8 @@ static bool has_chunks(const struct bpk_content *content)
 	       (info->chunk_size != BPK_UNKNOWN || info->runs != NULL);
 }
 
-/* The chunk in which the first bytes begin; NULL: there is none, or it cannot be looked up. What is
- * wrong with it is no matter here. */
+/* The chunk in which the first bytes begin; NULL: no chunk, or it cannot be looked up. Damage in it
+ * is ignored here. */
 static const struct bpk_chunk_header *find_chunk(const struct bpk_content *content,
 						 const struct summary *row, struct bpk_where *where)
 {
@@ -148,7 +144,7 @@ static int dtype_text(const struct bpk_dtype *dtype, struct bpk_buf *text, struc
 	return bpk_buf_append(text, bpk_view("", 1), err);
 }
 
-/* "100 x 3": "-" for a single element, "varies" behind that of the first. */
+/* "100 x 3": "-" for a single element; "varies" follows if later frames differ. */
 static int shape_text(const struct summary *row, struct bpk_buf *text, struct bpk_err *err)
 {
 	const struct bpk_array *array = &row->array;
@@ -165,7 +161,7 @@ static int shape_text(const struct summary *row, struct bpk_buf *text, struct bp
 	return rc == 0 ? bpk_buf_append(text, bpk_view("", 1), err) : -1;
 }
 
-/* "shuffle 12", as far as there is something to tell. */
+/* "shuffle 12"; parts that are unknown are left out. */
 static const char *packed_text(const struct bpk_content *content, const struct summary *row,
 			       char out[PACKED_TEXT])
 {
@@ -259,7 +255,7 @@ int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err)
 	return rc;
 }
 
-/* null where the file is a raw one, or chunks cannot be looked up */
+/* null for a raw file, or if chunks cannot be looked up */
 static void record_packed(const struct bpk_content *content, const struct summary *row)
 {
 	struct bpk_where where;

@@ -14,35 +14,21 @@
 
 /* All but the first are those of convert-to-chunked. */
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_format_write,
-	&bpk_opt_digits,
-	&bpk_opt_level_anew,
-	&bpk_opt_codec_anew,
-	&bpk_opt_filter,
-	&bpk_opt_lossy,
-	&bpk_opt_dictionary,
-	&bpk_opt_typesize,
-	&bpk_opt_chunk_size,
-	&bpk_opt_block_size,
-	&bpk_opt_slack,
-	&bpk_opt_checksum,
-	&bpk_opt_no_offsets,
-	&bpk_opt_append_space,
-	&bpk_opt_layout,
-	&bpk_opt_superchunk_size,
-	&bpk_opt_chunk_shape,
-	&bpk_opt_block_shape,
-	&bpk_opt_no_marker,
-	&bpk_opt_force,
-	&bpk_opt_no_sync,
-	&bpk_opt_threads,
-	&bpk_opt_memory_limit,
-	&bpk_opt_quiet,
-	&bpk_opt_verbose,
-	&bpk_opt_progress,
-	&bpk_opt_json,
-	&bpk_opt_help,
-	NULL,
+	&bpk_opt_format_write, &bpk_opt_digits,
+	&bpk_opt_level_anew,   &bpk_opt_codec_anew,
+	&bpk_opt_filter,       &bpk_opt_lossy,
+	&bpk_opt_dictionary,   &bpk_opt_typesize,
+	&bpk_opt_chunk_size,   &bpk_opt_block_size,
+	&bpk_opt_slack,        &bpk_opt_checksum,
+	&bpk_opt_no_offsets,   &bpk_opt_append_space,
+	&bpk_opt_layout,       &bpk_opt_superchunk_size,
+	&bpk_opt_chunk_shape,  &bpk_opt_block_shape,
+	&bpk_opt_no_marker,    &bpk_opt_max_output,
+	&bpk_opt_force,        &bpk_opt_no_sync,
+	&bpk_opt_threads,      &bpk_opt_memory_limit,
+	&bpk_opt_quiet,        &bpk_opt_verbose,
+	&bpk_opt_progress,     &bpk_opt_json,
+	&bpk_opt_help,         NULL,
 };
 
 static const struct bpk_encoding_args defaults = BPK_ENCODING_DEFAULTS;
@@ -63,7 +49,7 @@ struct convert {
 	struct bpk_choice choice;     /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */
 	bool divided;
-	struct bpk_buf metadata; /* where the target tells of an array in it alone */
+	struct bpk_buf metadata; /* if the target records an array only there */
 };
 
 /* ---- copy, or recompress ---- */
@@ -81,13 +67,13 @@ static bool asks_for_slack(const struct bpk_encoding_args *args)
 	return args->slack.bytes != 0 || args->slack.percent != 0;
 }
 
-/* Are the chunks of the source those of an array in several dimensions? */
+/* True if the chunks of the source are those of an array in several dimensions. */
 static bool has_dimensions(const struct convert *c)
 {
 	return c->in.info->chunk_shape != NULL;
 }
 
-/* Do the chunks, concatenated, give the raw content? */
+/* True if the concatenated chunks are the raw content. */
 static bool unpacks(const struct convert *c)
 {
 	const struct bpk_reader_ops *ops = c->in.format->reader;
@@ -95,7 +81,7 @@ static bool unpacks(const struct convert *c)
 	return ops->unpacks != NULL && ops->unpacks(c->in.reader);
 }
 
-/* Are they those of single columns? */
+/* True if the chunks are those of single columns. */
 static bool has_columns(const struct convert *c)
 {
 	return unpacks(c) && !has_dimensions(c) && c->in.format->is_directory;
@@ -134,8 +120,8 @@ static const char *find_obstacle(const struct convert *c)
 
 /* ---- recompressing ---- */
 
-/* The size of elements, as far as it is told; 0: it is not. A directory without a type holds bytes,
- * whatever its chunks were packed as; columns are put together to records. */
+/* The size of elements; 0: unknown. A directory without a type holds bytes, whatever element size
+ * its chunks have; columns are joined to records. */
 static unsigned find_typesize(const struct convert *c)
 {
 	const struct bpk_info *info = c->in.info;
@@ -244,7 +230,7 @@ static int choose(struct convert *c, struct bpk_err *err)
 
 /* ---- the work ---- */
 
-/* All chunks of the source, but for those of nothing that some writers put behind the last. */
+/* All chunks of the source, without the empty chunks that some writers put behind the last. */
 static struct bpk_plan plan_carrying(const struct convert *c)
 {
 	const struct bpk_info *info = c->in.info;
@@ -255,7 +241,7 @@ static struct bpk_plan plan_carrying(const struct convert *c)
 	return plan;
 }
 
-/* Where the metadata alone tell of an array, they are to do so. */
+/* Record the array in the metadata if the format has no other place for it. */
 static int tell_array(struct convert *c, struct bpk_info *info, struct bpk_err *err)
 {
 	struct bpk_view text = info->has_metadata ? info->metadata : bpk_view(NULL, 0);
@@ -298,7 +284,7 @@ static struct bpk_info describe_target(const struct convert *c, const struct bpk
 		return info;
 	info.chunk_size = plan->chunk_size;
 	info.last_chunk_size = BPK_UNKNOWN;
-	/* where elements are larger than chunks can say, a frame says so for them */
+	/* a frame records elements larger than its chunks can record */
 	if (info.typesize <= BPK_CHUNK_MAX_TYPESIZE || c->args->typesize != BPK_AUTO)
 		info.typesize = c->choice.recipe.typesize;
 	info.has_first_chunk = false;
@@ -317,7 +303,7 @@ static int run_job(struct convert *c, struct bpk_flow *flow, struct bpk_err *err
 	return rc;
 }
 
-/* Did a pipe bring more than the archive whose counts were believed? */
+/* Check that a pipe brought no more than the archive whose counts were used. */
 static int check_counted(const struct convert *c, struct bpk_err *err)
 {
 	if (!c->counted || c->in.info->members == 1)
@@ -330,8 +316,8 @@ static int check_counted(const struct convert *c, struct bpk_err *err)
 }
 
 /*
- * What follows an archive in a pipe is not known before its end. Where the target must be told how
- * much will come, or what array it is, the counts of the first are taken, and tested at the end.
+ * Archives that follow in a pipe are unknown before its end. If the target needs the total size, or
+ * the array, the counts of the first archive are used, and tested at the end.
  */
 static void settle_counts(struct convert *c)
 {
@@ -362,6 +348,9 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 	} else {
 		flow.plan = plan_carrying(c);
 	}
+	if (bpk_job_bound(&c->job, &flow.plan, err) != 0)
+		return -1;
+	c->job.may_end_early = c->raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN;
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.checksum == c->in.info->checksum;
 	options = bpk_encoding_options(c->args, flow.recipe);
@@ -372,8 +361,8 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 	if (tell_array(c, &info, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
-	    run_job(c, &flow, err) != 0 || bpk_input_account(&c->in, err) != 0 ||
-	    check_counted(c, err) != 0)
+	    run_job(c, &flow, err) != 0 || bpk_job_check_bound(&c->job, err) != 0 ||
+	    bpk_input_account(&c->in, err) != 0 || check_counted(c, err) != 0)
 		return -1;
 	return bpk_job_finish_writer(&c->job, err);
 }
@@ -396,24 +385,27 @@ static void tell_result(const struct convert *c)
 
 static int convert_opened(struct convert *c, struct bpk_err *err)
 {
-	if (bpk_input_raw_size(&c->in, &c->raw_size, err) != 0 ||
-	    bpk_job_name_target(&c->job, NULL, err) != 0 ||
-	    bpk_job_check_other(&c->job, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
+	struct bpk_plan whole = { 0 };
+
+	if (bpk_input_raw_size(&c->in, &c->raw_size, err) != 0)
+		return -1;
+	whole.end = c->raw_size;
+	if (bpk_job_bound(&c->job, &whole, err) != 0 ||
+	    bpk_job_name_target(&c->job, NULL, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
 		return -1;
 	c->anew = find_obstacle(c);
 	settle_counts(c);
 	if (c->shared.verbose)
 		bpk_note(bpk_input_name(c->in.path),
-			 c->anew == NULL ? "chunks are carried over" : "packed anew: %s", c->anew);
+			 c->anew == NULL ? "chunks are copied" : "recompressed: %s", c->anew);
 	bpk_job_note_unknown_size(&c->job, c->raw_size, "a SRC in a file avoids that");
-	if (convert_into_draft(c, err) != 0 ||
-	    bpk_job_keep(&c->job, bpk_job_like(&c->job), err) != 0)
+	if (convert_into_draft(c, err) != 0 || bpk_job_keep(&c->job, err) != 0)
 		return -1;
 	tell_result(c);
 	return 0;
 }
 
-/* Chunks that go from frame to frame are read as they lie, those of arrays with their padding. */
+/* Chunks copied from frame to frame are read as stored, those of arrays with their padding. */
 static int open_source(struct convert *c, const char *path, struct bpk_err *err)
 {
 	if (bpk_input_find(&c->in, path, &c->shared, err) != 0)
@@ -423,7 +415,7 @@ static int open_source(struct convert *c, const char *path, struct bpk_err *err)
 			      !asks_for_slack(c->args);
 	if (bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err) != 0)
 		return -1;
-	/* of several, as they lie is not in C's order */
+	/* the stored order of several is not C's order */
 	if (!c->shared.as_stored || c->in.info->members <= 1)
 		return 0;
 	c->in.format->reader->close(c->in.reader);
@@ -434,7 +426,7 @@ static int open_source(struct convert *c, const char *path, struct bpk_err *err)
 
 /* ---- usage ---- */
 
-/* The format of the target's suffix, or for standard output the first of all. */
+/* The format of the target's suffix, or for standard output the first in the table. */
 static const struct bpk_format *format_of(const char *target)
 {
 	return strcmp(target, "-") == 0 ? bpk_formats[0] : bpk_format_of_suffix(target);
@@ -458,7 +450,8 @@ static int check_usage(const struct convert *c, char **operands, size_t count, s
 	return bpk_output_check(&c->shared, operands, 1, err);
 }
 
-/* Convert operands[0] to operands[1] in format (NULL: as operands[1] is called), for command. */
+/* Convert operands[0] to operands[1] in format (NULL: by the suffix of operands[1]), for
+ * command. */
 static void run(const char *command, const struct bpk_encoding_args *args,
 		const struct bpk_format *format, char **operands, size_t count)
 {

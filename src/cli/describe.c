@@ -1,3 +1,5 @@
+/* Prints an archive's fields and chunks for people. bpk info calls it; info.c itself writes the
+ * JSON. */
 #include "cli/describe.h"
 
 #include <inttypes.h>

@@ -1,6 +1,5 @@
 /*
- * What an archive is, for people: its fields and its chunks as text. The same for programs stands
- * in info.c.
+ * An archive as text: its fields and its chunks. info.c writes the same as JSON.
  */
 #ifndef BPK_CLI_DESCRIBE_H
 #define BPK_CLI_DESCRIBE_H
@@ -19,15 +18,15 @@ const char *bpk_describe_codec(const struct bpk_chunk_header *header);
 /* "zeros", "nan", "value", "uninit"; NULL for a chunk that is not special. */
 const char *bpk_describe_special(const struct bpk_chunk_header *header);
 
-/* "shuffle", "none", or several with commas, "predict:1" in front of them; "-" where no filter can
- * mean anything. */
+/* "shuffle", "none", or several with commas, "predict:1" in front of them; "-" if filters have no
+ * meaning for the chunk. */
 const char *bpk_describe_filters(const struct bpk_chunk_header *header, char out[BPK_FILTERS_TEXT]);
 
 /* A digest in hexadecimal, as it is stored. */
 const char *bpk_describe_digest(const uint8_t *digest, unsigned size, char out[BPK_DIGEST_TEXT]);
 
-/* Raw bytes of what an archive holds: of an array whose chunks are told as they lie, with their
- * padding, those of the array. */
+/* Raw bytes of an archive's content. If the chunks of an array are read as stored, with their
+ * padding, the size of the array. */
 uint64_t bpk_describe_raw_size(const struct bpk_info *info);
 
 /* One line of a list of archives; the line of titles above it; the line of totals below. */
@@ -41,7 +40,8 @@ void bpk_describe_fields(const struct bpk_input *in);
 /* The number of chunks with a prediction; prints nothing for 0. */
 void bpk_describe_prediction(uint64_t nchunks);
 
-/* One chunk as a line of a table, and how many more of the same follow it; the titles above it. */
+/* One chunk as a line of a table, and the number of equal ones that follow it; the titles above
+ * it. */
 void bpk_describe_chunk_titles(const struct bpk_info *info);
 void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const struct bpk_where *where,
 			uint64_t more);

@@ -1,6 +1,6 @@
 /*
- * The archive that a command changes: the options that such commands share, and what they say of
- * the change. Every error is a whole line that names its file; report it with
+ * The archive that a command changes: the options that such commands share, and their messages
+ * about the change. Every error is a whole line that names its file; report it with
  * bpk_report(NULL, err). For the main thread alone.
  */
 #ifndef BPK_CLI_EDIT_H
@@ -36,23 +36,23 @@ struct bpk_edited {
 	struct bpk_progress progress;
 };
 
-/* Begin to wait for signals and open path for changing, as bpk_archive_open. Fails with BPK_USAGE
- * too where the format or the archive's array cannot obey the options. */
+/* Begin to wait for signals and open path for changing, as bpk_archive_open. Also fails with
+ * BPK_USAGE if the format or the archive's array cannot obey the options. */
 int bpk_edited_open(struct bpk_edited *edited, const struct bpk_edit_args *args, const char *path,
 		    struct bpk_err *err);
 
 /* Undo uncommitted changes; harmless on a zeroed one. */
 void bpk_edited_close(struct bpk_edited *edited);
 
-/* The way its commits went, for -v: "in place", "rewritten, as --copy asks", or, where the change
+/* How the change was committed, for -v: "in place", "rewritten, as --copy asks", or, if the change
  * had no room, no_room. */
 const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room);
 
-/* Note where the metadata record an array whose shape could not follow the change of size. */
+/* Note that the metadata record an array whose shape could not follow the change of size. */
 void bpk_edited_tell_shape(const struct bpk_edited *edited);
 
 /* The raw offset of a number of bytes, or of items of unit bytes; a negative number counts from the
- * end. Fails with BPK_FAILED when that is outside of the archive. */
+ * end. Fails with BPK_FAILED if it is outside of the archive. */
 int bpk_edited_resolve(const struct bpk_edited *edited, const struct bpk_opt_offset *offset,
 		       uint64_t unit, uint64_t *at, struct bpk_err *err);
 

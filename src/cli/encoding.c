@@ -1,3 +1,5 @@
+/* The options for the packing of chunks: rows, and their checks against a format. The commands that
+ * pack share it. */
 #include "cli/encoding.h"
 
 #include <stdio.h>
@@ -223,7 +225,7 @@ static const char *advice(char out[64])
 	return out;
 }
 
-/* Chunks of version 2 have but two filters, and no dictionaries. */
+/* Chunks of version 2 have only two filters, and no dictionaries. */
 static int check_chunks(const struct bpk_encoding_args *args, const struct bpk_format *format,
 			struct bpk_err *err)
 {
@@ -261,7 +263,7 @@ static int check_frame(const struct bpk_encoding_args *args, const struct bpk_fo
 	return 0;
 }
 
-/* Shapes of chunks and blocks are for formats that keep arrays in such. */
+/* Shapes of chunks and blocks are for formats that keep arrays in chunks of several dimensions. */
 static int check_shapes(const struct bpk_encoding_args *args, const struct bpk_format *format,
 			struct bpk_err *err)
 {
@@ -272,8 +274,8 @@ static int check_shapes(const struct bpk_encoding_args *args, const struct bpk_f
 	for (size_t k = 0; k < 2; k++) {
 		if (shapes[k]->ndimensions > 0 && format->divide == NULL)
 			return bpk_fail(err, BPK_USAGE,
-					"format %s has no chunks of several dimensions, %s makes "
-					"no sense%s",
+					"format %s has no chunks of several dimensions, %s is not "
+					"for it%s",
 					format->name, names[k], advice(use));
 		for (size_t i = 0; i < shapes[k]->ndimensions; i++)
 			if (shapes[k]->sizes[i] == 0)
@@ -300,16 +302,16 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
 				       : check_chunks(args, format, err);
 }
 
-/* Is a loss by the filters allowed? */
+/* Check that the user allowed a loss by the filters. */
 static int check_loss(const struct bpk_encoding_args *args, unsigned typesize, struct bpk_err *err)
 {
 	char loss[BPK_PIPELINE_LOSS_TEXT];
 
 	bpk_pipeline_loss(&args->filter.pipeline, typesize, loss);
 	if (!args->lossy)
-		return bpk_fail(err, BPK_USAGE, "%s; say --lossy if that is meant", loss);
+		return bpk_fail(err, BPK_USAGE, "%s; --lossy allows it", loss);
 	if (args->shared.remove)
-		return bpk_fail(err, BPK_USAGE, "%s, so --rm would not leave what there was", loss);
+		return bpk_fail(err, BPK_USAGE, "%s, so --rm would lose data", loss);
 	return 0;
 }
 
@@ -324,7 +326,7 @@ int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned type
 				bpk_codec_name(codec));
 	if (lossy && typesize == 0)
 		return bpk_fail(err, BPK_USAGE,
-				"a lossy filter must know what items are, say --typesize");
+				"a lossy filter needs the size of items, use --typesize");
 	if (typesize > 0 && args->filter.given && bpk_pipeline_check(pipeline, typesize, err) != 0)
 		return -1;
 	return lossy ? check_loss(args, typesize, err) : 0;
@@ -397,7 +399,7 @@ static int check_dimensions(const struct bpk_opt_shape *shape, const char *name,
 	if (shape->ndimensions == 0)
 		return 0;
 	if (array == NULL)
-		return bpk_fail(err, BPK_USAGE, "%s is for arrays, and this is none", name);
+		return bpk_fail(err, BPK_USAGE, "%s is for arrays, and the input is not one", name);
 	if (shape->ndimensions != array->ndimensions)
 		return bpk_fail(err, BPK_USAGE, "%s has %zu dimensions, the array has %zu", name,
 				shape->ndimensions, array->ndimensions);

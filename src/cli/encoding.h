@@ -1,6 +1,6 @@
 /*
- * How chunks are to be packed and laid out: the options that pack, append and convert share. A
- * command that has any of the rows has arguments that begin with struct bpk_encoding_args.
+ * The options for the packing and layout of chunks, which pack, append and convert share. A command
+ * that has any of the rows has arguments that begin with struct bpk_encoding_args.
  */
 #ifndef BPK_CLI_ENCODING_H
 #define BPK_CLI_ENCODING_H
@@ -16,7 +16,7 @@ struct bpk_encoding_args {
 	bool lossy, dictionary;
 	uint64_t chunk_size, block_size;     /* 0 */
 	const struct bpk_checksum *checksum; /* NULL */
-	struct bpk_slack slack;              /* none */
+	struct bpk_slack slack;              /* 0 */
 	bool no_offsets;
 	uint64_t append_space;    /* BPK_UNKNOWN */
 	const char *layout;       /* NULL */
@@ -24,7 +24,7 @@ struct bpk_encoding_args {
 	struct bpk_opt_shape chunk_shape, block_shape;
 };
 
-/* Nothing given: for the defaults of a command. */
+/* All options not given: for the defaults of a command. */
 #define BPK_ENCODING_DEFAULTS                                                                      \
 	{                                                                                          \
 		.level = BPK_AUTO, .typesize = BPK_AUTO, .append_space = BPK_UNKNOWN               \
@@ -39,15 +39,15 @@ extern const struct bpk_opt bpk_opt_digits, bpk_opt_level, bpk_opt_codec, bpk_op
 extern const struct bpk_opt bpk_opt_level_anew, bpk_opt_codec_anew;
 
 /*
- * Can format obey what was given? Fails with BPK_USAGE: a layout that it does not have, a size of
- * data files where there is but one file, filters or dictionaries that its chunks do not know.
+ * Check that format can obey the options. Fails with BPK_USAGE: a layout that it does not have, a
+ * size of data files for a format of one file, filters or dictionaries that its chunks do not have.
  */
 int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_format *format,
 		       struct bpk_err *err);
 
 /*
- * Can items of typesize bytes (0: a trial will tell) be packed with the filters given, by codec
- * (NULL: the default), and was it said that they may lose something? Fails with BPK_USAGE.
+ * Check that items of typesize bytes (0: a trial decides) can be packed with the given filters by
+ * codec (NULL: the default), and that the user allowed a loss. Fails with BPK_USAGE.
  */
 int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned typesize,
 			     const struct bpk_codec *codec, struct bpk_err *err);
@@ -56,24 +56,24 @@ int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned type
 void bpk_encoding_tell_loss(const struct bpk_encoding_args *args, const struct bpk_recipe *recipe,
 			    const char *subject);
 
-/* The same for elements of that type. Fails with BPK_USAGE: room inside the chunks of columns, a
- * lossy filter for what are no numbers of its kind. */
+/* The same for elements of a type. Fails with BPK_USAGE: room inside the chunks of columns, or a
+ * lossy filter for elements that are not numbers of its kind. */
 int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct bpk_format *format,
 			     const struct bpk_dtype *dtype, struct bpk_err *err);
 
 /*
- * Of how many bytes chunks of an array should be a multiple: of a row, the items of one first
- * index, where that is no more than a directory or a file should have in a chunk; else of an item.
- * 0 when there is no such size.
+ * The size of which chunks of an array should be a multiple: that of a row (the items of one first
+ * index) unless that is too large for a chunk of the format, else that of an item. 0 if no such
+ * size exists.
  */
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format);
 
 /*
- * Divide an array into chunks of several dimensions where format has such: by the shapes given, or
- * by chunk_shape and block_shape (both NULL, or both of an array that is packed anew). choice is
- * made to fit: its block size, and its chunk size, which is told. Where there is nothing to divide
- * (array may be NULL) just parcel_size is set, to choice's chunk size, and *divided is false. Fails
- * with BPK_USAGE, or as the format's divide.
+ * Divide an array into chunks of several dimensions, if format has such: by the given shapes, or by
+ * chunk_shape and block_shape (both NULL, or both of an array that is recompressed). Sets the block
+ * size and the chunk size of choice, and reports the latter. If the array cannot be divided (it may
+ * be NULL), only parcel_size is set, to choice's chunk size, and *divided is false. Fails with
+ * BPK_USAGE, or as the format's divide.
  */
 int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_format *format,
 			const struct bpk_array *array, const uint64_t *chunk_shape,
@@ -84,12 +84,12 @@ int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_f
 int bpk_encoding_check_divided(const struct bpk_encoding_args *args,
 			       const struct bpk_format *format, struct bpk_err *err);
 
-/* The options as bpk_choose takes them for chunks of format, which NULL leaves open; an option
- * that is not given is an open wish. */
+/* The options as wishes for bpk_choose, for chunks of format (NULL: any); an option that is not
+ * given is an open wish. */
 struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,
 				      const struct bpk_format *format);
 
-/* The same as a writer takes it. recipe is how chunks will be packed; NULL: carried over. */
+/* The options for a writer. recipe is that of the chunks; NULL: they are copied. */
 struct bpk_write_options bpk_encoding_options(const struct bpk_encoding_args *args,
 					      const struct bpk_recipe *recipe);
 

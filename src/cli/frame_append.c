@@ -100,7 +100,8 @@ static int open_array(const char *operand, char **name, struct bpk_gsd_array *ar
 
 	if (equals == NULL || equals == operand || equals[1] == '\0')
 		return bpk_fail(err, BPK_USAGE,
-				"'%s' is no array for a frame, expected NAME=FILE.npy", operand);
+				"'%s' is not an array for a frame, expected NAME=FILE.npy",
+				operand);
 	if (strcmp(equals, "=-") == 0 && isatty(STDIN_FILENO))
 		return bpk_fail(err, BPK_USAGE, "standard input: is a terminal, name a FILE");
 	*name = bpk_strdup(operand, err);
@@ -194,6 +195,25 @@ static int put_step(struct appending *a, struct bpk_err *err)
 	return bpk_gsd_editor_write(editor, bpk_view(bytes, sizeof bytes), err);
 }
 
+/* A new file is no more public than its arrays' files. */
+static int keep(struct appending *a, struct bpk_err *err)
+{
+	struct stat like = { .st_mode = S_IFREG | 0666,
+			     .st_gid = (gid_t)-1,
+			     .st_mtim.tv_nsec = UTIME_OMIT };
+	bool is_like = false;
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct stat *seen = bpk_source_stat(a->arrays[i].source);
+
+		if (!S_ISREG(seen->st_mode) || strcmp(a->arrays[i].path, "-") == 0)
+			continue;
+		bpk_stat_narrow(&like, seen);
+		is_like = true;
+	}
+	return bpk_trajectory_keep(&a->trajectory, is_like ? &like : NULL, err);
+}
+
 static int put_frame(struct appending *a, struct bpk_err *err)
 {
 	if (put_step(a, err) != 0)
@@ -209,7 +229,7 @@ static int put_frame(struct appending *a, struct bpk_err *err)
 	if (bpk_gsd_editor_end_frame(a->trajectory.editor, err) != 0 ||
 	    bpk_gsd_editor_commit(a->trajectory.editor, err) != 0)
 		return bpk_err_subject(err, "%s", a->path);
-	return bpk_trajectory_keep(&a->trajectory, err);
+	return keep(a, err);
 }
 
 static void tell(const struct appending *a, const struct bpk_shared *shared)

@@ -1,7 +1,7 @@
 /*
  * gendoc: writes a manual page from its template, or the completions of a shell.
  *     gendoc man man/bpk-pack.1.in > man/bpk-pack.1
- *     gendoc bash > completions/bpk.bash
+ *     gendoc bash > completions/bash/bpk
  */
 #include "cli/gendoc.h"
 

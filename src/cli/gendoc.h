@@ -1,6 +1,6 @@
 /*
- * What gendoc writes from the tables of commands and options: the generated parts of the manual
- * pages, and the completions of three shells. Part of the build, not of bpk.
+ * gendoc writes the generated parts of the manual pages, and the completions of three shells, from
+ * the tables of commands and options. Part of the build, not of bpk.
  */
 #ifndef BPK_CLI_GENDOC_H
 #define BPK_CLI_GENDOC_H
@@ -10,10 +10,10 @@
 #include "cli/command.h"
 
 /*
- * Copy a manual page's template to out. A line @NAME@ of its own becomes what the tables say of the
- * page's command; @VERSION@ is replaced anywhere.
- * command   whose page it is; &bpk_command_main for bpk.1 and the pages of section 5
- * Returns 0, or -1 for a marker that is not known (it is named on standard error).
+ * Copy a manual page's template to out. A line @NAME@ is replaced by that part of the tables for
+ * the page's command; @VERSION@ is replaced anywhere. command is the page's; &bpk_command_main for
+ * bpk.1 and the pages of section 5. Returns 0, or -1 for an unknown marker (it is named on standard
+ * error).
  */
 int bpk_gendoc_man(const struct bpk_command *command, FILE *template, FILE *out);
 

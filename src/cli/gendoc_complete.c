@@ -1,3 +1,4 @@
+/* Writes the completions of bash, zsh and fish from the tables. gendoc.c calls it. */
 #include "cli/gendoc.h"
 
 #include <string.h>
@@ -5,7 +6,7 @@
 static const char made_by[] =
 	"# Made by gendoc from the tables of commands and options; edit those.\n";
 
-/* Does the option's argument name a file or a directory? */
+/* True if the option's argument is the name of a file or a directory. */
 static bool takes_path(const struct bpk_opt *opt)
 {
 	return opt->type == OPT_FILE || opt->type == OPT_DIRECTORY;
@@ -220,7 +221,7 @@ static void put_fish_option(FILE *out, const struct bpk_command *command, const 
 	fputs("'\n", out);
 }
 
-/* fish offers files unless it is told not to. */
+/* fish offers files unless a rule forbids it. */
 static void put_fish_operands(FILE *out, const struct bpk_command *command)
 {
 	if (command->operands != OPERANDS_NONE && command->operands != OPERANDS_COMMANDS)

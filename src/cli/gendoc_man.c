@@ -1,3 +1,5 @@
+/* Writes the generated parts of manual pages: SYNOPSIS, OPTIONS, ENVIRONMENT, EXIT STATUS and
+ * lists. gendoc.c calls it. */
 #include "cli/gendoc.h"
 
 #include <ctype.h>
@@ -170,7 +172,7 @@ static void put_variable(FILE *out, const struct bpk_opt *opt)
 	fputs("\\fR is when it is not given.\n", out);
 }
 
-/* Those of command that no command before it in the table has, or all of them. */
+/* The variables of command that no command before it in the table has, or all of them. */
 static void put_variables(FILE *out, const struct bpk_command *command, bool only_new)
 {
 	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++) {

@@ -13,7 +13,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_json,        &bpk_opt_help,         NULL,
 };
 
-/* The chunks of arrays are told as they lie. */
+/* The chunks of arrays are described as stored. */
 static const struct bpk_shared defaults = { .as_stored = true };
 
 enum { PLACES = 4096 }; /* of chunks in a directory, some milliseconds each on a slow disk */
@@ -33,7 +33,7 @@ static uint64_t add(uint64_t sum, uint64_t part)
 
 /* ---- chunks ---- */
 
-/* known may be NULL: there is no chunk. */
+/* known may be NULL: no chunk. */
 static void record_header(const struct bpk_chunk_header *known)
 {
 	static const struct bpk_chunk_header none;
@@ -72,7 +72,7 @@ static void record_chunk(const struct bpk_info *info, uint64_t number,
 	bpk_record_item_end();
 }
 
-/* Chunks behind number that are the same as chunk first, one behind the other. */
+/* The number of chunks directly behind number that are equal to chunk first. */
 static uint64_t count_like(const struct bpk_input *in, uint64_t number, uint64_t *first)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
@@ -82,8 +82,8 @@ static uint64_t count_like(const struct bpk_input *in, uint64_t number, uint64_t
 }
 
 /*
- * Call show for every chunk, in order. Of those that are the same a long row is told once, and how
- * many more there are; what else repeats is listed as far as a small archive may make lines of it.
+ * Call show for every chunk, in order. A long row of equal chunks is shown once, with their number;
+ * other repeats are listed up to the number of lines that a small archive may make.
  */
 static int list_chunks(struct bpk_input *in,
 		       void (*show)(const struct bpk_info *info, uint64_t number,
@@ -102,7 +102,7 @@ static int list_chunks(struct bpk_input *in,
 
 		if (same != BPK_UNKNOWN && nrepeated++ == MOST_REPEATED)
 			return bpk_fail(err, BPK_LIMIT,
-					"more than %d chunks are others once more, the rest is not "
+					"more than %d chunks repeat earlier ones, the rest is not "
 					"listed",
 					MOST_REPEATED);
 		show(in->info, number, &where, in_row ? more : 0);
@@ -128,14 +128,14 @@ static int each_chunk(struct bpk_input *in,
 	return rc < 0 ? bpk_input_subject(in, err) : 0;
 }
 
-/* Damage, or a cost above the limits: a report of it can wait for verify. */
+/* True for damage, or a cost above the limits: verify will report it. */
 static bool is_damage(const struct bpk_err *err)
 {
 	return err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED || err->kind == BPK_LIMIT;
 }
 
-/* Count the chunks that have a prediction, each once however often the archive leads to it, up to
- * the first damaged one; 0 where the format knows no predictions. */
+/* Count the chunks that have a prediction, each once however often the archive refers to it, up to
+ * the first damaged one; 0 if the format has no predictions. */
 static int count_predicted(struct bpk_input *in, uint64_t *count, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
@@ -294,8 +294,8 @@ static int print_text(struct survey *survey, struct bpk_input *in,
 }
 
 /*
- * What the data are is told where somebody wants to know more than their size. Damage on the way
- * there is not what info is asked about; that it costs too much is kept in *refused.
+ * Describe the content if the user wants more than its size. Damage on the way there is not info's
+ * subject; a cost above the limits is kept in *refused.
  */
 static int look_inside(const struct survey *survey, struct bpk_input *in,
 		       struct bpk_content *content, struct bpk_err *refused, struct bpk_err *err)
@@ -316,8 +316,8 @@ static int look_inside(const struct survey *survey, struct bpk_input *in,
 	return raw && content->layout == NULL ? bpk_input_fail_unknown(in, err) : 0;
 }
 
-/* Archives that follow the first are told of, too: a pipe is read to its end for them. What is
- * damaged there is told behind what is known. */
+/* Archives that follow the first are counted, too: a pipe is read to its end for them. Damage there
+ * is reported behind the fields. */
 static int find_members(struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
@@ -355,8 +355,9 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 	return rc == 0 ? bpk_input_tail(in, err) : rc;
 }
 
-/* Is the archive's end there, as far as the places of chunks tell? No data are read. A contiguous
- * frame does not open without its end. Of a directory's files at most PLACES are looked at. */
+/* Check that the archive's end is there, as far as the places of chunks show it. No data are read.
+ * A contiguous frame does not open without its end. Of a directory's files at most PLACES are
+ * tested. */
 static int check_end(struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_info *info = in->info;

@@ -44,7 +44,7 @@ void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared)
 
 	if (shared->quiet)
 		return;
-	if (remark != NULL)
+	if (remark != NULL && !bpk_place_is_torn(&in->place)) /* otherwise it is an error */
 		note_once(in, remark);
 	if (!shared->judges && bpk_place_pending(&in->place))
 		note_once(in, "a change was interrupted and is pending: what is read is what was "

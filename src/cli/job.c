@@ -1,3 +1,5 @@
+/* The common steps of commands that move data: the target's name, the draft, the run, the result.
+ * pack, unpack, cat and convert call it. */
 #include "cli/job.h"
 
 #include <errno.h>
@@ -62,7 +64,7 @@ int bpk_output_check(const struct bpk_shared *shared, char **operands, size_t co
 
 	if (ways > 1)
 		return bpk_fail(err, BPK_USAGE,
-				"only one of --stdout, --output and --output-dir makes sense");
+				"only one of --stdout, --output and --output-dir can be given");
 	if (shared->output != NULL && count > 1)
 		return bpk_fail(err, BPK_USAGE,
 				"--output takes a single source, %zu were given; use --output-dir",
@@ -129,28 +131,28 @@ int bpk_output_check_terminal(const struct bpk_shared *shared, const char *targe
 	return bpk_err_subject(err, "%s", bpk_output_name(target));
 }
 
-int bpk_job_check_other(const struct bpk_job *job, struct bpk_err *err)
+static bool is_input(void *arg, const struct stat *folder)
 {
-	struct stat source, target;
-	bool there;
+	const struct stat *input = bpk_input_stat(arg);
 
-	if (!job->in->place.is_directory || job->in->place.is_member)
-		return 0;
-	if (stat(job->in->path, &source) != 0) {
-		bpk_fail_errno(err, errno, "cannot be looked at");
-		return bpk_input_subject(job->in, err);
-	}
-	if (bpk_path_look(job->target, &target, &there, err) != 0)
-		return target_subject(job, err);
-	if (!there || source.st_ino != target.st_ino || source.st_dev != target.st_dev)
-		return 0;
-	bpk_fail(err, BPK_FAILED, "is the source itself");
-	return target_subject(job, err);
+	return S_ISDIR(input->st_mode) && bpk_same_file(folder, input);
+}
+
+/* Check that the result does not change the operands, or the results of others. */
+static int check_target(const struct bpk_job *job, struct bpk_err *err)
+{
+	if (bpk_taken_check(job->shared, job->target, err) != 0)
+		return -1;
+	if (!is_dash(job->target) &&
+	    bpk_path_lies_in(job->target, !job->target_derived, is_input, job->in))
+		return bpk_fail(err, BPK_FAILED, "lies in the source itself");
+	return 0;
 }
 
 int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err)
 {
 	bool directory = job->format != NULL && job->format->is_directory;
+	struct stat like;
 	const struct bpk_draft_options options = {
 		.overwrite = job->shared->force,
 		.follow_links = !job->target_derived,
@@ -158,17 +160,18 @@ int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err)
 		.not_this = bpk_input_stat(job->in),
 		.directory = directory,
 		.ours = directory ? job->format->owns : NULL,
+		.like = bpk_input_like(job->in, &like) ? &like : NULL,
 	};
 
 	if (bpk_output_check_terminal(job->shared, job->target, err) != 0)
 		return -1;
 	bpk_signals_start();
 	job->started = bpk_clock();
-	if (bpk_taken_check(job->shared, job->target, err) != 0 ||
+	if (check_target(job, err) != 0 ||
 	    bpk_draft_open(job->target, &options, &job->draft, err) != 0)
 		return target_subject(job, err);
 	if (job->shared->remove && !directory && !bpk_draft_seekable(job->draft)) {
-		bpk_fail(err, BPK_FAILED, "is no regular file, but the source is to be removed");
+		bpk_fail(err, BPK_FAILED, "is not a regular file, but the source is to be removed");
 		return target_subject(job, err);
 	}
 	return 0;
@@ -199,13 +202,6 @@ int bpk_job_finish_writer(struct bpk_job *job, struct bpk_err *err)
 	return rc == 0 ? 0 : target_subject(job, err);
 }
 
-const struct stat *bpk_job_like(const struct bpk_job *job)
-{
-	const struct stat *seen = bpk_input_stat(job->in);
-
-	return seen != NULL && S_ISREG(seen->st_mode) && !is_dash(job->in->path) ? seen : NULL;
-}
-
 static int remove_source(struct bpk_job *job, struct bpk_err *err)
 {
 	struct bpk_removal *removal = job->removal;
@@ -215,7 +211,20 @@ static int remove_source(struct bpk_job *job, struct bpk_err *err)
 			       : bpk_remove_source(job->in->path, bpk_input_stat(job->in), err);
 }
 
-int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *err)
+/* Keep the draft, no more public than the input. */
+static int keep_draft(const struct bpk_job *job, struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct stat like = { .st_mode = S_IFREG | 0600,
+			     .st_gid = (gid_t)-1,
+			     .st_mtim.tv_nsec = UTIME_OMIT };
+	bool is_like = bpk_input_like(job->in, &like) || job->is_private;
+
+	if (job->is_private)
+		like.st_mode &= ~(mode_t)0177;
+	return bpk_draft_keep(draft, is_like ? &like : NULL, err);
+}
+
+int bpk_job_keep(struct bpk_job *job, struct bpk_err *err)
 {
 	struct bpk_draft *draft = job->draft;
 
@@ -223,14 +232,14 @@ int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *e
 		return -1;
 	job->draft = NULL;
 	job->piped = bpk_draft_tell(draft);
-	if (bpk_draft_keep(draft, like, err) != 0 ||
+	if (keep_draft(job, draft, err) != 0 ||
 	    bpk_taken_add(job->shared, job->target, job->in->path, err) != 0)
 		return target_subject(job, err);
 	job->seconds = bpk_clock() - job->started;
 	if (!job->shared->remove)
 		return 0;
 	if (job->in->unfinished) {
-		bpk_note(bpk_input_name(job->in->path), "is kept, because of what lies behind it");
+		bpk_note(bpk_input_name(job->in->path), "is kept, because bytes follow its end");
 		return 0;
 	}
 	return remove_source(job, err) == 0 ? 0 : bpk_input_subject(job->in, err);

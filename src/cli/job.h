@@ -1,6 +1,6 @@
 /*
- * What the commands that move data share: opening an input, naming and opening an output, running
- * between the two, and keeping or dropping the result. Every error that comes from here is a whole
+ * The steps that commands share which move data: opening an input, naming and opening an output,
+ * running between the two, and keeping or dropping the result. Every error from here is a whole
  * line that names its file; report it with bpk_report(NULL, err). For the main thread alone.
  */
 #ifndef BPK_CLI_JOB_H
@@ -15,7 +15,7 @@
  */
 int bpk_input_find(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err);
-/* Note, once for each input, that a change is pending there, or that what a writer left is not
+/* Note, once for each input, that a change is pending there, or that a leftover of a writer is not
  * used. */
 void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared);
 
@@ -23,8 +23,8 @@ void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared)
 int bpk_input_start(struct bpk_input *in, const struct bpk_shared *shared, uint64_t chunk_limit,
 		    struct bpk_err *err);
 
-/* Both at once: for an archive; for a file of raw bytes; for an archive or else, where the name
- * promises no archive, a file of raw bytes, with the format bpk_format_raw. */
+/* Find and start an input: an archive; a file of raw bytes; or either, a file whose name promises
+ * no archive being raw bytes with the format bpk_format_raw. */
 int bpk_input_open(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
 		   struct bpk_err *err);
 int bpk_input_open_any(struct bpk_input *in, const char *path, const struct bpk_shared *shared,
@@ -48,11 +48,11 @@ struct bpk_job {
 
 	char *target;        /* path of the result, owned; NULL: no result */
 	bool target_derived; /* its name follows from the source's: then never through a link */
+	bool is_private;     /* the result is for its owner alone */
 	struct bpk_draft *draft;
 	struct bpk_removal *removal; /* of an input that is a directory, with --rm */
-	const struct bpk_format
-		*format; /* of the output; to be set before the draft is opened where
-					    it may be a directory */
+	/* Of the output; set before the draft is opened if the output may be a directory. */
+	const struct bpk_format *format;
 	void *writer;
 
 	bool may_end_early; /* the plan's end is a bound: data that end before it are fine */
@@ -64,32 +64,29 @@ struct bpk_job {
 };
 
 /*
- * Can the options about the output be obeyed for these operands? Fails with BPK_USAGE for several
- * sources into one file, --rm without a file to remove, and what else contradicts itself.
+ * Check that the options for the output can be obeyed for these operands. Fails with BPK_USAGE for
+ * several sources into one file, --rm without a file to remove, and other contradictions.
  */
 int bpk_output_check(const struct bpk_shared *shared, char **operands, size_t count,
 		     struct bpk_err *err);
 
 /*
- * Name the target: standard output, the --output, or, beside the source or in --output-dir, what
- * derive makes of the source's path (for free()). derive fails with a line about the source; NULL
- * where usage leaves nothing to derive.
+ * Name the target: standard output, the --output, or a name that derive makes of the source's path
+ * (for free()), beside the source or in --output-dir. derive fails with a line about the source; it
+ * is NULL if usage leaves nothing to derive.
  */
 int bpk_job_name_target(struct bpk_job *job,
 			char *(*derive)(const struct bpk_job *job, const char *source,
 					struct bpk_err *err),
 			struct bpk_err *err);
 
-/* Fails with BPK_FAILED where target is standard output, that is a terminal, and --force is not
- * given: binary data make a mess there. */
+/* Fails with BPK_FAILED if target is standard output on a terminal, and --force is not given:
+ * binary data would garble it. */
 int bpk_output_check_terminal(const struct bpk_shared *shared, const char *target,
 			      struct bpk_err *err);
 
-/* Fails with BPK_FAILED where the target is the directory that is the input: it would be read while
- * it is being replaced. Files are told apart when the draft is opened. */
-int bpk_job_check_other(const struct bpk_job *job, struct bpk_err *err);
-
-/* Open the draft. Fails with BPK_FAILED where binary data would go to a terminal. */
+/* Open the draft. Fails with BPK_FAILED where binary data would go to a terminal, or into what is
+ * read. */
 int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err);
 
 /* Begin to write format into the draft. */
@@ -98,14 +95,14 @@ int bpk_job_start_writer(struct bpk_job *job, const struct bpk_format *format,
 			 struct bpk_err *err);
 
 /*
- * Is what is planned no more than --max-output allows? An archive that does not say how much it
- * holds is planned to end one byte behind that, which tells that there was more: to be judged when
- * the job has run. Fail with BPK_LIMIT.
+ * Check that the plan is within --max-output. An archive of unknown size is planned to end one byte
+ * behind the limit, which shows that it holds more: judge it when the job has run. Both fail with
+ * BPK_LIMIT.
  */
 int bpk_job_bound(const struct bpk_job *job, struct bpk_plan *plan, struct bpk_err *err);
 int bpk_job_check_bound(const struct bpk_job *job, struct bpk_err *err);
 
-/* How many threads to use. */
+/* The number of threads to use. */
 unsigned bpk_job_threads(const struct bpk_shared *shared);
 
 /* Run flow, whose plan and work are set, between the job's input and output, with a progress bar;
@@ -115,20 +112,16 @@ int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 /* Finish the output: index, header, end marker. */
 int bpk_job_finish_writer(struct bpk_job *job, struct bpk_err *err);
 
-/* Keep the draft under its name, with mode and times like those of a file (NULL: none); then, with
+/* Keep the draft under its name, with the mode and time of the input (bpk_input_like); then, with
  * --rm, remove the source. */
-int bpk_job_keep(struct bpk_job *job, const struct stat *like, struct bpk_err *err);
+int bpk_job_keep(struct bpk_job *job, struct bpk_err *err);
 
-/* State of the source when it was opened; NULL for a pipe or a directory, whose mode and times mean
- * nothing for the result. */
-const struct stat *bpk_job_like(const struct bpk_job *job);
-
-/* Bytes of the output, once it was kept: of the file, or as many as went through a pipe; what the
- * chunks alone take where nobody can tell. */
+/* Bytes of the output, once it was kept: of the file, or as many as went through a pipe; the size
+ * of the chunks alone if that is unknown. */
 uint64_t bpk_job_output_size(const struct bpk_job *job);
 
-/* Older readers stop at a header that does not say how much follows: tell when that will be one,
- * and what avoids it. */
+/* Older readers stop at a header without the size of the data: note that the output has one, and
+ * how to avoid it. */
 void bpk_job_note_unknown_size(const struct bpk_job *job, uint64_t raw_size, const char *advice);
 
 /* For -v: sizes, ratio, time, speed. */

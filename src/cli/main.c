@@ -1,18 +1,28 @@
 /*
  * bpk: packs binary and simulation data into archives of Blosc chunks.
  *
- * A map of the house; calls go down only:
+ * A map of the house; calls go down only. The first comment of each file says what it is for.
  *
- *     cli       argv, stdio, signals, exit: main.c, a file per command, and shared parts
- *               opt.c command.h    options and commands as rows of tables
- *               job.c input.c      opening, naming, running, keeping
- *               report.c signal.c  errors, exit status, the end by a signal
- *     archive   an open archive: its arrays, append, overwrite, truncate, follow, join
- *     flow      reads parcels, works on them on many threads, hands them on in order
- *     choose    how to pack: recipes tried on samples, inputs cut along their arrays
- *     format    containers over chunks: raw files, bare chunks, Bloscpack
- *     io chunk checksum    places and bytes; one Blosc chunk; digests
- *     base      errors, buffers, cursors, JSON, the machine
+ *     cli                argv, stdio, signals, exit: main.c, a file per command, and shared parts
+ *                        opt.c command.h    options and commands as rows of tables
+ *                        job.c input.c      opening, naming, running, keeping
+ *                        report.c signal.c  errors, exit status, the end by a signal
+ *     archive            an open archive: its arrays, append, overwrite, truncate, follow, join
+ *     flow               reads parcels, works on them on many threads, hands them on in order
+ *     choose             how to pack: recipes tried on samples, inputs cut along their arrays
+ *     format             the table of containers; raw files, lone chunks, concatenated archives
+ *     format/bloscpack   Bloscpack files
+ *     format/chunkdir    chunked directories, over Bloscpack files
+ *     format/frame       Blosc2 frames, contiguous and sparse, and their arrays
+ *     layout             arrays inside raw bytes: GSD, DCD, NumPy and others
+ *     io                 places, sources, drafts; files and directories changed as a whole; tar
+ *     chunk              one Blosc chunk: headers, encoding, decoding, prediction
+ *     chunk/codec        the codecs of its blocks
+ *     chunk/filter       shuffle and its kin: the portable kernels, and the choice of others
+ *     chunk/filter/arm   vector kernels
+ *     chunk/filter/x86   vector kernels
+ *     checksum           digests by name
+ *     base               errors, buffers, cursors, JSON, the machine
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* User metadata from files and KEY=VALUE pairs. pack and meta call it. */
 #include "cli/metadata.h"
 
 #include <stdlib.h>

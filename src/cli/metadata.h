@@ -10,8 +10,8 @@
 int bpk_metadata_set(struct bpk_buf *text, const char *pair, struct bpk_err *err);
 
 /*
- * The JSON text in file (NULL: none, "-": standard input) with the KEY=VALUE pairs set in it, into
- * text; left empty when there is neither. Errors name the file or the option.
+ * Read the JSON text in file (NULL: no file, "-": standard input), set the KEY=VALUE pairs in it,
+ * and store it in text, which stays empty if neither is given. Errors name the file or the option.
  */
 int bpk_metadata_gather(const char *file, const struct bpk_opt_list *pairs, struct bpk_buf *text,
 			struct bpk_err *err);

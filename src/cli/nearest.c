@@ -1,3 +1,5 @@
+/* The nearest known word for a misspelt one, for messages about options, commands, arrays and
+ * keys. */
 #include "cli/nearest.h"
 
 #include <stdint.h>

@@ -1,3 +1,5 @@
+/* Parses options with getopt_long by the rows of a command, and the environment by the same rows.
+ * main.c calls it for every command. */
 #include "cli/opt.h"
 
 #include <assert.h>
@@ -179,7 +181,7 @@ static int set_slack(const struct bpk_opt *opt, const char *text, struct bpk_sla
 	if (size == 0 || text[size - 1] != '%')
 		return bpk_parse_size(text, 0, opt->max, &slack->bytes, err);
 	if (size > sizeof number)
-		return bpk_fail(err, BPK_USAGE, "'%s' is no number of percent", text);
+		return bpk_fail(err, BPK_USAGE, "'%s' is not a percentage", text);
 	snprintf(number, sizeof number, "%.*s", (int)(size - 1), text);
 	if (bpk_parse_u64(number, 0, MAX_PERCENT, &percent, err) != 0)
 		return -1;

@@ -10,7 +10,7 @@
 /* The kind of an option's argument, and the C type at its offset. */
 enum bpk_opt_type {
 	OPT_FLAG,         /* bool, set */
-	OPT_UNFLAG,       /* bool, cleared: the other way of a flag */
+	OPT_UNFLAG,       /* bool, cleared: the opposite of a flag */
 	OPT_COUNT,        /* unsigned, one more each time */
 	OPT_U64,          /* uint64_t from min to max */
 	OPT_SIZE,         /* uint64_t in bytes from min to max; K M G T, and "max" */
@@ -29,13 +29,13 @@ enum bpk_opt_type {
 	OPT_OFFSET,       /* struct bpk_opt_offset */
 	OPT_SHAPE,        /* struct bpk_opt_shape */
 	OPT_SLICE,        /* struct bpk_opt_slice */
-	OPT_TEXT,         /* const char *, whatever the command makes of it */
+	OPT_TEXT,         /* const char *, any text */
 	OPT_FILE,         /* const char *, a path */
 	OPT_DIRECTORY,    /* const char *, a path */
 	OPT_LIST,         /* struct bpk_opt_list, one more text each time */
 };
 
-/* Under which title an option stands, in this order. */
+/* The title under which an option stands, in this order. */
 enum bpk_opt_group {
 	GROUP_WORK,   /* the work of the command */
 	GROUP_OUTPUT, /* where the result goes */
@@ -85,7 +85,7 @@ struct bpk_opt_slice {
 	bool given;
 	size_t count; /* of the dimensions named */
 	bool has_ellipsis;
-	size_t before_ellipsis; /* how many of them stand before it */
+	size_t before_ellipsis; /* the number of sides before it */
 	struct bpk_opt_slice_side sides[BPK_ARRAY_MAX_DIMENSIONS];
 };
 
@@ -100,7 +100,7 @@ struct bpk_opt {
 	const char *name; /* the long name, or NULL */
 	enum bpk_opt_type type;
 	size_t offset;       /* of its value in the command's arguments */
-	const char *metavar; /* "SIZE"; NULL when it takes no argument */
+	const char *metavar; /* "SIZE"; NULL if it takes no argument */
 	const char *help;    /* one line: lower case, no full stop */
 	const char *more;    /* whole sentences for the manual alone, or NULL */
 	enum bpk_opt_group group;
@@ -117,8 +117,9 @@ const char *bpk_opt_group_title(enum bpk_opt_group group);
 bool bpk_opt_takes_argument(const struct bpk_opt *opt);
 
 /*
- * Word number index of those an option's argument may be ("zstd", "auto"), NULL behind the last; a
- * type without words has none. Taken from the tables of codecs, filters, checksums and formats.
+ * Word number index of the words that an option's argument may be ("zstd", "auto"); NULL behind the
+ * last, and for a type without words. The words come from the tables of codecs, filters, checksums
+ * and formats.
  */
 const char *bpk_opt_word(const struct bpk_opt *opt, size_t index);
 
@@ -153,9 +154,9 @@ int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err 
 int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err *err);
 
 /*
- * Where a range lies in total items: as Python slices, a side that leaves the data stops at its
- * end, and a range that ends before it starts is empty. total may be BPK_UNKNOWN: then a negative
- * side fails with BPK_FAILED, and an end left out stays BPK_UNKNOWN.
+ * The place of a range in total items: as in Python, a side that leaves the data stops at its end,
+ * and a range that ends before it starts is empty. total may be BPK_UNKNOWN: then a negative side
+ * fails with BPK_FAILED, and an end left out stays BPK_UNKNOWN.
  */
 int bpk_range_resolve(const struct bpk_opt_range *range, uint64_t total, uint64_t *start,
 		      uint64_t *end, struct bpk_err *err);

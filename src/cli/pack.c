@@ -215,7 +215,8 @@ static int check_as_array(const struct bpk_pack *pack, struct bpk_err *err)
 							       : NULL;
 
 	if (other != NULL)
-		return bpk_fail(err, BPK_USAGE, "only one of --as-array and %s makes sense", other);
+		return bpk_fail(err, BPK_USAGE, "only one of --as-array and %s can be given",
+				other);
 	return check_metadata(pack, "--as-array", err);
 }
 
@@ -278,7 +279,7 @@ static int check_predict(const struct bpk_pack *pack, struct bpk_err *err)
 				"format %s cannot say that numbers were predicted, use %s",
 				pack->format->name, predicting_formats(use));
 	if (other != NULL)
-		return bpk_fail(err, BPK_USAGE, "only one of --predict and %s makes sense", other);
+		return bpk_fail(err, BPK_USAGE, "only one of --predict and %s can be given", other);
 	return args->encoding.filter.given
 		       ? bpk_prediction_check_pipeline(&args->encoding.filter.pipeline, err)
 		       : 0;

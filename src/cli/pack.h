@@ -1,6 +1,6 @@
 /*
- * Packing, from its options to an archive: pack.c knows the command line, pack_work.c does what it
- * asks for. One thread.
+ * Packing, from its options to an archive: pack.c reads the command line, pack_work.c does the
+ * work. One thread.
  */
 #ifndef BPK_CLI_PACK_H
 #define BPK_CLI_PACK_H
@@ -33,35 +33,35 @@ struct bpk_pack {
 	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
 	struct bpk_job job;
 	struct bpk_choice choice;
-	struct bpk_cuts cuts;               /* empty: all chunks are as choice says */
+	struct bpk_cuts cuts;               /* empty: choice holds for all chunks */
 	struct bpk_predictions predictions; /* empty without --predict */
-	struct bpk_division division;       /* of the array, where the format has such */
+	struct bpk_division division;       /* of the array, if the format divides arrays */
 	bool divided;
 	struct bpk_plan plan;
 };
 
-/* Does the format tell of an array in the metadata alone? */
+/* True if the format records an array only in the metadata. */
 bool bpk_pack_array_in_metadata(const struct bpk_format *format);
 
-/* Can the filters asked for be obeyed for items of the dtype, as far as anyone says what these are?
- * Fails with BPK_USAGE. */
+/* Check that the filters can be obeyed for items of the dtype, if it is known. Fails with
+ * BPK_USAGE. */
 int bpk_pack_check_type(const struct bpk_pack *pack, struct bpk_err *err);
 
 /*
  * With --as-array: take dtype and array from the head of the input, an .npy file, and let the
- * input's reader bring what follows it. Errors name the input.
+ * input's reader continue behind it. Errors name the input.
  */
 int bpk_pack_take_head(struct bpk_pack *pack, struct bpk_err *err);
 
-/* What is to be told of the array, where there is no other place for it. Its size tells that of
- * the input where nobody else does. Errors name the input. */
+/* Record the array in the metadata if the format has no other place for it. Its size is that of the
+ * input if nothing else gives it. Errors name the input. */
 int bpk_pack_describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err);
 
 /* The source to pack: the input, or its part. */
 struct bpk_source *bpk_pack_source(const struct bpk_pack *pack);
 
-/* Pack what path names, "-" standard input; arg is a struct bpk_pack whose args, format, dtype and
- * metadata are set. Failures are reported. */
+/* Pack the file at path, "-" is standard input; arg is a struct bpk_pack whose args, format, dtype
+ * and metadata are set. Failures are reported. */
 void bpk_pack_one(void *arg, const char *path);
 
 #endif

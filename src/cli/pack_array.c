@@ -74,8 +74,8 @@ static int check_head(const struct bpk_pack *pack, size_t head_size, struct bpk_
 		rc = ours.size == theirs.size && memcmp(ours.data, theirs.data, ours.size) == 0
 			     ? 0
 			     : bpk_fail(err, BPK_FAILED,
-					"has a head that unpack would write otherwise, so --rm "
-					"would not leave what there was");
+					"has a head that unpack would write differently, so --rm "
+					"would lose it");
 	bpk_buf_clear(&ours);
 	return rc;
 }
@@ -92,8 +92,8 @@ static int check_body(struct bpk_source *body, struct bpk_err *err)
 	    memcmp(first.data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) != 0)
 		return 0;
 	return bpk_fail(err, BPK_UNSUPPORTED,
-			"is an .npy file of an .npy file's bytes, which --as-array cannot tell "
-			"apart");
+			"is an .npy file whose data are another .npy file, which --as-array cannot "
+			"restore");
 }
 
 static int take_head(struct bpk_pack *pack, struct bpk_err *err)

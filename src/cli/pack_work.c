@@ -245,7 +245,7 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 				  "--stream-size SIZE avoids that");
 	if (pack_into_draft(pack, err) != 0)
 		return -1;
-	if (bpk_job_keep(&pack->job, bpk_job_like(&pack->job), err) != 0)
+	if (bpk_job_keep(&pack->job, err) != 0)
 		return -1;
 	bpk_taken_release(pack->job.shared);
 	tell_result(pack, bpk_job_output_size(&pack->job));

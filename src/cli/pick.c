@@ -25,7 +25,7 @@ int bpk_pick_check(const struct bpk_pick *pick, const char *other, struct bpk_er
 		return bpk_fail(err, BPK_USAGE, "%s needs --name",
 				pick->frames.given ? "--frames" : "--no-defaults");
 	if (pick->name != NULL && other != NULL)
-		return bpk_fail(err, BPK_USAGE, "only one of --name and %s makes sense", other);
+		return bpk_fail(err, BPK_USAGE, "only one of --name and %s can be given", other);
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static int resolve_frames(struct picking *p, struct bpk_err *err)
 		return 0;
 	}
 	if (nframes == BPK_UNKNOWN)
-		return bpk_fail(err, BPK_FAILED, "knows no frames");
+		return bpk_fail(err, BPK_FAILED, "has no frames");
 	return bpk_range_resolve(&p->pick->frames, nframes, &p->start, &p->stop, err);
 }
 
@@ -216,7 +216,7 @@ int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, s
 		rc = bpk_layout_get(content->layout, 0, item, err) == 0 ? check_item(item, err)
 									: -1;
 	else if (narrays == 0)
-		rc = fail_unseen(content, "is no array, --slice makes no sense", err);
+		rc = fail_unseen(content, "is not an array, so it has no slices", err);
 	else
 		rc = bpk_fail(err, BPK_FAILED,
 			      "holds %" PRIu64 " arrays, --slice needs the --name of one", narrays);

@@ -1,3 +1,4 @@
+/* The progress bar on standard error, drawn only on a terminal. Jobs and archives report to it. */
 #include "cli/progress.h"
 
 #include <inttypes.h>
@@ -74,10 +75,11 @@ void bpk_progress_update(void *arg, uint64_t raw_done, uint64_t packed_done)
 	struct bpk_err name = { 0 };
 	double time = bpk_clock();
 	char facts[160], line[MAX_COLUMNS + 1];
-	size_t width = columns();
+	size_t width;
 
 	if (!progress->enabled || time < progress->next)
 		return;
+	width = columns();
 	progress->next = time + DRAW_EVERY;
 	describe(progress, time - progress->started, raw_done, packed_done, facts, sizeof facts);
 	bpk_printable(progress->name, &name);

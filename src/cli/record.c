@@ -1,3 +1,4 @@
+/* Writes results as JSON Lines. All commands with --json call it, member by member. */
 #include "cli/record.h"
 
 #include <inttypes.h>

@@ -48,8 +48,9 @@ static const struct bpk_opt opt_use_journal = {
 	.offset = ARG(use_journal),
 	.help = "the same with a journal that was made for another file",
 	.more = "For a copy, or a restored backup, of an archive with its journal or list: only "
-		"device, inode and time of birth may differ, and the owner may be the user. A "
-		"journal of a user other than this user and FILE's owner is never used.",
+		"device, inode and time of birth may differ, and the owner may be the user; of the "
+		"files that a list names the new sizes must fit. A journal of a user other than "
+		"this user and FILE's owner is never used.",
 };
 
 static const struct bpk_opt opt_drop_journal = {
@@ -98,7 +99,7 @@ static void tell(const struct repair_args *args, const struct bpk_input *in, con
 		bpk_note(bpk_input_name(in->path), "from %llu to %llu bytes",
 			 (unsigned long long)result->before, (unsigned long long)result->after);
 	else if (shared->verbose)
-		bpk_note(bpk_input_name(in->path), "has no holes, left as it is");
+		bpk_note(bpk_input_name(in->path), "has no holes, nothing to do");
 	if (!shared->json)
 		return;
 	bpk_record_begin("repair", in->path);
@@ -117,6 +118,14 @@ static int check_single(const struct bpk_input *in, struct bpk_err *err)
 	bpk_fail(err, BPK_FAILED,
 		 "holds %llu archives that follow each other; bpk convert makes one of them",
 		 (unsigned long long)in->info->members);
+	return bpk_input_subject(in, err);
+}
+
+static int check_whole(const struct bpk_input *in, struct bpk_err *err)
+{
+	if (in->info->damage == NULL)
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "%s", in->info->damage);
 	return bpk_input_subject(in, err);
 }
 
@@ -152,7 +161,7 @@ static int repack(const struct repair_args *args, struct bpk_input *in, struct b
 		return bpk_fail(err, BPK_USAGE,
 				"standard input cannot be changed, use --output or name a FILE");
 	if (in->place.is_member) {
-		bpk_fail(err, BPK_FAILED, "lies in a tar, where nothing can be changed");
+		bpk_fail(err, BPK_FAILED, "is a member of a tar, and these cannot be changed");
 		return bpk_input_subject(in, err);
 	}
 	bpk_signals_start();
@@ -177,7 +186,7 @@ static int carry_over(struct bpk_job *job, struct bpk_err *err)
 	if (bpk_job_start_writer(job, job->format, &info, &options, err) != 0 ||
 	    bpk_job_run(job, &flow, err) != 0 || bpk_job_finish_writer(job, err) != 0)
 		return -1;
-	return bpk_job_keep(job, bpk_job_like(job), err);
+	return bpk_job_keep(job, err);
 }
 
 static int repack_to_output(const struct repair_args *args, struct bpk_input *in,
@@ -191,9 +200,9 @@ static int repack_to_output(const struct repair_args *args, struct bpk_input *in
 	if (rc == 0)
 		rc = check_single(in, err);
 	if (rc == 0)
-		rc = bpk_job_name_target(&job, NULL, err);
+		rc = check_whole(in, err);
 	if (rc == 0)
-		rc = bpk_job_check_other(&job, err);
+		rc = bpk_job_name_target(&job, NULL, err);
 	if (rc == 0)
 		rc = bpk_job_open_draft(&job, err);
 	if (rc == 0)
@@ -254,7 +263,7 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 	if (ways > 1)
 		return bpk_fail(err, BPK_USAGE,
 				"only one of --repack, --reseal, --in-place, --use-journal and"
-				" --drop-journal makes sense");
+				" --drop-journal can be given");
 	if (!args->repack && args->edit.encoding.shared.output != NULL)
 		return bpk_fail(err, BPK_USAGE, "--output goes with --repack alone");
 	if (count == 0 && args->edit.encoding.shared.output == NULL)

@@ -1,3 +1,5 @@
+/* Messages on standard error, and the exit status of the process. All commands report through this
+ * file, so a line has one form and a status one table. */
 #include "cli/report.h"
 
 #include <errno.h>

@@ -9,9 +9,9 @@
 /* A row of the table from kind of error to exit status, which the manual prints as EXIT STATUS. */
 struct bpk_exit {
 	int status;
-	unsigned rank;  /* over several files the highest wins; from BPK_RANK_END on it ends at once
-			 */
-	unsigned kinds; /* bit 1 << kind for every enum bpk_kind that ends so */
+	/* Over several files the highest wins; from BPK_RANK_END on the process ends at once. */
+	unsigned rank;
+	unsigned kinds;      /* bit 1 << kind for every enum bpk_kind that has this status */
 	const char *meaning; /* for the manual */
 };
 
@@ -22,9 +22,9 @@ extern const struct bpk_exit bpk_exits[];
 
 /*
  * Print "bpk: SUBJECT: line" on standard error and remember the status. subject is a path as the
- * user gave it (bpk_input_name tells what "-" is), NULL for none. Wrong usage and a broken promise
- * (BPK_BUG) end the process at once. So does BPK_PIPE, silently, by SIGPIPE, once all drafts are
- * dropped; where the parent had SIGPIPE ignored it is an error like others.
+ * user gave it (bpk_input_name translates "-"), or NULL. Wrong usage and a broken promise (BPK_BUG)
+ * end the process at once. So does BPK_PIPE, silently, by SIGPIPE, once all drafts are dropped; if
+ * the parent ignored SIGPIPE it is an error like others.
  */
 void bpk_report(const char *subject, const struct bpk_err *err);
 

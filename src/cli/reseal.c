@@ -1,6 +1,6 @@
 /*
- * repair --reseal: digests made anew after another program changed an archive. What of it still
- * has its digest, or unpacks, is sealed; anything else is damage, and the archive stays as it is.
+ * repair --reseal: new digests after another program changed an archive. Chunks that still match
+ * their digest, or unpack, are sealed; anything else is damage, and the archive stays unchanged.
  */
 #include "cli/reseal.h"
 
@@ -8,7 +8,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 
-/* *resealed: there was something to be sealed, and it is committed. */
+/* *resealed: digests were missing, and new ones are committed. */
 static int reseal(struct bpk_archive *archive, bool *resealed, struct bpk_err *err)
 {
 	const struct bpk_editor_ops *ops = archive->format->editor;
@@ -26,8 +26,8 @@ static void tell(const struct bpk_edit_args *args, const char *path, bool reseal
 
 	if (shared->verbose)
 		bpk_note(path, "%s",
-			 resealed ? "digests were written anew"
-				  : "no other program changed what bpk sealed, left as it is");
+			 resealed ? "new digests were written"
+				  : "no other program changed it, its digests stay");
 	if (!shared->json)
 		return;
 	bpk_record_begin("repair", path);

@@ -1,6 +1,6 @@
 /*
- * repair: what an interrupted change left beside archives is told of, settled, or removed by the
- * user's word.
+ * repair: the leftovers of an interrupted change beside archives are reported, settled, or removed
+ * with --drop-journal.
  */
 #include "cli/settle.h"
 
@@ -36,7 +36,7 @@ static void tell(const struct bpk_edit_args *args, const char *path, const char 
 
 /* ---- looking ---- */
 
-/* Is it something that bpk changes? */
+/* Fails unless it is something that bpk changes. */
 static int check_known(const struct bpk_input *in, struct bpk_err *err)
 {
 	bool is_gsd = false;
@@ -66,9 +66,9 @@ static int look(const struct bpk_edit_args *args, struct bpk_input *in, struct b
 
 	if (remark != NULL) {
 		tell(args, in->path, "unused", "has a journal that is not used");
-		bpk_fail(err, BPK_FAILED,
-			 "%s; --use-journal settles it where it is yours and this is a copy of what"
-			 " it was made for, --drop-journal removes it",
+		bpk_fail(err, bpk_place_is_torn(&in->place) ? BPK_CORRUPT : BPK_FAILED,
+			 "%s; --use-journal settles it if this is a copy of your file for which it"
+			 " was made, --drop-journal removes it",
 			 remark);
 		return bpk_input_subject(in, err);
 	}
@@ -126,7 +126,7 @@ static int settle(const struct bpk_edit_args *args, struct bpk_input *in, bool a
 		    (look_behind(args, in, &behind) != 0 && behind.kind == BPK_REPAIRABLE);
 
 	if (in->place.is_member) {
-		bpk_fail(err, BPK_FAILED, "lies in a tar, where nothing can be changed");
+		bpk_fail(err, BPK_FAILED, "is a member of a tar, and these cannot be changed");
 		return bpk_input_subject(in, err);
 	}
 	if (check_known(in, err) != 0)
@@ -150,7 +150,7 @@ static int drop(const struct bpk_edit_args *args, const char *path, struct bpk_e
 	if (bpk_journal_drop(path, &options, &dropped, err) != 0)
 		return bpk_err_subject(err, "%s", path);
 	tell(args, path, dropped ? "dropped" : "none",
-	     dropped ? "the journal is removed; bpk verify tells whether the archive is whole"
+	     dropped ? "the journal is removed; bpk verify shows whether the archive is intact"
 		     : "has no journal");
 	return 0;
 }

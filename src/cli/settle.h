@@ -11,8 +11,8 @@ enum bpk_settling {
 	BPK_SETTLE_DROP,  /* remove the journal or list, and leave the archive as it lies */
 };
 
-/* Do so for the archive or raw GSD file at path, and report what fails, what is pending and what is
- * not used. */
+/* Do so for the archive or raw GSD file at path, and report failures, pending changes and unused
+ * journals. */
 void bpk_settle(const struct bpk_edit_args *args, const char *path, enum bpk_settling how);
 
 #endif

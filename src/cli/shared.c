@@ -100,9 +100,10 @@ const struct bpk_opt bpk_opt_memory_limit = {
 		"parts of an archive and tables of arrays kept to look inside it. Work over the "
 		"limit is refused with status 1 before the memory is allocated. 0 is no limit. "
 		"The default is half of the memory of the machine or the control group. Without "
-		"this option the size of the archive sets a second limit: a block that must be "
-		"unpacked at once may take 32 MiB or 1024 times the archive, and looking inside "
-		"is bounded likewise. Packing is not refused then.",
+		"this option the size of the archive sets a second limit: a block, or a chunk with "
+		"a prediction or blocks of many sizes, that must be unpacked at once may take 32 "
+		"MiB or 1024 times the archive, and looking inside is bounded likewise. Packing "
+		"is not refused then.",
 	.group = GROUP_RUN,
 	.environment = "BPK_MEMORY_LIMIT",
 	.max = INT64_MAX,

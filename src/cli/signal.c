@@ -1,3 +1,5 @@
+/* The thread that waits for signals, and the end of the process by one. Every command that
+ * writes starts it. */
 #include "cli/signal.h"
 
 #include <pthread.h>

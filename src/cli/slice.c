@@ -1,3 +1,4 @@
+/* Slices as users write them, parsed and resolved against an array. Options and cat call it. */
 #include "cli/slice.h"
 
 /* ---- As users write it ---- */
@@ -10,8 +11,8 @@ static int parse_index(const char *text, struct bpk_opt_slice_side *side, struct
 	struct bpk_opt_offset offset;
 
 	if (bpk_parse_offset(text, &offset, err) != 0)
-		return bpk_fail(err, BPK_USAGE, "'%s' is no part of a dimension, expected A:B or N",
-				text);
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is not a part of a dimension, expected A:B or N", text);
 	side->is_index = true;
 	side->range = (struct bpk_opt_range){
 		.given = true,
@@ -50,7 +51,7 @@ int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err 
 
 		if (length >= sizeof side)
 			return bpk_fail(err, BPK_USAGE,
-					"'%.*s' is no part of a dimension, expected A:B or N",
+					"'%.*s' is not a part of a dimension, expected A:B or N",
 					SIDE_TEXT, text);
 		memcpy(side, text, length);
 		side[length] = '\0';

@@ -16,7 +16,8 @@
 struct node {
 	dev_t device;
 	ino_t inode;
-	size_t place;       /* behind the last such operand; 0: no operand */
+	size_t place;       /* behind the last operand lost with it; 0: no operand */
+	size_t itself;      /* behind the last operand that it is; 0: no operand */
 	const char *result; /* the operand whose result it is, or NULL. Borrowed */
 };
 
@@ -60,8 +61,8 @@ static bool can_be_lost(const struct stat *found)
 	return S_ISREG(found->st_mode) || S_ISDIR(found->st_mode) || S_ISLNK(found->st_mode);
 }
 
-static int add_operand(struct bpk_taken *taken, const struct stat *found, size_t number,
-		       struct bpk_err *err)
+static int add_operand(struct bpk_taken *taken, const struct stat *found, bool is_holder,
+		       size_t number, struct bpk_err *err)
 {
 	struct node *node;
 
@@ -71,6 +72,8 @@ static int add_operand(struct bpk_taken *taken, const struct stat *found, size_t
 	if (node == NULL)
 		return -1;
 	node->place = number + 1;
+	if (!is_holder)
+		node->itself = number + 1;
 	return 0;
 }
 
@@ -81,7 +84,7 @@ static int add_streams(struct bpk_taken *taken, const char *path, size_t number,
 	struct stat found;
 	struct node *node;
 
-	if (fstat(STDIN_FILENO, &found) == 0 && add_operand(taken, &found, number, err) != 0)
+	if (fstat(STDIN_FILENO, &found) == 0 && add_operand(taken, &found, false, number, err) != 0)
 		return -1;
 	if (fstat(STDOUT_FILENO, &found) != 0 || !can_be_lost(&found))
 		return 0;
@@ -92,8 +95,44 @@ static int add_streams(struct bpk_taken *taken, const char *path, size_t number,
 	return 0;
 }
 
-/* An operand is lost with the folders, or the tar, that path names in front of a separator. Names
- * may hold colons, so each cut is tried. */
+/* An operand being added, for add_folder. */
+struct adding {
+	struct bpk_taken *taken;
+	size_t number;
+	struct bpk_err *err;
+	int rc;
+};
+
+static bool add_folder(void *arg, const struct stat *folder)
+{
+	struct adding *a = arg;
+
+	a->rc = add_operand(a->taken, folder, true, a->number, a->err);
+	return a->rc != 0;
+}
+
+/* A file, as itself and as the target of a link, and the folders that either lies in. */
+static int add_file(struct bpk_taken *taken, const char *path, size_t number, struct bpk_err *err)
+{
+	struct adding a = { .taken = taken, .number = number, .err = err };
+	struct stat found;
+	bool is_link;
+
+	if (lstat(path, &found) != 0)
+		return 0;
+	if (add_operand(taken, &found, false, number, err) != 0)
+		return -1;
+	is_link = S_ISLNK(found.st_mode);
+	if (is_link && stat(path, &found) == 0 &&
+	    add_operand(taken, &found, false, number, err) != 0)
+		return -1;
+	if (!bpk_path_lies_in(path, false, add_folder, &a) && is_link)
+		bpk_path_lies_in(path, true, add_folder, &a);
+	return a.rc;
+}
+
+/* What path names in front of a separator: links to folders, or a tar. Names may hold colons, so
+ * each cut is tried. */
 static int add_holders(struct bpk_taken *taken, const char *path, char separator, size_t number,
 		       struct bpk_err *err)
 {
@@ -104,16 +143,17 @@ static int add_holders(struct bpk_taken *taken, const char *path, char separator
 	for (char *cut = holder == NULL ? NULL : strchr(holder, separator); rc == 0 && cut != NULL;
 	     cut = strchr(cut + 1, separator)) {
 		*cut = '\0';
-		if (stat(holder, &found) == 0)
-			rc = add_operand(taken, &found, number, err);
+		if (lstat(holder, &found) == 0 && separator == ':')
+			rc = add_file(taken, holder, number, err);
+		else if (lstat(holder, &found) == 0 && S_ISLNK(found.st_mode))
+			rc = add_operand(taken, &found, true, number, err);
 		*cut = separator;
 	}
 	free(holder);
 	return rc;
 }
 
-/* A link counts as itself and as its target. An operand that is missing is reported when it
- * is opened. */
+/* An operand that is missing is reported when it is opened. */
 static int add_path(struct bpk_taken *taken, const char *path, size_t number, struct bpk_err *err)
 {
 	struct stat found;
@@ -124,34 +164,51 @@ static int add_path(struct bpk_taken *taken, const char *path, size_t number, st
 		return -1;
 	if (lstat(path, &found) != 0)
 		return add_holders(taken, path, ':', number, err);
-	if (add_operand(taken, &found, number, err) != 0)
-		return -1;
-	if (!S_ISLNK(found.st_mode) || stat(path, &found) != 0)
-		return 0;
-	return add_operand(taken, &found, number, err);
+	return add_file(taken, path, number, err);
 }
 
 /* ---- results ---- */
 
+static struct node *find(const struct bpk_taken *taken, const struct stat *found)
+{
+	const struct node wanted = { .device = found->st_dev, .inode = found->st_ino };
+	struct node **seen = tfind(&wanted, &taken->tree, compare);
+
+	return seen == NULL ? NULL : *seen;
+}
+
+/* True for the place of an operand, not the current one, that has no whole result yet. */
+static bool is_to_come(const struct bpk_taken *taken, size_t place)
+{
+	return place > 0 && place != taken->current + 1 && !taken->is_done[place - 1];
+}
+
+static bool is_operand(void *arg, const struct stat *folder)
+{
+	const struct bpk_taken *taken = arg;
+	const struct node *node = find(taken, folder);
+
+	return node != NULL && is_to_come(taken, node->itself);
+}
+
 int bpk_taken_check(const struct bpk_shared *shared, const char *target, struct bpk_err *err)
 {
-	const struct bpk_taken *taken = shared->taken;
+	struct bpk_taken *taken = shared->taken;
 	bool is_stream = strcmp(target, "-") == 0;
-	struct node **seen, wanted;
+	const struct node *node;
 	struct stat found;
 
-	if (taken == NULL ||
-	    (is_stream ? fstat(STDOUT_FILENO, &found) : lstat(target, &found)) != 0)
-		return 0; /* the draft reports other errors */
-	wanted = (struct node){ .device = found.st_dev, .inode = found.st_ino };
-	seen = tfind(&wanted, &taken->tree, compare);
-	if (seen == NULL)
+	if (taken == NULL)
 		return 0;
-	if (!is_stream && (*seen)->result != NULL)
+	if (!is_stream && bpk_path_lies_in(target, false, is_operand, taken))
+		return bpk_fail(err, BPK_FAILED, "lies in an operand of this command");
+	if ((is_stream ? fstat(STDOUT_FILENO, &found) : lstat(target, &found)) != 0)
+		return 0; /* the draft reports other errors */
+	node = find(taken, &found);
+	if (node != NULL && !is_stream && node->result != NULL)
 		return bpk_fail(err, BPK_FAILED, "is the result of %s already",
-				bpk_input_name((*seen)->result));
-	if ((*seen)->place == 0 || (*seen)->place == taken->current + 1 ||
-	    taken->is_done[(*seen)->place - 1])
+				bpk_input_name(node->result));
+	if (node == NULL || !is_to_come(taken, node->place))
 		return 0;
 	return bpk_fail(err, BPK_FAILED, "is an operand of this command, or holds one");
 }
@@ -165,7 +222,7 @@ int bpk_taken_add(const struct bpk_shared *shared, const char *target, const cha
 	if (shared->taken == NULL || strcmp(target, "-") == 0)
 		return 0;
 	if (lstat(target, &found) != 0)
-		return bpk_fail_errno(err, errno, "cannot be looked at");
+		return bpk_fail_errno(err, errno, "cannot stat");
 	node = node_of(shared->taken, &found, err);
 	if (node == NULL)
 		return -1;

@@ -19,8 +19,8 @@ void bpk_each_result(struct bpk_shared *shared, char **operands, size_t count,
 /*
  * May the current operand's result be written to target, which need not be there? "-": standard
  * output, which takes any number of results. Fails with BPK_FAILED: it is a result of this command,
- * or one of its operands, the current one excepted; the line does not name target. All three
- * functions do nothing where shared has no taken.
+ * or one of its operands, or lies in one, the current one excepted; the line does not name target.
+ * All three functions do nothing where shared has no taken.
  */
 int bpk_taken_check(const struct bpk_shared *shared, const char *target, struct bpk_err *err);
 

@@ -113,7 +113,7 @@ static const struct bpk_tar_args defaults = { .date = BPK_UNKNOWN };
 static int check_reading(const struct bpk_tar_args *args, size_t count, struct bpk_err *err)
 {
 	if (args->list && args->extract)
-		return bpk_fail(err, BPK_USAGE, "only one of --list and --extract makes sense");
+		return bpk_fail(err, BPK_USAGE, "only one of --list and --extract can be given");
 	if (args->shared.output != NULL || args->raw)
 		return bpk_fail(err, BPK_USAGE, "--output and --raw are for writing a tar");
 	if (args->list && args->directory != NULL)
@@ -132,7 +132,7 @@ static int check_writing(const struct bpk_tar_args *args, char **operands, size_
 	if (args->directory != NULL)
 		return bpk_fail(err, BPK_USAGE, "--directory is for --extract");
 	if (args->file != NULL && args->shared.output != NULL)
-		return bpk_fail(err, BPK_USAGE, "only one of --file and --output makes sense");
+		return bpk_fail(err, BPK_USAGE, "only one of --file and --output can be given");
 	if (args->shared.json && strcmp(tar, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"--json needs standard output for itself, name a file with "

@@ -17,6 +17,14 @@ int bpk_tar_subject(const struct bpk_tar_storing *s, struct bpk_err *err)
 	return bpk_err_subject(err, "%s", bpk_output_name(s->tar));
 }
 
+void bpk_tar_count_like(struct bpk_tar_storing *s, const struct bpk_input *in)
+{
+	struct stat like;
+
+	if (bpk_input_like(in, &like))
+		bpk_stat_narrow(&s->like, &like);
+}
+
 /* ---- the datasets ---- */
 
 static int name_dataset(const struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
@@ -33,43 +41,37 @@ static int name_dataset(const struct bpk_tar_storing *s, struct bpk_tar_dataset 
 	return 0;
 }
 
-/* A member is as its tar is; a directory of members has no mode or time of its own. */
 static int look_at(struct bpk_tar_dataset *dataset, const struct bpk_input *in, struct bpk_err *err)
 {
-	static const struct stat folder = { .st_mode = S_IFDIR | 0755 };
-
-	if (in->place.source != NULL) {
-		dataset->stat = *bpk_source_stat(in->place.source);
-		if (bpk_source_seekable(in->place.source))
-			return 0;
-		bpk_fail(err, BPK_FAILED, "is a pipe, which does not say how much it brings");
-		return bpk_input_subject(in, err);
-	}
-	dataset->stat = folder;
-	if (in->place.is_member || stat(in->path, &dataset->stat) == 0)
+	dataset->stat = *bpk_input_stat(in);
+	if (in->place.is_directory || bpk_source_seekable(in->place.source))
 		return 0;
-	if (bpk_is_missing(errno))
-		bpk_fail(err, BPK_FAILED, "is not there any more");
-	else
-		bpk_fail_errno(err, errno, "cannot be looked at");
+	bpk_fail(err, BPK_FAILED, "is a pipe, which does not say how much it brings");
 	return bpk_input_subject(in, err);
+}
+
+int bpk_tar_input(const struct bpk_tar_storing *s, struct bpk_input *in,
+		  struct bpk_tar_dataset *dataset, struct bpk_err *err)
+{
+	if (bpk_input_find(in, dataset->path, &s->args->shared, err) != 0)
+		return -1;
+	if (in->format == NULL)
+		return bpk_input_fail_unknown(in, err);
+	return look_at(dataset, in, err);
 }
 
 static int check_dataset(const struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 			 struct bpk_err *err)
 {
 	struct bpk_input in;
-	int rc = bpk_input_find(&in, dataset->path, &s->args->shared, err);
+	int rc = bpk_tar_input(s, &in, dataset, err);
 
-	if (rc == 0 && in.format == NULL)
-		rc = bpk_input_fail_unknown(&in, err);
-	if (rc == 0)
-		rc = look_at(dataset, &in, err);
 	bpk_input_close(&in);
+	dataset->seen = dataset->stat;
 	return rc == 0 ? name_dataset(s, dataset, err) : -1;
 }
 
-/* Would one name be the other, or lie below it? */
+/* True if one name is the other, or lies below it. */
 static bool clash(const char *a, const char *b)
 {
 	size_t i = 0;
@@ -92,8 +94,18 @@ static int check_names(const struct bpk_tar_storing *s, struct bpk_err *err)
 	return 0;
 }
 
-/* The tar may not replace one of its datasets. */
-static int check_output(const struct bpk_tar_storing *s, struct bpk_err *err)
+static bool is_dataset(void *arg, const struct stat *folder)
+{
+	const struct bpk_tar_storing *s = arg;
+
+	for (size_t i = 0; i < s->count; i++)
+		if (bpk_same_file(&s->datasets[i].stat, folder))
+			return true;
+	return false;
+}
+
+/* The tar may not replace one of its datasets, or lie in one. */
+static int check_output(struct bpk_tar_storing *s, struct bpk_err *err)
 {
 	bool is_stdout = strcmp(s->tar, "-") == 0;
 	bool there = true;
@@ -103,12 +115,16 @@ static int check_output(const struct bpk_tar_storing *s, struct bpk_err *err)
 		return bpk_fail_errno(err, errno, "standard output: fstat");
 	if (!is_stdout && bpk_path_look(s->tar, &out, &there, err) != 0)
 		return bpk_err_subject(err, "%s", s->tar);
+	if (!is_stdout && bpk_path_lies_in(s->tar, true, is_dataset, s)) {
+		bpk_fail(err, BPK_FAILED, "lies in a dataset that it is to hold");
+		return bpk_err_subject(err, "%s", s->tar);
+	}
 	if (!there || !S_ISREG(out.st_mode))
 		return 0;
 	for (size_t i = 0; i < s->count; i++) {
 		const struct stat *in = &s->datasets[i].stat;
 
-		if (in->st_dev == out.st_dev && in->st_ino == out.st_ino) {
+		if (bpk_same_file(in, &out)) {
 			bpk_fail(err, BPK_FAILED, "input and output are the same file");
 			return bpk_err_subject(err, "%s", s->datasets[i].path);
 		}
@@ -144,7 +160,23 @@ static int unpack_into(const struct bpk_tar_storing *s, struct bpk_job *job, uin
 	    bpk_job_run(job, &flow, err) != 0 || bpk_input_account(job->in, err) != 0 ||
 	    bpk_job_finish_writer(job, err) != 0)
 		return -1;
-	return bpk_job_keep(job, NULL, err);
+	return bpk_job_keep(job, err);
+}
+
+/* The permissions are those of a file, also for a dataset that is a directory. */
+static int begin_raw(struct bpk_tar_storing *s, const struct bpk_tar_dataset *dataset,
+		     uint64_t size, struct bpk_job *job, struct bpk_err *err)
+{
+	struct stat member = dataset->stat, like;
+
+	if (bpk_input_like(job->in, &like))
+		member.st_mode = like.st_mode;
+	job->target = bpk_strdup(s->tar, err);
+	if (job->target == NULL)
+		return -1;
+	if (bpk_tar_member(s->writer, dataset->name, size, &member, &job->draft, err) != 0)
+		return bpk_tar_subject(s, err);
+	return 0;
 }
 
 static int store_raw(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
@@ -156,7 +188,8 @@ static int store_raw(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 	uint64_t size;
 	int rc = -1;
 
-	if (bpk_input_open(&in, dataset->path, shared, err) != 0 ||
+	if (bpk_tar_input(s, &in, dataset, err) != 0 ||
+	    bpk_input_start(&in, shared, shared->chunk_limit, err) != 0 ||
 	    bpk_input_raw_size(&in, &size, err) != 0)
 		goto out;
 	if (size > shared->max_output) {
@@ -166,14 +199,10 @@ static int store_raw(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 		bpk_input_subject(&in, err);
 		goto out;
 	}
-	job.target = bpk_strdup(s->tar, err);
-	if (job.target == NULL)
+	if (begin_raw(s, dataset, size, &job, err) != 0)
 		goto out;
-	if (bpk_tar_member(s->writer, dataset->name, size, &dataset->stat, &job.draft, err) != 0) {
-		bpk_tar_subject(s, err);
-		goto out;
-	}
 	rc = unpack_into(s, &job, size, err);
+	bpk_tar_count_like(s, &in);
 	dataset->size = size;
 	dataset->nfiles = 1;
 out:
@@ -207,33 +236,14 @@ static int open_output(struct bpk_tar_storing *s, struct bpk_err *err)
 	return 0;
 }
 
-/* The tar may be read by those only who may read everything in it. Its group is where it lies, so
- * what is meant for the group of a dataset counts as little as what is meant for others, unless it
- * is the same for all. */
-static struct stat like_all(const struct bpk_tar_storing *s)
-{
-	struct stat like = { .st_mode = S_IFREG | 0666, .st_gid = s->datasets[0].stat.st_gid };
-
-	like.st_mtim.tv_nsec = UTIME_OMIT; /* now */
-	for (size_t i = 0; i < s->count; i++) {
-		const struct stat *stat = &s->datasets[i].stat;
-
-		like.st_mode &= S_IFMT | (stat->st_mode & 0666);
-		if (stat->st_gid != like.st_gid)
-			like.st_mode &= ~(mode_t)070 | (stat->st_mode & 07) << 3;
-	}
-	return like;
-}
-
 static int keep_output(struct bpk_tar_storing *s, struct bpk_err *err)
 {
-	struct stat like = like_all(s);
 	struct bpk_draft *draft = s->draft;
 
 	if (bpk_tar_writer_finish(s->writer, err) != 0)
 		return bpk_tar_subject(s, err);
 	s->draft = NULL;
-	if (bpk_draft_keep(draft, &like, err) != 0)
+	if (bpk_draft_keep(draft, &s->like, err) != 0)
 		return bpk_tar_subject(s, err);
 	return 0;
 }
@@ -257,19 +267,37 @@ static void tell(const struct bpk_tar_storing *s)
 	}
 }
 
+/* Judge a failure to store: a dataset that changed since the first check is not called damaged. */
+static int judge(const struct bpk_tar_dataset *dataset, struct bpk_err *err)
+{
+	struct stat now;
+
+	if ((err->kind != BPK_CORRUPT && err->kind != BPK_UNSUPPORTED) ||
+	    stat(dataset->path, &now) != 0 || bpk_is_still(&now, &dataset->seen))
+		return -1;
+	return bpk_fail(err, BPK_FAILED, "%s: changed while it was read", dataset->path);
+}
+
 static int store_all(struct bpk_tar_storing *s, char **operands, struct bpk_err *err)
 {
 	if (check_all(s, operands, err) != 0 || open_output(s, err) != 0)
 		return -1;
 	for (size_t i = 0; i < s->count; i++)
 		if ((s->args->raw ? store_raw : bpk_tar_store_packed)(s, &s->datasets[i], err) != 0)
-			return -1;
+			return judge(&s->datasets[i], err);
 	return keep_output(s, err);
 }
 
 void bpk_tar_store(const struct bpk_tar_args *args, char **operands, size_t count, const char *tar)
 {
-	struct bpk_tar_storing s = { .args = args, .tar = tar, .count = count };
+	struct bpk_tar_storing s = {
+		.args = args,
+		.tar = tar,
+		.count = count,
+		.like = { .st_mode = S_IFREG | 0666,
+			  .st_gid = (gid_t)-1,
+			  .st_mtim.tv_nsec = UTIME_OMIT },
+	};
 	struct bpk_err err = { 0 };
 
 	if (store_all(&s, operands, &err) == 0)

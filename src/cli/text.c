@@ -1,3 +1,4 @@
+/* Sizes, ratios, wrapped paragraphs and escaped names, for messages and results of all commands. */
 #include "cli/text.h"
 
 #include <inttypes.h>

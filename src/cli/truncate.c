@@ -111,7 +111,7 @@ static void check_usage(const struct truncate_args *args, char **operands, size_
 	else if (bpk_path_is_gsd(operands[0], &is_gsd, &err) != 0)
 		; /* which says why */
 	else if (args->frames.given && !is_gsd)
-		bpk_fail(&err, BPK_FAILED, "%s: is no raw GSD file, as --frames needs it",
+		bpk_fail(&err, BPK_FAILED, "%s: is not a raw GSD file, --frames needs one",
 			 operands[0]);
 	else if (!args->frames.given && is_gsd)
 		bpk_fail(&err, BPK_USAGE, "%s is a GSD file, name --frames", operands[0]);

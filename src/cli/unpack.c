@@ -82,7 +82,7 @@ static bool is_npy_name(const char *name)
 static int fail_size(const struct bpk_array *array, uint64_t raw_size, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"unpacks to %llu bytes, its metadata tell of an array of %llu; --raw gives "
+			"unpacks to %llu bytes, its metadata record an array of %llu; --raw gives "
 			"the bytes",
 			(unsigned long long)raw_size, (unsigned long long)array->size);
 }
@@ -220,9 +220,10 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 {
 	struct bpk_shared shared = args->shared;
 	struct bpk_input in = { 0 };
-	struct bpk_job job = { .shared = &shared, .in = &in, .target_derived = true };
+	struct bpk_job job = {
+		.shared = &shared, .in = &in, .target_derived = true, .is_private = true
+	};
 	struct bpk_err err = { 0 };
-	struct stat like;
 	int rc = asprintf(&job.target, "%s.partial", target);
 
 	shared.remove = false;
@@ -230,12 +231,7 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 		job.target = NULL;
 	else if (open_and_unpack(args, path, &job, &err) != 0 && job.draft != NULL &&
 		 err.kind == BPK_CORRUPT) {
-		if (bpk_input_stat(&in) != NULL)
-			like = *bpk_input_stat(&in);
-		else if (stat(path, &like) != 0) /* a directory */
-			like = (struct stat){ 0 };
-		like.st_mode &= ~(mode_t)0177;
-		if (bpk_job_keep(&job, &like, &err) == 0)
+		if (bpk_job_keep(&job, &err) == 0)
 			bpk_note(job.target, "holds what came before the damage");
 		else
 			bpk_report(NULL, &err);
@@ -281,7 +277,7 @@ static void unpack_named(const struct unpack_args *args, const char *path)
 
 	if (bpk_input_open_any(&in, path, &args->shared, &err) != 0 ||
 	    bpk_job_name_target(&job, NULL, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
-	    save(args, &job, &count, &err) != 0 || bpk_job_keep(&job, NULL, &err) != 0) {
+	    save(args, &job, &count, &err) != 0 || bpk_job_keep(&job, &err) != 0) {
 		bpk_input_judge(&in, &err);
 		bpk_report(NULL, &err);
 	} else if (args->shared.json)
@@ -308,7 +304,7 @@ static void unpack_one(void *arg, const char *path)
 	rc = open_and_unpack(args, path, &job, &err);
 	broken = rc != 0 && err.kind == BPK_CORRUPT && job.draft != NULL;
 	if (rc == 0)
-		rc = bpk_job_keep(&job, bpk_job_like(&job), &err);
+		rc = bpk_job_keep(&job, &err);
 	if (rc == 0) {
 		if (!in.unfinished)
 			bpk_taken_release(&args->shared);

@@ -49,7 +49,7 @@ int bpk_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out, s
 	const char *rest = text;
 
 	if (!take_digits(text, out, &rest) || *rest != '\0' || *out < min || *out > max)
-		return bpk_fail(err, BPK_USAGE, "'%s' is no number from %" PRIu64 " to %" PRIu64,
+		return bpk_fail(err, BPK_USAGE, "'%s' is not a number from %" PRIu64 " to %" PRIu64,
 				text, min, max);
 	return 0;
 }
@@ -64,7 +64,7 @@ int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out, 
 	}
 	if (!take_size(text, out, &rest) || *rest != '\0')
 		return bpk_fail(err, BPK_USAGE,
-				"'%s' is no size, expected a number with K, M, G or T, or max",
+				"'%s' is not a size, expected a number with K, M, G or T, or max",
 				text);
 	if (*out < min || *out > max)
 		return bpk_fail(err, BPK_USAGE,
@@ -96,7 +96,8 @@ int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err 
 
 	if (!take_side(text, &range.has_start, &range.start, &rest) || *rest != ':' ||
 	    !take_side(rest + 1, &range.has_end, &range.end, &rest) || *rest != '\0')
-		return bpk_fail(err, BPK_USAGE, "'%s' is no range, expected A:B, A: or :B", text);
+		return bpk_fail(err, BPK_USAGE, "'%s' is not a range, expected A:B, A: or :B",
+				text);
 	*out = range;
 	return 0;
 }
@@ -108,9 +109,10 @@ int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_er
 	uint64_t distance;
 
 	if (!take_size(text + negative, &distance, &rest) || *rest != '\0' || distance > INT64_MAX)
-		return bpk_fail(err, BPK_USAGE,
-				"'%s' is no place in the data, expected a number with K, M, G or T",
-				text);
+		return bpk_fail(
+			err, BPK_USAGE,
+			"'%s' is not a position in the data, expected a number with K, M, G or T",
+			text);
 	*out = (struct bpk_opt_offset){ true, negative, distance };
 	return 0;
 }
@@ -126,9 +128,10 @@ int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err 
 		       take_digits(rest, &shape.sizes[shape.ndimensions++], &rest);
 	} while (good && *rest++ == ',');
 	if (!good || rest[-1] != '\0')
-		return bpk_fail(err, BPK_USAGE,
-				"'%s' is no shape, expected up to %d numbers with commas between",
-				text, BPK_ARRAY_MAX_DIMENSIONS);
+		return bpk_fail(
+			err, BPK_USAGE,
+			"'%s' is not a shape, expected up to %d numbers with commas between", text,
+			BPK_ARRAY_MAX_DIMENSIONS);
 	*out = shape;
 	return 0;
 }

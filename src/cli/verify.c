@@ -1,4 +1,4 @@
-/* bpk verify: is every byte of an archive as it should be? */
+/* bpk verify: check every byte of archives. Called by main through the table of commands. */
 #include <stdio.h>
 
 #include "cli/command.h"
@@ -38,7 +38,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_progress, &bpk_opt_json,         &bpk_opt_help,        NULL,
 };
 
-/* Of arrays in chunks of several dimensions the padding is tested too. */
+/* The padding of arrays in chunks of several dimensions is tested, too. */
 static const struct verify_args defaults = { .shared = { .judges = true, .as_stored = true } };
 
 /* ---- the work ---- */
@@ -263,8 +263,8 @@ static int verify_walked(void *arg, const char *path)
 	return 0;
 }
 
-/* A dataset is one archive, and is not walked into; returns whether there is none. A folder that
- * cannot be looked at is reported as one that should have been read. */
+/* A dataset is one archive, and the walk does not enter it; returns true for any other folder. A
+ * folder that cannot be read is reported, since it should have been. */
 static bool verify_folder(void *arg, const char *path)
 {
 	const struct verify_args *args = arg;

@@ -1,3 +1,5 @@
+/* The run of bpk_flow_run: threads that fetch, work and put, and the limits on their number. It
+ * joins the window (the order), the plan (the numbers) and the work on single parcels. */
 #include "flow/flow.h"
 
 #include "flow/plan.h"
@@ -10,15 +12,17 @@ struct run {
 	const struct bpk_flow *flow; /* fixed */
 	bool places;                 /* fixed: workers put their own parcels */
 	uint64_t parcel_limit;       /* fixed: bytes that one parcel may take; 0: any */
+	uint64_t join_limit;         /* fixed: raw bytes of equal chunks that are unpacked as one */
 	struct bpk_window window;
-	uint64_t next_offset; /* raw offset of the next chunk; belongs to the fetch under way, and
-				 is kept only when fetches are in order */
+	/* Raw offset of the next chunk; belongs to the fetch under way. Kept only if fetches are in
+	 * order. */
+	uint64_t next_offset;
 };
 
 /* ---- Fetching ---- */
 
-/* Where the data ends, once the reader came to its end: counted, or as the reader says now that it
- * has seen everything, also what was passed over. */
+/* The end of the data once the reader has ended: the counted bytes, or the reader's own size, now
+ * that it has seen everything, including chunks passed over. */
 static uint64_t data_end(const struct run *run)
 {
 	const struct bpk_flow *flow = run->flow;
@@ -27,7 +31,7 @@ static uint64_t data_end(const struct run *run)
 	return info != NULL && info->raw_size != BPK_UNKNOWN ? info->raw_size : run->next_offset;
 }
 
-/* Does the data, whose chunks were counted, hold what the plan wants of it? */
+/* Check that the data, whose chunks were counted, hold the range that the plan wants. */
 static int judge_range(const struct run *run, struct bpk_err *err)
 {
 	const struct bpk_plan *plan = &run->flow->plan;
@@ -54,7 +58,7 @@ static int judge_range(const struct run *run, struct bpk_err *err)
 	return 0;
 }
 
-/* The data ends before chunk number: is that what the plan has? */
+/* The data end before chunk number: check that the plan ends there. */
 static int judge_end(const struct run *run, uint64_t number, struct bpk_err *err)
 {
 	const struct bpk_flow *flow = run->flow;
@@ -72,8 +76,8 @@ static int judge_end(const struct run *run, uint64_t number, struct bpk_err *err
 			(unsigned long long)(plan->first + plan->count));
 }
 
-/* Chunks of sizes not known in advance are held against the memory limit one by one, those that
- * are split by their pieces. */
+/* Test chunks of sizes unknown in advance against the memory limit one by one; chunks that are
+ * split count by their pieces. */
 static int judge_memory(const struct run *run, const struct bpk_parcel *parcel, uint64_t raw_size,
 			struct bpk_err *err)
 {
@@ -87,9 +91,19 @@ static int judge_memory(const struct run *run, const struct bpk_parcel *parcel, 
 			(unsigned long long)run->parcel_limit);
 }
 
+/* Set the wanted bytes of a parcel that may stand for several equal chunks. */
+static void want_all(const struct bpk_plan *plan, struct bpk_parcel *parcel)
+{
+	size_t one = parcel->data_size;
+
+	parcel->data_size *= 1 + parcel->again; /* no more than join allowed */
+	bpk_plan_want(plan, parcel);
+	parcel->data_size = one;
+}
+
 /*
- * Bring one parcel. Returns 1 when there is none of its number. last is set when nothing is wanted
- * behind it.
+ * Bring one parcel. Returns 1 if no chunk has its number. last is set if no chunk behind it is
+ * wanted.
  */
 static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct bpk_err *err)
 {
@@ -100,6 +114,10 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 
 	bpk_plan_parcel(plan, parcel);
 	planned = parcel->raw_size;
+	if (parcel->again > 0) {
+		parcel->want_start = 0;
+		parcel->want_size = SIZE_MAX;
+	}
 	rc = flow->in->fetch(flow->reader, parcel, err);
 	if (rc < 0)
 		return -1;
@@ -113,18 +131,20 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 		return -1;
 	if (run->window.fetch_in_order) {
 		parcel->raw_offset = run->next_offset;
-		run->next_offset += parcel->data_size;
+		run->next_offset += (1 + parcel->again) * parcel->data_size;
 		if (plan->count == BPK_UNKNOWN && run->next_offset >= plan->end)
 			*last = true;
 	}
-	bpk_plan_want(plan, parcel);
-	return parcel->number + 1 - plan->first == plan->count ? judge_range(run, err) : 0;
+	want_all(plan, parcel);
+	return parcel->number + 1 + parcel->again - plan->first == plan->count
+		       ? judge_range(run, err)
+		       : 0;
 }
 
-/* ---- Chunks that are others once more ---- */
+/* ---- Chunks equal to earlier ones ---- */
 
-/* Where nothing comes of a chunk but that it is sound, one that came before needs no second look.
- * The end of the data is not judged by these: audit adds up all sizes. */
+/* If a run only proves that chunks are sound, a chunk equal to an earlier one needs no second look.
+ * These chunks do not decide where the data end: audit adds up all sizes. */
 static uint64_t pass(void *arg, uint64_t number, uint64_t *raw_size)
 {
 	struct run *run = arg;
@@ -137,10 +157,33 @@ static uint64_t pass(void *arg, uint64_t number, uint64_t *raw_size)
 	return count;
 }
 
+/*
+ * Count the chunks after number that join its parcel. A file of some hundred bytes may hold a
+ * million equal chunks in a row, and each parcel costs some microseconds. Joined chunks unpack to
+ * join_limit bytes at most; chunks that are copied are limited in number only, for progress.
+ */
+static uint64_t join(void *arg, uint64_t number)
+{
+	enum { MOST = 4096 };
+	struct run *run = arg;
+	const struct bpk_flow *flow = run->flow;
+	uint64_t size, count = bpk_plan_alike(flow->in, flow->reader, number, &size);
+	uint64_t most = flow->decode && size > 0 ? run->join_limit / size : MOST;
+
+	count = bpk_min_u64(count, run->window.end - number - 1);
+	return most > 0 ? bpk_min_u64(count, most - 1) : 0;
+}
+
+static bool joins(const struct bpk_flow *flow)
+{
+	return flow->out != NULL && flow->recipe == NULL &&
+	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
+}
+
 /* ---- The loop that every thread runs ---- */
 
-/* How large are the pieces of a chunk, 0 for one that is unpacked at once, and is there memory for
- * them? */
+/* Find the size of a chunk's pieces, 0 for a chunk that is unpacked at once, and test that memory
+ * has room for them. */
 static int divide(struct run *run, struct bpk_worker *worker, const struct bpk_parcel *parcel,
 		  size_t *piece, struct bpk_err *err)
 {
@@ -149,17 +192,26 @@ static int divide(struct run *run, struct bpk_worker *worker, const struct bpk_p
 	return judge_memory(run, parcel, *piece > 0 ? *piece : parcel->raw_size, err);
 }
 
-/* Hand the parcel to the writer, whose chunks may begin before the plan's. */
+/* Hand the parcel to the writer, whose chunks may begin before the plan's. Packed chunks are put
+ * one by one. */
 static int put_numbered(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
 			struct bpk_err *err)
 {
 	struct bpk_parcel numbered = *parcel;
+	uint64_t more = flow->decode ? 0 : parcel->again;
+	int rc;
 
 	numbered.number += flow->first_number;
-	return flow->out->put(flow->writer, &numbered, err);
+	rc = flow->out->put(flow->writer, &numbered, err);
+	while (rc == 0 && more-- > 0) {
+		numbered.number++;
+		numbered.raw_offset += parcel->raw_size;
+		rc = flow->out->put(flow->writer, &numbered, err);
+	}
+	return rc;
 }
 
-/* The work on an item is over, with rc and err: it is put, or waits for its turn. */
+/* End the work on an item, with rc and err: it is put, or waits for its turn. */
 static void hand_on(struct run *run, struct bpk_item *item, enum bpk_turn turn, int rc,
 		    struct bpk_err *err)
 {
@@ -251,7 +303,14 @@ static void run_loop(void *arg)
 
 /* ---- Setting up ---- */
 
-/* The size of the chunks that memory is reckoned with; 0 when nothing is known. */
+/* Most raw bytes of equal chunks in a parcel: those of the smallest chunks that pack makes. */
+enum { JOINED = 256 << 10 };
+
+/* Memory that threads may share in an archive of any size, if the user set no limit: all that one
+ * processor needs for the chunks that pack makes. */
+enum { COMMON = 48 << 20 };
+
+/* The chunk size for memory estimates; 0 if it is unknown. */
 static uint64_t expected_chunk_size(const struct bpk_flow *flow)
 {
 	const struct bpk_info *info;
@@ -264,20 +323,22 @@ static uint64_t expected_chunk_size(const struct bpk_flow *flow)
 	return info != NULL && info->has_first_chunk ? info->first_chunk.raw_size : 0;
 }
 
-/* BPK_UNKNOWN where sizes differ and are not known. */
+/* BPK_UNKNOWN if sizes differ and are unknown. */
 static uint64_t largest_chunk(const struct bpk_plan *plan)
 {
 	return plan->runs != NULL ? bpk_sizes_largest(plan->runs) : plan->chunk_size;
 }
 
 /* Parcels finish in any order; while one is slow, the others go on for a round. Without an order to
- * keep, each thread needs but one, and so does a single one, which puts what it brought. */
+ * keep each thread needs only one. So does a single thread, which puts the parcel that it
+ * brought. */
 static unsigned parcels_for(unsigned threads, bool put_in_order)
 {
 	return put_in_order && threads > 1 ? 2 * threads + 1 : threads;
 }
 
-/* What each thread takes beside parcels: of chunks that are split, the packed bytes of one too. */
+/* Memory of each thread besides parcels: with chunks that are split, also the packed bytes of
+ * one. */
 static uint64_t memory_beside(const struct bpk_flow *flow, uint64_t chunk_size)
 {
 	uint64_t at_once = bpk_work_at_once(flow, chunk_size);
@@ -295,7 +356,7 @@ static uint64_t memory_for(const struct bpk_flow *flow, unsigned threads, bool p
 	       threads * memory_beside(flow, chunk_size);
 }
 
-/* As many threads as were asked for, as there are chunks, or pieces of them, for. */
+/* The wanted number of threads, at most one for each chunk or piece. */
 static unsigned most_threads(const struct bpk_flow *flow, uint64_t chunk_size)
 {
 	uint64_t at_once = bpk_max_u64(1, bpk_work_at_once(flow, chunk_size));
@@ -307,18 +368,22 @@ static unsigned most_threads(const struct bpk_flow *flow, uint64_t chunk_size)
 }
 
 /*
- * As many threads as memory allows, too. *parcel_limit is what a parcel may take then.
+ * Reduce threads to those that memory allows. *parcel_limit is the most that a parcel may take
+ * then.
  */
 static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsigned *threads,
 			  uint64_t *parcel_limit, struct bpk_err *err)
 {
-	uint64_t limit = flow->memory_limit, chunk_size = expected_chunk_size(flow), fixed;
+	uint64_t limit = flow->memory_limit, chunk_size = expected_chunk_size(flow), fixed, soft;
 
 	*threads = most_threads(flow, chunk_size);
 	*parcel_limit = 0;
 	if (limit == 0)
 		return 0;
-	while (*threads > 1 && memory_for(flow, *threads, put_in_order, chunk_size) > limit)
+	soft = flow->memory_is_default && flow->recipe == NULL
+		       ? bpk_min_u64(limit, bpk_work_worth(flow, COMMON))
+		       : limit;
+	while (*threads > 1 && memory_for(flow, *threads, put_in_order, chunk_size) > soft)
 		--*threads;
 	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit && flow->recipe != NULL &&
 	    flow->memory_is_default)
@@ -349,20 +414,21 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	run.places =
 		flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
 	put_in_order = flow->out != NULL && !run.places;
-	if (settle_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
+	if (bpk_work_check_blocks(flow, err) != 0 ||
+	    settle_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
 		return -1;
 	if (bpk_window_init(&run.window, parcels_for(threads, put_in_order), plan->first,
 			    plan->count, err) != 0)
 		return -1;
 	run.window.put_in_order = put_in_order;
 	run.window.splits = bpk_work_may_split(flow, largest_chunk(plan));
-	/* where sizes differ and nobody knows them, offsets are counted from chunk to chunk */
+	/* if sizes differ and are unknown, offsets are counted from chunk to chunk */
 	run.window.fetch_in_order = (plan->chunk_size == BPK_UNKNOWN && plan->runs == NULL) ||
 				    !flow->in->positional(flow->reader);
-	if (flow->in->repeats != NULL && bpk_work_only_proves(flow)) {
-		run.window.pass = pass;
-		run.window.pass_arg = &run;
-	}
+	run.window.pass = flow->in->repeats != NULL && bpk_work_only_proves(flow) ? pass : NULL;
+	run.window.join = joins(flow) ? join : NULL;
+	run.window.pass_arg = run.window.join_arg = &run;
+	run.join_limit = run.parcel_limit == 0 ? JOINED : bpk_min_u64(JOINED, run.parcel_limit / 2);
 	bpk_pool_run(threads, run_loop, &run);
 	*result = run.window.done;
 	if (run.window.failed.number != BPK_UNKNOWN) {

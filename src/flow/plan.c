@@ -1,3 +1,5 @@
+/* Arithmetic of plans: cuts, ranges, and the bytes of each parcel. A run asks it for each parcel,
+ * and commands make plans with it. */
 #include "flow/plan.h"
 
 struct bpk_plan bpk_plan_cut(uint64_t raw_size, uint64_t chunk_size)
@@ -60,7 +62,7 @@ static int fail_range(uint64_t start, uint64_t end, uint64_t raw_size, struct bp
 			(unsigned long long)raw_size);
 }
 
-/* The range in chunks of one size, by division. */
+/* Find the range in chunks of one size, by division. */
 static void range_by_division(struct bpk_plan *plan)
 {
 	uint64_t nchunks = plan->count;
@@ -72,8 +74,28 @@ static void range_by_division(struct bpk_plan *plan)
 		plan->count = nchunks - bpk_min_u64(nchunks, plan->first);
 }
 
-/* Set first and first_offset to the chunk that holds start, as far as the archive lists sizes, else
- * to the first that it does not list. Returns whether that holds it. */
+uint64_t bpk_plan_alike(const struct bpk_reader_ops *ops, void *reader, uint64_t number,
+			uint64_t *size)
+{
+	uint64_t first, raw_size, count;
+
+	*size = 0;
+	if (ops->repeats == NULL)
+		return 0;
+	count = ops->repeats(reader, number, &first, &raw_size);
+	if (count > 0) {
+		*size = raw_size / count;
+		return count - 1;
+	}
+	count = ops->repeats(reader, number + 1, &first, &raw_size);
+	if (count == 0 || first != number)
+		return 0;
+	*size = raw_size / count;
+	return count;
+}
+
+/* Set first and first_offset to the chunk that holds start, as far as the archive lists sizes,
+ * otherwise to the first chunk that it does not list. Returns true if that chunk holds start. */
 static bool find_first(const struct bpk_sizes *runs, struct bpk_plan *plan)
 {
 	struct bpk_sized chunk = { 0 };
@@ -86,7 +108,18 @@ static bool find_first(const struct bpk_sizes *runs, struct bpk_plan *plan)
 	return found;
 }
 
-/* The range in chunks of any size, as they are listed, and by their headers behind those. */
+/* The number of equal chunks of size bytes that begin with number, at offset, up to the plan's end.
+ * Only the first is looked up. */
+static uint64_t count_steps(const struct bpk_reader_ops *ops, void *reader,
+			    const struct bpk_plan *plan, uint64_t number, uint64_t offset,
+			    uint64_t size)
+{
+	uint64_t one, count = 1 + bpk_plan_alike(ops, reader, number, &one);
+
+	return size == 0 ? count : bpk_min_u64(count, bpk_div_up(plan->end - offset, size));
+}
+
+/* Find the range in chunks of any size: in the listed sizes, and behind those by chunk headers. */
 static int range_by_walking(const struct bpk_reader_ops *ops, void *reader, struct bpk_plan *plan,
 			    struct bpk_err *err)
 {
@@ -95,6 +128,7 @@ static int range_by_walking(const struct bpk_reader_ops *ops, void *reader, stru
 	uint64_t number = plan->first, offset = plan->first_offset;
 	struct bpk_where where;
 	struct bpk_sized chunk;
+	uint64_t count;
 	int rc = 0;
 
 	if (begun && bpk_sizes_seek(runs, plan->end - 1, &chunk)) {
@@ -105,18 +139,21 @@ static int range_by_walking(const struct bpk_reader_ops *ops, void *reader, stru
 		number = runs->nchunks;
 		offset = runs->raw_size;
 	}
-	for (; offset < plan->end; number++) {
+	for (; offset < plan->end; number += count) {
 		rc = ops->locate(reader, number, &where, err);
 		if (rc < 0)
 			return -1;
 		if (rc > 0)
 			break;
-		if (!begun && plan->start < offset + where.header.raw_size) {
-			plan->first = number;
-			plan->first_offset = offset;
+		count = count_steps(ops, reader, plan, number, offset, where.header.raw_size);
+		if (!begun && plan->start < offset + count * where.header.raw_size) {
+			uint64_t before = (plan->start - offset) / where.header.raw_size;
+
+			plan->first = number + before;
+			plan->first_offset = offset + before * where.header.raw_size;
 			begun = true;
 		}
-		offset += where.header.raw_size;
+		offset += count * where.header.raw_size;
 	}
 	if (plan->end != BPK_UNKNOWN ? offset < plan->end : offset < plan->start)
 		return fail_range(plan->start, plan->end, offset, err);
@@ -129,7 +166,7 @@ int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t star
 {
 	const struct bpk_info *info = ops->info(reader);
 
-	/* what the first of several archives holds does not depend on what follows it */
+	/* a range inside the first of several archives does not depend on the others */
 	*plan = end <= info->raw_size && end != BPK_UNKNOWN ? bpk_plan_counted(info)
 							    : bpk_plan_all(info);
 	plan->start = start;
@@ -203,7 +240,7 @@ void bpk_plan_parcel(const struct bpk_plan *plan, struct bpk_parcel *parcel)
 	bpk_plan_want(plan, parcel);
 }
 
-/* Where the whole is unknown a last chunk may be shorter. */
+/* If the size of the whole is unknown, a last chunk may be shorter. */
 int bpk_plan_judge(const struct bpk_plan *plan, struct bpk_parcel *parcel, uint64_t size,
 		   struct bpk_err *err)
 {

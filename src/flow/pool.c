@@ -1,3 +1,4 @@
+/* Starts and joins the threads of a run, which flow.c sets to work. */
 #include "flow/pool.h"
 
 #include <pthread.h>

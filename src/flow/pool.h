@@ -6,8 +6,8 @@
 
 /*
  * Call loop(arg) on the calling thread and on up to threads - 1 others, and return when all have
- * returned. Threads that cannot be started are done without. The others leave all signals to
- * the calling thread.
+ * returned. If a thread cannot be started, the others do its work. They leave all signals to the
+ * calling thread.
  */
 void bpk_pool_run(unsigned threads, void (*loop)(void *arg), void *arg);
 

@@ -1,4 +1,4 @@
-/* Parts of arrays, from a source to a draft. */
+/* Copies parts of arrays from a source to a draft, in C order. cat and unpack --slice call it. */
 #include <inttypes.h>
 
 #include "flow/flow.h"
@@ -40,7 +40,7 @@ static int flush(struct copy *c, struct bpk_err *err)
 	return rc;
 }
 
-/* Gather size bytes at offset; where most bytes are together they are written. */
+/* Gather size bytes at offset; once most bytes are gathered they are written. */
 static int add(struct copy *c, uint64_t offset, uint64_t size, size_t most, struct bpk_err *err)
 {
 	while (size > 0) {
@@ -58,7 +58,7 @@ static int add(struct copy *c, uint64_t offset, uint64_t size, size_t most, stru
 	return 0;
 }
 
-/* ---- In C's order: as it lies ---- */
+/* ---- In C's order: as the bytes lie ---- */
 
 static int copy_runs(struct copy *c, const struct bpk_slice *slice, struct bpk_err *err)
 {
@@ -97,8 +97,8 @@ static int copy_slab(struct copy *c, const struct bpk_slice *slab, struct bpk_er
 }
 
 /*
- * A slab has one index in each dimension before the one that is cut, step of them in that, and all
- * of the part's in those behind it.
+ * A slab has one index in each dimension before the one that is cut, step indexes in the cut one,
+ * and all of the part's indexes in the dimensions behind it.
  */
 static size_t find_cut(const struct bpk_slice *slice, uint64_t item, uint64_t *step)
 {

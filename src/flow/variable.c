@@ -1,7 +1,8 @@
 /*
- * Chunks of blocks that say their own size. Where a chunk is packed anew its blocks stay as they
- * were: they may be what somebody put in one by one. All chunks of such an archive have blocks of
- * that kind, so what does not shrink is stored block by block, and zeros are packed as other bytes.
+ * Packs chunks of blocks that record their own size. A recompressed chunk keeps its blocks, since a
+ * program may have put them in one by one. All chunks of such an archive have blocks of this kind,
+ * so incompressible bytes are stored block by block, and zeros are packed as other bytes. work.c
+ * calls this.
  */
 #include "flow/work.h"
 
@@ -12,7 +13,8 @@ static int add_size(struct bpk_buf *sizes, uint64_t size, struct bpk_err *err)
 	return bpk_buf_append(sizes, bpk_view(&one, sizeof one), err);
 }
 
-/* As many of the sizes as raw_size has room for, the last one cut; then blocks of block_size. */
+/* Take as many of the sizes as raw_size has room for, the last one cut; then blocks of
+ * block_size. */
 static int fit_sizes(struct bpk_view given, uint64_t raw_size, uint32_t block_size,
 		     struct bpk_buf *sizes, struct bpk_err *err)
 {

@@ -10,6 +10,26 @@
 
 /* ---- Reading anywhere ---- */
 
+/* Read whole chunks that follow each other and are equal to chunk, as many as out has room for. */
+static int read_alike(struct bpk_view_state *view, const struct bpk_sized *chunk,
+		      struct bpk_span out, size_t *got, struct bpk_err *err)
+{
+	uint64_t room = out.size / chunk->size, alike = 0, size;
+
+	if (bpk_view_fetch_whole(view, chunk->first, bpk_span(out.data, chunk->size), err) != 0)
+		return -1;
+	if (room > 1) {
+		pthread_mutex_lock(&view->lock);
+		alike = bpk_plan_alike(view->ops, view->reader, chunk->first, &size);
+		pthread_mutex_unlock(&view->lock);
+	}
+	out.size = chunk->size * (size_t)bpk_min_u64(room, 1 + alike);
+	bpk_repeat(bpk_view(out.data, chunk->size), 0,
+		   bpk_span(out.data + chunk->size, out.size - chunk->size));
+	*got += out.size;
+	return 0;
+}
+
 static int read_anywhere(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 			 struct bpk_err *err)
 {
@@ -20,11 +40,15 @@ static int read_anywhere(void *arg, uint64_t offset, struct bpk_span out, size_t
 		struct bpk_sized chunk = bpk_view_fetch_chunk_of(view, offset + *got);
 		size_t start = (size_t)(offset + *got - chunk.raw_offset);
 		size_t size = bpk_min_size(out.size - *got, chunk.size - start);
-		struct bpk_span part = bpk_span(out.data + *got, size);
+		struct bpk_span rest = bpk_span(out.data + *got, out.size - *got);
 
-		if ((size == chunk.size
-			     ? bpk_view_fetch_whole(view, chunk.first, part, err)
-			     : bpk_view_cache_read(view, chunk.first, start, part, err)) != 0)
+		if (size == chunk.size) {
+			if (read_alike(view, &chunk, rest, got, err) != 0)
+				return -1;
+			continue;
+		}
+		if (bpk_view_cache_read(view, chunk.first, start, bpk_span(rest.data, size), err) !=
+		    0)
 			return -1;
 		*got += size;
 	}
@@ -33,7 +57,7 @@ static int read_anywhere(void *arg, uint64_t offset, struct bpk_span out, size_t
 
 /* ---- Reading in sequence ---- */
 
-/* Nothing follows: did all come that was announced? */
+/* No chunk follows: check that all announced bytes came. */
 static int end(struct bpk_view_state *view, struct bpk_err *err)
 {
 	uint64_t reached = view->current_offset + view->current.size;
@@ -118,24 +142,15 @@ static const struct bpk_source_ops anywhere_ops = {
 
 static const struct bpk_source_ops sequence_ops = { .read_at = read_on, .close = close_view };
 
-/* Chunks behind number that are the same. */
-static uint64_t count_like(const struct bpk_view_state *view, uint64_t number)
-{
-	uint64_t first, raw_size, count = 0;
-
-	if (view->ops->repeats != NULL)
-		count = view->ops->repeats(view->reader, number + 1, &first, &raw_size);
-	return count > 0 && first == number ? count : 0;
-}
-
 /*
- * Where chunk sizes differ: what the archive lists of them, and the others from their headers. A
- * reader that finds chunks by walking goes there in sequence anyway.
+ * If chunk sizes differ: take the sizes that the archive lists, and the others from the chunks'
+ * headers. A reader that finds chunks by walking goes there in sequence anyway.
  */
 static int find_runs(struct bpk_view_state *view, struct bpk_err *err)
 {
 	const struct bpk_info *info = view->ops->info(view->reader);
 	struct bpk_where where;
+	uint64_t alike, size;
 	int rc;
 
 	if (view->plan.chunk_size != BPK_UNKNOWN || !view->ops->positional(view->reader) ||
@@ -143,10 +158,11 @@ static int find_runs(struct bpk_view_state *view, struct bpk_err *err)
 		return 0;
 	if (bpk_sizes_copy(info->runs, BPK_UNKNOWN, &view->runs, err) != 0)
 		return -1;
-	while ((rc = view->ops->locate(view->reader, view->runs.nchunks, &where, err)) == 0)
-		if (bpk_sizes_add(&view->runs, 1 + count_like(view, view->runs.nchunks),
-				  where.header.raw_size, 0, err) != 0)
+	while ((rc = view->ops->locate(view->reader, view->runs.nchunks, &where, err)) == 0) {
+		alike = bpk_plan_alike(view->ops, view->reader, view->runs.nchunks, &size);
+		if (bpk_sizes_add(&view->runs, 1 + alike, where.header.raw_size, 0, err) != 0)
 			return -1;
+	}
 	if (rc < 0)
 		return -1;
 	view->plan = bpk_plan_sizes(&view->runs);
@@ -193,7 +209,7 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
 }
 
 /*
- * A thread holds a packed chunk, its scratch and, of the cache, a chunk and its share of the last.
+ * A thread holds a packed chunk, its scratch, one chunk of the cache and its share of the last.
  */
 uint64_t bpk_view_memory(const struct bpk_info *info)
 {

@@ -9,15 +9,16 @@
 
 #include "flow/flow.h"
 
-/* times its size that a chunk takes while it is unpacked: one block takes twice its size beside
- * it */
+/* Times its size that a chunk takes while it is unpacked: one block takes twice its size as
+ * well. */
 enum { BPK_VIEW_UNPACKING = 3 };
 
-/* What a thread needs to fetch and unpack a chunk; one thread's own while it is taken. */
+/* The scratch that a thread needs to fetch and unpack a chunk; one thread's own while it is in
+ * use. */
 struct bpk_view_fetcher {
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_parcel parcel;
-	struct bpk_view_fetcher *next; /* of those that are idle */
+	struct bpk_view_fetcher *next; /* of the idle ones */
 };
 
 /* A chunk in the cache. */
@@ -26,7 +27,7 @@ struct bpk_view_slot {
 	bool loading;    /* by the one thread that has it */
 	unsigned users;  /* threads that copy from it */
 	uint64_t used;   /* the time of its last use, by the view's clock */
-	bool pattern;    /* raw is the chunk as packed: any part is unpacked at once */
+	bool pattern;    /* raw is the chunk as packed: a read unpacks only its part */
 	size_t piece;    /* not 0: the same, and pieces of this size are unpacked one by one */
 	struct bpk_buf raw;
 
@@ -44,7 +45,7 @@ struct bpk_view_state {
 	struct bpk_sizes runs;          /* the sizes of all chunks, if they differ */
 	struct bpk_view_limits *limits; /* NULL: no limits */
 
-	/* guarded by lock; of a slot in use or loading the bytes are not */
+	/* guarded by lock, except the bytes of a slot in use or loading */
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* a slot was loaded, or left */
 	struct bpk_view_fetcher *idle;
@@ -97,12 +98,12 @@ int bpk_view_fetch_whole(struct bpk_view_state *view, uint64_t number, struct bp
 
 /* ---- view_cache.c ---- */
 
-/* Make the cache of at most wished slots, for which view has room; the sizes of chunks are known
- * as far as they will be. */
+/* Make a cache of at most wished slots, as far as view has memory for them; the sizes of chunks are
+ * known, unless they will stay unknown. */
 void bpk_view_cache_init(struct bpk_view_state *view, unsigned wished);
 void bpk_view_cache_clear(struct bpk_view_state *view);
 
-/* Copy out.size raw bytes of a chunk, from its byte start on; they are there. Any thread. */
+/* Copy out.size raw bytes of a chunk that has them, from its byte start on. Any thread. */
 int bpk_view_cache_read(struct bpk_view_state *view, uint64_t number, size_t start,
 			struct bpk_span out, struct bpk_err *err);
 

@@ -1,5 +1,5 @@
-/* The cache of a view: a few chunks, unpacked or, where parts of them are unpacked one by one, as
- * packed. The least recently used one makes way. Called by view.c. */
+/* The cache of a view: a few chunks, unpacked, or packed if parts of them are unpacked one by one.
+ * A new chunk replaces the least recently used one. Called by view.c. */
 #include "flow/view.h"
 
 #include "flow/work.h"
@@ -29,7 +29,7 @@ static struct bpk_view_slot *find_spare(struct bpk_view_state *view)
 	return oldest;
 }
 
-/* Take the slot that holds the chunk, or one to load it into. */
+/* Take the slot that holds the chunk, or a slot to load it into. */
 static struct bpk_view_slot *enter(struct bpk_view_state *view, uint64_t number)
 {
 	struct bpk_view_slot *slot;
@@ -110,7 +110,7 @@ static int load_slot(struct bpk_view_state *view, struct bpk_view_slot *slot, st
 	return rc;
 }
 
-/* The bytes from start on of a chunk that is kept as it is packed. */
+/* Unpack the bytes from start on of a chunk that is kept as packed. */
 static int unpack_range(struct bpk_view_state *view, const struct bpk_view_slot *slot,
 			uint64_t start, struct bpk_span out, struct bpk_err *err)
 {
@@ -127,7 +127,7 @@ static int unpack_range(struct bpk_view_state *view, const struct bpk_view_slot 
 	return bpk_err_subject(err, "chunk %llu", (unsigned long long)slot->number);
 }
 
-/* Have the piece of that number in the slot; its lock is held. */
+/* Load the piece of that number into the slot; its lock is held. */
 static int load_part(struct bpk_view_state *view, struct bpk_view_slot *slot, uint64_t number,
 		     struct bpk_err *err)
 {
@@ -197,7 +197,8 @@ int bpk_view_cache_read(struct bpk_view_state *view, uint64_t number, size_t sta
 
 /* ---- Making it ---- */
 
-/* As many chunks as are wished for, and as memory has room for beside unpacking one. */
+/* The number of slots: as many as wished, as far as memory has room for them beside unpacking
+ * one. */
 static unsigned slots_for(const struct bpk_view_state *view, unsigned wished)
 {
 	uint64_t size = view->plan.runs != NULL ? bpk_sizes_largest(view->plan.runs)

@@ -130,8 +130,8 @@ int bpk_view_fetch_spend(const struct bpk_view_state *view, uint64_t number, siz
 		return 0;
 	if (limits->left < size)
 		return bpk_fail(err, BPK_LIMIT,
-				"more has to be unpacked to look inside than such an archive is "
-				"worth; --memory-limit allows more");
+				"looking inside unpacks more bytes than an archive of this size "
+				"gets; --memory-limit allows more");
 	limits->left -= size;
 	return 0;
 }

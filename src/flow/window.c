@@ -1,3 +1,5 @@
+/* The window of a run: claims, turns and the order of puts, under one lock. flow.c takes the turns;
+ * this file does no work on parcels. */
 #include "flow/window.h"
 
 #include <stdlib.h>
@@ -56,7 +58,7 @@ static bool is_before(struct bpk_rank a, struct bpk_rank b)
 	return a.number < b.number || (a.number == b.number && a.piece < b.piece);
 }
 
-/* The lowest chunk of which there are pieces to be claimed. */
+/* The lowest chunk with pieces that can still be claimed. */
 static struct bpk_whole *find_split(const struct bpk_window *window)
 {
 	struct bpk_whole *lowest = NULL;
@@ -81,13 +83,13 @@ static bool can_claim(const struct bpk_window *window)
 	return window->nfree > 0 && (can_claim_chunk(window) || find_split(window) != NULL);
 }
 
-/* Will nothing be claimed any more? */
+/* True if no further claim is possible. */
 static bool is_over(const struct bpk_window *window)
 {
 	return window->next >= window->end && window->undecided == 0 && find_split(window) == NULL;
 }
 
-/* The item whose turn it is, and which is not behind one that failed. */
+/* The item whose turn it is, unless an earlier one has failed. */
 static struct bpk_item *find_ready(const struct bpk_window *window)
 {
 	for (unsigned i = 0; !window->putting && i < window->nparcels; i++) {
@@ -118,7 +120,7 @@ static void lower_end(struct bpk_window *window, uint64_t end)
 	wake_all_at_the_end(window);
 }
 
-/* It is known whether the item's chunk is split. */
+/* The item's chunk is now known to be split or not. */
 static void decide(struct bpk_window *window, struct bpk_item *item)
 {
 	window->undecided -= item->undecided;
@@ -126,7 +128,7 @@ static void decide(struct bpk_window *window, struct bpk_item *item)
 	wake_all_at_the_end(window);
 }
 
-/* Count what needs no work behind the chunk that was claimed. */
+/* Count the chunks that need no work behind the one that was claimed. */
 static void pass_over(struct bpk_window *window)
 {
 	uint64_t count = 1, raw_size;
@@ -139,7 +141,7 @@ static void pass_over(struct bpk_window *window)
 	}
 }
 
-/* Let the item be the next piece of whole. */
+/* Make the item the next piece of whole. */
 static void claim_piece(struct bpk_window *window, struct bpk_whole *whole, struct bpk_item *item)
 {
 	const struct bpk_parcel *chunk = &whole->parcel;
@@ -153,6 +155,7 @@ static void claim_piece(struct bpk_window *window, struct bpk_whole *whole, stru
 	piece->number = chunk->number;
 	piece->raw_offset = chunk->raw_offset;
 	piece->raw_size = chunk->raw_size;
+	piece->again = 0;
 	piece->packed.size = 0;
 	piece->want_start = bpk_max_u64(start, chunk->want_start);
 	piece->want_size = (size_t)(end - piece->want_start);
@@ -165,6 +168,9 @@ static void claim_chunk(struct bpk_window *window, struct bpk_item *item)
 	item->rank = (struct bpk_rank){ .number = window->next };
 	item->last = true;
 	item->parcel.number = window->next++;
+	item->parcel.again =
+		window->join != NULL ? window->join(window->join_arg, item->parcel.number) : 0;
+	window->next += item->parcel.again;
 	item->undecided = window->splits;
 	window->undecided += item->undecided;
 	pass_over(window);
@@ -192,11 +198,11 @@ static void give_back(struct bpk_window *window, struct bpk_item *item)
 }
 
 /*
- * A thread leaves when it can neither put nor claim and no claim will be possible: what others are
- * still working on, they put themselves. It waits otherwise, and is woken when a parcel comes back,
- * when a fetch in order is over, when a chunk is split, or when the end is known. A parcel that
- * becomes ready wakes nobody: the thread that brought it, or the one that is putting, asks for its
- * next turn at once.
+ * A thread leaves when it can neither put nor claim and no claim will become possible: other
+ * threads put the items that they still work on. Otherwise it waits, and is woken when a parcel
+ * comes back, when a fetch in order is over, when a chunk is split, or when the end is known. A
+ * parcel that becomes ready wakes nobody: the thread that brought it, or the one that is putting,
+ * asks for its next turn at once.
  */
 enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_item **item)
 {
@@ -226,7 +232,7 @@ void bpk_window_fetched(struct bpk_window *window, const struct bpk_item *item, 
 	pthread_mutex_lock(&window->lock);
 	window->fetching = false;
 	if (last)
-		lower_end(window, item->rank.number + 1);
+		lower_end(window, item->rank.number + 1 + item->parcel.again);
 	wake_one_to_claim(window);
 	pthread_mutex_unlock(&window->lock);
 }
@@ -248,7 +254,7 @@ void bpk_window_decided(struct bpk_window *window, struct bpk_item *item)
 	pthread_mutex_unlock(&window->lock);
 }
 
-/* One that no piece needs any more. */
+/* A whole that no piece needs any more. */
 static struct bpk_whole *find_spare(const struct bpk_window *window)
 {
 	struct bpk_whole *whole = window->wholes;
@@ -271,7 +277,7 @@ void bpk_window_split(struct bpk_window *window, struct bpk_item *item, size_t p
 	*whole = (struct bpk_whole){ .parcel = chunk,
 				     .piece_size = piece_size,
 				     .first = chunk.want_start / piece_size };
-	/* behind what failed nothing is unpacked, but for this piece, which is claimed */
+	/* behind a failure only this piece, which is claimed, is unpacked */
 	whole->npieces = chunk.number < window->failed.number ? end - whole->first : 1;
 	window->done.nchunks++;
 	window->done.packed_size += chunk.packed.size;
@@ -300,7 +306,8 @@ static void pass_turn_to_put(struct bpk_window *window, const struct bpk_item *i
 {
 	window->putting = false;
 	if (item->last)
-		window->next_put = (struct bpk_rank){ item->rank.number + 1, 0 };
+		window->next_put =
+			(struct bpk_rank){ item->rank.number + 1 + item->parcel.again, 0 };
 	else
 		window->next_put.piece++;
 }
@@ -312,15 +319,17 @@ void bpk_window_done(struct bpk_window *window, struct bpk_item *item, enum bpk_
 	if (turn == BPK_TURN_PUT)
 		pass_turn_to_put(window, item);
 	if (counted) {
-		window->done.nchunks += item->of == NULL;
+		uint64_t nchunks = item->of == NULL ? 1 + item->parcel.again : 0;
+
+		window->done.nchunks += nchunks;
 		window->done.raw_size += item->parcel.want_size;
-		window->done.packed_size += item->of == NULL ? item->parcel.packed.size : 0;
+		window->done.packed_size += nchunks * item->parcel.packed.size;
 	}
 	give_back(window, item);
 	pthread_mutex_unlock(&window->lock);
 }
 
-/* Let no piece behind the one that failed be claimed. */
+/* Prevent claims of pieces behind the one that failed. */
 static void stop_pieces(struct bpk_window *window)
 {
 	for (unsigned i = 0; i < window->nparcels; i++) {

@@ -1,17 +1,17 @@
 /*
- * The window: the few parcels under way, and whose turn it is to do what; inside flow alone.
+ * The window: the few parcels under way, and the next step for each thread; inside flow alone.
  *
  *      claim          fetch, work            put
  *     free ---> [ n+3 | n+1 | n+2 ] ---> ready n, n+1 ... ---> free
  *
- * Numbers are claimed in ascending order. Threads ask for a turn, do what it says without holding
- * the lock, and report back; a thread that can put does so before it claims more, so the window
- * cannot fill up with finished parcels while threads wait.
+ * Numbers are claimed in ascending order. Threads ask for a turn, take it without holding the lock,
+ * and report back; a thread that can put does so before it claims more, so the window cannot fill
+ * up with finished parcels while threads wait.
  *
  * A large chunk, once fetched, may be split: its packed bytes are set aside, and each of its pieces
  * is claimed, unpacked and put as if it were a chunk. The order is that of chunks, and within one
- * that of its pieces. Pieces of the lowest chunk are claimed before all else, so that parcels which
- * wait behind it cannot take the last of those that it needs.
+ * that of its pieces. Pieces of the lowest chunk are claimed first, so that parcels waiting behind
+ * it cannot take the last items that it needs.
  */
 #ifndef BPK_FLOW_WINDOW_H
 #define BPK_FLOW_WINDOW_H
@@ -24,15 +24,15 @@ enum bpk_turn {
 	BPK_TURN_FETCH, /* fetch the parcel and work on it */
 	BPK_TURN_PIECE, /* unpack a piece of a chunk that was split */
 	BPK_TURN_PUT,   /* write it: it is the next in order */
-	BPK_TURN_OVER,  /* nothing is left for this thread */
+	BPK_TURN_OVER,  /* this thread has no more work */
 };
 
 /* A chunk that was split. parcel is fixed while pieces of it are claimed. */
 struct bpk_whole {
 	struct bpk_parcel parcel;
 	size_t piece_size;
-	uint64_t first; /* number of the piece that want_start lies in, from the chunk's start */
-	uint64_t npieces, claimed, unpacked; /* npieces is lowered when something before fails */
+	uint64_t first; /* number of the piece that holds want_start, from the chunk's start */
+	uint64_t npieces, claimed, unpacked; /* npieces is lowered when an earlier one fails */
 };
 
 /* A place in the order. */
@@ -42,84 +42,89 @@ struct bpk_rank {
 
 struct bpk_item {
 	struct bpk_parcel parcel; /* of the thread that has its turn */
-	struct bpk_whole *of;     /* it is a piece of this; NULL: a whole chunk */
+	struct bpk_whole *of;     /* the chunk that it is a piece of; NULL: it is a whole chunk */
 	struct bpk_rank rank;
 	bool ready; /* it waits for its turn to be put */
-	bool last;  /* nothing of its chunk comes behind it */
+	bool last;  /* the last item of its chunk */
 	bool undecided;
 };
 
-/* Caller storage. What is not marked as fixed is guarded by lock. */
+/* Caller storage. lock guards every member that is not marked as fixed. */
 struct bpk_window {
 	bool fetch_in_order; /* fixed: one fetch at a time, in the order of numbers */
 	bool put_in_order;   /* fixed: finished parcels wait for their turn to be put */
 	bool splits;         /* fixed: chunks may be split */
 	unsigned nparcels;   /* fixed */
 	struct bpk_item *items;
-	struct bpk_whole *wholes; /* nparcels of them: no thread leaves a piece of one and fetches
-				     while others are unclaimed, so threads are never out of them */
+	/* nparcels of them: no thread fetches while pieces are unclaimed, so they never run out */
+	struct bpk_whole *wholes;
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned waiting;   /* threads at changed */
+	unsigned waiting;   /* threads that wait for changed */
 	bool fetching;      /* a fetch in order is under way */
 	bool putting;       /* a put in order is under way */
-	bool reporting;     /* progress is being told */
-	unsigned undecided; /* chunks claimed that may yet be split */
+	bool reporting;     /* a thread reports progress */
+	unsigned undecided; /* claimed chunks that may still be split */
 	uint64_t next;      /* number to be claimed */
 	uint64_t end; /* claims stop before it; lowered when the reader ends or a parcel fails */
 	struct bpk_rank next_put;
-	struct bpk_rank failed; /* the lowest that failed; number BPK_UNKNOWN: none */
+	struct bpk_rank failed; /* the lowest that failed; number BPK_UNKNOWN: no failure */
 	struct bpk_err err;     /* its report */
 	struct bpk_item **free; /* a stack, so that the parcel last used is warm */
 	unsigned nfree;
 	struct bpk_flow_result done;
 
-	/* How many chunks from number on, and of how many raw bytes, need no work; with the lock,
-	 * by the thread that claims the chunk before them. NULL: all need it. Fixed before the
-	 * threads start. */
+	/* The number of chunks from number on that need no work, and their raw bytes. Called with
+	 * the lock held, by the thread that claims the chunk before them. NULL: all chunks need
+	 * work. Fixed before the threads start. */
 	uint64_t (*pass)(void *arg, uint64_t number, uint64_t *raw_size);
 	void *pass_arg;
+
+	/* The number of chunks after number that join its parcel. The thread that claims the chunk
+	 * calls it, with the lock. NULL: no chunk joins another. Fixed like pass. */
+	uint64_t (*join)(void *arg, uint64_t number);
+	void *join_arg;
 };
 
-/* Numbers first .. first + count; count may be unknown. Fails with BPK_NO_MEMORY. */
+/* The window for numbers first .. first + count; count may be unknown. Fails with BPK_NO_MEMORY. */
 int bpk_window_init(struct bpk_window *window, unsigned nparcels, uint64_t first, uint64_t count,
 		    struct bpk_err *err);
 void bpk_window_clear(struct bpk_window *window);
 
-/* Wait for something to do. item is the caller's until it is reported as done, failed, or worked on
- * (when put_in_order). */
+/* Wait for a turn. item is the caller's until it is reported as done, failed, or worked on (when
+ * put_in_order). */
 enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_item **item);
 
-/* A fetch is over: the next one may begin. last: nothing comes behind this parcel. */
+/* A fetch is over: the next one may begin. last: no chunk comes behind this parcel. */
 void bpk_window_fetched(struct bpk_window *window, const struct bpk_item *item, bool last);
 
 /* There is no chunk of the item's number: the reader ended before it. Gives the item back. */
 void bpk_window_ended(struct bpk_window *window, struct bpk_item *item);
 
-/* Where chunks may be split: this one is not. */
+/* The chunk will not be split. For windows whose chunks may be split. */
 void bpk_window_decided(struct bpk_window *window, struct bpk_item *item);
 
 /* Split the chunk that was fetched into pieces that begin at multiples of piece_size; the item
  * becomes the first of them, and the turn one for a piece. */
 void bpk_window_split(struct bpk_window *window, struct bpk_item *item, size_t piece_size);
 
-/* The item's piece is unpacked, or has failed: it needs its whole no more. */
+/* The item's piece is unpacked, or has failed: it no longer needs its whole. */
 void bpk_window_unpacked(struct bpk_window *window, struct bpk_item *item);
 
 /* The parcel is ready to be put, in its turn. Gives it away. */
 void bpk_window_worked(struct bpk_window *window, struct bpk_item *item);
 
-/* Nothing is left to do to the parcel; turn says which turn ends. counted: it is part of what the
- * run moved. Gives it back. */
+/* The parcel is finished; turn is the turn that ends. counted: it is a part of the result of the
+ * run. Gives it back. */
 void bpk_window_done(struct bpk_window *window, struct bpk_item *item, enum bpk_turn turn,
 		     bool counted);
 
-/* The turn failed: nothing behind it is claimed or put any more. Gives the item back. */
+/* The turn failed: no later item is claimed or put. Gives the item back. */
 void bpk_window_fail(struct bpk_window *window, struct bpk_item *item, enum bpk_turn turn,
 		     const struct bpk_err *err);
 
-/* Tell how much is done, unless another thread is telling it just now. */
+/* Report progress, unless another thread is reporting it just now. */
 void bpk_window_report(struct bpk_window *window,
 		       void (*progress)(void *arg, uint64_t raw_done, uint64_t packed_done),
 		       void *arg);

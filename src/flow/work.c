@@ -1,3 +1,4 @@
+/* The work on one parcel: flow.c calls it on any thread, and views unpack chunks by it. */
 #include "flow/work.h"
 
 void bpk_worker_clear(struct bpk_worker *worker)
@@ -21,7 +22,7 @@ int bpk_worker_ready(struct bpk_worker *worker, struct bpk_err *err)
 	return worker->ctx == NULL ? -1 : 0;
 }
 
-/* The room chunk does not know which chunk it was given. */
+/* Add the chunk to the error: the room chunk does not know which one it was given. */
 int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
 		     const struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -38,7 +39,7 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
 {
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
 
-	/* what is over 255 no chunk tells */
+	/* chunks cannot record element sizes over 255 */
 	bpk_chunk_ctx_set_typesize(ctx, ops->info(reader)->typesize);
 	if (ops->unpacks != NULL && ops->unpacks(reader))
 		return ops->unpack(reader, ctx, parcel, out, err);
@@ -48,8 +49,8 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
 }
 
 /*
- * Unpack what parcel says is wanted of chunk, which may be the same, and let the parcel describe
- * just that, as a part of the output.
+ * Unpack the bytes of chunk that parcel wants; parcel may be the same. It then describes only these
+ * bytes, as a part of the output.
  */
 static int decode(struct bpk_worker *worker, const struct bpk_flow *flow,
 		  const struct bpk_parcel *chunk, struct bpk_parcel *parcel, struct bpk_err *err)
@@ -68,6 +69,29 @@ static int decode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	parcel->raw_offset = bpk_max_u64(parcel->raw_offset + parcel->want_start, start) - start;
 	parcel->want_start = 0;
 	return rc;
+}
+
+/* The same for a parcel of several equal chunks: unpack one of them, and repeat it to give the
+ * wanted bytes of all. */
+static int decode_alike(struct bpk_worker *worker, const struct bpk_flow *flow,
+			struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_parcel one = *parcel;
+	size_t size = parcel->raw_size;
+	uint64_t from = parcel->raw_offset + parcel->want_start;
+
+	one.want_start = 0;
+	one.want_size = size;
+	if (bpk_buf_resize(&worker->proof, size, err) != 0 ||
+	    bpk_buf_resize(&parcel->raw, parcel->want_size, err) != 0 ||
+	    bpk_work_unpack(flow->in, flow->reader, worker->ctx, &one,
+			    bpk_span(worker->proof.data, size), err) != 0)
+		return -1;
+	bpk_repeat(bpk_buf_view(&worker->proof), parcel->want_start % size,
+		   bpk_span(parcel->raw.data, parcel->raw.size));
+	parcel->raw_offset = from - flow->plan.start;
+	parcel->want_start = 0;
+	return 0;
 }
 
 /*
@@ -115,7 +139,7 @@ static int encode_plain(struct bpk_worker *worker, const struct bpk_recipe *reci
 				bpk_span(parcel->packed.data, bound), &parcel->packed_size, err);
 }
 
-/* Numbers are the plan's until parcels are put. */
+/* Block sizes for a parcel, whose number is the plan's until it is put. */
 static struct bpk_view sizes_for(const struct bpk_flow *flow, const struct bpk_parcel *parcel)
 {
 	return parcel->number == 0 ? flow->first_sizes : bpk_view(NULL, 0);
@@ -137,13 +161,7 @@ static int encode_chunk(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return add_slack(&flow->slack, parcel, err);
 }
 
-/* Does the writer pack by itself? */
-static bool writer_packs(const struct bpk_flow *flow)
-{
-	return flow->out != NULL && flow->out->packs != NULL && flow->out->packs(flow->writer);
-}
-
-/* What is packed by its place in the archive goes by the number that it is put under. */
+/* Chunks packed by their place in the archive use the number under which they are put. */
 static int pack_numbered(struct bpk_worker *worker, const struct bpk_flow *flow,
 			 const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
 			 struct bpk_err *err)
@@ -156,7 +174,7 @@ static int pack_numbered(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return rc;
 }
 
-/* Let recipe be what suits the chunk. */
+/* Choose the best recipe for the chunk. */
 static int suit(struct bpk_worker *worker, const struct bpk_flow *flow,
 		const struct bpk_parcel *parcel, struct bpk_recipe *recipe, struct bpk_err *err)
 {
@@ -186,10 +204,10 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	    bpk_choose_for_chunk(&worker->race, flow->predictions->all, flow->predictions->count,
 				 bpk_buf_view(&parcel->raw), parcel->raw_offset, &recipe, err) != 0)
 		return -1;
-	/* so that chunks that are stored hold the same as others, and a proof compares with it */
+	/* stored chunks then hold the same bytes as others, and a proof compares with these */
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
 			     bpk_span(parcel->raw.data, parcel->raw.size));
-	if (writer_packs(flow))
+	if (bpk_work_writer_packs(flow))
 		rc = pack_numbered(worker, flow, &recipe, parcel, err);
 	else
 		rc = encode_chunk(worker, flow, &recipe, parcel, err);
@@ -207,7 +225,7 @@ static int compare(struct bpk_worker *worker, const struct bpk_flow *flow,
 	if (bpk_buf_resize(&worker->proof, parcel->raw.size, err) != 0)
 		return -1;
 	proof = bpk_span(worker->proof.data, worker->proof.size);
-	if (writer_packs(flow))
+	if (bpk_work_writer_packs(flow))
 		rc = flow->out->unpack(flow->writer, worker->ctx, parcel, proof, err);
 	else
 		rc = bpk_chunk_decode(worker->ctx, bpk_buf_view(&parcel->packed), proof, err);
@@ -218,7 +236,7 @@ static int compare(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return 0;
 }
 
-/* Of a chunk that is carried over only a part was committed: it is packed anew, as it was. */
+/* Recompress a chunk of which only a part was committed, as it was packed. */
 static int cut_off(struct bpk_worker *worker, const struct bpk_flow *flow,
 		   struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -234,22 +252,18 @@ static int cut_off(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return encode(worker, flow, &recipe, parcel, err);
 }
 
-bool bpk_work_only_proves(const struct bpk_flow *flow)
-{
-	return flow->out == NULL && flow->recipe == NULL &&
-	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
-}
-
 static int unpack_or_prove(struct bpk_worker *worker, const struct bpk_flow *flow,
 			   struct bpk_parcel *parcel, struct bpk_err *err)
 {
+	if (parcel->again > 0 && parcel->raw_size > 0)
+		return decode_alike(worker, flow, parcel, err);
 	if (!bpk_work_only_proves(flow))
 		return decode(worker, flow, parcel, parcel, err);
 	return bpk_chunk_prove(worker->ctx, bpk_view(parcel->packed.data, parcel->packed_size),
 			       err);
 }
 
-/* All that the room chunk does for a parcel. */
+/* All the work of the room chunk for a parcel. */
 static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		     struct bpk_parcel *parcel, struct bpk_err *err)
 {
@@ -291,7 +305,7 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 		return 0;
 	if (flow->same_seals && parcel->packed.size > parcel->packed_size)
 		return 0;
-	/* a chunk that is carried over leaves its old seal behind */
+	/* a copied chunk loses its old seal */
 	parcel->packed.size = parcel->packed_size;
 	return flow->out->seal(flow->writer, parcel, err);
 }
@@ -299,10 +313,10 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 /* ---- Pieces ---- */
 
 /*
- * What is larger than the largest chunks that bpk makes by itself is put in pieces of the size of
- * the others: then memory is that of a common archive, however large a chunk says it is, and all
- * threads unpack one chunk. cat of one chunk of 32 MB by one thread takes 0.8 of the processor time
- * that it takes at once, by delta 0.9.
+ * A chunk larger than the largest that bpk makes by itself is put in pieces of the usual chunk
+ * size. So memory does not depend on the size in a chunk's header, and all threads unpack one
+ * chunk. By pieces, cat of one chunk of 32 MB with one thread takes 0.8 of the processor time that
+ * it takes at once, with delta 0.9.
  */
 enum { LARGE = 4 << 20, PIECE = 1 << 20 };
 
@@ -334,29 +348,27 @@ int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct
 	return 0;
 }
 
-/* The archive's size times so many; BPK_UNKNOWN where nobody knows it. */
-static uint64_t times_stored(const struct bpk_flow *flow, uint64_t times)
-{
-	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
-	uint64_t size;
+/*
+ * Memory is bounded by the bytes of the archive. Unless the user set a limit, what cannot be
+ * unpacked in parts may take AT_ONCE bytes or 1024 times the archive's size: a block, or all of a
+ * chunk with a prediction or with blocks of many sizes. bpk makes no larger blocks by itself.
+ */
+enum { AT_ONCE = 32 << 20 };
 
-	if (info == NULL || info->stored_size == 0 || !bpk_mul_u64(info->stored_size, times, &size))
-		return BPK_UNKNOWN;
-	return size;
+static int fail_worth(uint64_t size, uint64_t limit, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_LIMIT,
+			"needs %llu bytes of memory at once, an archive of this size gets %llu; "
+			"--memory-limit allows more",
+			(unsigned long long)size, (unsigned long long)limit);
 }
 
-/*
- * Memory follows the bytes that are there: unless the user set a limit, an archive gets ANY bytes,
- * or TIMES its own size, for a block, which cannot be unpacked in parts. bpk makes no such blocks
- * by itself. Its predictions need whole chunks, which the memory limit alone bounds, as it does
- * blocks of many sizes. piece is 0 if the parcel's bytes are unpacked at once.
- */
+/* piece is 0 if the parcel's bytes are unpacked at once. */
 static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 		       const struct bpk_parcel *parcel, size_t piece, struct bpk_err *err)
 {
-	enum { ANY = 32 << 20, TIMES = 1024 };
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
-	uint64_t limit = bpk_max_u64(ANY, times_stored(flow, TIMES));
+	uint64_t limit = bpk_work_worth(flow, AT_ONCE);
 
 	if (!flow->memory_is_default || chunk.size == 0 || parcel->raw_size <= limit)
 		return 0;
@@ -364,13 +376,27 @@ static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 	if (piece == 0 &&
 	    bpk_chunk_piece(worker->ctx, chunk, 0, parcel->raw_size, PIECE, &piece, err) != 0)
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
+	if (piece == 0)
+		piece = parcel->raw_size;
 	if (piece <= limit)
 		return 0;
-	bpk_fail(err, BPK_LIMIT,
-		 "needs %zu bytes of memory at once, an archive of this size gets %llu; "
-		 "--memory-limit allows more",
-		 piece, (unsigned long long)limit);
+	fail_worth(piece, limit, err);
 	return bpk_work_subject(flow->in, flow->reader, parcel, err);
+}
+
+/* A block is unpacked, and then copied to its rows. */
+int bpk_work_check_blocks(const struct bpk_flow *flow, struct bpk_err *err)
+{
+	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
+	uint64_t limit = bpk_work_worth(flow, AT_ONCE), size = 2;
+
+	if (!flow->memory_is_default || !flow->decode || is_one_chunk(flow->in, flow->reader) ||
+	    info->block_shape == NULL)
+		return 0;
+	for (size_t i = 0; i < info->array->ndimensions; i++)
+		size *= info->block_shape[i]; /* no more than a chunk: tested when it was read */
+	size *= info->array->dtype.size;
+	return size <= limit ? 0 : fail_worth(size, limit, err);
 }
 
 int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,
@@ -393,8 +419,6 @@ int bpk_work_piece(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return 0;
 }
 
-/* ---- Memory ---- */
-
 uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
@@ -408,97 +432,4 @@ uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size)
 		first->special == BPK_SPECIAL_NONE && !first->memcpyed &&
 		(first->prediction.size > 0 || first->variable_blocks || first->block_size > PIECE);
 	return at_once ? raw_size : PIECE;
-}
-
-/* A packed chunk is no larger than its archive. */
-uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size)
-{
-	uint64_t packed = raw_size + BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX;
-
-	return flow->recipe != NULL ? packed : bpk_min_u64(packed, times_stored(flow, 1));
-}
-
-/* What is only proved is unpacked stream by stream, as far as that one may grow. */
-uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
-{
-	uint64_t packed = bpk_work_packed_memory(flow, raw_size), stream;
-
-	if (bpk_work_only_proves(flow)) {
-		stream = times_stored(flow, BPK_CHUNK_PROOF_TIMES);
-		if (stream < BPK_UNKNOWN - BPK_CHUNK_PROOF)
-			raw_size = bpk_min_u64(raw_size, stream + BPK_CHUNK_PROOF);
-	}
-	return flow->decode || flow->recipe != NULL ? raw_size + packed : packed;
-}
-
-/* Columns are taken apart, or put together, in a buffer beside the parcel. */
-static bool has_columns(const struct bpk_flow *flow)
-{
-	return writer_packs(flow) || (flow->in->unpacks != NULL && flow->in->unpacks(flow->reader));
-}
-
-/* Blocks of Blosc2 may pass through several filters, and lean on another one. */
-static uint64_t blocks_to_unpack(const struct bpk_flow *flow)
-{
-	const struct bpk_info *info = flow->in->info(flow->reader);
-
-	return info->has_first_chunk && info->first_chunk.version > 2 ? 5 : 2;
-}
-
-/*
- * Filters one behind the other pass a block to and fro. A dictionary is learned from samples, with
- * tables of Zstd's that take 12 MiB, and then the chunk is packed once more.
- */
-static uint64_t beside_packing(const struct bpk_recipe *recipe, uint64_t raw_size, uint64_t block)
-{
-	enum { LEARNING = 16 << 20 };
-
-	return (recipe->pipeline.nsteps > 1 ? block : 0) +
-	       (recipe->dictionary ? raw_size + LEARNING : 0);
-}
-
-/*
- * A thread keeps a block or two as the filter has it, and the codec's state. An encoder's tables
- * follow the size of its streams: about twice that at the lower levels, and up to 16 times at the
- * highest (Zstd's search trees).
- */
-static uint64_t packing_memory(const struct bpk_recipe *recipe, uint64_t raw_size)
-{
-	static const unsigned tables[] = { 0, 2, 2, 2, 8, 8, 8, 16, 16, 16 };
-	uint64_t block = raw_size;
-
-	if (recipe->block_size > 0)
-		block = bpk_min_u64(block, recipe->block_size);
-	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block +
-	       beside_packing(recipe, raw_size, block);
-}
-
-/* The largest block: that of any chunk, or where nobody set a limit what the first one says. */
-static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
-{
-	const struct bpk_info *info = flow->in->info(flow->reader);
-
-	if (!flow->memory_is_default || !info->has_first_chunk || info->first_chunk.variable_blocks)
-		return raw_size;
-	return bpk_min_u64(raw_size, info->first_chunk.block_size);
-}
-
-uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
-{
-	enum { STATE = 2 << 20 };
-	uint64_t beside = flow->reader_memory + STATE, packing;
-
-	if (has_columns(flow))
-		beside += raw_size;
-	if (bpk_work_only_proves(flow))
-		return beside;
-	if (flow->recipe == NULL)
-		return flow->decode
-			       ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + beside
-			       : 0;
-	packing = packing_memory(flow->recipe, raw_size);
-	for (size_t i = 0; flow->kinds != NULL && i < flow->nkinds; i++)
-		packing = bpk_max_u64(packing, packing_memory(&flow->kinds[i].recipe, raw_size));
-	return packing + beside + (flow->compare ? raw_size : 0) +
-	       (flow->predictions != NULL ? 3 * raw_size : 0);
 }

@@ -10,18 +10,18 @@
 struct bpk_worker {
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_buf proof; /* a packed parcel, unpacked again */
-	struct bpk_race race; /* for a chunk for which filters are chosen; it borrows ctx */
-	struct bpk_buf sizes; /* of its blocks, where these have variable length */
+	struct bpk_race race; /* to choose filters for a chunk; it borrows ctx */
+	struct bpk_buf sizes; /* of its blocks, if they have variable length */
 };
 
-/* Have the scratch. */
+/* Make the scratch unless it is there. */
 int bpk_worker_ready(struct bpk_worker *worker, struct bpk_err *err);
 void bpk_worker_clear(struct bpk_worker *worker);
 
-/* True when the plan wants no byte of a chunk that has some: it was only passed over. */
+/* True if the plan wants no byte of a chunk that has some: it was only passed over. */
 bool bpk_work_passes_over(const struct bpk_parcel *parcel);
 
-/* Test the seal of a fetched parcel, where the flow wants that. */
+/* Test the seal of a fetched parcel, if the flow wants that. */
 int bpk_work_check(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
 		   struct bpk_err *err);
 
@@ -31,29 +31,29 @@ int bpk_work_check(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
 int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
 	     struct bpk_err *err);
 
-/* May chunks of raw_size (BPK_UNKNOWN: of any size) be unpacked and put in pieces? */
+/* True if chunks of raw_size (BPK_UNKNOWN: of any size) may be unpacked and put in pieces. */
 bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size);
 
-/* The size of the pieces in which a fetched parcel, one chunk, is to be unpacked; 0: at once. */
+/* The size of the pieces in which a fetched parcel of one chunk is unpacked; 0: all at once. */
 int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err);
 
-/* The size of the pieces in which a fetched and checked parcel is unpacked; 0: at once. Errors name
- * the chunk. */
+/* The size of the pieces in which a fetched and checked parcel is unpacked; 0: all at once. Errors
+ * name the chunk. */
 int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,
 			const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err);
 
-/* Unpack what piece says is wanted of chunk into it, as a part of the output. Errors name the
+/* Unpack the bytes of chunk that piece wants into piece, as a part of the output. Errors name the
  * chunk. */
 int bpk_work_piece(struct bpk_worker *worker, const struct bpk_flow *flow,
 		   const struct bpk_parcel *chunk, struct bpk_parcel *piece, struct bpk_err *err);
 
-/* Put the chunk that was worked on in front of a report. Returns -1. */
+/* Prefix a report with the chunk that was worked on. Returns -1. */
 int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
 		     const struct bpk_parcel *parcel, struct bpk_err *err);
 
-/* Unpack what is wanted of a fetched parcel, one chunk or what its format makes of several, into
- * out. Any thread, with its own ctx. */
+/* Unpack the wanted bytes of a fetched parcel, of one chunk or of several that its format puts
+ * together, into out. Any thread, with its own ctx. */
 int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err);
 
@@ -64,11 +64,35 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
 int bpk_work_encode_variable(struct bpk_worker *worker, const struct bpk_recipe *recipe,
 			     struct bpk_view sizes, struct bpk_parcel *parcel, struct bpk_err *err);
 
-/* Are parcels single chunks whose bytes nobody wants: to be proved, and not unpacked? */
-bool bpk_work_only_proves(const struct bpk_flow *flow);
+/* True if parcels are single chunks whose bytes nobody wants: they are proved, not unpacked. */
+static inline bool bpk_work_only_proves(const struct bpk_flow *flow)
+{
+	return flow->out == NULL && flow->recipe == NULL &&
+	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
+}
 
-/* Of chunks of raw_size, how much a parcel holds at a time, as the archive's first chunk says. */
+/* True if the writer packs parcels by itself. */
+static inline bool bpk_work_writer_packs(const struct bpk_flow *flow)
+{
+	return flow->out != NULL && flow->out->packs != NULL && flow->out->packs(flow->writer);
+}
+
+/* Bytes of a parcel that are in memory at a time, for chunks of raw_size, by the archive's first
+ * chunk. */
 uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size);
+
+/* ---- memory.c ---- */
+
+/* The archive's size times a factor; BPK_UNKNOWN if the size is unknown. */
+uint64_t bpk_work_times_stored(const struct bpk_flow *flow, uint64_t times);
+
+/* Memory that an archive of this size may take if the user set no limit: any, or 1024 times its
+ * size; BPK_UNKNOWN if the size is unknown. */
+uint64_t bpk_work_worth(const struct bpk_flow *flow, uint64_t any);
+
+/* Fails with BPK_LIMIT if the blocks of an array in several dimensions, which are unpacked whole,
+ * take more than such an archive may, and the user set no limit. */
+int bpk_work_check_blocks(const struct bpk_flow *flow, struct bpk_err *err);
 
 /* The most memory, in bytes, that a packed chunk, a parcel, and a thread's scratch, take for
  * chunks of raw_size. */

@@ -49,6 +49,9 @@ struct bpk_info {
 	/* The parts that can change without any checksum or cross-check noticing, in words.
 	 * NULL: every part is protected. */
 	const char *unprotected;
+	/* Damage outside of the chunks, which are read all the same, while a copy of the archive as
+	 * it lies would hide it; NULL: none was found at open. */
+	const char *damage;
 
 	bool has_metadata;
 	struct bpk_view metadata;      /* the user's JSON text; borrowed from the reader */
@@ -113,6 +116,9 @@ struct bpk_parcel {
 	/* The raw bytes that are wanted: all, except at the ends of a byte range. */
 	size_t want_start;
 	size_t want_size;
+	/* The number of chunks right after this one that hold the same bytes and belong to the
+	 * parcel. Set by the flow; 0 elsewhere. */
+	uint64_t again;
 	void *member; /* the reader's own, from one fetch to the next; NULL before the first */
 };
 
@@ -231,6 +237,13 @@ struct bpk_reader_ops {
 	 * another way, or not at all.
 	 */
 	int (*tail)(void *reader, struct bpk_err *err);
+
+	/*
+	 * Find the end of the committed archives in a seekable source. Bytes after it are those of
+	 * a writer at work or of an interrupted append; other bytes there count as part of the
+	 * file, and *end is then the file's size. NULL: *end would be the size.
+	 */
+	int (*end)(void *reader, uint64_t *end, struct bpk_err *err);
 
 	void (*close)(void *reader);
 };

@@ -181,11 +181,11 @@ int bpk_format_fail_unknown(const struct bpk_place *place, struct bpk_err *err)
 	if (place->is_directory && (promised == NULL || !promised->is_directory))
 		return bpk_fail(err, BPK_FAILED, "is a directory, expected an archive");
 	if (place->is_directory)
-		return bpk_fail(err, BPK_CORRUPT, "is no %s, as its name says it should be",
+		return bpk_fail(err, BPK_CORRUPT, "is not a %s, although its name says so",
 				promised->summary);
 	if (promised != NULL)
 		return bpk_fail(err, BPK_CORRUPT,
-				"does not begin as a %s, as its name says it should",
+				"does not begin like a %s, although its name says so",
 				promised->summary);
-	return bpk_fail(err, BPK_UNSUPPORTED, "is no archive in a format that bpk knows");
+	return bpk_fail(err, BPK_UNSUPPORTED, "is not an archive in a format that bpk knows");
 }

@@ -10,8 +10,7 @@
 #include <stdlib.h>
 
 enum {
-	IDLE = 16,      /* unused readers that stay open */
-	FIRST_ROOM = 8, /* entries in the first table */
+	IDLE = 16, /* unused readers that stay open */
 };
 
 struct bpk_members_place {
@@ -149,16 +148,11 @@ int bpk_members_begins(struct bpk_members *m, uint64_t offset, bool *begins, str
 
 static int add_place(struct bpk_members *m, const struct bpk_member *member, struct bpk_err *err)
 {
-	size_t room = m->room == 0 ? FIRST_ROOM : 2 * m->room;
+	struct bpk_members_place *all = bpk_grow(m->all, m->count, &m->room, sizeof *all, err);
 
-	if (m->count == m->room) {
-		struct bpk_members_place *all = realloc(m->all, room * sizeof *all);
-
-		if (all == NULL)
-			return bpk_fail_memory(err, room * sizeof *all);
-		m->all = all;
-		m->room = room;
-	}
+	if (all == NULL)
+		return -1;
+	m->all = all;
 	m->all[m->count++] =
 		(struct bpk_members_place){ member->offset, member->first, member->raw_offset };
 	return 0;

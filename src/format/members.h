@@ -43,7 +43,6 @@ struct bpk_merged {
 	bool runs_ended;
 	bool typesize_differs, checksum_differs, array_differs, metadata_differs;
 	struct bpk_array array; /* of the first member; its rows are the sum of all rows */
-	struct bpk_buf dtype;   /* its type as text */
 	bool tells_array;       /* the metadata describe an array */
 	struct bpk_buf text;    /* metadata, with 0 as the number of rows */
 	struct bpk_buf metadata;
@@ -175,7 +174,7 @@ int bpk_members_open(const struct bpk_members_kind *kind, struct bpk_place *plac
 		.unpack = bpk_members_unpack, .subject = bpk_members_name,                         \
 		.locate = bpk_members_locate, .repeats = bpk_members_repeats,                      \
 		.audit = bpk_members_audit, .settle = bpk_members_settle,                          \
-		.tail = bpk_members_tail, .close = bpk_members_close,                              \
+		.tail = bpk_members_tail, .end = bpk_members_end, .close = bpk_members_close,      \
 	}
 
 const struct bpk_info *bpk_members_info(const void *reader);
@@ -192,6 +191,7 @@ uint64_t bpk_members_repeats(void *reader, uint64_t number, uint64_t *first, uin
 int bpk_members_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);
 int bpk_members_settle(void *reader, bool failed, struct bpk_err *err);
 int bpk_members_tail(void *reader, struct bpk_err *err);
+int bpk_members_end(void *reader, uint64_t *end, struct bpk_err *err);
 void bpk_members_close(void *reader);
 
 /*

@@ -223,6 +223,57 @@ int bpk_members_tail(void *reader, struct bpk_err *err)
 	return rc;
 }
 
+/* Walk to the end of the last member. */
+static int walk_to_end(struct bpk_members *m, struct bpk_err *err)
+{
+	struct bpk_where where;
+	int rc = 0;
+
+	for (uint64_t number = 0; rc == 0; number++)
+		rc = bpk_members_locate_next(m, number, &where, err);
+	return rc < 0 ? -1 : 0;
+}
+
+/* Cut *end, the size, to found, the end of last, if bpk has written what lies between. */
+static int cut_tail(struct bpk_members *m, struct bpk_member *last, uint64_t found, uint64_t *end,
+		    struct bpk_err *err)
+{
+	uint8_t bytes[BPK_PROBE_SIZE];
+	struct bpk_view head = bpk_view(bytes, 0);
+
+	if (found > *end) /* or unknown */
+		return bpk_fail(err, BPK_CORRUPT, "ends at byte %" PRIu64 " inside an archive",
+				*end);
+	if (bpk_source_read_at(m->place.source, found, bpk_span(bytes, sizeof bytes), &head.size,
+			       err) != 0)
+		return -1;
+	if (bpk_source_in_change(m->place.source) || m->kind->unfinished(last->reader, head))
+		*end = found;
+	return 0;
+}
+
+int bpk_members_end(void *reader, uint64_t *end, struct bpk_err *err)
+{
+	struct bpk_members *m = reader;
+	struct bpk_member *last;
+	int rc;
+
+	*end = m->size;
+	if (m->broken.kind != BPK_OK)
+		return 0;
+	if (m->in_sequence)
+		return walk_to_end(m, err) != 0
+			       ? -1
+			       : cut_tail(m, m->locating.at, m->locating.end, end, err);
+	if (m->count <= 1)
+		return cut_tail(m, m->first, m->end, end, err);
+	if (bpk_members_enter(m, m->count - 1, &last, err) != 0)
+		return -1;
+	rc = cut_tail(m, last, m->end, end, err);
+	bpk_members_leave(m, last);
+	return rc;
+}
+
 /* ---- While a writer is active ---- */
 
 /* Several members have no multidimensional array. */
@@ -233,7 +284,7 @@ int bpk_members_narrow(void *reader, const struct bpk_slice *slice, struct bpk_e
 	const struct bpk_info *narrowed = one->info(m->first->reader);
 
 	if (m->info.chunk_shape == NULL || one->narrow == NULL)
-		return bpk_fail(err, BPK_USAGE, "is no array, of which a slice could be taken");
+		return bpk_fail(err, BPK_USAGE, "is not an array, so it has no slices");
 	if (one->narrow(m->first->reader, slice, err) != 0)
 		return -1;
 	m->info.raw_size = narrowed->raw_size;

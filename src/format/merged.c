@@ -113,27 +113,20 @@ static int begin(struct bpk_merged *m, const struct bpk_info *info, struct bpk_e
 	m->unprotected = info->unprotected;
 	if (plain_text(info, &m->text, &m->tells_array, err) != 0)
 		return -1;
-	if (!has_rows(info->array))
-		return 0;
-	if (bpk_array_copy(info->array, &m->array, err) != 0)
-		return -1;
-	return bpk_dtype_print(&m->array.dtype, &m->dtype, err);
+	return has_rows(info->array) ? bpk_array_copy(info->array, &m->array, err) : 0;
 }
 
 /* Add the rows of array if its type and other dimensions match. */
-static int add_array(struct bpk_merged *m, const struct bpk_array *array, struct bpk_err *err)
+static void add_array(struct bpk_merged *m, const struct bpk_array *array)
 {
-	struct bpk_buf dtype = { 0 };
 	size_t n = m->array.ndimensions;
 	bool same =
 		has_rows(array) && array->ndimensions == n && !m->array_differs &&
 		memcmp(array->shape + 1, m->array.shape + 1, (n - 1) * sizeof *array->shape) == 0 &&
+		bpk_dtype_equal(&array->dtype, &m->array.dtype) &&
 		bpk_add_u64(m->array.shape[0], array->shape[0], &m->array.shape[0]);
-	int rc = same ? bpk_dtype_print(&array->dtype, &dtype, err) : 0;
 
-	m->array_differs = !same || !same_bytes(&dtype, &m->dtype);
-	bpk_buf_clear(&dtype);
-	return rc;
+	m->array_differs = !same;
 }
 
 static int compare(struct bpk_merged *m, const struct bpk_info *info, struct bpk_err *err)
@@ -152,7 +145,7 @@ static int compare(struct bpk_merged *m, const struct bpk_info *info, struct bpk
 	if (m->unprotected == NULL)
 		m->unprotected = info->unprotected;
 	if (rc == 0 && has_rows(m->base->array))
-		rc = add_array(m, info->array, err);
+		add_array(m, info->array);
 	else
 		m->array_differs = m->array_differs || info->array != NULL;
 	return rc;
@@ -242,7 +235,6 @@ void bpk_merged_clear(struct bpk_merged *m)
 {
 	bpk_sizes_clear(&m->runs);
 	bpk_array_clear(&m->array);
-	bpk_buf_clear(&m->dtype);
 	bpk_buf_clear(&m->text);
 	bpk_buf_clear(&m->metadata);
 	*m = (struct bpk_merged){ 0 };

@@ -91,6 +91,19 @@ mode_t bpk_acl_mode(int fd, mode_t mode)
 	return rc < 0 ? mode & ~(mode_t)077 : mode & (~(mode_t)0777 | mode_of(&given));
 }
 
+void bpk_stat_narrow(struct stat *like, const struct stat *more)
+{
+	mode_t mode = more->st_mode & 0777;
+
+	if (S_ISDIR(more->st_mode))
+		mode &= (mode & 0111) << 2 | (mode & 0111) << 1;
+	if (like->st_gid == (gid_t)-1)
+		like->st_gid = more->st_gid;
+	if (like->st_gid != more->st_gid)
+		mode &= ~(mode_t)070 | (mode & 07) << 3;
+	like->st_mode &= S_IFMT | mode;
+}
+
 mode_t bpk_acl_like(int fd, const struct stat *like, bool is_folder)
 {
 	mode_t mode = like->st_mode & 0777;
@@ -105,16 +118,18 @@ mode_t bpk_acl_like(int fd, const struct stat *like, bool is_folder)
 void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new)
 {
 	struct given given;
-	int rc = read_list(fd, ACCESS_LIST, &given);
+	int inherited = is_new ? read_list(folder, DEFAULT_LIST, &given) : 1;
 
-	if (rc <= 0) { /* the list came from the folder, which may be unreadable */
-		if (is_new && read_list(folder, DEFAULT_LIST, &given) != 0)
-			mode &= 0700;
-		else if (is_new)
-			mode &= mode_of(&given);
-		/* if the list cannot be removed, its mask must not grow */
-		if (fremovexattr(fd, ACCESS_LIST) != 0)
-			mode &= 0700;
-	}
+	if (inherited == 0)
+		mode &= ~(mode_t)0777 | mode_of(&given);
+	/* if the folder cannot be read, or the list cannot be removed, its mask must not grow */
+	if (read_list(fd, ACCESS_LIST, &given) <= 0 &&
+	    (fremovexattr(fd, ACCESS_LIST) != 0 || inherited < 0))
+		mode &= ~(mode_t)077;
 	(void)fchmod(fd, mode);
+}
+
+void bpk_acl_drop_default(int fd)
+{
+	(void)fremovexattr(fd, DEFAULT_LIST);
 }

@@ -30,4 +30,7 @@ mode_t bpk_acl_like(int fd, const struct stat *like, bool is_folder);
  */
 void bpk_acl_set_mode(int fd, int folder, mode_t mode, bool is_new);
 
+/* Remove the default list of the folder fd, so that files made in it later inherit nothing. */
+void bpk_acl_drop_default(int fd);
+
 #endif

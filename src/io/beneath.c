@@ -23,21 +23,11 @@ int bpk_path_look(const char *path, struct stat *found, bool *there, struct bpk_
 {
 	*there = stat(path, found) == 0;
 	if (!*there && !bpk_is_missing(errno))
-		return bpk_fail_errno(err, errno, "cannot be looked at");
+		return bpk_fail_errno(err, errno, "cannot stat");
 	return 0;
 }
 
 enum { SAFE = O_CLOEXEC | O_NOCTTY | O_NOFOLLOW | O_NONBLOCK };
-
-static int open_again(int folder, const char *name, int flags)
-{
-	int fd;
-
-	do
-		fd = openat(folder, name, flags);
-	while (fd < 0 && errno == EINTR);
-	return fd;
-}
 
 static int open_at_once(int root, const char *name, int flags)
 {
@@ -64,7 +54,7 @@ static int open_part_by_part(int root, const char *name, int flags)
 		if (name[size] == '\0')
 			break;
 		snprintf(part, sizeof part, "%.*s", (int)size, name);
-		next = open_again(folder, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		next = bpk_full_openat(folder, part, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0);
 		if (folder != root)
 			close(folder);
 		if (next < 0)
@@ -72,7 +62,7 @@ static int open_part_by_part(int root, const char *name, int flags)
 		folder = next;
 		name += size + 1;
 	}
-	next = open_again(folder, name, flags);
+	next = bpk_full_openat(folder, name, flags, 0);
 	if (folder != root)
 		close(folder);
 	return next;
@@ -145,9 +135,13 @@ static bool same_time(struct timespec a, struct timespec b)
 	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+int bpk_fail_changed(struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED, "changed while it was read");
+}
+
 bool bpk_is_still(const struct stat *now, const struct stat *seen)
 {
-	return now->st_dev == seen->st_dev && now->st_ino == seen->st_ino &&
-	       now->st_size == seen->st_size && same_time(now->st_mtim, seen->st_mtim) &&
-	       same_time(now->st_ctim, seen->st_ctim);
+	return bpk_same_file(now, seen) && now->st_size == seen->st_size &&
+	       same_time(now->st_mtim, seen->st_mtim) && same_time(now->st_ctim, seen->st_ctim);
 }

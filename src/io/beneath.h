@@ -29,7 +29,4 @@ int bpk_folder_open(const char *path);
  * all. Returns 0, or -1 with errno. */
 int bpk_folder_sync(int folder);
 
-/* True if it is the same file, and nobody has written to it or renamed it since. */
-bool bpk_is_still(const struct stat *now, const struct stat *seen);
-
 #endif

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "io/beneath.h"
+#include "io/full.h"
 #include "io/link.h"
 #include "io/record.h"
 
@@ -127,13 +128,8 @@ void bpk_beside_clear(struct bpk_beside *beside)
 
 int bpk_beside_open(const struct bpk_beside *beside, int flags)
 {
-	int fd;
-
-	do
-		fd = openat(beside->folder, beside->name,
-			    flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	while (fd < 0 && errno == EINTR);
-	return fd;
+	return bpk_full_openat(beside->folder, beside->name,
+			       flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 }
 
 int bpk_beside_is(const struct bpk_beside *beside, int fd, bool *same, struct bpk_err *err)
@@ -142,12 +138,11 @@ int bpk_beside_is(const struct bpk_beside *beside, int fd, bool *same, struct bp
 
 	*same = false;
 	if (fstatat(beside->folder, beside->name, &named, AT_SYMLINK_NOFOLLOW) != 0)
-		return bpk_is_missing(errno)
-			       ? 0
-			       : bpk_fail_errno(err, errno, "its name cannot be looked at");
+		return bpk_is_missing(errno) ? 0
+					     : bpk_fail_errno(err, errno, "its name cannot stat");
 	if (fstat(fd, &opened) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	*same = named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+	*same = bpk_same_file(&named, &opened);
 	return 0;
 }
 
@@ -156,7 +151,6 @@ int bpk_beside_has_journal(const struct bpk_beside *beside, struct stat *found, 
 {
 	*there = fstatat(beside->folder, beside->journal, found, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!*there && !bpk_is_missing(errno))
-		return bpk_fail_errno(err, errno, "its journal %s cannot be looked at",
-				      beside->journal);
+		return bpk_fail_errno(err, errno, "its journal %s cannot stat", beside->journal);
 	return 0;
 }

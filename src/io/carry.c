@@ -1,13 +1,14 @@
-/* Carrying out a list of changes. Every step may have been done already. change.c and commit.c call
- * it. */
+/* Comparing a list of changes with the files, and carrying it out. Every step may have been done
+ * already. redo.c, change.c and commit.c call it. */
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "io/beneath.h"
 #include "io/dir_ops.h"
+#include "io/full.h"
+#include "io/lock.h"
 #include "io/redo.h"
 
 static const char *base_of(const char *name)
@@ -17,57 +18,104 @@ static const char *base_of(const char *name)
 	return slash == NULL ? name : slash + 1;
 }
 
-static bool is_file_of(const struct stat *found, uint64_t size)
+/* ---- Which state a file is in ---- */
+
+/* Nanoseconds since 1970, modulo 2^64. */
+static uint64_t number_of(struct timespec time)
 {
-	return S_ISREG(found->st_mode) && (uint64_t)found->st_size == size;
+	return (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
 }
 
-/* The draft is gone: check that it was renamed. */
-static int check_renamed(int folder, const struct bpk_change *change, struct bpk_err *err)
+struct bpk_new_file bpk_redo_new(const struct stat *found)
+{
+	return (struct bpk_new_file){ (uint64_t)found->st_ino, (uint64_t)found->st_size,
+				      number_of(found->st_mtim) };
+}
+
+struct bpk_old_file bpk_redo_old(const struct stat *found)
+{
+	return (struct bpk_old_file){ (uint64_t)found->st_ino, number_of(found->st_ctim) };
+}
+
+/* A name at this moment. */
+struct glance {
+	bool is_there, is_file;
+	struct bpk_new_file is;
+	struct bpk_old_file was;
+};
+
+static int look(int folder, const char *name, struct glance *glance, struct bpk_err *err)
 {
 	struct stat found;
-	bool there = fstatat(folder, base_of(change->name), &found, AT_SYMLINK_NOFOLLOW) == 0;
 
-	if (!there && !bpk_is_missing(errno))
-		return bpk_fail_errno(err, errno, "%s: cannot be looked at", change->name);
-	if (there && is_file_of(&found, change->size))
+	*glance = (struct glance){ 0 };
+	if (name == NULL)
 		return 0;
-	return bpk_fail(err, BPK_CORRUPT, "%s: is neither there nor renamed to %s", change->draft,
-			change->name);
-}
-
-static int rename_in(int folder, const struct bpk_change *change, struct bpk_err *err)
-{
-	const char *draft = base_of(change->draft), *base = base_of(change->name);
-	struct stat found;
-
-	if (fstatat(folder, draft, &found, AT_SYMLINK_NOFOLLOW) != 0) {
-		if (errno != ENOENT)
-			return bpk_fail_errno(err, errno, "%s: cannot be looked at", change->draft);
-		return check_renamed(folder, change, err);
-	}
-	if (!is_file_of(&found, change->size))
-		return bpk_fail(err, BPK_CORRUPT, "%s: is no file of %" PRIu64 " bytes",
-				change->draft, change->size);
-	if (renameat(folder, draft, folder, base) != 0)
-		return bpk_fail_errno(err, errno, "%s: cannot be replaced", change->name);
+	if (fstatat(folder, base_of(name), &found, AT_SYMLINK_NOFOLLOW) != 0)
+		return bpk_is_missing(errno) ? 0
+					     : bpk_fail_errno(err, errno, "%s: cannot stat", name);
+	glance->is_there = true;
+	glance->is_file = S_ISREG(found.st_mode);
+	glance->is = bpk_redo_new(&found);
+	glance->was = bpk_redo_old(&found);
 	return 0;
 }
 
-static int remove_in(int folder, const struct bpk_change *change, struct bpk_err *err)
+static bool is_new(const struct glance *now, const struct bpk_change *change, bool any)
 {
-	const char *base = base_of(change->name);
-	struct stat found;
+	if (!now->is_file || now->is.size != change->is.size)
+		return false;
+	return any || (now->is.inode == change->is.inode && now->is.mtime == change->is.mtime);
+}
 
-	if (fstatat(folder, base, &found, AT_SYMLINK_NOFOLLOW) != 0) {
-		if (errno == ENOENT)
-			return 0;
-		return bpk_fail_errno(err, errno, "%s: cannot be looked at", change->name);
-	}
-	if (!S_ISREG(found.st_mode))
-		return bpk_fail(err, BPK_CORRUPT, "%s: is no regular file", change->name);
-	if (unlinkat(folder, base, 0) != 0 && errno != ENOENT)
-		return bpk_fail_errno(err, errno, "%s: cannot be removed", change->name);
+static bool is_old(const struct glance *now, const struct bpk_change *change, bool any)
+{
+	if (!now->is_there)
+		return any || change->was.inode == 0;
+	if (!now->is_file)
+		return false;
+	return any || (now->was.inode == change->was.inode && now->was.ctime == change->was.ctime);
+}
+
+enum step { STEP_DUE, STEP_DONE, STEP_STRANGE };
+
+/* What a change has come to. */
+struct standing {
+	enum step step;
+	bool is_begun; /* it was carried out, whatever was written there since */
+};
+
+/* The draft was looked at first: a living writer may rename it in between. */
+static enum step judge(const struct glance *draft, const struct glance *now,
+		       const struct bpk_change *change, bool any)
+{
+	if (change->draft == NULL && !now->is_there)
+		return STEP_DONE;
+	if (change->draft != NULL && draft->is_there && !is_new(draft, change, any))
+		return STEP_STRANGE;
+	if ((change->draft == NULL || draft->is_there) && is_old(now, change, any))
+		return STEP_DUE;
+	return change->draft != NULL && is_new(now, change, any) ? STEP_DONE : STEP_STRANGE;
+}
+
+static bool is_begun(const struct glance *draft, const struct glance *now,
+		     const struct bpk_change *change)
+{
+	if (change->draft == NULL)
+		return !now->is_there && change->was.inode != 0;
+	return !draft->is_there && !is_old(now, change, false);
+}
+
+static int stand(int folder, const struct bpk_change *change, bool any, struct standing *standing,
+		 struct bpk_err *err)
+{
+	struct glance draft, now;
+
+	if (look(folder, change->draft, &draft, err) != 0 ||
+	    look(folder, change->name, &now, err) != 0)
+		return -1;
+	standing->step = judge(&draft, &now, change, any);
+	standing->is_begun = is_begun(&draft, &now, change);
 	return 0;
 }
 
@@ -79,16 +127,70 @@ static int open_folder(int root, const char *name, struct bpk_err *err)
 	return folder < 0 ? bpk_fail_errno(err, errno, "%s: cannot open its folder", name) : folder;
 }
 
-int bpk_redo_apply(int root, const struct bpk_change *change, struct bpk_err *err)
+/* The same for a change whose folder may be missing. */
+static int stand_below(int root, const struct bpk_change *change, bool any,
+		       struct standing *standing, struct bpk_err *err)
+{
+	const char *base;
+	int folder = bpk_beneath_parent(root, change->name, &base), rc;
+
+	*standing = (struct standing){ .step = STEP_STRANGE };
+	if (folder < 0)
+		return bpk_is_missing(errno)
+			       ? 0
+			       : bpk_fail_errno(err, errno, "%s: cannot open its folder",
+						change->name);
+	rc = stand(folder, change, any, standing, err);
+	close(folder);
+	return rc;
+}
+
+int bpk_redo_check(int root, const struct bpk_redo *redo, const char **strange, bool *begun,
+		   struct bpk_err *err)
+{
+	*strange = NULL;
+	*begun = false;
+	for (size_t i = 0; i < redo->count; i++) {
+		const struct bpk_change *change = &redo->changes[i];
+		struct standing standing;
+
+		if (stand_below(root, change, redo->any_root, &standing, err) != 0)
+			return -1;
+		if (standing.step == STEP_STRANGE && *strange == NULL)
+			*strange = change->name;
+		*begun = *begun || standing.is_begun;
+	}
+	return 0;
+}
+
+/* ---- Carrying out ---- */
+
+static int apply_in(int folder, const struct bpk_change *change, bool any, struct bpk_err *err)
+{
+	const char *base = base_of(change->name);
+	struct standing standing;
+
+	if (stand(folder, change, any, &standing, err) != 0)
+		return -1;
+	if (standing.step == STEP_DONE)
+		return 0;
+	if (standing.step == STEP_STRANGE)
+		return bpk_fail(err, BPK_CORRUPT, "%s: was changed since the list was made",
+				change->name);
+	if (change->draft == NULL && unlinkat(folder, base, 0) != 0 && errno != ENOENT)
+		return bpk_fail_errno(err, errno, "%s: cannot be removed", change->name);
+	if (change->draft != NULL && renameat(folder, base_of(change->draft), folder, base) != 0)
+		return bpk_fail_errno(err, errno, "%s: cannot be replaced", change->name);
+	return 0;
+}
+
+int bpk_redo_apply(int root, const struct bpk_change *change, bool any, struct bpk_err *err)
 {
 	int folder = open_folder(root, change->name, err), rc;
 
 	if (folder < 0)
 		return -1;
-	if (change->draft == NULL)
-		rc = remove_in(folder, change, err);
-	else
-		rc = rename_in(folder, change, err);
+	rc = apply_in(folder, change, any, err);
 	close(folder);
 	return rc;
 }
@@ -131,7 +233,7 @@ int bpk_redo_sync(int root, const struct bpk_redo *redo, struct bpk_err *err)
 int bpk_redo_carry_out(int root, const struct bpk_redo *redo, bool sync, struct bpk_err *err)
 {
 	for (size_t i = 0; i < redo->count; i++)
-		if (bpk_redo_apply(root, &redo->changes[i], err) != 0)
+		if (bpk_redo_apply(root, &redo->changes[i], redo->any_root, err) != 0)
 			return -1;
 	if (sync && bpk_redo_sync(root, redo, err) != 0)
 		return -1;
@@ -145,9 +247,8 @@ int bpk_redo_carry_out(int root, const struct bpk_redo *redo, bool sync, struct 
 int bpk_redo_open_lock(int root, int flags)
 {
 	struct stat found;
-	int fd;
 
-	flags |= O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	flags |= O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
 	if (fstatat(root, BPK_DIR_LOCK, &found, AT_SYMLINK_NOFOLLOW) == 0) {
 		if (!S_ISREG(found.st_mode)) {
 			errno = EINVAL;
@@ -156,8 +257,15 @@ int bpk_redo_open_lock(int root, int flags)
 	} else if (errno != ENOENT) {
 		return -1;
 	}
-	do
-		fd = openat(root, BPK_DIR_LOCK, flags, 0666);
-	while (fd < 0 && errno == EINTR);
-	return fd;
+	return bpk_full_openat(root, BPK_DIR_LOCK, flags, 0666);
+}
+
+bool bpk_redo_has_writer(int root)
+{
+	int lock = bpk_redo_open_lock(root, O_RDONLY);
+	bool alive = lock >= 0 && bpk_lock_has_writer(lock);
+
+	if (lock >= 0)
+		close(lock);
+	return alive;
 }

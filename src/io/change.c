@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/acl.h"
 #include "io/beneath.h"
 #include "io/dir_ops.h"
 #include "io/draft.h"
@@ -18,37 +19,33 @@
 
 int bpk_stage_add(struct bpk_stage *stage, char *name, char *draft, struct bpk_err *err)
 {
-	size_t room = stage->room == 0 ? 16 : 2 * stage->room;
-	struct bpk_staged *files = stage->files;
+	struct bpk_staged *files =
+		bpk_grow(stage->files, stage->count, &stage->room, sizeof *files, err);
 
-	if (name != NULL && stage->count == stage->room) {
-		files = realloc(files, room * sizeof *files); /* bounded by the number of names */
-		if (files != NULL) {
-			stage->files = files;
-			stage->room = room;
-		}
-	}
+	if (files != NULL)
+		stage->files = files;
 	if (name == NULL || files == NULL) {
 		free(name);
 		free(draft);
-		return bpk_fail_memory(err, room * sizeof *files);
+		return bpk_fail_memory(err, NAME_MAX);
 	}
 	files[stage->count++] = (struct bpk_staged){ .name = name, .draft = draft };
 	return 0;
 }
 
-static void drop_last(struct bpk_stage *stage)
+static void drop_at(struct bpk_stage *stage, size_t i)
 {
-	struct bpk_staged *file = &stage->files[--stage->count];
+	struct bpk_staged *file = &stage->files[i];
 
 	free(file->name);
 	free(file->draft);
+	memmove(file, file + 1, (--stage->count - i) * sizeof *file);
 }
 
 void bpk_stage_clear(struct bpk_stage *stage)
 {
 	while (stage->count > 0)
-		drop_last(stage);
+		drop_at(stage, stage->count - 1);
 	free(stage->files);
 	*stage = (struct bpk_stage){ 0 };
 }
@@ -94,13 +91,19 @@ static int add_draft(struct bpk_tree *tree, const struct bpk_draft *draft, struc
 	return rc;
 }
 
-/* The mode of the replaced file, but not its time. */
+/* The permissions of the replaced file, but not its time; those of the directory for a new name. */
 static const struct stat *like_old(const struct bpk_tree *tree, const char *name,
 				   struct stat *found)
 {
+	int fd;
+
 	if (bpk_beneath_stat(tree->root, name, found) != 0 || !S_ISREG(found->st_mode))
-		return NULL;
+		return bpk_tree_like(tree, found);
+	fd = bpk_beneath_open(tree->root, name, O_RDONLY);
+	found->st_mode = bpk_acl_mode(fd, found->st_mode);
 	found->st_mtim.tv_nsec = UTIME_OMIT;
+	if (fd >= 0)
+		close(fd);
 	return found;
 }
 
@@ -112,17 +115,22 @@ static int finish(struct bpk_tree *tree, struct bpk_staged *file, struct bpk_dra
 	if (bpk_draft_finish(draft, like_old(tree, file->name, &found), err) != 0)
 		return -1;
 	if (bpk_beneath_stat(tree->root, file->draft, &found) != 0)
-		return bpk_fail_errno(err, errno, "%s: cannot be looked at", file->draft);
-	file->size = (uint64_t)found.st_size;
+		return bpk_fail_errno(err, errno, "%s: cannot stat", file->draft);
+	file->is = bpk_redo_new(&found);
 	return 0;
+}
+
+static void unstage_at(struct bpk_tree *tree, size_t i)
+{
+	bpk_live_hold();
+	unlink_at(tree->root, tree->stage.files[i].draft);
+	drop_at(&tree->stage, i);
+	bpk_live_leave();
 }
 
 void bpk_tree_unstage(struct bpk_tree *tree)
 {
-	bpk_live_hold();
-	unlink_at(tree->root, tree->stage.files[tree->stage.count - 1].draft);
-	drop_last(&tree->stage);
-	bpk_live_leave();
+	unstage_at(tree, tree->stage.count - 1);
 }
 
 int bpk_tree_stage_change(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
@@ -135,6 +143,13 @@ int bpk_tree_stage_change(struct bpk_tree *tree, struct bpk_draft *draft, struct
 		return 0;
 	bpk_tree_unstage(tree);
 	return -1;
+}
+
+void bpk_tree_withdraw(struct bpk_tree *tree, const char *name)
+{
+	for (size_t i = tree->stage.count; i > 0; i--)
+		if (strcmp(tree->stage.files[i - 1].name, name) == 0)
+			unstage_at(tree, i - 1);
 }
 
 int bpk_tree_remove(struct bpk_tree *tree, const char *name, struct bpk_err *err)
@@ -227,7 +242,7 @@ static int check_claim(const struct bpk_tree *tree, const struct bpk_edit_option
 	bpk_place_close(&place);
 	if (rc != 0)
 		return -1;
-	return claimed ? 0 : bpk_fail(err, BPK_FAILED, "is no dataset of that format any more");
+	return claimed ? 0 : bpk_fail(err, BPK_FAILED, "is no longer a dataset of that format");
 }
 
 static int open_root(struct bpk_tree *tree, const char *path,
@@ -238,15 +253,10 @@ static int open_root(struct bpk_tree *tree, const char *path,
 		return -1;
 	tree->lock = bpk_redo_open_lock(tree->root, O_RDWR | O_CREAT);
 	if (tree->lock < 0 && errno == EINVAL)
-		return bpk_fail(err, BPK_FAILED, BPK_DIR_LOCK ": is no regular file");
+		return bpk_fail(err, BPK_FAILED, BPK_DIR_LOCK ": is not a regular file");
 	if (tree->lock < 0)
 		return bpk_fail_errno(err, errno, BPK_DIR_LOCK ": cannot be created or opened");
 	return 0;
-}
-
-static bool same_file(const struct stat *a, const struct stat *b)
-{
-	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
 /* True if the directory still has its name: another one may have taken it during the wait for the
@@ -256,9 +266,9 @@ static bool is_current(const struct bpk_tree *tree, const char *path)
 	struct stat root, lock, found;
 
 	return fstat(tree->root, &root) == 0 && fstat(tree->lock, &lock) == 0 &&
-	       stat(path, &found) == 0 && same_file(&found, &root) &&
+	       stat(path, &found) == 0 && bpk_same_file(&found, &root) &&
 	       fstatat(tree->root, BPK_DIR_LOCK, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       same_file(&found, &lock);
+	       bpk_same_file(&found, &lock);
 }
 
 static int lock_root(struct bpk_tree *tree, const char *path,
@@ -287,7 +297,7 @@ static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *op
 	int rc = bpk_redo_refresh(tree->root, &redo, err);
 
 	if (rc == 0 && redo.refused.kind != BPK_OK)
-		rc = bpk_fail(err, BPK_FAILED, "%s; bpk repair says what can be done",
+		rc = bpk_fail(err, redo.refused.kind, "%s; bpk repair shows the choices",
 			      redo.refused.text);
 	if (rc == 0 && redo.count > 0)
 		rc = check_claim(tree, options, path,

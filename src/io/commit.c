@@ -31,7 +31,8 @@ static void add_changes(struct bpk_redo *redo, const struct bpk_staged *files, s
 		redo->changes[redo->count++] = (struct bpk_change){
 			.name = files[i].name,
 			.draft = files[i].draft,
-			.size = files[i].size,
+			.is = files[i].is,
+			.was = files[i].was,
 		};
 }
 
@@ -92,24 +93,29 @@ static int stage_list(struct bpk_tree *tree, struct bpk_redo *redo, struct bpk_e
 
 /* ---- Before the commit ---- */
 
-/* Check that the names could be given, and set is_new. */
+/* Check that the names could be given, and record which files they are now. */
 static int check_files(const struct bpk_tree *tree, struct bpk_stage *stage, struct bpk_err *err)
 {
 	for (size_t i = 0; i < stage->count; i++) {
 		struct bpk_staged *file = &stage->files[i];
 		struct stat found;
 
+		file->was = (struct bpk_old_file){ 0 };
 		if (bpk_beneath_stat(tree->root, file->name, &found) == 0) {
 			if (!S_ISREG(found.st_mode))
-				return bpk_fail(err, BPK_FAILED, "%s: is no regular file",
+				return bpk_fail(err, BPK_FAILED, "%s: is not a regular file",
 						file->name);
+			file->was = bpk_redo_old(&found);
 		} else if (errno != ENOENT) {
 			return bpk_fail_errno(err, errno, "%s: cannot be replaced", file->name);
-		} else {
-			file->is_new = true;
 		}
 	}
 	return 0;
+}
+
+static bool replaces_nothing(const struct bpk_staged *file)
+{
+	return file->was.inode == 0;
 }
 
 static void take_back_one(int root, const struct bpk_staged *file)
@@ -129,7 +135,7 @@ static void take_back_one(int root, const struct bpk_staged *file)
 static void take_back(const struct bpk_tree *tree, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		if (tree->stage.files[i].is_new)
+		if (replaces_nothing(&tree->stage.files[i]))
 			take_back_one(tree->root, &tree->stage.files[i]);
 }
 
@@ -147,9 +153,9 @@ static int sync_names(const struct bpk_tree *tree, size_t from, size_t count, st
 static int rename_one(const struct bpk_tree *tree, size_t i, struct bpk_err *err)
 {
 	const struct bpk_staged *file = &tree->stage.files[i];
-	const struct bpk_change change = { file->name, file->draft, file->size };
+	const struct bpk_change change = { file->name, file->draft, file->is, file->was };
 
-	return bpk_redo_apply(tree->root, &change, err);
+	return bpk_redo_apply(tree->root, &change, false, err);
 }
 
 /* Sync the new folders and their names. */
@@ -279,7 +285,7 @@ static int rename_all(struct bpk_tree *tree, struct bpk_err *err)
 		return 0;
 	}
 	/* a replaced file is gone, and the new one needs the others; otherwise undo everything */
-	if (tree->stage.files[last].is_new)
+	if (replaces_nothing(&tree->stage.files[last]))
 		take_back(tree, last + 1);
 	else
 		forget_stage(tree);

@@ -2,7 +2,9 @@
  * datasets call it through io/dir.h. */
 #include "io/io.h"
 
+#include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdlib.h>
 
 #include "io/beside.h"
@@ -11,19 +13,38 @@
 #include "io/name.h"
 
 struct bpk_dir {
+	/* fixed after open */
 	const struct bpk_dir_ops *ops;
 	void *own;
+	struct stat root;
+
+	pthread_mutex_t lock;
+	struct stat like;      /* guarded by lock, like the next */
+	char folder[PATH_MAX]; /* narrowed like last; "": the root */
 };
 
 int bpk_dir_of(const struct bpk_dir_ops *ops, void *own, struct bpk_dir **dir, struct bpk_err *err)
 {
-	*dir = bpk_calloc(1, sizeof **dir, err);
-	if (*dir == NULL) {
+	struct bpk_dir *new = bpk_calloc(1, sizeof *new, err);
+
+	*dir = NULL;
+	if (new == NULL) {
 		ops->close(own);
 		return -1;
 	}
-	(*dir)->ops = ops;
-	(*dir)->own = own;
+	new->ops = ops;
+	new->own = own;
+	new->root.st_mode = S_IFDIR | 0777;
+	new->like = (struct stat){ .st_mode = S_IFREG | 0666,
+				   .st_gid = (gid_t)-1,
+				   .st_mtim.tv_nsec = UTIME_OMIT };
+	pthread_mutex_init(&new->lock, NULL);
+	if (bpk_dir_folder_stat(new, "", &new->root, err) != 0) {
+		bpk_dir_close(new);
+		return -1;
+	}
+	bpk_stat_narrow(&new->like, &new->root);
+	*dir = new;
 	return 0;
 }
 
@@ -32,6 +53,7 @@ void bpk_dir_close(struct bpk_dir *dir)
 	if (dir == NULL)
 		return;
 	dir->ops->close(dir->own);
+	pthread_mutex_destroy(&dir->lock);
 	free(dir);
 }
 
@@ -93,6 +115,64 @@ static int check_or_root(const char *name, struct bpk_err *err)
 	return *name == '\0' ? 0 : bpk_dir_check_name(name, err);
 }
 
+/* ---- Permissions ---- */
+
+const struct stat *bpk_dir_stat(const struct bpk_dir *dir)
+{
+	return &dir->root;
+}
+
+int bpk_dir_folder_stat(struct bpk_dir *dir, const char *name, struct stat *found,
+			struct bpk_err *err)
+{
+	return dir->ops->stat == NULL ? 0 : dir->ops->stat(dir->own, name, found, err);
+}
+
+struct stat bpk_dir_like(struct bpk_dir *dir)
+{
+	struct stat like;
+
+	pthread_mutex_lock(&dir->lock);
+	like = dir->like;
+	pthread_mutex_unlock(&dir->lock);
+	return like;
+}
+
+/* Narrow the permissions by the folders that name lies in; dir's lock is held. */
+static void narrow_by_folders(struct bpk_dir *dir, const char *name)
+{
+	static const struct stat unknown = { .st_mode = S_IFDIR | 0700, .st_gid = (gid_t)-1 };
+	const char *end = strrchr(name, '/');
+	size_t size = end == NULL ? 0 : (size_t)(end - name);
+	struct stat found = { 0 };
+
+	if (size >= sizeof dir->folder) { /* opened part by part, without openat2 */
+		bpk_stat_narrow(&dir->like, &unknown);
+		return;
+	}
+	if (strncmp(dir->folder, name, size) == 0 && dir->folder[size] == '\0')
+		return;
+	memcpy(dir->folder, name, size + 1);
+	for (end = strchr(name, '/'); end != NULL; end = strchr(end + 1, '/')) {
+		dir->folder[end - name] = '\0';
+		if (bpk_dir_folder_stat(dir, dir->folder, &found, NULL) != 0)
+			found = unknown;
+		bpk_stat_narrow(&dir->like, &found);
+		dir->folder[end - name] = '/';
+	}
+	dir->folder[size] = '\0';
+}
+
+static void narrow(struct bpk_dir *dir, const char *name, const struct bpk_source *source)
+{
+	if (dir->ops->stat == NULL)
+		return;
+	pthread_mutex_lock(&dir->lock);
+	bpk_stat_narrow(&dir->like, bpk_source_stat(source));
+	narrow_by_folders(dir, name);
+	pthread_mutex_unlock(&dir->lock);
+}
+
 /* ---- Examining and opening ---- */
 
 int bpk_dir_look(struct bpk_dir *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
@@ -126,6 +206,7 @@ int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **so
 		return -1;
 	if (dir->ops->source(dir->own, name, source, err) != 0)
 		return bpk_err_subject(err, "%s", name);
+	narrow(dir, name, *source);
 	return 0;
 }
 
@@ -146,10 +227,24 @@ const char *bpk_dir_remark(const struct bpk_dir *dir)
 	return dir->ops->remark != NULL ? dir->ops->remark(dir->own) : NULL;
 }
 
+bool bpk_dir_is_torn(const struct bpk_dir *dir)
+{
+	return dir->ops->is_torn != NULL && dir->ops->is_torn(dir->own);
+}
+
 int bpk_dir_generation(struct bpk_dir *dir, uint64_t *generation, struct bpk_err *err)
 {
 	*generation = 0;
 	return dir->ops->generation == NULL ? 0 : dir->ops->generation(dir->own, generation, err);
+}
+
+int bpk_dir_in_place(struct bpk_dir *dir, struct bpk_err *err)
+{
+	bool replaced = false;
+
+	if (dir->ops->is_replaced != NULL && dir->ops->is_replaced(dir->own, &replaced, err) != 0)
+		return -1;
+	return replaced ? bpk_fail_changed(err) : 0;
 }
 
 int bpk_dir_settle(struct bpk_dir *dir, uint64_t generation, bool failed, struct bpk_err *err)
@@ -158,10 +253,9 @@ int bpk_dir_settle(struct bpk_dir *dir, uint64_t generation, bool failed, struct
 
 	if (bpk_dir_generation(dir, &now, err) != 0)
 		return -1;
-	if (now == generation &&
-	    !(failed && dir->ops->is_replaced != NULL && dir->ops->is_replaced(dir->own)))
-		return 0;
-	return bpk_fail(err, BPK_FAILED, "changed while it was read");
+	if (now != generation)
+		return bpk_fail_changed(err);
+	return failed ? bpk_dir_in_place(dir, err) : 0;
 }
 
 /* ---- Listing ---- */

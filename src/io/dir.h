@@ -29,6 +29,21 @@ int bpk_dir_open(const char *path, bool (*owns)(const char *name), struct bpk_di
 		 struct bpk_err *err);
 void bpk_dir_close(struct bpk_dir *dir); /* NULL is harmless */
 
+/* The root as it was at open, and the folder name now, with the modes of bpk_acl_mode. In a tar it
+ * is the tar's file. */
+const struct stat *bpk_dir_stat(const struct bpk_dir *dir);
+int bpk_dir_folder_stat(struct bpk_dir *dir, const char *name, struct stat *found,
+			struct bpk_err *err);
+
+/* Permissions for an output made of the directory, as a file's: no more than the root, all files
+ * opened so far and their folders give. The group is the root's, the time UTIME_OMIT. */
+struct stat bpk_dir_like(struct bpk_dir *dir);
+
+/*
+ * A missing name is not damage if the directory has lost its own name meanwhile, or another one has
+ * taken it: the calls below then fail with BPK_FAILED, "changed while it was read".
+ */
+
 /* The kind of name, and the size of a file; "" is the root. Fails only when this cannot be
  * determined. */
 int bpk_dir_look(struct bpk_dir *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
@@ -63,6 +78,9 @@ bool bpk_dir_pending(const struct bpk_dir *dir);
  * threads read. */
 const char *bpk_dir_remark(const struct bpk_dir *dir);
 
+/* True if a part of the ignored list was carried out, so that the files are of no one state. */
+bool bpk_dir_is_torn(const struct bpk_dir *dir);
+
 /*
  * The number of the committed generation. It rises with every commit of bpk that changes existing
  * content, and stays when a commit only adds. A reader that reads it first and again at the end
@@ -71,10 +89,12 @@ const char *bpk_dir_remark(const struct bpk_dir *dir);
  */
 int bpk_dir_generation(struct bpk_dir *dir, uint64_t *generation, struct bpk_err *err);
 
-/*
- * Fails with BPK_FAILED, "changed while it was read", when the generation has changed. Also when
- * failed is set and the path of the directory now leads elsewhere: its files may be being removed.
- */
+/* Fails with BPK_FAILED, "changed while it was read", when the path that was opened leads elsewhere
+ * now: the files of the directory may be being removed. */
+int bpk_dir_in_place(struct bpk_dir *dir, struct bpk_err *err);
+
+/* Fails with BPK_FAILED, "changed while it was read", when the generation has changed, and if
+ * failed is set as bpk_dir_in_place. */
 int bpk_dir_settle(struct bpk_dir *dir, uint64_t generation, bool failed, struct bpk_err *err);
 
 /* ---- Writing ---- */
@@ -123,7 +143,10 @@ int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **d
  */
 int bpk_tree_stage(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err);
 
-/* Remove the file name at the commit, after all staged files have their names. */
+/* Drop the staged files of that name, which would be removed again by the same commit. */
+void bpk_tree_withdraw(struct bpk_tree *tree, const char *name);
+
+/* Remove the file name, which is not staged, at the commit. */
 int bpk_tree_remove(struct bpk_tree *tree, const char *name, struct bpk_err *err);
 
 /*

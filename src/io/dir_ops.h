@@ -19,6 +19,8 @@ struct bpk_dir_ops {
 	int (*look)(void *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
 		    struct bpk_err *err);
 	int (*source)(void *dir, const char *name, struct bpk_source **source, struct bpk_err *err);
+	/* As bpk_dir_folder_stat; NULL: the directory has no permissions. */
+	int (*stat)(void *dir, const char *name, struct stat *found, struct bpk_err *err);
 	/* NULL: a name leads to the same file for ever. */
 	bool (*is_current)(void *dir, const char *name, const struct bpk_source *source);
 	/* Fails with BPK_CORRUPT where name is no directory. */
@@ -26,9 +28,11 @@ struct bpk_dir_ops {
 		    struct bpk_err *err);
 	bool (*pending)(const void *dir);       /* NULL: never pending */
 	const char *(*remark)(const void *dir); /* NULL: never a remark */
+	bool (*is_torn)(const void *dir);       /* NULL: never */
 	/* NULL: nobody changes the directory. */
 	int (*generation)(void *dir, uint64_t *generation, struct bpk_err *err);
-	bool (*is_replaced)(const void *dir);
+	/* *replaced: the path that was opened leads elsewhere now. NULL: never. */
+	int (*is_replaced)(const void *dir, bool *replaced, struct bpk_err *err);
 	void (*close)(void *dir);
 };
 

@@ -33,7 +33,7 @@ static int create_nameless(int folder)
 
 	if (access("/proc/self/fd", X_OK) != 0)
 		return -1;
-	fd = openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	fd = bpk_full_openat(folder, ".", O_TMPFILE | O_RDWR, 0600);
 	if (fd >= 0)
 		(void)bpk_draft_lock(fd); /* for later, under a draft's name; no rival yet */
 	return fd;
@@ -200,12 +200,12 @@ static int create_named(struct bpk_draft *draft, struct bpk_err *err)
 static int create_final(struct bpk_draft *draft, struct bpk_err *err)
 {
 	const struct bpk_target *target = &draft->target;
-	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
 
 	draft->draft_name = bpk_strdup(base_of(target->name), err);
 	if (draft->draft_name == NULL)
 		return -1;
-	draft->fd = openat(target->folder, draft->draft_name, flags, 0600);
+	draft->fd = bpk_full_openat(target->folder, draft->draft_name, flags, 0600);
 	return draft->fd < 0 ? bpk_fail_errno(err, errno, "cannot be created") : 0;
 }
 
@@ -263,7 +263,7 @@ uint64_t bpk_draft_tell(const struct bpk_draft *draft)
 
 /* ---- Writing and reading back ---- */
 
-/* Bytes written before the disk is told to start: enough for it to allocate them contiguously. */
+/* Bytes written before the disk starts: enough for it to allocate them contiguously. */
 enum { RUN = 8 << 20 };
 
 /*

@@ -34,7 +34,7 @@ static void finish_mode(int fd, int folder, const struct stat *like)
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
 	mode_t mode = 0666;
 
-	if (like != NULL && S_ISREG(like->st_mode)) {
+	if (like != NULL) {
 		mode = bpk_acl_like(fd, like, false);
 		times[1] = like->st_mtim;
 	}
@@ -122,7 +122,7 @@ static int replace(struct bpk_draft *draft, struct bpk_err *err)
 	    S_ISLNK(found.st_mode))
 		return replace_locked(draft, err);
 	if (!S_ISREG(found.st_mode))
-		return bpk_fail(err, BPK_FAILED, "is no regular file any more");
+		return bpk_fail(err, BPK_FAILED, "is no longer a regular file");
 	return replace_file(draft, err);
 }
 

@@ -58,7 +58,7 @@ int bpk_journal_drop(const char *path, const struct bpk_edit_options *options, b
 	if (S_ISDIR(found.st_mode))
 		return drop_list(path, options, dropped, err);
 	if (!S_ISREG(found.st_mode))
-		return bpk_fail(err, BPK_FAILED, "is no regular file");
+		return bpk_fail(err, BPK_FAILED, "is not a regular file");
 	if (bpk_beside_find_to_change(path, &beside, err) != 0)
 		return -1;
 	fd = bpk_beside_open(&beside, O_RDWR);

@@ -56,7 +56,7 @@ static int fail_not_regular(const struct stat *found, struct bpk_err *err)
 {
 	if (S_ISDIR(found->st_mode))
 		return bpk_fail(err, BPK_FAILED, "is a directory");
-	return bpk_fail(err, BPK_FAILED, "is no regular file");
+	return bpk_fail(err, BPK_FAILED, "is not a regular file");
 }
 
 /* Open the file and take its writer lock. Returns 1 if meanwhile another file has taken the
@@ -125,7 +125,7 @@ static int open_journal(struct bpk_edit *edit, struct bpk_err *err)
 	edit->journal.any_file = edit->options.any_journal;
 	rc = bpk_journal_open(&edit->journal, edit->fd, &why);
 	if (rc > 0)
-		return bpk_fail(err, BPK_FAILED, "%s; bpk repair says what can be done", why.text);
+		return bpk_fail(err, BPK_FAILED, "%s; bpk repair shows the choices", why.text);
 	if (rc != 0)
 		return bpk_fail(err, why.kind, "%s", why.text);
 	return 0;
@@ -151,7 +151,7 @@ static int settle(struct bpk_edit *edit, struct bpk_err *err)
 		return -1;
 	if (!claimed)
 		return bpk_fail(err, BPK_FAILED,
-				"is no archive of that format any more, and its"
+				"is no longer an archive of that format, and its"
 				" journal %s is left alone",
 				edit->beside.journal);
 	if (bpk_journal_settle(journal, edit->fd, edit->options.sync, err) != 0)
@@ -243,7 +243,7 @@ int bpk_edit_enter(struct bpk_edit *edit, struct bpk_err *err)
 	pthread_mutex_unlock(&edit->busy);
 	if (bpk_edit_dropped)
 		return bpk_fail(err, BPK_FAILED, "interrupted");
-	return bpk_fail(err, BPK_FAILED, "is not changed any more: an earlier sync has failed");
+	return bpk_fail(err, BPK_FAILED, "accepts no more changes: an earlier sync failed");
 }
 
 int bpk_edit_leave(struct bpk_edit *edit, int rc)

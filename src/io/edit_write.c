@@ -117,8 +117,8 @@ static bool has_saved(const struct bpk_edit *edit, uint64_t offset, size_t size)
 	return size > 0 && region != NULL && region->offset < offset + size;
 }
 
-/* Before bytes are written at offset: save what they overwrite, and as many bytes from offset on as
- * at_least says; announce them where they overwrite saved bytes. All in one step. */
+/* Before bytes are written at offset: save the bytes that they overwrite, and at least at_least
+ * bytes from offset on; announce them where they overwrite saved bytes. All in one step. */
 static int protect(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes, uint64_t at_least,
 		   struct bpk_err *err)
 {

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "io/dir_ops.h"
+#include "io/full.h"
 #include "io/name.h"
 
 /* folders below the top; each level holds a descriptor, and no dataset is that deep */
@@ -49,7 +50,7 @@ static int walk_below(struct walk *walk, int folder, struct bpk_err *err);
 static int fail_at(const struct walk *walk, struct bpk_err *err)
 {
 	return bpk_fail_errno(err, errno, "%s: cannot be %s", walk->name,
-			      walk->task == VET ? "looked at" : "removed");
+			      walk->task == VET ? "examined" : "removed");
 }
 
 static int meet_folder(struct walk *walk, int parent, const char *base, struct bpk_err *err)
@@ -58,7 +59,7 @@ static int meet_folder(struct walk *walk, int parent, const char *base, struct b
 
 	if (walk->depth == DEPTH_MAX)
 		return meet_stranger(walk);
-	fd = openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = bpk_full_openat(parent, base, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : fail_at(walk, err);
 	walk->depth++;
@@ -98,7 +99,7 @@ static int meet_file(const struct walk *walk, int parent, const char *base, stru
 /* True if no process works on the draft any more. */
 static bool is_left_behind(int parent, const char *base)
 {
-	int fd = openat(parent, base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int fd = bpk_full_openat(parent, base, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	bool left = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 
 	if (fd >= 0)
@@ -168,7 +169,7 @@ static int walk_from(int folder, bool (*ours)(const char *name), int task,
 		     struct bpk_stranger *stranger, struct bpk_err *err)
 {
 	struct walk walk = { .ours = ours, .task = task, .stranger = stranger };
-	int top = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int top = bpk_full_openat(folder, ".", O_RDONLY | O_DIRECTORY, 0);
 	struct stat found;
 
 	stranger->name[0] = '\0';

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/acl.h"
 #include "io/beneath.h"
 #include "io/dir_ops.h"
 #include "io/generation.h"
@@ -89,6 +90,41 @@ static int fail_restless(struct bpk_err *err)
 	return bpk_fail(err, BPK_FAILED, "is being changed all the time");
 }
 
+/* ---- What is missing ---- */
+
+static int folder_is_replaced(const void *dir, bool *replaced, struct bpk_err *err)
+{
+	const struct folder *folder = dir;
+	struct stat now, own;
+	bool there;
+
+	*replaced = false;
+	if (folder->path == NULL)
+		return 0;
+	if (bpk_path_look(folder->path, &now, &there, err) != 0)
+		return -1;
+	if (fstat(folder->root, &own) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	*replaced = !there || !bpk_same_file(&now, &own);
+	return 0;
+}
+
+/* A name is missing. That says nothing about a directory that was replaced: its files are being
+ * removed, one by one. */
+static int check_here(const struct folder *folder, struct bpk_err *err)
+{
+	bool replaced;
+
+	if (folder_is_replaced(folder, &replaced, err) != 0)
+		return -1;
+	return replaced ? bpk_fail_changed(err) : 0;
+}
+
+static int fail_missing(const struct folder *folder, const char *line, struct bpk_err *err)
+{
+	return check_here(folder, err) == 0 ? bpk_fail(err, BPK_CORRUPT, "%s", line) : -1;
+}
+
 /* ---- Examining and opening ---- */
 
 /* Returns 0, or -1 with errno. */
@@ -132,9 +168,8 @@ static int folder_look(void *dir, const char *name, enum bpk_entry *entry, uint6
 			*entry = BPK_ENTRY_OTHER; /* a link leads there */
 			return 0;
 		} else {
-			return is_missing(errno)
-				       ? 0
-				       : bpk_fail_errno(err, errno, "cannot be looked at");
+			return is_missing(errno) ? check_here(folder, err)
+						 : bpk_fail_errno(err, errno, "cannot stat");
 		}
 	}
 	return fail_restless(err);
@@ -179,14 +214,14 @@ static int open_by(const struct folder *folder, const char *name, struct locatio
 	return open_file(folder->root, name);
 }
 
-static int fail_open(int errnum, struct bpk_err *err)
+static int fail_open(const struct folder *folder, int errnum, struct bpk_err *err)
 {
 	if (is_missing(errnum))
-		return bpk_fail(err, BPK_CORRUPT, "is missing");
+		return fail_missing(folder, "is missing", err);
 	if (errnum == ELOOP)
 		return bpk_fail(err, BPK_CORRUPT, "is or lies behind a symbolic link");
 	if (errnum == EINVAL)
-		return bpk_fail(err, BPK_CORRUPT, "is no regular file");
+		return bpk_fail(err, BPK_CORRUPT, "is not a regular file");
 	return bpk_fail_errno(err, errnum, "cannot open");
 }
 
@@ -201,15 +236,30 @@ static int folder_source(void *dir, const char *name, struct bpk_source **source
 		if (find_location(folder, name, &location, err) != 0)
 			return -1;
 		if (location.removed)
-			return fail_open(ENOENT, err);
+			return fail_open(folder, ENOENT, err);
 		fd = open_by(folder, name, &location);
 		if (fd < 0)
-			return fail_open(errno, err);
+			return fail_open(folder, errno, err);
 		if (location_stands(folder, &location))
 			return bpk_source_of_descriptor(fd, source, err);
 		close(fd);
 	}
 	return fail_restless(err);
+}
+
+static int folder_stat(void *dir, const char *name, struct stat *found, struct bpk_err *err)
+{
+	const struct folder *folder = dir;
+	int fd = bpk_beneath_folder(folder->root, name);
+	int rc = fd < 0 ? -1 : fstat(fd, found), errnum = errno;
+
+	if (rc == 0)
+		found->st_mode = bpk_acl_mode(fd, found->st_mode);
+	else if (!is_missing(errnum) || check_here(folder, err) == 0)
+		bpk_fail_errno(err, errnum, "cannot stat");
+	if (fd >= 0)
+		close(fd);
+	return rc;
 }
 
 static bool folder_is_current(void *dir, const char *name, const struct bpk_source *source)
@@ -220,8 +270,7 @@ static bool folder_is_current(void *dir, const char *name, const struct bpk_sour
 
 	return find_location(folder, name, &location, NULL) == 0 && !location.removed &&
 	       stat_by(folder, name, &location, &found) == 0 &&
-	       location_stands(folder, &location) && found.st_dev == source->stat.st_dev &&
-	       found.st_ino == source->stat.st_ino;
+	       location_stands(folder, &location) && bpk_same_file(&found, &source->stat);
 }
 
 /* ---- Listing ---- */
@@ -261,7 +310,7 @@ static int folder_list(void *dir, const char *name, struct bpk_dir_entries *entr
 	int fd = bpk_beneath_open(folder->root, name, O_RDONLY | O_DIRECTORY), rc;
 
 	if (fd < 0 && bpk_is_missing(errno))
-		return bpk_fail(err, BPK_CORRUPT, "is no directory");
+		return fail_missing(folder, "is not a directory", err);
 	if (fd < 0)
 		return bpk_fail_errno(err, errno, "cannot be listed");
 	/* read the list first: the names in it are found in their old or new state, which are the
@@ -294,21 +343,16 @@ static const char *folder_remark(const void *dir)
 	return refused->kind != BPK_OK ? refused->text : NULL;
 }
 
+static bool folder_is_torn(const void *dir)
+{
+	return ((const struct folder *)dir)->redo.refused.kind == BPK_CORRUPT;
+}
+
 static int folder_generation(void *dir, uint64_t *generation, struct bpk_err *err)
 {
 	const struct folder *folder = dir;
 
 	return bpk_generation_read(folder->root, generation, err);
-}
-
-static bool folder_is_replaced(const void *dir)
-{
-	const struct folder *folder = dir;
-	struct stat now, own;
-
-	return folder->path != NULL &&
-	       (stat(folder->path, &now) != 0 || fstat(folder->root, &own) != 0 ||
-		now.st_dev != own.st_dev || now.st_ino != own.st_ino);
 }
 
 static void folder_close(void *dir)
@@ -325,31 +369,23 @@ static void folder_close(void *dir)
 static const struct bpk_dir_ops folder_ops = {
 	.look = folder_look,
 	.source = folder_source,
+	.stat = folder_stat,
 	.is_current = folder_is_current,
 	.list = folder_list,
 	.pending = folder_pending,
 	.remark = folder_remark,
+	.is_torn = folder_is_torn,
 	.generation = folder_generation,
 	.is_replaced = folder_is_replaced,
 	.close = folder_close,
 };
 
-/* True if the writer that made the list is alive. */
-static bool has_writer(int root)
-{
-	int lock = bpk_redo_open_lock(root, O_RDONLY);
-	bool alive = lock >= 0 && bpk_lock_has_writer(lock);
-
-	if (lock >= 0)
-		close(lock);
-	return alive;
-}
-
 /* True if the list was left behind. A writer that is done removes it before it gives the lock
  * back. */
 static bool is_left_over(int root)
 {
-	return !has_writer(root) && faccessat(root, BPK_DIR_LIST, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return !bpk_redo_has_writer(root) &&
+	       faccessat(root, BPK_DIR_LIST, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* Takes root; path may be NULL. */
@@ -365,6 +401,7 @@ static int open_folder(int root, const char *path, bool (*owns)(const char *name
 	}
 	folder->root = root;
 	folder->redo.owns = owns;
+	folder->redo.is_reader = true;
 	pthread_mutex_init(&folder->lock, NULL);
 	if (path != NULL)
 		folder->path = bpk_strdup(path, err);

@@ -99,10 +99,15 @@ int bpk_full_write_at(int fd, uint64_t offset, struct bpk_view bytes, struct bpk
 
 int bpk_full_open(const char *path, int flags)
 {
+	return bpk_full_openat(AT_FDCWD, path, flags, 0);
+}
+
+int bpk_full_openat(int folder, const char *name, int flags, mode_t mode)
+{
 	int fd;
 
 	do
-		fd = open(path, flags | O_CLOEXEC);
+		fd = openat(folder, name, flags | O_CLOEXEC, mode);
 	while (fd < 0 && errno == EINTR);
 	return fd;
 }

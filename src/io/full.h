@@ -19,8 +19,9 @@ int bpk_full_read_at(int fd, uint64_t offset, struct bpk_span out, size_t *got,
 int bpk_full_write(int fd, struct bpk_view bytes, struct bpk_err *err);
 int bpk_full_write_at(int fd, uint64_t offset, struct bpk_view bytes, struct bpk_err *err);
 
-/* open (with O_CLOEXEC) and ftruncate, repeated after EINTR. */
+/* open, openat (both with O_CLOEXEC) and ftruncate, repeated after EINTR. */
 int bpk_full_open(const char *path, int flags);
+int bpk_full_openat(int folder, const char *name, int flags, mode_t mode);
 int bpk_full_set_size(int fd, uint64_t size);
 
 /* fsync and fdatasync, repeated after EINTR; after any other failure a repeat proves nothing.

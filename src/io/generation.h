@@ -14,7 +14,7 @@
 
 /*
  * Read the generation of the directory root. Waits for a commit in progress. A .lock that cannot be
- * opened counts as missing, and none is created. Fails with BPK_FAILED: it cannot be read, or a
+ * opened counts as missing, and is not created. Fails with BPK_FAILED: it cannot be read, or a
  * writer has held its lock for a minute.
  */
 int bpk_generation_read(int root, uint64_t *generation, struct bpk_err *err);

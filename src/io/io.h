@@ -1,7 +1,7 @@
 /*
  * The door of the room io: places, sources to read from and drafts to write to. It reads and writes
- * in full loops, keeps committed content, drops everything else, and never knows what the bytes
- * mean. layout, format and the rooms above them call it.
+ * in full loops, keeps committed content, drops everything else, and never knows the meaning
+ * of the bytes. layout, format and the rooms above them call it.
  */
 #ifndef BPK_IO_IO_H
 #define BPK_IO_IO_H
@@ -156,14 +156,34 @@ int bpk_source_of(const struct bpk_source_ops *ops, void *arg, uint64_t size,
 
 /* ---- Places: files and directories named by a path ---- */
 
+/* True if both are the same file: device and inode. */
+static inline bool bpk_same_file(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 /* True for the errors that mean "no such file": ENOENT, ENOTDIR and ELOOP. Every other error leaves
  * the question open and is reported. */
 bool bpk_is_missing(int errnum);
+
+/* Fail with BPK_FAILED, "changed while it was read". Returns -1. */
+int bpk_fail_changed(struct bpk_err *err);
+
+/* True if it is the same file, and nobody has written to it or renamed it since. */
+bool bpk_is_still(const struct stat *now, const struct stat *seen);
 
 /*
  * Call stat. *there is false when the path does not exist; any other error fails with BPK_FAILED.
  */
 int bpk_path_look(const char *path, struct stat *found, bool *there, struct bpk_err *err);
+
+/*
+ * True if is_it is true for the folder that path lies in, or for one above it, however path is
+ * spelled; a last part that is a link counts where it leads with follow, as for a draft. The way up
+ * ends where it cannot be examined. path need not exist.
+ */
+bool bpk_path_lies_in(const char *path, bool follow,
+		      bool (*is_it)(void *arg, const struct stat *folder), void *arg);
 
 struct bpk_dir;
 
@@ -189,11 +209,25 @@ int bpk_place_open(const char *path, bool (*owns)(const char *name), struct bpk_
 		   struct bpk_err *err);
 void bpk_place_close(struct bpk_place *place);
 
+/* Fails with BPK_FAILED, "changed while it was read", when the file has changed since it was opened
+ * (bpk_source_unchanged), or the directory's path leads elsewhere now. */
+int bpk_place_unchanged(const struct bpk_place *place, struct bpk_err *err);
+
 /* True if a writer left a change unfinished; reads then return the last committed state. */
 bool bpk_place_pending(const struct bpk_place *place);
 
 /* A line that says why a journal or a list of changes is ignored, or NULL. */
 const char *bpk_place_remark(const struct bpk_place *place);
+
+/* True if a part of an ignored list was carried out: what is read would be of no one state. */
+bool bpk_place_is_torn(const struct bpk_place *place);
+
+/*
+ * Narrow like, the permissions of an output, to those that more also gives: a file's mode, or a
+ * folder's for those who may search it. Members of another group count as others. A group of -1,
+ * with which like begins, becomes that of more.
+ */
+void bpk_stat_narrow(struct stat *like, const struct stat *more);
 
 /* ---- Drafts: a place being written, kept or dropped as a whole ---- */
 
@@ -221,6 +255,7 @@ struct bpk_draft_options {
 	 */
 	bool directory;
 	bool (*ours)(const char *name);
+	const struct stat *like; /* the permissions of its files, as for keep; may be NULL */
 };
 
 /*

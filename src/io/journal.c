@@ -145,10 +145,8 @@ int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
 {
 	const struct bpk_beside *beside = journal->beside;
 
-	do
-		journal->fd = openat(beside->folder, beside->journal,
-				     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	while (journal->fd < 0 && errno == EINTR);
+	journal->fd = bpk_full_openat(beside->folder, beside->journal,
+				      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (journal->fd < 0)
 		return bpk_fail_errno(err, errno, "cannot create its journal %s", beside->journal);
 	journal->old_size = old_size;

@@ -8,8 +8,8 @@
  * (io/record.h describes the records.) An incomplete record counts as missing, unless a MARK behind
  * it proves that it was complete: then the journal is damaged, and nothing is changed.
  *
- * Saved bytes are overwritten only by what a NEXT holds. So each sector of them is the old one, or
- * the one after some NEXT, or the beginning of one and the end of the other where a write was
+ * Saved bytes are overwritten only by the bytes of a NEXT. So each sector of them is the old one,
+ * or the one after some NEXT, or the beginning of one and the end of the other where a write was
  * interrupted. Anything else was written by another program.
  *
  * A journal is valid for one open file: it belongs to that file's owner, was made for that device
@@ -49,7 +49,7 @@ struct bpk_journal_next {
 
 void bpk_journal_init(struct bpk_journal *journal, const struct bpk_beside *beside);
 
-/* Release it, leaving the journal's file on disk. Harmless when there is none. */
+/* Release it, leaving the journal's file on disk. Harmless without a journal. */
 void bpk_journal_close(struct bpk_journal *journal);
 
 /* ---- Writing ---- */
@@ -65,7 +65,7 @@ int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
 /*
  * Save the bytes of the file fd in both regions of saves that were not saved before, announce next,
  * and make all that durable if sync is set. A region of size 0, and no bytes in next, are nothing.
- * After a failure none of it counts; *unsynced is true if a sync has failed.
+ * After a failure nothing of it counts; *unsynced is true if a sync has failed.
  */
 int bpk_journal_save(struct bpk_journal *journal, int fd, const struct bpk_region saves[2],
 		     const struct bpk_journal_next *next, bool sync, bool *unsynced,

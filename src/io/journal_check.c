@@ -1,4 +1,4 @@
-/* Comparing the saved regions of a file with what its journal says of them: old bytes, or bytes
+/* Comparing the saved regions of a file with those in its journal: old bytes, or bytes
  * that were announced. journal.c and shared sources call it before they believe a journal. */
 #include "io/journal.h"
 
@@ -15,12 +15,12 @@ int bpk_journal_fail_stranger(const struct bpk_journal *journal, uint64_t offset
 			      struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_CORRUPT,
-			"its journal %s does not belong to it as it is now: someone else has"
+			"its journal %s does not match its content: another program has"
 			" written at %" PRIu64 " since",
 			journal->beside->journal, offset);
 }
 
-/* True if now begins as one and ends as other: what an interrupted write of one leaves of other. */
+/* True if now begins as one and ends as other: an interrupted write of one over other. */
 static bool is_torn(const uint8_t *now, const uint8_t *one, const uint8_t *other, size_t size)
 {
 	size_t same = 0;

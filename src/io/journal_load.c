@@ -88,7 +88,7 @@ static int take_start(struct bpk_journal *journal, const struct bpk_record *reco
 	return rc;
 }
 
-/* The first record of a byte counts: no byte is saved twice, and none outside the old file. */
+/* The first record of a byte counts: no byte is saved twice, or from outside the old file. */
 static int take_saved(struct bpk_journal *journal, const struct bpk_record *record,
 		      struct bpk_err *err)
 {
@@ -232,7 +232,7 @@ static int check_kind(const struct bpk_journal *journal, const struct stat *own,
 	char why[100];
 
 	if (!S_ISREG(own->st_mode))
-		return bpk_journal_refuse(journal, err, "it is no regular file");
+		return bpk_journal_refuse(journal, err, "it is not a regular file");
 	if (own->st_uid == journal->file.owner || (journal->any_file && own->st_uid == geteuid()))
 		return 0;
 	snprintf(why, sizeof why, "it belongs to user %lu, the file to user %lu",
@@ -255,10 +255,8 @@ static int open_file(struct bpk_journal *journal, struct bpk_err *err)
 	rc = check_kind(journal, &own, err); /* before it is opened */
 	if (rc != 0)
 		return rc;
-	do
-		journal->fd = openat(beside->folder, beside->journal,
-				     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	while (journal->fd < 0 && errno == EINTR);
+	journal->fd = bpk_full_openat(beside->folder, beside->journal,
+				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (journal->fd < 0 && errno == ENOENT)
 		return 0;
 	if (journal->fd < 0 || fstat(journal->fd, &own) != 0)

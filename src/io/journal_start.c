@@ -219,7 +219,7 @@ static int check_size(const struct bpk_journal *journal, int fd, struct bpk_err 
 	end = (uint64_t)found.st_size;
 	if (bpk_regions_gap(&journal->saved, &end, journal->old_size, &gap_end))
 		return bpk_fail(err, BPK_CORRUPT,
-				"its journal %s does not belong to it as it is now: it ends at"
+				"its journal %s does not match its content: it ends at"
 				" %" PRIu64 ", expected %" PRIu64,
 				journal->beside->journal, (uint64_t)found.st_size,
 				journal->old_size);

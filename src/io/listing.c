@@ -87,7 +87,7 @@ static int look_at(int folder, const struct dirent *found, enum bpk_entry *entry
 	if (fstatat(folder, found->d_name, &seen, AT_SYMLINK_NOFOLLOW) == 0)
 		*entry = entry_of(seen.st_mode);
 	else if (!bpk_is_missing(errno))
-		return bpk_fail_errno(err, errno, "%s: cannot be looked at", found->d_name);
+		return bpk_fail_errno(err, errno, "%s: cannot stat", found->d_name);
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "io/erase.h"
+#include "io/full.h"
 
 enum {
 	NUMBERS_CLEANED = 4, /* names searched for leftovers; more at a time are rare */
@@ -60,7 +61,7 @@ static bool leads_to(int folder, const char *name, int fd)
 
 	return fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && fstat(fd, &opened) == 0 &&
 	       (S_ISREG(opened.st_mode) || S_ISDIR(opened.st_mode)) &&
-	       named.st_dev == opened.st_dev && named.st_ino == opened.st_ino;
+	       bpk_same_file(&named, &opened);
 }
 
 /* True if no process holds the draft and it belongs to the folder's owner or to us: then it may be
@@ -78,10 +79,10 @@ static bool is_left_behind(int folder, const char *name, int fd)
  * forbid that. */
 static int open_old(int folder, const char *name)
 {
-	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
-	int fd = openat(folder, name, O_RDWR | flags);
+	int flags = O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+	int fd = bpk_full_openat(folder, name, O_RDWR | flags, 0);
 
-	return fd < 0 && errno == EACCES ? openat(folder, name, O_RDONLY | flags) : fd;
+	return fd < 0 && errno == EACCES ? bpk_full_openat(folder, name, O_RDONLY | flags, 0) : fd;
 }
 
 void bpk_draft_clean(int folder, const char *name)
@@ -110,7 +111,7 @@ void bpk_draft_clean_folders(int folder, const char *name, bool (*ours)(const ch
 		int fd;
 
 		spell(text, name, number);
-		fd = openat(folder, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		fd = bpk_full_openat(folder, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 		if (fd < 0)
 			continue;
 		if (is_left_behind(folder, text, fd) &&
@@ -125,7 +126,7 @@ typedef int make_fn(int folder, const char *text);
 
 static int make_file(int folder, const char *text)
 {
-	return openat(folder, text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	return bpk_full_openat(folder, text, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 }
 
 static int make_folder(int folder, const char *text)
@@ -134,7 +135,7 @@ static int make_folder(int folder, const char *text)
 
 	if (mkdirat(folder, text, 0700) != 0)
 		return -1;
-	fd = openat(folder, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	fd = bpk_full_openat(folder, text, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	errnum = errno;
 	if (fd < 0)
 		unlinkat(folder, text, AT_REMOVEDIR);

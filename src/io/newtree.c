@@ -17,6 +17,7 @@
 #include "io/beneath.h"
 #include "io/draft.h"
 #include "io/erase.h"
+#include "io/full.h"
 #include "io/lock.h"
 #include "io/name.h"
 #include "io/redo.h"
@@ -65,8 +66,8 @@ static void new_tree_drop(void *owner)
 
 static int open_old(const struct new_tree *new, struct bpk_err *err)
 {
-	int fd = openat(new->target.folder, new->target.name,
-			O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd = bpk_full_openat(new->target.folder, new->target.name,
+				 O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 
 	return fd < 0 ? bpk_fail_errno(err, errno, "cannot be opened to be replaced") : fd;
 }
@@ -263,14 +264,14 @@ static int replace(struct new_tree *new, struct bpk_err *err)
 
 /* ---- Keeping ---- */
 
-/* Finish every folder, inner ones first, so that no name is on disk before its folder is. The
- * outermost one gives nobody more than like does. */
+/* Finish every folder, inner ones first, so that no name is on disk before its folder is. No folder
+ * gives more than like does. */
 static int finish_folders(const struct new_tree *new, const struct stat *like, struct bpk_err *err)
 {
 	const struct bpk_names *folders = &new->tree.folders;
 
 	for (size_t i = folders->count; i > 0; i--)
-		if (bpk_tree_finish_folder(&new->tree, folders->all[i - 1], NULL, err) != 0)
+		if (bpk_tree_finish_folder(&new->tree, folders->all[i - 1], like, err) != 0)
 			return -1;
 	return bpk_tree_finish_folder(&new->tree, "", like, err);
 }
@@ -380,6 +381,11 @@ int bpk_tree_new(const char *target, const struct bpk_draft_options *options,
 		return -1;
 	new->target = (struct bpk_target){ .folder = -1, .fd = -1 };
 	new->tree = (struct bpk_tree){ .root = -1, .sync = options->sync, .is_new = true };
+	if (options->like != NULL) {
+		new->tree.has_like = true;
+		new->tree.like = *options->like;
+		new->tree.like.st_mtim.tv_nsec = UTIME_OMIT;
+	}
 	new->overwrite = options->overwrite;
 	new->ours = options->ours;
 	if (open_new(target, options, new, err) == 0 &&

@@ -57,7 +57,7 @@ static int open_in(const char *tar, const char *name, struct bpk_place *place, s
 	struct stat found;
 
 	if (stat(tar, &found) != 0)
-		return is_no_file(errno) ? 1 : bpk_fail_errno(err, errno, "cannot be looked at");
+		return is_no_file(errno) ? 1 : bpk_fail_errno(err, errno, "cannot stat");
 	if (!S_ISREG(found.st_mode))
 		return 1;
 	if (bpk_source_open(tar, &source, err) != 0)
@@ -133,8 +133,20 @@ bool bpk_place_pending(const struct bpk_place *place)
 					: bpk_source_pending(place->source);
 }
 
+int bpk_place_unchanged(const struct bpk_place *place, struct bpk_err *err)
+{
+	if (place->directory != NULL)
+		return bpk_dir_in_place(place->directory, err);
+	return place->source != NULL ? bpk_source_unchanged(place->source, err) : 0;
+}
+
 const char *bpk_place_remark(const struct bpk_place *place)
 {
 	return place->directory != NULL ? bpk_dir_remark(place->directory)
 					: bpk_source_remark(place->source);
+}
+
+bool bpk_place_is_torn(const struct bpk_place *place)
+{
+	return place->directory != NULL && bpk_dir_is_torn(place->directory);
 }

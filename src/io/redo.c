@@ -21,8 +21,8 @@ enum {
 };
 
 static const char any_version[] = "bpk changes ";
-static const char first_line[] = "bpk changes 2\t";
-static const char old_version[] = "bpk changes 1\t";
+static const char first_line[] = "bpk changes 3\t";
+static const char *const old_versions[] = { "bpk changes 1\t", "bpk changes 2\t" };
 static const char root_line[] = "root\t";
 
 void bpk_redo_clear(struct bpk_redo *redo)
@@ -77,24 +77,30 @@ static uint32_t digest(struct bpk_view bytes)
 	return (uint32_t)crc32_z(0, bytes.data, bytes.size);
 }
 
+static int spell_change(const struct bpk_change *change, struct bpk_buf *text, struct bpk_err *err)
+{
+	const struct bpk_new_file *is = &change->is;
+	const struct bpk_old_file *was = &change->was;
+
+	if (change->draft == NULL)
+		return bpk_buf_printf(text, err, "-\t%" PRIu64 "\t%" PRIu64 "\t%s\n", was->inode,
+				      was->ctime, change->name);
+	return bpk_buf_printf(text, err,
+			      "+\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64
+			      "\t%s\t%s\n",
+			      is->inode, is->size, is->mtime, was->inode, was->ctime, change->draft,
+			      change->name);
+}
+
 int bpk_redo_spell(const struct bpk_redo *redo, struct bpk_buf *text, struct bpk_err *err)
 {
 	if (bpk_buf_printf(text, err, "%s%zu\n%s%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
 			   first_line, redo->count, root_line, redo->root.device, redo->root.inode,
 			   redo->root.born) != 0)
 		return -1;
-	for (size_t i = 0; i < redo->count; i++) {
-		const struct bpk_change *change = &redo->changes[i];
-		int rc;
-
-		if (change->draft == NULL)
-			rc = bpk_buf_printf(text, err, "-\t%s\n", change->name);
-		else
-			rc = bpk_buf_printf(text, err, "+\t%" PRIu64 "\t%s\t%s\n", change->size,
-					    change->draft, change->name);
-		if (rc != 0)
+	for (size_t i = 0; i < redo->count; i++)
+		if (spell_change(&redo->changes[i], text, err) != 0)
 			return -1;
-	}
 	if (text->size > TEXT_MAX - LAST_SIZE)
 		return bpk_fail(err, BPK_LIMIT, "too many files are changed at once");
 	return bpk_buf_printf(text, err, "crc32\t%08" PRIx32 "\n", digest(bpk_buf_view(text)));
@@ -157,27 +163,41 @@ static int check_change(const struct bpk_change *change, struct bpk_err *err)
 	if (bpk_dir_check_name(change->draft, err) != 0)
 		return -1;
 	if (!lies_beside(change->draft, change->name))
-		return bpk_fail(err, BPK_CORRUPT, "the name \"%s\" is no draft for \"%s\"",
+		return bpk_fail(err, BPK_CORRUPT, "the name \"%s\" is not a draft of \"%s\"",
 				change->draft, change->name);
 	return 0;
 }
 
+/* Read the number before the next TAB. */
+static bool take_field(char **line, uint64_t *number)
+{
+	const char *digits = cut(line, '\t');
+
+	return digits != NULL && take_number(digits, number);
+}
+
+static bool take_change(char *line, struct bpk_change *change)
+{
+	bool adds = strncmp(line, "+\t", 2) == 0;
+
+	*change = (struct bpk_change){ 0 };
+	if (!adds && strncmp(line, "-\t", 2) != 0)
+		return false;
+	line += 2;
+	if (adds && (!take_field(&line, &change->is.inode) ||
+		     !take_field(&line, &change->is.size) || !take_field(&line, &change->is.mtime)))
+		return false;
+	if (!take_field(&line, &change->was.inode) || !take_field(&line, &change->was.ctime))
+		return false;
+	change->draft = adds ? cut(&line, '\t') : NULL;
+	change->name = line;
+	return !adds || change->draft != NULL;
+}
+
 static int parse_change(char *line, struct bpk_change *change, struct bpk_err *err)
 {
-	const char *size;
-
-	if (strncmp(line, "-\t", 2) == 0) {
-		*change = (struct bpk_change){ .name = line + 2 };
-		return check_change(change, err);
-	}
-	if (strncmp(line, "+\t", 2) != 0)
-		return bpk_fail(err, BPK_CORRUPT, "a line is no change");
-	line += 2;
-	size = cut(&line, '\t');
-	change->draft = size == NULL ? NULL : cut(&line, '\t');
-	change->name = line;
-	if (change->draft == NULL || !take_number(size, &change->size))
-		return bpk_fail(err, BPK_CORRUPT, "a line is no change");
+	if (!take_change(line, change))
+		return bpk_fail(err, BPK_CORRUPT, "has a line that is not a change");
 	return check_change(change, err);
 }
 
@@ -193,7 +213,7 @@ static int check_text(const struct bpk_buf *text, struct bpk_err *err)
 	snprintf(last, sizeof last, "crc32\t%08" PRIx32 "\n", digest(bpk_view(text->data, size)));
 	if (memcmp(text->data + size, last, LAST_SIZE) != 0 ||
 	    memchr(text->data, '\0', size) != NULL)
-		return bpk_fail(err, BPK_CORRUPT, "does not fit its checksum");
+		return bpk_fail(err, BPK_CORRUPT, "does not match its checksum");
 	return 0;
 }
 
@@ -231,7 +251,7 @@ static int parse_lines(char *text, struct bpk_redo *redo, struct bpk_err *err)
 
 	if (line == NULL || strncmp(line, first_line, sizeof first_line - 1) != 0 ||
 	    !take_number(line + sizeof first_line - 1, &count))
-		return bpk_fail(err, BPK_CORRUPT, "is no list of changes");
+		return bpk_fail(err, BPK_CORRUPT, "is not a list of changes");
 	if (lines < 2 || count == 0 || count != lines - 2)
 		return bpk_fail(err, BPK_CORRUPT, "counts %" PRIu64 " changes in %zu lines", count,
 				lines);
@@ -258,6 +278,7 @@ int bpk_redo_parse(struct bpk_buf *text, struct bpk_redo *redo, struct bpk_err *
 		/* the checksum is checked; everything before it is lines of text */
 		size_t size = text->size - LAST_SIZE;
 
+		redo->crc = digest(bpk_view(text->data, size));
 		text->data[size] = '\0';
 		if (parse_lines((char *)text->data, redo, err) == 0)
 			return 0;
@@ -283,14 +304,20 @@ static int read_text(int fd, const struct stat *found, struct bpk_buf *text, str
 }
 
 /* Ignore the list and note the reason. Returns 1. */
-static int refuse(struct bpk_redo *redo, const struct stat *found, const char *why)
+static int refuse_as(struct bpk_redo *redo, const struct stat *found, enum bpk_kind kind,
+		     const char *why)
 {
 	bpk_redo_clear(redo);
 	redo->seen = *found;
 	if (redo->refused.kind == BPK_OK)
-		bpk_fail(&redo->refused, BPK_FAILED,
+		bpk_fail(&redo->refused, kind,
 			 "its list of changes " BPK_DIR_LIST " is not used: %s", why);
 	return 1;
+}
+
+static int refuse(struct bpk_redo *redo, const struct stat *found, const char *why)
+{
+	return refuse_as(redo, found, BPK_FAILED, why);
 }
 
 static bool begins_with(struct bpk_view text, const char *line)
@@ -305,9 +332,10 @@ static int parse_known(struct bpk_buf *text, const struct stat *found, struct bp
 	struct bpk_view view = bpk_buf_view(text);
 
 	if (!begins_with(view, any_version))
-		return refuse(redo, found, "it is no list of changes");
-	if (begins_with(view, old_version))
-		return refuse(redo, found, "it is of an older version");
+		return refuse(redo, found, "it is not a list of changes");
+	for (size_t i = 0; i < sizeof old_versions / sizeof old_versions[0]; i++)
+		if (begins_with(view, old_versions[i]))
+			return refuse(redo, found, "it is of an older version");
 	if (!begins_with(view, first_line))
 		return bpk_fail(err, BPK_UNSUPPORTED, "is of a later version");
 	return bpk_redo_parse(text, redo, err);
@@ -338,7 +366,7 @@ static int check_kind(struct bpk_redo *redo, const struct bpk_identity *root,
 	char why[100];
 
 	if (!S_ISREG(found->st_mode))
-		return refuse(redo, found, "it is no regular file");
+		return refuse(redo, found, "it is not a regular file");
 	if (found->st_uid == root->owner || (redo->any_root && found->st_uid == geteuid()))
 		return 0;
 	snprintf(why, sizeof why, "it belongs to user %lu, the directory to user %lu",
@@ -395,18 +423,75 @@ static int take(int root, const struct stat *found, struct bpk_redo *redo, struc
 	return rc;
 }
 
-int bpk_redo_refresh(int root, struct bpk_redo *redo, struct bpk_err *err)
+/* ---- The list and the files ---- */
+
+enum { TRIES_MAX = 1000 }; /* while writers keep replacing the list */
+
+static int read_now(int root, struct bpk_redo *redo, struct bpk_err *err)
 {
-	bool known = redo->count > 0 || redo->refused.kind != BPK_OK;
 	struct stat found;
 
-	if (known && bpk_redo_stands(root, &redo->seen))
-		return 0;
 	bpk_redo_clear(redo);
 	if (fstatat(root, BPK_DIR_LIST, &found, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (errno == ENOENT)
 			return 0;
-		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot be looked at");
+		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot stat");
 	}
 	return take(root, &found, redo, err) < 0 ? -1 : 0;
+}
+
+/* Ignore a list that the files did not fit, unless they do now. */
+static int refuse_files(int root, struct bpk_redo *redo, struct bpk_err *err)
+{
+	const struct stat found = redo->seen;
+	struct bpk_err why;
+	const char *strange;
+	bool begun;
+
+	if (bpk_redo_check(root, redo, &strange, &begun, err) != 0)
+		return -1;
+	if (strange == NULL)
+		return 0;
+	bpk_fail(&why, begun ? BPK_CORRUPT : BPK_FAILED, "%s was changed since it was made%s",
+		 strange, begun ? ", and a part of the list was carried out" : "");
+	refuse_as(redo, &found, why.kind, why.text);
+	return 0;
+}
+
+/* Compare the files with the list that was read. A list that does not fit is read again: the files
+ * may be those of the next one. */
+static int compare(int root, struct bpk_redo *redo, struct bpk_err *err)
+{
+	const char *strange;
+	bool begun;
+
+	for (int i = 0; i < TRIES_MAX; i++) {
+		uint32_t crc = redo->crc;
+
+		if (bpk_redo_check(root, redo, &strange, &begun, err) != 0)
+			return -1;
+		if (strange == NULL || (redo->is_reader && bpk_redo_has_writer(root)))
+			return 0;
+		if (read_now(root, redo, err) != 0)
+			return -1;
+		if (redo->count == 0)
+			return 0;
+		if (redo->crc == crc)
+			return refuse_files(root, redo, err);
+	}
+	return bpk_fail(err, BPK_FAILED, BPK_DIR_LIST ": is being replaced all the time");
+}
+
+int bpk_redo_refresh(int root, struct bpk_redo *redo, struct bpk_err *err)
+{
+	bool known = redo->count > 0 || redo->refused.kind != BPK_OK;
+
+	if (known && bpk_redo_stands(root, &redo->seen))
+		return 0;
+	if (read_now(root, redo, err) != 0)
+		return -1;
+	if (redo->count == 0 || compare(root, redo, err) == 0)
+		return 0;
+	bpk_redo_clear(redo);
+	return -1;
 }

@@ -3,17 +3,24 @@
  * at once. While it exists the changes count as made, although some may still have to be carried
  * out. It is text, so that a user who finds one can read it:
  *
- *     bpk changes 2 TAB COUNT LF
+ *     bpk changes 3 TAB COUNT LF
  *     root TAB DEVICE TAB INODE TAB BORN LF    of the root; BORN as in io/identity.h
- *     + TAB SIZE TAB DRAFT TAB NAME LF         the file DRAFT, of SIZE bytes, gets the name NAME
- *     - TAB NAME LF                            the file NAME is removed
+ *     + TAB NEW TAB OLD TAB DRAFT TAB NAME LF  the file DRAFT gets the name NAME
+ *     - TAB OLD TAB NAME LF                    the file NAME is removed
  *     crc32 TAB XXXXXXXX LF                    of all bytes before, in hexadecimal digits
  *
- * Names follow io/dir.h, and a draft lies in the folder of its NAME.
+ *     NEW  INODE TAB SIZE TAB MTIME            of DRAFT; a rename keeps all three
+ *     OLD  INODE TAB CTIME                     of the file that NAME was; 0 TAB 0: none
+ *
+ * Times are nanoseconds since 1970, modulo 2^64. Names follow io/dir.h, and a draft lies in the
+ * folder of its NAME.
  *
  * A list is valid in the one directory that it was made for, if it belongs to the directory's owner
- * and the format owns every name in it. Any other list is ignored, and the directory is read as it
- * is. A list that is about this directory but damaged is a failure.
+ * and the format owns every name in it. Each NAME must be the old file, with the draft beside it,
+ * or the new file: someone else has written to any other since. The ctime shows that, because no
+ * program can set it. Any other list is ignored, and the directory is read as it is, unless a part
+ * of the list was carried out: then nothing is read. A list that is about this directory but
+ * damaged is a failure.
  */
 #ifndef BPK_IO_REDO_H
 #define BPK_IO_REDO_H
@@ -21,10 +28,19 @@
 #include "io/identity.h"
 #include "io/io.h"
 
+struct bpk_new_file {
+	uint64_t inode, size, mtime;
+};
+
+struct bpk_old_file {
+	uint64_t inode, ctime; /* inode 0: there was no file */
+};
+
 struct bpk_change {
 	const char *name;
-	const char *draft; /* relative to the root; NULL: name is removed */
-	uint64_t size;     /* of draft */
+	const char *draft;       /* relative to the root; NULL: name is removed */
+	struct bpk_new_file is;  /* of draft */
+	struct bpk_old_file was; /* of name */
 };
 
 /* Valid when zeroed: no changes. */
@@ -33,16 +49,24 @@ struct bpk_redo {
 	size_t count;
 	const struct bpk_change **by_name; /* the same, sorted by name */
 	struct bpk_buf text;               /* holds the names of a list that was read */
+	uint32_t crc;                      /* of a list that was read */
 	struct stat seen;                  /* of the list's file, or of the last refused one */
 	struct bpk_identity root;          /* the directory that it is about */
 
 	/* set by the caller before reading a list; bpk_redo_clear keeps them */
 	bool (*owns)(const char *name); /* accepts a name; NULL: any */
-	bool any_root;                  /* also accept a list made for another directory */
-	struct bpk_err refused;         /* why a list was first ignored */
+	/* also accept a list made for another directory; of the files the new sizes count alone */
+	bool any_root;
+	/* a reader: while a writer lives, the files are not compared with the list */
+	bool is_reader;
+	/* why a list was first ignored; BPK_CORRUPT: a part of it was carried out */
+	struct bpk_err refused;
 };
 
 void bpk_redo_clear(struct bpk_redo *redo);
+
+struct bpk_new_file bpk_redo_new(const struct stat *found);
+struct bpk_old_file bpk_redo_old(const struct stat *found);
 
 /* Make by_name; fails with BPK_CORRUPT when a name is not unique. */
 int bpk_redo_sort(struct bpk_redo *redo, struct bpk_err *err);
@@ -59,6 +83,13 @@ int bpk_redo_parse(struct bpk_buf *text, struct bpk_redo *redo, struct bpk_err *
  * BPK_UNSUPPORTED (a later version) or BPK_FAILED.
  */
 int bpk_redo_refresh(int root, struct bpk_redo *redo, struct bpk_err *err);
+
+/*
+ * Compare the files below root with the list. *strange is the first name that is neither old nor
+ * new, or NULL; *begun is true if a change was carried out. Fails with BPK_FAILED.
+ */
+int bpk_redo_check(int root, const struct bpk_redo *redo, const char **strange, bool *begun,
+		   struct bpk_err *err);
 
 /* The change of name; NULL when it has no change. */
 const struct bpk_change *bpk_redo_find(const struct bpk_redo *redo, const char *name);
@@ -80,7 +111,10 @@ int bpk_redo_open_lock(int root, int flags);
 int bpk_redo_sync_one(int root, const char *name, struct bpk_err *err);
 int bpk_redo_sync(int root, const struct bpk_redo *redo, struct bpk_err *err);
 
-/* Carry out one change, unless it is already done. */
-int bpk_redo_apply(int root, const struct bpk_change *change, struct bpk_err *err);
+/* Carry out one change, unless it is already done. any is any_root of the list. */
+int bpk_redo_apply(int root, const struct bpk_change *change, bool any, struct bpk_err *err);
+
+/* True if a writer of root is alive. */
+bool bpk_redo_has_writer(int root);
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "io/beneath.h"
 #include "io/erase.h"
+#include "io/full.h"
 #include "io/lock.h"
 #include "io/name.h"
 #include "io/redo.h"
@@ -60,8 +61,8 @@ static int open_both(struct bpk_removal *removal, struct bpk_err *err)
 	removal->folder = open_parent(removal);
 	if (removal->folder < 0)
 		return bpk_fail_errno(err, errno, "cannot open its folder");
-	removal->root = openat(removal->folder, removal->name,
-			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	removal->root = bpk_full_openat(removal->folder, removal->name,
+					O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
 	if (removal->root < 0)
 		return bpk_fail_errno(err, errno, "cannot be opened to be removed");
 	return 0;
@@ -109,7 +110,7 @@ static bool is_current(const struct bpk_removal *r)
 	struct stat now, own;
 
 	return fstatat(r->folder, r->name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       fstat(r->root, &own) == 0 && now.st_dev == own.st_dev && now.st_ino == own.st_ino;
+	       fstat(r->root, &own) == 0 && bpk_same_file(&now, &own);
 }
 
 static int check_same(const struct bpk_removal *r, struct bpk_err *err)

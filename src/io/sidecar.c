@@ -107,11 +107,12 @@ static int check_file(int fd, struct bpk_err *err)
 	if (fstat(fd, &found) != 0)
 		return bpk_fail_errno(err, errno, BPK_SIDECAR ": fstat");
 	if (!S_ISREG(found.st_mode))
-		return bpk_fail(err, BPK_FAILED, BPK_SIDECAR ": is no regular file");
+		return bpk_fail(err, BPK_FAILED, BPK_SIDECAR ": is not a regular file");
 	if (found.st_size > WHOLE_SIZE)
 		return bpk_fail(err, BPK_FAILED,
-				BPK_SIDECAR ": is no lock file: it has %jd bytes, expected at most "
-					    "%d",
+				BPK_SIDECAR
+				": is not a lock file: it has %jd bytes, expected at most "
+				"%d",
 				(intmax_t)found.st_size, WHOLE_SIZE);
 	return 0;
 }

@@ -254,7 +254,7 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 	if (fstat(source->fd, &now) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
 	if (!same_times(&now, &source->stat))
-		return bpk_fail(err, BPK_FAILED, "changed while it was read");
+		return bpk_fail_changed(err);
 	return 0;
 }
 

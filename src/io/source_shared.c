@@ -61,10 +61,7 @@ static int take_plain(struct bpk_source *source, struct bpk_err *err)
 /* An open journal keeps its inode, so that no other journal can have the same. */
 static bool is_loaded(const struct bpk_shared *shared, const struct stat *found)
 {
-	const struct stat *own = &shared->journal_stat;
-
-	return shared->journal.fd >= 0 && own->st_dev == found->st_dev &&
-	       own->st_ino == found->st_ino;
+	return shared->journal.fd >= 0 && bpk_same_file(&shared->journal_stat, found);
 }
 
 /* The caller holds state_lock. Returns 1 if the journal is not about this file. */

@@ -29,7 +29,7 @@ int bpk_tar_writer_open(struct bpk_draft *draft, const struct bpk_tar_options *o
 int bpk_tar_member(struct bpk_tar_writer *tar, const char *name, uint64_t size,
 		   const struct stat *like, struct bpk_draft **draft, struct bpk_err *err);
 
-/* A folder. */
+/* A folder, with the permissions of the folder or file like. */
 int bpk_tar_folder(struct bpk_tar_writer *tar, const char *name, const struct stat *like,
 		   struct bpk_err *err);
 

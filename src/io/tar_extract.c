@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "io/acl.h"
 #include "io/beneath.h"
 #include "io/dir_ops.h"
 #include "io/draft.h"
@@ -173,7 +174,8 @@ static void finish_folder(const struct extraction *x, const struct folder *folde
 		return;
 	if (fstat(fd, &found) == 0) {
 		(void)futimens(fd, times);
-		(void)fchmod(fd, found.st_mode & (S_ISGID | folder->mode));
+		found.st_mode = bpk_acl_mode(fd, found.st_mode);
+		bpk_acl_set_mode(fd, fd, found.st_mode & (S_ISGID | folder->mode), false);
 	}
 	close(fd);
 }
@@ -205,7 +207,7 @@ static int check_target(struct extraction *x, const struct member *member, bool 
 			return 0;
 		leave_out(x, member, "already exists");
 	} else {
-		leave_out(x, member, "already exists, and is no regular file");
+		leave_out(x, member, "already exists, and is not a regular file");
 	}
 	return 1;
 }

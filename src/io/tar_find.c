@@ -73,6 +73,17 @@ static int folder_source(void *dir, const char *name, struct bpk_source **source
 	return rc;
 }
 
+/* A member is as public as its tar. */
+static int folder_stat(void *dir, const char *name, struct stat *found, struct bpk_err *err)
+{
+	const struct folder *folder = dir;
+
+	(void)name;
+	(void)err;
+	*found = *bpk_source_stat(folder->index->source);
+	return 0;
+}
+
 static enum bpk_entry entry_of(const struct bpk_tar_index *index, const char *name)
 {
 	const struct bpk_tar_member_at *found = bpk_tar_index_find(index, name);
@@ -127,7 +138,7 @@ static int folder_list(void *dir, const char *name, struct bpk_dir_entries *entr
 	if (folder_look(dir, name, &entry, &size, err) != 0)
 		return -1;
 	if (entry != BPK_ENTRY_DIRECTORY)
-		return bpk_fail(err, BPK_CORRUPT, "is no directory");
+		return bpk_fail(err, BPK_CORRUPT, "is not a directory");
 	full = full_name(folder, name, *name != '\0' ? "/" : "", err);
 	rc = full == NULL ? -1 : add_below(folder->index, full, entries, err);
 	free(full);
@@ -146,6 +157,7 @@ static void folder_close(void *dir)
 static const struct bpk_dir_ops folder_ops = {
 	.look = folder_look,
 	.source = folder_source,
+	.stat = folder_stat,
 	.list = folder_list,
 	.close = folder_close,
 };

@@ -273,9 +273,9 @@ int bpk_tar_index_open(const struct bpk_tar_index *index, const struct bpk_tar_m
 {
 	if (member->kind == BPK_TAR_IN_PIECES)
 		return bpk_fail(err, BPK_UNSUPPORTED,
-				"is stored in pieces, with holes left out, and can only be read "
-				"when it is extracted");
+				"is stored as a sparse file, and can only be read "
+				"after it is extracted");
 	if (member->kind != BPK_TAR_PLAIN)
-		return bpk_fail(err, BPK_CORRUPT, "is no regular file");
+		return bpk_fail(err, BPK_CORRUPT, "is not a regular file");
 	return bpk_source_part(index->source, member->offset, member->size, source, err);
 }

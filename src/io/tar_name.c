@@ -55,7 +55,8 @@ char *bpk_tar_name(const char *path, struct bpk_err *err)
 	if (end > name)
 		return name;
 	free(name);
-	bpk_fail(err, BPK_FAILED, "gives a member of a tar no name; name it from outside");
+	bpk_fail(err, BPK_FAILED,
+		 "gives no name for a member of a tar; name it from another folder");
 	return NULL;
 }
 

@@ -137,8 +137,8 @@ static int check_head(struct bpk_source *source, struct bpk_err *err)
 				"is compressed with %s, expected a plain tar; decompress it first",
 				compressor);
 	if (head.size < BPK_TAR_BLOCK)
-		return bpk_fail(err, BPK_CORRUPT, "is no tar: ends after %zu bytes", head.size);
-	return bpk_fail(err, BPK_CORRUPT, "is no tar: does not begin with a header");
+		return bpk_fail(err, BPK_CORRUPT, "is not a tar: ends after %zu bytes", head.size);
+	return bpk_fail(err, BPK_CORRUPT, "is not a tar: does not begin with a header");
 }
 
 /* ---- Opening ---- */
@@ -311,11 +311,11 @@ static int fail_rest(const struct bpk_tar_stream *stream, uint64_t end, struct b
 
 	if (!stream->has_members && has_data)
 		return bpk_fail(err, BPK_CORRUPT,
-				"is no tar: begins with %" PRIu64 " zeros, expected a header",
+				"is not a tar: begins with %" PRIu64 " zeros, expected a header",
 				data);
 	if (!stream->has_members)
 		return bpk_fail(err, BPK_CORRUPT,
-				"is no tar: begins with more than %d zeros, expected a header",
+				"is not a tar: begins with more than %d zeros, expected a header",
 				ZEROS_MAX);
 	if (has_data)
 		return bpk_fail(err, BPK_CORRUPT,

@@ -204,7 +204,11 @@ int bpk_tar_member(struct bpk_tar_writer *tar, const char *name, uint64_t size,
 int bpk_tar_folder(struct bpk_tar_writer *tar, const char *name, const struct stat *like,
 		   struct bpk_err *err)
 {
-	if (begin(tar, name, S_IFDIR, 0, like, err) != 0)
+	struct stat folder = *like;
+
+	if (!S_ISDIR(like->st_mode)) /* its readers search it */
+		folder.st_mode = S_IFDIR | (like->st_mode & 0666) | (like->st_mode & 0444) >> 2;
+	if (begin(tar, name, S_IFDIR, 0, &folder, err) != 0)
 		return -1;
 	return end(tar, err);
 }

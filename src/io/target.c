@@ -46,7 +46,7 @@ static bool same_file(const struct stat *is, const struct stat *was)
 		return is->st_rdev == was->st_rdev;
 	return ((S_ISREG(is->st_mode) && S_ISREG(was->st_mode)) ||
 		(S_ISDIR(is->st_mode) && S_ISDIR(was->st_mode))) &&
-	       is->st_dev == was->st_dev && is->st_ino == was->st_ino;
+	       bpk_same_file(is, was);
 }
 
 static int check_direct(int fd, const struct bpk_draft_options *options, struct bpk_err *err)
@@ -117,7 +117,7 @@ static int find_directory(const char *path, const struct stat *found,
 		return bpk_fail(err, BPK_FAILED, "already exists");
 	if (!S_ISDIR(found->st_mode))
 		return bpk_fail(err, BPK_FAILED,
-				"exists and is no directory, but the output is one");
+				"exists and is not a directory, but the output is one");
 	return find_file(path, target, err);
 }
 

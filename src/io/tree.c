@@ -19,20 +19,16 @@
 
 int bpk_names_add(struct bpk_names *names, char *name, struct bpk_err *err)
 {
-	size_t room = names->room == 0 ? 16 : 2 * names->room;
-	char **all = names->all;
+	char **all;
 
 	if (name == NULL)
 		return bpk_fail_memory(err, NAME_MAX);
-	if (names->count == names->room) {
-		all = realloc(names->all, room * sizeof *all); /* bounded by the number of names */
-		if (all == NULL) {
-			free(name);
-			return bpk_fail_memory(err, room * sizeof *all);
-		}
-		names->all = all;
-		names->room = room;
+	all = bpk_grow(names->all, names->count, &names->room, sizeof *all, err);
+	if (all == NULL) {
+		free(name);
+		return -1;
 	}
+	names->all = all;
 	all[names->count++] = name;
 	return 0;
 }
@@ -65,10 +61,14 @@ static void set_mode(int fd, const struct stat *like)
 	mode &= ~bpk_live_umask();
 	if (fstat(fd, &found) == 0)
 		mode |= found.st_mode & S_ISGID;
-	if (like == NULL)
-		(void)fchmod(fd, mode);
-	else
-		bpk_acl_set_mode(fd, fd, mode, false);
+	bpk_acl_set_mode(fd, fd, mode, like == NULL);
+	bpk_acl_drop_default(fd);
+}
+
+const struct stat *bpk_tree_like(const struct bpk_tree *tree, struct stat *like)
+{
+	*like = tree->dir != NULL ? bpk_dir_like(tree->dir) : tree->like;
+	return tree->dir != NULL || tree->has_like ? like : NULL;
 }
 
 int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, const struct stat *like,
@@ -101,7 +101,7 @@ static int make_folder(struct bpk_tree *tree, const char *name, struct bpk_err *
 	if (rc != 0 && errno != EEXIST)
 		bpk_fail_errno(err, errno, "%s: cannot be created", name);
 	else if (rc != 0)
-		rc = bpk_fail(err, BPK_CORRUPT, "%s: is no directory", name);
+		rc = bpk_fail(err, BPK_CORRUPT, "%s: is not a directory", name);
 	else
 		rc = bpk_names_add(&tree->folders, strdup(name), err);
 	close(parent);
@@ -110,11 +110,11 @@ static int make_folder(struct bpk_tree *tree, const char *name, struct bpk_err *
 
 static int have_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err)
 {
-	struct stat found;
+	struct stat found, like;
 	int rc = bpk_beneath_stat(tree->root, name, &found);
 
 	if (rc != 0 && !bpk_is_missing(errno))
-		return bpk_fail_errno(err, errno, "%s: cannot be looked at", name);
+		return bpk_fail_errno(err, errno, "%s: cannot stat", name);
 	if (rc == 0 && S_ISDIR(found.st_mode))
 		return 0;
 	if (bpk_tree_check_name(name, err) != 0 || bpk_live_enter(err) != 0)
@@ -122,7 +122,7 @@ static int have_folder(struct bpk_tree *tree, const char *name, struct bpk_err *
 	rc = make_folder(tree, name, err);
 	bpk_live_leave();
 	if (rc == 0 && !tree->is_new)
-		rc = bpk_tree_finish_folder(tree, name, NULL, err);
+		rc = bpk_tree_finish_folder(tree, name, bpk_tree_like(tree, &like), err);
 	return rc;
 }
 
@@ -186,9 +186,12 @@ static int finish_oldest(struct bpk_tree *tree, struct bpk_err *err)
 {
 	struct bpk_draft *draft = take_oldest(&tree->waiting);
 	char name[PATH_MAX];
+	struct stat like;
 
 	snprintf(name, sizeof name, "%s", bpk_draft_label(draft));
-	return bpk_draft_finish(draft, NULL, err) == 0 ? 0 : bpk_err_subject(err, "%s", name);
+	if (bpk_draft_finish(draft, bpk_tree_like(tree, &like), err) == 0)
+		return 0;
+	return bpk_err_subject(err, "%s", name);
 }
 
 int bpk_tree_finish_files(struct bpk_tree *tree, struct bpk_err *err)
@@ -221,10 +224,12 @@ static int let_wait(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_e
 
 int bpk_tree_stage(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
 {
+	struct stat like;
+
 	if (!tree->is_new)
 		return bpk_tree_stage_change(tree, draft, err);
 	if (!tree->sync)
-		return bpk_draft_finish(draft, NULL, err);
+		return bpk_draft_finish(draft, bpk_tree_like(tree, &like), err);
 	if (let_wait(tree, draft, err) == 0)
 		return 0;
 	bpk_draft_drop(draft);

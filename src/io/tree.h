@@ -4,6 +4,7 @@
 #define BPK_IO_TREE_H
 
 #include "io/live.h"
+#include "io/redo.h"
 
 /* Names relative to the root, in the order of adding. Valid when zeroed. */
 struct bpk_names {
@@ -19,8 +20,8 @@ void bpk_names_clear(struct bpk_names *names);
 struct bpk_staged {
 	char *name;
 	char *draft; /* relative to the root; NULL: name is removed */
-	uint64_t size;
-	bool is_new; /* the name was free when it was given */
+	struct bpk_new_file is;
+	struct bpk_old_file was; /* set when it is committed */
 };
 
 /* Valid when zeroed. Guarded by the live lock; only one thread changes it. */
@@ -47,6 +48,8 @@ struct bpk_tree {
 	bool is_new;                /* only we see it: files have their names at once */
 	struct bpk_waiting waiting; /* of a new one */
 	struct bpk_names folders;   /* created by us, outer ones first; guarded by the live lock */
+	bool has_like;              /* like is set: a new tree is made of an input */
+	struct stat like;           /* the permissions of its files, without a time */
 
 	/* of one being changed */
 	int lock; /* holds the writer lock */
@@ -74,6 +77,10 @@ void bpk_tree_drop_files(struct bpk_tree *tree);
 
 /* Check a name: it must stay below the root and not be reserved by bpk. */
 int bpk_tree_check_name(const char *name, struct bpk_err *err);
+
+/* The permissions of new files, in like: those that the committed directory, or the input of a new
+ * one, gives. NULL: those of a file without an input. */
+const struct stat *bpk_tree_like(const struct bpk_tree *tree, struct stat *like);
 
 /* Give a folder the permissions of like (acl.h), or with NULL 0777, less the umask, and sync it; ""
  * is the root. */

@@ -21,6 +21,7 @@
 #include "layout/member.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -96,9 +97,9 @@ static int check_markers(const struct dcd *dcd, uint64_t offset, uint64_t size, 
 		return -1;
 	if (markers[0] != size || markers[1] != size)
 		return bpk_fail(err, BPK_CORRUPT,
-				"record '%s' is marked with %llu and %llu bytes, expected %llu",
-				name, (unsigned long long)markers[0],
-				(unsigned long long)markers[1], (unsigned long long)size);
+				"record '%s' is marked with %" PRIu64 " and %" PRIu64
+				" bytes, expected %" PRIu64,
+				name, markers[0], markers[1], size);
 	return 0;
 }
 
@@ -113,8 +114,9 @@ static int take_record(const struct dcd *dcd, const char *name, uint64_t *offset
 	*body = *offset + dcd->marker_size;
 	if (!bpk_layout_fits(end, *body, *size) ||
 	    !bpk_layout_fits(end, *body + *size, dcd->marker_size))
-		return bpk_fail(err, BPK_CORRUPT, "record '%s' of %llu bytes ends behind the file",
-				name, (unsigned long long)*size);
+		return bpk_fail(err, BPK_CORRUPT,
+				"record '%s' of %" PRIu64 " bytes ends behind the file", name,
+				*size);
 	if (check_markers(dcd, *offset, *size, name, err) != 0)
 		return -1;
 	*offset = *body + *size + dcd->marker_size;
@@ -130,8 +132,9 @@ static int take_record_of(const struct dcd *dcd, const char *name, uint64_t expe
 	if (take_record(dcd, name, offset, body, &size, err) != 0)
 		return -1;
 	if (size != expected)
-		return bpk_fail(err, BPK_CORRUPT, "record '%s' has %llu bytes, expected %llu", name,
-				(unsigned long long)size, (unsigned long long)expected);
+		return bpk_fail(err, BPK_CORRUPT,
+				"record '%s' has %" PRIu64 " bytes, expected %" PRIu64, name, size,
+				expected);
 	return 0;
 }
 
@@ -293,8 +296,8 @@ static int take_natoms(struct dcd *dcd, uint64_t *offset, int32_t nfixed, struct
 		return bpk_fail(err, BPK_CORRUPT, "file claims %d atoms, expected 1 or more",
 				(int32_t)dcd->natoms);
 	if (nfixed < 0 || (uint64_t)nfixed > dcd->natoms)
-		return bpk_fail(err, BPK_CORRUPT, "%d atoms are fixed of %llu", nfixed,
-				(unsigned long long)dcd->natoms);
+		return bpk_fail(err, BPK_CORRUPT, "%d atoms are fixed of %" PRIu64, nfixed,
+				dcd->natoms);
 	dcd->nfree = dcd->natoms - (uint64_t)nfixed;
 	if (nfixed == 0)
 		return 0;
@@ -317,10 +320,9 @@ static int check_first(const struct dcd *dcd, struct bpk_err *err)
 				return -1;
 			if (marker != size)
 				return bpk_fail(err, BPK_CORRUPT,
-						"record '%s' is marked with %llu bytes, expected "
-						"%llu",
-						dcd->records[i], (unsigned long long)marker,
-						(unsigned long long)size);
+						"record '%s' is marked with %" PRIu64
+						" bytes, expected %" PRIu64,
+						dcd->records[i], marker, size);
 			break;
 		}
 	}
@@ -341,9 +343,8 @@ static void count_frames(struct dcd *dcd, struct bpk_layout_info *info)
 	if (left == 0)
 		return;
 	snprintf(dcd->damage, sizeof dcd->damage,
-		 "frame %llu is cut short: %llu of %llu bytes are there",
-		 (unsigned long long)dcd->nframes, (unsigned long long)left,
-		 (unsigned long long)each);
+		 "frame %" PRIu64 " is cut short: %" PRIu64 " of %" PRIu64 " bytes are there",
+		 dcd->nframes, left, each);
 	info->damage = dcd->damage;
 }
 
@@ -370,7 +371,7 @@ static int load(struct dcd *dcd, struct bpk_layout_info *info, struct bpk_err *e
 	if (bpk_source_read_at(dcd->source, 0, bpk_span(bytes, sizeof bytes), &got, err) != 0)
 		return -1;
 	if (!recognise(bpk_view(bytes, got), &dcd->byte_order, &dcd->marker_size))
-		return bpk_fail(err, BPK_CORRUPT, "file does not begin as a dcd");
+		return bpk_fail(err, BPK_CORRUPT, "file does not begin like a DCD file");
 	if (take_head(dcd, &dcd->offset, &nfixed, err) != 0 ||
 	    take_natoms(dcd, &dcd->offset, nfixed, err) != 0 || check_first(dcd, err) != 0)
 		return -1;
@@ -445,7 +446,7 @@ static int find_record(struct dcd *dcd, uint64_t frame, size_t record, struct bp
 {
 	if (check_markers(dcd, record_offset(dcd, frame, record), record_size(dcd, frame, record),
 			  dcd->records[record], err) != 0)
-		return bpk_err_subject(err, "frame %llu", (unsigned long long)frame);
+		return bpk_err_subject(err, "frame %" PRIu64, frame);
 	return get_record(dcd, frame, record, item, err);
 }
 

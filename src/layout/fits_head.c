@@ -55,7 +55,7 @@ static int take_bitpix(struct bpk_fits_head *head, const char *card, struct bpk_
 		for (size_t i = 0; i < sizeof known; i++)
 			if (known[i] == head->bitpix)
 				return 0;
-	return bpk_fail(err, BPK_CORRUPT, "fits has '%.80s', which is no BITPIX", card);
+	return bpk_fail(err, BPK_CORRUPT, "fits has '%.80s', which is not a valid BITPIX", card);
 }
 
 /* The first card distinguishes a primary HDU from an extension, and gives the extension's kind. */
@@ -101,7 +101,7 @@ static int take_card(void *arg, const char *card, struct bpk_err *err)
 	if (bpk_fits_is(card, "NAXIS"))
 		return take_naxis(head, card, err);
 	if (bpk_fits_is(card, "EXTNAME") && !bpk_fits_text(card, head->name))
-		return bpk_fail(err, BPK_CORRUPT, "fits has an EXTNAME that is no text");
+		return bpk_fail(err, BPK_CORRUPT, "fits has an EXTNAME that is not text");
 	if (bpk_fits_is(card, "GROUPS"))
 		bpk_fits_logical(card, &scan->groups);
 	count = find_count(head, card);

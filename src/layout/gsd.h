@@ -1,7 +1,8 @@
 /*
  * Internal to the member GSD: General Simulation Data, files of named chunks in numbered frames.
  * gsd.c is the member, gsd_names.c and gsd_index.c read the tables of versions 0.3 to 2, gsd_v0.c
- * those of 0.0.1, and gsd_hoomd.c has the defaults for chunks that a frame omits.
+ * those of 0.0.1, gsd_item.c makes arrays of entries, and gsd_hoomd.c has the defaults for chunks
+ * that a frame omits.
  * Source of all format facts here: GSD's file layer document, its 2014 design document, and the
  * behaviour of the libraries of 2014, 1.0, 1.9, 3.4 and python gsd 2.7.
  */
@@ -116,21 +117,6 @@ void bpk_gsd_close(struct bpk_gsd *gsd); /* NULL is harmless */
 /* The first bytes of a GSD file of version 0.2 and later. */
 extern const uint8_t bpk_gsd_magic[8];
 
-/* Kind and size of a type's elements; NULL for an unknown type. */
-const struct bpk_scalar *bpk_gsd_scalar(uint8_t type);
-
-/* Record damage of the file; only the first record is kept. */
-void bpk_gsd_note(struct bpk_gsd *gsd, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-/* Set item to an entry, as an array of frame. */
-int bpk_gsd_give(struct bpk_gsd *gsd, uint64_t number, uint64_t frame, struct bpk_item *item,
-		 struct bpk_err *err);
-
-/* Set gsd->array, and item->array with it. Fails with BPK_LIMIT. */
-int bpk_gsd_set_array(struct bpk_gsd *gsd, uint8_t type, uint64_t nrows, uint64_t ncolumns,
-		      struct bpk_item *item, struct bpk_err *err);
-
 /* ---- gsd_names.c ---- */
 
 /* Read the list of names of versions 0.3 to 2. Fails with BPK_CORRUPT or BPK_LIMIT. */
@@ -155,6 +141,13 @@ bool bpk_gsd_label_find(const struct bpk_gsd_names *names, const char *text, uin
 void bpk_gsd_names_clear(struct bpk_gsd_names *names);
 
 /* ---- gsd_index.c ---- */
+
+/* Kind and size of a type's elements; NULL for an unknown type. */
+const struct bpk_scalar *bpk_gsd_scalar(uint8_t type);
+
+/* Record damage of the file; only the first record is kept. */
+void bpk_gsd_note(struct bpk_gsd *gsd, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 
 /* Read the index of versions 0.3 to 2, after the names. Fails with BPK_CORRUPT if the first entry
  * is bad; a later bad entry ends the index and is noted. */
@@ -181,6 +174,19 @@ bool bpk_gsd_find_name(const struct bpk_gsd *gsd, uint64_t frame, const char *na
 
 /* The turn of an entry: its position, from 1, among the chunks of its name in its frame. */
 uint64_t bpk_gsd_turn(const struct bpk_gsd *gsd, uint64_t number);
+
+/* ---- gsd_item.c ---- */
+
+/* Set item to an entry, as an array of frame. */
+int bpk_gsd_give(struct bpk_gsd *gsd, uint64_t number, uint64_t frame, struct bpk_item *item,
+		 struct bpk_err *err);
+
+/* Set gsd->array, and item->array with it. Fails with BPK_LIMIT. */
+int bpk_gsd_set_array(struct bpk_gsd *gsd, uint8_t type, uint64_t nrows, uint64_t ncolumns,
+		      struct bpk_item *item, struct bpk_err *err);
+
+/* The step of a frame; BPK_UNKNOWN if the file does not tell, or it is damaged. */
+int bpk_gsd_step(struct bpk_gsd *gsd, uint64_t frame, uint64_t *step, struct bpk_err *err);
 
 /* ---- gsd_v0.c ---- */
 

@@ -134,6 +134,28 @@ static int take_extents(const struct bpk_gsd_editor *editor, struct bpk_gsd_exte
 	return 0;
 }
 
+static int by_offset(const void *a, const void *b)
+{
+	const struct bpk_gsd_extent *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return (x->number > y->number) - (x->number < y->number);
+}
+
+int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err)
+{
+	qsort(extents, count, sizeof *extents, by_offset);
+	for (size_t i = 1; i < count; i++)
+		if (extents[i].offset - extents[i - 1].offset < extents[i - 1].size)
+			return bpk_fail(err, BPK_CORRUPT,
+					"data of the entries %" PRIu64 " and %" PRIu64
+					" of the index overlap at %" PRIu64,
+					extents[i - 1].number, extents[i].number,
+					extents[i].offset);
+	return 0;
+}
+
 int bpk_gsd_editor_check(const struct bpk_gsd_editor *editor, struct bpk_err *err)
 {
 	size_t room = (size_t)bpk_gsd_editor_count(editor) + 1, count = 0;
@@ -220,8 +242,8 @@ static int grow_room(uint64_t room, uint64_t need, uint64_t each, uint64_t end, 
 	*grown = room;
 	if (room >= need && room <= (INT64_MAX - bpk_min_u64(end, INT64_MAX)) / each)
 		return 0;
-	return bpk_fail(err, BPK_LIMIT, "tables for %llu entries do not fit into a file",
-			(unsigned long long)need);
+	return bpk_fail(err, BPK_LIMIT, "tables for %" PRIu64 " entries do not fit into a file",
+			need);
 }
 
 /* Append bytes at the end, and zeros to fill the block. */
@@ -381,8 +403,8 @@ static bool is_last(const struct bpk_gsd_editor *editor)
 int bpk_gsd_editor_truncate(struct bpk_gsd_editor *editor, uint64_t nframes, struct bpk_err *err)
 {
 	if (nframes > editor->nframes || editor->frame.size > 0)
-		return bpk_fail(err, BPK_BUG, "%llu of %llu frames cannot be kept",
-				(unsigned long long)nframes, (unsigned long long)editor->nframes);
+		return bpk_fail(err, BPK_BUG, "%" PRIu64 " of %" PRIu64 " frames cannot be kept",
+				nframes, editor->nframes);
 	if (nframes == editor->nframes && !editor->damaged)
 		return bpk_gsd_editor_check(editor, err);
 	if (nframes > editor->sound_frames)

@@ -19,7 +19,7 @@ void bpk_gsd_firsts_clear(struct bpk_gsd_copy *copy);
 /* Put the arrays that a frame of more omits and whose content would change in held. */
 int bpk_gsd_firsts_put_absent(struct bpk_gsd_copy *copy, uint64_t frame, struct bpk_err *err);
 
-/* Put an array of more into the current frame, under that name. In gsd_copy.c. */
+/* Put an array of more into the current frame, under that name. In gsd_copy_array.c. */
 int bpk_gsd_copy_put(struct bpk_gsd_copy *copy, const char *name, const struct bpk_item *item,
 		     struct bpk_err *err);
 

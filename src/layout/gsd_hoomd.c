@@ -91,7 +91,7 @@ static int count_rows(struct bpk_gsd *gsd, const char *name, uint64_t frame, uin
 		return 0;
 	entry = bpk_gsd_entry(gsd, number);
 	if (entry->type != BPK_GSD_UINT32 || entry->nrows != 1 || entry->ncolumns != 1)
-		return bpk_fail(err, BPK_CORRUPT, "%s of frame %" PRIu64 " is no single uint32",
+		return bpk_fail(err, BPK_CORRUPT, "%s of frame %" PRIu64 " is not a single uint32",
 				group, entry->frame);
 	if (bpk_source_need_at(gsd->source, entry->location, bpk_span(bytes, 4), err) != 0)
 		return -1;

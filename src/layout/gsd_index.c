@@ -4,7 +4,35 @@
 #include "layout/gsd.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+const struct bpk_scalar *bpk_gsd_scalar(uint8_t type)
+{
+	static const struct bpk_scalar scalars[] = {
+		[BPK_GSD_UINT8] = { 'u', '|', 1, "" },     [BPK_GSD_UINT16] = { 'u', '<', 2, "" },
+		[BPK_GSD_UINT32] = { 'u', '<', 4, "" },    [BPK_GSD_UINT64] = { 'u', '<', 8, "" },
+		[BPK_GSD_INT8] = { 'i', '|', 1, "" },      [BPK_GSD_INT16] = { 'i', '<', 2, "" },
+		[BPK_GSD_INT32] = { 'i', '<', 4, "" },     [BPK_GSD_INT64] = { 'i', '<', 8, "" },
+		[BPK_GSD_FLOAT32] = { 'f', '<', 4, "" },   [BPK_GSD_FLOAT64] = { 'f', '<', 8, "" },
+		[BPK_GSD_CHARACTER] = { 'S', '|', 1, "" },
+	};
+
+	return type >= BPK_GSD_UINT8 && type <= BPK_GSD_CHARACTER ? &scalars[type] : NULL;
+}
+
+void bpk_gsd_note(struct bpk_gsd *gsd, const char *format, ...)
+{
+	char text[BPK_ERR_TEXT];
+	va_list args;
+
+	if (gsd->damage.kind != BPK_OK)
+		return;
+	va_start(args, format);
+	vsnprintf(text, sizeof text, format, args);
+	va_end(args);
+	bpk_fail(&gsd->damage, BPK_CORRUPT, "%s", text);
+}
 
 enum { ENTRY = 32, PIECE = 2048 * ENTRY };
 
@@ -54,7 +82,7 @@ int bpk_gsd_entry_check(const struct bpk_gsd *gsd, const struct bpk_gsd_entry *e
 	if (entry->ncolumns == 0)
 		return bpk_fail(err, BPK_CORRUPT, "no columns, expected 1 or more");
 	if (entry->frame < before || entry->frame > INT64_MAX - 1)
-		return bpk_fail(err, BPK_CORRUPT, "frame %" PRIu64 " behind frame %" PRIu64,
+		return bpk_fail(err, BPK_CORRUPT, "frame %" PRIu64 " after frame %" PRIu64,
 				entry->frame, before);
 	return check_extent(gsd, entry, err);
 }
@@ -85,7 +113,8 @@ static int read_entry(const struct bpk_gsd *gsd, const uint8_t *bytes, struct bp
 	if (bytes[31] != 0)
 		return bpk_fail(err, BPK_CORRUPT, "flags %u, expected 0", bytes[31]);
 	if (entry->id >= gsd->names.count)
-		return bpk_fail(err, BPK_CORRUPT, "name %u of %u", entry->id, gsd->names.count);
+		return bpk_fail(err, BPK_CORRUPT, "name %u, the file has %u", entry->id,
+				gsd->names.count);
 	return bpk_gsd_entry_check(gsd, entry, err);
 }
 

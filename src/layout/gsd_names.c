@@ -3,6 +3,7 @@
  */
 #include "layout/gsd.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum { SEGMENT = 64, CUT = SEGMENT - 1, PIECE = 1 << 16 };
@@ -181,7 +182,7 @@ static int append_label(const char *text, size_t hashes, uint64_t turn, struct b
 	for (size_t i = 0; rc == 0 && i < hashes; i++)
 		rc = bpk_buf_append(label, bpk_view("#", 1), err);
 	if (rc == 0)
-		rc = bpk_buf_printf(label, err, "%llu", (unsigned long long)turn);
+		rc = bpk_buf_printf(label, err, "%" PRIu64, turn);
 	return rc == 0 ? bpk_buf_append(label, bpk_view("", 1), err) : -1;
 }
 

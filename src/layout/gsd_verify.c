@@ -41,30 +41,6 @@ int bpk_gsd_probe(struct bpk_source *source, bool *is_gsd, struct bpk_err *err)
 	return 0;
 }
 
-/* ---- Overlapping data ---- */
-
-static int by_offset(const void *a, const void *b)
-{
-	const struct bpk_gsd_extent *x = a, *y = b;
-
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return (x->number > y->number) - (x->number < y->number);
-}
-
-int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err)
-{
-	qsort(extents, count, sizeof *extents, by_offset);
-	for (size_t i = 1; i < count; i++)
-		if (extents[i].offset - extents[i - 1].offset < extents[i - 1].size)
-			return bpk_fail(err, BPK_CORRUPT,
-					"data of the entries %" PRIu64 " and %" PRIu64
-					" of the index overlap at %" PRIu64,
-					extents[i - 1].number, extents[i].number,
-					extents[i].offset);
-	return 0;
-}
-
 static int check_overlaps(const struct bpk_gsd *gsd, uint64_t *total, struct bpk_err *err)
 {
 	struct bpk_gsd_extent *extents =

@@ -65,16 +65,6 @@ struct bpk_gsd_editor {
 	uint64_t missing; /* bytes missing in the current array */
 };
 
-/* ---- gsd_verify.c ---- */
-
-/* The extent of the data of an index entry. */
-struct bpk_gsd_extent {
-	uint64_t offset, size, number;
-};
-
-/* Sort extents by offset. Fails with BPK_CORRUPT if two overlap. */
-int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err);
-
 /* ---- gsd_put.c ---- */
 
 /* Append the stored form of an entry. */
@@ -94,6 +84,14 @@ struct bpk_gsd_listed *bpk_gsd_list_at(const struct bpk_gsd_list *list, uint32_t
 void bpk_gsd_list_clear(struct bpk_gsd_list *list);
 
 /* ---- gsd_commit.c ---- */
+
+/* The extent of the data of an index entry. */
+struct bpk_gsd_extent {
+	uint64_t offset, size, number;
+};
+
+/* Sort extents by offset. Fails with BPK_CORRUPT if two overlap. */
+int bpk_gsd_extents_check(struct bpk_gsd_extent *extents, size_t count, struct bpk_err *err);
 
 /* Number of entries of the new index. */
 uint64_t bpk_gsd_editor_count(const struct bpk_gsd_editor *editor);

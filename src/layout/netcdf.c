@@ -12,6 +12,7 @@
 #include "layout/netcdf.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 struct netcdf {
@@ -61,8 +62,8 @@ static int sort_variables(struct netcdf *netcdf, uint64_t file_size, struct bpk_
 
 		if (!v->in_records && !bpk_layout_fits(file_size, v->offset, v->size)) {
 			bpk_fail(damage_of(netcdf), BPK_CORRUPT,
-				 "variable '%s' is cut short: %llu bytes at offset %llu", v->name,
-				 (unsigned long long)v->size, (unsigned long long)v->offset);
+				 "variable '%s' is cut short: %" PRIu64 " bytes at offset %" PRIu64,
+				 v->name, v->size, v->offset);
 			continue;
 		}
 		if (bpk_buf_append(v->in_records ? &netcdf->in_records : &netcdf->fixed,
@@ -103,8 +104,8 @@ static void count_records(struct netcdf *netcdf, uint64_t file_size)
 	}
 	netcdf->nrecords = there;
 	if (claimed != BPK_UNKNOWN && there < claimed)
-		bpk_fail(damage_of(netcdf), BPK_CORRUPT, "record %llu of %llu is cut short",
-			 (unsigned long long)there, (unsigned long long)claimed);
+		bpk_fail(damage_of(netcdf), BPK_CORRUPT,
+			 "record %" PRIu64 " of %" PRIu64 " is cut short", there, claimed);
 }
 
 /* Join two attributes to "NAME VERSION"; NULL without an error if there is no name. */

@@ -16,6 +16,7 @@
  */
 #include "layout/netcdf.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -127,8 +128,9 @@ static char *take_name(struct reader *r)
 	char *name;
 
 	if (!r->bad && (size == 0 || size > MAX_TEXT))
-		r->bad = bpk_fail(r->err, BPK_CORRUPT, "a name of %llu bytes, expected 1 to %d",
-				  (unsigned long long)size, MAX_TEXT) != 0;
+		r->bad = bpk_fail(r->err, BPK_CORRUPT,
+				  "a name of %" PRIu64 " bytes, expected 1 to %d", size,
+				  MAX_TEXT) != 0;
 	name = take_text(r, size);
 	if (!r->bad && name[0] == '\0')
 		r->bad = bpk_fail(r->err, BPK_CORRUPT, "a name that begins with a NUL") != 0;
@@ -209,8 +211,8 @@ static void take_attribute(struct reader *r, bool of_file)
 	uint64_t count = take_count(r), size;
 
 	if (!r->bad && !bpk_mul_u64(count, bpk_netcdf_types[type].size, &size))
-		r->bad = bpk_fail(r->err, BPK_CORRUPT, "an attribute of %llu values",
-				  (unsigned long long)count) != 0;
+		r->bad = bpk_fail(r->err, BPK_CORRUPT, "an attribute of %" PRIu64 " values",
+				  count) != 0;
 	if (!r->bad && of_file && type == TYPE_CHAR && size <= MAX_TEXT) {
 		take_value(r, name, size);
 	} else if (!r->bad) {
@@ -234,15 +236,15 @@ static void take_dimension_of(struct reader *r, struct bpk_netcdf_variable *v, b
 	uint64_t number = take_count(r), length;
 
 	if (!r->bad && number >= r->head->dimensions.size / sizeof length)
-		r->bad = bpk_fail(r->err, BPK_CORRUPT, "a variable has dimension %llu, of %zu",
-				  (unsigned long long)number,
+		r->bad = bpk_fail(r->err, BPK_CORRUPT,
+				  "a variable has dimension %" PRIu64 ", of %zu", number,
 				  r->head->dimensions.size / sizeof length) != 0;
 	if (r->bad)
 		return;
 	memcpy(&length, r->head->dimensions.data + (size_t)number * sizeof length, sizeof length);
 	if (length == 0 && !first)
 		r->bad = bpk_fail(r->err, BPK_CORRUPT,
-				  "a variable has that of records as an inner dimension") != 0;
+				  "a variable has the record dimension as an inner one") != 0;
 	if (length == 0) {
 		v->in_records = true;
 		return;
@@ -328,10 +330,10 @@ static int check_offsets(const struct bpk_netcdf_head *head, struct bpk_err *err
 
 		if (v->offset < head->size)
 			return bpk_fail(err, BPK_CORRUPT,
-					"variable '%s' at offset %llu lies in the head of %llu "
+					"variable '%s' at offset %" PRIu64
+					" lies in the head of %" PRIu64 " "
 					"bytes",
-					v->name, (unsigned long long)v->offset,
-					(unsigned long long)head->size);
+					v->name, v->offset, head->size);
 	}
 	return 0;
 }
@@ -343,7 +345,8 @@ static void take_head(struct reader *r)
 
 	if (magic != NULL &&
 	    (memcmp(magic, "CDF", 3) != 0 || (magic[3] != 1 && magic[3] != 2 && magic[3] != 5)))
-		r->bad = bpk_fail(r->err, BPK_CORRUPT, "file does not begin as a NetCDF-3") != 0;
+		r->bad = bpk_fail(r->err, BPK_CORRUPT,
+				  "file does not begin like a NetCDF-3 file") != 0;
 	if (r->bad)
 		return;
 	head->version = magic[3];

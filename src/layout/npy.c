@@ -166,7 +166,7 @@ int bpk_npy_read(struct bpk_source *source, uint64_t offset, uint64_t size, stru
 		goto out;
 	npy->shape = npy->offset - text.size + find_shape(bpk_buf_view(&text));
 	if (npy->version == 3 && !bpk_utf8_valid(bpk_buf_view(&text))) {
-		bpk_fail(err, BPK_CORRUPT, "npy head is no UTF-8");
+		bpk_fail(err, BPK_CORRUPT, "npy head is not in UTF-8");
 		goto out;
 	}
 	if (npy->version < 3 && decode_text(bpk_buf_view(&text), &decoded, err) != 0)
@@ -193,7 +193,7 @@ static int peek_head(struct bpk_source *source, struct bpk_view *head, struct bp
 	if (bpk_source_peek(source, FIXED, head, err) != 0)
 		return -1;
 	if (head->size < FIXED || memcmp(head->data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) != 0)
-		return bpk_fail(err, BPK_FAILED, "is no .npy file");
+		return bpk_fail(err, BPK_FAILED, "is not an .npy file");
 	size = head->data[BPK_NPY_MAGIC_SIZE] == 1 ? 10 + (uint64_t)bpk_get_le16(head->data + 8)
 						   : FIXED + (uint64_t)bpk_get_le32(head->data + 8);
 	return bpk_source_peek(source, (size_t)bpk_min_u64(size, FIXED + BPK_NPY_MAX_TEXT), head,

@@ -127,7 +127,7 @@ static int take_descr(struct literal *l, struct bpk_npy_dict *dict, struct bpk_e
 	peek(l);
 	start = l->at;
 	if (!skip_value(l))
-		return bpk_fail(err, BPK_CORRUPT, "npy head has a type that is no literal");
+		return bpk_fail(err, BPK_CORRUPT, "npy head has a type that is not a literal");
 	dict->descr = bpk_view(l->text.data + start, l->at - start);
 	return 0;
 }
@@ -162,7 +162,7 @@ static int take_shape(struct literal *l, struct bpk_npy_dict *dict, struct bpk_e
 	if (dict->ndimensions != 1 || comma)
 		return 0;
 bad:
-	return bpk_fail(err, BPK_CORRUPT, "npy head has a shape that is no tuple of integers");
+	return bpk_fail(err, BPK_CORRUPT, "npy head has a shape that is not a tuple of integers");
 }
 
 /* ---- The dict ---- */
@@ -184,7 +184,7 @@ static int take_member(struct literal *l, unsigned *seen, struct bpk_npy_dict *d
 	struct bpk_view whole, key;
 
 	if (!take_string(l, &whole, &key) || !take(l, ':'))
-		return bpk_fail(err, BPK_CORRUPT, "npy head is no dict of strings");
+		return bpk_fail(err, BPK_CORRUPT, "npy head is not a dict of strings");
 	for (size_t i = 0; i < NKEYS; i++) {
 		if (strlen(keys[i].key) != key.size || memcmp(keys[i].key, key.data, key.size) != 0)
 			continue;
@@ -204,7 +204,7 @@ int bpk_npy_dict_parse(struct bpk_view text, struct bpk_npy_dict *dict, struct b
 
 	*dict = (struct bpk_npy_dict){ 0 };
 	if (!take(&l, '{'))
-		return bpk_fail(err, BPK_CORRUPT, "npy head is no dict");
+		return bpk_fail(err, BPK_CORRUPT, "npy head is not a dict");
 	while (!take(&l, '}')) {
 		if (take_member(&l, &seen, dict, err) != 0)
 			return -1;

@@ -17,6 +17,7 @@
 #include "layout/member.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 enum {
@@ -105,17 +106,17 @@ static int check_sizes(struct head *head, struct bpk_err *err)
 {
 	head->real_size = real_size_of(head);
 	if (head->real_size == 0)
-		return bpk_fail(err, BPK_CORRUPT, "no part has the size that %llu atoms need",
-				(unsigned long long)head->natoms);
+		return bpk_fail(err, BPK_CORRUPT,
+				"no part has the size that %" PRIu64 " atoms need", head->natoms);
 	head->sizes[TIME] = head->sizes[LAMBDA] = head->real_size;
 	head->frame_size = FIXED_SIZE;
 	for (int i = 0; i < NPARTS; i++) {
 		uint64_t nreals = i < BOX ? 1 : i < X ? 9 : head->natoms * 3;
 
 		if (head->sizes[i] != 0 && head->sizes[i] != nreals * head->real_size)
-			return bpk_fail(err, BPK_CORRUPT, "part '%s' has %llu bytes, expected %llu",
-					part_names[i], (unsigned long long)head->sizes[i],
-					(unsigned long long)(nreals * head->real_size));
+			return bpk_fail(err, BPK_CORRUPT,
+					"part '%s' has %" PRIu64 " bytes, expected %" PRIu64,
+					part_names[i], head->sizes[i], nreals * head->real_size);
 		head->frame_size += head->sizes[i];
 		head->narrays += head->sizes[i] != 0;
 	}
@@ -193,9 +194,9 @@ static int walk(struct trr *trr, uint64_t *offset, int32_t *step, struct bpk_err
 			return -1;
 		if (!bpk_layout_fits(size, *offset, trr->head.frame_size))
 			return bpk_fail(err, BPK_CORRUPT,
-					"it is cut short: %llu of %llu bytes are there",
-					(unsigned long long)(size - *offset),
-					(unsigned long long)trr->head.frame_size);
+					"it is cut short: %" PRIu64 " of %" PRIu64
+					" bytes are there",
+					size - *offset, trr->head.frame_size);
 		if (add_frame(trr, *offset, err) != 0)
 			return -1;
 		if (trr->nframes == 1)
@@ -219,8 +220,8 @@ static int load(struct trr *trr, struct bpk_layout_info *info, struct bpk_err *e
 				*err = found;
 			return -1;
 		}
-		bpk_err_subject(&found, "frame %llu at offset %llu",
-				(unsigned long long)trr->nframes, (unsigned long long)offset);
+		bpk_err_subject(&found, "frame %" PRIu64 " at offset %" PRIu64, trr->nframes,
+				offset);
 		trr->damage = found;
 		info->damage = trr->damage.text;
 		trr->frame = BPK_UNKNOWN; /* head is of the bad frame */
@@ -278,10 +279,10 @@ static int load_frame(struct trr *trr, const struct run *run, uint64_t frame, st
 		return 0;
 	trr->frame = BPK_UNKNOWN;
 	if (read_head(trr, offset, &trr->head, err) != 0)
-		return bpk_err_subject(err, "frame %llu", (unsigned long long)frame);
+		return bpk_err_subject(err, "frame %" PRIu64, frame);
 	if (trr->head.frame_size != run->frame_size || trr->head.narrays != run->narrays)
-		return bpk_fail(err, BPK_CORRUPT, "frame %llu changed since it was first read",
-				(unsigned long long)frame);
+		return bpk_fail(err, BPK_CORRUPT,
+				"frame %" PRIu64 " changed since it was first read", frame);
 	trr->frame = frame;
 	return 0;
 }

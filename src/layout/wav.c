@@ -199,7 +199,7 @@ static int walk(struct bpk_source *source, struct own *o, struct bpk_err *err)
 		if (!bpk_layout_fits(end, chunk.offset, chunk.size))
 			return bpk_fail(err, BPK_CORRUPT,
 					"wav has a chunk of %" PRIu64 " bytes at %" PRIu64
-					", which are not there",
+					" beyond its end",
 					chunk.size, at);
 		if (is_id(chunk.id, "fmt "))
 			rc = take_format(source, &chunk, o, err);

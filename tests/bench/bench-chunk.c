@@ -1,7 +1,7 @@
 /*
  * One chunk packed and unpacked in memory on one thread, beside libblosc when it is built in: the
- * same codec, level, filter and block size, in turns (ours, theirs, ours, theirs ...), so that what
- * disturbs the machine disturbs both.
+ * same codec, level, filter and block size, in turns (ours, theirs, ours, theirs ...), so that a
+ * disturbance of the machine affects both.
  *
  *   bench-chunk [-s MIB] [-r ROUNDS] [-c CODEC] [-l LEVELS] [-f FILTER] [-d DATA]
  *

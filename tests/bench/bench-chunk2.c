@@ -265,7 +265,7 @@ static void run_pipeline(struct work *w, const struct options *o, const char *te
 	printf("# %s\n", text);
 	for (size_t i = 0; (codec = bpk_codec_at(i)) != NULL; i++) {
 		w->recipe.codec = codec;
-		/* Blosc2 has none */
+		/* Blosc2 has no Snappy */
 		if (strcmp(bpk_codec_name(codec), "snappy") != 0 &&
 		    (o->codec == NULL || strcmp(o->codec, bpk_codec_name(codec)) == 0))
 			run_codec(w, o, &mean);

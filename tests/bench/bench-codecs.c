@@ -22,7 +22,7 @@
 enum {
 	STREAM = 128 << 10,
 	STREAMS = 8,
-	ROOM = STREAM + STREAM / 4, /* libblosc stores what Snappy has no such room for */
+	ROOM = STREAM + STREAM / 4, /* libblosc stores a stream if Snappy has too little room */
 	ROUNDS = 5,
 	MAX_SETS = 64,
 };
@@ -34,7 +34,7 @@ struct result {
 	size_t packed_size;
 };
 
-/* A set cut into streams, and what one side made of each. */
+/* A set cut into streams, and one side's result for each. */
 struct work {
 	const struct bpk_codec *codec;
 	struct bpk_codec_ctx *ctx;

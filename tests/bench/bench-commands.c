@@ -8,10 +8,10 @@
  * set alone ("none": no set), -t where the temporary folder is made. Results are not waited for
  * until they are on the disk; with -y all are: bpk by its default, the others' by an fsync of ours.
  *
- * In every round each program runs once, so that what disturbs the machine disturbs all, and each
- * begins a round in turn, so that none always inherits the memory of the same other; a gain is the
- * median of the rounds' own ratios. Inputs have just been written or read, and so stand in the page
- * cache. A program that is not installed leaves its columns empty.
+ * In every round each program runs once, so that a disturbance of the machine affects all, and each
+ * begins a round in turn, so that it does not always inherit the memory of the same other; a gain
+ * is the median of the rounds' own ratios. Inputs have just been written or read, and so stand in
+ * the page cache. A program that is not installed leaves its columns empty.
  */
 #include "bench/data.h"
 
@@ -75,7 +75,7 @@ struct cost {
 	double wall, cpu;
 };
 
-/* Gains are theirs / ours; 0 where there are none. */
+/* Gains are theirs / ours; 0 without a measurement. */
 struct row {
 	char name[64];
 	uint64_t raw_size, packed_size[NPROGRAMS];

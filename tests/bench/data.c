@@ -1,3 +1,5 @@
+/* The data sets of the benches, each a function of the seed and the position. make-data and the
+ * benches call it. */
 #include "bench/data.h"
 
 #include "base/bytes.h"
@@ -208,8 +210,8 @@ static void make_mesh(struct sink *sink, uint64_t seed)
 }
 
 /*
- * Events of a detector: what a record of any width from 3 to 20 bytes has room for of a slow 16-bit
- * signal, a kind, an identity, an energy, a time and a cell.
+ * Events of a detector: a slow 16-bit signal, a kind, an identity, an energy, a time and a cell, as
+ * far as a record of 3 to 20 bytes has room for them.
  */
 static void make_records(struct sink *sink, uint64_t seed, unsigned width)
 {

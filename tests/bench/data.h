@@ -1,5 +1,5 @@
 /*
- * Deterministic data sets for the benches: what simulations and their neighbours write, made from
+ * Deterministic data sets for the benches: outputs of simulations and similar data, made from
  * a seed by integer arithmetic alone, so that every machine makes the same bytes.
  */
 #ifndef BPK_TESTS_BENCH_DATA_H
@@ -17,7 +17,7 @@ struct bench_data {
 /* The sets in their order of presentation, NULL behind the last. */
 const struct bench_data *bench_data_at(size_t index);
 
-/* By name, NULL when there is none. */
+/* By name, NULL if no set has it. */
 const struct bench_data *bench_data_find(const char *name);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * What bench-frames holds bpk against: whole files through c-blosc2, as its users write it. No part
+ * The rival of bpk in bench-frames: whole files through c-blosc2, as its users write it. No part
  * of the build; bench-frames compiles it against the library that BPK_CBLOSC2 names.
  *
  *     frames2 pack FILE FRAME THREADS CHUNK TYPESIZE CODEC LEVEL

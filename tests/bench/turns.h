@@ -1,6 +1,6 @@
 /*
- * Two programs' work timed in turns (ours, theirs, ours, theirs ...), so that what disturbs the
- * machine disturbs both. For benches that compare calls in one process.
+ * Two programs' work timed in turns (ours, theirs, ours, theirs ...), so that a disturbance of
+ * the machine affects both. For benches that compare calls in one process.
  */
 #ifndef BPK_TESTS_BENCH_TURNS_H
 #define BPK_TESTS_BENCH_TURNS_H
@@ -13,7 +13,7 @@
 
 enum { TURNS_MAX = 101 };
 
-/* This thread's own time in seconds: what else runs on the machine is not counted. */
+/* This thread's own time in seconds: other work of the machine is not counted. */
 static inline double turns_now(void)
 {
 	struct timespec t;
@@ -28,7 +28,7 @@ static inline void turns_die(const char *what)
 	exit(1);
 }
 
-/* Memory whose pages are all there, so that none is met for the first time while the clock runs. */
+/* Memory whose pages are all there, so that no page fault occurs while the clock runs. */
 static inline void *turns_allocate(size_t size)
 {
 	void *bytes = malloc(size);

@@ -73,3 +73,137 @@ mode_of() {
     bpk pack -q -F chunked -o shared/private a
     [ "$(stat -c %a shared/private)" = 2700 ] # the group of a shared folder
 }
+
+# NAME: the mode that every output of the dataset NAME has, or the modes where they differ.
+outputs_of() {
+    rm -rf "$bad" && mkdir "$bad"
+    bpk unpack -q -o "$bad/raw" "$1"
+    bpk convert -q "$1" "$bad/o.blp"
+    bpk convert -q -F chunked "$1" "$bad/o.blpd"
+    bpk convert -q -F b2sparse "$1" "$bad/o.b2s"
+    bpk tar -q -o "$bad/o.tar" "$1"
+    bpk tar -q --raw -o "$bad/r.tar" "$1"
+    [ ! -e "$1/chunks.b2frame" ] || bpk repair -q --repack -o "$bad/p.b2s" "$1"
+    (cd "$bad" && stat -c %A -- * | cut -c 2- | tr x - | sort -u)
+}
+
+@test "outputs of a dataset are no more public than the dataset" {
+    data records 100000 a
+    for format in chunked b2sparse; do
+        bpk pack -q -F $format -o d a
+        [ "$(outputs_of d)" = rw-r--r-- ]
+        chmod 700 d
+        [ "$(outputs_of d)" = rw------- ]
+        chmod 755 d
+        find d -type f -exec chmod 600 {} +
+        [ "$(outputs_of d)" = rw------- ]
+        find d -type f -exec chmod 644 {} +
+        chmod 711 d # lists nothing to others
+        [ "$(outputs_of d)" = rw------- ]
+        chmod 755 d
+        chmod 640 "$(find d -type f | sort | tail -n 1)"
+        [ "$(outputs_of d)" = rw-r----- ]
+        rm -r d
+    done
+    bpk pack -q -F chunked -o d a
+    chmod 700 d/data
+    [ "$(outputs_of d)" = rw------- ]
+    [ "$(bpk tar d | bpk tar -tv - | grep '/data$\|/data/$' | cut -c 1-10)" = drwx------ ]
+}
+
+@test "outputs of a member are no more public than its tar" {
+    data records 100000 a
+    bpk pack -q -F chunked -o d a
+    bpk tar -q -o t.tar d
+    [ "$(outputs_of t.tar:d)" = rw-r--r-- ]
+    chmod 600 t.tar
+    [ "$(outputs_of t.tar:d)" = rw------- ]
+    [ "$(bpk tar t.tar:d | bpk tar -tv - | head -n 1 | cut -c 1-10)" = drwx------ ]
+}
+
+@test "a part of an input is no more public than the input" {
+    need_numpy
+    "$python" -c 'import numpy; numpy.save("a.npy", numpy.arange(10000.))'
+    chmod 600 a.npy
+    name=$(bpk info --json a.npy | "$python" -c 'import json, sys
+print(json.loads(sys.stdin.read())["names"][0]["name"])')
+    bpk unpack -q --name "$name" -o b.npy a.npy
+    [ "$(stat -c %a b.npy)" = 600 ]
+    bpk append -q --schema s new.gsd x=a.npy
+    [ "$(stat -c %a new.gsd)" = 600 ]
+    cp a.npy c.npy
+    chmod 644 c.npy
+    bpk append -q --schema s wide.gsd x=c.npy
+    [ "$(stat -c %a wide.gsd)" = 644 ]
+    bpk append -q --schema s both.gsd x=c.npy y=a.npy
+    [ "$(stat -c %a both.gsd)" = 600 ]
+}
+
+@test "what is kept of a damaged dataset is for its owner alone" {
+    data noise 100000 a
+    bpk pack -q -F chunked -z 16K -o d.blpd a
+    file=$(find d.blpd/data -type f | sort | tail -n 1)
+    printf damage | dd of="$file" bs=1 seek=90000 conv=notrunc status=none
+    ends 2 bpk unpack -q --keep-broken d.blpd
+    [ "$(stat -c %a d.partial)" = 600 ]
+}
+
+# No file or folder of the datasets has a list; their modes, sorted.
+modes_in() {
+    local name
+    while read -r name; do mode_of "$name" || return; done < <(find "$@") | sort -u | tr '\n' ' '
+}
+
+@test "a folder's default list gives nobody a dataset that the input does not give" {
+    need_acl
+    setfacl -b a
+    mkdir d
+    setfacl -d -m u:65534:rwx,g::rx,m::rwx,o::- d
+    for format in chunked b2sparse; do
+        bpk pack -q -F $format -o d/$format a
+        [ "$(modes_in d/$format)" = "640 750 " ]
+        bpk append -q d/$format a
+        [ "$(modes_in d/$format ! -name .lock)" = "640 750 " ]
+        bpk convert -q -F chunked d/$format d/c$format
+        [ "$(modes_in d/c$format)" = "640 750 " ]
+    done
+    bpk tar -q d/chunked | (cd d && mkdir x && bpk tar -x -C x)
+    [ "$(getfacl -c d/x/d/chunked | grep -v '^default:\|^$' | tr '\n' ' ')" = \
+        "user::rwx group::r-x other::--- " ]
+}
+
+@test "without an input's mode a folder's default list is the limit" {
+    need_acl
+    setfacl -b a
+    mkdir d
+    for list in u:65534:rwx,g::rx,m::---,o::rx g::-,o::-; do
+        setfacl -b -d -m $list d
+        bpk pack -q -F chunked -o d/c - <a
+        bpk pack -q -o d/b - <a
+        [ "$(modes_in d/b)" = "600 " ]
+        [ "$(modes_in d/c)" = "600 700 " ]
+        rm -r d/c d/b
+    done
+}
+
+@test "a dataset that grows gives nobody more" {
+    data records 100000 a
+    umask 002
+    for format in chunked b2sparse; do
+        chmod 640 a
+        bpk pack -q -z 16K -F $format -o d a
+        [ "$(modes_in d)" = "640 750 " ]
+        bpk append -q d a
+        [ "$(modes_in d ! -name .lock)" = "640 750 " ]
+        find d -type f -exec chmod 600 {} +
+        chmod 755 d
+        bpk append -q d a
+        [ "$(modes_in d -type f ! -name .lock)" = "600 " ]
+        rm -r d
+    done
+    need_acl
+    bpk pack -q -F chunked -o d a
+    setfacl --set u::rw,g::-,u:65534:rw,m::rw,o::- d/meta/sizes
+    bpk append -q d a
+    [ "$(mode_of d/meta/sizes)" = 600 ]
+}

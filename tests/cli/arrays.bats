@@ -64,7 +64,7 @@ shows() {
     refuses 1 "has no array 'position'" bpk cat --name position gsd-2.blp
     refuses 1 "has no array 'particles/positon', did you mean 'particles/position'" \
         bpk unpack --name particles/positon -o x.npy gsd-2
-    refuses 1 "knows no frames" bpk cat --name data --frames 0:1 npy-f8
+    refuses 1 "has no frames" bpk cat --name data --frames 0:1 npy-f8
     refuses 1 "in these frames" bpk cat --name particles/N --frames 5:9 gsd-2
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text.blp
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text
@@ -75,7 +75,7 @@ shows() {
     refuses 64 "only one of --name and --rm" bpk unpack --name data --rm -o x.npy gsd-2.blp
     refuses 64 "--name needs --output" bpk unpack --name particles/N gsd-2.blp
     refuses 1 "bytes that --max-output allows" bpk unpack --name particles/position --max-output 24 -o x.npy gsd-2
-    refuses 1 "no archive in a format" bpk info text
+    refuses 1 "not an archive in a format" bpk info text
 }
 
 @test "damage on the way to an array is damage" {
@@ -185,7 +185,7 @@ read_by_others() {
     sum=$("$python" "$tests/lib/layout_oracle.py" "$BPK" "$1" "$1" x.blp x.b2frame 2>"$err") || status=$?
     [ "$status" -ne 77 ] || skip "$(tail -n 1 "$err")"
     [ "$status" -eq 0 ] || die "$(tail -n 3 "$err")"
-    echo "# $(basename "$1"): $sum, all as its own readers find them" >&3
+    echo "# $(basename "$1"): $sum, as its own readers find them" >&3
 }
 
 @test "GSD files of others: every array as python3-gsd reads it" {
@@ -202,17 +202,20 @@ read_by_others() {
     done
 }
 
-# FILE: every frame as gsd.hoomd gives it, what the schema says for absent arrays included.
+# FILE: frames as gsd.hoomd gives them, the schema's defaults for absent arrays included.
 resolved() {
     local name frame sum found
     rm -f x.blp
     bpk pack -q -o x.blp "$1"
     "$python" "$tests/lib/gsd_oracle.py" --resolved "$1" >expected || skip "python3-gsd is not installed"
+    right=0
     while IFS=$'\t' read -r name frame _ _ sum; do
+        sampled 5 || continue
+        right=$((right + 1))
         found=$(bpk cat --name "$name" --frames "$frame:$((frame + 1))" x.blp | sha256sum)
         [ "${found%% *}" = "$sum" ] || die "$1: $name of frame $frame differs"
     done <expected
-    echo "# $(wc -l <expected) of $(wc -l <expected) values of $(basename "$1")" >&3
+    echo "# $right of $(wc -l <expected) values tried of $(basename "$1")" >&3
 }
 
 @test "hoomd's trajectories: every frame as gsd.hoomd gives it" {

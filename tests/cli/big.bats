@@ -1,6 +1,6 @@
 load lib
 
-# Room for a file of zeros and holes of 4.1 GiB: none, but the file system must allow the size.
+# A file of zeros and holes of 4.1 GiB takes no room, but the file system must allow the size.
 need_room() {
     truncate -s 4300M probe 2>/dev/null || skip "no file larger than 4 GiB here"
     rm probe

@@ -84,14 +84,14 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     refuses 2 'data/__3\.blp is a link' bpk verify d
     rm d/data/__3.blp d/data/__0.blp
     ln -s "$tests/data/chunkdir/good-bcolz/data/__0.blp" d/data/__0.blp
-    refuses 2 'data/__0\.blp: is no regular file' bpk verify d
-    refuses 2 'data/__0\.blp: is no regular file' bpk cat d
+    refuses 2 'data/__0\.blp: is not a regular file' bpk verify d
+    refuses 2 'data/__0\.blp: is not a regular file' bpk cat d
     rm d/data/__0.blp
     mkfifo d/data/__0.blp
-    refuses 2 'data/__0\.blp: is no regular file' timeout 10 "$BPK" verify d
+    refuses 2 'data/__0\.blp: is not a regular file' timeout 10 "$BPK" verify d
     rm d/meta/sizes
     mkfifo d/meta/sizes
-    refuses 2 'meta/sizes: is no regular file' timeout 10 "$BPK" info d
+    refuses 2 'meta/sizes: is not a regular file' timeout 10 "$BPK" info d
 }
 
 @test "chunked: columns and folders lead nowhere else" {
@@ -115,7 +115,7 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     bpk verify -rv tree >"$out" 2>"$err" || status=$?
     [ "$status" -eq 2 ]
     [ "$(wc -l <"$out")" -eq 2 ]
-    says 'tree/empty\.blpd: is no chunked directory, as its name says it should be'
+    says 'tree/empty\.blpd: is not a chunked directory, although its name says so'
     refuses 1 'is a directory, expected an archive' bpk verify tree
 }
 
@@ -126,7 +126,7 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     refuses 1 'its elements are Python objects' bpk cat d
 }
 
-# bcolz keeps no plain bytes: what has no digests of bpk's is the array that it says it is.
+# bcolz keeps no plain bytes: a directory without bpk's digests is the array that it records.
 @test "chunked: bcolz's one-dimensional uint8 carray is an array" {
     head -c 1000 "$BATS_TEST_FILENAME" >raw
     bpk pack -q -F chunked --layout bcolz -o ours raw

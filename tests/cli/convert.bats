@@ -6,7 +6,7 @@ load lib
     quietly bpk convert a.blp b.blp
     same a.blp b.blp
     bpk convert -fv a.blp b.blp 2>"$err"
-    says '^bpk: a.blp: chunks are carried over$'
+    says '^bpk: a.blp: chunks are copied$'
     cat a.blp | bpk convert - c.blp
     bpk cat c.blp | same - a
     bpk convert -T 1 -f a.blp b.blp
@@ -18,7 +18,7 @@ load lib
     bpk pack a
     for name in none adler32 crc32 sha512; do
         bpk convert -v --checksum $name a.blp $name.blp 2>"$err"
-        says 'chunks are carried over'
+        says 'chunks are copied'
         quietly bpk verify $name.blp
         bpk info -v $name.blp >"$out"
         grep -q "checksum  *$name" "$out"
@@ -55,7 +55,7 @@ load lib
     bpk pack -z 200K -t 8 --checksum sha256 --set x=1 a
     for codec in blosclz lz4 zlib; do
         bpk convert -v --codec $codec a.blp $codec.blp 2>"$err"
-        says '^bpk: a.blp: packed anew: another packing is asked for$'
+        says '^bpk: a.blp: recompressed: another packing is asked for$'
         quietly bpk verify $codec.blp
         bpk cat $codec.blp | same - a
         bpk info -v $codec.blp >"$out"
@@ -93,7 +93,7 @@ load lib
     [ "$(stat -c %s room.blp)" -eq $(($(stat -c %s a.blp) + 1000)) ]
     [ "$(stat -c %s most.blp)" -gt 1000000 ]
     bpk cat most.blp | same - a
-    # what has room is carried over with it
+    # chunks with slack are copied with it
     bpk convert most.blp again.blp
     same most.blp again.blp
 }
@@ -133,13 +133,13 @@ load lib
     for name in plain array rows torn plain8; do
         for layout in blaze bcolz; do
             bpk convert-to-chunked -v --layout $layout $name.blp $name.$layout 2>"$err"
-            says 'chunks are carried over'
+            says 'chunks are copied'
             quietly bpk verify $name.$layout
             bpk cat $name.$layout | same - a
             how=
             [ $layout = blaze ] || how=--checksum=$(bpk info -v $name.blp | awk '$1 == "checksum" { print $2; exit }')
             bpk convert -v ${how:+"$how"} $name.$layout $name.$layout.blp 2>"$err"
-            says 'chunks are carried over'
+            says 'chunks are copied'
             same $name.blp $name.$layout.blp
         done
     done
@@ -153,15 +153,24 @@ load lib
     bpk convert -F chunked rows.bcolz rows2
     bpk cat rows2 | same - a
     bpk convert -f -v --level 5 rows.blaze rows2 -F chunked 2>"$err"
-    says 'packed anew: another packing is asked for'
+    says 'recompressed: another packing is asked for'
     bpk cat rows2 | same - a
     mkdir "$bad"
     cp -r array.blaze "$bad/d.blpd"
     cd "$bad"
     refuses 64 'cannot go to standard output' bpk convert -F chunked d.blpd -
-    refuses 1 'is the source itself' bpk convert -f d.blpd d.blpd
-    refuses 1 'is the source itself' bpk convert -f d.blpd ./d.blpd/
-    refuses 1 'already exists' bpk convert-to-chunked d.blpd d.blpd/../d.blpd/data
+    refuses 1 'input and output are the same directory' bpk convert -f d.blpd d.blpd
+    refuses 1 'input and output are the same directory' bpk convert -f d.blpd ./d.blpd/
+    refuses 1 'lies in the source itself' bpk convert-to-chunked d.blpd d.blpd/../d.blpd/data
+    refuses 1 'lies in the source itself' bpk convert -F blp d.blpd d.blpd/new
+    refuses 1 'lies in the source itself' bpk unpack -f -o d.blpd/meta/sizes d.blpd
+    refuses 1 'lies in the source itself' bpk unpack -f -O d.blpd d.blpd
+    ln -s d.blpd link
+    refuses 1 'lies in the source itself' bpk unpack -o link/new d.blpd
+    ln -s d.blpd/new name
+    refuses 1 'lies in the source itself' bpk unpack -o name d.blpd
+    refuses 1 'lies in a dataset' bpk tar --force -o link/meta/sizes d.blpd
+    refuses 1 'lies in a dataset' bpk tar --raw -o d.blpd/t.tar link
 }
 
 @test "convert takes records apart into columns, and puts them together" {
@@ -169,11 +178,11 @@ load lib
     dtype="[('n','<i4'),('v','<f4',(3,)),('s','S4')]"
     bpk pack --dtype "$dtype" -z 100K a
     bpk convert -v a.blp a.blpd 2>"$err"
-    says 'packed anew: a directory keeps records as columns'
+    says 'recompressed: a directory keeps records as columns'
     quietly bpk verify a.blpd
     bpk cat a.blpd | same - a
     bpk convert -v a.blpd b.blp 2>"$err"
-    says "packed anew: its chunks are those of columns"
+    says "recompressed: its chunks are those of columns"
     bpk cat b.blp | same - a
     bpk info -v a.blp | grep '"dtype"' >was
     bpk info -v b.blp | grep '"dtype"' | same - was
@@ -245,6 +254,7 @@ load lib
         raw=${archive%.blp}.raw
         [ -f "$raw" ] || continue
         for how in '' '--checksum=md5' '--codec=lz4' '--chunk-size=777'; do
+            sampled 3 || continue
             bpk convert -f ${how:+"$how"} --no-marker "$archive" b.blp
             quietly bpk verify b.blp
             bpk cat b.blp | same - "$raw"
@@ -260,4 +270,31 @@ load lib
     cat a | bpk pack -q | cat >s.blp
     bpk convert s.blp c.blp
     bloscpack compare b.blp a c.blp a
+}
+
+@test "convert: --max-output refuses what unpacks to more, and keeps nothing" {
+    seq 20000 >a
+    size=$(stat -c %s a)
+    bpk pack -q -z 10K -o a.blp a
+    bpk pack -q -z 10K -o a.b2frame a
+    bpk pack -q -z 10K - <a | cat >unknown.blp
+    for from in a.blp a.b2frame unknown.blp; do
+        for to in b.blp b.b2frame b.blpd; do
+            ends 1 bpk convert --max-output $((size - 1)) $from $to
+            grep -q "max-output allows" "$err"
+            [ ! -e $to ]
+            bpk convert --max-output "$size" $from $to
+            bpk cat $to | cmp - a
+            rm -r $to
+        done
+        # shellcheck disable=SC2002 # a pipe
+        cat $from | ends 1 bpk convert --max-output $((size - 1)) - b.b2frame
+        [ ! -e b.b2frame ]
+        # shellcheck disable=SC2002 # a pipe
+        cat $from | bpk convert --max-output "$size" - b.b2frame
+        bpk cat b.b2frame | cmp - a
+        rm b.b2frame
+    done
+    ends 1 bpk convert-to-chunked --max-output 100 a.blp d
+    [ ! -e d ]
 }

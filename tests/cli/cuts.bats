@@ -1,6 +1,6 @@
 load lib
 
-# Frames of arrays of three element sizes, each larger than what is merged with its neighbours.
+# Frames of arrays of three element sizes, each too large to be merged with its neighbours.
 make_gsd() {
     need_python
     "$python" "$tests/lib/gsd_mix.py" mix.gsd "${1:-4}" a=f4:75000 b=f8:37500 c=u1:300000 step=u8:1
@@ -236,6 +236,7 @@ for i in range(40):
     open(f"odd{i}", "wb").write(d[:len(d) - random.randrange(3) * random.randrange(400000)])
 END
     for file in odd*; do
+        sampled 3 || continue
         bpk pack -q $file
         bpk cat $file.blp | cmp - $file
     done

@@ -28,6 +28,7 @@ each() {
     while read -r kind archive options; do
         read -ra options <<<"-q -T 1 $options"
         mkdir "$kind"
+        sampled_row=$((sampled_row + 1)) # each kind samples others
         (cd "$kind" && cp ../raw a && cp ../other b && "$check") >"$kind.said" 2>&1 &
         wait $! || wrong+="$kind: $(grep -v Killed "$kind.said" | tail -n 2)"$'\n'
         rm -rf "$kind"

@@ -79,7 +79,7 @@ filters_of() { bpk info -vv "$1" | awk '$5 == "1048576" && length($NF) == 8 { pr
         bpk pack -t 8 --filter $filters -o single.blp -f mixed
         [ "$(stat -c %s 1.blp)" -lt "$(stat -c %s single.blp)" ]
     done
-    # what is added goes on so, and so does what is packed anew
+    # added and recompressed chunks keep the filters
     cp 1.blp grown.blp
     bpk append grown.blp mixed
     filters_of 1.blp >filters

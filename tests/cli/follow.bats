@@ -130,7 +130,7 @@ ends_idle() {
             pid=$!
             cat part >>f
             committed() { bpk cat "$archive" | cmp -s - f; }
-            # it has opened what it is to follow
+            # it has opened the file to follow
             waits() { ls -l "/proc/$pid/fd" | grep -q "$PWD/f\$"; }
             eventually waits
             kill -USR1 $pid
@@ -147,21 +147,21 @@ ends_idle() {
 @test "follow: SIGUSR1 for bytes that came between two looks at the file" {
     need strace
     strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
-    # leaks cannot be looked for in what is traced
+    # leaks cannot be found in a traced process
     export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
     data text 50000 part
     cp part f
     archive=f.blp
     bpk pack -z 32K f
     : >trace
-    # every look lasts, so that what follows happens during one
+    # every look lasts, so that the next steps happen during one
     slowly() {
         exec env --default-signal=INT,TERM strace -D -f -qq -o trace -P f \
-            -e inject='/stat:delay_exit=200000' "$BPK" append --commit-interval 100 f.blp --follow f
+            -e inject='/stat:delay_exit=100000' "$BPK" append --commit-interval 100 f.blp --follow f
     }
     slowly 2>"$err" &
     pid=$!
-    for wait in 0.1 0.3 0.5; do
+    for wait in 0.05 0.15 0.25; do
         looks=$(wc -l <trace)
         looked() { [ "$(wc -l <trace)" -gt $((looks + 1)) ]; }
         eventually looked
@@ -199,7 +199,7 @@ keeps() {
     find "$archive" -type f ! -name .lock -exec cat {} + >archive.was
     follow --pid $gone "${@:2}" >"$out" 2>"$err" || status=$?
     [ "$status" -eq 1 ] || die "status $status" "$(cat "$err")"
-    says "f: is not what $archive follows: $1"
+    says "f: differs from $archive: $1"
     find "$archive" -type f ! -name .lock -exec cat {} + | same archive.was /dev/stdin
     rm archive.was
 }
@@ -261,7 +261,7 @@ second_run() {
     status=0
     wait $pid || status=$?
     [ "$status" -eq 1 ] || die "status $status" "$(cat "$err")"
-    says "f: is not what $archive follows: byte"
+    says "f: differs from $archive: byte"
     cp was f
     holds f
 }
@@ -302,7 +302,7 @@ counted() {
     archive=f.blp
     bpk pack -z 16K f
     head -c 100000 <(tail -c 50000 g; cat g) >f
-    refuses 1 'f: is not what f.blp follows: byte 0 is' follow --idle 1
+    refuses 1 'f: differs from f.blp: byte 0 is' follow --idle 1
     head -c 99999 g >f
     refuses 1 'f: has 99999 bytes, f.blp holds 100000 already' follow --idle 1
     refuses 1 'missing: cannot open' bpk append f.blp --follow missing

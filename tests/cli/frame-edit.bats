@@ -91,7 +91,7 @@ agree() {
     done
 }
 
-# FORMAT: $archive, to which c-blosc2 has appended since bpk wrote it; it holds what can be left out.
+# FORMAT: $archive, to which c-blosc2 has appended since bpk wrote it; it holds removable content.
 make_foreign() {
     make_kind "$1" full
     oracle2 append "$archive" 16384 <more

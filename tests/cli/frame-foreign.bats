@@ -31,7 +31,7 @@ make_random() {
     fi
 }
 
-# One change by bpk, of any kind; `now` holds what there is.
+# One change by bpk, of any kind; `now` holds the content.
 change_it() {
     local size
     size=$(stat -c %s now)
@@ -45,7 +45,7 @@ change_it() {
     esac
 }
 
-# SEED: c-blosc2 changes $archive, and `now` is what it has then. Fails where it refuses, or cannot
+# SEED: c-blosc2 changes $archive, and `now` is the new content. Fails where it refuses, or cannot
 # read what it wrote itself, as frames of chunks of many sizes with zeros among them.
 change_by_peer() {
     oracle2 change "$archive" "$1" $((RANDOM % 2 + 1)) >what 2>/dev/null &&

@@ -31,11 +31,11 @@ one_block() {
     one_block old.b2nd
     if oracle2 judge old.b2nd raw 1 20 2>"$err"; then die "c-blosc2 reads it by now"; fi
     bpk convert -v old.b2nd new.b2nd 2>"$err"
-    says 'chunks are carried over'
+    says 'chunks are copied'
     oracle2 judge new.b2nd raw 1 20
     bpk convert old.b2nd new.b2s
     oracle2 judge new.b2s raw 1 20
-    # a hole is what repack looks for
+    # repack looks for a hole
     bpk meta set old.b2nd x=1
     bpk repair --repack old.b2nd
     oracle2 judge old.b2nd raw 1 20

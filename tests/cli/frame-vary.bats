@@ -110,11 +110,11 @@ agree() {
         quietly bpk write --at 10000 "$archive" patch
         quietly bpk write --at 16384 "$archive" patch
         sizes 0 1 2 | same - before
-        # the last chunk is packed anew with more behind it, then cut again
+        # the last chunk is recompressed with more behind it, then cut again
         quietly bpk append "$archive" more
         count=$(($(wc -l <before) - $(sizes 0 1 | wc -l)))
         tail -n $count before >third
-        # what was its last block goes on as it is
+        # its former last block stays as it is
         sizes 2 | head -n $count | same - third
         quietly bpk truncate --bytes 17000 "$archive"
         sizes 1 >after

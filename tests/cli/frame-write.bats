@@ -192,13 +192,13 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
     mixed a
     bpk pack -z 8K --set x=1 --checksum sha256 -o a.b2frame a
     bpk convert -v a.b2frame b.b2s 2>"$err"
-    says '^bpk: a.b2frame: chunks are carried over$'
+    says '^bpk: a.b2frame: chunks are copied$'
     is_frame_of b.b2s a
     bpk convert -v b.b2s c.b2frame 2>"$err"
-    says '^bpk: b.b2s: chunks are carried over$'
+    says '^bpk: b.b2s: chunks are copied$'
     same a.b2frame c.b2frame
     bpk convert -v --checksum md5 a.b2frame d.b2frame 2>"$err"
-    says 'chunks are carried over'
+    says 'chunks are copied'
     is_frame_of d.b2frame a
     bpk info -v d.b2frame | grep -q 'checksum  *md5'
     # from a pipe and into one
@@ -213,10 +213,10 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
     for from in a.blp; do
         for frame in b2frame b2s; do
             bpk convert -v $from b.$frame 2>"$err"
-            says 'packed anew: its chunks are of Blosc 1'
+            says 'recompressed: its chunks are of Blosc 1'
             is_frame_of b.$frame a
             bpk convert -v b.$frame $frame.blp 2>"$err"
-            says 'packed anew: its chunks are of Blosc2'
+            says 'recompressed: its chunks are of Blosc2'
             quietly bpk verify $frame.blp
             bpk cat $frame.blp | same - a
             bpk convert b.$frame $frame.blpd
@@ -240,7 +240,7 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
     for arguments in "-z 20000" "--codec lz4 --filter bitshuffle" "-9 -t 8" "--slack 100"; do
         # shellcheck disable=SC2086 # words
         bpk convert -v $arguments a.b2frame b.b2s 2>"$err"
-        says 'packed anew'
+        says 'recompressed'
         is_frame_of b.b2s a
         rm -r b.b2s
     done
@@ -258,7 +258,7 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
             tally "$frame $to" is_frame_of $to "$raw"
         done
     done
-    told "frames of c-blosc2 carried over"
+    told "frames of c-blosc2 copied"
 }
 
 @test "tar stores frames, lists, extracts and reads them in place" {

@@ -5,6 +5,8 @@
 #   BPK            the program
 #   BPK_MAKE_DATA  writes deterministic data: make-data NAME SIZE [SEED]
 #   BPK_TEST_LIGHT non-empty: fewer cases, for slow builds (sanitizers)
+#   BPK_TEST_WHOLE non-empty: every row of the tables that are sampled
+#   BPK_TEST_SEED  which of them are tried otherwise, 0 by default
 
 bats_require_minimum_version 1.5.0
 tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
@@ -24,6 +26,17 @@ setup() {
 bpk() { "$BPK" "$@"; }
 
 light() { [ -n "${BPK_TEST_LIGHT:-}" ]; }
+
+# True for one row in N, of a slow build for one in 3 N. N is a prime, so that no loop inside a loop meets
+# the same rows each time.
+sampled_row=${BPK_TEST_SEED:-0}
+sampled() { # N
+    local every=$1
+    sampled_row=$((sampled_row + 1))
+    [ -z "${BPK_TEST_WHOLE:-}" ] || return 0
+    ! light || every=$((3 * every))
+    [ $((sampled_row % every)) -eq 0 ]
+}
 
 # A name of make-data, its size in bytes, the file.
 data() { "$BPK_MAKE_DATA" "$1" "$2" >"$3"; }
@@ -92,7 +105,7 @@ need_oracle2() {
 }
 oracle2() { "$oracle2" "$@"; }
 
-# Does it know what a list of filters needs? Some are among its plugins, which may be left out.
+# Does it know every filter of a list? Some are among its plugins, which may be left out.
 oracle2_has() {
     case $1 in
     *bytedelta* | *int_trunc*) [ -z "${oracle2:-}" ] || grep -qa bytedelta "$BPK_CBLOSC2"/lib/libblosc2.so ;;
@@ -106,7 +119,7 @@ need() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
 
 need_user() { [ "$(id -u)" -ne 0 ] || skip "root may read and write everything"; }
 
-# Sanitizers reserve terabytes of addresses and change what memory is used.
+# Sanitizers reserve terabytes of addresses and use more memory.
 need_plain_build() {
     if grep -qaE '__(asan|tsan|msan)_init' "$BPK"; then skip "a sanitizer build"; fi
 }
@@ -120,13 +133,13 @@ json() { "$python" -c 'import json, sys
 x = json.loads(open(sys.argv[1], encoding="utf-8").read())
 print(eval(sys.argv[2]))' "$1" "$2"; }
 
-# ---- what must hold ----
+# ---- expectations ----
 
 same() { cmp -- "$1" "$2" || die "'$1' and '$2' differ"; }
 
 # Everything below the folder: names, kinds, modes, sizes, times, contents.
 snapshot() {
-    # but for what nobody may read
+    # except files that nobody may read
     { find . -mindepth 1 -printf '%p %y %m %s %T@ %l\n' -type f -exec sha256sum {} + 2>/dev/null || true; } |
         sort
 }
@@ -160,7 +173,7 @@ refuses() {
         "$(diff <(printf '%s\n' "$before") <(snapshot))"
 }
 
-# STATUS COMMAND...: its status; what it says is in $err.
+# STATUS COMMAND...: its status; its messages are in $err.
 ends() {
     local expected=$1 status=0
     shift
@@ -186,7 +199,7 @@ eventually() {
 
 # ---- archives that are changed ----
 
-# The formats that can be, and what their files are called.
+# The formats that can be, and the names of their files.
 editable=(blp chunked b2frame b2sparse)
 declare -gA suffix=([blp]=blp [chunked]=blpd [b2frame]=b2frame [b2sparse]=b2s)
 

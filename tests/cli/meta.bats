@@ -1,6 +1,6 @@
 load lib
 
-# Those that keep a text as it is; frames keep what it says.
+# Formats that keep a text as it is; frames keep its meaning.
 textual=(blp chunked)
 
 @test "meta set, get, rm and import" {
@@ -63,7 +63,7 @@ textual=(blp chunked)
     echo '{"x": }' >bad
     refuses 1 'bad: ' bpk meta import a.blp bad
     refuses 1 'missing: cannot open' bpk meta import a.blp missing
-    refuses 1 'no archive' bpk meta set a x=1
+    refuses 1 'is not an archive' bpk meta set a x=1
     echo '[1]' >list
     quietly bpk meta import a.blp list
     refuses 64 'object' bpk meta set a.blp x=1

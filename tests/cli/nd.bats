@@ -50,7 +50,7 @@ print(",".join(str(n) for n in json.load(sys.stdin)["shape"]))')
         refuses 64 'the array' bpk cat --slice "$slice" "$array"
     done
     refuses 64 'only one' bpk cat --slice 1 --bytes 1:2 "$array"
-    refuses 1 'is no array' bpk cat --slice 1 "$BPK_FIXTURES/blosc2/c_lz4_shuffle_f64.b2frame"
+    refuses 1 'is not an array' bpk cat --slice 1 "$BPK_FIXTURES/blosc2/c_lz4_shuffle_f64.b2frame"
 }
 
 # Arrays of several types and shapes, chunks and blocks (none: chosen): TYPE ITEM SHAPE CHUNKS BLOCKS.
@@ -176,7 +176,7 @@ ROWS
         --block-shape 0,1 raw
     refuses 64 'no chunks of several dimensions' bpk pack --dtype '<i4' --shape 60,100 \
         --chunk-shape 10,10 raw
-    refuses 64 'this is none' bpk pack -F b2frame --chunk-shape 10,10 raw
+    refuses 64 'the input is not one' bpk pack -F b2frame --chunk-shape 10,10 raw
     quietly bpk pack -q -F b2frame --dtype '<i4' --shape 60,100 raw
     [ -f raw.b2nd ] || die "$(ls)"
     quietly bpk pack -q -F b2frame raw
@@ -201,9 +201,9 @@ ROWS
     bpk cat e.b2s | cmp - raw
     quietly bpk info --json e.b2s
     [ "$(json "$out" 'x["dtype"], x["shape"]')" = "('<f4', [30, 50, 11])" ]
-    # as they lie, and packed anew in the same or other shapes
+    # as stored, and recompressed in the same or other shapes
     bpk convert -v b.b2nd f.b2nd 2>notes
-    grep -q 'carried over' notes
+    grep -q 'copied' notes
     cmp b.b2nd f.b2nd
     quietly bpk convert -9 b.b2nd g.b2nd
     bpk cat g.b2nd | cmp - raw

@@ -20,7 +20,7 @@ theirs() {
     find . \( -user $them -o -name victim \) -printf '%p %y %U %m %s %l\n' -type f -exec sha256sum {} + | sort
 }
 
-# FORMAT: an archive, and beside it what a neighbour finds worth having.
+# FORMAT: an archive, and beside it files that a neighbour values.
 settle_down() {
     cd "$BATS_TEST_TMPDIR/work"
     rm -rf in
@@ -74,7 +74,7 @@ plant_in_archive() { # NUMBER
     1) journal list "$list" "$archive" device=1 "-$first" ;;
     2) journal list "$list" "$archive" version=1 "-$first" ;;
     3) journal list "$list" "$archive" -victim ;;
-    4) echo draft >"$archive/.victim.bpk-000000" && journal list "$list" "$archive" +6:.victim.bpk-000000:victim ;;
+    4) echo draft >"$archive/.victim.bpk-000000" && journal list "$list" "$archive" +.victim.bpk-000000:victim ;;
     5) echo notes >"$list" ;;
     6) ln -s ../victim "$list" ;;
     7) mkdir "$list" ;;
@@ -227,4 +227,66 @@ need_two_users() {
     done
     echo "# $judged links refused" >&3
     [ "$judged" -ge $((8 * ${#formats[@]})) ] || die "only $judged were refused for the link"
+}
+
+# COMMAND... as the owner; whatever becomes of it, nothing in the owner's folder is changed.
+leads_nowhere() {
+    as_owner "$BPK" "$@" >"$out" 2>"$err" || true
+    [ "$(cd secret && snapshot)" = "$before" ] || die "uid $owner, changed by a link: bpk $*"
+}
+
+# The folder "in" is for everyone, as /tmp is; the links in it are the neighbour's, and lead to the
+# owner's folder "secret", whose files have the names that the commands derive.
+lead_out() {
+    local command
+    rm -rf in secret && mkdir -p in secret/data secret/meta
+    cp a secret/f && cp a secret/a.blp && cp a secret/b.partial && cp a secret/f.blp
+    cp d.blpd/data/* secret/data && cp d.blpd/meta/* secret/meta
+    cp a secret/data/__2__.bin && cp a secret/.lock
+    chown -R "$owner" secret && chmod 700 secret && chmod 1777 in
+    before=$(cd secret && snapshot)
+    as_them ln -s ../secret in/t
+    as_them ln -s ../secret/f in/f
+    as_them ln -s ../secret/a.blp in/a.blp
+    as_them ln -s ../secret/b.partial in/b.partial
+    leads_nowhere tar -x --force -C in t.tar
+    says 'lies behind a link'
+    leads_nowhere unpack -f -O in f.blp
+    leads_nowhere unpack -f --keep-broken -O in b.blp
+    leads_nowhere pack -f -O in a
+    for part in data meta data/__2__.bin .lock; do
+        as_them cp -r d.blpd in/d.blpd
+        as_them rm -rf in/d.blpd/$part
+        as_them ln -s "$PWD/secret/$part" in/d.blpd/$part
+        chmod -R a+rwX in/d.blpd
+        leads_nowhere tar -x --force -C in d.tar
+        for command in "append in/d.blpd a" "truncate in/d.blpd --bytes 5" "write in/d.blpd --at 0 a" \
+            "meta set in/d.blpd k=1" "repair --in-place in/d.blpd" "unpack --rm in/d.blpd" "cat in/d.blpd" \
+            "pack -f -F chunked -o in/d.blpd a" "convert -f -F chunked b2.b2s in/d.blpd"; do
+            read -ra words <<<"$command"
+            leads_nowhere "${words[@]}"
+        done
+        rm -r in/d.blpd*
+    done
+    # a link in the middle of a path that the user names is followed, as by every program
+    as_owner "$BPK" unpack -q -o in/t/new f.blp
+    same a secret/new
+}
+
+@test "links of another user lead no derived name out of a folder" {
+    need_two_users
+    as_them() { setpriv --reuid=$them --regid=$them --clear-groups "$@"; }
+    as_them true || skip "setpriv is missing"
+    data noise 30000 a
+    bpk pack -q -o f.blp a
+    bpk pack -q -o b.blp a
+    printf damage | dd of=b.blp bs=1 seek=20000 conv=notrunc status=none
+    bpk pack -q -F chunked -z 4K --superchunk-size 32K -o d.blpd a
+    bpk pack -q -F b2sparse -o b2.b2s a
+    bpk tar -q -o d.tar d.blpd
+    mkdir t && cp f.blp t && bpk tar -q -o t.tar t/f.blp
+    owner=0 && lead_out
+    owner=$other
+    as_owner "$BPK" version >"$out" 2>&1 || skip "another user cannot run bpk"
+    lead_out
 }

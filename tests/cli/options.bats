@@ -90,6 +90,30 @@ load lib
     done
 }
 
+@test "-z max is the largest chunk of every format" {
+    data field-f64 20000 a
+    for format in blp chunked b2frame b2sparse; do
+        for typesize in auto 1 7 8 24 255; do
+            rm -rf packed converted dir
+            quietly bpk pack -z max --block-size max -t $typesize -F $format -o packed a
+            bpk cat packed | cmp - a
+            quietly bpk convert-to-chunked -z max packed dir
+            for goal in blp chunked b2frame b2sparse; do
+                rm -rf converted
+                quietly bpk convert -F $goal packed converted
+                rm -rf converted
+                quietly bpk convert -z max -F $goal packed converted
+                bpk cat converted | cmp - a
+            done
+        done
+        rm -rf packed
+        quietly bpk pack -z max -F $format -o packed /dev/null
+        quietly bpk append packed a
+        bpk cat packed | cmp - a
+    done
+    quietly bpk pack -z max --dtype '<f8' --shape 50,50 -o packed.b2nd a
+}
+
 @test "long options may be shortened, -- ends options, options may follow files" {
     data text 500 a
     cp a ./-v

@@ -410,10 +410,10 @@ load lib
 
 @test "a source that changes while it is read is not packed" {
     need_plain_build
-    data field-f64 30000000 a
+    data field-f64 10000000 a
     "$BPK" pack -9 -T 1 a 2>"$err" &
     pid=$!
-    # it has opened a, and then what it writes
+    # it has opened a, and then its output
     writes() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/[^a]"; }
     eventually writes
     kill -STOP $pid
@@ -453,7 +453,7 @@ load lib
     refuses 64 'dtype' bpk pack --dtype object a
     refuses 64 'shape needs --dtype' bpk pack --shape 10 a
     refuses 64 'without --metadata and --set' bpk pack --dtype f8 --set x=1 a
-    refuses 64 'no shape' bpk pack --dtype f8 --shape 10x a
+    refuses 64 'not a shape' bpk pack --dtype f8 --shape 10x a
     refuses 1 'standard input' bash -c 'head -c 100 a | "$BPK" pack --dtype f8 --shape 30000 -o b.blp -'
 }
 

@@ -110,3 +110,100 @@ EOF
         bpk cat --name x --frames 1999: x >frame
     done
 }
+
+# Equal chunks that follow each other are unpacked as one.
+@test "pieces: chunks that repeat, in every order and size" {
+    need_python
+    "$python" - "$tests/lib" <<'EOF'
+import random, sys
+sys.path.insert(0, sys.argv[1])
+from bombs import *
+r = random.Random(3)
+for number in range(10):
+    size = r.choice([1, 3, 8, 1000, 70000])
+    raws = [bytes(r.randrange(256) for _ in range(size)) for _ in range(2)] + [bytes(size)]
+    chunks = [stored(raw) for raw in raws[:2]]
+    order = [0]
+    while len(order) < 400:
+        order += [r.randrange(3)] * r.choice([1, 1, 2, 5, 60])
+    claimed = r.choice([size, size, 0])
+    order = [i if claimed else i % 2 for i in order] # zeros have no size there
+    end = b"the end"[:size] if claimed else raws[0]
+    last = stored(end)
+    places = [0, len(chunks[0]), ZERO]
+    index = entries([places[i] for i in order] + [len(chunks[0]) + len(chunks[1])])
+    raw = b"".join(raws[i] for i in order) + end
+    with open("%d.b2frame" % number, "wb") as file:
+        file.write(frame(b"".join(chunks) + last, zlib_chunk(index, 8), len(raw), claimed))
+    with open("%d.raw" % number, "wb") as file:
+        file.write(raw)
+EOF
+    for number in {0..9}; do
+        half=$(($(stat -c %s $number.raw) / 2))
+        mv $number.raw raw
+        for threads in 1 2 5; do
+            bpk cat -T $threads $number.b2frame | cmp - raw
+            bpk cat -T $threads --memory-limit 5M $number.b2frame | cmp - raw
+            bpk cat -T $threads --bytes "2:$half" $number.b2frame |
+                cmp - <(head -c "$half" raw | tail -c +3)
+            bpk unpack -T $threads -f -o b $number.b2frame
+            cmp b raw
+            bpk verify -T $threads $number.b2frame
+        done
+        bpk cat - <$number.b2frame | cmp - raw
+        # shellcheck disable=SC2002 # a pipe
+        cat $number.b2frame | bpk cat - | cmp - raw
+        bpk tar --raw -o - $number.b2frame | tar -xOf - | cmp - raw
+        cat $number.b2frame $number.b2frame >both.b2frame
+        bpk cat both.b2frame | cmp - <(cat raw raw)
+        for to in c.b2frame c.blp; do
+            bpk convert -f $number.b2frame $to
+            bpk cat $to | cmp - raw
+        done
+    done
+}
+
+# What cannot be unpacked in parts follows the size of its archive, unless the user sets a limit.
+@test "pieces: predicted chunks, blocks of many sizes and blocks of arrays in a small archive" {
+    need_plain_build
+    need_python
+    "$python" - "$tests/lib" <<'EOF'
+import sys
+sys.path.insert(0, sys.argv[1])
+from bombs import *
+def array(block, chunk=b"", rows=4000):
+    layer = b"\x97\0\2"
+    for code, kind, sizes in ((">q", b"\xd3", (rows, 4000)), (">i", b"\xd2", (rows, 4000)), (">i", b"\xd2", block)):
+        layer += b"\x92" + b"".join(kind + struct.pack(code, n) for n in sizes)
+    index = stored(entries([0]), 8) if chunk else uniform_index(1, ZERO)
+    return frame(chunk, index, 16000 * rows, 16000 * rows, 4,
+                 fixed=[(b"b2nd", layer + b"\0\xdb" + struct.pack(">I", 3) + b"<f4")])
+size = 60 * MIB
+made = {
+    "predicted": frame(predicted(size, size), stored(entries([0]), 8), size, size, 4),
+    "variable": frame(variable([6 * MIB] * 10, zstd_zeros), stored(entries([0]), 8), size, size, flags=0xd2),
+    "array": array((4000, 4000), streams(64000000, 64000000, zstd_zeros, typesize=4)),
+    "zeros": array((40, 40)),
+    "narrow": array((4000, 1)),
+}
+for name, content in made.items():
+    with open(name + ".b2frame", "wb") as file:
+        file.write(content)
+EOF
+    for name in predicted variable array; do
+        for command in cat "cat -T 16" "unpack -c" "tar --raw -o -"; do
+            # shellcheck disable=SC2086 # words
+            ends 1 bpk $command $name.b2frame
+            grep -q "memory at once" "$err"
+            [ "$(wc -l <"$err")" = 1 ]
+        done
+        bpk cat --memory-limit 1G $name.b2frame >raw
+        cmp -n "$(stat -c %s raw)" raw /dev/zero
+        [ "$(stat -c %s raw)" -gt 60000000 ]
+    done
+    for name in zeros narrow; do
+        "$BPK_PEAK" peak "$BPK" cat -T 16 $name.b2frame >raw
+        cmp -n 64000000 raw /dev/zero
+        [ "$(cat peak)" -lt 64000 ] || die "$(cat peak) KiB: $name"
+    done
+}

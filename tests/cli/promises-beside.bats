@@ -1,4 +1,4 @@
-# Promises about what is said, about readers beside writers and about limits, as in promises.bats.
+# Promises about messages, about readers beside writers and about limits, as in promises.bats.
 
 load lib
 load each
@@ -57,7 +57,8 @@ beside() { # DEED...
     head -c 100 <&7 >got
     "$@" &
     writing=$!
-    sleep 0.4
+    # the writer ends, or it waits
+    for _ in {1..20}; do kill -0 $writing 2>/dev/null && sleep 0.02 || break; done
     cat <&7 >>got
     exec 7<&-
     status=0
@@ -94,6 +95,41 @@ not_waiting() {
 }
 @test "promise 18: a reader whose output nobody takes keeps no writer waiting" {
     each not_waiting "$files|$folders"
+}
+
+# Every reading command at once: their results and messages go to a pipe that is full.
+all_not_waiting() {
+    pack_large
+    [ ! -d "$archive" ] || for i in {1..25}; do : >"$archive/foreign-$i"; done
+    mkfifo pipe
+    exec 7<>pipe
+    dd if=/dev/zero of=pipe oflag=nonblock bs=4096 count=999 status=none 2>/dev/null || true
+    readers=
+    for command in "info" "info -vv" "info --json -vv" "verify -v" "verify -v --json" "cat" "cat --bytes 9:" "unpack -c" \
+        "unpack -v -f -o out" "tar -f -" "tar --raw -f -" "tar -v -f t.tar" "meta get" "convert -F blp" "convert -F b2frame"; do
+        goal=
+        case $command in convert*) goal=- ;; esac
+        # shellcheck disable=SC2086
+        "$BPK" $command "$archive" $goal >pipe 2>&1 </dev/null &
+        readers+=" $!"
+    done
+    sleep 0.3
+    blocked=0
+    for reader in $readers; do kill -0 "$reader" && blocked=$((blocked + 1)); done
+    [ $blocked -ge 12 ] || die "only $blocked readers wait"
+    wrong=
+    for command in "append $archive b" "write --at 0 $archive b" "write --copy --at 0 $archive b" \
+        "meta set $archive k=1" "truncate --bytes 240000 $archive"; do
+        # shellcheck disable=SC2086
+        timeout 5 "$BPK" $command -q 2>said || wrong="$command: status $?, $(cat said)"
+    done
+    # shellcheck disable=SC2086
+    kill -9 $readers 2>/dev/null || true
+    exec 7<&-
+    [ -z "$wrong" ] || die "$wrong"
+}
+@test "promise 18: no reading command whose output is blocked keeps a writer waiting" {
+    each all_not_waiting "$files|$folders"
 }
 
 @test "promise 19: the manuals say what --no-sync gives up" {
@@ -164,12 +200,13 @@ locked() {
     file=$archive
     [ ! -d "$archive" ] || file=$archive/.lock
     : >>"$file"
-    "$python" -c 'import fcntl, struct, sys, time
+    : >said
+    "$python" -c 'import fcntl, os, struct, sys, time
 f = open(sys.argv[1], "r+b")
 for byte in 1, 2:
     fcntl.fcntl(f, 37, struct.pack("hhqqi4x", fcntl.F_WRLCK, 0, (1 << 62) + byte, 1, 0))
 open("held", "w").close()
-time.sleep(2.2)' "$file" &
+while not os.path.getsize("said"): time.sleep(0.01)' "$file" &
     holding=$!
     eventually test -e held
     bpk append -q "$archive" a 2>said || true

@@ -134,3 +134,40 @@ open("t.dcd", "wb").write(b)' <"$tests/fuzz/corpus/layout/dcd-2"
 @test "promise 16: a DCD file that counts its titles wrongly is one" {
     each dcd 'dcd|blp|plain|chunked|b2frame|b2sparse'
 }
+
+# GSD's library cuts names to 63 bytes, and lists such a name again for each frame.
+long_names() {
+    "$python" -c 'import struct
+name = b"n" * 63 + b"\0"
+chunks = ((0, 0, b"a"), (0, 1, b"x"), (1, 1, b"y"), (1, 2, b"b"))
+index = b"".join(struct.pack("<QQqIHBB", chunk[0], 1, 256 + i, 1, chunk[1], 1, 0) for i, chunk in enumerate(chunks))
+names = name + b"short".ljust(64, b"\0") + name
+head = struct.pack("<8sQQQQII", bytes.fromhex("df65df65df65df65"), 512, 5, 320, 3, 0, 0x10000)
+open("t.gsd", "wb").write(head.ljust(256, b"\0") + b"axyb".ljust(64, b"\0") + names + index + bytes(32))'
+    case $kind in gsd) cp t.gsd "$archive" ;; *) bpk pack -q -f -F "${kind/plain/blp}" -o "$archive" t.gsd ;; esac
+    bpk verify "$archive"
+    bpk cat --name "$(printf 'n%.0s' {1..63})" "$archive" >got
+    [ "$(cat got)" = ab ] || die "not ab: $(cat got)"
+}
+@test "promise 16: a name of GSD 1 that was cut is one name in all frames" {
+    each long_names 'gsd|blp|plain|chunked|b2frame|b2sparse'
+}
+
+# A chunk says another element size than the header, which c-blosc2 minds in slices.
+other_typesize() {
+    bpk pack -q -f "${options[@]}" -t 4 -0 --checksum none -o "$archive" a
+    file=$archive
+    if [ -d "$archive" ]; then
+        file=$archive/00000001.chunk at=0
+    else
+        at=$(bpk info --json -vv "$archive" | "$python" -c 'import json; print(json.load(open(0))["chunks"][1]["offset"])')
+    fi
+    printf '\2' | dd of="$file" bs=1 seek=$((at + 3)) conv=notrunc status=none
+    bpk verify -v "$archive" >"$out"
+    grep -q "1 chunks have another typesize than the header's 4, chunk 1 first with 2" "$out" || die "says: $(cat "$out")"
+    bpk cat "$archive" >got
+    same got a
+}
+@test "promise 16: verify -v names the chunk whose typesize is not the header's" {
+    each other_typesize "$frames"
+}

@@ -10,7 +10,7 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
     bpk pack -F b2frame a
     refuses 64 '^bpk: repair: only one of --repack, --reseal' bpk repair --repack --reseal a.b2frame
     refuses 64 '^bpk: repair: needs a FILE' bpk repair --repack
-    refuses 1 'is no archive' bpk repair --repack a
+    refuses 1 'is not an archive' bpk repair --repack a
 }
 
 @test "repack leaves alone what has no holes, and says so with -v" {
@@ -146,4 +146,30 @@ payload() { od -A n -t u8 --endian=big -j 39 -N 8 "$1" | tr -d ' '; }
     wait
     quietly bpk repair --repack a.b2frame
     bpk cat a.b2frame | same - a
+}
+
+@test "repack and reseal tell of a damaged trailer, and drop neither metadata nor digests" {
+    data sorted-i64 40000 a
+    for format in b2frame b2sparse; do
+        make_archive $format a -z 8K --set temperature=300
+        bpk append -q "$archive" a # leaves a hole
+        file=$archive
+        [ ! -d "$archive" ] || file=$archive/chunks.b2frame
+        size=$(stat -c %s "$file")
+        cp "$file" whole
+        for back in 40 80 120 160 200; do
+            cp whole "$file"
+            printf '\377' | dd of="$file" bs=1 seek=$((size - back)) conv=notrunc status=none
+            cp "$file" damaged
+            for options in --repack --reseal "--repack -o other"; do
+                status=0
+                # shellcheck disable=SC2086 # words
+                bpk repair $options "$archive" 2>"$err" || status=$?
+                [ $status -eq 2 ] || die "$format, $back before the end, $options: status $status"
+                cmp "$file" damaged
+                [ ! -e other ]
+            done
+        done
+        rm -rf "$archive"
+    done
 }

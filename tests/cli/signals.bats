@@ -5,7 +5,7 @@ start() {
     mkfifo "$BATS_TEST_TMPDIR/in"
     (cat a; exec sleep 60) >"$BATS_TEST_TMPDIR/in" &
     feeder=$!
-    # a shell without job control ignores INT in what it starts in the background
+    # a shell without job control ignores INT in its background jobs
     env --default-signal=INT,TERM,HUP "$@" <"$BATS_TEST_TMPDIR/in" 2>"$err" &
     pid=$!
 }

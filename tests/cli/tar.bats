@@ -98,7 +98,7 @@ two_archives() {
     printf x | dd of=d.blp bs=1 seek=$(($(stat -c %s d.blp) - 30)) conv=notrunc status=none
     mkdir folder
     mkfifo pipe
-    refuses 1 '^bpk: c: is no archive' bpk tar -o t.tar a.blp c
+    refuses 1 '^bpk: c: is not an archive' bpk tar -o t.tar a.blp c
     refuses 1 '^bpk: none: ' bpk tar -o t.tar a.blp none b.blp
     refuses 1 '^bpk: folder: ' bpk tar -o t.tar a.blp folder
     refuses 2 '^bpk: d.blp: chunk ' bpk tar --raw -o t.tar a.blp d.blp
@@ -180,7 +180,7 @@ two_archives() {
     bpk tar -tv t.tar | grep -qF 'h link to a.blp'
 }
 
-@test "tar -t and -x refuse compressed tars and what is no tar" {
+@test "tar -t and -x refuse compressed tars and what is not a tar" {
     two_archives
     bpk tar -o t.tar a.blp
     for tool in gzip zstd xz bzip2; do
@@ -189,8 +189,8 @@ two_archives() {
         refuses 1 "compressed with $tool" bpk tar -t t.tar.$tool
         refuses 1 "compressed with $tool" bpk tar -x -f t.tar.$tool
     done
-    refuses 2 'is no tar' bpk tar -t a.blp
-    refuses 2 'is no tar' bpk tar -x /dev/null
+    refuses 2 'is not a tar' bpk tar -t a.blp
+    refuses 2 'is not a tar' bpk tar -x /dev/null
     refuses 64 'only one' bpk tar -t -x t.tar
     refuses 64 'single tar' bpk tar -t t.tar t.tar
     refuses 64 '' bpk tar -t -o x t.tar
@@ -327,7 +327,7 @@ print(m[0].offset_data + 1536, m[1].offset_data + (m[1].size + 511) // 512 * 512
         [ "$status" -eq 2 ] || die "block $i: status $status"
         grep -qE "ends at byte $((512 * (i + 1))), but byte [0-9]+ is not zero|begins with 512 zeros" "$err" || continue
         lost=$((lost + 1))
-        # what is in front is read where it lies; what is not found may be lost
+        # members in front are read in place; a missing member may be lost
         [ -e out/a.blp ] || continue
         bpk cat y.tar:a.blp | cmp - a
         refuses 2 '^bpk: y.tar:b.blp: tar ends' bpk cat y.tar:b.blp
@@ -358,15 +358,15 @@ print(m[0].offset_data + 1536, m[1].offset_data + (m[1].size + 511) // 512 * 512
     refuses 2 "but byte $(stat -c %s 1.tar) is not zero" bpk info both.tar:b.blp
     refuses 1 'cannot open' bpk info t.tar:c.blp
     # zeros without end, and a file of nothing but zeros
-    refuses 2 'is no tar' timeout 20 "$BPK" tar -t /dev/zero
-    cat /dev/zero | refuses 2 'is no tar' timeout 20 "$BPK" tar -x
+    refuses 2 'is not a tar' timeout 20 "$BPK" tar -t /dev/zero
+    cat /dev/zero | refuses 2 'is not a tar' timeout 20 "$BPK" tar -x
     cat t.tar /dev/zero | refuses 2 'zeros follow in a pipe' timeout 20 "$BPK" tar -t
     if truncate -s 1T zeros; then
         status=0
         timeout 10 "$BPK" tar -t zeros 2>"$err" || status=$?
         rm -f zeros
         [ "$status" -eq 2 ]
-        says 'is no tar'
+        says 'is not a tar'
     fi
 }
 
@@ -440,7 +440,7 @@ print(m[0].offset_data + 1536, m[1].offset_data + (m[1].size + 511) // 512 * 512
     dd if=a.blp of=sparse conv=notrunc bs=1000 seek=1000 status=none
     for version in 0.0 0.1 1.0; do
         tar --format=posix --sparse-version=$version -Scf s.tar sparse a.blp
-        refuses 1 'in pieces' bpk cat s.tar:sparse
+        refuses 1 'as a sparse file' bpk cat s.tar:sparse
         bpk cat s.tar:a.blp | cmp - a
         rm -rf out
         mkdir out
@@ -467,10 +467,10 @@ print(m[0].offset_data + 1536, m[1].offset_data + (m[1].size + 511) // 512 * 512
     mkdir out
     quietly bpk tar -x -C out t.tar
     bpk cat out/b.blpd | cmp - b
-    # what GNU tar makes of it is read as well
+    # a tar of it by GNU tar is read as well
     tar -cf theirs.tar ./b.blpd
     bpk cat theirs.tar:b.blpd | cmp - b
-    # a link in it is no part of a dataset
+    # a link in it is not part of a dataset
     ln -s meta b.blpd/data/l
     refuses 1 '^bpk: b.blpd/data/l: ' bpk tar -o u.tar b.blpd
     rm b.blpd/data/l

@@ -27,7 +27,7 @@ in_gsd() {
 with gsd.fl.open(sys.argv[1], "rb") as f: assert eval(sys.argv[2]), sys.argv[2]' "$@"
 }
 
-# FILE: what python gsd appends as a frame.
+# FILE: append a frame by python gsd.
 append_by_python() {
     "$python" -c 'import sys, numpy as np, gsd.fl
 with gsd.fl.open(sys.argv[1], "rb+") as f:
@@ -189,7 +189,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     damage 48 Q 4360
     refuses 2 "inside the file's tables" bpk verify d.gsd
     damage 96 Q 0
-    refuses 2 "frame 2 is torn.*frame 0 behind frame 1" bpk verify d.gsd
+    refuses 2 "frame 2 is torn.*frame 0 after frame 1" bpk verify d.gsd
     damage 124 H 0
     refuses 2 "has configuration/step twice" bpk verify d.gsd
     damage 40 Q 4611686018427387904
@@ -222,7 +222,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     refuses 1 "schema version 1.2, not 1.3" bpk append t.gsd --schema-version 1.3 a=x.npy
     refuses 1 "was begun by" bpk append t.gsd --application me a=x.npy
     refuses 1 "no.npy: cannot open" bpk append t.gsd a=no.npy
-    refuses 1 "is no .npy file" bpk append t.gsd a=t.gsd
+    refuses 1 "is not an .npy file" bpk append t.gsd a=t.gsd
     "$python" -c 'import numpy as np; np.save("o.npy", np.array([None]), allow_pickle=True)'
     refuses 1 "Python's objects" bpk append t.gsd a=o.npy
     head -c 140 x.npy >cut.npy
@@ -232,7 +232,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     refuses 64 "name --frames" bpk truncate t.gsd --bytes 5
     bpk pack -q x.npy
     refuses 64 "about frames of a GSD file" bpk append x.npy.blp --step 4 x.npy
-    refuses 1 "no raw GSD file" bpk truncate x.npy.blp --frames 1
+    refuses 1 "not a raw GSD file" bpk truncate x.npy.blp --frames 1
     "$python" -c 'b = bytearray(open("t.gsd", "rb").read()); b[44:48] = bytes([0, 0, 1, 0]); open("old.gsd", "wb").write(b)'
     refuses 1 "GSD 1.0 is only read.*upgrade" bpk append old.gsd a=x.npy
     refuses 1 "GSD 1.0 is only read.*upgrade" bpk truncate old.gsd --frames 0
@@ -253,7 +253,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     [ "$(json record 'x["nframes"]')" = 21 ]
 }
 
-# An append to many frames writes what is new, not what is there.
+# An append to many frames writes only the new one.
 @test "an append costs what it adds" {
     need strace
     need_plain_build
@@ -276,7 +276,7 @@ with open("t.gsd", "wb") as f:
     sound t.gsd
 }
 
-# FILE FRAMES N MASS FIRST-STEP: a trajectory of hoomd's, whose later frames leave out what is as in the first.
+# FILE FRAMES N MASS FIRST-STEP: a trajectory of hoomd's, whose later frames leave out arrays that equal the first frame's.
 make_hoomd() {
     "$python" -c 'import sys, numpy as np, gsd.hoomd
 path, n, rows, mass, first = sys.argv[1], *map(int, sys.argv[2:])
@@ -321,7 +321,7 @@ resolved() {
         bpk info --json "$archive" >record
         [ "$(json record 'x["nframes"], x["last_step"]')" = "(12, 11)" ]
     done
-    # what is equal stays left out
+    # equal arrays stay left out
     bpk pack -q -f -o s.blp a.gsd
     bpk append --json s.blp same.gsd >record
     [ "$(json record 'x["appended_frames"], x["nframes"]')" = "(2, 5)" ]
@@ -377,7 +377,7 @@ open("old.gsd", "wb").write(head + entry(0, 408) + entry(10**12, 409) + b"ab")'
     holds a.gsd
 }
 
-# Archives are not written anew for it, but for now and then.
+# Archives are rewritten for it only now and then.
 @test "many joins fit in place" {
     need_gsd
     make_hoomd a.gsd 3 2000 1 0
@@ -432,7 +432,7 @@ gsd.fl.open("t.gsd", "wb", application="py", schema="hoomd", schema_version=(1, 
         bpk cat "$archive" | same now.gsd /dev/stdin
     done
     make_hoomd other.gsd 300 5 1 0
-    refuses 1 "other.gsd: is not what $archive follows" bpk append "$archive" --follow other.gsd --idle 1
+    refuses 1 "other.gsd: differs from $archive" bpk append "$archive" --follow other.gsd --idle 1
     make_hoomd few.gsd 2 5 1 0
     refuses 1 "few.gsd: has 2 frames, $archive holds 200 already" bpk append "$archive" --follow few.gsd --idle 1
 }
@@ -465,14 +465,14 @@ gsd.fl.open(sys.argv[1], "wb", application="py", schema="hoomd", schema_version=
         cat next.gsd >t.gsd
         kill -CONT $!
         wait $! && die "$format: status 0"
-        says "t.gsd: is not what $archive follows: its frame 4 is another"
+        says "t.gsd: differs from $archive: frame 4 is not the committed one"
         bpk unpack -q -f -o now.gsd "$archive"
         in_gsd now.gsd 'f.nframes == 5'
     done
     refuses 1 "frames stay" bpk append "$archive" --follow next.gsd --mend
 }
 
-# FILE FRAMES...: they have an array each, those between them none.
+# FILE FRAMES...: they have an array each, frames between them have no array.
 write_frames() {
     "$python" -c 'import sys, numpy as np, gsd.fl
 with gsd.fl.open(sys.argv[1], "rb+") as f:
@@ -495,11 +495,13 @@ gsd.fl.open("t.gsd", "wb", application="py", schema="demo", schema_version=(1, 0
     "$python" "$tests/lib/gsd_oracle.py" t.gsd | sort >want
     "$python" "$tests/lib/gsd_oracle.py" now.gsd | sort | same want /dev/stdin
     npy x 'np.arange(100000, dtype="f8")'
-    timeout 30 "$BPK" append t.gsd.blp --follow t.gsd --idle 20 2>"$err" &
-    sleep 2
+    "$BPK" append t.gsd.blp --follow t.gsd --idle 20 --commit-interval 1 2>"$err" &
+    pid=$!
+    waits() { ls -l "/proc/$pid/fd" | grep -q "$PWD/t.gsd\$"; }
+    eventually waits
     dd if=x.npy of=t.gsd conv=notrunc status=none
-    wait $! && return 1
-    says "t.gsd: is no GSD file any more"
+    wait $pid && return 1
+    says "t.gsd: is no longer a GSD file"
     quietly bpk verify t.gsd.blp
     bpk unpack -q -f -o now.gsd t.gsd.blp
     in_gsd now.gsd 'f.nframes == 12'

@@ -8,12 +8,13 @@ load lib
             # shellcheck disable=SC2086 # words
             make_archive $format all $options 2>/dev/null || continue
             for size in 100000 99999 80000 79999 70001 40000 32768 16385 16384 1 0; do
+                sampled 3 || continue
                 quietly bpk truncate --bytes $size "$archive"
                 head -c $size all >kept
                 holds kept
             done
             quietly bpk append "$archive" all
-            holds all
+            holds kept all
         done
     done
 }
@@ -56,11 +57,11 @@ END
     refuses 1 'which has 1000' bpk truncate --items 1T a.blp
     refuses 64 'one of --bytes, --items and --frames' bpk truncate a.blp
     refuses 64 'one of --bytes, --items and --frames' bpk truncate --bytes 1 --items 1 a.blp
-    refuses 64 'no place in the data' bpk truncate --bytes 1x a.blp
-    refuses 64 'no place in the data' bpk truncate --bytes -9223372036854775808 a.blp
+    refuses 64 'not a position in the data' bpk truncate --bytes 1x a.blp
+    refuses 64 'not a position in the data' bpk truncate --bytes -9223372036854775808 a.blp
     refuses 64 'one ARCHIVE' bpk truncate --bytes 1
     refuses 64 'one ARCHIVE' bpk truncate --bytes 1 a.blp a.blp
-    refuses 1 'no archive' bpk truncate --bytes 1 a
+    refuses 1 'not an archive' bpk truncate --bytes 1 a
     quietly bpk truncate --bytes 1000 a.blp
     bpk truncate -v --bytes 900 a.blp 2>"$err"
     says 'a.blp: from 1000 to 900 bytes in 1 chunks, in place'

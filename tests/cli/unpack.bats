@@ -257,3 +257,36 @@ open("c", "wb").write(blp_make.chunk(b"0123456789" * 30))' "$tests/lib"
     need_user
     refuses 1 "^bpk: closed.blp: .*[Pp]ermission" bpk unpack closed.blp
 }
+
+@test "no result lies in an operand that is still to be unpacked, however it is spelled" {
+    data records 20000 a
+    bpk pack -q -o x.blp a
+    bpk pack -q -o __1__.bin.blp a
+    bpk pack -q -o sizes.blp a
+    bpk pack -q -o 00000000.chunk.blp a
+    bpk pack -q -F chunked -o d.blpd a
+    bpk pack -q -F b2sparse -o s.b2s a
+    ln -s d.blpd/data data
+    before=$(snapshot)
+    for operands in "d.blpd x.blp d.blpd" "data __1__.bin.blp d.blpd" "./s.b2s/../d.blpd/meta sizes.blp $PWD/d.blpd" \
+        "s.b2s 00000000.chunk.blp s.b2s" "s.b2s 00000000.chunk.blp data/../../s.b2s/"; do
+        read -ra args <<<"$operands"
+        leaves_one 1 'lies in an operand of this command|lies in the source itself' bpk unpack -f -O "${args[@]}"
+        [ "$(snapshot)" = "$before" ]
+    done
+    # a hard link to it, a link to its folder, and the tar that it lies in
+    ln x.blp h
+    cp x.blp h.blp
+    leaves_one 1 '^bpk: h: is an operand of this command' bpk unpack -f h.blp x.blp
+    rm h x
+    mkdir real
+    mv x.blp real
+    ln -s real l
+    cp h.blp l.blp
+    leaves_one 1 '^bpk: l: is an operand of this command' bpk unpack -f l.blp l/x.blp
+    [ -L l ]
+    ln -s d.blpd/data m
+    cp a d
+    leaves_one 1 '^bpk: d.blpd: is an operand of this command, or holds one' \
+        bpk pack -f -F chunked d m/__1__.bin
+}

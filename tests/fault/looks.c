@@ -11,8 +11,8 @@
  *
  * Each command runs once undisturbed. Then, for every N, the Nth of its calls that open, stat, list
  * or read a file fails. Afterwards either everything is as undisturbed; or the status is 1, a line
- * says which error it was, the output is a part of the undisturbed output, and a message names what
- * is missing in it. A command that changes an archive leaves the old or the new content.
+ * says which error it was, the output is a part of the undisturbed output, and a message names the
+ * missing part. A command that changes an archive leaves the old or the new content.
  */
 #include <errno.h>
 #include <stdio.h>

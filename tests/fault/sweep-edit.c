@@ -128,7 +128,7 @@ static bool is_state(const struct content *content, int first, int last)
 	return false;
 }
 
-/* The next writer must find what the reader saw, and leave no journal. */
+/* The next writer must find the bytes that the reader saw, and leave no journal. */
 static const char *recover(void)
 {
 	struct ran ran;

@@ -240,7 +240,7 @@ static void see(struct bpk_dir *dir, const char *name, char *text)
 		add(text, err.text);
 }
 
-/* All files and their content as a reader sees them; empty if there is no directory. */
+/* All files and their content as a reader sees them; empty if there is not a directory. */
 static void read_all(char text[TEXT_MAX])
 {
 	struct bpk_err err = { 0 };

@@ -4,9 +4,9 @@
     blp_make.py good FOLDER          NAME.blp beside NAME.raw: every layout that readers must accept
     blp_make.py bad FOLDER           NAME.blp: every field that misleads, every count that is wrong
     blp_make.py cuts FOLDER      NAME.blp: a whole archive and a stream, cut after every byte
-    blp_make.py flips FILE N FOLDER
+    blp_make.py flips FILE N FOLDER [SEED]
                                  FILE with one bit turned, for N bits spread over the whole file
-                                 (all of them when N is 0): BYTE.BIT.blp
+                                 (all of them when N is 0), which SEED moves: BYTE.BIT.blp
 
 The names of bad files begin with the expected verdict: damaged-, unknown- (no
 Bloscpack file by its first bytes), unsupported-.
@@ -191,13 +191,13 @@ def cuts():
             yield "%s-%03d" % (name, cut), data[:cut]
 
 
-def flips(path, number, folder):
+def flips(path, number, folder, seed=0):
     with open(path, "rb") as file:
         data = file.read()
     step = 1 if number == 0 else max(1, 8 * len(data) // number)
     if step > 1 and step % 2 == 0:
         step += 1  # so that every bit of a byte is flipped in some byte
-    for at in range(0, 8 * len(data), step):
+    for at in range(seed % step, 8 * len(data), step):
         changed = bytearray(data)
         changed[at // 8] ^= 1 << at % 8
         store(folder, "%06d.%d.blp" % (at // 8, at % 8), bytes(changed))
@@ -220,7 +220,7 @@ def main(argv):
         for name, data in cuts():
             store(argv[2], name + ".blp", data)
     elif argv[1] == "flips":
-        flips(argv[2], int(argv[3]), argv[4])
+        flips(argv[2], int(argv[3]), argv[4], *map(int, argv[5:]))
     else:
         print(__doc__, file=sys.stderr)
         return 64

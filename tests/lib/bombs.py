@@ -9,7 +9,7 @@
                                           64 MiB or a second of processor time, or ended
                                           with a status that bpk does not have; the last
                                           line is "N of N"
-    bombs.py first BPK PEAK FOLDER        the same of the six files that were found first
+    bombs.py first BPK PEAK FOLDER        the same of the files that were found first
 
 Each file has at most 4 KiB, or little more. PEAK is tests/lib/peak.
 """
@@ -211,6 +211,61 @@ def large(r):
     else:
         chunk = streams(size, max(1, size // r.choice([1, 3, 20])), lambda n, s: struct.pack("<iB", -7, 1))
     return frame(chunk, stored(entries([0]), 8), size, size, 8 if kind in ("run", "filter") else 1)
+
+
+def predicted(size, block):
+    """Blocks that are runs, of numbers that are differences; bpk's own extension."""
+    count = -(-size // block)
+    at = 32 + 4 * count + 8
+    starts = body = b""
+    for number in range(count):
+        starts += struct.pack("<I", at + len(body))
+        body += run(number, min(block, size - number * block))
+    return bytes([5, 1, 0x15 | 4 << 5, 4]) + struct.pack("<III", size, block, at + len(body)) + bytes(
+        [208, 0, 0, 0, 0, 0, 0, 0, 2 | 1 << 4]) + bytes(7) + starts + struct.pack("<II", 0, 1) + body
+
+
+def whole(r):
+    """Chunks, or blocks of arrays, that cannot be unpacked in parts."""
+    size = max(4, min(chunk_size_of(r), 500 * MIB) & ~3)
+    kind = r.choice(["predicted", "variable", "array", "array"])
+    if kind == "predicted":
+        chunk = predicted(size, max(4, size // r.choice([1, 3, 20]) & ~3))
+        return frame(chunk, stored(entries([0]), 8), size, size, 4)
+    if kind == "variable":
+        part = min(size, 8 * MIB)
+        chunk = variable([part] * r.choice([1, 3, 14]), zstd_zeros)
+        size = struct.unpack("<I", chunk[4:8])[0]
+        return frame(chunk, stored(entries([0]), 8), size, size, flags=0xd2)
+    rows = r.choice([1, 3, 100, size // 4])
+    shape = [rows, max(1, size // 4 // rows)]
+    block = r.choice([shape, [1, shape[1]], [shape[0], 1], [min(10, shape[0]), min(10, shape[1])]])
+    layer = b"\x97\0\2"
+    for code, sizes in ((">q", shape), (">i", shape), (">i", block)):
+        layer += b"\x92" + b"".join((b"\xd3" if code == ">q" else b"\xd2") + struct.pack(code, n) for n in sizes)
+    layer += b"\0\xdb" + struct.pack(">I", 3) + b"<f4"
+    size = 4
+    for a, b in zip(shape, block):
+        size *= -(-a // b) * b
+    part = 4 * block[0] * block[1]
+    if r.random() < .5 or size // part > 100 or (part > 120 * MIB):
+        return frame(b"", uniform_index(1, r.choice([ZERO, NAN])), size, size, 4, fixed=[(b"b2nd", layer)])
+    chunk = streams(size, part, zstd_zeros if size < 120 * MIB else run, typesize=4, share=True)
+    return frame(chunk, stored(entries([0]), 8), size, size, 4, fixed=[(b"b2nd", layer)])
+
+
+def tiny(r):
+    """Many chunks of a few bytes."""
+    size = r.choice([1, 1, 2, 8])
+    chunk = stored(b"abcdefgh"[:size])
+    pattern = r.choice([[ZERO, UNINIT], [ZERO] * 3 + [UNINIT], [0], [0, ZERO], [0, len(chunk)], [ZERO]])
+    count = int(2 ** r.uniform(10, 18))
+    if len(pattern) == 1:
+        index = uniform_index(count * 4, pattern[0])
+        count *= 4
+    else:
+        index = zlib_chunk(entries((pattern * count)[:count]), 8)
+    return frame(chunk * 2, index, count * size, r.choice([size, size, 0]))
 
 
 def index(r):
@@ -455,6 +510,39 @@ def npz(r):
     return frame(packed, stored(entries([0]), 8), len(raw), len(raw))
 
 
+def zip64(r):
+    """Members of an .npz of no or few bytes, with sizes of 8 bytes."""
+    count = r.choice([10, 1000, 30000])
+    huge = r.choice([0, 1, 1 << 40, (1 << 64) - 1])
+    extra = struct.pack("<HHQQ", 1, 16, huge, huge)
+    name = b"a.npy"
+    npy = b"\x93NUMPY\1\0" + struct.pack("<H", 54) + b"{'descr':'<f8','fortran_order':False,'shape':(0,),}".ljust(
+        53) + b"\n"
+    size = r.choice([len(npy), 0xffffffff])
+    local = struct.pack("<IHHHHHIIIHH", 0x04034b50, 45, 0, 0, 0, 0, 0, size, size, len(name),
+                        len(extra)) + name + extra + npy
+    apart = count <= 1000
+    body = local * (count if apart else 1)
+    central = b"".join(struct.pack("<IHHHHHHIIIHHHHHII", 0x02014b50, 45, 45, 0, 0, 0, 0, 0, size, size, len(name),
+                                   len(extra), 0, 0, 0, 0, number * len(local) if apart else 0) + name + extra
+                       for number in range(count))
+    end = struct.pack("<IQHHIIQQQQ", 0x06064b50, 44, 45, 45, 0, 0, count, count, len(central), len(body))
+    end += struct.pack("<IIQI", 0x07064b50, 0, len(body) + len(central), 1)
+    raw = body + central + end + struct.pack("<IHHHHIIH", 0x06054b50, 0, 0, 0xffff, 0xffff, 0xffffffff, 0xffffffff, 0)
+    raw += bytes(-len(raw) % 8)
+    return frame(zlib_chunk(raw), stored(entries([0]), 8), len(raw), len(raw))
+
+
+def nested(r):
+    """Metadata in JSON that are deep, or wide."""
+    depth = r.choice([10, 1000, 100000, 1000000])
+    text = r.choice([b"[" * depth + b"]" * depth, b'{"a":' * depth + b"1" + b"}" * depth,
+                     b"[" + b"[]," * depth + b"0]", b'{"a":"' + b"\\u0041" * depth + b'"}',
+                     b"[" + b"1e300," * depth + b"0]", b'{"a":' + b"9" * depth + b"}",
+                     b"{" + b",".join(b'"%d":0' % i for i in range(min(depth, 2000))) + b"}"])
+    return blp_header(2, nchunks=2) + blp_metadata(text) + chunk1(b"ABCDEFGH") * 2
+
+
 def netcdf(r):
     total = total_of(r)
     many = r.choice([1, 1000, 1 << 20, 0x7fffffff])
@@ -570,9 +658,9 @@ def tar(r):
 
 
 KINDS = {make.__name__: make for make in (
-    uniform, value, runs, large, index, blocks, nd, msgpack, sparse, bloscpack, metadata, chunked, gsd, npz,
-    netcdf, fits, trr, dcd, wav, tar)}
-SUFFIX = {"bloscpack": ".blp", "metadata": ".blp", "tar": ".tar", "sparse": ".b2s",
+    uniform, value, runs, large, whole, tiny, index, blocks, nd, msgpack, sparse, bloscpack, metadata,
+    nested, chunked, gsd, npz, zip64, netcdf, fits, trr, dcd, wav, tar)}
+SUFFIX = {"bloscpack": ".blp", "nested": ".blp", "metadata": ".blp", "tar": ".tar", "sparse": ".b2s",
           "chunked": ".blpd", "nd": ".b2nd"}
 
 # ---- Running ----
@@ -630,7 +718,7 @@ def run_one(bpk, peak, report, command, path):
 
 def run_all(bpk, peak, kind, count, seed, folder, every):
     report = os.path.join(folder, "peak")
-    commands = LOOKS + (WHOLE if kind == "large" else WRITES) + (TARS if kind == "tar" else [])
+    commands = LOOKS + (WHOLE if kind in ("large", "whole") else WRITES) + (TARS if kind == "tar" else [])
     good = total = 0
     for number, path in enumerate(make_all(kind, count, seed, folder)):
         some = [LOOKS[number % len(LOOKS)], commands[-1 - number % (len(commands) - len(LOOKS))]]
@@ -668,6 +756,8 @@ def first():
     raw = local + 400 * central + struct.pack("<IHHHHIIH", 0x06054b50, 0, 0, 400, 400, 400 * len(central), len(local), 0)
     yield "npz.b2frame", frame(zlib_chunk(raw), stored(entries([0]), 8), len(raw), len(raw)), [["info", "-v"]]
     text = b"[" + b"[]," * (20 << 20) + b"0]"
+    yield ("tiny.b2frame", frame(variable([1], zstd_zeros), uniform_index(700199, 0), 700199, 1, flags=0xd2),
+           [["cat"], ["cat", "-T", "16", "--bytes", "1:"], ["unpack", "-c"], ["tar", "--raw", "-o", "-"]])
     yield "metadata.blp", blp_header(2, nchunks=2) + blp_metadata(text) + chunk1(b"ABCDEFGH") * 2, [["info"]]
 
 
@@ -701,4 +791,5 @@ def main():
     return 0
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """Leftovers of a writer beside an archive: an undo journal, or a list of changes.
 
     journal.py journal OUT FILE [KEY=VALUE]... [OFFSET:TEXT]...
-    journal.py list OUT DIR [KEY=VALUE]... [-NAME | +SIZE:DRAFT:NAME]...
+    journal.py list OUT DIR [KEY=VALUE]... [-NAME | +DRAFT:NAME]...
 
 Both are valid for FILE or DIR, unless a KEY changes that: version, device, inode, born; for a
 journal also size (the old one of the file), samples (all, none or some), crc (wrong: that of the
@@ -51,15 +51,23 @@ def journal(path, keys, changes):
 
 def changes_of(path, keys, changes):
     found = os.stat(path)
-    lines = ["bpk changes %s\t%d" % (keys.get("version", "2"), len(changes))]
+    version = keys.get("version", "3")
+    lines = ["bpk changes %s\t%d" % (version, len(changes))]
     values = keys.get("device", found.st_dev), keys.get("inode", found.st_ino), keys.get("born", 0)
-    if keys.get("version", "2") != "1":
+    if version != "1":
         lines.append("root\t%s\t%s\t%s" % values)
     for change in changes:
-        if change[0] == "-":
-            lines.append("-\t" + change[1:])
-        else:
-            lines.append("+\t" + change[1:].replace(":", "\t", 2))
+        names = change[1:].split(":")
+        states = []
+        if len(names) == 2:
+            draft = os.stat(os.path.join(path, names[0]))
+            new = [draft.st_ino, draft.st_size, draft.st_mtime_ns]
+            states += new if version > "2" else new[1:2]
+        if version > "2":
+            name = os.path.join(path, names[-1])
+            old = os.stat(name) if os.path.exists(name) else None
+            states += [old.st_ino, old.st_ctime_ns] if old else [0, 0]
+        lines.append("\t".join([change[0]] + [str(state) for state in states] + names))
     text = ("\n".join(lines) + "\n").encode()
     return text + b"crc32\t%08x\n" % (zlib.crc32(text) ^ (keys.get("crc") == "wrong"))
 

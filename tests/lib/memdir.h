@@ -81,7 +81,7 @@ static inline int memdir_list(void *own, const char *name, struct bpk_dir_entrie
 					err) != 0)
 			return -1;
 	}
-	return found ? 0 : bpk_fail(err, BPK_CORRUPT, "is no directory");
+	return found ? 0 : bpk_fail(err, BPK_CORRUPT, "is not a directory");
 }
 
 static inline void memdir_close(void *own)

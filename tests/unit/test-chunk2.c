@@ -521,7 +521,7 @@ static void test_refusals_say_why(void **state)
 		{ "05012504"
 		  "8000000001f0ff1f38000000" SLOTS "0100000000000000"
 		  "0000",
-		  BPK_CORRUPT, "chunk block size 536866817 is not within 1 and 536866816" },
+		  BPK_CORRUPT, "chunk block size 536866817 is not from 1 to 536866816" },
 		{ "05012504" SIZES SLOTS "0100000000000000"
 		  "0100",
 		  BPK_UNSUPPORTED, "chunk flags 0x01 at byte 30 are unknown in version 5" },
@@ -551,7 +551,7 @@ static void test_refusals_say_why(void **state)
 		{ "05012504"
 		  "820000008000000020000000" SLOTS "0100000000000000"
 		  "0040",
-		  BPK_CORRUPT, "special chunk of 130 bytes is no multiple of typesize 4" },
+		  BPK_CORRUPT, "special chunk of 130 bytes is not a multiple of typesize 4" },
 		{ "05012504"
 		  "800000008000000020000000" SLOTS "0100000000000000"
 		  "0030",
@@ -620,11 +620,11 @@ static void test_refusals_say_why(void **state)
 		{ "05012504" SIZES SLOTS "0100000000000000"
 		  "0000"
 		  "24000000ffffffff01feffffff02fdffffff01fcffffff01",
-		  BPK_CORRUPT, "block 0, stream 1: size -2 with token 0x02 is no run" },
+		  BPK_CORRUPT, "block 0, stream 1: size -2 with token 0x02 is not a run" },
 		{ "05012504" SIZES SLOTS "0100000000000000"
 		  "0000"
 		  "24000000ffffffff0100ffffff01fdffffff01fcffffff01",
-		  BPK_CORRUPT, "block 0, stream 1: size -256 with token 0x01 is no run" },
+		  BPK_CORRUPT, "block 0, stream 1: size -256 with token 0x01 is not a run" },
 		{ "05012504"
 		  "800000008000000037000000" SLOTS "0100000000000000"
 		  "0000"
@@ -651,7 +651,7 @@ static void test_refusals_say_why(void **state)
 		{ "05019504" SIZES SLOTS "0500000000000000"
 		  "0001"
 		  "300000000800000037a430ec000000000000000000000000",
-		  BPK_CORRUPT, "8 bytes are no dictionary of zstd" },
+		  BPK_CORRUPT, "8 bytes are not a dictionary of zstd" },
 		{ "06013501"
 		  "0500000001000000"
 		  "2d000000"

@@ -112,7 +112,7 @@ static void test_reading(void **state)
 	assert_string_equal(content(dir, "meta/empty"), "");
 	assert_string_equal(content(dir, "meta/none"), "meta/none: is missing");
 	assert_string_equal(content(dir, "meta/sizes/x"), "meta/sizes/x: is missing");
-	assert_string_equal(content(dir, "meta"), "meta: is no regular file");
+	assert_string_equal(content(dir, "meta"), "meta: is not a regular file");
 	assert_int_equal(bpk_dir_look(dir, "data/x/y/__1__.bin", &entry, &size, NULL), 0);
 	assert_int_equal(entry, BPK_ENTRY_FILE);
 	assert_int_equal(size, 3);
@@ -144,9 +144,9 @@ static void test_listing(void **state)
 					      "__9__.binf af bd fifo! link! ");
 	assert_string_equal(listing(dir, "b"), ".lockf dd ");
 	assert_string_equal(listing(dir, "b/d"), "");
-	assert_string_equal(listing(dir, "a"), "a: is no directory");
-	assert_string_equal(listing(dir, "link"), "link: is no directory");
-	assert_string_equal(listing(dir, "none"), "none: is no directory");
+	assert_string_equal(listing(dir, "a"), "a: is not a directory");
+	assert_string_equal(listing(dir, "link"), "link: is not a directory");
+	assert_string_equal(listing(dir, "none"), "none: is not a directory");
 	in_shell("mkdir l/c && : > l/c/a && : > l/c/stop && : > l/c/z");
 	assert_int_equal(bpk_dir_list(dir, "c", note, text, NULL), 7);
 	assert_string_equal(text, "af stopf ");
@@ -221,11 +221,11 @@ static void test_what_is_no_file(void **state)
 		 "ln -s /proc/self/root d/magic && ln -s ../d d/inside && printf x > d/x");
 	alarm(20);
 	dir = open_dir("o");
-	assert_string_equal(content(dir, "d/f"), "d/f: is no regular file");
-	assert_string_equal(content(dir, "d/f2"), "d/f2: is no regular file");
-	assert_string_equal(content(dir, "d/dangling"), "d/dangling: is no regular file");
-	assert_string_equal(content(dir, "d/loop"), "d/loop: is no regular file");
-	assert_string_equal(content(dir, "d/fifo"), "d/fifo: is no regular file");
+	assert_string_equal(content(dir, "d/f"), "d/f: is not a regular file");
+	assert_string_equal(content(dir, "d/f2"), "d/f2: is not a regular file");
+	assert_string_equal(content(dir, "d/dangling"), "d/dangling: is not a regular file");
+	assert_string_equal(content(dir, "d/loop"), "d/loop: is not a regular file");
+	assert_string_equal(content(dir, "d/fifo"), "d/fifo: is not a regular file");
 	assert_null(strstr(content(dir, "d/up/f"), "secret"));
 	assert_null(strstr(content(dir, "d/abs/f"), "secret"));
 	assert_string_not_equal(content(dir, "d/self/x"), "x");
@@ -236,10 +236,10 @@ static void test_what_is_no_file(void **state)
 	assert_int_equal(look(dir, "d/f"), BPK_ENTRY_OTHER);
 	assert_int_equal(look(dir, "d/dangling"), BPK_ENTRY_OTHER);
 	assert_int_not_equal(look(dir, "d/up/f"), BPK_ENTRY_FILE);
-	assert_string_equal(listing(dir, "d/inside"), "d/inside: is no directory");
+	assert_string_equal(listing(dir, "d/inside"), "d/inside: is not a directory");
 	if (mknod("/tmp/bpk-test-dir-null", S_IFCHR | 0600, makedev(1, 3)) == 0) {
 		in_shell("mv /tmp/bpk-test-dir-null o/d/null");
-		assert_string_equal(content(dir, "d/null"), "d/null: is no regular file");
+		assert_string_equal(content(dir, "d/null"), "d/null: is not a regular file");
 		assert_int_equal(look(dir, "d/null"), BPK_ENTRY_OTHER);
 	}
 	bpk_dir_close(dir);

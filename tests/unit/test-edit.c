@@ -483,14 +483,14 @@ static void test_no_journal_of_ours(void **state)
 	assert_unused("it is no journal");
 	assert_int_equal(unlink(in_folder(".f.bpkj")), 0);
 	assert_int_equal(mkdir(in_folder(".f.bpkj"), 0777), 0);
-	assert_unused("it is no regular file");
+	assert_unused("it is not a regular file");
 	assert_int_equal(rmdir(in_folder(".f.bpkj")), 0);
 	assert_int_equal(symlink("f", in_folder(".f.bpkj")), 0);
-	assert_unused("it is no regular file");
+	assert_unused("it is not a regular file");
 	assert_int_equal(unlink(in_folder(".f.bpkj")), 0);
 	alarm(20);
 	assert_int_equal(mkfifo(in_folder(".f.bpkj"), 0666), 0);
-	assert_unused("it is no regular file");
+	assert_unused("it is not a regular file");
 	alarm(0);
 }
 
@@ -653,13 +653,13 @@ static void test_stranger(void **state)
 	(void)state;
 	assert_int_equal(in_child(leave_journal), 0);
 	poke(in_folder("f"), 100, 1); /* its head, which was not saved */
-	assert_refused("someone else has written at 100 since");
+	assert_refused("another program has written at 100 since");
 	poke(in_folder("f"), 100, 1);
 	poke(in_folder("f"), SIZE / 16 * 10, 1); /* a sample */
-	assert_refused("someone else has written");
+	assert_refused("another program has written");
 	poke(in_folder("f"), SIZE / 16 * 10, 1);
 	poke(in_folder("f"), 1100, 1); /* saved, and written over */
-	assert_refused("someone else has written at 1024 since");
+	assert_refused("another program has written at 1024 since");
 	poke(in_folder("f"), 1100, 1);
 	assert_int_equal(truncate(in_folder("f"), SIZE - 1), 0);
 	assert_refused("it ends at 19999, expected 20000");
@@ -707,7 +707,7 @@ static void test_torn(void **state)
 	check_put_back(600, first, 5); /* a write that ended in a sector */
 	check_put_back(1024, first, 7);
 	poke(in_folder("f"), 1599, 1); /* saved, and not written over */
-	assert_refused("someone else has written at 1536 since");
+	assert_refused("another program has written at 1536 since");
 }
 
 /* Refused without changes, or correct; files that are no longer journals are ignored. */
@@ -847,10 +847,10 @@ static void test_refusals(void **state)
 		     "No such file");
 	assert_fails(bpk_edit_open(folder, &plain, &edit, &err), BPK_FAILED, "is a directory");
 	assert_fails(bpk_edit_open("/dev/null", &plain, &edit, &err), BPK_FAILED,
-		     "is no regular file");
+		     "is not a regular file");
 	assert_int_equal(mkfifo(in_folder("fifo"), 0666), 0);
 	assert_fails(bpk_edit_open(in_folder("fifo"), &plain, &edit, &err), BPK_FAILED,
-		     "is no regular file");
+		     "is not a regular file");
 	assert_int_equal(unlink(in_folder("fifo")), 0);
 	edit = open_edit(&plain);
 	assert_fails(bpk_edit_commit(edit, &crossing, SIZE, &err), BPK_BUG, "crosses a sector");

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "base/json.h"
+#include "base/text.h"
 
 static struct bpk_view view_of(const char *text)
 {

@@ -207,7 +207,7 @@ static void test_wrong_count(void **state)
 	assert_int_equal(bpk_layout_find(opened.layout, "particles/mass", 0, true, &item, &err),
 			 -1);
 	assert_int_equal(err.kind, BPK_CORRUPT);
-	assert_string_equal(err.text, "particles/N of frame 0 is no single uint32");
+	assert_string_equal(err.text, "particles/N of frame 0 is not a single uint32");
 	expect_fill("bonds/group", 0, "<u4", 0, 2, 2, "\0\0\0\0\0\0\0\0", 8);
 	gsd_close(&opened);
 }

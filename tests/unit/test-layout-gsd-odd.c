@@ -85,18 +85,12 @@ static void test_entries(void **state)
 		uint64_t value;
 		const char *damage;
 	} broken[] = {
-		{ 30, 1, 0, "unknown type 0" },
-		{ 30, 1, 12, "unknown type 12" },
-		{ 30, 1, 11, "unknown type 11" },
-		{ 31, 1, 1, "flags 1" },
-		{ 28, 1, 2, "name 2 of 2" },
-		{ 24, 1, 0, "no columns" },
-		{ 0, 8, UINT64_MAX, "behind frame 0" },
-		{ 8, 8, 1ULL << 62, "2^64 bytes" },
-		{ 8, 8, 1000, "4000 bytes of data" },
-		{ 16, 8, 1ULL << 63, "8 bytes of data" },
-		{ 16, 8, UINT64_MAX, "8 bytes of data" },
-		{ 16, 8, 100, "in the header" },
+		{ 30, 1, 0, "unknown type 0" },           { 30, 1, 12, "unknown type 12" },
+		{ 30, 1, 11, "unknown type 11" },         { 31, 1, 1, "flags 1" },
+		{ 28, 1, 2, "name 2, the file has 2" },   { 24, 1, 0, "no columns" },
+		{ 0, 8, UINT64_MAX, "after frame 0" },    { 8, 8, 1ULL << 62, "2^64 bytes" },
+		{ 8, 8, 1000, "4000 bytes of data" },     { 16, 8, 1ULL << 63, "8 bytes of data" },
+		{ 16, 8, UINT64_MAX, "8 bytes of data" }, { 16, 8, 100, "in the header" },
 		{ 16, 8, 0, "written in part" },
 	};
 	struct gsd_made made;
@@ -130,7 +124,7 @@ static void test_descending(void **state)
 	opened = gsd_open(&made);
 	assert_int_equal(opened.info->narrays, 1);
 	assert_int_equal(opened.info->nframes, 6);
-	assert_non_null(strstr(opened.info->damage, "frame 0 behind frame 5"));
+	assert_non_null(strstr(opened.info->damage, "frame 0 after frame 5"));
 	gsd_close(&opened);
 }
 

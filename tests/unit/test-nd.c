@@ -218,6 +218,32 @@ static void test_chosen(void **state)
 	}
 }
 
+/* "max": whole blocks must not make chunks, or the bands of a long row, too large. */
+static void test_largest(void **state)
+{
+	struct unit_random random = { 4 };
+
+	(void)state;
+	for (int i = 0; i < 2000; i++) {
+		size_t count = 1 + unit_random_next(&random) % 6;
+		struct bpk_array array = { .dtype = { .scalar = { 'f', '<', 8, "" }, .size = 8 } };
+		struct bpk_frame_nd nd;
+		struct bpk_err err = { 0 };
+		uint64_t shape[6], row_size;
+
+		for (size_t k = 0; k < count; k++)
+			shape[k] = unit_random_next(&random) % (UINT64_C(1) << (1 + 36 / count));
+		assert_int_equal(bpk_array_set_shape(&array, shape, count, &err), 0);
+		if (bpk_frame_nd_make(&array, NULL, NULL, BPK_CHUNK_MAX_RAW_SIZE, 128 << 10, &nd,
+				      &err) != 0)
+			fail_msg("%s", err.text);
+		row_size = bpk_frame_nd_row_size(&nd);
+		assert_true(nd.chunk_shape[0] == 1 || row_size == 0 ||
+			    nd.chunk_shape[0] <= BPK_CHUNK_MAX_RAW_SIZE / row_size);
+		bpk_frame_nd_clear(&nd);
+	}
+}
+
 static void test_refused(void **state)
 {
 	struct bpk_array array = { .dtype = { .scalar = { 'i', '<', 4, "" }, .size = 4 } };
@@ -244,7 +270,7 @@ int main(void)
 		cmocka_unit_test(test_example), cmocka_unit_test(test_caterva),
 		cmocka_unit_test(test_hostile), cmocka_unit_test(test_extremes),
 		cmocka_unit_test(test_types),   cmocka_unit_test(test_chosen),
-		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_largest), cmocka_unit_test(test_refused),
 	};
 
 	return UNIT_RUN(tests);

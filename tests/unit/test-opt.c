@@ -276,9 +276,9 @@ static void test_wrong_options_are_explained(void **state)
 	expect_usage("--codec", "--codec: needs an argument");
 	expect_usage("-T", "-T: needs an argument");
 	expect_usage("-J", "unknown option -J");
-	expect_usage("-Tx", "-T: 'x' is no number from 0 to 1024");
+	expect_usage("-Tx", "-T: 'x' is not a number from 0 to 1024");
 	expect_usage("--codec=zst", "--codec: unknown word 'zst', did you mean 'zstd'?");
-	expect_usage("--level=10", "--level: '10' is no number from 0 to 9");
+	expect_usage("--level=10", "--level: '10' is not a number from 0 to 9");
 }
 
 static void test_options_are_taken(void **state)

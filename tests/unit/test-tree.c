@@ -213,22 +213,23 @@ static void test_targets(void **state)
 	assert_refused("-", &force, "is a stream, but the output is a directory");
 	assert_refused("/dev/stdout", &force, "is a stream, but the output is a directory");
 	assert_refused("/dev/null", &plain, "already exists");
-	assert_refused("/dev/null", &force, "exists and is no directory, but the output is one");
+	assert_refused("/dev/null", &force, "exists and is not a directory, but the output is one");
 	assert_refused(in_folder("no/where"), &force,
 		       "cannot open its folder: No such file or directory");
 	assert_refused(".", &force, "names no file");
 	assert_refused("/", &force, "names no file");
 	assert_true(shell("mkdir d && : > f && ln -s d link && ln -s f flink && ln -s made to"));
-	assert_refused(in_folder("f"), &force, "exists and is no directory, but the output is one");
+	assert_refused(in_folder("f"), &force,
+		       "exists and is not a directory, but the output is one");
 	assert_refused(in_folder("flink"), &force,
-		       "exists and is no directory, but the output is one");
+		       "exists and is not a directory, but the output is one");
 	assert_int_equal(stat(in_folder("d"), &found), 0);
 	options.not_this = &found;
 	assert_refused(in_folder("link"), &options, "input and output are the same directory");
 	options = force;
 	options.follow_links = false;
 	assert_refused(in_folder("link"), &options,
-		       "exists and is no directory, but the output is one");
+		       "exists and is not a directory, but the output is one");
 	make("link", "l"); /* the target of the link is replaced, or created */
 	make("to", "t");
 	assert_string_equal(seen("d"), WHOLE("l"));

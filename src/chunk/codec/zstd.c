@@ -146,7 +146,7 @@ int bpk_zstd_use_dictionary(struct bpk_codec_ctx *ctx, struct bpk_view dictionar
 	if (!ZSTD_isError(rc))
 		return 0;
 	if (trained || ZSTD_getErrorCode(rc) != ZSTD_error_memory_allocation)
-		return bpk_fail(err, BPK_CORRUPT, "%zu bytes are no dictionary of zstd",
+		return bpk_fail(err, BPK_CORRUPT, "%zu bytes are not a dictionary of zstd",
 				dictionary.size);
 	return bpk_fail(err, BPK_NO_MEMORY, "no memory for a dictionary of zstd");
 }

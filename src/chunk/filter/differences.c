@@ -19,3 +19,9 @@ void bpk_filter_differences_portable(const uint8_t *in, size_t size, uint8_t *ou
 		before = in[i];
 	}
 }
+
+void bpk_filter_sums_portable(const uint8_t *in, size_t size, uint8_t before, uint8_t *out)
+{
+	for (size_t i = 0; i < size; i++)
+		out[i] = before = (uint8_t)(before + in[i]);
+}

@@ -103,12 +103,6 @@ static void undo_delta(const struct bpk_filter_kernels *kernels,
 	bpk_copy(out + body, in + body, block->size - body);
 }
 
-void bpk_filter_sums_portable(const uint8_t *in, size_t size, uint8_t before, uint8_t *out)
-{
-	for (size_t i = 0; i < size; i++)
-		out[i] = before = (uint8_t)(before + in[i]);
-}
-
 /* "BYTEDELTA": the first version restarted after the last whole 16 bytes of a run. */
 static void undo_bytedelta(const struct bpk_filter_kernels *kernels,
 			   const struct bpk_filter_block *block, const struct bpk_filter_step *step,

@@ -90,6 +90,25 @@ static bool any_is_set(const uint64_t *entries, unsigned n)
 	return false;
 }
 
+int bpk_bloscpack_check_spares(struct bpk_bloscpack_editor *e, bool all, struct bpk_err *err)
+{
+	const struct bpk_bloscpack_offsets *offsets = &e->reader->offsets;
+	uint64_t entries[BPK_BLOSCPACK_PAGE];
+	bool set = true;
+	unsigned n;
+
+	for (uint64_t i = e->header.nchunks; i < offsets->count && (set || all); i += n) {
+		n = (unsigned)bpk_min_u64(BPK_BLOSCPACK_PAGE, offsets->count - i);
+		if (bpk_bloscpack_offsets_get(offsets, i, n, entries, err) != 0)
+			return -1;
+		for (unsigned k = 0; k < n; k++)
+			if (bpk_bloscpack_spare_check(i + k, entries[k], e->end, all, err) != 0)
+				return -1;
+		set = any_is_set(entries, n);
+	}
+	return 0;
+}
+
 int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first,
 			       bool *wrote, struct bpk_err *err)
 {
@@ -213,8 +232,8 @@ void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_par
 	added->last_raw = parcel->raw_size;
 }
 
-/* Write the first chunk. What it begins to overwrite is saved in one step: all that was cut off, if
- * that is little. */
+/* Write the first chunk. The bytes that it begins to overwrite are saved in one step: all that was
+ * cut off, if that is little. */
 static int write_first(struct bpk_bloscpack_editor *e, struct bpk_view bytes, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_added *added = &e->added;

@@ -111,15 +111,9 @@ static int audit_entry(struct audit *a, uint64_t number, uint64_t offset, struct
 	struct bpk_bloscpack_reader *r = a->reader;
 	uint64_t entry;
 
-	if (bpk_bloscpack_offsets_turn(&r->offsets, &a->page, number, &entry, err) != 0)
+	if (bpk_bloscpack_offsets_check(&r->offsets, &a->page, number, offset, &entry, err) != 0)
 		return -1;
-	if (entry == BPK_UNKNOWN)
-		a->nunknown++;
-	else if (entry != offset)
-		return bpk_fail(err, BPK_CORRUPT,
-				"chunk %" PRIu64 " lies at offset %" PRIu64
-				", but its offset entry is %" PRIu64,
-				number, offset, entry);
+	a->nunknown += entry == BPK_UNKNOWN;
 	if (offset < a->end)
 		return bpk_fail(err, BPK_CORRUPT,
 				"chunk %" PRIu64 " lies at offset %" PRIu64
@@ -168,24 +162,12 @@ static int audit_chunks(struct audit *a, struct bpk_err *err)
 
 /* ---- Spare entries and the tail ---- */
 
-/*
- * A spare entry is -1, or was written by an append that never committed: it is then at or past the
- * end. If that append left chunks, it may have died within an entry, whose other bytes are still
- * those of -1.
- */
 static int audit_spare(struct audit *a, uint64_t number, uint64_t entry, struct bpk_err *err)
 {
 	bool has_tail = bpk_source_size(a->reader->source) > a->end;
 
-	if (entry == BPK_UNKNOWN)
-		return 0;
-	if (entry < a->end || (entry > INT64_MAX && !has_tail))
-		return bpk_fail(err, BPK_CORRUPT,
-				"spare offset entry %" PRIu64 " is %" PRId64
-				", expected -1 or at least %" PRIu64,
-				number, (int64_t)entry, a->end);
-	a->ninterrupted++;
-	return 0;
+	a->ninterrupted += entry != BPK_UNKNOWN;
+	return bpk_bloscpack_spare_check(number, entry, a->end, has_tail, err);
 }
 
 static int audit_spares(struct audit *a, struct bpk_err *err)

@@ -84,6 +84,6 @@ enum bpk_bloscpack_change bpk_bloscpack_judge(const struct bpk_bloscpack_reader 
 	if (look_again(reader, now, &change, &found) != 0)
 		*err = found;
 	else if (change == BPK_BLOSCPACK_CHANGED)
-		bpk_fail(err, BPK_FAILED, "changed while it was read");
+		bpk_fail_changed(err);
 	return change;
 }

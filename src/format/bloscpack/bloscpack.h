@@ -180,6 +180,19 @@ int bpk_bloscpack_offsets_turn(const struct bpk_bloscpack_offsets *offsets,
 			       struct bpk_bloscpack_page *page, uint64_t number, uint64_t *entry,
 			       struct bpk_err *err);
 
+/* Read the entry of chunk number, which lies at offset. BPK_CORRUPT unless it is that, or unset. */
+int bpk_bloscpack_offsets_check(const struct bpk_bloscpack_offsets *offsets,
+				struct bpk_bloscpack_page *page, uint64_t number, uint64_t offset,
+				uint64_t *entry, struct bpk_err *err);
+
+/*
+ * Check a spare entry of an archive that ends at end. It is -1, or was written by an append that
+ * never committed: it is then at or past the end. If that append left chunks (has_tail), it may
+ * have died within an entry, whose other bytes are still those of -1.
+ */
+int bpk_bloscpack_spare_check(uint64_t number, uint64_t entry, uint64_t end, bool has_tail,
+			      struct bpk_err *err);
+
 /* Entries collected for one write. Caller storage, valid when zeroed. */
 struct bpk_bloscpack_batch {
 	uint64_t first; /* chunk number of the first entry */
@@ -235,7 +248,8 @@ struct bpk_bloscpack_reader {
 
 /*
  * Read the sections before the chunks and set every member that is fixed after open. source,
- * seekable, size and options must be set. The reader's close frees what was read, also on failure.
+ * seekable, size and options must be set. The reader's close frees these members, also after a
+ * failure.
  */
 int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *reader, struct bpk_err *err);
 

@@ -140,6 +140,8 @@ static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 		return -1;
 	tail = bpk_source_size(e->place.source) > e->end;
 	bpk_edit_set_end(e->edit, e->end);
+	if (e->header.has_offsets && bpk_bloscpack_check_spares(e, tail, err) != 0)
+		return -1;
 	if (e->header.has_offsets && e->adds_in_place && clean(e, tail, err) != 0)
 		return -1;
 	bpk_bloscpack_survey_info(e);

@@ -123,6 +123,10 @@ int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_bloscpac
  * only while bytes follow the last chunk. */
 int bpk_bloscpack_add_undo(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
+/* Check the spare entries that clear_spares resets, by bpk_bloscpack_spare_check; all is true if
+ * bytes follow the last chunk. */
+int bpk_bloscpack_check_spares(struct bpk_bloscpack_editor *e, bool all, struct bpk_err *err);
+
 /* Reset spare entries to -1, all of them or up to the first page without a set one; the first spare
  * entry becomes first, if its page has one set. *wrote is set if an entry was written. */
 int bpk_bloscpack_clear_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first,

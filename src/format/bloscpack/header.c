@@ -12,6 +12,15 @@ enum {
 
 static const uint8_t magic[4] = { 'b', 'l', 'p', 'k' };
 
+int bpk_bloscpack_probe(const struct bpk_place *place, struct bpk_view head, bool *found,
+			struct bpk_err *err)
+{
+	(void)err;
+	*found = !place->is_directory && head.size >= 4 &&
+		 memcmp(head.data, magic, sizeof magic) == 0;
+	return 0;
+}
+
 bool bpk_bloscpack_magic_is_json(const uint8_t bytes[8])
 {
 	/* "README versus program": the program pads with NUL, its README with blanks */

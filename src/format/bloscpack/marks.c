@@ -236,11 +236,6 @@ int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *r, uint64_t number,
 
 /* ---- Settling ---- */
 
-static int fail_changed(struct bpk_err *err)
-{
-	return bpk_fail(err, BPK_FAILED, "changed while it was read");
-}
-
 static int by_number(const void *a, const void *b)
 {
 	const struct bpk_bloscpack_mark *left = a, *right = b;
@@ -327,7 +322,7 @@ static int compare_mark(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_rea
 		return bpk_fail(err, found.kind, "%s", found.text);
 	if ((rc == 0 && sum == then->hash) || has_grown(r, now, then, parcel))
 		return 0;
-	return fail_changed(err);
+	return bpk_fail_changed(err);
 }
 
 /* Interrupt a long hold, so that other programs can take it. */
@@ -354,7 +349,7 @@ static int compare_all(struct bpk_bloscpack_reader *r, const struct bpk_bloscpac
 	int rc = bpk_bloscpack_look_now(r, &now, &kept, err);
 
 	if (rc == 0 && !kept)
-		rc = fail_changed(err);
+		rc = bpk_fail_changed(err);
 	clock_gettime(CLOCK_MONOTONIC, &since);
 	for (size_t i = 0; rc == 0 && i < r->marks->count; i++) {
 		if (i > 0 && pause_hold(r, &since, err) != 0) {

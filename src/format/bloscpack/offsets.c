@@ -1,6 +1,8 @@
 /* Reads offset entries, one or a page at a time, and collects entries to be written. */
 #include "format/bloscpack/bloscpack.h"
 
+#include <inttypes.h>
+
 int bpk_bloscpack_offsets_get(const struct bpk_bloscpack_offsets *offsets, uint64_t first,
 			      unsigned n, uint64_t *entries, struct bpk_err *err)
 {
@@ -30,6 +32,31 @@ int bpk_bloscpack_offsets_turn(const struct bpk_bloscpack_offsets *offsets,
 	}
 	*entry = page->entries[number - page->first];
 	return 0;
+}
+
+int bpk_bloscpack_offsets_check(const struct bpk_bloscpack_offsets *offsets,
+				struct bpk_bloscpack_page *page, uint64_t number, uint64_t offset,
+				uint64_t *entry, struct bpk_err *err)
+{
+	if (bpk_bloscpack_offsets_turn(offsets, page, number, entry, err) != 0)
+		return -1;
+	if (*entry == BPK_UNKNOWN || *entry == offset)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"chunk %" PRIu64 " lies at offset %" PRIu64
+			", but its offset entry is %" PRIu64,
+			number, offset, *entry);
+}
+
+int bpk_bloscpack_spare_check(uint64_t number, uint64_t entry, uint64_t end, bool has_tail,
+			      struct bpk_err *err)
+{
+	if (entry == BPK_UNKNOWN || (entry >= end && (entry <= INT64_MAX || has_tail)))
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"spare offset entry %" PRIu64 " is %" PRId64
+			", expected -1 or at least %" PRIu64,
+			number, (int64_t)entry, end);
 }
 
 void bpk_bloscpack_batch_start(struct bpk_bloscpack_batch *batch, uint64_t first)

@@ -7,6 +7,7 @@
  * means 57 times a chunk of 1048576 bytes and one of 300032, then one of 4096. The list never
  * includes the last chunk, whose size is in the header, nor appended chunks.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "format/bloscpack/bloscpack.h"
@@ -179,8 +180,7 @@ static int print_pattern(const struct bpk_sizes *runs, size_t first, size_t n, s
 {
 	bool alone = n == 1 && repeats == 1;
 	uint64_t times = alone ? length_of(runs, first) : repeats;
-	int rc = bpk_buf_printf(out, err, "%s[%llu", first > 0 ? "," : "",
-				(unsigned long long)times);
+	int rc = bpk_buf_printf(out, err, "%s[%" PRIu64, first > 0 ? "," : "", times);
 
 	for (size_t i = first; rc == 0 && i < first + n; i++)
 		for (uint64_t k = 0; rc == 0 && k < (alone ? 1 : length_of(runs, i)); k++)

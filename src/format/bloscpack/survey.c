@@ -20,7 +20,9 @@ static int walk_all(struct bpk_bloscpack_editor *e, struct survey *found, struct
 {
 	struct bpk_bloscpack_reader *r = e->reader;
 	struct bpk_bloscpack_walk walk = bpk_bloscpack_walk_start(r);
+	struct bpk_bloscpack_page page = { 0 };
 	struct bpk_bloscpack_step step;
+	uint64_t entry;
 	int rc;
 
 	*found = (struct survey){ .uniform = true };
@@ -29,6 +31,11 @@ static int walk_all(struct bpk_bloscpack_editor *e, struct survey *found, struct
 			found->first = step.header.raw_size;
 		else if (walk.last_raw != found->first)
 			found->uniform = false;
+		/* a rewrite would hide a damaged entry */
+		if (e->header.has_offsets &&
+		    bpk_bloscpack_offsets_check(&r->offsets, &page, walk.number, step.extent.offset,
+						&entry, err) != 0)
+			return -1;
 		bpk_bloscpack_walk_move(r, &walk, &step);
 	}
 	if (rc < 0)

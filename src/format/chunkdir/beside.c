@@ -51,11 +51,6 @@ static int look_again(const struct bpk_chunkdir_reader *r, uint64_t *seen, bool 
 	return rc;
 }
 
-int bpk_chunkdir_fail_changed(struct bpk_err *err)
-{
-	return bpk_fail(err, BPK_FAILED, "changed while it was read");
-}
-
 bool bpk_chunkdir_judge(const struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	uint64_t seen;
@@ -64,6 +59,6 @@ bool bpk_chunkdir_judge(const struct bpk_chunkdir_reader *r, struct bpk_err *err
 	if (err->kind != BPK_CORRUPT || look_again(r, &seen, &grown) != 0 ||
 	    seen == r->set.sizes_seen)
 		return false;
-	bpk_chunkdir_fail_changed(err);
+	bpk_fail_changed(err);
 	return grown;
 }

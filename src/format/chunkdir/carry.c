@@ -247,20 +247,6 @@ static struct bpk_view unwrap(struct bpk_view object)
 	return text;
 }
 
-static int same_dtype(const struct bpk_array *a, const struct bpk_array *b, bool *same,
-		      struct bpk_err *err)
-{
-	struct bpk_buf left = { 0 }, right = { 0 };
-	int rc = bpk_dtype_print(&a->dtype, &left, err);
-
-	if (rc == 0)
-		rc = bpk_dtype_print(&b->dtype, &right, err);
-	*same = rc == 0 && same_text(bpk_buf_view(&left), bpk_buf_view(&right));
-	bpk_buf_clear(&left);
-	bpk_buf_clear(&right);
-	return rc;
-}
-
 static int set_shape(struct bpk_buf *metadata, const struct bpk_array *array, struct bpk_err *err)
 {
 	struct bpk_buf shape = { 0 };
@@ -285,15 +271,14 @@ static int put_if_of_array(const struct bpk_array *array, struct bpk_view text, 
 	bool is_array = false;
 	int rc = 0;
 
-	*put_it = false;
 	if (bpk_array_from_metadata(text, &said, &is_array, NULL, &strange) != 0) {
 		if (strange.kind == BPK_NO_MEMORY)
 			rc = bpk_fail(err, strange.kind, "%s", strange.text);
 		is_array = false;
 	}
-	if (is_array && said.fortran == array->fortran)
-		rc = same_dtype(&said, array, put_it, err);
-	if (rc == 0 && *put_it)
+	*put_it = rc == 0 && is_array && said.fortran == array->fortran &&
+		  bpk_dtype_equal(&said.dtype, &array->dtype);
+	if (*put_it)
 		rc = bpk_buf_append(out, text, err);
 	if (rc == 0 && *put_it &&
 	    (said.ndimensions != array->ndimensions ||

@@ -108,13 +108,10 @@ int bpk_chunkdir_bring(const struct bpk_chunkdir_reader *reader, size_t column, 
 /* Combine seen, the state of some files sizes, with the text of one more; the first seen is 0. */
 uint64_t bpk_chunkdir_seen_add(uint64_t seen, struct bpk_view text);
 
-/* Fails with BPK_FAILED, "changed while it was read". Returns -1. */
-int bpk_chunkdir_fail_changed(struct bpk_err *err);
-
 /*
  * A step of reader failed with *err, which is not NULL. If that is BPK_CORRUPT, and sizes differs
- * from its state at open, *err becomes that of fail_changed. True if the change may only have added
- * rows: the step can be repeated after bpk_chunkdir_files_drop. Any thread.
+ * from its state at open, *err becomes that of bpk_fail_changed. True if the change may only have
+ * added rows: the step can be repeated after bpk_chunkdir_files_drop. Any thread.
  */
 bool bpk_chunkdir_judge(const struct bpk_chunkdir_reader *reader, struct bpk_err *err);
 

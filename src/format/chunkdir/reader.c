@@ -408,7 +408,7 @@ static int load(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 		seen = r->set.sizes_seen;
 		bpk_chunkdir_clear(&r->set);
 	}
-	return bpk_chunkdir_fail_changed(err);
+	return bpk_fail_changed(err);
 }
 
 static void reader_close(void *reader)

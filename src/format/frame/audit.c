@@ -48,6 +48,8 @@ static int audit_sizes(struct audit *a, struct bpk_err *err)
 				"chunks unpack to %" PRIu64
 				" bytes in all, the header says %" PRIu64,
 				a->survey.raw_size, header->raw_size);
+	if (a->survey.excess.kind != BPK_OK)
+		return bpk_fail(err, BPK_CORRUPT, "%s", a->survey.excess.text);
 	return 0;
 }
 
@@ -99,9 +101,6 @@ static void say_what_was_found(const struct audit *a)
 	if (r->dir != NULL && s->packed_size != r->state.header.packed_size)
 		say(a, "chunks have %" PRIu64 " bytes in all, the header says %" PRIu64,
 		    s->packed_size, r->state.header.packed_size);
-	if (s->nlonger > 0)
-		say(a, "%" PRIu64 " bytes after the chunks of %" PRIu64 " files", s->longer_size,
-		    s->nlonger);
 }
 
 /* ---- Digests older than another program's changes ---- */
@@ -279,7 +278,7 @@ int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_e
 		r->info.hole_size = now->info.hole_size;
 	}
 	if (rc != 0 && now != NULL && found.kind == BPK_CORRUPT && bpk_frame_has_changed(now))
-		bpk_fail(&found, BPK_FAILED, "changed while it was read");
+		bpk_fail_changed(&found);
 	if (now != r)
 		bpk_frame_close(now);
 	if (rc != 0 && err != NULL)

@@ -211,13 +211,10 @@ static void take_sizes(struct bpk_frame_editor *e)
 
 static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
 {
-	const struct bpk_frame_state *state = &e->reader->state;
 	struct bpk_frame_output *out = &e->output;
 
-	if (state->damage.kind != BPK_OK)
-		return bpk_fail(err, state->damage.kind, "%s", state->damage.text);
-	if (e->reader->sizes_damage.kind == BPK_CORRUPT)
-		return bpk_fail(err, BPK_CORRUPT, "%s", e->reader->sizes_damage.text);
+	if (bpk_frame_check_parts(e->reader, err) != 0)
+		return -1;
 	out->store = e->store;
 	out->arg = e->arg;
 	out->ctx = bpk_chunk_ctx_new(err);
@@ -425,7 +422,7 @@ int bpk_frame_editor_reseal(struct bpk_frame_editor *e, bool *needed, struct bpk
 
 	*needed = state->stale || state->stale_header;
 	if (!*needed)
-		return 0;
+		return bpk_frame_check_parts(e->reader, err);
 	e->altered = begin_others(e, err) == 0;
 	return e->altered ? 0 : -1;
 }

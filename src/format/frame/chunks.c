@@ -369,6 +369,13 @@ int bpk_frame_look_here(struct bpk_frame_reader *r, uint64_t number, struct bpk_
 
 /* ---- In the current state ---- */
 
+/* A special value of a contiguous frame is in the index that was read at open: it needs no hold. */
+static bool is_in_index(const struct bpk_frame_reader *r, uint64_t number)
+{
+	return r->dir == NULL &&
+	       bpk_frame_offset_special(bpk_frame_entry(&r->state, number)) != BPK_SPECIAL_NONE;
+}
+
 struct bring {
 	struct bpk_parcel *parcel;
 	const struct bpk_frame_ranges *wanted;
@@ -389,7 +396,9 @@ int bpk_frame_bring_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel
 
 	if (parcel->number >= r->state.nchunks)
 		return 1;
-	rc = bpk_frame_do(r, parcel->number, bring_step, &bring, err);
+	rc = is_in_index(r, parcel->number)
+		     ? bring_here(r, parcel, wanted, err)
+		     : bpk_frame_do(r, parcel->number, bring_step, &bring, err);
 	if (rc == 0)
 		parcel->data_size = bpk_frame_size_at_open(r, parcel->number, parcel->raw_size);
 	return rc;
@@ -422,7 +431,8 @@ int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame
 {
 	struct look look = { number, found };
 
-	if (bpk_frame_do(r, number, look_step, &look, err) != 0)
+	if ((is_in_index(r, number) ? bpk_frame_look_here(r, number, found, err)
+				    : bpk_frame_do(r, number, look_step, &look, err)) != 0)
 		return -1;
 	found->header.raw_size =
 		(uint32_t)bpk_frame_size_at_open(r, number, found->header.raw_size);

@@ -192,7 +192,7 @@ int bpk_frame_trailer_write(struct bpk_chunk_ctx *ctx, const struct bpk_frame_la
  *
  * c-blosc2 copies the layer unchanged when it changes a frame; the digests then describe the
  * previous frame. Two marks distinguish this from damage, in fields that no c-blosc2 reads and
- * every c-blosc2 rewrites (new_header_frame and frame_update_trailer of its frame.c):
+ * every c-blosc2 rewrites (by its functions new_header_frame and frame_update_trailer):
  *
  *   header    bpk writes 0 as both numbers of threads, c-blosc2 writes 1 or more
  *   trailer   bpk writes BPK_FRAME_MARK as the fingerprint (of type 0: not used), c-blosc2 zeros
@@ -341,6 +341,7 @@ struct bpk_frame_nd {
 	uint64_t extended[BPK_FRAME_MAX_DIMENSIONS]; /* chunk shape, rounded up to whole blocks */
 	uint64_t nchunks;
 	uint64_t chunk_size, block_size; /* raw bytes, including padding */
+	uint64_t band_most; /* limit of a band that is read, in bytes; 0: BPK_FRAME_BAND_MOST */
 	/* The type's text is not NumPy's, or its size differs from the elements': the array then
 	 * has elements of that many bytes ("|V4"). */
 	bool unknown_type;

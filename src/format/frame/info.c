@@ -174,6 +174,7 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 	info->typesize = header->typesize;
 	info->checksum = checksum != NULL ? checksum : &bpk_checksums[0];
 	info->unprotected = unprotected(r);
+	info->damage = r->state.damage.kind != BPK_OK ? r->state.damage.text : NULL;
 	info->pending = r->dir != NULL ? bpk_dir_pending(r->dir) : bpk_source_pending(r->source);
 	info->frame = header;
 	if (look_at_first_chunk(r, err) != 0 || fill_sizes(r, err) != 0)

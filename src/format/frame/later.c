@@ -17,11 +17,6 @@ struct bpk_frame_later {
 	unsigned users; /* guarded by lock; one of them while it is the latest */
 };
 
-static int fail_changed(struct bpk_err *err)
-{
-	return bpk_fail(err, BPK_FAILED, "changed while it was read");
-}
-
 size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
 {
 	if (number != r->state.nchunks - 1 || r->last_size == BPK_UNKNOWN)
@@ -53,6 +48,11 @@ static bool is_header_there(const struct bpk_frame_reader *r)
 	return same;
 }
 
+bool bpk_frame_is_superseded(const struct bpk_frame_reader *r)
+{
+	return !is_header_there(r) && is_old_tail_there(r);
+}
+
 bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
 {
 	if (r->dir != NULL)
@@ -71,7 +71,7 @@ static int do_contiguous(struct bpk_frame_reader *r,
 		return -1;
 	rc = step(r, arg, &found);
 	if (rc != 0 && found.kind == BPK_CORRUPT && bpk_frame_has_changed(r))
-		fail_changed(&found);
+		bpk_fail_changed(&found);
 	bpk_source_release(r->source);
 	if (rc != 0 && err != NULL)
 		*err = found;
@@ -174,7 +174,7 @@ static int do_later(struct bpk_frame_reader *r, uint64_t number,
 	if (later == NULL)
 		return -1;
 	if (!still_has(r, later->reader, number))
-		rc = fail_changed(err);
+		rc = bpk_fail_changed(err);
 	else
 		rc = step(later->reader, arg, err);
 	*again = bpk_frame_has_changed(later->reader);
@@ -201,7 +201,7 @@ static int do_sparse(struct bpk_frame_reader *r, uint64_t number,
 		rc = do_later(r, number, step, arg, &again, &found);
 	}
 	if (again)
-		rc = fail_changed(&found);
+		rc = bpk_fail_changed(&found);
 	if (rc != 0 && err != NULL)
 		*err = found;
 	return rc;

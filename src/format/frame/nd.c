@@ -381,7 +381,41 @@ static void fit_chunks(struct bpk_frame_nd *nd)
 		if (length > 0)
 			whole = bpk_max_u64(bpk_min_u64(whole, length), block);
 		nd->chunk_shape[i] = whole;
+		derive_dimension(nd, i);
 	}
+}
+
+/* Bytes of a chunk, with its padding, for one index of dimension number; UINT64_MAX: too many. */
+static uint64_t index_size(const struct bpk_frame_nd *nd, size_t number)
+{
+	uint64_t size = nd->array.dtype.size;
+
+	for (size_t i = 0; i < nd->array.ndimensions; i++)
+		if (i != number && !bpk_mul_u64(size, bpk_max_u64(nd->extended[i], 1), &size))
+			return UINT64_MAX;
+	return size;
+}
+
+/* Keep at most length indices of dimension number in a chunk, in whole blocks, at least one. */
+static void limit_length(struct bpk_frame_nd *nd, size_t number, uint64_t length)
+{
+	uint64_t block = bpk_max_u64(nd->block_shape[number], 1);
+
+	length = bpk_max_u64(length / block, 1) * block;
+	if (length < nd->extended[number])
+		nd->chunk_shape[number] = bpk_min_u64(nd->chunk_shape[number], length);
+	derive_dimension(nd, number);
+}
+
+/* Whole blocks may have made chunks, or the bands of an array with long rows, too large. */
+static void limit_chunks(struct bpk_frame_nd *nd)
+{
+	uint64_t row_size = bpk_frame_nd_row_size(nd);
+
+	if (row_size > 0)
+		limit_length(nd, 0, BPK_CHUNK_MAX_RAW_SIZE / row_size);
+	for (size_t i = 0; i < nd->array.ndimensions; i++)
+		limit_length(nd, i, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED / index_size(nd, i));
 }
 
 /* Take the shapes that are given, and choose the others. */
@@ -398,8 +432,10 @@ static void take_given(struct bpk_frame_nd *nd, const uint64_t *chunk_shape,
 		bpk_copy(nd->block_shape, block_shape, size);
 	else
 		choose_blocks(nd, block_size);
-	if (chunk_shape == NULL)
+	if (chunk_shape == NULL) {
 		fit_chunks(nd);
+		limit_chunks(nd);
+	}
 }
 
 int bpk_frame_nd_make(const struct bpk_array *array, const uint64_t *chunk_shape,

@@ -39,6 +39,14 @@ static void fill_info(const struct bpk_frame_bands *bands, struct bpk_info *info
 			bpk_frame_band_items(bands, bands->count - 1, &first) * item_size;
 }
 
+/* Bands of a small archive are smaller, so that it cannot claim much memory. */
+static uint64_t most_of_band(uint64_t stored_size)
+{
+	enum { ANY = 8 << 20, TIMES = 1024 };
+
+	return bpk_max_u64(ANY, bpk_min_u64(stored_size, BPK_FRAME_BAND_MOST / TIMES) * TIMES);
+}
+
 int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_slice whole;
@@ -49,6 +57,7 @@ int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 	if (r->array_damage.kind != BPK_OK)
 		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
 	whole = bpk_frame_nd_whole(&r->nd);
+	r->nd.band_most = most_of_band(r->info.stored_size);
 	r->bands = bpk_calloc(1, sizeof *r->bands, err);
 	if (r->bands == NULL)
 		return -1;
@@ -62,7 +71,7 @@ int bpk_frame_bands_narrow(void *reader, const struct bpk_slice *slice, struct b
 	struct bpk_frame_reader *r = reader;
 
 	if (r->bands == NULL)
-		return bpk_fail(err, BPK_USAGE, "is no array, of which a slice could be taken");
+		return bpk_fail(err, BPK_USAGE, "is not an array, so it has no slices");
 	if (check_slice(&r->nd.array, slice, err) != 0)
 		return -1;
 	*r->bands = bpk_frame_bands_of(&r->nd, slice, BPK_FRAME_READING);

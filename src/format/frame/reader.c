@@ -285,12 +285,20 @@ static void reader_close(void *reader)
 	bpk_frame_close(r);
 }
 
-/* The chunks and the index of a contiguous frame are never overwritten. */
+/*
+ * bpk never overwrites the chunks and the index of a contiguous frame. Other programs do, cp among
+ * them, and where no digest covers a chunk only the file's times tell.
+ */
 static int reader_settle(void *reader, bool failed, struct bpk_err *err)
 {
 	const struct bpk_frame_reader *r = reader;
+	bool covered = r->state.digests.checksum != NULL && !r->state.stale;
 
-	return r->dir == NULL ? 0 : bpk_dir_settle(r->dir, r->generation, failed, err);
+	if (r->dir != NULL)
+		return bpk_dir_settle(r->dir, r->generation, failed, err);
+	if (failed || covered || bpk_frame_is_superseded(r))
+		return 0;
+	return bpk_source_unchanged(r->source, err);
 }
 
 int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *err)
@@ -303,6 +311,20 @@ int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *e
 			"chunks.b2frame: %" PRIu64 " bytes from offset %" PRIu64
 			" on, after its end, belong to no archive",
 			size - end, end);
+}
+
+int bpk_frame_check_room(const struct bpk_frame_reader *reader, uint64_t number,
+			 const struct bpk_frame_found *found, struct bpk_err *err)
+{
+	uint64_t end = found->header.packed_size;
+
+	if (reader->dir == NULL || found->offset == BPK_UNKNOWN || found->room <= end)
+		return 0;
+	bpk_fail(err, BPK_CORRUPT,
+		 "%" PRIu64 " bytes from offset %" PRIu64
+		 " on, after its end, belong to no archive",
+		 found->room - end, end);
+	return bpk_frame_subject(reader, number, err);
 }
 
 /* ---- As a member ---- */

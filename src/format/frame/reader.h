@@ -227,8 +227,16 @@ size_t bpk_frame_size_at_open(const struct bpk_frame_reader *reader, uint64_t nu
 /* Most attempts to read a sparse frame that keeps changing. */
 enum { BPK_FRAME_TIMES = 20 };
 
+/* Fails with the damage of the trailer, the digests or the sizes, which leaves the data readable: a
+ * change would drop what is damaged. */
+int bpk_frame_check_parts(const struct bpk_frame_reader *reader, struct bpk_err *err);
+
 /* True if the frame has changed since open, so that data read from it may be wrong. */
 bool bpk_frame_has_changed(const struct bpk_frame_reader *reader);
+
+/* True if a change of bpk made the contiguous frame longer, or shorter, since open: it has another
+ * header, and its old end is left in the file. */
+bool bpk_frame_is_superseded(const struct bpk_frame_reader *reader);
 
 /* Open a reader on the frame in a directory or a source, as bpk_reader_ops.open does; and close
  * it. */
@@ -257,8 +265,7 @@ struct bpk_frame_survey {
 	uint64_t nshared;     /* chunks at the same place as another one */
 	uint64_t noverlaps;   /* chunks that share some of their bytes with another one */
 	uint64_t first_overlap[2]; /* numbers of such chunks */
-	uint64_t nlonger;          /* sparse: files longer than their chunks ... */
-	uint64_t longer_size;      /* ... and the excess */
+	struct bpk_err excess;     /* sparse: damage, bytes behind a chunk in its file */
 	bool variable_blocks;      /* a chunk has blocks of variable length */
 	uint64_t ntypes;           /* chunks with another typesize than the header's ... */
 	uint64_t first_type;       /* ... the number of the first one, and its typesize */
@@ -284,6 +291,11 @@ void bpk_frame_repeats_free(struct bpk_frame_reader *reader);
 /* Fails with BPK_CORRUPT if bytes follow the end of a sparse frame's chunks.b2frame, which every
  * change replaces; format/members tests a contiguous frame. */
 int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *err);
+
+/* The same for the file of chunk number, which lies at found. bpk writes such a file once, and
+ * c-blosc2 truncates it (sframe_open_chunk with "wb"). */
+int bpk_frame_check_room(const struct bpk_frame_reader *reader, uint64_t number,
+			 const struct bpk_frame_found *found, struct bpk_err *err);
 
 /* bpk_reader_ops.audit */
 int bpk_frame_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);

@@ -88,7 +88,9 @@ static int open_reader(struct bpk_dir *dir, struct bpk_source *source,
 {
 	const struct bpk_read_options options = { .as_stored = true };
 
-	return bpk_frame_open(dir, source, &options, reader, err);
+	if (bpk_frame_open(dir, source, &options, reader, err) != 0)
+		return -1;
+	return bpk_frame_check_parts(*reader, err);
 }
 
 /* ---- A contiguous frame, replaced ---- */
@@ -268,13 +270,25 @@ static int commit_moved(struct moving *m, struct bpk_err *err)
 	return rc == 0 ? bpk_tree_commit(m->tree, BPK_FRAME_SPARSE_INDEX, err) : -1;
 }
 
+/* Bytes behind a chunk that moves would go with its old file. */
+static int check_files(struct bpk_frame_reader *reader, struct bpk_err *err)
+{
+	struct bpk_frame_survey survey;
+
+	if (bpk_frame_check_end(reader, err) != 0 || bpk_frame_survey(reader, &survey, err) != 0)
+		return -1;
+	return survey.excess.kind == BPK_OK
+		       ? 0
+		       : bpk_fail(err, survey.excess.kind, "%s", survey.excess.text);
+}
+
 static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_err *err)
 {
 	const struct bpk_write_options options = { 0 };
 	const struct bpk_info *info = &m->reader->info;
 	struct sweep sweep = { .m = m, .err = err };
 
-	if (count_ids(m, err) != 0 ||
+	if (check_files(m->reader, err) != 0 || count_ids(m, err) != 0 ||
 	    bpk_frame_output_begin(info, &options, true, &m->output, err) != 0)
 		return -1;
 	m->output.store = store_moved;

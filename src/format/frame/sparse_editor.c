@@ -216,7 +216,8 @@ static int measure(struct sparse *s, const struct bpk_buf *ids, uint64_t *payloa
 		if (bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE ||
 		    has_id(ids, (uint32_t)entry))
 			continue;
-		if (bpk_frame_look(s->e.reader, i, &gone, err) != 0)
+		if (bpk_frame_look(s->e.reader, i, &gone, err) != 0 ||
+		    bpk_frame_check_room(s->e.reader, i, &gone, err) != 0)
 			return -1;
 		*payload -= bpk_min_u64(*payload, gone.header.packed_size);
 	}
@@ -248,13 +249,11 @@ static int visit(void *arg, const char *name, enum bpk_entry entry)
 	return bpk_tree_remove(r->s->tree, name, r->err);
 }
 
-/* Remove files not in ids: existing ones, and those put and replaced before this commit. */
+/* Remove the files that are not in ids, and withdraw those put and replaced before this commit. */
 static int remove_others(struct sparse *s, const struct bpk_buf *ids, struct bpk_err *err)
 {
 	struct removal removal = { s, ids, err };
-	enum bpk_entry entry;
 	struct stored stored;
-	uint64_t size;
 
 	if (bpk_dir_list(bpk_tree_dir(s->tree), "", visit, &removal, err) != 0)
 		return -1;
@@ -263,12 +262,8 @@ static int remove_others(struct sparse *s, const struct bpk_buf *ids, struct bpk
 
 		memcpy(&stored, s->stored.data + at, sizeof stored);
 		bpk_frame_file_name(stored.id, name);
-		if (has_id(ids, stored.id))
-			continue;
-		if (bpk_dir_look(bpk_tree_dir(s->tree), name, &entry, &size, err) != 0)
-			return -1;
-		if (entry == BPK_ENTRY_NONE && bpk_tree_remove(s->tree, name, err) != 0)
-			return -1;
+		if (!has_id(ids, stored.id))
+			bpk_tree_withdraw(s->tree, name);
 	}
 	return 0;
 }

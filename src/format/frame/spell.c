@@ -8,7 +8,7 @@
  *     ... of exactly the frame's typesize, of which it reads 32 +
  *     typesize bytes, and which divides the chunk                    frame_get_lazychunk,
  *                                                                    read_chunk_header
- *     ... of which each block holds whole ones                       blosc_d, set_values
+ *     ... that divides each block                                    blosc_d, set_values
  *     ... which a part of the chunk begins with, wherever it starts  _blosc_getitem
  *   where a part starts and how long it is are whole elements of
  *     the chunk                                                      blosc2_getitem_bytes_ctx

@@ -62,9 +62,8 @@ static int load_header(struct bpk_source *source, bool sparse, struct bpk_frame_
 	if (bpk_frame_header_read(bpk_buf_view(&state->head), header, err) != 0)
 		return -1;
 	if (header->sparse && !sparse)
-		return bpk_fail(
-			err, BPK_CORRUPT,
-			"it is the index of a sparse frame, whose directory must be named instead");
+		return bpk_fail(err, BPK_CORRUPT,
+				"it is the index of a sparse frame, name its directory instead");
 	if (!header->sparse && sparse)
 		return bpk_fail(err, BPK_CORRUPT,
 				"it belongs to a contiguous frame, expected a sparse one");
@@ -294,4 +293,13 @@ int bpk_frame_state_load(struct bpk_source *source, bool sparse, bool no_check,
 	if (rc != 0)
 		bpk_frame_state_clear(state);
 	return rc;
+}
+
+int bpk_frame_check_parts(const struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	if (r->state.damage.kind != BPK_OK)
+		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
+	if (r->sizes_damage.kind == BPK_CORRUPT)
+		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes_damage.text);
+	return 0;
 }

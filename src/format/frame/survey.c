@@ -75,10 +75,8 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 	survey->nstored += times;
 	survey->nshared += times - 1;
 	survey->variable_blocks = survey->variable_blocks || found.header.variable_blocks;
-	if (w->reader->dir != NULL && found.room > found.header.packed_size) {
-		survey->nlonger++;
-		survey->longer_size += found.room - found.header.packed_size;
-	}
+	if (survey->excess.kind == BPK_OK)
+		bpk_frame_check_room(w->reader, number, &found, &survey->excess);
 	w->extents[w->nextents++] = (struct extent){
 		.offset = bpk_frame_entry(state, number),
 		.number = (uint32_t)number,

@@ -1,0 +1,116 @@
+/*
+ * Estimates the memory that a run takes, before it begins. Called by flow.c and work.c.
+ */
+#include "flow/work.h"
+
+uint64_t bpk_work_times_stored(const struct bpk_flow *flow, uint64_t times)
+{
+	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
+	uint64_t size;
+
+	if (info == NULL || info->stored_size == 0 || !bpk_mul_u64(info->stored_size, times, &size))
+		return BPK_UNKNOWN;
+	return size;
+}
+
+uint64_t bpk_work_worth(const struct bpk_flow *flow, uint64_t any)
+{
+	enum { TIMES = 1024 };
+
+	return bpk_max_u64(any, bpk_work_times_stored(flow, TIMES));
+}
+
+/* A packed chunk is no larger than its archive. */
+uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	uint64_t packed = raw_size + BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX;
+
+	return flow->recipe != NULL ? packed : bpk_min_u64(packed, bpk_work_times_stored(flow, 1));
+}
+
+/* A chunk that is only proved is unpacked stream by stream, up to the size that a stream may
+ * have. */
+uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	uint64_t packed = bpk_work_packed_memory(flow, raw_size), stream;
+
+	if (bpk_work_only_proves(flow)) {
+		stream = bpk_work_times_stored(flow, BPK_CHUNK_PROOF_TIMES);
+		if (stream < BPK_UNKNOWN - BPK_CHUNK_PROOF)
+			raw_size = bpk_min_u64(raw_size, stream + BPK_CHUNK_PROOF);
+	}
+	return flow->decode || flow->recipe != NULL ? raw_size + packed : packed;
+}
+
+/* Columns are split, or joined, in a buffer beside the parcel. */
+static bool has_columns(const struct bpk_flow *flow)
+{
+	return bpk_work_writer_packs(flow) ||
+	       (flow->in->unpacks != NULL && flow->in->unpacks(flow->reader));
+}
+
+/* Blocks of Blosc2 may pass through several filters, and depend on another block. */
+static uint64_t blocks_to_unpack(const struct bpk_flow *flow)
+{
+	const struct bpk_info *info = flow->in->info(flow->reader);
+
+	return info->has_first_chunk && info->first_chunk.version > 2 ? 5 : 2;
+}
+
+/*
+ * Several filters pass a block back and forth. A dictionary is trained on samples, with tables of
+ * Zstd's that take 12 MiB, and then the chunk is packed once more.
+ */
+static uint64_t beside_packing(const struct bpk_recipe *recipe, uint64_t raw_size, uint64_t block)
+{
+	enum { LEARNING = 16 << 20 };
+
+	return (recipe->pipeline.nsteps > 1 ? block : 0) +
+	       (recipe->dictionary ? raw_size + LEARNING : 0);
+}
+
+/*
+ * A thread keeps a filtered block or two, and the codec's state. An encoder's tables
+ * follow the size of its streams: about twice that at the lower levels, and up to 16 times at the
+ * highest (Zstd's search trees).
+ */
+static uint64_t packing_memory(const struct bpk_recipe *recipe, uint64_t raw_size)
+{
+	static const unsigned tables[] = { 0, 2, 2, 2, 8, 8, 8, 16, 16, 16 };
+	uint64_t block = raw_size;
+
+	if (recipe->block_size > 0)
+		block = bpk_min_u64(block, recipe->block_size);
+	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block +
+	       beside_packing(recipe, raw_size, block);
+}
+
+/* The largest block: that of any chunk, or, if the user set no limit, that of the first chunk. */
+static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	const struct bpk_info *info = flow->in->info(flow->reader);
+
+	if (!flow->memory_is_default || !info->has_first_chunk || info->first_chunk.variable_blocks)
+		return raw_size;
+	return bpk_min_u64(raw_size, info->first_chunk.block_size);
+}
+
+uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	enum { STATE = 2 << 20 };
+	uint64_t beside = flow->reader_memory + STATE, packing;
+
+	if (has_columns(flow))
+		beside += raw_size;
+	if (bpk_work_only_proves(flow))
+		return beside;
+	if (flow->recipe == NULL)
+		return flow->decode
+			       ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + beside
+			       : 0;
+	packing = packing_memory(flow->recipe, raw_size);
+	for (size_t i = 0; flow->kinds != NULL && i < flow->nkinds; i++)
+		packing = bpk_max_u64(packing, packing_memory(&flow->kinds[i].recipe, raw_size));
+	return packing + beside + (flow->compare ? raw_size : 0) +
+	       (flow->predictions != NULL ? 3 * raw_size : 0);
+}
