@@ -143,7 +143,7 @@ static int remove_members(const struct bpk_archive *archive, struct bpk_buf *tex
 {
 	bool found = true;
 
-	if (text->size == 0) {
+	if (text->size == 0 && bpk_archive_info(archive)->damage == NULL) {
 		bpk_fail(err, BPK_FAILED, "has no metadata");
 		return bpk_archive_subject(archive, err);
 	}
@@ -172,9 +172,21 @@ static void tell_result(const struct bpk_edited *edited, const struct bpk_buf *t
 	bpk_record_end();
 }
 
-/* A change of the text, in which operands have their say. */
+/* A change of the text by operands. */
 typedef int change_fn(const struct bpk_archive *archive, struct bpk_buf *text, char **operands,
 		      size_t count, struct bpk_err *err);
+
+/* A change of single members keeps the others, so they must be readable. Damaged metadata can only
+ * be replaced or removed as a whole. */
+static int check_readable(const struct bpk_archive *archive, change_fn *change, size_t count,
+			  struct bpk_err *err)
+{
+	const char *damage = bpk_archive_info(archive)->damage;
+
+	if (damage == NULL || change == import || (change == remove_members && count == 0))
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "%s", damage);
+}
 
 static int change_opened(struct bpk_edited *edited, change_fn *change, char **operands,
 			 size_t count, struct bpk_buf *text, struct bpk_err *err)
@@ -182,6 +194,8 @@ static int change_opened(struct bpk_edited *edited, change_fn *change, char **op
 	struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
+	if (check_readable(archive, change, count, err) != 0)
+		return bpk_archive_subject(archive, err);
 	if (info->has_metadata && bpk_buf_append(text, info->metadata, err) != 0)
 		return bpk_archive_subject(archive, err);
 	if (change(archive, text, operands, count, err) != 0)

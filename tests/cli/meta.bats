@@ -110,3 +110,20 @@ textual=(blp chunked)
         [ "$(bpk meta get "$archive" a | wc -c)" -eq 2 ]
     done
 }
+
+@test "meta set and rm KEY refuse damaged metadata, import and rm replace it" {
+    data noise 1000 a
+    bpk pack -q --set key=value -o a.blp a
+    offset=$(LC_ALL=C grep -abo value a.blp | head -n 1 | cut -d : -f 1)
+    printf X | dd of=a.blp bs=1 seek="$offset" conv=notrunc status=none
+    cp a.blp before
+    refuses 2 'a.blp: metadata: adler32 is' bpk meta set a.blp other=3
+    refuses 2 'a.blp: metadata: adler32 is' bpk meta rm a.blp key
+    cmp before a.blp
+    echo '{"other": 4}' >text
+    quietly bpk meta import a.blp text
+    quietly bpk verify a.blp
+    cp before a.blp
+    quietly bpk meta rm a.blp
+    quietly bpk verify a.blp
+}

@@ -334,6 +334,7 @@ static void fill_info(struct bpk_bloscpack_reader *r)
 	info->checksum = h->checksum;
 	info->unprotected = unprotected(h);
 	info->pending = bpk_source_pending(r->source);
+	info->damage = m->damage.kind != BPK_OK ? m->damage.text : NULL;
 	info->runs = r->sizes.runs.nchunks > 0 ? &r->sizes.runs : NULL;
 	info->has_metadata = m->good && (!r->sizes.listed || r->sizes.user.size > 0);
 	if (!info->has_metadata)

@@ -47,7 +47,9 @@ int bpk_frame_header_size(struct bpk_view head, uint32_t *size, struct bpk_err *
 	int32_t length = (int32_t)bpk_cursor_be32(&cursor);
 	int32_t least;
 
-	if (cursor.bad || (start[0] != MARK && start[0] != MARK_1) ||
+	if (cursor.bad)
+		return bpk_fail(err, BPK_CORRUPT, "header ends after %zu bytes", head.size);
+	if ((start[0] != MARK && start[0] != MARK_1) ||
 	    memcmp(start + 1, magic, sizeof magic) != 0 || marker != BPK_FRAME_INT_32)
 		return bpk_fail(err, BPK_CORRUPT, "not a Blosc2 frame: it does not begin as one");
 	least = start[0] == MARK ? BPK_FRAME_LEAST_HEADER : LEAST_HEADER_1;

@@ -33,9 +33,9 @@ static int bring(struct bpk_source *source, uint64_t offset, uint64_t size, stru
 
 	if (offset > end || size > end - offset)
 		return bpk_fail(err, BPK_CORRUPT,
-				"%" PRIu64 " bytes at offset %" PRIu64
-				" are missing, the file has %" PRIu64,
-				size, offset, end);
+				"file ends after %" PRIu64 " bytes, expected %" PRIu64
+				" bytes at offset %" PRIu64,
+				end, size, offset);
 	if (size > SIZE_MAX)
 		return bpk_fail_memory(err, size);
 	if (bpk_buf_resize(out, (size_t)size, err) != 0)

@@ -51,7 +51,7 @@ for old in os.listdir("."):
 broken("bad-magic", "does not begin as one", (3, "B", 0x33))
 broken("bad-marker", "which is not a marker", (29, "B", 0xD2))
 broken("bad-header-size", "says that it has 96 bytes", (11, ">i", 96))
-broken("bad-header-size-large", "header: 100000 bytes at offset 0 are missing", (11, ">i", 100000))
+broken("bad-header-size-large", "bytes, expected 100000 bytes at offset 0", (11, ">i", 100000))
 broken("bad-header-size-negative", "says that it has -1 bytes", (11, ">i", -1))
 broken("bad-frame-size", f"the frame has {len(lz4) + 1} bytes, the file {len(lz4)}", (16, ">Q", len(lz4) + 1))
 broken("bad-frame-size-short", "trailer: byte 0x", (16, ">Q", len(lz4) - 1))
@@ -86,7 +86,7 @@ broken("bad-trailer-size-large", "trailer: it has 4096 bytes", (-22, ">I", 4096)
 broken("bad-trailer-map", "metalayer", (TRAILER + 6, "B", 0xDF))
 broken("unsupported-trailer", "trailer version 2", (TRAILER + 1, "B", 2))
 broken("bad-cut", "the file", cut=-1)
-broken("bad-cut-head", "header: 97 bytes at offset 0 are missing", cut=90)
+broken("bad-cut-head", "header: file ends after 90 bytes, expected 97 bytes at offset 0", cut=90)
 
 # chunks
 broken("bad-chunk-raw-size", "chunk 0 at offset 97: it unpacks to 396 bytes, expected 400", (HEADER + 4, "<i", 396))
