@@ -414,8 +414,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	run.places =
 		flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
 	put_in_order = flow->out != NULL && !run.places;
-	if (bpk_work_check_blocks(flow, err) != 0 ||
-	    settle_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
+	if (settle_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
 		return -1;
 	if (bpk_window_init(&run.window, parcels_for(threads, put_in_order), plan->first,
 			    plan->count, err) != 0)

@@ -263,6 +263,32 @@ static int unpack_or_prove(struct bpk_worker *worker, const struct bpk_flow *flo
 			       err);
 }
 
+/*
+ * Memory is bounded by the bytes of the archive. Unless the user set a limit, what cannot be
+ * unpacked in parts may take AT_ONCE bytes or 1024 times the archive's size: a block, or all of a
+ * chunk with a prediction or with blocks of many sizes. bpk makes no larger blocks by itself.
+ */
+enum { AT_ONCE = 32 << 20 };
+
+static int fail_worth(uint64_t size, uint64_t limit, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_LIMIT,
+			"needs %llu bytes of memory at once, an archive of this size gets %llu; "
+			"--memory-limit allows more",
+			(unsigned long long)size, (unsigned long long)limit);
+}
+
+/* The same for a parcel of several chunks. */
+static int check_beside(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
+			struct bpk_err *err)
+{
+	uint64_t limit = bpk_work_worth(flow, AT_ONCE);
+
+	if (!flow->memory_is_default || !flow->decode || parcel->beside <= limit)
+		return 0;
+	return fail_worth(parcel->beside, limit, err);
+}
+
 /* All the work of the room chunk for a parcel. */
 static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		     struct bpk_parcel *parcel, struct bpk_err *err)
@@ -276,7 +302,8 @@ static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		return -1;
 	if (cut)
 		return cut_off(worker, flow, parcel, err);
-	if (unpack && unpack_or_prove(worker, flow, parcel, err) != 0)
+	if (unpack && (check_beside(flow, parcel, err) != 0 ||
+		       unpack_or_prove(worker, flow, parcel, err) != 0))
 		return -1;
 	if (anew && encode(worker, flow, flow->recipe, parcel, err) != 0)
 		return -1;
@@ -348,21 +375,6 @@ int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct
 	return 0;
 }
 
-/*
- * Memory is bounded by the bytes of the archive. Unless the user set a limit, what cannot be
- * unpacked in parts may take AT_ONCE bytes or 1024 times the archive's size: a block, or all of a
- * chunk with a prediction or with blocks of many sizes. bpk makes no larger blocks by itself.
- */
-enum { AT_ONCE = 32 << 20 };
-
-static int fail_worth(uint64_t size, uint64_t limit, struct bpk_err *err)
-{
-	return bpk_fail(err, BPK_LIMIT,
-			"needs %llu bytes of memory at once, an archive of this size gets %llu; "
-			"--memory-limit allows more",
-			(unsigned long long)size, (unsigned long long)limit);
-}
-
 /* piece is 0 if the parcel's bytes are unpacked at once. */
 static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 		       const struct bpk_parcel *parcel, size_t piece, struct bpk_err *err)
@@ -382,21 +394,6 @@ static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 		return 0;
 	fail_worth(piece, limit, err);
 	return bpk_work_subject(flow->in, flow->reader, parcel, err);
-}
-
-/* A block is unpacked, and then copied to its rows. */
-int bpk_work_check_blocks(const struct bpk_flow *flow, struct bpk_err *err)
-{
-	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
-	uint64_t limit = bpk_work_worth(flow, AT_ONCE), size = 2;
-
-	if (!flow->memory_is_default || !flow->decode || is_one_chunk(flow->in, flow->reader) ||
-	    info->block_shape == NULL)
-		return 0;
-	for (size_t i = 0; i < info->array->ndimensions; i++)
-		size *= info->block_shape[i]; /* no more than a chunk: tested when it was read */
-	size *= info->array->dtype.size;
-	return size <= limit ? 0 : fail_worth(size, limit, err);
 }
 
 int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,

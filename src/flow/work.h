@@ -90,10 +90,6 @@ uint64_t bpk_work_times_stored(const struct bpk_flow *flow, uint64_t times);
  * size; BPK_UNKNOWN if the size is unknown. */
 uint64_t bpk_work_worth(const struct bpk_flow *flow, uint64_t any);
 
-/* Fails with BPK_LIMIT if the blocks of an array in several dimensions, which are unpacked whole,
- * take more than such an archive may, and the user set no limit. */
-int bpk_work_check_blocks(const struct bpk_flow *flow, struct bpk_err *err);
-
 /* The most memory, in bytes, that a packed chunk, a parcel, and a thread's scratch, take for
  * chunks of raw_size. */
 uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size);

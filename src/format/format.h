@@ -119,6 +119,9 @@ struct bpk_parcel {
 	/* The number of chunks right after this one that hold the same bytes and belong to the
 	 * parcel. Set by the flow; 0 elsewhere. */
 	uint64_t again;
+	/* Memory that unpacking takes beside raw and packed, if that may be more than they are: set
+	 * by readers of several chunks. */
+	uint64_t beside;
 	void *member; /* the reader's own, from one fetch to the next; NULL before the first */
 };
 

@@ -17,7 +17,7 @@ bombs() {
 }
 
 @test "bombs: special values, runs and indexes of frames" {
-    bombs uniform value runs large whole tiny index
+    bombs uniform value runs large whole parts tiny index
 }
 
 @test "bombs: blocks, arrays and layers of frames, and sparse ones" {

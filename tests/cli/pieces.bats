@@ -172,25 +172,24 @@ import sys
 sys.path.insert(0, sys.argv[1])
 from bombs import *
 def array(block, chunk=b"", rows=4000):
-    layer = b"\x97\0\2"
-    for code, kind, sizes in ((">q", b"\xd3", (rows, 4000)), (">i", b"\xd2", (rows, 4000)), (">i", b"\xd2", block)):
-        layer += b"\x92" + b"".join(kind + struct.pack(code, n) for n in sizes)
     index = stored(entries([0]), 8) if chunk else uniform_index(1, ZERO)
-    return frame(chunk, index, 16000 * rows, 16000 * rows, 4,
-                 fixed=[(b"b2nd", layer + b"\0\xdb" + struct.pack(">I", 3) + b"<f4")])
+    layer = array_layer((rows, 4000), block)[0]
+    return frame(chunk, index, 16000 * rows, 16000 * rows, 4, fixed=[(b"b2nd", layer)])
 size = 60 * MIB
 made = {
     "predicted": frame(predicted(size, size), stored(entries([0]), 8), size, size, 4),
     "variable": frame(variable([6 * MIB] * 10, zstd_zeros), stored(entries([0]), 8), size, size, flags=0xd2),
     "array": array((4000, 4000), streams(64000000, 64000000, zstd_zeros, typesize=4)),
+    "bent": array((4000, 40), predicted(64000000, 64000000)),
     "zeros": array((40, 40)),
+    "wide": array((4000, 4000)),
     "narrow": array((4000, 1)),
 }
 for name, content in made.items():
     with open(name + ".b2frame", "wb") as file:
         file.write(content)
 EOF
-    for name in predicted variable array; do
+    for name in predicted variable array bent; do
         for command in cat "cat -T 16" "unpack -c" "tar --raw -o -"; do
             # shellcheck disable=SC2086 # words
             ends 1 bpk $command $name.b2frame
@@ -201,7 +200,7 @@ EOF
         cmp -n "$(stat -c %s raw)" raw /dev/zero
         [ "$(stat -c %s raw)" -gt 60000000 ]
     done
-    for name in zeros narrow; do
+    for name in zeros wide narrow; do
         "$BPK_PEAK" peak "$BPK" cat -T 16 $name.b2frame >raw
         cmp -n 64000000 raw /dev/zero
         [ "$(cat peak)" -lt 64000 ] || die "$(cat peak) KiB: $name"

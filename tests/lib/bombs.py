@@ -225,6 +225,40 @@ def predicted(size, block):
         [208, 0, 0, 0, 0, 0, 0, 0, 2 | 1 << 4]) + bytes(7) + starts + struct.pack("<II", 0, 1) + body
 
 
+def array_layer(shape, block):
+    """The metalayer of an array of one chunk, and the sizes of the chunk and its blocks."""
+    layer = b"\x97\0\2"
+    for code, sizes in ((">q", shape), (">i", shape), (">i", block)):
+        layer += b"\x92" + b"".join((b"\xd3" if code == ">q" else b"\xd2") + struct.pack(code, n) for n in sizes)
+    layer += b"\0\xdb" + struct.pack(">I", 3) + b"<f4"
+    size = 4
+    for a, b in zip(shape, block):
+        size *= -(-a // b) * b
+    return layer, size, 4 * block[0] * block[1]
+
+
+def parts(r):
+    """Chunks of arrays that do not come in the array's blocks, or in many for each row."""
+    rows = r.choice([1, 3, 100, 5000])
+    columns = max(20, min(chunk_size_of(r), 500 * MIB) // 4 // rows)
+    block = r.choice([[1, 1], [min(rows, 10), 10], [rows, 1], [rows, columns // 20], [1, columns]])
+    layer, size, part = array_layer([rows, columns], block)
+    most = max(part, -(-size // 20) + 3 & ~3)
+    kind = r.choice(["predicted", "zstd", "run", "value", "odd"])
+    if kind == "predicted":
+        chunk = predicted(size, most)
+    elif kind == "zstd":
+        chunk = streams(size, min(size, 60 * MIB), zstd_zeros, typesize=4)
+    elif kind == "run":
+        chunk = streams(size, most, run, typesize=r.choice([1, 4]))
+    elif kind == "value":
+        typesize = r.choice([3, 8])
+        chunk = special(3, size, bytes(range(typesize)), typesize)
+    else:
+        chunk = streams(size, most, run, typesize=3)
+    return frame(chunk, stored(entries([0]), 8), size, size, 4, fixed=[(b"b2nd", layer)])
+
+
 def whole(r):
     """Chunks, or blocks of arrays, that cannot be unpacked in parts."""
     size = max(4, min(chunk_size_of(r), 500 * MIB) & ~3)
@@ -240,14 +274,7 @@ def whole(r):
     rows = r.choice([1, 3, 100, size // 4])
     shape = [rows, max(1, size // 4 // rows)]
     block = r.choice([shape, [1, shape[1]], [shape[0], 1], [min(10, shape[0]), min(10, shape[1])]])
-    layer = b"\x97\0\2"
-    for code, sizes in ((">q", shape), (">i", shape), (">i", block)):
-        layer += b"\x92" + b"".join((b"\xd3" if code == ">q" else b"\xd2") + struct.pack(code, n) for n in sizes)
-    layer += b"\0\xdb" + struct.pack(">I", 3) + b"<f4"
-    size = 4
-    for a, b in zip(shape, block):
-        size *= -(-a // b) * b
-    part = 4 * block[0] * block[1]
+    layer, size, part = array_layer(shape, block)
     if r.random() < .5 or size // part > 100 or (part > 120 * MIB):
         return frame(b"", uniform_index(1, r.choice([ZERO, NAN])), size, size, 4, fixed=[(b"b2nd", layer)])
     chunk = streams(size, part, zstd_zeros if size < 120 * MIB else run, typesize=4, share=True)
@@ -658,7 +685,7 @@ def tar(r):
 
 
 KINDS = {make.__name__: make for make in (
-    uniform, value, runs, large, whole, tiny, index, blocks, nd, msgpack, sparse, bloscpack, metadata,
+    uniform, value, runs, large, whole, parts, tiny, index, blocks, nd, msgpack, sparse, bloscpack, metadata,
     nested, chunked, gsd, npz, zip64, netcdf, fits, trr, dcd, wav, tar)}
 SUFFIX = {"bloscpack": ".blp", "nested": ".blp", "metadata": ".blp", "tar": ".tar", "sparse": ".b2s",
           "chunked": ".blpd", "nd": ".b2nd"}
@@ -718,7 +745,7 @@ def run_one(bpk, peak, report, command, path):
 
 def run_all(bpk, peak, kind, count, seed, folder, every):
     report = os.path.join(folder, "peak")
-    commands = LOOKS + (WHOLE if kind in ("large", "whole") else WRITES) + (TARS if kind == "tar" else [])
+    commands = LOOKS + (WHOLE if kind in ("large", "whole", "parts") else WRITES) + (TARS if kind == "tar" else [])
     good = total = 0
     for number, path in enumerate(make_all(kind, count, seed, folder)):
         some = [LOOKS[number % len(LOOKS)], commands[-1 - number % (len(commands) - len(LOOKS))]]
@@ -755,6 +782,12 @@ def first():
                           1, 0, 0, 0, 0, 0, 0) + b"a"
     raw = local + 400 * central + struct.pack("<IHHHHIIH", 0x06054b50, 0, 0, 400, 400, 400 * len(central), len(local), 0)
     yield "npz.b2frame", frame(zlib_chunk(raw), stored(entries([0]), 8), len(raw), len(raw)), [["info", "-v"]]
+    layer, size, _ = array_layer([5000, 20000], [1, 1])
+    yield ("dots.b2frame", frame(b"", uniform_index(1, NAN), size, size, 4, fixed=[(b"b2nd", layer)]),
+           [["cat"], ["unpack", "-c"]])
+    layer, size, part = array_layer([5000, 20000], [5000, 200])
+    yield ("columns.b2frame", frame(streams(size, part, run, typesize=4), stored(entries([0]), 8), size, size, 4,
+                                    fixed=[(b"b2nd", layer)]), [["cat", "--bytes", "1000:2000000"]])
     text = b"[" + b"[]," * (20 << 20) + b"0]"
     yield ("tiny.b2frame", frame(variable([1], zstd_zeros), uniform_index(700199, 0), 700199, 1, flags=0xd2),
            [["cat"], ["cat", "-T", "16", "--bytes", "1:"], ["unpack", "-c"], ["tar", "--raw", "-o", "-"]])

@@ -266,6 +266,46 @@ static void test_scatter(void **state)
 	}
 }
 
+/* Every item has the value of its chunk. */
+static void assert_filled(const struct sample *s, const struct bpk_slice *box, uint64_t first,
+			  uint64_t count)
+{
+	uint8_t *run = calloc(count + 1, s->item_size), item[24];
+	struct bpk_frame_pieces pieces;
+	uint64_t chunk, block, at;
+
+	bpk_frame_nd_cut(&s->nd, box, first, count, &pieces);
+	for (uint64_t k = 0; k < s->nd.nchunks; k++) {
+		put_item(item, s->item_size, k);
+		bpk_frame_nd_fill(&s->nd, k, &pieces, item, run);
+	}
+	for (uint64_t i = 0; i < count; i++) {
+		place_of(&s->nd, item_of(&s->nd, box, first + i), &chunk, &block, &at);
+		put_item(item, s->item_size, chunk);
+		assert_memory_equal(run + i * s->item_size, item, s->item_size);
+	}
+	free(run);
+}
+
+static void test_fill(void **state)
+{
+	struct unit_random random = { 15 };
+
+	(void)state;
+	for (int round = 0; round < 2000; round++) {
+		struct bpk_slice box;
+		struct sample s;
+		uint64_t items, first;
+
+		make_sample(&random, &s);
+		box = random_box(&random, &s.nd);
+		items = bpk_frame_box_items(&box);
+		first = unit_random_next(&random) % (items + 1);
+		assert_filled(&s, &box, first, unit_random_next(&random) % (items - first + 1));
+		free_sample(&s);
+	}
+}
+
 /* ---- Bands ---- */
 
 /* All chunks of a run, packed, as a reader holds a band in memory. */
@@ -426,9 +466,8 @@ static void test_large(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_gather),
-		cmocka_unit_test(test_scatter),
-		cmocka_unit_test(test_bands),
+		cmocka_unit_test(test_gather), cmocka_unit_test(test_scatter),
+		cmocka_unit_test(test_fill),   cmocka_unit_test(test_bands),
 		cmocka_unit_test(test_large),
 	};
 

@@ -72,7 +72,7 @@ static uint64_t rows_of_first(const struct bpk_frame_bands *b, uint64_t rows)
 
 static void settle(struct bpk_frame_bands *b, enum bpk_frame_purpose purpose)
 {
-	uint64_t most = b->nd->band_most > 0 ? b->nd->band_most : BPK_FRAME_BAND_MOST;
+	uint64_t most = bpk_frame_band_most(b->nd);
 
 	b->size = b->first = 1;
 	for (size_t i = 0; i < b->box.ndimensions; i++) {
@@ -131,6 +131,34 @@ int bpk_frame_band_begin(struct bpk_buf *packed, uint64_t room, struct bpk_err *
 
 /* ---- Unpacking ---- */
 
+/* The bytes after which a special chunk repeats itself. */
+static size_t period_of(const struct bpk_chunk_header *chunk)
+{
+	switch (chunk->special) {
+	case BPK_SPECIAL_VALUE:
+		return chunk->value_size;
+	case BPK_SPECIAL_NAN:
+		return chunk->typesize;
+	default:
+		return 1;
+	}
+}
+
+/* True if a range of the chunk costs more than the array's blocks in it. */
+static bool comes_whole(const struct bpk_frame_nd *nd, const struct bpk_chunk_header *chunk)
+{
+	return !chunk->memcpyed &&
+	       (chunk->prediction.size > 0 || chunk->block_size != nd->block_size ||
+		chunk->block_size % chunk->typesize != 0);
+}
+
+uint64_t bpk_frame_band_beside(const struct bpk_frame_nd *nd, const struct bpk_chunk_header *chunk)
+{
+	if (chunk->special != BPK_SPECIAL_NONE)
+		return nd->array.dtype.size;
+	return 2 * (comes_whole(nd, chunk) ? nd->chunk_size : nd->block_size);
+}
+
 struct unpacking {
 	const struct bpk_frame_nd *nd;
 	const struct bpk_frame_pieces *pieces;
@@ -138,6 +166,7 @@ struct unpacking {
 	struct bpk_view chunk;
 	uint64_t number;      /* of the chunk */
 	uint64_t first, next; /* blocks first to next - 1 will be unpacked together */
+	bool whole;           /* first is 0: blocks that are not wanted are unpacked, too */
 	struct bpk_buf scratch;
 	uint8_t *out;
 };
@@ -150,6 +179,14 @@ static int decode(const struct unpacking *u, uint64_t start, struct bpk_span out
 	return bpk_chunk_decode_range(u->ctx, u->chunk, start, out, err);
 }
 
+/* Unpack bytes of the chunk to scratch. */
+static int decode_beside(struct unpacking *u, uint64_t start, uint64_t size, struct bpk_err *err)
+{
+	if (bpk_buf_resize(&u->scratch, (size_t)size, err) != 0)
+		return -1;
+	return decode(u, start, bpk_span(u->scratch.data, u->scratch.size), err);
+}
+
 /* Unpack the collected blocks, and copy them to their places. */
 static int flush(struct unpacking *u, struct bpk_err *err)
 {
@@ -157,8 +194,7 @@ static int flush(struct unpacking *u, struct bpk_err *err)
 
 	if (u->first == u->next)
 		return 0;
-	if (bpk_buf_resize(&u->scratch, (size_t)((u->next - u->first) * size), err) != 0 ||
-	    decode(u, u->first * size, bpk_span(u->scratch.data, u->scratch.size), err) != 0)
+	if (decode_beside(u, u->first * size, (u->next - u->first) * size, err) != 0)
 		return -1;
 	for (uint64_t i = u->first; i < u->next; i++)
 		bpk_frame_nd_scatter(u->nd, u->number, i, u->pieces,
@@ -167,11 +203,13 @@ static int flush(struct unpacking *u, struct bpk_err *err)
 	return 0;
 }
 
+/* Blocks that are not contiguous, or take more than a band, are not unpacked together. */
 static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 {
 	struct unpacking *u = arg;
+	uint64_t together = (u->next - u->first) * u->nd->block_size;
 
-	if (number != u->next) {
+	if (!u->whole && (number != u->next || together >= bpk_frame_band_most(u->nd))) {
 		if (flush(u, err) != 0)
 			return -1;
 		u->first = number;
@@ -180,18 +218,44 @@ static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 	return 0;
 }
 
+static int unpack_blocks(struct unpacking *u, bool whole, struct bpk_err *err)
+{
+	u->first = u->next = 0;
+	u->whole = whole;
+	if (bpk_frame_nd_each_block(u->nd, u->number, u->pieces, add_block, u, err) != 0)
+		return -1;
+	return flush(u, err);
+}
+
+/* All items of a special chunk are equal: its blocks need no look, however many there are. */
+static int unpack_special(struct unpacking *u, size_t period, struct bpk_err *err)
+{
+	size_t size = u->nd->array.dtype.size;
+
+	if (size % period != 0)
+		return bpk_fail(err, BPK_UNSUPPORTED,
+				"it repeats a value of %zu bytes, the array has items of %zu",
+				period, size);
+	if (decode_beside(u, 0, size, err) != 0)
+		return -1;
+	bpk_frame_nd_fill(u->nd, u->number, u->pieces, u->scratch.data, u->out);
+	return 0;
+}
+
 static int unpack_chunk(struct unpacking *u, struct bpk_err *err)
 {
 	uint64_t start, offset, size;
+	struct bpk_chunk_header header;
 
 	if (u->pieces->count == 1 &&
 	    bpk_frame_nd_is_straight(u->nd, u->number, &u->pieces->piece[0], &start, &offset,
 				     &size))
 		return decode(u, start, bpk_span(u->out + offset, (size_t)size), err);
-	u->first = u->next = 0;
-	if (bpk_frame_nd_each_block(u->nd, u->number, u->pieces, add_block, u, err) != 0)
+	if (bpk_chunk_header_read(u->chunk, &header, err) != 0)
 		return -1;
-	return flush(u, err);
+	if (header.special != BPK_SPECIAL_NONE)
+		return unpack_special(u, period_of(&header), err);
+	return unpack_blocks(u, comes_whole(u->nd, &header), err);
 }
 
 static struct bpk_view chunk_of(const struct bpk_buf *packed, size_t i)
@@ -199,26 +263,6 @@ static struct bpk_view chunk_of(const struct bpk_buf *packed, size_t i)
 	const struct bpk_frame_band_chunk *chunk = &bpk_frame_band(packed)->chunk[i];
 
 	return bpk_view(packed->data + chunk->offset, chunk->packed_size);
-}
-
-static bool is_zero(struct bpk_view chunk)
-{
-	struct bpk_chunk_header header;
-
-	return bpk_chunk_header_read(chunk, &header, NULL) == 0 &&
-	       (header.special == BPK_SPECIAL_ZERO || header.special == BPK_SPECIAL_UNINIT);
-}
-
-/* Chunks of zeros need no unpacking block by block, which costs most where blocks are small. Zero
- * the band if it has any. */
-static void put_zeros(const struct bpk_buf *packed, struct bpk_span out)
-{
-	for (size_t i = 0; i < bpk_frame_band(packed)->count; i++) {
-		if (!is_zero(chunk_of(packed, i)))
-			continue;
-		memset(out.data, 0, out.size);
-		return;
-	}
 }
 
 int bpk_frame_band_unpack(const struct bpk_frame_nd *nd, const struct bpk_slice *box,
@@ -234,11 +278,10 @@ int bpk_frame_band_unpack(const struct bpk_frame_nd *nd, const struct bpk_slice 
 	if (pieces == NULL)
 		return -1;
 	bpk_frame_nd_cut(nd, box, first, count, pieces);
-	put_zeros(packed, out);
 	for (size_t i = 0; rc == 0 && i < band->count; i++) {
 		u.number = band->chunk[i].number;
 		u.chunk = chunk_of(packed, i);
-		rc = is_zero(u.chunk) ? 0 : unpack_chunk(&u, err);
+		rc = unpack_chunk(&u, err);
 		if (rc != 0)
 			*failed = u.number;
 	}

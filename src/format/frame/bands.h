@@ -30,6 +30,12 @@ struct bpk_frame_bands bpk_frame_bands_of(const struct bpk_frame_nd *nd,
 					  const struct bpk_slice *box,
 					  enum bpk_frame_purpose purpose);
 
+/* The most bytes of a band that is read, unless one item has more. */
+static inline uint64_t bpk_frame_band_most(const struct bpk_frame_nd *nd)
+{
+	return nd->band_most > 0 ? nd->band_most : BPK_FRAME_BAND_MOST;
+}
+
 /* The number of items of a band, below count; *first is the first one, counted in the box. */
 uint64_t bpk_frame_band_items(const struct bpk_frame_bands *bands, uint64_t number,
 			      uint64_t *first);
@@ -81,6 +87,10 @@ static inline struct bpk_frame_band *bpk_frame_band(const struct bpk_buf *packed
 
 /* Make packed an empty band with room for that many chunks. */
 int bpk_frame_band_begin(struct bpk_buf *packed, uint64_t room, struct bpk_err *err);
+
+/* The memory that unpacking a chunk of the array takes beside the band and its packed bytes, apart
+ * from buffers of the size of a band. */
+uint64_t bpk_frame_band_beside(const struct bpk_frame_nd *nd, const struct bpk_chunk_header *chunk);
 
 /*
  * Unpack count items from first on of a box from a band's chunks into out, which has exactly their

@@ -77,8 +77,12 @@ void bpk_frame_nd_scatter(const struct bpk_frame_nd *nd, uint64_t chunk, uint64_
 			  const struct bpk_frame_pieces *pieces, const uint8_t *bytes,
 			  uint8_t *run);
 
-/* The reverse: fill a whole chunk, nd->chunk_size bytes, from run, and all its other bytes with
- * 0. */
+/* Set all items of pieces in a chunk to one item, which has the array's item size. */
+void bpk_frame_nd_fill(const struct bpk_frame_nd *nd, uint64_t chunk,
+		       const struct bpk_frame_pieces *pieces, const uint8_t *item, uint8_t *run);
+
+/* The reverse of scatter: fill a whole chunk, nd->chunk_size bytes, from run, and all its other
+ * bytes with 0. */
 void bpk_frame_nd_gather(const struct bpk_frame_nd *nd, uint64_t chunk,
 			 const struct bpk_frame_pieces *pieces, const uint8_t *run, uint8_t *bytes);
 

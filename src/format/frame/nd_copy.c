@@ -46,16 +46,15 @@ static struct cells blocks_of(const struct bpk_frame_nd *nd, uint64_t chunk)
 	return cells;
 }
 
-/* The items of the cell at the given coordinates. */
-static struct bpk_slice box_at(const struct cells *cells, const uint64_t *at)
+/* The items of the cell at the given coordinates. Only the array's own dimensions are set: a slice
+ * has room for many, and cells may be tiny. */
+static void box_at(const struct cells *cells, const uint64_t *at, struct bpk_slice *box)
 {
-	struct bpk_slice box = { .ndimensions = cells->part.ndimensions };
-
-	for (size_t i = 0; i < box.ndimensions; i++) {
-		box.start[i] = cells->part.start[i] + at[i] * cells->size[i];
-		box.stop[i] = bpk_min_u64(box.start[i] + cells->size[i], cells->part.stop[i]);
+	box->ndimensions = cells->part.ndimensions;
+	for (size_t i = 0; i < box->ndimensions; i++) {
+		box->start[i] = cells->part.start[i] + at[i] * cells->size[i];
+		box->stop[i] = bpk_min_u64(box->start[i] + cells->size[i], cells->part.stop[i]);
 	}
-	return box;
 }
 
 static uint64_t number_of(const struct cells *cells, const uint64_t *at)
@@ -131,9 +130,11 @@ static int each_cell(const struct cells *cells, const struct bpk_frame_pieces *p
 		return 0;
 	memcpy(at, low, sizeof at);
 	do {
-		struct bpk_slice box = box_at(cells, at);
-		int rc = meets_any(&box, pieces) ? visit(arg, number_of(cells, at), err) : 0;
+		struct bpk_slice box;
+		int rc;
 
+		box_at(cells, at, &box);
+		rc = meets_any(&box, pieces) ? visit(arg, number_of(cells, at), err) : 0;
 		if (rc != 0)
 			return rc;
 	} while (step(cells->part.ndimensions, low, high, at));
@@ -261,15 +262,32 @@ static void copy_box(const struct bpk_slice *box, size_t item_size, uint8_t *to,
 	while (next_row(&copy, to_side, from_side));
 }
 
+/* Fill a box with copies of item. */
+static void fill_box(const struct bpk_slice *box, struct bpk_view item, uint8_t *to,
+		     const struct side *side)
+{
+	struct copy copy = begin_copy(box, item.size, side, side);
+	uint8_t *first = to + copy.to;
+	size_t i = copy.count - 1;
+
+	bpk_repeat(item, 0, bpk_span(first, copy.run));
+	if (copy.count == 0)
+		return;
+	/* the last dimension has a second run, or it would have been merged */
+	copy_runs(first + side->step[i], side->step[i], first, 0, copy.extent[i] - 1, copy.run);
+	while (next_row(&copy, side, side))
+		copy_runs(to + copy.to, side->step[i], first, 0, copy.extent[i], copy.run);
+}
+
 /* ---- Blocks ---- */
 
 /* The items of the array in a block. */
-static struct bpk_slice block_box(const struct cells *blocks, uint64_t number)
+static void block_box(const struct cells *blocks, uint64_t number, struct bpk_slice *box)
 {
 	uint64_t at[BPK_FRAME_MAX_DIMENSIONS];
 
 	coordinates_of(blocks, number, at);
-	return box_at(blocks, at);
+	box_at(blocks, at, box);
 }
 
 /* The position of box, which lies in piece, in the run of that piece. */
@@ -290,9 +308,10 @@ void bpk_frame_nd_scatter(const struct bpk_frame_nd *nd, uint64_t chunk, uint64_
 			  const struct bpk_frame_pieces *pieces, const uint8_t *bytes, uint8_t *run)
 {
 	struct cells blocks = blocks_of(nd, chunk);
-	struct bpk_slice box = block_box(&blocks, block), in;
 	size_t item_size = nd->array.dtype.size;
+	struct bpk_slice box, in;
 
+	block_box(&blocks, block, &box);
 	for (size_t k = 0; k < pieces->count; k++) {
 		struct side from, to;
 
@@ -301,6 +320,22 @@ void bpk_frame_nd_scatter(const struct bpk_frame_nd *nd, uint64_t chunk, uint64_
 		from = side_of(&in, box.start, nd->block_shape, item_size);
 		to = side_in_run(nd, &in, &pieces->piece[k]);
 		copy_box(&in, item_size, run, &to, bytes, &from);
+	}
+}
+
+void bpk_frame_nd_fill(const struct bpk_frame_nd *nd, uint64_t chunk,
+		       const struct bpk_frame_pieces *pieces, const uint8_t *item, uint8_t *run)
+{
+	struct cells blocks = blocks_of(nd, chunk);
+	struct bpk_slice in;
+
+	for (size_t k = 0; k < pieces->count; k++) {
+		struct side to;
+
+		if (!bpk_frame_box_meet(&blocks.part, &pieces->piece[k].box, &in))
+			continue;
+		to = side_in_run(nd, &in, &pieces->piece[k]);
+		fill_box(&in, bpk_view(item, nd->array.dtype.size), run, &to);
 	}
 }
 
@@ -340,9 +375,10 @@ void bpk_frame_nd_gather(const struct bpk_frame_nd *nd, uint64_t chunk,
 	uint64_t nblocks = nd->chunk_size / nd->block_size;
 
 	for (uint64_t number = 0; number < nblocks; number++) {
-		struct bpk_slice box = block_box(&blocks, number);
 		uint8_t *block = bytes + number * nd->block_size;
+		struct bpk_slice box;
 
+		block_box(&blocks, number, &box);
 		if (!is_full(nd, &box, pieces))
 			memset(block, 0, nd->block_size);
 		gather_block(nd, &box, pieces, run, block);

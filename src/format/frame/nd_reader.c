@@ -147,13 +147,21 @@ static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 	return bpk_buf_append(&f->ranges, bpk_view(&range, sizeof range), err);
 }
 
-/* Find the wanted blocks of the chunk. No range means all: it is wanted whole, or sealed. */
+/* Find the wanted blocks of the chunk. No range means all: it is wanted whole, sealed, or so small
+ * that one read is cheaper, as a special chunk is, however many blocks it has. */
 static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ranges *wanted,
 		       struct bpk_err *err)
 {
+	enum { SMALL = 16 << 10 };
+	struct bpk_frame_found found;
+
 	*wanted = (struct bpk_frame_ranges){ 0 };
 	f->ranges.size = 0;
 	if (bpk_frame_is_sealed(f->reader, number))
+		return 0;
+	if (bpk_frame_look(f->reader, number, &found, err) != 0)
+		return -1;
+	if (found.header.packed_size <= SMALL)
 		return 0;
 	if (bpk_frame_nd_each_block(&f->reader->nd, number, f->pieces, add_block, f, err) != 0)
 		return -1;
@@ -173,6 +181,7 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 	struct bpk_parcel chunk = { .number = number,
 				    .want_size = SIZE_MAX,
 				    .packed = f->parcel->raw };
+	struct bpk_chunk_header header;
 	struct bpk_frame_band *band;
 	int rc;
 
@@ -190,6 +199,10 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 			 chunk.raw_size, f->reader->nd.chunk_size);
 		return bpk_frame_subject(f->reader, number, err);
 	}
+	if (bpk_chunk_header_read(bpk_buf_view(&chunk.packed), &header, err) != 0)
+		return bpk_frame_subject(f->reader, number, err);
+	f->parcel->beside =
+		bpk_max_u64(f->parcel->beside, bpk_frame_band_beside(&f->reader->nd, &header));
 	band = bpk_frame_band(packed);
 	band->chunk[band->count++] = (struct bpk_frame_band_chunk){
 		.number = number,
@@ -213,6 +226,7 @@ int bpk_frame_bands_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 	f.pieces = bpk_frame_pieces_new(err);
 	if (f.pieces == NULL)
 		return -1;
+	parcel->beside = 0;
 	wanted = wanted_of(r->bands, parcel);
 	bpk_frame_nd_cut(&r->nd, &r->bands->box, wanted.first, wanted.count, f.pieces);
 	bpk_frame_nd_each_chunk(&r->nd, f.pieces, count_chunk, &f, NULL);
