@@ -230,7 +230,7 @@ static int commit_by_list(struct bpk_tree *tree, size_t first, const struct bpk_
 		tree->is_stuck = bpk_redo_carry_out(tree->root, list, tree->sync, err) != 0;
 	if (!tree->is_stuck)
 		return 0;
-	return bpk_err_subject(err, "is committed, but must be completed by the next change");
+	return bpk_edit_fail_committed(err);
 }
 
 /* The list is staged. */

@@ -153,6 +153,9 @@ int bpk_edit_trim(struct bpk_edit *edit, struct bpk_err *err);
 int bpk_edit_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bpk_err *err);
 int bpk_edit_replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *err);
 
+/* A step after a commit failed: say in err that the change is committed. Returns -1. */
+int bpk_edit_fail_committed(struct bpk_err *err);
+
 /* For a process that a signal ends: undo the uncommitted changes of all open edits, and refuse
  * writes and commits from here on. Waits for a commit that has begun. Any thread. */
 void bpk_edit_drop_all(void);

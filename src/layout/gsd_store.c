@@ -29,7 +29,7 @@ static int commit_edit(void *own, struct bpk_view header, uint64_t end, struct b
 
 	if (bpk_edit_commit(own, &head, end, err) != 0)
 		return -1;
-	return bpk_edit_trim(own, err);
+	return bpk_edit_trim(own, err) == 0 ? 0 : bpk_edit_fail_committed(err);
 }
 
 struct bpk_gsd_store bpk_gsd_store_of_edit(struct bpk_edit *edit)

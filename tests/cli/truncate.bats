@@ -83,3 +83,29 @@ END
         done
     done
 }
+
+@test "truncate: an error after the commit is reported as that, and the next change cuts the rest off" {
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    data noise 14000 all
+    head -c 9000 all >kept
+    bpk pack -z 4K -T 1 -o was.blp all
+    for n in $(seq 99); do
+        cp was.blp x.blp
+        status=0
+        "$nth" -n "$n" -a fail:ENOSPC -o calls "$BPK" truncate -q x.blp --bytes 9000 >"$out" 2>"$err" || status=$?
+        [ "$status" -ne 125 ] || skip "this machine does not let processes be traced"
+        ! grep -q 'ftruncate \*' calls || break
+    done
+    [ "$status" -eq 1 ]
+    grep -q '^bpk: x.blp: is committed, but must be completed by the next change: .*No space' "$err"
+    refuses 3 '^bpk: x.blp: ' bpk verify x.blp
+    bpk cat -q x.blp >now 2>"$err" || [ $? -eq 3 ]
+    cmp now kept
+    cp x.blp y.blp
+    quietly bpk append -q x.blp kept
+    bpk cat x.blp | cmp - <(cat kept kept)
+    bpk repair -q --in-place y.blp
+    quietly bpk verify y.blp
+    bpk cat y.blp | cmp - kept
+}

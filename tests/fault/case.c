@@ -187,6 +187,8 @@ static enum seen look(const struct row *row)
 {
 	if (!load(result_of(row), &found))
 		return NOTHING;
+	if (found.size == 0)
+		return EMPTY;
 	if (same(&found, whole.bytes, whole.size))
 		return WHOLE;
 	return same(&found, old_text, sizeof old_text - 1) ? OLD : OTHER;

@@ -31,7 +31,7 @@ struct row {
 	bool careless; /* the careless program replaces bpk */
 };
 
-enum seen { NOTHING, OLD, WHOLE, OTHER };
+enum seen { NOTHING, EMPTY, OLD, WHOLE, OTHER };
 
 /* The files that a command left. */
 struct outcome {

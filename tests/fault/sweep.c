@@ -281,6 +281,16 @@ static const char *judge_failure(const struct row *row, enum where where, const 
 	return wrong;
 }
 
+/*
+ * True while SIGPIPE may keep its default action: there is no draft to drop. A command that only
+ * prints has none, and one that reads a pipe into a temporary file opens its output later.
+ */
+static bool has_no_output(const struct row *row, enum where where, const struct outcome *outcome)
+{
+	return row->prints ||
+	       (row->pipe && where == TO_STDOUT && outcome->seen == EMPTY && outcome->drafts == 0);
+}
+
 static const char *judge_going_on(const struct row *row, enum where where, const struct mode *mode,
 				  const struct outcome *outcome)
 {
@@ -288,8 +298,8 @@ static const char *judge_going_on(const struct row *row, enum where where, const
 		return NULL;
 	if (may_end_interrupted(row, mode, outcome->ran.calls.first))
 		return judge_error(row, where, strerror(mode->number), outcome);
-	/* a command that only prints has no draft to drop, and leaves SIGPIPE at its default */
-	if (row->prints && mode->number == SIGPIPE && outcome->ran.status == 128 + SIGPIPE)
+	if (mode->number == SIGPIPE && outcome->ran.status == 128 + SIGPIPE &&
+	    has_no_output(row, where, outcome))
 		return outcome->ran.lines == 0 ? NULL : "printed a message";
 	return "did not go on as without a fault";
 }
@@ -388,7 +398,8 @@ static void end_tally(const struct tally *tally)
 static void explain(const struct tally *tally, long point, const struct outcome *outcome,
 		    const char *wrong)
 {
-	static const char *const seen[] = { "nothing", "the old", "the whole", "another" };
+	static const char *const seen[] = { "nothing", "an empty file", "the old", "the whole",
+					    "another" };
 
 	if (tally->points - tally->right > SHOWN)
 		return;

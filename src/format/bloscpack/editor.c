@@ -318,6 +318,19 @@ static int write_changes(struct bpk_bloscpack_editor *e, struct bpk_bloscpack_he
 	return bpk_bloscpack_patch_finish(e, err);
 }
 
+/* After a commit: cut off the bytes behind the new end, then reset the mark that names them left
+ * over. */
+static int load_committed(struct bpk_bloscpack_editor *e, bool shrinks, struct bpk_err *err)
+{
+	if (shrinks && bpk_edit_trim(e->edit, err) != 0)
+		return -1;
+	if (open_reader(e, err) != 0)
+		return -1;
+	if (shrinks && e->header.has_offsets)
+		return reset_spares(e, false, BPK_UNKNOWN, err);
+	return 0;
+}
+
 static int commit_in_place(struct bpk_bloscpack_editor *e,
 			   const struct bpk_bloscpack_header *header, struct bpk_err *err)
 {
@@ -333,11 +346,8 @@ static int commit_in_place(struct bpk_bloscpack_editor *e,
 	e->chunks_end = adding ? end : e->chunks_end;
 	e->end = end;
 	forget_change(e);
-	if (shrinks && bpk_edit_trim(e->edit, err) != 0)
-		return -1;
-	if (open_reader(e, err) != 0 ||
-	    (shrinks && e->header.has_offsets && reset_spares(e, false, BPK_UNKNOWN, err) != 0))
-		return -1;
+	if (load_committed(e, shrinks, err) != 0)
+		return bpk_edit_fail_committed(err);
 	bpk_bloscpack_survey_info(e);
 	return 0;
 }

@@ -239,9 +239,9 @@ static int editor_commit(void *editor, struct bpk_err *err)
 		return -1;
 	bpk_frame_editor_forget(&c->e);
 	/* more bytes of an uncommitted append may follow the end */
-	if (bpk_edit_trim(c->edit, err) != 0)
-		return -1;
-	return load(c, err);
+	if (bpk_edit_trim(c->edit, err) != 0 || load(c, err) != 0)
+		return bpk_edit_fail_committed(err);
+	return 0;
 }
 
 static const struct bpk_writer_ops appender = {
