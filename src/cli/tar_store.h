@@ -1,6 +1,6 @@
 /*
- * The storing of datasets in a tar, by its two parts: the list of datasets (tar_store.c), and the
- * copying of packed files (tar_copy.c).
+ * The storing of datasets in a tar: the list of datasets (tar_store.c), the copying of packed files
+ * (tar_copy.c), and the steps that both take (tar_dataset.c).
  */
 #ifndef BPK_CLI_TAR_STORE_H
 #define BPK_CLI_TAR_STORE_H

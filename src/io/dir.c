@@ -7,10 +7,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "io/beside.h"
 #include "io/dir_ops.h"
 #include "io/listing.h"
-#include "io/name.h"
 
 struct bpk_dir {
 	/* fixed after open */
@@ -88,26 +86,6 @@ int bpk_dir_check_name(const char *name, struct bpk_err *err)
 		if (part[size] == '\0')
 			return 0;
 	}
-}
-
-bool bpk_dir_is_lock(const char *name)
-{
-	return strcmp(name, BPK_DIR_LOCK) == 0 || strcmp(name, BPK_SIDECAR) == 0;
-}
-
-/* True for the name of a draft or journal, given without folders, in any folder. */
-static bool is_left_over(const char *base)
-{
-	return bpk_draft_is_name(base) || bpk_beside_is_journal(base);
-}
-
-bool bpk_dir_hides(const char *name)
-{
-	const char *slash = strrchr(name, '/');
-
-	if (bpk_dir_is_lock(name) || strcmp(name, BPK_DIR_LIST) == 0)
-		return true;
-	return is_left_over(slash == NULL ? name : slash + 1);
 }
 
 static int check_or_root(const char *name, struct bpk_err *err)
@@ -268,7 +246,7 @@ static bool is_shown(const struct bpk_dir_entries *entries, size_t i, const char
 	if (entry->entry == BPK_ENTRY_NONE ||
 	    (i + 1 < entries->count && strcmp(entry->name, entry[1].name) == 0))
 		return false;
-	return *name == '\0' ? !bpk_dir_hides(entry->name) : !is_left_over(entry->name);
+	return *name == '\0' ? !bpk_dir_hides(entry->name) : !bpk_dir_is_leftover(entry->name);
 }
 
 int bpk_dir_list(struct bpk_dir *dir, const char *name,

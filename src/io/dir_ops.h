@@ -53,6 +53,9 @@ bool bpk_dir_hides(const char *name);
 /* True for one of the two locks in the root. */
 bool bpk_dir_is_lock(const char *name);
 
+/* True for the name of a draft or journal, given without folders, in any folder. */
+bool bpk_dir_is_leftover(const char *base);
+
 /* Open the folder root; takes it, also on failure. owns as for bpk_dir_open. */
 int bpk_dir_of_folder(int root, bool (*owns)(const char *name), struct bpk_dir **dir,
 		      struct bpk_err *err);

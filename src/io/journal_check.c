@@ -2,23 +2,12 @@
  * that were announced. journal.c and shared sources call it before they believe a journal. */
 #include "io/journal.h"
 
-#include <inttypes.h>
-
 #include "io/full.h"
 
 enum {
 	SECTOR = 512,   /* a disk writes so many bytes whole or not at all */
 	PIECE = 4 << 10 /* bytes compared at a time, on the stack */
 };
-
-int bpk_journal_fail_stranger(const struct bpk_journal *journal, uint64_t offset,
-			      struct bpk_err *err)
-{
-	return bpk_fail(err, BPK_CORRUPT,
-			"its journal %s does not match its content: another program has"
-			" written at %" PRIu64 " since",
-			journal->beside->journal, offset);
-}
 
 /* True if now begins as one and ends as other: an interrupted write of one over other. */
 static bool is_torn(const uint8_t *now, const uint8_t *one, const uint8_t *other, size_t size)

@@ -215,12 +215,6 @@ int bpk_journal_load(struct bpk_journal *journal, struct bpk_err *err)
 
 /* ---- Opening ---- */
 
-int bpk_journal_refuse(const struct bpk_journal *journal, struct bpk_err *err, const char *why)
-{
-	bpk_fail(err, BPK_FAILED, "its journal %s is not used: %s", journal->beside->journal, why);
-	return 1;
-}
-
 /*
  * Anybody who may create files in the folder could make us write their bytes into a file that they
  * may not write. So only a journal of the file's own owner counts, or, when the user says so, one

@@ -17,8 +17,6 @@
 enum {
 	NUMBERS_CLEANED = 4, /* names searched for leftovers; more at a time are rare */
 	NUMBERS_MAX = 1000,  /* names tried before a folder counts as full */
-	DIGITS = 6,
-	SUFFIX_SIZE = sizeof ".bpk-" - 1 + DIGITS,
 };
 
 /* .NAME.bpk-NNNNNN; a long name is cut, between characters, to leave room for the suffix. */
@@ -26,23 +24,12 @@ static void spell(char text[NAME_MAX + 1], const char *name, unsigned number)
 {
 	size_t size = strlen(name);
 
-	if (size > NAME_MAX - 1 - SUFFIX_SIZE) {
-		size = NAME_MAX - 1 - SUFFIX_SIZE;
+	if (size > NAME_MAX - 1 - BPK_DRAFT_SUFFIX) {
+		size = NAME_MAX - 1 - BPK_DRAFT_SUFFIX;
 		while (size > 0 && ((uint8_t)name[size] & 0xc0) == 0x80)
 			size--;
 	}
 	snprintf(text, NAME_MAX + 1, ".%.*s.bpk-%06u", (int)size, name, number);
-}
-
-bool bpk_draft_is_name(const char *name)
-{
-	size_t size = strlen(name);
-	const char *suffix;
-
-	if (name[0] != '.' || size <= 1 + SUFFIX_SIZE)
-		return false;
-	suffix = name + size - SUFFIX_SIZE;
-	return strncmp(suffix, ".bpk-", 5) == 0 && strspn(suffix + 5, "0123456789") == DIGITS;
 }
 
 bool bpk_draft_lock(int fd)

@@ -10,6 +10,11 @@
 
 #include "base/base.h"
 
+enum {
+	BPK_DRAFT_DIGITS = 6,
+	BPK_DRAFT_SUFFIX = sizeof ".bpk-" - 1 + BPK_DRAFT_DIGITS,
+};
+
 /* True for .NAME.bpk-NNNNNN, without a folder in front. */
 bool bpk_draft_is_name(const char *name);
 

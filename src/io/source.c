@@ -45,7 +45,7 @@ int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 	if (source->ops != NULL)
 		return source->ops->read_at(source->arg, offset, out, got, err);
 	if (source->shared != NULL)
-		return bpk_shared_read_at(source, offset, out, got, err);
+		return bpk_source_shared_read_at(source, offset, out, got, err);
 	if (source->nature == BPK_SOURCE_SEEKABLE)
 		return bpk_full_read_at(source->fd, source->start + offset, out, got, err);
 	bpk_copy(out.data, source->memory.data + offset, out.size);
@@ -282,7 +282,7 @@ bool bpk_source_is_untouched(const struct bpk_source *source, const struct times
 int bpk_source_hold(struct bpk_source *source, struct bpk_err *err)
 {
 	if (source->shared != NULL)
-		return bpk_shared_hold(source, err);
+		return bpk_source_shared_hold(source, err);
 	if (source->holds != NULL)
 		return source->holds->hold(source->arg, err);
 	return 0;
@@ -291,7 +291,7 @@ int bpk_source_hold(struct bpk_source *source, struct bpk_err *err)
 void bpk_source_release(struct bpk_source *source)
 {
 	if (source->shared != NULL)
-		bpk_shared_release(source);
+		bpk_source_shared_release(source);
 	else if (source->holds != NULL)
 		source->holds->release(source->arg);
 }
@@ -299,18 +299,18 @@ void bpk_source_release(struct bpk_source *source)
 bool bpk_source_in_change(struct bpk_source *source)
 {
 	if (source->shared != NULL)
-		return bpk_shared_in_change(source);
+		return bpk_source_shared_in_change(source);
 	return source->holds != NULL && source->holds->in_change(source->arg);
 }
 
 bool bpk_source_pending(const struct bpk_source *source)
 {
 	if (source->shared != NULL)
-		return bpk_shared_pending(source);
+		return bpk_source_shared_pending(source);
 	return source->holds != NULL && source->holds->pending(source->arg);
 }
 
 const char *bpk_source_remark(const struct bpk_source *source)
 {
-	return source->shared != NULL ? bpk_shared_remark(source) : NULL;
+	return source->shared != NULL ? bpk_source_shared_remark(source) : NULL;
 }

@@ -6,7 +6,7 @@
 
 #include "io/io.h"
 
-struct bpk_shared;
+struct bpk_source_shared;
 
 enum bpk_source_nature {
 	BPK_SOURCE_MEMORY,
@@ -33,7 +33,7 @@ struct bpk_source {
 	const struct bpk_source_ops *ops;     /* NULL for files and memory */
 	const struct bpk_source_holds *holds; /* of ops; NULL: there is nothing to hold */
 	void *arg;                            /* for both */
-	struct bpk_shared *shared;            /* NULL unless bpk may change the file meanwhile */
+	struct bpk_source_shared *shared;     /* NULL unless bpk may change the file meanwhile */
 
 	/* BPK_UNKNOWN for most streams. For a shared source any thread updates it after commits. */
 	_Atomic uint64_t size;
@@ -67,13 +67,13 @@ uint64_t bpk_source_skip_hole(struct bpk_source *source);
 int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err);
 
 /* Implementations for a source with shared set. */
-int bpk_shared_hold(struct bpk_source *source, struct bpk_err *err);
-void bpk_shared_release(struct bpk_source *source);
-bool bpk_shared_in_change(const struct bpk_source *source);
-bool bpk_shared_pending(const struct bpk_source *source);
-const char *bpk_shared_remark(const struct bpk_source *source);
-int bpk_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,
-		       size_t *got, struct bpk_err *err);
-void bpk_shared_free(struct bpk_shared *shared); /* NULL is harmless */
+int bpk_source_shared_hold(struct bpk_source *source, struct bpk_err *err);
+void bpk_source_shared_release(struct bpk_source *source);
+bool bpk_source_shared_in_change(const struct bpk_source *source);
+bool bpk_source_shared_pending(const struct bpk_source *source);
+const char *bpk_source_shared_remark(const struct bpk_source *source);
+int bpk_source_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,
+			      size_t *got, struct bpk_err *err);
+void bpk_source_shared_free(struct bpk_source_shared *shared); /* NULL is harmless */
 
 #endif

@@ -199,7 +199,7 @@ void bpk_source_close(struct bpk_source *source)
 		(void)lseek(source->fd, (off_t)(source->start + source->tell), SEEK_SET);
 	if (source->ops != NULL && source->ops->close != NULL)
 		source->ops->close(source->arg);
-	bpk_shared_free(source->shared);
+	bpk_source_shared_free(source->shared);
 	if (source->fd >= 0)
 		close(source->fd);
 	bpk_buf_clear(&source->ahead);

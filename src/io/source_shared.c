@@ -21,7 +21,7 @@ enum {
 	PAUSE_MAX = 1000, /* ms that a new holder waits for the others; one may hold longer */
 };
 
-struct bpk_shared {
+struct bpk_source_shared {
 	struct bpk_beside beside;
 
 	pthread_mutex_t lock;
@@ -43,7 +43,7 @@ struct bpk_shared {
 /* Read the file as it is: it has no journal, or its journal is ignored. */
 static int take_plain(struct bpk_source *source, struct bpk_err *err)
 {
-	struct bpk_shared *shared = source->shared;
+	struct bpk_source_shared *shared = source->shared;
 	struct stat found;
 
 	if (shared->journal.fd >= 0) {
@@ -59,7 +59,7 @@ static int take_plain(struct bpk_source *source, struct bpk_err *err)
 }
 
 /* An open journal keeps its inode, so that no other journal can have the same. */
-static bool is_loaded(const struct bpk_shared *shared, const struct stat *found)
+static bool is_loaded(const struct bpk_source_shared *shared, const struct stat *found)
 {
 	return shared->journal.fd >= 0 && bpk_same_file(&shared->journal_stat, found);
 }
@@ -80,7 +80,7 @@ static int load(struct bpk_source *source, const struct stat *found, struct bpk_
 }
 
 /* A journal that was refused once is not read again for every fetch. */
-static bool is_refused(const struct bpk_shared *shared, const struct stat *found)
+static bool is_refused(const struct bpk_source_shared *shared, const struct stat *found)
 {
 	return shared->refused.kind != BPK_OK && shared->journal.fd < 0 &&
 	       bpk_is_still(found, &shared->journal_stat);
@@ -90,7 +90,7 @@ static bool is_refused(const struct bpk_shared *shared, const struct stat *found
 static int refuse(struct bpk_source *source, const struct stat *found, const struct bpk_err *why,
 		  struct bpk_err *err)
 {
-	struct bpk_shared *shared = source->shared;
+	struct bpk_source_shared *shared = source->shared;
 
 	if (shared->refused.kind == BPK_OK)
 		shared->refused = *why;
@@ -110,7 +110,7 @@ static int check(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 
 static int take_journal(struct bpk_source *source, const struct stat *found, struct bpk_err *err)
 {
-	struct bpk_shared *shared = source->shared;
+	struct bpk_source_shared *shared = source->shared;
 	struct bpk_journal *journal = &shared->journal;
 	struct bpk_err why = { 0 };
 	int rc;
@@ -156,7 +156,7 @@ static int refresh(struct bpk_source *source, struct bpk_err *err)
 /*
  * Other threads hold in turn, and a writer waits: wait until they have ended, so that it can run.
  */
-static void wait_for_pause(struct bpk_shared *shared)
+static void wait_for_pause(struct bpk_source_shared *shared)
 {
 	unsigned seen = shared->pauses;
 	struct timespec until;
@@ -180,9 +180,9 @@ static int hold_first(struct bpk_source *source, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_shared_hold(struct bpk_source *source, struct bpk_err *err)
+int bpk_source_shared_hold(struct bpk_source *source, struct bpk_err *err)
 {
-	struct bpk_shared *shared = source->shared;
+	struct bpk_source_shared *shared = source->shared;
 	int rc = 0;
 
 	pthread_mutex_lock(&shared->lock);
@@ -197,9 +197,9 @@ int bpk_shared_hold(struct bpk_source *source, struct bpk_err *err)
 	return rc;
 }
 
-void bpk_shared_release(struct bpk_source *source)
+void bpk_source_shared_release(struct bpk_source *source)
 {
-	struct bpk_shared *shared = source->shared;
+	struct bpk_source_shared *shared = source->shared;
 
 	pthread_mutex_lock(&shared->lock);
 	shared->holds--;
@@ -212,27 +212,27 @@ void bpk_shared_release(struct bpk_source *source)
 }
 
 /* Only a journal in use counts: anybody could create another one to hide how a file ends. */
-bool bpk_shared_in_change(const struct bpk_source *source)
+bool bpk_source_shared_in_change(const struct bpk_source *source)
 {
 	return source->shared->pending || bpk_lock_has_writer(source->fd);
 }
 
-bool bpk_shared_pending(const struct bpk_source *source)
+bool bpk_source_shared_pending(const struct bpk_source *source)
 {
 	return source->shared->pending;
 }
 
-const char *bpk_shared_remark(const struct bpk_source *source)
+const char *bpk_source_shared_remark(const struct bpk_source *source)
 {
 	const struct bpk_err *refused = &source->shared->refused;
 
 	return refused->kind != BPK_OK ? refused->text : NULL;
 }
 
-int bpk_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,
-		       size_t *got, struct bpk_err *err)
+int bpk_source_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,
+			      size_t *got, struct bpk_err *err)
 {
-	struct bpk_shared *shared = source->shared;
+	struct bpk_source_shared *shared = source->shared;
 	int rc;
 
 	pthread_rwlock_rdlock(&shared->state_lock);
@@ -246,7 +246,7 @@ int bpk_shared_read_at(const struct bpk_source *source, uint64_t offset, struct 
 
 /* ---- Opening ---- */
 
-void bpk_shared_free(struct bpk_shared *shared)
+void bpk_source_shared_free(struct bpk_source_shared *shared)
 {
 	if (shared == NULL)
 		return;
@@ -262,7 +262,7 @@ void bpk_shared_free(struct bpk_shared *shared)
 static int adopt(struct bpk_source *source, struct bpk_beside *beside, bool *same,
 		 struct bpk_err *err)
 {
-	struct bpk_shared *shared = NULL;
+	struct bpk_source_shared *shared = NULL;
 
 	if (bpk_beside_is(beside, source->fd, same, err) != 0)
 		goto fail;
@@ -299,8 +299,8 @@ int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err
 	if (!same)
 		return 1;
 	/* find a journal that exists now, also for callers that never hold */
-	if (bpk_source_hold(source, err) != 0)
+	if (bpk_source_shared_hold(source, err) != 0)
 		return -1;
-	bpk_source_release(source);
+	bpk_source_shared_release(source);
 	return 0;
 }

@@ -77,14 +77,6 @@ struct meta {
 	struct bpk_chunkdir_storage storage;
 };
 
-int bpk_chunkdir_path(const char *home, const char *name, struct bpk_buf *path, struct bpk_err *err)
-{
-	path->size = 0;
-	if (bpk_buf_printf(path, err, "%s%s", home, name) != 0)
-		return -1;
-	return bpk_buf_append(path, bpk_view("", 1), err);
-}
-
 static int load_storage(const char *path, struct bpk_view text, struct meta *meta,
 			struct bpk_err *err)
 {

@@ -6,6 +6,9 @@
 
 #include <inttypes.h>
 
+#include "format/bloscpack/bloscpack.h"
+#include "format/chunkdir/meta.h"
+
 const char *bpk_chunkdir_variant(enum bpk_chunkdir_layout layout)
 {
 	static const char *const variants[] = { "Blaze", "bcolz", "BLZ" };
@@ -141,4 +144,25 @@ int bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head, bool
 	if (rc == 0 && !*found)
 		rc = bpk_dir_has(dir, "meta/storage", BPK_ENTRY_FILE, found, err);
 	return rc;
+}
+
+int bpk_chunkdir_path(const char *home, const char *name, struct bpk_buf *path, struct bpk_err *err)
+{
+	path->size = 0;
+	if (bpk_buf_printf(path, err, "%s%s", home, name) != 0)
+		return -1;
+	return bpk_buf_append(path, bpk_view("", 1), err);
+}
+
+int bpk_chunkdir_subject(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,
+			 uint64_t chunk, uint64_t offset, struct bpk_err *err)
+{
+	struct bpk_buf name = { 0 };
+
+	bpk_bloscpack_chunk_subject(err, bpk_chunkdir_position(column, chunk), offset);
+	if (bpk_chunkdir_file_name(set, column, bpk_chunkdir_superchunk(column, chunk), &name,
+				   NULL) == 0)
+		bpk_err_subject(err, "%s", (const char *)name.data);
+	bpk_buf_clear(&name);
+	return -1;
 }

@@ -18,19 +18,6 @@ enum {
 
 static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
 
-int bpk_chunkdir_subject(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,
-			 uint64_t chunk, uint64_t offset, struct bpk_err *err)
-{
-	struct bpk_buf name = { 0 };
-
-	bpk_bloscpack_chunk_subject(err, bpk_chunkdir_position(column, chunk), offset);
-	if (bpk_chunkdir_file_name(set, column, bpk_chunkdir_superchunk(column, chunk), &name,
-				   NULL) == 0)
-		bpk_err_subject(err, "%s", (const char *)name.data);
-	bpk_buf_clear(&name);
-	return -1;
-}
-
 /* ---- One chunk of a column ---- */
 
 /* A chunk has the bytes of its rows; the last may have more, from an append before its commit. */
