@@ -76,6 +76,13 @@ struct bpk_member {
 	unsigned users;            /* guarded by the lock */
 };
 
+/* The place of a member in the table of all. */
+struct bpk_members_place {
+	uint64_t offset; /* start of the member */
+	uint64_t first;  /* number of its first chunk */
+	uint64_t raw_offset;
+};
+
 /* A walk from member to member. Owned by one thread. */
 struct bpk_members_walk {
 	struct bpk_member *at; /* NULL: the walk has not begun */
@@ -126,6 +133,8 @@ int bpk_members_open_one(struct bpk_members *members, const struct bpk_member *w
 int bpk_members_enter(struct bpk_members *members, size_t index, struct bpk_member **member,
 		      struct bpk_err *err);
 void bpk_members_leave(struct bpk_members *members, struct bpk_member *member);
+/* Close a member that is in no list. */
+void bpk_members_free_one(const struct bpk_members *members, struct bpk_member *member);
 
 /* Prepend the member to a report, if there are several. Any thread: it uses only fields fixed after
  * open, so a walk does not name its first member, whose offsets equal the file's. Returns -1. */

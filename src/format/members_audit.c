@@ -15,35 +15,6 @@ enum {
 
 /* ---- Each member ---- */
 
-struct naming {
-	const struct bpk_members *members;
-	const struct bpk_member *member;
-	bpk_remark_fn *remark;
-	void *arg;
-};
-
-static void name_remark(void *arg, const char *line)
-{
-	const struct naming *n = arg;
-	struct bpk_err named = { 0 };
-
-	if (n->remark == NULL)
-		return;
-	bpk_fail(&named, BPK_OK, "%s", line);
-	bpk_members_subject(n->members, n->member, &named);
-	n->remark(n->arg, named.text);
-}
-
-int bpk_members_audit_one(struct bpk_members *m, struct bpk_member *member, bpk_remark_fn *remark,
-			  void *arg, struct bpk_err *err)
-{
-	struct naming naming = { m, member, remark, arg };
-
-	if (m->kind->one->audit(member->reader, name_remark, &naming, err) != 0)
-		return bpk_members_subject(m, member, err);
-	return 0;
-}
-
 static int audit_table(struct bpk_members *m, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
 	struct bpk_member *member;

@@ -127,14 +127,12 @@ static struct bpk_draft *new_draft(const struct bpk_draft_options *options, stru
 	return d;
 }
 
-int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
-		   struct bpk_draft **draft, struct bpk_err *err)
+int bpk_draft_open_file(const char *target, const struct bpk_draft_options *options,
+			struct bpk_draft **draft, struct bpk_err *err)
 {
 	struct bpk_draft *d;
 
 	*draft = NULL;
-	if (options->directory)
-		return bpk_tree_new(target, options, draft, err);
 	d = new_draft(options, err);
 	if (d == NULL)
 		return -1;

@@ -15,6 +15,10 @@ struct bpk_draft_ops {
 	void (*drop)(void *owner);
 };
 
+/* bpk_draft_open for a file: options->directory does not count. */
+int bpk_draft_open_file(const char *target, const struct bpk_draft_options *options,
+			struct bpk_draft **draft, struct bpk_err *err);
+
 /* ops and owner are borrowed until the draft is kept or dropped. */
 int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_draft **draft,
 		     struct bpk_err *err);

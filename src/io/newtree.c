@@ -1,5 +1,5 @@
 /*
- * New directories. bpk_draft_open calls bpk_tree_new for options.directory. A new name is given by
+ * New directories, and the choice between a new file and a new directory. A new name is given by
  * a rename that replaces nothing. To replace a directory the two names are exchanged in one step;
  * the old directory, which then has the draft's name, is removed file by file of ours.
  *
@@ -371,8 +371,8 @@ static int open_new(const char *target, const struct bpk_draft_options *options,
 	return rc;
 }
 
-int bpk_tree_new(const char *target, const struct bpk_draft_options *options,
-		 struct bpk_draft **draft, struct bpk_err *err)
+static int open_directory(const char *target, const struct bpk_draft_options *options,
+			  struct bpk_draft **draft, struct bpk_err *err)
 {
 	struct new_tree *new = bpk_calloc(1, sizeof *new, err);
 
@@ -393,4 +393,11 @@ int bpk_tree_new(const char *target, const struct bpk_draft_options *options,
 		return 0;
 	new_tree_free(new);
 	return -1;
+}
+
+int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
+		   struct bpk_draft **draft, struct bpk_err *err)
+{
+	return (options->directory ? open_directory : bpk_draft_open_file)(target, options, draft,
+									   err);
 }

@@ -1,4 +1,4 @@
-/* Checks on the target of a draft. bpk_draft_open and bpk_tree_new call it. */
+/* Checks on the target of a draft. bpk_draft_open and newtree.c call it. */
 #include "io/target.h"
 
 #include <errno.h>

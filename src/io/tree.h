@@ -1,5 +1,5 @@
 /* Inside the room io: a directory being written, either new (newtree.c) or existing and being
- * changed (change.c, commit.c). tree.c has the common part. */
+ * changed (change.c, commit.c). tree.c and stage.c have the common part. */
 #ifndef BPK_IO_TREE_H
 #define BPK_IO_TREE_H
 
@@ -86,9 +86,5 @@ const struct stat *bpk_tree_like(const struct bpk_tree *tree, struct stat *like)
  * is the root. */
 int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, const struct stat *like,
 			   struct bpk_err *err);
-
-/* Make a new directory for target; bpk_draft_open calls it. */
-int bpk_tree_new(const char *target, const struct bpk_draft_options *options,
-		 struct bpk_draft **draft, struct bpk_err *err);
 
 #endif
