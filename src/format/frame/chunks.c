@@ -472,8 +472,9 @@ int bpk_frame_look_on(struct bpk_frame_reader *r, struct bpk_frame_ahead *ahead,
 {
 	struct look_ahead look = { number, 1, ahead };
 
-	/* a sparse frame is compared with its current state at each chunk */
-	if (r->dir != NULL)
+	/* a sparse frame is compared with its current state at each chunk; and a walk asks for a
+	 * chunk again after the next one */
+	if (r->dir != NULL || number + 1 == ahead->first)
 		return bpk_frame_look(r, number, found, err);
 	if (number < ahead->first || number - ahead->first >= ahead->count) {
 		if (number == ahead->first + ahead->count)

@@ -232,11 +232,11 @@ static int walk_to(struct bpk_frame_reader *r, uint64_t number, struct bpk_err *
 	if (number < r->located)
 		r->located = r->located_offset = 0;
 	while (r->located < number) {
-		uint64_t first, size,
-			count = 1 + bpk_frame_repeats(r, r->located + 1, &first, &size);
+		uint64_t first, size, count;
 
 		if (bpk_frame_look_on(r, &r->ahead, r->located, &found, err) != 0)
 			return -1;
+		count = 1 + bpk_frame_repeats(r, r->located + 1, &first, &size);
 		if (count > 1 && first != r->located)
 			count = 1;
 		count = bpk_min_u64(count, number - r->located);

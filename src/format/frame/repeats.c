@@ -117,7 +117,7 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 		return 0; /* treat every chunk as new */
 	*first = r->state.uniform ? 0 : find_first(r, number);
 	if (*first == number || !is_same(r, *first, number) ||
-	    bpk_frame_look(r, number, &found, NULL) != 0)
+	    bpk_frame_look_on(r, &r->ahead, number, &found, NULL) != 0)
 		return 0;
 	count = count_same(r, *first, number);
 	if (!bpk_mul_u64(count, found.header.raw_size, raw_size))
