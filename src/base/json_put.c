@@ -3,8 +3,6 @@
  */
 #include "base/json.h"
 
-#include <stdio.h>
-
 /*
  * The code of the character at the start of text if it must be escaped, else -1. Besides the
  * characters that JSON requires, DEL and the controls U+0080..U+009F are escaped, because terminals
@@ -24,18 +22,24 @@ static int needs_escape(struct bpk_view text)
 static int put_escape(struct bpk_buf *out, int code, struct bpk_err *err)
 {
 	static const char named[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+	static const char digits[] = "0123456789abcdef";
 	const char *found = code == 0 ? NULL : strchr(named, code);
+	char text[] = "\\u00..";
 
-	if (found != NULL)
-		return bpk_buf_printf(out, err, "\\%c", letters[found - named]);
-	return bpk_buf_printf(out, err, "\\u%04x", (unsigned)code);
+	if (found != NULL) {
+		text[1] = letters[found - named];
+		return bpk_buf_append(out, bpk_view(text, 2), err);
+	}
+	text[4] = digits[code >> 4]; /* a control character: less than 256 */
+	text[5] = digits[code & 15];
+	return bpk_buf_append(out, bpk_view(text, 6), err);
 }
 
 int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)
 {
 	size_t done = 0;
 
-	if (bpk_buf_printf(out, err, "\"") != 0)
+	if (bpk_buf_append(out, bpk_view("\"", 1), err) != 0)
 		return -1;
 	for (size_t at = 0; at < bytes.size; at++) {
 		int code = needs_escape(bpk_view(bytes.data + at, bytes.size - at));
@@ -51,7 +55,7 @@ int bpk_json_put_string(struct bpk_buf *out, struct bpk_view bytes, struct bpk_e
 	if (done < bytes.size &&
 	    bpk_buf_append(out, bpk_view(bytes.data + done, bytes.size - done), err) != 0)
 		return -1;
-	return bpk_buf_printf(out, err, "\"");
+	return bpk_buf_append(out, bpk_view("\"", 1), err);
 }
 
 int bpk_hex_put(struct bpk_buf *out, struct bpk_view bytes, struct bpk_err *err)

@@ -791,6 +791,9 @@ def first():
     chunk, count = stored(b"abcdefgh"), 65000
     again = zlib_chunk(entries([0, len(chunk)] * (count // 2)), 8)
     yield "walk.b2frame", frame(chunk * 2, again, 8 * count, 0), [["info", "-vv"], ["info", "--json"]]
+    empty = zlib_chunk(b"\xdd" + struct.pack(">I", MIB - 5) + b"\xa0" * (MIB - 5))
+    yield ("strings.b2frame", frame(stored(b"abcdefgh"), stored(entries([0]), 8), 8, 8,
+                                    vary=[(b"a", empty), (b"b", empty)]), [["info", "--json"]])
     text = b"[" + b"[]," * (20 << 20) + b"0]"
     yield ("tiny.b2frame", frame(variable([1], zstd_zeros), uniform_index(700199, 0), 700199, 1, flags=0xd2),
            [["cat"], ["cat", "-T", "16", "--bytes", "1:"], ["unpack", "-c"], ["tar", "--raw", "-o", "-"]])
