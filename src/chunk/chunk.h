@@ -339,6 +339,9 @@ int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64
 int bpk_chunk_piece(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t start, uint64_t size,
 		    size_t about, size_t *piece, struct bpk_err *err);
 
+/* The memory for decoding size bytes of a chunk at once, including these bytes. */
+uint64_t bpk_chunk_decode_memory(const struct bpk_chunk_header *header, uint64_t size);
+
 /* True if the chunk is sound and consists of a special value or of runs only. Any part of it then
  * costs no more than its own size. */
 bool bpk_chunk_is_pattern(struct bpk_chunk_ctx *ctx, struct bpk_view in);

@@ -70,6 +70,21 @@ int bpk_chunk_piece(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t star
 	return 0;
 }
 
+/* A block passes through a buffer for each filter, at most three (decode_block.c). */
+uint64_t bpk_chunk_decode_memory(const struct bpk_chunk_header *h, uint64_t size)
+{
+	enum { MOST_BUFFERS = 3 };
+	uint64_t buffers;
+
+	if (h->special != BPK_SPECIAL_NONE || h->memcpyed)
+		return size;
+	buffers = bpk_min_u64(h->pipeline.nsteps, MOST_BUFFERS);
+	if (h->raw_size > h->block_size && bpk_pipeline_has(&h->pipeline, BPK_FILTER_DELTA))
+		buffers++; /* for block 0 */
+	return size + buffers * bpk_min_u64(h->block_size, size) +
+	       (h->prediction.size > 0 ? size : 0);
+}
+
 bool bpk_chunk_is_pattern(struct bpk_chunk_ctx *ctx, struct bpk_view in)
 {
 	struct bpk_decoding d;

@@ -266,9 +266,10 @@ static int unpack_or_prove(struct bpk_worker *worker, const struct bpk_flow *flo
 /*
  * Memory is bounded by the bytes of the archive. Unless the user set a limit, what cannot be
  * unpacked in parts may take AT_ONCE bytes or 1024 times the archive's size: a block, or all of a
- * chunk with a prediction or with blocks of many sizes. bpk makes no larger blocks by itself.
+ * chunk with a prediction or with blocks of many sizes, and the buffers that filters need. bpk
+ * makes no such blocks by itself.
  */
-enum { AT_ONCE = 32 << 20 };
+enum { AT_ONCE = 40 << 20 };
 
 static int fail_worth(uint64_t size, uint64_t limit, struct bpk_err *err)
 {
@@ -380,19 +381,23 @@ static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 		       const struct bpk_parcel *parcel, size_t piece, struct bpk_err *err)
 {
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
-	uint64_t limit = bpk_work_worth(flow, AT_ONCE);
+	uint64_t limit = bpk_work_worth(flow, AT_ONCE), size;
+	struct bpk_chunk_header header;
 
-	if (!flow->memory_is_default || chunk.size == 0 || parcel->raw_size <= limit)
+	if (!flow->memory_is_default || chunk.size == 0)
+		return 0;
+	if (bpk_chunk_header_read(chunk, &header, err) != 0)
+		return bpk_work_subject(flow->in, flow->reader, parcel, err);
+	if (bpk_chunk_decode_memory(&header, parcel->raw_size) <= limit)
 		return 0;
 	bpk_chunk_ctx_set_typesize(worker->ctx, flow->in->info(flow->reader)->typesize);
 	if (piece == 0 &&
 	    bpk_chunk_piece(worker->ctx, chunk, 0, parcel->raw_size, PIECE, &piece, err) != 0)
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
-	if (piece == 0)
-		piece = parcel->raw_size;
-	if (piece <= limit)
+	size = bpk_chunk_decode_memory(&header, piece == 0 ? parcel->raw_size : piece);
+	if (size <= limit)
 		return 0;
-	fail_worth(piece, limit, err);
+	fail_worth(size, limit, err);
 	return bpk_work_subject(flow->in, flow->reader, parcel, err);
 }
 

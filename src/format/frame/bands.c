@@ -156,7 +156,8 @@ uint64_t bpk_frame_band_beside(const struct bpk_frame_nd *nd, const struct bpk_c
 {
 	if (chunk->special != BPK_SPECIAL_NONE)
 		return nd->array.dtype.size;
-	return 2 * (comes_whole(nd, chunk) ? nd->chunk_size : nd->block_size);
+	return bpk_chunk_decode_memory(chunk,
+				       comes_whole(nd, chunk) ? nd->chunk_size : nd->block_size);
 }
 
 struct unpacking {
