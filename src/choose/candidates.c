@@ -1,40 +1,40 @@
 /*
- * Candidates: element sizes and filters that promise something for pieces that look alike. Each is
- * tried at a low level. Contenders follow: one element size for all chunks, since an archive
- * records only one, with the best filters for each group of pieces. choose.c calls both steps.
+ * Candidates: element sizes and filters that promise something for the pieces. Each is tried at a
+ * low level. Contenders follow: one element size for all chunks, since an archive records only one,
+ * with filters for all of them or for each group of pieces. choose.c calls both steps.
  */
 #include "choose/chooser.h"
 
 #include <stdlib.h>
 
+const struct bpk_pipeline bpk_pipeline_smooth = {
+	2, { { BPK_FILTER_SHUFFLE, 0 }, { BPK_FILTER_BYTEDELTA, 0 } }
+};
+
 /* ---- One candidate ---- */
 
-void bpk_candidates_try(struct bpk_chooser *c, struct bpk_ranking *ranking, unsigned typesize,
+/* Try filters for elements of typesize bytes, or the filters that the user fixed. */
+static void try_filters(struct bpk_chooser *c, unsigned typesize,
 			const struct bpk_pipeline *pipeline)
 {
 	const struct bpk_wishes *wishes = c->wishes;
-	/* filters that are bad for one group may be good for another */
-	bool may_give_up = ranking->count > 0 && (ranking != &c->whole || c->sample.ngroups == 1);
 	struct bpk_recipe recipe = c->base;
-	struct bpk_trial *trial;
 
 	recipe.typesize = wishes->typesize != BPK_AUTO ? (unsigned)wishes->typesize : typesize;
 	recipe.pipeline = wishes->pipeline != NULL ? *wishes->pipeline : *pipeline;
 	/* without a filter elements mean nothing */
 	if (recipe.pipeline.nsteps == 0 && wishes->typesize == BPK_AUTO)
 		recipe.typesize = 1;
-	trial = bpk_trials_try(&c->trials, &recipe, ranking->pieces,
-			       may_give_up ? ranking->all[0] : NULL);
-	if (trial != NULL)
-		bpk_ranking_add(&c->trials, ranking, trial);
+	/* filters that are bad for one group may be good for another */
+	bpk_race_try(&c->race, &c->screened, &recipe, bpk_views_all(&c->sample.pieces),
+		     c->sample.pieces.ngroups == 1);
 }
 
-static void screen(struct bpk_chooser *c, struct bpk_ranking *ranking, unsigned typesize,
-		   enum bpk_filter filter)
+static void try_filter(struct bpk_chooser *c, unsigned typesize, enum bpk_filter filter)
 {
 	const struct bpk_pipeline pipeline = bpk_pipeline_of(filter);
 
-	bpk_candidates_try(c, ranking, typesize, &pipeline);
+	try_filters(c, typesize, &pipeline);
 }
 
 /* ---- Lags ---- */
@@ -61,149 +61,121 @@ static unsigned first_lag(const uint32_t *matches, uint32_t common, uint32_t bes
 /*
  * Find the distances at which bytes equal those before them: elements repeat their high bytes at
  * every multiple of the typesize, records at every multiple of their size. The strongest lag is
- * tried, and the first lag that is half as strong (a field of a record). pieces are the pieces that
- * are compared. Returns true if the lags are clear.
+ * tried, and the first lag that is half as strong (a field of a record). Pieces in the mask are
+ * compared. Returns true if the lags are clear.
  */
-static bool screen_lags(struct bpk_chooser *c, struct bpk_ranking *ranking, uint32_t pieces)
+static bool try_lags(struct bpk_chooser *c, uint32_t mask)
 {
 	static const unsigned shares[] = { 100, 50 };
-	size_t nshares = pieces == ranking->pieces ? sizeof shares / sizeof *shares : 1;
 	uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], sorted[BPK_SAMPLE_MAX_LAG], compared, common,
 		best;
 
-	bpk_sample_lags(&c->sample, pieces, matches, &compared);
+	bpk_sample_lags(&c->sample, mask, matches, &compared);
 	memcpy(sorted, matches + 1, sizeof sorted);
 	qsort(sorted, BPK_SAMPLE_MAX_LAG, sizeof *sorted, by_count);
 	common = sorted[BPK_SAMPLE_MAX_LAG / 2];
 	best = sorted[BPK_SAMPLE_MAX_LAG - 1];
-	for (size_t i = 0; i < nshares; i++) {
+	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
 		unsigned lag = first_lag(matches, common, best, shares[i]);
 
 		if (best - common > compared / LAG_FAINT && lag > 0)
-			screen(c, ranking, lag, BPK_FILTER_SHUFFLE);
+			try_filter(c, lag, BPK_FILTER_SHUFFLE);
 	}
 	return best - common > compared / LAG_CLEAR;
 }
 
 /* ---- Screening ---- */
 
-const struct bpk_pipeline bpk_pipeline_smooth = {
-	2, { { BPK_FILTER_SHUFFLE, 0 }, { BPK_FILTER_BYTEDELTA, 0 } }
-};
-
-/* Filters of Blosc2's chunks, for the two element sizes that are best so far: differences of
- * planes. Delta is left to users who ask for it: c-blosc2 3.3.3 reads a block of such a chunk
- * without the block that it depends on (_blosc_getitem), without an error. */
-static void screen_extended(struct bpk_chooser *c, struct bpk_ranking *ranking)
+/* Elements of 4 and 8 bytes are tried if no lag is clear: noise in the low bytes hides them. */
+static void try_sizes(struct bpk_chooser *c)
 {
-	const struct bpk_recipe best = ranking->all[0]->recipe;
-	unsigned second = 0;
+	const struct bpk_views *pieces = &c->sample.pieces;
+	const struct bpk_wishes *wishes = c->wishes;
+	bool clear = wishes->hints[0] != 0;
 
-	if (best.pipeline.nsteps == 0)
-		return;
-	for (size_t i = 1; i < ranking->count && second == 0; i++) {
-		unsigned typesize = ranking->all[i]->recipe.typesize;
+	for (unsigned g = 0; g < pieces->ngroups && !wishes->only_hints; g++)
+		clear |= try_lags(c, bpk_views_group(pieces, g));
+	/* single bytes may be small numbers, whose upper bits are all alike */
+	for (size_t i = 0; i < BPK_WISHES_HINTS && wishes->hints[i] != 0; i++)
+		try_filter(c, wishes->hints[i],
+			   wishes->hints[i] == 1 ? BPK_FILTER_BITSHUFFLE : BPK_FILTER_SHUFFLE);
+	for (unsigned size = 4; size <= 8 && !clear; size += 4)
+		try_filter(c, size, BPK_FILTER_SHUFFLE);
+}
 
-		if (typesize > 1 && typesize != best.typesize)
-			second = typesize;
+static unsigned common_multiple(unsigned a, unsigned b)
+{
+	unsigned product = a * b;
+
+	while (b != 0) {
+		unsigned rest = a % b;
+
+		a = b;
+		b = rest;
 	}
-	bpk_candidates_try(c, ranking, best.typesize, &bpk_pipeline_smooth);
-	if (second > 0)
-		bpk_candidates_try(c, ranking, second, &bpk_pipeline_smooth);
+	return product / a;
 }
 
-/* Single bytes may be small numbers, whose upper bits are all alike. */
-static void screen_hints(struct bpk_chooser *c, struct bpk_ranking *ranking)
+static void add_size(struct bpk_chooser *c, unsigned size)
 {
-	for (size_t i = 0; i < BPK_WISHES_HINTS && c->wishes->hints[i] != 0; i++)
-		screen(c, ranking, c->wishes->hints[i],
-		       c->wishes->hints[i] == 1 ? BPK_FILTER_BITSHUFFLE : BPK_FILTER_SHUFFLE);
+	size_t i = 0;
+
+	while (i < c->nsizes && c->sizes[i] != size)
+		i++;
+	if (i == c->nsizes && i < BPK_CHOOSER_SIZES && size <= BPK_CHUNK_MAX_TYPESIZE)
+		c->sizes[c->nsizes++] = size;
 }
 
-/* Try the hinted sizes and, unless the hints exclude others, those that lags show. Elements of 4
- * and 8 bytes are tried if no lag is clear: noise in the low bytes hides them. */
-static void screen_pieces(struct bpk_chooser *c, struct bpk_ranking *ranking)
+/* List the element sizes that are worth other filters: one that may do for all groups, and the best
+ * of each group. All sizes are if pieces tell too little. */
+static void list_sizes(struct bpk_chooser *c)
 {
-	bool hinted = c->wishes->only_hints, clear;
-	const struct bpk_recipe *best;
+	const struct bpk_ranking *screened = &c->screened;
+	const struct bpk_views *pieces = &c->sample.pieces;
+	unsigned best[BPK_SAMPLE_GROUPS], common = 1;
+	size_t count = bpk_candidates_are_dense(c) ? screened->count : 1;
 
-	screen(c, ranking, 1, BPK_FILTER_NONE);
-	clear = !hinted && screen_lags(c, ranking, ranking->pieces);
-	for (unsigned g = 0; g < c->sample.ngroups && c->sample.ngroups > 1 && !hinted; g++)
-		if (ranking == &c->whole)
-			screen_lags(c, ranking, c->of_group[g].pieces);
-	screen_hints(c, ranking);
-	if (!clear && c->wishes->hints[0] == 0) {
-		screen(c, ranking, 4, BPK_FILTER_SHUFFLE);
-		screen(c, ranking, 8, BPK_FILTER_SHUFFLE);
+	for (unsigned g = 0; g < pieces->ngroups; g++) {
+		best[g] = bpk_candidates_next(screened, bpk_views_group(pieces, g), 0,
+					      c->base.level, 0)
+				  ->recipe.typesize;
+		common = common_multiple(common, best[g]);
 	}
-	if (c->trials.failed)
-		return;
-	best = &ranking->all[0]->recipe;
-	if (best->pipeline.nsteps > 0)
-		screen(c, ranking, best->typesize, BPK_FILTER_BITSHUFFLE);
-	if (c->base.extended && c->wishes->pipeline == NULL && !c->trials.failed)
-		screen_extended(c, ranking);
+	for (unsigned g = 0; g < pieces->ngroups; g++)
+		add_size(c, best[g]);
+	add_size(c, common);
+	for (size_t i = 0; i < count; i++)
+		add_size(c, screened->all[i].recipe.typesize);
 }
 
-/* True if the best tried candidate for the whole is nearly the best for each group. */
-static bool is_uniform(const struct bpk_chooser *c)
-{
-	const struct bpk_ranking *whole = &c->whole;
-
-	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		uint32_t pieces = c->of_group[g].pieces;
-		uint64_t cost = bpk_trial_cost(&c->trials, whole->all[0], pieces);
-
-		for (size_t i = 1; i < whole->count; i++)
-			if (bpk_trial_cost(&c->trials, whole->all[i], pieces) / 100 <
-			    cost / (100 + GROUP_UNLIKE))
-				return false;
-	}
-	return true;
-}
-
+/* Delta is left to users who ask for it: c-blosc2 3.3.3 reads a block of such a chunk without the
+ * block that it depends on (_blosc_getitem), without an error. */
 void bpk_candidates_find(struct bpk_chooser *c)
 {
-	c->whole.pieces = bpk_trials_all(&c->trials);
-	for (unsigned g = 0; g < c->sample.ngroups; g++)
-		c->of_group[g].pieces = bpk_trials_group(&c->trials, g);
-	screen_pieces(c, &c->whole);
-	c->uniform = c->trials.failed || is_uniform(c);
-	for (unsigned g = 0; g < c->sample.ngroups && !c->uniform; g++)
-		screen_pieces(c, &c->of_group[g]);
+	c->screened.views = &c->sample.pieces;
+	try_filter(c, 1, BPK_FILTER_NONE);
+	try_sizes(c);
+	if (c->race.failed)
+		return;
+	list_sizes(c);
+	for (size_t i = 0; i < c->nsizes; i++) {
+		if (c->sizes[i] == 1)
+			continue;
+		try_filter(c, c->sizes[i], BPK_FILTER_SHUFFLE);
+		try_filter(c, c->sizes[i], BPK_FILTER_BITSHUFFLE);
+		if (c->base.extended)
+			try_filters(c, c->sizes[i], &bpk_pipeline_smooth);
+	}
+}
+
+bool bpk_candidates_are_dense(const struct bpk_chooser *c)
+{
+	uint64_t cost = bpk_trial_cost(&c->screened.all[0], bpk_views_all(&c->sample.pieces));
+
+	return cost <= bpk_views_cost(&c->sample.pieces) / DENSE;
 }
 
 /* ---- Contenders ---- */
-
-struct bpk_recipe bpk_candidates_recipe(const struct bpk_chooser *c,
-					const struct bpk_contender *contender, unsigned group)
-{
-	struct bpk_recipe recipe = c->base;
-
-	recipe.typesize = contender->typesize;
-	recipe.pipeline = contender->of[group];
-	recipe.level = contender->level;
-	return recipe;
-}
-
-/* A candidate of the whole is the same for every group. */
-static void take_ways(const struct bpk_chooser *c, struct bpk_contenders *contenders)
-{
-	const struct bpk_ranking *whole = &c->whole;
-
-	for (size_t i = 0; i < whole->count && contenders->count < BPK_CONTENDERS; i++) {
-		struct bpk_contender *contender = &contenders->all[contenders->count++];
-
-		*contender = (struct bpk_contender){
-			.typesize = whole->all[i]->recipe.typesize,
-			.cost = bpk_trial_cost(&c->trials, whole->all[i], whole->pieces),
-			.level = c->base.level,
-		};
-		for (unsigned g = 0; g < c->sample.ngroups; g++)
-			contender->of[g] = whole->all[i]->recipe.pipeline;
-	}
-}
 
 bool bpk_candidates_retype(const struct bpk_recipe *recipe, unsigned typesize,
 			   struct bpk_pipeline *out)
@@ -222,134 +194,161 @@ bool bpk_candidates_retype(const struct bpk_recipe *recipe, unsigned typesize,
 	return recipe->extended;
 }
 
-/* The cheapest filters for a group among those possible for elements of typesize bytes. */
-static uint64_t best_of_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
-			      struct bpk_pipeline *best)
+const struct bpk_trial *bpk_candidates_next(const struct bpk_ranking *ranking, uint32_t mask,
+					    unsigned typesize, unsigned level, uint64_t above)
 {
-	struct bpk_ranking *ranking = &c->of_group[group];
-	struct bpk_trial *own[BPK_RANKING];
-	size_t nown = ranking->count;
+	const struct bpk_trial *best = NULL;
 	uint64_t least = UINT64_MAX;
 
-	/* only the best of them */
-	nown = bpk_min_size(nown, GROUP_OWN);
-	memcpy(own, ranking->all, sizeof own);
-	for (unsigned filter = BPK_FILTER_NONE; filter <= BPK_FILTER_BITSHUFFLE; filter++) {
-		const struct bpk_pipeline pipeline = bpk_pipeline_of(filter);
-
-		bpk_candidates_try(c, ranking, typesize, &pipeline);
-	}
-	if (c->base.extended)
-		bpk_candidates_try(c, ranking, typesize, &bpk_pipeline_smooth);
-	for (size_t i = 0; i < nown; i++) {
+	for (size_t i = 0; i < ranking->count; i++) {
+		const struct bpk_trial *trial = &ranking->all[i];
+		uint64_t cost = bpk_trial_cost(trial, mask);
 		struct bpk_pipeline pipeline;
 
-		if (own[i]->recipe.typesize != typesize &&
-		    bpk_candidates_retype(&own[i]->recipe, typesize, &pipeline) &&
-		    pipeline.nsteps > 0)
-			bpk_candidates_try(c, ranking, typesize, &pipeline);
-	}
-	for (size_t i = 0; i < ranking->count && least == UINT64_MAX; i++) {
-		const struct bpk_recipe *recipe = &ranking->all[i]->recipe;
-
-		if (recipe->typesize != typesize && recipe->pipeline.nsteps > 0)
+		if (cost <= above || cost >= least || trial->recipe.level != level ||
+		    (typesize > 0 && !bpk_candidates_retype(&trial->recipe, typesize, &pipeline)))
 			continue;
-		least = bpk_trial_cost(&c->trials, ranking->all[i], ranking->pieces);
-		*best = recipe->pipeline;
+		least = cost;
+		best = trial;
 	}
-	return least;
+	return best;
 }
 
-static void add_set(struct bpk_chooser *c, unsigned typesize, struct bpk_contenders *contenders)
+/* The cost of all views, each packed by the cheapest of the trials but one. */
+static uint64_t cost_without(const struct bpk_ranking *ranking,
+			     const struct bpk_trial *const trials[], size_t count, size_t but)
 {
-	struct bpk_contender *contender = &contenders->all[contenders->count];
+	uint64_t total = 0;
 
-	if (contenders->count == BPK_CONTENDERS || c->trials.failed)
-		return;
-	*contender = (struct bpk_contender){ .typesize = typesize, .level = c->base.level };
-	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		uint64_t cost = best_of_group(c, g, typesize, &contender->of[g]);
+	for (size_t i = 0; i < ranking->views->count; i++) {
+		uint64_t least = UINT64_MAX;
 
-		contender->cost =
-			cost > UINT64_MAX - contender->cost ? UINT64_MAX : contender->cost + cost;
+		for (size_t k = 0; k < count; k++)
+			if (k != but)
+				least = bpk_min_u64(least,
+						    bpk_trial_cost(trials[k], UINT32_C(1) << i));
+		if (least == UINT64_MAX)
+			return UINT64_MAX;
+		total += least;
 	}
-	contenders->count++;
+	return total;
 }
 
-static unsigned common_multiple(unsigned a, unsigned b)
+/* Take out trials while the others are nearly as good without them. Returns the number of those
+ * that are left. */
+static size_t prune(const struct bpk_ranking *ranking, const struct bpk_trial *trials[],
+		    size_t count)
 {
-	unsigned product = a * b;
+	uint64_t all = cost_without(ranking, trials, count, count);
 
-	while (b != 0) {
-		unsigned rest = a % b;
+	while (count > 1) {
+		uint64_t least = UINT64_MAX;
+		size_t useless = 0;
 
-		a = b;
-		b = rest;
+		for (size_t k = 0; k < count; k++) {
+			uint64_t cost = cost_without(ranking, trials, count, k);
+
+			if (cost < least) {
+				least = cost;
+				useless = k;
+			}
+		}
+		if (least / (1000 + GROUP_WORTH) > all / 1000)
+			break;
+		trials[useless] = trials[--count];
 	}
-	return product / a;
+	return count;
 }
 
-/* The best element size of each group, and one that may do for all of them. */
-static void find_sets(struct bpk_chooser *c, struct bpk_contenders *contenders)
+void bpk_candidates_combine(const struct bpk_ranking *ranking, unsigned typesize, unsigned level,
+			    struct bpk_recipes *recipes)
 {
-	unsigned sizes[BPK_SAMPLE_GROUPS], common = 1;
+	const struct bpk_trial *trials[BPK_SAMPLE_GROUPS] = { NULL };
+	size_t count = 0;
 
-	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		sizes[g] = c->of_group[g].all[0]->recipe.typesize;
-		if (common <= BPK_CHUNK_MAX_TYPESIZE)
-			common = common_multiple(common, sizes[g]);
-	}
-	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		bool is_new = true;
+	for (unsigned g = 0; g < ranking->views->ngroups; g++) {
+		const struct bpk_trial *best = bpk_candidates_next(
+			ranking, bpk_views_group(ranking->views, g), typesize, level, 0);
+		bool is_new = best != NULL;
 
-		for (unsigned h = 0; h < g; h++)
-			is_new = is_new && sizes[h] != sizes[g];
+		for (size_t k = 0; k < count; k++)
+			is_new = is_new && trials[k] != best;
 		if (is_new)
-			add_set(c, sizes[g], contenders);
+			trials[count++] = best;
 	}
-	for (unsigned g = 0; g < c->sample.ngroups; g++)
-		if (sizes[g] == common)
-			return;
-	if (common <= BPK_CHUNK_MAX_TYPESIZE)
-		add_set(c, common, contenders);
-}
-
-static void sort_sets(struct bpk_contenders *contenders)
-{
-	for (size_t i = 1; i < contenders->count; i++) {
-		struct bpk_contender contender = contenders->all[i];
-		size_t at = i;
-
-		for (; at > 0 && contenders->all[at - 1].cost > contender.cost; at--)
-			contenders->all[at] = contenders->all[at - 1];
-		contenders->all[at] = contender;
+	count = prune(ranking, trials, count);
+	recipes->count = count;
+	recipes->cost = cost_without(ranking, trials, count, count);
+	for (size_t k = 0; k < count; k++) {
+		recipes->all[k] = trials[k]->recipe;
+		bpk_candidates_retype(&trials[k]->recipe, typesize, &recipes->all[k].pipeline);
+		recipes->all[k].typesize = typesize;
 	}
 }
 
-/* Keep only the first contender of each element size if groups have filters of their own. */
-static void unite_sizes(struct bpk_contenders *contenders)
+static void add_contender(struct bpk_chooser *c, const struct bpk_recipes *recipes)
 {
+	size_t at = c->ncontenders;
+
+	if (at == BPK_CONTENDERS || recipes->cost == UINT64_MAX)
+		return;
+	for (; at > 0 && c->contenders[at - 1].cost > recipes->cost; at--)
+		c->contenders[at] = c->contenders[at - 1];
+	c->contenders[at] = *recipes;
+	c->ncontenders++;
+}
+
+/* True if the best candidate is nearly the best for each group. */
+static bool is_uniform(const struct bpk_chooser *c)
+{
+	for (unsigned g = 0; g < c->sample.pieces.ngroups; g++) {
+		uint32_t mask = bpk_views_group(&c->sample.pieces, g);
+		const struct bpk_trial *best =
+			bpk_candidates_next(&c->screened, mask, 0, c->base.level, 0);
+
+		if (bpk_trial_cost(&c->screened.all[0], mask) / (100 + GROUP_UNLIKE) >
+		    bpk_trial_cost(best, mask) / 100)
+			return false;
+	}
+	return true;
+}
+
+/* Keep the best contender of each element size. */
+static void unite_sizes(struct bpk_chooser *c)
+{
+	struct bpk_recipes *all = c->contenders;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < contenders->count; i++) {
+	for (size_t i = 0; i < c->ncontenders; i++) {
 		bool is_new = true;
 
-		for (size_t j = 0; j < kept && is_new; j++)
-			is_new = contenders->all[j].typesize != contenders->all[i].typesize;
+		for (size_t k = 0; k < kept; k++)
+			is_new = is_new && all[k].all[0].typesize != all[i].all[0].typesize;
 		if (is_new)
-			contenders->all[kept++] = contenders->all[i];
+			all[kept++] = all[i];
 	}
-	contenders->count = kept;
+	c->ncontenders = kept;
 }
 
-void bpk_candidates_contend(struct bpk_chooser *c, struct bpk_contenders *contenders)
+void bpk_candidates_contend(struct bpk_chooser *c)
 {
-	take_ways(c, contenders);
+	struct bpk_recipes recipes;
+
+	c->uniform = is_uniform(c);
+	for (size_t i = 0; i < c->nsizes && !c->uniform; i++) {
+		/* chunks are rounded to whole elements */
+		if (c->sizes[i] == 1 && c->nsizes > 1)
+			continue;
+		bpk_candidates_combine(&c->screened, c->sizes[i], c->base.level, &recipes);
+		add_contender(c, &recipes);
+	}
+	for (size_t i = 0; i < c->screened.count; i++) {
+		recipes.count = 1;
+		recipes.all[0] = c->screened.all[i].recipe;
+		recipes.cost =
+			bpk_trial_cost(&c->screened.all[i], bpk_views_all(&c->sample.pieces));
+		add_contender(c, &recipes);
+	}
 	if (!c->uniform)
-		find_sets(c, contenders);
-	if (c->trials.failed)
-		return;
-	sort_sets(contenders);
-	if (!c->uniform)
-		unite_sizes(contenders);
+		unite_sizes(c);
 }

@@ -108,19 +108,19 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 	bool sizes_open = wishes->chunk_size == 0 && wishes->block_size == 0;
 	bool repeats = false;
 
-	if (bpk_buf_printf(c->trials.why, c->trials.err, "tried on %zu bytes in %zu pieces:\n",
-			   c->sample.size, c->sample.npieces) != 0)
+	if (bpk_buf_printf(c->race.why, c->race.err, "tried on %zu bytes in %zu pieces:\n",
+			   c->sample.size, c->sample.pieces.count) != 0)
 		return -1;
 	bpk_candidates_find(c);
-	if (c->trials.failed)
+	if (c->race.failed)
 		return -1;
 	bpk_level_decide(c, choice);
-	if (!c->trials.failed && sizes_open && c->own_codec &&
-	    bpk_sample_repeats_afar(&c->sample, REPEAT_DISTANCE, &repeats, c->trials.err) != 0)
+	if (!c->race.failed && sizes_open && c->own_codec &&
+	    bpk_sample_repeats_afar(&c->sample, REPEAT_DISTANCE, &repeats, c->race.err) != 0)
 		return -1;
 	if (repeats)
 		*large = bpk_level_large(c, choice);
-	return c->trials.failed ? -1 : 0;
+	return c->race.failed ? -1 : 0;
 }
 
 /* The level for a codec if the user names no level. */
@@ -192,9 +192,6 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 		return -1;
 	c->source = source;
 	c->raw_size = raw_size;
-	c->trials.sample = &c->sample;
-	c->trials.why = &choice->why;
-	c->trials.err = err;
 	if (!wishes->extended && wishes->pipeline != NULL &&
 	    !bpk_pipeline_is_plain(wishes->pipeline))
 		possible.pipeline = NULL;
@@ -203,7 +200,7 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	if (choice->recipe.level > 0) {
 		if (bpk_sample_take(source, raw_size, &c->sample, err) != 0)
 			goto out;
-		if (bpk_race_open(&c->trials.race, err) != 0)
+		if (bpk_race_open(&c->race, &choice->why, err) != 0)
 			goto out;
 		if (c->sample.size >= SAMPLE_LEAST && run_trials(c, choice, &large) != 0)
 			goto out;
@@ -211,7 +208,9 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	settle_sizes(wishes, large, choice);
 	rc = say_choice(choice, &choice->why, err);
 out:
-	bpk_race_close(&c->trials.race);
+	bpk_race_close(&c->race);
+	for (unsigned g = 0; g < BPK_SAMPLE_GROUPS; g++)
+		bpk_buf_clear(&c->bytes[g]);
 	bpk_sample_clear(&c->sample);
 	free(c);
 	if (rc != 0)

@@ -8,23 +8,25 @@
  *
  * Candidates (candidates.c). A candidate is a list of filters and the element size that they are
  * for. Element sizes come from the distances at which bytes repeat, from the arrays of a known
- * layout, and from the user. Each candidate packs the pieces at a low level, and a ranking puts
- * them in the order of their cost: the packed size, and some thousandths for the time that filters
- * and levels take (race.c, the only formula). Where groups need filters of their own, a contender
- * is one element size with the filters of each group.
+ * layout, and from the user. Each candidate packs the pieces at a low level. A contender is a
+ * candidate, or, if groups need filters of their own, an element size with filters for each group.
  *
- * Race (level.c, groups.c). Contenders that the pieces do not tell apart pack a longer run. Several
- * lists of filters stay only where choosing among them for each chunk gains 1%.
+ * Race (race.c). A recipe packs some views of the input: pieces, a run, a run of each group, or
+ * pieces of one chunk. A ranking holds the trials in the order of their cost: the packed size, and
+ * some thousandths for the time that filters and levels take. All trials are made there, by the
+ * only formula.
  *
- * Level (level.c). The winner packs the run at the next levels as long as they bring enough. Where
- * long runs repeat far apart, it packs the window in larger chunks.
+ * Level (level.c). Contenders that the pieces do not tell apart race on a longer run. The winner
+ * packs it at the next levels as long as they bring enough. Several lists of filters stay only
+ * where choosing among them for each chunk gains 1%. Where long runs repeat far apart, the winner
+ * packs the window in larger chunks.
  *
  * Cuts (zones.c, cuts.c). The arrays of a known layout divide the input into zones of some kinds.
  * Each kind is chosen for as an input of its own, and the input is cut into chunks along its zones
  * where that packs better. Where chunks must be of one size, the kinds become candidates.
  *
- * A chunk with candidates is raced once more, on two pieces of it, by the thread that packs it
- * (race.c). Predictions (predict.c, grid.c) are candidates, too, for users who ask for them.
+ * A chunk with candidates has a race of its own, on two pieces of it, by the thread that packs it.
+ * Predictions (predict.c, grid.c) are candidates, too, for users who ask for them.
  */
 #ifndef BPK_CHOOSE_CHOOSE_H
 #define BPK_CHOOSE_CHOOSE_H
@@ -107,8 +109,12 @@ void bpk_cuts_clear(struct bpk_cuts *cuts);
  * bpk_race_clear frees the rest. */
 struct bpk_race {
 	struct bpk_chunk_ctx *ctx;
-	struct bpk_buf sample, packed; /* pieces of a chunk; one of them, packed */
+	struct bpk_buf sample, packed; /* pieces of a chunk; bytes of a trial */
 	struct bpk_buf differences;    /* the piece after a prediction */
+	struct bpk_ranking *ranking;   /* of the candidates for a chunk */
+	struct bpk_buf *why;           /* lines on each trial; NULL: none */
+	struct bpk_err *err;           /* of the call under way, */
+	bool failed;                   /* which it describes; no trial is made after it */
 };
 
 void bpk_race_clear(struct bpk_race *race);

@@ -33,19 +33,18 @@ void bpk_cuts_clear(struct bpk_cuts *cuts)
 
 /* ---- Choosing for kinds ---- */
 
-static bool is_same_recipe(const struct bpk_recipe *a, const struct bpk_recipe *b)
+static bool is_same_candidate(const struct bpk_candidate *a, const struct bpk_candidate *b)
 {
-	return a->level == b->level && a->typesize == b->typesize &&
-	       a->block_size == b->block_size && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
+	return a->typesize == b->typesize && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
 }
 
 static bool is_same_choice(const struct bpk_choice *a, const struct bpk_choice *b)
 {
-	if (!is_same_recipe(&a->recipe, &b->recipe) || a->chunk_size != b->chunk_size ||
+	if (!bpk_recipe_equal(&a->recipe, &b->recipe) || a->chunk_size != b->chunk_size ||
 	    a->ncandidates != b->ncandidates)
 		return false;
 	for (size_t i = 0; i < a->ncandidates; i++)
-		if (!bpk_candidate_equal(&a->candidates[i], &b->candidates[i]))
+		if (!is_same_candidate(&a->candidates[i], &b->candidates[i]))
 			return false;
 	return true;
 }
@@ -219,15 +218,13 @@ static int weigh(struct bpk_race *race, struct bpk_view window, const struct bpk
 		const struct bpk_choice *choice = &kinds[chunk.kind];
 		struct bpk_view raw = bpk_view(window.data + chunk.raw_offset, chunk.size);
 		struct bpk_recipe recipe = choice->recipe;
-		size_t size;
 
 		if (bpk_choose_for_chunk(race, choice->candidates, choice->ncandidates, raw, 0,
-					 &recipe, err) != 0 ||
-		    bpk_race_pack(race, &recipe, raw, &size, err) != 0)
+					 &recipe, err) != 0)
 			return -1;
-		*cost += bpk_race_cost(&recipe, size + CHUNK_COST);
+		*cost += bpk_race_cost(&recipe, CHUNK_COST + bpk_race_pack(race, &recipe, raw));
 	}
-	return 0;
+	return race->failed ? -1 : 0;
 }
 
 static int weigh_window(const struct cutting *c, struct bpk_race *race, uint64_t start,
@@ -263,7 +260,7 @@ static int compare(struct cutting *c, bool *better, struct bpk_err *err)
 	struct bpk_race race = { 0 };
 	struct bpk_buf window = { 0 };
 	size_t got;
-	int rc = bpk_race_open(&race, err);
+	int rc = bpk_race_open(&race, NULL, err);
 
 	for (uint64_t i = 0; rc == 0 && i < count; i++) {
 		uint64_t start = (raw_size / count - size) / 2 + raw_size / count * i;
@@ -342,9 +339,9 @@ static int add_other(const struct bpk_choice *kind, struct bpk_choice *choice, s
 		other.typesize = own.typesize;
 		is_new = bpk_candidates_retype(&kind->recipe, own.typesize, &other.pipeline);
 	}
-	is_new = is_new && !bpk_candidate_equal(&other, &own);
+	is_new = is_new && !is_same_candidate(&other, &own);
 	for (size_t i = 0; i < choice->ncandidates && is_new; i++)
-		is_new = !bpk_candidate_equal(&other, &choice->candidates[i]);
+		is_new = !is_same_candidate(&other, &choice->candidates[i]);
 	if (!is_new || choice->ncandidates == BPK_CHOICE_CANDIDATES)
 		return 0;
 	choice->candidates[choice->ncandidates++] = other;

@@ -1,317 +1,225 @@
 /*
- * Contenders race at the final level, on longer runs if the pieces do not separate them; then the
- * level is decided, and whether large chunks are worth it. choose.c calls this.
+ * The level: contenders race on runs that are longer than the pieces, at the levels that are worth
+ * a trial, and perhaps in large chunks. choose.c calls this.
  */
 #include "choose/chooser.h"
 
-/* ---- Races ---- */
+/* ---- Runs ---- */
 
-/* A run from the middle of the window. */
-static struct bpk_view run_of(const struct bpk_chooser *c, size_t size)
+/* A run is as long as a chunk unless the input is small, since the planes of a chunk are longer
+ * than those of pieces. It is shorter if the input has several kinds, since each has its own. */
+static size_t run_size(const struct bpk_chooser *c)
+{
+	uint64_t size = c->wishes->is_part ? c->raw_size / KIND_RUN_SHARE
+					   : c->sample.window.size / RUN_SHARE;
+
+	return (size_t)bpk_max_u64(SHORT_RUN, bpk_min_u64(size, BPK_CHUNK));
+}
+
+/* Take a run from the middle of the window. */
+static void take_run(struct bpk_chooser *c)
 {
 	struct bpk_view window = c->sample.window;
+	size_t size = bpk_min_size(run_size(c), window.size);
 
-	if (window.size <= size)
-		return window;
-	return bpk_view(window.data + (window.size - size) / 2, size);
+	c->runs = (struct bpk_views){ .count = 1, .ngroups = 1, .weights = { 1 } };
+	c->runs.all[0] = bpk_view(window.data + (window.size - size) / 2, size);
+	c->raced.views = &c->runs;
 }
 
-/* The cost of a contender on a run, packed as one chunk. */
-static uint64_t cost_on_run(struct bpk_chooser *c, const struct bpk_contender *contender,
-			    struct bpk_view run)
+/* Take a shorter run around a piece of each group. */
+static void take_group_runs(struct bpk_chooser *c)
 {
-	struct bpk_recipe recipes[BPK_SAMPLE_GROUPS];
-	size_t count = 0;
+	const struct bpk_views *pieces = &c->sample.pieces;
+	struct bpk_views *runs = &c->runs;
 
-	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		bool is_new = true;
+	*runs = (struct bpk_views){ .count = pieces->ngroups, .ngroups = pieces->ngroups };
+	for (size_t i = pieces->count; i-- > 0 && !c->race.failed;) {
+		uint8_t g = pieces->groups[i];
 
-		for (unsigned h = 0; h < g; h++)
-			is_new =
-				is_new && !bpk_pipeline_equal(&contender->of[h], &contender->of[g]);
-		if (is_new)
-			recipes[count++] = bpk_candidates_recipe(c, contender, g);
+		runs->groups[g] = g;
+		runs->weights[g] += pieces->weights[i];
+		if (i == 0 || memchr(pieces->groups, g, i) == NULL)
+			c->race.failed =
+				bpk_sample_around(&c->sample, c->source, i, SHORT_RUN, &c->bytes[g],
+						  &runs->all[g], c->race.err) != 0;
 	}
-	return bpk_trials_run(&c->trials, recipes, count, run, run.size);
+	c->raced.count = 0;
 }
 
-/* The size of the unpacked pieces, as a cost. */
-static uint64_t raw_cost(const struct bpk_chooser *c)
-{
-	uint64_t raw = 0;
+/* ---- Contests ---- */
 
-	for (size_t i = 0; i < c->sample.npieces; i++)
-		raw += (uint64_t)1000 * c->sample.weights[i] * c->sample.pieces[i].size;
-	return raw;
+static void set_level(struct bpk_recipes *recipes, unsigned level)
+{
+	for (size_t i = 0; i < recipes->count; i++)
+		recipes->all[i].level = level;
 }
 
-/* Add a contender of that element size and those filters, to be tried only on a run. */
-static void add_untried(const struct bpk_chooser *c, unsigned typesize,
-			const struct bpk_pipeline *pipeline, struct bpk_contenders *contenders)
+/* The cost of recipes at a level, on the run. */
+static uint64_t cost_at(struct bpk_chooser *c, const struct bpk_recipes *recipes, unsigned level)
 {
-	struct bpk_contender *contender = &contenders->all[contenders->count];
+	struct bpk_recipes trial = *recipes;
 
-	if (contenders->count == BPK_CONTENDERS)
-		return;
-	for (size_t i = 0; i < contenders->count; i++)
-		if (contenders->all[i].typesize == typesize &&
-		    bpk_pipeline_equal(&contenders->all[i].of[0], pipeline))
-			return;
-	*contender = (struct bpk_contender){ .typesize = typesize,
-					     .level = c->base.level,
-					     .cost = UINT64_MAX };
-	for (unsigned g = 0; g < c->sample.ngroups; g++)
-		contender->of[g] = *pipeline;
-	contenders->count++;
+	set_level(&trial, level);
+	return bpk_race_try_all(&c->race, &c->raced, &trial);
 }
 
-/* Add the remaining filters for the element sizes whose shuffles are among the best. */
-static void add_filters(const struct bpk_chooser *c, struct bpk_contenders *contenders)
+/* The best of the first contenders at a level. */
+static struct bpk_recipes race(struct bpk_chooser *c, size_t count, unsigned level)
 {
-	const struct bpk_pipeline bits = bpk_pipeline_of(BPK_FILTER_BITSHUFFLE);
-	size_t count = contenders->count;
-
-	for (size_t i = 0; i < count && c->wishes->pipeline == NULL; i++) {
-		unsigned typesize = contenders->all[i].typesize;
-
-		if (typesize == 1)
-			continue;
-		add_untried(c, typesize, &bits, contenders);
-		if (c->base.extended)
-			add_untried(c, typesize, &bpk_pipeline_smooth, contenders);
-	}
-}
-
-/* How far a contender is behind the first on the pieces and on the run together; the pieces count
- * pieces_weight quarters. Costs are below 2^45. */
-static uint64_t behind(const struct bpk_contender *contender, const struct bpk_contender *first,
-		       uint64_t on_run, uint64_t of_first, unsigned pieces_weight)
-{
-	return (contender->cost << 16) / bpk_max_u64(first->cost, 1) * pieces_weight +
-	       (on_run << 16) / of_first * (4 - pieces_weight);
-}
-
-/* The contenders in a race: the first count of those that screening found. */
-struct contest {
-	size_t count;
-	struct bpk_view run;
-	unsigned pieces_weight; /* of 4: the share that the pieces have in the result */
-};
-
-/* The best of them at a level. */
-static size_t race(struct bpk_chooser *c, const struct bpk_contenders *contenders,
-		   const struct contest *contest, unsigned level)
-{
-	uint64_t least = UINT64_MAX, of_first = 1;
+	uint64_t least = UINT64_MAX;
 	size_t best = 0;
 
-	for (size_t i = 0; i < contest->count && contest->count > 1 && !c->trials.failed; i++) {
-		struct bpk_contender contender = contenders->all[i];
-		uint64_t cost;
+	for (size_t i = 0; i < count && count > 1; i++) {
+		uint64_t cost = cost_at(c, &c->contenders[i], level);
 
-		contender.level = level;
-		cost = cost_on_run(c, &contender, contest->run);
-		if (i == 0)
-			of_first = bpk_max_u64(cost, 1);
-		cost = behind(&contender, &contenders->all[0], cost, of_first,
-			      contest->pieces_weight);
 		if (cost < least) {
 			least = cost;
 			best = i;
 		}
 	}
-	return best;
+	set_level(&c->contenders[best], level);
+	return c->contenders[best];
 }
 
-/* ---- Levels ---- */
-
-/* The cost of a contender at its level, on a run, or on the pieces without one. */
-static uint64_t cost_at_level(struct bpk_chooser *c, const struct bpk_contender *contender,
-			      struct bpk_view run)
+/* The number of contenders that the pieces do not separate from the first; wider elements may be
+ * farther behind. */
+static size_t count_near(const struct bpk_chooser *c)
 {
-	uint64_t cost = 0;
-
-	if (run.size > 0)
-		return cost_on_run(c, contender, run);
-	for (unsigned g = 0; g < c->sample.ngroups && cost != UINT64_MAX; g++) {
-		uint32_t pieces = c->uniform ? c->whole.pieces : c->of_group[g].pieces;
-		struct bpk_recipe recipe = bpk_candidates_recipe(c, contender, g);
-		struct bpk_trial *trial = bpk_trials_try(&c->trials, &recipe, pieces, NULL);
-
-		if (trial == NULL)
-			return UINT64_MAX;
-		cost += bpk_trial_cost(&c->trials, trial, pieces);
-		if (c->uniform)
-			break;
-	}
-	return cost;
-}
-
-/* Give best another level if that is better. */
-static void try_level(struct bpk_chooser *c, unsigned level, struct bpk_view run,
-		      struct bpk_contender *best)
-{
-	struct bpk_contender contender = *best;
-
-	contender.level = level;
-	contender.cost = cost_at_level(c, &contender, run);
-	if (contender.cost < best->cost)
-		*best = contender;
-}
-
-/* The number of contenders, which are sorted, that are within so many percent of the first on the
- * pieces; wider elements may be farther behind. */
-static size_t count_near(const struct bpk_contenders *contenders, unsigned percent, unsigned wider,
-			 size_t most)
-{
-	const struct bpk_contender *first = &contenders->all[0];
+	const struct bpk_recipes *all = c->contenders;
+	uint64_t raw = bpk_views_cost(&c->sample.pieces), first = all[0].cost;
 	size_t count = 1;
 
-	for (; count < contenders->count && count < most; count++) {
-		const struct bpk_contender *contender = &contenders->all[count];
-		unsigned more = contender->typesize > first->typesize ? wider : 0;
+	/* the choice matters little for noise and for zeros */
+	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
+		return 1;
+	if (bpk_candidates_are_dense(c))
+		return bpk_min_size(c->ncontenders, MANY_DENSE);
+	for (; count < c->ncontenders && count < CONTENDERS; count++) {
+		unsigned wider = all[count].all[0].typesize > all[0].all[0].typesize ? WIDER : 0;
 
-		if (contender->cost / (100 + percent + more) >= first->cost / 100)
+		if (all[count].cost / (100 + NEARLY + wider) >= first / 100)
 			break;
 	}
 	return count;
 }
 
-/* The number of element sizes among the first count contenders. */
-static size_t count_sizes(const struct bpk_contenders *contenders, size_t count)
+/* Pieces are too short to compare levels, whose windows and tables differ. A run of one group does
+ * not tell which filters are the best for all of them, nor a level if it is nearly empty. */
+static struct bpk_recipes decide_level(struct bpk_chooser *c)
 {
-	size_t sizes = 0;
+	size_t count = c->uniform ? count_near(c) : 1;
+	struct bpk_recipes best = race(c, count, c->level);
+	unsigned level = SCREEN_LEVEL;
+	uint64_t low, middle;
 
-	for (size_t i = 0; i < count; i++) {
-		bool is_new = true;
-
-		for (size_t j = 0; j < i && is_new; j++)
-			is_new = contenders->all[j].typesize != contenders->all[i].typesize;
-		sizes += is_new;
-	}
-	return sizes;
-}
-
-/* A run is as long as a chunk unless the input is small, since the planes of a chunk are longer
- * than those of pieces. It is shorter if the input has several kinds, since each has its own. */
-static size_t race_size(const struct bpk_chooser *c)
-{
-	uint64_t size =
-		c->sample.window.size / (c->wishes->only_hints ? HINTED_RUN_SHARE : RUN_SHARE);
-
-	if (c->wishes->is_part)
-		size = c->raw_size / KIND_RUN_SHARE;
-	return (size_t)bpk_max_u64(SHORT_RUN, bpk_min_u64(size, BPK_CHUNK));
-}
-
-/* Plan a race on a run for contenders that the pieces do not separate. */
-static struct contest plan_contest(const struct bpk_chooser *c, struct bpk_contenders *contenders)
-{
-	unsigned near = c->level == contenders->all[0].level ? NEARLY_EQUAL : NEARLY;
-	uint64_t raw = raw_cost(c), first = contenders->all[0].cost;
-	size_t count = count_near(contenders, c->uniform ? NEARLY_EQUAL : NEARLY, 0, MANY);
-	size_t most = c->wishes->only_hints ? MANY : CONTENDERS;
-	struct bpk_view run;
-
-	/* the choice matters little for noise and for zeros */
-	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
-		return (struct contest){ .count = 1 };
-	if (c->uniform && first <= raw / DENSE) {
-		add_filters(c, contenders);
-		count = bpk_min_size(contenders->count, MANY_DENSE);
-		return (struct contest){ count, run_of(c, LONG_RUN), 0 };
-	}
-	if (count_sizes(contenders, count) > CONTENDERS)
-		return (struct contest){ count, run_of(c, LONG_RUN), 0 };
-	run = run_of(c, race_size(c));
-	return (struct contest){ count_near(contenders, near, WIDER, most), run,
-				 run.size >= LONG_RUN ? 0 : 2 };
-}
-
-/* Pieces are too short to compare levels, whose windows and tables differ. If they are unlike each
- * other, no run represents them all, unless the input is small. */
-static void decide_level(struct bpk_chooser *c, struct bpk_contenders *contenders,
-			 struct bpk_contender *best)
-{
-	struct contest contest = plan_contest(c, contenders);
-	struct bpk_view run = bpk_view(NULL, 0);
-	uint64_t low;
-	unsigned level;
-
-	if (c->sample.window.size < BPK_SAMPLE_WINDOW)
-		run = run_of(c, BPK_CHUNK);
-	else if (c->uniform)
-		run = run_of(c, LONG_RUN);
-	*best = contenders->all[race(c, contenders, &contest, c->level)];
-	if (c->wishes->level != BPK_AUTO || !c->own_codec) {
-		best->level = c->level;
-		return;
-	}
-	if (run.size > 0)
-		best->cost = cost_at_level(c, best, run);
-	low = best->cost;
-	try_level(c, BPK_DEFAULT_LEVEL, run, best);
+	if (c->wishes->level != BPK_AUTO || !c->own_codec)
+		return best;
+	low = cost_at(c, &best, level);
+	middle = cost_at(c, &best, BPK_DEFAULT_LEVEL);
+	if (middle < low && (c->uniform || low > bpk_views_cost(&c->runs) / ZEROS))
+		level = BPK_DEFAULT_LEVEL;
 	/* a level that gains little promises little of the next */
-	if (best->level == BPK_DEFAULT_LEVEL && best->cost / (100 - LEVEL_PROMISING) <= low / 100)
-		try_level(c, BPK_HIGH_LEVEL, run, best);
-	level = best->level;
-	if (level == c->level)
-		return;
-	*best = contenders->all[race(c, contenders, &contest, level)];
-	best->level = level;
+	if (level == BPK_DEFAULT_LEVEL && middle / (100 - LEVEL_PROMISING) <= low / 100 &&
+	    cost_at(c, &best, BPK_HIGH_LEVEL) < middle)
+		level = BPK_HIGH_LEVEL;
+	return level == c->level ? best : race(c, count, level);
+}
+
+/* ---- Groups ---- */
+
+/* Try filters for elements of typesize bytes on a group's run: those that are near the best on its
+ * pieces. */
+static void race_group(struct bpk_chooser *c, unsigned group, unsigned typesize, unsigned level)
+{
+	uint32_t mask = bpk_views_group(&c->sample.pieces, group);
+	uint64_t first = 0, cost = 0;
+
+	for (size_t k = 0; k < GROUP_MEETING; k++) {
+		const struct bpk_trial *trial =
+			bpk_candidates_next(&c->screened, mask, typesize, c->base.level, cost);
+		struct bpk_recipe recipe;
+
+		if (trial == NULL)
+			return;
+		cost = bpk_trial_cost(trial, mask);
+		first = k == 0 ? cost : first;
+		if (cost / (100 + GROUP_NEAR) > first / 100)
+			return;
+		recipe = trial->recipe;
+		bpk_candidates_retype(&trial->recipe, typesize, &recipe.pipeline);
+		recipe.typesize = typesize;
+		recipe.level = level;
+		bpk_race_try(&c->race, &c->raced, &recipe, UINT32_C(1) << group, false);
+	}
+}
+
+/* Settle the element size and the filters of each group, on a run of each. */
+static void race_groups(struct bpk_chooser *c, struct bpk_recipes *best)
+{
+	unsigned wanted = best->all[0].level;
+	unsigned level = (unsigned)bpk_min_u64(wanted, BPK_HIGH_LEVEL);
+	size_t count = count_near(c);
+
+	take_group_runs(c);
+	best->cost = UINT64_MAX;
+	for (size_t i = 0; i < count; i++) {
+		unsigned typesize = c->contenders[i].all[0].typesize;
+		struct bpk_recipes recipes;
+
+		for (unsigned g = 0; g < c->runs.ngroups; g++)
+			race_group(c, g, typesize, level);
+		bpk_candidates_combine(&c->raced, typesize, level, &recipes);
+		if (recipes.cost < best->cost)
+			*best = recipes;
+	}
+	/* one of them may be nearly as good for all groups */
+	bpk_race_try_all(&c->race, &c->raced, best);
+	bpk_candidates_combine(&c->raced, best->all[0].typesize, level, best);
+	set_level(best, wanted);
 }
 
 /* ---- All of it ---- */
 
-static void settle(const struct bpk_chooser *c, const struct bpk_contender *contender,
-		   struct bpk_choice *choice)
-{
-	unsigned first = bpk_groups_heaviest(c);
-
-	choice->recipe = bpk_candidates_recipe(c, contender, first);
-	for (unsigned g = 0; g < c->sample.ngroups; g++) {
-		bool is_new = !bpk_pipeline_equal(&contender->of[g], &contender->of[first]);
-
-		for (size_t i = 0; i < choice->ncandidates && is_new; i++)
-			is_new = !bpk_pipeline_equal(&contender->of[g],
-						     &choice->candidates[i].pipeline);
-		if (is_new)
-			choice->candidates[choice->ncandidates++] =
-				(struct bpk_candidate){ .typesize = contender->typesize,
-							.pipeline = contender->of[g] };
-	}
-}
-
 void bpk_level_decide(struct bpk_chooser *c, struct bpk_choice *choice)
 {
-	struct bpk_contenders contenders = { 0 };
-	struct bpk_contender best;
+	struct bpk_recipes best;
 
-	bpk_candidates_contend(c, &contenders);
-	if (c->trials.failed)
+	bpk_candidates_contend(c);
+	take_run(c);
+	best = decide_level(c);
+	if (!c->uniform && !c->race.failed)
+		race_groups(c, &best);
+	if (c->race.failed)
 		return;
-	decide_level(c, &contenders, &best);
-	if (!c->uniform)
-		bpk_groups_refine(c, &best);
-	settle(c, &best, choice);
+	choice->recipe = best.all[0];
+	for (size_t i = 1; i < best.count; i++)
+		choice->candidates[choice->ncandidates++] =
+			(struct bpk_candidate){ .typesize = best.all[i].typesize,
+						.pipeline = best.all[i].pipeline };
 }
 
 /* ---- Data that repeats across megabytes ---- */
 
-/* Pack the window in chunks of one block, by recipe or with one of the candidates. */
-static uint64_t try_window(struct bpk_chooser *c, const struct bpk_recipe *recipe,
-			   const struct bpk_choice *choice, size_t chunk_size)
+/* The cost of the window in chunks of one block. */
+static uint64_t cost_of_window(struct bpk_chooser *c, struct bpk_recipes recipes, size_t chunk_size)
 {
-	struct bpk_recipe recipes[1 + BPK_CHOICE_CANDIDATES] = { *recipe };
-	size_t count = 1 + (choice == NULL ? 0 : choice->ncandidates);
+	struct bpk_view window = c->sample.window;
+	struct bpk_views chunks = { .ngroups = 1 };
+	uint64_t cost;
 
-	for (size_t i = 0; i < count; i++) {
-		recipes[i] = *recipe;
-		recipes[i].block_size = (uint32_t)chunk_size;
-		if (i > 0)
-			recipes[i].pipeline = choice->candidates[i - 1].pipeline;
+	for (size_t at = 0; at < window.size; at += chunk_size) {
+		chunks.weights[chunks.count] = 1;
+		chunks.all[chunks.count++] =
+			bpk_view(window.data + at, bpk_min_size(chunk_size, window.size - at));
 	}
-	return bpk_trials_run(&c->trials, recipes, count, c->sample.window, chunk_size);
+	for (size_t i = 0; i < recipes.count; i++)
+		recipes.all[i].block_size = (uint32_t)chunk_size;
+	c->raced.views = &chunks;
+	c->raced.count = 0;
+	cost = bpk_race_try_all(&c->race, &c->raced, &recipes);
+	c->raced.views = &c->runs;
+	return cost;
 }
 
 /*
@@ -322,27 +230,33 @@ static uint64_t try_window(struct bpk_chooser *c, const struct bpk_recipe *recip
 bool bpk_level_large(struct bpk_chooser *c, struct bpk_choice *choice)
 {
 	const struct bpk_wishes *wishes = c->wishes;
-	struct bpk_recipe small = choice->recipe, plain = small, filtered = small, *winner;
-	unsigned wanted = small.level, level = (unsigned)bpk_min_u64(wanted, BPK_HIGH_LEVEL);
+	unsigned wanted = choice->recipe.level;
+	unsigned level = (unsigned)bpk_min_u64(wanted, BPK_HIGH_LEVEL);
+	struct bpk_recipes small = { .count = 1 + choice->ncandidates, .all = { choice->recipe } };
+	struct bpk_recipes plain = { .count = 1, .all = { choice->recipe } }, filtered = plain;
 	uint64_t of_small, of_plain, of_filtered;
 
-	if (bpk_buf_printf(c->trials.why, c->trials.err,
+	if (bpk_buf_printf(c->race.why, c->race.err,
 			   "long runs repeat across more than a sample:\n") != 0)
-		c->trials.failed = true;
-	small.level = filtered.level = level;
-	plain.level = wishes->level == BPK_AUTO ? (unsigned)BPK_HIGH_LEVEL : level;
+		c->race.failed = true;
+	for (size_t i = 0; i < choice->ncandidates; i++) {
+		small.all[i + 1] = choice->recipe;
+		small.all[i + 1].pipeline = choice->candidates[i].pipeline;
+	}
+	set_level(&small, level);
+	set_level(&filtered, level);
+	set_level(&plain, wishes->level == BPK_AUTO ? (unsigned)BPK_HIGH_LEVEL : level);
 	if (wishes->pipeline == NULL)
-		plain.pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
-	if (wishes->typesize == BPK_AUTO && plain.pipeline.nsteps == 0)
-		plain.typesize = 1;
-	of_small = try_window(c, &small, choice, BPK_CHUNK);
-	of_plain = try_window(c, &plain, NULL, BPK_LARGE_CHUNK);
-	of_filtered = try_window(c, &filtered, NULL, BPK_LARGE_CHUNK);
-	winner = of_plain <= of_filtered ? &plain : &filtered;
-	if (c->trials.failed ||
+		plain.all[0].pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
+	if (wishes->typesize == BPK_AUTO && plain.all[0].pipeline.nsteps == 0)
+		plain.all[0].typesize = 1;
+	of_small = cost_of_window(c, small, BPK_CHUNK);
+	of_plain = cost_of_window(c, plain, BPK_LARGE_CHUNK);
+	of_filtered = cost_of_window(c, filtered, BPK_LARGE_CHUNK);
+	if (c->race.failed ||
 	    bpk_min_u64(of_plain, of_filtered) * (100 + LARGE_CHUNK_GAIN) >= of_small * 100)
 		return false;
-	choice->recipe = *winner;
+	choice->recipe = of_plain <= of_filtered ? plain.all[0] : filtered.all[0];
 	choice->ncandidates = 0;
 	if (wishes->level != BPK_AUTO)
 		choice->recipe.level = wanted;

@@ -174,13 +174,25 @@ struct trials {
 
 static int try_chunk(struct trials *t, struct bpk_view raw, uint64_t offset, struct bpk_err *err)
 {
-	struct bpk_chunk_ranking ranking;
+	const struct bpk_predictions *p = t->predictions;
+	const struct bpk_ranking *ranking;
 
-	if (bpk_race_chunk(&t->race, t->recipe, t->predictions->all, t->predictions->count, raw,
-			   offset, &ranking, err) != 0)
+	if (bpk_race_chunk(&t->race, t->recipe, p->all, p->count, raw, offset, err) != 0)
 		return -1;
-	for (size_t i = 0; i < 2 && ranking.all[i] > 0; i++)
-		t->kept |= (uint64_t)1 << (ranking.all[i] - 1);
+	ranking = t->race.ranking;
+	for (size_t i = 0; i < bpk_min_size(2, ranking->count); i++) {
+		struct bpk_recipe best = ranking->all[i].recipe;
+
+		if (best.prediction.size == 0)
+			break;
+		best.block_size = t->recipe->block_size;
+		for (size_t k = 0; k < p->count; k++) {
+			struct bpk_recipe own = bpk_race_recipe(t->recipe, &p->all[k], raw, offset);
+
+			if (bpk_recipe_equal(&own, &best))
+				t->kept |= (uint64_t)1 << k;
+		}
+	}
 	return 0;
 }
 
@@ -228,7 +240,7 @@ static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_s
 {
 	struct trials t = { .recipe = recipe, .predictions = predictions };
 	size_t count = 0;
-	int rc = bpk_race_open(&t.race, err);
+	int rc = bpk_race_open(&t.race, NULL, err);
 
 	if (rc == 0)
 		rc = try_source(&t, source, raw_size, chunk_size, err);

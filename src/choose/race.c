@@ -1,11 +1,12 @@
 /*
- * The engine of all choosing. Trials are compared by their packed sizes and by the time that
- * recipes take: choose.c has the table and the measurements.
+ * The race: each trial packs the views of a ranking by a recipe, and takes its place by its cost.
+ * The steps of choosing call this, and the threads that pack chunks.
  */
 #include "choose/race.h"
 
 #include <inttypes.h>
 #include <limits.h>
+#include <stdlib.h>
 
 #include "choose/tuning.h"
 
@@ -36,8 +37,10 @@ uint64_t bpk_race_cost(const struct bpk_recipe *recipe, uint64_t packed_size)
 
 /* ---- Packing ---- */
 
-int bpk_race_open(struct bpk_race *race, struct bpk_err *err)
+int bpk_race_open(struct bpk_race *race, struct bpk_buf *why, struct bpk_err *err)
 {
+	race->why = why;
+	race->err = err;
 	race->ctx = bpk_chunk_ctx_new(err);
 	return race->ctx == NULL ? -1 : 0;
 }
@@ -47,6 +50,8 @@ void bpk_race_clear(struct bpk_race *race)
 	bpk_buf_clear(&race->sample);
 	bpk_buf_clear(&race->packed);
 	bpk_buf_clear(&race->differences);
+	free(race->ranking);
+	race->ranking = NULL;
 }
 
 void bpk_race_close(struct bpk_race *race)
@@ -56,16 +61,180 @@ void bpk_race_close(struct bpk_race *race)
 	bpk_race_clear(race);
 }
 
-int bpk_race_pack(struct bpk_race *race, const struct bpk_recipe *recipe, struct bpk_view raw,
-		  size_t *packed_size, struct bpk_err *err)
+size_t bpk_race_pack(struct bpk_race *race, const struct bpk_recipe *recipe, struct bpk_view raw)
 {
-	size_t bound = bpk_chunk_bound(raw.size);
+	size_t bound = bpk_chunk_bound(raw.size), size = 0;
 
-	if (bpk_buf_reserve(&race->packed, bound, err) != 0)
-		return -1;
-	return bpk_chunk_encode(race->ctx, recipe, raw, bpk_span(race->packed.data, bound),
-				packed_size, err);
+	race->failed = race->failed || bpk_buf_reserve(&race->packed, bound, race->err) != 0 ||
+		       bpk_chunk_encode(race->ctx, recipe, raw, bpk_span(race->packed.data, bound),
+					&size, race->err) != 0;
+	return size;
 }
+
+/* ---- Trials ---- */
+
+uint32_t bpk_views_group(const struct bpk_views *views, unsigned group)
+{
+	uint32_t mask = 0;
+
+	for (size_t i = 0; i < views->count; i++)
+		if (views->groups[i] == group)
+			mask |= UINT32_C(1) << i;
+	return mask;
+}
+
+uint64_t bpk_views_cost(const struct bpk_views *views)
+{
+	uint64_t cost = 0;
+
+	for (size_t i = 0; i < views->count; i++)
+		cost += (uint64_t)1000 * views->weights[i] * views->all[i].size;
+	return cost;
+}
+
+bool bpk_recipe_equal(const struct bpk_recipe *a, const struct bpk_recipe *b)
+{
+	return a->level == b->level && a->typesize == b->typesize &&
+	       a->block_size == b->block_size && bpk_pipeline_equal(&a->pipeline, &b->pipeline) &&
+	       memcmp(&a->prediction, &b->prediction, sizeof a->prediction) == 0;
+}
+
+uint64_t bpk_trial_cost(const struct bpk_trial *trial, uint32_t mask)
+{
+	uint64_t cost = 0;
+
+	if ((mask & ~trial->tried) != 0)
+		return UINT64_MAX;
+	for (size_t i = 0; i < BPK_SAMPLE_PIECES; i++)
+		if ((mask >> i & 1) != 0)
+			cost += trial->costs[i];
+	return cost;
+}
+
+/* Move the trial of recipe, or a new one, to the end. NULL if there is no room. */
+static struct bpk_trial *take(struct bpk_ranking *ranking, const struct bpk_recipe *recipe)
+{
+	struct bpk_trial *all = ranking->all, trial = { .recipe = *recipe };
+	size_t i = 0;
+
+	while (i < ranking->count && !bpk_recipe_equal(&all[i].recipe, recipe))
+		i++;
+	if (i == BPK_RANKING)
+		return NULL;
+	if (i == ranking->count)
+		ranking->count++;
+	else
+		trial = all[i];
+	for (; i + 1 < ranking->count; i++)
+		all[i] = all[i + 1];
+	all[i] = trial;
+	return &all[i];
+}
+
+/* Put the last trial in its place. */
+static const struct bpk_trial *place(struct bpk_ranking *ranking)
+{
+	uint32_t mask = bpk_views_all(ranking->views);
+	size_t at = ranking->count - 1;
+	struct bpk_trial trial = ranking->all[at];
+	uint64_t cost = bpk_trial_cost(&trial, mask);
+
+	for (; at > 0 && bpk_trial_cost(&ranking->all[at - 1], mask) > cost; at--)
+		ranking->all[at] = ranking->all[at - 1];
+	ranking->all[at] = trial;
+	return &ranking->all[at];
+}
+
+static bool is_hopeless(const struct bpk_trial *trial, const struct bpk_trial *rival, uint32_t mask)
+{
+	uint32_t both = trial->tried & mask;
+
+	return both != 0 && both != mask &&
+	       bpk_trial_cost(trial, both) / (100 + TRIAL_HOPELESS) >
+		       bpk_trial_cost(rival, both) / 100;
+}
+
+static void say(struct bpk_race *race, const struct bpk_views *views, const struct bpk_trial *trial)
+{
+	char filters[BPK_PIPELINE_TEXT];
+	uint64_t packed = 0, raw = 0;
+
+	for (size_t i = 0; i < views->count; i++) {
+		if ((trial->tried >> i & 1) == 0)
+			continue;
+		raw += views->all[i].size;
+		packed += trial->costs[i] / views->weights[i] / bpk_race_cost(&trial->recipe, 1);
+	}
+	if (race->why != NULL && !race->failed &&
+	    bpk_buf_printf(race->why, race->err,
+			   "  level %u, typesize %u, %s: %" PRIu64 " bytes of %" PRIu64 "\n",
+			   trial->recipe.level, trial->recipe.typesize,
+			   bpk_pipeline_print(&trial->recipe.pipeline, filters), packed, raw) != 0)
+		race->failed = true;
+}
+
+const struct bpk_trial *bpk_race_try(struct bpk_race *race, struct bpk_ranking *ranking,
+				     const struct bpk_recipe *recipe, uint32_t mask,
+				     bool may_give_up)
+{
+	const struct bpk_views *views = ranking->views;
+	struct bpk_trial rival = ranking->all[0], *trial = take(ranking, recipe);
+	struct bpk_recipe plain = *recipe; /* the views are differences already */
+	bool is_new = false;
+
+	plain.prediction = (struct bpk_prediction){ 0 };
+	may_give_up = may_give_up && ranking->count > 1;
+	for (size_t i = 0; trial != NULL && i < views->count; i++) {
+		if (((mask & ~trial->tried) >> i & 1) == 0 ||
+		    (may_give_up && is_hopeless(trial, &rival, mask)))
+			continue;
+		trial->costs[i] = views->weights[i] *
+				  bpk_race_cost(recipe, bpk_race_pack(race, &plain, views->all[i]));
+		trial->tried |= UINT32_C(1) << i;
+		is_new = true;
+	}
+	if (is_new)
+		say(race, views, trial);
+	return trial == NULL || race->failed ? NULL : place(ranking);
+}
+
+uint64_t bpk_race_try_all(struct bpk_race *race, struct bpk_ranking *ranking,
+			  const struct bpk_recipes *recipes)
+{
+	uint64_t least[BPK_SAMPLE_PIECES], total = 0;
+	size_t count = ranking->views->count;
+
+	memset(least, 0xff, sizeof least);
+	for (size_t k = 0; k < recipes->count; k++) {
+		const struct bpk_trial *trial = bpk_race_try(race, ranking, &recipes->all[k],
+							     bpk_views_all(ranking->views), false);
+
+		if (trial == NULL)
+			return UINT64_MAX;
+		for (size_t i = 0; i < count; i++)
+			least[i] = bpk_min_u64(least[i], trial->costs[i]);
+	}
+	for (size_t i = 0; i < count; i++)
+		total += least[i];
+	return total;
+}
+
+/* ---- On one chunk ---- */
+
+/*
+ * Each candidate packs the same two pieces of the chunk, after its prediction.
+ *
+ *     one block     |      [piece]               [piece]      |   packed as one block
+ *     several       |  [piece]  |           |  [piece]  |         as two, so that a delta finds in
+ *                                                                 its reference in the first
+ */
+
+struct chunk {
+	const struct bpk_recipe *recipe;
+	struct bpk_view raw;
+	bool predicts;      /* some candidates do, and depend on all bytes before */
+	size_t unit, phase; /* pieces are whole units, from the phase on */
+};
 
 struct bpk_recipe bpk_race_recipe(const struct bpk_recipe *recipe,
 				  const struct bpk_candidate *candidate, struct bpk_view raw,
@@ -83,206 +252,6 @@ struct bpk_recipe bpk_race_recipe(const struct bpk_recipe *recipe,
 	if (own.prediction.scale > 0)
 		own.prediction.scale = bpk_prediction_scale(&own.prediction, raw);
 	return own;
-}
-
-bool bpk_candidate_equal(const struct bpk_candidate *a, const struct bpk_candidate *b)
-{
-	return a->typesize == b->typesize && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
-}
-
-/* ---- On the pieces of a sample ---- */
-
-uint32_t bpk_trials_group(const struct bpk_trials *trials, unsigned group)
-{
-	uint32_t pieces = 0;
-
-	for (size_t i = 0; i < trials->sample->npieces; i++)
-		if (trials->sample->groups[i] == group)
-			pieces |= UINT32_C(1) << i;
-	return pieces;
-}
-
-uint32_t bpk_trials_all(const struct bpk_trials *trials)
-{
-	return (UINT32_C(1) << trials->sample->npieces) - 1;
-}
-
-uint64_t bpk_trial_cost(const struct bpk_trials *trials, const struct bpk_trial *trial,
-			uint32_t pieces)
-{
-	uint64_t size = 0;
-
-	if ((pieces & ~trial->tried) != 0)
-		return UINT64_MAX;
-	for (size_t i = 0; i < trials->sample->npieces; i++)
-		if ((pieces >> i & 1) != 0)
-			size += trial->sizes[i] * trials->sample->weights[i];
-	return bpk_race_cost(&trial->recipe, size);
-}
-
-static bool is_same(const struct bpk_recipe *a, const struct bpk_recipe *b)
-{
-	return a->level == b->level && a->typesize == b->typesize &&
-	       a->block_size == b->block_size && bpk_pipeline_equal(&a->pipeline, &b->pipeline);
-}
-
-/* The trial of that recipe, or a new one; NULL if there is no room. */
-static struct bpk_trial *find(struct bpk_trials *trials, const struct bpk_recipe *recipe)
-{
-	for (size_t i = 0; i < trials->count; i++)
-		if (is_same(&trials->all[i].recipe, recipe))
-			return &trials->all[i];
-	if (trials->count == BPK_TRIALS)
-		return NULL;
-	trials->all[trials->count] = (struct bpk_trial){ .recipe = *recipe };
-	return &trials->all[trials->count++];
-}
-
-/* The packed size; 0 when packing failed. */
-static size_t pack(struct bpk_trials *trials, const struct bpk_recipe *recipe, struct bpk_view raw)
-{
-	size_t packed_size = 0;
-
-	trials->failed = trials->failed ||
-			 bpk_race_pack(&trials->race, recipe, raw, &packed_size, trials->err) != 0;
-	return packed_size;
-}
-
-static bool is_hopeless(const struct bpk_trials *trials, const struct bpk_trial *trial,
-			const struct bpk_trial *rival, uint32_t pieces)
-{
-	uint32_t both = trial->tried & pieces;
-
-	return rival != NULL && both != 0 && both != pieces &&
-	       bpk_trial_cost(trials, trial, both) / (100 + TRIAL_HOPELESS) >
-		       bpk_trial_cost(trials, rival, both) / 100;
-}
-
-static void say(struct bpk_trials *trials, const struct bpk_trial *trial, uint32_t pieces)
-{
-	char filters[BPK_PIPELINE_TEXT];
-	unsigned count = 0, wanted = 0;
-	uint64_t size = 0;
-
-	for (size_t i = 0; i < trials->sample->npieces; i++) {
-		wanted += pieces >> i & 1;
-		if ((pieces & trial->tried) >> i & 1) {
-			size += trial->sizes[i];
-			count++;
-		}
-	}
-	bpk_pipeline_print(&trial->recipe.pipeline, filters);
-	if (bpk_buf_printf(trials->why, trials->err,
-			   "  level %u, typesize %u, %s: %" PRIu64 " bytes", trial->recipe.level,
-			   trial->recipe.typesize, filters, size) != 0 ||
-	    (wanted < trials->sample->npieces || count < wanted
-		     ? bpk_buf_printf(trials->why, trials->err, ", %u %s%s\n", count,
-				      count == 1 ? "piece" : "pieces",
-				      count < wanted ? ", given up" : "")
-		     : bpk_buf_printf(trials->why, trials->err, "\n")) != 0)
-		trials->failed = true;
-}
-
-struct bpk_trial *bpk_trials_try(struct bpk_trials *trials, const struct bpk_recipe *recipe,
-				 uint32_t pieces, const struct bpk_trial *rival)
-{
-	struct bpk_trial *trial = find(trials, recipe);
-
-	if (trial == NULL || trials->failed)
-		return NULL;
-	if ((pieces & ~trial->tried) == 0)
-		return trial;
-	for (size_t i = 0; i < trials->sample->npieces; i++) {
-		if (((pieces & ~trial->tried) >> i & 1) == 0 ||
-		    is_hopeless(trials, trial, rival, pieces))
-			continue;
-		trial->sizes[i] = pack(trials, recipe, trials->sample->pieces[i]);
-		trial->tried |= UINT32_C(1) << i;
-	}
-	say(trials, trial, pieces);
-	return trials->failed ? NULL : trial;
-}
-
-void bpk_ranking_add(const struct bpk_trials *trials, struct bpk_ranking *ranking,
-		     struct bpk_trial *trial)
-{
-	uint64_t cost = bpk_trial_cost(trials, trial, ranking->pieces);
-	size_t at = ranking->count;
-
-	for (size_t i = 0; i < ranking->count; i++)
-		if (ranking->all[i] == trial)
-			return;
-	if (cost == UINT64_MAX || ranking->count == BPK_RANKING)
-		return;
-	for (; at > 0 && bpk_trial_cost(trials, ranking->all[at - 1], ranking->pieces) > cost; at--)
-		ranking->all[at] = ranking->all[at - 1];
-	ranking->all[at] = trial;
-	ranking->count++;
-}
-
-/* ---- On a run ---- */
-
-static void say_run(struct bpk_trials *trials, const struct bpk_recipe *recipe, size_t count,
-		    size_t run_size, size_t chunk_size, uint64_t cost)
-{
-	char filters[BPK_PIPELINE_TEXT];
-
-	if (bpk_buf_printf(trials->why, trials->err,
-			   "  level %u, typesize %u, %s%s, %zu bytes in chunks of %zu: %" PRIu64
-			   " bytes\n",
-			   recipe->level, recipe->typesize,
-			   bpk_pipeline_print(&recipe->pipeline, filters),
-			   count > 1 ? " and others" : "", run_size, chunk_size,
-			   cost / bpk_race_cost(recipe, 1)) != 0)
-		trials->failed = true;
-}
-
-uint64_t bpk_trials_run(struct bpk_trials *trials, const struct bpk_recipe *recipes, size_t count,
-			struct bpk_view run, size_t chunk_size)
-{
-	uint64_t total = 0;
-
-	for (size_t at = 0; at < run.size; at += chunk_size) {
-		struct bpk_view chunk =
-			bpk_view(run.data + at, bpk_min_size(chunk_size, run.size - at));
-		uint64_t best = UINT64_MAX;
-
-		for (size_t i = 0; i < count; i++)
-			best = bpk_min_u64(
-				best, bpk_race_cost(&recipes[i], pack(trials, &recipes[i], chunk)));
-		total += best;
-	}
-	if (!trials->failed)
-		say_run(trials, recipes, count, run.size, chunk_size, total);
-	return trials->failed ? UINT64_MAX : total;
-}
-
-/* ---- On one chunk ---- */
-
-/*
- * Each candidate packs the same two pieces of the chunk, after its prediction.
- *
- *     one block     |      [piece]               [piece]      |   packed as one block
- *     several       |  [piece]  |           |  [piece]  |         as two, so that a delta finds in
- *                                                                 its reference in the first
- */
-
-struct chunk {
-	const struct bpk_recipe *recipe;
-	const struct bpk_candidate *candidates;
-	struct bpk_view raw;
-	uint64_t offset;
-	bool predicts;      /* some candidates do, and depend on all bytes before */
-	size_t unit, phase; /* pieces are whole units, from the phase on */
-};
-
-/* The recipe of the chunk with a candidate, or without one. */
-static struct bpk_recipe recipe_with(const struct chunk *c, unsigned entrant)
-{
-	struct bpk_recipe own = *c->recipe;
-
-	return entrant == 0 ? own
-			    : bpk_race_recipe(&own, &c->candidates[entrant - 1], c->raw, c->offset);
 }
 
 static int take_piece(struct bpk_race *race, const struct chunk *c,
@@ -321,89 +290,83 @@ static int take_pieces(struct bpk_race *race, const struct chunk *c,
 			  bpk_span(race->sample.data + size, size), err);
 }
 
-static void sort(struct bpk_chunk_ranking *r)
-{
-	for (size_t i = 1; i < r->count; i++) {
-		unsigned entrant = r->all[i];
-		uint64_t cost = r->costs[i];
-		size_t at = i;
-
-		for (; at > 0 && r->costs[at - 1] > cost; at--) {
-			r->all[at] = r->all[at - 1];
-			r->costs[at] = r->costs[at - 1];
-		}
-		r->all[at] = entrant;
-		r->costs[at] = cost;
-	}
-}
-
-/* Pack pieces of that size with all candidates that are still in the ranking. */
+/* Pack pieces of that size by all recipes. Keeps those that are nearly the best. */
 static int run_heat(struct bpk_race *race, const struct chunk *c, size_t piece,
-		    struct bpk_chunk_ranking *r, struct bpk_err *err)
+		    struct bpk_recipe *recipes, size_t *count)
 {
+	struct bpk_ranking *ranking = race->ranking;
 	struct bpk_prediction taken = { .size = UINT_MAX };
+	struct bpk_views views = { .count = 1, .weights = { 1 } };
 	uint32_t block_size = 0;
-	size_t packed_size;
 
-	for (size_t i = 0; i < r->count; i++) {
-		const struct bpk_recipe recipe = recipe_with(c, r->all[i]);
-		struct bpk_recipe trial = recipe;
+	ranking->views = &views;
+	ranking->count = 0;
+	for (size_t i = 0; i < *count; i++) {
+		const struct bpk_prediction *prediction = &recipes[i].prediction;
 
-		if (memcmp(&taken, &recipe.prediction, sizeof taken) != 0 &&
-		    take_pieces(race, c, &recipe.prediction, piece, &block_size, err) != 0)
+		if (memcmp(&taken, prediction, sizeof taken) != 0 &&
+		    take_pieces(race, c, prediction, piece, &block_size, race->err) != 0)
 			return -1;
-		taken = recipe.prediction;
-		trial.prediction = (struct bpk_prediction){ 0 };
-		trial.block_size = block_size;
-		if (bpk_race_pack(race, &trial, bpk_buf_view(&race->sample), &packed_size, err) !=
-		    0)
+		taken = *prediction;
+		recipes[i].block_size = block_size;
+		views.all[0] = bpk_buf_view(&race->sample);
+		if (bpk_race_try(race, ranking, &recipes[i], 1, false) == NULL)
 			return -1;
-		r->costs[i] = bpk_race_cost(&recipe, packed_size);
 	}
-	sort(r);
-	while (r->costs[r->count - 1] / (100 + CHUNK_NEAR) > r->costs[0] / 100)
-		r->count--;
+	for (*count = 0; *count < ranking->count; (*count)++) {
+		if (ranking->all[*count].costs[0] / (100 + CHUNK_NEAR) >
+		    ranking->all[0].costs[0] / 100)
+			break;
+		recipes[*count] = ranking->all[*count].recipe;
+	}
+	ranking->count = *count;
+	ranking->views = NULL;
 	return 0;
 }
 
 int bpk_race_chunk(struct bpk_race *race, const struct bpk_recipe *recipe,
 		   const struct bpk_candidate *candidates, size_t count, struct bpk_view raw,
-		   uint64_t offset, struct bpk_chunk_ranking *ranking, struct bpk_err *err)
+		   uint64_t offset, struct bpk_err *err)
 {
+	struct bpk_recipe recipes[1 + BPK_PREDICTIONS] = { *recipe };
 	struct chunk c = { .recipe = recipe,
-			   .candidates = candidates,
 			   .raw = raw,
-			   .offset = offset,
 			   .predicts = count > 0 && candidates[0].prediction.size > 0,
 			   .unit = 8 * (size_t)recipe->typesize };
 
-	*ranking = (struct bpk_chunk_ranking){ .count = 1 };
+	race->err = err;
+	if (race->ranking == NULL) {
+		race->ranking = bpk_calloc(1, sizeof *race->ranking, err);
+		if (race->ranking == NULL)
+			return -1;
+	}
+	race->ranking->count = 0;
 	if (count == 0 || (c.predicts && raw.size < CHUNK_PIECE))
 		return 0;
-	for (; ranking->count <= count; ranking->count++)
-		ranking->all[ranking->count] = (unsigned)ranking->count;
+	for (size_t i = 0; i < count; i++)
+		recipes[i + 1] = bpk_race_recipe(recipe, &candidates[i], raw, offset);
 	if (c.predicts) {
 		c.unit = 8 * (size_t)candidates[0].prediction.size;
-		c.phase = recipe_with(&c, 1).prediction.phase;
+		c.phase = recipes[1].prediction.phase;
 	}
-	if (run_heat(race, &c, CHUNK_PIECE, ranking, err) != 0)
+	count++;
+	if (run_heat(race, &c, CHUNK_PIECE, recipes, &count) != 0)
 		return -1;
-	return c.predicts || ranking->count == 1
-		       ? 0
-		       : run_heat(race, &c, CHUNK_LONG_PIECE, ranking, err);
+	return c.predicts || count == 1 ? 0 : run_heat(race, &c, CHUNK_LONG_PIECE, recipes, &count);
 }
 
 int bpk_choose_for_chunk(struct bpk_race *race, const struct bpk_candidate *candidates,
 			 size_t count, struct bpk_view raw, uint64_t offset,
 			 struct bpk_recipe *recipe, struct bpk_err *err)
 {
-	struct bpk_chunk_ranking ranking;
+	uint32_t block_size = recipe->block_size;
 
 	if (count == 0)
 		return 0;
-	if (bpk_race_chunk(race, recipe, candidates, count, raw, offset, &ranking, err) != 0)
+	if (bpk_race_chunk(race, recipe, candidates, count, raw, offset, err) != 0)
 		return -1;
-	if (ranking.all[0] > 0)
-		*recipe = bpk_race_recipe(recipe, &candidates[ranking.all[0] - 1], raw, offset);
+	if (race->ranking->count > 0)
+		*recipe = race->ranking->all[0].recipe;
+	recipe->block_size = block_size;
 	return 0;
 }

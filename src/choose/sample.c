@@ -126,17 +126,18 @@ static void spread(uint64_t raw_size, size_t npieces, const uint8_t *const regio
 
 static void add_piece(struct bpk_sample *sample, struct bpk_view bytes, const struct spots *spots)
 {
-	size_t i = sample->npieces;
+	struct bpk_views *pieces = &sample->pieces;
+	size_t i = pieces->count;
 
 	if (bytes.size == 0)
 		return;
 	sample->offsets[i] = spots->offsets[i];
-	sample->pieces[i] = bytes;
-	sample->groups[i] = spots->groups[i];
-	sample->weights[i] = spots->weights[i];
-	sample->ngroups = spots->ngroups;
 	sample->size += bytes.size;
-	sample->npieces++;
+	pieces->all[i] = bytes;
+	pieces->groups[i] = spots->groups[i];
+	pieces->weights[i] = spots->weights[i];
+	pieces->ngroups = spots->ngroups;
+	pieces->count++;
 }
 
 /* Pieces out of bytes that are all in memory. */
@@ -259,7 +260,7 @@ void bpk_sample_clear(struct bpk_sample *sample)
 int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source, size_t piece,
 		      size_t size, struct bpk_buf *buf, struct bpk_view *run, struct bpk_err *err)
 {
-	uint64_t middle = sample->offsets[piece] + sample->pieces[piece].size / 2;
+	uint64_t middle = sample->offsets[piece] + sample->pieces.all[piece].size / 2;
 	uint64_t start = middle - bpk_min_u64(middle, size / 2);
 	const struct bpk_view *window = &sample->window;
 	size_t got;
@@ -311,8 +312,8 @@ void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
 
 	memset(matches, 0, (BPK_SAMPLE_MAX_LAG + 1) * sizeof *matches);
 	*compared = 0;
-	for (size_t i = 0; i < sample->npieces; i++) {
-		struct bpk_view piece = sample->pieces[i];
+	for (size_t i = 0; i < sample->pieces.count; i++) {
+		struct bpk_view piece = sample->pieces.all[i];
 		const uint8_t *p;
 		size_t size;
 

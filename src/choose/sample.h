@@ -15,16 +15,21 @@ enum {
 	BPK_PROBE_REGION = 2080, /* bytes of a region that are looked at */
 };
 
+/* Runs of an input, each packed as one chunk in trials. */
+struct bpk_views {
+	size_t count;
+	struct bpk_view all[BPK_SAMPLE_PIECES];
+	unsigned ngroups;                  /* at least 1 if there are views */
+	uint8_t groups[BPK_SAMPLE_PIECES]; /* the group of each */
+	/* the share of the input that each stands for; only ratios mean something */
+	uint32_t weights[BPK_SAMPLE_PIECES];
+};
+
 /* Caller storage, for bpk_sample_clear. */
 struct bpk_sample {
-	struct bpk_view pieces[BPK_SAMPLE_PIECES]; /* spread over the input, not empty */
-	size_t npieces;
+	struct bpk_views pieces;             /* spread over the input, not empty */
 	uint64_t offsets[BPK_SAMPLE_PIECES]; /* of each in the input */
 	size_t size;                         /* of all pieces */
-	unsigned ngroups;                    /* at least 1 when there are pieces */
-	uint8_t groups[BPK_SAMPLE_PIECES];   /* which each piece belongs to */
-	/* how much of the input each stands for; only ratios mean something */
-	uint32_t weights[BPK_SAMPLE_PIECES];
 	struct bpk_view window; /* one run, from the middle of the input, or all of a small one */
 	uint64_t window_offset;
 	struct bpk_buf bytes; /* holds them, unless they are peeked at */

@@ -32,7 +32,6 @@ enum {
 	LAG_CLEAR = 20,   /* one match in so many bytes is a clear lag, */
 	LAG_FAINT = 100,  /* and one in that many is no lag */
 	GROUP_UNLIKE = 2, /* percent that a group must gain by filters of its own */
-	GROUP_OWN = 3,    /* candidates of a group that are tried at another element size */
 };
 
 /* ---- Cost, in thousandths: bench-choice and the table in choose.c ---- */
@@ -49,22 +48,18 @@ enum {
 
 enum {
 	TRIAL_HOPELESS = 20, /* percent behind on the first pieces: given up */
-	NEARLY = 4,       /* percent behind on pieces, at another level: meets the best on a run; */
-	NEARLY_EQUAL = 2, /* the same at one level; */
-	WIDER = 1,        /* and so much more for wider elements: the planes of pieces are short */
-	CONTENDERS = 2,   /* that meet on a run; */
-	MANY = 3,         /* the same, if they are nearly equal or differ only in width; */
-	MANY_DENSE = 16,  /* the same, if nearly all of a packed piece is its beginning */
+	NEARLY = 4,     /* percent behind on pieces, at another level: meets the best on a run; */
+	WIDER = 1,      /* and so much more for wider elements: the planes of pieces are short */
+	CONTENDERS = 3, /* that meet on a run; */
 	SHORT_RUN = 256 << 10,
-	LONG_RUN = 512 << 10,
-	RUN_SHARE = 2,        /* of the window is a run, */
-	HINTED_RUN_SHARE = 4, /* if contenders differ only in width, */
-	KIND_RUN_SHARE = 24,  /* and of the bytes of one kind */
-	INCOMPRESSIBLE = 98,  /* percent: then nothing is raced, */
-	ZEROS = 400,          /* nor below one byte in that many */
-	DENSE = 16,           /* packed to one byte in that many: pieces show how pieces begin */
-	GROUP_NEAR = 12,      /* percent behind on a group's pieces: meets the best again; */
-	GROUP_MEETING = 3,    /* that many of a group do */
+	RUN_SHARE = 2,       /* of the window is a run, */
+	KIND_RUN_SHARE = 24, /* and of the bytes of one kind */
+	INCOMPRESSIBLE = 98, /* percent: then nothing is raced, */
+	ZEROS = 400,         /* nor below one byte in that many */
+	DENSE = 16,          /* packed to one byte in that many, pieces show how pieces begin: */
+	MANY_DENSE = 16,     /* that many contenders meet */
+	GROUP_NEAR = 12,     /* percent behind on a group's pieces: meets the best again; */
+	GROUP_MEETING = 3,   /* that many of a group do */
 	GROUP_WORTH = 10, /* thousandths that filters for each chunk must gain over one for all */
 	CHUNK_PIECE = 16 << 10,      /* two of a chunk are packed with each candidate, */
 	CHUNK_LONG_PIECE = 64 << 10, /* and with those that are */
