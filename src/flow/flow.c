@@ -397,6 +397,24 @@ static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsign
 	return 0;
 }
 
+/* An archive of some hundred bytes may claim 2^28 equal chunks. They are put one by one, and the
+ * memory for the new index follows their number. */
+static int check_repeated(const struct bpk_flow *flow, struct bpk_err *err)
+{
+	enum { MOST = 1 << 24 };
+	uint64_t size, more;
+
+	if (flow->out == NULL || flow->out->seal == NULL || flow->plan.count == BPK_UNKNOWN ||
+	    flow->plan.count <= MOST)
+		return 0;
+	more = bpk_plan_alike(flow->in, flow->reader, flow->plan.first, &size);
+	if (more < MOST)
+		return 0;
+	return bpk_fail(err, BPK_LIMIT,
+			"has %llu equal chunks in a row, at most %d are put into another archive",
+			(unsigned long long)more + 1, MOST);
+}
+
 int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err)
 {
 	const struct bpk_plan *plan = &flow->plan;
@@ -414,7 +432,8 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	run.places =
 		flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
 	put_in_order = flow->out != NULL && !run.places;
-	if (settle_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
+	if (check_repeated(flow, err) != 0 ||
+	    settle_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
 		return -1;
 	if (bpk_window_init(&run.window, parcels_for(threads, put_in_order), plan->first,
 			    plan->count, err) != 0)

@@ -298,3 +298,22 @@ load lib
     ends 1 bpk convert-to-chunked --max-output 100 a.blp d
     [ ! -e d ]
 }
+
+@test "convert: a small frame of very many equal chunks is refused" {
+    need_python
+    "$python" - "$tests/lib" <<'EOF'
+import sys
+sys.path.insert(0, sys.argv[1])
+from bombs import *
+for name, count in (("many", 26 * 10 ** 7), ("few", 10 ** 5)):
+    with open(name + ".b2frame", "wb") as file:
+        file.write(frame(b"", uniform_index(count, ZERO), count * 8, 8, 8))
+EOF
+    for format in b2frame b2sparse; do
+        ends 1 timeout 20 "$BPK" convert -F $format many.b2frame b
+        grep -q "equal chunks in a row" "$err"
+        [ ! -e b ]
+    done
+    bpk convert few.b2frame b.b2frame
+    bpk cat b.b2frame | cmp -n 800000 - /dev/zero
+}
