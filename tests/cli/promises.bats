@@ -149,6 +149,38 @@ swapped() {
     each swapped "$files|gsd"
 }
 
+# A dataset that everyone may write to: a list of its owner's, which is about another directory, and a valid
+# one of the neighbour's, which removes a chunk, change places at the name.
+list_swapped() {
+    pack_it a
+    first=$(cd "$archive" && find . -name '__[01]*' -path '*/data/*' -o -name '00000000.chunk' | sort | head -n 1)
+    cp "$archive/$first" was
+    chmod a+rwx "$archive"
+    for version in 1 3; do
+        journal list "$archive/mine" "$archive" version=$version inode=1 "-${first#./}"
+        journal list "$archive/theirs" "$archive" version=$version "-${first#./}"
+        chown 65534 "$archive/theirs"
+        for command in cat "append -T 1" "meta set"; do
+            case $command in append*) more=b ;; meta*) more=k=1 ;; *) more= ;; esac
+            for ((point = 1; point < 60; point++)); do
+                sampled 5 || continue
+                last=theirs
+                ((point % 3)) || last=mine
+                ln -f "$archive/$([ $last = mine ] && echo theirs || echo mine)" "$archive/.bpkj"
+                # shellcheck disable=SC2086
+                NTH_RUN="ln -f $archive/$last $archive/.bpkj" "$nth" -n $point -R -a run -o calls "$BPK" $command "$archive" $more >"$out" 2>&1 || true
+                cmp was "$archive/$first" || die "version $version, $command, at $point"
+                grep -q '\*' calls || break
+            done
+        done
+    done
+}
+@test "promise 4: a list of changes that is swapped between the look at its owner and the change is not obeyed" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can be two users"
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    each list_swapped "$folders"
+}
+
 # A change that was interrupted is there for those who read, who leave all as it is.
 untouched() {
     local before
