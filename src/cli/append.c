@@ -11,21 +11,18 @@
 #include "cli/signal.h"
 
 struct append_args {
-	struct bpk_edit_args edit;
+	struct bpk_args common;
 	const char *follow;
 	uint64_t pid, idle, commit_interval; /* 0: not given */
 	struct bpk_frame_args frame;
 	bool bytes, mend;
 };
 
-#define ARG(member) offsetof(struct append_args, member)
-
 enum { COMMIT_INTERVAL = 10 }; /* seconds, when following */
 
 static const struct bpk_opt opt_follow = {
 	.name = "follow",
-	.type = OPT_FILE,
-	.offset = ARG(follow),
+	BPK_OPT_VALUE(OPT_FILE, struct append_args, follow),
 	.metavar = "FILE",
 	.help = "append new data of FILE while it grows",
 	.more = "Ends with --pid, --idle, SIGTERM or SIGINT, with status 0; SIGUSR1 commits at "
@@ -34,8 +31,7 @@ static const struct bpk_opt opt_follow = {
 
 static const struct bpk_opt opt_pid = {
 	.name = "pid",
-	.type = OPT_U64,
-	.offset = ARG(pid),
+	BPK_OPT_VALUE(OPT_U64, struct append_args, pid),
 	.metavar = "P",
 	.help = "with --follow: end when process P has ended",
 	.more = "FILE is first read to its end.",
@@ -45,8 +41,7 @@ static const struct bpk_opt opt_pid = {
 
 static const struct bpk_opt opt_idle = {
 	.name = "idle",
-	.type = OPT_U64,
-	.offset = ARG(idle),
+	BPK_OPT_VALUE(OPT_U64, struct append_args, idle),
 	.metavar = "SECONDS",
 	.help = "with --follow: end when FILE has not grown for this time",
 	.min = 1,
@@ -55,8 +50,7 @@ static const struct bpk_opt opt_idle = {
 
 static const struct bpk_opt opt_commit_interval = {
 	.name = "commit-interval",
-	.type = OPT_U64,
-	.offset = ARG(commit_interval),
+	BPK_OPT_VALUE(OPT_U64, struct append_args, commit_interval),
 	.metavar = "SECONDS",
 	.help = "commit new data at least this often",
 	.more = "Committed data stays when the command fails or is killed later. By default all "
@@ -67,8 +61,7 @@ static const struct bpk_opt opt_commit_interval = {
 
 static const struct bpk_opt opt_mend = {
 	.name = "mend",
-	.type = OPT_FLAG,
-	.offset = ARG(mend),
+	BPK_OPT_VALUE(OPT_FLAG, struct append_args, mend),
 	.help = "with --follow: correct the archive where FILE differs",
 	.more = "The archive's bytes become those of FILE, from the first difference on. By "
 		"default a difference is an error, except in the counts that programs update in "
@@ -77,23 +70,20 @@ static const struct bpk_opt opt_mend = {
 
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
-	.type = OPT_FLAG,
-	.offset = ARG(bytes),
+	BPK_OPT_VALUE(OPT_FLAG, struct append_args, bytes),
 	.help = "append GSD files as bytes, not frame by frame",
 };
 
 static const struct bpk_opt opt_step = {
 	.name = "step",
-	.type = OPT_TEXT,
-	.offset = ARG(frame.step),
+	BPK_OPT_VALUE(OPT_TEXT, struct append_args, frame.step),
 	.metavar = "N",
 	.help = "of a GSD file's new frame: the simulation's step, configuration/step",
 };
 
 static const struct bpk_opt opt_schema = {
 	.name = "schema",
-	.type = OPT_TEXT,
-	.offset = ARG(frame.schema),
+	BPK_OPT_VALUE(OPT_TEXT, struct append_args, frame.schema),
 	.metavar = "NAME",
 	.help = "create a missing GSD file with this schema",
 	.more = "An existing file must have this schema.",
@@ -101,16 +91,14 @@ static const struct bpk_opt opt_schema = {
 
 static const struct bpk_opt opt_schema_version = {
 	.name = "schema-version",
-	.type = OPT_TEXT,
-	.offset = ARG(frame.schema_version),
+	BPK_OPT_VALUE(OPT_TEXT, struct append_args, frame.schema_version),
 	.metavar = "M.m",
 	.help = "version of the schema; default 1.4 for hoomd, else 1.0",
 };
 
 static const struct bpk_opt opt_application = {
 	.name = "application",
-	.type = OPT_TEXT,
-	.offset = ARG(frame.application),
+	BPK_OPT_VALUE(OPT_TEXT, struct append_args, frame.application),
 	.metavar = "TEXT",
 	.help = "name of the program that writes a new GSD file",
 };
@@ -152,7 +140,7 @@ static const struct bpk_opt *const rows[] = {
 	NULL,
 };
 
-static const struct append_args defaults = { .edit = BPK_EDIT_DEFAULTS };
+static const struct append_args defaults = { .common = BPK_ARGS_DEFAULTS };
 
 /* ---- frames ---- */
 
@@ -211,7 +199,7 @@ static int is_joining(struct bpk_archive *archive, const struct append_args *arg
 static void tell_joined(const struct bpk_edited *edited, const struct append_args *args,
 			const struct bpk_joined *joined, double seconds)
 {
-	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_shared *shared = &args->common.shared;
 	const struct bpk_archive *archive = &edited->archive;
 
 	if (joined->torn && !shared->quiet)
@@ -257,7 +245,7 @@ static int check_usage(const struct append_args *args, char *const *names, size_
 	if (args->follow != NULL && strcmp(args->follow, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"--follow needs a FILE, standard input comes without it");
-	if (args->follow != NULL && args->edit.encoding.lossy)
+	if (args->follow != NULL && args->common.encoding.lossy)
 		return bpk_fail(err, BPK_USAGE,
 				"--follow compares what there is with FILE, which --lossy changes");
 	if (args->follow == NULL && (args->pid != 0 || args->idle != 0 || args->mend))
@@ -274,7 +262,7 @@ static int check_usage(const struct append_args *args, char *const *names, size_
 static void tell_left_out(const struct bpk_archive *archive, const struct append_args *args,
 			  const struct bpk_rounds *done)
 {
-	if (done->left_out > 0 && !args->edit.encoding.shared.quiet)
+	if (done->left_out > 0 && !args->common.shared.quiet)
 		bpk_note(archive->path,
 			 "the last %llu bytes of %s are not a whole row of %llu and are left out",
 			 (unsigned long long)done->left_out, args->follow,
@@ -284,7 +272,7 @@ static void tell_left_out(const struct bpk_archive *archive, const struct append
 static void tell_result(const struct bpk_edited *edited, const struct append_args *args,
 			const struct bpk_rounds *done, double seconds)
 {
-	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_shared *shared = &args->common.shared;
 	const struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
@@ -354,7 +342,7 @@ static void run_frame(const struct append_args *args, char **operands, size_t co
 			 args->commit_interval != 0 ? "--commit-interval" : "--follow");
 		bpk_report("append", &err);
 	}
-	bpk_append_frame(operands[0], &args->edit, &args->frame, operands + 1, count - 1);
+	bpk_append_frame(operands[0], &args->common, &args->frame, operands + 1, count - 1);
 }
 
 static void told(int sig)
@@ -394,7 +382,7 @@ static void run_append(void *arg, char **operands, size_t count)
 		bpk_report("append", &err);
 	if (args->follow != NULL)
 		bpk_signals_tell(told);
-	if (bpk_edited_open(&edited, &args->edit, operands[0], &err) != 0 ||
+	if (bpk_edited_open(&edited, &args->common, operands[0], &err) != 0 ||
 	    is_joining(&edited.archive, args, names, nnames, &joining, &err) != 0)
 		bpk_report(NULL, &err);
 	else if (joining ? join(&edited.archive, args, names, nnames, &joined, &err) != 0

@@ -11,12 +11,9 @@ struct cat_args {
 	struct bpk_opt_slice slice;
 };
 
-#define ARG(member) offsetof(struct cat_args, member)
-
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
-	.type = OPT_RANGE,
-	.offset = ARG(bytes),
+	BPK_OPT_VALUE(OPT_RANGE, struct cat_args, bytes),
 	.metavar = "A:B",
 	.help = "only the raw bytes from A up to, not including, B",
 	.more = "As in Python: a negative number counts from the end, A or B may be left out, and "
@@ -25,16 +22,14 @@ static const struct bpk_opt opt_bytes = {
 
 static const struct bpk_opt opt_items = {
 	.name = "items",
-	.type = OPT_RANGE,
-	.offset = ARG(items),
+	BPK_OPT_VALUE(OPT_RANGE, struct cat_args, items),
 	.metavar = "A:B",
 	.help = "the same, counted in items of the archive's typesize",
 };
 
 static const struct bpk_opt opt_slice = {
 	.name = "slice",
-	.type = OPT_SLICE,
-	.offset = ARG(slice),
+	BPK_OPT_VALUE(OPT_SLICE, struct cat_args, slice),
 	.metavar = "A:B,C,...",
 	.help = "only a part of an array: a range or an index for each dimension",
 	.more = "As in NumPy, in C order: \"0:10,:,3\", \"...,-1\". Missing dimensions are whole. "
@@ -45,8 +40,7 @@ static const struct bpk_opt opt_slice = {
 static const struct bpk_opt opt_force = {
 	.letter = 'f',
 	.name = "force",
-	.type = OPT_FLAG,
-	.offset = ARG(shared.force),
+	BPK_OPT_VALUE(OPT_FLAG, struct cat_args, shared.force),
 	.help = "write binary data to a terminal",
 	.group = GROUP_OUTPUT,
 };

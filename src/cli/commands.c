@@ -6,8 +6,7 @@
 static const struct bpk_opt opt_version = {
 	.letter = 'V',
 	.name = "version",
-	.type = OPT_FLAG,
-	.offset = offsetof(struct bpk_main_args, version),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_main_args, version),
 	.help = "print the version, the features built in and those of this machine",
 	.group = GROUP_RUN,
 };

@@ -31,12 +31,12 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_help,         NULL,
 };
 
-static const struct bpk_encoding_args defaults = BPK_ENCODING_DEFAULTS;
+static const struct bpk_args defaults = BPK_ARGS_DEFAULTS;
 
 /* One conversion on its way. */
 struct convert {
 	const char *command;
-	const struct bpk_encoding_args *args;
+	const struct bpk_args *args;
 	struct bpk_shared shared; /* the job's: names the target, and no format for the source */
 	const struct bpk_format *format; /* of the target */
 	struct bpk_input in;
@@ -95,9 +95,9 @@ static const char *find_obstacle(const struct convert *c)
 		c->in.format->extended_chunks &&
 		!(info->has_first_chunk && info->first_chunk.header_size == BPK_CHUNK_HEADER_SIZE);
 
-	if (asks_for_packing(c->args))
+	if (asks_for_packing(&c->args->encoding))
 		return "another packing is asked for";
-	if (asks_for_slack(c->args))
+	if (asks_for_slack(&c->args->encoding))
 		return "room inside the chunks is asked for";
 	if (has_columns(c) && info->members <= 1)
 		return "its chunks are those of columns";
@@ -164,7 +164,7 @@ static bool keeps_chunk_size(const struct bpk_info *info)
 /* Settings without an option are those of the source's header and first chunk. */
 static struct bpk_wishes settle_wishes(struct convert *c)
 {
-	struct bpk_wishes wishes = bpk_encoding_wishes(c->args, c->format);
+	struct bpk_wishes wishes = bpk_encoding_wishes(&c->args->encoding, c->format);
 	const struct bpk_info *info = c->in.info;
 	const struct bpk_chunk_header *first = &info->first_chunk;
 	bool told = info->has_first_chunk && !first->memcpyed &&
@@ -206,7 +206,7 @@ static int choose(struct convert *c, struct bpk_err *err)
 	const struct bpk_array *array = c->in.info->array;
 
 	if ((array != NULL &&
-	     bpk_encoding_check_dtype(c->args, c->format, &array->dtype, err) != 0) ||
+	     bpk_encoding_check_dtype(&c->args->encoding, c->format, &array->dtype, err) != 0) ||
 	    bpk_encoding_check_items(c->args,
 				     wishes.typesize == BPK_AUTO ? 0 : (unsigned)wishes.typesize,
 				     wishes.codec, err) != 0)
@@ -221,7 +221,7 @@ static int choose(struct convert *c, struct bpk_err *err)
 	if (c->shared.verbose)
 		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->choice.why));
 	bpk_encoding_tell_loss(c->args, &c->choice.recipe, bpk_input_name(c->in.path));
-	if (bpk_encoding_divide(c->args, c->format, array, c->in.info->chunk_shape,
+	if (bpk_encoding_divide(&c->args->encoding, c->format, array, c->in.info->chunk_shape,
 				c->in.info->block_shape, &c->choice, &c->division, &c->divided,
 				err) != 0)
 		return bpk_input_subject(&c->in, err);
@@ -271,8 +271,8 @@ static struct bpk_info describe_target(const struct convert *c, const struct bpk
 	info.variant = NULL;
 	info.stored_size = BPK_UNKNOWN;
 	info.raw_size = c->raw_size;
-	if (c->args->checksum != NULL)
-		info.checksum = c->args->checksum;
+	if (c->args->encoding.checksum != NULL)
+		info.checksum = c->args->encoding.checksum;
 	/* an empty archive may call its chunk size 0 */
 	if (info.chunk_size == 0 && !c->format->is_directory)
 		info.chunk_size = BPK_UNKNOWN;
@@ -285,7 +285,7 @@ static struct bpk_info describe_target(const struct convert *c, const struct bpk
 	info.chunk_size = plan->chunk_size;
 	info.last_chunk_size = BPK_UNKNOWN;
 	/* a frame records elements larger than its chunks can record */
-	if (info.typesize <= BPK_CHUNK_MAX_TYPESIZE || c->args->typesize != BPK_AUTO)
+	if (info.typesize <= BPK_CHUNK_MAX_TYPESIZE || c->args->encoding.typesize != BPK_AUTO)
 		info.typesize = c->choice.recipe.typesize;
 	info.has_first_chunk = false;
 	info.ncolumns = 0;
@@ -343,7 +343,7 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 		flow.recipe = &c->choice.recipe;
 		flow.candidates = c->choice.candidates;
 		flow.ncandidates = c->choice.ncandidates;
-		flow.slack = c->args->slack;
+		flow.slack = c->args->encoding.slack;
 		flow.reader_memory = bpk_view_memory(c->in.info);
 	} else {
 		flow.plan = plan_carrying(c);
@@ -353,7 +353,7 @@ static int convert_into_draft(struct convert *c, struct bpk_err *err)
 	c->job.may_end_early = c->raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN;
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.checksum == c->in.info->checksum;
-	options = bpk_encoding_options(c->args, flow.recipe);
+	options = bpk_encoding_options(&c->args->encoding, flow.recipe);
 	if (c->divided) {
 		options.chunk_shape = c->division.chunk_shape;
 		options.block_shape = c->division.block_shape;
@@ -411,8 +411,8 @@ static int open_source(struct convert *c, const char *path, struct bpk_err *err)
 	if (bpk_input_find(&c->in, path, &c->shared, err) != 0)
 		return -1;
 	c->shared.as_stored = c->in.format != NULL && c->in.format->extended_chunks &&
-			      c->format->extended_chunks && !asks_for_packing(c->args) &&
-			      !asks_for_slack(c->args);
+			      c->format->extended_chunks && !asks_for_packing(&c->args->encoding) &&
+			      !asks_for_slack(&c->args->encoding);
 	if (bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err) != 0)
 		return -1;
 	/* the stored order of several is not C's order */
@@ -445,15 +445,15 @@ static int check_usage(const struct convert *c, char **operands, size_t count, s
 		return bpk_fail(err, BPK_USAGE,
 				"format %s is a directory, which cannot go to standard output",
 				c->format->name);
-	if (bpk_encoding_check(c->args, c->format, err) != 0)
+	if (bpk_encoding_check(&c->args->encoding, c->format, err) != 0)
 		return -1;
 	return bpk_output_check(&c->shared, operands, 1, err);
 }
 
 /* Convert operands[0] to operands[1] in format (NULL: by the suffix of operands[1]), for
  * command. */
-static void run(const char *command, const struct bpk_encoding_args *args,
-		const struct bpk_format *format, char **operands, size_t count)
+static void run(const char *command, const struct bpk_args *args, const struct bpk_format *format,
+		char **operands, size_t count)
 {
 	struct convert c = {
 		.command = command, .args = args, .shared = args->shared, .format = format
@@ -482,9 +482,9 @@ static void run(const char *command, const struct bpk_encoding_args *args,
 
 static void run_convert(void *args, char **operands, size_t count)
 {
-	const struct bpk_encoding_args *encoding = args;
+	const struct bpk_args *common = args;
 
-	run("convert", encoding, encoding->shared.format, operands, count);
+	run("convert", common, common->shared.format, operands, count);
 }
 
 static void run_convert_to_chunked(void *args, char **operands, size_t count)
@@ -502,7 +502,7 @@ const struct bpk_command bpk_command_convert_to_chunked = {
 		"it; -v prints the reason if they are not. SRC is kept.",
 	.operands = OPERANDS_TREES,
 	.options = rows + 1,
-	.args_size = sizeof(struct bpk_encoding_args),
+	.args_size = sizeof(struct bpk_args),
 	.defaults = &defaults,
 	.run = run_convert_to_chunked,
 };
@@ -518,7 +518,7 @@ const struct bpk_command bpk_command_convert = {
 		"SRC is kept.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
-	.args_size = sizeof(struct bpk_encoding_args),
+	.args_size = sizeof(struct bpk_args),
 	.defaults = &defaults,
 	.run = run_convert,
 };

@@ -5,28 +5,23 @@
 #include "cli/report.h"
 #include "cli/signal.h"
 
-#define ARG(member) offsetof(struct bpk_edit_args, member)
-
 const struct bpk_opt bpk_opt_wait = {
 	.name = "wait",
-	.type = OPT_FLAG,
-	.offset = ARG(wait),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_args, change.wait),
 	.help = "wait until nobody else is changing the archive",
 	.more = "By default that is an error. Readers are never in the way.",
 };
 
 const struct bpk_opt bpk_opt_no_lock = {
 	.name = "no-lock",
-	.type = OPT_FLAG,
-	.offset = ARG(no_lock),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_args, change.no_lock),
 	.help = "go on where the file system has no locks",
 	.more = "Nothing keeps two writers apart then, and a reader may meet a change half done.",
 };
 
 const struct bpk_opt bpk_opt_copy = {
 	.name = "copy",
-	.type = OPT_FLAG,
-	.offset = ARG(copy),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_args, change.copy),
 	.help = "change a copy, and put that in the archive's place",
 	.more = "Readers that know nothing of journals see the old content or the new one at any "
 		"instant. It needs as much space as the archive, unless the file system shares "
@@ -35,8 +30,7 @@ const struct bpk_opt bpk_opt_copy = {
 
 const struct bpk_opt bpk_opt_journal_limit = {
 	.name = "journal-limit",
-	.type = OPT_SIZE,
-	.offset = ARG(journal_limit),
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_args, change.journal_limit),
 	.metavar = "SIZE",
 	.help = "write over at most SIZE bytes in place",
 	.more = "What is written over is saved in a journal first. Beyond the limit, 256 MiB by "
@@ -57,9 +51,9 @@ static int chosen(void *arg, const struct bpk_recipe *recipe, struct bpk_err *er
 	if (args->lossy && array != NULL &&
 	    bpk_encoding_check_dtype(args, archive->format, &array->dtype, err) != 0)
 		return -1;
-	if (bpk_encoding_check_items(args, recipe->typesize, recipe->codec, err) != 0)
+	if (bpk_encoding_check_items(edited->args, recipe->typesize, recipe->codec, err) != 0)
 		return -1;
-	bpk_encoding_tell_loss(args, recipe, archive->path);
+	bpk_encoding_tell_loss(edited->args, recipe, archive->path);
 	return 0;
 }
 
@@ -67,14 +61,14 @@ static void remark(void *arg, const char *line)
 {
 	const struct bpk_edited *edited = arg;
 
-	if (edited->args->encoding.shared.verbose > 1)
+	if (edited->args->shared.verbose > 1)
 		bpk_note(edited->archive.path, "%s", line);
 }
 
 static void begin(void *arg, const char *name, uint64_t total)
 {
 	struct bpk_edited *edited = arg;
-	const struct bpk_shared *shared = &edited->args->encoding.shared;
+	const struct bpk_shared *shared = &edited->args->shared;
 
 	bpk_progress_start(&edited->progress, shared->progress, shared->quiet, name, total);
 }
@@ -94,26 +88,26 @@ static void end(void *arg)
 
 /* ---- opening ---- */
 
-struct bpk_edit_options bpk_edited_options(const struct bpk_edit_args *args)
+struct bpk_edit_options bpk_edited_options(const struct bpk_args *args)
 {
 	return (struct bpk_edit_options){
-		.wait = args->wait,
-		.no_lock = args->no_lock,
-		.sync = !args->encoding.shared.no_sync,
-		.copy = args->copy,
+		.wait = args->change.wait,
+		.no_lock = args->change.no_lock,
+		.sync = !args->shared.no_sync,
+		.copy = args->change.copy,
 	};
 }
 
 static struct bpk_archive_options options_of(struct bpk_edited *edited)
 {
-	const struct bpk_edit_args *args = edited->args;
-	const struct bpk_shared *shared = &args->encoding.shared;
+	const struct bpk_args *args = edited->args;
+	const struct bpk_shared *shared = &args->shared;
 
 	return (struct bpk_archive_options){
 		.format = shared->format,
 		.editor = {
 			.edit = bpk_edited_options(args),
-			.journal_limit = args->journal_limit,
+			.journal_limit = args->change.journal_limit,
 			.append_space = args->encoding.append_space,
 		},
 		.threads = bpk_job_threads(shared),
@@ -147,7 +141,7 @@ static int check_options(const struct bpk_edited *edited, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_edited_open(struct bpk_edited *edited, const struct bpk_edit_args *args, const char *path,
+int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
 		    struct bpk_err *err)
 {
 	struct bpk_archive_options options;
@@ -172,7 +166,7 @@ void bpk_edited_tell_shape(const struct bpk_edited *edited)
 	const struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
-	if (!archive->was_array || info->array != NULL || edited->args->encoding.shared.quiet)
+	if (!archive->was_array || info->array != NULL || edited->args->shared.quiet)
 		return;
 	bpk_note(archive->path,
 		 "metadata still have the array's old shape, since %llu bytes are no whole number "
@@ -184,7 +178,7 @@ const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room)
 {
 	if (!edited->archive.rewritten)
 		return "in place";
-	return edited->args->copy ? "rewritten, as --copy asks" : no_room;
+	return edited->args->change.copy ? "rewritten, as --copy asks" : no_room;
 }
 
 int bpk_edited_resolve(const struct bpk_edited *edited, const struct bpk_opt_offset *offset,

@@ -10,35 +10,21 @@
 #include "cli/encoding.h"
 #include "cli/progress.h"
 
-/* The arguments that these commands share; every command's own struct begins with it. */
-struct bpk_edit_args {
-	struct bpk_encoding_args encoding;
-	bool wait, no_lock, copy;
-	uint64_t journal_limit;
-};
-
-enum { BPK_JOURNAL_LIMIT = 256 << 20 };
-
-#define BPK_EDIT_DEFAULTS                                                                          \
-	{                                                                                          \
-		.encoding = BPK_ENCODING_DEFAULTS, .journal_limit = BPK_JOURNAL_LIMIT              \
-	}
-
 extern const struct bpk_opt bpk_opt_wait, bpk_opt_no_lock, bpk_opt_copy, bpk_opt_journal_limit;
 
 /* The arguments as io takes them. */
-struct bpk_edit_options bpk_edited_options(const struct bpk_edit_args *args);
+struct bpk_edit_options bpk_edited_options(const struct bpk_args *args);
 
 /* Caller storage, valid when zeroed and not moved while open; for bpk_edited_close. */
 struct bpk_edited {
-	const struct bpk_edit_args *args; /* borrowed */
+	const struct bpk_args *args; /* borrowed */
 	struct bpk_archive archive;
 	struct bpk_progress progress;
 };
 
 /* Begin to wait for signals and open path for changing, as bpk_archive_open. Also fails with
  * BPK_USAGE if the format or the archive's array cannot obey the options. */
-int bpk_edited_open(struct bpk_edited *edited, const struct bpk_edit_args *args, const char *path,
+int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, const char *path,
 		    struct bpk_err *err);
 
 /* Undo uncommitted changes; harmless on a zeroed one. */

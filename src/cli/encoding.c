@@ -10,19 +10,15 @@ enum {
 	LARGEST_ROW = 4 << 20, /* in a file, whose chunks may end anywhere */
 };
 
-#define ARG(member) offsetof(struct bpk_encoding_args, member)
-
 const struct bpk_opt bpk_opt_digits = {
 	.letter = '0',
-	.type = OPT_DIGITS,
-	.offset = ARG(level),
+	BPK_OPT_VALUE(OPT_DIGITS, struct bpk_args, encoding.level),
 	.help = "level, from fast to small; -0 stores without packing",
 };
 
 const struct bpk_opt bpk_opt_level = {
 	.name = "level",
-	.type = OPT_LEVEL,
-	.offset = ARG(level),
+	BPK_OPT_VALUE(OPT_LEVEL, struct bpk_args, encoding.level),
 	.metavar = "N",
 	.help = "the same as a number from 0 to 9",
 	.environment = "BPK_LEVEL",
@@ -30,16 +26,14 @@ const struct bpk_opt bpk_opt_level = {
 
 const struct bpk_opt bpk_opt_level_anew = {
 	.name = "level",
-	.type = OPT_LEVEL,
-	.offset = ARG(level),
+	BPK_OPT_VALUE(OPT_LEVEL, struct bpk_args, encoding.level),
 	.metavar = "N",
 	.help = "the same as a number from 0 to 9",
 };
 
 const struct bpk_opt bpk_opt_codec = {
 	.name = "codec",
-	.type = OPT_CODEC,
-	.offset = ARG(codec),
+	BPK_OPT_VALUE(OPT_CODEC, struct bpk_args, encoding.codec),
 	.metavar = "NAME",
 	.help = "pack with codec NAME",
 	.more = "By default zstd.",
@@ -48,8 +42,7 @@ const struct bpk_opt bpk_opt_codec = {
 
 const struct bpk_opt bpk_opt_codec_anew = {
 	.name = "codec",
-	.type = OPT_CODEC,
-	.offset = ARG(codec),
+	BPK_OPT_VALUE(OPT_CODEC, struct bpk_args, encoding.codec),
 	.metavar = "NAME",
 	.help = "pack with codec NAME",
 	.more = "By default that of the archive.",
@@ -57,8 +50,7 @@ const struct bpk_opt bpk_opt_codec_anew = {
 
 const struct bpk_opt bpk_opt_filter = {
 	.name = "filter",
-	.type = OPT_FILTER,
-	.offset = ARG(filter),
+	BPK_OPT_VALUE(OPT_FILTER, struct bpk_args, encoding.filter),
 	.metavar = "LIST",
 	.help = "filter items before packing, by LIST in its order",
 	.more = "LIST is none, or up to six of shuffle, bitshuffle, delta, bytedelta, trunc:N and "
@@ -69,8 +61,7 @@ const struct bpk_opt bpk_opt_filter = {
 
 const struct bpk_opt bpk_opt_lossy = {
 	.name = "lossy",
-	.type = OPT_FLAG,
-	.offset = ARG(lossy),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_args, encoding.lossy),
 	.help = "allow filters that lose precision",
 	.more = "trunc and int_trunc need it. The unpacked data then differs from the source; the "
 		"loss is reported on standard error.",
@@ -78,8 +69,7 @@ const struct bpk_opt bpk_opt_lossy = {
 
 const struct bpk_opt bpk_opt_dictionary = {
 	.name = "dictionary",
-	.type = OPT_FLAG,
-	.offset = ARG(dictionary),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_args, encoding.dictionary),
 	.help = "give each chunk a dictionary for its blocks",
 	.more = "For zstd and lz4 in Blosc2's formats. It pays in chunks of many small blocks "
 		"that are alike. c-blosc2 reads parts of such chunks wrongly (bpk-formats(5)).",
@@ -88,8 +78,7 @@ const struct bpk_opt bpk_opt_dictionary = {
 const struct bpk_opt bpk_opt_typesize = {
 	.letter = 't',
 	.name = "typesize",
-	.type = OPT_TYPESIZE,
-	.offset = ARG(typesize),
+	BPK_OPT_VALUE(OPT_TYPESIZE, struct bpk_args, encoding.typesize),
 	.metavar = "N",
 	.help = "items are N bytes (1 to 255, or auto)",
 	.more = "With auto, the default, the existing archive decides, or a trial on samples.",
@@ -98,8 +87,7 @@ const struct bpk_opt bpk_opt_typesize = {
 const struct bpk_opt bpk_opt_chunk_size = {
 	.letter = 'z',
 	.name = "chunk-size",
-	.type = OPT_SIZE,
-	.offset = ARG(chunk_size),
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_args, encoding.chunk_size),
 	.metavar = "SIZE",
 	.help = "pack SIZE bytes of raw data at a time",
 	.more = "Rounded down to whole items. A byte range is read in whole blocks of the chunks "
@@ -111,8 +99,7 @@ const struct bpk_opt bpk_opt_chunk_size = {
 
 const struct bpk_opt bpk_opt_block_size = {
 	.name = "block-size",
-	.type = OPT_SIZE,
-	.offset = ARG(block_size),
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_args, encoding.block_size),
 	.metavar = "SIZE",
 	.help = "divide chunks into blocks of SIZE bytes",
 	.more = "A block is the smallest part of a chunk that can be unpacked.",
@@ -122,8 +109,7 @@ const struct bpk_opt bpk_opt_block_size = {
 
 const struct bpk_opt bpk_opt_checksum = {
 	.name = "checksum",
-	.type = OPT_CHECKSUM,
-	.offset = ARG(checksum),
+	BPK_OPT_VALUE(OPT_CHECKSUM, struct bpk_args, encoding.checksum),
 	.metavar = "NAME",
 	.help = "protect every chunk with checksum NAME",
 	.more = "By default crc32, or that of the existing archive. The checksum covers the "
@@ -132,8 +118,7 @@ const struct bpk_opt bpk_opt_checksum = {
 
 const struct bpk_opt bpk_opt_slack = {
 	.name = "slack",
-	.type = OPT_SLACK,
-	.offset = ARG(slack),
+	BPK_OPT_VALUE(OPT_SLACK, struct bpk_args, encoding.slack),
 	.metavar = "N|P%",
 	.help = "leave room in each chunk: N bytes, or P percent of it",
 	.more = "bpk-write(1) can then change data in place even if the new data packs less well. "
@@ -145,8 +130,7 @@ const struct bpk_opt bpk_opt_slack = {
 
 const struct bpk_opt bpk_opt_no_offsets = {
 	.name = "no-offsets",
-	.type = OPT_FLAG,
-	.offset = ARG(no_offsets),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_args, encoding.no_offsets),
 	.help = "write no table of chunk offsets",
 	.more = "Byte ranges are then found by reading all chunk headers, and python bloscpack "
 		"cannot append.",
@@ -154,8 +138,7 @@ const struct bpk_opt bpk_opt_no_offsets = {
 
 const struct bpk_opt bpk_opt_append_space = {
 	.name = "append-space",
-	.type = OPT_U64,
-	.offset = ARG(append_space),
+	BPK_OPT_VALUE(OPT_U64, struct bpk_args, encoding.append_space),
 	.metavar = "N",
 	.help = "leave room in the table of offsets for N more chunks",
 	.more = "By default ten times the number of chunks, within bounds for small archives.",
@@ -164,8 +147,7 @@ const struct bpk_opt bpk_opt_append_space = {
 
 const struct bpk_opt bpk_opt_layout = {
 	.name = "layout",
-	.type = OPT_LAYOUT,
-	.offset = ARG(layout),
+	BPK_OPT_VALUE(OPT_LAYOUT, struct bpk_args, encoding.layout),
 	.metavar = "NAME",
 	.help = "arrange the files of a directory in layout NAME",
 	.more = "bpk-formats(5) describes the layouts.",
@@ -173,8 +155,7 @@ const struct bpk_opt bpk_opt_layout = {
 
 const struct bpk_opt bpk_opt_superchunk_size = {
 	.name = "superchunk-size",
-	.type = OPT_SIZE,
-	.offset = ARG(superchunk_size),
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_args, encoding.superchunk_size),
 	.metavar = "SIZE",
 	.help = "put SIZE bytes of raw data into each file of a directory",
 	.more = "Rounded down to whole chunks. By default about 16 MiB.",
@@ -184,8 +165,7 @@ const struct bpk_opt bpk_opt_superchunk_size = {
 
 const struct bpk_opt bpk_opt_chunk_shape = {
 	.name = "chunk-shape",
-	.type = OPT_SHAPE,
-	.offset = ARG(chunk_shape),
+	BPK_OPT_VALUE(OPT_SHAPE, struct bpk_args, encoding.chunk_shape),
 	.metavar = "A,B,...",
 	.help = "keep an array in chunks of A by B by ... items",
 	.more = "For arrays in Blosc2's formats. By default the longest dimension is halved until "
@@ -196,8 +176,7 @@ const struct bpk_opt bpk_opt_chunk_shape = {
 
 const struct bpk_opt bpk_opt_block_shape = {
 	.name = "block-shape",
-	.type = OPT_SHAPE,
-	.offset = ARG(block_shape),
+	BPK_OPT_VALUE(OPT_SHAPE, struct bpk_args, encoding.block_shape),
 	.metavar = "A,B,...",
 	.help = "divide the chunks of an array into blocks of A by B by ... items",
 	.more = "A slice is read by unpacking the blocks that it touches. By default the longest "
@@ -303,36 +282,37 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
 }
 
 /* Check that the user allowed a loss by the filters. */
-static int check_loss(const struct bpk_encoding_args *args, unsigned typesize, struct bpk_err *err)
+static int check_loss(const struct bpk_args *args, unsigned typesize, struct bpk_err *err)
 {
 	char loss[BPK_PIPELINE_LOSS_TEXT];
 
-	bpk_pipeline_loss(&args->filter.pipeline, typesize, loss);
-	if (!args->lossy)
+	bpk_pipeline_loss(&args->encoding.filter.pipeline, typesize, loss);
+	if (!args->encoding.lossy)
 		return bpk_fail(err, BPK_USAGE, "%s; --lossy allows it", loss);
 	if (args->shared.remove)
 		return bpk_fail(err, BPK_USAGE, "%s, so --rm would lose data", loss);
 	return 0;
 }
 
-int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned typesize,
+int bpk_encoding_check_items(const struct bpk_args *args, unsigned typesize,
 			     const struct bpk_codec *codec, struct bpk_err *err)
 {
-	const struct bpk_pipeline *pipeline = &args->filter.pipeline;
-	bool lossy = args->filter.given && bpk_pipeline_is_lossy(pipeline);
+	const struct bpk_pipeline *pipeline = &args->encoding.filter.pipeline;
+	bool lossy = args->encoding.filter.given && bpk_pipeline_is_lossy(pipeline);
 
-	if (args->dictionary && codec != NULL && !bpk_codec_has_dictionaries(codec))
+	if (args->encoding.dictionary && codec != NULL && !bpk_codec_has_dictionaries(codec))
 		return bpk_fail(err, BPK_USAGE, "--dictionary is for zstd and lz4, not for %s",
 				bpk_codec_name(codec));
 	if (lossy && typesize == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"a lossy filter needs the size of items, use --typesize");
-	if (typesize > 0 && args->filter.given && bpk_pipeline_check(pipeline, typesize, err) != 0)
+	if (typesize > 0 && args->encoding.filter.given &&
+	    bpk_pipeline_check(pipeline, typesize, err) != 0)
 		return -1;
 	return lossy ? check_loss(args, typesize, err) : 0;
 }
 
-void bpk_encoding_tell_loss(const struct bpk_encoding_args *args, const struct bpk_recipe *recipe,
+void bpk_encoding_tell_loss(const struct bpk_args *args, const struct bpk_recipe *recipe,
 			    const char *subject)
 {
 	char loss[BPK_PIPELINE_LOSS_TEXT];

@@ -1,34 +1,11 @@
 /*
- * The options for the packing and layout of chunks, which pack, append and convert share. A command
- * that has any of the rows has arguments that begin with struct bpk_encoding_args.
+ * The options for the packing and layout of chunks, which pack, append and convert share.
  */
 #ifndef BPK_CLI_ENCODING_H
 #define BPK_CLI_ENCODING_H
 
-#include "cli/command.h"
+#include "cli/args.h"
 #include "flow/flow.h"
-
-struct bpk_encoding_args {
-	struct bpk_shared shared;
-	const struct bpk_codec *codec; /* NULL: not given, as everywhere below */
-	int level, typesize;           /* BPK_AUTO */
-	struct bpk_opt_filter filter;
-	bool lossy, dictionary;
-	uint64_t chunk_size, block_size;     /* 0 */
-	const struct bpk_checksum *checksum; /* NULL */
-	struct bpk_slack slack;              /* 0 */
-	bool no_offsets;
-	uint64_t append_space;    /* BPK_UNKNOWN */
-	const char *layout;       /* NULL */
-	uint64_t superchunk_size; /* 0 */
-	struct bpk_opt_shape chunk_shape, block_shape;
-};
-
-/* All options not given: for the defaults of a command. */
-#define BPK_ENCODING_DEFAULTS                                                                      \
-	{                                                                                          \
-		.level = BPK_AUTO, .typesize = BPK_AUTO, .append_space = BPK_UNKNOWN               \
-	}
 
 extern const struct bpk_opt bpk_opt_digits, bpk_opt_level, bpk_opt_codec, bpk_opt_filter,
 	bpk_opt_lossy, bpk_opt_dictionary, bpk_opt_typesize, bpk_opt_chunk_size, bpk_opt_block_size,
@@ -49,11 +26,11 @@ int bpk_encoding_check(const struct bpk_encoding_args *args, const struct bpk_fo
  * Check that items of typesize bytes (0: a trial decides) can be packed with the given filters by
  * codec (NULL: the default), and that the user allowed a loss. Fails with BPK_USAGE.
  */
-int bpk_encoding_check_items(const struct bpk_encoding_args *args, unsigned typesize,
+int bpk_encoding_check_items(const struct bpk_args *args, unsigned typesize,
 			     const struct bpk_codec *codec, struct bpk_err *err);
 
 /* Report the loss by recipe, if any, unless --quiet is given. */
-void bpk_encoding_tell_loss(const struct bpk_encoding_args *args, const struct bpk_recipe *recipe,
+void bpk_encoding_tell_loss(const struct bpk_args *args, const struct bpk_recipe *recipe,
 			    const char *subject);
 
 /* The same for elements of a type. Fails with BPK_USAGE: room inside the chunks of columns, or a

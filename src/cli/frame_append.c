@@ -13,7 +13,7 @@
 /* One frame on its way into a file. */
 struct appending {
 	const char *path;
-	const struct bpk_frame_args *args;
+	const struct bpk_frame_args *frame;
 	struct bpk_gsd_head head; /* of a new file; NULL: not given */
 	bool has_version, has_step;
 	uint64_t step;
@@ -32,12 +32,12 @@ static bool is_missing(const char *path)
 	return strcmp(path, "-") != 0 && lstat(path, &seen) != 0 && errno == ENOENT;
 }
 
-int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args, bool *wants,
+int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *frame, bool *wants,
 			   struct bpk_err *err)
 {
 	if (!is_missing(path))
 		return bpk_path_is_gsd(path, wants, err);
-	*wants = (strlen(path) > 4 && bpk_ends_with(path, ".gsd")) || args->schema != NULL;
+	*wants = (strlen(path) > 4 && bpk_ends_with(path, ".gsd")) || frame->schema != NULL;
 	return 0;
 }
 
@@ -62,15 +62,15 @@ static int parse_version(const char *text, uint32_t *version, struct bpk_err *er
 
 static int read_args(struct appending *a, struct bpk_err *err)
 {
-	const struct bpk_frame_args *args = a->args;
+	const struct bpk_frame_args *frame = a->frame;
 
-	a->head.application = args->application;
-	a->head.schema = args->schema;
-	a->has_version = args->schema_version != NULL;
-	if (a->has_version && parse_version(args->schema_version, &a->head.schema_version, err))
+	a->head.application = frame->application;
+	a->head.schema = frame->schema;
+	a->has_version = frame->schema_version != NULL;
+	if (a->has_version && parse_version(frame->schema_version, &a->head.schema_version, err))
 		return -1;
-	a->has_step = args->step != NULL;
-	if (a->has_step && bpk_parse_u64(args->step, 0, UINT64_MAX, &a->step, err) != 0)
+	a->has_step = frame->step != NULL;
+	if (a->has_step && bpk_parse_u64(frame->step, 0, UINT64_MAX, &a->step, err) != 0)
 		return bpk_err_subject(err, "--step");
 	if (a->count == 0 && !a->has_step)
 		return bpk_fail(err, BPK_USAGE, "needs --step N or an array NAME=FILE.npy");
@@ -134,7 +134,7 @@ static int open_arrays(struct appending *a, char *const *operands, struct bpk_er
 
 /* ---- The file ---- */
 
-static int create(struct appending *a, const struct bpk_edit_args *edit, struct bpk_err *err)
+static int create(struct appending *a, const struct bpk_args *args, struct bpk_err *err)
 {
 	struct bpk_gsd_head head = a->head;
 
@@ -145,8 +145,7 @@ static int create(struct appending *a, const struct bpk_edit_args *edit, struct 
 		head.application = "bpk " PACKAGE_VERSION;
 	if (!a->has_version)
 		head.schema_version = bpk_gsd_schema_version(head.schema);
-	return bpk_trajectory_create(&a->trajectory, !edit->encoding.shared.no_sync, a->path, &head,
-				     err);
+	return bpk_trajectory_create(&a->trajectory, !args->shared.no_sync, a->path, &head, err);
 }
 
 /* An existing file keeps its schema and version. */
@@ -167,13 +166,13 @@ static int check_head(const struct appending *a, struct bpk_err *err)
 	return 0;
 }
 
-static int open_file(struct appending *a, const struct bpk_edit_args *edit, struct bpk_err *err)
+static int open_file(struct appending *a, const struct bpk_args *args, struct bpk_err *err)
 {
-	const struct bpk_edit_options options = bpk_edited_options(edit);
+	const struct bpk_edit_options options = bpk_edited_options(args);
 
 	bpk_signals_start();
 	if (is_missing(a->path))
-		return create(a, edit, err);
+		return create(a, args, err);
 	if (bpk_trajectory_open(&a->trajectory, &options, a->path, false, err) != 0)
 		return -1;
 	return check_head(a, err);
@@ -251,24 +250,24 @@ static void tell(const struct appending *a, const struct bpk_shared *shared)
 }
 
 /* All that can be wrong with the arrays is found before the file is touched. */
-static int append_frame(struct appending *a, const struct bpk_edit_args *edit,
-			char *const *operands, struct bpk_err *err)
+static int append_frame(struct appending *a, const struct bpk_args *args, char *const *operands,
+			struct bpk_err *err)
 {
 	if (read_args(a, err) != 0 || open_arrays(a, operands, err) != 0)
 		return -1;
-	if (open_file(a, edit, err) != 0 || put_frame(a, err) != 0)
+	if (open_file(a, args, err) != 0 || put_frame(a, err) != 0)
 		return -1;
-	tell(a, &edit->encoding.shared);
+	tell(a, &args->shared);
 	return 0;
 }
 
-void bpk_append_frame(const char *path, const struct bpk_edit_args *edit,
-		      const struct bpk_frame_args *args, char *const *operands, size_t count)
+void bpk_append_frame(const char *path, const struct bpk_args *args,
+		      const struct bpk_frame_args *frame, char *const *operands, size_t count)
 {
-	struct appending a = { .path = path, .args = args, .count = count };
+	struct appending a = { .path = path, .frame = frame, .count = count };
 	struct bpk_err err = { 0 };
 
-	if (append_frame(&a, edit, operands, &err) != 0)
+	if (append_frame(&a, args, operands, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "append" : NULL, &err);
 	bpk_trajectory_close(&a.trajectory);
 	for (size_t i = 0; a.arrays != NULL && i < count; i++)

@@ -37,10 +37,10 @@ static void tell_cut(const struct bpk_trajectory *t, const struct bpk_shared *sh
 	bpk_record_end();
 }
 
-void bpk_truncate_frames(const char *path, const struct bpk_edit_args *edit,
+void bpk_truncate_frames(const char *path, const struct bpk_args *args,
 			 const struct bpk_opt_offset *frames)
 {
-	const struct bpk_edit_options options = bpk_edited_options(edit);
+	const struct bpk_edit_options options = bpk_edited_options(args);
 	struct bpk_trajectory t = { 0 };
 	struct bpk_err err = { 0 };
 	uint64_t before = 0, kept = 0;
@@ -57,6 +57,6 @@ void bpk_truncate_frames(const char *path, const struct bpk_edit_args *edit,
 	if (rc != 0)
 		bpk_report(NULL, &err);
 	else
-		tell_cut(&t, &edit->encoding.shared, before);
+		tell_cut(&t, &args->shared, before);
 	bpk_trajectory_close(&t);
 }

@@ -16,17 +16,17 @@ struct bpk_frame_args {
 
 /* Is a frame to be appended to path, and not bytes to an archive? By its content, or, where nothing
  * is there, by its name or because a schema is given. */
-int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *args, bool *wants,
+int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *frame, bool *wants,
 			   struct bpk_err *err);
 
 /* Add a frame of the arrays that operands name; reports by itself. */
-void bpk_append_frame(const char *path, const struct bpk_edit_args *edit,
-		      const struct bpk_frame_args *args, char *const *operands, size_t count);
+void bpk_append_frame(const char *path, const struct bpk_args *args,
+		      const struct bpk_frame_args *frame, char *const *operands, size_t count);
 
 /* ---- truncate ---- */
 
 /* Keep so many frames; reports by itself. */
-void bpk_truncate_frames(const char *path, const struct bpk_edit_args *edit,
+void bpk_truncate_frames(const char *path, const struct bpk_args *args,
 			 const struct bpk_opt_offset *frames);
 
 #endif

@@ -10,15 +10,14 @@
 #include "cli/report.h"
 
 struct meta_args {
-	struct bpk_edit_args edit;
+	struct bpk_args common;
 	bool raw;
 };
 
 static const struct bpk_opt opt_raw = {
 	.letter = 'r',
 	.name = "raw-string",
-	.type = OPT_FLAG,
-	.offset = offsetof(struct meta_args, raw),
+	BPK_OPT_VALUE(OPT_FLAG, struct meta_args, raw),
 	.help = "get: print a string without its quotes and escapes",
 };
 
@@ -28,7 +27,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_verbose, &bpk_opt_json,          &bpk_opt_help,    NULL,
 };
 
-static const struct meta_args defaults = { .edit = BPK_EDIT_DEFAULTS };
+static const struct meta_args defaults = { .common = BPK_ARGS_DEFAULTS };
 
 /* ---- get ---- */
 
@@ -108,7 +107,7 @@ static int print_metadata(const struct meta_args *args, struct bpk_input *in, co
 static int get(const struct meta_args *args, char **operands, size_t count, struct bpk_err *err)
 {
 	struct bpk_input in = { 0 };
-	int rc = bpk_input_open(&in, operands[0], &args->edit.encoding.shared, err);
+	int rc = bpk_input_open(&in, operands[0], &args->common.shared, err);
 
 	if (rc == 0)
 		rc = print_metadata(args, &in, count > 1 ? operands[1] : NULL, err);
@@ -158,7 +157,7 @@ static int remove_members(const struct bpk_archive *archive, struct bpk_buf *tex
 
 static void tell_result(const struct bpk_edited *edited, const struct bpk_buf *text)
 {
-	const struct bpk_shared *shared = &edited->args->encoding.shared;
+	const struct bpk_shared *shared = &edited->args->shared;
 	const struct bpk_archive *archive = &edited->archive;
 
 	if (shared->verbose)
@@ -213,7 +212,7 @@ static int change_archive(const struct meta_args *args, change_fn *change, char 
 {
 	struct bpk_edited edited = { 0 };
 	struct bpk_buf text = { 0 };
-	int rc = bpk_edited_open(&edited, &args->edit, operands[0], err);
+	int rc = bpk_edited_open(&edited, &args->common, operands[0], err);
 
 	if (rc == 0)
 		rc = change_opened(&edited, change, operands + 1, count - 1, &text, err);
@@ -264,7 +263,7 @@ static int check_usage(const struct word *word, const struct meta_args *args, si
 		return bpk_fail(err, BPK_USAGE, "%s takes %s", word->name, word->operands);
 	if (args->raw && word->change != NULL)
 		return bpk_fail(err, BPK_USAGE, "--raw-string is for get alone");
-	if (args->edit.encoding.shared.json && word->change == NULL)
+	if (args->common.shared.json && word->change == NULL)
 		return bpk_fail(err, BPK_USAGE, "--json is not for get, which prints JSON anyway");
 	return 0;
 }

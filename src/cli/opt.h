@@ -5,34 +5,36 @@
 #ifndef BPK_CLI_OPT_H
 #define BPK_CLI_OPT_H
 
+#include <stddef.h>
+
 #include "format/format.h"
 
-/* The kind of an option's argument, and the C type at its offset. */
+/* The kind of an option's argument. bpk_value_KIND below is the C type of its value. */
 enum bpk_opt_type {
-	OPT_FLAG,         /* bool, set */
-	OPT_UNFLAG,       /* bool, cleared: the opposite of a flag */
-	OPT_COUNT,        /* unsigned, one more each time */
-	OPT_U64,          /* uint64_t from min to max */
-	OPT_SIZE,         /* uint64_t in bytes from min to max; K M G T, and "max" */
-	OPT_LEVEL,        /* int, 0..9 */
-	OPT_DIGITS,       /* int, -0 to -9: one row for ten letters */
-	OPT_TYPESIZE,     /* int, 1..255, or "auto": BPK_AUTO */
-	OPT_CODEC,        /* const struct bpk_codec * */
-	OPT_FILTER,       /* struct bpk_opt_filter, or "auto": not given */
-	OPT_CHECKSUM,     /* const struct bpk_checksum * */
-	OPT_FORMAT_READ,  /* const struct bpk_format *, one that can be read */
-	OPT_FORMAT_WRITE, /* const struct bpk_format *, one that can be written */
-	OPT_WHEN,         /* enum bpk_when */
-	OPT_LAYOUT,       /* const char *, one of some format's layouts */
-	OPT_SLACK,        /* struct bpk_slack: a size up to max, or P% */
-	OPT_RANGE,        /* struct bpk_opt_range */
-	OPT_OFFSET,       /* struct bpk_opt_offset */
-	OPT_SHAPE,        /* struct bpk_opt_shape */
-	OPT_SLICE,        /* struct bpk_opt_slice */
-	OPT_TEXT,         /* const char *, any text */
-	OPT_FILE,         /* const char *, a path */
-	OPT_DIRECTORY,    /* const char *, a path */
-	OPT_LIST,         /* struct bpk_opt_list, one more text each time */
+	OPT_FLAG,         /* set */
+	OPT_UNFLAG,       /* cleared: the opposite of a flag */
+	OPT_COUNT,        /* one more each time */
+	OPT_U64,          /* from min to max */
+	OPT_SIZE,         /* in bytes from min to max; K M G T, and "max" */
+	OPT_LEVEL,        /* 0..9 */
+	OPT_DIGITS,       /* -0 to -9: one row for ten letters */
+	OPT_TYPESIZE,     /* 1..255, or "auto": BPK_AUTO */
+	OPT_CODEC,        /* a name */
+	OPT_FILTER,       /* a list, or "auto": not given */
+	OPT_CHECKSUM,     /* a name */
+	OPT_FORMAT_READ,  /* one that can be read */
+	OPT_FORMAT_WRITE, /* one that can be written */
+	OPT_WHEN,         /* auto, always, never */
+	OPT_LAYOUT,       /* one of some format's layouts */
+	OPT_SLACK,        /* a size up to max, or P% */
+	OPT_RANGE,        /* A:B */
+	OPT_OFFSET,       /* a number, from the start or the end */
+	OPT_SHAPE,        /* A,B,... */
+	OPT_SLICE,        /* ranges and indices, one for each dimension */
+	OPT_TEXT,         /* any text */
+	OPT_FILE,         /* a path */
+	OPT_DIRECTORY,    /* a path */
+	OPT_LIST,         /* one more text each time */
 };
 
 /* The title under which an option stands, in this order. */
@@ -94,6 +96,43 @@ struct bpk_opt_list {
 	const char **items;
 	size_t count;
 };
+
+typedef bool bpk_value_OPT_FLAG;
+typedef bool bpk_value_OPT_UNFLAG;
+typedef unsigned bpk_value_OPT_COUNT;
+typedef uint64_t bpk_value_OPT_U64;
+typedef uint64_t bpk_value_OPT_SIZE;
+typedef int bpk_value_OPT_LEVEL;
+typedef int bpk_value_OPT_DIGITS;
+typedef int bpk_value_OPT_TYPESIZE;
+typedef const struct bpk_codec *bpk_value_OPT_CODEC;
+typedef struct bpk_opt_filter bpk_value_OPT_FILTER;
+typedef const struct bpk_checksum *bpk_value_OPT_CHECKSUM;
+typedef const struct bpk_format *bpk_value_OPT_FORMAT_READ;
+typedef const struct bpk_format *bpk_value_OPT_FORMAT_WRITE;
+typedef enum bpk_when bpk_value_OPT_WHEN;
+typedef const char *bpk_value_OPT_LAYOUT;
+typedef const char *bpk_value_OPT_TEXT;
+typedef const char *bpk_value_OPT_FILE;
+typedef const char *bpk_value_OPT_DIRECTORY;
+typedef struct bpk_slack bpk_value_OPT_SLACK;
+typedef struct bpk_opt_range bpk_value_OPT_RANGE;
+typedef struct bpk_opt_offset bpk_value_OPT_OFFSET;
+typedef struct bpk_opt_shape bpk_value_OPT_SHAPE;
+typedef struct bpk_opt_slice bpk_value_OPT_SLICE;
+typedef struct bpk_opt_list bpk_value_OPT_LIST;
+
+/* The kind of an option and the place of its value: member of a command's arguments args. The
+ * compiler checks that the member has the kind's type. */
+#define BPK_OPT_VALUE(kind, args, member)                                                          \
+	.type = kind, .offset = offsetof(args, member) +                                           \
+				0 * sizeof(struct {                                                \
+					_Static_assert(__builtin_types_compatible_p(               \
+							       __typeof__(((args *)NULL)->member), \
+							       bpk_value_##kind),                  \
+						       "the type of the member");                  \
+					char unused;                                               \
+				})
 
 struct bpk_opt {
 	char letter;      /* 0: no letter. For OPT_DIGITS '0' */

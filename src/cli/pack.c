@@ -7,12 +7,9 @@
 #include "cli/report.h"
 #include "cli/taken.h"
 
-#define ARG(member) offsetof(struct bpk_pack_args, member)
-
 static const struct bpk_opt opt_dtype = {
 	.name = "dtype",
-	.type = OPT_TEXT,
-	.offset = ARG(dtype),
+	BPK_OPT_VALUE(OPT_TEXT, struct bpk_pack_args, dtype),
 	.metavar = "TYPE",
 	.help = "the data is an array of NumPy's TYPE",
 	.more = "As NumPy writes types: <f8, float64, \"[('x', '<f4'), ('n', '<u2')]\". The "
@@ -23,8 +20,7 @@ static const struct bpk_opt opt_dtype = {
 
 static const struct bpk_opt opt_shape = {
 	.name = "shape",
-	.type = OPT_SHAPE,
-	.offset = ARG(shape),
+	BPK_OPT_VALUE(OPT_SHAPE, struct bpk_pack_args, shape),
 	.metavar = "A,B,...",
 	.help = "the array has A rows of B ..., in C order",
 	.more = "By default it has one dimension. The data must have exactly that size.",
@@ -32,8 +28,7 @@ static const struct bpk_opt opt_shape = {
 
 static const struct bpk_opt opt_as_array = {
 	.name = "as-array",
-	.type = OPT_FLAG,
-	.offset = ARG(as_array),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_pack_args, as_array),
 	.help = "pack the array inside an .npy file, not the file",
 	.more = "Its header gives dtype, shape and order; only the bytes behind it are packed. "
 		"Python bloscpack opens the Bloscpack file as that array, and bpk-unpack(1) "
@@ -42,8 +37,7 @@ static const struct bpk_opt opt_as_array = {
 
 static const struct bpk_opt opt_predict = {
 	.name = "predict",
-	.type = OPT_FLAG,
-	.offset = ARG(predict),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_pack_args, predict),
 	.help = "predict numbers from the frames, or neighbours, before them",
 	.more = "For formats b2frame and b2sparse, and for frames and grids of numbers: in "
 		"simulation files that bpk knows, or as --dtype and --shape describe them. Smooth "
@@ -52,8 +46,7 @@ static const struct bpk_opt opt_predict = {
 
 static const struct bpk_opt opt_key_frames = {
 	.name = "key-frames",
-	.type = OPT_U64,
-	.offset = ARG(key_frames),
+	BPK_OPT_VALUE(OPT_U64, struct bpk_pack_args, key_frames),
 	.metavar = "K",
 	.help = "with --predict: start again after at most K frames",
 	.more = "At most K frames, and at least 2, are unpacked to read one. By default 16, or as "
@@ -64,8 +57,7 @@ static const struct bpk_opt opt_key_frames = {
 
 static const struct bpk_opt opt_metadata = {
 	.name = "metadata",
-	.type = OPT_FILE,
-	.offset = ARG(metadata),
+	BPK_OPT_VALUE(OPT_FILE, struct bpk_pack_args, metadata),
 	.metavar = "FILE",
 	.help = "store the JSON text in FILE with the data",
 	.more = "The text is kept unchanged; numbers keep their digits.",
@@ -73,8 +65,7 @@ static const struct bpk_opt opt_metadata = {
 
 static const struct bpk_opt opt_set = {
 	.name = "set",
-	.type = OPT_LIST,
-	.offset = ARG(set),
+	BPK_OPT_VALUE(OPT_LIST, struct bpk_pack_args, set),
 	.metavar = "KEY=VALUE",
 	.help = "set one member of the metadata; may be repeated",
 	.more = "VALUE is JSON (a number, true, a quoted text, a list ...); anything else is "
@@ -83,16 +74,14 @@ static const struct bpk_opt opt_set = {
 
 static const struct bpk_opt opt_compare = {
 	.name = "compare",
-	.type = OPT_FLAG,
-	.offset = ARG(compare),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_pack_args, compare),
 	.help = "unpack every chunk again and compare before it is written",
 	.more = "A checksum of packed bytes does not detect an encoder's mistake.",
 };
 
 static const struct bpk_opt opt_stream_size = {
 	.name = "stream-size",
-	.type = OPT_SIZE,
-	.offset = ARG(stream_size),
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_pack_args, stream_size),
 	.metavar = "SIZE",
 	.help = "standard input has exactly SIZE bytes",
 	.more = "The header of an archive in a pipe then holds the number of chunks, and older "
@@ -102,8 +91,7 @@ static const struct bpk_opt opt_stream_size = {
 
 static const struct bpk_opt opt_plain = {
 	.name = "plain",
-	.type = OPT_FLAG,
-	.offset = ARG(plain),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_pack_args, plain),
 	.help = "pack plain bytes, without looking for arrays in them",
 	.more = "By default a simulation file that bpk knows is cut into chunks at array "
 		"boundaries if that makes it smaller, and each kind of array gets its own element "
@@ -158,7 +146,7 @@ static const struct bpk_opt *const rows[] = {
 };
 
 static const struct bpk_pack_args defaults = {
-	.encoding = BPK_ENCODING_DEFAULTS,
+	.common = BPK_ARGS_DEFAULTS,
 	.stream_size = BPK_UNKNOWN,
 };
 
@@ -181,7 +169,7 @@ static const struct bpk_format *format_of(const struct bpk_shared *shared)
 static int check_directory(const struct bpk_pack *pack, char **operands, size_t count,
 			   struct bpk_err *err)
 {
-	const struct bpk_shared *shared = &pack->args->encoding.shared;
+	const struct bpk_shared *shared = &pack->args->common.shared;
 	const char *output = shared->output;
 	bool to_stdout = shared->to_stdout || (output != NULL && strcmp(output, "-") == 0) ||
 			 (output == NULL && count == 0);
@@ -257,11 +245,11 @@ static const char *predicting_formats(char out[64])
 /* Options that set arrays or chunks instead. */
 static const char *against_prediction(const struct bpk_pack_args *args)
 {
-	return args->as_array                               ? "--as-array"
-	       : args->encoding.dictionary                  ? "--dictionary"
-	       : args->encoding.chunk_shape.ndimensions > 0 ? "--chunk-shape"
-	       : args->encoding.block_shape.ndimensions > 0 ? "--block-shape"
-							    : NULL;
+	return args->as_array                                      ? "--as-array"
+	       : args->common.encoding.dictionary                  ? "--dictionary"
+	       : args->common.encoding.chunk_shape.ndimensions > 0 ? "--chunk-shape"
+	       : args->common.encoding.block_shape.ndimensions > 0 ? "--block-shape"
+								   : NULL;
 }
 
 static int check_predict(const struct bpk_pack *pack, struct bpk_err *err)
@@ -280,18 +268,18 @@ static int check_predict(const struct bpk_pack *pack, struct bpk_err *err)
 				pack->format->name, predicting_formats(use));
 	if (other != NULL)
 		return bpk_fail(err, BPK_USAGE, "only one of --predict and %s can be given", other);
-	return args->encoding.filter.given
-		       ? bpk_prediction_check_pipeline(&args->encoding.filter.pipeline, err)
+	return args->common.encoding.filter.given
+		       ? bpk_prediction_check_pipeline(&args->common.encoding.filter.pipeline, err)
 		       : 0;
 }
 
 static int check_usage(struct bpk_pack *pack, char **operands, size_t count, struct bpk_err *err)
 {
-	const struct bpk_shared *shared = &pack->args->encoding.shared;
+	const struct bpk_shared *shared = &pack->args->common.shared;
 	const char *metadata = pack->args->metadata;
 
 	if (bpk_output_check(shared, operands, count, err) != 0 || check_predict(pack, err) != 0 ||
-	    bpk_encoding_check(&pack->args->encoding, pack->format, err) != 0 ||
+	    bpk_encoding_check(&pack->args->common.encoding, pack->format, err) != 0 ||
 	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0)
 		return -1;
 	/* with --as-array each file has a type of its own */
@@ -314,7 +302,7 @@ static void run_pack(void *arg, char **operands, size_t count)
 {
 	struct bpk_pack_args *args = arg;
 	struct bpk_pack pack = { .args = args };
-	struct bpk_shared *shared = &args->encoding.shared;
+	struct bpk_shared *shared = &args->common.shared;
 	struct bpk_err err = { 0 };
 
 	pack.format = format_of(shared);

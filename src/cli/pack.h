@@ -9,7 +9,7 @@
 #include "cli/job.h"
 
 struct bpk_pack_args {
-	struct bpk_encoding_args encoding;
+	struct bpk_args common;
 	bool compare;
 	uint64_t stream_size;
 	const char *dtype;

@@ -14,7 +14,7 @@ bool bpk_pack_array_in_metadata(const struct bpk_format *format)
 /* The item size that options or the input give; 0: a trial decides. */
 static unsigned item_size(const struct bpk_pack *pack)
 {
-	int typesize = pack->args->encoding.typesize;
+	int typesize = pack->args->common.encoding.typesize;
 	uint64_t item = pack->dtype.size;
 
 	if (typesize != BPK_AUTO)
@@ -24,12 +24,12 @@ static unsigned item_size(const struct bpk_pack *pack)
 
 int bpk_pack_check_type(const struct bpk_pack *pack, struct bpk_err *err)
 {
-	const struct bpk_encoding_args *encoding = &pack->args->encoding;
+	const struct bpk_encoding_args *encoding = &pack->args->common.encoding;
 
 	if (pack->dtype.size > 0 &&
 	    bpk_encoding_check_dtype(encoding, pack->format, &pack->dtype, err) != 0)
 		return -1;
-	return bpk_encoding_check_items(encoding, item_size(pack), encoding->codec, err);
+	return bpk_encoding_check_items(&pack->args->common, item_size(pack), encoding->codec, err);
 }
 
 /* ---- An .npy file's head ---- */
@@ -67,7 +67,7 @@ static int check_head(const struct bpk_pack *pack, size_t head_size, struct bpk_
 	struct bpk_view theirs;
 	int rc = -1;
 
-	if (!pack->args->encoding.shared.remove)
+	if (!pack->args->common.shared.remove)
 		return 0;
 	if (bpk_npy_head(&pack->array, &ours, err) == 0 &&
 	    bpk_source_peek(pack->in.place.source, head_size, &theirs, err) == 0)

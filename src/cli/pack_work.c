@@ -49,7 +49,7 @@ static int expect_size(const struct bpk_pack *pack, uint64_t *raw_size, struct b
 
 static struct bpk_wishes settle_wishes(const struct bpk_pack *pack)
 {
-	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->encoding, pack->format);
+	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->common.encoding, pack->format);
 	uint64_t item = pack->dtype.size;
 
 	if (item == 0)
@@ -84,7 +84,7 @@ static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wi
 			(unsigned)pack->args->key_frames, wishes, &pack->choice, &pack->predictions,
 			err) != 0)
 		return -1;
-	if (pack->predictions.count == 0 && !pack->args->encoding.shared.quiet)
+	if (pack->predictions.count == 0 && !pack->args->common.shared.quiet)
 		bpk_note(name, "nothing in it can be predicted, packed as without --predict");
 	return 0;
 }
@@ -100,13 +100,13 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 				       err)) != 0 ||
 	    predict(pack, raw_size, &wishes, err) != 0)
 		return bpk_input_subject(&pack->in, err);
-	bpk_encoding_tell_loss(&pack->args->encoding, &pack->choice.recipe,
+	bpk_encoding_tell_loss(&pack->args->common, &pack->choice.recipe,
 			       bpk_input_name(pack->in.path));
 	/* columns have their own elements, unknown to the trial */
 	if (pack->format->is_directory && pack->dtype.nfields > 0)
 		pack->choice.ncandidates = 0;
-	if (bpk_encoding_divide(&pack->args->encoding, pack->format, array_kept(pack), NULL, NULL,
-				&pack->choice, &pack->division, &pack->divided, err) != 0)
+	if (bpk_encoding_divide(&pack->args->common.encoding, pack->format, array_kept(pack), NULL,
+				NULL, &pack->choice, &pack->division, &pack->divided, err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	pack->plan = bpk_plan_cut(raw_size, pack->division.parcel_size);
 	if (pack->cuts.nkinds > 0)
@@ -131,7 +131,7 @@ static unsigned typesize_of(const struct bpk_pack *pack)
 
 static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 {
-	const struct bpk_encoding_args *encoding = &pack->args->encoding;
+	const struct bpk_encoding_args *encoding = &pack->args->common.encoding;
 	const struct bpk_info info = {
 		.format = pack->format->name,
 		.stored_size = BPK_UNKNOWN,
@@ -191,8 +191,8 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 		.kinds = pack->cuts.nkinds > 0 ? pack->cuts.kinds : NULL,
 		.nkinds = pack->cuts.nkinds,
 		.predictions = pack->args->predict ? &pack->predictions : NULL,
-		.slack = args->encoding.slack,
-		.compare = args->compare || args->encoding.shared.remove,
+		.slack = args->common.encoding.slack,
+		.compare = args->compare || args->common.shared.remove,
 	};
 
 	if (start_writer(pack, err) != 0 || bpk_job_run(&pack->job, &flow, err) != 0)
@@ -206,9 +206,9 @@ static void tell_result(const struct bpk_pack *pack, uint64_t packed_size)
 {
 	char filters[BPK_PIPELINE_TEXT];
 
-	if (pack->args->encoding.shared.verbose)
+	if (pack->args->common.shared.verbose)
 		bpk_job_note_result(&pack->job, packed_size);
-	if (!pack->args->encoding.shared.json)
+	if (!pack->args->common.shared.json)
 		return;
 	bpk_record_begin("pack", pack->in.path);
 	bpk_job_record_result(&pack->job, packed_size);
@@ -239,7 +239,7 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 	    bpk_job_name_target(&pack->job, add_suffix, err) != 0 ||
 	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
 		return -1;
-	if (pack->args->encoding.shared.verbose)
+	if (pack->args->common.shared.verbose)
 		tell_choice(pack);
 	bpk_job_note_unknown_size(&pack->job, pack->plan.raw_size,
 				  "--stream-size SIZE avoids that");
@@ -257,10 +257,10 @@ void bpk_pack_one(void *arg, const char *path)
 	struct bpk_pack *pack = arg;
 	struct bpk_err err = { 0 };
 
-	pack->job = (struct bpk_job){ .shared = &pack->args->encoding.shared,
+	pack->job = (struct bpk_job){ .shared = &pack->args->common.shared,
 				      .in = &pack->in,
 				      .format = pack->format };
-	if (bpk_input_open_raw(&pack->in, path, &pack->args->encoding.shared, &err) != 0 ||
+	if (bpk_input_open_raw(&pack->in, path, &pack->args->common.shared, &err) != 0 ||
 	    pack_opened(pack, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&pack->job);

@@ -9,16 +9,13 @@
 #include "cli/text.h"
 
 struct repair_args {
-	struct bpk_edit_args edit;
+	struct bpk_args common;
 	bool repack, reseal, in_place, use_journal, drop_journal;
 };
 
-#define ARG(member) offsetof(struct repair_args, member)
-
 static const struct bpk_opt opt_repack = {
 	.name = "repack",
-	.type = OPT_FLAG,
-	.offset = ARG(repack),
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, repack),
 	.help = "remove bytes that nothing in the archive refers to",
 	.more = "Changes leave holes in frames, and unused files in sparse frames. Chunks are "
 		"copied unchanged, after a test of their checksums.",
@@ -26,8 +23,7 @@ static const struct bpk_opt opt_repack = {
 
 static const struct bpk_opt opt_reseal = {
 	.name = "reseal",
-	.type = OPT_FLAG,
-	.offset = ARG(reseal),
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, reseal),
 	.help = "renew the digests after another program changed a frame",
 	.more = "A chunk is accepted if it matches an old digest, or unpacks. Otherwise FILE is "
 		"damaged and stays unchanged.",
@@ -35,8 +31,7 @@ static const struct bpk_opt opt_reseal = {
 
 static const struct bpk_opt opt_in_place = {
 	.name = "in-place",
-	.type = OPT_FLAG,
-	.offset = ARG(in_place),
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, in_place),
 	.help = "settle an interrupted change",
 	.more = "A journal restores the bytes that were saved, a valid list of changes is carried "
 		"out. The next command that changes the archive does the same.",
@@ -44,8 +39,7 @@ static const struct bpk_opt opt_in_place = {
 
 static const struct bpk_opt opt_use_journal = {
 	.name = "use-journal",
-	.type = OPT_FLAG,
-	.offset = ARG(use_journal),
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, use_journal),
 	.help = "the same with a journal that was made for another file",
 	.more = "For a copy, or a restored backup, of an archive with its journal or list: only "
 		"device, inode and time of birth may differ, and the owner may be the user; of the "
@@ -55,8 +49,7 @@ static const struct bpk_opt opt_use_journal = {
 
 static const struct bpk_opt opt_drop_journal = {
 	.name = "drop-journal",
-	.type = OPT_FLAG,
-	.offset = ARG(drop_journal),
+	BPK_OPT_VALUE(OPT_FLAG, struct repair_args, drop_journal),
 	.help = "remove the journal or list of changes, valid or not",
 	.more = "FILE stays unchanged, and may be a mix of old and new if the journal was valid.",
 };
@@ -84,8 +77,8 @@ static const struct bpk_opt *const rows[] = {
 };
 
 static const struct repair_args defaults = {
-	.edit = BPK_EDIT_DEFAULTS,
-	.edit.encoding.shared.as_stored = true,
+	.common = BPK_ARGS_DEFAULTS,
+	.common.shared.as_stored = true,
 };
 
 /* ---- telling ---- */
@@ -93,7 +86,7 @@ static const struct repair_args defaults = {
 static void tell(const struct repair_args *args, const struct bpk_input *in, const char *output,
 		 const struct bpk_repacked *result)
 {
-	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_shared *shared = &args->common.shared;
 
 	if (shared->verbose && result->changed)
 		bpk_note(bpk_input_name(in->path), "from %llu to %llu bytes",
@@ -132,7 +125,7 @@ static int check_whole(const struct bpk_input *in, struct bpk_err *err)
 /* A format without holes has nothing to be repacked, and nobody needs to know beforehand. */
 static int tell_none(const struct repair_args *args, struct bpk_input *in, struct bpk_err *err)
 {
-	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_shared *shared = &args->common.shared;
 	const struct bpk_repacked none = { .before = BPK_UNKNOWN, .after = BPK_UNKNOWN };
 
 	if (bpk_input_start(in, shared, shared->chunk_limit, err) != 0 ||
@@ -151,9 +144,9 @@ static int tell_none(const struct repair_args *args, struct bpk_input *in, struc
 static int repack(const struct repair_args *args, struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_edit_options options = {
-		.wait = args->edit.wait,
-		.no_lock = args->edit.no_lock,
-		.sync = !args->edit.encoding.shared.no_sync,
+		.wait = args->common.change.wait,
+		.no_lock = args->common.change.no_lock,
+		.sync = !args->common.shared.no_sync,
 	};
 	struct bpk_repacked result;
 
@@ -192,7 +185,7 @@ static int carry_over(struct bpk_job *job, struct bpk_err *err)
 static int repack_to_output(const struct repair_args *args, struct bpk_input *in,
 			    struct bpk_err *err)
 {
-	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_shared *shared = &args->common.shared;
 	struct bpk_job job = { .shared = shared, .in = in, .format = in->format };
 	struct bpk_repacked result = { .changed = true };
 	int rc = bpk_input_start(in, shared, shared->chunk_limit, err);
@@ -230,15 +223,15 @@ static enum bpk_settling settling_of(const struct repair_args *args)
 static void repair_one(void *arg, const char *path)
 {
 	const struct repair_args *args = arg;
-	const struct bpk_shared *shared = &args->edit.encoding.shared;
+	const struct bpk_shared *shared = &args->common.shared;
 	struct bpk_input in = { 0 };
 	struct bpk_err err = { 0 };
 	int rc;
 
 	if (args->reseal)
-		bpk_reseal(&args->edit, path);
+		bpk_reseal(&args->common, path);
 	else if (!args->repack)
-		bpk_settle(&args->edit, path, settling_of(args));
+		bpk_settle(&args->common, path, settling_of(args));
 	if (!args->repack)
 		return;
 	rc = bpk_input_find(&in, path, shared, &err);
@@ -264,11 +257,11 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 		return bpk_fail(err, BPK_USAGE,
 				"only one of --repack, --reseal, --in-place, --use-journal and"
 				" --drop-journal can be given");
-	if (!args->repack && args->edit.encoding.shared.output != NULL)
+	if (!args->repack && args->common.shared.output != NULL)
 		return bpk_fail(err, BPK_USAGE, "--output goes with --repack alone");
-	if (count == 0 && args->edit.encoding.shared.output == NULL)
+	if (count == 0 && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "needs a FILE");
-	return bpk_output_check(&args->edit.encoding.shared, operands, count, err);
+	return bpk_output_check(&args->common.shared, operands, count, err);
 }
 
 static void run_repair(void *arg, char **operands, size_t count)

@@ -20,9 +20,9 @@ static int reseal(struct bpk_archive *archive, bool *resealed, struct bpk_err *e
 	return *resealed ? bpk_archive_commit(archive, err) : 0;
 }
 
-static void tell(const struct bpk_edit_args *args, const char *path, bool resealed)
+static void tell(const struct bpk_args *args, const char *path, bool resealed)
 {
-	const struct bpk_shared *shared = &args->encoding.shared;
+	const struct bpk_shared *shared = &args->shared;
 
 	if (shared->verbose)
 		bpk_note(path, "%s",
@@ -35,7 +35,7 @@ static void tell(const struct bpk_edit_args *args, const char *path, bool reseal
 	bpk_record_end();
 }
 
-void bpk_reseal(const struct bpk_edit_args *args, const char *path)
+void bpk_reseal(const struct bpk_args *args, const char *path)
 {
 	struct bpk_edited edited = { 0 };
 	struct bpk_err err = { 0 };

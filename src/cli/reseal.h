@@ -6,6 +6,6 @@
 #include "cli/edit.h"
 
 /* Reseal the archive at path, report failures, and print the result at -v, or as JSON. */
-void bpk_reseal(const struct bpk_edit_args *args, const char *path);
+void bpk_reseal(const struct bpk_args *args, const char *path);
 
 #endif

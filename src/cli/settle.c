@@ -11,19 +11,18 @@
 #include "cli/signal.h"
 #include "cli/text.h"
 
-static struct bpk_edit_options options_of(const struct bpk_edit_args *args)
+static struct bpk_edit_options options_of(const struct bpk_args *args)
 {
 	return (struct bpk_edit_options){
-		.wait = args->wait,
-		.no_lock = args->no_lock,
-		.sync = !args->encoding.shared.no_sync,
+		.wait = args->change.wait,
+		.no_lock = args->change.no_lock,
+		.sync = !args->shared.no_sync,
 	};
 }
 
-static void tell(const struct bpk_edit_args *args, const char *path, const char *state,
-		 const char *line)
+static void tell(const struct bpk_args *args, const char *path, const char *state, const char *line)
 {
-	const struct bpk_shared *shared = &args->encoding.shared;
+	const struct bpk_shared *shared = &args->shared;
 
 	if (shared->verbose)
 		bpk_note(path, "%s", line);
@@ -49,18 +48,18 @@ static int check_known(const struct bpk_input *in, struct bpk_err *err)
 }
 
 /* Fails if bytes lie behind the archive's end: BPK_REPAIRABLE if an append left them. */
-static int look_behind(const struct bpk_edit_args *args, struct bpk_input *in, struct bpk_err *err)
+static int look_behind(const struct bpk_args *args, struct bpk_input *in, struct bpk_err *err)
 {
 	if (in->format == NULL || in->format->reader->tail == NULL)
 		return 0;
-	if (bpk_input_start(in, &args->encoding.shared, 0, err) != 0)
+	if (bpk_input_start(in, &args->shared, 0, err) != 0)
 		return -1;
 	if (in->format->reader->tail(in->reader, err) == 0)
 		return 0;
 	return bpk_input_subject(in, err);
 }
 
-static int look(const struct bpk_edit_args *args, struct bpk_input *in, struct bpk_err *err)
+static int look(const struct bpk_args *args, struct bpk_input *in, struct bpk_err *err)
 {
 	const char *remark = bpk_place_remark(&in->place);
 
@@ -92,12 +91,12 @@ static int look(const struct bpk_edit_args *args, struct bpk_input *in, struct b
 
 /* Opening an archive for a change settles its journal; a commit of no change removes the rest of an
  * interrupted append. */
-static int change_nothing(const struct bpk_edit_args *args, const struct bpk_input *in, bool any,
+static int change_nothing(const struct bpk_args *args, const struct bpk_input *in, bool any,
 			  struct bpk_err *err)
 {
 	struct bpk_editor_options options = {
 		.edit = options_of(args),
-		.journal_limit = args->journal_limit,
+		.journal_limit = args->change.journal_limit,
 		.append_space = BPK_UNKNOWN,
 	};
 	const struct bpk_editor_ops *ops;
@@ -118,8 +117,7 @@ static int change_nothing(const struct bpk_edit_args *args, const struct bpk_inp
 	return rc;
 }
 
-static int settle(const struct bpk_edit_args *args, struct bpk_input *in, bool any,
-		  struct bpk_err *err)
+static int settle(const struct bpk_args *args, struct bpk_input *in, bool any, struct bpk_err *err)
 {
 	struct bpk_err behind = { 0 };
 	bool left = bpk_place_pending(&in->place) || bpk_place_remark(&in->place) != NULL ||
@@ -142,7 +140,7 @@ static int settle(const struct bpk_edit_args *args, struct bpk_input *in, bool a
 
 /* ---- removing ---- */
 
-static int drop(const struct bpk_edit_args *args, const char *path, struct bpk_err *err)
+static int drop(const struct bpk_args *args, const char *path, struct bpk_err *err)
 {
 	const struct bpk_edit_options options = options_of(args);
 	bool dropped;
@@ -157,17 +155,17 @@ static int drop(const struct bpk_edit_args *args, const char *path, struct bpk_e
 
 /* ---- each ---- */
 
-static int look_or_settle(const struct bpk_edit_args *args, struct bpk_input *in, const char *path,
+static int look_or_settle(const struct bpk_args *args, struct bpk_input *in, const char *path,
 			  enum bpk_settling how, struct bpk_err *err)
 {
-	if (bpk_input_look(in, path, args->encoding.shared.format, err) != 0)
+	if (bpk_input_look(in, path, args->shared.format, err) != 0)
 		return -1;
 	if (how == BPK_SETTLE_LOOK)
 		return look(args, in, err);
 	return settle(args, in, how == BPK_SETTLE_ANY, err);
 }
 
-void bpk_settle(const struct bpk_edit_args *args, const char *path, enum bpk_settling how)
+void bpk_settle(const struct bpk_args *args, const char *path, enum bpk_settling how)
 {
 	struct bpk_input in = { 0 };
 	struct bpk_err err = { 0 };

@@ -13,6 +13,6 @@ enum bpk_settling {
 
 /* Do so for the archive or raw GSD file at path, and report failures, pending changes and unused
  * journals. */
-void bpk_settle(const struct bpk_edit_args *args, const char *path, enum bpk_settling how);
+void bpk_settle(const struct bpk_args *args, const char *path, enum bpk_settling how);
 
 #endif

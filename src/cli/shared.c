@@ -1,13 +1,10 @@
 /* The rows of options that mean the same in every command that has them. */
 #include "cli/command.h"
 
-#define SHARED(member) offsetof(struct bpk_shared, member)
-
 const struct bpk_opt bpk_opt_stdout = {
 	.letter = 'c',
 	.name = "stdout",
-	.type = OPT_FLAG,
-	.offset = SHARED(to_stdout),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, to_stdout),
 	.help = "write to standard output",
 	.more = "Sources are kept.",
 	.group = GROUP_OUTPUT,
@@ -16,8 +13,7 @@ const struct bpk_opt bpk_opt_stdout = {
 const struct bpk_opt bpk_opt_output = {
 	.letter = 'o',
 	.name = "output",
-	.type = OPT_FILE,
-	.offset = SHARED(output),
+	BPK_OPT_VALUE(OPT_FILE, struct bpk_shared, output),
 	.metavar = "FILE",
 	.help = "write to FILE; - is standard output",
 	.more = "Needs a single source. FILE may be a link, a device or a FIFO, but not another "
@@ -28,8 +24,7 @@ const struct bpk_opt bpk_opt_output = {
 const struct bpk_opt bpk_opt_output_dir = {
 	.letter = 'O',
 	.name = "output-dir",
-	.type = OPT_DIRECTORY,
-	.offset = SHARED(output_dir),
+	BPK_OPT_VALUE(OPT_DIRECTORY, struct bpk_shared, output_dir),
 	.metavar = "DIR",
 	.help = "write into directory DIR instead of beside the source",
 	.more = "The directory must exist.",
@@ -39,8 +34,7 @@ const struct bpk_opt bpk_opt_output_dir = {
 const struct bpk_opt bpk_opt_force = {
 	.letter = 'f',
 	.name = "force",
-	.type = OPT_FLAG,
-	.offset = SHARED(force),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, force),
 	.help = "replace existing files; write binary data to a terminal",
 	.more = "The old file stays unchanged until the new one is complete.",
 	.group = GROUP_OUTPUT,
@@ -49,16 +43,14 @@ const struct bpk_opt bpk_opt_force = {
 const struct bpk_opt bpk_opt_keep = {
 	.letter = 'k',
 	.name = "keep",
-	.type = OPT_UNFLAG,
-	.offset = SHARED(remove),
+	BPK_OPT_VALUE(OPT_UNFLAG, struct bpk_shared, remove),
 	.help = "keep the source (default)",
 	.group = GROUP_OUTPUT,
 };
 
 const struct bpk_opt bpk_opt_rm = {
 	.name = "rm",
-	.type = OPT_FLAG,
-	.offset = SHARED(remove),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, remove),
 	.help = "delete the source once the result is safe",
 	.more = "The result is synced first, and a source that has changed meanwhile is kept. "
 		"bpk-pack(1) then also compares every chunk, as with --compare. Not together "
@@ -68,8 +60,7 @@ const struct bpk_opt bpk_opt_rm = {
 
 const struct bpk_opt bpk_opt_no_sync = {
 	.name = "no-sync",
-	.type = OPT_FLAG,
-	.offset = SHARED(no_sync),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, no_sync),
 	.help = "do not wait until the result is on the disk",
 	.more = "A power cut soon afterwards may lose the result, or leave wrong content that "
 		"bpk-verify(1) does not detect.",
@@ -79,8 +70,7 @@ const struct bpk_opt bpk_opt_no_sync = {
 const struct bpk_opt bpk_opt_threads = {
 	.letter = 'T',
 	.name = "threads",
-	.type = OPT_U64,
-	.offset = SHARED(threads),
+	BPK_OPT_VALUE(OPT_U64, struct bpk_shared, threads),
 	.metavar = "N",
 	.help = "use N threads; 0 (default): all usable ones",
 	.more = "CPU affinity, the control group's quota and SLURM_CPUS_PER_TASK limit the usable "
@@ -92,8 +82,7 @@ const struct bpk_opt bpk_opt_threads = {
 
 const struct bpk_opt bpk_opt_memory_limit = {
 	.name = "memory-limit",
-	.type = OPT_SIZE,
-	.offset = SHARED(memory_limit),
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_shared, memory_limit),
 	.metavar = "SIZE",
 	.help = "refuse work that needs more than SIZE of memory",
 	.more = "The limit covers packing and unpacking, with as many threads as fit, and the "
@@ -126,8 +115,7 @@ const struct bpk_shared *bpk_shared_settle(struct bpk_shared *shared)
 
 const struct bpk_opt bpk_opt_max_output = {
 	.name = "max-output",
-	.type = OPT_SIZE,
-	.offset = SHARED(max_output),
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_shared, max_output),
 	.metavar = "SIZE",
 	.help = "refuse archives that unpack to more than SIZE",
 	.more = "For archives from strangers: a small one may unpack to a very large file.",
@@ -137,8 +125,7 @@ const struct bpk_opt bpk_opt_max_output = {
 const struct bpk_opt bpk_opt_quiet = {
 	.letter = 'q',
 	.name = "quiet",
-	.type = OPT_FLAG,
-	.offset = SHARED(quiet),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, quiet),
 	.help = "print errors only",
 	.group = GROUP_RUN,
 };
@@ -146,16 +133,14 @@ const struct bpk_opt bpk_opt_quiet = {
 const struct bpk_opt bpk_opt_verbose = {
 	.letter = 'v',
 	.name = "verbose",
-	.type = OPT_COUNT,
-	.offset = SHARED(verbose),
+	BPK_OPT_VALUE(OPT_COUNT, struct bpk_shared, verbose),
 	.help = "print more; twice: even more",
 	.group = GROUP_RUN,
 };
 
 const struct bpk_opt bpk_opt_progress = {
 	.name = "progress",
-	.type = OPT_WHEN,
-	.offset = SHARED(progress),
+	BPK_OPT_VALUE(OPT_WHEN, struct bpk_shared, progress),
 	.metavar = "WHEN",
 	.help = "show a progress bar on standard error",
 	.more = "With auto, the default, it appears on a terminal once the work has lasted a "
@@ -165,8 +150,7 @@ const struct bpk_opt bpk_opt_progress = {
 
 const struct bpk_opt bpk_opt_json = {
 	.name = "json",
-	.type = OPT_FLAG,
-	.offset = SHARED(json),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, json),
 	.help = "print results as JSON, one object a line",
 	.more = "Sizes are integers in bytes, unknown values are null, and a path that is not "
 		"UTF-8 is printed as path_b64.",
@@ -176,8 +160,7 @@ const struct bpk_opt bpk_opt_json = {
 const struct bpk_opt bpk_opt_help = {
 	.letter = 'h',
 	.name = "help",
-	.type = OPT_FLAG,
-	.offset = SHARED(help),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, help),
 	.help = "print this help",
 	.group = GROUP_RUN,
 };
@@ -185,8 +168,7 @@ const struct bpk_opt bpk_opt_help = {
 const struct bpk_opt bpk_opt_format_read = {
 	.letter = 'F',
 	.name = "format",
-	.type = OPT_FORMAT_READ,
-	.offset = SHARED(format),
+	BPK_OPT_VALUE(OPT_FORMAT_READ, struct bpk_shared, format),
 	.metavar = "NAME",
 	.help = "read the source as format NAME",
 	.more = "By default the format is recognised by content. A bare chunk carries no mark, "
@@ -196,8 +178,7 @@ const struct bpk_opt bpk_opt_format_read = {
 const struct bpk_opt bpk_opt_format_write = {
 	.letter = 'F',
 	.name = "format",
-	.type = OPT_FORMAT_WRITE,
-	.offset = SHARED(format),
+	BPK_OPT_VALUE(OPT_FORMAT_WRITE, struct bpk_shared, format),
 	.metavar = "NAME",
 	.help = "write format NAME",
 	.more = "By default the suffix given with --output decides, and blp without one.",
@@ -205,8 +186,7 @@ const struct bpk_opt bpk_opt_format_write = {
 
 const struct bpk_opt bpk_opt_no_check = {
 	.name = "no-check",
-	.type = OPT_FLAG,
-	.offset = SHARED(no_check),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, no_check),
 	.help = "do not test checksums",
 	.more = "The chunks must still decode. Parts of a chunk can then be read without the "
 		"rest of it.",
@@ -214,8 +194,7 @@ const struct bpk_opt bpk_opt_no_check = {
 
 const struct bpk_opt bpk_opt_no_marker = {
 	.name = "no-marker",
-	.type = OPT_FLAG,
-	.offset = SHARED(no_marker),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, no_marker),
 	.help = "accept a stream that ends without an end marker",
 	.more = "An archive written to a pipe does not record its length; bpk ends it with a "
 		"marker, so that a cut is noticed. Other programs write no marker.",
@@ -223,8 +202,7 @@ const struct bpk_opt bpk_opt_no_marker = {
 
 const struct bpk_opt bpk_opt_name = {
 	.name = "name",
-	.type = OPT_TEXT,
-	.offset = SHARED(pick.name),
+	BPK_OPT_VALUE(OPT_TEXT, struct bpk_shared, pick.name),
 	.metavar = "NAME",
 	.help = "only the array NAME inside the data",
 	.more = "FILE may be an archive or the raw file itself: bpk knows the arrays of "
@@ -233,8 +211,7 @@ const struct bpk_opt bpk_opt_name = {
 
 const struct bpk_opt bpk_opt_frames = {
 	.name = "frames",
-	.type = OPT_RANGE,
-	.offset = SHARED(pick.frames),
+	BPK_OPT_VALUE(OPT_RANGE, struct bpk_shared, pick.frames),
 	.metavar = "A:B",
 	.help = "the array in the frames from A up to, not including, B",
 	.more = "As in Python. By default the arrays of all frames are concatenated.",
@@ -242,8 +219,7 @@ const struct bpk_opt bpk_opt_frames = {
 
 const struct bpk_opt bpk_opt_no_defaults = {
 	.name = "no-defaults",
-	.type = OPT_FLAG,
-	.offset = SHARED(pick.no_defaults),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_shared, pick.no_defaults),
 	.help = "leave out frames that do not hold the array",
 	.more = "By default such a frame gets the default of the file's schema: in hoomd's, the "
 		"array of frame 0, or a constant. A frame without a default is an error.",

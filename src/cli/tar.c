@@ -3,14 +3,10 @@
 
 #include "cli/report.h"
 
-#define ARG(member)    offsetof(struct bpk_tar_args, member)
-#define SHARED(member) offsetof(struct bpk_tar_args, shared.member)
-
 static const struct bpk_opt opt_list = {
 	.letter = 't',
 	.name = "list",
-	.type = OPT_FLAG,
-	.offset = ARG(list),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_tar_args, list),
 	.help = "list the members of a tar",
 	.more = "With -v as tar(1) does: kind and permissions, owner, size, time.",
 };
@@ -18,8 +14,7 @@ static const struct bpk_opt opt_list = {
 static const struct bpk_opt opt_extract = {
 	.letter = 'x',
 	.name = "extract",
-	.type = OPT_FLAG,
-	.offset = ARG(extract),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_tar_args, extract),
 	.help = "extract the members of a tar",
 	.more = "Nothing is ever written outside the directory: members that lead outside are "
 		"left out, with a line and status 4.",
@@ -28,8 +23,7 @@ static const struct bpk_opt opt_extract = {
 static const struct bpk_opt opt_file = {
 	.letter = 'f',
 	.name = "file",
-	.type = OPT_FILE,
-	.offset = ARG(file),
+	BPK_OPT_VALUE(OPT_FILE, struct bpk_tar_args, file),
 	.metavar = "TAR",
 	.help = "write, list or extract TAR; - is standard output or input",
 };
@@ -37,8 +31,7 @@ static const struct bpk_opt opt_file = {
 static const struct bpk_opt opt_directory = {
 	.letter = 'C',
 	.name = "directory",
-	.type = OPT_DIRECTORY,
-	.offset = ARG(directory),
+	BPK_OPT_VALUE(OPT_DIRECTORY, struct bpk_tar_args, directory),
 	.metavar = "DIR",
 	.help = "extract below DIR instead of the current directory",
 	.more = "The directory must exist.",
@@ -46,8 +39,7 @@ static const struct bpk_opt opt_directory = {
 
 static const struct bpk_opt opt_raw = {
 	.name = "raw",
-	.type = OPT_FLAG,
-	.offset = ARG(raw),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_tar_args, raw),
 	.help = "store the raw content of the datasets",
 	.more = "Each is unpacked on its way into the tar, under its name without the suffix of "
 		"its format.",
@@ -55,8 +47,7 @@ static const struct bpk_opt opt_raw = {
 
 static const struct bpk_opt opt_date = {
 	.name = "date",
-	.type = OPT_U64,
-	.offset = ARG(date),
+	BPK_OPT_VALUE(OPT_U64, struct bpk_tar_args, date),
 	.metavar = "SECONDS",
 	.help = "store this time, no owner and plain permissions with all members",
 	.more = "Seconds since 1970. Equal contents then give equal bytes on every machine.",
@@ -67,8 +58,7 @@ static const struct bpk_opt opt_date = {
 static const struct bpk_opt opt_output = {
 	.letter = 'o',
 	.name = "output",
-	.type = OPT_FILE,
-	.offset = SHARED(output),
+	BPK_OPT_VALUE(OPT_FILE, struct bpk_tar_args, shared.output),
 	.metavar = "TAR",
 	.help = "write to TAR; - is standard output",
 	.group = GROUP_OUTPUT,
@@ -76,8 +66,7 @@ static const struct bpk_opt opt_output = {
 
 static const struct bpk_opt opt_force = {
 	.name = "force",
-	.type = OPT_FLAG,
-	.offset = SHARED(force),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_tar_args, shared.force),
 	.help = "replace existing files; write a tar to a terminal",
 	.more = "The letter names the tar here, as in tar(1).",
 	.group = GROUP_OUTPUT,

@@ -5,16 +5,13 @@
 #include "cli/report.h"
 
 struct truncate_args {
-	struct bpk_edit_args edit;
+	struct bpk_args common;
 	struct bpk_opt_offset bytes, items, frames;
 };
 
-#define ARG(member) offsetof(struct truncate_args, member)
-
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
-	.type = OPT_OFFSET,
-	.offset = ARG(bytes),
+	BPK_OPT_VALUE(OPT_OFFSET, struct truncate_args, bytes),
 	.metavar = "N",
 	.help = "keep the first N raw bytes; -N removes the last N",
 	.more = "N takes the suffixes K, M, G and T.",
@@ -22,16 +19,14 @@ static const struct bpk_opt opt_bytes = {
 
 static const struct bpk_opt opt_items = {
 	.name = "items",
-	.type = OPT_OFFSET,
-	.offset = ARG(items),
+	BPK_OPT_VALUE(OPT_OFFSET, struct truncate_args, items),
 	.metavar = "N",
 	.help = "the same, counted in items of the archive's typesize",
 };
 
 static const struct bpk_opt opt_frames = {
 	.name = "frames",
-	.type = OPT_OFFSET,
-	.offset = ARG(frames),
+	BPK_OPT_VALUE(OPT_OFFSET, struct truncate_args, frames),
 	.metavar = "N",
 	.help = "of a raw GSD file: keep the first N frames; -N removes the last N",
 	.more = "An incomplete frame of a killed writer behind them is removed, too.",
@@ -56,11 +51,11 @@ static const struct bpk_opt *const rows[] = {
 	NULL,
 };
 
-static const struct truncate_args defaults = { .edit = BPK_EDIT_DEFAULTS };
+static const struct truncate_args defaults = { .common = BPK_ARGS_DEFAULTS };
 
 static void tell_result(const struct bpk_edited *edited, uint64_t before)
 {
-	const struct bpk_shared *shared = &edited->args->encoding.shared;
+	const struct bpk_shared *shared = &edited->args->shared;
 	const struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
@@ -129,10 +124,10 @@ static void run_truncate(void *arg, char **operands, size_t count)
 	if (bpk_report_status() != 0)
 		return;
 	if (args->frames.given) {
-		bpk_truncate_frames(operands[0], &args->edit, &args->frames);
+		bpk_truncate_frames(operands[0], &args->common, &args->frames);
 		return;
 	}
-	if (bpk_edited_open(&edited, &args->edit, operands[0], &err) != 0 ||
+	if (bpk_edited_open(&edited, &args->common, operands[0], &err) != 0 ||
 	    truncate_opened(&edited, args, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_edited_close(&edited);

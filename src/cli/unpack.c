@@ -15,20 +15,16 @@ struct unpack_args {
 	bool bare;
 };
 
-#define ARG(member) offsetof(struct unpack_args, member)
-
 static const struct bpk_opt opt_raw = {
 	.name = "raw",
-	.type = OPT_FLAG,
-	.offset = ARG(bare),
+	BPK_OPT_VALUE(OPT_FLAG, struct unpack_args, bare),
 	.help = "write an array's bytes alone, for any name of the result",
 	.more = "By default an array unpacked to a name ending in .npy becomes a NumPy file.",
 };
 
 static const struct bpk_opt opt_keep_broken = {
 	.name = "keep-broken",
-	.type = OPT_FLAG,
-	.offset = ARG(keep_broken),
+	BPK_OPT_VALUE(OPT_FLAG, struct unpack_args, keep_broken),
 	.help = "keep the data before damage as NAME.partial",
 	.more = "By default a damaged archive leaves no file. The status is that of damage either "
 		"way.",

@@ -13,20 +13,16 @@ struct verify_args {
 	bool recursive;
 };
 
-#define ARG(member) offsetof(struct verify_args, member)
-
 static const struct bpk_opt opt_quick = {
 	.name = "quick",
-	.type = OPT_FLAG,
-	.offset = ARG(quick),
+	BPK_OPT_VALUE(OPT_FLAG, struct verify_args, quick),
 	.help = "test structure and checksums, but do not unpack",
 };
 
 static const struct bpk_opt opt_recursive = {
 	.letter = 'r',
 	.name = "recursive",
-	.type = OPT_FLAG,
-	.offset = ARG(recursive),
+	BPK_OPT_VALUE(OPT_FLAG, struct verify_args, recursive),
 	.help = "verify all archives below the directories named",
 	.more = "A chunked directory is one archive. Other files are passed over, unless they "
 		"have the name of an archive.",

@@ -8,14 +8,13 @@
 #include "cli/text.h"
 
 struct write_args {
-	struct bpk_edit_args edit;
+	struct bpk_args common;
 	struct bpk_opt_offset at;
 };
 
 static const struct bpk_opt opt_at = {
 	.name = "at",
-	.type = OPT_OFFSET,
-	.offset = offsetof(struct write_args, at),
+	BPK_OPT_VALUE(OPT_OFFSET, struct write_args, at),
 	.metavar = "BYTE",
 	.help = "the first raw byte that is overwritten",
 	.more = "BYTE takes the suffixes K, M, G and T; a negative number counts from the end.",
@@ -42,11 +41,11 @@ static const struct bpk_opt *const rows[] = {
 	NULL,
 };
 
-static const struct write_args defaults = { .edit = BPK_EDIT_DEFAULTS };
+static const struct write_args defaults = { .common = BPK_ARGS_DEFAULTS };
 
 static void tell_result(const struct bpk_edited *edited, uint64_t at, uint64_t written)
 {
-	const struct bpk_shared *shared = &edited->args->encoding.shared;
+	const struct bpk_shared *shared = &edited->args->shared;
 	const struct bpk_archive *archive = &edited->archive;
 
 	if (shared->verbose)
@@ -70,7 +69,7 @@ static int write_into(struct bpk_edited *edited, const struct write_args *args,
 
 	if (bpk_archive_is_not(archive, bpk_source_stat(source), name, err) != 0 ||
 	    bpk_edited_resolve(edited, &args->at, 1, &at, err) != 0 ||
-	    bpk_archive_overwrite(archive, at, source, name, &args->edit.encoding.slack, &written,
+	    bpk_archive_overwrite(archive, at, source, name, &args->common.encoding.slack, &written,
 				  err) != 0)
 		return -1;
 	if (bpk_source_unchanged(source, err) != 0)
@@ -106,7 +105,7 @@ static void run_write(void *arg, char **operands, size_t count)
 		bpk_report("write", &err);
 	}
 	if (open_input(name, &source, &err) != 0 ||
-	    bpk_edited_open(&edited, &args->edit, operands[0], &err) != 0 ||
+	    bpk_edited_open(&edited, &args->common, operands[0], &err) != 0 ||
 	    write_into(&edited, args, source, name, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_edited_close(&edited);
