@@ -1,51 +1,272 @@
 /*
- * The steps that choose.h describes, each a call, and the measurements behind the cost of recipes.
- * The cost is the packed size and, in thousandths, the gain that a slower recipe must bring:
- *
- *      shuffle over none            2    bitshuffle over none       8
- *      delta, bytedelta             3    records over 16 bytes      2
- *      level 2 over level 1        10    level 3 over level 2      50
- *      filters for each chunk      10    chunks of 4 over 1 MiB    50
- *      a prediction                 3    by value over by rank     20
- *
- * The choice is at most 1% larger than the best single recipe of the same level, as far as samples
- * show (tests/bench/bench-choice).
- *
- * The levels, measured with 1 MiB blocks on one thread (ratio at MB/s; zstd -3 runs at 70 to 150
- * MB/s there, and is larger in every row but the last):
- *
- *      data                        level 1        level 2        level 3
- *      turbulence f64, shuffle     1.195 1860     1.201  900     1.212  570
- *      sorted i64, shuffle         5.30  1830     5.68  1530     5.82   880
- *      records of 20, bitshuffle   3.60  1630     3.72  1630     3.74   700
- *      positions, bitshuffle       1.488 1250     1.497  960     1.514  400
- *      text                        2.890  370     3.040  230     3.080  140
- *
- * Level 2 is within 3% of level 3 at twice its speed, so trials start from it. Level 1 is chosen if
- * level 2 gains nothing, level 3 if it gains much.
- *
- * The other codecs have level 5, as in Blosc: their lower levels find few matches. Their windows
- * are short, so large chunks gain nothing for them.
- *
- * The filters, at level 1 on one thread in extended chunks (ratio, packed and unpacked at MB/s):
- *
- *      data              shuffle             bitshuffle          shuffle,bytedelta
- *      turbulence f32    1.244  920 2630     1.251 1030 2160     1.261  730 1420
- *      sorted i64        5.30  1300 5450     5.08  1880 3340     6.43  1420 3560
- *      records of 20     3.40   900 2190     3.54  1090 2110     3.89   790 1790
- *      records of 7      5.19  1010 2670     5.59  1450 2610     6.89   830 1970
- *
- * A block is a whole chunk of 1 MiB: against the 256 KiB of other writers it is packed up to a
- * third faster and some percent smaller (longer planes, fewer streams), and still fits the cache.
- * This holds for frames, too: with blocks of 512 KiB c-blosc2 takes 2% less time (7% with 256 KiB),
- * bpk itself 10% more, and archives are up to 0.8% larger (2% with 256 KiB).
+ * The steps that choose.h describes, each a call. The level is decided here: contenders race on
+ * runs that are longer than the pieces, at the levels that are worth a trial, and perhaps in large
+ * chunks. cli and archive call this.
  */
 #include "choose/chooser.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* ---- All of it ---- */
+/* ---- Runs ---- */
+
+/* A run is as long as a chunk unless the input is small, since the planes of a chunk are longer
+ * than those of pieces. It is shorter if the input has several kinds, since each has its own. */
+static size_t run_size(const struct bpk_chooser *c)
+{
+	uint64_t size = c->wishes->is_part ? c->raw_size / KIND_RUN_SHARE
+					   : c->sample.window.size / RUN_SHARE;
+
+	return (size_t)bpk_max_u64(SHORT_RUN, bpk_min_u64(size, BPK_CHUNK));
+}
+
+/* Take a run from the middle of the window. */
+static void take_run(struct bpk_chooser *c)
+{
+	struct bpk_view window = c->sample.window;
+	size_t size = bpk_min_size(run_size(c), window.size);
+
+	c->runs = (struct bpk_views){ .count = 1, .ngroups = 1, .weights = { 1 } };
+	c->runs.all[0] = bpk_view(window.data + (window.size - size) / 2, size);
+	c->raced.views = &c->runs;
+}
+
+/* Take a shorter run around a piece of each group. */
+static void take_group_runs(struct bpk_chooser *c)
+{
+	const struct bpk_views *pieces = &c->sample.pieces;
+	struct bpk_views *runs = &c->runs;
+
+	*runs = (struct bpk_views){ .count = pieces->ngroups, .ngroups = pieces->ngroups };
+	for (size_t i = pieces->count; i-- > 0 && !c->race.failed;) {
+		uint8_t g = pieces->groups[i];
+
+		runs->groups[g] = g;
+		runs->weights[g] += pieces->weights[i];
+		if (i == 0 || memchr(pieces->groups, g, i) == NULL)
+			c->race.failed =
+				bpk_sample_around(&c->sample, c->source, i, SHORT_RUN, &c->bytes[g],
+						  &runs->all[g], c->race.err) != 0;
+	}
+	c->raced.count = 0;
+}
+
+/* ---- Contests ---- */
+
+static void set_level(struct bpk_recipes *recipes, unsigned level)
+{
+	for (size_t i = 0; i < recipes->count; i++)
+		recipes->all[i].level = level;
+}
+
+/* The cost of recipes at a level, on the run. */
+static uint64_t cost_at(struct bpk_chooser *c, const struct bpk_recipes *recipes, unsigned level)
+{
+	struct bpk_recipes trial = *recipes;
+
+	set_level(&trial, level);
+	return bpk_race_try_all(&c->race, &c->raced, &trial);
+}
+
+/* The best of the first contenders at a level. */
+static struct bpk_recipes race(struct bpk_chooser *c, size_t count, unsigned level)
+{
+	uint64_t least = UINT64_MAX;
+	size_t best = 0;
+
+	for (size_t i = 0; i < count && count > 1; i++) {
+		uint64_t cost = cost_at(c, &c->contenders[i], level);
+
+		if (cost < least) {
+			least = cost;
+			best = i;
+		}
+	}
+	set_level(&c->contenders[best], level);
+	return c->contenders[best];
+}
+
+/* The number of contenders that the pieces do not separate from the first; wider elements may be
+ * farther behind. */
+static size_t count_near(const struct bpk_chooser *c)
+{
+	const struct bpk_recipes *all = c->contenders;
+	uint64_t raw = bpk_views_cost(&c->sample.pieces), first = all[0].cost;
+	size_t count = 1;
+
+	/* the choice matters little for noise and for zeros */
+	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
+		return 1;
+	if (bpk_candidates_are_dense(c))
+		return bpk_min_size(c->ncontenders, MANY_DENSE);
+	for (; count < c->ncontenders && count < CONTENDERS; count++) {
+		unsigned wider = all[count].all[0].typesize > all[0].all[0].typesize ? WIDER : 0;
+
+		if (all[count].cost / (100 + NEARLY + wider) >= first / 100)
+			break;
+	}
+	return count;
+}
+
+/* Pieces are too short to compare levels, whose windows and tables differ. A run of one group does
+ * not tell which filters are the best for all of them, nor a level if it is nearly empty. */
+static struct bpk_recipes decide_level(struct bpk_chooser *c)
+{
+	size_t count = c->uniform ? count_near(c) : 1;
+	struct bpk_recipes best = race(c, count, c->level);
+	unsigned level = SCREEN_LEVEL;
+	uint64_t low, middle;
+
+	if (c->wishes->level != BPK_AUTO || !c->own_codec)
+		return best;
+	low = cost_at(c, &best, level);
+	middle = cost_at(c, &best, BPK_DEFAULT_LEVEL);
+	if (middle < low && (c->uniform || low > bpk_views_cost(&c->runs) / ZEROS))
+		level = BPK_DEFAULT_LEVEL;
+	/* a level that gains little promises little of the next */
+	if (level == BPK_DEFAULT_LEVEL && middle / (100 - LEVEL_PROMISING) <= low / 100 &&
+	    cost_at(c, &best, BPK_HIGH_LEVEL) < middle)
+		level = BPK_HIGH_LEVEL;
+	return level == c->level ? best : race(c, count, level);
+}
+
+/* ---- Groups ---- */
+
+/* Try filters for elements of typesize bytes on a group's run: those that are near the best on its
+ * pieces. */
+static void race_group(struct bpk_chooser *c, unsigned group, unsigned typesize, unsigned level)
+{
+	uint32_t mask = bpk_views_group(&c->sample.pieces, group);
+	uint64_t first = 0, cost = 0;
+
+	for (size_t k = 0; k < GROUP_MEETING; k++) {
+		const struct bpk_trial *trial =
+			bpk_candidates_next(&c->screened, mask, typesize, c->base.level, cost);
+		struct bpk_recipe recipe;
+
+		if (trial == NULL)
+			return;
+		cost = bpk_trial_cost(trial, mask);
+		first = k == 0 ? cost : first;
+		if (cost / (100 + GROUP_NEAR) > first / 100)
+			return;
+		recipe = trial->recipe;
+		bpk_candidates_retype(&trial->recipe, typesize, &recipe.pipeline);
+		recipe.typesize = typesize;
+		recipe.level = level;
+		bpk_race_try(&c->race, &c->raced, &recipe, UINT32_C(1) << group, false);
+	}
+}
+
+/* Settle the element size and the filters of each group, on a run of each. */
+static void race_groups(struct bpk_chooser *c, struct bpk_recipes *best)
+{
+	unsigned wanted = best->all[0].level;
+	unsigned level = (unsigned)bpk_min_u64(wanted, BPK_HIGH_LEVEL);
+	size_t count = count_near(c);
+
+	take_group_runs(c);
+	best->cost = UINT64_MAX;
+	for (size_t i = 0; i < count; i++) {
+		unsigned typesize = c->contenders[i].all[0].typesize;
+		struct bpk_recipes recipes;
+
+		for (unsigned g = 0; g < c->runs.ngroups; g++)
+			race_group(c, g, typesize, level);
+		bpk_candidates_combine(&c->raced, typesize, level, &recipes);
+		if (recipes.cost < best->cost)
+			*best = recipes;
+	}
+	/* one of them may be nearly as good for all groups */
+	bpk_race_try_all(&c->race, &c->raced, best);
+	bpk_candidates_combine(&c->raced, best->all[0].typesize, level, best);
+	set_level(best, wanted);
+}
+
+/* Choose among the contenders, and decide on the level. */
+static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
+{
+	struct bpk_recipes best;
+
+	bpk_candidates_contend(c);
+	take_run(c);
+	best = decide_level(c);
+	if (!c->uniform && !c->race.failed)
+		race_groups(c, &best);
+	if (c->race.failed)
+		return;
+	choice->recipe = best.all[0];
+	for (size_t i = 1; i < best.count; i++)
+		choice->candidates[choice->ncandidates++] =
+			(struct bpk_candidate){ .typesize = best.all[i].typesize,
+						.pipeline = best.all[i].pipeline };
+}
+
+/* ---- Data that repeats across megabytes ---- */
+
+/* The cost of the window in chunks of one block. */
+static uint64_t cost_of_window(struct bpk_chooser *c, struct bpk_recipes recipes, size_t chunk_size)
+{
+	struct bpk_view window = c->sample.window;
+	struct bpk_views chunks = { .ngroups = 1 };
+	uint64_t cost;
+
+	for (size_t at = 0; at < window.size; at += chunk_size) {
+		chunks.weights[chunks.count] = 1;
+		chunks.all[chunks.count++] =
+			bpk_view(window.data + at, bpk_min_size(chunk_size, window.size - at));
+	}
+	for (size_t i = 0; i < recipes.count; i++)
+		recipes.all[i].block_size = (uint32_t)chunk_size;
+	c->raced.views = &chunks;
+	c->raced.count = 0;
+	cost = bpk_race_try_all(&c->race, &c->raced, &recipes);
+	c->raced.views = &c->runs;
+	return cost;
+}
+
+/*
+ * Long repeats pack best unfiltered, in blocks that hold both copies: a filter tears them apart and
+ * changes them unless they lie whole elements apart. Levels above the one wanted are not tried, as
+ * they would take too long on a whole window; the winner is then packed at the wanted level.
+ */
+static bool try_large(struct bpk_chooser *c, struct bpk_choice *choice)
+{
+	const struct bpk_wishes *wishes = c->wishes;
+	unsigned wanted = choice->recipe.level;
+	unsigned level = (unsigned)bpk_min_u64(wanted, BPK_HIGH_LEVEL);
+	struct bpk_recipes small = { .count = 1 + choice->ncandidates, .all = { choice->recipe } };
+	struct bpk_recipes plain = { .count = 1, .all = { choice->recipe } }, filtered = plain;
+	uint64_t of_small, of_plain, of_filtered;
+
+	if (bpk_buf_printf(c->race.why, c->race.err,
+			   "long runs repeat across more than a sample:\n") != 0)
+		c->race.failed = true;
+	for (size_t i = 0; i < choice->ncandidates; i++) {
+		small.all[i + 1] = choice->recipe;
+		small.all[i + 1].pipeline = choice->candidates[i].pipeline;
+	}
+	set_level(&small, level);
+	set_level(&filtered, level);
+	set_level(&plain, wishes->level == BPK_AUTO ? (unsigned)BPK_HIGH_LEVEL : level);
+	if (wishes->pipeline == NULL)
+		plain.all[0].pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
+	if (wishes->typesize == BPK_AUTO && plain.all[0].pipeline.nsteps == 0)
+		plain.all[0].typesize = 1;
+	of_small = cost_of_window(c, small, BPK_CHUNK);
+	of_plain = cost_of_window(c, plain, BPK_LARGE_CHUNK);
+	of_filtered = cost_of_window(c, filtered, BPK_LARGE_CHUNK);
+	if (c->race.failed ||
+	    bpk_min_u64(of_plain, of_filtered) * (100 + LARGE_CHUNK_GAIN) >= of_small * 100)
+		return false;
+	choice->recipe = of_plain <= of_filtered ? plain.all[0] : filtered.all[0];
+	choice->ncandidates = 0;
+	if (wishes->level != BPK_AUTO)
+		choice->recipe.level = wanted;
+	return true;
+}
+
+/* ---- Settings ---- */
 
 /* Fill in defaults for the choices that the wishes leave open. */
 static void settle_without_trial(const struct bpk_chooser *c, struct bpk_recipe *recipe)
@@ -114,12 +335,12 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 	bpk_candidates_find(c);
 	if (c->race.failed)
 		return -1;
-	bpk_level_decide(c, choice);
+	decide(c, choice);
 	if (!c->race.failed && sizes_open && c->own_codec &&
 	    bpk_sample_repeats_afar(&c->sample, REPEAT_DISTANCE, &repeats, c->race.err) != 0)
 		return -1;
 	if (repeats)
-		*large = bpk_level_large(c, choice);
+		*large = try_large(c, choice);
 	return c->race.failed ? -1 : 0;
 }
 

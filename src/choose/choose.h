@@ -16,7 +16,7 @@
  * some thousandths for the time that filters and levels take. All trials are made there, by the
  * only formula.
  *
- * Level (level.c). Contenders that the pieces do not tell apart race on a longer run. The winner
+ * Level (choose.c). Contenders that the pieces do not tell apart race on a longer run. The winner
  * packs it at the next levels as long as they bring enough. Several lists of filters stay only
  * where choosing among them for each chunk gains 1%. Where long runs repeat far apart, the winner
  * packs the window in larger chunks.
@@ -55,7 +55,7 @@ struct bpk_wishes {
 
 enum { BPK_CHOICE_CANDIDATES = 3 };
 
-/* A way to pack a chunk: filters, the size of the elements that they are for, and perhaps a
+/* Candidate for a chunk: filters, the size of the elements that they are for, and perhaps a
  * prediction. */
 struct bpk_candidate {
 	unsigned typesize;

@@ -56,11 +56,4 @@ void bpk_candidates_combine(const struct bpk_ranking *ranking, unsigned typesize
 bool bpk_candidates_retype(const struct bpk_recipe *recipe, unsigned typesize,
 			   struct bpk_pipeline *out);
 
-/* Choose among the contenders, and decide on the level. */
-void bpk_level_decide(struct bpk_chooser *c, struct bpk_choice *choice);
-
-/* True where chunks of BPK_LARGE_CHUNK bytes are worth it. Recipe and candidates are then the best
- * for these. */
-bool bpk_level_large(struct bpk_chooser *c, struct bpk_choice *choice);
-
 #endif

@@ -6,8 +6,8 @@
  *     zones    |f4 x 3 ...........................|u1 ..|mixed ...........|
  *     chunks   |          |          |            |     |                 |
  *
- * If the zones are short, a part of the input is then packed in both ways, since cutting also
- * separates repeats from array to array. An input that packs better as a whole stays whole.
+ * If the zones are short, a part of the input is then packed with cuts and without, since cutting
+ * also separates repeats from array to array. An input that packs better as a whole stays whole.
  */
 #include "choose/zones.h"
 
@@ -326,35 +326,35 @@ static int try_cuts(struct cutting *c, struct bpk_err *err)
 /* If all chunks have one size, the filters of a kind become a candidate for each chunk. A different
  * element size is no obstacle for chunks that record their own, and extended chunks may have
  * filters that record it. */
-static int add_other(const struct bpk_choice *kind, struct bpk_choice *choice, struct bpk_err *err)
+static int add_kind(const struct bpk_choice *kind, struct bpk_choice *choice, struct bpk_err *err)
 {
 	struct bpk_candidate own = { .typesize = choice->recipe.typesize,
 				     .pipeline = choice->recipe.pipeline };
-	struct bpk_candidate other = { .typesize = kind->recipe.typesize,
-				       .pipeline = kind->recipe.pipeline };
+	struct bpk_candidate candidate = { .typesize = kind->recipe.typesize,
+					   .pipeline = kind->recipe.pipeline };
 	char filters[BPK_PIPELINE_TEXT];
 	bool is_new = true;
 
 	if (choice->recipe.extended) {
-		other.typesize = own.typesize;
-		is_new = bpk_candidates_retype(&kind->recipe, own.typesize, &other.pipeline);
+		candidate.typesize = own.typesize;
+		is_new = bpk_candidates_retype(&kind->recipe, own.typesize, &candidate.pipeline);
 	}
-	is_new = is_new && !is_same_candidate(&other, &own);
+	is_new = is_new && !is_same_candidate(&candidate, &own);
 	for (size_t i = 0; i < choice->ncandidates && is_new; i++)
-		is_new = !is_same_candidate(&other, &choice->candidates[i]);
+		is_new = !is_same_candidate(&candidate, &choice->candidates[i]);
 	if (!is_new || choice->ncandidates == BPK_CHOICE_CANDIDATES)
 		return 0;
-	choice->candidates[choice->ncandidates++] = other;
+	choice->candidates[choice->ncandidates++] = candidate;
 	return bpk_buf_printf(&choice->why, err, "or, for some of the arrays, typesize %u, %s\n",
-			      other.typesize, bpk_pipeline_print(&other.pipeline, filters));
+			      candidate.typesize, bpk_pipeline_print(&candidate.pipeline, filters));
 }
 
-static int add_others(struct cutting *c, struct bpk_choice *choice, struct bpk_err *err)
+static int add_kinds(struct cutting *c, struct bpk_choice *choice, struct bpk_err *err)
 {
 	int rc = choose_kinds(c, err);
 
 	for (size_t i = 0; rc == 0 && i < c->cuts->nkinds; i++)
-		rc = add_other(&c->cuts->kinds[i], choice, err);
+		rc = add_kind(&c->cuts->kinds[i], choice, err);
 	bpk_cuts_clear(c->cuts);
 	return rc;
 }
@@ -385,7 +385,7 @@ int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct b
 	if (rc == 0 && has_unlike(&c.zones, choice))
 		rc = varies && wishes->chunk_size == 0 && wishes->block_size == 0
 			     ? try_cuts(&c, err)
-			     : add_others(&c, choice, err);
+			     : add_kinds(&c, choice, err);
 	bpk_zones_clear(&c.zones);
 	if (rc != 0) {
 		bpk_cuts_clear(cuts);

@@ -9,7 +9,7 @@
 #include "choose/sample.h"
 
 /* The only formula that compares recipes: packed bytes in thousandths, and a surcharge for slow
- * recipes, which they must gain over a plain one. choose.c has the table. */
+ * recipes, which they must gain over a plain one. tuning.h has the table. */
 uint64_t bpk_race_cost(const struct bpk_recipe *recipe, uint64_t packed_size);
 
 /* A recipe, and its costs on some views. */

@@ -37,15 +37,6 @@ static uint64_t piece_offset(uint64_t raw_size, size_t i, size_t n)
 
 /* ---- Where pieces are taken ---- */
 
-/* The places of pieces, from probes all over the input. */
-struct spots {
-	size_t count, size; /* of them, and of each */
-	uint64_t offsets[BPK_SAMPLE_PIECES];
-	unsigned ngroups;
-	uint8_t groups[BPK_SAMPLE_PIECES];
-	uint32_t weights[BPK_SAMPLE_PIECES];
-};
-
 /* Spread over the input without a period: shifted by multiples of the golden ratio. */
 static uint64_t probe_offset(uint64_t raw_size, size_t i)
 {
@@ -55,16 +46,23 @@ static uint64_t probe_offset(uint64_t raw_size, size_t i)
 	return share * i + slack / 65536 * shift + slack % 65536 * shift / 65536;
 }
 
-static void spread_evenly(uint64_t raw_size, size_t npieces, struct spots *spots)
+/* Add the place of a piece, without its bytes. */
+static void add_place(struct bpk_sample *sample, uint64_t offset, size_t size, unsigned group,
+		      uint32_t weight)
 {
-	spots->count = npieces;
-	spots->size = BPK_SAMPLE_PIECE;
-	spots->ngroups = 1;
-	for (size_t i = 0; i < npieces; i++) {
-		spots->offsets[i] = piece_offset(raw_size, i, npieces);
-		spots->groups[i] = 0;
-		spots->weights[i] = 1;
-	}
+	struct bpk_views *pieces = &sample->pieces;
+
+	sample->offsets[pieces->count] = offset;
+	sample->size += size;
+	pieces->all[pieces->count].size = size;
+	pieces->groups[pieces->count] = (uint8_t)group;
+	pieces->weights[pieces->count++] = weight;
+}
+
+static void spread_evenly(uint64_t raw_size, size_t npieces, struct bpk_sample *sample)
+{
+	for (size_t i = 0; i < npieces; i++)
+		add_place(sample, piece_offset(raw_size, i, npieces), BPK_SAMPLE_PIECE, 0, 1);
 }
 
 /* The number of pieces for each group: one, and more if a piece represents most probes. */
@@ -82,79 +80,63 @@ static void share_pieces(const size_t members[], unsigned ngroups, size_t npiece
 	}
 }
 
-/* Pieces around some of a group's probes. */
+/* Pieces of some size around some of a group's probes. */
 static void spread_group(uint64_t raw_size, const uint8_t groups[PROBES], unsigned group,
-			 size_t members, size_t npieces, struct spots *spots)
+			 size_t npieces, size_t size, struct bpk_sample *sample)
 {
-	size_t seen = 0, taken = 0;
+	size_t members = 0, seen = 0, taken = 0;
 
+	for (size_t i = 0; i < PROBES; i++)
+		members += groups[i] == group;
 	for (size_t i = 0; i < PROBES && taken < npieces; i++) {
-		uint64_t middle = probe_offset(raw_size, i), half = spots->size / 2;
+		uint64_t middle = probe_offset(raw_size, i), half = size / 2;
 
 		if (groups[i] != group || seen++ != (2 * taken + 1) * members / (2 * npieces))
 			continue;
-		spots->offsets[spots->count] =
-			bpk_min_u64(middle - bpk_min_u64(middle, half), raw_size - spots->size);
-		spots->groups[spots->count] = (uint8_t)group;
-		spots->weights[spots->count++] = (uint32_t)(members * WEIGHT / npieces);
+		add_place(sample, bpk_min_u64(middle - bpk_min_u64(middle, half), raw_size - size),
+			  size, group, (uint32_t)(members * WEIGHT / npieces));
 		taken++;
 	}
 }
 
 static void spread(uint64_t raw_size, size_t npieces, const uint8_t *const regions[PROBES],
-		   struct spots *spots)
+		   struct bpk_sample *sample)
 {
 	uint8_t groups[PROBES];
-	size_t members[BPK_SAMPLE_GROUPS] = { 0 }, pieces[BPK_SAMPLE_GROUPS];
+	size_t members[BPK_SAMPLE_GROUPS] = { 0 }, pieces[BPK_SAMPLE_GROUPS], size;
 	unsigned ngroups = bpk_sample_group(regions, PROBES, groups);
 
-	*spots = (struct spots){ .ngroups = ngroups };
+	sample->pieces.ngroups = ngroups;
 	if (ngroups == 1) {
-		spread_evenly(raw_size, npieces, spots);
+		spread_evenly(raw_size, npieces, sample);
 		return;
 	}
 	for (size_t i = 0; i < PROBES; i++)
 		members[groups[i]]++;
 	/* more pieces than were asked for are smaller, so that trials take about as long */
-	spots->size = bpk_min_size(BPK_SAMPLE_PIECE, npieces * BPK_SAMPLE_PIECE / ngroups);
+	size = bpk_min_size(BPK_SAMPLE_PIECE, npieces * BPK_SAMPLE_PIECE / ngroups);
 	share_pieces(members, ngroups, npieces, pieces);
 	for (unsigned g = 0; g < ngroups; g++)
-		spread_group(raw_size, groups, g, members[g], pieces[g], spots);
+		spread_group(raw_size, groups, g, pieces[g], size, sample);
 }
 
 /* ---- Taking them ---- */
-
-static void add_piece(struct bpk_sample *sample, struct bpk_view bytes, const struct spots *spots)
-{
-	struct bpk_views *pieces = &sample->pieces;
-	size_t i = pieces->count;
-
-	if (bytes.size == 0)
-		return;
-	sample->offsets[i] = spots->offsets[i];
-	sample->size += bytes.size;
-	pieces->all[i] = bytes;
-	pieces->groups[i] = spots->groups[i];
-	pieces->weights[i] = spots->weights[i];
-	pieces->ngroups = spots->ngroups;
-	pieces->count++;
-}
 
 /* Pieces out of bytes that are all in memory. */
 static void cut_pieces(struct bpk_sample *sample, struct bpk_view bytes, size_t npieces)
 {
 	const uint8_t *regions[PROBES];
-	struct spots spots = { .ngroups = 1, .weights = { 1 }, .offsets = { 0 } };
 
-	if (bytes.size <= npieces * BPK_SAMPLE_PIECE) {
-		add_piece(sample, bytes, &spots);
-		return;
+	sample->pieces.ngroups = 1;
+	if (bytes.size > npieces * BPK_SAMPLE_PIECE) {
+		for (size_t i = 0; i < PROBES; i++)
+			regions[i] = bytes.data + probe_offset(bytes.size, i);
+		spread(bytes.size, npieces, regions, sample);
+	} else if (bytes.size > 0) {
+		add_place(sample, 0, bytes.size, 0, 1);
 	}
-	for (size_t i = 0; i < PROBES; i++)
-		regions[i] = bytes.data + probe_offset(bytes.size, i);
-	spread(bytes.size, npieces, regions, &spots);
-	for (size_t i = 0; i < spots.count; i++)
-		add_piece(sample, bpk_view(bytes.data + spots.offsets[i], spots.size), &spots);
+	for (size_t i = 0; i < sample->pieces.count; i++)
+		sample->pieces.all[i].data = bytes.data + sample->offsets[i];
 }
 
 /* Read size bytes at offset to the place at in sample->bytes. */
@@ -172,8 +154,8 @@ static int read_run(struct bpk_source *source, uint64_t offset, struct bpk_sampl
 
 /* Read the probes of a source that is larger than the window. A source that has become shorter
  * since ends in zeros here. */
-static int probe(struct bpk_source *source, uint64_t raw_size, size_t npieces, struct spots *spots,
-		 struct bpk_err *err)
+static int probe(struct bpk_source *source, uint64_t raw_size, size_t npieces,
+		 struct bpk_sample *sample, struct bpk_err *err)
 {
 	uint8_t *bytes = bpk_calloc(PROBES, BPK_PROBE_REGION, err);
 	const uint8_t *regions[PROBES];
@@ -188,7 +170,7 @@ static int probe(struct bpk_source *source, uint64_t raw_size, size_t npieces, s
 					bpk_span(at, BPK_PROBE_REGION), &got, err);
 	}
 	if (rc == 0)
-		spread(raw_size, npieces, regions, spots);
+		spread(raw_size, npieces, regions, sample);
 	free(bytes);
 	return rc;
 }
@@ -198,7 +180,6 @@ static int take_spread(struct bpk_source *source, uint64_t raw_size, struct bpk_
 		       struct bpk_err *err)
 {
 	size_t window = window_for(raw_size), npieces = pieces_for(raw_size);
-	struct spots spots;
 
 	if (bpk_buf_resize(&sample->bytes, window + BPK_SAMPLE_PIECES * BPK_SAMPLE_PIECE, err) !=
 		    0 ||
@@ -209,15 +190,14 @@ static int take_spread(struct bpk_source *source, uint64_t raw_size, struct bpk_
 		cut_pieces(sample, sample->window, npieces);
 		return 0;
 	}
-	if (probe(source, raw_size, npieces, &spots, err) != 0)
+	if (probe(source, raw_size, npieces, sample, err) != 0)
 		return -1;
-	for (size_t i = 0; i < spots.count; i++) {
-		struct bpk_view run;
+	for (size_t i = 0; i < sample->pieces.count; i++) {
+		struct bpk_view *piece = &sample->pieces.all[i];
 
-		if (read_run(source, spots.offsets[i], sample, window + i * BPK_SAMPLE_PIECE,
-			     spots.size, &run, err) != 0)
+		if (read_run(source, sample->offsets[i], sample, window + i * BPK_SAMPLE_PIECE,
+			     piece->size, piece, err) != 0)
 			return -1;
-		add_piece(sample, run, &spots);
 	}
 	return 0;
 }

@@ -175,8 +175,8 @@ static int pack_numbered(struct bpk_worker *worker, const struct bpk_flow *flow,
 }
 
 /* Choose the best recipe for the chunk. */
-static int suit(struct bpk_worker *worker, const struct bpk_flow *flow,
-		const struct bpk_parcel *parcel, struct bpk_recipe *recipe, struct bpk_err *err)
+static int choose(struct bpk_worker *worker, const struct bpk_flow *flow,
+		  const struct bpk_parcel *parcel, struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	struct bpk_view raw = bpk_buf_view(&parcel->raw);
 	const struct bpk_choice *kind;
@@ -198,7 +198,7 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
 	int rc;
 
 	parcel->raw_size = parcel->data_size = parcel->raw.size;
-	if (wanted == flow->recipe && suit(worker, flow, parcel, &recipe, err) != 0)
+	if (wanted == flow->recipe && choose(worker, flow, parcel, &recipe, err) != 0)
 		return -1;
 	if (wanted == flow->recipe && flow->predictions != NULL &&
 	    bpk_choose_for_chunk(&worker->race, flow->predictions->all, flow->predictions->count,
