@@ -1,6 +1,8 @@
 #!/bin/sh
-# Every external symbol begins with bpk_: reads the symbol tables of libbpk.a and of the program's
-# own objects. Names that begin with __ belong to the compiler and its sanitizers.
+# Every external symbol begins with bpk_, and no two files call each other, directly or over others:
+# reads the symbol tables of libbpk.a and of the program's own objects. Names that begin with __ belong
+# to the compiler and its sanitizers. Tables of functions (kinds of formats and of layouts) are data, and
+# no calls.
 set -u
 build=${abs_top_builddir:-.}
 NM=${NM:-nm}
@@ -16,7 +18,18 @@ foreign() {
         sort -u
 }
 
-echo 1..3
+# "CALLER CALLEE" for each pair of objects below src: a function that one uses and another defines.
+calls() {
+    find "$build/src" -name '*.o' -exec "$NM" -A -g {} + 2>/dev/null |
+        awk '{ file = $1; sub(/:[^:]*$/, "", file); name = $NF }
+             $(NF - 1) == "T" { defined[name] = file }
+             $(NF - 1) == "U" { user[++n] = file; used[n] = name }
+             END { for (i = 1; i <= n; i++)
+                       if (used[i] in defined && defined[used[i]] != user[i])
+                           print user[i], defined[used[i]] }' | sort -u
+}
+
+echo 1..4
 library=$build/libbpk.a
 total=$("$NM" -g --defined-only "$library" 2>/dev/null | awk 'NF == 3 && $3 ~ /^bpk_/' | wc -l)
 if [ "$total" -ge 20 ]; then
@@ -40,4 +53,12 @@ if [ -n "$objects" ] && [ -z "$found" ]; then
 else
     echo "not ok 3 - every external symbol of the program but main begins with bpk_"
     printf '%s\n' "$found" | sed 's/^/# /'
+fi
+pairs=$(calls)
+circle=$(printf '%s\n' "$pairs" | tsort 2>&1 >/dev/null)
+if [ -n "$pairs" ] && [ -z "$circle" ]; then
+    echo "ok 4 - the calls of files form no circle"
+else
+    echo "not ok 4 - the calls of files form no circle"
+    printf '%s\n' "${circle:-no call was found}" | head -n 20 | sed "s|$build/||; s/^/# /"
 fi

@@ -8,14 +8,7 @@
  */
 #include "format/frame/reader.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
-
-/* A reader of the frame's current state. */
-struct bpk_frame_later {
-	struct bpk_frame_reader *reader;
-	unsigned users; /* guarded by lock; one of them while it is the latest */
-};
 
 size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
 {
@@ -25,40 +18,6 @@ size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number,
 }
 
 /* ---- Contiguous ---- */
-
-/* True if the old trailer is in its place, where a change by bpk leaves it. */
-static bool is_old_tail_there(const struct bpk_frame_reader *r)
-{
-	uint8_t tail[5];
-
-	return bpk_source_need_at(r->source, r->state.header.frame_size - BPK_FRAME_TRAILER_TAIL,
-				  bpk_span(tail, sizeof tail), NULL) == 0 &&
-	       tail[0] == 0xce && bpk_get_be32(tail + 1) == r->state.trailer_size;
-}
-
-static bool is_header_there(const struct bpk_frame_reader *r)
-{
-	const struct bpk_buf *head = &r->state.head;
-	struct bpk_buf now = { 0 };
-	bool same = bpk_buf_resize(&now, head->size, NULL) == 0 &&
-		    bpk_source_need_at(r->source, 0, bpk_span(now.data, now.size), NULL) == 0 &&
-		    memcmp(now.data, head->data, head->size) == 0;
-
-	bpk_buf_clear(&now);
-	return same;
-}
-
-bool bpk_frame_is_superseded(const struct bpk_frame_reader *r)
-{
-	return !is_header_there(r) && is_old_tail_there(r);
-}
-
-bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
-{
-	if (r->dir != NULL)
-		return !bpk_dir_is_current(r->dir, BPK_FRAME_SPARSE_INDEX, r->source);
-	return !is_header_there(r) && !is_old_tail_there(r);
-}
 
 static int do_contiguous(struct bpk_frame_reader *r,
 			 int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
@@ -80,21 +39,6 @@ static int do_contiguous(struct bpk_frame_reader *r,
 
 /* ---- Sparse ---- */
 
-/* The caller has the lock. */
-static void leave(struct bpk_frame_later *later)
-{
-	if (later == NULL || --later->users > 0)
-		return;
-	bpk_frame_close(later->reader);
-	free(later);
-}
-
-void bpk_frame_later_free(struct bpk_frame_reader *r)
-{
-	leave(r->later);
-	r->later = NULL;
-}
-
 /* Open the current state of the frame. The caller is a user, and it becomes the latest. */
 static struct bpk_frame_later *open_later(struct bpk_frame_reader *r, struct bpk_err *err)
 {
@@ -110,7 +54,7 @@ static struct bpk_frame_later *open_later(struct bpk_frame_reader *r, struct bpk
 	}
 	later->users = 2;
 	bpk_mutex_take(&r->lock);
-	leave(r->later);
+	bpk_frame_later_leave(r->later);
 	r->later = later;
 	bpk_mutex_give(&r->lock);
 	return later;
@@ -179,7 +123,7 @@ static int do_later(struct bpk_frame_reader *r, uint64_t number,
 		rc = step(later->reader, arg, err);
 	*again = bpk_frame_has_changed(later->reader);
 	bpk_mutex_take(&r->lock);
-	leave(later);
+	bpk_frame_later_leave(later);
 	bpk_mutex_give(&r->lock);
 	return rc;
 }

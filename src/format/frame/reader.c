@@ -1,143 +1,12 @@
 /*
- * The reader of frames, contiguous and sparse: open, fetch, check, locate, and its row as a member.
+ * The reader of frames, contiguous and sparse: its operations, and its row as a member.
  */
 #include "format/frame/bands.h"
 #include "format/frame/reader.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "format/members.h"
 
-/* ---- Raw sizes ---- */
-
-/*
- * Find out whether all chunks but the last have one size. A frame that c-blosc2 2.15 appended to
- * after a short chunk has that in its middle ("Chunks"): its last chunk then is longer than the
- * sizes allow. Only the last chunk's header shows this; damage there is reported when it is
- * fetched.
- */
-static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
-{
-	const struct bpk_frame_header *header = &r->state.header;
-	uint64_t n = r->state.nchunks, size = (uint64_t)header->chunk_size;
-	struct bpk_frame_found last;
-	struct bpk_err why = { 0 };
-
-	r->last_size = n == 0 ? 0 : BPK_UNKNOWN;
-	r->raw_size = header->raw_size;
-	r->special_size = BPK_UNKNOWN;
-	if (header->chunk_size == 0 && bpk_frame_measure(r, err) != 0)
-		return -1;
-	if (n == 0)
-		return 0;
-	if (bpk_frame_look_here(r, n - 1, &last, &why) == 0)
-		r->last_size = last.header.raw_size;
-	else if (bpk_frame_is_failure(&why))
-		return bpk_fail(err, why.kind, "%s", why.text);
-	r->regular =
-		header->chunk_size > 0 && n == bpk_frame_count(header) &&
-		(r->last_size == BPK_UNKNOWN || r->last_size == header->raw_size - (n - 1) * size);
-	if (r->regular)
-		r->last_size = header->raw_size - (n - 1) * size;
-	return r->regular || size == 0 ? 0 : bpk_frame_measure(r, err);
-}
-
 /* ---- Opening ---- */
-
-void bpk_frame_close(struct bpk_frame_reader *r)
-{
-	if (r == NULL)
-		return;
-	bpk_frame_later_free(r);
-	bpk_frame_repeats_free(r);
-	bpk_frame_state_clear(&r->state);
-	bpk_frame_nd_clear(&r->nd);
-	bpk_buf_clear(&r->metadata);
-	bpk_buf_clear(&r->known);
-	free(r->bands);
-	free(r->layers);
-	if (r->owns_source)
-		bpk_source_close(r->source);
-	bpk_spool_close(r->spool);
-	bpk_mutex_clear(&r->lock);
-	free(r);
-}
-
-static int load(struct bpk_frame_reader *r, struct bpk_err *err)
-{
-	if (bpk_frame_state_load(r->source, r->dir != NULL, r->options.no_check, &r->state, err) !=
-		    0 ||
-	    settle_sizes(r, err) != 0)
-		return -1;
-	return bpk_frame_fill_info(r, err);
-}
-
-/* A frame is located from its end, so a pipe is spooled. */
-static int open_source(struct bpk_frame_reader *r, struct bpk_source *source, struct bpk_err *err)
-{
-	r->source = source;
-	if (bpk_source_seekable(source))
-		return 0;
-	r->source = NULL;
-	if (bpk_spool_open(&r->spool, err) != 0 || bpk_spool_fill(r->spool, source, err) != 0)
-		return -1;
-	r->owns_source = true;
-	return bpk_spool_source(r->spool, &r->source, err);
-}
-
-static int open_index(struct bpk_frame_reader *r, struct bpk_dir *dir, struct bpk_err *err)
-{
-	r->dir = dir;
-	r->owns_source = true;
-	if (bpk_dir_generation(dir, &r->generation, err) != 0)
-		return -1;
-	return bpk_dir_source(dir, BPK_FRAME_SPARSE_INDEX, &r->source, err);
-}
-
-static int open_once(struct bpk_dir *dir, struct bpk_source *source,
-		     const struct bpk_read_options *options, struct bpk_frame_reader **reader,
-		     bool *changed, struct bpk_err *err)
-{
-	struct bpk_frame_reader *r = bpk_calloc(1, sizeof *r, err);
-	int rc;
-
-	*reader = NULL;
-	*changed = false;
-	if (r == NULL)
-		return -1;
-	bpk_mutex_init(&r->lock);
-	r->options = *options;
-	rc = dir != NULL ? open_index(r, dir, err) : open_source(r, source, err);
-	if (rc == 0)
-		rc = bpk_source_hold(r->source, err);
-	if (rc == 0) {
-		rc = load(r, err);
-		bpk_source_release(r->source);
-		if (rc != 0 && dir != NULL)
-			bpk_err_subject(err, "%s", BPK_FRAME_SPARSE_INDEX);
-	}
-	*changed = dir != NULL && r->source != NULL && bpk_frame_has_changed(r);
-	if (rc != 0 || *changed) {
-		bpk_frame_close(r);
-		return -1;
-	}
-	*reader = r;
-	return 0;
-}
-
-/* Opening a sparse frame examines chunks, which may already belong to the next state. */
-int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
-		   const struct bpk_read_options *options, struct bpk_frame_reader **reader,
-		   struct bpk_err *err)
-{
-	bool changed = true;
-	int rc = -1;
-
-	for (int i = 0; changed && i < BPK_FRAME_TIMES; i++)
-		rc = open_once(dir, source, options, reader, &changed, err);
-	return changed ? bpk_fail(err, BPK_FAILED, "changed while it was opened") : rc;
-}
 
 /* A frame in a tar, or from a pipe, cannot be changed. */
 static int open_sidecar(const struct bpk_place *place, struct bpk_sidecar **sidecar,
@@ -299,32 +168,6 @@ static int reader_settle(void *reader, bool failed, struct bpk_err *err)
 	if (failed || covered || bpk_frame_is_superseded(r))
 		return 0;
 	return bpk_source_unchanged(r->source, err);
-}
-
-int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *err)
-{
-	uint64_t end = reader->state.header.frame_size, size = bpk_source_size(reader->source);
-
-	if (reader->dir == NULL || size <= end)
-		return 0;
-	return bpk_fail(err, BPK_CORRUPT,
-			"chunks.b2frame: %" PRIu64 " bytes from offset %" PRIu64
-			" on, after its end, belong to no archive",
-			size - end, end);
-}
-
-int bpk_frame_check_room(const struct bpk_frame_reader *reader, uint64_t number,
-			 const struct bpk_frame_found *found, struct bpk_err *err)
-{
-	uint64_t end = found->header.packed_size;
-
-	if (reader->dir == NULL || found->offset == BPK_UNKNOWN || found->room <= end)
-		return 0;
-	bpk_fail(err, BPK_CORRUPT,
-		 "%" PRIu64 " bytes from offset %" PRIu64
-		 " on, after its end, belong to no archive",
-		 found->room - end, end);
-	return bpk_frame_subject(reader, number, err);
 }
 
 /* ---- As a member ---- */

@@ -204,6 +204,10 @@ bool bpk_frame_file_id(const char *name, uint32_t *id);
 int bpk_frame_look_here(struct bpk_frame_reader *reader, uint64_t number,
 			struct bpk_frame_found *found, struct bpk_err *err);
 
+/* bpk_frame_bring_ranges in the state at open, in the same way. */
+int bpk_frame_bring_here(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
+			 const struct bpk_frame_ranges *wanted, struct bpk_err *err);
+
 /* True if a read or an allocation failed; otherwise the bytes that were read are wrong. */
 static inline bool bpk_frame_is_failure(const struct bpk_err *err)
 {
@@ -245,8 +249,14 @@ int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
 		   struct bpk_err *err);
 void bpk_frame_close(struct bpk_frame_reader *reader); /* accepts NULL */
 
-/* Release the reader of the frame's current state, at close. */
-void bpk_frame_later_free(struct bpk_frame_reader *reader);
+/* A reader of the frame's current state. */
+struct bpk_frame_later {
+	struct bpk_frame_reader *reader;
+	unsigned users; /* guarded by the lock; one of them while it is the latest */
+};
+
+/* One user less; the last one closes it. NULL is harmless. The caller has the lock. */
+void bpk_frame_later_leave(struct bpk_frame_later *later);
 
 /* Set reader->info, and the memory it borrows, from the state. */
 int bpk_frame_fill_info(struct bpk_frame_reader *reader, struct bpk_err *err);
@@ -280,13 +290,16 @@ struct bpk_frame_survey {
 int bpk_frame_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
 		     struct bpk_err *err);
 
-/* The same in the state at open, like bpk_frame_look_here. */
+/* The same, with chunks looked up by look; and in the state at open, like bpk_frame_look_here. */
+typedef int bpk_frame_look_fn(void *arg, struct bpk_frame_reader *reader, uint64_t number,
+			      struct bpk_frame_found *found, struct bpk_err *err);
+int bpk_frame_survey_by(struct bpk_frame_reader *reader, bpk_frame_look_fn *look, void *arg,
+			struct bpk_frame_survey *survey, struct bpk_err *err);
 int bpk_frame_survey_here(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
 			  struct bpk_err *err);
 
-/* bpk_reader_ops.repeats; and the release of its table, at close. */
+/* bpk_reader_ops.repeats */
 uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size);
-void bpk_frame_repeats_free(struct bpk_frame_reader *reader);
 
 /* Fails with BPK_CORRUPT if bytes follow the end of a sparse frame's chunks.b2frame, which every
  * change replaces; format/members tests a contiguous frame. */

@@ -22,12 +22,6 @@ struct bpk_frame_repeats {
 	struct slot slots[SLOTS];
 };
 
-void bpk_frame_repeats_free(struct bpk_frame_reader *r)
-{
-	free(r->repeats);
-	r->repeats = NULL;
-}
-
 static bool is_special(uint64_t entry)
 {
 	return bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE;

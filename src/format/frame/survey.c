@@ -15,17 +15,11 @@ struct extent {
 struct walk {
 	struct bpk_frame_reader *reader;
 	struct bpk_frame_survey *survey;
-	struct bpk_frame_ahead ahead;
-	bool here; /* in the state at open, without tests for changes */
+	bpk_frame_look_fn *look;
+	void *arg;
 	struct extent *extents;
 	size_t nextents;
 };
-
-static int look(struct walk *w, uint64_t number, struct bpk_frame_found *found, struct bpk_err *err)
-{
-	return w->here ? bpk_frame_look_here(w->reader, number, found, err)
-		       : bpk_frame_look_on(w->reader, &w->ahead, number, found, err);
-}
 
 /* ---- Chunk by chunk ---- */
 
@@ -60,7 +54,7 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 	struct bpk_frame_found found;
 	uint64_t raw_size;
 
-	if (look(w, number, &found, err) != 0)
+	if (w->look(w->arg, w->reader, number, &found, err) != 0)
 		return -1;
 	if (!bpk_mul_u64(found.header.raw_size, times, &raw_size))
 		raw_size = UINT64_MAX;
@@ -199,18 +193,23 @@ static int survey(struct walk *w, struct bpk_err *err)
 	return rc;
 }
 
-int bpk_frame_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *result,
-		     struct bpk_err *err)
+int bpk_frame_survey_by(struct bpk_frame_reader *reader, bpk_frame_look_fn *look, void *arg,
+			struct bpk_frame_survey *result, struct bpk_err *err)
 {
-	struct walk walk = { .reader = reader, .survey = result };
+	struct walk walk = { .reader = reader, .look = look, .arg = arg, .survey = result };
 
 	return survey(&walk, err);
+}
+
+static int look_here(void *arg, struct bpk_frame_reader *r, uint64_t number,
+		     struct bpk_frame_found *found, struct bpk_err *err)
+{
+	(void)arg;
+	return bpk_frame_look_here(r, number, found, err);
 }
 
 int bpk_frame_survey_here(struct bpk_frame_reader *reader, struct bpk_frame_survey *result,
 			  struct bpk_err *err)
 {
-	struct walk walk = { .reader = reader, .survey = result, .here = true };
-
-	return survey(&walk, err);
+	return bpk_frame_survey_by(reader, look_here, NULL, result, err);
 }
