@@ -25,9 +25,7 @@ static void try_filters(struct bpk_chooser *c, unsigned typesize,
 	/* without a filter elements mean nothing */
 	if (recipe.pipeline.nsteps == 0 && wishes->typesize == BPK_AUTO)
 		recipe.typesize = 1;
-	/* filters that are bad for one group may be good for another */
-	bpk_race_try(&c->race, &c->screened, &recipe, bpk_views_all(&c->sample.pieces),
-		     c->sample.pieces.ngroups == 1);
+	bpk_race_try(&c->race, &c->screened, &recipe, bpk_views_all(&c->sample.pieces));
 }
 
 static void try_filter(struct bpk_chooser *c, unsigned typesize, enum bpk_filter filter)

@@ -154,7 +154,7 @@ static void race_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
 		bpk_candidates_retype(&trial->recipe, typesize, &recipe.pipeline);
 		recipe.typesize = typesize;
 		recipe.level = level;
-		bpk_race_try(&c->race, &c->raced, &recipe, UINT32_C(1) << group, false);
+		bpk_race_try(&c->race, &c->raced, &recipe, UINT32_C(1) << group);
 	}
 }
 

@@ -222,7 +222,7 @@ static int weigh(struct bpk_race *race, struct bpk_view window, const struct bpk
 		if (bpk_choose_for_chunk(race, choice->candidates, choice->ncandidates, raw, 0,
 					 &recipe, err) != 0)
 			return -1;
-		*cost += bpk_race_cost(&recipe, CHUNK_COST + bpk_race_pack(race, &recipe, raw));
+		*cost += bpk_race_cost(&recipe, bpk_race_pack(race, &recipe, raw));
 	}
 	return race->failed ? -1 : 0;
 }
@@ -291,19 +291,12 @@ static bool has_unlike(const struct bpk_zones *zones, const struct bpk_choice *w
 	return used > 1 && zones->size / zones->count > whole->chunk_size / SHORT_ZONE;
 }
 
-/* Hint at the element sizes of the largest kinds for the trials on the whole. If nearly all
- * elements are numbers of one kind, only hints are tried. */
+/* Hint at the element sizes of the largest kinds for the trials on the whole. */
 static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
 {
-	for (size_t i = 1; i < zones->nkinds; i++) {
-		const struct bpk_zone_kind *kind = &zones->kinds[i];
-
-		if (!has_choice(zones, i))
-			continue;
-		add_hints(wishes, kind);
-		if (kind->element > 1 && kind->size > zones->size - zones->size / KIND_ALL_BUT)
-			wishes->only_hints = true;
-	}
+	for (size_t i = 1; i < zones->nkinds; i++)
+		if (has_choice(zones, i))
+			add_hints(wishes, &zones->kinds[i]);
 }
 
 static int try_cuts(struct cutting *c, struct bpk_err *err)

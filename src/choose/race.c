@@ -145,15 +145,6 @@ static const struct bpk_trial *place(struct bpk_ranking *ranking)
 	return &ranking->all[at];
 }
 
-static bool is_hopeless(const struct bpk_trial *trial, const struct bpk_trial *rival, uint32_t mask)
-{
-	uint32_t both = trial->tried & mask;
-
-	return both != 0 && both != mask &&
-	       bpk_trial_cost(trial, both) / (100 + TRIAL_HOPELESS) >
-		       bpk_trial_cost(rival, both) / 100;
-}
-
 static void say(struct bpk_race *race, const struct bpk_views *views, const struct bpk_trial *trial)
 {
 	char filters[BPK_PIPELINE_TEXT];
@@ -174,28 +165,25 @@ static void say(struct bpk_race *race, const struct bpk_views *views, const stru
 }
 
 const struct bpk_trial *bpk_race_try(struct bpk_race *race, struct bpk_ranking *ranking,
-				     const struct bpk_recipe *recipe, uint32_t mask,
-				     bool may_give_up)
+				     const struct bpk_recipe *recipe, uint32_t mask)
 {
 	const struct bpk_views *views = ranking->views;
-	struct bpk_trial rival = ranking->all[0], *trial = take(ranking, recipe);
+	struct bpk_trial *trial = take(ranking, recipe);
 	struct bpk_recipe plain = *recipe; /* the views are differences already */
-	bool is_new = false;
 
+	if (trial == NULL)
+		return NULL;
 	plain.prediction = (struct bpk_prediction){ 0 };
-	may_give_up = may_give_up && ranking->count > 1;
-	for (size_t i = 0; trial != NULL && i < views->count; i++) {
-		if (((mask & ~trial->tried) >> i & 1) == 0 ||
-		    (may_give_up && is_hopeless(trial, &rival, mask)))
-			continue;
-		trial->costs[i] = views->weights[i] *
-				  bpk_race_cost(recipe, bpk_race_pack(race, &plain, views->all[i]));
-		trial->tried |= UINT32_C(1) << i;
-		is_new = true;
-	}
-	if (is_new)
+	mask &= ~trial->tried;
+	for (size_t i = 0; i < views->count; i++)
+		if ((mask >> i & 1) != 0)
+			trial->costs[i] =
+				views->weights[i] *
+				bpk_race_cost(recipe, bpk_race_pack(race, &plain, views->all[i]));
+	trial->tried |= mask;
+	if (mask != 0)
 		say(race, views, trial);
-	return trial == NULL || race->failed ? NULL : place(ranking);
+	return race->failed ? NULL : place(ranking);
 }
 
 uint64_t bpk_race_try_all(struct bpk_race *race, struct bpk_ranking *ranking,
@@ -207,7 +195,7 @@ uint64_t bpk_race_try_all(struct bpk_race *race, struct bpk_ranking *ranking,
 	memset(least, 0xff, sizeof least);
 	for (size_t k = 0; k < recipes->count; k++) {
 		const struct bpk_trial *trial = bpk_race_try(race, ranking, &recipes->all[k],
-							     bpk_views_all(ranking->views), false);
+							     bpk_views_all(ranking->views));
 
 		if (trial == NULL)
 			return UINT64_MAX;
@@ -310,7 +298,7 @@ static int run_heat(struct bpk_race *race, const struct chunk *c, size_t piece,
 		taken = *prediction;
 		recipes[i].block_size = block_size;
 		views.all[0] = bpk_buf_view(&race->sample);
-		if (bpk_race_try(race, ranking, &recipes[i], 1, false) == NULL)
+		if (bpk_race_try(race, ranking, &recipes[i], 1) == NULL)
 			return -1;
 	}
 	for (*count = 0; *count < ranking->count; (*count)++) {

@@ -44,12 +44,11 @@ size_t bpk_race_pack(struct bpk_race *race, const struct bpk_recipe *recipe, str
 
 /*
  * Pack the views in the mask (bit i: view i) by recipe, unless they were packed before, and put the
- * trial in its place. One that falls far behind the first of the ranking may be given up. Returns
- * the trial, which stays there until the next one, or NULL if there is no room or packing failed.
+ * trial in its place. Returns the trial, which stays there until the next one, or NULL if there is
+ * no room or packing failed.
  */
 const struct bpk_trial *bpk_race_try(struct bpk_race *race, struct bpk_ranking *ranking,
-				     const struct bpk_recipe *recipe, uint32_t mask,
-				     bool may_give_up);
+				     const struct bpk_recipe *recipe, uint32_t mask);
 
 /* The cost of all views, each packed by the cheapest of recipes. UINT64_MAX if one of these was not
  * tried. */

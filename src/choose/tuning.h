@@ -70,8 +70,8 @@ enum {
 /* ---- Candidates ---- */
 
 enum {
-	LAG_CLEAR = 20,   /* one match in so many bytes is a clear lag, */
-	LAG_FAINT = 100,  /* and one in that many is no lag */
+	LAG_CLEAR = 20,  /* one match in so many bytes is a clear lag, */
+	LAG_FAINT = 100, /* and one in that many is no lag: text and noise take a tenth less time */
 	GROUP_UNLIKE = 2, /* percent that a group must gain by filters of its own */
 };
 
@@ -88,19 +88,18 @@ enum {
 /* ---- Races ---- */
 
 enum {
-	TRIAL_HOPELESS = 20, /* percent behind on the first pieces: given up */
 	NEARLY = 4,     /* percent behind on pieces, at another level: meets the best on a run; */
 	WIDER = 1,      /* and so much more for wider elements: the planes of pieces are short */
 	CONTENDERS = 3, /* that meet on a run; */
 	SHORT_RUN = 256 << 10,
 	RUN_SHARE = 2,       /* of the window is a run, */
 	KIND_RUN_SHARE = 24, /* and of the bytes of one kind */
-	INCOMPRESSIBLE = 98, /* percent: then nothing is raced, */
+	INCOMPRESSIBLE = 98, /* percent: then nothing is raced, to save time, */
 	ZEROS = 400,         /* nor below one byte in that many */
 	DENSE = 16,          /* packed to one byte in that many, pieces show how pieces begin: */
 	MANY_DENSE = 16,     /* that many contenders meet */
-	GROUP_NEAR = 12,     /* percent behind on a group's pieces: meets the best again; */
-	GROUP_MEETING = 3,   /* that many of a group do */
+	GROUP_MEETING = 3,   /* filters of a group meet on its run, bench-choice, */
+	GROUP_NEAR = 12,     /* within that many percent on its pieces: the others cost time */
 	GROUP_WORTH = 10, /* thousandths that filters for each chunk must gain over one for all */
 	CHUNK_PIECE = 16 << 10,      /* two of a chunk are packed with each candidate, */
 	CHUNK_LONG_PIECE = 64 << 10, /* and with those that are */
@@ -132,12 +131,10 @@ enum {
 	CUTS_LEAST = 2 << 20,       /* bytes of an input that are worth the trials */
 	KIND_LEAST = 256 << 10,     /* bytes of a kind that are worth a choice of its own, and */
 	KIND_SHARE = 24,            /* their share of the input */
-	KIND_ALL_BUT = 16, /* the share of other kinds below which an input counts as of one kind */
-	CHUNK_COST = 40,   /* bytes of a chunk's header, digest and offset */
-	CUTS_SHARE = 24,   /* of the input, at most, is packed with cuts and without, */
-	CUTS_WINDOWS = 2,  /* in that many places, each at least one chunk long; */
-	LONG_ZONE = 2,     /* not if zones have that many chunks: then cuts are right, */
-	SHORT_ZONE = 8,    /* nor if a chunk has that many zones: then they are wrong */
+	CUTS_SHARE = 24,            /* of the input, at most, is packed with cuts and without, */
+	CUTS_WINDOWS = 2,           /* in that many places, each at least one chunk long; */
+	LONG_ZONE = 2,              /* not if zones have that many chunks: then cuts are right, */
+	SHORT_ZONE = 8,             /* nor if a chunk has that many zones: then they are wrong */
 };
 
 /* ---- Prediction: bench-predict ---- */
