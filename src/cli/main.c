@@ -13,9 +13,15 @@
  *     format             the table of containers; raw files, lone chunks, concatenated archives
  *     format/bloscpack   Bloscpack files
  *     format/chunkdir    chunked directories, over Bloscpack files
- *     format/frame       Blosc2 frames, contiguous and sparse, and their arrays
+ *     format/frame       Blosc2 frames, contiguous and sparse
+ *     format/frame/nd    arrays of several dimensions in them
+ *     format/frame/parts their header, index, trailer, layers and digests
  *     layout             arrays inside raw bytes: GSD, DCD, NumPy and others
- *     io                 places, sources, drafts; files and directories changed as a whole; tar
+ *     io                 places, locks, links
+ *     io/file            sources and drafts
+ *     io/edit            a file changed in place, under its journal
+ *     io/tree            a directory, read and changed as a whole
+ *     io/tar             tars
  *     chunk              one Blosc chunk: headers, encoding, decoding, prediction
  *     chunk/codec        the codecs of its blocks
  *     chunk/filter       shuffle and its kin: the portable kernels, and the choice of others

@@ -1,5 +1,5 @@
 /* Inside the room io: files below a folder, never through a link and never outside of it. The names
- * have been checked (io/dir_ops.h); "" is the folder itself. */
+ * have been checked (io/tree/dir.h); "" is the folder itself. */
 #ifndef BPK_IO_BENEATH_H
 #define BPK_IO_BENEATH_H
 

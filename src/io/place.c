@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "io/dir_ops.h"
-#include "io/source.h"
+#include "io/tree/dir.h"
+#include "io/file/source.h"
 
 enum { REOPENED_MAX = 20 }; /* tries to open a file whose name others keep replacing */
 

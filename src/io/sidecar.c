@@ -11,7 +11,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "io/edit_inner.h"
+#include "io/edit/edit.h"
 #include "io/full.h"
 #include "io/lock.h"
 

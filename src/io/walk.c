@@ -6,11 +6,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "io/beside.h"
-#include "io/dir_ops.h"
+#include "io/edit/beside.h"
+#include "io/tree/dir.h"
 #include "io/full.h"
-#include "io/listing.h"
-#include "io/name.h"
+#include "io/tree/listing.h"
+#include "io/file/draft_name.h"
 
 struct level {
 	struct bpk_dir_entries entries;

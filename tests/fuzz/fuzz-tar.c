@@ -3,8 +3,8 @@
 #include "fuzz/fuzz.h"
 
 #include "io/io.h"
-#include "io/tar_name.h"
-#include "io/tar_read.h"
+#include "io/tar/name.h"
+#include "io/tar/read.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
 #ifndef BPK_TESTS_MEMDIR_H
 #define BPK_TESTS_MEMDIR_H
 
-#include "io/dir_ops.h"
+#include "io/tree/dir.h"
 
 struct memdir_file {
 	const char *name;

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "io/dir_ops.h"
+#include "io/tree/dir.h"
 #include "io/io.h"
 
 static char folder[] = "/tmp/bpk-test-change-XXXXXX";

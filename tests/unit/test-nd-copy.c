@@ -4,7 +4,7 @@
  */
 #include "unit/unit.h"
 
-#include "format/frame/bands.h"
+#include "format/frame/nd/bands.h"
 
 /* ---- Copying, against the formulas ---- */
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "io/io.h"
-#include "io/tar_name.h"
+#include "io/tar/name.h"
 
 static char path[] = "/tmp/bpk-test-tar-XXXXXX";
 

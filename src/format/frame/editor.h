@@ -4,7 +4,7 @@
  * index with their positions comes last.
  *
  *   change.c         the start of a change, chunks, metadata
- *   nd_editor.c      arrays in multidimensional chunks: rows
+ *   nd/editor.c      arrays in multidimensional chunks: rows
  *   editor.c         contiguous: writes after the end, then the header at once
  *   sparse_editor.c  sparse: files with new numbers, then the rename of chunks.b2frame
  */
@@ -74,7 +74,7 @@ int bpk_frame_editor_seal(const struct bpk_frame_editor *e, struct bpk_parcel *p
 int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
 
-/* ---- Arrays in multidimensional chunks (nd_editor.c): reader->has_nd ---- */
+/* ---- Arrays in multidimensional chunks (nd/editor.c): reader->has_nd ---- */
 
 /* Set info to the bands that are the unit of change. */
 void bpk_frame_nd_load(struct bpk_frame_editor *e);

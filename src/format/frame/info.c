@@ -1,7 +1,7 @@
 /*
  * Fills in the bpk_info of a frame, for the reader.
  */
-#include "format/frame/bands.h"
+#include "format/frame/nd/bands.h"
 #include "format/frame/reader.h"
 
 #include <inttypes.h>

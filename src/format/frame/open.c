@@ -4,7 +4,7 @@
  */
 #include <stdlib.h>
 
-#include "format/frame/bands.h"
+#include "format/frame/nd/bands.h"
 #include "format/frame/reader.h"
 
 /* ---- Raw sizes ---- */

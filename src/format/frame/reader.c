@@ -1,7 +1,7 @@
 /*
  * The reader of frames, contiguous and sparse: its operations, and its row as a member.
  */
-#include "format/frame/bands.h"
+#include "format/frame/nd/bands.h"
 #include "format/frame/reader.h"
 
 #include "format/members.h"

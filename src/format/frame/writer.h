@@ -6,7 +6,7 @@
 #ifndef BPK_FORMAT_FRAME_WRITER_H
 #define BPK_FORMAT_FRAME_WRITER_H
 
-#include "format/frame/nd.h"
+#include "format/frame/nd/nd.h"
 
 /*
  * Store a packed chunk after those already stored, and return its index entry: the offset from the
@@ -39,7 +39,7 @@ struct bpk_frame_output {
 	/* No chunk is stored yet, so the first one may decide the typesize. */
 	bool open_typesize;
 
-	/* A multidimensional array: parcels are bands of it (nd_writer.c). */
+	/* A multidimensional array: parcels are bands of it (nd/writer.c). */
 	bool has_nd;
 	struct bpk_frame_nd nd;
 
@@ -102,7 +102,7 @@ int bpk_frame_spell(struct bpk_frame_output *out, struct bpk_view chunk,
 		    const struct bpk_chunk_header *header, struct bpk_buf *spelled,
 		    struct bpk_err *err);
 
-/* ---- Arrays in multidimensional chunks (nd_writer.c) ---- */
+/* ---- Arrays in multidimensional chunks (nd/writer.c) ---- */
 
 /* True if info has an array and options have shapes of chunks and blocks. */
 bool bpk_frame_nd_is_wanted(const struct bpk_info *info, const struct bpk_write_options *options);

@@ -1,0 +1,85 @@
+/*
+ * Divides an open array, or a slice of it, into the bands in which it is read. The reader calls it.
+ */
+#include <inttypes.h>
+
+#include "format/frame/nd/bands.h"
+
+static int check_slice(const struct bpk_array *array, const struct bpk_slice *slice,
+		       struct bpk_err *err)
+{
+	if (slice->ndimensions != array->ndimensions)
+		return bpk_fail(err, BPK_USAGE, "the slice has %zu dimensions, the array has %zu",
+				slice->ndimensions, array->ndimensions);
+	for (size_t i = 0; i < array->ndimensions; i++)
+		if (slice->start[i] > slice->stop[i] || slice->stop[i] > array->shape[i])
+			return bpk_fail(err, BPK_USAGE,
+					"the slice %" PRIu64 ":%" PRIu64
+					" leaves dimension %zu of the array, which is %" PRIu64
+					" long",
+					slice->start[i], slice->stop[i], i, array->shape[i]);
+	return 0;
+}
+
+/* Set the sizes in info to those of bands. */
+static void fill_info(const struct bpk_frame_bands *bands, struct bpk_info *info)
+{
+	uint64_t item_size = bands->nd->array.dtype.size, first;
+	bool even = bands->count == 1 || bands->first == bands->size;
+
+	info->raw_size = bands->items * item_size;
+	info->nchunks = bands->count;
+	info->chunk_size = even ? bands->size * item_size : BPK_UNKNOWN;
+	info->last_chunk_size = 0;
+	if (bands->count > 0)
+		info->last_chunk_size =
+			bpk_frame_band_items(bands, bands->count - 1, &first) * item_size;
+}
+
+/* Bands of a small archive are smaller, so that it cannot claim much memory. */
+static uint64_t most_of_band(uint64_t stored_size)
+{
+	enum { ANY = 8 << 20, TIMES = 1024 };
+
+	return bpk_max_u64(ANY, bpk_min_u64(stored_size, BPK_FRAME_BAND_MOST / TIMES) * TIMES);
+}
+
+int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	struct bpk_slice whole;
+
+	/* without the geometry padding looks like data, so an array with damage is not read */
+	if (r->options.as_stored || !r->has_nd)
+		return 0;
+	if (r->array_damage.kind != BPK_OK)
+		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
+	whole = bpk_frame_nd_whole(&r->nd);
+	r->nd.band_most = most_of_band(r->info.stored_size);
+	r->bands = bpk_calloc(1, sizeof *r->bands, err);
+	if (r->bands == NULL)
+		return -1;
+	*r->bands = bpk_frame_bands_of(&r->nd, &whole, BPK_FRAME_READING);
+	fill_info(r->bands, &r->info);
+	return 0;
+}
+
+int bpk_frame_bands_narrow(void *reader, const struct bpk_slice *slice, struct bpk_err *err)
+{
+	struct bpk_frame_reader *r = reader;
+
+	if (r->bands == NULL)
+		return bpk_fail(err, BPK_USAGE, "is not an array, so it has no slices");
+	if (check_slice(&r->nd.array, slice, err) != 0)
+		return -1;
+	*r->bands = bpk_frame_bands_of(&r->nd, slice, BPK_FRAME_READING);
+	fill_info(r->bands, &r->info);
+	return 0;
+}
+
+void bpk_frame_bands_for_changing(struct bpk_frame_reader *r)
+{
+	struct bpk_slice box = r->bands->box;
+
+	*r->bands = bpk_frame_bands_of(&r->nd, &box, BPK_FRAME_CHANGING);
+	fill_info(r->bands, &r->info);
+}

@@ -1,0 +1,46 @@
+/* Inside the room io: a regular file by its real path, with all links resolved, and the names
+ * beside it. */
+#ifndef BPK_IO_EDIT_BESIDE_H
+#define BPK_IO_EDIT_BESIDE_H
+
+#include <limits.h>
+
+#include "io/io.h"
+
+/* Caller storage; for bpk_beside_clear. */
+struct bpk_beside {
+	char *path; /* absolute, without links */
+	const char *name;
+	int folder; /* may be open with O_PATH only, when it cannot be read */
+	char journal[NAME_MAX + 1];
+};
+
+/* True for .NAME.bpkj, without a folder in front. */
+bool bpk_beside_is_journal(const char *name);
+
+/*
+ * Find path. Fails with BPK_FAILED, "cannot open: ...". Returns 1 instead of -1 when path leads
+ * nowhere, or when its real path is too long or not accessible to this process, as the path of a
+ * descriptor or of the current folder can be.
+ */
+int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err *err);
+
+/* The same for a file to be changed: links are followed as io/link.h allows. Returns -1 for any
+ * failure. */
+int bpk_beside_find_to_change(const char *path, struct bpk_beside *beside, struct bpk_err *err);
+void bpk_beside_clear(struct bpk_beside *beside);
+
+/* The file name in an open folder. Both are borrowed; the result needs no clear. */
+struct bpk_beside bpk_beside_in(int folder, const char *name);
+
+/* Open the file itself, which may be no regular file. Returns -1 with errno. */
+int bpk_beside_open(const struct bpk_beside *beside, int flags);
+
+/* *same is true if the name leads to the file fd. */
+int bpk_beside_is(const struct bpk_beside *beside, int fd, bool *same, struct bpk_err *err);
+
+/* *there is true if the journal's name exists, as a file of any kind; *found is its stat. */
+int bpk_beside_has_journal(const struct bpk_beside *beside, struct stat *found, bool *there,
+			   struct bpk_err *err);
+
+#endif

@@ -1,0 +1,67 @@
+/* Inside the room io: the members of an edit, for the edit_*.c files. */
+#ifndef BPK_IO_EDIT_EDIT_H
+#define BPK_IO_EDIT_EDIT_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "io/edit/journal.h"
+
+struct bpk_edit {
+	/* fixed after open */
+	struct bpk_edit_options options;
+	struct bpk_beside beside;
+	struct bpk_source *source; /* the committed content; reads through the edit */
+	struct bpk_sidecar *sidecar;
+
+	/* held by every call that changes something, so that bpk_edit_drop_all runs between two of
+	 * them */
+	pthread_mutex_t busy;
+
+	/* the edit's own thread writes these under busy; members that reads use, under state_lock
+	 * too */
+	pthread_rwlock_t state_lock;
+	int fd;
+	uint64_t end; /* of the committed content */
+	struct bpk_journal journal;
+	struct bpk_region unused;    /* declared free */
+	struct bpk_region unsampled; /* the value of unused when the journal was created */
+	struct bpk_draft *copy;      /* with options.copy: the new file; NULL: not begun */
+	bool dirty;                  /* something was written since the last commit */
+	bool unsynced; /* a sync of the file itself failed: its state on disk is unknown */
+	bool broken;   /* some sync failed */
+
+	/* guarded by the lock of the list */
+	struct bpk_edit *previous, *next;
+};
+
+/* bpk_edit_drop_all was called; waits for locks then end. */
+extern atomic_bool bpk_edit_dropped;
+
+/* Around every call that changes something: enter takes busy, or fails because nothing may be
+ * changed any more; leave releases it and returns rc. */
+int bpk_edit_enter(struct bpk_edit *edit, struct bpk_err *err);
+int bpk_edit_leave(struct bpk_edit *edit, int rc);
+
+/* Take the change lock: no reader sees the file until it is released. */
+int bpk_edit_lock_readers_out(struct bpk_edit *edit, struct bpk_err *err);
+
+/* Set the end of the committed content; state_lock is held for writing. */
+void bpk_edit_move_end(struct bpk_edit *edit, uint64_t end);
+
+/* Undo uncommitted changes in place; busy is held. */
+int bpk_edit_undo(struct bpk_edit *edit, struct bpk_err *err);
+
+/* Call fdatasync if options.sync is set; a failure breaks the edit. */
+int bpk_edit_sync_file(struct bpk_edit *edit, struct bpk_err *err);
+
+/* ---- With options.copy; busy is held ---- */
+
+int bpk_edit_write_copy(struct bpk_edit *edit, uint64_t offset, struct bpk_view bytes,
+			struct bpk_err *err);
+int bpk_edit_sync_copy(struct bpk_edit *edit, struct bpk_err *err);
+void bpk_edit_drop_copy(struct bpk_edit *edit);
+int bpk_edit_commit_copy(struct bpk_edit *edit, const struct bpk_edit_head *head, uint64_t end,
+			 struct bpk_err *err);
+
+#endif

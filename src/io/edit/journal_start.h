@@ -1,0 +1,29 @@
+/* Inside the room io: the payload of a journal's START, which identifies the file. */
+#ifndef BPK_IO_EDIT_JOURNAL_START_H
+#define BPK_IO_EDIT_JOURNAL_START_H
+
+#include "io/edit/journal.h"
+
+/* A longer START was not written by bpk. */
+enum { BPK_JOURNAL_START_MAX = 4096 };
+
+/* Bytes of the payload before the samples. */
+enum { BPK_JOURNAL_START_FIXED = 48 };
+
+/* Fill journal->start from the file fd, without the bytes in unused. */
+int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
+			   struct bpk_err *err);
+
+/* Check that the payload in journal->start is complete and about journal->file. Returns 1 if it is
+ * not; err then says why. Fails with BPK_UNSUPPORTED (a later version). */
+int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err);
+
+/*
+ * The first sample of a truncated START, whose payload has present bytes left at position. Returns
+ * the number of bytes left of the sample, which were at *offset of the file; 0 when no sample is
+ * left or the START is not about journal->file.
+ */
+uint64_t bpk_journal_start_first(const struct bpk_journal *journal, uint64_t position,
+				 uint64_t present, uint64_t old_size, uint64_t *offset);
+
+#endif

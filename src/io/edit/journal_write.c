@@ -1,0 +1,301 @@
+/* Writing a journal, and restoring a file from it. Edits and retire.c call it. */
+#include "io/edit/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/acl.h"
+#include "io/beneath.h"
+#include "io/full.h"
+#include "io/edit/journal_start.h"
+#include "io/edit/record.h"
+
+enum { PIECE = 8 << 10 }; /* bytes copied at a time, on the stack */
+
+static int name_journal(const struct bpk_journal *journal, struct bpk_err *err)
+{
+	return bpk_err_subject(err, "its journal %s", journal->beside->journal);
+}
+
+/* ---- Writing ---- */
+
+/* Write one record at *position, and move *position to its end. */
+static int put_record(struct bpk_journal *journal, uint64_t *position, uint32_t kind,
+		      uint64_t offset, struct bpk_view payload, struct bpk_err *err)
+{
+	const struct bpk_record record = {
+		.kind = kind,
+		.position = *position,
+		.offset = offset,
+		.size = payload.size,
+		.crc = bpk_record_crc(0, payload),
+	};
+	uint8_t head[BPK_RECORD_HEAD];
+
+	bpk_record_put(&record, head);
+	if (bpk_full_write_at(journal->fd, *position, bpk_view(head, sizeof head), err) != 0 ||
+	    bpk_full_write_at(journal->fd, *position + sizeof head, payload, err) != 0)
+		return name_journal(journal, err);
+	*position += sizeof head + payload.size;
+	return 0;
+}
+
+/* Copy size bytes of the file fd at offset into a record at position. */
+static int put_saved(struct bpk_journal *journal, uint64_t *position, int fd, uint64_t offset,
+		     uint64_t size, struct bpk_err *err)
+{
+	struct bpk_record record = {
+		.kind = BPK_RECORD_SAVED, .position = *position, .offset = offset, .size = size
+	};
+	uint8_t head[BPK_RECORD_HEAD];
+	uint8_t piece[PIECE];
+	size_t step;
+
+	for (uint64_t done = 0; done < size; done += step) {
+		size_t got = 0;
+
+		step = (size_t)bpk_min_u64(size - done, sizeof piece);
+		if (bpk_full_read_at(fd, offset + done, bpk_span(piece, step), &got, err) != 0)
+			return -1;
+		if (got < step)
+			return bpk_fail(err, BPK_FAILED, "became shorter while it was changed");
+		if (bpk_full_write_at(journal->fd, *position + sizeof head + done,
+				      bpk_view(piece, step), err) != 0)
+			return name_journal(journal, err);
+		record.crc = bpk_record_crc(record.crc, bpk_view(piece, step));
+	}
+	bpk_record_put(&record, head);
+	if (bpk_full_write_at(journal->fd, *position, bpk_view(head, sizeof head), err) != 0)
+		return name_journal(journal, err);
+	*position += sizeof head + size;
+	return 0;
+}
+
+/*
+ * A journal must belong to the file's owner, or nobody would obey it; so root changes its owner.
+ * Other users cannot do that and cannot change the file in place.
+ */
+static int give_to_owner(const struct bpk_journal *journal, const struct stat *file,
+			 struct bpk_err *err)
+{
+	struct stat own;
+
+	if (fchown(journal->fd, file->st_uid, file->st_gid) != 0)
+		(void)fchown(journal->fd, file->st_uid, (gid_t)-1);
+	if (fstat(journal->fd, &own) != 0)
+		return bpk_fail_errno(err, errno, "its journal: fstat");
+	if (own.st_uid == file->st_uid)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"belongs to user %lu, and its journal would not: --copy goes on with a"
+			" copy",
+			(unsigned long)file->st_uid);
+}
+
+/* Let the readers of the file read its old content, and nobody else. */
+static int open_to_readers(const struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	struct stat file, own;
+
+	if (fstat(fd, &file) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (give_to_owner(journal, &file, err) != 0)
+		return -1;
+	if (fstat(journal->fd, &own) == 0 && file.st_gid == own.st_gid)
+		bpk_acl_set_mode(journal->fd, journal->beside->folder,
+				 0600 | (bpk_acl_mode(fd, file.st_mode) & 0044), false);
+	return 0;
+}
+
+static int write_start(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
+		       struct bpk_err *err)
+{
+	if (bpk_identity_of(fd, &journal->file, err) != 0 ||
+	    bpk_journal_start_make(journal, fd, unused, err) != 0)
+		return -1;
+	return put_record(journal, &journal->end, BPK_RECORD_START, journal->old_size,
+			  bpk_buf_view(&journal->start), err);
+}
+
+int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
+		       const struct bpk_region *unused, struct bpk_err *err)
+{
+	const struct bpk_beside *beside = journal->beside;
+
+	journal->fd = bpk_full_openat(beside->folder, beside->journal,
+				      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
+	if (journal->fd < 0)
+		return bpk_fail_errno(err, errno, "cannot create its journal %s", beside->journal);
+	journal->old_size = old_size;
+	if (open_to_readers(journal, fd, err) != 0 || write_start(journal, fd, unused, err) != 0) {
+		unlinkat(beside->folder, beside->journal, 0);
+		bpk_journal_close(journal);
+		return -1;
+	}
+	return 0;
+}
+
+static int put_gaps(struct bpk_journal *journal, uint64_t *position, int fd,
+		    const struct bpk_region *save, struct bpk_err *err)
+{
+	uint64_t offset = save->offset, end = offset + save->size, gap_end;
+
+	for (; bpk_regions_gap(&journal->saved, &offset, end, &gap_end); offset = gap_end)
+		if (put_saved(journal, position, fd, offset, gap_end - offset, err) != 0)
+			return -1;
+	return 0;
+}
+
+/* List the regions that put_gaps has written from *position on; the gaps are the same. */
+static int index_gaps(struct bpk_journal *journal, uint64_t *position,
+		      const struct bpk_region *save, struct bpk_err *err)
+{
+	uint64_t offset = save->offset, end = offset + save->size, gap_end;
+
+	while (bpk_regions_gap(&journal->saved, &offset, end, &gap_end)) {
+		const struct bpk_region region = { offset, gap_end - offset,
+						   *position + BPK_RECORD_HEAD };
+
+		if (bpk_regions_add(&journal->saved, &region, err) != 0)
+			return -1;
+		*position += BPK_RECORD_HEAD + region.size;
+		offset = gap_end;
+	}
+	return 0;
+}
+
+/* Make the records up to *position durable, then mark them. The first time the folder is synced
+ * too, which makes the name durable. */
+static int seal(struct bpk_journal *journal, uint64_t *position, bool sync, bool *unsynced,
+		struct bpk_err *err)
+{
+	if (sync && bpk_full_sync_data(journal->fd) != 0) {
+		*unsynced = true;
+		bpk_fail_errno(err, errno, "sync");
+		return name_journal(journal, err);
+	}
+	if (sync && !journal->whole && bpk_journal_sync_folder(journal, err) != 0) {
+		*unsynced = true;
+		return -1;
+	}
+	return put_record(journal, position, BPK_RECORD_MARK, 0, bpk_view(NULL, 0), err);
+}
+
+/* Announce the bytes of next that lie in the old file. */
+static int put_next(struct bpk_journal *journal, uint64_t *position,
+		    const struct bpk_journal_next *next, struct bpk_err *err)
+{
+	struct bpk_view bytes = next->bytes;
+
+	if (next->offset >= journal->old_size || bytes.size == 0)
+		return 0;
+	bytes.size = (size_t)bpk_min_u64(bytes.size, journal->old_size - next->offset);
+	return put_record(journal, position, BPK_RECORD_NEXT, next->offset, bytes, err);
+}
+
+int bpk_journal_save(struct bpk_journal *journal, int fd, const struct bpk_region saves[2],
+		     const struct bpk_journal_next *next, bool sync, bool *unsynced,
+		     struct bpk_err *err)
+{
+	uint64_t position = journal->end, saved = journal->end;
+
+	if (put_gaps(journal, &position, fd, &saves[0], err) != 0 ||
+	    put_gaps(journal, &position, fd, &saves[1], err) != 0 ||
+	    put_next(journal, &position, next, err) != 0 ||
+	    seal(journal, &position, sync, unsynced, err) != 0 ||
+	    index_gaps(journal, &saved, &saves[0], err) != 0 ||
+	    index_gaps(journal, &saved, &saves[1], err) != 0)
+		goto fail;
+	journal->end = position;
+	journal->whole = true;
+	return 0;
+fail:
+	/* the next records overwrite these; until then they are true */
+	(void)bpk_full_set_size(journal->fd, journal->end);
+	return -1;
+}
+
+int bpk_journal_unlink(struct bpk_journal *journal, struct bpk_err *err)
+{
+	if (unlinkat(journal->beside->folder, journal->beside->journal, 0) == 0 || errno == ENOENT)
+		return 0;
+	return bpk_fail_errno(err, errno, "cannot remove its journal %s", journal->beside->journal);
+}
+
+int bpk_journal_sync_folder(struct bpk_journal *journal, struct bpk_err *err)
+{
+	if (bpk_folder_sync(journal->beside->folder) == 0)
+		return 0;
+	return bpk_fail_errno(err, errno, "sync its folder");
+}
+
+/* ---- Restoring ---- */
+
+static int fail_changed(const struct bpk_journal *journal, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_CORRUPT, "its journal %s was changed while it was read",
+			journal->beside->journal);
+}
+
+/* Read a record of saved bytes again and write each piece to the file fd (-1: nowhere). */
+static int read_record(const struct bpk_journal *journal, const struct bpk_region *region, int fd,
+		       struct bpk_err *err)
+{
+	uint64_t position = region->where - BPK_RECORD_HEAD;
+	struct bpk_record record = { 0 };
+	uint8_t head[BPK_RECORD_HEAD], piece[PIECE];
+	uint32_t crc = 0;
+	size_t step, got;
+
+	if (bpk_full_read_at(journal->fd, position, bpk_span(head, sizeof head), &got, err) != 0)
+		return name_journal(journal, err);
+	if (got < sizeof head || !bpk_record_get(head, position, &record) ||
+	    record.offset != region->offset || record.size != region->size)
+		return fail_changed(journal, err);
+	for (uint64_t done = 0; done < region->size; done += step) {
+		step = (size_t)bpk_min_u64(region->size - done, sizeof piece);
+		if (bpk_full_read_at(journal->fd, region->where + done, bpk_span(piece, step), &got,
+				     err) != 0)
+			return name_journal(journal, err);
+		if (got < step)
+			return fail_changed(journal, err);
+		crc = bpk_record_crc(crc, bpk_view(piece, step));
+		if (fd >= 0 &&
+		    bpk_full_write_at(fd, region->offset + done, bpk_view(piece, step), err) != 0)
+			return -1;
+	}
+	return crc == record.crc ? 0 : fail_changed(journal, err);
+}
+
+static int read_records(const struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	for (size_t i = 0; i < journal->saved.count; i++)
+		if (read_record(journal, &journal->saved.list[i], fd, err) != 0)
+			return -1;
+	return 0;
+}
+
+int bpk_journal_put_back(const struct bpk_journal *journal, int fd, struct bpk_err *err)
+{
+	if (read_records(journal, -1, err) != 0 || read_records(journal, fd, err) != 0)
+		return -1;
+	if (bpk_full_set_size(fd, journal->old_size) != 0)
+		return bpk_fail_errno(err, errno, "set the size");
+	return 0;
+}
+
+int bpk_journal_settle(struct bpk_journal *journal, int fd, bool sync, struct bpk_err *err)
+{
+	if (journal->whole && (bpk_journal_check(journal, fd, err) != 0 ||
+			       bpk_journal_check_saved(journal, fd, err) != 0 ||
+			       bpk_journal_put_back(journal, fd, err) != 0))
+		return -1;
+	if (sync && bpk_full_sync_data(fd) != 0)
+		return bpk_fail_errno(err, errno, "sync");
+	if (bpk_journal_unlink(journal, err) != 0)
+		return -1;
+	return sync ? bpk_journal_sync_folder(journal, err) : 0;
+}

@@ -1,0 +1,33 @@
+/* Inside the room io: the members of a draft, for draft.c and draft_keep.c. */
+#ifndef BPK_IO_FILE_DRAFT_INNER_H
+#define BPK_IO_FILE_DRAFT_INNER_H
+
+#include <pthread.h>
+
+#include "io/file/draft.h"
+#include "io/live.h"
+#include "io/file/target.h"
+
+struct bpk_draft {
+	/* fixed after open */
+	struct bpk_target target;
+	bool is_file; /* a draft; otherwise the target itself is written */
+	bool seekable;
+	bool overwrite, is_locked, sync;
+	int fd;                          /* for writing; target.fd for a direct target */
+	int read_fd;                     /* for reading back; fd if that can be read */
+	uint64_t start;                  /* where offset 0 lies in the file */
+	const struct bpk_draft_ops *ops; /* NULL unless made by bpk_draft_of_ops */
+	void *owner;                     /* for ops */
+
+	uint64_t tell; /* belongs to the writing thread */
+
+	pthread_mutex_t end_lock;
+	uint64_t end; /* guarded by end_lock: the length that the file must have */
+	uint64_t run; /* guarded by end_lock: bytes up to here were sent to the disk */
+
+	struct bpk_live live; /* of a file */
+	char *draft_name;     /* guarded by live's lock: in target.folder; NULL while nameless */
+};
+
+#endif

@@ -1,0 +1,237 @@
+/* Keeping a draft: its length, mode and time, its bytes on the disk, and then its name. */
+#include "io/file/draft_inner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "io/acl.h"
+#include "io/beneath.h"
+#include "io/full.h"
+#include "io/file/draft_name.h"
+#include "io/file/retire.h"
+
+/* Set the final length: a hole at the end was never written. */
+static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (fstat(draft->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if ((uint64_t)found.st_size < draft->end && bpk_full_set_size(draft->fd, draft->end) != 0)
+		return bpk_fail_errno(err, errno, "set the size");
+	return 0;
+}
+
+/*
+ * A file system without modes or times refuses them. The result then stays at least as private as
+ * the draft was, which is no reason to discard it.
+ */
+static void finish_mode(int fd, int folder, const struct stat *like)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
+	mode_t mode = 0666;
+
+	if (like != NULL) {
+		mode = bpk_acl_like(fd, like, false);
+		times[1] = like->st_mtim;
+	}
+	bpk_acl_set_mode(fd, folder, mode & ~bpk_live_umask(), like == NULL);
+	(void)futimens(fd, times);
+}
+
+/* A disk reports late errors at fsync, a network file system or a quota at close. */
+static int flush(int fd, bool sync, struct bpk_err *err)
+{
+	int copy;
+
+	if (sync && bpk_full_sync(fd) != 0)
+		return bpk_fail_errno(err, errno, "sync");
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0 || (close(copy) != 0 && errno != EINTR))
+		return bpk_fail_errno(err, errno, "close");
+	return 0;
+}
+
+/* Returns 0 when the name was given, 1 when it is taken, -1 otherwise. */
+static int give_new_name(struct bpk_draft *draft, struct bpk_err *err)
+{
+	const char *name = draft->target.name;
+	int folder = draft->target.folder;
+	int rc;
+
+	if (draft->draft_name == NULL) {
+		rc = bpk_link_nameless(draft->fd, folder, name);
+	} else {
+		rc = renameat2(folder, draft->draft_name, folder, name, RENAME_NOREPLACE);
+		/* without renameat2 (NFS) link: it does not replace either */
+		if (rc != 0 && (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP)) {
+			rc = linkat(folder, draft->draft_name, folder, name, 0);
+			if (rc == 0)
+				unlinkat(folder, draft->draft_name, 0);
+		}
+	}
+	if (rc == 0)
+		return 0;
+	if (errno == EEXIST)
+		return 1;
+	return bpk_fail_errno(err, errno, "cannot name the result");
+}
+
+/* Replace the target; if it is a file, its writer lock is held. */
+static int replace_locked(struct bpk_draft *draft, struct bpk_err *err)
+{
+	const char *name = draft->target.name;
+	int folder = draft->target.folder;
+
+	if (draft->draft_name == NULL &&
+	    bpk_draft_link(folder, name, draft->fd, &draft->draft_name, err) != 0)
+		return -1;
+	if (renameat(folder, draft->draft_name, folder, name) != 0)
+		return bpk_fail_errno(err, errno, "cannot replace it");
+	return 0;
+}
+
+/* Undo the change of a writer that died in the old file before the new one gets the name, so that a
+ * journal never lies beside a file that it is not about. */
+static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct bpk_beside old = bpk_beside_in(draft->target.folder, draft->target.name);
+	int fd = -1, rc;
+
+	if (draft->is_locked)
+		return replace_locked(draft, err);
+	rc = bpk_retire_lock(&old, &fd, err);
+	if (rc == 0)
+		rc = bpk_retire_settle(&old, fd, draft->sync, err);
+	if (rc == 0)
+		rc = replace_locked(draft, err);
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+static int replace(struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct stat found;
+
+	/* it was a file when the target was examined; a device created since is no target */
+	if (fstatat(draft->target.folder, draft->target.name, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    S_ISLNK(found.st_mode))
+		return replace_locked(draft, err);
+	if (!S_ISREG(found.st_mode))
+		return bpk_fail(err, BPK_FAILED, "is no longer a regular file");
+	return replace_file(draft, err);
+}
+
+static int sync_folder(int folder, struct bpk_err *err)
+{
+	if (bpk_folder_sync(folder) != 0)
+		return bpk_fail_errno(err, errno, "sync its folder");
+	return 0;
+}
+
+/* Give the draft its target's name; the lock of live objects is held. */
+static int commit(struct bpk_draft *draft, struct bpk_err *err)
+{
+	int taken = give_new_name(draft, err);
+
+	if (taken < 0)
+		return -1;
+	if (taken > 0 && !draft->overwrite)
+		return bpk_fail(err, BPK_FAILED, "already exists");
+	if (taken > 0 && replace(draft, err) != 0)
+		return -1;
+	free(draft->draft_name);
+	draft->draft_name = NULL;
+	if (!draft->sync || sync_folder(draft->target.folder, err) == 0)
+		return 0;
+	/* a replaced file is gone; a new name can be removed again */
+	if (taken == 0)
+		unlinkat(draft->target.folder, draft->target.name, 0);
+	return -1;
+}
+
+/* Complete everything but the name. */
+static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
+{
+	if (finish_length(draft, err) != 0)
+		return -1;
+	finish_mode(draft->fd, draft->target.folder, like);
+	return flush(draft->fd, draft->sync, err);
+}
+
+static int keep_file(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
+{
+	int rc;
+
+	if (finish(draft, like, err) != 0)
+		return -1;
+	if (bpk_live_enter(err) != 0)
+		return -1;
+	rc = commit(draft, err);
+	bpk_live_leave();
+	return rc;
+}
+
+/* Leave the position of a seekable standard output after our bytes, for the next writer. */
+static int keep_direct(struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct stat found;
+	bool is_disk;
+
+	if (draft->seekable && lseek(draft->fd, (off_t)(draft->start + draft->end), SEEK_SET) < 0)
+		return bpk_fail_errno(err, errno, "seek");
+	is_disk =
+		fstat(draft->fd, &found) == 0 && (S_ISREG(found.st_mode) || S_ISBLK(found.st_mode));
+	return flush(draft->fd, draft->sync && is_disk, err);
+}
+
+static int keep_part(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
+{
+	const struct bpk_draft_ops *ops = draft->ops;
+
+	draft->ops = NULL; /* so that the drop below does not drop the owner */
+	return ops->keep(draft->owner, like, err);
+}
+
+int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
+{
+	int rc;
+
+	if (draft->ops != NULL)
+		rc = keep_part(draft, like, err);
+	else
+		rc = draft->is_file ? keep_file(draft, like, err) : keep_direct(draft, err);
+	bpk_draft_drop(draft); /* removes nothing that was kept: its own name is gone */
+	return rc;
+}
+
+/* Forget the draft's name on disk, so that dropping leaves the file there. */
+static int leave_name(struct bpk_draft *draft, struct bpk_err *err)
+{
+	if (bpk_live_enter(err) != 0)
+		return -1;
+	free(draft->draft_name);
+	draft->draft_name = NULL;
+	bpk_live_leave();
+	return 0;
+}
+
+void bpk_draft_begin_sync(struct bpk_draft *draft)
+{
+	if (draft->sync)
+		bpk_full_begin_sync(draft->fd, draft->run, 0);
+}
+
+int bpk_draft_finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
+{
+	int rc = finish(draft, like, err);
+
+	if (rc == 0)
+		rc = leave_name(draft, err);
+	bpk_draft_drop(draft);
+	return rc;
+}

@@ -1,0 +1,38 @@
+/* The names of bpk's own files beside the data: drafts, journals, lists and locks. No dataset shows
+ * them, and only the removal of a dataset touches them. */
+#include <string.h>
+
+#include "io/edit/beside.h"
+#include "io/tree/dir.h"
+#include "io/file/draft_name.h"
+
+bool bpk_draft_is_name(const char *name)
+{
+	size_t size = strlen(name);
+	const char *suffix;
+
+	if (name[0] != '.' || size <= 1 + BPK_DRAFT_SUFFIX)
+		return false;
+	suffix = name + size - BPK_DRAFT_SUFFIX;
+	return strncmp(suffix, ".bpk-", 5) == 0 &&
+	       strspn(suffix + 5, "0123456789") == BPK_DRAFT_DIGITS;
+}
+
+bool bpk_dir_is_lock(const char *name)
+{
+	return strcmp(name, BPK_DIR_LOCK) == 0 || strcmp(name, BPK_SIDECAR) == 0;
+}
+
+bool bpk_dir_is_leftover(const char *base)
+{
+	return bpk_draft_is_name(base) || bpk_beside_is_journal(base);
+}
+
+bool bpk_dir_hides(const char *name)
+{
+	const char *slash = strrchr(name, '/');
+
+	if (bpk_dir_is_lock(name) || strcmp(name, BPK_DIR_LIST) == 0)
+		return true;
+	return bpk_dir_is_leftover(slash == NULL ? name : slash + 1);
+}

@@ -1,0 +1,316 @@
+/* Reading from a source of any kind: the calls of io.h on an open source. */
+#include "io/file/source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "io/full.h"
+
+enum { SKIP_STEP = 256 << 10 }; /* bytes read at a time to skip in a stream */
+
+bool bpk_source_seekable(const struct bpk_source *source)
+{
+	return source->nature != BPK_SOURCE_STREAM;
+}
+
+uint64_t bpk_source_size(const struct bpk_source *source)
+{
+	return source->size;
+}
+
+uint64_t bpk_source_tell(const struct bpk_source *source)
+{
+	return source->tell;
+}
+
+const struct stat *bpk_source_stat(const struct bpk_source *source)
+{
+	return &source->stat;
+}
+
+int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_span out, size_t *got,
+		       struct bpk_err *err)
+{
+	uint64_t size = source->size;
+
+	*got = 0;
+	if (source->nature == BPK_SOURCE_STREAM)
+		return bpk_fail(err, BPK_BUG, "read at an offset of a pipe");
+	if (offset >= size)
+		return 0;
+	/* the part that a file gained since it was opened is not read */
+	out.size = (size_t)bpk_min_u64(out.size, size - offset);
+	if (source->ops != NULL)
+		return source->ops->read_at(source->arg, offset, out, got, err);
+	if (source->shared != NULL)
+		return bpk_source_shared_read_at(source, offset, out, got, err);
+	if (source->nature == BPK_SOURCE_SEEKABLE)
+		return bpk_full_read_at(source->fd, source->start + offset, out, got, err);
+	bpk_copy(out.data, source->memory.data + offset, out.size);
+	*got = out.size;
+	return 0;
+}
+
+int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
+		       struct bpk_err *err)
+{
+	size_t got;
+
+	if (bpk_source_read_at(source, offset, out, &got, err) != 0)
+		return -1;
+	if (got < out.size)
+		return bpk_fail(err, BPK_CORRUPT,
+				"ends %zu bytes early: %zu bytes are needed at %" PRIu64,
+				out.size - got, out.size, offset);
+	return 0;
+}
+
+/* Bytes after the cursor; a shared file may have become shorter. */
+static uint64_t left(const struct bpk_source *source)
+{
+	uint64_t size = source->size;
+
+	return size > source->tell ? size - source->tell : 0;
+}
+
+/* The bytes of a stream that were read ahead of the cursor. */
+static struct bpk_view waiting(const struct bpk_source *source)
+{
+	if (source->ahead.size == 0)
+		return bpk_view(NULL, 0);
+	return bpk_view(source->ahead.data + source->ahead_used,
+			source->ahead.size - source->ahead_used);
+}
+
+/* Move the cursor of a stream over bytes that were read ahead. */
+static void pass(struct bpk_source *source, size_t size)
+{
+	source->ahead_used += size;
+	source->tell += size;
+	if (source->ahead_used == source->ahead.size)
+		source->ahead_used = source->ahead.size = 0;
+}
+
+/* Read from the stream itself, after the bytes already read ahead. */
+static int read_stream(struct bpk_source *source, struct bpk_span out, size_t *got,
+		       struct bpk_err *err)
+{
+	uint64_t offset = source->start + source->tell + waiting(source).size;
+	int rc;
+
+	*got = 0;
+	if (source->ended)
+		return 0;
+	if (source->ops != NULL)
+		rc = source->ops->read_at(source->arg, offset, out, got, err);
+	else
+		rc = bpk_full_read(source->fd, out, got, err);
+	if (rc != 0)
+		return -1;
+	source->ended = *got < out.size;
+	return 0;
+}
+
+int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
+		    struct bpk_err *err)
+{
+	struct bpk_view head;
+	size_t more = 0;
+
+	if (source->nature != BPK_SOURCE_STREAM) {
+		if (bpk_source_read_at(source, source->tell, out, got, err) != 0)
+			return -1;
+		source->tell += *got;
+		return 0;
+	}
+	head = waiting(source);
+	head.size = bpk_min_size(head.size, out.size);
+	bpk_copy(out.data, head.data, head.size);
+	pass(source, head.size);
+	*got = head.size;
+	if (head.size == out.size)
+		return 0;
+	if (read_stream(source, bpk_span(out.data + head.size, out.size - head.size), &more, err) !=
+	    0)
+		return -1;
+	source->tell += more;
+	*got += more;
+	return 0;
+}
+
+/* Read a stream until size bytes are ahead of the cursor, fewer only at its end. */
+static int fill(struct bpk_source *source, size_t size, struct bpk_err *err)
+{
+	struct bpk_buf *ahead = &source->ahead;
+	size_t got;
+
+	if (ahead->size - source->ahead_used >= size || source->ended)
+		return 0;
+	if (source->ahead_used > 0) {
+		memmove(ahead->data, ahead->data + source->ahead_used,
+			ahead->size - source->ahead_used);
+		ahead->size -= source->ahead_used;
+		source->ahead_used = 0;
+	}
+	if (bpk_buf_reserve(ahead, size, err) != 0 ||
+	    read_stream(source, bpk_span(ahead->data + ahead->size, size - ahead->size), &got,
+			err) != 0)
+		return -1;
+	ahead->size += got;
+	return 0;
+}
+
+int bpk_source_peek(struct bpk_source *source, size_t size, struct bpk_view *head,
+		    struct bpk_err *err)
+{
+	size_t got;
+
+	*head = bpk_view(NULL, 0);
+	if (source->nature == BPK_SOURCE_STREAM) {
+		if (fill(source, size, err) != 0)
+			return -1;
+		*head = waiting(source);
+		head->size = bpk_min_size(head->size, size);
+		return 0;
+	}
+	size = (size_t)bpk_min_u64(size, left(source));
+	if (source->nature == BPK_SOURCE_MEMORY) {
+		if (size > 0)
+			*head = bpk_view(source->memory.data + source->tell, size);
+		return 0;
+	}
+	if (bpk_buf_resize(&source->ahead, size, err) != 0 ||
+	    bpk_source_read_at(source, source->tell, bpk_span(source->ahead.data, size), &got,
+			       err) != 0)
+		return -1;
+	*head = bpk_view(source->ahead.data, got);
+	return 0;
+}
+
+int bpk_source_skip(struct bpk_source *source, uint64_t size, uint64_t *skipped,
+		    struct bpk_err *err)
+{
+	*skipped = 0;
+	if (source->nature != BPK_SOURCE_STREAM) {
+		*skipped = bpk_min_u64(size, left(source));
+		source->tell += *skipped;
+		return 0;
+	}
+	while (*skipped < size) {
+		size_t step = (size_t)bpk_min_u64(size - *skipped, SKIP_STEP);
+
+		if (fill(source, step, err) != 0)
+			return -1;
+		step = bpk_min_size(step, waiting(source).size);
+		if (step == 0)
+			break;
+		pass(source, step);
+		*skipped += step;
+	}
+	return 0;
+}
+
+uint64_t bpk_source_skip_hole(struct bpk_source *source)
+{
+	uint64_t size = left(source), hole;
+	off_t here, data;
+
+	if (source->nature != BPK_SOURCE_SEEKABLE || source->fd < 0)
+		return 0;
+	here = (off_t)(source->start + source->tell);
+	data = lseek(source->fd, here, SEEK_DATA);
+	if (data < 0 && errno != ENXIO) /* ENXIO: no data from here on */
+		return 0;
+	hole = data < 0 ? size : bpk_min_u64((uint64_t)(data - here), size);
+	source->tell += hole;
+	return hole;
+}
+
+void bpk_source_rebase(struct bpk_source *source)
+{
+	source->start += source->tell;
+	source->tell = 0;
+}
+
+static bool same_time(struct timespec a, struct timespec b)
+{
+	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+}
+
+static bool same_times(const struct stat *a, const struct stat *b)
+{
+	return a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
+	       same_time(a->st_ctim, b->st_ctim);
+}
+
+int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
+{
+	struct stat now;
+
+	if (source->fd < 0 || !S_ISREG(source->stat.st_mode))
+		return 0;
+	if (fstat(source->fd, &now) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (!same_times(&now, &source->stat))
+		return bpk_fail_changed(err);
+	return 0;
+}
+
+bool bpk_source_may_change(const struct bpk_source *source)
+{
+	return source->shared != NULL;
+}
+
+/* Two writes within one tick of the file system's clock leave the same time. A tick is at most 10
+ * ms, or 2 s where times have no fractions. */
+bool bpk_source_is_untouched(const struct bpk_source *source, const struct timespec *opened)
+{
+	enum { TICK = 100 * 1000 * 1000, LONG_TICK = 3 };
+	struct timespec latest = source->stat.st_ctim;
+	struct stat now;
+
+	if (fstat(source->fd, &now) != 0 || !same_times(&now, &source->stat))
+		return false;
+	latest.tv_sec += latest.tv_nsec == 0 ? LONG_TICK : (latest.tv_nsec + TICK) / 1000000000;
+	latest.tv_nsec = (latest.tv_nsec + TICK) % 1000000000;
+	return latest.tv_sec < opened->tv_sec ||
+	       (latest.tv_sec == opened->tv_sec && latest.tv_nsec < opened->tv_nsec);
+}
+
+int bpk_source_hold(struct bpk_source *source, struct bpk_err *err)
+{
+	if (source->shared != NULL)
+		return bpk_source_shared_hold(source, err);
+	if (source->holds != NULL)
+		return source->holds->hold(source->arg, err);
+	return 0;
+}
+
+void bpk_source_release(struct bpk_source *source)
+{
+	if (source->shared != NULL)
+		bpk_source_shared_release(source);
+	else if (source->holds != NULL)
+		source->holds->release(source->arg);
+}
+
+bool bpk_source_in_change(struct bpk_source *source)
+{
+	if (source->shared != NULL)
+		return bpk_source_shared_in_change(source);
+	return source->holds != NULL && source->holds->in_change(source->arg);
+}
+
+bool bpk_source_pending(const struct bpk_source *source)
+{
+	if (source->shared != NULL)
+		return bpk_source_shared_pending(source);
+	return source->holds != NULL && source->holds->pending(source->arg);
+}
+
+const char *bpk_source_remark(const struct bpk_source *source)
+{
+	return source->shared != NULL ? bpk_source_shared_remark(source) : NULL;
+}

@@ -1,0 +1,340 @@
+/* Opening an existing directory for changing. New files are staged beside their targets, as drafts,
+ * until the commit (commit.c). Editors of datasets call it through io/dir.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "io/acl.h"
+#include "io/beneath.h"
+#include "io/tree/dir.h"
+#include "io/file/draft.h"
+#include "io/tree/erase.h"
+#include "io/link.h"
+#include "io/lock.h"
+#include "io/tree/list.h"
+#include "io/tree/tree.h"
+
+/* ---- The stage ---- */
+
+int bpk_stage_add(struct bpk_stage *stage, char *name, char *draft, struct bpk_err *err)
+{
+	struct bpk_staged *files =
+		bpk_grow(stage->files, stage->count, &stage->room, sizeof *files, err);
+
+	if (files != NULL)
+		stage->files = files;
+	if (name == NULL || files == NULL) {
+		free(name);
+		free(draft);
+		return bpk_fail_memory(err, NAME_MAX);
+	}
+	files[stage->count++] = (struct bpk_staged){ .name = name, .draft = draft };
+	return 0;
+}
+
+static void drop_at(struct bpk_stage *stage, size_t i)
+{
+	struct bpk_staged *file = &stage->files[i];
+
+	free(file->name);
+	free(file->draft);
+	memmove(file, file + 1, (--stage->count - i) * sizeof *file);
+}
+
+void bpk_stage_clear(struct bpk_stage *stage)
+{
+	while (stage->count > 0)
+		drop_at(stage, stage->count - 1);
+	free(stage->files);
+	*stage = (struct bpk_stage){ 0 };
+}
+
+static void unlink_at(int root, const char *name)
+{
+	const char *base;
+	int folder = bpk_beneath_parent(root, name, &base);
+
+	if (folder < 0)
+		return;
+	unlinkat(folder, base, 0);
+	close(folder);
+}
+
+/* The name, relative to the root, of base in the folder of name. */
+static char *beside(const char *name, const char *base, struct bpk_err *err)
+{
+	const char *slash = strrchr(name, '/');
+	struct bpk_buf text = { 0 };
+	char *found = NULL;
+
+	if (bpk_buf_printf(&text, err, "%.*s%s", slash == NULL ? 0 : (int)(slash - name) + 1, name,
+			   base) == 0)
+		found = bpk_strdup((const char *)text.data, err);
+	bpk_buf_clear(&text);
+	return found;
+}
+
+/* Make the stage drop the draft too from here on, so that at any moment somebody does. */
+static int add_draft(struct bpk_tree *tree, const struct bpk_draft *draft, struct bpk_err *err)
+{
+	const char *name = bpk_draft_label(draft);
+	char *lies = beside(name, bpk_draft_own_name(draft), err);
+	int rc = -1;
+
+	if (lies == NULL || bpk_live_enter(err) != 0) {
+		free(lies);
+		return -1;
+	}
+	rc = bpk_stage_add(&tree->stage, strdup(name), lies, err);
+	bpk_live_leave();
+	return rc;
+}
+
+/* The permissions of the replaced file, but not its time; those of the directory for a new name. */
+static const struct stat *like_old(const struct bpk_tree *tree, const char *name,
+				   struct stat *found)
+{
+	int fd;
+
+	if (bpk_beneath_stat(tree->root, name, found) != 0 || !S_ISREG(found->st_mode))
+		return bpk_tree_like(tree, found);
+	fd = bpk_beneath_open(tree->root, name, O_RDONLY);
+	found->st_mode = bpk_acl_mode(fd, found->st_mode);
+	found->st_mtim.tv_nsec = UTIME_OMIT;
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+static int finish(struct bpk_tree *tree, struct bpk_staged *file, struct bpk_draft *draft,
+		  struct bpk_err *err)
+{
+	struct stat found;
+
+	if (bpk_draft_finish(draft, like_old(tree, file->name, &found), err) != 0)
+		return -1;
+	if (bpk_beneath_stat(tree->root, file->draft, &found) != 0)
+		return bpk_fail_errno(err, errno, "%s: cannot stat", file->draft);
+	file->is = bpk_changes_new(&found);
+	return 0;
+}
+
+static void unstage_at(struct bpk_tree *tree, size_t i)
+{
+	bpk_live_hold();
+	unlink_at(tree->root, tree->stage.files[i].draft);
+	drop_at(&tree->stage, i);
+	bpk_live_leave();
+}
+
+void bpk_tree_unstage(struct bpk_tree *tree)
+{
+	unstage_at(tree, tree->stage.count - 1);
+}
+
+int bpk_tree_stage_change(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
+{
+	if (add_draft(tree, draft, err) != 0) {
+		bpk_draft_drop(draft);
+		return -1;
+	}
+	if (finish(tree, &tree->stage.files[tree->stage.count - 1], draft, err) == 0)
+		return 0;
+	bpk_tree_unstage(tree);
+	return -1;
+}
+
+void bpk_tree_withdraw(struct bpk_tree *tree, const char *name)
+{
+	for (size_t i = tree->stage.count; i > 0; i--)
+		if (strcmp(tree->stage.files[i - 1].name, name) == 0)
+			unstage_at(tree, i - 1);
+}
+
+int bpk_tree_remove(struct bpk_tree *tree, const char *name, struct bpk_err *err)
+{
+	if (tree->is_new)
+		return bpk_fail(err, BPK_BUG, "remove from a new directory");
+	if (bpk_tree_check_name(name, err) != 0)
+		return -1;
+	return bpk_stage_add(&tree->removed, strdup(name), NULL, err);
+}
+
+/* ---- Closing ---- */
+
+static void remove_folder(int root, const char *name)
+{
+	const char *base;
+	int parent = bpk_beneath_parent(root, name, &base);
+
+	if (parent < 0)
+		return;
+	unlinkat(parent, base, AT_REMOVEDIR); /* refused unless it is empty */
+	close(parent);
+}
+
+/* The lock of live objects is held. */
+static void drop_stage(void *owner)
+{
+	const struct bpk_tree *tree = owner;
+
+	for (size_t i = 0; i < tree->stage.count; i++)
+		unlink_at(tree->root, tree->stage.files[i].draft);
+	for (size_t i = tree->folders.count; i > 0; i--)
+		remove_folder(tree->root, tree->folders.all[i - 1]);
+}
+
+void bpk_tree_close(struct bpk_tree *tree)
+{
+	if (tree == NULL)
+		return;
+	bpk_live_end(&tree->live);
+	bpk_stage_clear(&tree->stage);
+	bpk_stage_clear(&tree->removed);
+	bpk_names_clear(&tree->folders);
+	bpk_dir_close(tree->dir);
+	if (tree->root >= 0)
+		close(tree->root);
+	if (tree->lock >= 0)
+		close(tree->lock);
+	bpk_sidecar_close(tree->sidecar);
+	free(tree);
+}
+
+struct bpk_sidecar *bpk_tree_sidecar(const struct bpk_tree *tree)
+{
+	return tree->sidecar;
+}
+
+struct bpk_dir *bpk_tree_dir(struct bpk_tree *tree)
+{
+	return tree->dir;
+}
+
+/* ---- Opening ---- */
+
+/* Open the directory as last committed, through a descriptor of its own. */
+static int open_committed(const struct bpk_tree *tree, const struct bpk_edit_options *options,
+			  struct bpk_dir **dir, struct bpk_err *err)
+{
+	int root = fcntl(tree->root, F_DUPFD_CLOEXEC, 0);
+
+	*dir = NULL;
+	if (root < 0)
+		return bpk_fail_errno(err, errno, "cannot open");
+	return bpk_dir_of_folder(root, options->owns, dir, err);
+}
+
+/* A directory that is no dataset must not be changed at all. */
+static int check_claim(const struct bpk_tree *tree, const struct bpk_edit_options *options,
+		       const char *path, struct bpk_err *err)
+{
+	struct bpk_place place = { .path = path, .is_directory = true };
+	bool claimed = false;
+	int rc;
+
+	if (options->claims == NULL)
+		return 0;
+	if (open_committed(tree, options, &place.directory, err) != 0)
+		return -1;
+	rc = options->claims(&place, &claimed, err);
+	bpk_place_close(&place);
+	if (rc != 0)
+		return -1;
+	return claimed ? 0 : bpk_fail(err, BPK_FAILED, "is no longer a dataset of that format");
+}
+
+static int open_root(struct bpk_tree *tree, const char *path,
+		     const struct bpk_edit_options *options, struct bpk_err *err)
+{
+	tree->root = bpk_link_open_folder(path, err);
+	if (tree->root < 0 || check_claim(tree, options, path, err) != 0)
+		return -1;
+	tree->lock = bpk_changes_open_lock(tree->root, O_RDWR | O_CREAT);
+	if (tree->lock < 0 && errno == EINVAL)
+		return bpk_fail(err, BPK_FAILED, BPK_DIR_LOCK ": is not a regular file");
+	if (tree->lock < 0)
+		return bpk_fail_errno(err, errno, BPK_DIR_LOCK ": cannot be created or opened");
+	return 0;
+}
+
+/* True if the directory still has its name: another one may have taken it during the wait for the
+ * lock. */
+static bool is_current(const struct bpk_tree *tree, const char *path)
+{
+	struct stat root, lock, found;
+
+	return fstat(tree->root, &root) == 0 && fstat(tree->lock, &lock) == 0 &&
+	       stat(path, &found) == 0 && bpk_same_file(&found, &root) &&
+	       fstatat(tree->root, BPK_DIR_LOCK, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       bpk_same_file(&found, &lock);
+}
+
+static int lock_root(struct bpk_tree *tree, const char *path,
+		     const struct bpk_edit_options *options, struct bpk_err *err)
+{
+	int patience = options->wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
+
+	for (;;) {
+		if (open_root(tree, path, options, err) != 0 ||
+		    bpk_lock_need(tree->lock, BPK_LOCK_WRITER, patience, options->no_lock, NULL,
+				  err) != 0)
+			return -1;
+		if (is_current(tree, path))
+			return 0;
+		close(tree->lock);
+		close(tree->root);
+		tree->lock = tree->root = -1;
+	}
+}
+
+/* Carry out an existing list of changes; the lock is held. */
+static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *options,
+		  const char *path, struct bpk_err *err)
+{
+	struct bpk_changes list = { .owns = options->owns, .any_root = options->any_journal };
+	int rc = bpk_changes_refresh(tree->root, &list, err);
+
+	if (rc == 0 && list.refused.kind != BPK_OK)
+		rc = bpk_fail(err, list.refused.kind, "%s; bpk repair shows the choices",
+			      list.refused.text);
+	if (rc == 0 && list.count > 0)
+		rc = check_claim(tree, options, path,
+				 err); /* the list may be newer than the check */
+	if (rc == 0 && list.count > 0)
+		rc = bpk_changes_carry_out(tree->root, &list, true, err);
+	bpk_changes_clear(&list);
+	return rc;
+}
+
+static int open_tree(struct bpk_tree *tree, const char *path,
+		     const struct bpk_edit_options *options, struct bpk_err *err)
+{
+	if (lock_root(tree, path, options, err) != 0 ||
+	    bpk_sidecar_open_to_change(path, true, options, &tree->sidecar, err) != 0 ||
+	    settle(tree, options, path, err) != 0)
+		return -1;
+	bpk_erase_drafts(tree->root); /* no list names them any more */
+	if (open_committed(tree, options, &tree->dir, err) != 0 || bpk_live_enter(err) != 0)
+		return -1;
+	bpk_live_add(&tree->live, drop_stage, tree);
+	bpk_live_leave();
+	return 0;
+}
+
+int bpk_tree_open(const char *path, const struct bpk_edit_options *options, struct bpk_tree **tree,
+		  struct bpk_err *err)
+{
+	*tree = bpk_calloc(1, sizeof **tree, err);
+	if (*tree == NULL)
+		return -1;
+	(*tree)->root = (*tree)->lock = -1;
+	(*tree)->sync = options->sync;
+	(*tree)->no_lock = options->no_lock;
+	if (open_tree(*tree, path, options, err) == 0)
+		return 0;
+	bpk_tree_close(*tree);
+	*tree = NULL;
+	return -1;
+}
