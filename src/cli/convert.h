@@ -1,0 +1,36 @@
+/*
+ * A conversion, from its options to the new archive: convert.c reads the command line,
+ * convert_work.c does the work. One thread.
+ */
+#ifndef BPK_CLI_CONVERT_H
+#define BPK_CLI_CONVERT_H
+
+#include "cli/encoding.h"
+#include "cli/job.h"
+
+/* One conversion on its way. */
+struct bpk_convert {
+	const char *command;
+	const struct bpk_args *args;
+	struct bpk_shared shared; /* the job's: names the target, and no format for the source */
+	const struct bpk_format *format; /* of the target */
+	struct bpk_input in;
+	struct bpk_input content; /* the raw content of in; not opened if chunks are copied */
+	uint64_t raw_size;
+	struct bpk_pipeline pipeline; /* of the source's first chunk, where that is kept */
+	bool counted;                 /* of a pipe: the counts of its first archive are the plan */
+	const char *anew;             /* why chunks are recompressed; NULL: they are copied */
+	struct bpk_job job;
+	struct bpk_choice choice;     /* if they are recompressed */
+	struct bpk_division division; /* of an array, where the target has such */
+	bool divided;
+	struct bpk_buf metadata; /* if the target records an array only there */
+};
+
+/*
+ * Open the archive at path and convert it. command, args, shared, format and job are set; the
+ * caller clears the rest, also after a failure. Errors name the input or the output.
+ */
+int bpk_convert_run(struct bpk_convert *c, const char *path, struct bpk_err *err);
+
+#endif

@@ -1,0 +1,386 @@
+/*
+ * The work of bpk convert: archives in, archives of any other format out. Chunks are copied as they
+ * are where nothing else is asked for and the target can hold them; else the source's raw content
+ * is recompressed, with its old settings where no option sets others.
+ */
+#include "cli/convert.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/text.h"
+
+/* ---- copy, or recompress ---- */
+
+static bool asks_for_packing(const struct bpk_encoding_args *args)
+{
+	return args->codec != NULL || args->level != BPK_AUTO || args->filter.given ||
+	       args->dictionary || args->typesize != BPK_AUTO || args->chunk_size != 0 ||
+	       args->block_size != 0 || args->chunk_shape.ndimensions > 0 ||
+	       args->block_shape.ndimensions > 0;
+}
+
+static bool asks_for_slack(const struct bpk_encoding_args *args)
+{
+	return args->slack.bytes != 0 || args->slack.percent != 0;
+}
+
+/* True if the chunks of the source are those of an array in several dimensions. */
+static bool has_dimensions(const struct bpk_convert *c)
+{
+	return c->in.info->chunk_shape != NULL;
+}
+
+/* True if the concatenated chunks are the raw content. */
+static bool unpacks(const struct bpk_convert *c)
+{
+	const struct bpk_reader_ops *ops = c->in.format->reader;
+
+	return ops->unpacks != NULL && ops->unpacks(c->in.reader);
+}
+
+/* True if the chunks are those of single columns. */
+static bool has_columns(const struct bpk_convert *c)
+{
+	return unpacks(c) && !has_dimensions(c) && c->in.format->is_directory;
+}
+
+/* Why the chunks cannot stay as they are; NULL when they can. */
+static const char *find_obstacle(const struct bpk_convert *c)
+{
+	const struct bpk_info *info = c->in.info;
+	bool of_frame =
+		c->in.format->extended_chunks &&
+		!(info->has_first_chunk && info->first_chunk.header_size == BPK_CHUNK_HEADER_SIZE);
+
+	if (asks_for_packing(&c->args->encoding))
+		return "another packing is asked for";
+	if (asks_for_slack(&c->args->encoding))
+		return "room inside the chunks is asked for";
+	if (has_columns(c) && info->members <= 1)
+		return "its chunks are those of columns";
+	if (info->members > 1 && (info->uneven || c->in.format->extended_chunks))
+		return "it is several archives";
+	if (unpacks(c))
+		return "its chunks have several dimensions";
+	if (c->format->extended_chunks && !of_frame)
+		return "its chunks are of Blosc 1, those of a frame must not be";
+	if (!c->format->extended_chunks && c->in.format->extended_chunks)
+		return "its chunks are of Blosc2";
+	if (!c->format->is_directory || c->format->extended_chunks)
+		return NULL;
+	if (info->chunk_size == BPK_UNKNOWN)
+		return "its chunks may differ in size, those of a directory must not";
+	if (info->array != NULL && info->array->dtype.nfields > 0)
+		return "a directory keeps records as columns";
+	return NULL;
+}
+
+/* ---- recompressing ---- */
+
+/* The size of elements; 0: unknown. A directory without a type holds bytes, whatever element size
+ * its chunks have; columns are joined to records. */
+static unsigned find_typesize(const struct bpk_convert *c)
+{
+	const struct bpk_info *info = c->in.info;
+	bool untyped = c->in.place.is_directory && info->array == NULL;
+	uint64_t record = info->array != NULL ? info->array->dtype.size : 0;
+
+	if (has_columns(c))
+		return record <= BPK_CHUNK_MAX_TYPESIZE ? (unsigned)record : 0;
+	if ((info->typesize == 0 || untyped) && info->has_first_chunk)
+		return info->first_chunk.typesize;
+	return info->typesize;
+}
+
+/* The codec of the source, and its filters, unless elements are another size now, or the target
+ * does not know them: then a trial decides. */
+static void keep_packing(struct bpk_convert *c, struct bpk_wishes *wishes)
+{
+	const struct bpk_codec *codec = bpk_recipe_like(&c->in.info->first_chunk).codec;
+
+	if (wishes->codec == NULL && (!wishes->extended || bpk_codec_is_extended(codec)))
+		wishes->codec = codec;
+	if (has_columns(c) || wishes->pipeline != NULL || wishes->typesize != BPK_AUTO)
+		return;
+	c->pipeline = bpk_recipe_like(&c->in.info->first_chunk).pipeline;
+	if (wishes->extended || bpk_pipeline_is_plain(&c->pipeline))
+		wishes->pipeline = &c->pipeline;
+}
+
+/* Recompressing a chunk takes its size in memory, which a small archive may put at 2 GB. Constants
+ * have such chunks, and so do trajectories that pack more than 1000 times smaller: these lose their
+ * chunk size, unless the user gives it. */
+static bool keeps_chunk_size(const struct bpk_info *info)
+{
+	enum { ANY = 64 << 20, TIMES = 1024 };
+
+	return info->chunk_size <= ANY || info->stored_size == BPK_UNKNOWN ||
+	       info->chunk_size / TIMES <= info->stored_size;
+}
+
+/* Settings without an option are those of the source's header and first chunk. */
+static struct bpk_wishes settle_wishes(struct bpk_convert *c)
+{
+	struct bpk_wishes wishes = bpk_encoding_wishes(&c->args->encoding, c->format);
+	const struct bpk_info *info = c->in.info;
+	const struct bpk_chunk_header *first = &info->first_chunk;
+	bool told = info->has_first_chunk && !first->memcpyed &&
+		    first->special == BPK_SPECIAL_NONE && first->raw_size > 0;
+	unsigned typesize = find_typesize(c);
+
+	if (told)
+		keep_packing(c, &wishes);
+	if (wishes.typesize == BPK_AUTO && typesize > 0)
+		wishes.typesize = typesize <= BPK_CHUNK_MAX_TYPESIZE ? (int)typesize : 1;
+	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN && !has_dimensions(c) &&
+	    keeps_chunk_size(info))
+		wishes.chunk_size = info->chunk_size;
+	if (info->array != NULL && c->format->divide == NULL &&
+	    (c->format->is_directory || wishes.chunk_size == 0))
+		wishes.row_size = bpk_encoding_row_size(info->array, c->format);
+	return wishes;
+}
+
+static int open_content(struct bpk_convert *c, struct bpk_err *err)
+{
+	unsigned nchunks = bpk_job_threads(&c->shared) + 1;
+	const struct bpk_read_options options = { 0 };
+	struct bpk_input *content = &c->content;
+
+	content->path = c->in.path;
+	content->format = &bpk_format_raw;
+	if (bpk_view_open(c->in.format->reader, c->in.reader, false, nchunks,
+			  &content->place.source, err) != 0 ||
+	    content->format->reader->open(&content->place, &options, &content->reader, err) != 0)
+		return bpk_input_subject(&c->in, err);
+	content->info = content->format->reader->info(content->reader);
+	return 0;
+}
+
+static int choose(struct bpk_convert *c, struct bpk_err *err)
+{
+	struct bpk_wishes wishes = settle_wishes(c);
+	const struct bpk_array *array = c->in.info->array;
+
+	if ((array != NULL &&
+	     bpk_encoding_check_dtype(&c->args->encoding, c->format, &array->dtype, err) != 0) ||
+	    bpk_encoding_check_items(c->args,
+				     wishes.typesize == BPK_AUTO ? 0 : (unsigned)wishes.typesize,
+				     wishes.codec, err) != 0)
+		return bpk_input_subject(&c->in, err);
+	if (open_content(c, err) != 0)
+		return -1;
+	if (bpk_choose(c->content.place.source, c->raw_size, &wishes, &c->choice, err) != 0)
+		return bpk_input_subject(&c->in, err);
+	/* columns have their own elements, unknown to the trial */
+	if (c->format->is_directory && array != NULL && array->dtype.nfields > 0)
+		c->choice.ncandidates = 0;
+	if (c->shared.verbose)
+		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->choice.why));
+	bpk_encoding_tell_loss(c->args, &c->choice.recipe, bpk_input_name(c->in.path));
+	if (bpk_encoding_divide(&c->args->encoding, c->format, array, c->in.info->chunk_shape,
+				c->in.info->block_shape, &c->choice, &c->division, &c->divided,
+				err) != 0)
+		return bpk_input_subject(&c->in, err);
+	return 0;
+}
+
+/* ---- the work ---- */
+
+/* All chunks of the source, without the empty chunks that some writers put behind the last. */
+static struct bpk_plan plan_carrying(const struct bpk_convert *c)
+{
+	const struct bpk_info *info = c->in.info;
+	struct bpk_plan plan = c->counted ? bpk_plan_counted(info) : bpk_plan_all(info);
+
+	if (plan.chunk_size != BPK_UNKNOWN && plan.raw_size != BPK_UNKNOWN && plan.raw_size > 0)
+		plan.count = bpk_div_up(plan.raw_size, plan.chunk_size);
+	return plan;
+}
+
+/* Record the array in the metadata if the format has no other place for it. */
+static int tell_array(struct bpk_convert *c, struct bpk_info *info, struct bpk_err *err)
+{
+	struct bpk_view text = info->has_metadata ? info->metadata : bpk_view(NULL, 0);
+	struct bpk_array array = { 0 };
+	bool told = false;
+
+	if (info->array == NULL || c->format->is_directory || c->format->divide != NULL)
+		return 0;
+	if (info->has_metadata && bpk_array_from_metadata(text, &array, &told, NULL, err) != 0)
+		return -1;
+	bpk_array_clear(&array);
+	if (told)
+		return 0;
+	if (bpk_array_join_metadata(info->array, text, &c->metadata, err) != 0)
+		return -1;
+	info->has_metadata = true;
+	info->metadata = bpk_buf_view(&c->metadata);
+	return 0;
+}
+
+/* Describe the target: as the source, except for recompressed chunks. */
+static struct bpk_info describe_target(const struct bpk_convert *c, const struct bpk_plan *plan)
+{
+	struct bpk_info info = *c->in.info;
+
+	info.format = c->format->name;
+	info.variant = NULL;
+	info.stored_size = BPK_UNKNOWN;
+	info.raw_size = c->raw_size;
+	if (c->args->encoding.checksum != NULL)
+		info.checksum = c->args->encoding.checksum;
+	/* an empty archive may call its chunk size 0 */
+	if (info.chunk_size == 0 && !c->format->is_directory)
+		info.chunk_size = BPK_UNKNOWN;
+	info.typesize = find_typesize(c);
+	info.nchunks = plan->count;
+	if (c->anew == NULL && plan->count == BPK_UNKNOWN)
+		info.last_chunk_size = BPK_UNKNOWN;
+	if (c->anew == NULL)
+		return info;
+	info.chunk_size = plan->chunk_size;
+	info.last_chunk_size = BPK_UNKNOWN;
+	/* a frame records elements larger than its chunks can record */
+	if (info.typesize <= BPK_CHUNK_MAX_TYPESIZE || c->args->encoding.typesize != BPK_AUTO)
+		info.typesize = c->choice.recipe.typesize;
+	info.has_first_chunk = false;
+	info.ncolumns = 0;
+	return info;
+}
+
+static int run_job(struct bpk_convert *c, struct bpk_flow *flow, struct bpk_err *err)
+{
+	int rc;
+
+	if (c->anew != NULL)
+		c->job.in = &c->content;
+	rc = bpk_job_run(&c->job, flow, err);
+	c->job.in = &c->in;
+	return rc;
+}
+
+/* Check that a pipe brought no more than the archive whose counts were used. */
+static int check_counted(const struct bpk_convert *c, struct bpk_err *err)
+{
+	if (!c->counted || c->in.info->members == 1)
+		return 0;
+	bpk_fail(err, BPK_FAILED,
+		 "brings %llu archives that follow each other, which can be made one of them as a "
+		 "file alone",
+		 (unsigned long long)c->in.info->members);
+	return bpk_input_subject(&c->in, err);
+}
+
+/*
+ * Archives that follow in a pipe are unknown before its end. If the target needs the total size, or
+ * the array, the counts of the first archive are used, and tested at the end.
+ */
+static void settle_counts(struct bpk_convert *c)
+{
+	bool adapts = bpk_draft_seekable(c->job.draft) &&
+		      (c->anew != NULL ? c->in.info->array == NULL : c->format->varied_chunks);
+
+	if (c->in.info->members != BPK_UNKNOWN || c->in.info->raw_size == BPK_UNKNOWN || adapts)
+		return;
+	c->counted = true;
+	c->raw_size = c->in.info->raw_size;
+}
+
+static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
+{
+	struct bpk_flow flow = { .check = true };
+	struct bpk_write_options options;
+	struct bpk_info info;
+
+	if (c->anew != NULL) {
+		if (choose(c, err) != 0)
+			return -1;
+		flow.plan = bpk_plan_cut(c->raw_size, c->division.parcel_size);
+		flow.recipe = &c->choice.recipe;
+		flow.candidates = c->choice.candidates;
+		flow.ncandidates = c->choice.ncandidates;
+		flow.slack = c->args->encoding.slack;
+		flow.reader_memory = bpk_view_memory(c->in.info);
+	} else {
+		flow.plan = plan_carrying(c);
+	}
+	if (bpk_job_bound(&c->job, &flow.plan, err) != 0)
+		return -1;
+	c->job.may_end_early = c->raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN;
+	info = describe_target(c, &flow.plan);
+	flow.same_seals = info.checksum == c->in.info->checksum;
+	options = bpk_encoding_options(&c->args->encoding, flow.recipe);
+	if (c->divided) {
+		options.chunk_shape = c->division.chunk_shape;
+		options.block_shape = c->division.block_shape;
+	}
+	if (tell_array(c, &info, err) != 0)
+		return bpk_input_subject(&c->in, err);
+	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
+	    run_job(c, &flow, err) != 0 || bpk_job_check_bound(&c->job, err) != 0 ||
+	    bpk_input_account(&c->in, err) != 0 || check_counted(c, err) != 0)
+		return -1;
+	return bpk_job_finish_writer(&c->job, err);
+}
+
+static void tell_result(const struct bpk_convert *c)
+{
+	uint64_t packed_size = bpk_job_output_size(&c->job);
+
+	if (c->shared.verbose)
+		bpk_job_note_result(&c->job, packed_size);
+	if (!c->shared.json)
+		return;
+	bpk_record_begin(c->command, c->in.path);
+	bpk_job_record_result(&c->job, packed_size);
+	bpk_record_text("format", c->format->name);
+	bpk_record_bool("carried_over", c->anew == NULL);
+	bpk_record_text("packed_anew_because", c->anew);
+	bpk_record_end();
+}
+
+static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
+{
+	struct bpk_plan whole = { 0 };
+
+	if (bpk_input_raw_size(&c->in, &c->raw_size, err) != 0)
+		return -1;
+	whole.end = c->raw_size;
+	if (bpk_job_bound(&c->job, &whole, err) != 0 ||
+	    bpk_job_name_target(&c->job, NULL, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
+		return -1;
+	c->anew = find_obstacle(c);
+	settle_counts(c);
+	if (c->shared.verbose)
+		bpk_note(bpk_input_name(c->in.path),
+			 c->anew == NULL ? "chunks are copied" : "recompressed: %s", c->anew);
+	bpk_job_note_unknown_size(&c->job, c->raw_size, "a SRC in a file avoids that");
+	if (convert_into_draft(c, err) != 0 || bpk_job_keep(&c->job, err) != 0)
+		return -1;
+	tell_result(c);
+	return 0;
+}
+
+/* Chunks copied from frame to frame are read as stored, those of arrays with their padding. */
+static int open_source(struct bpk_convert *c, const char *path, struct bpk_err *err)
+{
+	if (bpk_input_find(&c->in, path, &c->shared, err) != 0)
+		return -1;
+	c->shared.as_stored = c->in.format != NULL && c->in.format->extended_chunks &&
+			      c->format->extended_chunks && !asks_for_packing(&c->args->encoding) &&
+			      !asks_for_slack(&c->args->encoding);
+	if (bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err) != 0)
+		return -1;
+	/* the stored order of several is not C's order */
+	if (!c->shared.as_stored || c->in.info->members <= 1)
+		return 0;
+	c->in.format->reader->close(c->in.reader);
+	c->in.reader = NULL;
+	c->shared.as_stored = false;
+	return bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err);
+}
+
+int bpk_convert_run(struct bpk_convert *c, const char *path, struct bpk_err *err)
+{
+	return open_source(c, path, err) != 0 ? -1 : convert_opened(c, err);
+}
