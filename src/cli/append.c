@@ -1,4 +1,5 @@
 /* bpk append: raw bytes added to an archive. */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -205,9 +206,8 @@ static void tell_joined(const struct bpk_edited *edited, const struct append_arg
 	if (joined->torn && !shared->quiet)
 		bpk_note(args->follow, "its last frame is torn, and left out");
 	if (shared->verbose)
-		bpk_note(archive->path, "%llu frames appended, now %llu, %.3f s, %s",
-			 (unsigned long long)joined->appended_frames,
-			 (unsigned long long)joined->nframes, seconds,
+		bpk_note(archive->path, "%" PRIu64 " frames appended, now %" PRIu64 ", %.3f s, %s",
+			 joined->appended_frames, joined->nframes, seconds,
 			 bpk_edited_how(edited, "rewritten, since it had no room for more"));
 	if (!shared->json)
 		return;
@@ -264,9 +264,9 @@ static void tell_left_out(const struct bpk_archive *archive, const struct append
 {
 	if (done->left_out > 0 && !args->common.shared.quiet)
 		bpk_note(archive->path,
-			 "the last %llu bytes of %s are not a whole row of %llu and are left out",
-			 (unsigned long long)done->left_out, args->follow,
-			 (unsigned long long)bpk_archive_info(archive)->row_size);
+			 "the last %" PRIu64 " bytes of %s are not a whole row of %" PRIu64
+			 " and are left out",
+			 done->left_out, args->follow, bpk_archive_info(archive)->row_size);
 }
 
 static void tell_result(const struct bpk_edited *edited, const struct append_args *args,
@@ -279,13 +279,13 @@ static void tell_result(const struct bpk_edited *edited, const struct append_arg
 	tell_left_out(archive, args, done);
 	bpk_edited_tell_shape(edited);
 	if (shared->verbose)
-		bpk_note(archive->path, "%llu bytes appended, now %llu in %llu chunks, %.3f s, %s",
-			 (unsigned long long)done->appended, (unsigned long long)info->raw_size,
-			 (unsigned long long)info->nchunks, seconds,
+		bpk_note(archive->path,
+			 "%" PRIu64 " bytes appended, now %" PRIu64 " in %" PRIu64
+			 " chunks, %.3f s, %s",
+			 done->appended, info->raw_size, info->nchunks, seconds,
 			 bpk_edited_how(edited, "rewritten, since it had no room for more"));
 	if (shared->verbose && done->mended > 0)
-		bpk_note(archive->path, "%llu changed bytes rewritten",
-			 (unsigned long long)done->mended);
+		bpk_note(archive->path, "%" PRIu64 " changed bytes rewritten", done->mended);
 	if (!shared->json)
 		return;
 	bpk_record_begin("append", archive->path);

@@ -1,5 +1,7 @@
 /* bpk cat: raw bytes, or a range of them, to standard output. */
 #include "cli/command.h"
+
+#include <inttypes.h>
 #include "cli/content.h"
 #include "cli/job.h"
 #include "cli/report.h"
@@ -84,9 +86,10 @@ static int check_end(struct bpk_input *in, struct bpk_err *err)
 	if (in->info->members == 1)
 		return 0;
 	bpk_fail(err, BPK_FAILED,
-		 "brings %llu archives that follow each other, and a range of a pipe cannot count "
+		 "brings %" PRIu64
+		 " archives that follow each other, and a range of a pipe cannot count "
 		 "from their end",
-		 (unsigned long long)in->info->members);
+		 in->info->members);
 	return bpk_input_subject(in, err);
 }
 
@@ -183,8 +186,9 @@ static int check_size(const struct cat_args *args, uint64_t size, struct bpk_err
 {
 	if (size <= args->shared.max_output)
 		return 0;
-	return bpk_fail(err, BPK_LIMIT, "the part has %llu bytes, --max-output allows %llu",
-			(unsigned long long)size, (unsigned long long)args->shared.max_output);
+	return bpk_fail(err, BPK_LIMIT,
+			"the part has %" PRIu64 " bytes, --max-output allows %" PRIu64, size,
+			args->shared.max_output);
 }
 
 /* A slice of an archive that records an array. If chunks have several dimensions, the reader brings
@@ -234,9 +238,10 @@ static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *er
 	if (wanted_size(naming, item, &slice, &size, err) != 0)
 		return -1;
 	if (size > naming->left)
-		return bpk_fail(
-			err, BPK_LIMIT, "array '%s' has %llu bytes, --max-output allows %llu more",
-			item->name, (unsigned long long)size, (unsigned long long)naming->left);
+		return bpk_fail(err, BPK_LIMIT,
+				"array '%s' has %" PRIu64 " bytes, --max-output allows %" PRIu64
+				" more",
+				item->name, size, naming->left);
 	naming->left -= naming->left == BPK_UNKNOWN ? 0 : size;
 	if (!naming->args->slice.given)
 		return bpk_content_copy(naming->content, item, naming->draft, err);

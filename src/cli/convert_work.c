@@ -4,6 +4,8 @@
  * is recompressed, with its old settings where no option sets others.
  */
 #include "cli/convert.h"
+
+#include <inttypes.h>
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/text.h"
@@ -265,9 +267,10 @@ static int check_counted(const struct bpk_convert *c, struct bpk_err *err)
 	if (!c->counted || c->in.info->members == 1)
 		return 0;
 	bpk_fail(err, BPK_FAILED,
-		 "brings %llu archives that follow each other, which can be made one of them as a "
+		 "brings %" PRIu64
+		 " archives that follow each other, which can be made one of them as a "
 		 "file alone",
-		 (unsigned long long)c->in.info->members);
+		 c->in.info->members);
 	return bpk_input_subject(&c->in, err);
 }
 

@@ -1,6 +1,8 @@
 /* The archive that a command changes. */
 #include "cli/edit.h"
 
+#include <inttypes.h>
+
 #include "cli/job.h"
 #include "cli/report.h"
 #include "cli/signal.h"
@@ -169,9 +171,10 @@ void bpk_edited_tell_shape(const struct bpk_edited *edited)
 	if (!archive->was_array || info->array != NULL || edited->args->shared.quiet)
 		return;
 	bpk_note(archive->path,
-		 "metadata still have the array's old shape, since %llu bytes are no whole number "
+		 "metadata still have the array's old shape, since %" PRIu64
+		 " bytes are no whole number "
 		 "of its rows in C order",
-		 (unsigned long long)info->raw_size);
+		 info->raw_size);
 }
 
 const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room)
@@ -192,8 +195,9 @@ int bpk_edited_resolve(const struct bpk_edited *edited, const struct bpk_opt_off
 		*at *= unit;
 		return 0;
 	}
-	bpk_fail(err, BPK_FAILED, "%s%llu is outside of the archive, which has %llu %s",
-		 offset->negative ? "-" : "", (unsigned long long)offset->distance,
-		 (unsigned long long)total, unit == 1 ? "bytes" : "items");
+	bpk_fail(err, BPK_FAILED,
+		 "%s%" PRIu64 " is outside of the archive, which has %" PRIu64 " %s",
+		 offset->negative ? "-" : "", offset->distance, total,
+		 unit == 1 ? "bytes" : "items");
 	return bpk_archive_subject(&edited->archive, err);
 }

@@ -1,5 +1,6 @@
 /* bpk append, to a GSD file: a frame. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -236,8 +237,8 @@ static void tell(const struct appending *a, const struct bpk_shared *shared)
 	uint64_t nframes = bpk_gsd_editor_nframes(a->trajectory.editor);
 
 	if (shared->verbose)
-		bpk_note(a->path, "frame %llu of %zu arrays appended",
-			 (unsigned long long)(nframes - 1), a->count + a->has_step);
+		bpk_note(a->path, "frame %" PRIu64 " of %zu arrays appended", (nframes - 1),
+			 a->count + a->has_step);
 	if (!shared->json)
 		return;
 	bpk_record_begin("append", a->path);

@@ -1,6 +1,8 @@
 /* bpk truncate, on a raw GSD file: frames are cut off. */
 #include "cli/frames.h"
 
+#include <inttypes.h>
+
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"
@@ -11,9 +13,8 @@ static int resolve(const struct bpk_trajectory *t, const struct bpk_opt_offset *
 	uint64_t total = bpk_gsd_editor_nframes(t->editor);
 
 	if (frames->distance > total) {
-		bpk_fail(err, BPK_FAILED, "%s%llu frames cannot be kept, there are %llu",
-			 frames->negative ? "-" : "", (unsigned long long)frames->distance,
-			 (unsigned long long)total);
+		bpk_fail(err, BPK_FAILED, "%s%" PRIu64 " frames cannot be kept, there are %" PRIu64,
+			 frames->negative ? "-" : "", frames->distance, total);
 		return bpk_err_subject(err, "%s", t->path);
 	}
 	*kept = frames->negative ? total - frames->distance : frames->distance;
@@ -26,8 +27,7 @@ static void tell_cut(const struct bpk_trajectory *t, const struct bpk_shared *sh
 	uint64_t nframes = bpk_gsd_editor_nframes(t->editor);
 
 	if (shared->verbose)
-		bpk_note(t->path, "from %llu to %llu frames", (unsigned long long)before,
-			 (unsigned long long)nframes);
+		bpk_note(t->path, "from %" PRIu64 " to %" PRIu64 " frames", before, nframes);
 	if (!shared->json)
 		return;
 	bpk_record_begin("truncate", t->path);

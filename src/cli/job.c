@@ -3,6 +3,7 @@
 #include "cli/job.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -270,8 +271,8 @@ int bpk_job_bound(const struct bpk_job *job, struct bpk_plan *plan, struct bpk_e
 		plan->end = end + 1;
 	if (size <= limit || size == BPK_UNKNOWN)
 		return 0;
-	bpk_fail(err, BPK_LIMIT, "unpacks to %llu bytes, --max-output allows %llu",
-		 (unsigned long long)size, (unsigned long long)limit);
+	bpk_fail(err, BPK_LIMIT, "unpacks to %" PRIu64 " bytes, --max-output allows %" PRIu64, size,
+		 limit);
 	return bpk_input_subject(job->in, err);
 }
 
@@ -279,8 +280,9 @@ int bpk_job_check_bound(const struct bpk_job *job, struct bpk_err *err)
 {
 	if (job->result.raw_size <= job->shared->max_output)
 		return 0;
-	bpk_fail(err, BPK_LIMIT, "unpacks to more than the %llu bytes that --max-output allows",
-		 (unsigned long long)job->shared->max_output);
+	bpk_fail(err, BPK_LIMIT,
+		 "unpacks to more than the %" PRIu64 " bytes that --max-output allows",
+		 job->shared->max_output);
 	return bpk_input_subject(job->in, err);
 }
 
@@ -358,10 +360,9 @@ void bpk_job_note_result(const struct bpk_job *job, uint64_t packed_size)
 	double rate = job->seconds > 0 ? (double)raw_size / job->seconds / 1e6 : 0;
 
 	bpk_note(bpk_input_name(job->in->path),
-		 "%llu bytes raw, %llu packed, ratio %s, %.3f s, %.0f MB/s, to %s",
-		 (unsigned long long)raw_size, (unsigned long long)packed_size,
-		 bpk_ratio_text(raw_size, packed_size, ratio), job->seconds, rate,
-		 bpk_output_name(job->target));
+		 "%" PRIu64 " bytes raw, %" PRIu64 " packed, ratio %s, %.3f s, %.0f MB/s, to %s",
+		 raw_size, packed_size, bpk_ratio_text(raw_size, packed_size, ratio), job->seconds,
+		 rate, bpk_output_name(job->target));
 }
 
 void bpk_job_record_result(const struct bpk_job *job, uint64_t packed_size)

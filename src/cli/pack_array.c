@@ -1,4 +1,5 @@
 /* bpk pack: inputs that are arrays. */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "cli/pack.h"
@@ -154,9 +155,9 @@ static int check_size(const struct bpk_pack *pack, uint64_t *raw_size, struct bp
 		*raw_size = array->size;
 	if (*raw_size != array->size)
 		return bpk_fail(err, BPK_FAILED,
-				"has %llu bytes, an array of %llu items of %llu was expected",
-				(unsigned long long)*raw_size,
-				(unsigned long long)(array->size / item), (unsigned long long)item);
+				"has %" PRIu64 " bytes, an array of %" PRIu64 " items of %" PRIu64
+				" was expected",
+				*raw_size, (array->size / item), item);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* bpk pack: one input becomes one archive. */
 #include "cli/pack.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -40,8 +41,8 @@ static int expect_size(const struct bpk_pack *pack, uint64_t *raw_size, struct b
 	if (*raw_size == BPK_UNKNOWN)
 		*raw_size = said;
 	if (said != BPK_UNKNOWN && said != *raw_size) {
-		bpk_fail(err, BPK_FAILED, "has %llu bytes, --stream-size said %llu",
-			 (unsigned long long)*raw_size, (unsigned long long)said);
+		bpk_fail(err, BPK_FAILED, "has %" PRIu64 " bytes, --stream-size said %" PRIu64,
+			 *raw_size, said);
 		return bpk_input_subject(&pack->in, err);
 	}
 	return 0;
@@ -175,8 +176,8 @@ static int check_input(struct bpk_pack *pack, struct bpk_err *err)
 	else if (pack->job.result.raw_size == expected)
 		rc = bpk_source_read(source, bpk_span(&byte, 1), &got, err);
 	if (rc == 0 && (got > 0 || pack->job.result.raw_size != expected))
-		rc = bpk_fail(err, BPK_FAILED, "brought %s than the %llu bytes expected",
-			      got > 0 ? "more" : "less", (unsigned long long)expected);
+		rc = bpk_fail(err, BPK_FAILED, "brought %s than the %" PRIu64 " bytes expected",
+			      got > 0 ? "more" : "less", expected);
 	return rc == 0 ? 0 : bpk_input_subject(&pack->in, err);
 }
 

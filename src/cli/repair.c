@@ -1,5 +1,7 @@
 /* bpk repair: settle interrupted changes, repack frames, renew digests. */
 #include "cli/edit.h"
+
+#include <inttypes.h>
 #include "cli/job.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -89,8 +91,8 @@ static void tell(const struct repair_args *args, const struct bpk_input *in, con
 	const struct bpk_shared *shared = &args->common.shared;
 
 	if (shared->verbose && result->changed)
-		bpk_note(bpk_input_name(in->path), "from %llu to %llu bytes",
-			 (unsigned long long)result->before, (unsigned long long)result->after);
+		bpk_note(bpk_input_name(in->path), "from %" PRIu64 " to %" PRIu64 " bytes",
+			 result->before, result->after);
 	else if (shared->verbose)
 		bpk_note(bpk_input_name(in->path), "has no holes, nothing to do");
 	if (!shared->json)
@@ -109,8 +111,8 @@ static int check_single(const struct bpk_input *in, struct bpk_err *err)
 	if (in->info->members <= 1 || in->info->members == BPK_UNKNOWN)
 		return 0;
 	bpk_fail(err, BPK_FAILED,
-		 "holds %llu archives that follow each other; bpk convert makes one of them",
-		 (unsigned long long)in->info->members);
+		 "holds %" PRIu64 " archives that follow each other; bpk convert makes one of them",
+		 in->info->members);
 	return bpk_input_subject(in, err);
 }
 

@@ -83,8 +83,8 @@ static void print_details(const struct bpk_tar_entry *entry)
 	char owner[48];
 
 	print_mode(entry);
-	snprintf(owner, sizeof owner, "%llu/%llu", (unsigned long long)entry->stat->st_uid,
-		 (unsigned long long)entry->stat->st_gid);
+	snprintf(owner, sizeof owner, "%lu/%lu", (unsigned long)entry->stat->st_uid,
+		 (unsigned long)entry->stat->st_gid);
 	printf(" %-11s %11" PRIu64, owner, entry->size);
 	print_time(entry->stat->st_mtim.tv_sec);
 }

@@ -1,5 +1,7 @@
 /* bpk truncate: an archive, shortened. */
 #include "cli/frames.h"
+
+#include <inttypes.h>
 #include "cli/job.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -61,9 +63,9 @@ static void tell_result(const struct bpk_edited *edited, uint64_t before)
 
 	bpk_edited_tell_shape(edited);
 	if (shared->verbose)
-		bpk_note(archive->path, "from %llu to %llu bytes in %llu chunks, %s",
-			 (unsigned long long)before, (unsigned long long)info->raw_size,
-			 (unsigned long long)info->nchunks,
+		bpk_note(archive->path,
+			 "from %" PRIu64 " to %" PRIu64 " bytes in %" PRIu64 " chunks, %s", before,
+			 info->raw_size, info->nchunks,
 			 bpk_edited_how(edited, "rewritten, since it could not be cut"));
 	if (!shared->json)
 		return;

@@ -1,4 +1,5 @@
 /* bpk unpack: archives in, raw files out. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -78,9 +79,10 @@ static bool is_npy_name(const char *name)
 static int fail_size(const struct bpk_array *array, uint64_t raw_size, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"unpacks to %llu bytes, its metadata record an array of %llu; --raw gives "
+			"unpacks to %" PRIu64 " bytes, its metadata record an array of %" PRIu64
+			"; --raw gives "
 			"the bytes",
-			(unsigned long long)raw_size, (unsigned long long)array->size);
+			raw_size, array->size);
 }
 
 /* Metadata of an array that does not fit make no NumPy file; other metadata are no matter. */

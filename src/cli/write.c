@@ -1,4 +1,5 @@
 /* bpk write: a range of an archive's raw bytes, overwritten. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -49,8 +50,7 @@ static void tell_result(const struct bpk_edited *edited, uint64_t at, uint64_t w
 	const struct bpk_archive *archive = &edited->archive;
 
 	if (shared->verbose)
-		bpk_note(archive->path, "%llu bytes written at %llu, %s",
-			 (unsigned long long)written, (unsigned long long)at,
+		bpk_note(archive->path, "%" PRIu64 " bytes written at %" PRIu64 ", %s", written, at,
 			 bpk_edited_how(edited, "rewritten, since chunks outgrew their places"));
 	if (!shared->json)
 		return;

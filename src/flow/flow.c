@@ -2,6 +2,8 @@
  * joins the window (the order), the plan (the numbers) and the work on single parcels. */
 #include "flow/flow.h"
 
+#include <inttypes.h>
+
 #include "flow/plan.h"
 #include "flow/pool.h"
 #include "flow/window.h"
@@ -42,19 +44,18 @@ static int judge_range(const struct run *run, struct bpk_err *err)
 	if (plan->raw_size != BPK_UNKNOWN) {
 		if (plan->end != plan->raw_size || run->next_offset == plan->raw_size)
 			return 0;
-		return bpk_fail(err, BPK_CORRUPT, "unpacks to %llu bytes, expected %llu",
-				(unsigned long long)run->next_offset,
-				(unsigned long long)plan->raw_size);
+		return bpk_fail(err, BPK_CORRUPT, "unpacks to %" PRIu64 " bytes, expected %" PRIu64,
+				run->next_offset, plan->raw_size);
 	}
 	reached = data_end(run);
 	if (plan->end != BPK_UNKNOWN && reached < plan->end)
 		return bpk_fail(err, BPK_USAGE,
-				"the range ends at byte %llu, the data at byte %llu",
-				(unsigned long long)plan->end, (unsigned long long)reached);
+				"the range ends at byte %" PRIu64 ", the data at byte %" PRIu64,
+				plan->end, reached);
 	if (reached < plan->start)
 		return bpk_fail(err, BPK_USAGE,
-				"the range begins at byte %llu, the data ends at %llu",
-				(unsigned long long)plan->start, (unsigned long long)reached);
+				"the range begins at byte %" PRIu64 ", the data ends at %" PRIu64,
+				plan->start, reached);
 	return 0;
 }
 
@@ -71,9 +72,8 @@ static int judge_end(const struct run *run, uint64_t number, struct bpk_err *err
 	if (!short_of_chunks)
 		return 0;
 	return bpk_fail(err, flow->recipe != NULL ? BPK_FAILED : BPK_CORRUPT,
-			"ends before chunk %llu, %llu chunks were expected",
-			(unsigned long long)number,
-			(unsigned long long)(plan->first + plan->count));
+			"ends before chunk %" PRIu64 ", %" PRIu64 " chunks were expected", number,
+			(plan->first + plan->count));
 }
 
 /* Test chunks of sizes unknown in advance against the memory limit one by one; chunks that are
@@ -86,9 +86,9 @@ static int judge_memory(const struct run *run, const struct bpk_parcel *parcel, 
 	if (run->parcel_limit == 0 || needed <= run->parcel_limit)
 		return 0;
 	return bpk_fail(err, BPK_LIMIT,
-			"chunk %llu needs %llu bytes of memory, the limit leaves it %llu",
-			(unsigned long long)parcel->number, (unsigned long long)needed,
-			(unsigned long long)run->parcel_limit);
+			"chunk %" PRIu64 " needs %" PRIu64
+			" bytes of memory, the limit leaves it %" PRIu64,
+			parcel->number, needed, run->parcel_limit);
 }
 
 /* Set the wanted bytes of a parcel that may stand for several equal chunks. */
@@ -389,9 +389,9 @@ static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsign
 	    flow->memory_is_default)
 		return 0;
 	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit)
-		return bpk_fail(err, BPK_LIMIT, "needs %llu bytes of memory, the limit is %llu",
-				(unsigned long long)memory_for(flow, 1, put_in_order, chunk_size),
-				(unsigned long long)limit);
+		return bpk_fail(err, BPK_LIMIT,
+				"needs %" PRIu64 " bytes of memory, the limit is %" PRIu64,
+				memory_for(flow, 1, put_in_order, chunk_size), limit);
 	fixed = *threads * memory_beside(flow, chunk_size);
 	*parcel_limit = (limit - fixed) / parcels_for(*threads, put_in_order);
 	return 0;
@@ -411,8 +411,9 @@ static int check_repeated(const struct bpk_flow *flow, struct bpk_err *err)
 	if (more < MOST)
 		return 0;
 	return bpk_fail(err, BPK_LIMIT,
-			"has %llu equal chunks in a row, at most %d are put into another archive",
-			(unsigned long long)more + 1, MOST);
+			"has %" PRIu64
+			" equal chunks in a row, at most %d are put into another archive",
+			more + 1, MOST);
 }
 
 int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err)
@@ -427,8 +428,9 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	if (plan->count == 0)
 		return 0;
 	if (plan->chunk_size != BPK_UNKNOWN && plan->chunk_size > BPK_CHUNK_MAX_RAW_SIZE)
-		return bpk_fail(err, BPK_LIMIT, "chunks of %llu bytes, at most %d are possible",
-				(unsigned long long)plan->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
+		return bpk_fail(err, BPK_LIMIT,
+				"chunks of %" PRIu64 " bytes, at most %d are possible",
+				plan->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
 	run.places =
 		flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
 	put_in_order = flow->out != NULL && !run.places;

@@ -2,6 +2,8 @@
  * and commands make plans with it. */
 #include "flow/plan.h"
 
+#include <inttypes.h>
+
 struct bpk_plan bpk_plan_cut(uint64_t raw_size, uint64_t chunk_size)
 {
 	struct bpk_plan plan = {
@@ -55,11 +57,13 @@ static int fail_range(uint64_t start, uint64_t end, uint64_t raw_size, struct bp
 {
 	if (end == BPK_UNKNOWN)
 		return bpk_fail(err, BPK_USAGE,
-				"the range begins at byte %llu, the data ends at byte %llu",
-				(unsigned long long)start, (unsigned long long)raw_size);
-	return bpk_fail(err, BPK_USAGE, "the range %llu:%llu leaves the data, which has %llu bytes",
-			(unsigned long long)start, (unsigned long long)end,
-			(unsigned long long)raw_size);
+				"the range begins at byte %" PRIu64
+				", the data ends at byte %" PRIu64,
+				start, raw_size);
+	return bpk_fail(err, BPK_USAGE,
+			"the range %" PRIu64 ":%" PRIu64 " leaves the data, which has %" PRIu64
+			" bytes",
+			start, end, raw_size);
 }
 
 /* Find the range in chunks of one size, by division. */
@@ -254,10 +258,10 @@ int bpk_plan_judge(const struct bpk_plan *plan, struct bpk_parcel *parcel, uint6
 	    (plan->raw_size == BPK_UNKNOWN && parcel->data_size < size))
 		return 0;
 	if (raw)
-		return bpk_fail(err, BPK_FAILED, "ends at byte %llu, %llu bytes were expected",
-				(unsigned long long)(parcel->raw_offset + parcel->raw_size),
-				(unsigned long long)plan->raw_size);
-	return bpk_fail(err, BPK_CORRUPT, "chunk %llu unpacks to %zu bytes, expected %llu",
-			(unsigned long long)parcel->number, parcel->data_size,
-			(unsigned long long)size);
+		return bpk_fail(err, BPK_FAILED,
+				"ends at byte %" PRIu64 ", %" PRIu64 " bytes were expected",
+				(parcel->raw_offset + parcel->raw_size), plan->raw_size);
+	return bpk_fail(err, BPK_CORRUPT,
+			"chunk %" PRIu64 " unpacks to %zu bytes, expected %" PRIu64, parcel->number,
+			parcel->data_size, size);
 }

@@ -4,6 +4,7 @@
  */
 #include "flow/view.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "flow/plan.h"
@@ -64,9 +65,8 @@ static int end(struct bpk_view_state *view, struct bpk_err *err)
 
 	view->ended = true;
 	if (view->plan.raw_size != BPK_UNKNOWN && reached != view->plan.raw_size)
-		return bpk_fail(err, BPK_CORRUPT, "unpacks to %llu bytes, expected %llu",
-				(unsigned long long)reached,
-				(unsigned long long)view->plan.raw_size);
+		return bpk_fail(err, BPK_CORRUPT, "unpacks to %" PRIu64 " bytes, expected %" PRIu64,
+				reached, view->plan.raw_size);
 	return 0;
 }
 

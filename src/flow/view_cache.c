@@ -2,6 +2,8 @@
  * A new chunk replaces the least recently used one. Called by view.c. */
 #include "flow/view.h"
 
+#include <inttypes.h>
+
 #include "flow/work.h"
 
 /* ---- Slots; under the lock ---- */
@@ -124,7 +126,7 @@ static int unpack_range(struct bpk_view_state *view, const struct bpk_view_slot 
 	bpk_view_fetch_end(view, fetcher);
 	if (rc == 0)
 		return 0;
-	return bpk_err_subject(err, "chunk %llu", (unsigned long long)slot->number);
+	return bpk_err_subject(err, "chunk %" PRIu64, slot->number);
 }
 
 /* Load the piece of that number into the slot; its lock is held. */

@@ -2,6 +2,7 @@
  * view.c and view_cache.c. */
 #include "flow/view.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "flow/plan.h"
@@ -108,8 +109,9 @@ int bpk_view_fetch_at(const struct bpk_view_state *view, struct bpk_view_fetcher
 
 	if (rc <= 0)
 		return rc;
-	return bpk_fail(err, BPK_CORRUPT, "ends before chunk %llu, %llu chunks were expected",
-			(unsigned long long)number, (unsigned long long)view->plan.count);
+	return bpk_fail(err, BPK_CORRUPT,
+			"ends before chunk %" PRIu64 ", %" PRIu64 " chunks were expected", number,
+			view->plan.count);
 }
 
 int bpk_view_fetch_spend(const struct bpk_view_state *view, uint64_t number, size_t size,
@@ -120,12 +122,11 @@ int bpk_view_fetch_spend(const struct bpk_view_state *view, uint64_t number, siz
 	if (limits == NULL)
 		return 0;
 	if (limits->memory != 0 && limits->memory / BPK_VIEW_UNPACKING < size)
-		return bpk_fail(
-			err, BPK_LIMIT,
-			"chunk %llu unpacks to %zu bytes, at most %llu are unpacked to look "
-			"inside; --memory-limit allows more",
-			(unsigned long long)number, size,
-			(unsigned long long)(limits->memory / BPK_VIEW_UNPACKING));
+		return bpk_fail(err, BPK_LIMIT,
+				"chunk %" PRIu64 " unpacks to %zu bytes, at most %" PRIu64
+				" are unpacked to look "
+				"inside; --memory-limit allows more",
+				number, size, (limits->memory / BPK_VIEW_UNPACKING));
 	if (limits->left == BPK_UNKNOWN)
 		return 0;
 	if (limits->left < size)

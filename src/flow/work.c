@@ -1,6 +1,8 @@
 /* The work on one parcel: flow.c calls it on any thread, and views unpack chunks by it. */
 #include "flow/work.h"
 
+#include <inttypes.h>
+
 void bpk_worker_clear(struct bpk_worker *worker)
 {
 	bpk_chunk_ctx_free(worker->ctx);
@@ -27,11 +29,11 @@ int bpk_work_subject(const struct bpk_reader_ops *ops, const void *reader,
 		     const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	if (parcel->packed_offset == BPK_UNKNOWN)
-		return bpk_err_subject(err, "chunk %llu", (unsigned long long)parcel->number);
+		return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
 	if (ops->subject != NULL)
 		return ops->subject(reader, parcel, err);
-	return bpk_err_subject(err, "chunk %llu at offset %llu", (unsigned long long)parcel->number,
-			       (unsigned long long)parcel->packed_offset);
+	return bpk_err_subject(err, "chunk %" PRIu64 " at offset %" PRIu64, parcel->number,
+			       parcel->packed_offset);
 }
 
 int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
@@ -274,9 +276,10 @@ enum { AT_ONCE = 40 << 20 };
 static int fail_worth(uint64_t size, uint64_t limit, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_LIMIT,
-			"needs %llu bytes of memory at once, an archive of this size gets %llu; "
+			"needs %" PRIu64
+			" bytes of memory at once, an archive of this size gets %" PRIu64 "; "
 			"--memory-limit allows more",
-			(unsigned long long)size, (unsigned long long)limit);
+			size, limit);
 }
 
 /* The same for a parcel of several chunks. */
