@@ -1,6 +1,8 @@
 /* Slices as users write them, parsed and resolved against an array. Options and cat call it. */
 #include "cli/slice.h"
 
+#include <inttypes.h>
+
 /* ---- As users write it ---- */
 
 enum { SIDE_TEXT = 48 }; /* two numbers and a colon */
@@ -74,8 +76,9 @@ static int resolve_index(int64_t index, size_t dimension, uint64_t length, uint6
 
 	if (!good)
 		return bpk_fail(err, BPK_USAGE,
-				"index %lld leaves dimension %zu of the array, which is %llu long",
-				(long long)index, dimension, (unsigned long long)length);
+				"index %" PRId64
+				" leaves dimension %zu of the array, which is %" PRIu64 " long",
+				index, dimension, length);
 	*start = index < 0 ? length - (uint64_t)-index : (uint64_t)index;
 	return 0;
 }
