@@ -5,9 +5,9 @@
 static uint64_t kept_chunks(const struct bpk_archive *archive, uint64_t short_size)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
-	bool empty = info->nchunks > 0 && info->last_chunk_size == 0;
+	bool empty = info->chunks.count > 0 && info->chunks.last_size == 0;
 
-	return info->nchunks - (short_size > 0 || empty);
+	return info->chunks.count - (short_size > 0 || empty);
 }
 
 static int append_joined(struct bpk_archive *archive, struct bpk_source *const *parts,

@@ -104,7 +104,7 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_optio
 	if (find_format(archive, err) != 0 || open_editor(archive, err) != 0 ||
 	    look(archive, err) != 0)
 		return bpk_archive_subject(archive, err);
-	archive->was_array = bpk_archive_info(archive)->array != NULL;
+	archive->was_array = bpk_archive_info(archive)->array.type != NULL;
 	return bpk_archive_find_example(archive, err);
 }
 

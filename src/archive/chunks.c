@@ -18,7 +18,7 @@ int bpk_archive_locate(struct bpk_archive *archive, struct bpk_archive_chunk *ch
 {
 	const struct bpk_reader_ops *ops = archive->format->editor->reads;
 	void *reader = archive->format->editor->reader(archive->editor);
-	uint64_t chunk_size = ops->info(reader)->chunk_size;
+	uint64_t chunk_size = ops->info(reader)->chunks.size;
 	struct bpk_where where;
 	int rc = ops->locate(reader, chunk->number, &where, err);
 
@@ -166,13 +166,13 @@ static bool is_uniform(const struct bpk_archive *archive)
 {
 	void *reader = archive->format->editor->reader(archive->editor);
 
-	return archive->format->editor->reads->info(reader)->chunk_size != BPK_UNKNOWN;
+	return archive->format->editor->reads->info(reader)->chunks.size != BPK_UNKNOWN;
 }
 
 uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chunk_size)
 {
 	const struct bpk_info *info = bpk_archive_info(archive);
-	uint64_t last = info->nchunks > 0 ? info->last_chunk_size : 0;
+	uint64_t last = info->chunks.count > 0 ? info->chunks.last_size : 0;
 
 	if (last < chunk_size || (last > chunk_size && is_uniform(archive)))
 		return last;

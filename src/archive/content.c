@@ -8,7 +8,7 @@
  * dimensions, which is no file. */
 static bool can_look(const struct bpk_input *in)
 {
-	return bpk_input_can_locate(in) && in->info->chunk_shape == NULL &&
+	return bpk_input_can_locate(in) && in->info->array.chunk_shape == NULL &&
 	       in->info->raw_size != BPK_UNKNOWN && in->format->reader->positional(in->reader);
 }
 

@@ -105,7 +105,7 @@ static int mend_head(struct appending *a, struct bpk_err *err)
 static int append_round(struct appending *a, struct bpk_err *err)
 {
 	uint64_t before = a->feed.position;
-	struct bpk_slack slack = slack_for(a, bpk_archive_info(a->archive)->nchunks < 2);
+	struct bpk_slack slack = slack_for(a, bpk_archive_info(a->archive)->chunks.count < 2);
 	struct bpk_source *source = NULL;
 	struct bpk_flow_result result;
 	int rc;
@@ -255,7 +255,7 @@ static int follow(struct appending *a, struct bpk_source *source,
 
 	options.chunk_size = a->choice.chunk_size;
 	options.start = bpk_archive_info(a->archive)->raw_size;
-	options.unit = bpk_archive_info(a->archive)->row_size;
+	options.unit = bpk_archive_info(a->archive)->array.row_size;
 	if (rc == 0 && a->file.mend)
 		rc = compare_all(a, err);
 	if (rc == 0)

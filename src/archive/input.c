@@ -63,11 +63,11 @@ void bpk_input_close(struct bpk_input *in)
 
 int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_err *err)
 {
-	unsigned said = info->typesize;
-	unsigned packed = info->has_first_chunk ? info->first_chunk.typesize : 0;
+	unsigned said = info->chunks.typesize;
+	unsigned packed = info->chunks.has_first ? info->chunks.first.typesize : 0;
 
-	if (info->array != NULL) {
-		*size = info->array->dtype.size;
+	if (info->array.type != NULL) {
+		*size = info->array.type->dtype.size;
 		return 0;
 	}
 	*size = said > 0 ? said : packed;
@@ -164,7 +164,7 @@ uint64_t bpk_input_weight(const struct bpk_input *in)
 	if (!in->place.is_directory)
 		return bpk_source_seekable(in->place.source) ? bpk_source_size(in->place.source)
 							     : 0;
-	if (in->info->superchunk_chunks > 0 || in->info->stored_size == BPK_UNKNOWN)
+	if (in->info->directory.superchunk_chunks > 0 || in->info->stored_size == BPK_UNKNOWN)
 		return in->info->stored_size;
 	(void)bpk_dir_list(w.dir, "", weigh, &w,
 			   NULL); /* an entry that cannot be listed counts nothing */

@@ -19,7 +19,7 @@ int bpk_archive_is_gsd(struct bpk_archive *archive, bool *is_gsd, struct bpk_err
 	int rc;
 
 	*is_gsd = false;
-	if (info->raw_size == 0 || info->chunk_shape != NULL || info->array != NULL)
+	if (info->raw_size == 0 || info->array.chunk_shape != NULL || info->array.type != NULL)
 		return 0;
 	rc = open_view(archive, &view, err);
 	if (rc == 0)

@@ -15,9 +15,9 @@ int bpk_archive_find_example(struct bpk_archive *archive, struct bpk_err *err)
 	struct bpk_archive_chunk last;
 
 	*example = (struct bpk_chunk_header){ .memcpyed = true, .typesize = 1 };
-	if (info->has_first_chunk)
-		*example = info->first_chunk;
-	if (!says_how(example) && info->nchunks > 1 && info->raw_size > 0) {
+	if (info->chunks.has_first)
+		*example = info->chunks.first;
+	if (!says_how(example) && info->chunks.count > 1 && info->raw_size > 0) {
 		if (bpk_archive_find(archive, info->raw_size - 1, &last, err) != 0)
 			return -1;
 		*example = last.header;
@@ -94,14 +94,15 @@ static int find_others(struct bpk_archive *archive, struct bpk_choice *choice, s
 	void *reader = archive->format->editor->reader(archive->editor);
 
 	if (wishes->pipeline != NULL || archive->options.lossy || wishes->typesize != BPK_AUTO ||
-	    info->ncolumns > 0 || !archive->format->editor->reads->positional(reader))
+	    info->directory.ncolumns > 0 || !archive->format->editor->reads->positional(reader))
 		return 0;
-	for (uint64_t i = 1; i <= bpk_min_u64(LOOKS, info->nchunks); i++) {
-		struct bpk_archive_chunk chunk = {
-			.number = info->nchunks / LOOKS * i + info->nchunks % LOOKS * i / LOOKS - 1
-		};
+	for (uint64_t i = 1; i <= bpk_min_u64(LOOKS, info->chunks.count); i++) {
+		struct bpk_archive_chunk chunk = { .number =
+							   info->chunks.count / LOOKS * i +
+							   info->chunks.count % LOOKS * i / LOOKS -
+							   1 };
 
-		if (info->nchunks < LOOKS)
+		if (info->chunks.count < LOOKS)
 			chunk.number = i - 1;
 		if (bpk_archive_locate(archive, &chunk, err) != 0)
 			return -1;
@@ -117,9 +118,9 @@ static bool has_elements(const struct bpk_archive *archive)
 	bool stored =
 		archive->format->extended_chunks && archive->example.special == BPK_SPECIAL_NONE;
 
-	return info->typesize > 1 ||
-	       (info->typesize == 1 && stored &&
-		info->nchunks > (bpk_archive_short_size(archive, info->chunk_size) > 0));
+	return info->chunks.typesize > 1 ||
+	       (info->chunks.typesize == 1 && stored &&
+		info->chunks.count > (bpk_archive_short_size(archive, info->chunks.size) > 0));
 }
 
 /* Choose by trial. The element size and the filters of an example are kept. */
@@ -131,12 +132,12 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 	struct bpk_recipe like = bpk_recipe_like(&archive->example);
 
 	wishes.extended = archive->format->extended_chunks;
-	wishes.chunk_size = info->chunk_size == BPK_UNKNOWN ? 0 : info->chunk_size;
+	wishes.chunk_size = info->chunks.size == BPK_UNKNOWN ? 0 : info->chunks.size;
 	if (wishes.typesize == BPK_AUTO && says_how(&archive->example))
 		wishes.typesize = (int)like.typesize;
 	else if (wishes.typesize == BPK_AUTO && has_elements(archive) &&
-		 info->typesize <= BPK_CHUNK_MAX_TYPESIZE)
-		wishes.typesize = (int)info->typesize;
+		 info->chunks.typesize <= BPK_CHUNK_MAX_TYPESIZE)
+		wishes.typesize = (int)info->chunks.typesize;
 	if (wishes.pipeline == NULL && says_how(&archive->example))
 		wishes.pipeline =
 			archive->options.lossy ? &archive->example.pipeline : &like.pipeline;
@@ -146,7 +147,7 @@ static int choose_by_trial(const struct bpk_archive *archive, struct bpk_source 
 static int choose(struct bpk_archive *archive, struct bpk_source *source, struct bpk_choice *choice,
 		  struct bpk_err *err)
 {
-	uint64_t chunk_size = bpk_archive_info(archive)->chunk_size;
+	uint64_t chunk_size = bpk_archive_info(archive)->chunks.size;
 	struct bpk_source *nothing = NULL;
 	int rc = 0;
 

@@ -216,7 +216,7 @@ static void tell_joined(const struct bpk_edited *edited, const struct append_arg
 	bpk_record_u64("nframes", joined->nframes);
 	bpk_record_u64("commits", joined->commits);
 	bpk_record_u64("raw_size", bpk_archive_info(archive)->raw_size);
-	bpk_record_u64("nchunks", bpk_archive_info(archive)->nchunks);
+	bpk_record_u64("nchunks", bpk_archive_info(archive)->chunks.count);
 	bpk_record_bool("rewritten", archive->rewritten);
 	bpk_record_seconds("seconds", seconds);
 	bpk_record_end();
@@ -266,7 +266,7 @@ static void tell_left_out(const struct bpk_archive *archive, const struct append
 		bpk_note(archive->path,
 			 "the last %" PRIu64 " bytes of %s are not a whole row of %" PRIu64
 			 " and are left out",
-			 done->left_out, args->follow, bpk_archive_info(archive)->row_size);
+			 done->left_out, args->follow, bpk_archive_info(archive)->array.row_size);
 }
 
 static void tell_result(const struct bpk_edited *edited, const struct append_args *args,
@@ -282,7 +282,7 @@ static void tell_result(const struct bpk_edited *edited, const struct append_arg
 		bpk_note(archive->path,
 			 "%" PRIu64 " bytes appended, now %" PRIu64 " in %" PRIu64
 			 " chunks, %.3f s, %s",
-			 done->appended, info->raw_size, info->nchunks, seconds,
+			 done->appended, info->raw_size, info->chunks.count, seconds,
 			 bpk_edited_how(edited, "rewritten, since it had no room for more"));
 	if (shared->verbose && done->mended > 0)
 		bpk_note(archive->path, "%" PRIu64 " changed bytes rewritten", done->mended);
@@ -293,7 +293,7 @@ static void tell_result(const struct bpk_edited *edited, const struct append_arg
 	bpk_record_u64("commits", done->commits);
 	bpk_record_u64("mended", done->mended);
 	bpk_record_u64("raw_size", info->raw_size);
-	bpk_record_u64("nchunks", info->nchunks);
+	bpk_record_u64("nchunks", info->chunks.count);
 	bpk_record_bool("rewritten", archive->rewritten);
 	bpk_record_seconds("seconds", seconds);
 	bpk_record_end();

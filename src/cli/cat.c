@@ -176,7 +176,7 @@ static int write_viewed(const struct cat_args *args, struct bpk_job *job,
 			       err);
 
 	if (rc == 0)
-		rc = bpk_slice_copy(view, 0, in->info->array, slice, job->draft, err);
+		rc = bpk_slice_copy(view, 0, in->info->array.type, slice, job->draft, err);
 	bpk_source_close(view);
 	return rc == 0 ? bpk_input_tail(in, err) : bpk_input_subject(in, err);
 }
@@ -198,11 +198,11 @@ static int write_slice(const struct cat_args *args, struct bpk_job *job, struct 
 	struct bpk_input *in = job->in;
 	struct bpk_slice slice;
 
-	if (bpk_slice_resolve(&args->slice, in->info->array, &slice, err) != 0)
+	if (bpk_slice_resolve(&args->slice, in->info->array.type, &slice, err) != 0)
 		return bpk_input_subject(in, err);
-	if (check_size(args, bpk_slice_items(&slice) * in->info->array->dtype.size, err) != 0)
+	if (check_size(args, bpk_slice_items(&slice) * in->info->array.type->dtype.size, err) != 0)
 		return bpk_input_subject(in, err);
-	if (in->info->chunk_shape == NULL || !bpk_input_can_locate(in))
+	if (in->info->array.chunk_shape == NULL || !bpk_input_can_locate(in))
 		return write_viewed(args, job, &slice, err);
 	if (in->format->reader->narrow(in->reader, &slice, err) != 0)
 		return bpk_input_subject(in, err);
@@ -292,7 +292,8 @@ static int open_input(const struct cat_args *args, struct bpk_input *in, const c
 
 static int write_wanted(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
 {
-	if (args->shared.pick.name != NULL || (args->slice.given && job->in->info->array == NULL))
+	if (args->shared.pick.name != NULL ||
+	    (args->slice.given && job->in->info->array.type == NULL))
 		return write_content(args, job, err);
 	return (args->slice.given ? write_slice : write_range)(args, job, err);
 }

@@ -102,7 +102,7 @@ static bool has_chunks(const struct bpk_content *content)
 	const struct bpk_info *info = content->in->info;
 
 	return content->in->format != &bpk_format_raw &&
-	       (info->chunk_size != BPK_UNKNOWN || info->runs != NULL);
+	       (info->chunks.size != BPK_UNKNOWN || info->chunks.runs != NULL);
 }
 
 /* The chunk in which the first bytes begin; NULL: no chunk, or it cannot be looked up. Damage in it

@@ -28,7 +28,7 @@ static bool asks_for_slack(const struct bpk_encoding_args *args)
 /* True if the chunks of the source are those of an array in several dimensions. */
 static bool has_dimensions(const struct bpk_convert *c)
 {
-	return c->in.info->chunk_shape != NULL;
+	return c->in.info->array.chunk_shape != NULL;
 }
 
 /* True if the concatenated chunks are the raw content. */
@@ -49,9 +49,9 @@ static bool has_columns(const struct bpk_convert *c)
 static const char *find_obstacle(const struct bpk_convert *c)
 {
 	const struct bpk_info *info = c->in.info;
-	bool of_frame =
-		c->in.format->extended_chunks &&
-		!(info->has_first_chunk && info->first_chunk.header_size == BPK_CHUNK_HEADER_SIZE);
+	bool of_frame = c->in.format->extended_chunks &&
+			!(info->chunks.has_first &&
+			  info->chunks.first.header_size == BPK_CHUNK_HEADER_SIZE);
 
 	if (asks_for_packing(&c->args->encoding))
 		return "another packing is asked for";
@@ -69,9 +69,9 @@ static const char *find_obstacle(const struct bpk_convert *c)
 		return "its chunks are of Blosc2";
 	if (!c->format->is_directory || c->format->extended_chunks)
 		return NULL;
-	if (info->chunk_size == BPK_UNKNOWN)
+	if (info->chunks.size == BPK_UNKNOWN)
 		return "its chunks may differ in size, those of a directory must not";
-	if (info->array != NULL && info->array->dtype.nfields > 0)
+	if (info->array.type != NULL && info->array.type->dtype.nfields > 0)
 		return "a directory keeps records as columns";
 	return NULL;
 }
@@ -83,27 +83,27 @@ static const char *find_obstacle(const struct bpk_convert *c)
 static unsigned find_typesize(const struct bpk_convert *c)
 {
 	const struct bpk_info *info = c->in.info;
-	bool untyped = c->in.place.is_directory && info->array == NULL;
-	uint64_t record = info->array != NULL ? info->array->dtype.size : 0;
+	bool untyped = c->in.place.is_directory && info->array.type == NULL;
+	uint64_t record = info->array.type != NULL ? info->array.type->dtype.size : 0;
 
 	if (has_columns(c))
 		return record <= BPK_CHUNK_MAX_TYPESIZE ? (unsigned)record : 0;
-	if ((info->typesize == 0 || untyped) && info->has_first_chunk)
-		return info->first_chunk.typesize;
-	return info->typesize;
+	if ((info->chunks.typesize == 0 || untyped) && info->chunks.has_first)
+		return info->chunks.first.typesize;
+	return info->chunks.typesize;
 }
 
 /* The codec of the source, and its filters, unless elements are another size now, or the target
  * does not know them: then a trial decides. */
 static void keep_packing(struct bpk_convert *c, struct bpk_wishes *wishes)
 {
-	const struct bpk_codec *codec = bpk_recipe_like(&c->in.info->first_chunk).codec;
+	const struct bpk_codec *codec = bpk_recipe_like(&c->in.info->chunks.first).codec;
 
 	if (wishes->codec == NULL && (!wishes->extended || bpk_codec_is_extended(codec)))
 		wishes->codec = codec;
 	if (has_columns(c) || wishes->pipeline != NULL || wishes->typesize != BPK_AUTO)
 		return;
-	c->pipeline = bpk_recipe_like(&c->in.info->first_chunk).pipeline;
+	c->pipeline = bpk_recipe_like(&c->in.info->chunks.first).pipeline;
 	if (wishes->extended || bpk_pipeline_is_plain(&c->pipeline))
 		wishes->pipeline = &c->pipeline;
 }
@@ -115,8 +115,8 @@ static bool keeps_chunk_size(const struct bpk_info *info)
 {
 	enum { ANY = 64 << 20, TIMES = 1024 };
 
-	return info->chunk_size <= ANY || info->stored_size == BPK_UNKNOWN ||
-	       info->chunk_size / TIMES <= info->stored_size;
+	return info->chunks.size <= ANY || info->stored_size == BPK_UNKNOWN ||
+	       info->chunks.size / TIMES <= info->stored_size;
 }
 
 /* Settings without an option are those of the source's header and first chunk. */
@@ -124,8 +124,8 @@ static struct bpk_wishes settle_wishes(struct bpk_convert *c)
 {
 	struct bpk_wishes wishes = bpk_encoding_wishes(&c->args->encoding, c->format);
 	const struct bpk_info *info = c->in.info;
-	const struct bpk_chunk_header *first = &info->first_chunk;
-	bool told = info->has_first_chunk && !first->memcpyed &&
+	const struct bpk_chunk_header *first = &info->chunks.first;
+	bool told = info->chunks.has_first && !first->memcpyed &&
 		    first->special == BPK_SPECIAL_NONE && first->raw_size > 0;
 	unsigned typesize = find_typesize(c);
 
@@ -133,12 +133,12 @@ static struct bpk_wishes settle_wishes(struct bpk_convert *c)
 		keep_packing(c, &wishes);
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
 		wishes.typesize = typesize <= BPK_CHUNK_MAX_TYPESIZE ? (int)typesize : 1;
-	if (wishes.chunk_size == 0 && info->chunk_size != BPK_UNKNOWN && !has_dimensions(c) &&
+	if (wishes.chunk_size == 0 && info->chunks.size != BPK_UNKNOWN && !has_dimensions(c) &&
 	    keeps_chunk_size(info))
-		wishes.chunk_size = info->chunk_size;
-	if (info->array != NULL && c->format->divide == NULL &&
+		wishes.chunk_size = info->chunks.size;
+	if (info->array.type != NULL && c->format->divide == NULL &&
 	    (c->format->is_directory || wishes.chunk_size == 0))
-		wishes.row_size = bpk_encoding_row_size(info->array, c->format);
+		wishes.row_size = bpk_encoding_row_size(info->array.type, c->format);
 	return wishes;
 }
 
@@ -161,7 +161,7 @@ static int open_content(struct bpk_convert *c, struct bpk_err *err)
 static int choose(struct bpk_convert *c, struct bpk_err *err)
 {
 	struct bpk_wishes wishes = settle_wishes(c);
-	const struct bpk_array *array = c->in.info->array;
+	const struct bpk_array *array = c->in.info->array.type;
 
 	if ((array != NULL &&
 	     bpk_encoding_check_dtype(&c->args->encoding, c->format, &array->dtype, err) != 0) ||
@@ -179,9 +179,9 @@ static int choose(struct bpk_convert *c, struct bpk_err *err)
 	if (c->shared.verbose)
 		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->choice.why));
 	bpk_encoding_tell_loss(c->args, &c->choice.recipe, bpk_input_name(c->in.path));
-	if (bpk_encoding_divide(&c->args->encoding, c->format, array, c->in.info->chunk_shape,
-				c->in.info->block_shape, &c->choice, &c->division, &c->divided,
-				err) != 0)
+	if (bpk_encoding_divide(&c->args->encoding, c->format, array, c->in.info->array.chunk_shape,
+				c->in.info->array.block_shape, &c->choice, &c->division,
+				&c->divided, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	return 0;
 }
@@ -202,21 +202,21 @@ static struct bpk_plan plan_carrying(const struct bpk_convert *c)
 /* Record the array in the metadata if the format has no other place for it. */
 static int tell_array(struct bpk_convert *c, struct bpk_info *info, struct bpk_err *err)
 {
-	struct bpk_view text = info->has_metadata ? info->metadata : bpk_view(NULL, 0);
+	struct bpk_view text = info->metadata.given ? info->metadata.text : bpk_view(NULL, 0);
 	struct bpk_array array = { 0 };
 	bool told = false;
 
-	if (info->array == NULL || c->format->is_directory || c->format->divide != NULL)
+	if (info->array.type == NULL || c->format->is_directory || c->format->divide != NULL)
 		return 0;
-	if (info->has_metadata && bpk_array_from_metadata(text, &array, &told, NULL, err) != 0)
+	if (info->metadata.given && bpk_array_from_metadata(text, &array, &told, NULL, err) != 0)
 		return -1;
 	bpk_array_clear(&array);
 	if (told)
 		return 0;
-	if (bpk_array_join_metadata(info->array, text, &c->metadata, err) != 0)
+	if (bpk_array_join_metadata(info->array.type, text, &c->metadata, err) != 0)
 		return -1;
-	info->has_metadata = true;
-	info->metadata = bpk_buf_view(&c->metadata);
+	info->metadata.given = true;
+	info->metadata.text = bpk_buf_view(&c->metadata);
 	return 0;
 }
 
@@ -230,23 +230,24 @@ static struct bpk_info describe_target(const struct bpk_convert *c, const struct
 	info.stored_size = BPK_UNKNOWN;
 	info.raw_size = c->raw_size;
 	if (c->args->encoding.checksum != NULL)
-		info.checksum = c->args->encoding.checksum;
+		info.chunks.checksum = c->args->encoding.checksum;
 	/* an empty archive may call its chunk size 0 */
-	if (info.chunk_size == 0 && !c->format->is_directory)
-		info.chunk_size = BPK_UNKNOWN;
-	info.typesize = find_typesize(c);
-	info.nchunks = plan->count;
+	if (info.chunks.size == 0 && !c->format->is_directory)
+		info.chunks.size = BPK_UNKNOWN;
+	info.chunks.typesize = find_typesize(c);
+	info.chunks.count = plan->count;
 	if (c->anew == NULL && plan->count == BPK_UNKNOWN)
-		info.last_chunk_size = BPK_UNKNOWN;
+		info.chunks.last_size = BPK_UNKNOWN;
 	if (c->anew == NULL)
 		return info;
-	info.chunk_size = plan->chunk_size;
-	info.last_chunk_size = BPK_UNKNOWN;
+	info.chunks.size = plan->chunk_size;
+	info.chunks.last_size = BPK_UNKNOWN;
 	/* a frame records elements larger than its chunks can record */
-	if (info.typesize <= BPK_CHUNK_MAX_TYPESIZE || c->args->encoding.typesize != BPK_AUTO)
-		info.typesize = c->choice.recipe.typesize;
-	info.has_first_chunk = false;
-	info.ncolumns = 0;
+	if (info.chunks.typesize <= BPK_CHUNK_MAX_TYPESIZE ||
+	    c->args->encoding.typesize != BPK_AUTO)
+		info.chunks.typesize = c->choice.recipe.typesize;
+	info.chunks.has_first = false;
+	info.directory.ncolumns = 0;
 	return info;
 }
 
@@ -281,7 +282,7 @@ static int check_counted(const struct bpk_convert *c, struct bpk_err *err)
 static void settle_counts(struct bpk_convert *c)
 {
 	bool adapts = bpk_draft_seekable(c->job.draft) &&
-		      (c->anew != NULL ? c->in.info->array == NULL : c->format->varied_chunks);
+		      (c->anew != NULL ? c->in.info->array.type == NULL : c->format->varied_chunks);
 
 	if (c->in.info->members != BPK_UNKNOWN || c->in.info->raw_size == BPK_UNKNOWN || adapts)
 		return;
@@ -311,7 +312,7 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 		return -1;
 	c->job.may_end_early = c->raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN;
 	info = describe_target(c, &flow.plan);
-	flow.same_seals = info.checksum == c->in.info->checksum;
+	flow.same_seals = info.chunks.checksum == c->in.info->chunks.checksum;
 	options = bpk_encoding_options(&c->args->encoding, flow.recipe);
 	if (c->divided) {
 		options.chunk_shape = c->division.chunk_shape;

@@ -55,7 +55,7 @@ const char *bpk_describe_digest(const uint8_t *digest, unsigned size, char out[B
 
 static const struct bpk_chunk_header *first_chunk(const struct bpk_info *info)
 {
-	return info->has_first_chunk ? &info->first_chunk : NULL;
+	return info->chunks.has_first ? &info->chunks.first : NULL;
 }
 
 /* A count, "-" when unknown. */
@@ -102,8 +102,8 @@ static void print_line(uint64_t chunks, uint64_t packed, uint64_t raw)
 
 uint64_t bpk_describe_raw_size(const struct bpk_info *info)
 {
-	return info->chunk_shape != NULL && info->array != NULL ? info->array->size
-								: info->raw_size;
+	return info->array.chunk_shape != NULL && info->array.type != NULL ? info->array.type->size
+									   : info->raw_size;
 }
 
 void bpk_describe_line(const struct bpk_input *in)
@@ -112,12 +112,13 @@ void bpk_describe_line(const struct bpk_input *in)
 	char filters[BPK_FILTERS_TEXT], typesize[BPK_SIZE_TEXT];
 	struct bpk_err name = { 0 };
 
-	print_line(info->nchunks, info->stored_size, bpk_describe_raw_size(info));
+	print_line(info->chunks.count, info->stored_size, bpk_describe_raw_size(info));
 	bpk_describe_filters(first_chunk(info), filters);
 	printf("  %4s  %-7s  %-*s  %-8s  %s\n",
-	       count_text(info->typesize > 0 ? info->typesize : BPK_UNKNOWN, typesize),
+	       count_text(info->chunks.typesize > 0 ? info->chunks.typesize : BPK_UNKNOWN,
+			  typesize),
 	       bpk_describe_codec(first_chunk(info)), FILTERS_WIDTH, fit_filters(filters),
-	       info->checksum->name, bpk_printable(bpk_input_name(in->path), &name));
+	       info->chunks.checksum->name, bpk_printable(bpk_input_name(in->path), &name));
 }
 
 void bpk_describe_totals(uint64_t files, uint64_t chunks, uint64_t packed, uint64_t raw)
@@ -168,11 +169,11 @@ static void print_layers(const struct bpk_info *info)
 {
 	struct bpk_err name = { 0 };
 
-	if (info->nlayers == 0)
+	if (info->metadata.nlayers == 0)
 		return;
 	printf("  %-16s ", "  layers");
-	for (size_t i = 0; i < info->nlayers; i++) {
-		const struct bpk_layer *layer = &info->layers[i];
+	for (size_t i = 0; i < info->metadata.nlayers; i++) {
+		const struct bpk_layer *layer = &info->metadata.layers[i];
 
 		printf("%s%s (%s%zu bytes)", i == 0 ? "" : ", ", bpk_printable(layer->name, &name),
 		       layer->fixed ? "fixed, " : "", layer->content.size);
@@ -182,21 +183,21 @@ static void print_layers(const struct bpk_info *info)
 
 static void print_metadata_fields(const struct bpk_info *info)
 {
-	if (!info->has_metadata) {
+	if (!info->metadata.given) {
 		print_field("metadata", "none");
 		return;
 	}
-	print_metadata(info->metadata);
-	if (info->metadata_stored_size != BPK_UNKNOWN)
-		print_size("  stored in", info->metadata_stored_size);
-	if (info->metadata_room != BPK_UNKNOWN)
-		print_size("  room for", info->metadata_room);
+	print_metadata(info->metadata.text);
+	if (info->metadata.stored_size != BPK_UNKNOWN)
+		print_size("  stored in", info->metadata.stored_size);
+	if (info->metadata.room != BPK_UNKNOWN)
+		print_size("  room for", info->metadata.room);
 	print_layers(info);
-	if (info->nlayers == 0)
+	if (info->metadata.nlayers == 0)
 		print_field("  codec",
-			    info->metadata_codec != NULL ? info->metadata_codec : "none");
+			    info->metadata.codec != NULL ? info->metadata.codec : "none");
 	print_field("  checksum",
-		    info->metadata_checksum != NULL ? info->metadata_checksum->name : "none");
+		    info->metadata.checksum != NULL ? info->metadata.checksum->name : "none");
 }
 
 /* "2 x 3"; a single element has no dimensions. */
@@ -211,7 +212,7 @@ static void print_shape(const char *name, const uint64_t *shape, size_t ndimensi
 
 static void print_array(const struct bpk_info *info)
 {
-	const struct bpk_array *array = info->array;
+	const struct bpk_array *array = info->array.type;
 	struct bpk_buf dtype = { 0 };
 	struct bpk_err err = { 0 };
 
@@ -225,22 +226,22 @@ static void print_array(const struct bpk_info *info)
 	bpk_buf_clear(&dtype);
 	print_shape("shape", array->shape, array->ndimensions,
 		    array->fortran ? ", order F" : ", order C");
-	if (info->chunk_shape == NULL)
+	if (info->array.chunk_shape == NULL)
 		return;
-	print_shape("chunk shape", info->chunk_shape, array->ndimensions, "");
-	print_shape("block shape", info->block_shape, array->ndimensions, "");
+	print_shape("chunk shape", info->array.chunk_shape, array->ndimensions, "");
+	print_shape("block shape", info->array.block_shape, array->ndimensions, "");
 }
 
 /* The fields of directories alone. */
 static void print_files(const struct bpk_info *info)
 {
-	if (info->nfiles > 0)
-		print_count("data files", info->nfiles);
-	if (info->superchunk_chunks == 0)
+	if (info->directory.nfiles > 0)
+		print_count("data files", info->directory.nfiles);
+	if (info->directory.superchunk_chunks == 0)
 		return;
-	print_count("chunks in each", info->superchunk_chunks);
-	if (info->ncolumns > 0)
-		print_count("columns", info->ncolumns);
+	print_count("chunks in each", info->directory.superchunk_chunks);
+	if (info->directory.ncolumns > 0)
+		print_count("columns", info->directory.ncolumns);
 }
 
 static void print_first_chunk(const struct bpk_info *info)
@@ -281,24 +282,24 @@ void bpk_describe_fields(const struct bpk_input *in)
 	print_field("ratio", bpk_ratio_text(raw_size, info->stored_size, text));
 	if (info->members > 1 && info->members != BPK_UNKNOWN)
 		print_count("members", info->members);
-	print_count("chunks", info->nchunks);
-	if (info->runs != NULL)
+	print_count("chunks", info->chunks.count);
+	if (info->chunks.runs != NULL)
 		print_field("chunk size", "varies");
 	else
-		print_size("chunk size", info->chunk_size);
-	print_size("last chunk", info->last_chunk_size);
+		print_size("chunk size", info->chunks.size);
+	print_size("last chunk", info->chunks.last_size);
 	print_files(info);
 	print_array(info);
-	if (info->runs != NULL && info->typesize == 0)
+	if (info->chunks.runs != NULL && info->chunks.typesize == 0)
 		print_field("typesize", "varies");
 	else
-		print_count("typesize", info->typesize);
+		print_count("typesize", info->chunks.typesize);
 	print_first_chunk(info);
-	print_field("checksum", info->checksum->name);
-	print_field("offsets", info->has_offsets ? "yes" : "no");
+	print_field("checksum", info->chunks.checksum->name);
+	print_field("offsets", info->chunks.has_offsets ? "yes" : "no");
 	if (info->hole_size > 0 && info->hole_size != BPK_UNKNOWN)
 		print_size("holes", info->hole_size);
-	print_count("append space", info->append_space);
+	print_count("append space", info->chunks.append_space);
 	print_metadata_fields(info);
 	if (info->pending)
 		print_field("pending", "a writer died; this is what it had committed before");
@@ -318,7 +319,7 @@ void bpk_describe_chunk_titles(const struct bpk_info *info)
 {
 	printf("  %8s %14s %14s %11s %11s %8s  %4s %10s  %-7s  %-*s  %s\n", "Chunk", "Offset",
 	       "Raw offset", "Packed", "Raw", "Ratio", "Type", "Block", "Codec", FILTERS_WIDTH,
-	       "Filter", info->checksum->size > 0 ? info->checksum->name : "");
+	       "Filter", info->chunks.checksum->size > 0 ? info->chunks.checksum->name : "");
 }
 
 void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const struct bpk_where *where,
@@ -337,7 +338,7 @@ void bpk_describe_chunk(const struct bpk_info *info, uint64_t number, const stru
 	       bpk_describe_filters(header, filters),
 	       where->packed_offset == BPK_UNKNOWN
 		       ? ""
-		       : bpk_describe_digest(where->digest, info->checksum->size, digest));
+		       : bpk_describe_digest(where->digest, info->chunks.checksum->size, digest));
 	if (more > 0)
 		printf("  %8s %" PRIu64 " more chunks like it\n", "", more);
 }

@@ -48,7 +48,7 @@ static int chosen(void *arg, const struct bpk_recipe *recipe, struct bpk_err *er
 	const struct bpk_edited *edited = arg;
 	const struct bpk_encoding_args *args = &edited->args->encoding;
 	const struct bpk_archive *archive = &edited->archive;
-	const struct bpk_array *array = bpk_archive_info(archive)->array;
+	const struct bpk_array *array = bpk_archive_info(archive)->array.type;
 
 	if (args->lossy && array != NULL &&
 	    bpk_encoding_check_dtype(args, archive->format, &array->dtype, err) != 0)
@@ -137,7 +137,7 @@ static int check_options(const struct bpk_edited *edited, struct bpk_err *err)
 
 	if (bpk_encoding_check(args, archive->format, err) != 0)
 		return bpk_archive_subject(archive, err);
-	if (bpk_archive_info(archive)->chunk_shape != NULL &&
+	if (bpk_archive_info(archive)->array.chunk_shape != NULL &&
 	    bpk_encoding_check_divided(args, archive->format, err) != 0)
 		return bpk_archive_subject(archive, err);
 	return 0;
@@ -168,7 +168,7 @@ void bpk_edited_tell_shape(const struct bpk_edited *edited)
 	const struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
-	if (!archive->was_array || info->array != NULL || edited->args->shared.quiet)
+	if (!archive->was_array || info->array.type != NULL || edited->args->shared.quiet)
 		return;
 	bpk_note(archive->path,
 		 "metadata still have the array's old shape, since %" PRIu64

@@ -63,10 +63,11 @@ static void record_chunk(const struct bpk_info *info, uint64_t number,
 	bpk_record_u64("raw_size", where->header.raw_size);
 	bpk_record_u64("typesize", where->header.typesize);
 	record_header(&where->header);
-	bpk_record_text("digest",
-			info->checksum->size == 0 || where->packed_offset == BPK_UNKNOWN
-				? NULL
-				: bpk_describe_digest(where->digest, info->checksum->size, digest));
+	bpk_record_text(
+		"digest",
+		info->chunks.checksum->size == 0 || where->packed_offset == BPK_UNKNOWN
+			? NULL
+			: bpk_describe_digest(where->digest, info->chunks.checksum->size, digest));
 	if (more > 0)
 		bpk_record_u64("more_like_it", more);
 	bpk_record_item_end();
@@ -163,17 +164,17 @@ static int count_predicted(struct bpk_input *in, uint64_t *count, struct bpk_err
 
 static void record_metadata(const struct bpk_info *info)
 {
-	bool has = info->has_metadata;
+	bool has = info->metadata.given;
 
 	if (has)
-		bpk_record_bytes("metadata", info->metadata);
+		bpk_record_bytes("metadata", info->metadata.text);
 	else
 		bpk_record_text("metadata", NULL);
-	bpk_record_u64("metadata_stored_size", has ? info->metadata_stored_size : BPK_UNKNOWN);
-	bpk_record_u64("metadata_room", has ? info->metadata_room : BPK_UNKNOWN);
-	bpk_record_text("metadata_codec", has ? info->metadata_codec : NULL);
-	bpk_record_text("metadata_checksum", has && info->metadata_checksum != NULL
-						     ? info->metadata_checksum->name
+	bpk_record_u64("metadata_stored_size", has ? info->metadata.stored_size : BPK_UNKNOWN);
+	bpk_record_u64("metadata_room", has ? info->metadata.room : BPK_UNKNOWN);
+	bpk_record_text("metadata_codec", has ? info->metadata.codec : NULL);
+	bpk_record_text("metadata_checksum", has && info->metadata.checksum != NULL
+						     ? info->metadata.checksum->name
 						     : NULL);
 }
 
@@ -197,12 +198,12 @@ static int record_layers(const struct bpk_info *info, struct bpk_err *err)
 	int rc = 0;
 
 	bpk_record_list_begin("layers");
-	for (size_t i = 0; i < info->nlayers && rc == 0; i++) {
+	for (size_t i = 0; i < info->metadata.nlayers && rc == 0; i++) {
 		bpk_record_item_begin();
-		bpk_record_text("name", info->layers[i].name);
-		bpk_record_bool("fixed", info->layers[i].fixed);
-		bpk_record_u64("size", info->layers[i].content.size);
-		rc = bpk_msgpack_print_any(info->layers[i].content, &content, err);
+		bpk_record_text("name", info->metadata.layers[i].name);
+		bpk_record_bool("fixed", info->metadata.layers[i].fixed);
+		bpk_record_u64("size", info->metadata.layers[i].content.size);
+		rc = bpk_msgpack_print_any(info->metadata.layers[i].content, &content, err);
 		bpk_record_bytes("content", bpk_buf_view(&content));
 		bpk_record_item_end();
 		bpk_buf_clear(&content);
@@ -214,7 +215,7 @@ static int record_layers(const struct bpk_info *info, struct bpk_err *err)
 /* null for bytes of unknown type */
 static int record_array(const struct bpk_info *info, struct bpk_err *err)
 {
-	const struct bpk_array *array = info->array;
+	const struct bpk_array *array = info->array.type;
 	int rc;
 
 	if (array == NULL) {
@@ -226,8 +227,8 @@ static int record_array(const struct bpk_info *info, struct bpk_err *err)
 		return 0;
 	}
 	rc = bpk_content_record_array(array, err);
-	record_shape("chunk_shape", info->chunk_shape, array->ndimensions);
-	record_shape("block_shape", info->block_shape, array->ndimensions);
+	record_shape("chunk_shape", info->array.chunk_shape, array->ndimensions);
+	record_shape("block_shape", info->array.block_shape, array->ndimensions);
 	return rc;
 }
 
@@ -242,25 +243,27 @@ static int print_record(struct bpk_input *in, const struct bpk_content *content,
 	bpk_record_text("variant", info->variant);
 	bpk_record_u64("stored_size", info->stored_size);
 	bpk_record_u64("raw_size", bpk_describe_raw_size(info));
-	bpk_record_u64("nchunks", info->nchunks);
-	bpk_record_u64("chunk_size", info->chunk_size);
-	bpk_record_u64("last_chunk_size", info->last_chunk_size);
+	bpk_record_u64("nchunks", info->chunks.count);
+	bpk_record_u64("chunk_size", info->chunks.size);
+	bpk_record_u64("last_chunk_size", info->chunks.last_size);
 	/* 0: a raw file, or columns of many sizes */
-	bpk_record_u64("typesize", info->typesize > 0 ? info->typesize : BPK_UNKNOWN);
-	bpk_record_text("checksum", info->checksum->name);
-	bpk_record_bool("offsets", info->has_offsets);
-	bpk_record_u64("append_space", info->append_space);
-	record_header(info->has_first_chunk ? &info->first_chunk : NULL);
+	bpk_record_u64("typesize", info->chunks.typesize > 0 ? info->chunks.typesize : BPK_UNKNOWN);
+	bpk_record_text("checksum", info->chunks.checksum->name);
+	bpk_record_bool("offsets", info->chunks.has_offsets);
+	bpk_record_u64("append_space", info->chunks.append_space);
+	record_header(info->chunks.has_first ? &info->chunks.first : NULL);
 	bpk_record_u64("predicted_chunks", npredicted);
 	record_metadata(info);
 	rc = record_layers(info, err);
 	if (rc == 0)
 		rc = record_array(info, err);
 	bpk_record_u64("hole_size", info->hole_size);
-	bpk_record_u64("files", info->nfiles > 0 ? info->nfiles : BPK_UNKNOWN);
-	bpk_record_u64("superchunk_chunks",
-		       info->superchunk_chunks > 0 ? info->superchunk_chunks : BPK_UNKNOWN);
-	bpk_record_u64("columns", info->ncolumns > 0 ? info->ncolumns : BPK_UNKNOWN);
+	bpk_record_u64("files", info->directory.nfiles > 0 ? info->directory.nfiles : BPK_UNKNOWN);
+	bpk_record_u64("superchunk_chunks", info->directory.superchunk_chunks > 0
+						    ? info->directory.superchunk_chunks
+						    : BPK_UNKNOWN);
+	bpk_record_u64("columns",
+		       info->directory.ncolumns > 0 ? info->directory.ncolumns : BPK_UNKNOWN);
 	bpk_record_bool("pending", info->pending);
 	bpk_record_u64("members", info->members > 0 ? info->members : BPK_UNKNOWN);
 	if (rc == 0)
@@ -361,15 +364,15 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 static int check_end(struct bpk_input *in, struct bpk_err *err)
 {
 	const struct bpk_info *info = in->info;
-	uint64_t n = info->nchunks, step = bpk_max_u64(n, 1), number;
+	uint64_t n = info->chunks.count, step = bpk_max_u64(n, 1), number;
 	struct bpk_where where;
 
 	if (n == 0 || n == BPK_UNKNOWN || !bpk_input_can_locate(in) ||
 	    (in->format->extended_chunks &&
-	     (!in->place.is_directory || info->chunk_size == BPK_UNKNOWN)))
+	     (!in->place.is_directory || info->chunks.size == BPK_UNKNOWN)))
 		return 0;
 	if (in->place.is_directory)
-		step = bpk_max_u64(bpk_max_u64(info->superchunk_chunks, 1), n / PLACES);
+		step = bpk_max_u64(bpk_max_u64(info->directory.superchunk_chunks, 1), n / PLACES);
 	for (number = bpk_min_u64(step, n) - 1; number < n; number += bpk_min_u64(step, n - number))
 		if (in->format->reader->locate(in->reader, number, &where, err) < 0)
 			return bpk_input_subject(in, err);
@@ -395,7 +398,7 @@ static void info_one(void *arg, const char *path)
 		bpk_input_judge(&in, &err);
 	if (in.info != NULL && (rc == 0 || in.format != &bpk_format_raw)) {
 		survey->files++;
-		survey->chunks = add(survey->chunks, in.info->nchunks);
+		survey->chunks = add(survey->chunks, in.info->chunks.count);
 		survey->packed = add(survey->packed, in.info->stored_size);
 		survey->raw = add(survey->raw, bpk_describe_raw_size(in.info));
 	}

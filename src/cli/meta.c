@@ -91,9 +91,9 @@ static int print_value(const struct meta_args *args, struct bpk_view value, stru
 static int print_metadata(const struct meta_args *args, struct bpk_input *in, const char *key,
 			  struct bpk_err *err)
 {
-	struct bpk_view value = in->info->metadata;
+	struct bpk_view value = in->info->metadata.text;
 
-	if (!in->info->has_metadata)
+	if (!in->info->metadata.given)
 		return fail_no_metadata(in, err);
 	if (key != NULL)
 		value = bpk_json_member(value, key);
@@ -195,7 +195,7 @@ static int change_opened(struct bpk_edited *edited, change_fn *change, char **op
 
 	if (check_readable(archive, change, count, err) != 0)
 		return bpk_archive_subject(archive, err);
-	if (info->has_metadata && bpk_buf_append(text, info->metadata, err) != 0)
+	if (info->metadata.given && bpk_buf_append(text, info->metadata.text, err) != 0)
 		return bpk_archive_subject(archive, err);
 	if (change(archive, text, operands, count, err) != 0)
 		return -1;

@@ -137,16 +137,16 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 		.format = pack->format->name,
 		.stored_size = BPK_UNKNOWN,
 		.raw_size = pack->plan.raw_size,
-		.nchunks = pack->plan.count,
-		.chunk_size = pack->plan.chunk_size,
-		.last_chunk_size = BPK_UNKNOWN,
-		.runs = pack->plan.runs,
-		.typesize = typesize_of(pack),
-		.checksum = encoding->checksum != NULL ? encoding->checksum
-						       : bpk_checksum_find("crc32"),
-		.has_metadata = pack->metadata.size > 0,
-		.metadata = bpk_buf_view(&pack->metadata),
-		.array = array_kept(pack),
+		.chunks.count = pack->plan.count,
+		.chunks.size = pack->plan.chunk_size,
+		.chunks.last_size = BPK_UNKNOWN,
+		.chunks.runs = pack->plan.runs,
+		.chunks.typesize = typesize_of(pack),
+		.chunks.checksum = encoding->checksum != NULL ? encoding->checksum
+							      : bpk_checksum_find("crc32"),
+		.metadata.given = pack->metadata.size > 0,
+		.metadata.text = bpk_buf_view(&pack->metadata),
+		.array.type = array_kept(pack),
 	};
 	struct bpk_write_options options = bpk_encoding_options(encoding, &pack->choice.recipe);
 

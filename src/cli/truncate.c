@@ -65,14 +65,14 @@ static void tell_result(const struct bpk_edited *edited, uint64_t before)
 	if (shared->verbose)
 		bpk_note(archive->path,
 			 "from %" PRIu64 " to %" PRIu64 " bytes in %" PRIu64 " chunks, %s", before,
-			 info->raw_size, info->nchunks,
+			 info->raw_size, info->chunks.count,
 			 bpk_edited_how(edited, "rewritten, since it could not be cut"));
 	if (!shared->json)
 		return;
 	bpk_record_begin("truncate", archive->path);
 	bpk_record_u64("removed", before - info->raw_size);
 	bpk_record_u64("raw_size", info->raw_size);
-	bpk_record_u64("nchunks", info->nchunks);
+	bpk_record_u64("nchunks", info->chunks.count);
 	bpk_record_bool("rewritten", archive->rewritten);
 	bpk_record_end();
 }

@@ -92,8 +92,8 @@ static int check_no_array(const struct bpk_info *info, struct bpk_err *err)
 	bool is_array = false;
 	int rc = 0;
 
-	if (!info->has_metadata ||
-	    bpk_array_from_metadata(info->metadata, &array, &is_array, NULL, NULL) != 0)
+	if (!info->metadata.given ||
+	    bpk_array_from_metadata(info->metadata.text, &array, &is_array, NULL, NULL) != 0)
 		return 0;
 	if (is_array)
 		rc = fail_size(&array, info->raw_size, err);
@@ -113,9 +113,9 @@ static int make_head(const struct unpack_args *args, const struct bpk_job *job,
 		return 0;
 	if (bpk_input_complete(job->in, err) != 0)
 		return -1;
-	if (info->array == NULL)
+	if (info->array.type == NULL)
 		rc = check_no_array(info, err);
-	else if (bpk_npy_head(info->array, head, &why) != 0)
+	else if (bpk_npy_head(info->array.type, head, &why) != 0)
 		rc = bpk_fail(err, why.kind, "%s; --raw gives the bytes", why.text);
 	return rc == 0 ? 0 : bpk_input_subject(job->in, err);
 }
@@ -123,7 +123,7 @@ static int make_head(const struct unpack_args *args, const struct bpk_job *job,
 /* Of a stream it is known only now. */
 static int check_array(const struct bpk_job *job, struct bpk_view head, struct bpk_err *err)
 {
-	const struct bpk_array *array = job->in->info->array;
+	const struct bpk_array *array = job->in->info->array.type;
 
 	if (head.size == 0 || job->result.raw_size == array->size)
 		return 0;

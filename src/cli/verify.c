@@ -139,7 +139,7 @@ static void print_record(const struct bpk_job *job, const struct remarks *remark
 
 	begin_record(job->in, err);
 	bpk_record_text("format", info != NULL ? info->format : NULL);
-	bpk_record_text("checksum", info != NULL ? info->checksum->name : NULL);
+	bpk_record_text("checksum", info != NULL ? info->chunks.checksum->name : NULL);
 	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
 	bpk_record_u64("raw_size", info != NULL ? job->result.raw_size : BPK_UNKNOWN);
 	bpk_record_u64("nchunks", info != NULL ? job->result.nchunks : BPK_UNKNOWN);

@@ -320,7 +320,7 @@ static uint64_t expected_chunk_size(const struct bpk_flow *flow)
 	if (flow->plan.chunk_size != BPK_UNKNOWN)
 		return bpk_min_u64(flow->plan.chunk_size, flow->plan.raw_size);
 	info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
-	return info != NULL && info->has_first_chunk ? info->first_chunk.raw_size : 0;
+	return info != NULL && info->chunks.has_first ? info->chunks.first.raw_size : 0;
 }
 
 /* BPK_UNKNOWN if sizes differ and are unknown. */

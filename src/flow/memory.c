@@ -54,7 +54,7 @@ static uint64_t blocks_to_unpack(const struct bpk_flow *flow)
 {
 	const struct bpk_info *info = flow->in->info(flow->reader);
 
-	return info->has_first_chunk && info->first_chunk.version > 2 ? 5 : 2;
+	return info->chunks.has_first && info->chunks.first.version > 2 ? 5 : 2;
 }
 
 /*
@@ -90,9 +90,10 @@ static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	const struct bpk_info *info = flow->in->info(flow->reader);
 
-	if (!flow->memory_is_default || !info->has_first_chunk || info->first_chunk.variable_blocks)
+	if (!flow->memory_is_default || !info->chunks.has_first ||
+	    info->chunks.first.variable_blocks)
 		return raw_size;
-	return bpk_min_u64(raw_size, info->first_chunk.block_size);
+	return bpk_min_u64(raw_size, info->chunks.first.block_size);
 }
 
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)

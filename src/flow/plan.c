@@ -33,9 +33,9 @@ struct bpk_plan bpk_plan_sizes(const struct bpk_sizes *runs)
 struct bpk_plan bpk_plan_counted(const struct bpk_info *info)
 {
 	return (struct bpk_plan){
-		.count = info->nchunks,
+		.count = info->chunks.count,
 		/* an empty archive may call its chunk size 0 */
-		.chunk_size = info->chunk_size == 0 ? BPK_UNKNOWN : info->chunk_size,
+		.chunk_size = info->chunks.size == 0 ? BPK_UNKNOWN : info->chunks.size,
 		.raw_size = info->raw_size,
 		.end = info->raw_size,
 	};
@@ -127,7 +127,7 @@ static uint64_t count_steps(const struct bpk_reader_ops *ops, void *reader,
 static int range_by_walking(const struct bpk_reader_ops *ops, void *reader, struct bpk_plan *plan,
 			    struct bpk_err *err)
 {
-	const struct bpk_sizes *runs = ops->info(reader)->runs;
+	const struct bpk_sizes *runs = ops->info(reader)->chunks.runs;
 	bool begun = find_first(runs, plan);
 	uint64_t number = plan->first, offset = plan->first_offset;
 	struct bpk_where where;

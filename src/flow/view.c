@@ -156,7 +156,7 @@ static int find_runs(struct bpk_view_state *view, struct bpk_err *err)
 	if (view->plan.chunk_size != BPK_UNKNOWN || !view->ops->positional(view->reader) ||
 	    view->ops->locate == NULL)
 		return 0;
-	if (bpk_sizes_copy(info->runs, BPK_UNKNOWN, &view->runs, err) != 0)
+	if (bpk_sizes_copy(info->chunks.runs, BPK_UNKNOWN, &view->runs, err) != 0)
 		return -1;
 	while ((rc = view->ops->locate(view->reader, view->runs.nchunks, &where, err)) == 0) {
 		alike = bpk_plan_alike(view->ops, view->reader, view->runs.nchunks, &size);
@@ -214,10 +214,10 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check,
 uint64_t bpk_view_memory(const struct bpk_info *info)
 {
 	enum { STATE = 2 << 20, CHUNKS = 5 };
-	uint64_t size = info->chunk_size;
+	uint64_t size = info->chunks.size;
 
 	if (size == BPK_UNKNOWN)
-		size = bpk_max_u64(info->has_first_chunk ? info->first_chunk.raw_size : 0,
-				   bpk_sizes_largest(info->runs));
+		size = bpk_max_u64(info->chunks.has_first ? info->chunks.first.raw_size : 0,
+				   bpk_sizes_largest(info->chunks.runs));
 	return CHUNKS * size + STATE;
 }

@@ -58,7 +58,7 @@ static bool is_pattern(const struct bpk_view_state *view, const struct bpk_view_
 
 	if (view->ops->unpacks != NULL && view->ops->unpacks(view->reader))
 		return false;
-	bpk_chunk_ctx_set_typesize(fetcher->ctx, view->ops->info(view->reader)->typesize);
+	bpk_chunk_ctx_set_typesize(fetcher->ctx, view->ops->info(view->reader)->chunks.typesize);
 	return bpk_chunk_is_pattern(fetcher->ctx, packed);
 }
 
@@ -121,7 +121,7 @@ static int unpack_range(struct bpk_view_state *view, const struct bpk_view_slot 
 
 	if (fetcher == NULL)
 		return -1;
-	bpk_chunk_ctx_set_typesize(fetcher->ctx, view->ops->info(view->reader)->typesize);
+	bpk_chunk_ctx_set_typesize(fetcher->ctx, view->ops->info(view->reader)->chunks.typesize);
 	rc = bpk_chunk_decode_range(fetcher->ctx, bpk_buf_view(&slot->raw), start, out, err);
 	bpk_view_fetch_end(view, fetcher);
 	if (rc == 0)

@@ -42,7 +42,7 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
 
 	/* chunks cannot record element sizes over 255 */
-	bpk_chunk_ctx_set_typesize(ctx, ops->info(reader)->typesize);
+	bpk_chunk_ctx_set_typesize(ctx, ops->info(reader)->chunks.typesize);
 	if (ops->unpacks != NULL && ops->unpacks(reader))
 		return ops->unpack(reader, ctx, parcel, out, err);
 	if (parcel->want_size == parcel->raw_size)
@@ -370,7 +370,7 @@ int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct
 	*size = 0;
 	if (chunk.size == 0 || parcel->want_size <= LARGE || !is_one_chunk(ops, reader))
 		return 0;
-	bpk_chunk_ctx_set_typesize(ctx, ops->info(reader)->typesize);
+	bpk_chunk_ctx_set_typesize(ctx, ops->info(reader)->chunks.typesize);
 	if (bpk_chunk_piece(ctx, chunk, parcel->want_start, parcel->want_size, PIECE, size, err) !=
 	    0)
 		return bpk_work_subject(ops, reader, parcel, err);
@@ -393,7 +393,7 @@ static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
 	if (bpk_chunk_decode_memory(&header, parcel->raw_size) <= limit)
 		return 0;
-	bpk_chunk_ctx_set_typesize(worker->ctx, flow->in->info(flow->reader)->typesize);
+	bpk_chunk_ctx_set_typesize(worker->ctx, flow->in->info(flow->reader)->chunks.typesize);
 	if (piece == 0 &&
 	    bpk_chunk_piece(worker->ctx, chunk, 0, parcel->raw_size, PIECE, &piece, err) != 0)
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
@@ -430,9 +430,9 @@ uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size)
 	const struct bpk_chunk_header *first;
 	bool at_once;
 
-	if (info == NULL || !info->has_first_chunk || !bpk_work_may_split(flow, raw_size))
+	if (info == NULL || !info->chunks.has_first || !bpk_work_may_split(flow, raw_size))
 		return raw_size;
-	first = &info->first_chunk;
+	first = &info->chunks.first;
 	at_once =
 		first->special == BPK_SPECIAL_NONE && !first->memcpyed &&
 		(first->prediction.size > 0 || first->variable_blocks || first->block_size > PIECE);

@@ -20,7 +20,7 @@ struct chunkfile {
 
 static int read_header(struct chunkfile *c, struct bpk_err *err)
 {
-	struct bpk_chunk_header *chunk = &c->info.first_chunk;
+	struct bpk_chunk_header *chunk = &c->info.chunks.first;
 	struct bpk_view head;
 
 	if (bpk_source_peek(c->source, BPK_CHUNK_EXTENDED_HEADER_SIZE, &head, err) != 0)
@@ -59,13 +59,13 @@ static int chunkfile_open(struct bpk_place *place, const struct bpk_read_options
 	}
 	c->info.format = "chunk";
 	c->info.stored_size = bpk_source_size(c->source);
-	c->info.raw_size = c->info.last_chunk_size = c->info.first_chunk.raw_size;
-	c->info.chunk_size = c->info.raw_size > 0 ? c->info.raw_size : BPK_UNKNOWN;
-	c->info.nchunks = 1;
-	c->info.typesize = c->info.first_chunk.typesize;
-	c->info.checksum = &bpk_checksums[0];
+	c->info.raw_size = c->info.chunks.last_size = c->info.chunks.first.raw_size;
+	c->info.chunks.size = c->info.raw_size > 0 ? c->info.raw_size : BPK_UNKNOWN;
+	c->info.chunks.count = 1;
+	c->info.chunks.typesize = c->info.chunks.first.typesize;
+	c->info.chunks.checksum = &bpk_checksums[0];
 	c->info.unprotected = "the chunk";
-	c->info.has_first_chunk = true;
+	c->info.chunks.has_first = true;
 	*reader = c;
 	return 0;
 }
@@ -112,7 +112,7 @@ static int bring(struct chunkfile *c, size_t size, struct bpk_buf *packed, struc
 static int chunkfile_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct chunkfile *c = reader;
-	const struct bpk_chunk_header *chunk = &c->info.first_chunk;
+	const struct bpk_chunk_header *chunk = &c->info.chunks.first;
 
 	if (parcel->number > 0)
 		return 1;
@@ -134,7 +134,7 @@ static int chunkfile_locate(void *reader, uint64_t number, struct bpk_where *whe
 	(void)err;
 	if (number > 0)
 		return 1;
-	*where = (struct bpk_where){ .header = c->info.first_chunk };
+	*where = (struct bpk_where){ .header = c->info.chunks.first };
 	return 0;
 }
 
@@ -142,7 +142,7 @@ static int chunkfile_locate(void *reader, uint64_t number, struct bpk_where *whe
 static int chunkfile_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err)
 {
 	struct chunkfile *c = reader;
-	uint64_t size = c->info.first_chunk.packed_size;
+	uint64_t size = c->info.chunks.first.packed_size;
 	uint64_t skipped, tail;
 
 	(void)remark;

@@ -21,22 +21,15 @@ struct bpk_layer {
 
 struct bpk_frame_header; /* format/frame/frame.h */
 
-/*
- * The description of an archive that all formats share. Readers fill it at open, writers obey it,
- * `info` prints it. Sizes are in bytes; BPK_UNKNOWN where the archive does not record the value.
- */
-struct bpk_info {
-	const char *format;   /* the format's name: "blp" */
-	const char *variant;  /* "version 3"; NULL if the format has only one */
-	uint64_t stored_size; /* of the whole place; unknown for a pipe */
-	uint64_t raw_size;    /* of all chunks */
-	uint64_t nchunks;
-	uint64_t chunk_size; /* raw bytes of every chunk but the last; unknown: sizes differ */
-	uint64_t last_chunk_size;
+/* The chunks of an archive. */
+struct bpk_chunks_info {
+	uint64_t count;
+	uint64_t size; /* raw bytes of every chunk but the last; unknown: sizes differ */
+	uint64_t last_size;
 
-	/* If chunk_size is unknown: the sizes of the first chunks, as the archive lists them, never
-	 * with the last chunk. The other sizes are found in the chunks. A writer that can store the
-	 * list includes every chunk but the last. NULL: no sizes are known. */
+	/* If size is unknown: the sizes of the first chunks, as the archive lists them, never with
+	 * the last chunk. The other sizes are found in the chunks. A writer that can store the list
+	 * includes every chunk but the last. NULL: no sizes are known. */
 	const struct bpk_sizes *runs;
 
 	uint64_t append_space; /* spare offset entries */
@@ -46,48 +39,74 @@ struct bpk_info {
 	uint32_t typesize;
 	const struct bpk_checksum *checksum; /* of every chunk; never NULL */
 
+	bool has_first;                /* first is valid */
+	struct bpk_chunk_header first; /* its codec, filters and block size stand for all */
+};
+
+/* The user's metadata; borrowed from the reader. */
+struct bpk_metadata_info {
+	bool given;
+	struct bpk_view text; /* JSON */
+	uint64_t stored_size; /* in the archive, after compression */
+	uint64_t room;        /* bytes reserved for it there */
+	const char *codec;    /* "none", "zlib" */
+	const struct bpk_checksum *checksum;
+
+	/* By name, without the layers that bpk itself needs; text holds the same as one JSON
+	 * object. A writer that has layers takes these and not the JSON. */
+	const struct bpk_layer *layers;
+	size_t nlayers;
+};
+
+/* The array that an archive holds. */
+struct bpk_array_info {
+	/* The type and shape of the elements, where the archive records them; owned by the reader.
+	 * NULL: plain bytes. A directory stores a record type as columns; its raw bytes are packed
+	 * records. */
+	const struct bpk_array *type;
+	/* Shapes of the chunks and blocks of a multidimensional array (b2nd), one number for each
+	 * of the array's dimensions; NULL elsewhere. */
+	const uint64_t *chunk_shape, *block_shape;
+	/* An editor's: appends and cuts must be whole rows of this many bytes; 0: any bytes. */
+	uint64_t row_size;
+};
+
+/* The data files of a directory; all 0 elsewhere. */
+struct bpk_directory_info {
+	uint64_t nfiles;
+	/* Chunks in each of them but the last; 0 if the format has no such files. */
+	uint64_t superchunk_chunks;
+	uint64_t ncolumns; /* 0: no columns */
+};
+
+/*
+ * The description of an archive that all formats share. Readers fill it at open, writers obey it,
+ * `info` prints it. Sizes are in bytes; BPK_UNKNOWN where the archive does not record the value.
+ */
+struct bpk_info {
+	const char *format;   /* the format's name: "blp" */
+	const char *variant;  /* "version 3"; NULL if the format has only one */
+	uint64_t stored_size; /* of the whole place; unknown for a pipe */
+	uint64_t raw_size;    /* of all chunks */
+
+	struct bpk_chunks_info chunks;
+	struct bpk_metadata_info metadata;
+	struct bpk_array_info array;
+	struct bpk_directory_info directory;
+
 	/* The parts that can change without any checksum or cross-check noticing, in words.
 	 * NULL: every part is protected. */
 	const char *unprotected;
 	/* Damage outside of the chunks, which are read all the same, while a copy of the archive as
 	 * it lies would hide it; NULL: none was found at open. */
 	const char *damage;
-
-	bool has_metadata;
-	struct bpk_view metadata;      /* the user's JSON text; borrowed from the reader */
-	uint64_t metadata_stored_size; /* in the archive, after compression */
-	uint64_t metadata_room;        /* bytes reserved for it there */
-	const char *metadata_codec;    /* "none", "zlib" */
-	const struct bpk_checksum *metadata_checksum;
-
-	bool has_first_chunk;                /* first_chunk is valid */
-	struct bpk_chunk_header first_chunk; /* its codec, filters and block size stand for all */
-
-	/* The type and shape of the elements, where the archive records them; owned by the reader.
-	 * NULL: plain bytes. A directory stores a record type as columns; its raw bytes are packed
-	 * records. */
-	const struct bpk_array *array;
-	/* Shapes of the chunks and blocks of a multidimensional array (b2nd), one number for each
-	 * of the array's dimensions; NULL elsewhere. */
-	const uint64_t *chunk_shape, *block_shape;
-
-	/* Metadata by name, without the layers that bpk itself needs; metadata above holds the same
-	 * as one JSON object. A writer that has layers takes these and not the JSON. */
-	const struct bpk_layer *layers;
-	size_t nlayers;
+	bool pending; /* a writer died; the content is the state it had committed before */
 
 	/* Further fields of a Blosc2 frame's header, for a frame that copies the chunks unopened.
 	 * NULL elsewhere. */
 	const struct bpk_frame_header *frame;
 
 	uint64_t hole_size; /* unreferenced bytes in the middle, which `repair --repack` removes */
-	uint64_t nfiles;    /* data files of a directory; 0 elsewhere */
-	/* Chunks in each of them but the last; 0 if the format has no such files. */
-	uint64_t superchunk_chunks;
-	uint64_t ncolumns; /* 0: no columns */
-	/* An editor's: appends and cuts must be whole rows of this many bytes; 0: any bytes. */
-	uint64_t row_size;
-	bool pending; /* a writer died; the content is the state it had committed before */
 
 	/* Number of archives concatenated in one file or pipe, read as one. BPK_UNKNOWN: this
 	 * describes the first, and further ones are found while chunks are fetched or located.

@@ -270,7 +270,7 @@ int bpk_members_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
 	const struct bpk_member *member = member_of(m, parcel, &own);
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
 
-	bpk_chunk_ctx_set_typesize(ctx, m->kind->one->info(member->reader)->typesize);
+	bpk_chunk_ctx_set_typesize(ctx, m->kind->one->info(member->reader)->chunks.typesize);
 	if (one_unpacks(m, member))
 		return m->kind->one->unpack(member->reader, ctx, &own, out, err);
 	if (parcel->want_size == parcel->raw_size)

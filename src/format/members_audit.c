@@ -26,7 +26,7 @@ static int audit_table(struct bpk_members *m, bpk_remark_fn *remark, void *arg, 
 		if (rc != 0)
 			return -1;
 		info = m->kind->one->info(member->reader);
-		if (i > 0 && bpk_member_is_empty(info->nchunks, info->raw_size))
+		if (i > 0 && bpk_member_is_empty(info->chunks.count, info->raw_size))
 			rc = bpk_members_prove_empty(m, member, err);
 		if (rc == 0)
 			rc = bpk_members_audit_one(m, member, remark, arg, err);
@@ -254,14 +254,14 @@ int bpk_members_narrow(void *reader, const struct bpk_slice *slice, struct bpk_e
 	const struct bpk_reader_ops *one = m->kind->one;
 	const struct bpk_info *narrowed = one->info(m->first->reader);
 
-	if (m->info.chunk_shape == NULL || one->narrow == NULL)
+	if (m->info.array.chunk_shape == NULL || one->narrow == NULL)
 		return bpk_fail(err, BPK_USAGE, "is not an array, so it has no slices");
 	if (one->narrow(m->first->reader, slice, err) != 0)
 		return -1;
 	m->info.raw_size = narrowed->raw_size;
-	m->info.nchunks = narrowed->nchunks;
-	m->info.chunk_size = narrowed->chunk_size;
-	m->info.last_chunk_size = narrowed->last_chunk_size;
+	m->info.chunks.count = narrowed->chunks.count;
+	m->info.chunks.size = narrowed->chunks.size;
+	m->info.chunks.last_size = narrowed->chunks.last_size;
 	return 0;
 }
 

@@ -12,7 +12,7 @@ int bpk_members_pass(const struct bpk_members *m, struct bpk_member *member,
 		     struct bpk_member_end *end, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *one = m->kind->one;
-	uint64_t nchunks = one->info(member->reader)->nchunks;
+	uint64_t nchunks = one->info(member->reader)->chunks.count;
 	uint64_t number = nchunks != BPK_UNKNOWN && nchunks > 0 ? nchunks - 1 : 0;
 	struct bpk_where where;
 	int rc = 0;
@@ -30,7 +30,7 @@ static bool is_passed_over(const struct bpk_members *m, const struct bpk_member 
 {
 	const struct bpk_info *info = m->kind->one->info(member->reader);
 
-	return member->number > 0 && bpk_member_is_empty(info->nchunks, info->raw_size);
+	return member->number > 0 && bpk_member_is_empty(info->chunks.count, info->raw_size);
 }
 
 int bpk_members_prove_empty(struct bpk_members *m, struct bpk_member *member, struct bpk_err *err)
@@ -76,9 +76,9 @@ static int end_walk(struct bpk_members *m, struct bpk_members_walk *walk, uint64
 	walk->merged = (struct bpk_merged){ 0 };
 	if (walk == &m->locating)
 		return bpk_merged_info(&m->merged, &m->info, err);
-	m->info.nchunks = m->merged.nchunks;
+	m->info.chunks.count = m->merged.nchunks;
 	m->info.raw_size = m->merged.raw_size;
-	m->info.last_chunk_size = m->merged.last_size;
+	m->info.chunks.last_size = m->merged.last_size;
 	m->info.members = m->merged.nmembers;
 	return 0;
 }

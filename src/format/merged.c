@@ -21,10 +21,10 @@ static uint64_t last_size_of(const struct bpk_info *info, const struct bpk_membe
 {
 	uint64_t before;
 
-	if (info->last_chunk_size != BPK_UNKNOWN)
-		return info->last_chunk_size;
-	if (info->chunk_size == BPK_UNKNOWN || end->raw_size == BPK_UNKNOWN ||
-	    !bpk_mul_u64(end->nchunks - 1, info->chunk_size, &before) || before > end->raw_size)
+	if (info->chunks.last_size != BPK_UNKNOWN)
+		return info->chunks.last_size;
+	if (info->chunks.size == BPK_UNKNOWN || end->raw_size == BPK_UNKNOWN ||
+	    !bpk_mul_u64(end->nchunks - 1, info->chunks.size, &before) || before > end->raw_size)
 		return BPK_UNKNOWN;
 	return end->raw_size - before;
 }
@@ -32,7 +32,7 @@ static uint64_t last_size_of(const struct bpk_info *info, const struct bpk_membe
 static int add_runs(struct bpk_merged *m, const struct bpk_info *info, uint64_t nchunks,
 		    struct bpk_err *err)
 {
-	const struct bpk_sizes *runs = info->runs;
+	const struct bpk_sizes *runs = info->chunks.runs;
 	uint64_t before = nchunks - 1;
 
 	if (m->runs_ended)
@@ -44,8 +44,8 @@ static int add_runs(struct bpk_merged *m, const struct bpk_info *info, uint64_t 
 		if (bpk_sizes_add(&m->runs, 1, (uint32_t)m->last_size, 0, err) != 0)
 			return -1;
 	}
-	if (info->chunk_size <= UINT32_MAX)
-		return bpk_sizes_add(&m->runs, before, (uint32_t)info->chunk_size, 0, err);
+	if (info->chunks.size <= UINT32_MAX)
+		return bpk_sizes_add(&m->runs, before, (uint32_t)info->chunks.size, 0, err);
 	for (size_t i = 0; runs != NULL && i < runs->count && runs->all[i].first < before; i++) {
 		uint64_t next = i + 1 < runs->count ? runs->all[i + 1].first : runs->nchunks;
 
@@ -63,8 +63,8 @@ static int add_sizes(struct bpk_merged *m, const struct bpk_info *info,
 	if (add_runs(m, info, end->nchunks, err) != 0)
 		return -1;
 	if (m->nchunks == 0)
-		m->chunk_size = info->chunk_size;
-	else if (info->chunk_size != m->chunk_size || m->last_size != m->chunk_size)
+		m->chunk_size = info->chunks.size;
+	else if (info->chunks.size != m->chunk_size || m->last_size != m->chunk_size)
 		m->chunk_size = BPK_UNKNOWN;
 	m->last_size = last_size_of(info, end);
 	m->nchunks = sum(m->nchunks, end->nchunks);
@@ -82,17 +82,17 @@ static int plain_text(const struct bpk_info *info, struct bpk_buf *text, bool *t
 	struct bpk_err why = { 0 };
 
 	*tells = false;
-	if (!info->has_metadata)
+	if (!info->metadata.given)
 		return 0;
-	if (bpk_array_from_metadata(info->metadata, &array, tells, NULL, &why) != 0) {
+	if (bpk_array_from_metadata(info->metadata.text, &array, tells, NULL, &why) != 0) {
 		*tells = false;
 		if (why.kind == BPK_NO_MEMORY)
 			return bpk_fail(err, why.kind, "%s", why.text);
 	}
 	*tells = *tells && array.ndimensions > 0;
 	bpk_array_clear(&array);
-	return *tells ? bpk_array_set_rows(info->metadata, 0, text, err)
-		      : bpk_buf_append(text, info->metadata, err);
+	return *tells ? bpk_array_set_rows(info->metadata.text, 0, text, err)
+		      : bpk_buf_append(text, info->metadata.text, err);
 }
 
 static bool same_bytes(const struct bpk_buf *a, const struct bpk_buf *b)
@@ -109,11 +109,11 @@ static bool has_rows(const struct bpk_array *array)
 static int begin(struct bpk_merged *m, const struct bpk_info *info, struct bpk_err *err)
 {
 	m->base = info;
-	m->has_offsets = info->has_offsets;
+	m->has_offsets = info->chunks.has_offsets;
 	m->unprotected = info->unprotected;
 	if (plain_text(info, &m->text, &m->tells_array, err) != 0)
 		return -1;
-	return has_rows(info->array) ? bpk_array_copy(info->array, &m->array, err) : 0;
+	return has_rows(info->array.type) ? bpk_array_copy(info->array.type, &m->array, err) : 0;
 }
 
 /* Add the rows of array if its type and other dimensions match. */
@@ -136,18 +136,20 @@ static int compare(struct bpk_merged *m, const struct bpk_info *info, struct bpk
 	int rc = plain_text(info, &text, &tells, err);
 
 	m->metadata_differs = m->metadata_differs || tells != m->tells_array ||
-			      info->has_metadata != m->base->has_metadata ||
+			      info->metadata.given != m->base->metadata.given ||
 			      !same_bytes(&text, &m->text);
 	bpk_buf_clear(&text);
-	m->typesize_differs = m->typesize_differs || info->typesize != m->base->typesize;
-	m->checksum_differs = m->checksum_differs || info->checksum != m->base->checksum;
-	m->has_offsets = m->has_offsets && info->has_offsets;
+	m->typesize_differs =
+		m->typesize_differs || info->chunks.typesize != m->base->chunks.typesize;
+	m->checksum_differs =
+		m->checksum_differs || info->chunks.checksum != m->base->chunks.checksum;
+	m->has_offsets = m->has_offsets && info->chunks.has_offsets;
 	if (m->unprotected == NULL)
 		m->unprotected = info->unprotected;
-	if (rc == 0 && has_rows(m->base->array))
-		add_array(m, info->array);
+	if (rc == 0 && has_rows(m->base->array.type))
+		add_array(m, info->array.type);
 	else
-		m->array_differs = m->array_differs || info->array != NULL;
+		m->array_differs = m->array_differs || info->array.type != NULL;
 	return rc;
 }
 
@@ -172,20 +174,21 @@ int bpk_merged_add(struct bpk_merged *m, const struct bpk_info *info,
 /* The common metadata, with the total number of rows; without the array if it does not fit. */
 static int merge_metadata(struct bpk_merged *m, struct bpk_info *info, struct bpk_err *err)
 {
-	struct bpk_view text = m->base->metadata;
+	struct bpk_view text = m->base->metadata.text;
 
 	if (m->metadata_differs) {
-		info->has_metadata = false;
-		info->nlayers = 0;
+		info->metadata.given = false;
+		info->metadata.nlayers = 0;
 	}
-	if (!info->has_metadata || !m->tells_array)
+	if (!info->metadata.given || !m->tells_array)
 		return 0;
 	m->metadata.size = 0;
-	if ((info->array != NULL ? bpk_array_set_rows(text, m->array.shape[0], &m->metadata, err)
-				 : bpk_array_strip_metadata(text, &m->metadata, err)) != 0)
+	if ((info->array.type != NULL
+		     ? bpk_array_set_rows(text, m->array.shape[0], &m->metadata, err)
+		     : bpk_array_strip_metadata(text, &m->metadata, err)) != 0)
 		return -1;
-	info->metadata = bpk_buf_view(&m->metadata);
-	info->has_metadata = m->metadata.size > 0;
+	info->metadata.text = bpk_buf_view(&m->metadata);
+	info->metadata.given = m->metadata.size > 0;
 	return 0;
 }
 
@@ -194,15 +197,15 @@ static int merge_array(struct bpk_merged *m, struct bpk_info *info, struct bpk_e
 	uint64_t shape[BPK_ARRAY_MAX_DIMENSIONS];
 	struct bpk_array *array = &m->array;
 
-	info->array = NULL;
-	info->chunk_shape = info->block_shape = NULL;
-	if (m->array_differs || !has_rows(m->base->array))
+	info->array.type = NULL;
+	info->array.chunk_shape = info->array.block_shape = NULL;
+	if (m->array_differs || !has_rows(m->base->array.type))
 		return 0;
 	memcpy(shape, array->shape, sizeof shape);
 	if (bpk_array_set_shape(array, shape, array->ndimensions, err) != 0)
 		return -1;
 	if (array->size == m->raw_size)
-		info->array = array;
+		info->array.type = array;
 	return 0;
 }
 
@@ -213,19 +216,20 @@ int bpk_merged_info(struct bpk_merged *m, struct bpk_info *info, struct bpk_err 
 	if (m->nmembers == 1)
 		return 0;
 	info->raw_size = m->raw_size;
-	info->nchunks = m->nchunks;
-	info->chunk_size = m->nchunks > 0 ? m->chunk_size : BPK_UNKNOWN;
-	info->last_chunk_size = m->nchunks > 0 ? m->last_size : 0;
-	info->runs = info->chunk_size == BPK_UNKNOWN && m->runs.nchunks > 0 ? &m->runs : NULL;
-	info->append_space = 0;
-	info->has_offsets = m->has_offsets;
+	info->chunks.count = m->nchunks;
+	info->chunks.size = m->nchunks > 0 ? m->chunk_size : BPK_UNKNOWN;
+	info->chunks.last_size = m->nchunks > 0 ? m->last_size : 0;
+	info->chunks.runs =
+		info->chunks.size == BPK_UNKNOWN && m->runs.nchunks > 0 ? &m->runs : NULL;
+	info->chunks.append_space = 0;
+	info->chunks.has_offsets = m->has_offsets;
 	info->hole_size = m->hole_size;
 	info->pending = m->pending;
 	info->unprotected = m->unprotected;
 	info->frame = NULL;
 	info->uneven = m->typesize_differs || m->checksum_differs;
 	if (m->typesize_differs)
-		info->typesize = info->first_chunk.typesize = 0;
+		info->chunks.typesize = info->chunks.first.typesize = 0;
 	if (merge_array(m, info, err) != 0)
 		return -1;
 	return merge_metadata(m, info, err);

@@ -30,10 +30,10 @@ static int raw_open(struct bpk_place *place, const struct bpk_read_options *opti
 	r->info = (struct bpk_info){ .format = "raw",
 				     .stored_size = bpk_source_size(place->source),
 				     .raw_size = bpk_source_size(place->source),
-				     .nchunks = BPK_UNKNOWN,
-				     .chunk_size = BPK_UNKNOWN,
-				     .last_chunk_size = BPK_UNKNOWN,
-				     .checksum = &bpk_checksums[0] };
+				     .chunks.count = BPK_UNKNOWN,
+				     .chunks.size = BPK_UNKNOWN,
+				     .chunks.last_size = BPK_UNKNOWN,
+				     .chunks.checksum = &bpk_checksums[0] };
 	*reader = r;
 	return 0;
 }
@@ -119,7 +119,7 @@ static int raw_writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 	w->mark = options->mark;
 	w->raw_size = info->raw_size;
 	w->places = bpk_draft_seekable(draft) && info->raw_size != BPK_UNKNOWN &&
-		    info->chunk_size != BPK_UNKNOWN && w->head.size == 0;
+		    info->chunks.size != BPK_UNKNOWN && w->head.size == 0;
 	return 0;
 }
 

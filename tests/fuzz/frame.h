@@ -103,9 +103,9 @@ static inline void fuzz_read_frame(const char *format, struct bpk_place *place,
 	fuzz_judge(rc, &err);
 	if (rc != 0)
 		return;
-	fuzz_require(ops->info(reader)->checksum != NULL, "info names its checksum");
-	fuzz_require(!ops->info(reader)->has_metadata ||
-			     bpk_json_check(ops->info(reader)->metadata, &err) == 0,
+	fuzz_require(ops->info(reader)->chunks.checksum != NULL, "info names its checksum");
+	fuzz_require(!ops->info(reader)->metadata.given ||
+			     bpk_json_check(ops->info(reader)->metadata.text, &err) == 0,
 		     "metadata are JSON");
 	fuzz_fetch_all(ops, reader, ctx);
 	fuzz_judge(ops->audit(reader, fuzz_ignore, NULL, &err), &err);

@@ -100,7 +100,8 @@ static void read_as(const struct bpk_format *format, struct bpk_view bytes,
 	rc = format->reader->open(&place, options, &reader, &err);
 	judge(rc, &err);
 	if (rc == 0) {
-		require(format->reader->info(reader)->checksum != NULL, "info names its checksum");
+		require(format->reader->info(reader)->chunks.checksum != NULL,
+			"info names its checksum");
 		fetch_all(format->reader, reader, bytes.size);
 		judge(format->reader->audit(reader, ignore, NULL, &err), &err);
 		format->reader->close(reader);

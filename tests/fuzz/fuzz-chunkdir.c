@@ -104,8 +104,8 @@ static void read_as(struct fuzz_files *files, const struct bpk_read_options *opt
 	if (rc == 0) {
 		const struct bpk_info *info = ops->info(reader);
 
-		require(info->checksum != NULL && info->variant != NULL, "info is whole");
-		require(!info->has_metadata || bpk_json_check(info->metadata, &err) == 0,
+		require(info->chunks.checksum != NULL && info->variant != NULL, "info is whole");
+		require(!info->metadata.given || bpk_json_check(info->metadata.text, &err) == 0,
 			"metadata are JSON");
 		fetch_all(ops, reader);
 		judge(ops->audit(reader, ignore, NULL, &err), &err);

@@ -128,21 +128,21 @@ static inline int chunkdir_write(const char *path, struct bpk_view raw,
 					     .recipe = &recipe };
 	struct bpk_array array;
 	struct bpk_info info = { .raw_size = way->unsized ? BPK_UNKNOWN : raw.size,
-				 .nchunks = BPK_UNKNOWN,
-				 .chunk_size = way->chunk_size,
-				 .last_chunk_size = BPK_UNKNOWN,
-				 .typesize = recipe.typesize,
-				 .checksum = bpk_checksum_find(way->checksum ? way->checksum
-									     : "crc32") };
+				 .chunks.count = BPK_UNKNOWN,
+				 .chunks.size = way->chunk_size,
+				 .chunks.last_size = BPK_UNKNOWN,
+				 .chunks.typesize = recipe.typesize,
+				 .chunks.checksum = bpk_checksum_find(way->checksum ? way->checksum
+										    : "crc32") };
 	struct bpk_draft *draft = NULL;
 	void *writer = NULL;
 	int rc = -1;
 
 	if (chunkdir_array(way, &array))
-		info.array = &array;
+		info.array.type = &array;
 	if (way->metadata != NULL) {
-		info.has_metadata = true;
-		info.metadata = chunkdir_text(way->metadata);
+		info.metadata.given = true;
+		info.metadata.text = chunkdir_text(way->metadata);
 	}
 	chunkdir_remove(path);
 	if (bpk_draft_open(path, &draft_options, &draft, err) != 0)

@@ -70,11 +70,11 @@ static inline int edited_chunk(struct edited *ed, uint64_t number, struct bpk_bu
 static inline int edited_append(struct edited *ed, struct bpk_view more, unsigned level)
 {
 	const struct bpk_info *info = ed->ops->info(ed->editor);
-	uint64_t number = info->nchunks, size = info->chunk_size;
+	uint64_t number = info->chunks.count, size = info->chunks.size;
 	struct bpk_buf all = { 0 };
 	int rc = 0;
 
-	if (number > 0 && info->last_chunk_size < size)
+	if (number > 0 && info->chunks.last_size < size)
 		rc = edited_chunk(ed, --number, &all);
 	if (rc == 0)
 		rc = bpk_buf_append(&all, more, &ed->err);
@@ -177,7 +177,7 @@ static inline int edited_drain(const struct bpk_reader_ops *ops, void *reader,
 {
 	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(&seen->err);
 	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
-	uint64_t nchunks = ops->info(reader)->nchunks;
+	uint64_t nchunks = ops->info(reader)->chunks.count;
 	int rc = 0;
 
 	for (; rc == 0 && parcel.number < nchunks; parcel.number++) {
@@ -222,8 +222,8 @@ static inline int edited_see(const char *path, struct edited_seen *seen)
 		const struct bpk_info *info = ops->info(reader);
 
 		seen->pending = info->pending;
-		if (info->has_metadata)
-			rc = bpk_buf_append(&seen->metadata, info->metadata, &seen->err);
+		if (info->metadata.given)
+			rc = bpk_buf_append(&seen->metadata, info->metadata.text, &seen->err);
 	}
 	ops->close(reader);
 	bpk_place_close(&place);

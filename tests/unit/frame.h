@@ -150,10 +150,10 @@ static inline void frame_take_remark(void *arg, const char *line)
 static inline void frame_note_info(const struct bpk_info *info, struct frame_outcome *o)
 {
 	snprintf(o->variant, sizeof o->variant, "%s", info->variant);
-	o->nchunks = info->nchunks;
-	o->chunk_size = info->chunk_size;
+	o->nchunks = info->chunks.count;
+	o->chunk_size = info->chunks.size;
 	o->hole_size = info->hole_size;
-	o->nlayers = info->nlayers;
+	o->nlayers = info->metadata.nlayers;
 }
 
 static inline struct frame_outcome frame_read_place(struct bpk_place *place,

@@ -71,11 +71,11 @@ static void write_with(const struct model *m, struct bpk_draft *draft, struct bp
 					   .pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE) };
 	const struct bpk_write_options options = { .recipe = &recipe, .append_space = BPK_UNKNOWN };
 	const struct bpk_info info = { .raw_size = m->raw.size,
-				       .nchunks = bpk_div_up(m->raw.size, CHUNK),
-				       .chunk_size = CHUNK,
-				       .last_chunk_size = m->raw.size % CHUNK,
-				       .typesize = 4,
-				       .checksum = bpk_checksum_find("crc32") };
+				       .chunks.count = bpk_div_up(m->raw.size, CHUNK),
+				       .chunks.size = CHUNK,
+				       .chunks.last_size = m->raw.size % CHUNK,
+				       .chunks.typesize = 4,
+				       .chunks.checksum = bpk_checksum_find("crc32") };
 	struct bpk_place place = { .path = "model" };
 	const struct bpk_read_options reading = { 0 };
 	struct bpk_flow flow = { .in = bpk_format_raw.reader,

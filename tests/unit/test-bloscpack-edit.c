@@ -74,11 +74,11 @@ static void write_archive(struct bpk_draft *draft, const struct form *form)
 	const struct bpk_write_options options = { .no_offsets = form->layout != OFFSETS,
 						   .append_space = form->space };
 	struct bpk_info info = { .raw_size = form->layout == STREAM ? BPK_UNKNOWN : form->size,
-				 .nchunks = BPK_UNKNOWN,
-				 .chunk_size = CHUNK,
-				 .last_chunk_size = BPK_UNKNOWN,
-				 .typesize = 4,
-				 .checksum = bpk_checksum_find(form->checksum) };
+				 .chunks.count = BPK_UNKNOWN,
+				 .chunks.size = CHUNK,
+				 .chunks.last_size = BPK_UNKNOWN,
+				 .chunks.typesize = 4,
+				 .chunks.checksum = bpk_checksum_find(form->checksum) };
 	struct bpk_writer_ops as_editor = *ops;
 	struct bpk_editor_ops packing = { .appender = &as_editor };
 	struct edited ed = { .ops = &packing };
@@ -86,8 +86,8 @@ static void write_archive(struct bpk_draft *draft, const struct form *form)
 
 	ed.ctx = bpk_chunk_ctx_new(&ed.err);
 	if (form->metadata != NULL) {
-		info.has_metadata = true;
-		info.metadata = bpk_view(form->metadata, strlen(form->metadata));
+		info.metadata.given = true;
+		info.metadata.text = bpk_view(form->metadata, strlen(form->metadata));
 	}
 	assert_int_equal(ops->open(draft, &info, &options, &ed.editor, &ed.err), 0);
 	do {

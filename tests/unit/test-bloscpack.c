@@ -154,7 +154,7 @@ static void test_examples_of_the_specification(void **state)
 		assert_int_equal(expect(examples[i].name, bpk_buf_view(&bytes), raw, defaults), 0);
 		archive_input_open(&input, bpk_buf_view(&bytes), ARCHIVE_MEMORY);
 		assert_int_equal(blp()->open(&input.place, &defaults, &reader, &err), 0);
-		assert_int_equal(blp()->info(reader)->chunk_size, examples[i].chunk_size);
+		assert_int_equal(blp()->info(reader)->chunks.size, examples[i].chunk_size);
 		blp()->close(reader);
 		archive_input_close(&input);
 		bpk_buf_clear(&bytes);
@@ -183,9 +183,9 @@ static void test_metadata_of_both_layouts(void **state)
 	assert_int_equal(blp()->open(&input.place, &defaults, &reader, &err), 0);
 	info = blp()->info(reader);
 	assert_string_equal(info->variant, "version 3 (Blaze)");
-	assert_true(info->has_metadata);
-	assert_int_equal(info->metadata.size, 43);
-	assert_memory_equal(info->metadata.data, json, 43);
+	assert_true(info->metadata.given);
+	assert_int_equal(info->metadata.text.size, 43);
+	assert_memory_equal(info->metadata.text.data, json, 43);
 	blp()->close(reader);
 	archive_input_close(&input);
 	bpk_buf_clear(&bytes);

@@ -78,7 +78,7 @@ static void commit_and_check(const struct model *m, void *editor)
 static void put_from(const struct model *m, void *editor, uint64_t nchunks)
 {
 	struct bpk_recipe recipe = chunkdir_recipe(&m->way);
-	uint64_t chunk_size = ops->info(editor)->chunk_size, start = nchunks * chunk_size;
+	uint64_t chunk_size = ops->info(editor)->chunks.size, start = nchunks * chunk_size;
 	struct bpk_err err = { 0 };
 
 	if (ops->cut(editor, nchunks, &err) != 0)
@@ -93,7 +93,7 @@ static void put_from(const struct model *m, void *editor, uint64_t nchunks)
 static void model_append(struct model *m, void *editor, size_t size)
 {
 	const struct bpk_info *info = ops->info(editor);
-	uint64_t full = m->raw.size / info->chunk_size;
+	uint64_t full = m->raw.size / info->chunks.size;
 	struct bpk_buf more = { 0 };
 	struct bpk_err err = { 0 };
 
@@ -107,7 +107,7 @@ static void model_append(struct model *m, void *editor, size_t size)
 static void model_truncate(struct model *m, void *editor, size_t size)
 {
 	m->raw.size = size;
-	put_from(m, editor, size / ops->info(editor)->chunk_size);
+	put_from(m, editor, size / ops->info(editor)->chunks.size);
 	commit_and_check(m, editor);
 }
 
@@ -115,7 +115,7 @@ static void model_truncate(struct model *m, void *editor, size_t size)
 static void model_overwrite(struct model *m, void *editor, uint64_t first, uint64_t count)
 {
 	struct bpk_recipe recipe = chunkdir_recipe(&m->way);
-	uint64_t chunk_size = ops->info(editor)->chunk_size, start = first * chunk_size;
+	uint64_t chunk_size = ops->info(editor)->chunks.size, start = first * chunk_size;
 	size_t size = bpk_min_u64(count * chunk_size, m->raw.size - start);
 	struct bpk_buf new = { 0 };
 	struct bpk_err err = { 0 };
@@ -240,7 +240,7 @@ static void test_shortened(void **state)
 		editor = open_editor();
 		while (m.raw.size > 0) {
 			size_t keep = m.raw.size / row * 5 / 6 * row;
-			size_t chunk = ops->info(editor)->chunk_size;
+			size_t chunk = ops->info(editor)->chunks.size;
 
 			model_truncate(&m, editor, keep);
 			if (m.raw.size > chunk) /* at the end of a chunk */
@@ -269,7 +269,7 @@ static void test_written_over(void **state)
 			continue;
 		model_write(&m);
 		editor = open_editor();
-		nchunks = ops->info(editor)->nchunks;
+		nchunks = ops->info(editor)->chunks.count;
 		for (uint64_t first = 0; first < nchunks; first += 3)
 			for (uint64_t count = 1; count <= 7; count += 2)
 				model_overwrite(&m, editor, first, count);
@@ -297,9 +297,9 @@ static void check_metadata(const char *expected)
 	struct bpk_err err = { 0 };
 
 	assert_int_equal(chunkdir_open(path, &input, &err), 0);
-	assert_int_equal(input.info->metadata.size, strlen(expected));
+	assert_int_equal(input.info->metadata.text.size, strlen(expected));
 	if (*expected != '\0')
-		assert_memory_equal(input.info->metadata.data, expected, strlen(expected));
+		assert_memory_equal(input.info->metadata.text.data, expected, strlen(expected));
 	chunkdir_close(&input);
 }
 
@@ -443,7 +443,7 @@ static int put_over(const struct model *m, void *editor, uint64_t first, bool cu
 		    struct bpk_err *err)
 {
 	struct bpk_recipe recipe = chunkdir_recipe(&m->way);
-	size_t chunk = ops->info(editor)->chunk_size, start = first * chunk;
+	size_t chunk = ops->info(editor)->chunks.size, start = first * chunk;
 
 	if (cut && ops->cut(editor, first, err) != 0)
 		return -1;
@@ -458,7 +458,7 @@ static int put_over(const struct model *m, void *editor, uint64_t first, bool cu
 static int change(struct model *m, void *editor, unsigned turn, bool only_appended,
 		  struct bpk_err *err)
 {
-	size_t row = rows_of(&m->way, 1), chunk = ops->info(editor)->chunk_size;
+	size_t row = rows_of(&m->way, 1), chunk = ops->info(editor)->chunks.size;
 	size_t size = m->raw.size;
 	uint8_t version = only_appended ? 0 : (uint8_t)turn;
 
@@ -549,9 +549,9 @@ static void count_outcome(struct outcomes *o, int rc, struct bpk_err *err)
 static void check_content(struct outcomes *o, struct bpk_view raw, const struct bpk_info *info,
 			  bool only_appended)
 {
-	if (are_chunks(raw, info->chunk_size, only_appended))
+	if (are_chunks(raw, info->chunks.size, only_appended))
 		return;
-	if (only_appended || info->ncolumns == 0)
+	if (only_appended || info->directory.ncolumns == 0)
 		fail_msg("%zu bytes are of no state", raw.size);
 	o->torn++;
 }
@@ -610,7 +610,7 @@ static void read_beside(const struct chunkdir_way *way, bool only_appended, doub
 	{
 		void *editor = open_editor();
 
-		fill_chunks(m.raw.data, 0, m.raw.size, ops->info(editor)->chunk_size, 0);
+		fill_chunks(m.raw.data, 0, m.raw.size, ops->info(editor)->chunks.size, 0);
 		assert_int_equal(put_over(&m, editor, 0, false, &err), 0);
 		ops->close(editor);
 	}

@@ -200,16 +200,16 @@ static void check_array(const struct chunkdir_way *way)
 
 	assert_int_equal(chunkdir_open(path, &input, &err), 0);
 	if (chunkdir_array(way, &array)) {
-		assert_non_null(input.info->array);
+		assert_non_null(input.info->array.type);
 		assert_int_equal(bpk_array_print(&array, &expected, &err), 0);
-		assert_int_equal(bpk_array_print(input.info->array, &found, &err), 0);
+		assert_int_equal(bpk_array_print(input.info->array.type, &found, &err), 0);
 		assert_int_equal(found.size, expected.size);
 		assert_memory_equal(found.data, expected.data, found.size);
-		assert_int_equal(input.info->metadata.size, expected.size);
-		assert_memory_equal(input.info->metadata.data, expected.data, expected.size);
+		assert_int_equal(input.info->metadata.text.size, expected.size);
+		assert_memory_equal(input.info->metadata.text.data, expected.data, expected.size);
 	} else {
-		assert_null(input.info->array);
-		assert_false(input.info->has_metadata);
+		assert_null(input.info->array.type);
+		assert_false(input.info->metadata.given);
 	}
 	chunkdir_close(&input);
 	bpk_array_clear(&array);
@@ -280,9 +280,9 @@ static void test_every_checksum(void **state)
 		write_or_fail(bpk_buf_view(&raw), &way);
 		chunkdir_check(path, bpk_buf_view(&raw));
 		assert_int_equal(chunkdir_open(path, &input, &err), 0);
-		assert_ptr_equal(input.info->checksum, c);
-		assert_int_equal(input.info->superchunk_chunks, 3);
-		assert_int_equal(input.info->nfiles, 6);
+		assert_ptr_equal(input.info->chunks.checksum, c);
+		assert_int_equal(input.info->directory.superchunk_chunks, 3);
+		assert_int_equal(input.info->directory.nfiles, 6);
 		chunkdir_close(&input);
 		way.dtype = "[('x', '<i2'), ('y', '<f8')]";
 		way.ndimensions = 1;
@@ -355,8 +355,8 @@ static void test_files_hold_16_mib(void **state)
 	memset(raw.data, 7, raw.size);
 	write_or_fail(bpk_buf_view(&raw), &way);
 	assert_int_equal(chunkdir_open(path, &input, &err), 0);
-	assert_int_equal(input.info->superchunk_chunks, 16);
-	assert_int_equal(input.info->nfiles, 3);
+	assert_int_equal(input.info->directory.superchunk_chunks, 16);
+	assert_int_equal(input.info->directory.nfiles, 3);
 	chunkdir_close(&input);
 	/* small chunks of large data: the number of files is limited */
 	way.chunk_size = 64;
@@ -364,7 +364,7 @@ static void test_files_hold_16_mib(void **state)
 	raw.size = 64 * 40000;
 	write_or_fail(bpk_buf_view(&raw), &way);
 	assert_int_equal(chunkdir_open(path, &input, &err), 0);
-	assert_int_equal(input.info->nfiles, 1);
+	assert_int_equal(input.info->directory.nfiles, 1);
 	chunkdir_close(&input);
 	bpk_buf_clear(&raw);
 }

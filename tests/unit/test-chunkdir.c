@@ -106,24 +106,24 @@ static void tell(const struct bpk_info *info, struct bpk_buf *told)
 {
 	struct bpk_err err = { 0 };
 
-	if (info->array != NULL) {
-		assert_int_equal(bpk_array_print(info->array, told, &err), 0);
+	if (info->array.type != NULL) {
+		assert_int_equal(bpk_array_print(info->array.type, told, &err), 0);
 	}
-	if (info->has_metadata)
-		assert_int_equal(bpk_buf_append(told, info->metadata, &err), 0);
+	if (info->metadata.given)
+		assert_int_equal(bpk_buf_append(told, info->metadata.text, &err), 0);
 }
 
 static void check_info(const struct bpk_info *info, const struct outcome *o)
 {
-	uint64_t full = info->nchunks > 1 ? (info->nchunks - 1) * info->chunk_size : 0;
+	uint64_t full = info->chunks.count > 1 ? (info->chunks.count - 1) * info->chunks.size : 0;
 
 	assert_string_equal(info->format, "chunked");
 	assert_non_null(info->variant);
-	assert_non_null(info->checksum);
+	assert_non_null(info->chunks.checksum);
 	assert_int_equal(info->raw_size, o->raw.size);
-	if (info->nchunks > 0)
-		assert_int_equal(full + info->last_chunk_size, info->raw_size);
-	assert_true(info->superchunk_chunks > 0);
+	if (info->chunks.count > 0)
+		assert_int_equal(full + info->chunks.last_size, info->raw_size);
+	assert_true(info->directory.superchunk_chunks > 0);
 }
 
 static struct outcome read_dir(struct bpk_dir *dir, bool no_check)

@@ -96,9 +96,9 @@ static void reader_make(struct reader *r, uint64_t raw_size, size_t chunk_size)
 	r->info = (struct bpk_info){ .format = "test",
 				     .stored_size = 1,
 				     .raw_size = offset_of(r, r->nchunks),
-				     .nchunks = r->nchunks,
-				     .chunk_size = chunk_size,
-				     .last_chunk_size = r->sizes[r->nchunks - 1] };
+				     .chunks.count = r->nchunks,
+				     .chunks.size = chunk_size,
+				     .chunks.last_size = r->sizes[r->nchunks - 1] };
 }
 
 /* Chunks of many sizes, including 0. */
@@ -108,8 +108,8 @@ static void reader_make_uneven(struct reader *r, uint64_t nchunks)
 	r->nchunks = nchunks;
 	for (uint64_t i = 0; i < nchunks; i++)
 		r->sizes[i] = (size_t)(i * 37 % 11 * 100);
-	r->info.nchunks = nchunks;
-	r->info.chunk_size = r->info.last_chunk_size = BPK_UNKNOWN;
+	r->info.chunks.count = nchunks;
+	r->info.chunks.size = r->info.chunks.last_size = BPK_UNKNOWN;
 	r->info.raw_size = offset_of(r, nchunks);
 	r->packed = true;
 }
@@ -117,8 +117,8 @@ static void reader_make_uneven(struct reader *r, uint64_t nchunks)
 static void reader_forget_sizes(struct reader *r)
 {
 	r->positional = false;
-	r->info.raw_size = r->info.nchunks = r->info.stored_size = BPK_UNKNOWN;
-	r->info.last_chunk_size = BPK_UNKNOWN;
+	r->info.raw_size = r->info.chunks.count = r->info.stored_size = BPK_UNKNOWN;
+	r->info.chunks.last_size = BPK_UNKNOWN;
 }
 
 static const struct bpk_info *reader_info(const void *reader)
@@ -632,7 +632,7 @@ static void test_unpack_of_an_empty_archive(void **state)
 	reader_make(&r, 0, 1000);
 	r.packed = true;
 	assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), true, 2, &err), 0);
-	r.info.chunk_size = 0;
+	r.info.chunks.size = 0;
 	assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), false, 2, &err), 0);
 }
 
@@ -862,7 +862,7 @@ static void test_what_was_not_committed_is_left_out(void **state)
 		r.positional = kind & 1;
 		r.more = kind & 2 ? 700 : 1;
 		if (kind & 4)
-			r.info.chunk_size = BPK_UNKNOWN;
+			r.info.chunks.size = BPK_UNKNOWN;
 		assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), true, 2, &err), 0);
 		flow = flow_of(&r, &packed_ops, &w, 2);
 		flow.recipe = kind & 8 ? &recipe : NULL;
@@ -1058,8 +1058,8 @@ static void make_large(struct reader *r, int kind)
 		r->sizes[0] = 100;
 		r->sizes[2] = 2 * LARGE_CHUNK;
 		r->sizes[3] = 1000;
-		r->nchunks = r->info.nchunks = 4;
-		r->info.chunk_size = r->info.last_chunk_size = BPK_UNKNOWN;
+		r->nchunks = r->info.chunks.count = 4;
+		r->info.chunks.size = r->info.chunks.last_size = BPK_UNKNOWN;
 		r->info.raw_size = offset_of(r, 4);
 	}
 	r->packed = true;
@@ -1149,8 +1149,8 @@ static void test_one_large_chunk_occupies_all_threads(void **state)
 	pthread_barrier_init(&together, NULL, 4);
 	reader_make(&r, LARGE_CHUNK, LARGE_CHUNK);
 	r.packed = true;
-	r.info.has_first_chunk = true;
-	r.info.first_chunk = (struct bpk_chunk_header){ .memcpyed = true, .version = 2 };
+	r.info.chunks.has_first = true;
+	r.info.chunks.first = (struct bpk_chunk_header){ .memcpyed = true, .version = 2 };
 	alarm(60);
 	/* four of six puts wait for each other */
 	put_together = &together;
@@ -1328,7 +1328,7 @@ static void test_a_view_of_uneven_chunks_reads_anywhere(void **state)
 		r.positional = true;
 		for (uint64_t i = 0; i < listed; i++)
 			assert_int_equal(bpk_sizes_add(&runs, 1, (uint32_t)r.sizes[i], 0, &err), 0);
-		r.info.runs = listed > 0 ? &runs : NULL;
+		r.info.chunks.runs = listed > 0 ? &runs : NULL;
 		assert_int_equal(bpk_view_open(&reader_ops, &r, false, 3, &view, &err), 0);
 		assert_true(bpk_source_seekable(view));
 		assert_int_equal(bpk_source_size(view), r.info.raw_size);

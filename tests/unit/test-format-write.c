@@ -104,17 +104,17 @@ static int write_to(struct bpk_draft *draft, struct bpk_view raw, size_t chunk_s
 	struct bpk_write_options options = { .no_offsets = how->no_offsets,
 					     .append_space = how->append_space };
 	struct bpk_info info = { .raw_size = announced,
-				 .nchunks = BPK_UNKNOWN,
-				 .chunk_size = chunk_size,
-				 .last_chunk_size = BPK_UNKNOWN,
-				 .typesize = 4,
-				 .checksum = bpk_checksum_find(how->checksum) };
+				 .chunks.count = BPK_UNKNOWN,
+				 .chunks.size = chunk_size,
+				 .chunks.last_size = BPK_UNKNOWN,
+				 .chunks.typesize = 4,
+				 .chunks.checksum = bpk_checksum_find(how->checksum) };
 	void *writer;
 	int rc;
 
 	if (how->metadata != NULL) {
-		info.has_metadata = true;
-		info.metadata = bpk_view(how->metadata, strlen(how->metadata));
+		info.metadata.given = true;
+		info.metadata.text = bpk_view(how->metadata, strlen(how->metadata));
 	}
 	if (ops->open(draft, &info, &options, &writer, err) != 0)
 		return -1;
@@ -166,16 +166,16 @@ static void check_archive(struct bpk_view archive, struct bpk_view raw, const st
 		assert_false(remarked);
 		assert_int_equal(out.size, raw.size);
 		assert_memory_equal(out.data, raw.data, raw.size);
-		assert_int_equal(info->has_offsets, how->seeks && !how->no_offsets);
+		assert_int_equal(info->chunks.has_offsets, how->seeks && !how->no_offsets);
 		assert_int_equal(ops->positional(reader),
-				 info->has_offsets && way == ARCHIVE_MEMORY);
-		assert_int_equal(info->typesize, 4);
-		assert_string_equal(info->checksum->name, how->checksum);
-		assert_int_equal(info->has_metadata, how->metadata != NULL);
+				 info->chunks.has_offsets && way == ARCHIVE_MEMORY);
+		assert_int_equal(info->chunks.typesize, 4);
+		assert_string_equal(info->chunks.checksum->name, how->checksum);
+		assert_int_equal(info->metadata.given, how->metadata != NULL);
 		if (how->metadata != NULL) {
-			assert_int_equal(info->metadata.size, strlen(how->metadata));
-			assert_memory_equal(info->metadata.data, how->metadata,
-					    info->metadata.size);
+			assert_int_equal(info->metadata.text.size, strlen(how->metadata));
+			assert_memory_equal(info->metadata.text.data, how->metadata,
+					    info->metadata.text.size);
 		}
 		ops->close(reader);
 		bpk_buf_clear(&out);
@@ -374,8 +374,8 @@ static void test_raw_bytes_are_placed_or_in_order(void **state)
 	(void)state;
 	for (unsigned form = 0; form < 3; form++) {
 		struct bpk_info info = { .raw_size = 8,
-					 .chunk_size = form == 2 ? 5 : BPK_UNKNOWN,
-					 .nchunks = BPK_UNKNOWN };
+					 .chunks.size = form == 2 ? 5 : BPK_UNKNOWN,
+					 .chunks.count = BPK_UNKNOWN };
 		struct bpk_err err = { 0 };
 		struct bpk_buf out;
 		void *writer;

@@ -108,10 +108,10 @@ static void model_write(struct model *m)
 						   .directory = m->sparse,
 						   .ours = m->sparse ? bpk_frame_owns : NULL };
 	struct bpk_info info = { .raw_size = BPK_UNKNOWN,
-				 .nchunks = BPK_UNKNOWN,
-				 .chunk_size = m->chunk_size,
-				 .typesize = 4,
-				 .checksum = bpk_checksum_find(m->checksum) };
+				 .chunks.count = BPK_UNKNOWN,
+				 .chunks.size = m->chunk_size,
+				 .chunks.typesize = 4,
+				 .chunks.checksum = bpk_checksum_find(m->checksum) };
 	const struct bpk_write_options options = { 0 };
 	const struct bpk_writer_ops *ops = writer_ops(m);
 	struct bpk_draft *draft;
@@ -220,13 +220,13 @@ static void grow_raw(struct model *m, size_t size)
 static void model_append(struct model *m, void *editor, size_t size)
 {
 	const struct bpk_info *info = editor_ops(m)->info(editor);
-	uint64_t nchunks = info->nchunks, start = info->raw_size;
+	uint64_t nchunks = info->chunks.count, start = info->raw_size;
 	struct bpk_err err = { 0 };
 
-	m->chunk_size = info->chunk_size;
-	if (nchunks > 0 && info->last_chunk_size < info->chunk_size) {
+	m->chunk_size = info->chunks.size;
+	if (nchunks > 0 && info->chunks.last_size < info->chunks.size) {
 		nchunks--;
-		start -= info->last_chunk_size;
+		start -= info->chunks.last_size;
 	}
 	grow_raw(m, size);
 	if (editor_ops(m)->cut(editor, nchunks, &err) != 0)
@@ -240,7 +240,7 @@ static void model_truncate(struct model *m, void *editor, size_t size)
 	uint64_t kept;
 	struct bpk_err err = { 0 };
 
-	m->chunk_size = info->chunk_size;
+	m->chunk_size = info->chunks.size;
 	kept = size / m->chunk_size;
 	m->raw.size = size;
 	if (editor_ops(m)->cut(editor, kept, &err) != 0)
@@ -347,7 +347,7 @@ static void any_change(struct model *m, void *editor)
 {
 	unsigned what = (unsigned)(next(m) % 3);
 
-	m->chunk_size = editor_ops(m)->info(editor)->chunk_size;
+	m->chunk_size = editor_ops(m)->info(editor)->chunks.size;
 	if (m->raw.size > MOST || what == 0)
 		model_truncate(m, editor, next(m) % (m->raw.size + 1));
 	else if (what == 1 || m->raw.size == 0)

@@ -156,13 +156,13 @@ static int write_to(struct bpk_draft *draft, const struct bpk_writer_ops *ops,
 	};
 	const struct bpk_write_options options = { .recipe = &recipe };
 	const struct bpk_info info = { .raw_size = c->announced,
-				       .nchunks = BPK_UNKNOWN,
-				       .chunk_size = c->chunk_size,
-				       .last_chunk_size = BPK_UNKNOWN,
-				       .typesize = c->typesize,
-				       .checksum = bpk_checksum_find(c->checksum),
-				       .layers = c->layers,
-				       .nlayers = c->nlayers };
+				       .chunks.count = BPK_UNKNOWN,
+				       .chunks.size = c->chunk_size,
+				       .chunks.last_size = BPK_UNKNOWN,
+				       .chunks.typesize = c->typesize,
+				       .chunks.checksum = bpk_checksum_find(c->checksum),
+				       .metadata.layers = c->layers,
+				       .metadata.nlayers = c->nlayers };
 	void *writer;
 	int rc;
 

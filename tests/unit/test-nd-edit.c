@@ -157,12 +157,12 @@ static void model_write(struct model *m)
 	struct bpk_layer layers[15];
 	char names[15][32];
 	struct bpk_info info = { .raw_size = m->raw.size,
-				 .nchunks = BPK_UNKNOWN,
-				 .chunk_size = BPK_UNKNOWN,
-				 .array = &array,
-				 .layers = layers,
-				 .nlayers = s->nlayers,
-				 .checksum = bpk_checksum_find(s->checksum) };
+				 .chunks.count = BPK_UNKNOWN,
+				 .chunks.size = BPK_UNKNOWN,
+				 .array.type = &array,
+				 .metadata.layers = layers,
+				 .metadata.nlayers = s->nlayers,
+				 .chunks.checksum = bpk_checksum_find(s->checksum) };
 	struct bpk_division division;
 	struct bpk_draft *draft;
 	struct bpk_err err = { 0 };
@@ -203,7 +203,7 @@ static void *open_editor(const struct model *m)
 	void *editor;
 
 	need(m->ops->open(path, &options, &editor, &err), &err);
-	assert_int_equal(m->ops->info(editor)->chunk_size, m->band_rows * m->row_size);
+	assert_int_equal(m->ops->info(editor)->chunks.size, m->band_rows * m->row_size);
 	return editor;
 }
 
@@ -224,7 +224,7 @@ static void check_content(const struct model *m, void *reader)
 	struct bpk_err err = { 0 };
 
 	assert_int_equal(info->raw_size, m->raw.size);
-	assert_int_equal(info->array->shape[0], rows_of(m));
+	assert_int_equal(info->array.type->shape[0], rows_of(m));
 	need(archive_drain(&bpk_frame_reader_ops, reader, &raw, &err), &err);
 	assert_int_equal(raw.size, m->raw.size);
 	if (raw.size > 0)
@@ -269,10 +269,10 @@ static void commit_and_check(const struct model *m, void *editor)
 static void model_append(struct model *m, void *editor, uint64_t rows)
 {
 	const struct bpk_info *info = m->ops->info(editor);
-	uint64_t kept = info->nchunks;
+	uint64_t kept = info->chunks.count;
 	struct bpk_err err = { 0 };
 
-	kept -= kept > 0 && info->last_chunk_size < info->chunk_size;
+	kept -= kept > 0 && info->chunks.last_size < info->chunks.size;
 	grow(m, rows);
 	need(m->ops->cut(editor, kept, &err), &err);
 	put_rest(m, m->ops->appender, editor, kept, m->band_rows);

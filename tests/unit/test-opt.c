@@ -66,18 +66,18 @@ static void test_slack_is_bytes_or_percent(void **state)
 	static const char *const bad[] = {
 		"", "%", "-1%", "1.5%", "1001%", "10%%", "1K%", "0000000000000000010%", "5x",
 	};
-	struct bpk_encoding_args args;
+	struct bpk_args args;
 	struct bpk_err err;
 
 	(void)state;
 	assert_int_equal(bpk_opt_set(&bpk_opt_slack, "64K", &args, &err), 0);
-	assert_int_equal(args.slack.bytes, 64 << 10);
-	assert_int_equal(args.slack.percent, 0);
+	assert_int_equal(args.encoding.slack.bytes, 64 << 10);
+	assert_int_equal(args.encoding.slack.percent, 0);
 	assert_int_equal(bpk_opt_set(&bpk_opt_slack, "12%", &args, &err), 0);
-	assert_int_equal(args.slack.bytes, 0);
-	assert_int_equal(args.slack.percent, 12);
+	assert_int_equal(args.encoding.slack.bytes, 0);
+	assert_int_equal(args.encoding.slack.percent, 12);
 	assert_int_equal(bpk_opt_set(&bpk_opt_slack, "max", &args, &err), 0);
-	assert_int_equal(args.slack.bytes, BPK_CHUNK_MAX_RAW_SIZE);
+	assert_int_equal(args.encoding.slack.bytes, BPK_CHUNK_MAX_RAW_SIZE);
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		err.kind = BPK_OK;
 		assert_int_equal(bpk_opt_set(&bpk_opt_slack, bad[i], &args, &err), -1);

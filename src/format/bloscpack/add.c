@@ -194,7 +194,7 @@ int bpk_bloscpack_add_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct b
 	if (find_cut(e, cut, err) != 0)
 		return -1;
 	added->position = added->base;
-	added->chunk_size = cut == 0 ? e->info.chunk_size : e->header.chunk_size;
+	added->chunk_size = cut == 0 ? e->info.chunks.size : e->header.chunk_size;
 	bpk_bloscpack_batch_start(&added->batch, cut);
 	return 0;
 }

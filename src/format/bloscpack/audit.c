@@ -199,10 +199,10 @@ static void say_what_was_found(const struct audit *a)
 	const struct bpk_bloscpack_header *h = &r->header;
 	bool at_work = bpk_source_in_change(r->source);
 
-	if (h->typesize > 0 && r->info.has_first_chunk &&
-	    r->info.first_chunk.typesize != h->typesize)
+	if (h->typesize > 0 && r->info.chunks.has_first &&
+	    r->info.chunks.first.typesize != h->typesize)
 		say(a, "header says typesize %u, the first chunk %u", h->typesize,
-		    r->info.first_chunk.typesize);
+		    r->info.chunks.first.typesize);
 	if (a->nunknown > 0)
 		say(a,
 		    "%" PRIu64 " of %" PRIu64 " chunks have no offset; they are found by walking",

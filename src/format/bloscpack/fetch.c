@@ -167,11 +167,11 @@ static void complete_info(struct bpk_bloscpack_reader *r)
 {
 	const struct bpk_bloscpack_walk *walk = &r->sequence;
 
-	if (!walk->ended || walk->number > r->info.nchunks)
+	if (!walk->ended || walk->number > r->info.chunks.count)
 		return;
-	r->info.nchunks = walk->number;
+	r->info.chunks.count = walk->number;
 	r->info.raw_size = walk->raw_offset;
-	r->info.last_chunk_size = walk->last_raw;
+	r->info.chunks.last_size = walk->last_raw;
 }
 
 static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,

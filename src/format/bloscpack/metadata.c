@@ -349,10 +349,11 @@ static int make_section(const struct bpk_checksum *checksum, struct bpk_view tex
 int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
 				struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = info->metadata_checksum;
-	struct bpk_view user = info->has_metadata ? info->metadata : bpk_view(NULL, 0);
-	uint64_t listed =
-		info->nchunks == BPK_UNKNOWN ? BPK_UNKNOWN : bpk_max_u64(info->nchunks, 1) - 1;
+	const struct bpk_checksum *checksum = info->metadata.checksum;
+	struct bpk_view user = info->metadata.given ? info->metadata.text : bpk_view(NULL, 0);
+	uint64_t listed = info->chunks.count == BPK_UNKNOWN
+				  ? BPK_UNKNOWN
+				  : bpk_max_u64(info->chunks.count, 1) - 1;
 	struct bpk_sizes runs = { 0 };
 	struct bpk_buf text = { 0 };
 	int rc = 0;
@@ -360,8 +361,8 @@ int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out
 	out->size = 0;
 	if (checksum == NULL)
 		checksum = bpk_checksum_of_number(1);
-	if (info->chunk_size == BPK_UNKNOWN)
-		rc = bpk_sizes_copy(info->runs, listed, &runs, err);
+	if (info->chunks.size == BPK_UNKNOWN)
+		rc = bpk_sizes_copy(info->chunks.runs, listed, &runs, err);
 	if (rc == 0)
 		rc = bpk_bloscpack_sizes_join(user, &runs, &text, err);
 	if (rc == 0 && text.size > 0)

@@ -267,9 +267,9 @@ static int look_at_first_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *e
 		if (bpk_source_peek(r->source, sizeof bytes, &head, err) != 0)
 			return -1;
 	}
-	r->info.has_first_chunk =
+	r->info.chunks.has_first =
 		head.size == sizeof bytes &&
-		bpk_chunk_header_read_plain(head, &r->info.first_chunk, NULL) == 0;
+		bpk_chunk_header_read_plain(head, &r->info.chunks.first, NULL) == 0;
 	return 0;
 }
 
@@ -325,25 +325,25 @@ static void fill_info(struct bpk_bloscpack_reader *r)
 	info->variant = variant(h);
 	info->stored_size = r->size;
 	info->raw_size = h->raw_size;
-	info->nchunks = h->nchunks;
-	info->chunk_size = chunk_size_to_plan(h);
-	info->last_chunk_size = h->last_chunk_size;
-	info->append_space = h->has_offsets ? h->append_space : 0;
-	info->has_offsets = h->has_offsets;
-	info->typesize = h->typesize;
-	info->checksum = h->checksum;
+	info->chunks.count = h->nchunks;
+	info->chunks.size = chunk_size_to_plan(h);
+	info->chunks.last_size = h->last_chunk_size;
+	info->chunks.append_space = h->has_offsets ? h->append_space : 0;
+	info->chunks.has_offsets = h->has_offsets;
+	info->chunks.typesize = h->typesize;
+	info->chunks.checksum = h->checksum;
 	info->unprotected = unprotected(h);
 	info->pending = bpk_source_pending(r->source);
 	info->damage = m->damage.kind != BPK_OK ? m->damage.text : NULL;
-	info->runs = r->sizes.runs.nchunks > 0 ? &r->sizes.runs : NULL;
-	info->has_metadata = m->good && (!r->sizes.listed || r->sizes.user.size > 0);
-	if (!info->has_metadata)
+	info->chunks.runs = r->sizes.runs.nchunks > 0 ? &r->sizes.runs : NULL;
+	info->metadata.given = m->good && (!r->sizes.listed || r->sizes.user.size > 0);
+	if (!info->metadata.given)
 		return;
-	info->metadata = bpk_buf_view(r->sizes.listed ? &r->sizes.user : &m->text);
-	info->metadata_stored_size = m->stored_size;
-	info->metadata_room = m->room;
-	info->metadata_codec = m->codec;
-	info->metadata_checksum = m->checksum;
+	info->metadata.text = bpk_buf_view(r->sizes.listed ? &r->sizes.user : &m->text);
+	info->metadata.stored_size = m->stored_size;
+	info->metadata.room = m->room;
+	info->metadata.codec = m->codec;
+	info->metadata.checksum = m->checksum;
 }
 
 /* Find an array in the metadata. A contradictory description counts as other metadata; audit
@@ -353,12 +353,12 @@ static int find_array(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 	struct bpk_err why = { 0 };
 	bool is_array;
 
-	if (!r->info.has_metadata)
+	if (!r->info.metadata.given)
 		return 0;
-	if (bpk_array_from_metadata(r->info.metadata, &r->array, &is_array, NULL, &why) != 0)
+	if (bpk_array_from_metadata(r->info.metadata.text, &r->array, &is_array, NULL, &why) != 0)
 		return why.kind == BPK_NO_MEMORY ? bpk_fail(err, why.kind, "%s", why.text) : 0;
 	if (is_array && (r->info.raw_size == BPK_UNKNOWN || r->info.raw_size == r->array.size))
-		r->info.array = &r->array;
+		r->info.array.type = &r->array;
 	return 0;
 }
 

@@ -54,9 +54,9 @@ static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info
 	const struct bpk_bloscpack_metadata *m = &e->reader->metadata;
 	bool is_there = e->header.has_metadata && !bpk_bloscpack_text_changes(e);
 
-	info->metadata_checksum = m->good ? m->checksum : NULL;
-	info->metadata = bpk_bloscpack_text_user(e);
-	info->has_metadata = info->metadata.size > 0;
+	info->metadata.checksum = m->good ? m->checksum : NULL;
+	info->metadata.text = bpk_bloscpack_text_user(e);
+	info->metadata.given = info->metadata.text.size > 0;
 	if (is_there && e->in_place && has_room_for_rows(e))
 		return read_section(e, section, err);
 	if (is_there && !m->good)
@@ -85,12 +85,12 @@ static int open_writer(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 
 	if (rc == 0)
 		rc = bpk_bloscpack_text_sizes(e, &sizes, err);
-	info.runs = &sizes;
-	info.raw_size = info.nchunks = info.last_chunk_size = BPK_UNKNOWN;
-	info.chunk_size = adding ? added->chunk_size : e->header.chunk_size;
+	info.chunks.runs = &sizes;
+	info.raw_size = info.chunks.count = info.chunks.last_size = BPK_UNKNOWN;
+	info.chunks.size = adding ? added->chunk_size : e->header.chunk_size;
 	/* a file of one empty chunk has size 0 */
-	if (info.chunk_size == 0)
-		info.chunk_size = e->info.chunk_size;
+	if (info.chunks.size == 0)
+		info.chunks.size = e->info.chunks.size;
 	expected.section = bpk_buf_view(&section);
 	if (rc == 0)
 		rc = bpk_bloscpack_writer_begin(e->rewrite.draft, &info, &options, &expected,

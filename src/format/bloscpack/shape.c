@@ -25,7 +25,7 @@ int bpk_bloscpack_shape_follow(struct bpk_bloscpack_editor *e, struct bpk_err *e
 	    rows == array->shape[0])
 		return 0;
 	e->text.size = 0;
-	if (bpk_array_set_rows(e->reader->info.metadata, rows, &e->text, err) != 0)
+	if (bpk_array_set_rows(e->reader->info.metadata.text, rows, &e->text, err) != 0)
 		return -1;
 	e->sets_metadata = true;
 	return 0;

@@ -118,8 +118,8 @@ void bpk_bloscpack_survey_info(struct bpk_bloscpack_editor *e)
 
 	e->info = e->reader->info;
 	e->info.raw_size = h->raw_size;
-	e->info.nchunks = h->nchunks;
-	e->info.last_chunk_size = h->last_chunk_size;
-	e->info.append_space = h->append_space;
-	e->info.chunk_size = chunk_size_to_add(e);
+	e->info.chunks.count = h->nchunks;
+	e->info.chunks.last_size = h->last_chunk_size;
+	e->info.chunks.append_space = h->append_space;
+	e->info.chunks.size = chunk_size_to_add(e);
 }

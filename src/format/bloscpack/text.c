@@ -34,7 +34,7 @@ struct bpk_view bpk_bloscpack_text_user(const struct bpk_bloscpack_editor *e)
 
 	if (e->sets_metadata)
 		return bpk_buf_view(&e->text);
-	return info->has_metadata ? info->metadata : bpk_view(NULL, 0);
+	return info->metadata.given ? info->metadata.text : bpk_view(NULL, 0);
 }
 
 int bpk_bloscpack_text_sizes(const struct bpk_bloscpack_editor *e, struct bpk_sizes *sizes,

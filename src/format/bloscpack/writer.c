@@ -113,12 +113,12 @@ static int write_spares(struct writer *w, struct bpk_err *err)
 
 static int check_info(const struct bpk_info *info, struct bpk_err *err)
 {
-	if (info->chunk_size != BPK_UNKNOWN &&
-	    (info->chunk_size == 0 || info->chunk_size > BPK_CHUNK_MAX_RAW_SIZE))
+	if (info->chunks.size != BPK_UNKNOWN &&
+	    (info->chunks.size == 0 || info->chunks.size > BPK_CHUNK_MAX_RAW_SIZE))
 		return bpk_fail(err, BPK_LIMIT,
 				"chunks of %" PRIu64 " bytes, 1 to %d are possible in a Bloscpack "
 				"file",
-				info->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
+				info->chunks.size, BPK_CHUNK_MAX_RAW_SIZE);
 	return 0;
 }
 
@@ -130,17 +130,17 @@ static void announce(struct writer *w, const struct bpk_info *info)
 
 	w->announced = info->raw_size;
 	h->version = 3;
-	h->checksum = info->checksum;
-	h->typesize = info->typesize <= BPK_CHUNK_MAX_TYPESIZE ? info->typesize : 0;
-	h->chunk_size = info->chunk_size;
+	h->checksum = info->chunks.checksum;
+	h->typesize = info->chunks.typesize <= BPK_CHUNK_MAX_TYPESIZE ? info->chunks.typesize : 0;
+	h->chunk_size = info->chunks.size;
 	h->last_chunk_size = BPK_UNKNOWN;
-	h->nchunks = info->nchunks;
-	if (info->raw_size != BPK_UNKNOWN && info->chunk_size != BPK_UNKNOWN) {
-		h->nchunks = bpk_max_u64(1, bpk_div_up(info->raw_size, info->chunk_size));
-		h->last_chunk_size = info->raw_size - (h->nchunks - 1) * info->chunk_size;
+	h->nchunks = info->chunks.count;
+	if (info->raw_size != BPK_UNKNOWN && info->chunks.size != BPK_UNKNOWN) {
+		h->nchunks = bpk_max_u64(1, bpk_div_up(info->raw_size, info->chunks.size));
+		h->last_chunk_size = info->raw_size - (h->nchunks - 1) * info->chunks.size;
 	}
-	if (info->chunk_size == BPK_UNKNOWN && info->runs != NULL && h->nchunks != BPK_UNKNOWN &&
-	    bpk_sizes_chunk(info->runs, h->nchunks - 1, &last))
+	if (info->chunks.size == BPK_UNKNOWN && info->chunks.runs != NULL &&
+	    h->nchunks != BPK_UNKNOWN && bpk_sizes_chunk(info->chunks.runs, h->nchunks - 1, &last))
 		h->last_chunk_size = last.size;
 	/* an archive without chunks is written with one empty chunk */
 	if (h->nchunks == 0)

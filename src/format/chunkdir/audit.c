@@ -61,7 +61,7 @@ static const struct bpk_chunkdir_digests *digests_of(const struct bpk_chunkdir *
 static int share_of(struct audit *a, struct bpk_chunkdir_file *file, size_t column, uint64_t number,
 		    const struct bpk_where *where, uint64_t *share, struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = file->info->checksum;
+	const struct bpk_checksum *checksum = file->info->chunks.checksum;
 	struct bpk_source *source = file->part != NULL ? file->part : file->whole;
 	struct bpk_buf *packed = &a->packed;
 	size_t size = checksum->size > 0 ? BPK_CHUNK_HEADER_SIZE : where->header.packed_size;

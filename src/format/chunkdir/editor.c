@@ -36,8 +36,8 @@ static int load(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	if (bpk_chunkdir_load(e->place.directory, false, &e->set, err) != 0)
 		return -1;
 	e->info = *bpk_chunkdir_reader_ops.info(e->reader);
-	e->info.chunk_size = bpk_chunkdir_full(e);
-	e->info.row_size = e->set.row_size;
+	e->info.chunks.size = bpk_chunkdir_full(e);
+	e->info.array.row_size = e->set.row_size;
 	e->is_cut = e->changed = e->new_attributes = false;
 	e->next = e->added = 0;
 	e->old_nchunks = e->set.nchunks;
@@ -49,7 +49,7 @@ static const struct bpk_checksum *checksum_of(const struct bpk_chunkdir_editor *
 {
 	if (e->set.layout != BPK_CHUNKDIR_BLAZE)
 		return bpk_checksum_find("none");
-	return e->info.nchunks > 0 ? e->info.checksum : bpk_checksum_find("crc32");
+	return e->info.chunks.count > 0 ? e->info.chunks.checksum : bpk_checksum_find("crc32");
 }
 
 static int begin(struct bpk_chunkdir_editor *e, struct bpk_err *err)
@@ -146,7 +146,7 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 	e->is_cut = e->changed = true;
 	e->kept = e->next = nchunks;
 	e->expected = BPK_UNKNOWN;
-	e->last_raw = nchunks == e->set.nchunks && nchunks > 0 ? e->info.last_chunk_size
+	e->last_raw = nchunks == e->set.nchunks && nchunks > 0 ? e->info.chunks.last_size
 							       : bpk_chunkdir_full(e);
 	return 0;
 }
@@ -171,7 +171,7 @@ static int check_turn(const struct bpk_chunkdir_editor *e, const struct bpk_parc
 		       e->last_raw == full && parcel->raw_size <= full;
 	} else {
 		if (parcel->number + 1 == e->set.nchunks)
-			expected = e->info.last_chunk_size;
+			expected = e->info.chunks.last_size;
 		good = parcel->number >= e->next && parcel->number < e->set.nchunks &&
 		       parcel->raw_size == expected;
 	}
@@ -265,7 +265,7 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
  */
 static bool is_pivotal(const struct bpk_chunkdir_editor *e)
 {
-	bool was_open = e->info.last_chunk_size < bpk_chunkdir_full(e);
+	bool was_open = e->info.chunks.last_size < bpk_chunkdir_full(e);
 
 	if (!e->changed || !e->is_cut || e->new_attributes || e->set.is_table)
 		return false;

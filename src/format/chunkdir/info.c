@@ -37,18 +37,18 @@ static int look_at_first_file(struct bpk_chunkdir_reader *r, struct bpk_err *err
 	struct bpk_err why = { 0 };
 	struct bpk_chunkdir_file *file;
 
-	info->checksum = &bpk_checksums[0];
+	info->chunks.checksum = &bpk_checksums[0];
 	if (r->set.nchunks == 0)
 		return 0;
 	if (bpk_chunkdir_file_open(r->files, 0, 0, &file, &why) != 0)
 		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
-	info->checksum = file->info->checksum;
-	info->has_offsets = file->info->has_offsets;
-	info->has_first_chunk = file->info->has_first_chunk;
-	info->first_chunk = file->info->first_chunk;
+	info->chunks.checksum = file->info->chunks.checksum;
+	info->chunks.has_offsets = file->info->chunks.has_offsets;
+	info->chunks.has_first = file->info->chunks.has_first;
+	info->chunks.first = file->info->chunks.first;
 	/* to the dataset they are bytes; the packer may have known larger elements */
-	if (info->array == NULL)
-		info->typesize = file->info->typesize;
+	if (info->array.type == NULL)
+		info->chunks.typesize = file->info->chunks.typesize;
 	bpk_chunkdir_file_close(r->files, file);
 	return 0;
 }
@@ -64,14 +64,14 @@ static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	if (bpk_chunkdir_carry_out(&r->set.array, bpk_chunkdir_keeps_bytes(&r->set), attributes,
 				   &r->carried, err) != 0)
 		return -1;
-	info->array = r->carried.has_array ? &r->carried.array : NULL;
-	info->has_metadata = r->carried.has_metadata;
-	if (!info->has_metadata)
+	info->array.type = r->carried.has_array ? &r->carried.array : NULL;
+	info->metadata.given = r->carried.has_metadata;
+	if (!info->metadata.given)
 		return 0;
-	info->metadata = bpk_buf_view(&r->carried.metadata);
-	info->metadata_stored_size = r->set.attributes.size;
-	info->metadata_room = BPK_CHUNKDIR_MAX_ATTRIBUTES;
-	info->metadata_codec = "none";
+	info->metadata.text = bpk_buf_view(&r->carried.metadata);
+	info->metadata.stored_size = r->set.attributes.size;
+	info->metadata.room = BPK_CHUNKDIR_MAX_ATTRIBUTES;
+	info->metadata.codec = "none";
 	return 0;
 }
 
@@ -87,7 +87,7 @@ static const char *unprotected(const struct bpk_chunkdir_reader *r)
 		return set->sizes.digests.has_attributes ? FILES : "the attributes, " FILES;
 	if (set->is_table && set->columns[0].digests.given)
 		return "the attributes, the names of columns, " FILES;
-	return r->info.checksum->size == 0
+	return r->info.chunks.checksum->size == 0
 		       ? "the chunks and their order, sizes, storage and attributes"
 		       : "the order of chunks, sizes, storage and attributes";
 }
@@ -100,24 +100,24 @@ int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 
 	info->format = "chunked";
 	info->variant = bpk_chunkdir_variant(set->layout);
-	info->nchunks = set->nchunks;
-	info->chunk_size = set->nchunks > 0 ? set->chunk_rows * set->row_size : BPK_UNKNOWN;
+	info->chunks.count = set->nchunks;
+	info->chunks.size = set->nchunks > 0 ? set->chunk_rows * set->row_size : BPK_UNKNOWN;
 	info->raw_size = set->rows * set->row_size;
-	info->last_chunk_size =
-		set->nchunks > 0 ? info->raw_size - (set->nchunks - 1) * info->chunk_size : 0;
-	info->typesize = set->array.dtype.size < 256 && !set->has_columns
-				 ? (unsigned)set->array.dtype.size
-				 : 0;
-	info->ncolumns = set->has_columns ? set->ncolumns : 0;
-	info->superchunk_chunks = set->columns[0].superchunk_chunks;
+	info->chunks.last_size =
+		set->nchunks > 0 ? info->raw_size - (set->nchunks - 1) * info->chunks.size : 0;
+	info->chunks.typesize = set->array.dtype.size < 256 && !set->has_columns
+					? (unsigned)set->array.dtype.size
+					: 0;
+	info->directory.ncolumns = set->has_columns ? set->ncolumns : 0;
+	info->directory.superchunk_chunks = set->columns[0].superchunk_chunks;
 	for (size_t i = 0; i < set->ncolumns; i++)
-		info->nfiles += set->columns[i].nfiles;
+		info->directory.nfiles += set->columns[i].nfiles;
 	info->pending = bpk_dir_pending(r->dir);
 	if (fill_metadata(r, err) != 0 || look_at_first_file(r, err) != 0)
 		return -1;
 	info->unprotected = unprotected(r);
 	if (bpk_dtype_is_opaque(&set->array.dtype))
-		info->raw_size = info->chunk_size = info->last_chunk_size = BPK_UNKNOWN;
+		info->raw_size = info->chunks.size = info->chunks.last_size = BPK_UNKNOWN;
 	if (sum_files(r, &data_size, err) != 0)
 		return -1;
 	info->stored_size = data_size + set->meta_size;

@@ -191,7 +191,7 @@ static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct
 static uint64_t count_chunks(void *reader, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
-	uint64_t count = ops->info(reader)->nchunks;
+	uint64_t count = ops->info(reader)->chunks.count;
 	struct bpk_where where;
 
 	if (count == BPK_UNKNOWN)

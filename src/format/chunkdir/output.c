@@ -31,11 +31,11 @@ static int begin_superchunk(const struct bpk_chunkdir_output *out, size_t column
 			    void **writer, struct bpk_err *err)
 {
 	struct bpk_info info = { .raw_size = BPK_UNKNOWN,
-				 .nchunks = nchunks,
-				 .chunk_size = full_chunk(out, column),
-				 .last_chunk_size = BPK_UNKNOWN,
-				 .typesize = out->tracks[column].file.typesize,
-				 .checksum = out->checksum };
+				 .chunks.count = nchunks,
+				 .chunks.size = full_chunk(out, column),
+				 .chunks.last_size = BPK_UNKNOWN,
+				 .chunks.typesize = out->tracks[column].file.typesize,
+				 .chunks.checksum = out->checksum };
 	struct bpk_write_options options = { .append_space = 0 };
 
 	return blp->open(out->tracks[column].file.draft, &info, &options, writer, err);

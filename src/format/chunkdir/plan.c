@@ -37,21 +37,21 @@ static uint64_t inner_items(const struct bpk_array *array)
 /* True if chunks hold whole items, either packed here or copied. */
 static bool is_kept_typed(const struct bpk_info *info, bool packs)
 {
-	const struct bpk_array *array = info->array;
+	const struct bpk_array *array = info->array.type;
 
 	if (array == NULL || array->dtype.size == 0 ||
 	    (info->raw_size != BPK_UNKNOWN && info->raw_size != array->size))
 		return false;
 	if (packs)
 		return true;
-	return info->chunk_size % array->dtype.size == 0 &&
-	       (array->dtype.nfields == 0 || info->ncolumns > 0);
+	return info->chunks.size % array->dtype.size == 0 &&
+	       (array->dtype.nfields == 0 || info->directory.ncolumns > 0);
 }
 
 static struct shape_up shape_up(const struct bpk_info *info, uint64_t chunk_size, bool packs)
 {
 	struct shape_up s = { .typed = is_kept_typed(info, packs) };
-	const struct bpk_array *array = info->array;
+	const struct bpk_array *array = info->array.type;
 	uint64_t inner;
 
 	if (!s.typed)
@@ -78,7 +78,7 @@ static int store_array(struct bpk_chunkdir *set, const struct bpk_info *info,
 		return bpk_dtype_parse(bpk_view("|u1", 3), &array->dtype, err) != 0
 			       ? -1
 			       : bpk_array_set_shape(array, &size, 1, err);
-	if (bpk_array_copy(info->array, array, err) != 0)
+	if (bpk_array_copy(info->array.type, array, err) != 0)
 		return -1;
 	items = array->size / array->dtype.size;
 	return s->flat ? bpk_array_set_shape(array, &items, 1, err) : 0;
@@ -87,9 +87,9 @@ static int store_array(struct bpk_chunkdir *set, const struct bpk_info *info,
 static int check_chunk_size(const struct bpk_info *info, const struct shape_up *s,
 			    uint64_t chunk_size, struct bpk_err *err)
 {
-	uint64_t item_size = s->typed ? info->array->dtype.size : 1;
+	uint64_t item_size = s->typed ? info->array.type->dtype.size : 1;
 
-	if (info->chunk_size == BPK_UNKNOWN)
+	if (info->chunks.size == BPK_UNKNOWN)
 		return bpk_fail(
 			err, BPK_UNSUPPORTED,
 			"chunks of differing sizes cannot be stored in a chunked directory");
@@ -108,10 +108,10 @@ static int check_chunk_size(const struct bpk_info *info, const struct shape_up *
 /* The chunk size; without one, the largest multiple of an item up to the default, at least one. */
 static uint64_t settle_chunk_size(const struct bpk_info *info)
 {
-	uint64_t item = info->array != NULL ? bpk_max_u64(1, info->array->dtype.size) : 1;
+	uint64_t item = info->array.type != NULL ? bpk_max_u64(1, info->array.type->dtype.size) : 1;
 
-	if (info->chunk_size > 0)
-		return info->chunk_size;
+	if (info->chunks.size > 0)
+		return info->chunks.size;
 	return bpk_max_u64(item, DEFAULT_CHUNK_SIZE - DEFAULT_CHUNK_SIZE % item);
 }
 
@@ -181,12 +181,12 @@ int bpk_chunkdir_plan(const struct bpk_info *info, const struct bpk_write_option
 	struct shape_up s = shape_up(info, chunk_size, options->recipe != NULL);
 	struct bpk_view metadata = { 0 };
 
-	if (info->has_metadata)
-		metadata = info->metadata;
+	if (info->metadata.given)
+		metadata = info->metadata.text;
 	if (choose_layout(options->layout, &set->layout, err) != 0 ||
 	    check_chunk_size(info, &s, chunk_size, err) != 0 ||
-	    bpk_chunkdir_carry_in(s.typed ? info->array : NULL, s.with_shape, metadata, attributes,
-				  err) != 0 ||
+	    bpk_chunkdir_carry_in(s.typed ? info->array.type : NULL, s.with_shape, metadata,
+				  attributes, err) != 0 ||
 	    bpk_buf_printf(attributes, err, "\n") != 0 || store_array(set, info, &s, err) != 0)
 		return -1;
 	set->chunk_rows = chunk_size / set->array.dtype.size / inner_items(&set->array);

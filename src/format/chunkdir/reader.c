@@ -70,7 +70,7 @@ int bpk_chunkdir_bring(const struct bpk_chunkdir_reader *r, size_t column_number
 	parcel->number = dataset_number;
 	if (rc != 0)
 		bpk_err_subject(err, "%s", file->name);
-	*checksum = file->info->checksum;
+	*checksum = file->info->chunks.checksum;
 	bpk_chunkdir_file_close(r->files, file);
 	return rc == 0 ? check_size(r, column, number, parcel, err) : -1;
 }

@@ -81,7 +81,7 @@ static bool has_digests(const struct bpk_chunkdir_editor *e, size_t column)
 static int share_of_old(struct bpk_chunkdir_old *old, size_t column, uint64_t position,
 			uint64_t number, uint64_t *share, struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = blp->info(old->reader)->checksum;
+	const struct bpk_checksum *checksum = blp->info(old->reader)->chunks.checksum;
 	struct bpk_buf *chunk = &old->parcel.packed;
 	struct bpk_where where;
 	size_t size;
@@ -135,7 +135,7 @@ static int fetch_old(struct bpk_chunkdir_editor *e, struct bpk_chunkdir_old *old
 	if (rc < 0)
 		return -1;
 	/* copied as it is: if it is damaged, its digest still shows it */
-	if (blp->info(old->reader)->checksum == e->output.checksum)
+	if (blp->info(old->reader)->chunks.checksum == e->output.checksum)
 		return 0;
 	return blp->check(old->reader, parcel, err) != 0
 		       ? -1

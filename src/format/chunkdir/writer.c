@@ -44,8 +44,8 @@ static void settle_cparams(struct writer *w, const struct bpk_info *info,
 		w->cparams =
 			(struct bpk_chunkdir_cparams){ bpk_codec_name(recipe->codec), recipe->level,
 						       bpk_chunkdir_filter(&recipe->pipeline) };
-	else if (info->has_first_chunk)
-		w->cparams = cparams_of(&info->first_chunk);
+	else if (info->chunks.has_first)
+		w->cparams = cparams_of(&info->chunks.first);
 }
 
 static int make_meta_folders(struct writer *w, struct bpk_err *err)
@@ -68,8 +68,8 @@ static int open_parts(struct writer *w, const struct bpk_info *info,
 {
 	if (bpk_chunkdir_plan(info, options, &w->set, &w->attributes, err) != 0)
 		return -1;
-	w->checksum =
-		w->set.layout == BPK_CHUNKDIR_BCOLZ ? bpk_checksum_find("none") : info->checksum;
+	w->checksum = w->set.layout == BPK_CHUNKDIR_BCOLZ ? bpk_checksum_find("none")
+							  : info->chunks.checksum;
 	w->output = (struct bpk_chunkdir_output){ .tree = w->tree,
 						  .set = &w->set,
 						  .checksum = w->checksum };

@@ -19,11 +19,13 @@ enum {
 /* The size of chunks to be added; a single small chunk does not decide it. */
 static uint64_t size_to_add(const struct bpk_info *info)
 {
-	uint32_t typesize = info->typesize > 0 && info->typesize <= NEW_CHUNK ? info->typesize : 1;
+	uint32_t typesize = info->chunks.typesize > 0 && info->chunks.typesize <= NEW_CHUNK
+				    ? info->chunks.typesize
+				    : 1;
 
-	if (info->chunk_size != BPK_UNKNOWN && info->chunk_size > 0 &&
-	    (info->nchunks > 1 || info->chunk_size >= SMALL_CHUNK))
-		return info->chunk_size;
+	if (info->chunks.size != BPK_UNKNOWN && info->chunks.size > 0 &&
+	    (info->chunks.count > 1 || info->chunks.size >= SMALL_CHUNK))
+		return info->chunks.size;
 	return NEW_CHUNK / typesize * typesize;
 }
 
@@ -55,12 +57,12 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 	    check_kind(e->reader, err) != 0)
 		return -1;
 	e->info = e->reader->info;
-	e->info.chunk_size = size_to_add(&e->info);
+	e->info.chunks.size = size_to_add(&e->info);
 	if (e->reader->has_nd)
 		bpk_frame_nd_load(e);
 	/* the error explains why its size is unknown */
-	if (e->info.last_chunk_size == BPK_UNKNOWN &&
-	    bpk_frame_look(e->reader, e->info.nchunks - 1, &last, err) != 0)
+	if (e->info.chunks.last_size == BPK_UNKNOWN &&
+	    bpk_frame_look(e->reader, e->info.chunks.count - 1, &last, err) != 0)
 		return -1;
 	bpk_sidecar_give(e->sidecar);
 	return 0;
@@ -155,7 +157,7 @@ static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, st
 
 static int take_digests(struct bpk_frame_editor *e, struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = e->info.checksum;
+	const struct bpk_checksum *checksum = e->info.chunks.checksum;
 	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
 	struct bpk_buf raw = { 0 };
 	uint8_t digest[BPK_DIGEST_MAX];
@@ -199,9 +201,9 @@ static void take_sizes(struct bpk_frame_editor *e)
 
 	out->nchunks = state->nchunks;
 	out->raw_size = state->header.raw_size;
-	out->last_size = e->info.last_chunk_size;
+	out->last_size = e->info.chunks.last_size;
 	out->full = state->header.chunk_size > 0 ? (uint64_t)state->header.chunk_size
-						 : e->info.chunk_size;
+						 : e->info.chunks.size;
 	/* an array's chunks all have one size, including padding */
 	if (e->reader->has_nd) {
 		out->last_size = out->full = e->reader->nd.chunk_size;
@@ -293,7 +295,7 @@ static void cut_all(struct bpk_frame_editor *e)
 		return;
 	}
 	out->last_size = 0;
-	out->full = e->info.chunk_size;
+	out->full = e->info.chunks.size;
 	out->header.chunk_size = -1;
 }
 
@@ -312,14 +314,14 @@ static void drop_entries(struct bpk_frame_output *out, uint64_t nchunks)
 
 int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bpk_err *err)
 {
-	if (e->altered || nchunks > e->info.nchunks)
+	if (e->altered || nchunks > e->info.chunks.count)
 		return bpk_fail(err, BPK_BUG, "cut to %" PRIu64 " of %" PRIu64 " chunks%s", nchunks,
-				e->info.nchunks, e->altered ? " after another change" : "");
+				e->info.chunks.count, e->altered ? " after another change" : "");
 	if (begin_chunks(e, err) != 0)
 		return -1;
 	e->is_cut = true;
 	e->kept = nchunks;
-	e->altered = nchunks < e->info.nchunks;
+	e->altered = nchunks < e->info.chunks.count;
 	if (e->reader->has_nd && bpk_frame_nd_cut_rows(e, nchunks, &nchunks, err) != 0)
 		return -1;
 	drop_entries(&e->output, nchunks);
@@ -340,9 +342,9 @@ static int check_size(struct bpk_frame_editor *e, const struct bpk_parcel *parce
 	struct bpk_frame_found found;
 	uint64_t size;
 
-	if (parcel->number >= e->info.nchunks)
+	if (parcel->number >= e->info.chunks.count)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " of %" PRIu64, parcel->number,
-				e->info.nchunks);
+				e->info.chunks.count);
 	size = bpk_frame_chunk_size(e->reader, parcel->number);
 	if (size == BPK_UNKNOWN) {
 		if (bpk_frame_look(e->reader, parcel->number, &found, err) != 0)
@@ -379,7 +381,7 @@ bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e)
 		return false;
 	if (!e->is_cut)
 		return true;
-	return e->kept + 1 >= e->info.nchunks &&
+	return e->kept + 1 >= e->info.chunks.count &&
 	       (e->reader->has_nd ? e->rows >= e->reader->nd.array.shape[0]
 				  : e->output.raw_size >= e->reader->state.header.raw_size);
 }
@@ -392,8 +394,8 @@ bool bpk_frame_editor_packs(const struct bpk_frame_editor *e)
 int bpk_frame_editor_seal(const struct bpk_frame_editor *e, struct bpk_parcel *parcel,
 			  struct bpk_err *err)
 {
-	return (e->reader->has_nd ? bpk_frame_nd_seal : bpk_parcel_seal)(e->info.checksum, parcel,
-									 err);
+	return (e->reader->has_nd ? bpk_frame_nd_seal : bpk_parcel_seal)(e->info.chunks.checksum,
+									 parcel, err);
 }
 
 int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,

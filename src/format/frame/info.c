@@ -16,7 +16,7 @@ static void list_layers(struct bpk_frame_reader *r, const struct bpk_frame_layer
 		const struct bpk_frame_layer *layer = &layers->all[i];
 
 		if (!bpk_frame_layer_is_ours(layer->name))
-			r->layers[r->info.nlayers++] = (struct bpk_layer){
+			r->layers[r->info.metadata.nlayers++] = (struct bpk_layer){
 				.name = layer->name,
 				.fixed = fixed,
 				.content = bpk_buf_view(&layer->content),
@@ -36,14 +36,14 @@ static int fill_metadata(struct bpk_frame_reader *r, struct bpk_err *err)
 		return -1;
 	list_layers(r, fixed, true);
 	list_layers(r, layers, false);
-	info->layers = r->layers;
+	info->metadata.layers = r->layers;
 	if (bpk_frame_layers_print(fixed, layers, &r->metadata, &is_empty, err) != 0)
 		return -1;
-	info->has_metadata = !is_empty;
-	info->metadata = bpk_buf_view(&r->metadata);
-	info->metadata_stored_size = BPK_UNKNOWN; /* each layer is packed separately */
-	info->metadata_room = BPK_UNKNOWN;
-	info->metadata_checksum = r->state.digests.checksum;
+	info->metadata.given = !is_empty;
+	info->metadata.text = bpk_buf_view(&r->metadata);
+	info->metadata.stored_size = BPK_UNKNOWN; /* each layer is packed separately */
+	info->metadata.room = BPK_UNKNOWN;
+	info->metadata.checksum = r->state.digests.checksum;
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static void count_files(struct bpk_frame_reader *r)
 	struct bpk_info *info = &r->info;
 
 	for (uint64_t i = 0; i < (r->state.uniform ? 1 : r->state.nchunks); i++)
-		info->nfiles +=
+		info->directory.nfiles +=
 			bpk_frame_offset_special(bpk_frame_entry(&r->state, i)) == BPK_SPECIAL_NONE;
 	if (!bpk_add_u64(info->stored_size, r->state.header.packed_size, &info->stored_size))
 		info->stored_size = BPK_UNKNOWN;
@@ -109,9 +109,9 @@ static int look_at_first_chunk(struct bpk_frame_reader *r, struct bpk_err *err)
 
 	if (r->state.nchunks == 0)
 		return 0;
-	r->info.has_first_chunk = bpk_frame_look_here(r, 0, &found, &why) == 0;
-	if (r->info.has_first_chunk)
-		r->info.first_chunk = found.header;
+	r->info.chunks.has_first = bpk_frame_look_here(r, 0, &found, &why) == 0;
+	if (r->info.chunks.has_first)
+		r->info.chunks.first = found.header;
 	else if (bpk_frame_is_failure(&why)) /* damage is reported when it is fetched */
 		return bpk_fail(err, why.kind, "%s", why.text);
 	return 0;
@@ -151,9 +151,9 @@ static void find_array(struct bpk_frame_reader *r)
 	    check_array(r, &r->array_damage) != 0)
 		return;
 	r->has_nd = true;
-	r->info.array = &r->nd.array;
-	r->info.chunk_shape = r->nd.chunk_shape;
-	r->info.block_shape = r->nd.block_shape;
+	r->info.array.type = &r->nd.array;
+	r->info.array.chunk_shape = r->nd.chunk_shape;
+	r->info.array.block_shape = r->nd.block_shape;
 }
 
 int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
@@ -166,13 +166,13 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 	info->format = r->dir != NULL ? "b2sparse" : "b2frame";
 	info->variant = variant(r);
 	info->raw_size = r->raw_size;
-	info->nchunks = r->state.nchunks;
-	info->chunk_size = even ? (uint64_t)header->chunk_size : BPK_UNKNOWN;
-	info->last_chunk_size = r->last_size;
-	info->append_space = BPK_UNKNOWN; /* not limited */
-	info->has_offsets = r->state.index_size > 0;
-	info->typesize = header->typesize;
-	info->checksum = checksum != NULL ? checksum : &bpk_checksums[0];
+	info->chunks.count = r->state.nchunks;
+	info->chunks.size = even ? (uint64_t)header->chunk_size : BPK_UNKNOWN;
+	info->chunks.last_size = r->last_size;
+	info->chunks.append_space = BPK_UNKNOWN; /* not limited */
+	info->chunks.has_offsets = r->state.index_size > 0;
+	info->chunks.typesize = header->typesize;
+	info->chunks.checksum = checksum != NULL ? checksum : &bpk_checksums[0];
 	info->unprotected = unprotected(r);
 	info->damage = r->state.damage.kind != BPK_OK ? r->state.damage.text : NULL;
 	info->pending = r->dir != NULL ? bpk_dir_pending(r->dir) : bpk_source_pending(r->source);

@@ -78,14 +78,14 @@ static void set_defaults(struct bpk_frame_header *header, const struct bpk_info 
 		set_by_recipe(header, recipe);
 	else if (info->frame != NULL)
 		set_by_frame(header, info->frame);
-	else if (info->has_first_chunk)
-		set_by_chunk(header, &info->first_chunk);
-	if (info->typesize > 0)
-		header->typesize = info->typesize;
+	else if (info->chunks.has_first)
+		set_by_chunk(header, &info->chunks.first);
+	if (info->chunks.typesize > 0)
+		header->typesize = info->chunks.typesize;
 	else if (recipe != NULL)
 		header->typesize = recipe->typesize;
 	else
-		header->typesize = info->has_first_chunk ? info->first_chunk.typesize : 1;
+		header->typesize = info->chunks.has_first ? info->chunks.first.typesize : 1;
 	/* the next byte always has the codec's number; 6 refers to it */
 	if (recipe != NULL || info->frame == NULL)
 		header->user_codec = header->codec;
@@ -108,7 +108,7 @@ static int copy_fixed(struct bpk_frame_output *out, const struct bpk_frame_layer
 static int parse_layers(struct bpk_frame_output *out, const struct bpk_info *info,
 			const struct bpk_write_options *options, struct bpk_err *err)
 {
-	struct bpk_view text = info->metadata;
+	struct bpk_view text = info->metadata.text;
 	struct bpk_buf stripped = { 0 };
 	struct bpk_array array;
 	bool is_array = false;
@@ -136,10 +136,10 @@ static int take_layers(struct bpk_frame_output *out, const struct bpk_info *info
 
 	if (same_fixed && copy_fixed(out, &info->frame->fixed, err) != 0)
 		return -1;
-	if (info->layers == NULL && info->has_metadata)
+	if (info->metadata.layers == NULL && info->metadata.given)
 		return parse_layers(out, info, options, err);
-	for (size_t i = 0; i < info->nlayers; i++) {
-		const struct bpk_layer *layer = &info->layers[i];
+	for (size_t i = 0; i < info->metadata.nlayers; i++) {
+		const struct bpk_layer *layer = &info->metadata.layers[i];
 
 		if (layer->fixed && same_fixed)
 			continue;
@@ -154,15 +154,15 @@ static int take_layers(struct bpk_frame_output *out, const struct bpk_info *info
 
 static int check_info(const struct bpk_info *info, struct bpk_err *err)
 {
-	if (info->chunk_size != BPK_UNKNOWN && info->chunk_size > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED)
+	if (info->chunks.size != BPK_UNKNOWN && info->chunks.size > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED)
 		return bpk_fail(err, BPK_LIMIT,
 				"chunks of %" PRIu64 " bytes, at most %d are possible in a frame",
-				info->chunk_size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED);
-	if (info->typesize > INT32_MAX)
+				info->chunks.size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED);
+	if (info->chunks.typesize > INT32_MAX)
 		return bpk_fail(err, BPK_LIMIT,
 				"items of %" PRIu32 " bytes, at most %" PRId32
 				" are possible in a frame",
-				info->typesize, INT32_MAX);
+				info->chunks.typesize, INT32_MAX);
 	return 0;
 }
 
@@ -179,7 +179,8 @@ static int measure_header(struct bpk_frame_output *out, struct bpk_err *err)
 int bpk_frame_output_begin(const struct bpk_info *info, const struct bpk_write_options *options,
 			   bool sparse, struct bpk_frame_output *out, struct bpk_err *err)
 {
-	*out = (struct bpk_frame_output){ .checksum = info->checksum, .full = info->chunk_size };
+	*out = (struct bpk_frame_output){ .checksum = info->chunks.checksum,
+					  .full = info->chunks.size };
 	if (out->full == 0)
 		out->full = BPK_UNKNOWN;
 	if (check_info(info, err) != 0)

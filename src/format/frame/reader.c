@@ -176,7 +176,7 @@ static void find_end(const void *reader, struct bpk_member_end *end)
 {
 	const struct bpk_frame_reader *r = reader;
 
-	*end = (struct bpk_member_end){ r->state.header.frame_size, r->info.nchunks,
+	*end = (struct bpk_member_end){ r->state.header.frame_size, r->info.chunks.count,
 					r->info.raw_size };
 }
 

@@ -76,7 +76,7 @@ static int copy_to(struct bpk_frame_reader *reader, const struct bpk_writer_ops 
 	info.stored_size = BPK_UNKNOWN;
 	if (ops->open(draft, &info, &options, &writer, err) != 0)
 		return -1;
-	rc = copy_all(reader, info.checksum, ops->put, writer, err);
+	rc = copy_all(reader, info.chunks.checksum, ops->put, writer, err);
 	if (rc == 0)
 		rc = ops->finish(writer, err);
 	ops->close(writer);
@@ -294,7 +294,8 @@ static int move_all(struct moving *m, struct bpk_repacked *result, struct bpk_er
 	m->output.store = store_moved;
 	m->output.arg = m;
 	m->output.as_is = true;
-	if (copy_all(m->reader, info->checksum, put_moved, m, err) != 0 || sweep_files(&sweep) != 0)
+	if (copy_all(m->reader, info->chunks.checksum, put_moved, m, err) != 0 ||
+	    sweep_files(&sweep) != 0)
 		return -1;
 	/* moved chunks keep their size, and their old files are counted by the sweep */
 	result->after = info->stored_size;

@@ -34,7 +34,7 @@ int bpk_frame_vouch(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
 		    const struct bpk_parcel *parcel, struct bpk_buf *raw, uint8_t *digest,
 		    struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = r->info.checksum;
+	const struct bpk_checksum *checksum = r->info.chunks.checksum;
 	int known;
 
 	if (bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size),

@@ -47,8 +47,8 @@ void bpk_frame_nd_load(struct bpk_frame_editor *e)
 {
 	bpk_frame_bands_for_changing(e->reader);
 	e->info = e->reader->info;
-	e->info.chunk_size = band_size(array_of(e));
-	e->info.row_size = e->info.chunk_size > 0 ? bpk_frame_nd_row_size(array_of(e)) : 0;
+	e->info.chunks.size = band_size(array_of(e));
+	e->info.array.row_size = e->info.chunks.size > 0 ? bpk_frame_nd_row_size(array_of(e)) : 0;
 	e->rows = array_of(e)->array.shape[0];
 }
 
@@ -93,7 +93,7 @@ int bpk_frame_nd_cut_rows(struct bpk_frame_editor *e, uint64_t nbands, uint64_t 
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"an array without dimensions holds a single item, no more and no "
 				"less");
-	if (nbands < e->info.nchunks)
+	if (nbands < e->info.chunks.count)
 		e->rows = nbands * nd->chunk_shape[0];
 	*nchunks = nbands * band_chunks(nd);
 	return 0;
@@ -143,7 +143,7 @@ static bool holds(const void *arg, struct bpk_chunk_ctx *ctx, uint64_t number, s
 	struct bpk_buf bytes = { 0 };
 	bool same;
 
-	bpk_chunk_ctx_set_typesize(ctx, e->info.typesize);
+	bpk_chunk_ctx_set_typesize(ctx, e->info.chunks.typesize);
 	same = bpk_frame_bring(e->reader, &old, NULL) == 0 && old.raw_size == raw.size &&
 	       bpk_frame_check(e->reader, &old, NULL) == 0 &&
 	       bpk_buf_resize(&bytes, raw.size, NULL) == 0 &&
@@ -164,7 +164,7 @@ int bpk_frame_editor_pack(const struct bpk_frame_editor *e, struct bpk_chunk_ctx
 	const struct bpk_frame_packing packing = {
 		.nd = &nd,
 		.purpose = BPK_FRAME_CHANGING,
-		.checksum = e->info.checksum,
+		.checksum = e->info.chunks.checksum,
 		.holds = e->is_cut ? NULL : holds,
 		.arg = e,
 	};

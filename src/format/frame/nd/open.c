@@ -28,11 +28,11 @@ static void fill_info(const struct bpk_frame_bands *bands, struct bpk_info *info
 	bool even = bands->count == 1 || bands->first == bands->size;
 
 	info->raw_size = bands->items * item_size;
-	info->nchunks = bands->count;
-	info->chunk_size = even ? bands->size * item_size : BPK_UNKNOWN;
-	info->last_chunk_size = 0;
+	info->chunks.count = bands->count;
+	info->chunks.size = even ? bands->size * item_size : BPK_UNKNOWN;
+	info->chunks.last_size = 0;
 	if (bands->count > 0)
-		info->last_chunk_size =
+		info->chunks.last_size =
 			bpk_frame_band_items(bands, bands->count - 1, &first) * item_size;
 }
 

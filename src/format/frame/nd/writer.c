@@ -67,7 +67,8 @@ static int set_layer(struct bpk_frame_output *out, struct bpk_err *err)
 
 bool bpk_frame_nd_is_wanted(const struct bpk_info *info, const struct bpk_write_options *options)
 {
-	return info->array != NULL && options->chunk_shape != NULL && options->block_shape != NULL;
+	return info->array.type != NULL && options->chunk_shape != NULL &&
+	       options->block_shape != NULL;
 }
 
 int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_options *options,
@@ -75,7 +76,7 @@ int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_optio
 {
 	if (!bpk_frame_nd_is_wanted(info, options))
 		return 0;
-	if (bpk_frame_nd_make(info->array, options->chunk_shape, options->block_shape, 0, 0,
+	if (bpk_frame_nd_make(info->array.type, options->chunk_shape, options->block_shape, 0, 0,
 			      &out->nd, err) != 0)
 		return -1;
 	out->has_nd = true;
