@@ -151,6 +151,12 @@ static inline uint64_t bpk_gcd_u64(uint64_t a, uint64_t b)
 	return a;
 }
 
+/* The least common multiple of two numbers that are not 0, and whose product fits. */
+static inline uint64_t bpk_lcm_u64(uint64_t a, uint64_t b)
+{
+	return a / bpk_gcd_u64(a, b) * b;
+}
+
 static inline size_t bpk_min_size(size_t a, size_t b)
 {
 	return a < b ? a : b;

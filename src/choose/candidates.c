@@ -101,19 +101,6 @@ static void try_sizes(struct bpk_chooser *c)
 		try_filter(c, size, BPK_FILTER_SHUFFLE);
 }
 
-static unsigned common_multiple(unsigned a, unsigned b)
-{
-	unsigned product = a * b;
-
-	while (b != 0) {
-		unsigned rest = a % b;
-
-		a = b;
-		b = rest;
-	}
-	return product / a;
-}
-
 static void add_size(struct bpk_chooser *c, unsigned size)
 {
 	size_t i = 0;
@@ -131,13 +118,13 @@ static void list_sizes(struct bpk_chooser *c)
 	const struct bpk_ranking *screened = &c->screened;
 	const struct bpk_views *pieces = &c->sample.pieces;
 	unsigned best[BPK_SAMPLE_GROUPS], common = 1;
-	size_t count = bpk_candidates_are_dense(c) ? screened->count : 1;
+	size_t count = bpk_candidates_need_runs(c) ? screened->count : 1;
 
 	for (unsigned g = 0; g < pieces->ngroups; g++) {
 		best[g] = bpk_candidates_next(screened, bpk_views_group(pieces, g), 0,
 					      c->base.level, 0)
 				  ->recipe.typesize;
-		common = common_multiple(common, best[g]);
+		common = (unsigned)bpk_lcm_u64(common, best[g]);
 	}
 	for (unsigned g = 0; g < pieces->ngroups; g++)
 		add_size(c, best[g]);
@@ -166,11 +153,11 @@ void bpk_candidates_find(struct bpk_chooser *c)
 	}
 }
 
-bool bpk_candidates_are_dense(const struct bpk_chooser *c)
+bool bpk_candidates_need_runs(const struct bpk_chooser *c)
 {
 	uint64_t cost = bpk_trial_cost(&c->screened.all[0], bpk_views_all(&c->sample.pieces));
 
-	return cost <= bpk_views_cost(&c->sample.pieces) / DENSE;
+	return c->repeats || cost <= bpk_views_cost(&c->sample.pieces) / DENSE;
 }
 
 /* ---- Contenders ---- */
@@ -332,7 +319,7 @@ void bpk_candidates_contend(struct bpk_chooser *c)
 {
 	struct bpk_recipes recipes;
 
-	c->uniform = is_uniform(c);
+	c->uniform = c->repeats || is_uniform(c);
 	for (size_t i = 0; i < c->nsizes && !c->uniform; i++) {
 		/* chunks are rounded to whole elements */
 		if (c->sizes[i] == 1 && c->nsizes > 1)

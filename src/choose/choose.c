@@ -11,24 +11,50 @@
 /* ---- Runs ---- */
 
 /* A run is as long as a chunk unless the input is small, since the planes of a chunk are longer
- * than those of pieces. It is shorter if the input has several kinds, since each has its own. */
+ * than those of pieces. It is shorter if the input has several kinds, since each has its own, but
+ * never if pieces tell too little. */
 static size_t run_size(const struct bpk_chooser *c)
 {
 	uint64_t size = c->wishes->is_part ? c->raw_size / KIND_RUN_SHARE
 					   : c->sample.window.size / RUN_SHARE;
 
+	if (bpk_candidates_need_runs(c))
+		return BPK_CHUNK;
 	return (size_t)bpk_max_u64(SHORT_RUN, bpk_min_u64(size, BPK_CHUNK));
 }
 
-/* Take a run from the middle of the window. */
+/* Cut raw into views of chunk_size bytes, or into fewer, longer ones. */
+static struct bpk_views cut_views(struct bpk_view raw, size_t chunk_size)
+{
+	struct bpk_views views = { .ngroups = 1 };
+
+	chunk_size = (size_t)bpk_max_u64(chunk_size, bpk_div_up(raw.size, BPK_SAMPLE_PIECES));
+	for (size_t at = 0; at < raw.size; at += chunk_size) {
+		views.weights[views.count] = 1;
+		views.all[views.count++] =
+			bpk_view(raw.data + at, bpk_min_size(chunk_size, raw.size - at));
+	}
+	return views;
+}
+
+/* Race on other views. */
+static void take_views(struct bpk_chooser *c, struct bpk_views views)
+{
+	c->runs = views;
+	c->raced.views = &c->runs;
+	c->raced.count = 0;
+}
+
+/* Take a run from the middle of the window, in chunks if the user wants them shorter. */
 static void take_run(struct bpk_chooser *c)
 {
 	struct bpk_view window = c->sample.window;
-	size_t size = bpk_min_size(run_size(c), window.size);
+	size_t size = bpk_min_size(run_size(c), window.size), chunk_size = size;
 
-	c->runs = (struct bpk_views){ .count = 1, .ngroups = 1, .weights = { 1 } };
-	c->runs.all[0] = bpk_view(window.data + (window.size - size) / 2, size);
-	c->raced.views = &c->runs;
+	if (c->wishes->chunk_size != 0)
+		chunk_size = (size_t)bpk_min_u64(size, c->wishes->chunk_size);
+	take_views(c,
+		   cut_views(bpk_view(window.data + (window.size - size) / 2, size), chunk_size));
 }
 
 /* Take a shorter run around a piece of each group. */
@@ -57,6 +83,14 @@ static void set_level(struct bpk_recipes *recipes, unsigned level)
 {
 	for (size_t i = 0; i < recipes->count; i++)
 		recipes->all[i].level = level;
+}
+
+/* The level of long trials: higher ones take too long, and seldom change the order of filters. */
+static unsigned trial_level(const struct bpk_chooser *c, unsigned wanted)
+{
+	unsigned most = c->own_codec ? BPK_HIGH_LEVEL : BPK_OTHER_LEVEL;
+
+	return (unsigned)bpk_min_u64(wanted, most);
 }
 
 /* The cost of recipes at a level, on the run. */
@@ -97,8 +131,8 @@ static size_t count_near(const struct bpk_chooser *c)
 	/* the choice matters little for noise and for zeros */
 	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
 		return 1;
-	if (bpk_candidates_are_dense(c))
-		return bpk_min_size(c->ncontenders, MANY_DENSE);
+	if (bpk_candidates_need_runs(c))
+		return bpk_min_size(c->ncontenders, MANY);
 	for (; count < c->ncontenders && count < CONTENDERS; count++) {
 		unsigned wider = all[count].all[0].typesize > all[0].all[0].typesize ? WIDER : 0;
 
@@ -113,10 +147,12 @@ static size_t count_near(const struct bpk_chooser *c)
 static struct bpk_recipes decide_level(struct bpk_chooser *c)
 {
 	size_t count = c->uniform ? count_near(c) : 1;
-	struct bpk_recipes best = race(c, count, c->level);
+	bool many = bpk_candidates_need_runs(c);
+	struct bpk_recipes best = race(c, count, many ? trial_level(c, c->level) : c->level);
 	unsigned level = SCREEN_LEVEL;
 	uint64_t low, middle;
 
+	set_level(&best, c->level);
 	if (c->wishes->level != BPK_AUTO || !c->own_codec)
 		return best;
 	low = cost_at(c, &best, level);
@@ -161,8 +197,7 @@ static void race_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
 /* Settle the element size and the filters of each group, on a run of each. */
 static void race_groups(struct bpk_chooser *c, struct bpk_recipes *best)
 {
-	unsigned wanted = best->all[0].level;
-	unsigned level = (unsigned)bpk_min_u64(wanted, BPK_HIGH_LEVEL);
+	unsigned wanted = best->all[0].level, level = trial_level(c, wanted);
 	size_t count = count_near(c);
 
 	take_group_runs(c);
@@ -204,64 +239,83 @@ static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 
 /* ---- Data that repeats across megabytes ---- */
 
-/* The cost of the window in chunks of one block. */
-static uint64_t cost_of_window(struct bpk_chooser *c, struct bpk_recipes recipes, size_t chunk_size)
+/* The unfiltered recipe like one, as far as the user left it open. */
+static struct bpk_recipe unfiltered(const struct bpk_wishes *wishes, struct bpk_recipe recipe)
 {
-	struct bpk_view window = c->sample.window;
-	struct bpk_views chunks = { .ngroups = 1 };
-	uint64_t cost;
+	if (wishes->level == BPK_AUTO)
+		recipe.level = BPK_HIGH_LEVEL;
+	if (wishes->pipeline == NULL)
+		recipe.pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
+	if (wishes->typesize == BPK_AUTO && recipe.pipeline.nsteps == 0)
+		recipe.typesize = 1;
+	return recipe;
+}
 
-	for (size_t at = 0; at < window.size; at += chunk_size) {
-		chunks.weights[chunks.count] = 1;
-		chunks.all[chunks.count++] =
-			bpk_view(window.data + at, bpk_min_size(chunk_size, window.size - at));
+/* List a recipe, and those that follow it on the run at its level. Returns their number. */
+static size_t list_nearest(const struct bpk_chooser *c, const struct bpk_recipe *recipe,
+			   struct bpk_recipe out[LARGE_CONTENDERS])
+{
+	const struct bpk_trial *trial = NULL;
+	size_t count = 0;
+
+	out[count++] = *recipe;
+	while (count < LARGE_CONTENDERS) {
+		trial = bpk_candidates_next(&c->raced, 1, 0, recipe->level,
+					    trial == NULL ? 0 : bpk_trial_cost(trial, 1));
+		if (trial == NULL)
+			break;
+		if (!bpk_recipe_equal(&trial->recipe, recipe))
+			out[count++] = trial->recipe;
 	}
-	for (size_t i = 0; i < recipes.count; i++)
-		recipes.all[i].block_size = (uint32_t)chunk_size;
-	c->raced.views = &chunks;
-	c->raced.count = 0;
-	cost = bpk_race_try_all(&c->race, &c->raced, &recipes);
-	c->raced.views = &c->runs;
-	return cost;
+	return count;
+}
+
+/* Planes of wide elements are packed by themselves, and do not find what repeats in another. Try
+ * the best recipe for single bytes, with a shuffle of the same width. */
+static void try_unsplit(struct bpk_chooser *c)
+{
+	struct bpk_recipe recipe = c->raced.all[0].recipe;
+
+	if (c->wishes->typesize != BPK_AUTO || c->wishes->pipeline != NULL ||
+	    !bpk_candidates_retype(&c->raced.all[0].recipe, 1, &recipe.pipeline))
+		return;
+	recipe.typesize = 1;
+	bpk_race_try(&c->race, &c->raced, &recipe, 1);
 }
 
 /*
  * Long repeats pack best unfiltered, in blocks that hold both copies: a filter tears them apart and
- * changes them unless they lie whole elements apart. Levels above the one wanted are not tried, as
- * they would take too long on a whole window; the winner is then packed at the wanted level.
+ * changes them unless they lie whole elements apart. So the best in large chunks need not be the
+ * best on a run. Levels above the one wanted are not tried, as they would take too long on a whole
+ * window; the best is then packed at the wanted level.
  */
 static bool try_large(struct bpk_chooser *c, struct bpk_choice *choice)
 {
-	const struct bpk_wishes *wishes = c->wishes;
 	unsigned wanted = choice->recipe.level;
-	unsigned level = (unsigned)bpk_min_u64(wanted, BPK_HIGH_LEVEL);
-	struct bpk_recipes small = { .count = 1 + choice->ncandidates, .all = { choice->recipe } };
-	struct bpk_recipes plain = { .count = 1, .all = { choice->recipe } }, filtered = plain;
-	uint64_t of_small, of_plain, of_filtered;
+	struct bpk_recipe contenders[LARGE_CONTENDERS], plain;
+	size_t count;
+	uint64_t of_small;
 
 	if (bpk_buf_printf(c->race.why, c->race.err,
 			   "long runs repeat across more than a sample:\n") != 0)
 		c->race.failed = true;
-	for (size_t i = 0; i < choice->ncandidates; i++) {
-		small.all[i + 1] = choice->recipe;
-		small.all[i + 1].pipeline = choice->candidates[i].pipeline;
-	}
-	set_level(&small, level);
-	set_level(&filtered, level);
-	set_level(&plain, wishes->level == BPK_AUTO ? (unsigned)BPK_HIGH_LEVEL : level);
-	if (wishes->pipeline == NULL)
-		plain.all[0].pipeline = bpk_pipeline_of(BPK_FILTER_NONE);
-	if (wishes->typesize == BPK_AUTO && plain.all[0].pipeline.nsteps == 0)
-		plain.all[0].typesize = 1;
-	of_small = cost_of_window(c, small, BPK_CHUNK);
-	of_plain = cost_of_window(c, plain, BPK_LARGE_CHUNK);
-	of_filtered = cost_of_window(c, filtered, BPK_LARGE_CHUNK);
+	choice->recipe.level = trial_level(c, wanted);
+	count = list_nearest(c, &choice->recipe, contenders);
+	plain = unfiltered(c->wishes, choice->recipe);
+	take_views(c, cut_views(c->sample.window, BPK_CHUNK));
+	bpk_race_try(&c->race, &c->raced, &choice->recipe, bpk_views_all(&c->runs));
+	of_small = bpk_trial_cost(&c->raced.all[0], bpk_views_all(&c->runs));
+	take_views(c, cut_views(c->sample.window, BPK_LARGE_CHUNK));
+	bpk_race_try(&c->race, &c->raced, &plain, 1);
+	for (size_t i = 0; i < count; i++)
+		bpk_race_try(&c->race, &c->raced, &contenders[i], 1);
+	try_unsplit(c);
+	choice->recipe.level = wanted;
 	if (c->race.failed ||
-	    bpk_min_u64(of_plain, of_filtered) * (100 + LARGE_CHUNK_GAIN) >= of_small * 100)
+	    bpk_trial_cost(&c->raced.all[0], 1) * (100 + LARGE_CHUNK_GAIN) >= of_small * 100)
 		return false;
-	choice->recipe = of_plain <= of_filtered ? plain.all[0] : filtered.all[0];
-	choice->ncandidates = 0;
-	if (wishes->level != BPK_AUTO)
+	choice->recipe = c->raced.all[0].recipe;
+	if (c->wishes->level != BPK_AUTO)
 		choice->recipe.level = wanted;
 	return true;
 }
@@ -327,8 +381,10 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 {
 	const struct bpk_wishes *wishes = c->wishes;
 	bool sizes_open = wishes->chunk_size == 0 && wishes->block_size == 0;
-	bool repeats = false;
 
+	if (sizes_open &&
+	    bpk_sample_repeats_afar(&c->sample, REPEAT_DISTANCE, &c->repeats, c->race.err) != 0)
+		return -1;
 	if (bpk_buf_printf(c->race.why, c->race.err, "tried on %zu bytes in %zu pieces:\n",
 			   c->sample.size, c->sample.pieces.count) != 0)
 		return -1;
@@ -336,10 +392,7 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 	if (c->race.failed)
 		return -1;
 	decide(c, choice);
-	if (!c->race.failed && sizes_open && c->own_codec &&
-	    bpk_sample_repeats_afar(&c->sample, REPEAT_DISTANCE, &repeats, c->race.err) != 0)
-		return -1;
-	if (repeats)
+	if (!c->race.failed && c->repeats && c->own_codec)
 		*large = try_large(c, choice);
 	return c->race.failed ? -1 : 0;
 }
@@ -375,8 +428,7 @@ static void settle_chooser(struct bpk_chooser *c, const struct bpk_wishes *wishe
 	c->base.codec = wishes->codec != NULL ? wishes->codec : own;
 	c->own_codec = c->base.codec == own;
 	c->level = wishes->level != BPK_AUTO ? (unsigned)wishes->level : level_of(c->base.codec);
-	c->base.level = c->own_codec ? (unsigned)SCREEN_LEVEL
-				     : (unsigned)bpk_min_u64(c->level, BPK_OTHER_LEVEL);
+	c->base.level = c->own_codec ? (unsigned)SCREEN_LEVEL : trial_level(c, c->level);
 	c->base.block_size = wishes->block_size != 0 ? wishes->block_size : BPK_LARGE_CHUNK;
 	c->base.extended = wishes->extended;
 	c->base.dictionary = wishes->extended && wishes->dictionary;

@@ -18,8 +18,8 @@
  *
  * Level (choose.c). Contenders that the pieces do not tell apart race on a longer run. The winner
  * packs it at the next levels as long as they bring enough. Several lists of filters stay only
- * where choosing among them for each chunk gains 1%. Where long runs repeat far apart, the winner
- * packs the window in larger chunks.
+ * where choosing among them for each chunk gains 1%. Where long runs repeat far apart, pieces tell
+ * little: many contenders race on the run, and the first few pack the window in larger chunks.
  *
  * Cuts (zones.c, cuts.c). The arrays of a known layout divide the input into zones of some kinds.
  * Each kind is chosen for as an input of its own, and the input is cut into chunks along its zones

@@ -18,6 +18,7 @@ struct bpk_chooser {
 	bool own_codec;         /* Zstd, whose levels and windows are known */
 	struct bpk_sample sample;
 	struct bpk_race race;
+	bool repeats;                /* long runs repeat far apart, which pieces do not show */
 	struct bpk_ranking screened; /* candidates, on the pieces */
 	size_t nsizes;
 	unsigned sizes[BPK_CHOOSER_SIZES]; /* of elements that are worth several filters */
@@ -35,8 +36,9 @@ extern const struct bpk_pipeline bpk_pipeline_smooth;
 /* Try promising candidates on all pieces. Sets race.failed. */
 void bpk_candidates_find(struct bpk_chooser *c);
 
-/* True if the pieces pack to almost nothing: they show how pieces begin. */
-bool bpk_candidates_are_dense(const struct bpk_chooser *c);
+/* True if pieces tell too little: they pack to almost nothing, which shows how pieces begin, or
+ * long runs repeat. */
+bool bpk_candidates_need_runs(const struct bpk_chooser *c);
 
 /* Make contenders of the candidates: each of them, and combinations for the groups. */
 void bpk_candidates_contend(struct bpk_chooser *c);

@@ -342,12 +342,33 @@ static int add_kind(const struct bpk_choice *kind, struct bpk_choice *choice, st
 			      candidate.typesize, bpk_pipeline_print(&candidate.pipeline, filters));
 }
 
+/* Let chunks hold whole elements of all candidates: a chunk that ends inside an element is not
+ * bitshuffled (flow/work.c). */
+static int fit_chunks(const struct bpk_wishes *wishes, struct bpk_choice *choice,
+		      struct bpk_err *err)
+{
+	uint64_t unit = 8 * (uint64_t)choice->recipe.typesize;
+
+	for (size_t i = 0; i < choice->ncandidates; i++)
+		unit = bpk_lcm_u64(unit, 8 * (uint64_t)choice->candidates[i].typesize);
+	if (wishes->chunk_size != 0 || unit > choice->chunk_size || choice->chunk_size % unit == 0)
+		return 0;
+	choice->chunk_size -= choice->chunk_size % unit;
+	choice->recipe.block_size =
+		(uint32_t)bpk_min_u64(choice->recipe.block_size, choice->chunk_size);
+	return bpk_buf_printf(&choice->why, err,
+			      "chunks of %" PRIu64 " bytes hold whole elements of each\n",
+			      choice->chunk_size);
+}
+
 static int add_kinds(struct cutting *c, struct bpk_choice *choice, struct bpk_err *err)
 {
 	int rc = choose_kinds(c, err);
 
 	for (size_t i = 0; rc == 0 && i < c->cuts->nkinds; i++)
 		rc = add_kind(&c->cuts->kinds[i], choice, err);
+	if (rc == 0)
+		rc = fit_chunks(c->wishes, choice, err);
 	bpk_cuts_clear(c->cuts);
 	return rc;
 }

@@ -11,8 +11,8 @@
  *      filters for each chunk      10    chunks of 4 over 1 MiB    50
  *      a prediction                 3    by value over by rank     20
  *
- * The choice is at most 1% larger than the best single recipe of the same level, as far as samples
- * show (tests/bench/bench-choice).
+ * The choice is at most 1% larger than the best single recipe of the same level, 2% for mixtures,
+ * as far as samples show (tests/bench/bench-choice).
  *
  * The levels, measured with 1 MiB blocks on one thread (ratio at MB/s; zstd -3 runs at 70 to 150
  * MB/s there, and is larger in every row but the last):
@@ -97,7 +97,7 @@ enum {
 	INCOMPRESSIBLE = 98, /* percent: then nothing is raced, to save time, */
 	ZEROS = 400,         /* nor below one byte in that many */
 	DENSE = 16,          /* packed to one byte in that many, pieces show how pieces begin: */
-	MANY_DENSE = 16,     /* that many contenders meet */
+	MANY = 16,           /* that many contenders meet, also where long runs repeat */
 	GROUP_MEETING = 3,   /* filters of a group meet on its run, bench-choice, */
 	GROUP_NEAR = 12,     /* within that many percent on its pieces: the others cost time */
 	GROUP_WORTH = 10, /* thousandths that filters for each chunk must gain over one for all */
@@ -117,6 +117,7 @@ enum {
 	BPK_CHUNK = 1 << 20, /* fits the cache: up to a third faster than 256 KiB */
 	BPK_LARGE_CHUNK = BPK_SAMPLE_WINDOW,
 	LARGE_CHUNK_GAIN = 5, /* percent that large chunks must gain */
+	LARGE_CONTENDERS = 3, /* that meet in them */
 };
 
 /* ---- Zones and cuts: bench-structure ---- */

@@ -154,6 +154,72 @@ static void test_choosing_sees_repeats_across_megabytes(void **state)
 	bpk_buf_clear(&choice.why);
 }
 
+/* Frames as in a GSD file: a header, types from 0 to 3, and box images of -1 to 1, some of which
+ * change. */
+static void make_frames(uint8_t *out, size_t size)
+{
+	enum { HEADER = 2048, TYPES = HEADER + 24000, FRAME = TYPES + 72000 };
+	struct unit_random random = { 7 };
+
+	for (size_t at = 0; at < size; at += 4) {
+		size_t within = at % FRAME;
+
+		if (within < HEADER)
+			bpk_put_le32(out + at, within % 8 == 0 ? within / 8 % 32 : 0);
+		else if (at >= FRAME && (within < TYPES || unit_random_next(&random) % 2000 > 0))
+			memcpy(out + at, out + at - FRAME, 4);
+		else if (within < TYPES)
+			bpk_put_le32(out + at, unit_random_next(&random) % 4);
+		else
+			bpk_put_le32(out + at, unit_random_next(&random) % 3 - 1);
+	}
+}
+
+static size_t packed_size(const struct bpk_recipe *recipe, struct bpk_view raw)
+{
+	size_t bound = bpk_chunk_bound(raw.size), size;
+	struct bpk_err err = { 0 };
+	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(&err);
+	uint8_t *out = malloc(bound);
+
+	assert_int_equal(bpk_chunk_encode(ctx, recipe, raw, bpk_span(out, bound), &size, &err), 0);
+	free(out);
+	bpk_chunk_ctx_free(ctx);
+	return size;
+}
+
+/* Neither the best filters of pieces nor those of a run need be the best of large chunks. */
+static void test_choosing_compares_filters_of_repeats(void **state)
+{
+	enum { SIZE = 1900000 };
+	struct bpk_wishes wishes = no_wishes;
+	uint8_t *bytes = malloc(SIZE);
+	struct bpk_source *source;
+	struct bpk_choice choice;
+	struct bpk_recipe recipe;
+	struct bpk_err err = { 0 };
+	size_t of_choice;
+
+	(void)state;
+	make_frames(bytes, SIZE);
+	wishes.level = 1;
+	wishes.extended = true;
+	assert_int_equal(bpk_source_of_memory(bpk_view(bytes, SIZE), &source, &err), 0);
+	assert_int_equal(bpk_choose(source, SIZE, &wishes, &choice, &err), 0);
+	assert_true(choice.chunk_size > SIZE);
+	of_choice = packed_size(&choice.recipe, bpk_view(bytes, SIZE));
+	recipe = choice.recipe;
+	for (unsigned i = 0; i < 6; i++) {
+		recipe.typesize = 1U << i / 2;
+		recipe.pipeline =
+			bpk_pipeline_of(i % 2 == 0 ? BPK_FILTER_SHUFFLE : BPK_FILTER_BITSHUFFLE);
+		assert_true(of_choice <= packed_size(&recipe, bpk_view(bytes, SIZE)) / 100 * 105);
+	}
+	bpk_buf_clear(&choice.why);
+	bpk_source_close(source);
+	free(bytes);
+}
+
 static void test_choosing_is_deterministic(void **state)
 {
 	(void)state;
@@ -382,6 +448,7 @@ int main(void)
 		cmocka_unit_test(test_choosing_sees_elements_and_records),
 		cmocka_unit_test(test_choosing_sees_the_elements_of_bench_data),
 		cmocka_unit_test(test_choosing_sees_repeats_across_megabytes),
+		cmocka_unit_test(test_choosing_compares_filters_of_repeats),
 		cmocka_unit_test(test_choosing_is_deterministic),
 		cmocka_unit_test(test_choosing_sees_regions),
 		cmocka_unit_test(test_choosing_honours_wishes),
