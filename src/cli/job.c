@@ -239,8 +239,10 @@ int bpk_job_keep(struct bpk_job *job, struct bpk_err *err)
 	job->seconds = bpk_clock() - job->started;
 	if (!job->shared->remove)
 		return 0;
-	if (job->in->unfinished) {
-		bpk_note(bpk_input_name(job->in->path), "is kept, because bytes follow its end");
+	if (job->in->unfinished || bpk_place_remark(&job->in->place) != NULL) {
+		bpk_note(bpk_input_name(job->in->path), "is kept, because %s",
+			 job->in->unfinished ? "bytes follow its end"
+					     : "a journal or list beside it is not used");
 		return 0;
 	}
 	return remove_source(job, err) == 0 ? 0 : bpk_input_subject(job->in, err);

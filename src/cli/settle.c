@@ -155,11 +155,22 @@ static int drop(const struct bpk_args *args, const char *path, struct bpk_err *e
 
 /* ---- each ---- */
 
+/* Only a journal or a list is damaged before the archive is read: name the way out. Returns -1. */
+static int name_choice(struct bpk_err *err)
+{
+	struct bpk_err found = *err;
+
+	return bpk_fail(err, found.kind,
+			"%s; --drop-journal removes it, and bpk verify then shows whether the"
+			" archive is intact",
+			found.text);
+}
+
 static int look_or_settle(const struct bpk_args *args, struct bpk_input *in, const char *path,
 			  enum bpk_settling how, struct bpk_err *err)
 {
 	if (bpk_input_look(in, path, args->shared.format, err) != 0)
-		return -1;
+		return err->kind == BPK_CORRUPT ? name_choice(err) : -1;
 	if (how == BPK_SETTLE_LOOK)
 		return look(args, in, err);
 	return settle(args, in, how == BPK_SETTLE_ANY, err);

@@ -414,6 +414,46 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     done
 }
 
+# The change leaves the first bytes of the file alone, so only later samples show it.
+@test "a journal cut inside its first record is compared with all samples that are left" {
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    data noise 400000 a
+    data noise 250000 b
+    bpk pack -q -z 64K --checksum none -o was.blp a
+    for ((at = 1; at < 200; at++)); do
+        rm -f .x.blp.bpkj
+        cp was.blp x.blp
+        status=0
+        "$nth" -n $at -a after "$BPK" write -q -T 1 --at 50000 x.blp b || status=$?
+        [ $status -ne 0 ] || break
+        [ ! -e .x.blp.bpkj ] || cmp -s was.blp x.blp || break # the file is written over
+    done
+    cut=$(grep -abo bpkr .x.blp.bpkj | sed -n '2s/:.*//p')
+    for size in $((cut - 1)) 1000 700; do
+        truncate -s $size .x.blp.bpkj
+        refuses 2 'its journal .* is cut short, and the bytes saved in it were overwritten' bpk verify x.blp
+        refuses 2 'is cut short.*--drop-journal removes it' bpk repair x.blp
+        refuses 2 'is cut short' bpk append x.blp a
+    done
+    quietly bpk repair --drop-journal x.blp
+}
+
+@test "unpack --rm keeps an archive whose journal or list is not used" {
+    for kind in blp chunked; do
+        interrupt "$kind"
+        if [ -d "$archive" ]; then
+            cp -a was new && mv "$archive/.bpkj" new && rm -r "$archive" && mv new "$archive"
+        else
+            cp -a was new && mv new "$archive"
+        fi
+        rm -f raw
+        bpk unpack --rm -o raw "$archive" 2>"$err"
+        says "$archive: is kept, because a journal or list beside it is not used"
+        [ -e "$archive" ]
+    done
+}
+
 # The bytes behind the end are told, whoever put an empty file there that is called like a journal.
 @test "a journal that is not used hides nothing behind an archive's end" {
     data noise 30000 a

@@ -295,6 +295,19 @@ static int compare_file(const struct bpk_journal *journal, uint64_t position, ui
 	return 0;
 }
 
+/* The same for the samples of a START whose payload has size bytes left at position. */
+static int compare_samples(const struct bpk_journal *journal, uint64_t position, uint64_t size,
+			   int fd, uint64_t old_size, struct bpk_err *err)
+{
+	struct bpk_region sample;
+
+	for (size_t i = 0; bpk_journal_start_sample(journal, position, size, old_size, i, &sample);
+	     i++)
+		if (compare_file(journal, sample.where, sample.size, fd, sample.offset, err) != 0)
+			return -1;
+	return 0;
+}
+
 /*
  * Tell an unfinished journal from a finished one that was truncated later. A writer that died
  * before it finished the journal has not changed the file since it created the journal, and the
@@ -303,7 +316,7 @@ static int compare_file(const struct bpk_journal *journal, uint64_t position, ui
 static int check_cut(const struct bpk_journal *journal, int fd, struct bpk_err *err)
 {
 	uint8_t head[BPK_RECORD_HEAD];
-	uint64_t behind, offset, position = journal->end + sizeof head;
+	uint64_t behind, position = journal->end + sizeof head;
 	struct bpk_record record;
 	struct stat found;
 
@@ -316,14 +329,11 @@ static int check_cut(const struct bpk_journal *journal, int fd, struct bpk_err *
 		return -1;
 	if (!bpk_record_get(head, journal->end, &record) || record.size <= behind)
 		return 0;
-	offset = record.offset;
-	if (record.kind == BPK_RECORD_START) {
-		behind = bpk_journal_start_first(journal, position, behind, record.offset, &offset);
-		position += BPK_JOURNAL_START_FIXED;
-	} else if (record.kind != BPK_RECORD_SAVED) {
+	if (record.kind == BPK_RECORD_START)
+		return compare_samples(journal, position, behind, fd, record.offset, err);
+	if (record.kind != BPK_RECORD_SAVED)
 		return 0;
-	}
-	return compare_file(journal, position, behind, fd, offset, err);
+	return compare_file(journal, position, behind, fd, record.offset, err);
 }
 
 int bpk_journal_open(struct bpk_journal *journal, int fd, struct bpk_err *err)

@@ -145,9 +145,11 @@ static struct bpk_identity made_for(const uint8_t *fixed)
 	};
 }
 
-uint64_t bpk_journal_start_first(const struct bpk_journal *journal, uint64_t position,
-				 uint64_t present, uint64_t old_size, uint64_t *offset)
+bool bpk_journal_start_sample(const struct bpk_journal *journal, uint64_t position,
+			      uint64_t present, uint64_t old_size, size_t number,
+			      struct bpk_region *sample)
 {
+	uint64_t end = FIXED;
 	uint8_t fixed[FIXED] = { 0 };
 	struct bpk_region unused;
 	struct bpk_identity made;
@@ -156,17 +158,23 @@ uint64_t bpk_journal_start_first(const struct bpk_journal *journal, uint64_t pos
 
 	if (present <= FIXED ||
 	    bpk_full_read_at(journal->fd, position, bpk_span(fixed, FIXED), &got, NULL) != 0)
-		return 0;
+		return false;
 	made = made_for(fixed);
 	unused = (struct bpk_region){ bpk_get_le64(fixed + 32), bpk_get_le64(fixed + 40), 0 };
 	if (bpk_get_le32(fixed) != VERSION || !bpk_identity_same(&made, &journal->file) ||
 	    unused.offset > old_size || unused.size > old_size - unused.offset)
-		return 0;
+		return false;
 	samples = place_samples(old_size, &unused);
-	if (samples.count == 0)
-		return 0;
-	*offset = samples.all[0].offset;
-	return bpk_min_u64(present - FIXED, samples.all[0].size);
+	for (size_t i = 0; i < bpk_min_size(number, samples.count); i++)
+		end += samples.all[i].size;
+	if (number >= samples.count || present <= end)
+		return false;
+	*sample = (struct bpk_region){
+		.offset = samples.all[number].offset,
+		.size = bpk_min_u64(present - end, samples.all[number].size),
+		.where = position + end,
+	};
+	return true;
 }
 
 int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err)

@@ -19,11 +19,12 @@ int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk
 int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *err);
 
 /*
- * The first sample of a truncated START, whose payload has present bytes left at position. Returns
- * the number of bytes left of the sample, which were at *offset of the file; 0 when no sample is
- * left or the START is not about journal->file.
+ * A sample of a truncated START, whose payload has present bytes left at position: the bytes left
+ * of it, their offset in the file, and their place in the journal. False when no more samples are
+ * left, or the START is not about journal->file.
  */
-uint64_t bpk_journal_start_first(const struct bpk_journal *journal, uint64_t position,
-				 uint64_t present, uint64_t old_size, uint64_t *offset);
+bool bpk_journal_start_sample(const struct bpk_journal *journal, uint64_t position,
+			      uint64_t present, uint64_t old_size, size_t number,
+			      struct bpk_region *sample);
 
 #endif
