@@ -147,3 +147,33 @@ CASES
     rm a.blpd/notes
     quietly bpk verify a.blpd
 }
+
+# No chunk has a checksum here, and sizes would get digests that match the damage.
+@test "a damaged last chunk without a checksum is not built on" {
+    local change
+    data noise 1920 a
+    data noise 40 b
+    for layout in bcolz blaze; do
+        rm -rf was
+        bpk pack -q -F chunked --layout $layout --checksum none -t 4 -0 -z 512 --superchunk-size 1K --plain -o was a
+        file=$(find was/data -type f | sort | tail -n 1)
+        printf X | dd of="$file" bs=1 seek=$(($(wc -c <"$file") - 60)) conv=notrunc status=none
+        bpk verify was 2>/dev/null && die "verify passes over it"
+        for change in "append x b" "append --copy x b" "write --at 1600 x b" "write --at 1880 x b" \
+            "truncate --bytes 1900 x"; do
+            rm -rf x
+            cp -r was x
+            # shellcheck disable=SC2086 # words
+            bpk $change 2>"$err" && die "$layout: $change"
+            says 'meta/sizes: its digests do not match the last chunk'
+            bpk cat x | cmp - <(bpk cat was)
+            bpk verify x 2>/dev/null && die "$layout: $change: verify passes over it"
+        done
+        # a truncation below it drops it
+        rm -rf x
+        cp -r was x
+        bpk truncate -q --bytes 1000 x
+        quietly bpk verify x
+        bpk cat x | cmp - <(head -c 1000 a)
+    done
+}

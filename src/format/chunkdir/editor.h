@@ -45,6 +45,12 @@ static inline uint64_t bpk_chunkdir_full(const struct bpk_chunkdir_editor *e)
 	return e->set.chunk_rows * e->set.row_size;
 }
 
+/* The number of full chunks that are committed. */
+static inline uint64_t bpk_chunkdir_full_chunks(const struct bpk_chunkdir_editor *e)
+{
+	return e->info.raw_size / bpk_chunkdir_full(e);
+}
+
 /* Total raw bytes after the pending change. */
 uint64_t bpk_chunkdir_new_raw_size(const struct bpk_chunkdir_editor *e);
 

@@ -98,7 +98,28 @@ static int share_of_old(struct bpk_chunkdir_old *old, size_t column, uint64_t po
 	return 0;
 }
 
-/* A chunk that rows fill in part does not matter: it lies after every cut, or is replaced too. */
+/*
+ * Compute the share of the chunk that rows fill in part, if it is in the file, to be compared with
+ * sizes. It proves nothing if the chunk holds more rows, which an interrupted append left.
+ */
+static int take_last(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+		     struct bpk_chunkdir_old *old, struct bpk_err *err)
+{
+	const struct bpk_chunkdir_column *c = &e->set.columns[column];
+	struct bpk_chunkdir_track *track = &e->output.tracks[column];
+	uint64_t first = number * c->superchunk_chunks, full = bpk_chunkdir_full_chunks(e);
+	uint64_t rows = e->info.raw_size % bpk_chunkdir_full(e) / e->set.row_size;
+	struct bpk_where where;
+
+	if (rows == 0 || full < first || full - first >= chunks_in(c, number))
+		return 0;
+	if (blp->locate(old->reader, full - first, &where, err) != 0)
+		return -1;
+	track->took_last = where.header.raw_size == rows * e->set.row_items * c->item_size;
+	return share_of_old(old, e->set.is_table ? 0 : column, full - first, full, &track->old_last,
+			    err);
+}
+
 int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			      struct bpk_chunkdir_old *old, struct bpk_err *err)
 {
@@ -109,13 +130,13 @@ int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint
 	track->size -= bpk_source_size(old->place.source);
 	if (!has_digests(e, column))
 		return 0;
-	full = e->info.raw_size / bpk_chunkdir_full(e); /* number of full chunks */
+	full = bpk_chunkdir_full_chunks(e);
 	for (uint64_t i = 0; i < chunks_in(c, number) && first + i < full; i++) {
 		if (share_of_old(old, e->set.is_table ? 0 : column, i, first + i, &share, err) != 0)
 			return -1;
 		track->data -= share;
 	}
-	return 0;
+	return take_last(e, column, number, old, err);
 }
 
 /* Fetch a chunk of an old file, with a seal of the new kind. */

@@ -99,6 +99,29 @@ static int read_sizes(struct bpk_chunkdir_editor *e, const char *name,
 	return rc;
 }
 
+/*
+ * The new digests would hide damage in a last chunk that was recompressed or copied, so its old
+ * share must be as sizes has it. A truncation below it drops it unseen.
+ */
+static int check_last(const struct bpk_chunkdir_editor *e, size_t first, size_t n,
+		      const struct bpk_chunkdir_digests *digests, struct bpk_err *err)
+{
+	uint64_t last = 0;
+
+	if (!digests->given || e->output.tracks == NULL ||
+	    (e->is_cut && e->next <= bpk_chunkdir_full_chunks(e)))
+		return 0;
+	for (size_t i = first; i < first + n; i++) {
+		if (!e->output.tracks[i].took_last)
+			return 0;
+		last += e->output.tracks[i].old_last;
+	}
+	if (last == digests->last)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT, "%smeta/sizes: its digests do not match the last chunk",
+			e->set.columns[first].home);
+}
+
 /* Write the sizes of n columns from first on: all columns, or one of a bcolz table. */
 static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, struct bpk_err *err)
 {
@@ -110,6 +133,8 @@ static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, stru
 
 	if (rc == 0)
 		rc = read_sizes(e, (const char *)name.data, &sizes, err);
+	if (rc == 0)
+		rc = check_last(e, first, n, &sizes.digests, err);
 	bpk_chunkdir_size_up(&e->set, c, &sizes);
 	if (sizes.cbytes == BPK_UNKNOWN)
 		sizes.cbytes = 0;
