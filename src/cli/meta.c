@@ -93,6 +93,10 @@ static int print_metadata(const struct meta_args *args, struct bpk_input *in, co
 {
 	struct bpk_view value = in->info->metadata.text;
 
+	if (in->info->damage != NULL) {
+		bpk_fail(err, BPK_CORRUPT, "%s", in->info->damage);
+		return bpk_input_subject(in, err);
+	}
 	if (!in->info->metadata.given)
 		return fail_no_metadata(in, err);
 	if (key != NULL)

@@ -119,7 +119,11 @@ textual=(blp chunked)
     cp a.blp before
     refuses 2 'a.blp: metadata: adler32 is' bpk meta set a.blp other=3
     refuses 2 'a.blp: metadata: adler32 is' bpk meta rm a.blp key
+    refuses 2 'a.blp: metadata: adler32 is' bpk meta get a.blp
     cmp before a.blp
+    bpk pack -q -F chunked --set key=value -o a.blpd a
+    sed -i s/value/vAlue/ a.blpd/meta/attributes
+    refuses 2 'meta/attributes' bpk meta get a.blpd
     echo '{"other": 4}' >text
     quietly bpk meta import a.blp text
     quietly bpk verify a.blp

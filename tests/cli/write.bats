@@ -139,3 +139,23 @@ END
         done
     done
 }
+
+@test "write --copy: an error after the rename says that the file is replaced" {
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # not in a traced process
+    data text 5000 a
+    data noise 100 b
+    bpk pack -q -o was.blp a
+    replaced=0
+    for ((n = 1; n < 30; n++)); do
+        cp was.blp x.blp
+        status=0
+        "$nth" -n $n -a fail:EIO "$BPK" write -q -T 1 --copy --at 10 x.blp b 2>"$err" || status=$?
+        [ $status -ne 0 ] && ! cmp -s was.blp x.blp || continue
+        says 'x.blp: is replaced, but a power cut may undo that: sync its folder: '
+        replaced=$((replaced + 1))
+    done
+    [ $status -eq 0 ] # all calls were met
+    [ $replaced -gt 0 ]
+}

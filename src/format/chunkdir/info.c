@@ -64,6 +64,8 @@ static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	if (bpk_chunkdir_carry_out(&r->set.array, bpk_chunkdir_keeps_bytes(&r->set), attributes,
 				   &r->carried, err) != 0)
 		return -1;
+	if (r->set.attributes_damage.kind != BPK_OK)
+		info->damage = r->set.attributes_damage.text;
 	info->array.type = r->carried.has_array ? &r->carried.array : NULL;
 	info->metadata.given = r->carried.has_metadata;
 	if (!info->metadata.given)

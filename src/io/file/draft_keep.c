@@ -149,8 +149,9 @@ static int commit(struct bpk_draft *draft, struct bpk_err *err)
 	if (!draft->sync || sync_folder(draft->target.folder, err) == 0)
 		return 0;
 	/* a replaced file is gone; a new name can be removed again */
-	if (taken == 0)
-		unlinkat(draft->target.folder, draft->target.name, 0);
+	if (taken > 0)
+		return bpk_err_subject(err, "is replaced, but a power cut may undo that");
+	unlinkat(draft->target.folder, draft->target.name, 0);
 	return -1;
 }
 
