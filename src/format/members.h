@@ -23,9 +23,10 @@ struct bpk_members_kind {
 	int (*probe)(const struct bpk_place *place, struct bpk_view head, bool *found,
 		     struct bpk_err *err);
 	void (*end)(const void *reader, struct bpk_member_end *end);
-	/* True if head, the first BPK_PROBE_SIZE or fewer bytes after the end, looks like the start
-	 * of an append of ours that was interrupted. */
-	bool (*unfinished)(void *reader, struct bpk_view head);
+	/* Find out whether head, the first BPK_PROBE_SIZE or fewer bytes after the end, looks like
+	 * the start of an append of ours that was interrupted. Fails as a read of the archive. */
+	int (*unfinished)(void *reader, struct bpk_view head, bool *unfinished,
+			  struct bpk_err *err);
 	bool seeks; /* an archive from a pipe must be spooled before it is read */
 };
 

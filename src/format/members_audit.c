@@ -139,7 +139,7 @@ static int judge_file(struct bpk_members *m, struct bpk_member *last, uint64_t e
 	uint8_t bytes[BPK_PROBE_SIZE];
 	struct bpk_view head = bpk_view(bytes, 0);
 	uint64_t size = m->size;
-	bool found = true;
+	bool found = true, unfinished;
 
 	if (end == BPK_UNKNOWN || size <= end)
 		return 0;
@@ -150,7 +150,9 @@ static int judge_file(struct bpk_members *m, struct bpk_member *last, uint64_t e
 	if (bpk_source_read_at(m->place.source, end, bpk_span(bytes, sizeof bytes), &head.size,
 			       err) != 0)
 		return -1;
-	return fail_tail(end, size - end, m->kind->unfinished(last->reader, head), err);
+	if (m->kind->unfinished(last->reader, head, &unfinished, err) != 0)
+		return -1;
+	return fail_tail(end, size - end, unfinished, err);
 }
 
 static int judge_pipe(struct bpk_members *m, struct bpk_member *last, uint64_t end,
@@ -166,8 +168,8 @@ static int judge_pipe(struct bpk_members *m, struct bpk_member *last, uint64_t e
 		return -1;
 	if (head.size == 0)
 		return 0;
-	unfinished = m->kind->unfinished(last->reader, head);
-	if (bpk_source_skip(m->place.source, UINT64_MAX, &size, err) != 0)
+	if (m->kind->unfinished(last->reader, head, &unfinished, err) != 0 ||
+	    bpk_source_skip(m->place.source, UINT64_MAX, &size, err) != 0)
 		return -1;
 	return fail_tail(end, size, unfinished, err);
 }
@@ -211,6 +213,7 @@ static int cut_tail(struct bpk_members *m, struct bpk_member *last, uint64_t fou
 {
 	uint8_t bytes[BPK_PROBE_SIZE];
 	struct bpk_view head = bpk_view(bytes, 0);
+	bool unfinished;
 
 	if (found > *end) /* or unknown */
 		return bpk_fail(err, BPK_CORRUPT, "ends at byte %" PRIu64 " inside an archive",
@@ -218,7 +221,9 @@ static int cut_tail(struct bpk_members *m, struct bpk_member *last, uint64_t fou
 	if (bpk_source_read_at(m->place.source, found, bpk_span(bytes, sizeof bytes), &head.size,
 			       err) != 0)
 		return -1;
-	if (bpk_source_in_change(m->place.source) || m->kind->unfinished(last->reader, head))
+	if (m->kind->unfinished(last->reader, head, &unfinished, err) != 0)
+		return -1;
+	if (bpk_source_in_change(m->place.source) || unfinished)
 		*end = found;
 	return 0;
 }
@@ -318,12 +323,16 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 {
 	uint8_t bytes[BPK_PROBE_SIZE];
 	struct bpk_view head = bpk_view(bytes, 0);
-	bool zero;
+	bool zero, unfinished;
 
 	if (bpk_members_refuse(kind, source, offset, err) != 0 ||
 	    bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &head.size, err) != 0)
 		return -1;
-	if (head.size == 0 || kind->unfinished(reader, head))
+	if (head.size == 0)
+		return 0;
+	if (kind->unfinished(reader, head, &unfinished, err) != 0)
+		return -1;
+	if (unfinished)
 		return 0;
 	if (bpk_members_only_zeros(source, offset, &zero, err) != 0)
 		return -1;

@@ -185,32 +185,42 @@ static void find_end(const void *reader, struct bpk_member_end *end)
 						walk->number, walk->raw_offset };
 }
 
-/* True if the entry after the last is set; unknown on a pipe. */
-static bool has_added_entry(struct bpk_bloscpack_reader *r)
+/* Find out whether the entry after the last is set; unknown on a pipe. */
+static int find_added_entry(struct bpk_bloscpack_reader *r, bool *added, struct bpk_err *err)
 {
 	uint64_t entry;
 
-	return r->seekable && r->header.nchunks < r->offsets.count &&
-	       bpk_bloscpack_offsets_get(&r->offsets, r->header.nchunks, 1, &entry, NULL) == 0 &&
-	       entry != BPK_UNKNOWN;
+	*added = false;
+	if (!r->seekable || r->header.nchunks >= r->offsets.count)
+		return 0;
+	if (bpk_bloscpack_offsets_get(&r->offsets, r->header.nchunks, 1, &entry, err) != 0)
+		return -1;
+	*added = entry != BPK_UNKNOWN;
+	return 0;
 }
 
 /* True if head looks like an interrupted append, which writes chunks after the end, then their
  * entries. Without offsets an append saves the old end in a journal. */
-static bool is_unfinished(void *reader, struct bpk_view head)
+static int is_unfinished(void *reader, struct bpk_view head, bool *unfinished, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = reader;
 	struct bpk_chunk_header chunk;
 
+	*unfinished = false;
 	if (!r->header.has_offsets)
-		return false;
-	if (has_added_entry(r))
-		return true;
+		return 0;
+	if (find_added_entry(r, unfinished, err) != 0)
+		return -1;
+	if (*unfinished)
+		return 0;
 	if (head.size < BPK_CHUNK_HEADER_SIZE)
-		return head.size > 0 && head.data[0] >= 1 && head.data[0] <= 2;
-	return bpk_chunk_header_read_plain(bpk_view(head.data, BPK_CHUNK_HEADER_SIZE), &chunk,
-					   NULL) == 0 &&
-	       chunk.header_size == BPK_CHUNK_HEADER_SIZE && chunk.raw_size > 0;
+		*unfinished = head.size > 0 && head.data[0] >= 1 && head.data[0] <= 2;
+	else
+		*unfinished =
+			bpk_chunk_header_read_plain(bpk_view(head.data, BPK_CHUNK_HEADER_SIZE),
+						    &chunk, NULL) == 0 &&
+			chunk.header_size == BPK_CHUNK_HEADER_SIZE && chunk.raw_size > 0;
+	return 0;
 }
 
 const struct bpk_members_kind bpk_bloscpack_members = {

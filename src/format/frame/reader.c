@@ -181,15 +181,18 @@ static void find_end(const void *reader, struct bpk_member_end *end)
 }
 
 /* An append writes chunks, and an index chunk, after the end. */
-static bool is_unfinished(void *reader, struct bpk_view head)
+static int is_unfinished(void *reader, struct bpk_view head, bool *unfinished, struct bpk_err *err)
 {
 	enum { LAST_VERSION = 6 }; /* of chunks */
 	struct bpk_chunk_header chunk;
 
 	(void)reader;
+	(void)err;
 	if (head.size < BPK_CHUNK_EXTENDED_HEADER_SIZE)
-		return head.size > 0 && head.data[0] >= 1 && head.data[0] <= LAST_VERSION;
-	return bpk_chunk_header_read(head, &chunk, NULL) == 0;
+		*unfinished = head.size > 0 && head.data[0] >= 1 && head.data[0] <= LAST_VERSION;
+	else
+		*unfinished = bpk_chunk_header_read(head, &chunk, NULL) == 0;
+	return 0;
 }
 
 const struct bpk_members_kind bpk_frame_members = {
