@@ -788,6 +788,9 @@ def first():
     layer, size, part = array_layer([5000, 20000], [5000, 200])
     yield ("columns.b2frame", frame(streams(size, part, run, typesize=4), stored(entries([0]), 8), size, size, 4,
                                     fixed=[(b"b2nd", layer)]), [["cat", "--bytes", "1000:2000000"]])
+    layer, size, part = array_layer([100, 1310720], [100, 65536])
+    yield ("rows.b2frame", frame(streams(size, part, run, typesize=4), stored(entries([0]), 8), size, size, 4,
+                                 fixed=[(b"b2nd", layer)]), [["cat"], ["unpack", "-c"]])
     size = 30 * MIB
     chunk = streams(size, size, run, typesize=8, filters=(0, 0, 0, 0, 1, 3))
     yield "filters.b2frame", frame(chunk, stored(entries([0]), 8), size, size, 8), [["cat"], ["unpack", "-c"]]

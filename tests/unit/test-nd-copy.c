@@ -165,12 +165,19 @@ static int visit_block(void *arg, uint64_t number, struct bpk_err *err)
 {
 	struct walk *w = arg;
 	const struct bpk_frame_nd *nd = &w->s->nd;
+	const uint8_t *block = w->chunks + w->chunk * nd->chunk_size + number * nd->block_size;
+	uint64_t start, stop;
+	uint8_t *bytes;
 
 	(void)err;
 	w->seen[w->nseen++] = w->chunk << 32 | number;
-	bpk_frame_nd_scatter(nd, w->chunk, number, w->pieces,
-			     w->chunks + w->chunk * nd->chunk_size + number * nd->block_size,
-			     w->run);
+	/* the range is enough: there is nothing else of the block */
+	bpk_frame_nd_block_range(nd, w->chunk, number, w->pieces, &start, &stop);
+	assert_true(start < stop && stop <= nd->block_size);
+	bytes = malloc(stop - start);
+	memcpy(bytes, block + start, stop - start);
+	bpk_frame_nd_scatter(nd, w->chunk, number, w->pieces, bytes, start, w->run);
+	free(bytes);
 	return 0;
 }
 

@@ -166,7 +166,8 @@ struct unpacking {
 	struct bpk_chunk_ctx *ctx;
 	struct bpk_view chunk;
 	uint64_t number;      /* of the chunk */
-	uint64_t first, next; /* blocks first to next - 1 will be unpacked together */
+	uint64_t first, next; /* blocks first to next - 1 will be unpacked together ... */
+	uint64_t start, stop; /* ... these bytes of the chunk */
 	bool whole;           /* first is 0: blocks that are not wanted are unpacked, too */
 	struct bpk_buf scratch;
 	uint8_t *out;
@@ -191,37 +192,56 @@ static int decode_beside(struct unpacking *u, uint64_t start, uint64_t size, str
 /* Unpack the collected blocks, and copy them to their places. */
 static int flush(struct unpacking *u, struct bpk_err *err)
 {
-	uint64_t size = u->nd->block_size;
-
 	if (u->first == u->next)
 		return 0;
-	if (decode_beside(u, u->first * size, (u->next - u->first) * size, err) != 0)
+	if (decode_beside(u, u->start, u->stop - u->start, err) != 0)
 		return -1;
-	for (uint64_t i = u->first; i < u->next; i++)
+	for (uint64_t i = u->first; i < u->next; i++) {
+		uint64_t start = i * u->nd->block_size, skipped = 0;
+
+		if (u->start > start)
+			skipped = u->start - start;
 		bpk_frame_nd_scatter(u->nd, u->number, i, u->pieces,
-				     u->scratch.data + (i - u->first) * size, u->out);
+				     u->scratch.data + (start + skipped - u->start), skipped,
+				     u->out);
+	}
 	u->first = u->next;
 	return 0;
 }
 
-/* Blocks that are not contiguous, or take more than a band, are not unpacked together. */
+/* True if the bytes from start on are unpacked with those before: they are close, and all together
+ * are less than a band. */
+static bool joins(const struct unpacking *u, uint64_t number, uint64_t start)
+{
+	enum { GAP = 64 << 10 }; /* bytes that cost as much as another call, at most */
+
+	return number == u->next && start - u->stop <= GAP &&
+	       u->stop - u->start < bpk_frame_band_most(u->nd);
+}
+
+/* Blocks are unpacked together if they are contiguous. Of a large one only the part that is wanted
+ * is unpacked: a run of one byte costs nothing else. */
 static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 {
 	struct unpacking *u = arg;
-	uint64_t together = (u->next - u->first) * u->nd->block_size;
+	uint64_t size = u->nd->block_size, start, stop;
 
-	if (!u->whole && (number != u->next || together >= bpk_frame_band_most(u->nd))) {
+	bpk_frame_nd_block_range(u->nd, u->number, number, u->pieces, &start, &stop);
+	start += number * size;
+	if (!u->whole && (u->first == u->next || !joins(u, number, start))) {
 		if (flush(u, err) != 0)
 			return -1;
 		u->first = number;
+		u->start = start;
 	}
 	u->next = number + 1;
+	u->stop = u->whole ? u->next * size : number * size + stop;
 	return 0;
 }
 
 static int unpack_blocks(struct unpacking *u, bool whole, struct bpk_err *err)
 {
-	u->first = u->next = 0;
+	u->first = u->next = u->start = u->stop = 0;
 	u->whole = whole;
 	if (bpk_frame_nd_each_block(u->nd, u->number, u->pieces, add_block, u, err) != 0)
 		return -1;

@@ -304,8 +304,35 @@ static struct side side_in_run(const struct bpk_frame_nd *nd, const struct bpk_s
 	return side;
 }
 
+void bpk_frame_nd_block_range(const struct bpk_frame_nd *nd, uint64_t chunk, uint64_t block,
+			      const struct bpk_frame_pieces *pieces, uint64_t *start,
+			      uint64_t *stop)
+{
+	struct cells blocks = blocks_of(nd, chunk);
+	uint64_t item_size = nd->array.dtype.size;
+	struct bpk_slice box, in;
+
+	block_box(&blocks, block, &box);
+	*start = nd->block_size;
+	*stop = 0;
+	for (size_t k = 0; k < pieces->count; k++) {
+		struct side side;
+		uint64_t last;
+
+		if (!bpk_frame_box_meet(&box, &pieces->piece[k].box, &in))
+			continue;
+		side = side_of(&in, box.start, nd->block_shape, item_size);
+		last = side.start;
+		for (size_t i = 0; i < in.ndimensions; i++)
+			last += (in.stop[i] - in.start[i] - 1) * side.step[i];
+		*start = bpk_min_u64(*start, side.start);
+		*stop = bpk_max_u64(*stop, last + item_size);
+	}
+}
+
 void bpk_frame_nd_scatter(const struct bpk_frame_nd *nd, uint64_t chunk, uint64_t block,
-			  const struct bpk_frame_pieces *pieces, const uint8_t *bytes, uint8_t *run)
+			  const struct bpk_frame_pieces *pieces, const uint8_t *bytes,
+			  uint64_t start, uint8_t *run)
 {
 	struct cells blocks = blocks_of(nd, chunk);
 	size_t item_size = nd->array.dtype.size;
@@ -318,6 +345,7 @@ void bpk_frame_nd_scatter(const struct bpk_frame_nd *nd, uint64_t chunk, uint64_
 		if (!bpk_frame_box_meet(&box, &pieces->piece[k].box, &in))
 			continue;
 		from = side_of(&in, box.start, nd->block_shape, item_size);
+		from.start -= start;
 		to = side_in_run(nd, &in, &pieces->piece[k]);
 		copy_box(&in, item_size, run, &to, bytes, &from);
 	}

@@ -72,10 +72,16 @@ int bpk_frame_nd_each_block(const struct bpk_frame_nd *nd, uint64_t number,
 			    const struct bpk_frame_pieces *pieces, bpk_frame_cell_fn *visit,
 			    void *arg, struct bpk_err *err);
 
-/* Copy the items of pieces in a block of a chunk: from bytes, nd->block_size of them, into run. */
+/* The bytes of a block, *start to *stop - 1, that contain its items of pieces, which it has. */
+void bpk_frame_nd_block_range(const struct bpk_frame_nd *nd, uint64_t chunk, uint64_t block,
+			      const struct bpk_frame_pieces *pieces, uint64_t *start,
+			      uint64_t *stop);
+
+/* Copy the items of pieces in a block of a chunk into run. bytes are those of the block from start
+ * on, at least to the end of its range. */
 void bpk_frame_nd_scatter(const struct bpk_frame_nd *nd, uint64_t chunk, uint64_t block,
 			  const struct bpk_frame_pieces *pieces, const uint8_t *bytes,
-			  uint8_t *run);
+			  uint64_t start, uint8_t *run);
 
 /* Set all items of pieces in a chunk to one item, which has the array's item size. */
 void bpk_frame_nd_fill(const struct bpk_frame_nd *nd, uint64_t chunk,
