@@ -21,12 +21,12 @@ static inline void bpk_mutex_clear(struct bpk_mutex *mutex)
 	pthread_mutex_destroy(&mutex->own);
 }
 
-static inline void bpk_mutex_take(struct bpk_mutex *mutex)
+static inline void bpk_mutex_lock(struct bpk_mutex *mutex)
 {
 	pthread_mutex_lock(&mutex->own);
 }
 
-static inline void bpk_mutex_give(struct bpk_mutex *mutex)
+static inline void bpk_mutex_unlock(struct bpk_mutex *mutex)
 {
 	pthread_mutex_unlock(&mutex->own);
 }

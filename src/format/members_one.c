@@ -54,10 +54,10 @@ int bpk_members_open_one(struct bpk_members *m, const struct bpk_member *where,
 		bpk_members_free_one(m, own);
 		return -1;
 	}
-	bpk_mutex_take(&m->lock);
+	bpk_mutex_lock(&m->lock);
 	own->next = m->open;
 	m->open = own;
-	bpk_mutex_give(&m->lock);
+	bpk_mutex_unlock(&m->lock);
 	*member = own;
 	return 0;
 }
@@ -87,10 +87,10 @@ void bpk_members_leave(struct bpk_members *m, struct bpk_member *member)
 
 	if (member == NULL)
 		return;
-	bpk_mutex_take(&m->lock);
+	bpk_mutex_lock(&m->lock);
 	member->users--;
 	evicted = evict(m);
-	bpk_mutex_give(&m->lock);
+	bpk_mutex_unlock(&m->lock);
 	if (evicted != NULL)
 		bpk_members_free_one(m, evicted);
 }
@@ -105,12 +105,12 @@ int bpk_members_enter(struct bpk_members *m, size_t index, struct bpk_member **m
 					  .raw_offset = place->raw_offset };
 	struct bpk_member *at;
 
-	bpk_mutex_take(&m->lock);
+	bpk_mutex_lock(&m->lock);
 	for (at = m->open; at != NULL && at->number != index; at = at->next)
 		;
 	if (at != NULL)
 		at->users++;
-	bpk_mutex_give(&m->lock);
+	bpk_mutex_unlock(&m->lock);
 	*member = at;
 	return at != NULL ? 0 : bpk_members_open_one(m, &where, member, err);
 }

@@ -28,21 +28,21 @@ static struct bpk_members_page *take_page(struct bpk_members *m, struct bpk_err 
 {
 	struct bpk_members_page *page;
 
-	bpk_mutex_take(&m->lock);
+	bpk_mutex_lock(&m->lock);
 	page = m->page;
 	m->page = NULL;
-	bpk_mutex_give(&m->lock);
+	bpk_mutex_unlock(&m->lock);
 	return page != NULL ? page : bpk_calloc(1, sizeof *page, err);
 }
 
 static void give_page(struct bpk_members *m, struct bpk_members_page *page)
 {
-	bpk_mutex_take(&m->lock);
+	bpk_mutex_lock(&m->lock);
 	if (m->page == NULL) {
 		m->page = page;
 		page = NULL;
 	}
-	bpk_mutex_give(&m->lock);
+	bpk_mutex_unlock(&m->lock);
 	free(page);
 }
 

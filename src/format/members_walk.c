@@ -57,9 +57,9 @@ static void start(struct bpk_members *m, struct bpk_members_walk *walk)
 	bpk_merged_clear(&walk->merged);
 	walk->ended = false;
 	walk->at = m->first;
-	bpk_mutex_take(&m->lock);
+	bpk_mutex_lock(&m->lock);
 	walk->at->users++;
-	bpk_mutex_give(&m->lock);
+	bpk_mutex_unlock(&m->lock);
 }
 
 /* After the last member: the description of all is now known. A fetching walk sets only the counts,
@@ -163,9 +163,9 @@ int bpk_members_fetch_next(struct bpk_members *m, struct bpk_parcel *parcel, str
 		else
 			rc = bpk_members_fetch_from(m, walk->at, parcel, err);
 		if (rc == 0) {
-			bpk_mutex_take(&m->lock);
+			bpk_mutex_lock(&m->lock);
 			walk->at->users++; /* for the parcel */
-			bpk_mutex_give(&m->lock);
+			bpk_mutex_unlock(&m->lock);
 			return 0;
 		}
 		parcel->member = NULL;

@@ -1,4 +1,4 @@
-/* Following links to files that a command writes. target.c, beside.c and the functions that open
+/* Following links to files that a command writes. target.c, resolved.c and the functions that open
  * trees call it. */
 #include "io/link.h"
 

@@ -6,7 +6,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "io/edit/beside.h"
+#include "io/edit/resolved.h"
 #include "io/tree/dir.h"
 #include "io/full.h"
 #include "io/tree/listing.h"
@@ -83,7 +83,7 @@ static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 /* Any folder may be the root of a dataset, with a lock and a list. */
 static bool is_ours(const char *name)
 {
-	return bpk_dir_hides(name) || bpk_beside_is_journal(name);
+	return bpk_dir_hides(name) || bpk_resolved_is_journal_name(name);
 }
 
 static int meet(struct walk *walk, const struct level *level, const struct bpk_dir_entry *entry,

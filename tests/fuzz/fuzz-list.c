@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		require(redo.count > 0, "a list has changes");
 		for (size_t i = 0; i < redo.count; i++)
 			look_at(&redo, &redo.changes[i]);
-		require(bpk_changes_spell(&redo, &spelled, &err) == 0, "memory");
+		require(bpk_changes_encode(&redo, &spelled, &err) == 0, "memory");
 		require(spelled.size == copy.size &&
 				memcmp(spelled.data, copy.data, copy.size) == 0,
 			"there is one way to write a list");

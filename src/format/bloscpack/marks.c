@@ -209,9 +209,9 @@ int bpk_bloscpack_marks_fetched(struct bpk_bloscpack_reader *r, const struct bpk
 
 	if (r->marks == NULL)
 		return 0;
-	bpk_mutex_take(&r->marks->lock);
+	bpk_mutex_lock(&r->marks->lock);
 	rc = take_parcel(r, parcel, err);
-	bpk_mutex_give(&r->marks->lock);
+	bpk_mutex_unlock(&r->marks->lock);
 	return rc;
 }
 
@@ -228,9 +228,9 @@ int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *r, uint64_t number,
 	mark = mark_of(r, number,
 		       hash_facts(where->header.packed_size, where->header.raw_size,
 				  bpk_view(where->digest, digest_size)));
-	bpk_mutex_take(&r->marks->lock);
+	bpk_mutex_lock(&r->marks->lock);
 	rc = add(r->marks, &mark, err);
-	bpk_mutex_give(&r->marks->lock);
+	bpk_mutex_unlock(&r->marks->lock);
 	return rc;
 }
 

@@ -205,9 +205,9 @@ int bpk_chunkdir_file_open(struct bpk_chunkdir_files *files, size_t column, uint
 {
 	struct bpk_chunkdir_file *old = NULL;
 
-	bpk_mutex_take(&files->lock);
+	bpk_mutex_lock(&files->lock);
 	*file = find(files, column, number);
-	bpk_mutex_give(&files->lock);
+	bpk_mutex_unlock(&files->lock);
 	if (*file != NULL)
 		return 0;
 	*file = open_file(files, column, number, err);
@@ -215,9 +215,9 @@ int bpk_chunkdir_file_open(struct bpk_chunkdir_files *files, size_t column, uint
 		return -1;
 	if (!(*file)->positional)
 		return 0;
-	bpk_mutex_take(&files->lock);
+	bpk_mutex_lock(&files->lock);
 	old = keep(files, *file);
-	bpk_mutex_give(&files->lock);
+	bpk_mutex_unlock(&files->lock);
 	free_file(old);
 	return 0;
 }
@@ -228,9 +228,9 @@ void bpk_chunkdir_file_close(struct bpk_chunkdir_files *files, struct bpk_chunkd
 
 	if (file == NULL)
 		return;
-	bpk_mutex_take(&files->lock);
+	bpk_mutex_lock(&files->lock);
 	done = --file->users == 0 && !file->kept;
-	bpk_mutex_give(&files->lock);
+	bpk_mutex_unlock(&files->lock);
 	if (done)
 		free_file(file);
 }
@@ -240,7 +240,7 @@ void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files)
 	struct bpk_chunkdir_file *unused[KEPT];
 	size_t count = 0;
 
-	bpk_mutex_take(&files->lock);
+	bpk_mutex_lock(&files->lock);
 	for (size_t i = 0; i < KEPT; i++) {
 		struct bpk_chunkdir_file *file = files->kept[i];
 
@@ -251,7 +251,7 @@ void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files)
 		if (file->users == 0)
 			unused[count++] = file;
 	}
-	bpk_mutex_give(&files->lock);
+	bpk_mutex_unlock(&files->lock);
 	while (count > 0)
 		free_file(unused[--count]);
 }

@@ -53,10 +53,10 @@ static struct bpk_frame_later *open_later(struct bpk_frame_reader *r, struct bpk
 		return NULL;
 	}
 	later->users = 2;
-	bpk_mutex_take(&r->lock);
+	bpk_mutex_lock(&r->lock);
 	bpk_frame_later_leave(r->later);
 	r->later = later;
-	bpk_mutex_give(&r->lock);
+	bpk_mutex_unlock(&r->lock);
 	return later;
 }
 
@@ -64,13 +64,13 @@ static struct bpk_frame_later *enter(struct bpk_frame_reader *r, struct bpk_err 
 {
 	struct bpk_frame_later *later;
 
-	bpk_mutex_take(&r->lock);
+	bpk_mutex_lock(&r->lock);
 	later = r->later;
 	if (later != NULL && !bpk_frame_has_changed(later->reader))
 		later->users++;
 	else
 		later = NULL;
-	bpk_mutex_give(&r->lock);
+	bpk_mutex_unlock(&r->lock);
 	return later != NULL ? later : open_later(r, err);
 }
 
@@ -122,9 +122,9 @@ static int do_later(struct bpk_frame_reader *r, uint64_t number,
 	else
 		rc = step(later->reader, arg, err);
 	*again = bpk_frame_has_changed(later->reader);
-	bpk_mutex_take(&r->lock);
+	bpk_mutex_lock(&r->lock);
 	bpk_frame_later_leave(later);
-	bpk_mutex_give(&r->lock);
+	bpk_mutex_unlock(&r->lock);
 	return rc;
 }
 

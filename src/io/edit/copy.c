@@ -26,7 +26,7 @@ static int open_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bp
 		.sync = edit->options.sync,
 	};
 
-	return bpk_draft_open_at(edit->beside.folder, edit->beside.name, &options, draft, err);
+	return bpk_draft_open_at(edit->resolved.folder, edit->resolved.name, &options, draft, err);
 }
 
 /* Duplicate the descriptor of draft and take the writer lock, with which the edit goes on: a
@@ -98,7 +98,7 @@ static int replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_er
 		goto fail;
 	}
 	if (keep(edit, draft, fd, err) != 0) {
-		if (bpk_beside_is(&edit->beside, fd, &same, NULL) != 0 || !same)
+		if (bpk_resolved_is(&edit->resolved, fd, &same, NULL) != 0 || !same)
 			goto fail;
 		/* it has the name, but its folder could not be synced */
 		edit->broken = true;

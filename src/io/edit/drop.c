@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "io/beneath.h"
-#include "io/edit/beside.h"
+#include "io/edit/resolved.h"
 #include "io/tree/dir.h"
 #include "io/link.h"
 #include "io/lock.h"
@@ -48,7 +48,7 @@ static int drop_list(const char *path, const struct bpk_edit_options *options, b
 int bpk_journal_drop(const char *path, const struct bpk_edit_options *options, bool *dropped,
 		     struct bpk_err *err)
 {
-	struct bpk_beside beside;
+	struct bpk_resolved resolved;
 	struct stat found;
 	int fd, rc;
 
@@ -59,15 +59,15 @@ int bpk_journal_drop(const char *path, const struct bpk_edit_options *options, b
 		return drop_list(path, options, dropped, err);
 	if (!S_ISREG(found.st_mode))
 		return bpk_fail(err, BPK_FAILED, "is not a regular file");
-	if (bpk_beside_find_to_change(path, &beside, err) != 0)
+	if (bpk_resolved_find_to_change(path, &resolved, err) != 0)
 		return -1;
-	fd = bpk_beside_open(&beside, O_RDWR);
+	fd = bpk_resolved_open(&resolved, O_RDWR);
 	if (fd < 0)
 		rc = bpk_fail_errno(err, errno, "cannot open for changing");
 	else
-		rc = drop(beside.folder, beside.journal, fd, options, dropped, err);
+		rc = drop(resolved.folder, resolved.journal, fd, options, dropped, err);
 	if (fd >= 0)
 		close(fd);
-	bpk_beside_clear(&beside);
+	bpk_resolved_clear(&resolved);
 	return rc;
 }

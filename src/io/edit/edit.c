@@ -13,8 +13,8 @@
 
 enum { REOPENED_MAX = 100 }; /* tries to lock a file whose name others keep replacing */
 
-static pthread_mutex_t live_lock = PTHREAD_MUTEX_INITIALIZER;
-static struct bpk_edit *live; /* guarded by live_lock */
+static pthread_mutex_t open_edits_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct bpk_edit *open_edits; /* guarded by open_edits_lock */
 
 /* ---- The source ---- */
 
@@ -63,10 +63,10 @@ static int open_locked(struct bpk_edit *edit, struct bpk_err *err)
 	struct stat found;
 	bool same;
 
-	if (fstatat(edit->beside.folder, edit->beside.name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
+	if (fstatat(edit->resolved.folder, edit->resolved.name, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    !S_ISREG(found.st_mode))
 		return fail_not_regular(&found, err);
-	edit->fd = bpk_beside_open(&edit->beside, O_RDWR);
+	edit->fd = bpk_resolved_open(&edit->resolved, O_RDWR);
 	if (edit->fd < 0 || fstat(edit->fd, &found) != 0)
 		return bpk_fail_errno(err, errno, "cannot open for changing");
 	if (!S_ISREG(found.st_mode))
@@ -74,7 +74,7 @@ static int open_locked(struct bpk_edit *edit, struct bpk_err *err)
 	if (bpk_lock_need(edit->fd, BPK_LOCK_WRITER, patience, edit->options.no_lock,
 			  &bpk_edit_dropped, err) != 0)
 		return -1;
-	if (bpk_beside_is(&edit->beside, edit->fd, &same, err) != 0)
+	if (bpk_resolved_is(&edit->resolved, edit->fd, &same, err) != 0)
 		return -1;
 	if (same)
 		return 0;
@@ -106,7 +106,7 @@ static int find_end(struct bpk_edit *edit, struct bpk_err *err)
 
 static int is_claimed(const struct bpk_edit *edit, bool *claimed, struct bpk_err *err)
 {
-	const struct bpk_place place = { .path = edit->beside.path, .source = edit->source };
+	const struct bpk_place place = { .path = edit->resolved.path, .source = edit->source };
 
 	*claimed = true;
 	return edit->options.claims == NULL ? 0 : edit->options.claims(&place, claimed, err);
@@ -149,7 +149,7 @@ static int settle(struct bpk_edit *edit, struct bpk_err *err)
 		return bpk_fail(err, BPK_FAILED,
 				"is no longer an archive of that format, and its"
 				" journal %s is left alone",
-				edit->beside.journal);
+				edit->resolved.journal);
 	if (bpk_journal_settle(journal, edit->fd, edit->options.sync, err) != 0)
 		return -1;
 	bpk_journal_close(journal);
@@ -171,24 +171,24 @@ static void init_locks(struct bpk_edit *edit)
 
 static void enlist(struct bpk_edit *edit)
 {
-	pthread_mutex_lock(&live_lock);
-	edit->next = live;
-	if (live != NULL)
-		live->previous = edit;
-	live = edit;
-	pthread_mutex_unlock(&live_lock);
+	pthread_mutex_lock(&open_edits_lock);
+	edit->next = open_edits;
+	if (open_edits != NULL)
+		open_edits->previous = edit;
+	open_edits = edit;
+	pthread_mutex_unlock(&open_edits_lock);
 }
 
 static void delist(struct bpk_edit *edit)
 {
-	pthread_mutex_lock(&live_lock);
+	pthread_mutex_lock(&open_edits_lock);
 	if (edit->previous != NULL)
 		edit->previous->next = edit->next;
-	else if (live == edit)
-		live = edit->next;
+	else if (open_edits == edit)
+		open_edits = edit->next;
 	if (edit->next != NULL)
 		edit->next->previous = edit->previous;
-	pthread_mutex_unlock(&live_lock);
+	pthread_mutex_unlock(&open_edits_lock);
 }
 
 static void release(struct bpk_edit *edit)
@@ -199,7 +199,7 @@ static void release(struct bpk_edit *edit)
 	if (edit->fd >= 0)
 		close(edit->fd); /* releases the locks */
 	bpk_sidecar_close(edit->sidecar);
-	bpk_beside_clear(&edit->beside);
+	bpk_resolved_clear(&edit->resolved);
 	pthread_rwlock_destroy(&edit->state_lock);
 	pthread_mutex_destroy(&edit->busy);
 	free(edit);
@@ -215,10 +215,10 @@ int bpk_edit_open(const char *path, const struct bpk_edit_options *options, stru
 		return -1;
 	e->options = *options;
 	e->fd = -1;
-	e->beside.folder = -1;
+	e->resolved.folder = -1;
 	init_locks(e);
-	bpk_journal_init(&e->journal, &e->beside);
-	if (bpk_beside_find_to_change(path, &e->beside, err) != 0 || open_file(e, err) != 0 ||
+	bpk_journal_init(&e->journal, &e->resolved);
+	if (bpk_resolved_find_to_change(path, &e->resolved, err) != 0 || open_file(e, err) != 0 ||
 	    bpk_sidecar_open_to_change(path, false, options, &e->sidecar, err) != 0 ||
 	    bpk_source_of(&committed_ops, e, 0, &e->source, err) != 0 || settle(e, err) != 0) {
 		release(e);
@@ -256,12 +256,12 @@ void bpk_edit_close(struct bpk_edit *edit)
 
 void bpk_edit_drop_all(void)
 {
-	pthread_mutex_lock(&live_lock);
+	pthread_mutex_lock(&open_edits_lock);
 	atomic_store(&bpk_edit_dropped, true);
-	for (struct bpk_edit *edit = live; edit != NULL; edit = edit->next) {
+	for (struct bpk_edit *edit = open_edits; edit != NULL; edit = edit->next) {
 		pthread_mutex_lock(&edit->busy);
 		(void)bpk_edit_undo(edit, NULL);
 		pthread_mutex_unlock(&edit->busy);
 	}
-	pthread_mutex_unlock(&live_lock);
+	pthread_mutex_unlock(&open_edits_lock);
 }

@@ -10,7 +10,7 @@
 struct bpk_edit {
 	/* fixed after open */
 	struct bpk_edit_options options;
-	struct bpk_beside beside;
+	struct bpk_resolved resolved;
 	struct bpk_source *source; /* the committed content; reads through the edit */
 	struct bpk_sidecar *sidecar;
 

@@ -7,9 +7,9 @@
 
 #include "io/full.h"
 
-void bpk_journal_init(struct bpk_journal *journal, const struct bpk_beside *beside)
+void bpk_journal_init(struct bpk_journal *journal, const struct bpk_resolved *resolved)
 {
-	*journal = (struct bpk_journal){ .beside = beside, .fd = -1 };
+	*journal = (struct bpk_journal){ .resolved = resolved, .fd = -1 };
 }
 
 void bpk_journal_close(struct bpk_journal *journal)
@@ -20,7 +20,7 @@ void bpk_journal_close(struct bpk_journal *journal)
 	bpk_buf_clear(&journal->start);
 	bpk_buf_clear(&journal->next);
 	*journal = (struct bpk_journal){
-		.beside = journal->beside,
+		.resolved = journal->resolved,
 		.fd = -1,
 		.any_file = journal->any_file,
 	};
@@ -28,7 +28,8 @@ void bpk_journal_close(struct bpk_journal *journal)
 
 int bpk_journal_refuse(const struct bpk_journal *journal, struct bpk_err *err, const char *why)
 {
-	bpk_fail(err, BPK_FAILED, "its journal %s is not used: %s", journal->beside->journal, why);
+	bpk_fail(err, BPK_FAILED, "its journal %s is not used: %s", journal->resolved->journal,
+		 why);
 	return 1;
 }
 
@@ -38,7 +39,7 @@ int bpk_journal_fail_stranger(const struct bpk_journal *journal, uint64_t offset
 	return bpk_fail(err, BPK_CORRUPT,
 			"its journal %s does not match its content: another program has"
 			" written at %" PRIu64 " since",
-			journal->beside->journal, offset);
+			journal->resolved->journal, offset);
 }
 
 /* ---- Reading the old content ---- */

@@ -21,7 +21,7 @@
 #ifndef BPK_IO_EDIT_JOURNAL_H
 #define BPK_IO_EDIT_JOURNAL_H
 
-#include "io/edit/beside.h"
+#include "io/edit/resolved.h"
 #include "io/edit.h"
 #include "io/identity.h"
 #include "io/edit/regions.h"
@@ -29,7 +29,7 @@
 /* Caller storage, for bpk_journal_close. Belongs to one thread at a time; several threads may read
  * the file through it while nobody changes it. */
 struct bpk_journal {
-	const struct bpk_beside *beside;
+	const struct bpk_resolved *resolved;
 	int fd;                   /* -1: there is no journal */
 	bool any_file;            /* accept a journal of another file, as the user wishes */
 	struct bpk_identity file; /* the file that it must be about */
@@ -47,7 +47,7 @@ struct bpk_journal_next {
 	struct bpk_view bytes;
 };
 
-void bpk_journal_init(struct bpk_journal *journal, const struct bpk_beside *beside);
+void bpk_journal_init(struct bpk_journal *journal, const struct bpk_resolved *resolved);
 
 /* Release it, leaving the journal's file on disk. Harmless without a journal. */
 void bpk_journal_close(struct bpk_journal *journal);
@@ -95,7 +95,7 @@ int bpk_journal_refuse(const struct bpk_journal *journal, struct bpk_err *err, c
 int bpk_journal_check(const struct bpk_journal *journal, int fd, struct bpk_err *err);
 
 /* Check that the saved regions of the file fd hold the old bytes or announced ones; otherwise
- * BPK_CORRUPT. Of no use beside a writer at work, whose writes may be seen half done. */
+ * BPK_CORRUPT. Of no use while a writer is at work, whose writes may be seen half done. */
 int bpk_journal_check_saved(const struct bpk_journal *journal, int fd, struct bpk_err *err);
 
 /* Read the old content of the file fd; fewer bytes than out.size only at its end. */

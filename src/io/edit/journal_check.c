@@ -32,7 +32,7 @@ static int overlay(const struct bpk_journal *journal, const struct bpk_region *n
 		return -1;
 	return got == want ? 0
 			   : bpk_fail(err, BPK_CORRUPT, "its journal %s became shorter",
-				      journal->beside->journal);
+				      journal->resolved->journal);
 }
 
 static struct bpk_region next_at(const struct bpk_journal *journal, size_t i)

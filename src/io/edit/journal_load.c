@@ -18,7 +18,7 @@ enum { PIECE = 8 << 10 }; /* bytes read at a time, on the stack */
 static int fail_damaged(const struct bpk_journal *journal, uint64_t position, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_CORRUPT, "its journal %s is damaged at %" PRIu64,
-			journal->beside->journal, position);
+			journal->resolved->journal, position);
 }
 
 /* Read from the journal; missing bytes are an error. */
@@ -28,7 +28,7 @@ static int need(const struct bpk_journal *journal, uint64_t position, struct bpk
 	size_t got;
 
 	if (bpk_full_read_at(journal->fd, position, out, &got, err) != 0)
-		return bpk_err_subject(err, "its journal %s", journal->beside->journal);
+		return bpk_err_subject(err, "its journal %s", journal->resolved->journal);
 	return got == out.size ? 0 : fail_damaged(journal, position + got, err);
 }
 
@@ -198,7 +198,7 @@ int bpk_journal_load(struct bpk_journal *journal, struct bpk_err *err)
 	int rc;
 
 	if (fstat(journal->fd, &found) != 0)
-		return bpk_fail_errno(err, errno, "its journal %s", journal->beside->journal);
+		return bpk_fail_errno(err, errno, "its journal %s", journal->resolved->journal);
 	size = (uint64_t)found.st_size;
 	rc = check_magic(journal, size, err);
 	while (rc == 0 && journal->end < size) {
@@ -237,24 +237,24 @@ static int check_kind(const struct bpk_journal *journal, const struct stat *own,
 /* Open the journal. Returns 1 if it is not used. */
 static int open_file(struct bpk_journal *journal, struct bpk_err *err)
 {
-	const struct bpk_beside *beside = journal->beside;
+	const struct bpk_resolved *resolved = journal->resolved;
 	struct stat own;
 	bool there;
 	int rc;
 
-	if (bpk_beside_has_journal(beside, &own, &there, err) != 0)
+	if (bpk_resolved_has_journal(resolved, &own, &there, err) != 0)
 		return -1;
 	if (!there)
 		return 0;
 	rc = check_kind(journal, &own, err); /* before it is opened */
 	if (rc != 0)
 		return rc;
-	journal->fd = bpk_full_openat(beside->folder, beside->journal,
+	journal->fd = bpk_full_openat(resolved->folder, resolved->journal,
 				      O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 	if (journal->fd < 0 && errno == ENOENT)
 		return 0;
 	if (journal->fd < 0 || fstat(journal->fd, &own) != 0)
-		return bpk_fail_errno(err, errno, "cannot read its journal %s", beside->journal);
+		return bpk_fail_errno(err, errno, "cannot read its journal %s", resolved->journal);
 	return check_kind(journal, &own, err);
 }
 
@@ -290,7 +290,7 @@ static int compare_file(const struct bpk_journal *journal, uint64_t position, ui
 				err, BPK_CORRUPT,
 				"its journal %s is cut short, and the bytes saved in it were "
 				"overwritten at %" PRIu64,
-				journal->beside->journal, offset + done);
+				journal->resolved->journal, offset + done);
 	}
 	return 0;
 }
@@ -321,7 +321,7 @@ static int check_cut(const struct bpk_journal *journal, int fd, struct bpk_err *
 	struct stat found;
 
 	if (fstat(journal->fd, &found) != 0)
-		return bpk_fail_errno(err, errno, "its journal %s", journal->beside->journal);
+		return bpk_fail_errno(err, errno, "its journal %s", journal->resolved->journal);
 	if ((uint64_t)found.st_size < position)
 		return 0;
 	behind = (uint64_t)found.st_size - position;

@@ -186,7 +186,7 @@ int bpk_journal_start_test(const struct bpk_journal *journal, struct bpk_err *er
 	if (version > VERSION)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"its journal %s is of version %" PRIu32 ", expected %d",
-				journal->beside->journal, version, VERSION);
+				journal->resolved->journal, version, VERSION);
 	if (version < VERSION)
 		return bpk_journal_refuse(journal, err, "it is of an older version");
 	if (!is_complete(journal))
@@ -229,7 +229,7 @@ static int check_size(const struct bpk_journal *journal, int fd, struct bpk_err 
 		return bpk_fail(err, BPK_CORRUPT,
 				"its journal %s does not match its content: it ends at"
 				" %" PRIu64 ", expected %" PRIu64,
-				journal->beside->journal, (uint64_t)found.st_size,
+				journal->resolved->journal, (uint64_t)found.st_size,
 				journal->old_size);
 	return 0;
 }

@@ -17,7 +17,7 @@ enum { PIECE = 8 << 10 }; /* bytes copied at a time, on the stack */
 
 static int name_journal(const struct bpk_journal *journal, struct bpk_err *err)
 {
-	return bpk_err_subject(err, "its journal %s", journal->beside->journal);
+	return bpk_err_subject(err, "its journal %s", journal->resolved->journal);
 }
 
 /* ---- Writing ---- */
@@ -105,7 +105,7 @@ static int open_to_readers(const struct bpk_journal *journal, int fd, struct bpk
 	if (give_to_owner(journal, &file, err) != 0)
 		return -1;
 	if (fstat(journal->fd, &own) == 0 && file.st_gid == own.st_gid)
-		bpk_acl_set_mode(journal->fd, journal->beside->folder,
+		bpk_acl_set_mode(journal->fd, journal->resolved->folder,
 				 0600 | (bpk_acl_mode(fd, file.st_mode) & 0044), false);
 	return 0;
 }
@@ -123,15 +123,16 @@ static int write_start(struct bpk_journal *journal, int fd, const struct bpk_reg
 int bpk_journal_create(struct bpk_journal *journal, int fd, uint64_t old_size,
 		       const struct bpk_region *unused, struct bpk_err *err)
 {
-	const struct bpk_beside *beside = journal->beside;
+	const struct bpk_resolved *resolved = journal->resolved;
 
-	journal->fd = bpk_full_openat(beside->folder, beside->journal,
+	journal->fd = bpk_full_openat(resolved->folder, resolved->journal,
 				      O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, 0600);
 	if (journal->fd < 0)
-		return bpk_fail_errno(err, errno, "cannot create its journal %s", beside->journal);
+		return bpk_fail_errno(err, errno, "cannot create its journal %s",
+				      resolved->journal);
 	journal->old_size = old_size;
 	if (open_to_readers(journal, fd, err) != 0 || write_start(journal, fd, unused, err) != 0) {
-		unlinkat(beside->folder, beside->journal, 0);
+		unlinkat(resolved->folder, resolved->journal, 0);
 		bpk_journal_close(journal);
 		return -1;
 	}
@@ -220,14 +221,16 @@ fail:
 
 int bpk_journal_unlink(struct bpk_journal *journal, struct bpk_err *err)
 {
-	if (unlinkat(journal->beside->folder, journal->beside->journal, 0) == 0 || errno == ENOENT)
+	if (unlinkat(journal->resolved->folder, journal->resolved->journal, 0) == 0 ||
+	    errno == ENOENT)
 		return 0;
-	return bpk_fail_errno(err, errno, "cannot remove its journal %s", journal->beside->journal);
+	return bpk_fail_errno(err, errno, "cannot remove its journal %s",
+			      journal->resolved->journal);
 }
 
 int bpk_journal_sync_folder(struct bpk_journal *journal, struct bpk_err *err)
 {
-	if (bpk_folder_sync(journal->beside->folder) == 0)
+	if (bpk_folder_sync(journal->resolved->folder) == 0)
 		return 0;
 	return bpk_fail_errno(err, errno, "sync its folder");
 }
@@ -237,7 +240,7 @@ int bpk_journal_sync_folder(struct bpk_journal *journal, struct bpk_err *err)
 static int fail_changed(const struct bpk_journal *journal, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_CORRUPT, "its journal %s was changed while it was read",
-			journal->beside->journal);
+			journal->resolved->journal);
 }
 
 /* Read a record of saved bytes again and write each piece to the file fd (-1: nowhere). */

@@ -66,7 +66,7 @@ static int fail_unsynced(struct bpk_edit *edit, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
 			"may not be restored on disk: its journal %s stays for the next change",
-			edit->beside.journal);
+			edit->resolved.journal);
 }
 
 static int undo_by_journal(struct bpk_edit *edit, struct bpk_err *err)

@@ -16,7 +16,7 @@
 
 /* ---- Opening ---- */
 
-/* The caller holds the lock of live objects. */
+/* The caller holds the cleanup lock. */
 static void drop_name(void *owner)
 {
 	const struct bpk_draft *draft = owner;
@@ -51,7 +51,7 @@ static int create_draft(struct bpk_draft *draft, struct bpk_err *err)
 	return bpk_draft_create(target->folder, target->name, &draft->fd, &draft->draft_name, err);
 }
 
-/* Creates the file of a draft; the lock of live objects is held. */
+/* Creates the file of a draft; the cleanup lock is held. */
 typedef int create_fn(struct bpk_draft *draft, struct bpk_err *err);
 
 static int open_file(struct bpk_draft *draft, create_fn *create, struct bpk_err *err)
@@ -59,12 +59,12 @@ static int open_file(struct bpk_draft *draft, create_fn *create, struct bpk_err 
 	int rc;
 
 	draft->is_file = true;
-	if (bpk_live_enter(err) != 0)
+	if (bpk_cleanup_lock(err) != 0)
 		return -1;
 	rc = create(draft, err);
 	if (rc == 0)
-		bpk_live_add(&draft->live, drop_name, draft);
-	bpk_live_leave();
+		bpk_cleanup_add(&draft->cleanup, drop_name, draft);
+	bpk_cleanup_unlock();
 	draft->read_fd = draft->fd;
 	draft->seekable = true;
 	return rc;
@@ -375,7 +375,7 @@ void bpk_draft_drop(struct bpk_draft *draft)
 {
 	if (draft == NULL)
 		return;
-	bpk_live_end(&draft->live);
+	bpk_cleanup_end(&draft->cleanup);
 	if (draft->ops != NULL)
 		draft->ops->drop(draft->owner);
 	release(draft);

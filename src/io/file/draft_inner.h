@@ -5,7 +5,7 @@
 #include <pthread.h>
 
 #include "io/file/draft.h"
-#include "io/live.h"
+#include "io/cleanup.h"
 #include "io/file/target.h"
 
 struct bpk_draft {
@@ -26,8 +26,8 @@ struct bpk_draft {
 	uint64_t end; /* guarded by end_lock: the length that the file must have */
 	uint64_t run; /* guarded by end_lock: bytes up to here were sent to the disk */
 
-	struct bpk_live live; /* of a file */
-	char *draft_name;     /* guarded by live's lock: in target.folder; NULL while nameless */
+	struct bpk_cleanup cleanup; /* of a file */
+	char *draft_name; /* guarded by the cleanup lock: in target.folder; NULL while nameless */
 };
 
 #endif

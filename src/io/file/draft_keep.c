@@ -38,7 +38,7 @@ static void finish_mode(int fd, int folder, const struct stat *like)
 		mode = bpk_acl_like(fd, like, false);
 		times[1] = like->st_mtim;
 	}
-	bpk_acl_set_mode(fd, folder, mode & ~bpk_live_umask(), like == NULL);
+	bpk_acl_set_mode(fd, folder, mode & ~bpk_cleanup_umask(), like == NULL);
 	(void)futimens(fd, times);
 }
 
@@ -98,7 +98,7 @@ static int replace_locked(struct bpk_draft *draft, struct bpk_err *err)
  * journal never lies beside a file that it is not about. */
 static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
 {
-	struct bpk_beside old = bpk_beside_in(draft->target.folder, draft->target.name);
+	struct bpk_resolved old = bpk_resolved_in(draft->target.folder, draft->target.name);
 	int fd = -1, rc;
 
 	if (draft->is_locked)
@@ -133,7 +133,7 @@ static int sync_folder(int folder, struct bpk_err *err)
 	return 0;
 }
 
-/* Give the draft its target's name; the lock of live objects is held. */
+/* Give the draft its target's name; the cleanup lock is held. */
 static int commit(struct bpk_draft *draft, struct bpk_err *err)
 {
 	int taken = give_new_name(draft, err);
@@ -170,10 +170,10 @@ static int keep_file(struct bpk_draft *draft, const struct stat *like, struct bp
 
 	if (finish(draft, like, err) != 0)
 		return -1;
-	if (bpk_live_enter(err) != 0)
+	if (bpk_cleanup_lock(err) != 0)
 		return -1;
 	rc = commit(draft, err);
-	bpk_live_leave();
+	bpk_cleanup_unlock();
 	return rc;
 }
 
@@ -213,11 +213,11 @@ int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_
 /* Forget the draft's name on disk, so that dropping leaves the file there. */
 static int leave_name(struct bpk_draft *draft, struct bpk_err *err)
 {
-	if (bpk_live_enter(err) != 0)
+	if (bpk_cleanup_lock(err) != 0)
 		return -1;
 	free(draft->draft_name);
 	draft->draft_name = NULL;
-	bpk_live_leave();
+	bpk_cleanup_unlock();
 	return 0;
 }
 

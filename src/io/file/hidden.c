@@ -2,7 +2,7 @@
  * them, and only the removal of a dataset touches them. */
 #include <string.h>
 
-#include "io/edit/beside.h"
+#include "io/edit/resolved.h"
 #include "io/tree/dir.h"
 #include "io/file/draft_name.h"
 
@@ -25,7 +25,7 @@ bool bpk_dir_is_lock(const char *name)
 
 bool bpk_dir_is_leftover(const char *base)
 {
-	return bpk_draft_is_name(base) || bpk_beside_is_journal(base);
+	return bpk_draft_is_name(base) || bpk_resolved_is_journal_name(base);
 }
 
 bool bpk_dir_hides(const char *name)

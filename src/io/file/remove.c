@@ -13,33 +13,33 @@
 
 /* Remove the file under its lock fd (-1: it could not be locked). A link or another file in its
  * place has another inode, and a writer leaves other times. */
-static int remove_locked(const struct bpk_beside *beside, int fd, const struct stat *seen,
+static int remove_locked(const struct bpk_resolved *resolved, int fd, const struct stat *seen,
 			 struct bpk_err *err)
 {
 	struct stat now;
 
-	if (fstatat(beside->folder, beside->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(resolved->folder, resolved->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
 		return bpk_fail_errno(err, errno, "cannot be removed");
 	if (!S_ISREG(now.st_mode) || !bpk_is_still(&now, seen))
 		return bpk_fail(err, BPK_FAILED,
 				"is not removed: not the file that was read any more");
-	if (bpk_retire_settle(beside, fd, true, err) != 0)
+	if (bpk_retire_settle(resolved, fd, true, err) != 0)
 		return -1;
-	if (unlinkat(beside->folder, beside->name, 0) != 0)
+	if (unlinkat(resolved->folder, resolved->name, 0) != 0)
 		return bpk_fail_errno(err, errno, "cannot be removed");
-	if (bpk_full_sync(beside->folder) != 0 && errno != EINVAL && errno != ENOTSUP)
+	if (bpk_full_sync(resolved->folder) != 0 && errno != EINVAL && errno != ENOTSUP)
 		return bpk_fail_errno(err, errno, "sync its folder");
 	return 0;
 }
 
 static int remove_from(int folder, const char *name, const struct stat *seen, struct bpk_err *err)
 {
-	struct bpk_beside beside = bpk_beside_in(folder, name);
+	struct bpk_resolved resolved = bpk_resolved_in(folder, name);
 	int fd, rc;
 
-	if (bpk_retire_lock(&beside, &fd, err) != 0)
+	if (bpk_retire_lock(&resolved, &fd, err) != 0)
 		return bpk_err_subject(err, "is not removed");
-	rc = remove_locked(&beside, fd, seen, err);
+	rc = remove_locked(&resolved, fd, seen, err);
 	if (fd >= 0)
 		close(fd);
 	return rc;

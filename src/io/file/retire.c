@@ -10,26 +10,26 @@
 enum { REOPENED_MAX = 20 }; /* tries to lock a file whose name others keep replacing */
 
 /* Lock the open file. Returns 1 if meanwhile another file has taken the name. */
-static int lock_open(const struct bpk_beside *beside, int fd, struct bpk_err *err)
+static int lock_open(const struct bpk_resolved *resolved, int fd, struct bpk_err *err)
 {
 	bool same;
 
 	if (bpk_lock_need(fd, BPK_LOCK_WRITER, BPK_LOCK_MOMENT, true, NULL, err) != 0 ||
-	    bpk_beside_is(beside, fd, &same, err) != 0)
+	    bpk_resolved_is(resolved, fd, &same, err) != 0)
 		return -1;
 	return same ? 0 : 1;
 }
 
-static int lock_once(const struct bpk_beside *beside, int *fd, struct bpk_err *err)
+static int lock_once(const struct bpk_resolved *resolved, int *fd, struct bpk_err *err)
 {
 	struct stat found;
 	int rc = 0;
 
-	*fd = bpk_beside_open(beside, O_RDWR);
+	*fd = bpk_resolved_open(resolved, O_RDWR);
 	if (*fd < 0)
 		return 0;
 	if (fstat(*fd, &found) == 0 && S_ISREG(found.st_mode)) {
-		rc = lock_open(beside, *fd, err);
+		rc = lock_open(resolved, *fd, err);
 		if (rc == 0)
 			return 0;
 	}
@@ -38,12 +38,12 @@ static int lock_once(const struct bpk_beside *beside, int *fd, struct bpk_err *e
 	return rc;
 }
 
-int bpk_retire_lock(const struct bpk_beside *beside, int *fd, struct bpk_err *err)
+int bpk_retire_lock(const struct bpk_resolved *resolved, int *fd, struct bpk_err *err)
 {
 	int rc = 1;
 
 	for (int i = 0; i < REOPENED_MAX && rc > 0; i++)
-		rc = lock_once(beside, fd, err);
+		rc = lock_once(resolved, fd, err);
 	if (rc > 0)
 		return bpk_fail(err, BPK_FAILED, "another process keeps replacing it");
 	return rc;
@@ -59,7 +59,7 @@ static int settle(struct bpk_journal *journal, int fd, bool sync, struct bpk_err
 	return rc;
 }
 
-int bpk_retire_settle(const struct bpk_beside *beside, int fd, bool sync, struct bpk_err *err)
+int bpk_retire_settle(const struct bpk_resolved *resolved, int fd, bool sync, struct bpk_err *err)
 {
 	struct bpk_journal journal;
 	struct bpk_err why = { 0 };
@@ -67,7 +67,7 @@ int bpk_retire_settle(const struct bpk_beside *beside, int fd, bool sync, struct
 
 	if (fd < 0)
 		return 0;
-	bpk_journal_init(&journal, beside);
+	bpk_journal_init(&journal, resolved);
 	rc = settle(&journal, fd, sync, &why);
 	if (rc < 0 && (why.kind == BPK_CORRUPT || why.kind == BPK_UNSUPPORTED))
 		rc = bpk_journal_unlink(&journal, &why);

@@ -22,7 +22,7 @@ enum {
 };
 
 struct bpk_source_shared {
-	struct bpk_beside beside;
+	struct bpk_resolved resolved;
 
 	pthread_mutex_t lock;
 	pthread_cond_t paused;
@@ -141,12 +141,12 @@ static int take_journal(struct bpk_source *source, const struct stat *found, str
  * name belongs to the new file. */
 static int refresh(struct bpk_source *source, struct bpk_err *err)
 {
-	const struct bpk_beside *beside = &source->shared->beside;
+	const struct bpk_resolved *resolved = &source->shared->resolved;
 	bool there, same = false;
 	struct stat found;
 
-	if (bpk_beside_has_journal(beside, &found, &there, err) != 0 ||
-	    (there && bpk_beside_is(beside, source->fd, &same, err) != 0))
+	if (bpk_resolved_has_journal(resolved, &found, &there, err) != 0 ||
+	    (there && bpk_resolved_is(resolved, source->fd, &same, err) != 0))
 		return -1;
 	return same ? take_journal(source, &found, err) : take_plain(source, err);
 }
@@ -251,50 +251,50 @@ void bpk_source_shared_free(struct bpk_source_shared *shared)
 	if (shared == NULL)
 		return;
 	bpk_journal_close(&shared->journal);
-	bpk_beside_clear(&shared->beside);
+	bpk_resolved_clear(&shared->resolved);
 	pthread_rwlock_destroy(&shared->state_lock);
 	pthread_cond_destroy(&shared->paused);
 	pthread_mutex_destroy(&shared->lock);
 	free(shared);
 }
 
-/* If beside still leads to the source's file, move it to the source; otherwise clear it. */
-static int adopt(struct bpk_source *source, struct bpk_beside *beside, bool *same,
+/* If resolved still leads to the source's file, move it to the source; otherwise clear it. */
+static int adopt(struct bpk_source *source, struct bpk_resolved *resolved, bool *same,
 		 struct bpk_err *err)
 {
 	struct bpk_source_shared *shared = NULL;
 
-	if (bpk_beside_is(beside, source->fd, same, err) != 0)
+	if (bpk_resolved_is(resolved, source->fd, same, err) != 0)
 		goto fail;
 	if (!*same) {
-		bpk_beside_clear(beside);
+		bpk_resolved_clear(resolved);
 		return 0;
 	}
 	shared = bpk_calloc(1, sizeof *shared, err);
 	if (shared == NULL)
 		goto fail;
-	shared->beside = *beside;
+	shared->resolved = *resolved;
 	pthread_mutex_init(&shared->lock, NULL);
 	pthread_cond_init(&shared->paused, NULL);
 	pthread_rwlock_init(&shared->state_lock, NULL);
-	bpk_journal_init(&shared->journal, &shared->beside);
+	bpk_journal_init(&shared->journal, &shared->resolved);
 	source->shared = shared;
 	return 0;
 fail:
-	bpk_beside_clear(beside);
+	bpk_resolved_clear(resolved);
 	return -1;
 }
 
 int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err)
 {
-	struct bpk_beside beside;
+	struct bpk_resolved resolved;
 	struct bpk_err why;
 	bool same;
-	int rc = bpk_beside_find(path, &beside, &why);
+	int rc = bpk_resolved_find(path, &resolved, &why);
 
 	if (rc != 0)
 		return rc < 0 ? bpk_fail(err, why.kind, "%s", why.text) : 0;
-	if (adopt(source, &beside, &same, err) != 0)
+	if (adopt(source, &resolved, &same, err) != 0)
 		return -1;
 	if (!same)
 		return 1;

@@ -184,7 +184,7 @@ static int apply_in(int folder, const struct bpk_change *change, bool any, struc
 	return 0;
 }
 
-int bpk_changes_apply(int root, const struct bpk_change *change, bool any, struct bpk_err *err)
+int bpk_changes_apply_one(int root, const struct bpk_change *change, bool any, struct bpk_err *err)
 {
 	int folder = open_folder(root, change->name, err), rc;
 
@@ -230,10 +230,10 @@ int bpk_changes_sync(int root, const struct bpk_changes *list, struct bpk_err *e
 	return 0;
 }
 
-int bpk_changes_carry_out(int root, const struct bpk_changes *list, bool sync, struct bpk_err *err)
+int bpk_changes_apply(int root, const struct bpk_changes *list, bool sync, struct bpk_err *err)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (bpk_changes_apply(root, &list->changes[i], list->any_root, err) != 0)
+		if (bpk_changes_apply_one(root, &list->changes[i], list->any_root, err) != 0)
 			return -1;
 	if (sync && bpk_changes_sync(root, list, err) != 0)
 		return -1;

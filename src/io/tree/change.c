@@ -62,7 +62,7 @@ static void unlink_at(int root, const char *name)
 }
 
 /* The name, relative to the root, of base in the folder of name. */
-static char *beside(const char *name, const char *base, struct bpk_err *err)
+static char *sibling(const char *name, const char *base, struct bpk_err *err)
 {
 	const char *slash = strrchr(name, '/');
 	struct bpk_buf text = { 0 };
@@ -79,15 +79,15 @@ static char *beside(const char *name, const char *base, struct bpk_err *err)
 static int add_draft(struct bpk_tree *tree, const struct bpk_draft *draft, struct bpk_err *err)
 {
 	const char *name = bpk_draft_label(draft);
-	char *lies = beside(name, bpk_draft_own_name(draft), err);
+	char *lies = sibling(name, bpk_draft_own_name(draft), err);
 	int rc = -1;
 
-	if (lies == NULL || bpk_live_enter(err) != 0) {
+	if (lies == NULL || bpk_cleanup_lock(err) != 0) {
 		free(lies);
 		return -1;
 	}
 	rc = bpk_stage_add(&tree->stage, strdup(name), lies, err);
-	bpk_live_leave();
+	bpk_cleanup_unlock();
 	return rc;
 }
 
@@ -122,10 +122,10 @@ static int finish(struct bpk_tree *tree, struct bpk_staged *file, struct bpk_dra
 
 static void unstage_at(struct bpk_tree *tree, size_t i)
 {
-	bpk_live_hold();
+	bpk_cleanup_lock_always();
 	unlink_at(tree->root, tree->stage.files[i].draft);
 	drop_at(&tree->stage, i);
-	bpk_live_leave();
+	bpk_cleanup_unlock();
 }
 
 void bpk_tree_unstage(struct bpk_tree *tree)
@@ -174,7 +174,7 @@ static void remove_folder(int root, const char *name)
 	close(parent);
 }
 
-/* The lock of live objects is held. */
+/* The cleanup lock is held. */
 static void drop_stage(void *owner)
 {
 	const struct bpk_tree *tree = owner;
@@ -189,7 +189,7 @@ void bpk_tree_close(struct bpk_tree *tree)
 {
 	if (tree == NULL)
 		return;
-	bpk_live_end(&tree->live);
+	bpk_cleanup_end(&tree->cleanup);
 	bpk_stage_clear(&tree->stage);
 	bpk_stage_clear(&tree->removed);
 	bpk_names_clear(&tree->folders);
@@ -303,7 +303,7 @@ static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *op
 		rc = check_claim(tree, options, path,
 				 err); /* the list may be newer than the check */
 	if (rc == 0 && list.count > 0)
-		rc = bpk_changes_carry_out(tree->root, &list, true, err);
+		rc = bpk_changes_apply(tree->root, &list, true, err);
 	bpk_changes_clear(&list);
 	return rc;
 }
@@ -316,10 +316,10 @@ static int open_tree(struct bpk_tree *tree, const char *path,
 	    settle(tree, options, path, err) != 0)
 		return -1;
 	bpk_erase_drafts(tree->root); /* no list names them any more */
-	if (open_committed(tree, options, &tree->dir, err) != 0 || bpk_live_enter(err) != 0)
+	if (open_committed(tree, options, &tree->dir, err) != 0 || bpk_cleanup_lock(err) != 0)
 		return -1;
-	bpk_live_add(&tree->live, drop_stage, tree);
-	bpk_live_leave();
+	bpk_cleanup_add(&tree->cleanup, drop_stage, tree);
+	bpk_cleanup_unlock();
 	return 0;
 }
 

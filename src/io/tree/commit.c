@@ -75,7 +75,7 @@ static int stage_list(struct bpk_tree *tree, struct bpk_changes *list, struct bp
 	int rc = bpk_identity_of(tree->root, &list->root, err);
 
 	if (rc == 0)
-		rc = bpk_changes_spell(list, &text, err);
+		rc = bpk_changes_encode(list, &text, err);
 	if (rc == 0)
 		rc = bpk_draft_open_part(tree->root, BPK_DIR_LIST, false, tree->sync, &draft, err);
 	if (rc == 0) {
@@ -155,7 +155,7 @@ static int rename_one(const struct bpk_tree *tree, size_t i, struct bpk_err *err
 	const struct bpk_staged *file = &tree->stage.files[i];
 	const struct bpk_change change = { file->name, file->draft, file->is, file->was };
 
-	return bpk_changes_apply(tree->root, &change, false, err);
+	return bpk_changes_apply_one(tree->root, &change, false, err);
 }
 
 /* Sync the new folders and their names. */
@@ -227,7 +227,7 @@ static int commit_by_list(struct bpk_tree *tree, size_t first, const struct bpk_
 		return -1;
 	}
 	if (!tree->is_stuck)
-		tree->is_stuck = bpk_changes_carry_out(tree->root, list, tree->sync, err) != 0;
+		tree->is_stuck = bpk_changes_apply(tree->root, list, tree->sync, err) != 0;
 	if (!tree->is_stuck)
 		return 0;
 	return bpk_edit_fail_committed(err);
@@ -239,12 +239,12 @@ static int commit_staged(struct bpk_tree *tree, size_t first, const struct bpk_c
 {
 	int rc;
 
-	if (bpk_live_enter(err) != 0)
+	if (bpk_cleanup_lock(err) != 0)
 		return -1;
 	rc = commit_by_list(tree, first, list, err);
 	if (rc == 0 || tree->is_stuck)
 		forget_stage(tree);
-	bpk_live_leave();
+	bpk_cleanup_unlock();
 	return rc;
 }
 
@@ -269,7 +269,7 @@ static int commit_from(struct bpk_tree *tree, size_t first, struct bpk_err *err)
 	return rc;
 }
 
-/* Rename all files in turn; the last rename is the commit. The lock of live objects is held. */
+/* Rename all files in turn; the last rename is the commit. The cleanup lock is held. */
 static int rename_all(struct bpk_tree *tree, struct bpk_err *err)
 {
 	size_t last = tree->stage.count - 1;
@@ -296,10 +296,10 @@ static int commit_by_rename(struct bpk_tree *tree, struct bpk_err *err)
 {
 	int rc;
 
-	if (bpk_live_enter(err) != 0)
+	if (bpk_cleanup_lock(err) != 0)
 		return -1;
 	rc = rename_all(tree, err);
-	bpk_live_leave();
+	bpk_cleanup_unlock();
 	return rc;
 }
 

@@ -92,7 +92,7 @@ static int spell_change(const struct bpk_change *change, struct bpk_buf *text, s
 			      change->name);
 }
 
-int bpk_changes_spell(const struct bpk_changes *list, struct bpk_buf *text, struct bpk_err *err)
+int bpk_changes_encode(const struct bpk_changes *list, struct bpk_buf *text, struct bpk_err *err)
 {
 	if (bpk_buf_printf(text, err, "%s%zu\n%s%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\n",
 			   first_line, list->count, root_line, list->root.device, list->root.inode,

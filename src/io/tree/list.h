@@ -72,7 +72,7 @@ struct bpk_old_file bpk_changes_old(const struct stat *found);
 int bpk_changes_sort(struct bpk_changes *list, struct bpk_err *err);
 
 /* Append the text of the list to text. */
-int bpk_changes_spell(const struct bpk_changes *list, struct bpk_buf *text, struct bpk_err *err);
+int bpk_changes_encode(const struct bpk_changes *list, struct bpk_buf *text, struct bpk_err *err);
 
 /* Parse text, which is hostile; takes it. On failure, with BPK_CORRUPT, list is cleared. */
 int bpk_changes_parse(struct bpk_buf *text, struct bpk_changes *list, struct bpk_err *err);
@@ -101,7 +101,7 @@ bool bpk_changes_stands(int root, const struct stat *seen);
  * Carry out all changes, sync the folders, then remove the list. Steps already done are skipped, so
  * the process may be killed at any point and the call repeated. The caller holds the writer lock.
  */
-int bpk_changes_carry_out(int root, const struct bpk_changes *list, bool sync, struct bpk_err *err);
+int bpk_changes_apply(int root, const struct bpk_changes *list, bool sync, struct bpk_err *err);
 
 /* Open the lock file of root with flags (O_CREAT creates it). Returns a descriptor for
  * bpk_lock_take, or -1 with errno (EINVAL: the name is taken by something else). */
@@ -112,7 +112,7 @@ int bpk_changes_sync_one(int root, const char *name, struct bpk_err *err);
 int bpk_changes_sync(int root, const struct bpk_changes *list, struct bpk_err *err);
 
 /* Carry out one change, unless it is already done. any is any_root of the list. */
-int bpk_changes_apply(int root, const struct bpk_change *change, bool any, struct bpk_err *err);
+int bpk_changes_apply_one(int root, const struct bpk_change *change, bool any, struct bpk_err *err);
 
 /* True if a writer of root is alive. */
 bool bpk_changes_has_writer(int root);

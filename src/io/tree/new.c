@@ -29,13 +29,13 @@ struct new_tree {
 	struct bpk_target target;
 	bool overwrite;
 	bool (*ours)(const char *name);
-	struct bpk_live live;
-	char *draft_name; /* guarded by the live lock: in target.folder; NULL: dropped or kept */
+	struct bpk_cleanup cleanup;
+	char *draft_name; /* guarded by the cleanup lock: in target.folder; NULL: dropped or kept */
 };
 
 /* ---- Dropping ---- */
 
-/* The lock of live objects is held. Only we created files in the draft. */
+/* The cleanup lock is held. Only we created files in the draft. */
 static void drop_folder(void *owner)
 {
 	const struct new_tree *new = owner;
@@ -48,7 +48,7 @@ static void drop_folder(void *owner)
 static void new_tree_free(struct new_tree *new)
 {
 	bpk_tree_drop_files(&new->tree);
-	bpk_live_end(&new->live);
+	bpk_cleanup_end(&new->cleanup);
 	if (new->tree.root >= 0)
 		close(new->tree.root);
 	bpk_target_clear(&new->target);
@@ -288,7 +288,7 @@ static int take_back(struct new_tree *new, struct bpk_err *err)
 	return bpk_err_subject(err, "is written, but may be gone after a power cut");
 }
 
-/* Give the draft its target's name; the lock of live objects is held. */
+/* Give the draft its target's name; the cleanup lock is held. */
 static int commit(struct new_tree *new, struct bpk_err *err)
 {
 	int taken = give_new_name(new, err);
@@ -315,10 +315,10 @@ static int new_tree_keep(void *owner, const struct stat *like, struct bpk_err *e
 	if (rc == 0)
 		rc = finish_folders(new, like, err);
 	if (rc == 0)
-		rc = bpk_live_enter(err);
+		rc = bpk_cleanup_lock(err);
 	if (rc == 0) {
 		rc = commit(new, err);
-		bpk_live_leave();
+		bpk_cleanup_unlock();
 	}
 	new_tree_free(new);
 	return rc;
@@ -342,7 +342,7 @@ struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft)
 
 /* ---- Opening ---- */
 
-/* The lock of live objects is held. */
+/* The cleanup lock is held. */
 static int create(struct new_tree *new, struct bpk_err *err)
 {
 	const struct bpk_target *target = &new->target;
@@ -362,12 +362,12 @@ static int open_new(const char *target, const struct bpk_draft_options *options,
 	if (bpk_target_find(target, options, &new->target, err) != 0)
 		return -1;
 	put_back(&new->target);
-	if (vet_existing(new, err) != 0 || bpk_live_enter(err) != 0)
+	if (vet_existing(new, err) != 0 || bpk_cleanup_lock(err) != 0)
 		return -1;
 	rc = create(new, err);
 	if (rc == 0)
-		bpk_live_add(&new->live, drop_folder, new);
-	bpk_live_leave();
+		bpk_cleanup_add(&new->cleanup, drop_folder, new);
+	bpk_cleanup_unlock();
 	return rc;
 }
 

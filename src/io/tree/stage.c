@@ -57,9 +57,9 @@ void bpk_tree_drop_files(struct bpk_tree *tree)
  * signal. */
 static int let_wait(struct bpk_tree *tree, struct bpk_draft *draft, struct bpk_err *err)
 {
-	if (bpk_live_enter(err) != 0)
+	if (bpk_cleanup_lock(err) != 0)
 		return -1;
-	bpk_live_leave();
+	bpk_cleanup_unlock();
 	bpk_draft_begin_sync(draft);
 	if (tree->waiting.count == BPK_TREE_WAITING && finish_oldest(tree, err) != 0)
 		return -1;

@@ -58,7 +58,7 @@ static void set_mode(int fd, const struct stat *like)
 	mode_t mode = like == NULL ? 0777 : bpk_acl_like(fd, like, true);
 	struct stat found;
 
-	mode &= ~bpk_live_umask();
+	mode &= ~bpk_cleanup_umask();
 	if (fstat(fd, &found) == 0)
 		mode |= found.st_mode & S_ISGID;
 	bpk_acl_set_mode(fd, fd, mode, like == NULL);
@@ -88,7 +88,7 @@ int bpk_tree_finish_folder(const struct bpk_tree *tree, const char *name, const 
 	return bpk_fail_errno(err, errnum, "%s: sync", name);
 }
 
-/* Create the folder name, which does not exist, in one that does; the live lock is held. */
+/* Create the folder name, which does not exist, in one that does; the cleanup lock is held. */
 static int make_folder(struct bpk_tree *tree, const char *name, struct bpk_err *err)
 {
 	const char *base;
@@ -117,10 +117,10 @@ static int have_folder(struct bpk_tree *tree, const char *name, struct bpk_err *
 		return bpk_fail_errno(err, errno, "%s: cannot stat", name);
 	if (rc == 0 && S_ISDIR(found.st_mode))
 		return 0;
-	if (bpk_tree_check_name(name, err) != 0 || bpk_live_enter(err) != 0)
+	if (bpk_tree_check_name(name, err) != 0 || bpk_cleanup_lock(err) != 0)
 		return -1;
 	rc = make_folder(tree, name, err);
-	bpk_live_leave();
+	bpk_cleanup_unlock();
 	if (rc == 0 && !tree->is_new)
 		rc = bpk_tree_finish_folder(tree, name, bpk_tree_like(tree, &like), err);
 	return rc;

@@ -3,7 +3,7 @@
 #ifndef BPK_IO_TREE_TREE_H
 #define BPK_IO_TREE_TREE_H
 
-#include "io/live.h"
+#include "io/cleanup.h"
 #include "io/tree/list.h"
 
 /* Names relative to the root, in the order of adding. Valid when zeroed. */
@@ -24,7 +24,7 @@ struct bpk_staged {
 	struct bpk_old_file was; /* set when it is committed */
 };
 
-/* Valid when zeroed. Guarded by the live lock; only one thread changes it. */
+/* Valid when zeroed. Guarded by the cleanup lock; only one thread changes it. */
 struct bpk_stage {
 	struct bpk_staged *files;
 	size_t count, room;
@@ -47,9 +47,9 @@ struct bpk_tree {
 	bool sync;
 	bool is_new;                /* only we see it: files have their names at once */
 	struct bpk_waiting waiting; /* of a new one */
-	struct bpk_names folders;   /* created by us, outer ones first; guarded by the live lock */
-	bool has_like;              /* like is set: a new tree is made of an input */
-	struct stat like;           /* the permissions of its files, without a time */
+	struct bpk_names folders; /* created by us, outer ones first; guarded by the cleanup lock */
+	bool has_like;            /* like is set: a new tree is made of an input */
+	struct stat like;         /* the permissions of its files, without a time */
 
 	/* of one being changed */
 	int lock; /* holds the writer lock */
@@ -59,7 +59,7 @@ struct bpk_tree {
 	bool no_lock;   /* go on where the file system has no locks */
 	bool only_adds; /* the next commit preserves all committed content */
 	bool is_stuck;  /* a commit was not fully carried out: only another tree can go on */
-	struct bpk_live live;
+	struct bpk_cleanup cleanup;
 };
 
 /* Takes name and draft, also on failure. A NULL name fails for lack of memory. */

@@ -1,14 +1,14 @@
 /* Inside the room io: a regular file by its real path, with all links resolved, and the names
  * beside it. */
-#ifndef BPK_IO_EDIT_BESIDE_H
-#define BPK_IO_EDIT_BESIDE_H
+#ifndef BPK_IO_EDIT_RESOLVED_H
+#define BPK_IO_EDIT_RESOLVED_H
 
 #include <limits.h>
 
 #include "io/io.h"
 
-/* Caller storage; for bpk_beside_clear. */
-struct bpk_beside {
+/* Caller storage; for bpk_resolved_clear. */
+struct bpk_resolved {
 	char *path; /* absolute, without links */
 	const char *name;
 	int folder; /* may be open with O_PATH only, when it cannot be read */
@@ -16,31 +16,32 @@ struct bpk_beside {
 };
 
 /* True for .NAME.bpkj, without a folder in front. */
-bool bpk_beside_is_journal(const char *name);
+bool bpk_resolved_is_journal_name(const char *name);
 
 /*
  * Find path. Fails with BPK_FAILED, "cannot open: ...". Returns 1 instead of -1 when path leads
  * nowhere, or when its real path is too long or not accessible to this process, as the path of a
  * descriptor or of the current folder can be.
  */
-int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err *err);
+int bpk_resolved_find(const char *path, struct bpk_resolved *resolved, struct bpk_err *err);
 
 /* The same for a file to be changed: links are followed as io/link.h allows. Returns -1 for any
  * failure. */
-int bpk_beside_find_to_change(const char *path, struct bpk_beside *beside, struct bpk_err *err);
-void bpk_beside_clear(struct bpk_beside *beside);
+int bpk_resolved_find_to_change(const char *path, struct bpk_resolved *resolved,
+				struct bpk_err *err);
+void bpk_resolved_clear(struct bpk_resolved *resolved);
 
 /* The file name in an open folder. Both are borrowed; the result needs no clear. */
-struct bpk_beside bpk_beside_in(int folder, const char *name);
+struct bpk_resolved bpk_resolved_in(int folder, const char *name);
 
 /* Open the file itself, which may be no regular file. Returns -1 with errno. */
-int bpk_beside_open(const struct bpk_beside *beside, int flags);
+int bpk_resolved_open(const struct bpk_resolved *resolved, int flags);
 
 /* *same is true if the name leads to the file fd. */
-int bpk_beside_is(const struct bpk_beside *beside, int fd, bool *same, struct bpk_err *err);
+int bpk_resolved_is(const struct bpk_resolved *resolved, int fd, bool *same, struct bpk_err *err);
 
 /* *there is true if the journal's name exists, as a file of any kind; *found is its stat. */
-int bpk_beside_has_journal(const struct bpk_beside *beside, struct stat *found, bool *there,
-			   struct bpk_err *err);
+int bpk_resolved_has_journal(const struct bpk_resolved *resolved, struct stat *found, bool *there,
+			     struct bpk_err *err);
 
 #endif

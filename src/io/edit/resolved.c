@@ -1,6 +1,6 @@
 /* The names beside a regular file: its real path, its folder and its journal. The journal, edits,
  * shared sources and removal call it. */
-#include "io/edit/beside.h"
+#include "io/edit/resolved.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static void spell_journal(char text[NAME_MAX + 1], const char *name)
 		 (unsigned)bpk_record_crc(0, bpk_view(name, size)), suffix);
 }
 
-bool bpk_beside_is_journal(const char *name)
+bool bpk_resolved_is_journal_name(const char *name)
 {
 	size_t size = strlen(name);
 
@@ -38,45 +38,46 @@ bool bpk_beside_is_journal(const char *name)
 	       strcmp(name + size - (sizeof ".bpkj" - 1), ".bpkj") == 0;
 }
 
-static int fail_find(struct bpk_beside *beside, int errnum, const char *action, struct bpk_err *err)
+static int fail_find(struct bpk_resolved *resolved, int errnum, const char *action,
+		     struct bpk_err *err)
 {
-	bpk_beside_clear(beside);
+	bpk_resolved_clear(resolved);
 	bpk_fail_errno(err, errnum, "%s", action);
 	return bpk_is_missing(errnum) || errnum == EACCES || errnum == ENAMETOOLONG ? 1 : -1;
 }
 
-struct bpk_beside bpk_beside_in(int folder, const char *name)
+struct bpk_resolved bpk_resolved_in(int folder, const char *name)
 {
-	struct bpk_beside beside = { .name = name, .folder = folder };
+	struct bpk_resolved resolved = { .name = name, .folder = folder };
 
-	spell_journal(beside.journal, name);
-	return beside;
+	spell_journal(resolved.journal, name);
+	return resolved;
 }
 
 /* Open the folder of beside->path and fill in the names in it. */
-static int open_folder(struct bpk_beside *beside, struct bpk_err *err)
+static int open_folder(struct bpk_resolved *resolved, struct bpk_err *err)
 {
 	char folder[PATH_MAX];
 
-	beside->name = strrchr(beside->path, '/') + 1;
+	resolved->name = strrchr(resolved->path, '/') + 1;
 	/* keep the slash: "/" is a folder, "" is not */
-	if (snprintf(folder, sizeof folder, "%.*s", (int)(beside->name - beside->path),
-		     beside->path) >= (int)sizeof folder)
-		return fail_find(beside, ENAMETOOLONG, "cannot open", err);
-	beside->folder = bpk_folder_open(folder);
-	if (beside->folder < 0)
-		return fail_find(beside, errno, "cannot open its folder", err);
-	spell_journal(beside->journal, beside->name);
+	if (snprintf(folder, sizeof folder, "%.*s", (int)(resolved->name - resolved->path),
+		     resolved->path) >= (int)sizeof folder)
+		return fail_find(resolved, ENAMETOOLONG, "cannot open", err);
+	resolved->folder = bpk_folder_open(folder);
+	if (resolved->folder < 0)
+		return fail_find(resolved, errno, "cannot open its folder", err);
+	spell_journal(resolved->journal, resolved->name);
 	return 0;
 }
 
-int bpk_beside_find(const char *path, struct bpk_beside *beside, struct bpk_err *err)
+int bpk_resolved_find(const char *path, struct bpk_resolved *resolved, struct bpk_err *err)
 {
-	*beside = (struct bpk_beside){ .folder = -1 };
-	beside->path = realpath(path, NULL);
-	if (beside->path == NULL)
-		return fail_find(beside, errno, "cannot open", err);
-	return open_folder(beside, err);
+	*resolved = (struct bpk_resolved){ .folder = -1 };
+	resolved->path = realpath(path, NULL);
+	if (resolved->path == NULL)
+		return fail_find(resolved, errno, "cannot open", err);
+	return open_folder(resolved, err);
 }
 
 /* The real path of a name that is no longer a link; if it becomes a link now, it is not
@@ -101,43 +102,44 @@ static char *real_path(const char *path)
 	return joined;
 }
 
-int bpk_beside_find_to_change(const char *path, struct bpk_beside *beside, struct bpk_err *err)
+int bpk_resolved_find_to_change(const char *path, struct bpk_resolved *resolved,
+				struct bpk_err *err)
 {
 	char link_free[PATH_MAX];
 	struct stat found;
 	int rc;
 
-	*beside = (struct bpk_beside){ .folder = -1 };
+	*resolved = (struct bpk_resolved){ .folder = -1 };
 	if (bpk_link_follow_all(path, link_free, err) != 0)
 		return -1;
-	beside->path = real_path(link_free);
-	rc = beside->path == NULL ? fail_find(beside, errno, "cannot open", err)
-				  : open_folder(beside, err);
-	if (rc == 0 && fstatat(beside->folder, beside->name, &found, AT_SYMLINK_NOFOLLOW) != 0)
-		rc = fail_find(beside, errno, "cannot open", err);
+	resolved->path = real_path(link_free);
+	rc = resolved->path == NULL ? fail_find(resolved, errno, "cannot open", err)
+				    : open_folder(resolved, err);
+	if (rc == 0 && fstatat(resolved->folder, resolved->name, &found, AT_SYMLINK_NOFOLLOW) != 0)
+		rc = fail_find(resolved, errno, "cannot open", err);
 	return rc == 0 ? 0 : -1;
 }
 
-void bpk_beside_clear(struct bpk_beside *beside)
+void bpk_resolved_clear(struct bpk_resolved *resolved)
 {
-	if (beside->folder >= 0)
-		close(beside->folder);
-	free(beside->path);
-	*beside = (struct bpk_beside){ .folder = -1 };
+	if (resolved->folder >= 0)
+		close(resolved->folder);
+	free(resolved->path);
+	*resolved = (struct bpk_resolved){ .folder = -1 };
 }
 
-int bpk_beside_open(const struct bpk_beside *beside, int flags)
+int bpk_resolved_open(const struct bpk_resolved *resolved, int flags)
 {
-	return bpk_full_openat(beside->folder, beside->name,
+	return bpk_full_openat(resolved->folder, resolved->name,
 			       flags | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0);
 }
 
-int bpk_beside_is(const struct bpk_beside *beside, int fd, bool *same, struct bpk_err *err)
+int bpk_resolved_is(const struct bpk_resolved *resolved, int fd, bool *same, struct bpk_err *err)
 {
 	struct stat named, opened;
 
 	*same = false;
-	if (fstatat(beside->folder, beside->name, &named, AT_SYMLINK_NOFOLLOW) != 0)
+	if (fstatat(resolved->folder, resolved->name, &named, AT_SYMLINK_NOFOLLOW) != 0)
 		return bpk_is_missing(errno) ? 0
 					     : bpk_fail_errno(err, errno, "its name cannot stat");
 	if (fstat(fd, &opened) != 0)
@@ -146,11 +148,11 @@ int bpk_beside_is(const struct bpk_beside *beside, int fd, bool *same, struct bp
 	return 0;
 }
 
-int bpk_beside_has_journal(const struct bpk_beside *beside, struct stat *found, bool *there,
-			   struct bpk_err *err)
+int bpk_resolved_has_journal(const struct bpk_resolved *resolved, struct stat *found, bool *there,
+			     struct bpk_err *err)
 {
-	*there = fstatat(beside->folder, beside->journal, found, AT_SYMLINK_NOFOLLOW) == 0;
+	*there = fstatat(resolved->folder, resolved->journal, found, AT_SYMLINK_NOFOLLOW) == 0;
 	if (!*there && !bpk_is_missing(errno))
-		return bpk_fail_errno(err, errno, "its journal %s cannot stat", beside->journal);
+		return bpk_fail_errno(err, errno, "its journal %s cannot stat", resolved->journal);
 	return 0;
 }
