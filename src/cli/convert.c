@@ -77,7 +77,6 @@ static void run(const char *command, const struct bpk_args *args, const struct b
 	}
 	bpk_job_clear(&c.job);
 	bpk_buf_clear(&c.choice.why);
-	bpk_buf_clear(&c.metadata);
 	bpk_input_close(&c.content);
 	bpk_input_close(&c.in);
 }

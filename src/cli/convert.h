@@ -24,7 +24,6 @@ struct bpk_convert {
 	struct bpk_choice choice;     /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */
 	bool divided;
-	struct bpk_buf metadata; /* if the target records an array only there */
 };
 
 /*

@@ -199,27 +199,6 @@ static struct bpk_plan plan_carrying(const struct bpk_convert *c)
 	return plan;
 }
 
-/* Record the array in the metadata if the format has no other place for it. */
-static int tell_array(struct bpk_convert *c, struct bpk_info *info, struct bpk_err *err)
-{
-	struct bpk_view text = info->metadata.given ? info->metadata.text : bpk_view(NULL, 0);
-	struct bpk_array array = { 0 };
-	bool told = false;
-
-	if (info->array.type == NULL || c->format->is_directory || c->format->divide != NULL)
-		return 0;
-	if (info->metadata.given && bpk_array_from_metadata(text, &array, &told, NULL, err) != 0)
-		return -1;
-	bpk_array_clear(&array);
-	if (told)
-		return 0;
-	if (bpk_array_join_metadata(info->array.type, text, &c->metadata, err) != 0)
-		return -1;
-	info->metadata.given = true;
-	info->metadata.text = bpk_buf_view(&c->metadata);
-	return 0;
-}
-
 /* Describe the target: as the source, except for recompressed chunks. */
 static struct bpk_info describe_target(const struct bpk_convert *c, const struct bpk_plan *plan)
 {
@@ -318,8 +297,6 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 		options.chunk_shape = c->division.chunk_shape;
 		options.block_shape = c->division.block_shape;
 	}
-	if (tell_array(c, &info, err) != 0)
-		return bpk_input_subject(&c->in, err);
 	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
 	    run_job(c, &flow, err) != 0 || bpk_job_check_bound(&c->job, err) != 0 ||
 	    bpk_input_account(&c->in, err) != 0 || check_counted(c, err) != 0)

@@ -185,7 +185,7 @@ static int check_directory(const struct bpk_pack *pack, char **operands, size_t 
 /* An array may leave no place for other metadata. */
 static int check_metadata(const struct bpk_pack *pack, const char *option, struct bpk_err *err)
 {
-	if (!bpk_pack_array_in_metadata(pack->format) ||
+	if (!pack->format->array_in_metadata ||
 	    (pack->args->metadata == NULL && pack->args->set.count == 0))
 		return 0;
 	return bpk_fail(err, BPK_USAGE,

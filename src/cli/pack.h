@@ -40,9 +40,6 @@ struct bpk_pack {
 	struct bpk_plan plan;
 };
 
-/* True if the format records an array only in the metadata. */
-bool bpk_pack_array_in_metadata(const struct bpk_format *format);
-
 /* Check that the filters can be obeyed for items of the dtype, if it is known. Fails with
  * BPK_USAGE. */
 int bpk_pack_check_type(const struct bpk_pack *pack, struct bpk_err *err);
@@ -53,8 +50,8 @@ int bpk_pack_check_type(const struct bpk_pack *pack, struct bpk_err *err);
  */
 int bpk_pack_take_head(struct bpk_pack *pack, struct bpk_err *err);
 
-/* Record the array in the metadata if the format has no other place for it. Its size is that of the
- * input if nothing else gives it. Errors name the input. */
+/* Describe the array that the input holds, if it has a dtype. Its size is that of the input if
+ * nothing else gives it. Errors name the input. */
 int bpk_pack_describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err);
 
 /* The source to pack: the input, or its part. */

@@ -5,11 +5,6 @@
 #include "cli/pack.h"
 #include "layout/layout.h"
 
-bool bpk_pack_array_in_metadata(const struct bpk_format *format)
-{
-	return !format->is_directory && format->divide == NULL;
-}
-
 /* ---- The type ---- */
 
 /* The item size that options or the input give; 0: a trial decides. */
@@ -170,9 +165,5 @@ int bpk_pack_describe_array(struct bpk_pack *pack, uint64_t *raw_size, struct bp
 	rc = pack->args->as_array ? 0 : shape_array(pack, raw_size, err);
 	if (rc == 0)
 		rc = check_size(pack, raw_size, err);
-	if (rc == 0 && bpk_pack_array_in_metadata(pack->format)) {
-		pack->metadata.size = 0;
-		rc = bpk_array_print(&pack->array, &pack->metadata, err);
-	}
 	return rc == 0 ? 0 : bpk_input_subject(&pack->in, err);
 }

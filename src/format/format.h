@@ -423,6 +423,7 @@ struct bpk_format {
 	bool is_directory;                   /* the writer makes a directory */
 	bool tells_size;                     /* also into a pipe, of data of unknown size */
 	bool extended_chunks;                /* chunks are Blosc2's; else version 2 alone */
+	bool array_in_metadata; /* the writer records an array there; no other place for it */
 	/* Chunk sizes may differ, and the writer stores the sizes listed in the bpk_info. */
 	bool varied_chunks;
 	const char *const *layouts; /* names, ended by NULL; NULL: only one layout */

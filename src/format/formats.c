@@ -32,6 +32,7 @@ static const struct bpk_format bloscpack = {
 	.reader = &read_bloscpack,
 	.writer = &bpk_bloscpack_writer_ops,
 	.editor = &bpk_bloscpack_editor_ops,
+	.array_in_metadata = true,
 	.varied_chunks = true,
 };
 

@@ -107,9 +107,11 @@ int bpk_bloscpack_metadata_read(struct bpk_source *source,
 
 void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata);
 
-/* Make the whole section from info's metadata and its list of chunk sizes: zlib unless that is
- * larger, room for ten times the user's part, adler32 unless info names another checksum ("Defaults
- * of the blpk tool"). out is empty if there is neither metadata nor a list. */
+/* Make the whole section from info's metadata, its array, unless the metadata record one, and its
+ * list of chunk sizes: zlib unless that is larger, room for ten times the part before the list,
+ * adler32 unless info names another checksum ("Defaults of the blpk tool"). out is empty if there
+ * is nothing to record. Fails with BPK_USAGE if the metadata claim an array and contradict
+ * themselves. */
 int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
 				struct bpk_err *err);
 

@@ -346,6 +346,24 @@ static int make_section(const struct bpk_checksum *checksum, struct bpk_view tex
 	return 0;
 }
 
+/* Make *text record the array, unless it does already; room holds the new text. */
+static int record_array(const struct bpk_array *array, struct bpk_view *text, struct bpk_buf *room,
+			struct bpk_err *err)
+{
+	struct bpk_array recorded = { 0 };
+	bool is_array = false;
+
+	if (text->size > 0 && bpk_array_from_metadata(*text, &recorded, &is_array, NULL, err) != 0)
+		return bpk_err_subject(err, "metadata");
+	bpk_array_clear(&recorded);
+	if (is_array)
+		return 0;
+	if (bpk_array_join_metadata(array, *text, room, err) != 0)
+		return -1;
+	*text = bpk_buf_view(room);
+	return 0;
+}
+
 int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out,
 				struct bpk_err *err)
 {
@@ -355,19 +373,22 @@ int bpk_bloscpack_metadata_make(const struct bpk_info *info, struct bpk_buf *out
 				  ? BPK_UNKNOWN
 				  : bpk_max_u64(info->chunks.count, 1) - 1;
 	struct bpk_sizes runs = { 0 };
-	struct bpk_buf text = { 0 };
+	struct bpk_buf described = { 0 }, text = { 0 };
 	int rc = 0;
 
 	out->size = 0;
 	if (checksum == NULL)
 		checksum = bpk_checksum_of_number(1);
-	if (info->chunks.size == BPK_UNKNOWN)
+	if (info->array.type != NULL)
+		rc = record_array(info->array.type, &user, &described, err);
+	if (rc == 0 && info->chunks.size == BPK_UNKNOWN)
 		rc = bpk_sizes_copy(info->chunks.runs, listed, &runs, err);
 	if (rc == 0)
 		rc = bpk_bloscpack_sizes_join(user, &runs, &text, err);
 	if (rc == 0 && text.size > 0)
 		rc = make_section(checksum, bpk_buf_view(&text), user.size, out, err);
 	bpk_sizes_clear(&runs);
+	bpk_buf_clear(&described);
 	bpk_buf_clear(&text);
 	return rc;
 }

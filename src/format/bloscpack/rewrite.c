@@ -57,6 +57,7 @@ static int choose_metadata(const struct bpk_bloscpack_editor *e, struct bpk_info
 	info->metadata.checksum = m->good ? m->checksum : NULL;
 	info->metadata.text = bpk_bloscpack_text_user(e);
 	info->metadata.given = info->metadata.text.size > 0;
+	info->array.type = NULL; /* the text records it */
 	if (is_there && e->in_place && has_room_for_rows(e))
 		return read_section(e, section, err);
 	if (is_there && !m->good)
