@@ -25,55 +25,14 @@ static bool asks_for_slack(const struct bpk_encoding_args *args)
 	return args->slack.bytes != 0 || args->slack.percent != 0;
 }
 
-/* True if the chunks of the source are those of an array in several dimensions. */
-static bool has_dimensions(const struct bpk_convert *c)
-{
-	return c->in.info->array.chunk_shape != NULL;
-}
-
-/* True if the concatenated chunks are the raw content. */
-static bool unpacks(const struct bpk_convert *c)
-{
-	const struct bpk_reader_ops *ops = c->in.format->reader;
-
-	return ops->unpacks != NULL && ops->unpacks(c->in.reader);
-}
-
-/* True if the chunks are those of single columns. */
-static bool has_columns(const struct bpk_convert *c)
-{
-	return unpacks(c) && !has_dimensions(c) && c->in.format->is_directory;
-}
-
 /* Why the chunks cannot stay as they are; NULL when they can. */
 static const char *find_obstacle(const struct bpk_convert *c)
 {
-	const struct bpk_info *info = c->in.info;
-	bool of_frame = c->in.format->extended_chunks &&
-			!(info->chunks.has_first &&
-			  info->chunks.first.header_size == BPK_CHUNK_HEADER_SIZE);
-
 	if (asks_for_packing(&c->args->encoding))
 		return "another packing is asked for";
 	if (asks_for_slack(&c->args->encoding))
 		return "room inside the chunks is asked for";
-	if (has_columns(c) && info->members <= 1)
-		return "its chunks are those of columns";
-	if (info->members > 1 && (info->uneven || c->in.format->extended_chunks))
-		return "it is several archives";
-	if (unpacks(c))
-		return "its chunks have several dimensions";
-	if (c->format->extended_chunks && !of_frame)
-		return "its chunks are of Blosc 1, those of a frame must not be";
-	if (!c->format->extended_chunks && c->in.format->extended_chunks)
-		return "its chunks are of Blosc2";
-	if (!c->format->is_directory || c->format->extended_chunks)
-		return NULL;
-	if (info->chunks.size == BPK_UNKNOWN)
-		return "its chunks may differ in size, those of a directory must not";
-	if (info->array.type != NULL && info->array.type->dtype.nfields > 0)
-		return "a directory keeps records as columns";
-	return NULL;
+	return bpk_format_obstacle(c->format, c->in.info);
 }
 
 /* ---- recompressing ---- */
@@ -86,7 +45,7 @@ static unsigned find_typesize(const struct bpk_convert *c)
 	bool untyped = c->in.place.is_directory && info->array.type == NULL;
 	uint64_t record = info->array.type != NULL ? info->array.type->dtype.size : 0;
 
-	if (has_columns(c))
+	if (info->directory.ncolumns > 0)
 		return record <= BPK_CHUNK_MAX_TYPESIZE ? (unsigned)record : 0;
 	if ((info->chunks.typesize == 0 || untyped) && info->chunks.has_first)
 		return info->chunks.first.typesize;
@@ -97,13 +56,15 @@ static unsigned find_typesize(const struct bpk_convert *c)
  * does not know them: then a trial decides. */
 static void keep_packing(struct bpk_convert *c, struct bpk_wishes *wishes)
 {
-	const struct bpk_codec *codec = bpk_recipe_like(&c->in.info->chunks.first).codec;
+	const struct bpk_info *info = c->in.info;
+	const struct bpk_codec *codec = bpk_recipe_like(&info->chunks.first).codec;
 
 	if (wishes->codec == NULL && (!wishes->extended || bpk_codec_is_extended(codec)))
 		wishes->codec = codec;
-	if (has_columns(c) || wishes->pipeline != NULL || wishes->typesize != BPK_AUTO)
+	if (info->directory.ncolumns > 0 || wishes->pipeline != NULL ||
+	    wishes->typesize != BPK_AUTO)
 		return;
-	c->pipeline = bpk_recipe_like(&c->in.info->chunks.first).pipeline;
+	c->pipeline = bpk_recipe_like(&info->chunks.first).pipeline;
 	if (wishes->extended || bpk_pipeline_is_plain(&c->pipeline))
 		wishes->pipeline = &c->pipeline;
 }
@@ -133,8 +94,8 @@ static struct bpk_wishes settle_wishes(struct bpk_convert *c)
 		keep_packing(c, &wishes);
 	if (wishes.typesize == BPK_AUTO && typesize > 0)
 		wishes.typesize = typesize <= BPK_CHUNK_MAX_TYPESIZE ? (int)typesize : 1;
-	if (wishes.chunk_size == 0 && info->chunks.size != BPK_UNKNOWN && !has_dimensions(c) &&
-	    keeps_chunk_size(info))
+	if (wishes.chunk_size == 0 && info->chunks.size != BPK_UNKNOWN &&
+	    info->array.chunk_shape == NULL && keeps_chunk_size(info))
 		wishes.chunk_size = info->chunks.size;
 	if (info->array.type != NULL && c->format->divide == NULL &&
 	    (c->format->is_directory || wishes.chunk_size == 0))
@@ -342,13 +303,13 @@ static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 	return 0;
 }
 
-/* Chunks copied from frame to frame are read as stored, those of arrays with their padding. */
+/* Chunks of several dimensions are read as stored, with padding, where both formats have such. */
 static int open_source(struct bpk_convert *c, const char *path, struct bpk_err *err)
 {
 	if (bpk_input_find(&c->in, path, &c->shared, err) != 0)
 		return -1;
-	c->shared.as_stored = c->in.format != NULL && c->in.format->extended_chunks &&
-			      c->format->extended_chunks && !asks_for_packing(&c->args->encoding) &&
+	c->shared.as_stored = c->in.format != NULL && c->in.format->divide != NULL &&
+			      c->format->divide != NULL && !asks_for_packing(&c->args->encoding) &&
 			      !asks_for_slack(&c->args->encoding);
 	if (bpk_input_start(&c->in, &c->shared, c->shared.chunk_limit, err) != 0)
 		return -1;

@@ -39,6 +39,10 @@ struct bpk_chunks_info {
 	uint32_t typesize;
 	const struct bpk_checksum *checksum; /* of every chunk; never NULL */
 
+	bool extended; /* they are Blosc2's; else of version 2 alone */
+	/* Why a fetched parcel is not one stored chunk of the raw bytes, in words; NULL: it is. */
+	const char *composed;
+
 	bool has_first;                /* first is valid */
 	struct bpk_chunk_header first; /* its codec, filters and block size stand for all */
 };
@@ -426,6 +430,9 @@ struct bpk_format {
 	bool array_in_metadata; /* the writer records an array there; no other place for it */
 	/* Chunk sizes may differ, and the writer stores the sizes listed in the bpk_info. */
 	bool varied_chunks;
+	/* The reason, in words, why the chunks that from describes cannot be copied into this
+	 * format; NULL: they can. For bpk_format_obstacle, which looks at their source. */
+	const char *(*obstacle)(const struct bpk_info *from);
 	const char *const *layouts; /* names, ended by NULL; NULL: only one layout */
 	/*
 	 * Divide an array into multidimensional chunks: by the shapes in options, or if these are
@@ -454,6 +461,10 @@ extern const struct bpk_format bpk_format_raw;
 const struct bpk_format *bpk_format_find(const char *name);
 const struct bpk_format *bpk_format_of_suffix(const char *path);
 const char *bpk_format_suffix(const char *path);
+
+/* The reason, in words, why the chunks of the archive that from describes cannot be copied as they
+ * are into target, a format with a writer; NULL: they can. */
+const char *bpk_format_obstacle(const struct bpk_format *target, const struct bpk_info *from);
 
 /* Test place with a format's own probe, for bpk_edit_options.claims. */
 int bpk_format_holds(const struct bpk_place *place, bpk_format_probe_fn *probe, bool *holds,

@@ -24,6 +24,32 @@ static int open_frames(struct bpk_place *place, const struct bpk_read_options *o
 static const struct bpk_reader_ops read_bloscpack = BPK_MEMBERS_READER(open_bloscpack);
 static const struct bpk_reader_ops read_frames = BPK_MEMBERS_READER(open_frames);
 
+static const char *obstacle_to_bloscpack(const struct bpk_info *from)
+{
+	return from->chunks.extended ? "its chunks are of Blosc2" : NULL;
+}
+
+static const char *obstacle_to_chunked(const struct bpk_info *from)
+{
+	if (from->chunks.extended)
+		return obstacle_to_bloscpack(from);
+	if (from->chunks.size == BPK_UNKNOWN)
+		return "its chunks may differ in size, those of a directory must not";
+	if (from->array.type != NULL && from->array.type->dtype.nfields > 0)
+		return "a directory keeps records as columns";
+	return NULL;
+}
+
+/* A frame of another program may hold chunks of Blosc 1. */
+static const char *obstacle_to_frame(const struct bpk_info *from)
+{
+	bool plain =
+		!from->chunks.extended ||
+		(from->chunks.has_first && from->chunks.first.header_size == BPK_CHUNK_HEADER_SIZE);
+
+	return plain ? "its chunks are of Blosc 1, those of a frame must not be" : NULL;
+}
+
 static const struct bpk_format bloscpack = {
 	.name = "blp",
 	.suffix = ".blp",
@@ -34,6 +60,7 @@ static const struct bpk_format bloscpack = {
 	.editor = &bpk_bloscpack_editor_ops,
 	.array_in_metadata = true,
 	.varied_chunks = true,
+	.obstacle = obstacle_to_bloscpack,
 };
 
 static const char *const chunked_layouts[] = { "blaze", "bcolz", NULL };
@@ -48,6 +75,7 @@ static const struct bpk_format chunked = {
 	.editor = &bpk_chunkdir_editor_ops,
 	.is_directory = true,
 	.layouts = chunked_layouts,
+	.obstacle = obstacle_to_chunked,
 	.owns = bpk_chunkdir_owns,
 };
 
@@ -62,6 +90,7 @@ static const struct bpk_format b2frame = {
 	.editor = &bpk_frame_editor_ops,
 	.tells_size = true,
 	.extended_chunks = true,
+	.obstacle = obstacle_to_frame,
 	.divide = bpk_frame_divide,
 	.repack = bpk_frame_repack,
 };
@@ -76,6 +105,7 @@ static const struct bpk_format b2sparse = {
 	.editor = &bpk_frame_sparse_editor_ops,
 	.is_directory = true,
 	.extended_chunks = true,
+	.obstacle = obstacle_to_frame,
 	.divide = bpk_frame_divide,
 	.repack = bpk_frame_repack_sparse,
 	.owns = bpk_frame_owns,
@@ -152,6 +182,14 @@ bool bpk_format_owns(const char *name)
 	for (size_t i = 0; bpk_formats[i] != NULL && !owned; i++)
 		owned = bpk_formats[i]->owns != NULL && bpk_formats[i]->owns(name);
 	return owned;
+}
+
+const char *bpk_format_obstacle(const struct bpk_format *target, const struct bpk_info *from)
+{
+	/* one index has no place for the headers and metadata of several frames */
+	if (from->members > 1 && (from->uneven || from->chunks.extended))
+		return "it is several archives";
+	return from->chunks.composed != NULL ? from->chunks.composed : target->obstacle(from);
 }
 
 int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,

@@ -110,7 +110,10 @@ int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	info->chunks.typesize = set->array.dtype.size < 256 && !set->has_columns
 					? (unsigned)set->array.dtype.size
 					: 0;
-	info->directory.ncolumns = set->has_columns ? set->ncolumns : 0;
+	if (set->has_columns) {
+		info->chunks.composed = "its chunks are those of columns";
+		info->directory.ncolumns = set->ncolumns;
+	}
 	info->directory.superchunk_chunks = set->columns[0].superchunk_chunks;
 	for (size_t i = 0; i < set->ncolumns; i++)
 		info->directory.nfiles += set->columns[i].nfiles;

@@ -176,11 +176,14 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 	info->unprotected = unprotected(r);
 	info->damage = r->state.damage.kind != BPK_OK ? r->state.damage.text : NULL;
 	info->pending = r->dir != NULL ? bpk_dir_pending(r->dir) : bpk_source_pending(r->source);
+	info->chunks.extended = true;
 	info->frame = header;
 	if (look_at_first_chunk(r, err) != 0 || fill_sizes(r, err) != 0)
 		return -1;
 	find_array(r);
 	if (bpk_frame_bands_begin(r, err) != 0)
 		return -1;
+	if (r->bands != NULL)
+		info->chunks.composed = "its chunks have several dimensions";
 	return fill_metadata(r, err);
 }
