@@ -11,23 +11,22 @@ static uint64_t kept_chunks(const struct bpk_archive *archive, uint64_t short_si
 }
 
 static int append_joined(struct bpk_archive *archive, struct bpk_source *const *parts,
-			 uint64_t kept, struct bpk_packing *packing, struct bpk_flow_result *result,
+			 struct bpk_archive_batch *batch, struct bpk_flow_result *result,
 			 struct bpk_err *err)
 {
+	uint64_t chunk_size = batch->packing->choice.chunk_size;
 	int rc;
 
-	if (bpk_source_join(parts, 2, &packing->source, err) != 0)
+	if (bpk_source_join(parts, 2, &batch->source, err) != 0)
 		return bpk_archive_subject(archive, err);
-	packing->first = kept;
-	packing->raw_size = bpk_source_size(packing->source);
-	rc = bpk_archive_cut(archive, kept, err);
-	if (rc == 0 && archive->format->editor->announce != NULL &&
-	    packing->raw_size != BPK_UNKNOWN)
-		archive->format->editor->announce(
-			archive->editor, bpk_div_up(packing->raw_size, packing->chunk_size));
+	batch->raw_size = bpk_source_size(batch->source);
+	rc = bpk_archive_cut(archive, batch->first, err);
+	if (rc == 0 && archive->format->editor->announce != NULL && batch->raw_size != BPK_UNKNOWN)
+		archive->format->editor->announce(archive->editor,
+						  bpk_div_up(batch->raw_size, chunk_size));
 	if (rc == 0)
-		rc = bpk_archive_put(archive, packing, result, err);
-	bpk_source_close(packing->source);
+		rc = bpk_archive_put(archive, batch, result, err);
+	bpk_source_close(batch->source);
 	return rc;
 }
 
@@ -47,28 +46,24 @@ static int read_last(struct bpk_archive *archive, uint64_t size, struct bpk_buf 
 }
 
 int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, const char *name,
-		       const struct bpk_choice *choice, const struct bpk_slack *slack,
-		       struct bpk_flow_result *result, struct bpk_err *err)
+		       const struct bpk_packing *packing, struct bpk_flow_result *result,
+		       struct bpk_err *err)
 {
-	uint64_t short_size = bpk_archive_short_size(archive, choice->chunk_size);
+	uint64_t short_size = bpk_archive_short_size(archive, packing->choice.chunk_size);
 	struct bpk_source *parts[] = { NULL, source };
-	struct bpk_packing packing = {
+	struct bpk_archive_batch batch = {
 		.name = name,
-		.chunk_size = choice->chunk_size,
-		.recipe = &choice->recipe,
-		.candidates = choice->candidates,
-		.ncandidates = choice->ncandidates,
-		.slack = *slack,
+		.first = kept_chunks(archive, short_size),
+		.packing = packing,
 	};
 	struct bpk_buf last = { 0 }, sizes = { 0 };
 	int rc = read_last(archive, short_size, &last, &sizes, err);
 
-	packing.first_sizes = bpk_buf_view(&sizes);
+	batch.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0 && bpk_source_of_memory(bpk_buf_view(&last), &parts[0], err) != 0)
 		rc = bpk_archive_subject(archive, err);
 	if (rc == 0)
-		rc = append_joined(archive, parts, kept_chunks(archive, short_size), &packing,
-				   result, err);
+		rc = append_joined(archive, parts, &batch, result, err);
 	bpk_source_close(parts[0]);
 	bpk_buf_clear(&last);
 	bpk_buf_clear(&sizes);

@@ -61,7 +61,7 @@ static int append_inputs(struct bpk_archive *archive, const struct inputs *input
 			 struct bpk_rounds *done, struct bpk_err *err)
 {
 	uint64_t before = bpk_archive_info(archive)->raw_size;
-	struct bpk_choice choice = { 0 };
+	struct bpk_packing packing = { 0 };
 	struct bpk_flow_result result;
 	bool empty = false;
 	int rc;
@@ -70,10 +70,10 @@ static int append_inputs(struct bpk_archive *archive, const struct inputs *input
 		return -1;
 	if (empty)
 		return inputs_unchanged(inputs, err);
-	rc = bpk_archive_choose(archive, inputs->whole, &choice, err);
+	rc = bpk_archive_choose(archive, inputs->whole, &packing, err);
 	if (rc == 0)
-		rc = bpk_archive_append(archive, inputs->whole, inputs->names[0], &choice,
-					&archive->options.slack, &result, err);
+		rc = bpk_archive_append(archive, inputs->whole, inputs->names[0], &packing, &result,
+					err);
 	if (rc == 0)
 		rc = inputs_unchanged(inputs, err);
 	if (rc == 0)
@@ -82,7 +82,7 @@ static int append_inputs(struct bpk_archive *archive, const struct inputs *input
 		done->appended = bpk_archive_info(archive)->raw_size - before;
 		done->commits = 1;
 	}
-	bpk_buf_clear(&choice.why);
+	bpk_buf_clear(&packing.choice.why);
 	return rc;
 }
 

@@ -84,18 +84,19 @@ int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
 		     struct bpk_buf *out, struct bpk_err *err);
 
 /*
- * Choose the recipe of chunks that are added: the wishes, and, where they are open, the recipe of
+ * Choose the packing of chunks that are added: the wishes, and, where they are open, the recipe of
  * the archive's own chunks. An archive without such a chunk is decided by trial on source, or, when
- * that is NULL, without a trial.
+ * that is NULL, without a trial. The slack is that of the options. packing is zeroed before, and
+ * its choice has lines for bpk_buf_clear afterwards.
  */
 int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
-		       struct bpk_choice *choice, struct bpk_err *err);
+		       struct bpk_packing *packing, struct bpk_err *err);
 
 /* Put all of source behind the content, without committing. name is that of source in messages and
  * for the progress; NULL: the bytes are the archive's own, and have no progress. */
 int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, const char *name,
-		       const struct bpk_choice *choice, const struct bpk_slack *slack,
-		       struct bpk_flow_result *result, struct bpk_err *err);
+		       const struct bpk_packing *packing, struct bpk_flow_result *result,
+		       struct bpk_err *err);
 
 /*
  * Overwrite raw bytes from at on with all of source, without committing; *written is their number.

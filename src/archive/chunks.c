@@ -97,15 +97,15 @@ int bpk_archive_cut(struct bpk_archive *archive, uint64_t nchunks, struct bpk_er
 }
 
 /* A failure to read or write names both sides; any other failure is about the archive. */
-static int put_subject(const struct bpk_archive *archive, const struct bpk_packing *packing,
+static int put_subject(const struct bpk_archive *archive, const struct bpk_archive_batch *batch,
 		       struct bpk_err *err)
 {
-	if (packing->name == NULL || err->kind != BPK_FAILED)
+	if (batch->name == NULL || err->kind != BPK_FAILED)
 		return bpk_archive_subject(archive, err);
-	return bpk_err_subject(err, "%s -> %s", bpk_input_name(packing->name), archive->path);
+	return bpk_err_subject(err, "%s -> %s", bpk_input_name(batch->name), archive->path);
 }
 
-static int run(struct bpk_archive *archive, const struct bpk_packing *packing,
+static int run(struct bpk_archive *archive, const struct bpk_archive_batch *batch,
 	       struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err)
 {
 	const struct bpk_archive_hooks *hooks = &archive->options.hooks;
@@ -115,49 +115,46 @@ static int run(struct bpk_archive *archive, const struct bpk_packing *packing,
 	flow->threads = archive->options.threads;
 	flow->memory_limit = archive->options.memory_limit;
 	flow->memory_is_default = archive->options.memory_is_default;
-	if (packing->name == NULL || hooks->progress == NULL)
+	if (batch->name == NULL || hooks->progress == NULL)
 		return bpk_flow_run(flow, result, err);
 	flow->progress = hooks->progress;
 	flow->progress_arg = arg;
 	if (hooks->begin != NULL)
-		hooks->begin(arg, packing->name, packing->raw_size);
+		hooks->begin(arg, batch->name, batch->raw_size);
 	rc = bpk_flow_run(flow, result, err);
 	if (hooks->end != NULL)
 		hooks->end(arg);
 	return rc;
 }
 
-int bpk_archive_run(struct bpk_archive *archive, const struct bpk_packing *packing,
+int bpk_archive_run(struct bpk_archive *archive, const struct bpk_archive_batch *batch,
 		    const struct bpk_writer_ops *ops, void *writer, struct bpk_flow_result *result,
 		    struct bpk_err *err)
 {
 	static const struct bpk_read_options options;
-	struct bpk_place place = { .path = archive->path, .source = packing->source };
+	struct bpk_place place = { .path = archive->path, .source = batch->source };
 	struct bpk_flow flow = {
 		.in = bpk_format_raw.reader,
 		.out = ops,
 		.writer = writer,
-		.plan = bpk_plan_cut(packing->raw_size, packing->chunk_size),
-		.recipe = packing->recipe,
-		.candidates = packing->candidates,
-		.ncandidates = packing->ncandidates,
-		.first_sizes = packing->first_sizes,
-		.slack = packing->slack,
-		.first_number = packing->first,
+		.plan = bpk_plan_cut(batch->raw_size, batch->packing->choice.chunk_size),
+		.packing = batch->packing,
+		.first_sizes = batch->first_sizes,
+		.first_number = batch->first,
 	};
 	int rc = flow.in->open(&place, &options, &flow.reader, err);
 
 	if (rc == 0)
-		rc = run(archive, packing, &flow, result, err);
+		rc = run(archive, batch, &flow, result, err);
 	if (flow.reader != NULL)
 		flow.in->close(flow.reader);
-	return rc == 0 ? 0 : put_subject(archive, packing, err);
+	return rc == 0 ? 0 : put_subject(archive, batch, err);
 }
 
-int bpk_archive_put(struct bpk_archive *archive, const struct bpk_packing *packing,
+int bpk_archive_put(struct bpk_archive *archive, const struct bpk_archive_batch *batch,
 		    struct bpk_flow_result *result, struct bpk_err *err)
 {
-	return bpk_archive_run(archive, packing, archive->format->editor->appender, archive->editor,
+	return bpk_archive_run(archive, batch, archive->format->editor->appender, archive->editor,
 			       result, err);
 }
 

@@ -46,27 +46,23 @@ uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chun
 /* Let the next chunks that are put follow the first nchunks chunks. */
 int bpk_archive_cut(struct bpk_archive *archive, uint64_t nchunks, struct bpk_err *err);
 
-/* Raw bytes on their way into chunks of an archive. */
-struct bpk_packing {
+/* Raw bytes for consecutive chunks of an archive. */
+struct bpk_archive_batch {
 	struct bpk_source *source;
-	const char *name;    /* of source in messages; NULL: the bytes are the archive's own */
-	uint64_t raw_size;   /* bytes in source; may be unknown */
-	uint64_t chunk_size; /* to cut it into */
-	uint64_t first;      /* number of the first chunk */
-	const struct bpk_recipe *recipe;
-	const struct bpk_candidate *candidates; /* as in a bpk_flow */
-	size_t ncandidates;
-	struct bpk_view first_sizes; /* likewise */
-	struct bpk_slack slack;
+	const char *name;  /* of source in messages; NULL: the bytes are the archive's own */
+	uint64_t raw_size; /* bytes in source; may be unknown */
+	uint64_t first;    /* number of the first chunk */
+	const struct bpk_packing *packing; /* its choice has the size of the chunks */
+	struct bpk_view first_sizes;       /* as in a bpk_flow */
 };
 
-/* Pack a load and hand the chunks to writer. A load with a name has progress. */
-int bpk_archive_run(struct bpk_archive *archive, const struct bpk_packing *packing,
+/* Pack a batch and hand the chunks to writer. A batch with a name has progress. */
+int bpk_archive_run(struct bpk_archive *archive, const struct bpk_archive_batch *batch,
 		    const struct bpk_writer_ops *ops, void *writer, struct bpk_flow_result *result,
 		    struct bpk_err *err);
 
-/* Pack a load into the archive. */
-int bpk_archive_put(struct bpk_archive *archive, const struct bpk_packing *packing,
+/* Pack a batch into the archive. */
+int bpk_archive_put(struct bpk_archive *archive, const struct bpk_archive_batch *batch,
 		    struct bpk_flow_result *result, struct bpk_err *err);
 
 #endif

@@ -20,7 +20,7 @@ struct appending {
 	struct bpk_archive *archive;
 	struct bpk_followed file; /* the file that grows; without a path nothing is followed */
 	struct bpk_feed feed;
-	struct bpk_choice choice;
+	struct bpk_packing packing;
 	struct bpk_rounds *rounds;
 };
 
@@ -105,14 +105,14 @@ static int mend_head(struct appending *a, struct bpk_err *err)
 static int append_round(struct appending *a, struct bpk_err *err)
 {
 	uint64_t before = a->feed.position;
-	struct bpk_slack slack = slack_for(a, bpk_archive_info(a->archive)->chunks.count < 2);
 	struct bpk_source *source = NULL;
 	struct bpk_flow_result result;
 	int rc;
 
 	if (bpk_feed_source(&a->feed, &source, err) != 0)
 		return bpk_archive_subject(a->archive, err);
-	rc = bpk_archive_append(a->archive, source, NULL, &a->choice, &slack, &result, err);
+	a->packing.slack = slack_for(a, bpk_archive_info(a->archive)->chunks.count < 2);
+	rc = bpk_archive_append(a->archive, source, NULL, &a->packing, &result, err);
 	/* the file may have been rewritten, and the bytes of this round may be of another run */
 	if (rc == 0 && a->feed.follows && !a->file.mend)
 		rc = bpk_followed_sample(&a->file, SAMPLES_AGAIN, false, err);
@@ -128,7 +128,7 @@ static int run_rounds(struct appending *a, struct bpk_err *err)
 	bool more;
 
 	for (;;) {
-		short_size = bpk_archive_short_size(a->archive, a->choice.chunk_size);
+		short_size = bpk_archive_short_size(a->archive, a->packing.choice.chunk_size);
 		if (bpk_feed_begin(&a->feed, short_size, &more, err) != 0)
 			return -1;
 		if (!more)
@@ -166,14 +166,14 @@ int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, s
 	int rc = check_inputs(archive, paths, count, err);
 
 	if (rc == 0)
-		rc = bpk_archive_choose(archive, NULL, &a.choice, err);
-	options.chunk_size = a.choice.chunk_size;
+		rc = bpk_archive_choose(archive, NULL, &a.packing, err);
+	options.chunk_size = a.packing.choice.chunk_size;
 	if (rc == 0)
 		rc = bpk_feed_open(&a.feed, paths, count, &options, err);
 	if (rc == 0)
 		rc = run_rounds(&a, err);
 	bpk_feed_close(&a.feed);
-	bpk_buf_clear(&a.choice.why);
+	bpk_buf_clear(&a.packing.choice.why);
 	return rc;
 }
 
@@ -251,9 +251,9 @@ static int follow(struct appending *a, struct bpk_source *source,
 		  const struct bpk_follow_options *end, struct bpk_err *err)
 {
 	struct bpk_feed_options options = { .end = *end };
-	int rc = bpk_archive_choose(a->archive, source, &a->choice, err);
+	int rc = bpk_archive_choose(a->archive, source, &a->packing, err);
 
-	options.chunk_size = a->choice.chunk_size;
+	options.chunk_size = a->packing.choice.chunk_size;
 	options.start = bpk_archive_info(a->archive)->raw_size;
 	options.unit = bpk_archive_info(a->archive)->array.row_size;
 	if (rc == 0 && a->file.mend)
@@ -266,7 +266,7 @@ static int follow(struct appending *a, struct bpk_source *source,
 		rc = compare_all(a, err);
 	a->rounds->left_out = a->feed.rest;
 	bpk_feed_close(&a->feed);
-	bpk_buf_clear(&a->choice.why);
+	bpk_buf_clear(&a->packing.choice.why);
 	return rc;
 }
 

@@ -62,17 +62,16 @@ static int commit_archive(struct bpk_join_store *store, struct bpk_err *err)
 static int append_source(struct bpk_join_store *store, struct bpk_source *source,
 			 struct bpk_err *err)
 {
-	struct bpk_slack slack = slack_of(store->archive, APPENDED_SLACK);
-	struct bpk_choice choice = { 0 };
+	struct bpk_packing packing = { 0 };
 	struct bpk_flow_result result;
-	int rc = bpk_archive_choose(store->archive, source, &choice, err);
+	int rc = bpk_archive_choose(store->archive, source, &packing, err);
 
+	packing.slack = slack_of(store->archive, APPENDED_SLACK);
 	if (rc == 0)
-		rc = bpk_archive_append(store->archive, source, NULL, &choice, &slack, &result,
-					err);
+		rc = bpk_archive_append(store->archive, source, NULL, &packing, &result, err);
 	if (rc == 0)
 		rc = commit_archive(store, err);
-	bpk_buf_clear(&choice.why);
+	bpk_buf_clear(&packing.choice.why);
 	return rc;
 }
 

@@ -105,8 +105,9 @@ static int measure_put(void *arg, const struct bpk_parcel *parcel, struct bpk_er
 
 /* Chunks get slack only where one of them outgrows its place: slack could make a chunk that fits
  * too large. */
-static int choose_slack(struct bpk_archive *archive, struct bpk_packing *packing,
-			const struct bpk_slack *slack, struct bpk_err *err)
+static int choose_slack(struct bpk_archive *archive, const struct bpk_archive_batch *batch,
+			const struct bpk_slack *slack, struct bpk_slack *chosen,
+			struct bpk_err *err)
 {
 	static const struct bpk_writer_ops ops = { .put = measure_put };
 	struct measure measure = { .archive = archive };
@@ -114,10 +115,10 @@ static int choose_slack(struct bpk_archive *archive, struct bpk_packing *packing
 
 	if (slack->bytes == 0 && slack->percent == 0)
 		return 0;
-	if (bpk_archive_run(archive, packing, &ops, &measure, &result, err) != 0)
+	if (bpk_archive_run(archive, batch, &ops, &measure, &result, err) != 0)
 		return -1;
 	if (measure.outgrown)
-		packing->slack = *slack;
+		*chosen = *slack;
 	return 0;
 }
 
@@ -125,27 +126,29 @@ static int put_alike(const struct overwriting *o, const struct alike *alike,
 		     struct bpk_source *bytes, struct bpk_err *err)
 {
 	struct bpk_archive *archive = o->archive;
-	struct bpk_recipe recipe = bpk_archive_recipe(archive, &alike->first.header);
 	struct bpk_packing packing = {
+		.choice.recipe = bpk_archive_recipe(archive, &alike->first.header),
+		.choice.chunk_size = alike->first.size,
+	};
+	struct bpk_archive_batch batch = {
 		.name = o->name,
 		.raw_size = alike->end - alike->first.start,
-		.chunk_size = alike->first.size,
 		.first = alike->first.number,
-		.recipe = &recipe,
+		.packing = &packing,
 	};
 	struct patch patch = { 0 };
 	struct bpk_buf sizes = { 0 };
 	struct bpk_flow_result result;
 	int rc = patch_make(archive, alike, o->at, bytes, &patch, err);
 
-	packing.source = patch.whole;
+	batch.source = patch.whole;
 	if (rc == 0)
 		rc = bpk_archive_block_sizes(archive, &alike->first, &sizes, err);
-	packing.first_sizes = bpk_buf_view(&sizes);
+	batch.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0)
-		rc = choose_slack(archive, &packing, o->slack, err);
+		rc = choose_slack(archive, &batch, o->slack, &packing.slack, err);
 	if (rc == 0)
-		rc = bpk_archive_put(archive, &packing, &result, err);
+		rc = bpk_archive_put(archive, &batch, &result, err);
 	patch_clear(&patch);
 	bpk_buf_clear(&sizes);
 	return rc;

@@ -172,10 +172,12 @@ static int choose(struct bpk_archive *archive, struct bpk_source *source, struct
 }
 
 int bpk_archive_choose(struct bpk_archive *archive, struct bpk_source *source,
-		       struct bpk_choice *choice, struct bpk_err *err)
+		       struct bpk_packing *packing, struct bpk_err *err)
 {
 	const struct bpk_archive_options *options = &archive->options;
+	struct bpk_choice *choice = &packing->choice;
 
+	packing->slack = options->slack;
 	if (choose(archive, source, choice, err) != 0)
 		return -1;
 	/* either all chunks have variable blocks, or no chunk has them */

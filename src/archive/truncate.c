@@ -5,13 +5,15 @@
 static int put_shortened(struct bpk_archive *archive, const struct bpk_archive_chunk *chunk,
 			 uint64_t size, struct bpk_err *err)
 {
-	struct bpk_recipe recipe = bpk_archive_recipe(archive, &chunk->header);
-	struct bpk_packing packing = {
-		.raw_size = size,
-		.chunk_size = chunk->size,
-		.first = chunk->number,
-		.recipe = &recipe,
+	const struct bpk_packing packing = {
+		.choice.recipe = bpk_archive_recipe(archive, &chunk->header),
+		.choice.chunk_size = chunk->size,
 		.slack = archive->options.slack,
+	};
+	struct bpk_archive_batch batch = {
+		.raw_size = size,
+		.first = chunk->number,
+		.packing = &packing,
 	};
 	struct bpk_buf kept = { 0 }, sizes = { 0 };
 	struct bpk_flow_result result;
@@ -19,14 +21,14 @@ static int put_shortened(struct bpk_archive *archive, const struct bpk_archive_c
 
 	if (rc == 0)
 		rc = bpk_archive_block_sizes(archive, chunk, &sizes, err);
-	packing.first_sizes = bpk_buf_view(&sizes);
+	batch.first_sizes = bpk_buf_view(&sizes);
 	if (rc == 0)
-		rc = bpk_source_of_memory(bpk_buf_view(&kept), &packing.source, err);
+		rc = bpk_source_of_memory(bpk_buf_view(&kept), &batch.source, err);
 	if (rc == 0)
 		rc = bpk_archive_cut(archive, chunk->number, err);
 	if (rc == 0)
-		rc = bpk_archive_put(archive, &packing, &result, err);
-	bpk_source_close(packing.source);
+		rc = bpk_archive_put(archive, &batch, &result, err);
+	bpk_source_close(batch.source);
 	bpk_buf_clear(&kept);
 	bpk_buf_clear(&sizes);
 	return rc;

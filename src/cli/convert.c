@@ -76,7 +76,7 @@ static void run(const char *command, const struct bpk_args *args, const struct b
 		bpk_report(NULL, &err);
 	}
 	bpk_job_clear(&c.job);
-	bpk_buf_clear(&c.choice.why);
+	bpk_buf_clear(&c.packing.choice.why);
 	bpk_input_close(&c.content);
 	bpk_input_close(&c.in);
 }

@@ -21,7 +21,7 @@ struct bpk_convert {
 	bool counted;                 /* of a pipe: the counts of its first archive are the plan */
 	const char *anew;             /* why chunks are recompressed; NULL: they are copied */
 	struct bpk_job job;
-	struct bpk_choice choice;     /* if they are recompressed */
+	struct bpk_packing packing;   /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */
 	bool divided;
 };

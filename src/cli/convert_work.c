@@ -132,16 +132,16 @@ static int choose(struct bpk_convert *c, struct bpk_err *err)
 		return bpk_input_subject(&c->in, err);
 	if (open_content(c, err) != 0)
 		return -1;
-	if (bpk_choose(c->content.place.source, c->raw_size, &wishes, &c->choice, err) != 0)
+	if (bpk_choose(c->content.place.source, c->raw_size, &wishes, &c->packing.choice, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	/* columns have their own elements, unknown to the trial */
 	if (c->format->is_directory && array != NULL && array->dtype.nfields > 0)
-		c->choice.ncandidates = 0;
+		c->packing.choice.ncandidates = 0;
 	if (c->shared.verbose)
-		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->choice.why));
-	bpk_encoding_tell_loss(c->args, &c->choice.recipe, bpk_input_name(c->in.path));
+		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->packing.choice.why));
+	bpk_encoding_tell_loss(c->args, &c->packing.choice.recipe, bpk_input_name(c->in.path));
 	if (bpk_encoding_divide(&c->args->encoding, c->format, array, c->in.info->array.chunk_shape,
-				c->in.info->array.block_shape, &c->choice, &c->division,
+				c->in.info->array.block_shape, &c->packing.choice, &c->division,
 				&c->divided, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	return 0;
@@ -185,7 +185,7 @@ static struct bpk_info describe_target(const struct bpk_convert *c, const struct
 	/* a frame records elements larger than its chunks can record */
 	if (info.chunks.typesize <= BPK_CHUNK_MAX_TYPESIZE ||
 	    c->args->encoding.typesize != BPK_AUTO)
-		info.chunks.typesize = c->choice.recipe.typesize;
+		info.chunks.typesize = c->packing.choice.recipe.typesize;
 	info.chunks.has_first = false;
 	info.directory.ncolumns = 0;
 	return info;
@@ -240,10 +240,8 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 		if (choose(c, err) != 0)
 			return -1;
 		flow.plan = bpk_plan_cut(c->raw_size, c->division.parcel_size);
-		flow.recipe = &c->choice.recipe;
-		flow.candidates = c->choice.candidates;
-		flow.ncandidates = c->choice.ncandidates;
-		flow.slack = c->args->encoding.slack;
+		c->packing.slack = c->args->encoding.slack;
+		flow.packing = &c->packing;
 		flow.reader_memory = bpk_view_memory(c->in.info);
 	} else {
 		flow.plan = plan_carrying(c);
@@ -253,7 +251,8 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 	c->job.may_end_early = c->raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN;
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.chunks.checksum == c->in.info->chunks.checksum;
-	options = bpk_encoding_options(&c->args->encoding, flow.recipe);
+	options = bpk_encoding_options(&c->args->encoding,
+				       c->anew != NULL ? &c->packing.choice.recipe : NULL);
 	if (c->divided) {
 		options.chunk_shape = c->division.chunk_shape;
 		options.block_shape = c->division.block_shape;

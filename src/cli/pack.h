@@ -32,8 +32,8 @@ struct bpk_pack {
 	struct bpk_input in;
 	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
 	struct bpk_job job;
-	struct bpk_choice choice;
-	struct bpk_cuts cuts;               /* empty: choice holds for all chunks */
+	struct bpk_packing packing;
+	struct bpk_cuts cuts;               /* empty: the choice holds for all chunks */
 	struct bpk_predictions predictions; /* empty without --predict */
 	struct bpk_division division;       /* of the array, if the format divides arrays */
 	bool divided;

@@ -82,8 +82,8 @@ static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wi
 	if (!pack->args->predict)
 		return 0;
 	if (bpk_predict(bpk_pack_source(pack), raw_size, array_of(pack),
-			(unsigned)pack->args->key_frames, wishes, &pack->choice, &pack->predictions,
-			err) != 0)
+			(unsigned)pack->args->key_frames, wishes, &pack->packing.choice,
+			&pack->predictions, err) != 0)
 		return -1;
 	if (pack->predictions.count == 0 && !pack->args->common.shared.quiet)
 		bpk_note(name, "nothing in it can be predicted, packed as without --predict");
@@ -94,31 +94,35 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
 	const struct bpk_wishes wishes = settle_wishes(pack);
 
-	if ((pack->args->plain
-		     ? bpk_choose(bpk_pack_source(pack), raw_size, &wishes, &pack->choice, err)
-		     : bpk_cuts_choose(bpk_pack_source(pack), raw_size, &wishes,
-				       pack->format->varied_chunks, &pack->choice, &pack->cuts,
-				       err)) != 0 ||
+	if ((pack->args->plain ? bpk_choose(bpk_pack_source(pack), raw_size, &wishes,
+					    &pack->packing.choice, err)
+			       : bpk_cuts_choose(bpk_pack_source(pack), raw_size, &wishes,
+						 pack->format->varied_chunks, &pack->packing.choice,
+						 &pack->cuts, err)) != 0 ||
 	    predict(pack, raw_size, &wishes, err) != 0)
 		return bpk_input_subject(&pack->in, err);
-	bpk_encoding_tell_loss(&pack->args->common, &pack->choice.recipe,
+	bpk_encoding_tell_loss(&pack->args->common, &pack->packing.choice.recipe,
 			       bpk_input_name(pack->in.path));
 	/* columns have their own elements, unknown to the trial */
 	if (pack->format->is_directory && pack->dtype.nfields > 0)
-		pack->choice.ncandidates = 0;
+		pack->packing.choice.ncandidates = 0;
 	if (bpk_encoding_divide(&pack->args->common.encoding, pack->format, array_kept(pack), NULL,
-				NULL, &pack->choice, &pack->division, &pack->divided, err) != 0)
+				NULL, &pack->packing.choice, &pack->division, &pack->divided,
+				err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	pack->plan = bpk_plan_cut(raw_size, pack->division.parcel_size);
-	if (pack->cuts.nkinds > 0)
-		pack->plan = bpk_plan_sizes(&pack->cuts.runs);
+	if (pack->cuts.nkinds == 0)
+		return 0;
+	pack->plan = bpk_plan_sizes(&pack->cuts.runs);
+	pack->packing.cuts = &pack->cuts;
 	return 0;
 }
 
 /* Of all chunks; 0: they differ, which a directory has no place to say. */
 static unsigned typesize_of(const struct bpk_pack *pack)
 {
-	const struct bpk_choice *kinds = pack->cuts.nkinds > 0 ? pack->cuts.kinds : &pack->choice;
+	const struct bpk_choice *kinds =
+		pack->cuts.nkinds > 0 ? pack->cuts.kinds : &pack->packing.choice;
 	unsigned typesize = kinds[0].recipe.typesize;
 	bool same = true;
 
@@ -148,7 +152,8 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 		.metadata.text = bpk_buf_view(&pack->metadata),
 		.array.type = array_kept(pack),
 	};
-	struct bpk_write_options options = bpk_encoding_options(encoding, &pack->choice.recipe);
+	struct bpk_write_options options =
+		bpk_encoding_options(encoding, &pack->packing.choice.recipe);
 
 	if (pack->divided) {
 		options.chunk_shape = pack->division.chunk_shape;
@@ -186,13 +191,7 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 	const struct bpk_pack_args *args = pack->args;
 	struct bpk_flow flow = {
 		.plan = pack->plan,
-		.recipe = &pack->choice.recipe,
-		.candidates = pack->choice.candidates,
-		.ncandidates = pack->choice.ncandidates,
-		.kinds = pack->cuts.nkinds > 0 ? pack->cuts.kinds : NULL,
-		.nkinds = pack->cuts.nkinds,
-		.predictions = pack->args->predict ? &pack->predictions : NULL,
-		.slack = args->common.encoding.slack,
+		.packing = &pack->packing,
 		.compare = args->compare || args->common.shared.remove,
 	};
 
@@ -213,11 +212,13 @@ static void tell_result(const struct bpk_pack *pack, uint64_t packed_size)
 		return;
 	bpk_record_begin("pack", pack->in.path);
 	bpk_job_record_result(&pack->job, packed_size);
-	bpk_record_u64("chunk_size", pack->cuts.nkinds > 0 ? BPK_UNKNOWN : pack->choice.chunk_size);
+	bpk_record_u64("chunk_size",
+		       pack->cuts.nkinds > 0 ? BPK_UNKNOWN : pack->packing.choice.chunk_size);
 	bpk_record_u64("typesize", typesize_of(pack));
-	bpk_record_text("codec", bpk_codec_name(pack->choice.recipe.codec));
-	bpk_record_u64("level", pack->choice.recipe.level);
-	bpk_record_text("filter", bpk_pipeline_print(&pack->choice.recipe.pipeline, filters));
+	bpk_record_text("codec", bpk_codec_name(pack->packing.choice.recipe.codec));
+	bpk_record_u64("level", pack->packing.choice.recipe.level);
+	bpk_record_text("filter",
+			bpk_pipeline_print(&pack->packing.choice.recipe.pipeline, filters));
 	bpk_record_end();
 }
 
@@ -226,7 +227,7 @@ static void tell_choice(const struct bpk_pack *pack)
 	const char *name = bpk_input_name(pack->in.path);
 
 	if (pack->cuts.nkinds == 0)
-		bpk_note_lines(name, bpk_buf_view(&pack->choice.why));
+		bpk_note_lines(name, bpk_buf_view(&pack->packing.choice.why));
 	for (size_t i = 0; i < pack->cuts.nkinds; i++)
 		bpk_note_lines(name, bpk_buf_view(&pack->cuts.kinds[i].why));
 }
@@ -258,6 +259,10 @@ void bpk_pack_one(void *arg, const char *path)
 	struct bpk_pack *pack = arg;
 	struct bpk_err err = { 0 };
 
+	pack->packing = (struct bpk_packing){
+		.predictions = pack->args->predict ? &pack->predictions : NULL,
+		.slack = pack->args->common.encoding.slack,
+	};
 	pack->job = (struct bpk_job){ .shared = &pack->args->common.shared,
 				      .in = &pack->in,
 				      .format = pack->format };
@@ -265,7 +270,7 @@ void bpk_pack_one(void *arg, const char *path)
 	    pack_opened(pack, &err) != 0)
 		bpk_report(NULL, &err);
 	bpk_job_clear(&pack->job);
-	bpk_buf_clear(&pack->choice.why);
+	bpk_buf_clear(&pack->packing.choice.why);
 	bpk_cuts_clear(&pack->cuts);
 	bpk_input_close(&pack->in);
 	bpk_place_close(&pack->body);

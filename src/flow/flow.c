@@ -71,7 +71,7 @@ static int judge_end(const struct run *run, uint64_t number, struct bpk_err *err
 		return -1;
 	if (!short_of_chunks)
 		return 0;
-	return bpk_fail(err, flow->recipe != NULL ? BPK_FAILED : BPK_CORRUPT,
+	return bpk_fail(err, flow->packing != NULL ? BPK_FAILED : BPK_CORRUPT,
 			"ends before chunk %" PRIu64 ", %" PRIu64 " chunks were expected", number,
 			(plan->first + plan->count));
 }
@@ -122,7 +122,7 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 	if (rc < 0)
 		return -1;
 	/* an empty pipe is packed as one empty chunk, like an empty file */
-	if (rc > 0 && (parcel->number > 0 || flow->recipe == NULL || plan->count != BPK_UNKNOWN))
+	if (rc > 0 && (parcel->number > 0 || flow->packing == NULL || plan->count != BPK_UNKNOWN))
 		return judge_end(run, parcel->number, err) != 0 ? -1 : 1;
 	*last = rc > 0;
 	if (bpk_plan_judge(plan, parcel, planned, err) != 0)
@@ -176,7 +176,7 @@ static uint64_t join(void *arg, uint64_t number)
 
 static bool joins(const struct bpk_flow *flow)
 {
-	return flow->out != NULL && flow->recipe == NULL &&
+	return flow->out != NULL && flow->packing == NULL &&
 	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
 }
 
@@ -380,12 +380,12 @@ static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsign
 	*parcel_limit = 0;
 	if (limit == 0)
 		return 0;
-	soft = flow->memory_is_default && flow->recipe == NULL
+	soft = flow->memory_is_default && flow->packing == NULL
 		       ? bpk_min_u64(limit, bpk_work_worth(flow, COMMON))
 		       : limit;
 	while (*threads > 1 && memory_for(flow, *threads, put_in_order, chunk_size) > soft)
 		--*threads;
-	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit && flow->recipe != NULL &&
+	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit && flow->packing != NULL &&
 	    flow->memory_is_default)
 		return 0;
 	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit)

@@ -94,28 +94,30 @@ struct bpk_slack {
 	unsigned percent;
 };
 
+/* How raw parcels are packed. The things it points to outlive it. */
+struct bpk_packing {
+	/* Its candidates are tried on each chunk beside its recipe. The best on a sample of the
+	 * chunk is taken. */
+	struct bpk_choice choice;
+	/* The choices for chunks of the kinds in the plan's runs; NULL: the plan has no kinds. */
+	const struct bpk_cuts *cuts;
+	const struct bpk_predictions
+		*predictions; /* tried on each chunk, too; NULL: not asked for */
+	struct bpk_slack slack;
+};
+
 struct bpk_flow {
 	const struct bpk_reader_ops *in;
 	void *reader;
 	const struct bpk_writer_ops *out; /* NULL: no output (verify) */
 	void *writer;
 	struct bpk_plan plan;
-	/* How raw parcels are packed. NULL: no packing, except that a chunk of which only a part
-	 * was committed is recompressed as it was. */
-	const struct bpk_recipe *recipe;
-	/* Tried on each chunk beside the recipe; the one that packs a sample of it best is
-	 * taken. */
-	const struct bpk_candidate *candidates;
-	size_t ncandidates;
-	/* They replace recipe and candidates for chunks of the kinds in the plan's runs; NULL: the
-	 * plan has no kinds. */
-	const struct bpk_choice *kinds;
-	size_t nkinds;
-	const struct bpk_predictions *predictions; /* for raw parcels; NULL: no predictions */
+	/* NULL: nothing is packed, except that a chunk of which only a part was committed is
+	 * recompressed as it was. */
+	const struct bpk_packing *packing;
 	/* With blocks of variable length: the sizes of the first chunk's blocks, uint32_t each.
 	 * Other blocks have the recipe's block size. */
 	struct bpk_view first_sizes;
-	struct bpk_slack slack; /* when packing */
 	/* The number of the plan's first chunk in the output (append): added to the plan's numbers
 	 * when the writer packs or puts parcels. */
 	uint64_t first_number;

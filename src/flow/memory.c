@@ -25,7 +25,7 @@ uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	uint64_t packed = raw_size + BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX;
 
-	return flow->recipe != NULL ? packed : bpk_min_u64(packed, bpk_work_times_stored(flow, 1));
+	return flow->packing != NULL ? packed : bpk_min_u64(packed, bpk_work_times_stored(flow, 1));
 }
 
 /* A chunk that is only proved is unpacked stream by stream, up to the size that a stream may
@@ -39,7 +39,7 @@ uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
 		if (stream < BPK_UNKNOWN - BPK_CHUNK_PROOF)
 			raw_size = bpk_min_u64(raw_size, stream + BPK_CHUNK_PROOF);
 	}
-	return flow->decode || flow->recipe != NULL ? raw_size + packed : packed;
+	return flow->decode || flow->packing != NULL ? raw_size + packed : packed;
 }
 
 /* Columns are split, or joined, in a buffer beside the parcel. */
@@ -85,6 +85,17 @@ static uint64_t packing_memory(const struct bpk_recipe *recipe, uint64_t raw_siz
 	       beside_packing(recipe, raw_size, block);
 }
 
+/* The most that one of the recipes takes. */
+static uint64_t most_of_packing(const struct bpk_packing *packing, uint64_t raw_size)
+{
+	uint64_t most = packing_memory(&packing->choice.recipe, raw_size);
+	const struct bpk_cuts *cuts = packing->cuts;
+
+	for (size_t i = 0; cuts != NULL && i < cuts->nkinds; i++)
+		most = bpk_max_u64(most, packing_memory(&cuts->kinds[i].recipe, raw_size));
+	return most;
+}
+
 /* The largest block: that of any chunk, or, if the user set no limit, that of the first chunk. */
 static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
 {
@@ -99,19 +110,16 @@ static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	enum { STATE = 2 << 20 };
-	uint64_t beside = flow->reader_memory + STATE, packing;
+	uint64_t beside = flow->reader_memory + STATE;
 
 	if (has_columns(flow))
 		beside += raw_size;
 	if (bpk_work_only_proves(flow))
 		return beside;
-	if (flow->recipe == NULL)
+	if (flow->packing == NULL)
 		return flow->decode
 			       ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + beside
 			       : 0;
-	packing = packing_memory(flow->recipe, raw_size);
-	for (size_t i = 0; flow->kinds != NULL && i < flow->nkinds; i++)
-		packing = bpk_max_u64(packing, packing_memory(&flow->kinds[i].recipe, raw_size));
-	return packing + beside + (flow->compare ? raw_size : 0) +
-	       (flow->predictions != NULL ? 3 * raw_size : 0);
+	return most_of_packing(flow->packing, raw_size) + beside + (flow->compare ? raw_size : 0) +
+	       (flow->packing->predictions != NULL ? 3 * raw_size : 0);
 }

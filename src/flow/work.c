@@ -160,7 +160,7 @@ static int encode_chunk(struct bpk_worker *worker, const struct bpk_flow *flow,
 						 err)
 		      : encode_plain(worker, &recipe, parcel, err)) != 0)
 		return -1;
-	return add_slack(&flow->slack, parcel, err);
+	return flow->packing == NULL ? 0 : add_slack(&flow->packing->slack, parcel, err);
 }
 
 /* Chunks packed by their place in the archive use the number under which they are put. */
@@ -180,32 +180,30 @@ static int pack_numbered(struct bpk_worker *worker, const struct bpk_flow *flow,
 static int choose(struct bpk_worker *worker, const struct bpk_flow *flow,
 		  const struct bpk_parcel *parcel, struct bpk_recipe *recipe, struct bpk_err *err)
 {
+	const struct bpk_choice *choice = &flow->packing->choice;
+	const struct bpk_cuts *cuts = flow->packing->cuts;
+	const struct bpk_predictions *predictions = flow->packing->predictions;
 	struct bpk_view raw = bpk_buf_view(&parcel->raw);
-	const struct bpk_choice *kind;
 	struct bpk_sized chunk;
 
-	if (flow->kinds == NULL || !bpk_sizes_chunk(flow->plan.runs, parcel->number, &chunk))
-		return bpk_choose_for_chunk(&worker->race, flow->candidates, flow->ncandidates, raw,
-					    parcel->raw_offset, recipe, err);
-	kind = &flow->kinds[chunk.kind];
-	*recipe = kind->recipe;
-	return bpk_choose_for_chunk(&worker->race, kind->candidates, kind->ncandidates, raw,
-				    parcel->raw_offset, recipe, err);
+	if (cuts != NULL && bpk_sizes_chunk(flow->plan.runs, parcel->number, &chunk))
+		choice = &cuts->kinds[chunk.kind];
+	*recipe = choice->recipe;
+	if (bpk_choose_for_chunk(&worker->race, choice->candidates, choice->ncandidates, raw,
+				 parcel->raw_offset, recipe, err) != 0)
+		return -1;
+	return predictions == NULL
+		       ? 0
+		       : bpk_choose_for_chunk(&worker->race, predictions->all, predictions->count,
+					      raw, parcel->raw_offset, recipe, err);
 }
 
-static int encode(struct bpk_worker *worker, const struct bpk_flow *flow,
-		  const struct bpk_recipe *wanted, struct bpk_parcel *parcel, struct bpk_err *err)
+static int encode(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_recipe recipe,
+		  struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	struct bpk_recipe recipe = *wanted;
 	int rc;
 
 	parcel->raw_size = parcel->data_size = parcel->raw.size;
-	if (wanted == flow->recipe && choose(worker, flow, parcel, &recipe, err) != 0)
-		return -1;
-	if (wanted == flow->recipe && flow->predictions != NULL &&
-	    bpk_choose_for_chunk(&worker->race, flow->predictions->all, flow->predictions->count,
-				 bpk_buf_view(&parcel->raw), parcel->raw_offset, &recipe, err) != 0)
-		return -1;
 	/* stored chunks then hold the same bytes as others, and a proof compares with these */
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
 			     bpk_span(parcel->raw.data, parcel->raw.size));
@@ -251,7 +249,7 @@ static int cut_off(struct bpk_worker *worker, const struct bpk_flow *flow,
 	recipe = bpk_recipe_like(&header);
 	if (decode(worker, flow, parcel, parcel, err) != 0)
 		return -1;
-	return encode(worker, flow, &recipe, parcel, err);
+	return encode(worker, flow, recipe, parcel, err);
 }
 
 static int unpack_or_prove(struct bpk_worker *worker, const struct bpk_flow *flow,
@@ -297,21 +295,23 @@ static int check_beside(const struct bpk_flow *flow, const struct bpk_parcel *pa
 static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		     struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	bool anew = flow->recipe != NULL;
-	bool unpack = parcel->packed_size > 0 && (flow->decode || anew);
-	bool carried = flow->out != NULL && !flow->decode && !anew;
-	bool cut = carried && parcel->data_size < parcel->raw_size;
+	bool pack = flow->packing != NULL;
+	bool unpack = parcel->packed_size > 0 && (flow->decode || pack);
+	bool copied = flow->out != NULL && !flow->decode && !pack;
+	bool cut = copied && parcel->data_size < parcel->raw_size;
+	struct bpk_recipe recipe;
 
-	if ((unpack || anew || cut) && bpk_worker_ready(worker, err) != 0)
+	if ((unpack || pack || cut) && bpk_worker_ready(worker, err) != 0)
 		return -1;
 	if (cut)
 		return cut_off(worker, flow, parcel, err);
 	if (unpack && (check_beside(flow, parcel, err) != 0 ||
 		       unpack_or_prove(worker, flow, parcel, err) != 0))
 		return -1;
-	if (anew && encode(worker, flow, flow->recipe, parcel, err) != 0)
+	if (pack && (choose(worker, flow, parcel, &recipe, err) != 0 ||
+		     encode(worker, flow, recipe, parcel, err) != 0))
 		return -1;
-	if (anew && flow->compare && compare(worker, flow, parcel, err) != 0)
+	if (pack && flow->compare && compare(worker, flow, parcel, err) != 0)
 		return -1;
 	return 0;
 }
@@ -358,7 +358,7 @@ static bool is_one_chunk(const struct bpk_reader_ops *ops, const void *reader)
 
 bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size)
 {
-	return raw_size > LARGE && flow->decode && flow->recipe == NULL && flow->out != NULL &&
+	return raw_size > LARGE && flow->decode && flow->packing == NULL && flow->out != NULL &&
 	       is_one_chunk(flow->in, flow->reader);
 }
 

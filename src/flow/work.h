@@ -67,7 +67,7 @@ int bpk_work_encode_variable(struct bpk_worker *worker, const struct bpk_recipe 
 /* True if parcels are single chunks whose bytes nobody wants: they are proved, not unpacked. */
 static inline bool bpk_work_only_proves(const struct bpk_flow *flow)
 {
-	return flow->out == NULL && flow->recipe == NULL &&
+	return flow->out == NULL && flow->packing == NULL &&
 	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
 }
 

@@ -64,12 +64,15 @@ static void remove_all(const char *what)
 
 static void write_with(const struct model *m, struct bpk_draft *draft, struct bpk_err *err)
 {
-	const struct bpk_recipe recipe = { .codec = bpk_codec_find("lz4"),
-					   .level = 5,
-					   .typesize = 4,
-					   .extended = m->format->extended_chunks,
-					   .pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE) };
-	const struct bpk_write_options options = { .recipe = &recipe, .append_space = BPK_UNKNOWN };
+	const struct bpk_packing packing = {
+		.choice.recipe = { .codec = bpk_codec_find("lz4"),
+				   .level = 5,
+				   .typesize = 4,
+				   .extended = m->format->extended_chunks,
+				   .pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE) },
+	};
+	const struct bpk_write_options options = { .recipe = &packing.choice.recipe,
+						   .append_space = BPK_UNKNOWN };
 	const struct bpk_info info = { .raw_size = m->raw.size,
 				       .chunks.count = bpk_div_up(m->raw.size, CHUNK),
 				       .chunks.size = CHUNK,
@@ -81,7 +84,7 @@ static void write_with(const struct model *m, struct bpk_draft *draft, struct bp
 	struct bpk_flow flow = { .in = bpk_format_raw.reader,
 				 .out = m->format->writer,
 				 .plan = bpk_plan_cut(m->raw.size, CHUNK),
-				 .recipe = &recipe,
+				 .packing = &packing,
 				 .threads = 2 };
 	struct bpk_flow_result result;
 
@@ -258,9 +261,8 @@ static struct bpk_source *source_of(struct bpk_view bytes)
 /* Append without a commit; the model gets the bytes at once. */
 static void append(struct model *m, struct bpk_archive *archive, size_t size)
 {
-	static const struct bpk_slack no_slack;
 	size_t before = m->raw.size;
-	struct bpk_choice choice = { 0 };
+	struct bpk_packing packing = { 0 };
 	struct bpk_flow_result result;
 	struct bpk_err err = { 0 };
 	struct bpk_source *source;
@@ -268,11 +270,11 @@ static void append(struct model *m, struct bpk_archive *archive, size_t size)
 	assert_int_equal(bpk_buf_resize(&m->raw, before + size, &err), 0);
 	fill(m, m->raw.data + before, size);
 	source = source_of(bpk_view(m->raw.data + before, size));
-	if (bpk_archive_choose(archive, source, &choice, &err) != 0 ||
-	    bpk_archive_append(archive, source, "more", &choice, &no_slack, &result, &err) != 0)
+	if (bpk_archive_choose(archive, source, &packing, &err) != 0 ||
+	    bpk_archive_append(archive, source, "more", &packing, &result, &err) != 0)
 		fail_of(&err);
 	bpk_source_close(source);
-	bpk_buf_clear(&choice.why);
+	bpk_buf_clear(&packing.choice.why);
 }
 
 static void overwrite(struct model *m, struct bpk_archive *archive, size_t at, size_t size)
@@ -395,7 +397,7 @@ static void check_refused(const char *format)
 	static const uint8_t bytes[16];
 	static const struct bpk_slack no_slack;
 	struct bpk_source *source = source_of(bpk_view(bytes, sizeof bytes));
-	struct bpk_choice choice = { 0 };
+	struct bpk_packing packing = { 0 };
 	struct bpk_err err = { 0 };
 	struct bpk_archive archive;
 	uint64_t written;
@@ -409,12 +411,12 @@ static void check_refused(const char *format)
 	assert_int_equal(err.kind, BPK_FAILED);
 	m.refuses = true;
 	err = (struct bpk_err){ 0 };
-	assert_int_equal(bpk_archive_choose(&archive, source, &choice, &err), -1);
+	assert_int_equal(bpk_archive_choose(&archive, source, &packing, &err), -1);
 	assert_int_equal(err.kind, BPK_USAGE);
 	assert_int_equal(strncmp(err.text, path, strlen(path)), 0);
 	bpk_archive_close(&archive);
 	assert_holds(bpk_buf_view(&m.raw));
-	bpk_buf_clear(&choice.why);
+	bpk_buf_clear(&packing.choice.why);
 	bpk_source_close(source);
 	model_end(&m);
 }

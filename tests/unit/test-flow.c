@@ -483,7 +483,7 @@ static struct bpk_flow flow_of(struct reader *r, const struct bpk_writer_ops *ou
 
 static void pack_once(struct reader *r, struct bpk_plan plan, unsigned threads)
 {
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	uint64_t raw_size = offset_of(r, r->nchunks);
 	struct writer w;
 	struct bpk_flow flow = flow_of(r, &packed_ops, &w, threads);
@@ -491,7 +491,7 @@ static void pack_once(struct reader *r, struct bpk_plan plan, unsigned threads)
 	struct bpk_err err = { 0 };
 
 	flow.plan = plan;
-	flow.recipe = &recipe;
+	flow.packing = &packing;
 	flow.compare = true;
 	writer_make(&w, false, false, raw_size);
 	w.slow = r->slow;
@@ -551,7 +551,7 @@ static void test_pack_of_nothing_is_one_empty_chunk(void **state)
 static void test_pack_notices_a_source_that_shrank(void **state)
 {
 	static struct reader r;
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	struct writer w;
 	struct bpk_flow flow = flow_of(&r, &packed_ops, &w, 2);
 	struct bpk_flow_result result;
@@ -559,7 +559,7 @@ static void test_pack_notices_a_source_that_shrank(void **state)
 
 	(void)state;
 	flow.plan = bpk_plan_cut(10000, 1000);
-	flow.recipe = &recipe;
+	flow.packing = &packing;
 	for (uint64_t size = 3000; size <= 3500; size += 500) {
 		reader_make(&r, size, 1000);
 		writer_make(&w, false, false, 10000);
@@ -825,7 +825,7 @@ static void test_chunks_are_carried_over_and_sealed_again(void **state)
 	static struct reader r;
 	struct writer w;
 	struct bpk_flow flow;
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	struct bpk_flow_result result;
 	struct bpk_err err = { 0 };
 
@@ -833,7 +833,7 @@ static void test_chunks_are_carried_over_and_sealed_again(void **state)
 	for (int kind = 0; kind < 4; kind++) {
 		reader_make_uneven(&r, 20);
 		flow = flow_of(&r, &packed_ops, &w, 2);
-		flow.recipe = kind & 1 ? &recipe : NULL;
+		flow.packing = kind & 1 ? &packing : NULL;
 		flow.same_seals = kind & 2;
 		writer_make(&w, false, false, r.info.raw_size);
 		if (kind == 2)
@@ -849,7 +849,7 @@ static void test_chunks_are_carried_over_and_sealed_again(void **state)
 static void test_what_was_not_committed_is_left_out(void **state)
 {
 	static struct reader r;
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	struct writer w;
 	struct bpk_flow flow;
 	struct bpk_flow_result result;
@@ -865,7 +865,7 @@ static void test_what_was_not_committed_is_left_out(void **state)
 			r.info.chunks.size = BPK_UNKNOWN;
 		assert_int_equal(unpack_range(&r, bpk_plan_all(&r.info), true, 2, &err), 0);
 		flow = flow_of(&r, &packed_ops, &w, 2);
-		flow.recipe = kind & 8 ? &recipe : NULL;
+		flow.packing = kind & 8 ? &packing : NULL;
 		r.last = BPK_UNKNOWN;
 		writer_make(&w, false, false, 5300);
 		assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
@@ -886,7 +886,7 @@ static void test_what_was_not_committed_is_left_out(void **state)
 static void test_parcels_of_several_chunks(void **state)
 {
 	static struct reader r;
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	struct writer w;
 	struct bpk_flow flow;
 	struct bpk_flow_result result;
@@ -903,7 +903,7 @@ static void test_parcels_of_several_chunks(void **state)
 		assert_int_equal(bpk_plan_range(&reader_ops, &r, 1001, 5300, &plan, &err), 0);
 		assert_int_equal(unpack_range(&r, plan, false, 3, &err), 0);
 		flow = flow_of(&r, &packed_ops, &w, 3);
-		flow.recipe = &recipe;
+		flow.packing = &packing;
 		flow.compare = true;
 		r.last = BPK_UNKNOWN;
 		writer_make(&w, false, false, 5301);
@@ -923,7 +923,7 @@ static void test_parcels_of_several_chunks(void **state)
 static void test_chunks_are_numbered_behind_others(void **state)
 {
 	static struct reader r;
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	struct writer w;
 	struct bpk_flow flow;
 	struct bpk_flow_result result;
@@ -932,7 +932,7 @@ static void test_chunks_are_numbered_behind_others(void **state)
 	(void)state;
 	reader_make(&r, 5300, 1000);
 	flow = flow_of(&r, &packed_ops, &w, 3);
-	flow.recipe = &recipe;
+	flow.packing = &packing;
 	flow.first_number = 17;
 	writer_make(&w, false, false, 5300);
 	assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
@@ -945,7 +945,10 @@ static void test_chunks_are_numbered_behind_others(void **state)
 static uint64_t pack_zeros(struct bpk_slack slack)
 {
 	static uint8_t zeros[16 * 4096];
-	struct bpk_recipe recipe = { .codec = bpk_codec_find("zstd"), .level = 1, .typesize = 1 };
+	const struct bpk_packing packing = {
+		.choice.recipe = { .codec = bpk_codec_find("zstd"), .level = 1, .typesize = 1 },
+		.slack = slack,
+	};
 	const struct bpk_read_options options = { 0 };
 	struct bpk_place place = { .path = "zeros" };
 	struct writer w;
@@ -953,8 +956,7 @@ static uint64_t pack_zeros(struct bpk_slack slack)
 				 .out = &packed_ops,
 				 .writer = &w,
 				 .plan = bpk_plan_cut(sizeof zeros, 4096),
-				 .recipe = &recipe,
-				 .slack = slack,
+				 .packing = &packing,
 				 .compare = true,
 				 .threads = 2 };
 	struct bpk_flow_result result;
@@ -989,7 +991,7 @@ static void test_slack_makes_chunks_larger(void **state)
 static void test_the_lowest_failure_wins(void **state)
 {
 	static struct reader r;
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	struct writer w;
 	struct bpk_flow flow;
 
@@ -1006,7 +1008,7 @@ static void test_the_lowest_failure_wins(void **state)
 			r.fail_slowly = 7;
 			writer_make(&w, false, false, 40000);
 			flow = flow_of(&r, &packed_ops, &w, thread_counts[t]);
-			flow.recipe = &recipe;
+			flow.packing = &packing;
 			assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
 			assert_string_equal(err.text, "chunk 7: fetch failed");
 			assert_int_equal(w.nput, 7);
@@ -1185,7 +1187,7 @@ static void test_all_threads_work_beside_each_other(void **state)
 static void test_memory_limit_costs_threads_first(void **state)
 {
 	static struct reader r;
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	struct writer w;
 	struct bpk_flow flow;
 	struct bpk_flow_result result;
@@ -1194,7 +1196,7 @@ static void test_memory_limit_costs_threads_first(void **state)
 	(void)state;
 	reader_make(&r, 40000, 1000);
 	flow = flow_of(&r, &packed_ops, &w, 8);
-	flow.recipe = &recipe;
+	flow.packing = &packing;
 	writer_make(&w, false, false, 40000);
 	flow.memory_limit = 1000;
 	assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
@@ -1486,7 +1488,7 @@ static void test_an_archive_is_packed_anew_through_a_view(void **state)
 {
 	static struct reader r;
 	const struct bpk_read_options options = { 0 };
-	struct bpk_recipe recipe = stored();
+	const struct bpk_packing packing = { .choice.recipe = stored() };
 	struct bpk_flow_result result;
 	struct bpk_err err = { 0 };
 	struct writer w;
@@ -1504,7 +1506,7 @@ static void test_an_archive_is_packed_anew_through_a_view(void **state)
 		flow = flow_of(&r, &packed_ops, &w, 4);
 		flow.in = bpk_format_raw.reader;
 		flow.plan = bpk_plan_cut(20300, kind & 4 ? 1700 : 1000);
-		flow.recipe = &recipe;
+		flow.packing = &packing;
 		assert_int_equal(flow.in->open(&place, &options, &flow.reader, &err), 0);
 		writer_make(&w, false, false, 20300);
 		assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
