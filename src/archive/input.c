@@ -127,6 +127,14 @@ int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err)
 	return settle(in, false, err);
 }
 
+int bpk_input_check_damage(const struct bpk_input *in, struct bpk_err *err)
+{
+	if (in->info->damage == NULL)
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "%s", in->info->damage);
+	return bpk_input_subject(in, err);
+}
+
 int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_err changed = { 0 };

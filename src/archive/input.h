@@ -39,6 +39,9 @@ int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, stru
  * it was read", where the reads were not all of one committed state of the input. */
 int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err);
 
+/* Fails with BPK_CORRUPT for damage outside of the chunks, which info names. */
+int bpk_input_check_damage(const struct bpk_input *in, struct bpk_err *err);
+
 /* A step failed with *err, which names the input: apparent damage that comes from a change by
  * another process becomes "changed while it was read". Returns -1. */
 int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err);

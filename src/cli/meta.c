@@ -93,10 +93,8 @@ static int print_metadata(const struct meta_args *args, struct bpk_input *in, co
 {
 	struct bpk_view value = in->info->metadata.text;
 
-	if (in->info->damage != NULL) {
-		bpk_fail(err, BPK_CORRUPT, "%s", in->info->damage);
-		return bpk_input_subject(in, err);
-	}
+	if (bpk_input_check_damage(in, err) != 0)
+		return -1;
 	if (!in->info->metadata.given)
 		return fail_no_metadata(in, err);
 	if (key != NULL)
@@ -175,33 +173,40 @@ static void tell_result(const struct bpk_edited *edited, const struct bpk_buf *t
 	bpk_record_end();
 }
 
-/* A change of the text by operands. */
-typedef int change_fn(const struct bpk_archive *archive, struct bpk_buf *text, char **operands,
+/* An action of bpk meta. */
+struct word {
+	const char *name;
+	const char *operands;
+	size_t min, max; /* how many they are */
+	size_t keeps;    /* with so many or more, the members that are not named stay */
+	/* Change the text by the operands behind the archive; NULL for get. */
+	int (*change)(const struct bpk_archive *archive, struct bpk_buf *text, char **operands,
 		      size_t count, struct bpk_err *err);
+};
 
 /* A change of single members keeps the others, so they must be readable. Damaged metadata can only
  * be replaced or removed as a whole. */
-static int check_readable(const struct bpk_archive *archive, change_fn *change, size_t count,
+static int check_readable(const struct bpk_archive *archive, const struct word *word, size_t count,
 			  struct bpk_err *err)
 {
 	const char *damage = bpk_archive_info(archive)->damage;
 
-	if (damage == NULL || change == import || (change == remove_members && count == 0))
+	if (damage == NULL || count < word->keeps)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT, "%s", damage);
 }
 
-static int change_opened(struct bpk_edited *edited, change_fn *change, char **operands,
+static int change_opened(struct bpk_edited *edited, const struct word *word, char **operands,
 			 size_t count, struct bpk_buf *text, struct bpk_err *err)
 {
 	struct bpk_archive *archive = &edited->archive;
 	const struct bpk_info *info = bpk_archive_info(archive);
 
-	if (check_readable(archive, change, count, err) != 0)
+	if (check_readable(archive, word, count, err) != 0)
 		return bpk_archive_subject(archive, err);
 	if (info->metadata.given && bpk_buf_append(text, info->metadata.text, err) != 0)
 		return bpk_archive_subject(archive, err);
-	if (change(archive, text, operands, count, err) != 0)
+	if (word->change(archive, text, operands + 1, count - 1, err) != 0)
 		return -1;
 	if (archive->format->editor->set_metadata(archive->editor, bpk_buf_view(text), err) != 0)
 		return bpk_archive_subject(archive, err);
@@ -211,7 +216,7 @@ static int change_opened(struct bpk_edited *edited, change_fn *change, char **op
 	return 0;
 }
 
-static int change_archive(const struct meta_args *args, change_fn *change, char **operands,
+static int change_archive(const struct meta_args *args, const struct word *word, char **operands,
 			  size_t count, struct bpk_err *err)
 {
 	struct bpk_edited edited = { 0 };
@@ -219,7 +224,7 @@ static int change_archive(const struct meta_args *args, change_fn *change, char 
 	int rc = bpk_edited_open(&edited, &args->common, operands[0], err);
 
 	if (rc == 0)
-		rc = change_opened(&edited, change, operands + 1, count - 1, &text, err);
+		rc = change_opened(&edited, word, operands, count, &text, err);
 	bpk_edited_close(&edited);
 	bpk_buf_clear(&text);
 	return rc;
@@ -227,17 +232,11 @@ static int change_archive(const struct meta_args *args, change_fn *change, char 
 
 /* ---- the words ---- */
 
-/* The actions of bpk meta; change is NULL for get. */
-static const struct word {
-	const char *name;
-	const char *operands;
-	size_t min, max; /* how many they are */
-	change_fn *change;
-} words[] = {
-	{ "get", "ARCHIVE [KEY]", 1, 2, NULL },
-	{ "set", "ARCHIVE KEY=VALUE...", 2, SIZE_MAX, set_members },
-	{ "import", "ARCHIVE FILE", 2, 2, import },
-	{ "rm", "ARCHIVE [KEY]...", 1, SIZE_MAX, remove_members },
+static const struct word words[] = {
+	{ "get", "ARCHIVE [KEY]", 1, 2, 1, NULL },
+	{ "set", "ARCHIVE KEY=VALUE...", 2, SIZE_MAX, 2, set_members },
+	{ "import", "ARCHIVE FILE", 2, 2, SIZE_MAX, import },
+	{ "rm", "ARCHIVE [KEY]...", 1, SIZE_MAX, 2, remove_members },
 };
 
 enum { NWORDS = sizeof words / sizeof words[0] };
@@ -287,9 +286,8 @@ static void run_meta(void *arg, char **operands, size_t count)
 		bpk_report("meta", &err);
 		return;
 	}
-	rc = word->change == NULL
-		     ? get(args, operands + 1, count - 1, &err)
-		     : change_archive(args, word->change, operands + 1, count - 1, &err);
+	rc = word->change == NULL ? get(args, operands + 1, count - 1, &err)
+				  : change_archive(args, word, operands + 1, count - 1, &err);
 	if (rc != 0)
 		bpk_report(NULL, &err);
 }

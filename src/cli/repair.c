@@ -116,14 +116,6 @@ static int check_single(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
-static int check_whole(const struct bpk_input *in, struct bpk_err *err)
-{
-	if (in->info->damage == NULL)
-		return 0;
-	bpk_fail(err, BPK_CORRUPT, "%s", in->info->damage);
-	return bpk_input_subject(in, err);
-}
-
 /* A format without holes has nothing to be repacked, and nobody needs to know beforehand. */
 static int tell_none(const struct repair_args *args, struct bpk_input *in, struct bpk_err *err)
 {
@@ -195,7 +187,7 @@ static int repack_to_output(const struct repair_args *args, struct bpk_input *in
 	if (rc == 0)
 		rc = check_single(in, err);
 	if (rc == 0)
-		rc = check_whole(in, err);
+		rc = bpk_input_check_damage(in, err);
 	if (rc == 0)
 		rc = bpk_job_name_target(&job, NULL, err);
 	if (rc == 0)

@@ -27,7 +27,7 @@
 
 enum {
 	VERSION = 3,
-	FIXED = BPK_JOURNAL_START_FIXED,
+	FIXED = 48,                            /* bytes before the samples */
 	FIRST_SAMPLE = 512,                    /* bytes at the file's beginning */
 	LATER_SAMPLE = 64,                     /* bytes of each other sample */
 	LATER_SAMPLES = 15,                    /* number of them */

@@ -7,9 +7,6 @@
 /* A longer START was not written by bpk. */
 enum { BPK_JOURNAL_START_MAX = 4096 };
 
-/* Bytes of the payload before the samples. */
-enum { BPK_JOURNAL_START_FIXED = 48 };
-
 /* Fill journal->start from the file fd, without the bytes in unused. */
 int bpk_journal_start_make(struct bpk_journal *journal, int fd, const struct bpk_region *unused,
 			   struct bpk_err *err);
