@@ -32,9 +32,7 @@ struct bpk_archive_hooks {
 struct bpk_archive_options {
 	const struct bpk_format *format; /* NULL: by content */
 	struct bpk_editor_options editor;
-	unsigned threads;       /* at least 1 */
-	uint64_t memory_limit;  /* bytes; 0: no limit */
-	bool memory_is_default; /* as in a bpk_flow */
+	struct bpk_limits limits;
 
 	/* The packing of chunks that are added; the archive decides where a wish is open. It sets
 	 * extended and chunk_size. */
@@ -98,14 +96,20 @@ int bpk_archive_append(struct bpk_archive *archive, struct bpk_source *source, c
 		       const struct bpk_packing *packing, struct bpk_flow_result *result,
 		       struct bpk_err *err);
 
+/* The new bytes of an overwrite. */
+struct bpk_overwrite {
+	uint64_t at;               /* raw offset in the archive */
+	struct bpk_source *source; /* all of it; its size may be unknown */
+	const char *name;          /* of source; as above */
+	struct bpk_slack slack;    /* for chunks that outgrow their place */
+};
+
 /*
- * Overwrite raw bytes from at on with all of source, without committing; *written is their number.
- * Chunks keep their recipe, and those that outgrow their place get slack. name as above. Fails with
- * BPK_FAILED when source, whose size may be unknown, has more bytes than the archive from at on.
+ * Overwrite raw bytes, without committing; *written is their number. Chunks keep their recipe.
+ * Fails with BPK_FAILED when the source has more bytes than the archive from there on.
  */
-int bpk_archive_overwrite(struct bpk_archive *archive, uint64_t at, struct bpk_source *source,
-			  const char *name, const struct bpk_slack *slack, uint64_t *written,
-			  struct bpk_err *err);
+int bpk_archive_overwrite(struct bpk_archive *archive, const struct bpk_overwrite *bytes,
+			  uint64_t *written, struct bpk_err *err);
 
 /* Keep the first raw_size bytes, which are no more than there are, without committing. */
 int bpk_archive_truncate(struct bpk_archive *archive, uint64_t raw_size, struct bpk_err *err);

@@ -75,9 +75,7 @@ int bpk_archive_read(struct bpk_archive *archive, uint64_t start, uint64_t size,
 		.writer = out,
 		.check = true,
 		.decode = true,
-		.threads = archive->options.threads,
-		.memory_limit = archive->options.memory_limit,
-		.memory_is_default = archive->options.memory_is_default,
+		.limits = archive->options.limits,
 	};
 
 	if (size == 0)
@@ -112,9 +110,7 @@ static int run(struct bpk_archive *archive, const struct bpk_archive_batch *batc
 	void *arg = archive->options.hooks_arg;
 	int rc;
 
-	flow->threads = archive->options.threads;
-	flow->memory_limit = archive->options.memory_limit;
-	flow->memory_is_default = archive->options.memory_is_default;
+	flow->limits = archive->options.limits;
 	if (batch->name == NULL || hooks->progress == NULL)
 		return bpk_flow_run(flow, result, err);
 	flow->progress = hooks->progress;

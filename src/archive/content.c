@@ -74,13 +74,13 @@ static void set_limits(const struct bpk_content_options *options, struct bpk_con
 		FOR_MEMORY = 3,
 		FOR_TABLES = 8
 	};
-	uint64_t limit = options->memory_limit;
+	uint64_t limit = options->limits.memory;
 
 	content->limits =
 		(struct bpk_view_limits){ .memory = limit / FOR_MEMORY, .left = BPK_UNKNOWN };
 	content->tables_left = limit == 0 ? BPK_UNKNOWN : limit / FOR_TABLES;
 	content->unpacked_left = BPK_UNKNOWN;
-	if (!options->memory_is_default)
+	if (!options->limits.memory_is_default)
 		return;
 	content->limits.memory = worth(content->in, MEMORY, MEMORY_TIMES, limit / FOR_MEMORY);
 	content->tables_left = worth(content->in, TABLES, TABLES_TIMES, limit / FOR_TABLES);
@@ -91,11 +91,12 @@ static int open_view(const struct bpk_input *in, const struct bpk_content_option
 		     struct bpk_content *content, struct bpk_err *err)
 {
 	static const struct bpk_source_ops ops = { .read_at = read_view, .positional = true };
-	enum { SLOTS = 8 };
+	const struct bpk_view_options viewing = { .no_check = options->no_check,
+						  .nchunks = 8,
+						  .limits = &content->limits };
 
 	set_limits(options, content);
-	if (bpk_view_open_within(in->format->reader, in->reader, options->no_check, SLOTS,
-				 &content->limits, &content->view, err) != 0)
+	if (bpk_view_open(in->format->reader, in->reader, &viewing, &content->view, err) != 0)
 		return -1;
 	return bpk_source_of(&ops, content, bpk_source_size(content->view), &content->source, err);
 }

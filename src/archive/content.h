@@ -12,9 +12,8 @@
 #include "layout/layout.h"
 
 struct bpk_content_options {
-	bool no_check;          /* digests are not tested */
-	uint64_t memory_limit;  /* bytes; 0: no limit */
-	bool memory_is_default; /* the limit is not the user's: the size of an archive bounds too */
+	bool no_check; /* digests are not tested */
+	struct bpk_limits limits;
 };
 
 /* The reads of a raw file's arrays, to be compared with its bytes at the end. */

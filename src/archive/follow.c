@@ -42,8 +42,7 @@ static struct bpk_slack slack_for(const struct appending *a, bool first)
 static int mend(struct appending *a, uint64_t at, struct bpk_view held, struct bpk_view bytes,
 		bool *mended, struct bpk_err *err)
 {
-	struct bpk_slack slack = slack_for(a, true);
-	struct bpk_source *source = NULL;
+	struct bpk_overwrite change = { .at = at, .slack = slack_for(a, true) };
 	uint64_t written = 0;
 	int rc;
 
@@ -51,12 +50,12 @@ static int mend(struct appending *a, uint64_t at, struct bpk_view held, struct b
 		return 0;
 	if (bpk_followed_judge(&a->file, at, held, bytes, err) != 0)
 		return -1;
-	if (bpk_source_of_memory(bytes, &source, err) != 0)
+	if (bpk_source_of_memory(bytes, &change.source, err) != 0)
 		return bpk_archive_subject(a->archive, err);
-	rc = bpk_archive_overwrite(a->archive, at, source, NULL, &slack, &written, err);
+	rc = bpk_archive_overwrite(a->archive, &change, &written, err);
 	a->rounds->mended += written;
 	*mended = true;
-	bpk_source_close(source);
+	bpk_source_close(change.source);
 	return rc;
 }
 

@@ -91,9 +91,10 @@ static int look_for_parts(struct bpk_followed *f, struct bpk_err *err)
 {
 	struct bpk_archive *archive = f->archive;
 	struct bpk_source *held = NULL, *file = NULL;
+	const struct bpk_view_options options = { .nchunks = SLOTS };
 	int rc = bpk_view_open(archive->format->editor->reads,
-			       archive->format->editor->reader(archive->editor), false, SLOTS,
-			       &held, err);
+			       archive->format->editor->reader(archive->editor), &options, &held,
+			       err);
 
 	f->nparts = 0;
 	if (rc == 0)

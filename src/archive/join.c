@@ -7,9 +7,10 @@ enum { SLOTS = 8 }; /* chunks that the view of the archive keeps */
 
 static int open_view(struct bpk_archive *archive, struct bpk_source **view, struct bpk_err *err)
 {
+	const struct bpk_view_options options = { .nchunks = SLOTS };
 	void *reader = archive->format->editor->reader(archive->editor);
 
-	return bpk_view_open(archive->format->editor->reads, reader, false, SLOTS, view, err);
+	return bpk_view_open(archive->format->editor->reads, reader, &options, view, err);
 }
 
 int bpk_archive_is_gsd(struct bpk_archive *archive, bool *is_gsd, struct bpk_err *err)

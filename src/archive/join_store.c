@@ -97,19 +97,21 @@ static int append_spool(struct bpk_join_store *store, struct bpk_err *err)
 static int overwrite(struct bpk_join_store *store, uint64_t at, struct bpk_view bytes,
 		     struct bpk_err *err)
 {
-	struct bpk_slack slack = slack_of(store->archive, PATCH_SLACK);
-	struct bpk_source *source = NULL;
+	struct bpk_overwrite change = {
+		.at = at,
+		.slack = slack_of(store->archive, PATCH_SLACK),
+	};
 	uint64_t written;
 	int rc;
 
 	if (bytes.size == 0)
 		return 0;
-	if (bpk_source_of_memory(bytes, &source, err) != 0)
+	if (bpk_source_of_memory(bytes, &change.source, err) != 0)
 		return bpk_archive_subject(store->archive, err);
-	rc = bpk_archive_overwrite(store->archive, at, source, NULL, &slack, &written, err);
+	rc = bpk_archive_overwrite(store->archive, &change, &written, err);
 	if (rc == 0)
 		rc = commit_archive(store, err);
-	bpk_source_close(source);
+	bpk_source_close(change.source);
 	return rc;
 }
 

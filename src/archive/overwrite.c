@@ -242,17 +242,16 @@ static int overwrite(struct overwriting *o, struct bpk_err *err)
 	return check_end(o, err);
 }
 
-int bpk_archive_overwrite(struct bpk_archive *archive, uint64_t at, struct bpk_source *source,
-			  const char *name, const struct bpk_slack *slack, uint64_t *written,
-			  struct bpk_err *err)
+int bpk_archive_overwrite(struct bpk_archive *archive, const struct bpk_overwrite *bytes,
+			  uint64_t *written, struct bpk_err *err)
 {
 	struct overwriting o = {
 		.archive = archive,
-		.source = source,
-		.name = name,
-		.slack = slack,
-		.at = at,
-		.to_end = bpk_archive_info(archive)->raw_size - at,
+		.source = bytes->source,
+		.name = bytes->name,
+		.slack = &bytes->slack,
+		.at = bytes->at,
+		.to_end = bpk_archive_info(archive)->raw_size - bytes->at,
 	};
 	int rc = overwrite(&o, err);
 

@@ -169,11 +169,10 @@ static int write_range(const struct cat_args *args, struct bpk_job *job, struct 
 static int write_viewed(const struct cat_args *args, struct bpk_job *job,
 			const struct bpk_slice *slice, struct bpk_err *err)
 {
-	enum { SLOTS = 4 };
+	const struct bpk_view_options options = { .no_check = args->shared.no_check, .nchunks = 4 };
 	struct bpk_input *in = job->in;
 	struct bpk_source *view = NULL;
-	int rc = bpk_view_open(in->format->reader, in->reader, args->shared.no_check, SLOTS, &view,
-			       err);
+	int rc = bpk_view_open(in->format->reader, in->reader, &options, &view, err);
 
 	if (rc == 0)
 		rc = bpk_slice_copy(view, 0, in->info->array.type, slice, job->draft, err);

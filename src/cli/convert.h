@@ -23,7 +23,6 @@ struct bpk_convert {
 	struct bpk_job job;
 	struct bpk_packing packing;   /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */
-	bool divided;
 };
 
 /*

@@ -105,14 +105,14 @@ static struct bpk_wishes settle_wishes(struct bpk_convert *c)
 
 static int open_content(struct bpk_convert *c, struct bpk_err *err)
 {
-	unsigned nchunks = bpk_job_threads(&c->shared) + 1;
+	const struct bpk_view_options view = { .nchunks = bpk_job_threads(&c->shared) + 1 };
 	const struct bpk_read_options options = { 0 };
 	struct bpk_input *content = &c->content;
 
 	content->path = c->in.path;
 	content->format = &bpk_format_raw;
-	if (bpk_view_open(c->in.format->reader, c->in.reader, false, nchunks,
-			  &content->place.source, err) != 0 ||
+	if (bpk_view_open(c->in.format->reader, c->in.reader, &view, &content->place.source, err) !=
+		    0 ||
 	    content->format->reader->open(&content->place, &options, &content->reader, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	content->info = content->format->reader->info(content->reader);
@@ -140,9 +140,8 @@ static int choose(struct bpk_convert *c, struct bpk_err *err)
 	if (c->shared.verbose)
 		bpk_note_lines(bpk_input_name(c->in.path), bpk_buf_view(&c->packing.choice.why));
 	bpk_encoding_tell_loss(c->args, &c->packing.choice.recipe, bpk_input_name(c->in.path));
-	if (bpk_encoding_divide(&c->args->encoding, c->format, array, c->in.info->array.chunk_shape,
-				c->in.info->array.block_shape, &c->packing.choice, &c->division,
-				&c->divided, err) != 0)
+	if (bpk_encoding_divide(&c->args->encoding, c->format, &c->in.info->array,
+				&c->packing.choice, &c->division, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	return 0;
 }
@@ -252,11 +251,8 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.chunks.checksum == c->in.info->chunks.checksum;
 	options = bpk_encoding_options(&c->args->encoding,
-				       c->anew != NULL ? &c->packing.choice.recipe : NULL);
-	if (c->divided) {
-		options.chunk_shape = c->division.chunk_shape;
-		options.block_shape = c->division.block_shape;
-	}
+				       c->anew != NULL ? &c->packing.choice.recipe : NULL,
+				       &c->division);
 	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
 	    run_job(c, &flow, err) != 0 || bpk_job_check_bound(&c->job, err) != 0 ||
 	    bpk_input_account(&c->in, err) != 0 || check_counted(c, err) != 0)

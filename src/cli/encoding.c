@@ -407,28 +407,28 @@ int bpk_encoding_check_divided(const struct bpk_encoding_args *args,
 }
 
 int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_format *format,
-			const struct bpk_array *array, const uint64_t *chunk_shape,
-			const uint64_t *block_shape, struct bpk_choice *choice,
-			struct bpk_division *division, bool *divided, struct bpk_err *err)
+			const struct bpk_array_info *array, struct bpk_choice *choice,
+			struct bpk_division *division, struct bpk_err *err)
 {
-	struct bpk_write_options shapes = bpk_encoding_options(args, NULL);
+	struct bpk_write_options shapes = bpk_encoding_options(args, NULL, NULL);
 
 	*division = (struct bpk_division){ .parcel_size = choice->chunk_size };
-	*divided = array != NULL && format->divide != NULL;
-	if (check_dimensions(&args->chunk_shape, "--chunk-shape", array, err) != 0 ||
-	    check_dimensions(&args->block_shape, "--block-shape", array, err) != 0)
+	if (check_dimensions(&args->chunk_shape, "--chunk-shape", array->type, err) != 0 ||
+	    check_dimensions(&args->block_shape, "--block-shape", array->type, err) != 0)
 		return -1;
-	if (!*divided)
+	if (array->type == NULL || format->divide == NULL)
 		return 0;
 	if (check_slack(args, format, err) != 0)
 		return -1;
 	if (shapes.chunk_shape == NULL && shapes.block_shape == NULL && args->chunk_size == 0 &&
 	    args->block_size == 0) {
-		shapes.chunk_shape = chunk_shape;
-		shapes.block_shape = block_shape;
+		shapes.chunk_shape = array->chunk_shape;
+		shapes.block_shape = array->block_shape;
 	}
-	if (format->divide(array, &shapes, args->chunk_size, args->block_size, division, err) != 0)
+	if (format->divide(array->type, &shapes, args->chunk_size, args->block_size, division,
+			   err) != 0)
 		return -1;
+	division->divided = true;
 	choice->chunk_size = division->chunk_size;
 	choice->recipe.block_size = division->block_size;
 	choice->recipe.exact_blocks = true;
@@ -451,9 +451,10 @@ struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,
 }
 
 struct bpk_write_options bpk_encoding_options(const struct bpk_encoding_args *args,
-					      const struct bpk_recipe *recipe)
+					      const struct bpk_recipe *recipe,
+					      const struct bpk_division *division)
 {
-	return (struct bpk_write_options){
+	struct bpk_write_options options = {
 		.no_offsets = args->no_offsets,
 		.append_space = args->append_space,
 		.layout = args->layout,
@@ -462,4 +463,10 @@ struct bpk_write_options bpk_encoding_options(const struct bpk_encoding_args *ar
 		.chunk_shape = args->chunk_shape.ndimensions > 0 ? args->chunk_shape.sizes : NULL,
 		.block_shape = args->block_shape.ndimensions > 0 ? args->block_shape.sizes : NULL,
 	};
+
+	if (division != NULL && division->divided) {
+		options.chunk_shape = division->chunk_shape;
+		options.block_shape = division->block_shape;
+	}
+	return options;
 }

@@ -47,15 +47,13 @@ uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_f
 
 /*
  * Divide an array into chunks of several dimensions, if format has such: by the given shapes, or by
- * chunk_shape and block_shape (both NULL, or both of an array that is recompressed). Sets the block
- * size and the chunk size of choice, and reports the latter. If the array cannot be divided (it may
- * be NULL), only parcel_size is set, to choice's chunk size, and *divided is false. Fails with
- * BPK_USAGE, or as the format's divide.
+ * those of array, which is NULL in all members for plain bytes. Sets the block size and the chunk
+ * size of choice, and reports the latter. If the array cannot be divided, only the division's
+ * parcel_size is set, to choice's chunk size. Fails with BPK_USAGE, or as the format's divide.
  */
 int bpk_encoding_divide(const struct bpk_encoding_args *args, const struct bpk_format *format,
-			const struct bpk_array *array, const uint64_t *chunk_shape,
-			const uint64_t *block_shape, struct bpk_choice *choice,
-			struct bpk_division *division, bool *divided, struct bpk_err *err);
+			const struct bpk_array_info *array, struct bpk_choice *choice,
+			struct bpk_division *division, struct bpk_err *err);
 
 /* Reject options that contradict the array's existing block shape. Fails with BPK_USAGE. */
 int bpk_encoding_check_divided(const struct bpk_encoding_args *args,
@@ -66,8 +64,10 @@ int bpk_encoding_check_divided(const struct bpk_encoding_args *args,
 struct bpk_wishes bpk_encoding_wishes(const struct bpk_encoding_args *args,
 				      const struct bpk_format *format);
 
-/* The options for a writer. recipe is that of the chunks; NULL: they are copied. */
+/* The options for a writer, which borrow recipe and division. recipe is that of the chunks; NULL:
+ * they are copied. division is that of an array; NULL: not known yet. */
 struct bpk_write_options bpk_encoding_options(const struct bpk_encoding_args *args,
-					      const struct bpk_recipe *recipe);
+					      const struct bpk_recipe *recipe,
+					      const struct bpk_division *division);
 
 #endif

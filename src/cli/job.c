@@ -302,6 +302,13 @@ unsigned bpk_job_threads(const struct bpk_shared *shared)
 	return shared->threads > 0 ? (unsigned)shared->threads : bpk_cpu_count();
 }
 
+struct bpk_limits bpk_job_limits(const struct bpk_shared *shared)
+{
+	return (struct bpk_limits){ .threads = bpk_job_threads(shared),
+				    .memory = shared->memory_limit,
+				    .memory_is_default = !shared->memory_given };
+}
+
 int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 {
 	const struct bpk_shared *shared = job->shared;
@@ -315,9 +322,7 @@ int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err)
 	flow->reader = job->in->reader;
 	flow->out = job->writer != NULL ? job->format->writer : NULL;
 	flow->writer = job->writer;
-	flow->threads = bpk_job_threads(shared);
-	flow->memory_limit = shared->memory_limit;
-	flow->memory_is_default = !shared->memory_given;
+	flow->limits = bpk_job_limits(shared);
 	flow->progress = bpk_progress_update;
 	flow->progress_arg = &progress;
 	bpk_signals_start();

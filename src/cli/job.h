@@ -104,6 +104,7 @@ int bpk_job_check_bound(const struct bpk_job *job, struct bpk_err *err);
 
 /* The number of threads to use. */
 unsigned bpk_job_threads(const struct bpk_shared *shared);
+struct bpk_limits bpk_job_limits(const struct bpk_shared *shared);
 
 /* Run flow, whose plan and work are set, between the job's input and output, with a progress bar;
  * fills result. */

@@ -36,7 +36,6 @@ struct bpk_pack {
 	struct bpk_cuts cuts;               /* empty: the choice holds for all chunks */
 	struct bpk_predictions predictions; /* empty without --predict */
 	struct bpk_division division;       /* of the array, if the format divides arrays */
-	bool divided;
 	struct bpk_plan plan;
 };
 

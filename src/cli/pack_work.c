@@ -92,6 +92,7 @@ static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wi
 
 static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
+	const struct bpk_array_info array = { .type = array_kept(pack) };
 	const struct bpk_wishes wishes = settle_wishes(pack);
 
 	if ((pack->args->plain ? bpk_choose(bpk_pack_source(pack), raw_size, &wishes,
@@ -106,9 +107,8 @@ static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 	/* columns have their own elements, unknown to the trial */
 	if (pack->format->is_directory && pack->dtype.nfields > 0)
 		pack->packing.choice.ncandidates = 0;
-	if (bpk_encoding_divide(&pack->args->common.encoding, pack->format, array_kept(pack), NULL,
-				NULL, &pack->packing.choice, &pack->division, &pack->divided,
-				err) != 0)
+	if (bpk_encoding_divide(&pack->args->common.encoding, pack->format, &array,
+				&pack->packing.choice, &pack->division, err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	pack->plan = bpk_plan_cut(raw_size, pack->division.parcel_size);
 	if (pack->cuts.nkinds == 0)
@@ -152,13 +152,8 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 		.metadata.text = bpk_buf_view(&pack->metadata),
 		.array.type = array_kept(pack),
 	};
-	struct bpk_write_options options =
-		bpk_encoding_options(encoding, &pack->packing.choice.recipe);
-
-	if (pack->divided) {
-		options.chunk_shape = pack->division.chunk_shape;
-		options.block_shape = pack->division.block_shape;
-	}
+	const struct bpk_write_options options =
+		bpk_encoding_options(encoding, &pack->packing.choice.recipe, &pack->division);
 
 	return bpk_job_start_writer(&pack->job, pack->format, &info, &options, err);
 }

@@ -65,18 +65,22 @@ static int write_into(struct bpk_edited *edited, const struct write_args *args,
 		      struct bpk_source *source, const char *name, struct bpk_err *err)
 {
 	struct bpk_archive *archive = &edited->archive;
-	uint64_t at, written;
+	struct bpk_overwrite change = {
+		.source = source,
+		.name = name,
+		.slack = args->common.encoding.slack,
+	};
+	uint64_t written;
 
 	if (bpk_archive_is_not(archive, bpk_source_stat(source), name, err) != 0 ||
-	    bpk_edited_resolve(edited, &args->at, 1, &at, err) != 0 ||
-	    bpk_archive_overwrite(archive, at, source, name, &args->common.encoding.slack, &written,
-				  err) != 0)
+	    bpk_edited_resolve(edited, &args->at, 1, &change.at, err) != 0 ||
+	    bpk_archive_overwrite(archive, &change, &written, err) != 0)
 		return -1;
 	if (bpk_source_unchanged(source, err) != 0)
 		return bpk_err_subject(err, "%s", bpk_input_name(name));
 	if (written > 0 && bpk_archive_commit(archive, err) != 0)
 		return -1;
-	tell_result(edited, at, written);
+	tell_result(edited, change.at, written);
 	return 0;
 }
 

@@ -364,7 +364,7 @@ static unsigned most_threads(const struct bpk_flow *flow, uint64_t chunk_size)
 
 	if (!bpk_mul_u64(flow->plan.count, items, &items))
 		items = BPK_UNKNOWN;
-	return (unsigned)bpk_min_u64(bpk_max_u64(1, flow->threads), bpk_max_u64(1, items));
+	return (unsigned)bpk_min_u64(bpk_max_u64(1, flow->limits.threads), bpk_max_u64(1, items));
 }
 
 /*
@@ -374,19 +374,19 @@ static unsigned most_threads(const struct bpk_flow *flow, uint64_t chunk_size)
 static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsigned *threads,
 			  uint64_t *parcel_limit, struct bpk_err *err)
 {
-	uint64_t limit = flow->memory_limit, chunk_size = expected_chunk_size(flow), fixed, soft;
+	uint64_t limit = flow->limits.memory, chunk_size = expected_chunk_size(flow), fixed, soft;
 
 	*threads = most_threads(flow, chunk_size);
 	*parcel_limit = 0;
 	if (limit == 0)
 		return 0;
-	soft = flow->memory_is_default && flow->packing == NULL
+	soft = flow->limits.memory_is_default && flow->packing == NULL
 		       ? bpk_min_u64(limit, bpk_work_worth(flow, COMMON))
 		       : limit;
 	while (*threads > 1 && memory_for(flow, *threads, put_in_order, chunk_size) > soft)
 		--*threads;
 	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit && flow->packing != NULL &&
-	    flow->memory_is_default)
+	    flow->limits.memory_is_default)
 		return 0;
 	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit)
 		return bpk_fail(err, BPK_LIMIT,

@@ -47,15 +47,6 @@ int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t star
 /* ---- The view: an archive's raw content as a source ---- */
 
 /*
- * The raw bytes of an open archive as a source, for whatever reads sources: seekable with a small
- * cache of unpacked chunks (nchunks of them at most, shared by all threads) when the reader is
- * positional and says its sizes, else read in sequence. Digests are tested unless no_check. ops and
- * reader are borrowed. Errors are those of the archive.
- */
-int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
-		  struct bpk_source **source, struct bpk_err *err);
-
-/*
  * Limits on the cost of looking into an archive; reading more fails with BPK_LIMIT. Special chunks
  * and runs count as 0 bytes, since they are read without being unpacked. memory is fixed at open;
  * left belongs to the one thread that reads, and may be set again between two reads.
@@ -65,10 +56,20 @@ struct bpk_view_limits {
 	uint64_t left;   /* bytes that may still be unpacked; BPK_UNKNOWN: no limit */
 };
 
-/* The same with limits, which are borrowed; NULL: no limits. */
-int bpk_view_open_within(const struct bpk_reader_ops *ops, void *reader, bool no_check,
-			 unsigned nchunks, struct bpk_view_limits *limits,
-			 struct bpk_source **source, struct bpk_err *err);
+struct bpk_view_options {
+	bool no_check;    /* digests are not tested */
+	unsigned nchunks; /* the most unpacked chunks in the cache, which all threads share */
+	struct bpk_view_limits *limits; /* borrowed; NULL: no limits */
+};
+
+/*
+ * The raw bytes of an open archive as a source, for whatever reads sources: seekable with a small
+ * cache of unpacked chunks when the reader is positional and says its sizes, else read in sequence.
+ * ops and reader are borrowed. Errors are those of the archive.
+ */
+int bpk_view_open(const struct bpk_reader_ops *ops, void *reader,
+		  const struct bpk_view_options *options, struct bpk_source **source,
+		  struct bpk_err *err);
 
 /* The most memory, in bytes, that a view of an archive takes for each thread that reads through it,
  * when nchunks was the number of threads and one more. */
@@ -106,6 +107,16 @@ struct bpk_packing {
 	struct bpk_slack slack;
 };
 
+/* The machine's part in the work. */
+struct bpk_limits {
+	unsigned threads; /* at least 1 */
+	uint64_t memory;  /* bytes; fewer threads run to respect it; 0: no limit */
+	/* The user set no limit. Then packing continues with one thread above it; reading fails
+	 * only if the blocks of the archive's first chunk need more, and the size of an archive
+	 * limits its tables, too. */
+	bool memory_is_default;
+};
+
 struct bpk_flow {
 	const struct bpk_reader_ops *in;
 	void *reader;
@@ -124,13 +135,9 @@ struct bpk_flow {
 	bool check; /* test seals */
 	/* The writer seals as the reader's archive does: copied chunks keep their tested seals. */
 	bool same_seals;
-	bool decode;           /* unpack packed parcels */
-	bool compare;          /* unpack each packed parcel again and compare */
-	unsigned threads;      /* at least 1 */
-	uint64_t memory_limit; /* the number of threads is reduced to respect it; 0: no limit */
-	/* The user set no limit. Then packing continues with one thread above it; reading fails
-	 * only if the blocks of the archive's first chunk need more. */
-	bool memory_is_default;
+	bool decode;  /* unpack packed parcels */
+	bool compare; /* unpack each packed parcel again and compare */
+	struct bpk_limits limits;
 	/* the reader's own memory for each thread (bpk_view_memory); 0: little */
 	uint64_t reader_memory;
 	/* Called now and then, by one thread at a time; NULL: no progress is shown. */

@@ -101,7 +101,7 @@ static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	const struct bpk_info *info = flow->in->info(flow->reader);
 
-	if (!flow->memory_is_default || !info->chunks.has_first ||
+	if (!flow->limits.memory_is_default || !info->chunks.has_first ||
 	    info->chunks.first.variable_blocks)
 		return raw_size;
 	return bpk_min_u64(raw_size, info->chunks.first.block_size);

@@ -169,11 +169,11 @@ static int find_runs(struct bpk_view_state *view, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_view_open_within(const struct bpk_reader_ops *ops, void *reader, bool no_check,
-			 unsigned nchunks, struct bpk_view_limits *limits,
-			 struct bpk_source **source, struct bpk_err *err)
+int bpk_view_open(const struct bpk_reader_ops *ops, void *reader,
+		  const struct bpk_view_options *options, struct bpk_source **source,
+		  struct bpk_err *err)
 {
-	unsigned nslots = nchunks > 0 ? nchunks : 1;
+	unsigned nslots = options->nchunks > 0 ? options->nchunks : 1;
 	struct bpk_view_state *view =
 		bpk_calloc(1, sizeof *view + nslots * sizeof *view->slots, err);
 	const struct bpk_source_ops *source_ops = &sequence_ops;
@@ -183,8 +183,8 @@ int bpk_view_open_within(const struct bpk_reader_ops *ops, void *reader, bool no
 		return -1;
 	view->ops = ops;
 	view->reader = reader;
-	view->check = !no_check;
-	view->limits = limits;
+	view->check = !options->no_check;
+	view->limits = options->limits;
 	view->plan = bpk_plan_all(ops->info(reader));
 	pthread_mutex_init(&view->lock, NULL);
 	pthread_cond_init(&view->changed, NULL);
@@ -200,12 +200,6 @@ int bpk_view_open_within(const struct bpk_reader_ops *ops, void *reader, bool no
 		return 0;
 	close_view(view);
 	return -1;
-}
-
-int bpk_view_open(const struct bpk_reader_ops *ops, void *reader, bool no_check, unsigned nchunks,
-		  struct bpk_source **source, struct bpk_err *err)
-{
-	return bpk_view_open_within(ops, reader, no_check, nchunks, NULL, source, err);
 }
 
 /*

@@ -286,7 +286,7 @@ static int check_beside(const struct bpk_flow *flow, const struct bpk_parcel *pa
 {
 	uint64_t limit = bpk_work_worth(flow, AT_ONCE);
 
-	if (!flow->memory_is_default || !flow->decode || parcel->beside <= limit)
+	if (!flow->limits.memory_is_default || !flow->decode || parcel->beside <= limit)
 		return 0;
 	return fail_worth(parcel->beside, limit, err);
 }
@@ -387,7 +387,7 @@ static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 	uint64_t limit = bpk_work_worth(flow, AT_ONCE), size;
 	struct bpk_chunk_header header;
 
-	if (!flow->memory_is_default || chunk.size == 0)
+	if (!flow->limits.memory_is_default || chunk.size == 0)
 		return 0;
 	if (bpk_chunk_header_read(chunk, &header, err) != 0)
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);

@@ -296,6 +296,7 @@ struct bpk_write_options {
 
 /* How an array is divided into multidimensional chunks. */
 struct bpk_division {
+	bool divided; /* false: the array, or the data, have no such chunks */
 	uint64_t chunk_shape[BPK_ARRAY_MAX_DIMENSIONS], block_shape[BPK_ARRAY_MAX_DIMENSIONS];
 	/* Raw bytes packed at a time, cut by the plan: all chunks that hold the same rows. */
 	uint64_t parcel_size;

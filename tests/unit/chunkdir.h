@@ -197,13 +197,14 @@ static inline void chunkdir_close(struct chunkdir_input *input)
 static inline int chunkdir_drain(void *reader, struct bpk_buf *out, struct bpk_err *err)
 {
 	const struct bpk_info *info = bpk_chunkdir_reader_ops.info(reader);
+	const struct bpk_view_options options = { .nchunks = 2 };
 	struct bpk_source *source = NULL;
 	size_t got;
 	int rc;
 
 	if (info->raw_size == 0)
 		return 0;
-	if (bpk_view_open(&bpk_chunkdir_reader_ops, reader, false, 2, &source, err) != 0)
+	if (bpk_view_open(&bpk_chunkdir_reader_ops, reader, &options, &source, err) != 0)
 		return -1;
 	rc = bpk_buf_resize(out, (size_t)info->raw_size, err);
 	if (rc == 0)

@@ -85,7 +85,7 @@ static void write_with(const struct model *m, struct bpk_draft *draft, struct bp
 				 .out = m->format->writer,
 				 .plan = bpk_plan_cut(m->raw.size, CHUNK),
 				 .packing = &packing,
-				 .threads = 2 };
+				 .limits.threads = 2 };
 	struct bpk_flow_result result;
 
 	if (bpk_source_of_memory(bpk_buf_view(&m->raw), &place.source, err) != 0 ||
@@ -143,9 +143,11 @@ static void read_all(struct bpk_buf *out)
 	static const struct bpk_writer_ops into_memory = { .put = gather };
 	const struct bpk_read_options options = { 0 };
 	const struct bpk_format *format = NULL;
-	struct bpk_flow flow = {
-		.out = &into_memory, .writer = out, .check = true, .decode = true, .threads = 1
-	};
+	struct bpk_flow flow = { .out = &into_memory,
+				 .writer = out,
+				 .check = true,
+				 .decode = true,
+				 .limits.threads = 1 };
 	struct bpk_flow_result result;
 	struct bpk_err err = { 0 };
 	struct bpk_place place;
@@ -224,7 +226,7 @@ static void open_archive(struct model *m, struct bpk_archive *archive)
 {
 	const struct bpk_archive_options options = {
 		.editor = { .journal_limit = 1 << 20, .append_space = BPK_UNKNOWN },
-		.threads = 2,
+		.limits.threads = 2,
 		.wishes = { .level = BPK_AUTO, .typesize = BPK_AUTO },
 		.hooks = { .chosen = chosen,
 			   .remark = remark,
@@ -279,14 +281,15 @@ static void append(struct model *m, struct bpk_archive *archive, size_t size)
 
 static void overwrite(struct model *m, struct bpk_archive *archive, size_t at, size_t size)
 {
-	static const struct bpk_slack no_slack;
+	struct bpk_overwrite change = { .at = at, .name = "more" };
 	struct bpk_err err = { 0 };
 	struct bpk_source *source;
 	uint64_t written;
 
 	fill(m, m->raw.data + at, size);
 	source = source_of(bpk_view(m->raw.data + at, size));
-	if (bpk_archive_overwrite(archive, at, source, "more", &no_slack, &written, &err) != 0)
+	change.source = source;
+	if (bpk_archive_overwrite(archive, &change, &written, &err) != 0)
 		fail_of(&err);
 	assert_int_equal(written, size);
 	bpk_source_close(source);
@@ -395,8 +398,8 @@ static void check_overwrite(const char *format)
 static void check_refused(const char *format)
 {
 	static const uint8_t bytes[16];
-	static const struct bpk_slack no_slack;
 	struct bpk_source *source = source_of(bpk_view(bytes, sizeof bytes));
+	struct bpk_overwrite change = { .source = source, .name = "more" };
 	struct bpk_packing packing = { 0 };
 	struct bpk_err err = { 0 };
 	struct bpk_archive archive;
@@ -405,9 +408,8 @@ static void check_refused(const char *format)
 
 	model_begin(&m, format, 2 * CHUNK);
 	open_archive(&m, &archive);
-	assert_int_equal(bpk_archive_overwrite(&archive, m.raw.size - 15, source, "more", &no_slack,
-					       &written, &err),
-			 -1);
+	change.at = m.raw.size - 15;
+	assert_int_equal(bpk_archive_overwrite(&archive, &change, &written, &err), -1);
 	assert_int_equal(err.kind, BPK_FAILED);
 	m.refuses = true;
 	err = (struct bpk_err){ 0 };

@@ -476,7 +476,7 @@ static struct bpk_flow flow_of(struct reader *r, const struct bpk_writer_ops *ou
 				  .writer = w,
 				  .plan = bpk_plan_all(&r->info),
 				  .check = true,
-				  .threads = threads };
+				  .limits.threads = threads };
 }
 
 /* ---- Packing ---- */
@@ -958,7 +958,7 @@ static uint64_t pack_zeros(struct bpk_slack slack)
 				 .plan = bpk_plan_cut(sizeof zeros, 4096),
 				 .packing = &packing,
 				 .compare = true,
-				 .threads = 2 };
+				 .limits.threads = 2 };
 	struct bpk_flow_result result;
 
 	assert_int_equal(bpk_source_of_memory(bpk_view(zeros, sizeof zeros), &place.source, NULL),
@@ -1014,7 +1014,7 @@ static void test_the_lowest_failure_wins(void **state)
 			assert_int_equal(w.nput, 7);
 			assert_int_equal(result.nchunks, 7);
 			assert_true(holds(w.raw.data, 0, 7000));
-			assert_true(atomic_load(&r.fetched) <= 7 + 2 * flow.threads + 1);
+			assert_true(atomic_load(&r.fetched) <= 7 + 2 * flow.limits.threads + 1);
 			writer_clear(&w);
 		}
 	}
@@ -1198,12 +1198,12 @@ static void test_memory_limit_costs_threads_first(void **state)
 	flow = flow_of(&r, &packed_ops, &w, 8);
 	flow.packing = &packing;
 	writer_make(&w, false, false, 40000);
-	flow.memory_limit = 1000;
+	flow.limits.memory = 1000;
 	assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
 	assert_int_equal(err.kind, BPK_LIMIT);
 	assert_non_null(strstr(err.text, "the limit is 1000"));
 	assert_int_equal(atomic_load(&r.fetched), 0);
-	flow.memory_limit = 10 << 20; /* one encoder fits */
+	flow.limits.memory = 10 << 20; /* one encoder fits */
 	r.positional = false;
 	assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
 	assert_int_equal(w.nput, 40);
@@ -1223,7 +1223,7 @@ static void test_memory_limit_holds_for_uneven_chunks(void **state)
 	r.info.raw_size = offset_of(&r, 5);
 	flow = flow_of(&r, NULL, NULL, 1);
 	flow.decode = true;
-	flow.memory_limit = 4 << 20;
+	flow.limits.memory = 4 << 20;
 	assert_int_equal(bpk_flow_run(&flow, &result, &err), -1);
 	assert_int_equal(err.kind, BPK_LIMIT);
 	assert_int_equal(result.nchunks, 3);
@@ -1289,6 +1289,14 @@ static void read_view(struct bpk_source *view, uint64_t size, unsigned seed)
 	}
 }
 
+static int open_view(struct reader *r, bool no_check, unsigned nchunks, struct bpk_source **view,
+		     struct bpk_err *err)
+{
+	const struct bpk_view_options options = { .no_check = no_check, .nchunks = nchunks };
+
+	return bpk_view_open(&reader_ops, r, &options, view, err);
+}
+
 static void test_a_view_reads_anywhere(void **state)
 {
 	static struct reader r;
@@ -1301,7 +1309,7 @@ static void test_a_view_reads_anywhere(void **state)
 		r.packed = true;
 		r.halves = kind & 2;
 		r.more = kind & 4 ? 33 : 0;
-		assert_int_equal(bpk_view_open(&reader_ops, &r, false, 3, &view, &err), 0);
+		assert_int_equal(open_view(&r, false, 3, &view, &err), 0);
 		assert_true(bpk_source_seekable(view));
 		assert_int_equal(bpk_source_size(view), r.info.raw_size);
 		read_view(view, r.info.raw_size, 1);
@@ -1309,7 +1317,7 @@ static void test_a_view_reads_anywhere(void **state)
 	}
 	reader_make(&r, 0, 1000);
 	r.packed = true;
-	assert_int_equal(bpk_view_open(&reader_ops, &r, false, 0, &view, &err), 0);
+	assert_int_equal(open_view(&r, false, 0, &view, &err), 0);
 	assert_int_equal(bpk_source_size(view), 0);
 	bpk_source_close(view);
 }
@@ -1331,7 +1339,7 @@ static void test_a_view_of_uneven_chunks_reads_anywhere(void **state)
 		for (uint64_t i = 0; i < listed; i++)
 			assert_int_equal(bpk_sizes_add(&runs, 1, (uint32_t)r.sizes[i], 0, &err), 0);
 		r.info.chunks.runs = listed > 0 ? &runs : NULL;
-		assert_int_equal(bpk_view_open(&reader_ops, &r, false, 3, &view, &err), 0);
+		assert_int_equal(open_view(&r, false, 3, &view, &err), 0);
 		assert_true(bpk_source_seekable(view));
 		assert_int_equal(bpk_source_size(view), r.info.raw_size);
 		read_view(view, r.info.raw_size, 1);
@@ -1352,7 +1360,7 @@ static void test_a_view_keeps_chunks(void **state)
 	(void)state;
 	reader_make(&r, 20000, 1000);
 	r.packed = true;
-	assert_int_equal(bpk_view_open(&reader_ops, &r, false, 2, &view, &err), 0);
+	assert_int_equal(open_view(&r, false, 2, &view, &err), 0);
 	for (uint64_t offset = 900; offset < 5900; offset += 100)
 		assert_int_equal(bpk_source_read_at(view, offset, bpk_span(out, 200), &got, &err),
 				 0);
@@ -1388,7 +1396,7 @@ static void test_a_view_of_a_pipe_reads_on(void **state)
 		if (kind & 2)
 			reader_forget_sizes(&r);
 		r.more = kind & 4 && !(kind & 2) ? 40 : 0;
-		assert_int_equal(bpk_view_open(&reader_ops, &r, false, 3, &view, &err), 0);
+		assert_int_equal(open_view(&r, false, 3, &view, &err), 0);
 		assert_false(bpk_source_seekable(view));
 		assert_int_equal(bpk_source_peek(view, 1234, &head, &err), 0);
 		assert_int_equal(head.size, 1234);
@@ -1429,7 +1437,7 @@ static void test_a_view_is_read_by_many(void **state)
 	(void)state;
 	reader_make(&r, 20300, 1000);
 	r.packed = true;
-	assert_int_equal(bpk_view_open(&reader_ops, &r, false, 2, &view, &err), 0);
+	assert_int_equal(open_view(&r, false, 2, &view, &err), 0);
 	for (unsigned i = 0; i < 8; i++) {
 		visitors[i] = (struct visitor){ .view = view, .seed = i };
 		pthread_create(&visitors[i].thread, NULL, visit, &visitors[i]);
@@ -1448,7 +1456,7 @@ static void check_damage(struct reader *r, bool no_check, const char *line)
 	int rc = 0;
 
 	r->last = BPK_UNKNOWN;
-	assert_int_equal(bpk_view_open(&reader_ops, r, no_check, 2, &view, &err), 0);
+	assert_int_equal(open_view(r, no_check, 2, &view, &err), 0);
 	while (rc == 0 && got > 0)
 		rc = bpk_source_read(view, bpk_span(out, sizeof out), &got, &err);
 	assert_int_equal(rc, line == NULL ? 0 : -1);
@@ -1502,7 +1510,7 @@ static void test_an_archive_is_packed_anew_through_a_view(void **state)
 		r.packed = true;
 		r.positional = kind & 1;
 		r.slow = kind & 2;
-		assert_int_equal(bpk_view_open(&reader_ops, &r, false, 4, &place.source, &err), 0);
+		assert_int_equal(open_view(&r, false, 4, &place.source, &err), 0);
 		flow = flow_of(&r, &packed_ops, &w, 4);
 		flow.in = bpk_format_raw.reader;
 		flow.plan = bpk_plan_cut(20300, kind & 4 ? 1700 : 1000);

@@ -57,22 +57,19 @@ static const struct bpk_chunkdir_digests *digests_of(const struct bpk_chunkdir *
 	return set->is_table ? &set->columns[column].digests : &set->sizes.digests;
 }
 
-/* The share of a chunk without a digest covers all of its bytes. */
-static int share_of(struct audit *a, struct bpk_chunkdir_file *file, size_t column, uint64_t number,
-		    const struct bpk_where *where, uint64_t *share, struct bpk_err *err)
+/* Read the bytes that a chunk's share covers: all, if the chunk has no digest. */
+static int read_shared(struct audit *a, struct bpk_chunkdir_file *file,
+		       const struct bpk_where *where, struct bpk_err *err)
 {
-	const struct bpk_checksum *checksum = file->info->chunks.checksum;
+	bool digested = file->info->chunks.checksum->size > 0;
 	struct bpk_source *source = file->part != NULL ? file->part : file->whole;
 	struct bpk_buf *packed = &a->packed;
-	size_t size = checksum->size > 0 ? BPK_CHUNK_HEADER_SIZE : where->header.packed_size;
+	size_t size = digested ? BPK_CHUNK_HEADER_SIZE : where->header.packed_size;
 
-	if (bpk_buf_resize(packed, size, err) != 0 ||
-	    bpk_source_need_at(source, where->packed_offset, bpk_span(packed->data, size), err) !=
-		    0)
-		return -1;
-	*share = bpk_chunkdir_share(column, number, bpk_buf_view(packed),
-				    bpk_view(where->digest, checksum->size));
-	return 0;
+	return bpk_buf_resize(packed, size, err) != 0
+		       ? -1
+		       : bpk_source_need_at(source, where->packed_offset,
+					    bpk_span(packed->data, size), err);
 }
 
 /* Check the size of a chunk, by its number in the column, and add its share. */
@@ -83,7 +80,7 @@ static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t
 	const struct bpk_chunkdir_column *column = &set->columns[file->column];
 	uint64_t need = bpk_chunkdir_chunk_size(set, column, number);
 	uint64_t full = column->chunk_rows * set->row_items * column->item_size;
-	uint64_t raw_size = where->header.raw_size, share;
+	uint64_t raw_size = where->header.raw_size;
 	const struct bpk_chunkdir_digests *digests;
 	size_t number_of_column;
 	bool last = number == column->nchunks - 1;
@@ -102,9 +99,11 @@ static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t
 	digests = digests_of(set, file->column, &number_of_column);
 	if (!digests->given)
 		return 0;
-	if (share_of(a, file, number_of_column, number, where, &share, err) != 0)
+	if (read_shared(a, file, where, err) != 0)
 		return -1;
-	*(need == full ? &a->data : &a->last) += share;
+	*(need == full ? &a->data : &a->last) +=
+		bpk_chunkdir_share(number_of_column, number, bpk_buf_view(&a->packed),
+				   bpk_view(where->digest, file->info->chunks.checksum->size));
 	return 0;
 }
 

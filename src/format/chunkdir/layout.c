@@ -74,16 +74,17 @@ static size_t count_leaves(const struct bpk_chunkdir *set, const struct bpk_dtyp
 	return count;
 }
 
-/* Add the columns of a record's fields; name and folder end in "." and "/" unless empty. */
-static int add_fields(struct bpk_chunkdir *set, const struct bpk_dtype *record, uint64_t offset,
-		      const char *name, const char *folder, unsigned depth, struct bpk_err *err);
+/* Add the columns of a record's fields: its dtype and offset are those of parent, and so are the
+ * beginnings of their names and folders, which end in "." and "/" unless empty. */
+static int add_fields(struct bpk_chunkdir *set, const struct bpk_chunkdir_column *parent,
+		      unsigned depth, struct bpk_err *err);
 
-static int add_field(struct bpk_chunkdir *set, const struct bpk_field *field, uint64_t offset,
-		     const char *name, const char *folder, unsigned depth, struct bpk_err *err)
+static int add_field(struct bpk_chunkdir *set, const struct bpk_chunkdir_column *parent,
+		     const struct bpk_field *field, unsigned depth, struct bpk_err *err)
 {
 	bool leaf = is_leaf(set, &field->dtype);
 	struct bpk_chunkdir_column column = { .dtype = &field->dtype,
-					      .item_offset = offset,
+					      .item_offset = parent->item_offset + field->offset,
 					      .item_size = field->dtype.size };
 	int rc = -1;
 
@@ -91,28 +92,26 @@ static int add_field(struct bpk_chunkdir *set, const struct bpk_field *field, ui
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"column \"%s\" has a name that is not valid for a folder",
 				field->name);
-	column.name = join(name, field->name, leaf ? "" : ".", err);
+	column.name = join(parent->name, field->name, leaf ? "" : ".", err);
 	column.home = set->is_table ? join(field->name, "/", "", err) : bpk_strdup("", err);
 	column.folder = set->is_table ? join(field->name, "/data", "", err)
-				      : join(folder, field->name, leaf ? "" : "/", err);
+				      : join(parent->folder, field->name, leaf ? "" : "/", err);
 	if (leaf && add_column(set, &column) == 0)
 		return 0;
 	if (!leaf && column.name != NULL && column.folder != NULL)
-		rc = add_fields(set, &field->dtype, offset, column.name, column.folder, depth + 1,
-				err);
+		rc = add_fields(set, &column, depth + 1, err);
 	free_column(&column);
 	return rc;
 }
 
-static int add_fields(struct bpk_chunkdir *set, const struct bpk_dtype *record, uint64_t offset,
-		      const char *name, const char *folder, unsigned depth, struct bpk_err *err)
+static int add_fields(struct bpk_chunkdir *set, const struct bpk_chunkdir_column *parent,
+		      unsigned depth, struct bpk_err *err)
 {
 	if (depth > BPK_CHUNKDIR_MAX_DEPTH)
 		return bpk_fail(err, BPK_LIMIT, "columns lie more than %d deep",
 				BPK_CHUNKDIR_MAX_DEPTH);
-	for (size_t i = 0; i < record->nfields; i++)
-		if (add_field(set, &record->fields[i], offset + record->fields[i].offset, name,
-			      folder, depth, err) != 0)
+	for (size_t i = 0; i < parent->dtype->nfields; i++)
+		if (add_field(set, parent, &parent->dtype->fields[i], depth, err) != 0)
 			return -1;
 	return 0;
 }
@@ -135,12 +134,16 @@ static int add_whole(struct bpk_chunkdir *set, struct bpk_err *err)
 int bpk_chunkdir_add_columns(struct bpk_chunkdir *set, struct bpk_err *err)
 {
 	size_t room = set->has_columns ? count_leaves(set, &set->array.dtype) : 1;
+	char name[] = "", folder[] = "data/";
+	const struct bpk_chunkdir_column root = { .name = name,
+						  .folder = folder,
+						  .dtype = &set->array.dtype };
 
 	set->columns = bpk_calloc(room, sizeof *set->columns, err);
 	if (set->columns == NULL)
 		return -1;
 	if (set->has_columns)
-		return add_fields(set, &set->array.dtype, 0, "", "data/", 1, err);
+		return add_fields(set, &root, 1, err);
 	return add_whole(set, err);
 }
 
