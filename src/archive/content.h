@@ -50,9 +50,9 @@ void bpk_content_close(struct bpk_content *content);
  * To be called when a command has used its content, with rc, the result so far. Compares the arrays
  * of a raw file, and the bytes that were read of them, with the file as it is now; arrays that were
  * added since are no difference. Fails with BPK_FAILED, "changed while it was read", whatever rc
- * is. Returns rc for the same file, and for archives, whose readers know (bpk_input_settle).
+ * is. Returns rc for the same file, and for archives, whose readers know (bpk_input_unchanged).
  */
-int bpk_content_settle(const struct bpk_content *content, int rc, struct bpk_err *err);
+int bpk_content_unchanged(const struct bpk_content *content, int rc, struct bpk_err *err);
 
 /* Inside content: remember from now on the reads of a raw file's arrays. */
 int bpk_content_watch(struct bpk_content *content, struct bpk_err *err);

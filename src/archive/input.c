@@ -83,7 +83,7 @@ int bpk_input_item_size(const struct bpk_info *info, uint64_t *size, struct bpk_
 	return 0;
 }
 
-/* ---- settling ---- */
+/* ---- one generation ---- */
 
 /* Remarks are passed on when the audit has ended: it holds the input, and the receiver may
  * block. */
@@ -114,17 +114,17 @@ int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, stru
 	return bpk_input_judge(in, err);
 }
 
-static int settle(const struct bpk_input *in, bool failed, struct bpk_err *err)
+static int check_unchanged(const struct bpk_input *in, bool failed, struct bpk_err *err)
 {
-	if (in->reader == NULL || in->format->reader->settle == NULL ||
-	    in->format->reader->settle(in->reader, failed, err) == 0)
+	if (in->reader == NULL || in->format->reader->unchanged == NULL ||
+	    in->format->reader->unchanged(in->reader, failed, err) == 0)
 		return 0;
 	return bpk_input_subject(in, err);
 }
 
-int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err)
+int bpk_input_unchanged(const struct bpk_input *in, struct bpk_err *err)
 {
-	return settle(in, false, err);
+	return check_unchanged(in, false, err);
 }
 
 int bpk_input_check_damage(const struct bpk_input *in, struct bpk_err *err)
@@ -139,7 +139,7 @@ int bpk_input_judge(const struct bpk_input *in, struct bpk_err *err)
 {
 	struct bpk_err changed = { 0 };
 
-	if (err->kind == BPK_CORRUPT && settle(in, true, &changed) != 0)
+	if (err->kind == BPK_CORRUPT && check_unchanged(in, true, &changed) != 0)
 		*err = changed;
 	return -1;
 }

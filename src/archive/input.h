@@ -37,7 +37,7 @@ int bpk_input_audit(struct bpk_input *in, bpk_remark_fn *remark, void *arg, stru
 
 /* To be called before a result is kept, or a verdict given. Fails with BPK_FAILED, "changed while
  * it was read", where the reads were not all of one committed state of the input. */
-int bpk_input_settle(const struct bpk_input *in, struct bpk_err *err);
+int bpk_input_unchanged(const struct bpk_input *in, struct bpk_err *err);
 
 /* Fails with BPK_CORRUPT for damage outside of the chunks, which info names. */
 int bpk_input_check_damage(const struct bpk_input *in, struct bpk_err *err);

@@ -46,8 +46,8 @@ static int open_there(struct bpk_trajectory *t, const struct bpk_edit_options *o
 	return bpk_gsd_editor_open(&store, bpk_edit_source(t->edit), to_cut, &t->editor, err);
 }
 
-int bpk_trajectory_settle(const char *path, const struct bpk_edit_options *options,
-			  struct bpk_err *err)
+int bpk_trajectory_recover(const char *path, const struct bpk_edit_options *options,
+			   struct bpk_err *err)
 {
 	struct bpk_edit_options with = *options;
 	struct bpk_edit *edit;

@@ -13,8 +13,8 @@
 int bpk_path_is_gsd(const char *path, bool *is_gsd, struct bpk_err *err);
 
 /* Settle an interrupted change of the GSD file at path. */
-int bpk_trajectory_settle(const char *path, const struct bpk_edit_options *options,
-			  struct bpk_err *err);
+int bpk_trajectory_recover(const char *path, const struct bpk_edit_options *options,
+			   struct bpk_err *err);
 
 /* A GSD file being changed. Caller storage, valid when zeroed; for bpk_trajectory_close. */
 struct bpk_trajectory {

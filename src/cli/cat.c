@@ -272,7 +272,7 @@ static int write_content(const struct cat_args *args, struct bpk_job *job, struc
 		rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);
 	else
 		rc = write_only(&naming, err);
-	rc = bpk_content_settle(&content, rc, err);
+	rc = bpk_content_unchanged(&content, rc, err);
 	bpk_content_close(&content);
 	return rc == 0 ? bpk_input_tail(job->in, err) : rc;
 }

@@ -50,12 +50,12 @@ struct bpk_shared {
 	bool no_marker;
 	bool judges; /* its verdict reports a pending change; no option */
 	struct bpk_pick pick;
-	struct bpk_taken *taken; /* files that no result may replace, or NULL; no option */
-	bool as_stored;          /* read chunks as they lie, those of arrays too; no option */
+	struct bpk_results *results; /* files that no result may replace, or NULL; no option */
+	bool as_stored;              /* read chunks as they lie, those of arrays too; no option */
 };
 
 /* Fill in the derived members after all options are read. Returns shared. */
-const struct bpk_shared *bpk_shared_settle(struct bpk_shared *shared);
+const struct bpk_shared *bpk_shared_complete(struct bpk_shared *shared);
 
 /* The default of --memory-limit: half of the memory that this process may use. */
 uint64_t bpk_memory_default(void);

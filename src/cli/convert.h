@@ -19,7 +19,7 @@ struct bpk_convert {
 	uint64_t raw_size;
 	struct bpk_pipeline pipeline; /* of the source's first chunk, where that is kept */
 	bool counted;                 /* of a pipe: the counts of its first archive are the plan */
-	const char *anew;             /* why chunks are recompressed; NULL: they are copied */
+	const char *obstacle;         /* why chunks are recompressed; NULL: they are copied */
 	struct bpk_job job;
 	struct bpk_packing packing;   /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */

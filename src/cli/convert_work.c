@@ -81,7 +81,7 @@ static bool keeps_chunk_size(const struct bpk_info *info)
 }
 
 /* Settings without an option are those of the source's header and first chunk. */
-static struct bpk_wishes settle_wishes(struct bpk_convert *c)
+static struct bpk_wishes make_wishes(struct bpk_convert *c)
 {
 	struct bpk_wishes wishes = bpk_encoding_wishes(&c->args->encoding, c->format);
 	const struct bpk_info *info = c->in.info;
@@ -121,7 +121,7 @@ static int open_content(struct bpk_convert *c, struct bpk_err *err)
 
 static int choose(struct bpk_convert *c, struct bpk_err *err)
 {
-	struct bpk_wishes wishes = settle_wishes(c);
+	struct bpk_wishes wishes = make_wishes(c);
 	const struct bpk_array *array = c->in.info->array.type;
 
 	if ((array != NULL &&
@@ -149,7 +149,7 @@ static int choose(struct bpk_convert *c, struct bpk_err *err)
 /* ---- the work ---- */
 
 /* All chunks of the source, without the empty chunks that some writers put behind the last. */
-static struct bpk_plan plan_carrying(const struct bpk_convert *c)
+static struct bpk_plan plan_copying(const struct bpk_convert *c)
 {
 	const struct bpk_info *info = c->in.info;
 	struct bpk_plan plan = c->counted ? bpk_plan_counted(info) : bpk_plan_all(info);
@@ -175,9 +175,9 @@ static struct bpk_info describe_target(const struct bpk_convert *c, const struct
 		info.chunks.size = BPK_UNKNOWN;
 	info.chunks.typesize = find_typesize(c);
 	info.chunks.count = plan->count;
-	if (c->anew == NULL && plan->count == BPK_UNKNOWN)
+	if (c->obstacle == NULL && plan->count == BPK_UNKNOWN)
 		info.chunks.last_size = BPK_UNKNOWN;
-	if (c->anew == NULL)
+	if (c->obstacle == NULL)
 		return info;
 	info.chunks.size = plan->chunk_size;
 	info.chunks.last_size = BPK_UNKNOWN;
@@ -194,7 +194,7 @@ static int run_job(struct bpk_convert *c, struct bpk_flow *flow, struct bpk_err 
 {
 	int rc;
 
-	if (c->anew != NULL)
+	if (c->obstacle != NULL)
 		c->job.in = &c->content;
 	rc = bpk_job_run(&c->job, flow, err);
 	c->job.in = &c->in;
@@ -218,10 +218,11 @@ static int check_counted(const struct bpk_convert *c, struct bpk_err *err)
  * Archives that follow in a pipe are unknown before its end. If the target needs the total size, or
  * the array, the counts of the first archive are used, and tested at the end.
  */
-static void settle_counts(struct bpk_convert *c)
+static void fix_counts(struct bpk_convert *c)
 {
-	bool adapts = bpk_draft_seekable(c->job.draft) &&
-		      (c->anew != NULL ? c->in.info->array.type == NULL : c->format->varied_chunks);
+	bool adapts =
+		bpk_draft_seekable(c->job.draft) &&
+		(c->obstacle != NULL ? c->in.info->array.type == NULL : c->format->varied_chunks);
 
 	if (c->in.info->members != BPK_UNKNOWN || c->in.info->raw_size == BPK_UNKNOWN || adapts)
 		return;
@@ -235,7 +236,7 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 	struct bpk_write_options options;
 	struct bpk_info info;
 
-	if (c->anew != NULL) {
+	if (c->obstacle != NULL) {
 		if (choose(c, err) != 0)
 			return -1;
 		flow.plan = bpk_plan_cut(c->raw_size, c->division.parcel_size);
@@ -243,7 +244,7 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 		flow.packing = &c->packing;
 		flow.reader_memory = bpk_view_memory(c->in.info);
 	} else {
-		flow.plan = plan_carrying(c);
+		flow.plan = plan_copying(c);
 	}
 	if (bpk_job_bound(&c->job, &flow.plan, err) != 0)
 		return -1;
@@ -251,7 +252,7 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.chunks.checksum == c->in.info->chunks.checksum;
 	options = bpk_encoding_options(&c->args->encoding,
-				       c->anew != NULL ? &c->packing.choice.recipe : NULL,
+				       c->obstacle != NULL ? &c->packing.choice.recipe : NULL,
 				       &c->division);
 	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
 	    run_job(c, &flow, err) != 0 || bpk_job_check_bound(&c->job, err) != 0 ||
@@ -271,8 +272,8 @@ static void tell_result(const struct bpk_convert *c)
 	bpk_record_begin(c->command, c->in.path);
 	bpk_job_record_result(&c->job, packed_size);
 	bpk_record_text("format", c->format->name);
-	bpk_record_bool("carried_over", c->anew == NULL);
-	bpk_record_text("packed_anew_because", c->anew);
+	bpk_record_bool("carried_over", c->obstacle == NULL);
+	bpk_record_text("packed_anew_because", c->obstacle);
 	bpk_record_end();
 }
 
@@ -286,11 +287,12 @@ static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 	if (bpk_job_bound(&c->job, &whole, err) != 0 ||
 	    bpk_job_name_target(&c->job, NULL, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
 		return -1;
-	c->anew = find_obstacle(c);
-	settle_counts(c);
+	c->obstacle = find_obstacle(c);
+	fix_counts(c);
 	if (c->shared.verbose)
 		bpk_note(bpk_input_name(c->in.path),
-			 c->anew == NULL ? "chunks are copied" : "recompressed: %s", c->anew);
+			 c->obstacle == NULL ? "chunks are copied" : "recompressed: %s",
+			 c->obstacle);
 	bpk_job_note_unknown_size(&c->job, c->raw_size, "a SRC in a file avoids that");
 	if (convert_into_draft(c, err) != 0 || bpk_job_keep(&c->job, err) != 0)
 		return -1;

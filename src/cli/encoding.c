@@ -24,7 +24,7 @@ const struct bpk_opt bpk_opt_level = {
 	.environment = "BPK_LEVEL",
 };
 
-const struct bpk_opt bpk_opt_level_anew = {
+const struct bpk_opt bpk_opt_level_of_archive = {
 	.name = "level",
 	BPK_OPT_VALUE(OPT_LEVEL, struct bpk_args, encoding.level),
 	.metavar = "N",
@@ -40,7 +40,7 @@ const struct bpk_opt bpk_opt_codec = {
 	.environment = "BPK_CODEC",
 };
 
-const struct bpk_opt bpk_opt_codec_anew = {
+const struct bpk_opt bpk_opt_codec_of_archive = {
 	.name = "codec",
 	BPK_OPT_VALUE(OPT_CODEC, struct bpk_args, encoding.codec),
 	.metavar = "NAME",

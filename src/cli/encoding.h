@@ -13,7 +13,7 @@ extern const struct bpk_opt bpk_opt_digits, bpk_opt_level, bpk_opt_codec, bpk_op
 	bpk_opt_superchunk_size, bpk_opt_chunk_shape, bpk_opt_block_shape;
 
 /* The same for commands that keep an archive's settings: they ignore the environment. */
-extern const struct bpk_opt bpk_opt_level_anew, bpk_opt_codec_anew;
+extern const struct bpk_opt bpk_opt_level_of_archive, bpk_opt_codec_of_archive;
 
 /*
  * Check that format can obey the options. Fails with BPK_USAGE: a layout that it does not have, a

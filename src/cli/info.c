@@ -351,7 +351,7 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 	else if (rc == 0)
 		rc = print_text(survey, in, &content, npredicted, err);
 	if (content.in != NULL)
-		rc = bpk_content_settle(&content, rc, err);
+		rc = bpk_content_unchanged(&content, rc, err);
 	bpk_content_close(&content);
 	if (rc == 0 && refused.kind != BPK_OK)
 		rc = bpk_fail(err, refused.kind, "%s", refused.text);
@@ -393,7 +393,7 @@ static void info_one(void *arg, const char *path)
 	if (rc == 0 && in.format != &bpk_format_raw)
 		rc = check_end(&in, &err);
 	if (rc == 0)
-		rc = bpk_input_settle(&in, &err);
+		rc = bpk_input_unchanged(&in, &err);
 	else
 		bpk_input_judge(&in, &err);
 	if (in.info != NULL && (rc == 0 || in.format != &bpk_format_raw)) {

@@ -12,7 +12,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"
-#include "cli/taken.h"
+#include "cli/results.h"
 #include "cli/text.h"
 
 /* ---- the output's name ---- */
@@ -142,7 +142,7 @@ static bool is_input(void *arg, const struct stat *folder)
 /* Check that the result does not change the operands, or the results of others. */
 static int check_target(const struct bpk_job *job, struct bpk_err *err)
 {
-	if (bpk_taken_check(job->shared, job->target, err) != 0)
+	if (bpk_results_check(job->shared, job->target, err) != 0)
 		return -1;
 	if (!is_dash(job->target) &&
 	    bpk_path_lies_in(job->target, !job->target_derived, is_input, job->in))
@@ -229,12 +229,12 @@ int bpk_job_keep(struct bpk_job *job, struct bpk_err *err)
 {
 	struct bpk_draft *draft = job->draft;
 
-	if (bpk_input_settle(job->in, err) != 0)
+	if (bpk_input_unchanged(job->in, err) != 0)
 		return -1;
 	job->draft = NULL;
 	job->piped = bpk_draft_tell(draft);
 	if (keep_draft(job, draft, err) != 0 ||
-	    bpk_taken_add(job->shared, job->target, job->in->path, err) != 0)
+	    bpk_results_add(job->shared, job->target, job->in->path, err) != 0)
 		return target_subject(job, err);
 	job->seconds = bpk_clock() - job->started;
 	if (!job->shared->remove)

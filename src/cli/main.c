@@ -73,7 +73,7 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 	if (bpk_opts_from_environment(command, args, &err) != 0 ||
 	    bpk_opts_parse(command, argc, argv, args, &first, &err) != 0)
 		bpk_report(command->name, &err);
-	else if (bpk_shared_settle(args)->help)
+	else if (bpk_shared_complete(args)->help)
 		bpk_command_help_print(command);
 	else
 		command->run(args, argv + first, (size_t)(argc - first));

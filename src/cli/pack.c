@@ -5,7 +5,7 @@
 #include "cli/metadata.h"
 #include "cli/pack.h"
 #include "cli/report.h"
-#include "cli/taken.h"
+#include "cli/results.h"
 
 static const struct bpk_opt opt_dtype = {
 	.name = "dtype",
@@ -310,7 +310,7 @@ static void run_pack(void *arg, char **operands, size_t count)
 	    bpk_metadata_gather(args->metadata, &args->set, &pack.metadata, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
 	else
-		bpk_each_result(shared, operands, count, bpk_pack_one, &pack);
+		bpk_results_each(shared, operands, count, bpk_pack_one, &pack);
 	bpk_buf_clear(&pack.metadata);
 	bpk_array_clear(&pack.array);
 	bpk_dtype_clear(&pack.dtype);

@@ -47,7 +47,7 @@ int bpk_pack_check_type(const struct bpk_pack *pack, struct bpk_err *err);
  * With --as-array: take dtype and array from the head of the input, an .npy file, and let the
  * input's reader continue behind it. Errors name the input.
  */
-int bpk_pack_take_head(struct bpk_pack *pack, struct bpk_err *err);
+int bpk_pack_read_head(struct bpk_pack *pack, struct bpk_err *err);
 
 /* Describe the array that the input holds, if it has a dtype. Its size is that of the input if
  * nothing else gives it. Errors name the input. */

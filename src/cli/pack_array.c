@@ -114,7 +114,7 @@ static int take_head(struct bpk_pack *pack, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_pack_take_head(struct bpk_pack *pack, struct bpk_err *err)
+int bpk_pack_read_head(struct bpk_pack *pack, struct bpk_err *err)
 {
 	if (!pack->args->as_array || take_head(pack, err) == 0)
 		return 0;

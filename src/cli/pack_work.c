@@ -7,7 +7,7 @@
 
 #include "cli/record.h"
 #include "cli/report.h"
-#include "cli/taken.h"
+#include "cli/results.h"
 #include "cli/text.h"
 
 static char *add_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
@@ -48,7 +48,7 @@ static int expect_size(const struct bpk_pack *pack, uint64_t *raw_size, struct b
 	return 0;
 }
 
-static struct bpk_wishes settle_wishes(const struct bpk_pack *pack)
+static struct bpk_wishes make_wishes(const struct bpk_pack *pack)
 {
 	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->common.encoding, pack->format);
 	uint64_t item = pack->dtype.size;
@@ -93,7 +93,7 @@ static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wi
 static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
 	const struct bpk_array_info array = { .type = array_kept(pack) };
-	const struct bpk_wishes wishes = settle_wishes(pack);
+	const struct bpk_wishes wishes = make_wishes(pack);
 
 	if ((pack->args->plain ? bpk_choose(bpk_pack_source(pack), raw_size, &wishes,
 					    &pack->packing.choice, err)
@@ -231,7 +231,7 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 {
 	uint64_t raw_size;
 
-	if (bpk_pack_take_head(pack, err) != 0 || expect_size(pack, &raw_size, err) != 0 ||
+	if (bpk_pack_read_head(pack, err) != 0 || expect_size(pack, &raw_size, err) != 0 ||
 	    bpk_pack_describe_array(pack, &raw_size, err) != 0 ||
 	    bpk_job_name_target(&pack->job, add_suffix, err) != 0 ||
 	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
@@ -244,7 +244,7 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 		return -1;
 	if (bpk_job_keep(&pack->job, err) != 0)
 		return -1;
-	bpk_taken_release(pack->job.shared);
+	bpk_results_release(pack->job.shared);
 	tell_result(pack, bpk_job_output_size(&pack->job));
 	return 0;
 }

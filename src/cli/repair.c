@@ -6,7 +6,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/reseal.h"
-#include "cli/settle.h"
+#include "cli/recover.h"
 #include "cli/signal.h"
 #include "cli/text.h"
 
@@ -161,7 +161,7 @@ static int repack(const struct repair_args *args, struct bpk_input *in, struct b
 
 /* ---- into another ---- */
 
-static int carry_over(struct bpk_job *job, struct bpk_err *err)
+static int copy_chunks(struct bpk_job *job, struct bpk_err *err)
 {
 	const struct bpk_write_options options = { .append_space = BPK_UNKNOWN };
 	struct bpk_flow flow = { .plan = bpk_plan_all(job->in->info),
@@ -193,7 +193,7 @@ static int repack_to_output(const struct repair_args *args, struct bpk_input *in
 	if (rc == 0)
 		rc = bpk_job_open_draft(&job, err);
 	if (rc == 0)
-		rc = carry_over(&job, err);
+		rc = copy_chunks(&job, err);
 	if (rc == 0) {
 		result.before = in->info->stored_size;
 		result.after = bpk_job_output_size(&job);
@@ -205,13 +205,13 @@ static int repack_to_output(const struct repair_args *args, struct bpk_input *in
 
 /* ---- each ---- */
 
-static enum bpk_settling settling_of(const struct repair_args *args)
+static enum bpk_recovery recovery_of(const struct repair_args *args)
 {
 	if (args->drop_journal)
-		return BPK_SETTLE_DROP;
+		return BPK_RECOVER_DROP;
 	if (args->use_journal)
-		return BPK_SETTLE_ANY;
-	return args->in_place ? BPK_SETTLE_VALID : BPK_SETTLE_LOOK;
+		return BPK_RECOVER_ANY;
+	return args->in_place ? BPK_RECOVER_VALID : BPK_RECOVER_LOOK;
 }
 
 static void repair_one(void *arg, const char *path)
@@ -225,7 +225,7 @@ static void repair_one(void *arg, const char *path)
 	if (args->reseal)
 		bpk_reseal(&args->common, path);
 	else if (!args->repack)
-		bpk_settle(&args->common, path, settling_of(args));
+		bpk_recover(&args->common, path, recovery_of(args));
 	if (!args->repack)
 		return;
 	rc = bpk_input_find(&in, path, shared, &err);

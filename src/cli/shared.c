@@ -103,7 +103,7 @@ uint64_t bpk_memory_default(void)
 	return bpk_memory_size() / 2;
 }
 
-const struct bpk_shared *bpk_shared_settle(struct bpk_shared *shared)
+const struct bpk_shared *bpk_shared_complete(struct bpk_shared *shared)
 {
 	shared->memory_given = shared->memory_limit != BPK_UNKNOWN;
 	if (!shared->memory_given)

@@ -151,7 +151,7 @@ static void run_tar(void *arg, char **operands, size_t count)
 	if (args->list)
 		bpk_tar_show(args, tar);
 	else if (args->extract)
-		bpk_tar_take_out(args, tar);
+		bpk_tar_extract_one(args, tar);
 	else
 		bpk_tar_store(args, operands, count, tar);
 }

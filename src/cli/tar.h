@@ -20,6 +20,6 @@ void bpk_tar_store(const struct bpk_tar_args *args, char **operands, size_t coun
 
 /* List, or extract, the tar of that path. */
 void bpk_tar_show(const struct bpk_tar_args *args, const char *tar);
-void bpk_tar_take_out(const struct bpk_tar_args *args, const char *tar);
+void bpk_tar_extract_one(const struct bpk_tar_args *args, const char *tar);
 
 #endif

@@ -89,8 +89,8 @@ static int check_end(const struct bpk_tar_storing *s, const struct copying *c, s
 }
 
 /* Fails unless the bytes that hash to stored were all of one state. */
-static int settle(struct bpk_tar_storing *s, const struct copying *c, uint64_t stored,
-		  struct bpk_err *err)
+static int check_stored(struct bpk_tar_storing *s, const struct copying *c, uint64_t stored,
+			struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
 	uint64_t now;
@@ -118,7 +118,7 @@ static int copy(struct bpk_tar_storing *s, const struct copying *c, struct bpk_d
 	bpk_progress_start(&progress, shared->progress, shared->quiet, c->path, c->size);
 	rc = pass(s, c, draft, &progress, &stored, err);
 	if (rc == 0)
-		rc = settle(s, c, stored, err);
+		rc = check_stored(s, c, stored, err);
 	bpk_progress_hide();
 	return rc;
 }

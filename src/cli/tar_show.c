@@ -162,7 +162,7 @@ static void tell(void *arg, const char *name, const char *reason)
 	}
 }
 
-void bpk_tar_take_out(const struct bpk_tar_args *args, const char *tar)
+void bpk_tar_extract_one(const struct bpk_tar_args *args, const char *tar)
 {
 	struct reading reading = { args, tar };
 	const struct bpk_tar_extract_options options = {

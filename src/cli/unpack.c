@@ -8,7 +8,7 @@
 #include "cli/job.h"
 #include "cli/record.h"
 #include "cli/report.h"
-#include "cli/taken.h"
+#include "cli/results.h"
 
 struct unpack_args {
 	struct bpk_shared shared;
@@ -252,7 +252,7 @@ static int save(const struct unpack_args *args, struct bpk_job *job, uint64_t *c
 		return -1;
 	rc = bpk_content_save(&content, &args->shared.pick, args->shared.max_output, job, count,
 			      err);
-	rc = bpk_content_settle(&content, rc, err);
+	rc = bpk_content_unchanged(&content, rc, err);
 	bpk_content_close(&content);
 	return rc;
 }
@@ -305,7 +305,7 @@ static void unpack_one(void *arg, const char *path)
 		rc = bpk_job_keep(&job, &err);
 	if (rc == 0) {
 		if (!in.unfinished)
-			bpk_taken_release(&args->shared);
+			bpk_results_release(&args->shared);
 		tell_result(&job);
 	} else {
 		bpk_report(NULL, &err);
@@ -341,7 +341,7 @@ static void run_unpack(void *arg, char **operands, size_t count)
 
 	if (check_usage(args, operands, count, &err) != 0)
 		bpk_report("unpack", &err);
-	bpk_each_result(&args->shared, operands, count, unpack_one, args);
+	bpk_results_each(&args->shared, operands, count, unpack_one, args);
 }
 
 const struct bpk_command bpk_command_unpack = {

@@ -164,7 +164,7 @@ static int verify_found(const struct verify_args *args, struct bpk_job *job,
 		return -1;
 	if (bpk_input_audit(job->in, take_remark, remarks, err) != 0)
 		return -1;
-	if (bpk_input_settle(job->in, err) != 0)
+	if (bpk_input_unchanged(job->in, err) != 0)
 		return -1;
 	return job->in->info->pending ? fail_pending(job->in, err) : 0;
 }

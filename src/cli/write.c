@@ -25,7 +25,7 @@ static const struct bpk_opt *const rows[] = {
 	&opt_at,
 	&bpk_opt_format_read,
 	&bpk_opt_digits,
-	&bpk_opt_level_anew,
+	&bpk_opt_level_of_archive,
 	&bpk_opt_slack,
 	&bpk_opt_wait,
 	&bpk_opt_no_lock,

@@ -339,7 +339,7 @@ static unsigned parcels_for(unsigned threads, bool put_in_order)
 
 /* Memory of each thread besides parcels: with chunks that are split, also the packed bytes of
  * one. */
-static uint64_t memory_beside(const struct bpk_flow *flow, uint64_t chunk_size)
+static uint64_t fixed_memory(const struct bpk_flow *flow, uint64_t chunk_size)
 {
 	uint64_t at_once = bpk_work_at_once(flow, chunk_size);
 
@@ -353,7 +353,7 @@ static uint64_t memory_for(const struct bpk_flow *flow, unsigned threads, bool p
 	uint64_t parcel = bpk_work_parcel_memory(flow, bpk_work_at_once(flow, chunk_size));
 
 	return parcels_for(threads, put_in_order) * parcel +
-	       threads * memory_beside(flow, chunk_size);
+	       threads * fixed_memory(flow, chunk_size);
 }
 
 /* The wanted number of threads, at most one for each chunk or piece. */
@@ -371,8 +371,8 @@ static unsigned most_threads(const struct bpk_flow *flow, uint64_t chunk_size)
  * Reduce threads to those that memory allows. *parcel_limit is the most that a parcel may take
  * then.
  */
-static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsigned *threads,
-			  uint64_t *parcel_limit, struct bpk_err *err)
+static int limit_threads(const struct bpk_flow *flow, bool put_in_order, unsigned *threads,
+			 uint64_t *parcel_limit, struct bpk_err *err)
 {
 	uint64_t limit = flow->limits.memory, chunk_size = expected_chunk_size(flow), fixed, soft;
 
@@ -392,7 +392,7 @@ static int settle_threads(const struct bpk_flow *flow, bool put_in_order, unsign
 		return bpk_fail(err, BPK_LIMIT,
 				"needs %" PRIu64 " bytes of memory, the limit is %" PRIu64,
 				memory_for(flow, 1, put_in_order, chunk_size), limit);
-	fixed = *threads * memory_beside(flow, chunk_size);
+	fixed = *threads * fixed_memory(flow, chunk_size);
 	*parcel_limit = (limit - fixed) / parcels_for(*threads, put_in_order);
 	return 0;
 }
@@ -435,7 +435,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 		flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
 	put_in_order = flow->out != NULL && !run.places;
 	if (check_repeated(flow, err) != 0 ||
-	    settle_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
+	    limit_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
 		return -1;
 	if (bpk_window_init(&run.window, parcels_for(threads, put_in_order), plan->first,
 			    plan->count, err) != 0)

@@ -61,7 +61,7 @@ static uint64_t blocks_to_unpack(const struct bpk_flow *flow)
  * Several filters pass a block back and forth. A dictionary is trained on samples, with tables of
  * Zstd's that take 12 MiB, and then the chunk is packed once more.
  */
-static uint64_t beside_packing(const struct bpk_recipe *recipe, uint64_t raw_size, uint64_t block)
+static uint64_t extra_packing(const struct bpk_recipe *recipe, uint64_t raw_size, uint64_t block)
 {
 	enum { LEARNING = 16 << 20 };
 
@@ -82,7 +82,7 @@ static uint64_t packing_memory(const struct bpk_recipe *recipe, uint64_t raw_siz
 	if (recipe->block_size > 0)
 		block = bpk_min_u64(block, recipe->block_size);
 	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block +
-	       beside_packing(recipe, raw_size, block);
+	       extra_packing(recipe, raw_size, block);
 }
 
 /* The most that one of the recipes takes. */
@@ -110,16 +110,15 @@ static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
 uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	enum { STATE = 2 << 20 };
-	uint64_t beside = flow->reader_memory + STATE;
+	uint64_t fixed = flow->reader_memory + STATE;
 
 	if (has_columns(flow))
-		beside += raw_size;
+		fixed += raw_size;
 	if (bpk_work_only_proves(flow))
-		return beside;
+		return fixed;
 	if (flow->packing == NULL)
-		return flow->decode
-			       ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + beside
-			       : 0;
-	return most_of_packing(flow->packing, raw_size) + beside + (flow->compare ? raw_size : 0) +
+		return flow->decode ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + fixed
+				    : 0;
+	return most_of_packing(flow->packing, raw_size) + fixed + (flow->compare ? raw_size : 0) +
 	       (flow->packing->predictions != NULL ? 3 * raw_size : 0);
 }

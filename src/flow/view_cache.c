@@ -63,7 +63,7 @@ static bool is_pattern(const struct bpk_view_state *view, const struct bpk_view_
 }
 
 /* Decide how the slot keeps the fetched chunk. */
-static int settle_slot(const struct bpk_view_state *view, struct bpk_view_slot *slot,
+static int choose_form(const struct bpk_view_state *view, struct bpk_view_slot *slot,
 		       const struct bpk_view_fetcher *fetcher, struct bpk_err *err)
 {
 	slot->part_number = BPK_UNKNOWN;
@@ -82,7 +82,7 @@ static int fill_slot(struct bpk_view_state *view, struct bpk_view_slot *slot,
 
 	slot->raw.size = 0;
 	if (bpk_view_fetch_at(view, fetcher, slot->number, err) != 0 ||
-	    settle_slot(view, slot, fetcher, err) != 0)
+	    choose_form(view, slot, fetcher, err) != 0)
 		return -1;
 	if (slot->pattern || slot->piece > 0)
 		return bpk_buf_append(

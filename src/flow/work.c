@@ -281,14 +281,14 @@ static int fail_worth(uint64_t size, uint64_t limit, struct bpk_err *err)
 }
 
 /* The same for a parcel of several chunks. */
-static int check_beside(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
-			struct bpk_err *err)
+static int check_extra_memory(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
+			      struct bpk_err *err)
 {
 	uint64_t limit = bpk_work_worth(flow, AT_ONCE);
 
-	if (!flow->limits.memory_is_default || !flow->decode || parcel->beside <= limit)
+	if (!flow->limits.memory_is_default || !flow->decode || parcel->extra_memory <= limit)
 		return 0;
-	return fail_worth(parcel->beside, limit, err);
+	return fail_worth(parcel->extra_memory, limit, err);
 }
 
 /* All the work of the room chunk for a parcel. */
@@ -305,7 +305,7 @@ static int transform(struct bpk_worker *worker, const struct bpk_flow *flow,
 		return -1;
 	if (cut)
 		return cut_off(worker, flow, parcel, err);
-	if (unpack && (check_beside(flow, parcel, err) != 0 ||
+	if (unpack && (check_extra_memory(flow, parcel, err) != 0 ||
 		       unpack_or_prove(worker, flow, parcel, err) != 0))
 		return -1;
 	if (pack && (choose(worker, flow, parcel, &recipe, err) != 0 ||

@@ -142,9 +142,9 @@ struct bpk_parcel {
 	/* The number of chunks right after this one that hold the same bytes and belong to the
 	 * parcel. Set by the flow; 0 elsewhere. */
 	uint64_t again;
-	/* Memory that unpacking takes beside raw and packed, if that may be more than they are: set
-	 * by readers of several chunks. */
-	uint64_t beside;
+	/* Memory that unpacking takes in addition to raw and packed, if that may be more than they
+	 * are: set by readers of several chunks. */
+	uint64_t extra_memory;
 	void *member; /* the reader's own, from one fetch to the next; NULL before the first */
 };
 
@@ -254,7 +254,7 @@ struct bpk_reader_ops {
 	 * calls if nothing changed. Called while no fetch is running. NULL: no writer changes the
 	 * format in place.
 	 */
-	int (*settle)(void *reader, bool failed, struct bpk_err *err);
+	int (*unchanged)(void *reader, bool failed, struct bpk_err *err);
 
 	/*
 	 * Judge the bytes after the end of the archive, as far as they were seen, for callers that

@@ -271,12 +271,13 @@ int bpk_members_narrow(void *reader, const struct bpk_slice *slice, struct bpk_e
 }
 
 /* Only the first member can change in place, and only if no other follows. */
-int bpk_members_settle(void *reader, bool failed, struct bpk_err *err)
+int bpk_members_unchanged(void *reader, bool failed, struct bpk_err *err)
 {
 	struct bpk_members *m = reader;
 
-	return m->kind->one->settle != NULL ? m->kind->one->settle(m->first->reader, failed, err)
-					    : 0;
+	return m->kind->one->unchanged != NULL
+		       ? m->kind->one->unchanged(m->first->reader, failed, err)
+		       : 0;
 }
 
 /* ---- Before a change ---- */

@@ -61,7 +61,7 @@ int bpk_suspect_weigh(const struct bpk_suspect *s, struct bpk_view head, struct 
 	packed_size = bpk_get_le32(head.data + 12);
 	if (s->checksum != NULL && s->checksum->size > 0)
 		why = is_intact(s, packed_size) ? NULL : "and its digest does not match";
-	else if (is_contradicted(head, s->beside, s->beside_offset) ||
+	else if (is_contradicted(head, s->neighbour, s->neighbour_offset) ||
 		 is_contradicted(head, s->source, s->offset + packed_size))
 		why = "and the neighbouring chunk does not use it";
 	if (why == NULL)

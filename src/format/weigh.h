@@ -15,8 +15,8 @@ struct bpk_suspect {
 	uint64_t offset, room;               /* start of the chunk, and the bytes from there */
 	const struct bpk_checksum *checksum; /* NULL or size 0: the chunk has no digest */
 	const uint8_t *digest;               /* NULL: it follows the chunk */
-	struct bpk_source *beside; /* source of a neighbouring chunk; NULL: no neighbour */
-	uint64_t beside_offset;    /* where that chunk should begin */
+	struct bpk_source *neighbour; /* source of a neighbouring chunk; NULL: no neighbour */
+	uint64_t neighbour_offset;    /* where that chunk should begin */
 };
 
 /* Turn a BPK_UNSUPPORTED failure into BPK_CORRUPT if the archive proves damage; head holds the

@@ -57,7 +57,7 @@ static int verify(uint64_t *content, struct bpk_err *err)
 	struct bpk_input in = { 0 };
 	struct bpk_flow_result result;
 	struct bpk_flow flow = {
-		.out = &sink, .writer = content, .check = true, .decode = true, .threads = 1
+		.out = &sink, .writer = content, .check = true, .decode = true, .limits.threads = 1
 	};
 	int rc = bpk_input_find(&in, bits.archive, &shared, err);
 

@@ -96,14 +96,15 @@ static inline int chunkdir_feed(const struct bpk_writer_ops *out, void *writer, 
 	const struct bpk_reader_ops *in = bpk_format_raw.reader;
 	struct bpk_read_options options = { 0 };
 	struct bpk_place place = { .path = "memory" };
+	const struct bpk_packing packing = { .choice.recipe = *recipe };
 	struct bpk_flow flow = { .in = in,
 				 .out = out,
 				 .writer = writer,
 				 .plan = bpk_plan_cut(raw.size, chunk_size),
-				 .recipe = recipe,
+				 .packing = &packing,
 				 .first_number = first_number,
 				 .compare = true,
-				 .threads = threads > 0 ? threads : 1 };
+				 .limits.threads = threads > 0 ? threads : 1 };
 	struct bpk_flow_result result;
 	int rc;
 
@@ -239,7 +240,7 @@ static inline int chunkdir_verify(const char *path, int *remarks, struct bpk_err
 					      .plan = bpk_plan_all(input.info),
 					      .check = true,
 					      .decode = true,
-					      .threads = 1 },
+					      .limits.threads = 1 },
 			  &result, err);
 	if (rc == 0)
 		rc = ops->audit(input.reader, chunkdir_remark, remarks, err);

@@ -577,7 +577,7 @@ static void read_once(struct outcomes *o, bool only_appended)
 					      .plan = bpk_plan_all(input.info),
 					      .check = true,
 					      .decode = true,
-					      .threads = 2 },
+					      .limits.threads = 2 },
 			  &result, &err);
 	count_outcome(o, rc, &err);
 	rc = bpk_chunkdir_reader_ops.audit(input.reader, ignore_remark, NULL, &err);

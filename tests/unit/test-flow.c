@@ -1492,7 +1492,7 @@ static void test_a_view_reports_damage(void **state)
 	}
 }
 
-static void test_an_archive_is_packed_anew_through_a_view(void **state)
+static void test_an_archive_is_recompressed_through_a_view(void **state)
 {
 	static struct reader r;
 	const struct bpk_read_options options = { 0 };
@@ -1562,7 +1562,7 @@ int main(void)
 		cmocka_unit_test(test_a_view_of_a_pipe_reads_on),
 		cmocka_unit_test(test_a_view_is_read_by_many),
 		cmocka_unit_test(test_a_view_reports_damage),
-		cmocka_unit_test(test_an_archive_is_packed_anew_through_a_view),
+		cmocka_unit_test(test_an_archive_is_recompressed_through_a_view),
 	};
 
 	return UNIT_RUN(tests);

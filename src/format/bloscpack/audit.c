@@ -251,7 +251,8 @@ static int audit_again(struct audit *a, bool *changed, struct bpk_err *err)
 	if (rc == 0)
 		say_what_was_found(&again);
 	else
-		*changed = bpk_bloscpack_judge(reader, &now, &found) != BPK_BLOSCPACK_SAME;
+		*changed =
+			bpk_bloscpack_concurrent_judge(reader, &now, &found) != BPK_BLOSCPACK_SAME;
 	bpk_bloscpack_reader_ops.close(reader);
 	if (rc != 0 && err != NULL)
 		*err = found;
@@ -269,7 +270,7 @@ static int audit_seekable(struct audit *a, struct bpk_err *err)
 		say_what_was_found(a);
 		return 0;
 	}
-	if (bpk_bloscpack_judge(a->reader, &now, &found) == BPK_BLOSCPACK_SAME) {
+	if (bpk_bloscpack_concurrent_judge(a->reader, &now, &found) == BPK_BLOSCPACK_SAME) {
 		if (err != NULL)
 			*err = found;
 		return -1;

@@ -145,8 +145,8 @@ struct bpk_bloscpack_sizes {
 };
 
 /* Parse a JSON text of an archive of nchunks chunks (may be unknown). */
-int bpk_bloscpack_sizes_take(struct bpk_view text, uint64_t nchunks,
-			     struct bpk_bloscpack_sizes *sizes, struct bpk_err *err);
+int bpk_bloscpack_sizes_parse(struct bpk_view text, uint64_t nchunks,
+			      struct bpk_bloscpack_sizes *sizes, struct bpk_err *err);
 void bpk_bloscpack_sizes_clear(struct bpk_bloscpack_sizes *sizes);
 
 /* Add the list of runs (NULL: no list) to the user's text (empty: no metadata). The text stays
@@ -312,14 +312,15 @@ enum bpk_bloscpack_change {
  * or was changed since it was opened. SAME: *err stays. GROWN: forget *err and repeat the step with
  * now, which borrows from reader. CHANGED: *err becomes BPK_FAILED, "changed while it was read".
  */
-enum bpk_bloscpack_change bpk_bloscpack_judge(const struct bpk_bloscpack_reader *reader,
-					      struct bpk_bloscpack_reader *now,
-					      struct bpk_err *err);
+enum bpk_bloscpack_change bpk_bloscpack_concurrent_judge(const struct bpk_bloscpack_reader *reader,
+							 struct bpk_bloscpack_reader *now,
+							 struct bpk_err *err);
 
 /* Make now the reader of the file's current state; it borrows from reader. The source is held.
  * *kept: by its header the file still has reader's chunks, and perhaps more. */
-int bpk_bloscpack_look_now(const struct bpk_bloscpack_reader *reader,
-			   struct bpk_bloscpack_reader *now, bool *kept, struct bpk_err *err);
+int bpk_bloscpack_concurrent_open(const struct bpk_bloscpack_reader *reader,
+				  struct bpk_bloscpack_reader *now, bool *kept,
+				  struct bpk_err *err);
 
 /* bpk_reader_ops.fetch and .locate in the state that reader knows; the source is held. */
 int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *reader, struct bpk_parcel *parcel,

@@ -204,8 +204,8 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 }
 
 /* Put a chunk that did not fit into the draft. */
-static int put_anew(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
-		    struct bpk_err *err)
+static int put_rewriting(struct bpk_bloscpack_editor *e, const struct bpk_parcel *parcel,
+			 struct bpk_err *err)
 {
 	e->rewrite.coming = true;
 	if (e->mode != BPK_BLOSCPACK_REWRITING && bpk_bloscpack_rewrite_begin(e, err) != 0)
@@ -233,7 +233,7 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 		return -1;
 	if (e->mode == BPK_BLOSCPACK_PATCHING && bpk_bloscpack_patch_put(e, parcel, &fit, err) != 0)
 		return -1;
-	return fit == BPK_BLOSCPACK_FITS ? 0 : put_anew(e, parcel, err);
+	return fit == BPK_BLOSCPACK_FITS ? 0 : put_rewriting(e, parcel, err);
 }
 
 /* ---- Metadata ---- */

@@ -1,6 +1,7 @@
 /*
- * Proves that a reader saw one state of the file. Fetches fill the hash table; settle compares it
- * with the current file, which it holds meanwhile, so that the comparison itself sees one state.
+ * Proves that a reader saw one state of the file. Fetches fill the hash table;
+ * bpk_bloscpack_unchanged compares it with the current file, which it holds meanwhile, so that the
+ * comparison itself sees one state.
  */
 #include "format/bloscpack/bloscpack.h"
 
@@ -137,7 +138,7 @@ static int make_room(struct bpk_bloscpack_marks *marks, struct bpk_err *err)
 }
 
 /* If a chunk is fetched again, its first hash stays: a different second one means that the file has
- * changed, and settle compares. */
+ * changed, and bpk_bloscpack_unchanged compares. */
 static int add(struct bpk_bloscpack_marks *marks, const struct bpk_bloscpack_mark *mark,
 	       struct bpk_err *err)
 {
@@ -346,7 +347,7 @@ static int compare_all(struct bpk_bloscpack_reader *r, const struct bpk_bloscpac
 	struct bpk_parcel parcel = { 0 };
 	struct timespec since;
 	bool kept;
-	int rc = bpk_bloscpack_look_now(r, &now, &kept, err);
+	int rc = bpk_bloscpack_concurrent_open(r, &now, &kept, err);
 
 	if (rc == 0 && !kept)
 		rc = bpk_fail_changed(err);
@@ -363,7 +364,7 @@ static int compare_all(struct bpk_bloscpack_reader *r, const struct bpk_bloscpac
 	return rc;
 }
 
-int bpk_bloscpack_settle(void *reader, bool failed, struct bpk_err *err)
+int bpk_bloscpack_unchanged(void *reader, bool failed, struct bpk_err *err)
 {
 	struct bpk_bloscpack_reader *r = reader;
 	struct bpk_bloscpack_marks *marks = r->marks;

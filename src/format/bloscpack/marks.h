@@ -50,7 +50,7 @@ int bpk_bloscpack_marks_fetched(struct bpk_bloscpack_reader *reader,
 int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *reader, uint64_t number,
 				const struct bpk_where *where, struct bpk_err *err);
 
-/* bpk_reader_ops.settle */
-int bpk_bloscpack_settle(void *reader, bool failed, struct bpk_err *err);
+/* bpk_reader_ops.unchanged */
+int bpk_bloscpack_unchanged(void *reader, bool failed, struct bpk_err *err);
 
 #endif

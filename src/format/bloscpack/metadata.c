@@ -176,8 +176,8 @@ out:
 }
 
 /* Record an error about the section's bytes as damage; any other error is passed on. */
-static int settle(struct bpk_bloscpack_metadata *m, int rc, const struct bpk_err *found,
-		  struct bpk_err *err)
+static int record_damage(struct bpk_bloscpack_metadata *m, int rc, const struct bpk_err *found,
+			 struct bpk_err *err)
 {
 	m->good = rc == 0;
 	if (rc == 0)
@@ -230,7 +230,7 @@ static int read_blaze(struct bpk_source *source, const struct bpk_bloscpack_head
 			rc = take_text(m, header->metadata_deflated, BPK_UNKNOWN, &packed, &found);
 	}
 	bpk_buf_clear(&packed);
-	return settle(m, rc, &found, err);
+	return record_damage(m, rc, &found, err);
 }
 
 /*
@@ -284,7 +284,7 @@ int bpk_bloscpack_metadata_read(struct bpk_source *source,
 	if (check_end(source, metadata->end, err) != 0)
 		return -1;
 	rc = take_data(source, data, &s, metadata, &found);
-	if (settle(metadata, rc, &found, err) != 0)
+	if (record_damage(metadata, rc, &found, err) != 0)
 		return -1;
 	judge_magic(metadata, &s);
 	return 0;

@@ -190,8 +190,8 @@ static int take_sizes(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 
 	if (!r->metadata.good || h->chunk_size != BPK_UNKNOWN)
 		return 0;
-	if (bpk_bloscpack_sizes_take(bpk_buf_view(&r->metadata.text), h->nchunks, &r->sizes, err) !=
-	    0)
+	if (bpk_bloscpack_sizes_parse(bpk_buf_view(&r->metadata.text), h->nchunks, &r->sizes,
+				      err) != 0)
 		return -1;
 	if (r->sizes.runs.nchunks > 0 && r->sizes.runs.nchunks == h->nchunks - 1 &&
 	    h->last_chunk_size != BPK_UNKNOWN)

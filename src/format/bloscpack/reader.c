@@ -107,7 +107,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
 	rc = bpk_bloscpack_fetch_held(r, parcel, &found);
-	if (rc < 0 && bpk_bloscpack_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
+	if (rc < 0 && bpk_bloscpack_concurrent_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
 		if (!r->positional)
 			now.sequence = before;
 		rc = fetch_grown(r, &now, parcel, &found);
@@ -150,7 +150,7 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
 	rc = bpk_bloscpack_locate_held(r, number, where, &found);
-	if (rc < 0 && bpk_bloscpack_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
+	if (rc < 0 && bpk_bloscpack_concurrent_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
 		now.located = before;
 		rc = bpk_bloscpack_locate_held(&now, number, where, &found);
 		r->located = now.located;
@@ -238,6 +238,6 @@ const struct bpk_reader_ops bpk_bloscpack_reader_ops = {
 	.check = reader_check,
 	.locate = reader_locate,
 	.audit = bpk_bloscpack_audit,
-	.settle = bpk_bloscpack_settle,
+	.unchanged = bpk_bloscpack_unchanged,
 	.close = reader_close,
 };

@@ -107,8 +107,8 @@ static int leave_out(struct bpk_view text, struct bpk_view key, struct bpk_view 
 	return bpk_buf_append(user, bpk_view(behind, (size_t)(end - behind)), err);
 }
 
-int bpk_bloscpack_sizes_take(struct bpk_view text, uint64_t nchunks,
-			     struct bpk_bloscpack_sizes *sizes, struct bpk_err *err)
+int bpk_bloscpack_sizes_parse(struct bpk_view text, uint64_t nchunks,
+			      struct bpk_bloscpack_sizes *sizes, struct bpk_err *err)
 {
 	struct bpk_view key, value;
 

@@ -87,8 +87,8 @@ static int weigh(const struct bpk_bloscpack_reader *reader, struct bpk_view head
 		.offset = extent->offset,
 		.room = reader->size - bpk_min_u64(reader->size, extent->offset),
 		.checksum = reader->header.checksum,
-		.beside = reader->source,
-		.beside_offset = reader->data_offset,
+		.neighbour = reader->source,
+		.neighbour_offset = reader->data_offset,
 	};
 
 	return reader->seekable ? bpk_suspect_weigh(&suspect, head, err) : -1;

@@ -351,7 +351,7 @@ static uint64_t needed_slots(const struct writer *w)
 
 /* With the number of chunks known: decide the number of entries, never fewer than reserved, make
  * room for them, and fill in all entries of chunks. */
-static int settle_offsets(struct writer *w, struct bpk_err *err)
+static int complete_offsets(struct writer *w, struct bpk_err *err)
 {
 	uint64_t needed = needed_slots(w);
 	uint64_t slots = bpk_max_u64(needed, w->slots);
@@ -407,7 +407,7 @@ static int finish_seekable(struct writer *w, struct bpk_err *err)
 	struct bpk_bloscpack_header *h = &w->header;
 	uint8_t bytes[BPK_BLOSCPACK_HEADER_SIZE];
 
-	if (h->has_offsets && !w->sized && settle_offsets(w, err) != 0)
+	if (h->has_offsets && !w->sized && complete_offsets(w, err) != 0)
 		return -1;
 	if (h->has_offsets && write_spares(w, err) != 0)
 		return -1;

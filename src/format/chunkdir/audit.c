@@ -351,7 +351,7 @@ static bool was_changed(const struct bpk_chunkdir_reader *r, struct bpk_err *err
 {
 	bool damaged = err->kind == BPK_CORRUPT;
 
-	bpk_chunkdir_judge(r, err);
+	bpk_chunkdir_concurrent_judge(r, err);
 	return damaged && err->kind != BPK_CORRUPT;
 }
 

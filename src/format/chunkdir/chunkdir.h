@@ -280,7 +280,7 @@ void bpk_chunkdir_scatter(const uint8_t *column, size_t size, size_t nitems, uin
  * text under "bpk_metadata" is unwrapped if it stands alone; with an array, only if it describes
  * that array, and then with the current shape. The same rules apply to foreign directories.
  */
-struct bpk_chunkdir_carried {
+struct bpk_chunkdir_attributes {
 	bool has_array;
 	bool has_numpy; /* the attributes have the member "numpy" */
 	struct bpk_array array;
@@ -291,8 +291,9 @@ struct bpk_chunkdir_carried {
 /* Append the attributes, an object without a newline. array: the array to be stored, with its true
  * shape; NULL: bytes. with_shape: it needs "numpy". metadata: the user's text; empty: no metadata.
  * Fails with BPK_CORRUPT (metadata is not JSON) or BPK_LIMIT (it is too large). */
-int bpk_chunkdir_carry_in(const struct bpk_array *array, bool with_shape, struct bpk_view metadata,
-			  struct bpk_buf *attributes, struct bpk_err *err);
+int bpk_chunkdir_attributes_make(const struct bpk_array *array, bool with_shape,
+				 struct bpk_view metadata, struct bpk_buf *attributes,
+				 struct bpk_err *err);
 
 /* True if a one-dimensional uint8 array may stand for bytes: only bpk and the Blaze layout do
  * so. */
@@ -302,12 +303,12 @@ static inline bool bpk_chunkdir_keeps_bytes(const struct bpk_chunkdir *set)
 }
 
 /* The reverse. stored is the array in sizes and storage; keeps_bytes as above; attributes is an
- * object that bpk_json_check has passed, or empty. carried is valid when zeroed, and must be
- * cleared with carried_clear, also after a failure. */
-int bpk_chunkdir_carry_out(const struct bpk_array *stored, bool keeps_bytes,
-			   struct bpk_view attributes, struct bpk_chunkdir_carried *carried,
-			   struct bpk_err *err);
-void bpk_chunkdir_carried_clear(struct bpk_chunkdir_carried *carried);
+ * object that bpk_json_check has passed, or empty. described is valid when zeroed, and must be
+ * cleared with attributes_clear, also after a failure. */
+int bpk_chunkdir_attributes_read(const struct bpk_array *stored, bool keeps_bytes,
+				 struct bpk_view attributes,
+				 struct bpk_chunkdir_attributes *described, struct bpk_err *err);
+void bpk_chunkdir_attributes_clear(struct bpk_chunkdir_attributes *described);
 
 /* ---- The row of the format table ---- */
 

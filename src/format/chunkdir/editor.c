@@ -240,20 +240,20 @@ static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk
 static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_err *err)
 {
 	struct bpk_chunkdir_editor *e = editor;
-	struct bpk_chunkdir_carried carried = { 0 };
+	struct bpk_chunkdir_attributes described = { 0 };
 	int rc = -1;
 
 	bpk_buf_clear(&e->attributes);
 	if (e->set.attributes_damage.kind != BPK_OK)
 		return bpk_fail(err, e->set.attributes_damage.kind, "%s",
 				e->set.attributes_damage.text);
-	if (bpk_chunkdir_carry_out(&e->set.array, bpk_chunkdir_keeps_bytes(&e->set),
-				   bpk_buf_view(&e->set.attributes), &carried, err) == 0 &&
-	    bpk_chunkdir_carry_in(carried.has_array ? &carried.array : NULL, carried.has_numpy,
-				  text, &e->attributes, err) == 0)
+	if (bpk_chunkdir_attributes_read(&e->set.array, bpk_chunkdir_keeps_bytes(&e->set),
+					 bpk_buf_view(&e->set.attributes), &described, err) == 0 &&
+	    bpk_chunkdir_attributes_make(described.has_array ? &described.array : NULL,
+					 described.has_numpy, text, &e->attributes, err) == 0)
 		rc = bpk_buf_printf(&e->attributes, err, "\n");
 	e->new_attributes = rc == 0;
-	bpk_chunkdir_carried_clear(&carried);
+	bpk_chunkdir_attributes_clear(&described);
 	return rc;
 }
 

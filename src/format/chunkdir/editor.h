@@ -65,7 +65,7 @@ int bpk_chunkdir_old_open(struct bpk_chunkdir_editor *e, size_t column, uint64_t
 void bpk_chunkdir_old_close(struct bpk_chunkdir_old *old);
 
 /* Subtract the file's contribution to digest and size of the column. */
-int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+int bpk_chunkdir_old_subtract(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			      struct bpk_chunkdir_old *old, struct bpk_err *err);
 
 /* ---- Files that replace others ---- */

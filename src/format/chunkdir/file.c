@@ -77,14 +77,14 @@ static int weigh(const struct bpk_chunkdir_files *files, const struct bpk_chunkd
 	struct bpk_suspect suspect = { .source = file->whole,
 				       .offset = HEADER,
 				       .room = bpk_source_size(file->whole) - HEADER,
-				       .beside_offset = HEADER };
+				       .neighbour_offset = HEADER };
 	struct bpk_buf name = { 0 };
 
 	if (column->nfiles > 1 &&
 	    bpk_chunkdir_file_name(files->set, column, file->number == 0, &name, NULL) == 0)
-		bpk_dir_source(files->dir, (const char *)name.data, &suspect.beside, NULL);
+		bpk_dir_source(files->dir, (const char *)name.data, &suspect.neighbour, NULL);
 	bpk_suspect_weigh(&suspect, head, err);
-	bpk_source_close(suspect.beside);
+	bpk_source_close(suspect.neighbour);
 	bpk_buf_clear(&name);
 	return -1;
 }

@@ -61,16 +61,16 @@ static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 
 	if (r->set.has_attributes)
 		attributes = bpk_buf_view(&r->set.attributes);
-	if (bpk_chunkdir_carry_out(&r->set.array, bpk_chunkdir_keeps_bytes(&r->set), attributes,
-				   &r->carried, err) != 0)
+	if (bpk_chunkdir_attributes_read(&r->set.array, bpk_chunkdir_keeps_bytes(&r->set),
+					 attributes, &r->described, err) != 0)
 		return -1;
 	if (r->set.attributes_damage.kind != BPK_OK)
 		info->damage = r->set.attributes_damage.text;
-	info->array.type = r->carried.has_array ? &r->carried.array : NULL;
-	info->metadata.given = r->carried.has_metadata;
+	info->array.type = r->described.has_array ? &r->described.array : NULL;
+	info->metadata.given = r->described.has_metadata;
 	if (!info->metadata.given)
 		return 0;
-	info->metadata.text = bpk_buf_view(&r->carried.metadata);
+	info->metadata.text = bpk_buf_view(&r->described.metadata);
 	info->metadata.stored_size = r->set.attributes.size;
 	info->metadata.room = BPK_CHUNKDIR_MAX_ATTRIBUTES;
 	info->metadata.codec = "none";

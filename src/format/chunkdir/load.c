@@ -98,7 +98,7 @@ static int load_meta(struct bpk_dir *dir, const char *home, bool no_check, struc
 	    bpk_chunkdir_read(dir, (char *)path.data, BPK_CHUNKDIR_MAX_JSON, &text, err) != 0)
 		goto out;
 	set->meta_size += text.size;
-	set->sizes_seen = bpk_chunkdir_seen_add(set->sizes_seen, bpk_buf_view(&text));
+	set->sizes_seen = bpk_chunkdir_concurrent_add(set->sizes_seen, bpk_buf_view(&text));
 	if (bpk_chunkdir_sizes_parse(bpk_buf_view(&text), no_check, &meta->sizes, err) != 0) {
 		bpk_err_subject(err, "%s", (char *)path.data);
 		goto out;

@@ -88,13 +88,13 @@ struct bpk_chunkdir_reader {
 	struct bpk_dir *dir;
 	struct bpk_read_options options;
 	struct bpk_chunkdir set;
-	struct bpk_chunkdir_carried carried; /* array and metadata, restored */
+	struct bpk_chunkdir_attributes described; /* array and metadata, restored */
 	struct bpk_info info;
 	struct bpk_chunkdir_files *files;
 	uint64_t generation; /* of the directory, read first */
 };
 
-/* Set info and carried from set and files. */
+/* Set info and described from set and files. */
 int bpk_chunkdir_fill_info(struct bpk_chunkdir_reader *reader, struct bpk_err *err);
 
 /* Fetch a chunk of a column into parcel (packed, packed_size, raw_size, packed_offset), and return
@@ -106,14 +106,14 @@ int bpk_chunkdir_bring(const struct bpk_chunkdir_reader *reader, size_t column, 
 /* ---- While a writer is active ---- */
 
 /* Combine seen, the state of some files sizes, with the text of one more; the first seen is 0. */
-uint64_t bpk_chunkdir_seen_add(uint64_t seen, struct bpk_view text);
+uint64_t bpk_chunkdir_concurrent_add(uint64_t seen, struct bpk_view text);
 
 /*
  * A step of reader failed with *err, which is not NULL. If that is BPK_CORRUPT, and sizes differs
  * from its state at open, *err becomes that of bpk_fail_changed. True if the change may only have
  * added rows: the step can be repeated after bpk_chunkdir_files_drop. Any thread.
  */
-bool bpk_chunkdir_judge(const struct bpk_chunkdir_reader *reader, struct bpk_err *err);
+bool bpk_chunkdir_concurrent_judge(const struct bpk_chunkdir_reader *reader, struct bpk_err *err);
 
 /* Prepend file, chunk position in it, and offset to a report. Returns -1. */
 int bpk_chunkdir_subject(const struct bpk_chunkdir *set, const struct bpk_chunkdir_column *column,

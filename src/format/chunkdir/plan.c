@@ -1,7 +1,7 @@
 /*
  * Plans a dataset to be written: its layout, the array in sizes and storage, rows of a chunk and
  * chunks of a file, from the elements and chunks in info. Source: chunked directory layouts,
- * "Differences and recommendations"; the rules stand at bpk_chunkdir_carry_in.
+ * "Differences and recommendations"; the rules stand at bpk_chunkdir_attributes_make.
  */
 #include <inttypes.h>
 
@@ -106,7 +106,7 @@ static int check_chunk_size(const struct bpk_info *info, const struct shape_up *
 }
 
 /* The chunk size; without one, the largest multiple of an item up to the default, at least one. */
-static uint64_t settle_chunk_size(const struct bpk_info *info)
+static uint64_t choose_chunk_size(const struct bpk_info *info)
 {
 	uint64_t item = info->array.type != NULL ? bpk_max_u64(1, info->array.type->dtype.size) : 1;
 
@@ -177,7 +177,7 @@ static int choose_layout(const char *name, enum bpk_chunkdir_layout *layout, str
 int bpk_chunkdir_plan(const struct bpk_info *info, const struct bpk_write_options *options,
 		      struct bpk_chunkdir *set, struct bpk_buf *attributes, struct bpk_err *err)
 {
-	uint64_t chunk_size = settle_chunk_size(info);
+	uint64_t chunk_size = choose_chunk_size(info);
 	struct shape_up s = shape_up(info, chunk_size, options->recipe != NULL);
 	struct bpk_view metadata = { 0 };
 
@@ -185,8 +185,8 @@ int bpk_chunkdir_plan(const struct bpk_info *info, const struct bpk_write_option
 		metadata = info->metadata.text;
 	if (choose_layout(options->layout, &set->layout, err) != 0 ||
 	    check_chunk_size(info, &s, chunk_size, err) != 0 ||
-	    bpk_chunkdir_carry_in(s.typed ? info->array.type : NULL, s.with_shape, metadata,
-				  attributes, err) != 0 ||
+	    bpk_chunkdir_attributes_make(s.typed ? info->array.type : NULL, s.with_shape, metadata,
+					 attributes, err) != 0 ||
 	    bpk_buf_printf(attributes, err, "\n") != 0 || store_array(set, info, &s, err) != 0)
 		return -1;
 	set->chunk_rows = chunk_size / set->array.dtype.size / inner_items(&set->array);

@@ -229,7 +229,7 @@ static int check_records(const struct bpk_chunkdir_reader *r, const struct bpk_p
  * old rows. True if the step that failed with *err can be repeated. */
 static bool begin_again(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
-	if (!bpk_chunkdir_judge(r, err))
+	if (!bpk_chunkdir_concurrent_judge(r, err))
 		return false;
 	bpk_chunkdir_files_drop(r->files);
 	*err = (struct bpk_err){ 0 };
@@ -258,7 +258,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	if (rc != 0 && begin_again(r, &found)) {
 		rc = fetch(r, parcel, &found);
 		if (rc != 0)
-			bpk_chunkdir_judge(r, &found);
+			bpk_chunkdir_concurrent_judge(r, &found);
 	}
 	if (rc != 0) {
 		if (err != NULL)
@@ -354,7 +354,7 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 	if (rc != 0 && begin_again(r, &found)) {
 		rc = locate(r, number, where, &found);
 		if (rc != 0)
-			bpk_chunkdir_judge(r, &found);
+			bpk_chunkdir_concurrent_judge(r, &found);
 	}
 	if (rc != 0 && err != NULL)
 		*err = found;
@@ -405,7 +405,7 @@ static void reader_close(void *reader)
 	if (r == NULL)
 		return;
 	bpk_chunkdir_files_free(r->files);
-	bpk_chunkdir_carried_clear(&r->carried);
+	bpk_chunkdir_attributes_clear(&r->described);
 	bpk_chunkdir_clear(&r->set);
 	free(r);
 }
@@ -435,7 +435,7 @@ failed:
 	return -1;
 }
 
-static int reader_settle(void *reader, bool failed, struct bpk_err *err)
+static int reader_unchanged(void *reader, bool failed, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_reader *r = reader;
 
@@ -453,6 +453,6 @@ const struct bpk_reader_ops bpk_chunkdir_reader_ops = {
 	.subject = reader_subject,
 	.locate = reader_locate,
 	.audit = bpk_chunkdir_audit,
-	.settle = reader_settle,
+	.unchanged = reader_unchanged,
 	.close = reader_close,
 };

@@ -120,7 +120,7 @@ static int take_last(struct bpk_chunkdir_editor *e, size_t column, uint64_t numb
 			    err);
 }
 
-int bpk_chunkdir_old_take_off(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+int bpk_chunkdir_old_subtract(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			      struct bpk_chunkdir_old *old, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_column *c = &e->set.columns[column];
@@ -199,7 +199,7 @@ static int begin_replacing(struct bpk_chunkdir_editor *e, size_t column, uint64_
 	track->hold = e->is_cut && track->held == NULL;
 	return bpk_chunkdir_old_open(e, column, number, &e->old[column], err) != 0
 		       ? -1
-		       : bpk_chunkdir_old_take_off(e, column, number, &e->old[column], err);
+		       : bpk_chunkdir_old_subtract(e, column, number, &e->old[column], err);
 }
 
 int bpk_chunkdir_complete(struct bpk_chunkdir_editor *e, size_t column, struct bpk_err *err)

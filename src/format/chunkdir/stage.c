@@ -72,7 +72,7 @@ static int remove_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t n
 }
 
 /* Subtract the contribution of committed files from number on to digest and size. */
-static int take_off_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+static int subtract_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
 			  struct bpk_err *err)
 {
 	struct bpk_chunkdir_old old = { 0 };
@@ -81,7 +81,7 @@ static int take_off_files(struct bpk_chunkdir_editor *e, size_t column, uint64_t
 	for (; rc == 0 && number < e->set.columns[column].nfiles; number++) {
 		rc = bpk_chunkdir_old_open(e, column, number, &old, err);
 		if (rc == 0)
-			rc = bpk_chunkdir_old_take_off(e, column, number, &old, err);
+			rc = bpk_chunkdir_old_subtract(e, column, number, &old, err);
 		bpk_chunkdir_old_close(&old);
 	}
 	return rc;
@@ -177,7 +177,7 @@ static int stage_shrunk(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	for (size_t i = 0; i < e->set.ncolumns; i++) {
 		uint64_t number = bpk_div_up(nchunks, e->set.columns[i].superchunk_chunks);
 
-		if (take_off_files(e, i, number, err) != 0)
+		if (subtract_files(e, i, number, err) != 0)
 			return -1;
 	}
 	if (bpk_chunkdir_set_rows(&e->set, bpk_chunkdir_new_raw_size(e) / e->set.row_size, err) !=

@@ -35,7 +35,7 @@ static struct bpk_chunkdir_cparams cparams_of(const struct bpk_chunk_header *hea
 	};
 }
 
-static void settle_cparams(struct writer *w, const struct bpk_info *info,
+static void choose_cparams(struct writer *w, const struct bpk_info *info,
 			   const struct bpk_recipe *recipe)
 {
 	w->cparams = (struct bpk_chunkdir_cparams){ "blosclz", DEFAULT_LEVEL, BPK_FILTER_SHUFFLE };
@@ -102,7 +102,7 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 		return -1;
 	}
 	w->announced = info->raw_size;
-	settle_cparams(w, info, options->recipe);
+	choose_cparams(w, info, options->recipe);
 	if (open_parts(w, info, options, err) != 0) {
 		writer_close(w);
 		return -1;
@@ -184,7 +184,7 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 
 /* ---- Finishing ---- */
 
-static int settle_rows(struct writer *w, struct bpk_err *err)
+static int count_rows(struct writer *w, struct bpk_err *err)
 {
 	struct bpk_chunkdir *set = &w->set;
 
@@ -277,7 +277,7 @@ static int writer_finish(void *writer, struct bpk_err *err)
 {
 	struct writer *w = writer;
 
-	if (settle_rows(w, err) != 0 || bpk_chunkdir_output_end(&w->output, err) != 0)
+	if (count_rows(w, err) != 0 || bpk_chunkdir_output_end(&w->output, err) != 0)
 		return -1;
 	if (put_text(w, "", w->set.attributes_name, bpk_buf_view(&w->attributes), err) != 0)
 		return -1;

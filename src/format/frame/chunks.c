@@ -128,8 +128,8 @@ static int weigh(const struct bpk_frame_reader *r, uint64_t number, const struct
 	if (neighbour < r->state.nchunks &&
 	    bpk_frame_offset_special(bpk_frame_entry(&r->state, neighbour)) == BPK_SPECIAL_NONE &&
 	    find_spot(r, neighbour, &beside, NULL) == 0) {
-		suspect.beside = beside.source;
-		suspect.beside_offset = beside.offset;
+		suspect.neighbour = beside.source;
+		suspect.neighbour_offset = beside.offset;
 	}
 	bpk_suspect_weigh(&suspect, head, err);
 	bpk_source_close(beside.own);

@@ -158,7 +158,7 @@ static void reader_close(void *reader)
  * bpk never overwrites the chunks and the index of a contiguous frame. Other programs do, cp among
  * them, and where no digest covers a chunk only the file's times tell.
  */
-static int reader_settle(void *reader, bool failed, struct bpk_err *err)
+static int reader_unchanged(void *reader, bool failed, struct bpk_err *err)
 {
 	const struct bpk_frame_reader *r = reader;
 	bool covered = r->state.digests.checksum != NULL && !r->state.stale;
@@ -216,6 +216,6 @@ const struct bpk_reader_ops bpk_frame_reader_ops = {
 	.locate = reader_locate,
 	.repeats = bpk_frame_repeats,
 	.audit = bpk_frame_audit,
-	.settle = reader_settle,
+	.unchanged = reader_unchanged,
 	.close = reader_close,
 };

@@ -120,8 +120,8 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 	}
 	if (bpk_chunk_header_read(bpk_buf_view(&chunk.packed), &header, err) != 0)
 		return bpk_frame_subject(f->reader, number, err);
-	f->parcel->beside =
-		bpk_max_u64(f->parcel->beside, bpk_frame_band_beside(&f->reader->nd, &header));
+	f->parcel->extra_memory = bpk_max_u64(f->parcel->extra_memory,
+					      bpk_frame_band_beside(&f->reader->nd, &header));
 	band = bpk_frame_band(packed);
 	band->chunk[band->count++] = (struct bpk_frame_band_chunk){
 		.number = number,
@@ -145,7 +145,7 @@ int bpk_frame_bands_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 	f.pieces = bpk_frame_pieces_new(err);
 	if (f.pieces == NULL)
 		return -1;
-	parcel->beside = 0;
+	parcel->extra_memory = 0;
 	wanted = wanted_of(r->bands, parcel);
 	bpk_frame_nd_cut(&r->nd, &r->bands->box, wanted.first, wanted.count, f.pieces);
 	bpk_frame_nd_each_chunk(&r->nd, f.pieces, count_chunk, &f, NULL);

@@ -1,5 +1,5 @@
 /* Results and operands of one command, in a tree by device and inode. Pack and unpack ask it. */
-#include "cli/taken.h"
+#include "cli/results.h"
 
 #include <errno.h>
 #include <search.h>
@@ -21,7 +21,7 @@ struct node {
 	const char *result; /* the operand whose result it is, or NULL. Borrowed */
 };
 
-struct bpk_taken {
+struct bpk_results {
 	void *tree;    /* of struct node */
 	bool *is_done; /* of each operand */
 	size_t current;
@@ -37,7 +37,8 @@ static int compare(const void *left, const void *right)
 }
 
 /* The node of a file, added if it is missing; NULL without memory. */
-static struct node *node_of(struct bpk_taken *taken, const struct stat *found, struct bpk_err *err)
+static struct node *node_of(struct bpk_results *results, const struct stat *found,
+			    struct bpk_err *err)
 {
 	struct node *node = bpk_calloc(1, sizeof *node, err), **seen;
 
@@ -45,7 +46,7 @@ static struct node *node_of(struct bpk_taken *taken, const struct stat *found, s
 		return NULL;
 	node->device = found->st_dev;
 	node->inode = found->st_ino;
-	seen = tsearch(node, &taken->tree, compare);
+	seen = tsearch(node, &results->tree, compare);
 	if (seen == NULL)
 		bpk_fail_memory(err, sizeof *node);
 	if (seen == NULL || *seen != node)
@@ -61,14 +62,14 @@ static bool can_be_lost(const struct stat *found)
 	return S_ISREG(found->st_mode) || S_ISDIR(found->st_mode) || S_ISLNK(found->st_mode);
 }
 
-static int add_operand(struct bpk_taken *taken, const struct stat *found, bool is_holder,
+static int add_operand(struct bpk_results *results, const struct stat *found, bool is_holder,
 		       size_t number, struct bpk_err *err)
 {
 	struct node *node;
 
 	if (!can_be_lost(found))
 		return 0;
-	node = node_of(taken, found, err);
+	node = node_of(results, found, err);
 	if (node == NULL)
 		return -1;
 	node->place = number + 1;
@@ -78,17 +79,18 @@ static int add_operand(struct bpk_taken *taken, const struct stat *found, bool i
 }
 
 /* The result of standard input goes to standard output, which may be a file with a name. */
-static int add_streams(struct bpk_taken *taken, const char *path, size_t number,
+static int add_streams(struct bpk_results *results, const char *path, size_t number,
 		       struct bpk_err *err)
 {
 	struct stat found;
 	struct node *node;
 
-	if (fstat(STDIN_FILENO, &found) == 0 && add_operand(taken, &found, false, number, err) != 0)
+	if (fstat(STDIN_FILENO, &found) == 0 &&
+	    add_operand(results, &found, false, number, err) != 0)
 		return -1;
 	if (fstat(STDOUT_FILENO, &found) != 0 || !can_be_lost(&found))
 		return 0;
-	node = node_of(taken, &found, err);
+	node = node_of(results, &found, err);
 	if (node == NULL)
 		return -1;
 	node->result = path;
@@ -97,7 +99,7 @@ static int add_streams(struct bpk_taken *taken, const char *path, size_t number,
 
 /* An operand being added, for add_folder. */
 struct adding {
-	struct bpk_taken *taken;
+	struct bpk_results *results;
 	size_t number;
 	struct bpk_err *err;
 	int rc;
@@ -107,24 +109,25 @@ static bool add_folder(void *arg, const struct stat *folder)
 {
 	struct adding *a = arg;
 
-	a->rc = add_operand(a->taken, folder, true, a->number, a->err);
+	a->rc = add_operand(a->results, folder, true, a->number, a->err);
 	return a->rc != 0;
 }
 
 /* A file, as itself and as the target of a link, and the folders that either lies in. */
-static int add_file(struct bpk_taken *taken, const char *path, size_t number, struct bpk_err *err)
+static int add_file(struct bpk_results *results, const char *path, size_t number,
+		    struct bpk_err *err)
 {
-	struct adding a = { .taken = taken, .number = number, .err = err };
+	struct adding a = { .results = results, .number = number, .err = err };
 	struct stat found;
 	bool is_link;
 
 	if (lstat(path, &found) != 0)
 		return 0;
-	if (add_operand(taken, &found, false, number, err) != 0)
+	if (add_operand(results, &found, false, number, err) != 0)
 		return -1;
 	is_link = S_ISLNK(found.st_mode);
 	if (is_link && stat(path, &found) == 0 &&
-	    add_operand(taken, &found, false, number, err) != 0)
+	    add_operand(results, &found, false, number, err) != 0)
 		return -1;
 	if (!bpk_path_lies_in(path, false, add_folder, &a) && is_link)
 		bpk_path_lies_in(path, true, add_folder, &a);
@@ -133,7 +136,7 @@ static int add_file(struct bpk_taken *taken, const char *path, size_t number, st
 
 /* What path names in front of a separator: links to folders, or a tar. Names may hold colons, so
  * each cut is tried. */
-static int add_holders(struct bpk_taken *taken, const char *path, char separator, size_t number,
+static int add_holders(struct bpk_results *results, const char *path, char separator, size_t number,
 		       struct bpk_err *err)
 {
 	char *holder = bpk_strdup(path, err);
@@ -144,9 +147,9 @@ static int add_holders(struct bpk_taken *taken, const char *path, char separator
 	     cut = strchr(cut + 1, separator)) {
 		*cut = '\0';
 		if (lstat(holder, &found) == 0 && separator == ':')
-			rc = add_file(taken, holder, number, err);
+			rc = add_file(results, holder, number, err);
 		else if (lstat(holder, &found) == 0 && S_ISLNK(found.st_mode))
-			rc = add_operand(taken, &found, true, number, err);
+			rc = add_operand(results, &found, true, number, err);
 		*cut = separator;
 	}
 	free(holder);
@@ -154,119 +157,120 @@ static int add_holders(struct bpk_taken *taken, const char *path, char separator
 }
 
 /* An operand that is missing is reported when it is opened. */
-static int add_path(struct bpk_taken *taken, const char *path, size_t number, struct bpk_err *err)
+static int add_path(struct bpk_results *results, const char *path, size_t number,
+		    struct bpk_err *err)
 {
 	struct stat found;
 
 	if (strcmp(path, "-") == 0)
-		return add_streams(taken, path, number, err);
-	if (add_holders(taken, path, '/', number, err) != 0)
+		return add_streams(results, path, number, err);
+	if (add_holders(results, path, '/', number, err) != 0)
 		return -1;
 	if (lstat(path, &found) != 0)
-		return add_holders(taken, path, ':', number, err);
-	return add_file(taken, path, number, err);
+		return add_holders(results, path, ':', number, err);
+	return add_file(results, path, number, err);
 }
 
 /* ---- results ---- */
 
-static struct node *find(const struct bpk_taken *taken, const struct stat *found)
+static struct node *find(const struct bpk_results *results, const struct stat *found)
 {
 	const struct node wanted = { .device = found->st_dev, .inode = found->st_ino };
-	struct node **seen = tfind(&wanted, &taken->tree, compare);
+	struct node **seen = tfind(&wanted, &results->tree, compare);
 
 	return seen == NULL ? NULL : *seen;
 }
 
 /* True for the place of an operand, not the current one, that has no whole result yet. */
-static bool is_to_come(const struct bpk_taken *taken, size_t place)
+static bool is_to_come(const struct bpk_results *results, size_t place)
 {
-	return place > 0 && place != taken->current + 1 && !taken->is_done[place - 1];
+	return place > 0 && place != results->current + 1 && !results->is_done[place - 1];
 }
 
 static bool is_operand(void *arg, const struct stat *folder)
 {
-	const struct bpk_taken *taken = arg;
-	const struct node *node = find(taken, folder);
+	const struct bpk_results *results = arg;
+	const struct node *node = find(results, folder);
 
-	return node != NULL && is_to_come(taken, node->itself);
+	return node != NULL && is_to_come(results, node->itself);
 }
 
-int bpk_taken_check(const struct bpk_shared *shared, const char *target, struct bpk_err *err)
+int bpk_results_check(const struct bpk_shared *shared, const char *target, struct bpk_err *err)
 {
-	struct bpk_taken *taken = shared->taken;
+	struct bpk_results *results = shared->results;
 	bool is_stream = strcmp(target, "-") == 0;
 	const struct node *node;
 	struct stat found;
 
-	if (taken == NULL)
+	if (results == NULL)
 		return 0;
-	if (!is_stream && bpk_path_lies_in(target, false, is_operand, taken))
+	if (!is_stream && bpk_path_lies_in(target, false, is_operand, results))
 		return bpk_fail(err, BPK_FAILED, "lies in an operand of this command");
 	if ((is_stream ? fstat(STDOUT_FILENO, &found) : lstat(target, &found)) != 0)
 		return 0; /* the draft reports other errors */
-	node = find(taken, &found);
+	node = find(results, &found);
 	if (node != NULL && !is_stream && node->result != NULL)
 		return bpk_fail(err, BPK_FAILED, "is the result of %s already",
 				bpk_input_name(node->result));
-	if (node == NULL || !is_to_come(taken, node->place))
+	if (node == NULL || !is_to_come(results, node->place))
 		return 0;
 	return bpk_fail(err, BPK_FAILED, "is an operand of this command, or holds one");
 }
 
-int bpk_taken_add(const struct bpk_shared *shared, const char *target, const char *source,
-		  struct bpk_err *err)
+int bpk_results_add(const struct bpk_shared *shared, const char *target, const char *source,
+		    struct bpk_err *err)
 {
 	struct stat found;
 	struct node *node;
 
-	if (shared->taken == NULL || strcmp(target, "-") == 0)
+	if (shared->results == NULL || strcmp(target, "-") == 0)
 		return 0;
 	if (lstat(target, &found) != 0)
 		return bpk_fail_errno(err, errno, "cannot stat");
-	node = node_of(shared->taken, &found, err);
+	node = node_of(shared->results, &found, err);
 	if (node == NULL)
 		return -1;
 	node->result = source;
 	return 0;
 }
 
-void bpk_taken_release(const struct bpk_shared *shared)
+void bpk_results_release(const struct bpk_shared *shared)
 {
-	if (shared->taken != NULL)
-		shared->taken->is_done[shared->taken->current] = true;
+	if (shared->results != NULL)
+		shared->results->is_done[shared->results->current] = true;
 }
 
 /* ---- all of them ---- */
 
-static int take(struct bpk_taken *taken, char **operands, size_t count, struct bpk_err *err)
+static int take(struct bpk_results *results, char **operands, size_t count, struct bpk_err *err)
 {
-	taken->is_done = bpk_calloc(count, sizeof *taken->is_done, err);
-	if (taken->is_done == NULL)
+	results->is_done = bpk_calloc(count, sizeof *results->is_done, err);
+	if (results->is_done == NULL)
 		return -1;
 	for (size_t i = 0; i < count; i++)
-		if (add_path(taken, operands[i], i, err) != 0)
+		if (add_path(results, operands[i], i, err) != 0)
 			return -1;
 	return 0;
 }
 
-void bpk_each_result(struct bpk_shared *shared, char **operands, size_t count,
-		     void (*one)(void *arg, const char *path), void *arg)
+void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
+		      void (*one)(void *arg, const char *path), void *arg)
 {
-	struct bpk_taken taken = { 0 };
+	struct bpk_results results = { 0 };
 	struct bpk_err err = { 0 };
 
 	if (count < 2) {
 		bpk_each_operand(operands, count, one, arg);
 		return;
 	}
-	if (take(&taken, operands, count, &err) != 0) {
+	if (take(&results, operands, count, &err) != 0) {
 		bpk_report(NULL, &err);
 		count = 0;
 	}
-	shared->taken = &taken;
-	for (; taken.current < count; taken.current++)
-		one(arg, operands[taken.current]);
-	shared->taken = NULL;
-	tdestroy(taken.tree, free);
-	free(taken.is_done);
+	shared->results = &results;
+	for (; results.current < count; results.current++)
+		one(arg, operands[results.current]);
+	shared->results = NULL;
+	tdestroy(results.tree, free);
+	free(results.is_done);
 }

@@ -117,23 +117,23 @@ static bool same_bytes(const struct bpk_content *content)
 	return same;
 }
 
-/* The reader settles a success later; arrays that are not found may be due to a change. */
-static int settle_archive(const struct bpk_content *content, int rc, struct bpk_err *err)
+/* A success is tested later, by the reader; arrays that are not found may be due to a change. */
+static int archive_unchanged(const struct bpk_content *content, int rc, struct bpk_err *err)
 {
 	struct bpk_err changed = { 0 };
 
 	if (rc != 0 && (err->kind == BPK_FAILED || err->kind == BPK_UNSUPPORTED) &&
-	    bpk_input_settle(content->in, &changed) != 0)
+	    bpk_input_unchanged(content->in, &changed) != 0)
 		*err = changed;
 	return rc;
 }
 
-int bpk_content_settle(const struct bpk_content *content, int rc, struct bpk_err *err)
+int bpk_content_unchanged(const struct bpk_content *content, int rc, struct bpk_err *err)
 {
 	struct bpk_source *source = content->source;
 
 	if (content->in->format != &bpk_format_raw)
-		return settle_archive(content, rc, err);
+		return archive_unchanged(content, rc, err);
 	if (!S_ISREG(bpk_source_stat(source)->st_mode) ||
 	    bpk_source_is_untouched(source, &content->watch.opened))
 		return rc;

@@ -61,8 +61,8 @@ static int look_again(const struct bpk_bloscpack_reader *reader, struct bpk_blos
 	return 0;
 }
 
-int bpk_bloscpack_look_now(const struct bpk_bloscpack_reader *reader,
-			   struct bpk_bloscpack_reader *now, bool *kept, struct bpk_err *err)
+int bpk_bloscpack_concurrent_open(const struct bpk_bloscpack_reader *reader,
+				  struct bpk_bloscpack_reader *now, bool *kept, struct bpk_err *err)
 {
 	bool same, grown;
 
@@ -73,8 +73,9 @@ int bpk_bloscpack_look_now(const struct bpk_bloscpack_reader *reader,
 	return 0;
 }
 
-enum bpk_bloscpack_change bpk_bloscpack_judge(const struct bpk_bloscpack_reader *reader,
-					      struct bpk_bloscpack_reader *now, struct bpk_err *err)
+enum bpk_bloscpack_change bpk_bloscpack_concurrent_judge(const struct bpk_bloscpack_reader *reader,
+							 struct bpk_bloscpack_reader *now,
+							 struct bpk_err *err)
 {
 	enum bpk_bloscpack_change change = BPK_BLOSCPACK_SAME;
 	struct bpk_err found = { 0 };

@@ -1,8 +1,8 @@
 /*
- * repair: the leftovers of an interrupted change beside archives are reported, settled, or removed
- * with --drop-journal.
+ * repair: the leftovers of an interrupted change beside archives are reported, used to recover, or
+ * removed with --drop-journal.
  */
-#include "cli/settle.h"
+#include "cli/recover.h"
 
 #include "cli/frames.h"
 #include "cli/job.h"
@@ -87,7 +87,7 @@ static int look(const struct bpk_args *args, struct bpk_input *in, struct bpk_er
 	return 0;
 }
 
-/* ---- settling ---- */
+/* ---- recovering ---- */
 
 /* Opening an archive for a change settles its journal; a commit of no change removes the rest of an
  * interrupted append. */
@@ -105,7 +105,7 @@ static int change_nothing(const struct bpk_args *args, const struct bpk_input *i
 
 	options.edit.any_journal = any;
 	if (in->format == NULL)
-		return bpk_trajectory_settle(in->path, &options.edit, err);
+		return bpk_trajectory_recover(in->path, &options.edit, err);
 	if (in->format->editor == NULL)
 		return bpk_fail(err, BPK_UNSUPPORTED, "has format %s, which cannot be changed",
 				in->format->name);
@@ -117,7 +117,7 @@ static int change_nothing(const struct bpk_args *args, const struct bpk_input *i
 	return rc;
 }
 
-static int settle(const struct bpk_args *args, struct bpk_input *in, bool any, struct bpk_err *err)
+static int recover(const struct bpk_args *args, struct bpk_input *in, bool any, struct bpk_err *err)
 {
 	struct bpk_err behind = { 0 };
 	bool left = bpk_place_pending(&in->place) || bpk_place_remark(&in->place) != NULL ||
@@ -166,17 +166,17 @@ static int name_choice(struct bpk_err *err)
 			found.text);
 }
 
-static int look_or_settle(const struct bpk_args *args, struct bpk_input *in, const char *path,
-			  enum bpk_settling how, struct bpk_err *err)
+static int look_or_recover(const struct bpk_args *args, struct bpk_input *in, const char *path,
+			   enum bpk_recovery how, struct bpk_err *err)
 {
 	if (bpk_input_look(in, path, args->shared.format, err) != 0)
 		return err->kind == BPK_CORRUPT ? name_choice(err) : -1;
-	if (how == BPK_SETTLE_LOOK)
+	if (how == BPK_RECOVER_LOOK)
 		return look(args, in, err);
-	return settle(args, in, how == BPK_SETTLE_ANY, err);
+	return recover(args, in, how == BPK_RECOVER_ANY, err);
 }
 
-void bpk_settle(const struct bpk_args *args, const char *path, enum bpk_settling how)
+void bpk_recover(const struct bpk_args *args, const char *path, enum bpk_recovery how)
 {
 	struct bpk_input in = { 0 };
 	struct bpk_err err = { 0 };
@@ -184,10 +184,10 @@ void bpk_settle(const struct bpk_args *args, const char *path, enum bpk_settling
 
 	if (strcmp(path, "-") == 0)
 		rc = bpk_fail(&err, BPK_USAGE, "standard input has no journal, name a FILE");
-	else if (how == BPK_SETTLE_DROP)
+	else if (how == BPK_RECOVER_DROP)
 		rc = drop(args, path, &err);
 	else
-		rc = look_or_settle(args, &in, path, how, &err);
+		rc = look_or_recover(args, &in, path, how, &err);
 	if (rc != 0)
 		bpk_report(NULL, &err);
 	bpk_input_close(&in);

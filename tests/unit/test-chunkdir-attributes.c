@@ -34,13 +34,13 @@ static struct bpk_array make_array(const char *dtype, const uint64_t *shape, siz
 static void check_carried(const struct bpk_array *array, bool with_shape, const char *metadata,
 			  const char *attributes, const char *back)
 {
-	struct bpk_chunkdir_carried carried = { 0 };
+	struct bpk_chunkdir_attributes carried = { 0 };
 	struct bpk_buf text = { 0 };
 	struct bpk_err err = { 0 };
 	struct bpk_array stored = { 0 };
 	uint64_t items = 5;
 
-	if (bpk_chunkdir_carry_in(array, with_shape, text_of(metadata), &text, &err) != 0)
+	if (bpk_chunkdir_attributes_make(array, with_shape, text_of(metadata), &text, &err) != 0)
 		fail_msg("%s", err.text);
 	check_text(&text, attributes);
 	if (array == NULL) {
@@ -51,7 +51,7 @@ static void check_carried(const struct bpk_array *array, bool with_shape, const 
 		if (with_shape)
 			assert_int_equal(bpk_array_set_shape(&stored, &items, 1, &err), 0);
 	}
-	if (bpk_chunkdir_carry_out(&stored, true, bpk_buf_view(&text), &carried, &err) != 0)
+	if (bpk_chunkdir_attributes_read(&stored, true, bpk_buf_view(&text), &carried, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(carried.has_metadata, *back != '\0');
 	check_text(&carried.metadata, back);
@@ -64,7 +64,7 @@ static void check_carried(const struct bpk_array *array, bool with_shape, const 
 		assert_int_equal(carried.array.fortran, array->fortran);
 		assert_int_equal(carried.array.size, array->size);
 	}
-	bpk_chunkdir_carried_clear(&carried);
+	bpk_chunkdir_attributes_clear(&carried);
 	bpk_array_clear(&stored);
 	bpk_buf_clear(&text);
 }
@@ -114,7 +114,7 @@ static void other_spellings_are_kept(void **state)
 	static const uint64_t shape[] = { 2, 3 }, grown[] = { 4, 3 };
 	struct bpk_array array = make_array("<f8", shape, 2, false);
 	struct bpk_array more = make_array("<f8", grown, 2, false);
-	struct bpk_chunkdir_carried carried = { 0 };
+	struct bpk_chunkdir_attributes carried = { 0 };
 	struct bpk_buf attributes = { 0 };
 	struct bpk_err err = { 0 };
 
@@ -124,11 +124,12 @@ static void other_spellings_are_kept(void **state)
 	check_carried(&array, false, spelled, (const char *)attributes.data, spelled);
 	/* rows added since are counted */
 	attributes.size--;
-	assert_int_equal(
-		bpk_chunkdir_carry_out(&more, true, bpk_buf_view(&attributes), &carried, &err), 0);
+	assert_int_equal(bpk_chunkdir_attributes_read(&more, true, bpk_buf_view(&attributes),
+						      &carried, &err),
+			 0);
 	check_text(&carried.metadata, "{\"shape\": [4,3], \"dtype\": \"'<f8'\", \"order\": \"C\", "
 				      "\"container\": \"numpy\", \"temp\": 1}");
-	bpk_chunkdir_carried_clear(&carried);
+	bpk_chunkdir_attributes_clear(&carried);
 	bpk_buf_clear(&attributes);
 	bpk_array_clear(&array);
 	bpk_array_clear(&more);
@@ -169,16 +170,16 @@ static void shapes_that_sizes_cannot_tell(void **state)
 static void check_grown(uint64_t nitems, const char *numpy, size_t n, uint64_t first, uint64_t last)
 {
 	struct bpk_array stored = make_array("<f8", &nitems, 1, false);
-	struct bpk_chunkdir_carried carried = { 0 };
+	struct bpk_chunkdir_attributes carried = { 0 };
 	struct bpk_err err = { 0 };
 
-	if (bpk_chunkdir_carry_out(&stored, true, text_of(numpy), &carried, &err) != 0)
+	if (bpk_chunkdir_attributes_read(&stored, true, text_of(numpy), &carried, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(carried.array.ndimensions, n);
 	assert_int_equal(carried.array.shape[0], first);
 	assert_int_equal(carried.array.shape[n - 1], last);
 	assert_int_equal(carried.array.size, 8 * nitems);
-	bpk_chunkdir_carried_clear(&carried);
+	bpk_chunkdir_attributes_clear(&carried);
 	bpk_array_clear(&stored);
 }
 
@@ -203,29 +204,31 @@ static void the_slowest_dimension_grows(void **state)
 
 static void foreign_attributes(void **state)
 {
-	struct bpk_chunkdir_carried carried = { 0 };
+	struct bpk_chunkdir_attributes carried = { 0 };
 	static const uint64_t shape[] = { 2, 3 };
 	struct bpk_array array = make_array("<f8", shape, 2, false);
 	struct bpk_err err = { 0 };
 
 	(void)state;
 	/* bloscpack's own name beside an array */
-	assert_int_equal(bpk_chunkdir_carry_out(&array, true, text_of(" {\"shape\": \"round\"}\n"),
-						&carried, &err),
+	assert_int_equal(bpk_chunkdir_attributes_read(&array, true,
+						      text_of(" {\"shape\": \"round\"}\n"),
+						      &carried, &err),
 			 0);
 	check_text(&carried.metadata, NUMPY_F8 ",\"bpk_metadata\": {\"shape\": \"round\"}}");
-	bpk_chunkdir_carried_clear(&carried);
+	bpk_chunkdir_attributes_clear(&carried);
 	/* "numpy" after other members */
-	assert_int_equal(bpk_chunkdir_carry_out(&array, true,
-						text_of("{\"a\": 1, \"numpy\": {}, \"b\": 2}"),
-						&carried, &err),
+	assert_int_equal(bpk_chunkdir_attributes_read(
+				 &array, true, text_of("{\"a\": 1, \"numpy\": {}, \"b\": 2}"),
+				 &carried, &err),
 			 0);
 	check_text(&carried.metadata, NUMPY_F8 ",\"a\": 1, \"b\": 2}");
-	bpk_chunkdir_carried_clear(&carried);
+	bpk_chunkdir_attributes_clear(&carried);
 	/* empty attributes */
-	assert_int_equal(bpk_chunkdir_carry_out(&array, true, text_of(""), &carried, &err), 0);
+	assert_int_equal(bpk_chunkdir_attributes_read(&array, true, text_of(""), &carried, &err),
+			 0);
 	check_text(&carried.metadata, NUMPY_F8 "}");
-	bpk_chunkdir_carried_clear(&carried);
+	bpk_chunkdir_attributes_clear(&carried);
 	bpk_array_clear(&array);
 }
 
@@ -235,11 +238,13 @@ static void damaged_metadata_are_refused(void **state)
 	struct bpk_err err = { 0 };
 
 	(void)state;
-	assert_int_equal(bpk_chunkdir_carry_in(NULL, false, text_of("{\"a\":"), &text, &err), -1);
+	assert_int_equal(bpk_chunkdir_attributes_make(NULL, false, text_of("{\"a\":"), &text, &err),
+			 -1);
 	assert_int_equal(err.kind, BPK_CORRUPT);
 	assert_int_equal(bpk_buf_resize(&large, BPK_CHUNKDIR_MAX_ATTRIBUTES, &err), 0);
 	memset(large.data, ' ', large.size);
-	assert_int_equal(bpk_chunkdir_carry_in(NULL, false, bpk_buf_view(&large), &text, &err), -1);
+	assert_int_equal(
+		bpk_chunkdir_attributes_make(NULL, false, bpk_buf_view(&large), &text, &err), -1);
 	assert_int_equal(err.kind, BPK_LIMIT);
 	bpk_buf_clear(&large);
 	bpk_buf_clear(&text);

@@ -3,33 +3,33 @@
  * that have no whole result yet. They are known by device and inode, whatever their spelling.
  * For the main thread alone.
  */
-#ifndef BPK_CLI_TAKEN_H
-#define BPK_CLI_TAKEN_H
+#ifndef BPK_CLI_RESULTS_H
+#define BPK_CLI_RESULTS_H
 
 #include "cli/command.h"
 
 /*
  * Call one for every operand, for "-" without operands, as bpk_each_operand does, for commands
- * that write a result for each. shared is the one that their jobs have; meanwhile its taken is set
- * where there are several operands.
+ * that write a result for each. shared is the one that their jobs have; meanwhile its results are
+ * set where there are several operands.
  */
-void bpk_each_result(struct bpk_shared *shared, char **operands, size_t count,
-		     void (*one)(void *arg, const char *path), void *arg);
+void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
+		      void (*one)(void *arg, const char *path), void *arg);
 
 /*
  * May the current operand's result be written to target, which need not be there? "-": standard
  * output, which takes any number of results. Fails with BPK_FAILED: it is a result of this command,
  * or one of its operands, or lies in one, the current one excepted; the line does not name target.
- * All three functions do nothing where shared has no taken.
+ * All three functions do nothing where shared has no results.
  */
-int bpk_taken_check(const struct bpk_shared *shared, const char *target, struct bpk_err *err);
+int bpk_results_check(const struct bpk_shared *shared, const char *target, struct bpk_err *err);
 
 /* The result of source, which is borrowed, was kept as target. Fails with BPK_FAILED where it is
  * not there any more, or BPK_NO_MEMORY. */
-int bpk_taken_add(const struct bpk_shared *shared, const char *target, const char *source,
-		  struct bpk_err *err);
+int bpk_results_add(const struct bpk_shared *shared, const char *target, const char *source,
+		    struct bpk_err *err);
 
 /* The current operand has its whole result: later ones may write over it. */
-void bpk_taken_release(const struct bpk_shared *shared);
+void bpk_results_release(const struct bpk_shared *shared);
 
 #endif

@@ -122,8 +122,9 @@ static int put_attributes(const struct bpk_array *numpy, const struct kept *kept
 	return bpk_buf_printf(out, err, "}");
 }
 
-int bpk_chunkdir_carry_in(const struct bpk_array *array, bool with_shape, struct bpk_view metadata,
-			  struct bpk_buf *attributes, struct bpk_err *err)
+int bpk_chunkdir_attributes_make(const struct bpk_array *array, bool with_shape,
+				 struct bpk_view metadata, struct bpk_buf *attributes,
+				 struct bpk_err *err)
 {
 	struct bpk_buf canonical = { 0 };
 	struct kept kept;
@@ -190,18 +191,18 @@ static bool is_bytes(const struct bpk_array *array)
 }
 
 static int array_back(const struct bpk_array *stored, bool keeps_bytes, struct bpk_view attributes,
-		      struct bpk_chunkdir_carried *carried, struct bpk_err *err)
+		      struct bpk_chunkdir_attributes *described, struct bpk_err *err)
 {
 	struct bpk_array said = { 0 };
-	struct bpk_array *array = &carried->array;
+	struct bpk_array *array = &described->array;
 	bool numpy = read_numpy(bpk_json_member(attributes, numpy_key), &said);
 
 	if (!numpy && keeps_bytes && is_bytes(stored))
 		return 0;
 	if (bpk_array_copy(stored, array, err) != 0)
 		return -1;
-	carried->has_array = true;
-	carried->has_numpy = numpy;
+	described->has_array = true;
+	described->has_numpy = numpy;
 	if (!numpy || stored->dtype.size == 0 ||
 	    !fit_shape(&said, stored->size / stored->dtype.size))
 		return 0;
@@ -310,42 +311,42 @@ static int put_merged(const struct bpk_array *array, struct bpk_view object, str
 	return bpk_buf_printf(out, err, "}");
 }
 
-static int metadata_back(struct bpk_view object, struct bpk_chunkdir_carried *carried,
+static int metadata_back(struct bpk_view object, struct bpk_chunkdir_attributes *described,
 			 struct bpk_err *err)
 {
 	struct bpk_view text = unwrap(object);
 	bool done = false;
 
-	carried->has_metadata = carried->has_array || !is_empty(inside(object));
-	if (!carried->has_metadata)
+	described->has_metadata = described->has_array || !is_empty(inside(object));
+	if (!described->has_metadata)
 		return 0;
-	if (!carried->has_array)
-		return bpk_buf_append(&carried->metadata, text.size > 0 ? text : object, err);
+	if (!described->has_array)
+		return bpk_buf_append(&described->metadata, text.size > 0 ? text : object, err);
 	if (text.size > 0 &&
-	    put_if_of_array(&carried->array, text, &carried->metadata, &done, err) != 0)
+	    put_if_of_array(&described->array, text, &described->metadata, &done, err) != 0)
 		return -1;
-	return done ? 0 : put_merged(&carried->array, object, &carried->metadata, err);
+	return done ? 0 : put_merged(&described->array, object, &described->metadata, err);
 }
 
 /* ---- The whole ---- */
 
-int bpk_chunkdir_carry_out(const struct bpk_array *stored, bool keeps_bytes,
-			   struct bpk_view attributes, struct bpk_chunkdir_carried *carried,
-			   struct bpk_err *err)
+int bpk_chunkdir_attributes_read(const struct bpk_array *stored, bool keeps_bytes,
+				 struct bpk_view attributes,
+				 struct bpk_chunkdir_attributes *described, struct bpk_err *err)
 {
 	struct bpk_buf object = { 0 };
 	int rc = -1;
 
-	if (array_back(stored, keeps_bytes, attributes, carried, err) == 0 &&
+	if (array_back(stored, keeps_bytes, attributes, described, err) == 0 &&
 	    put_user_object(attributes, &object, err) == 0)
-		rc = metadata_back(bpk_buf_view(&object), carried, err);
+		rc = metadata_back(bpk_buf_view(&object), described, err);
 	bpk_buf_clear(&object);
 	return rc;
 }
 
-void bpk_chunkdir_carried_clear(struct bpk_chunkdir_carried *carried)
+void bpk_chunkdir_attributes_clear(struct bpk_chunkdir_attributes *described)
 {
-	bpk_array_clear(&carried->array);
-	bpk_buf_clear(&carried->metadata);
-	*carried = (struct bpk_chunkdir_carried){ 0 };
+	bpk_array_clear(&described->array);
+	bpk_buf_clear(&described->metadata);
+	*described = (struct bpk_chunkdir_attributes){ 0 };
 }

@@ -7,7 +7,7 @@
  */
 #include "format/chunkdir/meta.h"
 
-uint64_t bpk_chunkdir_seen_add(uint64_t seen, struct bpk_view text)
+uint64_t bpk_chunkdir_concurrent_add(uint64_t seen, struct bpk_view text)
 {
 	return seen * 31 + bpk_chunkdir_crc(text) + 1; /* + 1: one more file always changes seen */
 }
@@ -43,7 +43,7 @@ static int look_again(const struct bpk_chunkdir_reader *r, uint64_t *seen, bool 
 					       BPK_CHUNKDIR_MAX_JSON, &text, NULL);
 		if (rc != 0)
 			break;
-		*seen = bpk_chunkdir_seen_add(*seen, bpk_buf_view(&text));
+		*seen = bpk_chunkdir_concurrent_add(*seen, bpk_buf_view(&text));
 		*grown = *grown && has_grown(r, row_size, bpk_buf_view(&text));
 	}
 	bpk_buf_clear(&path);
@@ -51,7 +51,7 @@ static int look_again(const struct bpk_chunkdir_reader *r, uint64_t *seen, bool 
 	return rc;
 }
 
-bool bpk_chunkdir_judge(const struct bpk_chunkdir_reader *r, struct bpk_err *err)
+bool bpk_chunkdir_concurrent_judge(const struct bpk_chunkdir_reader *r, struct bpk_err *err)
 {
 	uint64_t seen;
 	bool grown;
