@@ -281,7 +281,7 @@ static bool verify_folder(void *arg, const char *path)
 	return false;
 }
 
-static void report_unreadable(void *arg, const struct bpk_err *err)
+static void report_met(void *arg, const struct bpk_err *err)
 {
 	(void)arg;
 	bpk_report(NULL, err);
@@ -313,7 +313,7 @@ static void verify_operand(void *arg, const char *path)
 		return;
 	}
 	if (rc == 0)
-		rc = bpk_walk(path, verify_folder, verify_walked, report_unreadable, arg, &err);
+		rc = bpk_walk(path, verify_folder, verify_walked, report_met, arg, &err);
 	if (rc < 0) {
 		bpk_err_subject(&err, "%s", path);
 		bpk_report(NULL, &err);

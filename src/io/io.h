@@ -366,14 +366,13 @@ int bpk_spool_drain(struct bpk_spool *spool, struct bpk_draft *draft, struct bpk
  * Call visit for every regular file below the directory path, in byte order of the names, without
  * following links or leaving the directory. Stops when visit returns non-zero and returns that
  * value. Skips files without data: drafts, journals (.NAME.bpkj), and the locks (.lock, .b2lock)
- * and lists of changes (.bpkj) of directories. A folder that cannot be read is passed to unreadable
- * and skipped. enter is called for every folder, path first, and returns whether to descend; NULL:
- * always.
+ * and lists of changes (.bpkj) of directories. A folder that cannot be read, and a journal without
+ * its file, are passed to report. enter is called for every folder, path first, and returns whether
+ * to descend; NULL: always.
  */
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 	     int (*visit)(void *arg, const char *file),
-	     void (*unreadable)(void *arg, const struct bpk_err *err), void *arg,
-	     struct bpk_err *err);
+	     void (*report)(void *arg, const struct bpk_err *err), void *arg, struct bpk_err *err);
 
 #include "io/dir.h"
 #include "io/edit.h"

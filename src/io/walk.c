@@ -21,7 +21,7 @@ struct level {
 struct walk {
 	bool (*enter)(void *arg, const char *folder);
 	int (*visit)(void *arg, const char *file);
-	void (*unreadable)(void *arg, const struct bpk_err *err);
+	void (*report)(void *arg, const struct bpk_err *err);
 	void *arg;
 	struct bpk_buf path;   /* of the current entry, with its NUL */
 	struct bpk_buf levels; /* of struct level: the folders on the way */
@@ -48,7 +48,7 @@ static void tell_unreadable(struct walk *walk, int errnum)
 	struct bpk_err err = { 0 };
 
 	bpk_fail_errno(&err, errnum, "%s: cannot read", path_of(walk));
-	walk->unreadable(walk->arg, &err);
+	walk->report(walk->arg, &err);
 }
 
 /* Make the folder that the path names the next level, unless it is skipped. */
@@ -67,7 +67,7 @@ static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 	}
 	if (bpk_dir_entries_read(&level.entries, fd, &why) != 0) {
 		bpk_err_subject(&why, "%s", path_of(walk));
-		walk->unreadable(walk->arg, &why);
+		walk->report(walk->arg, &why);
 		bpk_dir_entries_clear(&level.entries);
 		return 0;
 	}
@@ -80,19 +80,37 @@ static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 	return 0;
 }
 
-/* Any folder may be the root of a dataset, with a lock and a list. */
-static bool is_ours(const char *name)
+/* Report a journal without its file, which may have been moved away with half of a change. */
+static int check_journal(struct walk *walk, const struct level *level, const char *name,
+			 struct bpk_err *err)
 {
-	return bpk_dir_hides(name) || bpk_resolved_is_journal_name(name);
+	struct bpk_err found = { 0 };
+
+	for (size_t i = 0; i < level->entries.count; i++) {
+		const char *other = bpk_dir_entries_at(&level->entries, i)->name;
+
+		if (strcmp(bpk_resolved_in(-1, other).journal, name) == 0)
+			return 0;
+	}
+	if (set_path(walk, level->path_size, name, err) != 0)
+		return -1;
+	bpk_fail(&found, BPK_FAILED,
+		 "%s: is a journal without its archive, which may hold half of a change",
+		 path_of(walk));
+	walk->report(walk->arg, &found);
+	return 0;
 }
 
 static int meet(struct walk *walk, const struct level *level, const struct bpk_dir_entry *entry,
 		struct bpk_err *err)
 {
+	/* any folder may be the root of a dataset, with a lock and a list */
 	bool folder = entry->entry == BPK_ENTRY_DIRECTORY;
 
+	if (entry->entry == BPK_ENTRY_FILE && bpk_resolved_is_journal_name(entry->name))
+		return check_journal(walk, level, entry->name, err);
 	if (folder ? bpk_draft_is_name(entry->name)
-		   : entry->entry != BPK_ENTRY_FILE || is_ours(entry->name))
+		   : entry->entry != BPK_ENTRY_FILE || bpk_dir_hides(entry->name))
 		return 0;
 	if (set_path(walk, level->path_size, entry->name, err) != 0)
 		return -1;
@@ -138,10 +156,9 @@ static int check_root(const char *path, struct bpk_err *err)
 
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 	     int (*visit)(void *arg, const char *file),
-	     void (*unreadable)(void *arg, const struct bpk_err *err), void *arg,
-	     struct bpk_err *err)
+	     void (*report)(void *arg, const struct bpk_err *err), void *arg, struct bpk_err *err)
 {
-	struct walk walk = { enter, visit, unreadable, arg, { 0 }, { 0 }, 0 };
+	struct walk walk = { enter, visit, report, arg, { 0 }, { 0 }, 0 };
 	int rc;
 
 	/* the user's own path may be a link; the names below it are not followed */

@@ -518,3 +518,44 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     done
     [ "$stayed" -ge 2 ]
 }
+
+@test "an archive that cannot be put back is reported with the content that is there" {
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    for kind in blp blp-plain b2nd; do
+        prepare $kind
+        bpk cat was >old
+        for ((at = 1, old=0, new = 0; at < 60; at++)); do
+            rm -f "$archive" ".$archive.bpkj"
+            cp was "$archive"
+            status=0
+            "$nth" -n $at -s -a fail:EIO "$BPK" "${change[@]}" >"$out" 2>"$err" || status=$?
+            [ "$status" -ne 125 ] || skip "this machine does not let processes be traced"
+            [ "$status" -ne 0 ] || break
+            grep -q 'nor could it be put back' "$err" || continue
+            bpk cat -q "$archive" >now
+            if cmp -s now old; then
+                says '; the old content is there'
+                old=$((old + 1))
+            else
+                says '; the new content is there'
+                bpk verify -q "$archive"
+                new=$((new + 1))
+            fi
+        done
+        [ "$old" -gt 0 ] && [ "$new" -gt 0 ] || die "$kind: $old old, $new new"
+    done
+}
+
+@test "verify -r reports a journal without its archive" {
+    data text 3000 a
+    mkdir -p d/e/.z.blp.bpkj
+    bpk pack -q -o d/x.blp a
+    : >d/.x.blp.bpkj
+    quietly bpk verify -r d
+    : >d/e/.y.blp.bpkj
+    refuses 1 '^bpk: d/e/.y.blp.bpkj: is a journal without its archive, which may hold half of a change$' \
+        bpk verify -r d
+    mv d/x.blp d/e/y.blp
+    refuses 1 '^bpk: d/.x.blp.bpkj: is a journal without its archive' bpk verify -r d
+}

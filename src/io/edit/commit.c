@@ -1,6 +1,7 @@
 /* Committing an edit: through a journal, by one write of the head, or by a copy; and trimming.
  * Formats' editors call it. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <sys/stat.h>
 
@@ -123,14 +124,45 @@ static int switch_over(struct bpk_edit *edit, const struct bpk_edit_head *head, 
 	return rc;
 }
 
-/* Undo everything; if that fails too, add its message. */
-static int give_up(struct bpk_edit *edit, struct bpk_err *err)
+/* Does the head in the file equal the one that was there before? */
+static bool has_old_head(const struct bpk_edit *edit, const struct bpk_edit_head *head,
+			 const struct old_head *old)
+{
+	uint8_t bytes[SECTOR];
+	size_t got;
+
+	return head == NULL || (bpk_full_read_at(edit->fd, head->offset, bpk_span(bytes, old->size),
+						 &got, NULL) == 0 &&
+				got == old->size && memcmp(bytes, old->bytes, got) == 0);
+}
+
+/* The content of a file that could not be put back. Without its name a journal counts for nobody:
+ * the commit had taken place. */
+static const char *content_left(const struct bpk_edit *edit, const struct bpk_edit_head *head,
+				const struct old_head *old)
+{
+	const struct bpk_journal *journal = &edit->journal;
+	struct stat found;
+
+	if (journal->fd < 0)
+		return has_old_head(edit, head, old) ? "the old content is there"
+						     : "the new content is there";
+	if (fstatat(journal->resolved->folder, journal->resolved->journal, &found,
+		    AT_SYMLINK_NOFOLLOW) == 0)
+		return "the old content is there, through its journal";
+	return edit->restored ? "the old content is there"
+			      : "the new content is there, unless bpk verify finds damage";
+}
+
+/* Undo everything; if that fails too, add its message, and say which content is there. */
+static int give_up(struct bpk_edit *edit, const struct bpk_edit_head *head,
+		   const struct old_head *old, struct bpk_err *err)
 {
 	struct bpk_err second = { 0 };
 
 	if (bpk_edit_undo(edit, &second) != 0 && err != NULL)
-		bpk_fail(err, err->kind, "%s; nor could it be put back: %s", err->text,
-			 second.text);
+		bpk_fail(err, err->kind, "%s; nor could it be put back: %s; %s", err->text,
+			 second.text, content_left(edit, head, old));
 	return -1;
 }
 
@@ -143,7 +175,7 @@ static int commit_in_place(struct bpk_edit *edit, const struct bpk_edit_head *he
 	if (keep_old_head(edit, head, &old, err) != 0)
 		return -1;
 	if (bpk_edit_sync_file(edit, err) != 0)
-		return give_up(edit, err);
+		return give_up(edit, head, &old, err);
 	if (edit->journal.fd >= 0 && head != NULL && announce(edit, head, err) != 0)
 		return -1;
 	if (bpk_edit_lock_readers_out(edit, err) != 0)
@@ -151,7 +183,7 @@ static int commit_in_place(struct bpk_edit *edit, const struct bpk_edit_head *he
 	edit->dirty = true;
 	rc = switch_over(edit, head, end, &old, err);
 	if (rc != 0)
-		give_up(edit, err);
+		give_up(edit, head, &old, err);
 	bpk_lock_drop(edit->fd, BPK_LOCK_CHANGE);
 	return rc;
 }

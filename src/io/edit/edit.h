@@ -28,6 +28,7 @@ struct bpk_edit {
 	struct bpk_region unsampled; /* the value of unused when the journal was created */
 	struct bpk_draft *copy;      /* with options.copy: the new file; NULL: not begun */
 	bool dirty;                  /* something was written since the last commit */
+	bool restored;               /* the last undoing put every saved byte back */
 	bool unsynced; /* a sync of the file itself failed: its state on disk is unknown */
 	bool broken;   /* some sync failed */
 

@@ -71,7 +71,8 @@ static int fail_unsynced(struct bpk_edit *edit, struct bpk_err *err)
 
 static int undo_by_journal(struct bpk_edit *edit, struct bpk_err *err)
 {
-	if (bpk_journal_put_back(&edit->journal, edit->fd, err) != 0)
+	edit->restored = bpk_journal_put_back(&edit->journal, edit->fd, err) == 0;
+	if (!edit->restored)
 		return -1;
 	if (edit->unsynced || (edit->options.sync && bpk_full_sync_data(edit->fd) != 0)) {
 		edit->broken = edit->unsynced = true;
