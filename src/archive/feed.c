@@ -15,10 +15,10 @@ enum {
 static int set_limit(struct bpk_feed *feed, struct bpk_err *err)
 {
 	uint64_t chunk = feed->options.chunk_size, size;
-	uint64_t filled = (feed->position - feed->chunk_start) % chunk;
+	uint64_t filled = (feed->position - feed->round.chunk_start) % chunk;
 
 	atomic_store(&bpk_feed_commit_asked, false);
-	feed->limit = feed->position + (filled > 0 ? chunk - filled : 0);
+	feed->round.limit = feed->position + (filled > 0 ? chunk - filled : 0);
 	if (!feed->follows)
 		return 0;
 	if (bpk_feed_measure(feed, &size, err) != 0)
@@ -27,17 +27,17 @@ static int set_limit(struct bpk_feed *feed, struct bpk_err *err)
 	if (size - feed->position > BACKLOG)
 		return 0;
 	/* when the end is known, the head was read already */
-	feed->limit = size;
+	feed->round.limit = size;
 	if (feed->end != BPK_UNKNOWN)
 		return 0;
 	if (bpk_feed_read_head(feed, size, err) != 0)
 		return -1;
-	return bpk_feed_measure(feed, &feed->limit, err);
+	return bpk_feed_measure(feed, &feed->round.limit, err);
 }
 
 static bool is_due(const struct bpk_feed *feed)
 {
-	return atomic_load(&bpk_feed_commit_asked) || bpk_clock() >= feed->due;
+	return atomic_load(&bpk_feed_commit_asked) || bpk_clock() >= feed->round.due;
 }
 
 static size_t drain_ahead(struct bpk_feed *feed, struct bpk_span out)
@@ -55,11 +55,11 @@ static size_t drain_ahead(struct bpk_feed *feed, struct bpk_span out)
 static int read_some(struct bpk_feed *feed, struct bpk_span out, size_t *got, struct bpk_err *err)
 {
 	*got = 0;
-	if (feed->limit == BPK_UNKNOWN && is_due(feed) && set_limit(feed, err) != 0)
+	if (feed->round.limit == BPK_UNKNOWN && is_due(feed) && set_limit(feed, err) != 0)
 		return -1;
-	out.size = (size_t)bpk_min_u64(out.size, feed->limit - feed->position);
-	feed->over = out.size == 0;
-	if (feed->over)
+	out.size = (size_t)bpk_min_u64(out.size, feed->round.limit - feed->position);
+	feed->round.over = out.size == 0;
+	if (feed->round.over)
 		return 0;
 	*got = drain_ahead(feed, out);
 	if (*got == 0 && bpk_feed_read(feed, out, got, err) != 0)
@@ -67,8 +67,8 @@ static int read_some(struct bpk_feed *feed, struct bpk_span out, size_t *got, st
 	feed->position += *got;
 	if (*got > 0)
 		return 0;
-	feed->over = feed->ended || feed->limit != BPK_UNKNOWN;
-	return feed->over ? 0 : bpk_feed_wait(feed, feed->due, err);
+	feed->round.over = feed->ended || feed->round.limit != BPK_UNKNOWN;
+	return feed->round.over ? 0 : bpk_feed_wait(feed, feed->round.due, err);
 }
 
 static int round_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
@@ -79,7 +79,7 @@ static int round_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t
 
 	(void)offset; /* the flow reads in sequence */
 	*got = 0;
-	while (*got < out.size && !feed->over) {
+	while (*got < out.size && !feed->round.over) {
 		if (read_some(feed, bpk_span(out.data + *got, out.size - *got), &n, err) != 0)
 			return -1;
 		*got += n;
@@ -140,14 +140,14 @@ static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *er
 	if (!feed->follows || !is_due(feed))
 		return 0;
 	asked = atomic_exchange(&bpk_feed_commit_asked, false);
-	feed->due = bpk_clock() + feed->options.end.interval;
+	feed->round.due = bpk_clock() + feed->options.end.interval;
 	if (fstat(feed->fd, &now) != 0)
 		return bpk_feed_fail(feed, errno, "fstat", err);
 	/* the request is about the newest bytes too: their round is due at once */
 	if (asked && (uint64_t)now.st_size > feed->position)
 		bpk_archive_ask_commit();
-	*changed = now.st_mtim.tv_sec != feed->head_time.tv_sec ||
-		   now.st_mtim.tv_nsec != feed->head_time.tv_nsec;
+	*changed = now.st_mtim.tv_sec != feed->head.time.tv_sec ||
+		   now.st_mtim.tv_nsec != feed->head.time.tv_nsec;
 	if (!*changed)
 		return 0;
 	if (bpk_feed_measure(feed, &size, err) != 0)
@@ -156,18 +156,18 @@ static int look_at_head(struct bpk_feed *feed, bool *changed, struct bpk_err *er
 	    bpk_feed_measure(feed, &size, err) != 0)
 		return -1;
 	/* a head that counts bytes which came just now belongs to their round */
-	feed->head_fresh = feed->head_fresh && size == feed->position;
-	*changed = feed->head_fresh;
+	feed->head.fresh = feed->head.fresh && size == feed->position;
+	*changed = feed->head.fresh;
 	return 0;
 }
 
 int bpk_feed_begin(struct bpk_feed *feed, uint64_t short_size, bool *more, struct bpk_err *err)
 {
-	feed->limit = BPK_UNKNOWN;
-	feed->over = false;
-	feed->head_fresh = feed->head_fresh && feed->end != BPK_UNKNOWN;
-	feed->chunk_start = feed->position - short_size;
-	feed->due = bpk_clock() + feed->options.end.interval;
+	feed->round.limit = BPK_UNKNOWN;
+	feed->round.over = false;
+	feed->head.fresh = feed->head.fresh && feed->end != BPK_UNKNOWN;
+	feed->round.chunk_start = feed->position - short_size;
+	feed->round.due = bpk_clock() + feed->options.end.interval;
 	for (;;) {
 		if (look_ahead(feed, err) != 0)
 			return -1;
@@ -178,9 +178,9 @@ int bpk_feed_begin(struct bpk_feed *feed, uint64_t short_size, bool *more, struc
 			return -1;
 		if (*more)
 			return 0;
-		if (bpk_feed_wait(feed, feed->follows ? feed->due : 0, err) != 0)
+		if (bpk_feed_wait(feed, feed->follows ? feed->round.due : 0, err) != 0)
 			return -1;
 	}
-	feed->due = bpk_clock() + feed->options.end.interval;
+	feed->round.due = bpk_clock() + feed->options.end.interval;
 	return 0;
 }

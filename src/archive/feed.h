@@ -22,10 +22,12 @@ struct bpk_feed_options {
 /* Caller storage, valid when zeroed; for bpk_feed_close. One thread's at a time. */
 struct bpk_feed {
 	struct bpk_feed_options options;
-	const char *path;  /* of the current file, borrowed as next; NULL: closed */
-	char *const *next; /* the paths after it */
-	size_t left;       /* their number */
-	bool follows;      /* the one file grows */
+	const char *path; /* of the current file, borrowed; NULL: closed */
+	struct {
+		char *const *next;
+		size_t left; /* their number */
+	} paths;             /* after it, borrowed */
+	bool follows;        /* the one file grows */
 
 	int fd;                   /* of the current file */
 	struct stat seen;         /* when it was opened */
@@ -38,17 +40,20 @@ struct bpk_feed {
 	struct bpk_buf ahead; /* read, and not yet handed on */
 	bool ended;           /* no more bytes will come */
 
-	/* the round */
-	double due;           /* time at which it should end */
-	uint64_t limit;       /* position at which it ends; BPK_UNKNOWN before it is due */
-	uint64_t chunk_start; /* position at which its first chunk begins */
-	bool over;
+	struct {
+		double due;           /* time at which it should end */
+		uint64_t limit;       /* position at which it ends; BPK_UNKNOWN before it is due */
+		uint64_t chunk_start; /* position at which its first chunk begins */
+		bool over;
+	} round;
 
-	/* The growing file's first bytes, a chunk at most, read before the last byte of the round;
-	 * fresh only when that round reached the file's end. */
-	struct bpk_buf head;
-	bool head_fresh;
-	struct timespec head_time; /* the file's mtime at that time */
+	/* The growing file's first bytes, a chunk at most, read before the last byte of the
+	 * round. */
+	struct {
+		struct bpk_buf bytes;
+		bool fresh;           /* that round reached the file's end */
+		struct timespec time; /* the file's mtime at that time */
+	} head;
 };
 
 /* Read paths ("-": standard input), concatenated. Errors name the file, here and below. */

@@ -98,7 +98,7 @@ static void start(struct bpk_feed *feed, const char *path, const struct bpk_feed
 		.position = options->start,
 		.end = BPK_UNKNOWN,
 	};
-	feed->due = feed->grown = bpk_clock();
+	feed->round.due = feed->grown = bpk_clock();
 	for (size_t i = 0; i <= INPUT; i++)
 		feed->watches[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
 }
@@ -107,8 +107,8 @@ int bpk_feed_open(struct bpk_feed *feed, char *const *paths, size_t count,
 		  const struct bpk_feed_options *options, struct bpk_err *err)
 {
 	start(feed, paths[0], options);
-	feed->next = paths + 1;
-	feed->left = count - 1;
+	feed->paths.next = paths + 1;
+	feed->paths.left = count - 1;
 	return open_current(feed, err);
 }
 
@@ -165,7 +165,7 @@ void bpk_feed_close(struct bpk_feed *feed)
 	if (feed->fd >= 0)
 		close(feed->fd);
 	bpk_buf_clear(&feed->ahead);
-	bpk_buf_clear(&feed->head);
+	bpk_buf_clear(&feed->head.bytes);
 	feed->path = NULL;
 }
 
@@ -212,16 +212,16 @@ int bpk_feed_read_head(struct bpk_feed *feed, uint64_t size, struct bpk_err *err
 
 	if (fstat(feed->fd, &now) != 0)
 		return bpk_feed_fail(feed, errno, "fstat", err);
-	feed->head_time = now.st_mtim;
-	if (bpk_buf_resize(&feed->head, want, err) != 0)
+	feed->head.time = now.st_mtim;
+	if (bpk_buf_resize(&feed->head.bytes, want, err) != 0)
 		return bpk_err_subject(err, "%s", bpk_feed_name(feed));
 	for (; done < want && n > 0; done += (size_t)n) {
-		n = pread(feed->fd, feed->head.data + done, want - done, (off_t)done);
+		n = pread(feed->fd, feed->head.bytes.data + done, want - done, (off_t)done);
 		if (n < 0 && errno != EINTR)
 			return bpk_feed_fail(feed, errno, "read", err);
 		n = n < 0 ? 0 : n;
 	}
-	feed->head_fresh = done == want;
+	feed->head.fresh = done == want;
 	return 0;
 }
 
@@ -278,11 +278,11 @@ static int next_file(struct bpk_feed *feed, struct bpk_err *err)
 				bpk_feed_name(feed));
 	close(feed->fd);
 	feed->fd = feed->watches[INPUT].fd = -1;
-	feed->ended = feed->left == 0;
+	feed->ended = feed->paths.left == 0;
 	if (feed->ended)
 		return 0;
-	feed->path = *feed->next++;
-	feed->left--;
+	feed->path = *feed->paths.next++;
+	feed->paths.left--;
 	return open_current(feed, err);
 }
 

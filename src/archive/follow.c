@@ -84,7 +84,7 @@ static int commit(struct appending *a, uint64_t appended, struct bpk_err *err)
  * committed. */
 static int mend_head(struct appending *a, struct bpk_err *err)
 {
-	struct bpk_view head = bpk_buf_view(&a->feed.head);
+	struct bpk_view head = bpk_buf_view(&a->feed.head.bytes);
 	struct bpk_buf held = { 0 };
 	bool mended = false;
 	int rc;
@@ -134,7 +134,7 @@ static int run_rounds(struct appending *a, struct bpk_err *err)
 			return 0;
 		if (bpk_feed_has_bytes(&a->feed) && append_round(a, err) != 0)
 			return -1;
-		if (a->feed.head_fresh && mend_head(a, err) != 0)
+		if (a->feed.head.fresh && mend_head(a, err) != 0)
 			return -1;
 	}
 }
@@ -200,13 +200,13 @@ static int check_file(struct appending *a, struct bpk_source **source, struct bp
 static int read_chunk(struct appending *a, const struct bpk_archive_chunk *chunk,
 		      struct bpk_buf *bytes, struct bpk_err *err)
 {
-	size_t known = a->feed.head_fresh ? a->feed.head.size : 0;
+	size_t known = a->feed.head.fresh ? a->feed.head.bytes.size : 0;
 
 	if (bpk_buf_resize(bytes, chunk->size, err) != 0 ||
 	    bpk_followed_read(&a->file, chunk->start, bpk_span(bytes->data, bytes->size), err) != 0)
 		return -1;
 	if (chunk->start == 0)
-		bpk_copy(bytes->data, a->feed.head.data, bpk_min_size(known, bytes->size));
+		bpk_copy(bytes->data, a->feed.head.bytes.data, bpk_min_size(known, bytes->size));
 	return 0;
 }
 

@@ -61,9 +61,9 @@ static int read_anywhere(void *arg, uint64_t offset, struct bpk_span out, size_t
 /* No chunk follows: check that all announced bytes came. */
 static int end(struct bpk_view_state *view, struct bpk_err *err)
 {
-	uint64_t reached = view->current_offset + view->current.size;
+	uint64_t reached = view->sequence.offset + view->sequence.chunk.size;
 
-	view->ended = true;
+	view->sequence.ended = true;
 	if (view->plan.raw_size != BPK_UNKNOWN && reached != view->plan.raw_size)
 		return bpk_fail(err, BPK_CORRUPT, "unpacks to %" PRIu64 " bytes, expected %" PRIu64,
 				reached, view->plan.raw_size);
@@ -73,25 +73,26 @@ static int end(struct bpk_view_state *view, struct bpk_err *err)
 /* Unpack the next chunk, which may be empty, or find the end. */
 static int next(struct bpk_view_state *view, struct bpk_err *err)
 {
-	uint64_t offset = view->current_offset + view->current.size;
+	uint64_t offset = view->sequence.offset + view->sequence.chunk.size;
 	struct bpk_view_fetcher *fetcher;
 	int rc;
 
-	if (view->number == view->plan.count)
+	if (view->sequence.number == view->plan.count)
 		return end(view, err);
 	fetcher = bpk_view_fetch_begin(view, err);
 	if (fetcher == NULL)
 		return -1;
-	rc = bpk_view_fetch_next(view, fetcher, view->number, offset, err);
+	rc = bpk_view_fetch_next(view, fetcher, view->sequence.number, offset, err);
 	if (rc > 0)
 		rc = end(view, err);
 	else if (rc == 0)
-		rc = bpk_buf_resize(&view->current, fetcher->parcel.want_size, err);
-	if (rc == 0 && !view->ended) {
-		rc = bpk_view_fetch_unpack(view, fetcher,
-					   bpk_span(view->current.data, view->current.size), err);
-		view->current_offset = offset;
-		view->number++;
+		rc = bpk_buf_resize(&view->sequence.chunk, fetcher->parcel.want_size, err);
+	if (rc == 0 && !view->sequence.ended) {
+		rc = bpk_view_fetch_unpack(
+			view, fetcher,
+			bpk_span(view->sequence.chunk.data, view->sequence.chunk.size), err);
+		view->sequence.offset = offset;
+		view->sequence.number++;
 	}
 	bpk_view_fetch_end(view, fetcher);
 	return rc;
@@ -103,17 +104,17 @@ static int read_on(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 	struct bpk_view_state *view = arg;
 
 	*got = 0;
-	while (*got < out.size && !view->ended) {
-		uint64_t start = offset + *got - view->current_offset;
+	while (*got < out.size && !view->sequence.ended) {
+		uint64_t start = offset + *got - view->sequence.offset;
 		size_t size;
 
-		if (start >= view->current.size) {
+		if (start >= view->sequence.chunk.size) {
 			if (next(view, err) != 0)
 				return -1;
 			continue;
 		}
-		size = bpk_min_size(out.size - *got, view->current.size - (size_t)start);
-		bpk_copy(out.data + *got, view->current.data + start, size);
+		size = bpk_min_size(out.size - *got, view->sequence.chunk.size - (size_t)start);
+		bpk_copy(out.data + *got, view->sequence.chunk.data + start, size);
 		*got += size;
 	}
 	return 0;
@@ -127,7 +128,7 @@ static void close_view(void *arg)
 
 	bpk_view_fetch_clear(view);
 	bpk_view_cache_clear(view);
-	bpk_buf_clear(&view->current);
+	bpk_buf_clear(&view->sequence.chunk);
 	bpk_sizes_clear(&view->runs);
 	pthread_cond_destroy(&view->changed);
 	pthread_mutex_destroy(&view->lock);

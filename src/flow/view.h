@@ -52,11 +52,12 @@ struct bpk_view_state {
 	unsigned nslots;
 	uint64_t clock;
 
-	/* of the one thread that reads in sequence */
-	struct bpk_buf current; /* the chunk read last */
-	uint64_t current_offset;
-	uint64_t number; /* of the next one */
-	bool ended;
+	struct {
+		struct bpk_buf chunk; /* the chunk read last */
+		uint64_t offset;      /* its raw offset */
+		uint64_t number;      /* of the next one */
+		bool ended;
+	} sequence; /* of the one thread that reads in sequence */
 
 	struct bpk_view_slot slots[];
 };

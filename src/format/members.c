@@ -40,8 +40,8 @@ static int count_in(struct bpk_members *m, const struct bpk_member *member, stru
 	if (bpk_merged_add(&m->merged, info, &end, err) != 0)
 		return -1;
 	*next = (struct bpk_member){ .number = member->number + 1,
-				     .first = m->merged.nchunks,
-				     .raw_offset = m->merged.raw_size };
+				     .first = m->merged.chunks.count,
+				     .raw_offset = m->merged.chunks.raw_size };
 	m->end = BPK_UNKNOWN;
 	if (end.offset == BPK_UNKNOWN || end.offset == 0)
 		return 0;
@@ -204,7 +204,7 @@ int bpk_members_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *e
 	parcel->member = NULL;
 	if (m->in_sequence)
 		return bpk_members_fetch_next(m, parcel, err);
-	if (parcel->number >= m->merged.nchunks)
+	if (parcel->number >= m->merged.chunks.count)
 		return 1;
 	if (bpk_members_enter(m, find(m, parcel->number), &member, err) != 0)
 		return -1;
@@ -284,7 +284,7 @@ static int locate_in_table(struct bpk_members *m, uint64_t number, struct bpk_wh
 	struct bpk_member *member;
 	int rc;
 
-	if (number >= m->merged.nchunks)
+	if (number >= m->merged.chunks.count)
 		return 1;
 	if (bpk_members_enter(m, find(m, number), &member, err) != 0)
 		return -1;
@@ -321,7 +321,7 @@ uint64_t bpk_members_repeats(void *reader, uint64_t number, uint64_t *first, uin
 		return 0;
 	if (is_alone(m))
 		return one->repeats(m->first->reader, number, first, raw_size);
-	if (m->in_sequence || number >= m->merged.nchunks ||
+	if (m->in_sequence || number >= m->merged.chunks.count ||
 	    bpk_members_enter(m, find(m, number), &member, NULL) != 0)
 		return 0;
 	count = one->repeats(member->reader, number - member->first, first, raw_size);

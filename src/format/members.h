@@ -37,12 +37,16 @@ struct bpk_members_kind {
 struct bpk_merged {
 	uint64_t nmembers;
 	const struct bpk_info *base; /* of the first member */
-	uint64_t nchunks, raw_size;
-	uint64_t chunk_size;   /* of all chunks so far but the last; BPK_UNKNOWN: they differ */
-	uint64_t last_size;    /* of the last chunk so far; BPK_UNKNOWN: not known */
-	struct bpk_sizes runs; /* of the first chunks, up to one of unknown size */
-	bool runs_ended;
-	bool typesize_differs, checksum_differs, array_differs, metadata_differs;
+	struct {
+		uint64_t count, raw_size;
+		uint64_t size;         /* of all so far but the last; BPK_UNKNOWN: they differ */
+		uint64_t last_size;    /* of the last so far; BPK_UNKNOWN: not known */
+		struct bpk_sizes runs; /* of the first, up to one of unknown size */
+		bool runs_ended;
+	} chunks;
+	struct {
+		bool typesize, checksum, array, metadata;
+	} differs;              /* from member to member */
 	struct bpk_array array; /* of the first member; its rows are the sum of all rows */
 	bool tells_array;       /* the metadata describe an array */
 	struct bpk_buf text;    /* metadata, with 0 as the number of rows */

@@ -43,9 +43,9 @@ static void say_differences(const struct bpk_merged *merged, bpk_remark_fn *rema
 
 	snprintf(line, sizeof line, "%" PRIu64 " archives follow each other", merged->nmembers);
 	remark(arg, line);
-	if (merged->typesize_differs || merged->checksum_differs)
+	if (merged->differs.typesize || merged->differs.checksum)
 		remark(arg, "typesize or checksum of its members differ");
-	if (merged->array_differs || merged->metadata_differs)
+	if (merged->differs.array || merged->differs.metadata)
 		remark(arg, "arrays or metadata of its members differ: only their bytes are "
 			    "concatenated");
 }

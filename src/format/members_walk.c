@@ -76,9 +76,9 @@ static int end_walk(struct bpk_members *m, struct bpk_members_walk *walk, uint64
 	walk->merged = (struct bpk_merged){ 0 };
 	if (walk == &m->locating)
 		return bpk_merged_info(&m->merged, &m->info, err);
-	m->info.chunks.count = m->merged.nchunks;
-	m->info.raw_size = m->merged.raw_size;
-	m->info.chunks.last_size = m->merged.last_size;
+	m->info.chunks.count = m->merged.chunks.count;
+	m->info.raw_size = m->merged.chunks.raw_size;
+	m->info.chunks.last_size = m->merged.chunks.last_size;
 	m->info.members = m->merged.nmembers;
 	return 0;
 }
@@ -127,8 +127,8 @@ static int advance(struct bpk_members *m, struct bpk_members_walk *walk, struct 
 		return end_walk(m, walk, BPK_UNKNOWN, err);
 	next = (struct bpk_member){ .number = at->number + 1,
 				    .offset = at->offset + end.offset,
-				    .first = walk->merged.nchunks,
-				    .raw_offset = walk->merged.raw_size };
+				    .first = walk->merged.chunks.count,
+				    .raw_offset = walk->merged.chunks.raw_size };
 	if ((!m->seekable && pass_pipe(m, &end, err) != 0) ||
 	    bpk_members_begins(m, next.offset, &begins, err) != 0)
 		return -1;
@@ -193,7 +193,7 @@ int bpk_members_locate_next(struct bpk_members *m, uint64_t number, struct bpk_w
 	struct bpk_members_walk *walk = &m->locating;
 	int rc = 1;
 
-	if (walk->ended && number >= m->merged.nchunks)
+	if (walk->ended && number >= m->merged.chunks.count)
 		return 1;
 	if (walk->at == NULL || number < walk->at->first)
 		start(m, walk);

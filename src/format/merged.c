@@ -35,25 +35,25 @@ static int add_runs(struct bpk_merged *m, const struct bpk_info *info, uint64_t 
 	const struct bpk_sizes *runs = info->chunks.runs;
 	uint64_t before = nchunks - 1;
 
-	if (m->runs_ended)
+	if (m->chunks.runs_ended)
 		return 0;
-	if (m->nchunks > 0) {
-		m->runs_ended = m->last_size == 0 || m->last_size > UINT32_MAX;
-		if (m->runs_ended)
+	if (m->chunks.count > 0) {
+		m->chunks.runs_ended = m->chunks.last_size == 0 || m->chunks.last_size > UINT32_MAX;
+		if (m->chunks.runs_ended)
 			return 0;
-		if (bpk_sizes_add(&m->runs, 1, (uint32_t)m->last_size, 0, err) != 0)
+		if (bpk_sizes_add(&m->chunks.runs, 1, (uint32_t)m->chunks.last_size, 0, err) != 0)
 			return -1;
 	}
 	if (info->chunks.size <= UINT32_MAX)
-		return bpk_sizes_add(&m->runs, before, (uint32_t)info->chunks.size, 0, err);
+		return bpk_sizes_add(&m->chunks.runs, before, (uint32_t)info->chunks.size, 0, err);
 	for (size_t i = 0; runs != NULL && i < runs->count && runs->all[i].first < before; i++) {
 		uint64_t next = i + 1 < runs->count ? runs->all[i + 1].first : runs->nchunks;
 
-		if (bpk_sizes_add(&m->runs, bpk_min_u64(next, before) - runs->all[i].first,
+		if (bpk_sizes_add(&m->chunks.runs, bpk_min_u64(next, before) - runs->all[i].first,
 				  runs->all[i].size, 0, err) != 0)
 			return -1;
 	}
-	m->runs_ended = before > 0 && (runs == NULL || runs->nchunks < before);
+	m->chunks.runs_ended = before > 0 && (runs == NULL || runs->nchunks < before);
 	return 0;
 }
 
@@ -62,13 +62,13 @@ static int add_sizes(struct bpk_merged *m, const struct bpk_info *info,
 {
 	if (add_runs(m, info, end->nchunks, err) != 0)
 		return -1;
-	if (m->nchunks == 0)
-		m->chunk_size = info->chunks.size;
-	else if (info->chunks.size != m->chunk_size || m->last_size != m->chunk_size)
-		m->chunk_size = BPK_UNKNOWN;
-	m->last_size = last_size_of(info, end);
-	m->nchunks = sum(m->nchunks, end->nchunks);
-	m->raw_size = sum(m->raw_size, end->raw_size);
+	if (m->chunks.count == 0)
+		m->chunks.size = info->chunks.size;
+	else if (info->chunks.size != m->chunks.size || m->chunks.last_size != m->chunks.size)
+		m->chunks.size = BPK_UNKNOWN;
+	m->chunks.last_size = last_size_of(info, end);
+	m->chunks.count = sum(m->chunks.count, end->nchunks);
+	m->chunks.raw_size = sum(m->chunks.raw_size, end->raw_size);
 	return 0;
 }
 
@@ -121,12 +121,12 @@ static void add_array(struct bpk_merged *m, const struct bpk_array *array)
 {
 	size_t n = m->array.ndimensions;
 	bool same =
-		has_rows(array) && array->ndimensions == n && !m->array_differs &&
+		has_rows(array) && array->ndimensions == n && !m->differs.array &&
 		memcmp(array->shape + 1, m->array.shape + 1, (n - 1) * sizeof *array->shape) == 0 &&
 		bpk_dtype_equal(&array->dtype, &m->array.dtype) &&
 		bpk_add_u64(m->array.shape[0], array->shape[0], &m->array.shape[0]);
 
-	m->array_differs = !same;
+	m->differs.array = !same;
 }
 
 static int compare(struct bpk_merged *m, const struct bpk_info *info, struct bpk_err *err)
@@ -135,21 +135,21 @@ static int compare(struct bpk_merged *m, const struct bpk_info *info, struct bpk
 	bool tells;
 	int rc = plain_text(info, &text, &tells, err);
 
-	m->metadata_differs = m->metadata_differs || tells != m->tells_array ||
+	m->differs.metadata = m->differs.metadata || tells != m->tells_array ||
 			      info->metadata.given != m->base->metadata.given ||
 			      !same_bytes(&text, &m->text);
 	bpk_buf_clear(&text);
-	m->typesize_differs =
-		m->typesize_differs || info->chunks.typesize != m->base->chunks.typesize;
-	m->checksum_differs =
-		m->checksum_differs || info->chunks.checksum != m->base->chunks.checksum;
+	m->differs.typesize =
+		m->differs.typesize || info->chunks.typesize != m->base->chunks.typesize;
+	m->differs.checksum =
+		m->differs.checksum || info->chunks.checksum != m->base->chunks.checksum;
 	m->has_offsets = m->has_offsets && info->chunks.has_offsets;
 	if (m->unprotected == NULL)
 		m->unprotected = info->unprotected;
 	if (rc == 0 && has_rows(m->base->array.type))
 		add_array(m, info->array.type);
 	else
-		m->array_differs = m->array_differs || info->array.type != NULL;
+		m->differs.array = m->differs.array || info->array.type != NULL;
 	return rc;
 }
 
@@ -176,7 +176,7 @@ static int merge_metadata(struct bpk_merged *m, struct bpk_info *info, struct bp
 {
 	struct bpk_view text = m->base->metadata.text;
 
-	if (m->metadata_differs) {
+	if (m->differs.metadata) {
 		info->metadata.given = false;
 		info->metadata.nlayers = 0;
 	}
@@ -199,12 +199,12 @@ static int merge_array(struct bpk_merged *m, struct bpk_info *info, struct bpk_e
 
 	info->array.type = NULL;
 	info->array.chunk_shape = info->array.block_shape = NULL;
-	if (m->array_differs || !has_rows(m->base->array.type))
+	if (m->differs.array || !has_rows(m->base->array.type))
 		return 0;
 	memcpy(shape, array->shape, sizeof shape);
 	if (bpk_array_set_shape(array, shape, array->ndimensions, err) != 0)
 		return -1;
-	if (array->size == m->raw_size)
+	if (array->size == m->chunks.raw_size)
 		info->array.type = array;
 	return 0;
 }
@@ -215,20 +215,21 @@ int bpk_merged_info(struct bpk_merged *m, struct bpk_info *info, struct bpk_err 
 	info->members = m->nmembers;
 	if (m->nmembers == 1)
 		return 0;
-	info->raw_size = m->raw_size;
-	info->chunks.count = m->nchunks;
-	info->chunks.size = m->nchunks > 0 ? m->chunk_size : BPK_UNKNOWN;
-	info->chunks.last_size = m->nchunks > 0 ? m->last_size : 0;
-	info->chunks.runs =
-		info->chunks.size == BPK_UNKNOWN && m->runs.nchunks > 0 ? &m->runs : NULL;
+	info->raw_size = m->chunks.raw_size;
+	info->chunks.count = m->chunks.count;
+	info->chunks.size = m->chunks.count > 0 ? m->chunks.size : BPK_UNKNOWN;
+	info->chunks.last_size = m->chunks.count > 0 ? m->chunks.last_size : 0;
+	info->chunks.runs = info->chunks.size == BPK_UNKNOWN && m->chunks.runs.nchunks > 0
+				    ? &m->chunks.runs
+				    : NULL;
 	info->chunks.append_space = 0;
 	info->chunks.has_offsets = m->has_offsets;
 	info->hole_size = m->hole_size;
 	info->pending = m->pending;
 	info->unprotected = m->unprotected;
 	info->frame = NULL;
-	info->uneven = m->typesize_differs || m->checksum_differs;
-	if (m->typesize_differs)
+	info->uneven = m->differs.typesize || m->differs.checksum;
+	if (m->differs.typesize)
 		info->chunks.typesize = info->chunks.first.typesize = 0;
 	if (merge_array(m, info, err) != 0)
 		return -1;
@@ -237,7 +238,7 @@ int bpk_merged_info(struct bpk_merged *m, struct bpk_info *info, struct bpk_err 
 
 void bpk_merged_clear(struct bpk_merged *m)
 {
-	bpk_sizes_clear(&m->runs);
+	bpk_sizes_clear(&m->chunks.runs);
 	bpk_array_clear(&m->array);
 	bpk_buf_clear(&m->text);
 	bpk_buf_clear(&m->metadata);
