@@ -76,7 +76,7 @@ static bool try_lags(struct bpk_chooser *c, uint32_t mask)
 	for (size_t i = 0; i < sizeof shares / sizeof *shares; i++) {
 		unsigned lag = first_lag(matches, common, best, shares[i]);
 
-		if (best - common > compared / LAG_FAINT && lag > 0)
+		if (best - common > compared / LAG_CLEAR && lag > 0)
 			try_filter(c, lag, BPK_FILTER_SHUFFLE);
 	}
 	return best - common > compared / LAG_CLEAR;
@@ -112,22 +112,22 @@ static void add_size(struct bpk_chooser *c, unsigned size)
 }
 
 /* List the element sizes that are worth other filters: one that may do for all groups, and the best
- * of each group. All sizes are if pieces tell too little. */
+ * of each group for which it does not. All sizes are if pieces tell too little. */
 static void list_sizes(struct bpk_chooser *c)
 {
 	const struct bpk_ranking *screened = &c->screened;
 	const struct bpk_views *pieces = &c->sample.pieces;
-	unsigned best[BPK_SAMPLE_GROUPS], common = 1;
+	const struct bpk_trial *best[BPK_SAMPLE_GROUPS];
 	size_t count = bpk_candidates_need_runs(c) ? screened->count : 1;
+	unsigned common = 1;
 
 	for (unsigned g = 0; g < pieces->ngroups; g++) {
 		best[g] = bpk_candidates_next(screened, bpk_views_group(pieces, g), 0,
-					      c->base.level, 0)
-				  ->recipe.typesize;
-		common = (unsigned)bpk_lcm_u64(common, best[g]);
+					      c->base.level, 0);
+		common = (unsigned)bpk_lcm_u64(common, best[g]->recipe.typesize);
 	}
 	for (unsigned g = 0; g < pieces->ngroups; g++)
-		add_size(c, best[g]);
+		add_size(c, best[g]->recipe.typesize);
 	add_size(c, common);
 	for (size_t i = 0; i < count; i++)
 		add_size(c, screened->all[i].recipe.typesize);

@@ -63,7 +63,7 @@ static void take_group_runs(struct bpk_chooser *c)
 	const struct bpk_views *pieces = &c->sample.pieces;
 	struct bpk_views *runs = &c->runs;
 
-	*runs = (struct bpk_views){ .count = pieces->ngroups, .ngroups = pieces->ngroups };
+	take_views(c, (struct bpk_views){ .count = pieces->ngroups, .ngroups = pieces->ngroups });
 	for (size_t i = pieces->count; i-- > 0 && !c->race.failed;) {
 		uint8_t g = pieces->groups[i];
 
@@ -74,7 +74,6 @@ static void take_group_runs(struct bpk_chooser *c)
 				bpk_sample_around(&c->sample, c->source, i, SHORT_RUN, &c->bytes[g],
 						  &runs->all[g], c->race.err) != 0;
 	}
-	c->raced.count = 0;
 }
 
 /* ---- Contests ---- */
@@ -102,26 +101,7 @@ static uint64_t cost_at(struct bpk_chooser *c, const struct bpk_recipes *recipes
 	return bpk_race_try_all(&c->race, &c->raced, &trial);
 }
 
-/* The best of the first contenders at a level. */
-static struct bpk_recipes race(struct bpk_chooser *c, size_t count, unsigned level)
-{
-	uint64_t least = UINT64_MAX;
-	size_t best = 0;
-
-	for (size_t i = 0; i < count && count > 1; i++) {
-		uint64_t cost = cost_at(c, &c->contenders[i], level);
-
-		if (cost < least) {
-			least = cost;
-			best = i;
-		}
-	}
-	set_level(&c->contenders[best], level);
-	return c->contenders[best];
-}
-
-/* The number of contenders that the pieces do not separate from the first; wider elements may be
- * farther behind. */
+/* The number of contenders that the pieces do not separate from the first. */
 static size_t count_near(const struct bpk_chooser *c)
 {
 	const struct bpk_recipes *all = c->contenders;
@@ -131,39 +111,29 @@ static size_t count_near(const struct bpk_chooser *c)
 	/* the choice matters little for noise and for zeros */
 	if (first > raw / 100 * INCOMPRESSIBLE || first < raw / ZEROS)
 		return 1;
+	/* the other codecs are quick, and their filters differ more */
 	if (bpk_candidates_need_runs(c))
-		return bpk_min_size(c->ncontenders, MANY);
-	for (; count < c->ncontenders && count < CONTENDERS; count++) {
-		unsigned wider = all[count].all[0].typesize > all[0].all[0].typesize ? WIDER : 0;
-
-		if (all[count].cost / (100 + NEARLY + wider) >= first / 100)
-			break;
-	}
+		return c->own_codec ? bpk_min_size(c->ncontenders, MANY) : c->ncontenders;
+	while (count < c->ncontenders && count < CONTENDERS &&
+	       all[count].cost / (100 + NEARLY) < first / 100)
+		count++;
 	return count;
 }
 
-/* Pieces are too short to compare levels, whose windows and tables differ. A run of one group does
- * not tell which filters are the best for all of them, nor a level if it is nearly empty. */
-static struct bpk_recipes decide_level(struct bpk_chooser *c)
+/* Sort the first contenders by their costs on the run. */
+static void race(struct bpk_chooser *c, size_t count, unsigned level)
 {
-	size_t count = c->uniform ? count_near(c) : 1;
-	bool many = bpk_candidates_need_runs(c);
-	struct bpk_recipes best = race(c, count, many ? trial_level(c, c->level) : c->level);
-	unsigned level = SCREEN_LEVEL;
-	uint64_t low, middle;
+	struct bpk_recipes *all = c->contenders;
 
-	set_level(&best, c->level);
-	if (c->wishes->level != BPK_AUTO || !c->own_codec)
-		return best;
-	low = cost_at(c, &best, level);
-	middle = cost_at(c, &best, BPK_DEFAULT_LEVEL);
-	if (middle < low && (c->uniform || low > bpk_views_cost(&c->runs) / ZEROS))
-		level = BPK_DEFAULT_LEVEL;
-	/* a level that gains little promises little of the next */
-	if (level == BPK_DEFAULT_LEVEL && middle / (100 - LEVEL_PROMISING) <= low / 100 &&
-	    cost_at(c, &best, BPK_HIGH_LEVEL) < middle)
-		level = BPK_HIGH_LEVEL;
-	return level == c->level ? best : race(c, count, level);
+	for (size_t i = 0; i < count && count > 1; i++) {
+		struct bpk_recipes next = all[i];
+		size_t at = i;
+
+		next.cost = cost_at(c, &next, level);
+		for (; at > 0 && all[at - 1].cost > next.cost; at--)
+			all[at] = all[at - 1];
+		all[at] = next;
+	}
 }
 
 /* ---- Groups ---- */
@@ -175,7 +145,7 @@ static void race_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
 	uint32_t mask = bpk_views_group(&c->sample.pieces, group);
 	uint64_t first = 0, cost = 0;
 
-	for (size_t k = 0; k < GROUP_MEETING; k++) {
+	for (size_t k = 0; k < CONTENDERS; k++) {
 		const struct bpk_trial *trial =
 			bpk_candidates_next(&c->screened, mask, typesize, c->base.level, cost);
 		struct bpk_recipe recipe;
@@ -184,7 +154,7 @@ static void race_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
 			return;
 		cost = bpk_trial_cost(trial, mask);
 		first = k == 0 ? cost : first;
-		if (cost / (100 + GROUP_NEAR) > first / 100)
+		if (cost / (100 + NEARLY) > first / 100)
 			return;
 		recipe = trial->recipe;
 		bpk_candidates_retype(&trial->recipe, typesize, &recipe.pipeline);
@@ -195,41 +165,68 @@ static void race_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
 }
 
 /* Settle the element size and the filters of each group, on a run of each. */
-static void race_groups(struct bpk_chooser *c, struct bpk_recipes *best)
+static struct bpk_recipes race_groups(struct bpk_chooser *c, size_t count, unsigned level)
 {
-	unsigned wanted = best->all[0].level, level = trial_level(c, wanted);
-	size_t count = count_near(c);
+	struct bpk_recipes best = { .cost = UINT64_MAX }, recipes;
 
 	take_group_runs(c);
-	best->cost = UINT64_MAX;
 	for (size_t i = 0; i < count; i++) {
 		unsigned typesize = c->contenders[i].all[0].typesize;
-		struct bpk_recipes recipes;
 
 		for (unsigned g = 0; g < c->runs.ngroups; g++)
 			race_group(c, g, typesize, level);
 		bpk_candidates_combine(&c->raced, typesize, level, &recipes);
-		if (recipes.cost < best->cost)
-			*best = recipes;
+		if (recipes.cost < best.cost)
+			best = recipes;
 	}
 	/* one of them may be nearly as good for all groups */
-	bpk_race_try_all(&c->race, &c->raced, best);
-	bpk_candidates_combine(&c->raced, best->all[0].typesize, level, best);
-	set_level(best, wanted);
+	bpk_race_try_all(&c->race, &c->raced, &best);
+	bpk_candidates_combine(&c->raced, best.all[0].typesize, level, &best);
+	return best;
+}
+
+/* ---- The level ---- */
+
+/* The level that is worth its time for recipes on a run. Pieces are too short to compare levels,
+ * whose windows and tables differ. */
+static unsigned decide_level(struct bpk_chooser *c, const struct bpk_recipes *recipes)
+{
+	uint64_t low = cost_at(c, recipes, SCREEN_LEVEL);
+	uint64_t middle = cost_at(c, recipes, BPK_DEFAULT_LEVEL);
+
+	/* a level that gains little promises little of the next */
+	if (middle / (100 - LEVEL_PROMISING) <= low / 100 &&
+	    cost_at(c, recipes, BPK_HIGH_LEVEL) < middle)
+		return BPK_HIGH_LEVEL;
+	return middle < low ? BPK_DEFAULT_LEVEL : SCREEN_LEVEL;
 }
 
 /* Choose among the contenders, and decide on the level. */
 static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 {
+	unsigned level = trial_level(c, c->level), wanted = c->level;
 	struct bpk_recipes best;
+	size_t count;
 
 	bpk_candidates_contend(c);
+	count = count_near(c);
+	if (!c->uniform)
+		best = race_groups(c, bpk_min_size(count, GROUP_SIZES), level);
 	take_run(c);
-	best = decide_level(c);
-	if (!c->uniform && !c->race.failed)
-		race_groups(c, &best);
+	if (c->uniform) {
+		race(c, count, level);
+		best = c->contenders[0];
+	}
+	if (c->wishes->level == BPK_AUTO && c->own_codec)
+		wanted = decide_level(c, &best);
+	/* the first two may change places at another level */
+	if (c->uniform && wanted < level) {
+		race(c, bpk_min_size(count, 2), wanted);
+		best = c->contenders[0];
+	}
 	if (c->race.failed)
 		return;
+	set_level(&best, wanted);
 	choice->recipe = best.all[0];
 	for (size_t i = 1; i < best.count; i++)
 		choice->candidates[choice->ncandidates++] =
@@ -382,8 +379,7 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 	const struct bpk_wishes *wishes = c->wishes;
 	bool sizes_open = wishes->chunk_size == 0 && wishes->block_size == 0;
 
-	if (sizes_open &&
-	    bpk_sample_repeats_afar(&c->sample, REPEAT_DISTANCE, &c->repeats, c->race.err) != 0)
+	if (sizes_open && bpk_sample_repeats_afar(&c->sample, &c->repeats, c->race.err) != 0)
 		return -1;
 	if (bpk_buf_printf(c->race.why, c->race.err, "tried on %zu bytes in %zu pieces:\n",
 			   c->sample.size, c->sample.pieces.count) != 0)

@@ -16,10 +16,11 @@
  * some thousandths for the time that filters and levels take. All trials are made there, by the
  * only formula.
  *
- * Level (choose.c). Contenders that the pieces do not tell apart race on a longer run. The winner
- * packs it at the next levels as long as they bring enough. Several lists of filters stay only
- * where choosing among them for each chunk gains 1%. Where long runs repeat far apart, pieces tell
- * little: many contenders race on the run, and the first few pack the window in larger chunks.
+ * Level (choose.c). Recipes that the pieces do not tell apart race on a longer run, or on a run of
+ * each group. The winner packs a run at the next levels as long as they bring enough. Several lists
+ * of filters stay only where choosing among them for each chunk gains 1%. Where long runs repeat
+ * far apart, pieces tell little: more recipes race on the run, and the first few pack the window in
+ * larger chunks.
  *
  * Cuts (zones.c, cuts.c). The arrays of a known layout divide the input into zones of some kinds.
  * Each kind is chosen for as an input of its own, and the input is cut into chunks along its zones
@@ -83,7 +84,7 @@ struct bpk_choice {
 int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 	       struct bpk_choice *choice, struct bpk_err *err);
 
-enum { BPK_CUTS_KINDS = 8 };
+enum { BPK_CUTS_KINDS = 16 };
 
 /* The chunks of an input that is cut along its arrays. Caller storage, for bpk_cuts_clear. */
 struct bpk_cuts {

@@ -6,8 +6,7 @@
  *     zones    |f4 x 3 ...........................|u1 ..|mixed ...........|
  *     chunks   |          |          |            |     |                 |
  *
- * If the zones are short, a part of the input is then packed with cuts and without, since cutting
- * also separates repeats from array to array. An input that packs better as a whole stays whole.
+ * An input of short zones stays whole, since cutting separates repeats from array to array.
  */
 #include "choose/zones.h"
 
@@ -20,7 +19,7 @@ struct cutting {
 	struct bpk_zones zones;
 	const struct bpk_choice *whole;
 	struct bpk_cuts *cuts;
-	uint32_t kind_of[BPK_ZONE_KINDS]; /* the kind in cuts for each kind of zone */
+	uint32_t kind_of[BPK_ZONE_KINDS]; /* the kind in cuts of each kind of zone */
 };
 
 void bpk_cuts_clear(struct bpk_cuts *cuts)
@@ -71,22 +70,14 @@ static void add_hints(struct bpk_wishes *wishes, const struct bpk_zone_kind *kin
 	add_hint(wishes, 3 * kind->element);
 }
 
-/* Lines for -v: the arrays that are meant. */
-static int say_kind(const struct bpk_zones *zones, size_t kind, struct bpk_buf *why,
-		    struct bpk_err *err)
+/* A line for -v: the arrays of a kind. */
+static int say_kind(const struct bpk_zone_kind *kind, struct bpk_buf *why, struct bpk_err *err)
 {
-	const struct bpk_zone_kind *k = &zones->kinds[kind];
-	int rc = bpk_buf_printf(why, err, "%s%s%s%s%s%s: %" PRIu64 " bytes",
-				k->nnames > 0 ? k->names[0] : "what is no array, or small",
-				k->nnames > 1 ? ", " : "", k->nnames > 1 ? k->names[1] : "",
-				k->nnames > 2 ? ", " : "", k->nnames > 2 ? k->names[2] : "",
-				k->nnames == BPK_ZONE_NAMES ? " ..." : "", k->size);
-
-	if (rc == 0 && k->element > 0)
-		rc = bpk_buf_printf(why, err, ", elements of %u", k->element);
-	if (rc == 0 && k->row > k->element)
-		rc = bpk_buf_printf(why, err, " in rows of %u", k->row);
-	return rc == 0 ? bpk_buf_printf(why, err, "\n") : -1;
+	if (kind->element == 0)
+		return bpk_buf_printf(why, err, "no arrays, or small ones: %" PRIu64 " bytes\n",
+				      kind->size);
+	return bpk_buf_printf(why, err, "arrays like %s: %" PRIu64 " bytes, elements of %u\n",
+			      kind->name, kind->size, kind->element);
 }
 
 /* Choose for the zones of a kind. */
@@ -122,7 +113,7 @@ static int take_choice(struct cutting *c, size_t kind, struct bpk_choice *choice
 	struct bpk_cuts *cuts = c->cuts;
 	struct bpk_buf said = { 0 };
 	uint32_t i = 0;
-	int rc = say_kind(&c->zones, kind, &said, err);
+	int rc = say_kind(&c->zones.kinds[kind], &said, err);
 
 	while (i < cuts->nkinds && !is_same_choice(&cuts->kinds[i], choice))
 		i++;
@@ -143,20 +134,36 @@ static int take_choice(struct cutting *c, size_t kind, struct bpk_choice *choice
 /* True if a kind is worth a trial of its own. */
 static bool has_choice(const struct bpk_zones *zones, size_t kind)
 {
-	return zones->kinds[kind].size >= bpk_max_u64(KIND_LEAST, zones->size / KIND_SHARE);
+	return zones->kinds[kind].size > zones->size / BPK_CUTS_KINDS;
+}
+
+/* The mixed kind, and the others, the largest first. */
+static void order_kinds(const struct bpk_zones *zones, size_t order[BPK_ZONE_KINDS])
+{
+	order[0] = 0;
+	for (size_t i = 1; i < zones->nkinds; i++) {
+		size_t at = i;
+
+		for (; at > 1 && zones->kinds[order[at - 1]].size < zones->kinds[i].size; at--)
+			order[at] = order[at - 1];
+		order[at] = i;
+	}
 }
 
 static int choose_kinds(struct cutting *c, struct bpk_err *err)
 {
+	size_t order[BPK_ZONE_KINDS];
+
+	order_kinds(&c->zones, order);
 	for (size_t i = 0; i < c->zones.nkinds; i++) {
 		struct bpk_choice choice = *c->whole;
 
 		choice.why = (struct bpk_buf){ 0 };
-		if (c->zones.kinds[i].size == 0)
+		if (c->zones.kinds[order[i]].size == 0)
 			continue;
-		if (has_choice(&c->zones, i) && choose_kind(c, i, &choice, err) != 0)
+		if (has_choice(&c->zones, order[i]) && choose_kind(c, order[i], &choice, err) != 0)
 			return -1;
-		if (take_choice(c, i, &choice, err) != 0)
+		if (take_choice(c, order[i], &choice, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -182,101 +189,23 @@ static int cut_stretch(const struct bpk_choice *choice, uint64_t size, uint32_t 
 	return rest > 0 ? bpk_sizes_add(runs, 1, (uint32_t)rest, kind, err) : 0;
 }
 
-/* Cut the bytes [start, end) of the input. */
-static int cut(const struct cutting *c, uint64_t start, uint64_t end, struct bpk_sizes *runs,
-	       struct bpk_err *err)
+/* Cut the input where the kind changes. */
+static int cut(struct cutting *c, struct bpk_err *err)
 {
 	const struct bpk_zones *zones = &c->zones;
-	size_t i = 0, next;
+	uint64_t start = 0;
 
-	for (; i < zones->count && start < end; i = next) {
+	for (size_t i = 0; i < zones->count; i++) {
 		uint32_t kind = c->kind_of[zones->all[i].kind];
-		uint64_t until;
+		uint64_t end = bpk_zone_end(zones, i);
 
-		for (next = i + 1; next < zones->count; next++)
-			if (c->kind_of[zones->all[next].kind] != kind)
-				break;
-		until = bpk_min_u64(end, bpk_zone_end(zones, next - 1));
-		if (until <= start)
+		if (i + 1 < zones->count && c->kind_of[zones->all[i + 1].kind] == kind)
 			continue;
-		if (cut_stretch(&c->cuts->kinds[kind], until - start, kind, runs, err) != 0)
+		if (cut_stretch(&c->cuts->kinds[kind], end - start, kind, &c->cuts->runs, err) != 0)
 			return -1;
-		start = until;
+		start = end;
 	}
 	return 0;
-}
-
-/* ---- Whether cuts are better ---- */
-
-/* The cost of a window in chunks of these sizes, packed by the choices of their kinds. */
-static int weigh(struct bpk_race *race, struct bpk_view window, const struct bpk_sizes *runs,
-		 const struct bpk_choice *kinds, uint64_t *cost, struct bpk_err *err)
-{
-	struct bpk_sized chunk;
-
-	for (uint64_t i = 0; bpk_sizes_chunk(runs, i, &chunk); i++) {
-		const struct bpk_choice *choice = &kinds[chunk.kind];
-		struct bpk_view raw = bpk_view(window.data + chunk.raw_offset, chunk.size);
-		struct bpk_recipe recipe = choice->recipe;
-
-		if (bpk_choose_for_chunk(race, choice->candidates, choice->ncandidates, raw, 0,
-					 &recipe, err) != 0)
-			return -1;
-		*cost += bpk_race_cost(&recipe, bpk_race_pack(race, &recipe, raw));
-	}
-	return race->failed ? -1 : 0;
-}
-
-static int weigh_window(const struct cutting *c, struct bpk_race *race, uint64_t start,
-			struct bpk_view window, uint64_t *of_cuts, uint64_t *of_whole,
-			struct bpk_err *err)
-{
-	struct bpk_sizes runs = { 0 };
-	int rc = cut(c, start, start + window.size, &runs, err);
-
-	if (rc == 0)
-		rc = weigh(race, window, &runs, c->cuts->kinds, of_cuts, err);
-	bpk_sizes_clear(&runs);
-	if (rc == 0)
-		rc = cut_stretch(c->whole, window.size, 0, &runs, err);
-	if (rc == 0)
-		rc = weigh(race, window, &runs, c->whole, of_whole, err);
-	bpk_sizes_clear(&runs);
-	return rc;
-}
-
-/* True if chunks of the whole's choice hold several zones, between which bytes may repeat. */
-static bool is_interleaved(const struct cutting *c)
-{
-	return c->zones.size / c->zones.count < LONG_ZONE * c->whole->chunk_size;
-}
-
-/* *better is true if the cuts pack a few windows of the input better than the whole's choice. */
-static int compare(struct cutting *c, bool *better, struct bpk_err *err)
-{
-	uint64_t raw_size = c->zones.size, of_cuts = 0, of_whole = 0;
-	uint64_t size = bpk_min_u64(raw_size, c->whole->chunk_size);
-	uint64_t count = bpk_max_u64(1, bpk_min_u64(raw_size / CUTS_SHARE / size, CUTS_WINDOWS));
-	struct bpk_race race = { 0 };
-	struct bpk_buf window = { 0 };
-	size_t got;
-	int rc = bpk_race_open(&race, NULL, err);
-
-	for (uint64_t i = 0; rc == 0 && i < count; i++) {
-		uint64_t start = (raw_size / count - size) / 2 + raw_size / count * i;
-
-		rc = bpk_buf_resize(&window, (size_t)size, err);
-		if (rc == 0)
-			rc = bpk_source_read_at(c->source, start,
-						bpk_span(window.data, window.size), &got, err);
-		if (rc == 0)
-			rc = weigh_window(c, &race, start, bpk_view(window.data, got), &of_cuts,
-					  &of_whole, err);
-	}
-	bpk_race_close(&race);
-	bpk_buf_clear(&window);
-	*better = of_cuts < of_whole;
-	return rc;
 }
 
 /* ---- All of it ---- */
@@ -302,16 +231,10 @@ static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
 static int try_cuts(struct cutting *c, struct bpk_err *err)
 {
 	struct bpk_cuts *cuts = c->cuts;
-	bool better = false;
-
 	if (choose_kinds(c, err) != 0)
 		return -1;
-	if (cuts->nkinds > 1 && !is_interleaved(c))
-		better = true;
-	else if (cuts->nkinds > 1 && compare(c, &better, err) != 0)
-		return -1;
-	if (better)
-		return cut(c, 0, c->zones.size, &cuts->runs, err);
+	if (cuts->nkinds > 1)
+		return cut(c, err);
 	bpk_cuts_clear(cuts);
 	return 0;
 }
@@ -375,7 +298,7 @@ static int add_kinds(struct cutting *c, struct bpk_choice *choice, struct bpk_er
 
 static bool may_cut(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes)
 {
-	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN && raw_size >= CUTS_LEAST &&
+	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN &&
 	       bpk_source_size(source) == raw_size && wishes->typesize == BPK_AUTO &&
 	       wishes->row_size == 0 && wishes->level != 0;
 }

@@ -1,6 +1,6 @@
 /*
- * Prediction, if the user asks for it. The arrays of an input give a few candidates. Trials on
- * three chunks keep those that pack one of them best. Each chunk then gets the candidate that packs
+ * Prediction, if the user asks for it. The arrays of an input give a few candidates. A race on the
+ * chunk in its middle keeps the best two. Each chunk then gets the candidate that packs
  * two pieces of it best, or no prediction. Only the bytes decide, so threads change nothing.
  *
  *      {P}  {P,P}  {P,P,P}        the frame before, a line or a parabola through the last ones
@@ -16,16 +16,36 @@
 #include "choose/grid.h"
 
 #include <inttypes.h>
-#include "choose/race.h"
-#include "choose/tuning.h"
+
+#include "choose/chooser.h"
 
 /* ---- Candidates ---- */
 
 struct candidates {
 	const struct bpk_grid *grid;
+	const struct bpk_wishes *wishes;
 	struct bpk_predictions *to;
 	bool by_value;
 };
+
+/* Combine a prediction with each list of filters, or with the filters wished for. */
+static void add_filters(struct candidates *c, const struct bpk_prediction *prediction)
+{
+	const struct bpk_pipeline *wished = c->wishes->pipeline;
+	const struct bpk_pipeline filters[] = { bpk_pipeline_of(BPK_FILTER_SHUFFLE),
+						bpk_pipeline_of(BPK_FILTER_BITSHUFFLE),
+						bpk_pipeline_smooth };
+	/* differences of values have no bytes that change smoothly */
+	size_t n = wished != NULL ? 1 : c->by_value ? 2 : 3;
+
+	for (size_t k = 0; k < n && c->to->count < BPK_PREDICTIONS; k++)
+		c->to->all[c->to->count++] = (struct bpk_candidate){
+			.typesize = c->wishes->typesize != BPK_AUTO ? (unsigned)c->wishes->typesize
+								    : prediction->size,
+			.pipeline = wished != NULL ? *wished : filters[k],
+			.prediction = *prediction,
+		};
+}
 
 /* A prediction has no strides of 0: no candidate if one comes before others, or first. */
 static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRIDES])
@@ -49,9 +69,8 @@ static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRI
 	for (size_t i = 0; i < c->to->count; i++)
 		if (memcmp(&c->to->all[i].prediction, &p, sizeof p) == 0)
 			return;
-	if (p.nstrides > 0 && c->to->count < BPK_PREDICTIONS)
-		c->to->all[c->to->count++] =
-			(struct bpk_candidate){ .typesize = o->size, .prediction = p };
+	if (p.nstrides > 0)
+		add_filters(c, &p);
 }
 
 /* The period, if the first dimension of an array gives it, is also one of the grid's strides. */
@@ -69,18 +88,27 @@ static void list_candidates(struct candidates *c)
 	const struct bpk_grid *o = c->grid;
 	uint64_t p = o->period, q = period_beside(o), u = o->strides[0], x = o->strides[1],
 		 y = o->strides[2];
-	const uint64_t simple[][BPK_PREDICTION_STRIDES] = {
-		{ p }, { p, p }, { u }, { u, x }, { u, x, y }, { u, q },
+	const uint64_t all[][BPK_PREDICTION_STRIDES] = {
+		{ p },
+		{ p, p },
+		{ u },
+		{ u, x },
+		{ u, x, y },
+		{ u, q },
+		{ p, p, p },
+		{ u, u },
+		{ u, u, x, x },
+		{ u, u, x, y },
+		{ u, u, x, x, y, y },
+		{ u, x, q },
+		{ u, x, y, q },
+		{ u, q, q },
 	};
-	const uint64_t more[][BPK_PREDICTION_STRIDES] = {
-		{ p, p, p },          { u, u },    { u, u, x, x }, { u, u, x, y },
-		{ u, u, x, x, y, y }, { u, x, q }, { u, x, y, q }, { u, q, q },
-	};
+	/* by rank, floats have the simple ones alone */
+	size_t n = o->is_float && !c->by_value ? 6 : sizeof all / sizeof *all;
 
-	for (size_t i = 0; i < sizeof simple / sizeof *simple; i++)
-		add(c, simple[i]);
-	for (size_t i = 0; i < sizeof more / sizeof *more && (c->by_value || !o->is_float); i++)
-		add(c, more[i]);
+	for (size_t i = 0; i < n; i++)
+		add(c, all[i]);
 }
 
 /* ---- The size of chunks ---- */
@@ -117,138 +145,70 @@ static uint64_t chunk_size_for(const struct bpk_grid *o, unsigned key_frames)
 			   : frames_chunk(period, key_frames, o->origin % period == 0);
 }
 
-static const struct bpk_pipeline *filters_at(size_t i)
-{
-	static const struct bpk_pipeline filters[PREDICT_FILTERS] = {
-		{ 1, { { BPK_FILTER_SHUFFLE, 0 } } },
-		{ 1, { { BPK_FILTER_BITSHUFFLE, 0 } } },
-		{ 2, { { BPK_FILTER_SHUFFLE, 0 }, { BPK_FILTER_BYTEDELTA, 0 } } },
-	};
-
-	return &filters[i];
-}
-
 /* ---- Predictions ---- */
 
-static void list_all(const struct bpk_grid *grid, struct bpk_predictions *predictions)
+/* The chunk in the middle of a source; of a pipe, the first bytes, which can be peeked at. */
+static int take_chunk(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_size,
+		      struct bpk_buf *bytes, struct bpk_view *chunk, uint64_t *offset,
+		      struct bpk_err *err)
 {
-	struct candidates c = { .grid = grid, .to = predictions };
+	uint64_t size;
+	size_t got;
 
-	list_candidates(&c);
-	c.by_value = grid->is_float && grid->size >= 4;
-	if (c.by_value)
-		list_candidates(&c);
-}
-
-/* Combine each prediction with each list of filters, or with the filters wished for. */
-static void combine(const struct bpk_wishes *wishes, struct bpk_predictions *predictions)
-{
-	const struct bpk_predictions listed = *predictions;
-
-	predictions->count = 0;
-	for (size_t i = 0; i < listed.count; i++) {
-		/* differences of values have no bytes that change smoothly */
-		size_t n = wishes->pipeline != NULL             ? 1
-			   : listed.all[i].prediction.scale > 0 ? PREDICT_FILTERS - 1
-								: PREDICT_FILTERS;
-
-		for (size_t k = 0; k < n && predictions->count < BPK_PREDICTIONS; k++) {
-			struct bpk_candidate *to = &predictions->all[predictions->count++];
-
-			*to = listed.all[i];
-			if (wishes->typesize != BPK_AUTO)
-				to->typesize = (unsigned)wishes->typesize;
-			to->pipeline =
-				wishes->pipeline != NULL ? *wishes->pipeline : *filters_at(k);
-		}
-	}
-}
-
-/* Races on some chunks: the best two of each are kept if they are better than no prediction. */
-struct trials {
-	struct bpk_race race;
-	const struct bpk_recipe *recipe;
-	const struct bpk_predictions *predictions;
-	uint64_t kept; /* bits */
-};
-
-static int try_chunk(struct trials *t, struct bpk_view raw, uint64_t offset, struct bpk_err *err)
-{
-	const struct bpk_predictions *p = t->predictions;
-	const struct bpk_ranking *ranking;
-
-	if (bpk_race_chunk(&t->race, t->recipe, p->all, p->count, raw, offset, err) != 0)
+	*offset = 0;
+	if (!bpk_source_seekable(source))
+		return bpk_source_peek(source, bpk_min_u64(chunk_size, PREDICT_LEAST_CHUNK), chunk,
+				       err);
+	*offset = bpk_div_up(raw_size, chunk_size) / 2 * chunk_size;
+	size = bpk_min_u64(bpk_min_u64(chunk_size, PREDICT_MOST_CHUNK), raw_size - *offset);
+	if (bpk_buf_resize(bytes, size, err) != 0 ||
+	    bpk_source_read_at(source, *offset, bpk_span(bytes->data, size), &got, err) != 0)
 		return -1;
-	ranking = t->race.ranking;
-	for (size_t i = 0; i < bpk_min_size(2, ranking->count); i++) {
-		struct bpk_recipe best = ranking->all[i].recipe;
-
-		if (best.prediction.size == 0)
-			break;
-		best.block_size = t->recipe->block_size;
-		for (size_t k = 0; k < p->count; k++) {
-			struct bpk_recipe own = bpk_race_recipe(t->recipe, &p->all[k], raw, offset);
-
-			if (bpk_recipe_equal(&own, &best))
-				t->kept |= (uint64_t)1 << k;
-		}
-	}
+	*chunk = bpk_view(bytes->data, got);
 	return 0;
 }
 
-/* Try chunks spread over a source; of a pipe, chunks of the bytes that can be peeked at. */
-static int try_source(struct trials *t, struct bpk_source *source, uint64_t raw_size,
-		      uint64_t chunk_size, struct bpk_err *err)
+/* Keep the best two of the predictions for a chunk, if they are better than no prediction. */
+static void keep_best(const struct bpk_ranking *ranking, const struct bpk_recipe *recipe,
+		      struct bpk_view raw, uint64_t offset, struct bpk_predictions *predictions)
 {
-	uint64_t nchunks = bpk_div_up(raw_size, chunk_size), before = UINT64_MAX;
-	struct bpk_buf bytes = { 0 };
-	struct bpk_view head;
-	size_t got;
-	int rc = 0;
+	size_t kept = 0;
 
-	if (!bpk_source_seekable(source)) {
-		if (bpk_source_peek(source, bpk_min_u64(chunk_size, PREDICT_LEAST_CHUNK), &head,
-				    err) != 0)
-			return -1;
-		return try_chunk(t, head, 0, err);
-	}
-	for (uint64_t k = 0; k < PREDICT_TRIED && rc == 0; k++) {
-		uint64_t number = (2 * k + 1) * nchunks / (2 * PREDICT_TRIED);
-		uint64_t offset = number * chunk_size;
+	for (size_t k = 0; k < predictions->count; k++) {
+		const struct bpk_candidate candidate = predictions->all[k];
+		struct bpk_recipe own = bpk_race_recipe(recipe, &candidate, raw, offset);
 
-		if (number == before)
-			continue;
-		before = number;
-		rc = bpk_buf_resize(
-			&bytes,
-			bpk_min_u64(bpk_min_u64(chunk_size, PREDICT_MOST_CHUNK), raw_size - offset),
-			err);
-		if (rc == 0)
-			rc = bpk_source_read_at(source, offset, bpk_span(bytes.data, bytes.size),
-						&got, err);
-		if (rc == 0)
-			rc = try_chunk(t, bpk_view(bytes.data, got), offset, err);
+		for (size_t i = 0; i < bpk_min_size(2, ranking->count); i++) {
+			if (ranking->all[i].recipe.prediction.size == 0)
+				break;
+			own.block_size = ranking->all[i].recipe.block_size;
+			if (bpk_recipe_equal(&own, &ranking->all[i].recipe))
+				predictions->all[kept++] = candidate;
+		}
 	}
-	bpk_buf_clear(&bytes);
-	return rc;
+	predictions->count = kept;
 }
 
-/* Keep the predictions that are best for some chunk. */
 static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_size,
 		  const struct bpk_recipe *recipe, struct bpk_predictions *predictions,
 		  struct bpk_err *err)
 {
-	struct trials t = { .recipe = recipe, .predictions = predictions };
-	size_t count = 0;
-	int rc = bpk_race_open(&t.race, NULL, err);
+	struct bpk_race race = { 0 };
+	struct bpk_buf bytes = { 0 };
+	struct bpk_view raw;
+	uint64_t offset;
+	int rc = -1;
 
+	if (bpk_race_open(&race, NULL, err) == 0 &&
+	    take_chunk(source, raw_size, chunk_size, &bytes, &raw, &offset, err) == 0)
+		rc = bpk_race_chunk(&race, recipe, predictions->all, predictions->count, raw,
+				    offset, err);
 	if (rc == 0)
-		rc = try_source(&t, source, raw_size, chunk_size, err);
-	bpk_race_close(&t.race);
-	for (size_t i = 0; i < predictions->count; i++)
-		if ((t.kept >> i & 1) != 0)
-			predictions->all[count++] = predictions->all[i];
-	predictions->count = rc == 0 ? count : 0;
+		keep_best(race.ranking, recipe, raw, offset, predictions);
+	else
+		predictions->count = 0;
+	bpk_race_close(&race);
+	bpk_buf_clear(&bytes);
 	return rc;
 }
 
@@ -285,6 +245,7 @@ int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_a
 		struct bpk_predictions *predictions, struct bpk_err *err)
 {
 	struct bpk_grid grid;
+	struct candidates c = { .grid = &grid, .wishes = wishes, .to = predictions };
 	uint64_t chunk_size;
 
 	*predictions = (struct bpk_predictions){ 0 };
@@ -297,8 +258,10 @@ int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_a
 			grid.size);
 	if (chunk_size == 0 || choice->recipe.level == 0)
 		return bpk_buf_printf(&choice->why, err, "prediction: nothing to predict\n");
-	list_all(&grid, predictions);
-	combine(wishes, predictions);
+	list_candidates(&c);
+	c.by_value = grid.is_float && grid.size >= 4;
+	if (c.by_value)
+		list_candidates(&c);
 	if (narrow(source, raw_size, chunk_size, &choice->recipe, predictions, err) != 0)
 		return -1;
 	if (predictions->count > 0)

@@ -398,14 +398,15 @@ static bool is_dull(uint64_t gram)
 
 /* True if the run of stride positions from start has a copy among the positions in table. */
 static bool run_repeats(struct bpk_view window, const uint32_t table[TABLE], size_t start,
-			size_t stride, size_t near)
+			size_t stride)
 {
 	for (size_t at = start; at < start + stride && at + REPEAT_SIZE <= window.size; at++) {
 		uint64_t gram = bpk_get_le64(window.data + at);
 		size_t other = table[slot_of(gram)];
 		size_t distance = other > at ? other - at : at - other;
 
-		if (distance > near && !is_dull(gram) && other + REPEAT_SIZE <= window.size &&
+		if (distance > BPK_SAMPLE_PIECE && !is_dull(gram) &&
+		    other + REPEAT_SIZE <= window.size &&
 		    memcmp(window.data + at, window.data + other, REPEAT_SIZE) == 0)
 			return true;
 	}
@@ -417,24 +418,22 @@ static bool run_repeats(struct bpk_view window, const uint32_t table[TABLE], siz
  * repeat longer than stride + REPEAT_SIZE bytes that begins before a run shows a position of the
  * table, whatever its distance. At 4 MiB this looks at 8192 grams and 16384 positions.
  */
-int bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near, bool *repeats,
-			    struct bpk_err *err)
+int bpk_sample_repeats_afar(const struct bpk_sample *sample, bool *repeats, struct bpk_err *err)
 {
 	struct bpk_view window = sample->window;
-	size_t stride = bpk_max_u64(32, 2 * window.size / TABLE), found = 0;
+	size_t stride = bpk_max_u64(32, 2 * window.size / TABLE);
 	uint32_t *table;
 
 	*repeats = false;
-	if (window.size < 2 * near || window.size < REPEAT_RUNS * (stride + REPEAT_SIZE))
+	if (window.size < REPEAT_RUNS * (stride + REPEAT_SIZE))
 		return 0;
 	table = bpk_calloc(TABLE, sizeof *table, err);
 	if (table == NULL)
 		return -1;
 	for (size_t at = 0; at + GRAM <= window.size; at += stride)
 		table[slot_of(bpk_get_le64(window.data + at))] = (uint32_t)at;
-	for (size_t i = 0; i < REPEAT_RUNS; i++)
-		found += run_repeats(window, table, window.size / REPEAT_RUNS * i, stride, near);
+	for (size_t i = 0; i < REPEAT_RUNS && !*repeats; i++)
+		*repeats = run_repeats(window, table, window.size / REPEAT_RUNS * i, stride);
 	free(table);
-	*repeats = found >= REPEAT_ENOUGH;
 	return 0;
 }

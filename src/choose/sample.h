@@ -63,9 +63,8 @@ uint32_t bpk_sample_matches(const uint8_t *p, size_t size, size_t lag);
  * and the first region's group is 0. Returns the number of groups. */
 unsigned bpk_sample_group(const uint8_t *const regions[], size_t n, uint8_t groups[]);
 
-/* True in *repeats if long runs of the window occur in it twice, farther than near bytes apart.
- * Fails with BPK_NO_MEMORY. */
-int bpk_sample_repeats_afar(const struct bpk_sample *sample, size_t near, bool *repeats,
-			    struct bpk_err *err);
+/* True in *repeats if a long run of the window occurs in it twice, farther apart than a piece is
+ * long: pieces show nearer repeats. Fails with BPK_NO_MEMORY. */
+int bpk_sample_repeats_afar(const struct bpk_sample *sample, bool *repeats, struct bpk_err *err);
 
 #endif

@@ -61,17 +61,14 @@ enum {
 	WEIGHT = 840,         /* of a probe: a number that up to eight pieces divide evenly */
 	GROUP_SCATTER = 4,    /* percent of compared bytes by which like regions differ, */
 	GROUP_SHARE = 30,     /* or percent of their matches */
-	REPEAT_RUNS = 32,     /* of look-ups for repeats, spread over the window; */
-	REPEAT_ENOUGH = 8,    /* that many runs with a repeat call for a trial of large chunks */
+	REPEAT_RUNS = 8,      /* of look-ups for repeats, spread over the window; one is enough */
 	REPEAT_SIZE = 192,    /* bytes of a repeat: prose repeats words, a trajectory frames */
-	REPEAT_DISTANCE = 64 << 10, /* bytes; the pieces show nearer repeats by themselves */
 };
 
 /* ---- Candidates ---- */
 
 enum {
-	LAG_CLEAR = 20,  /* one match in so many bytes is a clear lag, */
-	LAG_FAINT = 100, /* and one in that many is no lag: text and noise take a tenth less time */
+	LAG_CLEAR = 50,   /* one match in so many bytes is a lag: text and noise have fewer */
 	GROUP_UNLIKE = 2, /* percent that a group must gain by filters of its own */
 };
 
@@ -88,18 +85,16 @@ enum {
 /* ---- Races ---- */
 
 enum {
-	NEARLY = 4,     /* percent behind on pieces, at another level: meets the best on a run; */
-	WIDER = 1,      /* and so much more for wider elements: the planes of pieces are short */
-	CONTENDERS = 3, /* that meet on a run; */
-	SHORT_RUN = 256 << 10,
-	RUN_SHARE = 2,       /* of the window is a run, */
-	KIND_RUN_SHARE = 24, /* and of the bytes of one kind */
-	INCOMPRESSIBLE = 98, /* percent: then nothing is raced, to save time, */
-	ZEROS = 400,         /* nor below one byte in that many */
-	DENSE = 16,          /* packed to one byte in that many, pieces show how pieces begin: */
-	MANY = 16,           /* that many contenders meet, also where long runs repeat */
-	GROUP_MEETING = 3,   /* filters of a group meet on its run, bench-choice, */
-	GROUP_NEAR = 12,     /* within that many percent on its pieces: the others cost time */
+	NEARLY = 4,     /* percent behind on pieces, at another level: meets the best on a run, */
+	CONTENDERS = 3, /* as one of that many at most, */
+	MANY = 6,       /* or of so many if pieces tell too little: fewer make hoomd 13% larger */
+	SHORT_RUN = 256 << 10, /* of a group: half or twice makes mixtures up to 10% larger */
+	RUN_SHARE = 2,         /* of the window is a run, */
+	KIND_RUN_SHARE = 24,   /* and of the bytes of one kind */
+	INCOMPRESSIBLE = 98,   /* percent: then nothing is raced, to save time, */
+	ZEROS = 400,           /* nor below one byte in that many */
+	DENSE = 16,            /* packed to one byte in that many, pieces show how pieces begin */
+	GROUP_SIZES = 2,       /* of elements that meet on runs of all groups */
 	GROUP_WORTH = 10, /* thousandths that filters for each chunk must gain over one for all */
 	CHUNK_PIECE = 16 << 10,      /* two of a chunk are packed with each candidate, */
 	CHUNK_LONG_PIECE = 64 << 10, /* and with those that are */
@@ -123,19 +118,10 @@ enum {
 /* ---- Zones and cuts: bench-structure ---- */
 
 enum {
-	ZONE_TINY = 1 << 10,        /* bytes that belong to their surroundings */
-	ZONE_SMALL = 64 << 10,      /* bytes that are worth no zone of their own */
-	ZONE_KEYS = 64,             /* distinct kinds until the largest are known */
-	ZONE_WAITING = 4096,        /* arrays that are put into order */
+	ZONE_LEAST = 16 << 10,      /* bytes of a zone; fewer belong to their surroundings */
 	ZONE_LEAST_ARRAY = 1 << 10, /* bytes of an average array: smaller ones are not listed, */
 	ZONE_FEW = 100000,          /* unless there are fewer than this */
-	CUTS_LEAST = 2 << 20,       /* bytes of an input that are worth the trials */
-	KIND_LEAST = 256 << 10,     /* bytes of a kind that are worth a choice of its own, and */
-	KIND_SHARE = 24,            /* their share of the input */
-	CUTS_SHARE = 24,            /* of the input, at most, is packed with cuts and without, */
-	CUTS_WINDOWS = 2,           /* in that many places, each at least one chunk long; */
-	LONG_ZONE = 2,              /* not if zones have that many chunks: then cuts are right, */
-	SHORT_ZONE = 8,             /* nor if a chunk has that many zones: then they are wrong */
+	SHORT_ZONE = 8, /* a chunk with that many zones is not cut: hoomd is 10% smaller so */
 };
 
 /* ---- Prediction: bench-predict ---- */
@@ -145,8 +131,6 @@ enum {
 	PREDICT_LEAST_CHUNK = 4 << 20, /* or as many as fill this, unless the user says, */
 	/* and no more than fill this, except that a chunk has at least two */
 	PREDICT_MOST_CHUNK = 64 << 20,
-	PREDICT_TRIED = 3,          /* chunks on which predictions are tried */
-	PREDICT_FILTERS = 3,        /* lists of filters for each prediction */
 	GRID_NAMES = 32,            /* names of arrays that may be frames */
 	GRID_MOST_ARRAYS = 1 << 20, /* arrays that are looked at */
 	GRID_MOST_COMPONENTS = 4,   /* of one point: a last dimension up to this is no stride */

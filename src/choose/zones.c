@@ -1,6 +1,5 @@
 /*
- * Zones are made in one pass: a bounded heap puts arrays into order, and neighbours of one type are
- * joined. cuts.c calls this.
+ * Zones are made in one pass over the arrays: neighbours of one type are joined. cuts.c calls this.
  */
 #include "choose/zones.h"
 
@@ -9,56 +8,37 @@
 #include "choose/tuning.h"
 #include "layout/layout.h"
 
-/* The zones that are being made. */
+/* The zones that are being made, and the last one of them: [start, end). */
 struct making {
 	struct bpk_zones *zones;
-	struct bpk_zone_kind keys[ZONE_KEYS];
-	size_t nkeys;
-
-	/* the zone under way: [start, end) */
 	uint64_t start, end;
 	struct bpk_segment type; /* the type of its elements */
 	uint64_t typed;          /* bytes of it that have this type */
-
-	/* arrays that wait, the one with the lowest offset first: a heap */
-	size_t nwaiting;
-	struct bpk_segment waiting[ZONE_WAITING];
 };
 
-/* ---- Keys ---- */
+/* ---- Kinds ---- */
 
-static bool is_key(const struct bpk_zone_kind *key, const struct bpk_segment *type)
+static bool is_of_kind(const struct bpk_zone_kind *kind, const struct bpk_segment *type)
 {
-	return key->element == type->element && key->row == type->row &&
-	       key->letter == type->letter;
+	return kind->element == type->element && kind->row == type->row &&
+	       kind->letter == type->letter;
 }
 
-/* The key of a type, a new one if there is room; key 0 is the mixed one. */
-static uint32_t key_of(struct making *m, const struct bpk_segment *type)
+/* The kind of a type, a new one if there is room; kind 0 is the mixed one. */
+static uint32_t kind_of(struct bpk_zones *zones, const struct bpk_segment *type)
 {
-	struct bpk_zone_kind *key;
-
 	if (type->element == 0)
 		return 0;
-	for (size_t i = 1; i < m->nkeys; i++)
-		if (is_key(&m->keys[i], type))
+	for (size_t i = 1; i < zones->nkinds; i++)
+		if (is_of_kind(&zones->kinds[i], type))
 			return (uint32_t)i;
-	if (m->nkeys == ZONE_KEYS)
+	if (zones->nkinds == BPK_ZONE_KINDS)
 		return 0;
-	key = &m->keys[m->nkeys];
-	*key = (struct bpk_zone_kind){ .element = type->element,
-				       .row = type->row,
-				       .letter = type->letter };
-	return (uint32_t)m->nkeys++;
-}
-
-static void add_name(struct bpk_zone_kind *key, const char *name)
-{
-	for (unsigned i = 0; i < key->nnames; i++)
-		if (strcmp(key->names[i], name) == 0)
-			return;
-	if (key->nnames < BPK_ZONE_NAMES && name[0] != '\0')
-		memcpy(key->names[key->nnames++], name, BPK_ZONE_NAME);
+	zones->kinds[zones->nkinds] = (struct bpk_zone_kind){ .element = type->element,
+							      .row = type->row,
+							      .letter = type->letter };
+	memcpy(zones->kinds[zones->nkinds].name, type->name, BPK_ZONE_NAME);
+	return (uint32_t)zones->nkinds++;
 }
 
 /* ---- Zones ---- */
@@ -77,24 +57,24 @@ static int add_zone(struct bpk_zones *zones, uint64_t offset, uint32_t kind, str
 	return 0;
 }
 
-/* End the zone under way. A tiny one joins the one before it. */
+/* End the last zone. A tiny one joins the one before it. */
 static int close_zone(struct making *m, struct bpk_err *err)
 {
+	struct bpk_zones *zones = m->zones;
 	uint64_t size = m->end - m->start;
-	uint32_t key;
+	uint32_t kind;
 
 	if (size == 0)
 		return 0;
 	if (m->typed < size / 4 * 3)
 		m->type.element = 0;
-	if (size < ZONE_TINY && m->zones->count > 0) {
-		key = m->zones->all[m->zones->count - 1].kind;
+	if (size < ZONE_LEAST && zones->count > 0) {
+		kind = zones->all[zones->count - 1].kind;
 	} else {
-		key = key_of(m, &m->type);
-		add_name(&m->keys[key], m->type.name);
+		kind = kind_of(zones, &m->type);
 	}
-	m->keys[key].size += size;
-	return add_zone(m->zones, m->start, key, err);
+	zones->kinds[kind].size += size;
+	return add_zone(zones, m->start, kind, err);
 }
 
 static void begin_zone(struct making *m, const struct bpk_segment *piece)
@@ -104,34 +84,19 @@ static void begin_zone(struct making *m, const struct bpk_segment *piece)
 	m->typed = 0;
 }
 
-/* True if piece can be a part of the zone under way; the zone may then take its type. */
+/* True if piece is a part of the last zone, which has no type of its own while it is small. */
 static bool joins(struct making *m, const struct bpk_segment *piece)
 {
-	uint64_t size = m->end - m->start;
-	bool same = m->type.element == piece->element && piece->element > 0;
-	bool alike = same && m->type.letter == piece->letter;
+	const struct bpk_segment *type = &m->type;
+	bool alike = type->element == piece->element && type->row == piece->row &&
+		     type->letter == piece->letter;
 
-	if (m->type.element == piece->element && m->type.row == piece->row &&
-	    m->type.letter == piece->letter)
-		return true;
-	if (piece->size < ZONE_TINY)
-		return true;
-	if (size < ZONE_TINY) {
+	if (!alike && m->end - m->start < ZONE_LEAST && piece->size > m->typed) {
 		m->type = *piece;
+		m->typed = 0;
 		return true;
 	}
-	if ((alike && (size < ZONE_SMALL || piece->size < ZONE_SMALL)) ||
-	    (same && size < ZONE_SMALL && piece->size < ZONE_SMALL)) {
-		m->type.row = m->type.row == piece->row ? piece->row : 0;
-		m->type.letter = alike ? piece->letter : '\0';
-		return true;
-	}
-	if (size < ZONE_SMALL && piece->size < ZONE_SMALL) {
-		m->type.element = m->type.row = 0;
-		m->type.letter = '\0';
-		return true;
-	}
-	return false;
+	return alike || piece->size < ZONE_LEAST;
 }
 
 /* The next bytes of the input. */
@@ -163,119 +128,25 @@ static int add_segment(struct making *m, const struct bpk_segment *segment, stru
 	return segment->size > 0 ? add_piece(m, segment, err) : 0;
 }
 
-/* ---- Into order ---- */
-
-static void swap(struct bpk_segment *a, struct bpk_segment *b)
-{
-	struct bpk_segment kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-static void push(struct making *m, const struct bpk_segment *segment)
-{
-	struct bpk_segment *heap = m->waiting;
-	size_t at = m->nwaiting++;
-
-	heap[at] = *segment;
-	for (; at > 0 && heap[at].offset < heap[(at - 1) / 2].offset; at = (at - 1) / 2)
-		swap(&heap[at], &heap[(at - 1) / 2]);
-}
-
-/* Take the first array off. */
-static int pop(struct making *m, struct bpk_err *err)
-{
-	struct bpk_segment *heap = m->waiting, first = heap[0];
-	size_t at = 0, least;
-
-	heap[0] = heap[--m->nwaiting];
-	while ((least = 2 * at + 1) < m->nwaiting) {
-		if (least + 1 < m->nwaiting && heap[least + 1].offset < heap[least].offset)
-			least++;
-		if (heap[at].offset <= heap[least].offset)
-			break;
-		swap(&heap[at], &heap[least]);
-		at = least;
-	}
-	return add_segment(m, &first, err);
-}
-
 /* ---- All of it ---- */
-
-/* Keep the largest kinds, and make the others mixed. */
-static void settle_kinds(struct making *m)
-{
-	struct bpk_zones *zones = m->zones;
-	uint32_t kinds[ZONE_KEYS] = { 0 };
-	size_t kept = 0;
-
-	zones->nkinds = 1;
-	zones->kinds[0] = m->keys[0];
-	while (zones->nkinds < BPK_ZONE_KINDS) {
-		size_t most = 0;
-
-		for (size_t i = 1; i < m->nkeys; i++)
-			if (kinds[i] == 0 && m->keys[i].size > 0 &&
-			    (most == 0 || m->keys[i].size > m->keys[most].size))
-				most = i;
-		if (most == 0)
-			break;
-		kinds[most] = (uint32_t)zones->nkinds;
-		zones->kinds[zones->nkinds++] = m->keys[most];
-	}
-	for (size_t i = 1; i < m->nkeys; i++)
-		if (kinds[i] == 0)
-			zones->kinds[0].size += m->keys[i].size;
-	for (size_t i = 0; i < zones->count; i++) {
-		uint32_t kind = kinds[zones->all[i].kind];
-
-		if (kept == 0 || zones->all[kept - 1].kind != kind)
-			zones->all[kept++] = (struct bpk_zone){ zones->all[i].offset, kind };
-	}
-	zones->count = kept;
-}
-
-static int make(struct making *m,
-		int (*next)(void *arg, struct bpk_segment *segment, struct bpk_err *err), void *arg,
-		struct bpk_err *err)
-{
-	struct bpk_segment segment;
-	int rc;
-
-	while ((rc = next(arg, &segment, err)) == 0) {
-		if (m->nwaiting == ZONE_WAITING && pop(m, err) != 0)
-			return -1;
-		push(m, &segment);
-	}
-	while (rc > 0 && m->nwaiting > 0)
-		if (pop(m, err) != 0)
-			return -1;
-	segment = (struct bpk_segment){ .offset = m->zones->size };
-	if (rc < 0 || add_segment(m, &segment, err) != 0 || close_zone(m, err) != 0)
-		return -1;
-	return 0;
-}
 
 int bpk_zones_make(uint64_t size,
 		   int (*next)(void *arg, struct bpk_segment *segment, struct bpk_err *err),
 		   void *arg, struct bpk_zones *zones, struct bpk_err *err)
 {
-	struct making *m = bpk_calloc(1, sizeof *m, err);
-	int rc = -1;
+	struct making m = { .zones = zones };
+	struct bpk_segment segment;
+	int rc;
 
-	*zones = (struct bpk_zones){ .size = size };
-	if (m == NULL)
-		return -1;
-	m->zones = zones;
-	m->nkeys = 1;
-	rc = make(m, next, arg, err);
-	if (rc == 0)
-		settle_kinds(m);
-	else
-		bpk_zones_clear(zones);
-	free(m);
-	return rc;
+	*zones = (struct bpk_zones){ .size = size, .nkinds = 1 };
+	while ((rc = next(arg, &segment, err)) == 0)
+		if (add_segment(&m, &segment, err) != 0)
+			break;
+	segment = (struct bpk_segment){ .offset = size };
+	if (rc > 0 && add_segment(&m, &segment, err) == 0 && close_zone(&m, err) == 0)
+		return 0;
+	bpk_zones_clear(zones);
+	return -1;
 }
 
 void bpk_zones_clear(struct bpk_zones *zones)
@@ -365,20 +236,13 @@ struct part {
 	} pieces[];
 };
 
-/* The piece that holds offset, which is inside. */
-static size_t find_piece(const struct part *part, uint64_t offset)
-{
-	return bpk_find_last(&part->pieces[0].start, sizeof *part->pieces, part->count, offset);
-}
-
 static int read_part(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 		     struct bpk_err *err)
 {
 	const struct part *part = arg;
-	size_t i = part->count > 0 ? find_piece(part, offset) : 0;
+	size_t i = bpk_find_last(&part->pieces[0].start, sizeof *part->pieces, part->count, offset);
 
-	*got = 0;
-	for (; *got < out.size && i < part->count; i++) {
+	for (*got = 0; *got < out.size && i < part->count; i++) {
 		size_t zone = part->pieces[i].zone, n;
 		uint64_t skip = offset + *got - part->pieces[i].start;
 		uint64_t start = part->zones->all[zone].offset + skip;
@@ -406,14 +270,10 @@ static const struct bpk_source_ops part_ops = {
 int bpk_zones_source(const struct bpk_zones *zones, uint32_t kind, struct bpk_source *whole,
 		     struct bpk_source **source, struct bpk_err *err)
 {
-	struct part *part;
+	struct part *part = bpk_calloc(1, sizeof *part + zones->count * sizeof *part->pieces, err);
 	uint64_t size = 0;
-	size_t count = 0;
 
 	*source = NULL;
-	for (size_t i = 0; i < zones->count; i++)
-		count += zones->all[i].kind == kind;
-	part = bpk_calloc(1, sizeof *part + count * sizeof *part->pieces, err);
 	if (part == NULL)
 		return -1;
 	part->zones = zones;

@@ -10,19 +10,17 @@
 #include "choose/choose.h"
 
 enum {
-	BPK_ZONE_KINDS = 8, /* distinct kinds at most, the mixed one among them */
-	BPK_ZONE_NAMES = 3, /* of the arrays of a kind, for messages */
-	BPK_ZONE_NAME = 48, /* bytes of such a name, with its NUL; longer ones are cut off */
+	BPK_ZONE_KINDS = 64, /* distinct kinds at most, the mixed one among them */
+	BPK_ZONE_NAME = 48,  /* bytes of a name, with its NUL; longer ones are cut off */
 };
 
 /* The properties that all zones of a kind share. */
 struct bpk_zone_kind {
 	unsigned element; /* bytes; 0: mixed, or no arrays at all */
-	unsigned row;     /* bytes of the fastest dimension's elements together; 0: they differ */
+	unsigned row;     /* bytes of the fastest dimension's elements together; 0: too many */
 	char letter;      /* of the elements, NumPy's */
 	uint64_t size;    /* bytes of all its zones */
-	unsigned nnames;
-	char names[BPK_ZONE_NAMES][BPK_ZONE_NAME];
+	char name[BPK_ZONE_NAME]; /* of its first array */
 };
 
 /* From offset to where the next one begins. Neighbours are of different kinds. */
@@ -49,9 +47,9 @@ struct bpk_segment {
 };
 
 /*
- * Make the zones of size bytes that hold these arrays, in any order: next returns one array after
- * another, and 1 behind the last. Arrays that overlap an earlier one, come much too late or leave
- * the input are ignored, since zones are only a hint. Memory is proportional to the number of
+ * Make the zones of size bytes that hold these arrays: next returns one array after another, and 1
+ * behind the last. Arrays that overlap an earlier one, lie before it or leave the input are
+ * ignored, since zones are only a hint. Memory is proportional to the number of
  * zones, which have at least some ten KiB on average. Fails with the errors of next, and
  * BPK_NO_MEMORY.
  */
