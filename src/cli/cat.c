@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 #include "cli/content.h"
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/report.h"
 #include "cli/slice.h"
 
@@ -133,49 +133,52 @@ static int plan_range(const struct cat_args *args, struct bpk_input *in, struct 
 	return 0;
 }
 
-static int write_range(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+static int write_range(const struct cat_args *args, struct bpk_transfer *transfer,
+		       struct bpk_err *err)
 {
 	const struct bpk_write_options options = { 0 };
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
-	struct bpk_info info = *job->in->info;
+	struct bpk_info info = *transfer->in->info;
 	bool whole = !args->bytes.given && !args->items.given && !args->slice.given;
 
-	bool from_end = counts_from_end(job->in, args->items.given ? &args->items : &args->bytes);
+	bool from_end =
+		counts_from_end(transfer->in, args->items.given ? &args->items : &args->bytes);
 
-	flow.plan = bpk_plan_all(job->in->info);
-	if (!whole && !args->slice.given && plan_range(args, job->in, &flow.plan, err) != 0)
+	flow.plan = bpk_plan_all(transfer->in->info);
+	if (!whole && !args->slice.given && plan_range(args, transfer->in, &flow.plan, err) != 0)
 		return -1;
 	/* a pipe that does not say how much it brings is cut off like a Python slice */
-	job->may_end_early = !whole && info.raw_size == BPK_UNKNOWN;
+	transfer->may_end_early = !whole && info.raw_size == BPK_UNKNOWN;
 	info.raw_size =
 		flow.plan.end == BPK_UNKNOWN ? BPK_UNKNOWN : flow.plan.end - flow.plan.start;
-	if (bpk_job_bound(job, &flow.plan, err) != 0)
+	if (bpk_transfer_bound(transfer, &flow.plan, err) != 0)
 		return -1;
 	/* a bound is not a range that the user gave */
-	job->may_end_early = job->may_end_early ||
-			     (info.raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN);
-	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0 ||
-	    bpk_job_run(job, &flow, err) != 0 || bpk_job_check_bound(job, err) != 0)
+	transfer->may_end_early = transfer->may_end_early ||
+				  (info.raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN);
+	if (bpk_transfer_start_writer(transfer, &bpk_format_raw, &info, &options, err) != 0 ||
+	    bpk_transfer_run(transfer, &flow, err) != 0 ||
+	    bpk_transfer_check_bound(transfer, err) != 0)
 		return -1;
-	if (from_end ? check_end(job->in, err) != 0
-		     : (whole ? bpk_input_account : bpk_input_tail)(job->in, err) != 0)
+	if (from_end ? check_end(transfer->in, err) != 0
+		     : (whole ? bpk_input_account : bpk_input_tail)(transfer->in, err) != 0)
 		return -1;
-	return bpk_job_finish_writer(job, err);
+	return bpk_transfer_finish_writer(transfer, err);
 }
 
 /* ---- arrays ---- */
 
 /* Through a view of the input, whose array lies in C's order or Fortran's. */
-static int write_viewed(const struct cat_args *args, struct bpk_job *job,
+static int write_viewed(const struct cat_args *args, struct bpk_transfer *transfer,
 			const struct bpk_slice *slice, struct bpk_err *err)
 {
 	const struct bpk_view_options options = { .no_check = args->shared.no_check, .nchunks = 4 };
-	struct bpk_input *in = job->in;
+	struct bpk_input *in = transfer->in;
 	struct bpk_source *view = NULL;
 	int rc = bpk_view_open(in->format->reader, in->reader, &options, &view, err);
 
 	if (rc == 0)
-		rc = bpk_slice_copy(view, 0, in->info->array.type, slice, job->draft, err);
+		rc = bpk_slice_copy(view, 0, in->info->array.type, slice, transfer->draft, err);
 	bpk_source_close(view);
 	return rc == 0 ? bpk_input_tail(in, err) : bpk_input_subject(in, err);
 }
@@ -192,9 +195,10 @@ static int check_size(const struct cat_args *args, uint64_t size, struct bpk_err
 
 /* A slice of an archive that records an array. If chunks have several dimensions, the reader brings
  * only the slice. */
-static int write_slice(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+static int write_slice(const struct cat_args *args, struct bpk_transfer *transfer,
+		       struct bpk_err *err)
 {
-	struct bpk_input *in = job->in;
+	struct bpk_input *in = transfer->in;
 	struct bpk_slice slice;
 
 	if (bpk_slice_resolve(&args->slice, in->info->array.type, &slice, err) != 0)
@@ -202,10 +206,10 @@ static int write_slice(const struct cat_args *args, struct bpk_job *job, struct 
 	if (check_size(args, bpk_slice_items(&slice) * in->info->array.type->dtype.size, err) != 0)
 		return bpk_input_subject(in, err);
 	if (in->info->array.chunk_shape == NULL || !bpk_input_can_locate(in))
-		return write_viewed(args, job, &slice, err);
+		return write_viewed(args, transfer, &slice, err);
 	if (in->format->reader->narrow(in->reader, &slice, err) != 0)
 		return bpk_input_subject(in, err);
-	return write_range(args, job, err);
+	return write_range(args, transfer, err);
 }
 
 struct naming {
@@ -260,13 +264,14 @@ static int write_only(struct naming *naming, struct bpk_err *err)
 }
 
 /* Write arrays of the input: by name, or a slice of its only one. */
-static int write_content(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+static int write_content(const struct cat_args *args, struct bpk_transfer *transfer,
+			 struct bpk_err *err)
 {
 	struct bpk_content content;
-	struct naming naming = { args, &content, job->draft, args->shared.max_output };
+	struct naming naming = { args, &content, transfer->draft, args->shared.max_output };
 	int rc;
 
-	if (bpk_content_look(job->in, &args->shared, &content, err) != 0)
+	if (bpk_content_look(transfer->in, &args->shared, &content, err) != 0)
 		return -1;
 	if (args->shared.pick.name != NULL)
 		rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);
@@ -274,7 +279,7 @@ static int write_content(const struct cat_args *args, struct bpk_job *job, struc
 		rc = write_only(&naming, err);
 	rc = bpk_content_unchanged(&content, rc, err);
 	bpk_content_close(&content);
-	return rc == 0 ? bpk_input_tail(job->in, err) : rc;
+	return rc == 0 ? bpk_input_tail(transfer->in, err) : rc;
 }
 
 /* ---- one file ---- */
@@ -289,28 +294,30 @@ static int open_input(const struct cat_args *args, struct bpk_input *in, const c
 	return rc == 0 && args->slice.given ? bpk_input_complete(in, err) : rc;
 }
 
-static int write_wanted(const struct cat_args *args, struct bpk_job *job, struct bpk_err *err)
+static int write_wanted(const struct cat_args *args, struct bpk_transfer *transfer,
+			struct bpk_err *err)
 {
 	if (args->shared.pick.name != NULL ||
-	    (args->slice.given && job->in->info->array.type == NULL))
-		return write_content(args, job, err);
-	return (args->slice.given ? write_slice : write_range)(args, job, err);
+	    (args->slice.given && transfer->in->info->array.type == NULL))
+		return write_content(args, transfer, err);
+	return (args->slice.given ? write_slice : write_range)(args, transfer, err);
 }
 
 static void cat_one(void *arg, const char *path)
 {
 	const struct cat_args *args = arg;
 	struct bpk_input in = { 0 };
-	struct bpk_job job = { .shared = &args->shared, .in = &in };
+	struct bpk_transfer transfer = { .shared = &args->shared, .in = &in };
 	struct bpk_err err = { 0 };
 
-	if (open_input(args, &in, path, &err) != 0 || bpk_job_name_target(&job, NULL, &err) != 0 ||
-	    bpk_job_open_draft(&job, &err) != 0 || write_wanted(args, &job, &err) != 0 ||
-	    bpk_job_keep(&job, &err) != 0) {
+	if (open_input(args, &in, path, &err) != 0 ||
+	    bpk_transfer_name_target(&transfer, NULL, &err) != 0 ||
+	    bpk_transfer_open_draft(&transfer, &err) != 0 ||
+	    write_wanted(args, &transfer, &err) != 0 || bpk_transfer_keep(&transfer, &err) != 0) {
 		bpk_input_judge(&in, &err);
 		bpk_report(NULL, &err);
 	}
-	bpk_job_clear(&job);
+	bpk_transfer_clear(&transfer);
 	bpk_input_close(&in);
 }
 
@@ -338,7 +345,7 @@ static void run_cat(void *arg, char **operands, size_t count)
 	args->shared.to_stdout = true;
 	if (check_usage(args, &err) != 0)
 		bpk_report("cat", &err);
-	bpk_each_operand(operands, count, cat_one, args);
+	bpk_input_each(operands, count, cat_one, args);
 }
 
 const struct bpk_command bpk_command_cat = {

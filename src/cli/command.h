@@ -5,7 +5,7 @@
 #define BPK_CLI_COMMAND_H
 
 #include "cli/opt.h"
-#include "format/format.h"
+#include "flow/flow.h"
 
 /* The kind of a command's operands; completions offer them. */
 enum bpk_operands {
@@ -56,6 +56,10 @@ struct bpk_shared {
 
 /* Fill in the derived members after all options are read. Returns shared. */
 const struct bpk_shared *bpk_shared_complete(struct bpk_shared *shared);
+
+/* The number of threads to use; and with it the limit on memory. */
+unsigned bpk_shared_threads(const struct bpk_shared *shared);
+struct bpk_limits bpk_shared_limits(const struct bpk_shared *shared);
 
 /* The default of --memory-limit: half of the memory that this process may use. */
 uint64_t bpk_memory_default(void);

@@ -5,7 +5,7 @@
 #ifndef BPK_CLI_CONTENT_H
 #define BPK_CLI_CONTENT_H
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 
 /* bpk_content_open with the options that the user gave. */
 int bpk_content_look(const struct bpk_input *in, const struct bpk_shared *shared,
@@ -27,10 +27,10 @@ int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick
 /* The only array of a file. Fails with BPK_FAILED if the file has no array, or several. */
 int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, struct bpk_err *err);
 
-/* Write the picked arrays as NumPy's files, .npz if the job's target ends so, into its draft. More
- * than most bytes of arrays are refused. *count is the number of arrays. */
+/* Write the picked arrays as NumPy's files, .npz if the transfer's target ends so, into its draft.
+ * More than most bytes of arrays are refused. *count is the number of arrays. */
 int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *pick, uint64_t most,
-		     struct bpk_job *job, uint64_t *count, struct bpk_err *err);
+		     struct bpk_transfer *transfer, uint64_t *count, struct bpk_err *err);
 
 /* The type of an array, as members of a record: dtype, shape, order. */
 int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err);

@@ -7,7 +7,7 @@
 /* The arrays to save: equal types become one array, with an axis of frames in front. */
 struct saving {
 	const struct bpk_content *content;
-	struct bpk_job *job;
+	struct bpk_transfer *transfer;
 	struct bpk_tar_writer *zip; /* NULL: one .npy */
 	struct bpk_array first;     /* owned */
 	uint64_t count;
@@ -63,18 +63,18 @@ static int write_common_head(struct saving *s, struct bpk_err *err)
 	struct bpk_array all = s->first;
 
 	if (!s->framed)
-		return write_head(s->job->draft, &all, err);
+		return write_head(s->transfer->draft, &all, err);
 	memcpy(shape + 1, all.shape, all.ndimensions * sizeof *shape);
 	if (bpk_array_set_shape(&all, shape, all.ndimensions + 1, err) != 0)
 		return -1;
-	return write_head(s->job->draft, &all, err);
+	return write_head(s->transfer->draft, &all, err);
 }
 
 static int add(void *arg, const struct bpk_item *item, struct bpk_err *err)
 {
 	struct saving *s = arg;
 
-	return bpk_content_copy(s->content, item, s->job->draft, err);
+	return bpk_content_copy(s->content, item, s->transfer->draft, err);
 }
 
 /* ---- A file for each frame ---- */
@@ -124,7 +124,7 @@ static int save_all(struct saving *s, const struct bpk_pick *pick, struct bpk_er
 	const struct bpk_tar_options options = { .has_date = true, .date = EPOCH, .zip = true };
 	int rc;
 
-	if (bpk_tar_writer_open(s->job->draft, &options, &s->zip, err) != 0)
+	if (bpk_tar_writer_open(s->transfer->draft, &options, &s->zip, err) != 0)
 		return -1;
 	rc = bpk_pick_each(s->content, pick, add_member, s, err);
 	if (rc == 0)
@@ -136,13 +136,13 @@ static int save_all(struct saving *s, const struct bpk_pick *pick, struct bpk_er
 /* ---- All of it ---- */
 
 int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *pick, uint64_t most,
-		     struct bpk_job *job, uint64_t *count, struct bpk_err *err)
+		     struct bpk_transfer *transfer, uint64_t *count, struct bpk_err *err)
 {
-	struct saving s = { .content = content, .job = job, .most = most };
+	struct saving s = { .content = content, .transfer = transfer, .most = most };
 	int rc = bpk_pick_each(content, pick, look, &s, err);
 
 	*count = s.count;
-	if (rc == 0 && bpk_ends_with(job->target, ".npz")) {
+	if (rc == 0 && bpk_ends_with(transfer->target, ".npz")) {
 		rc = save_all(&s, pick, err);
 	} else if (rc == 0 && s.differ) {
 		bpk_fail(err, BPK_FAILED,

@@ -64,7 +64,7 @@ static int check_usage(const struct bpk_convert *c, char **operands, size_t coun
 				c->format->name);
 	if (bpk_encoding_check(&c->args->encoding, c->format, err) != 0)
 		return -1;
-	return bpk_output_check(&c->shared, operands, 1, err);
+	return bpk_transfer_check(&c->shared, operands, 1, err);
 }
 
 /* Convert operands[0] to operands[1] in format (NULL: by the suffix of operands[1]), for
@@ -85,12 +85,12 @@ static void run(const char *command, const struct bpk_args *args, const struct b
 	}
 	if (check_usage(&c, operands, count, &err) != 0)
 		bpk_report(command, &err);
-	c.job = (struct bpk_job){ .shared = &c.shared, .in = &c.in, .format = c.format };
+	c.transfer = (struct bpk_transfer){ .shared = &c.shared, .in = &c.in, .format = c.format };
 	if (bpk_convert_run(&c, operands[0], &err) != 0) {
 		bpk_input_judge(&c.in, &err);
 		bpk_report(NULL, &err);
 	}
-	bpk_job_clear(&c.job);
+	bpk_transfer_clear(&c.transfer);
 	bpk_buf_clear(&c.packing.choice.why);
 	bpk_input_close(&c.content);
 	bpk_input_close(&c.in);

@@ -6,13 +6,14 @@
 #define BPK_CLI_CONVERT_H
 
 #include "cli/encoding.h"
-#include "cli/job.h"
+#include "cli/transfer.h"
 
 /* One conversion on its way. */
 struct bpk_convert {
 	const char *command;
 	const struct bpk_args *args;
-	struct bpk_shared shared; /* the job's: names the target, and no format for the source */
+	struct bpk_shared
+		shared; /* the transfer's: names the target, and no format for the source */
 	const struct bpk_format *format; /* of the target */
 	struct bpk_input in;
 	struct bpk_input content; /* the raw content of in; not opened if chunks are copied */
@@ -20,13 +21,13 @@ struct bpk_convert {
 	struct bpk_pipeline pipeline; /* of the source's first chunk, where that is kept */
 	bool counted;                 /* of a pipe: the counts of its first archive are the plan */
 	const char *obstacle;         /* why chunks are recompressed; NULL: they are copied */
-	struct bpk_job job;
+	struct bpk_transfer transfer;
 	struct bpk_packing packing;   /* if they are recompressed */
 	struct bpk_division division; /* of an array, where the target has such */
 };
 
 /*
- * Open the archive at path and convert it. command, args, shared, format and job are set; the
+ * Open the archive at path and convert it. command, args, shared, format and transfer are set; the
  * caller clears the rest, also after a failure. Errors name the input or the output.
  */
 int bpk_convert_run(struct bpk_convert *c, const char *path, struct bpk_err *err);

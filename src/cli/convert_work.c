@@ -105,7 +105,7 @@ static struct bpk_wishes make_wishes(struct bpk_convert *c)
 
 static int open_content(struct bpk_convert *c, struct bpk_err *err)
 {
-	const struct bpk_view_options view = { .nchunks = bpk_job_threads(&c->shared) + 1 };
+	const struct bpk_view_options view = { .nchunks = bpk_shared_threads(&c->shared) + 1 };
 	const struct bpk_read_options options = { 0 };
 	struct bpk_input *content = &c->content;
 
@@ -195,9 +195,9 @@ static int run_job(struct bpk_convert *c, struct bpk_flow *flow, struct bpk_err 
 	int rc;
 
 	if (c->obstacle != NULL)
-		c->job.in = &c->content;
-	rc = bpk_job_run(&c->job, flow, err);
-	c->job.in = &c->in;
+		c->transfer.in = &c->content;
+	rc = bpk_transfer_run(&c->transfer, flow, err);
+	c->transfer.in = &c->in;
 	return rc;
 }
 
@@ -221,7 +221,7 @@ static int check_counted(const struct bpk_convert *c, struct bpk_err *err)
 static void fix_counts(struct bpk_convert *c)
 {
 	bool adapts =
-		bpk_draft_seekable(c->job.draft) &&
+		bpk_draft_seekable(c->transfer.draft) &&
 		(c->obstacle != NULL ? c->in.info->array.type == NULL : c->format->varied_chunks);
 
 	if (c->in.info->members != BPK_UNKNOWN || c->in.info->raw_size == BPK_UNKNOWN || adapts)
@@ -246,31 +246,31 @@ static int convert_into_draft(struct bpk_convert *c, struct bpk_err *err)
 	} else {
 		flow.plan = plan_copying(c);
 	}
-	if (bpk_job_bound(&c->job, &flow.plan, err) != 0)
+	if (bpk_transfer_bound(&c->transfer, &flow.plan, err) != 0)
 		return -1;
-	c->job.may_end_early = c->raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN;
+	c->transfer.may_end_early = c->raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN;
 	info = describe_target(c, &flow.plan);
 	flow.same_seals = info.chunks.checksum == c->in.info->chunks.checksum;
 	options = bpk_encoding_options(&c->args->encoding,
 				       c->obstacle != NULL ? &c->packing.choice.recipe : NULL,
 				       &c->division);
-	if (bpk_job_start_writer(&c->job, c->format, &info, &options, err) != 0 ||
-	    run_job(c, &flow, err) != 0 || bpk_job_check_bound(&c->job, err) != 0 ||
+	if (bpk_transfer_start_writer(&c->transfer, c->format, &info, &options, err) != 0 ||
+	    run_job(c, &flow, err) != 0 || bpk_transfer_check_bound(&c->transfer, err) != 0 ||
 	    bpk_input_account(&c->in, err) != 0 || check_counted(c, err) != 0)
 		return -1;
-	return bpk_job_finish_writer(&c->job, err);
+	return bpk_transfer_finish_writer(&c->transfer, err);
 }
 
 static void tell_result(const struct bpk_convert *c)
 {
-	uint64_t packed_size = bpk_job_output_size(&c->job);
+	uint64_t packed_size = bpk_transfer_output_size(&c->transfer);
 
 	if (c->shared.verbose)
-		bpk_job_note_result(&c->job, packed_size);
+		bpk_transfer_note_result(&c->transfer, packed_size);
 	if (!c->shared.json)
 		return;
 	bpk_record_begin(c->command, c->in.path);
-	bpk_job_record_result(&c->job, packed_size);
+	bpk_transfer_record_result(&c->transfer, packed_size);
 	bpk_record_text("format", c->format->name);
 	bpk_record_bool("carried_over", c->obstacle == NULL);
 	bpk_record_text("packed_anew_because", c->obstacle);
@@ -284,8 +284,9 @@ static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 	if (bpk_input_raw_size(&c->in, &c->raw_size, err) != 0)
 		return -1;
 	whole.end = c->raw_size;
-	if (bpk_job_bound(&c->job, &whole, err) != 0 ||
-	    bpk_job_name_target(&c->job, NULL, err) != 0 || bpk_job_open_draft(&c->job, err) != 0)
+	if (bpk_transfer_bound(&c->transfer, &whole, err) != 0 ||
+	    bpk_transfer_name_target(&c->transfer, NULL, err) != 0 ||
+	    bpk_transfer_open_draft(&c->transfer, err) != 0)
 		return -1;
 	c->obstacle = find_obstacle(c);
 	fix_counts(c);
@@ -293,8 +294,8 @@ static int convert_opened(struct bpk_convert *c, struct bpk_err *err)
 		bpk_note(bpk_input_name(c->in.path),
 			 c->obstacle == NULL ? "chunks are copied" : "recompressed: %s",
 			 c->obstacle);
-	bpk_job_note_unknown_size(&c->job, c->raw_size, "a SRC in a file avoids that");
-	if (convert_into_draft(c, err) != 0 || bpk_job_keep(&c->job, err) != 0)
+	bpk_transfer_note_unknown_size(&c->transfer, c->raw_size, "a SRC in a file avoids that");
+	if (convert_into_draft(c, err) != 0 || bpk_transfer_keep(&c->transfer, err) != 0)
 		return -1;
 	tell_result(c);
 	return 0;

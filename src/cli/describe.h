@@ -4,7 +4,7 @@
 #ifndef BPK_CLI_DESCRIBE_H
 #define BPK_CLI_DESCRIBE_H
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 
 enum {
 	BPK_FILTERS_TEXT = BPK_PREDICTION_TEXT + BPK_PIPELINE_TEXT,

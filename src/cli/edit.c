@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/report.h"
 #include "cli/signal.h"
 
@@ -112,7 +112,7 @@ static struct bpk_archive_options options_of(struct bpk_edited *edited)
 			.journal_limit = args->change.journal_limit,
 			.append_space = args->encoding.append_space,
 		},
-		.limits = bpk_job_limits(shared),
+		.limits = bpk_shared_limits(shared),
 		.wishes = bpk_encoding_wishes(&args->encoding, NULL),
 		.lossy = args->encoding.lossy,
 		.slack = args->encoding.slack,

@@ -4,7 +4,7 @@
 #include "cli/command.h"
 #include "cli/content.h"
 #include "cli/describe.h"
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
 
@@ -411,7 +411,7 @@ static void run_info(void *args, char **operands, size_t count)
 {
 	struct survey survey = { .shared = args };
 
-	bpk_each_operand(operands, count, info_one, &survey);
+	bpk_input_each(operands, count, info_one, &survey);
 	if (survey.files > 1 && survey.shared->verbose == 0 && !survey.shared->json)
 		bpk_describe_totals(survey.files, survey.chunks, survey.packed, survey.raw);
 }

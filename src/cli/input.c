@@ -1,5 +1,5 @@
 /* Opens the inputs of commands, and reports pending changes there. */
-#include "cli/job.h"
+#include "cli/transfer.h"
 
 #include <search.h>
 #include <stdio.h>
@@ -140,8 +140,8 @@ int bpk_input_tail(struct bpk_input *in, struct bpk_err *err)
 	return take_unfinished(in, bpk_input_subject(in, err), err);
 }
 
-void bpk_each_operand(char **operands, size_t count, void (*one)(void *arg, const char *path),
-		      void *arg)
+void bpk_input_each(char **operands, size_t count, void (*one)(void *arg, const char *path),
+		    void *arg)
 {
 	if (count == 0)
 		one(arg, "-");

@@ -5,7 +5,7 @@
  *
  *     cli                argv, stdio, signals, exit: main.c, a file per command, and shared parts
  *                        opt.c command.h    options and commands as rows of tables
- *                        job.c input.c      opening, naming, running, keeping
+ *                        transfer.c input.c      opening, naming, running, keeping
  *                        report.c signal.c  errors, exit status, the end by a signal
  *     archive            an open archive: its arrays, append, overwrite, truncate, follow, join
  *     flow               reads parcels, works on them on many threads, hands them on in order

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "cli/edit.h"
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/metadata.h"
 #include "cli/nearest.h"
 #include "cli/record.h"

@@ -278,7 +278,8 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	const struct bpk_shared *shared = &pack->args->common.shared;
 	const char *metadata = pack->args->metadata;
 
-	if (bpk_output_check(shared, operands, count, err) != 0 || check_predict(pack, err) != 0 ||
+	if (bpk_transfer_check(shared, operands, count, err) != 0 ||
+	    check_predict(pack, err) != 0 ||
 	    bpk_encoding_check(&pack->args->common.encoding, pack->format, err) != 0 ||
 	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0)
 		return -1;

@@ -6,7 +6,7 @@
 #define BPK_CLI_PACK_H
 
 #include "cli/encoding.h"
-#include "cli/job.h"
+#include "cli/transfer.h"
 
 struct bpk_pack_args {
 	struct bpk_args common;
@@ -31,7 +31,7 @@ struct bpk_pack {
 	struct bpk_buf metadata; /* empty: no metadata */
 	struct bpk_input in;
 	struct bpk_place body; /* the part of the input that is packed; no source: all of it */
-	struct bpk_job job;
+	struct bpk_transfer transfer;
 	struct bpk_packing packing;
 	struct bpk_cuts cuts;               /* empty: the choice holds for all chunks */
 	struct bpk_predictions predictions; /* empty without --predict */

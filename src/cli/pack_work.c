@@ -10,14 +10,15 @@
 #include "cli/results.h"
 #include "cli/text.h"
 
-static char *add_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
+static char *add_suffix(const struct bpk_transfer *transfer, const char *source,
+			struct bpk_err *err)
 {
 	const struct bpk_pack *pack =
-		(const void *)((const char *)job - offsetof(struct bpk_pack, job));
+		(const void *)((const char *)transfer - offsetof(struct bpk_pack, transfer));
 	const char *suffix = bpk_format_suffix(source);
 	char *target = NULL;
 
-	if (suffix != NULL && !job->shared->force) {
+	if (suffix != NULL && !transfer->shared->force) {
 		bpk_fail(err, BPK_PARTIAL,
 			 "already ends in %s, skipped (--force packs it all the same)", suffix);
 		return NULL;
@@ -155,7 +156,7 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 	const struct bpk_write_options options =
 		bpk_encoding_options(encoding, &pack->packing.choice.recipe, &pack->division);
 
-	return bpk_job_start_writer(&pack->job, pack->format, &info, &options, err);
+	return bpk_transfer_start_writer(&pack->transfer, pack->format, &info, &options, err);
 }
 
 /* Did exactly the bytes come that were announced, and is there nothing behind them? */
@@ -173,9 +174,9 @@ static int check_input(struct bpk_pack *pack, struct bpk_err *err)
 		return 0;
 	if (bpk_source_seekable(source))
 		rc = bpk_source_read_at(source, expected, bpk_span(&byte, 1), &got, err);
-	else if (pack->job.result.raw_size == expected)
+	else if (pack->transfer.result.raw_size == expected)
 		rc = bpk_source_read(source, bpk_span(&byte, 1), &got, err);
-	if (rc == 0 && (got > 0 || pack->job.result.raw_size != expected))
+	if (rc == 0 && (got > 0 || pack->transfer.result.raw_size != expected))
 		rc = bpk_fail(err, BPK_FAILED, "brought %s than the %" PRIu64 " bytes expected",
 			      got > 0 ? "more" : "less", expected);
 	return rc == 0 ? 0 : bpk_input_subject(&pack->in, err);
@@ -190,11 +191,11 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 		.compare = args->compare || args->common.shared.remove,
 	};
 
-	if (start_writer(pack, err) != 0 || bpk_job_run(&pack->job, &flow, err) != 0)
+	if (start_writer(pack, err) != 0 || bpk_transfer_run(&pack->transfer, &flow, err) != 0)
 		return -1;
 	if (check_input(pack, err) != 0)
 		return -1;
-	return bpk_job_finish_writer(&pack->job, err);
+	return bpk_transfer_finish_writer(&pack->transfer, err);
 }
 
 static void tell_result(const struct bpk_pack *pack, uint64_t packed_size)
@@ -202,11 +203,11 @@ static void tell_result(const struct bpk_pack *pack, uint64_t packed_size)
 	char filters[BPK_PIPELINE_TEXT];
 
 	if (pack->args->common.shared.verbose)
-		bpk_job_note_result(&pack->job, packed_size);
+		bpk_transfer_note_result(&pack->transfer, packed_size);
 	if (!pack->args->common.shared.json)
 		return;
 	bpk_record_begin("pack", pack->in.path);
-	bpk_job_record_result(&pack->job, packed_size);
+	bpk_transfer_record_result(&pack->transfer, packed_size);
 	bpk_record_u64("chunk_size",
 		       pack->cuts.nkinds > 0 ? BPK_UNKNOWN : pack->packing.choice.chunk_size);
 	bpk_record_u64("typesize", typesize_of(pack));
@@ -233,19 +234,19 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 
 	if (bpk_pack_read_head(pack, err) != 0 || expect_size(pack, &raw_size, err) != 0 ||
 	    bpk_pack_describe_array(pack, &raw_size, err) != 0 ||
-	    bpk_job_name_target(&pack->job, add_suffix, err) != 0 ||
-	    bpk_job_open_draft(&pack->job, err) != 0 || choose(pack, raw_size, err) != 0)
+	    bpk_transfer_name_target(&pack->transfer, add_suffix, err) != 0 ||
+	    bpk_transfer_open_draft(&pack->transfer, err) != 0 || choose(pack, raw_size, err) != 0)
 		return -1;
 	if (pack->args->common.shared.verbose)
 		tell_choice(pack);
-	bpk_job_note_unknown_size(&pack->job, pack->plan.raw_size,
-				  "--stream-size SIZE avoids that");
+	bpk_transfer_note_unknown_size(&pack->transfer, pack->plan.raw_size,
+				       "--stream-size SIZE avoids that");
 	if (pack_into_draft(pack, err) != 0)
 		return -1;
-	if (bpk_job_keep(&pack->job, err) != 0)
+	if (bpk_transfer_keep(&pack->transfer, err) != 0)
 		return -1;
-	bpk_results_release(pack->job.shared);
-	tell_result(pack, bpk_job_output_size(&pack->job));
+	bpk_results_release(pack->transfer.shared);
+	tell_result(pack, bpk_transfer_output_size(&pack->transfer));
 	return 0;
 }
 
@@ -258,13 +259,13 @@ void bpk_pack_one(void *arg, const char *path)
 		.predictions = pack->args->predict ? &pack->predictions : NULL,
 		.slack = pack->args->common.encoding.slack,
 	};
-	pack->job = (struct bpk_job){ .shared = &pack->args->common.shared,
-				      .in = &pack->in,
-				      .format = pack->format };
+	pack->transfer = (struct bpk_transfer){ .shared = &pack->args->common.shared,
+						.in = &pack->in,
+						.format = pack->format };
 	if (bpk_input_open_raw(&pack->in, path, &pack->args->common.shared, &err) != 0 ||
 	    pack_opened(pack, &err) != 0)
 		bpk_report(NULL, &err);
-	bpk_job_clear(&pack->job);
+	bpk_transfer_clear(&pack->transfer);
 	bpk_buf_clear(&pack->packing.choice.why);
 	bpk_cuts_clear(&pack->cuts);
 	bpk_input_close(&pack->in);

@@ -9,7 +9,7 @@ int bpk_content_look(const struct bpk_input *in, const struct bpk_shared *shared
 {
 	const struct bpk_content_options options = {
 		.no_check = shared->no_check,
-		.limits = bpk_job_limits(shared),
+		.limits = bpk_shared_limits(shared),
 	};
 
 	return bpk_content_open(in, &options, content, err);

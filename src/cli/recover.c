@@ -5,7 +5,7 @@
 #include "cli/recover.h"
 
 #include "cli/frames.h"
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"

@@ -2,7 +2,7 @@
 #include "cli/edit.h"
 
 #include <inttypes.h>
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/reseal.h"
@@ -161,26 +161,27 @@ static int repack(const struct repair_args *args, struct bpk_input *in, struct b
 
 /* ---- into another ---- */
 
-static int copy_chunks(struct bpk_job *job, struct bpk_err *err)
+static int copy_chunks(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	const struct bpk_write_options options = { .append_space = BPK_UNKNOWN };
-	struct bpk_flow flow = { .plan = bpk_plan_all(job->in->info),
+	struct bpk_flow flow = { .plan = bpk_plan_all(transfer->in->info),
 				 .check = true,
 				 .same_seals = true };
-	struct bpk_info info = *job->in->info;
+	struct bpk_info info = *transfer->in->info;
 
 	info.stored_size = BPK_UNKNOWN;
-	if (bpk_job_start_writer(job, job->format, &info, &options, err) != 0 ||
-	    bpk_job_run(job, &flow, err) != 0 || bpk_job_finish_writer(job, err) != 0)
+	if (bpk_transfer_start_writer(transfer, transfer->format, &info, &options, err) != 0 ||
+	    bpk_transfer_run(transfer, &flow, err) != 0 ||
+	    bpk_transfer_finish_writer(transfer, err) != 0)
 		return -1;
-	return bpk_job_keep(job, err);
+	return bpk_transfer_keep(transfer, err);
 }
 
 static int repack_to_output(const struct repair_args *args, struct bpk_input *in,
 			    struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->common.shared;
-	struct bpk_job job = { .shared = shared, .in = in, .format = in->format };
+	struct bpk_transfer transfer = { .shared = shared, .in = in, .format = in->format };
 	struct bpk_repacked result = { .changed = true };
 	int rc = bpk_input_start(in, shared, shared->chunk_limit, err);
 
@@ -189,17 +190,17 @@ static int repack_to_output(const struct repair_args *args, struct bpk_input *in
 	if (rc == 0)
 		rc = bpk_input_check_damage(in, err);
 	if (rc == 0)
-		rc = bpk_job_name_target(&job, NULL, err);
+		rc = bpk_transfer_name_target(&transfer, NULL, err);
 	if (rc == 0)
-		rc = bpk_job_open_draft(&job, err);
+		rc = bpk_transfer_open_draft(&transfer, err);
 	if (rc == 0)
-		rc = copy_chunks(&job, err);
+		rc = copy_chunks(&transfer, err);
 	if (rc == 0) {
 		result.before = in->info->stored_size;
-		result.after = bpk_job_output_size(&job);
-		tell(args, in, job.target, &result);
+		result.after = bpk_transfer_output_size(&transfer);
+		tell(args, in, transfer.target, &result);
 	}
-	bpk_job_clear(&job);
+	bpk_transfer_clear(&transfer);
 	return rc;
 }
 
@@ -255,7 +256,7 @@ static int check_usage(const struct repair_args *args, char **operands, size_t c
 		return bpk_fail(err, BPK_USAGE, "--output goes with --repack alone");
 	if (count == 0 && args->common.shared.output == NULL)
 		return bpk_fail(err, BPK_USAGE, "needs a FILE");
-	return bpk_output_check(&args->common.shared, operands, count, err);
+	return bpk_transfer_check(&args->common.shared, operands, count, err);
 }
 
 static void run_repair(void *arg, char **operands, size_t count)
@@ -266,7 +267,7 @@ static void run_repair(void *arg, char **operands, size_t count)
 	if (check_usage(args, operands, count, &err) != 0)
 		bpk_report("repair", &err);
 	else
-		bpk_each_operand(operands, count, repair_one, arg);
+		bpk_input_each(operands, count, repair_one, arg);
 }
 
 const struct bpk_command bpk_command_repair = {

@@ -4,7 +4,7 @@
  */
 #include "cli/reseal.h"
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
 

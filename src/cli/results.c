@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/report.h"
 #include "cli/text.h"
 
@@ -260,7 +260,7 @@ void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
 	struct bpk_err err = { 0 };
 
 	if (count < 2) {
-		bpk_each_operand(operands, count, one, arg);
+		bpk_input_each(operands, count, one, arg);
 		return;
 	}
 	if (take(&results, operands, count, &err) != 0) {

@@ -9,9 +9,9 @@
 #include "cli/command.h"
 
 /*
- * Call one for every operand, for "-" without operands, as bpk_each_operand does, for commands
- * that write a result for each. shared is the one that their jobs have; meanwhile its results are
- * set where there are several operands.
+ * Call one for every operand, for "-" without operands, as bpk_input_each does, for commands
+ * that write a result for each. shared is the one that their transfers have; meanwhile its results
+ * are set where there are several operands.
  */
 void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
 		      void (*one)(void *arg, const char *path), void *arg);

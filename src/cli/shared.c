@@ -103,6 +103,18 @@ uint64_t bpk_memory_default(void)
 	return bpk_memory_size() / 2;
 }
 
+unsigned bpk_shared_threads(const struct bpk_shared *shared)
+{
+	return shared->threads > 0 ? (unsigned)shared->threads : bpk_cpu_count();
+}
+
+struct bpk_limits bpk_shared_limits(const struct bpk_shared *shared)
+{
+	return (struct bpk_limits){ .threads = bpk_shared_threads(shared),
+				    .memory = shared->memory_limit,
+				    .memory_is_default = !shared->memory_given };
+}
+
 const struct bpk_shared *bpk_shared_complete(struct bpk_shared *shared)
 {
 	shared->memory_given = shared->memory_limit != BPK_UNKNOWN;

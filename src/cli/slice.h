@@ -4,7 +4,7 @@
 #ifndef BPK_CLI_SLICE_H
 #define BPK_CLI_SLICE_H
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 
 /*
  * Where a slice lies in an array: as in NumPy, a range that leaves a dimension stops at its end,

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/progress.h"
 #include "cli/tar_store.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"
@@ -115,34 +115,35 @@ static int check_all(struct bpk_tar_storing *s, char **operands, struct bpk_err 
 
 /* ---- raw content ---- */
 
-static int unpack_into(const struct bpk_tar_storing *s, struct bpk_job *job, uint64_t size,
-		       struct bpk_err *err)
+static int unpack_into(const struct bpk_tar_storing *s, struct bpk_transfer *transfer,
+		       uint64_t size, struct bpk_err *err)
 {
 	const struct bpk_write_options options = { 0 };
 	struct bpk_flow flow = { .check = !s->args->shared.no_check, .decode = true };
-	struct bpk_info info = *job->in->info;
+	struct bpk_info info = *transfer->in->info;
 
 	flow.plan = bpk_plan_all(&info);
 	info.raw_size = size;
-	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0 ||
-	    bpk_job_run(job, &flow, err) != 0 || bpk_input_account(job->in, err) != 0 ||
-	    bpk_job_finish_writer(job, err) != 0)
+	if (bpk_transfer_start_writer(transfer, &bpk_format_raw, &info, &options, err) != 0 ||
+	    bpk_transfer_run(transfer, &flow, err) != 0 ||
+	    bpk_input_account(transfer->in, err) != 0 ||
+	    bpk_transfer_finish_writer(transfer, err) != 0)
 		return -1;
-	return bpk_job_keep(job, err);
+	return bpk_transfer_keep(transfer, err);
 }
 
 /* The permissions are those of a file, also for a dataset that is a directory. */
 static int begin_raw(struct bpk_tar_storing *s, const struct bpk_tar_dataset *dataset,
-		     uint64_t size, struct bpk_job *job, struct bpk_err *err)
+		     uint64_t size, struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	struct stat member = dataset->stat, like;
 
-	if (bpk_input_like(job->in, &like))
+	if (bpk_input_like(transfer->in, &like))
 		member.st_mode = like.st_mode;
-	job->target = bpk_strdup(s->tar, err);
-	if (job->target == NULL)
+	transfer->target = bpk_strdup(s->tar, err);
+	if (transfer->target == NULL)
 		return -1;
-	if (bpk_tar_member(s->writer, dataset->name, size, &member, &job->draft, err) != 0)
+	if (bpk_tar_member(s->writer, dataset->name, size, &member, &transfer->draft, err) != 0)
 		return bpk_tar_subject(s, err);
 	return 0;
 }
@@ -152,7 +153,7 @@ static int store_raw(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 {
 	const struct bpk_shared *shared = &s->args->shared;
 	struct bpk_input in;
-	struct bpk_job job = { .shared = shared, .in = &in };
+	struct bpk_transfer transfer = { .shared = shared, .in = &in };
 	uint64_t size;
 	int rc = -1;
 
@@ -167,14 +168,14 @@ static int store_raw(struct bpk_tar_storing *s, struct bpk_tar_dataset *dataset,
 		bpk_input_subject(&in, err);
 		goto out;
 	}
-	if (begin_raw(s, dataset, size, &job, err) != 0)
+	if (begin_raw(s, dataset, size, &transfer, err) != 0)
 		goto out;
-	rc = unpack_into(s, &job, size, err);
+	rc = unpack_into(s, &transfer, size, err);
 	bpk_tar_count_like(s, &in);
 	dataset->size = size;
 	dataset->nfiles = 1;
 out:
-	bpk_job_clear(&job);
+	bpk_transfer_clear(&transfer);
 	bpk_input_close(&in);
 	return rc;
 }
@@ -193,7 +194,7 @@ static int open_output(struct bpk_tar_storing *s, struct bpk_err *err)
 		.date = (int64_t)s->args->date,
 	};
 
-	if (bpk_output_check_terminal(&s->args->shared, s->tar, err) != 0)
+	if (bpk_transfer_check_terminal(&s->args->shared, s->tar, err) != 0)
 		return -1;
 	bpk_signals_start();
 	if (bpk_buf_reserve(&s->piece, BPK_TAR_PIECE, err) != 0)

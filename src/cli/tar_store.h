@@ -5,7 +5,7 @@
 #ifndef BPK_CLI_TAR_STORE_H
 #define BPK_CLI_TAR_STORE_H
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/tar.h"
 
 enum { BPK_TAR_PIECE = 1 << 20 };

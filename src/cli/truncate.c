@@ -2,7 +2,7 @@
 #include "cli/frames.h"
 
 #include <inttypes.h>
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
 

@@ -5,7 +5,7 @@
 
 #include "cli/command.h"
 #include "cli/content.h"
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/results.h"
@@ -47,7 +47,8 @@ static const struct unpack_args defaults;
 
 /* ---- the work ---- */
 
-static char *strip_suffix(const struct bpk_job *job, const char *source, struct bpk_err *err)
+static char *strip_suffix(const struct bpk_transfer *transfer, const char *source,
+			  struct bpk_err *err)
 {
 	char *target = bpk_strdup(source, err);
 	const char *suffix;
@@ -60,13 +61,13 @@ static char *strip_suffix(const struct bpk_job *job, const char *source, struct 
 		target[size - 1] = '\0';
 	suffix = bpk_format_suffix(target);
 	folder = size > 0 && strrchr(target, '/') ? (size_t)(strrchr(target, '/') + 1 - target) : 0;
-	if (suffix != NULL && !job->in->place.is_member && size - strlen(suffix) > folder) {
+	if (suffix != NULL && !transfer->in->place.is_member && size - strlen(suffix) > folder) {
 		target[size - strlen(suffix)] = '\0';
 		return target;
 	}
 	free(target);
 	bpk_fail(err, BPK_PARTIAL, "%s, skipped; name the result with --output or --stdout",
-		 job->in->place.is_member ? "is a member of a tar" : "has no suffix to strip");
+		 transfer->in->place.is_member ? "is a member of a tar" : "has no suffix to strip");
 	return NULL;
 }
 
@@ -102,112 +103,113 @@ static int check_no_array(const struct bpk_info *info, struct bpk_err *err)
 }
 
 /* The header that makes a NumPy file of an array, if the target's name asks for one. */
-static int make_head(const struct unpack_args *args, const struct bpk_job *job,
+static int make_head(const struct unpack_args *args, const struct bpk_transfer *transfer,
 		     struct bpk_buf *head, struct bpk_err *err)
 {
-	const struct bpk_info *info = job->in->info;
+	const struct bpk_info *info = transfer->in->info;
 	struct bpk_err why = { 0 };
 	int rc = 0;
 
-	if (args->bare || !is_npy_name(job->target))
+	if (args->bare || !is_npy_name(transfer->target))
 		return 0;
-	if (bpk_input_complete(job->in, err) != 0)
+	if (bpk_input_complete(transfer->in, err) != 0)
 		return -1;
 	if (info->array.type == NULL)
 		rc = check_no_array(info, err);
 	else if (bpk_npy_head(info->array.type, head, &why) != 0)
 		rc = bpk_fail(err, why.kind, "%s; --raw gives the bytes", why.text);
-	return rc == 0 ? 0 : bpk_input_subject(job->in, err);
+	return rc == 0 ? 0 : bpk_input_subject(transfer->in, err);
 }
 
 /* Of a stream it is known only now. */
-static int check_array(const struct bpk_job *job, struct bpk_view head, struct bpk_err *err)
+static int check_array(const struct bpk_transfer *transfer, struct bpk_view head,
+		       struct bpk_err *err)
 {
-	const struct bpk_array *array = job->in->info->array.type;
+	const struct bpk_array *array = transfer->in->info->array.type;
 
-	if (head.size == 0 || job->result.raw_size == array->size)
+	if (head.size == 0 || transfer->result.raw_size == array->size)
 		return 0;
-	fail_size(array, job->result.raw_size, err);
-	return bpk_input_subject(job->in, err);
+	fail_size(array, transfer->result.raw_size, err);
+	return bpk_input_subject(transfer->in, err);
 }
 
-static int unpack_behind(const struct unpack_args *args, struct bpk_job *job, struct bpk_view head,
-			 struct bpk_err *err)
+static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *transfer,
+			 struct bpk_view head, struct bpk_err *err)
 {
-	struct bpk_info info = *job->in->info;
+	struct bpk_info info = *transfer->in->info;
 	const struct bpk_write_options options = {
 		.head = head,
 		.mark = bpk_view(bpk_npy_magic, BPK_NPY_MAGIC_SIZE),
 	};
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
 
-	flow.plan = bpk_plan_all(job->in->info);
-	if (bpk_job_bound(job, &flow.plan, err) != 0)
+	flow.plan = bpk_plan_all(transfer->in->info);
+	if (bpk_transfer_bound(transfer, &flow.plan, err) != 0)
 		return -1;
-	job->may_end_early = flow.plan.end != flow.plan.raw_size;
+	transfer->may_end_early = flow.plan.end != flow.plan.raw_size;
 	info.raw_size = flow.plan.raw_size;
-	if (bpk_job_start_writer(job, &bpk_format_raw, &info, &options, err) != 0)
+	if (bpk_transfer_start_writer(transfer, &bpk_format_raw, &info, &options, err) != 0)
 		return -1;
-	if (bpk_job_run(job, &flow, err) != 0)
+	if (bpk_transfer_run(transfer, &flow, err) != 0)
 		return -1;
-	if (bpk_job_check_bound(job, err) != 0 || check_array(job, head, err) != 0 ||
-	    bpk_input_account(job->in, err) != 0)
+	if (bpk_transfer_check_bound(transfer, err) != 0 || check_array(transfer, head, err) != 0 ||
+	    bpk_input_account(transfer->in, err) != 0)
 		return -1;
-	return bpk_job_finish_writer(job, err);
+	return bpk_transfer_finish_writer(transfer, err);
 }
 
-static int unpack_into_draft(const struct unpack_args *args, struct bpk_job *job,
+static int unpack_into_draft(const struct unpack_args *args, struct bpk_transfer *transfer,
 			     struct bpk_err *err)
 {
 	struct bpk_buf head = { 0 };
-	int rc = make_head(args, job, &head, err);
+	int rc = make_head(args, transfer, &head, err);
 
 	if (rc == 0)
-		rc = unpack_behind(args, job, bpk_buf_view(&head), err);
+		rc = unpack_behind(args, transfer, bpk_buf_view(&head), err);
 	bpk_buf_clear(&head);
 	return rc;
 }
 
-static void tell_result(const struct bpk_job *job)
+static void tell_result(const struct bpk_transfer *transfer)
 {
-	uint64_t packed_size = job->in->info->stored_size;
+	uint64_t packed_size = transfer->in->info->stored_size;
 
 	if (packed_size == BPK_UNKNOWN)
-		packed_size = job->result.packed_size;
-	if (job->shared->verbose)
-		bpk_job_note_result(job, packed_size);
-	if (!job->shared->json)
+		packed_size = transfer->result.packed_size;
+	if (transfer->shared->verbose)
+		bpk_transfer_note_result(transfer, packed_size);
+	if (!transfer->shared->json)
 		return;
-	bpk_record_begin("unpack", job->in->path);
-	bpk_job_record_result(job, packed_size);
+	bpk_record_begin("unpack", transfer->in->path);
+	bpk_transfer_record_result(transfer, packed_size);
 	bpk_record_end();
 }
 
 /* A directory that is to be removed is looked at before anything in it is read. */
-static int open_input(const struct unpack_args *args, const char *path, struct bpk_job *job,
-		      struct bpk_err *err)
+static int open_input(const struct unpack_args *args, const char *path,
+		      struct bpk_transfer *transfer, struct bpk_err *err)
 {
-	struct bpk_input *in = job->in;
+	struct bpk_input *in = transfer->in;
 
 	if (bpk_input_find(in, path, &args->shared, err) != 0)
 		return -1;
-	if (job->shared->remove && in->place.is_directory && in->format != NULL &&
-	    bpk_removal_begin(path, in->format->owns, &job->removal, err) != 0)
+	if (transfer->shared->remove && in->place.is_directory && in->format != NULL &&
+	    bpk_removal_begin(path, in->format->owns, &transfer->removal, err) != 0)
 		return bpk_input_subject(in, err);
 	return bpk_input_start(in, &args->shared, args->shared.memory_limit, err);
 }
 
-/* Open path again and unpack it; job is left for the caller to look at and to clear. */
-static int open_and_unpack(const struct unpack_args *args, const char *path, struct bpk_job *job,
-			   struct bpk_err *err)
+/* Open path again and unpack it; transfer is left for the caller to look at and to clear. */
+static int open_and_unpack(const struct unpack_args *args, const char *path,
+			   struct bpk_transfer *transfer, struct bpk_err *err)
 {
-	if (open_input(args, path, job, err) != 0)
+	if (open_input(args, path, transfer, err) != 0)
 		return -1;
-	if (job->target == NULL && bpk_job_name_target(job, strip_suffix, err) != 0)
+	if (transfer->target == NULL && bpk_transfer_name_target(transfer, strip_suffix, err) != 0)
 		return -1;
-	if (bpk_job_open_draft(job, err) != 0)
+	if (bpk_transfer_open_draft(transfer, err) != 0)
 		return -1;
-	return unpack_into_draft(args, job, err);
+	return unpack_into_draft(args, transfer, err);
 }
 
 /*
@@ -218,50 +220,50 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 {
 	struct bpk_shared shared = args->shared;
 	struct bpk_input in = { 0 };
-	struct bpk_job job = {
+	struct bpk_transfer transfer = {
 		.shared = &shared, .in = &in, .target_derived = true, .is_private = true
 	};
 	struct bpk_err err = { 0 };
-	int rc = asprintf(&job.target, "%s.partial", target);
+	int rc = asprintf(&transfer.target, "%s.partial", target);
 
 	shared.remove = false;
 	if (rc < 0)
-		job.target = NULL;
-	else if (open_and_unpack(args, path, &job, &err) != 0 && job.draft != NULL &&
+		transfer.target = NULL;
+	else if (open_and_unpack(args, path, &transfer, &err) != 0 && transfer.draft != NULL &&
 		 err.kind == BPK_CORRUPT) {
-		if (bpk_job_keep(&job, &err) == 0)
-			bpk_note(job.target, "holds what came before the damage");
+		if (bpk_transfer_keep(&transfer, &err) == 0)
+			bpk_note(transfer.target, "holds what came before the damage");
 		else
 			bpk_report(NULL, &err);
 	} else {
 		bpk_report(NULL, &err);
 	}
-	bpk_job_clear(&job);
+	bpk_transfer_clear(&transfer);
 	bpk_input_close(&in);
 }
 
 /* ---- arrays by name ---- */
 
-static int save(const struct unpack_args *args, struct bpk_job *job, uint64_t *count,
+static int save(const struct unpack_args *args, struct bpk_transfer *transfer, uint64_t *count,
 		struct bpk_err *err)
 {
 	struct bpk_content content;
 	int rc;
 
-	if (bpk_content_look(job->in, &args->shared, &content, err) != 0)
+	if (bpk_content_look(transfer->in, &args->shared, &content, err) != 0)
 		return -1;
-	rc = bpk_content_save(&content, &args->shared.pick, args->shared.max_output, job, count,
-			      err);
+	rc = bpk_content_save(&content, &args->shared.pick, args->shared.max_output, transfer,
+			      count, err);
 	rc = bpk_content_unchanged(&content, rc, err);
 	bpk_content_close(&content);
 	return rc;
 }
 
-static void record_saved(const struct bpk_job *job, uint64_t count)
+static void record_saved(const struct bpk_transfer *transfer, uint64_t count)
 {
-	bpk_record_begin("unpack", job->in->path);
-	bpk_record_text("output", strcmp(job->target, "-") == 0 ? NULL : job->target);
-	bpk_record_text("name", job->shared->pick.name);
+	bpk_record_begin("unpack", transfer->in->path);
+	bpk_record_text("output", strcmp(transfer->target, "-") == 0 ? NULL : transfer->target);
+	bpk_record_text("name", transfer->shared->pick.name);
 	bpk_record_u64("arrays", count);
 	bpk_record_end();
 }
@@ -269,18 +271,19 @@ static void record_saved(const struct bpk_job *job, uint64_t count)
 static void unpack_named(const struct unpack_args *args, const char *path)
 {
 	struct bpk_input in = { 0 };
-	struct bpk_job job = { .shared = &args->shared, .in = &in };
+	struct bpk_transfer transfer = { .shared = &args->shared, .in = &in };
 	struct bpk_err err = { 0 };
 	uint64_t count = 0;
 
 	if (bpk_input_open_any(&in, path, &args->shared, &err) != 0 ||
-	    bpk_job_name_target(&job, NULL, &err) != 0 || bpk_job_open_draft(&job, &err) != 0 ||
-	    save(args, &job, &count, &err) != 0 || bpk_job_keep(&job, &err) != 0) {
+	    bpk_transfer_name_target(&transfer, NULL, &err) != 0 ||
+	    bpk_transfer_open_draft(&transfer, &err) != 0 ||
+	    save(args, &transfer, &count, &err) != 0 || bpk_transfer_keep(&transfer, &err) != 0) {
 		bpk_input_judge(&in, &err);
 		bpk_report(NULL, &err);
 	} else if (args->shared.json)
-		record_saved(&job, count);
-	bpk_job_clear(&job);
+		record_saved(&transfer, count);
+	bpk_transfer_clear(&transfer);
 	bpk_input_close(&in);
 }
 
@@ -290,7 +293,7 @@ static void unpack_one(void *arg, const char *path)
 {
 	const struct unpack_args *args = arg;
 	struct bpk_input in = { 0 };
-	struct bpk_job job = { .shared = &args->shared, .in = &in };
+	struct bpk_transfer transfer = { .shared = &args->shared, .in = &in };
 	struct bpk_err err = { 0 };
 	bool broken;
 	int rc;
@@ -299,20 +302,20 @@ static void unpack_one(void *arg, const char *path)
 		unpack_named(args, path);
 		return;
 	}
-	rc = open_and_unpack(args, path, &job, &err);
-	broken = rc != 0 && err.kind == BPK_CORRUPT && job.draft != NULL;
+	rc = open_and_unpack(args, path, &transfer, &err);
+	broken = rc != 0 && err.kind == BPK_CORRUPT && transfer.draft != NULL;
 	if (rc == 0)
-		rc = bpk_job_keep(&job, &err);
+		rc = bpk_transfer_keep(&transfer, &err);
 	if (rc == 0) {
 		if (!in.unfinished)
 			bpk_results_release(&args->shared);
-		tell_result(&job);
+		tell_result(&transfer);
 	} else {
 		bpk_report(NULL, &err);
 	}
-	if (broken && args->keep_broken && strcmp(job.target, "-") != 0)
-		keep_broken(args, path, job.target);
-	bpk_job_clear(&job);
+	if (broken && args->keep_broken && strcmp(transfer.target, "-") != 0)
+		keep_broken(args, path, transfer.target);
+	bpk_transfer_clear(&transfer);
 	bpk_input_close(&in);
 }
 
@@ -321,7 +324,7 @@ static int check_usage(const struct unpack_args *args, char **operands, size_t c
 {
 	const struct bpk_pick *pick = &args->shared.pick;
 
-	if (bpk_output_check(&args->shared, operands, count, err) != 0 ||
+	if (bpk_transfer_check(&args->shared, operands, count, err) != 0 ||
 	    bpk_pick_check(pick, args->keep_broken ? "--keep-broken" : NULL, err) != 0 ||
 	    bpk_pick_check(pick, args->shared.remove ? "--rm" : NULL, err) != 0)
 		return -1;

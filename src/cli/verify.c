@@ -2,7 +2,7 @@
 #include <stdio.h>
 
 #include "cli/command.h"
-#include "cli/job.h"
+#include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "layout/layout.h"
@@ -78,15 +78,16 @@ static void take_remark(void *arg, const char *line)
 		bpk_report(NULL, &err);
 }
 
-static int verify_chunks(const struct verify_args *args, struct bpk_job *job, struct bpk_err *err)
+static int verify_chunks(const struct verify_args *args, struct bpk_transfer *transfer,
+			 struct bpk_err *err)
 {
 	struct bpk_flow flow = {
-		.plan = bpk_plan_all(job->in->info),
+		.plan = bpk_plan_all(transfer->in->info),
 		.check = true,
 		.decode = !args->quick,
 	};
 
-	return bpk_job_run(job, &flow, err);
+	return bpk_transfer_run(transfer, &flow, err);
 }
 
 static const char *word_for(const struct bpk_err *err)
@@ -132,17 +133,17 @@ static void end_record(const struct remarks *remarks)
 	bpk_record_end();
 }
 
-static void print_record(const struct bpk_job *job, const struct remarks *remarks,
+static void print_record(const struct bpk_transfer *transfer, const struct remarks *remarks,
 			 const struct bpk_err *err)
 {
-	const struct bpk_info *info = job->in->info;
+	const struct bpk_info *info = transfer->in->info;
 
-	begin_record(job->in, err);
+	begin_record(transfer->in, err);
 	bpk_record_text("format", info != NULL ? info->format : NULL);
 	bpk_record_text("checksum", info != NULL ? info->chunks.checksum->name : NULL);
 	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
-	bpk_record_u64("raw_size", info != NULL ? job->result.raw_size : BPK_UNKNOWN);
-	bpk_record_u64("nchunks", info != NULL ? job->result.nchunks : BPK_UNKNOWN);
+	bpk_record_u64("raw_size", info != NULL ? transfer->result.raw_size : BPK_UNKNOWN);
+	bpk_record_u64("nchunks", info != NULL ? transfer->result.nchunks : BPK_UNKNOWN);
 	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
 	end_record(remarks);
 }
@@ -156,17 +157,17 @@ static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
 	return bpk_input_subject(in, err);
 }
 
-static int verify_found(const struct verify_args *args, struct bpk_job *job,
+static int verify_found(const struct verify_args *args, struct bpk_transfer *transfer,
 			struct remarks *remarks, struct bpk_err *err)
 {
-	if (bpk_input_start(job->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
-	    verify_chunks(args, job, err) != 0)
+	if (bpk_input_start(transfer->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
+	    verify_chunks(args, transfer, err) != 0)
 		return -1;
-	if (bpk_input_audit(job->in, take_remark, remarks, err) != 0)
+	if (bpk_input_audit(transfer->in, take_remark, remarks, err) != 0)
 		return -1;
-	if (bpk_input_unchanged(job->in, err) != 0)
+	if (bpk_input_unchanged(transfer->in, err) != 0)
 		return -1;
-	return job->in->info->pending ? fail_pending(job->in, err) : 0;
+	return transfer->in->info->pending ? fail_pending(transfer->in, err) : 0;
 }
 
 /* ---- GSD files, which are no archives ---- */
@@ -219,7 +220,7 @@ static void verify_input(const struct verify_args *args, struct bpk_input *in, b
 			 struct bpk_err *err)
 {
 	const struct bpk_shared *shared = &args->shared;
-	struct bpk_job job = { .shared = shared, .in = in };
+	struct bpk_transfer transfer = { .shared = shared, .in = in };
 	struct remarks remarks = { .in = in, .shared = shared };
 	bool is_gsd = false;
 
@@ -232,15 +233,15 @@ static void verify_input(const struct verify_args *args, struct bpk_input *in, b
 		return;
 	}
 	if (rc == 0 && ours)
-		rc = verify_found(args, &job, &remarks, err);
+		rc = verify_found(args, &transfer, &remarks, err);
 	if (rc == 0 && ours && shared->verbose && !shared->json)
 		say_well(in);
 	if (ours && shared->json)
-		print_record(&job, &remarks, err);
+		print_record(&transfer, &remarks, err);
 	if (rc != 0)
 		bpk_report(NULL, err);
 	bpk_buf_clear(&remarks.lines);
-	bpk_job_clear(&job);
+	bpk_transfer_clear(&transfer);
 	bpk_input_close(in);
 }
 
@@ -322,7 +323,7 @@ static void verify_operand(void *arg, const char *path)
 
 static void run_verify(void *args, char **operands, size_t count)
 {
-	bpk_each_operand(operands, count, verify_operand, args);
+	bpk_input_each(operands, count, verify_operand, args);
 }
 
 const struct bpk_command bpk_command_verify = {

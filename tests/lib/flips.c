@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cli/job.h"
+#include "cli/transfer.h"
 
 struct bits {
 	const char *archive;

@@ -3,8 +3,8 @@
  * running between the two, and keeping or dropping the result. Every error from here is a whole
  * line that names its file; report it with bpk_report(NULL, err). For the main thread alone.
  */
-#ifndef BPK_CLI_JOB_H
-#define BPK_CLI_JOB_H
+#ifndef BPK_CLI_TRANSFER_H
+#define BPK_CLI_TRANSFER_H
 
 #include "archive/archive.h"
 #include "cli/command.h"
@@ -40,9 +40,9 @@ int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_
 int bpk_input_account(struct bpk_input *in, struct bpk_err *err);
 int bpk_input_tail(struct bpk_input *in, struct bpk_err *err);
 
-/* One piece of work, from an input to a draft or to nothing. Caller storage, valid when shared and
- * in are set and the rest is zero; for bpk_job_clear. */
-struct bpk_job {
+/* The bytes of an input on their way to a draft, or to nothing. Caller storage, valid when shared
+ * and in are set and the rest is zero; for bpk_transfer_clear. */
+struct bpk_transfer {
 	const struct bpk_shared *shared;
 	struct bpk_input *in;
 
@@ -67,75 +67,73 @@ struct bpk_job {
  * Check that the options for the output can be obeyed for these operands. Fails with BPK_USAGE for
  * several sources into one file, --rm without a file to remove, and other contradictions.
  */
-int bpk_output_check(const struct bpk_shared *shared, char **operands, size_t count,
-		     struct bpk_err *err);
+int bpk_transfer_check(const struct bpk_shared *shared, char **operands, size_t count,
+		       struct bpk_err *err);
 
 /*
  * Name the target: standard output, the --output, or a name that derive makes of the source's path
  * (for free()), beside the source or in --output-dir. derive fails with a line about the source; it
  * is NULL if usage leaves nothing to derive.
  */
-int bpk_job_name_target(struct bpk_job *job,
-			char *(*derive)(const struct bpk_job *job, const char *source,
-					struct bpk_err *err),
-			struct bpk_err *err);
+int bpk_transfer_name_target(struct bpk_transfer *transfer,
+			     char *(*derive)(const struct bpk_transfer *transfer,
+					     const char *source, struct bpk_err *err),
+			     struct bpk_err *err);
 
 /* Fails with BPK_FAILED if target is standard output on a terminal, and --force is not given:
  * binary data would garble it. */
-int bpk_output_check_terminal(const struct bpk_shared *shared, const char *target,
-			      struct bpk_err *err);
+int bpk_transfer_check_terminal(const struct bpk_shared *shared, const char *target,
+				struct bpk_err *err);
 
 /* Open the draft. Fails with BPK_FAILED where binary data would go to a terminal, or into what is
  * read. */
-int bpk_job_open_draft(struct bpk_job *job, struct bpk_err *err);
+int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err);
 
 /* Begin to write format into the draft. */
-int bpk_job_start_writer(struct bpk_job *job, const struct bpk_format *format,
-			 const struct bpk_info *info, const struct bpk_write_options *options,
-			 struct bpk_err *err);
+int bpk_transfer_start_writer(struct bpk_transfer *transfer, const struct bpk_format *format,
+			      const struct bpk_info *info, const struct bpk_write_options *options,
+			      struct bpk_err *err);
 
 /*
  * Check that the plan is within --max-output. An archive of unknown size is planned to end one byte
- * behind the limit, which shows that it holds more: judge it when the job has run. Both fail with
- * BPK_LIMIT.
+ * behind the limit, which shows that it holds more: judge it when the transfer has run. Both fail
+ * with BPK_LIMIT.
  */
-int bpk_job_bound(const struct bpk_job *job, struct bpk_plan *plan, struct bpk_err *err);
-int bpk_job_check_bound(const struct bpk_job *job, struct bpk_err *err);
+int bpk_transfer_bound(const struct bpk_transfer *transfer, struct bpk_plan *plan,
+		       struct bpk_err *err);
+int bpk_transfer_check_bound(const struct bpk_transfer *transfer, struct bpk_err *err);
 
-/* The number of threads to use. */
-unsigned bpk_job_threads(const struct bpk_shared *shared);
-struct bpk_limits bpk_job_limits(const struct bpk_shared *shared);
-
-/* Run flow, whose plan and work are set, between the job's input and output, with a progress bar;
- * fills result. */
-int bpk_job_run(struct bpk_job *job, struct bpk_flow *flow, struct bpk_err *err);
+/* Run flow, whose plan and work are set, between the transfer's input and output, with a progress
+ * bar; fills result. */
+int bpk_transfer_run(struct bpk_transfer *transfer, struct bpk_flow *flow, struct bpk_err *err);
 
 /* Finish the output: index, header, end marker. */
-int bpk_job_finish_writer(struct bpk_job *job, struct bpk_err *err);
+int bpk_transfer_finish_writer(struct bpk_transfer *transfer, struct bpk_err *err);
 
 /* Keep the draft under its name, with the mode and time of the input (bpk_input_like); then, with
  * --rm, remove the source. */
-int bpk_job_keep(struct bpk_job *job, struct bpk_err *err);
+int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err);
 
 /* Bytes of the output, once it was kept: of the file, or as many as went through a pipe; the size
  * of the chunks alone if that is unknown. */
-uint64_t bpk_job_output_size(const struct bpk_job *job);
+uint64_t bpk_transfer_output_size(const struct bpk_transfer *transfer);
 
 /* Older readers stop at a header without the size of the data: note that the output has one, and
  * how to avoid it. */
-void bpk_job_note_unknown_size(const struct bpk_job *job, uint64_t raw_size, const char *advice);
+void bpk_transfer_note_unknown_size(const struct bpk_transfer *transfer, uint64_t raw_size,
+				    const char *advice);
 
 /* For -v: sizes, ratio, time, speed. */
-void bpk_job_note_result(const struct bpk_job *job, uint64_t packed_size);
+void bpk_transfer_note_result(const struct bpk_transfer *transfer, uint64_t packed_size);
 
 /* The same for --json, as members of a record that the caller begins and ends. */
-void bpk_job_record_result(const struct bpk_job *job, uint64_t packed_size);
+void bpk_transfer_record_result(const struct bpk_transfer *transfer, uint64_t packed_size);
 
 /* Drop a draft that was not kept; the input stays open. */
-void bpk_job_clear(struct bpk_job *job);
+void bpk_transfer_clear(struct bpk_transfer *transfer);
 
 /* Call one for every operand, or for "-" without operands. */
-void bpk_each_operand(char **operands, size_t count, void (*one)(void *arg, const char *path),
-		      void *arg);
+void bpk_input_each(char **operands, size_t count, void (*one)(void *arg, const char *path),
+		    void *arg);
 
 #endif

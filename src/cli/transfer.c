@@ -1,0 +1,376 @@
+/* The common steps of commands that move data: the target's name, the draft, the run, the result.
+ * pack, unpack, cat and convert call it. */
+#include "cli/transfer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "cli/progress.h"
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/signal.h"
+#include "cli/results.h"
+#include "cli/text.h"
+
+/* ---- the output's name ---- */
+
+static bool is_dash(const char *path)
+{
+	return strcmp(path, "-") == 0;
+}
+
+/* True when the result for source goes to standard output. */
+static bool goes_to_stdout(const struct bpk_shared *shared, const char *source)
+{
+	if (shared->output != NULL)
+		return is_dash(shared->output);
+	return shared->to_stdout || is_dash(source);
+}
+
+static int check_removal(const struct bpk_shared *shared, const char *source, struct bpk_err *err)
+{
+	if (!shared->remove)
+		return 0;
+	if (is_dash(source))
+		return bpk_fail(err, BPK_USAGE,
+				"--rm needs a FILE, standard input cannot be removed");
+	if (goes_to_stdout(shared, source))
+		return bpk_fail(err, BPK_USAGE,
+				"--rm needs a result in a file, not on standard output");
+	if (shared->no_sync)
+		return bpk_fail(err, BPK_USAGE, "--rm needs a synced result, without --no-sync");
+	return 0;
+}
+
+static int check_one(const struct bpk_shared *shared, const char *source, struct bpk_err *err)
+{
+	if (shared->json && goes_to_stdout(shared, source))
+		return bpk_fail(
+			err, BPK_USAGE,
+			"--json needs standard output for itself, name a file with --output");
+	if (shared->output_dir != NULL && is_dash(source))
+		return bpk_fail(
+			err, BPK_USAGE,
+			"--output-dir needs a FILE, standard input has no name to derive one from");
+	return check_removal(shared, source, err);
+}
+
+int bpk_transfer_check(const struct bpk_shared *shared, char **operands, size_t count,
+		       struct bpk_err *err)
+{
+	int ways = shared->to_stdout + (shared->output != NULL) + (shared->output_dir != NULL);
+
+	if (ways > 1)
+		return bpk_fail(err, BPK_USAGE,
+				"only one of --stdout, --output and --output-dir can be given");
+	if (shared->output != NULL && count > 1)
+		return bpk_fail(err, BPK_USAGE,
+				"--output takes a single source, %zu were given; use --output-dir",
+				count);
+	if (count == 0)
+		return check_one(shared, "-", err);
+	for (size_t i = 0; i < count; i++)
+		if (check_one(shared, operands[i], err) != 0)
+			return -1;
+	return 0;
+}
+
+/* The derived path itself, or its last part below the output directory. */
+static char *move_to_dir(const struct bpk_shared *shared, char *derived, struct bpk_err *err)
+{
+	const char *slash = derived == NULL ? NULL : strrchr(derived, '/');
+	char *moved = NULL;
+
+	if (derived == NULL || shared->output_dir == NULL)
+		return derived;
+	if (asprintf(&moved, "%s/%s", shared->output_dir, slash != NULL ? slash + 1 : derived) <
+	    0) {
+		moved = NULL;
+		bpk_fail_memory(err, strlen(derived));
+	}
+	free(derived);
+	return moved;
+}
+
+int bpk_transfer_name_target(struct bpk_transfer *transfer,
+			     char *(*derive)(const struct bpk_transfer *transfer,
+					     const char *source, struct bpk_err *err),
+			     struct bpk_err *err)
+{
+	const struct bpk_shared *shared = transfer->shared;
+	const char *source = transfer->in->path;
+
+	if (goes_to_stdout(shared, source)) {
+		transfer->target = bpk_strdup("-", err);
+	} else if (shared->output != NULL) {
+		transfer->target = bpk_strdup(shared->output, err);
+	} else if (derive == NULL) {
+		bpk_fail(err, BPK_BUG, "the result has no name");
+	} else {
+		transfer->target_derived = true;
+		transfer->target = move_to_dir(shared, derive(transfer, source, err), err);
+	}
+	return transfer->target != NULL ? 0 : bpk_input_subject(transfer->in, err);
+}
+
+/* ---- writing ---- */
+
+static int target_subject(const struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	return bpk_err_subject(err, "%s", bpk_output_name(transfer->target));
+}
+
+int bpk_transfer_check_terminal(const struct bpk_shared *shared, const char *target,
+				struct bpk_err *err)
+{
+	if (!is_dash(target) || shared->force || !isatty(STDOUT_FILENO))
+		return 0;
+	bpk_fail(err, BPK_FAILED, "is a terminal, binary data go there only with --force");
+	return bpk_err_subject(err, "%s", bpk_output_name(target));
+}
+
+static bool is_input(void *arg, const struct stat *folder)
+{
+	const struct stat *input = bpk_input_stat(arg);
+
+	return S_ISDIR(input->st_mode) && bpk_same_file(folder, input);
+}
+
+/* Check that the result does not change the operands, or the results of others. */
+static int check_target(const struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	if (bpk_results_check(transfer->shared, transfer->target, err) != 0)
+		return -1;
+	if (!is_dash(transfer->target) &&
+	    bpk_path_lies_in(transfer->target, !transfer->target_derived, is_input, transfer->in))
+		return bpk_fail(err, BPK_FAILED, "lies in the source itself");
+	return 0;
+}
+
+int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	bool directory = transfer->format != NULL && transfer->format->is_directory;
+	struct stat like;
+	const struct bpk_draft_options options = {
+		.overwrite = transfer->shared->force,
+		.follow_links = !transfer->target_derived,
+		.sync = !transfer->shared->no_sync,
+		.not_this = bpk_input_stat(transfer->in),
+		.directory = directory,
+		.ours = directory ? transfer->format->owns : NULL,
+		.like = bpk_input_like(transfer->in, &like) ? &like : NULL,
+	};
+
+	if (bpk_transfer_check_terminal(transfer->shared, transfer->target, err) != 0)
+		return -1;
+	bpk_signals_start();
+	transfer->started = bpk_clock();
+	if (check_target(transfer, err) != 0 ||
+	    bpk_draft_open(transfer->target, &options, &transfer->draft, err) != 0)
+		return target_subject(transfer, err);
+	if (transfer->shared->remove && !directory && !bpk_draft_seekable(transfer->draft)) {
+		bpk_fail(err, BPK_FAILED, "is not a regular file, but the source is to be removed");
+		return target_subject(transfer, err);
+	}
+	return 0;
+}
+
+int bpk_transfer_start_writer(struct bpk_transfer *transfer, const struct bpk_format *format,
+			      const struct bpk_info *info, const struct bpk_write_options *options,
+			      struct bpk_err *err)
+{
+	transfer->format = format;
+	if (format->writer->open(transfer->draft, info, options, &transfer->writer, err) != 0)
+		return target_subject(transfer, err);
+	return 0;
+}
+
+static void close_writer(struct bpk_transfer *transfer)
+{
+	if (transfer->writer != NULL)
+		transfer->format->writer->close(transfer->writer);
+	transfer->writer = NULL;
+}
+
+int bpk_transfer_finish_writer(struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	int rc = transfer->format->writer->finish(transfer->writer, err);
+
+	close_writer(transfer);
+	return rc == 0 ? 0 : target_subject(transfer, err);
+}
+
+static int remove_source(struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	struct bpk_removal *removal = transfer->removal;
+
+	transfer->removal = NULL;
+	return removal != NULL
+		       ? bpk_removal_end(removal, err)
+		       : bpk_remove_source(transfer->in->path, bpk_input_stat(transfer->in), err);
+}
+
+/* Keep the draft, no more public than the input. */
+static int keep_draft(const struct bpk_transfer *transfer, struct bpk_draft *draft,
+		      struct bpk_err *err)
+{
+	struct stat like = { .st_mode = S_IFREG | 0600,
+			     .st_gid = (gid_t)-1,
+			     .st_mtim.tv_nsec = UTIME_OMIT };
+	bool is_like = bpk_input_like(transfer->in, &like) || transfer->is_private;
+
+	if (transfer->is_private)
+		like.st_mode &= ~(mode_t)0177;
+	return bpk_draft_keep(draft, is_like ? &like : NULL, err);
+}
+
+int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	struct bpk_draft *draft = transfer->draft;
+
+	if (bpk_input_unchanged(transfer->in, err) != 0)
+		return -1;
+	transfer->draft = NULL;
+	transfer->piped = bpk_draft_tell(draft);
+	if (keep_draft(transfer, draft, err) != 0 ||
+	    bpk_results_add(transfer->shared, transfer->target, transfer->in->path, err) != 0)
+		return target_subject(transfer, err);
+	transfer->seconds = bpk_clock() - transfer->started;
+	if (!transfer->shared->remove)
+		return 0;
+	if (transfer->in->unfinished || bpk_place_remark(&transfer->in->place) != NULL) {
+		bpk_note(bpk_input_name(transfer->in->path), "is kept, because %s",
+			 transfer->in->unfinished ? "bytes follow its end"
+						  : "a journal or list beside it is not used");
+		return 0;
+	}
+	return remove_source(transfer, err) == 0 ? 0 : bpk_input_subject(transfer->in, err);
+}
+
+void bpk_transfer_clear(struct bpk_transfer *transfer)
+{
+	close_writer(transfer);
+	bpk_draft_drop(transfer->draft);
+	transfer->draft = NULL;
+	bpk_removal_drop(transfer->removal);
+	transfer->removal = NULL;
+	free(transfer->target);
+	transfer->target = NULL;
+}
+
+/* ---- running ---- */
+
+int bpk_transfer_bound(const struct bpk_transfer *transfer, struct bpk_plan *plan,
+		       struct bpk_err *err)
+{
+	uint64_t limit = transfer->shared->max_output, size = transfer->in->info->raw_size, end;
+
+	if (limit == BPK_UNKNOWN)
+		return 0;
+	if (plan->end != BPK_UNKNOWN)
+		size = plan->end - plan->start;
+	else if (bpk_add_u64(plan->start, limit, &end) && end < BPK_UNKNOWN - 1)
+		plan->end = end + 1;
+	if (size <= limit || size == BPK_UNKNOWN)
+		return 0;
+	bpk_fail(err, BPK_LIMIT, "unpacks to %" PRIu64 " bytes, --max-output allows %" PRIu64, size,
+		 limit);
+	return bpk_input_subject(transfer->in, err);
+}
+
+int bpk_transfer_check_bound(const struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	if (transfer->result.raw_size <= transfer->shared->max_output)
+		return 0;
+	bpk_fail(err, BPK_LIMIT,
+		 "unpacks to more than the %" PRIu64 " bytes that --max-output allows",
+		 transfer->shared->max_output);
+	return bpk_input_subject(transfer->in, err);
+}
+
+/* A failure to read or write may be either side's; all else is about the source. */
+static int run_subject(const struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	if (transfer->target == NULL || err->kind != BPK_FAILED)
+		return bpk_input_subject(transfer->in, err);
+	return bpk_err_subject(err, "%s -> %s", bpk_input_name(transfer->in->path),
+			       bpk_output_name(transfer->target));
+}
+
+int bpk_transfer_run(struct bpk_transfer *transfer, struct bpk_flow *flow, struct bpk_err *err)
+{
+	const struct bpk_shared *shared = transfer->shared;
+	struct bpk_progress progress;
+	uint64_t total = flow->plan.end;
+	int rc;
+
+	if (total != BPK_UNKNOWN)
+		total -= bpk_min_u64(total, flow->plan.start);
+	flow->in = transfer->in->format->reader;
+	flow->reader = transfer->in->reader;
+	flow->out = transfer->writer != NULL ? transfer->format->writer : NULL;
+	flow->writer = transfer->writer;
+	flow->limits = bpk_shared_limits(shared);
+	flow->progress = bpk_progress_update;
+	flow->progress_arg = &progress;
+	bpk_signals_start();
+	bpk_progress_start(&progress, shared->progress, shared->quiet, transfer->in->path, total);
+	rc = bpk_flow_run(flow, &transfer->result, err);
+	bpk_progress_hide();
+	if (rc != 0 && err->kind == BPK_USAGE && transfer->may_end_early)
+		rc = 0; /* all that is there was put */
+	if (rc == 0)
+		return 0;
+	run_subject(transfer, err);
+	return bpk_input_judge(transfer->in, err);
+}
+
+/* ---- results ---- */
+
+void bpk_transfer_note_unknown_size(const struct bpk_transfer *transfer, uint64_t raw_size,
+				    const char *advice)
+{
+	if (raw_size != BPK_UNKNOWN || transfer->format->is_directory ||
+	    transfer->format->tells_size || bpk_draft_seekable(transfer->draft) ||
+	    transfer->shared->quiet)
+		return;
+	bpk_note(bpk_output_name(transfer->target),
+		 "its header cannot say how much follows, older Bloscpack readers stop there; %s",
+		 advice);
+}
+
+uint64_t bpk_transfer_output_size(const struct bpk_transfer *transfer)
+{
+	struct stat found;
+
+	if (transfer->piped > 0)
+		return transfer->piped;
+	if (!is_dash(transfer->target) && stat(transfer->target, &found) == 0 &&
+	    S_ISREG(found.st_mode))
+		return (uint64_t)found.st_size;
+	return transfer->result.packed_size;
+}
+
+void bpk_transfer_note_result(const struct bpk_transfer *transfer, uint64_t packed_size)
+{
+	uint64_t raw_size = transfer->result.raw_size;
+	char ratio[BPK_SIZE_TEXT];
+	double rate = transfer->seconds > 0 ? (double)raw_size / transfer->seconds / 1e6 : 0;
+
+	bpk_note(bpk_input_name(transfer->in->path),
+		 "%" PRIu64 " bytes raw, %" PRIu64 " packed, ratio %s, %.3f s, %.0f MB/s, to %s",
+		 raw_size, packed_size, bpk_ratio_text(raw_size, packed_size, ratio),
+		 transfer->seconds, rate, bpk_output_name(transfer->target));
+}
+
+void bpk_transfer_record_result(const struct bpk_transfer *transfer, uint64_t packed_size)
+{
+	bpk_record_text("output", transfer->target);
+	bpk_record_u64("raw_size", transfer->result.raw_size);
+	bpk_record_u64("packed_size", packed_size);
+	bpk_record_u64("nchunks", transfer->result.nchunks);
+	bpk_record_seconds("seconds", transfer->seconds);
+}
