@@ -366,17 +366,16 @@ teardown() {
     need_python
     data text 2600 a
     data noise 300 more
+    refused=0
     for format in blp b2frame chunked b2sparse; do
         rm -rf was && make_archive "$format" a -z 400 && cp -r "$archive" was
-        refused=0
-        step=37
-        light && step=111
         files=("$archive")
         [ ! -d "$archive" ] || mapfile -t files < <(find "$archive" -type f ! -name .lock | sort)
         for file in "${files[@]}"; do
             rm -rf "$archive" && cp -r was "$archive"
             size=$(stat -c %s "$file")
-            for ((at = 0; at < size; at += step)); do
+            for ((at = 0; at < size; at++)); do
+                sampled 97 || continue
                 rm -rf "$archive" && cp -r was "$archive"
                 "$python" -c 'import sys
 at = int(sys.argv[2])
@@ -395,8 +394,8 @@ with open(sys.argv[1], "r+b") as f:
                 fi
             done
         done
-        [ $refused -gt 3 ] || die "$format: only $refused were refused"
     done
+    [ $refused -gt 3 ] || light || die "only $refused were refused"
 }
 
 @test "a damaged offset entry is refused, the last and spare ones too" {

@@ -51,6 +51,7 @@ agree() {
                     [ -s now ] || [ $first = append ] || [ $first = meta ] || continue
                     [ -s now ] || [ $first = append ] || [ $second = append ] || [ $second = meta ] ||
                         continue
+                    sampled 3 || continue
                     all=$((all + 1))
                     if change $first && agree && change $second && agree; then
                         right=$((right + 1))

@@ -75,13 +75,12 @@ agree() {
     data text 30000 more
     # longer than a chunk, and with more zeros than that
     cat <(head -c 2000 more) <(head -c 9000 /dev/zero) >patch
-    seconds=("${deeds[@]}")
-    ! light || seconds=(write repack)
     right=0 all=0
     for format in b2frame b2sparse; do
         for kind in "${kinds[@]}"; do
             for first in "${deeds[@]}"; do
-                for second in "${seconds[@]}"; do
+                for second in "${deeds[@]}"; do
+                    sampled 3 || continue
                     make_kind $format "$kind"
                     all=$((all + 1))
                     if agree && change "$first" && agree && change "$second" && agree; then

@@ -54,8 +54,8 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
     for codec in blosclz lz4 lz4hc zlib zstd; do
         for filter in none shuffle bitshuffle delta,shuffle shuffle,bytedelta; do
             for typesize in 1 4 12; do
-                light && [ "$codec$typesize" != zstd4 ] && continue
                 for frame in x.b2frame x.b2s; do
+                    sampled 3 || continue
                     tally "$codec $filter $typesize $frame" sizes_case $frame a -z 8K \
                         --codec $codec --filter $filter -t $typesize
                 done
@@ -73,6 +73,7 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
             oracle2_has "$filter" || continue
             for typesize in 1 4 8 12 255; do
                 for frame in x.b2frame x.b2s; do
+                    sampled 3 || continue
                     tally "$codec $filter $typesize $frame" sizes_case $frame a -z 8K \
                         --codec $codec --filter $filter -t $typesize
                 done

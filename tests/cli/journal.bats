@@ -289,9 +289,8 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     for kind in "${kinds[@]}"; do
         interrupt "$kind"
         first=$at judged=0
-        step=3
-        light && step=11
-        for (( ; at < first + 40; at += step)); do
+        for (( ; at < first + 40; at++)); do
+            [ "$at" -eq "$first" ] || sampled 5 || continue
             interrupt_at "$at"
             [ -e ".$archive.bpkj" ] || [ -e "$archive/.bpkj" ] || break
             rm -rf saved && mkdir saved

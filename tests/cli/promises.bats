@@ -119,65 +119,71 @@ with tarfile.open("t.tar", "w") as t:
     each not_in_tars "$files|$folders"
 }
 
-# The neighbour's folder and journal; root's file and the neighbour's change places at the name. The
-# neighbour's is there first, or root's, which is then open while the name is the neighbour's.
-swapped() {
-    pack_it a
-    cp -p "$archive" was && cp "$archive" victim && chmod 600 victim && cp victim goal
-    for version in 1 3; do
-        for command in info cat "append -T 1" "meta set"; do
-            more=
-            case $kind:$command in gsd:append* | gsd:meta*) continue ;; *:append*) more=b ;; *:meta*) more=k=1 ;; esac
-            for ((point = 1; point < 40; point += 3)); do
-                rm -rf "$archive" mine ".$archive.bpkj" .*bpk-*
-                cp -p was mine
-                first=mine last=victim
-                ((point % 2)) || first=victim last=mine
-                ln $first "$archive"
-                journal journal ".$archive.bpkj" "$archive" version=$version samples="$(((version == 1)) && echo none || echo all)" 100:evil
-                chown 65534 . mine ".$archive.bpkj"
-                # shellcheck disable=SC2086
-                NTH_RUN="ln -f $last $archive" "$nth" -n $point -R -a run "$BPK" $command "$archive" $more >"$out" 2>&1 || true
-                same victim goal
-            done
+# Run the commands on $archive. Before a call that reads, of a sample, the shell line $swap is carried out;
+# SET-UP comes before each run and makes that line, $check judges what is left.
+at_each_look() { # SET-UP COMMAND...
+    local command more point
+    [ "$(id -u)" -eq 0 ] || skip "only root can be two users"
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    for command in "${@:2}"; do
+        case $command in append*) more=b ;; meta*) more=k=1 ;; *) more= ;; esac
+        for ((point = 1; point < 60; point++)); do
+            sampled 11 || continue
+            $1
+            # shellcheck disable=SC2086
+            NTH_RUN=$swap "$nth" -n $point -R -a run -o calls "$BPK" $command "$archive" $more >"$out" 2>&1 || true
+            $check || die "version $version, $command, at $point"
+            grep -q '\*' calls || break
         done
     done
 }
+
+# The neighbour's folder and journal; root's file and the neighbour's change places at the name. The
+# neighbour's is there first, or root's, which is then open while the name is the neighbour's.
+set_files() {
+    local first=mine last=victim
+    rm -rf "$archive" mine ".$archive.bpkj" .*bpk-*
+    cp -p was mine
+    ((point % 2)) || first=victim last=mine
+    ln $first "$archive"
+    journal journal ".$archive.bpkj" "$archive" version=$version samples="$(((version == 1)) && echo none || echo all)" 100:evil
+    chown 65534 . mine ".$archive.bpkj"
+    swap="ln -f $last $archive"
+}
+swapped() {
+    pack_it a
+    cp -p "$archive" was && cp "$archive" victim && chmod 600 victim && cp victim goal
+    commands=(info cat "append -T 1" "meta set")
+    [ "$kind" != gsd ] || commands=(info cat)
+    check="same victim goal"
+    for version in 1 3; do at_each_look set_files "${commands[@]}"; done
+}
 @test "promise 4: a name that is swapped between the look at its owner and the change leads nowhere" {
-    [ "$(id -u)" -eq 0 ] || skip "only root can be two users"
-    nth=${abs_top_builddir:-}/tests/fault/nth
     each swapped "$files|gsd"
 }
 
 # A dataset that everyone may write to: a list of its owner's, which is about another directory, and a valid
 # one of the neighbour's, which removes a chunk, change places at the name.
+set_lists() {
+    local first=mine last=theirs
+    ((point % 3)) || first=theirs last=mine
+    ln -f "$archive/$first" "$archive/.bpkj"
+    swap="ln -f $archive/$last $archive/.bpkj"
+}
 list_swapped() {
     pack_it a
-    first=$(cd "$archive" && find . -name '__[01]*' -path '*/data/*' -o -name '00000000.chunk' | sort | head -n 1)
-    cp "$archive/$first" was
+    chunk=$(cd "$archive" && find . -name '__[01]*' -path '*/data/*' -o -name '00000000.chunk' | sort | head -n 1)
+    cp "$archive/$chunk" was
     chmod a+rwx "$archive"
+    check="cmp was $archive/$chunk"
     for version in 1 3; do
-        journal list "$archive/mine" "$archive" version=$version inode=1 "-${first#./}"
-        journal list "$archive/theirs" "$archive" version=$version "-${first#./}"
+        journal list "$archive/mine" "$archive" version=$version inode=1 "-${chunk#./}"
+        journal list "$archive/theirs" "$archive" version=$version "-${chunk#./}"
         chown 65534 "$archive/theirs"
-        for command in cat "append -T 1" "meta set"; do
-            case $command in append*) more=b ;; meta*) more=k=1 ;; *) more= ;; esac
-            for ((point = 1; point < 60; point++)); do
-                sampled 5 || continue
-                last=theirs
-                ((point % 3)) || last=mine
-                ln -f "$archive/$([ $last = mine ] && echo theirs || echo mine)" "$archive/.bpkj"
-                # shellcheck disable=SC2086
-                NTH_RUN="ln -f $archive/$last $archive/.bpkj" "$nth" -n $point -R -a run -o calls "$BPK" $command "$archive" $more >"$out" 2>&1 || true
-                cmp was "$archive/$first" || die "version $version, $command, at $point"
-                grep -q '\*' calls || break
-            done
-        done
+        at_each_look set_lists cat "append -T 1" "meta set"
     done
 }
 @test "promise 4: a list of changes that is swapped between the look at its owner and the change is not obeyed" {
-    [ "$(id -u)" -eq 0 ] || skip "only root can be two users"
-    nth=${abs_top_builddir:-}/tests/fault/nth
     each list_swapped "$folders"
 }
 

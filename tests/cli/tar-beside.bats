@@ -139,94 +139,79 @@ bpk meta -q set $archive k=1
 END
 }
 
-@test "tar of an archive that bpk changes" {
+# Call try for each kind of archive and each deed on it; $name, $archive and $deed say which.
+each_deed() { # TRY
+    local name archive words
     need_nth
     make_both
     cat a more >a+more
     all=0
-    prepare=fresh_archive check=is_before_or_after
     while read -r name archive words; do
         read -ra options <<<"$words"
         pack_as "$archive" a && rm -rf was && mv "$archive" was
-        for raw in "" --raw; do
-            while read -r deed; do
-                deed=${deed/\$archive/$archive}
-                # shellcheck disable=SC2086 # no word, or one
-                at_each_call "$deed" tar $raw -o t.tar "$archive"
-            done < <(deeds)
-        done
+        while read -r deed; do
+            deed=${deed/\$archive/$archive}
+            $1
+        done < <(deeds)
         rm -rf "$archive"
     done < <(files && folders)
     echo "# $all of $all tars" >&3
 }
+
+# Call try at some calls of the deed, on a fresh archive.
+each_point() { # TRY
+    fresh_archive
+    # shellcheck disable=SC2086 # words
+    "$nth" -o calls "$BPK" ${deed#bpk }
+    for point in $(points 1 "$(wc -l <calls)"); do
+        fresh_archive
+        rm -rf t.tar
+        status=0
+        all=$((all + 1))
+        $1
+    done
+}
+
+tar_beside_deed() {
+    prepare=fresh_archive check=is_before_or_after
+    for raw in "" --raw; do
+        sampled 3 || continue
+        # shellcheck disable=SC2086 # no word, or one
+        at_each_call "$deed" tar $raw -o t.tar "$archive"
+    done
+}
+@test "tar of an archive that bpk changes" { each_deed tar_beside_deed; }
 
 # A writer stops before each of its calls; a tar is made there, then it goes on.
-@test "tar of an archive while a writer is at work" {
-    need_nth
-    make_both
-    cat a more >a+more
-    all=0
-    raw=
-    while read -r name archive words; do
-        read -ra options <<<"$words"
-        pack_as "$archive" a && rm -rf was && mv "$archive" was
-        while read -r deed; do
-            deed=${deed/\$archive/$archive}
-            fresh_archive
-            # shellcheck disable=SC2086 # words
-            "$nth" -o calls "$BPK" ${deed#bpk }
-            for point in $(points 1 "$(wc -l <calls)"); do
-                fresh_archive
-                rm -rf t.tar
-                # a writer's commit excludes readers, which wait for it
-                # shellcheck disable=SC2086 # words
-                NTH_RUN="timeout 0.5 $BPK tar -o t.tar $archive 2>said; echo \$? >status" \
-                    "$nth" -n "$point" -a run "$BPK" ${deed#bpk } 2>"$err" || die "$name, $deed: $(cat "$err")"
-                all=$((all + 1))
-                case $(cat status) in
-                0) is_before_or_after || die "$name, $deed at $point: a mixture" ;;
-                1) grep -q 'changed while it was' said || die "$name, $deed at $point: $(cat said)" ;;
-                124) rm -f t.tar ;;
-                *) die "$name, $deed at $point: status $(cat status): $(cat said)" ;;
-                esac
-            done
-        done < <(deeds)
-        rm -rf "$archive"
-    done < <(files && folders)
-    echo "# $all of $all tars" >&3
+tar_inside_deed() {
+    # a writer's commit excludes readers, which wait for it
+    # shellcheck disable=SC2086 # words
+    NTH_RUN="timeout 0.5 $BPK tar -o t.tar $archive 2>said; echo \$? >status" \
+        "$nth" -n "$point" -a run "$BPK" ${deed#bpk } 2>"$err" || die "$name, $deed: $(cat "$err")"
+    case $(cat status) in
+    0) is_before_or_after || die "$name, $deed at $point: a mixture" ;;
+    1) grep -q 'changed while it was' said || die "$name, $deed at $point: $(cat said)" ;;
+    124) rm -f t.tar ;;
+    *) die "$name, $deed at $point: status $(cat status): $(cat said)" ;;
+    esac
 }
+stopped_deed() { ! sampled 2 || each_point tar_inside_deed; }
+@test "tar of an archive while a writer is at work" { raw= each_deed stopped_deed; }
 
+tar_after_deed() {
+    # shellcheck disable=SC2086 # words
+    "$nth" -n "$point" -a kill "$BPK" ${deed#bpk } 2>"$err" || true
+    bpk tar -o t.tar "$archive" 2>"$err" || status=$?
+    [ $status -eq 0 ] || { [ $status -eq 3 ] && says 'left from an interrupted append' && cut=$((cut + 1)); } ||
+        die "$name, $deed at $point: status $status: $(cat "$err")"
+    is_before_or_after || die "$name, $deed at $point: a mixture"
+}
+killed_deed() { each_point tar_after_deed; }
 @test "tar of an archive with a change that was interrupted" {
-    need_nth
-    make_both
-    cat a more >a+more
-    all=0 cut=0
-    raw=
-    while read -r name archive words; do
-        read -ra options <<<"$words"
-        pack_as "$archive" a && rm -rf was && mv "$archive" was
-        while read -r deed; do
-            deed=${deed/\$archive/$archive}
-            fresh_archive
-            # shellcheck disable=SC2086 # words
-            "$nth" -o calls "$BPK" ${deed#bpk }
-            for point in $(points 1 "$(wc -l <calls)"); do
-                fresh_archive
-                rm -rf t.tar
-                # shellcheck disable=SC2086 # words
-                "$nth" -n "$point" -a kill "$BPK" ${deed#bpk } 2>"$err" || true
-                status=0
-                bpk tar -o t.tar "$archive" 2>"$err" || status=$?
-                all=$((all + 1))
-                [ $status -eq 0 ] || { [ $status -eq 3 ] && says 'left from an interrupted append' && cut=$((cut + 1)); } ||
-                    die "$name, $deed at $point: status $status: $(cat "$err")"
-                is_before_or_after || die "$name, $deed at $point: a mixture"
-            done
-        done < <(deeds)
-        rm -rf "$archive"
-    done < <(files && folders)
+    cut=0
+    raw= each_deed killed_deed
     [ $cut -gt 0 ]
-    echo "# $all of $all tars, $cut without what an append left" >&3
+    echo "# $cut without what an append left" >&3
 }
 
 # ---- directories that are replaced ----

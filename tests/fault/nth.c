@@ -21,13 +21,15 @@
  *          run            let the shell run NTH_RUN while the thread waits before its call;
  *                         its output goes to standard error
  *          signal:NAME    send the signal; INT, TERM and HUP may go to another thread, which
- *                         gets 200 ms for it at this call and at the nine calls after it
+ *                         gets 200 ms for it, or until all others sleep, at this call and at the
+ *                         nine calls after it
  *     -s   for ever: fail every call from the Nth on, except calls that remove names, without
  *          which no program could clean up
  *     -o   write the counted calls, one a line: the name, and " *" for a call with the fault
  *
  * Status 125: this machine does not let one process trace another, or the arguments are wrong.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -45,7 +47,6 @@
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
@@ -53,7 +54,8 @@
 
 enum {
 	CANNOT_TRACE = 125, /* exit status */
-	HOLD_MS = 200,      /* how long a thread is held for a signal to another */
+	HOLD_MS = 200,      /* how long a thread is held for a signal to another, at most */
+	QUIET_MS = 3,       /* how long all others must sleep, so that it need not be held */
 	MOST_HELD = 10,     /* calls that are held after one signal */
 };
 
@@ -113,6 +115,8 @@ static const struct call calls[] = {
 	CALL(sync_file_range, WRITES, 0, 0),
 	CALL(fchmod, WRITES, 0, 0),
 	CALL(fchown, WRITES, 0, 0),
+	CALL(fsetxattr, WRITES, 0, 0),
+	CALL(fremovexattr, WRITES, 0, 0),
 	CALL(truncate, CHANGES, 0, 0),
 	CALL(msync, CHANGES, 0, 0),
 	CALL(renameat, CHANGES, 0, 0),
@@ -123,6 +127,8 @@ static const struct call calls[] = {
 	CALL(fchmodat, CHANGES, 0, 0),
 	CALL(fchownat, CHANGES, 0, 0),
 	CALL(utimensat, CHANGES, 0, 0),
+	CALL(setxattr, CHANGES, 0, 0),
+	CALL(removexattr, CHANGES, 0, 0),
 	CALL(unlinkat, REMOVES, 0, 0),
 	CALL(openat, OPENS, 1, 2),
 	CALL(read, READS, 0, 2),
@@ -201,9 +207,10 @@ static struct run {
 
 	pid_t process;
 	long count;
-	pid_t finishing; /* the thread whose call ends before SIGKILL, or 0 */
-	int holds;       /* after a signal that others may take: calls that still wait for it */
-	pid_t held;      /* the thread that waits for a signal to be handled, or 0 */
+	pid_t finishing;   /* the thread whose call ends before SIGKILL, or 0 */
+	int holds;         /* after a signal that others may take: calls that still wait for it */
+	pid_t held;        /* the thread that waits for a signal to be handled, or 0 */
+	int waited, quiet; /* the milliseconds of that, and for how many all others slept */
 } run;
 
 static _Noreturn void die(const char *what)
@@ -536,17 +543,53 @@ static void fail(pid_t thread)
 
 static void hold(pid_t thread)
 {
-	/* repeated, because an alarm between two waits is lost */
-	const struct itimerval limit = { .it_value.tv_usec = HOLD_MS * 1000,
-					 .it_interval.tv_usec = HOLD_MS * 1000 };
-
 	if (run.held != 0) { /* one at a time */
 		go_on(thread, 0);
 		return;
 	}
 	run.held = thread;
 	run.holds--;
-	setitimer(ITIMER_REAL, &limit, NULL);
+	run.waited = run.quiet = 0;
+}
+
+/* True if no other thread runs: the signal is handled, or its thread waits for the held one. */
+static bool all_others_sleep(void)
+{
+	char path[64], line[256];
+	bool sleep = true;
+	DIR *tasks;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)run.process);
+	tasks = opendir(path);
+	if (tasks == NULL)
+		return true;
+	for (struct dirent *task; (task = readdir(tasks)) != NULL;) {
+		pid_t thread = atoi(task->d_name); /* 0: a folder */
+		FILE *stat;
+
+		snprintf(path, sizeof path, "/proc/%d/task/%.16s/stat", (int)run.process,
+			 task->d_name);
+		stat = thread == 0 || thread == run.held ? NULL : fopen(path, "re");
+		if (stat == NULL)
+			continue;
+		if (fgets(line, sizeof line, stat) != NULL && strrchr(line, ')') != NULL)
+			sleep &= strncmp(strrchr(line, ')'), ") S", 3) == 0;
+		fclose(stat);
+	}
+	closedir(tasks);
+	return sleep;
+}
+
+/* Nothing happened while a thread is held. */
+static void wait_more(void)
+{
+	usleep(1000);
+	run.waited++;
+	run.quiet = all_others_sleep() ? run.quiet + 1 : 0;
+	if (run.waited < HOLD_MS && run.quiet < QUIET_MS)
+		return;
+	go_on(run.held, 0);
+	run.held = 0;
 }
 
 static void send(pid_t thread)
@@ -660,11 +703,9 @@ static int attend(void)
 	pid_t thread;
 
 	for (;;) {
-		thread = waitpid(-1, &status, __WALL);
-		if (thread < 0 && errno == EINTR) { /* held for long enough */
-			if (run.held != 0)
-				go_on(run.held, 0);
-			run.held = 0;
+		thread = waitpid(-1, &status, __WALL | (run.held != 0 ? WNOHANG : 0));
+		if (thread == 0) {
+			wait_more();
 		} else if (thread < 0) {
 			return end;
 		} else if (WIFSTOPPED(status)) {
@@ -673,11 +714,6 @@ static int attend(void)
 			end = status;
 		}
 	}
-}
-
-static void on_alarm(int sig)
-{
-	(void)sig; /* only ends a wait */
 }
 
 static int end_like(int status)
@@ -696,11 +732,8 @@ static int end_like(int status)
 
 int main(int argc, char **argv)
 {
-	const struct sigaction alarm_action = { .sa_handler = on_alarm };
-
 	take_arguments(argc, argv);
 	start(argv + optind);
-	sigaction(SIGALRM, &alarm_action, NULL);
 	return end_like(attend());
 }
 #endif

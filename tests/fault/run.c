@@ -164,6 +164,63 @@ static void read_asked(struct ran *ran)
 	fclose(file);
 }
 
+/* ---- cases that repeat others ---- */
+
+/* The single errors that were tried. at[i]: no call after point i + 1 would have met it, too. */
+static struct lone {
+	char action[16];
+	bool reads, at[CALLS_MOST];
+} lones[16];
+static size_t nlones;
+
+static bool goes_on(const struct calls *calls, long point)
+{
+	static const char *const removing[] = { "unlinkat", "unlink", "rmdir", NULL };
+
+	for (size_t i = (size_t)point; i < calls->count; i++)
+		if (!run_is_one_of(calls->names[i], removing))
+			return true;
+	return false;
+}
+
+/* Returns the record of such errors, a new one if there is none. */
+static struct lone *lone_of(const struct fault *fault)
+{
+	size_t i = 0;
+
+	while (i < nlones &&
+	       (lones[i].reads != fault->reads || strcmp(lones[i].action, fault->action) != 0))
+		i++;
+	if (i == sizeof lones / sizeof lones[0])
+		run_die("too many errors");
+	if (i == nlones) {
+		lones[nlones++] = (struct lone){ .reads = fault->reads };
+		snprintf(lones[i].action, sizeof lones[i].action, "%s", fault->action);
+	}
+	return &lones[i];
+}
+
+static void note(const struct fault *fault, const struct calls *calls)
+{
+	if (fault->doer == BY_NTH && fault->point > 0 && !fault->for_ever &&
+	    strncmp(fault->action, "fail:", 5) == 0)
+		lone_of(fault)->at[fault->point - 1] = !goes_on(calls, fault->point);
+}
+
+bool run_repeats(const struct fault *fault, const struct calls *calls)
+{
+	if (fault->for_ever)
+		return lone_of(fault)->at[fault->point - 1];
+	return strcmp(fault->action, "after") == 0 && (size_t)fault->point < calls->count;
+}
+
+void run_forget(void)
+{
+	nlones = 0;
+}
+
+/* ---- running ---- */
+
 void run_command(const struct command *command, const struct fault *fault, struct ran *ran)
 {
 	int status;
@@ -181,6 +238,7 @@ void run_command(const struct command *command, const struct fault *fault, struc
 	ran->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	read_said(ran);
 	read_calls(&ran->calls);
+	note(fault, &ran->calls);
 	read_asked(ran);
 }
 
@@ -275,9 +333,14 @@ unsigned run_thin(unsigned usual)
 	return thin > 0 ? thin : 1;
 }
 
+bool run_turn(size_t number, unsigned every)
+{
+	return (number + number_of("BPK_FAULT_SEED", 0)) % every == 0;
+}
+
 bool run_tries(size_t point, unsigned usual)
 {
-	return (point + number_of("BPK_FAULT_SEED", 0)) % run_thin(usual) == 0;
+	return run_turn(point, run_thin(usual));
 }
 
 const char *run_cannot(void)

@@ -17,10 +17,12 @@ struct fault {
 	long allocation, thread;
 };
 
+enum { CALLS_MOST = 1 << 11 }; /* of one command */
+
 /* The system calls of a command, as nth counted them. */
 struct calls {
 	size_t count;
-	char names[1 << 11][20];
+	char names[CALLS_MOST][20];
 	char first[20]; /* the first call that met the fault; empty: no call did */
 	char last[20];
 };
@@ -58,8 +60,11 @@ const char *run_cannot(void);
  * point. */
 unsigned run_thin(unsigned usual);
 
-/* True if the point is tried. BPK_FAULT_SEED moves the choice, so runs of other seeds try
+/* True for one number in so many; BPK_FAULT_SEED moves the choice, so runs of other seeds try
  * others. */
+bool run_turn(size_t number, unsigned every);
+
+/* True if the point is tried. */
 bool run_tries(size_t point, unsigned usual);
 
 /* Run the command in the current folder; reports go to the folder above. Dies when that is
@@ -70,6 +75,19 @@ void run_command(const struct command *command, const struct fault *fault, struc
  * bytes. */
 bool run_is_one_of(const char *name, const char *const *names);
 bool run_moves_bytes(const char *call);
+
+/*
+ * True if the fault repeats another case on the same command, whose undisturbed calls are given.
+ * Not for a command of several threads, whose calls come in any order.
+ * - A kill after a call leaves the files of a kill before the next one, since every call that
+ *   changes files is counted. Only the last call is killed afterwards.
+ * - An error for ever is a single error, if the run with the single one made no later call that the
+ *   fault would have met.
+ */
+bool run_repeats(const struct fault *fault, const struct calls *calls);
+
+/* Forget the runs so far: another command follows, or the same on other files. */
+void run_forget(void);
 
 /* True if there are no words, or one of the count words is in name. */
 bool run_is_wanted(const char *name, char **words, int count);
