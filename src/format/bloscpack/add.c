@@ -102,7 +102,8 @@ int bpk_bloscpack_check_spares(struct bpk_bloscpack_editor *e, bool all, struct 
 		if (bpk_bloscpack_offsets_get(offsets, i, n, entries, err) != 0)
 			return -1;
 		for (unsigned k = 0; k < n; k++)
-			if (bpk_bloscpack_spare_check(i + k, entries[k], e->end, all, err) != 0)
+			if (bpk_bloscpack_spare_check(i + k, entries[k], e->ends.all, all, err) !=
+			    0)
 				return -1;
 		set = any_is_set(entries, n);
 	}
@@ -167,7 +168,7 @@ static int find_cut(struct bpk_bloscpack_editor *e, uint64_t cut, struct bpk_err
 	struct bpk_where where;
 
 	*added = (struct bpk_bloscpack_added){ .cut = cut };
-	added->base = e->chunks_end;
+	added->base = e->ends.chunks;
 	added->kept_raw = e->header.raw_size;
 	added->last_raw = e->header.last_chunk_size;
 	if (cut == e->header.nchunks)
@@ -237,7 +238,7 @@ void bpk_bloscpack_add_note(struct bpk_bloscpack_editor *e, const struct bpk_par
 static int write_first(struct bpk_bloscpack_editor *e, struct bpk_view bytes, struct bpk_err *err)
 {
 	const struct bpk_bloscpack_added *added = &e->added;
-	uint64_t below = e->end - added->base;
+	uint64_t below = e->ends.all - added->base;
 
 	if (below == 0 && !e->header.has_offsets && bpk_edit_need_journal(e->edit, err) != 0)
 		return -1;
@@ -250,7 +251,7 @@ static int write_first(struct bpk_bloscpack_editor *e, struct bpk_view bytes, st
 static bool leaves_no_room(const struct bpk_bloscpack_editor *e, size_t size)
 {
 	const struct bpk_bloscpack_added *added = &e->added;
-	uint64_t until = bpk_min_u64(added->position + size, e->end);
+	uint64_t until = bpk_min_u64(added->position + size, e->ends.all);
 
 	if (!e->adds_in_place)
 		return true;
@@ -290,12 +291,12 @@ int bpk_bloscpack_add_put(struct bpk_bloscpack_editor *e, const struct bpk_parce
  */
 static bool leaves_rest(const struct bpk_bloscpack_editor *e)
 {
-	return !e->header.has_offsets && e->added.position < e->end;
+	return !e->header.has_offsets && e->added.position < e->ends.all;
 }
 
 enum bpk_bloscpack_fit bpk_bloscpack_add_fits(const struct bpk_bloscpack_editor *e)
 {
-	bool too_much = leaves_rest(e) && e->end - e->added.base > e->options.journal_limit;
+	bool too_much = leaves_rest(e) && e->ends.all - e->added.base > e->options.journal_limit;
 
 	return e->adds_in_place && !too_much ? BPK_BLOSCPACK_FITS : BPK_BLOSCPACK_REWRITE;
 }
@@ -306,7 +307,7 @@ int bpk_bloscpack_add_finish(struct bpk_bloscpack_editor *e, struct bpk_bloscpac
 	const struct bpk_bloscpack_added *added = &e->added;
 
 	if (leaves_rest(e) &&
-	    bpk_edit_save(e->edit, added->position, e->end - added->position, err) != 0)
+	    bpk_edit_save(e->edit, added->position, e->ends.all - added->position, err) != 0)
 		return -1;
 	if (header->has_offsets && (drop_entries(e, err) != 0 || flush_entries(e, err) != 0))
 		return -1;

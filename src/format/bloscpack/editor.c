@@ -63,7 +63,7 @@ static int reset_spares(struct bpk_bloscpack_editor *e, bool all, uint64_t first
 	bpk_edit_set_free(e->edit, e->reader->offsets_end - spares, spares);
 	if (bpk_bloscpack_clear_spares(e, all, first, &wrote, err) != 0)
 		return -1;
-	if (wrote && bpk_edit_commit(e->edit, NULL, e->end, err) != 0)
+	if (wrote && bpk_edit_commit(e->edit, NULL, e->ends.all, err) != 0)
 		return -1;
 	bpk_edit_set_free(e->edit, 0, 0);
 	return 0;
@@ -77,10 +77,10 @@ static int clean(struct bpk_bloscpack_editor *e, bool tail, struct bpk_err *err)
 {
 	if (tail && prove_last(e, err) != 0)
 		return -1;
-	if (e->reader->torn && commit_header(e, &e->header, e->end, err) != 0)
+	if (e->reader->torn && commit_header(e, &e->header, e->ends.all, err) != 0)
 		return -1;
-	if (tail && (reset_spares(e, true, e->end, err) != 0 || bpk_edit_trim(e->edit, err) != 0 ||
-		     open_reader(e, err) != 0))
+	if (tail && (reset_spares(e, true, e->ends.all, err) != 0 ||
+		     bpk_edit_trim(e->edit, err) != 0 || open_reader(e, err) != 0))
 		return -1;
 	return reset_spares(e, false, BPK_UNKNOWN, err);
 }
@@ -92,9 +92,9 @@ static void forget_change(struct bpk_bloscpack_editor *e)
 	bpk_bloscpack_rewrite_clear(&e->rewrite);
 	bpk_buf_clear(&e->patches.list);
 	bpk_buf_clear(&e->patches.bytes);
-	bpk_buf_clear(&e->text);
+	bpk_buf_clear(&e->metadata.text);
 	e->patches.count = 0;
-	e->sets_metadata = false;
+	e->metadata.set = false;
 	e->mode = BPK_BLOSCPACK_AT_REST;
 }
 
@@ -119,17 +119,17 @@ static int check_end(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 {
 	uint64_t size = bpk_source_size(e->place.source);
 
-	if (e->archive_end >= size)
+	if (e->ends.archive >= size)
 		return 0;
 	if (bpk_members_refuse_tail(&bpk_bloscpack_members, e->reader, e->place.source,
-				    e->archive_end, err) != 0)
+				    e->ends.archive, err) != 0)
 		return -1;
 	if (e->header.has_offsets)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
 			"%" PRIu64 " bytes from offset %" PRIu64 " on, after the end of the "
 			"archive, belong to no archive",
-			size - e->archive_end, e->archive_end);
+			size - e->ends.archive, e->ends.archive);
 }
 
 static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
@@ -138,8 +138,8 @@ static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 
 	if (open_reader(e, err) != 0 || bpk_bloscpack_survey(e, err) != 0 || check_end(e, err) != 0)
 		return -1;
-	tail = bpk_source_size(e->place.source) > e->end;
-	bpk_edit_set_end(e->edit, e->end);
+	tail = bpk_source_size(e->place.source) > e->ends.all;
+	bpk_edit_set_end(e->edit, e->ends.all);
 	if (e->header.has_offsets && bpk_bloscpack_check_spares(e, tail, err) != 0)
 		return -1;
 	if (e->header.has_offsets && e->adds_in_place && clean(e, tail, err) != 0)
@@ -245,10 +245,10 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 	if (e->reader->metadata.strange_magic)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"metadata is not JSON, and cannot be changed");
-	e->text.size = 0;
-	if (bpk_buf_append(&e->text, text, err) != 0)
+	e->metadata.text.size = 0;
+	if (bpk_buf_append(&e->metadata.text, text, err) != 0)
 		return -1;
-	e->sets_metadata = true;
+	e->metadata.set = true;
 	e->rewrite.has_text = false;
 	return 0;
 }
@@ -335,16 +335,16 @@ static int commit_in_place(struct bpk_bloscpack_editor *e,
 			   const struct bpk_bloscpack_header *header, struct bpk_err *err)
 {
 	bool adding = e->mode == BPK_BLOSCPACK_ADDING;
-	uint64_t end = adding ? e->added.position : e->end;
-	bool shrinks = end < e->end;
+	uint64_t end = adding ? e->added.position : e->ends.all;
+	bool shrinks = end < e->ends.all;
 
 	if ((adding ? commit_header(e, header, end, err)
 		    : bpk_edit_commit(e->edit, NULL, end, err)) != 0)
 		return -1;
 	bpk_edit_set_free(e->edit, 0, 0);
 	e->header = *header;
-	e->chunks_end = adding ? end : e->chunks_end;
-	e->end = end;
+	e->ends.chunks = adding ? end : e->ends.chunks;
+	e->ends.all = end;
 	forget_change(e);
 	if (load_committed(e, shrinks, err) != 0)
 		return bpk_edit_fail_committed(err);
@@ -373,7 +373,7 @@ static int editor_commit(void *editor, struct bpk_err *err)
 		e->mode = BPK_BLOSCPACK_AT_REST;
 		bpk_bloscpack_rewrite_clear(&e->rewrite);
 	}
-	if (e->mode == BPK_BLOSCPACK_AT_REST && !e->sets_metadata)
+	if (e->mode == BPK_BLOSCPACK_AT_REST && !e->metadata.set)
 		return 0;
 	if (bpk_bloscpack_is_adding(e) && e->added.cut + e->added.nchunks == 0 &&
 	    put_empty(e, err) != 0)

@@ -73,12 +73,16 @@ struct bpk_bloscpack_editor {
 	struct bpk_bloscpack_header header; /* converted to version 3, with known counts */
 	bool in_place;                      /* chunks and metadata can be changed in place */
 	bool adds_in_place;                 /* chunks can also be added in place */
-	uint64_t chunks_end;                /* of the last chunk */
-	uint64_t archive_end;               /* the same, or after the end marker */
-	uint64_t end;                       /* of the bytes that belong to the archive */
+	struct {
+		uint64_t chunks;  /* of the last chunk */
+		uint64_t archive; /* the same, or after the end marker */
+		uint64_t all;     /* of the bytes that belong to the archive */
+	} ends;
 
-	bool sets_metadata;
-	struct bpk_buf text; /* the user's new metadata; empty: they are removed */
+	struct {
+		bool set;
+		struct bpk_buf text; /* the user's new; empty: they are removed */
+	} metadata;
 
 	enum bpk_bloscpack_mode mode;
 	struct bpk_bloscpack_added added;
@@ -91,7 +95,7 @@ enum bpk_bloscpack_fit { BPK_BLOSCPACK_FITS, BPK_BLOSCPACK_REWRITE };
 
 /* ---- The committed content ---- */
 
-/* Set header, in_place, adds_in_place, chunks_end, archive_end and end from the file. */
+/* Set header, in_place, adds_in_place and ends from the file. */
 int bpk_bloscpack_survey(struct bpk_bloscpack_editor *e, struct bpk_err *err);
 
 /* Set info from them. */

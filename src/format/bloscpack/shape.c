@@ -10,7 +10,7 @@ bool bpk_bloscpack_shape_follows(const struct bpk_bloscpack_editor *e)
 {
 	uint64_t rows;
 
-	return !e->sets_metadata && e->reader->metadata.good && e->reader->array.dtype.size > 0 &&
+	return !e->metadata.set && e->reader->metadata.good && e->reader->array.dtype.size > 0 &&
 	       bpk_array_count_rows(&e->reader->array, 0, &rows);
 }
 
@@ -24,9 +24,9 @@ int bpk_bloscpack_shape_follow(struct bpk_bloscpack_editor *e, struct bpk_err *e
 	    !bpk_array_count_rows(array, added->kept_raw + added->raw_size, &rows) ||
 	    rows == array->shape[0])
 		return 0;
-	e->text.size = 0;
-	if (bpk_array_set_rows(e->reader->info.metadata.text, rows, &e->text, err) != 0)
+	e->metadata.text.size = 0;
+	if (bpk_array_set_rows(e->reader->info.metadata.text, rows, &e->metadata.text, err) != 0)
 		return -1;
-	e->sets_metadata = true;
+	e->metadata.set = true;
 	return 0;
 }

@@ -45,8 +45,8 @@ static int walk_all(struct bpk_bloscpack_editor *e, struct survey *found, struct
 	e->header.nchunks = walk.number;
 	e->header.last_chunk_size = walk.last_raw;
 	e->header.raw_size = walk.raw_offset;
-	e->chunks_end = walk.offset;
-	e->archive_end = walk.end;
+	e->ends.chunks = walk.offset;
+	e->ends.archive = walk.end;
 	return 0;
 }
 
@@ -60,8 +60,8 @@ static int look_at_last(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 		return -1;
 	h->last_chunk_size = where.header.raw_size;
 	h->raw_size = where.raw_offset + where.header.raw_size;
-	e->chunks_end = where.packed_offset + where.header.packed_size + h->checksum->size;
-	e->archive_end = e->chunks_end;
+	e->ends.chunks = where.packed_offset + where.header.packed_size + h->checksum->size;
+	e->ends.archive = e->ends.chunks;
 	return 0;
 }
 
@@ -96,7 +96,7 @@ int bpk_bloscpack_survey(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	} else if (h->nchunks > 1 || h->chunk_size == BPK_UNKNOWN || h->chunk_size < found.first) {
 		h->chunk_size = found.first;
 	}
-	e->end = h->has_offsets ? e->chunks_end : r->size;
+	e->ends.all = h->has_offsets ? e->ends.chunks : r->size;
 	return 0;
 }
 

@@ -25,15 +25,15 @@ static uint64_t count_kept(const struct bpk_bloscpack_editor *e)
 
 bool bpk_bloscpack_text_changes(const struct bpk_bloscpack_editor *e)
 {
-	return e->sets_metadata || count_kept(e) < e->reader->sizes.runs.nchunks;
+	return e->metadata.set || count_kept(e) < e->reader->sizes.runs.nchunks;
 }
 
 struct bpk_view bpk_bloscpack_text_user(const struct bpk_bloscpack_editor *e)
 {
 	const struct bpk_info *info = &e->reader->info;
 
-	if (e->sets_metadata)
-		return bpk_buf_view(&e->text);
+	if (e->metadata.set)
+		return bpk_buf_view(&e->metadata.text);
 	return info->metadata.given ? info->metadata.text : bpk_view(NULL, 0);
 }
 

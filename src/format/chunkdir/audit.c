@@ -268,7 +268,7 @@ static bool is_meta(const struct bpk_chunkdir *set, const char *path)
 	static const char *const array[] = { "meta/sizes", "meta/storage", NULL };
 	static const char *const column[] = { "meta/sizes", "meta/storage", "__attrs__", NULL };
 
-	if (strcmp(path, set->attributes_name) == 0 ||
+	if (strcmp(path, set->attributes.name) == 0 ||
 	    (set->is_table && strcmp(path, "__rootdirs__") == 0))
 		return true;
 	return is_at_home(set, path, set->is_table ? column : array);
@@ -335,9 +335,9 @@ static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void 
 	struct audit a = { .reader = r, .remark = remark, .arg = arg, .err = err };
 	int rc = 0;
 
-	if (r->set.attributes_damage.kind != BPK_OK)
-		return bpk_fail(err, r->set.attributes_damage.kind, "%s",
-				r->set.attributes_damage.text);
+	if (r->set.attributes.damage.kind != BPK_OK)
+		return bpk_fail(err, r->set.attributes.damage.kind, "%s",
+				r->set.attributes.damage.text);
 	if (!bpk_dtype_is_opaque(&r->set.array.dtype))
 		rc = audit_columns(&a, err);
 	bpk_buf_clear(&a.packed);

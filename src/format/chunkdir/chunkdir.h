@@ -141,11 +141,14 @@ struct bpk_chunkdir {
 	bool mixed_chunks; /* columns differ in chunk_rows: a parcel is not one chunk of each */
 
 	struct bpk_chunkdir_sizes sizes; /* unused in a bcolz table, whose columns have their own */
-	struct bpk_buf attributes;       /* JSON text of the file; may be empty */
-	bool has_attributes;             /* the text is an object with at least one member */
-	struct bpk_err attributes_damage; /* BPK_OK: no damage */
-	/* Path of the attributes, existing or not: "meta/attributes" or "__attrs__"; never NULL. */
-	const char *attributes_name;
+	struct {
+		struct bpk_buf text;   /* JSON text of the file; may be empty */
+		bool has_members;      /* the text is an object with at least one */
+		struct bpk_err damage; /* BPK_OK: no damage */
+		/* Path of the file, existing or not: "meta/attributes" or "__attrs__"; never
+		 * NULL. */
+		const char *name;
+	} attributes;
 	uint64_t meta_size;  /* bytes of all meta files */
 	uint64_t sizes_seen; /* state of all sizes read (meta.h); also set by a failed load */
 };

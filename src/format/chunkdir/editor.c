@@ -38,9 +38,9 @@ static int load(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	e->info = *bpk_chunkdir_reader_ops.info(e->reader);
 	e->info.chunks.size = bpk_chunkdir_full(e);
 	e->info.array.row_size = e->set.row_size;
-	e->is_cut = e->changed = e->new_attributes = false;
+	e->cut.made = e->changed = e->attributes.changed = false;
 	e->next = e->added = 0;
-	e->old_nchunks = e->set.nchunks;
+	e->cut.old_nchunks = e->set.nchunks;
 	return 0;
 }
 
@@ -68,7 +68,7 @@ static void end(struct bpk_chunkdir_editor *e)
 	free(e->old);
 	e->old = NULL;
 	bpk_chunkdir_output_close(&e->output);
-	bpk_buf_clear(&e->attributes);
+	bpk_buf_clear(&e->attributes.text);
 }
 
 static void editor_close(void *editor)
@@ -143,9 +143,9 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 	if (e->changed || nchunks > e->set.nchunks)
 		return bpk_fail(err, BPK_BUG, "cut to %" PRIu64 " of %" PRIu64 " chunks%s", nchunks,
 				e->set.nchunks, e->changed ? " after another change" : "");
-	e->is_cut = e->changed = true;
-	e->kept = e->next = nchunks;
-	e->expected = BPK_UNKNOWN;
+	e->cut.made = e->changed = true;
+	e->cut.kept = e->next = nchunks;
+	e->cut.expected = BPK_UNKNOWN;
 	e->last_raw = nchunks == e->set.nchunks && nchunks > 0 ? e->info.chunks.last_size
 							       : bpk_chunkdir_full(e);
 	return 0;
@@ -156,8 +156,8 @@ static void editor_announce(void *editor, uint64_t nchunks)
 {
 	struct bpk_chunkdir_editor *e = editor;
 
-	if (!bpk_add_u64(e->kept, nchunks, &e->expected))
-		e->expected = BPK_UNKNOWN;
+	if (!bpk_add_u64(e->cut.kept, nchunks, &e->cut.expected))
+		e->cut.expected = BPK_UNKNOWN;
 }
 
 static int check_turn(const struct bpk_chunkdir_editor *e, const struct bpk_parcel *parcel,
@@ -166,8 +166,8 @@ static int check_turn(const struct bpk_chunkdir_editor *e, const struct bpk_parc
 	uint64_t full = bpk_chunkdir_full(e), expected = full;
 	bool good;
 
-	if (e->is_cut) {
-		good = parcel->number == e->next && parcel->number < e->expected &&
+	if (e->cut.made) {
+		good = parcel->number == e->next && parcel->number < e->cut.expected &&
 		       e->last_raw == full && parcel->raw_size <= full;
 	} else {
 		if (parcel->number + 1 == e->set.nchunks)
@@ -185,7 +185,7 @@ static int check_turn(const struct bpk_chunkdir_editor *e, const struct bpk_parc
 static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_chunkdir_editor *e = editor;
-	uint64_t nchunks = e->is_cut ? e->expected : e->set.nchunks;
+	uint64_t nchunks = e->cut.made ? e->cut.expected : e->set.nchunks;
 
 	if (parcel->raw_size == 0)
 		return 0;
@@ -243,16 +243,17 @@ static int editor_set_metadata(void *editor, struct bpk_view text, struct bpk_er
 	struct bpk_chunkdir_attributes described = { 0 };
 	int rc = -1;
 
-	bpk_buf_clear(&e->attributes);
-	if (e->set.attributes_damage.kind != BPK_OK)
-		return bpk_fail(err, e->set.attributes_damage.kind, "%s",
-				e->set.attributes_damage.text);
+	bpk_buf_clear(&e->attributes.text);
+	if (e->set.attributes.damage.kind != BPK_OK)
+		return bpk_fail(err, e->set.attributes.damage.kind, "%s",
+				e->set.attributes.damage.text);
 	if (bpk_chunkdir_attributes_read(&e->set.array, bpk_chunkdir_keeps_bytes(&e->set),
-					 bpk_buf_view(&e->set.attributes), &described, err) == 0 &&
+					 bpk_buf_view(&e->set.attributes.text), &described,
+					 err) == 0 &&
 	    bpk_chunkdir_attributes_make(described.has_array ? &described.array : NULL,
-					 described.has_numpy, text, &e->attributes, err) == 0)
-		rc = bpk_buf_printf(&e->attributes, err, "\n");
-	e->new_attributes = rc == 0;
+					 described.has_numpy, text, &e->attributes.text, err) == 0)
+		rc = bpk_buf_printf(&e->attributes.text, err, "\n");
+	e->attributes.changed = rc == 0;
 	bpk_chunkdir_attributes_clear(&described);
 	return rc;
 }
@@ -267,11 +268,12 @@ static bool is_pivotal(const struct bpk_chunkdir_editor *e)
 {
 	bool was_open = e->info.chunks.last_size < bpk_chunkdir_full(e);
 
-	if (!e->changed || !e->is_cut || e->new_attributes || e->set.is_table)
+	if (!e->changed || !e->cut.made || e->attributes.changed || e->set.is_table)
 		return false;
 	if (bpk_chunkdir_new_raw_size(e) < e->info.raw_size)
-		return e->next <= e->kept + 1;
-	return e->kept == e->old_nchunks || (e->kept + 1 == e->old_nchunks && was_open);
+		return e->next <= e->cut.kept + 1;
+	return e->cut.kept == e->cut.old_nchunks ||
+	       (e->cut.kept + 1 == e->cut.old_nchunks && was_open);
 }
 
 /* True if the old rows stay the same in the new state. A short last chunk may have been
@@ -280,7 +282,7 @@ static bool only_adds(const struct bpk_chunkdir_editor *e)
 {
 	if (!e->changed)
 		return true;
-	return e->is_cut && e->kept + 1 >= e->old_nchunks &&
+	return e->cut.made && e->cut.kept + 1 >= e->cut.old_nchunks &&
 	       bpk_chunkdir_new_raw_size(e) >= e->info.raw_size;
 }
 
@@ -288,12 +290,12 @@ static int editor_commit(void *editor, struct bpk_err *err)
 {
 	struct bpk_chunkdir_editor *e = editor;
 
-	if (e->is_cut && e->added == 0 && e->kept == e->old_nchunks)
-		e->is_cut = e->changed = false; /* every chunk was kept */
-	if (!e->changed && !e->new_attributes)
+	if (e->cut.made && e->added == 0 && e->cut.kept == e->cut.old_nchunks)
+		e->cut.made = e->changed = false; /* every chunk was kept */
+	if (!e->changed && !e->attributes.changed)
 		return 0;
 	if ((e->changed && bpk_chunkdir_stage_data(e, err) != 0) ||
-	    (e->new_attributes && bpk_chunkdir_stage_attributes(e, err) != 0))
+	    (e->attributes.changed && bpk_chunkdir_stage_attributes(e, err) != 0))
 		return -1;
 	if (only_adds(e))
 		bpk_tree_only_adds(e->tree);

@@ -27,16 +27,20 @@ struct bpk_chunkdir_editor {
 	/* the pending change */
 	struct bpk_chunkdir_output output;
 	struct bpk_chunkdir_old *old; /* one for each column: the file that output replaces */
-	bool is_cut;
-	uint64_t expected; /* total number of chunks after a cut; may be unknown */
-	uint64_t kept;     /* chunks before the cut */
-	uint64_t old_nchunks;
+	struct {
+		bool made;
+		uint64_t expected; /* total number of chunks after it; may be unknown */
+		uint64_t kept;     /* chunks before it */
+		uint64_t old_nchunks;
+	} cut;
 	uint64_t next;     /* number of the next chunk to be put */
 	uint64_t added;    /* raw bytes put after the cut */
 	uint64_t last_raw; /* of the chunk before the next */
 	bool changed;      /* chunks were cut or put */
-	bool new_attributes;
-	struct bpk_buf attributes;
+	struct {
+		bool changed;
+		struct bpk_buf text;
+	} attributes;
 };
 
 /* Raw bytes of a full chunk. */

@@ -59,19 +59,19 @@ static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	struct bpk_view attributes = bpk_view(NULL, 0);
 	struct bpk_info *info = &r->info;
 
-	if (r->set.has_attributes)
-		attributes = bpk_buf_view(&r->set.attributes);
+	if (r->set.attributes.has_members)
+		attributes = bpk_buf_view(&r->set.attributes.text);
 	if (bpk_chunkdir_attributes_read(&r->set.array, bpk_chunkdir_keeps_bytes(&r->set),
 					 attributes, &r->described, err) != 0)
 		return -1;
-	if (r->set.attributes_damage.kind != BPK_OK)
-		info->damage = r->set.attributes_damage.text;
+	if (r->set.attributes.damage.kind != BPK_OK)
+		info->damage = r->set.attributes.damage.text;
 	info->array.type = r->described.has_array ? &r->described.array : NULL;
 	info->metadata.given = r->described.has_metadata;
 	if (!info->metadata.given)
 		return 0;
 	info->metadata.text = bpk_buf_view(&r->described.metadata);
-	info->metadata.stored_size = r->set.attributes.size;
+	info->metadata.stored_size = r->set.attributes.text.size;
 	info->metadata.room = BPK_CHUNKDIR_MAX_ATTRIBUTES;
 	info->metadata.codec = "none";
 	return 0;

@@ -22,7 +22,7 @@ void bpk_chunkdir_clear(struct bpk_chunkdir *set)
 	}
 	free(set->columns);
 	bpk_array_clear(&set->array);
-	bpk_buf_clear(&set->attributes);
+	bpk_buf_clear(&set->attributes.text);
 	*set = (struct bpk_chunkdir){ 0 };
 }
 
@@ -263,7 +263,7 @@ int bpk_chunkdir_lay_out(struct bpk_chunkdir *set, uint64_t superchunk_chunks, s
 		return bpk_fail(err, BPK_UNSUPPORTED, "an array without dimensions has no rows");
 	set->has_columns = record;
 	set->is_table = record && set->layout != BPK_CHUNKDIR_BLAZE;
-	set->attributes_name = set->layout == BPK_CHUNKDIR_BLAZE ? "meta/attributes" : "__attrs__";
+	set->attributes.name = set->layout == BPK_CHUNKDIR_BLAZE ? "meta/attributes" : "__attrs__";
 	if (bpk_chunkdir_add_columns(set, err) != 0)
 		return -1;
 	for (size_t i = 0; i < set->ncolumns; i++) {

@@ -156,7 +156,7 @@ static int judge_attributes(const struct bpk_chunkdir *set, struct bpk_view text
 
 static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct bpk_err *err)
 {
-	struct bpk_err *why = &set->attributes_damage;
+	struct bpk_err *why = &set->attributes.damage;
 	struct bpk_view text, key, value;
 	enum bpk_entry entry;
 	bool bcolz = true;
@@ -164,24 +164,24 @@ static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct
 
 	if (set->layout == BPK_CHUNKDIR_BLAZE && has_bcolz_attributes(dir, &bcolz, err) != 0)
 		return -1;
-	set->attributes_name = bcolz ? "__attrs__" : "meta/attributes";
-	if (bpk_dir_look(dir, set->attributes_name, &entry, &size, err) != 0)
+	set->attributes.name = bcolz ? "__attrs__" : "meta/attributes";
+	if (bpk_dir_look(dir, set->attributes.name, &entry, &size, err) != 0)
 		return -1;
 	if (entry == BPK_ENTRY_NONE && !set->sizes.digests.has_attributes)
 		return 0;
-	if (bpk_chunkdir_read(dir, set->attributes_name, BPK_CHUNKDIR_MAX_ATTRIBUTES,
-			      &set->attributes, why) != 0)
+	if (bpk_chunkdir_read(dir, set->attributes.name, BPK_CHUNKDIR_MAX_ATTRIBUTES,
+			      &set->attributes.text, why) != 0)
 		return bpk_err_is_of_machine(why) ? bpk_fail(err, why->kind, "%s", why->text) : 0;
-	set->meta_size += set->attributes.size;
-	text = bpk_buf_view(&set->attributes);
+	set->meta_size += set->attributes.text.size;
+	text = bpk_buf_view(&set->attributes.text);
 	if (judge_attributes(set, text, why) != 0) {
-		bpk_err_subject(why, "%s", set->attributes_name);
+		bpk_err_subject(why, "%s", set->attributes.name);
 		return 0;
 	}
-	set->has_attributes = bpk_json_next(text, &(size_t){ 0 }, &key, &value);
+	set->attributes.has_members = bpk_json_next(text, &(size_t){ 0 }, &key, &value);
 	text = trimmed(text);
-	memmove(set->attributes.data, text.data, text.size);
-	set->attributes.size = text.size;
+	memmove(set->attributes.text.data, text.data, text.size);
+	set->attributes.text.size = text.size;
 	return 0;
 }
 

@@ -385,7 +385,7 @@ static int load(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	for (int i = 0; i < MOST_LOADS; i++) {
 		struct bpk_err found = { 0 };
 		int rc = bpk_chunkdir_load(r->dir, r->options.no_check, &r->set, &found);
-		bool damaged = (rc != 0 ? &found : &r->set.attributes_damage)->kind == BPK_CORRUPT;
+		bool damaged = (rc != 0 ? &found : &r->set.attributes.damage)->kind == BPK_CORRUPT;
 
 		if (!damaged || (i > 0 && seen == r->set.sizes_seen)) {
 			if (rc != 0 && err != NULL)

@@ -196,7 +196,7 @@ static int begin_replacing(struct bpk_chunkdir_editor *e, size_t column, uint64_
 {
 	struct bpk_chunkdir_track *track = &e->output.tracks[column];
 
-	track->hold = e->is_cut && track->held == NULL;
+	track->hold = e->cut.made && track->held == NULL;
 	return bpk_chunkdir_old_open(e, column, number, &e->old[column], err) != 0
 		       ? -1
 		       : bpk_chunkdir_old_subtract(e, column, number, &e->old[column], err);

@@ -15,22 +15,22 @@ int bpk_chunkdir_need_output(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 
 uint64_t bpk_chunkdir_new_raw_size(const struct bpk_chunkdir_editor *e)
 {
-	if (!e->is_cut)
+	if (!e->cut.made)
 		return e->info.raw_size;
-	if (e->kept == e->old_nchunks)
+	if (e->cut.kept == e->cut.old_nchunks)
 		return e->info.raw_size + e->added;
-	return e->kept * bpk_chunkdir_full(e) + e->added;
+	return e->cut.kept * bpk_chunkdir_full(e) + e->added;
 }
 
 /* A cut without new chunks may lie inside a file. */
 static int end_at_cut(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 {
-	if (!e->is_cut || e->added > 0 || e->kept == e->set.nchunks)
+	if (!e->cut.made || e->added > 0 || e->cut.kept == e->set.nchunks)
 		return 0;
 	for (size_t i = 0; i < e->set.ncolumns; i++) {
-		if (bpk_chunkdir_position(&e->set.columns[i], e->kept) == 0)
+		if (bpk_chunkdir_position(&e->set.columns[i], e->cut.kept) == 0)
 			continue;
-		if (bpk_chunkdir_reach(e, i, e->kept, e->kept, err) != 0)
+		if (bpk_chunkdir_reach(e, i, e->cut.kept, e->cut.kept, err) != 0)
 			return -1;
 		bpk_chunkdir_old_close(&e->old[i]);
 	}
@@ -42,7 +42,7 @@ static int end_files(struct bpk_chunkdir_editor *e, struct bpk_err *err)
 	if (end_at_cut(e, err) != 0)
 		return -1;
 	for (size_t i = 0; i < e->set.ncolumns; i++)
-		if (!e->is_cut && e->output.tracks[i].file.draft != NULL &&
+		if (!e->cut.made && e->output.tracks[i].file.draft != NULL &&
 		    bpk_chunkdir_complete(e, i, err) != 0)
 			return -1;
 	return bpk_chunkdir_output_end(&e->output, err);
@@ -109,7 +109,7 @@ static int check_last(const struct bpk_chunkdir_editor *e, size_t first, size_t 
 	uint64_t last = 0;
 
 	if (!digests->given || e->output.tracks == NULL ||
-	    (e->is_cut && e->next <= bpk_chunkdir_full_chunks(e)))
+	    (e->cut.made && e->next <= bpk_chunkdir_full_chunks(e)))
 		return 0;
 	for (size_t i = first; i < first + n; i++) {
 		if (!e->output.tracks[i].took_last)
@@ -143,12 +143,12 @@ static int put_sizes(struct bpk_chunkdir_editor *e, size_t first, size_t n, stru
 		sizes.digests.data += e->output.tracks[i].data;
 		last += e->output.tracks[i].last;
 	}
-	if (e->is_cut || (e->changed && e->output.tracks[first].has_last))
+	if (e->cut.made || (e->changed && e->output.tracks[first].has_last))
 		sizes.digests.last = last;
 	if (sizes.cbytes > INT64_MAX) /* negative, because bcolz recorded too little */
 		sizes.cbytes = 0;
-	if (e->new_attributes && sizes.digests.has_attributes)
-		sizes.digests.attributes = bpk_chunkdir_crc(bpk_buf_view(&e->attributes));
+	if (e->attributes.changed && sizes.digests.has_attributes)
+		sizes.digests.attributes = bpk_chunkdir_crc(bpk_buf_view(&e->attributes.text));
 	if (rc == 0)
 		rc = bpk_chunkdir_sizes_print(&sizes, &text, err);
 	if (rc == 0)
@@ -215,8 +215,8 @@ int bpk_chunkdir_stage_attributes(struct bpk_chunkdir_editor *e, struct bpk_err 
 {
 	bool covered = !e->set.is_table && e->set.sizes.digests.has_attributes;
 
-	if (bpk_chunkdir_put_file(e->tree, e->set.attributes_name, bpk_buf_view(&e->attributes),
-				  err) != 0)
+	if (bpk_chunkdir_put_file(e->tree, e->set.attributes.name,
+				  bpk_buf_view(&e->attributes.text), err) != 0)
 		return -1;
 	return covered && !e->changed ? put_all_sizes(e, err) : 0;
 }

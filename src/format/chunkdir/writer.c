@@ -279,7 +279,7 @@ static int writer_finish(void *writer, struct bpk_err *err)
 
 	if (count_rows(w, err) != 0 || bpk_chunkdir_output_end(&w->output, err) != 0)
 		return -1;
-	if (put_text(w, "", w->set.attributes_name, bpk_buf_view(&w->attributes), err) != 0)
+	if (put_text(w, "", w->set.attributes.name, bpk_buf_view(&w->attributes), err) != 0)
 		return -1;
 	return w->set.is_table ? put_table(w, err) : put_meta(w, 0, true, err);
 }
