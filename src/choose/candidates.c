@@ -64,7 +64,7 @@ static unsigned first_lag(const uint32_t *matches, uint32_t common, uint32_t bes
  */
 static bool try_lags(struct bpk_chooser *c, uint32_t mask)
 {
-	static const unsigned shares[] = { 100, 50 };
+	static const unsigned shares[] = { 95, 50 };
 	uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], sorted[BPK_SAMPLE_MAX_LAG], compared, common,
 		best;
 

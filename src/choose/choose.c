@@ -248,25 +248,6 @@ static struct bpk_recipe unfiltered(const struct bpk_wishes *wishes, struct bpk_
 	return recipe;
 }
 
-/* List a recipe, and those that follow it on the run at its level. Returns their number. */
-static size_t list_nearest(const struct bpk_chooser *c, const struct bpk_recipe *recipe,
-			   struct bpk_recipe out[LARGE_CONTENDERS])
-{
-	const struct bpk_trial *trial = NULL;
-	size_t count = 0;
-
-	out[count++] = *recipe;
-	while (count < LARGE_CONTENDERS) {
-		trial = bpk_candidates_next(&c->raced, 1, 0, recipe->level,
-					    trial == NULL ? 0 : bpk_trial_cost(trial, 1));
-		if (trial == NULL)
-			break;
-		if (!bpk_recipe_equal(&trial->recipe, recipe))
-			out[count++] = trial->recipe;
-	}
-	return count;
-}
-
 /* Planes of wide elements are packed by themselves, and do not find what repeats in another. Try
  * the best recipe for single bytes, with a shuffle of the same width. */
 static void try_unsplit(struct bpk_chooser *c)
@@ -289,23 +270,20 @@ static void try_unsplit(struct bpk_chooser *c)
 static bool try_large(struct bpk_chooser *c, struct bpk_choice *choice)
 {
 	unsigned wanted = choice->recipe.level;
-	struct bpk_recipe contenders[LARGE_CONTENDERS], plain;
-	size_t count;
+	struct bpk_recipe plain;
 	uint64_t of_small;
 
 	if (bpk_buf_printf(c->race.why, c->race.err,
 			   "long runs repeat across more than a sample:\n") != 0)
 		c->race.failed = true;
 	choice->recipe.level = trial_level(c, wanted);
-	count = list_nearest(c, &choice->recipe, contenders);
 	plain = unfiltered(c->wishes, choice->recipe);
 	take_views(c, cut_views(c->sample.window, BPK_CHUNK));
 	bpk_race_try(&c->race, &c->raced, &choice->recipe, bpk_views_all(&c->runs));
 	of_small = bpk_trial_cost(&c->raced.all[0], bpk_views_all(&c->runs));
 	take_views(c, cut_views(c->sample.window, BPK_LARGE_CHUNK));
 	bpk_race_try(&c->race, &c->raced, &plain, 1);
-	for (size_t i = 0; i < count; i++)
-		bpk_race_try(&c->race, &c->raced, &contenders[i], 1);
+	bpk_race_try(&c->race, &c->raced, &choice->recipe, 1);
 	try_unsplit(c);
 	choice->recipe.level = wanted;
 	if (c->race.failed ||

@@ -68,7 +68,7 @@ enum {
 /* ---- Candidates ---- */
 
 enum {
-	LAG_CLEAR = 50,   /* one match in so many bytes is a lag: text and noise have fewer */
+	LAG_CLEAR = 20,   /* one match in so many bytes is a lag: text and noise have fewer */
 	GROUP_UNLIKE = 2, /* percent that a group must gain by filters of its own */
 };
 
@@ -112,7 +112,6 @@ enum {
 	BPK_CHUNK = 1 << 20, /* fits the cache: up to a third faster than 256 KiB */
 	BPK_LARGE_CHUNK = BPK_SAMPLE_WINDOW,
 	LARGE_CHUNK_GAIN = 5, /* percent that large chunks must gain */
-	LARGE_CONTENDERS = 3, /* that meet in them */
 };
 
 /* ---- Zones and cuts: bench-structure ---- */
