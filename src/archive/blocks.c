@@ -1,7 +1,7 @@
 /* Blocks of variable length. A chunk keeps their sizes when it is recompressed. */
 #include "archive/chunks.h"
 
-static int take_sizes(const struct bpk_parcel *parcel, struct bpk_buf *sizes, struct bpk_err *err)
+static int list_sizes(const struct bpk_parcel *parcel, struct bpk_buf *sizes, struct bpk_err *err)
 {
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
 	struct bpk_chunk_header header;
@@ -26,7 +26,7 @@ int bpk_archive_block_sizes(struct bpk_archive *archive, const struct bpk_archiv
 	if (rc == 0 && ops->check != NULL)
 		rc = ops->check(reader, &parcel, err);
 	if (rc == 0)
-		rc = take_sizes(&parcel, sizes, err);
+		rc = list_sizes(&parcel, sizes, err);
 	bpk_buf_clear(&parcel.packed);
 	return rc == 0 ? 0 : bpk_archive_subject(archive, err);
 }

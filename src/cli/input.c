@@ -116,7 +116,7 @@ int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_
 }
 
 /* Report that an append was interrupted; any other failure stays one. */
-static int take_unfinished(struct bpk_input *in, int rc, struct bpk_err *err)
+static int report_unfinished(struct bpk_input *in, int rc, struct bpk_err *err)
 {
 	if (rc == 0 || err->kind != BPK_REPAIRABLE)
 		return rc;
@@ -128,7 +128,7 @@ static int take_unfinished(struct bpk_input *in, int rc, struct bpk_err *err)
 
 int bpk_input_account(struct bpk_input *in, struct bpk_err *err)
 {
-	return take_unfinished(in, bpk_input_audit(in, NULL, NULL, err), err);
+	return report_unfinished(in, bpk_input_audit(in, NULL, NULL, err), err);
 }
 
 int bpk_input_tail(struct bpk_input *in, struct bpk_err *err)
@@ -137,7 +137,7 @@ int bpk_input_tail(struct bpk_input *in, struct bpk_err *err)
 
 	if (ops->tail == NULL || ops->tail(in->reader, err) == 0)
 		return 0;
-	return take_unfinished(in, bpk_input_subject(in, err), err);
+	return report_unfinished(in, bpk_input_subject(in, err), err);
 }
 
 void bpk_input_each(char **operands, size_t count, void (*one)(void *arg, const char *path),

@@ -209,7 +209,7 @@ static int check_as_array(const struct bpk_pack *pack, struct bpk_err *err)
 }
 
 /* Take --dtype, and test the options that depend on it. */
-static int take_dtype(struct bpk_pack *pack, struct bpk_err *err)
+static int parse_dtype(struct bpk_pack *pack, struct bpk_err *err)
 {
 	const struct bpk_pack_args *args = pack->args;
 	const char *text = args->dtype;
@@ -281,7 +281,7 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	if (bpk_transfer_check(shared, operands, count, err) != 0 ||
 	    check_predict(pack, err) != 0 ||
 	    bpk_encoding_check(&pack->args->common.encoding, pack->format, err) != 0 ||
-	    check_directory(pack, operands, count, err) != 0 || take_dtype(pack, err) != 0)
+	    check_directory(pack, operands, count, err) != 0 || parse_dtype(pack, err) != 0)
 		return -1;
 	/* with --as-array each file has a type of its own */
 	if (!pack->args->as_array && bpk_pack_check_type(pack, err) != 0)

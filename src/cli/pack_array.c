@@ -92,7 +92,7 @@ static int check_body(struct bpk_source *body, struct bpk_err *err)
 			"restore");
 }
 
-static int take_head(struct bpk_pack *pack, struct bpk_err *err)
+static int read_head(struct bpk_pack *pack, struct bpk_err *err)
 {
 	struct bpk_input *in = &pack->in;
 	const struct bpk_read_options options = { 0 };
@@ -116,7 +116,7 @@ static int take_head(struct bpk_pack *pack, struct bpk_err *err)
 
 int bpk_pack_read_head(struct bpk_pack *pack, struct bpk_err *err)
 {
-	if (!pack->args->as_array || take_head(pack, err) == 0)
+	if (!pack->args->as_array || read_head(pack, err) == 0)
 		return 0;
 	return bpk_input_subject(&pack->in, err);
 }

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 
 /* Take decimal digits; false without digits or if they do not fit. *rest is behind them. */
-static bool take_digits(const char *text, uint64_t *out, const char **rest)
+static bool parse_digits(const char *text, uint64_t *out, const char **rest)
 {
 	uint64_t value = 0;
 	const char *p = text;
@@ -19,7 +19,7 @@ static bool take_digits(const char *text, uint64_t *out, const char **rest)
 }
 
 /* Take a unit: nothing, or K M G T in either case with an optional "iB" or "B" behind. */
-static bool take_unit(const char *text, uint64_t *unit, const char **rest)
+static bool parse_unit(const char *text, uint64_t *unit, const char **rest)
 {
 	static const char letters[] = "KMGT";
 	char upper = *text >= 'a' && *text <= 'z' ? (char)(*text - 'a' + 'A') : *text;
@@ -36,11 +36,11 @@ static bool take_unit(const char *text, uint64_t *unit, const char **rest)
 	return true;
 }
 
-static bool take_size(const char *text, uint64_t *out, const char **rest)
+static bool parse_size(const char *text, uint64_t *out, const char **rest)
 {
 	uint64_t unit;
 
-	return take_digits(text, out, rest) && take_unit(*rest, &unit, rest) &&
+	return parse_digits(text, out, rest) && parse_unit(*rest, &unit, rest) &&
 	       bpk_mul_u64(*out, unit, out);
 }
 
@@ -48,7 +48,7 @@ int bpk_parse_u64(const char *text, uint64_t min, uint64_t max, uint64_t *out, s
 {
 	const char *rest = text;
 
-	if (!take_digits(text, out, &rest) || *rest != '\0' || *out < min || *out > max)
+	if (!parse_digits(text, out, &rest) || *rest != '\0' || *out < min || *out > max)
 		return bpk_fail(err, BPK_USAGE, "'%s' is not a number from %" PRIu64 " to %" PRIu64,
 				text, min, max);
 	return 0;
@@ -62,7 +62,7 @@ int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out, 
 		*out = max;
 		return 0;
 	}
-	if (!take_size(text, out, &rest) || *rest != '\0')
+	if (!parse_size(text, out, &rest) || *rest != '\0')
 		return bpk_fail(err, BPK_USAGE,
 				"'%s' is not a size, expected a number with K, M, G or T, or max",
 				text);
@@ -74,7 +74,7 @@ int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out, 
 }
 
 /* One side of a range: an optional sign and a size of at most 2^63-1. */
-static bool take_side(const char *text, bool *given, int64_t *out, const char **rest)
+static bool parse_side(const char *text, bool *given, int64_t *out, const char **rest)
 {
 	bool negative = *text == '-';
 	uint64_t size;
@@ -83,7 +83,7 @@ static bool take_side(const char *text, bool *given, int64_t *out, const char **
 	*rest = text;
 	if (!*given)
 		return true;
-	if (!take_size(text + negative, &size, rest) || size > INT64_MAX)
+	if (!parse_size(text + negative, &size, rest) || size > INT64_MAX)
 		return false;
 	*out = negative ? -(int64_t)size : (int64_t)size;
 	return true;
@@ -94,8 +94,8 @@ int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err 
 	struct bpk_opt_range range = { .given = true };
 	const char *rest = text;
 
-	if (!take_side(text, &range.has_start, &range.start, &rest) || *rest != ':' ||
-	    !take_side(rest + 1, &range.has_end, &range.end, &rest) || *rest != '\0')
+	if (!parse_side(text, &range.has_start, &range.start, &rest) || *rest != ':' ||
+	    !parse_side(rest + 1, &range.has_end, &range.end, &rest) || *rest != '\0')
 		return bpk_fail(err, BPK_USAGE, "'%s' is not a range, expected A:B, A: or :B",
 				text);
 	*out = range;
@@ -108,7 +108,7 @@ int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_er
 	bool negative = *text == '-';
 	uint64_t distance;
 
-	if (!take_size(text + negative, &distance, &rest) || *rest != '\0' || distance > INT64_MAX)
+	if (!parse_size(text + negative, &distance, &rest) || *rest != '\0' || distance > INT64_MAX)
 		return bpk_fail(
 			err, BPK_USAGE,
 			"'%s' is not a position in the data, expected a number with K, M, G or T",
@@ -125,7 +125,7 @@ int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err 
 
 	do {
 		good = shape.ndimensions < BPK_ARRAY_MAX_DIMENSIONS &&
-		       take_digits(rest, &shape.sizes[shape.ndimensions++], &rest);
+		       parse_digits(rest, &shape.sizes[shape.ndimensions++], &rest);
 	} while (good && *rest++ == ',');
 	if (!good || rest[-1] != '\0')
 		return bpk_fail(

@@ -66,7 +66,7 @@ static void say_well(const struct bpk_input *in)
 	say(in, line);
 }
 
-static void take_remark(void *arg, const char *line)
+static void note_remark(void *arg, const char *line)
 {
 	struct remarks *remarks = arg;
 	struct bpk_err err = { 0 };
@@ -163,7 +163,7 @@ static int verify_found(const struct verify_args *args, struct bpk_transfer *tra
 	if (bpk_input_start(transfer->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
 	    verify_chunks(args, transfer, err) != 0)
 		return -1;
-	if (bpk_input_audit(transfer->in, take_remark, remarks, err) != 0)
+	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
 		return -1;
 	if (bpk_input_unchanged(transfer->in, err) != 0)
 		return -1;
@@ -190,7 +190,7 @@ static void verify_gsd(const struct verify_args *args, struct bpk_input *in)
 	struct bpk_gsd_verdict verdict = { 0 };
 	struct bpk_err err = { 0 }, changed = { 0 };
 
-	if (bpk_gsd_verify(in->place.source, take_remark, &remarks, &verdict, &err) != 0) {
+	if (bpk_gsd_verify(in->place.source, note_remark, &remarks, &verdict, &err) != 0) {
 		if (err.kind == BPK_CORRUPT &&
 		    bpk_source_unchanged(in->place.source, &changed) != 0)
 			err = changed;

@@ -132,8 +132,8 @@ static int check_section(const struct section *s, struct bpk_err *err)
 }
 
 /* Unpack the text, and test that it is JSON. */
-static int take_text(struct bpk_bloscpack_metadata *m, bool deflated, uint64_t size,
-		     struct bpk_buf *packed, struct bpk_err *err)
+static int unpack_text(struct bpk_bloscpack_metadata *m, bool deflated, uint64_t size,
+		       struct bpk_buf *packed, struct bpk_err *err)
 {
 	int rc = 0;
 
@@ -153,7 +153,7 @@ static int take_text(struct bpk_bloscpack_metadata *m, bool deflated, uint64_t s
 }
 
 /* Read data and digest of a section in the released layout, at offset. */
-static int take_data(struct bpk_source *source, uint64_t offset, const struct section *s,
+static int read_data(struct bpk_source *source, uint64_t offset, const struct section *s,
 		     struct bpk_bloscpack_metadata *m, struct bpk_err *err)
 {
 	struct bpk_buf packed = { 0 };
@@ -169,7 +169,7 @@ static int take_data(struct bpk_source *source, uint64_t offset, const struct se
 		bpk_err_subject(err, "metadata");
 		goto out;
 	}
-	rc = take_text(m, s->codec == CODEC_ZLIB, s->size, &packed, err);
+	rc = unpack_text(m, s->codec == CODEC_ZLIB, s->size, &packed, err);
 out:
 	bpk_buf_clear(&packed);
 	return rc;
@@ -227,7 +227,8 @@ static int read_blaze(struct bpk_source *source, const struct bpk_bloscpack_head
 	} else {
 		rc = bpk_bloscpack_append(source, header->size, size, &packed, "metadata", &found);
 		if (rc == 0)
-			rc = take_text(m, header->metadata_deflated, BPK_UNKNOWN, &packed, &found);
+			rc = unpack_text(m, header->metadata_deflated, BPK_UNKNOWN, &packed,
+					 &found);
 	}
 	bpk_buf_clear(&packed);
 	return record_damage(m, rc, &found, err);
@@ -283,7 +284,7 @@ int bpk_bloscpack_metadata_read(struct bpk_source *source,
 	metadata->end = data + s.room + metadata->checksum->size;
 	if (check_end(source, metadata->end, err) != 0)
 		return -1;
-	rc = take_data(source, data, &s, metadata, &found);
+	rc = read_data(source, data, &s, metadata, &found);
 	if (record_damage(metadata, rc, &found, err) != 0)
 		return -1;
 	judge_magic(metadata, &s);

@@ -184,7 +184,7 @@ static int mend_last_chunk(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 }
 
 /* If chunk sizes differ, the list in the metadata may give the total raw size. */
-static int take_sizes(struct bpk_bloscpack_reader *r, struct bpk_err *err)
+static int parse_sizes(struct bpk_bloscpack_reader *r, struct bpk_err *err)
 {
 	struct bpk_bloscpack_header *h = &r->header;
 
@@ -376,7 +376,7 @@ int bpk_bloscpack_open_parts(struct bpk_bloscpack_reader *r, struct bpk_err *err
 	r->offsets = (struct bpk_bloscpack_offsets){ .source = r->source,
 						     .start = r->offsets_offset,
 						     .count = bpk_bloscpack_slots(&r->header) };
-	if (find_chunks(r, err) != 0 || mend_last_chunk(r, err) != 0 || take_sizes(r, err) != 0)
+	if (find_chunks(r, err) != 0 || mend_last_chunk(r, err) != 0 || parse_sizes(r, err) != 0)
 		return -1;
 	fill_info(r);
 	if (find_array(r, err) != 0)

@@ -25,7 +25,7 @@ static const char name[] = "\"bpk_chunks\"";
 /* ---- Reading ---- */
 
 /* Parse [count, size, size ...]; false if it is malformed, or has more than most chunks. */
-static bool take_pattern(struct bpk_view pattern, uint64_t most, struct bpk_sizes *runs)
+static bool parse_pattern(struct bpk_view pattern, uint64_t most, struct bpk_sizes *runs)
 {
 	struct bpk_view value;
 	uint64_t count, size;
@@ -54,7 +54,7 @@ static bool take_pattern(struct bpk_view pattern, uint64_t most, struct bpk_size
 	return true;
 }
 
-static bool take_list(struct bpk_view list, uint64_t most, struct bpk_sizes *runs)
+static bool parse_list(struct bpk_view list, uint64_t most, struct bpk_sizes *runs)
 {
 	struct bpk_view pattern;
 	size_t at = 0;
@@ -62,7 +62,7 @@ static bool take_list(struct bpk_view list, uint64_t most, struct bpk_sizes *run
 	if (bpk_json_kind(list) != BPK_JSON_LIST)
 		return false;
 	while (bpk_json_next(list, &at, NULL, &pattern))
-		if (!take_pattern(pattern, most, runs))
+		if (!parse_pattern(pattern, most, runs))
 			return false;
 	return runs->nchunks > 0;
 }
@@ -118,7 +118,7 @@ int bpk_bloscpack_sizes_parse(struct bpk_view text, uint64_t nchunks,
 	if (leave_out(text, key, value, &sizes->user, err) != 0)
 		return -1;
 	sizes->listed = true;
-	if (nchunks == 0 || !take_list(value, nchunks - 1, &sizes->runs)) {
+	if (nchunks == 0 || !parse_list(value, nchunks - 1, &sizes->runs)) {
 		bpk_sizes_clear(&sizes->runs);
 		sizes->wrong = true;
 	}

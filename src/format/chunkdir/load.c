@@ -291,7 +291,7 @@ static void table_clear(struct table *table)
 	free(table->columns);
 }
 
-static int take_column_name(struct table *table, struct bpk_view value, struct bpk_err *err)
+static int parse_column_name(struct table *table, struct bpk_view value, struct bpk_err *err)
 {
 	struct column_meta *column = &table->columns[table->ncolumns];
 	struct bpk_buf text = { 0 };
@@ -316,7 +316,7 @@ static int take_column_name(struct table *table, struct bpk_view value, struct b
 	return asprintf(&column->home, "%s/", column->name) < 0 ? bpk_fail_memory(err, 256) : 0;
 }
 
-static int take_names(struct table *table, struct bpk_view text, struct bpk_err *err)
+static int parse_names(struct table *table, struct bpk_view text, struct bpk_err *err)
 {
 	struct bpk_view names, value;
 	size_t count = 0;
@@ -336,7 +336,7 @@ static int take_names(struct table *table, struct bpk_view text, struct bpk_err 
 	if (table->columns == NULL)
 		return -1;
 	for (size_t at = 0; bpk_json_next(names, &at, NULL, &value);)
-		if (take_column_name(table, value, err) != 0)
+		if (parse_column_name(table, value, err) != 0)
 			return -1;
 	return 0;
 }
@@ -440,7 +440,7 @@ static int load_table(struct bpk_dir *dir, bool no_check, struct bpk_chunkdir *s
 	if (bpk_chunkdir_read(dir, "__rootdirs__", BPK_CHUNKDIR_MAX_JSON, &text, err) != 0)
 		goto out;
 	set->meta_size += text.size;
-	if (take_names(&table, bpk_buf_view(&text), err) != 0) {
+	if (parse_names(&table, bpk_buf_view(&text), err) != 0) {
 		bpk_err_subject(err, "__rootdirs__");
 		goto out;
 	}

@@ -76,7 +76,7 @@ static int refuse_value(const char *key, struct bpk_view value, const char *expe
 /* ---- sizes ---- */
 
 /* Parse exactly ndigits hexadecimal digits in lower case, in quotes. */
-static bool take_hex(struct bpk_view value, size_t ndigits, uint64_t *number)
+static bool parse_hex(struct bpk_view value, size_t ndigits, uint64_t *number)
 {
 	*number = 0;
 	if (value.size != ndigits + 2 || value.data[0] != '"')
@@ -94,8 +94,8 @@ static bool take_hex(struct bpk_view value, size_t ndigits, uint64_t *number)
 	return true;
 }
 
-static int take_digests(struct bpk_view object, struct bpk_chunkdir_digests *d, uint32_t *own,
-			struct bpk_err *err)
+static int parse_digests(struct bpk_view object, struct bpk_chunkdir_digests *d, uint32_t *own,
+			 struct bpk_err *err)
 {
 	static const struct {
 		const char *key;
@@ -113,7 +113,7 @@ static int take_digests(struct bpk_view object, struct bpk_chunkdir_digests *d, 
 
 		if (rows[i].optional && value.size == 0)
 			continue;
-		if (!take_hex(value, rows[i].ndigits, &numbers[i]))
+		if (!parse_hex(value, rows[i].ndigits, &numbers[i]))
 			return refuse_value(rows[i].key, value, "a digest in hexadecimal", err);
 		d->has_attributes = rows[i].optional;
 	}
@@ -132,13 +132,13 @@ static int check_digests(struct bpk_view object, struct bpk_chunkdir_sizes *size
 	uint8_t numbers[BPK_CHUNKDIR_NUMBERS];
 	uint32_t own = 0;
 
-	if (take_digests(object, &sizes->digests, &own, err) != 0)
+	if (parse_digests(object, &sizes->digests, &own, err) != 0)
 		return -1;
 	return bpk_chunkdir_check_crc(bpk_chunkdir_sizes_numbers(sizes, numbers), own, err);
 }
 
 /* bcolz writes an estimate or nonsense: anything but an integer is unknown. */
-static uint64_t take_cbytes(struct bpk_view value)
+static uint64_t parse_cbytes(struct bpk_view value)
 {
 	uint64_t cbytes;
 
@@ -163,7 +163,7 @@ int bpk_chunkdir_sizes_parse(struct bpk_view text, bool no_check, struct bpk_chu
 	value = bpk_json_member(text, "nbytes");
 	if (value.size > 0 && !bpk_json_u64(value, &sizes->nbytes))
 		return refuse_value("nbytes", value, "an integer from 0 to 2^63-1", err);
-	sizes->cbytes = take_cbytes(bpk_json_member(text, "cbytes"));
+	sizes->cbytes = parse_cbytes(bpk_json_member(text, "cbytes"));
 	value = bpk_json_member(text, "bpk");
 	sizes->by_bpk = value.size > 0;
 	if (no_check || value.size == 0)
@@ -209,8 +209,8 @@ int bpk_chunkdir_sizes_print(const struct bpk_chunkdir_sizes *sizes, struct bpk_
 /* ---- storage ---- */
 
 /* Parse one of two words; *second: it is the second one. A missing key means the first. */
-static int take_word(struct bpk_view text, const char *key, const char *const words[2],
-		     bool *second, struct bpk_err *err)
+static int parse_word(struct bpk_view text, const char *key, const char *const words[2],
+		      bool *second, struct bpk_err *err)
 {
 	struct bpk_view value = bpk_json_member(text, key);
 
@@ -223,7 +223,7 @@ static int take_word(struct bpk_view text, const char *key, const char *const wo
 }
 
 /* Parse dtype: text in a string, an object {"name": type} or a list of [name, type] pairs. */
-static int take_dtype(struct bpk_view text, struct bpk_dtype *dtype, struct bpk_err *err)
+static int parse_dtype(struct bpk_view text, struct bpk_dtype *dtype, struct bpk_err *err)
 {
 	static const char *const orders[] = { "little", "big" };
 	struct bpk_view value = bpk_json_member(text, "dtype");
@@ -234,7 +234,7 @@ static int take_dtype(struct bpk_view text, struct bpk_dtype *dtype, struct bpk_
 
 	if (kind != BPK_JSON_STRING && kind != BPK_JSON_LIST && kind != BPK_JSON_OBJECT)
 		return refuse_value("dtype", value, "a type", err);
-	if (take_word(text, "endianness", orders, &big, err) != 0)
+	if (parse_word(text, "endianness", orders, &big, err) != 0)
 		return -1;
 	rc = kind == BPK_JSON_STRING ? bpk_json_string(value, &string, err) : 0;
 	if (rc == 0)
@@ -244,7 +244,7 @@ static int take_dtype(struct bpk_view text, struct bpk_dtype *dtype, struct bpk_
 	return rc == 0 ? 0 : as_damage(err);
 }
 
-static int take_chunk_rows(struct bpk_view text, uint64_t *rows, struct bpk_err *err)
+static int parse_chunk_rows(struct bpk_view text, uint64_t *rows, struct bpk_err *err)
 {
 	struct bpk_view value = bpk_json_member(text, "chunklen"), first;
 	const char *key = "chunklen";
@@ -268,8 +268,8 @@ int bpk_chunkdir_storage_parse(struct bpk_view text, struct bpk_chunkdir_storage
 
 	*storage = (struct bpk_chunkdir_storage){ 0 };
 	if (bpk_chunkdir_check_object(text, err) != 0 ||
-	    take_chunk_rows(text, &storage->chunk_rows, err) != 0 ||
-	    take_word(text, "order", orders, &storage->fortran, err) != 0)
+	    parse_chunk_rows(text, &storage->chunk_rows, err) != 0 ||
+	    parse_word(text, "order", orders, &storage->fortran, err) != 0)
 		return -1;
 	value = bpk_json_member(text, "superchunksize");
 	if (value.size > 0 &&
@@ -277,7 +277,7 @@ int bpk_chunkdir_storage_parse(struct bpk_view text, struct bpk_chunkdir_storage
 		return refuse_value("superchunksize", value, "an integer from 1 to 2^63-1", err);
 	storage->blz = bpk_json_member(text, "cparams").size == 0 &&
 		       bpk_json_member(text, "bparams").size > 0;
-	return take_dtype(text, &storage->dtype, err);
+	return parse_dtype(text, &storage->dtype, err);
 }
 
 void bpk_chunkdir_storage_clear(struct bpk_chunkdir_storage *storage)

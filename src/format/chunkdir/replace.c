@@ -102,8 +102,8 @@ static int share_of_old(struct bpk_chunkdir_old *old, size_t column, uint64_t po
  * Compute the share of the chunk that rows fill in part, if it is in the file, to be compared with
  * sizes. It proves nothing if the chunk holds more rows, which an interrupted append left.
  */
-static int take_last(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
-		     struct bpk_chunkdir_old *old, struct bpk_err *err)
+static int share_of_last(struct bpk_chunkdir_editor *e, size_t column, uint64_t number,
+			 struct bpk_chunkdir_old *old, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_column *c = &e->set.columns[column];
 	struct bpk_chunkdir_track *track = &e->output.tracks[column];
@@ -136,7 +136,7 @@ int bpk_chunkdir_old_subtract(struct bpk_chunkdir_editor *e, size_t column, uint
 			return -1;
 		track->data -= share;
 	}
-	return take_last(e, column, number, old, err);
+	return share_of_last(e, column, number, old, err);
 }
 
 /* Fetch a chunk of an old file, with a seal of the new kind. */
