@@ -3,6 +3,7 @@
 # the table this checks.
 set -u
 top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+. "$(dirname "$0")/tap"
 
 # Offending include lines below the folder $1, one a line: FILE: HEADER: why.
 offences() {
@@ -67,15 +68,6 @@ planted() {
     printf '%s\n' "$2" >"$scratch/$1"
     [ -n "$(offences "$scratch")" ]
 }
-
-count=0
-report() { # STATUS DESCRIPTION
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; fi
-}
-
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
 
 echo 1..16
 planted src/chunk/a.c '#include "io/io.h"'

@@ -3,6 +3,7 @@
 # of its room, and the first comment of a file says what the file is for. Prints TAP.
 set -u
 top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
+. "$(dirname "$0")/tap"
 
 # The source files below the current folder, without those of a build in the tree.
 sources() {
@@ -69,8 +70,17 @@ astray() {
             "$scratch/files" -
 }
 
+# Comments that ask: more than one line in 300 of them holds the word "what".
+asking() {
+    sources | xargs awk '
+        /\/\*/ { comment = 1 }
+        comment { lines++; asks += / [Ww]hat / }
+        /\*\// { comment = 0 }
+        END { if (300 * asks > lines) printf "%d of %d lines of comments hold \"what\"\n", asks, lines }'
+}
+
 offences() { # FOLDER
-    (cd "$1" && silent && unlisted && unbuilt && astray)
+    (cd "$1" && silent && unlisted && unbuilt && astray && asking)
 }
 
 # Does a small tree with the file $1 of the line $2 have an offence that says $3?
@@ -84,16 +94,7 @@ planted() {
     offences "$scratch/tree" | grep -q "$3"
 }
 
-count=0
-report() { # STATUS DESCRIPTION
-    count=$((count + 1))
-    if [ "$1" -eq 0 ]; then echo "ok $count - $2"; else echo "not ok $count - $2"; fi
-}
-
-scratch=$(mktemp -d) || exit 99
-trap 'rm -rf "$scratch"' EXIT
-
-echo 1..7
+echo 1..8
 planted src/io/a.c '#include "io/io.h"' 'a.c: opens without'
 report $? "a file that opens silently is found"
 planted src/new/a.c '/* A file. */' 'line for src/new/' && planted src/new/a.c '/* A file. */' 'line for new'
@@ -104,10 +105,12 @@ planted src/io/a.c '/* Called by b.c. */' 'names b.c'
 report $? "a comment that names a missing file is found"
 planted HACKING.md 'See `io/b.c`.' 'names io/b.c'
 report $? "a missing file in HACKING.md is found"
+planted src/io/a.c '/* Finds what is there. */' 'hold "what"'
+report $? "a comment that asks is found"
 ! planted src/io/a.c '/* Called by cli/main.c, after linux/fs.h. */' .
 report $? "a file as it should be is let through"
 
 found=$(offences "$top")
 [ -z "$found" ]
-report $? "every folder and file stands in its map, and every file named there exists"
+report $? "every folder and file stands in its map, files named there exist, and comments are plain"
 [ -z "$found" ] || printf '%s\n' "$found" | sed 's/^/# /'
