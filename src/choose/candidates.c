@@ -1,6 +1,6 @@
 /*
  * Candidates: element sizes and filters that promise something for the pieces. Each is tried at a
- * low level. Contenders follow: one element size for all chunks, since an archive records only one,
+ * low level. Recipes follow: one element size for all chunks, since an archive records only one,
  * with filters for all of them or for each group of pieces. choose.c calls both steps.
  */
 #include "choose/chooser.h"
@@ -160,7 +160,7 @@ bool bpk_candidates_need_runs(const struct bpk_chooser *c)
 	return c->repeats || cost <= bpk_views_cost(&c->sample.pieces) / DENSE;
 }
 
-/* ---- Contenders ---- */
+/* ---- Recipes ---- */
 
 bool bpk_candidates_retype(const struct bpk_recipe *recipe, unsigned typesize,
 			   struct bpk_pipeline *out)
@@ -271,16 +271,16 @@ void bpk_candidates_combine(const struct bpk_ranking *ranking, unsigned typesize
 	}
 }
 
-static void add_contender(struct bpk_chooser *c, const struct bpk_recipes *recipes)
+static void add_recipes(struct bpk_chooser *c, const struct bpk_recipes *recipes)
 {
-	size_t at = c->ncontenders;
+	size_t at = c->nrecipes;
 
-	if (at == BPK_CONTENDERS || recipes->cost == UINT64_MAX)
+	if (at == BPK_CHOOSER_RECIPES || recipes->cost == UINT64_MAX)
 		return;
-	for (; at > 0 && c->contenders[at - 1].cost > recipes->cost; at--)
-		c->contenders[at] = c->contenders[at - 1];
-	c->contenders[at] = *recipes;
-	c->ncontenders++;
+	for (; at > 0 && c->recipes[at - 1].cost > recipes->cost; at--)
+		c->recipes[at] = c->recipes[at - 1];
+	c->recipes[at] = *recipes;
+	c->nrecipes++;
 }
 
 /* True if the best candidate is nearly the best for each group. */
@@ -298,13 +298,13 @@ static bool is_uniform(const struct bpk_chooser *c)
 	return true;
 }
 
-/* Keep the best contender of each element size. */
+/* Keep the cheapest recipes of each element size. */
 static void unite_sizes(struct bpk_chooser *c)
 {
-	struct bpk_recipes *all = c->contenders;
+	struct bpk_recipes *all = c->recipes;
 	size_t kept = 0;
 
-	for (size_t i = 0; i < c->ncontenders; i++) {
+	for (size_t i = 0; i < c->nrecipes; i++) {
 		bool is_new = true;
 
 		for (size_t k = 0; k < kept; k++)
@@ -312,10 +312,10 @@ static void unite_sizes(struct bpk_chooser *c)
 		if (is_new)
 			all[kept++] = all[i];
 	}
-	c->ncontenders = kept;
+	c->nrecipes = kept;
 }
 
-void bpk_candidates_contend(struct bpk_chooser *c)
+void bpk_candidates_make_recipes(struct bpk_chooser *c)
 {
 	struct bpk_recipes recipes;
 
@@ -325,14 +325,14 @@ void bpk_candidates_contend(struct bpk_chooser *c)
 		if (c->sizes[i] == 1 && c->nsizes > 1)
 			continue;
 		bpk_candidates_combine(&c->screened, c->sizes[i], c->base.level, &recipes);
-		add_contender(c, &recipes);
+		add_recipes(c, &recipes);
 	}
 	for (size_t i = 0; i < c->screened.count; i++) {
 		recipes.count = 1;
 		recipes.all[0] = c->screened.all[i].recipe;
 		recipes.cost =
 			bpk_trial_cost(&c->screened.all[i], bpk_views_all(&c->sample.pieces));
-		add_contender(c, &recipes);
+		add_recipes(c, &recipes);
 	}
 	if (!c->uniform)
 		unite_sizes(c);

@@ -1,5 +1,5 @@
 /*
- * The steps that choose.h describes, each a call. The level is decided here: contenders race on
+ * The steps that choose.h describes, each a call. The level is decided here: recipes race on
  * runs that are longer than the pieces, at the levels that are worth a trial, and perhaps in large
  * chunks. cli and archive call this.
  */
@@ -101,10 +101,10 @@ static uint64_t cost_at(struct bpk_chooser *c, const struct bpk_recipes *recipes
 	return bpk_race_try_all(&c->race, &c->raced, &trial);
 }
 
-/* The number of contenders that the pieces do not separate from the first. */
+/* The number of recipes that the pieces do not separate from the first. */
 static size_t count_near(const struct bpk_chooser *c)
 {
-	const struct bpk_recipes *all = c->contenders;
+	const struct bpk_recipes *all = c->recipes;
 	uint64_t raw = bpk_views_cost(&c->sample.pieces), first = all[0].cost;
 	size_t count = 1;
 
@@ -113,17 +113,17 @@ static size_t count_near(const struct bpk_chooser *c)
 		return 1;
 	/* the other codecs are quick, and their filters differ more */
 	if (bpk_candidates_need_runs(c))
-		return c->own_codec ? bpk_min_size(c->ncontenders, MANY) : c->ncontenders;
-	while (count < c->ncontenders && count < CONTENDERS &&
+		return c->own_codec ? bpk_min_size(c->nrecipes, RACED_MORE) : c->nrecipes;
+	while (count < c->nrecipes && count < RACED &&
 	       all[count].cost / (100 + NEARLY) < first / 100)
 		count++;
 	return count;
 }
 
-/* Sort the first contenders by their costs on the run. */
+/* Sort the first recipes by their costs on the run. */
 static void race(struct bpk_chooser *c, size_t count, unsigned level)
 {
-	struct bpk_recipes *all = c->contenders;
+	struct bpk_recipes *all = c->recipes;
 
 	for (size_t i = 0; i < count && count > 1; i++) {
 		struct bpk_recipes next = all[i];
@@ -145,7 +145,7 @@ static void race_group(struct bpk_chooser *c, unsigned group, unsigned typesize,
 	uint32_t mask = bpk_views_group(&c->sample.pieces, group);
 	uint64_t first = 0, cost = 0;
 
-	for (size_t k = 0; k < CONTENDERS; k++) {
+	for (size_t k = 0; k < RACED; k++) {
 		const struct bpk_trial *trial =
 			bpk_candidates_next(&c->screened, mask, typesize, c->base.level, cost);
 		struct bpk_recipe recipe;
@@ -171,7 +171,7 @@ static struct bpk_recipes race_groups(struct bpk_chooser *c, size_t count, unsig
 
 	take_group_runs(c);
 	for (size_t i = 0; i < count; i++) {
-		unsigned typesize = c->contenders[i].all[0].typesize;
+		unsigned typesize = c->recipes[i].all[0].typesize;
 
 		for (unsigned g = 0; g < c->runs.ngroups; g++)
 			race_group(c, g, typesize, level);
@@ -201,28 +201,28 @@ static unsigned decide_level(struct bpk_chooser *c, const struct bpk_recipes *re
 	return middle < low ? BPK_DEFAULT_LEVEL : SCREEN_LEVEL;
 }
 
-/* Choose among the contenders, and decide on the level. */
+/* Choose among the recipes, and decide on the level. */
 static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 {
 	unsigned level = trial_level(c, c->level), wanted = c->level;
 	struct bpk_recipes best;
 	size_t count;
 
-	bpk_candidates_contend(c);
+	bpk_candidates_make_recipes(c);
 	count = count_near(c);
 	if (!c->uniform)
 		best = race_groups(c, bpk_min_size(count, GROUP_SIZES), level);
 	take_run(c);
 	if (c->uniform) {
 		race(c, count, level);
-		best = c->contenders[0];
+		best = c->recipes[0];
 	}
 	if (c->wishes->level == BPK_AUTO && c->own_codec)
 		wanted = decide_level(c, &best);
 	/* the first two may change places at another level */
 	if (c->uniform && wanted < level) {
 		race(c, bpk_min_size(count, 2), wanted);
-		best = c->contenders[0];
+		best = c->recipes[0];
 	}
 	if (c->race.failed)
 		return;
@@ -449,7 +449,7 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 			goto out;
 		if (bpk_race_open(&c->race, &choice->why, err) != 0)
 			goto out;
-		if (c->sample.size >= SAMPLE_LEAST && run_trials(c, choice, &large) != 0)
+		if (c->sample.size > 0 && run_trials(c, choice, &large) != 0)
 			goto out;
 	}
 	settle_sizes(wishes, large, choice);

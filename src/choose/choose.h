@@ -8,8 +8,9 @@
  *
  * Candidates (candidates.c). A candidate is a list of filters and the element size that they are
  * for. Element sizes come from the distances at which bytes repeat, from the arrays of a known
- * layout, and from the user. Each candidate packs the pieces at a low level. A contender is a
- * candidate, or, if groups need filters of their own, an element size with filters for each group.
+ * layout, and from the user. Each candidate packs the pieces at a low level. Recipes
+ * follow from them: one candidate for all chunks or, if groups need filters of their own, one
+ * element size with filters for each group.
  *
  * Race (race.c). A recipe packs some views of the input: pieces, a run, a run of each group, or
  * pieces of one chunk. A ranking holds the trials in the order of their cost: the packed size, and

@@ -7,7 +7,7 @@
 #include "choose/race.h"
 #include "choose/tuning.h"
 
-enum { BPK_CONTENDERS = 32, BPK_CHOOSER_SIZES = 16 };
+enum { BPK_CHOOSER_RECIPES = 32, BPK_CHOOSER_SIZES = 16 };
 
 struct bpk_chooser {
 	const struct bpk_wishes *wishes;
@@ -23,11 +23,11 @@ struct bpk_chooser {
 	size_t nsizes;
 	unsigned sizes[BPK_CHOOSER_SIZES]; /* of elements that are worth several filters */
 	bool uniform;                      /* one candidate is the best for each group, or nearly */
-	size_t ncontenders;
-	struct bpk_recipes contenders[BPK_CONTENDERS]; /* the cheapest first */
+	size_t nrecipes;
+	struct bpk_recipes recipes[BPK_CHOOSER_RECIPES]; /* the cheapest first */
 	struct bpk_buf bytes[BPK_SAMPLE_GROUPS];
 	struct bpk_views runs;    /* longer than pieces: one, or one of each group */
-	struct bpk_ranking raced; /* contenders, on the runs */
+	struct bpk_ranking raced; /* recipes, on the runs */
 };
 
 /* Differences inside shuffled planes, for data that change smoothly: extended chunks only. */
@@ -40,8 +40,8 @@ void bpk_candidates_find(struct bpk_chooser *c);
  * long runs repeat. */
 bool bpk_candidates_need_runs(const struct bpk_chooser *c);
 
-/* Make contenders of the candidates: each of them, and combinations for the groups. */
-void bpk_candidates_contend(struct bpk_chooser *c);
+/* Make recipes of the candidates: each of them, and combinations for the groups. */
+void bpk_candidates_make_recipes(struct bpk_chooser *c);
 
 /* The cheapest trial on the views in the mask whose cost is more than above, for elements of
  * typesize bytes (0: any), at a level. NULL if there is none. */

@@ -48,28 +48,31 @@
 
 #include "choose/sample.h"
 
+/*
+ * A percentage below is the growth of the set that grows most if the constant is removed, halved or
+ * doubled (bench-choice and bench-structure, blp and b2frame).
+ */
+
 /* ---- Sampling ---- */
 
 enum {
-	SAMPLE_LEAST = 256, /* bytes; fewer are not tried */
-	PIECE_SPACING =
-		20 << 20,     /* input for each piece: trials take 2% of the work of one thread */
-	MIN_PIECES = 2,       /* of a small input: less time than the program takes to start */
-	WINDOW_SHARE = 32,    /* of the input is the window, */
-	MIN_WINDOW = 2 << 20, /* and at least so much */
-	PROBES = 32,          /* places that are compared to find groups */
-	WEIGHT = 840,         /* of a probe: a number that up to eight pieces divide evenly */
-	GROUP_SCATTER = 4,    /* percent of compared bytes by which like regions differ, */
-	GROUP_SHARE = 30,     /* or percent of their matches */
-	REPEAT_RUNS = 8,      /* of look-ups for repeats, spread over the window; one is enough */
-	REPEAT_SIZE = 192,    /* bytes of a repeat: prose repeats words, a trajectory frames */
+	PIECE_SPACING = 20 << 20, /* input for each piece: 2% of the work of one thread */
+	MIN_PIECES = 2,           /* of a small input; 4: 81% (mesh-i32), and more time */
+	WINDOW_SHARE = 32,        /* of the input is the window: reading it takes 3% */
+	MIN_WINDOW = 2 << 20,     /* the least window; 1 MiB: 229% (example_longer.gsd) */
+	PROBES = 32,              /* places that are compared to find groups */
+	WEIGHT = 840,             /* of a probe: up to eight pieces divide it evenly */
+	GROUP_SCATTER = 4, /* percent of bytes by which like regions differ; 0: 34%, 8: 10% */
+	GROUP_SHARE = 30,  /* or percent of matches; 0: 3%, 60: 10% */
+	REPEAT_RUNS = 8,   /* of look-ups for repeats; one that repeats is enough */
+	REPEAT_SIZE = 192, /* bytes of a repeat; 8: 34%, since prose repeats words */
 };
 
 /* ---- Candidates ---- */
 
 enum {
 	LAG_CLEAR = 20,   /* one match in so many bytes is a lag: text and noise have fewer */
-	GROUP_UNLIKE = 2, /* percent that a group must gain by filters of its own */
+	GROUP_UNLIKE = 2, /* percent that a group must gain by filters of its own; 4: 0.3% */
 };
 
 /* ---- Cost, in thousandths: bench-choice and the table above ---- */
@@ -85,20 +88,20 @@ enum {
 /* ---- Races ---- */
 
 enum {
-	NEARLY = 4,     /* percent behind on pieces, at another level: meets the best on a run, */
-	CONTENDERS = 3, /* as one of that many at most, */
-	MANY = 6,       /* or of so many if pieces tell too little: fewer make hoomd 13% larger */
-	SHORT_RUN = 256 << 10, /* of a group: half or twice makes mixtures up to 10% larger */
-	RUN_SHARE = 2,         /* of the window is a run, */
-	KIND_RUN_SHARE = 24,   /* and of the bytes of one kind */
-	INCOMPRESSIBLE = 98,   /* percent: then nothing is raced, to save time, */
-	ZEROS = 400,           /* nor below one byte in that many */
-	DENSE = 16,            /* packed to one byte in that many, pieces show how pieces begin */
-	GROUP_SIZES = 2,       /* of elements that meet on runs of all groups */
-	GROUP_WORTH = 10, /* thousandths that filters for each chunk must gain over one for all */
-	CHUNK_PIECE = 16 << 10,      /* two of a chunk are packed with each candidate, */
-	CHUNK_LONG_PIECE = 64 << 10, /* and with those that are */
-	CHUNK_NEAR = 15,             /* percent apart on the short ones */
+	NEARLY = 4,            /* percent behind on pieces: races on a run; 0: 11%, 2: 0.5% */
+	RACED = 3,             /* recipes in such a race at most; 1: 11%, 2: 0.5% */
+	RACED_MORE = 6,        /* if pieces tell too little; 3: 13% (hoomd-2000.gsd) */
+	SHORT_RUN = 256 << 10, /* bytes of a group's run; half: 3%, twice: 10% */
+	RUN_SHARE = 2,         /* of the window is a run; 4: 5% (cobrotoxin.trr) */
+	KIND_RUN_SHARE = 24,   /* of the bytes of one kind is a run; 48: 0.2% */
+	INCOMPRESSIBLE = 98,   /* percent: then nothing is raced, to save time */
+	ZEROS = 400,           /* nor below one byte in that many; 200: 38% (mesh-i32) */
+	DENSE = 16,            /* from one byte in that many pieces show how pieces begin; 8: 2% */
+	GROUP_SIZES = 2,       /* of elements that race on runs of groups; 1: 18% (mesh-i32) */
+	GROUP_WORTH = 10,      /* thousandths that a second list of filters gains; 0: 6%, 20: 10% */
+	CHUNK_PIECE = 16 << 10,      /* two of a chunk are packed with each candidate */
+	CHUNK_LONG_PIECE = 64 << 10, /* and two of this with the nearest; half: 1% */
+	CHUNK_NEAR = 15,             /* percent behind on the short ones is near; 0: 2.4% */
 };
 
 /* ---- Levels and chunks ---- */
@@ -108,10 +111,10 @@ enum {
 	BPK_DEFAULT_LEVEL = 2,
 	BPK_HIGH_LEVEL = 3,
 	BPK_OTHER_LEVEL = 5, /* of the other codecs, as Blosc packs */
-	LEVEL_PROMISING = 2, /* percent that a level brings, or the next is not tried */
+	LEVEL_PROMISING = 2, /* percent that level 2 brings, or level 3 is not tried; 4: 7% */
 	BPK_CHUNK = 1 << 20, /* fits the cache: up to a third faster than 256 KiB */
 	BPK_LARGE_CHUNK = BPK_SAMPLE_WINDOW,
-	LARGE_CHUNK_GAIN = 5, /* percent that large chunks must gain */
+	LARGE_CHUNK_GAIN = 5, /* percent that large chunks must gain; 10: 9% (hoomd-2000.gsd) */
 };
 
 /* ---- Zones and cuts: bench-structure ---- */
@@ -120,19 +123,19 @@ enum {
 	ZONE_LEAST = 16 << 10,      /* bytes of a zone; fewer belong to their surroundings */
 	ZONE_LEAST_ARRAY = 1 << 10, /* bytes of an average array: smaller ones are not listed, */
 	ZONE_FEW = 100000,          /* unless there are fewer than this */
-	SHORT_ZONE = 8, /* a chunk with that many zones is not cut: hoomd is 10% smaller so */
+	SHORT_ZONE = 8, /* so many zones in a chunk are not cut; 1: 0.9%, no limit: 10% */
 };
 
 /* ---- Prediction: bench-predict ---- */
 
 enum {
 	KEY_FRAMES = 16,               /* frames in a chunk: the most that unpack for one, */
-	PREDICT_LEAST_CHUNK = 4 << 20, /* or as many as fill this, unless the user says, */
+	PREDICT_LEAST_CHUNK = 4 << 20, /* or as many as fill this, unless the user says; half: 4% */
 	/* and no more than fill this, except that a chunk has at least two */
 	PREDICT_MOST_CHUNK = 64 << 20,
 	GRID_NAMES = 32,            /* names of arrays that may be frames */
 	GRID_MOST_ARRAYS = 1 << 20, /* arrays that are looked at */
-	GRID_MOST_COMPONENTS = 4,   /* of one point: a last dimension up to this is no stride */
+	GRID_MOST_COMPONENTS = 4,   /* of one point: such a last dimension is no stride; 2: 57% */
 };
 
 #endif
