@@ -223,9 +223,12 @@ static bool has_unlike(const struct bpk_zones *zones, const struct bpk_choice *w
 /* Hint at the element sizes of the largest kinds for the trials on the whole. */
 static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
 {
+	size_t order[BPK_ZONE_KINDS];
+
+	order_kinds(zones, order);
 	for (size_t i = 1; i < zones->nkinds; i++)
-		if (has_choice(zones, i))
-			add_hints(wishes, &zones->kinds[i]);
+		if (has_choice(zones, order[i]))
+			add_hints(wishes, &zones->kinds[order[i]]);
 }
 
 static int try_cuts(struct cutting *c, struct bpk_err *err)
@@ -298,7 +301,7 @@ static int add_kinds(struct cutting *c, struct bpk_choice *choice, struct bpk_er
 
 static bool may_cut(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes)
 {
-	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN &&
+	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN && raw_size >= MIN_WINDOW &&
 	       bpk_source_size(source) == raw_size && wishes->typesize == BPK_AUTO &&
 	       wishes->row_size == 0 && wishes->level != 0;
 }

@@ -57,15 +57,15 @@
 
 enum {
 	PIECE_SPACING = 20 << 20, /* input for each piece: 2% of the work of one thread */
-	MIN_PIECES = 2,           /* of a small input; 4: 81% (mesh-i32), and more time */
+	MIN_PIECES = 2,           /* of a small input; 4: 6% (several.npz), and more time */
 	WINDOW_SHARE = 32,        /* of the input is the window: reading it takes 3% */
-	MIN_WINDOW = 2 << 20,     /* the least window; 1 MiB: 229% (example_longer.gsd) */
+	MIN_WINDOW = 2 << 20,     /* the least window, and an input for cuts; half: 229% */
 	PROBES = 32,              /* places that are compared to find groups */
 	WEIGHT = 840,             /* of a probe: up to eight pieces divide it evenly */
-	GROUP_SCATTER = 4, /* percent of bytes by which like regions differ; 0: 34%, 8: 10% */
-	GROUP_SHARE = 30,  /* or percent of matches; 0: 3%, 60: 10% */
-	REPEAT_RUNS = 8,   /* of look-ups for repeats; one that repeats is enough */
-	REPEAT_SIZE = 192, /* bytes of a repeat; 8: 34%, since prose repeats words */
+	GROUP_SCATTER = 4, /* percent of bytes by which like regions differ; 0: 38%, 8: 10% */
+	GROUP_SHARE = 30,  /* or percent of matches; 0: 10%, 60: 10% */
+	REPEAT_RUNS = 16,  /* of look-ups for repeats; 4: 9% (hoomd-2000.gsd) */
+	REPEAT_SIZE = 192, /* bytes of a repeat; 8: 38%, since prose repeats words */
 };
 
 /* ---- Candidates ---- */
@@ -88,15 +88,15 @@ enum {
 /* ---- Races ---- */
 
 enum {
-	NEARLY = 4,            /* percent behind on pieces: races on a run; 0: 11%, 2: 0.5% */
+	NEARLY = 4,            /* percent behind on pieces: races on a run; 0: 11%, 2: 10% */
 	RACED = 3,             /* recipes in such a race at most; 1: 11%, 2: 0.5% */
 	RACED_MORE = 6,        /* if pieces tell too little; 3: 13% (hoomd-2000.gsd) */
-	SHORT_RUN = 256 << 10, /* bytes of a group's run; half: 3%, twice: 10% */
-	RUN_SHARE = 2,         /* of the window is a run; 4: 5% (cobrotoxin.trr) */
+	SHORT_RUN = 256 << 10, /* bytes of a group's run; half: 3%, twice: 37% */
+	RUN_SHARE = 2,         /* of the window is a run; 4: 1.7% */
 	KIND_RUN_SHARE = 24,   /* of the bytes of one kind is a run; 48: 0.2% */
-	INCOMPRESSIBLE = 98,   /* percent: then nothing is raced, to save time */
-	ZEROS = 400,           /* nor below one byte in that many; 200: 38% (mesh-i32) */
-	DENSE = 16,            /* from one byte in that many pieces show how pieces begin; 8: 2% */
+	INCOMPRESSIBLE = 98,   /* percent: then nothing is raced, for time alone */
+	ZEROS = 400,           /* nor below one byte in that many, for time alone */
+	DENSE = 16,            /* from one byte in that many pieces show how pieces begin; 32: 3% */
 	GROUP_SIZES = 2,       /* of elements that race on runs of groups; 1: 18% (mesh-i32) */
 	GROUP_WORTH = 10,      /* thousandths that a second list of filters gains; 0: 6%, 20: 10% */
 	CHUNK_PIECE = 16 << 10,      /* two of a chunk are packed with each candidate */
