@@ -123,7 +123,7 @@ enum {
 	ZONE_LEAST = 16 << 10,      /* bytes of a zone; fewer belong to their surroundings */
 	ZONE_LEAST_ARRAY = 1 << 10, /* bytes of an average array: smaller ones are not listed, */
 	ZONE_FEW = 100000,          /* unless there are fewer than this */
-	SHORT_ZONE = 8, /* so many zones in a chunk are not cut; 1: 0.9%, no limit: 10% */
+	SHORT_ZONE = 8, /* so many zones in a chunk are not cut; 1: 0.9%, no limit: 202% */
 };
 
 /* ---- Prediction: bench-predict ---- */
