@@ -6,10 +6,10 @@
  * bring (race.c):
  *
  *      shuffle over none            2    bitshuffle over none       8
- *      delta, bytedelta             3    records over 16 bytes      2
+ *      delta, bytedelta             3    filters for each chunk    10
  *      level 2 over level 1        10    level 3 over level 2      50
- *      filters for each chunk      10    chunks of 4 over 1 MiB    50
  *      a prediction                 3    by value over by rank     20
+ *      chunks of 4 over 1 MiB      50
  *
  * The choice is at most 1% larger than the best single recipe of the same level, 2% for mixtures,
  * as far as samples show (tests/bench/bench-choice).
@@ -79,8 +79,6 @@ enum {
 
 enum {
 	LEVELS = 4,          /* of Zstd that have their own cost */
-	WIDE = 16,           /* bytes of an element whose planes are packed as one */
-	WIDE_COST = 2,       /* cuts.bats: three f8 as one element are not worth it */
 	PREDICTION_COST = 3, /* bench-predict */
 	VALUE_COST = 20,     /* of a prediction by value: it unpacks more slowly than one by rank */
 };
