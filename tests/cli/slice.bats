@@ -38,6 +38,24 @@ np.savez("x.npz", c=a, f=np.asfortranarray(a.astype(">f8")), one=np.float32(3))'
     agree
 }
 
+@test "cat --slice: a few rows of large blocks" {
+    need_numpy
+    "$python" -c 'import numpy as np
+a = (np.arange(60 * 40000, dtype="<i4") // 7).reshape(60, 40000)
+a.tofile("a")
+for i, part in enumerate((np.s_[7:9], np.s_[59, 9990:30010], np.s_[:, 19999:20001], np.s_[3:50:, 5])):
+    a[part].tofile("part-%d" % i)'
+    for filter in none shuffle bitshuffle; do
+        bpk pack -q -f --filter $filter --dtype '<i4' --shape 60,40000 --chunk-shape 60,40000 --block-shape 60,10000 -o a.b2nd a
+        i=0
+        for slice in 7:9 59,9990:30010 :,19999:20001 3:50,5; do
+            bpk cat --slice $slice a.b2nd >part
+            cmp part part-$i || die "$filter, $slice"
+            i=$((i + 1))
+        done
+    done
+}
+
 @test "cat --slice --name: of each frame, and of what stands for an array that is not there" {
     cp "$tests/fuzz/corpus/layout/gsd-2" .
     bpk pack -q gsd-2

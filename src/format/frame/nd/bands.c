@@ -209,13 +209,13 @@ static int flush(struct unpacking *u, struct bpk_err *err)
 	return 0;
 }
 
+enum { SMALL = 64 << 10 }; /* bytes that cost as much as another call, at most */
+
 /* True if the bytes from start on are unpacked with those before: they are close, and all together
  * are less than a band. */
 static bool joins(const struct unpacking *u, uint64_t number, uint64_t start)
 {
-	enum { GAP = 64 << 10 }; /* bytes that cost as much as another call, at most */
-
-	return number == u->next && start - u->stop <= GAP &&
+	return number == u->next && start - u->stop <= SMALL &&
 	       u->stop - u->start < bpk_frame_band_most(u->nd);
 }
 
@@ -224,9 +224,10 @@ static bool joins(const struct unpacking *u, uint64_t number, uint64_t start)
 static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 {
 	struct unpacking *u = arg;
-	uint64_t size = u->nd->block_size, start, stop;
+	uint64_t size = u->nd->block_size, start = 0, stop = size;
 
-	bpk_frame_nd_block_range(u->nd, u->number, number, u->pieces, &start, &stop);
+	if (!u->whole && size > SMALL)
+		bpk_frame_nd_block_range(u->nd, u->number, number, u->pieces, &start, &stop);
 	start += number * size;
 	if (!u->whole && (u->first == u->next || !joins(u, number, start))) {
 		if (flush(u, err) != 0)
@@ -235,7 +236,7 @@ static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 		u->start = start;
 	}
 	u->next = number + 1;
-	u->stop = u->whole ? u->next * size : number * size + stop;
+	u->stop = number * size + stop;
 	return 0;
 }
 
