@@ -80,18 +80,53 @@ static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 	return 0;
 }
 
+/* The first entry that does not sort before the size bytes at prefix. */
+static size_t find_prefix(const struct bpk_dir_entries *entries, const char *prefix, size_t size)
+{
+	size_t low = 0, high = entries->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (strncmp(bpk_dir_entries_at(entries, middle)->name, prefix, size) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* True if the folder holds the file that the journal is named after. The journal's name contains
+ * the file's, or as much of a long one as leaves room for its CRC (io/edit/resolved.c). */
+static bool has_file(const struct bpk_dir_entries *entries, const char *journal)
+{
+	enum { DOT = 1, SUFFIX = sizeof ".bpkj" - 1, CRC = sizeof "-00000000" - 1, CUT = 3 };
+	size_t size = strlen(journal) - DOT - SUFFIX;
+	bool is_long = strlen(journal) >= NAME_MAX - CUT;
+
+	if (is_long)
+		size -= CRC;
+	for (size_t i = find_prefix(entries, journal + DOT, size); i < entries->count; i++) {
+		const char *name = bpk_dir_entries_at(entries, i)->name;
+
+		if (strncmp(name, journal + DOT, size) != 0)
+			return false;
+		if (strcmp(bpk_resolved_in(-1, name).journal, journal) == 0)
+			return true;
+		if (!is_long) /* the name itself sorts before all longer ones */
+			return false;
+	}
+	return false;
+}
+
 /* Report a journal without its file, which may have been moved away with half of a change. */
 static int check_journal(struct walk *walk, const struct level *level, const char *name,
 			 struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
 
-	for (size_t i = 0; i < level->entries.count; i++) {
-		const char *other = bpk_dir_entries_at(&level->entries, i)->name;
-
-		if (strcmp(bpk_resolved_in(-1, other).journal, name) == 0)
-			return 0;
-	}
+	if (has_file(&level->entries, name))
+		return 0;
 	if (set_path(walk, level->path_size, name, err) != 0)
 		return -1;
 	bpk_fail(&found, BPK_FAILED,

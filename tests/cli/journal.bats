@@ -558,3 +558,27 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     mv d/x.blp d/e/y.blp
     refuses 1 '^bpk: d/.x.blp.bpkj: is a journal without its archive' bpk verify -r d
 }
+
+@test "verify -r finds the archives of journals whose names are cut" {
+    need_python
+    data text 3000 a
+    bpk pack -q a
+    "$python" -c 'import os, zlib
+os.mkdir("d")
+for length in range(236, 256):
+    for letter in "y", "\u00e9", "\u20ac":
+        start = b"%03d" % length + letter.encode() * (length // len(letter.encode()) - 3)
+        os.link("a.blp", b"d/" + start)
+        kept = len(start)
+        if kept > 249:
+            kept = 240
+            while start[kept] & 0xc0 == 0x80:
+                kept -= 1
+            start = start[:kept] + b"-%08x" % zlib.crc32(start)
+        open(b"d/." + start + b".bpkj", "w").close()'
+    [ "$(ls d | wc -l)" = 60 ]
+    quietly bpk verify -r d
+    rm d/255*
+    bpk verify -r d >"$out" 2>"$err" && die "status 0"
+    [ "$(grep -c 'is a journal without its archive' "$err")" = 3 ]
+}
