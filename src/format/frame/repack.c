@@ -10,6 +10,7 @@
 #include "format/members.h"
 
 #include "format/frame/reader.h"
+#include "format/frame/store.h"
 #include "format/frame/writer.h"
 
 /* ---- Copying all chunks, to a writer or an output ---- */
@@ -184,7 +185,7 @@ static int store_moved(void *arg, struct bpk_view chunk, uint64_t *entry, struct
 	*entry = m->free;
 	m->ids[*entry] = TAKEN;
 	bpk_frame_file_name((uint32_t)*entry, name);
-	return bpk_frame_put_file(m->tree, name, chunk, bpk_view(NULL, 0), err);
+	return bpk_frame_store_stage(m->tree, name, chunk, bpk_view(NULL, 0), err);
 }
 
 static int put_moved(void *to, const struct bpk_parcel *parcel, struct bpk_err *err)
@@ -261,8 +262,8 @@ static int commit_moved(struct moving *m, struct bpk_err *err)
 	int rc = bpk_frame_output_end(&m->output, BPK_UNKNOWN, m->payload, &head, &tail, err);
 
 	if (rc == 0)
-		rc = bpk_frame_put_file(m->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&head),
-					bpk_buf_view(&tail), err);
+		rc = bpk_frame_store_stage(m->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&head),
+					   bpk_buf_view(&tail), err);
 	bpk_buf_clear(&head);
 	bpk_buf_clear(&tail);
 	if (rc == 0)

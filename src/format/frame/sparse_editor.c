@@ -4,9 +4,10 @@
  * frame"). The rename of chunks.b2frame is the commit; then every chunk file that it does not name
  * is removed: those of removed chunks, and files left by a killed writer.
  */
-#include "format/frame/editor.h"
-
 #include <stdlib.h>
+
+#include "format/frame/editor.h"
+#include "format/frame/store.h"
 
 /* A file written since the last commit. */
 struct stored {
@@ -113,7 +114,7 @@ static int store(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_e
 	bpk_frame_file_name(stored.id, name);
 	if (bpk_buf_append(&s->stored, bpk_view(&stored, sizeof stored), err) != 0)
 		return -1;
-	return bpk_frame_put_file(s->tree, name, chunk, bpk_view(NULL, 0), err);
+	return bpk_frame_store_stage(s->tree, name, chunk, bpk_view(NULL, 0), err);
 }
 
 static int open_tree(struct sparse *s, const struct bpk_edit_options *options, struct bpk_err *err)
@@ -277,8 +278,8 @@ static int stage_index(struct sparse *s, const struct bpk_buf *ids, struct bpk_e
 	if (rc == 0)
 		rc = bpk_frame_editor_end(&s->e, BPK_UNKNOWN, payload, &header, &tail, err);
 	if (rc == 0)
-		rc = bpk_frame_put_file(s->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&header),
-					bpk_buf_view(&tail), err);
+		rc = bpk_frame_store_stage(s->tree, BPK_FRAME_SPARSE_INDEX, bpk_buf_view(&header),
+					   bpk_buf_view(&tail), err);
 	bpk_buf_clear(&header);
 	bpk_buf_clear(&tail);
 	return rc;

@@ -154,8 +154,4 @@ int bpk_frame_nd_put(struct bpk_frame_output *out, uint64_t chunk_size,
 int bpk_frame_output_check(const struct bpk_frame_output *out, uint64_t announced,
 			   struct bpk_err *err);
 
-/* Stage the file name of a sparse frame, with first and second as its concatenated content. */
-int bpk_frame_put_file(struct bpk_tree *tree, const char *name, struct bpk_view first,
-		       struct bpk_view second, struct bpk_err *err);
-
 #endif
