@@ -2,11 +2,11 @@
  * Accounts for every byte of a frame outside its chunks, for other files in a sparse one's
  * directory, and for chunks that bpk's digests do not cover: bpk_reader_ops.audit.
  */
+#include "format/frame/ids.h"
 #include "format/frame/reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 enum { MOST_NAMES = 20 }; /* most foreign files that are reported by name */
 
@@ -15,8 +15,7 @@ struct audit {
 	bpk_remark_fn *remark;
 	void *arg;
 	struct bpk_frame_survey survey;
-	uint32_t *ids; /* of a sparse frame's files, ascending */
-	size_t nids;
+	struct bpk_buf ids;          /* of a sparse frame's files */
 	uint64_t norphans, nstrange; /* files without a chunk in the index; other foreign files */
 	struct bpk_err *err;
 };
@@ -156,31 +155,6 @@ static int audit_stale(const struct audit *a, struct bpk_err *err)
 
 /* ---- Files of a sparse frame ---- */
 
-static int compare_ids(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static int list_ids(struct audit *a, struct bpk_err *err)
-{
-	const struct bpk_frame_state *state = &a->reader->state;
-	uint64_t n = state->uniform ? 1 : state->nchunks;
-
-	a->ids = bpk_calloc((size_t)n + 1, sizeof *a->ids, err);
-	if (a->ids == NULL)
-		return -1;
-	for (uint64_t i = 0; i < n && i < state->nchunks; i++) {
-		uint64_t entry = bpk_frame_entry(state, i);
-
-		if (bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE)
-			a->ids[a->nids++] = (uint32_t)entry;
-	}
-	qsort(a->ids, a->nids, sizeof *a->ids, compare_ids);
-	return 0;
-}
-
 /* Report a file without a chunk, left by a killed writer or an update to a special value. */
 static int visit_chunk_file(struct audit *a, const char *name)
 {
@@ -203,9 +177,7 @@ static int visit_file(void *arg, const char *name, enum bpk_entry entry)
 		return bpk_fail(a->err, BPK_CORRUPT,
 				"%s is a link, a device or a FIFO, expected files", name);
 	if (entry == BPK_ENTRY_FILE && bpk_frame_file_id(name, &id))
-		return bsearch(&id, a->ids, a->nids, sizeof id, compare_ids) != NULL
-			       ? 0
-			       : visit_chunk_file(a, name);
+		return bpk_frame_ids_have(&a->ids, id) ? 0 : visit_chunk_file(a, name);
 	if ((entry != BPK_ENTRY_FILE || !bpk_frame_owns(name)) && a->nstrange++ < MOST_NAMES)
 		say(a, "%s is not part of the frame", name);
 	return 0;
@@ -213,12 +185,12 @@ static int visit_file(void *arg, const char *name, enum bpk_entry entry)
 
 static int audit_files(struct audit *a, struct bpk_err *err)
 {
-	int rc = list_ids(a, err);
+	int rc = bpk_frame_ids_list(&a->reader->state.entries, &a->ids, err);
 
 	a->err = err;
 	if (rc == 0)
 		rc = bpk_dir_list(a->reader->dir, "", visit_file, a, err);
-	free(a->ids);
+	bpk_buf_clear(&a->ids);
 	if (rc == 0 && a->norphans > MOST_NAMES)
 		say(a, "%" PRIu64 " files in all that are not of any chunk", a->norphans);
 	if (rc == 0 && a->nstrange > MOST_NAMES)

@@ -1,6 +1,6 @@
 /*
- * Changes a frame, for both editors, independently of its files: the committed content becomes an
- * output, as if a writer had put it, and more chunks are added to it or replaced.
+ * The start and the end of a change of a frame, independently of its files: the committed content
+ * becomes an output, as if a writer had put it. The editor and its stores call it.
  */
 #include "format/frame/editor.h"
 
@@ -83,17 +83,6 @@ void bpk_frame_editor_clear(struct bpk_frame_editor *e)
 
 /* ---- Beginning a change: taking over the committed content ---- */
 
-static int copy_layers(const struct bpk_frame_layers *from, struct bpk_frame_layers *to,
-		       struct bpk_err *err)
-{
-	for (size_t i = 0; i < from->count; i++)
-		if (strcmp(from->all[i].name, BPK_FRAME_DIGESTS) != 0 &&
-		    bpk_frame_layers_set(to, from->all[i].name, bpk_buf_view(&from->all[i].content),
-					 err) != 0)
-			return -1;
-	return 0;
-}
-
 /* Only sizes and user data may differ, so the header's length must stay the same. */
 static int take_header(struct bpk_frame_editor *e, struct bpk_err *err)
 {
@@ -104,8 +93,8 @@ static int take_header(struct bpk_frame_editor *e, struct bpk_err *err)
 
 	*header = state->header;
 	header->fixed = (struct bpk_frame_layers){ 0 };
-	if (copy_layers(&state->header.fixed, &header->fixed, err) != 0 ||
-	    copy_layers(&state->layers, &e->output.layers, err) != 0)
+	if (bpk_frame_layers_copy(&state->header.fixed, &header->fixed, err) != 0 ||
+	    bpk_frame_layers_copy(&state->layers, &e->output.layers, err) != 0)
 		return -1;
 	rc = bpk_frame_header_write(header, &bytes, err);
 	if (rc == 0 && bytes.size != state->head.size)
@@ -217,8 +206,8 @@ static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
 
 	if (bpk_frame_check_parts(e->reader, err) != 0)
 		return -1;
-	out->store = e->store;
-	out->arg = e->arg;
+	out->store = e->store->put;
+	out->arg = e->files;
 	out->ctx = bpk_chunk_ctx_new(err);
 	if (out->ctx == NULL || take_header(e, err) != 0 || take_entries(e, err) != 0 ||
 	    take_digests(e, err) != 0 || count_stored(e, err) != 0)
@@ -227,7 +216,7 @@ static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-static int begin(struct bpk_frame_editor *e, struct bpk_err *err)
+int bpk_frame_editor_begin(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	if (e->changes)
 		return 0;
@@ -241,139 +230,7 @@ static int begin(struct bpk_frame_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/*
- * For a fixed chunk size with a short chunk before the last ("Chunks"): the length of a special
- * entry would change with the number of chunks, so from here on every chunk records its own size.
- */
-static int even_out(struct bpk_frame_editor *e, struct bpk_err *err)
-{
-	struct bpk_frame_output *out = &e->output;
-
-	if (e->reader->regular || out->nchunks == 0 || out->header.variable_chunks)
-		return 0;
-	return bpk_frame_output_vary(out, err);
-}
-
-/* ---- Chunks ---- */
-
-static int begin_chunks(struct bpk_frame_editor *e, struct bpk_err *err)
-{
-	if (e->reader->has_nd && bpk_frame_nd_check(e, err) != 0)
-		return -1;
-	if (begin(e, err) != 0)
-		return -1;
-	e->altered = true;
-	return e->reader->has_nd ? 0 : even_out(e, err);
-}
-
-/* Measure the raw bytes up to chunk number, the last that is kept. */
-static int measure(struct bpk_frame_editor *e, uint64_t number, struct bpk_err *err)
-{
-	struct bpk_frame_output *out = &e->output;
-	struct bpk_where where;
-
-	if (e->reader->has_nd) {
-		out->raw_size = (number + 1) * out->full;
-		return 0;
-	}
-	if (bpk_frame_reader_ops.locate(e->reader, number, &where, err) != 0)
-		return -1;
-	out->last_size = where.header.raw_size;
-	out->raw_size = where.raw_offset + where.header.raw_size;
-	return 0;
-}
-
-static void cut_all(struct bpk_frame_editor *e)
-{
-	struct bpk_frame_output *out = &e->output;
-
-	out->raw_size = 0;
-	out->header.variable_chunks = false;
-	if (e->reader->has_nd) {
-		/* it is set even without chunks */
-		out->header.chunk_size = (int32_t)out->full;
-		return;
-	}
-	out->last_size = 0;
-	out->full = e->info.chunks.size;
-	out->header.chunk_size = -1;
-}
-
-static void drop_entries(struct bpk_frame_output *out, uint64_t nchunks)
-{
-	for (uint64_t i = nchunks; i < out->nchunks; i++) {
-		uint64_t entry;
-
-		memcpy(&entry, out->entries.data + i * sizeof entry, sizeof entry);
-		out->nstored -= bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE;
-	}
-	out->nchunks = nchunks;
-	out->entries.size = nchunks * sizeof(uint64_t);
-	out->digests.size = nchunks * out->checksum->size;
-}
-
-int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bpk_err *err)
-{
-	if (e->altered || nchunks > e->info.chunks.count)
-		return bpk_fail(err, BPK_BUG, "cut to %" PRIu64 " of %" PRIu64 " chunks%s", nchunks,
-				e->info.chunks.count, e->altered ? " after another change" : "");
-	if (begin_chunks(e, err) != 0)
-		return -1;
-	e->is_cut = true;
-	e->kept = nchunks;
-	e->altered = nchunks < e->info.chunks.count;
-	if (e->reader->has_nd && bpk_frame_nd_cut_rows(e, nchunks, &nchunks, err) != 0)
-		return -1;
-	drop_entries(&e->output, nchunks);
-	e->output.open_typesize = !e->reader->has_nd && e->output.nstored == 0;
-	if (!e->altered && nchunks > 0)
-		return 0;
-	if (nchunks == 0) {
-		cut_all(e);
-		return 0;
-	}
-	return measure(e, nchunks - 1, err);
-}
-
-/* A chunk can only be replaced by one of the same raw size. */
-static int check_size(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
-		      struct bpk_err *err)
-{
-	struct bpk_frame_found found;
-	uint64_t size;
-
-	if (parcel->number >= e->info.chunks.count)
-		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " of %" PRIu64, parcel->number,
-				e->info.chunks.count);
-	size = bpk_frame_chunk_size(e->reader, parcel->number);
-	if (size == BPK_UNKNOWN) {
-		if (bpk_frame_look(e->reader, parcel->number, &found, err) != 0)
-			return -1;
-		size = found.header.raw_size;
-	}
-	if (parcel->raw_size != size)
-		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " of %zu bytes for one of %" PRIu64,
-				parcel->number, parcel->raw_size, size);
-	return 0;
-}
-
-int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
-			 struct bpk_err *err)
-{
-	if (begin_chunks(e, err) != 0)
-		return -1;
-	e->replaces = e->replaces || !e->is_cut;
-	if (e->reader->has_nd)
-		return bpk_frame_nd_put_band(e, parcel, err);
-	if (!e->is_cut)
-		return check_size(e, parcel, err) == 0
-			       ? bpk_frame_output_replace(&e->output, parcel, err)
-			       : -1;
-	if (parcel->number != e->output.nchunks)
-		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was put, expected %" PRIu64,
-				parcel->number, e->output.nchunks);
-	return bpk_frame_output_put(&e->output, parcel, err);
-}
+/* ---- Ending a change ---- */
 
 bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e)
 {
@@ -386,85 +243,10 @@ bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e)
 				  : e->output.raw_size >= e->reader->state.header.raw_size);
 }
 
-bool bpk_frame_editor_packs(const struct bpk_frame_editor *e)
-{
-	return e->reader->has_nd;
-}
-
-int bpk_frame_editor_seal(const struct bpk_frame_editor *e, struct bpk_parcel *parcel,
-			  struct bpk_err *err)
-{
-	return (e->reader->has_nd ? bpk_frame_nd_seal : bpk_parcel_seal)(e->info.chunks.checksum,
-									 parcel, err);
-}
-
 int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err)
 {
 	if (e->reader->has_nd && bpk_frame_nd_set_shape(e, err) != 0)
 		return -1;
 	return bpk_frame_output_end(&e->output, payload_end, payload, header_bytes, tail, err);
-}
-
-/* ---- Metadata and digests ---- */
-
-/* Begin a change that affects neither chunks nor rows. */
-static int begin_others(struct bpk_frame_editor *e, struct bpk_err *err)
-{
-	const struct bpk_frame_output *out = &e->output;
-
-	if (begin(e, err) != 0)
-		return -1;
-	return out->nchunks == bpk_frame_count(&out->header) ? 0 : even_out(e, err);
-}
-
-int bpk_frame_editor_reseal(struct bpk_frame_editor *e, bool *needed, struct bpk_err *err)
-{
-	const struct bpk_frame_state *state = &e->reader->state;
-
-	*needed = state->stale || state->stale_header;
-	if (!*needed)
-		return bpk_frame_check_parts(e->reader, err);
-	e->altered = begin_others(e, err) == 0;
-	return e->altered ? 0 : -1;
-}
-
-static int parse(struct bpk_frame_editor *e, struct bpk_view text, struct bpk_frame_layers *fixed,
-		 struct bpk_frame_layers *layers, struct bpk_err *err)
-{
-	static const char nothing[] = "{}";
-
-	if (text.size == 0)
-		text = bpk_view(nothing, sizeof nothing - 1);
-	if (copy_layers(&e->output.header.fixed, fixed, err) != 0 ||
-	    copy_layers(&e->output.layers, layers, err) != 0)
-		return -1;
-	return bpk_frame_layers_parse(text, fixed, layers, err);
-}
-
-static void exchange(struct bpk_frame_layers *a, struct bpk_frame_layers *b)
-{
-	struct bpk_frame_layers kept = *a;
-
-	*a = *b;
-	*b = kept;
-}
-
-int bpk_frame_editor_set_metadata(struct bpk_frame_editor *e, struct bpk_view text,
-				  struct bpk_err *err)
-{
-	struct bpk_frame_layers fixed = { 0 }, layers = { 0 };
-	struct bpk_frame_output *out = &e->output;
-	int rc = begin_others(e, err);
-
-	if (rc == 0)
-		rc = parse(e, text, &fixed, &layers, err);
-	if (rc == 0) {
-		exchange(&fixed, &out->header.fixed);
-		exchange(&layers, &out->layers);
-		e->altered = true;
-	}
-	bpk_frame_layers_clear(&fixed);
-	bpk_frame_layers_clear(&layers);
-	return rc;
 }

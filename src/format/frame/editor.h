@@ -1,12 +1,13 @@
 /*
- * Changing frames, inside the room: shared by the editors of contiguous and of sparse frames. Both
- * keep every byte that the committed frame refers to: new chunks are stored elsewhere, and the
- * index with their positions comes last.
+ * Changing frames, inside the room: one editor, over a store of contiguous or of sparse frames.
+ * Both stores keep every byte that the committed frame refers to: new chunks are stored elsewhere,
+ * and the index with their positions comes last.
  *
- *   change.c         the start of a change, chunks, metadata
- *   nd/editor.c      arrays in multidimensional chunks: rows
- *   editor.c         contiguous: writes after the end, then the header at once
- *   sparse_editor.c  sparse: files with new numbers, then the rename of chunks.b2frame
+ *   editor_ops.c        the editor's operations: chunks, metadata, digests
+ *   nd/editor.c         arrays in multidimensional chunks: rows
+ *   change.c            the start and the end of a change
+ *   editor_file.c       contiguous: writes after the end, then the header at once
+ *   editor_directory.c  sparse: files with new numbers, then the rename of chunks.b2frame
  */
 #ifndef BPK_FORMAT_FRAME_EDITOR_H
 #define BPK_FORMAT_FRAME_EDITOR_H
@@ -14,9 +15,28 @@
 #include "format/frame/reader.h"
 #include "format/frame/writer.h"
 
+struct bpk_frame_editor;
+
+/* The files of the frame that is changed; files is the editor's. */
+struct bpk_frame_editor_store {
+	/* Open the frame for changes, and load it. Sets files and sidecar in e, also on failure. */
+	int (*open)(struct bpk_frame_editor *e, const char *path,
+		    const struct bpk_edit_options *options, struct bpk_err *err);
+
+	/* Store a chunk in a new place; arg is files. */
+	bpk_frame_store_fn *put;
+
+	/* Commit the pending change, if there is one, and load the frame again. */
+	int (*commit)(struct bpk_frame_editor *e, struct bpk_err *err);
+	void (*close)(void *files);
+};
+
+extern const struct bpk_frame_editor_store bpk_frame_editor_file, bpk_frame_editor_directory;
+
 /* Owned by one thread, except for info and reader, fixed between commits. Valid when zeroed. */
 struct bpk_frame_editor {
-	const char *path;
+	const struct bpk_frame_editor_store *store;
+	void *files;
 
 	/* c-blosc2's lock, if it is in use here: taken while the frame is examined, and again from
 	 * the first change to the commit, so that its readers do not wait for our input. Its
@@ -34,10 +54,6 @@ struct bpk_frame_editor {
 	bool altered; /* chunks were put or cut off, or metadata set: there is a change to commit */
 	uint64_t rows; /* new number of rows of a multidimensional array */
 	struct bpk_frame_output output;
-
-	/* set by the editor of each kind */
-	bpk_frame_store_fn *store;
-	void *arg;
 };
 
 /* Load the current state of the frame from dir (sparse) or source, without a pending change, and
@@ -49,26 +65,12 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 void bpk_frame_editor_forget(struct bpk_frame_editor *e);
 void bpk_frame_editor_clear(struct bpk_frame_editor *e);
 
-/* bpk_editor_ops.cut, .set_metadata and .reseal, and .put of its appender. */
-int bpk_frame_editor_cut(struct bpk_frame_editor *e, uint64_t nchunks, struct bpk_err *err);
-int bpk_frame_editor_set_metadata(struct bpk_frame_editor *e, struct bpk_view text,
-				  struct bpk_err *err);
-int bpk_frame_editor_reseal(struct bpk_frame_editor *e, bool *needed, struct bpk_err *err);
-int bpk_frame_editor_put(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,
-			 struct bpk_err *err);
+/* Begin a change, unless one has begun: take the lock, and copy the committed content to output. */
+int bpk_frame_editor_begin(struct bpk_frame_editor *e, struct bpk_err *err);
 
 /* True if the pending change leaves the committed content as it is. A short last chunk may have
  * been recompressed with more data. */
 bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e);
-
-/* bpk_writer_ops.packs, .pack and .seal of the appender. It has no .unpack: chunks that exist
- * already are not packed. */
-bool bpk_frame_editor_packs(const struct bpk_frame_editor *e);
-int bpk_frame_editor_pack(const struct bpk_frame_editor *e, struct bpk_chunk_ctx *ctx,
-			  const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
-			  struct bpk_err *err);
-int bpk_frame_editor_seal(const struct bpk_frame_editor *e, struct bpk_parcel *parcel,
-			  struct bpk_err *err);
 
 /* bpk_frame_output_end of the pending change. */
 int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,
@@ -86,6 +88,11 @@ int bpk_frame_nd_check(const struct bpk_frame_editor *e, struct bpk_err *err);
 /* Keep the rows of the first nbands bands; *nchunks is the number of their chunks. */
 int bpk_frame_nd_cut_rows(struct bpk_frame_editor *e, uint64_t nbands, uint64_t *nchunks,
 			  struct bpk_err *err);
+
+/* bpk_writer_ops.pack of the appender. */
+int bpk_frame_nd_pack_band(const void *editor, struct bpk_chunk_ctx *ctx,
+			   const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+			   struct bpk_err *err);
 
 /* Put a band, after the cut or replacing another. Fails with BPK_FAILED if it ends within a row. */
 int bpk_frame_nd_put_band(struct bpk_frame_editor *e, const struct bpk_parcel *parcel,

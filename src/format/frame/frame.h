@@ -53,6 +53,9 @@ struct bpk_frame_layer *bpk_frame_layers_find(const struct bpk_frame_layers *lay
  * has more than 31 bytes (the empty name is legal), or with BPK_NO_MEMORY. */
 int bpk_frame_layers_set(struct bpk_frame_layers *layers, const char *name, struct bpk_view content,
 			 struct bpk_err *err);
+/* Set all layers of from in to, without bpk's digests. */
+int bpk_frame_layers_copy(const struct bpk_frame_layers *from, struct bpk_frame_layers *to,
+			  struct bpk_err *err);
 void bpk_frame_layers_remove(struct bpk_frame_layers *layers, const char *name);
 
 /* Layers that the bpk_info leaves out: bpk's digests (digests.c), and an array's geometry, which it

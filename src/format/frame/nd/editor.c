@@ -156,10 +156,11 @@ static bool holds(const void *arg, struct bpk_chunk_ctx *ctx, uint64_t number, s
 }
 
 /* Pack the band, as the last one of an array that ends with it. */
-int bpk_frame_editor_pack(const struct bpk_frame_editor *e, struct bpk_chunk_ctx *ctx,
-			  const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
-			  struct bpk_err *err)
+int bpk_frame_nd_pack_band(const void *editor, struct bpk_chunk_ctx *ctx,
+			   const struct bpk_recipe *recipe, struct bpk_parcel *parcel,
+			   struct bpk_err *err)
 {
+	const struct bpk_frame_editor *e = editor;
 	struct bpk_frame_nd nd = *array_of(e); /* borrows its type */
 	const struct bpk_frame_packing packing = {
 		.nd = &nd,

@@ -1,6 +1,6 @@
 /*
- * Lists of layers, metadata by name: find, set and remove. Readers, writers and editors of frames
- * call it.
+ * Lists of layers, metadata by name: find, set, copy and remove. Readers, writers and editors of
+ * frames call it.
  */
 #include "format/frame/parts/section.h"
 
@@ -67,6 +67,17 @@ int bpk_frame_layers_set(struct bpk_frame_layers *layers, const char *name, stru
 	}
 	bpk_buf_clear(&layer->content);
 	layer->content = copy;
+	return 0;
+}
+
+int bpk_frame_layers_copy(const struct bpk_frame_layers *from, struct bpk_frame_layers *to,
+			  struct bpk_err *err)
+{
+	for (size_t i = 0; i < from->count; i++)
+		if (strcmp(from->all[i].name, BPK_FRAME_DIGESTS) != 0 &&
+		    bpk_frame_layers_set(to, from->all[i].name, bpk_buf_view(&from->all[i].content),
+					 err) != 0)
+			return -1;
 	return 0;
 }
 
