@@ -33,7 +33,7 @@ int bpk_frame_bring_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel
 		return 1;
 	rc = is_in_index(r, parcel->number)
 		     ? bpk_frame_bring_here(r, parcel, wanted, err)
-		     : bpk_frame_do(r, parcel->number, bring_step, &bring, err);
+		     : bpk_frame_latest_do(r, parcel->number, bring_step, &bring, err);
 	if (rc == 0)
 		parcel->data_size = bpk_frame_size_at_open(r, parcel->number, parcel->raw_size);
 	return rc;
@@ -67,7 +67,7 @@ int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame
 	struct look look = { number, found };
 
 	if ((is_in_index(r, number) ? bpk_frame_look_here(r, number, found, err)
-				    : bpk_frame_do(r, number, look_step, &look, err)) != 0)
+				    : bpk_frame_latest_do(r, number, look_step, &look, err)) != 0)
 		return -1;
 	found->header.raw_size =
 		(uint32_t)bpk_frame_size_at_open(r, number, found->header.raw_size);
@@ -116,7 +116,7 @@ int bpk_frame_look_on(struct bpk_frame_reader *r, struct bpk_frame_ahead *ahead,
 			look.wished = (unsigned)bpk_min_u64(2 * (uint64_t)ahead->count + 1,
 							    BPK_FRAME_AHEAD);
 		look.wished = (unsigned)bpk_min_u64(look.wished, r->state.nchunks - number);
-		if (bpk_frame_do(r, number, look_ahead_step, &look, err) != 0)
+		if (bpk_frame_latest_do(r, number, look_ahead_step, &look, err) != 0)
 			return -1;
 	}
 	*found = ahead->found[number - ahead->first];

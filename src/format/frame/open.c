@@ -1,6 +1,6 @@
 /*
  * Opens and closes the state of a frame with its files, and tells if the frame has changed since.
- * The reader, the editors and later.c call it.
+ * The reader, the editors and latest.c call it.
  */
 #include <stdlib.h>
 
@@ -79,21 +79,15 @@ bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
 
 /* ---- Opening ---- */
 
-void bpk_frame_later_leave(struct bpk_frame_later *later)
-{
-	if (later == NULL || --later->users > 0)
-		return;
-	bpk_frame_close(later->reader);
-	free(later);
-}
-
-/* ---- Opening ---- */
-
 void bpk_frame_close(struct bpk_frame_reader *r)
 {
 	if (r == NULL)
 		return;
-	bpk_frame_later_leave(r->later);
+	if (r->users > 1) {
+		r->users--;
+		return;
+	}
+	bpk_frame_close(r->latest);
 	free(r->repeats);
 	bpk_frame_state_clear(&r->state);
 	bpk_frame_nd_clear(&r->nd);

@@ -122,9 +122,11 @@ struct bpk_frame_reader {
 
 	struct bpk_frame_repeats *repeats; /* owned by the thread that asks; NULL: not yet used */
 
-	/* A reader of a sparse frame's current state; guarded by lock (later.c). */
+	/* A reader of a sparse frame's current state (latest.c). Guarded by lock: latest, and the
+	 * users of that reader, one of them while it is the latest. 0: it has one user. */
 	struct bpk_mutex lock;
-	struct bpk_frame_later *later;
+	struct bpk_frame_reader *latest;
+	unsigned users;
 };
 
 /* Raw bytes of chunk number, if all but the last have one size; BPK_UNKNOWN if only the chunk's own
@@ -219,9 +221,9 @@ static inline bool bpk_frame_is_failure(const struct bpk_err *err)
  * runs on a reader of its current state, provided that still holds the same chunk. Any thread. If
  * apparent damage comes from a change, fails with BPK_FAILED, "changed while it was read".
  */
-int bpk_frame_do(struct bpk_frame_reader *reader, uint64_t number,
-		 int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
-		 void *arg, struct bpk_err *err);
+int bpk_frame_latest_do(struct bpk_frame_reader *reader, uint64_t number,
+			int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+			void *arg, struct bpk_err *err);
 
 /* Of the raw_size bytes that chunk number has now, the bytes it had at open: a last chunk may have
  * grown. */
@@ -242,21 +244,12 @@ bool bpk_frame_has_changed(const struct bpk_frame_reader *reader);
  * header, and its old end is left in the file. */
 bool bpk_frame_is_superseded(const struct bpk_frame_reader *reader);
 
-/* Open a reader on the frame in a directory or a source, as bpk_reader_ops.open does; and close
- * it. */
+/* Open a reader on the frame in a directory or a source, as bpk_reader_ops.open does; and let one
+ * user close it. */
 int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
 		   const struct bpk_read_options *options, struct bpk_frame_reader **reader,
 		   struct bpk_err *err);
 void bpk_frame_close(struct bpk_frame_reader *reader); /* accepts NULL */
-
-/* A reader of the frame's current state. */
-struct bpk_frame_later {
-	struct bpk_frame_reader *reader;
-	unsigned users; /* guarded by the lock; one of them while it is the latest */
-};
-
-/* One user less; the last one closes it. NULL is harmless. The caller has the lock. */
-void bpk_frame_later_leave(struct bpk_frame_later *later);
 
 /* Set reader->info, and the memory it borrows, from the state. */
 int bpk_frame_fill_info(struct bpk_frame_reader *reader, struct bpk_err *err);

@@ -1,14 +1,12 @@
 /*
- * Reading while a writer is active: bpk_frame_do. When bpk changes a contiguous frame it keeps
- * every byte of older states: the old index and trailer become a hole. A sparse frame loses files,
- * and their numbers may be used again. But chunks.b2frame is replaced first, or there is a list of
- * changes that replaces it; a reader that finds it unchanged after reading a chunk has read the
- * right one. If it was replaced, the chunk is fetched from the frame's current state, provided that
- * it still has the same one; otherwise the frame was changed while it was read.
+ * Reading while a writer is active: bpk_frame_latest_do. When bpk changes a contiguous frame it
+ * keeps every byte of older states: the old index and trailer become a hole. A sparse frame loses
+ * files, and their numbers may be used again. But chunks.b2frame is replaced first, or there is a
+ * list of changes that replaces it; a reader that finds it unchanged after reading a chunk has read
+ * the right one. If it was replaced, the chunk is fetched from the frame's current state, provided
+ * that it still has the same one; otherwise the frame was changed while it was read.
  */
 #include "format/frame/reader.h"
-
-#include <stdlib.h>
 
 size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
 {
@@ -39,39 +37,35 @@ static int do_contiguous(struct bpk_frame_reader *r,
 
 /* ---- Sparse ---- */
 
-/* Open the current state of the frame. The caller is a user, and it becomes the latest. */
-static struct bpk_frame_later *open_later(struct bpk_frame_reader *r, struct bpk_err *err)
+/* Open the current state of the frame, which becomes r's latest; the caller is its other user. */
+static struct bpk_frame_reader *open_latest(struct bpk_frame_reader *r, struct bpk_err *err)
 {
-	struct bpk_frame_later *later = bpk_calloc(1, sizeof *later, err);
 	struct bpk_read_options options = r->options;
+	struct bpk_frame_reader *latest;
 
-	if (later == NULL)
-		return NULL;
 	options.as_stored = true;
-	if (bpk_frame_open(r->dir, NULL, &options, &later->reader, err) != 0) {
-		free(later);
+	if (bpk_frame_open(r->dir, NULL, &options, &latest, err) != 0)
 		return NULL;
-	}
-	later->users = 2;
+	latest->users = 2;
 	bpk_mutex_lock(&r->lock);
-	bpk_frame_later_leave(r->later);
-	r->later = later;
+	bpk_frame_close(r->latest);
+	r->latest = latest;
 	bpk_mutex_unlock(&r->lock);
-	return later;
+	return latest;
 }
 
-static struct bpk_frame_later *enter(struct bpk_frame_reader *r, struct bpk_err *err)
+static struct bpk_frame_reader *enter(struct bpk_frame_reader *r, struct bpk_err *err)
 {
-	struct bpk_frame_later *later;
+	struct bpk_frame_reader *latest;
 
 	bpk_mutex_lock(&r->lock);
-	later = r->later;
-	if (later != NULL && !bpk_frame_has_changed(later->reader))
-		later->users++;
+	latest = r->latest;
+	if (latest != NULL && !bpk_frame_has_changed(latest))
+		latest->users++;
 	else
-		later = NULL;
+		latest = NULL;
 	bpk_mutex_unlock(&r->lock);
-	return later != NULL ? later : open_later(r, err);
+	return latest != NULL ? latest : open_latest(r, err);
 }
 
 /* The digest of a chunk; NULL if there is no valid one. */
@@ -107,23 +101,23 @@ static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_r
 }
 
 /* Try step once on the current state. *again: the frame was changed meanwhile. */
-static int do_later(struct bpk_frame_reader *r, uint64_t number,
-		    int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
-		    void *arg, bool *again, struct bpk_err *err)
+static int do_latest(struct bpk_frame_reader *r, uint64_t number,
+		     int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+		     void *arg, bool *again, struct bpk_err *err)
 {
-	struct bpk_frame_later *later = enter(r, err);
+	struct bpk_frame_reader *latest = enter(r, err);
 	int rc = 0;
 
-	*again = later == NULL && err->kind == BPK_CORRUPT;
-	if (later == NULL)
+	*again = latest == NULL && err->kind == BPK_CORRUPT;
+	if (latest == NULL)
 		return -1;
-	if (!still_has(r, later->reader, number))
+	if (!still_has(r, latest, number))
 		rc = bpk_fail_changed(err);
 	else
-		rc = step(later->reader, arg, err);
-	*again = bpk_frame_has_changed(later->reader);
+		rc = step(latest, arg, err);
+	*again = bpk_frame_has_changed(latest);
 	bpk_mutex_lock(&r->lock);
-	bpk_frame_later_leave(later);
+	bpk_frame_close(latest);
 	bpk_mutex_unlock(&r->lock);
 	return rc;
 }
@@ -142,7 +136,7 @@ static int do_sparse(struct bpk_frame_reader *r, uint64_t number,
 	}
 	for (int i = 0; again && i < BPK_FRAME_TIMES; i++) {
 		found = (struct bpk_err){ 0 };
-		rc = do_later(r, number, step, arg, &again, &found);
+		rc = do_latest(r, number, step, arg, &again, &found);
 	}
 	if (again)
 		rc = bpk_fail_changed(&found);
@@ -151,9 +145,9 @@ static int do_sparse(struct bpk_frame_reader *r, uint64_t number,
 	return rc;
 }
 
-int bpk_frame_do(struct bpk_frame_reader *r, uint64_t number,
-		 int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
-		 void *arg, struct bpk_err *err)
+int bpk_frame_latest_do(struct bpk_frame_reader *r, uint64_t number,
+			int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+			void *arg, struct bpk_err *err)
 {
 	int rc;
 
