@@ -6,7 +6,7 @@
 
 #include <sys/stat.h>
 
-#include "format/frame/reader.h"
+#include "format/frame/frame.h"
 
 enum { CHUNK = 4096, ROUNDS = 60, MOST = 20 * CHUNK };
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "format/frame/frame.h"
-#include "format/frame/reader.h"
+#include "format/frame/names.h"
 
 enum { ITEMS = 16, CHUNK = 4 * ITEMS, PACKED = BPK_CHUNK_EXTENDED_HEADER_SIZE + CHUNK };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "format/frame/reader.h"
+#include "format/frame/frame.h"
 
 enum { ROUNDS = 40, SECTOR = 512, MOST_ROWS = 60 };
 

@@ -2,8 +2,11 @@
  * Accounts for every byte of a frame outside its chunks, for other files in a sparse one's
  * directory, and for chunks that bpk's digests do not cover: bpk_reader_ops.audit.
  */
+#include "format/frame/fetch.h"
 #include "format/frame/ids.h"
-#include "format/frame/reader.h"
+#include "format/frame/names.h"
+#include "format/frame/open.h"
+#include "format/frame/validate.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -3,6 +3,9 @@
  * becomes an output, as if a writer had put it. The editor and its stores call it.
  */
 #include "format/frame/editor.h"
+#include "format/frame/fetch.h"
+#include "format/frame/open.h"
+#include "format/frame/validate.h"
 
 #include <inttypes.h>
 

@@ -1,8 +1,9 @@
 /*
- * Finds and fetches the chunks of a frame by their numbers, in the state at open. current.c does so
+ * Finds and fetches the chunks of a frame by their numbers, in the state at open. fetch.c does so
  * while a writer changes the frame.
  */
-#include "format/frame/reader.h"
+#include "format/frame/chunks.h"
+#include "format/frame/names.h"
 #include "format/weigh.h"
 
 #include <inttypes.h>
@@ -396,6 +397,15 @@ int bpk_frame_subject(const struct bpk_frame_reader *r, uint64_t number, struct 
 				       r->state.header.size + entry);
 	bpk_frame_file_name((uint32_t)entry, name);
 	return bpk_err_subject(err, "chunk %" PRIu64 " in %s", number, name);
+}
+
+int bpk_frame_check_parts(const struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	if (r->state.damage.kind != BPK_OK)
+		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
+	if (r->sizes_damage.kind == BPK_CORRUPT)
+		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes_damage.text);
+	return 0;
 }
 
 int bpk_frame_check_room(const struct bpk_frame_reader *reader, uint64_t number,

@@ -7,7 +7,9 @@
 #include <stdlib.h>
 
 #include "format/frame/editor.h"
+#include "format/frame/fetch.h"
 #include "format/frame/ids.h"
+#include "format/frame/names.h"
 #include "format/frame/store.h"
 
 /* A file written since the last commit. */

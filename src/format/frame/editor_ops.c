@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "format/frame/editor.h"
+#include "format/frame/fetch.h"
 
 /* ---- Opening ---- */
 

@@ -1,7 +1,7 @@
 /*
  * Compares bpk's digests with a frame that another program has changed: the authors of header and
  * trailer, by their marks (frame.h), the header fields that may differ, and the digests of chunks
- * that moved. state.c and vouch.c call it.
+ * that moved. state.c and validate.c call it.
  */
 #include "format/frame/frame.h"
 

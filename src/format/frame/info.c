@@ -1,8 +1,10 @@
 /*
  * Fills in the bpk_info of a frame, for the reader.
  */
+#include "format/frame/chunks.h"
+#include "format/frame/names.h"
 #include "format/frame/nd/bands.h"
-#include "format/frame/reader.h"
+#include "format/frame/survey.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -6,7 +6,8 @@
  * the right one. If it was replaced, the chunk is fetched from the frame's current state, provided
  * that it still has the same one; otherwise the frame was changed while it was read.
  */
-#include "format/frame/reader.h"
+#include "format/frame/latest.h"
+#include "format/frame/open.h"
 
 size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
 {

@@ -4,7 +4,7 @@
  * ("Version 3 additions"), and c-blosc2, which writes them, loses count of the header's total when
  * it replaces or deletes them.
  */
-#include "format/frame/reader.h"
+#include "format/frame/chunks.h"
 
 #include <inttypes.h>
 

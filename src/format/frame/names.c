@@ -1,7 +1,7 @@
 /*
  * Names of a frame's files ("Sparse frame"), and the probes that recognise frames.
  */
-#include "format/frame/reader.h"
+#include "format/frame/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,8 +4,9 @@
  */
 #include <stdlib.h>
 
-#include "format/frame/nd/bands.h"
-#include "format/frame/reader.h"
+#include "format/frame/chunks.h"
+#include "format/frame/names.h"
+#include "format/frame/open.h"
 
 /* ---- Raw sizes ---- */
 

@@ -9,8 +9,11 @@
 
 #include "format/members.h"
 
-#include "format/frame/reader.h"
+#include "format/frame/fetch.h"
+#include "format/frame/names.h"
+#include "format/frame/open.h"
 #include "format/frame/store.h"
+#include "format/frame/validate.h"
 #include "format/frame/writer.h"
 
 /* ---- Copying all chunks, to a writer or an output ---- */

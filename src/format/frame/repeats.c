@@ -3,7 +3,7 @@
  * remembered in a table of fixed size, where a later entry may replace an earlier one: a forgotten
  * entry costs time, but no memory. All offsets of a small frame fit.
  */
-#include "format/frame/reader.h"
+#include "format/frame/fetch.h"
 
 #include <stdlib.h>
 

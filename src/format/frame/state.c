@@ -2,7 +2,7 @@
  * Loads the state of a frame: header, trailer and index, tested by bpk's own digests. The reader's
  * open calls it.
  */
-#include "format/frame/reader.h"
+#include "format/frame/state.h"
 
 #include <inttypes.h>
 
@@ -293,13 +293,4 @@ int bpk_frame_state_load(struct bpk_source *source, bool sparse, bool no_check,
 	if (rc != 0)
 		bpk_frame_state_clear(state);
 	return rc;
-}
-
-int bpk_frame_check_parts(const struct bpk_frame_reader *r, struct bpk_err *err)
-{
-	if (r->state.damage.kind != BPK_OK)
-		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
-	if (r->sizes_damage.kind == BPK_CORRUPT)
-		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes_damage.text);
-	return 0;
 }

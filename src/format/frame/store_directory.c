@@ -2,7 +2,7 @@
  * Stores a sparse frame: a file for each chunk, and last chunks.b2frame, which names the files that
  * are the frame ("Sparse frame"). The writer, the editor and repack call it.
  */
-#include "format/frame/reader.h"
+#include "format/frame/names.h"
 #include "format/frame/store.h"
 
 int bpk_frame_store_stage(struct bpk_tree *tree, const char *name, struct bpk_view first,

@@ -2,7 +2,8 @@
  * Surveys the payload of a frame: chunks, holes between them, and chunks that share bytes. Info and
  * audit call it.
  */
-#include "format/frame/reader.h"
+#include "format/frame/chunks.h"
+#include "format/frame/survey.h"
 
 #include <stdlib.h>
 

@@ -11,8 +11,9 @@
  */
 #include <inttypes.h>
 
-#include "format/frame/nd/bands.h"
 #include "format/frame/editor.h"
+#include "format/frame/fetch.h"
+#include "format/frame/nd/bands.h"
 
 /* ---- The committed array ---- */
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "format/frame/fetch.h"
 #include "format/frame/nd/bands.h"
 
 /* ---- The wanted items ---- */

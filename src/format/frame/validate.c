@@ -4,7 +4,8 @@
  * was written by that program, and counts as good if it unpacks. Audit, repack and the editors call
  * it.
  */
-#include "format/frame/reader.h"
+#include "format/frame/chunks.h"
+#include "format/frame/validate.h"
 
 static int prove(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
 		 const struct bpk_parcel *parcel, struct bpk_buf *raw, struct bpk_err *err)

@@ -1,8 +1,9 @@
 /*
  * The reader of frames, contiguous and sparse: its operations, and its row as a member.
  */
+#include "format/frame/fetch.h"
 #include "format/frame/nd/bands.h"
-#include "format/frame/reader.h"
+#include "format/frame/open.h"
 
 #include "format/members.h"
 

@@ -2,7 +2,8 @@
  * Finds and fetches the chunks of a frame by their numbers, also while a writer changes the frame.
  * Reader, audit and surveys call it.
  */
-#include "format/frame/reader.h"
+#include "format/frame/fetch.h"
+#include "format/frame/latest.h"
 
 /* A special value of a contiguous frame is in the index that was read at open: it needs no hold. */
 static bool is_in_index(const struct bpk_frame_reader *r, uint64_t number)
