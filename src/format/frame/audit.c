@@ -45,7 +45,7 @@ static int audit_sizes(struct audit *a, struct bpk_err *err)
 
 	if (bpk_frame_survey(a->reader, &a->survey, err) != 0)
 		return -1;
-	if (a->survey.raw_size != header->raw_size && a->reader->sizes_damage.kind == BPK_OK)
+	if (a->survey.raw_size != header->raw_size && a->reader->sizes.damage.kind == BPK_OK)
 		return bpk_fail(err, BPK_CORRUPT,
 				"chunks unpack to %" PRIu64
 				" bytes in all, the header says %" PRIu64,
@@ -210,12 +210,12 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 
 	if (r->state.damage.kind != BPK_OK)
 		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
-	if (r->array_damage.kind != BPK_OK)
-		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
+	if (r->array.damage.kind != BPK_OK)
+		return bpk_fail(err, r->array.damage.kind, "%s", r->array.damage.text);
 	if (bpk_frame_check_end(r, err) != 0 || audit_sizes(&a, err) != 0)
 		return -1;
-	if (r->sizes_damage.kind == BPK_CORRUPT)
-		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes_damage.text);
+	if (r->sizes.damage.kind == BPK_CORRUPT)
+		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes.damage.text);
 	if (r->dir == NULL)
 		r->info.hole_size = a.survey.hole_size;
 	if (r->state.stale && !r->options.no_check && audit_stale(&a, err) != 0)
@@ -226,8 +226,8 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 	if (r->dir != NULL && audit_files(&a, err) != 0)
 		return -1;
 	say_what_was_found(&a);
-	if (r->sizes_damage.kind != BPK_OK)
-		return bpk_fail(err, r->sizes_damage.kind, "%s", r->sizes_damage.text);
+	if (r->sizes.damage.kind != BPK_OK)
+		return bpk_fail(err, r->sizes.damage.kind, "%s", r->sizes.damage.text);
 	return 0;
 }
 

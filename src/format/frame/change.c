@@ -61,7 +61,7 @@ int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 		return -1;
 	e->info = e->reader->info;
 	e->info.chunks.size = size_to_add(&e->info);
-	if (e->reader->has_nd)
+	if (e->reader->array.is_nd)
 		bpk_frame_nd_load(e);
 	/* the error explains why its size is unknown */
 	if (e->info.chunks.last_size == BPK_UNKNOWN &&
@@ -197,9 +197,9 @@ static void take_sizes(struct bpk_frame_editor *e)
 	out->full = state->header.chunk_size > 0 ? (uint64_t)state->header.chunk_size
 						 : e->info.chunks.size;
 	/* an array's chunks all have one size, including padding */
-	if (e->reader->has_nd) {
-		out->last_size = out->full = e->reader->nd.chunk_size;
-		out->block_size = (uint32_t)e->reader->nd.block_size;
+	if (e->reader->array.is_nd) {
+		out->last_size = out->full = e->reader->array.nd.chunk_size;
+		out->block_size = (uint32_t)e->reader->array.nd.block_size;
 	}
 }
 
@@ -242,14 +242,14 @@ bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e)
 	if (!e->is_cut)
 		return true;
 	return e->kept + 1 >= e->info.chunks.count &&
-	       (e->reader->has_nd ? e->rows >= e->reader->nd.array.shape[0]
-				  : e->output.raw_size >= e->reader->state.header.raw_size);
+	       (e->reader->array.is_nd ? e->rows >= e->reader->array.nd.array.shape[0]
+				       : e->output.raw_size >= e->reader->state.header.raw_size);
 }
 
 int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err)
 {
-	if (e->reader->has_nd && bpk_frame_nd_set_shape(e, err) != 0)
+	if (e->reader->array.is_nd && bpk_frame_nd_set_shape(e, err) != 0)
 		return -1;
 	return bpk_frame_output_end(&e->output, payload_end, payload, header_bytes, tail, err);
 }

@@ -12,9 +12,10 @@
 
 uint64_t bpk_frame_chunk_size(const struct bpk_frame_reader *r, uint64_t number)
 {
-	if (!r->regular)
+	if (!r->sizes.regular)
 		return BPK_UNKNOWN;
-	return number == r->state.nchunks - 1 ? r->last_size : (uint64_t)r->state.header.chunk_size;
+	return number == r->state.nchunks - 1 ? r->sizes.last
+					      : (uint64_t)r->state.header.chunk_size;
 }
 
 /* Raw bytes of a special offset ("Index chunk and offsets"), which has no header. */
@@ -22,12 +23,12 @@ static uint64_t special_size(const struct bpk_frame_reader *r, uint64_t number)
 {
 	uint64_t size = (uint64_t)r->state.header.chunk_size;
 
-	if (r->regular)
+	if (r->sizes.regular)
 		return bpk_frame_chunk_size(r, number);
-	if (size == 0 && number == r->last_special && r->special_size != BPK_UNKNOWN)
-		return r->special_size + r->special_rest;
+	if (size == 0 && number == r->sizes.last_special && r->sizes.special != BPK_UNKNOWN)
+		return r->sizes.special + r->sizes.special_rest;
 	if (size == 0)
-		return r->special_size;
+		return r->sizes.special;
 	return number == r->state.nchunks - 1 && r->state.header.raw_size % size != 0
 		       ? r->state.header.raw_size % size
 		       : size;
@@ -403,8 +404,8 @@ int bpk_frame_check_parts(const struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	if (r->state.damage.kind != BPK_OK)
 		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
-	if (r->sizes_damage.kind == BPK_CORRUPT)
-		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes_damage.text);
+	if (r->sizes.damage.kind == BPK_CORRUPT)
+		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes.damage.text);
 	return 0;
 }
 

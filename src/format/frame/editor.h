@@ -76,7 +76,7 @@ bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e);
 int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
 
-/* ---- Arrays in multidimensional chunks (nd/editor.c): reader->has_nd ---- */
+/* ---- Arrays in multidimensional chunks (nd/editor.c): reader->array.is_nd ---- */
 
 /* Set info to the bands that are the unit of change. */
 void bpk_frame_nd_load(struct bpk_frame_editor *e);

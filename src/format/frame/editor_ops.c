@@ -69,19 +69,19 @@ static int even_out(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	struct bpk_frame_output *out = &e->output;
 
-	if (e->reader->regular || out->nchunks == 0 || out->header.variable_chunks)
+	if (e->reader->sizes.regular || out->nchunks == 0 || out->header.variable_chunks)
 		return 0;
 	return bpk_frame_output_vary(out, err);
 }
 
 static int begin_chunks(struct bpk_frame_editor *e, struct bpk_err *err)
 {
-	if (e->reader->has_nd && bpk_frame_nd_check(e, err) != 0)
+	if (e->reader->array.is_nd && bpk_frame_nd_check(e, err) != 0)
 		return -1;
 	if (bpk_frame_editor_begin(e, err) != 0)
 		return -1;
 	e->altered = true;
-	return e->reader->has_nd ? 0 : even_out(e, err);
+	return e->reader->array.is_nd ? 0 : even_out(e, err);
 }
 
 /* Measure the raw bytes up to chunk number, the last that is kept. */
@@ -90,7 +90,7 @@ static int measure(struct bpk_frame_editor *e, uint64_t number, struct bpk_err *
 	struct bpk_frame_output *out = &e->output;
 	struct bpk_where where;
 
-	if (e->reader->has_nd) {
+	if (e->reader->array.is_nd) {
 		out->raw_size = (number + 1) * out->full;
 		return 0;
 	}
@@ -107,7 +107,7 @@ static void cut_all(struct bpk_frame_editor *e)
 
 	out->raw_size = 0;
 	out->header.variable_chunks = false;
-	if (e->reader->has_nd) {
+	if (e->reader->array.is_nd) {
 		/* it is set even without chunks */
 		out->header.chunk_size = (int32_t)out->full;
 		return;
@@ -142,10 +142,10 @@ static int editor_cut(void *editor, uint64_t nchunks, struct bpk_err *err)
 	e->is_cut = true;
 	e->kept = nchunks;
 	e->altered = nchunks < e->info.chunks.count;
-	if (e->reader->has_nd && bpk_frame_nd_cut_rows(e, nchunks, &nchunks, err) != 0)
+	if (e->reader->array.is_nd && bpk_frame_nd_cut_rows(e, nchunks, &nchunks, err) != 0)
 		return -1;
 	drop_entries(&e->output, nchunks);
-	e->output.open_typesize = !e->reader->has_nd && e->output.nstored == 0;
+	e->output.open_typesize = !e->reader->array.is_nd && e->output.nstored == 0;
 	if (!e->altered && nchunks > 0)
 		return 0;
 	if (nchunks == 0) {
@@ -184,7 +184,7 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 	if (begin_chunks(e, err) != 0)
 		return -1;
 	e->replaces = e->replaces || !e->is_cut;
-	if (e->reader->has_nd)
+	if (e->reader->array.is_nd)
 		return bpk_frame_nd_put_band(e, parcel, err);
 	if (!e->is_cut)
 		return check_size(e, parcel, err) == 0
@@ -198,15 +198,15 @@ static int editor_put(void *editor, const struct bpk_parcel *parcel, struct bpk_
 
 static bool editor_packs(const void *editor)
 {
-	return ((const struct bpk_frame_editor *)editor)->reader->has_nd;
+	return ((const struct bpk_frame_editor *)editor)->reader->array.is_nd;
 }
 
 static int editor_seal(const void *editor, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_frame_editor *e = editor;
 
-	return (e->reader->has_nd ? bpk_frame_nd_seal : bpk_parcel_seal)(e->info.chunks.checksum,
-									 parcel, err);
+	return (e->reader->array.is_nd ? bpk_frame_nd_seal
+				       : bpk_parcel_seal)(e->info.chunks.checksum, parcel, err);
 }
 
 /* ---- Metadata and digests ---- */

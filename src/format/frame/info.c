@@ -123,7 +123,7 @@ static int look_at_first_chunk(struct bpk_frame_reader *r, struct bpk_err *err)
 
 static int check_array(const struct bpk_frame_reader *r, struct bpk_err *err)
 {
-	const struct bpk_frame_nd *nd = &r->nd;
+	const struct bpk_frame_nd *nd = &r->array.nd;
 
 	if (nd->nchunks != r->state.nchunks)
 		return bpk_fail(err, BPK_CORRUPT,
@@ -149,13 +149,13 @@ static void find_array(struct bpk_frame_reader *r)
 		return;
 	/* nd.c names the metalayer in its errors */
 	if (bpk_frame_nd_read(bpk_buf_view(&layer->content), older, r->state.header.typesize,
-			      &r->nd, &r->array_damage) != 0 ||
-	    check_array(r, &r->array_damage) != 0)
+			      &r->array.nd, &r->array.damage) != 0 ||
+	    check_array(r, &r->array.damage) != 0)
 		return;
-	r->has_nd = true;
-	r->info.array.type = &r->nd.array;
-	r->info.array.chunk_shape = r->nd.chunk_shape;
-	r->info.array.block_shape = r->nd.block_shape;
+	r->array.is_nd = true;
+	r->info.array.type = &r->array.nd.array;
+	r->info.array.chunk_shape = r->array.nd.chunk_shape;
+	r->info.array.block_shape = r->array.nd.block_shape;
 }
 
 int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
@@ -163,14 +163,14 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 	const struct bpk_frame_header *header = &r->state.header;
 	const struct bpk_checksum *checksum = r->state.digests.checksum;
 	struct bpk_info *info = &r->info;
-	bool even = r->regular || (r->state.nchunks == 0 && header->chunk_size > 0);
+	bool even = r->sizes.regular || (r->state.nchunks == 0 && header->chunk_size > 0);
 
 	info->format = r->dir != NULL ? "b2sparse" : "b2frame";
 	info->variant = variant(r);
-	info->raw_size = r->raw_size;
+	info->raw_size = r->sizes.raw;
 	info->chunks.count = r->state.nchunks;
 	info->chunks.size = even ? (uint64_t)header->chunk_size : BPK_UNKNOWN;
-	info->chunks.last_size = r->last_size;
+	info->chunks.last_size = r->sizes.last;
 	info->chunks.append_space = BPK_UNKNOWN; /* not limited */
 	info->chunks.has_offsets = r->state.index_size > 0;
 	info->chunks.typesize = header->typesize;
@@ -185,7 +185,7 @@ int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
 	find_array(r);
 	if (bpk_frame_bands_begin(r, err) != 0)
 		return -1;
-	if (r->bands != NULL)
+	if (r->array.bands != NULL)
 		info->chunks.composed = "its chunks have several dimensions";
 	return fill_metadata(r, err);
 }

@@ -11,9 +11,9 @@
 
 size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
 {
-	if (number != r->state.nchunks - 1 || r->last_size == BPK_UNKNOWN)
+	if (number != r->state.nchunks - 1 || r->sizes.last == BPK_UNKNOWN)
 		return raw_size;
-	return (size_t)bpk_min_u64(raw_size, r->last_size);
+	return (size_t)bpk_min_u64(raw_size, r->sizes.last);
 }
 
 /* ---- Contiguous ---- */

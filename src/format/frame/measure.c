@@ -61,10 +61,10 @@ static void settle(struct bpk_frame_reader *r, const struct measuring *m)
 {
 	uint64_t total = r->state.header.raw_size, left;
 
-	r->raw_size = m->stored;
+	r->sizes.raw = m->stored;
 	if (m->nspecial == 0) {
 		if (m->stored != total)
-			bpk_fail(&r->sizes_damage, BPK_CORRUPT,
+			bpk_fail(&r->sizes.damage, BPK_CORRUPT,
 				 "chunks unpack to %" PRIu64
 				 " bytes in all, the header says %" PRIu64,
 				 m->stored, total);
@@ -72,19 +72,19 @@ static void settle(struct bpk_frame_reader *r, const struct measuring *m)
 	}
 	left = total > m->stored ? total - m->stored : 0;
 	if (!m->alike || m->last - m->first + 1 != m->nspecial || left < m->nspecial) {
-		r->special_size = 0;
-		bpk_fail(&r->sizes_damage, BPK_CORRUPT,
+		r->sizes.special = 0;
+		bpk_fail(&r->sizes.damage, BPK_CORRUPT,
 			 "no size is stored for its special values (%" PRIu64
 			 ", from chunk %" PRIu64 " on): they are left out, and the header has "
 			 "%" PRIu64 " bytes for them",
 			 m->nspecial, m->first, left);
 		return;
 	}
-	r->raw_size = total;
-	r->special_size = left / m->nspecial;
-	r->special_rest = left % m->nspecial;
-	r->last_special = m->last;
-	bpk_fail(&r->sizes_damage, BPK_REPAIRABLE,
+	r->sizes.raw = total;
+	r->sizes.special = left / m->nspecial;
+	r->sizes.special_rest = left % m->nspecial;
+	r->sizes.last_special = m->last;
+	bpk_fail(&r->sizes.damage, BPK_REPAIRABLE,
 		 "no size is stored for its special values (%" PRIu64 ", from chunk %" PRIu64
 		 " on): %" PRIu64 " bytes were assumed, the rest of the header's raw size",
 		 m->nspecial, m->first, left);

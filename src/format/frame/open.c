@@ -23,23 +23,23 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 	struct bpk_frame_found last;
 	struct bpk_err why = { 0 };
 
-	r->last_size = n == 0 ? 0 : BPK_UNKNOWN;
-	r->raw_size = header->raw_size;
-	r->special_size = BPK_UNKNOWN;
+	r->sizes.last = n == 0 ? 0 : BPK_UNKNOWN;
+	r->sizes.raw = header->raw_size;
+	r->sizes.special = BPK_UNKNOWN;
 	if (header->chunk_size == 0 && bpk_frame_measure(r, err) != 0)
 		return -1;
 	if (n == 0)
 		return 0;
 	if (bpk_frame_look_here(r, n - 1, &last, &why) == 0)
-		r->last_size = last.header.raw_size;
+		r->sizes.last = last.header.raw_size;
 	else if (bpk_frame_is_failure(&why))
 		return bpk_fail(err, why.kind, "%s", why.text);
-	r->regular =
-		header->chunk_size > 0 && n == bpk_frame_count(header) &&
-		(r->last_size == BPK_UNKNOWN || r->last_size == header->raw_size - (n - 1) * size);
-	if (r->regular)
-		r->last_size = header->raw_size - (n - 1) * size;
-	return r->regular || size == 0 ? 0 : bpk_frame_measure(r, err);
+	r->sizes.regular = header->chunk_size > 0 && n == bpk_frame_count(header) &&
+			   (r->sizes.last == BPK_UNKNOWN ||
+			    r->sizes.last == header->raw_size - (n - 1) * size);
+	if (r->sizes.regular)
+		r->sizes.last = header->raw_size - (n - 1) * size;
+	return r->sizes.regular || size == 0 ? 0 : bpk_frame_measure(r, err);
 }
 
 /* ---- Changes since open ---- */
@@ -91,10 +91,10 @@ void bpk_frame_close(struct bpk_frame_reader *r)
 	bpk_frame_close(r->latest);
 	free(r->repeats);
 	bpk_frame_state_clear(&r->state);
-	bpk_frame_nd_clear(&r->nd);
+	bpk_frame_nd_clear(&r->array.nd);
 	bpk_buf_clear(&r->metadata);
 	bpk_buf_clear(&r->known);
-	free(r->bands);
+	free(r->array.bands);
 	free(r->layers);
 	if (r->owns_source)
 		bpk_source_close(r->source);

@@ -28,6 +28,38 @@ struct bpk_frame_ahead {
 
 struct bpk_frame_bands; /* bands.h: how a multidimensional array is read in C order */
 
+/* Raw sizes of chunks. */
+struct bpk_frame_sizes {
+	/* True if every chunk but the last has the header's chunk_size. Otherwise each chunk's own
+	 * header has its size, and chunks are located by walking. */
+	bool regular;
+	uint64_t last; /* raw bytes of the last chunk */
+	uint64_t raw;  /* of all chunks, if they were measured; else the header's */
+	/* In a frame of variable chunk size: bytes of each special value, and the rest that the
+	 * last one (number last_special) has in addition. 0: unknown, and they are left out.
+	 * BPK_UNKNOWN: not measured. */
+	uint64_t special, special_rest, last_special;
+	/* For audit. BPK_CORRUPT: the header's raw size is wrong, or special values are left out.
+	 * BPK_REPAIRABLE: only the header's raw size determines their length. */
+	struct bpk_err damage;
+};
+
+/* The array, if the b2nd metalayer (or caterva) exists and is intact. Otherwise damage has the
+ * reason, and chunks are fetched as stored or not at all. */
+struct bpk_frame_array {
+	bool is_nd;
+	struct bpk_frame_nd nd;
+	struct bpk_err damage;
+	struct bpk_frame_bands *bands; /* parcels are its bands; NULL: chunks as stored */
+};
+
+/* A walk over chunk sizes, for a frame that is not regular. */
+struct bpk_frame_located {
+	uint64_t number; /* of the next chunk */
+	uint64_t offset; /* raw bytes before it */
+	struct bpk_frame_ahead ahead;
+};
+
 struct bpk_frame_reader {
 	/* fixed after open */
 	struct bpk_source *source; /* of the contiguous frame, or of chunks.b2frame */
@@ -39,25 +71,8 @@ struct bpk_frame_reader {
 	struct bpk_read_options options;
 	struct bpk_frame_state state;
 
-	/* regular: every chunk but the last has the header's chunk_size. Otherwise each chunk's own
-	 * header has its size, and chunks are located by walking. */
-	bool regular;
-	uint64_t last_size; /* raw bytes of the last chunk */
-	uint64_t raw_size;  /* of all chunks, if they were measured; else the header's */
-	/* Sizes of special values in a frame of variable chunk size: of each one, and the rest that
-	 * the last one has in addition. 0: unknown, and they are left out. BPK_UNKNOWN: not
-	 * measured. */
-	uint64_t special_size, special_rest, last_special;
-	/* For audit. BPK_CORRUPT: the header's raw size is wrong, or special values are left out.
-	 * BPK_REPAIRABLE: only the header's raw size determines their length. */
-	struct bpk_err sizes_damage;
-
-	/* The array, if the b2nd metalayer (or caterva) exists and is intact. Otherwise
-	 * array_damage has the reason, and chunks are fetched as stored or not at all. */
-	bool has_nd;
-	struct bpk_frame_nd nd;
-	struct bpk_err array_damage;
-	struct bpk_frame_bands *bands; /* parcels are its bands; NULL: chunks as stored */
+	struct bpk_frame_sizes sizes;
+	struct bpk_frame_array array;
 
 	struct bpk_layer *layers; /* for info */
 	struct bpk_buf metadata;
@@ -66,10 +81,7 @@ struct bpk_frame_reader {
 	/* owned by the thread that audits or vouches: bpk_frame_digests_list of a stale state */
 	struct bpk_buf known;
 
-	/* owned by the thread that locates */
-	uint64_t located;        /* number of the next chunk */
-	uint64_t located_offset; /* raw bytes before it */
-	struct bpk_frame_ahead ahead;
+	struct bpk_frame_located located; /* owned by the thread that locates */
 
 	struct bpk_frame_repeats *repeats; /* owned by the thread that asks; NULL: not yet used */
 
@@ -91,8 +103,8 @@ static inline bool bpk_frame_is_failure(const struct bpk_err *err)
 /* Set reader->info, and the memory it borrows, from the state. */
 int bpk_frame_fill_info(struct bpk_frame_reader *reader, struct bpk_err *err);
 
-/* Compute raw_size, the special values' sizes and sizes_damage of a frame whose chunks differ in
- * size, in the state at open. A frame sealed by bpk is trusted to match its header. */
+/* Compute the raw size, the special values' sizes and the damage of sizes, for a frame whose chunks
+ * differ in size, in the state at open. A frame sealed by bpk is trusted to match its header. */
 int bpk_frame_measure(struct bpk_frame_reader *reader, struct bpk_err *err);
 
 /* bpk_reader_ops.repeats */

@@ -59,13 +59,13 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	struct bpk_frame_reader *r = reader;
 	int rc;
 
-	if (r->bands != NULL)
+	if (r->array.bands != NULL)
 		return bpk_frame_bands_fetch(r, parcel, err);
-	if (r->array_damage.kind != BPK_OK && !r->options.as_stored)
-		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
+	if (r->array.damage.kind != BPK_OK && !r->options.as_stored)
+		return bpk_fail(err, r->array.damage.kind, "%s", r->array.damage.text);
 	rc = bpk_frame_bring(r, parcel, err);
 	if (rc == 0)
-		parcel->raw_offset = r->regular
+		parcel->raw_offset = r->sizes.regular
 					     ? parcel->number * (uint64_t)r->state.header.chunk_size
 					     : BPK_UNKNOWN;
 	return rc;
@@ -73,7 +73,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 
 static bool reader_unpacks(const void *reader)
 {
-	return ((const struct bpk_frame_reader *)reader)->bands != NULL;
+	return ((const struct bpk_frame_reader *)reader)->array.bands != NULL;
 }
 
 static int reader_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
@@ -99,21 +99,21 @@ static int walk_to(struct bpk_frame_reader *r, uint64_t number, struct bpk_err *
 {
 	struct bpk_frame_found found;
 
-	if (number < r->located)
-		r->located = r->located_offset = 0;
-	while (r->located < number) {
+	if (number < r->located.number)
+		r->located.number = r->located.offset = 0;
+	while (r->located.number < number) {
 		uint64_t first, size, count;
 
-		if (bpk_frame_look_on(r, &r->ahead, r->located, &found, err) != 0)
+		if (bpk_frame_look_on(r, &r->located.ahead, r->located.number, &found, err) != 0)
 			return -1;
-		count = 1 + bpk_frame_repeats(r, r->located + 1, &first, &size);
-		if (count > 1 && first != r->located)
+		count = 1 + bpk_frame_repeats(r, r->located.number + 1, &first, &size);
+		if (count > 1 && first != r->located.number)
 			count = 1;
-		count = bpk_min_u64(count, number - r->located);
+		count = bpk_min_u64(count, number - r->located.number);
 		if (!bpk_mul_u64(count, found.header.raw_size, &size) ||
-		    !bpk_add_u64(r->located_offset, size, &r->located_offset))
+		    !bpk_add_u64(r->located.offset, size, &r->located.offset))
 			return bpk_fail(err, BPK_CORRUPT, "chunks unpack to more than 2^64 bytes");
-		r->located += count;
+		r->located.number += count;
 	}
 	return 0;
 }
@@ -126,19 +126,19 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 	struct bpk_frame_found found;
 	const uint8_t *digest;
 
-	if (r->bands != NULL)
+	if (r->array.bands != NULL)
 		return bpk_frame_bands_locate(r, number, where, err);
 	if (number >= r->state.nchunks)
 		return 1;
-	if ((!r->regular && walk_to(r, number, err) != 0) ||
-	    bpk_frame_look_on(r, &r->ahead, number, &found, err) != 0)
+	if ((!r->sizes.regular && walk_to(r, number, err) != 0) ||
+	    bpk_frame_look_on(r, &r->located.ahead, number, &found, err) != 0)
 		return -1;
 	if (found.offset == BPK_UNKNOWN)
 		found.header.packed_size = 0; /* the special chunk is not stored */
 	*where = (struct bpk_where){
 		.packed_offset = found.offset,
-		.raw_offset = r->regular ? number * (uint64_t)r->state.header.chunk_size
-					 : r->located_offset,
+		.raw_offset = r->sizes.regular ? number * (uint64_t)r->state.header.chunk_size
+					       : r->located.offset,
 		.header = found.header,
 	};
 	digest = r->state.stale ? NULL : bpk_frame_digests_chunk(digests, number);

@@ -79,8 +79,9 @@ static uint64_t last_alike(const struct bpk_frame_reader *r, uint64_t number)
 {
 	uint64_t last = r->state.nchunks - 1;
 
-	return r->special_rest > 0 && r->last_special >= number ? bpk_min_u64(last, r->last_special)
-								: last;
+	return r->sizes.special_rest > 0 && r->sizes.last_special >= number
+		       ? bpk_min_u64(last, r->sizes.last_special)
+		       : last;
 }
 
 /* The number of chunks from number on, before that one, that equal first. */
@@ -102,7 +103,7 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 	struct bpk_frame_found found;
 	uint64_t count;
 
-	if (r->bands != NULL || number == 0 || number >= r->state.nchunks ||
+	if (r->array.bands != NULL || number == 0 || number >= r->state.nchunks ||
 	    number == last_alike(r, number))
 		return 0;
 	if (r->repeats == NULL && !r->state.uniform)
@@ -111,7 +112,7 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 		return 0; /* treat every chunk as new */
 	*first = r->state.uniform ? 0 : find_first(r, number);
 	if (*first == number || !is_same(r, *first, number) ||
-	    bpk_frame_look_on(r, &r->ahead, number, &found, NULL) != 0)
+	    bpk_frame_look_on(r, &r->located.ahead, number, &found, NULL) != 0)
 		return 0;
 	count = count_same(r, *first, number);
 	if (!bpk_mul_u64(count, found.header.raw_size, raw_size))

@@ -19,7 +19,7 @@
 
 static const struct bpk_frame_nd *array_of(const struct bpk_frame_editor *e)
 {
-	return &e->reader->nd;
+	return &e->reader->array.nd;
 }
 
 /* Chunks of a band. */
@@ -224,7 +224,7 @@ static int check_left_out(const struct bpk_frame_editor *e, const struct bpk_par
 
 static int replace(struct bpk_frame_editor *e, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	const struct bpk_frame_bands *bands = e->reader->bands;
+	const struct bpk_frame_bands *bands = e->reader->array.bands;
 	uint64_t first, size = 0;
 
 	if (parcel->number < bands->count)

@@ -49,17 +49,17 @@ int bpk_frame_bands_begin(struct bpk_frame_reader *r, struct bpk_err *err)
 	struct bpk_slice whole;
 
 	/* without the geometry padding looks like data, so an array with damage is not read */
-	if (r->options.as_stored || !r->has_nd)
+	if (r->options.as_stored || !r->array.is_nd)
 		return 0;
-	if (r->array_damage.kind != BPK_OK)
-		return bpk_fail(err, r->array_damage.kind, "%s", r->array_damage.text);
-	whole = bpk_frame_nd_whole(&r->nd);
-	r->nd.band_most = most_of_band(r->info.stored_size);
-	r->bands = bpk_calloc(1, sizeof *r->bands, err);
-	if (r->bands == NULL)
+	if (r->array.damage.kind != BPK_OK)
+		return bpk_fail(err, r->array.damage.kind, "%s", r->array.damage.text);
+	whole = bpk_frame_nd_whole(&r->array.nd);
+	r->array.nd.band_most = most_of_band(r->info.stored_size);
+	r->array.bands = bpk_calloc(1, sizeof *r->array.bands, err);
+	if (r->array.bands == NULL)
 		return -1;
-	*r->bands = bpk_frame_bands_of(&r->nd, &whole, BPK_FRAME_READING);
-	fill_info(r->bands, &r->info);
+	*r->array.bands = bpk_frame_bands_of(&r->array.nd, &whole, BPK_FRAME_READING);
+	fill_info(r->array.bands, &r->info);
 	return 0;
 }
 
@@ -67,19 +67,19 @@ int bpk_frame_bands_narrow(void *reader, const struct bpk_slice *slice, struct b
 {
 	struct bpk_frame_reader *r = reader;
 
-	if (r->bands == NULL)
+	if (r->array.bands == NULL)
 		return bpk_fail(err, BPK_USAGE, "is not an array, so it has no slices");
-	if (check_slice(&r->nd.array, slice, err) != 0)
+	if (check_slice(&r->array.nd.array, slice, err) != 0)
 		return -1;
-	*r->bands = bpk_frame_bands_of(&r->nd, slice, BPK_FRAME_READING);
-	fill_info(r->bands, &r->info);
+	*r->array.bands = bpk_frame_bands_of(&r->array.nd, slice, BPK_FRAME_READING);
+	fill_info(r->array.bands, &r->info);
 	return 0;
 }
 
 void bpk_frame_bands_for_changing(struct bpk_frame_reader *r)
 {
-	struct bpk_slice box = r->bands->box;
+	struct bpk_slice box = r->array.bands->box;
 
-	*r->bands = bpk_frame_bands_of(&r->nd, &box, BPK_FRAME_CHANGING);
-	fill_info(r->bands, &r->info);
+	*r->array.bands = bpk_frame_bands_of(&r->array.nd, &box, BPK_FRAME_CHANGING);
+	fill_info(r->array.bands, &r->info);
 }

@@ -52,7 +52,7 @@ static int count_chunk(void *arg, uint64_t number, struct bpk_err *err)
 static int add_block(void *arg, uint64_t number, struct bpk_err *err)
 {
 	struct fetching *f = arg;
-	uint64_t size = f->reader->nd.block_size;
+	uint64_t size = f->reader->array.nd.block_size;
 	const struct bpk_frame_range range = { number * size, size };
 	struct bpk_frame_range last;
 
@@ -83,11 +83,12 @@ static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ran
 		return -1;
 	if (found.header.packed_size <= SMALL)
 		return 0;
-	if (bpk_frame_nd_each_block(&f->reader->nd, number, f->pieces, add_block, f, err) != 0)
+	if (bpk_frame_nd_each_block(&f->reader->array.nd, number, f->pieces, add_block, f, err) !=
+	    0)
 		return -1;
 	wanted->all = (const void *)f->ranges.data; /* aligned for anything */
 	wanted->count = f->ranges.size / sizeof wanted->all[0];
-	if (wanted->count == 1 && wanted->all[0].size == f->reader->nd.chunk_size)
+	if (wanted->count == 1 && wanted->all[0].size == f->reader->array.nd.chunk_size)
 		wanted->count = 0;
 	return 0;
 }
@@ -114,15 +115,15 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 		return bpk_fail(err, BPK_CORRUPT, "ends before chunk %" PRIu64, number);
 	if (rc != 0)
 		return -1;
-	if (chunk.raw_size != f->reader->nd.chunk_size) {
+	if (chunk.raw_size != f->reader->array.nd.chunk_size) {
 		bpk_fail(err, BPK_CORRUPT, "it unpacks to %zu bytes, expected %" PRIu64,
-			 chunk.raw_size, f->reader->nd.chunk_size);
+			 chunk.raw_size, f->reader->array.nd.chunk_size);
 		return bpk_frame_subject(f->reader, number, err);
 	}
 	if (bpk_chunk_header_read(bpk_buf_view(&chunk.packed), &header, err) != 0)
 		return bpk_frame_subject(f->reader, number, err);
 	f->parcel->extra_memory = bpk_max_u64(f->parcel->extra_memory,
-					      bpk_frame_band_beside(&f->reader->nd, &header));
+					      bpk_frame_band_beside(&f->reader->array.nd, &header));
 	band = bpk_frame_band(packed);
 	band->chunk[band->count++] = (struct bpk_frame_band_chunk){
 		.number = number,
@@ -136,29 +137,29 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 int bpk_frame_bands_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 			  struct bpk_err *err)
 {
-	uint64_t size = r->nd.array.dtype.size, first;
+	uint64_t size = r->array.nd.array.dtype.size, first;
 	struct fetching f = { .reader = r, .parcel = parcel };
 	struct wanted wanted;
 	int rc;
 
-	if (parcel->number >= r->bands->count)
+	if (parcel->number >= r->array.bands->count)
 		return 1;
 	f.pieces = bpk_frame_pieces_new(err);
 	if (f.pieces == NULL)
 		return -1;
 	parcel->extra_memory = 0;
-	wanted = wanted_of(r->bands, parcel);
-	bpk_frame_nd_cut(&r->nd, &r->bands->box, wanted.first, wanted.count, f.pieces);
-	bpk_frame_nd_each_chunk(&r->nd, f.pieces, count_chunk, &f, NULL);
+	wanted = wanted_of(r->array.bands, parcel);
+	bpk_frame_nd_cut(&r->array.nd, &r->array.bands->box, wanted.first, wanted.count, f.pieces);
+	bpk_frame_nd_each_chunk(&r->array.nd, f.pieces, count_chunk, &f, NULL);
 	rc = bpk_frame_band_begin(&parcel->packed, f.count, err);
 	if (rc == 0)
-		rc = bpk_frame_nd_each_chunk(&r->nd, f.pieces, add_chunk, &f, err);
+		rc = bpk_frame_nd_each_chunk(&r->array.nd, f.pieces, add_chunk, &f, err);
 	bpk_buf_clear(&f.ranges);
 	free(f.pieces);
 	if (rc != 0)
 		return -1;
 	parcel->raw_size = parcel->data_size =
-		(size_t)(bpk_frame_band_items(r->bands, parcel->number, &first) * size);
+		(size_t)(bpk_frame_band_items(r->array.bands, parcel->number, &first) * size);
 	parcel->raw_offset = first * size;
 	parcel->packed_size = parcel->packed.size;
 	parcel->packed_offset = 0; /* several chunks: errors name the chunk themselves */
@@ -191,12 +192,13 @@ static int unpack_cut(const struct bpk_frame_reader *r, struct bpk_chunk_ctx *ct
 		      struct bpk_span out, uint64_t *failed, struct bpk_err *err)
 {
 	struct bpk_buf items = { 0 };
-	int rc = bpk_buf_resize(&items, (size_t)(wanted->count * r->nd.array.dtype.size), err);
+	int rc =
+		bpk_buf_resize(&items, (size_t)(wanted->count * r->array.nd.array.dtype.size), err);
 
 	if (rc == 0)
-		rc = bpk_frame_band_unpack(&r->nd, &r->bands->box, wanted->first, wanted->count,
-					   ctx, &parcel->packed, bpk_span(items.data, items.size),
-					   failed, err);
+		rc = bpk_frame_band_unpack(&r->array.nd, &r->array.bands->box, wanted->first,
+					   wanted->count, ctx, &parcel->packed,
+					   bpk_span(items.data, items.size), failed, err);
 	if (rc == 0)
 		bpk_copy(out.data, items.data + wanted->skip, out.size);
 	bpk_buf_clear(&items);
@@ -207,13 +209,13 @@ int bpk_frame_bands_unpack(const struct bpk_frame_reader *r, struct bpk_chunk_ct
 			   const struct bpk_parcel *parcel, struct bpk_span out,
 			   struct bpk_err *err)
 {
-	struct wanted wanted = wanted_of(r->bands, parcel);
+	struct wanted wanted = wanted_of(r->array.bands, parcel);
 	uint64_t failed = BPK_UNKNOWN;
 	int rc;
 
-	if (out.size == wanted.count * r->nd.array.dtype.size)
-		rc = bpk_frame_band_unpack(&r->nd, &r->bands->box, wanted.first, wanted.count, ctx,
-					   &parcel->packed, out, &failed, err);
+	if (out.size == wanted.count * r->array.nd.array.dtype.size)
+		rc = bpk_frame_band_unpack(&r->array.nd, &r->array.bands->box, wanted.first,
+					   wanted.count, ctx, &parcel->packed, out, &failed, err);
 	else
 		rc = unpack_cut(r, ctx, parcel, &wanted, out, &failed, err);
 	return rc != 0 && failed != BPK_UNKNOWN ? bpk_frame_subject(r, failed, err) : rc;
@@ -231,18 +233,18 @@ static int take_number(void *arg, uint64_t number, struct bpk_err *err)
 int bpk_frame_bands_locate(struct bpk_frame_reader *r, uint64_t number, struct bpk_where *where,
 			   struct bpk_err *err)
 {
-	uint64_t size = r->nd.array.dtype.size, first, count, chunk = 0;
+	uint64_t size = r->array.nd.array.dtype.size, first, count, chunk = 0;
 	struct bpk_frame_pieces *pieces;
 	struct bpk_frame_found found;
 
-	if (number >= r->bands->count)
+	if (number >= r->array.bands->count)
 		return 1;
 	pieces = bpk_frame_pieces_new(err);
 	if (pieces == NULL)
 		return -1;
-	count = bpk_frame_band_items(r->bands, number, &first);
-	bpk_frame_nd_cut(&r->nd, &r->bands->box, first, count, pieces);
-	bpk_frame_nd_each_chunk(&r->nd, pieces, take_number, &chunk, NULL);
+	count = bpk_frame_band_items(r->array.bands, number, &first);
+	bpk_frame_nd_cut(&r->array.nd, &r->array.bands->box, first, count, pieces);
+	bpk_frame_nd_each_chunk(&r->array.nd, pieces, take_number, &chunk, NULL);
 	free(pieces);
 	if (bpk_frame_look(r, chunk, &found, err) != 0)
 		return -1;
