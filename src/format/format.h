@@ -177,6 +177,16 @@ struct bpk_read_options {
 /* A remark of audit: a finding that is not damage, such as bytes after the last chunk. */
 typedef void bpk_remark_fn(void *arg, const char *line);
 
+/* The receiver of remarks. */
+struct bpk_remarks {
+	bpk_remark_fn *remark;
+	void *arg;
+};
+
+/* Send a formatted line, of at most 511 bytes. */
+void bpk_remark(const struct bpk_remarks *to, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /*
  * Reading. open borrows place until close and makes the reader, which every other call takes.
  * Errors are complete lines without the path: "chunk 3 at offset 4711: crc32 is ..., expected ...".

@@ -7,7 +7,6 @@
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { MOST_AUDITS = 20 }; /* audits of a dataset that keeps changing */
 
@@ -15,8 +14,7 @@ static const struct bpk_reader_ops *const blp = &bpk_bloscpack_reader_ops;
 
 struct audit {
 	struct bpk_chunkdir_reader *reader;
-	bpk_remark_fn *remark;
-	void *arg;
+	struct bpk_remarks to;
 	const char *file;      /* under examination, for remarks */
 	struct bpk_buf packed; /* scratch: a chunk, or its header */
 	uint64_t data, last;   /* sums of shares since the last comparison */
@@ -26,25 +24,11 @@ struct audit {
 	const char *folder;
 };
 
-static void say(const struct audit *a, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void say(const struct audit *a, const char *format, ...)
-{
-	char line[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(line, sizeof line, format, args);
-	va_end(args);
-	a->remark(a->arg, line);
-}
-
 static void remark_on_file(void *arg, const char *line)
 {
 	const struct audit *a = arg;
 
-	say(a, "%s: %s", a->file, line);
+	bpk_remark(&a->to, "%s: %s", a->file, line);
 }
 
 /* ---- One superchunk ---- */
@@ -92,8 +76,9 @@ static int audit_chunk(struct audit *a, struct bpk_chunkdir_file *file, uint64_t
 				bpk_chunkdir_position(column, number), where->packed_offset,
 				raw_size, last ? "at least " : "", need);
 	if (raw_size > need) {
-		say(a, "%s: its last chunk holds %" PRIu64 " bytes that sizes does not count",
-		    file->name, raw_size - need);
+		bpk_remark(&a->to,
+			   "%s: its last chunk holds %" PRIu64 " bytes that sizes does not count",
+			   file->name, raw_size - need);
 		a->last_is_other = true;
 	}
 	digests = digests_of(set, file->column, &number_of_column);
@@ -134,8 +119,8 @@ static int audit_chunks(struct audit *a, struct bpk_chunkdir_file *file, struct 
 		return bpk_fail(err, BPK_CORRUPT, "holds %" PRIu64 " chunks, expected %" PRIu64,
 				position, count);
 	if (position > count)
-		say(a, "%s: holds %" PRIu64 " chunks that sizes does not count", file->name,
-		    position - count);
+		bpk_remark(&a->to, "%s: holds %" PRIu64 " chunks that sizes does not count",
+			   file->name, position - count);
 	return 0;
 }
 
@@ -146,7 +131,7 @@ static int audit_file(struct audit *a, struct bpk_chunkdir_file *file, struct bp
 	    audit_chunks(a, file, err) != 0 || bpk_chunkdir_file_check_end(file, err) != 0)
 		return bpk_err_subject(err, "%s", file->name);
 	if (file->tail > 0)
-		say(a, "%s: %" PRIu64 " zeros after its chunk", file->name, file->tail);
+		bpk_remark(&a->to, "%s: %" PRIu64 " zeros after its chunk", file->name, file->tail);
 	return 0;
 }
 
@@ -203,7 +188,7 @@ static int foreign(struct audit *a, const char *name, enum bpk_entry entry)
 		return bpk_fail(a->err, BPK_CORRUPT,
 				"%s%s%s is a link, a device or a FIFO, expected files and folders",
 				a->folder, slash, name);
-	say(a, "%s%s%s is not part of the dataset", a->folder, slash, name);
+	bpk_remark(&a->to, "%s%s%s is not part of the dataset", a->folder, slash, name);
 	return 0;
 }
 
@@ -218,7 +203,8 @@ static int look_at_data(struct audit *a, const char *name, enum bpk_entry entry)
 	if (!ours)
 		return foreign(a, name, entry);
 	if (number >= a->column->nfiles)
-		say(a, "%s/%s follows the last file that sizes counts", a->folder, name);
+		bpk_remark(&a->to, "%s/%s follows the last file that sizes counts", a->folder,
+			   name);
 	return 0;
 }
 
@@ -332,7 +318,7 @@ static int list(struct audit *a, const char *folder)
 static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void *arg,
 		     struct bpk_err *err)
 {
-	struct audit a = { .reader = r, .remark = remark, .arg = arg, .err = err };
+	struct audit a = { .reader = r, .to = { remark, arg }, .err = err };
 	int rc = 0;
 
 	if (r->set.attributes.damage.kind != BPK_OK)

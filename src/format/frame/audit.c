@@ -9,33 +9,17 @@
 #include "format/frame/validate.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 enum { MOST_NAMES = 20 }; /* most foreign files that are reported by name */
 
 struct audit {
 	struct bpk_frame_reader *reader;
-	bpk_remark_fn *remark;
-	void *arg;
+	struct bpk_remarks to;
 	struct bpk_frame_survey survey;
 	struct bpk_buf ids;          /* of a sparse frame's files */
 	uint64_t norphans, nstrange; /* files without a chunk in the index; other foreign files */
 	struct bpk_err *err;
 };
-
-static void say(const struct audit *a, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static void say(const struct audit *a, const char *format, ...)
-{
-	char line[512];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(line, sizeof line, format, args);
-	va_end(args);
-	a->remark(a->arg, line);
-}
 
 /* ---- Bytes ---- */
 
@@ -66,43 +50,48 @@ static void compare_flags(const struct audit *a)
 	if (state->header.version == 1)
 		return;
 	if (chunks != (state->header.chunk_size == 0))
-		say(a, "header's flags say that chunk sizes %s, its chunk size that they %s",
-		    chunks ? "differ" : "are the same", chunks ? "are the same" : "differ");
+		bpk_remark(&a->to,
+			   "header's flags say that chunk sizes %s, its chunk size that they %s",
+			   chunks ? "differ" : "are the same", chunks ? "are the same" : "differ");
 	if (blocks != a->survey.variable_blocks && state->nchunks > 0)
-		say(a,
-		    "header's flags say that blocks are of %s length, the chunks' that they "
-		    "are%s",
-		    blocks ? "variable" : "one", blocks ? " not" : "");
+		bpk_remark(&a->to,
+			   "header's flags say that blocks are of %s length, the chunks' that they "
+			   "are%s",
+			   blocks ? "variable" : "one", blocks ? " not" : "");
 }
 
-static void say_what_was_found(const struct audit *a)
+static void report_survey(const struct audit *a)
 {
 	const struct bpk_frame_reader *r = a->reader;
 	const struct bpk_frame_survey *s = &a->survey;
 	compare_flags(a);
 	if (r->state.header.raw_size == 0 && s->hole_size > 0)
-		say(a, "the header says that there is no data");
+		bpk_remark(&a->to, "the header says that there is no data");
 	if (s->nuneven > 0)
-		say(a, "%" PRIu64 " chunks before the last are shorter than the chunk size",
-		    s->nuneven);
+		bpk_remark(&a->to,
+			   "%" PRIu64 " chunks before the last are shorter than the chunk size",
+			   s->nuneven);
 	if (s->ntypes > 0)
-		say(a,
-		    "%" PRIu64 " chunks have another typesize than the header's %" PRIu32
-		    ", chunk %" PRIu64 " first with %u: c-blosc2 may not take slices of them",
-		    s->ntypes, r->state.header.typesize, s->first_type, s->typesize);
+		bpk_remark(&a->to,
+			   "%" PRIu64 " chunks have another typesize than the header's %" PRIu32
+			   ", chunk %" PRIu64
+			   " first with %u: c-blosc2 may not take slices of them",
+			   s->ntypes, r->state.header.typesize, s->first_type, s->typesize);
 	if (s->hole_size > 0)
-		say(a, "%" PRIu64 " bytes in %" PRIu64 " holes, which nothing refers to",
-		    s->hole_size, s->nholes);
+		bpk_remark(&a->to,
+			   "%" PRIu64 " bytes in %" PRIu64 " holes, which nothing refers to",
+			   s->hole_size, s->nholes);
 	if (s->nshared > 0)
-		say(a, "%" PRIu64 " chunks are stored at the place of another", s->nshared);
+		bpk_remark(&a->to, "%" PRIu64 " chunks are stored at the place of another",
+			   s->nshared);
 	if (s->noverlaps > 0)
-		say(a,
-		    "%" PRIu64 " chunks share bytes with others, chunk %" PRIu64
-		    " with chunk %" PRIu64 " first",
-		    s->noverlaps, s->first_overlap[1], s->first_overlap[0]);
+		bpk_remark(&a->to,
+			   "%" PRIu64 " chunks share bytes with others, chunk %" PRIu64
+			   " with chunk %" PRIu64 " first",
+			   s->noverlaps, s->first_overlap[1], s->first_overlap[0]);
 	if (r->dir != NULL && s->packed_size != r->state.header.packed_size)
-		say(a, "chunks have %" PRIu64 " bytes in all, the header says %" PRIu64,
-		    s->packed_size, r->state.header.packed_size);
+		bpk_remark(&a->to, "chunks have %" PRIu64 " bytes in all, the header says %" PRIu64,
+			   s->packed_size, r->state.header.packed_size);
 }
 
 /* ---- Digests older than another program's changes ---- */
@@ -146,13 +135,15 @@ static int audit_stale(const struct audit *a, struct bpk_err *err)
 	bpk_buf_clear(&parcel.packed);
 	if (rc < 0)
 		return -1;
-	say(a,
-	    "another program changed it since bpk wrote its digests: %" PRIu64
-	    " chunks match their digests, %" PRIu64 " differ, %" PRIu64 " have no digest",
-	    nagree, ndiffer, nwithout);
+	bpk_remark(&a->to,
+		   "another program changed it since bpk wrote its digests: %" PRIu64
+		   " chunks match their digests, %" PRIu64 " differ, %" PRIu64 " have no digest",
+		   nagree, ndiffer, nwithout);
 	if (ndiffer > 0)
-		say(a, "no checksum shows whether the chunks that differ were changed or damaged");
-	say(a, "repair --reseal writes new digests for the chunks that unpack");
+		bpk_remark(
+			&a->to,
+			"no checksum shows whether the chunks that differ were changed or damaged");
+	bpk_remark(&a->to, "repair --reseal writes new digests for the chunks that unpack");
 	return 0;
 }
 
@@ -167,7 +158,8 @@ static int visit_chunk_file(struct audit *a, const char *name)
 	if (bpk_dir_look(a->reader->dir, name, &entry, &size, a->err) != 0)
 		return -1;
 	if (entry == BPK_ENTRY_FILE && a->norphans++ < MOST_NAMES)
-		say(a, "%s is not the file of any chunk%s", name, size == 0 ? ", and empty" : "");
+		bpk_remark(&a->to, "%s is not the file of any chunk%s", name,
+			   size == 0 ? ", and empty" : "");
 	return 0;
 }
 
@@ -182,7 +174,7 @@ static int visit_file(void *arg, const char *name, enum bpk_entry entry)
 	if (entry == BPK_ENTRY_FILE && bpk_frame_file_id(name, &id))
 		return bpk_frame_ids_have(&a->ids, id) ? 0 : visit_chunk_file(a, name);
 	if ((entry != BPK_ENTRY_FILE || !bpk_frame_owns(name)) && a->nstrange++ < MOST_NAMES)
-		say(a, "%s is not part of the frame", name);
+		bpk_remark(&a->to, "%s is not part of the frame", name);
 	return 0;
 }
 
@@ -195,9 +187,11 @@ static int audit_files(struct audit *a, struct bpk_err *err)
 		rc = bpk_dir_list(a->reader->dir, "", visit_file, a, err);
 	bpk_buf_clear(&a->ids);
 	if (rc == 0 && a->norphans > MOST_NAMES)
-		say(a, "%" PRIu64 " files in all that are not of any chunk", a->norphans);
+		bpk_remark(&a->to, "%" PRIu64 " files in all that are not of any chunk",
+			   a->norphans);
 	if (rc == 0 && a->nstrange > MOST_NAMES)
-		say(a, "%" PRIu64 " files in all that are not part of the frame", a->nstrange);
+		bpk_remark(&a->to, "%" PRIu64 " files in all that are not part of the frame",
+			   a->nstrange);
 	return rc;
 }
 
@@ -206,7 +200,7 @@ static int audit_files(struct audit *a, struct bpk_err *err)
 static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *arg,
 		     struct bpk_err *err)
 {
-	struct audit a = { .reader = r, .remark = remark, .arg = arg };
+	struct audit a = { .reader = r, .to = { remark, arg } };
 
 	if (r->state.damage.kind != BPK_OK)
 		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
@@ -221,11 +215,12 @@ static int audit_all(struct bpk_frame_reader *r, bpk_remark_fn *remark, void *ar
 	if (r->state.stale && !r->options.no_check && audit_stale(&a, err) != 0)
 		return -1;
 	if (r->state.stale_header)
-		say(&a, "another program wrote its header since bpk did; repair --reseal writes "
-			"new digests");
+		bpk_remark(&a.to,
+			   "another program wrote its header since bpk did; repair --reseal writes "
+			   "new digests");
 	if (r->dir != NULL && audit_files(&a, err) != 0)
 		return -1;
-	say_what_was_found(&a);
+	report_survey(&a);
 	if (r->sizes.damage.kind != BPK_OK)
 		return bpk_fail(err, r->sizes.damage.kind, "%s", r->sizes.damage.text);
 	return 0;
