@@ -596,7 +596,7 @@ static void check_sparse_file(const char *name, uint32_t raw_size, uint8_t (*byt
 	bpk_buf_clear(&bytes);
 }
 
-/* ---- Limits of c-blosc2 (the rules are in spell.c) ---- */
+/* ---- Limits of c-blosc2 (the rules are in compat.c) ---- */
 
 static struct bpk_chunk_header header_at(const struct found *f, uint64_t number)
 {

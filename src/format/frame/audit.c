@@ -110,7 +110,7 @@ static int compare_chunk(const struct audit *a, uint64_t number, struct bpk_parc
 	    bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size), now,
 				 err) != 0)
 		return -1;
-	return bpk_frame_knows(a->reader, now, err);
+	return bpk_frame_has_digest(a->reader, now, err);
 }
 
 /* Another program changed the frame and kept the digests: count the chunks that still agree. */

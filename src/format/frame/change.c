@@ -87,7 +87,7 @@ void bpk_frame_editor_clear(struct bpk_frame_editor *e)
 /* ---- Beginning a change: taking over the committed content ---- */
 
 /* Only sizes and user data may differ, so the header's length must stay the same. */
-static int take_header(struct bpk_frame_editor *e, struct bpk_err *err)
+static int copy_header(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &e->reader->state;
 	struct bpk_frame_header *header = &e->output.header;
@@ -109,7 +109,7 @@ static int take_header(struct bpk_frame_editor *e, struct bpk_err *err)
 	return rc;
 }
 
-static int take_entries(struct bpk_frame_editor *e, struct bpk_err *err)
+static int copy_entries(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &e->reader->state;
 	struct bpk_frame_output *out = &e->output;
@@ -141,13 +141,13 @@ static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, st
 	if (state->stale || old == NULL)
 		return bpk_frame_bring(e->reader, parcel, err) != 0
 			       ? -1
-			       : bpk_frame_vouch(e->reader, e->output.ctx, parcel, raw, digest,
-						 err);
+			       : bpk_frame_validate(e->reader, e->output.ctx, parcel, raw, digest,
+						    err);
 	memcpy(digest, old, e->output.checksum->size);
 	return 0;
 }
 
-static int take_digests(struct bpk_frame_editor *e, struct bpk_err *err)
+static int copy_digests(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = e->info.chunks.checksum;
 	struct bpk_parcel parcel = { .want_size = SIZE_MAX };
@@ -186,7 +186,7 @@ static int count_stored(struct bpk_frame_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-static void take_sizes(struct bpk_frame_editor *e)
+static void copy_sizes(struct bpk_frame_editor *e)
 {
 	const struct bpk_frame_state *state = &e->reader->state;
 	struct bpk_frame_output *out = &e->output;
@@ -203,7 +203,7 @@ static void take_sizes(struct bpk_frame_editor *e)
 	}
 }
 
-static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
+static int copy_all(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	struct bpk_frame_output *out = &e->output;
 
@@ -212,10 +212,10 @@ static int take_all(struct bpk_frame_editor *e, struct bpk_err *err)
 	out->store = e->store->put;
 	out->arg = e->files;
 	out->ctx = bpk_chunk_ctx_new(err);
-	if (out->ctx == NULL || take_header(e, err) != 0 || take_entries(e, err) != 0 ||
-	    take_digests(e, err) != 0 || count_stored(e, err) != 0)
+	if (out->ctx == NULL || copy_header(e, err) != 0 || copy_entries(e, err) != 0 ||
+	    copy_digests(e, err) != 0 || count_stored(e, err) != 0)
 		return -1;
-	take_sizes(e);
+	copy_sizes(e);
 	return 0;
 }
 
@@ -225,7 +225,7 @@ int bpk_frame_editor_begin(struct bpk_frame_editor *e, struct bpk_err *err)
 		return 0;
 	if (bpk_sidecar_take(e->sidecar, err) != 0)
 		return -1;
-	if (take_all(e, err) != 0) {
+	if (copy_all(e, err) != 0) {
 		bpk_frame_editor_forget(e);
 		return -1;
 	}

@@ -13,7 +13,7 @@
 #define BPK_FORMAT_FRAME_EDITOR_H
 
 #include "format/frame/reader.h"
-#include "format/frame/writer.h"
+#include "format/frame/output.h"
 
 struct bpk_frame_editor;
 

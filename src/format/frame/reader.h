@@ -78,7 +78,7 @@ struct bpk_frame_reader {
 	struct bpk_buf metadata;
 	struct bpk_info info;
 
-	/* owned by the thread that audits or vouches: bpk_frame_digests_list of a stale state */
+	/* owned by the thread that audits or validates: bpk_frame_digests_list of a stale state */
 	struct bpk_buf known;
 
 	struct bpk_frame_located located; /* owned by the thread that locates */

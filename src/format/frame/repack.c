@@ -14,7 +14,7 @@
 #include "format/frame/open.h"
 #include "format/frame/store.h"
 #include "format/frame/validate.h"
-#include "format/frame/writer.h"
+#include "format/frame/output.h"
 
 /* ---- Copying all chunks, to a writer or an output ---- */
 
@@ -38,7 +38,7 @@ static int seal(struct copying *c, struct bpk_err *err)
 	if (parcel->packed.size >= parcel->packed_size + c->checksum->size)
 		return 0;
 	if (c->reader->state.stale &&
-	    bpk_frame_vouch(c->reader, c->ctx, parcel, &c->raw, digest, err) != 0)
+	    bpk_frame_validate(c->reader, c->ctx, parcel, &c->raw, digest, err) != 0)
 		return -1;
 	return bpk_parcel_seal(c->checksum, parcel, err);
 }

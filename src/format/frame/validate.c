@@ -20,7 +20,7 @@ static int prove(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
 	return 0;
 }
 
-int bpk_frame_knows(struct bpk_frame_reader *r, const uint8_t *digest, struct bpk_err *err)
+int bpk_frame_has_digest(struct bpk_frame_reader *r, const uint8_t *digest, struct bpk_err *err)
 {
 	const struct bpk_frame_digests *digests = &r->state.digests;
 
@@ -31,9 +31,9 @@ int bpk_frame_knows(struct bpk_frame_reader *r, const uint8_t *digest, struct bp
 	return bpk_frame_digests_have(digests, &r->known, digest);
 }
 
-int bpk_frame_vouch(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
-		    const struct bpk_parcel *parcel, struct bpk_buf *raw, uint8_t *digest,
-		    struct bpk_err *err)
+int bpk_frame_validate(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
+		       const struct bpk_parcel *parcel, struct bpk_buf *raw, uint8_t *digest,
+		       struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = r->info.chunks.checksum;
 	int known;
@@ -41,7 +41,7 @@ int bpk_frame_vouch(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
 	if (bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size),
 				 digest, err) != 0)
 		return -1;
-	known = bpk_frame_knows(r, digest, err);
+	known = bpk_frame_has_digest(r, digest, err);
 	if (known != 0)
 		return known > 0 ? 0 : -1;
 	return prove(r, ctx, parcel, raw, err);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "format/frame/store.h"
-#include "format/frame/writer.h"
+#include "format/frame/output.h"
 
 /* Fixed after open, except for the state that put changes. */
 struct writer {

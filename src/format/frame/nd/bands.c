@@ -152,7 +152,7 @@ static bool comes_whole(const struct bpk_frame_nd *nd, const struct bpk_chunk_he
 		chunk->block_size % chunk->typesize != 0);
 }
 
-uint64_t bpk_frame_band_beside(const struct bpk_frame_nd *nd, const struct bpk_chunk_header *chunk)
+uint64_t bpk_frame_band_memory(const struct bpk_frame_nd *nd, const struct bpk_chunk_header *chunk)
 {
 	if (chunk->special != BPK_SPECIAL_NONE)
 		return nd->array.dtype.size;

@@ -90,7 +90,7 @@ int bpk_frame_band_begin(struct bpk_buf *packed, uint64_t room, struct bpk_err *
 
 /* The memory that unpacking a chunk of the array takes beside the band and its packed bytes, apart
  * from buffers of the size of a band. */
-uint64_t bpk_frame_band_beside(const struct bpk_frame_nd *nd, const struct bpk_chunk_header *chunk);
+uint64_t bpk_frame_band_memory(const struct bpk_frame_nd *nd, const struct bpk_chunk_header *chunk);
 
 /*
  * Unpack count items from first on of a box from a band's chunks into out, which has exactly their

@@ -419,7 +419,7 @@ static void limit_chunks(struct bpk_frame_nd *nd)
 }
 
 /* Take the shapes that are given, and choose the others. */
-static void take_given(struct bpk_frame_nd *nd, const uint64_t *chunk_shape,
+static void copy_given(struct bpk_frame_nd *nd, const uint64_t *chunk_shape,
 		       const uint64_t *block_shape, uint64_t chunk_size, uint64_t block_size)
 {
 	size_t size = nd->array.ndimensions * sizeof *chunk_shape;
@@ -452,7 +452,7 @@ int bpk_frame_nd_make(const struct bpk_array *array, const uint64_t *chunk_shape
 				"array is in Fortran's order, frames store arrays in C order only");
 	if (bpk_array_copy(array, &nd->array, err) != 0)
 		return -1;
-	take_given(nd, chunk_shape, block_shape, chunk_size, block_size);
+	copy_given(nd, chunk_shape, block_shape, chunk_size, block_size);
 	if (derive(nd, BPK_USAGE, err) == 0)
 		return 0;
 	bpk_frame_nd_clear(nd);

@@ -123,7 +123,7 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 	if (bpk_chunk_header_read(bpk_buf_view(&chunk.packed), &header, err) != 0)
 		return bpk_frame_subject(f->reader, number, err);
 	f->parcel->extra_memory = bpk_max_u64(f->parcel->extra_memory,
-					      bpk_frame_band_beside(&f->reader->array.nd, &header));
+					      bpk_frame_band_memory(&f->reader->array.nd, &header));
 	band = bpk_frame_band(packed);
 	band->chunk[band->count++] = (struct bpk_frame_band_chunk){
 		.number = number,

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "format/frame/nd/bands.h"
-#include "format/frame/writer.h"
+#include "format/frame/output.h"
 
 enum {
 	/* Defaults: small enough that a slice unpacks little more than it holds, large enough for a
@@ -90,7 +90,7 @@ int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_optio
 }
 
 /* Copied chunks must keep the block size of the copied layer, if that is valid. */
-void bpk_frame_nd_take_blocks(struct bpk_frame_output *out)
+void bpk_frame_nd_set_blocks(struct bpk_frame_output *out)
 {
 	struct bpk_frame_layers *fixed = &out->header.fixed;
 	const struct bpk_frame_layer *older = bpk_frame_layers_find(fixed, BPK_FRAME_CATERVA);

@@ -1,6 +1,6 @@
 /*
  * Builds the end of a frame and its header in agreement. Writers and editors call it through
- * output.c.
+ * output_put.c.
  */
 #include "format/frame/parts/section.h"
 

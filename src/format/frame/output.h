@@ -3,8 +3,8 @@
  * dimensions. An output collects the facts about chunks that the end of a frame records; its owner
  * decides where chunks are stored.
  */
-#ifndef BPK_FORMAT_FRAME_WRITER_H
-#define BPK_FORMAT_FRAME_WRITER_H
+#ifndef BPK_FORMAT_FRAME_OUTPUT_H
+#define BPK_FORMAT_FRAME_OUTPUT_H
 
 #include "format/frame/nd/nd.h"
 
@@ -84,23 +84,23 @@ int bpk_frame_output_vary(struct bpk_frame_output *out, struct bpk_err *err);
 int bpk_frame_output_end(struct bpk_frame_output *out, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err);
 
-/* ---- Chunks in a form that c-blosc2 can read (spell.c) ---- */
+/* ---- Chunks in a form that c-blosc2 can read (compat.c) ---- */
 
 /* True if an index entry alone can represent this chunk. */
-bool bpk_frame_is_told_by_index(const struct bpk_frame_output *out,
-				const struct bpk_chunk_header *header);
+bool bpk_frame_compat_in_index(const struct bpk_frame_output *out,
+			       const struct bpk_chunk_header *header);
 
 /* Test whether c-blosc2 can read a stored chunk, whole and in parts, in this frame. header is that
  * of chunk. Fails with BPK_NO_MEMORY. */
-int bpk_frame_is_readable(const struct bpk_frame_output *out, struct bpk_view chunk,
+int bpk_frame_compat_test(const struct bpk_frame_output *out, struct bpk_view chunk,
 			  const struct bpk_chunk_header *header, bool *readable,
 			  struct bpk_err *err);
 
-/* Encode the content of chunk in a form that it can read, into spelled. Fails like decoding, or
+/* Encode the content of chunk in a form that it can read, into encoded. Fails like decoding, or
  * with BPK_NO_MEMORY. */
-int bpk_frame_spell(struct bpk_frame_output *out, struct bpk_view chunk,
-		    const struct bpk_chunk_header *header, struct bpk_buf *spelled,
-		    struct bpk_err *err);
+int bpk_frame_compat_encode(struct bpk_frame_output *out, struct bpk_view chunk,
+			    const struct bpk_chunk_header *header, struct bpk_buf *encoded,
+			    struct bpk_err *err);
 
 /* ---- Arrays in multidimensional chunks (nd/writer.c) ---- */
 
@@ -112,7 +112,7 @@ int bpk_frame_nd_begin(const struct bpk_info *info, const struct bpk_write_optio
 		       struct bpk_frame_output *out, struct bpk_err *err);
 
 /* For an array whose chunks and layer are copied: set block_size. */
-void bpk_frame_nd_take_blocks(struct bpk_frame_output *out);
+void bpk_frame_nd_set_blocks(struct bpk_frame_output *out);
 
 /* How the bands of an array are packed. Borrows its pointers; fixed while bands are packed. */
 struct bpk_frame_packing {

@@ -18,7 +18,7 @@
  *   a special entry of the index stands for whole items              frame_special_chunk,
  *                                                                    blosc2_chunk_zeros
  */
-#include "format/frame/writer.h"
+#include "format/frame/output.h"
 
 enum {
 	LEVEL = 5,          /* used if the frame's own level is 0 */
@@ -47,8 +47,8 @@ static bool has_right_blocks(const struct bpk_frame_output *out,
 	       header->block_size == bpk_min_u64(out->block_size, header->raw_size);
 }
 
-bool bpk_frame_is_told_by_index(const struct bpk_frame_output *out,
-				const struct bpk_chunk_header *header)
+bool bpk_frame_compat_in_index(const struct bpk_frame_output *out,
+			       const struct bpk_chunk_header *header)
 {
 	bool whole = has_whole_items(out) && header->raw_size % out->header.typesize == 0;
 
@@ -77,7 +77,7 @@ static bool is_value_readable(const struct bpk_frame_output *out,
 	       has_whole_items(out) && has_right_blocks(out, header);
 }
 
-int bpk_frame_is_readable(const struct bpk_frame_output *out, struct bpk_view chunk,
+int bpk_frame_compat_test(const struct bpk_frame_output *out, struct bpk_view chunk,
 			  const struct bpk_chunk_header *header, bool *readable,
 			  struct bpk_err *err)
 {
@@ -121,9 +121,9 @@ static bool can_repeat(const struct bpk_frame_output *out, const struct bpk_chun
 	       header->raw_size > 0 && has_whole_items(out);
 }
 
-static int spell_as_value(struct bpk_frame_output *out, struct bpk_view special,
-			  const struct bpk_chunk_header *header, struct bpk_buf *chunk,
-			  struct bpk_err *err)
+static int encode_as_value(struct bpk_frame_output *out, struct bpk_view special,
+			   const struct bpk_chunk_header *header, struct bpk_buf *chunk,
+			   struct bpk_err *err)
 {
 	uint32_t item = out->header.typesize, size = BPK_CHUNK_EXTENDED_HEADER_SIZE + item;
 
@@ -219,20 +219,20 @@ static int encode(struct bpk_frame_output *out, const struct bpk_chunk_header *h
 				err);
 }
 
-int bpk_frame_spell(struct bpk_frame_output *out, struct bpk_view chunk,
-		    const struct bpk_chunk_header *header, struct bpk_buf *spelled,
-		    struct bpk_err *err)
+int bpk_frame_compat_encode(struct bpk_frame_output *out, struct bpk_view chunk,
+			    const struct bpk_chunk_header *header, struct bpk_buf *encoded,
+			    struct bpk_err *err)
 {
 	struct bpk_buf raw = { 0 };
 	int rc;
 
 	if (!out->header.variable_blocks && can_repeat(out, header))
-		return spell_as_value(out, chunk, header, spelled, err);
+		return encode_as_value(out, chunk, header, encoded, err);
 	rc = bpk_buf_resize(&raw, header->raw_size, err);
 	if (rc == 0)
 		rc = bpk_chunk_decode(out->ctx, chunk, bpk_span(raw.data, raw.size), err);
 	if (rc == 0)
-		rc = encode(out, header, bpk_buf_view(&raw), spelled, err);
+		rc = encode(out, header, bpk_buf_view(&raw), encoded, err);
 	bpk_buf_clear(&raw);
 	return rc;
 }
