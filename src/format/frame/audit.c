@@ -106,7 +106,7 @@ static int compare_chunk(const struct audit *a, uint64_t number, struct bpk_parc
 
 	parcel->number = number;
 	parcel->want_size = SIZE_MAX;
-	if (bpk_frame_bring(a->reader, parcel, err) != 0 ||
+	if (bpk_frame_fetch(a->reader, parcel, err) != 0 ||
 	    bpk_checksum_compute(checksum, bpk_view(parcel->packed.data, parcel->packed_size), now,
 				 err) != 0)
 		return -1;

@@ -139,7 +139,7 @@ static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, st
 	if (bpk_frame_offset_special(bpk_frame_entry(state, parcel->number)) != BPK_SPECIAL_NONE)
 		return 0;
 	if (state->stale || old == NULL)
-		return bpk_frame_bring(e->reader, parcel, err) != 0
+		return bpk_frame_fetch(e->reader, parcel, err) != 0
 			       ? -1
 			       : bpk_frame_validate(e->reader, e->output.ctx, parcel, raw, digest,
 						    err);

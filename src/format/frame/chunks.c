@@ -215,7 +215,7 @@ static int bring_wanted(const struct spot *spot, const struct bpk_chunk_header *
 	return 0;
 }
 
-bool bpk_frame_is_sealed(const struct bpk_frame_reader *r, uint64_t number)
+bool bpk_frame_chunk_is_sealed(const struct bpk_frame_reader *r, uint64_t number)
 {
 	const struct bpk_frame_digests *digests = &r->state.digests;
 
@@ -227,7 +227,7 @@ bool bpk_frame_is_sealed(const struct bpk_frame_reader *r, uint64_t number)
 static bool wants_part(const struct bpk_frame_reader *r, uint64_t number,
 		       const struct bpk_frame_ranges *wanted, const struct bpk_chunk_header *chunk)
 {
-	if (wanted->count == 0 || bpk_frame_is_sealed(r, number))
+	if (wanted->count == 0 || bpk_frame_chunk_is_sealed(r, number))
 		return false;
 	for (size_t i = 0; i < wanted->count; i++) {
 		const struct bpk_frame_range *range = &wanted->all[i];
@@ -251,7 +251,7 @@ static size_t first_read(const struct bpk_frame_reader *r, const struct bpk_parc
 	uint64_t number = parcel->number, size = bpk_frame_chunk_size(r, number);
 	uint64_t guess = spot->room, next;
 
-	bool partly = wanted->count > 0 && !bpk_frame_is_sealed(r, number);
+	bool partly = wanted->count > 0 && !bpk_frame_chunk_is_sealed(r, number);
 
 	if (partly || size == BPK_UNKNOWN || size > BPK_CHUNK_MAX_RAW_SIZE)
 		return head_size(spot);
@@ -272,7 +272,7 @@ static int add_seal(const struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 {
 	const struct bpk_frame_digests *digests = &r->state.digests;
 
-	if (!bpk_frame_is_sealed(r, parcel->number))
+	if (!bpk_frame_chunk_is_sealed(r, parcel->number))
 		return 0;
 	return bpk_buf_append(
 		&parcel->packed,
@@ -330,8 +330,8 @@ static int bring_special(const struct bpk_frame_reader *r, struct bpk_parcel *pa
 
 /* ---- In the state at open ---- */
 
-int bpk_frame_bring_here(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
-			 const struct bpk_frame_ranges *wanted, struct bpk_err *err)
+int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
+			  const struct bpk_frame_ranges *wanted, struct bpk_err *err)
 {
 	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, parcel->number));
 	struct spot spot;
@@ -347,11 +347,11 @@ int bpk_frame_bring_here(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 		rc = bring_from(r, &spot, parcel, wanted, err);
 		bpk_source_close(spot.own);
 	}
-	return rc == 0 ? 0 : bpk_frame_subject(r, parcel->number, err);
+	return rc == 0 ? 0 : bpk_frame_chunk_subject(r, parcel->number, err);
 }
 
-int bpk_frame_look_here(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,
-			struct bpk_err *err)
+int bpk_frame_chunk_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,
+			 struct bpk_err *err)
 {
 	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, number));
 	uint8_t made[BPK_CHUNK_EXTENDED_HEADER_SIZE];
@@ -367,13 +367,13 @@ int bpk_frame_look_here(struct bpk_frame_reader *r, uint64_t number, struct bpk_
 		rc = look_at(r, number, &spot, found, err);
 		bpk_source_close(spot.own);
 	}
-	return rc == 0 ? 0 : bpk_frame_subject(r, number, err);
+	return rc == 0 ? 0 : bpk_frame_chunk_subject(r, number, err);
 }
 
 /* ---- Checks ---- */
 
-int bpk_frame_check(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
-		    struct bpk_err *err)
+int bpk_frame_chunk_check(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
+			  struct bpk_err *err)
 {
 	const struct bpk_checksum *checksum = r->state.digests.checksum;
 	size_t size = parcel->packed_size;
@@ -382,11 +382,11 @@ int bpk_frame_check(const struct bpk_frame_reader *r, const struct bpk_parcel *p
 		return 0;
 	if (bpk_checksum_check(checksum, bpk_view(parcel->packed.data, size),
 			       parcel->packed.data + size, err) != 0)
-		return bpk_frame_subject(r, parcel->number, err);
+		return bpk_frame_chunk_subject(r, parcel->number, err);
 	return 0;
 }
 
-int bpk_frame_subject(const struct bpk_frame_reader *r, uint64_t number, struct bpk_err *err)
+int bpk_frame_chunk_subject(const struct bpk_frame_reader *r, uint64_t number, struct bpk_err *err)
 {
 	uint64_t entry = bpk_frame_entry(&r->state, number);
 	char name[BPK_FRAME_FILE_NAME];
@@ -420,7 +420,7 @@ int bpk_frame_check_room(const struct bpk_frame_reader *reader, uint64_t number,
 		 "%" PRIu64 " bytes from offset %" PRIu64
 		 " on, after its end, belong to no archive",
 		 found->room - end, end);
-	return bpk_frame_subject(reader, number, err);
+	return bpk_frame_chunk_subject(reader, number, err);
 }
 
 int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *err)

@@ -22,24 +22,25 @@ struct bpk_frame_ranges {
 };
 
 /* True if chunk number has a seal to be tested. */
-bool bpk_frame_is_sealed(const struct bpk_frame_reader *reader, uint64_t number);
+bool bpk_frame_chunk_is_sealed(const struct bpk_frame_reader *reader, uint64_t number);
 
 /* bpk_frame_look (fetch.h), number below nchunks; the source of a contiguous frame must be held. */
-int bpk_frame_look_here(struct bpk_frame_reader *reader, uint64_t number,
-			struct bpk_frame_found *found, struct bpk_err *err);
+int bpk_frame_chunk_look(struct bpk_frame_reader *reader, uint64_t number,
+			 struct bpk_frame_found *found, struct bpk_err *err);
 
-/* bpk_frame_bring_ranges, in the same way. */
-int bpk_frame_bring_here(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
-			 const struct bpk_frame_ranges *wanted, struct bpk_err *err);
+/* bpk_frame_fetch_ranges, in the same way. */
+int bpk_frame_chunk_fetch(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
+			  const struct bpk_frame_ranges *wanted, struct bpk_err *err);
 
 /* ---- Checks ---- */
 
 /* Test the seal of a fetched chunk, if it has one. */
-int bpk_frame_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
-		    struct bpk_err *err);
+int bpk_frame_chunk_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
+			  struct bpk_err *err);
 
 /* Prepend "chunk 3 at offset 4711", or "00000003.chunk: chunk 3", to a report. Returns -1. */
-int bpk_frame_subject(const struct bpk_frame_reader *reader, uint64_t number, struct bpk_err *err);
+int bpk_frame_chunk_subject(const struct bpk_frame_reader *reader, uint64_t number,
+			    struct bpk_err *err);
 
 /* Fails with the damage of the trailer, the digests or the sizes, which leaves the data readable: a
  * change would drop what is damaged. */

@@ -21,10 +21,10 @@ static int bring_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *er
 {
 	struct bring *bring = arg;
 
-	return bpk_frame_bring_here(on, bring->parcel, bring->wanted, err);
+	return bpk_frame_chunk_fetch(on, bring->parcel, bring->wanted, err);
 }
 
-int bpk_frame_bring_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
+int bpk_frame_fetch_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 			   const struct bpk_frame_ranges *wanted, struct bpk_err *err)
 {
 	struct bring bring = { parcel, wanted };
@@ -33,21 +33,21 @@ int bpk_frame_bring_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel
 	if (parcel->number >= r->state.nchunks)
 		return 1;
 	rc = is_in_index(r, parcel->number)
-		     ? bpk_frame_bring_here(r, parcel, wanted, err)
+		     ? bpk_frame_chunk_fetch(r, parcel, wanted, err)
 		     : bpk_frame_latest_do(r, parcel->number, bring_step, &bring, err);
 	if (rc == 0)
-		parcel->data_size = bpk_frame_size_at_open(r, parcel->number, parcel->raw_size);
+		parcel->data_size = bpk_frame_latest_size(r, parcel->number, parcel->raw_size);
 	return rc;
 }
 
-int bpk_frame_bring(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
+int bpk_frame_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_frame_range want = { parcel->want_start, parcel->want_size };
 	bool all = parcel->number >= r->state.nchunks || want.size == 0 || want.size == SIZE_MAX ||
 		   want.size == bpk_frame_chunk_size(r, parcel->number);
 	const struct bpk_frame_ranges wanted = { &want, all ? 0 : 1 };
 
-	return bpk_frame_bring_ranges(r, parcel, &wanted, err);
+	return bpk_frame_fetch_ranges(r, parcel, &wanted, err);
 }
 
 struct look {
@@ -59,7 +59,7 @@ static int look_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err
 {
 	struct look *look = arg;
 
-	return bpk_frame_look_here(on, look->number, look->found, err);
+	return bpk_frame_chunk_look(on, look->number, look->found, err);
 }
 
 int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,
@@ -67,11 +67,10 @@ int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame
 {
 	struct look look = { number, found };
 
-	if ((is_in_index(r, number) ? bpk_frame_look_here(r, number, found, err)
+	if ((is_in_index(r, number) ? bpk_frame_chunk_look(r, number, found, err)
 				    : bpk_frame_latest_do(r, number, look_step, &look, err)) != 0)
 		return -1;
-	found->header.raw_size =
-		(uint32_t)bpk_frame_size_at_open(r, number, found->header.raw_size);
+	found->header.raw_size = (uint32_t)bpk_frame_latest_size(r, number, found->header.raw_size);
 	return 0;
 }
 
@@ -90,13 +89,13 @@ static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_er
 
 	ahead->first = look->number;
 	ahead->count = 0;
-	if (bpk_frame_look_here(on, look->number, ahead->found, err) != 0)
+	if (bpk_frame_chunk_look(on, look->number, ahead->found, err) != 0)
 		return -1;
 	for (ahead->count = 1; ahead->count < look->wished; ahead->count++) {
 		struct bpk_err why = { 0 };
 
-		if (bpk_frame_look_here(on, look->number + ahead->count,
-					&ahead->found[ahead->count], &why) == 0)
+		if (bpk_frame_chunk_look(on, look->number + ahead->count,
+					 &ahead->found[ahead->count], &why) == 0)
 			continue;
 		return bpk_frame_is_failure(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
 	}

@@ -14,11 +14,11 @@
  * want_start and want_size are a part of the chunk, only the bytes needed for that are read. Any
  * thread. Returns 1 after the last chunk. Errors name the chunk.
  */
-int bpk_frame_bring(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
+int bpk_frame_fetch(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 		    struct bpk_err *err);
 
 /* The same for several ranges of the chunk, instead of the parcel's want. */
-int bpk_frame_bring_ranges(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
+int bpk_frame_fetch_ranges(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 			   const struct bpk_frame_ranges *wanted, struct bpk_err *err);
 
 /* Look up chunk number, below nchunks: read 32 bytes of it, and check them against the frame's

@@ -111,7 +111,7 @@ static int look_at_first_chunk(struct bpk_frame_reader *r, struct bpk_err *err)
 
 	if (r->state.nchunks == 0)
 		return 0;
-	r->info.chunks.has_first = bpk_frame_look_here(r, 0, &found, &why) == 0;
+	r->info.chunks.has_first = bpk_frame_chunk_look(r, 0, &found, &why) == 0;
 	if (r->info.chunks.has_first)
 		r->info.chunks.first = found.header;
 	else if (bpk_frame_is_failure(&why)) /* damage is reported when it is fetched */
@@ -158,7 +158,7 @@ static void find_array(struct bpk_frame_reader *r)
 	r->info.array.block_shape = r->array.nd.block_shape;
 }
 
-int bpk_frame_fill_info(struct bpk_frame_reader *r, struct bpk_err *err)
+int bpk_frame_info_fill(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	const struct bpk_frame_header *header = &r->state.header;
 	const struct bpk_checksum *checksum = r->state.digests.checksum;

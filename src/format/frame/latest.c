@@ -9,7 +9,7 @@
 #include "format/frame/latest.h"
 #include "format/frame/open.h"
 
-size_t bpk_frame_size_at_open(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
+size_t bpk_frame_latest_size(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
 {
 	if (number != r->state.nchunks - 1 || r->sizes.last == BPK_UNKNOWN)
 		return raw_size;

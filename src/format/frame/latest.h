@@ -17,7 +17,7 @@ int bpk_frame_latest_do(struct bpk_frame_reader *reader, uint64_t number,
 
 /* Of the raw_size bytes that chunk number has now, the bytes it had at open: a last chunk may have
  * grown. */
-size_t bpk_frame_size_at_open(const struct bpk_frame_reader *reader, uint64_t number,
-			      size_t raw_size);
+size_t bpk_frame_latest_size(const struct bpk_frame_reader *reader, uint64_t number,
+			     size_t raw_size);
 
 #endif

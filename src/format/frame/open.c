@@ -30,7 +30,7 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 		return -1;
 	if (n == 0)
 		return 0;
-	if (bpk_frame_look_here(r, n - 1, &last, &why) == 0)
+	if (bpk_frame_chunk_look(r, n - 1, &last, &why) == 0)
 		r->sizes.last = last.header.raw_size;
 	else if (bpk_frame_is_failure(&why))
 		return bpk_fail(err, why.kind, "%s", why.text);
@@ -109,7 +109,7 @@ static int load(struct bpk_frame_reader *r, struct bpk_err *err)
 		    0 ||
 	    settle_sizes(r, err) != 0)
 		return -1;
-	return bpk_frame_fill_info(r, err);
+	return bpk_frame_info_fill(r, err);
 }
 
 /* A frame is located from its end, so a pipe is spooled. */

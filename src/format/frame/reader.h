@@ -101,7 +101,7 @@ static inline bool bpk_frame_is_failure(const struct bpk_err *err)
 /* ---- Functions of files without a header ---- */
 
 /* Set reader->info, and the memory it borrows, from the state. */
-int bpk_frame_fill_info(struct bpk_frame_reader *reader, struct bpk_err *err);
+int bpk_frame_info_fill(struct bpk_frame_reader *reader, struct bpk_err *err);
 
 /* Compute the raw size, the special values' sizes and the damage of sizes, for a frame whose chunks
  * differ in size, in the state at open. A frame sealed by bpk is trusted to match its header. */

@@ -63,7 +63,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 		return bpk_frame_bands_fetch(r, parcel, err);
 	if (r->array.damage.kind != BPK_OK && !r->options.as_stored)
 		return bpk_fail(err, r->array.damage.kind, "%s", r->array.damage.text);
-	rc = bpk_frame_bring(r, parcel, err);
+	rc = bpk_frame_fetch(r, parcel, err);
 	if (rc == 0)
 		parcel->raw_offset = r->sizes.regular
 					     ? parcel->number * (uint64_t)r->state.header.chunk_size
@@ -84,14 +84,14 @@ static int reader_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
 
 static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return (reader_unpacks(reader) ? bpk_frame_bands_check : bpk_frame_check)(reader, parcel,
-										  err);
+	return (reader_unpacks(reader) ? bpk_frame_bands_check
+				       : bpk_frame_chunk_check)(reader, parcel, err);
 }
 
 /* For bands, the failing call has already named the chunk. */
 static int reader_subject(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return reader_unpacks(reader) ? -1 : bpk_frame_subject(reader, parcel->number, err);
+	return reader_unpacks(reader) ? -1 : bpk_frame_chunk_subject(reader, parcel->number, err);
 }
 
 /* Walk to chunk number by the sizes in chunk headers; repeated chunks are passed in one step. */

@@ -54,9 +54,9 @@ static int copy_all(struct bpk_frame_reader *reader, const struct bpk_checksum *
 	c.ctx = bpk_chunk_ctx_new(err);
 	rc = c.ctx == NULL ? -1 : 0;
 	while (rc == 0) {
-		rc = bpk_frame_bring(reader, &c.parcel, err);
+		rc = bpk_frame_fetch(reader, &c.parcel, err);
 		if (rc == 0)
-			rc = bpk_frame_check(reader, &c.parcel, err);
+			rc = bpk_frame_chunk_check(reader, &c.parcel, err);
 		if (rc == 0)
 			rc = seal(&c, err);
 		if (rc == 0)

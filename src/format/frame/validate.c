@@ -16,7 +16,7 @@ static int prove(struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
 		return -1;
 	bpk_chunk_ctx_set_typesize(ctx, r->state.header.typesize);
 	if (bpk_chunk_decode(ctx, packed, bpk_span(raw->data, raw->size), err) != 0)
-		return bpk_frame_subject(r, parcel->number, err);
+		return bpk_frame_chunk_subject(r, parcel->number, err);
 	return 0;
 }
 

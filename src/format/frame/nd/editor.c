@@ -145,8 +145,8 @@ static bool holds(const void *arg, struct bpk_chunk_ctx *ctx, uint64_t number, s
 	bool same;
 
 	bpk_chunk_ctx_set_typesize(ctx, e->info.chunks.typesize);
-	same = bpk_frame_bring(e->reader, &old, NULL) == 0 && old.raw_size == raw.size &&
-	       bpk_frame_check(e->reader, &old, NULL) == 0 &&
+	same = bpk_frame_fetch(e->reader, &old, NULL) == 0 && old.raw_size == raw.size &&
+	       bpk_frame_chunk_check(e->reader, &old, NULL) == 0 &&
 	       bpk_buf_resize(&bytes, raw.size, NULL) == 0 &&
 	       bpk_chunk_decode(ctx, bpk_view(old.packed.data, old.packed_size),
 				bpk_span(bytes.data, bytes.size), NULL) == 0 &&

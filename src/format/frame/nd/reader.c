@@ -77,7 +77,7 @@ static int want_blocks(struct fetching *f, uint64_t number, struct bpk_frame_ran
 
 	*wanted = (struct bpk_frame_ranges){ 0 };
 	f->ranges.size = 0;
-	if (bpk_frame_is_sealed(f->reader, number))
+	if (bpk_frame_chunk_is_sealed(f->reader, number))
 		return 0;
 	if (bpk_frame_look(f->reader, number, &found, err) != 0)
 		return -1;
@@ -108,7 +108,7 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 
 	if (want_blocks(f, number, &wanted, err) != 0)
 		return -1;
-	rc = bpk_frame_bring_ranges(f->reader, &chunk, &wanted, err);
+	rc = bpk_frame_fetch_ranges(f->reader, &chunk, &wanted, err);
 	f->parcel->raw = chunk.packed;
 	f->parcel->raw.size = 0;
 	if (rc > 0)
@@ -118,10 +118,10 @@ static int add_chunk(void *arg, uint64_t number, struct bpk_err *err)
 	if (chunk.raw_size != f->reader->array.nd.chunk_size) {
 		bpk_fail(err, BPK_CORRUPT, "it unpacks to %zu bytes, expected %" PRIu64,
 			 chunk.raw_size, f->reader->array.nd.chunk_size);
-		return bpk_frame_subject(f->reader, number, err);
+		return bpk_frame_chunk_subject(f->reader, number, err);
 	}
 	if (bpk_chunk_header_read(bpk_buf_view(&chunk.packed), &header, err) != 0)
-		return bpk_frame_subject(f->reader, number, err);
+		return bpk_frame_chunk_subject(f->reader, number, err);
 	f->parcel->extra_memory = bpk_max_u64(f->parcel->extra_memory,
 					      bpk_frame_band_memory(&f->reader->array.nd, &header));
 	band = bpk_frame_band(packed);
@@ -178,7 +178,7 @@ int bpk_frame_bands_check(const struct bpk_frame_reader *r, const struct bpk_par
 
 		part.packed.data = parcel->packed.data + chunk->offset;
 		part.packed.size = chunk->size;
-		if (bpk_frame_check(r, &part, err) != 0)
+		if (bpk_frame_chunk_check(r, &part, err) != 0)
 			return -1;
 	}
 	return 0;
@@ -218,7 +218,7 @@ int bpk_frame_bands_unpack(const struct bpk_frame_reader *r, struct bpk_chunk_ct
 					   wanted.count, ctx, &parcel->packed, out, &failed, err);
 	else
 		rc = unpack_cut(r, ctx, parcel, &wanted, out, &failed, err);
-	return rc != 0 && failed != BPK_UNKNOWN ? bpk_frame_subject(r, failed, err) : rc;
+	return rc != 0 && failed != BPK_UNKNOWN ? bpk_frame_chunk_subject(r, failed, err) : rc;
 }
 
 /* ---- The position of a band: that of its first chunk ---- */

@@ -56,7 +56,8 @@ enum { BPK_FRAME_STORED = 0x17, BPK_FRAME_STORED_SHORT = 0x07 };
 
 /* Append raw as a stored (memcpyed) chunk of typesize 8. Fails with BPK_LIMIT if it is too
  * large. */
-int bpk_frame_store(struct bpk_view raw, unsigned flags, struct bpk_buf *out, struct bpk_err *err);
+int bpk_frame_pack_stored(struct bpk_view raw, unsigned flags, struct bpk_buf *out,
+			  struct bpk_err *err);
 
 /* Append raw as a chunk of typesize 8, packed if that saves space, with a codec of every
  * c-blosc2. */

@@ -154,7 +154,7 @@ static int pack_layer(struct bpk_chunk_ctx *ctx, const struct bpk_frame_layer *l
 	int rc;
 
 	/* digests are not packed: their position must be known before their content */
-	rc = is_digests(layer) ? bpk_frame_store(raw, flags, &chunk, err)
+	rc = is_digests(layer) ? bpk_frame_pack_stored(raw, flags, &chunk, err)
 			       : bpk_frame_pack(ctx, raw, flags, &chunk, err);
 	if (rc == 0)
 		rc = bpk_frame_layers_set(packed, layer->name, bpk_buf_view(&chunk), err);

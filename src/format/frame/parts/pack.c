@@ -21,7 +21,8 @@ static uint32_t block_size(uint32_t raw_size)
 	return raw_size < TYPESIZE ? 1 : raw_size - raw_size % TYPESIZE;
 }
 
-int bpk_frame_store(struct bpk_view raw, unsigned flags, struct bpk_buf *out, struct bpk_err *err)
+int bpk_frame_pack_stored(struct bpk_view raw, unsigned flags, struct bpk_buf *out,
+			  struct bpk_err *err)
 {
 	uint8_t head[BPK_CHUNK_EXTENDED_HEADER_SIZE] = { VERSION, 1, (uint8_t)flags, TYPESIZE };
 
@@ -53,14 +54,14 @@ int bpk_frame_pack(struct bpk_chunk_ctx *ctx, struct bpk_view raw, unsigned stor
 	struct bpk_span room;
 
 	if (raw.size < LEAST || raw.size > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED)
-		return bpk_frame_store(raw, stored_flags, out, err);
+		return bpk_frame_pack_stored(raw, stored_flags, out, err);
 	if (bpk_buf_reserve(out, start + bpk_chunk_bound(raw.size), err) != 0)
 		return -1;
 	room = bpk_span(out->data + start, bpk_chunk_bound(raw.size));
 	if (bpk_chunk_encode(ctx, &recipe, raw, room, &packed_size, err) != 0)
 		return -1;
 	if (packed_size >= raw.size + BPK_CHUNK_EXTENDED_HEADER_SIZE)
-		return bpk_frame_store(raw, stored_flags, out, err);
+		return bpk_frame_pack_stored(raw, stored_flags, out, err);
 	out->size = start + packed_size;
 	return 0;
 }
