@@ -3,7 +3,6 @@
  * directory, and for chunks that bpk's digests do not cover: bpk_reader_ops.audit.
  */
 #include "format/frame/fetch.h"
-#include "format/frame/ids.h"
 #include "format/frame/names.h"
 #include "format/frame/open.h"
 #include "format/frame/validate.h"
@@ -64,33 +63,32 @@ static void report_survey(const struct audit *a)
 {
 	const struct bpk_frame_reader *r = a->reader;
 	const struct bpk_frame_survey *s = &a->survey;
+	const struct bpk_remarks *to = &a->to;
+
 	compare_flags(a);
 	if (r->state.header.raw_size == 0 && s->hole_size > 0)
-		bpk_remark(&a->to, "the header says that there is no data");
+		bpk_remark(to, "the header says that there is no data");
 	if (s->nuneven > 0)
-		bpk_remark(&a->to,
-			   "%" PRIu64 " chunks before the last are shorter than the chunk size",
+		bpk_remark(to, "%" PRIu64 " chunks before the last are shorter than the chunk size",
 			   s->nuneven);
 	if (s->ntypes > 0)
-		bpk_remark(&a->to,
+		bpk_remark(to,
 			   "%" PRIu64 " chunks have another typesize than the header's %" PRIu32
 			   ", chunk %" PRIu64
 			   " first with %u: c-blosc2 may not take slices of them",
 			   s->ntypes, r->state.header.typesize, s->first_type, s->typesize);
 	if (s->hole_size > 0)
-		bpk_remark(&a->to,
-			   "%" PRIu64 " bytes in %" PRIu64 " holes, which nothing refers to",
+		bpk_remark(to, "%" PRIu64 " bytes in %" PRIu64 " holes, which nothing refers to",
 			   s->hole_size, s->nholes);
 	if (s->nshared > 0)
-		bpk_remark(&a->to, "%" PRIu64 " chunks are stored at the place of another",
-			   s->nshared);
+		bpk_remark(to, "%" PRIu64 " chunks are stored at the place of another", s->nshared);
 	if (s->noverlaps > 0)
-		bpk_remark(&a->to,
+		bpk_remark(to,
 			   "%" PRIu64 " chunks share bytes with others, chunk %" PRIu64
 			   " with chunk %" PRIu64 " first",
 			   s->noverlaps, s->first_overlap[1], s->first_overlap[0]);
 	if (r->dir != NULL && s->packed_size != r->state.header.packed_size)
-		bpk_remark(&a->to, "chunks have %" PRIu64 " bytes in all, the header says %" PRIu64,
+		bpk_remark(to, "chunks have %" PRIu64 " bytes in all, the header says %" PRIu64,
 			   s->packed_size, r->state.header.packed_size);
 }
 

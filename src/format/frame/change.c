@@ -77,13 +77,6 @@ void bpk_frame_editor_forget(struct bpk_frame_editor *e)
 	e->changes = e->is_cut = e->altered = e->replaces = false;
 }
 
-void bpk_frame_editor_clear(struct bpk_frame_editor *e)
-{
-	bpk_frame_editor_forget(e);
-	bpk_frame_close(e->reader);
-	e->reader = NULL;
-}
-
 /* ---- Beginning a change: taking over the committed content ---- */
 
 /* Only sizes and user data may differ, so the header's length must stay the same. */
@@ -99,6 +92,8 @@ static int copy_header(struct bpk_frame_editor *e, struct bpk_err *err)
 	if (bpk_frame_layers_copy(&state->header.fixed, &header->fixed, err) != 0 ||
 	    bpk_frame_layers_copy(&state->layers, &e->output.layers, err) != 0)
 		return -1;
+	bpk_frame_layers_remove(&header->fixed, BPK_FRAME_DIGESTS);
+	bpk_frame_layers_remove(&e->output.layers, BPK_FRAME_DIGESTS);
 	rc = bpk_frame_header_write(header, &bytes, err);
 	if (rc == 0 && bytes.size != state->head.size)
 		rc = bpk_fail(err, BPK_UNSUPPORTED,
@@ -234,17 +229,6 @@ int bpk_frame_editor_begin(struct bpk_frame_editor *e, struct bpk_err *err)
 }
 
 /* ---- Ending a change ---- */
-
-bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e)
-{
-	if (e->replaces)
-		return false;
-	if (!e->is_cut)
-		return true;
-	return e->kept + 1 >= e->info.chunks.count &&
-	       (e->reader->array.is_nd ? e->rows >= e->reader->array.nd.array.shape[0]
-				       : e->output.raw_size >= e->reader->state.header.raw_size);
-}
 
 int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,
 			 struct bpk_buf *header_bytes, struct bpk_buf *tail, struct bpk_err *err)

@@ -103,21 +103,13 @@ int bpk_frame_compat_test(const struct bpk_frame_output *out, struct bpk_view ch
 
 /* ---- As a repeated value ---- */
 
-/* Bytes that the chunk repeats; an uninitialised one is unpacked as zeros. */
-static uint32_t period_of(const struct bpk_chunk_header *header)
-{
-	return header->special == BPK_SPECIAL_VALUE ? header->value_size
-	       : header->special == BPK_SPECIAL_NAN ? header->typesize
-						    : 1;
-}
-
 /* True if the chunk can be one item of the frame, repeated. */
 static bool can_repeat(const struct bpk_frame_output *out, const struct bpk_chunk_header *header)
 {
 	uint32_t item = out->header.typesize;
 
 	return header->special != BPK_SPECIAL_NONE && item <= BPK_CHUNK_MAX_TYPESIZE &&
-	       item % period_of(header) == 0 && header->raw_size % item == 0 &&
+	       item % bpk_frame_period(header) == 0 && header->raw_size % item == 0 &&
 	       header->raw_size > 0 && has_whole_items(out);
 }
 

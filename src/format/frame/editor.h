@@ -61,16 +61,11 @@ struct bpk_frame_editor {
 int bpk_frame_editor_load(struct bpk_frame_editor *e, struct bpk_dir *dir,
 			  struct bpk_source *source, struct bpk_err *err);
 
-/* Discard the pending change; and everything else too. */
+/* Discard the pending change. */
 void bpk_frame_editor_forget(struct bpk_frame_editor *e);
-void bpk_frame_editor_clear(struct bpk_frame_editor *e);
 
 /* Begin a change, unless one has begun: take the lock, and copy the committed content to output. */
 int bpk_frame_editor_begin(struct bpk_frame_editor *e, struct bpk_err *err);
-
-/* True if the pending change leaves the committed content as it is. A short last chunk may have
- * been recompressed with more data. */
-bool bpk_frame_editor_only_adds(const struct bpk_frame_editor *e);
 
 /* bpk_frame_output_end of the pending change. */
 int bpk_frame_editor_end(struct bpk_frame_editor *e, uint64_t payload_end, uint64_t payload,

@@ -8,7 +8,6 @@
 
 #include "format/frame/editor.h"
 #include "format/frame/fetch.h"
-#include "format/frame/ids.h"
 #include "format/frame/names.h"
 #include "format/frame/store.h"
 
@@ -24,7 +23,6 @@ struct sparse {
 	struct bpk_buf used;   /* ids of the committed frame, ascending; 4 bytes each */
 	struct bpk_buf stored; /* struct stored, ascending */
 	uint64_t next;         /* no id below it is free */
-	size_t next_used;      /* the first entry of used that is not below next */
 };
 
 /* ---- Opening ---- */
@@ -32,7 +30,7 @@ struct sparse {
 static int load(struct sparse *s, struct bpk_err *err)
 {
 	s->stored.size = 0;
-	s->next = s->next_used = 0;
+	s->next = 0;
 	if (bpk_frame_editor_load(s->e, bpk_tree_dir(s->tree), NULL, err) != 0 ||
 	    bpk_frame_check_end(s->e->reader, err) != 0)
 		return -1;
@@ -41,12 +39,8 @@ static int load(struct sparse *s, struct bpk_err *err)
 
 static uint32_t take_free_id(struct sparse *s)
 {
-	while (s->next_used < bpk_frame_ids_count(&s->used) &&
-	       bpk_frame_ids_at(&s->used, s->next_used) <= s->next) {
-		if (bpk_frame_ids_at(&s->used, s->next_used) == s->next)
-			s->next++;
-		s->next_used++;
-	}
+	while (bpk_frame_ids_have(&s->used, (uint32_t)s->next))
+		s->next++;
 	return (uint32_t)s->next++; /* at most the number of chunks */
 }
 
@@ -124,8 +118,7 @@ static int measure(struct sparse *s, const struct bpk_buf *ids, uint64_t *payloa
 	/* c-blosc2 3 refuses ids beyond that size, and the old frame's ids are not free before the
 	 * commit: the header's size may then exceed the true one a little */
 	if (ids->size > 0)
-		*payload = bpk_max_u64(*payload,
-				       bpk_frame_ids_at(ids, bpk_frame_ids_count(ids) - 1) + least);
+		*payload = bpk_max_u64(*payload, bpk_frame_ids_last(ids) + least);
 	return 0;
 }
 
@@ -181,6 +174,19 @@ static int stage_index(struct sparse *s, const struct bpk_buf *ids, struct bpk_e
 	return rc;
 }
 
+/* True if the pending change leaves the committed content as it is. A short last chunk may have
+ * been recompressed with more data. */
+static bool only_adds(const struct bpk_frame_editor *e)
+{
+	if (e->replaces)
+		return false;
+	if (!e->is_cut)
+		return true;
+	return e->kept + 1 >= e->info.chunks.count &&
+	       (e->reader->array.is_nd ? e->rows >= e->reader->array.nd.array.shape[0]
+				       : e->output.raw_size >= e->reader->state.header.raw_size);
+}
+
 static int commit(struct sparse *s, struct bpk_err *err)
 {
 	struct bpk_buf ids = { 0 };
@@ -190,7 +196,7 @@ static int commit(struct sparse *s, struct bpk_err *err)
 		rc = stage_index(s, &ids, err);
 	if (rc == 0)
 		rc = remove_others(s, &ids, err);
-	if (bpk_frame_editor_only_adds(s->e))
+	if (only_adds(s->e))
 		bpk_tree_only_adds(s->tree);
 	if (rc == 0)
 		rc = bpk_tree_commit(s->tree, BPK_FRAME_SPARSE_INDEX, err);

@@ -7,6 +7,7 @@
 
 #include "format/frame/editor.h"
 #include "format/frame/fetch.h"
+#include "format/frame/open.h"
 
 /* ---- Opening ---- */
 
@@ -14,7 +15,8 @@ static void editor_close(void *editor)
 {
 	struct bpk_frame_editor *e = editor;
 
-	bpk_frame_editor_clear(e);
+	bpk_frame_editor_forget(e);
+	bpk_frame_close(e->reader);
 	if (e->files != NULL)
 		e->store->close(e->files);
 	free(e);

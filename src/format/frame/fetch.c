@@ -12,6 +12,15 @@ static bool is_in_index(const struct bpk_frame_reader *r, uint64_t number)
 	       bpk_frame_offset_special(bpk_frame_entry(&r->state, number)) != BPK_SPECIAL_NONE;
 }
 
+/* Of the raw_size bytes that chunk number has now, the bytes it had at open: a last chunk may have
+ * grown. */
+static size_t size_at_open(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
+{
+	if (number != r->state.nchunks - 1 || r->sizes.last == BPK_UNKNOWN)
+		return raw_size;
+	return (size_t)bpk_min_u64(raw_size, r->sizes.last);
+}
+
 struct bring {
 	struct bpk_parcel *parcel;
 	const struct bpk_frame_ranges *wanted;
@@ -36,7 +45,7 @@ int bpk_frame_fetch_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel
 		     ? bpk_frame_chunk_fetch(r, parcel, wanted, err)
 		     : bpk_frame_latest_do(r, parcel->number, bring_step, &bring, err);
 	if (rc == 0)
-		parcel->data_size = bpk_frame_latest_size(r, parcel->number, parcel->raw_size);
+		parcel->data_size = size_at_open(r, parcel->number, parcel->raw_size);
 	return rc;
 }
 
@@ -70,7 +79,7 @@ int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame
 	if ((is_in_index(r, number) ? bpk_frame_chunk_look(r, number, found, err)
 				    : bpk_frame_latest_do(r, number, look_step, &look, err)) != 0)
 		return -1;
-	found->header.raw_size = (uint32_t)bpk_frame_latest_size(r, number, found->header.raw_size);
+	found->header.raw_size = (uint32_t)size_at_open(r, number, found->header.raw_size);
 	return 0;
 }
 

@@ -53,7 +53,7 @@ struct bpk_frame_layer *bpk_frame_layers_find(const struct bpk_frame_layers *lay
  * has more than 31 bytes (the empty name is legal), or with BPK_NO_MEMORY. */
 int bpk_frame_layers_set(struct bpk_frame_layers *layers, const char *name, struct bpk_view content,
 			 struct bpk_err *err);
-/* Set all layers of from in to, without bpk's digests. */
+/* Set all layers of from in to. */
 int bpk_frame_layers_copy(const struct bpk_frame_layers *from, struct bpk_frame_layers *to,
 			  struct bpk_err *err);
 void bpk_frame_layers_remove(struct bpk_frame_layers *layers, const char *name);
@@ -130,6 +130,14 @@ enum bpk_frame_special_offset {
  * is not one of the three exact values. */
 int bpk_frame_offset_special(uint64_t entry);
 uint64_t bpk_frame_offset_of_special(enum bpk_special special);
+
+/* Bytes that a special chunk repeats; an uninitialised one is unpacked as zeros. */
+static inline uint32_t bpk_frame_period(const struct bpk_chunk_header *header)
+{
+	return header->special == BPK_SPECIAL_VALUE ? header->value_size
+	       : header->special == BPK_SPECIAL_NAN ? header->typesize
+						    : 1;
+}
 
 /* Read the header of a chunk that is part of the frame itself, in its index or a metalayer. The
  * frame's version defines all possible fields there, so unknown ones are BPK_CORRUPT. */

@@ -9,18 +9,10 @@
 #include "format/frame/latest.h"
 #include "format/frame/open.h"
 
-size_t bpk_frame_latest_size(const struct bpk_frame_reader *r, uint64_t number, size_t raw_size)
-{
-	if (number != r->state.nchunks - 1 || r->sizes.last == BPK_UNKNOWN)
-		return raw_size;
-	return (size_t)bpk_min_u64(raw_size, r->sizes.last);
-}
-
 /* ---- Contiguous ---- */
 
-static int do_contiguous(struct bpk_frame_reader *r,
-			 int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
-			 void *arg, struct bpk_err *err)
+static int do_contiguous(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *arg,
+			 struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
 	int rc;
@@ -102,8 +94,7 @@ static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_r
 }
 
 /* Try step once on the current state. *again: the frame was changed meanwhile. */
-static int do_latest(struct bpk_frame_reader *r, uint64_t number,
-		     int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+static int do_latest(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step_fn *step,
 		     void *arg, bool *again, struct bpk_err *err)
 {
 	struct bpk_frame_reader *latest = enter(r, err);
@@ -123,8 +114,7 @@ static int do_latest(struct bpk_frame_reader *r, uint64_t number,
 	return rc;
 }
 
-static int do_sparse(struct bpk_frame_reader *r, uint64_t number,
-		     int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+static int do_sparse(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step_fn *step,
 		     void *arg, struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
@@ -146,8 +136,7 @@ static int do_sparse(struct bpk_frame_reader *r, uint64_t number,
 	return rc;
 }
 
-int bpk_frame_latest_do(struct bpk_frame_reader *r, uint64_t number,
-			int (*step)(struct bpk_frame_reader *on, void *arg, struct bpk_err *err),
+int bpk_frame_latest_do(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step_fn *step,
 			void *arg, struct bpk_err *err)
 {
 	int rc;

@@ -1,10 +1,11 @@
 /*
- * Names of a frame's files ("Sparse frame"), and the probes that recognise frames.
+ * Names and ids of a frame's files ("Sparse frame"), and the probes that recognise frames.
  */
 #include "format/frame/names.h"
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 static const char digits[] = "0123456789ABCDEF";
 
@@ -24,6 +25,49 @@ bool bpk_frame_file_id(const char *name, uint32_t *id)
 		*id = *id << 4 | (uint32_t)(strchr(digits, name[i]) - digits);
 	return true;
 }
+
+/* ---- Lists of ids ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+bool bpk_frame_ids_have(const struct bpk_buf *ids, uint32_t id)
+{
+	return ids->size > 0 &&
+	       bsearch(&id, ids->data, ids->size / sizeof id, sizeof id, compare) != NULL;
+}
+
+uint32_t bpk_frame_ids_last(const struct bpk_buf *ids)
+{
+	uint32_t id;
+
+	memcpy(&id, ids->data + ids->size - sizeof id, sizeof id);
+	return id;
+}
+
+int bpk_frame_ids_list(const struct bpk_buf *entries, struct bpk_buf *ids, struct bpk_err *err)
+{
+	ids->size = 0;
+	for (size_t at = 0; at < entries->size; at += sizeof(uint64_t)) {
+		uint64_t entry;
+		uint32_t id;
+
+		memcpy(&entry, entries->data + at, sizeof entry);
+		id = (uint32_t)entry; /* below 2^32: tested when the index was read */
+		if (bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE &&
+		    bpk_buf_append(ids, bpk_view(&id, sizeof id), err) != 0)
+			return -1;
+	}
+	if (ids->size > 0)
+		qsort(ids->data, ids->size / sizeof(uint32_t), sizeof(uint32_t), compare);
+	return 0;
+}
+
+/* ---- Probes ---- */
 
 bool bpk_frame_owns(const char *name)
 {

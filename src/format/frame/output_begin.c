@@ -89,17 +89,6 @@ static void set_defaults(struct bpk_frame_header *header, const struct bpk_info 
 
 /* ---- Layers ---- */
 
-/* When chunks are copied, an array's geometry is copied unchanged. */
-static int copy_fixed(struct bpk_frame_output *out, const struct bpk_frame_layers *fixed,
-		      struct bpk_err *err)
-{
-	for (size_t i = 0; i < fixed->count; i++)
-		if (bpk_frame_layers_set(&out->header.fixed, fixed->all[i].name,
-					 bpk_buf_view(&fixed->all[i].content), err) != 0)
-			return -1;
-	return 0;
-}
-
 /* If the array gets a layer of its own, the metadata that describe it are left out. */
 static int parse_layers(struct bpk_frame_output *out, const struct bpk_info *info,
 			const struct bpk_write_options *options, struct bpk_err *err)
@@ -130,7 +119,8 @@ static int set_layers(struct bpk_frame_output *out, const struct bpk_info *info,
 {
 	bool same_fixed = options->recipe == NULL && info->frame != NULL;
 
-	if (same_fixed && copy_fixed(out, &info->frame->fixed, err) != 0)
+	/* when chunks are copied, an array's geometry is copied unchanged */
+	if (same_fixed && bpk_frame_layers_copy(&info->frame->fixed, &out->header.fixed, err) != 0)
 		return -1;
 	if (info->metadata.layers == NULL && info->metadata.given)
 		return parse_layers(out, info, options, err);

@@ -76,12 +76,6 @@ static bool reader_unpacks(const void *reader)
 	return ((const struct bpk_frame_reader *)reader)->array.bands != NULL;
 }
 
-static int reader_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
-			 const struct bpk_parcel *parcel, struct bpk_span out, struct bpk_err *err)
-{
-	return bpk_frame_bands_unpack(reader, ctx, parcel, out, err);
-}
-
 static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	return (reader_unpacks(reader) ? bpk_frame_bands_check
@@ -212,7 +206,7 @@ const struct bpk_reader_ops bpk_frame_reader_ops = {
 	.fetch = reader_fetch,
 	.check = reader_check,
 	.unpacks = reader_unpacks,
-	.unpack = reader_unpack,
+	.unpack = bpk_frame_bands_unpack,
 	.subject = reader_subject,
 	.locate = reader_locate,
 	.repeats = bpk_frame_repeats,

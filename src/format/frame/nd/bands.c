@@ -131,19 +131,6 @@ int bpk_frame_band_begin(struct bpk_buf *packed, uint64_t room, struct bpk_err *
 
 /* ---- Unpacking ---- */
 
-/* The bytes after which a special chunk repeats itself. */
-static size_t period_of(const struct bpk_chunk_header *chunk)
-{
-	switch (chunk->special) {
-	case BPK_SPECIAL_VALUE:
-		return chunk->value_size;
-	case BPK_SPECIAL_NAN:
-		return chunk->typesize;
-	default:
-		return 1;
-	}
-}
-
 /* True if a range of the chunk costs more than the array's blocks in it. */
 static bool comes_whole(const struct bpk_frame_nd *nd, const struct bpk_chunk_header *chunk)
 {
@@ -276,7 +263,7 @@ static int unpack_chunk(struct unpacking *u, struct bpk_err *err)
 	if (bpk_chunk_header_read(u->chunk, &header, err) != 0)
 		return -1;
 	if (header.special != BPK_SPECIAL_NONE)
-		return unpack_special(u, period_of(&header), err);
+		return unpack_special(u, bpk_frame_period(&header), err);
 	return unpack_blocks(u, comes_whole(u->nd, &header), err);
 }
 

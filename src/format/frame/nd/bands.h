@@ -57,7 +57,7 @@ int bpk_frame_bands_fetch(struct bpk_frame_reader *reader, struct bpk_parcel *pa
 			  struct bpk_err *err);
 int bpk_frame_bands_check(const struct bpk_frame_reader *reader, const struct bpk_parcel *parcel,
 			  struct bpk_err *err);
-int bpk_frame_bands_unpack(const struct bpk_frame_reader *reader, struct bpk_chunk_ctx *ctx,
+int bpk_frame_bands_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
 			   const struct bpk_parcel *parcel, struct bpk_span out,
 			   struct bpk_err *err);
 int bpk_frame_bands_locate(struct bpk_frame_reader *reader, uint64_t number,

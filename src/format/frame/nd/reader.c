@@ -205,10 +205,11 @@ static int unpack_cut(const struct bpk_frame_reader *r, struct bpk_chunk_ctx *ct
 	return rc;
 }
 
-int bpk_frame_bands_unpack(const struct bpk_frame_reader *r, struct bpk_chunk_ctx *ctx,
+int bpk_frame_bands_unpack(const void *reader, struct bpk_chunk_ctx *ctx,
 			   const struct bpk_parcel *parcel, struct bpk_span out,
 			   struct bpk_err *err)
 {
+	const struct bpk_frame_reader *r = reader;
 	struct wanted wanted = wanted_of(r->array.bands, parcel);
 	uint64_t failed = BPK_UNKNOWN;
 	int rc;

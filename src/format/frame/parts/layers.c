@@ -74,8 +74,7 @@ int bpk_frame_layers_copy(const struct bpk_frame_layers *from, struct bpk_frame_
 			  struct bpk_err *err)
 {
 	for (size_t i = 0; i < from->count; i++)
-		if (strcmp(from->all[i].name, BPK_FRAME_DIGESTS) != 0 &&
-		    bpk_frame_layers_set(to, from->all[i].name, bpk_buf_view(&from->all[i].content),
+		if (bpk_frame_layers_set(to, from->all[i].name, bpk_buf_view(&from->all[i].content),
 					 err) != 0)
 			return -1;
 	return 0;
