@@ -26,7 +26,7 @@ static int audit_sizes(struct audit *a, struct bpk_err *err)
 {
 	const struct bpk_frame_header *header = &a->reader->state.header;
 
-	if (bpk_frame_survey(a->reader, &a->survey, err) != 0)
+	if (bpk_frame_fetch_survey(a->reader, &a->survey, err) != 0)
 		return -1;
 	if (a->survey.raw_size != header->raw_size && a->reader->sizes.damage.kind == BPK_OK)
 		return bpk_fail(err, BPK_CORRUPT,

@@ -129,8 +129,8 @@ static int commit_behind(struct contiguous *c, struct bpk_view header, struct bp
 	return commit_header(c, header, c->position + tail.size, err);
 }
 
-static int commit_anew(struct contiguous *c, struct bpk_view header, struct bpk_view tail,
-		       struct bpk_err *err)
+static int commit_empty(struct contiguous *c, struct bpk_view header, struct bpk_view tail,
+			struct bpk_err *err)
 {
 	struct bpk_draft *draft;
 
@@ -148,8 +148,8 @@ static int commit_anew(struct contiguous *c, struct bpk_view header, struct bpk_
  * where committed bytes may be: in that case the file is replaced. */
 static int commit(struct contiguous *c, struct bpk_err *err)
 {
-	bool anew = c->e->output.nchunks == 0;
-	uint64_t payload_end = anew ? c->e->output.header.size : c->position;
+	bool empty = c->e->output.nchunks == 0;
+	uint64_t payload_end = empty ? c->e->output.header.size : c->position;
 	struct bpk_buf header = { 0 }, tail = { 0 };
 	int rc = bpk_frame_editor_end(c->e, payload_end, 0, &header, &tail, err);
 
@@ -157,8 +157,8 @@ static int commit(struct contiguous *c, struct bpk_err *err)
 		rc = bpk_fail(err, BPK_BUG, "the header grew from %zu to %zu bytes",
 			      c->e->reader->state.head.size, header.size);
 	if (rc == 0)
-		rc = (anew ? commit_anew : commit_behind)(c, bpk_buf_view(&header),
-							  bpk_buf_view(&tail), err);
+		rc = (empty ? commit_empty : commit_behind)(c, bpk_buf_view(&header),
+							    bpk_buf_view(&tail), err);
 	bpk_buf_clear(&header);
 	bpk_buf_clear(&tail);
 	return rc;

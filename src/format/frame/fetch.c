@@ -138,8 +138,8 @@ static int look_on(void *arg, struct bpk_frame_reader *r, uint64_t number,
 	return bpk_frame_look_on(r, arg, number, found, err);
 }
 
-int bpk_frame_survey(struct bpk_frame_reader *r, struct bpk_frame_survey *survey,
-		     struct bpk_err *err)
+int bpk_frame_fetch_survey(struct bpk_frame_reader *r, struct bpk_frame_survey *survey,
+			   struct bpk_err *err)
 {
 	struct bpk_frame_ahead ahead = { 0 };
 

@@ -31,7 +31,7 @@ int bpk_frame_look_on(struct bpk_frame_reader *reader, struct bpk_frame_ahead *a
 		      uint64_t number, struct bpk_frame_found *found, struct bpk_err *err);
 
 /* bpk_frame_survey_by, with bpk_frame_look_on. */
-int bpk_frame_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
-		     struct bpk_err *err);
+int bpk_frame_fetch_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
+			   struct bpk_err *err);
 
 #endif

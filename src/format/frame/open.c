@@ -1,5 +1,5 @@
 /*
- * Opens and closes the state of a frame with its files, and tells if the frame has changed since.
+ * Opens and closes the state of a frame with its files, and tests if the frame has changed since.
  * The reader, the editors and latest.c call it.
  */
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * Readers, inside the room: a state together with its files. From the ground up: names.h and
- * state.h, chunks.h (chunks in the state at open), survey.h, open.h, latest.h (the state of now),
+ * state.h, chunks.h (chunks in the state at open), survey.h, open.h, latest.h (the current state),
  * fetch.h (chunks while a writer is active), validate.h.
  */
 #ifndef BPK_FORMAT_FRAME_READER_H

@@ -279,7 +279,8 @@ static int check_files(struct bpk_frame_reader *reader, struct bpk_err *err)
 {
 	struct bpk_frame_survey survey;
 
-	if (bpk_frame_check_end(reader, err) != 0 || bpk_frame_survey(reader, &survey, err) != 0)
+	if (bpk_frame_check_end(reader, err) != 0 ||
+	    bpk_frame_fetch_survey(reader, &survey, err) != 0)
 		return -1;
 	return survey.excess.kind == BPK_OK
 		       ? 0

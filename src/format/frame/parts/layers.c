@@ -2,7 +2,7 @@
  * Lists of layers, metadata by name: find, set, copy and remove. Readers, writers and editors of
  * frames call it.
  */
-#include "format/frame/parts/section.h"
+#include "format/frame/frame.h"
 
 #include <stdlib.h>
 
