@@ -187,9 +187,9 @@ static struct bpk_recipes race_groups(struct bpk_chooser *c, size_t count, unsig
 
 /* ---- The level ---- */
 
-/* The level that is worth its time for recipes on a run. Pieces are too short to compare levels,
+/* The level that is worth its time for recipes on the runs. Pieces are too short to compare levels,
  * whose windows and tables differ. */
-static unsigned decide_level(struct bpk_chooser *c, const struct bpk_recipes *recipes)
+static unsigned level_on_runs(struct bpk_chooser *c, const struct bpk_recipes *recipes)
 {
 	uint64_t low = cost_at(c, recipes, SCREEN_LEVEL);
 	uint64_t middle = cost_at(c, recipes, BPK_DEFAULT_LEVEL);
@@ -201,6 +201,18 @@ static unsigned decide_level(struct bpk_chooser *c, const struct bpk_recipes *re
 	return middle < low ? BPK_DEFAULT_LEVEL : SCREEN_LEVEL;
 }
 
+/* The runs of groups stand for the whole input, but are short. The run in the middle is long, but
+ * may belong to one group. */
+static unsigned decide_level(struct bpk_chooser *c, const struct bpk_recipes *recipes)
+{
+	unsigned level = level_on_runs(c, recipes);
+
+	if (c->uniform || level != SCREEN_LEVEL)
+		return level;
+	take_run(c);
+	return level_on_runs(c, recipes);
+}
+
 /* Choose among the recipes, and decide on the level. */
 static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 {
@@ -210,12 +222,12 @@ static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 
 	bpk_candidates_make_recipes(c);
 	count = count_near(c);
-	if (!c->uniform)
-		best = race_groups(c, bpk_min_size(count, GROUP_SIZES), level);
-	take_run(c);
 	if (c->uniform) {
+		take_run(c);
 		race(c, count, level);
 		best = c->recipes[0];
+	} else {
+		best = race_groups(c, bpk_min_size(count, GROUP_SIZES), level);
 	}
 	if (c->wishes->level == BPK_AUTO && c->own_codec)
 		wanted = decide_level(c, &best);

@@ -18,7 +18,7 @@
  * only formula.
  *
  * Level (choose.c). Recipes that the pieces do not tell apart race on a longer run, or on a run of
- * each group. The winner packs a run at the next levels as long as they bring enough. Several lists
+ * each group. The winner packs these at the next levels as long as they bring enough. Several lists
  * of filters stay only where choosing among them for each chunk gains 1%. Where long runs repeat
  * far apart, pieces tell little: more recipes race on the run, and the winner packs the window in
  * larger chunks.

@@ -159,7 +159,7 @@ static int take_chunk(struct bpk_source *source, uint64_t raw_size, uint64_t chu
 	if (!bpk_source_seekable(source))
 		return bpk_source_peek(source, bpk_min_u64(chunk_size, PREDICT_LEAST_CHUNK), chunk,
 				       err);
-	*offset = bpk_div_up(raw_size, chunk_size) / 2 * chunk_size;
+	*offset = (bpk_div_up(raw_size, chunk_size) - 1) / 2 * chunk_size;
 	size = bpk_min_u64(bpk_min_u64(chunk_size, PREDICT_MOST_CHUNK), raw_size - *offset);
 	if (bpk_buf_resize(bytes, size, err) != 0 ||
 	    bpk_source_read_at(source, *offset, bpk_span(bytes->data, size), &got, err) != 0)

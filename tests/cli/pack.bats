@@ -397,6 +397,17 @@ load lib
     done
 }
 
+@test "the level suits an input whose parts differ, not the part in its middle" {
+    need_samples
+    for options in "-z 256K" "-F b2frame -z 256K"; do
+        # shellcheck disable=SC2086
+        quietly bpk pack -q -f $options -o chosen "$BPK_SAMPLES/example_longer.gsd"
+        # shellcheck disable=SC2086
+        quietly bpk pack -q -f $options --level 3 -o named "$BPK_SAMPLES/example_longer.gsd"
+        [ "$(stat -c %s chosen)" -le $(($(stat -c %s named) * 105 / 100)) ]
+    done
+}
+
 @test "--json says what was done, one object a line" {
     need_python
     data text 5000 a
