@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 
+#include "flow/memory.h"
 #include "flow/plan.h"
 #include "flow/pool.h"
 #include "flow/window.h"
@@ -81,7 +82,7 @@ static int judge_end(const struct run *run, uint64_t number, struct bpk_err *err
 static int judge_memory(const struct run *run, const struct bpk_parcel *parcel, uint64_t raw_size,
 			struct bpk_err *err)
 {
-	uint64_t needed = bpk_work_parcel_memory(run->flow, raw_size);
+	uint64_t needed = bpk_memory_of_parcel(run->flow, raw_size);
 
 	if (run->parcel_limit == 0 || needed <= run->parcel_limit)
 		return 0;
@@ -343,14 +344,14 @@ static uint64_t fixed_memory(const struct bpk_flow *flow, uint64_t chunk_size)
 {
 	uint64_t at_once = bpk_work_at_once(flow, chunk_size);
 
-	return bpk_work_thread_memory(flow, at_once) +
-	       (at_once < chunk_size ? bpk_work_packed_memory(flow, chunk_size) : 0);
+	return bpk_memory_of_thread(flow, at_once) +
+	       (at_once < chunk_size ? bpk_memory_of_packed(flow, chunk_size) : 0);
 }
 
 static uint64_t memory_for(const struct bpk_flow *flow, unsigned threads, bool put_in_order,
 			   uint64_t chunk_size)
 {
-	uint64_t parcel = bpk_work_parcel_memory(flow, bpk_work_at_once(flow, chunk_size));
+	uint64_t parcel = bpk_memory_of_parcel(flow, bpk_work_at_once(flow, chunk_size));
 
 	return parcels_for(threads, put_in_order) * parcel +
 	       threads * fixed_memory(flow, chunk_size);
@@ -381,7 +382,7 @@ static int limit_threads(const struct bpk_flow *flow, bool put_in_order, unsigne
 	if (limit == 0)
 		return 0;
 	soft = flow->limits.memory_is_default && flow->packing == NULL
-		       ? bpk_min_u64(limit, bpk_work_worth(flow, COMMON))
+		       ? bpk_min_u64(limit, bpk_memory_limit(flow, COMMON))
 		       : limit;
 	while (*threads > 1 && memory_for(flow, *threads, put_in_order, chunk_size) > soft)
 		--*threads;
@@ -445,7 +446,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	/* if sizes differ and are unknown, offsets are counted from chunk to chunk */
 	run.window.fetch_in_order = (plan->chunk_size == BPK_UNKNOWN && plan->runs == NULL) ||
 				    !flow->in->positional(flow->reader);
-	run.window.pass = flow->in->repeats != NULL && bpk_work_only_proves(flow) ? pass : NULL;
+	run.window.pass = flow->in->repeats != NULL && bpk_flow_only_proves(flow) ? pass : NULL;
 	run.window.join = joins(flow) ? join : NULL;
 	run.window.pass_arg = run.window.join_arg = &run;
 	run.join_limit = run.parcel_limit == 0 ? JOINED : bpk_min_u64(JOINED, run.parcel_limit / 2);

@@ -1,9 +1,10 @@
 /*
  * Estimates the memory that a run takes, before it begins. Called by flow.c and work.c.
  */
-#include "flow/work.h"
+#include "flow/memory.h"
 
-uint64_t bpk_work_times_stored(const struct bpk_flow *flow, uint64_t times)
+/* The archive's size times a factor; BPK_UNKNOWN if the size is unknown. */
+static uint64_t times_stored(const struct bpk_flow *flow, uint64_t times)
 {
 	const struct bpk_info *info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
 	uint64_t size;
@@ -13,29 +14,29 @@ uint64_t bpk_work_times_stored(const struct bpk_flow *flow, uint64_t times)
 	return size;
 }
 
-uint64_t bpk_work_worth(const struct bpk_flow *flow, uint64_t any)
+uint64_t bpk_memory_limit(const struct bpk_flow *flow, uint64_t any)
 {
 	enum { TIMES = 1024 };
 
-	return bpk_max_u64(any, bpk_work_times_stored(flow, TIMES));
+	return bpk_max_u64(any, times_stored(flow, TIMES));
 }
 
 /* A packed chunk is no larger than its archive. */
-uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size)
+uint64_t bpk_memory_of_packed(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	uint64_t packed = raw_size + BPK_CHUNK_HEADER_SIZE + BPK_DIGEST_MAX;
 
-	return flow->packing != NULL ? packed : bpk_min_u64(packed, bpk_work_times_stored(flow, 1));
+	return flow->packing != NULL ? packed : bpk_min_u64(packed, times_stored(flow, 1));
 }
 
 /* A chunk that is only proved is unpacked stream by stream, up to the size that a stream may
  * have. */
-uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
+uint64_t bpk_memory_of_parcel(const struct bpk_flow *flow, uint64_t raw_size)
 {
-	uint64_t packed = bpk_work_packed_memory(flow, raw_size), stream;
+	uint64_t packed = bpk_memory_of_packed(flow, raw_size), stream;
 
-	if (bpk_work_only_proves(flow)) {
-		stream = bpk_work_times_stored(flow, BPK_CHUNK_PROOF_TIMES);
+	if (bpk_flow_only_proves(flow)) {
+		stream = times_stored(flow, BPK_CHUNK_PROOF_TIMES);
 		if (stream < BPK_UNKNOWN - BPK_CHUNK_PROOF)
 			raw_size = bpk_min_u64(raw_size, stream + BPK_CHUNK_PROOF);
 	}
@@ -45,7 +46,7 @@ uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size)
 /* Columns are split, or joined, in a buffer beside the parcel. */
 static bool has_columns(const struct bpk_flow *flow)
 {
-	return bpk_work_writer_packs(flow) ||
+	return bpk_flow_writer_packs(flow) ||
 	       (flow->in->unpacks != NULL && flow->in->unpacks(flow->reader));
 }
 
@@ -107,14 +108,14 @@ static uint64_t most_of_block(const struct bpk_flow *flow, uint64_t raw_size)
 	return bpk_min_u64(raw_size, info->chunks.first.block_size);
 }
 
-uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size)
+uint64_t bpk_memory_of_thread(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	enum { STATE = 2 << 20 };
 	uint64_t fixed = flow->reader_memory + STATE;
 
 	if (has_columns(flow))
 		fixed += raw_size;
-	if (bpk_work_only_proves(flow))
+	if (bpk_flow_only_proves(flow))
 		return fixed;
 	if (flow->packing == NULL)
 		return flow->decode ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + fixed

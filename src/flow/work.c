@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "flow/memory.h"
+
 void bpk_worker_clear(struct bpk_worker *worker)
 {
 	bpk_chunk_ctx_free(worker->ctx);
@@ -207,7 +209,7 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow, struct
 	/* stored chunks then hold the same bytes as others, and a proof compares with these */
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
 			     bpk_span(parcel->raw.data, parcel->raw.size));
-	if (bpk_work_writer_packs(flow))
+	if (bpk_flow_writer_packs(flow))
 		rc = pack_numbered(worker, flow, &recipe, parcel, err);
 	else
 		rc = encode_chunk(worker, flow, &recipe, parcel, err);
@@ -225,7 +227,7 @@ static int compare(struct bpk_worker *worker, const struct bpk_flow *flow,
 	if (bpk_buf_resize(&worker->proof, parcel->raw.size, err) != 0)
 		return -1;
 	proof = bpk_span(worker->proof.data, worker->proof.size);
-	if (bpk_work_writer_packs(flow))
+	if (bpk_flow_writer_packs(flow))
 		rc = flow->out->unpack(flow->writer, worker->ctx, parcel, proof, err);
 	else
 		rc = bpk_chunk_decode(worker->ctx, bpk_buf_view(&parcel->packed), proof, err);
@@ -257,7 +259,7 @@ static int unpack_or_prove(struct bpk_worker *worker, const struct bpk_flow *flo
 {
 	if (parcel->again > 0 && parcel->raw_size > 0)
 		return decode_alike(worker, flow, parcel, err);
-	if (!bpk_work_only_proves(flow))
+	if (!bpk_flow_only_proves(flow))
 		return decode(worker, flow, parcel, parcel, err);
 	return bpk_chunk_prove(worker->ctx, bpk_view(parcel->packed.data, parcel->packed_size),
 			       err);
@@ -284,7 +286,7 @@ static int fail_worth(uint64_t size, uint64_t limit, struct bpk_err *err)
 static int check_extra_memory(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
 			      struct bpk_err *err)
 {
-	uint64_t limit = bpk_work_worth(flow, AT_ONCE);
+	uint64_t limit = bpk_memory_limit(flow, AT_ONCE);
 
 	if (!flow->limits.memory_is_default || !flow->decode || parcel->extra_memory <= limit)
 		return 0;
@@ -384,7 +386,7 @@ static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 		       const struct bpk_parcel *parcel, size_t piece, struct bpk_err *err)
 {
 	struct bpk_view chunk = bpk_view(parcel->packed.data, parcel->packed_size);
-	uint64_t limit = bpk_work_worth(flow, AT_ONCE), size;
+	uint64_t limit = bpk_memory_limit(flow, AT_ONCE), size;
 	struct bpk_chunk_header header;
 
 	if (!flow->limits.memory_is_default || chunk.size == 0)

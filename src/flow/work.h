@@ -64,36 +64,8 @@ int bpk_work_unpack(const struct bpk_reader_ops *ops, const void *reader, struct
 int bpk_work_encode_variable(struct bpk_worker *worker, const struct bpk_recipe *recipe,
 			     struct bpk_view sizes, struct bpk_parcel *parcel, struct bpk_err *err);
 
-/* True if parcels are single chunks whose bytes nobody wants: they are proved, not unpacked. */
-static inline bool bpk_work_only_proves(const struct bpk_flow *flow)
-{
-	return flow->out == NULL && flow->packing == NULL &&
-	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
-}
-
-/* True if the writer packs parcels by itself. */
-static inline bool bpk_work_writer_packs(const struct bpk_flow *flow)
-{
-	return flow->out != NULL && flow->out->packs != NULL && flow->out->packs(flow->writer);
-}
-
 /* Bytes of a parcel that are in memory at a time, for chunks of raw_size, by the archive's first
  * chunk. */
 uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size);
-
-/* ---- memory.c ---- */
-
-/* The archive's size times a factor; BPK_UNKNOWN if the size is unknown. */
-uint64_t bpk_work_times_stored(const struct bpk_flow *flow, uint64_t times);
-
-/* Memory that an archive of this size may take if the user set no limit: any, or 1024 times its
- * size; BPK_UNKNOWN if the size is unknown. */
-uint64_t bpk_work_worth(const struct bpk_flow *flow, uint64_t any);
-
-/* The most memory, in bytes, that a packed chunk, a parcel, and a thread's scratch, take for
- * chunks of raw_size. */
-uint64_t bpk_work_packed_memory(const struct bpk_flow *flow, uint64_t raw_size);
-uint64_t bpk_work_parcel_memory(const struct bpk_flow *flow, uint64_t raw_size);
-uint64_t bpk_work_thread_memory(const struct bpk_flow *flow, uint64_t raw_size);
 
 #endif
