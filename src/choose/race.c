@@ -26,8 +26,6 @@ uint64_t bpk_race_cost(const struct bpk_recipe *recipe, uint64_t packed_size)
 
 	for (unsigned i = 0; i < recipe->pipeline.nsteps; i++)
 		cost += filter_cost[recipe->pipeline.steps[i].filter];
-	if (recipe->prediction.size > 0)
-		cost += PREDICTION_COST;
 	if (recipe->prediction.scale > 0)
 		cost += VALUE_COST;
 	return packed_size * (1000 + cost);

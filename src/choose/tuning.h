@@ -8,7 +8,7 @@
  *      shuffle over none            2    bitshuffle over none       8
  *      delta, bytedelta             3    filters for each chunk    10
  *      level 2 over level 1        10    level 3 over level 2      50
- *      a prediction                 3    by value over by rank     20
+ *      a prediction by value       20
  *      chunks of 4 over 1 MiB      50
  *
  * The choice is at most 1% larger than the best single recipe of the same level, 2% for mixtures,
@@ -78,9 +78,8 @@ enum {
 /* ---- Cost, in thousandths: bench-choice and the table above ---- */
 
 enum {
-	LEVELS = 4,          /* of Zstd that have their own cost */
-	PREDICTION_COST = 3, /* bench-predict */
-	VALUE_COST = 20,     /* of a prediction by value: it unpacks more slowly than one by rank */
+	LEVELS = 4,      /* of Zstd that have their own cost */
+	VALUE_COST = 20, /* of a prediction by value: it unpacks more slowly than one by rank */
 };
 
 /* ---- Races ---- */
@@ -119,8 +118,7 @@ enum {
 
 enum {
 	ZONE_LEAST = 16 << 10,      /* bytes of a zone; fewer belong to their surroundings */
-	ZONE_LEAST_ARRAY = 1 << 10, /* bytes of an average array: smaller ones are not listed, */
-	ZONE_FEW = 100000,          /* unless there are fewer than this */
+	ZONE_LEAST_ARRAY = 1 << 10, /* bytes of an average array; smaller are not listed */
 	SHORT_ZONE = 8, /* so many zones in a chunk are not cut; 1: 0.9%, no limit: 202% */
 };
 

@@ -217,7 +217,7 @@ int bpk_zones_find(struct bpk_source *source, struct bpk_zones *zones, struct bp
 		return -1;
 	if (listing.layout != NULL)
 		listing.count = bpk_layout_info(listing.layout)->narrays;
-	if (listing.count > ZONE_FEW && listing.count > size / ZONE_LEAST_ARRAY)
+	if (listing.count > size / ZONE_LEAST_ARRAY)
 		listing.count = 0;
 	rc = bpk_zones_make(size, next_item, &listing, zones, err);
 	bpk_layout_close(listing.layout);

@@ -14,7 +14,7 @@
 #include "io/edit/record.h"
 
 /* .NAME.bpkj. A name too long for that is cut to the room there is and gets its CRC. */
-static void spell_journal(char text[NAME_MAX + 1], const char *name)
+static void print_journal_name(char text[NAME_MAX + 1], const char *name)
 {
 	static const char suffix[] = ".bpkj";
 	size_t size = strlen(name);
@@ -50,11 +50,11 @@ struct bpk_resolved bpk_resolved_in(int folder, const char *name)
 {
 	struct bpk_resolved resolved = { .name = name, .folder = folder };
 
-	spell_journal(resolved.journal, name);
+	print_journal_name(resolved.journal, name);
 	return resolved;
 }
 
-/* Open the folder of beside->path and fill in the names in it. */
+/* Open the folder of resolved->path and fill in the names in it. */
 static int open_folder(struct bpk_resolved *resolved, struct bpk_err *err)
 {
 	char folder[PATH_MAX];
@@ -67,7 +67,7 @@ static int open_folder(struct bpk_resolved *resolved, struct bpk_err *err)
 	resolved->folder = bpk_folder_open(folder);
 	if (resolved->folder < 0)
 		return fail_find(resolved, errno, "cannot open its folder", err);
-	spell_journal(resolved->journal, resolved->name);
+	print_journal_name(resolved->journal, resolved->name);
 	return 0;
 }
 
