@@ -38,32 +38,31 @@ static struct bpk_views cut_views(struct bpk_view raw, size_t chunk_size)
 }
 
 /* Race on other views. */
-static void take_views(struct bpk_chooser *c, struct bpk_views views)
+static void set_views(struct bpk_chooser *c, struct bpk_views views)
 {
 	c->runs = views;
 	c->raced.views = &c->runs;
 	c->raced.count = 0;
 }
 
-/* Take a run from the middle of the window, in chunks if the user wants them shorter. */
-static void take_run(struct bpk_chooser *c)
+/* Race on a run from the middle of the window, in chunks if the user wants them shorter. */
+static void set_run(struct bpk_chooser *c)
 {
 	struct bpk_view window = c->sample.window;
 	size_t size = bpk_min_size(run_size(c), window.size), chunk_size = size;
 
 	if (c->wishes->chunk_size != 0)
 		chunk_size = (size_t)bpk_min_u64(size, c->wishes->chunk_size);
-	take_views(c,
-		   cut_views(bpk_view(window.data + (window.size - size) / 2, size), chunk_size));
+	set_views(c, cut_views(bpk_view(window.data + (window.size - size) / 2, size), chunk_size));
 }
 
-/* Take a shorter run around a piece of each group. */
-static void take_group_runs(struct bpk_chooser *c)
+/* Race on a shorter run around a piece of each group. */
+static void set_group_runs(struct bpk_chooser *c)
 {
 	const struct bpk_views *pieces = &c->sample.pieces;
 	struct bpk_views *runs = &c->runs;
 
-	take_views(c, (struct bpk_views){ .count = pieces->ngroups, .ngroups = pieces->ngroups });
+	set_views(c, (struct bpk_views){ .count = pieces->ngroups, .ngroups = pieces->ngroups });
 	for (size_t i = pieces->count; i-- > 0 && !c->race.failed;) {
 		uint8_t g = pieces->groups[i];
 
@@ -169,7 +168,7 @@ static struct bpk_recipes race_groups(struct bpk_chooser *c, size_t count, unsig
 {
 	struct bpk_recipes best = { .cost = UINT64_MAX }, recipes;
 
-	take_group_runs(c);
+	set_group_runs(c);
 	for (size_t i = 0; i < count; i++) {
 		unsigned typesize = c->recipes[i].all[0].typesize;
 
@@ -209,7 +208,7 @@ static unsigned decide_level(struct bpk_chooser *c, const struct bpk_recipes *re
 
 	if (c->uniform || level != SCREEN_LEVEL)
 		return level;
-	take_run(c);
+	set_run(c);
 	return level_on_runs(c, recipes);
 }
 
@@ -223,7 +222,7 @@ static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 	bpk_candidates_make_recipes(c);
 	count = count_near(c);
 	if (c->uniform) {
-		take_run(c);
+		set_run(c);
 		race(c, count, level);
 		best = c->recipes[0];
 	} else {
@@ -290,10 +289,10 @@ static bool try_large(struct bpk_chooser *c, struct bpk_choice *choice)
 		c->race.failed = true;
 	choice->recipe.level = trial_level(c, wanted);
 	plain = unfiltered(c->wishes, choice->recipe);
-	take_views(c, cut_views(c->sample.window, BPK_CHUNK));
+	set_views(c, cut_views(c->sample.window, BPK_CHUNK));
 	bpk_race_try(&c->race, &c->raced, &choice->recipe, bpk_views_all(&c->runs));
 	of_small = bpk_trial_cost(&c->raced.all[0], bpk_views_all(&c->runs));
-	take_views(c, cut_views(c->sample.window, BPK_LARGE_CHUNK));
+	set_views(c, cut_views(c->sample.window, BPK_LARGE_CHUNK));
 	bpk_race_try(&c->race, &c->raced, &plain, 1);
 	bpk_race_try(&c->race, &c->raced, &choice->recipe, 1);
 	try_unsplit(c);
@@ -310,7 +309,7 @@ static bool try_large(struct bpk_chooser *c, struct bpk_choice *choice)
 /* ---- Settings ---- */
 
 /* Fill in defaults for the choices that the wishes leave open. */
-static void settle_without_trial(const struct bpk_chooser *c, struct bpk_recipe *recipe)
+static void set_defaults(const struct bpk_chooser *c, struct bpk_recipe *recipe)
 {
 	const struct bpk_wishes *wishes = c->wishes;
 
@@ -344,7 +343,7 @@ static uint64_t largest_chunk(const struct bpk_wishes *wishes)
 	return wishes->extended ? BPK_CHUNK_MAX_RAW_SIZE_EXTENDED : BPK_CHUNK_MAX_RAW_SIZE;
 }
 
-static void settle_sizes(const struct bpk_wishes *wishes, bool large, struct bpk_choice *choice)
+static void set_sizes(const struct bpk_wishes *wishes, bool large, struct bpk_choice *choice)
 {
 	uint64_t chunk_size = large ? BPK_LARGE_CHUNK : BPK_CHUNK;
 	struct bpk_recipe *recipe = &choice->recipe;
@@ -406,7 +405,7 @@ struct bpk_recipe bpk_recipe_like(const struct bpk_chunk_header *header)
 	return recipe;
 }
 
-static void settle_chooser(struct bpk_chooser *c, const struct bpk_wishes *wishes)
+static void init_chooser(struct bpk_chooser *c, const struct bpk_wishes *wishes)
 {
 	const struct bpk_codec *own = bpk_codec_find("zstd");
 
@@ -454,8 +453,8 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	if (!wishes->extended && wishes->pipeline != NULL &&
 	    !bpk_pipeline_is_plain(wishes->pipeline))
 		possible.pipeline = NULL;
-	settle_chooser(c, &possible);
-	settle_without_trial(c, &choice->recipe);
+	init_chooser(c, &possible);
+	set_defaults(c, &choice->recipe);
 	if (choice->recipe.level > 0) {
 		if (bpk_sample_take(source, raw_size, &c->sample, err) != 0)
 			goto out;
@@ -464,7 +463,7 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 		if (c->sample.size > 0 && run_trials(c, choice, &large) != 0)
 			goto out;
 	}
-	settle_sizes(wishes, large, choice);
+	set_sizes(wishes, large, choice);
 	rc = say_choice(choice, &choice->why, err);
 out:
 	bpk_race_close(&c->race);

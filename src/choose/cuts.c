@@ -107,8 +107,8 @@ static int choose_kind(struct cutting *c, size_t kind, struct bpk_choice *choice
 }
 
 /* Add a choice to the cuts', with a line that says which arrays it is for. Takes it. */
-static int take_choice(struct cutting *c, size_t kind, struct bpk_choice *choice,
-		       struct bpk_err *err)
+static int add_choice(struct cutting *c, size_t kind, struct bpk_choice *choice,
+		      struct bpk_err *err)
 {
 	struct bpk_cuts *cuts = c->cuts;
 	struct bpk_buf said = { 0 };
@@ -163,7 +163,7 @@ static int choose_kinds(struct cutting *c, struct bpk_err *err)
 			continue;
 		if (has_choice(&c->zones, order[i]) && choose_kind(c, order[i], &choice, err) != 0)
 			return -1;
-		if (take_choice(c, order[i], &choice, err) != 0)
+		if (add_choice(c, order[i], &choice, err) != 0)
 			return -1;
 	}
 	return 0;

@@ -29,7 +29,7 @@ struct group {
 /* ---- One array ---- */
 
 /* Read the element type. False unless it is a number; a complex number has two parts. */
-static bool take_scalar(const struct bpk_scalar *scalar, struct bpk_grid *o, unsigned *parts)
+static bool grid_of_scalar(const struct bpk_scalar *scalar, struct bpk_grid *o, unsigned *parts)
 {
 	unsigned size = scalar->item_size;
 
@@ -64,14 +64,14 @@ static size_t list_dimensions(const struct bpk_array *array, unsigned parts, uin
 
 /* Describe one array of numbers at offset in o. Its period is that of its first dimension, if it
  * has more than one. */
-static bool take_array(const struct bpk_array *array, uint64_t offset, struct bpk_grid *o)
+static bool grid_of_array(const struct bpk_array *array, uint64_t offset, struct bpk_grid *o)
 {
 	uint64_t dimensions[2 * BPK_ARRAY_MAX_DIMENSIONS + 1], stride = 1;
 	unsigned parts;
 	size_t n;
 
 	*o = (struct bpk_grid){ .origin = offset };
-	if (array->dtype.nfields > 0 || !take_scalar(&array->dtype.scalar, o, &parts))
+	if (array->dtype.nfields > 0 || !grid_of_scalar(&array->dtype.scalar, o, &parts))
 		return false;
 	n = list_dimensions(array, parts, dimensions);
 	for (; n > 1 && dimensions[n - 1] <= GRID_MOST_COMPONENTS; n--)
@@ -126,7 +126,7 @@ static void add_item(struct group *groups, size_t *ngroups, const struct bpk_ite
 	struct bpk_grid grid;
 
 	if (item->offset == BPK_UNKNOWN || item->array->size == 0 ||
-	    !take_array(item->array, item->offset, &grid))
+	    !grid_of_array(item->array, item->offset, &grid))
 		return;
 	group = group_of(groups, ngroups, item);
 	if (group == NULL)
@@ -144,7 +144,7 @@ static void add_item(struct group *groups, size_t *ngroups, const struct bpk_ite
 
 /* The grid of a group; false if its arrays have no common distance, or hold too little of the
  * input. */
-static bool settle(const struct group *group, uint64_t raw_size, struct bpk_grid *grid)
+static bool grid_of_group(const struct group *group, uint64_t raw_size, struct bpk_grid *grid)
 {
 	*grid = group->found;
 	if (group->count < 3)
@@ -156,8 +156,8 @@ static bool settle(const struct group *group, uint64_t raw_size, struct bpk_grid
 	return group->last - group->first >= raw_size / 2;
 }
 
-static int take_layout(struct bpk_layout *layout, uint64_t raw_size, struct bpk_grid *grid,
-		       struct bpk_err *err)
+static int grid_of_layout(struct bpk_layout *layout, uint64_t raw_size, struct bpk_grid *grid,
+			  struct bpk_err *err)
 {
 	uint64_t narrays = bpk_min_u64(bpk_layout_info(layout)->narrays, GRID_MOST_ARRAYS);
 	struct group *groups = bpk_calloc(GRID_NAMES, sizeof *groups, err);
@@ -174,7 +174,7 @@ static int take_layout(struct bpk_layout *layout, uint64_t raw_size, struct bpk_
 	for (size_t i = 0; i < ngroups && rc == 0; i++) {
 		struct bpk_grid candidate;
 
-		if (groups[i].bytes > largest && settle(&groups[i], raw_size, &candidate)) {
+		if (groups[i].bytes > largest && grid_of_group(&groups[i], raw_size, &candidate)) {
 			largest = groups[i].bytes;
 			*grid = candidate;
 		}
@@ -191,7 +191,7 @@ int bpk_grid_find(struct bpk_source *source, uint64_t raw_size, const struct bpk
 
 	*grid = (struct bpk_grid){ 0 };
 	if (array != NULL) {
-		if (!take_array(array, 0, grid))
+		if (!grid_of_array(array, 0, grid))
 			grid->size = 0;
 		return 0;
 	}
@@ -200,7 +200,7 @@ int bpk_grid_find(struct bpk_source *source, uint64_t raw_size, const struct bpk
 	if (bpk_layout_open(source, &layout, err) != 0)
 		return -1;
 	if (layout != NULL)
-		rc = take_layout(layout, raw_size, grid, err);
+		rc = grid_of_layout(layout, raw_size, grid, err);
 	bpk_layout_close(layout);
 	return rc;
 }

@@ -148,7 +148,7 @@ static uint64_t chunk_size_for(const struct bpk_grid *o, unsigned key_frames)
 /* ---- Predictions ---- */
 
 /* The chunk in the middle of a source; of a pipe, the first bytes, which can be peeked at. */
-static int take_chunk(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_size,
+static int read_chunk(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_size,
 		      struct bpk_buf *bytes, struct bpk_view *chunk, uint64_t *offset,
 		      struct bpk_err *err)
 {
@@ -200,7 +200,7 @@ static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_s
 	int rc = -1;
 
 	if (bpk_race_open(&race, NULL, err) == 0 &&
-	    take_chunk(source, raw_size, chunk_size, &bytes, &raw, &offset, err) == 0)
+	    read_chunk(source, raw_size, chunk_size, &bytes, &raw, &offset, err) == 0)
 		rc = bpk_race_chunk(&race, recipe, predictions->all, predictions->count, raw,
 				    offset, err);
 	if (rc == 0)

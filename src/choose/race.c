@@ -108,7 +108,7 @@ uint64_t bpk_trial_cost(const struct bpk_trial *trial, uint32_t mask)
 }
 
 /* Move the trial of recipe, or a new one, to the end. NULL if there is no room. */
-static struct bpk_trial *take(struct bpk_ranking *ranking, const struct bpk_recipe *recipe)
+static struct bpk_trial *find_or_add(struct bpk_ranking *ranking, const struct bpk_recipe *recipe)
 {
 	struct bpk_trial *all = ranking->all, trial = { .recipe = *recipe };
 	size_t i = 0;
@@ -164,7 +164,7 @@ const struct bpk_trial *bpk_race_try(struct bpk_race *race, struct bpk_ranking *
 				     const struct bpk_recipe *recipe, uint32_t mask)
 {
 	const struct bpk_views *views = ranking->views;
-	struct bpk_trial *trial = take(ranking, recipe);
+	struct bpk_trial *trial = find_or_add(ranking, recipe);
 	struct bpk_recipe plain = *recipe; /* the views are differences already */
 
 	if (trial == NULL)
@@ -238,7 +238,7 @@ struct bpk_recipe bpk_race_recipe(const struct bpk_recipe *recipe,
 	return own;
 }
 
-static int take_piece(struct bpk_race *race, const struct chunk *c,
+static int copy_piece(struct bpk_race *race, const struct chunk *c,
 		      const struct bpk_prediction *prediction, size_t start, struct bpk_span out,
 		      struct bpk_err *err)
 {
@@ -249,8 +249,8 @@ static int take_piece(struct bpk_race *race, const struct chunk *c,
 	return 0;
 }
 
-/* Take two pieces of at most piece bytes, or the whole of a chunk that has less than two units. */
-static int take_pieces(struct bpk_race *race, const struct chunk *c,
+/* Copy two pieces of at most piece bytes, or the whole of a chunk that has less than two units. */
+static int copy_pieces(struct bpk_race *race, const struct chunk *c,
 		       const struct bpk_prediction *prediction, size_t piece, uint32_t *block_size,
 		       struct bpk_err *err)
 {
@@ -267,10 +267,10 @@ static int take_pieces(struct bpk_race *race, const struct chunk *c,
 	if (size == 0)
 		return bpk_buf_append(&race->sample, c->raw, err);
 	if (bpk_buf_resize(&race->sample, 2 * size, err) != 0 ||
-	    take_piece(race, c, prediction, c->phase + first, bpk_span(race->sample.data, size),
+	    copy_piece(race, c, prediction, c->phase + first, bpk_span(race->sample.data, size),
 		       err) != 0)
 		return -1;
-	return take_piece(race, c, prediction, c->phase + second,
+	return copy_piece(race, c, prediction, c->phase + second,
 			  bpk_span(race->sample.data + size, size), err);
 }
 
@@ -289,7 +289,7 @@ static int run_heat(struct bpk_race *race, const struct chunk *c, size_t piece,
 		const struct bpk_prediction *prediction = &recipes[i].prediction;
 
 		if (memcmp(&taken, prediction, sizeof taken) != 0 &&
-		    take_pieces(race, c, prediction, piece, &block_size, race->err) != 0)
+		    copy_pieces(race, c, prediction, piece, &block_size, race->err) != 0)
 			return -1;
 		taken = *prediction;
 		recipes[i].block_size = block_size;
