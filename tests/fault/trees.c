@@ -132,6 +132,17 @@ static int do_less(struct bpk_err *err)
 	return change(stage_less, "meta/sizes", err);
 }
 
+/* Like writing across the last chunk: a new file, sizes, then a file that is no longer as it was. */
+static int stage_across(struct bpk_tree *tree, struct bpk_err *err)
+{
+	return put(tree, "data/3", "new", err) != 0 ? -1 : stage_less(tree, err);
+}
+
+static int do_across(struct bpk_err *err)
+{
+	return change(stage_across, "meta/sizes", err);
+}
+
 static int stage_many(struct bpk_tree *tree, struct bpk_err *err)
 {
 	if (put(tree, "data/1", "new", err) != 0 || put(tree, "data/3", "new", err) != 0 ||
@@ -169,6 +180,8 @@ static const struct row rows[] = {
 	  "meta/sizes=old ", false },
 	{ "a pivot at the beginning", do_less, OLD, "data/1=new data/x/1=old meta/sizes=new ", NULL,
 	  false },
+	{ "a pivot in the middle", do_across, OLD,
+	  "data/1=new data/3=new data/x/1=old meta/sizes=new ", "meta/sizes=old ", false },
 	{ "a list", do_many, OLD, MANY, NULL, false },
 	{ "a list carried out by the next writer", do_open, MANY, MANY, NULL, true },
 };
