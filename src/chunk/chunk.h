@@ -287,7 +287,8 @@ static inline size_t bpk_chunk_bound(size_t raw_size)
  * The output is the same on every machine and thread if the codec library's is: lz4 differs on
  * 32-bit and big-endian machines, lz4hc on the latter, and zstd at its own levels 5 to 10 for small
  * blocks when built without SSE2 or NEON.
- * Fails with BPK_NO_MEMORY, or BPK_USAGE (a recipe or size out of range).
+ * Fails with BPK_NO_MEMORY, BPK_USAGE (a recipe or size out of range) or BPK_UNSUPPORTED (a
+ * filter that can only be undone, or delta after another one).
  */
 int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 		     struct bpk_view raw, struct bpk_span out, size_t *packed_size,

@@ -156,7 +156,8 @@ static int check_extended(const struct bpk_recipe *recipe, struct bpk_err *err)
 	return 0;
 }
 
-/* Check the limits that a parsed option respects but an API caller may break, then the elements. */
+/* Check the limits that a parsed option respects but an API caller may break, then the elements. A
+ * recipe may follow a chunk of another program, whose filters can only be undone. */
 static int check_pipeline(const struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	const struct bpk_pipeline *pipeline = &recipe->pipeline;
@@ -170,8 +171,11 @@ static int check_pipeline(const struct bpk_recipe *recipe, struct bpk_err *err)
 		if (filter == BPK_FILTER_NONE || bpk_filter_name(filter) == NULL)
 			return bpk_fail(err, BPK_USAGE, "no filter %u", filter);
 		if (filter == BPK_FILTER_BYTEDELTA_1)
-			return bpk_fail(err, BPK_USAGE, "filter %s is only read",
+			return bpk_fail(err, BPK_UNSUPPORTED, "filter %s is only read",
 					bpk_filter_name(filter));
+		if (filter == BPK_FILTER_DELTA && i > 0)
+			return bpk_fail(err, BPK_UNSUPPORTED,
+					"filter delta is applied only as the first one");
 	}
 	return bpk_pipeline_check(pipeline, recipe->typesize, err);
 }

@@ -10,6 +10,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"
+#include "cli/transfer.h"
 
 struct append_args {
 	struct bpk_args common;
@@ -233,8 +234,6 @@ static bool is_about_frame(const struct bpk_frame_args *frame)
 static int check_usage(const struct append_args *args, char *const *names, size_t count,
 		       struct bpk_err *err)
 {
-	size_t dashes = 0;
-
 	if (is_about_frame(&args->frame))
 		return bpk_fail(err, BPK_USAGE,
 				"--step, --schema, --schema-version and --application are about "
@@ -251,12 +250,10 @@ static int check_usage(const struct append_args *args, char *const *names, size_
 	if (args->follow == NULL && (args->pid != 0 || args->idle != 0 || args->mend))
 		return bpk_fail(err, BPK_USAGE, "--pid, --idle and --mend need --follow");
 	for (size_t i = 0; i < count; i++)
-		dashes += strcmp(names[i], "-") == 0;
-	if (dashes > 1)
-		return bpk_fail(err, BPK_USAGE, "standard input can be read but once");
-	if (dashes > 0 && isatty(STDIN_FILENO))
-		return bpk_fail(err, BPK_USAGE, "standard input is a terminal, name a FILE");
-	return 0;
+		if (strcmp(names[i], "-") == 0 && isatty(STDIN_FILENO))
+			return bpk_fail(err, BPK_USAGE,
+					"standard input is a terminal, name a FILE");
+	return bpk_input_check_operands(names, count, err);
 }
 
 static void tell_left_out(const struct bpk_archive *archive, const struct append_args *args,

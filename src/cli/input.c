@@ -32,10 +32,10 @@ static bool is_new(const char *path, const char *line)
 }
 
 /* Inputs may be opened twice, to look at all of them first. */
-static void note_once(const struct bpk_input *in, const char *line)
+static void note_once(const char *path, const char *line, const char *advice)
 {
-	if (is_new(in->path, line))
-		bpk_note(bpk_input_name(in->path), "%s", line);
+	if (is_new(path, line))
+		bpk_note(bpk_input_name(path), "%s; %s", line, advice);
 }
 
 void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared)
@@ -45,10 +45,12 @@ void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared)
 	if (shared->quiet)
 		return;
 	if (remark != NULL && !bpk_place_is_torn(&in->place)) /* otherwise it is an error */
-		note_once(in, remark);
+		note_once(in->path, remark, "bpk repair shows the choices");
 	if (!shared->judges && bpk_place_pending(&in->place))
-		note_once(in, "a change was interrupted and is pending: what is read is what was "
-			      "committed; bpk repair --in-place settles it");
+		note_once(in->path,
+			  "a change was interrupted and is pending: what is read is what was "
+			  "committed",
+			  "bpk repair --in-place settles it");
 }
 
 /* ---- opening ---- */
@@ -140,9 +142,24 @@ int bpk_input_tail(struct bpk_input *in, struct bpk_err *err)
 	return report_unfinished(in, bpk_input_subject(in, err), err);
 }
 
+int bpk_input_check_operands(char *const *operands, size_t count, struct bpk_err *err)
+{
+	size_t dashes = 0;
+
+	for (size_t i = 0; i < count; i++)
+		dashes += strcmp(operands[i], "-") == 0;
+	return dashes < 2 ? 0 : bpk_fail(err, BPK_USAGE, "standard input can be read but once");
+}
+
 void bpk_input_each(char **operands, size_t count, void (*one)(void *arg, const char *path),
 		    void *arg)
 {
+	struct bpk_err err = { 0 };
+
+	if (bpk_input_check_operands(operands, count, &err) != 0) {
+		bpk_report(NULL, &err);
+		return;
+	}
 	if (count == 0)
 		one(arg, "-");
 	for (size_t i = 0; i < count; i++)

@@ -159,7 +159,8 @@ static int start_writer(struct bpk_pack *pack, struct bpk_err *err)
 	return bpk_transfer_start_writer(&pack->transfer, pack->format, &info, &options, err);
 }
 
-/* Did exactly the bytes come that were announced, and is there nothing behind them? */
+/* Fail unless exactly the bytes came that were announced. A stream was checked for more when its
+ * last chunk was read, before that chunk was written. */
 static int check_input(struct bpk_pack *pack, struct bpk_err *err)
 {
 	struct bpk_source *source = bpk_pack_source(pack);
@@ -174,8 +175,6 @@ static int check_input(struct bpk_pack *pack, struct bpk_err *err)
 		return 0;
 	if (bpk_source_seekable(source))
 		rc = bpk_source_read_at(source, expected, bpk_span(&byte, 1), &got, err);
-	else if (pack->transfer.result.raw_size == expected)
-		rc = bpk_source_read(source, bpk_span(&byte, 1), &got, err);
 	if (rc == 0 && (got > 0 || pack->transfer.result.raw_size != expected))
 		rc = bpk_fail(err, BPK_FAILED, "brought %s than the %" PRIu64 " bytes expected",
 			      got > 0 ? "more" : "less", expected);
@@ -191,6 +190,7 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 		.compare = args->compare || args->common.shared.remove,
 	};
 
+	bpk_source_expect(bpk_pack_source(pack), pack->plan.raw_size);
 	if (start_writer(pack, err) != 0 || bpk_transfer_run(&pack->transfer, &flow, err) != 0)
 		return -1;
 	if (check_input(pack, err) != 0)

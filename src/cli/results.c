@@ -263,7 +263,8 @@ void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
 		bpk_input_each(operands, count, one, arg);
 		return;
 	}
-	if (take(&results, operands, count, &err) != 0) {
+	if (bpk_input_check_operands(operands, count, &err) != 0 ||
+	    take(&results, operands, count, &err) != 0) {
 		bpk_report(NULL, &err);
 		count = 0;
 	}

@@ -42,6 +42,8 @@ static int check_removal(const struct bpk_shared *shared, const char *source, st
 				"--rm needs a result in a file, not on standard output");
 	if (shared->no_sync)
 		return bpk_fail(err, BPK_USAGE, "--rm needs a synced result, without --no-sync");
+	if (shared->no_check)
+		return bpk_fail(err, BPK_USAGE, "--rm needs tested checksums, without --no-check");
 	return 0;
 }
 

@@ -132,7 +132,10 @@ void bpk_transfer_record_result(const struct bpk_transfer *transfer, uint64_t pa
 /* Drop a draft that was not kept; the input stays open. */
 void bpk_transfer_clear(struct bpk_transfer *transfer);
 
-/* Call one for every operand, or for "-" without operands. */
+/* Fails with BPK_USAGE if two operands are "-": the second would be empty. */
+int bpk_input_check_operands(char *const *operands, size_t count, struct bpk_err *err);
+
+/* Call one for every operand, or for "-" without operands. Reports two of "-". */
 void bpk_input_each(char **operands, size_t count, void (*one)(void *arg, const char *path),
 		    void *arg);
 

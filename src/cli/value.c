@@ -111,7 +111,7 @@ int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_er
 	if (!parse_size(text + negative, &distance, &rest) || *rest != '\0' || distance > INT64_MAX)
 		return bpk_fail(
 			err, BPK_USAGE,
-			"'%s' is not a position in the data, expected a number with K, M, G or T",
+			"'%s' is not a position, expected a number, K, M, G or T may follow it",
 			text);
 	*out = (struct bpk_opt_offset){ true, negative, distance };
 	return 0;

@@ -183,6 +183,16 @@ static int probe_gsd(const struct bpk_input *in, bool *is_gsd, struct bpk_err *e
 	return 0;
 }
 
+/* Fail if a file named as a GSD file is none, nor an archive. */
+static int check_gsd_name(const struct bpk_input *in, bool is_gsd, struct bpk_err *err)
+{
+	if (is_gsd || in->format != NULL || in->place.is_directory ||
+	    !bpk_ends_with(in->path, ".gsd"))
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "does not begin as a GSD file, as its name says it should");
+	return bpk_input_subject(in, err);
+}
+
 static void verify_gsd(const struct verify_args *args, struct bpk_input *in)
 {
 	const struct bpk_shared *shared = &args->shared;
@@ -226,6 +236,8 @@ static void verify_input(const struct verify_args *args, struct bpk_input *in, b
 
 	if (rc == 0)
 		rc = probe_gsd(in, &is_gsd, err);
+	if (rc == 0)
+		rc = check_gsd_name(in, is_gsd, err);
 	ours = ours || rc != 0 || in->format != NULL || bpk_format_of_suffix(in->path) != NULL;
 	if (rc == 0 && is_gsd) {
 		verify_gsd(args, in);

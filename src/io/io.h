@@ -51,6 +51,10 @@ uint64_t bpk_source_tell(const struct bpk_source *source);
 int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
 		    struct bpk_err *err);
 
+/* Expect a stream to end size bytes from its start, before the first read. The read that reaches
+ * them waits for the end, and fails with BPK_FAILED if more bytes come. */
+void bpk_source_expect(struct bpk_source *source, uint64_t size);
+
 /* Read at an offset, without the cursor; seekable sources only. Past the end *got is 0. */
 int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_span out, size_t *got,
 		       struct bpk_err *err);

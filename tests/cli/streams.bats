@@ -42,6 +42,27 @@ load lib
     [ ! -s "$err" ]
 }
 
+@test "--stream-size: too many bytes leave no whole archive in the pipe" {
+    data records 300000 a
+    for format in blp b2frame; do
+        for size in 299999 262144 0; do
+            status=0
+            cat a | "$BPK" pack -z 64K -F "$format" --stream-size $size 2>"$err" >piped || status=$?
+            [ $status -eq 1 ]
+            says "brought more than the $size bytes expected"
+            ! "$BPK" verify piped 2>"$err" || die "$format, $size: a whole archive"
+        done
+    done
+}
+
+@test "standard input is read but once" {
+    data text 3000 a
+    bpk pack a
+    for command in pack unpack cat info verify; do
+        refuses 64 'read but once' bash -c '"$BPK" "$1" - - <a.blp' _ $command
+    done
+}
+
 @test "> file: header and offsets are filled in at the end" {
     need_blosc
     data records 300000 a

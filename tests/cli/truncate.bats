@@ -57,8 +57,8 @@ END
     refuses 1 'which has 1000' bpk truncate --items 1T a.blp
     refuses 64 'one of --bytes, --items and --frames' bpk truncate a.blp
     refuses 64 'one of --bytes, --items and --frames' bpk truncate --bytes 1 --items 1 a.blp
-    refuses 64 'not a position in the data' bpk truncate --bytes 1x a.blp
-    refuses 64 'not a position in the data' bpk truncate --bytes -9223372036854775808 a.blp
+    refuses 64 'not a position, expected a number' bpk truncate --bytes 1x a.blp
+    refuses 64 'not a position, expected a number' bpk truncate --bytes -9223372036854775808 a.blp
     refuses 64 'one ARCHIVE' bpk truncate --bytes 1
     refuses 64 'one ARCHIVE' bpk truncate --bytes 1 a.blp a.blp
     refuses 1 'not an archive' bpk truncate --bytes 1 a

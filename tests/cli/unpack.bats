@@ -59,6 +59,7 @@ load lib
     cp a before
     bpk pack --rm a
     cp a.blp archive
+    refuses 64 'tested checksums' bpk unpack --rm --no-check a.blp
     quietly bpk unpack --rm a.blp
     same a before
     [ ! -e a.blp ]

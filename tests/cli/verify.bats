@@ -6,7 +6,7 @@ load lib
     quietly bpk verify a.blp
     [ ! -s "$out" ]
     bpk verify -v a.blp >"$out" 2>&1
-    grep -qx 'a\.blp: ok; no checksum protects the header (typesize, counts), the spare offsets and the order of chunks' "$out"
+    grep -qx 'a\.blp: ok; no checksum protects the header (typesize, sizes, counts), the spare offsets and the order of chunks' "$out"
     bpk pack --checksum none -o none.blp a
     bpk verify -v none.blp >"$out" 2>&1
     grep -q '^none\.blp: ok; no checksum protects the chunks' "$out"
@@ -43,6 +43,9 @@ load lib
     head -c 100 d/e/b.blp >d/e/cut.blp
     refuses 2 '^bpk: d/e/cut.blp: ' bpk verify -r d
     refuses 1 '^bpk: d: .*directory' bpk verify d
+    rm d/e/cut.blp
+    head -c 300 /dev/zero >d/e/x.gsd
+    refuses 2 '^bpk: d/e/x.gsd: does not begin as a GSD file' bpk verify -r d
 }
 
 @test "verify --quick leaves the decode out, not the checksums" {

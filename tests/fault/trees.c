@@ -132,7 +132,7 @@ static int do_less(struct bpk_err *err)
 	return change(stage_less, "meta/sizes", err);
 }
 
-/* Like writing across the last chunk: a new file, sizes, then a file that is no longer as it was. */
+/* Like a write across the last chunk: a new file, sizes, then a file that is not as it was. */
 static int stage_across(struct bpk_tree *tree, struct bpk_err *err)
 {
 	return put(tree, "data/3", "new", err) != 0 ? -1 : stage_less(tree, err);

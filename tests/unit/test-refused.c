@@ -67,6 +67,14 @@ static void test_more_refusals(void **state)
 	assert_int_equal(bpk_chunk_encode(*state, &recipe, in, bpk_span(out, 1032), &packed, &err),
 			 -1);
 	assert_string_equal(err.text, "filter bytedelta1 is only read");
+	assert_int_equal(err.kind, BPK_UNSUPPORTED);
+	recipe.pipeline = (struct bpk_pipeline){
+		.nsteps = 2, .steps = { { BPK_FILTER_SHUFFLE, 0 }, { BPK_FILTER_DELTA, 0 } }
+	};
+	assert_int_equal(bpk_chunk_encode(*state, &recipe, in, bpk_span(out, 1032), &packed, &err),
+			 -1);
+	assert_string_equal(err.text, "filter delta is applied only as the first one");
+	assert_int_equal(err.kind, BPK_UNSUPPORTED);
 	recipe.pipeline = bpk_pipeline_of(33);
 	assert_int_equal(bpk_chunk_encode(*state, &recipe, in, bpk_span(out, 1032), &packed, &err),
 			 -1);

@@ -289,11 +289,12 @@ static const char *unprotected(const struct bpk_bloscpack_header *h)
 	static const char *const names[3][2] = {
 		{ "the chunks and their order, the header and the offsets",
 		  "the chunks and their order, the header and the offsets" METADATA },
-		{ "the header (typesize, counts), the spare offsets and the order of chunks",
-		  "the header (typesize, counts), the spare offsets and the order of "
+		{ "the header (typesize, sizes, counts), the spare offsets and the order of chunks",
+		  "the header (typesize, sizes, counts), the spare offsets and the order of "
 		  "chunks" METADATA },
-		{ "the header (version, typesize, counts) and the order of chunks",
-		  "the header (version, typesize, counts) and the order of chunks" METADATA },
+		{ "the header (version, typesize, sizes, counts) and the order of chunks",
+		  "the header (version, typesize, sizes, counts) and the order of "
+		  "chunks" METADATA },
 	};
 	size_t row = h->checksum->size == 0 ? 0 : h->has_offsets ? 1 : 2;
 

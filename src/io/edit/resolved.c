@@ -24,7 +24,8 @@ static void print_journal_name(char text[NAME_MAX + 1], const char *name)
 		snprintf(text, NAME_MAX + 1, ".%s%s", name, suffix);
 		return;
 	}
-	while (kept > 0 && ((uint8_t)name[kept] & 0xc0) == 0x80)
+	/* a character of UTF-8 has up to three more bytes */
+	for (unsigned i = 0; i < 3 && ((uint8_t)name[kept] & 0xc0) == 0x80; i++)
 		kept--;
 	snprintf(text, NAME_MAX + 1, ".%.*s-%08x%s", (int)kept, name,
 		 (unsigned)bpk_record_crc(0, bpk_view(name, size)), suffix);

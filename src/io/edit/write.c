@@ -26,8 +26,8 @@ static int need_one_name(const struct bpk_edit *edit, struct bpk_err *err)
 	if (found.st_nlink > 1)
 		return bpk_fail(
 			err, BPK_FAILED,
-			"has %lu hard links, and a journal beside one of them; --copy goes on"
-			" with a copy",
+			"has %lu hard links, and its journal would lie beside one of them only;"
+			" --copy changes a copy",
 			(unsigned long)found.st_nlink);
 	return 0;
 }

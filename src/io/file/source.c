@@ -113,19 +113,12 @@ static int read_stream(struct bpk_source *source, struct bpk_span out, size_t *g
 	return 0;
 }
 
-int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
-		    struct bpk_err *err)
+/* Read a stream at the cursor. */
+static int read_on(struct bpk_source *source, struct bpk_span out, size_t *got, struct bpk_err *err)
 {
-	struct bpk_view head;
+	struct bpk_view head = waiting(source);
 	size_t more = 0;
 
-	if (source->nature != BPK_SOURCE_STREAM) {
-		if (bpk_source_read_at(source, source->tell, out, got, err) != 0)
-			return -1;
-		source->tell += *got;
-		return 0;
-	}
-	head = waiting(source);
 	head.size = bpk_min_size(head.size, out.size);
 	bpk_copy(out.data, head.data, head.size);
 	pass(source, head.size);
@@ -187,6 +180,38 @@ int bpk_source_peek(struct bpk_source *source, size_t size, struct bpk_view *hea
 		return -1;
 	*head = bpk_view(source->ahead.data, got);
 	return 0;
+}
+
+/* Fail if a stream goes on where it should have ended. */
+static int check_expected(struct bpk_source *source, struct bpk_err *err)
+{
+	struct bpk_view next;
+
+	if (!source->expects || source->tell < source->expected)
+		return 0;
+	if (bpk_source_peek(source, 1, &next, err) != 0)
+		return -1;
+	if (next.size == 0 && source->tell == source->expected)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "brought more than the %" PRIu64 " bytes expected",
+			source->expected);
+}
+
+int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
+		    struct bpk_err *err)
+{
+	if (source->nature == BPK_SOURCE_STREAM)
+		return read_on(source, out, got, err) != 0 ? -1 : check_expected(source, err);
+	if (bpk_source_read_at(source, source->tell, out, got, err) != 0)
+		return -1;
+	source->tell += *got;
+	return 0;
+}
+
+void bpk_source_expect(struct bpk_source *source, uint64_t size)
+{
+	source->expects = size != BPK_UNKNOWN;
+	source->expected = size;
 }
 
 int bpk_source_skip(struct bpk_source *source, uint64_t size, uint64_t *skipped,

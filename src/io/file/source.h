@@ -33,7 +33,9 @@ struct bpk_source {
 	const struct bpk_source_ops *ops;     /* NULL for files and memory */
 	const struct bpk_source_holds *holds; /* of ops; NULL: there is nothing to hold */
 	void *arg;                            /* for both */
-	struct bpk_source_shared *shared;     /* NULL unless bpk may change the file meanwhile */
+	bool expects;                         /* a stream ends after this many bytes: */
+	uint64_t expected;
+	struct bpk_source_shared *shared; /* NULL unless bpk may change the file meanwhile */
 
 	/* BPK_UNKNOWN for most streams. For a shared source any thread updates it after commits. */
 	_Atomic uint64_t size;
