@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "flow/memory.h"
+#include "flow/mode.h"
 #include "flow/plan.h"
 #include "flow/pool.h"
 #include "flow/window.h"
@@ -446,7 +447,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	/* if sizes differ and are unknown, offsets are counted from chunk to chunk */
 	run.window.fetch_in_order = (plan->chunk_size == BPK_UNKNOWN && plan->runs == NULL) ||
 				    !flow->in->positional(flow->reader);
-	run.window.pass = flow->in->repeats != NULL && bpk_flow_only_proves(flow) ? pass : NULL;
+	run.window.pass = flow->in->repeats != NULL && bpk_mode_only_proves(flow) ? pass : NULL;
 	run.window.join = joins(flow) ? join : NULL;
 	run.window.pass_arg = run.window.join_arg = &run;
 	run.join_limit = run.parcel_limit == 0 ? JOINED : bpk_min_u64(JOINED, run.parcel_limit / 2);

@@ -145,19 +145,6 @@ struct bpk_flow {
 	void *progress_arg;
 };
 
-/* True if parcels are single chunks whose bytes nobody wants: they are proved, not unpacked. */
-static inline bool bpk_flow_only_proves(const struct bpk_flow *flow)
-{
-	return flow->out == NULL && flow->packing == NULL &&
-	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
-}
-
-/* True if the writer packs parcels by itself. */
-static inline bool bpk_flow_writer_packs(const struct bpk_flow *flow)
-{
-	return flow->out != NULL && flow->out->packs != NULL && flow->out->packs(flow->writer);
-}
-
 /* The amount of data that a run moved. */
 struct bpk_flow_result {
 	uint64_t nchunks;

@@ -3,6 +3,8 @@
  */
 #include "flow/memory.h"
 
+#include "flow/mode.h"
+
 /* The archive's size times a factor; BPK_UNKNOWN if the size is unknown. */
 static uint64_t times_stored(const struct bpk_flow *flow, uint64_t times)
 {
@@ -35,7 +37,7 @@ uint64_t bpk_memory_of_parcel(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	uint64_t packed = bpk_memory_of_packed(flow, raw_size), stream;
 
-	if (bpk_flow_only_proves(flow)) {
+	if (bpk_mode_only_proves(flow)) {
 		stream = times_stored(flow, BPK_CHUNK_PROOF_TIMES);
 		if (stream < BPK_UNKNOWN - BPK_CHUNK_PROOF)
 			raw_size = bpk_min_u64(raw_size, stream + BPK_CHUNK_PROOF);
@@ -46,7 +48,7 @@ uint64_t bpk_memory_of_parcel(const struct bpk_flow *flow, uint64_t raw_size)
 /* Columns are split, or joined, in a buffer beside the parcel. */
 static bool has_columns(const struct bpk_flow *flow)
 {
-	return bpk_flow_writer_packs(flow) ||
+	return bpk_mode_writer_packs(flow) ||
 	       (flow->in->unpacks != NULL && flow->in->unpacks(flow->reader));
 }
 
@@ -115,7 +117,7 @@ uint64_t bpk_memory_of_thread(const struct bpk_flow *flow, uint64_t raw_size)
 
 	if (has_columns(flow))
 		fixed += raw_size;
-	if (bpk_flow_only_proves(flow))
+	if (bpk_mode_only_proves(flow))
 		return fixed;
 	if (flow->packing == NULL)
 		return flow->decode ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + fixed

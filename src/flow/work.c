@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "flow/memory.h"
+#include "flow/mode.h"
 
 void bpk_worker_clear(struct bpk_worker *worker)
 {
@@ -209,7 +210,7 @@ static int encode(struct bpk_worker *worker, const struct bpk_flow *flow, struct
 	/* stored chunks then hold the same bytes as others, and a proof compares with these */
 	bpk_pipeline_degrade(&recipe.pipeline, recipe.typesize,
 			     bpk_span(parcel->raw.data, parcel->raw.size));
-	if (bpk_flow_writer_packs(flow))
+	if (bpk_mode_writer_packs(flow))
 		rc = pack_numbered(worker, flow, &recipe, parcel, err);
 	else
 		rc = encode_chunk(worker, flow, &recipe, parcel, err);
@@ -227,7 +228,7 @@ static int compare(struct bpk_worker *worker, const struct bpk_flow *flow,
 	if (bpk_buf_resize(&worker->proof, parcel->raw.size, err) != 0)
 		return -1;
 	proof = bpk_span(worker->proof.data, worker->proof.size);
-	if (bpk_flow_writer_packs(flow))
+	if (bpk_mode_writer_packs(flow))
 		rc = flow->out->unpack(flow->writer, worker->ctx, parcel, proof, err);
 	else
 		rc = bpk_chunk_decode(worker->ctx, bpk_buf_view(&parcel->packed), proof, err);
@@ -259,7 +260,7 @@ static int unpack_or_prove(struct bpk_worker *worker, const struct bpk_flow *flo
 {
 	if (parcel->again > 0 && parcel->raw_size > 0)
 		return decode_alike(worker, flow, parcel, err);
-	if (!bpk_flow_only_proves(flow))
+	if (!bpk_mode_only_proves(flow))
 		return decode(worker, flow, parcel, parcel, err);
 	return bpk_chunk_prove(worker->ctx, bpk_view(parcel->packed.data, parcel->packed_size),
 			       err);
