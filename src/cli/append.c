@@ -165,31 +165,50 @@ static int is_following_frames(struct bpk_archive *archive, const struct append_
 	return 0;
 }
 
+/* Count the operands that hold a GSD file, and those that may: standard input is not looked at. */
+static int count_gsd(char *const *names, size_t count, size_t *found, bool *maybe,
+		     struct bpk_err *err)
+{
+	bool is_gsd;
+
+	*found = 0;
+	*maybe = false;
+	for (size_t i = 0; i < count; i++) {
+		if (bpk_format_of_suffix(names[i]) != NULL)
+			return bpk_fail(err, BPK_FAILED,
+					"%s: is an archive by its name; append what bpk cat "
+					"prints of it, or name --bytes",
+					names[i]);
+		if (bpk_path_is_gsd(names[i], &is_gsd, err) != 0)
+			return -1;
+		*found += is_gsd;
+		*maybe = *maybe || is_gsd || strcmp(names[i], "-") == 0;
+	}
+	return 0;
+}
+
 /* Frames are joined where the archive and each of the files hold a GSD file. */
 static int is_joining(struct bpk_archive *archive, const struct append_args *args,
 		      char *const *names, size_t count, bool *joining, struct bpk_err *err)
 {
-	size_t found = 0;
-	bool is_gsd;
+	size_t found;
+	bool maybe;
 
 	*joining = false;
 	if (args->bytes)
 		return 0;
 	if (args->follow != NULL)
 		return is_following_frames(archive, args, joining, err);
-	for (size_t i = 0; i < count; i++) {
-		if (bpk_path_is_gsd(names[i], &is_gsd, err) != 0)
-			return -1;
-		found += is_gsd;
-	}
-	if (found == 0)
+	if (count_gsd(names, count, &found, &maybe, err) != 0)
+		return -1;
+	if (!maybe)
 		return 0;
 	if (bpk_archive_is_gsd(archive, joining, err) != 0)
 		return -1;
 	if (*joining && found < count)
 		return bpk_fail(err, BPK_FAILED,
-				"%s: holds a GSD file, and of the files to be appended only %zu of "
-				"%zu are some; --bytes appends bytes",
+				"%s: holds a GSD file, and only %zu of %zu inputs are named GSD "
+				"files; --bytes appends bytes",
 				archive->path, found, count);
 	if (*joining && args->commit_interval != 0)
 		return bpk_fail(err, BPK_FAILED,

@@ -86,8 +86,10 @@ teardown() {
         holds a
     done
     refuses 1 'no-such.blp: cannot open' bpk append no-such.blp b
-    refuses 1 'a.blp: is the archive itself' bpk append a.blp b a.blp
-    refuses 1 'a.blp: is the archive itself' bpk append --commit-interval 1 a.blp b a.blp
+    cp a.blp other.blp
+    refuses 1 'other.blp: is an archive by its name; .*bpk cat.*--bytes' bpk append a.blp b other.blp
+    refuses 1 'a.blp: is the archive itself' bpk append --bytes a.blp b a.blp
+    refuses 1 'a.blp: is the archive itself' bpk append --bytes --commit-interval 1 a.blp b a.blp
     refuses 64 'needs an ARCHIVE' bpk append
     refuses 64 'but once' bpk append a.blp - -
     refuses 64 'standard input cannot be changed' bpk append - b

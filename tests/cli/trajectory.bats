@@ -359,7 +359,8 @@ with gsd.hoomd.open("u.gsd", "rb") as t:
     bpk append other.gsd --schema demo x=x.npy
     bpk pack -q a.gsd
     refuses 1 "other.gsd: has schema 'demo 1.0', the archive has 'hoomd 1.4'" bpk append a.gsd.blp other.gsd
-    refuses 1 "only 1 of 2 are some; --bytes appends bytes" bpk append a.gsd.blp a.gsd x.npy
+    refuses 1 "only 1 of 2 inputs are named GSD files; --bytes appends" bpk append a.gsd.blp a.gsd x.npy
+    refuses 1 "only 0 of 1 inputs are named GSD files" bash -c '"$BPK" append a.gsd.blp - <a.gsd'
     head -c -20 a.gsd >cut.gsd
     refuses 2 "cut.gsd: " bpk append a.gsd.blp cut.gsd
     quietly bpk verify a.gsd.blp
