@@ -229,6 +229,15 @@ static int keep_draft(const struct bpk_transfer *transfer, struct bpk_draft *dra
 	return bpk_draft_keep(draft, is_like ? &like : NULL, err);
 }
 
+/* A new file may have got the name of one that was removed in the middle of a change. */
+static void tell_journal(const struct bpk_transfer *transfer)
+{
+	if (!transfer->shared->quiet && !is_dash(transfer->target) &&
+	    bpk_path_has_journal(transfer->target))
+		bpk_note(transfer->target, "a journal of an earlier file lies beside it; bpk "
+					   "repair shows the choices");
+}
+
 int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	struct bpk_draft *draft = transfer->draft;
@@ -241,6 +250,7 @@ int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
 	    bpk_results_add(transfer->shared, transfer->target, transfer->in->path, err) != 0)
 		return target_subject(transfer, err);
 	transfer->seconds = bpk_clock() - transfer->started;
+	tell_journal(transfer);
 	if (!transfer->shared->remove)
 		return 0;
 	if (transfer->in->unfinished || bpk_place_remark(&transfer->in->place) != NULL) {

@@ -181,6 +181,10 @@ bool bpk_is_still(const struct stat *now, const struct stat *seen);
  */
 int bpk_path_look(const char *path, struct stat *found, bool *there, struct bpk_err *err);
 
+/* True if a journal has the name that belongs to the file at path; false, too, where that cannot be
+ * found out. */
+bool bpk_path_has_journal(const char *path);
+
 /*
  * True if is_it is true for the folder that path lies in, or for one above it, however path is
  * spelled; a last part that is a link counts where it leads with follow, as for a draft. The way up

@@ -438,6 +438,16 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     quietly bpk repair --drop-journal x.blp
 }
 
+@test "pack reports a journal of the file that had the name before" {
+    interrupt blp
+    rm x.blp
+    bpk pack -o x.blp a 2>"$err"
+    says '^bpk: x.blp: a journal of an earlier file lies beside it; bpk repair'
+    [ -e .x.blp.bpkj ]
+    quietly bpk repair --drop-journal x.blp
+    quietly bpk append x.blp more
+}
+
 @test "unpack --rm keeps an archive whose journal or list is not used" {
     for kind in blp chunked; do
         interrupt "$kind"

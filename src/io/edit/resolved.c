@@ -157,3 +157,17 @@ int bpk_resolved_has_journal(const struct bpk_resolved *resolved, struct stat *f
 		return bpk_fail_errno(err, errno, "its journal %s cannot stat", resolved->journal);
 	return 0;
 }
+
+bool bpk_path_has_journal(const char *path)
+{
+	struct bpk_resolved resolved;
+	struct stat found;
+	bool there = false;
+
+	if (bpk_resolved_find(path, &resolved, NULL) != 0)
+		return false;
+	if (bpk_resolved_has_journal(&resolved, &found, &there, NULL) != 0)
+		there = false;
+	bpk_resolved_clear(&resolved);
+	return there;
+}
