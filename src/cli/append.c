@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "cli/edit.h"
-#include "cli/frames.h"
+#include "cli/gsd.h"
 #include "cli/progress.h"
 #include "cli/record.h"
 #include "cli/report.h"
@@ -16,7 +16,7 @@ struct append_args {
 	struct bpk_args common;
 	const char *follow;
 	uint64_t pid, idle, commit_interval; /* 0: not given */
-	struct bpk_frame_args frame;
+	struct bpk_gsd_frame_args frame;
 	bool bytes, mend;
 };
 
@@ -244,7 +244,7 @@ static void tell_joined(const struct bpk_edited *edited, const struct append_arg
 
 /* ---- the command ---- */
 
-static bool is_about_frame(const struct bpk_frame_args *frame)
+static bool is_about_frame(const struct bpk_gsd_frame_args *frame)
 {
 	return frame->step != NULL || frame->schema != NULL || frame->schema_version != NULL ||
 	       frame->application != NULL;
@@ -358,7 +358,7 @@ static void run_frame(const struct append_args *args, char **operands, size_t co
 			 args->commit_interval != 0 ? "--commit-interval" : "--follow");
 		bpk_report("append", &err);
 	}
-	bpk_append_frame(operands[0], &args->common, &args->frame, operands + 1, count - 1);
+	bpk_gsd_append(operands[0], &args->common, &args->frame, operands + 1, count - 1);
 }
 
 static void told(int sig)
@@ -384,7 +384,7 @@ static void run_append(void *arg, char **operands, size_t count)
 	bool joining = false, frame = false;
 	double started = bpk_clock();
 
-	if (count > 0 && bpk_append_wants_frame(operands[0], &args->frame, &frame, &err) != 0) {
+	if (count > 0 && bpk_gsd_append_wants(operands[0], &args->frame, &frame, &err) != 0) {
 		bpk_report(NULL, &err);
 		return;
 	}

@@ -4,7 +4,7 @@
  */
 #include "cli/recover.h"
 
-#include "cli/frames.h"
+#include "cli/gsd.h"
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"

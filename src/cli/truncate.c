@@ -1,5 +1,5 @@
 /* bpk truncate: an archive, shortened. */
-#include "cli/frames.h"
+#include "cli/gsd.h"
 
 #include <inttypes.h>
 #include "cli/transfer.h"
@@ -126,7 +126,7 @@ static void run_truncate(void *arg, char **operands, size_t count)
 	if (bpk_report_status() != 0)
 		return;
 	if (args->frames.given) {
-		bpk_truncate_frames(operands[0], &args->common, &args->frames);
+		bpk_gsd_truncate(operands[0], &args->common, &args->frames);
 		return;
 	}
 	if (bpk_edited_open(&edited, &args->common, operands[0], &err) != 0 ||

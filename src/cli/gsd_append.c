@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cli/frames.h"
+#include "cli/gsd.h"
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/signal.h"
@@ -14,7 +14,7 @@
 /* One frame on its way into a file. */
 struct appending {
 	const char *path;
-	const struct bpk_frame_args *frame;
+	const struct bpk_gsd_frame_args *frame;
 	struct bpk_gsd_head head; /* of a new file; NULL: not given */
 	bool has_version, has_step;
 	uint64_t step;
@@ -33,8 +33,8 @@ static bool is_missing(const char *path)
 	return strcmp(path, "-") != 0 && lstat(path, &seen) != 0 && errno == ENOENT;
 }
 
-int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *frame, bool *wants,
-			   struct bpk_err *err)
+int bpk_gsd_append_wants(const char *path, const struct bpk_gsd_frame_args *frame, bool *wants,
+			 struct bpk_err *err)
 {
 	if (!is_missing(path))
 		return bpk_path_is_gsd(path, wants, err);
@@ -63,7 +63,7 @@ static int parse_version(const char *text, uint32_t *version, struct bpk_err *er
 
 static int read_args(struct appending *a, struct bpk_err *err)
 {
-	const struct bpk_frame_args *frame = a->frame;
+	const struct bpk_gsd_frame_args *frame = a->frame;
 
 	a->head.application = frame->application;
 	a->head.schema = frame->schema;
@@ -262,8 +262,8 @@ static int append_frame(struct appending *a, const struct bpk_args *args, char *
 	return 0;
 }
 
-void bpk_append_frame(const char *path, const struct bpk_args *args,
-		      const struct bpk_frame_args *frame, char *const *operands, size_t count)
+void bpk_gsd_append(const char *path, const struct bpk_args *args,
+		    const struct bpk_gsd_frame_args *frame, char *const *operands, size_t count)
 {
 	struct appending a = { .path = path, .frame = frame, .count = count };
 	struct bpk_err err = { 0 };

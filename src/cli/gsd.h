@@ -2,13 +2,13 @@
  * The commands append and truncate on a raw GSD file: a frame is added, frames are cut off. For the
  * main thread alone.
  */
-#ifndef BPK_CLI_FRAMES_H
-#define BPK_CLI_FRAMES_H
+#ifndef BPK_CLI_GSD_H
+#define BPK_CLI_GSD_H
 
 #include "cli/edit.h"
 
 /* The options of append for a frame; NULL: not given. */
-struct bpk_frame_args {
+struct bpk_gsd_frame_args {
 	const char *step, *schema, *schema_version, *application;
 };
 
@@ -16,17 +16,17 @@ struct bpk_frame_args {
 
 /* Is a frame to be appended to path, and not bytes to an archive? By its content, or, where nothing
  * is there, by its name or because a schema is given. */
-int bpk_append_wants_frame(const char *path, const struct bpk_frame_args *frame, bool *wants,
-			   struct bpk_err *err);
+int bpk_gsd_append_wants(const char *path, const struct bpk_gsd_frame_args *frame, bool *wants,
+			 struct bpk_err *err);
 
 /* Add a frame of the arrays that operands name; reports by itself. */
-void bpk_append_frame(const char *path, const struct bpk_args *args,
-		      const struct bpk_frame_args *frame, char *const *operands, size_t count);
+void bpk_gsd_append(const char *path, const struct bpk_args *args,
+		    const struct bpk_gsd_frame_args *frame, char *const *operands, size_t count);
 
 /* ---- truncate ---- */
 
 /* Keep so many frames; reports by itself. */
-void bpk_truncate_frames(const char *path, const struct bpk_args *args,
-			 const struct bpk_opt_offset *frames);
+void bpk_gsd_truncate(const char *path, const struct bpk_args *args,
+		      const struct bpk_opt_offset *frames);
 
 #endif

@@ -3,7 +3,7 @@
  * variable-length blocks.
  */
 #include "unit/guarded.h"
-#include "unit/vectors2.h"
+#include "unit/vectors-blosc2.h"
 
 #include "chunk/chunk.h"
 

@@ -1,10 +1,10 @@
 /*
  * Encoding Blosc2 chunks: headers, runs, special chunks, and filters as printed in the format.
- * test-oracle2 shows that c-blosc2 reads the result.
+ * test-oracle-blosc2 shows that c-blosc2 reads the result.
  */
 #include "unit/guarded.h"
 #include "unit/recipes.h"
-#include "unit/vectors2.h"
+#include "unit/vectors-blosc2.h"
 
 #include "chunk/chunk.h"
 #include "chunk/filter/filter.h"

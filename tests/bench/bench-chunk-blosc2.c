@@ -2,7 +2,8 @@
  * One Blosc2 chunk packed and unpacked in memory on one thread, beside the c-blosc2 that
  * BPK_CBLOSC2 names: the same codec, level, pipeline, element and block size, in turns.
  *
- *   bench-chunk2 [-s MIB] [-r ROUNDS] [-c CODEC] [-l LEVELS] [-f PIPELINE] [-d DATA] [-b BLOCK]
+ *   bench-chunk-blosc2 [-s MIB] [-r ROUNDS] [-c CODEC] [-l LEVELS] [-f PIPELINE] [-d DATA]
+ *                      [-b BLOCK]
  *
  * CODEC, DATA and PIPELINE select one; LEVELS is a row of digits, such as 159; BLOCK is the block
  * size, ours unless given. Ratios over 1 are in our favour.
@@ -303,7 +304,8 @@ static struct options parse(int argc, char **argv)
 			o.block_size = (uint32_t)strtoul(optarg, NULL, 10);
 			break;
 		default:
-			turns_die("usage: bench-chunk2 [-s MIB] [-r ROUNDS] [-c CODEC] [-l LEVELS] "
+			turns_die("usage: bench-chunk-blosc2 [-s MIB] [-r ROUNDS] [-c CODEC] [-l "
+				  "LEVELS] "
 				  "[-f PIPELINE] [-d DATA] [-b BLOCK]");
 		}
 	if (o.size < 1 || o.size > LARGEST || o.rounds < 1 || o.rounds > TURNS_MAX)

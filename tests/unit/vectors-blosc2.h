@@ -1,8 +1,8 @@
 /*
  * The Blosc2 chunks printed in the format's description, for decoding and encoding.
  */
-#ifndef BPK_TESTS_VECTORS2_H
-#define BPK_TESTS_VECTORS2_H
+#ifndef BPK_TESTS_VECTORS_BLOSC2_H
+#define BPK_TESTS_VECTORS_BLOSC2_H
 
 #include "unit/guarded.h"
 

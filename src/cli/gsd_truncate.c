@@ -1,5 +1,5 @@
 /* bpk truncate, on a raw GSD file: frames are cut off. */
-#include "cli/frames.h"
+#include "cli/gsd.h"
 
 #include <inttypes.h>
 
@@ -37,8 +37,8 @@ static void tell_cut(const struct bpk_trajectory *t, const struct bpk_shared *sh
 	bpk_record_end();
 }
 
-void bpk_truncate_frames(const char *path, const struct bpk_args *args,
-			 const struct bpk_opt_offset *frames)
+void bpk_gsd_truncate(const char *path, const struct bpk_args *args,
+		      const struct bpk_opt_offset *frames)
 {
 	const struct bpk_edit_options options = bpk_edited_options(args);
 	struct bpk_trajectory t = { 0 };
