@@ -155,6 +155,7 @@ int bpk_tree_remove(struct bpk_tree *tree, const char *name, struct bpk_err *err
  * the commit (by the next writer if this one dies). With pivot NULL readers of bpk see all changes
  * at once: a list of changes, .bpkj in the root, is renamed into place, carried out, then removed.
  * A single staged file needs no list. A failure before the commit leaves the directory unchanged.
+ * Fails as bpk_edit_commit when the path leads to another directory.
  */
 int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *err);
 

@@ -251,7 +251,6 @@ struct bpk_draft_options {
 	bool follow_links; /* for an explicit -o: follow a link, write to a device or FIFO */
 	bool sync;         /* fdatasync file and folder before and after the rename */
 	const struct stat *not_this; /* refuse a target that is this file; may be NULL */
-	bool is_locked; /* the caller holds the writer lock of the replaced file and settled it */
 
 	/*
 	 * Write a directory (bpk_draft_tree). An existing one is replaced only with overwrite, and

@@ -21,6 +21,11 @@ static int check(const struct bpk_edit_head *head, struct bpk_err *err)
 	return 0;
 }
 
+static int check_name(const struct bpk_edit *edit, bool committed, struct bpk_err *err)
+{
+	return bpk_resolved_check(&edit->resolved, edit->fd, committed, err);
+}
+
 /* ---- Through a journal ---- */
 
 static int announce(struct bpk_edit *edit, const struct bpk_edit_head *head, struct bpk_err *err)
@@ -181,11 +186,14 @@ static int commit_in_place(struct bpk_edit *edit, const struct bpk_edit_head *he
 	if (bpk_edit_lock_readers_out(edit, err) != 0)
 		return -1;
 	edit->dirty = true;
-	rc = switch_over(edit, head, end, &old, err);
+	rc = check_name(edit, false, err);
+	if (rc == 0)
+		rc = switch_over(edit, head, end, &old, err);
 	if (rc != 0)
 		give_up(edit, head, &old, err);
 	bpk_lock_drop(edit->fd, BPK_LOCK_CHANGE);
-	return rc;
+	/* the name may have been given to another file since the first look */
+	return rc == 0 ? check_name(edit, true, err) : -1;
 }
 
 int bpk_edit_commit(struct bpk_edit *edit, const struct bpk_edit_head *head, uint64_t end,
@@ -196,7 +204,7 @@ int bpk_edit_commit(struct bpk_edit *edit, const struct bpk_edit_head *head, uin
 	if (bpk_edit_enter(edit, err) != 0)
 		return -1;
 	if (head == NULL && end == edit->end && !edit->dirty && edit->copy == NULL)
-		return bpk_edit_leave(edit, 0);
+		return bpk_edit_leave(edit, check_name(edit, false, err));
 	return bpk_edit_leave(edit, (edit->options.copy ? bpk_edit_commit_copy
 							: commit_in_place)(edit, head, end, err));
 }
@@ -212,7 +220,7 @@ static int trim_in_place(struct bpk_edit *edit, struct bpk_err *err)
 	else
 		rc = bpk_edit_sync_file(edit, err);
 	bpk_lock_drop(edit->fd, BPK_LOCK_CHANGE);
-	return rc;
+	return rc == 0 ? check_name(edit, true, err) : -1;
 }
 
 static int trim(struct bpk_edit *edit, struct bpk_err *err)

@@ -22,7 +22,6 @@ static int open_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bp
 {
 	const struct bpk_draft_options options = {
 		.overwrite = true,
-		.is_locked = true,
 		.sync = edit->options.sync,
 	};
 
@@ -82,6 +81,7 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct b
 	(void)fchown(fd, old.st_uid, (gid_t)-1); /* works for root only */
 	like = old;
 	like.st_mtim = (struct timespec){ .tv_nsec = UTIME_NOW };
+	bpk_draft_set_replaced(draft, edit->fd);
 	rc = bpk_draft_keep(draft, &like, err);
 	give_mode(fd, &old);
 	return rc;
@@ -105,7 +105,9 @@ static int replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_er
 		(void)adopt(edit, fd, NULL);
 		return -1;
 	}
-	return adopt(edit, fd, err);
+	if (adopt(edit, fd, err) != 0)
+		return -1;
+	return bpk_resolved_check(&edit->resolved, fd, true, err);
 fail:
 	if (fd >= 0)
 		close(fd);

@@ -149,6 +149,26 @@ int bpk_resolved_is(const struct bpk_resolved *resolved, int fd, bool *same, str
 	return 0;
 }
 
+int bpk_resolved_check(const struct bpk_resolved *resolved, int fd, bool committed,
+		       struct bpk_err *err)
+{
+	struct stat found;
+	bool same;
+
+	if (bpk_resolved_is(resolved, fd, &same, err) != 0)
+		return -1;
+	if (same)
+		return 0;
+	if (fstatat(resolved->folder, resolved->name, &found, AT_SYMLINK_NOFOLLOW) == 0)
+		return bpk_fail(err, BPK_FAILED,
+				"was replaced by another file while it was changed; %s",
+				committed ? "the change is in the old one, not in the new one"
+					  : "nothing was changed in the new one");
+	return bpk_fail(err, BPK_FAILED, "was removed or renamed while it was changed; %s",
+			committed ? "the file without this name has the change"
+				  : "the change is undone");
+}
+
 int bpk_resolved_has_journal(const struct bpk_resolved *resolved, struct stat *found, bool *there,
 			     struct bpk_err *err)
 {

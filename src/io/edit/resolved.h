@@ -40,6 +40,14 @@ int bpk_resolved_open(const struct bpk_resolved *resolved, int flags);
 /* *same is true if the name leads to the file fd. */
 int bpk_resolved_is(const struct bpk_resolved *resolved, int fd, bool *same, struct bpk_err *err);
 
+/*
+ * Check, at the commit of a change of the file fd, that the name leads to it. Fails with BPK_FAILED:
+ * "was replaced by another file while it was changed; ...". The line says where the change is;
+ * committed is true if it is in the file fd.
+ */
+int bpk_resolved_check(const struct bpk_resolved *resolved, int fd, bool committed,
+		       struct bpk_err *err);
+
 /* *there is true if the journal's name exists, as a file of any kind; *found is its stat. */
 int bpk_resolved_has_journal(const struct bpk_resolved *resolved, struct stat *found, bool *there,
 			     struct bpk_err *err);

@@ -121,7 +121,7 @@ static struct bpk_draft *new_draft(const struct bpk_draft_options *options, stru
 	d->target = (struct bpk_target){ .folder = -1, .fd = -1 };
 	d->fd = d->read_fd = -1;
 	d->overwrite = options->overwrite;
-	d->is_locked = options->is_locked;
+	d->replaces = -1;
 	d->sync = options->sync;
 	pthread_mutex_init(&d->end_lock, NULL);
 	return d;
@@ -177,6 +177,11 @@ int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_optio
 		      struct bpk_draft **draft, struct bpk_err *err)
 {
 	return open_in(folder, name, new_draft(options, err), create_draft, draft, err);
+}
+
+void bpk_draft_set_replaced(struct bpk_draft *draft, int fd)
+{
+	draft->replaces = fd;
 }
 
 /* The last part of a label. */

@@ -32,6 +32,13 @@ int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_optio
 		      struct bpk_draft **draft, struct bpk_err *err);
 
 /*
+ * The draft replaces the open file fd, whose writer lock the caller holds and which is settled. To
+ * keep it fails with BPK_FAILED when the name does not lead to fd any more. fd is borrowed until
+ * then.
+ */
+void bpk_draft_set_replaced(struct bpk_draft *draft, int fd);
+
+/*
  * A draft for a file of a tree, in an open folder, which stays the caller's. label is its name in
  * the tree. With has_name the last part of label is its name in the folder from the start;
  * otherwise the name is .NAME.bpk-NNNNNN. End it with finish or drop, not with keep.

@@ -13,7 +13,8 @@ struct bpk_draft {
 	struct bpk_target target;
 	bool is_file; /* a draft; otherwise the target itself is written */
 	bool seekable;
-	bool overwrite, is_locked, sync;
+	bool overwrite, sync;
+	int replaces;                    /* an open file whose name it takes; -1: of any */
 	int fd;                          /* for writing; target.fd for a direct target */
 	int read_fd;                     /* for reading back; fd if that can be read */
 	uint64_t start;                  /* where offset 0 lies in the file */

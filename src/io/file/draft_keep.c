@@ -80,14 +80,20 @@ static int give_new_name(struct bpk_draft *draft, struct bpk_err *err)
 	return bpk_fail_errno(err, errno, "cannot name the result");
 }
 
+static int link_draft(struct bpk_draft *draft, struct bpk_err *err)
+{
+	return draft->draft_name != NULL ? 0
+					 : bpk_draft_link(draft->target.folder, draft->target.name,
+							  draft->fd, &draft->draft_name, err);
+}
+
 /* Replace the target; if it is a file, its writer lock is held. */
 static int replace_locked(struct bpk_draft *draft, struct bpk_err *err)
 {
 	const char *name = draft->target.name;
 	int folder = draft->target.folder;
 
-	if (draft->draft_name == NULL &&
-	    bpk_draft_link(folder, name, draft->fd, &draft->draft_name, err) != 0)
+	if (link_draft(draft, err) != 0)
 		return -1;
 	if (renameat(folder, draft->draft_name, folder, name) != 0)
 		return bpk_fail_errno(err, errno, "cannot replace it");
@@ -101,8 +107,6 @@ static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
 	struct bpk_resolved old = bpk_resolved_in(draft->target.folder, draft->target.name);
 	int fd = -1, rc;
 
-	if (draft->is_locked)
-		return replace_locked(draft, err);
 	rc = bpk_retire_lock(&old, &fd, err);
 	if (rc == 0)
 		rc = bpk_retire_settle(&old, fd, draft->sync, err);
@@ -113,10 +117,64 @@ static int replace_file(struct bpk_draft *draft, struct bpk_err *err)
 	return rc;
 }
 
+static void forget_name(struct bpk_draft *draft)
+{
+	free(draft->draft_name);
+	draft->draft_name = NULL;
+}
+
+static int exchange(const struct bpk_draft *draft)
+{
+	int folder = draft->target.folder;
+
+	return renameat2(folder, draft->draft_name, folder, draft->target.name, RENAME_EXCHANGE);
+}
+
+/* The draft's name holds what the target was. Remove it if it is the file that the draft replaces;
+ * another file gets its name back. */
+static int remove_exchanged(struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct bpk_resolved was = bpk_resolved_in(draft->target.folder, draft->draft_name);
+
+	if (bpk_resolved_check(&was, draft->replaces, false, err) == 0) {
+		unlinkat(draft->target.folder, draft->draft_name, 0);
+		return 0;
+	}
+	if (exchange(draft) == 0)
+		return -1;
+	bpk_fail_errno(err, errno, "was replaced by another file, which is now %s",
+		       draft->draft_name);
+	forget_name(draft);
+	return -1;
+}
+
+/* Replace the file that the caller has locked and settled, and no other. The names are exchanged,
+ * which shows the file that had the name at that moment. */
+static int replace_own(struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct bpk_resolved own = bpk_resolved_in(draft->target.folder, draft->target.name);
+	int errnum;
+
+	if (link_draft(draft, err) != 0 ||
+	    bpk_resolved_check(&own, draft->replaces, false, err) != 0)
+		return -1;
+	if (exchange(draft) == 0)
+		return remove_exchanged(draft, err);
+	errnum = errno;
+	/* an exchange needs both names */
+	if (bpk_resolved_check(&own, draft->replaces, false, err) != 0)
+		return -1;
+	if (errnum == EINVAL || errnum == ENOSYS || errnum == ENOTSUP)
+		return replace_locked(draft, err);
+	return bpk_fail_errno(err, errnum, "cannot replace it");
+}
+
 static int replace(struct bpk_draft *draft, struct bpk_err *err)
 {
 	struct stat found;
 
+	if (draft->replaces >= 0)
+		return replace_own(draft, err);
 	/* it was a file when the target was examined; a device created since is no target */
 	if (fstatat(draft->target.folder, draft->target.name, &found, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    S_ISLNK(found.st_mode))
@@ -136,7 +194,8 @@ static int sync_folder(int folder, struct bpk_err *err)
 /* Give the draft its target's name; the cleanup lock is held. */
 static int commit(struct bpk_draft *draft, struct bpk_err *err)
 {
-	int taken = give_new_name(draft, err);
+	/* a name that was removed meanwhile must not come back */
+	int taken = draft->replaces >= 0 ? 1 : give_new_name(draft, err);
 
 	if (taken < 0)
 		return -1;
@@ -144,8 +203,7 @@ static int commit(struct bpk_draft *draft, struct bpk_err *err)
 		return bpk_fail(err, BPK_FAILED, "already exists");
 	if (taken > 0 && replace(draft, err) != 0)
 		return -1;
-	free(draft->draft_name);
-	draft->draft_name = NULL;
+	forget_name(draft);
 	if (!draft->sync || sync_folder(draft->target.folder, err) == 0)
 		return 0;
 	/* a replaced file is gone; a new name can be removed again */
@@ -215,8 +273,7 @@ static int leave_name(struct bpk_draft *draft, struct bpk_err *err)
 {
 	if (bpk_cleanup_lock(err) != 0)
 		return -1;
-	free(draft->draft_name);
-	draft->draft_name = NULL;
+	forget_name(draft);
 	bpk_cleanup_unlock();
 	return 0;
 }

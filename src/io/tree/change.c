@@ -199,6 +199,7 @@ void bpk_tree_close(struct bpk_tree *tree)
 	if (tree->lock >= 0)
 		close(tree->lock);
 	bpk_sidecar_close(tree->sidecar);
+	free(tree->path);
 	free(tree);
 }
 
@@ -259,14 +260,13 @@ static int open_root(struct bpk_tree *tree, const char *path,
 	return 0;
 }
 
-/* True if the directory still has its name: another one may have taken it during the wait for the
- * lock. */
-static bool is_current(const struct bpk_tree *tree, const char *path)
+/* Another directory may have taken the name, during the wait for the lock or later. */
+bool bpk_tree_is_current(const struct bpk_tree *tree)
 {
 	struct stat root, lock, found;
 
 	return fstat(tree->root, &root) == 0 && fstat(tree->lock, &lock) == 0 &&
-	       stat(path, &found) == 0 && bpk_same_file(&found, &root) &&
+	       stat(tree->path, &found) == 0 && bpk_same_file(&found, &root) &&
 	       fstatat(tree->root, BPK_DIR_LOCK, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       bpk_same_file(&found, &lock);
 }
@@ -281,7 +281,7 @@ static int lock_root(struct bpk_tree *tree, const char *path,
 		    bpk_lock_need(tree->lock, BPK_LOCK_WRITER, patience, options->no_lock, NULL,
 				  err) != 0)
 			return -1;
-		if (is_current(tree, path))
+		if (bpk_tree_is_current(tree))
 			return 0;
 		close(tree->lock);
 		close(tree->root);
@@ -332,7 +332,8 @@ int bpk_tree_open(const char *path, const struct bpk_edit_options *options, stru
 	(*tree)->root = (*tree)->lock = -1;
 	(*tree)->sync = options->sync;
 	(*tree)->no_lock = options->no_lock;
-	if (open_tree(*tree, path, options, err) == 0)
+	(*tree)->path = bpk_strdup(path, err);
+	if ((*tree)->path != NULL && open_tree(*tree, path, options, err) == 0)
 		return 0;
 	bpk_tree_close(*tree);
 	*tree = NULL;

@@ -326,17 +326,42 @@ static int commit_changes(struct bpk_tree *tree, size_t first, struct bpk_err *e
 	return commit_from(tree, first, err);
 }
 
+/* Check, at the commit, that the directory has its name. */
+static int check_name(const struct bpk_tree *tree, bool committed, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (bpk_tree_is_current(tree))
+		return 0;
+	if (stat(tree->path, &found) == 0)
+		return bpk_fail(err, BPK_FAILED,
+				"was replaced by another directory while it was changed; %s",
+				committed ? "the change is in the old one, not in the new one"
+					  : "nothing was changed in the new one");
+	return bpk_fail(err, BPK_FAILED, "was removed or renamed while it was changed; %s",
+			committed ? "the directory without this name has the change"
+				  : "the change is undone");
+}
+
+/* The name may be given to another directory between the first look and the commit. */
+static int commit_named(struct bpk_tree *tree, size_t first, struct bpk_err *err)
+{
+	if (check_name(tree, false, err) != 0 || commit_changes(tree, first, err) != 0)
+		return -1;
+	return check_name(tree, true, err);
+}
+
 /* A reader that has read the generation before this commit has seen the old state only. */
 static int commit_generation(struct bpk_tree *tree, size_t first, struct bpk_err *err)
 {
 	int rc;
 
 	if (tree->only_adds)
-		return commit_changes(tree, first, err);
+		return commit_named(tree, first, err);
 	if (bpk_generation_raise(tree->lock, tree->sync, tree->no_lock, &bpk_edit_dropped, err) !=
 	    0)
 		return -1;
-	rc = commit_changes(tree, first, err);
+	rc = commit_named(tree, first, err);
 	bpk_generation_settled(tree->lock);
 	return rc;
 }
@@ -356,7 +381,7 @@ int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *er
 	    check_files(tree, &tree->removed, err) != 0)
 		return -1;
 	if (count + tree->removed.count == 0)
-		return 0;
+		return check_name(tree, false, err);
 	if (sync_made(tree, err) != 0)
 		return -1;
 	rc = commit_generation(tree, first, err);

@@ -52,7 +52,8 @@ struct bpk_tree {
 	struct stat like;         /* the permissions of its files, without a time */
 
 	/* of one being changed */
-	int lock; /* holds the writer lock */
+	char *path; /* as it was opened */
+	int lock;   /* holds the writer lock */
 	struct bpk_sidecar *sidecar;
 	struct bpk_dir *dir;
 	struct bpk_stage stage, removed;
@@ -74,6 +75,9 @@ void bpk_tree_unstage(struct bpk_tree *tree);
 /* Finish all waiting files of a new tree, or drop them. */
 int bpk_tree_finish_files(struct bpk_tree *tree, struct bpk_err *err);
 void bpk_tree_drop_files(struct bpk_tree *tree);
+
+/* True if the path still leads to the directory and to its lock. */
+bool bpk_tree_is_current(const struct bpk_tree *tree);
 
 /* Check a name: it must stay below the root and not be reserved by bpk. */
 int bpk_tree_check_name(const char *name, struct bpk_err *err);

@@ -1,0 +1,120 @@
+load lib
+
+# Names that are given to another archive, as mv does, while a command changes the one that had it.
+
+teardown() {
+    for job in $(jobs -p); do kill -KILL "$job" 2>/dev/null || true; done
+}
+
+# Files are replaced by a rename, directories are moved away first.
+swap='mv -T z old; mv -T other z; : >took'
+
+need_nth() {
+    nth=$(dirname "$BPK")/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    "$nth" true || skip "one process may not trace another here"
+}
+
+# COMMAND...: it takes standard input, and the name z is swapped before it ends.
+meanwhile() {
+    mkfifo pipe
+    # with an end of our own neither open waits
+    exec 7<>pipe
+    cat b >&7 &
+    "$@" <pipe >"$out" 2>"$err" 7>&- &
+    pid=$!
+    sleep 0.3
+    eval "$swap"
+    exec 7>&-
+    status=0
+    wait $pid || status=$?
+    rm pipe
+}
+
+# z is what other was, and the command said so.
+is_other() {
+    [ "$status" -eq 1 ] || die "$1: status $status" "$(cat "$err")"
+    grep -Eq '^bpk: z: (is committed, .*: )?was replaced by another (file|directory) while it was changed; ' "$err" ||
+        die "$1: says $(cat "$err")"
+    diff -r -x .lock z kept || die "$1: changed the new one"
+    [ -z "$(find . -maxdepth 1 -name '.z*')" ] || die "$1: litter: $(find . -maxdepth 1 -name '.z*')"
+}
+
+# FORMAT OPTIONS...: z and other hold a, kept is a copy of other.
+two_archives() {
+    rm -rf z old other kept took
+    bpk pack -q -F "$1" "${@:2}" -o z a
+    bpk pack -q -F "$1" "${@:2}" -o other a
+    cp -r other kept
+}
+
+@test "append: an archive whose name another one takes meanwhile is not changed with status 0" {
+    data noise 50000 a
+    data noise 3000 b
+    for format in "${editable[@]}"; do
+        for option in "" --copy; do
+            [ -z "$option" ] || [[ $format != chunked && $format != b2sparse ]] || continue
+            two_archives "$format" -z 16K
+            meanwhile bpk append $option z
+            is_other "$format $option"
+        done
+    done
+}
+
+@test "append --follow and --commit-interval notice another archive under the name" {
+    data noise 50000 a
+    data noise 3000 b
+    for format in "${editable[@]}"; do
+        two_archives "$format" -z 16K
+        meanwhile bpk append --commit-interval 1 z
+        is_other "$format, interval"
+        two_archives "$format" -z 16K
+        cp a f
+        bpk append --commit-interval 1 --follow f --idle 2 z >"$out" 2>"$err" &
+        pid=$!
+        sleep 0.5
+        eval "$swap"
+        cat b >>f
+        status=0
+        wait $pid || status=$?
+        is_other "$format, follow"
+    done
+}
+
+# At every call that changes files.
+swap_at_all() { # WHAT COMMAND...
+    local point
+    for ((point = 1; point < 100; point++)); do
+        "${again[@]}"
+        status=0
+        NTH_RUN=$swap "$nth" -n "$point" -a run "$BPK" "${@:2}" >"$out" 2>"$err" <b || status=$?
+        [ -e took ] || break
+        # opened after the swap: then the old one is as it was
+        if [ "$status" -eq 0 ] && diff -r -x .lock old kept >"$out"; then continue; fi
+        is_other "$1 at $point"
+    done
+    [ "$point" -gt 1 ] || die "$1: nothing was swapped"
+}
+
+@test "append, write, truncate and meta: the same at every call that changes a file" {
+    need_nth
+    data noise 50000 a
+    data noise 3000 b
+    for format in "${editable[@]}"; do
+        for command in "append -q -T 1 z" "append -q -T 1 --copy z" "write -q -T 1 --at 100 z" \
+            "write -q -T 1 --copy --at 100 z" "truncate -q --bytes 20000 z" \
+            "truncate -q --copy --bytes 20000 z" "meta set z k=1"; do
+            [[ $command != *copy* ]] || [[ $format != chunked && $format != b2sparse ]] || continue
+            again=(two_archives "$format" -z 16K)
+            swap_at_all "$format, $command" $command
+        done
+    done
+}
+
+@test "truncate: a raw GSD file, the same" {
+    need_nth
+    gsd=$(ls "$tests"/fuzz/corpus/layout/gsd-* | head -n 1)
+    again=(eval 'rm -rf z old other kept took; cp "$gsd" z; cp z other; cp z kept')
+    : >b
+    swap_at_all "gsd" truncate -q --frames 1 z
+}
