@@ -271,22 +271,41 @@ bool bpk_tree_is_current(const struct bpk_tree *tree)
 	       bpk_same_file(&found, &lock);
 }
 
-static int lock_root(struct bpk_tree *tree, const char *path,
-		     const struct bpk_edit_options *options, struct bpk_err *err)
+/* True if the path leads to another directory than the one that was opened. */
+static bool is_replaced(const struct bpk_tree *tree)
+{
+	struct stat root, found;
+
+	return tree->root >= 0 && fstat(tree->root, &root) == 0 && stat(tree->path, &found) == 0 &&
+	       !bpk_same_file(&found, &root);
+}
+
+/* A directory that is replaced loses its files, and so may fail to open. */
+static int open_current(struct bpk_tree *tree, const struct bpk_edit_options *options,
+			struct bpk_err *err)
 {
 	int patience = options->wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
 
-	for (;;) {
-		if (open_root(tree, path, options, err) != 0 ||
-		    bpk_lock_need(tree->lock, BPK_LOCK_WRITER, patience, options->no_lock, NULL,
-				  err) != 0)
-			return -1;
-		if (bpk_tree_is_current(tree))
-			return 0;
-		close(tree->lock);
+	if (open_root(tree, tree->path, options, err) != 0)
+		return is_replaced(tree) ? 1 : -1;
+	if (bpk_lock_need(tree->lock, BPK_LOCK_WRITER, patience, options->no_lock, NULL, err) != 0)
+		return -1;
+	return bpk_tree_is_current(tree) ? 0 : 1;
+}
+
+static int lock_root(struct bpk_tree *tree, const struct bpk_edit_options *options,
+		     struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	int rc;
+
+	while ((rc = open_current(tree, options, &why)) > 0) {
+		if (tree->lock >= 0)
+			close(tree->lock);
 		close(tree->root);
 		tree->lock = tree->root = -1;
 	}
+	return rc == 0 ? 0 : bpk_fail(err, why.kind, "%s", why.text);
 }
 
 /* Carry out an existing list of changes; the lock is held. */
@@ -311,7 +330,7 @@ static int settle(const struct bpk_tree *tree, const struct bpk_edit_options *op
 static int open_tree(struct bpk_tree *tree, const char *path,
 		     const struct bpk_edit_options *options, struct bpk_err *err)
 {
-	if (lock_root(tree, path, options, err) != 0 ||
+	if (lock_root(tree, options, err) != 0 ||
 	    bpk_sidecar_open_to_change(path, true, options, &tree->sidecar, err) != 0 ||
 	    settle(tree, options, path, err) != 0)
 		return -1;

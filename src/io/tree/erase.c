@@ -16,6 +16,8 @@
 /* folders below the top; each level holds a descriptor, and no dataset is that deep */
 enum { DEPTH_MAX = 64 };
 
+enum { TRIES_MAX = 100 }; /* to remove a folder in which writers leave locks */
+
 struct walk {
 	bool (*ours)(const char *name);
 	enum { VET, ERASE, ERASE_DRAFTS } task;
@@ -190,6 +192,21 @@ int bpk_erase_below(int folder, bool (*ours)(const char *name), struct bpk_stran
 		    struct bpk_err *err)
 {
 	return walk_from(folder, ours, ERASE, stranger, err);
+}
+
+int bpk_erase_folder(int parent, const char *name, int folder, bool (*ours)(const char *name),
+		     struct bpk_stranger *stranger, struct bpk_err *err)
+{
+	for (int i = 0; i < TRIES_MAX; i++) {
+		if (bpk_erase_below(folder, ours, stranger, err) != 0)
+			return -1;
+		if (stranger->name[0] != '\0' || unlinkat(parent, name, AT_REMOVEDIR) == 0 ||
+		    errno == ENOENT)
+			return 0;
+		if (errno != ENOTEMPTY && errno != EEXIST)
+			break;
+	}
+	return bpk_fail_errno(err, errno, "cannot be removed");
 }
 
 void bpk_erase_drafts(int folder)

@@ -34,6 +34,14 @@ int bpk_erase_vet(int folder, bool (*ours)(const char *name), struct bpk_strange
 int bpk_erase_below(int folder, bool (*ours)(const char *name), struct bpk_stranger *stranger,
 		    struct bpk_err *err);
 
+/*
+ * The same, and then remove the folder itself, which is open as folder and has that name in parent.
+ * It stays if it holds a stranger. A writer that finds it locked may leave another lock in it, which
+ * is removed, too.
+ */
+int bpk_erase_folder(int parent, const char *name, int folder, bool (*ours)(const char *name),
+		     struct bpk_stranger *stranger, struct bpk_err *err);
+
 /* Remove the drafts of files below folder that no living process holds and that belong to folder's
  * owner or to the user. Entries that cannot be examined are skipped. */
 void bpk_erase_drafts(int folder);

@@ -16,6 +16,7 @@
 
 #include "io/beneath.h"
 #include "io/file/draft.h"
+#include "io/tree/dir.h"
 #include "io/tree/erase.h"
 #include "io/full.h"
 #include "io/lock.h"
@@ -23,6 +24,8 @@
 #include "io/tree/list.h"
 #include "io/file/target.h"
 #include "io/tree/tree.h"
+
+enum { REOPENED_MAX = 20 }; /* tries to lock a directory whose name others keep replacing */
 
 struct new_tree {
 	struct bpk_tree tree; /* root is the draft's, and locked */
@@ -64,12 +67,15 @@ static void new_tree_drop(void *owner)
 
 /* ---- The old directory ---- */
 
-static int open_old(const struct new_tree *new, struct bpk_err *err)
+static int open_old(const struct new_tree *new)
 {
-	int fd = bpk_full_openat(new->target.folder, new->target.name,
-				 O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+	return bpk_full_openat(new->target.folder, new->target.name,
+			       O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0);
+}
 
-	return fd < 0 ? bpk_fail_errno(err, errno, "cannot be opened to be replaced") : fd;
+static int fail_open_old(struct bpk_err *err)
+{
+	return bpk_fail_errno(err, errno, "cannot be opened to be replaced");
 }
 
 /* Check that all of the directory old may be removed. */
@@ -86,14 +92,46 @@ static int vet(int old, bool (*ours)(const char *name), struct bpk_err *err)
 	return 0;
 }
 
-/* Lock out a writer of the old directory, so that its changes are not lost. The caller closes
- * *lock. */
-static int lock_old(int old, int *lock, struct bpk_err *err)
+/* True if name in the target's folder leads to the directory fd. */
+static bool leads_to(const struct new_tree *new, const char *name, int fd)
 {
-	*lock = bpk_changes_open_lock(old, O_RDWR);
-	if (*lock < 0) /* nobody ever changed it, or we may not change it ourselves */
-		return 0;
-	return bpk_lock_need(*lock, BPK_LOCK_WRITER, BPK_LOCK_MOMENT, true, NULL, err);
+	struct stat named, opened;
+
+	return fstatat(new->target.folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       fstat(fd, &opened) == 0 && bpk_same_file(&named, &opened);
+}
+
+/* A directory without a lock that we could take: nobody like us can change it, but its owner may be
+ * changing it now. */
+static int check_unlocked(int old, int errnum, struct bpk_err *err)
+{
+	if (errnum != EACCES && errnum != EPERM && errnum != EROFS && errnum != EINVAL)
+		return bpk_fail_errno(err, errnum, BPK_DIR_LOCK ": cannot be created or opened");
+	if (bpk_changes_has_writer(old))
+		return bpk_fail(err, BPK_FAILED, "is being changed by another process");
+	return 0;
+}
+
+/* Lock out the writers of the old directory, so that no change of it is lost: those at work, and
+ * those that begin. The caller closes *lock. Returns 1 if another directory has taken the name. */
+static int lock_old(const struct new_tree *new, int old, int *lock, struct bpk_err *err)
+{
+	struct stat named, opened;
+	int errnum;
+
+	*lock = bpk_changes_open_lock(old, O_RDWR | O_CREAT);
+	errnum = errno;
+	if (*lock >= 0 &&
+	    bpk_lock_need(*lock, BPK_LOCK_WRITER, BPK_LOCK_MOMENT, true, NULL, err) != 0)
+		return -1;
+	if (!leads_to(new, new->target.name, old))
+		return 1;
+	if (*lock < 0)
+		return check_unlocked(old, errnum, err);
+	return fstatat(old, BPK_DIR_LOCK, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+			       fstat(*lock, &opened) == 0 && bpk_same_file(&named, &opened)
+		       ? 0
+		       : 1;
 }
 
 static int vet_existing(const struct new_tree *new, struct bpk_err *err)
@@ -105,9 +143,9 @@ static int vet_existing(const struct new_tree *new, struct bpk_err *err)
 		return 0;
 	if (!new->overwrite) /* renamed back just now, or created meanwhile */
 		return bpk_fail(err, BPK_FAILED, "already exists");
-	old = open_old(new, err);
+	old = open_old(new);
 	if (old < 0)
-		return -1;
+		return fail_open_old(err);
 	rc = vet(old, new->ours, err);
 	close(old);
 	return rc;
@@ -126,12 +164,10 @@ static int remove_old(const struct new_tree *new, int old, struct bpk_err *err)
 	const char *name = new->draft_name;
 	struct bpk_stranger stranger;
 
-	if (bpk_erase_below(old, new->ours, &stranger, err) != 0)
+	if (bpk_erase_folder(new->target.folder, name, old, new->ours, &stranger, err) != 0)
 		return bpk_err_subject(err, "is written, but the old one stays in %s", name);
 	if (stranger.name[0] != '\0')
 		return say_rest(&stranger, name, err);
-	if (unlinkat(new->target.folder, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-		return bpk_fail_errno(err, errno, "is written, but the old one stays in %s", name);
 	return 0;
 }
 
@@ -215,6 +251,7 @@ static void put_back(const struct bpk_target *target)
 		(void)renameat(target->folder, aside, target->folder, target->name);
 }
 
+/* Returns 1 if the target was removed. */
 static int exchange(struct new_tree *new, struct bpk_err *err)
 {
 	const struct bpk_target *target = &new->target;
@@ -224,16 +261,36 @@ static int exchange(struct new_tree *new, struct bpk_err *err)
 		return 0;
 	if (is_unknown(errno))
 		return exchange_by_three(new, err);
+	if (errno == ENOENT)
+		return 1;
 	return bpk_fail_errno(err, errno, "cannot be replaced");
 }
 
-/* Exchange the new directory for the directory old, which is ours. */
+/* The draft's name holds a directory that is not locked: it gets its name back. Returns 1. */
+static int give_back(struct new_tree *new, struct bpk_err *err)
+{
+	if (exchange(new, NULL) == 0)
+		return 1;
+	bpk_fail(err, BPK_FAILED, "is written, but another one, which had the name, stays in %s",
+		 new->draft_name);
+	forget_draft(new);
+	return -1;
+}
+
+/* Exchange the new directory for the directory old, which is ours and locked. Returns 1 if another
+ * one has taken the name. */
 static int replace_old(struct new_tree *new, int old, struct bpk_err *err)
 {
 	int rc;
 
-	if (vet(old, new->ours, err) != 0 || exchange(new, err) != 0)
+	if (vet(old, new->ours, err) != 0)
 		return -1;
+	(void)bpk_draft_lock(old); /* it gets the name of a draft: nobody else may remove it */
+	rc = exchange(new, err);
+	if (rc != 0)
+		return rc;
+	if (!leads_to(new, new->draft_name, old))
+		return give_back(new, err);
 	if (new->tree.sync && bpk_folder_sync(new->target.folder) != 0) {
 		bpk_fail_errno(err, errno, "sync its folder");
 		/* the state after a power cut is unknown: prefer the old one */
@@ -250,11 +307,14 @@ static int replace_old(struct new_tree *new, int old, struct bpk_err *err)
 
 static int replace(struct new_tree *new, struct bpk_err *err)
 {
-	int old = open_old(new, err), lock = -1, rc = -1;
+	int old = open_old(new), lock = -1, rc;
 
+	if (old < 0 && errno == ENOENT)
+		return 1;
 	if (old < 0)
-		return -1;
-	if (lock_old(old, &lock, err) == 0)
+		return fail_open_old(err);
+	rc = lock_old(new, old, &lock, err);
+	if (rc == 0)
 		rc = replace_old(new, old, err);
 	if (lock >= 0)
 		close(lock);
@@ -288,8 +348,19 @@ static int take_back(struct new_tree *new, struct bpk_err *err)
 	return bpk_err_subject(err, "is written, but may be gone after a power cut");
 }
 
-/* Give the draft its target's name; the cleanup lock is held. */
-static int commit(struct new_tree *new, struct bpk_err *err)
+/* The name was free. */
+static int settle_name(struct new_tree *new, struct bpk_err *err)
+{
+	if (new->tree.sync && bpk_folder_sync(new->target.folder) != 0) {
+		bpk_fail_errno(err, errno, "sync its folder");
+		return take_back(new, err);
+	}
+	forget_draft(new);
+	return 0;
+}
+
+/* Returns 1 if another directory has taken the name meanwhile. */
+static int commit_once(struct new_tree *new, struct bpk_err *err)
 {
 	int taken = give_new_name(new, err);
 
@@ -297,14 +368,19 @@ static int commit(struct new_tree *new, struct bpk_err *err)
 		return -1;
 	if (taken > 0 && !new->overwrite)
 		return bpk_fail(err, BPK_FAILED, "already exists");
-	if (taken > 0)
-		return replace(new, err);
-	if (new->tree.sync && bpk_folder_sync(new->target.folder) != 0) {
-		bpk_fail_errno(err, errno, "sync its folder");
-		return take_back(new, err);
-	}
-	forget_draft(new);
-	return 0;
+	return taken > 0 ? replace(new, err) : settle_name(new, err);
+}
+
+/* Give the draft its target's name; the cleanup lock is held. */
+static int commit(struct new_tree *new, struct bpk_err *err)
+{
+	int rc = 1;
+
+	for (int i = 0; i < REOPENED_MAX && rc > 0; i++)
+		rc = commit_once(new, err);
+	if (rc > 0)
+		return bpk_fail(err, BPK_FAILED, "another process keeps replacing it");
+	return rc;
 }
 
 static int new_tree_keep(void *owner, const struct stat *like, struct bpk_err *err)

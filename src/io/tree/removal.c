@@ -149,15 +149,12 @@ static int erase(const struct bpk_removal *r, const char *draft_name, struct bpk
 
 	if (bpk_folder_sync(r->folder) != 0)
 		return bpk_fail_errno(err, errno, "sync its folder; the rest is in %s", draft_name);
-	if (bpk_erase_below(r->root, r->owns, &stranger, err) != 0)
+	if (bpk_erase_folder(r->folder, draft_name, r->root, r->owns, &stranger, err) != 0)
 		return bpk_err_subject(err, "is removed in part, the rest is in %s", draft_name);
 	if (stranger.name[0] != '\0')
 		return bpk_fail(err, BPK_FAILED,
 				"is removed except for %s, a new file that stays in %s",
 				stranger.name, draft_name);
-	if (unlinkat(r->folder, draft_name, AT_REMOVEDIR) != 0 && errno != ENOENT)
-		return bpk_fail_errno(err, errno, "is removed in part, the rest is in %s",
-				      draft_name);
 	return 0;
 }
 
