@@ -73,7 +73,8 @@ struct bpk_tar_extract_options {
  * Skipped members are counted in *skipped: those that would leave the folder (absolute, "..",
  * through a link), links that lead out, devices and FIFOs, names that exist already, and names of a
  * journal, a list of changes, a lock or a draft. Set-id bits are never set. Fails with BPK_CORRUPT
- * as bpk_tar_list does; complete members before the damage stay.
+ * as bpk_tar_list does; complete members before the damage stay. Fails with BPK_FAILED at the first
+ * file that would lie in a dataset with a writer or a pending list of changes.
  */
 int bpk_tar_extract(struct bpk_source *source, const char *folder,
 		    const struct bpk_tar_extract_options *options, uint64_t *skipped,

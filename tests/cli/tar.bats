@@ -198,6 +198,43 @@ two_archives() {
     refuses 1 'none' bpk tar -x -C none t.tar
 }
 
+@test "tar -x --force over a dataset with a pending list of changes, or a writer, is refused" {
+    nth=$(dirname "$BPK")/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    "$nth" true || skip "one process may not trace another here"
+    data noise 60000 a
+    mkdir src
+    bpk pack -q -z 16K -o src/z.b2s a
+    (cd src && bpk tar -q -o ../t.tar z.b2s)
+    cp -r src/z.b2s y.b2s
+    "$nth" -o calls "$BPK" truncate -q y.b2s --bytes 100
+    point=$(grep -n renameat2 calls | tail -n 1 | cut -d : -f 1)
+    cp -r src/z.b2s z.b2s
+    "$nth" -n "$point" -a after "$BPK" truncate -q z.b2s --bytes 100 2>"$err" || true
+    [ -e z.b2s/.bpkj ] || die "no list is pending"
+    for place in . z.b2s; do # from above, and from within
+        [ $place = . ] || (cd src/z.b2s && tar -cf ../../t.tar chunks.b2frame)
+        refuses 1 "pending change.* bpk repair settles" bpk tar -x --force -C $place -f t.tar
+        ends 3 bpk verify z.b2s
+    done
+    bpk repair --in-place z.b2s >"$out" 2>&1
+    bpk cat z.b2s | cmp - <(head -c 100 a)
+
+    rm t.tar
+    (cd src && bpk tar -q -o ../t.tar z.b2s)
+    mkfifo pipe
+    exec 7<>pipe
+    "$BPK" append -q z.b2s <pipe 7>&- &
+    eventually writes z.b2s
+    refuses 1 "z.b2s: is being changed by another process" bpk tar -x --force -f t.tar
+    exec 7>&-
+    wait $!
+    quietly bpk tar -x --force -f t.tar
+    bpk cat z.b2s | cmp - a
+}
+# Another writer is refused.
+writes() { ! bpk meta set "$1" k=1 >"$out" 2>&1; }
+
 @test "tar -x keeps what exists, unless --force says otherwise" {
     two_archives
     bpk tar -o t.tar a.blp b.blp

@@ -17,6 +17,7 @@
 #include "io/beneath.h"
 #include "io/tree/dir.h"
 #include "io/file/draft.h"
+#include "io/tar/hold.h"
 #include "io/tar/name.h"
 #include "io/tar/read.h"
 
@@ -32,7 +33,8 @@ struct extraction {
 	struct bpk_tar_stream *stream;
 	int root;
 	struct bpk_buf folders; /* of struct folder */
-	void *made;             /* tree of names made here, which later members may replace */
+	struct bpk_tar_holds holds;
+	void *made; /* tree of names made here, which later members may replace */
 	uint64_t skipped;
 };
 
@@ -236,6 +238,8 @@ static int extract_file(struct extraction *x, const struct member *member, struc
 
 	if (check_target(x, member, &options.overwrite) != 0)
 		return 1;
+	if (bpk_tar_hold(&x->holds, x->root, member->name, err) != 0)
+		return -1;
 	if (bpk_draft_open_at(member->folder, member->base, &options, &draft, err) != 0)
 		return -1;
 	/* remember it first: nothing may fail after it has its name */
@@ -411,6 +415,7 @@ int bpk_tar_extract(struct bpk_source *source, const char *folder,
 		*skipped = x.skipped;
 	}
 	bpk_tar_stream_close(x.stream);
+	bpk_tar_holds_clear(&x.holds);
 	tdestroy(x.made, free);
 	if (x.root >= 0)
 		close(x.root);
