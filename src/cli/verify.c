@@ -24,8 +24,9 @@ static const struct bpk_opt opt_recursive = {
 	.name = "recursive",
 	BPK_OPT_VALUE(OPT_FLAG, struct verify_args, recursive),
 	.help = "verify all archives below the directories named",
-	.more = "A chunked directory is one archive. Other files are passed over, unless they "
-		"have the name of an archive.",
+	.more = "A chunked directory is one archive. Symbolic links, devices and FIFOs are passed "
+		"over, and so are other files, unless they have the name of an archive or a GSD "
+		"file.",
 };
 
 static const struct bpk_opt *const rows[] = {

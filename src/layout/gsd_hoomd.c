@@ -110,6 +110,21 @@ static int give_first(struct bpk_gsd *gsd, const char *name, uint64_t frame, str
 	return bpk_gsd_give(gsd, number, frame, item, err);
 }
 
+/* Fail if defaults are far larger than a file of this size justifies: N is any number, and costs
+ * four bytes. */
+static int check_default(const struct bpk_gsd *gsd, const char *name, uint64_t size,
+			 struct bpk_err *err)
+{
+	enum { ANY = 32 << 20, TIMES = 1024 };
+	uint64_t stored = bpk_source_size(gsd->source);
+
+	if (size <= ANY || size / TIMES <= stored)
+		return 0;
+	return bpk_fail(err, BPK_LIMIT,
+			"%s has %" PRIu64 " bytes of default values, in a file of %" PRIu64, name,
+			size, stored);
+}
+
 static int give_default(struct bpk_gsd *gsd, const struct rule *rule, uint64_t nrows,
 			uint64_t frame, struct bpk_item *item, struct bpk_err *err)
 {
@@ -121,7 +136,9 @@ static int give_default(struct bpk_gsd *gsd, const struct rule *rule, uint64_t n
 	item->frame = frame;
 	item->offset = BPK_UNKNOWN;
 	item->fill = bpk_view(rule->row, size);
-	return bpk_gsd_set_array(gsd, rule->type, nrows, rule->ncolumns, item, err);
+	if (bpk_gsd_set_array(gsd, rule->type, nrows, rule->ncolumns, item, err) != 0)
+		return -1;
+	return check_default(gsd, rule->name, item->array->size, err);
 }
 
 /* The chunk of frame 0 applies only if the number of rows is equal. */

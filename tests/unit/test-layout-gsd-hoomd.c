@@ -212,6 +212,28 @@ static void test_wrong_count(void **state)
 	gsd_close(&opened);
 }
 
+/* A few bytes may claim 2^32 - 1 particles, but not bring as many defaults. */
+static void test_too_many(void **state)
+{
+	struct bpk_item item;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	gsd_begin(&made, 0x20000, "hoomd", 0x10004);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		gsd_name(&made, names[i]);
+	put_u4(&made, 0, NPART, 8 << 20);
+	put_u4(&made, 1, NPART, UINT32_MAX);
+	gsd_end(&made, 0);
+	opened = gsd_open(&made);
+	assert_int_equal(bpk_layout_find(opened.layout, "particles/mass", 0, true, &item, &err), 0);
+	assert_int_equal(bpk_layout_find(opened.layout, "particles/mass", 1, true, &item, &err),
+			 -1);
+	assert_int_equal(err.kind, BPK_LIMIT);
+	assert_non_null(strstr(err.text, "particles/mass has 17179869180 bytes of default values"));
+	gsd_close(&opened);
+}
+
 static void test_hurt(void **state)
 {
 	(void)state;
@@ -222,9 +244,9 @@ static void test_hurt(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rules), cmocka_unit_test(test_as_it_is),
-		cmocka_unit_test(test_steps), cmocka_unit_test(test_wrong_count),
-		cmocka_unit_test(test_hurt),
+		cmocka_unit_test(test_rules),    cmocka_unit_test(test_as_it_is),
+		cmocka_unit_test(test_steps),    cmocka_unit_test(test_wrong_count),
+		cmocka_unit_test(test_too_many), cmocka_unit_test(test_hurt),
 	};
 
 	return UNIT_RUN(tests);
