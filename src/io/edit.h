@@ -125,8 +125,8 @@ int bpk_edit_sync(struct bpk_edit *edit, struct bpk_err *err);
  * last, in one write that must not cross a multiple of 512 bytes. A failure leaves the old
  * content, on disk or by way of the journal, and says so. After a failed sync the state on disk
  * is unknown and every further call fails. After a commit more may be written and committed.
- * The name is compared before the commit and after it: if another file has it by now, the call fails
- * and says in which file the change is.
+ * The name is compared before the commit and after it: if another file has it by now, the call
+ * fails and says in which file the change is.
  *
  * The file ends at end if there was a journal and all bytes between end and the old end were saved:
  * always when the content grew, otherwise when its tail was passed to bpk_edit_save. Without that

@@ -256,10 +256,9 @@ struct bpk_draft_options {
 	 * Write a directory (bpk_draft_tree). An existing one is replaced only with overwrite, and
 	 * only when ours returns true for every file in it, by its name relative to the root. It is
 	 * locked as a writer does it, exchanged with the draft, and its files are then removed one
-	 * by one under that lock. Files added to it at
-	 * the last moment stay, with their folders, under the draft's name, and keep fails with a
-	 * message that says so. ours is required, because it also selects which leftovers of killed
-	 * processes are removed.
+	 * by one under that lock. Files added to it at the last moment stay, with their folders,
+	 * under the draft's name, and keep fails with a message that says so. ours is required,
+	 * because it also selects which leftovers of killed processes are removed.
 	 */
 	bool directory;
 	bool (*ours)(const char *name);

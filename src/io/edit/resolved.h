@@ -41,9 +41,9 @@ int bpk_resolved_open(const struct bpk_resolved *resolved, int flags);
 int bpk_resolved_is(const struct bpk_resolved *resolved, int fd, bool *same, struct bpk_err *err);
 
 /*
- * Check, at the commit of a change of the file fd, that the name leads to it. Fails with BPK_FAILED:
- * "was replaced by another file while it was changed; ...". The line says where the change is;
- * committed is true if it is in the file fd.
+ * Check, at the commit of a change of the file fd, that the name leads to it. Fails with
+ * BPK_FAILED: "was replaced by another file while it was changed; ...". The line says where the
+ * change is; committed is true if it is in the file fd.
  */
 int bpk_resolved_check(const struct bpk_resolved *resolved, int fd, bool committed,
 		       struct bpk_err *err);

@@ -12,8 +12,8 @@ struct bpk_tar_holds {
 /*
  * Before the file name below the open folder root is written: take the writer lock of each dataset
  * that holds it, which is every folder on its way, root included, that has a .lock, and release
- * all others. No lock is created, since a folder may hold anything. Fails with BPK_FAILED: "is being
- * changed by another process", or the folder has a pending list of changes.
+ * all others. No lock is created, since a folder may hold anything. Fails with BPK_FAILED: "is
+ * being changed by another process", or the folder has a pending list of changes.
  */
 int bpk_tar_hold(struct bpk_tar_holds *holds, int root, const char *name, struct bpk_err *err);
 

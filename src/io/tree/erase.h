@@ -36,8 +36,8 @@ int bpk_erase_below(int folder, bool (*ours)(const char *name), struct bpk_stran
 
 /*
  * The same, and then remove the folder itself, which is open as folder and has that name in parent.
- * It stays if it holds a stranger. A writer that finds it locked may leave another lock in it, which
- * is removed, too.
+ * It stays if it holds a stranger. A writer that finds it locked may leave another lock in it,
+ * which is removed, too.
  */
 int bpk_erase_folder(int parent, const char *name, int folder, bool (*ours)(const char *name),
 		     struct bpk_stranger *stranger, struct bpk_err *err);
