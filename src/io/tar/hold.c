@@ -81,21 +81,33 @@ static int take(struct bpk_tar_holds *holds, int fd, struct bpk_err *err)
 	return rc;
 }
 
+/* Fail if the folder has a list of changes of its owner. Nobody obeys a list of anybody else. */
+static int check_list(int folder, struct bpk_err *err)
+{
+	struct stat list, own;
+
+	if (fstatat(folder, BPK_DIR_LIST, &list, AT_SYMLINK_NOFOLLOW) != 0)
+		return bpk_is_missing(errno) ? 0
+					     : bpk_fail_errno(err, errno, "%s: stat", BPK_DIR_LIST);
+	if (fstat(folder, &own) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (list.st_uid != own.st_uid)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"has a pending change, listed in %s, which bpk repair settles; nothing is "
+			"extracted into it",
+			BPK_DIR_LIST);
+}
+
 static int hold_folder(struct bpk_tar_holds *holds, int folder, struct bpk_err *err)
 {
 	int lock = bpk_changes_open_lock(folder, O_RDWR);
-	struct stat found;
 
 	if (lock >= 0 && take(holds, lock, err) != 0)
 		return -1;
 	if (lock < 0 && bpk_changes_has_writer(folder)) /* one that we may not lock */
 		return bpk_fail(err, BPK_FAILED, "is being changed by another process");
-	if (fstatat(folder, BPK_DIR_LIST, &found, AT_SYMLINK_NOFOLLOW) == 0)
-		return bpk_fail(err, BPK_FAILED,
-				"has a pending change, listed in %s, which bpk repair settles;"
-				" nothing is extracted into it",
-				BPK_DIR_LIST);
-	return bpk_is_missing(errno) ? 0 : bpk_fail_errno(err, errno, "%s: stat", BPK_DIR_LIST);
+	return check_list(folder, err);
 }
 
 /* A folder that is missing holds nothing yet. */
