@@ -155,8 +155,8 @@ int bpk_resolved_check(const struct bpk_resolved *resolved, int fd, bool committ
 	struct stat found;
 	bool same;
 
-	if (bpk_resolved_is(resolved, fd, &same, err) != 0)
-		return -1;
+	if (bpk_resolved_is(resolved, fd, &same, committed ? NULL : err) != 0)
+		return committed ? 0 : -1;
 	if (same)
 		return 0;
 	if (fstatat(resolved->folder, resolved->name, &found, AT_SYMLINK_NOFOLLOW) == 0)

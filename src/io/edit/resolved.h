@@ -43,7 +43,7 @@ int bpk_resolved_is(const struct bpk_resolved *resolved, int fd, bool *same, str
 /*
  * Check, at the commit of a change of the file fd, that the name leads to it. Fails with
  * BPK_FAILED: "was replaced by another file while it was changed; ...". The line says where the
- * change is; committed is true if it is in the file fd.
+ * change is; committed is true if it is in the file fd, and then no failure to look counts.
  */
 int bpk_resolved_check(const struct bpk_resolved *resolved, int fd, bool committed,
 		       struct bpk_err *err);

@@ -260,24 +260,29 @@ static int open_root(struct bpk_tree *tree, const char *path,
 	return 0;
 }
 
-/* Another directory may have taken the name, during the wait for the lock or later. */
-bool bpk_tree_is_current(const struct bpk_tree *tree)
+/* stat, or fstatat with a folder; *same is false, too, when the name does not exist. */
+static int leads_to(int folder, const char *name, int flags, int fd, bool *same,
+		    struct bpk_err *err)
 {
-	struct stat root, lock, found;
+	struct stat named, opened;
 
-	return fstat(tree->root, &root) == 0 && fstat(tree->lock, &lock) == 0 &&
-	       stat(tree->path, &found) == 0 && bpk_same_file(&found, &root) &&
-	       fstatat(tree->root, BPK_DIR_LOCK, &found, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       bpk_same_file(&found, &lock);
+	*same = false;
+	if (fstat(fd, &opened) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (fstatat(folder, name, &named, flags) != 0)
+		return bpk_is_missing(errno) ? 0 : bpk_fail_errno(err, errno, "stat");
+	*same = bpk_same_file(&named, &opened);
+	return 0;
 }
 
-/* True if the path leads to another directory than the one that was opened. */
-static bool is_replaced(const struct bpk_tree *tree)
+int bpk_tree_is_current(const struct bpk_tree *tree, bool *current, struct bpk_err *err)
 {
-	struct stat root, found;
+	int rc = leads_to(AT_FDCWD, tree->path, 0, tree->root, current, err);
 
-	return tree->root >= 0 && fstat(tree->root, &root) == 0 && stat(tree->path, &found) == 0 &&
-	       !bpk_same_file(&found, &root);
+	if (rc == 0 && *current)
+		rc = leads_to(tree->root, BPK_DIR_LOCK, AT_SYMLINK_NOFOLLOW, tree->lock, current,
+			      err);
+	return rc;
 }
 
 /* A directory that is replaced loses its files, and so may fail to open. */
@@ -285,12 +290,18 @@ static int open_current(struct bpk_tree *tree, const struct bpk_edit_options *op
 			struct bpk_err *err)
 {
 	int patience = options->wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_MOMENT;
+	bool current = true;
 
-	if (open_root(tree, tree->path, options, err) != 0)
-		return is_replaced(tree) ? 1 : -1;
-	if (bpk_lock_need(tree->lock, BPK_LOCK_WRITER, patience, options->no_lock, NULL, err) != 0)
+	if (open_root(tree, tree->path, options, err) != 0) {
+		if (tree->root >= 0)
+			(void)leads_to(AT_FDCWD, tree->path, 0, tree->root, &current, NULL);
+		return current ? -1 : 1;
+	}
+	if (bpk_lock_need(tree->lock, BPK_LOCK_WRITER, patience, options->no_lock, NULL, err) !=
+		    0 ||
+	    bpk_tree_is_current(tree, &current, err) != 0)
 		return -1;
-	return bpk_tree_is_current(tree) ? 0 : 1;
+	return current ? 0 : 1;
 }
 
 static int lock_root(struct bpk_tree *tree, const struct bpk_edit_options *options,

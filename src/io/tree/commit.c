@@ -326,12 +326,16 @@ static int commit_changes(struct bpk_tree *tree, size_t first, struct bpk_err *e
 	return commit_from(tree, first, err);
 }
 
-/* Check, at the commit, that the directory has its name. */
+/* Check, at the commit, that the directory has its name. What is committed does not fail because
+ * the name cannot be looked at. */
 static int check_name(const struct bpk_tree *tree, bool committed, struct bpk_err *err)
 {
 	struct stat found;
+	bool current;
 
-	if (bpk_tree_is_current(tree))
+	if (bpk_tree_is_current(tree, &current, committed ? NULL : err) != 0)
+		return committed ? 0 : -1;
+	if (current)
 		return 0;
 	if (stat(tree->path, &found) == 0)
 		return bpk_fail(err, BPK_FAILED,

@@ -76,8 +76,8 @@ void bpk_tree_unstage(struct bpk_tree *tree);
 int bpk_tree_finish_files(struct bpk_tree *tree, struct bpk_err *err);
 void bpk_tree_drop_files(struct bpk_tree *tree);
 
-/* True if the path still leads to the directory and to its lock. */
-bool bpk_tree_is_current(const struct bpk_tree *tree);
+/* *current is true if the path still leads to the directory, and that to its lock. */
+int bpk_tree_is_current(const struct bpk_tree *tree, bool *current, struct bpk_err *err);
 
 /* Check a name: it must stay below the root and not be reserved by bpk. */
 int bpk_tree_check_name(const char *name, struct bpk_err *err);
