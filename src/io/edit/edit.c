@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "io/file/draft_name.h"
 #include "io/full.h"
 #include "io/lock.h"
 
@@ -134,6 +135,8 @@ static int settle(struct bpk_edit *edit, struct bpk_err *err)
 	struct bpk_journal *journal = &edit->journal;
 	bool claimed;
 
+	/* a copy that was killed may have left the old file under a draft's name */
+	bpk_draft_clean(edit->resolved.folder, edit->resolved.name);
 	if (open_journal(edit, err) != 0 || find_end(edit, err) != 0)
 		return -1;
 	if (journal->fd < 0)

@@ -137,7 +137,9 @@ static int remove_exchanged(struct bpk_draft *draft, struct bpk_err *err)
 	struct bpk_resolved was = bpk_resolved_in(draft->target.folder, draft->draft_name);
 
 	if (bpk_resolved_check(&was, draft->replaces, false, err) == 0) {
-		unlinkat(draft->target.folder, draft->draft_name, 0);
+		/* the next change removes it in any case */
+		if (unlinkat(draft->target.folder, draft->draft_name, 0) != 0)
+			unlinkat(draft->target.folder, draft->draft_name, 0);
 		return 0;
 	}
 	if (exchange(draft) == 0)
