@@ -10,6 +10,7 @@ teardown() {
 swap='mv -T z old; mv -T other z; : >took'
 
 need_nth() {
+    need_plain_build
     nth=$(dirname "$BPK")/tests/fault/nth
     [ -x "$nth" ] || skip "tests/fault/nth was not built"
     "$nth" true || skip "one process may not trace another here"
@@ -166,6 +167,36 @@ gone() { ! kill -0 "$1" 2>/dev/null; }
     done
 }
 is_busy() { grep -qx "bpk: z: is being changed by another process" "$1"; }
+
+@test "pack -f over a directory that another pack replaces, and an append to that one" {
+    need_nth
+    data noise 40000 a
+    data noise 30000 b
+    data field-f64 5000 c
+    for format in chunked b2sparse; do
+        again=("$BPK" pack -q -0 -z 16K -f -F $format -o z)
+        rm -rf z .z* said
+        "${again[@]}" a
+        "$nth" -o calls "${again[@]}" b
+        point=$(grep -n rename calls | tail -n 1 | cut -d : -f 1) # the names are exchanged
+        rm -rf z
+        "${again[@]}" a
+        mkfifo pipe
+        exec 7<>pipe
+        NTH_RUN="${again[*]} b 2>/dev/null; \"$BPK\" append -q z <pipe >said 2>&1 7>&- & echo \$! >pid; sleep 0.3" \
+            "$nth" -n "$point" -a run "${again[@]}" b 2>"$err" || is_busy "$err"
+        cat c >&7
+        exec 7>&-
+        rm pipe
+        eventually gone "$(cat pid)"
+        if [ -s said ]; then
+            bpk cat z | cmp - b
+        else
+            bpk cat z | cmp - <(cat b c)
+        fi || die "$format: lost" "$(cat said)" "$(cat "$err")"
+        [ -z "$(find . -maxdepth 1 -name '.z*')" ] || die "$format: litter"
+    done
+}
 
 @test "directories that several commands replace and change at once leave nothing hidden" {
     data noise 200000 a
