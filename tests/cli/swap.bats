@@ -218,3 +218,65 @@ is_busy() { grep -qx "bpk: z: is being changed by another process" "$1"; }
         done
     done
 }
+
+# Append b to ARCHIVE, with SWAP done while it is open.
+append_while() { # ARCHIVE SWAP
+    mkfifo pipe
+    exec 7<>pipe
+    "$BPK" append -q -T 1 "$1" - <pipe 7>&- 2>"$err" &
+    pid=$!
+    eventually has_opened
+    eval "$2"
+    cat b >&7
+    exec 7>&-
+    rm pipe
+    status=0
+    wait "$pid" || status=$?
+}
+has_opened() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q 'z\.'; }
+
+@test "append: a folder that is renamed meanwhile takes the archive along" {
+    data noise 20000 a
+    data noise 3000 b
+    for format in blp b2frame; do
+        rm -rf d e
+        mkdir d
+        bpk pack -q -z 4K -F $format -o d/z.$format a
+        append_while d/z.$format 'mv d e'
+        [ "$status" -eq 0 ] || die "$format: $(cat "$err")"
+        bpk cat e/z.$format | cmp - <(cat a b)
+    done
+}
+
+@test "append: a link, or a folder, that leads to another archive meanwhile" {
+    data noise 20000 a
+    data noise 3000 b
+    for format in blp b2frame; do
+        rm -rf d e
+        mkdir d e
+        bpk pack -q -z 4K -F $format -o d/z.$format a
+        cp d/z.$format e
+        ln -sfn d/z.$format cur
+        append_while cur "ln -sfn e/z.$format cur"
+        [ "$status" -eq 1 ] || die "$format: status $status"
+        says 'cur: was replaced by another file while it was changed'
+        bpk cat e/z.$format | cmp - a
+        append_while d/z.$format 'mv d f; mv e d; mv f e'
+        [ "$status" -eq 1 ] || die "$format: status $status"
+        bpk cat d/z.$format | cmp - a
+    done
+}
+
+@test "root's changes of another user's directory leave it that user's" {
+    [ "$(id -u)" -eq 0 ] || skip "not root"
+    data noise 20000 a
+    data noise 3000 b
+    for format in chunked b2sparse; do
+        rm -rf z
+        bpk pack -q -z 4K -F $format -o z a
+        chown -R nobody z
+        bpk append -q z b
+        bpk truncate --bytes 15000 z
+        [ -z "$(find z ! -user nobody)" ] || die "$format: $(find z ! -user nobody)"
+    done
+}

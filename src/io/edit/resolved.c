@@ -113,6 +113,9 @@ int bpk_resolved_find_to_change(const char *path, struct bpk_resolved *resolved,
 	*resolved = (struct bpk_resolved){ .folder = -1 };
 	if (bpk_link_follow_all(path, link_free, err) != 0)
 		return -1;
+	resolved->given = bpk_strdup(path, err);
+	if (resolved->given == NULL)
+		return -1;
 	resolved->path = real_path(link_free);
 	rc = resolved->path == NULL ? fail_find(resolved, errno, "cannot open", err)
 				    : open_folder(resolved, err);
@@ -126,6 +129,7 @@ void bpk_resolved_clear(struct bpk_resolved *resolved)
 	if (resolved->folder >= 0)
 		close(resolved->folder);
 	free(resolved->path);
+	free(resolved->given);
 	*resolved = (struct bpk_resolved){ .folder = -1 };
 }
 
@@ -149,24 +153,46 @@ int bpk_resolved_is(const struct bpk_resolved *resolved, int fd, bool *same, str
 	return 0;
 }
 
+/* *other is true if the caller's path leads to another file than fd, through a link or a folder
+ * that was replaced. If it leads nowhere, a folder of it was renamed, and the file has its name. */
+static int leads_away(const struct bpk_resolved *resolved, int fd, bool *other, struct bpk_err *err)
+{
+	struct stat named, opened;
+
+	*other = false;
+	if (resolved->given == NULL)
+		return 0;
+	if (stat(resolved->given, &named) != 0)
+		return bpk_is_missing(errno) ? 0
+					     : bpk_fail_errno(err, errno, "its path cannot stat");
+	if (fstat(fd, &opened) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	*other = !bpk_same_file(&named, &opened);
+	return 0;
+}
+
 int bpk_resolved_check(const struct bpk_resolved *resolved, int fd, bool committed,
 		       struct bpk_err *err)
 {
+	struct bpk_err why = { 0 };
 	struct stat found;
-	bool same;
+	bool same, other = false;
+	int rc = bpk_resolved_is(resolved, fd, &same, &why);
 
-	if (bpk_resolved_is(resolved, fd, &same, committed ? NULL : err) != 0)
-		return committed ? 0 : -1;
-	if (same)
+	if (rc == 0 && same)
+		rc = leads_away(resolved, fd, &other, &why);
+	if (rc != 0)
+		return committed ? 0 : bpk_fail(err, why.kind, "%s", why.text);
+	if (same && !other)
 		return 0;
-	if (fstatat(resolved->folder, resolved->name, &found, AT_SYMLINK_NOFOLLOW) == 0)
+	if (other || fstatat(resolved->folder, resolved->name, &found, AT_SYMLINK_NOFOLLOW) == 0)
 		return bpk_fail(err, BPK_FAILED,
 				"was replaced by another file while it was changed; %s",
 				committed ? "the change is in the old one, not in the new one"
 					  : "nothing was changed in the new one");
 	return bpk_fail(err, BPK_FAILED, "was removed or renamed while it was changed; %s",
 			committed ? "the file without this name has the change"
-				  : "the change is undone");
+				  : "the change was not completed");
 }
 
 int bpk_resolved_has_journal(const struct bpk_resolved *resolved, struct stat *found, bool *there,

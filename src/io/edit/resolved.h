@@ -9,7 +9,8 @@
 
 /* Caller storage; for bpk_resolved_clear. */
 struct bpk_resolved {
-	char *path; /* absolute, without links */
+	char *path;  /* absolute, without links */
+	char *given; /* of a file to be changed: its path as the caller has it */
 	const char *name;
 	int folder; /* may be open with O_PATH only, when it cannot be read */
 	char journal[NAME_MAX + 1];

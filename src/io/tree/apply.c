@@ -244,6 +244,26 @@ int bpk_changes_apply(int root, const struct bpk_changes *list, bool sync, struc
 	return 0;
 }
 
+void bpk_changes_give(int root, int fd)
+{
+	struct stat owner;
+
+	if (geteuid() == 0 && fstat(root, &owner) == 0 && owner.st_uid != 0)
+		(void)fchown(fd, owner.st_uid, (gid_t)-1);
+}
+
+/* Create the lock; another process may do so first. */
+static int create_lock(int root, int flags)
+{
+	int fd = bpk_full_openat(root, BPK_DIR_LOCK, flags | O_EXCL, 0666);
+
+	if (fd < 0 && errno == EEXIST)
+		return bpk_full_openat(root, BPK_DIR_LOCK, flags & ~O_CREAT, 0);
+	if (fd >= 0)
+		bpk_changes_give(root, fd);
+	return fd;
+}
+
 int bpk_changes_open_lock(int root, int flags)
 {
 	struct stat found;
@@ -257,7 +277,8 @@ int bpk_changes_open_lock(int root, int flags)
 	} else if (errno != ENOENT) {
 		return -1;
 	}
-	return bpk_full_openat(root, BPK_DIR_LOCK, flags, 0666);
+	return (flags & O_CREAT) != 0 ? create_lock(root, flags)
+				      : bpk_full_openat(root, BPK_DIR_LOCK, flags, 0);
 }
 
 bool bpk_changes_has_writer(int root)

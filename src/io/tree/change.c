@@ -112,6 +112,7 @@ static int finish(struct bpk_tree *tree, struct bpk_staged *file, struct bpk_dra
 {
 	struct stat found;
 
+	bpk_changes_give(tree->root, bpk_draft_descriptor(draft));
 	if (bpk_draft_finish(draft, like_old(tree, file->name, &found), err) != 0)
 		return -1;
 	if (bpk_beneath_stat(tree->root, file->draft, &found) != 0)

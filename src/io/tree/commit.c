@@ -344,7 +344,7 @@ static int check_name(const struct bpk_tree *tree, bool committed, struct bpk_er
 					  : "nothing was changed in the new one");
 	return bpk_fail(err, BPK_FAILED, "was removed or renamed while it was changed; %s",
 			committed ? "the directory without this name has the change"
-				  : "the change is undone");
+				  : "the change was not completed");
 }
 
 /* The name may be given to another directory between the first look and the commit. */

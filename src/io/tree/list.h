@@ -103,8 +103,11 @@ bool bpk_changes_stands(int root, const struct stat *seen);
  */
 int bpk_changes_apply(int root, const struct bpk_changes *list, bool sync, struct bpk_err *err);
 
-/* Open the lock file of root with flags (O_CREAT creates it). Returns a descriptor for
- * bpk_lock_take, or -1 with errno (EINVAL: the name is taken by something else). */
+/* Run by root, give fd, a file that this process created in root, to the owner of root. */
+void bpk_changes_give(int root, int fd);
+
+/* Open the lock file of root with flags (O_CREAT creates it, for the owner of root). Returns a
+ * descriptor for bpk_lock_take, or -1 with errno (EINVAL: the name is taken by something else). */
 int bpk_changes_open_lock(int root, int flags);
 
 /* Sync the folder that holds name; the folders of all names. */
