@@ -712,8 +712,10 @@ static const char *judge(const struct row *row, const struct mode *mode, const s
 	wrong = judge_end(mode, ran, now->state);
 	if (wrong != NULL)
 		return wrong;
-	/* an editor of frames commits more than once */
-	if (is_completed_later(ran) && now->state != 1 && !is_gsd(row->result))
+	/* An editor of frames commits more than once. In an exact row only files tell the states
+	 * apart, and they are old until the pending change is completed. */
+	if (is_completed_later(ran) && now->state != 1 && !is_gsd(row->result) &&
+	    !(row->exact && now->pending))
 		return "says that it is committed, and is not";
 	/* after an error or a signal only a journal may stay, and a message must name it */
 	if (mode->expected != IS_KILLED && !row->is_tar && !mode->for_ever && now->strange &&

@@ -194,9 +194,11 @@ static const char *judge(const char *scenario, const struct mode *mode, const st
 {
 	bool renames = strcmp(scenario, "copy") == 0 || strcmp(scenario, "replace") == 0;
 	bool sync = strstr(ran->calls.first, "sync") != NULL;
-	/* a rename cannot be undone when its folder does not sync, nor can a commit without a
-	 * journal when nothing can be written any more */
-	bool may_stay = sync && (renames || (mode->for_ever && access(".f.bpkj", F_OK) != 0));
+	/* A rename cannot be undone when its folder does not sync, nor can a commit without a
+	 * journal when nothing can be written any more. Other errors after a rename say that the
+	 * file is replaced. */
+	bool may_stay = (sync && (renames || (mode->for_ever && access(".f.bpkj", F_OK) != 0))) ||
+			(renames && strstr(ran->said, "is replaced, but") != NULL);
 	int commits = commits_of(ran);
 
 	if (mode->kills)

@@ -706,7 +706,8 @@ static void test_torn(void **state)
 	check_put_back(1024, first, 276);
 	check_put_back(600, first, 5); /* a write that ended in a sector */
 	check_put_back(1024, first, 7);
-	poke(in_folder("f"), 1599, 1); /* saved, and not written over */
+	check_put_back(1027, first, 7); /* and so did putting it back */
+	poke(in_folder("f"), 1599, 1);  /* saved, and not written over */
 	assert_refused("another program has written at 1536 since");
 }
 

@@ -9,14 +9,24 @@ enum {
 	PIECE = 4 << 10 /* bytes compared at a time, on the stack */
 };
 
-/* True if now begins as one and ends as other: an interrupted write of one over other. */
-static bool is_torn(const uint8_t *now, const uint8_t *one, const uint8_t *other, size_t size)
+static size_t common_size(const uint8_t *one, const uint8_t *other, size_t size)
 {
 	size_t same = 0;
 
-	while (same < size && now[same] == one[same])
+	while (same < size && one[same] == other[same])
 		same++;
-	return memcmp(now + same, other + same, size - same) == 0;
+	return same;
+}
+
+/* True if now is what interrupted writes leave: one of after over before, and then any number of
+ * old over that, since a process may also die while it puts the old bytes back. */
+static bool is_torn(const uint8_t *now, const uint8_t *old, const uint8_t *after,
+		    const uint8_t *before, size_t size)
+{
+	size_t same = common_size(now, old, size);
+
+	same += common_size(now + same, after + same, size - same);
+	return memcmp(now + same, before + same, size - same) == 0;
 }
 
 /* Overwrite state, size bytes at offset of the file, with the part of next that lies there. */
@@ -43,10 +53,8 @@ static struct bpk_region next_at(const struct bpk_journal *journal, size_t i)
 	return next;
 }
 
-/*
- * A sector's part of size bytes at offset is now, and was old. Each NEXT in turn gives its next
- * state. A write is interrupted between two states; putting back, between a state and the old one.
- */
+/* A sector's part of size bytes at offset is now, and was old. Each NEXT in turn gives its next
+ * state. */
 static int check_sector(const struct bpk_journal *journal, uint64_t offset, const uint8_t *now,
 			const uint8_t *old, size_t size, struct bpk_err *err)
 {
@@ -61,7 +69,7 @@ static int check_sector(const struct bpk_journal *journal, uint64_t offset, cons
 		memcpy(before, state, size);
 		if (overlay(journal, &next, offset, state, size, err) != 0)
 			return -1;
-		if (is_torn(now, state, before, size) || is_torn(now, old, state, size))
+		if (is_torn(now, old, state, before, size))
 			return 0;
 	}
 	return bpk_journal_fail_stranger(journal, offset, err);
