@@ -222,9 +222,9 @@ static int keep_draft(const struct bpk_transfer *transfer, struct bpk_draft *dra
 	struct stat like = { .st_mode = S_IFREG | 0600,
 			     .st_gid = (gid_t)-1,
 			     .st_mtim.tv_nsec = UTIME_OMIT };
-	bool is_like = bpk_input_like(transfer->in, &like) || transfer->is_private;
+	bool is_like = bpk_input_like(transfer->in, &like) || transfer->keeps_broken;
 
-	if (transfer->is_private)
+	if (transfer->keeps_broken)
 		like.st_mode &= ~(mode_t)0177;
 	return bpk_draft_keep(draft, is_like ? &like : NULL, err);
 }

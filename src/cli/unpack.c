@@ -138,6 +138,7 @@ static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *tr
 {
 	struct bpk_info info = *transfer->in->info;
 	const struct bpk_write_options options = {
+		.in_order = transfer->keeps_broken,
 		.head = head,
 		.mark = bpk_view(bpk_npy_magic, BPK_NPY_MAGIC_SIZE),
 	};
@@ -221,7 +222,7 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 	struct bpk_shared shared = args->shared;
 	struct bpk_input in = { 0 };
 	struct bpk_transfer transfer = {
-		.shared = &shared, .in = &in, .target_derived = true, .is_private = true
+		.shared = &shared, .in = &in, .target_derived = true, .keeps_broken = true
 	};
 	struct bpk_err err = { 0 };
 	int rc = asprintf(&transfer.target, "%s.partial", target);

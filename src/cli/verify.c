@@ -138,13 +138,15 @@ static void print_record(const struct bpk_transfer *transfer, const struct remar
 			 const struct bpk_err *err)
 {
 	const struct bpk_info *info = transfer->in->info;
+	bool whole = info != NULL && err->kind == BPK_OK;
 
 	begin_record(transfer->in, err);
 	bpk_record_text("format", info != NULL ? info->format : NULL);
 	bpk_record_text("checksum", info != NULL ? info->chunks.checksum->name : NULL);
 	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
-	bpk_record_u64("raw_size", info != NULL ? transfer->result.raw_size : BPK_UNKNOWN);
-	bpk_record_u64("nchunks", info != NULL ? transfer->result.nchunks : BPK_UNKNOWN);
+	/* threads go on behind damage for a while, so these would depend on timing */
+	bpk_record_u64("raw_size", whole ? transfer->result.raw_size : BPK_UNKNOWN);
+	bpk_record_u64("nchunks", whole ? transfer->result.nchunks : BPK_UNKNOWN);
 	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
 	end_record(remarks);
 }

@@ -302,6 +302,9 @@ struct bpk_write_options {
 	/* Raw files: head is written before the data, unless the data begin with mark and so bring
 	 * their own. Both are borrowed until close; size 0: no head. */
 	struct bpk_view head, mark;
+	/* Raw files: put parcels in the order of numbers even where each could be placed, so that a
+	 * failed run leaves what lies before the failure and nothing else. */
+	bool in_order;
 };
 
 /* How an array is divided into multidimensional chunks. */
@@ -324,7 +327,7 @@ struct bpk_writer_ops {
 		    const struct bpk_write_options *options, void **writer, struct bpk_err *err);
 
 	/* True if many threads may call put in any order, each placing its own parcel: raw bytes
-	 * into a seekable draft. */
+	 * into a new file. */
 	bool (*places)(const void *writer);
 
 	/*

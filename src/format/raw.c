@@ -118,8 +118,9 @@ static int raw_writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 	w->head = options->head;
 	w->mark = options->mark;
 	w->raw_size = info->raw_size;
-	w->places = bpk_draft_seekable(draft) && info->raw_size != BPK_UNKNOWN &&
-		    info->chunks.size != BPK_UNKNOWN && w->head.size == 0;
+	w->places = bpk_draft_is_hidden(draft) && !options->in_order &&
+		    info->raw_size != BPK_UNKNOWN && info->chunks.size != BPK_UNKNOWN &&
+		    w->head.size == 0;
 	return 0;
 }
 

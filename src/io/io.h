@@ -280,6 +280,10 @@ int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
  */
 bool bpk_draft_seekable(const struct bpk_draft *draft);
 
+/* True if the draft is a new file, of which nothing is seen before it is kept: not for standard
+ * output or a device. */
+bool bpk_draft_is_hidden(const struct bpk_draft *draft);
+
 /* The number of bytes written in sequence so far. */
 uint64_t bpk_draft_tell(const struct bpk_draft *draft);
 

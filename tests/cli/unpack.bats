@@ -191,6 +191,31 @@ load lib
     done
 }
 
+@test "what lies before damage is all that is left, whatever the number of threads" {
+    local format try
+    data field-f64 600000 A
+    for format in blp b2frame; do
+        bpk pack -f -z 64K --checksum crc32 -o "A.$format" A
+        cp "A.$format" whole
+        # byte 70000 is in the second chunk or the first
+        printf '\001\002\003' | dd of="A.$format" bs=1 seek=70000 conv=notrunc status=none
+        bpk cat -T 1 "A.$format" 2>/dev/null | cat >before
+        [ "$(stat -c %s before)" -le 65536 ]
+        cmp -n "$(stat -c %s before)" before A
+        for try in $(seq 20); do
+            rm -f B.partial
+            ends 2 bpk unpack -T 3 --keep-broken -o B "A.$format"
+            same B.partial before
+            bpk cat -T 3 "A.$format" >got 2>/dev/null && false
+            same got before
+            bpk unpack -T 3 -c "A.$format" >got 2>/dev/null && false
+            same got before
+            bpk verify -T 3 --json "A.$format" 2>/dev/null >"json.$((try % 2))" || [ $? -eq 2 ]
+        done
+        cmp json.0 json.1
+    done
+}
+
 @test "the lowest damaged chunk is reported, whatever the number of threads" {
     need_python
     data field-f32 1000000 a

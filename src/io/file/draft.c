@@ -254,6 +254,11 @@ bool bpk_draft_seekable(const struct bpk_draft *draft)
 	return draft->seekable;
 }
 
+bool bpk_draft_is_hidden(const struct bpk_draft *draft)
+{
+	return draft->is_file;
+}
+
 int bpk_draft_descriptor(const struct bpk_draft *draft)
 {
 	return draft->fd;
