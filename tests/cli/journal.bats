@@ -528,6 +528,36 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
     [ "$stayed" -ge 2 ]
 }
 
+@test "a lock file that is a link to another file is not written to" {
+    for kind in chunked b2sparse; do
+        prepare $kind
+        echo 'precious data' >victim
+        cp victim victim.was
+        ln -f victim "$archive/.lock"
+        leaves_one 1 '.lock: is not a lock file: it has 14 bytes, expected at most 8' bpk "${change[@]}"
+        same victim victim.was
+        rm "$archive/.lock"
+        bpk "${change[@]}"
+    done
+}
+
+@test "a journal costs no more than the bytes that are there" {
+    for kind in blp b2nd; do
+        prepare $kind
+        truncate -s 1T ".$archive.bpkj"
+        timeout 20 "$BPK" cat "$archive" >got 2>"$err"
+        timeout 20 "$BPK" verify -q "$archive" 2>"$err"
+        timeout 20 "$BPK" "${change[@]}" 2>"$err"
+        [ ! -e ".$archive.bpkj" ]
+        interrupt $kind
+        bpk cat "$archive" >before 2>/dev/null
+        truncate -s 1T ".$archive.bpkj"
+        timeout 20 "$BPK" cat "$archive" >got 2>"$err"
+        same got before
+        timeout 20 "$BPK" "${change[@]}" 2>"$err"
+    done
+}
+
 @test "an archive that cannot be put back is reported with the content that is there" {
     nth=${abs_top_builddir:-}/tests/fault/nth
     [ -x "$nth" ] || skip "tests/fault/nth was not built"

@@ -491,6 +491,18 @@ static bool is_completed_later(const struct ran *ran)
 	return strstr(ran->said, " must be completed by the next change") != NULL;
 }
 
+/* True if the command said that its change is there, although it failed. */
+static bool says_so(const struct ran *ran)
+{
+	static const char *const ways[] = { " is committed, but ", " is replaced, but ",
+					    " is written, but ", "; the new content is there" };
+
+	for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
+		if (strstr(ran->said, ways[i]) != NULL)
+			return true;
+	return false;
+}
+
 static const char *judge_end(const struct mode *mode, const struct ran *ran, int state)
 {
 	bool well = ran->status == 0 && ran->lines == 0 && state == 1;
@@ -717,6 +729,8 @@ static const char *judge(const struct row *row, const struct mode *mode, const s
 	if (is_completed_later(ran) && now->state != 1 && !is_gsd(row->result) &&
 	    !(row->exact && now->pending))
 		return "says that it is committed, and is not";
+	if (ran->status == 1 && now->state == 1 && !says_so(ran) && !is_gsd(row->result))
+		return "fails with the new content, and does not say so";
 	/* after an error or a signal only a journal may stay, and a message must name it */
 	if (mode->expected != IS_KILLED && !row->is_tar && !mode->for_ever && now->strange &&
 	    strstr(ran->said, " stays for the next change") == NULL && !is_completed_later(ran))

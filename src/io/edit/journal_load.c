@@ -156,13 +156,23 @@ static bool has_mark(struct bpk_view bytes, uint64_t position)
 	return false;
 }
 
+/* The first byte from at on that is not in a hole. A record begins with bytes that are not zero. */
+static uint64_t skip_hole(int fd, uint64_t at, uint64_t size)
+{
+	off_t data = lseek(fd, (off_t)at, SEEK_DATA);
+
+	if (data < 0)
+		return errno == ENXIO ? size : at; /* no data from at on, or unknown */
+	return bpk_min_u64((uint64_t)data, size);
+}
+
 /* No complete record lies at journal->end: tell an unfinished record from a damaged one. */
 static int judge_rest(const struct bpk_journal *journal, uint64_t size, struct bpk_err *err)
 {
+	uint64_t at = skip_hole(journal->fd, journal->end, size);
 	uint8_t piece[PIECE];
 
-	for (uint64_t at = journal->end; size - at >= BPK_RECORD_HEAD;
-	     at += PIECE - BPK_RECORD_HEAD) {
+	while (size - at >= BPK_RECORD_HEAD) {
 		size_t step = (size_t)bpk_min_u64(size - at, sizeof piece);
 
 		if (need(journal, at, bpk_span(piece, step), err) != 0)
@@ -171,6 +181,7 @@ static int judge_rest(const struct bpk_journal *journal, uint64_t size, struct b
 			return fail_damaged(journal, journal->end, err);
 		if (step < sizeof piece)
 			break;
+		at = skip_hole(journal->fd, at + PIECE - BPK_RECORD_HEAD, size);
 	}
 	return 0;
 }

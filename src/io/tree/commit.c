@@ -285,11 +285,12 @@ static int rename_all(struct bpk_tree *tree, struct bpk_err *err)
 		return 0;
 	}
 	/* a replaced file is gone, and the new one needs the others; otherwise undo everything */
-	if (replaces_nothing(&tree->stage.files[last]))
+	if (replaces_nothing(&tree->stage.files[last])) {
 		take_back(tree, last + 1);
-	else
-		forget_stage(tree);
-	return -1;
+		return -1;
+	}
+	forget_stage(tree);
+	return bpk_err_subject(err, "is committed, but a power cut may undo that");
 }
 
 static int commit_by_rename(struct bpk_tree *tree, struct bpk_err *err)

@@ -42,7 +42,15 @@ static int write_number(int lock, bool sync, struct bpk_err *err)
 {
 	uint64_t generation;
 	uint8_t bytes[SIZE];
+	struct stat found;
 
+	if (fstat(lock, &found) != 0)
+		return bpk_fail_errno(err, errno, BPK_DIR_LOCK ": fstat");
+	if (found.st_size > SIZE) /* a link to another file, perhaps */
+		return bpk_fail(err, BPK_FAILED,
+				BPK_DIR_LOCK ": is not a lock file: it has %jd bytes, expected at "
+					     "most %d",
+				(intmax_t)found.st_size, SIZE);
 	if (read_number(lock, &generation, err) != 0)
 		return -1;
 	bpk_put_le64(bytes, generation + 1);
