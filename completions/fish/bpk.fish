@@ -117,7 +117,7 @@ complete -c bpk -n '__fish_seen_subcommand_from append' -l pid -x -d 'with --fol
 complete -c bpk -n '__fish_seen_subcommand_from append' -l idle -x -d 'with --follow: end when FILE has not grown for this time'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l commit-interval -x -d 'commit new data at least this often'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l mend -d 'with --follow: correct the archive where FILE differs'
-complete -c bpk -n '__fish_seen_subcommand_from append' -l bytes -d 'append GSD files as bytes, not frame by frame'
+complete -c bpk -n '__fish_seen_subcommand_from append' -l bytes -d 'append GSD and NumPy files as plain bytes'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l step -x -d 'of a GSD file'\''s new frame: the simulation'\''s step, configuration/step'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l schema -x -d 'create a missing GSD file with this schema'
 complete -c bpk -n '__fish_seen_subcommand_from append' -l schema-version -x -d 'version of the schema; default 1.4 for hoomd, else 1.0'

@@ -1,5 +1,45 @@
 /* Raw bytes added behind an archive's content. Called by append, in rounds and at once. */
 #include "archive/chunks.h"
+#include "layout/layout.h"
+
+bool bpk_archive_is_npy(struct bpk_view head)
+{
+	return head.size >= BPK_NPY_MAGIC_SIZE &&
+	       memcmp(head.data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) == 0;
+}
+
+/* *is_array: the format records an array, or the content is an .npy file. */
+static int look_for_array(struct bpk_archive *archive, bool *is_array, struct bpk_err *err)
+{
+	const struct bpk_info *info = bpk_archive_info(archive);
+	struct bpk_buf head = { 0 };
+	int rc = 0;
+
+	*is_array = info->array.type != NULL;
+	if (!*is_array && info->raw_size >= BPK_NPY_MAGIC_SIZE) {
+		rc = bpk_archive_read(archive, 0, BPK_NPY_MAGIC_SIZE, &head, err);
+		*is_array = rc == 0 && bpk_archive_is_npy(bpk_buf_view(&head));
+	}
+	bpk_buf_clear(&head);
+	return rc;
+}
+
+int bpk_archive_check_npy(struct bpk_archive *archive, struct bpk_view head, const char *name,
+			  struct bpk_err *err)
+{
+	bool is_array;
+
+	if (archive->options.any_bytes || !bpk_archive_is_npy(head))
+		return 0;
+	if (look_for_array(archive, &is_array, err) != 0)
+		return -1;
+	if (!is_array)
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"%s: is a NumPy file, its header is no part of the array in %s; --bytes "
+			"appends the file as it is",
+			bpk_input_name(name), archive->path);
+}
 
 /* A last chunk that is not full, or empty, is replaced by one with more bytes. */
 static uint64_t kept_chunks(const struct bpk_archive *archive, uint64_t short_size)

@@ -1,7 +1,8 @@
 /* Files appended to an archive, all of them or nothing. Called by append. */
 #include <stdlib.h>
 
-#include "archive/archive.h"
+#include "archive/chunks.h"
+#include "layout/layout.h"
 
 /* The files that are appended, concatenated. */
 struct inputs {
@@ -19,8 +20,17 @@ static void inputs_close(struct inputs *inputs)
 	free(inputs->parts);
 }
 
-static int inputs_open(struct inputs *inputs, const struct bpk_archive *archive,
-		       struct bpk_err *err)
+static int check_npy(struct bpk_archive *archive, struct bpk_source *source, const char *name,
+		     struct bpk_err *err)
+{
+	struct bpk_view head;
+
+	if (bpk_source_peek(source, BPK_NPY_MAGIC_SIZE, &head, err) != 0)
+		return bpk_err_subject(err, "%s", bpk_input_name(name));
+	return bpk_archive_check_npy(archive, head, name, err);
+}
+
+static int inputs_open(struct inputs *inputs, struct bpk_archive *archive, struct bpk_err *err)
 {
 	inputs->parts = bpk_calloc(inputs->count, sizeof *inputs->parts, err);
 	if (inputs->parts == NULL)
@@ -30,7 +40,9 @@ static int inputs_open(struct inputs *inputs, const struct bpk_archive *archive,
 
 		if (bpk_source_open(name, &inputs->parts[i], err) != 0)
 			return bpk_err_subject(err, "%s", bpk_input_name(name));
-		if (bpk_archive_is_not(archive, bpk_source_stat(inputs->parts[i]), name, err) != 0)
+		if (bpk_archive_is_not(archive, bpk_source_stat(inputs->parts[i]), name, err) !=
+			    0 ||
+		    check_npy(archive, inputs->parts[i], name, err) != 0)
 			return -1;
 	}
 	if (bpk_source_join(inputs->parts, inputs->count, &inputs->whole, err) != 0)

@@ -38,6 +38,7 @@ struct bpk_archive_options {
 	 * extended and chunk_size. */
 	struct bpk_wishes wishes;
 	bool lossy;             /* the archive's filters are kept even if they lose something */
+	bool any_bytes;         /* an .npy file is appended to an array with its header */
 	struct bpk_slack slack; /* room inside chunks */
 
 	struct bpk_archive_hooks hooks;

@@ -8,6 +8,7 @@
 #include "archive/chunks.h"
 #include "archive/feed.h"
 #include "archive/followed.h"
+#include "layout/layout.h"
 
 enum {
 	HEAD_SLACK = 1024, /* bytes in a first chunk, for the counts that will change there */
@@ -121,6 +122,14 @@ static int append_round(struct appending *a, struct bpk_err *err)
 	return rc;
 }
 
+/* The first bytes of all are known here, of a pipe, too. */
+static int check_first(struct appending *a, struct bpk_err *err)
+{
+	if (a->feed.follows || a->feed.position > 0)
+		return 0;
+	return bpk_archive_check_npy(a->archive, bpk_buf_view(&a->feed.ahead), a->feed.path, err);
+}
+
 static int run_rounds(struct appending *a, struct bpk_err *err)
 {
 	uint64_t short_size;
@@ -132,6 +141,8 @@ static int run_rounds(struct appending *a, struct bpk_err *err)
 			return -1;
 		if (!more)
 			return 0;
+		if (check_first(a, err) != 0)
+			return -1;
 		if (bpk_feed_has_bytes(&a->feed) && append_round(a, err) != 0)
 			return -1;
 		if (a->feed.head.fresh && mend_head(a, err) != 0)
@@ -139,7 +150,22 @@ static int run_rounds(struct appending *a, struct bpk_err *err)
 	}
 }
 
-static int check_inputs(const struct bpk_archive *archive, char *const *paths, size_t count,
+static int check_npy(struct bpk_archive *archive, const char *path, struct bpk_err *err)
+{
+	struct bpk_source *source = NULL;
+	uint8_t head[BPK_NPY_MAGIC_SIZE];
+	size_t got;
+	int rc = bpk_source_open(path, &source, err);
+
+	if (rc == 0)
+		rc = bpk_source_read_at(source, 0, bpk_span(head, sizeof head), &got, err);
+	bpk_source_close(source);
+	if (rc != 0)
+		return bpk_err_subject(err, "%s", path);
+	return bpk_archive_check_npy(archive, bpk_view(head, got), path, err);
+}
+
+static int check_inputs(struct bpk_archive *archive, char *const *paths, size_t count,
 			struct bpk_err *err)
 {
 	struct stat seen;
@@ -152,6 +178,9 @@ static int check_inputs(const struct bpk_archive *archive, char *const *paths, s
 		if (rc != 0 && !bpk_is_missing(errno) && errno != EBADF)
 			return bpk_fail_errno(err, errno, "%s: cannot stat", paths[i]);
 		if (rc == 0 && bpk_archive_is_not(archive, &seen, paths[i], err) != 0)
+			return -1;
+		if (rc == 0 && S_ISREG(seen.st_mode) && strcmp(paths[i], "-") != 0 &&
+		    check_npy(archive, paths[i], err) != 0)
 			return -1;
 	}
 	return 0;
@@ -178,7 +207,25 @@ int bpk_archive_append_rounds(struct bpk_archive *archive, char *const *paths, s
 
 /* ---- following ---- */
 
-/* Fails where the file is the archive itself, is shorter than its content, or differs from it. */
+/* Refuse an .npy file whose array the archive holds without the header. */
+static int check_header(struct appending *a, struct bpk_source *source, struct bpk_err *err)
+{
+	const struct bpk_array *array = bpk_archive_info(a->archive)->array.type;
+	struct bpk_view head;
+
+	if (array == NULL || a->archive->options.any_bytes)
+		return 0;
+	if (bpk_source_peek(source, BPK_NPY_MAGIC_SIZE, &head, err) != 0)
+		return bpk_err_subject(err, "%s", a->file.path);
+	if (!bpk_archive_is_npy(head))
+		return 0;
+	return bpk_fail(err, BPK_FAILED,
+			"%s: is a NumPy file, %s holds an array without such a header and cannot "
+			"follow it",
+			a->file.path, a->archive->path);
+}
+
+/* Fails where the file is the archive itself, is an .npy file for another array, is shorter than its content, or differs from it. */
 static int check_file(struct appending *a, struct bpk_source **source, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size;
@@ -187,6 +234,8 @@ static int check_file(struct appending *a, struct bpk_source **source, struct bp
 	if (bpk_source_open(path, source, err) != 0)
 		return bpk_err_subject(err, "%s", path);
 	if (bpk_archive_is_not(a->archive, bpk_source_stat(*source), path, err) != 0)
+		return -1;
+	if (check_header(a, *source, err) != 0)
 		return -1;
 	if (bpk_source_size(*source) < raw_size)
 		return bpk_fail(err, BPK_FAILED,

@@ -73,7 +73,9 @@ static const struct bpk_opt opt_mend = {
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
 	BPK_OPT_VALUE(OPT_FLAG, struct append_args, bytes),
-	.help = "append GSD files as bytes, not frame by frame",
+	.help = "append GSD and NumPy files as plain bytes",
+	.more = "GSD files are otherwise joined frame by frame, and .npy files refused if ARCHIVE "
+		"holds an array.",
 };
 
 static const struct bpk_opt opt_step = {
@@ -261,8 +263,9 @@ static int check_usage(const struct append_args *args, char *const *names, size_
 	if (args->follow != NULL && count > 0)
 		return bpk_fail(err, BPK_USAGE, "--follow takes no other FILE");
 	if (args->follow != NULL && strcmp(args->follow, "-") == 0)
-		return bpk_fail(err, BPK_USAGE,
-				"--follow needs a FILE, standard input comes without it");
+		return bpk_fail(
+			err, BPK_USAGE,
+			"--follow needs a FILE; without --follow, append reads standard input");
 	if (args->follow != NULL && args->common.encoding.lossy)
 		return bpk_fail(err, BPK_USAGE,
 				"--follow compares what there is with FILE, which --lossy changes");
@@ -361,6 +364,15 @@ static void run_frame(const struct append_args *args, char **operands, size_t co
 	bpk_gsd_append(operands[0], &args->common, &args->frame, operands + 1, count - 1);
 }
 
+static int open_archive(struct bpk_edited *edited, const struct append_args *args, const char *path,
+			struct bpk_err *err)
+{
+	int rc = bpk_edited_open(edited, &args->common, path, err);
+
+	edited->archive.options.any_bytes = args->bytes;
+	return rc;
+}
+
 static void told(int sig)
 {
 	if (sig == SIGUSR1)
@@ -398,7 +410,7 @@ static void run_append(void *arg, char **operands, size_t count)
 		bpk_report("append", &err);
 	if (args->follow != NULL)
 		bpk_signals_tell(told);
-	if (bpk_edited_open(&edited, &args->common, operands[0], &err) != 0 ||
+	if (open_archive(&edited, args, operands[0], &err) != 0 ||
 	    is_joining(&edited.archive, args, names, nnames, &joining, &err) != 0)
 		bpk_report(NULL, &err);
 	else if (joining ? join(&edited.archive, args, names, nnames, &joined, &err) != 0

@@ -170,3 +170,37 @@ ROWS
         same x.npy "${file%.blp}.npy"
     done
 }
+
+@test "append: an .npy file is refused where its header would become items" {
+    {
+        printf '\x93NUMPY\x01\x00\x76\x00'
+        printf '%-117s\n' "{'descr': '<f4', 'fortran_order': False, 'shape': (3,), }"
+        printf '%012d' 0
+    } >x.npy
+    printf '%012d' 0 >x.f4
+    quietly bpk pack --as-array -o a.blp x.npy
+    quietly bpk pack --dtype '<f4' -o a.b2nd x.f4
+    quietly bpk pack -o a.b2frame x.npy
+    for archive in a.blp a.b2nd a.b2frame; do
+        before=$(cksum $archive)
+        for how in "" "--commit-interval 1"; do
+            refuses 1 "x.npy: is a NumPy file, .*$archive; --bytes appends" \
+                bpk append $how $archive x.npy
+            refuses 1 "x.npy: is a NumPy file" bpk append $how $archive x.f4 x.npy
+            refuses 1 "standard input: is a NumPy file" bpk append $how $archive < <(cat x.npy)
+        done
+        [ "$(cksum $archive)" = "$before" ]
+    done
+    for archive in a.blp a.b2nd; do
+        refuses 1 "x.npy: is a NumPy file, $archive holds an array without such a header" \
+            bpk append --follow x.npy --idle 1 $archive
+        quietly bpk append --bytes $archive x.npy
+        cat x.f4 x.npy | cmp - <(bpk cat $archive)
+    done
+    cp x.npy grown.npy
+    cat x.f4 >>grown.npy
+    quietly bpk append --follow grown.npy --idle 1 a.b2frame
+    bpk cat a.b2frame | cmp - grown.npy
+    quietly bpk pack -o plain.blp x.f4
+    quietly bpk append plain.blp x.npy
+}
