@@ -4,9 +4,18 @@
 #include "cli/report.h"
 #include "cli/text.h"
 
+static const struct bpk_opt opt_format = {
+	.letter = 'F',
+	.name = "format",
+	BPK_OPT_VALUE(OPT_FORMAT_WRITE, struct bpk_shared, format),
+	.metavar = "NAME",
+	.help = "write format NAME",
+	.more = "By default the suffix of DST decides; standard output gets blp.",
+};
+
 /* All but the first are those of convert-to-chunked. */
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_format_write,
+	&opt_format,
 	&bpk_opt_digits,
 	&bpk_opt_level_of_archive,
 	&bpk_opt_codec_of_archive,

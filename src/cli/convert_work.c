@@ -125,7 +125,9 @@ static int choose(struct bpk_convert *c, struct bpk_err *err)
 	const struct bpk_array *array = c->in.info->array.type;
 
 	if ((array != NULL &&
-	     bpk_encoding_check_dtype(&c->args->encoding, c->format, &array->dtype, err) != 0) ||
+	     (bpk_encoding_check_dtype(&c->args->encoding, c->format, &array->dtype, err) != 0 ||
+	      bpk_encoding_check_typesize(&c->args->encoding, c->format, &array->dtype, err) !=
+		      0)) ||
 	    bpk_encoding_check_items(c->args,
 				     wishes.typesize == BPK_AUTO ? 0 : (unsigned)wishes.typesize,
 				     wishes.codec, err) != 0)

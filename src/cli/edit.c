@@ -42,7 +42,7 @@ const struct bpk_opt bpk_opt_journal_limit = {
 
 /* ---- hooks ---- */
 
-/* Can the array's elements and the codec that was chosen obey the options? */
+/* The hook of an archive: check that the array's elements and the chosen codec suit the options. */
 static int chosen(void *arg, const struct bpk_recipe *recipe, struct bpk_err *err)
 {
 	const struct bpk_edited *edited = arg;
@@ -127,13 +127,17 @@ static struct bpk_archive_options options_of(struct bpk_edited *edited)
 	};
 }
 
-/* Can the archive obey the options? */
+/* Check that the archive can obey the options. */
 static int check_options(const struct bpk_edited *edited, struct bpk_err *err)
 {
 	const struct bpk_encoding_args *args = &edited->args->encoding;
 	const struct bpk_archive *archive = &edited->archive;
+	const struct bpk_array *array = bpk_archive_info(archive)->array.type;
 
 	if (bpk_encoding_check(args, archive->format, err) != 0)
+		return bpk_archive_subject(archive, err);
+	if (array != NULL &&
+	    bpk_encoding_check_typesize(args, archive->format, &array->dtype, err) != 0)
 		return bpk_archive_subject(archive, err);
 	if (bpk_archive_info(archive)->array.chunk_shape != NULL &&
 	    bpk_encoding_check_divided(args, archive->format, err) != 0)
@@ -169,9 +173,8 @@ void bpk_edited_tell_shape(const struct bpk_edited *edited)
 	if (!archive->was_array || info->array.type != NULL || edited->args->shared.quiet)
 		return;
 	bpk_note(archive->path,
-		 "metadata still have the array's old shape, since %" PRIu64
-		 " bytes are no whole number "
-		 "of its rows in C order",
+		 "metadata keep the array's old shape: %" PRIu64
+		 " bytes are not whole rows in C order",
 		 info->raw_size);
 }
 

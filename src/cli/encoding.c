@@ -2,6 +2,7 @@
  * pack share it. */
 #include "cli/encoding.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 #include "cli/report.h"
@@ -359,6 +360,24 @@ int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct 
 				"--slack is not for records, which format %s keeps as columns",
 				format->name);
 	return args->filter.given ? check_numbers(&args->filter.pipeline, dtype, err) : 0;
+}
+
+int bpk_encoding_check_typesize(const struct bpk_encoding_args *args,
+				const struct bpk_format *format, const struct bpk_dtype *dtype,
+				struct bpk_err *err)
+{
+	if (args->typesize == BPK_AUTO || dtype->size == 0)
+		return 0;
+	if (format->is_directory && format->divide == NULL && dtype->nfields > 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--typesize is not for records, which format %s keeps as columns",
+				format->name);
+	if (format->divide != NULL && dtype->size % (uint64_t)args->typesize != 0)
+		return bpk_fail(err, BPK_USAGE,
+				"--typesize %d does not divide the array's items of %" PRIu64
+				" bytes, as format %s needs",
+				args->typesize, dtype->size, format->name);
+	return 0;
 }
 
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format)

@@ -39,9 +39,16 @@ int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct 
 			     const struct bpk_dtype *dtype, struct bpk_err *err);
 
 /*
- * The size of which chunks of an array should be a multiple: that of a row (the items of one first
- * index) unless that is too large for a chunk of the format, else that of an item. 0 if no such
- * size exists.
+ * Check that arrays of dtype in format can have chunks of the given typesize, if any. Fails with
+ * BPK_USAGE: it does not divide the items of a Blosc2 array, or the format keeps records as columns.
+ */
+int bpk_encoding_check_typesize(const struct bpk_encoding_args *args,
+				const struct bpk_format *format, const struct bpk_dtype *dtype,
+				struct bpk_err *err);
+
+/*
+ * The unit of chunk sizes of an array: the size of a row (the items of one first index) unless
+ * that is too large for a chunk of the format, else of an item. 0 if no such size exists.
  */
 uint64_t bpk_encoding_row_size(const struct bpk_array *array, const struct bpk_format *format);
 

@@ -14,8 +14,10 @@ static const struct bpk_opt opt_dtype = {
 	.help = "the data is an array of NumPy's TYPE",
 	.more = "As NumPy writes types: <f8, float64, \"[('x', '<f4'), ('n', '<u2')]\". The "
 		"archive records it for other programs; a Bloscpack file keeps it in its "
-		"metadata, and then refuses --metadata and --set. Elements have that size unless "
-		"--typesize sets another; a chunked directory keeps records as columns.",
+		"metadata, and then refuses --metadata and --set. For the filters, "
+		"elements have that size unless --typesize sets another, which in Blosc2's "
+		"formats divides it. A chunked directory keeps records as columns, each with an "
+		"element size of its own.",
 };
 
 static const struct bpk_opt opt_shape = {
@@ -60,7 +62,8 @@ static const struct bpk_opt opt_metadata = {
 	BPK_OPT_VALUE(OPT_FILE, struct bpk_pack_args, metadata),
 	.metavar = "FILE",
 	.help = "store the JSON text in FILE with the data",
-	.more = "The text is kept unchanged; numbers keep their digits.",
+	.more = "The text is kept unchanged; numbers keep their digits. Formats b2frame and "
+		"b2sparse keep the values alone, as msgpack: 1.50 returns as 1.5.",
 };
 
 static const struct bpk_opt opt_set = {

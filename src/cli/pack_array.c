@@ -25,6 +25,10 @@ int bpk_pack_check_type(const struct bpk_pack *pack, struct bpk_err *err)
 	if (pack->dtype.size > 0 &&
 	    bpk_encoding_check_dtype(encoding, pack->format, &pack->dtype, err) != 0)
 		return -1;
+	/* predicted numbers are kept as bytes */
+	if (!pack->args->predict &&
+	    bpk_encoding_check_typesize(encoding, pack->format, &pack->dtype, err) != 0)
+		return -1;
 	return bpk_encoding_check_items(&pack->args->common, item_size(pack), encoding->codec, err);
 }
 

@@ -10,6 +10,18 @@
 #include "cli/results.h"
 #include "cli/text.h"
 
+/* The array type of the input; NULL: bytes. */
+static const struct bpk_array *array_of(const struct bpk_pack *pack)
+{
+	return pack->dtype.size > 0 ? &pack->array : NULL;
+}
+
+/* The array that the archive records: chunks of several dimensions have no frames. */
+static const struct bpk_array *array_kept(const struct bpk_pack *pack)
+{
+	return pack->args->predict ? NULL : array_of(pack);
+}
+
 static char *add_suffix(const struct bpk_transfer *transfer, const char *source,
 			struct bpk_err *err)
 {
@@ -19,12 +31,12 @@ static char *add_suffix(const struct bpk_transfer *transfer, const char *source,
 	char *target = NULL;
 
 	if (suffix != NULL && !transfer->shared->force) {
-		bpk_fail(err, BPK_PARTIAL,
-			 "already ends in %s, skipped (--force packs it all the same)", suffix);
+		bpk_fail(err, BPK_PARTIAL, "already ends in %s, skipped (--force packs it anyway)",
+			 suffix);
 		return NULL;
 	}
 	suffix = pack->format->suffix;
-	if (pack->dtype.size > 0 && pack->format->array_suffix != NULL)
+	if (array_kept(pack) != NULL && pack->format->array_suffix != NULL)
 		suffix = pack->format->array_suffix;
 	if (asprintf(&target, "%s%s", source, suffix) < 0) {
 		bpk_fail_memory(err, strlen(source));
@@ -33,7 +45,7 @@ static char *add_suffix(const struct bpk_transfer *transfer, const char *source,
 	return target;
 }
 
-/* How many bytes will come, as far as anyone says. */
+/* The size of the input, if it or --stream-size gives one, else BPK_UNKNOWN. */
 static int expect_size(const struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err)
 {
 	uint64_t said = pack->args->stream_size;
@@ -61,18 +73,6 @@ static struct bpk_wishes make_wishes(const struct bpk_pack *pack)
 	if (pack->format->divide == NULL)
 		wishes.row_size = bpk_encoding_row_size(&pack->array, pack->format);
 	return wishes;
-}
-
-/* The array type of the input; NULL: bytes. */
-static const struct bpk_array *array_of(const struct bpk_pack *pack)
-{
-	return pack->dtype.size > 0 ? &pack->array : NULL;
-}
-
-/* The array that the archive records: chunks of several dimensions have no frames. */
-static const struct bpk_array *array_kept(const struct bpk_pack *pack)
-{
-	return pack->args->predict ? NULL : array_of(pack);
 }
 
 static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wishes *wishes,

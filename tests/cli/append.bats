@@ -313,7 +313,7 @@ teardown() {
                 quietly bloscpack compare-array c.blp now 6000,10
                 bpk append $options c.blp <(head -c 8 b) 2>"$err"
                 [ "$(wc -l <"$err")" -eq 1 ]
-                says 'c.blp: metadata still have the array.s old shape, since 480008 bytes'
+                says 'c.blp: metadata keep the array.s old shape: 480008 bytes are not whole rows'
                 bpk meta get c.blp shape | grep -qE '^.6000, ?10.$'
                 quietly bpk append $options c.blp <(tail -c +9 b | head -c 72)
                 cat now <(head -c 80 b) >more

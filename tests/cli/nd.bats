@@ -226,3 +226,18 @@ ROWS
     bloscpack pack-array a f.blp 2000,10 '<f8' F
     refuses 1 "Fortran's order" bpk convert f.blp f.b2nd
 }
+
+@test "pack, convert, append: --typesize that the archive cannot obey is refused" {
+    data field-f64 4800 a
+    for format in b2frame b2sparse; do
+        refuses 64 "typesize 3 does not divide the array's items of 8 bytes" \
+            bpk pack -F $format --dtype '<f8' -t 3 -o x a
+        refuses 64 "typesize 16 does not divide" bpk pack -F $format --dtype '<f8' -t 16 -o x a
+        quietly bpk pack -F $format --dtype '<f8' -t 4 -o $format a
+    done
+    refuses 64 "typesize 3 does not divide" bpk append -t 3 b2frame a
+    refuses 64 "typesize is not for records, which format chunked keeps as columns" \
+        bpk pack -F chunked --dtype "[('t','<f8'),('v','<f4')]" -t 4 -o x a
+    quietly bpk pack --dtype '<f8' -t 3 -o a.blp a
+    refuses 64 "typesize 3 does not divide" bpk convert -t 3 a.blp a.b2nd
+}

@@ -262,3 +262,11 @@ change() {
         rm n p
     done
 }
+
+@test "pack --predict names its output after the bytes that it holds, not after an array" {
+    data field-f64 300000 p.f32
+    quietly bpk pack -q -F b2frame --predict --dtype '<f4' --shape 25000,3 p.f32
+    [ "$(ls)" = "$(printf 'p.f32\np.f32.b2frame')" ]
+    quietly bpk pack -q -F b2frame --dtype '<f4' --shape 25000,3 p.f32
+    [ -e p.f32.b2nd ]
+}
