@@ -27,6 +27,8 @@ static int find_format(struct bpk_archive *archive, struct bpk_err *err)
 		rc = bpk_format_probe(&place, &archive->format, err);
 	if (rc == 0 && archive->format == NULL)
 		rc = bpk_format_fail_unknown(&place, err);
+	if (rc == 0 && archive->options.format != NULL)
+		rc = bpk_format_check(&place, archive->format, err);
 	bpk_place_close(&place);
 	return rc;
 }

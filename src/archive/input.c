@@ -32,6 +32,7 @@ int bpk_input_look(struct bpk_input *in, const char *path, const struct bpk_form
 	if (bpk_place_open(path, bpk_format_owns, &in->place, err) != 0)
 		return bpk_input_subject(in, err);
 	in->format = format;
+	in->named = format != NULL;
 	if (format == NULL && bpk_format_probe(&in->place, &in->format, err) != 0)
 		return judge_opening(in, err);
 	return 0;
@@ -46,6 +47,8 @@ int bpk_input_read(struct bpk_input *in, const struct bpk_read_options *options,
 	}
 	if (in->format == NULL)
 		return bpk_input_fail_unknown(in, err);
+	if (in->named && bpk_format_check(&in->place, in->format, err) != 0)
+		return bpk_input_subject(in, err);
 	if (in->format->reader->open(&in->place, options, &in->reader, err) != 0)
 		return judge_opening(in, err);
 	in->info = in->format->reader->info(in->reader);

@@ -14,6 +14,7 @@ struct bpk_input {
 	const struct bpk_format *format; /* NULL: no format that bpk knows */
 	void *reader;                    /* NULL before bpk_input_read */
 	const struct bpk_info *info;     /* the reader's own */
+	bool named;      /* the user named the format, and the content may be of another */
 	bool unfinished; /* an interrupted append behind it was reported: the input is kept */
 };
 

@@ -370,8 +370,9 @@ static int run_trials(struct bpk_chooser *c, struct bpk_choice *choice, bool *la
 
 	if (sizes_open && bpk_sample_repeats_afar(&c->sample, &c->repeats, c->race.err) != 0)
 		return -1;
-	if (bpk_buf_printf(c->race.why, c->race.err, "tried on %zu bytes in %zu pieces:\n",
-			   c->sample.size, c->sample.pieces.count) != 0)
+	if (bpk_buf_printf(c->race.why, c->race.err, "tried on %zu bytes in %zu piece%s:\n",
+			   c->sample.size, c->sample.pieces.count,
+			   c->sample.pieces.count == 1 ? "" : "s") != 0)
 		return -1;
 	bpk_candidates_find(c);
 	if (c->race.failed)

@@ -26,7 +26,9 @@ static const struct bpk_opt opt_items = {
 	.name = "items",
 	BPK_OPT_VALUE(OPT_RANGE, struct cat_args, items),
 	.metavar = "A:B",
-	.help = "the same, counted in items of the archive's typesize",
+	.help = "the same, counted in items",
+	.more = "An item is an element of the archive's array; without an array it has the "
+		"archive's typesize.",
 };
 
 static const struct bpk_opt opt_slice = {

@@ -275,7 +275,7 @@ static void tell_result(const struct bpk_convert *c)
 	bpk_transfer_record_result(&c->transfer, packed_size);
 	bpk_record_text("format", c->format->name);
 	bpk_record_bool("carried_over", c->obstacle == NULL);
-	bpk_record_text("packed_anew_because", c->obstacle);
+	bpk_record_text("recompressed_because", c->obstacle);
 	bpk_record_end();
 }
 

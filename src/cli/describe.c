@@ -292,6 +292,8 @@ void bpk_describe_fields(const struct bpk_input *in)
 	print_array(info);
 	if (info->chunks.runs != NULL && info->chunks.typesize == 0)
 		print_field("typesize", "varies");
+	else if (info->directory.ncolumns > 0 && info->chunks.typesize == 0)
+		print_field("typesize", "that of each column");
 	else
 		print_count("typesize", info->chunks.typesize);
 	print_first_chunk(info);

@@ -23,7 +23,9 @@ static const struct bpk_opt opt_items = {
 	.name = "items",
 	BPK_OPT_VALUE(OPT_OFFSET, struct truncate_args, items),
 	.metavar = "N",
-	.help = "the same, counted in items of the archive's typesize",
+	.help = "the same, counted in items",
+	.more = "An item is an element of the archive's array; without an array it has the "
+		"archive's typesize.",
 };
 
 static const struct bpk_opt opt_frames = {

@@ -291,8 +291,10 @@ static bool verify_folder(void *arg, const char *path)
 	}
 	if (rc == 0)
 		bpk_input_tell(&in, &args->shared);
-	if (args->shared.format != NULL)
+	if (args->shared.format != NULL) {
 		in.format = args->shared.format;
+		in.named = true;
+	}
 	verify_input(args, &in, true, rc, &err);
 	return false;
 }

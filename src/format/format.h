@@ -491,6 +491,11 @@ bool bpk_format_owns(const char *name);
 int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **format,
 		     struct bpk_err *err);
 
+/* Check that the content of place is not of another format than the given one. Fails with
+ * BPK_FAILED. */
+int bpk_format_check(const struct bpk_place *place, const struct bpk_format *format,
+		     struct bpk_err *err);
+
 /*
  * Report that no format knows place. Fails with BPK_CORRUPT where its name promises a format, with
  * BPK_FAILED for another directory, with BPK_UNSUPPORTED for another file. Returns -1.

@@ -213,6 +213,17 @@ int bpk_format_probe(const struct bpk_place *place, const struct bpk_format **fo
 	return 0;
 }
 
+int bpk_format_check(const struct bpk_place *place, const struct bpk_format *format,
+		     struct bpk_err *err)
+{
+	const struct bpk_format *found;
+
+	/* a directory that cannot be examined fails where it is read */
+	if (bpk_format_probe(place, &found, NULL) != 0 || found == NULL || found == format)
+		return 0;
+	return bpk_fail(err, BPK_FAILED, "has format %s, not %s", found->name, format->name);
+}
+
 int bpk_format_fail_unknown(const struct bpk_place *place, struct bpk_err *err)
 {
 	const struct bpk_format *promised = bpk_format_of_suffix(place->path);

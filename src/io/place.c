@@ -50,8 +50,10 @@ static bool is_no_file(int errnum)
 	return bpk_is_missing(errnum) || errnum == ENAMETOOLONG;
 }
 
-/* Open name in the tar of that path. Returns 1 if there is no such tar or member. */
-static int open_in(const char *tar, const char *name, struct bpk_place *place, struct bpk_err *err)
+/* Open name in the tar of that path. Returns 1 if there is no such tar or member; *is_tar: no such
+ * member. */
+static int open_in(const char *tar, const char *name, struct bpk_place *place, bool *is_tar,
+		   struct bpk_err *err)
 {
 	struct bpk_source *source;
 	struct stat found;
@@ -62,6 +64,10 @@ static int open_in(const char *tar, const char *name, struct bpk_place *place, s
 		return 1;
 	if (bpk_source_open(tar, &source, err) != 0)
 		return -1;
+	if (bpk_tar_look(source, is_tar, err) != 0) {
+		bpk_source_close(source);
+		return -1;
+	}
 	if (bpk_tar_find(source, name, &place->source, &place->directory, err) != 0)
 		return -1;
 	place->is_member = true;
@@ -70,21 +76,32 @@ static int open_in(const char *tar, const char *name, struct bpk_place *place, s
 }
 
 /* Try PATH:NAME with each colon in turn; names in a tar may contain colons too. Returns 1 if no
- * split works. */
+ * split works, and -1 if the first tar found has no such member. */
 static int open_member(const char *path, struct bpk_place *place, struct bpk_err *err)
 {
 	char *tar = bpk_strdup(path, err);
+	struct bpk_err missing = { 0 };
 	int rc = 1;
 
 	if (tar == NULL)
 		return -1;
 	for (char *colon = strchr(tar, ':'); rc > 0 && colon != NULL;
 	     colon = strchr(colon + 1, ':')) {
+		bool is_tar = false;
+
 		*colon = '\0';
-		rc = open_in(tar, colon + 1, place, err);
+		rc = open_in(tar, colon + 1, place, &is_tar, err);
+		if (rc > 0 && is_tar && missing.kind == BPK_OK)
+			bpk_fail(&missing, BPK_FAILED, "the tar %s has no member %s", tar,
+				 colon + 1);
 		*colon = ':';
 	}
 	free(tar);
+	if (rc > 0 && missing.kind != BPK_OK) {
+		place->is_member = false;
+		*err = missing;
+		return -1;
+	}
 	return rc;
 }
 

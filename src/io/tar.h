@@ -82,6 +82,9 @@ int bpk_tar_extract(struct bpk_source *source, const char *folder,
 
 /* ---- Reading members in place ---- */
 
+/* *found: the source, which is seekable, begins as a tar. */
+int bpk_tar_look(struct bpk_source *source, bool *found, struct bpk_err *err);
+
 /*
  * Find name in the tar in source (seekable, uncompressed; takes source, and the result keeps it
  * open). *member is a source over the bytes of the file with exactly that name; *dir is a directory

@@ -244,7 +244,7 @@ load lib
     [ "$(json "$out" 'x["command"], x["carried_over"], x["raw_size"], x["nchunks"]')" = \
         "('convert', True, 300000, 1)" ]
     bpk convert -f --json --level 9 a.blp b.blp >"$out"
-    [ "$(json "$out" 'x["carried_over"], x["packed_anew_because"]')" = \
+    [ "$(json "$out" 'x["carried_over"], x["recompressed_because"]')" = \
         "(False, 'another packing is asked for')" ]
 }
 

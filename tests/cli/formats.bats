@@ -98,3 +98,18 @@ END
         rm a.blp
     done
 }
+
+@test "-F that contradicts the content is status 1, for every pair of formats" {
+    data text 3000 x
+    for format in blp chunked b2frame b2sparse; do
+        quietly bpk pack -F $format -o $format x
+    done
+    for format in blp chunked b2frame b2sparse chunk; do
+        for archive in blp chunked b2frame b2sparse; do
+            [ $format != $archive ] || continue
+            refuses 1 "has format $archive, not $format$" bpk unpack -F $format -o out $archive
+            refuses 1 "has format $archive, not $format$" bpk verify -F $format $archive
+            refuses 1 "has format $archive, not $format$" bpk append -F $format $archive x
+        done
+    done
+}

@@ -189,8 +189,10 @@ two_archives() {
         refuses 1 "compressed with $tool" bpk tar -t t.tar.$tool
         refuses 1 "compressed with $tool" bpk tar -x -f t.tar.$tool
     done
-    refuses 2 'is not a tar' bpk tar -t a.blp
-    refuses 2 'is not a tar' bpk tar -x /dev/null
+    refuses 1 'is not a tar' bpk tar -t a.blp
+    refuses 1 'is not a tar' bpk tar -x /dev/null
+    { printf x; tail -c +2 t.tar; } >torn.tar
+    refuses 2 'its first header is damaged' bpk tar -t torn.tar
     refuses 64 'only one' bpk tar -t -x t.tar
     refuses 64 'single tar' bpk tar -t t.tar t.tar
     refuses 64 '' bpk tar -t -o x t.tar
@@ -306,7 +308,7 @@ writes() { ! bpk meta set "$1" k=1 >"$out" 2>&1; }
         # and listing says nothing worse
         status=0
         bpk tar -t tars/$name.tar >"$out" 2>&1 || status=$?
-        [ "$status" -eq 0 ] || [ "$status" -eq 2 ] || die "$name: listing ends with $status"
+        [ "$status" -le 2 ] || die "$name: listing ends with $status"
         ! grep -q $'\e' "$out" || die "$name: an escape sequence is shown"
     done <rows
 }
@@ -394,16 +396,16 @@ print(m[0].offset_data + 1536, m[1].offset_data + (m[1].size + 511) // 512 * 512
     refuses 2 "but byte $(stat -c %s 1.tar) is not zero" bpk tar -t both.tar
     cat both.tar | refuses 2 "but byte $(stat -c %s 1.tar) is not zero" bpk tar -t
     refuses 2 "but byte $(stat -c %s 1.tar) is not zero" bpk info both.tar:b.blp
-    refuses 1 'cannot open' bpk info t.tar:c.blp
+    refuses 1 'the tar t.tar has no member c.blp$' bpk info t.tar:c.blp
     # zeros without end, and a file of nothing but zeros
-    refuses 2 'is not a tar' timeout 20 "$BPK" tar -t /dev/zero
-    cat /dev/zero | refuses 2 'is not a tar' timeout 20 "$BPK" tar -x
+    refuses 1 'is not a tar' timeout 20 "$BPK" tar -t /dev/zero
+    cat /dev/zero | refuses 1 'is not a tar' timeout 20 "$BPK" tar -x
     cat t.tar /dev/zero | refuses 2 'zeros follow in a pipe' timeout 20 "$BPK" tar -t
     if truncate -s 1T zeros; then
         status=0
         timeout 10 "$BPK" tar -t zeros 2>"$err" || status=$?
         rm -f zeros
-        [ "$status" -eq 2 ]
+        [ "$status" -eq 1 ]
         says 'is not a tar'
     fi
 }

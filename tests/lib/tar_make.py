@@ -143,8 +143,8 @@ CASES = {
                      ["good.txt"]),
     "no-end": (GOOD, 2, ["good.txt"]),
     "half-an-end": (GOOD + bytes(100), 2, ["good.txt"]),
-    "no-tar": (b"this is no tar at all, not even a short one\n" * 40, 2, []),
-    "empty": (b"", 2, []),
+    "no-tar": (b"this is no tar at all, not even a short one\n" * 40, 1, []),
+    "empty": (b"", 1, []),
     "nothing-in-it": (END, 0, []),
 }
 

@@ -71,7 +71,9 @@ static int fill_metadata(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	if (!info->metadata.given)
 		return 0;
 	info->metadata.text = bpk_buf_view(&r->described.metadata);
-	info->metadata.stored_size = r->set.attributes.text.size;
+	/* without members it is made of the files under meta, as python bloscpack would write it */
+	info->metadata.stored_size =
+		attributes.size > 0 ? r->set.attributes.text.size : BPK_UNKNOWN;
 	info->metadata.room = BPK_CHUNKDIR_MAX_ATTRIBUTES;
 	info->metadata.codec = "none";
 	return 0;

@@ -183,7 +183,7 @@ static int open_folder(struct bpk_tar_index *index, const char *prefix, struct b
 
 /* ---- Finding ---- */
 
-static int look_for_tar(struct bpk_source *source, bool *found, struct bpk_err *err)
+int bpk_tar_look(struct bpk_source *source, bool *found, struct bpk_err *err)
 {
 	uint8_t block[BPK_TAR_BLOCK];
 	size_t got;
@@ -207,7 +207,7 @@ int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source 
 	*member = NULL;
 	*dir = NULL;
 	if (clean != NULL)
-		rc = look_for_tar(source, &is_tar, err);
+		rc = bpk_tar_look(source, &is_tar, err);
 	if (!is_tar) {
 		bpk_source_close(source);
 		free(clean);

@@ -124,6 +124,9 @@ static const char *compressor_of(struct bpk_view head)
 
 static int check_head(struct bpk_source *source, struct bpk_err *err)
 {
+	/* POSIX, "ustar Interchange Format": the magic of a header */
+	static const char magic[] = { 'u', 's', 't', 'a', 'r' };
+	enum { MAGIC = 257 };
 	struct bpk_view head;
 	const char *compressor;
 
@@ -136,9 +139,13 @@ static int check_head(struct bpk_source *source, struct bpk_err *err)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"is compressed with %s, expected a plain tar; decompress it first",
 				compressor);
+	if (head.size >= MAGIC + sizeof magic &&
+	    memcmp(head.data + MAGIC, magic, sizeof magic) == 0)
+		return bpk_fail(err, BPK_CORRUPT,
+				"tar is broken, its first header is damaged or cut short");
 	if (head.size < BPK_TAR_BLOCK)
-		return bpk_fail(err, BPK_CORRUPT, "is not a tar: ends after %zu bytes", head.size);
-	return bpk_fail(err, BPK_CORRUPT, "is not a tar: does not begin with a header");
+		return bpk_fail(err, BPK_FAILED, "is not a tar: ends after %zu bytes", head.size);
+	return bpk_fail(err, BPK_FAILED, "is not a tar: does not begin with a header");
 }
 
 /* ---- Opening ---- */
@@ -311,10 +318,10 @@ static int fail_rest(const struct bpk_tar_stream *stream, uint64_t end, struct b
 
 	if (!stream->has_members && has_data)
 		return bpk_fail(err, BPK_CORRUPT,
-				"is not a tar: begins with %" PRIu64 " zeros, expected a header",
+				"begins with %" PRIu64 " zeros, expected the header of a tar",
 				data);
 	if (!stream->has_members)
-		return bpk_fail(err, BPK_CORRUPT,
+		return bpk_fail(err, BPK_FAILED,
 				"is not a tar: begins with more than %d zeros, expected a header",
 				ZEROS_MAX);
 	if (has_data)

@@ -436,6 +436,8 @@ static int read_now(int root, struct bpk_changes *list, struct bpk_err *err)
 	if (fstatat(root, BPK_DIR_LIST, &found, AT_SYMLINK_NOFOLLOW) != 0) {
 		if (errno == ENOENT)
 			return 0;
+		if (errno == EACCES) /* about the folder, not this name */
+			return bpk_fail_errno(err, errno, "cannot be read");
 		return bpk_fail_errno(err, errno, BPK_DIR_LIST ": cannot stat");
 	}
 	return take(root, &found, list, err) < 0 ? -1 : 0;
