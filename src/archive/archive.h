@@ -112,7 +112,7 @@ struct bpk_overwrite {
 int bpk_archive_overwrite(struct bpk_archive *archive, const struct bpk_overwrite *bytes,
 			  uint64_t *written, struct bpk_err *err);
 
-/* Keep the first raw_size bytes, which are no more than there are, without committing. */
+/* Keep the first raw_size bytes, at most as many as there are, without committing. */
 int bpk_archive_truncate(struct bpk_archive *archive, uint64_t raw_size, struct bpk_err *err);
 
 /* Make everything since the last commit permanent, all of it or nothing. */
@@ -132,7 +132,7 @@ struct bpk_rounds {
 	uint64_t appended; /* raw bytes */
 	uint64_t commits;
 	uint64_t mended;   /* raw bytes that were overwritten, since the file was changed there */
-	uint64_t left_out; /* bytes at the file's end that are no whole row of the archive */
+	uint64_t left_out; /* bytes at the file's end, less than a row of the archive */
 };
 
 /* Append the content of paths ("-": standard input), and commit once: all of it or nothing. */

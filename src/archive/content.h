@@ -49,7 +49,7 @@ void bpk_content_close(struct bpk_content *content);
 /*
  * To be called when a command has used its content, with rc, the result so far. Compares the arrays
  * of a raw file, and the bytes that were read of them, with the file as it is now; arrays that were
- * added since are no difference. Fails with BPK_FAILED, "changed while it was read", whatever rc
+ * added since do not count. Fails with BPK_FAILED, "changed while it was read", whatever rc
  * is. Returns rc for the same file, and for archives, whose readers know (bpk_input_unchanged).
  */
 int bpk_content_unchanged(const struct bpk_content *content, int rc, struct bpk_err *err);

@@ -66,7 +66,7 @@ static int hash_item(struct bpk_layout *layout, uint64_t number, uint64_t *hash,
 	return rc;
 }
 
-/* Arrays added behind them are no difference. */
+/* Arrays added behind them do not count as a difference. */
 static bool same_items(struct bpk_layout *old, struct bpk_layout *now)
 {
 	uint64_t count = bpk_layout_info(old)->narrays, a, b;

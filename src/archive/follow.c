@@ -225,7 +225,8 @@ static int check_header(struct appending *a, struct bpk_source *source, struct b
 			a->file.path, a->archive->path);
 }
 
-/* Fails where the file is the archive itself, is an .npy file for another array, is shorter than its content, or differs from it. */
+/* Fails where the file is the archive itself, an .npy file for another array, shorter than its
+ * content, or differs from it. */
 static int check_file(struct appending *a, struct bpk_source **source, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_archive_info(a->archive)->raw_size;

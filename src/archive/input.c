@@ -166,7 +166,7 @@ static int weigh(void *arg, const char *name, enum bpk_entry entry)
 	return 0;
 }
 
-/* The size in a directory's metadata counts as far as the files in its root bear it out. Files that
+/* The size in a directory's metadata counts up to the sum of the files in its root. Files that
  * lie deeper were counted when the directory was opened. */
 uint64_t bpk_input_weight(const struct bpk_input *in)
 {

@@ -157,7 +157,8 @@ static int put_alike(const struct overwriting *o, const struct alike *alike,
 static int fail_too_long(const struct overwriting *o, struct bpk_err *err)
 {
 	return bpk_fail(err, BPK_FAILED,
-			"%s: brings more than the %" PRIu64 " bytes that %s has from there on",
+			"%s: has more than the %" PRIu64
+			" bytes that %s has from that offset to its end",
 			bpk_input_name(o->name), o->to_end, o->archive->path);
 }
 

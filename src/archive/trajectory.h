@@ -1,5 +1,5 @@
 /*
- * Raw GSD files that are changed: they are no archives, and are known by their content. A part of
+ * Raw GSD files that are changed: they are not archives, and are known by their content. A part of
  * the room's door. One thread's own.
  */
 #ifndef BPK_ARCHIVE_TRAJECTORY_H

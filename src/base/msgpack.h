@@ -8,7 +8,7 @@
  *     that begin with $
  *     bin, str of other bytes              {"$bin": "hex"}  {"$str": "hex"}
  *     ext, timestamps among them           {"$ext": type, "$bin": "hex"}
- *     bytes that are no such value         {"$raw": "hex"}, by bpk_msgpack_print_any
+ *     bytes that are not msgpack           {"$raw": "hex"}, by bpk_msgpack_print_any
  *
  * A JSON number that is neither a 64-bit integer nor the value of a double keeps its digits as ext
  * BPK_MSGPACK_DIGITS, and becomes a number again on the way back.

@@ -247,7 +247,7 @@ static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 
 /* ---- Data that repeats across megabytes ---- */
 
-/* The unfiltered recipe like one, as far as the user left it open. */
+/* The unfiltered recipe like one, where the user left it open. */
 static struct bpk_recipe unfiltered(const struct bpk_wishes *wishes, struct bpk_recipe recipe)
 {
 	if (wishes->level == BPK_AUTO)

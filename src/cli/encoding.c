@@ -91,9 +91,10 @@ const struct bpk_opt bpk_opt_chunk_size = {
 	BPK_OPT_VALUE(OPT_SIZE, struct bpk_args, encoding.chunk_size),
 	.metavar = "SIZE",
 	.help = "pack SIZE bytes of raw data at a time",
-	.more = "Rounded down to whole items, at least one. A byte range is read in whole blocks of the chunks "
-		"it touches, and memory grows with the chunk size and the number of threads. By "
-		"default the existing archive decides, or a trial, from 256 KiB to 4 MiB.",
+	.more = "Rounded down to whole items, but to one at least. A byte range is read in whole "
+		"blocks of the chunks it touches, and memory grows with the chunk size and the "
+		"number of threads. By default the existing archive decides, or a trial, from 256 "
+		"KiB to 4 MiB.",
 	.min = 1,
 	.max = BPK_CHUNK_MAX_RAW_SIZE,
 };

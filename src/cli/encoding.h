@@ -40,7 +40,8 @@ int bpk_encoding_check_dtype(const struct bpk_encoding_args *args, const struct 
 
 /*
  * Check that arrays of dtype in format can have chunks of the given typesize, if any. Fails with
- * BPK_USAGE: it does not divide the items of a Blosc2 array, or the format keeps records as columns.
+ * BPK_USAGE: it does not divide the items of a Blosc2 array, or the format keeps records as
+ * columns.
  */
 int bpk_encoding_check_typesize(const struct bpk_encoding_args *args,
 				const struct bpk_format *format, const struct bpk_dtype *dtype,

@@ -162,8 +162,8 @@ static int check_head(const struct appending *a, struct bpk_err *err)
 		return bpk_fail(err, BPK_FAILED, "%s: has schema version %u.%u, not %u.%u", a->path,
 				is >> 16, is & 0xffff, wanted >> 16, wanted & 0xffff);
 	if (a->head.application != NULL && strcmp(a->head.application, found->application) != 0)
-		return bpk_fail(err, BPK_FAILED, "%s: was begun by '%s', which stays so", a->path,
-				found->application);
+		return bpk_fail(err, BPK_FAILED, "%s: has application '%s', not '%s'", a->path,
+				found->application, a->head.application);
 	return 0;
 }
 

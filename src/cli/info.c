@@ -358,7 +358,7 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 	return rc == 0 ? bpk_input_tail(in, err) : rc;
 }
 
-/* Check that the archive's end is there, as far as the places of chunks show it. No data are read.
+/* Check, by the places of chunks, that the archive's end is there. No data are read.
  * A contiguous frame does not open without its end. Of a directory's files at most PLACES are
  * tested. */
 static int check_end(struct bpk_input *in, struct bpk_err *err)

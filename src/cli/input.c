@@ -47,10 +47,10 @@ void bpk_input_tell(const struct bpk_input *in, const struct bpk_shared *shared)
 	if (remark != NULL && !bpk_place_is_torn(&in->place)) /* otherwise it is an error */
 		note_once(in->path, remark, "bpk repair shows the choices");
 	if (!shared->judges && bpk_place_pending(&in->place))
-		note_once(in->path,
-			  "a change was interrupted and is pending: what is read is what was "
-			  "committed",
-			  "bpk repair --in-place settles it");
+		note_once(
+			in->path,
+			"a change was interrupted and is pending; the last committed state is read",
+			"bpk repair --in-place settles it");
 }
 
 /* ---- opening ---- */

@@ -50,7 +50,7 @@ int bpk_metadata_set(struct bpk_buf *text, const char *pair, struct bpk_err *err
 	int rc;
 
 	if (pair[key_size] == '\0' || key_size == 0)
-		return bpk_fail(err, BPK_USAGE, "'%s' is no KEY=VALUE", pair);
+		return bpk_fail(err, BPK_USAGE, "'%s' is not KEY=VALUE", pair);
 	key = strndup(pair, key_size);
 	if (key == NULL)
 		return bpk_fail_memory(err, key_size);

@@ -228,11 +228,11 @@ static int parse_dtype(struct bpk_pack *pack, struct bpk_err *err)
 	if (bpk_dtype_parse(bpk_view(text, strlen(text)), &pack->dtype, err) != 0)
 		return bpk_err_subject(err, "--dtype");
 	if (bpk_dtype_is_opaque(&pack->dtype))
-		return bpk_fail(err, BPK_USAGE, "--dtype: objects of Python are no raw data");
+		return bpk_fail(err, BPK_USAGE, "--dtype: objects of Python are not raw data");
 	return 0;
 }
 
-/* ", -F b2frame or -F b2sparse": the formats that can tell of a prediction. */
+/* ", -F b2frame or -F b2sparse": the formats that can record a prediction. */
 static const char *predicting_formats(char out[64])
 {
 	size_t used = 0;
@@ -266,8 +266,7 @@ static int check_predict(const struct bpk_pack *pack, struct bpk_err *err)
 			       ? 0
 			       : bpk_fail(err, BPK_USAGE, "--key-frames needs --predict");
 	if (!pack->format->extended_chunks)
-		return bpk_fail(err, BPK_USAGE,
-				"format %s cannot say that numbers were predicted, use %s",
+		return bpk_fail(err, BPK_USAGE, "format %s cannot record predictions, use %s",
 				pack->format->name, predicting_formats(use));
 	if (other != NULL)
 		return bpk_fail(err, BPK_USAGE, "only one of --predict and %s can be given", other);

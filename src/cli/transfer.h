@@ -1,5 +1,5 @@
 /*
- * The steps that commands share which move data: opening an input, naming and opening an output,
+ * The steps that commands share to move data: opening an input, naming and opening an output,
  * running between the two, and keeping or dropping the result. Every error from here is a whole
  * line that names its file; report it with bpk_report(NULL, err). For the main thread alone.
  */

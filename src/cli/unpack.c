@@ -86,7 +86,7 @@ static int fail_size(const struct bpk_array *array, uint64_t raw_size, struct bp
 			raw_size, array->size);
 }
 
-/* Metadata of an array that does not fit make no NumPy file; other metadata are no matter. */
+/* Metadata of an array that does not fit make no NumPy file; other metadata do not matter. */
 static int check_no_array(const struct bpk_info *info, struct bpk_err *err)
 {
 	struct bpk_array array = { 0 };

@@ -173,7 +173,7 @@ static int verify_found(const struct verify_args *args, struct bpk_transfer *tra
 	return transfer->in->info->pending ? fail_pending(transfer->in, err) : 0;
 }
 
-/* ---- GSD files, which are no archives ---- */
+/* ---- GSD files, which are not archives ---- */
 
 static int probe_gsd(const struct bpk_input *in, bool *is_gsd, struct bpk_err *err)
 {
@@ -186,7 +186,7 @@ static int probe_gsd(const struct bpk_input *in, bool *is_gsd, struct bpk_err *e
 	return 0;
 }
 
-/* Fail if a file named as a GSD file is none, nor an archive. */
+/* Fail if a file that is named .gsd has neither a GSD file nor an archive in it. */
 static int check_gsd_name(const struct bpk_input *in, bool is_gsd, struct bpk_err *err)
 {
 	if (is_gsd || in->format != NULL || in->place.is_directory ||

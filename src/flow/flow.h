@@ -39,7 +39,7 @@ struct bpk_plan bpk_plan_counted(const struct bpk_info *info);
  * The chunks that hold the raw bytes start..end of an archive. If chunk sizes differ and the
  * archive does not list them, the headers of chunks are walked (seekable), or the range is found
  * while reading (a pipe). The caller has tested start <= end. Fails with BPK_USAGE if the range
- * leaves the data, as far as their size is known.
+ * leaves the data, if their size is known.
  */
 int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t start, uint64_t end,
 		   struct bpk_plan *plan, struct bpk_err *err);
@@ -123,7 +123,7 @@ struct bpk_flow {
 	const struct bpk_writer_ops *out; /* NULL: no output (verify) */
 	void *writer;
 	struct bpk_plan plan;
-	/* NULL: nothing is packed, except that a chunk of which only a part was committed is
+	/* NULL: nothing is packed, except that a chunk that was committed in part is
 	 * recompressed as it was. */
 	const struct bpk_packing *packing;
 	/* With blocks of variable length: the sizes of the first chunk's blocks, uint32_t each.

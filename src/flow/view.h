@@ -99,8 +99,8 @@ int bpk_view_fetch_whole(struct bpk_view_state *view, uint64_t number, struct bp
 
 /* ---- view_cache.c ---- */
 
-/* Make a cache of at most wished slots, as far as view has memory for them; the sizes of chunks are
- * known, unless they will stay unknown. */
+/* Make a cache of at most wished slots, fewer if view lacks memory for them; the sizes of chunks
+ * are known, unless they will stay unknown. */
 void bpk_view_cache_init(struct bpk_view_state *view, unsigned wished);
 void bpk_view_cache_clear(struct bpk_view_state *view);
 

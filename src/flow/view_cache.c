@@ -199,7 +199,7 @@ int bpk_view_cache_read(struct bpk_view_state *view, uint64_t number, size_t sta
 
 /* ---- Making it ---- */
 
-/* The number of slots: as many as wished, as far as memory has room for them beside unpacking
+/* The number of slots: as many as wished, if memory has room for them beside unpacking
  * one. */
 static unsigned slots_for(const struct bpk_view_state *view, unsigned wished)
 {

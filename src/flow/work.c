@@ -239,7 +239,7 @@ static int compare(struct bpk_worker *worker, const struct bpk_flow *flow,
 	return 0;
 }
 
-/* Recompress a chunk of which only a part was committed, as it was packed. */
+/* Recompress a chunk that was committed in part, as it was packed. */
 static int cut_off(struct bpk_worker *worker, const struct bpk_flow *flow,
 		   struct bpk_parcel *parcel, struct bpk_err *err)
 {

@@ -101,7 +101,7 @@ struct bpk_info {
 	/* The parts that can change without any checksum or cross-check noticing, in words.
 	 * NULL: every part is protected. */
 	const char *unprotected;
-	/* Damage outside of the chunks, which are read all the same, while a copy of the archive as
+	/* Damage outside of the chunks, which are still read, while a copy of the archive as
 	 * it lies would hide it; NULL: none was found at open. */
 	const char *damage;
 	bool pending; /* a writer died; the content is the state it had committed before */
@@ -267,7 +267,7 @@ struct bpk_reader_ops {
 	int (*unchanged)(void *reader, bool failed, struct bpk_err *err);
 
 	/*
-	 * Judge the bytes after the end of the archive, as far as they were seen, for callers that
+	 * Judge the bytes after the end of the archive that were seen, for callers that
 	 * do not audit. Fails with BPK_REPAIRABLE if an interrupted append may have left them, else
 	 * with BPK_CORRUPT; audit ends with the same test. NULL: the format reports such bytes in
 	 * another way, or not at all.

@@ -47,7 +47,7 @@ static const char *obstacle_to_frame(const struct bpk_info *from)
 		!from->chunks.extended ||
 		(from->chunks.has_first && from->chunks.first.header_size == BPK_CHUNK_HEADER_SIZE);
 
-	return plain ? "its chunks are of Blosc 1, those of a frame must not be" : NULL;
+	return plain ? "its chunks are of Blosc 1, a frame holds chunks of Blosc2" : NULL;
 }
 
 static const struct bpk_format bloscpack = {

@@ -165,8 +165,9 @@ static int raw_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err
 	if (parcel->want_start > parcel->raw.size ||
 	    parcel->want_size > parcel->raw.size - parcel->want_start)
 		return bpk_fail(
-			err, BPK_BUG, "chunk %" PRIu64 ": %zu bytes from %zu are wanted of %zu",
-			parcel->number, parcel->want_size, parcel->want_start, parcel->raw.size);
+			err, BPK_BUG,
+			"chunk %" PRIu64 ": has %zu bytes, %zu bytes from byte %zu were expected",
+			parcel->number, parcel->raw.size, parcel->want_size, parcel->want_start);
 	bytes = bpk_view(parcel->want_size > 0 ? parcel->raw.data + parcel->want_start : NULL,
 			 parcel->want_size);
 	if (!w->places)

@@ -78,7 +78,7 @@ bool bpk_dir_pending(const struct bpk_dir *dir);
  * threads read. */
 const char *bpk_dir_remark(const struct bpk_dir *dir);
 
-/* True if a part of the ignored list was carried out, so that the files are of no one state. */
+/* True if a part of the ignored list was carried out, so the files mix two states. */
 bool bpk_dir_is_torn(const struct bpk_dir *dir);
 
 /*

@@ -41,7 +41,7 @@ struct bpk_edit_options {
 	 * NULL: yes. */
 	bool (*owns)(const char *name);
 
-	/* Also settle a journal that was made for another file, of which this one is a copy. Only
+	/* Also settle a journal that was made for another file that this one is a copy of. Only
 	 * when the user says so, for restored files. */
 	bool any_journal;
 

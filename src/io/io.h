@@ -227,7 +227,7 @@ bool bpk_place_pending(const struct bpk_place *place);
 /* A line that says why a journal or a list of changes is ignored, or NULL. */
 const char *bpk_place_remark(const struct bpk_place *place);
 
-/* True if a part of an ignored list was carried out: what is read would be of no one state. */
+/* True if a part of an ignored list was carried out: the files mix two states. */
 bool bpk_place_is_torn(const struct bpk_place *place);
 
 /*
@@ -280,7 +280,7 @@ int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
  */
 bool bpk_draft_seekable(const struct bpk_draft *draft);
 
-/* True if the draft is a new file, of which nothing is seen before it is kept: not for standard
+/* True if the draft is a new file, which nobody sees before it is kept: not for standard
  * output or a device. */
 bool bpk_draft_is_hidden(const struct bpk_draft *draft);
 
@@ -351,7 +351,8 @@ void bpk_removal_drop(struct bpk_removal *removal); /* NULL is harmless */
 
 /*
  * A temporary file without a name, in the folder named by TMPDIR (otherwise /tmp), for data that
- * comes through a pipe and needs seeking, or that goes into a pipe and has a beginning known last.
+ * comes through a pipe and needs seeking, or that goes into a pipe and whose first bytes are known
+ * last.
  * It disappears when it is closed or the process ends. Belongs to one thread while it is written.
  * Failures are BPK_FAILED and name "a temporary file".
  */

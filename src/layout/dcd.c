@@ -304,7 +304,7 @@ static int take_natoms(struct dcd *dcd, uint64_t *offset, int32_t nfixed, struct
 	return take_record_of(dcd, "free", dcd->nfree * 4, offset, &dcd->free_offset, err);
 }
 
-/* Check the records of frame 0, as far as they exist, to verify the head. */
+/* Check the existing records of frame 0, to verify the head. */
 static int check_first(const struct dcd *dcd, struct bpk_err *err)
 {
 	uint64_t end = bpk_source_size(dcd->source), marker;

@@ -32,7 +32,7 @@ enum {
 	BPK_GSD_TEXT = 64,         /* application, schema: with their NUL */
 };
 
-/* Names become paths when unpacked, so they are no longer than a path may be. */
+/* Names become paths when unpacked, so a path's limit is theirs. */
 enum { BPK_GSD_MAX_NAME = 4096 };
 
 struct bpk_gsd_named {

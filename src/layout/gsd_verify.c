@@ -83,7 +83,7 @@ static int look_behind(const struct look *look, struct bpk_err *err)
 		return -1;
 	if (rest.dirty > 0)
 		say(look,
-		    "entries of the index behind its end are not zeros, the last of them is "
+		    "index has entries behind its end that are not zeros, the last is entry "
 		    "%" PRIu64,
 		    gsd->nentries + rest.dirty - 1);
 	return 0;

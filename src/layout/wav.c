@@ -172,7 +172,7 @@ static int take_data(uint64_t file_size, const struct chunk *chunk, struct own *
 			 "data has %" PRIu64 " bytes, %" PRIu64 " are there", size, left);
 	else if (size % row_size != 0 && chunk->size != UINT32_MAX)
 		snprintf(o->damage, sizeof o->damage,
-			 "data has %" PRIu64 " bytes, which are no rows of %" PRIu64, size,
+			 "data has %" PRIu64 " bytes, expected whole rows of %" PRIu64, size,
 			 row_size);
 	shape[0] = bpk_min_u64(size, left) / row_size;
 	shape[1] = o->channels;

@@ -58,7 +58,7 @@ textual=(blp chunked)
     refuses 64 'get takes ARCHIVE' bpk meta get a.blp x y
     refuses 64 'set takes' bpk meta set a.blp
     refuses 64 'import takes ARCHIVE FILE' bpk meta import a.blp
-    refuses 64 "'x' is no KEY=VALUE" bpk meta set a.blp x
+    refuses 64 "'x' is not KEY=VALUE" bpk meta set a.blp x
     refuses 64 'for get alone' bpk meta set -r a.blp x=1
     echo '{"x": }' >bad
     refuses 1 'bad: ' bpk meta import a.blp bad

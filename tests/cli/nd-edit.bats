@@ -153,7 +153,7 @@ change_all() {
         refuses 1 '3101 bytes are not whole rows of 100$' bpk append a.$format - <part
         refuses 1 '2950 bytes are not whole rows of 100$' bpk truncate --bytes 2950 a.$format
         refuses 1 '2996 bytes are not whole rows of 100$' bpk truncate --items -1 a.$format
-        refuses 1 'brings more than the 50 bytes' bpk write --at -50 a.$format part
+        refuses 1 'has more than the 50 bytes' bpk write --at -50 a.$format part
         refuses 64 '--slack is not for arrays' bpk append --slack 10 a.$format raw
         refuses 64 '--block-size is not for arrays' bpk append --block-size 1K a.$format raw
         quietly bpk append a.$format /dev/null

@@ -219,12 +219,16 @@ ROWS
         "([7, 20, 11], [3, 20, 2], 15, 66000)" ] || die "$(cat h)"
 }
 
-@test "convert: an array in Fortran's order is no array of a frame" {
-    need_bloscpack
-    "$python" -c 'import numpy' 2>/dev/null || skip "numpy is not installed"
-    data field-f64 160000 a
-    bloscpack pack-array a f.blp 2000,10 '<f8' F
-    refuses 1 "Fortran's order" bpk convert f.blp f.b2nd
+@test "convert: an array in Fortran's order is refused by a frame, and the message names a way" {
+    {
+        printf '\x93NUMPY\x01\x00\x76\x00'
+        printf '%-117s\n' "{'descr': '<u2', 'fortran_order': True, 'shape': (2, 3), }"
+        printf 'aabbccddeeff'
+    } >f.npy
+    quietly bpk pack --as-array f.npy
+    refuses 1 "array is in Fortran order, .*bpk cat --slice \.\.\. writes" bpk convert f.npy.blp f.b2nd
+    bpk cat --slice ... f.npy.blp | quietly bpk pack --dtype '<u2' --shape 2,3 -o f.b2nd
+    [ "$(bpk cat f.b2nd)" = aacceebbddff ]
 }
 
 @test "pack, convert, append: --typesize that the archive cannot obey is refused" {

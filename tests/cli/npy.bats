@@ -80,7 +80,7 @@ np.save("nested.npy", np.fromfile("a000.npy", "u1"))'
     refuses 64 "only one of --as-array and --stream-size" bpk pack --as-array --stream-size 3 -c
     refuses 64 "without --metadata and --set" bpk pack --as-array --set x=1 a006.npy
     refuses 64 "integers" bpk pack --as-array -F b2frame --filter int_trunc:3 --lossy a006.npy
-    refuses 1 "Fortran's order" bpk pack --as-array -F b2frame a009.npy
+    refuses 1 "array is in Fortran order" bpk pack --as-array -F b2frame a009.npy
     quietly bpk pack -q objects.npy nested.npy torn.npy
     quietly bpk unpack -f objects.npy.blp nested.npy.blp torn.npy.blp
 }

@@ -185,11 +185,11 @@ PY
 @test "pack --predict: what makes no sense is refused" {
     need_numpy
     motion a '<f4' 20 100
-    refuses 64 'cannot say that numbers were predicted, use -F b2frame or -F b2sparse' \
+    refuses 64 'cannot record predictions, use -F b2frame or -F b2sparse' \
         bpk pack --predict a.npy
-    refuses 64 'format blp cannot say that numbers were predicted, use -F b2frame or -F b2sparse' \
+    refuses 64 'format blp cannot record predictions, use -F b2frame or -F b2sparse' \
         bpk pack --predict -o x.blp a.npy
-    refuses 64 'format chunked cannot say' bpk pack --predict -F chunked a.npy
+    refuses 64 'format chunked cannot record predictions' bpk pack --predict -F chunked a.npy
     refuses 64 '--key-frames needs --predict' bpk pack -F b2frame --key-frames 5 a.npy
     refuses 64 'only one of --predict and --dictionary' \
         bpk pack -F b2frame --predict --dictionary a.npy

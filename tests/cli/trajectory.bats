@@ -196,7 +196,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     refuses 2 "2.64 bytes or more" bpk verify d.gsd
     damage 200 Q 5
     quietly bpk verify d.gsd
-    bpk verify -v d.gsd | grep -q 'index behind its end are not zeros, the last of them is 6$'
+    bpk verify -v d.gsd | grep -q 'index has entries behind its end that are not zeros, the last is entry 6$'
     bpk verify -v t.gsd | grep -q 'ok; no checksum'
     mkdir deep && mv d.gsd deep && damage 40 Q 4611686018427387904 && mv d.gsd deep/e.gsd
     bpk verify -r deep >"$out" 2>"$err" && return 1
@@ -220,7 +220,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
     refuses 64 "array 'configuration/step' is given twice" bpk append t.gsd --step 1 configuration/step=x.npy
     refuses 1 "schema 'demo', not 'hoomd'" bpk append t.gsd --schema hoomd a=x.npy
     refuses 1 "schema version 1.2, not 1.3" bpk append t.gsd --schema-version 1.3 a=x.npy
-    refuses 1 "was begun by" bpk append t.gsd --application me a=x.npy
+    refuses 1 "has application .*, not .me.$" bpk append t.gsd --application me a=x.npy
     refuses 1 "no.npy: cannot open" bpk append t.gsd a=no.npy
     refuses 1 "is not an .npy file" bpk append t.gsd a=t.gsd
     "$python" -c 'import numpy as np; np.save("o.npy", np.array([None]), allow_pickle=True)'

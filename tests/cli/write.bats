@@ -100,10 +100,10 @@ END
     data text 1000 a
     data noise 500 n
     bpk pack -t 1 a
-    refuses 1 'n: brings more than the 499 bytes that a.blp has from there on' bpk write --at 501 a.blp n
+    refuses 1 'n: has more than the 499 bytes that a.blp has from that offset to its end' bpk write --at 501 a.blp n
     piped() { cat n | bpk write "$@"; }
-    refuses 1 'standard input: brings more than the 499 bytes' piped --at 501 a.blp
-    refuses 1 'standard input: brings more than the 0 bytes' piped --at 1000 a.blp
+    refuses 1 'standard input: has more than the 499 bytes' piped --at 501 a.blp
+    refuses 1 'standard input: has more than the 0 bytes' piped --at 1000 a.blp
     refuses 1 '1001 is outside of the archive, which has 1000 bytes' bpk write --at 1001 a.blp n
     refuses 1 'is outside' bpk write --at -1001 a.blp n
     refuses 64 'needs --at BYTE' bpk write a.blp n

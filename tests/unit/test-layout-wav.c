@@ -169,7 +169,7 @@ static void test_sizes(void **state)
 		{ 0, 16, 0, NULL },
 		{ 0xffffffff, 18, 4, NULL },
 		{ 0xfffffffe, 18, 4, "data has 4294967294 bytes, 18 are there" },
-		{ 18, 18, 4, "data has 18 bytes, which are no rows of 4" },
+		{ 18, 18, 4, "data has 18 bytes, expected whole rows of 4" },
 		{ 16, 15, 3, "data has 16 bytes, 15 are there" },
 	};
 

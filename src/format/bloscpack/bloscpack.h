@@ -337,7 +337,7 @@ int bpk_bloscpack_audit(void *reader, bpk_remark_fn *remark, void *arg, struct b
 int bpk_bloscpack_make_empty(const struct bpk_bloscpack_header *header, struct bpk_parcel *parcel,
 			     struct bpk_err *err);
 
-/* The content of a rewritten file, as far as it is known. */
+/* The known content of a rewritten file. */
 struct bpk_bloscpack_expected {
 	uint64_t nchunks;        /* at least */
 	uint64_t raw_size;       /* at least; may be unknown */

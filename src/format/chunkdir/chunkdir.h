@@ -202,7 +202,7 @@ static inline uint64_t bpk_chunkdir_position(const struct bpk_chunkdir_column *c
 	return chunk % column->superchunk_chunks;
 }
 
-/* Raw bytes of a chunk of a column, as far as rows fill it; 0 after the last. */
+/* Raw bytes of a chunk of a column that rows fill; 0 after the last. */
 uint64_t bpk_chunkdir_chunk_size(const struct bpk_chunkdir *set,
 				 const struct bpk_chunkdir_column *column, uint64_t chunk);
 

@@ -105,7 +105,7 @@ static int write_head(struct bpk_edit *edit, const struct bpk_edit_head *head,
 
 /* ---- Both ---- */
 
-static void begin_anew(struct bpk_edit *edit, uint64_t end)
+static void start_next_change(struct bpk_edit *edit, uint64_t end)
 {
 	bpk_journal_close(&edit->journal);
 	bpk_edit_move_end(edit, end);
@@ -124,7 +124,7 @@ static int switch_over(struct bpk_edit *edit, const struct bpk_edit_head *head, 
 	else if (head != NULL)
 		rc = write_head(edit, head, old, err);
 	if (rc == 0)
-		begin_anew(edit, end);
+		start_next_change(edit, end);
 	pthread_rwlock_unlock(&edit->state_lock);
 	return rc;
 }
@@ -141,8 +141,8 @@ static bool has_old_head(const struct bpk_edit *edit, const struct bpk_edit_head
 				got == old->size && memcmp(bytes, old->bytes, got) == 0);
 }
 
-/* The content of a file that could not be put back. Without its name a journal counts for nobody:
- * the commit had taken place. */
+/* The content of a file that could not be put back. A journal without its name is not used by
+ * anyone: the commit had taken place. */
 static const char *content_left(const struct bpk_edit *edit, const struct bpk_edit_head *head,
 				const struct old_head *old)
 {

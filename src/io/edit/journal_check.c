@@ -53,8 +53,8 @@ static struct bpk_region next_at(const struct bpk_journal *journal, size_t i)
 	return next;
 }
 
-/* A sector's part of size bytes at offset is now, and was old. Each NEXT in turn gives its next
- * state. */
+/* Check a part of a sector, size bytes at offset: now has the bytes in the file, old the saved
+ * ones. Each NEXT record in turn turns old into its next state; now must be one of these states. */
 static int check_sector(const struct bpk_journal *journal, uint64_t offset, const uint8_t *now,
 			const uint8_t *old, size_t size, struct bpk_err *err)
 {

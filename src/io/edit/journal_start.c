@@ -10,8 +10,8 @@
  *     40  8  size of the unused region
  *     48     the samples: bytes of the file
  *
- * A journal counts for the one file with this device, inode and time of birth. The samples are the
- * first bytes of the file and more bytes spread over it, without the unused region. Their positions
+ * A journal is valid for the one file with this device, inode and time of birth. The samples are
+ * the first bytes of the file and more bytes spread over it, without the unused region. Their positions
  * follow from the old size, so that no sample can be missing. The file must still hold every sample
  * that was not saved since; this protects a file that another program has written to from being
  * restored.

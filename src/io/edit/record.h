@@ -40,7 +40,7 @@ extern const char bpk_record_magic[4];
 
 void bpk_record_put(const struct bpk_record *record, uint8_t out[BPK_RECORD_HEAD]);
 
-/* False when these bytes are no head of a record at position. */
+/* False when these bytes are not the head of a record at position. */
 bool bpk_record_get(const uint8_t in[BPK_RECORD_HEAD], uint64_t position,
 		    struct bpk_record *record);
 

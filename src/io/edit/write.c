@@ -26,7 +26,7 @@ static int need_one_name(const struct bpk_edit *edit, struct bpk_err *err)
 	if (found.st_nlink > 1)
 		return bpk_fail(
 			err, BPK_FAILED,
-			"has %lu hard links, and its journal would lie beside one of them only;"
+			"has %lu hard links, but the journal would protect only one of them;"
 			" --copy changes a copy",
 			(unsigned long)found.st_nlink);
 	return 0;

@@ -8,7 +8,7 @@
 /*
  * Take the writer lock of the file that resolved names. *fd holds it until it is closed. It is -1
  * when the file cannot be opened for writing or is no regular file; then no writer of bpk could
- * have changed it either. In a file system without locks *fd is open all the same. Fails with
+ * have changed it either. In a file system without locks *fd is open, too. Fails with
  * BPK_FAILED: "is being changed by another process".
  */
 int bpk_retire_lock(const struct bpk_resolved *resolved, int *fd, struct bpk_err *err);

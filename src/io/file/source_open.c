@@ -22,7 +22,7 @@ static int stat_regular(struct bpk_source *source, struct bpk_err *err)
 
 	source->nature = BPK_SOURCE_SEEKABLE;
 	source->size = whole > source->start ? whole - source->start : 0;
-	/* files of /proc have size 0 and return text all the same */
+	/* files of /proc have size 0, but return text */
 	if (whole == 0 && bpk_full_read_at(source->fd, 0, bpk_span(&byte, 1), &got, err) != 0)
 		return -1;
 	if (got > 0)

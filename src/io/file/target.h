@@ -13,7 +13,7 @@ struct bpk_target {
 };
 
 /*
- * Follow path as far as options allow. "-" is standard output. An explicit /dev/stdout or /dev/fd/N
+ * Follow path within the options. "-" is standard output. An explicit /dev/stdout or /dev/fd/N
  * means that descriptor including its position, as it does in a shell's redirection. Fails as
  * bpk_draft_open does. In both cases the caller releases target with bpk_target_clear.
  */

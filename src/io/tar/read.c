@@ -266,7 +266,7 @@ static uint64_t passed(const struct bpk_tar_stream *stream)
 /*
  * At the end libarchive does not say whether it met the marker or the end of the bytes, and one
  * block of zeros suffices for it. Extended headers may come last, between header and marker; their
- * text ends in a line feed, so the zeros that fill its block are no marker.
+ * text ends in a line feed, so the zeros that fill its block are not a marker.
  */
 static int check_end(const struct bpk_tar_stream *stream, struct bpk_err *err)
 {

@@ -448,8 +448,10 @@ int bpk_frame_nd_make(const struct bpk_array *array, const uint64_t *chunk_shape
 				"array has %zu dimensions, frames have at most %d",
 				array->ndimensions, BPK_FRAME_MAX_DIMENSIONS);
 	if (array->fortran)
-		return bpk_fail(err, BPK_UNSUPPORTED,
-				"array is in Fortran's order, frames store arrays in C order only");
+		return bpk_fail(
+			err, BPK_UNSUPPORTED,
+			"array is in Fortran order, Blosc2 frames hold arrays in C order; bpk cat "
+			"--slice ... writes it in C order");
 	if (bpk_array_copy(array, &nd->array, err) != 0)
 		return -1;
 	copy_given(nd, chunk_shape, block_shape, chunk_size, block_size);
