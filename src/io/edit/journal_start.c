@@ -11,10 +11,10 @@
  *     48     the samples: bytes of the file
  *
  * A journal is valid for the one file with this device, inode and time of birth. The samples are
- * the first bytes of the file and more bytes spread over it, without the unused region. Their positions
- * follow from the old size, so that no sample can be missing. The file must still hold every sample
- * that was not saved since; this protects a file that another program has written to from being
- * restored.
+ * the first bytes of the file and more bytes spread over it, without the unused region. Their
+ * positions follow from the old size, so that no sample can be missing. The file must still hold
+ * every sample that was not saved since; this protects a file that another program has written to
+ * from being restored.
  */
 #include "io/edit/journal_start.h"
 
