@@ -290,3 +290,14 @@ lead_out() {
     as_owner "$BPK" version >"$out" 2>&1 || skip "another user cannot run bpk"
     lead_out
 }
+
+@test "verify -r names a folder that it may not search" {
+    [ "$(id -u)" -eq 0 ] || skip "only root can be two users"
+    as_them() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+    chmod 755 "$BATS_TEST_TMPDIR" .
+    as_them "$BPK" version >"$out" 2>&1 || skip "another user cannot run bpk, or setpriv is missing"
+    mkdir -p vr/sub
+    as_them test -x vr || skip "another user cannot reach this folder"
+    chmod 744 vr/sub
+    refuses 1 '^bpk: vr/sub: cannot be read: Permission denied$' as_them "$BPK" verify -r vr
+}
