@@ -1,6 +1,7 @@
 /*
  * The room base: error reports, owned and borrowed bytes, little-endian fields, checked arithmetic,
- * a cursor over untrusted bytes, JSON text, element types, and queries about the machine. Every
+ * a cursor over untrusted bytes, JSON text, element types, queries about the machine, and
+ * libraries loaded at their first call. Every
  * other room uses it. It may call libc and jansson only, and knows nothing about chunks, files or
  * formats.
  */
@@ -15,6 +16,7 @@
 #include "base/clock.h"
 #include "base/cpu.h"
 #include "base/json.h"
+#include "base/library.h"
 #include "base/memory.h"
 #include "base/array.h"
 #include "base/msgpack.h"

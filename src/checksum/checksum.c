@@ -8,6 +8,24 @@
 #include <stdio.h>
 #include <zlib.h>
 
+#include "config.h"
+
+#define CALLS(X)                                                                                   \
+	X(EVP_Digest)                                                                              \
+	X(EVP_MD_fetch)                                                                            \
+	X(EVP_MD_free)
+
+static struct {
+	CALLS(BPK_LIBRARY_CALL)
+} calls
+#ifndef CRYPTO_SONAME
+#define CRYPTO_SONAME NULL
+	= { CALLS(BPK_LIBRARY_ADDRESS) }
+#endif
+;
+static const char *const names[] = { CALLS(BPK_LIBRARY_NAME) NULL };
+static struct bpk_library library = BPK_LIBRARY(CRYPTO_SONAME, names, calls);
+
 enum { NONE, ADLER32, CRC32, FIRST_OF_CRYPTO };
 
 const struct bpk_checksum bpk_checksums[] = {
@@ -45,20 +63,23 @@ static EVP_MD *algorithm(size_t row)
 
 	if (known != NULL)
 		return known;
-	mine = EVP_MD_fetch(NULL, bpk_checksums[row].name, NULL);
+	mine = calls.EVP_MD_fetch(NULL, bpk_checksums[row].name, NULL);
 	if (mine == NULL || atomic_compare_exchange_strong(&fetched[row], &known, mine))
 		return mine;
-	EVP_MD_free(mine);
+	calls.EVP_MD_free(mine);
 	return known;
 }
 
 static int compute_crypto(size_t row, struct bpk_view bytes, uint8_t *out, struct bpk_err *err)
 {
-	EVP_MD *md = algorithm(row);
 	unsigned size = 0;
+	EVP_MD *md;
 
-	if (md == NULL || !EVP_Digest(bytes.size > 0 ? bytes.data : (const uint8_t *)"", bytes.size,
-				      out, &size, md, NULL))
+	if (bpk_library_need(&library, err) != 0)
+		return -1;
+	md = algorithm(row);
+	if (md == NULL || !calls.EVP_Digest(bytes.size > 0 ? bytes.data : (const uint8_t *)"",
+					    bytes.size, out, &size, md, NULL))
 		return bpk_fail(err, BPK_FAILED, "libcrypto refuses %s", bpk_checksums[row].name);
 	if (size != bpk_checksums[row].size)
 		return bpk_fail(err, BPK_BUG, "%s has %u bytes, expected %u",

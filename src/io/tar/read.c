@@ -2,13 +2,12 @@
  * bpk tar -t call it. */
 #include "io/tar/read.h"
 
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "io/file/source.h"
+#include "io/tar/libarchive.h"
 
 enum {
 	PIECE = 64 << 10,           /* bytes read at a time */
@@ -153,14 +152,14 @@ static int check_head(struct bpk_source *source, struct bpk_err *err)
 /* Report the error that stopped libarchive. */
 static int fail(struct bpk_tar_stream *stream, struct bpk_err *err)
 {
-	const char *why = archive_error_string(stream->archive);
+	const char *why = bpk_libarchive.archive_error_string(stream->archive);
 
 	if (stream->read_err.kind != BPK_OK) {
 		if (err != NULL)
 			*err = stream->read_err;
 		return -1;
 	}
-	if (archive_errno(stream->archive) == ENOMEM)
+	if (bpk_libarchive.archive_errno(stream->archive) == ENOMEM)
 		return bpk_fail_errno(err, ENOMEM, "tar");
 	return bpk_fail(err, BPK_CORRUPT,
 			"tar is broken in or behind the member at byte %" PRIu64 ": %s",
@@ -169,15 +168,18 @@ static int fail(struct bpk_tar_stream *stream, struct bpk_err *err)
 
 static int start(struct bpk_tar_stream *stream, struct bpk_err *err)
 {
-	struct archive *archive = archive_read_new();
+	struct archive *archive;
 
-	stream->archive = archive;
+	if (bpk_libarchive_need(err) != 0)
+		return -1;
+	stream->archive = archive = bpk_libarchive.archive_read_new();
 	if (archive == NULL)
 		return bpk_fail_errno(err, ENOMEM, "tar");
 	if (bpk_buf_reserve(&stream->piece, PIECE, err) != 0)
 		return -1;
-	if (archive_read_support_format_tar(archive) != ARCHIVE_OK ||
-	    archive_read_open2(archive, stream, NULL, bring, pass, NULL) != ARCHIVE_OK)
+	if (bpk_libarchive.archive_read_support_format_tar(archive) != ARCHIVE_OK ||
+	    bpk_libarchive.archive_read_open2(archive, stream, NULL, bring, pass, NULL) !=
+		    ARCHIVE_OK)
 		return fail(stream, err);
 	return 0;
 }
@@ -207,7 +209,7 @@ void bpk_tar_stream_close(struct bpk_tar_stream *stream)
 	if (stream == NULL)
 		return;
 	if (stream->archive != NULL)
-		archive_read_free(stream->archive);
+		bpk_libarchive.archive_read_free(stream->archive);
 	bpk_buf_clear(&stream->piece);
 	free(stream);
 }
@@ -222,7 +224,7 @@ uint64_t bpk_tar_stream_header(const struct bpk_tar_stream *stream)
 /* Record the position of a member that was found, or of the end. */
 static void take_position(struct bpk_tar_stream *stream)
 {
-	la_int64_t at = archive_read_header_position(stream->archive);
+	la_int64_t at = bpk_libarchive.archive_read_header_position(stream->archive);
 
 	stream->header = at > 0 ? (uint64_t)at : 0;
 }
@@ -230,15 +232,15 @@ static void take_position(struct bpk_tar_stream *stream)
 static int take_entry(struct bpk_tar_stream *stream, struct bpk_err *err)
 {
 	struct archive_entry *found = stream->found;
-	const char *hard = archive_entry_hardlink(found);
+	const char *hard = bpk_libarchive.archive_entry_hardlink(found);
 	struct bpk_tar_entry *entry = &stream->entry;
 
 	*entry = (struct bpk_tar_entry){
-		.name = archive_entry_pathname(found),
-		.link = hard != NULL ? hard : archive_entry_symlink(found),
+		.name = bpk_libarchive.archive_entry_pathname(found),
+		.link = hard != NULL ? hard : bpk_libarchive.archive_entry_symlink(found),
 		.is_hard_link = hard != NULL,
 		.entry = BPK_ENTRY_OTHER,
-		.stat = archive_entry_stat(found),
+		.stat = bpk_libarchive.archive_entry_stat(found),
 	};
 	if (entry->name == NULL || entry->stat == NULL)
 		return bpk_fail_errno(err, ENOMEM, "tar");
@@ -249,16 +251,16 @@ static int take_entry(struct bpk_tar_stream *stream, struct bpk_err *err)
 	if (!S_ISREG(entry->stat->st_mode))
 		return 0;
 	entry->entry = BPK_ENTRY_FILE;
-	if (archive_entry_size(found) < 0)
+	if (bpk_libarchive.archive_entry_size(found) < 0)
 		return bpk_fail(err, BPK_CORRUPT, "tar is broken, a member has a size below 0");
-	entry->size = (uint64_t)archive_entry_size(found);
+	entry->size = (uint64_t)bpk_libarchive.archive_entry_size(found);
 	return 0;
 }
 
 /* The position where libarchive stopped: at the end, after the marker or its part that exists. */
 static uint64_t passed(const struct bpk_tar_stream *stream)
 {
-	la_int64_t at = archive_filter_bytes(stream->archive, 0);
+	la_int64_t at = bpk_libarchive.archive_filter_bytes(stream->archive, 0);
 
 	return at > 0 ? (uint64_t)at : 0;
 }
@@ -286,7 +288,7 @@ int bpk_tar_stream_next(struct bpk_tar_stream *stream, const struct bpk_tar_entr
 			struct bpk_err *err)
 {
 	*entry = &stream->entry;
-	switch (archive_read_next_header(stream->archive, &stream->found)) {
+	switch (bpk_libarchive.archive_read_next_header(stream->archive, &stream->found)) {
 	case ARCHIVE_OK:
 	case ARCHIVE_WARN: /* a part of the header was not understood: times, owners */
 		take_position(stream);
@@ -369,7 +371,7 @@ int bpk_tar_stream_data(struct bpk_tar_stream *stream, struct bpk_view *bytes, u
 	const void *data;
 	size_t size;
 
-	switch (archive_read_data_block(stream->archive, &data, &size, &at)) {
+	switch (bpk_libarchive.archive_read_data_block(stream->archive, &data, &size, &at)) {
 	case ARCHIVE_OK:
 	case ARCHIVE_WARN:
 		break;
@@ -387,7 +389,7 @@ int bpk_tar_stream_data(struct bpk_tar_stream *stream, struct bpk_view *bytes, u
 
 bool bpk_tar_stream_is_sparse(const struct bpk_tar_stream *stream)
 {
-	return archive_entry_sparse_count(stream->found) > 0;
+	return bpk_libarchive.archive_entry_sparse_count(stream->found) > 0;
 }
 
 int bpk_tar_list(struct bpk_source *source, int (*visit)(void *arg, const struct bpk_tar_entry *),

@@ -1,13 +1,12 @@
 /* Writing a tar, or a zip of stored members, to a draft. bpk tar and the .npz output of unpack call
  * it. */
-#include <archive.h>
-#include <archive_entry.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
 #include <stdlib.h>
 
 #include "io/file/draft.h"
+#include "io/tar/libarchive.h"
 
 enum {
 	RECORD = 20 * 512,   /* divides the stream's length; POSIX, pax, "-b blocksize" */
@@ -42,7 +41,7 @@ static la_ssize_t hand_on(struct archive *archive, void *arg, const void *bytes,
 /* Report the error that stopped libarchive; the stream is unusable then. */
 static int fail(struct bpk_tar_writer *tar, struct bpk_err *err)
 {
-	const char *why = archive_error_string(tar->archive);
+	const char *why = bpk_libarchive.archive_error_string(tar->archive);
 
 	tar->broken = true;
 	if (tar->write_err.kind != BPK_OK) {
@@ -51,43 +50,48 @@ static int fail(struct bpk_tar_writer *tar, struct bpk_err *err)
 		return -1;
 	}
 	/* when memory is missing it may have no text either */
-	if (archive_errno(tar->archive) == ENOMEM || why == NULL)
+	if (bpk_libarchive.archive_errno(tar->archive) == ENOMEM || why == NULL)
 		return bpk_fail_errno(err, ENOMEM, "tar");
 	return bpk_fail(err, BPK_FAILED, "tar: %s", why);
 }
 
 static int set_format(struct archive *archive, bool zip)
 {
-	int rc =
-		zip ? archive_write_set_format_zip(archive) : archive_write_set_format_pax(archive);
+	int rc = zip ? bpk_libarchive.archive_write_set_format_zip(archive)
+		     : bpk_libarchive.archive_write_set_format_pax(archive);
 
 	if (rc == ARCHIVE_OK && zip)
-		rc = archive_write_zip_set_compression_store(archive);
+		rc = bpk_libarchive.archive_write_zip_set_compression_store(archive);
 	if (rc == ARCHIVE_OK)
-		rc = archive_write_set_bytes_per_block(archive, BLOCK);
+		rc = bpk_libarchive.archive_write_set_bytes_per_block(archive, BLOCK);
 	if (rc == ARCHIVE_OK)
-		rc = archive_write_set_bytes_in_last_block(archive, zip ? 1 : RECORD);
+		rc = bpk_libarchive.archive_write_set_bytes_in_last_block(archive,
+									  zip ? 1 : RECORD);
 	return rc;
 }
 
 int bpk_tar_writer_open(struct bpk_draft *draft, const struct bpk_tar_options *options,
 			struct bpk_tar_writer **tar, struct bpk_err *err)
 {
-	struct bpk_tar_writer *t = bpk_calloc(1, sizeof *t, err);
 	struct archive *archive;
+	struct bpk_tar_writer *t;
 
-	*tar = t;
+	*tar = NULL;
+	if (bpk_libarchive_need(err) != 0)
+		return -1;
+	*tar = t = bpk_calloc(1, sizeof *t, err);
 	if (t == NULL)
 		return -1;
 	t->draft = draft;
 	t->options = *options;
 	/* without it libarchive writes every name that is not ASCII as one of no character set */
 	t->utf8 = newlocale(LC_CTYPE_MASK, "C.UTF-8", (locale_t)0);
-	t->archive = archive = archive_write_new();
+	t->archive = archive = bpk_libarchive.archive_write_new();
 	if (archive == NULL) {
 		bpk_fail_errno(err, ENOMEM, "tar");
 	} else if (set_format(archive, options->zip) != ARCHIVE_OK ||
-		   archive_write_open(archive, t, NULL, hand_on, NULL) != ARCHIVE_OK) {
+		   bpk_libarchive.archive_write_open(archive, t, NULL, hand_on, NULL) !=
+			   ARCHIVE_OK) {
 		fail(t, err);
 	} else {
 		return 0;
@@ -106,20 +110,20 @@ static void describe(const struct bpk_tar_writer *tar, struct archive_entry *ent
 	if (tar->options.has_date) {
 		bool runs = S_ISDIR(like->st_mode) || (like->st_mode & S_IXUSR) != 0;
 
-		archive_entry_set_perm(entry, runs ? PROGRAM_MODE : FILE_MODE);
-		archive_entry_set_mtime(entry, (time_t)tar->options.date, 0);
+		bpk_libarchive.archive_entry_set_perm(entry, runs ? PROGRAM_MODE : FILE_MODE);
+		bpk_libarchive.archive_entry_set_mtime(entry, (time_t)tar->options.date, 0);
 		return;
 	}
-	archive_entry_set_perm(entry, like->st_mode & 0777);
-	archive_entry_set_mtime(entry, like->st_mtim.tv_sec, like->st_mtim.tv_nsec);
-	archive_entry_set_uid(entry, like->st_uid);
-	archive_entry_set_gid(entry, like->st_gid);
+	bpk_libarchive.archive_entry_set_perm(entry, like->st_mode & 0777);
+	bpk_libarchive.archive_entry_set_mtime(entry, like->st_mtim.tv_sec, like->st_mtim.tv_nsec);
+	bpk_libarchive.archive_entry_set_uid(entry, like->st_uid);
+	bpk_libarchive.archive_entry_set_gid(entry, like->st_gid);
 }
 
 static int put_header(struct bpk_tar_writer *tar, struct archive_entry *entry, struct bpk_err *err)
 {
 	locale_t before = tar->utf8 == (locale_t)0 ? (locale_t)0 : uselocale(tar->utf8);
-	int rc = archive_write_header(tar->archive, entry);
+	int rc = bpk_libarchive.archive_write_header(tar->archive, entry);
 
 	if (before != (locale_t)0)
 		uselocale(before);
@@ -137,22 +141,24 @@ static int begin(struct bpk_tar_writer *tar, const char *name, mode_t type, uint
 		return bpk_fail(err, BPK_BUG, "a member is begun inside another");
 	if (size > INT64_MAX)
 		return bpk_fail_errno(err, EFBIG, "tar");
-	entry = archive_entry_new();
+	entry = bpk_libarchive.archive_entry_new();
 	if (entry == NULL)
 		return bpk_fail_errno(err, ENOMEM, "tar");
-	archive_entry_copy_pathname(entry, name);
-	archive_entry_set_filetype(entry, type);
-	archive_entry_set_size(entry, (la_int64_t)size);
+	bpk_libarchive.archive_entry_copy_pathname(entry, name);
+	bpk_libarchive.archive_entry_set_filetype(entry, type);
+	bpk_libarchive.archive_entry_set_size(entry, (la_int64_t)size);
 	describe(tar, entry, like);
 	rc = put_header(tar, entry, err);
-	archive_entry_free(entry);
+	bpk_libarchive.archive_entry_free(entry);
 	return rc;
 }
 
 static int end(struct bpk_tar_writer *tar, struct bpk_err *err)
 {
 	tar->in_member = false;
-	return archive_write_finish_entry(tar->archive) == ARCHIVE_OK ? 0 : fail(tar, err);
+	return bpk_libarchive.archive_write_finish_entry(tar->archive) == ARCHIVE_OK
+		       ? 0
+		       : fail(tar, err);
 }
 
 static int member_write(void *owner, struct bpk_view bytes, struct bpk_err *err)
@@ -165,7 +171,8 @@ static int member_write(void *owner, struct bpk_view bytes, struct bpk_err *err)
 				bytes.size, tar->left);
 	if (bytes.size == 0)
 		return 0;
-	if (archive_write_data(tar->archive, bytes.data, bytes.size) != (la_ssize_t)bytes.size)
+	if (bpk_libarchive.archive_write_data(tar->archive, bytes.data, bytes.size) !=
+	    (la_ssize_t)bytes.size)
 		return fail(tar, err);
 	tar->left -= bytes.size;
 	return 0;
@@ -219,7 +226,7 @@ int bpk_tar_writer_finish(struct bpk_tar_writer *tar, struct bpk_err *err)
 {
 	if (tar->broken || tar->in_member)
 		return bpk_fail(err, BPK_BUG, "a tar is ended inside a member");
-	return archive_write_close(tar->archive) == ARCHIVE_OK ? 0 : fail(tar, err);
+	return bpk_libarchive.archive_write_close(tar->archive) == ARCHIVE_OK ? 0 : fail(tar, err);
 }
 
 void bpk_tar_writer_close(struct bpk_tar_writer *tar)
@@ -228,7 +235,7 @@ void bpk_tar_writer_close(struct bpk_tar_writer *tar)
 		return;
 	tar->broken = true; /* freeing an unfinished stream must not finish it */
 	if (tar->archive != NULL)
-		archive_write_free(tar->archive);
+		bpk_libarchive.archive_write_free(tar->archive);
 	if (tar->utf8 != (locale_t)0)
 		freelocale(tar->utf8);
 	free(tar);
