@@ -1,9 +1,8 @@
 /*
  * The room base: error reports, owned and borrowed bytes, little-endian fields, checked arithmetic,
- * a cursor over untrusted bytes, JSON text, element types, queries about the machine, and
- * libraries loaded at their first call. Every
- * other room uses it. It may call libc and jansson only, and knows nothing about chunks, files or
- * formats.
+ * a cursor over untrusted bytes, JSON text, element types, CRCs, queries about the machine, and
+ * libraries that are loaded at their first call. Every other room uses it. It may call libc,
+ * jansson, and libdeflate or zlib for CRCs, and knows nothing about chunks, files or formats.
  */
 #ifndef BPK_BASE_H
 #define BPK_BASE_H
@@ -15,6 +14,7 @@
 #include "base/cursor.h"
 #include "base/clock.h"
 #include "base/cpu.h"
+#include "base/crc.h"
 #include "base/json.h"
 #include "base/library.h"
 #include "base/memory.h"

@@ -31,10 +31,15 @@ static void *allocate(size_t size, struct bpk_err *err)
 
 int bpk_buf_reserve(struct bpk_buf *buf, size_t capacity, struct bpk_err *err)
 {
+	size_t quarter_more = buf->capacity + buf->capacity / 4;
 	uint8_t *data;
 
 	if (capacity <= buf->capacity)
 		return 0;
+	/* Chunks of slightly different sizes pass through one buffer: pages that are given back for
+	 * a little more cost more than pages that are never touched. */
+	if (capacity < quarter_more)
+		capacity = quarter_more;
 	data = allocate(capacity, err);
 	if (data == NULL)
 		return -1;

@@ -6,7 +6,6 @@
 #include <openssl/evp.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <zlib.h>
 
 #include "config.h"
 
@@ -95,21 +94,18 @@ int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view by
 	switch (row) {
 	case NONE:
 		return 0;
-	/* zlib returns the start value for a NULL address: correct for 0 bytes */
 	case ADLER32:
-		bpk_put_le32(out, (uint32_t)adler32_z(1, bytes.size > 0 ? bytes.data : NULL,
-						      bytes.size));
+		bpk_put_le32(out, bpk_adler32(bytes));
 		return 0;
 	case CRC32:
-		bpk_put_le32(out,
-			     (uint32_t)crc32_z(0, bytes.size > 0 ? bytes.data : NULL, bytes.size));
+		bpk_put_le32(out, bpk_crc32(0, bytes));
 		return 0;
 	default:
 		return compute_crypto(row, bytes, out, err);
 	}
 }
 
-/* A digest in text: a number for the two of zlib, bytes in order for the others. */
+/* A digest in text: a number for Adler-32 and CRC-32, bytes in order for the others. */
 static const char *hex(const struct bpk_checksum *checksum, const uint8_t *digest,
 		       char text[2 * BPK_DIGEST_MAX + 1])
 {

@@ -1,6 +1,7 @@
 /*
- * Zlib streams (RFC 1950) through one deflate and one inflate stream per thread. Called through the
- * table in codecs.c.
+ * Zlib streams (RFC 1950) through one deflate and one inflate stream per thread, or through
+ * libdeflate if configure found it: then zlib only says why a stream does not decode. Called
+ * through the table in codecs.c.
  * Source: Blosc chunk format, "Stream formats and level mapping".
  */
 #include "chunk/codec/state.h"
@@ -9,9 +10,19 @@
 #include <stdlib.h>
 #include <zlib.h>
 
+#include "config.h"
+#ifdef HAVE_LIBDEFLATE
+#include <libdeflate.h>
+#endif
+
 /* Each stream owns zlib memory while its level or flag marks it as initialised. */
 struct bpk_zlib_state {
+#ifdef HAVE_LIBDEFLATE
+	struct libdeflate_compressor *compressor; /* NULL: none yet */
+	struct libdeflate_decompressor *decompressor;
+#else
 	z_stream deflate;
+#endif
 	z_stream inflate;
 	unsigned deflate_level; /* 0: not initialised */
 	bool inflate_live;
@@ -31,6 +42,38 @@ static int init_failed(int rc, struct bpk_err *err)
 		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zlib");
 	return bpk_fail(err, BPK_BUG, "zlib does not start: error %d", rc);
 }
+
+/* ---- Encoding ---- */
+
+#ifdef HAVE_LIBDEFLATE
+
+static void end_deflate(struct bpk_zlib_state *state)
+{
+	libdeflate_free_compressor(state->compressor);
+	state->compressor = NULL;
+	state->deflate_level = 0;
+}
+
+/* A change of level is rare (one recipe for a whole archive), so it may create a new
+ * compressor. */
+static int begin_deflate(struct bpk_zlib_state *state, unsigned level, struct bpk_err *err)
+{
+	if (state->deflate_level == level)
+		return 0;
+	end_deflate(state);
+	state->compressor = libdeflate_alloc_compressor((int)level);
+	if (state->compressor == NULL)
+		return bpk_fail(err, BPK_NO_MEMORY, "no memory for libdeflate");
+	state->deflate_level = level;
+	return 0;
+}
+
+static size_t deflate_all(struct bpk_zlib_state *state, struct bpk_view in, struct bpk_span out)
+{
+	return libdeflate_zlib_compress(state->compressor, in.data, in.size, out.data, out.size);
+}
+
+#else
 
 static void end_deflate(struct bpk_zlib_state *state)
 {
@@ -54,6 +97,36 @@ static int begin_deflate(struct bpk_zlib_state *state, unsigned level, struct bp
 	return 0;
 }
 
+/* The size of the stream; 0 if it does not fit. */
+static size_t deflate_all(struct bpk_zlib_state *state, struct bpk_view in, struct bpk_span out)
+{
+	z_stream *stream = &state->deflate;
+
+	stream->next_in = (z_const Bytef *)in.data;
+	stream->avail_in = (uInt)in.size;
+	stream->next_out = out.data;
+	stream->avail_out = (uInt)bpk_min_size(out.size, UINT_MAX);
+	if (deflate(stream, Z_FINISH) != Z_STREAM_END)
+		return 0;
+	return (size_t)(stream->next_out - out.data);
+}
+
+#endif
+
+int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		    struct bpk_span out, size_t *packed_size, struct bpk_err *err)
+{
+	struct bpk_zlib_state *state = kept_state(ctx, err);
+
+	*packed_size = 0;
+	if (state == NULL || begin_deflate(state, level, err) < 0)
+		return -1;
+	*packed_size = deflate_all(state, in, out);
+	return 0;
+}
+
+/* ---- Decoding ---- */
+
 static int begin_inflate(struct bpk_zlib_state *state, struct bpk_err *err)
 {
 	int rc = state->inflate_live ? inflateReset(&state->inflate) : inflateInit(&state->inflate);
@@ -61,25 +134,6 @@ static int begin_inflate(struct bpk_zlib_state *state, struct bpk_err *err)
 	if (rc != Z_OK)
 		return init_failed(rc, err);
 	state->inflate_live = true;
-	return 0;
-}
-
-int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
-		    struct bpk_span out, size_t *packed_size, struct bpk_err *err)
-{
-	struct bpk_zlib_state *state = kept_state(ctx, err);
-	z_stream *stream;
-
-	*packed_size = 0;
-	if (state == NULL || begin_deflate(state, level, err) < 0)
-		return -1;
-	stream = &state->deflate;
-	stream->next_in = (z_const Bytef *)in.data;
-	stream->avail_in = (uInt)in.size;
-	stream->next_out = out.data;
-	stream->avail_out = (uInt)bpk_min_size(out.size, UINT_MAX);
-	if (deflate(stream, Z_FINISH) == Z_STREAM_END)
-		*packed_size = (size_t)(stream->next_out - out.data);
 	return 0;
 }
 
@@ -97,6 +151,43 @@ static const char *complaint(int rc, const z_stream *stream)
 	return stream->msg != NULL ? stream->msg : "malformed";
 }
 
+#ifdef HAVE_LIBDEFLATE
+
+/* True if the bytes are one stream that fills out. */
+static bool inflate_fast(struct bpk_zlib_state *state, struct bpk_view in, struct bpk_span out)
+{
+	size_t used;
+
+	if (state->decompressor == NULL)
+		state->decompressor = libdeflate_alloc_decompressor();
+	return state->decompressor != NULL &&
+	       libdeflate_zlib_decompress_ex(state->decompressor, in.data, in.size, out.data,
+					     out.size, &used, NULL) == LIBDEFLATE_SUCCESS &&
+	       used == in.size;
+}
+
+static void end_fast(struct bpk_zlib_state *state)
+{
+	libdeflate_free_decompressor(state->decompressor);
+}
+
+#else
+
+static bool inflate_fast(struct bpk_zlib_state *state, struct bpk_view in, struct bpk_span out)
+{
+	(void)state;
+	(void)in;
+	(void)out;
+	return false;
+}
+
+static void end_fast(struct bpk_zlib_state *state)
+{
+	(void)state;
+}
+
+#endif
+
 /* Bytes after the stream's end are an error: no writer leaves them, and other codecs refuse
  * them. */
 int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
@@ -107,7 +198,11 @@ int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_sp
 	z_stream *stream;
 	int rc;
 
-	if (state == NULL || begin_inflate(state, err) < 0)
+	if (state == NULL)
+		return -1;
+	if (inflate_fast(state, in, out))
+		return 0;
+	if (begin_inflate(state, err) < 0)
 		return -1;
 	if (in.size > UINT_MAX || out.size > UINT_MAX)
 		return bpk_codec_corrupt(err, "zlib", in.size, out.size, "too large");
@@ -125,7 +220,11 @@ int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_sp
 
 const char *bpk_zlib_version(void)
 {
+#ifdef HAVE_LIBDEFLATE
+	return "libdeflate " LIBDEFLATE_VERSION_STRING;
+#else
 	return zlibVersion();
+#endif
 }
 
 void bpk_zlib_state_free(struct bpk_zlib_state *state)
@@ -133,6 +232,7 @@ void bpk_zlib_state_free(struct bpk_zlib_state *state)
 	if (state == NULL)
 		return;
 	end_deflate(state);
+	end_fast(state);
 	if (state->inflate_live)
 		inflateEnd(&state->inflate);
 	free(state);

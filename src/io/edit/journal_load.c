@@ -45,7 +45,7 @@ static int crc_of(const struct bpk_journal *journal, uint64_t position, uint64_t
 		step = (size_t)bpk_min_u64(size - done, sizeof piece);
 		if (need(journal, position + done, bpk_span(piece, step), err) != 0)
 			return -1;
-		*crc = bpk_record_crc(*crc, bpk_view(piece, step));
+		*crc = bpk_crc32(*crc, bpk_view(piece, step));
 	}
 	return 0;
 }

@@ -31,7 +31,7 @@ static int put_record(struct bpk_journal *journal, uint64_t *position, uint32_t 
 		.position = *position,
 		.offset = offset,
 		.size = payload.size,
-		.crc = bpk_record_crc(0, payload),
+		.crc = bpk_crc32(0, payload),
 	};
 	uint8_t head[BPK_RECORD_HEAD];
 
@@ -65,7 +65,7 @@ static int put_saved(struct bpk_journal *journal, uint64_t *position, int fd, ui
 		if (bpk_full_write_at(journal->fd, *position + sizeof head + done,
 				      bpk_view(piece, step), err) != 0)
 			return name_journal(journal, err);
-		record.crc = bpk_record_crc(record.crc, bpk_view(piece, step));
+		record.crc = bpk_crc32(record.crc, bpk_view(piece, step));
 	}
 	bpk_record_put(&record, head);
 	if (bpk_full_write_at(journal->fd, *position, bpk_view(head, sizeof head), err) != 0)
@@ -265,7 +265,7 @@ static int read_record(const struct bpk_journal *journal, const struct bpk_regio
 			return name_journal(journal, err);
 		if (got < step)
 			return fail_changed(journal, err);
-		crc = bpk_record_crc(crc, bpk_view(piece, step));
+		crc = bpk_crc32(crc, bpk_view(piece, step));
 		if (fd >= 0 &&
 		    bpk_full_write_at(fd, region->offset + done, bpk_view(piece, step), err) != 0)
 			return -1;

@@ -44,7 +44,4 @@ void bpk_record_put(const struct bpk_record *record, uint8_t out[BPK_RECORD_HEAD
 bool bpk_record_get(const uint8_t in[BPK_RECORD_HEAD], uint64_t position,
 		    struct bpk_record *record);
 
-/* CRC-32 of bytes that follow those with CRC crc (0 at the beginning). */
-uint32_t bpk_record_crc(uint32_t crc, struct bpk_view bytes);
-
 #endif

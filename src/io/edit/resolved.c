@@ -28,7 +28,7 @@ static void print_journal_name(char text[NAME_MAX + 1], const char *name)
 	for (unsigned i = 0; i < 3 && ((uint8_t)name[kept] & 0xc0) == 0x80; i++)
 		kept--;
 	snprintf(text, NAME_MAX + 1, ".%.*s-%08x%s", (int)kept, name,
-		 (unsigned)bpk_record_crc(0, bpk_view(name, size)), suffix);
+		 (unsigned)bpk_crc32(0, bpk_view(name, size)), suffix);
 }
 
 bool bpk_resolved_is_journal_name(const char *name)

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
-#include <zlib.h>
 
 #include "io/beneath.h"
 #include "io/tree/dir.h"
@@ -72,11 +71,6 @@ const struct bpk_change *bpk_changes_find(const struct bpk_changes *list, const 
 
 /* ---- Writing ---- */
 
-static uint32_t digest(struct bpk_view bytes)
-{
-	return (uint32_t)crc32_z(0, bytes.data, bytes.size);
-}
-
 static int spell_change(const struct bpk_change *change, struct bpk_buf *text, struct bpk_err *err)
 {
 	const struct bpk_new_file *is = &change->is;
@@ -103,7 +97,8 @@ int bpk_changes_encode(const struct bpk_changes *list, struct bpk_buf *text, str
 			return -1;
 	if (text->size > TEXT_MAX - LAST_SIZE)
 		return bpk_fail(err, BPK_LIMIT, "too many files are changed at once");
-	return bpk_buf_printf(text, err, "crc32\t%08" PRIx32 "\n", digest(bpk_buf_view(text)));
+	return bpk_buf_printf(text, err, "crc32\t%08" PRIx32 "\n",
+			      bpk_crc32(0, bpk_buf_view(text)));
 }
 
 /* ---- Reading ---- */
@@ -210,7 +205,8 @@ static int check_text(const struct bpk_buf *text, struct bpk_err *err)
 	if (text->size < LAST_SIZE)
 		return bpk_fail(err, BPK_CORRUPT, "has %zu bytes, too few for a list", text->size);
 	size = text->size - LAST_SIZE;
-	snprintf(last, sizeof last, "crc32\t%08" PRIx32 "\n", digest(bpk_view(text->data, size)));
+	snprintf(last, sizeof last, "crc32\t%08" PRIx32 "\n",
+		 bpk_crc32(0, bpk_view(text->data, size)));
 	if (memcmp(text->data + size, last, LAST_SIZE) != 0 ||
 	    memchr(text->data, '\0', size) != NULL)
 		return bpk_fail(err, BPK_CORRUPT, "does not match its checksum");
@@ -278,7 +274,7 @@ int bpk_changes_parse(struct bpk_buf *text, struct bpk_changes *list, struct bpk
 		/* the checksum is checked; everything before it is lines of text */
 		size_t size = text->size - LAST_SIZE;
 
-		list->crc = digest(bpk_view(text->data, size));
+		list->crc = bpk_crc32(0, bpk_view(text->data, size));
 		text->data[size] = '\0';
 		if (parse_lines((char *)text->data, list, err) == 0)
 			return 0;
