@@ -238,8 +238,6 @@ static void begin(struct bpk_encoding *e)
 				    : splits(recipe, e->raw, e->block_size);
 	e->planes = e->split && makes_planes(recipe);
 	e->slow = is_slow(recipe->codec);
-	e->entropy = recipe->codec->format == BPK_CODEC_FORMAT_ZLIB ||
-		     recipe->codec->format == BPK_CODEC_FORMAT_ZSTD;
 }
 
 /* "Variable-length-block chunks" are never split. */

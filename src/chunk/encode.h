@@ -31,7 +31,6 @@ struct bpk_encoding {
 	bool split;
 	bool planes; /* streams are byte planes */
 	bool slow; /* the codec needs more time to compress noise than noise.c needs to detect it */
-	bool entropy; /* the codec has an entropy stage */
 };
 
 /* The result of a step. A chunk that outgrows its room is stored. */

@@ -77,7 +77,7 @@ static int pack_run(struct bpk_encoding *e, struct bpk_view stream, struct bpk_s
 static enum bpk_stream_kind kind_of(const struct bpk_encoding *e, struct bpk_view stream)
 {
 	if (e->slow)
-		return bpk_stream_kind(stream, e->entropy);
+		return bpk_stream_kind(stream, e->recipe->codec->span);
 	return bpk_is_run(stream) ? BPK_STREAM_RUN : BPK_STREAM_STRUCTURE;
 }
 

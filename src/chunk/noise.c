@@ -3,11 +3,11 @@
  * lowest plane of a counter has evenly spread bytes that repeat every 256; the exponent plane of
  * measured values never repeats but has few distinct bytes.
  *
- * Histogram: in every SECTION of the stream, PIECES pieces of PIECE bytes are counted. Two random
- * bytes are equal with a chance of 1/256; a code that saves share s of 8 bits needs a chance of at
- * least 2^(8s)/256, by the inequality between the entropies of Shannon and Renyi. 3% is 1.18/256.
- * The limit for a section is 1.1, four standard deviations of a sample of noise; for four sections
- * and more it is 1.04.
+ * Histogram: in every section of the stream that a codec gives its own code, PIECES pieces of PIECE
+ * bytes are counted. Two random bytes are equal with a chance of 1/256; a code that saves share s
+ * of 8 bits needs a chance of at least 2^(8s)/256, by the inequality between the entropies of
+ * Shannon and Renyi. 3% is 1.18/256. The limit for a section is 1.1, four standard deviations of a
+ * sample of noise; for four sections and more it is 1.04.
  *
  * Repeats: a sample of grams (four bytes at a position that is a multiple of stride) goes into a
  * table, then runs of stride positions are looked up in it. A repeat longer than stride + 4 bytes
@@ -21,7 +21,6 @@
 enum {
 	MIN_SIZE = 2048,   /* bytes; a smaller sample is not significant */
 	MIN_SKEWED = 8192, /* below this, a few short repeats matter too much to ignore */
-	SECTION = 16384,   /* about the span of one code table of deflate */
 	PIECES = 32,
 	PIECE = 32,
 	SAMPLE = PIECES * PIECE,
@@ -97,7 +96,7 @@ static uint32_t count_pairs(const uint8_t *section, size_t size)
  * True if the bytes are spread evenly in every section, and within a closer limit over all
  * sections, because chance matters less in a larger sample.
  */
-static bool is_even(struct bpk_view s)
+static bool is_even(struct bpk_view s, size_t span)
 {
 	const uint64_t least = (uint64_t)SAMPLE * (SAMPLE - 1) / 256;
 	uint64_t all = 0, sections = 0;
@@ -105,7 +104,7 @@ static bool is_even(struct bpk_view s)
 	for (size_t at = 0; at < s.size; sections++) {
 		size_t left = s.size - at;
 		/* the last section includes a rest that is too short for its own */
-		size_t size = left < 2 * SECTION ? left : SECTION;
+		size_t size = left < 2 * span ? left : span;
 		uint64_t pairs = count_pairs(s.data + at, size) - SAMPLE;
 
 		if (100 * pairs > 110 * least)
@@ -141,7 +140,7 @@ static size_t count_repeats(struct bpk_view s, size_t stride, size_t enough)
 	return found;
 }
 
-enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, bool entropy)
+enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, size_t span)
 {
 	/* odd, so that grams begin at every byte of an element */
 	size_t stride = bpk_max_u64(STRIDE, bpk_div_up(stream.size, TABLE / 2) | 1);
@@ -152,9 +151,9 @@ enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, bool entropy)
 		return BPK_STREAM_RUN;
 	if (stream.size < MIN_SIZE)
 		return BPK_STREAM_STRUCTURE;
-	if (has_runs(stream, entropy))
+	if (has_runs(stream, span > 0))
 		return BPK_STREAM_STRUCTURE;
-	even = !entropy || is_even(stream);
+	even = span == 0 || is_even(stream, span);
 	if (!even && stream.size < MIN_SKEWED)
 		return BPK_STREAM_STRUCTURE;
 	/* where few bytes are frequent, some grams repeat by chance */

@@ -21,11 +21,11 @@ enum bpk_stream_kind {
 bool bpk_is_run(struct bpk_view stream);
 
 /*
- * Classify a stream for a codec that finds repeats and, if entropy is true, codes frequent bytes in
- * fewer bits. Reads all of a run and a sample of anything else. The result depends on the bytes
- * only.
+ * Classify a stream for a codec that finds repeats and, if span is not 0, codes the frequent bytes
+ * of each span bytes (2048 at least) in fewer bits. Reads all of a run and a sample of anything
+ * else. The result depends on the bytes only.
  */
-enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, bool entropy);
+enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, size_t span);
 
 /* The matches that pay in a stream for a codec with an entropy stage. Reads a sample; the result
  * depends on the bytes only. */

@@ -14,11 +14,6 @@
 
 static const char *const codecs[] = { "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" };
 
-static bool codes_entropy(const struct bpk_codec *codec)
-{
-	return codec->format == BPK_CODEC_FORMAT_ZLIB || codec->format == BPK_CODEC_FORMAT_ZSTD;
-}
-
 /* The stream's packed size, or its raw size if it does not shrink. */
 static size_t packed_size(struct bpk_codec_ctx *ctx, const struct bpk_codec *codec, unsigned level,
 			  struct bpk_view stream)
@@ -69,7 +64,7 @@ static void check_stream(struct bpk_codec_ctx *ctx, const char *what, bool plane
 
 	for (size_t c = 0; c < sizeof codecs / sizeof codecs[0]; c++) {
 		const struct bpk_codec *codec = bpk_codec_find(codecs[c]);
-		enum bpk_stream_kind kind = bpk_stream_kind(stream, codes_entropy(codec));
+		enum bpk_stream_kind kind = bpk_stream_kind(stream, codec->span);
 		size_t least;
 
 		if (kind != BPK_STREAM_NOISE && (kind != BPK_STREAM_SKEWED || !plane))
@@ -227,7 +222,7 @@ static void mislead(unsigned kind, uint8_t *out, size_t size)
 	}
 }
 
-enum { NKINDS = 16 };
+enum { NKINDS = 16, SPAN = 16384 };
 
 static void test_misleading_streams(void **state)
 {
@@ -254,17 +249,17 @@ static void test_kinds_are_told(void **state)
 
 	(void)state;
 	mislead(NKINDS - 1, bytes, sizeof bytes);
-	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes), true), BPK_STREAM_NOISE);
-	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes), false), BPK_STREAM_NOISE);
-	assert_int_equal(bpk_stream_kind(bpk_view(bytes, 2000), false), BPK_STREAM_STRUCTURE);
+	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes), SPAN), BPK_STREAM_NOISE);
+	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes), 0), BPK_STREAM_NOISE);
+	assert_int_equal(bpk_stream_kind(bpk_view(bytes, 2000), 0), BPK_STREAM_STRUCTURE);
 	mislead(6, bytes, sizeof bytes);
-	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes), true), BPK_STREAM_SKEWED);
+	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes), SPAN), BPK_STREAM_SKEWED);
 	mislead(10, bytes, sizeof bytes);
-	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes), true),
+	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes), SPAN),
 			 BPK_STREAM_STRUCTURE);
-	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes - 1), true), BPK_STREAM_RUN);
-	assert_int_equal(bpk_stream_kind(bpk_view(bytes, 2), true), BPK_STREAM_RUN);
-	assert_int_equal(bpk_stream_kind(bpk_view(bytes, 1), true), BPK_STREAM_STRUCTURE);
+	assert_int_equal(bpk_stream_kind(bpk_view(bytes, sizeof bytes - 1), SPAN), BPK_STREAM_RUN);
+	assert_int_equal(bpk_stream_kind(bpk_view(bytes, 2), SPAN), BPK_STREAM_RUN);
+	assert_int_equal(bpk_stream_kind(bpk_view(bytes, 1), SPAN), BPK_STREAM_STRUCTURE);
 }
 
 /* Whether repeats are near, far, or chance. */

@@ -38,6 +38,9 @@ struct bpk_codec {
 	const char *name;             /* "blosclz", "lz4", "lz4hc", "snappy", "zlib", "zstd" */
 	enum bpk_codec_format format; /* readers select by it: lz4 and lz4hc share one */
 	unsigned code;                /* Blosc's "compressor code", the other enumeration */
+	/* Bytes of a stream that share a code for frequent bytes; 0: the codec has no such code. A
+	 * constant, used to choose the parts of a stream that are looked at one by one. */
+	unsigned span;
 
 	/*
 	 * Encode in to out at level 1..9 (Blosc's levels). *packed_size is the size of the stream,

@@ -7,18 +7,24 @@
 
 #include <stdlib.h>
 
+enum {
+	ZSTD_SPAN = 16384, /* a block is longer, but zlib, too, ends one after so many symbols */
+	ZLIB_SPAN = 4096,  /* libdeflate ends a block where the bytes change */
+};
+
 /* In the order of the help text. Numbers: Blosc chunk format, "Codec numbers". */
 static const struct bpk_codec codecs[] = {
-	{ "blosclz", BPK_CODEC_FORMAT_BLOSCLZ, 0, bpk_blosclz_encode, NULL, bpk_blosclz_decode,
+	{ "blosclz", BPK_CODEC_FORMAT_BLOSCLZ, 0, 0, bpk_blosclz_encode, NULL, bpk_blosclz_decode,
 	  NULL },
-	{ "lz4", BPK_CODEC_FORMAT_LZ4, 1, bpk_lz4_encode, NULL, bpk_lz4_decode, bpk_lz4_version },
-	{ "lz4hc", BPK_CODEC_FORMAT_LZ4, 2, bpk_lz4hc_encode, NULL, bpk_lz4_decode,
+	{ "lz4", BPK_CODEC_FORMAT_LZ4, 1, 0, bpk_lz4_encode, NULL, bpk_lz4_decode,
 	  bpk_lz4_version },
-	{ "snappy", BPK_CODEC_FORMAT_SNAPPY, 3, bpk_snappy_encode, NULL, bpk_snappy_decode,
+	{ "lz4hc", BPK_CODEC_FORMAT_LZ4, 2, 0, bpk_lz4hc_encode, NULL, bpk_lz4_decode,
+	  bpk_lz4_version },
+	{ "snappy", BPK_CODEC_FORMAT_SNAPPY, 3, 0, bpk_snappy_encode, NULL, bpk_snappy_decode,
 	  bpk_snappy_version },
-	{ "zlib", BPK_CODEC_FORMAT_ZLIB, 4, bpk_zlib_encode, NULL, bpk_zlib_decode,
+	{ "zlib", BPK_CODEC_FORMAT_ZLIB, 4, ZLIB_SPAN, bpk_zlib_encode, NULL, bpk_zlib_decode,
 	  bpk_zlib_version },
-	{ "zstd", BPK_CODEC_FORMAT_ZSTD, 5, bpk_zstd_encode, bpk_zstd_encode_matches,
+	{ "zstd", BPK_CODEC_FORMAT_ZSTD, 5, ZSTD_SPAN, bpk_zstd_encode, bpk_zstd_encode_matches,
 	  bpk_zstd_decode, bpk_zstd_version },
 };
 

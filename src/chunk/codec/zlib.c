@@ -58,10 +58,12 @@ static void end_deflate(struct bpk_zlib_state *state)
  * compressor. */
 static int begin_deflate(struct bpk_zlib_state *state, unsigned level, struct bpk_err *err)
 {
+	enum { LOWEST = 2 }; /* level 1 does not end a block where the bytes change */
+
 	if (state->deflate_level == level)
 		return 0;
 	end_deflate(state);
-	state->compressor = libdeflate_alloc_compressor((int)level);
+	state->compressor = libdeflate_alloc_compressor(level < LOWEST ? LOWEST : (int)level);
 	if (state->compressor == NULL)
 		return bpk_fail(err, BPK_NO_MEMORY, "no memory for libdeflate");
 	state->deflate_level = level;
