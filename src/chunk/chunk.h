@@ -258,7 +258,8 @@ const char *bpk_chunk_simd(void);
 
 /*
  * Scratch memory and codec states of one thread. It grows to the size of the chunks: at most a few
- * block sizes and the codecs' own states. Never shared between threads.
+ * block sizes and the codecs' own states. Never shared between threads. One that was freed may be
+ * kept for the next bpk_chunk_ctx_new, of any thread.
  */
 struct bpk_chunk_ctx;
 

@@ -26,6 +26,9 @@ struct bpk_codec_ctx;
 struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err);
 void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx); /* NULL is harmless */
 
+/* Bytes of memory that the states take, without the small ones. */
+uint64_t bpk_codec_ctx_memory(const struct bpk_codec_ctx *ctx);
+
 /* The matches (repeated byte sequences) that shorten a stream. */
 enum bpk_matches {
 	BPK_MATCHES_ANY,   /* unknown */

@@ -131,6 +131,11 @@ struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err)
 	return bpk_calloc(1, sizeof(struct bpk_codec_ctx), err);
 }
 
+uint64_t bpk_codec_ctx_memory(const struct bpk_codec_ctx *ctx)
+{
+	return ctx->snappy.capacity + bpk_zstd_state_memory(ctx);
+}
+
 void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx)
 {
 	if (ctx == NULL)

@@ -65,6 +65,7 @@ int bpk_zstd_train_dictionary(struct bpk_view samples, const size_t *sizes, unsi
 /* As bpk_codec_use_dictionary. */
 int bpk_zstd_use_dictionary(struct bpk_codec_ctx *ctx, struct bpk_view dictionary,
 			    struct bpk_err *err);
+uint64_t bpk_zstd_state_memory(const struct bpk_codec_ctx *ctx);
 void bpk_zstd_state_free(struct bpk_codec_ctx *ctx);
 
 /* The error report of a stream that does not decode, with its reason. Always returns -1. */

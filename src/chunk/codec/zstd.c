@@ -179,6 +179,13 @@ const char *bpk_zstd_version(void)
 	return ZSTD_versionString();
 }
 
+/* Its functions take NULL for a state that was not made. */
+uint64_t bpk_zstd_state_memory(const struct bpk_codec_ctx *ctx)
+{
+	return (uint64_t)ZSTD_sizeof_CCtx(ctx->zstd_encode) + ZSTD_sizeof_CDict(ctx->zstd_packing) +
+	       ZSTD_sizeof_DCtx(ctx->zstd_decode);
+}
+
 void bpk_zstd_state_free(struct bpk_codec_ctx *ctx)
 {
 	ZSTD_freeCCtx(ctx->zstd_encode);
