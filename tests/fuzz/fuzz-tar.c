@@ -23,12 +23,14 @@ static void require(bool promise, const char *text)
 	abort();
 }
 
-/* The only failures allowed for hostile bytes: damaged and unsupported. */
+/* The only failures allowed for hostile bytes: damaged, unsupported, and not a tar at all. */
 static void judge(int rc, const struct bpk_err *err)
 {
 	if (rc >= 0)
 		return;
-	require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED, err->text);
+	require(err->kind == BPK_CORRUPT || err->kind == BPK_UNSUPPORTED ||
+			(err->kind == BPK_FAILED && strncmp(err->text, "is not a tar: ", 14) == 0),
+		err->text);
 	require(err->text[0] != '\0', "failures say why");
 }
 

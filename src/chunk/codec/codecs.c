@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 enum {
-	ZSTD_SPAN = 16384, /* a block is longer, but zlib, too, ends one after so many symbols */
+	ZSTD_SPAN = 16384, /* about that of a code table of zlib's deflate; Zstd's is longer */
 	ZLIB_SPAN = 4096,  /* libdeflate ends a block where the bytes change */
 };
 
