@@ -4,11 +4,12 @@
 #include <dlfcn.h>
 #include <string.h>
 
-static int fail(const struct bpk_library *library, struct bpk_err *err)
+/* The text of dlerror begins with the name of the library. */
+static int fail(struct bpk_err *err)
 {
 	const char *why = dlerror();
 
-	return bpk_fail(err, BPK_FAILED, "cannot load %s: %s", library->soname,
+	return bpk_fail(err, BPK_FAILED, "cannot load a library: %s",
 			why != NULL ? why : "unknown error");
 }
 
@@ -18,12 +19,12 @@ static int load(struct bpk_library *library, struct bpk_err *err)
 	void *handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
 
 	if (handle == NULL)
-		return fail(library, err);
+		return fail(err);
 	for (size_t i = 0; library->names[i] != NULL; i++) {
 		void *call = dlsym(handle, library->names[i]);
 
 		if (call == NULL)
-			return fail(library, err);
+			return fail(err);
 		memcpy((char *)library->calls + i * sizeof call, &call, sizeof call);
 	}
 	return 0;
