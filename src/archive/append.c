@@ -2,12 +2,6 @@
 #include "archive/chunks.h"
 #include "layout/layout.h"
 
-bool bpk_archive_is_npy(struct bpk_view head)
-{
-	return head.size >= BPK_NPY_MAGIC_SIZE &&
-	       memcmp(head.data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) == 0;
-}
-
 /* *is_array: the format records an array, or the content is an .npy file. */
 static int look_for_array(struct bpk_archive *archive, bool *is_array, struct bpk_err *err)
 {
@@ -18,7 +12,7 @@ static int look_for_array(struct bpk_archive *archive, bool *is_array, struct bp
 	*is_array = info->array.type != NULL;
 	if (!*is_array && info->raw_size >= BPK_NPY_MAGIC_SIZE) {
 		rc = bpk_archive_read(archive, 0, BPK_NPY_MAGIC_SIZE, &head, err);
-		*is_array = rc == 0 && bpk_archive_is_npy(bpk_buf_view(&head));
+		*is_array = rc == 0 && bpk_npy_begins(bpk_buf_view(&head));
 	}
 	bpk_buf_clear(&head);
 	return rc;
@@ -29,7 +23,7 @@ int bpk_archive_check_npy(struct bpk_archive *archive, struct bpk_view head, con
 {
 	bool is_array;
 
-	if (archive->options.any_bytes || !bpk_archive_is_npy(head))
+	if (archive->options.any_bytes || !bpk_npy_begins(head))
 		return 0;
 	if (look_for_array(archive, &is_array, err) != 0)
 		return -1;

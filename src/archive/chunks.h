@@ -43,9 +43,6 @@ struct bpk_recipe bpk_archive_recipe(const struct bpk_archive *archive,
 /* Raw bytes of the last chunk that are recompressed when chunks of chunk_size are added. */
 uint64_t bpk_archive_short_size(const struct bpk_archive *archive, uint64_t chunk_size);
 
-/* True if the bytes that begin with head are an .npy file. */
-bool bpk_archive_is_npy(struct bpk_view head);
-
 /* Refuse to append an .npy file, whose first bytes are head, to an array: its header would become
  * items. Unless the options have any_bytes. */
 int bpk_archive_check_npy(struct bpk_archive *archive, struct bpk_view head, const char *name,

@@ -217,7 +217,7 @@ static int check_header(struct appending *a, struct bpk_source *source, struct b
 		return 0;
 	if (bpk_source_peek(source, BPK_NPY_MAGIC_SIZE, &head, err) != 0)
 		return bpk_err_subject(err, "%s", a->file.path);
-	if (!bpk_archive_is_npy(head))
+	if (!bpk_npy_begins(head))
 		return 0;
 	return bpk_fail(err, BPK_FAILED,
 			"%s: is a NumPy file, %s holds an array without such a header and cannot "

@@ -1,10 +1,10 @@
 /*
  * Shared libraries that few commands need, loaded at their first call: starting bpk with libarchive
  * and the libraries that it needs takes longer than most commands. Where configure finds no name to
- * load a library by, the program is linked with it.
+ * load a library by, the program is linked with it. SNAPPY_SONAME and SNAPPY_ADDRESS are configure's.
  *
  *     #define CALLS(X) X(snappy_compress) X(snappy_uncompress)
- *     static struct { CALLS(BPK_LIBRARY_CALL) } calls;
+ *     static struct { CALLS(BPK_LIBRARY_CALL) } calls = { CALLS(SNAPPY_ADDRESS) };
  *     static const char *const names[] = { CALLS(BPK_LIBRARY_NAME) NULL };
  *     static struct bpk_library snappy = BPK_LIBRARY(SNAPPY_SONAME, names, calls);
  */
@@ -16,11 +16,9 @@
 
 #include "base/error.h"
 
-/* For a list of functions that a library's header declares: a pointer to each, its name, and its
- * address in a program that is linked with the library. */
-#define BPK_LIBRARY_CALL(name)    __typeof__(name) *name;
-#define BPK_LIBRARY_NAME(name)    #name,
-#define BPK_LIBRARY_ADDRESS(name) name,
+/* For a list of functions that a library's header declares: a pointer to each, and its name. */
+#define BPK_LIBRARY_CALL(name) __typeof__(name) *name;
+#define BPK_LIBRARY_NAME(name) #name,
 
 struct bpk_library {
 	const char *soname;       /* NULL: the program is linked with it, and calls are set */

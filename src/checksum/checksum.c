@@ -16,12 +16,7 @@
 
 static struct {
 	CALLS(BPK_LIBRARY_CALL)
-} calls
-#ifndef CRYPTO_SONAME
-#define CRYPTO_SONAME NULL
-	= { CALLS(BPK_LIBRARY_ADDRESS) }
-#endif
-;
+} calls = { CALLS(CRYPTO_ADDRESS) };
 static const char *const names[] = { CALLS(BPK_LIBRARY_NAME) NULL };
 static struct bpk_library library = BPK_LIBRARY(CRYPTO_SONAME, names, calls);
 

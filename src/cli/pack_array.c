@@ -88,8 +88,7 @@ static int check_body(struct bpk_source *body, struct bpk_err *err)
 
 	if (bpk_source_peek(body, BPK_NPY_MAGIC_SIZE, &first, err) != 0)
 		return -1;
-	if (first.size < BPK_NPY_MAGIC_SIZE ||
-	    memcmp(first.data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) != 0)
+	if (!bpk_npy_begins(first))
 		return 0;
 	return bpk_fail(err, BPK_UNSUPPORTED,
 			"is an .npy file whose data are another .npy file, which --as-array cannot "

@@ -64,11 +64,7 @@ static int open_in(const char *tar, const char *name, struct bpk_place *place, b
 		return 1;
 	if (bpk_source_open(tar, &source, err) != 0)
 		return -1;
-	if (bpk_tar_look(source, is_tar, err) != 0) {
-		bpk_source_close(source);
-		return -1;
-	}
-	if (bpk_tar_find(source, name, &place->source, &place->directory, err) != 0)
+	if (bpk_tar_find(source, name, is_tar, &place->source, &place->directory, err) != 0)
 		return -1;
 	place->is_member = true;
 	place->is_directory = place->directory != NULL;
@@ -99,8 +95,7 @@ static int open_member(const char *path, struct bpk_place *place, struct bpk_err
 	free(tar);
 	if (rc > 0 && missing.kind != BPK_OK) {
 		place->is_member = false;
-		*err = missing;
-		return -1;
+		return bpk_fail(err, missing.kind, "%s", missing.text);
 	}
 	return rc;
 }

@@ -82,18 +82,15 @@ int bpk_tar_extract(struct bpk_source *source, const char *folder,
 
 /* ---- Reading members in place ---- */
 
-/* *found: the source, which is seekable, begins as a tar. */
-int bpk_tar_look(struct bpk_source *source, bool *found, struct bpk_err *err);
-
 /*
  * Find name in the tar in source (seekable, uncompressed; takes source, and the result keeps it
  * open). *member is a source over the bytes of the file with exactly that name; *dir is a directory
- * of the members below name/. Both are NULL, and source is closed, when it is no tar or has
- * neither. Hard links, sparse members and duplicate names resolve as tar would extract them: the
- * last one wins. Fails with BPK_CORRUPT when the tar is damaged; if the only damage is bytes other
- * than zero behind its end marker, the files before that are found.
+ * of the members below name/. Both are NULL, and source is closed, when it is no tar (*is_tar) or
+ * has neither. Hard links, sparse members and duplicate names resolve as tar would extract them:
+ * the last one wins. Fails with BPK_CORRUPT when the tar is damaged; if the only damage is bytes
+ * other than zero behind its end marker, the files before that are found.
  */
-int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source **member,
-		 struct bpk_dir **dir, struct bpk_err *err);
+int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
+		 struct bpk_source **member, struct bpk_dir **dir, struct bpk_err *err);
 
 #endif

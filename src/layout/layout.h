@@ -103,6 +103,9 @@ size_t bpk_layout_parts(const struct bpk_layout *layout,
 enum { BPK_NPY_MAGIC_SIZE = 6 };
 extern const uint8_t bpk_npy_magic[BPK_NPY_MAGIC_SIZE];
 
+/* True if the bytes that begin with head are an .npy file. */
+bool bpk_npy_begins(struct bpk_view head);
+
 /*
  * Read the head of the .npy file at source's cursor, also in a pipe; the cursor does not move.
  * array (zeroed; released by bpk_array_clear) is the described array, head_size the head's size in

@@ -10,6 +10,12 @@
 
 const uint8_t bpk_npy_magic[BPK_NPY_MAGIC_SIZE] = "\x93NUMPY";
 
+bool bpk_npy_begins(struct bpk_view head)
+{
+	return head.size >= BPK_NPY_MAGIC_SIZE &&
+	       memcmp(head.data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) == 0;
+}
+
 /* ---- The head ---- */
 
 /* Convert the head's text to UTF-8. Up to version 2 it is Latin-1, and Python 2 wrote an L after
@@ -192,7 +198,7 @@ static int peek_head(struct bpk_source *source, struct bpk_view *head, struct bp
 
 	if (bpk_source_peek(source, FIXED, head, err) != 0)
 		return -1;
-	if (head->size < FIXED || memcmp(head->data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) != 0)
+	if (head->size < FIXED || !bpk_npy_begins(*head))
 		return bpk_fail(err, BPK_FAILED, "is not an .npy file");
 	size = head->data[BPK_NPY_MAGIC_SIZE] == 1 ? 10 + (uint64_t)bpk_get_le16(head->data + 8)
 						   : FIXED + (uint64_t)bpk_get_le32(head->data + 8);
@@ -236,8 +242,7 @@ struct own {
 static bool npy_probe(struct bpk_view head, uint64_t size)
 {
 	(void)size;
-	return head.size > BPK_NPY_MAGIC_SIZE &&
-	       memcmp(head.data, bpk_npy_magic, BPK_NPY_MAGIC_SIZE) == 0;
+	return head.size > BPK_NPY_MAGIC_SIZE && bpk_npy_begins(head);
 }
 
 static void npy_close(void *own)

@@ -77,9 +77,9 @@ has_draft() { ls -l "/proc/$pid/fd" 2>/dev/null | grep -q "$PWD/"; }
 
 @test "a signal that the caller ignores stays ignored" {
     data noise 300000 a
-    mkfifo in
-    (cat a; until [ -e "$BATS_TEST_TMPDIR/go" ]; do sleep 0.05; done) >in &
-    env --ignore-signal=HUP "$BPK" pack -q -o out.blp - <in &
+    mkfifo "$BATS_TEST_TMPDIR/in" # elsewhere, or has_draft would take it for the draft
+    (cat a; until [ -e "$BATS_TEST_TMPDIR/go" ]; do sleep 0.05; done) >"$BATS_TEST_TMPDIR/in" &
+    env --ignore-signal=HUP "$BPK" pack -q -o out.blp - <"$BATS_TEST_TMPDIR/in" &
     pid=$!
     eventually has_draft
     kill -HUP $pid

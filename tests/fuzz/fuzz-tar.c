@@ -96,8 +96,9 @@ static void find(struct bpk_view tar, const char *name, const struct bpk_buf *co
 	struct bpk_source *member;
 	struct bpk_dir *dir;
 	struct bpk_err err = { 0 };
+	bool is_tar;
 
-	judge(bpk_tar_find(source_of(tar), name, &member, &dir, &err), &err);
+	judge(bpk_tar_find(source_of(tar), name, &is_tar, &member, &dir, &err), &err);
 	require(member == NULL || dir == NULL, "a member is a file or a folder");
 	if (member != NULL)
 		read_all(member, content);

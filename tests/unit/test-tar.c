@@ -200,9 +200,11 @@ static void find(const char *name, struct bpk_source **member, struct bpk_dir **
 {
 	struct bpk_source *source;
 	struct bpk_err err = { 0 };
+	bool is_tar;
 
 	assert_int_equal(bpk_source_open(path, &source, &err), 0);
-	assert_int_equal(bpk_tar_find(source, name, member, dir, &err), 0);
+	assert_int_equal(bpk_tar_find(source, name, &is_tar, member, dir, &err), 0);
+	assert_true(is_tar);
 }
 
 static void holds(struct bpk_source *source, const char *text)
@@ -290,6 +292,7 @@ static void memory_is_searched_too_and_what_is_no_tar_holds_nothing(void **state
 	struct bpk_source *source, *member;
 	struct bpk_dir *dir;
 	struct bpk_err err = { 0 };
+	bool is_tar;
 
 	(void)state;
 	put_some();
@@ -298,14 +301,15 @@ static void memory_is_searched_too_and_what_is_no_tar_holds_nothing(void **state
 	size = fread(bytes, 1, sizeof bytes, file);
 	fclose(file);
 	assert_int_equal(bpk_source_of_memory(bpk_view(bytes, size), &source, &err), 0);
-	assert_int_equal(bpk_tar_find(source, "d/e/c", &member, &dir, &err), 0);
+	assert_int_equal(bpk_tar_find(source, "d/e/c", &is_tar, &member, &dir, &err), 0);
 	holds(member, "in d/e");
 	assert_int_equal(bpk_source_of_memory(bpk_view(bytes, 1500), &source, &err), 0);
-	assert_int_equal(bpk_tar_find(source, "x", &member, &dir, &err), -1);
+	assert_int_equal(bpk_tar_find(source, "x", &is_tar, &member, &dir, &err), -1);
 	assert_int_equal(err.kind, BPK_CORRUPT);
 	bytes[0] ^= 1; /* the checksum of the first header */
 	assert_int_equal(bpk_source_of_memory(bpk_view(bytes, size), &source, &err), 0);
-	assert_int_equal(bpk_tar_find(source, "x", &member, &dir, &err), 0);
+	assert_int_equal(bpk_tar_find(source, "x", &is_tar, &member, &dir, &err), 0);
+	assert_false(is_tar);
 	assert_null(member);
 	assert_null(dir);
 }

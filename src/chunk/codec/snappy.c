@@ -16,12 +16,7 @@
 
 static struct {
 	CALLS(BPK_LIBRARY_CALL)
-} calls
-#ifndef SNAPPY_SONAME
-#define SNAPPY_SONAME NULL
-	= { CALLS(BPK_LIBRARY_ADDRESS) }
-#endif
-;
+} calls = { CALLS(SNAPPY_ADDRESS) };
 static const char *const names[] = { CALLS(BPK_LIBRARY_NAME) NULL };
 static struct bpk_library library = BPK_LIBRARY(SNAPPY_SONAME, names, calls);
 

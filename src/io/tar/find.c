@@ -183,7 +183,7 @@ static int open_folder(struct bpk_tar_index *index, const char *prefix, struct b
 
 /* ---- Finding ---- */
 
-int bpk_tar_look(struct bpk_source *source, bool *found, struct bpk_err *err)
+static int look(struct bpk_source *source, bool *found, struct bpk_err *err)
 {
 	uint8_t block[BPK_TAR_BLOCK];
 	size_t got;
@@ -195,20 +195,20 @@ int bpk_tar_look(struct bpk_source *source, bool *found, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_tar_find(struct bpk_source *source, const char *name, struct bpk_source **member,
-		 struct bpk_dir **dir, struct bpk_err *err)
+int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
+		 struct bpk_source **member, struct bpk_dir **dir, struct bpk_err *err)
 {
 	char *clean = bpk_calloc(1, strlen(name) + 2, err);
 	const struct bpk_tar_member_at *found;
 	struct bpk_tar_index *index = NULL;
-	bool is_tar = false;
 	int rc = -1;
 
+	*is_tar = false;
 	*member = NULL;
 	*dir = NULL;
 	if (clean != NULL)
-		rc = bpk_tar_look(source, &is_tar, err);
-	if (!is_tar) {
+		rc = look(source, is_tar, err);
+	if (!*is_tar) {
 		bpk_source_close(source);
 		free(clean);
 		return rc;

@@ -3,12 +3,7 @@
 
 #include "config.h"
 
-struct bpk_libarchive bpk_libarchive
-#ifndef ARCHIVE_SONAME
-#define ARCHIVE_SONAME NULL
-	= { BPK_LIBARCHIVE_CALLS(BPK_LIBRARY_ADDRESS) }
-#endif
-;
+struct bpk_libarchive bpk_libarchive = { BPK_LIBARCHIVE_CALLS(ARCHIVE_ADDRESS) };
 static const char *const names[] = { BPK_LIBARCHIVE_CALLS(BPK_LIBRARY_NAME) NULL };
 static struct bpk_library library = BPK_LIBRARY(ARCHIVE_SONAME, names, bpk_libarchive);
 
