@@ -97,6 +97,9 @@ void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size);
  * behind the end. */
 int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err);
 
+/* Fails with BPK_FAILED if the file has several hard links. */
+int bpk_edit_need_one_name(const struct bpk_edit *edit, struct bpk_err *err);
+
 /* Save size bytes at offset. A file with several hard links fails here with BPK_FAILED: its journal
  * would be found under one name only. */
 int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err);

@@ -168,3 +168,31 @@ damage() {
     ! grep -q 'no chunk' "$out"
     [ ! -e "$archive/000000FF.chunk" ]
 }
+
+@test "a frame that grows by small appends has at most twice its content" {
+    data noise 400000 a
+    head -c 2000 a >part
+    bpk pack -q -F b2frame -o f.b2frame part
+    cp part now
+    for at in $(seq 2000 2000 298000); do
+        dd if=a of=part bs=2000 skip=$((at / 2000)) count=1 status=none
+        bpk append -q --no-sync f.b2frame part
+        cat part >>now
+    done
+    [ "$(stat -c %s f.b2frame)" -le $((2 * 300000)) ] || die "$(stat -c %s f.b2frame) bytes"
+    bpk cat f.b2frame | same - now
+    quietly bpk verify f.b2frame
+
+    # both names of a file keep its content, and its holes
+    rm -f g.b2frame
+    ln f.b2frame g.b2frame
+    for i in 1 2 3 4; do bpk append -q f.b2frame part; done
+    [ "$(stat -c %h f.b2frame)" -eq 2 ]
+    [ "$(stat -c %s f.b2frame)" -gt $((4 * 300000)) ]
+    bpk cat g.b2frame | same - <(cat now part part part part)
+    # and lose them with the next change of a single name
+    rm g.b2frame
+    for i in 1 2; do bpk append -q f.b2frame part; done
+    [ "$(stat -c %s f.b2frame)" -le $((2 * 312000)) ] || die "$(stat -c %s f.b2frame) bytes"
+    bpk cat f.b2frame | same - <(cat now part part part part part part)
+}

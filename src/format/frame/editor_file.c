@@ -6,12 +6,13 @@
  *     header | chunks | index, trailer | new chunks, index, trailer
  *     ^ last, in one write               ^ the old end
  *
- * The old index and trailer, and replaced chunks, then are holes. Only a frame that will have no
- * chunks is rewritten as a whole.
+ * The old index and trailer, and replaced chunks, then are holes. A frame is written as a whole
+ * when it will have no chunks, and after a commit when its holes outweigh its chunks (repack.c).
  */
 #include <stdlib.h>
 
 #include "format/frame/editor.h"
+#include "format/frame/repack.h"
 
 #include "format/members.h"
 
@@ -167,6 +168,7 @@ static int commit(struct contiguous *c, struct bpk_err *err)
 static int file_commit(struct bpk_frame_editor *e, struct bpk_err *err)
 {
 	struct contiguous *c = e->files;
+	uint64_t before = c->e->reader->state.header.frame_size;
 
 	/* already taken, unless nothing was changed */
 	if (bpk_sidecar_take(e->sidecar, err) != 0 ||
@@ -174,7 +176,8 @@ static int file_commit(struct bpk_frame_editor *e, struct bpk_err *err)
 		return -1;
 	bpk_frame_editor_forget(e);
 	/* more bytes of an uncommitted append may follow the end */
-	if (bpk_edit_trim(c->edit, err) != 0 || load(c, err) != 0)
+	if (bpk_edit_trim(c->edit, err) != 0 || load(c, err) != 0 ||
+	    (bpk_frame_repack_grown(c->edit, before, e->sidecar) && load(c, err) != 0))
 		return bpk_edit_fail_committed(err);
 	return 0;
 }

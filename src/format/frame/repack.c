@@ -12,7 +12,9 @@
 #include "format/frame/fetch.h"
 #include "format/frame/names.h"
 #include "format/frame/open.h"
+#include "format/frame/repack.h"
 #include "format/frame/store.h"
+#include "format/frame/survey.h"
 #include "format/frame/validate.h"
 #include "format/frame/output.h"
 
@@ -99,8 +101,7 @@ static int open_reader(struct bpk_dir *dir, struct bpk_source *source,
 
 /* ---- A contiguous frame, replaced ---- */
 
-static int replace(struct bpk_edit *edit, struct bpk_frame_reader *reader,
-		   struct bpk_repacked *result, struct bpk_err *err)
+static int replace(struct bpk_edit *edit, struct bpk_frame_reader *reader, struct bpk_err *err)
 {
 	struct bpk_draft *draft;
 
@@ -110,11 +111,7 @@ static int replace(struct bpk_edit *edit, struct bpk_frame_reader *reader,
 		bpk_draft_drop(draft);
 		return -1;
 	}
-	if (bpk_edit_replace(edit, draft, err) != 0)
-		return -1;
-	result->changed = true;
-	result->after = bpk_source_size(bpk_edit_source(edit));
-	return 0;
+	return bpk_edit_replace(edit, draft, err);
 }
 
 int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
@@ -138,11 +135,89 @@ int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
 		rc = bpk_members_refuse(&bpk_frame_members, source, reader->state.header.frame_size,
 					err);
 	if (rc == 0 &&
-	    (reader->info.hole_size != 0 || result->before > reader->state.header.frame_size))
-		rc = replace(edit, reader, result, err);
+	    (reader->info.hole_size != 0 || result->before > reader->state.header.frame_size)) {
+		rc = replace(edit, reader, err);
+		result->changed = rc == 0;
+		result->after = bpk_source_size(source);
+	}
 	bpk_frame_close(reader);
 	bpk_edit_close(edit);
 	return rc;
+}
+
+/* ---- A contiguous frame that grew ---- */
+
+/* Holes of fewer bytes stay, so that small frames are not replaced at every change. */
+enum { LEAST_HOLES = 64 << 10, SAMPLES = 64 };
+
+/* Sizes with the same number differ by an eighth at most. */
+static unsigned size_class(uint64_t size)
+{
+	unsigned shift = 0;
+
+	for (; size > 15; size >>= 1)
+		shift++;
+	return shift * 8 + (unsigned)size;
+}
+
+static bool outweigh(uint64_t holes, uint64_t chunks)
+{
+	return holes >= LEAST_HOLES && holes / 3 > chunks / 4;
+}
+
+/* Estimate the bytes of stored chunks from some of them. */
+static int estimate_chunks(struct bpk_frame_reader *reader, uint64_t *size, struct bpk_err *err)
+{
+	uint64_t nchunks = reader->state.nchunks;
+	uint64_t count = bpk_min_u64(nchunks, SAMPLES);
+	struct bpk_frame_found found;
+
+	*size = 0;
+	for (uint64_t i = 0; i < count; i++) {
+		if (bpk_frame_look(reader, i * nchunks / count, &found, err) != 0)
+			return -1;
+		if (found.offset != BPK_UNKNOWN)
+			*size += found.header.packed_size;
+	}
+	if (count > 0)
+		*size = *size / count * nchunks;
+	return 0;
+}
+
+/* The survey reads the header of every chunk, so it follows only a promising estimate. */
+static int look_for_holes(struct bpk_frame_reader *reader, bool *outweighing, struct bpk_err *err)
+{
+	const struct bpk_frame_state *state = &reader->state;
+	uint64_t payload = state->trailer_offset - state->header.size;
+	struct bpk_frame_survey survey;
+	uint64_t chunks;
+
+	*outweighing = false;
+	if (estimate_chunks(reader, &chunks, err) != 0)
+		return -1;
+	if (chunks > payload || !outweigh(payload - chunks, chunks))
+		return 0;
+	if (bpk_frame_survey_here(reader, &survey, err) != 0)
+		return -1;
+	*outweighing = outweigh(survey.hole_size, survey.packed_size);
+	return 0;
+}
+
+bool bpk_frame_repack_grown(struct bpk_edit *edit, uint64_t before, struct bpk_sidecar *sidecar)
+{
+	struct bpk_source *source = bpk_edit_source(edit);
+	struct bpk_frame_reader *reader = NULL;
+	bool replaces = false;
+
+	if (size_class(bpk_source_size(source)) <= size_class(before) ||
+	    bpk_edit_need_one_name(edit, NULL) != 0 ||
+	    open_reader(NULL, source, &reader, NULL) != 0)
+		return false;
+	if (look_for_holes(reader, &replaces, NULL) == 0 && replaces &&
+	    bpk_sidecar_take(sidecar, NULL) == 0)
+		(void)replace(edit, reader, NULL);
+	bpk_frame_close(reader);
+	return replaces;
 }
 
 /* ---- A sparse frame, in place ---- */

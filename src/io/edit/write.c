@@ -17,7 +17,7 @@ int bpk_edit_lock_readers_out(struct bpk_edit *edit, struct bpk_err *err)
 	return bpk_lock_need(edit->fd, BPK_LOCK_CHANGE, patience, true, &bpk_edit_dropped, err);
 }
 
-static int need_one_name(const struct bpk_edit *edit, struct bpk_err *err)
+int bpk_edit_need_one_name(const struct bpk_edit *edit, struct bpk_err *err)
 {
 	struct stat found;
 
@@ -36,7 +36,7 @@ static int create_journal(struct bpk_edit *edit, struct bpk_err *err)
 {
 	if (edit->journal.fd >= 0)
 		return 0;
-	if (need_one_name(edit, err) != 0 ||
+	if (bpk_edit_need_one_name(edit, err) != 0 ||
 	    bpk_journal_create(&edit->journal, edit->fd, edit->end, &edit->unused, err) != 0)
 		return -1;
 	edit->unsampled = edit->unused;

@@ -1,0 +1,18 @@
+/*
+ * Removing holes at a commit, inside the room: the editor of contiguous frames calls it.
+ */
+#ifndef BPK_FORMAT_FRAME_REPACK_H
+#define BPK_FORMAT_FRAME_REPACK_H
+
+#include "format/format.h"
+
+/*
+ * Replace the contiguous frame of edit, whose frame grew from before bytes at a commit, by a copy
+ * without its holes if these outweigh its chunks (three quarters of their bytes, and 64 KiB). That
+ * is examined whenever its size has grown by an eighth. The commit is complete, so an error leaves
+ * the holes and is not reported; files with several hard links keep them, too. sidecar is taken
+ * then. True if the file may be another one.
+ */
+bool bpk_frame_repack_grown(struct bpk_edit *edit, uint64_t before, struct bpk_sidecar *sidecar);
+
+#endif
