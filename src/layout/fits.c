@@ -8,7 +8,7 @@
  * Memory: 32 bytes per HDU, which takes at least 2880 bytes in the file.
  */
 #include "layout/fits.h"
-#include "layout/unique.h"
+#include "layout/name.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -183,7 +183,7 @@ static int read_units(struct own *o, struct bpk_err *err)
 			 found.text);
 		break;
 	}
-	return bpk_names_number(o->units == NULL ? NULL : &o->units[0].named, sizeof *o->units,
+	return bpk_name_number_all(o->units == NULL ? NULL : &o->units[0].named, sizeof *o->units,
 				o->nunits, err);
 }
 

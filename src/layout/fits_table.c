@@ -8,7 +8,7 @@
  *      A  text                        "|S12"
  */
 #include "layout/fits.h"
-#include "layout/unique.h"
+#include "layout/name.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -111,7 +111,7 @@ static int name_fields(struct columns *columns, struct bpk_err *err)
 			goto out;
 		named[i].hash = bpk_name_hash(field->name);
 	}
-	if (bpk_names_number(named, sizeof *named, columns->count, err) != 0)
+	if (bpk_name_number_all(named, sizeof *named, columns->count, err) != 0)
 		goto out;
 	for (size_t i = 0; i < columns->count; i++) {
 		struct bpk_field *field = &columns->fields[i];

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "layout/unique.h"
+#include "layout/name.h"
 
 enum { FIRST_ROOM = 64 };
 

@@ -9,7 +9,7 @@
  * Memory: 48 bytes per member; names are read again on request.
  */
 #include "layout/npy.h"
-#include "layout/unique.h"
+#include "layout/name.h"
 #include "layout/zip.h"
 
 #include <inttypes.h>
@@ -230,7 +230,7 @@ static int load(struct own *o, struct bpk_source *source, struct bpk_err *err)
 		return -1;
 	if (o->nplaces == 0 && !o->is_npz)
 		return bpk_fail(err, BPK_UNSUPPORTED, "zip has no member that is not packed");
-	return bpk_names_number(&o->places[0].named, sizeof *o->places, o->nplaces, err);
+	return bpk_name_number_all(&o->places[0].named, sizeof *o->places, o->nplaces, err);
 }
 
 static int npz_open(struct bpk_source *source, void **own, struct bpk_layout_info *info,

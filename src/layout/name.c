@@ -2,7 +2,7 @@
  * Numbers for repeated names, by hash. For FITS, npz and GSD. The hash can be continued, so the
  * hash of "name#2" follows from that of "name".
  */
-#include "layout/unique.h"
+#include "layout/name.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -91,7 +91,7 @@ static void number_all(const struct sorted *names, struct bpk_named *first, size
 	}
 }
 
-int bpk_names_number(struct bpk_named *first, size_t stride, size_t count, struct bpk_err *err)
+int bpk_name_number_all(struct bpk_named *first, size_t stride, size_t count, struct bpk_err *err)
 {
 	struct sorted names = { .count = count };
 
