@@ -7,7 +7,7 @@
 #define BPK_BASE_ARRAY_H
 
 #include "base/buffer.h"
-#include "base/error.h"
+#include "base/err.h"
 
 enum {
 	BPK_ARRAY_MAX_DIMENSIONS = 32,

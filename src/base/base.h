@@ -7,7 +7,7 @@
 #ifndef BPK_BASE_H
 #define BPK_BASE_H
 
-#include "base/error.h"
+#include "base/err.h"
 #include "base/bytes.h"
 #include "base/text.h"
 #include "base/buffer.h"

@@ -5,7 +5,7 @@
 #define BPK_BASE_BUFFER_H
 
 #include "base/bytes.h"
-#include "base/error.h"
+#include "base/err.h"
 
 /* Cache line size: the vector kernels run best on rows that start on one. */
 enum { BPK_ALIGNMENT = 64 };

@@ -14,7 +14,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/error.h"
+#include "base/err.h"
 
 /* For a list of functions that a library's header declares: a pointer to each, and its name. */
 #define BPK_LIBRARY_CALL(name) __typeof__(name) *name;

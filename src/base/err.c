@@ -1,7 +1,7 @@
 /*
  * Error reports. Every room fills them; the command line prints them.
  */
-#include "base/error.h"
+#include "base/err.h"
 
 #include <errno.h>
 #include <inttypes.h>

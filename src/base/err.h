@@ -1,8 +1,8 @@
 /*
  * One error report: its kind and one finished line, written where the fact is known.
  */
-#ifndef BPK_BASE_ERROR_H
-#define BPK_BASE_ERROR_H
+#ifndef BPK_BASE_ERR_H
+#define BPK_BASE_ERR_H
 
 #include <stdarg.h>
 #include <stdbool.h>
