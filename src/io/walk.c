@@ -9,7 +9,7 @@
 #include "io/edit/resolved.h"
 #include "io/tree/dir.h"
 #include "io/full.h"
-#include "io/tree/listing.h"
+#include "io/tree/dir_entries.h"
 #include "io/file/draft_name.h"
 
 struct level {

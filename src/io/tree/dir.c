@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "io/tree/dir.h"
-#include "io/tree/listing.h"
+#include "io/tree/dir_entries.h"
 
 struct bpk_dir {
 	/* fixed after open */

@@ -18,7 +18,7 @@
 #include "io/tree/dir.h"
 #include "io/tree/generation.h"
 #include "io/lock.h"
-#include "io/tree/listing.h"
+#include "io/tree/dir_entries.h"
 #include "io/tree/list.h"
 #include "io/file/source.h"
 

@@ -1,5 +1,5 @@
 /* Listings of one folder. dir.c, folder.c, the tar directory and bpk_walk call it. */
-#include "io/tree/listing.h"
+#include "io/tree/dir_entries.h"
 
 #include <dirent.h>
 #include <errno.h>

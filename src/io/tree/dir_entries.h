@@ -1,6 +1,6 @@
 /* Inside the room io: the entries of one folder, for the listings of io/dir.h and for bpk_walk. */
-#ifndef BPK_IO_TREE_LISTING_H
-#define BPK_IO_TREE_LISTING_H
+#ifndef BPK_IO_TREE_DIR_ENTRIES_H
+#define BPK_IO_TREE_DIR_ENTRIES_H
 
 #include "io/io.h"
 
