@@ -1,4 +1,4 @@
-/* Hostile lists of changes (io/tree/list.h) with a valid checksum: names of an accepted list lie
+/* Hostile lists of changes (io/tree/changes.h) with a valid checksum: names of an accepted list lie
  * below the root, and writing it gives the same bytes. */
 #include "fuzz/fuzz.h"
 
@@ -7,7 +7,7 @@
 #include <zlib.h>
 
 #include "io/tree/dir.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 
 static void require(bool promise, const char *text)
 {

@@ -8,7 +8,7 @@
 #include "io/tree/dir.h"
 #include "io/link.h"
 #include "io/lock.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 
 /* lock is a descriptor of the archive, or -1. */
 static int drop(int folder, const char *name, int lock, const struct bpk_edit_options *options,

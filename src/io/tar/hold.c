@@ -12,7 +12,7 @@
 #include "io/beneath.h"
 #include "io/lock.h"
 #include "io/tree/dir.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 
 struct hold {
 	struct stat seen; /* of the lock */

@@ -1,5 +1,5 @@
 /* Comparing a list of changes with the files, and carrying it out. Every step may have been done
- * already. tree/list.c, change.c and commit.c call it. */
+ * already. tree/changes.c, change.c and commit.c call it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 #include "io/tree/dir.h"
 #include "io/full.h"
 #include "io/lock.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 
 static const char *base_of(const char *name)
 {

@@ -12,7 +12,7 @@
 #include "io/tree/erase.h"
 #include "io/link.h"
 #include "io/lock.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 #include "io/tree/tree.h"
 
 /* ---- The stage ---- */

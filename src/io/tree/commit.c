@@ -3,7 +3,7 @@
  *
  *     one file                      its rename
  *     a pivot, nothing after it     its rename, after all others are renamed and synced
- *     everything else               the rename of the list (list.h), which has the pivot and the
+ *     everything else               the rename of the list (changes.h), which has the pivot and the
  *                                   files after it, or all files
  *
  * Every step that can fail is tried before the commit. Later steps that fail or are cut short are
@@ -20,7 +20,7 @@
 #include "io/file/draft.h"
 #include "io/edit/edit.h"
 #include "io/tree/generation.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 #include "io/tree/tree.h"
 
 /* ---- Lists ---- */

@@ -1,7 +1,7 @@
 /*
  * Directories in the file system, the first kind. bpk_dir_open and bpk_dir_of_folder make them.
  *
- * While a list of changes exists (list.h), names are read through it. No lock is needed for that:
+ * While a list of changes exists (changes.h), names are read through it. No lock is needed for that:
  * the list appears in one step, so a reader that looks for it before each name sees all of a change
  * from then on, and a draft opened while the list exists is the one that it names.
  */
@@ -19,7 +19,7 @@
 #include "io/tree/generation.h"
 #include "io/lock.h"
 #include "io/tree/dir_entries.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 #include "io/file/source.h"
 
 /* tries to open one name while writers keep replacing the list */

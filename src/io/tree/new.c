@@ -21,7 +21,7 @@
 #include "io/full.h"
 #include "io/lock.h"
 #include "io/file/draft_name.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 #include "io/file/target.h"
 #include "io/tree/tree.h"
 

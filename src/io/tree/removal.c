@@ -16,7 +16,7 @@
 #include "io/full.h"
 #include "io/lock.h"
 #include "io/file/draft_name.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 
 struct bpk_removal {
 	char *path;       /* without trailing slashes */

@@ -4,7 +4,7 @@
 #define BPK_IO_TREE_TREE_H
 
 #include "io/cleanup.h"
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 
 /* Names relative to the root, in the order of adding. Valid when zeroed. */
 struct bpk_names {

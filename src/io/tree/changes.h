@@ -22,8 +22,8 @@
  * of the list was carried out: then nothing is read. A list that is about this directory but
  * damaged is a failure.
  */
-#ifndef BPK_IO_TREE_LIST_H
-#define BPK_IO_TREE_LIST_H
+#ifndef BPK_IO_TREE_CHANGES_H
+#define BPK_IO_TREE_CHANGES_H
 
 #include "io/identity.h"
 #include "io/io.h"

@@ -1,6 +1,6 @@
 /* Reading and writing lists of changes. folder.c reads through them, change.c and commit.c make and
  * settle them; tree/apply.c carries them out. */
-#include "io/tree/list.h"
+#include "io/tree/changes.h"
 
 #include <errno.h>
 #include <fcntl.h>
