@@ -5,7 +5,7 @@
 #include "chunk/encode.h"
 
 #include <inttypes.h>
-#include "chunk/noise.h"
+#include "chunk/stream_kind.h"
 #include "chunk/predict.h"
 
 enum {
@@ -49,7 +49,8 @@ static bool splits(const struct bpk_recipe *recipe, struct bpk_view raw, uint32_
 	if (!bpk_block_may_split(block_size, recipe->typesize))
 		return false;
 	return recipe->codec->format != BPK_CODEC_FORMAT_ZSTD ||
-	       (bpk_plain_filter(&recipe->pipeline) == BPK_FILTER_SHUFFLE && !bpk_is_run(raw));
+	       (bpk_plain_filter(&recipe->pipeline) == BPK_FILTER_SHUFFLE &&
+		!bpk_stream_is_run(raw));
 }
 
 /*

@@ -3,7 +3,7 @@
  * streams".
  */
 #include "chunk/encode.h"
-#include "chunk/noise.h"
+#include "chunk/stream_kind.h"
 #include "chunk/predict.h"
 
 /* ---- Filters ---- */
@@ -78,7 +78,7 @@ static enum bpk_stream_kind kind_of(const struct bpk_encoding *e, struct bpk_vie
 {
 	if (e->slow)
 		return bpk_stream_kind(stream, e->recipe->codec->span);
-	return bpk_is_run(stream) ? BPK_STREAM_RUN : BPK_STREAM_STRUCTURE;
+	return bpk_stream_is_run(stream) ? BPK_STREAM_RUN : BPK_STREAM_STRUCTURE;
 }
 
 /* In streams that are not planes, parts differ, and the sample would judge them as one. */

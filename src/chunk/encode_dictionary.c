@@ -3,7 +3,7 @@
  * encode.c. Source: Blosc chunk format, "Dictionaries".
  */
 #include "chunk/encode.h"
-#include "chunk/noise.h"
+#include "chunk/stream_kind.h"
 
 enum {
 	LARGEST = 32768,   /* readers since 3.0 refuse larger ones */
@@ -37,7 +37,7 @@ static void add(struct gathering *g, const uint8_t *bytes, size_t size)
 		size_t left = g->limit - g->bytes->size;
 		size_t piece = bpk_min_size(bpk_min_size(size, g->piece), left);
 
-		if (!bpk_is_run(bpk_view(bytes, piece))) {
+		if (!bpk_stream_is_run(bpk_view(bytes, piece))) {
 			memcpy(g->bytes->data + g->bytes->size, bytes, piece);
 			g->bytes->size += piece;
 			g->sizes[g->count++] = piece;

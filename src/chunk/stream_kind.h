@@ -3,8 +3,8 @@
  * planes of structure among planes of noise ("Measured: the planes decide"). Noise is detected
  * cheaply and stored; the codec's full effort goes to the rest. Called by the encoder.
  */
-#ifndef BPK_CHUNK_NOISE_H
-#define BPK_CHUNK_NOISE_H
+#ifndef BPK_CHUNK_STREAM_KIND_H
+#define BPK_CHUNK_STREAM_KIND_H
 
 #include "chunk/codec/codec.h"
 
@@ -18,7 +18,7 @@ enum bpk_stream_kind {
 };
 
 /* True for one repeated byte; stops at the first difference. */
-bool bpk_is_run(struct bpk_view stream);
+bool bpk_stream_is_run(struct bpk_view stream);
 
 /*
  * Classify a stream for a codec that finds repeats and, if span is not 0, codes the frequent bytes

@@ -16,7 +16,7 @@
  * Positions are spread evenly, so that every part of 3% or more is sampled, and shifted by a
  * low-discrepancy sequence, so that they do not fall into step with rows of the data.
  */
-#include "chunk/noise.h"
+#include "chunk/stream_kind.h"
 
 enum {
 	MIN_SIZE = 2048,   /* bytes; a smaller sample is not significant */
@@ -48,7 +48,7 @@ static size_t shifted(size_t i, size_t slack)
 	return (size_t)((uint64_t)(uint32_t)(i * 2654435769u) * slack >> 32);
 }
 
-bool bpk_is_run(struct bpk_view stream)
+bool bpk_stream_is_run(struct bpk_view stream)
 {
 	return stream.size > 1 && stream.data[0] == stream.data[stream.size - 1] &&
 	       memcmp(stream.data, stream.data + 1, stream.size - 1) == 0;
@@ -147,7 +147,7 @@ enum bpk_stream_kind bpk_stream_kind(struct bpk_view stream, size_t span)
 	size_t enough = 1;
 	bool even;
 
-	if (bpk_is_run(stream))
+	if (bpk_stream_is_run(stream))
 		return BPK_STREAM_RUN;
 	if (stream.size < MIN_SIZE)
 		return BPK_STREAM_STRUCTURE;

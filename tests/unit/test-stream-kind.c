@@ -8,7 +8,7 @@
 #include "bench/data.h"
 #include "chunk/codec/codec.h"
 #include "chunk/chunk.h"
-#include "chunk/noise.h"
+#include "chunk/stream_kind.h"
 
 #include <stdio.h>
 

@@ -13,11 +13,11 @@
  *      mantissas, random walk            5                 5             -17%     1.05
  *      lower bytes, ascending keys       4                 5             -9%      1.0
  *
- * The chance that two bytes are equal gives the bits per byte (noise.c). Near matches are searched
- * in PARTS of the stream, byte by byte; far ones as in noise.c: bytes at intervals go into a table,
- * then runs as long as the interval are looked up.
+ * The chance that two bytes are equal gives the bits per byte (stream_kind.c). Near matches are
+ * searched in PARTS of the stream, byte by byte; far ones as in stream_kind.c: bytes at intervals go
+ * into a table, then runs as long as the interval are looked up.
  */
-#include "chunk/noise.h"
+#include "chunk/stream_kind.h"
 
 enum {
 	PARTS = 4,
@@ -32,7 +32,7 @@ enum {
 	LONG = 8,        /* from this on: ask for long matches */
 	SPARED = 64,     /* bytes saved in all PARTS; fewer mean that matches do not pay */
 	RUNS = 64,       /* number of look-up runs over the stream */
-	STRIDE = 17,     /* bytes between table entries, at least; odd, as in noise.c */
+	STRIDE = 17,     /* bytes between table entries, at least; odd, as in stream_kind.c */
 	FAR = 4,         /* successful look-ups; fewer are chance */
 };
 
