@@ -10,7 +10,7 @@
 #include "io/tree/dir.h"
 #include "io/full.h"
 #include "io/tree/dir_entries.h"
-#include "io/file/draft_name.h"
+#include "io/file/hidden.h"
 
 struct level {
 	struct bpk_dir_entries entries;
@@ -144,8 +144,8 @@ static int meet(struct walk *walk, const struct level *level, const struct bpk_d
 
 	if (entry->entry == BPK_ENTRY_FILE && bpk_resolved_is_journal_name(entry->name))
 		return check_journal(walk, level, entry->name, err);
-	if (folder ? bpk_draft_is_name(entry->name)
-		   : entry->entry != BPK_ENTRY_FILE || bpk_dir_hides(entry->name))
+	if (folder ? bpk_hidden_is_draft(entry->name)
+		   : entry->entry != BPK_ENTRY_FILE || bpk_hidden_is_name(entry->name))
 		return 0;
 	if (set_path(walk, level->path_size, entry->name, err) != 0)
 		return -1;

@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include "io/tree/dir.h"
+#include "io/file/hidden.h"
 #include "io/tree/changes.h"
 
 static void require(bool promise, const char *text)
@@ -20,10 +21,10 @@ static void require(bool promise, const char *text)
 static void look_at(const struct bpk_changes *redo, const struct bpk_change *change)
 {
 	require(bpk_dir_check_name(change->name, NULL) == 0, "names are safe");
-	require(!bpk_dir_hides(change->name), "locks and lists are not changed");
+	require(!bpk_hidden_is_name(change->name), "locks and lists are not changed");
 	require(change->draft == NULL || bpk_dir_check_name(change->draft, NULL) == 0,
 		"names of drafts are safe");
-	require(change->draft == NULL || bpk_dir_hides(change->draft), "drafts are drafts");
+	require(change->draft == NULL || bpk_hidden_is_name(change->draft), "drafts are drafts");
 	require(bpk_changes_find(redo, change->name) == change, "every change is found");
 }
 

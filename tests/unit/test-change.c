@@ -15,6 +15,7 @@
 #include <zlib.h>
 
 #include "io/tree/dir.h"
+#include "io/file/hidden.h"
 #include "io/io.h"
 
 static char folder[] = "/tmp/bpk-test-change-XXXXXX";
@@ -276,7 +277,7 @@ static void test_one_writer(void **state)
 	assert_int_equal(bpk_draft_open(dataset,
 					&(struct bpk_draft_options){ .directory = true,
 								     .overwrite = true,
-								     .ours = bpk_dir_hides },
+								     .ours = bpk_hidden_is_name },
 					&draft, &err),
 			 -1); /* some files are not ours */
 	assert_int_equal(pthread_create(&thread, NULL, close_later, first), 0);

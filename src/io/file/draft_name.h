@@ -15,9 +15,6 @@ enum {
 	BPK_DRAFT_SUFFIX = sizeof ".bpk-" - 1 + BPK_DRAFT_DIGITS,
 };
 
-/* True for .NAME.bpk-NNNNNN, without a folder in front. */
-bool bpk_draft_is_name(const char *name);
-
 /* Take the lock of a draft just created. False: another process took it for a leftover. */
 bool bpk_draft_lock(int fd);
 

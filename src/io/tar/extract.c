@@ -17,6 +17,7 @@
 #include "io/beneath.h"
 #include "io/tree/dir.h"
 #include "io/file/draft.h"
+#include "io/file/hidden.h"
 #include "io/tar/hold.h"
 #include "io/tar/name.h"
 #include "io/tar/read.h"
@@ -351,7 +352,7 @@ static const char *why_left_over(const char *name)
 	for (size_t size; *name != '\0'; name += size + (name[size] == '/')) {
 		size = strcspn(name, "/");
 		snprintf(part, sizeof part, "%.*s", (int)size, name);
-		if (bpk_dir_hides(part) || (name[size] == '\0' && bpk_sidecar_is_name(part)))
+		if (bpk_hidden_is_name(part) || (name[size] == '\0' && bpk_sidecar_is_name(part)))
 			return "is a journal, a list of changes, a lock or a draft of another"
 			       " archive";
 	}

@@ -12,7 +12,7 @@
 #include "io/beneath.h"
 #include "io/tree/dir.h"
 #include "io/full.h"
-#include "io/file/draft_name.h"
+#include "io/file/hidden.h"
 
 enum {
 	TEXT_MAX = 64 << 20, /* bytes of a list: half a million changes */
@@ -143,14 +143,14 @@ static bool lies_beside(const char *draft, const char *name)
 	size_t size = folder_size(name);
 
 	return folder_size(draft) == size && memcmp(draft, name, size) == 0 &&
-	       bpk_draft_is_name(draft + size);
+	       bpk_hidden_is_draft(draft + size);
 }
 
 static int check_change(const struct bpk_change *change, struct bpk_err *err)
 {
 	if (bpk_dir_check_name(change->name, err) != 0)
 		return -1;
-	if (bpk_dir_hides(change->name))
+	if (bpk_hidden_is_name(change->name))
 		return bpk_fail(err, BPK_CORRUPT, "the name \"%s\" is one that bpk needs",
 				change->name);
 	if (change->draft == NULL)

@@ -46,16 +46,6 @@ int bpk_dir_check_name(const char *name, struct bpk_err *err);
 #define BPK_DIR_LOCK ".lock"
 #define BPK_DIR_LIST ".bpkj"
 
-/* True for a file that is no part of a dataset: a draft or journal of bpk in any folder; the lock,
- * the list and other programs' lock (sidecar.h) in the root. */
-bool bpk_dir_hides(const char *name);
-
-/* True for one of the two locks in the root. */
-bool bpk_dir_is_lock(const char *name);
-
-/* True for the name of a draft or journal, given without folders, in any folder. */
-bool bpk_dir_is_leftover(const char *base);
-
 /* Open the folder root; takes it, also on failure. owns as for bpk_dir_open. */
 int bpk_dir_of_folder(int root, bool (*owns)(const char *name), struct bpk_dir **dir,
 		      struct bpk_err *err);

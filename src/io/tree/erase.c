@@ -11,7 +11,7 @@
 
 #include "io/tree/dir.h"
 #include "io/full.h"
-#include "io/file/draft_name.h"
+#include "io/file/hidden.h"
 
 /* folders below the top; each level holds a descriptor, and no dataset is that deep */
 enum { DEPTH_MAX = 64 };
@@ -35,9 +35,9 @@ bool bpk_erase_may(uid_t owner, const struct stat *found)
 /* A lock may belong to anybody who has changed the dataset. */
 static bool is_ours(const struct walk *walk, const struct stat *found)
 {
-	if (walk->ours == NULL || walk->ours(walk->name) || bpk_dir_is_lock(walk->name))
+	if (walk->ours == NULL || walk->ours(walk->name) || bpk_hidden_is_lock(walk->name))
 		return true;
-	return bpk_dir_hides(walk->name) && bpk_erase_may(walk->owner, found);
+	return bpk_hidden_is_name(walk->name) && bpk_erase_may(walk->owner, found);
 }
 
 static int meet_stranger(struct walk *walk)
@@ -86,7 +86,7 @@ static void mix_file(const struct walk *walk, const struct stat *found)
 		(uint64_t)found->st_ctim.tv_nsec,
 	};
 
-	if (!bpk_dir_hides(walk->name))
+	if (!bpk_hidden_is_name(walk->name))
 		walk->stranger->seen += bpk_hash(bpk_hash_text(BPK_HASH_START, walk->name),
 						 bpk_view(facts, sizeof facts));
 }
@@ -112,7 +112,7 @@ static bool is_left_behind(int parent, const char *base)
 /* Failures are ignored: the next writer tries again. */
 static int meet_draft(struct walk *walk, int parent, const char *base, const struct stat *found)
 {
-	bool is_draft = bpk_draft_is_name(base);
+	bool is_draft = bpk_hidden_is_draft(base);
 
 	if (S_ISDIR(found->st_mode) && !is_draft)
 		(void)meet_folder(walk, parent, base, NULL);
@@ -130,7 +130,7 @@ static int meet(struct walk *walk, int parent, const char *base, struct bpk_err 
 		return errno == ENOENT ? 0 : fail_at(walk, err);
 	if (walk->task == ERASE_DRAFTS)
 		return meet_draft(walk, parent, base, &found);
-	if (S_ISDIR(found.st_mode) && walk->ours != NULL && bpk_dir_hides(walk->name))
+	if (S_ISDIR(found.st_mode) && walk->ours != NULL && bpk_hidden_is_name(walk->name))
 		return meet_stranger(walk); /* bpk makes these as files only */
 	if (S_ISDIR(found.st_mode))
 		return meet_folder(walk, parent, base, err);

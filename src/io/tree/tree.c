@@ -13,6 +13,7 @@
 #include "io/beneath.h"
 #include "io/tree/dir.h"
 #include "io/file/draft.h"
+#include "io/file/hidden.h"
 #include "io/full.h"
 
 /* ---- Lists of names ---- */
@@ -47,7 +48,7 @@ int bpk_tree_check_name(const char *name, struct bpk_err *err)
 {
 	if (bpk_dir_check_name(name, err) != 0)
 		return -1;
-	if (bpk_dir_hides(name))
+	if (bpk_hidden_is_name(name))
 		return bpk_fail(err, BPK_CORRUPT, "the name \"%s\" is one that bpk needs", name);
 	return 0;
 }
