@@ -6,7 +6,7 @@
 #ifndef BPK_BASE_ARRAY_H
 #define BPK_BASE_ARRAY_H
 
-#include "base/buffer.h"
+#include "base/buf.h"
 #include "base/err.h"
 
 enum {

@@ -234,4 +234,8 @@ static inline void bpk_copy(void *to, const void *from, size_t size)
 		memcpy(to, from, size);
 }
 
+/* Fill out with repetitions of pattern, which has at least one byte, from its byte phase on. Both
+ * may be in one buffer, but must not overlap. */
+void bpk_bytes_repeat(struct bpk_view pattern, size_t phase, struct bpk_span out);
+
 #endif

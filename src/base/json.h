@@ -7,7 +7,7 @@
 #ifndef BPK_BASE_JSON_H
 #define BPK_BASE_JSON_H
 
-#include "base/buffer.h"
+#include "base/buf.h"
 
 enum {
 	BPK_JSON_MAX_DEPTH = 64,

@@ -16,7 +16,7 @@
 #ifndef BPK_BASE_MSGPACK_H
 #define BPK_BASE_MSGPACK_H
 
-#include "base/buffer.h"
+#include "base/buf.h"
 
 enum {
 	/* of the JSON text; one less than JSON's limit, so that it fits into an object */

@@ -49,7 +49,7 @@ static int add_zone(struct bpk_zones *zones, uint64_t offset, uint32_t kind, str
 
 	if (zones->count > 0 && zones->all[zones->count - 1].kind == kind)
 		return 0;
-	all = bpk_grow(zones->all, zones->count, &zones->room, sizeof *all, err);
+	all = bpk_alloc_grow(zones->all, zones->count, &zones->room, sizeof *all, err);
 	if (all == NULL)
 		return -1;
 	zones->all = all;

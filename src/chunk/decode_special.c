@@ -22,5 +22,5 @@ void bpk_special_read(const struct bpk_chunk_header *h, struct bpk_view chunk, u
 		pattern = chunk.data + h->header_size;
 		size = h->value_size;
 	}
-	bpk_repeat(bpk_view(pattern, size), start % size, out);
+	bpk_bytes_repeat(bpk_view(pattern, size), start % size, out);
 }

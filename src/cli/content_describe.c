@@ -48,7 +48,7 @@ static void clear(struct table *table)
 static int make_room(struct table *table, struct bpk_err *err)
 {
 	struct summary **rows =
-		bpk_grow(table->rows, table->count, &table->room, sizeof *rows, err);
+		bpk_alloc_grow(table->rows, table->count, &table->room, sizeof *rows, err);
 
 	if (rows == NULL)
 		return -1;

@@ -25,7 +25,7 @@ static int read_alike(struct bpk_view_state *view, const struct bpk_sized *chunk
 		pthread_mutex_unlock(&view->lock);
 	}
 	out.size = chunk->size * (size_t)bpk_min_u64(room, 1 + alike);
-	bpk_repeat(bpk_view(out.data, chunk->size), 0,
+	bpk_bytes_repeat(bpk_view(out.data, chunk->size), 0,
 		   bpk_span(out.data + chunk->size, out.size - chunk->size));
 	*got += out.size;
 	return 0;

@@ -20,7 +20,7 @@
 int bpk_stage_add(struct bpk_stage *stage, char *name, char *draft, struct bpk_err *err)
 {
 	struct bpk_staged *files =
-		bpk_grow(stage->files, stage->count, &stage->room, sizeof *files, err);
+		bpk_alloc_grow(stage->files, stage->count, &stage->room, sizeof *files, err);
 
 	if (files != NULL)
 		stage->files = files;

@@ -24,7 +24,7 @@ int bpk_names_add(struct bpk_names *names, char *name, struct bpk_err *err)
 
 	if (name == NULL)
 		return bpk_fail_memory(err, NAME_MAX);
-	all = bpk_grow(names->all, names->count, &names->room, sizeof *all, err);
+	all = bpk_alloc_grow(names->all, names->count, &names->room, sizeof *all, err);
 	if (all == NULL) {
 		free(name);
 		return -1;

@@ -270,7 +270,7 @@ static void fill_box(const struct bpk_slice *box, struct bpk_view item, uint8_t 
 	uint8_t *first = to + copy.to;
 	size_t i = copy.count - 1;
 
-	bpk_repeat(item, 0, bpk_span(first, copy.run));
+	bpk_bytes_repeat(item, 0, bpk_span(first, copy.run));
 	if (copy.count == 0)
 		return;
 	/* the last dimension has a second run, or it would have been merged */
