@@ -1,5 +1,5 @@
 /*
- * Owned bytes that grow.
+ * Owned bytes that grow. A part of the room's door.
  */
 #ifndef BPK_BASE_BUF_H
 #define BPK_BASE_BUF_H
@@ -16,8 +16,8 @@ struct bpk_buf {
 };
 
 /*
- * Room for at least capacity bytes; the bytes in use are kept. Allocates capacity bytes, or a quarter
- * more than before where that is more. Fails with BPK_NO_MEMORY and then changes nothing.
+ * Room for at least capacity bytes; the bytes in use are kept. Allocates capacity bytes, or a
+ * quarter more than before where that is more. Fails with BPK_NO_MEMORY and then changes nothing.
  */
 int bpk_buf_reserve(struct bpk_buf *buf, size_t capacity, struct bpk_err *err);
 

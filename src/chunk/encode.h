@@ -30,7 +30,7 @@ struct bpk_encoding {
 	struct bpk_view dictionary; /* in force; size 0: no dictionary */
 	bool split;
 	bool planes; /* streams are byte planes */
-	bool slow; /* the codec takes longer to compress noise than stream_kind.c to detect it */
+	bool slow;   /* the codec takes longer to compress noise than stream_kind.c to detect it */
 };
 
 /* The result of a step. A chunk that outgrows its room is stored. */

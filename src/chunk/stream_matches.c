@@ -14,8 +14,8 @@
  *      lower bytes, ascending keys       4                 5             -9%      1.0
  *
  * The chance that two bytes are equal gives the bits per byte (stream_kind.c). Near matches are
- * searched in PARTS of the stream, byte by byte; far ones as in stream_kind.c: bytes at intervals go
- * into a table, then runs as long as the interval are looked up.
+ * searched in PARTS of the stream, byte by byte; far ones as in stream_kind.c: bytes at intervals
+ * go into a table, then runs as long as the interval are looked up.
  */
 #include "chunk/stream_kind.h"
 

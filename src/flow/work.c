@@ -93,7 +93,7 @@ static int decode_alike(struct bpk_worker *worker, const struct bpk_flow *flow,
 			    bpk_span(worker->proof.data, size), err) != 0)
 		return -1;
 	bpk_bytes_repeat(bpk_buf_view(&worker->proof), parcel->want_start % size,
-		   bpk_span(parcel->raw.data, parcel->raw.size));
+			 bpk_span(parcel->raw.data, parcel->raw.size));
 	parcel->raw_offset = from - flow->plan.start;
 	parcel->want_start = 0;
 	return 0;

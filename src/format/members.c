@@ -19,7 +19,8 @@ static size_t find(const struct bpk_members *m, uint64_t number)
 
 static int add_place(struct bpk_members *m, const struct bpk_member *member, struct bpk_err *err)
 {
-	struct bpk_members_place *all = bpk_alloc_grow(m->all, m->count, &m->room, sizeof *all, err);
+	struct bpk_members_place *all =
+		bpk_alloc_grow(m->all, m->count, &m->room, sizeof *all, err);
 
 	if (all == NULL)
 		return -1;

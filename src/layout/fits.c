@@ -3,7 +3,7 @@
  * not applied), its shape in C order, so the last NAXISn first. Names are EXTNAME, or "hdu3" by the
  * number of the HDU; repeated names get "#2". Binary tables are rows of records, without their
  * heap; text tables are rows of text; random groups are rows of parameters and items; other
- * extensions are bytes ("|u1").
+ * extensions are bytes ("|u1"). Its row is in layouts.c.
  *
  * Memory: 32 bytes per HDU, which takes at least 2880 bytes in the file.
  */
@@ -184,7 +184,7 @@ static int read_units(struct own *o, struct bpk_err *err)
 		break;
 	}
 	return bpk_name_number_all(o->units == NULL ? NULL : &o->units[0].named, sizeof *o->units,
-				o->nunits, err);
+				   o->nunits, err);
 }
 
 /* ---- The member's operations ---- */

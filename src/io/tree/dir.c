@@ -247,7 +247,8 @@ static bool is_shown(const struct bpk_dir_entries *entries, size_t i, const char
 	if (entry->entry == BPK_ENTRY_NONE ||
 	    (i + 1 < entries->count && strcmp(entry->name, entry[1].name) == 0))
 		return false;
-	return *name == '\0' ? !bpk_hidden_is_name(entry->name) : !bpk_hidden_is_leftover(entry->name);
+	return *name == '\0' ? !bpk_hidden_is_name(entry->name)
+			     : !bpk_hidden_is_leftover(entry->name);
 }
 
 int bpk_dir_list(struct bpk_dir *dir, const char *name,
