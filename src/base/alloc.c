@@ -1,4 +1,4 @@
-/* Aligned memory, zeroed memory, arrays that grow, copies of text. Every room calls it. */
+/* Aligned memory, zeroed memory, arrays that grow, copies of text. Every room above calls it. */
 #include "base/alloc.h"
 
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
  * Memory from the heap; failures are reported as errors. bpk_calloc and bpk_strdup are named after
- * the functions of libc.
+ * the functions of libc. A part of the room's door.
  */
 #ifndef BPK_BASE_ALLOC_H
 #define BPK_BASE_ALLOC_H

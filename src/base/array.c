@@ -1,6 +1,5 @@
 /*
- * Arrays: copies, comparison, shapes and rows. Chunked directories, frames and pack --dtype use
- * them.
+ * Arrays: copies, comparison, shapes and rows. Called by layouts, formats, choose, archive and cli.
  */
 #include "base/base.h"
 

@@ -1,4 +1,4 @@
-/* Buffers that grow. Every room calls it. */
+/* Buffers that grow. Every room above calls it. */
 #include "base/buf.h"
 
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /*
- * Borrowed bytes, on-disk integers, and arithmetic that cannot wrap.
+ * Borrowed bytes, on-disk integers, and arithmetic that cannot wrap. A part of the room's door.
  */
 #ifndef BPK_BASE_BYTES_H
 #define BPK_BASE_BYTES_H

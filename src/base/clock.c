@@ -1,5 +1,6 @@
 /*
- * A clock for durations: progress reports, intervals between commits, elapsed time.
+ * A clock for durations: progress reports, intervals between commits, elapsed time. Called by feeds
+ * of archives and by cli.
  */
 #include "base/clock.h"
 

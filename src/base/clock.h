@@ -1,5 +1,5 @@
 /*
- * A clock for durations.
+ * A clock for durations. A part of the room's door, for archive and cli.
  */
 #ifndef BPK_BASE_CLOCK_H
 #define BPK_BASE_CLOCK_H

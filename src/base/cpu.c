@@ -1,6 +1,6 @@
 /*
  * Vector instruction sets, for the choice of filter kernels, and the number of processors, for the
- * default of --threads.
+ * default of --threads. Called by chunk and cli.
  */
 #include "base/cpu.h"
 

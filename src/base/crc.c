@@ -1,4 +1,4 @@
-/* CRC-32 and Adler-32, by libdeflate or zlib. */
+/* CRC-32 and Adler-32, by libdeflate or zlib. Called by checksum, journals and lists of changes. */
 #include "base/crc.h"
 
 #include "config.h"

@@ -1,6 +1,6 @@
 /*
  * CRC-32 and Adler-32 (RFC 1952, RFC 1950): by libdeflate, which has vector code for them, or by
- * zlib.
+ * zlib. A part of the room's door, for checksum and io.
  */
 #ifndef BPK_BASE_CRC_H
 #define BPK_BASE_CRC_H

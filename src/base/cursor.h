@@ -1,6 +1,7 @@
 /*
  * A cursor over untrusted bytes that turns sticky-bad at their end. Parsers take every field in the
- * order of the specification, test the cursor once, then test the values.
+ * order of the specification, test the cursor once, then test the values. A part of the room's
+ * door.
  */
 #ifndef BPK_BASE_CURSOR_H
 #define BPK_BASE_CURSOR_H

@@ -1,5 +1,6 @@
 /*
- * The parser of element types. One grammar takes NumPy's, Python's and JSON's spelling:
+ * The parser of element types. Called by array.c, .npy heads, formats of arrays and pack. One
+ * grammar takes NumPy's, Python's and JSON's spelling:
  *
  *      type    = scalar | "'" scalar "'" | '(' shape ')' scalar | '(' type ',' shape ')' | record
  *      record  = '[' field {',' field} ']' | '{' string ':' type {',' string ':' type} '}'

@@ -1,5 +1,6 @@
 /*
  * Element types as NumPy prints them: dtype.str of a scalar, the repr of dtype.descr of a record.
+ * Called by .npy heads, formats of arrays, archive and info.
  */
 #include "base/base.h"
 #include "base/scalar.h"

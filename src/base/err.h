@@ -1,5 +1,6 @@
 /*
- * One error report: its kind and one finished line, written where the fact is known.
+ * One error report: its kind and one finished line, written where the fact is known. A part of the
+ * room's door.
  */
 #ifndef BPK_BASE_ERR_H
 #define BPK_BASE_ERR_H

@@ -2,7 +2,7 @@
  * JSON text. User metadata is kept verbatim (numbers keep their digits): jansson checks it, and
  * edits splice the text instead of rebuilding it from parsed values. Results are written as JSON as
  * well. The first check installs our allocation functions in jansson; outside of checks they are
- * malloc and free.
+ * malloc and free. A part of the room's door.
  */
 #ifndef BPK_BASE_JSON_H
 #define BPK_BASE_JSON_H

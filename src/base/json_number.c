@@ -1,7 +1,7 @@
 /*
- * JSON numbers as decimal text, for json.c and msgpack. Two texts are the same number when their
- * significant digits and the place of the first digit are equal. That comparison is made here; the
- * C library only converts between doubles and texts of few digits.
+ * JSON numbers as decimal text, for msgpack.c and msgpack_parse.c. Two texts are the same number
+ * when their significant digits and the place of the first digit are equal. That comparison is made
+ * here; the C library only converts between doubles and texts of few digits.
  */
 #include "base/json.h"
 

@@ -1,5 +1,6 @@
 /*
- * Writing JSON strings, hexadecimal and base64. See json.h.
+ * Writing JSON strings, hexadecimal and base64. Called by json.c, msgpack, formats, and results of
+ * commands.
  */
 #include "base/json.h"
 

@@ -1,6 +1,7 @@
 /*
  * Reading JSON text as slices of itself. Checked text needs no parser: brackets, commas and strings
- * are enough. Unchecked text gives wrong slices, but never slices outside the text.
+ * are enough. Unchecked text gives wrong slices, but never slices outside the text. Called by
+ * json.c, dtype.c, array.c, msgpack_parse.c, formats, .npy heads and meta.
  */
 #include "base/json.h"
 

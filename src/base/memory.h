@@ -1,5 +1,5 @@
 /*
- * Memory limits of the machine.
+ * Memory limits of the machine. A part of the room's door, for cli.
  */
 #ifndef BPK_BASE_MEMORY_H
 #define BPK_BASE_MEMORY_H

@@ -1,6 +1,6 @@
 /*
  * msgpack to JSON text. A length is trusted only after that many bytes were found, and nesting is
- * counted in JSON levels.
+ * counted in JSON levels. Called by the layers of frames and by info.
  */
 #include "base/msgpack.h"
 

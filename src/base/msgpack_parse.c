@@ -1,6 +1,7 @@
 /*
  * JSON text to msgpack. The text is checked once, as a whole, so that its depth is bounded and its
- * slices can be trusted. The members of a container are counted before its head is written.
+ * slices can be trusted. The members of a container are counted before its head is written. Called
+ * by the layers of frames.
  */
 #include "base/json.h"
 #include "base/msgpack.h"

@@ -1,5 +1,6 @@
 /*
  * Scalar types: NumPy's type strings ("<f8") and the printed names of native types ("float64").
+ * Called by dtype.c and dtype_print.c.
  */
 #include "base/scalar.h"
 

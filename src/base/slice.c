@@ -1,6 +1,6 @@
 /*
- * Parts of arrays: the runs of bytes that they cover. cat of a slice and n-dimensional frames use
- * them. With the shape 3,4,5 in C order, the part 1:3,1:2,: is
+ * Parts of arrays: the runs of bytes that they cover. flow/slice.c, cat and archive/gsd_array.c
+ * call it. With the shape 3,4,5 in C order, the part 1:3,1:2,: is
  *
  *     . . . . .   . . . . .   . . . . .      the last dimension is whole, so it makes one run with
  *     . . . . .   x x x x x   x x x x x      the one before it: two runs, one for each index of

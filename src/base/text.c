@@ -1,5 +1,6 @@
 /*
- * UTF-8, and the escape of untrusted text for terminals. See text.h.
+ * UTF-8, and the escape of untrusted text for terminals. Called by errors, JSON, layouts, layers of
+ * frames, and results of commands.
  */
 #include "base/text.h"
 

@@ -1,5 +1,6 @@
 /*
- * Untrusted text: its encoding, and its display; file names, and text from inside files.
+ * Untrusted text: its encoding, and its display; file names, and text from inside files. A part of
+ * the room's door.
  */
 #ifndef BPK_BASE_TEXT_H
 #define BPK_BASE_TEXT_H

@@ -1,6 +1,7 @@
 /*
  * The room checksum: digests by name, over zlib (adler32, crc32) and libcrypto (the others). It
- * does not know the origin of the bytes, nor the number that a format assigns to a digest.
+ * does not know the origin of the bytes, nor the number that a format assigns to a digest. Called
+ * by format and cli.
  */
 #ifndef BPK_CHECKSUM_CHECKSUM_H
 #define BPK_CHECKSUM_CHECKSUM_H
