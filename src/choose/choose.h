@@ -1,7 +1,7 @@
 /*
  * The room choose: how to pack when the user does not say. It tries recipes on samples of raw bytes
  * and compares their costs. It knows no formats, threads or options; flow hands it the scratch of a
- * thread to choose for single chunks.
+ * thread to choose for single chunks. Called by flow, archive and cli.
  *
  * Sample (sample.c). 32 places all over the input show how many groups of regions it has that look
  * unlike each other. Pieces are taken from each group, and a window of a few MiB from the middle.

@@ -1,7 +1,7 @@
 /*
- * An input cut along its arrays. Each kind of zone gets a choice of its own, as if its bytes were
- * the whole input; kinds with equal choices are merged; the bytes between two changes of kind are
- * cut into chunks:
+ * An input cut along its arrays. Called by pack. Each kind of zone gets a choice of its own, as if
+ * its bytes were the whole input; kinds with equal choices are merged; the bytes between two
+ * changes of kind are cut into chunks:
  *
  *     zones    |f4 x 3 ...........................|u1 ..|mixed ...........|
  *     chunks   |          |          |            |     |                 |

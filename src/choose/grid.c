@@ -1,6 +1,6 @@
 /*
  * Arrays of one name that lie one period apart are frames. The bytes between them repeat with the
- * same period and are predicted along with them.
+ * same period and are predicted along with them. Called by predict.c.
  *
  *     head | box  positions  velocities | box  positions  velocities | box ...
  *               ^-------- period --------^

@@ -1,7 +1,8 @@
 /*
- * Prediction, if the user asks for it. The arrays of an input give a few candidates. A race on the
- * chunk in its middle keeps the best two. Each chunk then gets the candidate that packs
- * two pieces of it best, or no prediction. Only the bytes decide, so threads change nothing.
+ * Prediction, if the user asks for it. Called by pack. The arrays of an input give a few
+ * candidates. A race on the chunk in its middle keeps the best two. Each chunk then gets the
+ * candidate that packs two pieces of it best, or no prediction. Only the bytes decide, so threads
+ * change nothing.
  *
  *      {P}  {P,P}  {P,P,P}        the frame before, a line or a parabola through the last ones
  *      {1}  {X,1}  {XY,X,1}       neighbours in a row, in a plane, in a grid (Lorenzo)

@@ -1,6 +1,7 @@
 /*
  * Every constant that decides something: one line each, and the measurements behind them.
- * Percentages are of packed sizes unless a line says more; benches are in tests/bench.
+ * Percentages are of packed sizes unless a line says more; benches are in tests/bench. Included by
+ * the files of choose alone.
  *
  * The cost of a recipe is the packed size and, in thousandths, the gain that a slower recipe must
  * bring (race.c):

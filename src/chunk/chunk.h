@@ -1,7 +1,8 @@
 /*
  * The room chunk: encode and decode one Blosc chunk, from buffer to buffer. It knows filters,
  * blocks and inner codecs; it knows no files, threads or options. Its only global is the pointer to
- * the vector kernels. Scratch memory is passed in as a context, one per thread.
+ * the vector kernels. Scratch memory is passed in as a context, one per thread. Called by every
+ * room above.
  * Source of every format fact here: the Blosc chunk format; each fact names its section.
  */
 #ifndef BPK_CHUNK_CHUNK_H

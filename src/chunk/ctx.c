@@ -1,5 +1,6 @@
 /*
- * The context for encoding and decoding chunks. Each thread that does so creates one.
+ * The context for encoding and decoding chunks. Each thread that does so creates one. Called by
+ * choose, flow, formats and version.
  */
 #include "chunk/block.h"
 

@@ -1,6 +1,6 @@
 /*
- * Reading the streams of a block: packed, raw, or a run of one byte. Source: Blosc chunk format,
- * "Stream encoding".
+ * Reading the streams of a block: packed, raw, or a run of one byte. Called by decode_block.c.
+ * Source: Blosc chunk format, "Stream encoding".
  */
 #include "chunk/decode.h"
 

@@ -1,6 +1,6 @@
 /*
- * Headers of chunks that are encoded. Source: Blosc chunk format, "Header", "Blosc2 extended
- * header".
+ * Headers of chunks that are encoded. Called by encode.c and encode_special.c. Source: Blosc chunk
+ * format, "Header", "Blosc2 extended header".
  */
 #include "chunk/encode.h"
 #include "chunk/predict.h"

@@ -1,6 +1,6 @@
 /*
  * Chunk headers: reading and checking them, and writing the chunks that are a header only. Readers
- * of every format start here.
+ * of every format start here; encoder, decoder and flow call it, too.
  */
 #include "chunk/fields.h"
 

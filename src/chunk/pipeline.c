@@ -1,6 +1,7 @@
 /*
- * Lists of filters: their text in options and info, and their names. Source of numbers and
- * parameters: Blosc chunk format, "Filters" and "Registered ids".
+ * Lists of filters: their text in options and info, and their names. Called by encoder, choose,
+ * archive and cli. Source of numbers and parameters: Blosc chunk format, "Filters" and "Registered
+ * ids".
  */
 #include "chunk/chunk.h"
 

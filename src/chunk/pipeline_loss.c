@@ -1,6 +1,7 @@
 /*
- * The requirements of filters on elements, and the effect of lossy filters. Called by pack and by
- * the choice of filters. Source of every bound: Blosc chunk format, "TRUNC_PREC and INT_TRUNC".
+ * The requirements of filters on elements, and the effect of lossy filters. Called by encode.c,
+ * options, the choice of filters and compat.c of frames. Source of every bound: Blosc chunk format,
+ * "TRUNC_PREC and INT_TRUNC".
  */
 #include "chunk/chunk.h"
 

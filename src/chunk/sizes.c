@@ -14,7 +14,8 @@ void bpk_sizes_clear(struct bpk_sizes *runs)
 
 static int make_room(struct bpk_sizes *runs, struct bpk_err *err)
 {
-	struct bpk_sized *all = bpk_alloc_grow(runs->all, runs->count, &runs->room, sizeof *all, err);
+	struct bpk_sized *all =
+		bpk_alloc_grow(runs->all, runs->count, &runs->room, sizeof *all, err);
 
 	if (all == NULL)
 		return -1;

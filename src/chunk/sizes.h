@@ -1,5 +1,6 @@
 /*
- * The sizes of an archive's chunks, if they differ: runs of chunks of one size.
+ * The sizes of an archive's chunks, if they differ: runs of chunks of one size. Formats build them,
+ * flow reads them.
  */
 #ifndef BPK_CHUNK_SIZES_H
 #define BPK_CHUNK_SIZES_H

@@ -1,5 +1,6 @@
 /*
- * The table of inner codecs, look-ups in it, and the states that a thread keeps for them.
+ * The table of inner codecs, look-ups in it, and the states that a thread keeps for them. Called by
+ * encoder, decoder, choose, formats and cli.
  */
 #include "chunk/chunk.h"
 #include "chunk/codec/codec.h"

@@ -1,5 +1,5 @@
 /*
- * The error report that all decoders share.
+ * The error report of all decoders. Called by the codecs beside it.
  */
 #include "chunk/codec/state.h"
 

@@ -1,5 +1,6 @@
 /*
- * Each step of a pipeline in the direction of encoding, on one block. Called by encode_block.c.
+ * Each step of a pipeline in the direction of encoding, on one block. Called by encode_block.c and,
+ * for lossy filters, by flow.
  * Source: Blosc chunk format, "Filters".
  */
 #include "chunk/filter/kernels.h"

@@ -1,5 +1,6 @@
 /*
- * Bitshuffle in portable C: the definition that the vector kernels are tested against.
+ * Bitshuffle in portable C: the definition that the vector kernels are tested against. Called
+ * through the portable set in shuffle.c.
  * Source: Blosc chunk format, "BITSHUFFLE".
  *
  * Eight elements at a time. The bytes at column j of elements 8g .. 8g+7 are the rows of an 8x8

@@ -1,6 +1,7 @@
 /*
  * Kernels of delta and bytedelta in portable C: the definition that the vector kernels are tested
- * against. Source: Blosc chunk format, "DELTA" and "BYTEDELTA".
+ * against. Called through the portable set in shuffle.c. Source: Blosc chunk format, "DELTA" and
+ * "BYTEDELTA".
  */
 #include "chunk/filter/kernels.h"
 

@@ -1,6 +1,6 @@
 /*
  * Number kernels of prediction in portable C, little-endian: the definition that the vector kernels
- * are tested against.
+ * are tested against. Called through the portable set in shuffle.c.
  */
 #include "chunk/filter/kernels.h"
 #include "chunk/number.h"

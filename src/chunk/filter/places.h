@@ -1,6 +1,7 @@
 /*
- * Byte permutations for lanes.h. A slot of SLOT bytes holds k elements of typesize t, where k =
- * SLOT / (t rounded up to a power of two). One row for each t of 2 .. 16:
+ * Byte permutations for lanes.h. Included by neon.c, ssse3.c, avx2.c and avx512.c. A slot of SLOT
+ * bytes holds k elements of typesize t, where k = SLOT / (t rounded up to a power of two). One row
+ * for each t of 2 .. 16:
  *
  *   left     the elements begin at the slot's start: gather byte j of all k at k*j (k > 1). For
  *            k == 1, move the element to the slot's end.

@@ -1,6 +1,6 @@
 /*
  * Byte shuffle in portable C, the definition that the vector kernels are tested against, and the
- * choice of the kernel set.
+ * choice of the kernel set. Called by the steps of a pipeline, by predict.c and by vector kernels.
  * Source: Blosc chunk format, "SHUFFLE (width w)".
  */
 #include "chunk/filter/kernels.h"

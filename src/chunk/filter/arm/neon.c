@@ -1,5 +1,6 @@
 /*
- * NEON kernels of AArch64, little-endian: one slot of 16 bytes. The set bpk_filter_neon.
+ * NEON kernels of AArch64, little-endian: one slot of 16 bytes. The set bpk_filter_neon, one of
+ * those that shuffle.c chooses from.
  */
 #include "chunk/filter/kernels.h"
 #include "chunk/filter/places.h"

@@ -1,5 +1,6 @@
 /*
- * AVX2 kernels: two slots of 16 bytes. The set bpk_filter_avx2.
+ * AVX2 kernels: two slots of 16 bytes. The set bpk_filter_avx2, one of those that shuffle.c chooses
+ * from.
  */
 #include "chunk/filter/kernels.h"
 #include "chunk/filter/places.h"

@@ -1,6 +1,7 @@
 /*
  * AVX-512 kernels with VBMI and GFNI: one slot of 64 bytes, because bytes and runs can move
- * anywhere in it, and one matrix multiplication transposes bits. The set bpk_filter_avx512.
+ * anywhere in it, and one matrix multiplication transposes bits. The set bpk_filter_avx512, one of
+ * those that shuffle.c chooses from.
  */
 #include "chunk/filter/kernels.h"
 #include "chunk/filter/places.h"

@@ -1,6 +1,6 @@
 /*
  * SSE2 kernels, for every x86-64: typesizes 2, 4, 8, 16 and above, and bits of all typesizes. The
- * set bpk_filter_sse2.
+ * set bpk_filter_sse2, one of those that shuffle.c chooses from.
  */
 #include "chunk/filter/kernels.h"
 

@@ -1,5 +1,6 @@
 /*
- * SSSE3 kernels: the byte shuffle adds all other typesizes. The set bpk_filter_ssse3.
+ * SSSE3 kernels: the byte shuffle adds all other typesizes. The set bpk_filter_ssse3, one of those
+ * that shuffle.c chooses from.
  */
 #include "chunk/filter/kernels.h"
 #include "chunk/filter/places.h"
