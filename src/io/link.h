@@ -1,5 +1,6 @@
 /*
- * Inside the room io: symbolic links that a command writes through.
+ * Inside the room io: symbolic links that a command writes through. For drafts, edits, trees and
+ * paths.
  */
 #ifndef BPK_IO_LINK_H
 #define BPK_IO_LINK_H

@@ -1,4 +1,5 @@
-/* Inside the room io: the members of an edit, for the edit_*.c files. */
+/* Inside the room io: the members of an edit, for the files of edit/, sidecar.c and
+ * tree/commit.c. */
 #ifndef BPK_IO_EDIT_EDIT_H
 #define BPK_IO_EDIT_EDIT_H
 

@@ -1,5 +1,5 @@
-/* Comparing the saved regions of a file with those in its journal: old bytes, or bytes
- * that were announced. journal.c and shared sources call it before they believe a journal. */
+/* Comparing the saved regions of a file with those in its journal: old bytes, or bytes that were
+ * announced. Edits, journal_write.c and shared sources call it before they believe a journal. */
 #include "io/edit/journal.h"
 
 #include "io/full.h"

@@ -1,5 +1,5 @@
 /*
- * The payload of START, made by journal.c and checked by journal.c and journal_load.c:
+ * The payload of START, for journal_write.c, journal_load.c, edits and shared sources:
  *
  *      0  4  version, 3
  *      4  4  0

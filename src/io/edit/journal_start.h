@@ -1,4 +1,5 @@
-/* Inside the room io: the payload of a journal's START, which identifies the file. */
+/* Inside the room io: the payload of a journal's START, which identifies the file. For the other
+ * journal files. */
 #ifndef BPK_IO_EDIT_JOURNAL_START_H
 #define BPK_IO_EDIT_JOURNAL_START_H
 

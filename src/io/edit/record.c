@@ -1,4 +1,4 @@
-/* Encoding and decoding of journal records. journal.c and journal_load.c call it. */
+/* Encoding and decoding of journal records. journal_write.c and journal_load.c call it. */
 #include "io/edit/record.h"
 
 enum { CRC_AT = BPK_RECORD_HEAD - 4 };

@@ -1,4 +1,4 @@
-/* Inside the room io: other ways to make a draft than bpk_draft_open. */
+/* Inside the room io: other ways to make a draft than bpk_draft_open. For edits, trees and tars. */
 #ifndef BPK_IO_FILE_DRAFT_H
 #define BPK_IO_FILE_DRAFT_H
 

@@ -1,4 +1,5 @@
-/* Keeping a draft: its length, mode and time, its bytes on the disk, and then its name. */
+/* Keeping a draft: its length, mode and time, its bytes on the disk, and then its name. Called by
+ * archive and cli through io.h, by copies of edits, trees and tar extraction. */
 #include "io/file/draft_inner.h"
 
 #include <errno.h>

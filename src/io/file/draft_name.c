@@ -1,5 +1,5 @@
 /* The names and locks of drafts: making a draft, naming a nameless one, removing leftovers.
- * draft.c, tree/new.c, change.c and removal.c call it. */
+ * draft.c, draft_keep.c, edits, tree/new.c and removal.c call it. */
 #include "io/file/draft_name.h"
 
 #include <errno.h>

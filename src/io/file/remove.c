@@ -1,4 +1,4 @@
-/* Removing an input file after its result was kept, for --rm. */
+/* Removing an input file after its result was kept, for --rm. Called by cli/transfer.c. */
 #include "io/io.h"
 
 #include <errno.h>

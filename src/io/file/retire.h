@@ -1,5 +1,6 @@
 /* Inside the room io: a file is settled before it is replaced or removed, under its writer lock, so
- * that its journal does not outlive it and meet a new file of that name. */
+ * that its journal does not outlive it and meet a new file of that name. For draft_keep.c and
+ * remove.c. */
 #ifndef BPK_IO_FILE_RETIRE_H
 #define BPK_IO_FILE_RETIRE_H
 

@@ -1,4 +1,5 @@
-/* Reading from a source of any kind: the calls of io.h on an open source. */
+/* Reading from a source of any kind: the calls of io.h on an open source. Called by every room
+ * above. */
 #include "io/file/source.h"
 
 #include <errno.h>

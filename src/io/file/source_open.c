@@ -1,4 +1,5 @@
-/* Opening and closing sources: over files, memory and functions of a caller. */
+/* Opening and closing sources: over files, memory and functions of a caller. Called by every room
+ * above. */
 #include "io/file/source.h"
 
 #include <errno.h>

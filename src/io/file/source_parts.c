@@ -1,4 +1,5 @@
-/* Sources made of other sources, for bpk_source_slice and bpk_source_join. */
+/* Sources made of other sources: slices and concatenations. Called by archive, pack and chunked
+ * directories. */
 #include "io/file/source.h"
 
 #include <inttypes.h>

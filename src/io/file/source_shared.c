@@ -1,5 +1,5 @@
 /*
- * Files that bpk may change while they are read, for bpk_source_hold and bpk_source_read_at. The
+ * Files that bpk may change while they are read. Called by source.c, source_open.c and place.c. The
  * change lock belongs to the descriptor, not to a thread: the first thread to hold takes it, the
  * last one releases it.
  */

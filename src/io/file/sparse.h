@@ -1,4 +1,4 @@
-/* Inside the room io: writing that leaves long runs of zeros as holes. */
+/* Inside the room io: writing that leaves long runs of zeros as holes, for draft.c. */
 #ifndef BPK_IO_FILE_SPARSE_H
 #define BPK_IO_FILE_SPARSE_H
 

@@ -1,4 +1,5 @@
-/* Inside the room io: the file that a draft's target names, and whether it may be written. */
+/* Inside the room io: the file that a draft's target names, and whether it may be written. For
+ * drafts and tree/new.c. */
 #ifndef BPK_IO_FILE_TARGET_H
 #define BPK_IO_FILE_TARGET_H
 

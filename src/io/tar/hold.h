@@ -1,4 +1,5 @@
-/* Inside the room io: the locks of the datasets in which files of a tar are extracted. */
+/* Inside the room io: the locks of the datasets in which files of a tar are extracted. For
+ * extract.c. */
 #ifndef BPK_IO_TAR_HOLD_H
 #define BPK_IO_TAR_HOLD_H
 

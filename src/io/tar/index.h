@@ -1,4 +1,4 @@
-/* Inside the room io: positions of the members of a tar. */
+/* Inside the room io: positions of the members of a tar, for find.c. */
 #ifndef BPK_IO_TAR_INDEX_H
 #define BPK_IO_TAR_INDEX_H
 

@@ -1,4 +1,5 @@
-/* Inside the room io: names of members in a tar, which may be hostile. */
+/* Inside the room io: names of members in a tar, which may be hostile. For the other files of
+ * tar/. */
 #ifndef BPK_IO_TAR_NAME_H
 #define BPK_IO_TAR_NAME_H
 

@@ -1,5 +1,5 @@
 /*
- * Committing the staged changes of a directory. The commit is this step:
+ * Committing the staged changes of a directory, for editors of datasets. The commit is this step:
  *
  *     one file                      its rename
  *     a pivot, nothing after it     its rename, after all others are renamed and synced

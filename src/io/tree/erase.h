@@ -1,5 +1,5 @@
 /* Inside the room io: removing a directory file by file. Only files known to be ours are removed,
- * and no link is followed. */
+ * and no link is followed. For trees, --rm and draft_name.c. */
 #ifndef BPK_IO_TREE_ERASE_H
 #define BPK_IO_TREE_ERASE_H
 

@@ -1,9 +1,9 @@
 /*
  * Directories in the file system, the first kind. bpk_dir_open and bpk_dir_of_folder make them.
  *
- * While a list of changes exists (changes.h), names are read through it. No lock is needed for that:
- * the list appears in one step, so a reader that looks for it before each name sees all of a change
- * from then on, and a draft opened while the list exists is the one that it names.
+ * While a list of changes exists (changes.h), names are read through it. No lock is needed for
+ * that: the list appears in one step, so a reader that looks for it before each name sees all of a
+ * change from then on, and a draft opened while the list exists is the one that it names.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /*
- * New directories, and the choice between a new file and a new directory. A new name is given by
- * a rename that replaces nothing. To replace a directory the two names are exchanged in one step;
- * the old directory, which then has the draft's name, is removed file by file of ours.
+ * New directories, and the choice between a new file and a new directory; archive, cli and writers
+ * of datasets call it through io.h and io/dir.h. A new name is given by a rename that replaces
+ * nothing. To replace a directory the two names are exchanged in one step; the old directory, which
+ * then has the draft's name, is removed file by file of ours.
  *
  * A file system that cannot exchange names (NFS, some FUSE) has the old directory renamed for a
  * moment, to .NAME.bpk-old. Nothing of that name is ever removed: if the process is killed then,

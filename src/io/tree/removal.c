@@ -1,7 +1,7 @@
 /*
- * Removing an input directory after its result was kept, for --rm. It is renamed first, in one
- * step: if the process is killed after that, the rest has the name of a draft, which the next
- * command removes.
+ * Removing an input directory after its result was kept, for --rm of pack and unpack. It is renamed
+ * first, in one step: if the process is killed after that, the rest has the name of a draft, which
+ * the next command removes.
  */
 #include "io/io.h"
 

@@ -1,5 +1,6 @@
 /* Inside the room io: a directory being written, either new (tree/new.c) or existing and being
- * changed (change.c, commit.c). tree.c and stage.c have the common part. */
+ * changed (change.c, commit.c). tree.c and stage.c have the common part. For the files of tree/ and
+ * draft.c. */
 #ifndef BPK_IO_TREE_TREE_H
 #define BPK_IO_TREE_TREE_H
 
