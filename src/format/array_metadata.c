@@ -1,5 +1,6 @@
 /*
- * Reads and writes bloscpack's metadata of arrays (Bloscpack format, "Metadata section").
+ * Reads and writes bloscpack's metadata of arrays (Bloscpack format, "Metadata section"). Called by
+ * Bloscpack files, chunked directories, frames, merged.c and unpack.
  */
 #include "format/array_metadata.h"
 

@@ -1,5 +1,6 @@
 /*
  * One bare Blosc chunk as a file: an archive of one chunk, without a header or digest of its own.
+ * Its row is in formats.c.
  */
 #include "format/plain.h"
 

@@ -1,4 +1,4 @@
-/* The numbers of digests in files. */
+/* The numbers of digests in files. Called by Bloscpack files, chunked directories and frames. */
 #include "format/digest_number.h"
 
 /* Indexed by number. */

@@ -1,5 +1,6 @@
 /*
- * The table of formats, one row each, and its searches by name, suffix and content.
+ * The table of formats, one row each, and its searches by name, suffix and content. Called by
+ * archive and cli.
  */
 #include "format/format.h"
 

@@ -1,6 +1,7 @@
 /*
  * Audits concatenated members, and judges the bytes after the last of them. Also the tests that
- * editors make before they change an archive.
+ * editors make before they change an archive. Called through the row that members.h makes, by
+ * editors, and by chunked directories.
  */
 #include "format/members.h"
 

@@ -1,7 +1,7 @@
 /*
  * The source of a later member's bytes, for its reader. A member may be a few bytes long, so small
  * reads go through a page that was read at once. No writer of ours changes a file of several
- * archives, so no hold is needed.
+ * archives, so no hold is needed. Called by members_one.c.
  */
 #include "format/members.h"
 

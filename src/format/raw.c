@@ -1,5 +1,6 @@
 /*
- * The raw format: reads bytes as the plan cuts them, and writes the wanted bytes of parcels.
+ * The raw format: reads bytes as the plan cuts them, and writes the wanted bytes of parcels. Its
+ * row is in formats.c.
  */
 #include "format/plain.h"
 

@@ -1,4 +1,5 @@
-/* Decides whether unknown fields in a chunk's header mean a later program or damage. */
+/* Decides whether unknown fields in a chunk's header mean a later program or damage. Called by the
+ * readers of Bloscpack files, chunked directories and frames. */
 #include "format/weigh.h"
 
 #include "chunk/chunk.h"

@@ -1,7 +1,8 @@
 /*
  * Judges unknown fields in a chunk's header: they come from a later program, or from damage. A
  * matching digest proves that the chunk was written that way. Without digests, a known chunk next
- * to it proves damage, since one program wrote both. Readers of Bloscpack files and frames call it.
+ * to it proves damage, since one program wrote both. Readers of Bloscpack files, chunked
+ * directories and frames call it.
  */
 #ifndef BPK_FORMAT_WEIGH_H
 #define BPK_FORMAT_WEIGH_H

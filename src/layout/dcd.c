@@ -1,6 +1,6 @@
 /*
- * The member DCD: trajectories of CHARMM, NAMD and X-PLOR. A file is a sequence of Fortran records,
- * each between two markers that hold its size in bytes.
+ * The member DCD: trajectories of CHARMM, NAMD and X-PLOR. Its row is in layouts.c. A file is a
+ * sequence of Fortran records, each between two markers that hold its size in bytes.
  *
  *     head     "CORD" (or "VELD": velocities) and 20 integers
  *     titles   a count, and lines of 80 bytes

@@ -1,6 +1,6 @@
 /*
- * The member GSD. A file has a header, an index of all chunks, a list of their names, and the data
- * of each chunk in one piece:
+ * The member GSD; its row is in layouts.c. A file has a header, an index of all chunks, a list of
+ * their names, and the data of each chunk in one piece:
  *
  *  header  256 bytes  offsets of index and names, versions, application, schema
  *  index   32 bytes a chunk: frame, rows, columns, type, name by number, offset of its data

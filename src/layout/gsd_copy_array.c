@@ -1,5 +1,6 @@
 /*
- * Copying and comparing single arrays of GSD files, piece by piece.
+ * Copying and comparing single arrays of GSD files, piece by piece. Called by gsd_copy.c,
+ * gsd_first.c and archive/join_follow.c.
  */
 #include "layout/gsd_first.h"
 #include "layout/layout.h"

@@ -1,5 +1,6 @@
 /*
- * GSD files being written: creating, opening and closing. See gsd_editor.h.
+ * GSD files being written: creating, opening and closing. Called by append and truncate, and to
+ * join trajectories.
  */
 #include "layout/gsd_write.h"
 

@@ -1,5 +1,5 @@
 /*
- * GSD files being written: arrays and frames. See gsd_editor.h.
+ * GSD files being written: arrays and frames. Called by append, and to join trajectories.
  */
 #include "layout/gsd_write.h"
 

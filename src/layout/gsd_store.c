@@ -1,6 +1,6 @@
 /*
- * GSD: the two stores for written files, an edit in place and a new draft. For append and for
- * joining frames.
+ * GSD: the two stores for written files, an edit in place and a new draft. Called by
+ * archive/trajectory.c.
  */
 #include "layout/gsd_editor.h"
 

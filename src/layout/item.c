@@ -1,5 +1,5 @@
 /*
- * Reading the bytes of an array. For commands that print and save arrays, and for copying frames.
+ * Reading the bytes of an array. Called by archive/content.c and gsd_copy_array.c.
  */
 #include "layout/layout.h"
 

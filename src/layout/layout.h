@@ -2,7 +2,7 @@
  * The room layout: the arrays inside raw bytes. Each member recognises one kind of simulation file
  * by its content and lists its arrays by name and frame: their types, shapes and offsets. It reads
  * raw bytes through any seekable source, a file or the unpacked view of an archive. It trusts no
- * number in them, and knows no chunks and no archives.
+ * number in them, and knows no chunks and no archives. Called by choose, archive and cli.
  *
  * The bytes of an array are contiguous. Data that a file stores in several pieces (records of
  * NetCDF, frames of trajectories) are several arrays of one name in different frames.

@@ -1,5 +1,6 @@
 /*
- * The table of members, the entry points of the room, and helpers for members.
+ * The table of members, the entry points of the room, and helpers for members. Called by choose,
+ * archive and cli; the helpers by all members.
  */
 #include "layout/member.h"
 

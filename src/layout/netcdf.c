@@ -1,6 +1,7 @@
 /*
- * The member NetCDF-3: named variables. Fixed variables come first, each contiguous; then records,
- * each with a piece of every variable whose first dimension is the record dimension.
+ * The member NetCDF-3: named variables. Its row is in layouts.c. Fixed variables come first, each
+ * contiguous; then records, each with a piece of every variable whose first dimension is the record
+ * dimension.
  *
  *     head | fixed a | fixed b | record 0: c d | record 1: c d | ...
  *

@@ -1,6 +1,6 @@
 /*
- * The member .npy: a head and one array, called "data"; and the reading of heads for npz.c and
- * pack. Bytes after the array are ignored.
+ * The member .npy: a head and one array, called "data"; and the reading of heads for npz.c, append,
+ * pack and unpack. Its row is in layouts.c. Bytes after the array are ignored.
  */
 #include "layout/npy.h"
 

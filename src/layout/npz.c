@@ -1,10 +1,11 @@
 /*
- * The member .npz, and any other zip with stored members. Each stored member is an array: an .npy
- * becomes its array, without ".npy" in the name, as in NumPy; other members, and .npy files that
- * cannot be read, are arrays of bytes ("|u1"). Packed or encrypted members have no raw bytes in the
- * file: they are left out without being damage, and the variant gives their number. Folders are
- * left out too. Members lie between the start of the file and its directory. Members that overlap
- * another one are left out as damage, because a small file could claim any number of them.
+ * The member .npz, and any other zip with stored members; its row is in layouts.c. Each stored
+ * member is an array: an .npy becomes its array, without ".npy" in the name, as in NumPy; other
+ * members, and .npy files that cannot be read, are arrays of bytes ("|u1"). Packed or encrypted
+ * members have no raw bytes in the file: they are left out without being damage, and the variant
+ * gives their number. Folders are left out too. Members lie between the start of the file and its
+ * directory. Members that overlap another one are left out as damage, because a small file could
+ * claim any number of them.
  *
  * Memory: 48 bytes per member; names are read again on request.
  */

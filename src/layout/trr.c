@@ -1,6 +1,6 @@
 /*
  * The member TRR, the full-precision trajectories of GROMACS: concatenated frames in XDR
- * (big-endian, RFC 4506).
+ * (big-endian, RFC 4506). Its row is in layouts.c.
  *
  *     magic 1993, length of the version 13, again 12, "GMX_trn_file"
  *     sizes in bytes of ten parts: ir e box vir pres top sym x v f

@@ -2,7 +2,8 @@
  * The member WAV: sampled data in a RIFF file with one format chunk and one data chunk. Its array
  * is called "data", with one row per sample time and one item per channel. Samples of three bytes
  * are items of type "|V3", so that shapes are the same for all widths and a sample stays one item;
- * viewed as "u1" they have a third dimension. In a truncated file only whole rows count.
+ * viewed as "u1" they have a third dimension. In a truncated file only whole rows count. Its row is
+ * in layouts.c.
  *
  * Sources: Multimedia Programming Interface and Data Specifications 1.0 (RIFF, WAVE); Microsoft,
  * WAVEFORMATEXTENSIBLE; EBU Tech 3306 (RF64) and ITU-R BS.2088 (BW64), which is RF64 by another

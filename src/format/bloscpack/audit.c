@@ -1,5 +1,6 @@
 /*
- * Accounts for every byte of a Bloscpack file outside its chunks: bpk_reader_ops.audit.
+ * Accounts for every byte of a Bloscpack file outside its chunks: bpk_reader_ops.audit. Called
+ * through the row of reader.c.
  */
 #include "format/bloscpack/bloscpack.h"
 

@@ -1,6 +1,7 @@
 /*
  * Bloscpack files, inside the room: the declarations that header, metadata, offsets, reader, writer
  * and editor share. All format facts come from the Bloscpack format; comments name its sections.
+ * The files of bloscpack and chunkdir include it, and formats.c.
  */
 #ifndef BPK_FORMAT_BLOSCPACK_H
 #define BPK_FORMAT_BLOSCPACK_H

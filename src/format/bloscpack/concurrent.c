@@ -1,9 +1,9 @@
 /*
- * Reading while a writer is active. While the source is held, the file shows one committed state,
- * but perhaps a later one than the reader was opened on. So apparent damage is examined again. If
- * the header shows that chunks were added, the old content is still there, except that its last
- * chunk may hold more data. Any other difference means that the file was changed and cannot be
- * judged.
+ * Reading while a writer is active; called by reader.c, audit.c and marks.c. While the source is
+ * held, the file shows one committed state, but perhaps a later one than the reader was opened on.
+ * So apparent damage is examined again. If the header shows that chunks were added, the old content
+ * is still there, except that its last chunk may hold more data. Any other difference means that
+ * the file was changed and cannot be judged.
  */
 #include "format/bloscpack/bloscpack.h"
 

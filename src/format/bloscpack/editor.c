@@ -1,6 +1,6 @@
 /*
  * The editor of Bloscpack files: changes one in place if its layout and room allow that, else by a
- * rewrite.
+ * rewrite. Its row is in formats.c.
  */
 #include "format/bloscpack/editor.h"
 

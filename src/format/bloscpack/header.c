@@ -1,4 +1,5 @@
-/* Reads headers of Bloscpack versions 1 to 3, and writes version 3. Source: "Headers". */
+/* Reads headers of Bloscpack versions 1 to 3, and writes version 3. Called by reader, writer and
+ * editor. formats.c names its probe. Source: "Headers". */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /*
  * Proves that a reader saw one state of the file. Fetches fill the hash table;
  * bpk_bloscpack_unchanged compares it with the current file, which it holds meanwhile, so that the
- * comparison itself sees one state.
+ * comparison itself sees one state. Called by the reader.
  */
 #include "format/bloscpack/bloscpack.h"
 

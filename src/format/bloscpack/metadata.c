@@ -1,4 +1,5 @@
-/* Reads and writes the metadata section. Source: "Metadata section", "Version 3, Blaze layout". */
+/* Reads and writes the metadata section. Called by reader, writer and editor. Source: "Metadata
+ * section", "Version 3, Blaze layout". */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>

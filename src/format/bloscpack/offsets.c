@@ -1,4 +1,5 @@
-/* Reads offset entries, one or a page at a time, and collects entries to be written. */
+/* Reads offset entries, one or a page at a time, and collects entries to be written. Called by
+ * reader, writer and editor. */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
  * Arrays grow and shrink by rows: bloscpack's metadata of an array record their number, and its own
  * reader relies on that number alone (Bloscpack format, "Metadata section", NumPy conventions). If
  * the new content is whole rows, the editor changes the first number of the shape in the same
- * commit.
+ * commit. Called by editor.c, add.c and rewrite.c.
  */
 #include "format/bloscpack/editor.h"
 

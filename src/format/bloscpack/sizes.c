@@ -1,6 +1,7 @@
 /*
- * The list of chunk sizes in the metadata, for archives whose chunk sizes differ. It is the last
- * member of the object, inserted as text so that the user's own text stays unchanged:
+ * The list of chunk sizes in the metadata, for archives whose chunk sizes differ. Called by
+ * metadata.c, open.c, reader.c and text.c. It is the last member of the object, inserted as text so
+ * that the user's own text stays unchanged:
  *
  *     {"a":1,"bpk_chunks":[[57,1048576,300032],[1,4096]]}
  *

@@ -1,5 +1,6 @@
 /*
- * Writes version 3. The layout depends on the draft and on the known counts:
+ * Writes version 3. Called by rewrite.c and chunked directories; its row is in formats.c. The
+ * layout depends on the draft and on the known counts:
  *
  *   size known,   seeks     header | metadata | nchunks + spare entries | chunks
  *   size known,   a pipe    header | metadata | chunks

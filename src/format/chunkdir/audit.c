@@ -1,6 +1,7 @@
 /*
  * Accounts for every byte and every file of a dataset: bpk_reader_ops.audit. It checks each
- * superchunk, their number, the digests in sizes, and other files in the directory.
+ * superchunk, their number, the digests in sizes, and other files in the directory. Called through
+ * the row of reader.c.
  */
 #include "format/chunkdir/meta.h"
 

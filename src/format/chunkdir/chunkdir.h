@@ -1,7 +1,7 @@
 /*
  * Chunked directories, inside the room: the declarations that meta files, layouts, reader, writer
  * and editor share. All format facts come from the chunked directory layouts; comments name its
- * sections.
+ * sections. The files of chunkdir include it, and formats.c.
  *
  *      Blaze            data/__1__.bin ...           columns: data/x/__1__.bin, data/y/z/__1__.bin
  *                       meta/sizes storage attributes

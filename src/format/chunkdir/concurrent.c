@@ -1,9 +1,9 @@
 /*
- * Reading while a writer is active. Every file shows one committed state, but two files may show
- * different ones. So apparent damage is examined again: each change of ours has a new sizes, which
- * readers see no later than its other files, so damage found with the old sizes is real. Fetched
- * chunks need no such test: files are replaced, never overwritten, and open files stay the old
- * ones.
+ * Reading while a writer is active; called by load.c, audit.c and reader.c. Every file shows one
+ * committed state, but two files may show different ones. So apparent damage is examined again:
+ * each change of ours has a new sizes, which readers see no later than its other files, so damage
+ * found with the old sizes is real. Fetched chunks need no such test: files are replaced, never
+ * overwritten, and open files stay the old ones.
  */
 #include "format/chunkdir/meta.h"
 

@@ -1,10 +1,11 @@
 /*
- * The editor of chunked directories. Data files are never overwritten: a changed one is replaced by
- * a new file, with the remaining chunks copied unchanged, and so is sizes. All of them get their
- * names in one step (bpk_tree_commit); if files are only added, the rename of sizes alone commits.
- * The files are renamed in an order that is harmless to readers that do not know such steps: while
- * sizes records fewer rows than exist, they see the old rows. So sizes comes last if rows are
- * added, and first if rows are removed. Source: chunked directory layouts, "Write order".
+ * The editor of chunked directories; its row is in formats.c. Data files are never overwritten: a
+ * changed one is replaced by a new file, with the remaining chunks copied unchanged, and so is
+ * sizes. All of them get their names in one step (bpk_tree_commit); if files are only added, the
+ * rename of sizes alone commits. The files are renamed in an order that is harmless to readers that
+ * do not know such steps: while sizes records fewer rows than exist, they see the old rows. So
+ * sizes comes last if rows are added, and first if rows are removed. Source: chunked directory
+ * layouts, "Write order".
  */
 #include "format/chunkdir/editor.h"
 

@@ -1,6 +1,6 @@
 /*
- * The cache of a dataset's data files, for the reader. Each file is a Bloscpack file. The lock
- * guards only the table, so that no thread waits while another reads.
+ * The cache of a dataset's data files, for reader and editor. Each file is a Bloscpack file. The
+ * lock guards only the table, so that no thread waits while another reads.
  */
 #include "format/chunkdir/meta.h"
 

@@ -1,5 +1,6 @@
 /*
  * Reads and writes sizes, and reads storage ("meta files", "JSON values as bcolz writes them").
+ * Called by load.c, concurrent.c, stage.c and writer.c.
  */
 #include "format/chunkdir/meta.h"
 

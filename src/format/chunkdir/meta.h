@@ -1,5 +1,5 @@
 /*
- * Chunked directories, inside the reader: reading meta files, and the cache of open data files.
+ * Chunked directories, inside the room: reading meta files, and the cache of open data files.
  */
 #ifndef BPK_FORMAT_CHUNKDIR_META_H
 #define BPK_FORMAT_CHUNKDIR_META_H

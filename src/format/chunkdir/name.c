@@ -1,6 +1,6 @@
 /*
  * Names of data files and columns, and the test for a dataset's own files ("Blaze form", "bcolz
- * form").
+ * form"). Called by the other files of chunkdir, and through formats.c.
  */
 #include "format/chunkdir/chunkdir.h"
 

@@ -1,7 +1,8 @@
 /*
  * Plans a dataset to be written: its layout, the array in sizes and storage, rows of a chunk and
- * chunks of a file, from the elements and chunks in info. Source: chunked directory layouts,
- * "Differences and recommendations"; the rules stand at bpk_chunkdir_attributes_make.
+ * chunks of a file, from the elements and chunks in info. Called by writer.c. Source: chunked
+ * directory layouts, "Differences and recommendations"; the rules stand at
+ * bpk_chunkdir_attributes_make.
  */
 #include <inttypes.h>
 

@@ -1,6 +1,6 @@
 /*
- * The reader of chunked directories: finds chunks by their numbers, in files that are opened on
- * demand ("Reading algorithm").
+ * The reader of chunked directories, whose row is in formats.c: finds chunks by their numbers, in
+ * files that are opened on demand ("Reading algorithm").
  */
 #include "format/chunkdir/meta.h"
 

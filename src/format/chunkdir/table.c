@@ -1,7 +1,7 @@
 /*
- * Records and columns: the pieces of a parcel, and the copies between columns and records. Columns
- * are unpacked into one buffer, concatenated. Then a few records at a time are assembled, so that
- * the output stays in cache while all columns add to it:
+ * Records and columns: the pieces of a parcel, and the copies between columns and records. Called
+ * by columns.c and reader.c. Columns are unpacked into one buffer, concatenated. Then a few records
+ * at a time are assembled, so that the output stays in cache while all columns add to it:
  *
  *      x x x x x x . . .            x yy zzz x yy zzz
  *      yyyyyyyyyyyyyyyyyy    ->     x yy zzz x yy zzz

@@ -1,6 +1,7 @@
 /*
- * The writer of chunked directories: data files as the chunks come; then storage, the attributes,
- * and sizes. Source: chunked directory layouts, "Differences and recommendations".
+ * The writer of chunked directories, whose row is in formats.c: data files as the chunks come; then
+ * storage, the attributes, and sizes. Source: chunked directory layouts, "Differences and
+ * recommendations".
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /*
  * Accounts for every byte of a frame outside its chunks, for other files in a sparse one's
- * directory, and for chunks that bpk's digests do not cover: bpk_reader_ops.audit.
+ * directory, and for chunks that bpk's digests do not cover: bpk_reader_ops.audit. Called through
+ * the row of reader_ops.c.
  */
 #include "format/frame/fetch.h"
 #include "format/frame/names.h"

@@ -1,6 +1,6 @@
 /*
  * Finds and fetches the chunks of a frame by their numbers, in the state at open. fetch.c does so
- * while a writer changes the frame.
+ * while a writer changes the frame. Called by reader, audit, surveys, repack and editors.
  */
 #include "format/frame/chunks.h"
 #include "format/frame/names.h"

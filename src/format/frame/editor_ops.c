@@ -1,6 +1,7 @@
 /*
  * The editor of frames, contiguous and sparse, which differ in their store (editor.h): chunks are
- * replaced, added or cut off, and metadata and digests are changed, in the output of a change.
+ * replaced, added or cut off, and metadata and digests are changed, in the output of a change. Its
+ * row is in formats.c.
  */
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /*
- * Blosc2 frames, contiguous (one file) and sparse (a directory): an inner room of format. A
- * contiguous frame is
+ * Blosc2 frames, contiguous (one file) and sparse (a directory): an inner room of format. The files
+ * of frame include it, and formats.c. A contiguous frame is
  *
  *     header (fixed part, fixed metalayers) | chunks, with holes | index chunk | trailer
  *

@@ -1,10 +1,11 @@
 /*
- * Reading while a writer is active: bpk_frame_latest_do. When bpk changes a contiguous frame it
- * keeps every byte of older states: the old index and trailer become a hole. A sparse frame loses
- * files, and their numbers may be used again. But chunks.b2frame is replaced first, or there is a
- * list of changes that replaces it; a reader that finds it unchanged after reading a chunk has read
- * the right one. If it was replaced, the chunk is fetched from the frame's current state, provided
- * that it still has the same one; otherwise the frame was changed while it was read.
+ * Reading while a writer is active: bpk_frame_latest_do, called by fetch.c. When bpk changes a
+ * contiguous frame it keeps every byte of older states: the old index and trailer become a hole. A
+ * sparse frame loses files, and their numbers may be used again. But chunks.b2frame is replaced
+ * first, or there is a list of changes that replaces it; a reader that finds it unchanged after
+ * reading a chunk has read the right one. If it was replaced, the chunk is fetched from the frame's
+ * current state, provided that it still has the same one; otherwise the frame was changed while it
+ * was read.
  */
 #include "format/frame/latest.h"
 #include "format/frame/open.h"

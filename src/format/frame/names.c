@@ -1,5 +1,6 @@
 /*
- * Names and ids of a frame's files ("Sparse frame"), and the probes that recognise frames.
+ * Names and ids of a frame's files ("Sparse frame"), and the probes that recognise frames. Called
+ * by reader, writer and editors, and through formats.c.
  */
 #include "format/frame/names.h"
 

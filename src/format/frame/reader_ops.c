@@ -1,5 +1,6 @@
 /*
- * The reader of frames, contiguous and sparse: its operations, and its row as a member.
+ * The reader of frames, contiguous and sparse: its operations, and its row as a member. formats.c,
+ * editors and repack call it.
  */
 #include "format/frame/fetch.h"
 #include "format/frame/nd/bands.h"

@@ -1,9 +1,9 @@
 /*
- * Removes the holes from frames: bpk_format.repack. A contiguous frame is copied to a new file,
- * which replaces it. In a sparse frame the chunks with the largest ids move to unused ids,
- * chunks.b2frame is replaced, which is the commit, and files that it does not name are removed:
- * every reader, also of another program, finds the old frame or the new one. Chunks are copied
- * unopened, after a test of their digests.
+ * Removes the holes from frames: bpk_format.repack, named in formats.c. A contiguous frame is
+ * copied to a new file, which replaces it. In a sparse frame the chunks with the largest ids move
+ * to unused ids, chunks.b2frame is replaced, which is the commit, and files that it does not name
+ * are removed: every reader, also of another program, finds the old frame or the new one. Chunks
+ * are copied unopened, after a test of their digests.
  */
 #include <stdlib.h>
 

@@ -1,7 +1,8 @@
 /*
- * Finds chunks that occur more than once in an index: bpk_reader_ops.repeats. Earlier entries are
- * remembered in a table of fixed size, where a later entry may replace an earlier one: a forgotten
- * entry costs time, but no memory. All offsets of a small frame fit.
+ * Finds chunks that occur more than once in an index: bpk_reader_ops.repeats, in the row of
+ * reader_ops.c. Earlier entries are remembered in a table of fixed size, where a later entry may
+ * replace an earlier one: a forgotten entry costs time, but no memory. All offsets of a small frame
+ * fit.
  */
 #include "format/frame/fetch.h"
 

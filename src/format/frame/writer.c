@@ -1,5 +1,6 @@
 /*
- * The writer of frames, contiguous and sparse, which differ in their store (store.h).
+ * The writer of frames, contiguous and sparse, which differ in their store (store.h). Called by
+ * repack; its row is in formats.c.
  */
 #include <stdlib.h>
 

@@ -1,5 +1,6 @@
 /*
- * Copies items between the C order of a box and the blocks of a chunk.
+ * Copies items between the C order of a box and the blocks of a chunk. Called by bands.c,
+ * nd/reader.c and nd/writer.c.
  *
  *     array 3 x 5, chunks 2 x 4, blocks 2 x 2         chunk 0: block 0, block 1
  *

@@ -1,5 +1,5 @@
 /*
- * Boxes of an array, and the division of runs of items in C order into boxes:
+ * Boxes of an array, and the division of runs of items in C order into boxes, for the files of nd:
  *
  *     . . . . .
  *     . . 1 1 1        items 7 to 17 of a 5 x 5 array are three boxes, which are

@@ -1,6 +1,6 @@
 /*
- * The geometry of arrays in multidimensional chunks: reads, writes and chooses it. Source: the
- * Blosc2 frame format, "b2nd metalayer".
+ * The geometry of arrays in multidimensional chunks: reads, writes and chooses it. Called by
+ * readers, writers and editors of frames. Source: the Blosc2 frame format, "b2nd metalayer".
  */
 #include "format/frame/nd/nd.h"
 

@@ -1,5 +1,6 @@
 /*
  * Reads and writes headers: 87 bytes (82 in version 1), then the section of the fixed metalayers.
+ * Called by readers, writers and editors of frames.
  */
 #include "format/frame/parts/section.h"
 

@@ -1,5 +1,6 @@
 /*
- * Reads and writes the index: one chunk of 64-bit entries ("Index chunk and offsets").
+ * Reads and writes the index: one chunk of 64-bit entries ("Index chunk and offsets"). Called by
+ * readers, writers and editors of frames.
  */
 #include "format/frame/parts/section.h"
 

@@ -1,6 +1,6 @@
 /*
- * Converts layers to one JSON object and back. A member's key is the layer's name, except for names
- * that JSON cannot represent or distinguish:
+ * Converts layers to one JSON object and back, for info.c, output_begin.c and editor_ops.c. A
+ * member's key is the layer's name, except for names that JSON cannot represent or distinguish:
  *
  *     "$hex:ff61"       a name that is not UTF-8
  *     "$trailer:name"   in the trailer, if the header has a layer of that name

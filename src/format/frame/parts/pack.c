@@ -1,5 +1,6 @@
 /*
- * Writes the chunks of a frame itself: its index, and the values in its trailer.
+ * Writes the chunks of a frame itself: its index, and the values in its trailer. Called by index.c
+ * and trailer.c.
  */
 #include "format/frame/parts/section.h"
 

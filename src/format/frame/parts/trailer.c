@@ -1,6 +1,7 @@
 /*
  * Reads and writes trailers: 94 01, a section whose values are chunks (in version 1 one chunk
- * instead), and the last 23 bytes, which locate it from the frame's end.
+ * instead), and the last 23 bytes, which locate it from the frame's end. Called by state.c and
+ * end.c.
  */
 #include "format/frame/parts/section.h"
 
