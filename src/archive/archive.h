@@ -3,7 +3,7 @@
  * truncated and followed through the editor of its format, by the threads of flow. The room knows
  * no options and no terminal, and takes no signal: its caller hands in threads, limits and hooks.
  * Nothing is changed for anyone before bpk_archive_commit. Every error is a whole line that names
- * its file. An archive is used by one thread at a time.
+ * its file. An archive is used by one thread at a time. Called by cli.
  */
 #ifndef BPK_ARCHIVE_ARCHIVE_H
 #define BPK_ARCHIVE_ARCHIVE_H

@@ -1,4 +1,5 @@
-/* Blocks of variable length. A chunk keeps their sizes when it is recompressed. */
+/* Blocks of variable length. A chunk keeps their sizes when it is recompressed. Called by append.c,
+ * overwrite.c and truncate.c. */
 #include "archive/chunks.h"
 
 static int list_sizes(const struct bpk_parcel *parcel, struct bpk_buf *sizes, struct bpk_err *err)

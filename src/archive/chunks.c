@@ -1,4 +1,5 @@
-/* Single chunks of an open archive: finding and reading them, and packing bytes into new ones. */
+/* Single chunks of an open archive: finding and reading them, and packing bytes into new ones.
+ * Called by the other files of archive, and by the commands that change archives. */
 #include "archive/chunks.h"
 
 #include <inttypes.h>

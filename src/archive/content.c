@@ -1,5 +1,5 @@
-/* The arrays inside raw bytes: the layout of an input, opened within limits, and its arrays
- * copied. */
+/* The arrays inside raw bytes: the layout of an input, opened within limits, and its arrays copied.
+ * Called by cat, info and unpack. */
 #include "archive/content.h"
 
 /* ---- Opening ---- */

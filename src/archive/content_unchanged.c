@@ -1,6 +1,7 @@
 /*
  * One generation of a raw file that other programs write: when a command ends, and the file has
  * changed, its arrays are looked up once more, and the bytes that were read of them are read again.
+ * Called by content.c, cat, info and unpack.
  */
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,4 +1,5 @@
-/* The input of a feed: files and pipes that are read, and a growing file that is watched. */
+/* The input of a feed: files and pipes that are read, and a growing file that is watched. Called by
+ * feed.c, follow.c, join_follow.c and the command append. */
 #include "archive/feed_input.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Appending in rounds: files and pipes whose bytes are committed again and again, and a file that
- * is followed while it grows. */
+ * is followed while it grows. Called by the command append. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

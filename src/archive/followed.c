@@ -1,4 +1,4 @@
-/* A growing file, compared with the archive that follows it. */
+/* A growing file, compared with the archive that follows it. Called by follow.c. */
 #include "archive/followed.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* Trajectories joined: the frames of GSD files, put behind those that an archive holds. */
+/* Trajectories joined: the frames of GSD files, put behind those that an archive holds. Called by
+ * join_follow.c and the command append. */
 #include "archive/join.h"
 
 enum { SLOTS = 8 }; /* chunks that the view of the archive keeps */

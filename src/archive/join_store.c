@@ -1,4 +1,4 @@
-/* A store of GSD's editor, over the content of an archive. */
+/* A store of GSD's editor, over the content of an archive. Called by join.c and join_follow.c. */
 #include <inttypes.h>
 
 #include "archive/join.h"

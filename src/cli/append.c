@@ -1,4 +1,4 @@
-/* bpk append: raw bytes added to an archive. */
+/* bpk append: raw bytes added to an archive. Called by main through the table of commands. */
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
  * The arguments that several commands share, in groups. The arguments of a command that packs or
- * changes archives begin with struct bpk_args.
+ * changes archives begin with struct bpk_args. The commands include it through encoding.h.
  */
 #ifndef BPK_CLI_ARGS_H
 #define BPK_CLI_ARGS_H

@@ -1,4 +1,5 @@
-/* bpk cat: raw bytes, or a range of them, to standard output. */
+/* bpk cat: raw bytes, or a range of them, to standard output. Called by main through the table of
+ * commands. */
 #include "cli/command.h"
 
 #include <inttypes.h>

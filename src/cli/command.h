@@ -1,5 +1,6 @@
 /*
- * Commands as rows of a table: name, synopsis, options, and the function that does the work.
+ * Commands as rows of a table: name, synopsis, options, and the function that does the work. Read
+ * by main, opt.c, help.c and gendoc.
  */
 #ifndef BPK_CLI_COMMAND_H
 #define BPK_CLI_COMMAND_H

@@ -1,5 +1,5 @@
-/* bpk info: the arrays inside raw bytes, as text and as JSON: each name once, with all its
- * frames. */
+/* bpk info: the arrays inside raw bytes, as text and as JSON: each name once, with all its frames.
+ * Called by info.c. */
 #include <inttypes.h>
 #include <search.h>
 #include <stdio.h>

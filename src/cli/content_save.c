@@ -1,4 +1,4 @@
-/* Arrays as NumPy's files. */
+/* Arrays as NumPy's files. Called by unpack.c. */
 #include <inttypes.h>
 
 #include "cli/content.h"

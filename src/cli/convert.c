@@ -1,4 +1,5 @@
-/* bpk convert and convert-to-chunked: the command line. convert_work.c does the work. */
+/* bpk convert and convert-to-chunked: the command line. convert_work.c does the work. Called by
+ * main through the table of commands. */
 #include "cli/convert.h"
 
 #include "cli/report.h"

@@ -1,7 +1,7 @@
 /*
  * The work of bpk convert: archives in, archives of any other format out. Chunks are copied as they
  * are where nothing else is asked for and the target can hold them; else the source's raw content
- * is recompressed, with its old settings where no option sets others.
+ * is recompressed, with its old settings where no option sets others. Called by convert.c.
  */
 #include "cli/convert.h"
 

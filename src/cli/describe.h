@@ -1,5 +1,5 @@
 /*
- * An archive as text: its fields and its chunks. info.c writes the same as JSON.
+ * An archive as text: its fields and its chunks. info.c writes the same as JSON. Called by info.
  */
 #ifndef BPK_CLI_DESCRIBE_H
 #define BPK_CLI_DESCRIBE_H

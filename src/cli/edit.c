@@ -1,4 +1,4 @@
-/* The archive that a command changes. */
+/* The archive that a command changes. Called by append, truncate, write, meta and repair. */
 #include "cli/edit.h"
 
 #include <inttypes.h>

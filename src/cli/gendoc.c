@@ -1,5 +1,5 @@
 /*
- * gendoc: writes a manual page from its template, or the completions of a shell.
+ * gendoc: writes a manual page from its template, or the completions of a shell. make docs runs it.
  *     gendoc man man/bpk-pack.1.in > man/bpk-pack.1
  *     gendoc bash > completions/bash/bpk
  */

@@ -1,4 +1,4 @@
-/* bpk append, to a GSD file: a frame. */
+/* bpk append, to a GSD file: a frame. Called by append.c. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

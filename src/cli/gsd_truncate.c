@@ -1,4 +1,4 @@
-/* bpk truncate, on a raw GSD file: frames are cut off. */
+/* bpk truncate, on a raw GSD file: frames are cut off. Called by truncate.c. */
 #include "cli/gsd.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* The text of --help, and the command bpk help. */
+/* The text of --help, for main, and the command bpk help. */
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdio.h>

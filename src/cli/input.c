@@ -1,4 +1,5 @@
-/* Opens the inputs of commands, and reports pending changes there. */
+/* Opens the inputs of commands, and reports pending changes there. Called by the commands that read
+ * archives. */
 #include "cli/transfer.h"
 
 #include <search.h>

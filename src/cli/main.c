@@ -1,7 +1,8 @@
 /*
  * bpk: packs binary and simulation data into archives of Blosc chunks.
  *
- * A map of the house; calls go down only. The first comment of each file says what it is for.
+ * A map of the house; calls go down only. The first comment of each file says what it is for, and
+ * who calls it.
  *
  *     cli                argv, stdio, signals, exit: main.c, a file per command, and shared parts
  *                        opt.c command.h    options and commands as rows of tables

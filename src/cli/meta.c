@@ -1,4 +1,4 @@
-/* bpk meta: user metadata, shown and changed. */
+/* bpk meta: user metadata, shown and changed. Called by main through the table of commands. */
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /*
- * User metadata as options give it.
+ * User metadata as options give it. Called by pack and meta.
  */
 #ifndef BPK_CLI_METADATA_H
 #define BPK_CLI_METADATA_H

@@ -1,5 +1,5 @@
-/* The nearest known word for a misspelt one, for messages about options, commands, arrays and
- * keys. */
+/* The nearest known word for a misspelt one, for messages about options, commands, arrays and keys.
+ * Called by opt.c, commands.c, pick.c and meta.c. */
 #include "cli/nearest.h"
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /*
- * Which known word was probably meant.
+ * The known word that was probably meant. Called by opt.c, commands.c, pick.c and meta.c.
  */
 #ifndef BPK_CLI_NEAREST_H
 #define BPK_CLI_NEAREST_H

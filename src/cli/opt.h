@@ -1,6 +1,7 @@
 /*
  * Options as rows of a table. Parsing, --help, the OPTIONS section of the manual pages and the
- * completions are all made from the same rows, so they always agree.
+ * completions are all made from the same rows, so they always agree. Every command has rows; main,
+ * help.c and gendoc read them.
  */
 #ifndef BPK_CLI_OPT_H
 #define BPK_CLI_OPT_H

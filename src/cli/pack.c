@@ -1,4 +1,4 @@
-/* bpk pack: raw files in, archives out. */
+/* bpk pack: raw files in, archives out. Called by main through the table of commands. */
 #include <stdio.h>
 
 #include "cli/command.h"

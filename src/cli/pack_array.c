@@ -1,4 +1,4 @@
-/* bpk pack: inputs that are arrays. */
+/* bpk pack: inputs that are arrays. Called by pack.c and pack_work.c. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-/* bpk pack: one input becomes one archive. */
+/* bpk pack: one input becomes one archive. Called by pack.c. */
 #include "cli/pack.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Numbers, sizes and ranges as users write them. */
+/* Numbers, sizes and ranges as users write them. Called by opt.c, slice.c and gsd_append.c. */
 #include "cli/opt.h"
 
 #include <inttypes.h>

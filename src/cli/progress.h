@@ -1,5 +1,6 @@
 /*
- * The progress bar: one line on standard error, drawn over itself, cleared at the end.
+ * The progress bar: one line on standard error, drawn over itself, cleared at the end. Called by
+ * transfers, changes, tar, messages and signals.
  */
 #ifndef BPK_CLI_PROGRESS_H
 #define BPK_CLI_PROGRESS_H

@@ -1,6 +1,6 @@
 /*
  * Results as JSON on standard output: a record is one object on a line. Members are printed as they
- * come. For the main thread alone; one record at a time.
+ * come. Called by all commands with --json. For the main thread alone; one record at a time.
  */
 #ifndef BPK_CLI_RECORD_H
 #define BPK_CLI_RECORD_H

@@ -1,6 +1,6 @@
 /*
  * repair: the leftovers of an interrupted change beside archives are reported, used to recover, or
- * removed with --drop-journal.
+ * removed with --drop-journal. Called by repair.c.
  */
 #include "cli/recover.h"
 

@@ -1,4 +1,5 @@
-/* bpk repair: settle interrupted changes, repack frames, renew digests. */
+/* bpk repair: settle interrupted changes, repack frames, renew digests. Called by main through the
+ * table of commands. */
 #include "cli/edit.h"
 
 #include <inttypes.h>

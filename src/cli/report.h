@@ -1,5 +1,6 @@
 /*
- * Reports errors once, and keeps the exit status that follows from them. For the main thread alone.
+ * Reports errors once, and keeps the exit status that follows from them. Called by every command.
+ * For the main thread alone.
  */
 #ifndef BPK_CLI_REPORT_H
 #define BPK_CLI_REPORT_H

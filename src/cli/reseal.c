@@ -1,6 +1,7 @@
 /*
  * repair --reseal: new digests after another program changed an archive. Chunks that still match
  * their digest, or unpack, are sealed; anything else is damage, and the archive stays unchanged.
+ * Called by repair.c.
  */
 #include "cli/reseal.h"
 

@@ -1,7 +1,7 @@
 /*
  * Files that a command of several operands must not write over: its own results, and the operands
  * that have no whole result yet. They are known by device and inode, whatever their spelling.
- * For the main thread alone.
+ * Called by pack and unpack. For the main thread alone.
  */
 #ifndef BPK_CLI_RESULTS_H
 #define BPK_CLI_RESULTS_H

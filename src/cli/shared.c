@@ -1,4 +1,5 @@
-/* The rows of options that mean the same in every command that has them. */
+/* The rows of options that mean the same in every command that has them. The tables of all commands
+ * name them, and main completes their values. */
 #include "cli/command.h"
 
 const struct bpk_opt bpk_opt_stdout = {

@@ -1,6 +1,6 @@
 /*
  * Signals: a thread of its own waits for them, so ordinary code drops drafts even while other
- * threads are blocked in a read or a write.
+ * threads are blocked in a read or a write. Called by every command that writes.
  */
 #ifndef BPK_CLI_SIGNAL_H
 #define BPK_CLI_SIGNAL_H

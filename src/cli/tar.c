@@ -1,4 +1,5 @@
-/* bpk tar: its options, and which of its three works is asked for. */
+/* bpk tar: its options, and which of its three works is asked for. Called by main through the table
+ * of commands. */
 #include "cli/tar.h"
 
 #include "cli/report.h"

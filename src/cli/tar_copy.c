@@ -1,4 +1,4 @@
-/* bpk tar: datasets stored as they lie there. */
+/* bpk tar: datasets stored as they lie there. Called by tar_store.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

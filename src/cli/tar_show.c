@@ -1,4 +1,4 @@
-/* bpk tar -t and -x. */
+/* bpk tar -t and -x. Called by tar.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /*
- * Text for people: sizes, tables of columns, paragraphs.
+ * Text for people: sizes, tables of columns, paragraphs. For messages and results of all commands.
  */
 #ifndef BPK_CLI_TEXT_H
 #define BPK_CLI_TEXT_H

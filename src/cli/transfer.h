@@ -1,7 +1,8 @@
 /*
  * The steps that commands share to move data: opening an input, naming and opening an output,
- * running between the two, and keeping or dropping the result. Every error from here is a whole
- * line that names its file; report it with bpk_report(NULL, err). For the main thread alone.
+ * running between the two, and keeping or dropping the result. Called by pack, unpack, cat,
+ * convert, verify, repair and tar. Every error from here is a whole line that names its file;
+ * report it with bpk_report(NULL, err). For the main thread alone.
  */
 #ifndef BPK_CLI_TRANSFER_H
 #define BPK_CLI_TRANSFER_H

@@ -1,4 +1,4 @@
-/* bpk truncate: an archive, shortened. */
+/* bpk truncate: an archive, shortened. Called by main through the table of commands. */
 #include "cli/gsd.h"
 
 #include <inttypes.h>

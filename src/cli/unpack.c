@@ -1,4 +1,4 @@
-/* bpk unpack: archives in, raw files out. */
+/* bpk unpack: archives in, raw files out. Called by main through the table of commands. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,5 @@
-/* bpk version: the program, the features built in, and those of this machine. */
+/* bpk version: the program, the features built in, and those of this machine. Called by main, also
+ * through the table of commands. */
 #include <stdio.h>
 
 #include "cli/command.h"

@@ -1,4 +1,5 @@
-/* bpk write: a range of an archive's raw bytes, overwritten. */
+/* bpk write: a range of an archive's raw bytes, overwritten. Called by main through the table of
+ * commands. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>

@@ -1,5 +1,6 @@
 /* The run of bpk_flow_run: threads that fetch, work and put, and the limits on their number. It
- * joins the window (the order), the plan (the numbers) and the work on single parcels. */
+ * joins the window (the order), the plan (the numbers) and the work on single parcels. Called by
+ * archive and cli. */
 #include "flow/flow.h"
 
 #include <inttypes.h>

@@ -1,7 +1,8 @@
 /*
  * The room flow: read parcels from one format, do one piece of work to each on any thread, hand
  * them in order to another format. It knows no byte layouts, option names or names of formats.
- * Every number of threads gives the same output; one thread takes the same path as many.
+ * Every number of threads gives the same output; one thread takes the same path as many. Called by
+ * archive and cli.
  */
 #ifndef BPK_FLOW_FLOW_H
 #define BPK_FLOW_FLOW_H

@@ -1,5 +1,5 @@
-/* Arithmetic of plans: cuts, ranges, and the bytes of each parcel. A run asks it for each parcel,
- * and commands make plans with it. */
+/* Arithmetic of plans: cuts, ranges, and the bytes of each parcel. Runs and views ask it for
+ * parcels; archive and cli make plans with it. */
 #include "flow/plan.h"
 
 #include <inttypes.h>

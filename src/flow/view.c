@@ -1,6 +1,6 @@
 /*
  * An archive's raw content as a source. A read of whole chunks unpacks them where they are wanted;
- * parts of chunks come from the cache.
+ * parts of chunks come from the cache. Called by archive, cat and convert.
  */
 #include "flow/view.h"
 
@@ -26,7 +26,7 @@ static int read_alike(struct bpk_view_state *view, const struct bpk_sized *chunk
 	}
 	out.size = chunk->size * (size_t)bpk_min_u64(room, 1 + alike);
 	bpk_bytes_repeat(bpk_view(out.data, chunk->size), 0,
-		   bpk_span(out.data + chunk->size, out.size - chunk->size));
+			 bpk_span(out.data + chunk->size, out.size - chunk->size));
 	*got += out.size;
 	return 0;
 }
