@@ -1,6 +1,6 @@
 #!/bin/sh
 # The map of the tree: HACKING.md lists the folders, src/cli/main.c those of src, a room.am the files
-# of its room, and the first comment of a file says what the file is for. Prints TAP.
+# of its room, and the first comment of a file says what the file is for, and who calls it. Prints TAP.
 set -u
 top=${top_srcdir:-$(cd "$(dirname "$0")/../.." && pwd)}
 . "$(dirname "$0")/tap"
@@ -70,6 +70,80 @@ astray() {
             "$scratch/files" -
 }
 
+# First comments that name a caller ("Called by a.c and b.c", "a.c and b.c call it") that uses nothing
+# of the file: a .c file uses a function or a constant that another defines, and includes a header.
+# Files with neither are left out.
+uncalled() {
+    sources | grep '^src/' | xargs awk '
+        FNR == 1 { files[FILENAME]; inside = 1; comment = 0 }
+        inside {
+            line = $0
+            gsub(/^\/?\*+|\*\//, "", line)
+            heads[FILENAME] = heads[FILENAME] " " line
+            if (/\*\//)
+                inside = 0
+            next
+        }
+        /^[ \t]*\/\*/ { comment = 1 }
+        comment { if (/\*\//) comment = 0; next }
+        /^#include "/ { split($0, quoted, "\""); uses[FILENAME, "src/" quoted[2]]; next }
+        /^[a-z].*bpk_/ && !/^(static|typedef|extern)/ && FILENAME ~ /\.c$/ &&
+            match($0, /bpk_[a-z0-9_]+(\(|(\[[A-Z_0-9]*\])? = )/) {
+            name = substr($0, RSTART, RLENGTH)
+            sub(/[^a-z0-9_].*/, "", name)
+            defines[FILENAME] = defines[FILENAME] " " name
+        }
+        {
+            line = $0
+            while (match(line, /bpk_[a-z0-9_]+/)) {
+                uses[FILENAME, substr(line, RSTART, RLENGTH)]
+                line = substr(line, RSTART + RLENGTH)
+            }
+        }
+        function is_user(file, of,  names, n, i) {
+            if (of ~ /\.h$/)
+                return (file, of) in uses
+            n = split(defines[of], names, " ")
+            for (i = 1; i <= n; i++)
+                if ((file, names[i]) in uses)
+                    return 1
+            return 0
+        }
+        # A name means the file of the same folder, or else any file of that name.
+        function has_user(name, of,  folder, file, end) {
+            folder = of
+            sub(/[^\/]*$/, "", folder)
+            if ((folder name) in files)
+                return is_user(folder name, of)
+            for (file in files) {
+                end = length(file) - length(name)
+                if (end > 0 && substr(file, end) == "/" name && is_user(file, of))
+                    return 1
+            }
+            return 0
+        }
+        END {
+            for (of in files) {
+                if (of ~ /\.c$/ && defines[of] == "")
+                    continue
+                n = split(heads[of], sentences, /[.;:] +/)
+                for (i = 1; i <= n; i++) {
+                    line = sentences[i]
+                    if (match(line, /[Cc]alled (by|through) /))
+                        line = substr(line, RSTART)
+                    else if (line !~ / calls? it( |$)/)
+                        continue
+                    while (match(line, /[a-z][a-z0-9_\/]*\.c/)) {
+                        name = substr(line, RSTART, RLENGTH)
+                        line = substr(line, RSTART + RLENGTH)
+                        if (!has_user(name, of))
+                            printf "%s: %s does not use it\n", of, name
+                    }
+                }
+            }
+        }'
+}
+
 # Comments that ask: more than one line in 300 of them holds the word "what".
 asking() {
     sources | xargs awk '
@@ -80,7 +154,7 @@ asking() {
 }
 
 offences() { # FOLDER
-    (cd "$1" && silent && unlisted && unbuilt && astray && asking)
+    (cd "$1" && silent && unlisted && unbuilt && astray && uncalled && asking)
 }
 
 # Does a small tree with the file $1 of the line $2 have an offence that says $3?
@@ -94,7 +168,7 @@ planted() {
     offences "$scratch/tree" | grep -q "$3"
 }
 
-echo 1..8
+echo 1..9
 planted src/io/a.c '#include "io/io.h"' 'a.c: opens without'
 report $? "a file that opens silently is found"
 planted src/new/a.c '/* A file. */' 'line for src/new/' && planted src/new/a.c '/* A file. */' 'line for new'
@@ -103,6 +177,9 @@ planted src/io/b.c '/* A file. */' 'b.c: is in no room.am'
 report $? "a file that no room.am lists is found"
 planted src/io/a.c '/* Called by b.c. */' 'names b.c'
 report $? "a comment that names a missing file is found"
+planted src/io/a.c '/* Called by cli/main.c. */
+int bpk_a(void)' 'cli/main.c does not use it'
+report $? "a comment that names a caller wrongly is found"
 planted HACKING.md 'See `io/b.c`.' 'names io/b.c'
 report $? "a missing file in HACKING.md is found"
 planted src/io/a.c '/* Finds what is there. */' 'hold "what"'
@@ -112,5 +189,5 @@ report $? "a file as it should be is let through"
 
 found=$(offences "$top")
 [ -z "$found" ]
-report $? "every folder and file stands in its map, files named there exist, and comments are plain"
+report $? "folders and files stand in their map, files and callers named exist, and comments are plain"
 [ -z "$found" ] || printf '%s\n' "$found" | sed 's/^/# /'
