@@ -1,7 +1,8 @@
 /*
  * A growing file, compared with the archive that follows it. Committed bytes stay as they are. The
  * file may differ from them only in the parts that writers of its kind change as it grows (the
- * frame count of a DCD), or where the caller believes the file. One thread's own.
+ * frame count of a DCD), or where the caller believes the file. One thread's own. Included by
+ * follow.c.
  */
 #ifndef BPK_ARCHIVE_FOLLOWED_H
 #define BPK_ARCHIVE_FOLLOWED_H

@@ -1,5 +1,5 @@
 /* The recipe of chunks that are added to an archive: that of its own chunks, where the caller
- * leaves it open. */
+ * leaves it open. Called by the files of archive that add or replace chunks. */
 #include "archive/chunks.h"
 
 /* Stored, special and empty chunks show no recipe. */

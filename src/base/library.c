@@ -1,4 +1,5 @@
-/* Loading shared libraries at their first call. */
+/* Loading shared libraries at their first call. Called by checksum.c, snappy.c and
+ * io/tar/libarchive.c. */
 #include "base/library.h"
 
 #include <dlfcn.h>

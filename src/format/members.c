@@ -1,8 +1,8 @@
 /*
- * Reads concatenated archives as one. If chunks are found by offsets, all members are found at
- * open; a table keeps their positions, and a few of their readers stay open. Otherwise members are
- * found one after another (members_walk.c). For a single archive this costs one look after its end;
- * every call then goes straight to its reader.
+ * Reads concatenated archives as one, for the rows of formats.c. If chunks are found by offsets,
+ * all members are found at open; a table keeps their positions, and a few of their readers stay
+ * open. Otherwise members are found one after another (members_walk.c). For a single archive this
+ * costs one look after its end; every call then goes straight to its reader.
  */
 #include "format/members.h"
 

@@ -1,4 +1,5 @@
-/* The reader of Bloscpack files, whose calls hold the source, and its row as a member. */
+/* The reader of Bloscpack files, whose calls hold the source, and its row as a member. Called
+ * through formats.c, by the editor and by chunked directories. */
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>

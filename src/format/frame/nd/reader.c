@@ -1,5 +1,5 @@
 /*
- * Reads an array in C order: the calls of a reader whose parcels are bands.
+ * Reads an array in C order: the calls of a reader whose parcels are bands. Called by reader_ops.c.
  */
 #include <inttypes.h>
 #include <stdlib.h>
