@@ -19,12 +19,20 @@ struct node {
 	size_t place;       /* behind the last operand lost with it; 0: no operand */
 	size_t itself;      /* behind the last operand that it is; 0: no operand */
 	const char *result; /* the operand whose result it is, or NULL. Borrowed */
+	struct node *above; /* the folder that holds it, on the way up from nearest */
 };
 
 struct bpk_results {
-	void *tree;    /* of struct node */
-	bool *is_done; /* of each operand */
+	void *tree;       /* of struct node */
+	bool *is_done;    /* of each operand */
+	bool has_folders; /* an operand is one */
 	size_t current;
+
+	/* while operands are added: the folder of the last one, if no link leads to it. Operands of
+	 * one folder mostly follow each other */
+	const char *folder; /* as the operand spells it, folder_size bytes; NULL: none. Borrowed */
+	size_t folder_size;
+	struct node *nearest;
 };
 
 static int compare(const void *left, const void *right)
@@ -73,8 +81,10 @@ static int add_operand(struct bpk_results *results, const struct stat *found, bo
 	if (node == NULL)
 		return -1;
 	node->place = number + 1;
-	if (!is_holder)
-		node->itself = number + 1;
+	if (is_holder)
+		return 0;
+	node->itself = number + 1;
+	results->has_folders = results->has_folders || S_ISDIR(found->st_mode);
 	return 0;
 }
 
@@ -101,6 +111,7 @@ static int add_streams(struct bpk_results *results, const char *path, size_t num
 struct adding {
 	struct bpk_results *results;
 	size_t number;
+	struct node **holder; /* where the next folder on the way up is noted */
 	struct bpk_err *err;
 	int rc;
 };
@@ -108,16 +119,25 @@ struct adding {
 static bool add_folder(void *arg, const struct stat *folder)
 {
 	struct adding *a = arg;
+	struct node *node = node_of(a->results, folder, a->err);
 
-	a->rc = add_operand(a->results, folder, true, a->number, a->err);
-	return a->rc != 0;
+	a->rc = node == NULL ? -1 : 0;
+	if (node == NULL)
+		return true;
+	node->place = a->number + 1;
+	node->above = NULL;
+	*a->holder = node;
+	a->holder = &node->above;
+	return false;
 }
 
 /* A file, as itself and as the target of a link, and the folders that either lies in. */
 static int add_file(struct bpk_results *results, const char *path, size_t number,
 		    struct bpk_err *err)
 {
-	struct adding a = { .results = results, .number = number, .err = err };
+	struct adding a = {
+		.results = results, .number = number, .holder = &results->nearest, .err = err
+	};
 	struct stat found;
 	bool is_link;
 
@@ -135,20 +155,25 @@ static int add_file(struct bpk_results *results, const char *path, size_t number
 }
 
 /* What path names in front of a separator: links to folders, or a tar. Names may hold colons, so
- * each cut is tried. */
+ * each cut is tried. *nlinks: the number of links. */
 static int add_holders(struct bpk_results *results, const char *path, char separator, size_t number,
-		       struct bpk_err *err)
+		       size_t *nlinks, struct bpk_err *err)
 {
 	char *holder = bpk_strdup(path, err);
 	struct stat found;
 	int rc = holder == NULL ? -1 : 0;
 
+	*nlinks = 0;
 	for (char *cut = holder == NULL ? NULL : strchr(holder, separator); rc == 0 && cut != NULL;
 	     cut = strchr(cut + 1, separator)) {
+		bool there;
+
 		*cut = '\0';
-		if (lstat(holder, &found) == 0 && separator == ':')
+		there = lstat(holder, &found) == 0;
+		*nlinks += there && S_ISLNK(found.st_mode);
+		if (there && separator == ':')
 			rc = add_file(results, holder, number, err);
-		else if (lstat(holder, &found) == 0 && S_ISLNK(found.st_mode))
+		else if (there && S_ISLNK(found.st_mode))
 			rc = add_operand(results, &found, true, number, err);
 		*cut = separator;
 	}
@@ -156,18 +181,51 @@ static int add_holders(struct bpk_results *results, const char *path, char separ
 	return rc;
 }
 
+/* A file in the folder of the last operand: nothing above it is looked at again. */
+static int add_neighbour(struct bpk_results *results, const struct stat *found, size_t number,
+			 struct bpk_err *err)
+{
+	for (struct node *node = results->nearest; node != NULL; node = node->above)
+		node->place = number + 1;
+	return add_operand(results, found, false, number, err);
+}
+
+static size_t size_of_folder(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash == NULL ? 0 : (size_t)(slash - path) + 1;
+}
+
+static bool is_neighbour(const struct bpk_results *results, const char *path)
+{
+	return results->folder != NULL && size_of_folder(path) == results->folder_size &&
+	       memcmp(path, results->folder, results->folder_size) == 0;
+}
+
 /* An operand that is missing is reported when it is opened. */
 static int add_path(struct bpk_results *results, const char *path, size_t number,
 		    struct bpk_err *err)
 {
 	struct stat found;
+	size_t nlinks;
+	bool there;
 
 	if (strcmp(path, "-") == 0)
 		return add_streams(results, path, number, err);
-	if (add_holders(results, path, '/', number, err) != 0)
+	there = lstat(path, &found) == 0;
+	if (there && S_ISREG(found.st_mode) && is_neighbour(results, path))
+		return add_neighbour(results, &found, number, err);
+	results->folder = NULL;
+	results->nearest = NULL;
+	if (add_holders(results, path, '/', number, &nlinks, err) != 0)
 		return -1;
-	if (lstat(path, &found) != 0)
-		return add_holders(results, path, ':', number, err);
+	if (!there)
+		return add_holders(results, path, ':', number, &nlinks, err);
+	if (S_ISREG(found.st_mode) && nlinks == 0) {
+		results->folder = path;
+		results->folder_size = size_of_folder(path);
+	}
 	return add_file(results, path, number, err);
 }
 
@@ -204,7 +262,8 @@ int bpk_results_check(const struct bpk_shared *shared, const char *target, struc
 
 	if (results == NULL)
 		return 0;
-	if (!is_stream && bpk_path_lies_in(target, false, is_operand, results))
+	if (!is_stream && results->has_folders &&
+	    bpk_path_lies_in(target, false, is_operand, results))
 		return bpk_fail(err, BPK_FAILED, "lies in an operand of this command");
 	if ((is_stream ? fstat(STDOUT_FILENO, &found) : lstat(target, &found)) != 0)
 		return 0; /* the draft reports other errors */

@@ -136,9 +136,7 @@ int bpk_transfer_check_terminal(const struct bpk_shared *shared, const char *tar
 
 static bool is_input(void *arg, const struct stat *folder)
 {
-	const struct stat *input = bpk_input_stat(arg);
-
-	return S_ISDIR(input->st_mode) && bpk_same_file(folder, input);
+	return bpk_same_file(folder, bpk_input_stat(arg));
 }
 
 /* Check that the result does not change the operands, or the results of others. */
@@ -146,7 +144,7 @@ static int check_target(const struct bpk_transfer *transfer, struct bpk_err *err
 {
 	if (bpk_results_check(transfer->shared, transfer->target, err) != 0)
 		return -1;
-	if (!is_dash(transfer->target) &&
+	if (!is_dash(transfer->target) && S_ISDIR(bpk_input_stat(transfer->in)->st_mode) &&
 	    bpk_path_lies_in(transfer->target, !transfer->target_derived, is_input, transfer->in))
 		return bpk_fail(err, BPK_FAILED, "lies in the source itself");
 	return 0;

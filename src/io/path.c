@@ -18,16 +18,16 @@ static int open_parent(const char *path)
 	return bpk_full_open(folder, O_PATH | O_DIRECTORY);
 }
 
-/* Open the folder above fd and close fd; -1 at the root. */
-static int go_up(int fd, const struct stat *here)
+/* Open the folder above fd, close fd, and replace *found by its stat; -1 at the root. */
+static int go_up(int fd, struct stat *found)
 {
 	int above = bpk_full_openat(fd, "..", O_PATH | O_DIRECTORY, 0);
-	struct stat found;
+	struct stat here = *found;
 
 	close(fd);
 	if (above < 0)
 		return -1;
-	if (fstat(above, &found) == 0 && !bpk_same_file(&found, here))
+	if (fstat(above, found) == 0 && !bpk_same_file(found, &here))
 		return above;
 	close(above);
 	return -1;
@@ -45,7 +45,12 @@ bool bpk_path_lies_in(const char *path, bool follow,
 		return false;
 	for (size_t size = strlen(real); size > 1 && real[size - 1] == '/'; size--)
 		real[size - 1] = '\0';
-	for (fd = open_parent(real); fd >= 0 && fstat(fd, &found) == 0; fd = go_up(fd, &found)) {
+	fd = open_parent(real);
+	if (fd >= 0 && fstat(fd, &found) != 0) {
+		close(fd);
+		return false;
+	}
+	for (; fd >= 0; fd = go_up(fd, &found)) {
 		if (!is_it(arg, &found))
 			continue;
 		close(fd);
