@@ -7,32 +7,26 @@
 
 #include <stdlib.h>
 
-const struct bpk_pipeline bpk_pipeline_smooth = {
-	2, { { BPK_FILTER_SHUFFLE, 0 }, { BPK_FILTER_BYTEDELTA, 0 } }
+const struct bpk_pipeline bpk_candidates_filters[BPK_CANDIDATES_FILTERS] = {
+	{ 1, { { BPK_FILTER_SHUFFLE, 0 } } },
+	{ 1, { { BPK_FILTER_BITSHUFFLE, 0 } } },
+	{ 2, { { BPK_FILTER_SHUFFLE, 0 }, { BPK_FILTER_BYTEDELTA, 0 } } },
 };
 
 /* ---- One candidate ---- */
 
 /* Try filters for elements of typesize bytes, or the filters that the user fixed. */
-static void try_filters(struct bpk_chooser *c, unsigned typesize,
-			const struct bpk_pipeline *pipeline)
+static void try_filters(struct bpk_chooser *c, unsigned typesize, struct bpk_pipeline pipeline)
 {
 	const struct bpk_wishes *wishes = c->wishes;
 	struct bpk_recipe recipe = c->base;
 
 	recipe.typesize = wishes->typesize != BPK_AUTO ? (unsigned)wishes->typesize : typesize;
-	recipe.pipeline = wishes->pipeline != NULL ? *wishes->pipeline : *pipeline;
+	recipe.pipeline = wishes->pipeline != NULL ? *wishes->pipeline : pipeline;
 	/* without a filter elements mean nothing */
 	if (recipe.pipeline.nsteps == 0 && wishes->typesize == BPK_AUTO)
 		recipe.typesize = 1;
 	bpk_race_try(&c->race, &c->screened, &recipe, bpk_views_all(&c->sample.pieces));
-}
-
-static void try_filter(struct bpk_chooser *c, unsigned typesize, enum bpk_filter filter)
-{
-	const struct bpk_pipeline pipeline = bpk_pipeline_of(filter);
-
-	try_filters(c, typesize, &pipeline);
 }
 
 /* ---- Lags ---- */
@@ -77,7 +71,7 @@ static bool try_lags(struct bpk_chooser *c, uint32_t mask)
 		unsigned lag = first_lag(matches, common, best, shares[i]);
 
 		if (best - common > compared / LAG_CLEAR && lag > 0)
-			try_filter(c, lag, BPK_FILTER_SHUFFLE);
+			try_filters(c, lag, bpk_pipeline_of(BPK_FILTER_SHUFFLE));
 	}
 	return best - common > compared / LAG_CLEAR;
 }
@@ -95,10 +89,11 @@ static void try_sizes(struct bpk_chooser *c)
 		clear |= try_lags(c, bpk_views_group(pieces, g));
 	/* single bytes may be small numbers, whose upper bits are all alike */
 	for (size_t i = 0; i < BPK_WISHES_HINTS && wishes->hints[i] != 0; i++)
-		try_filter(c, wishes->hints[i],
-			   wishes->hints[i] == 1 ? BPK_FILTER_BITSHUFFLE : BPK_FILTER_SHUFFLE);
+		try_filters(c, wishes->hints[i],
+			    bpk_pipeline_of(wishes->hints[i] == 1 ? BPK_FILTER_BITSHUFFLE
+								  : BPK_FILTER_SHUFFLE));
 	for (unsigned size = 4; size <= 8 && !clear; size += 4)
-		try_filter(c, size, BPK_FILTER_SHUFFLE);
+		try_filters(c, size, bpk_pipeline_of(BPK_FILTER_SHUFFLE));
 }
 
 static void add_size(struct bpk_chooser *c, unsigned size)
@@ -137,20 +132,18 @@ static void list_sizes(struct bpk_chooser *c)
  * block that it depends on (_blosc_getitem), without an error. */
 void bpk_candidates_find(struct bpk_chooser *c)
 {
+	/* version 2 chunks have one filter */
+	size_t nfilters = c->base.extended ? BPK_CANDIDATES_FILTERS : BPK_CANDIDATES_FILTERS - 1;
+
 	c->screened.views = &c->sample.pieces;
-	try_filter(c, 1, BPK_FILTER_NONE);
+	try_filters(c, 1, bpk_pipeline_of(BPK_FILTER_NONE));
 	try_sizes(c);
 	if (c->race.failed)
 		return;
 	list_sizes(c);
-	for (size_t i = 0; i < c->nsizes; i++) {
-		if (c->sizes[i] == 1)
-			continue;
-		try_filter(c, c->sizes[i], BPK_FILTER_SHUFFLE);
-		try_filter(c, c->sizes[i], BPK_FILTER_BITSHUFFLE);
-		if (c->base.extended)
-			try_filters(c, c->sizes[i], &bpk_pipeline_smooth);
-	}
+	for (size_t i = 0; i < c->nsizes; i++)
+		for (size_t k = 0; k < nfilters && c->sizes[i] > 1; k++)
+			try_filters(c, c->sizes[i], bpk_candidates_filters[k]);
 }
 
 bool bpk_candidates_need_runs(const struct bpk_chooser *c)
@@ -273,14 +266,8 @@ void bpk_candidates_combine(const struct bpk_ranking *ranking, unsigned typesize
 
 static void add_recipes(struct bpk_chooser *c, const struct bpk_recipes *recipes)
 {
-	size_t at = c->nrecipes;
-
-	if (at == BPK_CHOOSER_RECIPES || recipes->cost == UINT64_MAX)
-		return;
-	for (; at > 0 && c->recipes[at - 1].cost > recipes->cost; at--)
-		c->recipes[at] = c->recipes[at - 1];
-	c->recipes[at] = *recipes;
-	c->nrecipes++;
+	if (c->nrecipes < BPK_CHOOSER_RECIPES && recipes->cost != UINT64_MAX)
+		bpk_recipes_insert(c->recipes, c->nrecipes++, recipes);
 }
 
 /* True if the best candidate is nearly the best for each group. */

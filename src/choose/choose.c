@@ -122,16 +122,11 @@ static size_t count_near(const struct bpk_chooser *c)
 /* Sort the first recipes by their costs on the run. */
 static void race(struct bpk_chooser *c, size_t count, unsigned level)
 {
-	struct bpk_recipes *all = c->recipes;
-
 	for (size_t i = 0; i < count && count > 1; i++) {
-		struct bpk_recipes next = all[i];
-		size_t at = i;
+		struct bpk_recipes next = c->recipes[i];
 
 		next.cost = cost_at(c, &next, level);
-		for (; at > 0 && all[at - 1].cost > next.cost; at--)
-			all[at] = all[at - 1];
-		all[at] = next;
+		bpk_recipes_insert(c->recipes, i, &next);
 	}
 }
 
@@ -308,23 +303,6 @@ static bool try_large(struct bpk_chooser *c, struct bpk_choice *choice)
 
 /* ---- Settings ---- */
 
-/* Fill in defaults for the choices that the wishes leave open. */
-static void set_defaults(const struct bpk_chooser *c, struct bpk_recipe *recipe)
-{
-	const struct bpk_wishes *wishes = c->wishes;
-
-	*recipe = c->base;
-	recipe->level = c->level;
-	recipe->extended = wishes->extended;
-	recipe->dictionary = wishes->dictionary;
-	recipe->typesize = wishes->typesize == BPK_AUTO ? 1 : (unsigned)wishes->typesize;
-	if (wishes->pipeline != NULL)
-		recipe->pipeline = *wishes->pipeline;
-	else
-		recipe->pipeline = bpk_pipeline_of(recipe->typesize > 1 ? BPK_FILTER_SHUFFLE
-									: BPK_FILTER_NONE);
-}
-
 static uint64_t whole_units(uint64_t size, uint64_t unit)
 {
 	return bpk_max_u64(unit, size - size % unit);
@@ -418,6 +396,11 @@ static void init_chooser(struct bpk_chooser *c, const struct bpk_wishes *wishes)
 	c->base.block_size = wishes->block_size != 0 ? wishes->block_size : BPK_LARGE_CHUNK;
 	c->base.extended = wishes->extended;
 	c->base.dictionary = wishes->extended && wishes->dictionary;
+	c->base.typesize = wishes->typesize == BPK_AUTO ? 1 : (unsigned)wishes->typesize;
+	if (wishes->pipeline != NULL)
+		c->base.pipeline = *wishes->pipeline;
+	else if (c->base.typesize > 1)
+		c->base.pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE);
 }
 
 static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, struct bpk_err *err)
@@ -455,8 +438,9 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	    !bpk_pipeline_is_plain(wishes->pipeline))
 		possible.pipeline = NULL;
 	init_chooser(c, &possible);
-	set_defaults(c, &choice->recipe);
-	if (choice->recipe.level > 0) {
+	choice->recipe = c->base;
+	choice->recipe.level = c->level;
+	if (c->level > 0) {
 		if (bpk_sample_take(source, raw_size, &c->sample, err) != 0)
 			goto out;
 		if (bpk_race_open(&c->race, &choice->why, err) != 0)

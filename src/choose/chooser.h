@@ -30,8 +30,10 @@ struct bpk_chooser {
 	struct bpk_ranking raced; /* recipes, on the runs */
 };
 
-/* Differences inside shuffled planes, for data that change smoothly: extended chunks only. */
-extern const struct bpk_pipeline bpk_pipeline_smooth;
+/* Filters that are tried for elements of any size. The last ones are differences inside shuffled
+ * planes, for data that change smoothly: extended chunks only. */
+enum { BPK_CANDIDATES_FILTERS = 3 };
+extern const struct bpk_pipeline bpk_candidates_filters[BPK_CANDIDATES_FILTERS];
 
 /* Try promising candidates on all pieces. Sets race.failed. */
 void bpk_candidates_find(struct bpk_chooser *c);

@@ -33,17 +33,17 @@ struct candidates {
 static void add_filters(struct candidates *c, const struct bpk_prediction *prediction)
 {
 	const struct bpk_pipeline *wished = c->wishes->pipeline;
-	const struct bpk_pipeline filters[] = { bpk_pipeline_of(BPK_FILTER_SHUFFLE),
-						bpk_pipeline_of(BPK_FILTER_BITSHUFFLE),
-						bpk_pipeline_smooth };
 	/* differences of values have no bytes that change smoothly */
-	size_t n = wished != NULL ? 1 : c->by_value ? 2 : 3;
+	size_t n = BPK_CANDIDATES_FILTERS - c->by_value;
+
+	if (wished != NULL)
+		n = 1;
 
 	for (size_t k = 0; k < n && c->to->count < BPK_PREDICTIONS; k++)
 		c->to->all[c->to->count++] = (struct bpk_candidate){
 			.typesize = c->wishes->typesize != BPK_AUTO ? (unsigned)c->wishes->typesize
 								    : prediction->size,
-			.pipeline = wished != NULL ? *wished : filters[k],
+			.pipeline = wished != NULL ? *wished : bpk_candidates_filters[k],
 			.prediction = *prediction,
 		};
 }
@@ -169,25 +169,23 @@ static int read_chunk(struct bpk_source *source, uint64_t raw_size, uint64_t chu
 	return 0;
 }
 
-/* Keep the best two of the predictions for a chunk, if they are better than no prediction. */
-static void keep_best(const struct bpk_ranking *ranking, const struct bpk_recipe *recipe,
-		      struct bpk_view raw, uint64_t offset, struct bpk_predictions *predictions)
+/* Keep the best two of the predictions in a ranking, if they are better than no prediction. */
+static void keep_best(const struct bpk_ranking *ranking, struct bpk_predictions *predictions)
 {
-	size_t kept = 0;
+	unsigned phase = predictions->all[0].prediction.phase;
 
-	for (size_t k = 0; k < predictions->count; k++) {
-		const struct bpk_candidate candidate = predictions->all[k];
-		struct bpk_recipe own = bpk_race_recipe(recipe, &candidate, raw, offset);
+	predictions->count = 0;
+	for (size_t i = 0; i < bpk_min_size(2, ranking->count); i++) {
+		const struct bpk_recipe *recipe = &ranking->all[i].recipe;
+		struct bpk_candidate *kept = &predictions->all[predictions->count];
 
-		for (size_t i = 0; i < bpk_min_size(2, ranking->count); i++) {
-			if (ranking->all[i].recipe.prediction.size == 0)
-				break;
-			own.block_size = ranking->all[i].recipe.block_size;
-			if (bpk_recipe_equal(&own, &ranking->all[i].recipe))
-				predictions->all[kept++] = candidate;
-		}
+		if (recipe->prediction.size == 0)
+			break;
+		*kept = (struct bpk_candidate){ recipe->typesize, recipe->pipeline,
+						recipe->prediction };
+		kept->prediction.phase = phase;
+		predictions->count++;
 	}
-	predictions->count = kept;
 }
 
 static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_size,
@@ -205,7 +203,7 @@ static int narrow(struct bpk_source *source, uint64_t raw_size, uint64_t chunk_s
 		rc = bpk_race_chunk(&race, recipe, predictions->all, predictions->count, raw,
 				    offset, err);
 	if (rc == 0)
-		keep_best(race.ranking, recipe, raw, offset, predictions);
+		keep_best(race.ranking, predictions);
 	else
 		predictions->count = 0;
 	bpk_race_close(&race);

@@ -203,6 +203,13 @@ uint64_t bpk_race_try_all(struct bpk_race *race, struct bpk_ranking *ranking,
 	return total;
 }
 
+void bpk_recipes_insert(struct bpk_recipes *all, size_t count, const struct bpk_recipes *recipes)
+{
+	for (; count > 0 && all[count - 1].cost > recipes->cost; count--)
+		all[count] = all[count - 1];
+	all[count] = *recipes;
+}
+
 /* ---- On one chunk ---- */
 
 /*
@@ -220,9 +227,10 @@ struct chunk {
 	size_t unit, phase; /* pieces are whole units, from the phase on */
 };
 
-struct bpk_recipe bpk_race_recipe(const struct bpk_recipe *recipe,
-				  const struct bpk_candidate *candidate, struct bpk_view raw,
-				  uint64_t offset)
+/* The recipe for raw, a chunk at offset of the input, with a candidate's filters and prediction. */
+static struct bpk_recipe recipe_for(const struct bpk_recipe *recipe,
+				    const struct bpk_candidate *candidate, struct bpk_view raw,
+				    uint64_t offset)
 {
 	unsigned size = candidate->prediction.size;
 	struct bpk_recipe own = *recipe;
@@ -328,7 +336,7 @@ int bpk_race_chunk(struct bpk_race *race, const struct bpk_recipe *recipe,
 	if (count == 0 || (c.predicts && raw.size < CHUNK_PIECE))
 		return 0;
 	for (size_t i = 0; i < count; i++)
-		recipes[i + 1] = bpk_race_recipe(recipe, &candidates[i], raw, offset);
+		recipes[i + 1] = recipe_for(recipe, &candidates[i], raw, offset);
 	if (c.predicts) {
 		c.unit = 8 * (size_t)candidates[0].prediction.size;
 		c.phase = recipes[1].prediction.phase;

@@ -35,6 +35,9 @@ struct bpk_recipes {
 	uint64_t cost; /* on the pieces */
 };
 
+/* Put recipes in their place by cost among count others, behind which is room. */
+void bpk_recipes_insert(struct bpk_recipes *all, size_t count, const struct bpk_recipes *recipes);
+
 /* Make the scratch, and free it. Lines on each trial are added to why. */
 int bpk_race_open(struct bpk_race *race, struct bpk_buf *why, struct bpk_err *err);
 void bpk_race_close(struct bpk_race *race);
@@ -73,11 +76,6 @@ uint64_t bpk_views_cost(const struct bpk_views *views);
 uint32_t bpk_views_group(const struct bpk_views *views, unsigned group);
 
 /* ---- On one chunk ---- */
-
-/* The recipe for raw, a chunk at offset of the input, with a candidate's filters and prediction. */
-struct bpk_recipe bpk_race_recipe(const struct bpk_recipe *recipe,
-				  const struct bpk_candidate *candidate, struct bpk_view raw,
-				  uint64_t offset);
 
 /* Rank the recipe and candidates by pieces of raw, a chunk at offset of the input, in
  * race->ranking. The recipes in it have the blocks of these pieces. */

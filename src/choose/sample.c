@@ -185,7 +185,6 @@ static int take_spread(struct bpk_source *source, uint64_t raw_size, struct bpk_
 		    0 ||
 	    read_run(source, (raw_size - window) / 2, sample, 0, window, &sample->window, err) != 0)
 		return -1;
-	sample->window_offset = (raw_size - window) / 2;
 	if (raw_size == window) {
 		cut_pieces(sample, sample->window, npieces);
 		return 0;
@@ -245,10 +244,7 @@ int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source
 	const struct bpk_view *window = &sample->window;
 	size_t got;
 
-	if (start >= sample->window_offset && start - sample->window_offset < window->size &&
-	    (window->size - (start - sample->window_offset) >= size ||
-	     !bpk_source_seekable(source))) {
-		start -= sample->window_offset;
+	if (!bpk_source_seekable(source)) { /* the window is its head */
 		*run = bpk_view(window->data + start, bpk_min_size(size, window->size - start));
 		return 0;
 	}

@@ -31,7 +31,6 @@ struct bpk_sample {
 	uint64_t offsets[BPK_SAMPLE_PIECES]; /* of each in the input */
 	size_t size;                         /* of all pieces */
 	struct bpk_view window; /* one run, from the middle of the input, or all of a small one */
-	uint64_t window_offset;
 	struct bpk_buf bytes; /* holds them, unless they are peeked at */
 };
 
@@ -44,7 +43,7 @@ int bpk_sample_take(struct bpk_source *source, uint64_t raw_size, struct bpk_sam
 		    struct bpk_err *err);
 void bpk_sample_clear(struct bpk_sample *sample);
 
-/* About size bytes around a piece, read into buf unless the window has them. */
+/* About size bytes around a piece, read into buf if source is seekable. */
 int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source, size_t piece,
 		      size_t size, struct bpk_buf *buf, struct bpk_view *run, struct bpk_err *err);
 

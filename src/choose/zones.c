@@ -228,64 +228,54 @@ int bpk_zones_find(struct bpk_source *source, struct bpk_zones *zones, struct bp
 
 struct part {
 	const struct bpk_zones *zones;
+	uint32_t kind;
 	struct bpk_source *whole;
-	size_t count;
-	struct {
-		uint64_t start; /* in this source */
-		size_t zone;
-	} pieces[];
 };
 
 static int read_part(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 		     struct bpk_err *err)
 {
 	const struct part *part = arg;
-	size_t i = bpk_find_last(&part->pieces[0].start, sizeof *part->pieces, part->count, offset);
+	const struct bpk_zones *zones = part->zones;
+	uint64_t skip = offset; /* bytes of the kind before the wanted ones */
 
-	for (*got = 0; *got < out.size && i < part->count; i++) {
-		size_t zone = part->pieces[i].zone, n;
-		uint64_t skip = offset + *got - part->pieces[i].start;
-		uint64_t start = part->zones->all[zone].offset + skip;
-		uint64_t end = bpk_zone_end(part->zones, zone);
+	*got = 0;
+	for (size_t i = 0; i < zones->count && *got < out.size; i++) {
+		uint64_t size = bpk_zone_end(zones, i) - zones->all[i].offset;
 		struct bpk_span piece = { out.data + *got, out.size - *got };
+		size_t n;
 
-		if (start >= end)
-			break;
-		piece.size = (size_t)bpk_min_u64(piece.size, end - start);
-		if (bpk_source_read_at(part->whole, start, piece, &n, err) != 0)
+		if (zones->all[i].kind != part->kind)
+			continue;
+		if (skip >= size) {
+			skip -= size;
+			continue;
+		}
+		piece.size = (size_t)bpk_min_u64(piece.size, size - skip);
+		if (bpk_source_read_at(part->whole, zones->all[i].offset + skip, piece, &n, err) !=
+		    0)
 			return -1;
 		*got += n;
 		if (n < piece.size)
 			break;
+		skip = 0;
 	}
 	return 0;
 }
 
-static const struct bpk_source_ops part_ops = {
-	.read_at = read_part,
-	.close = free,
-	.positional = true,
-};
-
 int bpk_zones_source(const struct bpk_zones *zones, uint32_t kind, struct bpk_source *whole,
 		     struct bpk_source **source, struct bpk_err *err)
 {
-	struct part *part = bpk_calloc(1, sizeof *part + zones->count * sizeof *part->pieces, err);
-	uint64_t size = 0;
+	static const struct bpk_source_ops ops = { .read_at = read_part,
+						   .close = free,
+						   .positional = true };
+	struct part *part = bpk_calloc(1, sizeof *part, err);
 
 	*source = NULL;
 	if (part == NULL)
 		return -1;
-	part->zones = zones;
-	part->whole = whole;
-	for (size_t i = 0; i < zones->count; i++) {
-		if (zones->all[i].kind != kind)
-			continue;
-		part->pieces[part->count].start = size;
-		part->pieces[part->count++].zone = i;
-		size += bpk_zone_end(zones, i) - zones->all[i].offset;
-	}
-	if (bpk_source_of(&part_ops, part, size, source, err) == 0)
+	*part = (struct part){ zones, kind, whole };
+	if (bpk_source_of(&ops, part, zones->kinds[kind].size, source, err) == 0)
 		return 0;
 	free(part);
 	return -1;
