@@ -28,7 +28,7 @@ static struct bpk_views cut_views(struct bpk_view raw, size_t chunk_size)
 {
 	struct bpk_views views = { .ngroups = 1 };
 
-	chunk_size = (size_t)bpk_max_u64(chunk_size, bpk_div_up(raw.size, BPK_SAMPLE_PIECES));
+	chunk_size = (size_t)bpk_max_u64(chunk_size, bpk_div_up(raw.size, BPK_VIEWS));
 	for (size_t at = 0; at < raw.size; at += chunk_size) {
 		views.weights[views.count] = 1;
 		views.all[views.count++] =

@@ -301,7 +301,7 @@ static int add_kinds(struct cutting *c, struct bpk_choice *choice, struct bpk_er
 
 static bool may_cut(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes)
 {
-	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN && raw_size >= MIN_WINDOW &&
+	return bpk_source_seekable(source) && raw_size != BPK_UNKNOWN && raw_size >= WINDOW &&
 	       bpk_source_size(source) == raw_size && wishes->typesize == BPK_AUTO &&
 	       wishes->row_size == 0 && wishes->level != 0;
 }

@@ -101,7 +101,7 @@ uint64_t bpk_trial_cost(const struct bpk_trial *trial, uint32_t mask)
 
 	if ((mask & ~trial->tried) != 0)
 		return UINT64_MAX;
-	for (size_t i = 0; i < BPK_SAMPLE_PIECES; i++)
+	for (size_t i = 0; i < BPK_VIEWS; i++)
 		if ((mask >> i & 1) != 0)
 			cost += trial->costs[i];
 	return cost;
@@ -185,7 +185,7 @@ const struct bpk_trial *bpk_race_try(struct bpk_race *race, struct bpk_ranking *
 uint64_t bpk_race_try_all(struct bpk_race *race, struct bpk_ranking *ranking,
 			  const struct bpk_recipes *recipes)
 {
-	uint64_t least[BPK_SAMPLE_PIECES], total = 0;
+	uint64_t least[BPK_VIEWS], total = 0;
 	size_t count = ranking->views->count;
 
 	memset(least, 0xff, sizeof least);

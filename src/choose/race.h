@@ -16,7 +16,7 @@ uint64_t bpk_race_cost(const struct bpk_recipe *recipe, uint64_t packed_size);
 struct bpk_trial {
 	struct bpk_recipe recipe;
 	uint32_t tried; /* bit i: view i was packed */
-	uint64_t costs[BPK_SAMPLE_PIECES];
+	uint64_t costs[BPK_VIEWS];
 };
 
 enum { BPK_RANKING = 96 };

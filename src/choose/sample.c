@@ -8,33 +8,6 @@
 
 #include "choose/tuning.h"
 
-/*
- * The number of pieces for an input. Packing a piece takes about as long in a trial as in the run,
- * and choose.c packs each about six times: with a piece in 20 MiB that is 2% of the work of one
- * thread, and reading the window is another. A small input gives two pieces, which cost less than
- * starting the program.
- */
-static size_t pieces_for(uint64_t raw_size)
-{
-	return (size_t)bpk_max_u64(MIN_PIECES,
-				   bpk_min_u64(raw_size / PIECE_SPACING, BPK_SAMPLE_PIECES));
-}
-
-static size_t window_for(uint64_t raw_size)
-{
-	uint64_t size =
-		bpk_max_u64(MIN_WINDOW, bpk_min_u64(raw_size / WINDOW_SHARE, BPK_SAMPLE_WINDOW));
-
-	return (size_t)bpk_min_u64(size, raw_size);
-}
-
-/* The offset of piece i of n: in the middle of its share, since an input may begin with a
- * header. */
-static uint64_t piece_offset(uint64_t raw_size, size_t i, size_t n)
-{
-	return (raw_size - BPK_SAMPLE_PIECE) / (2 * n) * (2 * i + 1);
-}
-
 /* ---- Where pieces are taken ---- */
 
 /* Spread over the input without a period: shifted by multiples of the golden ratio. */
@@ -59,175 +32,149 @@ static void add_place(struct bpk_sample *sample, uint64_t offset, size_t size, u
 	pieces->weights[pieces->count++] = weight;
 }
 
-static void spread_evenly(uint64_t raw_size, size_t npieces, struct bpk_sample *sample)
+/* Each piece lies in the middle of its share, since an input may begin with a header. */
+static void spread_evenly(uint64_t raw_size, struct bpk_sample *sample)
 {
-	for (size_t i = 0; i < npieces; i++)
-		add_place(sample, piece_offset(raw_size, i, npieces), BPK_SAMPLE_PIECE, 0, 1);
+	for (size_t i = 0; i < PIECES; i++)
+		add_place(sample, (raw_size - BPK_SAMPLE_PIECE) / (2 * PIECES) * (2 * i + 1),
+			  BPK_SAMPLE_PIECE, 0, 1);
 }
 
-/* The number of pieces for each group: one, and more if a piece represents most probes. */
-static void share_pieces(const size_t members[], unsigned ngroups, size_t npieces, size_t pieces[])
+/* A piece around the middle one of a group's probes. */
+static void add_group(uint64_t raw_size, const uint8_t groups[PROBES], unsigned group, size_t size,
+		      struct bpk_sample *sample)
 {
-	for (unsigned g = 0; g < ngroups; g++)
-		pieces[g] = 1;
-	for (size_t left = npieces > ngroups ? npieces - ngroups : 0; left > 0; left--) {
-		unsigned most = 0;
-
-		for (unsigned g = 1; g < ngroups; g++)
-			if (members[g] * pieces[most] > members[most] * pieces[g])
-				most = g;
-		pieces[most]++;
-	}
-}
-
-/* Pieces of some size around some of a group's probes. */
-static void spread_group(uint64_t raw_size, const uint8_t groups[PROBES], unsigned group,
-			 size_t npieces, size_t size, struct bpk_sample *sample)
-{
-	size_t members = 0, seen = 0, taken = 0;
+	uint64_t middle = 0, half = size / 2;
+	uint32_t members = 0, seen = 0;
 
 	for (size_t i = 0; i < PROBES; i++)
 		members += groups[i] == group;
-	for (size_t i = 0; i < PROBES && taken < npieces; i++) {
-		uint64_t middle = probe_offset(raw_size, i), half = size / 2;
-
-		if (groups[i] != group || seen++ != (2 * taken + 1) * members / (2 * npieces))
-			continue;
-		add_place(sample, bpk_min_u64(middle - bpk_min_u64(middle, half), raw_size - size),
-			  size, group, (uint32_t)(members * WEIGHT / npieces));
-		taken++;
-	}
+	for (size_t i = 0; i < PROBES; i++)
+		if (groups[i] == group && seen++ == members / 2)
+			middle = probe_offset(raw_size, i);
+	add_place(sample, bpk_min_u64(middle - bpk_min_u64(middle, half), raw_size - size), size,
+		  group, members);
 }
 
-static void spread(uint64_t raw_size, size_t npieces, const uint8_t *const regions[PROBES],
+static void spread(uint64_t raw_size, const uint8_t *const regions[PROBES],
 		   struct bpk_sample *sample)
 {
 	uint8_t groups[PROBES];
-	size_t members[BPK_SAMPLE_GROUPS] = { 0 }, pieces[BPK_SAMPLE_GROUPS], size;
 	unsigned ngroups = bpk_sample_group(regions, PROBES, groups);
 
 	sample->pieces.ngroups = ngroups;
-	if (ngroups == 1) {
-		spread_evenly(raw_size, npieces, sample);
-		return;
-	}
-	for (size_t i = 0; i < PROBES; i++)
-		members[groups[i]]++;
-	/* more pieces than were asked for are smaller, so that trials take about as long */
-	size = bpk_min_size(BPK_SAMPLE_PIECE, npieces * BPK_SAMPLE_PIECE / ngroups);
-	share_pieces(members, ngroups, npieces, pieces);
-	for (unsigned g = 0; g < ngroups; g++)
-		spread_group(raw_size, groups, g, pieces[g], size, sample);
+	if (ngroups == 1)
+		spread_evenly(raw_size, sample);
+	/* more pieces are smaller, so that trials take about as long */
+	for (unsigned g = 0; g < ngroups && ngroups > 1; g++)
+		add_group(raw_size, groups, g,
+			  bpk_min_size(BPK_SAMPLE_PIECE, PIECES * BPK_SAMPLE_PIECE / ngroups),
+			  sample);
 }
 
 /* ---- Taking them ---- */
 
-/* Pieces out of bytes that are all in memory. */
-static void cut_pieces(struct bpk_sample *sample, struct bpk_view bytes, size_t npieces)
+/* Behind the window: the probes are read there first, then the pieces. */
+enum { ROOM = BPK_SAMPLE_GROUPS * BPK_SAMPLE_PIECE };
+
+_Static_assert(ROOM >= PROBES * BPK_PROBE_REGION, "probes");
+
+/* Bytes at offset: those of the window if it holds all that can be read, else read into room. */
+static int get_bytes(const struct bpk_sample *sample, struct bpk_source *source, uint64_t offset,
+		     struct bpk_span room, struct bpk_view *bytes, struct bpk_err *err)
+{
+	struct bpk_view window = sample->window;
+	size_t got;
+
+	if (sample->window_is_all) {
+		*bytes = bpk_view(window.data + offset,
+				  bpk_min_size(room.size, window.size - (size_t)offset));
+		return 0;
+	}
+	if (bpk_source_read_at(source, offset, room, &got, err) != 0)
+		return -1;
+	*bytes = bpk_view(room.data, got);
+	return 0;
+}
+
+/* The window from the middle, or the head of a pipe. */
+static int take_window(struct bpk_source *source, uint64_t raw_size, struct bpk_span room,
+		       struct bpk_sample *sample, struct bpk_err *err)
+{
+	int rc;
+
+	if (!bpk_source_seekable(source)) {
+		sample->window_is_all = true;
+		return bpk_source_peek(source, room.size, &sample->window, err);
+	}
+	rc = get_bytes(sample, source, (raw_size - room.size) / 2, room, &sample->window, err);
+	sample->window_is_all = raw_size == room.size;
+	return rc;
+}
+
+/* Find places for pieces. Probes are read into room. A source that has become shorter since ends in
+ * zeros here. */
+static int find_places(struct bpk_source *source, uint64_t raw_size, uint8_t *room,
+		       struct bpk_sample *sample, struct bpk_err *err)
 {
 	const uint8_t *regions[PROBES];
 
 	sample->pieces.ngroups = 1;
-	if (bytes.size > npieces * BPK_SAMPLE_PIECE) {
-		for (size_t i = 0; i < PROBES; i++)
-			regions[i] = bytes.data + probe_offset(bytes.size, i);
-		spread(bytes.size, npieces, regions, sample);
-	} else if (bytes.size > 0) {
-		add_place(sample, 0, bytes.size, 0, 1);
-	}
-	for (size_t i = 0; i < sample->pieces.count; i++)
-		sample->pieces.all[i].data = bytes.data + sample->offsets[i];
-}
-
-/* Read size bytes at offset to the place at in sample->bytes. */
-static int read_run(struct bpk_source *source, uint64_t offset, struct bpk_sample *sample,
-		    size_t at, size_t size, struct bpk_view *run, struct bpk_err *err)
-{
-	size_t got;
-
-	if (bpk_source_read_at(source, offset, bpk_span(sample->bytes.data + at, size), &got,
-			       err) != 0)
-		return -1;
-	*run = bpk_view(sample->bytes.data + at, got);
-	return 0;
-}
-
-/* Read the probes of a source that is larger than the window. A source that has become shorter
- * since ends in zeros here. */
-static int probe(struct bpk_source *source, uint64_t raw_size, size_t npieces,
-		 struct bpk_sample *sample, struct bpk_err *err)
-{
-	uint8_t *bytes = bpk_calloc(PROBES, BPK_PROBE_REGION, err);
-	const uint8_t *regions[PROBES];
-	size_t got;
-	int rc = bytes == NULL ? -1 : 0;
-
-	for (size_t i = 0; i < PROBES && rc == 0; i++) {
-		uint8_t *at = bytes + i * BPK_PROBE_REGION;
-
-		regions[i] = at;
-		rc = bpk_source_read_at(source, probe_offset(raw_size, i),
-					bpk_span(at, BPK_PROBE_REGION), &got, err);
-	}
-	if (rc == 0)
-		spread(raw_size, npieces, regions, sample);
-	free(bytes);
-	return rc;
-}
-
-/* The window from the middle, and pieces from everywhere. */
-static int take_spread(struct bpk_source *source, uint64_t raw_size, struct bpk_sample *sample,
-		       struct bpk_err *err)
-{
-	size_t window = window_for(raw_size), npieces = pieces_for(raw_size);
-
-	if (bpk_buf_resize(&sample->bytes, window + BPK_SAMPLE_PIECES * BPK_SAMPLE_PIECE, err) !=
-		    0 ||
-	    read_run(source, (raw_size - window) / 2, sample, 0, window, &sample->window, err) != 0)
-		return -1;
-	if (raw_size == window) {
-		cut_pieces(sample, sample->window, npieces);
+	if (raw_size <= PIECES * BPK_SAMPLE_PIECE) {
+		if (raw_size > 0)
+			add_place(sample, 0, raw_size, 0, 1);
 		return 0;
 	}
-	if (probe(source, raw_size, npieces, sample, err) != 0)
-		return -1;
-	for (size_t i = 0; i < sample->pieces.count; i++) {
-		struct bpk_view *piece = &sample->pieces.all[i];
+	for (size_t i = 0; i < PROBES; i++, room += BPK_PROBE_REGION) {
+		struct bpk_view region;
 
-		if (read_run(source, sample->offsets[i], sample, window + i * BPK_SAMPLE_PIECE,
-			     piece->size, piece, err) != 0)
+		if (get_bytes(sample, source, probe_offset(raw_size, i),
+			      bpk_span(room, BPK_PROBE_REGION), &region, err) != 0)
 			return -1;
+		if (region.size < BPK_PROBE_REGION)
+			memset(room + region.size, 0, BPK_PROBE_REGION - region.size);
+		regions[i] = region.data;
 	}
+	spread(raw_size, regions, sample);
 	return 0;
 }
 
-/* A pipe that fills the window counts as much longer. */
-static int take_head(struct bpk_source *source, uint64_t raw_size, struct bpk_sample *sample,
-		     struct bpk_err *err)
+static int take(struct bpk_source *source, uint64_t raw_size, struct bpk_sample *sample,
+		struct bpk_err *err)
 {
-	size_t size = (size_t)bpk_min_u64(raw_size, BPK_SAMPLE_WINDOW);
+	struct bpk_span room;
 
-	if (bpk_source_peek(source, size, &sample->window, err) != 0)
+	if (bpk_source_seekable(source))
+		raw_size = bpk_min_u64(raw_size, bpk_source_size(source));
+	room.size = (size_t)bpk_min_u64(raw_size, WINDOW);
+	if (bpk_buf_resize(&sample->bytes, room.size + ROOM, err) != 0)
 		return -1;
-	cut_pieces(sample, sample->window,
-		   sample->window.size < BPK_SAMPLE_WINDOW ? MIN_PIECES : BPK_SAMPLE_PIECES / 2);
+	room.data = sample->bytes.data;
+	if (take_window(source, raw_size, room, sample, err) != 0)
+		return -1;
+	room.data += room.size;
+	if (sample->window_is_all)
+		raw_size = sample->window.size;
+	if (find_places(source, raw_size, room.data, sample, err) != 0)
+		return -1;
+	for (size_t i = 0; i < sample->pieces.count; i++, room.data += BPK_SAMPLE_PIECE) {
+		struct bpk_view *piece = &sample->pieces.all[i];
+
+		room.size = piece->size;
+		if (get_bytes(sample, source, sample->offsets[i], room, piece, err) != 0)
+			return -1;
+	}
 	return 0;
 }
 
 int bpk_sample_take(struct bpk_source *source, uint64_t raw_size, struct bpk_sample *sample,
 		    struct bpk_err *err)
 {
-	int rc;
-
 	*sample = (struct bpk_sample){ 0 };
-	if (bpk_source_seekable(source))
-		rc = take_spread(source, bpk_min_u64(raw_size, bpk_source_size(source)), sample,
-				 err);
-	else
-		rc = take_head(source, raw_size, sample, err);
-	if (rc != 0)
-		bpk_sample_clear(sample);
-	return rc;
+	if (take(source, raw_size, sample, err) == 0)
+		return 0;
+	bpk_sample_clear(sample);
+	return -1;
 }
 
 void bpk_sample_clear(struct bpk_sample *sample)
@@ -240,19 +187,11 @@ int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source
 		      size_t size, struct bpk_buf *buf, struct bpk_view *run, struct bpk_err *err)
 {
 	uint64_t middle = sample->offsets[piece] + sample->pieces.all[piece].size / 2;
-	uint64_t start = middle - bpk_min_u64(middle, size / 2);
-	const struct bpk_view *window = &sample->window;
-	size_t got;
 
-	if (!bpk_source_seekable(source)) { /* the window is its head */
-		*run = bpk_view(window->data + start, bpk_min_size(size, window->size - start));
-		return 0;
-	}
-	if (bpk_buf_resize(buf, size, err) != 0 ||
-	    bpk_source_read_at(source, start, bpk_span(buf->data, size), &got, err) != 0)
+	if (bpk_buf_resize(buf, size, err) != 0)
 		return -1;
-	*run = bpk_view(buf->data, got);
-	return 0;
+	return get_bytes(sample, source, middle - bpk_min_u64(middle, size / 2),
+			 bpk_span(buf->data, size), run, err);
 }
 
 /* ---- Lags ---- */

@@ -7,43 +7,44 @@
 #include "choose/choose.h"
 
 enum {
-	BPK_SAMPLE_PIECES = 8, /* at most */
-	BPK_SAMPLE_PIECE = 48 << 10,
-	BPK_SAMPLE_WINDOW = 4 << 20, /* at most; a repeat farther away is not found */
+	BPK_SAMPLE_PIECE = 48 << 10, /* bytes of a piece, at most */
 	BPK_SAMPLE_MAX_LAG = BPK_CHUNK_MAX_TYPESIZE,
 	BPK_SAMPLE_GROUPS = 4,   /* of regions that look unlike, at most */
 	BPK_PROBE_REGION = 2080, /* bytes of a region that are looked at */
 };
 
+enum { BPK_VIEWS = 8 };
+
 /* Runs of an input, each packed as one chunk in trials. */
 struct bpk_views {
 	size_t count;
-	struct bpk_view all[BPK_SAMPLE_PIECES];
-	unsigned ngroups;                  /* at least 1 if there are views */
-	uint8_t groups[BPK_SAMPLE_PIECES]; /* the group of each */
+	struct bpk_view all[BPK_VIEWS];
+	unsigned ngroups;          /* at least 1 if there are views */
+	uint8_t groups[BPK_VIEWS]; /* the group of each */
 	/* the share of the input that each stands for; only ratios mean something */
-	uint32_t weights[BPK_SAMPLE_PIECES];
+	uint32_t weights[BPK_VIEWS];
 };
 
 /* Caller storage, for bpk_sample_clear. */
 struct bpk_sample {
-	struct bpk_views pieces;             /* spread over the input, not empty */
-	uint64_t offsets[BPK_SAMPLE_PIECES]; /* of each in the input */
-	size_t size;                         /* of all pieces */
+	/* spread over the input, not empty: one for each group, or a few of one group */
+	struct bpk_views pieces;
+	uint64_t offsets[BPK_VIEWS]; /* of each in the input */
+	size_t size;                 /* of all pieces */
 	struct bpk_view window; /* one run, from the middle of the input, or all of a small one */
-	struct bpk_buf bytes; /* holds them, unless they are peeked at */
+	bool window_is_all;     /* a small input, or the head of a pipe */
+	struct bpk_buf bytes;   /* holds them, unless they are peeked at */
 };
 
 /*
  * Take samples of source without moving its cursor: spread over all of it when it is seekable, else
- * from the first BPK_SAMPLE_WINDOW bytes. raw_size may be unknown. Fails with BPK_FAILED or
- * BPK_NO_MEMORY.
+ * from its head. raw_size may be unknown. Fails with BPK_FAILED or BPK_NO_MEMORY.
  */
 int bpk_sample_take(struct bpk_source *source, uint64_t raw_size, struct bpk_sample *sample,
 		    struct bpk_err *err);
 void bpk_sample_clear(struct bpk_sample *sample);
 
-/* About size bytes around a piece, read into buf if source is seekable. */
+/* About size bytes around a piece, read into buf unless the window is all. */
 int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source, size_t piece,
 		      size_t size, struct bpk_buf *buf, struct bpk_view *run, struct bpk_err *err);
 

@@ -51,18 +51,16 @@
 
 /*
  * A percentage below is the growth of the set that grows most if the constant is removed, halved or
- * doubled (bench-choice and bench-structure, blp and b2frame).
+ * doubled (bench-choice and bench-structure, blp and b2frame). Instructions are those of choosing,
+ * counted by callgrind; such a constant changes no size.
  */
 
 /* ---- Sampling ---- */
 
 enum {
-	PIECE_SPACING = 20 << 20, /* input for each piece: 2% of the work of one thread */
-	MIN_PIECES = 2,           /* of a small input; 4: 6% (several.npz), and more time */
-	WINDOW_SHARE = 32,        /* of the input is the window: reading it takes 3% */
-	MIN_WINDOW = 2 << 20,     /* the least window, and an input for cuts; half: 229% */
-	PROBES = 32,              /* places that are compared to find groups */
-	WEIGHT = 840,             /* of a probe: up to eight pieces divide it evenly */
+	PIECES = 2,       /* where all looks alike; 4: 6% (several.npz), and more time */
+	WINDOW = 2 << 20, /* the window, and the least input for cuts; half: 229% */
+	PROBES = 32,      /* places that are compared to find groups */
 	GROUP_SCATTER = 4, /* percent of bytes by which like regions differ; 0: 38%, 8: 10% */
 	GROUP_SHARE = 30,  /* or percent of matches; 0: 10%, 60: 10% */
 	REPEAT_RUNS = 16,  /* of look-ups for repeats; 4: 9% (hoomd-2000.gsd) */
@@ -72,7 +70,7 @@ enum {
 /* ---- Candidates ---- */
 
 enum {
-	LAG_CLEAR = 20,   /* one match in so many bytes is a lag: text and noise have fewer */
+	LAG_CLEAR = 20,   /* one match in so many bytes is a lag; 10: 40% (hoomd-2000, --plain) */
 	GROUP_UNLIKE = 2, /* percent that a group must gain by filters of its own; 4: 0.3% */
 };
 
@@ -92,8 +90,8 @@ enum {
 	SHORT_RUN = 256 << 10, /* bytes of a group's run; half: 3%, twice: 37% */
 	RUN_SHARE = 2,         /* of the window is a run; 4: 1.7% */
 	KIND_RUN_SHARE = 24,   /* of the bytes of one kind is a run; 48: 0.2% */
-	INCOMPRESSIBLE = 98,   /* percent: then nothing is raced, for time alone */
-	ZEROS = 400,           /* nor below one byte in that many, for time alone */
+	INCOMPRESSIBLE = 98,   /* percent: no race; without: 125% more instructions (noise) */
+	ZEROS = 400,           /* nor below one byte in that many; without: 37% more (zeros) */
 	DENSE = 16,            /* from one byte in that many pieces show how pieces begin; 32: 3% */
 	GROUP_SIZES = 2,       /* of elements that race on runs of groups; 1: 18% (mesh-i32) */
 	GROUP_WORTH = 10,      /* thousandths that a second list of filters gains; 0: 6%, 20: 10% */
@@ -111,7 +109,7 @@ enum {
 	BPK_OTHER_LEVEL = 5, /* of the other codecs, as Blosc packs */
 	LEVEL_PROMISING = 2, /* percent that level 2 brings, or level 3 is not tried; 4: 7% */
 	BPK_CHUNK = 1 << 20, /* fits the cache: up to a third faster than 256 KiB */
-	BPK_LARGE_CHUNK = BPK_SAMPLE_WINDOW,
+	BPK_LARGE_CHUNK = 4 << 20,
 	LARGE_CHUNK_GAIN = 5, /* percent that large chunks must gain; 10: 9% (hoomd-2000.gsd) */
 };
 
