@@ -285,42 +285,22 @@ static bool is_uniform(const struct bpk_chooser *c)
 	return true;
 }
 
-/* Keep the cheapest recipes of each element size. */
-static void unite_sizes(struct bpk_chooser *c)
-{
-	struct bpk_recipes *all = c->recipes;
-	size_t kept = 0;
-
-	for (size_t i = 0; i < c->nrecipes; i++) {
-		bool is_new = true;
-
-		for (size_t k = 0; k < kept; k++)
-			is_new = is_new && all[k].all[0].typesize != all[i].all[0].typesize;
-		if (is_new)
-			all[kept++] = all[i];
-	}
-	c->nrecipes = kept;
-}
-
 void bpk_candidates_make_recipes(struct bpk_chooser *c)
 {
-	struct bpk_recipes recipes;
+	const struct bpk_ranking *screened = &c->screened;
+	struct bpk_recipes recipes = { .count = 1 };
 
 	c->uniform = c->repeats || is_uniform(c);
+	for (size_t i = 0; i < screened->count && c->uniform; i++) {
+		recipes.all[0] = screened->all[i].recipe;
+		recipes.cost = bpk_trial_cost(&screened->all[i], bpk_views_all(screened->views));
+		add_recipes(c, &recipes);
+	}
 	for (size_t i = 0; i < c->nsizes && !c->uniform; i++) {
 		/* chunks are rounded to whole elements */
 		if (c->sizes[i] == 1 && c->nsizes > 1)
 			continue;
-		bpk_candidates_combine(&c->screened, c->sizes[i], c->base.level, &recipes);
+		bpk_candidates_combine(screened, c->sizes[i], c->base.level, &recipes);
 		add_recipes(c, &recipes);
 	}
-	for (size_t i = 0; i < c->screened.count; i++) {
-		recipes.count = 1;
-		recipes.all[0] = c->screened.all[i].recipe;
-		recipes.cost =
-			bpk_trial_cost(&c->screened.all[i], bpk_views_all(&c->sample.pieces));
-		add_recipes(c, &recipes);
-	}
-	if (!c->uniform)
-		unite_sizes(c);
 }

@@ -42,7 +42,7 @@ void bpk_candidates_find(struct bpk_chooser *c);
  * long runs repeat. */
 bool bpk_candidates_need_runs(const struct bpk_chooser *c);
 
-/* Make recipes of the candidates: each of them, and combinations for the groups. */
+/* Make recipes of the candidates: each of them, or combinations for the groups. */
 void bpk_candidates_make_recipes(struct bpk_chooser *c);
 
 /* The cheapest trial on the views in the mask whose cost is more than above, for elements of
