@@ -56,22 +56,16 @@ static void set_run(struct bpk_chooser *c)
 	set_views(c, cut_views(bpk_view(window.data + (window.size - size) / 2, size), chunk_size));
 }
 
-/* Race on a shorter run around a piece of each group. */
+/* Race on a shorter run around the piece of each group. */
 static void set_group_runs(struct bpk_chooser *c)
 {
 	const struct bpk_views *pieces = &c->sample.pieces;
-	struct bpk_views *runs = &c->runs;
 
-	set_views(c, (struct bpk_views){ .count = pieces->ngroups, .ngroups = pieces->ngroups });
-	for (size_t i = pieces->count; i-- > 0 && !c->race.failed;) {
-		uint8_t g = pieces->groups[i];
-
-		runs->groups[g] = g;
-		runs->weights[g] += pieces->weights[i];
-		if (i == 0 || memchr(pieces->groups, g, i) == NULL)
-			c->race.failed =
-				bpk_sample_around(&c->sample, c->source, i, SHORT_RUN, &c->bytes[g],
-						  &runs->all[g], c->race.err) != 0;
+	set_views(c, (struct bpk_views){ .count = pieces->count, .ngroups = pieces->ngroups });
+	for (size_t g = 0; g < pieces->count && !c->race.failed; g++) {
+		c->runs.weights[g] = pieces->weights[g];
+		c->race.failed = bpk_sample_around(&c->sample, c->source, g, SHORT_RUN,
+						   &c->bytes[g], &c->runs.all[g], c->race.err) != 0;
 	}
 }
 

@@ -111,9 +111,8 @@ static int add_choice(struct cutting *c, size_t kind, struct bpk_choice *choice,
 		      struct bpk_err *err)
 {
 	struct bpk_cuts *cuts = c->cuts;
-	struct bpk_buf said = { 0 };
 	uint32_t i = 0;
-	int rc = say_kind(&c->zones.kinds[kind], &said, err);
+	int rc;
 
 	while (i < cuts->nkinds && !is_same_choice(&cuts->kinds[i], choice))
 		i++;
@@ -122,11 +121,9 @@ static int add_choice(struct cutting *c, size_t kind, struct bpk_choice *choice,
 		cuts->kinds[cuts->nkinds++] = *choice;
 		cuts->kinds[i].why = (struct bpk_buf){ 0 };
 	}
-	if (rc == 0)
-		rc = bpk_buf_append(&cuts->kinds[i].why, bpk_buf_view(&said), err);
+	rc = say_kind(&c->zones.kinds[kind], &cuts->kinds[i].why, err);
 	if (rc == 0)
 		rc = bpk_buf_append(&cuts->kinds[i].why, bpk_buf_view(&choice->why), err);
-	bpk_buf_clear(&said);
 	bpk_buf_clear(&choice->why);
 	return rc;
 }
@@ -171,7 +168,7 @@ static int choose_kinds(struct cutting *c, struct bpk_err *err)
 
 /* ---- Cutting ---- */
 
-/* Cut size bytes into chunks of a kind, all of about one size if the last would be short. */
+/* Cut size bytes into chunks of a kind. */
 static int cut_stretch(const struct bpk_choice *choice, uint64_t size, uint32_t kind,
 		       struct bpk_sizes *runs, struct bpk_err *err)
 {
@@ -179,11 +176,6 @@ static int cut_stretch(const struct bpk_choice *choice, uint64_t size, uint32_t 
 	uint64_t chunk = choice->chunk_size / unit * unit, count = size / chunk;
 	uint64_t rest = size % chunk;
 
-	if (rest > 0 && rest < chunk / 4 && count > 0) {
-		chunk = bpk_div_up(bpk_div_up(size, count + 1), unit) * unit;
-		count = size / chunk;
-		rest = size % chunk;
-	}
 	if (bpk_sizes_add(runs, count, (uint32_t)chunk, kind, err) != 0)
 		return -1;
 	return rest > 0 ? bpk_sizes_add(runs, 1, (uint32_t)rest, kind, err) : 0;

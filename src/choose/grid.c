@@ -88,11 +88,6 @@ static bool grid_of_array(const struct bpk_array *array, uint64_t offset, struct
 
 /* ---- All of a layout's ---- */
 
-static bool same_scalar(const struct bpk_scalar *a, const struct bpk_scalar *b)
-{
-	return bpk_scalar_is_like(a, b) && a->byte_order == b->byte_order;
-}
-
 /* The group of an item, a new one if there is room, or NULL. */
 static struct group *group_of(struct group *groups, size_t *ngroups, const struct bpk_item *item)
 {
@@ -100,7 +95,8 @@ static struct group *group_of(struct group *groups, size_t *ngroups, const struc
 	uint64_t name = bpk_hash_text(BPK_HASH_START, item->name);
 
 	for (size_t i = 0; i < *ngroups; i++)
-		if (groups[i].name == name && same_scalar(&groups[i].scalar, scalar))
+		if (groups[i].name == name && bpk_scalar_is_like(&groups[i].scalar, scalar) &&
+		    groups[i].scalar.byte_order == scalar->byte_order)
 			return &groups[i];
 	if (*ngroups == GRID_NAMES)
 		return NULL;

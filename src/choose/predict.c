@@ -120,30 +120,23 @@ static uint64_t whole_numbers(uint64_t size, unsigned width)
 }
 
 /*
- * The size of a chunk of frames of period bytes. A chunk that does not begin at a frame ends in a
+ * Whole frames, 0 where chunks cannot be so large. A chunk that does not begin at a frame ends in a
  * part of another, so it has one less: reading any frame unpacks no more than key_frames of them.
  */
-static uint64_t frames_chunk(uint64_t period, unsigned key_frames, bool aligned)
-{
-	uint64_t frames = key_frames > 0 ? key_frames : KEY_FRAMES;
-
-	if (key_frames == 0)
-		frames = bpk_max_u64(frames, PREDICT_LEAST_CHUNK / period);
-	frames = bpk_min_u64(frames, bpk_max_u64(PREDICT_MOST_CHUNK / period, 2));
-	if (!aligned && frames > 2)
-		frames--;
-	return frames * period;
-}
-
-/* 0 where chunks cannot be so large. */
 static uint64_t chunk_size_for(const struct bpk_grid *o, unsigned key_frames)
 {
-	uint64_t period = o->period * o->size;
+	uint64_t period = o->period * o->size, frames = key_frames;
 
 	if (o->period > BPK_CHUNK_MAX_RAW_SIZE_EXTENDED / 2 / o->size)
 		return 0;
-	return period == 0 ? PREDICT_LEAST_CHUNK
-			   : frames_chunk(period, key_frames, o->origin % period == 0);
+	if (period == 0)
+		return PREDICT_LEAST_CHUNK;
+	if (key_frames == 0)
+		frames = bpk_max_u64(KEY_FRAMES, PREDICT_LEAST_CHUNK / period);
+	frames = bpk_min_u64(frames, bpk_max_u64(PREDICT_MOST_CHUNK / period, 2));
+	if (o->origin % period != 0 && frames > 2)
+		frames--;
+	return frames * period;
 }
 
 /* ---- Predictions ---- */

@@ -57,7 +57,8 @@ void bpk_race_close(struct bpk_race *race)
 	bpk_race_clear(race);
 }
 
-size_t bpk_race_pack(struct bpk_race *race, const struct bpk_recipe *recipe, struct bpk_view raw)
+/* The packed size of raw as one chunk; race->failed says if packing failed. */
+static size_t pack(struct bpk_race *race, const struct bpk_recipe *recipe, struct bpk_view raw)
 {
 	size_t bound = bpk_chunk_bound(raw.size), size = 0;
 
@@ -71,12 +72,7 @@ size_t bpk_race_pack(struct bpk_race *race, const struct bpk_recipe *recipe, str
 
 uint32_t bpk_views_group(const struct bpk_views *views, unsigned group)
 {
-	uint32_t mask = 0;
-
-	for (size_t i = 0; i < views->count; i++)
-		if (views->groups[i] == group)
-			mask |= UINT32_C(1) << i;
-	return mask;
+	return views->ngroups == 1 ? bpk_views_all(views) : UINT32_C(1) << group;
 }
 
 uint64_t bpk_views_cost(const struct bpk_views *views)
@@ -173,9 +169,8 @@ const struct bpk_trial *bpk_race_try(struct bpk_race *race, struct bpk_ranking *
 	mask &= ~trial->tried;
 	for (size_t i = 0; i < views->count; i++)
 		if ((mask >> i & 1) != 0)
-			trial->costs[i] =
-				views->weights[i] *
-				bpk_race_cost(recipe, bpk_race_pack(race, &plain, views->all[i]));
+			trial->costs[i] = views->weights[i] *
+					  bpk_race_cost(recipe, pack(race, &plain, views->all[i]));
 	trial->tried |= mask;
 	if (mask != 0)
 		say(race, views, trial);
@@ -212,14 +207,7 @@ void bpk_recipes_insert(struct bpk_recipes *all, size_t count, const struct bpk_
 
 /* ---- On one chunk ---- */
 
-/*
- * Each candidate packs the same two pieces of the chunk, after its prediction.
- *
- *     one block     |      [piece]               [piece]      |   packed as one block
- *     several       |  [piece]  |           |  [piece]  |         as two, so that a delta finds in
- *                                                                 its reference in the first
- */
-
+/* Each candidate packs the same two pieces of the chunk as one block, after its prediction. */
 struct chunk {
 	const struct bpk_recipe *recipe;
 	struct bpk_view raw;
@@ -259,27 +247,24 @@ static int copy_piece(struct bpk_race *race, const struct chunk *c,
 
 /* Copy two pieces of at most piece bytes, or the whole of a chunk that has less than two units. */
 static int copy_pieces(struct bpk_race *race, const struct chunk *c,
-		       const struct bpk_prediction *prediction, size_t piece, uint32_t *block_size,
-		       struct bpk_err *err)
+		       const struct bpk_prediction *prediction, size_t piece, struct bpk_err *err)
 {
-	size_t room = c->raw.size - c->phase, size = bpk_min_size(piece, room / 2);
-	size_t block = c->recipe->block_size, first, second;
-	bool several = !c->predicts && block >= 2 * size && block < c->raw.size;
+	size_t room = c->raw.size - c->phase;
+	size_t size = bpk_min_size(piece, room / 2) / c->unit * c->unit;
 
-	size = size / c->unit * c->unit;
-	first = ((several ? block / 2 : room / 4) - size / 2) / c->unit * c->unit;
-	second = several ? first + c->raw.size / block / 2 * block
-			 : (room / 4 * 3 - size / 2) / c->unit * c->unit;
-	*block_size = (uint32_t)(several ? size : 2 * size);
 	race->sample.size = 0;
 	if (size == 0)
 		return bpk_buf_append(&race->sample, c->raw, err);
-	if (bpk_buf_resize(&race->sample, 2 * size, err) != 0 ||
-	    copy_piece(race, c, prediction, c->phase + first, bpk_span(race->sample.data, size),
-		       err) != 0)
+	if (bpk_buf_resize(&race->sample, 2 * size, err) != 0)
 		return -1;
-	return copy_piece(race, c, prediction, c->phase + second,
-			  bpk_span(race->sample.data + size, size), err);
+	for (size_t i = 0; i < 2; i++) {
+		size_t start = (room / 4 * (2 * i + 1) - size / 2) / c->unit * c->unit;
+
+		if (copy_piece(race, c, prediction, c->phase + start,
+			       bpk_span(race->sample.data + i * size, size), err) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 /* Pack pieces of that size by all recipes. Keeps those that are nearly the best. */
@@ -289,7 +274,6 @@ static int run_heat(struct bpk_race *race, const struct chunk *c, size_t piece,
 	struct bpk_ranking *ranking = race->ranking;
 	struct bpk_prediction taken = { .size = UINT_MAX };
 	struct bpk_views views = { .count = 1, .weights = { 1 } };
-	uint32_t block_size = 0;
 
 	ranking->views = &views;
 	ranking->count = 0;
@@ -297,10 +281,10 @@ static int run_heat(struct bpk_race *race, const struct chunk *c, size_t piece,
 		const struct bpk_prediction *prediction = &recipes[i].prediction;
 
 		if (memcmp(&taken, prediction, sizeof taken) != 0 &&
-		    copy_pieces(race, c, prediction, piece, &block_size, race->err) != 0)
+		    copy_pieces(race, c, prediction, piece, race->err) != 0)
 			return -1;
 		taken = *prediction;
-		recipes[i].block_size = block_size;
+		recipes[i].block_size = (uint32_t)race->sample.size;
 		views.all[0] = bpk_buf_view(&race->sample);
 		if (bpk_race_try(race, ranking, &recipes[i], 1) == NULL)
 			return -1;

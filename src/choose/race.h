@@ -42,9 +42,6 @@ void bpk_recipes_insert(struct bpk_recipes *all, size_t count, const struct bpk_
 int bpk_race_open(struct bpk_race *race, struct bpk_buf *why, struct bpk_err *err);
 void bpk_race_close(struct bpk_race *race);
 
-/* The packed size of raw as one chunk; race->failed says if packing failed. */
-size_t bpk_race_pack(struct bpk_race *race, const struct bpk_recipe *recipe, struct bpk_view raw);
-
 /*
  * Pack the views in the mask (bit i: view i) by recipe, unless they were packed before, and put the
  * trial in its place. Returns the trial, which stays there until the next one, or NULL if there is

@@ -8,27 +8,119 @@
 
 #include "choose/tuning.h"
 
+/* ---- Groups ---- */
+
+/* The compiler makes vector instructions of these on any machine. */
+typedef uint8_t vector __attribute__((vector_size(16)));
+
+static vector load(const uint8_t *p)
+{
+	vector v;
+
+	memcpy(&v, p, sizeof v);
+	return v;
+}
+
+/* Bytes that equal the one lag before them, in p[0 .. size); size is a multiple of 16, and at most
+ * 4080: 255 vectors, so that no lane wraps. */
+static uint32_t count_matches(const uint8_t *p, size_t size, size_t lag)
+{
+	vector lanes = { 0 };
+	uint32_t matches = 0;
+
+	for (size_t at = 0; at + sizeof lanes <= size; at += sizeof lanes)
+		lanes -= (vector)(load(p + at) == load(p + at - lag));
+	for (size_t i = 0; i < sizeof lanes; i++)
+		matches += lanes[i];
+	return matches;
+}
+
+/*
+ * Regions of an input are unlike each other if they differ in the distances at which bytes are
+ * equal: elements of four bytes match at 4, 8, 12 ..., prose a little everywhere, noise nowhere.
+ * Trials decide whether two regions need different filters; groups only keep the samples from
+ * missing one of them.
+ */
+
+/* Counts are alike if their difference is chance: GROUP_SCATTER percent of the compared bytes, or
+ * GROUP_SHARE percent of the larger count. */
+enum { LAGS = 32, COMPARED = 2048, REGION = LAGS + COMPARED };
+
+/* The statistics of a region: matches at each lag from 1 on. */
+struct look {
+	uint16_t matches[LAGS];
+};
+
+static void look_at(const uint8_t *region, struct look *look)
+{
+	for (size_t lag = 1; lag <= LAGS; lag++)
+		look->matches[lag - 1] = (uint16_t)count_matches(region + LAGS, COMPARED, lag);
+}
+
+/* The largest of the differences, without those due to chance and a change of scale; 0: alike. */
+static unsigned distance(const struct look *a, const struct look *b)
+{
+	unsigned most = 0;
+
+	for (size_t i = 0; i < LAGS; i++) {
+		unsigned more = a->matches[i], less = b->matches[i], slack;
+
+		if (more < less) {
+			more = less;
+			less = a->matches[i];
+		}
+		slack = (COMPARED * GROUP_SCATTER + more * GROUP_SHARE) / 100;
+		if (more - less > slack + most)
+			most = more - less - slack;
+	}
+	return most;
+}
+
+/* Each region joins the nearest leader, or becomes one if all are far. */
+static unsigned find_groups(const uint8_t *const regions[PROBES], uint8_t groups[PROBES])
+{
+	struct look leaders[BPK_SAMPLE_GROUPS], look;
+	unsigned ngroups = 0;
+
+	for (size_t i = 0; i < PROBES; i++) {
+		unsigned nearest = UINT16_MAX + 1;
+
+		look_at(regions[i], &look);
+		for (unsigned g = 0; g < ngroups; g++) {
+			unsigned far = distance(&look, &leaders[g]);
+
+			if (far < nearest) {
+				nearest = far;
+				groups[i] = (uint8_t)g;
+			}
+		}
+		if (nearest > 0 && ngroups < BPK_SAMPLE_GROUPS) {
+			leaders[ngroups] = look;
+			groups[i] = (uint8_t)ngroups++;
+		}
+	}
+	return ngroups;
+}
+
 /* ---- Where pieces are taken ---- */
 
 /* Spread over the input without a period: shifted by multiples of the golden ratio. */
 static uint64_t probe_offset(uint64_t raw_size, size_t i)
 {
-	uint64_t share = raw_size / PROBES, slack = share - BPK_PROBE_REGION;
+	uint64_t share = raw_size / PROBES, slack = share - REGION;
 	uint64_t shift = (uint32_t)(i * 2654435769u) >> 16; /* of 65536 */
 
 	return share * i + slack / 65536 * shift + slack % 65536 * shift / 65536;
 }
 
 /* Add the place of a piece, without its bytes. */
-static void add_place(struct bpk_sample *sample, uint64_t offset, size_t size, unsigned group,
-		      uint32_t weight)
+static void add_place(struct bpk_sample *sample, uint64_t offset, size_t size, uint32_t weight)
 {
 	struct bpk_views *pieces = &sample->pieces;
 
 	sample->offsets[pieces->count] = offset;
 	sample->size += size;
 	pieces->all[pieces->count].size = size;
-	pieces->groups[pieces->count] = (uint8_t)group;
 	pieces->weights[pieces->count++] = weight;
 }
 
@@ -37,7 +129,7 @@ static void spread_evenly(uint64_t raw_size, struct bpk_sample *sample)
 {
 	for (size_t i = 0; i < PIECES; i++)
 		add_place(sample, (raw_size - BPK_SAMPLE_PIECE) / (2 * PIECES) * (2 * i + 1),
-			  BPK_SAMPLE_PIECE, 0, 1);
+			  BPK_SAMPLE_PIECE, 1);
 }
 
 /* A piece around the middle one of a group's probes. */
@@ -53,14 +145,14 @@ static void add_group(uint64_t raw_size, const uint8_t groups[PROBES], unsigned 
 		if (groups[i] == group && seen++ == members / 2)
 			middle = probe_offset(raw_size, i);
 	add_place(sample, bpk_min_u64(middle - bpk_min_u64(middle, half), raw_size - size), size,
-		  group, members);
+		  members);
 }
 
 static void spread(uint64_t raw_size, const uint8_t *const regions[PROBES],
 		   struct bpk_sample *sample)
 {
 	uint8_t groups[PROBES];
-	unsigned ngroups = bpk_sample_group(regions, PROBES, groups);
+	unsigned ngroups = find_groups(regions, groups);
 
 	sample->pieces.ngroups = ngroups;
 	if (ngroups == 1)
@@ -77,7 +169,7 @@ static void spread(uint64_t raw_size, const uint8_t *const regions[PROBES],
 /* Behind the window: the probes are read there first, then the pieces. */
 enum { ROOM = BPK_SAMPLE_GROUPS * BPK_SAMPLE_PIECE };
 
-_Static_assert(ROOM >= PROBES * BPK_PROBE_REGION, "probes");
+_Static_assert(ROOM >= PROBES * REGION, "probes");
 
 /* Bytes at offset: those of the window if it holds all that can be read, else read into room. */
 static int get_bytes(const struct bpk_sample *sample, struct bpk_source *source, uint64_t offset,
@@ -122,17 +214,17 @@ static int find_places(struct bpk_source *source, uint64_t raw_size, uint8_t *ro
 	sample->pieces.ngroups = 1;
 	if (raw_size <= PIECES * BPK_SAMPLE_PIECE) {
 		if (raw_size > 0)
-			add_place(sample, 0, raw_size, 0, 1);
+			add_place(sample, 0, raw_size, 1);
 		return 0;
 	}
-	for (size_t i = 0; i < PROBES; i++, room += BPK_PROBE_REGION) {
+	for (size_t i = 0; i < PROBES; i++, room += REGION) {
 		struct bpk_view region;
 
-		if (get_bytes(sample, source, probe_offset(raw_size, i),
-			      bpk_span(room, BPK_PROBE_REGION), &region, err) != 0)
+		if (get_bytes(sample, source, probe_offset(raw_size, i), bpk_span(room, REGION),
+			      &region, err) != 0)
 			return -1;
-		if (region.size < BPK_PROBE_REGION)
-			memset(room + region.size, 0, BPK_PROBE_REGION - region.size);
+		if (region.size < REGION)
+			memset(room + region.size, 0, REGION - region.size);
 		regions[i] = region.data;
 	}
 	spread(raw_size, regions, sample);
@@ -196,30 +288,6 @@ int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source
 
 /* ---- Lags ---- */
 
-/* The compiler makes vector instructions of these on any machine. */
-typedef uint8_t vector __attribute__((vector_size(16)));
-
-static vector load(const uint8_t *p)
-{
-	vector v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-/* At most 255 vectors, so that no lane wraps. */
-uint32_t bpk_sample_matches(const uint8_t *p, size_t size, size_t lag)
-{
-	vector lanes = { 0 };
-	uint32_t matches = 0;
-
-	for (size_t at = 0; at + sizeof lanes <= size; at += sizeof lanes)
-		lanes -= (vector)(load(p + at) == load(p + at - lag));
-	for (size_t i = 0; i < sizeof lanes; i++)
-		matches += lanes[i];
-	return matches;
-}
-
 void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
 		     uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], uint32_t *compared)
 {
@@ -238,78 +306,9 @@ void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
 		size = bpk_min_size(STRETCH, (piece.size - BPK_SAMPLE_MAX_LAG) / 16 * 16);
 		p = piece.data + (piece.size + BPK_SAMPLE_MAX_LAG - size) / 2;
 		for (size_t lag = 1; lag <= BPK_SAMPLE_MAX_LAG; lag++)
-			matches[lag] += bpk_sample_matches(p, size, lag);
+			matches[lag] += count_matches(p, size, lag);
 		*compared += (uint32_t)size;
 	}
-}
-
-/* ---- Groups ---- */
-
-/*
- * Regions of an input are unlike each other if they differ in the distances at which bytes are
- * equal: elements of four bytes match at 4, 8, 12 ..., prose a little everywhere, noise nowhere.
- * Trials decide whether two regions need different filters; groups only keep the samples from
- * missing one of them.
- */
-
-/* Counts are alike if their difference is chance: GROUP_SCATTER percent of the compared bytes, or
- * GROUP_SHARE percent of the larger count. */
-enum { LAGS = 32, COMPARED = BPK_PROBE_REGION - LAGS };
-
-/* The statistics of a region: matches at each lag from 1 on. */
-struct look {
-	uint16_t matches[LAGS];
-};
-
-static void look_at(const uint8_t *region, struct look *look)
-{
-	for (size_t lag = 1; lag <= LAGS; lag++)
-		look->matches[lag - 1] = (uint16_t)bpk_sample_matches(region + LAGS, COMPARED, lag);
-}
-
-/* The largest of the differences, without those due to chance and a change of scale; 0: alike. */
-static unsigned distance(const struct look *a, const struct look *b)
-{
-	unsigned most = 0;
-
-	for (size_t i = 0; i < LAGS; i++) {
-		unsigned more = a->matches[i], less = b->matches[i], slack;
-
-		if (more < less) {
-			more = less;
-			less = a->matches[i];
-		}
-		slack = (COMPARED * GROUP_SCATTER + more * GROUP_SHARE) / 100;
-		if (more - less > slack + most)
-			most = more - less - slack;
-	}
-	return most;
-}
-
-/* Each region joins the nearest leader, or becomes one if all are far. */
-unsigned bpk_sample_group(const uint8_t *const regions[], size_t n, uint8_t groups[])
-{
-	struct look leaders[BPK_SAMPLE_GROUPS], look;
-	unsigned ngroups = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		unsigned nearest = UINT16_MAX + 1;
-
-		look_at(regions[i], &look);
-		for (unsigned g = 0; g < ngroups; g++) {
-			unsigned far = distance(&look, &leaders[g]);
-
-			if (far < nearest) {
-				nearest = far;
-				groups[i] = (uint8_t)g;
-			}
-		}
-		if (nearest > 0 && ngroups < BPK_SAMPLE_GROUPS) {
-			leaders[ngroups] = look;
-			groups[i] = (uint8_t)ngroups++;
-		}
-	}
-	return ngroups;
 }
 
 /* ---- Repeats ---- */

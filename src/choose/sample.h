@@ -9,8 +9,7 @@
 enum {
 	BPK_SAMPLE_PIECE = 48 << 10, /* bytes of a piece, at most */
 	BPK_SAMPLE_MAX_LAG = BPK_CHUNK_MAX_TYPESIZE,
-	BPK_SAMPLE_GROUPS = 4,   /* of regions that look unlike, at most */
-	BPK_PROBE_REGION = 2080, /* bytes of a region that are looked at */
+	BPK_SAMPLE_GROUPS = 4, /* of regions that look unlike, at most */
 };
 
 enum { BPK_VIEWS = 8 };
@@ -19,8 +18,7 @@ enum { BPK_VIEWS = 8 };
 struct bpk_views {
 	size_t count;
 	struct bpk_view all[BPK_VIEWS];
-	unsigned ngroups;          /* at least 1 if there are views */
-	uint8_t groups[BPK_VIEWS]; /* the group of each */
+	unsigned ngroups; /* 1, or as many as views: then each is of a group of its own */
 	/* the share of the input that each stands for; only ratios mean something */
 	uint32_t weights[BPK_VIEWS];
 };
@@ -54,14 +52,6 @@ int bpk_sample_around(const struct bpk_sample *sample, struct bpk_source *source
  */
 void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
 		     uint32_t matches[BPK_SAMPLE_MAX_LAG + 1], uint32_t *compared);
-
-/* Bytes that equal the one lag before them, in p[0 .. size); size is a multiple of 16, and at most
- * 4080. */
-uint32_t bpk_sample_matches(const uint8_t *p, size_t size, size_t lag);
-
-/* Group n regions of BPK_PROBE_REGION bytes that look alike: groups[i] is the group of region i,
- * and the first region's group is 0. Returns the number of groups. */
-unsigned bpk_sample_group(const uint8_t *const regions[], size_t n, uint8_t groups[]);
 
 /* True in *repeats if a long run of the window occurs in it twice, farther apart than a piece is
  * long: pieces show nearer repeats. Fails with BPK_NO_MEMORY. */
