@@ -248,6 +248,19 @@ static struct bpk_recipe unfiltered(const struct bpk_wishes *wishes, struct bpk_
 	return recipe;
 }
 
+/* Planes of wide elements are packed by themselves, and do not find what repeats in another. Try
+ * the best recipe for single bytes, with a shuffle of the same width. */
+static void try_unsplit(struct bpk_chooser *c)
+{
+	struct bpk_recipe recipe = c->raced.all[0].recipe;
+
+	if (c->wishes->typesize != BPK_AUTO || c->wishes->pipeline != NULL ||
+	    !bpk_candidates_retype(&c->raced.all[0].recipe, 1, &recipe.pipeline))
+		return;
+	recipe.typesize = 1;
+	bpk_race_try(&c->race, &c->raced, &recipe, 1);
+}
+
 /*
  * Long repeats pack best unfiltered, in blocks that hold both copies: a filter tears them apart and
  * changes them unless they lie whole elements apart. So the best in large chunks need not be the
@@ -271,6 +284,7 @@ static bool try_large(struct bpk_chooser *c, struct bpk_choice *choice)
 	set_views(c, cut_views(c->sample.window, BPK_LARGE_CHUNK));
 	bpk_race_try(&c->race, &c->raced, &plain, 1);
 	bpk_race_try(&c->race, &c->raced, &choice->recipe, 1);
+	try_unsplit(c);
 	choice->recipe.level = wanted;
 	if (c->race.failed ||
 	    bpk_trial_cost(&c->raced.all[0], 1) * (100 + LARGE_CHUNK_GAIN) >= of_small * 100)
@@ -421,9 +435,8 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	choice->recipe = c->base;
 	choice->recipe.level = c->level;
 	if (c->level > 0) {
-		if (bpk_sample_take(source, raw_size, &c->sample, err) != 0)
-			goto out;
-		if (bpk_race_open(&c->race, &choice->why, err) != 0)
+		if (bpk_sample_take(source, raw_size, &c->sample, err) != 0 ||
+		    bpk_race_open(&c->race, &choice->why, err) != 0)
 			goto out;
 		if (c->sample.size > 0 && run_trials(c, choice, &large) != 0)
 			goto out;

@@ -4,7 +4,7 @@
  * thread to choose for single chunks. Called by flow, archive and cli.
  *
  * Sample (sample.c). 32 places all over the input show how many groups of regions it has that look
- * unlike each other. Pieces are taken from each group, and a window of a few MiB from the middle.
+ * unlike each other. A piece is taken from each group, and a window of 2 MiB from the middle.
  *
  * Candidates (candidates.c). A candidate is a list of filters and the element size that they are
  * for. Element sizes come from the distances at which bytes repeat, from the arrays of a known
@@ -78,7 +78,7 @@ struct bpk_choice {
 };
 
 /*
- * Decide by trial on samples spread over source (the first few MiB of a pipe, peeked at). raw_size
+ * Decide by trial on samples spread over source (the first 2 MiB of a pipe, peeked at). raw_size
  * may be unknown. Decided on packed sizes and a fixed cost table, never on the clock, so that one
  * input gives one answer on every machine.
  */

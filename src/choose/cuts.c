@@ -60,7 +60,7 @@ static void add_hint(struct bpk_wishes *wishes, unsigned size)
 
 /* Hint at elements, at rows, and, if rows say nothing about measured numbers, at several
  * elements. */
-static void add_hints(struct bpk_wishes *wishes, const struct bpk_zone_kind *kind)
+static void add_hints(struct bpk_wishes *wishes, const struct bpk_segment *kind)
 {
 	add_hint(wishes, kind->element);
 	add_hint(wishes, kind->row);
@@ -71,7 +71,7 @@ static void add_hints(struct bpk_wishes *wishes, const struct bpk_zone_kind *kin
 }
 
 /* A line for -v: the arrays of a kind. */
-static int say_kind(const struct bpk_zone_kind *kind, struct bpk_buf *why, struct bpk_err *err)
+static int say_kind(const struct bpk_segment *kind, struct bpk_buf *why, struct bpk_err *err)
 {
 	if (kind->element == 0)
 		return bpk_buf_printf(why, err, "no arrays, or small ones: %" PRIu64 " bytes\n",
@@ -84,7 +84,7 @@ static int say_kind(const struct bpk_zone_kind *kind, struct bpk_buf *why, struc
 static int choose_kind(struct cutting *c, size_t kind, struct bpk_choice *choice,
 		       struct bpk_err *err)
 {
-	const struct bpk_zone_kind *k = &c->zones.kinds[kind];
+	const struct bpk_segment *k = &c->zones.kinds[kind];
 	struct bpk_wishes wishes = *c->wishes;
 	struct bpk_source *part;
 	uint64_t nzones = 0;
@@ -223,17 +223,6 @@ static void hint_whole(const struct bpk_zones *zones, struct bpk_wishes *wishes)
 			add_hints(wishes, &zones->kinds[order[i]]);
 }
 
-static int try_cuts(struct cutting *c, struct bpk_err *err)
-{
-	struct bpk_cuts *cuts = c->cuts;
-	if (choose_kinds(c, err) != 0)
-		return -1;
-	if (cuts->nkinds > 1)
-		return cut(c, err);
-	bpk_cuts_clear(cuts);
-	return 0;
-}
-
 /* If all chunks have one size, the filters of a kind become a candidate for each chunk. A different
  * element size is no obstacle for chunks that record their own, and extended chunks may have
  * filters that record it. */
@@ -279,13 +268,16 @@ static int fit_chunks(const struct bpk_wishes *wishes, struct bpk_choice *choice
 			      choice->chunk_size);
 }
 
-static int add_kinds(struct cutting *c, struct bpk_choice *choice, struct bpk_err *err)
+/* Cut the input if chunks may vary, else add candidates to the choice for the whole. */
+static int use_kinds(struct cutting *c, bool varies, struct bpk_choice *choice, struct bpk_err *err)
 {
 	int rc = choose_kinds(c, err);
 
-	for (size_t i = 0; rc == 0 && i < c->cuts->nkinds; i++)
+	if (rc == 0 && varies && c->cuts->nkinds > 1)
+		return cut(c, err);
+	for (size_t i = 0; rc == 0 && !varies && i < c->cuts->nkinds; i++)
 		rc = add_kind(&c->cuts->kinds[i], choice, err);
-	if (rc == 0)
+	if (rc == 0 && !varies)
 		rc = fit_chunks(c->wishes, choice, err);
 	bpk_cuts_clear(c->cuts);
 	return rc;
@@ -315,9 +307,8 @@ int bpk_cuts_choose(struct bpk_source *source, uint64_t raw_size, const struct b
 	hint_whole(&c.zones, &hinted);
 	rc = bpk_choose(source, raw_size, &hinted, choice, err);
 	if (rc == 0 && has_unlike(&c.zones, choice))
-		rc = varies && wishes->chunk_size == 0 && wishes->block_size == 0
-			     ? try_cuts(&c, err)
-			     : add_kinds(&c, choice, err);
+		rc = use_kinds(&c, varies && wishes->chunk_size == 0 && wishes->block_size == 0,
+			       choice, err);
 	bpk_zones_clear(&c.zones);
 	if (rc != 0) {
 		bpk_cuts_clear(cuts);

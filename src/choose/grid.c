@@ -15,6 +15,10 @@
 
 #include "layout/layout.h"
 
+/* Arrays that are looked at. It bounds time: each record of a NetCDF file may list thousands of
+ * arrays that have no bytes. */
+enum { MOST_ARRAYS = 1 << 20 };
+
 /* Arrays of one name and type. */
 struct group {
 	uint64_t name; /* its hash */
@@ -155,7 +159,7 @@ static bool grid_of_group(const struct group *group, uint64_t raw_size, struct b
 static int grid_of_layout(struct bpk_layout *layout, uint64_t raw_size, struct bpk_grid *grid,
 			  struct bpk_err *err)
 {
-	uint64_t narrays = bpk_min_u64(bpk_layout_info(layout)->narrays, GRID_MOST_ARRAYS);
+	uint64_t narrays = bpk_min_u64(bpk_layout_info(layout)->narrays, MOST_ARRAYS);
 	struct group *groups = bpk_calloc(GRID_NAMES, sizeof *groups, err);
 	uint64_t largest = 0;
 	size_t ngroups = 0;

@@ -10,9 +10,8 @@ enum {
 	BPK_SAMPLE_PIECE = 48 << 10, /* bytes of a piece, at most */
 	BPK_SAMPLE_MAX_LAG = BPK_CHUNK_MAX_TYPESIZE,
 	BPK_SAMPLE_GROUPS = 4, /* of regions that look unlike, at most */
+	BPK_VIEWS = 8,         /* at most */
 };
-
-enum { BPK_VIEWS = 8 };
 
 /* Runs of an input, each packed as one chunk in trials. */
 struct bpk_views {

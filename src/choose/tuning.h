@@ -128,9 +128,8 @@ enum {
 	PREDICT_LEAST_CHUNK = 4 << 20, /* or as many as fill this, unless the user says; half: 4% */
 	/* and no more than fill this, except that a chunk has at least two */
 	PREDICT_MOST_CHUNK = 64 << 20,
-	GRID_NAMES = 32,            /* names of arrays that may be frames */
-	GRID_MOST_ARRAYS = 1 << 20, /* arrays that are looked at */
-	GRID_MOST_COMPONENTS = 4,   /* of one point: such a last dimension is no stride; 2: 57% */
+	GRID_NAMES = 32,          /* names of arrays that may be frames */
+	GRID_MOST_COMPONENTS = 4, /* of one point: such a last dimension is no stride; 2: 57% */
 };
 
 #endif

@@ -18,10 +18,9 @@ struct making {
 
 /* ---- Kinds ---- */
 
-static bool is_of_kind(const struct bpk_zone_kind *kind, const struct bpk_segment *type)
+static bool is_alike(const struct bpk_segment *a, const struct bpk_segment *b)
 {
-	return kind->element == type->element && kind->row == type->row &&
-	       kind->letter == type->letter;
+	return a->element == b->element && a->row == b->row && a->letter == b->letter;
 }
 
 /* The kind of a type, a new one if there is room; kind 0 is the mixed one. */
@@ -30,14 +29,12 @@ static uint32_t kind_of(struct bpk_zones *zones, const struct bpk_segment *type)
 	if (type->element == 0)
 		return 0;
 	for (size_t i = 1; i < zones->nkinds; i++)
-		if (is_of_kind(&zones->kinds[i], type))
+		if (is_alike(&zones->kinds[i], type))
 			return (uint32_t)i;
 	if (zones->nkinds == BPK_ZONE_KINDS)
 		return 0;
-	zones->kinds[zones->nkinds] = (struct bpk_zone_kind){ .element = type->element,
-							      .row = type->row,
-							      .letter = type->letter };
-	memcpy(zones->kinds[zones->nkinds].name, type->name, BPK_ZONE_NAME);
+	zones->kinds[zones->nkinds] = *type;
+	zones->kinds[zones->nkinds].size = 0;
 	return (uint32_t)zones->nkinds++;
 }
 
@@ -87,9 +84,7 @@ static void begin_zone(struct making *m, const struct bpk_segment *piece)
 /* True if piece is a part of the last zone, which has no type of its own while it is small. */
 static bool joins(struct making *m, const struct bpk_segment *piece)
 {
-	const struct bpk_segment *type = &m->type;
-	bool alike = type->element == piece->element && type->row == piece->row &&
-		     type->letter == piece->letter;
+	bool alike = is_alike(&m->type, piece);
 
 	if (!alike && m->end - m->start < ZONE_LEAST && piece->size > m->typed) {
 		m->type = *piece;

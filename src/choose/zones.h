@@ -14,13 +14,13 @@ enum {
 	BPK_ZONE_NAME = 48,  /* bytes of a name, with its NUL; longer ones are cut off */
 };
 
-/* The properties that all zones of a kind share. */
-struct bpk_zone_kind {
+/* An array in the input: its bytes, and the type of its elements. */
+struct bpk_segment {
+	uint64_t offset, size;
 	unsigned element; /* bytes; 0: mixed, or no arrays at all */
 	unsigned row;     /* bytes of the fastest dimension's elements together; 0: too many */
 	char letter;      /* of the elements, NumPy's */
-	uint64_t size;    /* bytes of all its zones */
-	char name[BPK_ZONE_NAME]; /* of its first array */
+	char name[BPK_ZONE_NAME];
 };
 
 /* From offset to where the next one begins. Neighbours are of different kinds. */
@@ -35,15 +35,7 @@ struct bpk_zones {
 	struct bpk_zone *all; /* the first at offset 0 */
 	uint64_t size;        /* of the input */
 	size_t nkinds;
-	struct bpk_zone_kind kinds[BPK_ZONE_KINDS];
-};
-
-/* An array in the input: its bytes, and the type of its elements. */
-struct bpk_segment {
-	uint64_t offset, size;
-	unsigned element, row;
-	char letter;
-	char name[BPK_ZONE_NAME];
+	struct bpk_segment kinds[BPK_ZONE_KINDS]; /* the first array; size is that of all zones */
 };
 
 /*
