@@ -58,9 +58,9 @@
 /* ---- Sampling ---- */
 
 enum {
-	PIECES = 2,       /* where all looks alike; 4: 6% (several.npz), and more time */
-	WINDOW = 2 << 20, /* the window, and the least input for cuts; half: 229% */
-	PROBES = 32,      /* places that are compared to find groups */
+	PIECES = 2,        /* where all looks alike; 4: 6% (several.npz), and more time */
+	WINDOW = 2 << 20,  /* the window, and the least input for cuts; half: 229% */
+	PROBES = 32,       /* places that are compared to find groups */
 	GROUP_SCATTER = 4, /* percent of bytes by which like regions differ; 0: 38%, 8: 10% */
 	GROUP_SHARE = 30,  /* or percent of matches; 0: 10%, 60: 10% */
 	REPEAT_RUNS = 16,  /* of look-ups for repeats; 4: 9% (hoomd-2000.gsd) */
