@@ -297,16 +297,11 @@ static bool try_large(struct bpk_chooser *c, struct bpk_choice *choice)
 
 /* ---- Settings ---- */
 
-static uint64_t whole_units(uint64_t size, uint64_t unit)
-{
-	return bpk_max_u64(unit, size - size % unit);
-}
-
 /* Round size to whole elements, and to whole eights of them, which a bitshuffle needs; at least one
  * element. */
 static uint64_t whole_elements(uint64_t size, unsigned typesize)
 {
-	return whole_units(size, size >= 8 * typesize ? 8 * typesize : typesize);
+	return bpk_whole_units(size, size >= 8 * typesize ? 8 * typesize : typesize);
 }
 
 /* A header of Blosc2 takes 16 bytes more of a chunk's 2^31-1 ("Limits"). */
@@ -326,9 +321,9 @@ static void set_sizes(const struct bpk_wishes *wishes, bool large, struct bpk_ch
 	if (wishes->chunk_size != 0)
 		chunk_size = bpk_min_u64(wishes->chunk_size, largest_chunk(wishes));
 	if (wishes->row_size != 0)
-		choice->chunk_size = whole_units(chunk_size, wishes->row_size);
+		choice->chunk_size = bpk_whole_units(chunk_size, wishes->row_size);
 	else if (wishes->chunk_size != 0)
-		choice->chunk_size = whole_units(chunk_size, recipe->typesize);
+		choice->chunk_size = bpk_whole_units(chunk_size, recipe->typesize);
 	else
 		choice->chunk_size = whole_elements(chunk_size, recipe->typesize);
 	if (recipe->block_size > choice->chunk_size)

@@ -3,8 +3,8 @@
  * and compares their costs. It knows no formats, threads or options; flow hands it the scratch of a
  * thread to choose for single chunks. Called by flow, archive and cli.
  *
- * Sample (sample.c). 32 places all over the input show how many groups of regions it has that look
- * unlike each other. A piece is taken from each group, and a window of 2 MiB from the middle.
+ * Sample (sample.c). 32 places show how many groups of regions the input has that look unlike each
+ * other. Each group gives a piece, a single one two; a window of 2 MiB comes from the middle.
  *
  * Candidates (candidates.c). A candidate is a list of filters and the element size that they are
  * for. Element sizes come from the distances at which bytes repeat, from the arrays of a known

@@ -35,6 +35,12 @@ struct bpk_chooser {
 enum { BPK_CANDIDATES_FILTERS = 3 };
 extern const struct bpk_pipeline bpk_candidates_filters[BPK_CANDIDATES_FILTERS];
 
+/* Round size down to whole units, at least one. */
+static inline uint64_t bpk_whole_units(uint64_t size, uint64_t unit)
+{
+	return bpk_max_u64(unit, size - size % unit);
+}
+
 /* Try promising candidates on all pieces. Sets race.failed. */
 void bpk_candidates_find(struct bpk_chooser *c);
 

@@ -114,11 +114,6 @@ static void list_candidates(struct candidates *c)
 
 /* ---- The size of chunks ---- */
 
-static uint64_t whole_numbers(uint64_t size, unsigned width)
-{
-	return bpk_max_u64(8 * width, size - size % (8 * width));
-}
-
 /*
  * Whole frames, 0 where chunks cannot be so large. A chunk that does not begin at a frame ends in a
  * part of another, so it has one less: reading any frame unpacks no more than key_frames of them.
@@ -245,9 +240,9 @@ int bpk_predict(struct bpk_source *source, uint64_t raw_size, const struct bpk_a
 		return -1;
 	chunk_size = grid.size == 0 ? 0 : chunk_size_for(&grid, key_frames);
 	if (chunk_size > 0 && wishes->chunk_size > 0)
-		chunk_size = whole_numbers(
+		chunk_size = bpk_whole_units(
 			bpk_min_u64(wishes->chunk_size, BPK_CHUNK_MAX_RAW_SIZE_EXTENDED),
-			grid.size);
+			8 * grid.size);
 	if (chunk_size == 0 || choice->recipe.level == 0)
 		return bpk_buf_printf(&choice->why, err, "prediction: nothing to predict\n");
 	list_candidates(&c);

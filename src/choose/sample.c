@@ -169,7 +169,8 @@ static void spread(uint64_t raw_size, const uint8_t *const regions[PROBES],
 /* Behind the window: the probes are read there first, then the pieces. */
 enum { ROOM = BPK_SAMPLE_GROUPS * BPK_SAMPLE_PIECE };
 
-_Static_assert(ROOM >= PROBES * REGION, "probes");
+_Static_assert(PIECES *BPK_SAMPLE_PIECE <= ROOM && PIECES * BPK_SAMPLE_PIECE >= PROBES * REGION,
+	       "pieces have room, and probes do not overlap in inputs that are probed");
 
 /* Bytes at offset: those of the window if it holds all that can be read, else read into room. */
 static int get_bytes(const struct bpk_sample *sample, struct bpk_source *source, uint64_t offset,
