@@ -4,6 +4,7 @@
  * chunks. cli and archive call this.
  */
 #include "choose/chooser.h"
+#include "choose/known.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -410,12 +411,35 @@ static int say_choice(const struct bpk_choice *choice, struct bpk_buf *why, stru
 			      choice->chunk_size, (unsigned)recipe->block_size);
 }
 
+/* Run trials unless an earlier input looked alike. */
+static int choose_by_sample(struct bpk_chooser *c, struct bpk_choice *choice, struct bpk_err *err)
+{
+	const struct bpk_choice *known;
+	struct bpk_known_input input;
+	bool large = false;
+
+	if (bpk_sample_take(c->source, c->raw_size, &c->sample, err) != 0)
+		return -1;
+	if (c->sample.size == 0)
+		return 0;
+	input = bpk_known_look(&c->sample);
+	known = bpk_known_find(c->wishes, &input);
+	if (known != NULL) {
+		*choice = *known;
+		return bpk_buf_printf(&choice->why, err, "looks like an earlier input:\n");
+	}
+	if (bpk_race_open(&c->race, &choice->why, err) != 0 || run_trials(c, choice, &large) != 0)
+		return -1;
+	set_sizes(c->wishes, large, choice);
+	bpk_known_add(c->wishes, &input, choice);
+	return 0;
+}
+
 int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 	       struct bpk_choice *choice, struct bpk_err *err)
 {
 	struct bpk_chooser *c = bpk_calloc(1, sizeof *c, err);
 	struct bpk_wishes possible = *wishes;
-	bool large = false;
 	int rc = -1;
 
 	*choice = (struct bpk_choice){ 0 };
@@ -429,16 +453,11 @@ int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wi
 	init_chooser(c, &possible);
 	choice->recipe = c->base;
 	choice->recipe.level = c->level;
-	if (c->level > 0) {
-		if (bpk_sample_take(source, raw_size, &c->sample, err) != 0 ||
-		    bpk_race_open(&c->race, &choice->why, err) != 0)
-			goto out;
-		if (c->sample.size > 0 && run_trials(c, choice, &large) != 0)
-			goto out;
-	}
-	set_sizes(wishes, large, choice);
-	rc = say_choice(choice, &choice->why, err);
-out:
+	rc = c->level > 0 ? choose_by_sample(c, choice, err) : 0;
+	if (rc == 0 && choice->chunk_size == 0)
+		set_sizes(wishes, false, choice);
+	if (rc == 0)
+		rc = say_choice(choice, &choice->why, err);
 	bpk_race_close(&c->race);
 	for (unsigned g = 0; g < BPK_SAMPLE_GROUPS; g++)
 		bpk_buf_clear(&c->bytes[g]);

@@ -29,6 +29,9 @@
  *
  * A chunk with candidates has a race of its own, on two pieces of it, by the thread that packs it.
  * Predictions (predict.c, grid.c) are candidates, too, for users who ask for them.
+ *
+ * Many small inputs of one command: one that looks like an earlier one gets its choice (known.c,
+ * look.c).
  */
 #ifndef BPK_CHOOSE_CHOOSE_H
 #define BPK_CHOOSE_CHOOSE_H
@@ -38,6 +41,8 @@
 #include "io/io.h"
 
 enum { BPK_AUTO = -1, BPK_WISHES_HINTS = 4 };
+
+struct bpk_known;
 
 /* Settings that the user fixed; BPK_AUTO, 0 or NULL leaves the choice to bpk. */
 struct bpk_wishes {
@@ -53,7 +58,14 @@ struct bpk_wishes {
 	unsigned hints[BPK_WISHES_HINTS]; /* element sizes that are worth a trial; 0: no more */
 	bool only_hints;                  /* no other sizes are tried */
 	bool is_part; /* of an input whose other parts get their own choice: trials are shorter */
+	/* Choices for earlier inputs with the same options: a small input that looks like one of
+	 * them gets its choice without trials. NULL: every input has trials. */
+	struct bpk_known *known;
 };
+
+/* An empty store of such choices; one thread. free accepts NULL. */
+int bpk_known_new(struct bpk_known **known, struct bpk_err *err);
+void bpk_known_free(struct bpk_known *known);
 
 enum { BPK_CHOICE_CANDIDATES = 3 };
 
@@ -80,7 +92,7 @@ struct bpk_choice {
 /*
  * Decide by trial on samples spread over source (the first 2 MiB of a pipe, peeked at). raw_size
  * may be unknown. Decided on packed sizes and a fixed cost table, never on the clock, so that one
- * input gives one answer on every machine.
+ * input gives one answer on every machine; with known choices, one sequence of inputs.
  */
 int bpk_choose(struct bpk_source *source, uint64_t raw_size, const struct bpk_wishes *wishes,
 	       struct bpk_choice *choice, struct bpk_err *err);

@@ -6,88 +6,23 @@
 
 #include <stdlib.h>
 
+#include "choose/look.h"
 #include "choose/tuning.h"
 
 /* ---- Groups ---- */
 
-/* The compiler makes vector instructions of these on any machine. */
-typedef uint8_t vector __attribute__((vector_size(16)));
-
-static vector load(const uint8_t *p)
-{
-	vector v;
-
-	memcpy(&v, p, sizeof v);
-	return v;
-}
-
-/* Bytes that equal the one lag before them, in p[0 .. size); size is a multiple of 16, and at most
- * 4080: 255 vectors, so that no lane wraps. */
-static uint32_t count_matches(const uint8_t *p, size_t size, size_t lag)
-{
-	vector lanes = { 0 };
-	uint32_t matches = 0;
-
-	for (size_t at = 0; at + sizeof lanes <= size; at += sizeof lanes)
-		lanes -= (vector)(load(p + at) == load(p + at - lag));
-	for (size_t i = 0; i < sizeof lanes; i++)
-		matches += lanes[i];
-	return matches;
-}
-
-/*
- * Regions of an input are unlike each other if they differ in the distances at which bytes are
- * equal: elements of four bytes match at 4, 8, 12 ..., prose a little everywhere, noise nowhere.
- * Trials decide whether two regions need different filters; groups only keep the samples from
- * missing one of them.
- */
-
-/* Counts are alike if their difference is chance: GROUP_SCATTER percent of the compared bytes, or
- * GROUP_SHARE percent of the larger count. */
-enum { LAGS = 32, COMPARED = 2048, REGION = LAGS + COMPARED };
-
-/* The statistics of a region: matches at each lag from 1 on. */
-struct look {
-	uint16_t matches[LAGS];
-};
-
-static void look_at(const uint8_t *region, struct look *look)
-{
-	for (size_t lag = 1; lag <= LAGS; lag++)
-		look->matches[lag - 1] = (uint16_t)count_matches(region + LAGS, COMPARED, lag);
-}
-
-/* The largest of the differences, without those due to chance and a change of scale; 0: alike. */
-static unsigned distance(const struct look *a, const struct look *b)
-{
-	unsigned most = 0;
-
-	for (size_t i = 0; i < LAGS; i++) {
-		unsigned more = a->matches[i], less = b->matches[i], slack;
-
-		if (more < less) {
-			more = less;
-			less = a->matches[i];
-		}
-		slack = (COMPARED * GROUP_SCATTER + more * GROUP_SHARE) / 100;
-		if (more - less > slack + most)
-			most = more - less - slack;
-	}
-	return most;
-}
-
 /* Each region joins the nearest leader, or becomes one if all are far. */
 static unsigned find_groups(const uint8_t *const regions[PROBES], uint8_t groups[PROBES])
 {
-	struct look leaders[BPK_SAMPLE_GROUPS], look;
+	struct bpk_look leaders[BPK_SAMPLE_GROUPS], look;
 	unsigned ngroups = 0;
 
 	for (size_t i = 0; i < PROBES; i++) {
 		unsigned nearest = UINT16_MAX + 1;
 
-		look_at(regions[i], &look);
+		bpk_look_at(regions[i], &look);
 		for (unsigned g = 0; g < ngroups; g++) {
-			unsigned far = distance(&look, &leaders[g]);
+			unsigned far = bpk_look_distance(&look, &leaders[g]);
 
 			if (far < nearest) {
 				nearest = far;
@@ -107,7 +42,7 @@ static unsigned find_groups(const uint8_t *const regions[PROBES], uint8_t groups
 /* Spread over the input without a period: shifted by multiples of the golden ratio. */
 static uint64_t probe_offset(uint64_t raw_size, size_t i)
 {
-	uint64_t share = raw_size / PROBES, slack = share - REGION;
+	uint64_t share = raw_size / PROBES, slack = share - BPK_LOOK_REGION;
 	uint64_t shift = (uint32_t)(i * 2654435769u) >> 16; /* of 65536 */
 
 	return share * i + slack / 65536 * shift + slack % 65536 * shift / 65536;
@@ -169,7 +104,8 @@ static void spread(uint64_t raw_size, const uint8_t *const regions[PROBES],
 /* Behind the window: the probes are read there first, then the pieces. */
 enum { ROOM = BPK_SAMPLE_GROUPS * BPK_SAMPLE_PIECE };
 
-_Static_assert(PIECES *BPK_SAMPLE_PIECE <= ROOM && PIECES * BPK_SAMPLE_PIECE >= PROBES * REGION,
+_Static_assert(PIECES *BPK_SAMPLE_PIECE <= ROOM &&
+		       PIECES * BPK_SAMPLE_PIECE >= PROBES * BPK_LOOK_REGION,
 	       "pieces have room, and probes do not overlap in inputs that are probed");
 
 /* Bytes at offset: those of the window if it holds all that can be read, else read into room. */
@@ -218,14 +154,14 @@ static int find_places(struct bpk_source *source, uint64_t raw_size, uint8_t *ro
 			add_place(sample, 0, raw_size, 1);
 		return 0;
 	}
-	for (size_t i = 0; i < PROBES; i++, room += REGION) {
+	for (size_t i = 0; i < PROBES; i++, room += BPK_LOOK_REGION) {
 		struct bpk_view region;
 
-		if (get_bytes(sample, source, probe_offset(raw_size, i), bpk_span(room, REGION),
-			      &region, err) != 0)
+		if (get_bytes(sample, source, probe_offset(raw_size, i),
+			      bpk_span(room, BPK_LOOK_REGION), &region, err) != 0)
 			return -1;
-		if (region.size < REGION)
-			memset(room + region.size, 0, REGION - region.size);
+		if (region.size < BPK_LOOK_REGION)
+			memset(room + region.size, 0, BPK_LOOK_REGION - region.size);
 		regions[i] = region.data;
 	}
 	spread(raw_size, regions, sample);
@@ -307,7 +243,7 @@ void bpk_sample_lags(const struct bpk_sample *sample, uint32_t pieces,
 		size = bpk_min_size(STRETCH, (piece.size - BPK_SAMPLE_MAX_LAG) / 16 * 16);
 		p = piece.data + (piece.size + BPK_SAMPLE_MAX_LAG - size) / 2;
 		for (size_t lag = 1; lag <= BPK_SAMPLE_MAX_LAG; lag++)
-			matches[lag] += count_matches(p, size, lag);
+			matches[lag] += bpk_look_matches(p, size, lag);
 		*compared += (uint32_t)size;
 	}
 }

@@ -310,6 +310,7 @@ static void run_pack(void *arg, char **operands, size_t count)
 
 	pack.format = format_of(shared);
 	if (check_usage(&pack, operands, count, &err) != 0 ||
+	    (count > 1 && bpk_known_new(&pack.known, &err) != 0) ||
 	    bpk_metadata_gather(args->metadata, &args->set, &pack.metadata, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
 	else
@@ -317,6 +318,7 @@ static void run_pack(void *arg, char **operands, size_t count)
 	bpk_buf_clear(&pack.metadata);
 	bpk_array_clear(&pack.array);
 	bpk_dtype_clear(&pack.dtype);
+	bpk_known_free(pack.known);
 }
 
 const struct bpk_command bpk_command_pack = {

@@ -66,6 +66,7 @@ static struct bpk_wishes make_wishes(const struct bpk_pack *pack)
 	struct bpk_wishes wishes = bpk_encoding_wishes(&pack->args->common.encoding, pack->format);
 	uint64_t item = pack->dtype.size;
 
+	wishes.known = pack->known;
 	if (item == 0)
 		return wishes;
 	if (wishes.typesize == BPK_AUTO && item <= BPK_CHUNK_MAX_TYPESIZE)

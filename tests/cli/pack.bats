@@ -518,3 +518,24 @@ load lib
     [ ! -e a ]
     quietly bpk verify c.blpd
 }
+
+@test "many small files: one that looks like an earlier one is packed like it" {
+    data field-f64 200000 a
+    data text 60000 b
+    split -b 20000 a f-
+    split -b 20000 b t-
+    mkdir alone
+    for file in f-* t-*; do bpk pack -q -o "alone/$file.blp" "$file"; done
+    bpk pack -v f-* t-* 2>"$err"
+    [ "$(grep -c 'looks like an earlier input' "$err")" -eq 11 ] || die "$(cat "$err")"
+    for file in f-* t-*; do
+        case $file in *.blp) continue ;; esac
+        bpk cat "$file.blp" | same - "$file"
+    done
+    # the same bytes as with trials, in any order of kinds
+    same f-ab.blp alone/f-ab.blp
+    rm ./*.blp
+    bpk pack -q t-aa f-aa t-ab f-ab
+    same f-ab.blp alone/f-ab.blp
+    same t-ab.blp alone/t-ab.blp
+}

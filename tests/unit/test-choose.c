@@ -329,6 +329,54 @@ static void test_choosing_honours_wishes(void **state)
 	bpk_buf_clear(&choice.why);
 }
 
+/* Is an input of that kind given the choice of an earlier one? */
+static bool is_known(enum made kind, size_t size, const struct bpk_wishes *wishes)
+{
+	static const char said[] = "looks like an earlier input";
+	struct bpk_choice choice;
+	bool known;
+
+	choose(kind, size, wishes, &choice);
+	known = memcmp(choice.why.data, said, sizeof said - 1) == 0;
+	bpk_buf_clear(&choice.why);
+	return known;
+}
+
+static void test_small_inputs_that_look_alike_share_a_choice(void **state)
+{
+	struct bpk_wishes wishes = no_wishes, four;
+	struct bpk_choice own, shared;
+	struct bpk_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(bpk_known_new(&wishes.known, &err), 0);
+	for (int kind = 0; kind < MADE_FRAMES; kind++)
+		assert_false(is_known(kind, 20000, &wishes));
+	for (int kind = 0; kind < MADE_FRAMES; kind++)
+		assert_true(is_known(kind, 21001, &wishes));
+	choose(MADE_RECORDS, 20000, &no_wishes, &own);
+	choose(MADE_RECORDS, 21001, &wishes, &shared);
+	assert_int_equal(shared.recipe.typesize, own.recipe.typesize);
+	assert_int_equal(shared.recipe.level, own.recipe.level);
+	assert_int_equal(shared.chunk_size, own.chunk_size);
+	assert_memory_equal(&shared.recipe.pipeline, &own.recipe.pipeline,
+			    sizeof own.recipe.pipeline);
+	bpk_buf_clear(&own.why);
+	bpk_buf_clear(&shared.why);
+
+	/* neither too little to see, nor too much to guess, nor for other wishes */
+	assert_false(is_known(MADE_F64, 8000, &wishes));
+	assert_false(is_known(MADE_F64, 8000, &wishes));
+	assert_false(is_known(MADE_F64, 300000, &wishes));
+	assert_false(is_known(MADE_F64, 300000, &wishes));
+	four = wishes;
+	four.typesize = 4;
+	assert_false(is_known(MADE_F64, 20000, &four));
+	assert_true(is_known(MADE_F64, 20000, &four));
+	assert_false(is_known(MADE_F64, 20000, &no_wishes));
+	bpk_known_free(wishes.known);
+}
+
 static void test_choosing_keeps_rows_whole(void **state)
 {
 	static const struct {
@@ -452,6 +500,7 @@ int main(void)
 		cmocka_unit_test(test_choosing_is_deterministic),
 		cmocka_unit_test(test_choosing_sees_regions),
 		cmocka_unit_test(test_choosing_honours_wishes),
+		cmocka_unit_test(test_small_inputs_that_look_alike_share_a_choice),
 		cmocka_unit_test(test_choosing_keeps_rows_whole),
 		cmocka_unit_test(test_a_chunk_tells_its_recipe),
 		cmocka_unit_test(test_choosing_needs_little_to_go_on),
