@@ -182,7 +182,9 @@ const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room)
 {
 	if (!edited->archive.rewritten)
 		return "in place";
-	return edited->args->change.copy ? "rewritten, as --copy asks" : no_room;
+	if (edited->args->change.copy)
+		return "rewritten, as --copy asks";
+	return edited->archive.format->repack != NULL ? "rewritten without its holes" : no_room;
 }
 
 int bpk_edited_resolve(const struct bpk_edited *edited, const struct bpk_opt_offset *offset,

@@ -30,8 +30,8 @@ int bpk_edited_open(struct bpk_edited *edited, const struct bpk_args *args, cons
 /* Undo uncommitted changes; harmless on a zeroed one. */
 void bpk_edited_close(struct bpk_edited *edited);
 
-/* How the change was committed, for -v: "in place", "rewritten, as --copy asks", or, if the change
- * had no room, no_room. */
+/* How the change was committed, for -v: "in place", "rewritten, as --copy asks", "rewritten without
+ * its holes" in a format that has them, or, if the change had no room, no_room. */
 const char *bpk_edited_how(const struct bpk_edited *edited, const char *no_room);
 
 /* Note that the metadata record an array whose shape could not follow the change of size. */

@@ -104,6 +104,19 @@ void bpk_stat_narrow(struct stat *like, const struct stat *more)
 	like->st_mode &= S_IFMT | mode;
 }
 
+bool bpk_acl_is_plain(int fd)
+{
+	char names[1024];
+	ssize_t size = flistxattr(fd, names, sizeof names);
+
+	if (size < 0)
+		return errno == ENOTSUP || errno == EOPNOTSUPP || errno == ENOSYS;
+	for (const char *name = names; name < names + size; name += strlen(name) + 1)
+		if (strncmp(name, "user.", 5) == 0 || strcmp(name, ACCESS_LIST) == 0)
+			return false;
+	return true;
+}
+
 mode_t bpk_acl_like(int fd, const struct stat *like, bool is_folder)
 {
 	mode_t mode = like->st_mode & 0777;

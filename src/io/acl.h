@@ -16,6 +16,9 @@
  */
 mode_t bpk_acl_mode(int fd, mode_t mode);
 
+/* True if the file fd has neither an access list nor attributes of users (user.NAME, xattr(7)). */
+bool bpk_acl_is_plain(int fd);
+
 /*
  * The permissions of an output, open as fd, made of the input like: those of a file, without the
  * group's if the output cannot have its group, unless everyone has them. A folder is searched by

@@ -97,9 +97,6 @@ void bpk_edit_set_free(struct bpk_edit *edit, uint64_t offset, uint64_t size);
  * behind the end. */
 int bpk_edit_need_journal(struct bpk_edit *edit, struct bpk_err *err);
 
-/* Fails with BPK_FAILED if the file has several hard links. */
-int bpk_edit_need_one_name(const struct bpk_edit *edit, struct bpk_err *err);
-
 /* Save size bytes at offset. A file with several hard links fails here with BPK_FAILED: its journal
  * would be found under one name only. */
 int bpk_edit_save(struct bpk_edit *edit, uint64_t offset, uint64_t size, struct bpk_err *err);
@@ -157,6 +154,14 @@ int bpk_edit_trim(struct bpk_edit *edit, struct bpk_err *err);
  */
 int bpk_edit_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bpk_err *err);
 int bpk_edit_replace(struct bpk_edit *edit, struct bpk_draft *draft, struct bpk_err *err);
+
+/*
+ * For a copy that the caller can do without: check that draft can take the place of the file
+ * unnoticed, and let bpk_edit_replace fail if another program changes the file meanwhile. Fails
+ * with BPK_FAILED if the file has several hard links, an access list or attributes of users, or an
+ * owner or a group that the draft does not get.
+ */
+int bpk_edit_check_copy(struct bpk_edit *edit, const struct bpk_draft *draft, struct bpk_err *err);
 
 /* A step after a commit failed: say in err that the change is committed. Returns -1. */
 int bpk_edit_fail_committed(struct bpk_err *err);

@@ -50,6 +50,12 @@ bool bpk_sidecar_is_name(const char *name)
 
 /* ---- Opening ---- */
 
+/* A name too long for a sidecar has none. */
+static bool is_no_sidecar(int errnum)
+{
+	return bpk_is_missing(errnum) || errnum == ENAMETOOLONG;
+}
+
 /* Returns a descriptor, or -1 with errno. */
 static int open_file(const char *path, bool is_directory, int flags, struct bpk_err *err)
 {
@@ -94,7 +100,7 @@ int bpk_sidecar_open(const char *path, bool is_directory, struct bpk_sidecar **s
 	if (fd >= 0)
 		return wrap(fd, sidecar, err);
 	/* a file that this user may not read cannot be locked; reading goes on without it */
-	if (bpk_is_missing(errno) || errno == EACCES)
+	if (is_no_sidecar(errno) || errno == EACCES)
 		return 0;
 	return bpk_fail_errno(err, errno, BPK_SIDECAR ": cannot open");
 }
@@ -124,7 +130,7 @@ static int open_to_change(const char *path, bool is_directory, bool no_lock, int
 	struct bpk_err why = { 0 };
 
 	*fd = open_file(path, is_directory, O_RDWR, &why);
-	if (*fd < 0 && errno == ENOENT && why.kind == BPK_OK)
+	if (*fd < 0 && (errno == ENOENT || errno == ENAMETOOLONG) && why.kind == BPK_OK)
 		return 0;
 	if (*fd < 0 && why.kind == BPK_OK)
 		bpk_fail_errno(&why, errno, BPK_SIDECAR ": cannot open");

@@ -196,3 +196,64 @@ damage() {
     [ "$(stat -c %s f.b2frame)" -le $((2 * 312000)) ] || die "$(stat -c %s f.b2frame) bytes"
     bpk cat f.b2frame | same - <(cat now part part part part part part)
 }
+
+# Make f.b2frame, of which the next append of the file part outgrows its holes.
+make_holes() {
+    local at
+    data noise 36000 a
+    data noise 9000 part
+    rm -f f.b2frame
+    bpk pack -q -F b2frame -o f.b2frame - </dev/null
+    for at in 0 1 2 3; do
+        dd if=a bs=9000 skip=$at count=1 status=none | bpk append -q f.b2frame -
+    done
+}
+
+@test "a copy without holes is as the file was, or there is none" {
+    make_holes
+    chmod 640 f.b2frame
+    inode=$(stat -c %i f.b2frame)
+    bpk append -v f.b2frame part 2>"$err"
+    grep -q 'rewritten without its holes' "$err" || die "$(cat "$err")"
+    [ "$(stat -c %i f.b2frame)" -ne "$inode" ]
+    [ "$(stat -c %a f.b2frame)" -eq 640 ]
+
+    # the attributes that users gave the file would be lost
+    make_holes
+    xattr() { "${PYTHON:-python3}" -c "import os; $1" 2>/dev/null; }
+    xattr 'os.setxattr("f.b2frame", "user.project", b"turbulence")' || skip "no user attributes here"
+    inode=$(stat -c %i f.b2frame)
+    bpk append -v f.b2frame part 2>"$err"
+    grep -q 'in place' "$err" || die "$(cat "$err")"
+    [ "$(stat -c %i f.b2frame)" -eq "$inode" ]
+    [ "$(xattr 'print(os.getxattr("f.b2frame", "user.project").decode())')" = turbulence ]
+    bpk cat f.b2frame | same - <(cat a part)
+}
+
+@test "a copy without holes is given up when another program changes the frame meanwhile" {
+    need_plain_build
+    nth=${abs_top_builddir:-}/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    make_holes
+    "$nth" -o calls "$BPK" append -q f.b2frame part || skip "no tracing here"
+    # the copy gets a name of its own, then that of the frame
+    at=$(grep -n '^linkat' calls | tail -1 | cut -d: -f1)
+    [ -n "$at" ] || skip "this file system has no nameless drafts"
+    for change in 'chmod 600 f.b2frame' 'printf x >>f.b2frame' 'ln f.b2frame other'; do
+        make_holes
+        rm -f other
+        inode=$(stat -c %i f.b2frame)
+        NTH_RUN=$change "$nth" -n "$at" -a run "$BPK" append -q f.b2frame part
+        [ "$(stat -c %i f.b2frame)" -eq "$inode" ] || die "lost: $change"
+        [ "$(ls -A | grep -c bpk-)" -eq 0 ] || die "$(ls -A)"
+    done
+}
+
+@test "a frame with a name that leaves no room for a lock file's" {
+    data noise 9000 a
+    name=$(printf 'n%.0s' $(seq 243)).b2frame
+    bpk pack -q -o "$name" a
+    quietly bpk append -q "$name" a
+    bpk cat "$name" | same - <(cat a a)
+    quietly bpk verify "$name"
+}

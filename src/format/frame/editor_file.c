@@ -176,9 +176,11 @@ static int file_commit(struct bpk_frame_editor *e, struct bpk_err *err)
 		return -1;
 	bpk_frame_editor_forget(e);
 	/* more bytes of an uncommitted append may follow the end */
-	if (bpk_edit_trim(c->edit, err) != 0 || load(c, err) != 0 ||
-	    (bpk_frame_repack_grown(c->edit, before, e->sidecar) && load(c, err) != 0))
+	if (bpk_edit_trim(c->edit, err) != 0)
 		return bpk_edit_fail_committed(err);
+	bpk_frame_repack_grown(c->edit, before);
+	if (load(c, err) != 0)
+		return bpk_err_subject(err, "is committed, but cannot be read again");
 	return 0;
 }
 

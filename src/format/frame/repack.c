@@ -101,13 +101,16 @@ static int open_reader(struct bpk_dir *dir, struct bpk_source *source,
 
 /* ---- A contiguous frame, replaced ---- */
 
-static int replace(struct bpk_edit *edit, struct bpk_frame_reader *reader, struct bpk_err *err)
+/* if_plain: not if a copy would be noticed. */
+static int replace(struct bpk_edit *edit, struct bpk_frame_reader *reader, bool if_plain,
+		   struct bpk_err *err)
 {
 	struct bpk_draft *draft;
 
 	if (bpk_edit_draft(edit, &draft, err) != 0)
 		return -1;
-	if (copy_to(reader, &bpk_frame_writer_ops, draft, err) != 0) {
+	if ((if_plain && bpk_edit_check_copy(edit, draft, err) != 0) ||
+	    copy_to(reader, &bpk_frame_writer_ops, draft, err) != 0) {
 		bpk_draft_drop(draft);
 		return -1;
 	}
@@ -136,7 +139,7 @@ int bpk_frame_repack(const char *path, const struct bpk_edit_options *options,
 					err);
 	if (rc == 0 &&
 	    (reader->info.hole_size != 0 || result->before > reader->state.header.frame_size)) {
-		rc = replace(edit, reader, err);
+		rc = replace(edit, reader, false, err);
 		result->changed = rc == 0;
 		result->after = bpk_source_size(source);
 	}
@@ -203,21 +206,18 @@ static int look_for_holes(struct bpk_frame_reader *reader, bool *outweighing, st
 	return 0;
 }
 
-bool bpk_frame_repack_grown(struct bpk_edit *edit, uint64_t before, struct bpk_sidecar *sidecar)
+void bpk_frame_repack_grown(struct bpk_edit *edit, uint64_t before)
 {
 	struct bpk_source *source = bpk_edit_source(edit);
 	struct bpk_frame_reader *reader = NULL;
 	bool replaces = false;
 
 	if (size_class(bpk_source_size(source)) <= size_class(before) ||
-	    bpk_edit_need_one_name(edit, NULL) != 0 ||
 	    open_reader(NULL, source, &reader, NULL) != 0)
-		return false;
-	if (look_for_holes(reader, &replaces, NULL) == 0 && replaces &&
-	    bpk_sidecar_take(sidecar, NULL) == 0)
-		(void)replace(edit, reader, NULL);
+		return;
+	if (look_for_holes(reader, &replaces, NULL) == 0 && replaces)
+		(void)replace(edit, reader, true, NULL);
 	bpk_frame_close(reader);
-	return replaces;
 }
 
 /* ---- A sparse frame, in place ---- */

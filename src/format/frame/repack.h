@@ -10,9 +10,9 @@
  * Replace the contiguous frame of edit, whose frame grew from before bytes at a commit, by a copy
  * without its holes if these outweigh its chunks (three quarters of their bytes, and 64 KiB). That
  * is examined whenever its size has grown by an eighth. The commit is complete, so an error leaves
- * the holes and is not reported; files with several hard links keep them, too. sidecar is taken
- * then. True if the file may be another one.
+ * the holes and is not reported, and so does a file whose copy would be noticed
+ * (bpk_edit_check_copy) or that another program changes meanwhile. The sidecar is taken.
  */
-bool bpk_frame_repack_grown(struct bpk_edit *edit, uint64_t before, struct bpk_sidecar *sidecar);
+void bpk_frame_repack_grown(struct bpk_edit *edit, uint64_t before);
 
 #endif

@@ -25,6 +25,7 @@ static int open_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bp
 		.sync = edit->options.sync,
 	};
 
+	edit->compares = false;
 	return bpk_draft_open_at(edit->resolved.folder, edit->resolved.name, &options, draft, err);
 }
 
@@ -81,7 +82,7 @@ static int keep(struct bpk_edit *edit, struct bpk_draft *draft, int fd, struct b
 	(void)fchown(fd, old.st_uid, (gid_t)-1); /* works for root only */
 	like = old;
 	like.st_mtim = (struct timespec){ .tv_nsec = UTIME_NOW };
-	bpk_draft_set_replaced(draft, edit->fd);
+	bpk_draft_set_replaced(draft, edit->fd, edit->compares ? &edit->seen : NULL);
 	rc = bpk_draft_keep(draft, &like, err);
 	give_mode(fd, &old);
 	return rc;
@@ -112,6 +113,23 @@ fail:
 	if (fd >= 0)
 		close(fd);
 	return -1;
+}
+
+int bpk_edit_check_copy(struct bpk_edit *edit, const struct bpk_draft *draft, struct bpk_err *err)
+{
+	struct stat new;
+
+	if (bpk_edit_need_one_name(edit, err) != 0)
+		return -1;
+	if (fstat(edit->fd, &edit->seen) != 0 || fstat(bpk_draft_descriptor(draft), &new) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	/* the owner is given by root */
+	if (edit->seen.st_gid != new.st_gid || (edit->seen.st_uid != new.st_uid &&geteuid() != 0))
+		return bpk_fail(err, BPK_FAILED, "belongs to another user or group");
+	if (!bpk_acl_is_plain(edit->fd))
+		return bpk_fail(err, BPK_FAILED, "has an access list, or attributes of users");
+	edit->compares = true;
+	return 0;
 }
 
 int bpk_edit_draft(struct bpk_edit *edit, struct bpk_draft **draft, struct bpk_err *err)

@@ -28,8 +28,10 @@ struct bpk_edit {
 	struct bpk_region unused;    /* declared free */
 	struct bpk_region unsampled; /* the value of unused when the journal was created */
 	struct bpk_draft *copy;      /* with options.copy: the new file; NULL: not begun */
-	bool dirty;                  /* something was written since the last commit */
-	bool restored;               /* the last undoing put every saved byte back */
+	bool compares;               /* a draft replaces the file only as it is in seen */
+	struct stat seen;
+	bool dirty;    /* something was written since the last commit */
+	bool restored; /* the last undoing put every saved byte back */
 	bool unsynced; /* a sync of the file itself failed: its state on disk is unknown */
 	bool broken;   /* some sync failed */
 
@@ -50,6 +52,9 @@ int bpk_edit_lock_readers_out(struct bpk_edit *edit, struct bpk_err *err);
 
 /* Set the end of the committed content; state_lock is held for writing. */
 void bpk_edit_move_end(struct bpk_edit *edit, uint64_t end);
+
+/* Fails with BPK_FAILED if the file has several hard links. */
+int bpk_edit_need_one_name(const struct bpk_edit *edit, struct bpk_err *err);
 
 /* Undo uncommitted changes in place; busy is held. */
 int bpk_edit_undo(struct bpk_edit *edit, struct bpk_err *err);

@@ -113,3 +113,18 @@ int bpk_edit_undo(struct bpk_edit *edit, struct bpk_err *err)
 	edit->dirty = false;
 	return 0;
 }
+
+int bpk_edit_need_one_name(const struct bpk_edit *edit, struct bpk_err *err)
+{
+	struct stat found;
+
+	if (fstat(edit->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (found.st_nlink > 1)
+		return bpk_fail(
+			err, BPK_FAILED,
+			"has %lu hard links, but the journal would protect only one of them;"
+			" --copy changes a copy",
+			(unsigned long)found.st_nlink);
+	return 0;
+}

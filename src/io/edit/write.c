@@ -1,7 +1,6 @@
 /* Writing to a file that is changed in place: overwritten bytes are saved first. Format editors
  * call it through io/edit.h. */
 #include <errno.h>
-#include <sys/stat.h>
 
 #include "io/file/draft.h"
 #include "io/edit/edit.h"
@@ -15,21 +14,6 @@ int bpk_edit_lock_readers_out(struct bpk_edit *edit, struct bpk_err *err)
 	int patience = edit->options.wait ? BPK_LOCK_WITHOUT_LIMIT : BPK_LOCK_LONG;
 
 	return bpk_lock_need(edit->fd, BPK_LOCK_CHANGE, patience, true, &bpk_edit_dropped, err);
-}
-
-int bpk_edit_need_one_name(const struct bpk_edit *edit, struct bpk_err *err)
-{
-	struct stat found;
-
-	if (fstat(edit->fd, &found) != 0)
-		return bpk_fail_errno(err, errno, "fstat");
-	if (found.st_nlink > 1)
-		return bpk_fail(
-			err, BPK_FAILED,
-			"has %lu hard links, but the journal would protect only one of them;"
-			" --copy changes a copy",
-			(unsigned long)found.st_nlink);
-	return 0;
 }
 
 static int create_journal(struct bpk_edit *edit, struct bpk_err *err)

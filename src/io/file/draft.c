@@ -179,9 +179,12 @@ int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_optio
 	return open_in(folder, name, new_draft(options, err), create_draft, draft, err);
 }
 
-void bpk_draft_set_replaced(struct bpk_draft *draft, int fd)
+void bpk_draft_set_replaced(struct bpk_draft *draft, int fd, const struct stat *seen)
 {
 	draft->replaces = fd;
+	draft->compares = seen != NULL;
+	if (seen != NULL)
+		draft->seen = *seen;
 }
 
 /* The last part of a label. */

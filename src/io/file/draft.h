@@ -33,10 +33,10 @@ int bpk_draft_open_at(int folder, const char *name, const struct bpk_draft_optio
 
 /*
  * The draft replaces the open file fd, whose writer lock the caller holds and which is settled. To
- * keep it fails with BPK_FAILED when the name does not lead to fd any more. fd is borrowed until
- * then.
+ * keep it fails with BPK_FAILED when the name does not lead to fd any more, or when the file has
+ * changed since seen (NULL: may have changed). fd is borrowed until then.
  */
-void bpk_draft_set_replaced(struct bpk_draft *draft, int fd);
+void bpk_draft_set_replaced(struct bpk_draft *draft, int fd, const struct stat *seen);
 
 /*
  * A draft for a file of a tree, in an open folder, which stays the caller's. label is its name in

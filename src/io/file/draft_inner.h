@@ -14,7 +14,9 @@ struct bpk_draft {
 	bool is_file; /* a draft; otherwise the target itself is written */
 	bool seekable;
 	bool overwrite, sync;
-	int replaces;                    /* an open file whose name it takes; -1: of any */
+	int replaces;  /* an open file whose name it takes; -1: of any */
+	bool compares; /* only if that file is still as in seen */
+	struct stat seen;
 	int fd;                          /* for writing; target.fd for a direct target */
 	int read_fd;                     /* for reading back; fd if that can be read */
 	uint64_t start;                  /* where offset 0 lies in the file */

@@ -131,13 +131,31 @@ static int exchange(const struct bpk_draft *draft)
 	return renameat2(folder, draft->draft_name, folder, draft->target.name, RENAME_EXCHANGE);
 }
 
+/* Check that no other program changed the file that the draft replaces. An exchange of names sets
+ * its ctime. */
+static int check_seen(const struct bpk_draft *draft, bool is_exchanged, struct bpk_err *err)
+{
+	struct stat now;
+
+	if (!draft->compares)
+		return 0;
+	if (fstat(draft->replaces, &now) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (is_exchanged)
+		now.st_ctim = draft->seen.st_ctim;
+	if (!bpk_is_still(&now, &draft->seen))
+		return bpk_fail(err, BPK_FAILED, "was changed by another program meanwhile");
+	return 0;
+}
+
 /* The draft's name holds what the target was. Remove it if it is the file that the draft replaces;
- * another file gets its name back. */
+ * another file, or one that was changed, gets its name back. */
 static int remove_exchanged(struct bpk_draft *draft, struct bpk_err *err)
 {
 	struct bpk_resolved was = bpk_resolved_in(draft->target.folder, draft->draft_name);
 
-	if (bpk_resolved_check(&was, draft->replaces, false, err) == 0) {
+	if (bpk_resolved_check(&was, draft->replaces, false, err) == 0 &&
+	    check_seen(draft, true, err) == 0) {
 		/* the next change removes it in any case */
 		if (unlinkat(draft->target.folder, draft->draft_name, 0) != 0)
 			unlinkat(draft->target.folder, draft->draft_name, 0);
@@ -159,7 +177,8 @@ static int replace_own(struct bpk_draft *draft, struct bpk_err *err)
 	int errnum;
 
 	if (link_draft(draft, err) != 0 ||
-	    bpk_resolved_check(&own, draft->replaces, false, err) != 0)
+	    bpk_resolved_check(&own, draft->replaces, false, err) != 0 ||
+	    check_seen(draft, false, err) != 0)
 		return -1;
 	if (exchange(draft) == 0)
 		return remove_exchanged(draft, err);

@@ -260,17 +260,6 @@ void bpk_source_rebase(struct bpk_source *source)
 	source->tell = 0;
 }
 
-static bool same_time(struct timespec a, struct timespec b)
-{
-	return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
-}
-
-static bool same_times(const struct stat *a, const struct stat *b)
-{
-	return a->st_size == b->st_size && same_time(a->st_mtim, b->st_mtim) &&
-	       same_time(a->st_ctim, b->st_ctim);
-}
-
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 {
 	struct stat now;
@@ -279,7 +268,7 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 		return 0;
 	if (fstat(source->fd, &now) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	if (!same_times(&now, &source->stat))
+	if (!bpk_is_still(&now, &source->stat))
 		return bpk_fail_changed(err);
 	return 0;
 }
@@ -297,7 +286,7 @@ bool bpk_source_is_untouched(const struct bpk_source *source, const struct times
 	struct timespec latest = source->stat.st_ctim;
 	struct stat now;
 
-	if (fstat(source->fd, &now) != 0 || !same_times(&now, &source->stat))
+	if (fstat(source->fd, &now) != 0 || !bpk_is_still(&now, &source->stat))
 		return false;
 	latest.tv_sec += latest.tv_nsec == 0 ? LONG_TICK : (latest.tv_nsec + TICK) / 1000000000;
 	latest.tv_nsec = (latest.tv_nsec + TICK) % 1000000000;
