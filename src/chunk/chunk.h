@@ -267,6 +267,12 @@ struct bpk_chunk_ctx;
 struct bpk_chunk_ctx *bpk_chunk_ctx_new(struct bpk_err *err);
 void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx); /* NULL is harmless */
 
+/* The same, but never one that was kept: its memory is that of its own work. */
+struct bpk_chunk_ctx *bpk_chunk_ctx_make(struct bpk_err *err);
+
+/* Bytes that it has allocated, for buffers and the codecs' states. */
+uint64_t bpk_chunk_ctx_memory(struct bpk_chunk_ctx *ctx);
+
 /*
  * Set the container's element size, which may exceed 255 or be missing in chunks. bytedelta without
  * a parameter uses it. 0, the initial value: use the chunk's.

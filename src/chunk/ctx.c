@@ -27,7 +27,7 @@ static void list_buffers(struct bpk_chunk_ctx *ctx, struct bpk_buf *buffers[NBUF
 	memcpy(buffers, all, sizeof all);
 }
 
-static uint64_t memory_of(struct bpk_chunk_ctx *ctx)
+uint64_t bpk_chunk_ctx_memory(struct bpk_chunk_ctx *ctx)
 {
 	uint64_t size = bpk_codec_ctx_memory(ctx->codec);
 	struct bpk_buf *buffers[NBUFFERS];
@@ -51,15 +51,10 @@ static void destroy(struct bpk_chunk_ctx *ctx)
 	free(ctx);
 }
 
-struct bpk_chunk_ctx *bpk_chunk_ctx_new(struct bpk_err *err)
+struct bpk_chunk_ctx *bpk_chunk_ctx_make(struct bpk_err *err)
 {
-	struct bpk_chunk_ctx *ctx = atomic_exchange(&kept, NULL);
+	struct bpk_chunk_ctx *ctx = bpk_calloc(1, sizeof *ctx, err);
 
-	if (ctx != NULL) {
-		ctx->typesize = 0;
-		return ctx;
-	}
-	ctx = bpk_calloc(1, sizeof *ctx, err);
 	if (ctx == NULL)
 		return NULL;
 	ctx->kernels = bpk_filter_kernels();
@@ -71,11 +66,21 @@ struct bpk_chunk_ctx *bpk_chunk_ctx_new(struct bpk_err *err)
 	return ctx;
 }
 
+struct bpk_chunk_ctx *bpk_chunk_ctx_new(struct bpk_err *err)
+{
+	struct bpk_chunk_ctx *ctx = atomic_exchange(&kept, NULL);
+
+	if (ctx == NULL)
+		return bpk_chunk_ctx_make(err);
+	ctx->typesize = 0;
+	return ctx;
+}
+
 void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx)
 {
 	if (ctx == NULL)
 		return;
-	if (memory_of(ctx) <= KEPT_MOST)
+	if (bpk_chunk_ctx_memory(ctx) <= KEPT_MOST)
 		ctx = atomic_exchange(&kept, ctx);
 	destroy(ctx);
 }

@@ -290,3 +290,8 @@ int bpk_blosclz_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_vie
 	table->base += (uint32_t)in.size + GAP;
 	return 0;
 }
+
+uint64_t bpk_blosclz_state_memory(const struct bpk_codec_ctx *ctx)
+{
+	return ctx->blosclz == NULL ? 0 : sizeof *ctx->blosclz;
+}

@@ -26,7 +26,7 @@ struct bpk_codec_ctx;
 struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err);
 void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx); /* NULL is harmless */
 
-/* Bytes of memory that the states take, without the small ones. */
+/* Bytes of memory that the states take. */
 uint64_t bpk_codec_ctx_memory(const struct bpk_codec_ctx *ctx);
 
 /* The matches (repeated byte sequences) that shorten a stream. */

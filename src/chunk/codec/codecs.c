@@ -134,7 +134,8 @@ struct bpk_codec_ctx *bpk_codec_ctx_new(struct bpk_err *err)
 
 uint64_t bpk_codec_ctx_memory(const struct bpk_codec_ctx *ctx)
 {
-	return ctx->snappy.capacity + bpk_zstd_state_memory(ctx);
+	return ctx->snappy.capacity + bpk_blosclz_state_memory(ctx) + bpk_lz4_state_memory(ctx) +
+	       bpk_zlib_state_memory(ctx->zlib) + bpk_zstd_state_memory(ctx);
 }
 
 void bpk_codec_ctx_free(struct bpk_codec_ctx *ctx)

@@ -103,3 +103,9 @@ const char *bpk_lz4_version(void)
 {
 	return LZ4_versionString();
 }
+
+uint64_t bpk_lz4_state_memory(const struct bpk_codec_ctx *ctx)
+{
+	return (ctx->lz4 != NULL ? (uint64_t)LZ4_sizeofState() : 0) +
+	       (ctx->lz4hc != NULL ? (uint64_t)LZ4_sizeofStateHC() : 0);
+}

@@ -27,6 +27,8 @@ int bpk_blosclz_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_vie
 int bpk_blosclz_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		       struct bpk_err *err);
 
+uint64_t bpk_blosclz_state_memory(const struct bpk_codec_ctx *ctx);
+
 int bpk_lz4_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		   struct bpk_span out, size_t *packed_size, struct bpk_err *err);
 int bpk_lz4hc_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
@@ -34,6 +36,7 @@ int bpk_lz4hc_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view 
 int bpk_lz4_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		   struct bpk_err *err);
 const char *bpk_lz4_version(void);
+uint64_t bpk_lz4_state_memory(const struct bpk_codec_ctx *ctx);
 
 int bpk_snappy_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		      struct bpk_span out, size_t *packed_size, struct bpk_err *err);
@@ -46,6 +49,7 @@ int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err);
 const char *bpk_zlib_version(void);
+uint64_t bpk_zlib_state_memory(const struct bpk_zlib_state *state); /* NULL: 0 */
 void bpk_zlib_state_free(struct bpk_zlib_state *state);
 
 int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,

@@ -26,6 +26,7 @@ struct bpk_zlib_state {
 	z_stream inflate;
 	unsigned deflate_level; /* 0: not initialised */
 	bool inflate_live;
+	size_t deflate_memory, inflate_memory; /* bytes allocated for the two sides */
 };
 
 static struct bpk_zlib_state *kept_state(struct bpk_codec_ctx *ctx, struct bpk_err *err)
@@ -41,6 +42,51 @@ static int init_failed(int rc, struct bpk_err *err)
 	if (rc == Z_MEM_ERROR)
 		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zlib");
 	return bpk_fail(err, BPK_BUG, "zlib does not start: error %d", rc);
+}
+
+/* ---- Memory ---- */
+
+#ifdef HAVE_LIBDEFLATE
+
+/* Bytes that libdeflate allocated in this thread: it reports no sizes. */
+static _Thread_local size_t allocated;
+
+static void *allocate(size_t size)
+{
+	allocated += size;
+	return malloc(size);
+}
+
+/* Begin to count. Every thread sets the same two functions. */
+static void count_allocated(void)
+{
+	libdeflate_set_memory_allocator(allocate, free);
+	allocated = 0;
+}
+
+#endif
+
+/* zlib allocates through these; opaque is the counter. */
+static voidpf zlib_allocate(voidpf opaque, uInt count, uInt size)
+{
+	*(size_t *)opaque += (size_t)count * size;
+	return malloc((size_t)count * size);
+}
+
+static void zlib_free(voidpf opaque, voidpf address)
+{
+	(void)opaque;
+	free(address);
+}
+
+static z_stream counted_stream(size_t *memory)
+{
+	return (z_stream){ .zalloc = zlib_allocate, .zfree = zlib_free, .opaque = memory };
+}
+
+uint64_t bpk_zlib_state_memory(const struct bpk_zlib_state *state)
+{
+	return state == NULL ? 0 : sizeof *state + state->deflate_memory + state->inflate_memory;
 }
 
 /* ---- Encoding ---- */
@@ -63,9 +109,11 @@ static int begin_deflate(struct bpk_zlib_state *state, unsigned level, struct bp
 	if (state->deflate_level == level)
 		return 0;
 	end_deflate(state);
+	count_allocated();
 	state->compressor = libdeflate_alloc_compressor(level < LOWEST ? LOWEST : (int)level);
 	if (state->compressor == NULL)
 		return bpk_fail(err, BPK_NO_MEMORY, "no memory for libdeflate");
+	state->deflate_memory = allocated;
 	state->deflate_level = level;
 	return 0;
 }
@@ -92,6 +140,8 @@ static int begin_deflate(struct bpk_zlib_state *state, unsigned level, struct bp
 	if (state->deflate_level == level && deflateReset(&state->deflate) == Z_OK)
 		return 0;
 	end_deflate(state);
+	state->deflate_memory = 0;
+	state->deflate = counted_stream(&state->deflate_memory);
 	rc = deflateInit(&state->deflate, (int)level);
 	if (rc != Z_OK)
 		return init_failed(rc, err);
@@ -131,8 +181,11 @@ int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 
 static int begin_inflate(struct bpk_zlib_state *state, struct bpk_err *err)
 {
-	int rc = state->inflate_live ? inflateReset(&state->inflate) : inflateInit(&state->inflate);
+	int rc;
 
+	if (!state->inflate_live)
+		state->inflate = counted_stream(&state->inflate_memory);
+	rc = state->inflate_live ? inflateReset(&state->inflate) : inflateInit(&state->inflate);
 	if (rc != Z_OK)
 		return init_failed(rc, err);
 	state->inflate_live = true;
@@ -160,8 +213,11 @@ static bool inflate_fast(struct bpk_zlib_state *state, struct bpk_view in, struc
 {
 	size_t used;
 
-	if (state->decompressor == NULL)
+	if (state->decompressor == NULL) {
+		count_allocated();
 		state->decompressor = libdeflate_alloc_decompressor();
+		state->inflate_memory += allocated;
+	}
 	return state->decompressor != NULL &&
 	       libdeflate_zlib_decompress_ex(state->decompressor, in.data, in.size, out.data,
 					     out.size, &used, NULL) == LIBDEFLATE_SUCCESS &&
