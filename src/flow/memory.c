@@ -88,8 +88,7 @@ static uint64_t packing_memory(const struct bpk_recipe *recipe, uint64_t raw_siz
 	       extra_packing(recipe, raw_size, block);
 }
 
-/* The most that one of the recipes takes. */
-static uint64_t most_of_packing(const struct bpk_packing *packing, uint64_t raw_size)
+uint64_t bpk_memory_of_packing(const struct bpk_packing *packing, uint64_t raw_size)
 {
 	uint64_t most = packing_memory(&packing->choice.recipe, raw_size);
 	const struct bpk_cuts *cuts = packing->cuts;
@@ -122,6 +121,7 @@ uint64_t bpk_memory_of_thread(const struct bpk_flow *flow, uint64_t raw_size)
 	if (flow->packing == NULL)
 		return flow->decode ? blocks_to_unpack(flow) * most_of_block(flow, raw_size) + fixed
 				    : 0;
-	return most_of_packing(flow->packing, raw_size) + fixed + (flow->compare ? raw_size : 0) +
+	return bpk_memory_of_packing(flow->packing, raw_size) + fixed +
+	       (flow->compare ? raw_size : 0) +
 	       (flow->packing->predictions != NULL ? 3 * raw_size : 0);
 }

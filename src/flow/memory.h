@@ -16,4 +16,8 @@ uint64_t bpk_memory_of_packed(const struct bpk_flow *flow, uint64_t raw_size);
 uint64_t bpk_memory_of_parcel(const struct bpk_flow *flow, uint64_t raw_size);
 uint64_t bpk_memory_of_thread(const struct bpk_flow *flow, uint64_t raw_size);
 
+/* The memory that packing takes in a thread besides the chunk itself, by the recipe that takes
+ * the most. */
+uint64_t bpk_memory_of_packing(const struct bpk_packing *packing, uint64_t raw_size);
+
 #endif
