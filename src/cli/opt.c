@@ -73,6 +73,7 @@ const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 
 	switch (opt->type) {
 	case OPT_CODEC:
+	case OPT_CODECS:
 		return codec_word(index);
 	case OPT_FILTER:
 		return index == 0 ? "auto" : bpk_filter_at(index - 1);
@@ -142,6 +143,25 @@ static int set_word(const struct bpk_opt *opt, const char *text, void *value, st
 		break;
 	}
 	return 0;
+}
+
+/* "lz4,zstd". */
+static int set_codecs(const struct bpk_opt *opt, const char *text, unsigned *value,
+		      struct bpk_err *err)
+{
+	char word[32];
+	size_t size, i;
+
+	*value = 0;
+	for (;; text += size + 1) {
+		size = strcspn(text, ",");
+		snprintf(word, sizeof word, "%.*s", (int)bpk_min_size(size, sizeof word), text);
+		if (find_word(opt, word, &i, err) != 0)
+			return -1;
+		*value |= 1u << i;
+		if (text[size] == '\0')
+			return 0;
+	}
 }
 
 static int set_filter(const char *text, struct bpk_opt_filter *value, struct bpk_err *err)
@@ -220,6 +240,10 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 	case OPT_LEVEL:
 	case OPT_DIGITS:
 		return set_small(text, 0, 9, value, err);
+	case OPT_CODECS:
+		return set_codecs(opt, text, value, err);
+	case OPT_LEVELS:
+		return bpk_parse_levels(text, value, err);
 	case OPT_TYPESIZE:
 		return set_typesize(text, value, err);
 	case OPT_SLACK:

@@ -21,6 +21,8 @@ enum bpk_opt_type {
 	OPT_DIGITS,       /* -0 to -9: one row for ten letters */
 	OPT_TYPESIZE,     /* 1..255, or "auto": BPK_AUTO */
 	OPT_CODEC,        /* a name */
+	OPT_CODECS,       /* several names */
+	OPT_LEVELS,       /* several levels, or ranges of them */
 	OPT_FILTER,       /* a list, or "auto": not given */
 	OPT_CHECKSUM,     /* a name */
 	OPT_FORMAT_READ,  /* one that can be read */
@@ -107,6 +109,8 @@ typedef int bpk_value_OPT_LEVEL;
 typedef int bpk_value_OPT_DIGITS;
 typedef int bpk_value_OPT_TYPESIZE;
 typedef const struct bpk_codec *bpk_value_OPT_CODEC;
+typedef unsigned bpk_value_OPT_CODECS; /* bit i: codec i of the table; 0: not given */
+typedef unsigned bpk_value_OPT_LEVELS; /* bit n: level n; 0: not given */
 typedef struct bpk_opt_filter bpk_value_OPT_FILTER;
 typedef const struct bpk_checksum *bpk_value_OPT_CHECKSUM;
 typedef const struct bpk_format *bpk_value_OPT_FORMAT_READ;
@@ -189,6 +193,9 @@ int bpk_parse_size(const char *text, uint64_t min, uint64_t max, uint64_t *out,
 		   struct bpk_err *err);
 int bpk_parse_range(const char *text, struct bpk_opt_range *out, struct bpk_err *err);
 int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_err *err);
+
+/* "1,3,5-9": bit n of *out is set for level n. */
+int bpk_parse_levels(const char *text, unsigned *out, struct bpk_err *err);
 
 int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err *err);
 int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err *err);

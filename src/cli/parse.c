@@ -117,6 +117,29 @@ int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_er
 	return 0;
 }
 
+int bpk_parse_levels(const char *text, unsigned *out, struct bpk_err *err)
+{
+	enum { HIGHEST = 9 };
+	const char *rest = text;
+	uint64_t first, last;
+
+	*out = 0;
+	do {
+		bool good = parse_digits(rest, &first, &rest);
+
+		last = first;
+		if (good && *rest == '-')
+			good = parse_digits(rest + 1, &last, &rest);
+		if (!good || first > last || last > HIGHEST || (*rest != ',' && *rest != '\0'))
+			return bpk_fail(err, BPK_USAGE,
+					"'%s' is not a list of levels from 0 to %d, expected "
+					"1,3,5 or 1-9",
+					text, HIGHEST);
+		*out |= ((2u << last) - 1) & ~((1u << first) - 1);
+	} while (*rest++ == ',');
+	return 0;
+}
+
 int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err *err)
 {
 	struct bpk_opt_shape shape = { 0 };
