@@ -348,6 +348,9 @@ int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64
 int bpk_chunk_piece(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t start, uint64_t size,
 		    size_t about, size_t *piece, struct bpk_err *err);
 
+/* The same by the header alone, for a sound chunk that does not consist of runs. */
+size_t bpk_chunk_likely_piece(const struct bpk_chunk_header *header, size_t about);
+
 /* The memory for decoding size bytes of a chunk at once, including these bytes. */
 uint64_t bpk_chunk_decode_memory(const struct bpk_chunk_header *header, uint64_t size);
 
@@ -365,6 +368,11 @@ bool bpk_chunk_is_pattern(struct bpk_chunk_ctx *ctx, struct bpk_view in);
 enum { BPK_CHUNK_PROOF = 16 << 20, BPK_CHUNK_PROOF_TIMES = 1024 };
 
 int bpk_chunk_prove(struct bpk_chunk_ctx *ctx, struct bpk_view in, struct bpk_err *err);
+
+/* The same for the blocks that hold the raw bytes start .. start + size; BPK_USAGE if the range
+ * leaves the chunk. */
+int bpk_chunk_prove_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t start,
+			  uint64_t size, struct bpk_err *err);
 
 /*
  * Find the packed bytes that decoding the raw bytes start .. start + size (size > 0) needs, so that

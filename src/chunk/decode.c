@@ -278,30 +278,60 @@ int bpk_chunk_decode(struct bpk_chunk_ctx *ctx, struct bpk_view in, struct bpk_s
 	return decode_bytes(&d, 0, out, err);
 }
 
+static int open_range(struct bpk_decoding *d, struct bpk_chunk_ctx *ctx, struct bpk_view in,
+		      uint64_t start, uint64_t size, struct bpk_err *err)
+{
+	if (bpk_decoding_open(d, ctx, in, err) != 0)
+		return -1;
+	if (start > d->header.raw_size || size > d->header.raw_size - start)
+		return bpk_fail(err, BPK_USAGE,
+				"bytes %" PRIu64 "+%" PRIu64 " are outside a chunk of %" PRIu32,
+				start, size, d->header.raw_size);
+	return 0;
+}
+
 int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t start,
 			   struct bpk_span out, struct bpk_err *err)
 {
 	struct bpk_decoding d;
 
-	if (bpk_decoding_open(&d, ctx, in, err) != 0)
+	if (open_range(&d, ctx, in, start, out.size, err) != 0)
 		return -1;
-	if (start > d.header.raw_size || out.size > d.header.raw_size - start)
-		return bpk_fail(err, BPK_USAGE,
-				"bytes %" PRIu64 "+%zu are outside a chunk of %" PRIu32, start,
-				out.size, d.header.raw_size);
 	return decode_bytes(&d, start, out, err);
 }
 
 /* Undoing a prediction is arithmetic and cannot fail, so only its differences are checked. */
+static int prove(struct bpk_decoding *d, uint64_t start, uint64_t size, struct bpk_err *err)
+{
+	const struct bpk_chunk_header *h = &d->header;
+
+	if (size == 0 || h->special != BPK_SPECIAL_NONE || h->memcpyed)
+		return 0;
+	if (bpk_decoding_find_blocks(d, err) != 0)
+		return -1;
+	/* which block size is right shows in all blocks */
+	if (bpk_block_size_is_doubtful(h)) {
+		start = 0;
+		size = h->raw_size;
+	}
+	return decode_regular(d, start, bpk_span(NULL, size), err);
+}
+
 int bpk_chunk_prove(struct bpk_chunk_ctx *ctx, struct bpk_view in, struct bpk_err *err)
 {
 	struct bpk_decoding d;
 
 	if (bpk_decoding_open(&d, ctx, in, err) != 0)
 		return -1;
-	if (d.header.raw_size == 0 || d.header.special != BPK_SPECIAL_NONE || d.header.memcpyed)
-		return 0;
-	if (bpk_decoding_find_blocks(&d, err) != 0)
+	return prove(&d, 0, d.header.raw_size, err);
+}
+
+int bpk_chunk_prove_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t start,
+			  uint64_t size, struct bpk_err *err)
+{
+	struct bpk_decoding d;
+
+	if (open_range(&d, ctx, in, start, size, err) != 0)
 		return -1;
-	return decode_regular(&d, 0, bpk_span(NULL, d.header.raw_size), err);
+	return prove(&d, start, size, err);
 }

@@ -33,11 +33,15 @@ static bool is_regular(const struct bpk_chunk_header *h)
 	return h->prediction.size == 0 && !h->variable_blocks && !bpk_block_size_is_doubtful(h);
 }
 
-static size_t whole_blocks(const struct bpk_chunk_header *h, size_t about)
+size_t bpk_chunk_likely_piece(const struct bpk_chunk_header *h, size_t about)
 {
 	bool delta = bpk_pipeline_has(&h->pipeline, BPK_FILTER_DELTA);
 	uint64_t least = (uint64_t)h->block_size * (delta ? DELTA_BLOCKS : LEAST_BLOCKS);
 
+	if (h->special != BPK_SPECIAL_NONE || h->memcpyed)
+		return about;
+	if (!is_regular(h))
+		return 0;
 	if (least <= about)
 		return about - about % h->block_size;
 	return (size_t)bpk_min_u64(delta ? least : h->block_size, h->raw_size);
@@ -47,6 +51,7 @@ int bpk_chunk_piece(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t star
 		    size_t about, size_t *piece, struct bpk_err *err)
 {
 	struct bpk_decoding d;
+	size_t likely;
 	bool runs;
 
 	*piece = 0;
@@ -54,19 +59,20 @@ int bpk_chunk_piece(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t star
 		return -1;
 	if (size == 0 || start > d.header.raw_size || size > d.header.raw_size - start)
 		return 0;
+	likely = bpk_chunk_likely_piece(&d.header, about);
+	if (likely == 0)
+		return 0;
 	if (d.header.special != BPK_SPECIAL_NONE || d.header.memcpyed) {
-		*piece = about;
+		*piece = likely;
 		return 0;
 	}
-	if (!is_regular(&d.header))
-		return 0;
 	if (bpk_decoding_find_blocks(&d, err) != 0)
 		return -1;
 	if (bpk_decoding_may_salvage(&d))
 		return 0;
 	if (survey(&d, start, size, &runs, err) != 0)
 		return -1;
-	*piece = runs ? about : whole_blocks(&d.header, about);
+	*piece = runs ? about : likely;
 	return 0;
 }
 

@@ -162,8 +162,8 @@ struct bpk_flow_result {
  * In an unpacked parcel, a writer's put sees only the wanted bytes: raw.size of them, want_start 0,
  * and raw_offset counted from plan.start. So it places them without regard to ranges.
  *
- * Chunks of more than 4 MiB that are unpacked to be put come in pieces of about 1 MiB, if their
- * blocks allow that: several puts then have one number.
+ * Chunks of more than 4 MiB that are unpacked come in pieces of about 1 MiB, if their blocks allow
+ * that: several puts then have one number. So threads share a chunk, also to verify it.
  */
 int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err);
 

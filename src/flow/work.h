@@ -31,7 +31,8 @@ int bpk_work_check(const struct bpk_flow *flow, const struct bpk_parcel *parcel,
 int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_parcel *parcel,
 	     struct bpk_err *err);
 
-/* True if chunks of raw_size (BPK_UNKNOWN: of any size) may be unpacked and put in pieces. */
+/* True if chunks of raw_size (BPK_UNKNOWN: of any size) may be unpacked, and put or proved, in
+ * pieces. */
 bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size);
 
 /* The size of the pieces in which a fetched parcel of one chunk is unpacked; 0: all at once. */
@@ -43,8 +44,8 @@ int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct
 int bpk_work_piece_size(struct bpk_worker *worker, const struct bpk_flow *flow,
 			const struct bpk_parcel *parcel, size_t *size, struct bpk_err *err);
 
-/* Unpack the bytes of chunk that piece wants into piece, as a part of the output. Errors name the
- * chunk. */
+/* Unpack the bytes of chunk that piece wants into piece, as a part of the output, or only prove
+ * them. Errors name the chunk. */
 int bpk_work_piece(struct bpk_worker *worker, const struct bpk_flow *flow,
 		   const struct bpk_parcel *chunk, struct bpk_parcel *piece, struct bpk_err *err);
 

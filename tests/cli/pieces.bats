@@ -1,6 +1,6 @@
 load lib
 
-# Chunks of more than 4 MiB are unpacked in pieces, by all threads, into little memory.
+# Chunks of more than 4 MiB are unpacked and verified in pieces, by all threads, in little memory.
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR"
@@ -16,6 +16,7 @@ same_bytes() {
         tail -c +$((from + 1)) "$BATS_FILE_TMPDIR/$4" | head -c $((to - from)) | cmp - part
         bpk unpack -f -T $threads -o b "$3"
         cmp b "$BATS_FILE_TMPDIR/$4"
+        bpk verify -T $threads "$3"
     done
 }
 

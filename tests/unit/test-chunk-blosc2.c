@@ -64,6 +64,8 @@ static void check_pieces(struct bpk_chunk_ctx *ctx, const char *name, struct bpk
 				fail_msg("%s, %zu+%zu: %s", name, at, n, err.text);
 			if (memcmp(part, raw->data + at, n) != 0)
 				fail_msg("%s, %zu+%zu: other bytes", name, at, n);
+			if (bpk_chunk_prove_range(ctx, some, at, n, &err) != 0)
+				fail_msg("%s, %zu+%zu: %s", name, at, n, err.text);
 		}
 	}
 }

@@ -66,6 +66,8 @@ struct reader {
 	uint64_t fail_fetch, fail_check; /* numbers; NEVER */
 	uint64_t fail_slowly;            /* fetching this number fails after all others */
 	uint64_t damage;                 /* number of a chunk with invalid bytes */
+	const struct bpk_recipe *recipe; /* of chunks of noise; NULL: stored() */
+	size_t damaged_at[2];            /* a byte in each of these places is wrong; 0: not */
 	pthread_barrier_t *together;     /* every fetch waits for others */
 	atomic_uint inside;              /* fetches in progress */
 	atomic_uint fetched;
@@ -136,14 +138,27 @@ static struct bpk_recipe stored(void)
 	return (struct bpk_recipe){ .codec = bpk_codec_find("zstd"), .level = 0, .typesize = 4 };
 }
 
-static int pack_into(struct bpk_parcel *parcel, uint64_t offset, size_t size, struct bpk_err *err)
+/* Bytes that zlib packs to half of their size. */
+static void fill_noise(uint8_t *out, size_t size)
 {
-	struct bpk_recipe recipe = stored();
+	struct unit_random random = { 1 };
+
+	for (size_t i = 0; i < size; i++)
+		out[i] = unit_random_next(&random) & 15;
+}
+
+static int pack_into(struct bpk_parcel *parcel, const struct bpk_recipe *like, uint64_t offset,
+		     size_t size, struct bpk_err *err)
+{
+	struct bpk_recipe recipe = like == NULL ? stored() : *like;
 	struct bpk_chunk_ctx *ctx = bpk_chunk_ctx_new(err);
 	uint8_t *raw = malloc(size + 1);
 	int rc;
 
-	fill(raw, offset, size);
+	if (like == NULL)
+		fill(raw, offset, size);
+	else
+		fill_noise(raw, size);
 	rc = bpk_buf_resize(&parcel->packed, bpk_chunk_bound(size) + 4, err);
 	if (rc == 0)
 		rc = bpk_chunk_encode(ctx, &recipe, bpk_view(raw, size),
@@ -243,10 +258,12 @@ static int bring(struct reader *r, struct bpk_parcel *parcel, struct bpk_err *er
 	parcel->raw_size = size;
 	if (r->halves)
 		return pack_halves_into(parcel, offset, size, err);
-	if (pack_into(parcel, offset, size, err) != 0)
+	if (pack_into(parcel, r->recipe, offset, size, err) != 0)
 		return -1;
 	if (number == r->damage)
 		memset(parcel->packed.data, 0xff, 16);
+	for (size_t i = 0; i < 2 && r->damaged_at[i] > 0; i++)
+		parcel->packed.data[r->damaged_at[i]] ^= 0x55;
 	return 0;
 }
 
@@ -1163,6 +1180,44 @@ static void test_one_large_chunk_occupies_all_threads(void **state)
 	pthread_barrier_destroy(&together);
 }
 
+/* The first damaged piece decides the report, of a proof and of an output. */
+static void test_the_first_damaged_piece_is_reported(void **state)
+{
+	static struct reader r;
+	struct bpk_recipe recipe = {
+		.codec = bpk_codec_find("zlib"), .level = 1, .typesize = 1, .block_size = 65536
+	};
+	struct bpk_flow_result result;
+	struct writer w;
+	struct bpk_err err = { 0 }, first = { 0 };
+
+	(void)state;
+	reader_make(&r, 3 * (uint64_t)LARGE_CHUNK, 3 * LARGE_CHUNK);
+	r.packed = true;
+	r.recipe = &recipe;
+	for (size_t t = 0; t < 3; t++) {
+		assert_int_equal(verify(&r, true, thread_counts[t], &result, &err), 0);
+		assert_int_equal(result.nchunks, 1);
+		assert_int_equal(result.raw_size, 3 * LARGE_CHUNK);
+	}
+	/* more than 4 MiB, so that it is proved in pieces */
+	assert_true(result.packed_size > 5 * MIB);
+	r.damaged_at[0] = result.packed_size - 2000;
+	r.damaged_at[1] = result.packed_size / 2;
+	for (size_t t = 0; t < 3; t++) {
+		assert_int_equal(verify(&r, true, thread_counts[t], &result, &err), -1);
+		if (t == 0)
+			first = err;
+		assert_string_equal(err.text, first.text);
+		assert_int_equal(unpack_large(&r, bpk_plan_all(&r.info), false, thread_counts[t],
+					      NEVER, &w, &err),
+				 -1);
+		writer_clear(&w);
+		assert_string_equal(err.text, first.text);
+	}
+	assert_non_null(strstr(first.text, "chunk 0 at offset 1000: block "));
+}
+
 /* ---- Threads and memory ---- */
 
 static void test_all_threads_work_beside_each_other(void **state)
@@ -1552,6 +1607,7 @@ int main(void)
 		cmocka_unit_test(test_large_chunks_come_in_pieces),
 		cmocka_unit_test(test_the_lowest_failure_wins_among_pieces),
 		cmocka_unit_test(test_one_large_chunk_occupies_all_threads),
+		cmocka_unit_test(test_the_first_damaged_piece_is_reported),
 		cmocka_unit_test(test_all_threads_work_beside_each_other),
 		cmocka_unit_test(test_memory_limit_costs_threads_first),
 		cmocka_unit_test(test_memory_limit_holds_for_uneven_chunks),
