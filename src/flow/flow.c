@@ -9,6 +9,7 @@
 #include "flow/mode.h"
 #include "flow/plan.h"
 #include "flow/pool.h"
+#include "flow/threads.h"
 #include "flow/window.h"
 #include "flow/work.h"
 
@@ -309,95 +310,10 @@ static void run_loop(void *arg)
 /* Most raw bytes of equal chunks in a parcel: those of the smallest chunks that pack makes. */
 enum { JOINED = 256 << 10 };
 
-/* Memory that threads may share in an archive of any size, if the user set no limit: all that one
- * processor needs for the chunks that pack makes. */
-enum { COMMON = 48 << 20 };
-
-/* The chunk size for memory estimates; 0 if it is unknown. */
-static uint64_t expected_chunk_size(const struct bpk_flow *flow)
-{
-	const struct bpk_info *info;
-
-	if (flow->plan.runs != NULL)
-		return bpk_sizes_largest(flow->plan.runs);
-	if (flow->plan.chunk_size != BPK_UNKNOWN)
-		return bpk_min_u64(flow->plan.chunk_size, flow->plan.raw_size);
-	info = flow->in->info == NULL ? NULL : flow->in->info(flow->reader);
-	return info != NULL && info->chunks.has_first ? info->chunks.first.raw_size : 0;
-}
-
 /* BPK_UNKNOWN if sizes differ and are unknown. */
 static uint64_t largest_chunk(const struct bpk_plan *plan)
 {
 	return plan->runs != NULL ? bpk_sizes_largest(plan->runs) : plan->chunk_size;
-}
-
-/* Parcels finish in any order; while one is slow, the others go on for a round. Without an order to
- * keep each thread needs only one. So does a single thread, which puts the parcel that it
- * brought. */
-static unsigned parcels_for(unsigned threads, bool put_in_order)
-{
-	return put_in_order && threads > 1 ? 2 * threads + 1 : threads;
-}
-
-/* Memory of each thread besides parcels: with chunks that are split, also the packed bytes of
- * one. */
-static uint64_t fixed_memory(const struct bpk_flow *flow, uint64_t chunk_size)
-{
-	uint64_t at_once = bpk_work_at_once(flow, chunk_size);
-
-	return bpk_memory_of_thread(flow, at_once) +
-	       (at_once < chunk_size ? bpk_memory_of_packed(flow, chunk_size) : 0);
-}
-
-static uint64_t memory_for(const struct bpk_flow *flow, unsigned threads, bool put_in_order,
-			   uint64_t chunk_size)
-{
-	uint64_t parcel = bpk_memory_of_parcel(flow, bpk_work_at_once(flow, chunk_size));
-
-	return parcels_for(threads, put_in_order) * parcel +
-	       threads * fixed_memory(flow, chunk_size);
-}
-
-/* The wanted number of threads, at most one for each chunk or piece. */
-static unsigned most_threads(const struct bpk_flow *flow, uint64_t chunk_size)
-{
-	uint64_t at_once = bpk_max_u64(1, bpk_work_at_once(flow, chunk_size));
-	uint64_t items = bpk_max_u64(1, bpk_div_up(chunk_size, at_once));
-
-	if (!bpk_mul_u64(flow->plan.count, items, &items))
-		items = BPK_UNKNOWN;
-	return (unsigned)bpk_min_u64(bpk_max_u64(1, flow->limits.threads), bpk_max_u64(1, items));
-}
-
-/*
- * Reduce threads to those that memory allows. *parcel_limit is the most that a parcel may take
- * then.
- */
-static int limit_threads(const struct bpk_flow *flow, bool put_in_order, unsigned *threads,
-			 uint64_t *parcel_limit, struct bpk_err *err)
-{
-	uint64_t limit = flow->limits.memory, chunk_size = expected_chunk_size(flow), fixed, soft;
-
-	*threads = most_threads(flow, chunk_size);
-	*parcel_limit = 0;
-	if (limit == 0)
-		return 0;
-	soft = flow->limits.memory_is_default && flow->packing == NULL
-		       ? bpk_min_u64(limit, bpk_memory_limit(flow, COMMON))
-		       : limit;
-	while (*threads > 1 && memory_for(flow, *threads, put_in_order, chunk_size) > soft)
-		--*threads;
-	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit && flow->packing != NULL &&
-	    flow->limits.memory_is_default)
-		return 0;
-	if (memory_for(flow, *threads, put_in_order, chunk_size) > limit)
-		return bpk_fail(err, BPK_LIMIT,
-				"needs %" PRIu64 " bytes of memory, the limit is %" PRIu64,
-				memory_for(flow, 1, put_in_order, chunk_size), limit);
-	fixed = *threads * fixed_memory(flow, chunk_size);
-	*parcel_limit = (limit - fixed) / parcels_for(*threads, put_in_order);
-	return 0;
 }
 
 /* An archive of some hundred bytes may claim 2^28 equal chunks. They are put one by one, and the
@@ -438,9 +354,9 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 		flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
 	put_in_order = flow->out != NULL && !run.places;
 	if (check_repeated(flow, err) != 0 ||
-	    limit_threads(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
+	    bpk_threads_limit(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
 		return -1;
-	if (bpk_window_init(&run.window, parcels_for(threads, put_in_order), plan->first,
+	if (bpk_window_init(&run.window, bpk_threads_parcels(threads, put_in_order), plan->first,
 			    plan->count, err) != 0)
 		return -1;
 	run.window.put_in_order = put_in_order;

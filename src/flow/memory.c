@@ -1,5 +1,5 @@
 /*
- * Estimates the memory that a run takes, before it begins. Called by flow.c and work.c.
+ * Estimates the memory that a run takes, before it begins. Called by threads.c and work.c.
  */
 #include "flow/memory.h"
 
