@@ -286,12 +286,18 @@ static int finish(struct bpk_encoding *e, size_t *packed_size, struct bpk_err *e
 	return 0;
 }
 
-int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
-		     struct bpk_view raw, struct bpk_span out, size_t *packed_size,
-		     struct bpk_err *err)
+int bpk_chunk_encode_shared(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
+			    struct bpk_view raw, struct bpk_span out,
+			    const struct bpk_chunk_sharing *sharing, size_t *packed_size,
+			    struct bpk_err *err)
 {
 	size_t least = recipe->extended ? MIN_PACKED_EXTENDED : MIN_PACKED;
-	struct bpk_encoding e = { .ctx = ctx, .recipe = recipe, .raw = raw, .out = out.data };
+	struct bpk_encoding e = { .ctx = ctx,
+				  .recipe = recipe,
+				  .raw = raw,
+				  .out = out.data,
+				  .sharing = sharing,
+				  .room = out.size };
 
 	if (check(recipe, raw, out, err) != 0)
 		return -1;
@@ -309,6 +315,13 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 	if (recipe->variable_blocks)
 		begin_variable(&e, NULL, (uint32_t)bpk_div_up(raw.size, e.block_size));
 	return finish(&e, packed_size, err);
+}
+
+int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
+		     struct bpk_view raw, struct bpk_span out, size_t *packed_size,
+		     struct bpk_err *err)
+{
+	return bpk_chunk_encode_shared(ctx, recipe, raw, out, NULL, packed_size, err);
 }
 
 static int check_sizes(struct bpk_view raw, const uint32_t *sizes, uint32_t nblocks,

@@ -1,7 +1,8 @@
 /*
  * Internal to the encoder. encode.c has the entry points: checks, block sizes, headers.
- * encode_block.c makes streams of blocks, encode_variable.c variable-length blocks,
- * encode_special.c special chunks; encode_dictionary.c tries a dictionary.
+ * encode_block.c makes streams of blocks, encode_parts.c lets several threads do that,
+ * encode_variable.c makes variable-length blocks, encode_special.c special chunks;
+ * encode_dictionary.c tries a dictionary.
  */
 #ifndef BPK_CHUNK_ENCODE_H
 #define BPK_CHUNK_ENCODE_H
@@ -31,6 +32,13 @@ struct bpk_encoding {
 	bool split;
 	bool planes; /* streams are byte planes */
 	bool slow;   /* the codec takes longer to compress noise than stream_kind.c to detect it */
+	const struct bpk_chunk_sharing *sharing; /* NULL: this thread encodes all blocks */
+	size_t room;                             /* of out; more than end if blocks are shared */
+	struct {
+		uint32_t nblocks; /* in each part but the last */
+		size_t first;     /* offset of the first part's room in out */
+		size_t block;     /* room for a block */
+	} parts;
 };
 
 /* The result of a step. A chunk that outgrows its room is stored. */
@@ -59,15 +67,21 @@ struct bpk_view bpk_encode_filter(struct bpk_encoding *e, struct bpk_view block,
 int bpk_encode_pack(struct bpk_encoding *e, struct bpk_view stream, uint8_t *to, size_t room,
 		    size_t *packed_size, struct bpk_err *err);
 
+/* Write blocks first .. end - 1 and their starts. Scratch was reserved. */
+enum bpk_outcome bpk_encode_some(struct bpk_encoding *e, uint32_t first, uint32_t end,
+				 struct bpk_err *err);
+
+/* Reserve the block starts and write the dictionary or prediction after them; blocks follow
+ * there. */
+enum bpk_outcome bpk_encode_begin_blocks(struct bpk_encoding *e, uint64_t nblocks);
+
+/* ---- encode_parts.c ---- */
+
 /*
  * Write block starts, dictionary and blocks after the header. e->used becomes the size of the
  * chunk.
  */
 enum bpk_outcome bpk_encode_blocks(struct bpk_encoding *e, struct bpk_err *err);
-
-/* Reserve the block starts and write the dictionary or prediction after them; blocks follow
- * there. */
-enum bpk_outcome bpk_encode_begin_blocks(struct bpk_encoding *e, uint64_t nblocks);
 
 /* ---- encode_variable.c ---- */
 

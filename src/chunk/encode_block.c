@@ -192,14 +192,12 @@ enum bpk_outcome bpk_encode_begin_blocks(struct bpk_encoding *e, uint64_t nblock
 	return BPK_ENCODE_DONE;
 }
 
-enum bpk_outcome bpk_encode_blocks(struct bpk_encoding *e, struct bpk_err *err)
+enum bpk_outcome bpk_encode_some(struct bpk_encoding *e, uint32_t first, uint32_t end,
+				 struct bpk_err *err)
 {
-	uint64_t nblocks = bpk_div_up(e->raw.size, e->block_size);
-	enum bpk_outcome outcome = bpk_encode_begin_blocks(e, nblocks);
+	enum bpk_outcome outcome = BPK_ENCODE_DONE;
 
-	if (outcome == BPK_ENCODE_DONE && bpk_encode_reserve(e, e->block_size, err) != 0)
-		return BPK_ENCODE_FAILED;
-	for (size_t k = 0; k < nblocks && outcome == BPK_ENCODE_DONE; k++) {
+	for (size_t k = first; k < end && outcome == BPK_ENCODE_DONE; k++) {
 		size_t at = k * e->block_size;
 		size_t size = bpk_min_size(e->raw.size - at, e->block_size);
 

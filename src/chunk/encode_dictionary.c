@@ -118,6 +118,7 @@ static enum bpk_outcome try_dictionary(struct bpk_encoding *e, size_t best, stru
 	    bpk_codec_pack_dictionary(codec, recipe->codec, recipe->level,
 				      bpk_buf_view(&e->ctx->dictionary), err) != 0)
 		return BPK_ENCODE_FAILED;
+	e->sharing = NULL; /* other threads have not digested it */
 	e->out = e->ctx->trial.data;
 	e->end = best - 1;
 	e->dictionary = bpk_buf_view(&e->ctx->dictionary);

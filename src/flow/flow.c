@@ -241,6 +241,50 @@ static void bring_piece(struct run *run, struct bpk_worker *worker, struct bpk_i
 	hand_on(run, item, BPK_TURN_PIECE, rc, &err);
 }
 
+/* ---- Helping with a chunk ---- */
+
+/* A chunk that its thread packs. */
+struct chunk_offer {
+	struct bpk_window *window;
+	struct bpk_item *item;
+};
+
+static void offer(void *arg, const struct bpk_encoding *encoding, uint32_t nparts)
+{
+	const struct chunk_offer *chunk = arg;
+
+	bpk_window_offer(chunk->window, chunk->item, encoding, nparts);
+}
+
+static bool take(void *arg)
+{
+	const struct chunk_offer *chunk = arg;
+
+	return bpk_window_take(chunk->window, chunk->item);
+}
+
+static int work(struct run *run, struct bpk_worker *worker, struct bpk_item *item,
+		struct bpk_err *err)
+{
+	struct chunk_offer chunk = { &run->window, item };
+	const struct bpk_chunk_sharing sharing = { &chunk, offer, take };
+	int rc;
+
+	worker->sharing = run->window.shares ? &sharing : NULL;
+	rc = bpk_work(worker, run->flow, &item->parcel, err);
+	worker->sharing = NULL;
+	return rc;
+}
+
+static void help(struct run *run, struct bpk_worker *worker, struct bpk_item *item, uint32_t part)
+{
+	bpk_worker_ready(worker, NULL);
+	bpk_chunk_encode_part(worker->ctx, item->share.encoding, part);
+	bpk_window_helped(&run->window, item);
+}
+
+/* ---- Bringing and putting ---- */
+
 /* One parcel from its reader to where it is put or waits for its turn. */
 static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *item)
 {
@@ -269,7 +313,7 @@ static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *i
 	if (rc == 0 && window->splits)
 		bpk_window_decided(window, item);
 	if (rc == 0)
-		rc = bpk_work(worker, flow, &item->parcel, &err);
+		rc = work(run, worker, item, &err);
 	hand_on(run, item, BPK_TURN_FETCH, rc, &err);
 }
 
@@ -291,12 +335,15 @@ static void run_loop(void *arg)
 	struct bpk_worker worker = { 0 };
 	struct bpk_item *item;
 	enum bpk_turn turn;
+	uint32_t part;
 
-	while ((turn = bpk_window_turn(&run->window, &item)) != BPK_TURN_OVER) {
+	while ((turn = bpk_window_turn(&run->window, &item, &part)) != BPK_TURN_OVER) {
 		if (turn == BPK_TURN_PUT)
 			put(run, item);
 		else if (turn == BPK_TURN_PIECE)
 			bring_piece(run, &worker, item);
+		else if (turn == BPK_TURN_HELP)
+			help(run, &worker, item, part);
 		else
 			bring(run, &worker, item);
 		if (flow->progress != NULL)
@@ -356,11 +403,12 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	if (check_repeated(flow, err) != 0 ||
 	    bpk_threads_limit(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
 		return -1;
-	if (bpk_window_init(&run.window, bpk_threads_parcels(threads, put_in_order), plan->first,
-			    plan->count, err) != 0)
+	if (bpk_window_init(&run.window, bpk_threads_parcels(flow, threads, put_in_order),
+			    plan->first, plan->count, err) != 0)
 		return -1;
 	run.window.put_in_order = put_in_order;
 	run.window.splits = bpk_work_may_split(flow, largest_chunk(plan));
+	run.window.shares = threads > 1 && bpk_work_may_share(flow, largest_chunk(plan));
 	/* if sizes differ and are unknown, offsets are counted from chunk to chunk */
 	run.window.fetch_in_order = (plan->chunk_size == BPK_UNKNOWN && plan->runs == NULL) ||
 				    !flow->in->positional(flow->reader);

@@ -79,11 +79,11 @@ static uint64_t extra_packing(const struct bpk_recipe *recipe, uint64_t raw_size
  */
 static uint64_t packing_memory(const struct bpk_recipe *recipe, uint64_t raw_size)
 {
+	enum { CHOSEN_MOST = 4 << 20 }; /* the largest block that the encoder chooses */
 	static const unsigned tables[] = { 0, 2, 2, 2, 8, 8, 8, 16, 16, 16 };
-	uint64_t block = raw_size;
+	uint64_t block = recipe->block_size > 0 ? recipe->block_size : CHOSEN_MOST;
 
-	if (recipe->block_size > 0)
-		block = bpk_min_u64(block, recipe->block_size);
+	block = bpk_min_u64(block, raw_size);
 	return (1 + tables[bpk_min_u64(recipe->level, 9)]) * block +
 	       extra_packing(recipe, raw_size, block);
 }

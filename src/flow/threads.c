@@ -25,9 +25,11 @@ static uint64_t expected_chunk_size(const struct bpk_flow *flow)
 }
 
 /* Parcels finish in any order; while one is slow, the others go on for a round. */
-unsigned bpk_threads_parcels(unsigned threads, bool put_in_order)
+unsigned bpk_threads_parcels(const struct bpk_flow *flow, unsigned threads, bool put_in_order)
 {
-	return put_in_order && threads > 1 ? 2 * threads + 1 : threads;
+	unsigned parcels = put_in_order && threads > 1 ? 2 * threads + 1 : threads;
+
+	return flow->packing != NULL ? (unsigned)bpk_min_u64(parcels, flow->plan.count) : parcels;
 }
 
 /* Memory of each thread besides parcels: with chunks that are split, also the packed bytes of
@@ -45,15 +47,15 @@ static uint64_t memory_for(const struct bpk_flow *flow, unsigned threads, bool p
 {
 	uint64_t parcel = bpk_memory_of_parcel(flow, bpk_work_at_once(flow, chunk_size));
 
-	return bpk_threads_parcels(threads, put_in_order) * parcel +
+	return bpk_threads_parcels(flow, threads, put_in_order) * parcel +
 	       threads * fixed_memory(flow, chunk_size);
 }
 
-/* The wanted number of threads, at most one for each chunk or piece. */
+/* The wanted number of threads, at most one for each chunk or piece of one. */
 static unsigned most_threads(const struct bpk_flow *flow, uint64_t chunk_size)
 {
-	uint64_t at_once = bpk_max_u64(1, bpk_work_at_once(flow, chunk_size));
-	uint64_t items = bpk_max_u64(1, bpk_div_up(chunk_size, at_once));
+	uint64_t for_one = bpk_max_u64(1, bpk_work_for_one(flow, chunk_size));
+	uint64_t items = bpk_max_u64(1, bpk_div_up(chunk_size, for_one));
 
 	if (!bpk_mul_u64(flow->plan.count, items, &items))
 		items = BPK_UNKNOWN;
@@ -82,6 +84,6 @@ int bpk_threads_limit(const struct bpk_flow *flow, bool put_in_order, unsigned *
 				"needs %" PRIu64 " bytes of memory, the limit is %" PRIu64,
 				memory_for(flow, 1, put_in_order, chunk_size), limit);
 	fixed = *threads * fixed_memory(flow, chunk_size);
-	*parcel_limit = (limit - fixed) / bpk_threads_parcels(*threads, put_in_order);
+	*parcel_limit = (limit - fixed) / bpk_threads_parcels(flow, *threads, put_in_order);
 	return 0;
 }

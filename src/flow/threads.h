@@ -8,9 +8,9 @@
 
 /*
  * The number of parcels of a run. Without an order to keep each thread needs only one. So does a
- * single thread, which puts the parcel that it brought.
+ * single thread, which puts the parcel that it brought. Threads that share a chunk have one parcel.
  */
-unsigned bpk_threads_parcels(unsigned threads, bool put_in_order);
+unsigned bpk_threads_parcels(const struct bpk_flow *flow, unsigned threads, bool put_in_order);
 
 /*
  * The number of threads: those that the plan has work for, and that memory allows. *parcel_limit is

@@ -10,6 +10,7 @@ int bpk_window_init(struct bpk_window *window, unsigned nparcels, uint64_t first
 	*window = (struct bpk_window){
 		.lock = PTHREAD_MUTEX_INITIALIZER,
 		.changed = PTHREAD_COND_INITIALIZER,
+		.helped = PTHREAD_COND_INITIALIZER,
 		.nparcels = nparcels,
 		.next = first,
 		.next_put = { first, 0 },
@@ -47,6 +48,7 @@ void bpk_window_clear(struct bpk_window *window)
 	free(window->wholes);
 	free(window->free);
 	pthread_cond_destroy(&window->changed);
+	pthread_cond_destroy(&window->helped);
 	pthread_mutex_destroy(&window->lock);
 	*window = (struct bpk_window){ 0 };
 }
@@ -69,6 +71,21 @@ static struct bpk_whole *find_split(const struct bpk_window *window)
 		if (whole->claimed < whole->npieces &&
 		    (lowest == NULL || whole->parcel.number < lowest->parcel.number))
 			lowest = whole;
+	}
+	return lowest;
+}
+
+/* The lowest chunk that has parts for other threads. */
+static struct bpk_item *find_shared(const struct bpk_window *window)
+{
+	struct bpk_item *lowest = NULL;
+
+	for (unsigned i = 0; window->shares && i < window->nparcels; i++) {
+		struct bpk_item *item = &window->items[i];
+
+		if (item->share.first < item->share.end &&
+		    (lowest == NULL || is_before(item->rank, lowest->rank)))
+			lowest = item;
 	}
 	return lowest;
 }
@@ -120,10 +137,12 @@ static void lower_end(struct bpk_window *window, uint64_t end)
 	wake_all_at_the_end(window);
 }
 
-/* The item's chunk is now known to be split or not. */
+/* The item's chunk is now known to be split or not, or needs no help any more. */
 static void decide(struct bpk_window *window, struct bpk_item *item)
 {
-	window->undecided -= item->undecided;
+	if (!item->undecided)
+		return;
+	window->undecided--;
 	item->undecided = false;
 	wake_all_at_the_end(window);
 }
@@ -171,7 +190,7 @@ static void claim_chunk(struct bpk_window *window, struct bpk_item *item)
 	item->parcel.again =
 		window->join != NULL ? window->join(window->join_arg, item->parcel.number) : 0;
 	window->next += item->parcel.again;
-	item->undecided = window->splits;
+	item->undecided = window->splits || window->shares;
 	window->undecided += item->undecided;
 	pass_over(window);
 	window->fetching = window->fetch_in_order;
@@ -197,34 +216,75 @@ static void give_back(struct bpk_window *window, struct bpk_item *item)
 	wake_one_to_claim(window);
 }
 
+static enum bpk_turn find_turn(struct bpk_window *window, struct bpk_item **item, uint32_t *part)
+{
+	*item = find_ready(window);
+	if (*item != NULL) {
+		(*item)->ready = false;
+		window->putting = true;
+		return BPK_TURN_PUT;
+	}
+	if (can_claim(window))
+		return claim(window, item);
+	*item = find_shared(window);
+	if (*item == NULL)
+		return BPK_TURN_OVER;
+	*part = --(*item)->share.end;
+	(*item)->share.helpers++;
+	return BPK_TURN_HELP;
+}
+
 /*
- * A thread leaves when it can neither put nor claim and no claim will become possible: other
+ * A thread leaves when it can neither put, claim nor help and no claim will become possible: other
  * threads put the items that they still work on. Otherwise it waits, and is woken when a parcel
- * comes back, when a fetch in order is over, when a chunk is split, or when the end is known. A
- * parcel that becomes ready wakes nobody: the thread that brought it, or the one that is putting,
- * asks for its next turn at once.
+ * comes back, when a fetch in order is over, when a chunk is split or offered, or when the end is
+ * known. A parcel that becomes ready wakes nobody: the thread that brought it, or the one that is
+ * putting, asks for its next turn at once.
  */
-enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_item **item)
+enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_item **item, uint32_t *part)
 {
 	enum bpk_turn turn;
 
 	pthread_mutex_lock(&window->lock);
-	while ((*item = find_ready(window)) == NULL && !can_claim(window) && !is_over(window)) {
+	while ((turn = find_turn(window, item, part)) == BPK_TURN_OVER && !is_over(window)) {
 		window->waiting++;
 		pthread_cond_wait(&window->changed, &window->lock);
 		window->waiting--;
 	}
-	if (*item != NULL) {
-		(*item)->ready = false;
-		window->putting = true;
-		turn = BPK_TURN_PUT;
-	} else if (can_claim(window)) {
-		turn = claim(window, item);
-	} else {
-		turn = BPK_TURN_OVER;
-	}
 	pthread_mutex_unlock(&window->lock);
 	return turn;
+}
+
+void bpk_window_offer(struct bpk_window *window, struct bpk_item *item,
+		      const struct bpk_encoding *encoding, uint32_t nparts)
+{
+	pthread_mutex_lock(&window->lock);
+	item->share = (struct bpk_share){ .encoding = encoding, .end = nparts };
+	if (window->waiting > 0)
+		pthread_cond_broadcast(&window->changed);
+	pthread_mutex_unlock(&window->lock);
+}
+
+bool bpk_window_take(struct bpk_window *window, struct bpk_item *item)
+{
+	struct bpk_share *share = &item->share;
+	bool taken;
+
+	pthread_mutex_lock(&window->lock);
+	taken = share->first < share->end;
+	share->first += taken;
+	while (!taken && share->helpers > 0)
+		pthread_cond_wait(&window->helped, &window->lock);
+	pthread_mutex_unlock(&window->lock);
+	return taken;
+}
+
+void bpk_window_helped(struct bpk_window *window, struct bpk_item *item)
+{
+	pthread_mutex_lock(&window->lock);
+	if (--item->share.helpers == 0)
+		pthread_cond_broadcast(&window->helped);
+	pthread_mutex_unlock(&window->lock);
 }
 
 void bpk_window_fetched(struct bpk_window *window, const struct bpk_item *item, bool last)
@@ -299,6 +359,7 @@ void bpk_window_worked(struct bpk_window *window, struct bpk_item *item)
 {
 	pthread_mutex_lock(&window->lock);
 	item->ready = true;
+	decide(window, item);
 	pthread_mutex_unlock(&window->lock);
 }
 
@@ -325,6 +386,7 @@ void bpk_window_done(struct bpk_window *window, struct bpk_item *item, enum bpk_
 		window->done.raw_size += item->parcel.want_size;
 		window->done.packed_size += nchunks * item->parcel.packed.size;
 	}
+	decide(window, item);
 	give_back(window, item);
 	pthread_mutex_unlock(&window->lock);
 }

@@ -12,6 +12,10 @@
  * is claimed, unpacked and put as if it were a chunk. The order is that of chunks, and within one
  * that of its pieces. Pieces of the lowest chunk are claimed first, so that parcels waiting behind
  * it cannot take the last items that it needs.
+ *
+ * A large chunk that is packed stays with the thread that brought it. That thread offers its parts,
+ * and threads that find no chunk to claim help: it takes parts from the first on, they from the
+ * last on.
  */
 #ifndef BPK_FLOW_WINDOW_H
 #define BPK_FLOW_WINDOW_H
@@ -23,6 +27,7 @@
 enum bpk_turn {
 	BPK_TURN_FETCH, /* fetch the parcel and work on it */
 	BPK_TURN_PIECE, /* unpack a piece of a chunk that was split */
+	BPK_TURN_HELP,  /* encode a part of a chunk that another thread has */
 	BPK_TURN_PUT,   /* write it: it is the next in order */
 	BPK_TURN_OVER,  /* this thread has no more work */
 };
@@ -40,6 +45,13 @@ struct bpk_rank {
 	uint64_t number, piece;
 };
 
+/* The parts of a chunk that may still be taken. */
+struct bpk_share {
+	const struct bpk_encoding *encoding; /* fixed while parts are encoded */
+	uint32_t first, end;                 /* first == end: none */
+	unsigned helpers;                    /* threads that encode a part */
+};
+
 struct bpk_item {
 	struct bpk_parcel parcel; /* of the thread that has its turn */
 	struct bpk_whole *of;     /* the chunk that it is a piece of; NULL: it is a whole chunk */
@@ -47,6 +59,7 @@ struct bpk_item {
 	bool ready; /* it waits for its turn to be put */
 	bool last;  /* the last item of its chunk */
 	bool undecided;
+	struct bpk_share share;
 };
 
 /* Caller storage. lock guards every member that is not marked as fixed. */
@@ -54,6 +67,7 @@ struct bpk_window {
 	bool fetch_in_order; /* fixed: one fetch at a time, in the order of numbers */
 	bool put_in_order;   /* fixed: finished parcels wait for their turn to be put */
 	bool splits;         /* fixed: chunks may be split */
+	bool shares;         /* fixed: chunks may be offered in parts */
 	unsigned nparcels;   /* fixed */
 	struct bpk_item *items;
 	/* nparcels of them: no thread fetches while pieces are unclaimed, so they never run out */
@@ -61,12 +75,13 @@ struct bpk_window {
 
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	unsigned waiting;   /* threads that wait for changed */
-	bool fetching;      /* a fetch in order is under way */
-	bool putting;       /* a put in order is under way */
-	bool reporting;     /* a thread reports progress */
-	unsigned undecided; /* claimed chunks that may still be split */
-	uint64_t next;      /* number to be claimed */
+	pthread_cond_t helped; /* the last helper of a chunk is done */
+	unsigned waiting;      /* threads that wait for changed */
+	bool fetching;         /* a fetch in order is under way */
+	bool putting;          /* a put in order is under way */
+	bool reporting;        /* a thread reports progress */
+	unsigned undecided;    /* claimed chunks that may still be split, or offered */
+	uint64_t next;         /* number to be claimed */
 	uint64_t end; /* claims stop before it; lowered when the reader ends or a parcel fails */
 	struct bpk_rank next_put;
 	struct bpk_rank failed; /* the lowest that failed; number BPK_UNKNOWN: no failure */
@@ -93,8 +108,8 @@ int bpk_window_init(struct bpk_window *window, unsigned nparcels, uint64_t first
 void bpk_window_clear(struct bpk_window *window);
 
 /* Wait for a turn. item is the caller's until it is reported as done, failed, or worked on (when
- * put_in_order). */
-enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_item **item);
+ * put_in_order). When helping, it is another thread's, and part is the number of the part. */
+enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_item **item, uint32_t *part);
 
 /* A fetch is over: the next one may begin. last: no chunk comes behind this parcel. */
 void bpk_window_fetched(struct bpk_window *window, const struct bpk_item *item, bool last);
@@ -111,6 +126,15 @@ void bpk_window_split(struct bpk_window *window, struct bpk_item *item, size_t p
 
 /* The item's piece is unpacked, or has failed: it no longer needs its whole. */
 void bpk_window_unpacked(struct bpk_window *window, struct bpk_item *item);
+
+/* Offer the parts of the item's chunk; then take one after another. False: all are encoded. For
+ * windows whose chunks may be offered. */
+void bpk_window_offer(struct bpk_window *window, struct bpk_item *item,
+		      const struct bpk_encoding *encoding, uint32_t nparts);
+bool bpk_window_take(struct bpk_window *window, struct bpk_item *item);
+
+/* The turn to help is over. */
+void bpk_window_helped(struct bpk_window *window, struct bpk_item *item);
 
 /* The parcel is ready to be put, in its turn. Gives it away. */
 void bpk_window_worked(struct bpk_window *window, struct bpk_item *item);

@@ -6,6 +6,14 @@
 #include "flow/memory.h"
 #include "flow/mode.h"
 
+/*
+ * A chunk larger than the largest that bpk makes by itself is put or proved in pieces of the usual
+ * chunk size. So memory does not depend on the size in a chunk's header, and all threads unpack one
+ * chunk. By pieces, cat of one chunk of 32 MB with one thread takes 0.8 of the processor time that
+ * it takes at once, with delta 0.9. Several threads may encode such a chunk.
+ */
+enum { LARGE = 4 << 20, PIECE = 1 << 20 };
+
 void bpk_worker_clear(struct bpk_worker *worker)
 {
 	bpk_chunk_ctx_free(worker->ctx);
@@ -136,12 +144,15 @@ static int add_slack(const struct bpk_slack *slack, struct bpk_parcel *parcel, s
 static int encode_plain(struct bpk_worker *worker, const struct bpk_recipe *recipe,
 			struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	size_t bound = bpk_chunk_bound(parcel->raw.size);
+	const struct bpk_chunk_sharing *sharing = parcel->raw.size > LARGE ? worker->sharing : NULL;
+	size_t bound = sharing != NULL ? bpk_chunk_shared_bound(parcel->raw.size)
+				       : bpk_chunk_bound(parcel->raw.size);
 
 	if (bpk_buf_reserve(&parcel->packed, bound + BPK_DIGEST_MAX, err) != 0)
 		return -1;
-	return bpk_chunk_encode(worker->ctx, recipe, bpk_buf_view(&parcel->raw),
-				bpk_span(parcel->packed.data, bound), &parcel->packed_size, err);
+	return bpk_chunk_encode_shared(worker->ctx, recipe, bpk_buf_view(&parcel->raw),
+				       bpk_span(parcel->packed.data, bound), sharing,
+				       &parcel->packed_size, err);
 }
 
 /* Block sizes for a parcel, whose number is the plan's until it is put. */
@@ -346,14 +357,6 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 
 /* ---- Pieces ---- */
 
-/*
- * A chunk larger than the largest that bpk makes by itself is put, or proved, in pieces of the usual
- * chunk size. So memory does not depend on the size in a chunk's header, and all threads unpack one
- * chunk. By pieces, cat of one chunk of 32 MB with one thread takes 0.8 of the processor time that
- * it takes at once, with delta 0.9.
- */
-enum { LARGE = 4 << 20, PIECE = 1 << 20 };
-
 static bool is_one_chunk(const struct bpk_reader_ops *ops, const void *reader)
 {
 	return ops->unpacks == NULL || !ops->unpacks(reader);
@@ -363,6 +366,11 @@ bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size)
 {
 	return raw_size > LARGE && flow->decode && flow->packing == NULL &&
 	       is_one_chunk(flow->in, flow->reader);
+}
+
+bool bpk_work_may_share(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	return raw_size > LARGE && flow->packing != NULL && !bpk_mode_writer_packs(flow);
 }
 
 int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
@@ -456,4 +464,9 @@ uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size)
 		return raw_size;
 	piece = bpk_chunk_likely_piece(&info->chunks.first, PIECE);
 	return piece == 0 ? raw_size : bpk_min_u64(raw_size, bpk_max_u64(piece, PIECE));
+}
+
+uint64_t bpk_work_for_one(const struct bpk_flow *flow, uint64_t raw_size)
+{
+	return bpk_work_may_share(flow, raw_size) ? PIECE : bpk_work_at_once(flow, raw_size);
 }

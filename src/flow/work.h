@@ -12,6 +12,8 @@ struct bpk_worker {
 	struct bpk_buf proof; /* a packed parcel, unpacked again */
 	struct bpk_race race; /* to choose filters for a chunk; it borrows ctx */
 	struct bpk_buf sizes; /* of its blocks, if they have variable length */
+	/* How other threads help with the parcel under work; NULL: no help. Borrowed. */
+	const struct bpk_chunk_sharing *sharing;
 };
 
 /* Make the scratch unless it is there. */
@@ -34,6 +36,9 @@ int bpk_work(struct bpk_worker *worker, const struct bpk_flow *flow, struct bpk_
 /* True if chunks of raw_size (BPK_UNKNOWN: of any size) may be unpacked, and put or proved, in
  * pieces. */
 bool bpk_work_may_split(const struct bpk_flow *flow, uint64_t raw_size);
+
+/* True if several threads may encode a chunk of raw_size. */
+bool bpk_work_may_share(const struct bpk_flow *flow, uint64_t raw_size);
 
 /* The size of the pieces in which a fetched parcel of one chunk is unpacked; 0: all at once. */
 int bpk_work_divide(const struct bpk_reader_ops *ops, const void *reader, struct bpk_chunk_ctx *ctx,
@@ -66,7 +71,8 @@ int bpk_work_encode_variable(struct bpk_worker *worker, const struct bpk_recipe 
 			     struct bpk_view sizes, struct bpk_parcel *parcel, struct bpk_err *err);
 
 /* Bytes of a parcel that are in memory at a time, for chunks of raw_size, by the archive's first
- * chunk. */
+ * chunk. Then the least bytes of a chunk that make work for one thread. */
 uint64_t bpk_work_at_once(const struct bpk_flow *flow, uint64_t raw_size);
+uint64_t bpk_work_for_one(const struct bpk_flow *flow, uint64_t raw_size);
 
 #endif

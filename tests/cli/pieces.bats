@@ -4,8 +4,8 @@ load lib
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR"
-    "$BPK_MAKE_DATA" field-f64 1500000 >a
-    head -c 12000001 a >odd
+    "$BPK_MAKE_DATA" field-f64 12000000 >a
+    { cat a && printf x; } >odd
 }
 
 same_bytes() {
@@ -33,6 +33,26 @@ same_bytes() {
     same_bytes 4000001 12000000 x a
     bpk pack -f -F b2frame -t 8 -z 16M --predict --dtype '<f8' -o x "$BATS_FILE_TMPDIR/a"
     same_bytes 1 11999999 x a
+}
+
+# Blocks of a chunk of more than 4 MiB are packed by all threads, if there are fewer chunks than threads.
+@test "pieces: one large chunk is packed to the same bytes by any number of threads" {
+    ln -s "$BATS_FILE_TMPDIR/a" a
+    for how in "-F blp" "-F blp --codec lz4 --filter bitshuffle" "-F b2frame" "-F b2frame -0" \
+        "-F b2frame --filter delta,shuffle" "-F b2frame --dictionary -z 5M" \
+        "-F b2frame --predict --dtype <f8" "-F blp --codec zlib -z 5M --compare"; do
+        # shellcheck disable=SC2086 # words
+        bpk pack -f -T 1 -z 16M -t 8 $how -o one a
+        for threads in 2 4; do
+            # shellcheck disable=SC2086 # words
+            bpk pack -f -T $threads -z 16M -t 8 $how -o x a
+            cmp x one
+            # shellcheck disable=SC2086 # words
+            bpk pack -f -T $threads -z 16M -t 8 $how -o x - <a
+            bpk cat x | cmp - a
+        done
+        bpk verify -T 4 x
+    done
 }
 
 @test "pieces: directories, pipes and tars" {

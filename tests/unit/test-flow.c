@@ -355,7 +355,7 @@ struct writer {
 	uint64_t numbers[MAX_CHUNKS];
 	uint64_t nput;
 	uint64_t largest; /* most raw bytes put at once */
-	uint64_t packed_size;
+	uint64_t packed_size, packed_hash;
 	atomic_uint inside;
 	pthread_mutex_t lock;
 };
@@ -408,6 +408,7 @@ static void keep_packed(struct writer *w, const struct bpk_parcel *parcel)
 	MUST(memcmp(parcel->packed.data + parcel->packed_size, w->seal, strlen(w->seal)) == 0);
 	w->next += out.size;
 	w->packed_size += parcel->packed.size;
+	w->packed_hash = bpk_hash(w->packed_hash, chunk);
 	bpk_chunk_ctx_free(ctx);
 }
 
@@ -1218,6 +1219,42 @@ static void test_the_first_damaged_piece_is_reported(void **state)
 	assert_non_null(strstr(first.text, "chunk 0 at offset 1000: block "));
 }
 
+/* Chunks whose blocks are shared among threads are those that one thread writes. */
+static void test_large_chunks_are_packed_by_all_threads(void **state)
+{
+	static const unsigned counts[] = { 1, 2, 3, 8 };
+	static struct reader r;
+	const struct bpk_packing packing = { .choice.recipe = { .codec = bpk_codec_find("zstd"),
+								.level = 1,
+								.typesize = 4,
+								.block_size = 65536 } };
+	struct bpk_flow_result result;
+	struct bpk_err err = { 0 };
+	uint64_t hash = 0;
+
+	(void)state;
+	for (int kind = 0; kind < 16; kind++) {
+		struct writer w;
+		struct bpk_flow flow = flow_of(&r, &packed_ops, &w, counts[kind % 4]);
+		uint64_t size = 2 * (uint64_t)LARGE_CHUNK + (kind < 8 ? 1000 : 0);
+
+		reader_make(&r, size, kind < 8 ? LARGE_CHUNK : size);
+		r.positional = kind % 8 < 4;
+		flow.plan = bpk_plan_cut(kind % 2 ? size : BPK_UNKNOWN, r.sizes[0]);
+		flow.packing = &packing;
+		flow.compare = true;
+		writer_make(&w, false, false, size);
+		assert_int_equal(bpk_flow_run(&flow, &result, &err), 0);
+		assert_int_equal(result.nchunks, r.nchunks);
+		assert_int_equal(result.raw_size, size);
+		assert_true(holds(w.raw.data, 0, size));
+		if (kind % 8 == 0)
+			hash = w.packed_hash;
+		assert_int_equal(w.packed_hash, hash);
+		writer_clear(&w);
+	}
+}
+
 /* ---- Threads and memory ---- */
 
 static void test_all_threads_work_beside_each_other(void **state)
@@ -1608,6 +1645,7 @@ int main(void)
 		cmocka_unit_test(test_the_lowest_failure_wins_among_pieces),
 		cmocka_unit_test(test_one_large_chunk_occupies_all_threads),
 		cmocka_unit_test(test_the_first_damaged_piece_is_reported),
+		cmocka_unit_test(test_large_chunks_are_packed_by_all_threads),
 		cmocka_unit_test(test_all_threads_work_beside_each_other),
 		cmocka_unit_test(test_memory_limit_costs_threads_first),
 		cmocka_unit_test(test_memory_limit_holds_for_uneven_chunks),
