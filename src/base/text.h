@@ -13,6 +13,12 @@ bool bpk_utf8_valid(struct bpk_view bytes);
 /* Size of the character at the start of text, which is not empty; 0 if it is malformed or NUL. */
 size_t bpk_utf8_size(struct bpk_view text);
 
+/* The word for count things, in messages: "1 byte", "2 bytes". */
+static inline const char *bpk_plural(uint64_t count, const char *one, const char *many)
+{
+	return count == 1 ? one : many;
+}
+
 enum { BPK_TEXT_SHOWN = 5 };
 
 /*

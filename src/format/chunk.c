@@ -162,8 +162,8 @@ static int chunkfile_audit(void *reader, bpk_remark_fn *remark, void *arg, struc
 	}
 	if (tail > 0)
 		return bpk_fail(err, BPK_CORRUPT,
-				"%" PRIu64 " bytes after the chunk, from offset %" PRIu64, tail,
-				size);
+				"%" PRIu64 " %s after the chunk, from offset %" PRIu64, tail,
+				bpk_plural(tail, "byte", "bytes"), size);
 	return 0;
 }
 

@@ -122,16 +122,17 @@ static int find_tail(struct bpk_members *m, uint64_t *end, uint64_t *size, bool 
 static int fail_tail(uint64_t offset, uint64_t size, bool unfinished, struct bpk_err *err)
 {
 	if (unfinished)
-		return bpk_fail(
-			err, BPK_REPAIRABLE,
-			"%" PRIu64 " bytes from offset %" PRIu64
-			" on are left from an interrupted append; the data committed before "
-			"are intact; bpk repair --in-place, or the next append, removes them",
-			size, offset);
+		return bpk_fail(err, BPK_REPAIRABLE,
+				"%" PRIu64 " %s from offset %" PRIu64
+				" on %s left from an interrupted append; the data committed before "
+				"are intact; bpk repair --in-place, or the next append, removes %s",
+				size, bpk_plural(size, "byte", "bytes"), offset,
+				bpk_plural(size, "is", "are"), bpk_plural(size, "it", "them"));
 	return bpk_fail(err, BPK_CORRUPT,
-			"%" PRIu64 " bytes from offset %" PRIu64
-			" on, after the end of the archive, belong to no archive",
-			size, offset);
+			"%" PRIu64 " %s from offset %" PRIu64
+			" on, after the end of the archive, %s to no archive",
+			size, bpk_plural(size, "byte", "bytes"), offset,
+			bpk_plural(size, "belongs", "belong"));
 }
 
 static int judge_file(struct bpk_members *m, struct bpk_member *last, uint64_t end,
@@ -326,6 +327,8 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 	uint8_t bytes[BPK_PROBE_SIZE];
 	struct bpk_view head = bpk_view(bytes, 0);
 	bool zero, unfinished;
+	uint64_t size;
+	const char *them;
 
 	if (bpk_members_refuse(kind, source, offset, err) != 0 ||
 	    bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &head.size, err) != 0)
@@ -340,9 +343,12 @@ int bpk_members_refuse_tail(const struct bpk_members_kind *kind, void *reader,
 		return -1;
 	if (zero)
 		return 0;
+	size = bpk_source_size(source) - offset;
+	them = bpk_plural(size, "it", "them");
 	return bpk_fail(err, BPK_FAILED,
-			"%" PRIu64 " bytes from offset %" PRIu64
-			" on, after the end of the archive, belong to no archive, and a change "
-			"would destroy them; truncate -s %" PRIu64 " FILE removes them",
-			bpk_source_size(source) - offset, offset, offset);
+			"%" PRIu64 " %s from offset %" PRIu64
+			" on, after the end of the archive, %s to no archive, and a change "
+			"would destroy %s; truncate -s %" PRIu64 " FILE removes %s",
+			size, bpk_plural(size, "byte", "bytes"), offset,
+			bpk_plural(size, "belongs", "belong"), them, offset, them);
 }

@@ -75,7 +75,7 @@ slices_agree() { # FRAME RAW
 @test "frame: verify -v tells what is no damage" {
     cp "$tests/data/frame/good-deleted.b2frame" a.b2frame
     quietly bpk verify -v a.b2frame
-    grep -q 'bytes in 1 holes' "$out"
+    grep -q 'bytes in 1 hole,' "$out"
     grep -q 'no checksum protects the chunks, header, index and trailer' "$out"
     printf tail >>a.b2frame
     refuses 2 '4 bytes from offset .*, after the end of the archive, belong to no archive' bpk verify a.b2frame
@@ -89,7 +89,7 @@ slices_agree() { # FRAME RAW
     rm b.b2s/link
     # every program begins such a file anew, so the bytes are a stranger's
     printf x >>b.b2s/00000000.chunk
-    refuses 2 '00000000.chunk: 1 bytes from offset .*, after its end, belong to no archive' bpk verify b.b2s
+    refuses 2 '00000000.chunk: 1 byte from offset .*, after its end, belongs to no archive' bpk verify b.b2s
     ends 2 bpk repair --repack b.b2s
 }
 
@@ -145,7 +145,7 @@ END
     [ "$(bpk cat far.b2frame)" = abcdefghijkl ]
     [ "$(bpk cat --bytes 7:10 far.b2frame)" = hij ]
     quietly bpk verify -v far.b2frame
-    grep -q "$(((5 << 30) - 40)) bytes in 1 holes" "$out"
+    grep -q "$(((5 << 30) - 40)) bytes in 1 hole," "$out"
     quietly bpk info -v far.b2frame
     grep -qE "holes +$(((5 << 30) - 40)) bytes" "$out"
 }

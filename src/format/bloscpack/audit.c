@@ -209,8 +209,9 @@ static void say_what_was_found(const struct audit *a)
 		    "%" PRIu64 " of %" PRIu64 " chunks have no offset; they are found by walking",
 		    a->nunknown, h->nchunks);
 	if (a->ngaps > 0)
-		say(a, "%" PRIu64 " bytes in %" PRIu64 " gaps before chunks", a->gap_bytes,
-		    a->ngaps);
+		say(a, "%" PRIu64 " %s in %" PRIu64 " %s before chunks", a->gap_bytes,
+		    bpk_plural(a->gap_bytes, "byte", "bytes"), a->ngaps,
+		    bpk_plural(a->ngaps, "gap", "gaps"));
 	if (a->ninterrupted > 0 && !at_work)
 		say(a, "%" PRIu64 " spare offset entries are set; an append was interrupted",
 		    a->ninterrupted);
@@ -223,8 +224,8 @@ static void say_what_was_found(const struct audit *a)
 		say(a, "header has room for %" PRIu64 " more chunks, but there are no offsets",
 		    h->append_space);
 	if (h->has_offsets && a->end < r->size && !r->options.followed && !at_work)
-		say(a, "%" PRIu64 " bytes after the last chunk, from offset %" PRIu64,
-		    r->size - a->end, a->end);
+		say(a, "%" PRIu64 " %s after the last chunk, from offset %" PRIu64,
+		    r->size - a->end, bpk_plural(r->size - a->end, "byte", "bytes"), a->end);
 }
 
 static int audit_content(struct audit *a, struct bpk_err *err)
@@ -306,8 +307,8 @@ static int audit_pipe(struct audit *a, struct bpk_err *err)
 	    bpk_source_skip(r->source, UINT64_MAX, &tail, err) != 0)
 		return -1;
 	if (tail > 0)
-		say(a, "%" PRIu64 " bytes after the last chunk, from offset %" PRIu64, tail,
-		    walk->offset);
+		say(a, "%" PRIu64 " %s after the last chunk, from offset %" PRIu64, tail,
+		    bpk_plural(tail, "byte", "bytes"), walk->offset);
 	return 0;
 }
 

@@ -127,9 +127,10 @@ static int check_end(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	if (e->header.has_offsets)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
-			"%" PRIu64 " bytes from offset %" PRIu64 " on, after the end of the "
-			"archive, belong to no archive",
-			size - e->ends.archive, e->ends.archive);
+			"%" PRIu64 " %s from offset %" PRIu64 " on, after the end of the "
+			"archive, %s to no archive",
+			size - e->ends.archive, bpk_plural(size - e->ends.archive, "byte", "bytes"),
+			e->ends.archive, bpk_plural(size - e->ends.archive, "belongs", "belong"));
 }
 
 static int start(struct bpk_bloscpack_editor *e, struct bpk_err *err)

@@ -239,9 +239,10 @@ int bpk_bloscpack_check_end(void *reader, struct bpk_err *err)
 	if (end == BPK_UNKNOWN || r->size <= end)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
-			"%" PRIu64 " bytes from offset %" PRIu64
-			" on, after its last chunk, belong to no archive",
-			r->size - end, end);
+			"%" PRIu64 " %s from offset %" PRIu64
+			" on, after its last chunk, %s to no archive",
+			r->size - end, bpk_plural(r->size - end, "byte", "bytes"), end,
+			bpk_plural(r->size - end, "belongs", "belong"));
 }
 
 /* Peek at the first chunk; any damage in it is reported when it is fetched. */

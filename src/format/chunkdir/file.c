@@ -269,7 +269,8 @@ int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk
 	if (zero) /* bcolz's proposal allows such room after a chunk */
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
-			"%" PRIu64 " bytes from offset %" PRIu64
-			" on, after its chunk, belong to no archive",
-			file->tail, end);
+			"%" PRIu64 " %s from offset %" PRIu64
+			" on, after its chunk, %s to no archive",
+			file->tail, bpk_plural(file->tail, "byte", "bytes"), end,
+			bpk_plural(file->tail, "belongs", "belong"));
 }

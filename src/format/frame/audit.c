@@ -79,10 +79,12 @@ static void report_survey(const struct audit *a)
 			   " first with %u: c-blosc2 may not take slices of them",
 			   s->ntypes, r->state.header.typesize, s->first_type, s->typesize);
 	if (s->hole_size > 0)
-		bpk_remark(to, "%" PRIu64 " bytes in %" PRIu64 " holes, which nothing refers to",
-			   s->hole_size, s->nholes);
+		bpk_remark(to, "%" PRIu64 " %s in %" PRIu64 " %s, which nothing refers to",
+			   s->hole_size, bpk_plural(s->hole_size, "byte", "bytes"), s->nholes,
+			   bpk_plural(s->nholes, "hole", "holes"));
 	if (s->nshared > 0)
-		bpk_remark(to, "%" PRIu64 " chunks are stored at the place of another", s->nshared);
+		bpk_remark(to, "%" PRIu64 " %s stored at the place of another", s->nshared,
+			   bpk_plural(s->nshared, "chunk is", "chunks are"));
 	if (s->noverlaps > 0)
 		bpk_remark(to,
 			   "%" PRIu64 " chunks share bytes with others, chunk %" PRIu64

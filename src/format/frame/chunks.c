@@ -417,9 +417,9 @@ int bpk_frame_check_room(const struct bpk_frame_reader *reader, uint64_t number,
 	if (reader->dir == NULL || found->offset == BPK_UNKNOWN || found->room <= end)
 		return 0;
 	bpk_fail(err, BPK_CORRUPT,
-		 "%" PRIu64 " bytes from offset %" PRIu64
-		 " on, after its end, belong to no archive",
-		 found->room - end, end);
+		 "%" PRIu64 " %s from offset %" PRIu64 " on, after its end, %s to no archive",
+		 found->room - end, bpk_plural(found->room - end, "byte", "bytes"), end,
+		 bpk_plural(found->room - end, "belongs", "belong"));
 	return bpk_frame_chunk_subject(reader, number, err);
 }
 
@@ -430,7 +430,8 @@ int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *e
 	if (reader->dir == NULL || size <= end)
 		return 0;
 	return bpk_fail(err, BPK_CORRUPT,
-			"chunks.b2frame: %" PRIu64 " bytes from offset %" PRIu64
-			" on, after its end, belong to no archive",
-			size - end, end);
+			"chunks.b2frame: %" PRIu64 " %s from offset %" PRIu64
+			" on, after its end, %s to no archive",
+			size - end, bpk_plural(size - end, "byte", "bytes"), end,
+			bpk_plural(size - end, "belongs", "belong"));
 }
