@@ -134,10 +134,11 @@ static int find_name(const char *text, size_t size, const struct row **row, stru
 		if (strlen(rows[i].name) == size && memcmp(rows[i].name, text, size) == 0)
 			return 0;
 	}
-	return bpk_fail(err, BPK_USAGE,
-			"no filter '%.*s': expected none, shuffle, bitshuffle, delta, bytedelta, "
-			"trunc:N and int_trunc:N, in any order, separated by commas",
-			(int)bpk_min_size(size, 64), text);
+	return bpk_fail(
+		err, BPK_USAGE,
+		"unknown filter '%.*s', expected none, shuffle, bitshuffle, delta, bytedelta, "
+		"trunc:N and int_trunc:N, in any order, separated by commas",
+		(int)bpk_min_size(size, 64), text);
 }
 
 static int take_parameter(const struct row *row, const char *text, size_t size, uint8_t *meta,

@@ -62,11 +62,10 @@ static int check_usage(const struct bpk_convert *c, char **operands, size_t coun
 		       struct bpk_err *err)
 {
 	if (count != 2)
-		return bpk_fail(err, BPK_USAGE, "expected a source and a target, %zu were given",
-				count);
+		return bpk_fail(err, BPK_USAGE, "expected a source and a target, %zu %s given",
+				count, bpk_plural(count, "was", "were"));
 	if (c->format == NULL || c->format->writer == NULL)
-		return bpk_fail(err, BPK_USAGE,
-				"the name of %s says no format that can be written, use --format",
+		return bpk_fail(err, BPK_USAGE, "the suffix of %s names no format; give --format",
 				bpk_output_name(operands[1]));
 	if (c->format->is_directory && strcmp(operands[1], "-") == 0)
 		return bpk_fail(err, BPK_USAGE,

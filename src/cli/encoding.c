@@ -376,8 +376,9 @@ int bpk_encoding_check_typesize(const struct bpk_encoding_args *args,
 	if (format->divide != NULL && dtype->size % (uint64_t)args->typesize != 0)
 		return bpk_fail(err, BPK_USAGE,
 				"--typesize %d does not divide the array's items of %" PRIu64
-				" bytes, as format %s needs",
-				args->typesize, dtype->size, format->name);
+				" %s, as format %s needs",
+				args->typesize, dtype->size,
+				bpk_plural(dtype->size, "byte", "bytes"), format->name);
 	return 0;
 }
 

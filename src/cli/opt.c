@@ -91,6 +91,27 @@ const char *bpk_opt_word(const struct bpk_opt *opt, size_t index)
 	}
 }
 
+/* What an option's words name. */
+static const char *kind_of(const struct bpk_opt *opt)
+{
+	switch (opt->type) {
+	case OPT_CODEC:
+	case OPT_CODECS:
+		return "codec";
+	case OPT_FILTER:
+		return "filter";
+	case OPT_CHECKSUM:
+		return "checksum";
+	case OPT_FORMAT_READ:
+	case OPT_FORMAT_WRITE:
+		return "format";
+	case OPT_LAYOUT:
+		return "layout";
+	default:
+		return "word";
+	}
+}
+
 /* Index of text among an option's words; -1 and a report if it is missing. */
 static int find_word(const struct bpk_opt *opt, const char *text, size_t *found,
 		     struct bpk_err *err)
@@ -112,9 +133,10 @@ static int find_word(const struct bpk_opt *opt, const char *text, size_t *found,
 						 i > 0 ? ", " : "", word);
 	}
 	if (nearest.best != NULL)
-		return bpk_fail(err, BPK_USAGE, "unknown word '%s', did you mean '%s'?", text,
-				nearest.best);
-	return bpk_fail(err, BPK_USAGE, "unknown word '%s', expected one of %s", text, list);
+		return bpk_fail(err, BPK_USAGE, "unknown %s '%s', did you mean '%s'?", kind_of(opt),
+				text, nearest.best);
+	return bpk_fail(err, BPK_USAGE, "unknown %s '%s', expected one of %s", kind_of(opt), text,
+			list);
 }
 
 /* ---- values ---- */
@@ -164,10 +186,34 @@ static int set_codecs(const struct bpk_opt *opt, const char *text, unsigned *val
 	}
 }
 
-static int set_filter(const char *text, struct bpk_opt_filter *value, struct bpk_err *err)
+/* Report a filter of the list text that has an unknown name, if a known name is near. */
+static int check_filters(const struct bpk_opt *opt, const char *text, struct bpk_err *err)
+{
+	char name[64];
+
+	for (;; text++) {
+		struct bpk_nearest nearest = { .word = name };
+
+		snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ",:"), text);
+		for (size_t i = 0; bpk_filter_at(i) != NULL; i++)
+			bpk_nearest_offer(&nearest, bpk_filter_at(i));
+		if (nearest.best != NULL && strcmp(nearest.best, name) != 0)
+			return bpk_fail(err, BPK_USAGE, "unknown %s '%s', did you mean '%s'?",
+					kind_of(opt), name, nearest.best);
+		text += strcspn(text, ",");
+		if (*text == '\0')
+			return 0;
+	}
+}
+
+static int set_filter(const struct bpk_opt *opt, const char *text, struct bpk_opt_filter *value,
+		      struct bpk_err *err)
 {
 	value->given = strcmp(text, "auto") != 0;
-	return value->given ? bpk_pipeline_parse(text, &value->pipeline, err) : 0;
+	if (!value->given)
+		return 0;
+	return check_filters(opt, text, err) == 0 ? bpk_pipeline_parse(text, &value->pipeline, err)
+						  : -1;
 }
 
 static int set_small(const char *text, uint64_t min, uint64_t max, int *value, struct bpk_err *err)
@@ -253,7 +299,7 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 	case OPT_OFFSET:
 		return bpk_parse_offset(text, value, err);
 	case OPT_FILTER:
-		return set_filter(text, value, err);
+		return set_filter(opt, text, value, err);
 	case OPT_SHAPE:
 		return bpk_parse_shape(text, value, err);
 	case OPT_SLICE:
@@ -360,18 +406,22 @@ static int subject(const struct bpk_opt *opt, int value, struct bpk_err *err)
 static int unknown_long(const struct tables *tables, const char *word, struct bpk_err *err)
 {
 	struct bpk_nearest nearest;
-	char name[64];
-	size_t matches = 0;
+	char name[64], list[512] = "";
+	size_t matches = 0, used = 0;
 
 	snprintf(name, sizeof name, "%.*s", (int)strcspn(word + 2, "="), word + 2);
 	nearest = (struct bpk_nearest){ .word = name };
 	for (size_t i = 0; tables->longs[i].name != NULL; i++) {
-		matches += strncmp(tables->longs[i].name, name, strlen(name)) == 0;
 		bpk_nearest_offer(&nearest, tables->longs[i].name);
+		if (strncmp(tables->longs[i].name, name, strlen(name)) != 0)
+			continue;
+		if (used < sizeof list)
+			used += (size_t)snprintf(list + used, sizeof list - used, "%s--%s",
+						 matches > 0 ? ", " : "", tables->longs[i].name);
+		matches++;
 	}
 	if (matches > 1)
-		return bpk_fail(err, BPK_USAGE, "option --%s may mean several, --%s for one", name,
-				nearest.best);
+		return bpk_fail(err, BPK_USAGE, "option --%s is ambiguous: %s", name, list);
 	if (nearest.best != NULL)
 		return bpk_fail(err, BPK_USAGE, "unknown option --%s, did you mean --%s?", name,
 				nearest.best);
@@ -389,6 +439,44 @@ static int complain(const struct tables *tables, char **argv, struct bpk_err *er
 	return unknown_long(tables, argv[optind - 1], err);
 }
 
+/* The first of two digits of a level in word, as in "-10" and "-v12"; NULL if there are none. getopt
+ * hands them out as two levels. Digits of an argument, as in "-T10", are passed over. */
+static const char *two_digits(const struct tables *tables, const char *word)
+{
+	const char *p = word;
+
+	if (word == NULL || *p++ != '-' || *p == '-')
+		return NULL;
+	for (; *p != '\0'; p++) {
+		const struct bpk_opt *opt = row_of(tables, (unsigned char)*p);
+
+		if (opt == NULL || bpk_opt_takes_argument(opt))
+			return NULL;
+		if (opt->type == OPT_DIGITS && p[1] >= '0' && p[1] <= '9')
+			return p;
+	}
+	return NULL;
+}
+
+/* Refuse a second digit of a level in one word: the one that optind is at, or has just passed. */
+static int check_digits(const struct tables *tables, char **argv, int before, int value,
+			struct bpk_err *err)
+{
+	const char *const words[] = { argv[optind - 1], argv[optind] };
+
+	for (size_t i = 0; i < 2; i++) {
+		const char *p = two_digits(tables, words[i]);
+
+		if (p != NULL && p[0] == before && p[1] == value) {
+			int size = (int)strspn(p, "0123456789");
+
+			bpk_fail(err, BPK_USAGE, "'%.*s' is not a number from 0 to 9", size, p);
+			return bpk_err_subject(err, "-%.*s", size, p);
+		}
+	}
+	return 0;
+}
+
 static int take(const struct tables *tables, int value, void *args, struct bpk_err *err)
 {
 	const struct bpk_opt *opt = row_of(tables, value);
@@ -404,7 +492,7 @@ int bpk_opts_parse(const struct bpk_command *command, int argc, char **argv, voi
 		   int *first_operand, struct bpk_err *err)
 {
 	struct tables tables;
-	int value;
+	int value, before = 0;
 
 	build(&tables, command);
 	opterr = 0;
@@ -416,8 +504,10 @@ int bpk_opts_parse(const struct bpk_command *command, int argc, char **argv, voi
 			bpk_fail(err, BPK_USAGE, "needs an argument");
 			return subject(row_of(&tables, optopt), optopt, err);
 		}
-		if (take(&tables, value, args, err) != 0)
+		if (check_digits(&tables, argv, before, value, err) != 0 ||
+		    take(&tables, value, args, err) != 0)
 			return -1;
+		before = value;
 	}
 	*first_operand = optind;
 	return 0;

@@ -147,15 +147,17 @@ static int shape_array(struct bpk_pack *pack, const uint64_t *raw_size, struct b
 static int check_size(const struct bpk_pack *pack, uint64_t *raw_size, struct bpk_err *err)
 {
 	const struct bpk_array *array = &pack->array;
-	uint64_t item = pack->dtype.size;
+	uint64_t item = pack->dtype.size, items = array->size / item;
 
 	if (*raw_size == BPK_UNKNOWN)
 		*raw_size = array->size;
 	if (*raw_size != array->size)
 		return bpk_fail(err, BPK_FAILED,
-				"has %" PRIu64 " bytes, an array of %" PRIu64 " items of %" PRIu64
-				" was expected",
-				*raw_size, (array->size / item), item);
+				"has %" PRIu64 " %s, but an array of %" PRIu64 " %s of %" PRIu64
+				" %s has %" PRIu64,
+				*raw_size, bpk_plural(*raw_size, "byte", "bytes"), items,
+				bpk_plural(items, "item", "items"), item,
+				bpk_plural(item, "byte", "bytes"), array->size);
 	return 0;
 }
 

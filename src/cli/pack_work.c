@@ -35,6 +35,12 @@ static char *add_suffix(const struct bpk_transfer *transfer, const char *source,
 			 suffix);
 		return NULL;
 	}
+	if (S_ISCHR(bpk_input_stat(transfer->in)->st_mode)) {
+		bpk_fail(err, BPK_FAILED,
+			 "is a device, which may have no end; name the result with --output or "
+			 "--stdout");
+		return NULL;
+	}
 	suffix = pack->format->suffix;
 	if (array_kept(pack) != NULL && pack->format->array_suffix != NULL)
 		suffix = pack->format->array_suffix;

@@ -186,6 +186,7 @@ static int open_output(struct bpk_tar_storing *s, struct bpk_err *err)
 {
 	const struct bpk_draft_options options = {
 		.overwrite = s->args->shared.force,
+		.remedy = BPK_REMEDY_FORCE,
 		.follow_links = true,
 		.sync = !s->args->shared.no_sync,
 	};

@@ -156,6 +156,7 @@ int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 	struct stat like;
 	const struct bpk_draft_options options = {
 		.overwrite = transfer->shared->force,
+		.remedy = BPK_REMEDY_FORCE,
 		.follow_links = !transfer->target_derived,
 		.sync = !transfer->shared->no_sync,
 		.not_this = bpk_input_stat(transfer->in),

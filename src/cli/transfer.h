@@ -81,6 +81,9 @@ int bpk_transfer_name_target(struct bpk_transfer *transfer,
 					     const char *source, struct bpk_err *err),
 			     struct bpk_err *err);
 
+/* What a command with --force says of a target that this option would replace. */
+#define BPK_REMEDY_FORCE "--force replaces it"
+
 /* Fails with BPK_FAILED if target is standard output on a terminal, and --force is not given:
  * binary data would garble it. */
 int bpk_transfer_check_terminal(const struct bpk_shared *shared, const char *target,

@@ -247,9 +247,10 @@ void bpk_stat_narrow(struct stat *like, const struct stat *more);
 struct bpk_draft;
 
 struct bpk_draft_options {
-	bool overwrite;    /* replace an existing target */
-	bool follow_links; /* for an explicit -o: follow a link, write to a device or FIFO */
-	bool sync;         /* fdatasync file and folder before and after the rename */
+	bool overwrite;     /* replace an existing target */
+	const char *remedy; /* of a target that overwrite would replace, for the report; or NULL */
+	bool follow_links;  /* for an explicit -o: follow a link, write to a device or FIFO */
+	bool sync;          /* fdatasync file and folder before and after the rename */
 	const struct stat *not_this; /* refuse a target that is this file; may be NULL */
 
 	/*
@@ -267,7 +268,7 @@ struct bpk_draft_options {
 
 /*
  * Begin to write target; "-" is standard output. Fails with BPK_FAILED: target exists and overwrite
- * is not set ("already exists"; --force sets it), it is the input itself, it is a directory, it is
+ * is not set ("already exists", and remedy), it is the input itself, it is a directory, it is
  * a link or device and follow_links is not set, its folder is missing or not writable.
  */
 int bpk_draft_open(const char *target, const struct bpk_draft_options *options,

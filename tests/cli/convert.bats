@@ -213,16 +213,17 @@ load lib
 @test "convert refuses what makes no sense, and leaves everything as it was" {
     data field-f64 300000 a
     bpk pack a
-    refuses 64 'expected a source and a target, 1 were given' bpk convert a.blp
+    refuses 64 'expected a source and a target, 1 was given' bpk convert a.blp
     refuses 64 'expected a source and a target, 3 were given' bpk convert a.blp b.blp c.blp
-    refuses 64 'says no format' bpk convert a.blp b
+    refuses 64 'the suffix of b names no format; give --format' bpk convert a.blp b
     refuses 64 'layout' bpk convert --layout nonesuch a.blp b.blp
     refuses 64 'superchunk-size is for directories' bpk convert --superchunk-size 1M a.blp b.blp
     refuses 64 'json needs standard output' bpk convert --json a.blp -
     refuses 1 'cannot open' bpk convert none.blp b.blp
     refuses 1 '' bpk convert -f a.blp a.blp
     cp a.blp b.blp
-    refuses 1 'already exists' bpk convert a.blp b.blp
+    refuses 1 'already exists; --force replaces it' bpk convert a.blp b.blp
+    refuses 1 'are the same file' bpk convert-to-chunked a.blp a.blp
     head -c 20000 a.blp >cut.blp
     refuses 2 'cut.blp' bpk convert cut.blp c.blp
     refuses 2 'cut.blp' bpk convert -f -z 1000 cut.blp b.blp

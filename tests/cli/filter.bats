@@ -25,8 +25,8 @@ need_format() { "$BPK" pack --help | grep -qw "$1" || skip "format $1 cannot be 
 
 @test "lists that make no sense are wrong usage" {
     data field-f32 20000 a
-    refuses 64 "no filter 'shufle'" bpk pack --filter shufle a
-    refuses 64 "no filter ''" bpk pack --filter shuffle, a
+    refuses 64 "unknown filter 'shufle', did you mean 'shuffle'" bpk pack --filter shufle a
+    refuses 64 "unknown filter ''" bpk pack --filter shuffle, a
     refuses 64 "filter delta must be the first" bpk pack --filter shuffle,delta a
     refuses 64 "filter bitshuffle takes no number" bpk pack --filter bitshuffle:4 a
     refuses 64 "filter trunc needs a number of bits" bpk pack --filter trunc a

@@ -60,7 +60,7 @@ load lib
     refuses 64 "checksum" bpk pack --cheksum crc32 a
     refuses 64 "" bpk pack -X a
     refuses 64 "" bpk pack --xyzzy a
-    refuses 64 "ambiguous|--c" bpk pack --c a
+    refuses 64 "option --c is ambiguous: --codec, --chunk-size, " bpk pack --c a
     refuses 64 "" bpk pack -z
     refuses 64 "" bpk pack --json=yes a
 }
@@ -68,9 +68,11 @@ load lib
 @test "a word that an option does not know is answered with the nearest" {
     data text 500 a
     refuses 64 "zstd" bpk pack --codec zsdt a
-    refuses 64 "shuffle" bpk pack --filter shufle a
+    refuses 64 "unknown filter 'shufle', did you mean 'shuffle'" bpk pack --filter shufle a
     refuses 64 "sha256" bpk pack --checksum sha265 a
     refuses 64 "blp" bpk pack -F bpl a
+    refuses 64 "unknown format 'b2nd'" bpk pack -F b2nd a
+    refuses 64 "unknown codec 'gzip'" bpk pack --codec gzip a
 }
 
 @test "values out of range are wrong usage" {
@@ -80,6 +82,10 @@ load lib
         --append-space=-1 --memory-limit=x --progress=maybe --chunk-size=99999999999999999999; do
         refuses 64 "${option%%=*}" bpk pack $option a
     done
+    for digits in 10 12 19; do
+        refuses 64 "-$digits: '$digits' is not a number from 0 to 9$" bpk pack -$digits a
+    done
+    quietly bpk pack -q5 a
 }
 
 @test "SIZE takes K, M, G, T and max" {

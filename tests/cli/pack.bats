@@ -55,7 +55,7 @@ load lib
 @test "pack refuses an existing target without --force" {
     data text 5000 a
     echo old >a.blp
-    refuses 1 "^bpk: a.blp: already exists" bpk pack a
+    refuses 1 "^bpk: a.blp: already exists; --force replaces it$" bpk pack a
     refuses 1 "^bpk: a.blp: already exists" bpk pack -o a.blp a
     quietly bpk pack -f a
     bpk cat a.blp | cmp - a
@@ -88,6 +88,13 @@ load lib
     refuses 1 "^bpk: a.blp: " timeout 10 "$BPK" pack -f a
 }
 
+@test "pack takes no device without the name of a result" {
+    refuses 1 "^bpk: /dev/zero: is a device" timeout 10 "$BPK" pack -O . /dev/zero
+    head -c 1000 /dev/zero | quietly bpk pack -o z.blp /dev/stdin
+    bpk pack -c /dev/null >n.blp
+    [ "$(bpk cat n.blp | wc -c)" -eq 0 ]
+}
+
 @test "pack -o follows a link and writes into devices and FIFOs" {
     data text 50000 a
     echo old >target
@@ -117,6 +124,12 @@ load lib
     refuses 1 "" bpk pack --rm -o sub/none/x.blp a
     quietly bpk pack -k -f a
     same a before
+    ln -s a link
+    status=0
+    bpk pack --rm link 2>"$err" || status=$?
+    [ "$status" -eq 1 ]
+    says '^bpk: link: is not removed: it is a symbolic link$'
+    [ -L link ]
 }
 
 @test "pack: a second source of one name does not replace the first result" {
@@ -457,7 +470,7 @@ load lib
     mkdir "$bad"
     cp a "$bad/a"
     cd "$bad"
-    refuses 1 'a: has 240000 bytes, an array of 30001 items of 8' bpk pack --dtype f8 --shape 30001 a
+    refuses 1 'a: has 240000 bytes, but an array of 30001 items of 8 bytes has 240008$' bpk pack --dtype f8 --shape 30001 a
     refuses 1 'a: has 240000 bytes' bpk pack --dtype S7 a
     refuses 1 'standard input: .*--shape or --stream-size' bash -c 'cat a | "$BPK" pack --dtype f8 -o b.blp -'
     refuses 64 'dtype' bpk pack --dtype nonesuch a
@@ -492,12 +505,13 @@ load lib
     mkdir "$bad"
     cp -r a a.blpd "$bad"
     cd "$bad"
-    refuses 1 'already exists' bpk pack -F chunked a
+    refuses 1 'already exists; --force replaces it' bpk pack -F chunked a
     refuses 64 'a directory, name it with --output' bpk pack -F chunked -c a
     refuses 64 'a directory, name it with --output' bash -c '"$BPK" pack -F chunked <a'
     refuses 64 'superchunk' bpk pack --superchunk-size 1M a
     refuses 64 'layout' bpk pack --layout bcolz a
     : >a.blpd/foreign
+    refuses 1 'already exists$' bpk pack -F chunked a
     refuses 1 'foreign' bpk pack -f -F chunked a
     rm a.blpd/foreign
     bpk pack -f -F chunked --codec lz4 a

@@ -39,7 +39,7 @@ load lib
     data mesh-i32 10000 a
     bpk pack a
     echo other >a
-    refuses 1 "^bpk: a: already exists" bpk unpack a.blp
+    refuses 1 "^bpk: a: already exists; --force replaces it$" bpk unpack a.blp
     quietly bpk unpack -f a.blp
     [ "$(stat -c %s a)" -eq 10000 ]
 }

@@ -42,9 +42,9 @@ static void test_what_filters_need(void **state)
 		unsigned typesize;
 		const char *says;
 	} cases[] = {
-		{ "", 0, "no filter ''" },
-		{ "shuffle,", 0, "no filter ''" },
-		{ "shufle", 0, "no filter 'shufle'" },
+		{ "", 0, "unknown filter ''" },
+		{ "shuffle,", 0, "unknown filter ''" },
+		{ "shufle", 0, "unknown filter 'shufle'" },
 		{ "shuffle:0", 0, "from 1 to 255" },
 		{ "shuffle:256", 0, "from 1 to 255" },
 		{ "shuffle:", 0, "from 1 to 255" },

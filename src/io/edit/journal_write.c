@@ -89,9 +89,7 @@ static int give_to_owner(const struct bpk_journal *journal, const struct stat *f
 		return bpk_fail_errno(err, errno, "its journal: fstat");
 	if (own.st_uid == file->st_uid)
 		return 0;
-	return bpk_fail(err, BPK_FAILED,
-			"belongs to user %lu, and its journal would not: --copy goes on with a"
-			" copy",
+	return bpk_fail(err, BPK_FAILED, "belongs to user %lu; only a copy can be changed: --copy",
 			(unsigned long)file->st_uid);
 }
 

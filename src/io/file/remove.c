@@ -20,6 +20,8 @@ static int remove_locked(const struct bpk_resolved *resolved, int fd, const stru
 
 	if (fstatat(resolved->folder, resolved->name, &now, AT_SYMLINK_NOFOLLOW) != 0)
 		return bpk_fail_errno(err, errno, "cannot be removed");
+	if (S_ISLNK(now.st_mode))
+		return bpk_fail(err, BPK_FAILED, "is not removed: it is a symbolic link");
 	if (!S_ISREG(now.st_mode) || !bpk_is_still(&now, seen))
 		return bpk_fail(err, BPK_FAILED,
 				"is not removed: not the file that was read any more");

@@ -11,6 +11,7 @@
 #include "io/beneath.h"
 #include "io/full.h"
 #include "io/link.h"
+#include "io/tree/erase.h"
 
 /* The number of the descriptor that path stands for, or -1. */
 static int descriptor_of(const char *path)
@@ -106,13 +107,40 @@ static int find_file(const char *path, struct bpk_target *target, struct bpk_err
 	return target->name == NULL ? -1 : 0;
 }
 
+/* Report a target that would be replaced with overwrite. */
+static int fail_exists(const struct bpk_draft_options *options, const char *what,
+		       struct bpk_err *err)
+{
+	const char *remedy = options->remedy;
+
+	return bpk_fail(err, BPK_FAILED, "already exists%s%s%s", what, remedy != NULL ? "; " : "",
+			remedy != NULL ? remedy : "");
+}
+
+/* True if path is a directory without a file that overwrite would refuse to remove. */
+static bool may_replace(const char *path, bool (*ours)(const char *name))
+{
+	int folder = bpk_full_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
+	struct bpk_stranger stranger;
+	bool may;
+
+	if (folder < 0)
+		return false;
+	may = bpk_erase_vet(folder, ours, &stranger, NULL) == 0 && stranger.name[0] == '\0';
+	close(folder);
+	return may;
+}
+
 /* The target exists: check whether a directory may replace it. */
 static int find_directory(const char *path, const struct stat *found,
 			  const struct bpk_draft_options *options, struct bpk_target *target,
 			  struct bpk_err *err)
 {
 	if (same_file(found, options->not_this))
-		return bpk_fail(err, BPK_FAILED, "input and output are the same directory");
+		return bpk_fail(err, BPK_FAILED, "input and output are the same %s",
+				S_ISDIR(found->st_mode) ? "directory" : "file");
+	if (!options->overwrite && may_replace(path, options->ours))
+		return fail_exists(options, "", err);
 	if (!options->overwrite)
 		return bpk_fail(err, BPK_FAILED, "already exists");
 	if (!S_ISDIR(found->st_mode))
@@ -137,8 +165,7 @@ static int find_existing(const char *path, const struct stat *found,
 	if (!S_ISREG(found->st_mode) && !is_link)
 		return bpk_fail(err, BPK_FAILED, "exists and is not a regular file");
 	if (!options->overwrite)
-		return bpk_fail(err, BPK_FAILED,
-				is_link ? "already exists, a symbolic link" : "already exists");
+		return fail_exists(options, is_link ? ", a symbolic link" : "", err);
 	return find_file(path, target, err);
 }
 
