@@ -176,6 +176,7 @@ complete -c bpk -n '__fish_seen_subcommand_from write' -s v -l verbose -d 'print
 complete -c bpk -n '__fish_seen_subcommand_from write' -l progress -x -a 'auto always never' -d 'show a progress bar on standard error'
 complete -c bpk -n '__fish_seen_subcommand_from write' -l json -d 'print results as JSON, one object a line'
 complete -c bpk -n '__fish_seen_subcommand_from write' -s h -l help -d 'print this help'
+complete -c bpk -n '__fish_seen_subcommand_from meta; and not __fish_seen_subcommand_from get set import rm' -f -a 'get set import rm'
 complete -c bpk -n '__fish_seen_subcommand_from meta' -s r -l raw-string -d 'get: print a string without its quotes and escapes'
 complete -c bpk -n '__fish_seen_subcommand_from meta' -s F -l format -x -a 'blp chunked b2frame b2sparse chunk' -d 'read the source as format NAME'
 complete -c bpk -n '__fish_seen_subcommand_from meta' -l wait -d 'wait until nobody else is changing the archive'

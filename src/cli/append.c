@@ -368,9 +368,17 @@ static int open_archive(struct bpk_edited *edited, const struct append_args *arg
 			struct bpk_err *err)
 {
 	int rc = bpk_edited_open(edited, &args->common, path, err);
+	struct stat found;
+	bool there = true;
 
 	edited->archive.options.any_bytes = args->bytes;
-	return rc;
+	/* a member of a tar has a message of its own */
+	if (rc == 0 || err->kind != BPK_FAILED || strchr(path, ':') != NULL)
+		return rc;
+	if (bpk_path_look(path, &found, &there, NULL) != 0 || there)
+		return rc;
+	bpk_fail(err, BPK_FAILED, "does not exist; bpk pack makes an archive");
+	return bpk_err_subject(err, "%s", path);
 }
 
 static void told(int sig)

@@ -77,7 +77,12 @@ struct bpk_command {
 	const char *summary;     /* one line for lists: lower case, no full stop */
 	const char *description; /* a few sentences for --help */
 	enum bpk_operands operands;
+	const char *words; /* the words that its first operand may be, "get set"; NULL: any */
 	const struct bpk_opt *const *options; /* ended by NULL */
+	/* A letter that is an option of the program that the command is like, and what to write
+	 * instead; 0: none. */
+	char foreign;
+	const char *instead;
 	size_t args_size;     /* of its arguments, which begin with struct bpk_shared */
 	const void *defaults; /* its arguments before options are read */
 	/* Do the work. Failures are reported (report.h) as they come; there is no result. */

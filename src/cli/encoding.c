@@ -402,8 +402,10 @@ static int check_dimensions(const struct bpk_opt_shape *shape, const char *name,
 	if (array == NULL)
 		return bpk_fail(err, BPK_USAGE, "%s is for arrays, and the input is not one", name);
 	if (shape->ndimensions != array->ndimensions)
-		return bpk_fail(err, BPK_USAGE, "%s has %zu dimensions, the array has %zu", name,
-				shape->ndimensions, array->ndimensions);
+		return bpk_fail(err, BPK_USAGE, "%s has %zu %s, the array has %zu", name,
+				shape->ndimensions,
+				bpk_plural(shape->ndimensions, "dimension", "dimensions"),
+				array->ndimensions);
 	return 0;
 }
 

@@ -73,7 +73,10 @@ static void put_bash_command(FILE *out, const struct bpk_command *command)
 		fprintf(out, "%s--%s", first ? "" : " ", (*opt)->name);
 		first = false;
 	}
-	fprintf(out, "'\n\t\toperands=%s ;;\n",
+	fputs("'\n", out);
+	if (command->words != NULL)
+		fprintf(out, "\t\twords='%s'\n", command->words);
+	fprintf(out, "\t\toperands=%s ;;\n",
 		command->operands == OPERANDS_COMMANDS ? "commands"
 		: command->operands == OPERANDS_NONE   ? "none"
 						       : "files");
@@ -94,9 +97,12 @@ void bpk_gendoc_bash(FILE *out)
 	      "\tmapfile -t COMPREPLY < <(compgen \"$1\" -- \"$current\")\n}\n\n"
 	      "_bpk()\n{\n"
 	      "\tlocal current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	      "\tlocal options='--help --version' operands=commands word command=\n\n"
+	      "\tlocal options='--help --version' operands=commands words= word command= "
+	      "operand=\n\n"
 	      "\tfor word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
-	      "\t\tif [[ $word != -* ]]; then\n\t\t\tcommand=$word\n\t\t\tbreak\n\t\tfi\n\tdone\n"
+	      "\t\tif [[ $word == -* ]]; then\n\t\t\tcontinue\n"
+	      "\t\telif [[ -n $command ]]; then\n\t\t\toperand=$word\n\t\t\tbreak\n\t\tfi\n"
+	      "\t\tcommand=$word\n\tdone\n"
 	      "\t# --codec=zs comes as three words\n"
 	      "\tif [[ $current == = ]]; then\n\t\tcurrent=\n"
 	      "\telif [[ $before == = ]]; then\n\t\tbefore=${COMP_WORDS[COMP_CWORD - 2]}\n\tfi\n"
@@ -109,7 +115,8 @@ void bpk_gendoc_bash(FILE *out)
 	      "\telif [[ $operands == commands ]]; then\n\t\t_bpk_words '",
 	      out);
 	put_command_names(out);
-	fputs("'\n\telif [[ $operands == files ]]; then\n\t\t_bpk_paths -f\n\tfi\n}\n\n"
+	fputs("'\n\telif [[ -n $words && -z $operand ]]; then\n\t\t_bpk_words \"$words\"\n"
+	      "\telif [[ $operands == files ]]; then\n\t\t_bpk_paths -f\n\tfi\n}\n\n"
 	      "complete -F _bpk bpk\n",
 	      out);
 }
@@ -168,6 +175,8 @@ static void put_zsh_command(FILE *out, const struct bpk_command *command)
 	fprintf(out, "\t%s)\n\t\t_arguments -s -S \\\n", command->name);
 	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++)
 		put_zsh_option(out, *opt);
+	if (command->words != NULL)
+		fprintf(out, "\t\t\t'1:word:(%s)' \\\n", command->words);
 	if (command->operands == OPERANDS_COMMANDS)
 		fputs("\t\t\t'1:command:_bpk_commands' ;;\n", out);
 	else if (command->operands == OPERANDS_NONE)
@@ -224,6 +233,11 @@ static void put_fish_option(FILE *out, const struct bpk_command *command, const 
 /* fish offers files unless a rule forbids it. */
 static void put_fish_operands(FILE *out, const struct bpk_command *command)
 {
+	if (command->words != NULL)
+		fprintf(out,
+			"complete -c bpk -n '__fish_seen_subcommand_from %s; "
+			"and not __fish_seen_subcommand_from %s' -f -a '%s'\n",
+			command->name, command->words, command->words);
 	if (command->operands != OPERANDS_NONE && command->operands != OPERANDS_COMMANDS)
 		return;
 	fprintf(out, "complete -c bpk -n '__fish_seen_subcommand_from %s' -f", command->name);

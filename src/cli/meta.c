@@ -302,6 +302,7 @@ const struct bpk_command bpk_command_meta = {
 		"metadata with the JSON text in FILE (- is standard input). rm removes members, "
 		"or without a KEY all of it.",
 	.operands = OPERANDS_ARCHIVES,
+	.words = "get set import rm",
 	.options = rows,
 	.args_size = sizeof(struct meta_args),
 	.defaults = &defaults,

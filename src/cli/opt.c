@@ -429,18 +429,21 @@ static int unknown_long(const struct tables *tables, const char *word, struct bp
 }
 
 /* getopt returned '?': optopt is 0 for a long name, its value for an argument too many. */
-static int complain(const struct tables *tables, char **argv, struct bpk_err *err)
+static int complain(const struct tables *tables, const struct bpk_command *command, char **argv,
+		    struct bpk_err *err)
 {
 	if (optopt >= LONG_BASE)
 		return bpk_fail(err, BPK_USAGE, "option --%s takes no argument",
 				tables->rows[optopt - LONG_BASE]->name);
+	if (optopt != 0 && optopt == command->foreign)
+		return bpk_fail(err, BPK_USAGE, "unknown option -%c; %s", optopt, command->instead);
 	if (optopt != 0)
 		return bpk_fail(err, BPK_USAGE, "unknown option -%c", optopt);
 	return unknown_long(tables, argv[optind - 1], err);
 }
 
-/* The first of two digits of a level in word, as in "-10" and "-v12"; NULL if there are none. getopt
- * hands them out as two levels. Digits of an argument, as in "-T10", are passed over. */
+/* The first of two digits of a level in word, as in "-10" and "-v12"; NULL if there are none.
+ * getopt returns them as two levels. Digits of an argument, as in "-T10", are passed over. */
 static const char *two_digits(const struct tables *tables, const char *word)
 {
 	const char *p = word;
@@ -499,7 +502,7 @@ int bpk_opts_parse(const struct bpk_command *command, int argc, char **argv, voi
 	optind = 0; /* glibc and musl: start again, also after another table */
 	while ((value = getopt_long(argc, argv, tables.letters, tables.longs, NULL)) != -1) {
 		if (value == '?')
-			return complain(&tables, argv, err);
+			return complain(&tables, command, argv, err);
 		if (value == ':') {
 			bpk_fail(err, BPK_USAGE, "needs an argument");
 			return subject(row_of(&tables, optopt), optopt, err);

@@ -145,12 +145,40 @@ static int fail_unknown(const struct picking *p, uint64_t nearest, struct bpk_er
 			item.name);
 }
 
+static int fail_frames(const struct picking *p, struct bpk_err *err)
+{
+	uint64_t nframes = bpk_layout_info(p->content->layout)->nframes;
+
+	if (nframes == BPK_UNKNOWN)
+		return bpk_fail(err, BPK_FAILED, "has no array '%s' in these frames",
+				p->pick->name);
+	return bpk_fail(err, BPK_FAILED, "has no array '%s' in these frames; it has %" PRIu64 " %s",
+			p->pick->name, nframes, bpk_plural(nframes, "frame", "frames"));
+}
+
+/* Offer a name to nearest; true if it is the best so far. Names of one folder, or with one last
+ * part, are compared by their last parts: a long folder would make all its names alike. */
+static bool offer(struct bpk_nearest *nearest, const char *wanted, const char *name)
+{
+	const char *ends[2] = { strrchr(wanted, '/'), strrchr(name, '/') };
+	const char *last = ends[0] == NULL ? wanted : ends[0] + 1;
+	const char *part = ends[1] == NULL ? name : ends[1] + 1;
+	bool one_folder =
+		part - name == last - wanted && strncmp(wanted, name, (size_t)(part - name)) == 0;
+	bool by_part = one_folder || strcmp(last, part) == 0;
+	const char *offered = by_part ? part : name;
+
+	nearest->word = by_part ? last : wanted;
+	bpk_nearest_offer(nearest, offered);
+	return nearest->best == offered;
+}
+
 /* Report why nothing was found: an unknown name, no such frames, or a frame without the array. */
 static int fail_absent(const struct picking *p, struct bpk_err *err)
 {
 	enum { MOST_OFFERED = 1 << 12 }; /* names: files repeat them in each frame */
 	uint64_t narrays = bpk_layout_info(p->content->layout)->narrays, best = BPK_UNKNOWN;
-	struct bpk_nearest nearest = { .word = p->pick->name };
+	struct bpk_nearest nearest = { 0 };
 	bool known = p->pick->frames.given && p->start >= p->stop;
 	struct bpk_item item;
 
@@ -164,14 +192,12 @@ static int fail_absent(const struct picking *p, struct bpk_err *err)
 		} else if (i < MOST_OFFERED) {
 			/* the next call overwrites the name: remember its number */
 			nearest.best = best == BPK_UNKNOWN ? NULL : "";
-			bpk_nearest_offer(&nearest, item.name);
-			if (nearest.best == item.name)
+			if (offer(&nearest, p->pick->name, item.name))
 				best = i;
 		}
 	}
 	if (known)
-		return bpk_fail(err, BPK_FAILED, "has no array '%s' in these frames",
-				p->pick->name);
+		return fail_frames(p, err);
 	return fail_unknown(p, best, err);
 }
 

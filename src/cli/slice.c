@@ -24,10 +24,20 @@ static int parse_index(const char *text, struct bpk_opt_slice_side *side, struct
 	return 0;
 }
 
+static bool has_step(const char *text)
+{
+	const char *colon = strchr(text, ':');
+
+	return colon != NULL && strchr(colon + 1, ':') != NULL;
+}
+
 static int parse_side(const char *text, struct bpk_opt_slice *slice, struct bpk_err *err)
 {
 	struct bpk_opt_slice_side *side = &slice->sides[slice->count];
 
+	if (has_step(text))
+		return bpk_fail(err, BPK_USAGE, "'%s' has a step, and steps are not supported",
+				text);
 	if (strcmp(text, "...") == 0) {
 		if (slice->has_ellipsis)
 			return bpk_fail(err, BPK_USAGE, "more than one '...'");
@@ -49,14 +59,18 @@ int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err 
 	char side[SIDE_TEXT];
 
 	for (;;) {
-		size_t length = strcspn(text, ",");
+		size_t length, size;
 
-		if (length >= sizeof side)
+		text += strspn(text, " ");
+		length = strcspn(text, ",");
+		for (size = length; size > 0 && text[size - 1] == ' '; size--)
+			;
+		if (size >= sizeof side)
 			return bpk_fail(err, BPK_USAGE,
 					"'%.*s' is not a part of a dimension, expected A:B or N",
 					SIDE_TEXT, text);
-		memcpy(side, text, length);
-		side[length] = '\0';
+		memcpy(side, text, size);
+		side[size] = '\0';
 		if (parse_side(side, &slice, err) != 0)
 			return -1;
 		if (text[length] == '\0')

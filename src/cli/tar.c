@@ -167,6 +167,8 @@ const struct bpk_command bpk_command_tar = {
 		"file of -f, or standard input.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
+	.foreign = 'c',
+	.instead = "a tar is written by tar -f TAR DATASET...",
 	.args_size = sizeof(struct bpk_tar_args),
 	.defaults = &defaults,
 	.run = run_tar,

@@ -266,6 +266,11 @@ static void verify_path(const struct verify_args *args, const char *path, bool n
 	struct bpk_input in;
 	int rc = bpk_input_find(&in, path, &args->shared, &err);
 
+	if (rc == 0 && in.place.is_directory && in.format == NULL &&
+	    bpk_format_of_suffix(path) == NULL) {
+		bpk_fail(&err, BPK_FAILED, "is a directory, expected an archive; -r walks it");
+		rc = bpk_input_subject(&in, &err);
+	}
 	verify_input(args, &in, named, rc, &err);
 }
 

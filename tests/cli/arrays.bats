@@ -60,12 +60,13 @@ shows() {
     seed npy-f8
     data text 20000 text
     bpk pack -q text gsd-2
-    refuses 1 "has no array 'position'" bpk cat --name position gsd-2
+    refuses 1 "has no array 'position', did you mean 'particles/position'" bpk cat --name position gsd-2
     refuses 1 "has no array 'position'" bpk cat --name position gsd-2.blp
     refuses 1 "has no array 'particles/positon', did you mean 'particles/position'" \
         bpk unpack --name particles/positon -o x.npy gsd-2
     refuses 1 "has no frames" bpk cat --name data --frames 0:1 npy-f8
-    refuses 1 "in these frames" bpk cat --name particles/N --frames 5:9 gsd-2
+    refuses 1 "has no array 'particles/foo'$" bpk cat --name particles/foo gsd-2
+    refuses 1 "in these frames; it has 2 frames$" bpk cat --name particles/N --frames 5:9 gsd-2
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text.blp
     refuses 1 "holds no arrays that bpk knows" bpk cat --name data text
     refuses 1 "through a pipe" bpk cat --name particles/N - < <(cat gsd-2.blp)

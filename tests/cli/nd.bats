@@ -171,7 +171,7 @@ ROWS
     head -c 24000 /dev/zero >raw
     refuses 64 'no larger than chunks' bpk pack -F b2frame --dtype '<i4' --shape 60,100 \
         --chunk-shape 10,10 --block-shape 10,11 raw
-    refuses 64 'has 1 dimensions' bpk pack -F b2frame --dtype '<i4' --shape 60,100 \
+    refuses 64 'has 1 dimension, the array has 2' bpk pack -F b2frame --dtype '<i4' --shape 60,100 \
         --chunk-shape 10 raw
     refuses 64 'dimension of 0' bpk pack -F b2frame --dtype '<i4' --shape 60,100 \
         --block-shape 0,1 raw

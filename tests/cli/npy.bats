@@ -72,7 +72,7 @@ np.save("nested.npy", np.fromfile("a000.npy", "u1"))'
     refuses 1 "Python's objects" bpk pack --as-array objects.npy
     refuses 1 "does not know" bpk pack --as-array padded.npy
     refuses 1 "whose data are another .npy file" bpk pack --as-array nested.npy
-    refuses 1 "has 872 bytes, an array of 1000 items of 8" bpk pack --as-array short.npy
+    refuses 1 "has 872 bytes, but an array of 1000 items of 8 bytes has 8000$" bpk pack --as-array short.npy
     refuses 1 "has 8001 bytes" bpk pack --as-array long.npy
     refuses 2 "npy head" bpk pack --as-array torn.npy
     refuses 64 "only one of --as-array and --dtype" bpk pack --as-array --dtype '<f8' a006.npy

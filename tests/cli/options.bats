@@ -48,6 +48,22 @@ load lib
     refuses 64 "" bpk xyzzy
 }
 
+@test "bash completes the words of meta, then files" {
+    . "$tests/../completions/bash/bpk"
+    completes() { # EXPECTED WORD...
+        COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2)) COMPREPLY=()
+        _bpk 2>/dev/null
+        [ "${COMPREPLY[*]}" = "$1" ] || die "${*:2}: ${COMPREPLY[*]}"
+    }
+    compopt() { :; }
+    : >file
+    completes 'get set import rm' bpk meta ''
+    completes 'get' bpk meta --copy g
+    completes 'file' bpk meta get ''
+    completes 'file' bpk pack ''
+    completes 'meta' bpk m
+}
+
 @test "blpk's commands are answered with ours" {
     for pair in compress:pack c:pack decompress:unpack d:unpack a:append i:info; do
         refuses 64 "${pair#*:}" bpk "${pair%%:*}" x

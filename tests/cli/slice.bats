@@ -66,6 +66,8 @@ for i, part in enumerate((np.s_[7:9], np.s_[59, 9990:30010], np.s_[:, 19999:2000
         [ "$(numbers particles/mass --slice -1)" = ' 1 1 ' ]
         [ "$(numbers particles/orientation --slice 1,:2 --frames 1:)" = ' 1 0 ' ]
         [ "$(numbers particles/position --slice 2: | wc -w)" = 0 ]
+        [ "$(numbers particles/position --slice ' 1: , :2 ')" = ' 3 4 1 1 ' ]
+        refuses 64 "'0:10:2' has a step" bpk cat --name particles/position --slice 0:10:2 $file
         refuses 64 "index 2 leaves dimension 0" bpk cat --name particles/position --slice 2 $file
         refuses 1 "arrays, --slice needs the --name of one" bpk cat --slice 2 $file
     done

@@ -42,7 +42,7 @@ load lib
     quietly bpk verify -r d
     head -c 100 d/e/b.blp >d/e/cut.blp
     refuses 2 '^bpk: d/e/cut.blp: ' bpk verify -r d
-    refuses 1 '^bpk: d: .*directory' bpk verify d
+    refuses 1 '^bpk: d: is a directory, expected an archive; -r walks it$' bpk verify d
     rm d/e/cut.blp
     head -c 300 /dev/zero >d/e/x.gsd
     refuses 2 '^bpk: d/e/x.gsd: does not begin as a GSD file' bpk verify -r d
