@@ -137,7 +137,7 @@ static int find_name(const char *text, size_t size, const struct row **row, stru
 	return bpk_fail(
 		err, BPK_USAGE,
 		"unknown filter '%.*s', expected none, shuffle, bitshuffle, delta, bytedelta, "
-		"trunc:N and int_trunc:N, in any order, separated by commas",
+		"trunc:N and int_trunc:N, separated by commas",
 		(int)bpk_min_size(size, 64), text);
 }
 

@@ -358,7 +358,7 @@ const struct bpk_command bpk_command_cat = {
 	.description =
 		"Unpacks each FILE, or standard input, to standard output. With a range only the "
 		"chunks it touches are read and checked, and only the blocks it needs are "
-		"unpacked. With --name writes one array of a simulation file, packed or not.",
+		"unpacked. With --name it writes one array of a simulation file, packed or not.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
 	.args_size = sizeof(struct cat_args),

@@ -35,8 +35,8 @@ const struct bpk_opt bpk_opt_journal_limit = {
 	BPK_OPT_VALUE(OPT_SIZE, struct bpk_args, change.journal_limit),
 	.metavar = "SIZE",
 	.help = "write over at most SIZE bytes in place",
-	.more = "What is written over is saved in a journal first. Beyond the limit, 256 MiB by "
-		"default, a copy takes the archive's place, as with --copy.",
+	.more = "A journal saves the old bytes first. A change of more than SIZE, 256 MiB by "
+		"default, is made in a copy, as with --copy.",
 	.max = UINT64_MAX,
 };
 

@@ -14,7 +14,8 @@ enum {
 const struct bpk_opt bpk_opt_digits = {
 	.letter = '0',
 	BPK_OPT_VALUE(OPT_DIGITS, struct bpk_args, encoding.level),
-	.help = "level, from fast to small; -0 stores without packing",
+	.help = "level, from fast to small; -0 stores without packing, -9 takes many times as "
+		"long for a few percent",
 };
 
 const struct bpk_opt bpk_opt_level = {
@@ -54,10 +55,10 @@ const struct bpk_opt bpk_opt_filter = {
 	BPK_OPT_VALUE(OPT_FILTER, struct bpk_args, encoding.filter),
 	.metavar = "LIST",
 	.help = "filter items before packing, by LIST in its order",
-	.more = "LIST is none, or up to six of shuffle, bitshuffle, delta, bytedelta, trunc:N and "
-		"int_trunc:N, separated by commas. bpk-pack(1) describes the filters, "
-		"bpk-formats(5) the formats that take them. With auto, the default, the existing "
-		"archive decides, or a trial on samples.",
+	.more = "LIST is auto, none, or up to six of shuffle, bitshuffle, delta, bytedelta, "
+		"trunc:N and int_trunc:N, separated by commas; delta is the first one. bpk-pack(1) "
+		"describes the filters, bpk-formats(5) the formats that take them. auto, the "
+		"default, takes the filters of the existing archive, or tries some on samples.",
 };
 
 const struct bpk_opt bpk_opt_lossy = {

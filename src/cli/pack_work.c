@@ -94,7 +94,8 @@ static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wi
 			&pack->predictions, err) != 0)
 		return -1;
 	if (pack->predictions.count == 0 && !pack->args->common.shared.quiet)
-		bpk_note(name, "nothing in it can be predicted, packed as without --predict");
+		bpk_note(name,
+			 "nothing in it can be predicted; packed as bytes, without prediction");
 	return 0;
 }
 

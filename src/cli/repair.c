@@ -281,7 +281,7 @@ const struct bpk_command bpk_command_repair = {
 		"--in-place settles a pending change. --repack rewrites each FILE without the "
 		"bytes that nothing in it refers to; changes leave such holes in Blosc2 frames. "
 		"--reseal renews the digests of FILE after another program changed it. An archive "
-		"that needs no repair stays unchanged.",
+		"that needs no repair stays unchanged; without -v nothing is printed then.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct repair_args),

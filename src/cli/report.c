@@ -22,7 +22,7 @@ const struct bpk_exit bpk_exits[] = {
 	{ 2, 5, KIND(BPK_CORRUPT), "data damaged" },
 	{ 3, 4, KIND(BPK_REPAIRABLE),
 	  "an interrupted change is pending, or left bytes behind the end; nothing is lost" },
-	{ 4, 3, KIND(BPK_PARTIAL), "done in part: some inputs were skipped" },
+	{ 4, 3, KIND(BPK_PARTIAL), "done in part: an input, or a member of a tar, was skipped" },
 	{ 64, 6, KIND(BPK_USAGE), "wrong usage" },
 	{ 70, 7, KIND(BPK_BUG), "a bug in bpk" },
 	{ 128 + SIGPIPE, 8, KIND(BPK_PIPE), "the reader of the output went away (SIGPIPE)" },

@@ -86,14 +86,9 @@ const struct bpk_opt bpk_opt_memory_limit = {
 	BPK_OPT_VALUE(OPT_SIZE, struct bpk_shared, memory_limit),
 	.metavar = "SIZE",
 	.help = "refuse work that needs more than SIZE of memory",
-	.more = "The limit covers packing and unpacking, with as many threads as fit, and the "
-		"parts of an archive and tables of arrays kept to look inside it. Work over the "
-		"limit is refused with status 1 before the memory is allocated. 0 is no limit. "
-		"The default is half of the memory of the machine or the control group. Without "
-		"this option the size of the archive sets a second limit: a block, or a chunk with "
-		"a prediction or blocks of many sizes, that must be unpacked at once may take 32 "
-		"MiB or 1024 times the archive, and looking inside is bounded likewise. Packing "
-		"is not refused then.",
+	.more = "Such work ends with status 1 before the memory is allocated. The default is half "
+		"of the memory of the machine or the control group, and 0 is no limit; "
+		"bpk-formats(5) has the details.",
 	.group = GROUP_RUN,
 	.environment = "BPK_MEMORY_LIMIT",
 	.max = INT64_MAX,

@@ -163,8 +163,8 @@ const struct bpk_command bpk_command_tar = {
 	.summary = "store datasets, packed or raw, in a tar; list or extract one",
 	.description =
 		"Writes a tar of each DATASET, an archive in a file or a directory, to standard "
-		"output. With -t lists a tar, with -x extracts one: TAR is then the operand, the "
-		"file of -f, or standard input.",
+		"output. With -t it lists a tar, with -x it extracts one: TAR is then the operand, "
+		"the file of -f, or standard input.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
 	.foreign = 'c',
