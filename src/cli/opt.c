@@ -193,11 +193,14 @@ static int check_filters(const struct bpk_opt *opt, const char *text, struct bpk
 
 	for (;; text++) {
 		struct bpk_nearest nearest = { .word = name };
+		bool known = false;
 
 		snprintf(name, sizeof name, "%.*s", (int)strcspn(text, ",:"), text);
-		for (size_t i = 0; bpk_filter_at(i) != NULL; i++)
+		for (size_t i = 0; bpk_filter_at(i) != NULL; i++) {
+			known = known || strcmp(bpk_filter_at(i), name) == 0;
 			bpk_nearest_offer(&nearest, bpk_filter_at(i));
-		if (nearest.best != NULL && strcmp(nearest.best, name) != 0)
+		}
+		if (!known && nearest.best != NULL)
 			return bpk_fail(err, BPK_USAGE, "unknown %s '%s', did you mean '%s'?",
 					kind_of(opt), name, nearest.best);
 		text += strcspn(text, ",");

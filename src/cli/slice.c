@@ -24,6 +24,7 @@ static int parse_index(const char *text, struct bpk_opt_slice_side *side, struct
 	return 0;
 }
 
+/* True for "A:B:STEP", as NumPy has it. */
 static bool has_step(const char *text)
 {
 	const char *colon = strchr(text, ':');
