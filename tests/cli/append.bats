@@ -416,4 +416,18 @@ with open(sys.argv[1], "r+b") as f:
             cmp x.blp bad.blp
         done
     done
+    # in a directory's data file, which is written again: without its last entry it is walked
+    bpk pack -q -F chunked -z 400 -o was.blpd a
+    : >was.blpd/.lock # the first writer makes it
+    for at in 79 87; do
+        for command in "append x.blpd more" "write --at 2500 x.blpd part" "truncate --bytes 2100 x.blpd"; do
+            rm -rf x.blpd && cp -r was.blpd x.blpd
+            head -c 50 more >part
+            printf '\4' | dd of=x.blpd/data/__1__.bin bs=1 seek=$at conv=notrunc status=none
+            rm -rf bad && cp -r x.blpd bad
+            # shellcheck disable=SC2086
+            refuses 2 'x.blpd: .*offset entry' bpk $command
+            diff -r x.blpd bad
+        done
+    done
 }

@@ -406,7 +406,7 @@ static void test_holes_and_shared_places(void **state)
 	bytes = frame_end(&m);
 	expect(bpk_buf_view(&bytes), text("abcdefghabcd"), "12 bytes in 2 holes");
 	expect(bpk_buf_view(&bytes), text("abcdefghabcd"),
-	       "1 chunks are stored at the place of another");
+	       "1 chunk is stored at the place of another");
 	o = frame_read(bpk_buf_view(&bytes), ARCHIVE_MEMORY);
 	assert_int_equal(o.hole_size, 12);
 	frame_outcome_clear(&o);

@@ -298,6 +298,10 @@ void bpk_bloscpack_walk_move(const struct bpk_bloscpack_reader *reader,
 /* A new walk, before chunk 0. */
 struct bpk_bloscpack_walk bpk_bloscpack_walk_start(const struct bpk_bloscpack_reader *reader);
 
+/* For a change that writes all entries again: walk all chunks if they cannot be found by their
+ * entries. Fails with BPK_CORRUPT if an entry is neither -1 nor the place of its chunk. */
+int bpk_bloscpack_walk_check(struct bpk_bloscpack_reader *reader, struct bpk_err *err);
+
 /* Prepend "chunk N at offset M" to an error. Returns -1. */
 int bpk_bloscpack_chunk_subject(struct bpk_err *err, uint64_t number, uint64_t offset);
 

@@ -337,3 +337,22 @@ void bpk_bloscpack_walk_move(const struct bpk_bloscpack_reader *reader,
 	walk->raw_offset += step->header.raw_size;
 	walk->last_raw = step->header.raw_size;
 }
+
+int bpk_bloscpack_walk_check(struct bpk_bloscpack_reader *reader, struct bpk_err *err)
+{
+	struct bpk_bloscpack_walk walk = bpk_bloscpack_walk_start(reader);
+	struct bpk_bloscpack_page page = { 0 };
+	struct bpk_bloscpack_step step;
+	uint64_t entry;
+	int rc;
+
+	if (reader->positional || !reader->header.has_offsets)
+		return 0;
+	while ((rc = bpk_bloscpack_walk_look(reader, &walk, false, &step, err)) == 0) {
+		if (bpk_bloscpack_offsets_check(&reader->offsets, &page, walk.number,
+						step.extent.offset, &entry, err) != 0)
+			return -1;
+		bpk_bloscpack_walk_move(reader, &walk, &step);
+	}
+	return rc > 0 ? 0 : -1;
+}

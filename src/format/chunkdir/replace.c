@@ -62,6 +62,8 @@ int bpk_chunkdir_old_open(struct bpk_chunkdir_editor *e, size_t column, uint64_t
 		rc = -1;
 	}
 	if (rc == 0)
+		rc = bpk_bloscpack_walk_check(old->reader, err);
+	if (rc == 0)
 		rc = check_end(e, column, number, err);
 	if (rc != 0 && old->place.source != NULL)
 		bpk_err_subject(err, "%s", (const char *)name.data);
