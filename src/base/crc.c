@@ -22,13 +22,13 @@ uint32_t bpk_crc32(uint32_t crc, struct bpk_view bytes)
 #endif
 }
 
-uint32_t bpk_adler32(struct bpk_view bytes)
+uint32_t bpk_adler32(uint32_t adler, struct bpk_view bytes)
 {
 	if (bytes.size == 0)
-		return 1;
+		return adler;
 #ifdef HAVE_LIBDEFLATE
-	return libdeflate_adler32(1, bytes.data, bytes.size);
+	return libdeflate_adler32(adler, bytes.data, bytes.size);
 #else
-	return (uint32_t)adler32_z(1, bytes.data, bytes.size);
+	return (uint32_t)adler32_z(adler, bytes.data, bytes.size);
 #endif
 }

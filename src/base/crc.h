@@ -10,7 +10,7 @@
 /* The CRC-32 of bytes behind those of crc, which is 0 at the beginning. Any thread. */
 uint32_t bpk_crc32(uint32_t crc, struct bpk_view bytes);
 
-/* Any thread. */
-uint32_t bpk_adler32(struct bpk_view bytes);
+/* The Adler-32, in the same way; it is 1 at the beginning. Any thread. */
+uint32_t bpk_adler32(uint32_t adler, struct bpk_view bytes);
 
 #endif

@@ -11,6 +11,11 @@
 
 #define CALLS(X)                                                                                   \
 	X(EVP_Digest)                                                                              \
+	X(EVP_DigestInit_ex)                                                                       \
+	X(EVP_DigestUpdate)                                                                        \
+	X(EVP_DigestFinal_ex)                                                                      \
+	X(EVP_MD_CTX_new)                                                                          \
+	X(EVP_MD_CTX_free)                                                                         \
 	X(EVP_MD_fetch)                                                                            \
 	X(EVP_MD_free)
 
@@ -90,7 +95,7 @@ int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view by
 	case NONE:
 		return 0;
 	case ADLER32:
-		bpk_put_le32(out, bpk_adler32(bytes));
+		bpk_put_le32(out, bpk_adler32(1, bytes));
 		return 0;
 	case CRC32:
 		bpk_put_le32(out, bpk_crc32(0, bytes));
@@ -113,19 +118,19 @@ static const char *hex(const struct bpk_checksum *checksum, const uint8_t *diges
 	return text;
 }
 
-int bpk_checksum_check(const struct bpk_checksum *checksum, struct bpk_view bytes,
-		       const uint8_t *expected, struct bpk_err *err)
+/* Compare a digest with the expected one. */
+static int compare(const struct bpk_checksum *checksum, const uint8_t *digest,
+		   const uint8_t *expected, struct bpk_err *err)
 {
 	char is[2 * BPK_DIGEST_MAX + 1], was[2 * BPK_DIGEST_MAX + 1];
-	uint8_t digest[BPK_DIGEST_MAX];
 
-	if (bpk_checksum_compute(checksum, bytes, digest, err) != 0)
-		return -1;
 #ifdef BPK_FUZZING
+	(void)digest;
 	(void)expected;
 	(void)is;
 	(void)was;
 	(void)hex;
+	(void)err;
 	return 0;
 #else
 	if (checksum->size == 0 || memcmp(digest, expected, checksum->size) == 0)
@@ -133,4 +138,75 @@ int bpk_checksum_check(const struct bpk_checksum *checksum, struct bpk_view byte
 	return bpk_fail(err, BPK_CORRUPT, "%s is %s, expected %s", checksum->name,
 			hex(checksum, digest, is), hex(checksum, expected, was));
 #endif
+}
+
+int bpk_checksum_check(const struct bpk_checksum *checksum, struct bpk_view bytes,
+		       const uint8_t *expected, struct bpk_err *err)
+{
+	uint8_t digest[BPK_DIGEST_MAX];
+
+	if (bpk_checksum_compute(checksum, bytes, digest, err) != 0)
+		return -1;
+	return compare(checksum, digest, expected, err);
+}
+
+/* ---- Of bytes in pieces ---- */
+
+static bool is_crypto(const struct bpk_checksum *checksum)
+{
+	return checksum >= bpk_checksums + FIRST_OF_CRYPTO;
+}
+
+static int fail_refused(const struct bpk_checksum *checksum, struct bpk_err *err)
+{
+	return bpk_fail(err, BPK_FAILED, "libcrypto refuses %s", checksum->name);
+}
+
+int bpk_summing_begin(struct bpk_summing *s, const struct bpk_checksum *checksum,
+		      struct bpk_err *err)
+{
+	EVP_MD *md;
+
+	*s = (struct bpk_summing){ .checksum = checksum };
+	s->sum = checksum == &bpk_checksums[ADLER32];
+	if (!is_crypto(checksum))
+		return 0;
+	if (bpk_library_need(&library, err) != 0)
+		return -1;
+	md = algorithm((size_t)(checksum - bpk_checksums));
+	s->crypto = calls.EVP_MD_CTX_new();
+	if (md != NULL && s->crypto != NULL && calls.EVP_DigestInit_ex(s->crypto, md, NULL))
+		return 0;
+	bpk_summing_clear(s);
+	return fail_refused(checksum, err);
+}
+
+int bpk_summing_add(struct bpk_summing *s, struct bpk_view bytes, struct bpk_err *err)
+{
+	if (s->checksum == &bpk_checksums[ADLER32])
+		s->sum = bpk_adler32(s->sum, bytes);
+	else if (s->checksum == &bpk_checksums[CRC32])
+		s->sum = bpk_crc32(s->sum, bytes);
+	else if (s->crypto != NULL && bytes.size > 0 &&
+		 !calls.EVP_DigestUpdate(s->crypto, bytes.data, bytes.size))
+		return fail_refused(s->checksum, err);
+	return 0;
+}
+
+int bpk_summing_check(struct bpk_summing *s, const uint8_t *expected, struct bpk_err *err)
+{
+	uint8_t digest[BPK_DIGEST_MAX];
+	unsigned size;
+
+	bpk_put_le32(digest, s->sum);
+	if (s->crypto != NULL && !calls.EVP_DigestFinal_ex(s->crypto, digest, &size))
+		return fail_refused(s->checksum, err);
+	return compare(s->checksum, digest, expected, err);
+}
+
+void bpk_summing_clear(struct bpk_summing *s)
+{
+	if (s->crypto != NULL)
+		calls.EVP_MD_CTX_free(s->crypto);
+	s->crypto = NULL;
 }

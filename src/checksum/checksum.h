@@ -40,4 +40,22 @@ int bpk_checksum_compute(const struct bpk_checksum *checksum, struct bpk_view by
 int bpk_checksum_check(const struct bpk_checksum *checksum, struct bpk_view bytes,
 		       const uint8_t *expected, struct bpk_err *err);
 
+/* ---- Of bytes in pieces ---- */
+
+/* A digest under way; owned by one thread. Valid when zeroed; must be cleared. */
+struct bpk_summing {
+	const struct bpk_checksum *checksum;
+	uint32_t sum; /* adler32, crc32 */
+	void *crypto; /* libcrypto's state; NULL for the others */
+};
+
+/* Begin, and add the next bytes. Fail as bpk_checksum_compute does. */
+int bpk_summing_begin(struct bpk_summing *s, const struct bpk_checksum *checksum,
+		      struct bpk_err *err);
+int bpk_summing_add(struct bpk_summing *s, struct bpk_view bytes, struct bpk_err *err);
+
+/* bpk_checksum_check of all bytes that were added. The last call before clear. */
+int bpk_summing_check(struct bpk_summing *s, const uint8_t *expected, struct bpk_err *err);
+void bpk_summing_clear(struct bpk_summing *s);
+
 #endif

@@ -631,7 +631,7 @@ static int verify(struct bpk_view head, struct bpk_view tail, struct bpk_err *er
 	if (bpk_frame_header_read(head, &header, err) == 0 &&
 	    read_index(&header, index, 3, &entries, err) == 0 &&
 	    bpk_frame_trailer_read(ctx, &header, trailer, 1000, &layers, err) == 0 &&
-	    bpk_frame_digests_find(&layers, &digests, err) == 0)
+	    bpk_frame_digests_find(&layers, 0, &digests, err) == 0)
 		rc = 0;
 	if (rc == 0 && (digests.checksum == NULL || digests.frame_size != header.frame_size))
 		rc = bpk_fail(err, BPK_CORRUPT, "no digests of this frame");

@@ -321,7 +321,7 @@ static void check_digests(const struct found *f, const struct bpk_view *chunks)
 	struct bpk_err err = { 0 };
 
 	assert_non_null(layer);
-	if (bpk_frame_digests_read(bpk_buf_view(&layer->content), &digests, &err) != 0)
+	if (bpk_frame_digests_read(bpk_buf_view(&layer->content), 0, &digests, &err) != 0)
 		fail_msg("%s", err.text);
 	assert_int_equal(digests.nchunks, f->nchunks);
 	assert_int_equal(digests.frame_size, f->bytes.size);

@@ -118,14 +118,18 @@ static int compare_chunk(const struct audit *a, uint64_t number, struct bpk_parc
 static int audit_stale(const struct audit *a, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &a->reader->state;
-	uint64_t nagree = 0, ndiffer = 0, nwithout = 0;
+	uint64_t nagree = 0, ndiffer = 0, nwithout = 0, entry;
 	struct bpk_parcel parcel = { 0 };
 	int rc = 0;
 
 	for (uint64_t i = 0; rc >= 0 && i < state->nchunks; i++) {
-		if (bpk_frame_offset_special(bpk_frame_entry(state, i)) != BPK_SPECIAL_NONE)
+		rc = bpk_frame_entry(state, i, &entry, err);
+		if (rc == 0 && bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
 			continue;
-		rc = compare_chunk(a, i, &parcel, err);
+		if (rc == 0)
+			rc = compare_chunk(a, i, &parcel, err);
+		if (rc < 0)
+			break;
 		if (rc > 0)
 			nagree++;
 		else if (i < state->digests.nchunks)
@@ -181,7 +185,7 @@ static int visit_file(void *arg, const char *name, enum bpk_entry entry)
 
 static int audit_files(struct audit *a, struct bpk_err *err)
 {
-	int rc = bpk_frame_ids_list(&a->reader->state.entries, &a->ids, err);
+	int rc = bpk_frame_ids_of_state(&a->reader->state, &a->ids, err);
 
 	a->err = err;
 	if (rc == 0)

@@ -109,17 +109,22 @@ static int copy_entries(struct bpk_frame_editor *e, struct bpk_err *err)
 	const struct bpk_frame_state *state = &e->reader->state;
 	struct bpk_frame_output *out = &e->output;
 
-	if (!state->uniform)
+	if (!state->uniform && state->entry_pages == NULL)
 		return bpk_buf_append(&out->entries, bpk_buf_view(&state->entries), err);
-	if (state->nchunks > MOST_UNIFORM)
+	if (state->uniform && state->nchunks > MOST_UNIFORM)
 		return bpk_fail(err, BPK_LIMIT,
 				"%" PRIu64
 				" chunks of one value, at most %d are possible in a frame that is "
 				"changed",
 				state->nchunks, MOST_UNIFORM);
-	for (uint64_t i = 0; i < state->nchunks; i++)
-		if (bpk_buf_append(&out->entries, bpk_buf_view(&state->entries), err) != 0)
+	for (uint64_t i = 0; i < state->nchunks; i++) {
+		uint64_t entry;
+
+		if (bpk_frame_entry(state, i, &entry, err) != 0 ||
+		    bpk_buf_append(&out->entries, bpk_view((uint8_t *)&entry, sizeof entry), err) !=
+			    0)
 			return -1;
+	}
 	return 0;
 }
 
@@ -128,18 +133,18 @@ static int find_digest(struct bpk_frame_editor *e, struct bpk_parcel *parcel, st
 		       uint8_t *digest, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &e->reader->state;
-	const uint8_t *old = bpk_frame_digests_chunk(&state->digests, parcel->number);
+	uint64_t entry;
 
 	memset(digest, 0, BPK_DIGEST_MAX);
-	if (bpk_frame_offset_special(bpk_frame_entry(state, parcel->number)) != BPK_SPECIAL_NONE)
+	if (bpk_frame_entry(state, parcel->number, &entry, err) != 0)
+		return -1;
+	if (bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
 		return 0;
-	if (state->stale || old == NULL)
-		return bpk_frame_fetch(e->reader, parcel, err) != 0
-			       ? -1
-			       : bpk_frame_validate(e->reader, e->output.ctx, parcel, raw, digest,
-						    err);
-	memcpy(digest, old, e->output.checksum->size);
-	return 0;
+	if (bpk_frame_has_seal(state, parcel->number))
+		return bpk_frame_get_seal(state, parcel->number, digest, err);
+	return bpk_frame_fetch(e->reader, parcel, err) != 0
+		       ? -1
+		       : bpk_frame_validate(e->reader, e->output.ctx, parcel, raw, digest, err);
 }
 
 static int copy_digests(struct bpk_frame_editor *e, struct bpk_err *err)
@@ -171,8 +176,11 @@ static int count_stored(struct bpk_frame_editor *e, struct bpk_err *err)
 	struct bpk_frame_found first;
 
 	for (uint64_t i = 0; i < state->nchunks; i++) {
-		if (bpk_frame_offset_special(bpk_frame_entry(state, i)) != BPK_SPECIAL_NONE ||
-		    out->nstored++ > 0)
+		uint64_t entry;
+
+		if (bpk_frame_entry(state, i, &entry, err) != 0)
+			return -1;
+		if (bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE || out->nstored++ > 0)
 			continue;
 		if (bpk_frame_look(e->reader, i, &first, err) != 0)
 			return -1;

@@ -90,15 +90,15 @@ struct spot {
 	struct bpk_source *own; /* must be closed */
 };
 
-static int find_spot(const struct bpk_frame_reader *r, uint64_t number, struct spot *spot,
+/* Find the bytes that entry leads to. */
+static int find_spot(const struct bpk_frame_reader *r, uint64_t entry, struct spot *spot,
 		     struct bpk_err *err)
 {
-	uint64_t entry = bpk_frame_entry(&r->state, number);
 	char name[BPK_FRAME_FILE_NAME];
 
 	*spot = (struct spot){ .source = r->source };
 	if (r->dir == NULL) {
-		/* entry is inside the payload: tested when the index was read */
+		/* entry is inside the payload: tested when it was read */
 		spot->offset = r->state.header.size + entry;
 		spot->room = r->state.header.packed_size - entry;
 		return 0;
@@ -115,21 +115,25 @@ static int find_spot(const struct bpk_frame_reader *r, uint64_t number, struct s
 static int weigh(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
 		 struct bpk_view head, struct bpk_err *err)
 {
-	const struct bpk_frame_digests *digests = &r->state.digests;
-	uint64_t neighbour = number > 0 ? number - 1 : 1;
+	uint64_t neighbour = number > 0 ? number - 1 : 1, entry;
+	uint8_t digest[BPK_DIGEST_MAX];
 	struct spot beside = { 0 };
 	struct bpk_suspect suspect = {
 		.source = spot->source,
 		.offset = spot->offset,
 		.room = spot->room,
+		.digest = digest,
 	};
 
-	suspect.digest = r->state.stale ? NULL : bpk_frame_digests_chunk(digests, number);
-	if (suspect.digest != NULL)
-		suspect.checksum = digests->checksum;
+	if (bpk_frame_has_seal(&r->state, number)) {
+		if (bpk_frame_get_seal(&r->state, number, digest, err) != 0)
+			return -1;
+		suspect.checksum = r->state.digests.checksum;
+	}
 	if (neighbour < r->state.nchunks &&
-	    bpk_frame_offset_special(bpk_frame_entry(&r->state, neighbour)) == BPK_SPECIAL_NONE &&
-	    find_spot(r, neighbour, &beside, NULL) == 0) {
+	    bpk_frame_entry(&r->state, neighbour, &entry, NULL) == 0 &&
+	    bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE &&
+	    find_spot(r, entry, &beside, NULL) == 0) {
 		suspect.neighbour = beside.source;
 		suspect.neighbour_offset = beside.offset;
 	}
@@ -217,10 +221,7 @@ static int bring_wanted(const struct spot *spot, const struct bpk_chunk_header *
 
 bool bpk_frame_chunk_is_sealed(const struct bpk_frame_reader *r, uint64_t number)
 {
-	const struct bpk_frame_digests *digests = &r->state.digests;
-
-	return digests->checksum != NULL && !r->state.stale && !r->options.no_check &&
-	       bpk_frame_digests_chunk(digests, number) != NULL;
+	return !r->options.no_check && bpk_frame_has_seal(&r->state, number);
 }
 
 /* True if a part of the chunk is enough. A sealed chunk is tested as a whole. */
@@ -249,18 +250,17 @@ static size_t first_read(const struct bpk_frame_reader *r, const struct bpk_parc
 			 const struct bpk_frame_ranges *wanted, const struct spot *spot)
 {
 	uint64_t number = parcel->number, size = bpk_frame_chunk_size(r, number);
-	uint64_t guess = spot->room, next;
+	uint64_t guess = spot->room, entry = spot->offset - r->state.header.size, next;
 
 	bool partly = wanted->count > 0 && !bpk_frame_chunk_is_sealed(r, number);
 
 	if (partly || size == BPK_UNKNOWN || size > BPK_CHUNK_MAX_RAW_SIZE)
 		return head_size(spot);
 	if (r->dir == NULL && number + 1 < r->state.nchunks) {
-		next = bpk_frame_entry(&r->state, number + 1);
-		if (bpk_frame_offset_special(next) != BPK_SPECIAL_NONE ||
-		    next <= bpk_frame_entry(&r->state, number))
+		if (bpk_frame_entry(&r->state, number + 1, &next, NULL) != 0 ||
+		    bpk_frame_offset_special(next) != BPK_SPECIAL_NONE || next <= entry)
 			return head_size(spot);
-		guess = bpk_min_u64(guess, next - bpk_frame_entry(&r->state, number));
+		guess = bpk_min_u64(guess, next - entry);
 	}
 	return (size_t)bpk_max_u64(bpk_min_u64(guess, bpk_chunk_bound((size_t)size)),
 				   head_size(spot));
@@ -270,14 +270,14 @@ static size_t first_read(const struct bpk_frame_reader *r, const struct bpk_parc
 static int add_seal(const struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 		    struct bpk_err *err)
 {
-	const struct bpk_frame_digests *digests = &r->state.digests;
+	uint8_t digest[BPK_DIGEST_MAX];
 
 	if (!bpk_frame_chunk_is_sealed(r, parcel->number))
 		return 0;
-	return bpk_buf_append(
-		&parcel->packed,
-		bpk_view(bpk_frame_digests_chunk(digests, parcel->number), digests->checksum->size),
-		err);
+	if (bpk_frame_get_seal(&r->state, parcel->number, digest, err) != 0)
+		return -1;
+	return bpk_buf_append(&parcel->packed, bpk_view(digest, r->state.digests.checksum->size),
+			      err);
 }
 
 static void label(struct bpk_parcel *parcel, const struct bpk_chunk_header *chunk, uint64_t offset)
@@ -333,16 +333,19 @@ static int bring_special(const struct bpk_frame_reader *r, struct bpk_parcel *pa
 int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 			  const struct bpk_frame_ranges *wanted, struct bpk_err *err)
 {
-	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, parcel->number));
 	struct spot spot;
-	int rc;
+	uint64_t entry;
+	int rc, special;
 
 	parcel->packed.size = 0;
 	parcel->packed_offset = BPK_UNKNOWN;
+	if (bpk_frame_entry(&r->state, parcel->number, &entry, err) != 0)
+		return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
+	special = bpk_frame_offset_special(entry);
 	if (special != BPK_SPECIAL_NONE) {
 		rc = bring_special(r, parcel, special, err);
 	} else {
-		if (find_spot(r, parcel->number, &spot, err) != 0)
+		if (find_spot(r, entry, &spot, err) != 0)
 			return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
 		rc = bring_from(r, &spot, parcel, wanted, err);
 		bpk_source_close(spot.own);
@@ -353,16 +356,19 @@ int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 int bpk_frame_chunk_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,
 			 struct bpk_err *err)
 {
-	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, number));
 	uint8_t made[BPK_CHUNK_EXTENDED_HEADER_SIZE];
 	struct spot spot;
-	int rc;
+	uint64_t entry;
+	int rc, special;
 
 	*found = (struct bpk_frame_found){ .offset = BPK_UNKNOWN };
+	if (bpk_frame_entry(&r->state, number, &entry, err) != 0)
+		return bpk_err_subject(err, "chunk %" PRIu64, number);
+	special = bpk_frame_offset_special(entry);
 	if (special != BPK_SPECIAL_NONE) {
 		rc = make_special(r, number, special, made, &found->header, err);
 	} else {
-		if (find_spot(r, number, &spot, err) != 0)
+		if (find_spot(r, entry, &spot, err) != 0)
 			return bpk_err_subject(err, "chunk %" PRIu64, number);
 		rc = look_at(r, number, &spot, found, err);
 		bpk_source_close(spot.own);
@@ -388,10 +394,11 @@ int bpk_frame_chunk_check(const struct bpk_frame_reader *r, const struct bpk_par
 
 int bpk_frame_chunk_subject(const struct bpk_frame_reader *r, uint64_t number, struct bpk_err *err)
 {
-	uint64_t entry = bpk_frame_entry(&r->state, number);
 	char name[BPK_FRAME_FILE_NAME];
+	uint64_t entry;
 
-	if (bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
+	if (bpk_frame_entry(&r->state, number, &entry, NULL) != 0 ||
+	    bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
 		return bpk_err_subject(err, "chunk %" PRIu64, number);
 	if (r->dir == NULL)
 		return bpk_err_subject(err, "chunk %" PRIu64 " at offset %" PRIu64, number,

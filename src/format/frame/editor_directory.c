@@ -34,7 +34,7 @@ static int load(struct sparse *s, struct bpk_err *err)
 	if (bpk_frame_editor_load(s->e, bpk_tree_dir(s->tree), NULL, err) != 0 ||
 	    bpk_frame_check_end(s->e->reader, err) != 0)
 		return -1;
-	return bpk_frame_ids_list(&s->e->reader->state.entries, &s->used, err);
+	return bpk_frame_ids_of_state(&s->e->reader->state, &s->used, err);
 }
 
 static uint32_t take_free_id(struct sparse *s)
@@ -100,8 +100,10 @@ static int measure(struct sparse *s, const struct bpk_buf *ids, uint64_t *payloa
 
 	*payload = state->header.packed_size;
 	for (uint64_t i = 0; i < state->nchunks; i++) {
-		uint64_t entry = bpk_frame_entry(state, i);
+		uint64_t entry;
 
+		if (bpk_frame_entry(state, i, &entry, err) != 0)
+			return -1;
 		if (bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE ||
 		    bpk_frame_ids_have(ids, (uint32_t)entry))
 			continue;

@@ -5,11 +5,14 @@
 #include "format/frame/fetch.h"
 #include "format/frame/latest.h"
 
-/* A special value of a contiguous frame is in the index that was read at open: it needs no hold. */
+/* A special value of a contiguous frame is in the index, which stays as it was at open: it needs no
+ * hold. */
 static bool is_in_index(const struct bpk_frame_reader *r, uint64_t number)
 {
-	return r->dir == NULL &&
-	       bpk_frame_offset_special(bpk_frame_entry(&r->state, number)) != BPK_SPECIAL_NONE;
+	uint64_t entry;
+
+	return r->dir == NULL && bpk_frame_entry(&r->state, number, &entry, NULL) == 0 &&
+	       bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE;
 }
 
 /* Of the raw_size bytes that chunk number has now, the bytes it had at open: a last chunk may have

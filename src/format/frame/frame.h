@@ -155,6 +155,21 @@ int bpk_frame_index_read(struct bpk_chunk_ctx *ctx, const struct bpk_frame_heade
 			 struct bpk_view bytes, uint64_t expected, struct bpk_buf *entries,
 			 uint64_t *nchunks, uint32_t *packed_size, struct bpk_err *err);
 
+/* ---- The same for an index that is unpacked in pieces (pages.h) ---- */
+
+/* Compare the count in the index chunk's header with expected, and with the chunk's own size. */
+int bpk_frame_index_check_count(const struct bpk_chunk_header *chunk, uint64_t expected,
+				struct bpk_err *err);
+
+/* Convert unpacked entries to host order, from number first on, and check each of them. */
+int bpk_frame_index_take(const struct bpk_frame_header *header, uint64_t first,
+			 struct bpk_buf *entries, struct bpk_err *err);
+
+/* An index may lead to one chunk many times, and each time costs a look: fails with BPK_LIMIT if
+ * nstored entries are too many for the frame's size. packed_size is that of the index chunk. */
+int bpk_frame_index_check_stored(const struct bpk_frame_header *header, uint64_t nstored,
+				 uint32_t packed_size, struct bpk_err *err);
+
 /* Append an index chunk of the entries (host order) that every c-blosc2 can read; without entries,
  * no chunk. */
 int bpk_frame_index_write(struct bpk_chunk_ctx *ctx, const uint64_t *entries, uint64_t nchunks,
@@ -260,16 +275,18 @@ enum bpk_frame_digest_part {
 void bpk_frame_digests_clear(struct bpk_frame_digests *digests);
 
 /* Parse the layer's content. Fails with BPK_CORRUPT if it is not digests, or contradicts itself,
- * BPK_UNSUPPORTED for an unknown layout or checksum. digests is empty on failure. */
-int bpk_frame_digests_read(struct bpk_view content, struct bpk_frame_digests *digests,
-			   struct bpk_err *err);
+ * BPK_UNSUPPORTED for an unknown layout or checksum. digests is empty on failure. apart: bytes of
+ * chunks' digests that content lacks, all of them or 0. */
+int bpk_frame_digests_read(struct bpk_view content, uint64_t apart,
+			   struct bpk_frame_digests *digests, struct bpk_err *err);
 
 /* Find and parse that layer in a trailer; without one, checksum is NULL. Also fails with
  * BPK_CORRUPT if another layer holds digests: its name is then damaged. */
-int bpk_frame_digests_find(const struct bpk_frame_layers *layers, struct bpk_frame_digests *digests,
-			   struct bpk_err *err);
+int bpk_frame_digests_find(const struct bpk_frame_layers *layers, uint64_t apart,
+			   struct bpk_frame_digests *digests, struct bpk_err *err);
 
-/* The digest of a part, or of a chunk, checksum->size bytes; NULL for a chunk without digest. */
+/* The digest of a part, or of a chunk, checksum->size bytes; NULL for a chunk without digest. The
+ * digests of chunks must not be apart. */
 const uint8_t *bpk_frame_digests_part(const struct bpk_frame_digests *digests,
 				      enum bpk_frame_digest_part part);
 const uint8_t *bpk_frame_digests_chunk(const struct bpk_frame_digests *digests, uint64_t number);

@@ -71,15 +71,17 @@ static const char *unprotected(const struct bpk_frame_reader *r)
 }
 
 /* Count the chunks that have files; the header has the total of their sizes. */
-static void count_files(struct bpk_frame_reader *r)
+static int count_files(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_info *info = &r->info;
+	uint64_t count;
 
-	for (uint64_t i = 0; i < (r->state.uniform ? 1 : r->state.nchunks); i++)
-		info->directory.nfiles +=
-			bpk_frame_offset_special(bpk_frame_entry(&r->state, i)) == BPK_SPECIAL_NONE;
+	if (bpk_frame_count_stored(&r->state, &count, err) != 0)
+		return -1;
+	info->directory.nfiles += count;
 	if (!bpk_add_u64(info->stored_size, r->state.header.packed_size, &info->stored_size))
 		info->stored_size = BPK_UNKNOWN;
+	return 0;
 }
 
 /* Set the stored size. Holes are measured only if chunks are read as stored. */
@@ -90,10 +92,8 @@ static int fill_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 	struct bpk_err why = { 0 };
 
 	info->stored_size = bpk_source_size(r->source);
-	if (r->dir != NULL) {
-		count_files(r);
-		return 0;
-	}
+	if (r->dir != NULL)
+		return count_files(r, err);
 	info->hole_size = BPK_UNKNOWN;
 	if (!r->options.as_stored || r->state.nchunks > MOST_TO_SURVEY)
 		return 0;

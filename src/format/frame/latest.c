@@ -62,36 +62,41 @@ static struct bpk_frame_reader *enter(struct bpk_frame_reader *r, struct bpk_err
 	return latest != NULL ? latest : open_latest(r, err);
 }
 
-/* The digest of a chunk; NULL if there is no valid one. */
-static const uint8_t *digest_of(const struct bpk_frame_state *state, uint64_t number)
+/* Compare chunk number of two states that have digests of it. Returns 1: equal. */
+static int compare_seals(const struct bpk_frame_state *a, const struct bpk_frame_state *b,
+			 uint64_t number, struct bpk_err *err)
 {
-	if (state->digests.checksum == NULL || state->stale)
-		return NULL;
-	return bpk_frame_digests_chunk(&state->digests, number);
+	uint8_t of_a[BPK_DIGEST_MAX], of_b[BPK_DIGEST_MAX];
+
+	if (bpk_frame_get_seal(a, number, of_a, err) != 0 ||
+	    bpk_frame_get_seal(b, number, of_b, err) != 0)
+		return -1;
+	return memcmp(of_a, of_b, a->digests.checksum->size) == 0;
 }
 
 /*
- * True if chunk number of the current state equals that of r. The last chunk may have been
+ * Returns 1 if chunk number of the current state equals that of r, 0 if it does not. The last chunk may have been
  * recompressed with more data. Digests are compared first, since the number of a file may be used
  * again.
  */
-static bool still_has(const struct bpk_frame_reader *r, const struct bpk_frame_reader *now,
-		      uint64_t number)
+static int still_has(const struct bpk_frame_reader *r, const struct bpk_frame_reader *now,
+		     uint64_t number, struct bpk_err *err)
 {
 	const struct bpk_frame_header *a = &r->state.header, *b = &now->state.header;
-	const uint8_t *of_a, *of_b;
+	uint64_t entry, then;
 
 	if (a->typesize != b->typesize || a->chunk_size != b->chunk_size ||
 	    now->state.nchunks < r->state.nchunks || b->raw_size < a->raw_size ||
 	    r->state.digests.checksum != now->state.digests.checksum)
-		return false;
+		return 0;
 	if (number == r->state.nchunks - 1 && b->raw_size > a->raw_size)
-		return true;
-	of_a = digest_of(&r->state, number);
-	of_b = digest_of(&now->state, number);
-	if (of_a != NULL && of_b != NULL)
-		return memcmp(of_a, of_b, r->state.digests.checksum->size) == 0;
-	return bpk_frame_entry(&r->state, number) == bpk_frame_entry(&now->state, number);
+		return 1;
+	if (bpk_frame_has_seal(&r->state, number) && bpk_frame_has_seal(&now->state, number))
+		return compare_seals(&r->state, &now->state, number, err);
+	if (bpk_frame_entry(&r->state, number, &then, err) != 0 ||
+	    bpk_frame_entry(&now->state, number, &entry, err) != 0)
+		return -1;
+	return then == entry;
 }
 
 /* Try step once on the current state. *again: the frame was changed meanwhile. */
@@ -104,9 +109,10 @@ static int do_latest(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step
 	*again = latest == NULL && err->kind == BPK_CORRUPT;
 	if (latest == NULL)
 		return -1;
-	if (!still_has(r, latest, number))
+	rc = still_has(r, latest, number, err);
+	if (rc == 0)
 		rc = bpk_fail_changed(err);
-	else
+	else if (rc > 0)
 		rc = step(latest, arg, err);
 	*again = bpk_frame_has_changed(latest);
 	bpk_mutex_lock(&r->lock);

@@ -15,21 +15,18 @@ enum { MOST_TO_MEASURE = 1 << 17 };
 struct measuring {
 	uint64_t stored;                /* raw bytes of stored chunks */
 	uint64_t nspecial, first, last; /* special values without a size, and their range */
+	int special;                    /* the kind of the first */
 	bool alike;                     /* they have equal content: NaN, or zeros */
 };
 
-static void take_special(struct measuring *m, const struct bpk_frame_state *state, uint64_t number,
-			 uint64_t times)
+static void take_special(struct measuring *m, int special, uint64_t number, uint64_t times)
 {
-	int special = bpk_frame_offset_special(bpk_frame_entry(state, number));
-	int first = m->nspecial == 0 ? special
-				     : bpk_frame_offset_special(bpk_frame_entry(state, m->first));
-
 	if (m->nspecial == 0) {
 		m->first = number;
+		m->special = special;
 		m->alike = true;
 	}
-	if ((special == BPK_SPECIAL_NAN) != (first == BPK_SPECIAL_NAN))
+	if ((special == BPK_SPECIAL_NAN) != (m->special == BPK_SPECIAL_NAN))
 		m->alike = false;
 	m->nspecial += times;
 	m->last = number + times - 1;
@@ -39,13 +36,16 @@ static void take_special(struct measuring *m, const struct bpk_frame_state *stat
 static int take(struct bpk_frame_reader *r, struct measuring *m, uint64_t number, uint64_t times,
 		struct bpk_err *err)
 {
-	int special = bpk_frame_offset_special(bpk_frame_entry(&r->state, number));
 	struct bpk_frame_found found;
 	struct bpk_err why = { 0 };
-	uint64_t size;
+	uint64_t size, entry;
+	int special;
 
+	if (bpk_frame_entry(&r->state, number, &entry, &why) != 0)
+		return bpk_frame_is_failure(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 1;
+	special = bpk_frame_offset_special(entry);
 	if (special != BPK_SPECIAL_NONE && r->state.header.chunk_size == 0) {
-		take_special(m, &r->state, number, times);
+		take_special(m, special, number, times);
 		return 0;
 	}
 	if (bpk_frame_chunk_look(r, number, &found, &why) != 0)

@@ -36,6 +36,12 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+static void sort(struct bpk_buf *ids)
+{
+	if (ids->size > 0)
+		qsort(ids->data, ids->size / sizeof(uint32_t), sizeof(uint32_t), compare);
+}
+
 bool bpk_frame_ids_have(const struct bpk_buf *ids, uint32_t id)
 {
 	return ids->size > 0 &&
@@ -50,24 +56,42 @@ uint32_t bpk_frame_ids_last(const struct bpk_buf *ids)
 	return id;
 }
 
-int bpk_frame_ids_list(const struct bpk_buf *entries, struct bpk_buf *ids, struct bpk_err *err)
+/* Append the id of an entry, if it has one. */
+static int add(struct bpk_buf *ids, uint64_t entry, struct bpk_err *err)
 {
-	ids->size = 0;
-	for (size_t at = 0; at < entries->size; at += sizeof(uint64_t)) {
-		uint64_t entry;
-		uint32_t id;
+	uint32_t id = (uint32_t)entry; /* below 2^32: tested when the entry was read */
 
-		memcpy(&entry, entries->data + at, sizeof entry);
-		id = (uint32_t)entry; /* below 2^32: tested when the index was read */
-		if (bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE &&
-		    bpk_buf_append(ids, bpk_view(&id, sizeof id), err) != 0)
+	return bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE
+		       ? bpk_buf_append(ids, bpk_view(&id, sizeof id), err)
+		       : 0;
+}
+
+int bpk_frame_ids_of_state(const struct bpk_frame_state *state, struct bpk_buf *ids,
+			   struct bpk_err *err)
+{
+	uint64_t n = state->uniform ? 1 : state->nchunks, entry;
+
+	ids->size = 0;
+	for (uint64_t i = 0; i < n; i++)
+		if (bpk_frame_entry(state, i, &entry, err) != 0 || add(ids, entry, err) != 0)
 			return -1;
-	}
-	if (ids->size > 0)
-		qsort(ids->data, ids->size / sizeof(uint32_t), sizeof(uint32_t), compare);
+	sort(ids);
 	return 0;
 }
 
+int bpk_frame_ids_list(const struct bpk_buf *entries, struct bpk_buf *ids, struct bpk_err *err)
+{
+	uint64_t entry;
+
+	ids->size = 0;
+	for (size_t at = 0; at < entries->size; at += sizeof entry) {
+		memcpy(&entry, entries->data + at, sizeof entry);
+		if (add(ids, entry, err) != 0)
+			return -1;
+	}
+	sort(ids);
+	return 0;
+}
 /* ---- Probes ---- */
 
 bool bpk_frame_owns(const char *name)

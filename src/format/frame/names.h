@@ -4,7 +4,7 @@
 #ifndef BPK_FORMAT_FRAME_NAMES_H
 #define BPK_FORMAT_FRAME_NAMES_H
 
-#include "format/frame/frame.h"
+#include "format/frame/state.h"
 
 enum { BPK_FRAME_FILE_NAME = sizeof "00000000.chunk" };
 
@@ -18,6 +18,10 @@ bool bpk_frame_file_id(const char *name, uint32_t *id);
 
 /* List the ids among the entries of an index (8 bytes each) in ids, which is replaced. */
 int bpk_frame_ids_list(const struct bpk_buf *entries, struct bpk_buf *ids, struct bpk_err *err);
+
+/* The same for the index of a state. */
+int bpk_frame_ids_of_state(const struct bpk_frame_state *state, struct bpk_buf *ids,
+			   struct bpk_err *err);
 
 bool bpk_frame_ids_have(const struct bpk_buf *ids, uint32_t id);
 uint32_t bpk_frame_ids_last(const struct bpk_buf *ids); /* of a list that is not empty */

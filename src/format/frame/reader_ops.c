@@ -117,9 +117,7 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 			 struct bpk_err *err)
 {
 	struct bpk_frame_reader *r = reader;
-	const struct bpk_frame_digests *digests = &r->state.digests;
 	struct bpk_frame_found found;
-	const uint8_t *digest;
 
 	if (r->array.bands != NULL)
 		return bpk_frame_bands_locate(r, number, where, err);
@@ -136,10 +134,9 @@ static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 					       : r->located.offset,
 		.header = found.header,
 	};
-	digest = r->state.stale ? NULL : bpk_frame_digests_chunk(digests, number);
-	if (digest != NULL)
-		memcpy(where->digest, digest, digests->checksum->size);
-	return 0;
+	return bpk_frame_has_seal(&r->state, number)
+		       ? bpk_frame_get_seal(&r->state, number, where->digest, err)
+		       : 0;
 }
 
 static void reader_close(void *reader)

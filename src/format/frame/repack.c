@@ -240,12 +240,14 @@ enum {
 	GIVEN_UP, /* its chunk became an index entry: free after the commit */
 };
 
-/* The id of the chunk that is being put; BPK_UNKNOWN: it has no file. */
-static uint64_t present_id(const struct moving *m)
+/* Get the id of the chunk that is being put; BPK_UNKNOWN: it has no file. */
+static int get_id(const struct moving *m, uint64_t *id, struct bpk_err *err)
 {
-	uint64_t entry = bpk_frame_entry(&m->reader->state, m->number);
-
-	return bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE ? entry : BPK_UNKNOWN;
+	if (bpk_frame_entry(&m->reader->state, m->number, id, err) != 0)
+		return -1;
+	if (bpk_frame_offset_special(*id) != BPK_SPECIAL_NONE)
+		*id = BPK_UNKNOWN;
+	return 0;
 }
 
 static int store_moved(void *arg, struct bpk_view chunk, uint64_t *entry, struct bpk_err *err)
@@ -254,7 +256,8 @@ static int store_moved(void *arg, struct bpk_view chunk, uint64_t *entry, struct
 	char name[BPK_FRAME_FILE_NAME];
 
 	m->payload += chunk.size;
-	*entry = present_id(m);
+	if (get_id(m, entry, err) != 0)
+		return -1;
 	if (*entry < m->nids)
 		return 0;
 	/* there are at least as many free ids below nids as chunks with ids from nids on */
@@ -269,13 +272,13 @@ static int store_moved(void *arg, struct bpk_view chunk, uint64_t *entry, struct
 static int put_moved(void *to, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct moving *m = to;
-	uint64_t nstored = m->output.nstored;
+	uint64_t nstored = m->output.nstored, id;
 
 	m->number = parcel->number;
-	if (bpk_frame_output_put(&m->output, parcel, err) != 0)
+	if (bpk_frame_output_put(&m->output, parcel, err) != 0 || get_id(m, &id, err) != 0)
 		return -1;
-	if (m->output.nstored == nstored && present_id(m) < m->nids)
-		m->ids[present_id(m)] = GIVEN_UP;
+	if (m->output.nstored == nstored && id < m->nids)
+		m->ids[id] = GIVEN_UP;
 	return 0;
 }
 
@@ -285,14 +288,22 @@ static int count_ids(struct moving *m, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &m->reader->state;
 
-	for (m->number = 0; m->number < state->nchunks; m->number++)
-		m->nids += state->header.variable_chunks || present_id(m) != BPK_UNKNOWN;
+	uint64_t id;
+
+	for (m->number = 0; m->number < state->nchunks; m->number++) {
+		if (get_id(m, &id, err) != 0)
+			return -1;
+		m->nids += state->header.variable_chunks || id != BPK_UNKNOWN;
+	}
 	m->ids = bpk_calloc(m->nids > 0 ? m->nids : 1, 1, err);
 	if (m->ids == NULL)
 		return -1;
-	for (m->number = 0; m->number < state->nchunks; m->number++)
-		if (present_id(m) < m->nids)
-			m->ids[present_id(m)] = TAKEN;
+	for (m->number = 0; m->number < state->nchunks; m->number++) {
+		if (get_id(m, &id, err) != 0)
+			return -1;
+		if (id < m->nids)
+			m->ids[id] = TAKEN;
+	}
 	return 0;
 }
 

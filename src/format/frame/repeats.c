@@ -19,7 +19,9 @@ struct slot {
 };
 
 struct bpk_frame_repeats {
-	uint64_t seen; /* entries already put into slots */
+	/* Entries from start to seen - 1 were put into slots. start is before the first chunk that
+	 * was asked for, so that a range deep inside a large index costs no walk to it. */
+	uint64_t start, seen;
 	struct slot slots[SLOTS];
 };
 
@@ -35,41 +37,68 @@ static struct slot *slot_of(struct bpk_frame_repeats *repeats, uint64_t entry)
 	return &repeats->slots[entry % OFFSET_SLOTS];
 }
 
-/* True if two chunks with equal entries have equal digests. Special values have no digests. */
-static bool same_digests(const struct bpk_frame_reader *r, uint64_t a, uint64_t b)
+/* The entry of a chunk; false if it cannot be read: the chunk then counts as new. */
+static bool get_entry(const struct bpk_frame_reader *r, uint64_t number, uint64_t *entry)
 {
-	const struct bpk_frame_digests *digests = &r->state.digests;
-	const uint8_t *x = bpk_frame_digests_chunk(digests, a),
-		      *y = bpk_frame_digests_chunk(digests, b);
+	return bpk_frame_entry(&r->state, number, entry, NULL) == 0;
+}
 
-	if (is_special(bpk_frame_entry(&r->state, a)))
+/* True if two chunks with this entry have equal digests. Special values have no digests. */
+static bool same_digests(const struct bpk_frame_reader *r, uint64_t entry, uint64_t a, uint64_t b)
+{
+	const struct bpk_frame_state *state = &r->state;
+	uint8_t x[BPK_DIGEST_MAX], y[BPK_DIGEST_MAX];
+
+	if (is_special(entry))
 		return true;
-	return x == NULL || y == NULL ? x == y : memcmp(x, y, digests->checksum->size) == 0;
+	if (!bpk_frame_has_seal(state, a) || !bpk_frame_has_seal(state, b))
+		return bpk_frame_has_seal(state, a) == bpk_frame_has_seal(state, b);
+	return bpk_frame_get_seal(state, a, x, NULL) == 0 &&
+	       bpk_frame_get_seal(state, b, y, NULL) == 0 &&
+	       memcmp(x, y, state->digests.checksum->size) == 0;
 }
 
 static bool is_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t number)
 {
-	return bpk_frame_entry(&r->state, first) == bpk_frame_entry(&r->state, number) &&
-	       same_digests(r, first, number);
+	uint64_t entry, other;
+
+	return get_entry(r, first, &entry) && get_entry(r, number, &other) && entry == other &&
+	       same_digests(r, entry, first, number);
+}
+
+/* Remember the entries before number; false if one cannot be read. */
+static bool remember(struct bpk_frame_reader *r, uint64_t number)
+{
+	struct bpk_frame_repeats *repeats = r->repeats;
+	uint64_t entry;
+
+	if (repeats->seen == 0)
+		repeats->start = repeats->seen = number - 1;
+	if (number <= repeats->start) /* at most once */
+		memset(repeats, 0, sizeof *repeats);
+	for (; repeats->seen < number; repeats->seen++) {
+		struct slot *place;
+
+		if (!get_entry(r, repeats->seen, &entry))
+			return false;
+		place = slot_of(repeats, entry);
+		if (place->number == 0 || place->entry != entry)
+			*place = (struct slot){ .entry = entry, .number = repeats->seen + 1 };
+	}
+	return true;
 }
 
 /* The earliest known chunk that equals number; number itself if no earlier one is known. */
 static uint64_t find_first(struct bpk_frame_reader *r, uint64_t number)
 {
-	struct bpk_frame_repeats *repeats = r->repeats;
-	uint64_t entry = bpk_frame_entry(&r->state, number);
 	const struct slot *slot;
+	uint64_t entry;
 
-	for (; repeats->seen < number; repeats->seen++) {
-		uint64_t before = bpk_frame_entry(&r->state, repeats->seen);
-		struct slot *place = slot_of(repeats, before);
-
-		if (place->number == 0 || place->entry != before)
-			*place = (struct slot){ .entry = before, .number = repeats->seen + 1 };
-	}
-	slot = slot_of(repeats, entry);
+	if (!remember(r, number) || !get_entry(r, number, &entry))
+		return number;
+	slot = slot_of(r->repeats, entry);
 	if (slot->number == 0 || slot->number > number || slot->entry != entry ||
-	    !same_digests(r, slot->number - 1, number))
+	    !same_digests(r, entry, slot->number - 1, number))
 		return number;
 	return slot->number - 1;
 }
@@ -88,10 +117,10 @@ static uint64_t last_alike(const struct bpk_frame_reader *r, uint64_t number)
 /* The number of chunks from number on, before that one, that equal first. */
 static uint64_t count_same(const struct bpk_frame_reader *r, uint64_t first, uint64_t number)
 {
-	uint64_t last = last_alike(r, number), end = number + 1;
+	uint64_t last = last_alike(r, number), end = number + 1, entry;
 
-	if (r->state.uniform &&
-	    (r->state.digests.checksum == NULL || is_special(bpk_frame_entry(&r->state, 0))))
+	if (r->state.uniform && get_entry(r, 0, &entry) &&
+	    (r->state.digests.checksum == NULL || is_special(entry)))
 		return last - number;
 	while (end < last && is_same(r, first, end))
 		end++;

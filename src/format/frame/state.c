@@ -20,6 +20,8 @@ void bpk_frame_state_clear(struct bpk_frame_state *state)
 	bpk_frame_header_clear(&state->header);
 	bpk_buf_clear(&state->head);
 	bpk_buf_clear(&state->entries);
+	bpk_frame_pages_free(state->entry_pages);
+	bpk_frame_pages_free(state->digest_pages);
 	bpk_frame_layers_clear(&state->layers);
 	bpk_frame_digests_clear(&state->digests);
 	*state = (struct bpk_frame_state){ 0 };
@@ -122,6 +124,22 @@ static int load_uniform(struct bpk_chunk_ctx *ctx, struct bpk_buf *packed,
 	return 0;
 }
 
+/* Check the limits of an index in pages. If each entry may lead to a chunk, none is read. */
+static int check_pages(const struct bpk_chunk_header *chunk, const struct bpk_frame_state *state,
+		       struct bpk_err *err)
+{
+	const struct bpk_frame_header *header = &state->header;
+	uint64_t nstored;
+
+	if (bpk_frame_index_check_count(chunk, BPK_UNKNOWN, err) != 0)
+		return -1;
+	if (bpk_frame_index_check_stored(header, state->nchunks, state->index_size, NULL) == 0)
+		return 0;
+	if (bpk_frame_count_stored(state, &nstored, err) != 0)
+		return -1;
+	return bpk_frame_index_check_stored(header, nstored, state->index_size, err);
+}
+
 static int load_entries(struct bpk_chunk_ctx *ctx, const struct bpk_chunk_header *chunk,
 			struct bpk_buf *packed, struct bpk_frame_state *state, struct bpk_err *err)
 {
@@ -129,13 +147,15 @@ static int load_entries(struct bpk_chunk_ctx *ctx, const struct bpk_chunk_header
 			 (chunk->special == BPK_SPECIAL_VALUE && ENTRY % chunk->value_size == 0);
 	uint32_t size;
 
+	if (state->entry_pages != NULL)
+		return check_pages(chunk, state, err);
 	if (one_value && chunk->raw_size > ENTRY)
 		return load_uniform(ctx, packed, state, err);
 	return bpk_frame_index_read(ctx, &state->header, bpk_buf_view(packed), BPK_UNKNOWN,
 				    &state->entries, &state->nchunks, &size, err);
 }
 
-/* Read the index chunk, without bytes after it. */
+/* Read the index chunk, without bytes after it, unless it is large: then make its pages. */
 static int bring_index(struct bpk_source *source, struct bpk_frame_state *state,
 		       struct bpk_chunk_header *chunk, struct bpk_buf *packed, struct bpk_err *err)
 {
@@ -164,25 +184,52 @@ static int bring_index(struct bpk_source *source, struct bpk_frame_state *state,
 				chunk->raw_size);
 	state->nchunks = chunk->raw_size / ENTRY;
 	state->index_size = chunk->packed_size;
-	return bring(source, state->index_offset, chunk->packed_size, packed, err);
+	if (bpk_frame_pages_of_index(source, state->index_offset, header, chunk,
+				     &state->entry_pages, err) != 0)
+		return -1;
+	return state->entry_pages != NULL
+		       ? 0
+		       : bring(source, state->index_offset, chunk->packed_size, packed, err);
 }
 
 /* ---- Layers and digests ---- */
 
-/* Load the trailer's layers. Damage is recorded: nothing else depends on them. */
-static int load_layers(struct bpk_chunk_ctx *ctx, struct bpk_source *source,
-		       struct bpk_frame_state *state, struct bpk_buf *trailer, struct bpk_err *err)
+/* Parse the trailer's layers. Damage is recorded: nothing else depends on them. */
+static int take_layers(struct bpk_chunk_ctx *ctx, struct bpk_frame_state *state,
+		       struct bpk_view trailer, uint64_t apart, struct bpk_err *err)
 {
 	uint64_t limit = ANY_LAYERS + MOST_TIMES * state->trailer_size;
 	struct bpk_err *damage = &state->damage;
 
-	if (bring(source, state->trailer_offset, state->trailer_size, trailer, err) != 0)
-		return bpk_err_subject(err, "trailer");
-	if (bpk_frame_trailer_read(ctx, &state->header, bpk_buf_view(trailer), limit,
-				   &state->layers, damage) == 0 &&
-	    bpk_frame_digests_find(&state->layers, &state->digests, damage) == 0)
+	if (bpk_frame_trailer_read(ctx, &state->header, trailer, limit, &state->layers, damage) ==
+		    0 &&
+	    bpk_frame_digests_find(&state->layers, apart, &state->digests, damage) == 0)
 		return 0;
 	return damage->kind == BPK_NO_MEMORY ? bpk_fail(err, damage->kind, "%s", damage->text) : 0;
+}
+
+static int load_layers(struct bpk_chunk_ctx *ctx, struct bpk_source *source,
+		       struct bpk_frame_state *state, struct bpk_buf *trailer, struct bpk_err *err)
+{
+	if (bring(source, state->trailer_offset, state->trailer_size, trailer, err) != 0)
+		return bpk_err_subject(err, "trailer");
+	return take_layers(ctx, state, bpk_buf_view(trailer), 0, err);
+}
+
+/* Load the layers, but leave many digests of chunks in the file: they become pages. */
+static int cut_layers(struct bpk_chunk_ctx *ctx, struct bpk_source *source,
+		      struct bpk_frame_state *state, struct bpk_frame_cut *cut, struct bpk_err *err)
+{
+	if (bpk_frame_cut_trailer(source, state->trailer_offset, state->trailer_size, cut, err) !=
+	    0)
+		return bpk_err_subject(err, "trailer");
+	if (cut->left == 0)
+		return 0;
+	state->digest_pages = bpk_frame_pages_of_bytes(
+		source, state->trailer_offset + cut->head.size, cut->left, cut->digest_size, err);
+	if (state->digest_pages == NULL)
+		return -1;
+	return take_layers(ctx, state, bpk_buf_view(&cut->trailer), cut->left, err);
 }
 
 /* Find out whether another program has rewritten header and trailer, or the header alone, since bpk
@@ -207,74 +254,167 @@ static int find_author(struct bpk_frame_state *state, struct bpk_view trailer, b
 	return bpk_frame_digests_compare_header(digests, head, state->stale_header, err);
 }
 
-/* Without marks, another program's change that kept the frame's length looks like damage. */
-static int check_part(const struct bpk_frame_digests *digests, enum bpk_frame_digest_part part,
-		      const char *name, struct bpk_view bytes, struct bpk_err *err)
-{
-	struct bpk_err why = { 0 };
+/* The parts of a frame with digests, as they were loaded. */
+struct parts {
+	struct bpk_chunk_header chunk; /* of the index */
+	struct bpk_buf index;          /* empty: it has pages, or does not exist */
+	struct bpk_buf trailer;        /* empty: it was cut */
+	struct bpk_frame_cut cut;
+};
 
-	if (bpk_frame_digests_check(digests, part, bytes, &why) == 0)
-		return 0;
-	return bpk_fail(err, why.kind, "%s: %s%s", name, why.text,
-			digests->marked || why.kind != BPK_CORRUPT
+/* Without marks, another program's change that kept the frame's length looks like damage. */
+static int blame(const struct bpk_frame_digests *digests, const char *name,
+		 const struct bpk_err *why, struct bpk_err *err)
+{
+	return bpk_fail(err, why->kind, "%s: %s%s", name, why->text,
+			digests->marked || why->kind != BPK_CORRUPT
 				? ""
 				: "; it is damaged, or another program changed the frame, which "
 				  "--no-check reads anyway");
 }
 
-static int test_parts(struct bpk_frame_state *state, struct bpk_view index, struct bpk_view trailer,
-		      bool no_check, struct bpk_err *err)
+/* Scan the pages of an index; tests: and compare its digest. */
+static int test_index(const struct bpk_frame_state *state, const struct parts *parts, bool tests,
+		      struct bpk_err *err)
 {
 	const struct bpk_frame_digests *digests = &state->digests;
-	struct bpk_view head = bpk_buf_view(&state->head);
+	struct bpk_summing sum = { .checksum = &bpk_checksums[0] };
+	int rc = 0;
 
-	if (digests->checksum == NULL)
-		return 0;
-	if (find_author(state, trailer, no_check, err) != 0)
-		return bpk_err_subject(err, "header");
-	if (state->stale || no_check)
-		return 0;
-	if (!state->stale_header &&
-	    check_part(digests, BPK_FRAME_DIGEST_HEADER, "header", head, err) != 0)
-		return -1;
-	if (check_part(digests, BPK_FRAME_DIGEST_INDEX, "index", index, err) != 0)
-		return -1;
-	if (bpk_frame_digests_check_trailer(digests, trailer, &state->damage) != 0)
-		bpk_err_subject(&state->damage, "trailer");
-	else if (digests->nchunks != state->nchunks)
-		bpk_fail(&state->damage, BPK_CORRUPT,
+	if (state->entry_pages == NULL)
+		return tests ? bpk_frame_digests_check(digests, BPK_FRAME_DIGEST_INDEX,
+						       bpk_buf_view(&parts->index), err)
+			     : 0;
+	if (tests)
+		rc = bpk_summing_begin(&sum, digests->checksum, err);
+	if (rc == 0)
+		rc = bpk_frame_pages_scan(state->entry_pages, &sum, err);
+	if (rc == 0 && tests)
+		rc = bpk_summing_check(
+			&sum, bpk_frame_digests_part(digests, BPK_FRAME_DIGEST_INDEX), err);
+	bpk_summing_clear(&sum);
+	return rc;
+}
+
+/* The same for a trailer that was cut: its own digest, the last before those of chunks, counts as
+ * zeros. */
+static int test_cut(const struct bpk_frame_state *state, const struct bpk_frame_cut *cut,
+		    bool tests, struct bpk_err *err)
+{
+	const struct bpk_frame_digests *digests = &state->digests;
+	static const uint8_t zeros[BPK_DIGEST_MAX];
+	size_t before = cut->head.size - cut->digest_size;
+	const uint8_t *tail = cut->trailer.data + cut->head.size;
+	struct bpk_summing sum = { .checksum = &bpk_checksums[0] };
+	uint8_t end[BPK_FRAME_TRAILER_TAIL];
+	int rc = 0;
+
+	memcpy(end, tail, sizeof end);
+	bpk_put_be32(end + 1, (uint32_t)state->trailer_size);
+	if (tests)
+		rc = bpk_summing_begin(&sum, digests->checksum, err);
+	if (rc == 0)
+		rc = bpk_summing_add(&sum, bpk_view(cut->head.data, before), err);
+	if (rc == 0)
+		rc = bpk_summing_add(&sum, bpk_view(zeros, cut->digest_size), err);
+	if (rc == 0)
+		rc = bpk_frame_pages_scan(state->digest_pages, &sum, err);
+	if (rc == 0)
+		rc = bpk_summing_add(&sum, bpk_view(end, sizeof end), err);
+	if (rc == 0 && tests)
+		rc = bpk_summing_check(
+			&sum, bpk_frame_digests_part(digests, BPK_FRAME_DIGEST_TRAILER), err);
+	bpk_summing_clear(&sum);
+	return rc;
+}
+
+static int test_trailer(struct bpk_frame_state *state, const struct parts *parts, bool tests,
+			struct bpk_err *err)
+{
+	struct bpk_err *damage = &state->damage;
+	struct bpk_err why = { 0 };
+	int rc = 0;
+
+	if (parts->cut.left > 0)
+		rc = test_cut(state, &parts->cut, tests, &why);
+	else if (tests)
+		rc = bpk_frame_digests_check_trailer(&state->digests, bpk_buf_view(&parts->trailer),
+						     &why);
+	if (rc != 0 && why.kind != BPK_CORRUPT && parts->cut.left > 0)
+		return bpk_fail(err, why.kind, "trailer: %s", why.text);
+	if (rc != 0)
+		return bpk_fail(damage, why.kind, "trailer: %s", why.text), 0;
+	if (tests && state->digests.nchunks != state->nchunks)
+		bpk_fail(damage, BPK_CORRUPT,
 			 "trailer: digests of %" PRIu64 " chunks, the index has %" PRIu64,
-			 digests->nchunks, state->nchunks);
+			 state->digests.nchunks, state->nchunks);
 	return 0;
+}
+
+/* Test header, index and trailer by their digests, and scan pages. */
+static int test_parts(struct bpk_frame_state *state, const struct parts *parts, bool no_check,
+		      struct bpk_err *err)
+{
+	const struct bpk_frame_digests *digests = &state->digests;
+	bool tests = digests->checksum != NULL && !state->stale && !no_check;
+	struct bpk_err why = { 0 };
+
+	if (tests && !state->stale_header &&
+	    bpk_frame_digests_check(digests, BPK_FRAME_DIGEST_HEADER, bpk_buf_view(&state->head),
+				    &why) != 0)
+		return blame(digests, "header", &why, err);
+	if (test_index(state, parts, tests, &why) != 0)
+		return blame(digests, "index", &why, err);
+	return digests->checksum == NULL ? 0 : test_trailer(state, parts, tests, err);
 }
 
 /* ---- The whole ---- */
 
+/* Load the trailer. If another program changed the frame, its digests are needed at once. */
+static int load_trailer(struct bpk_chunk_ctx *ctx, struct bpk_source *source, bool no_check,
+			struct bpk_frame_state *state, struct parts *parts, struct bpk_err *err)
+{
+	struct bpk_view trailer;
+
+	if (cut_layers(ctx, source, state, &parts->cut, err) != 0 ||
+	    (parts->cut.left == 0 && load_layers(ctx, source, state, &parts->trailer, err) != 0))
+		return -1;
+	if (state->digests.checksum == NULL)
+		return 0;
+	trailer = bpk_buf_view(parts->cut.left > 0 ? &parts->cut.trailer : &parts->trailer);
+	if (find_author(state, trailer, no_check, err) != 0)
+		return bpk_err_subject(err, "header");
+	if (!state->stale || parts->cut.left == 0)
+		return 0;
+	bpk_frame_cut_clear(&parts->cut);
+	bpk_frame_pages_free(state->digest_pages);
+	state->digest_pages = NULL;
+	bpk_frame_layers_clear(&state->layers);
+	bpk_frame_digests_clear(&state->digests);
+	return load_layers(ctx, source, state, &parts->trailer, err);
+}
+
 static int load_parts(struct bpk_chunk_ctx *ctx, struct bpk_source *source, bool no_check,
 		      struct bpk_frame_state *state, struct bpk_err *err)
 {
-	struct bpk_buf trailer = { 0 }, packed = { 0 };
-	struct bpk_chunk_header chunk;
-	struct bpk_view index = bpk_view(NULL, 0);
+	struct parts parts = { 0 };
+	bool has_index = state->header.raw_size > 0; /* "Contiguous frame": without data, none */
 	int rc = find_trailer(source, state, err);
 
 	if (rc != 0)
 		bpk_err_subject(err, "trailer");
-	/* without data there is no index ("Contiguous frame") */
-	if (rc == 0 && state->header.raw_size > 0) {
-		rc = bring_index(source, state, &chunk, &packed, err);
-		index = bpk_buf_view(&packed);
-		if (rc != 0)
-			bpk_err_subject(err, "index");
-	}
+	if (rc == 0 && has_index &&
+	    (rc = bring_index(source, state, &parts.chunk, &parts.index, err)) != 0)
+		bpk_err_subject(err, "index");
 	if (rc == 0)
-		rc = load_layers(ctx, source, state, &trailer, err);
+		rc = load_trailer(ctx, source, no_check, state, &parts, err);
 	if (rc == 0)
-		rc = test_parts(state, index, bpk_buf_view(&trailer), no_check, err);
-	if (rc == 0 && index.size > 0)
-		rc = load_entries(ctx, &chunk, &packed, state, err);
-	bpk_buf_clear(&trailer);
-	bpk_buf_clear(&packed);
+		rc = test_parts(state, &parts, no_check, err);
+	if (rc == 0 && has_index)
+		rc = load_entries(ctx, &parts.chunk, &parts.index, state, err);
+	bpk_buf_clear(&parts.index);
+	bpk_buf_clear(&parts.trailer);
+	bpk_frame_cut_clear(&parts.cut);
 	return rc;
 }
 
@@ -293,4 +433,47 @@ int bpk_frame_state_load(struct bpk_source *source, bool sparse, bool no_check,
 	if (rc != 0)
 		bpk_frame_state_clear(state);
 	return rc;
+}
+
+/* ---- Entries and digests ---- */
+
+int bpk_frame_entry(const struct bpk_frame_state *state, uint64_t number, uint64_t *entry,
+		    struct bpk_err *err)
+{
+	if (state->entry_pages != NULL)
+		return bpk_frame_pages_get(state->entry_pages, number * ENTRY,
+					   bpk_span((uint8_t *)entry, sizeof *entry), err);
+	memcpy(entry, state->entries.data + (state->uniform ? 0 : ENTRY * number), sizeof *entry);
+	return 0;
+}
+
+int bpk_frame_count_stored(const struct bpk_frame_state *state, uint64_t *count,
+			   struct bpk_err *err)
+{
+	uint64_t n = state->uniform ? 1 : state->nchunks, entry;
+
+	*count = 0;
+	for (uint64_t i = 0; i < n; i++) {
+		if (bpk_frame_entry(state, i, &entry, err) != 0)
+			return -1;
+		*count += bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE;
+	}
+	return 0;
+}
+
+bool bpk_frame_has_seal(const struct bpk_frame_state *state, uint64_t number)
+{
+	return state->digests.checksum != NULL && !state->stale && number < state->digests.nchunks;
+}
+
+int bpk_frame_get_seal(const struct bpk_frame_state *state, uint64_t number,
+		       uint8_t digest[BPK_DIGEST_MAX], struct bpk_err *err)
+{
+	size_t size = state->digests.checksum->size;
+
+	if (state->digest_pages != NULL)
+		return bpk_frame_pages_get(state->digest_pages, number * size,
+					   bpk_span(digest, size), err);
+	memcpy(digest, bpk_frame_digests_chunk(&state->digests, number), size);
+	return 0;
 }

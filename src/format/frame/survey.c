@@ -53,7 +53,7 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 	const struct bpk_frame_state *state = &w->reader->state;
 	struct bpk_frame_survey *survey = w->survey;
 	struct bpk_frame_found found;
-	uint64_t raw_size;
+	uint64_t raw_size, entry;
 
 	if (w->look(w->arg, w->reader, number, &found, err) != 0)
 		return -1;
@@ -66,6 +66,8 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 		return -1;
 	if (found.offset == BPK_UNKNOWN)
 		return 0;
+	if (bpk_frame_entry(state, number, &entry, err) != 0)
+		return -1;
 	compare_type(w, number, times, found.header.typesize);
 	survey->nstored += times;
 	survey->nshared += times - 1;
@@ -73,7 +75,7 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 	if (survey->excess.kind == BPK_OK)
 		bpk_frame_check_room(w->reader, number, &found, &survey->excess);
 	w->extents[w->nextents++] = (struct extent){
-		.offset = bpk_frame_entry(state, number),
+		.offset = entry,
 		.number = (uint32_t)number,
 		.size = found.header.packed_size,
 	};
@@ -84,9 +86,11 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
  * differs. */
 static int take_uniform(struct walk *w, struct bpk_err *err)
 {
-	uint64_t n = w->reader->state.nchunks;
+	uint64_t n = w->reader->state.nchunks, entry;
 
-	if (bpk_frame_offset_special(bpk_frame_entry(&w->reader->state, 0)) == BPK_SPECIAL_NONE)
+	if (bpk_frame_entry(&w->reader->state, 0, &entry, err) != 0)
+		return -1;
+	if (bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE)
 		return take(w, 0, n, err);
 	if (n > 1 && take(w, 0, n - 1, err) != 0)
 		return -1;
@@ -162,24 +166,16 @@ static void sweep_behind(struct walk *w)
 	add_hole(w->survey, end, state->trailer_offset);
 }
 
-/* Count the entries that lead to chunks; equal ones count once. */
-static size_t count_stored(const struct bpk_frame_state *state)
-{
-	uint64_t n = state->uniform ? 1 : state->nchunks;
-	size_t count = 0;
-
-	for (uint64_t i = 0; i < n; i++)
-		count += bpk_frame_offset_special(bpk_frame_entry(state, i)) == BPK_SPECIAL_NONE;
-	return count;
-}
-
 static int survey(struct walk *w, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &w->reader->state;
+	uint64_t nstored;
 	int rc = 0;
 
 	*w->survey = (struct bpk_frame_survey){ 0 };
-	w->extents = bpk_calloc(count_stored(state) + 1, sizeof *w->extents, err);
+	if (bpk_frame_count_stored(state, &nstored, err) != 0)
+		return -1;
+	w->extents = bpk_calloc((size_t)nstored + 1, sizeof *w->extents, err);
 	if (w->extents == NULL)
 		return -1;
 	if (state->nchunks > 0)

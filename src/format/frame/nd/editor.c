@@ -209,12 +209,14 @@ static int check_left_out(const struct bpk_frame_editor *e, const struct bpk_par
 	size_t next = 0;
 
 	for (uint64_t i = first; i < first + count; i++) {
-		uint64_t old = bpk_frame_entry(&e->reader->state, i), now;
+		uint64_t old, now;
 
 		if (next < band->count && band->chunk[next].number == i) {
 			next++;
 			continue;
 		}
+		if (bpk_frame_entry(&e->reader->state, i, &old, err) != 0)
+			return -1;
 		memcpy(&now, e->output.entries.data + i * sizeof now, sizeof now);
 		if (now != old)
 			return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was put twice", i);

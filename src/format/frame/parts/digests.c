@@ -96,23 +96,23 @@ static int take_head(struct bpk_view inner, struct bpk_frame_digests *digests, s
 	return 0;
 }
 
-int bpk_frame_digests_read(struct bpk_view content, struct bpk_frame_digests *digests,
-			   struct bpk_err *err)
+int bpk_frame_digests_read(struct bpk_view content, uint64_t apart,
+			   struct bpk_frame_digests *digests, struct bpk_err *err)
 {
 	struct bpk_view inner;
-	uint64_t room;
-	size_t size;
+	uint64_t room, size;
 
 	*digests = (struct bpk_frame_digests){ 0 };
 	if (take_bin(content, &inner, err) != 0 || take_head(inner, digests, err) != 0)
 		goto failed;
-	size = inner.size - head_size(digests);
+	size = inner.size - head_size(digests) + apart;
 	room = size / digests->checksum->size;
 	if (size % digests->checksum->size != 0 || room < BPK_FRAME_DIGEST_PARTS ||
 	    room - BPK_FRAME_DIGEST_PARTS != digests->nchunks) {
 		bpk_fail(err, BPK_CORRUPT,
-			 "digests of %" PRIu64 " chunks have %zu bytes, which is not as expected",
-			 digests->nchunks, inner.size);
+			 "digests of %" PRIu64 " chunks have %" PRIu64
+			 " bytes, which is not as expected",
+			 digests->nchunks, inner.size + apart);
 		goto failed;
 	}
 	if (bpk_buf_append(&digests->bytes, inner, err) == 0)
@@ -215,14 +215,14 @@ void bpk_frame_digests_set_header(uint8_t *bytes, uint64_t frame_size, struct bp
 	memcpy(bytes + BPK_FRAME_DIGESTS_HEAD - HEAD_DIGEST, digest, HEAD_DIGEST);
 }
 
-int bpk_frame_digests_find(const struct bpk_frame_layers *layers, struct bpk_frame_digests *digests,
-			   struct bpk_err *err)
+int bpk_frame_digests_find(const struct bpk_frame_layers *layers, uint64_t apart,
+			   struct bpk_frame_digests *digests, struct bpk_err *err)
 {
 	const struct bpk_frame_layer *layer = bpk_frame_layers_find(layers, BPK_FRAME_DIGESTS);
 
 	*digests = (struct bpk_frame_digests){ 0 };
 	if (layer != NULL)
-		return bpk_frame_digests_read(bpk_buf_view(&layer->content), digests, err);
+		return bpk_frame_digests_read(bpk_buf_view(&layer->content), apart, digests, err);
 	for (size_t i = 0; i < layers->count; i++) {
 		struct bpk_buf *content = &layers->all[i].content;
 

@@ -76,9 +76,8 @@ static int check_entry(const struct bpk_frame_header *h, uint64_t entry, struct 
 	return 0;
 }
 
-/* An index may lead to one chunk many times, and each time costs a look: limit the number. */
-static int check_stored(const struct bpk_frame_header *header, uint64_t nstored,
-			uint32_t packed_size, struct bpk_err *err)
+int bpk_frame_index_check_stored(const struct bpk_frame_header *header, uint64_t nstored,
+				 uint32_t packed_size, struct bpk_err *err)
 {
 	uint64_t most = header->sparse ? ANY_FILES + (uint64_t)FILES * packed_size
 				       : ANY_STORED + header->packed_size / BPK_CHUNK_HEADER_SIZE;
@@ -91,26 +90,35 @@ static int check_stored(const struct bpk_frame_header *header, uint64_t nstored,
 			nstored, most);
 }
 
-/* Convert the entries to host order, and check each of them. */
-static int take_entries(const struct bpk_frame_header *header, struct bpk_buf *entries,
-			uint32_t packed_size, struct bpk_err *err)
+int bpk_frame_index_take(const struct bpk_frame_header *header, uint64_t first,
+			 struct bpk_buf *entries, struct bpk_err *err)
 {
-	uint64_t n = entries->size / ENTRY_SIZE, nspecial = 0;
+	uint64_t n = entries->size / ENTRY_SIZE;
 
 	for (uint64_t i = 0; i < n; i++) {
 		uint8_t *place = entries->data + i * ENTRY_SIZE;
 		uint64_t entry = bpk_get_le64(place);
 
 		if (check_entry(header, entry, err) != 0)
-			return bpk_err_subject(err, "index entry %" PRIu64, i);
+			return bpk_err_subject(err, "index entry %" PRIu64, first + i);
 		memcpy(place, &entry, sizeof entry);
-		nspecial += bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE;
 	}
-	return check_stored(header, n - nspecial, packed_size, err);
+	return 0;
 }
 
-/* Compare the count in the chunk's header with the frame's, and with the chunk's own size. */
-static int check_count(const struct bpk_chunk_header *chunk, uint64_t expected, struct bpk_err *err)
+static uint64_t count_stored(const struct bpk_buf *entries)
+{
+	uint64_t count = 0, entry;
+
+	for (size_t at = 0; at < entries->size; at += sizeof entry) {
+		memcpy(&entry, entries->data + at, sizeof entry);
+		count += bpk_frame_offset_special(entry) == BPK_SPECIAL_NONE;
+	}
+	return count;
+}
+
+int bpk_frame_index_check_count(const struct bpk_chunk_header *chunk, uint64_t expected,
+				struct bpk_err *err)
 {
 	uint64_t n = chunk->raw_size / ENTRY_SIZE;
 
@@ -155,14 +163,16 @@ static int read_index(struct bpk_chunk_ctx *ctx, const struct bpk_frame_header *
 		return bpk_fail(err, BPK_CORRUPT,
 				"index has %" PRIu32 " bytes, %zu are left before the trailer",
 				chunk.packed_size, bytes.size);
-	if (check_count(&chunk, expected, err) != 0 ||
+	if (bpk_frame_index_check_count(&chunk, expected, err) != 0 ||
 	    bpk_buf_resize(entries, chunk.raw_size, err) != 0)
 		return -1;
 	if (bpk_chunk_decode(ctx, bpk_view(bytes.data, chunk.packed_size),
 			     bpk_span(entries->data, entries->size), err) != 0)
 		return bpk_err_subject(err, "index");
 	*packed_size = chunk.packed_size;
-	return take_entries(header, entries, chunk.packed_size, err);
+	if (bpk_frame_index_take(header, 0, entries, err) != 0)
+		return -1;
+	return bpk_frame_index_check_stored(header, count_stored(entries), chunk.packed_size, err);
 }
 
 int bpk_frame_index_read(struct bpk_chunk_ctx *ctx, const struct bpk_frame_header *header,

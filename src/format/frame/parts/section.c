@@ -174,6 +174,27 @@ int bpk_frame_section_read(const struct bpk_frame_section *section, struct bpk_f
 	return -1;
 }
 
+bool bpk_frame_section_find(const struct bpk_frame_section *s, const char *name, size_t *offset)
+{
+	struct bpk_cursor cursor =
+		bpk_cursor(bpk_view(s->part.data + s->start, s->part.size - s->start));
+	size_t count;
+
+	if (take_count(s, &cursor, &count, NULL) != 0)
+		return false;
+	while (count-- > 0) {
+		struct entry entry = take_entry(&cursor);
+
+		if (cursor.bad || entry.offset < 0)
+			return false;
+		*offset = (size_t)entry.offset;
+		if (entry.name.size == strlen(name) &&
+		    memcmp(entry.name.data, name, entry.name.size) == 0)
+			return true;
+	}
+	return false;
+}
+
 /* ---- Writing ---- */
 
 /* Bytes from the 93 to the end of the names. */
