@@ -111,6 +111,17 @@ static int find_spot(const struct bpk_frame_reader *r, uint64_t entry, struct sp
 	return 0;
 }
 
+/* Read a chunk's bytes from at on. */
+static int read_spot(struct bpk_frame_reader *r, const struct spot *spot, size_t at,
+		     struct bpk_span out, struct bpk_err *err)
+{
+	uint64_t offset = spot->offset + at;
+
+	return r->dir != NULL ? bpk_source_need_at(spot->source, offset, out, err)
+			      : bpk_frame_stretch_read(&r->stretch, spot->source, offset,
+						       spot->room - at, out, err);
+}
+
 /* The chunk's header has unknown fields: decide whether that is damage. */
 static int weigh(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
 		 struct bpk_view head, struct bpk_err *err)
@@ -161,7 +172,7 @@ static size_t head_size(const struct spot *spot)
 	return (size_t)bpk_min_u64(spot->room, BPK_CHUNK_EXTENDED_HEADER_SIZE);
 }
 
-static int look_at(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
+static int look_at(struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
 		   struct bpk_frame_found *found, struct bpk_err *err)
 {
 	uint8_t head[BPK_CHUNK_EXTENDED_HEADER_SIZE];
@@ -169,7 +180,7 @@ static int look_at(const struct bpk_frame_reader *r, uint64_t number, const stru
 
 	found->offset = spot->offset;
 	found->room = spot->room;
-	if (bpk_source_need_at(spot->source, spot->offset, room, err) != 0)
+	if (read_spot(r, spot, 0, room, err) != 0)
 		return -1;
 	return examine(r, number, spot, bpk_view_of_span(room), &found->header, err);
 }
@@ -287,7 +298,7 @@ static void label(struct bpk_parcel *parcel, const struct bpk_chunk_header *chun
 	parcel->raw_size = parcel->data_size = chunk->raw_size;
 }
 
-static int bring_from(const struct bpk_frame_reader *r, const struct spot *spot,
+static int bring_from(struct bpk_frame_reader *r, const struct spot *spot,
 		      struct bpk_parcel *parcel, const struct bpk_frame_ranges *wanted,
 		      struct bpk_err *err)
 {
@@ -297,7 +308,7 @@ static int bring_from(const struct bpk_frame_reader *r, const struct spot *spot,
 	size_t size;
 
 	if (bpk_buf_reserve(packed, first + BPK_DIGEST_MAX, err) != 0 ||
-	    bpk_source_need_at(spot->source, spot->offset, bpk_span(packed->data, first), err) != 0)
+	    read_spot(r, spot, 0, bpk_span(packed->data, first), err) != 0)
 		return -1;
 	if (examine(r, parcel->number, spot, bpk_view(packed->data, first), &chunk, err) != 0)
 		return -1;
@@ -309,8 +320,7 @@ static int bring_from(const struct bpk_frame_reader *r, const struct spot *spot,
 	if (bpk_buf_reserve(packed, size + BPK_DIGEST_MAX, err) != 0)
 		return -1;
 	if (size > first &&
-	    bpk_source_need_at(spot->source, spot->offset + first,
-			       bpk_span(packed->data + first, size - first), err) != 0)
+	    read_spot(r, spot, first, bpk_span(packed->data + first, size - first), err) != 0)
 		return -1;
 	packed->size = size;
 	return add_seal(r, parcel, err);
@@ -351,6 +361,39 @@ int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 		bpk_source_close(spot.own);
 	}
 	return rc == 0 ? 0 : bpk_frame_chunk_subject(r, parcel->number, err);
+}
+
+/* Copy a chunk's first bytes, which were read in advance. */
+static bool copy_ahead(struct bpk_frame_reader *r, const struct spot *spot, size_t size,
+		       struct bpk_buf *packed)
+{
+	return size <= BPK_FRAME_STRETCH &&
+	       bpk_buf_reserve(packed, size + BPK_DIGEST_MAX, NULL) == 0 &&
+	       bpk_frame_stretch_copy(&r->stretch, spot->offset, bpk_span(packed->data, size));
+}
+
+bool bpk_frame_chunk_take(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
+			  const struct bpk_frame_ranges *wanted)
+{
+	bool whole = wanted->count == 0 || bpk_frame_chunk_is_sealed(r, parcel->number);
+	struct bpk_buf *packed = &parcel->packed;
+	struct bpk_chunk_header chunk;
+	struct spot spot;
+	uint64_t entry;
+
+	packed->size = 0;
+	if (r->dir != NULL || !whole ||
+	    bpk_frame_entry(&r->state, parcel->number, &entry, NULL) != 0 ||
+	    bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE ||
+	    find_spot(r, entry, &spot, NULL) != 0 ||
+	    !copy_ahead(r, &spot, head_size(&spot), packed) ||
+	    examine(r, parcel->number, &spot, bpk_view(packed->data, head_size(&spot)), &chunk,
+		    NULL) != 0 ||
+	    !copy_ahead(r, &spot, chunk.packed_size, packed))
+		return false;
+	label(parcel, &chunk, spot.offset);
+	packed->size = chunk.packed_size;
+	return add_seal(r, parcel, NULL) == 0;
 }
 
 int bpk_frame_chunk_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,

@@ -44,9 +44,12 @@ int bpk_frame_fetch_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel
 
 	if (parcel->number >= r->state.nchunks)
 		return 1;
-	rc = is_in_index(r, parcel->number)
-		     ? bpk_frame_chunk_fetch(r, parcel, wanted, err)
-		     : bpk_frame_latest_do(r, parcel->number, bring_step, &bring, err);
+	if (bpk_frame_chunk_take(r, parcel, wanted))
+		rc = 0;
+	else if (is_in_index(r, parcel->number))
+		rc = bpk_frame_chunk_fetch(r, parcel, wanted, err);
+	else
+		rc = bpk_frame_latest_do(r, parcel->number, bring_step, &bring, err);
 	if (rc == 0)
 		parcel->data_size = size_at_open(r, parcel->number, parcel->raw_size);
 	return rc;

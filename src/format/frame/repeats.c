@@ -127,6 +127,16 @@ static uint64_t count_same(const struct bpk_frame_reader *r, uint64_t first, uin
 	return end - number;
 }
 
+/* Look up a chunk. A special value needs no read, and no hold. */
+static bool look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found)
+{
+	uint64_t entry;
+
+	if (get_entry(r, number, &entry) && is_special(entry))
+		return bpk_frame_look(r, number, found, NULL) == 0;
+	return bpk_frame_look_on(r, &r->located.ahead, number, found, NULL) == 0;
+}
+
 uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size)
 {
 	struct bpk_frame_reader *r = reader;
@@ -141,8 +151,7 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 	if (r->repeats == NULL && !r->state.uniform)
 		return 0; /* treat every chunk as new */
 	*first = r->state.uniform ? 0 : find_first(r, number);
-	if (*first == number || !is_same(r, *first, number) ||
-	    bpk_frame_look_on(r, &r->located.ahead, number, &found, NULL) != 0)
+	if (*first == number || !is_same(r, *first, number) || !look(r, number, &found))
 		return 0;
 	count = count_same(r, *first, number);
 	if (!bpk_mul_u64(count, found.header.raw_size, raw_size))

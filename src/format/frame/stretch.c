@@ -1,0 +1,89 @@
+/*
+ * Bytes of a frame that are read in advance, for chunks.c.
+ */
+#include "format/frame/stretch.h"
+
+enum {
+	LEAST = 1 << 10,  /* the first stretch; each one that follows has twice as many bytes ... */
+	MOST = 256 << 10, /* ... up to these: more are no faster */
+};
+
+void bpk_frame_stretch_init(struct bpk_frame_stretch *s)
+{
+	bpk_mutex_init(&s->lock);
+}
+
+void bpk_frame_stretch_clear(struct bpk_frame_stretch *s)
+{
+	bpk_mutex_clear(&s->lock);
+	bpk_buf_clear(&s->bytes);
+}
+
+static bool has(const struct bpk_frame_stretch *s, uint64_t offset, size_t size)
+{
+	return offset >= s->offset && size <= s->bytes.size &&
+	       offset - s->offset <= s->bytes.size - size;
+}
+
+bool bpk_frame_stretch_copy(struct bpk_frame_stretch *s, uint64_t offset, struct bpk_span out)
+{
+	bool here;
+
+	bpk_mutex_lock(&s->lock);
+	here = has(s, offset, out.size);
+	if (here)
+		bpk_copy(out.data, s->bytes.data + (offset - s->offset), out.size);
+	bpk_mutex_unlock(&s->lock);
+	return here;
+}
+
+/* The bytes to read at offset: size, or more if the read goes on with the last one; 0 if it is one
+ * of another thread, a little behind. */
+static size_t choose(struct bpk_frame_stretch *s, uint64_t offset, uint64_t room, size_t size)
+{
+	uint64_t wished = size;
+
+	bpk_mutex_lock(&s->lock);
+	if (offset < s->offset && s->offset - offset < MOST)
+		wished = 0;
+	else if (offset >= s->offset && offset <= s->end && s->end > 0)
+		wished = bpk_min_u64(bpk_max_u64(2 * (uint64_t)s->bytes.size, LEAST), MOST);
+	bpk_mutex_unlock(&s->lock);
+	return wished == 0 ? 0 : (size_t)bpk_max_u64(bpk_min_u64(wished, room), size);
+}
+
+/* Keep the bytes at offset, instead of those before. */
+static void keep(struct bpk_frame_stretch *s, uint64_t offset, struct bpk_buf *bytes)
+{
+	struct bpk_buf before;
+
+	bpk_mutex_lock(&s->lock);
+	before = s->bytes;
+	s->bytes = *bytes;
+	s->offset = offset;
+	s->end = offset + bytes->size;
+	bpk_mutex_unlock(&s->lock);
+	*bytes = before;
+}
+
+int bpk_frame_stretch_read(struct bpk_frame_stretch *s, struct bpk_source *source, uint64_t offset,
+			   uint64_t room, struct bpk_span out, struct bpk_err *err)
+{
+	struct bpk_buf bytes = { 0 };
+	size_t size;
+
+	if (out.size > BPK_FRAME_STRETCH)
+		return bpk_source_need_at(source, offset, out, err);
+	if (bpk_frame_stretch_copy(s, offset, out))
+		return 0;
+	size = choose(s, offset, room, out.size);
+	if (size == 0 || bpk_buf_resize(&bytes, size, NULL) != 0 ||
+	    bpk_source_need_at(source, offset, bpk_span(bytes.data, size), NULL) != 0) {
+		bpk_buf_clear(&bytes);
+		return bpk_source_need_at(source, offset, out, err);
+	}
+	bpk_copy(out.data, bytes.data, out.size);
+	keep(s, offset, &bytes);
+	bpk_buf_clear(&bytes);
+	return 0;
+}
