@@ -25,10 +25,12 @@ struct large {
 	struct bpk_err err;
 };
 
-/* Every chunk holds its number. Chunks lie in pairs, the second first. */
+static bool reversed;
+
+/* Every chunk holds its number. Chunks lie in pairs, the second first, or all of them in reverse. */
 static uint64_t place_of(uint64_t number)
 {
-	return (number ^ 1) * PACKED;
+	return (reversed ? CHUNKS - 1 - number : number ^ 1) * PACKED;
 }
 
 static void put_chunk(struct bpk_buf *bytes, size_t start, uint64_t number)
@@ -212,6 +214,25 @@ static void test_other_checksums(void **state)
 	}
 }
 
+/* No batch of chunks lies after the one before: a survey then needs all at once. */
+static void test_reversed(void **state)
+{
+	struct bpk_buf remarks = { 0 };
+	struct large l;
+
+	(void)state;
+	reversed = true;
+	l = make("crc32");
+	assert_int_equal(open_large(&l), 0);
+	expect(&l, 1, BPK_OK, "");
+	if (bpk_frame_reader_ops.audit(l.reader, frame_take_remark, &remarks, &l.err) != 0)
+		fail_msg("%s", l.err.text);
+	assert_int_equal(remarks.size, 0);
+	bpk_buf_clear(&remarks);
+	close_large(&l);
+	reversed = false;
+}
+
 /* An index that does not pack is stored, and its pages are places in it. */
 static void test_stored_index(void **state)
 {
@@ -329,6 +350,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_any_order_and_threads),
 		cmocka_unit_test(test_other_checksums),
+		cmocka_unit_test(test_reversed),
 		cmocka_unit_test(test_stored_index),
 		cmocka_unit_test(test_damaged_block),
 		cmocka_unit_test(test_damaged_index_with_digest),

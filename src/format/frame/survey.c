@@ -13,14 +13,81 @@ struct extent {
 	uint32_t size;
 };
 
+/* Extents swept at once. Those of a frame that was never changed follow each other, so that no more
+ * are in memory. */
+enum { BATCH = 1 << 16 };
+
 struct walk {
 	struct bpk_frame_reader *reader;
 	struct bpk_frame_survey *survey;
 	bpk_frame_look_fn *look;
 	void *arg;
-	struct extent *extents;
-	size_t nextents;
+
+	struct extent *extents; /* not yet swept */
+	size_t nextents, room;
+	bool disordered; /* an extent lies before those that were swept: all are needed at once */
+
+	/* the swept extents */
+	bool swept;
+	uint64_t last;   /* offset of the last one */
+	uint64_t end;    /* the greatest end ... */
+	uint32_t widest; /* ... and the chunk that has it */
 };
+
+/* ---- Byte by byte ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct extent *x = a, *y = b;
+
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->number < y->number ? -1 : 1;
+}
+
+static void add_hole(struct bpk_frame_survey *survey, uint64_t start, uint64_t end)
+{
+	if (end <= start)
+		return;
+	survey->nholes++;
+	survey->hole_size += end - start;
+}
+
+static void sweep_one(struct walk *w, const struct extent *extent)
+{
+	struct bpk_frame_survey *survey = w->survey;
+
+	if (w->swept && extent->offset == w->last) {
+		survey->nshared++;
+		return;
+	}
+	w->swept = true;
+	w->last = extent->offset;
+	survey->packed_size += extent->size;
+	if (w->reader->dir != NULL)
+		return;
+	if (extent->offset < w->end && survey->noverlaps++ == 0) {
+		survey->first_overlap[0] = w->widest;
+		survey->first_overlap[1] = extent->number;
+	}
+	add_hole(survey, w->end, extent->offset);
+	if (extent->offset + extent->size > w->end) {
+		w->end = extent->offset + extent->size;
+		w->widest = extent->number;
+	}
+}
+
+/* Sweep over the extents in the order of their bytes, or files. */
+static void sweep(struct walk *w)
+{
+	if (w->nextents == 0)
+		return;
+	qsort(w->extents, w->nextents, sizeof *w->extents, compare);
+	w->disordered = w->swept && w->extents[0].offset < w->last;
+	for (size_t i = 0; i < w->nextents && !w->disordered; i++)
+		sweep_one(w, &w->extents[i]);
+	w->nextents = 0;
+}
 
 /* ---- Chunk by chunk ---- */
 
@@ -79,6 +146,8 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 		.number = (uint32_t)number,
 		.size = found.header.packed_size,
 	};
+	if (w->nextents == w->room)
+		sweep(w);
 	return 0;
 }
 
@@ -99,61 +168,10 @@ static int take_uniform(struct walk *w, struct bpk_err *err)
 
 static int take_all(struct walk *w, struct bpk_err *err)
 {
-	for (uint64_t i = 0; i < w->reader->state.nchunks; i++)
+	for (uint64_t i = 0; i < w->reader->state.nchunks && !w->disordered; i++)
 		if (take(w, i, 1, err) != 0)
 			return -1;
 	return 0;
-}
-
-/* ---- Byte by byte ---- */
-
-static int compare(const void *a, const void *b)
-{
-	const struct extent *x = a, *y = b;
-
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->number < y->number ? -1 : 1;
-}
-
-static void add_hole(struct bpk_frame_survey *survey, uint64_t start, uint64_t end)
-{
-	if (end <= start)
-		return;
-	survey->nholes++;
-	survey->hole_size += end - start;
-}
-
-/* Sweep over the extents in the order of their bytes, or files. */
-static void sweep(struct walk *w)
-{
-	bool sparse = w->reader->dir != NULL;
-	struct bpk_frame_survey *survey = w->survey;
-	const struct extent *widest = NULL; /* with the greatest end */
-	uint64_t end = 0;
-
-	for (size_t i = 0; i < w->nextents; i++) {
-		const struct extent *extent = &w->extents[i];
-
-		if (i > 0 && extent->offset == w->extents[i - 1].offset) {
-			survey->nshared++;
-			continue;
-		}
-		survey->packed_size += extent->size;
-		if (sparse)
-			continue;
-		if (extent->offset < end && survey->noverlaps++ == 0) {
-			survey->first_overlap[0] = widest->number;
-			survey->first_overlap[1] = extent->number;
-		}
-		add_hole(survey, end, extent->offset);
-		if (extent->offset + extent->size > end) {
-			end = extent->offset + extent->size;
-			widest = extent;
-		}
-	}
-	if (!sparse)
-		add_hole(survey, end, w->reader->state.index_offset - w->reader->state.header.size);
 }
 
 /* Add the bytes between index and trailer, or without an index those before the trailer. */
@@ -166,36 +184,44 @@ static void sweep_behind(struct walk *w)
 	add_hole(w->survey, end, state->trailer_offset);
 }
 
-static int survey(struct walk *w, struct bpk_err *err)
+/* Take all chunks, with room for so many extents at once. */
+static int survey(struct walk *w, uint64_t room, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &w->reader->state;
-	uint64_t nstored;
 	int rc = 0;
 
 	*w->survey = (struct bpk_frame_survey){ 0 };
-	if (bpk_frame_count_stored(state, &nstored, err) != 0)
-		return -1;
-	w->extents = bpk_calloc((size_t)nstored + 1, sizeof *w->extents, err);
+	w->room = (size_t)room;
+	w->extents = bpk_calloc(w->room, sizeof *w->extents, err);
 	if (w->extents == NULL)
 		return -1;
 	if (state->nchunks > 0)
 		rc = state->uniform ? take_uniform(w, err) : take_all(w, err);
-	if (rc == 0) {
-		qsort(w->extents, w->nextents, sizeof *w->extents, compare);
-		if (state->index_size > 0)
-			sweep(w);
-		sweep_behind(w);
-	}
+	if (rc == 0)
+		sweep(w);
 	free(w->extents);
-	return rc;
+	if (rc != 0 || w->disordered)
+		return rc;
+	if (state->index_size > 0 && w->reader->dir == NULL)
+		add_hole(w->survey, w->end, state->index_offset - state->header.size);
+	sweep_behind(w);
+	return 0;
 }
 
 int bpk_frame_survey_by(struct bpk_frame_reader *reader, bpk_frame_look_fn *look, void *arg,
 			struct bpk_frame_survey *result, struct bpk_err *err)
 {
-	struct walk walk = { .reader = reader, .look = look, .arg = arg, .survey = result };
+	const struct walk begin = { .reader = reader, .look = look, .arg = arg, .survey = result };
+	struct walk walk = begin;
+	uint64_t nstored;
 
-	return survey(&walk, err);
+	if (bpk_frame_count_stored(&reader->state, &nstored, err) != 0 ||
+	    survey(&walk, bpk_min_u64(nstored + 1, BATCH), err) != 0)
+		return -1;
+	if (!walk.disordered)
+		return 0;
+	walk = begin;
+	return survey(&walk, nstored + 1, err);
 }
 
 static int look_here(void *arg, struct bpk_frame_reader *r, uint64_t number,
