@@ -139,7 +139,9 @@ static int plan_range(const struct cat_args *args, struct bpk_input *in, struct 
 static int write_range(const struct cat_args *args, struct bpk_transfer *transfer,
 		       struct bpk_err *err)
 {
-	const struct bpk_write_options options = { 0 };
+	const struct bpk_write_options options = {
+		.gathers = bpk_transfer_never_waits(transfer),
+	};
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
 	struct bpk_info info = *transfer->in->info;
 	bool whole = !args->bytes.given && !args->items.given && !args->slice.given;

@@ -179,6 +179,11 @@ int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 	return 0;
 }
 
+bool bpk_transfer_never_waits(const struct bpk_transfer *transfer)
+{
+	return transfer->in->format->reader->positional(transfer->in->reader);
+}
+
 int bpk_transfer_start_writer(struct bpk_transfer *transfer, const struct bpk_format *format,
 			      const struct bpk_info *info, const struct bpk_write_options *options,
 			      struct bpk_err *err)
@@ -243,6 +248,7 @@ int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
 
 	if (bpk_input_unchanged(transfer->in, err) != 0)
 		return -1;
+	close_writer(transfer); /* of a run that failed, it may still hold bytes */
 	transfer->draft = NULL;
 	transfer->piped = bpk_draft_tell(draft);
 	if (keep_draft(transfer, draft, err) != 0 ||

@@ -93,6 +93,9 @@ int bpk_transfer_check_terminal(const struct bpk_shared *shared, const char *tar
  * read. */
 int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err);
 
+/* True if the input is at hand, so that output may be held back: no pipe is waited for. */
+bool bpk_transfer_never_waits(const struct bpk_transfer *transfer);
+
 /* Begin to write format into the draft. */
 int bpk_transfer_start_writer(struct bpk_transfer *transfer, const struct bpk_format *format,
 			      const struct bpk_info *info, const struct bpk_write_options *options,

@@ -139,6 +139,7 @@ static int unpack_behind(const struct unpack_args *args, struct bpk_transfer *tr
 	struct bpk_info info = *transfer->in->info;
 	const struct bpk_write_options options = {
 		.in_order = transfer->keeps_broken,
+		.gathers = bpk_transfer_never_waits(transfer),
 		.head = head,
 		.mark = bpk_view(bpk_npy_magic, BPK_NPY_MAGIC_SIZE),
 	};

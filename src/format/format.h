@@ -305,6 +305,9 @@ struct bpk_write_options {
 	/* Raw files: put parcels in the order of numbers even where each could be placed, so that a
 	 * failed run leaves what lies before the failure and nothing else. */
 	bool in_order;
+	/* Raw files: the input never waits, so small parcels may be held back and written together;
+	 * the last ones by finish or close. */
+	bool gathers;
 };
 
 /* How an array is divided into multidimensional chunks. */

@@ -104,7 +104,14 @@ struct raw_writer {
 	 * written. */
 	struct bpk_view head, mark;
 	struct bpk_buf first; /* the first bytes of the data, held until mark can be compared */
+
+	bool gathers;
+	struct bpk_buf held; /* bytes in order that are still to be written */
 };
+
+/* Parcels below SMALL bytes are gathered, if they may be, and not placed: a system call for each
+ * would cost more than the rest of the work. */
+enum { SMALL = 4 << 10, GATHERED = 64 << 10 };
 
 static int raw_writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 			   const struct bpk_write_options *options, void **writer,
@@ -119,9 +126,10 @@ static int raw_writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 	w->head = options->head;
 	w->mark = options->mark;
 	w->raw_size = info->raw_size;
+	w->gathers = options->gathers;
 	w->places = bpk_draft_is_hidden(draft) && !options->in_order &&
 		    info->raw_size != BPK_UNKNOWN && info->chunks.size != BPK_UNKNOWN &&
-		    w->head.size == 0;
+		    w->head.size == 0 && !(w->gathers && info->chunks.size < SMALL);
 	return 0;
 }
 
@@ -142,6 +150,28 @@ static int write_head(struct raw_writer *w, struct bpk_err *err)
 	return bpk_draft_write(w->draft, bpk_buf_view(&w->first), err);
 }
 
+static int write_held(struct raw_writer *w, struct bpk_err *err)
+{
+	struct bpk_view held = bpk_buf_view(&w->held);
+
+	w->held.size = 0;
+	return held.size > 0 ? bpk_draft_write(w->draft, held, err) : 0;
+}
+
+/* Write bytes, or hold them back to write them with the next ones. */
+static int gather(struct raw_writer *w, struct bpk_view bytes, struct bpk_err *err)
+{
+	bool small = w->gathers && bytes.size < SMALL;
+
+	if ((!small || bytes.size > GATHERED - w->held.size) && write_held(w, err) != 0)
+		return -1;
+	if (!small)
+		return bpk_draft_write(w->draft, bytes, err);
+	if (bpk_buf_reserve(&w->held, GATHERED, err) != 0)
+		return -1;
+	return bpk_buf_append(&w->held, bytes, err);
+}
+
 /* Write bytes of the data; the first ones may be held back until mark can be compared. */
 static int write_in_order(struct raw_writer *w, struct bpk_view bytes, struct bpk_err *err)
 {
@@ -155,7 +185,7 @@ static int write_in_order(struct raw_writer *w, struct bpk_view bytes, struct bp
 	}
 	if (w->head.size > 0 && w->first.size == w->mark.size && write_head(w, err) != 0)
 		return -1;
-	return bpk_draft_write(w->draft, bytes, err);
+	return gather(w, bytes, err);
 }
 
 static int raw_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err)
@@ -195,6 +225,8 @@ static int raw_finish(void *writer, struct bpk_err *err)
 				placed);
 	if (w->head.size > 0 && write_head(w, err) != 0)
 		return -1;
+	if (write_held(w, err) != 0)
+		return -1;
 	if (!bpk_draft_seekable(w->draft))
 		return 0;
 	return bpk_draft_set_size(w->draft, w->places ? placed : bpk_draft_tell(w->draft), err);
@@ -204,8 +236,11 @@ static void raw_writer_close(void *writer)
 {
 	struct raw_writer *w = writer;
 
-	if (w != NULL)
-		bpk_buf_clear(&w->first);
+	if (w == NULL)
+		return;
+	(void)write_held(w, NULL); /* of a run that failed: what lies before the failure */
+	bpk_buf_clear(&w->held);
+	bpk_buf_clear(&w->first);
 	free(w);
 }
 
