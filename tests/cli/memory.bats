@@ -67,3 +67,18 @@ setup_file() {
     [ "$(cat peak)" -le 16000 ] || die "$(cat peak) KiB for standard output"
     bpk cat b.blp | cmp - a
 }
+
+@test "memory: a frame of 400,000 chunks, index and digests in pages" {
+    need_plain_build
+    light && skip "too long for a slow build"
+    head -c 12800000 "$BATS_FILE_TMPDIR/a" >a
+    bpk pack -F b2frame -z 32 -t 8 --codec lz4 --no-sync -o a.b2frame a
+    # the index alone has 3.2 MB, the digests 1.6
+    paged() { stays_small 1 1 1024 "$BPK" "$@" && [ "$peak" -le 12000 ]; }
+    paged info a.b2frame
+    paged cat -T 1 --bytes 12000000:12000100 a.b2frame
+    tail -c +12000001 a | head -c 100 | cmp - "$out"
+    paged verify -T 1 a.b2frame
+    paged unpack -f -T 1 --no-sync -o b a.b2frame
+    cmp a b
+}

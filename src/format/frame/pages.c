@@ -17,7 +17,7 @@ enum { ENTRY = 8, RAW_SIZE = 4, BLOCK_SIZE = 8, PACKED_SIZE = 12 }; /* the latte
 
 struct page {
 	uint64_t offset; /* in the part; it ends where the next one begins */
-	uint32_t crc;    /* of its bytes at open */
+	uint32_t crc;    /* of the bytes at open, from the first page to this one */
 };
 
 struct slot {
@@ -34,6 +34,7 @@ struct bpk_frame_pages {
 	size_t count;
 	struct page *all;                      /* count, and one more for the end */
 	const struct bpk_frame_header *header; /* NULL: no index */
+	uint32_t before;                       /* what crc is before the first page */
 	struct bpk_buf head;                   /* of the index: its header and block starts */
 	uint32_t nblocks, per_page;            /* of the index; 0: stored */
 	uint32_t block_size;
@@ -187,19 +188,32 @@ static int read_stored(const struct bpk_frame_pages *p, size_t number, size_t he
 				  bpk_span(out->data + head, size), err);
 }
 
+/* If the sum is a CRC-32 as well, it serves both. */
 int bpk_frame_pages_scan(struct bpk_frame_pages *p, struct bpk_summing *sum, struct bpk_err *err)
 {
+	bool is_crc = sum->checksum == bpk_checksum_find("crc32");
 	struct bpk_buf bytes = { 0 };
 	int rc = bpk_summing_add(sum, bpk_buf_view(&p->head), err);
+	uint32_t crc = is_crc ? sum->sum : 0;
 
+	p->before = crc;
 	for (size_t i = 0; rc == 0 && i < p->count; i++) {
 		rc = read_stored(p, i, 0, &bytes, err);
 		if (rc == 0)
 			rc = bpk_summing_add(sum, bpk_buf_view(&bytes), err);
-		p->all[i].crc = bpk_crc32(0, bpk_buf_view(&bytes));
+		crc = is_crc ? sum->sum : bpk_crc32(crc, bpk_buf_view(&bytes));
+		p->all[i].crc = crc;
 	}
 	bpk_buf_clear(&bytes);
 	return rc;
+}
+
+/* True if the page still has these bytes. */
+static bool is_same(const struct bpk_frame_pages *p, size_t number, struct bpk_view bytes)
+{
+	uint32_t before = number > 0 ? p->all[number - 1].crc : p->before;
+
+	return bpk_crc32(before, bytes) == p->all[number].crc;
 }
 
 /* Raw bytes of a page. */
@@ -258,8 +272,7 @@ static int load_page(const struct bpk_frame_pages *p, size_t number, struct bpk_
 	struct bpk_buf packed = { 0 };
 	int rc = read_stored(p, number, head, &packed, err);
 
-	if (rc == 0 &&
-	    bpk_crc32(0, bpk_view(packed.data + head, packed.size - head)) != p->all[number].crc)
+	if (rc == 0 && !is_same(p, number, bpk_view(packed.data + head, packed.size - head)))
 		rc = bpk_fail_changed(err);
 	if (rc == 0 && head > 0)
 		rc = unpack(p, number, &packed, head, raw, err);
@@ -270,6 +283,18 @@ static int load_page(const struct bpk_frame_pages *p, size_t number, struct bpk_
 		rc = bpk_frame_index_take(p->header, number * (uint64_t)p->page_size / ENTRY, raw,
 					  err);
 	return rc;
+}
+
+static size_t page_of(const struct bpk_frame_pages *p, uint64_t offset)
+{
+	return bpk_min_size((size_t)(offset / p->page_size), p->count - 1);
+}
+
+uint64_t bpk_frame_pages_rest(const struct bpk_frame_pages *p, uint64_t offset)
+{
+	size_t number = page_of(p, offset);
+
+	return number * (uint64_t)p->page_size + size_of(p, number) - offset;
 }
 
 /* Copy from a slot; false if it has another page. */
@@ -292,7 +317,7 @@ static bool copy(struct bpk_frame_pages *p, size_t number, size_t at, struct bpk
 int bpk_frame_pages_get(struct bpk_frame_pages *p, uint64_t offset, struct bpk_span out,
 			struct bpk_err *err)
 {
-	size_t number = bpk_min_size((size_t)(offset / p->page_size), p->count - 1);
+	size_t number = page_of(p, offset);
 	size_t at = (size_t)(offset - number * (uint64_t)p->page_size);
 	struct slot *slot = &p->slots[number % BPK_FRAME_SLOTS];
 	struct bpk_err damage = { 0 };

@@ -11,6 +11,7 @@
 enum {
 	SLOTS = 1 << 16,
 	OFFSET_SLOTS = 65521, /* a prime below it; the other slots are for special values */
+	ENTRIES = 256,        /* copied at once: pages have a lock */
 };
 
 struct slot {
@@ -22,6 +23,8 @@ struct bpk_frame_repeats {
 	/* Entries from start to seen - 1 were put into slots. start is before the first chunk that
 	 * was asked for, so that a range deep inside a large index costs no walk to it. */
 	uint64_t start, seen;
+	uint64_t first, count; /* of entries that were copied from a page of the index: */
+	uint64_t entries[ENTRIES];
 	struct slot slots[SLOTS];
 };
 
@@ -40,7 +43,21 @@ static struct slot *slot_of(struct bpk_frame_repeats *repeats, uint64_t entry)
 /* The entry of a chunk; false if it cannot be read: the chunk then counts as new. */
 static bool get_entry(const struct bpk_frame_reader *r, uint64_t number, uint64_t *entry)
 {
-	return bpk_frame_entry(&r->state, number, entry, NULL) == 0;
+	struct bpk_frame_repeats *repeats = r->repeats;
+
+	if (repeats == NULL || r->state.entry_pages == NULL)
+		return bpk_frame_entry(&r->state, number, entry, NULL) == 0;
+	if (number < repeats->first || number - repeats->first >= repeats->count) {
+		size_t count = ENTRIES;
+
+		repeats->count = 0;
+		if (bpk_frame_entries(&r->state, number, &count, repeats->entries, NULL) != 0)
+			return false;
+		repeats->first = number;
+		repeats->count = count;
+	}
+	*entry = repeats->entries[number - repeats->first];
+	return true;
 }
 
 /* True if two chunks with this entry have equal digests. Special values have no digests. */

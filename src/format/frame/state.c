@@ -447,6 +447,16 @@ int bpk_frame_entry(const struct bpk_frame_state *state, uint64_t number, uint64
 	return 0;
 }
 
+int bpk_frame_entries(const struct bpk_frame_state *state, uint64_t number, size_t *count,
+		      uint64_t *entries, struct bpk_err *err)
+{
+	uint64_t rest = bpk_frame_pages_rest(state->entry_pages, number * ENTRY) / ENTRY;
+
+	*count = (size_t)bpk_min_u64(*count, rest);
+	return bpk_frame_pages_get(state->entry_pages, number * ENTRY,
+				   bpk_span((uint8_t *)entries, *count * ENTRY), err);
+}
+
 int bpk_frame_count_stored(const struct bpk_frame_state *state, uint64_t *count,
 			   struct bpk_err *err)
 {
