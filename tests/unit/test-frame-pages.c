@@ -27,7 +27,7 @@ struct large {
 
 static bool reversed;
 
-/* Every chunk holds its number. Chunks lie in pairs, the second first, or all of them in reverse. */
+/* Every chunk holds its number. Chunks lie in pairs, the second first, or all in reverse. */
 static uint64_t place_of(uint64_t number)
 {
 	return (reversed ? CHUNKS - 1 - number : number ^ 1) * PACKED;

@@ -75,9 +75,9 @@ static int compare_seals(const struct bpk_frame_state *a, const struct bpk_frame
 }
 
 /*
- * Returns 1 if chunk number of the current state equals that of r, 0 if it does not. The last chunk may have been
- * recompressed with more data. Digests are compared first, since the number of a file may be used
- * again.
+ * Returns 1 if chunk number of the current state equals that of r, 0 if it does not. The last chunk
+ * may have been recompressed with more data. Digests are compared first, since the number of a file
+ * may be used again.
  */
 static int still_has(const struct bpk_frame_reader *r, const struct bpk_frame_reader *now,
 		     uint64_t number, struct bpk_err *err)

@@ -101,7 +101,7 @@ static uint32_t start_of(const struct bpk_frame_pages *p, uint32_t block)
 	return bpk_get_le32(p->head.data + BPK_CHUNK_EXTENDED_HEADER_SIZE + (size_t)4 * block);
 }
 
-/* True if all blocks lie in the chunk, one after the other. Every known writer stores an index so. */
+/* True if all blocks lie in the chunk, one after the other, as every known writer stores them. */
 static bool are_in_order(const struct bpk_frame_pages *p, uint32_t packed_size)
 {
 	uint32_t least = (uint32_t)p->head.size;

@@ -40,9 +40,9 @@ int bpk_frame_pages_scan(struct bpk_frame_pages *pages, struct bpk_summing *sum,
 			 struct bpk_err *err);
 
 /*
- * Copy unpacked bytes from offset on, whole items or entries in one page. Entries are in host order, and checked
- * as bpk_frame_index_read does. Fails with BPK_CORRUPT, "changed while it was read" (BPK_FAILED) if
- * the file has other bytes now, BPK_NO_MEMORY, or like a read.
+ * Copy unpacked bytes from offset on, whole items or entries in one page. Entries are in host
+ * order, and checked as bpk_frame_index_read does. Fails with BPK_CORRUPT, "changed while it was
+ * read" (BPK_FAILED) if the file has other bytes now, BPK_NO_MEMORY, or like a read.
  */
 int bpk_frame_pages_get(struct bpk_frame_pages *pages, uint64_t offset, struct bpk_span out,
 			struct bpk_err *err);

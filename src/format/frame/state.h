@@ -52,8 +52,8 @@ int bpk_frame_state_load(struct bpk_source *source, bool sparse, bool no_check,
 int bpk_frame_entry(const struct bpk_frame_state *state, uint64_t number, uint64_t *entry,
 		    struct bpk_err *err);
 
-/* The same for the entries from number on, of an index in pages: *count at most, which becomes their
- * number, 1 or more. */
+/* The same for the entries from number on, of an index in pages: *count at most, which becomes
+ * their number, 1 or more. */
 int bpk_frame_entries(const struct bpk_frame_state *state, uint64_t number, size_t *count,
 		      uint64_t *entries, struct bpk_err *err);
 

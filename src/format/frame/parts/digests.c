@@ -1,6 +1,6 @@
 /*
- * Reads and writes the layer of digests: one msgpack bin with the layout in frame.h. state.c,
- * chunks.c and end.c call it.
+ * Reads and writes the layer of digests: one msgpack bin with the layout in frame.h. state.c
+ * and end.c call it.
  */
 #include "format/digest_number.h"
 #include "format/frame/parts/section.h"

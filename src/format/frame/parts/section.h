@@ -41,8 +41,8 @@ struct bpk_frame_section {
 int bpk_frame_section_read(const struct bpk_frame_section *section, struct bpk_frame_layers *layers,
 			   struct bpk_err *err);
 
-/* Find the offset in part of the value of layer name, whose bytes part need not hold. False if there
- * is none, or the map of names is not intact. */
+/* Find the offset in part of the value of layer name, whose bytes part need not hold. False if
+ * there is none, or the map of names is not intact. */
 bool bpk_frame_section_find(const struct bpk_frame_section *section, const char *name,
 			    size_t *offset);
 
