@@ -206,13 +206,18 @@ static int pack_into_draft(struct bpk_pack *pack, struct bpk_err *err)
 	return bpk_transfer_finish_writer(&pack->transfer, err);
 }
 
-static void tell_result(const struct bpk_pack *pack, uint64_t packed_size)
+static void tell_result(const struct bpk_pack *pack)
 {
+	const struct bpk_shared *shared = &pack->args->common.shared;
 	char filters[BPK_PIPELINE_TEXT];
+	uint64_t packed_size;
 
-	if (pack->args->common.shared.verbose)
+	if (!shared->verbose && !shared->json)
+		return;
+	packed_size = bpk_transfer_output_size(&pack->transfer);
+	if (shared->verbose)
 		bpk_transfer_note_result(&pack->transfer, packed_size);
-	if (!pack->args->common.shared.json)
+	if (!shared->json)
 		return;
 	bpk_record_begin("pack", pack->in.path);
 	bpk_transfer_record_result(&pack->transfer, packed_size);
@@ -254,7 +259,7 @@ static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
 	if (bpk_transfer_keep(&pack->transfer, err) != 0)
 		return -1;
 	bpk_results_release(pack->transfer.shared);
-	tell_result(pack, bpk_transfer_output_size(&pack->transfer));
+	tell_result(pack);
 	return 0;
 }
 

@@ -101,7 +101,12 @@ uint64_t bpk_memory_default(void)
 
 unsigned bpk_shared_threads(const struct bpk_shared *shared)
 {
-	return shared->threads > 0 ? (unsigned)shared->threads : bpk_cpu_count();
+	static unsigned usable; /* 0: not counted yet */
+
+	if (shared->threads > 0)
+		return (unsigned)shared->threads;
+	usable = usable > 0 ? usable : bpk_cpu_count();
+	return usable;
 }
 
 struct bpk_limits bpk_shared_limits(const struct bpk_shared *shared)

@@ -117,13 +117,11 @@ bool bpk_acl_is_plain(int fd)
 	return true;
 }
 
-mode_t bpk_acl_like(int fd, const struct stat *like, bool is_folder)
+mode_t bpk_acl_like(int fd, gid_t group, const struct stat *like, bool is_folder)
 {
 	mode_t mode = like->st_mode & 0777;
-	struct stat found;
 
-	if (fstat(fd, &found) != 0 ||
-	    (found.st_gid != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0))
+	if (group != like->st_gid && fchown(fd, (uid_t)-1, like->st_gid) != 0)
 		mode &= ~(mode_t)070 | (mode & 07) << 3;
 	return is_folder ? (mode & 0666) | (mode & 0444) >> 2 : mode;
 }

@@ -20,11 +20,11 @@ mode_t bpk_acl_mode(int fd, mode_t mode);
 bool bpk_acl_is_plain(int fd);
 
 /*
- * The permissions of an output, open as fd, made of the input like: those of a file, without the
- * group's if the output cannot have its group, unless everyone has them. A folder is searched by
- * its readers.
+ * The permissions of an output, open as fd and of that group, made of the input like: those of a
+ * file, without the group's if the output cannot get the input's group, unless everyone has them.
+ * A folder is searched by its readers.
  */
-mode_t bpk_acl_like(int fd, const struct stat *like, bool is_folder);
+mode_t bpk_acl_like(int fd, gid_t group, const struct stat *like, bool is_folder);
 
 /*
  * Give the file fd, which was created private in folder, this mode, without the entries inherited

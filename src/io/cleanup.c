@@ -67,15 +67,19 @@ void bpk_draft_drop_all(void)
 	pthread_mutex_unlock(&lock);
 }
 
-/* Reading the umask means setting it: the strictest one applies meanwhile. The lock excludes other
- * readers. */
+/* Reading the umask means setting it: the strictest one applies meanwhile. bpk never changes its
+ * own. */
 mode_t bpk_cleanup_umask(void)
 {
-	mode_t mask;
+	static bool is_read; /* guarded by lock, as mask is */
+	static mode_t mask;
 
 	pthread_mutex_lock(&lock);
-	mask = umask(0777);
-	umask(mask);
+	if (!is_read) {
+		mask = umask(0777);
+		umask(mask);
+		is_read = true;
+	}
 	pthread_mutex_unlock(&lock);
 	return mask;
 }

@@ -55,14 +55,19 @@ struct bpk_resolved bpk_resolved_in(int folder, const char *name)
 	return resolved;
 }
 
-/* Open the folder of resolved->path and fill in the names in it. */
+/* Open the folder of resolved->path and fill in the names in it. path is NULL where errno says why
+ * there is none. */
 static int open_folder(struct bpk_resolved *resolved, struct bpk_err *err)
 {
-	char folder[PATH_MAX];
+	const char *slash = resolved->path == NULL ? NULL : strrchr(resolved->path, '/');
+	char folder[PATH_MAX] = ".";
 
-	resolved->name = strrchr(resolved->path, '/') + 1;
+	if (resolved->path == NULL)
+		return fail_find(resolved, errno, "cannot open", err);
+	resolved->name = slash == NULL ? resolved->path : slash + 1;
 	/* keep the slash: "/" is a folder, "" is not */
-	if (snprintf(folder, sizeof folder, "%.*s", (int)(resolved->name - resolved->path),
+	if (slash != NULL &&
+	    snprintf(folder, sizeof folder, "%.*s", (int)(resolved->name - resolved->path),
 		     resolved->path) >= (int)sizeof folder)
 		return fail_find(resolved, ENAMETOOLONG, "cannot open", err);
 	resolved->folder = bpk_folder_open(folder);
@@ -72,13 +77,30 @@ static int open_folder(struct bpk_resolved *resolved, struct bpk_err *err)
 	return 0;
 }
 
-int bpk_resolved_find(const char *path, struct bpk_resolved *resolved, struct bpk_err *err)
+static int look(const struct bpk_resolved *resolved, struct stat *found)
 {
-	*resolved = (struct bpk_resolved){ .folder = -1 };
+	return fstatat(resolved->folder, resolved->name, found, AT_SYMLINK_NOFOLLOW);
+}
+
+int bpk_resolved_find(const char *path, struct bpk_resolved *resolved, struct stat *found,
+		      struct bpk_err *err)
+{
+	int rc;
+
+	*resolved = (struct bpk_resolved){ .folder = -1, .path = strdup(path) };
+	if (open_folder(resolved, NULL) == 0 && look(resolved, found) == 0 &&
+	    S_ISREG(found->st_mode))
+		return 0;
+	bpk_resolved_clear(resolved);
 	resolved->path = realpath(path, NULL);
-	if (resolved->path == NULL)
-		return fail_find(resolved, errno, "cannot open", err);
-	return open_folder(resolved, err);
+	rc = open_folder(resolved, err);
+	if (rc != 0 || look(resolved, found) == 0)
+		return rc;
+	*found = (struct stat){ 0 };
+	if (bpk_is_missing(errno))
+		return 0;
+	fail_find(resolved, errno, "its name cannot stat", err);
+	return -1;
 }
 
 /* The real path of a name that is no longer a link; if it becomes a link now, it is not
@@ -108,7 +130,6 @@ int bpk_resolved_find_to_change(const char *path, struct bpk_resolved *resolved,
 {
 	char link_free[PATH_MAX];
 	struct stat found;
-	int rc;
 
 	*resolved = (struct bpk_resolved){ .folder = -1 };
 	if (bpk_link_follow_all(path, link_free, err) != 0)
@@ -117,11 +138,12 @@ int bpk_resolved_find_to_change(const char *path, struct bpk_resolved *resolved,
 	if (resolved->given == NULL)
 		return -1;
 	resolved->path = real_path(link_free);
-	rc = resolved->path == NULL ? fail_find(resolved, errno, "cannot open", err)
-				    : open_folder(resolved, err);
-	if (rc == 0 && fstatat(resolved->folder, resolved->name, &found, AT_SYMLINK_NOFOLLOW) != 0)
-		rc = fail_find(resolved, errno, "cannot open", err);
-	return rc == 0 ? 0 : -1;
+	if (open_folder(resolved, err) != 0)
+		return -1;
+	if (look(resolved, &found) == 0)
+		return 0;
+	fail_find(resolved, errno, "cannot open", err);
+	return -1;
 }
 
 void bpk_resolved_clear(struct bpk_resolved *resolved)
@@ -210,7 +232,7 @@ bool bpk_path_has_journal(const char *path)
 	struct stat found;
 	bool there = false;
 
-	if (bpk_resolved_find(path, &resolved, NULL) != 0)
+	if (bpk_resolved_find(path, &resolved, &found, NULL) != 0)
 		return false;
 	if (bpk_resolved_has_journal(&resolved, &found, &there, NULL) != 0)
 		there = false;

@@ -1,5 +1,5 @@
-/* Inside the room io: a regular file by its real path, with all links resolved, and the names
- * beside it. */
+/* Inside the room io: a regular file by its folder and its name there, with all links resolved, and
+ * the names beside it. */
 #ifndef BPK_IO_EDIT_RESOLVED_H
 #define BPK_IO_EDIT_RESOLVED_H
 
@@ -9,7 +9,7 @@
 
 /* Caller storage; for bpk_resolved_clear. */
 struct bpk_resolved {
-	char *path;  /* absolute, without links */
+	char *path;  /* of a file to be changed: absolute, without links */
 	char *given; /* of a file to be changed: its path as the caller has it */
 	const char *name;
 	int folder; /* may be open with O_PATH only, when it cannot be read */
@@ -20,11 +20,14 @@ struct bpk_resolved {
 bool bpk_resolved_is_journal_name(const char *name);
 
 /*
- * Find path. Fails with BPK_FAILED, "cannot open: ...". Returns 1 instead of -1 when path leads
- * nowhere, or when its real path is too long or not accessible to this process, as the path of a
- * descriptor or of the current folder can be.
+ * Find path; *found is the stat of the name that it leads to, never of a
+ * link; all zero if the name is gone meanwhile. Fails with
+ * BPK_FAILED, "cannot open: ...". Returns 1 instead of -1 when path leads nowhere, or when its real
+ * path is too long or not accessible to this process, as the path of a descriptor can be. The real
+ * path is looked for only if the last part of path is a link.
  */
-int bpk_resolved_find(const char *path, struct bpk_resolved *resolved, struct bpk_err *err);
+int bpk_resolved_find(const char *path, struct bpk_resolved *resolved, struct stat *found,
+		      struct bpk_err *err);
 
 /* The same for a file to be changed: links are followed as io/link.h allows. Returns -1 for any
  * failure. */

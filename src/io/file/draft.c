@@ -29,14 +29,10 @@ static void drop_name(void *owner)
  * later. */
 static int create_nameless(int folder)
 {
-	int fd;
+	static bool can_name; /* guarded by the cleanup lock */
 
-	if (access("/proc/self/fd", X_OK) != 0)
-		return -1;
-	fd = bpk_full_openat(folder, ".", O_TMPFILE | O_RDWR, 0600);
-	if (fd >= 0)
-		(void)bpk_draft_lock(fd); /* for later, under a draft's name; no rival yet */
-	return fd;
+	can_name = can_name || access("/proc/self/fd", X_OK) == 0;
+	return can_name ? bpk_full_openat(folder, ".", O_TMPFILE | O_RDWR, 0600) : -1;
 }
 
 /* A failure of the first way is not reported: the second one fails too, with a name to report. */
@@ -363,7 +359,7 @@ int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span 
 int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *err)
 {
 	uint64_t at;
-	bool cuts;
+	bool cuts, is_reached;
 
 	if (!place_of(draft, size, 0, &at))
 		return bpk_fail_errno(err, EFBIG, "set the size");
@@ -371,7 +367,10 @@ int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *e
 		return 0;
 	pthread_mutex_lock(&draft->end_lock);
 	cuts = size < draft->end;
+	is_reached = size == draft->end;
 	pthread_mutex_unlock(&draft->end_lock);
+	if (is_reached)
+		return 0;
 	/* this makes a hole and costs nothing; reserved blocks would fill the holes written
 	 * later */
 	if (ftruncate(draft->fd, (off_t)size) != 0 && (cuts || errno == EFBIG || errno == ENOSPC))

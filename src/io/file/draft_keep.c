@@ -15,13 +15,9 @@
 #include "io/file/retire.h"
 
 /* Set the final length: a hole at the end was never written. */
-static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
+static int finish_length(const struct bpk_draft *draft, uint64_t size, struct bpk_err *err)
 {
-	struct stat found;
-
-	if (fstat(draft->fd, &found) != 0)
-		return bpk_fail_errno(err, errno, "fstat");
-	if ((uint64_t)found.st_size < draft->end && bpk_full_set_size(draft->fd, draft->end) != 0)
+	if (size < draft->end && bpk_full_set_size(draft->fd, draft->end) != 0)
 		return bpk_fail_errno(err, errno, "set the size");
 	return 0;
 }
@@ -30,13 +26,13 @@ static int finish_length(struct bpk_draft *draft, struct bpk_err *err)
  * A file system without modes or times refuses them. The result then stays at least as private as
  * the draft was, which is no reason to discard it.
  */
-static void finish_mode(int fd, int folder, const struct stat *like)
+static void finish_mode(int fd, int folder, gid_t group, const struct stat *like)
 {
 	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_nsec = UTIME_OMIT } };
 	mode_t mode = 0666;
 
 	if (like != NULL) {
-		mode = bpk_acl_like(fd, like, false);
+		mode = bpk_acl_like(fd, group, like, false);
 		times[1] = like->st_mtim;
 	}
 	bpk_acl_set_mode(fd, folder, mode & ~bpk_cleanup_umask(), like == NULL);
@@ -238,9 +234,13 @@ static int commit(struct bpk_draft *draft, struct bpk_err *err)
 /* Complete everything but the name. */
 static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
 {
-	if (finish_length(draft, err) != 0)
+	struct stat found;
+
+	if (fstat(draft->fd, &found) != 0)
+		return bpk_fail_errno(err, errno, "fstat");
+	if (finish_length(draft, (uint64_t)found.st_size, err) != 0)
 		return -1;
-	finish_mode(draft->fd, draft->target.folder, like);
+	finish_mode(draft->fd, draft->target.folder, found.st_gid, like);
 	return flush(draft->fd, draft->sync, err);
 }
 

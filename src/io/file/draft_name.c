@@ -185,6 +185,7 @@ int bpk_draft_link(int folder, const char *name, int fd, char **draft_name, stru
 
 	if (text == NULL)
 		return -1;
+	(void)flock(fd, LOCK_EX | LOCK_NB); /* it has no name, and so no rival yet */
 	for (unsigned number = 0; number < NUMBERS_MAX; number++) {
 		spell(text, name, number);
 		if (bpk_link_nameless(fd, folder, text) == 0) {

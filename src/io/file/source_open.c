@@ -15,6 +15,9 @@
 /* bytes of buffer requested for a pipe: fewer switches between its writer and us */
 enum { PIPE_ROOM = 1 << 20 };
 
+/* what Linux reads ahead without advice */
+enum { READ_AHEAD = 128 << 10 };
+
 static int stat_regular(struct bpk_source *source, struct bpk_err *err)
 {
 	uint64_t whole = source->stat.st_size > 0 ? (uint64_t)source->stat.st_size : 0;
@@ -28,7 +31,8 @@ static int stat_regular(struct bpk_source *source, struct bpk_err *err)
 		return -1;
 	if (got > 0)
 		source->nature = BPK_SOURCE_STREAM;
-	posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+	if (whole > READ_AHEAD)
+		posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return 0;
 }
 

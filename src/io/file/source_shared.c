@@ -258,21 +258,15 @@ void bpk_source_shared_free(struct bpk_source_shared *shared)
 	free(shared);
 }
 
-/* If resolved still leads to the source's file, move it to the source; otherwise clear it. */
-static int adopt(struct bpk_source *source, struct bpk_resolved *resolved, bool *same,
-		 struct bpk_err *err)
+/* Takes resolved, which leads to the source's file. */
+static int adopt(struct bpk_source *source, struct bpk_resolved *resolved, struct bpk_err *err)
 {
-	struct bpk_source_shared *shared = NULL;
+	struct bpk_source_shared *shared = bpk_calloc(1, sizeof *shared, err);
 
-	if (bpk_resolved_is(resolved, source->fd, same, err) != 0)
-		goto fail;
-	if (!*same) {
+	if (shared == NULL) {
 		bpk_resolved_clear(resolved);
-		return 0;
+		return -1;
 	}
-	shared = bpk_calloc(1, sizeof *shared, err);
-	if (shared == NULL)
-		goto fail;
 	shared->resolved = *resolved;
 	pthread_mutex_init(&shared->lock, NULL);
 	pthread_cond_init(&shared->paused, NULL);
@@ -280,24 +274,23 @@ static int adopt(struct bpk_source *source, struct bpk_resolved *resolved, bool 
 	bpk_journal_init(&shared->journal, &shared->resolved);
 	source->shared = shared;
 	return 0;
-fail:
-	bpk_resolved_clear(resolved);
-	return -1;
 }
 
 int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err *err)
 {
 	struct bpk_resolved resolved;
 	struct bpk_err why;
-	bool same;
-	int rc = bpk_resolved_find(path, &resolved, &why);
+	struct stat found;
+	int rc = bpk_resolved_find(path, &resolved, &found, &why);
 
 	if (rc != 0)
 		return rc < 0 ? bpk_fail(err, why.kind, "%s", why.text) : 0;
-	if (adopt(source, &resolved, &same, err) != 0)
-		return -1;
-	if (!same)
+	if (!bpk_same_file(&found, &source->stat)) {
+		bpk_resolved_clear(&resolved);
 		return 1;
+	}
+	if (adopt(source, &resolved, err) != 0)
+		return -1;
 	/* find a journal that exists now, also for callers that never hold */
 	if (bpk_source_shared_hold(source, err) != 0)
 		return -1;

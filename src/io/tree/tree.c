@@ -56,12 +56,15 @@ int bpk_tree_check_name(const char *name, struct bpk_err *err)
 /* A file system without modes leaves a folder as private as it is. */
 static void set_mode(int fd, const struct stat *like)
 {
-	mode_t mode = like == NULL ? 0777 : bpk_acl_like(fd, like, true);
 	struct stat found;
+	mode_t mode = 0777;
 
+	if (fstat(fd, &found) != 0)
+		return;
+	if (like != NULL)
+		mode = bpk_acl_like(fd, found.st_gid, like, true);
 	mode &= ~bpk_cleanup_umask();
-	if (fstat(fd, &found) == 0)
-		mode |= found.st_mode & S_ISGID;
+	mode |= found.st_mode & S_ISGID;
 	bpk_acl_set_mode(fd, fd, mode, like == NULL);
 	bpk_acl_drop_default(fd);
 }
