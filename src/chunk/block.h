@@ -60,6 +60,10 @@ struct bpk_chunk_ctx {
 	 * wants */
 	struct bpk_buf predicted;
 	struct bpk_buf history; /* earlier numbers that a prediction uses */
+
+	/* while it is kept for the next caller (ctx.c): the one kept before it, its memory */
+	struct bpk_chunk_ctx *before;
+	uint64_t memory;
 };
 
 /* The container's typesize, or the chunk's if that is unknown: bytedelta needs this width. */

@@ -4,14 +4,15 @@
  */
 #include "chunk/block.h"
 
-#include <stdatomic.h>
 #include <stdlib.h>
 
-/* A freed context is kept for the next one that is asked for: for 1,000 files of 20 KB, making
- * contexts took a quarter of the time. One that needs more memory is not kept. */
+/* Freed contexts are kept for the next ones that are asked for: for 1,000 files of 20 KB, making
+ * contexts took a quarter of the time. All that are kept need no more memory than this. */
 enum { KEPT_MOST = 16 << 20 };
 
-static _Atomic(struct bpk_chunk_ctx *) kept;
+static struct bpk_mutex lock = { PTHREAD_MUTEX_INITIALIZER };
+static struct bpk_chunk_ctx *kept; /* guarded by lock: the last one; each leads to one before */
+static uint64_t kept_memory;       /* guarded by lock */
 
 enum { NBUFFERS = 13 };
 
@@ -68,21 +69,52 @@ struct bpk_chunk_ctx *bpk_chunk_ctx_make(struct bpk_err *err)
 
 struct bpk_chunk_ctx *bpk_chunk_ctx_new(struct bpk_err *err)
 {
-	struct bpk_chunk_ctx *ctx = atomic_exchange(&kept, NULL);
+	struct bpk_chunk_ctx *ctx;
 
+	bpk_mutex_lock(&lock);
+	ctx = kept;
+	if (ctx != NULL) {
+		kept = ctx->before;
+		kept_memory -= ctx->memory;
+	}
+	bpk_mutex_unlock(&lock);
 	if (ctx == NULL)
 		return bpk_chunk_ctx_make(err);
 	ctx->typesize = 0;
 	return ctx;
 }
 
+/* Keep a context; if it takes too much with the others, they go, which may be of larger chunks.
+ * Returns those that are to be destroyed. */
+static struct bpk_chunk_ctx *keep(struct bpk_chunk_ctx *ctx)
+{
+	struct bpk_chunk_ctx *gone = NULL;
+
+	ctx->memory = bpk_chunk_ctx_memory(ctx);
+	ctx->before = NULL;
+	if (ctx->memory > KEPT_MOST)
+		return ctx;
+	bpk_mutex_lock(&lock);
+	if (ctx->memory > KEPT_MOST - kept_memory) {
+		gone = kept;
+		kept = NULL;
+		kept_memory = 0;
+	}
+	ctx->before = kept;
+	kept = ctx;
+	kept_memory += ctx->memory;
+	bpk_mutex_unlock(&lock);
+	return gone;
+}
+
 void bpk_chunk_ctx_free(struct bpk_chunk_ctx *ctx)
 {
-	if (ctx == NULL)
-		return;
-	if (bpk_chunk_ctx_memory(ctx) <= KEPT_MOST)
-		ctx = atomic_exchange(&kept, ctx);
-	destroy(ctx);
+	struct bpk_chunk_ctx *gone = ctx == NULL ? NULL : keep(ctx), *before;
+
+	for (; gone != NULL; gone = before) {
+		before = gone->before;
+		destroy(gone);
+	}
 }
 
 void bpk_chunk_ctx_set_typesize(struct bpk_chunk_ctx *ctx, uint32_t typesize)

@@ -314,7 +314,8 @@ static void run_pack(void *arg, char **operands, size_t count)
 	    bpk_metadata_gather(args->metadata, &args->set, &pack.metadata, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
 	else
-		bpk_results_each(shared, operands, count, bpk_pack_one, &pack);
+		bpk_results_each(shared, operands, count,
+				 &(struct bpk_each){ bpk_pack_one, bpk_pack_beside(&pack), &pack });
 	bpk_buf_clear(&pack.metadata);
 	bpk_array_clear(&pack.array);
 	bpk_dtype_clear(&pack.dtype);

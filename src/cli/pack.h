@@ -1,11 +1,12 @@
 /*
  * Packing, from its options to an archive: pack.c reads the command line, pack_work.c does the
- * work. One thread.
+ * work. Each struct belongs to one thread.
  */
 #ifndef BPK_CLI_PACK_H
 #define BPK_CLI_PACK_H
 
 #include "cli/encoding.h"
+#include "cli/results.h"
 #include "cli/transfer.h"
 
 struct bpk_pack_args {
@@ -60,5 +61,8 @@ struct bpk_source *bpk_pack_source(const struct bpk_pack *pack);
 /* Pack the file at path, "-" is standard input; arg is a struct bpk_pack whose args, format, dtype
  * and metadata are set. Failures are reported. */
 void bpk_pack_one(void *arg, const char *path);
+
+/* How small files are packed beside each other, with the same arg; NULL if options forbid it. */
+const struct bpk_beside *bpk_pack_beside(const struct bpk_pack *pack);
 
 #endif

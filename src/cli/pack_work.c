@@ -241,26 +241,62 @@ static void tell_choice(const struct bpk_pack *pack)
 		bpk_note_lines(name, bpk_buf_view(&pack->cuts.kinds[i].why));
 }
 
-static int pack_opened(struct bpk_pack *pack, struct bpk_err *err)
+static int open_input(struct bpk_pack *pack, const char *path, struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &pack->args->common.shared;
+
+	pack->packing = (struct bpk_packing){
+		.predictions = pack->args->predict ? &pack->predictions : NULL,
+		.slack = pack->args->common.encoding.slack,
+	};
+	pack->transfer =
+		(struct bpk_transfer){ .shared = shared, .in = &pack->in, .format = pack->format };
+	return bpk_input_open_raw(&pack->in, path, shared, err);
+}
+
+/* Open the draft, and choose. */
+static int begin(struct bpk_pack *pack, struct bpk_err *err)
 {
 	uint64_t raw_size;
 
 	if (bpk_pack_read_head(pack, err) != 0 || expect_size(pack, &raw_size, err) != 0 ||
 	    bpk_pack_describe_array(pack, &raw_size, err) != 0 ||
 	    bpk_transfer_name_target(&pack->transfer, add_suffix, err) != 0 ||
-	    bpk_transfer_open_draft(&pack->transfer, err) != 0 || choose(pack, raw_size, err) != 0)
+	    bpk_transfer_open_draft(&pack->transfer, err) != 0)
+		return -1;
+	return choose(pack, raw_size, err);
+}
+
+/* Note the result, which is kept. */
+static int settle(struct bpk_pack *pack, struct bpk_err *err)
+{
+	if (bpk_transfer_settle(&pack->transfer, err) != 0)
+		return -1;
+	bpk_results_release(pack->transfer.shared);
+	tell_result(pack);
+	return 0;
+}
+
+static void end(struct bpk_pack *pack)
+{
+	bpk_transfer_clear(&pack->transfer);
+	bpk_buf_clear(&pack->packing.choice.why);
+	bpk_cuts_clear(&pack->cuts);
+	bpk_input_close(&pack->in);
+	bpk_place_close(&pack->body);
+}
+
+static int pack_path(struct bpk_pack *pack, const char *path, struct bpk_err *err)
+{
+	if (open_input(pack, path, err) != 0 || begin(pack, err) != 0)
 		return -1;
 	if (pack->args->common.shared.verbose)
 		tell_choice(pack);
 	bpk_transfer_note_unknown_size(&pack->transfer, pack->plan.raw_size,
 				       "--stream-size SIZE avoids that");
-	if (pack_into_draft(pack, err) != 0)
+	if (pack_into_draft(pack, err) != 0 || bpk_transfer_commit(&pack->transfer, err) != 0)
 		return -1;
-	if (bpk_transfer_keep(&pack->transfer, err) != 0)
-		return -1;
-	bpk_results_release(pack->transfer.shared);
-	tell_result(pack);
-	return 0;
+	return settle(pack, err);
 }
 
 void bpk_pack_one(void *arg, const char *path)
@@ -268,19 +304,79 @@ void bpk_pack_one(void *arg, const char *path)
 	struct bpk_pack *pack = arg;
 	struct bpk_err err = { 0 };
 
-	pack->packing = (struct bpk_packing){
-		.predictions = pack->args->predict ? &pack->predictions : NULL,
-		.slack = pack->args->common.encoding.slack,
-	};
-	pack->transfer = (struct bpk_transfer){ .shared = &pack->args->common.shared,
-						.in = &pack->in,
-						.format = pack->format };
-	if (bpk_input_open_raw(&pack->in, path, &pack->args->common.shared, &err) != 0 ||
-	    pack_opened(pack, &err) != 0)
+	if (pack_path(pack, path, &err) != 0)
 		bpk_report(NULL, &err);
-	bpk_transfer_clear(&pack->transfer);
-	bpk_buf_clear(&pack->packing.choice.why);
-	bpk_cuts_clear(&pack->cuts);
-	bpk_input_close(&pack->in);
-	bpk_place_close(&pack->body);
+	end(pack);
+}
+
+/* ---- Beside others ---- */
+
+/* A file on its way, with a pack and arguments of its own. */
+struct job {
+	const struct bpk_pack_args *args; /* of the command */
+	struct bpk_pack_args own;         /* that print nothing, and replace nothing */
+	struct bpk_pack pack;
+	struct bpk_err err; /* of the work */
+};
+
+static bool begin_job(void *arg, void *place, const char *path)
+{
+	const struct bpk_pack *command = arg;
+	struct job *job = place;
+	struct bpk_shared *shared = &job->own.common.shared;
+	struct bpk_pack *pack = &job->pack;
+	struct bpk_err err = { 0 };
+
+	*job = (struct job){ .args = command->args, .own = *command->args, .pack = *command };
+	shared->threads = 1;
+	shared->quiet = true;
+	shared->verbose = 0;
+	shared->force = false;
+	shared->progress = BPK_WHEN_NEVER;
+	pack->args = &job->own;
+	/* a remark would have been printed; the file may have grown */
+	if (open_input(pack, path, &err) == 0 && pack->in.info->raw_size <= BPK_BESIDE_MOST &&
+	    bpk_place_remark(&pack->in.place) == NULL && !bpk_place_pending(&pack->in.place) &&
+	    begin(pack, &err) == 0)
+		return true;
+	end(pack);
+	return false;
+}
+
+static void work_on_job(void *place)
+{
+	struct job *job = place;
+
+	if (pack_into_draft(&job->pack, &job->err) == 0)
+		(void)bpk_transfer_commit(&job->pack.transfer, &job->err);
+}
+
+static void end_job(void *place)
+{
+	struct job *job = place;
+	struct bpk_pack *pack = &job->pack;
+
+	pack->args = job->args;
+	pack->transfer.shared = &job->args->common.shared;
+	if (pack->args->common.shared.verbose)
+		tell_choice(pack);
+	if (job->err.kind != BPK_OK || settle(pack, &job->err) != 0)
+		bpk_report(NULL, &job->err);
+	end(pack);
+}
+
+/* What prints while it chooses, or keeps more than a choice, is done by the command alone. With
+ * --output-dir several results may be of one name. */
+const struct bpk_beside *bpk_pack_beside(const struct bpk_pack *pack)
+{
+	static const struct bpk_beside beside = { sizeof(struct job), begin_job, work_on_job,
+						  end_job };
+	const struct bpk_pack_args *args = pack->args;
+	const struct bpk_shared *shared = &args->common.shared;
+
+	return pack->format->is_directory || args->dtype != NULL || args->as_array ||
+			       args->predict || args->common.encoding.lossy ||
+			       shared->output_dir != NULL || shared->progress == BPK_WHEN_ALWAYS
+		       ? NULL
+		       : &beside;
 }

@@ -2,13 +2,16 @@
 #include "cli/results.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/transfer.h"
 #include "cli/report.h"
+#include "cli/signal.h"
 #include "cli/text.h"
 
 /* A file, directory or link. It is operand and result where a removed operand's inode was used
@@ -22,9 +25,14 @@ struct node {
 	struct node *above; /* the folder that holds it, on the way up from nearest */
 };
 
+struct operand {
+	bool is_done;
+	bool is_small; /* a small file, and no other operand is the same one */
+};
+
 struct bpk_results {
-	void *tree;       /* of struct node */
-	bool *is_done;    /* of each operand */
+	void *tree; /* of struct node */
+	struct operand *operands;
 	bool has_folders; /* an operand is one */
 	size_t current;
 
@@ -83,6 +91,10 @@ static int add_operand(struct bpk_results *results, const struct stat *found, bo
 	node->place = number + 1;
 	if (is_holder)
 		return 0;
+	if (node->itself > 0)
+		results->operands[node->itself - 1].is_small = false;
+	results->operands[number].is_small =
+		S_ISREG(found->st_mode) && node->itself == 0 && found->st_size <= BPK_BESIDE_MOST;
 	node->itself = number + 1;
 	results->has_folders = results->has_folders || S_ISDIR(found->st_mode);
 	return 0;
@@ -242,7 +254,7 @@ static struct node *find(const struct bpk_results *results, const struct stat *f
 /* True for the place of an operand, not the current one, that has no whole result yet. */
 static bool is_to_come(const struct bpk_results *results, size_t place)
 {
-	return place > 0 && place != results->current + 1 && !results->is_done[place - 1];
+	return place > 0 && place != results->current + 1 && !results->operands[place - 1].is_done;
 }
 
 static bool is_operand(void *arg, const struct stat *folder)
@@ -296,15 +308,15 @@ int bpk_results_add(const struct bpk_shared *shared, const char *target, const c
 void bpk_results_release(const struct bpk_shared *shared)
 {
 	if (shared->results != NULL)
-		shared->results->is_done[shared->results->current] = true;
+		shared->results->operands[shared->results->current].is_done = true;
 }
 
 /* ---- all of them ---- */
 
 static int take(struct bpk_results *results, char **operands, size_t count, struct bpk_err *err)
 {
-	results->is_done = bpk_calloc(count, sizeof *results->is_done, err);
-	if (results->is_done == NULL)
+	results->operands = bpk_calloc(count, sizeof *results->operands, err);
+	if (results->operands == NULL)
 		return -1;
 	for (size_t i = 0; i < count; i++)
 		if (add_path(results, operands[i], i, err) != 0)
@@ -312,14 +324,117 @@ static int take(struct bpk_results *results, char **operands, size_t count, stru
 	return 0;
 }
 
+/* All operands on their way. */
+struct course {
+	const struct bpk_each *each;
+	struct bpk_results *results;
+	char **operands;
+	char *jobs; /* each->beside->size bytes for each place */
+};
+
+static void *job_at(const struct course *course, unsigned place)
+{
+	return course->jobs + place * course->each->beside->size;
+}
+
+static bool begin(void *arg, size_t number, unsigned place)
+{
+	struct course *course = arg;
+
+	course->results->current = number;
+	return course->results->operands[number].is_small &&
+	       course->each->beside->begin(course->each->arg, job_at(course, place),
+					   course->operands[number]);
+}
+
+static void work(void *arg, unsigned place)
+{
+	const struct course *course = arg;
+
+	course->each->beside->work(job_at(course, place));
+}
+
+static void end(void *arg, size_t number, unsigned place)
+{
+	struct course *course = arg;
+
+	course->results->current = number;
+	course->each->beside->end(job_at(course, place));
+}
+
+static void alone(void *arg, size_t number)
+{
+	struct course *course = arg;
+
+	course->results->current = number;
+	course->each->one(course->each->arg, course->operands[number]);
+}
+
+/* Files beside each other that descriptors allow: each has up to 5, and the command some others,
+ * besides those that it was started with. */
+static uint64_t places_allowed(void)
+{
+	enum { OWN = 32, OF_EACH = 8 };
+	struct rlimit limit;
+	int next = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	uint64_t used = OWN + (uint64_t)next;
+
+	if (next < 0)
+		return 1;
+	close(next);
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < used)
+		return 1;
+	return (limit.rlim_cur - used) / OF_EACH;
+}
+
+/* Set the threads and places that limits and operands leave to small files. */
+static void set_threads(const struct bpk_shared *shared, struct bpk_line *line)
+{
+	enum { READY = 8 }; /* files for each thread that are begun: then it seldom waits */
+	struct bpk_limits limits = bpk_shared_limits(shared);
+	uint64_t places = places_allowed(), nsmall = 0;
+	uint64_t most = bpk_min_u64(limits.threads, places);
+
+	for (size_t i = 0; i < line->count; i++)
+		nsmall += shared->results->operands[i].is_small;
+	if (limits.memory > 0)
+		most = bpk_min_u64(most, limits.memory / BPK_BESIDE_MEMORY);
+	line->threads = (unsigned)bpk_min_u64(most, nsmall);
+	line->nplaces = (unsigned)bpk_min_u64(READY * line->threads, places);
+}
+
+/* The operands that are small files are done beside each other. False: none of them is begun. */
+static bool run_beside(const struct bpk_shared *shared, struct course *course, size_t count)
+{
+	struct bpk_line line = { .count = count,
+				 .begin = begin,
+				 .work = work,
+				 .end = end,
+				 .alone = alone,
+				 .arg = course };
+	bool is_run;
+
+	if (course->each->beside == NULL)
+		return false;
+	set_threads(shared, &line);
+	if (line.threads < 2)
+		return false;
+	course->jobs = bpk_calloc(line.nplaces, course->each->beside->size, NULL);
+	bpk_signals_start(); /* before the first thread */
+	is_run = course->jobs != NULL && bpk_line_run(&line, NULL) == 0;
+	free(course->jobs);
+	return is_run;
+}
+
 void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
-		      void (*one)(void *arg, const char *path), void *arg)
+		      const struct bpk_each *each)
 {
 	struct bpk_results results = { 0 };
+	struct course course = { each, &results, operands, NULL };
 	struct bpk_err err = { 0 };
 
 	if (count < 2) {
-		bpk_input_each(operands, count, one, arg);
+		bpk_input_each(operands, count, each->one, each->arg);
 		return;
 	}
 	if (bpk_input_check_operands(operands, count, &err) != 0 ||
@@ -328,9 +443,10 @@ void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
 		count = 0;
 	}
 	shared->results = &results;
-	for (; results.current < count; results.current++)
-		one(arg, operands[results.current]);
+	if (count > 0 && !run_beside(shared, &course, count))
+		for (size_t i = 0; i < count; i++)
+			alone(&course, i);
 	shared->results = NULL;
 	tdestroy(results.tree, free);
-	free(results.is_done);
+	free(results.operands);
 }

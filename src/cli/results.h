@@ -8,13 +8,36 @@
 
 #include "cli/command.h"
 
+/* Raw bytes that a file beside others may have, and memory that packing one may take. */
+enum { BPK_BESIDE_MOST = 1 << 20, BPK_BESIDE_MEMORY = 48 << 20 };
+
 /*
- * Call one for every operand, for "-" without operands, as bpk_input_each does, for commands
+ * How small files are done beside each other. begin and end are called in the order of the
+ * operands, as one is, and work between them, by any thread.
+ */
+struct bpk_beside {
+	size_t size; /* of a job */
+	/* Begin a job at place, which is not initialized, with the arg of one. It must lead to a
+	 * new file beside path, and prints nothing. False: one is to do it, and nothing is held. */
+	bool (*begin)(void *arg, void *place, const char *path);
+	void (*work)(void *place);
+	void (*end)(void *place); /* reports a failure of the work, too */
+};
+
+struct bpk_each {
+	void (*one)(void *arg, const char *path);
+	const struct bpk_beside *beside; /* NULL: one does all */
+	void *arg;
+};
+
+/*
+ * Call each->one for every operand, for "-" without operands, as bpk_input_each does, for commands
  * that write a result for each. shared is the one that their transfers have; meanwhile its results
- * are set where there are several operands.
+ * are set where there are several operands. Small regular files are done beside each other if
+ * threads and memory allow it, to the same results and messages.
  */
 void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
-		      void (*one)(void *arg, const char *path), void *arg);
+		      const struct bpk_each *each);
 
 /*
  * May the current operand's result be written to target, which need not be there? "-": standard

@@ -242,7 +242,7 @@ static void tell_journal(const struct bpk_transfer *transfer)
 					   "repair shows the choices");
 }
 
-int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
+int bpk_transfer_commit(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	struct bpk_draft *draft = transfer->draft;
 
@@ -251,10 +251,16 @@ int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
 	close_writer(transfer); /* of a run that failed, it may still hold bytes */
 	transfer->draft = NULL;
 	transfer->piped = bpk_draft_tell(draft);
-	if (keep_draft(transfer, draft, err) != 0 ||
-	    bpk_results_add(transfer->shared, transfer->target, transfer->in->path, err) != 0)
+	if (keep_draft(transfer, draft, err) != 0)
 		return target_subject(transfer, err);
 	transfer->seconds = bpk_clock() - transfer->started;
+	return 0;
+}
+
+int bpk_transfer_settle(struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	if (bpk_results_add(transfer->shared, transfer->target, transfer->in->path, err) != 0)
+		return target_subject(transfer, err);
 	tell_journal(transfer);
 	if (!transfer->shared->remove)
 		return 0;
@@ -265,6 +271,11 @@ int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
 		return 0;
 	}
 	return remove_source(transfer, err) == 0 ? 0 : bpk_input_subject(transfer->in, err);
+}
+
+int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err)
+{
+	return bpk_transfer_commit(transfer, err) != 0 ? -1 : bpk_transfer_settle(transfer, err);
 }
 
 void bpk_transfer_clear(struct bpk_transfer *transfer)

@@ -2,7 +2,8 @@
  * The steps that commands share to move data: opening an input, naming and opening an output,
  * running between the two, and keeping or dropping the result. Called by pack, unpack, cat,
  * convert, verify, repair and tar. Every error from here is a whole line that names its file;
- * report it with bpk_report(NULL, err). For the main thread alone.
+ * report it with bpk_report(NULL, err). For the main thread alone; but for an operand beside others
+ * (results.h), bpk_transfer_start_writer, run, finish_writer and commit are called by any.
  */
 #ifndef BPK_CLI_TRANSFER_H
 #define BPK_CLI_TRANSFER_H
@@ -117,9 +118,14 @@ int bpk_transfer_run(struct bpk_transfer *transfer, struct bpk_flow *flow, struc
 /* Finish the output: index, header, end marker. */
 int bpk_transfer_finish_writer(struct bpk_transfer *transfer, struct bpk_err *err);
 
-/* Keep the draft under its name, with the mode and time of the input (bpk_input_like); then, with
- * --rm, remove the source. */
+/*
+ * Keep the draft under its name, with the mode and time of the input (bpk_input_like); then, with
+ * --rm, remove the source. These are two steps: commit keeps the draft, and settle notes the result
+ * and removes the source.
+ */
 int bpk_transfer_keep(struct bpk_transfer *transfer, struct bpk_err *err);
+int bpk_transfer_commit(struct bpk_transfer *transfer, struct bpk_err *err);
+int bpk_transfer_settle(struct bpk_transfer *transfer, struct bpk_err *err);
 
 /* Bytes of the output, once it was kept: of the file, or as many as went through a pipe; the size
  * of the chunks alone if that is unknown. */

@@ -346,7 +346,8 @@ static void run_unpack(void *arg, char **operands, size_t count)
 
 	if (check_usage(args, operands, count, &err) != 0)
 		bpk_report("unpack", &err);
-	bpk_results_each(&args->shared, operands, count, unpack_one, args);
+	bpk_results_each(&args->shared, operands, count,
+			 &(struct bpk_each){ .one = unpack_one, .arg = args });
 }
 
 const struct bpk_command bpk_command_unpack = {

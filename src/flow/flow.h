@@ -168,5 +168,6 @@ struct bpk_flow_result {
 int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err);
 
 #include "flow/bench.h"
+#include "flow/line.h"
 
 #endif

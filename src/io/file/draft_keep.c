@@ -209,23 +209,30 @@ static int sync_folder(int folder, struct bpk_err *err)
 	return 0;
 }
 
-/* Give the draft its target's name; the cleanup lock is held. */
-static int commit(struct bpk_draft *draft, struct bpk_err *err)
+/* Give the draft its target's name; the cleanup lock is held. *replaced: the name was taken. */
+static int commit(struct bpk_draft *draft, bool *replaced, struct bpk_err *err)
 {
 	/* a name that was removed meanwhile must not come back */
 	int taken = draft->replaces >= 0 ? 1 : give_new_name(draft, err);
 
 	if (taken < 0)
 		return -1;
-	if (taken > 0 && !draft->overwrite)
+	*replaced = taken > 0;
+	if (*replaced && !draft->overwrite)
 		return bpk_fail(err, BPK_FAILED, "already exists");
-	if (taken > 0 && replace(draft, err) != 0)
+	if (*replaced && replace(draft, err) != 0)
 		return -1;
 	forget_name(draft);
+	return 0;
+}
+
+/* Without the cleanup lock: other drafts go on meanwhile, and this one has its name. */
+static int sync_name(const struct bpk_draft *draft, bool replaced, struct bpk_err *err)
+{
 	if (!draft->sync || sync_folder(draft->target.folder, err) == 0)
 		return 0;
 	/* a replaced file is gone; a new name can be removed again */
-	if (taken > 0)
+	if (replaced)
 		return bpk_err_subject(err, "is replaced, but a power cut may undo that");
 	unlinkat(draft->target.folder, draft->target.name, 0);
 	return -1;
@@ -246,15 +253,16 @@ static int finish(struct bpk_draft *draft, const struct stat *like, struct bpk_e
 
 static int keep_file(struct bpk_draft *draft, const struct stat *like, struct bpk_err *err)
 {
+	bool replaced;
 	int rc;
 
 	if (finish(draft, like, err) != 0)
 		return -1;
 	if (bpk_cleanup_lock(err) != 0)
 		return -1;
-	rc = commit(draft, err);
+	rc = commit(draft, &replaced, err);
 	bpk_cleanup_unlock();
-	return rc;
+	return rc == 0 ? sync_name(draft, replaced, err) : -1;
 }
 
 /* Leave the position of a seekable standard output after our bytes, for the next writer. */
