@@ -72,20 +72,32 @@ static int open_old(int folder, const char *name)
 	return fd < 0 && errno == EACCES ? bpk_full_openat(folder, name, O_RDONLY | flags, 0) : fd;
 }
 
+static void clean_file(int folder, const char *text)
+{
+	int fd = open_old(folder, text);
+
+	if (fd < 0)
+		return;
+	if (is_left_behind(folder, text, fd))
+		unlinkat(folder, text, 0);
+	close(fd);
+}
+
+/* One with the second number may lie there alone: its writer died beside another one, which went
+ * on. */
 void bpk_draft_clean(int folder, const char *name)
 {
 	char text[NAME_MAX + 1];
+	unsigned missing = 0;
+	struct stat found;
 
-	for (unsigned number = 0; number < NUMBERS_CLEANED; number++) {
-		int fd;
-
+	for (unsigned number = 0; number < NUMBERS_CLEANED && missing < 2; number++) {
 		spell(text, name, number);
-		fd = open_old(folder, text);
-		if (fd < 0)
-			continue;
-		if (is_left_behind(folder, text, fd))
-			unlinkat(folder, text, 0);
-		close(fd);
+		/* to open what is missing takes longer */
+		if (fstatat(folder, text, &found, AT_SYMLINK_NOFOLLOW) == 0)
+			clean_file(folder, text);
+		else
+			missing++;
 	}
 }
 
