@@ -410,6 +410,15 @@ load lib
     done
 }
 
+@test "a level packs no larger than the one below, where they search in different ways" {
+    data mesh-i32 2000000 a
+    for level in 2 3 4; do
+        bpk pack -$level -o level$level.blp a
+    done
+    [ "$(stat -c %s level3.blp)" -le "$(stat -c %s level2.blp)" ]
+    [ "$(stat -c %s level4.blp)" -le "$(stat -c %s level3.blp)" ]
+}
+
 @test "the level suits an input whose parts differ, not the part in its middle" {
     need_samples
     for options in "-z 256K" "-F b2frame -z 256K"; do

@@ -9,11 +9,34 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
-/* Zstd's level for each Blosc level; 9 is the highest of the library. */
-static const int zstd_level[] = { 1, 1, 3, 5, 7, 9, 11, 13, 15, 22 };
+/*
+ * Zstd's level for each Blosc level and kind of matches, and the log of the places that it searches
+ * for a match; 0: its own. To search 32 or 64 places gains more than a higher level, in less time.
+ * Streams as pack makes them, size and processor time by those at level 2, geometric means over the
+ * sets of tests/bench/RESULTS.md, "Levels":
+ *
+ *      Zstd level       5            6            7            8            9            11
+ *      its own search   0.988  2.3   0.981  3.1   0.972  3.2   0.966  4.5   0.964  6.4   0.944  9.5
+ *      32 places        0.978  2.3   0.958  3.3   0.960  3.9   0.949  4.4
+ *      64 places        0.970  2.7   0.947  4.1   0.948  5.3   0.944  5.6
+ *
+ * Level 7 is better than 6 for short matches in planes of up to 256 KiB (cobrotoxin.trr by 2%).
+ * Binary trees (13 and 14) gain 30% of mesh-i32, but little of the other bitshuffled blocks, in
+ * which matches are unknown; text and planes gain 0% to 10% in 4 to 8 times the time, which would
+ * be more than a tenth of level 9's. Planes of long matches gain 0.2% by 8 in 1.3 times the time.
+ */
+static const uint8_t levels[][10] = {
+	[BPK_MATCHES_ANY] = { 1, 1, 3, 5, 6, 6, 8, 13, 14, 22 },
+	[BPK_MATCHES_SHORT] = { 1, 1, 3, 5, 6, 7, 8, 8, 8, 22 },
+	[BPK_MATCHES_LONG] = { 1, 1, 3, 5, 6, 6, 6, 6, 6, 22 },
+	[BPK_MATCHES_FEW] = { 1, 1, 1, 1, 6, 6, 6, 6, 6, 22 },
+};
+static const uint8_t searches[] = { 0, 0, 0, 0, 5, 6, 6, 6, 6, 0 };
 
-/* up to this level Zstd takes matches as they come, without weighing them */
-enum { QUICK_LEVEL = 3 };
+enum {
+	LAST_LAZY = 12, /* Zstd's levels above it have binary trees, and search by themselves */
+	HIGHEST = 9,    /* of Blosc; takes no hint, and is the highest of Zstd, too */
+};
 
 static int need_encoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
 {
@@ -30,60 +53,55 @@ static int take_size(size_t size, unsigned level, size_t *packed_size, struct bp
 	*packed_size = ZSTD_isError(size) ? 0 : size;
 	if (ZSTD_isError(size) && ZSTD_getErrorCode(size) == ZSTD_error_memory_allocation)
 		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zstd level %d",
-				zstd_level[level]);
+				levels[BPK_MATCHES_ANY][level]);
 	return 0;
-}
-
-int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
-		    struct bpk_span out, size_t *packed_size, struct bpk_err *err)
-{
-	size_t size;
-
-	*packed_size = 0;
-	if (need_encoder(ctx, err) != 0)
-		return -1;
-	if (ctx->zstd_packing != NULL)
-		size = ZSTD_compress2(ctx->zstd_encode, out.data, out.size, in.data, in.size);
-	else
-		size = ZSTD_compressCCtx(ctx->zstd_encode, out.data, out.size, in.data, in.size,
-					 zstd_level[level]);
-	return take_size(size, level, packed_size, err);
 }
 
 /*
  * 7 bytes is the longest minimum match that Zstd accepts. A table of 256 entries is the smallest
  * that still finds runs of one byte. Levels above the first look for short matches anyway.
  */
-static bool set_matches(struct ZSTD_CCtx_s *ctx, unsigned level, enum bpk_matches matches)
+static void set_effort(struct ZSTD_CCtx_s *ctx, unsigned level, enum bpk_matches matches)
 {
-	enum { SHORT = 5, LONG = 7, FEW_LEVEL = 1, FEW_BITS = 8 };
-	bool few = matches == BPK_MATCHES_FEW;
+	enum { SHORT = 5, LONG = 7, FEW_BITS = 8 };
+	unsigned own = levels[matches][level];
 
-	if (matches == BPK_MATCHES_ANY || level > QUICK_LEVEL ||
-	    (matches == BPK_MATCHES_SHORT && level > 1))
-		return false;
-	ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, few ? FEW_LEVEL : zstd_level[level]);
-	ZSTD_CCtx_setParameter(ctx, ZSTD_c_minMatch, matches == BPK_MATCHES_SHORT ? SHORT : LONG);
-	if (few)
+	ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, (int)own);
+	if (level == HIGHEST)
+		return;
+	if (own <= LAST_LAZY)
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_searchLog, searches[level]);
+	if (matches == BPK_MATCHES_SHORT && level == 1)
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_minMatch, SHORT);
+	if (matches == BPK_MATCHES_LONG || matches == BPK_MATCHES_FEW)
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_minMatch, LONG);
+	if (matches == BPK_MATCHES_FEW && own == 1)
 		ZSTD_CCtx_setParameter(ctx, ZSTD_c_hashLog, FEW_BITS);
-	return true;
 }
 
 int bpk_zstd_encode_matches(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_matches matches,
 			    struct bpk_view in, struct bpk_span out, size_t *packed_size,
 			    struct bpk_err *err)
 {
+	/* a dictionary was digested for its own level */
+	bool is_free = ctx->zstd_packing == NULL;
 	size_t size;
 
 	*packed_size = 0;
 	if (need_encoder(ctx, err) != 0)
 		return -1;
-	/* a dictionary was digested for its own level */
-	if (ctx->zstd_packing != NULL || !set_matches(ctx->zstd_encode, level, matches))
-		return bpk_zstd_encode(ctx, level, in, out, packed_size, err);
+	if (is_free)
+		set_effort(ctx->zstd_encode, level, matches);
 	size = ZSTD_compress2(ctx->zstd_encode, out.data, out.size, in.data, in.size);
-	ZSTD_CCtx_reset(ctx->zstd_encode, ZSTD_reset_session_and_parameters);
+	if (is_free)
+		ZSTD_CCtx_reset(ctx->zstd_encode, ZSTD_reset_session_and_parameters);
 	return take_size(size, level, packed_size, err);
+}
+
+int bpk_zstd_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
+		    struct bpk_span out, size_t *packed_size, struct bpk_err *err)
+{
+	return bpk_zstd_encode_matches(ctx, level, BPK_MATCHES_ANY, in, out, packed_size, err);
 }
 
 static void forget_dictionary(struct bpk_codec_ctx *ctx)
@@ -103,7 +121,8 @@ int bpk_zstd_pack_dictionary(struct bpk_codec_ctx *ctx, unsigned level, struct b
 		return 0;
 	if (need_encoder(ctx, err) != 0)
 		return -1;
-	ctx->zstd_packing = ZSTD_createCDict(dictionary.data, dictionary.size, zstd_level[level]);
+	ctx->zstd_packing =
+		ZSTD_createCDict(dictionary.data, dictionary.size, levels[BPK_MATCHES_ANY][level]);
 	if (ctx->zstd_packing != NULL &&
 	    !ZSTD_isError(ZSTD_CCtx_refCDict(ctx->zstd_encode, ctx->zstd_packing)) &&
 	    !ZSTD_isError(ZSTD_CCtx_setParameter(ctx->zstd_encode, ZSTD_c_dictIDFlag, 0)))
