@@ -10,20 +10,20 @@
 #include <zstd_errors.h>
 
 /*
- * Zstd's level for each Blosc level and kind of matches, and the log of the places that it searches
- * for a match; 0: its own. To search 32 or 64 places gains more than a higher level, in less time.
- * Streams as pack makes them, size and processor time by those at level 2, geometric means over the
- * sets of tests/bench/RESULTS.md, "Levels":
+ * Zstd's level for each Blosc level and kind of matches. To search 32 or 64 places for a match gains
+ * more than a higher level, in less time. Size and processor time of streams by those at level 2,
+ * geometric means over the sets of tests/bench/RESULTS.md, "Levels":
  *
  *      Zstd level       5            6            7            8            9            11
  *      its own search   0.988  2.3   0.981  3.1   0.972  3.2   0.966  4.5   0.964  6.4   0.944  9.5
  *      32 places        0.978  2.3   0.958  3.3   0.960  3.9   0.949  4.4
  *      64 places        0.970  2.7   0.947  4.1   0.948  5.3   0.944  5.6
  *
- * Level 7 is better than 6 for short matches in planes of up to 256 KiB (cobrotoxin.trr by 2%).
- * Binary trees (13 and 14) gain 30% of mesh-i32, but little of the other bitshuffled blocks, in
- * which matches are unknown; text and planes gain 0% to 10% in 4 to 8 times the time, which would
- * be more than a tenth of level 9's. Planes of long matches gain 0.2% by 8 in 1.3 times the time.
+ * Planes of long matches gain 0.1% by 64 places, in 1.2 times the time of 32. Zstd's level 7 is
+ * better than 6 for short matches in planes of up to 256 KiB (cobrotoxin.trr by 2%). Binary trees,
+ * its levels 13 and 14, gain 30% of mesh-i32, but little of other bitshuffled blocks, in which the
+ * matches are unknown. Text and planes gain 0% to 10% by them in 4 to 8 times the time, which would
+ * be more than a tenth of level 9's.
  */
 static const uint8_t levels[][10] = {
 	[BPK_MATCHES_ANY] = { 1, 1, 3, 5, 6, 6, 8, 13, 14, 22 },
@@ -31,11 +31,15 @@ static const uint8_t levels[][10] = {
 	[BPK_MATCHES_LONG] = { 1, 1, 3, 5, 6, 6, 6, 6, 6, 22 },
 	[BPK_MATCHES_FEW] = { 1, 1, 1, 1, 6, 6, 6, 6, 6, 22 },
 };
-static const uint8_t searches[] = { 0, 0, 0, 0, 5, 6, 6, 6, 6, 0 };
 
 enum {
-	LAST_LAZY = 12, /* Zstd's levels above it have binary trees, and search by themselves */
-	HIGHEST = 9,    /* of Blosc; takes no hint, and is the highest of Zstd, too */
+	HIGHEST = 9, /* uses no hint; all that the library has */
+	/* Zstd's levels in which the number of places is a choice, and its logs */
+	FIRST_LAZY = 6,
+	LAST_LAZY = 12,
+	SOME_PLACES = 5,
+	MANY_PLACES = 6,
+	MANY_FROM = 5, /* level */
 };
 
 static int need_encoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
@@ -64,16 +68,18 @@ static int take_size(size_t size, unsigned level, size_t *packed_size, struct bp
 static void set_effort(struct ZSTD_CCtx_s *ctx, unsigned level, enum bpk_matches matches)
 {
 	enum { SHORT = 5, LONG = 7, FEW_BITS = 8 };
+	bool is_long = matches == BPK_MATCHES_LONG || matches == BPK_MATCHES_FEW;
 	unsigned own = levels[matches][level];
 
 	ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, (int)own);
 	if (level == HIGHEST)
 		return;
-	if (own <= LAST_LAZY)
-		ZSTD_CCtx_setParameter(ctx, ZSTD_c_searchLog, searches[level]);
+	if (own >= FIRST_LAZY && own <= LAST_LAZY)
+		ZSTD_CCtx_setParameter(ctx, ZSTD_c_searchLog,
+				       is_long || level < MANY_FROM ? SOME_PLACES : MANY_PLACES);
 	if (matches == BPK_MATCHES_SHORT && level == 1)
 		ZSTD_CCtx_setParameter(ctx, ZSTD_c_minMatch, SHORT);
-	if (matches == BPK_MATCHES_LONG || matches == BPK_MATCHES_FEW)
+	if (is_long)
 		ZSTD_CCtx_setParameter(ctx, ZSTD_c_minMatch, LONG);
 	if (matches == BPK_MATCHES_FEW && own == 1)
 		ZSTD_CCtx_setParameter(ctx, ZSTD_c_hashLog, FEW_BITS);
