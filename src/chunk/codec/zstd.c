@@ -1,7 +1,7 @@
 /*
  * Zstandard: one frame with its content size, without a checksum. Called through the table in
  * codecs.c.
- * Source: Blosc chunk format, "Stream formats and level mapping".
+ * Source: Blosc chunk format, "Stream formats and level mapping"; the mapping of levels is our own.
  */
 #include "chunk/codec/state.h"
 
@@ -10,9 +10,9 @@
 #include <zstd_errors.h>
 
 /*
- * Zstd's level for each Blosc level and kind of matches. To search 32 or 64 places for a match gains
- * more than a higher level, in less time. Size and processor time of streams by those at level 2,
- * geometric means over the sets of tests/bench/RESULTS.md, "Levels":
+ * Zstd's level for each Blosc level and kind of matches. To search 32 or 64 places for a match
+ * gains more than a higher level, in less time. Size and processor time of streams by those at
+ * level 2, geometric means over the sets of tests/bench/RESULTS.md, "Levels":
  *
  *      Zstd level       5            6            7            8            9            11
  *      its own search   0.988  2.3   0.981  3.1   0.972  3.2   0.966  4.5   0.964  6.4   0.944  9.5
@@ -21,13 +21,13 @@
  *
  * Planes of long matches gain 0.1% by 64 places, in 1.2 times the time of 32. Zstd's level 7 is
  * better than 6 for short matches in planes of up to 256 KiB (cobrotoxin.trr by 2%). Binary trees,
- * its levels 13 and 14, gain 30% of mesh-i32, but little of other bitshuffled blocks, in which the
- * matches are unknown. Text and planes gain 0% to 10% by them in 4 to 8 times the time, which would
- * be more than a tenth of level 9's.
+ * its level 14, gain 30% of mesh-i32, but little of other bitshuffled blocks, in which the matches
+ * are unknown: 7 gains 0.1% of those, and 13 takes as long as 14. Text and planes gain 0% to 10% by
+ * trees in 4 to 8 times the time, which would be more than a tenth of level 9's.
  */
 static const uint8_t levels[][10] = {
-	[BPK_MATCHES_ANY] = { 1, 1, 3, 5, 6, 6, 8, 13, 14, 22 },
-	[BPK_MATCHES_SHORT] = { 1, 1, 3, 5, 6, 7, 8, 8, 8, 22 },
+	[BPK_MATCHES_ANY] = { 1, 1, 3, 5, 6, 6, 7, 7, 14, 22 },
+	[BPK_MATCHES_SHORT] = { 1, 1, 3, 5, 6, 7, 7, 8, 8, 22 },
 	[BPK_MATCHES_LONG] = { 1, 1, 3, 5, 6, 6, 6, 6, 6, 22 },
 	[BPK_MATCHES_FEW] = { 1, 1, 1, 1, 6, 6, 6, 6, 6, 22 },
 };
