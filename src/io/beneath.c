@@ -149,3 +149,15 @@ bool bpk_is_still(const struct stat *now, const struct stat *seen)
 	return bpk_same_file(now, seen) && now->st_size == seen->st_size &&
 	       same_time(now->st_mtim, seen->st_mtim) && same_time(now->st_ctim, seen->st_ctim);
 }
+
+/* A tick is at most 10 ms, or 2 s where times have no fractions. */
+bool bpk_is_settled(const struct stat *found, const struct timespec *now)
+{
+	enum { TICK = 100 * 1000 * 1000, LONG_TICK = 3 };
+	struct timespec latest = found->st_ctim;
+
+	latest.tv_sec += latest.tv_nsec == 0 ? LONG_TICK : (latest.tv_nsec + TICK) / 1000000000;
+	latest.tv_nsec = (latest.tv_nsec + TICK) % 1000000000;
+	return latest.tv_sec < now->tv_sec ||
+	       (latest.tv_sec == now->tv_sec && latest.tv_nsec < now->tv_nsec);
+}

@@ -111,6 +111,22 @@ bool bpk_source_is_untouched(const struct bpk_source *source, const struct times
 int bpk_source_hold(struct bpk_source *source, struct bpk_err *err);
 void bpk_source_release(struct bpk_source *source);
 
+/* True if a hold since then, a CLOCK_MONOTONIC time, has lasted so long that the caller should
+ * release it and hold again, so that a waiting writer gets its turn. */
+bool bpk_hold_is_long(const struct timespec *since);
+
+/*
+ * Reads without a hold, which cost one system call: between glance and is_still, reads see the
+ * committed state of the last hold, if is_still returns true for the number that glance returned.
+ * Otherwise the bytes read are worth nothing, and the caller reads again between hold and release.
+ *
+ * glance returns 0 if there must be a hold: the file changed less than a tenth of a second before
+ * the last one, is read through a journal, or lies on a file system whose times may be late. Slices
+ * and joins always need one. Any thread.
+ */
+unsigned bpk_source_glance(struct bpk_source *source);
+bool bpk_source_is_still(struct bpk_source *source, unsigned state);
+
 /* True if somebody is changing the file, or died doing so: its writer lock is held now, or reads go
  * through a journal (bpk_source_pending). An ignored journal does not count. */
 bool bpk_source_in_change(struct bpk_source *source);
@@ -175,6 +191,10 @@ int bpk_fail_changed(struct bpk_err *err);
 
 /* True if it is the same file, and nobody has written to it or renamed it since. */
 bool bpk_is_still(const struct stat *now, const struct stat *seen);
+
+/* True if a write after now, a CLOCK_REALTIME time not later than found, changes the times in
+ * found: two writes within one tick of the file system's clock leave the same ones. */
+bool bpk_is_settled(const struct stat *found, const struct timespec *now);
 
 /*
  * Call stat. *there is false when the path does not exist; any other error fails with BPK_FAILED.

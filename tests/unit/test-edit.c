@@ -620,6 +620,131 @@ static void test_readers_beside_commits(void **state)
 	bpk_place_close(&place);
 }
 
+/* ---- Reads without a hold ---- */
+
+enum { SETTLED = 150 * 1000, HALF_WRITTEN = 5 * 1000, RARE_COMMITS = 8 }; /* us */
+
+static void test_without_a_hold(void **state)
+{
+	const struct bpk_edit_head head = { 0, bpk_view(old, HEAD) };
+	struct bpk_place place;
+	struct bpk_edit *edit;
+	unsigned seen;
+
+	(void)state;
+	assert_done(bpk_place_open(in_folder("f"), NULL, &place, &err));
+	if (bpk_source_glance(place.source) != 0)
+		fail_msg("a file that was just written allows reads without a hold");
+	usleep(SETTLED);
+	assert_done(bpk_source_hold(place.source, &err));
+	bpk_source_release(place.source);
+	seen = bpk_source_glance(place.source);
+	if (seen == 0) {
+		bpk_place_close(&place);
+		skip(); /* a file system whose times may be late */
+	}
+	assert_true(bpk_source_is_still(place.source, seen));
+
+	edit = open_edit(&careless);
+	assert_done(bpk_edit_save(edit, 0, SIZE, &err));
+	assert_true(bpk_source_is_still(place.source, seen));
+	assert_done(bpk_edit_write_at(edit, 100, bpk_view("x", 1), &err));
+	assert_false(bpk_source_is_still(place.source, seen));
+	assert_done(bpk_edit_commit(edit, &head, SIZE, &err));
+	bpk_edit_close(edit);
+	assert_false(bpk_source_is_still(place.source, seen));
+
+	assert_done(bpk_source_hold(place.source, &err));
+	bpk_source_release(place.source);
+	assert_int_equal(bpk_source_glance(place.source), 0);
+	assert_false(bpk_source_is_still(place.source, seen));
+	usleep(SETTLED);
+	assert_done(bpk_source_hold(place.source, &err));
+	bpk_source_release(place.source);
+	assert_true(bpk_source_glance(place.source) > seen);
+	bpk_place_close(&place);
+}
+
+static int commit_rarely(void)
+{
+	static uint8_t bytes[SIZE];
+	const struct bpk_edit_head head = { 0, bpk_view(bytes, HEAD) };
+	struct bpk_edit *edit;
+
+	if (bpk_edit_open(in_folder("f"), &careless, &edit, NULL) != 0)
+		return 1;
+	for (int i = 1; i <= RARE_COMMITS; i++) {
+		usleep(SETTLED);
+		memset(bytes, i, sizeof bytes);
+		if (bpk_edit_save(edit, 0, SIZE, NULL) != 0 ||
+		    bpk_edit_write_at(edit, HEAD, bpk_view(bytes, SIZE / 2), NULL) != 0 ||
+		    usleep(HALF_WRITTEN) != 0 ||
+		    bpk_edit_write_at(edit, SIZE / 2, bpk_view(bytes, SIZE / 2), NULL) != 0 ||
+		    bpk_edit_commit(edit, &head, SIZE, NULL) != 0)
+			return 2;
+	}
+	bpk_edit_close(edit);
+	return 0;
+}
+
+/* Hold where there must be a hold. states: reads without one that counted. */
+static void *glance_often(void *arg)
+{
+	struct reading *reading = arg;
+	uint8_t bytes[SIZE];
+
+	while (!atomic_load(reading->ended)) {
+		unsigned seen = bpk_source_glance(reading->source);
+		size_t got;
+
+		if (seen == 0) {
+			if (bpk_source_hold(reading->source, NULL) == 0)
+				bpk_source_release(reading->source);
+			else
+				reading->failures++;
+			usleep(1000); /* only a first holder looks at the file */
+		} else if (bpk_source_read_at(reading->source, 0, bpk_span(bytes, SIZE), &got,
+					      NULL) == 0 &&
+			   bpk_source_is_still(reading->source, seen)) {
+			reading->states++;
+			reading->mixes += got != SIZE || memcmp(bytes, bytes + 1, SIZE - 1) != 0;
+		} else if (bpk_source_hold(reading->source, NULL) == 0) {
+			bpk_source_release(reading->source);
+		}
+	}
+	return NULL;
+}
+
+static void test_glances_beside_commits(void **state)
+{
+	struct reading readings[READERS];
+	pthread_t threads[READERS];
+	struct bpk_place place;
+	atomic_bool ended = false;
+	uint8_t first[SIZE];
+	int states = 0;
+
+	(void)state;
+	memset(first, 0, sizeof first);
+	make_file(in_folder("f"), first, SIZE);
+	assert_done(bpk_place_open(in_folder("f"), NULL, &place, &err));
+	for (int i = 0; i < READERS; i++) {
+		readings[i] = (struct reading){ .source = place.source, .ended = &ended };
+		assert_int_equal(pthread_create(&threads[i], NULL, glance_often, &readings[i]), 0);
+	}
+	assert_int_equal(in_child(commit_rarely), 0);
+	atomic_store(&ended, true);
+	for (int i = 0; i < READERS; i++) {
+		assert_int_equal(pthread_join(threads[i], NULL), 0);
+		assert_int_equal(readings[i].mixes, 0);
+		assert_int_equal(readings[i].failures, 0);
+		states += readings[i].states;
+	}
+	bpk_place_close(&place);
+	if (states == 0)
+		skip(); /* a file system whose times may be late */
+}
+
 /* ---- Hostile journals ---- */
 
 static void poke(const char *path, off_t offset, uint8_t flip)
@@ -1056,6 +1181,8 @@ int main(void)
 		cmocka_unit_test_setup(test_no_journal_of_ours, setup),
 		cmocka_unit_test_setup(test_living_writer, setup),
 		cmocka_unit_test_setup(test_readers_beside_commits, setup),
+		cmocka_unit_test_setup(test_without_a_hold, setup),
+		cmocka_unit_test_setup(test_glances_beside_commits, setup),
 		cmocka_unit_test_setup(test_stranger, setup),
 		cmocka_unit_test_setup(test_torn, setup),
 		cmocka_unit_test_setup(test_flips, setup),

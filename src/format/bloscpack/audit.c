@@ -134,28 +134,34 @@ static int audit_chunk(struct audit *a, struct bpk_bloscpack_walk *walk, struct 
 	struct bpk_bloscpack_step step;
 	int rc;
 
-	if (bpk_source_hold(r->source, err) != 0)
-		return -1;
-	rc = bpk_bloscpack_walk_look(r, walk, r->positional, &step, err);
+	rc = bpk_bloscpack_walk_look(r, walk, r->positional ? &a->page : NULL, &step, err);
 	if (rc == 0 && r->header.has_offsets)
 		rc = audit_entry(a, walk->number, step.extent.offset, err);
 	if (rc == 0) {
 		bpk_bloscpack_walk_move(r, walk, &step);
 		a->end = walk->offset;
 	}
-	bpk_source_release(r->source);
 	return rc;
 }
 
 static int audit_chunks(struct audit *a, struct bpk_err *err)
 {
+	struct bpk_source *source = a->reader->source;
 	struct bpk_bloscpack_walk walk = bpk_bloscpack_walk_start(a->reader);
-	int rc;
+	struct timespec since;
+	int rc = 0;
 
 	a->end = a->reader->offsets_end;
-	do
-		rc = audit_chunk(a, &walk, err);
-	while (rc == 0);
+	while (rc == 0) {
+		if (bpk_source_hold(source, err) != 0)
+			return -1;
+		a->page.n = 0;
+		clock_gettime(CLOCK_MONOTONIC, &since);
+		do
+			rc = audit_chunk(a, &walk, err);
+		while (rc == 0 && !bpk_hold_is_long(&since));
+		bpk_source_release(source);
+	}
 	if (rc > 0)
 		a->reader->located = walk; /* tells the reader where the archive ends */
 	return rc < 0 ? -1 : 0;
@@ -295,7 +301,7 @@ static int audit_pipe(struct audit *a, struct bpk_err *err)
 	uint64_t tail;
 	int rc;
 
-	while ((rc = bpk_bloscpack_walk_look(r, walk, false, &step, err)) == 0)
+	while ((rc = bpk_bloscpack_walk_look(r, walk, NULL, &step, err)) == 0)
 		bpk_bloscpack_walk_move(r, walk, &step);
 	if (rc < 0 || !r->header.has_offsets)
 		return rc < 0 ? -1 : 0;

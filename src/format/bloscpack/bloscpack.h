@@ -172,7 +172,8 @@ struct bpk_bloscpack_offsets {
 int bpk_bloscpack_offsets_get(const struct bpk_bloscpack_offsets *offsets, uint64_t first,
 			      unsigned n, uint64_t *entries, struct bpk_err *err);
 
-/* A cache of one page of entries, for reading them in order. Caller storage, valid when zeroed. */
+/* A cache of one page of entries, for reading them in order, valid for one state of the file.
+ * Caller storage, valid when zeroed. */
 struct bpk_bloscpack_page {
 	uint64_t first;
 	unsigned n;
@@ -263,10 +264,11 @@ struct bpk_bloscpack_extent {
 	bool exact;    /* room ends at the next chunk */
 };
 
-/* Find a chunk by its offset entry, checked against its neighbours. Positional readers; any
- * thread. */
+/* Find a chunk by its offset entry, checked against its neighbours. page, the caller's, saves
+ * reads; NULL: no page is kept. Positional readers; any thread. */
 int bpk_bloscpack_find(struct bpk_bloscpack_reader *reader, uint64_t number,
-		       struct bpk_bloscpack_extent *extent, struct bpk_err *err);
+		       struct bpk_bloscpack_page *page, struct bpk_bloscpack_extent *extent,
+		       struct bpk_err *err);
 
 /* Raw size of chunk number by header and metadata; may be unknown. */
 uint64_t bpk_bloscpack_raw_size(const struct bpk_bloscpack_reader *reader, uint64_t number);
@@ -284,11 +286,13 @@ struct bpk_bloscpack_step {
 };
 
 /*
- * Find the next chunk of walk, without moving past it; by_offsets: use the offsets section. Returns
- * 1 after the last chunk, when the end marker has been tested.
+ * Find the next chunk of walk, without moving past it: by the offsets section with page, as for
+ * bpk_bloscpack_find, and behind the chunk before it if page is NULL. Returns 1 after the last
+ * chunk, when the end marker has been tested.
  */
 int bpk_bloscpack_walk_look(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
-			    bool by_offsets, struct bpk_bloscpack_step *step, struct bpk_err *err);
+			    struct bpk_bloscpack_page *page, struct bpk_bloscpack_step *step,
+			    struct bpk_err *err);
 
 /* Move the walk past that chunk. */
 void bpk_bloscpack_walk_move(const struct bpk_bloscpack_reader *reader,
@@ -327,9 +331,10 @@ int bpk_bloscpack_concurrent_open(const struct bpk_bloscpack_reader *reader,
 				  struct bpk_bloscpack_reader *now, bool *kept,
 				  struct bpk_err *err);
 
-/* bpk_reader_ops.fetch and .locate in the state that reader knows; the source is held. */
-int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *reader, struct bpk_parcel *parcel,
-			     struct bpk_err *err);
+/* bpk_reader_ops.fetch and .locate in the state that reader knows; the source is held, or compared
+ * afterwards. page, which may be NULL, is as for bpk_bloscpack_find. */
+int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_page *page,
+			     struct bpk_parcel *parcel, struct bpk_err *err);
 int bpk_bloscpack_locate_held(struct bpk_bloscpack_reader *reader, uint64_t number,
 			      struct bpk_where *where, struct bpk_err *err);
 

@@ -148,14 +148,14 @@ static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel
 	return 0;
 }
 
-static int fetch_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
-		       struct bpk_err *err)
+static int fetch_found(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_page *page,
+		       struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	struct bpk_bloscpack_extent extent;
 
 	if (parcel->number >= r->header.nchunks)
 		return 1;
-	if (bpk_bloscpack_find(r, parcel->number, &extent, err) != 0)
+	if (bpk_bloscpack_find(r, parcel->number, page, &extent, err) != 0)
 		return -1;
 	if (bring_found(r, parcel, &extent, err) != 0)
 		return bpk_bloscpack_chunk_subject(err, parcel->number, extent.offset);
@@ -187,7 +187,7 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 		return bpk_fail(err, BPK_BUG,
 				"chunk %" PRIu64 " was asked for after chunk %" PRIu64,
 				parcel->number, walk->number);
-	while ((rc = bpk_bloscpack_walk_look(r, walk, false, &step, err)) == 0 &&
+	while ((rc = bpk_bloscpack_walk_look(r, walk, NULL, &step, err)) == 0 &&
 	       walk->number < parcel->number)
 		bpk_bloscpack_walk_move(r, walk, &step);
 	if (rc != 0) {
@@ -200,16 +200,17 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 	bpk_bloscpack_walk_move(r, walk, &step);
 	/* a plan that knows the number of chunks does not fetch again after the last */
 	if (walk->number == r->header.nchunks &&
-	    bpk_bloscpack_walk_look(r, walk, false, &step, err) < 0)
+	    bpk_bloscpack_walk_look(r, walk, NULL, &step, err) < 0)
 		return -1;
 	complete_info(r);
 	return 0;
 }
 
-int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
-			     struct bpk_err *err)
+int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_page *page,
+			     struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return r->positional ? fetch_found(r, parcel, err) : fetch_in_sequence(r, parcel, err);
+	return r->positional ? fetch_found(r, page, parcel, err)
+			     : fetch_in_sequence(r, parcel, err);
 }
 
 /*
@@ -241,11 +242,13 @@ int bpk_bloscpack_locate_held(struct bpk_bloscpack_reader *r, uint64_t number,
 			      struct bpk_where *where, struct bpk_err *err)
 {
 	struct bpk_bloscpack_walk *walk = &r->located;
+	struct bpk_bloscpack_page page = { 0 };
 	struct bpk_bloscpack_step step;
 	int rc;
 
 	approach(r, walk, number);
-	while ((rc = bpk_bloscpack_walk_look(r, walk, r->positional, &step, err)) == 0 &&
+	while ((rc = bpk_bloscpack_walk_look(r, walk, r->positional ? &page : NULL, &step, err)) ==
+		       0 &&
 	       walk->number < number)
 		bpk_bloscpack_walk_move(r, walk, &step);
 	if (rc != 0)

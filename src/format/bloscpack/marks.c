@@ -9,9 +9,8 @@
 #include <time.h>
 
 enum {
-	GROUP = 64,         /* chunks that share an entry: the bits of seen */
-	FIRST_ROOM = 64,    /* entries in the first table */
-	LONGEST_HOLD = 500, /* ms; after that a waiting writer gets its turn */
+	GROUP = 64,      /* chunks that share an entry: the bits of seen */
+	FIRST_ROOM = 64, /* entries in the first table */
 };
 
 int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_marks **marks,
@@ -23,6 +22,12 @@ int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_mark
 	*marks = bpk_calloc(1, sizeof **marks, err);
 	if (*marks == NULL)
 		return -1;
+	(*marks)->page = bpk_calloc(1, sizeof *(*marks)->page, err);
+	if ((*marks)->page == NULL) {
+		free(*marks);
+		*marks = NULL;
+		return -1;
+	}
 	(*marks)->restless = bpk_source_in_change(source);
 	clock_gettime(CLOCK_REALTIME, &(*marks)->opened);
 	bpk_mutex_init(&(*marks)->lock);
@@ -35,6 +40,7 @@ void bpk_bloscpack_marks_free(struct bpk_bloscpack_marks *marks)
 		return;
 	bpk_mutex_clear(&marks->lock);
 	free(marks->all);
+	free(marks->page);
 	bpk_buf_clear(&marks->last);
 	free(marks);
 }
@@ -235,6 +241,26 @@ int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *r, uint64_t number,
 	return rc;
 }
 
+void bpk_bloscpack_marks_page(struct bpk_bloscpack_marks *marks, unsigned state,
+			      struct bpk_bloscpack_page *page)
+{
+	bpk_mutex_lock(&marks->lock);
+	if (marks->page_state == state)
+		*page = *marks->page;
+	else
+		page->first = page->n = 0;
+	bpk_mutex_unlock(&marks->lock);
+}
+
+void bpk_bloscpack_marks_keep_page(struct bpk_bloscpack_marks *marks, unsigned state,
+				   const struct bpk_bloscpack_page *page)
+{
+	bpk_mutex_lock(&marks->lock);
+	*marks->page = *page;
+	marks->page_state = state;
+	bpk_mutex_unlock(&marks->lock);
+}
+
 /* ---- Settling ---- */
 
 static int by_number(const void *a, const void *b)
@@ -269,7 +295,7 @@ static int bring_again(struct bpk_bloscpack_reader *now, uint64_t number,
 	parcel->number = number;
 	parcel->want_start = then->start;
 	parcel->want_size = whole ? SIZE_MAX : then->size;
-	return bpk_bloscpack_fetch_held(now, parcel, err);
+	return bpk_bloscpack_fetch_held(now, NULL, parcel, err);
 }
 
 /* Hash the chunk in its current state; parcel is scratch. */
@@ -329,11 +355,7 @@ static int compare_mark(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_rea
 /* Interrupt a long hold, so that other programs can take it. */
 static int pause_hold(struct bpk_bloscpack_reader *r, struct timespec *since, struct bpk_err *err)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	if ((now.tv_sec - since->tv_sec) * 1000 + (now.tv_nsec - since->tv_nsec) / 1000000 <
-	    LONGEST_HOLD)
+	if (!bpk_hold_is_long(since))
 		return 0;
 	bpk_source_release(r->source);
 	clock_gettime(CLOCK_MONOTONIC, since);

@@ -24,9 +24,11 @@ int bpk_bloscpack_offsets_turn(const struct bpk_bloscpack_offsets *offsets,
 			       struct bpk_err *err)
 {
 	if (number < page->first || number - page->first >= page->n) {
-		page->first = number;
-		page->n = (unsigned)bpk_min_u64(BPK_BLOSCPACK_PAGE, offsets->count - number);
-		if (bpk_bloscpack_offsets_get(offsets, number, page->n, page->entries, err) != 0) {
+		/* the entry before, too: a chunk is found between its neighbours */
+		page->first = number - (number > 0);
+		page->n = (unsigned)bpk_min_u64(BPK_BLOSCPACK_PAGE, offsets->count - page->first);
+		if (bpk_bloscpack_offsets_get(offsets, page->first, page->n, page->entries, err) !=
+		    0) {
 			page->n = 0;
 			return -1;
 		}

@@ -210,7 +210,7 @@ static int find_end(struct bpk_bloscpack_reader *r, uint64_t *end, struct bpk_er
 	*end = BPK_UNKNOWN;
 	if (!r->positional)
 		return 0;
-	if (bpk_bloscpack_find(r, r->header.nchunks - 1, &extent, &why) != 0 ||
+	if (bpk_bloscpack_find(r, r->header.nchunks - 1, NULL, &extent, &why) != 0 ||
 	    bpk_bloscpack_need(r->source, extent.offset, bpk_span(bytes, sizeof bytes), "chunk",
 			       &why) != 0 ||
 	    bpk_bloscpack_examine(r, r->header.nchunks - 1, bpk_view(bytes, sizeof bytes), &extent,

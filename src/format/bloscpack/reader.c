@@ -83,7 +83,7 @@ static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_read
 
 	if (parcel->number >= r->header.nchunks)
 		return 1;
-	rc = bpk_bloscpack_fetch_held(now, parcel, err);
+	rc = bpk_bloscpack_fetch_held(now, NULL, parcel, err);
 	if (rc != 0)
 		return rc;
 	parcel->data_size = size_at_open(r, parcel->number, parcel->raw_size);
@@ -94,12 +94,31 @@ static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_read
 	return 0;
 }
 
-static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
+/* True if the chunk was fetched without a hold, or *rc is 1 for none. A walk cannot begin again, so
+ * it holds. */
+static bool fetch_still(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, int *rc)
 {
-	struct bpk_bloscpack_reader *r = reader;
+	unsigned state = r->positional ? bpk_source_glance(r->source) : 0;
+	struct bpk_bloscpack_page page;
+	uint64_t first;
+	unsigned n;
+
+	if (state == 0)
+		return false;
+	bpk_bloscpack_marks_page(r->marks, state, &page);
+	first = page.first;
+	n = page.n;
+	*rc = bpk_bloscpack_fetch_held(r, &page, parcel, NULL);
+	if (page.first != first || page.n != n)
+		bpk_bloscpack_marks_keep_page(r->marks, state, &page);
+	return *rc >= 0 && bpk_source_is_still(r->source, state);
+}
+
+static int fetch_in_hold(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+			 struct bpk_err *err)
+{
 	struct bpk_bloscpack_walk before;
 	struct bpk_bloscpack_reader now;
-	struct bpk_err found = { 0 };
 	int rc;
 
 	/* a positional reader is used by several threads, and does not walk */
@@ -107,13 +126,24 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 		before = r->sequence;
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
-	rc = bpk_bloscpack_fetch_held(r, parcel, &found);
-	if (rc < 0 && bpk_bloscpack_concurrent_judge(r, &now, &found) == BPK_BLOSCPACK_GROWN) {
+	rc = bpk_bloscpack_fetch_held(r, NULL, parcel, err);
+	if (rc < 0 && bpk_bloscpack_concurrent_judge(r, &now, err) == BPK_BLOSCPACK_GROWN) {
 		if (!r->positional)
 			now.sequence = before;
-		rc = fetch_grown(r, &now, parcel, &found);
+		rc = fetch_grown(r, &now, parcel, err);
 	}
 	bpk_source_release(r->source);
+	return rc;
+}
+
+static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err)
+{
+	struct bpk_bloscpack_reader *r = reader;
+	struct bpk_err found = { 0 };
+	int rc;
+
+	if (!fetch_still(r, parcel, &rc))
+		rc = fetch_in_hold(r, parcel, &found);
 	if (rc == 0)
 		rc = bpk_bloscpack_marks_fetched(r, parcel, &found);
 	if (rc < 0 && err != NULL)

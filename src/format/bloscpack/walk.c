@@ -131,20 +131,33 @@ static struct bpk_bloscpack_extent rest_from(const struct bpk_bloscpack_reader *
 	return extent;
 }
 
+/* n consecutive entries, of page if there is one. */
+static int get_entries(const struct bpk_bloscpack_offsets *offsets, struct bpk_bloscpack_page *page,
+		       uint64_t first, unsigned n, uint64_t *entries, struct bpk_err *err)
+{
+	if (page == NULL)
+		return bpk_bloscpack_offsets_get(offsets, first, n, entries, err);
+	for (unsigned i = 0; i < n; i++)
+		if (bpk_bloscpack_offsets_turn(offsets, page, first + i, &entries[i], err) != 0)
+			return -1;
+	return 0;
+}
+
 /*
  * An entry must lie between its neighbours, if they are known: a damaged entry then cannot lead to
  * another chunk, whose own digest would match.
  */
 int bpk_bloscpack_find(struct bpk_bloscpack_reader *reader, uint64_t number,
-		       struct bpk_bloscpack_extent *extent, struct bpk_err *err)
+		       struct bpk_bloscpack_page *page, struct bpk_bloscpack_extent *extent,
+		       struct bpk_err *err)
 {
 	uint64_t entries[3] = { 0, 0, BPK_UNKNOWN };
 	bool first = number == 0;
 	bool last = number == reader->header.nchunks - 1;
 	uint64_t here, next;
 
-	if (bpk_bloscpack_offsets_get(&reader->offsets, first ? 0 : number - 1, 3u - first - last,
-				      entries + first, err) != 0)
+	if (get_entries(&reader->offsets, page, number - !first, 3u - first - last, entries + first,
+			err) != 0)
 		return -1;
 	here = entries[1];
 	next = last ? BPK_UNKNOWN : entries[2];
@@ -315,15 +328,16 @@ bad:
 }
 
 int bpk_bloscpack_walk_look(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
-			    bool by_offsets, struct bpk_bloscpack_step *step, struct bpk_err *err)
+			    struct bpk_bloscpack_page *page, struct bpk_bloscpack_step *step,
+			    struct bpk_err *err)
 {
 	if (walk->ended)
 		return 1;
 	if (walk->number == reader->header.nchunks)
 		return end_counted(reader, walk, err);
-	if (!by_offsets)
+	if (page == NULL)
 		step->extent = rest_from(reader, walk->offset);
-	else if (bpk_bloscpack_find(reader, walk->number, &step->extent, err) != 0)
+	else if (bpk_bloscpack_find(reader, walk->number, page, &step->extent, err) != 0)
 		return -1;
 	return look(reader, walk, step, err);
 }
@@ -348,7 +362,7 @@ int bpk_bloscpack_walk_check(struct bpk_bloscpack_reader *reader, struct bpk_err
 
 	if (reader->positional || !reader->header.has_offsets)
 		return 0;
-	while ((rc = bpk_bloscpack_walk_look(reader, &walk, false, &step, err)) == 0) {
+	while ((rc = bpk_bloscpack_walk_look(reader, &walk, NULL, &step, err)) == 0) {
 		if (bpk_bloscpack_offsets_check(&reader->offsets, &page, walk.number,
 						step.extent.offset, &entry, err) != 0)
 			return -1;

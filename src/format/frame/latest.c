@@ -15,9 +15,13 @@
 static int do_contiguous(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *arg,
 			 struct bpk_err *err)
 {
+	unsigned state = bpk_source_glance(r->source);
 	struct bpk_err found = { 0 };
 	int rc;
 
+	if (state != 0 && step(r, arg, &found) == 0 && bpk_source_is_still(r->source, state))
+		return 0;
+	found = (struct bpk_err){ 0 };
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
 	rc = step(r, arg, &found);

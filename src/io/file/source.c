@@ -278,20 +278,22 @@ bool bpk_source_may_change(const struct bpk_source *source)
 	return source->shared != NULL;
 }
 
-/* Two writes within one tick of the file system's clock leave the same time. A tick is at most 10
- * ms, or 2 s where times have no fractions. */
 bool bpk_source_is_untouched(const struct bpk_source *source, const struct timespec *opened)
 {
-	enum { TICK = 100 * 1000 * 1000, LONG_TICK = 3 };
-	struct timespec latest = source->stat.st_ctim;
 	struct stat now;
 
-	if (fstat(source->fd, &now) != 0 || !bpk_is_still(&now, &source->stat))
-		return false;
-	latest.tv_sec += latest.tv_nsec == 0 ? LONG_TICK : (latest.tv_nsec + TICK) / 1000000000;
-	latest.tv_nsec = (latest.tv_nsec + TICK) % 1000000000;
-	return latest.tv_sec < opened->tv_sec ||
-	       (latest.tv_sec == opened->tv_sec && latest.tv_nsec < opened->tv_nsec);
+	return fstat(source->fd, &now) == 0 && bpk_is_still(&now, &source->stat) &&
+	       bpk_is_settled(&source->stat, opened);
+}
+
+unsigned bpk_source_glance(struct bpk_source *source)
+{
+	return source->shared != NULL ? bpk_source_shared_glance(source) : 0;
+}
+
+bool bpk_source_is_still(struct bpk_source *source, unsigned state)
+{
+	return source->shared != NULL && bpk_source_shared_is_still(source, state);
 }
 
 int bpk_source_hold(struct bpk_source *source, struct bpk_err *err)

@@ -71,6 +71,8 @@ int bpk_source_share(struct bpk_source *source, const char *path, struct bpk_err
 /* Implementations for a source with shared set. */
 int bpk_source_shared_hold(struct bpk_source *source, struct bpk_err *err);
 void bpk_source_shared_release(struct bpk_source *source);
+unsigned bpk_source_shared_glance(struct bpk_source *source);
+bool bpk_source_shared_is_still(struct bpk_source *source, unsigned state);
 bool bpk_source_shared_in_change(const struct bpk_source *source);
 bool bpk_source_shared_pending(const struct bpk_source *source);
 const char *bpk_source_shared_remark(const struct bpk_source *source);

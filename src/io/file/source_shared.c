@@ -7,6 +7,8 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -29,6 +31,12 @@ struct bpk_source_shared {
 	unsigned holds, pauses; /* guarded by lock: holders now; how often they became 0 */
 	struct timespec since;  /* guarded by lock: when holds last rose from 0 */
 
+	/* guarded by lock: the file at the last hold, for reads without one */
+	struct stat seen;
+	unsigned state;     /* the number of different states seen so far */
+	bool settled;       /* no journal is used, and seen is older than a tick */
+	bool asked, timely; /* whether is_timely was asked, and its answer */
+
 	/* guarded by state_lock: the first holder writes them, all reads use them */
 	pthread_rwlock_t state_lock;
 	struct bpk_journal journal;
@@ -39,6 +47,18 @@ struct bpk_source_shared {
 };
 
 /* ---- One state of the file ---- */
+
+/* Keep the file's times for bpk_source_glance. */
+static void note_seen(struct bpk_source_shared *shared, const struct stat *found)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	if (!bpk_is_still(found, &shared->seen))
+		shared->state++;
+	shared->seen = *found;
+	shared->settled = bpk_is_settled(found, &now);
+}
 
 /* Read the file as it is: it has no journal, or its journal is ignored. */
 static int take_plain(struct bpk_source *source, struct bpk_err *err)
@@ -55,6 +75,7 @@ static int take_plain(struct bpk_source *source, struct bpk_err *err)
 	if (fstat(source->fd, &found) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
 	source->size = (uint64_t)found.st_size;
+	note_seen(shared, &found);
 	return 0;
 }
 
@@ -145,6 +166,7 @@ static int refresh(struct bpk_source *source, struct bpk_err *err)
 	bool there, same = false;
 	struct stat found;
 
+	source->shared->settled = false;
 	if (bpk_resolved_has_journal(resolved, &found, &there, err) != 0 ||
 	    (there && bpk_resolved_is(resolved, source->fd, &same, err) != 0))
 		return -1;
@@ -180,14 +202,18 @@ static int hold_first(struct bpk_source *source, struct bpk_err *err)
 	return 0;
 }
 
+bool bpk_hold_is_long(const struct timespec *since)
+{
+	return bpk_lock_since(since) >= LONG_HOLD;
+}
+
 int bpk_source_shared_hold(struct bpk_source *source, struct bpk_err *err)
 {
 	struct bpk_source_shared *shared = source->shared;
 	int rc = 0;
 
 	pthread_mutex_lock(&shared->lock);
-	if (shared->holds > 0 && bpk_lock_since(&shared->since) >= LONG_HOLD &&
-	    bpk_lock_is_wanted(source->fd))
+	if (shared->holds > 0 && bpk_hold_is_long(&shared->since) && bpk_lock_is_wanted(source->fd))
 		wait_for_pause(shared);
 	if (shared->holds == 0)
 		rc = hold_first(source, err);
@@ -209,6 +235,57 @@ void bpk_source_shared_release(struct bpk_source *source)
 		pthread_cond_broadcast(&shared->paused);
 	}
 	pthread_mutex_unlock(&shared->lock);
+}
+
+/* ---- Reading without a hold ---- */
+
+/* True on file systems where a write has changed the file's times before its bytes can be read, for
+ * every process. Network file systems keep times for seconds. */
+static bool is_timely(int fd)
+{
+	struct statfs found;
+
+	if (fstatfs(fd, &found) != 0)
+		return false;
+	switch (found.f_type) {
+	case BTRFS_SUPER_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case XFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
+}
+
+unsigned bpk_source_shared_glance(struct bpk_source *source)
+{
+	struct bpk_source_shared *shared = source->shared;
+	unsigned state = 0;
+
+	pthread_mutex_lock(&shared->lock);
+	if (shared->settled && !shared->asked) {
+		shared->asked = true;
+		shared->timely = is_timely(source->fd);
+	}
+	if (shared->settled && shared->timely)
+		state = shared->state;
+	pthread_mutex_unlock(&shared->lock);
+	return state;
+}
+
+bool bpk_source_shared_is_still(struct bpk_source *source, unsigned state)
+{
+	struct bpk_source_shared *shared = source->shared;
+	struct stat now;
+	bool still;
+
+	if (fstat(source->fd, &now) != 0)
+		return false;
+	pthread_mutex_lock(&shared->lock);
+	still = shared->settled && shared->state == state && bpk_is_still(&now, &shared->seen);
+	pthread_mutex_unlock(&shared->lock);
+	return still;
 }
 
 /* Only a journal in use counts: anybody could create another one to hide how a file ends. */
