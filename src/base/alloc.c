@@ -1,10 +1,34 @@
 /* Aligned memory, zeroed memory, arrays that grow, copies of text. Every room above calls it. */
 #include "base/alloc.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/bytes.h"
+
+/*
+ * Bytes from which memory is made of huge pages where the system offers them. Unpacking takes 0.65
+ * of the processor time with chunks of 128 MiB, 0.8 with 16 MiB, 0.96 with 4 MiB; nothing changes
+ * below.
+ */
+enum { HUGE_PAGES = 4 << 20 };
+
+static void ask_for_huge_pages(void *memory, size_t size)
+{
+#ifdef MADV_HUGEPAGE
+	enum { PAGE = 4096 }; /* a larger page makes the call fail, which is harmless */
+	size_t before = -(uintptr_t)memory % PAGE;
+	int saved = errno;
+
+	madvise((uint8_t *)memory + before, size - before, MADV_HUGEPAGE);
+	errno = saved;
+#else
+	(void)memory;
+	(void)size;
+#endif
+}
 
 /* aligned_alloc requires a multiple of the alignment. Returns 0 when rounding up overflows. */
 static size_t rounded_up(size_t size)
@@ -25,6 +49,8 @@ void *bpk_alloc(size_t size, struct bpk_err *err)
 
 	if (memory == NULL)
 		bpk_fail_memory(err, size);
+	else if (size >= HUGE_PAGES)
+		ask_for_huge_pages(memory, size);
 	return memory;
 }
 

@@ -11,6 +11,7 @@
 enum {
 	GROUP = 64,      /* chunks that share an entry: the bits of seen */
 	FIRST_ROOM = 64, /* entries in the first table */
+	KEPT = 16 << 20, /* packed bytes of a last chunk that is kept */
 };
 
 int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_marks **marks,
@@ -165,10 +166,11 @@ static int add(struct bpk_bloscpack_marks *marks, const struct bpk_bloscpack_mar
 
 /* ---- The last chunk, which may grow ---- */
 
+/* A large chunk is not kept: if it grows meanwhile, the file has changed while it was read. */
 static int keep_last(struct bpk_bloscpack_marks *marks, const struct bpk_parcel *parcel,
 		     struct bpk_err *err)
 {
-	if (marks->last_size > 0)
+	if (marks->last_size > 0 || parcel->packed_size > KEPT)
 		return 0;
 	if (bpk_buf_append(&marks->last, bpk_view(parcel->packed.data, parcel->packed_size), err) !=
 	    0)
