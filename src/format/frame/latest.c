@@ -129,13 +129,9 @@ static int do_sparse(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step
 		     void *arg, struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
+	int rc = step(r, arg, &found);
 	bool again = bpk_frame_has_changed(r);
-	int rc = 0;
 
-	if (!again) {
-		rc = step(r, arg, &found);
-		again = bpk_frame_has_changed(r);
-	}
 	for (int i = 0; again && i < BPK_FRAME_TIMES; i++) {
 		found = (struct bpk_err){ 0 };
 		rc = do_latest(r, number, step, arg, &again, &found);

@@ -55,7 +55,6 @@ static int look(struct bpk_source *source, struct bpk_err *err)
 
 	if (fstat(source->fd, &source->stat) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	source->stat.st_mode = bpk_acl_mode(source->fd, source->stat.st_mode);
 	source->start = start > 0 ? (uint64_t)start : 0;
 	source->nature = BPK_SOURCE_STREAM;
 	source->size = BPK_UNKNOWN;
@@ -105,6 +104,8 @@ int bpk_source_open(const char *path, struct bpk_source **source, struct bpk_err
 	}
 	if (look(s, err) != 0)
 		goto fail;
+	/* a result is no more public than its input */
+	s->stat.st_mode = bpk_acl_mode(s->fd, s->stat.st_mode);
 	*source = s;
 	return 0;
 fail:
