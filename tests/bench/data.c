@@ -210,8 +210,8 @@ static void make_mesh(struct sink *sink, uint64_t seed)
 }
 
 /*
- * Events of a detector: a slow 16-bit signal, a kind, an identity, an energy, a time and a cell, as
- * far as a record of 3 to 20 bytes has room for them.
+ * Events of a detector: a slow 16-bit signal, a kind, an identity, an energy, a time, a cell and a
+ * temperature, as far as a record of 3 to 24 bytes has room for them.
  */
 static void make_records(struct sink *sink, uint64_t seed, unsigned width)
 {
@@ -233,6 +233,11 @@ static void make_records(struct sink *sink, uint64_t seed, unsigned width)
 		memcpy(&bytes[7], &energy, sizeof energy);
 		bpk_put_le64(bytes + 11, time);
 		bytes[19] = (uint8_t)(signal >> 6);
+		if (width > 20) {
+			float temperature = 290 + (float)(signal + below(&r, 40)) * 0.001f;
+
+			memcpy(&bytes[20], &temperature, sizeof temperature);
+		}
 		put(sink, bytes, width);
 	}
 }
@@ -311,6 +316,7 @@ static const struct maker makers[] = {
 	{ { "records-13", 13, "mixed fields, 13 bytes" }, NULL },
 	{ { "records-14", 14, "mixed fields, 14 bytes" }, NULL },
 	{ { "records-15", 15, "mixed fields, 15 bytes" }, NULL },
+	{ { "records-24", 24, "mixed fields, 24 bytes" }, NULL },
 };
 
 enum { MAKERS = sizeof makers / sizeof makers[0] };

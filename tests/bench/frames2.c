@@ -1,6 +1,6 @@
 /*
- * The rival of bpk in bench-frames: whole files through c-blosc2, as its users write it. No part
- * of the build; bench-frames compiles it against the library that BPK_CBLOSC2 names.
+ * c-blosc2 in compare: whole files, as users of its library write them. No part of the build;
+ * compare compiles it against the library that BPK_CBLOSC2 names.
  *
  *     frames2 pack FILE FRAME THREADS CHUNK TYPESIZE CODEC LEVEL
  *     frames2 unpack FRAME FILE THREADS
