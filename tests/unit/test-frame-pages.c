@@ -358,5 +358,5 @@ int main(void)
 		cmocka_unit_test(test_changed_after_open),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return UNIT_RUN(tests);
 }

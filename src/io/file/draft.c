@@ -104,6 +104,7 @@ static void release(struct bpk_draft *draft)
 		close(draft->fd);
 	bpk_target_clear(&draft->target);
 	pthread_mutex_destroy(&draft->end_lock);
+	pthread_mutex_destroy(&draft->write_lock);
 	free(draft->draft_name);
 	free(draft);
 }
@@ -120,6 +121,7 @@ static struct bpk_draft *new_draft(const struct bpk_draft_options *options, stru
 	d->replaces = -1;
 	d->sync = options->sync;
 	pthread_mutex_init(&d->end_lock, NULL);
+	pthread_mutex_init(&d->write_lock, NULL);
 	return d;
 }
 
@@ -308,10 +310,15 @@ static int write_seekable(struct bpk_draft *draft, uint64_t offset, struct bpk_v
 			  bool sparse, struct bpk_err *err)
 {
 	uint64_t at;
+	int rc;
 
 	if (!place_of(draft, offset, bytes.size, &at))
 		return bpk_fail_errno(err, EFBIG, "write");
-	if ((sparse ? bpk_sparse_write_at : bpk_full_write_at)(draft->fd, at, bytes, err) != 0)
+	/* the kernel lets one thread at a time write to a file, and the others wait busily */
+	pthread_mutex_lock(&draft->write_lock);
+	rc = (sparse ? bpk_sparse_write_at : bpk_full_write_at)(draft->fd, at, bytes, err);
+	pthread_mutex_unlock(&draft->write_lock);
+	if (rc != 0)
 		return -1;
 	reach(draft, offset + bytes.size);
 	return 0;

@@ -25,6 +25,7 @@ struct bpk_draft {
 
 	uint64_t tell; /* belongs to the writing thread */
 
+	pthread_mutex_t write_lock; /* of writes at offsets */
 	pthread_mutex_t end_lock;
 	uint64_t end; /* guarded by end_lock: the length that the file must have */
 	uint64_t run; /* guarded by end_lock: bytes up to here were sent to the disk */

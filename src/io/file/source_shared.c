@@ -48,22 +48,21 @@ struct bpk_source_shared {
 
 /* ---- One state of the file ---- */
 
-/* Keep the file's times for bpk_source_glance. */
-static void note_seen(struct bpk_source_shared *shared, const struct stat *found)
+/* Keep the file's times for bpk_source_glance; they were looked up after now. */
+static void note_seen(struct bpk_source_shared *shared, const struct timespec *now,
+		      const struct stat *found)
 {
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
 	if (!bpk_is_still(found, &shared->seen))
 		shared->state++;
 	shared->seen = *found;
-	shared->settled = bpk_is_settled(found, &now);
+	shared->settled = bpk_is_settled(found, now);
 }
 
 /* Read the file as it is: it has no journal, or its journal is ignored. */
 static int take_plain(struct bpk_source *source, struct bpk_err *err)
 {
 	struct bpk_source_shared *shared = source->shared;
+	struct timespec now;
 	struct stat found;
 
 	if (shared->journal.fd >= 0) {
@@ -72,10 +71,11 @@ static int take_plain(struct bpk_source *source, struct bpk_err *err)
 		pthread_rwlock_unlock(&shared->state_lock);
 	}
 	shared->pending = false;
+	clock_gettime(CLOCK_REALTIME, &now);
 	if (fstat(source->fd, &found) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
 	source->size = (uint64_t)found.st_size;
-	note_seen(shared, &found);
+	note_seen(shared, &now, &found);
 	return 0;
 }
 
