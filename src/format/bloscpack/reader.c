@@ -94,9 +94,10 @@ static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_read
 	return 0;
 }
 
-/* True if the chunk was fetched without a hold, or *rc is 1 for none. A walk cannot begin again, so
- * it holds. */
-static bool fetch_still(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, int *rc)
+/* Fetch without a hold. False: that is worth nothing. A failed read is final, since it may not occur
+ * again. A walk cannot begin again, so it holds. */
+static bool fetch_still(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, int *rc,
+			struct bpk_err *err)
 {
 	unsigned state = r->positional ? bpk_source_glance(r->source) : 0;
 	struct bpk_bloscpack_page page;
@@ -108,10 +109,10 @@ static bool fetch_still(struct bpk_bloscpack_reader *r, struct bpk_parcel *parce
 	bpk_bloscpack_marks_page(r->marks, state, &page);
 	first = page.first;
 	n = page.n;
-	*rc = bpk_bloscpack_fetch_held(r, &page, parcel, NULL);
+	*rc = bpk_bloscpack_fetch_held(r, &page, parcel, err);
 	if (page.first != first || page.n != n)
 		bpk_bloscpack_marks_keep_page(r->marks, state, &page);
-	return *rc >= 0 && bpk_source_is_still(r->source, state);
+	return *rc < 0 ? bpk_err_is_of_machine(err) : bpk_source_is_still(r->source, state);
 }
 
 static int fetch_in_hold(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
@@ -142,7 +143,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	struct bpk_err found = { 0 };
 	int rc;
 
-	if (!fetch_still(r, parcel, &rc))
+	if (!fetch_still(r, parcel, &rc, &found))
 		rc = fetch_in_hold(r, parcel, &found);
 	if (rc == 0)
 		rc = bpk_bloscpack_marks_fetched(r, parcel, &found);

@@ -112,7 +112,7 @@ static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_er
 		if (bpk_frame_chunk_look(on, look->number + ahead->count,
 					 &ahead->found[ahead->count], &why) == 0)
 			continue;
-		return bpk_frame_is_failure(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
 	}
 	return 0;
 }

@@ -99,7 +99,7 @@ static int fill_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 		return 0;
 	if (bpk_frame_survey_here(r, &survey, &why) == 0)
 		info->hole_size = survey.hole_size;
-	else if (bpk_frame_is_failure(&why))
+	else if (bpk_err_is_of_machine(&why))
 		return bpk_fail(err, why.kind, "%s", why.text);
 	return 0;
 }
@@ -114,7 +114,7 @@ static int look_at_first_chunk(struct bpk_frame_reader *r, struct bpk_err *err)
 	r->info.chunks.has_first = bpk_frame_chunk_look(r, 0, &found, &why) == 0;
 	if (r->info.chunks.has_first)
 		r->info.chunks.first = found.header;
-	else if (bpk_frame_is_failure(&why)) /* damage is reported when it is fetched */
+	else if (bpk_err_is_of_machine(&why)) /* damage is reported when it is fetched */
 		return bpk_fail(err, why.kind, "%s", why.text);
 	return 0;
 }

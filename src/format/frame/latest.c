@@ -12,16 +12,32 @@
 
 /* ---- Contiguous ---- */
 
-static int do_contiguous(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *arg,
-			 struct bpk_err *err)
+/* Perform step without a hold. False: that is worth nothing. A failed read is final, since it may not
+ * occur again. */
+static bool do_still(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *arg, int *rc,
+		     struct bpk_err *err)
 {
 	unsigned state = bpk_source_glance(r->source);
 	struct bpk_err found = { 0 };
+
+	if (state == 0)
+		return false;
+	*rc = step(r, arg, &found);
+	if (*rc == 0)
+		return bpk_source_is_still(r->source, state);
+	if (bpk_err_is_of_machine(&found) && err != NULL)
+		*err = found;
+	return bpk_err_is_of_machine(&found);
+}
+
+static int do_contiguous(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *arg,
+			 struct bpk_err *err)
+{
+	struct bpk_err found = { 0 };
 	int rc;
 
-	if (state != 0 && step(r, arg, &found) == 0 && bpk_source_is_still(r->source, state))
-		return 0;
-	found = (struct bpk_err){ 0 };
+	if (do_still(r, step, arg, &rc, err))
+		return rc;
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
 	rc = step(r, arg, &found);

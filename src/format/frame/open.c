@@ -32,7 +32,7 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 		return 0;
 	if (bpk_frame_chunk_look(r, n - 1, &last, &why) == 0)
 		r->sizes.last = last.header.raw_size;
-	else if (bpk_frame_is_failure(&why))
+	else if (bpk_err_is_of_machine(&why))
 		return bpk_fail(err, why.kind, "%s", why.text);
 	r->sizes.regular = header->chunk_size > 0 && n == bpk_frame_count(header) &&
 			   (r->sizes.last == BPK_UNKNOWN ||

@@ -95,12 +95,6 @@ struct bpk_frame_reader {
 	unsigned users;
 };
 
-/* True if a read or an allocation failed; otherwise the bytes that were read are wrong. */
-static inline bool bpk_frame_is_failure(const struct bpk_err *err)
-{
-	return err->kind == BPK_FAILED || err->kind == BPK_NO_MEMORY;
-}
-
 /* ---- Functions of files without a header ---- */
 
 /* Set reader->info, and the memory it borrows, from the state. */

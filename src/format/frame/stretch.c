@@ -70,6 +70,7 @@ int bpk_frame_stretch_read(struct bpk_frame_stretch *s, struct bpk_source *sourc
 			   uint64_t room, struct bpk_span out, struct bpk_err *err)
 {
 	struct bpk_buf bytes = { 0 };
+	struct bpk_err why = { 0 };
 	size_t size;
 
 	if (out.size > BPK_FRAME_STRETCH)
@@ -77,10 +78,13 @@ int bpk_frame_stretch_read(struct bpk_frame_stretch *s, struct bpk_source *sourc
 	if (bpk_frame_stretch_copy(s, offset, out))
 		return 0;
 	size = choose(s, offset, room, out.size);
-	if (size == 0 || bpk_buf_resize(&bytes, size, NULL) != 0 ||
-	    bpk_source_need_at(source, offset, bpk_span(bytes.data, size), NULL) != 0) {
-		bpk_buf_clear(&bytes);
+	if (size == 0 || bpk_buf_resize(&bytes, size, NULL) != 0)
 		return bpk_source_need_at(source, offset, out, err);
+	if (bpk_source_need_at(source, offset, bpk_span(bytes.data, size), &why) != 0) {
+		bpk_buf_clear(&bytes);
+		/* a failed read may not occur again; a short one is no matter of this chunk */
+		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text)
+						   : bpk_source_need_at(source, offset, out, err);
 	}
 	bpk_copy(out.data, bytes.data, out.size);
 	keep(s, offset, &bytes);
