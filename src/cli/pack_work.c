@@ -327,7 +327,11 @@ static bool begin_job(void *arg, void *place, const char *path)
 	struct bpk_pack *pack = &job->pack;
 	struct bpk_err err = { 0 };
 
-	*job = (struct job){ .args = command->args, .own = *command->args, .pack = *command };
+	/* not by one initializer, which would lie on the stack first */
+	job->args = command->args;
+	job->own = *command->args;
+	job->pack = *command;
+	job->err = (struct bpk_err){ 0 };
 	shared->threads = 1;
 	shared->quiet = true;
 	shared->verbose = 0;
