@@ -68,7 +68,7 @@ static void add(struct candidates *c, const uint64_t strides[BPK_PREDICTION_STRI
 	}
 	/* with fewer dimensions some candidates are equal */
 	for (size_t i = 0; i < c->to->count; i++)
-		if (memcmp(&c->to->all[i].prediction, &p, sizeof p) == 0)
+		if (bpk_prediction_equal(&c->to->all[i].prediction, &p))
 			return;
 	if (p.nstrides > 0)
 		add_filters(c, &p);

@@ -88,7 +88,7 @@ bool bpk_recipe_equal(const struct bpk_recipe *a, const struct bpk_recipe *b)
 {
 	return a->level == b->level && a->typesize == b->typesize &&
 	       a->block_size == b->block_size && bpk_pipeline_equal(&a->pipeline, &b->pipeline) &&
-	       memcmp(&a->prediction, &b->prediction, sizeof a->prediction) == 0;
+	       bpk_prediction_equal(&a->prediction, &b->prediction);
 }
 
 uint64_t bpk_trial_cost(const struct bpk_trial *trial, uint32_t mask)
@@ -280,7 +280,7 @@ static int run_heat(struct bpk_race *race, const struct chunk *c, size_t piece,
 	for (size_t i = 0; i < *count; i++) {
 		const struct bpk_prediction *prediction = &recipes[i].prediction;
 
-		if (memcmp(&taken, prediction, sizeof taken) != 0 &&
+		if (!bpk_prediction_equal(&taken, prediction) &&
 		    copy_pieces(race, c, prediction, piece, race->err) != 0)
 			return -1;
 		taken = *prediction;

@@ -142,6 +142,9 @@ struct bpk_prediction {
 	unsigned scale;
 };
 
+/* The structs have padding, so they cannot be compared by bytes. */
+bool bpk_prediction_equal(const struct bpk_prediction *a, const struct bpk_prediction *b);
+
 /* A good scale for raw, whose floats of 4 or 8 bytes start at the phase. */
 unsigned bpk_prediction_scale(const struct bpk_prediction *prediction, struct bpk_view raw);
 

@@ -234,6 +234,13 @@ void bpk_fixed_leave(const struct bpk_prediction *prediction, const uint8_t *num
 		leave(numbers, differences, prediction->scale, 8, count, out);
 }
 
+bool bpk_prediction_equal(const struct bpk_prediction *a, const struct bpk_prediction *b)
+{
+	return a->size == b->size && a->is_float == b->is_float && a->big_endian == b->big_endian &&
+	       a->phase == b->phase && a->nstrides == b->nstrides && a->scale == b->scale &&
+	       memcmp(a->strides, b->strides, a->nstrides * sizeof a->strides[0]) == 0;
+}
+
 unsigned bpk_prediction_scale(const struct bpk_prediction *prediction, struct bpk_view raw)
 {
 	size_t width = prediction->size, seen = 0, skipped = 0;

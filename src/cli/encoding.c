@@ -14,8 +14,8 @@ enum {
 const struct bpk_opt bpk_opt_digits = {
 	.letter = '0',
 	BPK_OPT_VALUE(OPT_DIGITS, struct bpk_args, encoding.level),
-	.help = "level, from fast to small; -0 stores without packing, -5 takes about twice the "
-		"time of -2, -9 forty times",
+	.help = "level, from fast to small; -0 stores without packing, -5 takes 2 to 7 times "
+		"as long as -2, -9 30 to 120 times",
 };
 
 const struct bpk_opt bpk_opt_level = {
@@ -58,7 +58,8 @@ const struct bpk_opt bpk_opt_filter = {
 	.more = "LIST is auto, none, or up to six of shuffle, bitshuffle, delta, bytedelta, "
 		"trunc:N and int_trunc:N, separated by commas; delta is the first one. bpk-pack(1) "
 		"describes the filters, bpk-formats(5) the formats that take them. auto, the "
-		"default, takes the filters of the existing archive, or tries some on samples.",
+		"default, takes the filters of the archive that is changed; for a new one it tries "
+		"some on samples.",
 };
 
 const struct bpk_opt bpk_opt_lossy = {

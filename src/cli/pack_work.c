@@ -313,22 +313,24 @@ void bpk_pack_one(void *arg, const char *path)
 
 /* A file on its way, with a pack and arguments of its own. */
 struct job {
-	const struct bpk_pack_args *args; /* of the command */
-	struct bpk_pack_args own;         /* that print nothing, and replace nothing */
+	struct bpk_pack *command;
+	const char *path;
+	struct bpk_pack_args own; /* that print nothing, and replace nothing */
 	struct bpk_pack pack;
 	struct bpk_err err; /* of the work */
 };
 
 static bool begin_job(void *arg, void *place, const char *path)
 {
-	const struct bpk_pack *command = arg;
+	struct bpk_pack *command = arg;
 	struct job *job = place;
 	struct bpk_shared *shared = &job->own.common.shared;
 	struct bpk_pack *pack = &job->pack;
 	struct bpk_err err = { 0 };
 
 	/* not by one initializer, which would lie on the stack first */
-	job->args = command->args;
+	job->command = command;
+	job->path = path;
 	job->own = *command->args;
 	job->pack = *command;
 	job->err = (struct bpk_err){ 0 };
@@ -359,9 +361,16 @@ static void end_job(void *place)
 {
 	struct job *job = place;
 	struct bpk_pack *pack = &job->pack;
+	bool again = job->err.kind != BPK_OK && job->command->args->common.shared.force;
 
-	pack->args = job->args;
-	pack->transfer.shared = &job->args->common.shared;
+	if (again) {
+		/* the target may have been made meanwhile */
+		end(pack);
+		bpk_pack_one(job->command, job->path);
+		return;
+	}
+	pack->args = job->command->args;
+	pack->transfer.shared = &pack->args->common.shared;
 	if (pack->args->common.shared.verbose)
 		tell_choice(pack);
 	if (job->err.kind != BPK_OK || settle(pack, &job->err) != 0)

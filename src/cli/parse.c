@@ -132,7 +132,7 @@ int bpk_parse_levels(const char *text, unsigned *out, struct bpk_err *err)
 			good = parse_digits(rest + 1, &last, &rest);
 		if (!good || first > last || last > HIGHEST || (*rest != ',' && *rest != '\0'))
 			return bpk_fail(err, BPK_USAGE,
-					"'%s' is not a list of levels from 0 to %d, expected "
+					"'%s' is not a list of levels from 0 to %d, such as "
 					"1,3,5 or 1-9",
 					text, HIGHEST);
 		*out |= ((2u << last) - 1) & ~((1u << first) - 1);

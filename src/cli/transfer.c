@@ -130,7 +130,7 @@ int bpk_transfer_check_terminal(const struct bpk_shared *shared, const char *tar
 {
 	if (!is_dash(target) || shared->force || !isatty(STDOUT_FILENO))
 		return 0;
-	bpk_fail(err, BPK_FAILED, "is a terminal, binary data go there only with --force");
+	bpk_fail(err, BPK_FAILED, "is a terminal; binary data is written there only with --force");
 	return bpk_err_subject(err, "%s", bpk_output_name(target));
 }
 

@@ -44,7 +44,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 3 || argc > 4 || parse(argv[2], &size) != 0 || size > SIZE_MAX - 1 ||
 	    (argc == 4 && parse(argv[3], &seed) != 0))
-		return fail("usage: make-data NAME SIZE [SEED]");
+		return fail("usage: make-data NAME BYTES [SEED]");
 	bytes = malloc((size_t)size + 1);
 	if (bytes == NULL)
 		return fail("no memory");

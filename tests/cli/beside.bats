@@ -561,3 +561,27 @@ directories() { kinds | grep -E '\.(blpd|b2s) '; }
     done < <(directories)
     echo "# $all of $all kills" >&3
 }
+
+@test "a frame that another program writes over is neither mixed nor called damaged" {
+    head -c 4000000 /dev/urandom >a
+    head -c 4000000 /dev/urandom >b
+    for options in "--checksum none" "--checksum crc32" --no-check; do
+        [ "$options" = --no-check ] && sum= || sum=$options
+        [ "$options" = --no-check ] && check=--no-check || check=
+        bpk pack -F b2frame -t 8 -z 32K -0 $sum -o x a
+        bpk pack -F b2frame -t 4 -z 32K -0 $sum -o y b
+        sleep 0.3
+        mkfifo pipe
+        status=0
+        bpk cat $check x >pipe 2>"$err" &
+        reading=$!
+        exec 9<pipe
+        head -c 400000 <&9 >got
+        dd if=y of=x bs=8M conv=notrunc status=none
+        cat <&9 >>got
+        exec 9<&-
+        wait $reading || status=$?
+        [ $status -eq 1 ] && says 'x.*changed while it was read' || die "$options: $status" "$(cat "$err")"
+        rm -f x y pipe
+    done
+}

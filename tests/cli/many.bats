@@ -88,3 +88,17 @@ pack_copy() {
         rm ./*.blp
     done
 }
+
+@test "many small files: --force holds for targets that others make meanwhile" {
+    mkdir m && cd m
+    for i in {1..150}; do data field-f32 3000 f$i; done
+    for i in 1 2 3; do
+        rm -f ./*.blp
+        # an inode that is used again may pass for an earlier result: that is refused, too
+        bpk pack --no-sync -f -T 4 f* 2>"$bad" &
+        other=$!
+        bpk pack --no-sync -f -T 4 f* 2>"$err" || true
+        wait $other || true
+        ! grep 'already exists' "$bad" "$err" || die "pack -f refused to replace"
+    done
+}

@@ -417,6 +417,8 @@ load lib
     done
     [ "$(stat -c %s level3.blp)" -le "$(stat -c %s level2.blp)" ]
     [ "$(stat -c %s level4.blp)" -le "$(stat -c %s level3.blp)" ]
+    data records-12 3000000 b
+    [ "$(bpk pack -4 <b | wc -c)" -le "$(bpk pack -2 <b | wc -c)" ]
 }
 
 @test "the level suits an input whose parts differ, not the part in its middle" {

@@ -637,9 +637,29 @@ static void test_cblosc2_refuses(void **state)
 	cblosc2_close(&theirs);
 }
 
+static void test_equal(void **state)
+{
+	struct bpk_prediction a, b;
+
+	(void)state;
+	memset(&a, 0, sizeof a);
+	memset(&b, 0xff, sizeof b); /* the padding, too */
+	a.size = b.size = 4;
+	a.is_float = b.is_float = true;
+	a.big_endian = b.big_endian = false;
+	a.phase = b.phase = 1;
+	a.nstrides = b.nstrides = 1;
+	a.strides[0] = b.strides[0] = 300;
+	a.scale = b.scale = 0;
+	assert_true(bpk_prediction_equal(&a, &b));
+	b.strides[0] = 301;
+	assert_false(bpk_prediction_equal(&a, &b));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_equal),
 		cmocka_unit_test(test_prediction_keeps_to_the_definition),
 		cmocka_unit_test(test_pieces_are_of_the_whole),
 		cmocka_unit_test(test_strides_that_reach_out_fall_away),

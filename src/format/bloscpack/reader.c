@@ -94,8 +94,8 @@ static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_read
 	return 0;
 }
 
-/* Fetch without a hold. False: that is worth nothing. A failed read is final, since it may not occur
- * again. A walk cannot begin again, so it holds. */
+/* Fetch without a hold. False: that is worth nothing. A failed read is final, since it may not
+ * occur again. A walk cannot begin again, so it holds. */
 static bool fetch_still(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, int *rc,
 			struct bpk_err *err)
 {

@@ -12,8 +12,8 @@
 
 /* ---- Contiguous ---- */
 
-/* Perform step without a hold. False: that is worth nothing. A failed read is final, since it may not
- * occur again. */
+/* Perform step without a hold. False: that is worth nothing. A failed read is final, since it may
+ * not occur again. */
 static bool do_still(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *arg, int *rc,
 		     struct bpk_err *err)
 {

@@ -54,28 +54,36 @@ static bool is_old_tail_there(const struct bpk_frame_reader *r)
 	       tail[0] == 0xce && bpk_get_be32(tail + 1) == r->state.trailer_size;
 }
 
-static bool is_header_there(const struct bpk_frame_reader *r)
+/* Compare the header with that at open. *moved: it has another frame size, too, as a change by bpk
+ * leaves it. */
+static bool is_header_there(const struct bpk_frame_reader *r, bool *moved)
 {
+	enum { FRAME_SIZE = 16 }; /* offset of frame_len: "Header" */
 	const struct bpk_buf *head = &r->state.head;
 	struct bpk_buf now = { 0 };
-	bool same = bpk_buf_resize(&now, head->size, NULL) == 0 &&
-		    bpk_source_need_at(r->source, 0, bpk_span(now.data, now.size), NULL) == 0 &&
-		    memcmp(now.data, head->data, head->size) == 0;
+	bool read = bpk_buf_resize(&now, head->size, NULL) == 0 &&
+		    bpk_source_need_at(r->source, 0, bpk_span(now.data, now.size), NULL) == 0;
+	bool same = read && memcmp(now.data, head->data, head->size) == 0;
 
+	*moved = read && bpk_get_be64(now.data + FRAME_SIZE) != r->state.header.frame_size;
 	bpk_buf_clear(&now);
 	return same;
 }
 
 bool bpk_frame_is_superseded(const struct bpk_frame_reader *r)
 {
-	return !is_header_there(r) && is_old_tail_there(r);
+	bool moved;
+
+	return !is_header_there(r, &moved) && moved && is_old_tail_there(r);
 }
 
 bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
 {
+	bool moved;
+
 	if (r->dir != NULL)
 		return !bpk_dir_is_current(r->dir, BPK_FRAME_SPARSE_INDEX, r->source);
-	return !is_header_there(r) && !is_old_tail_there(r);
+	return !is_header_there(r, &moved) && !(moved && is_old_tail_there(r));
 }
 
 /* ---- Opening ---- */

@@ -79,8 +79,18 @@ static bool reader_unpacks(const void *reader)
 
 static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	return (reader_unpacks(reader) ? bpk_frame_bands_check
-				       : bpk_frame_chunk_check)(reader, parcel, err);
+	const struct bpk_frame_reader *r = reader;
+	struct bpk_err found = { 0 };
+	int rc = (reader_unpacks(reader) ? bpk_frame_bands_check
+					 : bpk_frame_chunk_check)(reader, parcel, &found);
+
+	/* another program may have written over the chunk, cp among them */
+	if (rc != 0 && found.kind == BPK_CORRUPT && r->dir == NULL &&
+	    bpk_source_unchanged(r->source, NULL) != 0 && !bpk_frame_is_superseded(r))
+		return bpk_fail_changed(err);
+	if (rc != 0 && err != NULL)
+		*err = found;
+	return rc;
 }
 
 /* For bands, the failing call has already named the chunk. */
@@ -154,7 +164,7 @@ static void reader_close(void *reader)
 static int reader_unchanged(void *reader, bool failed, struct bpk_err *err)
 {
 	const struct bpk_frame_reader *r = reader;
-	bool covered = r->state.digests.checksum != NULL && !r->state.stale;
+	bool covered = r->state.digests.checksum != NULL && !r->state.stale && !r->options.no_check;
 
 	if (r->dir != NULL)
 		return bpk_dir_settle(r->dir, r->generation, failed, err);
