@@ -20,11 +20,10 @@ struct bpk_resolved {
 bool bpk_resolved_is_journal_name(const char *name);
 
 /*
- * Find path; *found is the stat of the name that it leads to, never of a
- * link; all zero if the name is gone meanwhile. Fails with
- * BPK_FAILED, "cannot open: ...". Returns 1 instead of -1 when path leads nowhere, or when its real
- * path is too long or not accessible to this process, as the path of a descriptor can be. The real
- * path is looked for only if the last part of path is a link.
+ * Find path; *found is the stat of the name that it leads to, never of a link, and all zero if the
+ * name is gone meanwhile. Fails with BPK_FAILED, "cannot open: ...". Returns 1 instead of -1 when
+ * path leads nowhere, or when its real path is too long or not accessible to this process, as the
+ * path of a descriptor can be. The real path is looked for only if the last part of path is a link.
  */
 int bpk_resolved_find(const char *path, struct bpk_resolved *resolved, struct stat *found,
 		      struct bpk_err *err);
