@@ -20,26 +20,26 @@
  *      64 places        0.970  2.7   0.947  4.1   0.948  5.3   0.944  5.6
  *
  * Planes of long matches gain 0.1% by 64 places, in 1.2 times the time of 32. Zstd's level 7 is
- * better than 6 for short matches in planes of up to 256 KiB (cobrotoxin.trr by 2%). Binary trees,
- * its level 14, gain 30% of mesh-i32, but little of other bitshuffled blocks, in which the matches
- * are unknown: 7 gains 0.1% of those, and 13 takes as long as 14. Text and planes gain 0% to 10% by
- * trees in 4 to 8 times the time, which would be more than a tenth of level 9's.
+ * better than 6 for short matches in planes of up to 256 KiB (cobrotoxin.trr by 2%). c-blosc2 maps
+ * level 5 to Zstd's 9: 6 with 32 places packs smaller in less time. Binary trees, Zstd's level 14,
+ * gain 30% of mesh-i32, but little of other bitshuffled blocks, in which the matches are unknown: 7
+ * gains 0.1% of those, and 13 takes as long as 14. Text and planes gain 0% to 10% by trees in 4 to
+ * 8 times the time, which would be more than a tenth of level 9's.
  */
 static const uint8_t levels[][10] = {
-	[BPK_MATCHES_ANY] = { 1, 1, 3, 5, 6, 6, 7, 7, 14, 22 },
-	[BPK_MATCHES_SHORT] = { 1, 1, 3, 5, 6, 7, 7, 8, 8, 22 },
+	[BPK_MATCHES_ANY] = { 1, 1, 3, 5, 5, 6, 6, 7, 14, 22 },
+	[BPK_MATCHES_SHORT] = { 1, 1, 3, 5, 5, 6, 7, 8, 8, 22 },
 	[BPK_MATCHES_LONG] = { 1, 1, 3, 5, 6, 6, 6, 6, 6, 22 },
 	[BPK_MATCHES_FEW] = { 1, 1, 1, 1, 6, 6, 6, 6, 6, 22 },
 };
 
+/* The logarithm of the places searched, but in planes of long matches; 0: Zstd's own. */
+static const uint8_t places[10] = { 0, 0, 0, 0, 6, 5, 6, 6, 6, 0 };
+
 enum {
-	HIGHEST = 9, /* uses no hint; all that the library has */
-	/* Zstd's levels in which the number of places is a choice, and its logs */
-	FIRST_LAZY = 6,
-	LAST_LAZY = 12,
-	SOME_PLACES = 5,
-	MANY_PLACES = 6,
-	MANY_FROM = 5, /* level */
+	HIGHEST = 9,     /* uses no hint; all that the library has */
+	LONG_PLACES = 5, /* in planes of long matches */
+	LAST_LAZY = 12,  /* Zstd's last level in which the number of places is a choice */
 };
 
 static int need_encoder(struct bpk_codec_ctx *ctx, struct bpk_err *err)
@@ -74,9 +74,9 @@ static void set_effort(struct ZSTD_CCtx_s *ctx, unsigned level, enum bpk_matches
 	ZSTD_CCtx_setParameter(ctx, ZSTD_c_compressionLevel, (int)own);
 	if (level == HIGHEST)
 		return;
-	if (own >= FIRST_LAZY && own <= LAST_LAZY)
+	if (places[level] > 0 && own <= LAST_LAZY)
 		ZSTD_CCtx_setParameter(ctx, ZSTD_c_searchLog,
-				       is_long || level < MANY_FROM ? SOME_PLACES : MANY_PLACES);
+				       is_long ? LONG_PLACES : places[level]);
 	if (matches == BPK_MATCHES_SHORT && level == 1)
 		ZSTD_CCtx_setParameter(ctx, ZSTD_c_minMatch, SHORT);
 	if (is_long)
