@@ -203,7 +203,8 @@ static unsigned decide_level(struct bpk_chooser *c, const struct bpk_recipes *re
 }
 
 /* The wanted level, or level 2 if that packs the runs smaller, as it does mesh-i32 by 13% at 3:
- * quick levels search in another way. Sizes are compared, since the user has decided about time. */
+ * quick levels search in another way. Sizes are compared, since the user has decided about time;
+ * one who decides about filters, too, gets his level. */
 static unsigned smaller_level(struct bpk_chooser *c, const struct bpk_recipes *recipes,
 			      unsigned wanted)
 {
@@ -237,7 +238,8 @@ static void decide(struct bpk_chooser *c, struct bpk_choice *choice)
 	}
 	if (c->wishes->level == BPK_AUTO && c->own_codec)
 		wanted = decide_level(c, &best);
-	else if (wanted >= BPK_HIGH_LEVEL && wanted < BPK_SMALLEST_LEVEL && c->own_codec)
+	else if (wanted >= BPK_HIGH_LEVEL && wanted < BPK_SMALLEST_LEVEL && c->own_codec &&
+		 c->wishes->pipeline == NULL)
 		wanted = smaller_level(c, &best, wanted);
 	/* the first two may change places at another level */
 	if (c->uniform && wanted < level) {
