@@ -106,10 +106,10 @@ enum {
 	SCREEN_LEVEL = 1, /* three levels of Zstd: the table above */
 	BPK_DEFAULT_LEVEL = 2,
 	BPK_HIGH_LEVEL = 3,
-	BPK_SMALLEST_LEVEL = 9,
-	BPK_OTHER_LEVEL = 5, /* of the other codecs, as Blosc packs */
-	LEVEL_PROMISING = 2, /* percent that level 2 brings, or level 3 is not tried; 4: 7% */
-	BPK_CHUNK = 1 << 20, /* fits the cache: up to a third faster than 256 KiB */
+	BPK_SMALLEST_LEVEL = 9, /* no other packs smaller: no trial is needed */
+	BPK_OTHER_LEVEL = 5,    /* of the other codecs, as Blosc packs */
+	LEVEL_PROMISING = 2,    /* percent that level 2 brings, or level 3 is not tried; 4: 7% */
+	BPK_CHUNK = 1 << 20,    /* fits the cache: up to a third faster than 256 KiB */
 	BPK_LARGE_CHUNK = 4 << 20,
 	LARGE_CHUNK_GAIN = 5, /* percent that large chunks must gain; 10: 9% (hoomd-2000.gsd) */
 };

@@ -361,10 +361,9 @@ static void end_job(void *place)
 {
 	struct job *job = place;
 	struct bpk_pack *pack = &job->pack;
-	bool again = job->err.kind != BPK_OK && job->command->args->common.shared.force;
 
-	if (again) {
-		/* the target may have been made meanwhile */
+	/* the target may have been made meanwhile */
+	if (job->err.kind != BPK_OK && job->command->args->common.shared.force) {
 		end(pack);
 		bpk_pack_one(job->command, job->path);
 		return;

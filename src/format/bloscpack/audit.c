@@ -134,7 +134,7 @@ static int audit_chunk(struct audit *a, struct bpk_bloscpack_walk *walk, struct 
 	struct bpk_bloscpack_step step;
 	int rc;
 
-	rc = bpk_bloscpack_walk_look(r, walk, r->positional ? &a->page : NULL, &step, err);
+	rc = bpk_bloscpack_walk_look(r, walk, r->positional, &a->page, &step, err);
 	if (rc == 0 && r->header.has_offsets)
 		rc = audit_entry(a, walk->number, step.extent.offset, err);
 	if (rc == 0) {
@@ -301,7 +301,7 @@ static int audit_pipe(struct audit *a, struct bpk_err *err)
 	uint64_t tail;
 	int rc;
 
-	while ((rc = bpk_bloscpack_walk_look(r, walk, NULL, &step, err)) == 0)
+	while ((rc = bpk_bloscpack_walk_look(r, walk, false, NULL, &step, err)) == 0)
 		bpk_bloscpack_walk_move(r, walk, &step);
 	if (rc < 0 || !r->header.has_offsets)
 		return rc < 0 ? -1 : 0;

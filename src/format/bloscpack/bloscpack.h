@@ -286,13 +286,13 @@ struct bpk_bloscpack_step {
 };
 
 /*
- * Find the next chunk of walk, without moving past it: by the offsets section with page, as for
- * bpk_bloscpack_find, and behind the chunk before it if page is NULL. Returns 1 after the last
- * chunk, when the end marker has been tested.
+ * Find the next chunk of walk, without moving past it; by_offsets: use the offsets section, with
+ * page as for bpk_bloscpack_find. Returns 1 after the last chunk, when the end marker has been
+ * tested.
  */
 int bpk_bloscpack_walk_look(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
-			    struct bpk_bloscpack_page *page, struct bpk_bloscpack_step *step,
-			    struct bpk_err *err);
+			    bool by_offsets, struct bpk_bloscpack_page *page,
+			    struct bpk_bloscpack_step *step, struct bpk_err *err);
 
 /* Move the walk past that chunk. */
 void bpk_bloscpack_walk_move(const struct bpk_bloscpack_reader *reader,

@@ -187,7 +187,7 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 		return bpk_fail(err, BPK_BUG,
 				"chunk %" PRIu64 " was asked for after chunk %" PRIu64,
 				parcel->number, walk->number);
-	while ((rc = bpk_bloscpack_walk_look(r, walk, NULL, &step, err)) == 0 &&
+	while ((rc = bpk_bloscpack_walk_look(r, walk, false, NULL, &step, err)) == 0 &&
 	       walk->number < parcel->number)
 		bpk_bloscpack_walk_move(r, walk, &step);
 	if (rc != 0) {
@@ -200,7 +200,7 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 	bpk_bloscpack_walk_move(r, walk, &step);
 	/* a plan that knows the number of chunks does not fetch again after the last */
 	if (walk->number == r->header.nchunks &&
-	    bpk_bloscpack_walk_look(r, walk, NULL, &step, err) < 0)
+	    bpk_bloscpack_walk_look(r, walk, false, NULL, &step, err) < 0)
 		return -1;
 	complete_info(r);
 	return 0;
@@ -242,13 +242,11 @@ int bpk_bloscpack_locate_held(struct bpk_bloscpack_reader *r, uint64_t number,
 			      struct bpk_where *where, struct bpk_err *err)
 {
 	struct bpk_bloscpack_walk *walk = &r->located;
-	struct bpk_bloscpack_page page = { 0 };
 	struct bpk_bloscpack_step step;
 	int rc;
 
 	approach(r, walk, number);
-	while ((rc = bpk_bloscpack_walk_look(r, walk, r->positional ? &page : NULL, &step, err)) ==
-		       0 &&
+	while ((rc = bpk_bloscpack_walk_look(r, walk, r->positional, NULL, &step, err)) == 0 &&
 	       walk->number < number)
 		bpk_bloscpack_walk_move(r, walk, &step);
 	if (rc != 0)

@@ -26,8 +26,7 @@ static int walk_all(struct bpk_bloscpack_editor *e, struct survey *found, struct
 	int rc;
 
 	*found = (struct survey){ .uniform = true };
-	while ((rc = bpk_bloscpack_walk_look(r, &walk, r->positional ? &page : NULL, &step, err)) ==
-	       0) {
+	while ((rc = bpk_bloscpack_walk_look(r, &walk, r->positional, &page, &step, err)) == 0) {
 		if (walk.number == 0)
 			found->first = step.header.raw_size;
 		else if (walk.last_raw != found->first)

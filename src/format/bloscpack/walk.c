@@ -328,14 +328,14 @@ bad:
 }
 
 int bpk_bloscpack_walk_look(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_walk *walk,
-			    struct bpk_bloscpack_page *page, struct bpk_bloscpack_step *step,
-			    struct bpk_err *err)
+			    bool by_offsets, struct bpk_bloscpack_page *page,
+			    struct bpk_bloscpack_step *step, struct bpk_err *err)
 {
 	if (walk->ended)
 		return 1;
 	if (walk->number == reader->header.nchunks)
 		return end_counted(reader, walk, err);
-	if (page == NULL)
+	if (!by_offsets)
 		step->extent = rest_from(reader, walk->offset);
 	else if (bpk_bloscpack_find(reader, walk->number, page, &step->extent, err) != 0)
 		return -1;
@@ -362,7 +362,7 @@ int bpk_bloscpack_walk_check(struct bpk_bloscpack_reader *reader, struct bpk_err
 
 	if (reader->positional || !reader->header.has_offsets)
 		return 0;
-	while ((rc = bpk_bloscpack_walk_look(reader, &walk, NULL, &step, err)) == 0) {
+	while ((rc = bpk_bloscpack_walk_look(reader, &walk, false, NULL, &step, err)) == 0) {
 		if (bpk_bloscpack_offsets_check(&reader->offsets, &page, walk.number,
 						step.extent.offset, &entry, err) != 0)
 			return -1;

@@ -92,6 +92,7 @@ int bpk_frame_ids_list(const struct bpk_buf *entries, struct bpk_buf *ids, struc
 	sort(ids);
 	return 0;
 }
+
 /* ---- Probes ---- */
 
 bool bpk_frame_owns(const char *name)

@@ -287,7 +287,6 @@ static int put_moved(void *to, const struct bpk_parcel *parcel, struct bpk_err *
 static int count_ids(struct moving *m, struct bpk_err *err)
 {
 	const struct bpk_frame_state *state = &m->reader->state;
-
 	uint64_t id;
 
 	for (m->number = 0; m->number < state->nchunks; m->number++) {
