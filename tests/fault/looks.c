@@ -35,6 +35,7 @@ struct row {
 	const char *in;      /* standard input; NULL: nothing */
 	bool lines;          /* each line of its output stands for itself */
 	bool by_parts;       /* the target may be incomplete after an error */
+	bool measures;       /* the numbers in its output differ from run to run */
 };
 
 static const struct row rows[] = {
@@ -78,6 +79,12 @@ static const struct row rows[] = {
 	{ .name = "convert blp to chunked",
 	  .args = { "convert", "-T1", "d/x.blp", "new.blpd" },
 	  .target = "new.blpd" },
+	{ .name = "bench raw",
+	  .args = { "bench", "-T1", "--codec", "lz4", "--level", "1", "--csv", "a" },
+	  .measures = true },
+	{ .name = "bench blp",
+	  .args = { "bench", "-T1", "--codec", "lz4", "--level", "1", "--csv", "d/x.blp" },
+	  .measures = true },
 	{ .name = "tar", .args = { "tar", "--date", "1", "d/set.blpd", "d/x.blp" } },
 	{ .name = "tar -t", .args = { "tar", "-t", "s.tar" } },
 	/* it extracts file by file, and the files before the error stay */
@@ -157,6 +164,17 @@ static void load(const char *path, struct text *text)
 	text->bytes[text->size] = '\0';
 	if (file != NULL)
 		fclose(file);
+}
+
+static void drop_numbers(struct text *text)
+{
+	size_t size = 0;
+
+	for (size_t i = 0; i < text->size; i++)
+		if (strchr("0123456789.", text->bytes[i]) == NULL)
+			text->bytes[size++] = text->bytes[i];
+	text->bytes[size] = '\0';
+	text->size = size;
 }
 
 static bool same(const struct text *a, const struct text *b)
@@ -275,6 +293,8 @@ static void run(const struct row *row, const struct fault *fault, struct result 
 	make_ready(row);
 	run_command(&command, fault, &result->ran);
 	load("../printed", &result->out);
+	if (row->measures)
+		drop_numbers(&result->out);
 	load("../said", &result->said);
 	look_again(row, &result->made);
 }
