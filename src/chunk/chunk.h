@@ -305,20 +305,6 @@ int bpk_chunk_encode(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 		     struct bpk_view raw, struct bpk_span out, size_t *packed_size,
 		     struct bpk_err *err);
 
-struct bpk_encoding;
-
-/* How the blocks of a chunk are shared with other threads: calls that the encoder makes on its own
- * thread. */
-struct bpk_chunk_sharing {
-	void *arg;
-	/* Until take returns false, other threads may encode the nparts parts, each once. encoding
-	 * is constant meanwhile. Called at most once. */
-	void (*offer)(void *arg, const struct bpk_encoding *encoding, uint32_t nparts);
-	/* True: the encoder has the lowest part that nobody had taken. False: none is left, and
-	 * other threads, which take the highest first, have finished theirs. */
-	bool (*take)(void *arg);
-};
-
 /* Room to share a chunk of raw_size bytes. Blocks of 5000 bytes or more are shared, smaller ones
  * only if they have few streams. */
 static inline size_t bpk_chunk_shared_bound(size_t raw_size)
@@ -328,18 +314,14 @@ static inline size_t bpk_chunk_shared_bound(size_t raw_size)
 
 /*
  * Encode to the same bytes, with other threads if out has bpk_chunk_shared_bound(raw.size) bytes.
- * The calling thread alone predicts, tries a dictionary and encodes variable-length blocks.
- *  sharing   NULL: no other thread
+ * The calling thread alone predicts, tries a dictionary and encodes variable-length blocks. A part
+ * whose thread lacks memory, or scratch, is left to the calling thread.
+ *  sharing   NULL: no other thread; else work is offered at most once
  */
 int bpk_chunk_encode_shared(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 			    struct bpk_view raw, struct bpk_span out,
-			    const struct bpk_chunk_sharing *sharing, size_t *packed_size,
+			    const struct bpk_sharing *sharing, size_t *packed_size,
 			    struct bpk_err *err);
-
-/* Encode a part that was offered. Any thread, with its own ctx. If it lacks memory, or ctx is NULL,
- * the part is left to the thread that offers it. */
-void bpk_chunk_encode_part(struct bpk_chunk_ctx *ctx, const struct bpk_encoding *encoding,
-			   uint32_t part);
 
 /*
  * Encode raw into a chunk of variable-length blocks (version 6): nblocks (at least 1) blocks of

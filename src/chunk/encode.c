@@ -288,7 +288,7 @@ static int finish(struct bpk_encoding *e, size_t *packed_size, struct bpk_err *e
 
 int bpk_chunk_encode_shared(struct bpk_chunk_ctx *ctx, const struct bpk_recipe *recipe,
 			    struct bpk_view raw, struct bpk_span out,
-			    const struct bpk_chunk_sharing *sharing, size_t *packed_size,
+			    const struct bpk_sharing *sharing, size_t *packed_size,
 			    struct bpk_err *err)
 {
 	size_t least = recipe->extended ? MIN_PACKED_EXTENDED : MIN_PACKED;

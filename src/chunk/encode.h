@@ -32,8 +32,8 @@ struct bpk_encoding {
 	bool split;
 	bool planes; /* streams are byte planes */
 	bool slow;   /* the codec takes longer to compress noise than stream_kind.c to detect it */
-	const struct bpk_chunk_sharing *sharing; /* NULL: this thread encodes all blocks */
-	size_t room;                             /* of out; more than end if blocks are shared */
+	const struct bpk_sharing *sharing; /* NULL: this thread encodes all blocks */
+	size_t room;                       /* of out; more than end if blocks are shared */
 	struct {
 		uint32_t nblocks; /* in each part but the last */
 		size_t first;     /* offset of the first part's room in out */

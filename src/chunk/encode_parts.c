@@ -52,10 +52,10 @@ static enum bpk_outcome encode_part(struct bpk_encoding *e, uint32_t part, struc
 	return bpk_encode_some(e, first_of(e, part), first_of(e, part + 1), err);
 }
 
-void bpk_chunk_encode_part(struct bpk_chunk_ctx *ctx, const struct bpk_encoding *encoding,
-			   uint32_t part)
+/* Encode a part on another thread. */
+static void help(void *offered, void *ctx, uint32_t part)
 {
-	struct bpk_encoding e = *encoding;
+	struct bpk_encoding e = *(const struct bpk_encoding *)offered;
 	uint8_t *size = e.out + room_of(&e, part);
 	size_t start = room_of(&e, part) + 4;
 
@@ -91,12 +91,13 @@ static enum bpk_outcome append_part(struct bpk_encoding *e, uint32_t part, struc
 
 static enum bpk_outcome encode_shared(struct bpk_encoding *e, uint32_t nparts, struct bpk_err *err)
 {
-	const struct bpk_chunk_sharing *sharing = e->sharing;
-	const struct bpk_encoding offered = *e;
+	const struct bpk_sharing *sharing = e->sharing;
+	struct bpk_encoding offered = *e;
+	const struct bpk_shared_work work = { &offered, help };
 	enum bpk_outcome outcome = BPK_ENCODE_DONE;
 	uint32_t part = 0;
 
-	sharing->offer(sharing->arg, &offered, nparts);
+	sharing->offer(sharing->arg, &work, nparts);
 	for (; sharing->take(sharing->arg); part++)
 		if (outcome == BPK_ENCODE_DONE)
 			outcome = encode_part(e, part, err);

@@ -191,9 +191,29 @@ static bool joins(const struct bpk_flow *flow)
 static int divide(struct run *run, struct bpk_worker *worker, const struct bpk_parcel *parcel,
 		  size_t *piece, struct bpk_err *err)
 {
+	*piece = 0;
+	if (!run->window.splits)
+		return 0;
 	if (bpk_work_piece_size(worker, run->flow, parcel, piece, err) != 0)
 		return -1;
 	return judge_memory(run, parcel, *piece > 0 ? *piece : parcel->raw_size, err);
+}
+
+/* Divide the chunk, and test its seal. That of a chunk with pieces is tested with the first of
+ * them. A damaged chunk fails by its seal. */
+static int examine(struct run *run, struct bpk_worker *worker, const struct bpk_parcel *parcel,
+		   size_t *piece, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	int rc = divide(run, worker, parcel, piece, &why);
+
+	if (rc == 0 && *piece > 0)
+		return 0;
+	if (bpk_work_check(run->flow, parcel, err) != 0)
+		return -1;
+	if (rc != 0)
+		*err = why;
+	return rc;
 }
 
 /* Hand the parcel to the writer, whose chunks may begin before the plan's. Packed chunks are put
@@ -232,54 +252,26 @@ static void hand_on(struct run *run, struct bpk_item *item, enum bpk_turn turn, 
 		bpk_window_done(window, item, turn, !passed_over);
 }
 
+/* The first piece has the lowest rank, so that a wrong seal is the error of its chunk, though other
+ * threads unpack the chunk meanwhile. */
 static void bring_piece(struct run *run, struct bpk_worker *worker, struct bpk_item *item)
 {
+	const struct bpk_parcel *chunk = &item->of->parcel;
 	struct bpk_err err = { 0 };
-	int rc = bpk_work_piece(worker, run->flow, &item->of->parcel, &item->parcel, &err);
+	int rc = item->rank.piece == 0 ? bpk_work_check(run->flow, chunk, &err) : 0;
 
+	if (rc == 0)
+		rc = bpk_work_piece(worker, run->flow, chunk, &item->parcel, &err);
 	bpk_window_unpacked(&run->window, item);
 	hand_on(run, item, BPK_TURN_PIECE, rc, &err);
 }
 
-/* ---- Helping with a chunk ---- */
-
-/* A chunk that its thread packs. */
-struct chunk_offer {
-	struct bpk_window *window;
-	struct bpk_item *item;
-};
-
-static void offer(void *arg, const struct bpk_encoding *encoding, uint32_t nparts)
-{
-	const struct chunk_offer *chunk = arg;
-
-	bpk_window_offer(chunk->window, chunk->item, encoding, nparts);
-}
-
-static bool take(void *arg)
-{
-	const struct chunk_offer *chunk = arg;
-
-	return bpk_window_take(chunk->window, chunk->item);
-}
-
-static int work(struct run *run, struct bpk_worker *worker, struct bpk_item *item,
-		struct bpk_err *err)
-{
-	struct chunk_offer chunk = { &run->window, item };
-	const struct bpk_chunk_sharing sharing = { &chunk, offer, take };
-	int rc;
-
-	worker->sharing = run->window.shares ? &sharing : NULL;
-	rc = bpk_work(worker, run->flow, &item->parcel, err);
-	worker->sharing = NULL;
-	return rc;
-}
-
 static void help(struct run *run, struct bpk_worker *worker, struct bpk_item *item, uint32_t part)
 {
+	const struct bpk_shared_work *work = item->share.work;
+
 	bpk_worker_ready(worker, NULL);
-	bpk_chunk_encode_part(worker->ctx, item->share.encoding, part);
+	work->part(work->of, worker->ctx, part);
 	bpk_window_helped(&run->window, item);
 }
 
@@ -302,9 +294,7 @@ static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *i
 	if (rc == 0 && (window->fetch_in_order || last))
 		bpk_window_fetched(window, item, last);
 	if (rc == 0)
-		rc = bpk_work_check(flow, &item->parcel, &err);
-	if (rc == 0 && window->splits)
-		rc = divide(run, worker, &item->parcel, &piece, &err);
+		rc = examine(run, worker, &item->parcel, &piece, &err);
 	if (rc == 0 && piece > 0) {
 		bpk_window_split(window, item, piece);
 		bring_piece(run, worker, item);
@@ -313,7 +303,7 @@ static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *i
 	if (rc == 0 && window->splits)
 		bpk_window_decided(window, item);
 	if (rc == 0)
-		rc = work(run, worker, item, &err);
+		rc = bpk_work(worker, flow, &item->parcel, &err);
 	hand_on(run, item, BPK_TURN_FETCH, rc, &err);
 }
 
@@ -408,7 +398,8 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 		return -1;
 	run.window.put_in_order = put_in_order;
 	run.window.splits = bpk_work_may_split(flow, largest_chunk(plan));
-	run.window.shares = threads > 1 && bpk_work_may_share(flow, largest_chunk(plan));
+	run.window.shares =
+		threads > 1 && (run.window.splits || bpk_work_may_share(flow, largest_chunk(plan)));
 	/* if sizes differ and are unknown, offsets are counted from chunk to chunk */
 	run.window.fetch_in_order = (plan->chunk_size == BPK_UNKNOWN && plan->runs == NULL) ||
 				    !flow->in->positional(flow->reader);

@@ -4,6 +4,36 @@
 
 #include <stdlib.h>
 
+/* The calls of bpk_sharing; arg is the item whose chunk is shared. */
+
+static void offer(void *arg, const struct bpk_shared_work *work, uint32_t nparts)
+{
+	struct bpk_item *item = arg;
+	struct bpk_window *window = item->window;
+
+	pthread_mutex_lock(&window->lock);
+	item->share = (struct bpk_share){ .work = work, .end = nparts };
+	if (window->waiting > 0)
+		pthread_cond_broadcast(&window->changed);
+	pthread_mutex_unlock(&window->lock);
+}
+
+static bool take(void *arg)
+{
+	struct bpk_item *item = arg;
+	struct bpk_window *window = item->window;
+	struct bpk_share *share = &item->share;
+	bool taken;
+
+	pthread_mutex_lock(&window->lock);
+	taken = share->first < share->end;
+	share->first += taken;
+	while (!taken && share->helpers > 0)
+		pthread_cond_wait(&window->helped, &window->lock);
+	pthread_mutex_unlock(&window->lock);
+	return taken;
+}
+
 int bpk_window_init(struct bpk_window *window, unsigned nparcels, uint64_t first, uint64_t count,
 		    struct bpk_err *err)
 {
@@ -26,8 +56,11 @@ int bpk_window_init(struct bpk_window *window, unsigned nparcels, uint64_t first
 		return -1;
 	}
 	while (window->nfree < nparcels) {
-		window->free[window->nfree] = &window->items[window->nfree];
-		window->nfree++;
+		struct bpk_item *item = &window->items[window->nfree];
+
+		item->window = window;
+		item->sharing = (struct bpk_sharing){ item, offer, take };
+		window->free[window->nfree++] = item;
 	}
 	return 0;
 }
@@ -187,6 +220,7 @@ static void claim_chunk(struct bpk_window *window, struct bpk_item *item)
 	item->rank = (struct bpk_rank){ .number = window->next };
 	item->last = true;
 	item->parcel.number = window->next++;
+	item->parcel.sharing = window->shares ? &item->sharing : NULL;
 	item->parcel.again =
 		window->join != NULL ? window->join(window->join_arg, item->parcel.number) : 0;
 	window->next += item->parcel.again;
@@ -255,30 +289,6 @@ enum bpk_turn bpk_window_turn(struct bpk_window *window, struct bpk_item **item,
 	return turn;
 }
 
-void bpk_window_offer(struct bpk_window *window, struct bpk_item *item,
-		      const struct bpk_encoding *encoding, uint32_t nparts)
-{
-	pthread_mutex_lock(&window->lock);
-	item->share = (struct bpk_share){ .encoding = encoding, .end = nparts };
-	if (window->waiting > 0)
-		pthread_cond_broadcast(&window->changed);
-	pthread_mutex_unlock(&window->lock);
-}
-
-bool bpk_window_take(struct bpk_window *window, struct bpk_item *item)
-{
-	struct bpk_share *share = &item->share;
-	bool taken;
-
-	pthread_mutex_lock(&window->lock);
-	taken = share->first < share->end;
-	share->first += taken;
-	while (!taken && share->helpers > 0)
-		pthread_cond_wait(&window->helped, &window->lock);
-	pthread_mutex_unlock(&window->lock);
-	return taken;
-}
-
 void bpk_window_helped(struct bpk_window *window, struct bpk_item *item)
 {
 	pthread_mutex_lock(&window->lock);
@@ -330,6 +340,7 @@ void bpk_window_split(struct bpk_window *window, struct bpk_item *item, size_t p
 	struct bpk_whole *whole;
 	uint64_t end;
 
+	chunk.sharing = NULL;
 	pthread_mutex_lock(&window->lock);
 	whole = find_spare(window);
 	item->parcel = whole->parcel;

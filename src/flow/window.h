@@ -13,9 +13,9 @@
  * that of its pieces. Pieces of the lowest chunk are claimed first, so that parcels waiting behind
  * it cannot take the last items that it needs.
  *
- * A large chunk that is packed stays with the thread that brought it. That thread offers its parts,
- * and threads that find no chunk to claim help: it takes parts from the first on, they from the
- * last on.
+ * A large chunk is read, and packed, by the thread that brings it. That thread offers parts of
+ * either work, and threads that find no chunk to claim help: it takes parts from the first on, they
+ * from the last on.
  */
 #ifndef BPK_FLOW_WINDOW_H
 #define BPK_FLOW_WINDOW_H
@@ -27,7 +27,7 @@
 enum bpk_turn {
 	BPK_TURN_FETCH, /* fetch the parcel and work on it */
 	BPK_TURN_PIECE, /* unpack a piece of a chunk that was split */
-	BPK_TURN_HELP,  /* encode a part of a chunk that another thread has */
+	BPK_TURN_HELP,  /* do a part of the work on a chunk that another thread has */
 	BPK_TURN_PUT,   /* write it: it is the next in order */
 	BPK_TURN_OVER,  /* this thread has no more work */
 };
@@ -45,11 +45,11 @@ struct bpk_rank {
 	uint64_t number, piece;
 };
 
-/* The parts of a chunk that may still be taken. */
+/* The parts of the work on a chunk that may still be taken. */
 struct bpk_share {
-	const struct bpk_encoding *encoding; /* fixed while parts are encoded */
-	uint32_t first, end;                 /* first == end: none */
-	unsigned helpers;                    /* threads that encode a part */
+	const struct bpk_shared_work *work; /* fixed while parts are done */
+	uint32_t first, end;                /* first == end: none */
+	unsigned helpers;                   /* threads that do a part */
 };
 
 struct bpk_item {
@@ -60,6 +60,8 @@ struct bpk_item {
 	bool last;  /* the last item of its chunk */
 	bool undecided;
 	struct bpk_share share;
+	struct bpk_sharing sharing; /* fixed: offers parts of the work on the item's chunk */
+	struct bpk_window *window;  /* fixed: its own */
 };
 
 /* Caller storage. lock guards every member that is not marked as fixed. */
@@ -126,12 +128,6 @@ void bpk_window_split(struct bpk_window *window, struct bpk_item *item, size_t p
 
 /* The item's piece is unpacked, or has failed: it no longer needs its whole. */
 void bpk_window_unpacked(struct bpk_window *window, struct bpk_item *item);
-
-/* Offer the parts of the item's chunk; then take one after another. False: all are encoded. For
- * windows whose chunks may be offered. */
-void bpk_window_offer(struct bpk_window *window, struct bpk_item *item,
-		      const struct bpk_encoding *encoding, uint32_t nparts);
-bool bpk_window_take(struct bpk_window *window, struct bpk_item *item);
 
 /* The turn to help is over. */
 void bpk_window_helped(struct bpk_window *window, struct bpk_item *item);

@@ -144,7 +144,7 @@ static int add_slack(const struct bpk_slack *slack, struct bpk_parcel *parcel, s
 static int encode_plain(struct bpk_worker *worker, const struct bpk_recipe *recipe,
 			struct bpk_parcel *parcel, struct bpk_err *err)
 {
-	const struct bpk_chunk_sharing *sharing = parcel->raw.size > LARGE ? worker->sharing : NULL;
+	const struct bpk_sharing *sharing = parcel->raw.size > LARGE ? parcel->sharing : NULL;
 	size_t bound = sharing != NULL ? bpk_chunk_shared_bound(parcel->raw.size)
 				       : bpk_chunk_bound(parcel->raw.size);
 

@@ -12,8 +12,6 @@ struct bpk_worker {
 	struct bpk_buf proof; /* a packed parcel, unpacked again */
 	struct bpk_race race; /* to choose filters for a chunk; it borrows ctx */
 	struct bpk_buf sizes; /* of its blocks, if they have variable length */
-	/* How other threads help with the parcel under work; NULL: no help. Borrowed. */
-	const struct bpk_chunk_sharing *sharing;
 };
 
 /* Make the scratch unless it is there. */

@@ -145,6 +145,8 @@ struct bpk_parcel {
 	/* Memory that unpacking takes in addition to raw and packed, if that may be more than they
 	 * are: set by readers of several chunks. */
 	uint64_t extra_memory;
+	/* Help of other threads while it is fetched and packed; NULL: none. Set by the flow. */
+	const struct bpk_sharing *sharing;
 	void *member; /* the reader's own, from one fetch to the next; NULL before the first */
 };
 

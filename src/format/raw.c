@@ -73,7 +73,8 @@ static int raw_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *er
 	if (bpk_buf_resize(&parcel->raw, parcel->raw_size, err) != 0)
 		return -1;
 	out = bpk_span(parcel->raw.data, parcel->raw_size);
-	rc = raw_positional(r) ? bpk_source_read_at(r->source, parcel->raw_offset, out, &got, err)
+	rc = raw_positional(r) ? bpk_source_read_shared_at(r->source, parcel->raw_offset, out,
+							   parcel->sharing, &got, err)
 			       : read_in_order(r, parcel->raw_offset, out, &got, err);
 	if (rc != 0)
 		return -1;

@@ -59,9 +59,16 @@ void bpk_source_expect(struct bpk_source *source, uint64_t size);
 int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_span out, size_t *got,
 		       struct bpk_err *err);
 
+/* The same with the help of other threads, if the source is a file and the read is large; sharing
+ * may be NULL. The result is that of the lowest offset whose bytes could not be read. */
+int bpk_source_read_shared_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
+			      const struct bpk_sharing *sharing, size_t *got, struct bpk_err *err);
+
 /* Read exactly out.size bytes at an offset, or fail with BPK_CORRUPT: "ends N bytes early". */
 int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
 		       struct bpk_err *err);
+int bpk_source_need_shared_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
+			      const struct bpk_sharing *sharing, struct bpk_err *err);
 
 /*
  * Look at the next size bytes, fewer only at the end, without moving the cursor. *head is borrowed

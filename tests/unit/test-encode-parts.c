@@ -14,17 +14,17 @@ struct crew {
 	struct bpk_chunk_ctx *helpers[MOST];
 	unsigned nhelpers;
 	struct unit_random random;
-	const struct bpk_encoding *encoding; /* NULL: nothing was offered */
+	const struct bpk_shared_work *work; /* NULL: nothing was offered */
 	uint32_t first, end;
 	unsigned helped;
 };
 
-static void offer(void *arg, const struct bpk_encoding *encoding, uint32_t nparts)
+static void offer(void *arg, const struct bpk_shared_work *work, uint32_t nparts)
 {
 	struct crew *crew = arg;
 
-	assert_null(crew->encoding);
-	crew->encoding = encoding;
+	assert_null(crew->work);
+	crew->work = work;
 	crew->end = nparts;
 }
 
@@ -38,7 +38,7 @@ static bool take(void *arg)
 
 		if (crew->first == crew->end || unit_random_next(&crew->random) % 2 == 0)
 			continue;
-		bpk_chunk_encode_part(fails ? NULL : crew->helpers[i], crew->encoding, --crew->end);
+		crew->work->part(crew->work->of, fails ? NULL : crew->helpers[i], --crew->end);
 		crew->helped++;
 	}
 	if (crew->first == crew->end)
@@ -85,7 +85,7 @@ static void fill(enum kind kind)
 static unsigned check(struct crew *crew, const struct bpk_recipe *recipe, unsigned nthreads)
 {
 	struct bpk_chunk_ctx *ctx = crew->helpers[0];
-	const struct bpk_chunk_sharing sharing = { crew, offer, take };
+	const struct bpk_sharing sharing = { crew, offer, take };
 	size_t size, shared_size;
 	struct bpk_err err = { 0 };
 
@@ -93,7 +93,7 @@ static unsigned check(struct crew *crew, const struct bpk_recipe *recipe, unsign
 			     bpk_span(alone, bpk_chunk_bound(SIZE)), &size, &err) != 0)
 		fail_msg("%s", err.text);
 	crew->nhelpers = nthreads - 1;
-	crew->encoding = NULL;
+	crew->work = NULL;
 	crew->first = crew->end = crew->helped = 0;
 	memset(together, 0xaa, sizeof together);
 	/* the encoder's own context is that of no helper */

@@ -1219,6 +1219,37 @@ static void test_the_first_damaged_piece_is_reported(void **state)
 	assert_non_null(strstr(first.text, "chunk 0 at offset 1000: block "));
 }
 
+/* Pieces are unpacked while the seal is tested. It decides the report, even if the header is
+ * damaged. */
+static void test_a_broken_seal_precedes_damaged_pieces(void **state)
+{
+	static const size_t places[] = { 0, 17, 2 * MIB };
+	static struct reader r;
+	struct bpk_recipe recipe = {
+		.codec = bpk_codec_find("zlib"), .level = 1, .typesize = 1, .block_size = 65536
+	};
+	struct bpk_flow_result result;
+	struct writer w;
+
+	(void)state;
+	reader_make(&r, 3 * (uint64_t)LARGE_CHUNK, 3 * LARGE_CHUNK);
+	r.packed = true;
+	r.recipe = &recipe;
+	r.fail_check = 0;
+	for (unsigned i = 0; i < 9; i++) {
+		struct bpk_err err = { 0 };
+
+		r.damaged_at[0] = places[i / 3];
+		assert_int_equal(verify(&r, true, thread_counts[i % 3], &result, &err), -1);
+		assert_string_equal(err.text, "chunk 0: seal is broken");
+		assert_int_equal(unpack_large(&r, bpk_plan_all(&r.info), i % 2,
+					      thread_counts[i % 3], NEVER, &w, &err),
+				 -1);
+		writer_clear(&w);
+		assert_string_equal(err.text, "chunk 0: seal is broken");
+	}
+}
+
 /* Chunks whose blocks are shared among threads are those that one thread writes. */
 static void test_large_chunks_are_packed_by_all_threads(void **state)
 {
@@ -1645,6 +1676,7 @@ int main(void)
 		cmocka_unit_test(test_the_lowest_failure_wins_among_pieces),
 		cmocka_unit_test(test_one_large_chunk_occupies_all_threads),
 		cmocka_unit_test(test_the_first_damaged_piece_is_reported),
+		cmocka_unit_test(test_a_broken_seal_precedes_damaged_pieces),
 		cmocka_unit_test(test_large_chunks_are_packed_by_all_threads),
 		cmocka_unit_test(test_all_threads_work_beside_each_other),
 		cmocka_unit_test(test_memory_limit_costs_threads_first),

@@ -431,6 +431,87 @@ static void test_source_that_changes(void **state)
 	unlink(path);
 }
 
+/* A thread and its helper, which does as many of the last parts before each of the first. */
+struct pair {
+	const struct bpk_shared_work *work;
+	uint32_t first, end, helped;
+};
+
+static void offer(void *arg, const struct bpk_shared_work *work, uint32_t nparts)
+{
+	*(struct pair *)arg = (struct pair){ .work = work, .end = nparts };
+}
+
+static bool take(void *arg)
+{
+	struct pair *pair = arg;
+
+	if (pair->first < pair->end) {
+		pair->work->part(pair->work->of, NULL, --pair->end);
+		pair->helped++;
+	}
+	return pair->first < pair->end && ++pair->first > 0;
+}
+
+static void test_source_large_reads_are_shared(void **state)
+{
+	enum { LARGE = (8 << 20) + 3000, CUT = (2 << 20) + 5 };
+	const char *path = in_folder("large");
+	uint8_t *bytes = malloc(LARGE), *out = malloc(LARGE);
+	struct pair pair = { 0 };
+	const struct bpk_sharing sharing = { &pair, offer, take };
+	struct unit_random random = { 3 };
+	struct bpk_source *source;
+	struct bpk_err err = { 0 };
+	size_t got;
+	int fd = dup(0), other;
+
+	(void)state;
+	close(fd); /* the source takes this number */
+	for (size_t i = 0; i < LARGE; i++)
+		bytes[i] = (uint8_t)unit_random_next(&random);
+	make_file(path, bytes, LARGE);
+	assert_int_equal(bpk_source_open(path, &source, &err), 0);
+	for (int i = 0; i < 2; i++) {
+		memset(out, 0, LARGE);
+		assert_int_equal(bpk_source_read_shared_at(source, 7, bpk_span(out, LARGE - 7),
+							   i == 0 ? &sharing : NULL, &got, &err),
+				 0);
+		assert_int_equal(got, LARGE - 7);
+		assert_memory_equal(out, bytes + 7, got);
+	}
+	assert_true(pair.helped > 3);
+	/* a small read is not worth the call */
+	pair.helped = 0;
+	assert_int_equal(
+		bpk_source_need_shared_at(source, 0, bpk_span(out, 1 << 20), &sharing, &err), 0);
+	assert_int_equal(pair.helped, 0);
+	/* the end is where the first byte is missing */
+	assert_int_equal(truncate(path, CUT), 0);
+	memset(out, 0, LARGE);
+	assert_int_equal(
+		bpk_source_read_shared_at(source, 0, bpk_span(out, LARGE), &sharing, &got, &err),
+		0);
+	assert_int_equal(got, CUT);
+	assert_memory_equal(out, bytes, got);
+	assert_int_equal(bpk_source_need_shared_at(source, 0, bpk_span(out, LARGE), &sharing, &err),
+			 -1);
+	assert_string_equal(err.text, "ends 6294451 bytes early: 8391608 bytes are needed at 0");
+	/* no byte can be read */
+	other = open(path, O_WRONLY);
+	assert_int_equal(dup2(other, fd), fd);
+	close(other);
+	assert_int_equal(
+		bpk_source_read_shared_at(source, 0, bpk_span(out, LARGE), &sharing, &got, &err),
+		-1);
+	assert_string_equal(err.text, "read: Bad file descriptor");
+	assert_int_equal(got, 0);
+	bpk_source_close(source);
+	unlink(path);
+	free(bytes);
+	free(out);
+}
+
 static void test_source_is_removed_only_if_it_is_the_same(void **state)
 {
 	const char *path = in_folder("remove"), *other = in_folder("other");
@@ -584,6 +665,7 @@ int main(void)
 		cmocka_unit_test(test_source_refusals),
 		cmocka_unit_test(test_source_of_proc_is_a_stream),
 		cmocka_unit_test(test_source_that_changes),
+		cmocka_unit_test(test_source_large_reads_are_shared),
 		cmocka_unit_test(test_source_is_removed_only_if_it_is_the_same),
 		cmocka_unit_test(test_walk),
 	};

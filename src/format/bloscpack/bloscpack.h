@@ -70,6 +70,9 @@ int bpk_bloscpack_read(struct bpk_source *source, uint64_t offset, struct bpk_sp
 int bpk_bloscpack_need(struct bpk_source *source, uint64_t offset, struct bpk_span out,
 		       const char *what, struct bpk_err *err);
 
+/* Fail like that. Returns -1. */
+int bpk_bloscpack_ends_early(struct bpk_err *err, const char *what, uint64_t got, uint64_t wanted);
+
 /* Append size bytes at offset to buf. Memory follows the bytes that arrive, not the size
  * claimed. */
 int bpk_bloscpack_append(struct bpk_source *source, uint64_t offset, size_t size,

@@ -121,6 +121,22 @@ static size_t first_read(const struct bpk_bloscpack_reader *r, const struct bpk_
 	return (size_t)bpk_max_u64(BPK_CHUNK_HEADER_SIZE, bpk_min_u64(extent->room, most));
 }
 
+/* Append bytes of the file to the packed ones. */
+static int bring_more(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, uint64_t offset,
+		      size_t size, struct bpk_err *err)
+{
+	struct bpk_buf *packed = &parcel->packed;
+	size_t got;
+
+	if (bpk_buf_reserve(packed, packed->size + size, err) != 0 ||
+	    bpk_source_read_shared_at(r->source, offset,
+				      bpk_span(packed->data + packed->size, size), parcel->sharing,
+				      &got, err) != 0)
+		return -1;
+	packed->size += got;
+	return got == size ? 0 : bpk_bloscpack_ends_early(err, "chunk", got, size);
+}
+
 /* Read the chunk at extent, in one read if its size can be foreseen. */
 static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
 		       const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
@@ -130,8 +146,7 @@ static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel
 	size_t total;
 
 	parcel->packed.size = 0;
-	if (bpk_bloscpack_append(r->source, extent->offset, first, &parcel->packed, "chunk", err) !=
-	    0)
+	if (bring_more(r, parcel, extent->offset, first, err) != 0)
 		return -1;
 	if (bpk_bloscpack_examine(r, parcel->number,
 				  bpk_view(parcel->packed.data, BPK_CHUNK_HEADER_SIZE), extent,
@@ -142,8 +157,7 @@ static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel
 		return bring_wanted(r, parcel, extent->offset, &chunk, err);
 	total = (size_t)chunk.packed_size + r->header.checksum->size;
 	if (total > first)
-		return bpk_bloscpack_append(r->source, extent->offset + first, total - first,
-					    &parcel->packed, "chunk", err);
+		return bring_more(r, parcel, extent->offset + first, total - first, err);
 	parcel->packed.size = total;
 	return 0;
 }

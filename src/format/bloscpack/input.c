@@ -36,7 +36,7 @@ int bpk_bloscpack_read(struct bpk_source *source, uint64_t offset, struct bpk_sp
 	return bpk_source_read(source, out, got, err);
 }
 
-static int ends_early(struct bpk_err *err, const char *what, uint64_t got, uint64_t wanted)
+int bpk_bloscpack_ends_early(struct bpk_err *err, const char *what, uint64_t got, uint64_t wanted)
 {
 	return bpk_fail(err, BPK_CORRUPT, "%s ends after %" PRIu64 " bytes, expected %" PRIu64,
 			what, got, wanted);
@@ -49,7 +49,7 @@ int bpk_bloscpack_need(struct bpk_source *source, uint64_t offset, struct bpk_sp
 
 	if (bpk_bloscpack_read(source, offset, out, &got, err) != 0)
 		return -1;
-	return got == out.size ? 0 : ends_early(err, what, got, out.size);
+	return got == out.size ? 0 : bpk_bloscpack_ends_early(err, what, got, out.size);
 }
 
 /* The size of the next read: on a pipe no more than has already arrived, so that a false size costs
@@ -83,7 +83,7 @@ int bpk_bloscpack_append(struct bpk_source *source, uint64_t offset, size_t size
 		buf->size += got;
 		done += got;
 		if (got < piece)
-			return ends_early(err, what, done, size);
+			return bpk_bloscpack_ends_early(err, what, done, size);
 	}
 	return 0;
 }

@@ -86,8 +86,9 @@ static int make_special(const struct bpk_frame_reader *r, uint64_t number, int s
 struct spot {
 	struct bpk_source *source;
 	uint64_t offset;
-	uint64_t room;          /* bytes that the chunk may have there */
-	struct bpk_source *own; /* must be closed */
+	uint64_t room;                     /* bytes that the chunk may have there */
+	struct bpk_source *own;            /* must be closed */
+	const struct bpk_sharing *sharing; /* for reads of the chunk; NULL: no help */
 };
 
 /* Find the bytes that entry leads to. */
@@ -117,9 +118,9 @@ static int read_spot(struct bpk_frame_reader *r, const struct spot *spot, size_t
 {
 	uint64_t offset = spot->offset + at;
 
-	return r->dir != NULL ? bpk_source_need_at(spot->source, offset, out, err)
-			      : bpk_frame_stretch_read(&r->stretch, spot->source, offset,
-						       spot->room - at, out, err);
+	if (r->dir != NULL || out.size > BPK_FRAME_STRETCH)
+		return bpk_source_need_shared_at(spot->source, offset, out, spot->sharing, err);
+	return bpk_frame_stretch_read(&r->stretch, spot->source, offset, spot->room - at, out, err);
 }
 
 /* The chunk's header has unknown fields: decide whether that is damage. */
@@ -357,6 +358,7 @@ int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 	} else {
 		if (find_spot(r, entry, &spot, err) != 0)
 			return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
+		spot.sharing = parcel->sharing;
 		rc = bring_from(r, &spot, parcel, wanted, err);
 		bpk_source_close(spot.own);
 	}

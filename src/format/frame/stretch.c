@@ -73,8 +73,6 @@ int bpk_frame_stretch_read(struct bpk_frame_stretch *s, struct bpk_source *sourc
 	struct bpk_err why = { 0 };
 	size_t size;
 
-	if (out.size > BPK_FRAME_STRETCH)
-		return bpk_source_need_at(source, offset, out, err);
 	if (bpk_frame_stretch_copy(s, offset, out))
 		return 0;
 	size = choose(s, offset, room, out.size);

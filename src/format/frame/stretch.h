@@ -29,8 +29,8 @@ bool bpk_frame_stretch_copy(struct bpk_frame_stretch *stretch, uint64_t offset,
 
 /*
  * The same, but read them if they are missing, and more and more bytes after them while reads
- * follow each other, up to room in all. source is held. Long reads are made directly. Fails as
- * bpk_source_need_at does.
+ * follow each other, up to room in all. source is held. out has at most BPK_FRAME_STRETCH
+ * bytes. Fails as bpk_source_need_at does.
  */
 int bpk_frame_stretch_read(struct bpk_frame_stretch *stretch, struct bpk_source *source,
 			   uint64_t offset, uint64_t room, struct bpk_span out,

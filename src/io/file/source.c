@@ -54,20 +54,6 @@ int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 	return 0;
 }
 
-int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
-		       struct bpk_err *err)
-{
-	size_t got;
-
-	if (bpk_source_read_at(source, offset, out, &got, err) != 0)
-		return -1;
-	if (got < out.size)
-		return bpk_fail(err, BPK_CORRUPT,
-				"ends %zu bytes early: %zu bytes are needed at %" PRIu64,
-				out.size - got, out.size, offset);
-	return 0;
-}
-
 /* Bytes after the cursor; a shared file may have become shorter. */
 static uint64_t left(const struct bpk_source *source)
 {
