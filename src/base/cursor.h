@@ -41,6 +41,13 @@ static inline uint8_t bpk_cursor_u8(struct bpk_cursor *cursor)
 	return p == NULL ? 0 : *p;
 }
 
+static inline uint16_t bpk_cursor_le16(struct bpk_cursor *cursor)
+{
+	const uint8_t *p = bpk_cursor_take(cursor, 2);
+
+	return p == NULL ? 0 : bpk_get_le16(p);
+}
+
 static inline uint32_t bpk_cursor_le32(struct bpk_cursor *cursor)
 {
 	const uint8_t *p = bpk_cursor_take(cursor, 4);

@@ -353,8 +353,9 @@ int bpk_chunk_decode(struct bpk_chunk_ctx *ctx, struct bpk_view in, struct bpk_s
 
 /*
  * Decode the raw bytes start .. start + out.size of a chunk. Only the blocks of that range are
- * decoded ("Random access"), or with a prediction all blocks up to its end. Fails as
- * bpk_chunk_decode; BPK_USAGE if the range leaves the chunk.
+ * decoded ("Random access"), or with a prediction all blocks up to its end. A stream of which the
+ * range needs the first part is decoded up to there if that takes less time, so damage behind the
+ * range may go unnoticed. Fails as bpk_chunk_decode; BPK_USAGE if the range leaves the chunk.
  */
 int bpk_chunk_decode_range(struct bpk_chunk_ctx *ctx, struct bpk_view in, uint64_t start,
 			   struct bpk_span out, struct bpk_err *err);

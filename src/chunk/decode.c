@@ -19,19 +19,6 @@ static int decode_block(struct bpk_decoding *d, uint32_t number, size_t lo, size
 	return bpk_block_read(&b, lo, hi, out, err);
 }
 
-/*
- * "Split rule": Blosc 1.21 with the option to split always writes chunks that break the rule of its
- * own version. The first full block can prove such a chunk, by failing as one stream and decoding
- * as typesize streams; all later blocks must then do the same.
- */
-bool bpk_decoding_may_salvage(const struct bpk_decoding *d)
-{
-	const struct bpk_chunk_header *h = &d->header;
-
-	return !d->settled && !d->split && (h->flags & BPK_FLAG_NOT_SPLIT) == 0 &&
-	       h->typesize > 1 && h->block_size % h->typesize == 0;
-}
-
 static int decode_first_block(struct bpk_decoding *d, uint32_t number, size_t lo, size_t hi,
 			      uint8_t *out, struct bpk_err *err)
 {

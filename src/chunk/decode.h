@@ -46,6 +46,10 @@ struct bpk_stream {
 int bpk_stream_take(struct bpk_block *b, unsigned number, struct bpk_stream *stream,
 		    struct bpk_err *err);
 
+/* Decode the first end bytes, at least, of a packed stream to out, which has room for all of it. */
+int bpk_stream_head(struct bpk_block *b, struct bpk_view packed, size_t end, uint8_t *out,
+		    struct bpk_err *err);
+
 /* Decode bytes lo..hi of one stream, not empty, counted from the stream's start, to out. */
 int bpk_stream_part(struct bpk_block *b, const struct bpk_stream *stream, size_t lo, size_t hi,
 		    uint8_t *out, struct bpk_err *err);

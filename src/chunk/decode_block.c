@@ -100,21 +100,21 @@ static const uint8_t *stream_bytes(struct bpk_block *b, unsigned number, size_t 
 	if (stream.packed.size == b->stream_size)
 		return stream.packed.data + first;
 	scratch = scratch_of(b, number, err);
-	if (scratch == NULL || b->d->codec->decode(b->d->ctx->codec, stream.packed,
-						   bpk_span(scratch, b->stream_size), err) != 0)
+	if (scratch == NULL || bpk_stream_head(b, stream.packed, first + count, scratch, err) != 0)
 		return NULL;
 	return scratch + first;
 }
 
-/* All bytes of a block in the layout of its streams, contiguous; NULL on failure. */
-static const uint8_t *block_bytes(struct bpk_block *b, struct bpk_err *err)
+/* The first end bytes of a block, at least, in the layout of its streams, contiguous; NULL on
+ * failure. */
+static const uint8_t *block_bytes(struct bpk_block *b, size_t end, struct bpk_err *err)
 {
 	struct bpk_buf *scratch = &b->d->ctx->filtered;
 
 	if (b->nstreams == 1)
-		return stream_bytes(b, 0, 0, b->size, err);
+		return stream_bytes(b, 0, 0, end, err);
 	if (bpk_buf_reserve(scratch, b->size, err) != 0 ||
-	    bpk_streams_read(b, 0, b->size, scratch->data, err) != 0)
+	    bpk_streams_read(b, 0, end, scratch->data, err) != 0)
 		return NULL;
 	return scratch->data;
 }
@@ -142,6 +142,9 @@ static int take_planes(struct bpk_block *b, struct planes *p, size_t first, size
 		       struct bpk_err *err)
 {
 	bool run = is_one_run(b);
+	/* the tail is wanted only with the last elements */
+	size_t end =
+		first + count == p->nelems ? b->size : p->nelems * (p->width - 1) + first + count;
 	const uint8_t *bytes;
 
 	p->tail = NULL;
@@ -154,7 +157,7 @@ static int take_planes(struct bpk_block *b, struct planes *p, size_t first, size
 		return 0;
 	}
 	bytes = run ? stream_bytes(b, 0, 0, bpk_max_u64(count, p->width), err)
-		    : block_bytes(b, err);
+		    : block_bytes(b, end, err);
 	if (bytes == NULL)
 		return -1;
 	for (size_t j = 0; j < p->width; j++)
@@ -274,7 +277,7 @@ static int read_filtered(struct bpk_block *b, uint8_t *out, struct bpk_err *err)
 			return -1;
 		bytes = to;
 	} else {
-		bytes = block_bytes(b, err);
+		bytes = block_bytes(b, b->size, err);
 		if (bytes == NULL)
 			return -1;
 	}

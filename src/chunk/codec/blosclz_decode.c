@@ -7,110 +7,16 @@
  *
  * Copies use whole vectors where both buffers have that much room after the item, and single bytes
  * elsewhere, so no byte outside the stream and the output is touched.
+ *
+ * The same functions decode the head of a stream: the constant head is true, and the item that does
+ * not fit into the output is cut, and is the last one.
  */
+#include "chunk/codec/match.h"
 #include "chunk/codec/state.h"
 
-enum {
-	VECTOR = 32, /* the widest single copy: one longest literal run */
-	NEAR_LIMIT = 8192,
-};
+#define INLINE static inline __attribute__((always_inline))
 
-/* For each short distance: as many whole periods as 8 bytes hold. */
-static const struct {
-	uint64_t repeat; /* the period times this gives 8 bytes */
-	unsigned step;   /* bytes in the whole periods */
-} patterns[8] = {
-	{ 0, 0 },
-	{ 0x0101010101010101, 8 },
-	{ 0x0001000100010001, 8 },
-	{ 0x0001000001000001, 6 },
-	{ 0x0000000100000001, 8 },
-	{ 0x0000010000000001, 5 },
-	{ 0x0001000000000001, 6 },
-	{ 0x0100000000000001, 7 },
-};
-
-static inline void copy16(uint8_t *to, const uint8_t *from)
-{
-	uint8_t bytes[16];
-
-	memcpy(bytes, from, 16);
-	memcpy(to, bytes, 16);
-}
-
-static inline void copy32(uint8_t *to, const uint8_t *from)
-{
-	uint8_t bytes[VECTOR];
-
-	memcpy(bytes, from, VECTOR);
-	memcpy(to, bytes, VECTOR);
-}
-
-/*
- * Copy a match nearer than 16 bytes; the output has room for length + VECTOR. Each store writes
- * whole periods and some extra bytes, which the next store overwrites. Nothing is read back: a load
- * that spans two recent stores would wait for both.
- */
-static void expand_pattern(uint8_t *to, size_t distance, size_t length)
-{
-	uint8_t *end = to + length;
-	uint8_t bytes[VECTOR];
-
-	if (distance >= 8) {
-		memcpy(bytes, to - distance, 16);
-		for (; to < end; to += distance)
-			memcpy(to, bytes, 16);
-		return;
-	}
-	const uint64_t period = bpk_get_le64(to - distance) & (UINT64_MAX >> (64 - 8 * distance));
-	const unsigned step = patterns[distance].step;
-
-	bpk_put_le64(bytes, period * patterns[distance].repeat);
-	if (step < 8) {
-		for (; to < end; to += step)
-			memcpy(to, bytes, 8);
-		return;
-	}
-	memcpy(bytes + 8, bytes, 8);
-	memcpy(bytes + 16, bytes, 16);
-	for (; to < end; to += VECTOR)
-		memcpy(to, bytes, VECTOR);
-}
-
-/* Copy a match from any distance; the output has room for length + VECTOR. */
-static inline void copy_roomy(uint8_t *to, size_t distance, size_t length)
-{
-	const uint8_t *from = to - distance;
-
-	if (distance < 16) {
-		expand_pattern(to, distance, length);
-		return;
-	}
-	/* at distance 16..31 the second half starts with bytes that the first one wrote */
-	copy16(to, from);
-	for (size_t i = 16; i < length; i += 16)
-		copy16(to + i, from + i);
-}
-
-/* Copy a match that ends within VECTOR bytes of the output's end. */
-static void copy_last(uint8_t *to, size_t distance, size_t length, size_t room)
-{
-	size_t done = room > VECTOR ? bpk_min_size(length, room - VECTOR) : 0;
-
-	if (done > 0)
-		copy_roomy(to, distance, done);
-	for (; done < length; done++)
-		to[done] = *(to + done - distance);
-}
-
-/* Copy length bytes from distance back; room bytes of output are left. */
-static inline void copy_match(uint8_t *to, size_t distance, size_t length, size_t room)
-{
-	if (room >= length + VECTOR)
-		copy_roomy(to, distance, length);
-	else
-		copy_last(to, distance, length, room);
-}
+enum { NEAR_LIMIT = 8192 };
 
 /* The positions in both buffers, and their limits. */
 struct cursors {
@@ -125,7 +31,7 @@ struct cursors {
  * Read the long form of a length; false if it leads outside. Every byte is tested against the
  * bound, so that the sum cannot wrap.
  */
-static inline bool take_length(struct cursors *c, size_t *length)
+INLINE bool take_length(struct cursors *c, size_t *length, bool head)
 {
 	const size_t room = (size_t)(c->out_end - c->out);
 	uint8_t more;
@@ -135,19 +41,23 @@ static inline bool take_length(struct cursors *c, size_t *length)
 			return false;
 		more = *c->in++;
 		*length += more;
-		if (*length > room)
-			return false;
+		if (*length > room) {
+			if (!head)
+				return false;
+			*length = room;
+		}
 	} while (more == 255);
 	return true;
 }
 
 /* Decode one match after its control byte. A match never ends a stream. */
-static inline bool take_match(struct cursors *c, unsigned control)
+INLINE bool take_match(struct cursors *c, unsigned control, bool head)
 {
+	const size_t room = (size_t)(c->out_end - c->out);
 	size_t length = (control >> 5) + 2;
 	size_t distance;
 
-	if (length == 9 && !take_length(c, &length))
+	if (length == 9 && !take_length(c, &length, head))
 		return false;
 	if (c->in_end - c->in <= 1)
 		return false;
@@ -158,18 +68,23 @@ static inline bool take_match(struct cursors *c, unsigned control)
 		distance += bpk_get_be16(c->in);
 		c->in += 2;
 	}
-	if (distance > (size_t)(c->out - c->out_begin) || length > (size_t)(c->out_end - c->out))
+	if (distance > (size_t)(c->out - c->out_begin))
 		return false;
-	copy_match(c->out, distance, length, (size_t)(c->out_end - c->out));
+	if (length > room) {
+		if (!head)
+			return false;
+		length = room;
+	}
+	copy_match(c->out, distance, length, room);
 	c->out += length;
 	return true;
 }
 
-static inline bool take_literals(struct cursors *c, unsigned control)
+INLINE bool take_literals(struct cursors *c, unsigned control, bool head)
 {
-	const size_t size = control + 1;
 	const size_t in_left = (size_t)(c->in_end - c->in);
 	const size_t out_left = (size_t)(c->out_end - c->out);
+	const size_t size = head ? bpk_min_size(control + 1, out_left) : control + 1;
 
 	if (in_left >= VECTOR && out_left >= VECTOR)
 		copy32(c->out, c->in);
@@ -182,7 +97,7 @@ static inline bool take_literals(struct cursors *c, unsigned control)
 	return true;
 }
 
-static bool decode(struct cursors *c)
+INLINE bool decode(struct cursors *c, bool head)
 {
 	unsigned control;
 
@@ -191,13 +106,15 @@ static bool decode(struct cursors *c)
 	control = *c->in++ & 31; /* the first byte has a mark in its upper bits */
 	for (;;) {
 		if (control >= 32) {
-			if (!take_match(c, control))
+			if (!take_match(c, control, head))
 				return false;
-		} else if (!take_literals(c, control)) {
+		} else if (!take_literals(c, control, head)) {
 			return false;
 		} else if (c->in == c->in_end) {
 			return c->out == c->out_end;
 		}
+		if (head && c->out == c->out_end)
+			return true;
 		control = *c->in++; /* take_match left at least one byte */
 	}
 }
@@ -208,7 +125,18 @@ int bpk_blosclz_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk
 	struct cursors c = { in.data, in.data + in.size, out.data, out.data, out.data + out.size };
 
 	(void)ctx;
-	if (!decode(&c))
+	if (!decode(&c, false))
 		return bpk_codec_corrupt(err, "blosclz", in.size, out.size, "malformed");
+	return 0;
+}
+
+int bpk_blosclz_decode_head(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
+			    struct bpk_span out, struct bpk_err *err)
+{
+	struct cursors c = { in.data, in.data + in.size, out.data, out.data, out.data + out.size };
+
+	(void)ctx;
+	if (!decode(&c, true))
+		return bpk_codec_corrupt(err, "blosclz", in.size, whole, "malformed");
 	return 0;
 }

@@ -67,6 +67,17 @@ struct bpk_codec {
 	int (*decode)(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		      struct bpk_err *err);
 
+	/*
+	 * Decode only the first out.size bytes (1..whole) of a stream of whole raw bytes; what
+	 * follows them is not looked at. Otherwise as decode, but a sound stream may fail, too:
+	 * then decode judges it. NULL: the codec cannot.
+	 */
+	int (*decode_head)(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
+			   struct bpk_span out, struct bpk_err *err);
+	/* decode_head takes less time than decode up to so many sixteenths of a stream, and only if
+	 * more than head_step bytes are left out. */
+	unsigned head_most, head_step;
+
 	const char *(*version)(void); /* of the library; NULL for our own codec */
 };
 

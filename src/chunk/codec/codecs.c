@@ -8,25 +8,52 @@
 
 #include <stdlib.h>
 
+#include "config.h"
+
 enum {
 	ZSTD_SPAN = 16384, /* about that of a code table of zlib's deflate; Zstd's is longer */
 	ZLIB_SPAN = 4096,  /* libdeflate ends a block where the bytes change */
 };
 
+/*
+ * The most sixteenths of a stream that decode_head takes. Its processor time over that of decode,
+ * median and worst of streams of 4 KiB to 1 MiB: the sets of tests/bench/data.c and their planes,
+ * packed at level 5 to a sixteenth or more:
+ *
+ *      sixteenths  2           3           4           8           10          12
+ *      blosclz     0.14  0.27  0.21  0.55  0.28  1.06  0.53  1.14  0.69  1.20  0.80  1.36
+ *      lz4         0.13  0.24  0.20  0.40  0.28  0.52  0.60  0.89  0.73  1.13  0.85  1.39
+ *      zlib        0.23  0.91  0.32  1.22  0.42  1.53  0.78  2.80  0.96  3.47  1.18  4.09
+ *      zstd        0.33  0.80  0.33  0.80  0.40  0.93  0.63  1.03  0.77  1.07  0.90  1.07
+ *
+ * libdeflate cannot stop within a stream, so zlib decodes heads; it takes longest in runs. Zstd
+ * decodes a block of its own at a time: its row is for heads that leave out more than one.
+ */
+enum {
+	BLOSCLZ_HEAD = 10,
+	LZ4_HEAD = 8,
+#ifdef HAVE_LIBDEFLATE
+	ZLIB_HEAD = 3,
+#else
+	ZLIB_HEAD = 14, /* both are zlib */
+#endif
+	ZSTD_STEP = 128 << 10, /* ZSTD_BLOCKSIZE_MAX */
+};
+
 /* In the order of the help text. Numbers: Blosc chunk format, "Codec numbers". */
 static const struct bpk_codec codecs[] = {
 	{ "blosclz", BPK_CODEC_FORMAT_BLOSCLZ, 0, 0, bpk_blosclz_encode, NULL, bpk_blosclz_decode,
-	  NULL },
+	  bpk_blosclz_decode_head, BLOSCLZ_HEAD, 0, NULL },
 	{ "lz4", BPK_CODEC_FORMAT_LZ4, 1, 0, bpk_lz4_encode, NULL, bpk_lz4_decode,
-	  bpk_lz4_version },
+	  bpk_lz4_decode_head, LZ4_HEAD, 0, bpk_lz4_version },
 	{ "lz4hc", BPK_CODEC_FORMAT_LZ4, 2, 0, bpk_lz4hc_encode, NULL, bpk_lz4_decode,
-	  bpk_lz4_version },
-	{ "snappy", BPK_CODEC_FORMAT_SNAPPY, 3, 0, bpk_snappy_encode, NULL, bpk_snappy_decode,
-	  bpk_snappy_version },
+	  bpk_lz4_decode_head, LZ4_HEAD, 0, bpk_lz4_version },
+	{ "snappy", BPK_CODEC_FORMAT_SNAPPY, 3, 0, bpk_snappy_encode, NULL, bpk_snappy_decode, NULL,
+	  0, 0, bpk_snappy_version },
 	{ "zlib", BPK_CODEC_FORMAT_ZLIB, 4, ZLIB_SPAN, bpk_zlib_encode, NULL, bpk_zlib_decode,
-	  bpk_zlib_version },
+	  bpk_zlib_decode_head, ZLIB_HEAD, 0, bpk_zlib_version },
 	{ "zstd", BPK_CODEC_FORMAT_ZSTD, 5, ZSTD_SPAN, bpk_zstd_encode, bpk_zstd_encode_matches,
-	  bpk_zstd_decode, bpk_zstd_version },
+	  bpk_zstd_decode, bpk_zstd_decode_head, 16, ZSTD_STEP, bpk_zstd_version },
 };
 
 enum { NCODECS = sizeof codecs / sizeof codecs[0] };

@@ -21,11 +21,13 @@ struct bpk_codec_ctx {
 	struct bpk_buf snappy;             /* worst-case output, because Snappy takes no capacity */
 };
 
-/* The contracts are those of bpk_codec.encode and bpk_codec.decode. */
+/* The contracts are those of the members of bpk_codec. */
 int bpk_blosclz_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		       struct bpk_span out, size_t *packed_size, struct bpk_err *err);
 int bpk_blosclz_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		       struct bpk_err *err);
+int bpk_blosclz_decode_head(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
+			    struct bpk_span out, struct bpk_err *err);
 
 uint64_t bpk_blosclz_state_memory(const struct bpk_codec_ctx *ctx);
 
@@ -35,6 +37,8 @@ int bpk_lz4hc_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view 
 		     struct bpk_span out, size_t *packed_size, struct bpk_err *err);
 int bpk_lz4_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		   struct bpk_err *err);
+int bpk_lz4_decode_head(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
+			struct bpk_span out, struct bpk_err *err);
 const char *bpk_lz4_version(void);
 uint64_t bpk_lz4_state_memory(const struct bpk_codec_ctx *ctx);
 
@@ -48,6 +52,8 @@ int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view i
 		    struct bpk_span out, size_t *packed_size, struct bpk_err *err);
 int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err);
+int bpk_zlib_decode_head(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
+			 struct bpk_span out, struct bpk_err *err);
 const char *bpk_zlib_version(void);
 uint64_t bpk_zlib_state_memory(const struct bpk_zlib_state *state); /* NULL: 0 */
 void bpk_zlib_state_free(struct bpk_zlib_state *state);
@@ -59,6 +65,8 @@ int bpk_zstd_encode_matches(struct bpk_codec_ctx *ctx, unsigned level, enum bpk_
 			    struct bpk_err *err);
 int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		    struct bpk_err *err);
+int bpk_zstd_decode_head(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
+			 struct bpk_span out, struct bpk_err *err);
 const char *bpk_zstd_version(void);
 /* As bpk_codec_pack_dictionary and bpk_codec_train_dictionary. */
 int bpk_zstd_pack_dictionary(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view dictionary,

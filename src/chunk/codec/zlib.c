@@ -246,6 +246,24 @@ static void end_fast(struct bpk_zlib_state *state)
 
 #endif
 
+/* Inflate from in to out by zlib, until the stream ends or out is full. *rc is zlib's result. */
+static int inflate_slow(struct bpk_zlib_state *state, struct bpk_view in, struct bpk_span out,
+			int *rc, struct bpk_err *err)
+{
+	z_stream *stream = &state->inflate;
+
+	if (begin_inflate(state, err) < 0)
+		return -1;
+	if (in.size > UINT_MAX || out.size > UINT_MAX)
+		return bpk_codec_corrupt(err, "zlib", in.size, out.size, "too large");
+	stream->next_in = (z_const Bytef *)in.data;
+	stream->avail_in = (uInt)in.size;
+	stream->next_out = out.data;
+	stream->avail_out = (uInt)out.size;
+	*rc = inflate(stream, Z_FINISH);
+	return *rc == Z_MEM_ERROR ? bpk_fail(err, BPK_NO_MEMORY, "no memory for zlib") : 0;
+}
+
 /* Bytes after the stream's end are an error: no writer leaves them, and other codecs refuse
  * them. */
 int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
@@ -253,27 +271,32 @@ int bpk_zlib_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_sp
 {
 	struct bpk_zlib_state *state = kept_state(ctx, err);
 	const char *reason;
-	z_stream *stream;
 	int rc;
 
 	if (state == NULL)
 		return -1;
 	if (inflate_fast(state, in, out))
 		return 0;
-	if (begin_inflate(state, err) < 0)
+	if (inflate_slow(state, in, out, &rc, err) != 0)
 		return -1;
-	if (in.size > UINT_MAX || out.size > UINT_MAX)
-		return bpk_codec_corrupt(err, "zlib", in.size, out.size, "too large");
-	stream = &state->inflate;
-	stream->next_in = (z_const Bytef *)in.data;
-	stream->avail_in = (uInt)in.size;
-	stream->next_out = out.data;
-	stream->avail_out = (uInt)out.size;
-	rc = inflate(stream, Z_FINISH);
-	if (rc == Z_MEM_ERROR)
-		return bpk_fail(err, BPK_NO_MEMORY, "no memory for zlib");
-	reason = complaint(rc, stream);
+	reason = complaint(rc, &state->inflate);
 	return reason == NULL ? 0 : bpk_codec_corrupt(err, "zlib", in.size, out.size, reason);
+}
+
+/* libdeflate cannot stop, so zlib does this. */
+int bpk_zlib_decode_head(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
+			 struct bpk_span out, struct bpk_err *err)
+{
+	struct bpk_zlib_state *state = kept_state(ctx, err);
+	int rc;
+
+	(void)whole;
+	if (state == NULL || inflate_slow(state, in, out, &rc, err) != 0)
+		return -1;
+	if (state->inflate.avail_out > 0)
+		return bpk_codec_corrupt(err, "zlib", in.size, out.size,
+					 complaint(rc, &state->inflate));
+	return 0;
 }
 
 const char *bpk_zlib_version(void)

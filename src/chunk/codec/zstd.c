@@ -199,6 +199,31 @@ int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_sp
 	return 0;
 }
 
+/*
+ * Zstd's streams write through a window, which takes no more memory than the content size in the
+ * frame. They refuse windows of more than 128 MiB.
+ */
+int bpk_zstd_decode_head(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
+			 struct bpk_span out, struct bpk_err *err)
+{
+	ZSTD_inBuffer from = { in.data, in.size, 0 };
+	ZSTD_outBuffer to = { out.data, out.size, 0 };
+	size_t rc;
+
+	if (ZSTD_getFrameContentSize(in.data, in.size) != whole)
+		return bpk_codec_corrupt(err, "zstd", in.size, whole,
+					 "its frame holds another number of bytes");
+	if (need_decoder(ctx, err) != 0)
+		return -1;
+	rc = ZSTD_decompressStream(ctx->zstd_decode, &to, &from);
+	ZSTD_DCtx_reset(ctx->zstd_decode, ZSTD_reset_session_only); /* keeps the dictionary */
+	if (ZSTD_isError(rc))
+		return bpk_codec_corrupt(err, "zstd", in.size, whole, ZSTD_getErrorName(rc));
+	if (to.pos != out.size)
+		return bpk_codec_corrupt(err, "zstd", in.size, whole, "it holds fewer");
+	return 0;
+}
+
 const char *bpk_zstd_version(void)
 {
 	return ZSTD_versionString();
