@@ -37,6 +37,7 @@ enum {
 #else
 	ZLIB_HEAD = 14, /* both are zlib */
 #endif
+	ZSTD_HEAD = 8,         /* with Zstd's window it takes no more memory than the whole */
 	ZSTD_STEP = 128 << 10, /* ZSTD_BLOCKSIZE_MAX */
 };
 
@@ -53,7 +54,7 @@ static const struct bpk_codec codecs[] = {
 	{ "zlib", BPK_CODEC_FORMAT_ZLIB, 4, ZLIB_SPAN, bpk_zlib_encode, NULL, bpk_zlib_decode,
 	  bpk_zlib_decode_head, ZLIB_HEAD, 0, bpk_zlib_version },
 	{ "zstd", BPK_CODEC_FORMAT_ZSTD, 5, ZSTD_SPAN, bpk_zstd_encode, bpk_zstd_encode_matches,
-	  bpk_zstd_decode, bpk_zstd_decode_head, 16, ZSTD_STEP, bpk_zstd_version },
+	  bpk_zstd_decode, bpk_zstd_decode_head, ZSTD_HEAD, ZSTD_STEP, bpk_zstd_version },
 };
 
 enum { NCODECS = sizeof codecs / sizeof codecs[0] };

@@ -201,7 +201,7 @@ int bpk_zstd_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_sp
 
 /*
  * Zstd's streams write through a window, which takes no more memory than the content size in the
- * frame. They refuse windows of more than 128 MiB.
+ * frame, and of that no more is touched than is decoded. They refuse windows of more than 128 MiB.
  */
 int bpk_zstd_decode_head(struct bpk_codec_ctx *ctx, struct bpk_view in, size_t whole,
 			 struct bpk_span out, struct bpk_err *err)
