@@ -19,6 +19,7 @@ struct run {
 	bool places;                 /* fixed: workers put their own parcels */
 	uint64_t parcel_limit;       /* fixed: bytes that one parcel may take; 0: any */
 	uint64_t join_limit;         /* fixed: raw bytes of equal chunks that are unpacked as one */
+	uint64_t several;            /* fixed: small chunks that one parcel has */
 	struct bpk_window window;
 	/* Raw offset of the next chunk; belongs to the fetch under way. Kept only if fetches are in
 	 * order. */
@@ -145,7 +146,7 @@ static int fetch(struct run *run, struct bpk_parcel *parcel, bool *last, struct 
 		       : 0;
 }
 
-/* ---- Chunks equal to earlier ones ---- */
+/* ---- Chunks that are equal, or small ---- */
 
 /* If a run only proves that chunks are sound, a chunk equal to an earlier one needs no second look.
  * These chunks do not decide where the data end: audit adds up all sizes. */
@@ -162,26 +163,44 @@ static uint64_t pass(void *arg, uint64_t number, uint64_t *raw_size)
 }
 
 /*
- * Count the chunks after number that join its parcel. A file of some hundred bytes may hold a
- * million equal chunks in a row, and each parcel costs some microseconds. Joined chunks unpack to
- * join_limit bytes at most; chunks that are copied are limited in number only, for progress.
+ * Count the chunks after number that join its parcel: equal ones, or else small ones. A file of
+ * some hundred bytes may hold a million equal chunks in a row, and each parcel costs a microsecond
+ * or more. Joined chunks unpack to join_limit bytes at most; chunks that are copied are limited in
+ * number only, for progress.
  */
-static uint64_t join(void *arg, uint64_t number)
+static uint64_t join(void *arg, uint64_t number, bool *several)
 {
 	enum { MOST = 4096 };
 	struct run *run = arg;
 	const struct bpk_flow *flow = run->flow;
-	uint64_t size, count = bpk_plan_alike(flow->in, flow->reader, number, &size);
-	uint64_t most = flow->decode && size > 0 ? run->join_limit / size : MOST;
+	uint64_t left = run->window.end - number - 1, count = 0, size = 0, most;
 
-	count = bpk_min_u64(count, run->window.end - number - 1);
-	return most > 0 ? bpk_min_u64(count, most - 1) : 0;
+	if (bpk_mode_puts_chunks(flow))
+		count = bpk_plan_alike(flow->in, flow->reader, number, &size);
+	most = flow->decode && size > 0 ? run->join_limit / size : MOST;
+	*several = count == 0 && run->several > 1;
+	if (*several)
+		count = most = run->several;
+	return most > 0 ? bpk_min_u64(bpk_min_u64(count, left), most - 1) : 0;
 }
 
-static bool joins(const struct bpk_flow *flow)
+/*
+ * The number of chunks that are brought together if they are small: a turn and its locks cost more
+ * than to unpack one of them. As a parcel they are less than io's stretches (io.h), from which
+ * threads beside each other read.
+ */
+static uint64_t count_several(const struct run *run)
 {
-	return flow->out != NULL && flow->packing == NULL &&
-	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
+	enum { MOST = 256, BYTES = 16 << 10, SMALL = 512 };
+	const struct bpk_flow *flow = run->flow;
+	const struct bpk_plan *plan = &flow->plan;
+
+	if (plan->count == BPK_UNKNOWN || plan->chunk_size == 0 || plan->chunk_size > SMALL ||
+	    run->window.fetch_in_order)
+		return 0;
+	if (!bpk_mode_only_proves(flow) && !(bpk_mode_puts_chunks(flow) && flow->decode))
+		return 0;
+	return bpk_min_u64(MOST, bpk_min_u64(run->join_limit, BYTES) / plan->chunk_size);
 }
 
 /* ---- The loop that every thread runs ---- */
@@ -307,6 +326,47 @@ static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *i
 	hand_on(run, item, BPK_TURN_FETCH, rc, &err);
 }
 
+/* Bring the next chunk of an item of several, and add it to the item's parcel. */
+static int bring_one(struct run *run, struct bpk_worker *worker, struct bpk_item *item,
+		     struct bpk_err *err)
+{
+	struct bpk_parcel *all = &item->parcel, *one = &worker->one;
+	bool last, first = one->number == all->number;
+
+	if (fetch(run, one, &last, err) != 0 || bpk_work_check(run->flow, one, err) != 0 ||
+	    bpk_work(worker, run->flow, one, err) != 0 ||
+	    (run->flow->out != NULL &&
+	     bpk_buf_append(&all->raw, bpk_buf_view(&one->raw), err) != 0))
+		return -1;
+	if (first)
+		all->raw_offset = one->raw_offset;
+	all->want_size += one->want_size;
+	item->packed_size += one->packed.size;
+	return 0;
+}
+
+/* Several small chunks as one parcel. If one of them fails, those before it are put. */
+static void bring_several(struct run *run, struct bpk_worker *worker, struct bpk_item *item)
+{
+	struct bpk_parcel *all = &item->parcel, *one = &worker->one;
+	uint64_t end = all->number + 1 + all->again;
+	struct bpk_err err = { 0 };
+	int rc = 0;
+
+	item->packed_size = 0;
+	all->raw.size = all->packed.size = all->packed_size = all->want_start = all->want_size = 0;
+	for (one->number = all->number; rc == 0 && one->number < end;)
+		if ((rc = bring_one(run, worker, item, &err)) == 0)
+			one->number++;
+	if (rc != 0 && one->number > all->number) {
+		all->again = one->number - all->number - 1;
+		bpk_window_cut(&run->window, one->number, &err);
+		rc = 0;
+	}
+	all->raw_size = all->data_size = all->want_size;
+	hand_on(run, item, BPK_TURN_FETCH, rc, &err);
+}
+
 static void put(struct run *run, struct bpk_item *item)
 {
 	struct bpk_err err = { 0 };
@@ -334,6 +394,8 @@ static void run_loop(void *arg)
 			bring_piece(run, &worker, item);
 		else if (turn == BPK_TURN_HELP)
 			help(run, &worker, item, part);
+		else if (item->several)
+			bring_several(run, &worker, item);
 		else
 			bring(run, &worker, item);
 		if (flow->progress != NULL)
@@ -404,9 +466,10 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	run.window.fetch_in_order = (plan->chunk_size == BPK_UNKNOWN && plan->runs == NULL) ||
 				    !flow->in->positional(flow->reader);
 	run.window.pass = flow->in->repeats != NULL && bpk_mode_only_proves(flow) ? pass : NULL;
-	run.window.join = joins(flow) ? join : NULL;
-	run.window.pass_arg = run.window.join_arg = &run;
 	run.join_limit = run.parcel_limit == 0 ? JOINED : bpk_min_u64(JOINED, run.parcel_limit / 2);
+	run.several = count_several(&run);
+	run.window.join = bpk_mode_puts_chunks(flow) || run.several > 0 ? join : NULL;
+	run.window.pass_arg = run.window.join_arg = &run;
 	bpk_pool_run(threads, run_loop, &run);
 	*result = run.window.done;
 	if (run.window.failed.number != BPK_UNKNOWN) {

@@ -13,6 +13,13 @@ static inline bool bpk_mode_only_proves(const struct bpk_flow *flow)
 	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
 }
 
+/* True if parcels are single chunks, put as they are or unpacked. */
+static inline bool bpk_mode_puts_chunks(const struct bpk_flow *flow)
+{
+	return flow->out != NULL && flow->packing == NULL &&
+	       (flow->in->unpacks == NULL || !flow->in->unpacks(flow->reader));
+}
+
 /* True if the writer packs parcels by itself. */
 static inline bool bpk_mode_writer_packs(const struct bpk_flow *flow)
 {

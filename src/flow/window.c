@@ -221,8 +221,11 @@ static void claim_chunk(struct bpk_window *window, struct bpk_item *item)
 	item->last = true;
 	item->parcel.number = window->next++;
 	item->parcel.sharing = window->shares ? &item->sharing : NULL;
+	item->several = false;
 	item->parcel.again =
-		window->join != NULL ? window->join(window->join_arg, item->parcel.number) : 0;
+		window->join == NULL
+			? 0
+			: window->join(window->join_arg, item->parcel.number, &item->several);
 	window->next += item->parcel.again;
 	item->undecided = window->splits || window->shares;
 	window->undecided += item->undecided;
@@ -395,7 +398,9 @@ void bpk_window_done(struct bpk_window *window, struct bpk_item *item, enum bpk_
 
 		window->done.nchunks += nchunks;
 		window->done.raw_size += item->parcel.want_size;
-		window->done.packed_size += nchunks * item->parcel.packed.size;
+		window->done.packed_size += item->several && item->of == NULL
+						    ? item->packed_size
+						    : nchunks * item->parcel.packed.size;
 	}
 	decide(window, item);
 	give_back(window, item);
@@ -413,18 +418,30 @@ static void stop_pieces(struct bpk_window *window)
 	}
 }
 
+static void note_failure(struct bpk_window *window, struct bpk_rank rank, const struct bpk_err *err)
+{
+	if (is_before(rank, window->failed)) {
+		window->failed = rank;
+		window->err = *err;
+		stop_pieces(window);
+	}
+	lower_end(window, rank.number);
+}
+
+void bpk_window_cut(struct bpk_window *window, uint64_t number, const struct bpk_err *err)
+{
+	pthread_mutex_lock(&window->lock);
+	note_failure(window, (struct bpk_rank){ .number = number }, err);
+	pthread_mutex_unlock(&window->lock);
+}
+
 void bpk_window_fail(struct bpk_window *window, struct bpk_item *item, enum bpk_turn turn,
 		     const struct bpk_err *err)
 {
 	pthread_mutex_lock(&window->lock);
 	if (turn == BPK_TURN_PUT)
 		window->putting = false;
-	if (is_before(item->rank, window->failed)) {
-		window->failed = item->rank;
-		window->err = *err;
-		stop_pieces(window);
-	}
-	lower_end(window, item->rank.number);
+	note_failure(window, item->rank, err);
 	decide(window, item);
 	give_back(window, item);
 	pthread_mutex_unlock(&window->lock);

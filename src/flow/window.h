@@ -58,6 +58,10 @@ struct bpk_item {
 	struct bpk_rank rank;
 	bool ready; /* it waits for its turn to be put */
 	bool last;  /* the last item of its chunk */
+	/* The chunks after the first, parcel.again of them, need not be equal to it. Then the
+	 * packed bytes of all. */
+	bool several;
+	uint64_t packed_size;
 	bool undecided;
 	struct bpk_share share;
 	struct bpk_sharing sharing; /* fixed: offers parts of the work on the item's chunk */
@@ -98,9 +102,10 @@ struct bpk_window {
 	uint64_t (*pass)(void *arg, uint64_t number, uint64_t *raw_size);
 	void *pass_arg;
 
-	/* The number of chunks after number that join its parcel. The thread that claims the chunk
-	 * calls it, with the lock. NULL: no chunk joins another. Fixed like pass. */
-	uint64_t (*join)(void *arg, uint64_t number);
+	/* The number of chunks after number that join its parcel; *several: they may differ from
+	 * it. The thread that claims the chunk calls it, with the lock. NULL: no chunk joins
+	 * another. Fixed like pass. */
+	uint64_t (*join)(void *arg, uint64_t number, bool *several);
 	void *join_arg;
 };
 
@@ -143,6 +148,10 @@ void bpk_window_done(struct bpk_window *window, struct bpk_item *item, enum bpk_
 /* The turn failed: no later item is claimed or put. Gives the item back. */
 void bpk_window_fail(struct bpk_window *window, struct bpk_item *item, enum bpk_turn turn,
 		     const struct bpk_err *err);
+
+/* Chunk number failed, of an item that was shortened to the chunks before it and is still the
+ * caller's: no later chunk is claimed or put. */
+void bpk_window_cut(struct bpk_window *window, uint64_t number, const struct bpk_err *err);
 
 /* Report progress, unless another thread is reporting it just now. */
 void bpk_window_report(struct bpk_window *window,

@@ -20,6 +20,8 @@ void bpk_worker_clear(struct bpk_worker *worker)
 	bpk_buf_clear(&worker->proof);
 	bpk_race_clear(&worker->race);
 	bpk_buf_clear(&worker->sizes);
+	bpk_buf_clear(&worker->one.raw);
+	bpk_buf_clear(&worker->one.packed);
 	worker->ctx = worker->race.ctx = NULL;
 }
 

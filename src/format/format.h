@@ -139,8 +139,8 @@ struct bpk_parcel {
 	/* The raw bytes that are wanted: all, except at the ends of a byte range. */
 	size_t want_start;
 	size_t want_size;
-	/* The number of chunks right after this one that hold the same bytes and belong to the
-	 * parcel. Set by the flow; 0 elsewhere. */
+	/* The number of chunks right after this one that belong to the parcel: they hold the same
+	 * bytes, or all were unpacked into raw. Set by the flow; 0 elsewhere. */
 	uint64_t again;
 	/* Memory that unpacking takes in addition to raw and packed, if that may be more than they
 	 * are: set by readers of several chunks. */

@@ -110,7 +110,7 @@ struct raw_writer {
 	struct bpk_buf held; /* bytes in order that are still to be written */
 };
 
-/* Parcels below SMALL bytes are gathered, if they may be, and not placed: a system call for each
+/* Chunks below SMALL bytes are gathered, if they may be, and not placed: a system call for each
  * would cost more than the rest of the work. */
 enum { SMALL = 4 << 10, GATHERED = 64 << 10 };
 
@@ -162,7 +162,7 @@ static int write_held(struct raw_writer *w, struct bpk_err *err)
 /* Write bytes, or hold them back to write them with the next ones. */
 static int gather(struct raw_writer *w, struct bpk_view bytes, struct bpk_err *err)
 {
-	bool small = w->gathers && bytes.size < SMALL;
+	bool small = w->gathers && bytes.size <= GATHERED / 4;
 
 	if ((!small || bytes.size > GATHERED - w->held.size) && write_held(w, err) != 0)
 		return -1;

@@ -354,6 +354,7 @@ struct writer {
 	uint64_t next;      /* raw offset of the next parcel */
 	uint64_t numbers[MAX_CHUNKS];
 	uint64_t nput;
+	uint64_t nchunks; /* of these parcels */
 	uint64_t largest; /* most raw bytes put at once */
 	uint64_t packed_size, packed_hash;
 	atomic_uint inside;
@@ -434,6 +435,7 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 		MUST(w->nput == 0 || parcel->number >= w->numbers[w->nput - 1]);
 	}
 	w->numbers[w->nput++] = parcel->number;
+	w->nchunks += 1 + parcel->again;
 	w->largest = bpk_max_u64(w->largest, parcel->raw.size);
 	if (w->takes_raw) {
 		MUST(parcel->want_start == 0);
@@ -610,7 +612,7 @@ static int unpack_range(struct reader *r, struct bpk_plan plan, bool places, uns
 	if (rc == 0) {
 		assert_int_equal(w.next, size);
 		assert_int_equal(result.raw_size, size);
-		assert_int_equal(result.nchunks, w.nput);
+		assert_int_equal(result.nchunks, w.nchunks);
 		assert_true(holds(w.raw.data, plan.start, size));
 	}
 	writer_clear(&w);
@@ -1063,6 +1065,45 @@ static void test_a_failing_put_stops_the_run(void **state)
 			assert_true(places || w.nput == 11);
 			writer_clear(&w);
 		}
+	}
+}
+
+/* ---- Small chunks ---- */
+
+/* Chunks of 100 bytes come together; each can fail by itself, and those before it are put. */
+static void test_small_chunks_share_parcels(void **state)
+{
+	static struct reader r;
+	struct writer w;
+	struct bpk_flow flow;
+
+	(void)state;
+	for (int kind = 0; kind < 24; kind++) {
+		uint64_t bad[] = { NEVER, 0, 162, 163, 200, 299 }, at = bad[kind / 4];
+		uint64_t good = bpk_min_u64(at, 300);
+		struct bpk_flow_result result;
+		struct bpk_err err = { 0 };
+
+		reader_make(&r, 30000, 100);
+		r.packed = true;
+		r.fail_fetch = kind & 1 ? at : NEVER;
+		r.damage = kind & 1 ? NEVER : at;
+		flow = flow_of(&r, &raw_ops, &w, kind & 2 ? 3 : 1);
+		flow.decode = true;
+		writer_make(&w, true, false, 30000);
+		assert_int_equal(bpk_flow_run(&flow, &result, &err), at == NEVER ? 0 : -1);
+		assert_int_equal(w.next, good * 100);
+		assert_true(holds(w.raw.data, 0, good * 100));
+		assert_true(w.nput <= 2);
+		assert_int_equal(w.nchunks, good);
+		assert_int_equal(result.nchunks, good);
+		assert_int_equal(result.packed_size, good * (100 + 16 + 4));
+		assert_true(at == NEVER || strtoull(err.text + 6, NULL, 10) == at);
+		writer_clear(&w);
+		flow = flow_of(&r, NULL, NULL, kind & 2 ? 3 : 1);
+		flow.decode = true;
+		assert_int_equal(bpk_flow_run(&flow, &result, NULL), at == NEVER ? 0 : -1);
+		assert_true(at == NEVER || result.nchunks >= good);
 	}
 }
 
@@ -1672,6 +1713,7 @@ int main(void)
 		cmocka_unit_test(test_slack_makes_chunks_larger),
 		cmocka_unit_test(test_the_lowest_failure_wins),
 		cmocka_unit_test(test_a_failing_put_stops_the_run),
+		cmocka_unit_test(test_small_chunks_share_parcels),
 		cmocka_unit_test(test_large_chunks_come_in_pieces),
 		cmocka_unit_test(test_the_lowest_failure_wins_among_pieces),
 		cmocka_unit_test(test_one_large_chunk_occupies_all_threads),
