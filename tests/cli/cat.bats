@@ -148,6 +148,29 @@ END
     done
 }
 
+@test "cat of a range of small chunks reads many of them at once" {
+    need strace
+    need_plain_build
+    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
+    case $(stat -f -c %T .) in
+    ext2/ext3 | xfs | btrfs | tmpfs) ;;
+    *) skip "files on this file system are read under locks" ;;
+    esac
+    data noise 1000000 a
+    for format in blp b2frame; do
+        bpk pack -z 32 -F $format -o x a
+        sleep 0.3 # younger files are read under locks
+        for range in 0:100000 777777:877777 -100001:-1; do
+            strace -f -qq -o trace "$BPK" cat -T 1 --bytes=$range x >"$out"
+            bpk cat -T 3 --bytes=$range x | cmp - "$out"
+            calls=$(grep -c '(' trace)
+            [ "$calls" -lt 400 ] || die "$format: $calls calls for 3126 chunks"
+        done
+        bpk cat -T 3 x | cmp - a
+        rm x
+    done
+}
+
 @test "a chunk of an archive that is left alone takes four system calls" {
     need strace
     need_plain_build

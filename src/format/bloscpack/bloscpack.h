@@ -215,6 +215,14 @@ struct bpk_view bpk_bloscpack_batch_view(const struct bpk_bloscpack_batch *batch
 
 /* ---- Reader ---- */
 
+/* What was read in advance, of one state of the file. */
+struct bpk_bloscpack_ahead {
+	struct bpk_mutex lock; /* guards the rest */
+	unsigned state;        /* of bpk_source_glance */
+	struct bpk_bloscpack_page page;
+	struct bpk_stretch stretch;
+};
+
 /* A walk from chunk header to chunk header; starts at chunk 0. */
 struct bpk_bloscpack_walk {
 	uint64_t number;     /* of the next chunk */
@@ -246,7 +254,10 @@ struct bpk_bloscpack_reader {
 	uint64_t data_offset; /* of chunk 0; past offsets_end only in a file with gaps */
 	struct bpk_bloscpack_offsets offsets; /* positional, or for audit */
 
-	struct bpk_bloscpack_marks *marks; /* of chunks read; NULL: the source cannot change */
+	/* Of chunks read, and bytes read in advance, which copies of the reader share; both NULL:
+	 * the source cannot change. */
+	struct bpk_bloscpack_marks *marks;
+	struct bpk_bloscpack_ahead *ahead;
 
 	struct bpk_info info;               /* the sequential fetch completes it */
 	struct bpk_bloscpack_walk sequence; /* of the one thread that fetches in order */
@@ -334,12 +345,23 @@ int bpk_bloscpack_concurrent_open(const struct bpk_bloscpack_reader *reader,
 				  struct bpk_bloscpack_reader *now, bool *kept,
 				  struct bpk_err *err);
 
-/* bpk_reader_ops.fetch and .locate in the state that reader knows; the source is held, or compared
- * afterwards. page, which may be NULL, is as for bpk_bloscpack_find. */
-int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *reader, struct bpk_bloscpack_page *page,
-			     struct bpk_parcel *parcel, struct bpk_err *err);
+/* bpk_reader_ops.fetch and .locate in the state that reader knows; the source is held. */
+int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *reader, struct bpk_parcel *parcel,
+			     struct bpk_err *err);
 int bpk_bloscpack_locate_held(struct bpk_bloscpack_reader *reader, uint64_t number,
 			      struct bpk_where *where, struct bpk_err *err);
+
+/*
+ * The same fetch of a positional reader without a hold, which brings small chunks from bytes read
+ * in advance. Returns false if that is worth nothing: the file has no lasting state now, it was
+ * changed meanwhile, or *rc is -1 and the chunk looks damaged. Any thread.
+ */
+bool bpk_bloscpack_fetch_still(struct bpk_bloscpack_reader *reader, struct bpk_parcel *parcel,
+			       int *rc, struct bpk_err *err);
+
+/* Freed by bpk_bloscpack_ahead_free, which accepts NULL. Fails with BPK_NO_MEMORY. */
+int bpk_bloscpack_ahead_new(struct bpk_bloscpack_ahead **ahead, struct bpk_err *err);
+void bpk_bloscpack_ahead_free(struct bpk_bloscpack_ahead *ahead);
 
 /* bpk_reader_ops.audit */
 int bpk_bloscpack_audit(void *reader, bpk_remark_fn *remark, void *arg, struct bpk_err *err);

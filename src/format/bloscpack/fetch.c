@@ -3,6 +3,7 @@
 #include "format/bloscpack/bloscpack.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 /* Fill in the parcel's description of its chunk. */
 static void label(const struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, uint64_t offset,
@@ -137,17 +138,14 @@ static int bring_more(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
 	return got == size ? 0 : bpk_bloscpack_ends_early(err, "chunk", got, size);
 }
 
-/* Read the chunk at extent, in one read if its size can be foreseen. */
-static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
-		       const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
+/* Of a chunk at extent the first bytes were read: examine them, and read the others. */
+static int bring_rest(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+		      const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
 {
-	size_t first = first_read(r, parcel, extent);
+	size_t first = parcel->packed.size;
 	struct bpk_chunk_header chunk;
 	size_t total;
 
-	parcel->packed.size = 0;
-	if (bring_more(r, parcel, extent->offset, first, err) != 0)
-		return -1;
 	if (bpk_bloscpack_examine(r, parcel->number,
 				  bpk_view(parcel->packed.data, BPK_CHUNK_HEADER_SIZE), extent,
 				  &chunk, err) != 0)
@@ -162,18 +160,27 @@ static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel
 	return 0;
 }
 
-static int fetch_found(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_page *page,
-		       struct bpk_parcel *parcel, struct bpk_err *err)
+/* Read the chunk at extent, in one read if its size can be foreseen. */
+static int bring_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+		       const struct bpk_bloscpack_extent *extent, struct bpk_err *err)
+{
+	parcel->packed.size = 0;
+	if (bring_more(r, parcel, extent->offset, first_read(r, parcel, extent), err) != 0 ||
+	    bring_rest(r, parcel, extent, err) != 0)
+		return bpk_bloscpack_chunk_subject(err, parcel->number, extent->offset);
+	return 0;
+}
+
+static int fetch_found(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+		       struct bpk_err *err)
 {
 	struct bpk_bloscpack_extent extent;
 
 	if (parcel->number >= r->header.nchunks)
 		return 1;
-	if (bpk_bloscpack_find(r, parcel->number, page, &extent, err) != 0)
+	if (bpk_bloscpack_find(r, parcel->number, NULL, &extent, err) != 0)
 		return -1;
-	if (bring_found(r, parcel, &extent, err) != 0)
-		return bpk_bloscpack_chunk_subject(err, parcel->number, extent.offset);
-	return 0;
+	return bring_found(r, parcel, &extent, err);
 }
 
 /* After the last chunk in sequence: set the counts. */
@@ -220,11 +227,117 @@ static int fetch_in_sequence(struct bpk_bloscpack_reader *r, struct bpk_parcel *
 	return 0;
 }
 
-int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_page *page,
-			     struct bpk_parcel *parcel, struct bpk_err *err)
+int bpk_bloscpack_fetch_held(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+			     struct bpk_err *err)
 {
-	return r->positional ? fetch_found(r, page, parcel, err)
-			     : fetch_in_sequence(r, parcel, err);
+	return r->positional ? fetch_found(r, parcel, err) : fetch_in_sequence(r, parcel, err);
+}
+
+/* ---- Without a hold ---- */
+
+int bpk_bloscpack_ahead_new(struct bpk_bloscpack_ahead **ahead, struct bpk_err *err)
+{
+	*ahead = bpk_calloc(1, sizeof **ahead, err);
+	if (*ahead == NULL)
+		return -1;
+	bpk_mutex_init(&(*ahead)->lock);
+	bpk_stretch_init(&(*ahead)->stretch);
+	return 0;
+}
+
+void bpk_bloscpack_ahead_free(struct bpk_bloscpack_ahead *ahead)
+{
+	if (ahead == NULL)
+		return;
+	bpk_stretch_clear(&ahead->stretch);
+	bpk_mutex_clear(&ahead->lock);
+	free(ahead);
+}
+
+/* Begin with a state of the file of which nothing was read. */
+static void forget(struct bpk_bloscpack_ahead *ahead, unsigned state)
+{
+	ahead->state = state;
+	ahead->page.first = ahead->page.n = 0;
+	bpk_stretch_drop(&ahead->stretch);
+}
+
+/* Bring the first bytes of a small chunk, for bring_rest; its header alone is not worth it. *fresh:
+ * they were not read in advance. Returns 1 for other chunks. */
+static int bring_small(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
+		       const struct bpk_bloscpack_extent *extent, bool *fresh, struct bpk_err *err)
+{
+	struct bpk_stretch *stretch = &r->ahead->stretch;
+	size_t first = first_read(r, parcel, extent);
+	struct bpk_span out;
+
+	if (first <= BPK_CHUNK_HEADER_SIZE || first > BPK_STRETCH || first > extent->room)
+		return 1;
+	if (bpk_buf_resize(&parcel->packed, first, err) != 0)
+		return -1;
+	out = bpk_span(parcel->packed.data, first);
+	if (bpk_stretch_copy(stretch, extent->offset, out))
+		return 0;
+	*fresh = true;
+	return bpk_stretch_read(stretch, r->source, extent->offset, r->size - extent->offset, out,
+				err);
+}
+
+/*
+ * Find the chunk, and bring a small one: rc of bring_small. Other threads see nothing that was read
+ * in advance before the file is known to be unchanged: false if it was changed, or if a read failed.
+ */
+static bool look_ahead(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, unsigned state,
+		       struct bpk_bloscpack_extent *extent, int *rc, struct bpk_err *err)
+{
+	struct bpk_bloscpack_ahead *ahead = r->ahead;
+	bool fresh, still = true;
+	uint64_t first;
+	unsigned n;
+
+	bpk_mutex_lock(&ahead->lock);
+	if (ahead->state != state)
+		forget(ahead, state);
+	first = ahead->page.first;
+	n = ahead->page.n;
+	*rc = bpk_bloscpack_find(r, parcel->number, &ahead->page, extent, err);
+	fresh = ahead->page.first != first || ahead->page.n != n;
+	if (*rc == 0)
+		*rc = bring_small(r, parcel, extent, &fresh, err);
+	if (fresh)
+		still = bpk_source_is_still(r->source, state);
+	if (!still)
+		forget(ahead, 0);
+	bpk_mutex_unlock(&ahead->lock);
+	return still;
+}
+
+/* A failed read is final, since it may not occur again. A walk cannot begin again, so it holds. */
+bool bpk_bloscpack_fetch_still(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, int *rc,
+			       struct bpk_err *err)
+{
+	unsigned state = r->positional ? bpk_source_glance(r->source) : 0;
+	struct bpk_bloscpack_extent extent;
+	size_t first;
+
+	*rc = 1;
+	if (state == 0)
+		return false;
+	if (parcel->number >= r->header.nchunks)
+		return true;
+	parcel->packed.size = 0;
+	if (!look_ahead(r, parcel, state, &extent, rc, err))
+		return *rc < 0 && bpk_err_is_of_machine(err);
+	if (*rc > 0) {
+		*rc = bring_found(r, parcel, &extent, err);
+		return *rc < 0 ? bpk_err_is_of_machine(err) : bpk_source_is_still(r->source, state);
+	}
+	first = parcel->packed.size;
+	if (*rc == 0)
+		*rc = bring_rest(r, parcel, &extent, err);
+	if (*rc < 0)
+		return bpk_err_is_of_machine(err);
+	return parcel->packed.size <= first || bpk_source_is_still(r->source, state);
 }
 
 /*

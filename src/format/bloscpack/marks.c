@@ -23,12 +23,6 @@ int bpk_bloscpack_marks_new(struct bpk_source *source, struct bpk_bloscpack_mark
 	*marks = bpk_calloc(1, sizeof **marks, err);
 	if (*marks == NULL)
 		return -1;
-	(*marks)->page = bpk_calloc(1, sizeof *(*marks)->page, err);
-	if ((*marks)->page == NULL) {
-		free(*marks);
-		*marks = NULL;
-		return -1;
-	}
 	(*marks)->restless = bpk_source_in_change(source);
 	clock_gettime(CLOCK_REALTIME, &(*marks)->opened);
 	bpk_mutex_init(&(*marks)->lock);
@@ -41,7 +35,6 @@ void bpk_bloscpack_marks_free(struct bpk_bloscpack_marks *marks)
 		return;
 	bpk_mutex_clear(&marks->lock);
 	free(marks->all);
-	free(marks->page);
 	bpk_buf_clear(&marks->last);
 	free(marks);
 }
@@ -243,26 +236,6 @@ int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *r, uint64_t number,
 	return rc;
 }
 
-void bpk_bloscpack_marks_page(struct bpk_bloscpack_marks *marks, unsigned state,
-			      struct bpk_bloscpack_page *page)
-{
-	bpk_mutex_lock(&marks->lock);
-	if (marks->page_state == state)
-		*page = *marks->page;
-	else
-		page->first = page->n = 0;
-	bpk_mutex_unlock(&marks->lock);
-}
-
-void bpk_bloscpack_marks_keep_page(struct bpk_bloscpack_marks *marks, unsigned state,
-				   const struct bpk_bloscpack_page *page)
-{
-	bpk_mutex_lock(&marks->lock);
-	*marks->page = *page;
-	marks->page_state = state;
-	bpk_mutex_unlock(&marks->lock);
-}
-
 /* ---- Settling ---- */
 
 static int by_number(const void *a, const void *b)
@@ -297,7 +270,7 @@ static int bring_again(struct bpk_bloscpack_reader *now, uint64_t number,
 	parcel->number = number;
 	parcel->want_start = then->start;
 	parcel->want_size = whole ? SIZE_MAX : then->size;
-	return bpk_bloscpack_fetch_held(now, NULL, parcel, err);
+	return bpk_bloscpack_fetch_held(now, parcel, err);
 }
 
 /* Hash the chunk in its current state; parcel is scratch. */

@@ -10,7 +10,6 @@
 
 #include "format/format.h"
 
-struct bpk_bloscpack_page;
 struct bpk_bloscpack_reader;
 
 /* A record of up to 64 neighbouring chunks, or of a part of one chunk. */
@@ -36,10 +35,6 @@ struct bpk_bloscpack_marks {
 	/* The last chunk, if an append may replace it by one with more data. */
 	struct bpk_buf last;          /* packed */
 	size_t last_start, last_size; /* its raw bytes that were wanted; 0: not fetched yet */
-
-	/* the offset entries that the last fetch without a hold needed */
-	struct bpk_bloscpack_page *page;
-	unsigned page_state; /* the state of the file that they are of (bpk_source_glance) */
 };
 
 /* Called at open while the source is held; *marks is NULL if the source cannot change. Fails with
@@ -54,13 +49,6 @@ int bpk_bloscpack_marks_fetched(struct bpk_bloscpack_reader *reader,
 				const struct bpk_parcel *parcel, struct bpk_err *err);
 int bpk_bloscpack_marks_located(struct bpk_bloscpack_reader *reader, uint64_t number,
 				const struct bpk_where *where, struct bpk_err *err);
-
-/* Get the page of offset entries kept for a state of the file, an empty one if there is none; keep
- * one. Any thread. */
-void bpk_bloscpack_marks_page(struct bpk_bloscpack_marks *marks, unsigned state,
-			      struct bpk_bloscpack_page *page);
-void bpk_bloscpack_marks_keep_page(struct bpk_bloscpack_marks *marks, unsigned state,
-				   const struct bpk_bloscpack_page *page);
 
 /* bpk_reader_ops.unchanged */
 int bpk_bloscpack_unchanged(void *reader, bool failed, struct bpk_err *err);

@@ -16,6 +16,7 @@ static void reader_close(void *reader)
 	if (r == NULL)
 		return;
 	bpk_bloscpack_marks_free(r->marks);
+	bpk_bloscpack_ahead_free(r->ahead);
 	bpk_bloscpack_metadata_clear(&r->metadata);
 	bpk_bloscpack_sizes_clear(&r->sizes);
 	bpk_array_clear(&r->array);
@@ -41,6 +42,8 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 	if (rc == 0) {
 		r->size = bpk_source_size(r->source);
 		rc = bpk_bloscpack_marks_new(r->source, &r->marks, err);
+		if (rc == 0 && r->marks != NULL)
+			rc = bpk_bloscpack_ahead_new(&r->ahead, err);
 		if (rc == 0)
 			rc = bpk_bloscpack_open_parts(r, err);
 		bpk_source_release(r->source);
@@ -83,7 +86,7 @@ static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_read
 
 	if (parcel->number >= r->header.nchunks)
 		return 1;
-	rc = bpk_bloscpack_fetch_held(now, NULL, parcel, err);
+	rc = bpk_bloscpack_fetch_held(now, parcel, err);
 	if (rc != 0)
 		return rc;
 	parcel->data_size = size_at_open(r, parcel->number, parcel->raw_size);
@@ -92,27 +95,6 @@ static int fetch_grown(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_read
 		r->sequence.ended = last;
 	}
 	return 0;
-}
-
-/* Fetch without a hold. False: that is worth nothing. A failed read is final, since it may not
- * occur again. A walk cannot begin again, so it holds. */
-static bool fetch_still(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, int *rc,
-			struct bpk_err *err)
-{
-	unsigned state = r->positional ? bpk_source_glance(r->source) : 0;
-	struct bpk_bloscpack_page page;
-	uint64_t first;
-	unsigned n;
-
-	if (state == 0)
-		return false;
-	bpk_bloscpack_marks_page(r->marks, state, &page);
-	first = page.first;
-	n = page.n;
-	*rc = bpk_bloscpack_fetch_held(r, &page, parcel, err);
-	if (page.first != first || page.n != n)
-		bpk_bloscpack_marks_keep_page(r->marks, state, &page);
-	return *rc < 0 ? bpk_err_is_of_machine(err) : bpk_source_is_still(r->source, state);
 }
 
 static int fetch_in_hold(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
@@ -127,7 +109,7 @@ static int fetch_in_hold(struct bpk_bloscpack_reader *r, struct bpk_parcel *parc
 		before = r->sequence;
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
-	rc = bpk_bloscpack_fetch_held(r, NULL, parcel, err);
+	rc = bpk_bloscpack_fetch_held(r, parcel, err);
 	if (rc < 0 && bpk_bloscpack_concurrent_judge(r, &now, err) == BPK_BLOSCPACK_GROWN) {
 		if (!r->positional)
 			now.sequence = before;
@@ -143,7 +125,7 @@ static int reader_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err 
 	struct bpk_err found = { 0 };
 	int rc;
 
-	if (!fetch_still(r, parcel, &rc, &found))
+	if (!bpk_bloscpack_fetch_still(r, parcel, &rc, &found))
 		rc = fetch_in_hold(r, parcel, &found);
 	if (rc == 0)
 		rc = bpk_bloscpack_marks_fetched(r, parcel, &found);

@@ -118,9 +118,9 @@ static int read_spot(struct bpk_frame_reader *r, const struct spot *spot, size_t
 {
 	uint64_t offset = spot->offset + at;
 
-	if (r->dir != NULL || out.size > BPK_FRAME_STRETCH)
+	if (r->dir != NULL || out.size > BPK_STRETCH)
 		return bpk_source_need_shared_at(spot->source, offset, out, spot->sharing, err);
-	return bpk_frame_stretch_read(&r->stretch, spot->source, offset, spot->room - at, out, err);
+	return bpk_stretch_read(&r->stretch, spot->source, offset, spot->room - at, out, err);
 }
 
 /* The chunk's header has unknown fields: decide whether that is damage. */
@@ -369,9 +369,8 @@ int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 static bool copy_ahead(struct bpk_frame_reader *r, const struct spot *spot, size_t size,
 		       struct bpk_buf *packed)
 {
-	return size <= BPK_FRAME_STRETCH &&
-	       bpk_buf_reserve(packed, size + BPK_DIGEST_MAX, NULL) == 0 &&
-	       bpk_frame_stretch_copy(&r->stretch, spot->offset, bpk_span(packed->data, size));
+	return size <= BPK_STRETCH && bpk_buf_reserve(packed, size + BPK_DIGEST_MAX, NULL) == 0 &&
+	       bpk_stretch_copy(&r->stretch, spot->offset, bpk_span(packed->data, size));
 }
 
 bool bpk_frame_chunk_take(struct bpk_frame_reader *r, struct bpk_parcel *parcel,

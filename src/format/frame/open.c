@@ -107,7 +107,7 @@ void bpk_frame_close(struct bpk_frame_reader *r)
 	if (r->owns_source)
 		bpk_source_close(r->source);
 	bpk_spool_close(r->spool);
-	bpk_frame_stretch_clear(&r->stretch);
+	bpk_stretch_clear(&r->stretch);
 	bpk_mutex_clear(&r->lock);
 	free(r);
 }
@@ -155,7 +155,7 @@ static int open_once(struct bpk_dir *dir, struct bpk_source *source,
 	if (r == NULL)
 		return -1;
 	bpk_mutex_init(&r->lock);
-	bpk_frame_stretch_init(&r->stretch);
+	bpk_stretch_init(&r->stretch);
 	r->options = *options;
 	rc = dir != NULL ? open_index(r, dir, err) : open_source(r, source, err);
 	if (rc == 0)

@@ -7,7 +7,6 @@
 #define BPK_FORMAT_FRAME_READER_H
 
 #include "format/frame/state.h"
-#include "format/frame/stretch.h"
 
 /* The position of a chunk, and its header. */
 struct bpk_frame_found {
@@ -86,7 +85,7 @@ struct bpk_frame_reader {
 
 	struct bpk_frame_repeats *repeats; /* owned by the thread that asks; NULL: not yet used */
 
-	struct bpk_frame_stretch stretch; /* of a contiguous frame's chunks; any thread */
+	struct bpk_stretch stretch; /* of a contiguous frame's chunks; any thread */
 
 	/* A reader of a sparse frame's current state (latest.c). Guarded by lock: latest, and the
 	 * users of that reader, one of them while it is the latest. 0: it has one user. */
