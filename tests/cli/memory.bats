@@ -81,4 +81,9 @@ setup_file() {
     paged verify -T 1 a.b2frame
     paged unpack -f -T 1 --no-sync -o b a.b2frame
     cmp a b
+    # chunks in the middle lie behind all others
+    head -c 500 /dev/zero >patch
+    bpk write --at 6000000 a.b2frame patch
+    paged info -v a.b2frame
+    paged verify -T 1 a.b2frame
 }

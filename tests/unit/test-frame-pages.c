@@ -5,7 +5,9 @@
 #include "unit/frame.h"
 
 #include "format/frame/open.h"
+#include "format/frame/order.h"
 #include "format/frame/parts/section.h"
+#include "format/frame/survey.h"
 
 #include <pthread.h>
 
@@ -25,12 +27,29 @@ struct large {
 	struct bpk_err err;
 };
 
-static bool reversed;
+/* How chunks lie: in pairs, the second first; all in reverse; in order, but 300 of them behind the
+ * others; the same, and one at the place of another. */
+static enum { PAIRS, REVERSED, MOVED, SHARED } order;
 
-/* Every chunk holds its number. Chunks lie in pairs, the second first, or all in reverse. */
+enum { FIRST = 100000, STEP = 1000, OF_STEP = 3, ALL_MOVED = FIRST / STEP * OF_STEP };
+
+static uint64_t place_of_moved(uint64_t number)
+{
+	uint64_t before = number / STEP * OF_STEP + bpk_min_u64(number % STEP, OF_STEP);
+
+	if (order == SHARED && number == STEP / 2)
+		return place_of_moved(2 * FIRST);
+	if (number >= FIRST)
+		return number - ALL_MOVED;
+	return number % STEP < OF_STEP ? CHUNKS - ALL_MOVED + before : number - before;
+}
+
+/* Every chunk holds its number. */
 static uint64_t place_of(uint64_t number)
 {
-	return (reversed ? CHUNKS - 1 - number : number ^ 1) * PACKED;
+	if (order == PAIRS)
+		return (number ^ 1) * PACKED;
+	return (order == REVERSED ? CHUNKS - 1 - number : place_of_moved(number)) * PACKED;
 }
 
 static void put_chunk(struct bpk_buf *bytes, size_t start, uint64_t number)
@@ -221,7 +240,7 @@ static void test_reversed(void **state)
 	struct large l;
 
 	(void)state;
-	reversed = true;
+	order = REVERSED;
 	l = make("crc32");
 	assert_int_equal(open_large(&l), 0);
 	expect(&l, 1, BPK_OK, "");
@@ -230,7 +249,41 @@ static void test_reversed(void **state)
 	assert_int_equal(remarks.size, 0);
 	bpk_buf_clear(&remarks);
 	close_large(&l);
-	reversed = false;
+	order = PAIRS;
+}
+
+/* A chunk that was written again lies behind all others: only such chunks are kept. */
+static void test_moved(void **state)
+{
+	(void)state;
+	for (order = MOVED; order <= SHARED; order++) {
+		struct large l = make("crc32");
+		struct bpk_frame_survey survey;
+		struct bpk_frame_order *found;
+		uint64_t nmoved, shared = order == SHARED;
+		bool moved;
+
+		assert_int_equal(open_large(&l), 0);
+		assert_int_equal(bpk_frame_order_new(state_of(&l), &found, &nmoved, NULL), 0);
+		assert_int_equal(nmoved, ALL_MOVED + shared);
+		for (uint64_t i = 0; i < CHUNKS; i++) {
+			bool is = (i < FIRST && i % STEP < OF_STEP) || (shared && i == STEP / 2);
+
+			assert_int_equal(bpk_frame_order_is_moved(found, i, &moved, NULL), 0);
+			assert_int_equal(moved, is);
+		}
+		bpk_frame_order_free(found);
+		assert_int_equal(bpk_frame_survey_here(l.reader, &survey, NULL), 0);
+		assert_int_equal(survey.nstored, CHUNKS);
+		assert_int_equal(survey.nshared, shared);
+		assert_int_equal(survey.noverlaps, 0);
+		assert_int_equal(survey.nholes, shared);
+		assert_int_equal(survey.hole_size, shared * PACKED);
+		assert_int_equal(survey.packed_size, (CHUNKS - shared) * PACKED);
+		assert_int_equal(survey.raw_size, CHUNKS * RAW);
+		close_large(&l);
+	}
+	order = PAIRS;
 }
 
 /* An index that does not pack is stored, and its pages are places in it. */
@@ -351,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_any_order_and_threads),
 		cmocka_unit_test(test_other_checksums),
 		cmocka_unit_test(test_reversed),
+		cmocka_unit_test(test_moved),
 		cmocka_unit_test(test_stored_index),
 		cmocka_unit_test(test_damaged_block),
 		cmocka_unit_test(test_damaged_index_with_digest),

@@ -3,6 +3,7 @@
  * audit call it.
  */
 #include "format/frame/chunks.h"
+#include "format/frame/order.h"
 #include "format/frame/survey.h"
 
 #include <stdlib.h>
@@ -13,8 +14,7 @@ struct extent {
 	uint32_t size;
 };
 
-/* Extents swept at once. Those of a frame that was never changed follow each other, so that no more
- * are in memory. */
+/* Extents swept at once. Those of a frame that was never changed follow each other. */
 enum { BATCH = 1 << 16 };
 
 struct walk {
@@ -25,7 +25,13 @@ struct walk {
 
 	struct extent *extents; /* not yet swept */
 	size_t nextents, room;
-	bool disordered; /* an extent lies before those that were swept: all are needed at once */
+	bool disordered; /* an extent lies before those that were swept */
+
+	/* Then, in a second survey, extents are those of the moved chunks alone, and are swept
+	 * between the others, which ascend. */
+	struct bpk_frame_order *order;
+	bool gathering; /* the moved chunks are taken */
+	size_t nmerged; /* of extents */
 
 	/* the swept extents */
 	bool swept;
@@ -89,6 +95,26 @@ static void sweep(struct walk *w)
 	w->nextents = 0;
 }
 
+/* Sweep over the moved extents before one of the others; NULL: over the rest of them. */
+static void merge(struct walk *w, const struct extent *before)
+{
+	while (w->nmerged < w->nextents &&
+	       (before == NULL || compare(&w->extents[w->nmerged], before) < 0))
+		sweep_one(w, &w->extents[w->nmerged++]);
+}
+
+static void add_extent(struct walk *w, const struct extent *extent)
+{
+	if (w->order != NULL && !w->gathering) {
+		merge(w, extent);
+		sweep_one(w, extent);
+		return;
+	}
+	w->extents[w->nextents++] = *extent;
+	if (w->order == NULL && w->nextents == w->room)
+		sweep(w);
+}
+
 /* ---- Chunk by chunk ---- */
 
 static int add_raw(struct bpk_frame_survey *survey, uint64_t raw_size, struct bpk_err *err)
@@ -107,7 +133,7 @@ static void compare_type(struct walk *w, uint64_t number, uint64_t times, unsign
 		expected = 1;
 	if (typesize == expected)
 		return;
-	if (w->survey->ntypes == 0) {
+	if (w->survey->ntypes == 0 || number < w->survey->first_type) {
 		w->survey->first_type = number;
 		w->survey->typesize = typesize;
 	}
@@ -141,13 +167,9 @@ static int take(struct walk *w, uint64_t number, uint64_t times, struct bpk_err 
 	survey->variable_blocks = survey->variable_blocks || found.header.variable_blocks;
 	if (survey->excess.kind == BPK_OK)
 		bpk_frame_check_room(w->reader, number, &found, &survey->excess);
-	w->extents[w->nextents++] = (struct extent){
-		.offset = entry,
-		.number = (uint32_t)number,
-		.size = found.header.packed_size,
-	};
-	if (w->nextents == w->room)
-		sweep(w);
+	add_extent(w, &(struct extent){ .offset = entry,
+					.number = (uint32_t)number,
+					.size = found.header.packed_size });
 	return 0;
 }
 
@@ -174,6 +196,32 @@ static int take_all(struct walk *w, struct bpk_err *err)
 	return 0;
 }
 
+/* Take the chunks that are moved, or the others. */
+static int take_some(struct walk *w, bool moved, struct bpk_err *err)
+{
+	bool is_moved;
+
+	w->gathering = moved;
+	for (uint64_t i = 0; i < w->reader->state.nchunks; i++)
+		if (bpk_frame_order_is_moved(w->order, i, &is_moved, err) != 0 ||
+		    (is_moved == moved && take(w, i, 1, err) != 0))
+			return -1;
+	return 0;
+}
+
+/* All chunks, of which some are moved. */
+static int take_in_order(struct walk *w, struct bpk_err *err)
+{
+	if (take_some(w, true, err) != 0)
+		return -1;
+	qsort(w->extents, w->nextents, sizeof *w->extents, compare);
+	if (take_some(w, false, err) != 0)
+		return -1;
+	merge(w, NULL);
+	w->nextents = 0;
+	return 0;
+}
+
 /* Add the bytes between index and trailer, or without an index those before the trailer. */
 static void sweep_behind(struct walk *w)
 {
@@ -195,7 +243,9 @@ static int survey(struct walk *w, uint64_t room, struct bpk_err *err)
 	w->extents = bpk_calloc(w->room, sizeof *w->extents, err);
 	if (w->extents == NULL)
 		return -1;
-	if (state->nchunks > 0)
+	if (w->order != NULL)
+		rc = take_in_order(w, err);
+	else if (state->nchunks > 0)
 		rc = state->uniform ? take_uniform(w, err) : take_all(w, err);
 	if (rc == 0)
 		sweep(w);
@@ -213,7 +263,8 @@ int bpk_frame_survey_by(struct bpk_frame_reader *reader, bpk_frame_look_fn *look
 {
 	const struct walk begin = { .reader = reader, .look = look, .arg = arg, .survey = result };
 	struct walk walk = begin;
-	uint64_t nstored;
+	uint64_t nstored, nmoved;
+	int rc;
 
 	if (bpk_frame_count_stored(&reader->state, &nstored, err) != 0 ||
 	    survey(&walk, bpk_min_u64(nstored + 1, BATCH), err) != 0)
@@ -221,7 +272,11 @@ int bpk_frame_survey_by(struct bpk_frame_reader *reader, bpk_frame_look_fn *look
 	if (!walk.disordered)
 		return 0;
 	walk = begin;
-	return survey(&walk, nstored + 1, err);
+	if (bpk_frame_order_new(&reader->state, &walk.order, &nmoved, err) != 0)
+		return -1;
+	rc = survey(&walk, nmoved + 1, err);
+	bpk_frame_order_free(walk.order);
+	return rc;
 }
 
 static int look_here(void *arg, struct bpk_frame_reader *r, uint64_t number,

@@ -30,8 +30,8 @@ typedef int bpk_frame_look_fn(void *arg, struct bpk_frame_reader *reader, uint64
 
 /*
  * Examine every chunk's header, looked up by look; survey_here: in the state at open. Takes time
- * n log n, and up to 1 MiB of memory; if chunks do not lie in the order of their numbers, 16 bytes
- * for each stored one. Fails like look.
+ * n log n, and up to 1 MiB of memory, and 16 bytes for each chunk that lies behind one of a higher
+ * number, if these are far from each other. Fails like look.
  */
 int bpk_frame_survey_by(struct bpk_frame_reader *reader, bpk_frame_look_fn *look, void *arg,
 			struct bpk_frame_survey *survey, struct bpk_err *err);
