@@ -284,8 +284,8 @@ static int bring_small(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel
 }
 
 /*
- * Find the chunk, and bring a small one: rc of bring_small. Other threads see nothing that was read
- * in advance before the file is known to be unchanged: false if it was changed, or if a read failed.
+ * Find the chunk, and bring a small one: rc of bring_small. False if the file was changed: other
+ * threads see nothing that was read in advance before it is known that the file was not.
  */
 static bool look_ahead(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel, unsigned state,
 		       struct bpk_bloscpack_extent *extent, int *rc, struct bpk_err *err)

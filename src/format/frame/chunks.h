@@ -32,8 +32,8 @@ int bpk_frame_chunk_look(struct bpk_frame_reader *reader, uint64_t number,
 int bpk_frame_chunk_fetch(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 			  const struct bpk_frame_ranges *wanted, struct bpk_err *err);
 
-/* The same for a chunk that was read in advance (io/stretch.h), without a hold. False if it was not,
- * or if that fails. */
+/* The same for a chunk that was read in advance (io/stretch.h), without a hold. False if it was
+ * not, or if that fails. */
 bool bpk_frame_chunk_take(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 			  const struct bpk_frame_ranges *wanted);
 
