@@ -416,6 +416,7 @@ int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 
 #include "io/dir.h"
 #include "io/edit.h"
+#include "io/remote.h"
 #include "io/sidecar.h"
 #include "io/stretch.h"
 #include "io/tar.h"

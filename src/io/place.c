@@ -121,6 +121,8 @@ int bpk_place_open(const char *path, bool (*owns)(const char *name), struct bpk_
 	*place = (struct bpk_place){ .path = path };
 	if (strcmp(path, "-") == 0)
 		return bpk_source_open(path, &place->source, err);
+	if (bpk_path_is_url(path))
+		return bpk_remote_open(path, &place->source, err);
 	if (stat(path, &found) != 0)
 		return open_missing(path, errno, place, err);
 	if (S_ISDIR(found.st_mode)) {

@@ -1,0 +1,50 @@
+/*
+ * Files on web servers, read by ranges of bytes. A part of the room's door. Without libcurl every
+ * open fails, and nothing else changes.
+ *
+ * A file is opened with one request, which also brings its first bytes. Later reads bring what they
+ * need, several requests at a time. All bytes of an open file are of one version: the server names
+ * it (ETag, or else Last-Modified) with every answer, and another one is a failure, "changed while
+ * it was read".
+ * Source: RFC 9110, "Range Requests" and "Conditional Requests".
+ */
+#ifndef BPK_IO_REMOTE_H
+#define BPK_IO_REMOTE_H
+
+#include "io/io.h"
+
+struct bpk_remote_options {
+	unsigned connections;  /* requests at a time, 1..64 */
+	unsigned timeout;      /* seconds without a byte, after which a read fails; 1.. */
+	uint64_t max_download; /* bytes of a file that a server sends only as a whole */
+	/* Report a line about url, which reads go on after; NULL: no report. Any thread. */
+	void (*tell)(const char *url, const char *line);
+};
+
+/* Replace the options. Called once, before the first file is opened. */
+void bpk_remote_set(const struct bpk_remote_options *options);
+
+/* True if path begins as a URL that bpk reads: "http://" or "https://", in small letters. */
+static inline bool bpk_path_is_url(const char *path)
+{
+	return strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0;
+}
+
+/*
+ * Open a URL as a seekable source. A file that the server does not send by ranges is downloaded to
+ * a spool. Fails with BPK_FAILED (no such file, no access, no answer in time), BPK_LIMIT (more than
+ * max_download), BPK_UNSUPPORTED (bpk was built without libcurl), or BPK_USAGE (a URL with a
+ * password, or without a host). Reads of the source may fail with BPK_FAILED. Any thread may read.
+ */
+int bpk_remote_open(const char *url, struct bpk_source **source, struct bpk_err *err);
+
+/* Requests sent so far by this process, and bytes of content received. */
+struct bpk_remote_counts {
+	uint64_t requests, bytes;
+};
+struct bpk_remote_counts bpk_remote_counted(void);
+
+/* The version of libcurl, or NULL where bpk was built without it. */
+const char *bpk_remote_library(void);
+
+#endif

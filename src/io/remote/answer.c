@@ -1,0 +1,122 @@
+/* Reads the head of an answer. Called by request.c, with lines of a server that is not trusted. */
+#include "io/remote/answer.h"
+
+#include <stdio.h>
+
+enum { RETRY_MAX = 3600 }; /* seconds that a server may ask for; more counts as this much */
+
+/* A decimal number at *at, before end. False where there is no digit, or too many. */
+static bool take_number(const char **at, const char *end, uint64_t *number)
+{
+	const char *p = *at;
+
+	*number = 0;
+	for (; p < end && *p >= '0' && *p <= '9'; p++)
+		if (*number > (UINT64_MAX - 9) / 10)
+			return false;
+		else
+			*number = *number * 10 + (uint64_t)(*p - '0');
+	if (p == *at)
+		return false;
+	*at = p;
+	return true;
+}
+
+static bool take_char(const char **at, const char *end, char c)
+{
+	if (*at == end || **at != c)
+		return false;
+	++*at;
+	return true;
+}
+
+/* "bytes FIRST-LAST/TOTAL", where TOTAL may be "*"; "bytes * /TOTAL" without a blank says that no
+ * byte was in the range. */
+static bool take_range(struct bpk_answer *answer, const char *at, const char *end)
+{
+	static const char unit[] = "bytes ";
+	uint64_t last = 0;
+
+	if ((size_t)(end - at) < sizeof unit - 1 || strncasecmp(at, unit, sizeof unit - 1) != 0)
+		return false;
+	at += sizeof unit - 1;
+	if (!take_char(&at, end, '*')) {
+		if (!take_number(&at, end, &answer->first) || !take_char(&at, end, '-') ||
+		    !take_number(&at, end, &last) || last < answer->first)
+			return false;
+		answer->size = last - answer->first + 1;
+		answer->has_range = true;
+	}
+	if (!take_char(&at, end, '/'))
+		return false;
+	if (take_char(&at, end, '*'))
+		return at == end;
+	return take_number(&at, end, &answer->total) && at == end &&
+	       (!answer->has_range || last < answer->total);
+}
+
+static void copy_text(char to[BPK_ANSWER_TEXT], const char *at, const char *end)
+{
+	/* a longer one is cut: its beginning still tells versions apart, or is not sent back */
+	size_t size = bpk_min_size((size_t)(end - at), BPK_ANSWER_TEXT - 1);
+
+	memcpy(to, at, size);
+	to[size] = '\0';
+}
+
+static void take_etag(struct bpk_answer *answer, const char *at, const char *end)
+{
+	copy_text(answer->version, at, end);
+	answer->is_strong = end - at > 2 && *at == '"' && end[-1] == '"' &&
+			    end - at < BPK_ANSWER_TEXT;
+}
+
+static void take_status(struct bpk_answer *answer, const char *at, const char *end)
+{
+	uint64_t status;
+
+	*answer = (struct bpk_answer){ .size = BPK_UNKNOWN, .total = BPK_UNKNOWN };
+	while (at < end && *at != ' ')
+		at++;
+	if (!take_char(&at, end, ' ') || !take_number(&at, end, &status))
+		return;
+	answer->status = (unsigned)bpk_min_u64(status, 999);
+	if (take_char(&at, end, ' '))
+		copy_text(answer->reason, at, end);
+}
+
+/* True if the line is a field of that name; *at becomes its value. */
+static bool is_field(const char **at, const char *end, const char *name)
+{
+	size_t size = strlen(name);
+	const char *p = *at;
+
+	if ((size_t)(end - p) <= size || strncasecmp(p, name, size) != 0 || p[size] != ':')
+		return false;
+	for (p += size + 1; p < end && (*p == ' ' || *p == '\t'); p++)
+		;
+	*at = p;
+	return true;
+}
+
+void bpk_answer_take(struct bpk_answer *answer, struct bpk_view line)
+{
+	const char *at = (const char *)line.data, *end = at + line.size;
+	uint64_t number;
+
+	while (end > at && (end[-1] == '\n' || end[-1] == '\r' || end[-1] == ' '))
+		end--;
+	if (end - at > 5 && strncmp(at, "HTTP/", 5) == 0)
+		take_status(answer, at, end);
+	else if (is_field(&at, end, "content-range"))
+		answer->is_bad = !take_range(answer, at, end);
+	else if (is_field(&at, end, "etag"))
+		take_etag(answer, at, end);
+	else if (is_field(&at, end, "last-modified") && answer->version[0] == '\0')
+		copy_text(answer->version, at, end);
+	else if (is_field(&at, end, "retry-after") && take_number(&at, end, &number))
+		answer->retry_after = (unsigned)bpk_min_u64(number, RETRY_MAX);
+	else if (is_field(&at, end, "content-length") && !answer->has_range &&
+		 take_number(&at, end, &number))
+		answer->size = number;
+}

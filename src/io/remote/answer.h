@@ -1,0 +1,29 @@
+/*
+ * The head of a server's answer: its status line and header fields. request.c feeds them line by
+ * line.
+ * Source: RFC 9110, "Content-Range", "ETag", "Last-Modified", "Retry-After".
+ */
+#ifndef BPK_IO_REMOTE_ANSWER_H
+#define BPK_IO_REMOTE_ANSWER_H
+
+#include "base/base.h"
+
+enum { BPK_ANSWER_TEXT = 200 };
+
+struct bpk_answer {
+	unsigned status;       /* 206; 0 before the status line */
+	bool has_range;        /* a Content-Range with a first and a last byte */
+	bool is_bad;           /* a Content-Range that cannot be read */
+	uint64_t first, size;  /* of the bytes that follow; first is 0 without has_range */
+	uint64_t total;        /* bytes of the whole file, BPK_UNKNOWN if the server does not say */
+	unsigned retry_after;  /* seconds; 0: not given */
+	bool is_strong;        /* version is an ETag that If-Match may ask for */
+	char version[BPK_ANSWER_TEXT]; /* ETag, or else Last-Modified; "": neither */
+	char reason[BPK_ANSWER_TEXT];  /* of the status line; "" in HTTP/2 */
+};
+
+/* Take one line of the head, with or without its end. A status line begins a new answer: that of
+ * a redirection's target, or the final one. */
+void bpk_answer_take(struct bpk_answer *answer, struct bpk_view line);
+
+#endif

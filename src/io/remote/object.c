@@ -1,0 +1,305 @@
+/*
+ * Parts of a remote file: which are in memory, which are under way, which to fetch next. Called by
+ * remote.c, and by every thread that reads the source.
+ *
+ *     0        64 KiB                                    total
+ *     |== head ==|      |= part =|= part =|        |= part =|
+ *
+ * A part begins and ends at a multiple of BLOCK (or at the end of the file), is fetched by one
+ * request, and overlaps no other. A read fetches what no part holds, at most as many parts at a
+ * time as there are connections, and copies. Reads that follow each other for a while make the
+ * object read ahead.
+ */
+#include "io/remote/object.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+enum {
+	BLOCK = 16 << 10,
+	HEAD = 64 << 10,  /* bytes of the first request: header and offsets of most archives */
+	PART = 1 << 20,   /* bytes of a request at most; several of them fill a link */
+	GAP = 64 << 10,   /* bytes between two wanted ranges that are read through */
+	KEPT = 16 << 20,  /* bytes of parts in memory beside three windows */
+	STREAK = 4 << 20, /* bytes read one after the other before reading ahead begins */
+};
+
+struct part {
+	struct part *next; /* by offset */
+	struct bpk_request request;
+	uint64_t end;
+	unsigned users; /* threads that wait for it or copy from it */
+	uint64_t used;  /* the time of its last use, by the object's clock */
+	uint8_t bytes[];
+};
+
+struct bpk_object {
+	/* fixed after open */
+	const char *url;
+	struct bpk_answer first;
+
+	pthread_mutex_t lock; /* guards the list, users and used, and all below */
+	struct part *parts;
+	uint64_t kept; /* bytes of all parts */
+	uint64_t clock;
+	uint64_t frontier, streak; /* where the last reads ended, and how much they read in a row */
+	bool changed;              /* an answer was of another version: no read succeeds any more */
+};
+
+/* ---- parts, with the lock ---- */
+
+static void drop(struct bpk_object *object, struct part *part)
+{
+	struct part **at = &object->parts;
+
+	while (*at != part)
+		at = &(*at)->next;
+	*at = part->next;
+	object->kept -= part->request.out.size;
+	bpk_request_stop(&part->request);
+	free(part);
+}
+
+/* The part that was used least recently and that nobody uses now; NULL if there is none. */
+static struct part *oldest(const struct bpk_object *object)
+{
+	struct part *found = NULL;
+
+	for (struct part *p = object->parts; p != NULL; p = p->next)
+		if (p->users == 0 && (found == NULL || p->used < found->used))
+			found = p;
+	return found;
+}
+
+/* The bytes that may be under way at a time. */
+static uint64_t window(void)
+{
+	return (uint64_t)bpk_request_options().connections * PART;
+}
+
+static void make_room(struct bpk_object *object, uint64_t size)
+{
+	uint64_t most = KEPT + 3 * window(); /* ahead, in use, and used a moment ago */
+	struct part *part;
+
+	while (object->kept + size > most && (part = oldest(object)) != NULL)
+		drop(object, part);
+}
+
+/* The part that holds the byte at offset; NULL if there is none. *next is where the first part
+ * behind it begins. */
+static struct part *find(const struct bpk_object *object, uint64_t offset, uint64_t *next)
+{
+	*next = UINT64_MAX;
+	for (struct part *p = object->parts; p != NULL; p = p->next) {
+		if (p->request.offset > offset) {
+			*next = p->request.offset;
+			return NULL;
+		}
+		if (offset < p->end)
+			return p;
+	}
+	return NULL;
+}
+
+/* Begin to fetch size bytes at offset, which no part holds. */
+static int fetch(struct bpk_object *object, uint64_t offset, size_t size, struct bpk_err *err)
+{
+	struct part *part = bpk_alloc(sizeof *part + size, err), **at = &object->parts;
+
+	if (part == NULL)
+		return -1;
+	make_room(object, size);
+	*part = (struct part){
+		.request = { .url = object->url,
+			     .offset = offset,
+			     .out = bpk_span(part->bytes, size),
+			     .seen = object->first.status != 0 ? &object->first : NULL },
+		.end = offset + size,
+		.used = ++object->clock,
+	};
+	if (bpk_request_start(&part->request, err) != 0) {
+		free(part);
+		return -1;
+	}
+	while (*at != NULL && (*at)->request.offset < offset)
+		at = &(*at)->next;
+	part->next = *at;
+	*at = part;
+	object->kept += size;
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* Begin to fetch what is missing of the bytes from offset to end, at most limit bytes. */
+static int fetch_missing(struct bpk_object *object, uint64_t offset, uint64_t end, uint64_t limit,
+			 struct bpk_err *err)
+{
+	uint64_t total = object->first.total, size, next;
+
+	end = bpk_min_u64(bpk_min_u64(end, total), offset + bpk_min_u64(limit, total - offset));
+	while (offset < end) {
+		struct part *part = find(object, offset, &next);
+
+		if (part != NULL) {
+			offset = part->end;
+			continue;
+		}
+		offset -= offset % BLOCK;
+		size = bpk_min_u64(end - offset, PART);
+		size += BLOCK - 1 - (size - 1) % BLOCK;
+		size = bpk_min_u64(bpk_min_u64(size, next - offset), total - offset);
+		if (fetch(object, offset, (size_t)size, err) != 0)
+			return -1;
+		offset += size;
+	}
+	return 0;
+}
+
+/* Note a read, and fetch what the next ones will want if they go on like this. A failure is met
+ * again by the read itself. */
+static void read_ahead(struct bpk_object *object, uint64_t offset, uint64_t end)
+{
+	uint64_t most = window(), near = most + PART;
+
+	if (offset > object->frontier + GAP || offset + near < object->frontier) {
+		object->streak = 0;
+		object->frontier = end;
+		return;
+	}
+	if (end > object->frontier) {
+		object->streak += end - object->frontier;
+		object->frontier = end;
+	}
+	if (object->streak >= STREAK)
+		(void)fetch_missing(object, object->frontier,
+				    object->frontier + bpk_min_u64(object->streak / 2, most),
+				    UINT64_MAX, NULL);
+}
+
+/* Judge a part whose request is done. */
+static int judge(struct bpk_object *object, const struct part *part, struct bpk_err *err)
+{
+	const struct bpk_request *request = &part->request;
+
+	switch (request->outcome) {
+	case BPK_OUTCOME_BYTES:
+		return object->changed ? bpk_fail_changed(err) : 0;
+	case BPK_OUTCOME_CHANGED:
+		object->changed = true;
+		return bpk_fail_changed(err);
+	case BPK_OUTCOME_WHOLE:
+		return bpk_fail(err, BPK_FAILED, "the server no longer sends ranges of the file");
+	case BPK_OUTCOME_FAILED:
+		break;
+	}
+	return bpk_fail(err, request->err.kind, "%s", request->err.text);
+}
+
+/* Copy what the part that holds the byte at offset has of out. Waits without the lock. */
+static int copy_part(struct bpk_object *object, struct part *part, uint64_t offset,
+		     struct bpk_span out, size_t *got, struct bpk_err *err)
+{
+	int rc;
+
+	part->users++;
+	part->used = ++object->clock;
+	pthread_mutex_unlock(&object->lock);
+	bpk_request_wait(&part->request);
+	*got = (size_t)bpk_min_u64(out.size, part->end - offset);
+	if (part->request.outcome == BPK_OUTCOME_BYTES)
+		memcpy(out.data, part->bytes + (offset - part->request.offset), *got);
+	pthread_mutex_lock(&object->lock);
+	part->users--;
+	rc = judge(object, part, err);
+	if (rc != 0 && part->users == 0)
+		drop(object, part); /* a later read asks again */
+	return rc;
+}
+
+int bpk_object_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+		       struct bpk_err *err)
+{
+	struct bpk_object *object = arg;
+	uint64_t next;
+	int rc = 0;
+
+	*got = 0;
+	pthread_mutex_lock(&object->lock);
+	read_ahead(object, offset, offset + out.size);
+	while (rc == 0 && *got < out.size) {
+		uint64_t at = offset + *got;
+		struct bpk_span left = bpk_span(out.data + *got, out.size - *got);
+		struct part *part;
+		size_t copied = 0;
+
+		rc = fetch_missing(object, at, at + left.size, window(), err);
+		part = rc == 0 ? find(object, at, &next) : NULL;
+		if (part != NULL)
+			rc = copy_part(object, part, at, left, &copied, err);
+		*got += copied;
+	}
+	pthread_mutex_unlock(&object->lock);
+	return rc;
+}
+
+/* ---- opening ---- */
+
+void bpk_object_close(void *arg)
+{
+	struct bpk_object *object = arg;
+
+	while (object->parts != NULL)
+		drop(object, object->parts);
+	pthread_mutex_destroy(&object->lock);
+	free(object);
+}
+
+uint64_t bpk_object_size(const struct bpk_object *object)
+{
+	return object->first.total;
+}
+
+/* The first part, which brings the size and the version. */
+static int open_first(struct bpk_object *object, enum bpk_outcome *outcome, struct bpk_err *err)
+{
+	struct part *part;
+
+	if (fetch(object, 0, HEAD, err) != 0)
+		return -1;
+	part = object->parts;
+	bpk_request_wait(&part->request);
+	*outcome = part->request.outcome;
+	if (*outcome == BPK_OUTCOME_WHOLE)
+		return 0;
+	if (judge(object, part, err) != 0)
+		return -1;
+	object->first = part->request.answer;
+	if (object->first.total == BPK_UNKNOWN)
+		*outcome = BPK_OUTCOME_WHOLE;
+	part->end = part->request.got;
+	if (part->end == 0)
+		drop(object, part);
+	return 0;
+}
+
+int bpk_object_open(const char *url, struct bpk_object **object, struct bpk_err *err)
+{
+	struct bpk_object *new = bpk_calloc(1, sizeof *new, err);
+	enum bpk_outcome outcome = BPK_OUTCOME_FAILED;
+	int rc;
+
+	*object = NULL;
+	if (new == NULL)
+		return -1;
+	new->url = url;
+	pthread_mutex_init(&new->lock, NULL);
+	rc = open_first(new, &outcome, err);
+	if (rc == 0 && outcome == BPK_OUTCOME_BYTES)
+		*object = new;
+	else
+		bpk_object_close(new);
+	return rc;
+}

@@ -1,0 +1,28 @@
+/*
+ * The bytes of a remote file: a few parts in memory, each fetched by one request. Called by
+ * remote.c.
+ */
+#ifndef BPK_IO_REMOTE_OBJECT_H
+#define BPK_IO_REMOTE_OBJECT_H
+
+#include "io/remote/request.h"
+
+struct bpk_object;
+
+/*
+ * Fetch the first bytes of url, which is borrowed. *object is NULL if the server does not send
+ * ranges: the caller downloads the file. Fails as bpk_remote_open.
+ */
+int bpk_object_open(const char *url, struct bpk_object **object, struct bpk_err *err);
+
+/* Bytes of the whole file. */
+uint64_t bpk_object_size(const struct bpk_object *object);
+
+/* As bpk_source_read_at; any thread. arg is the object. */
+int bpk_object_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
+		       struct bpk_err *err);
+
+/* Frees the object once its requests have ended. */
+void bpk_object_close(void *arg);
+
+#endif

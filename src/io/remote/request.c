@@ -1,0 +1,576 @@
+/*
+ * Sends requests through libcurl's interface for several transfers. Called by object.c.
+ *
+ *     queue ──send──▶ running ──collect──▶ done
+ *       ▲                        │
+ *       └──── later, again ──────┘
+ *
+ * One thread at a time is the driver: it alone calls libcurl, without the lock, for the requests of
+ * all threads. A thread that has to wait becomes the driver if there is none.
+ */
+#include "io/remote/request.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+#include "config.h"
+#include "io/remote/curl.h"
+
+enum {
+	CONNECTIONS_MAX = 64,
+	TRIES = 6,                /* of one request */
+	REDIRECTS = 5,            /* followed by one request */
+	POLL = 1000,              /* milliseconds at most for one wait */
+	HEAD_MAX = 256 << 10,     /* bytes of an answer's head */
+	ERROR_BODY_MAX = 1 << 20, /* bytes of the text that comes with an error status */
+	SLOWEST = 1000,           /* bytes a second; a connection that brings less is given up */
+	RECEIVE = 256 << 10,      /* bytes of libcurl's buffer */
+};
+
+static const double FIRST_DELAY = 0.1; /* seconds before the second try; doubled each time */
+
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed; /* a request is done, or there is no driver any more */
+	bool driving;
+	CURLM *multi;
+	CURL *idle[CONNECTIONS_MAX];
+	unsigned nidle, running;
+	struct bpk_request *queue; /* in the order of their starts */
+	struct bpk_remote_counts counts;
+	struct bpk_remote_options options;
+} engine = {
+	.lock = PTHREAD_MUTEX_INITIALIZER,
+	.changed = PTHREAD_COND_INITIALIZER,
+	.options = { .connections = 8, .timeout = 60, .max_download = (uint64_t)1 << 30 },
+};
+
+void bpk_remote_set(const struct bpk_remote_options *options)
+{
+	engine.options = *options;
+	if (engine.options.connections > CONNECTIONS_MAX)
+		engine.options.connections = CONNECTIONS_MAX;
+}
+
+struct bpk_remote_options bpk_request_options(void)
+{
+	return engine.options;
+}
+
+struct bpk_remote_counts bpk_remote_counted(void)
+{
+	struct bpk_remote_counts counts;
+
+	pthread_mutex_lock(&engine.lock);
+	counts = engine.counts;
+	pthread_mutex_unlock(&engine.lock);
+	return counts;
+}
+
+/* ---- the queue, with the lock ---- */
+
+static void push(struct bpk_request *request)
+{
+	struct bpk_request **at = &engine.queue;
+
+	while (*at != NULL)
+		at = &(*at)->next;
+	request->next = NULL;
+	*at = request;
+}
+
+static void withdraw(struct bpk_request *request)
+{
+	struct bpk_request **at = &engine.queue;
+
+	while (*at != NULL && *at != request)
+		at = &(*at)->next;
+	if (*at != NULL)
+		*at = request->next;
+}
+
+/* ---- the answer, while it comes ---- */
+
+/* Settle the outcome before the end: libcurl stops the transfer when a callback returns 0. */
+static size_t refuse(struct bpk_request *request, enum bpk_outcome outcome)
+{
+	request->is_refused = true;
+	request->outcome = outcome;
+	return 0;
+}
+
+static size_t refuse_failed(struct bpk_request *request, const char *why)
+{
+	bpk_fail(&request->err, BPK_FAILED, "%s", why);
+	return refuse(request, BPK_OUTCOME_FAILED);
+}
+
+static size_t take_head(char *line, size_t one, size_t size, void *arg)
+{
+	struct bpk_request *request = arg;
+
+	request->head_size += size * one;
+	if (request->head_size > HEAD_MAX)
+		return refuse_failed(request, "the head of the server's answer is too long");
+	bpk_answer_take(&request->answer, bpk_view(line, size * one));
+	return size * one;
+}
+
+/* True if the answer is of another version of the file than the first one was. */
+static bool is_other(const struct bpk_request *request)
+{
+	const struct bpk_answer *seen = request->seen, *answer = &request->answer;
+
+	return seen != NULL &&
+	       (answer->total != seen->total || strcmp(answer->version, seen->version) != 0);
+}
+
+/* The bytes that the wanted range should have. */
+static uint64_t expected(const struct bpk_request *request)
+{
+	uint64_t total = request->answer.total;
+
+	return bpk_min_u64(request->out.size,
+			   total > request->offset ? total - request->offset : 0);
+}
+
+/* Judge the head of an answer that brings content; true: store it. */
+static bool accepts(struct bpk_request *request)
+{
+	struct bpk_answer *answer = &request->answer;
+
+	if (request->take != NULL)
+		return answer->status == 200;
+	if (answer->status == 200) {
+		answer->total = answer->size;
+		if (request->offset > 0 || answer->size > request->out.size)
+			refuse(request, is_other(request) ? BPK_OUTCOME_CHANGED
+							  : BPK_OUTCOME_WHOLE);
+	} else if (answer->has_range && answer->total == BPK_UNKNOWN) {
+		refuse(request, BPK_OUTCOME_WHOLE);
+	} else if (is_other(request)) {
+		refuse(request, BPK_OUTCOME_CHANGED);
+	} else if (!answer->has_range || answer->is_bad || answer->first != request->offset ||
+		   answer->size != expected(request)) {
+		request->is_wrong = true;
+		request->is_refused = true;
+	}
+	return !request->is_refused;
+}
+
+static size_t take_body(char *bytes, size_t one, size_t size, void *arg)
+{
+	struct bpk_request *request = arg;
+	struct bpk_view body = bpk_view(bytes, size * one);
+	bool is_content = request->answer.status == 200 || request->answer.status == 206;
+
+	request->body_size += body.size;
+	if (!is_content)
+		return request->body_size > ERROR_BODY_MAX ? 0 : body.size;
+	if (request->body_size == body.size && !accepts(request))
+		return 0;
+	request->begun = bpk_clock();
+	if (request->take != NULL) {
+		if (request->take(request->take_arg, body, &request->err) != 0)
+			return refuse(request, BPK_OUTCOME_FAILED);
+	} else {
+		if (body.size > expected(request) - request->got) {
+			request->is_wrong = true;
+			request->is_refused = true;
+			return 0;
+		}
+		memcpy(request->out.data + request->got, body.data, body.size);
+	}
+	request->got += body.size;
+	return body.size;
+}
+
+/* ---- the answer, at its end ---- */
+
+static bool is_passing(CURLcode code)
+{
+	switch (code) {
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_GOT_NOTHING:
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+	case CURLE_OPERATION_TIMEDOUT:
+	case CURLE_PARTIAL_FILE:
+	case CURLE_RECV_ERROR:
+	case CURLE_SEND_ERROR:
+	case CURLE_SSL_CONNECT_ERROR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_passing_status(unsigned status)
+{
+	return status == 408 || status == 425 || status == 429 ||
+	       (status >= 500 && status != 501 && status != 505);
+}
+
+static void fail_status(struct bpk_request *request)
+{
+	const struct bpk_answer *answer = &request->answer;
+	const char *blank = answer->reason[0] != '\0' ? " " : "";
+
+	bpk_fail(&request->err, BPK_FAILED, "the server answered %u%s%s", answer->status, blank,
+		 answer->reason);
+	request->outcome = BPK_OUTCOME_FAILED;
+}
+
+/* A status that brings no content. */
+static void judge_status(struct bpk_request *request)
+{
+	unsigned status = request->answer.status;
+	bool is_gone = status == 404 || status == 410 || status == 412;
+
+	if (request->seen != NULL && (is_gone || (status == 416 && is_other(request))))
+		request->outcome = BPK_OUTCOME_CHANGED;
+	else if (status == 416 && request->answer.total <= request->offset)
+		request->outcome = BPK_OUTCOME_BYTES;
+	else
+		fail_status(request);
+}
+
+/* Set the outcome; true: the request may be tried again, and err says why it would fail. */
+static bool judge(struct bpk_request *request, const struct bpk_curl_calls *curl, CURLcode code)
+{
+	unsigned status = request->answer.status;
+	bool is_content = status == 200 || status == 206;
+
+	if (request->is_refused && !request->is_wrong)
+		return false;
+	request->outcome = BPK_OUTCOME_FAILED;
+	if (request->is_wrong) {
+		bpk_fail(&request->err, BPK_FAILED, "the server sent other bytes than those asked for");
+		return true;
+	}
+	if (code != CURLE_OK) {
+		bpk_fail(&request->err, BPK_FAILED, "%s",
+			 request->why[0] != '\0' ? request->why : curl->curl_easy_strerror(code));
+		return is_passing(code);
+	}
+	if (!is_content) {
+		judge_status(request);
+		return request->outcome == BPK_OUTCOME_FAILED && is_passing_status(status);
+	}
+	if (request->body_size == 0 && !accepts(request))
+		return request->is_wrong;
+	if (request->take == NULL && request->got < expected(request)) {
+		bpk_fail(&request->err, BPK_FAILED, "the server's answer ended early");
+		return true;
+	}
+	request->outcome = BPK_OUTCOME_BYTES;
+	return false;
+}
+
+/* Seconds before the next try: twice as many each time, and half of them at random, so that many
+ * clients do not come back at once. */
+static double delay_of(const struct bpk_request *request, double now)
+{
+	double spread = now * 1e6 - (double)(uint64_t)(now * 1e6); /* digits that nobody chose */
+	double delay = FIRST_DELAY * (1u << request->tries) / 2 * (1 + spread);
+	double asked = request->answer.retry_after;
+
+	return delay > asked ? delay : asked;
+}
+
+/* Put the request back into the queue, unless its time is over. */
+static bool try_again(struct bpk_request *request)
+{
+	double now = bpk_clock();
+
+	if (request->take != NULL || request->tries >= TRIES)
+		return false;
+	request->not_before = now + delay_of(request, now);
+	if (request->not_before > request->begun + engine.options.timeout)
+		return false;
+	request->err = (struct bpk_err){ 0 };
+	push(request);
+	return true;
+}
+
+/* ---- sending, by the driver ---- */
+
+/* The header field that makes the server compare versions; *fields is NULL where none is needed. */
+static int make_fields(const struct bpk_curl_calls *curl, const struct bpk_request *request,
+		       struct curl_slist **fields)
+{
+	char line[BPK_ANSWER_TEXT + 16];
+
+	*fields = NULL;
+	if (request->seen == NULL || !request->seen->is_strong)
+		return 0;
+	snprintf(line, sizeof line, "If-Match: %s", request->seen->version);
+	*fields = curl->curl_slist_append(NULL, line);
+	return *fields == NULL ? -1 : 0;
+}
+
+/* The certificates to trust, where the user names a file as for other programs. */
+static const char *trusted_file(void)
+{
+	const char *name = getenv("CURL_CA_BUNDLE");
+
+	return name != NULL && *name != '\0' ? name : getenv("SSL_CERT_FILE");
+}
+
+static bool set_limits(const struct bpk_curl_calls *curl, CURL *handle)
+{
+	long patience = engine.options.timeout < 4 ? 1 : (long)engine.options.timeout / 4;
+
+	return curl->curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, patience) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, patience) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, (long)RECEIVE) == CURLE_OK;
+}
+
+/* A redirection stays within the scheme, and takes no password to another host. */
+static bool set_target(const struct bpk_curl_calls *curl, CURL *handle, const char *url)
+{
+	const char *trusted = trusted_file();
+#if LIBCURL_VERSION_NUM >= 0x075500
+	char scheme[8];
+
+	snprintf(scheme, sizeof scheme, "%.*s", (int)strcspn(url, ":"), url);
+	if (curl->curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, scheme) != CURLE_OK ||
+	    curl->curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, scheme) != CURLE_OK)
+		return false;
+#else
+	long scheme = url[4] == ':' ? CURLPROTO_HTTP : CURLPROTO_HTTPS;
+
+	if (curl->curl_easy_setopt(handle, CURLOPT_PROTOCOLS, scheme) != CURLE_OK ||
+	    curl->curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS, scheme) != CURLE_OK)
+		return false;
+#endif
+	return curl->curl_easy_setopt(handle, CURLOPT_URL, url) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_MAXREDIRS, (long)REDIRECTS) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL) ==
+		       CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_PIPEWAIT, 1L) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_USERAGENT, "bpk/" PACKAGE_VERSION) ==
+		       CURLE_OK &&
+	       (trusted == NULL ||
+		curl->curl_easy_setopt(handle, CURLOPT_CAINFO, trusted) == CURLE_OK);
+}
+
+static bool set_content(const struct bpk_curl_calls *curl, CURL *handle,
+			struct bpk_request *request)
+{
+	char range[64];
+
+	snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->offset,
+		 request->offset + (request->out.size - 1));
+	return (request->take != NULL ||
+		curl->curl_easy_setopt(handle, CURLOPT_RANGE, range) == CURLE_OK) &&
+	       curl->curl_easy_setopt(handle, CURLOPT_HTTPHEADER, request->fields) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, request->why) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, take_head) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_HEADERDATA, request) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_WRITEDATA, request) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_PRIVATE, request) == CURLE_OK;
+}
+
+static CURL *take_handle(const struct bpk_curl_calls *curl)
+{
+	return engine.nidle > 0 ? engine.idle[--engine.nidle] : curl->curl_easy_init();
+}
+
+/* Give back what a running request holds of libcurl. */
+static void release(const struct bpk_curl_calls *curl, struct bpk_request *request)
+{
+	if (request->handle != NULL) {
+		curl->curl_easy_reset(request->handle);
+		engine.idle[engine.nidle++] = request->handle;
+	}
+	curl->curl_slist_free_all(request->fields);
+	request->handle = request->fields = NULL;
+}
+
+static void end(struct bpk_request *request)
+{
+	request->is_done = true;
+	engine.counts.bytes += request->got;
+}
+
+/* Hand a request to libcurl. */
+static void send_one(const struct bpk_curl_calls *curl, struct bpk_request *request)
+{
+	struct curl_slist *fields;
+
+	request->answer = (struct bpk_answer){ .size = BPK_UNKNOWN, .total = BPK_UNKNOWN };
+	request->got = 0;
+	request->head_size = request->body_size = 0;
+	request->is_wrong = request->is_refused = false;
+	request->why[0] = '\0';
+	request->tries++;
+	request->handle = take_handle(curl);
+	if (request->handle != NULL && make_fields(curl, request, &fields) == 0) {
+		request->fields = fields;
+		if (set_limits(curl, request->handle) &&
+		    set_target(curl, request->handle, request->url) &&
+		    set_content(curl, request->handle, request) &&
+		    curl->curl_multi_add_handle(engine.multi, request->handle) == CURLM_OK) {
+			engine.running++;
+			engine.counts.requests++;
+			return;
+		}
+	}
+	bpk_fail(&request->err, BPK_NO_MEMORY, "libcurl cannot send a request");
+	request->outcome = BPK_OUTCOME_FAILED;
+	release(curl, request);
+	end(request);
+}
+
+/* Send the requests whose time has come. Returns the milliseconds until that of the next one. */
+static int send_queued(const struct bpk_curl_calls *curl)
+{
+	double now = bpk_clock(), first = now + POLL / 1000.0;
+	struct bpk_request *next;
+
+	for (struct bpk_request *r = engine.queue;
+	     r != NULL && engine.running < engine.options.connections; r = next) {
+		next = r->next;
+		if (r->not_before <= now) {
+			withdraw(r);
+			send_one(curl, r);
+		} else if (r->not_before < first) {
+			first = r->not_before;
+		}
+	}
+	return (int)((first - now) * 1000) + 1;
+}
+
+/* End the requests that libcurl has finished. */
+static void collect(const struct bpk_curl_calls *curl)
+{
+	struct bpk_request *request;
+	CURLMsg *message;
+	int left;
+
+	while ((message = curl->curl_multi_info_read(engine.multi, &left)) != NULL) {
+		CURLcode code = message->data.result;
+		CURL *handle = message->easy_handle;
+
+		if (message->msg != CURLMSG_DONE)
+			continue;
+		curl->curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)&request);
+		curl->curl_multi_remove_handle(engine.multi, handle);
+		engine.running--;
+		if (!judge(request, curl, code) || !try_again(request))
+			end(request);
+		release(curl, request);
+	}
+}
+
+/* Work on all requests as the driver; with the lock, which is given up meanwhile. wait: until
+ * something happens. */
+static void drive(const struct bpk_curl_calls *curl, bool wait)
+{
+	int running, patience;
+
+	engine.driving = true;
+	patience = send_queued(curl);
+	pthread_mutex_unlock(&engine.lock);
+	curl->curl_multi_perform(engine.multi, &running);
+	if (wait && running == (int)engine.running) { /* which the driver alone changes */
+		curl->curl_multi_poll(engine.multi, NULL, 0, patience, NULL);
+		curl->curl_multi_perform(engine.multi, &running);
+	}
+	pthread_mutex_lock(&engine.lock);
+	collect(curl);
+	engine.driving = false;
+	pthread_cond_broadcast(&engine.changed);
+}
+
+/* ---- the calls ---- */
+
+/* With the lock. */
+static int make_multi(const struct bpk_curl_calls *curl, struct bpk_err *err)
+{
+	if (engine.multi == NULL)
+		engine.multi = curl->curl_multi_init();
+	if (engine.multi == NULL)
+		return bpk_fail(err, BPK_NO_MEMORY, "libcurl cannot start");
+	/* connections are kept for later requests */
+	curl->curl_multi_setopt(engine.multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS_MAX);
+	return 0;
+}
+
+int bpk_request_start(struct bpk_request *request, struct bpk_err *err)
+{
+	const struct bpk_curl_calls *curl = bpk_curl(err);
+	int rc;
+
+	if (curl == NULL)
+		return -1;
+	request->why = bpk_calloc(1, CURL_ERROR_SIZE, err);
+	if (request->why == NULL)
+		return -1;
+	request->begun = bpk_clock();
+	pthread_mutex_lock(&engine.lock);
+	rc = make_multi(curl, err);
+	if (rc == 0) {
+		push(request);
+		if (engine.driving)
+			curl->curl_multi_wakeup(engine.multi);
+		else
+			drive(curl, false);
+	}
+	pthread_mutex_unlock(&engine.lock);
+	return rc;
+}
+
+void bpk_request_wait(struct bpk_request *request)
+{
+	const struct bpk_curl_calls *curl = bpk_curl(NULL);
+
+	pthread_mutex_lock(&engine.lock);
+	while (!request->is_done)
+		if (engine.driving)
+			pthread_cond_wait(&engine.changed, &engine.lock);
+		else
+			drive(curl, true);
+	pthread_mutex_unlock(&engine.lock);
+}
+
+bool bpk_request_is_done(struct bpk_request *request)
+{
+	bool done;
+
+	pthread_mutex_lock(&engine.lock);
+	done = request->is_done;
+	pthread_mutex_unlock(&engine.lock);
+	return done;
+}
+
+void bpk_request_stop(struct bpk_request *request)
+{
+	const struct bpk_curl_calls *curl = bpk_curl(NULL);
+
+	pthread_mutex_lock(&engine.lock);
+	while (engine.driving && !request->is_done) {
+		curl->curl_multi_wakeup(engine.multi);
+		pthread_cond_wait(&engine.changed, &engine.lock);
+	}
+	if (!request->is_done) {
+		withdraw(request);
+		if (request->handle != NULL) {
+			curl->curl_multi_remove_handle(engine.multi, request->handle);
+			engine.running--;
+		}
+		release(curl, request);
+		request->is_done = true;
+	}
+	pthread_mutex_unlock(&engine.lock);
+	free(request->why);
+	request->why = NULL;
+}

@@ -1,0 +1,68 @@
+/*
+ * Requests for ranges of a file, several at a time, without a thread of their own: a thread that
+ * waits for its request does the work of all. Failures that may pass (no connection, a reset, a
+ * short answer, status 408, 429 or 5xx) are tried again, later each time. Called by object.c.
+ */
+#ifndef BPK_IO_REMOTE_REQUEST_H
+#define BPK_IO_REMOTE_REQUEST_H
+
+#include "io/remote.h"
+#include "io/remote/answer.h"
+
+/* What became of a request. */
+enum bpk_outcome {
+	BPK_OUTCOME_FAILED,  /* err says why */
+	BPK_OUTCOME_BYTES,   /* the bytes wanted, fewer only at the end of the file */
+	BPK_OUTCOME_WHOLE,   /* the server does not send ranges; no byte was stored */
+	BPK_OUTCOME_CHANGED, /* another version of the file is there */
+};
+
+/* Caller storage; valid when zeroed and the members of the first part are set. */
+struct bpk_request {
+	/* set by the caller, fixed until the request is done */
+	const char *url;
+	uint64_t offset;     /* of the first byte wanted */
+	struct bpk_span out; /* room for the bytes wanted, 1 at least */
+	/* The answer that began the file: version and size must be the same. NULL: any. */
+	const struct bpk_answer *seen;
+	/* Takes the bytes of the whole file, in order, instead of out; no range is asked for then,
+	 * and nothing is tried again. Any thread may call it; non-zero fails the request. */
+	int (*take)(void *arg, struct bpk_view bytes, struct bpk_err *err);
+	void *take_arg;
+
+	/* the answer, once it is done */
+	enum bpk_outcome outcome;
+	struct bpk_answer answer;
+	uint64_t got; /* bytes stored, or taken */
+	struct bpk_err err;
+
+	/* request.c's, under its lock or the driver's own */
+	struct bpk_request *next; /* in the queue */
+	void *handle, *fields;    /* of libcurl, while it runs */
+	bool is_done;
+	bool is_refused; /* the transfer was ended by us */
+	bool is_wrong;   /* since it brought other bytes than those wanted */
+	uint64_t head_size, body_size; /* received */
+	unsigned tries;
+	double begun;      /* when it started, or received its last byte; a time of bpk_clock */
+	double not_before; /* when the next try may be sent */
+	char *why;         /* libcurl's text */
+};
+
+/* Begin a request; it is sent at once if a connection is free. Any thread. Fails with BPK_NO_MEMORY
+ * or BPK_FAILED (libcurl cannot be loaded); then there is nothing to wait for. */
+int bpk_request_start(struct bpk_request *request, struct bpk_err *err);
+
+/* Wait until the request is done. Any thread; several may wait for one request. */
+void bpk_request_wait(struct bpk_request *request);
+
+/* True if the request is done. Any thread. */
+bool bpk_request_is_done(struct bpk_request *request);
+
+/* End a request that was started, whatever its state; its storage is the caller's again. */
+void bpk_request_stop(struct bpk_request *request);
+
+/* Options and counts, for remote.c. */
+struct bpk_remote_options bpk_request_options(void);
+
+#endif
