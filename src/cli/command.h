@@ -53,6 +53,8 @@ struct bpk_shared {
 	struct bpk_pick pick;
 	struct bpk_results *results; /* files that no result may replace, or NULL; no option */
 	bool as_stored;              /* read chunks as they lie, those of arrays too; no option */
+
+	uint64_t connections, timeout, max_download; /* of URLs; 0: the default */
 };
 
 /* Fill in the derived members after all options are read. Returns shared. */
@@ -118,6 +120,10 @@ extern const struct bpk_opt bpk_opt_stdout, bpk_opt_output, bpk_opt_output_dir, 
 	bpk_opt_keep, bpk_opt_rm, bpk_opt_no_sync, bpk_opt_threads, bpk_opt_memory_limit,
 	bpk_opt_max_output, bpk_opt_quiet, bpk_opt_verbose, bpk_opt_progress, bpk_opt_json,
 	bpk_opt_help, bpk_opt_format_read, bpk_opt_format_write, bpk_opt_no_check,
-	bpk_opt_no_marker, bpk_opt_name, bpk_opt_frames, bpk_opt_no_defaults;
+	bpk_opt_no_marker, bpk_opt_name, bpk_opt_frames, bpk_opt_no_defaults, bpk_opt_connections,
+	bpk_opt_timeout, bpk_opt_max_download;
+
+/* The rows of every command that reads URLs. */
+#define BPK_OPTS_REMOTE &bpk_opt_connections, &bpk_opt_timeout, &bpk_opt_max_download
 
 #endif

@@ -38,6 +38,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_max_output,
 	&bpk_opt_force,
 	&bpk_opt_no_sync,
+	BPK_OPTS_REMOTE,
 	&bpk_opt_threads,
 	&bpk_opt_memory_limit,
 	&bpk_opt_quiet,

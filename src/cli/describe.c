@@ -309,7 +309,7 @@ void bpk_describe_fields(const struct bpk_input *in)
 
 void bpk_describe_prediction(uint64_t nchunks)
 {
-	if (nchunks > 0)
+	if (nchunks > 0 && nchunks != BPK_UNKNOWN)
 		printf("  %-16s %" PRIu64 " chunk%s; bpk alone can unpack that, other readers of "
 		       "Blosc2 refuse it\n",
 		       "prediction", nchunks, nchunks == 1 ? "" : "s");

@@ -9,8 +9,13 @@
 #include "cli/report.h"
 
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_format_read, &bpk_opt_memory_limit, &bpk_opt_verbose,
-	&bpk_opt_json,        &bpk_opt_help,         NULL,
+	&bpk_opt_format_read,
+	BPK_OPTS_REMOTE,
+	&bpk_opt_memory_limit,
+	&bpk_opt_verbose,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
 };
 
 /* The chunks of arrays are described as stored. */
@@ -136,7 +141,8 @@ static bool is_damage(const struct bpk_err *err)
 }
 
 /* Count the chunks that have a prediction, each once however often the archive refers to it, up to
- * the first damaged one; 0 if the format has no predictions. */
+ * the first damaged one; 0 if the format has no predictions. Unknown for a remote archive, since
+ * each chunk is looked at. */
 static int count_predicted(struct bpk_input *in, uint64_t *count, struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = in->format->reader;
@@ -148,6 +154,10 @@ static int count_predicted(struct bpk_input *in, uint64_t *count, struct bpk_err
 	*count = 0;
 	if (!in->format->extended_chunks || !bpk_input_can_locate(in))
 		return 0;
+	if (!in->place.is_directory && bpk_source_is_remote(in->place.source)) {
+		*count = BPK_UNKNOWN;
+		return 0;
+	}
 	for (uint64_t number = 0; (rc = ops->locate(in->reader, number, &where, &found)) == 0;
 	     number++) {
 		*count += where.header.prediction.size > 0;

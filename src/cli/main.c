@@ -39,6 +39,7 @@
 #include <unistd.h>
 
 #include "cli/command.h"
+#include "cli/remote.h"
 #include "cli/report.h"
 
 /*
@@ -76,8 +77,11 @@ static void run_command(const struct bpk_command *command, int argc, char **argv
 		bpk_report(command->name, &err);
 	else if (bpk_shared_complete(args)->help)
 		bpk_command_help_print(command);
-	else
+	else {
+		bpk_remote_begin(args);
 		command->run(args, argv + first, (size_t)(argc - first));
+		bpk_remote_end(args);
+	}
 	bpk_opts_clear(command, args);
 	free(args);
 }

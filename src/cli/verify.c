@@ -30,9 +30,19 @@ static const struct bpk_opt opt_recursive = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_quick,        &opt_recursive,        &bpk_opt_format_read, &bpk_opt_no_marker,
-	&bpk_opt_threads,  &bpk_opt_memory_limit, &bpk_opt_quiet,       &bpk_opt_verbose,
-	&bpk_opt_progress, &bpk_opt_json,         &bpk_opt_help,        NULL,
+	&opt_quick,
+	&opt_recursive,
+	&bpk_opt_format_read,
+	&bpk_opt_no_marker,
+	BPK_OPTS_REMOTE,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_json,
+	&bpk_opt_help,
+	NULL,
 };
 
 /* The padding of arrays in chunks of several dimensions is tested, too. */

@@ -92,6 +92,9 @@ const struct stat *bpk_source_stat(const struct bpk_source *source);
  * differ from those at open. */
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
 
+/* True if every read may cost a request over a network. */
+bool bpk_source_is_remote(const struct bpk_source *source);
+
 /* True if bpk may change the file in place while it is read. */
 bool bpk_source_may_change(const struct bpk_source *source);
 
@@ -176,6 +179,7 @@ struct bpk_source_ops {
 		       struct bpk_err *err);
 	void (*close)(void *arg);
 	bool positional;
+	bool remote; /* see bpk_source_is_remote */
 };
 
 int bpk_source_of(const struct bpk_source_ops *ops, void *arg, uint64_t size,

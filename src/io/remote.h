@@ -44,7 +44,7 @@ struct bpk_remote_counts {
 };
 struct bpk_remote_counts bpk_remote_counted(void);
 
-/* The version of libcurl, or NULL where bpk was built without it. */
+/* The version of libcurl that bpk was built with; NULL: without it. */
 const char *bpk_remote_library(void);
 
 #endif

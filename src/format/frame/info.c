@@ -84,7 +84,8 @@ static int count_files(struct bpk_frame_reader *r, struct bpk_err *err)
 	return 0;
 }
 
-/* Set the stored size. Holes are measured only if chunks are read as stored. */
+/* Set the stored size. Holes are measured only if chunks are read as stored, and reads are cheap:
+ * each chunk is looked at. */
 static int fill_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 {
 	struct bpk_info *info = &r->info;
@@ -95,7 +96,8 @@ static int fill_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 	if (r->dir != NULL)
 		return count_files(r, err);
 	info->hole_size = BPK_UNKNOWN;
-	if (!r->options.as_stored || r->state.nchunks > MOST_TO_SURVEY)
+	if (!r->options.as_stored || r->state.nchunks > MOST_TO_SURVEY ||
+	    bpk_source_is_remote(r->source))
 		return 0;
 	if (bpk_frame_survey_here(r, &survey, &why) == 0)
 		info->hole_size = survey.hole_size;

@@ -259,6 +259,11 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 	return 0;
 }
 
+bool bpk_source_is_remote(const struct bpk_source *source)
+{
+	return source->ops != NULL && source->ops->remote;
+}
+
 bool bpk_source_may_change(const struct bpk_source *source)
 {
 	return source->shared != NULL;

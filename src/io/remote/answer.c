@@ -67,8 +67,8 @@ static void copy_text(char to[BPK_ANSWER_TEXT], const char *at, const char *end)
 static void take_etag(struct bpk_answer *answer, const char *at, const char *end)
 {
 	copy_text(answer->version, at, end);
-	answer->is_strong = end - at > 2 && *at == '"' && end[-1] == '"' &&
-			    end - at < BPK_ANSWER_TEXT;
+	answer->is_strong =
+		end - at > 2 && *at == '"' && end[-1] == '"' && end - at < BPK_ANSWER_TEXT;
 }
 
 static void take_status(struct bpk_answer *answer, const char *at, const char *end)

@@ -11,13 +11,13 @@
 enum { BPK_ANSWER_TEXT = 200 };
 
 struct bpk_answer {
-	unsigned status;       /* 206; 0 before the status line */
-	bool has_range;        /* a Content-Range with a first and a last byte */
-	bool is_bad;           /* a Content-Range that cannot be read */
-	uint64_t first, size;  /* of the bytes that follow; first is 0 without has_range */
-	uint64_t total;        /* bytes of the whole file, BPK_UNKNOWN if the server does not say */
-	unsigned retry_after;  /* seconds; 0: not given */
-	bool is_strong;        /* version is an ETag that If-Match may ask for */
+	unsigned status;      /* 206; 0 before the status line */
+	bool has_range;       /* a Content-Range with a first and a last byte */
+	bool is_bad;          /* a Content-Range that cannot be read */
+	uint64_t first, size; /* of the bytes that follow; first is 0 without has_range */
+	uint64_t total;       /* bytes of the whole file, BPK_UNKNOWN if the server does not say */
+	unsigned retry_after; /* seconds; 0: not given */
+	bool is_strong;       /* version is an ETag that If-Match may ask for */
 	char version[BPK_ANSWER_TEXT]; /* ETag, or else Last-Modified; "": neither */
 	char reason[BPK_ANSWER_TEXT];  /* of the status line; "" in HTTP/2 */
 };

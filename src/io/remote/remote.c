@@ -105,7 +105,8 @@ int bpk_remote_open(const char *url, struct bpk_source **source, struct bpk_err 
 {
 	static const struct bpk_source_ops ops = { .read_at = bpk_object_read_at,
 						   .close = bpk_object_close,
-						   .positional = true };
+						   .positional = true,
+						   .remote = true };
 	struct bpk_object *object;
 
 	*source = NULL;
@@ -121,7 +122,5 @@ int bpk_remote_open(const char *url, struct bpk_source **source, struct bpk_err 
 
 const char *bpk_remote_library(void)
 {
-	const struct bpk_curl_calls *curl = bpk_curl(NULL);
-
-	return curl == NULL ? NULL : curl->curl_version_info(CURLVERSION_NOW)->version;
+	return LIBCURL_VERSION;
 }

@@ -147,8 +147,8 @@ static bool accepts(struct bpk_request *request)
 	if (answer->status == 200) {
 		answer->total = answer->size;
 		if (request->offset > 0 || answer->size > request->out.size)
-			refuse(request, is_other(request) ? BPK_OUTCOME_CHANGED
-							  : BPK_OUTCOME_WHOLE);
+			refuse(request,
+			       is_other(request) ? BPK_OUTCOME_CHANGED : BPK_OUTCOME_WHOLE);
 	} else if (answer->has_range && answer->total == BPK_UNKNOWN) {
 		refuse(request, BPK_OUTCOME_WHOLE);
 	} else if (is_other(request)) {
@@ -248,7 +248,8 @@ static bool judge(struct bpk_request *request, const struct bpk_curl_calls *curl
 		return false;
 	request->outcome = BPK_OUTCOME_FAILED;
 	if (request->is_wrong) {
-		bpk_fail(&request->err, BPK_FAILED, "the server sent other bytes than those asked for");
+		bpk_fail(&request->err, BPK_FAILED,
+			 "the server sent other bytes than those asked for");
 		return true;
 	}
 	if (code != CURLE_OK) {

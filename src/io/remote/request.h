@@ -40,8 +40,8 @@ struct bpk_request {
 	struct bpk_request *next; /* in the queue */
 	void *handle, *fields;    /* of libcurl, while it runs */
 	bool is_done;
-	bool is_refused; /* the transfer was ended by us */
-	bool is_wrong;   /* since it brought other bytes than those wanted */
+	bool is_refused;               /* the transfer was ended by us */
+	bool is_wrong;                 /* since it brought other bytes than those wanted */
 	uint64_t head_size, body_size; /* received */
 	unsigned tries;
 	double begun;      /* when it started, or received its last byte; a time of bpk_clock */

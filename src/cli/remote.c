@@ -1,0 +1,79 @@
+/* The options of commands that read URLs, and what they tell about requests. Called by main; the rows
+ * are named in the tables of those commands. */
+#include "cli/remote.h"
+
+#include <inttypes.h>
+
+#include "cli/report.h"
+#include "cli/text.h"
+
+enum { CONNECTIONS = 8, TIMEOUT = 60 };
+
+static const uint64_t MAX_DOWNLOAD = (uint64_t)1 << 30;
+
+const struct bpk_opt bpk_opt_connections = {
+	.name = "connections",
+	BPK_OPT_VALUE(OPT_U64, struct bpk_shared, connections),
+	.metavar = "N",
+	.help = "send N requests at a time for a URL (default 8)",
+	.more = "bpk-remote(7) says how URLs are read.",
+	.group = GROUP_RUN,
+	.environment = "BPK_CONNECTIONS",
+	.min = 1,
+	.max = 64,
+};
+
+const struct bpk_opt bpk_opt_timeout = {
+	.name = "timeout",
+	BPK_OPT_VALUE(OPT_U64, struct bpk_shared, timeout),
+	.metavar = "SECONDS",
+	.help = "give a URL up after SECONDS without data (default 60)",
+	.more = "Until then failed requests are sent again, later each time.",
+	.group = GROUP_RUN,
+	.environment = "BPK_TIMEOUT",
+	.min = 1,
+	.max = 86400,
+};
+
+const struct bpk_opt bpk_opt_max_download = {
+	.name = "max-download",
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_shared, max_download),
+	.metavar = "SIZE",
+	.help = "refuse to download a whole URL of more than SIZE (default 1G)",
+	.more = "A server that does not send ranges sends the whole file, which goes into a "
+		"temporary file.",
+	.group = GROUP_RUN,
+	.environment = "BPK_MAX_DOWNLOAD",
+	.min = 1,
+	.max = INT64_MAX,
+};
+
+static void tell(const char *url, const char *line)
+{
+	bpk_note(url, "%s", line);
+}
+
+static uint64_t given_or(uint64_t given, uint64_t value)
+{
+	return given > 0 ? given : value;
+}
+
+void bpk_remote_begin(const struct bpk_shared *shared)
+{
+	bpk_remote_set(&(struct bpk_remote_options){
+		.connections = (unsigned)given_or(shared->connections, CONNECTIONS),
+		.timeout = (unsigned)given_or(shared->timeout, TIMEOUT),
+		.max_download = given_or(shared->max_download, MAX_DOWNLOAD),
+		.tell = shared->quiet ? NULL : tell,
+	});
+}
+
+void bpk_remote_end(const struct bpk_shared *shared)
+{
+	struct bpk_remote_counts counts = bpk_remote_counted();
+	char received[BPK_SIZE_TEXT];
+
+	if (counts.requests > 0 && shared->verbose > 0)
+		bpk_note("network", "%" PRIu64 " request%s, %s received", counts.requests,
+			 counts.requests == 1 ? "" : "s", bpk_size_text(counts.bytes, received));
+}
