@@ -102,6 +102,10 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_optio
 	if (strcmp(path, "-") == 0)
 		return bpk_fail(err, BPK_USAGE,
 				"standard input cannot be changed, name an ARCHIVE");
+	if (bpk_path_is_url(path)) {
+		bpk_fail(err, BPK_FAILED, "is a URL, and these can only be read");
+		return bpk_archive_subject(archive, err);
+	}
 	/* another may replace it while we wait for the lock */
 	if (find_format(archive, err) != 0 || open_editor(archive, err) != 0 ||
 	    look(archive, err) != 0)

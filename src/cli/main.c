@@ -23,6 +23,7 @@
  *     io/edit            a file changed in place, under its journal
  *     io/tree            a directory, read and changed as a whole
  *     io/tar             tars
+ *     io/remote          files on web servers
  *     chunk              one Blosc chunk: headers, encoding, decoding, prediction
  *     chunk/codec        the codecs of its blocks
  *     chunk/filter       shuffle and its kin: the portable kernels, and the choice of others

@@ -37,6 +37,8 @@ static int check_removal(const struct bpk_shared *shared, const char *source, st
 	if (is_dash(source))
 		return bpk_fail(err, BPK_USAGE,
 				"--rm needs a FILE, standard input cannot be removed");
+	if (bpk_path_is_url(source))
+		return bpk_fail(err, BPK_USAGE, "--rm needs a FILE, a URL cannot be removed");
 	if (goes_to_stdout(shared, source))
 		return bpk_fail(err, BPK_USAGE,
 				"--rm needs a result in a file, not on standard output");
@@ -80,16 +82,19 @@ int bpk_transfer_check(const struct bpk_shared *shared, char **operands, size_t 
 	return 0;
 }
 
-/* The derived path itself, or its last part below the output directory. */
+/* The derived path itself, or its last part below the output directory, which is the current one
+ * for a URL. */
 static char *move_to_dir(const struct bpk_shared *shared, char *derived, struct bpk_err *err)
 {
 	const char *slash = derived == NULL ? NULL : strrchr(derived, '/');
+	const char *dir = shared->output_dir;
 	char *moved = NULL;
 
-	if (derived == NULL || shared->output_dir == NULL)
+	if (derived != NULL && dir == NULL && bpk_path_is_url(derived))
+		dir = ".";
+	if (derived == NULL || dir == NULL)
 		return derived;
-	if (asprintf(&moved, "%s/%s", shared->output_dir, slash != NULL ? slash + 1 : derived) <
-	    0) {
+	if (asprintf(&moved, "%s/%s", dir, slash != NULL ? slash + 1 : derived) < 0) {
 		moved = NULL;
 		bpk_fail_memory(err, strlen(derived));
 	}

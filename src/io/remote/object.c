@@ -275,7 +275,7 @@ static int open_first(struct bpk_object *object, enum bpk_outcome *outcome, stru
 	if (*outcome == BPK_OUTCOME_WHOLE)
 		return 0;
 	if (judge(object, part, err) != 0)
-		return -1;
+		return bpk_err_subject(err, "cannot open");
 	object->first = part->request.answer;
 	if (object->first.total == BPK_UNKNOWN)
 		*outcome = BPK_OUTCOME_WHOLE;
