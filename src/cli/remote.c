@@ -1,5 +1,5 @@
-/* The options of commands that read URLs, and what they tell about requests. Called by main; the rows
- * are named in the tables of those commands. */
+/* The options of commands that read URLs, and what they tell about requests. Called by main and
+ * shared.c; the rows are named in the tables of those commands. */
 #include "cli/remote.h"
 
 #include <inttypes.h>
@@ -58,10 +58,15 @@ static uint64_t given_or(uint64_t given, uint64_t value)
 	return given > 0 ? given : value;
 }
 
+unsigned bpk_remote_connections(const struct bpk_shared *shared)
+{
+	return (unsigned)given_or(shared->connections, CONNECTIONS);
+}
+
 void bpk_remote_begin(const struct bpk_shared *shared)
 {
 	bpk_remote_set(&(struct bpk_remote_options){
-		.connections = (unsigned)given_or(shared->connections, CONNECTIONS),
+		.connections = bpk_remote_connections(shared),
 		.timeout = (unsigned)given_or(shared->timeout, TIMEOUT),
 		.max_download = given_or(shared->max_download, MAX_DOWNLOAD),
 		.tell = shared->quiet ? NULL : tell,

@@ -4,6 +4,9 @@
 
 #include "cli/command.h"
 
+/* Requests that a command sends at a time. */
+unsigned bpk_remote_connections(const struct bpk_shared *shared);
+
 /* Set the options of URLs, before a command runs. */
 void bpk_remote_begin(const struct bpk_shared *shared);
 

@@ -1,6 +1,7 @@
 /* The rows of options that mean the same in every command that has them. The tables of all commands
  * name them, and main completes their values. */
 #include "cli/command.h"
+#include "cli/remote.h"
 
 const struct bpk_opt bpk_opt_stdout = {
 	.letter = 'c',
@@ -75,7 +76,7 @@ const struct bpk_opt bpk_opt_threads = {
 	.metavar = "N",
 	.help = "use N threads; 0 (default): all usable ones",
 	.more = "CPU affinity, the control group's quota and SLURM_CPUS_PER_TASK limit the usable "
-		"threads. The result is the same for every N.",
+		"threads; for a URL there are as many as --connections, if that is more. The result is the same for every N.",
 	.group = GROUP_RUN,
 	.environment = "BPK_THREADS",
 	.max = 1024,
@@ -106,6 +107,9 @@ unsigned bpk_shared_threads(const struct bpk_shared *shared)
 	if (shared->threads > 0)
 		return (unsigned)shared->threads;
 	usable = usable > 0 ? usable : bpk_cpu_count();
+	/* threads that read a URL mostly wait */
+	if (bpk_remote_counted().requests > 0 && usable < bpk_remote_connections(shared))
+		return bpk_remote_connections(shared);
 	return usable;
 }
 
