@@ -124,6 +124,17 @@ need_plain_build() {
     if grep -qaE '__(asan|tsan|msan)_init' "$BPK"; then skip "a sanitizer build"; fi
 }
 
+# DIR OPTION...: a web server and S3 store over that folder (tests/lib/store) until the test ends, at $url; $requests
+# is its log. The pipe to the server ends with the test's shell.
+serve() {
+    local port serving
+    need_python
+    port=$BATS_TEST_TMPDIR/port$((served += 1)) requests=$BATS_TEST_TMPDIR/requests$served
+    exec {serving}> >(exec "$python" "$tests/lib/store" "$@" --port-file "$port" --log "$requests" 3>&-)
+    eventually [ -e "$port" ]
+    url=http://127.0.0.1:$(cat "$port")
+}
+
 reader() { "$python" "$tests/lib/blp_reader.py" "$@"; }
 bloscpack() { "$python" "$tests/lib/bloscpack_oracle.py" "$@"; }
 make_archives() { "$python" "$tests/lib/blp_make.py" "$@"; }
