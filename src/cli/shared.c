@@ -76,7 +76,8 @@ const struct bpk_opt bpk_opt_threads = {
 	.metavar = "N",
 	.help = "use N threads; 0 (default): all usable ones",
 	.more = "CPU affinity, the control group's quota and SLURM_CPUS_PER_TASK limit the usable "
-		"threads; for a URL there are as many as --connections, if that is more. The result is the same for every N.",
+		"threads; a URL has as many as --connections, if that is more. The result is the "
+		"same for every N.",
 	.group = GROUP_RUN,
 	.environment = "BPK_THREADS",
 	.max = 1024,

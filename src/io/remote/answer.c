@@ -1,4 +1,4 @@
-/* Reads the head of an answer. Called by request.c, with lines of a server that is not trusted. */
+/* Reads the head of an answer. Called by exchange.c, with lines of a server that is not trusted. */
 #include "io/remote/answer.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /*
- * The head of a server's answer: its status line and header fields. request.c feeds them line by
+ * The head of a server's answer: its status line and header fields. exchange.c feeds them line by
  * line.
  * Source: RFC 9110, "Content-Range", "ETag", "Last-Modified", "Retry-After".
  */

@@ -1,4 +1,4 @@
-/* Loads libcurl. Called by request.c and remote.c. */
+/* Loads libcurl. Called by request.c. */
 #include "io/remote/curl.h"
 
 #include <pthread.h>

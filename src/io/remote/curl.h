@@ -1,5 +1,5 @@
 /* Inside the room io: the calls of libcurl, which is loaded when the first URL is opened. Called by
- * request.c alone, and by remote.c for its version. */
+ * request.c and exchange.c. */
 #ifndef BPK_IO_REMOTE_CURL_H
 #define BPK_IO_REMOTE_CURL_H
 

@@ -2,7 +2,7 @@
  * Parts of a remote file: which are in memory, which are under way, which to fetch next. Called by
  * remote.c, and by every thread that reads the source.
  *
- *     0        64 KiB                                    total
+ *     0        128 KiB                                   total
  *     |== head ==|      |= part =|= part =|        |= part =|
  *
  * A part begins and ends at a multiple of BLOCK (or at the end of the file), is fetched by one
@@ -12,15 +12,19 @@
  */
 #include "io/remote/object.h"
 
+#include "io/remote/request.h"
+
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 enum {
 	BLOCK = 16 << 10,
-	HEAD = 64 << 10,  /* bytes of the first request: header and offsets of most archives */
-	PART = 1 << 20,   /* bytes of a request at most; several of them fill a link */
-	GAP = 64 << 10,   /* bytes between two wanted ranges that are read through */
+	HEAD = 128 << 10, /* bytes of the first request: header and offsets of most archives */
+	TAIL = 64 << 10,  /* bytes fetched at the end of a file at least ... */
+	TAIL_PART = 16,   /* ... and one in so many, up to PART: see start_of */
+	PART = 1 << 20,   /* bytes of a request; several of them fill a link */
+	GAP = 64 << 10,   /* bytes left out by reads that still follow each other */
 	KEPT = 16 << 20,  /* bytes of parts in memory beside three windows */
 	STREAK = 4 << 20, /* bytes read one after the other before reading ahead begins */
 };
@@ -133,6 +137,25 @@ static int fetch(struct bpk_object *object, uint64_t offset, size_t size, struct
 
 /* ---- reading ---- */
 
+/* Where a part that holds the byte at offset begins. At the end of a frame lie its trailer, its
+ * index and the header of its last chunk, which are all needed to open it: one request brings
+ * them. */
+static uint64_t start_of(const struct bpk_object *object, uint64_t offset)
+{
+	uint64_t total = object->first.total, next;
+	uint64_t room = bpk_max_u64(TAIL, bpk_min_u64(total / TAIL_PART, PART));
+	uint64_t tail = total - bpk_min_u64(total, room);
+	const struct part *before;
+
+	if (offset < tail)
+		return offset - offset % BLOCK;
+	for (before = object->parts; before != NULL && before->next != NULL; before = before->next)
+		if (before->next->request.offset > offset)
+			break;
+	next = before != NULL && before->request.offset < offset ? before->end : 0;
+	return bpk_max_u64(next, tail - tail % BLOCK);
+}
+
 /* Begin to fetch what is missing of the bytes from offset to end, at most limit bytes. */
 static int fetch_missing(struct bpk_object *object, uint64_t offset, uint64_t end, uint64_t limit,
 			 struct bpk_err *err)
@@ -147,8 +170,8 @@ static int fetch_missing(struct bpk_object *object, uint64_t offset, uint64_t en
 			offset = part->end;
 			continue;
 		}
-		offset -= offset % BLOCK;
-		size = bpk_min_u64(end - offset, PART);
+		offset = start_of(object, offset);
+		size = end - offset <= PART + PART / 2 ? end - offset : PART;
 		size += BLOCK - 1 - (size - 1) % BLOCK;
 		size = bpk_min_u64(bpk_min_u64(size, next - offset), total - offset);
 		if (fetch(object, offset, (size_t)size, err) != 0)

@@ -5,7 +5,7 @@
 #ifndef BPK_IO_REMOTE_OBJECT_H
 #define BPK_IO_REMOTE_OBJECT_H
 
-#include "io/remote/request.h"
+#include "io/remote.h"
 
 struct bpk_object;
 

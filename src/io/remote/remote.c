@@ -1,5 +1,5 @@
-/* Opens URLs as sources: by ranges, or downloaded where the server sends only whole files. Called by
- * place.c and, for the version, by bpk version. */
+/* Opens URLs as sources: by ranges, or downloaded where the server sends only whole files. Called
+ * by place.c and, for the version, by bpk version. */
 #include "io/remote.h"
 
 #include <inttypes.h>
@@ -8,6 +8,7 @@
 
 #include "io/remote/curl.h"
 #include "io/remote/object.h"
+#include "io/remote/request.h"
 
 /* ---- the URL ---- */
 

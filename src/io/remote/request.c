@@ -8,26 +8,23 @@
  * One thread at a time is the driver: it alone calls libcurl, without the lock, for the requests of
  * all threads. A thread that has to wait becomes the driver if there is none.
  */
-#include "io/remote/request.h"
+#include "io/remote/exchange.h"
 
 #include <inttypes.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/clock.h"
 #include "config.h"
 #include "io/remote/curl.h"
 
 enum {
 	CONNECTIONS_MAX = 64,
-	TRIES = 6,                /* of one request */
-	REDIRECTS = 5,            /* followed by one request */
-	POLL = 1000,              /* milliseconds at most for one wait */
-	HEAD_MAX = 256 << 10,     /* bytes of an answer's head */
-	ERROR_BODY_MAX = 1 << 20, /* bytes of the text that comes with an error status */
-	SLOWEST = 1000,           /* bytes a second; a connection that brings less is given up */
-	RECEIVE = 256 << 10,      /* bytes of libcurl's buffer */
+	TRIES = 6,           /* of one request */
+	REDIRECTS = 5,       /* followed by one request */
+	POLL = 1000,         /* milliseconds at most for one wait */
+	SLOWEST = 1000,      /* bytes a second; a connection that brings less is given up */
+	RECEIVE = 256 << 10, /* bytes of libcurl's buffer */
 };
 
 static const double FIRST_DELAY = 0.1; /* seconds before the second try; doubled each time */
@@ -92,184 +89,7 @@ static void withdraw(struct bpk_request *request)
 		*at = request->next;
 }
 
-/* ---- the answer, while it comes ---- */
-
-/* Settle the outcome before the end: libcurl stops the transfer when a callback returns 0. */
-static size_t refuse(struct bpk_request *request, enum bpk_outcome outcome)
-{
-	request->is_refused = true;
-	request->outcome = outcome;
-	return 0;
-}
-
-static size_t refuse_failed(struct bpk_request *request, const char *why)
-{
-	bpk_fail(&request->err, BPK_FAILED, "%s", why);
-	return refuse(request, BPK_OUTCOME_FAILED);
-}
-
-static size_t take_head(char *line, size_t one, size_t size, void *arg)
-{
-	struct bpk_request *request = arg;
-
-	request->head_size += size * one;
-	if (request->head_size > HEAD_MAX)
-		return refuse_failed(request, "the head of the server's answer is too long");
-	bpk_answer_take(&request->answer, bpk_view(line, size * one));
-	return size * one;
-}
-
-/* True if the answer is of another version of the file than the first one was. */
-static bool is_other(const struct bpk_request *request)
-{
-	const struct bpk_answer *seen = request->seen, *answer = &request->answer;
-
-	return seen != NULL &&
-	       (answer->total != seen->total || strcmp(answer->version, seen->version) != 0);
-}
-
-/* The bytes that the wanted range should have. */
-static uint64_t expected(const struct bpk_request *request)
-{
-	uint64_t total = request->answer.total;
-
-	return bpk_min_u64(request->out.size,
-			   total > request->offset ? total - request->offset : 0);
-}
-
-/* Judge the head of an answer that brings content; true: store it. */
-static bool accepts(struct bpk_request *request)
-{
-	struct bpk_answer *answer = &request->answer;
-
-	if (request->take != NULL)
-		return answer->status == 200;
-	if (answer->status == 200) {
-		answer->total = answer->size;
-		if (request->offset > 0 || answer->size > request->out.size)
-			refuse(request,
-			       is_other(request) ? BPK_OUTCOME_CHANGED : BPK_OUTCOME_WHOLE);
-	} else if (answer->has_range && answer->total == BPK_UNKNOWN) {
-		refuse(request, BPK_OUTCOME_WHOLE);
-	} else if (is_other(request)) {
-		refuse(request, BPK_OUTCOME_CHANGED);
-	} else if (!answer->has_range || answer->is_bad || answer->first != request->offset ||
-		   answer->size != expected(request)) {
-		request->is_wrong = true;
-		request->is_refused = true;
-	}
-	return !request->is_refused;
-}
-
-static size_t take_body(char *bytes, size_t one, size_t size, void *arg)
-{
-	struct bpk_request *request = arg;
-	struct bpk_view body = bpk_view(bytes, size * one);
-	bool is_content = request->answer.status == 200 || request->answer.status == 206;
-
-	request->body_size += body.size;
-	if (!is_content)
-		return request->body_size > ERROR_BODY_MAX ? 0 : body.size;
-	if (request->body_size == body.size && !accepts(request))
-		return 0;
-	request->begun = bpk_clock();
-	if (request->take != NULL) {
-		if (request->take(request->take_arg, body, &request->err) != 0)
-			return refuse(request, BPK_OUTCOME_FAILED);
-	} else {
-		if (body.size > expected(request) - request->got) {
-			request->is_wrong = true;
-			request->is_refused = true;
-			return 0;
-		}
-		memcpy(request->out.data + request->got, body.data, body.size);
-	}
-	request->got += body.size;
-	return body.size;
-}
-
-/* ---- the answer, at its end ---- */
-
-static bool is_passing(CURLcode code)
-{
-	switch (code) {
-	case CURLE_COULDNT_CONNECT:
-	case CURLE_GOT_NOTHING:
-	case CURLE_HTTP2:
-	case CURLE_HTTP2_STREAM:
-	case CURLE_OPERATION_TIMEDOUT:
-	case CURLE_PARTIAL_FILE:
-	case CURLE_RECV_ERROR:
-	case CURLE_SEND_ERROR:
-	case CURLE_SSL_CONNECT_ERROR:
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool is_passing_status(unsigned status)
-{
-	return status == 408 || status == 425 || status == 429 ||
-	       (status >= 500 && status != 501 && status != 505);
-}
-
-static void fail_status(struct bpk_request *request)
-{
-	const struct bpk_answer *answer = &request->answer;
-	const char *blank = answer->reason[0] != '\0' ? " " : "";
-
-	bpk_fail(&request->err, BPK_FAILED, "the server answered %u%s%s", answer->status, blank,
-		 answer->reason);
-	request->outcome = BPK_OUTCOME_FAILED;
-}
-
-/* A status that brings no content. */
-static void judge_status(struct bpk_request *request)
-{
-	unsigned status = request->answer.status;
-	bool is_gone = status == 404 || status == 410 || status == 412;
-
-	if (request->seen != NULL && (is_gone || (status == 416 && is_other(request))))
-		request->outcome = BPK_OUTCOME_CHANGED;
-	else if (status == 416 && request->answer.total <= request->offset)
-		request->outcome = BPK_OUTCOME_BYTES;
-	else
-		fail_status(request);
-}
-
-/* Set the outcome; true: the request may be tried again, and err says why it would fail. */
-static bool judge(struct bpk_request *request, const struct bpk_curl_calls *curl, CURLcode code)
-{
-	unsigned status = request->answer.status;
-	bool is_content = status == 200 || status == 206;
-
-	if (request->is_refused && !request->is_wrong)
-		return false;
-	request->outcome = BPK_OUTCOME_FAILED;
-	if (request->is_wrong) {
-		bpk_fail(&request->err, BPK_FAILED,
-			 "the server sent other bytes than those asked for");
-		return true;
-	}
-	if (code != CURLE_OK) {
-		bpk_fail(&request->err, BPK_FAILED, "%s",
-			 request->why[0] != '\0' ? request->why : curl->curl_easy_strerror(code));
-		return is_passing(code);
-	}
-	if (!is_content) {
-		judge_status(request);
-		return request->outcome == BPK_OUTCOME_FAILED && is_passing_status(status);
-	}
-	if (request->body_size == 0 && !accepts(request))
-		return request->is_wrong;
-	if (request->take == NULL && request->got < expected(request)) {
-		bpk_fail(&request->err, BPK_FAILED, "the server's answer ended early");
-		return true;
-	}
-	request->outcome = BPK_OUTCOME_BYTES;
-	return false;
-}
+/* ---- trying again ---- */
 
 /* Seconds before the next try: twice as many each time, and half of them at random, so that many
  * clients do not come back at once. */
@@ -373,9 +193,11 @@ static bool set_content(const struct bpk_curl_calls *curl, CURL *handle,
 		curl->curl_easy_setopt(handle, CURLOPT_RANGE, range) == CURLE_OK) &&
 	       curl->curl_easy_setopt(handle, CURLOPT_HTTPHEADER, request->fields) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, request->why) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, take_head) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, bpk_exchange_head) ==
+		       CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_HEADERDATA, request) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, take_body) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, bpk_exchange_body) ==
+		       CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_WRITEDATA, request) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_PRIVATE, request) == CURLE_OK;
 }
@@ -466,7 +288,7 @@ static void collect(const struct bpk_curl_calls *curl)
 		curl->curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)&request);
 		curl->curl_multi_remove_handle(engine.multi, handle);
 		engine.running--;
-		if (!judge(request, curl, code) || !try_again(request))
+		if (!bpk_exchange_judge(request, curl, code) || !try_again(request))
 			end(request);
 		release(curl, request);
 	}

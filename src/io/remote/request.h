@@ -1,7 +1,8 @@
 /*
  * Requests for ranges of a file, several at a time, without a thread of their own: a thread that
  * waits for its request does the work of all. Failures that may pass (no connection, a reset, a
- * short answer, status 408, 429 or 5xx) are tried again, later each time. Called by object.c.
+ * short answer, status 408, 429 or 5xx) are tried again, later each time. Called by object.c and
+ * remote.c.
  */
 #ifndef BPK_IO_REMOTE_REQUEST_H
 #define BPK_IO_REMOTE_REQUEST_H
@@ -62,7 +63,7 @@ bool bpk_request_is_done(struct bpk_request *request);
 /* End a request that was started, whatever its state; its storage is the caller's again. */
 void bpk_request_stop(struct bpk_request *request);
 
-/* Options and counts, for remote.c. */
+/* The options of bpk_remote_set. */
 struct bpk_remote_options bpk_request_options(void);
 
 #endif

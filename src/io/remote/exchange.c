@@ -1,0 +1,189 @@
+/* Takes the answer to one request, and judges it. Called by request.c, which hands the two
+ * callbacks to libcurl. */
+#include "io/remote/exchange.h"
+
+#include "io/remote/curl.h"
+
+enum {
+	HEAD_MAX = 256 << 10,     /* bytes of an answer's head */
+	ERROR_BODY_MAX = 1 << 20, /* bytes of the text that comes with an error status */
+};
+
+/* ---- the answer, while it comes ---- */
+
+/* Settle the outcome before the end: libcurl stops the transfer when a callback returns 0. */
+static size_t refuse(struct bpk_request *request, enum bpk_outcome outcome)
+{
+	request->is_refused = true;
+	request->outcome = outcome;
+	return 0;
+}
+
+static size_t refuse_failed(struct bpk_request *request, const char *why)
+{
+	bpk_fail(&request->err, BPK_FAILED, "%s", why);
+	return refuse(request, BPK_OUTCOME_FAILED);
+}
+
+size_t bpk_exchange_head(char *line, size_t one, size_t size, void *arg)
+{
+	struct bpk_request *request = arg;
+
+	request->head_size += size * one;
+	if (request->head_size > HEAD_MAX)
+		return refuse_failed(request, "the head of the server's answer is too long");
+	bpk_answer_take(&request->answer, bpk_view(line, size * one));
+	return size * one;
+}
+
+/* True if the answer is of another version of the file than the first one was. */
+static bool is_other(const struct bpk_request *request)
+{
+	const struct bpk_answer *seen = request->seen, *answer = &request->answer;
+
+	return seen != NULL &&
+	       (answer->total != seen->total || strcmp(answer->version, seen->version) != 0);
+}
+
+/* The bytes that the wanted range should have. */
+static uint64_t expected(const struct bpk_request *request)
+{
+	uint64_t total = request->answer.total;
+
+	return bpk_min_u64(request->out.size,
+			   total > request->offset ? total - request->offset : 0);
+}
+
+/* Judge the head of an answer that brings content; true: store it. */
+static bool accepts(struct bpk_request *request)
+{
+	struct bpk_answer *answer = &request->answer;
+
+	if (request->take != NULL)
+		return answer->status == 200;
+	if (answer->status == 200) {
+		answer->total = answer->size;
+		if (request->offset > 0 || answer->size > request->out.size)
+			refuse(request,
+			       is_other(request) ? BPK_OUTCOME_CHANGED : BPK_OUTCOME_WHOLE);
+	} else if (answer->has_range && answer->total == BPK_UNKNOWN) {
+		refuse(request, BPK_OUTCOME_WHOLE);
+	} else if (is_other(request)) {
+		refuse(request, BPK_OUTCOME_CHANGED);
+	} else if (!answer->has_range || answer->is_bad || answer->first != request->offset ||
+		   answer->size != expected(request)) {
+		request->is_wrong = true;
+		request->is_refused = true;
+	}
+	return !request->is_refused;
+}
+
+size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg)
+{
+	struct bpk_request *request = arg;
+	struct bpk_view body = bpk_view(bytes, size * one);
+	bool is_content = request->answer.status == 200 || request->answer.status == 206;
+
+	request->body_size += body.size;
+	if (!is_content)
+		return request->body_size > ERROR_BODY_MAX ? 0 : body.size;
+	if (request->body_size == body.size && !accepts(request))
+		return 0;
+	request->begun = bpk_clock();
+	if (request->take != NULL) {
+		if (request->take(request->take_arg, body, &request->err) != 0)
+			return refuse(request, BPK_OUTCOME_FAILED);
+	} else {
+		if (body.size > expected(request) - request->got) {
+			request->is_wrong = true;
+			request->is_refused = true;
+			return 0;
+		}
+		memcpy(request->out.data + request->got, body.data, body.size);
+	}
+	request->got += body.size;
+	return body.size;
+}
+
+/* ---- the answer, at its end ---- */
+
+static bool is_passing(CURLcode code)
+{
+	switch (code) {
+	case CURLE_COULDNT_CONNECT:
+	case CURLE_GOT_NOTHING:
+	case CURLE_HTTP2:
+	case CURLE_HTTP2_STREAM:
+	case CURLE_OPERATION_TIMEDOUT:
+	case CURLE_PARTIAL_FILE:
+	case CURLE_RECV_ERROR:
+	case CURLE_SEND_ERROR:
+	case CURLE_SSL_CONNECT_ERROR:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_passing_status(unsigned status)
+{
+	return status == 408 || status == 425 || status == 429 ||
+	       (status >= 500 && status != 501 && status != 505);
+}
+
+static void fail_status(struct bpk_request *request)
+{
+	const struct bpk_answer *answer = &request->answer;
+	const char *blank = answer->reason[0] != '\0' ? " " : "";
+
+	bpk_fail(&request->err, BPK_FAILED, "the server answered %u%s%s", answer->status, blank,
+		 answer->reason);
+	request->outcome = BPK_OUTCOME_FAILED;
+}
+
+/* A status that brings no content. */
+static void judge_status(struct bpk_request *request)
+{
+	unsigned status = request->answer.status;
+	bool is_gone = status == 404 || status == 410 || status == 412;
+
+	if (request->seen != NULL && (is_gone || (status == 416 && is_other(request))))
+		request->outcome = BPK_OUTCOME_CHANGED;
+	else if (status == 416 && request->answer.total <= request->offset)
+		request->outcome = BPK_OUTCOME_BYTES;
+	else
+		fail_status(request);
+}
+
+bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls *curl,
+			CURLcode code)
+{
+	unsigned status = request->answer.status;
+	bool is_content = status == 200 || status == 206;
+
+	if (request->is_refused && !request->is_wrong)
+		return false;
+	request->outcome = BPK_OUTCOME_FAILED;
+	if (request->is_wrong) {
+		bpk_fail(&request->err, BPK_FAILED,
+			 "the server sent other bytes than those asked for");
+		return true;
+	}
+	if (code != CURLE_OK) {
+		bpk_fail(&request->err, BPK_FAILED, "%s",
+			 request->why[0] != '\0' ? request->why : curl->curl_easy_strerror(code));
+		return is_passing(code);
+	}
+	if (!is_content) {
+		judge_status(request);
+		return request->outcome == BPK_OUTCOME_FAILED && is_passing_status(status);
+	}
+	if (request->body_size == 0 && !accepts(request))
+		return request->is_wrong;
+	if (request->take == NULL && request->got < expected(request)) {
+		bpk_fail(&request->err, BPK_FAILED, "the server's answer ended early");
+		return true;
+	}
+	request->outcome = BPK_OUTCOME_BYTES;
+	return false;
+}

@@ -1,0 +1,197 @@
+load lib
+
+# Archives on a web server, which is tests/lib/store.
+
+need_urls() {
+    # a build without libcurl says so and has no URLs
+    ! bpk version | grep -q '^URLs *left out' || skip "built without libcurl"
+    unset http_proxy https_proxy all_proxy no_proxy CURL_CA_BUNDLE SSL_CERT_FILE
+    unset BPK_CONNECTIONS BPK_TIMEOUT BPK_MAX_DOWNLOAD
+    export HOME=$PWD
+}
+
+count_requests() { wc -l <"$requests"; }
+count_bytes() { awk -F '\t' '{ n += $6 } END { print n + 0 }' "$requests"; }
+
+# A folder d to serve, with the archives of raw in every format that is a file.
+archives() {
+    mkdir d
+    data field-f32 3000000 raw
+    bpk pack -q -t 4 -z 256K -o d/x.blp raw
+    bpk pack -q -t 4 -z 256K --no-offsets -o d/plain.blp raw
+    bpk pack -q -t 4 -z 256K -o d/x.b2frame raw
+    bpk pack -q --dtype '<f4' --shape 750,1000 --chunk-shape 100,300 -o d/x.b2nd raw
+}
+
+@test "every command reads a URL as it reads the file" {
+    need_urls
+    archives
+    serve d
+    for name in x.blp plain.blp x.b2frame x.b2nd; do
+        bpk unpack -o u "$url/$name" 2>"$err" && same u raw && rm u
+        bpk verify "$url/$name"
+        bpk cat --bytes 1000001:1300001 "$url/$name" >part
+        cmp part <(tail -c +1000002 raw | head -c 300000) || die "$name: the range differs"
+        bpk cat --bytes 2999990: "$url/$name" | cmp - <(tail -c 10 raw)
+        bpk info -v "$url/$name" | sed "s|$url|d|g" >remote
+        bpk info -v "d/$name" | grep -v '^ *holes' >local
+        same remote local
+        bpk convert "$url/$name" y.blp && bpk unpack -qf -o u y.blp && same u raw
+        rm -f u y.blp
+    done
+    bpk cat --slice 10:20,5:7 "$url/x.b2nd" | cmp - <(bpk cat --slice 10:20,5:7 d/x.b2nd)
+    # the raw file itself, and a result beside nothing is one in the working directory
+    cp raw d/r.f32
+    bpk pack -q -t 4 "$url/r.f32" && bpk unpack -qc r.f32.blp | cmp - raw
+    bpk unpack -q "$url/x.blp" && same x raw
+}
+
+@test "opening takes one request or two, a range those for its chunks" {
+    need_urls
+    archives
+    data field-f32 3000 small
+    bpk pack -q -t 4 -o d/small.blp small
+    bpk pack -q -t 4 -o d/small.b2frame small
+    serve d
+    expect() { # REQUESTS COMMAND...
+        local most=$1 before
+        shift
+        before=$(count_requests)
+        "$@" >"$out" || die "failed: $*"
+        [ $(($(count_requests) - before)) -le "$most" ] ||
+            die "$* took $(($(count_requests) - before)) requests, not $most:" "$(tail -n +$((before + 1)) "$requests")"
+    }
+    expect 1 bpk cat --bytes 0:10 "$url/small.blp"
+    expect 1 bpk info "$url/small.b2frame"
+    expect 1 bpk verify "$url/small.b2frame"
+    expect 3 bpk cat --bytes 1000000:1000004 "$url/x.blp"
+    expect 3 bpk cat --bytes 1000000:1000004 "$url/x.b2frame"
+    bpk info -v "$url/x.blp" 2>&1 >/dev/null | grep -q '^bpk: network: [0-9]* requests, .* received$'
+}
+
+# A Bloscpack file of 10 GiB: stored chunks of zeros, which are holes on the disk.
+@test "a range of 1 MiB in 10 GiB takes three requests and 3 MiB" {
+    need_urls
+    need_python
+    mkdir d
+    "$python" - <<'END'
+import struct
+n, size = 10240, 1 << 20
+with open("d/big.blp", "wb") as f:
+    f.write(struct.pack("<4sBBBBiiqq", b"blpk", 3, 1, 0, 1, size, size, n, 0))
+    first, step = 32 + 8 * n, size + 16
+    f.write(b"".join(struct.pack("<q", first + i * step) for i in range(n)))
+    for i in range(n):
+        f.seek(first + i * step)
+        f.write(struct.pack("<BBBBiii", 2, 1, 2, 1, size, size, size + 16) + struct.pack("<q", i))
+    f.truncate(first + n * step)
+END
+    serve d
+    bpk cat --bytes 5000M:5001M "$url/big.blp" >part
+    cmp part <(bpk cat --bytes 5000M:5001M d/big.blp)
+    [ "$(count_requests)" -le 3 ] || die "$(cat "$requests")"
+    [ "$(count_bytes)" -le $((3 << 20)) ] || die "$(cat "$requests")"
+    rm d/big.blp
+}
+
+# COMMAND under a fault: the right bytes, or status 1 or 2 with one line.
+judge() { # FAULT
+    local rc=0
+    timeout 60 "$BPK" unpack -q --timeout 2 -o u "$url/$name" 2>"$err" || rc=$?
+    case $rc in
+    0) same u raw || die "$1: wrong bytes, status 0" ;;
+    1 | 2)
+        [ ! -e u ] || die "$1: status $rc, and a file is left"
+        [ "$(wc -l <"$err")" -eq 1 ] && says "^bpk: $url/$name(: | -> )" || die "$1: $(cat "$err")"
+        ;;
+    *) die "$1: status $rc: $(cat "$err")" ;;
+    esac
+    rm -f u
+}
+
+@test "a fault at any request: the right bytes, or one line" {
+    need_urls
+    archives
+    for name in x.blp x.b2frame; do
+        serve d
+        bpk unpack -q -o u "$url/$name"
+        last=$(count_requests)
+        rm u
+        for kind in 404 429 500 503 reset lost garbage empty cut short stall slow long big-headers \
+            ignore-range wrong-range wrong-size wrong-bytes redirect redirect-loop redirect-host \
+            redirect-scheme redirect-ftp change truncate; do
+            for n in $(seq "$last") "*"; do
+                sampled 37 || continue
+                rm -rf e && cp -r d e
+                serve e --fault "$kind@$n"
+                judge "$kind@$n"
+            done
+        done
+        rm -f u
+    done
+}
+
+@test "what may pass is tried again, what stays ends with a line" {
+    need_urls
+    archives
+    for kind in 500 503 429 408 reset lost cut short wrong-range; do
+        serve d --fault "$kind@1,3"
+        bpk unpack -q -o u "$url/x.blp" || die "$kind"
+        same u raw
+        rm u
+    done
+    serve d --fault '500@*'
+    ends 1 bpk verify --timeout 1 "$url/x.blp"
+    says "x.blp: cannot open: the server answered 500"
+    [ "$(count_requests)" -gt 2 ]
+    ends 1 bpk verify "http://127.0.0.1:1/x.blp" --timeout 1
+    says "x.blp: cannot open: "
+    ends 1 bpk verify "$url/missing.blp"
+    says "missing.blp: cannot open: the server answered "
+    serve d --fault 'redirect-scheme@*'
+    ends 1 bpk verify "$url/x.blp"
+    ! grep -q root "$err"
+}
+
+@test "another version of the file is noticed" {
+    need_urls
+    archives
+    for options in "" --weak-etag --no-etag; do
+        cp d/x.blp d/y.blp
+        # shellcheck disable=SC2086
+        serve d $options --fault change@3
+        ends 1 bpk unpack -o u "$url/y.blp"
+        says "changed while it was read"
+        [ ! -e u ]
+    done
+}
+
+@test "a server that sends whole files alone" {
+    need_urls
+    archives
+    serve d --no-range
+    bpk unpack -o u "$url/x.blp" 2>"$err" && same u raw
+    says "x.blp: the server does not send ranges; the whole file is downloaded"
+    [ "$(wc -l <"$err")" -eq 1 ]
+    bpk cat -q --bytes 1000:2000 "$url/x.b2frame" | cmp - <(tail -c +1001 raw | head -c 1000)
+    ends 1 bpk verify -q --max-download 100K "$url/x.blp"
+    says "only the whole file, which has more than 102400 bytes; --max-download allows more"
+}
+
+@test "URLs are refused where a file is changed or removed" {
+    need_urls
+    archives
+    serve d
+    ends 1 bpk append "$url/x.blp" raw
+    says "is a URL, and these can only be read"
+    ends 64 bpk unpack --rm "$url/x.blp"
+    says "a URL cannot be removed"
+    ends 64 bpk info "http://me:secret@127.0.0.1/x.blp"
+    says "belong into ~/.netrc"
+    ends 64 bpk info http:///x.blp
+    says "without a host"
+    [ "$(count_requests)" -eq 0 ]
+    # a file of that name
+    mkdir -p http:/here && cp d/x.blp http:/here
+    bpk verify ./http://here/x.blp
+}
