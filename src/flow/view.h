@@ -51,6 +51,11 @@ struct bpk_view_state {
 	struct bpk_view_fetcher *idle;
 	unsigned nslots;
 	uint64_t clock;
+	struct {
+		uint64_t first, last; /* chunks loaded one after the other at even distances */
+		unsigned count;       /* of the steps between them */
+		uint64_t announced;   /* the last chunk of bpk_reader_ops.ahead */
+	} pace;
 
 	struct {
 		struct bpk_buf chunk; /* the chunk read last */

@@ -6,6 +6,11 @@
 
 #include "flow/work.h"
 
+enum {
+	EVEN = 2,   /* steps of a pace before chunks are announced */
+	AHEAD = 16, /* chunks announced at most */
+};
+
 /* ---- Slots; under the lock ---- */
 
 static struct bpk_view_slot *find(struct bpk_view_state *view, uint64_t number)
@@ -47,6 +52,50 @@ static struct bpk_view_slot *enter(struct bpk_view_state *view, uint64_t number)
 	slot->users++;
 	slot->used = ++view->clock;
 	return slot;
+}
+
+/* ---- Chunks to come ---- */
+
+/* Add chunk number to the even steps; false if it begins new ones. With the lock. */
+static bool is_even(struct bpk_view_state *view, uint64_t number)
+{
+	uint64_t last = view->pace.last, way = last - view->pace.first;
+	uint64_t mean = view->pace.count > 0 ? way / view->pace.count : 0;
+	bool forward = number > last;
+
+	view->pace.last = number;
+	if (forward && mean > 0 && number - last <= mean + 2 && number - last + 1 >= mean) {
+		view->pace.count++;
+		return true;
+	}
+	view->pace.first = forward ? last : number;
+	view->pace.count = forward;
+	view->pace.announced = number;
+	return false;
+}
+
+/*
+ * Note that chunk number will be loaded, and get chunks to announce, it among them. Arrays of one
+ * name lie at about even distances, frame by frame: after EVEN steps the next ones are foreseen, at
+ * most twice as many as the steps. Returns the number of chunks; with the lock.
+ */
+static unsigned foresee(struct bpk_view_state *view, uint64_t number, uint64_t chunks[1 + AHEAD])
+{
+	unsigned n = 0, count;
+	uint64_t way;
+
+	if (!is_even(view, number) || view->pace.count < EVEN)
+		return 0;
+	count = view->pace.count;
+	way = number - view->pace.first;
+	chunks[n++] = number;
+	for (unsigned i = 1; i <= AHEAD && i <= 2 * count; i++) {
+		uint64_t next = number + way * i / count;
+
+		if (next > view->pace.announced && next < view->plan.count)
+			chunks[n++] = view->pace.announced = next;
+	}
+	return n;
 }
 
 /* ---- Filling a slot ---- */
@@ -175,12 +224,18 @@ static int copy_from_parts(struct bpk_view_state *view, struct bpk_view_slot *sl
 int bpk_view_cache_read(struct bpk_view_state *view, uint64_t number, size_t start,
 			struct bpk_span out, struct bpk_err *err)
 {
+	uint64_t chunks[1 + AHEAD];
 	struct bpk_view_slot *slot;
+	unsigned n = 0;
 	int rc = 0;
 
 	pthread_mutex_lock(&view->lock);
 	slot = enter(view, number);
+	if (slot->loading && view->ops->ahead != NULL)
+		n = foresee(view, number, chunks);
 	pthread_mutex_unlock(&view->lock);
+	for (unsigned i = 0; i < n; i++)
+		view->ops->ahead(view->reader, chunks[i]);
 	/* while it is loading nobody else enters it */
 	if (slot->loading)
 		rc = load_slot(view, slot, err);

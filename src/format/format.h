@@ -224,6 +224,10 @@ struct bpk_reader_ops {
 	 */
 	int (*fetch)(void *reader, struct bpk_parcel *parcel, struct bpk_err *err);
 
+	/* Announce a fetch of chunk number, for bpk_source_ahead. A hint: it never fails. Many
+	 * threads may call it where they may call fetch. NULL: the format makes no use of it. */
+	void (*ahead)(void *reader, uint64_t number);
+
 	/* Test the seal of a fetched chunk. Any thread. NULL: chunks have no seal. */
 	int (*check)(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err);
 

@@ -311,6 +311,15 @@ int bpk_members_locate(void *reader, uint64_t number, struct bpk_where *where, s
 }
 
 /* Repeats are found within a member only. */
+/* Of several members only the one that is fetched from is open. */
+void bpk_members_ahead(void *reader, uint64_t number)
+{
+	struct bpk_members *m = reader;
+
+	if (is_alone(m) && m->kind->one->ahead != NULL)
+		m->kind->one->ahead(m->first->reader, number);
+}
+
 uint64_t bpk_members_repeats(void *reader, uint64_t number, uint64_t *first, uint64_t *raw_size)
 {
 	struct bpk_members *m = reader;

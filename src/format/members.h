@@ -184,17 +184,19 @@ int bpk_members_open(const struct bpk_members_kind *kind, struct bpk_place *plac
 	{                                                                                          \
 		.open = OPEN, .info = bpk_members_info, .narrow = bpk_members_narrow,              \
 		.positional = bpk_members_positional, .fetch = bpk_members_fetch,                  \
-		.check = bpk_members_check, .unpacks = bpk_members_unpacks,                        \
-		.unpack = bpk_members_unpack, .subject = bpk_members_name,                         \
-		.locate = bpk_members_locate, .repeats = bpk_members_repeats,                      \
-		.audit = bpk_members_audit, .unchanged = bpk_members_unchanged,                    \
-		.tail = bpk_members_tail, .end = bpk_members_end, .close = bpk_members_close,      \
+		.ahead = bpk_members_ahead, .check = bpk_members_check,                            \
+		.unpacks = bpk_members_unpacks, .unpack = bpk_members_unpack,                      \
+		.subject = bpk_members_name, .locate = bpk_members_locate,                         \
+		.repeats = bpk_members_repeats, .audit = bpk_members_audit,                        \
+		.unchanged = bpk_members_unchanged, .tail = bpk_members_tail,                      \
+		.end = bpk_members_end, .close = bpk_members_close,                                \
 	}
 
 const struct bpk_info *bpk_members_info(const void *reader);
 int bpk_members_narrow(void *reader, const struct bpk_slice *slice, struct bpk_err *err);
 bool bpk_members_positional(const void *reader);
 int bpk_members_fetch(void *reader, struct bpk_parcel *parcel, struct bpk_err *err);
+void bpk_members_ahead(void *reader, uint64_t number);
 int bpk_members_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err);
 bool bpk_members_unpacks(const void *reader);
 int bpk_members_unpack(const void *reader, struct bpk_chunk_ctx *ctx,

@@ -64,6 +64,10 @@ int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 int bpk_source_read_shared_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
 			      const struct bpk_sharing *sharing, size_t *got, struct bpk_err *err);
 
+/* Announce reads of size bytes at offset: a remote file begins to fetch them. Does nothing for other
+ * sources, and never fails. Any thread. */
+void bpk_source_ahead(struct bpk_source *source, uint64_t offset, uint64_t size);
+
 /* Read exactly out.size bytes at an offset, or fail with BPK_CORRUPT: "ends N bytes early". */
 int bpk_source_need_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
 		       struct bpk_err *err);
@@ -177,6 +181,7 @@ int bpk_source_join(struct bpk_source *const *parts, size_t nparts, struct bpk_s
 struct bpk_source_ops {
 	int (*read_at)(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 		       struct bpk_err *err);
+	void (*ahead)(void *arg, uint64_t offset, uint64_t size); /* bpk_source_ahead; or NULL */
 	void (*close)(void *arg);
 	bool positional;
 	bool remote; /* see bpk_source_is_remote */

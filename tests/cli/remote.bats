@@ -195,3 +195,34 @@ judge() { # FAULT
     mkdir -p http:/here && cp d/x.blp http:/here
     bpk verify ./http://here/x.blp
 }
+
+@test "arrays by name, frame by frame: no request too many" {
+    need_urls
+    need_python
+    mkdir d
+    # DCD: 60 frames of 20,000 atoms, x, y and z in each
+    "$python" - <<'END'
+import array, struct
+n, frames = 20000, 60
+def record(b): return struct.pack("<i", len(b)) + b + struct.pack("<i", len(b))
+with open("raw.dcd", "wb") as f:
+    f.write(record(b"CORD" + struct.pack("<20i", frames, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 24)))
+    f.write(record(struct.pack("<i", 1) + b"made for a test".ljust(80)))
+    f.write(record(struct.pack("<i", n)))
+    for i in range(frames):
+        for axis in range(3):
+            f.write(record(array.array("f", ((j * 7919 + i * 31 + axis) % 65521 / 7 for j in range(n))).tobytes()))
+END
+    bpk pack -q -z 64K -o d/x.blp raw.dcd
+    bpk pack -q -z 64K -o d/x.b2frame raw.dcd
+    serve d
+    for name in x.blp x.b2frame; do
+        bpk unpack -q --name x -o local d/$name
+        before=$(count_requests)
+        bpk unpack -q --name x -o remote "$url/$name"
+        same local remote
+        # 60 arrays of 80,000 bytes lie in two or three chunks each
+        [ $(($(count_requests) - before)) -le 190 ] || die "$(cat "$requests")"
+        rm local remote
+    done
+}

@@ -150,6 +150,16 @@ static int reader_check(const void *reader, const struct bpk_parcel *parcel, str
 
 /* ---- Locating ---- */
 
+static void reader_ahead(void *reader, uint64_t number)
+{
+	struct bpk_bloscpack_reader *r = reader;
+	struct bpk_bloscpack_extent extent;
+
+	if (bpk_source_is_remote(r->source) && r->positional && number < r->header.nchunks &&
+	    bpk_bloscpack_find(r, number, NULL, &extent, NULL) == 0 && extent.exact)
+		bpk_source_ahead(r->source, extent.offset, extent.room);
+}
+
 static int reader_locate(void *reader, uint64_t number, struct bpk_where *where,
 			 struct bpk_err *err)
 {
@@ -249,6 +259,7 @@ const struct bpk_reader_ops bpk_bloscpack_reader_ops = {
 	.info = reader_info,
 	.positional = reader_positional,
 	.fetch = reader_fetch,
+	.ahead = reader_ahead,
 	.check = reader_check,
 	.locate = reader_locate,
 	.audit = bpk_bloscpack_audit,

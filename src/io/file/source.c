@@ -259,6 +259,12 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 	return 0;
 }
 
+void bpk_source_ahead(struct bpk_source *source, uint64_t offset, uint64_t size)
+{
+	if (source->ops != NULL && source->ops->ahead != NULL)
+		source->ops->ahead(source->arg, offset, size);
+}
+
 bool bpk_source_is_remote(const struct bpk_source *source)
 {
 	return source->ops != NULL && source->ops->remote;

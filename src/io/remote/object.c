@@ -34,6 +34,7 @@ struct part {
 	struct bpk_request request;
 	uint64_t end;
 	unsigned users; /* threads that wait for it or copy from it */
+	bool is_read;   /* bytes of it were copied; else it was fetched ahead */
 	uint64_t used;  /* the time of its last use, by the object's clock */
 	uint8_t bytes[];
 };
@@ -65,13 +66,16 @@ static void drop(struct bpk_object *object, struct part *part)
 	free(part);
 }
 
-/* The part that was used least recently and that nobody uses now; NULL if there is none. */
+/* The part that was used least recently and that nobody uses now, one fetched ahead only if there
+ * is no other; NULL if there is none. */
 static struct part *oldest(const struct bpk_object *object)
 {
 	struct part *found = NULL;
 
 	for (struct part *p = object->parts; p != NULL; p = p->next)
-		if (p->users == 0 && (found == NULL || p->used < found->used))
+		if (p->users == 0 &&
+		    (found == NULL || p->is_read > found->is_read ||
+		     (p->is_read == found->is_read && p->used < found->used)))
 			found = p;
 	return found;
 }
@@ -228,6 +232,7 @@ static int copy_part(struct bpk_object *object, struct part *part, uint64_t offs
 	int rc;
 
 	part->users++;
+	part->is_read = true;
 	part->used = ++object->clock;
 	pthread_mutex_unlock(&object->lock);
 	bpk_request_wait(&part->request);
@@ -266,6 +271,19 @@ int bpk_object_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *
 	}
 	pthread_mutex_unlock(&object->lock);
 	return rc;
+}
+
+/* A failure is met again by the read itself. */
+void bpk_object_ahead(void *arg, uint64_t offset, uint64_t size)
+{
+	struct bpk_object *object = arg;
+
+	pthread_mutex_lock(&object->lock);
+	if (offset < object->first.total)
+		(void)fetch_missing(object, offset,
+				    offset + bpk_min_u64(size, object->first.total - offset),
+				    window(), NULL);
+	pthread_mutex_unlock(&object->lock);
 }
 
 /* ---- opening ---- */

@@ -22,6 +22,9 @@ uint64_t bpk_object_size(const struct bpk_object *object);
 int bpk_object_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 		       struct bpk_err *err);
 
+/* As bpk_source_ahead. At most as many bytes as may be under way at a time are fetched. */
+void bpk_object_ahead(void *arg, uint64_t offset, uint64_t size);
+
 /* Frees the object once its requests have ended. */
 void bpk_object_close(void *arg);
 

@@ -105,6 +105,7 @@ static int open_whole(const char *url, struct bpk_source **source, struct bpk_er
 int bpk_remote_open(const char *url, struct bpk_source **source, struct bpk_err *err)
 {
 	static const struct bpk_source_ops ops = { .read_at = bpk_object_read_at,
+						   .ahead = bpk_object_ahead,
 						   .close = bpk_object_close,
 						   .positional = true,
 						   .remote = true };
