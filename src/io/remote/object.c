@@ -21,8 +21,6 @@
 enum {
 	BLOCK = 16 << 10,
 	HEAD = 128 << 10, /* bytes of the first request: header and offsets of most archives */
-	TAIL = 64 << 10,  /* bytes fetched at the end of a file at least ... */
-	TAIL_PART = 16,   /* ... and one in so many, up to PART: see start_of */
 	PART = 1 << 20,   /* bytes of a request; several of them fill a link */
 	GAP = 64 << 10,   /* bytes left out by reads that still follow each other */
 	KEPT = 16 << 20,  /* bytes of parts in memory beside three windows */
@@ -73,9 +71,8 @@ static struct part *oldest(const struct bpk_object *object)
 	struct part *found = NULL;
 
 	for (struct part *p = object->parts; p != NULL; p = p->next)
-		if (p->users == 0 &&
-		    (found == NULL || p->is_read > found->is_read ||
-		     (p->is_read == found->is_read && p->used < found->used)))
+		if (p->users == 0 && (found == NULL || p->is_read > found->is_read ||
+				      (p->is_read == found->is_read && p->used < found->used)))
 			found = p;
 	return found;
 }
@@ -141,14 +138,23 @@ static int fetch(struct bpk_object *object, uint64_t offset, size_t size, struct
 
 /* ---- reading ---- */
 
-/* Where a part that holds the byte at offset begins. At the end of a frame lie its trailer, its
- * index and the header of its last chunk, which are all needed to open it: one request brings
- * them. */
+/*
+ * Bytes at the end that come in one request: of a frame its trailer, its index and the header of its
+ * last chunk, which are all needed to open it. A small part of the file, or what costs a fast link
+ * less than a request.
+ */
+static uint64_t tail_of(uint64_t total)
+{
+	enum { LEAST = 64 << 10, SMALL = 256 << 10 };
+	uint64_t room = bpk_max_u64(bpk_min_u64(total / 16, SMALL), bpk_min_u64(total / 64, PART));
+
+	return bpk_min_u64(total, bpk_max_u64(room, LEAST));
+}
+
+/* Where a part that holds the byte at offset begins. */
 static uint64_t start_of(const struct bpk_object *object, uint64_t offset)
 {
-	uint64_t total = object->first.total, next;
-	uint64_t room = bpk_max_u64(TAIL, bpk_min_u64(total / TAIL_PART, PART));
-	uint64_t tail = total - bpk_min_u64(total, room);
+	uint64_t total = object->first.total, tail = total - tail_of(total), next;
 	const struct part *before;
 
 	if (offset < tail)
