@@ -64,8 +64,8 @@ int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 int bpk_source_read_shared_at(struct bpk_source *source, uint64_t offset, struct bpk_span out,
 			      const struct bpk_sharing *sharing, size_t *got, struct bpk_err *err);
 
-/* Announce reads of size bytes at offset: a remote file begins to fetch them. Does nothing for other
- * sources, and never fails. Any thread. */
+/* Announce reads of size bytes at offset: a remote file begins to fetch them. Does nothing for
+ * other sources, and never fails. Any thread. */
 void bpk_source_ahead(struct bpk_source *source, uint64_t offset, uint64_t size);
 
 /* Read exactly out.size bytes at an offset, or fail with BPK_CORRUPT: "ends N bytes early". */

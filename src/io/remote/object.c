@@ -139,9 +139,9 @@ static int fetch(struct bpk_object *object, uint64_t offset, size_t size, struct
 /* ---- reading ---- */
 
 /*
- * Bytes at the end that come in one request: of a frame its trailer, its index and the header of its
- * last chunk, which are all needed to open it. A small part of the file, or what costs a fast link
- * less than a request.
+ * Bytes at the end that come in one request: of a frame its trailer, its index and the header of
+ * its last chunk, which are all needed to open it. A small part of the file, or what costs a fast
+ * link less than a request.
  */
 static uint64_t tail_of(uint64_t total)
 {

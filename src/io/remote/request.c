@@ -145,11 +145,12 @@ static bool set_limits(const struct bpk_curl_calls *curl, CURL *handle)
 {
 	long patience = engine.options.timeout < 4 ? 1 : (long)engine.options.timeout / 4;
 
+	/* only a handle that has no buffer yet takes the size */
+	(void)curl->curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, (long)RECEIVE);
 	return curl->curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, patience) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, patience) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, (long)RECEIVE) == CURLE_OK;
+	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST) == CURLE_OK;
 }
 
 /* A redirection stays within the scheme, and takes no password to another host. */
@@ -247,7 +248,7 @@ static void send_one(const struct bpk_curl_calls *curl, struct bpk_request *requ
 			return;
 		}
 	}
-	bpk_fail(&request->err, BPK_NO_MEMORY, "libcurl cannot send a request");
+	bpk_fail(&request->err, BPK_FAILED, "libcurl cannot send a request");
 	request->outcome = BPK_OUTCOME_FAILED;
 	release(curl, request);
 	end(request);
