@@ -175,6 +175,8 @@ uint64_t bpk_input_weight(const struct bpk_input *in)
 	if (!in->place.is_directory)
 		return bpk_source_seekable(in->place.source) ? bpk_source_size(in->place.source)
 							     : 0;
+	if (!bpk_dir_lists(in->place.directory))
+		return 0;
 	if (in->info->directory.superchunk_chunks > 0 || in->info->stored_size == BPK_UNKNOWN)
 		return in->info->stored_size;
 	(void)bpk_dir_list(w.dir, "", weigh, &w,

@@ -48,6 +48,25 @@ const struct bpk_opt bpk_opt_max_download = {
 	.max = INT64_MAX,
 };
 
+const struct bpk_opt bpk_opt_endpoint = {
+	.name = "endpoint",
+	BPK_OPT_VALUE(OPT_TEXT, struct bpk_shared, endpoint),
+	.metavar = "URL",
+	.help = "read s3:// URLs from the store at URL, not from Amazon",
+	.more = "The bucket follows in the path: URL/BUCKET/KEY.",
+	.group = GROUP_RUN,
+	.environment = "BPK_ENDPOINT",
+};
+
+const struct bpk_opt bpk_opt_region = {
+	.name = "region",
+	BPK_OPT_VALUE(OPT_TEXT, struct bpk_shared, region),
+	.metavar = "NAME",
+	.help = "the region of s3:// URLs (default us-east-1)",
+	.group = GROUP_RUN,
+	.environment = "AWS_REGION",
+};
+
 static void tell(const char *url, const char *line)
 {
 	bpk_note(url, "%s", line);
@@ -69,6 +88,8 @@ void bpk_remote_begin(const struct bpk_shared *shared)
 		.connections = bpk_remote_connections(shared),
 		.timeout = (unsigned)given_or(shared->timeout, TIMEOUT),
 		.max_download = given_or(shared->max_download, MAX_DOWNLOAD),
+		.endpoint = shared->endpoint,
+		.region = shared->region,
 		.tell = shared->quiet ? NULL : tell,
 	});
 }

@@ -1,5 +1,6 @@
 /* bpk verify: check every byte of archives. Called by main through the table of commands. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/command.h"
 #include "cli/transfer.h"
@@ -320,7 +321,21 @@ static void report_met(void *arg, const struct bpk_err *err)
 	bpk_report(NULL, err);
 }
 
-static int is_directory(const char *path, bool *directory, struct bpk_err *err)
+/* *folder: the path to walk, for free(), if it is a store's folder without a slash behind. */
+static int is_url_of_directory(const char *path, bool *directory, char **folder,
+			       struct bpk_err *err)
+{
+	*directory = bpk_remote_is_folder(path);
+	if (!*directory && bpk_remote_has_folder(path, directory, err) != 0)
+		return -1;
+	if (*directory && path[strlen(path) - 1] != '/' && asprintf(folder, "%s/", path) < 0) {
+		*folder = NULL;
+		return bpk_fail_memory(err, strlen(path));
+	}
+	return 0;
+}
+
+static int is_directory(const char *path, bool *directory, char **folder, struct bpk_err *err)
 {
 	struct stat found;
 	bool there;
@@ -328,6 +343,8 @@ static int is_directory(const char *path, bool *directory, struct bpk_err *err)
 	*directory = false;
 	if (strcmp(path, "-") == 0)
 		return 0;
+	if (bpk_path_is_url(path))
+		return is_url_of_directory(path, directory, folder, err);
 	if (bpk_path_look(path, &found, &there, err) != 0)
 		return -1;
 	*directory = there && S_ISDIR(found.st_mode);
@@ -338,19 +355,22 @@ static void verify_operand(void *arg, const char *path)
 {
 	const struct verify_args *args = arg;
 	struct bpk_err err = { 0 };
+	char *folder = NULL;
 	bool walks = false;
-	int rc = args->recursive ? is_directory(path, &walks, &err) : 0;
+	int rc = args->recursive ? is_directory(path, &walks, &folder, &err) : 0;
 
 	if (rc == 0 && !walks) {
 		verify_path(args, path, true);
 		return;
 	}
 	if (rc == 0)
-		rc = bpk_walk(path, verify_folder, verify_walked, report_met, arg, &err);
+		rc = bpk_walk(folder != NULL ? folder : path, verify_folder, verify_walked,
+			      report_met, arg, &err);
 	if (rc < 0) {
 		bpk_err_subject(&err, "%s", path);
 		bpk_report(NULL, &err);
 	}
+	free(folder);
 }
 
 static void run_verify(void *args, char **operands, size_t count)

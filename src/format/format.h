@@ -189,6 +189,9 @@ struct bpk_remarks {
 void bpk_remark(const struct bpk_remarks *to, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* The remark of an audit where bpk_dir_lists is false. */
+void bpk_remark_unlisted(const struct bpk_remarks *to);
+
 /*
  * Reading. open borrows place until close and makes the reader, which every other call takes.
  * Errors are complete lines without the path: "chunk 3 at offset 4711: crc32 is ..., expected ...".

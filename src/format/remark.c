@@ -13,3 +13,9 @@ void bpk_remark(const struct bpk_remarks *to, const char *format, ...)
 	va_end(args);
 	to->remark(to->arg, line);
 }
+
+void bpk_remark_unlisted(const struct bpk_remarks *to)
+{
+	bpk_remark(to, "the server does not list the directory: files that are no part of it were "
+		       "not looked for");
+}

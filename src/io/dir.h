@@ -13,7 +13,8 @@
 
 /* ---- Reading ---- */
 
-/* A directory, or the members below a name in an uncompressed tar. Any thread may call. */
+/* A directory, the members below a name in an uncompressed tar, or the files below a URL. Any
+ * thread may call. */
 struct bpk_dir;
 
 enum bpk_entry {
@@ -70,6 +71,10 @@ bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source
 int bpk_dir_list(struct bpk_dir *dir, const char *name,
 		 int (*visit)(void *arg, const char *entry_name, enum bpk_entry entry), void *arg,
 		 struct bpk_err *err);
+
+/* False on a web server, whose directories have no listings: bpk_dir_list fails, with BPK_FAILED,
+ * and no name is found to be a directory. */
+bool bpk_dir_lists(const struct bpk_dir *dir);
 
 /* True if open found a change that a writer left unfinished. */
 bool bpk_dir_pending(const struct bpk_dir *dir);

@@ -183,6 +183,8 @@ struct bpk_source_ops {
 		       struct bpk_err *err);
 	void (*ahead)(void *arg, uint64_t offset, uint64_t size); /* bpk_source_ahead; or NULL */
 	void (*close)(void *arg);
+	/* Count one more close to come, and return arg. NULL: no parts that outlive the source. */
+	void *(*share)(void *arg);
 	bool positional;
 	bool remote; /* see bpk_source_is_remote */
 };

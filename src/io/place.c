@@ -50,20 +50,32 @@ static bool is_no_file(int errnum)
 	return bpk_is_missing(errnum) || errnum == ENAMETOOLONG;
 }
 
+/* Open a file that may be a tar. Returns 1 if there is no such file. */
+static int open_tar(const char *tar, struct bpk_source **source, struct bpk_err *err)
+{
+	bool missing = false;
+	struct stat found;
+
+	if (bpk_path_is_url(tar)) {
+		int rc = bpk_remote_open(tar, source, &missing, err);
+
+		return missing ? 1 : rc;
+	}
+	if (stat(tar, &found) != 0)
+		return is_no_file(errno) ? 1 : bpk_fail_errno(err, errno, "cannot stat");
+	return S_ISREG(found.st_mode) ? bpk_source_open(tar, source, err) : 1;
+}
+
 /* Open name in the tar of that path. Returns 1 if there is no such tar or member; *is_tar: no such
  * member. */
 static int open_in(const char *tar, const char *name, struct bpk_place *place, bool *is_tar,
 		   struct bpk_err *err)
 {
 	struct bpk_source *source;
-	struct stat found;
+	int rc = open_tar(tar, &source, err);
 
-	if (stat(tar, &found) != 0)
-		return is_no_file(errno) ? 1 : bpk_fail_errno(err, errno, "cannot stat");
-	if (!S_ISREG(found.st_mode))
-		return 1;
-	if (bpk_source_open(tar, &source, err) != 0)
-		return -1;
+	if (rc != 0)
+		return rc;
 	if (bpk_tar_find(source, name, is_tar, &place->source, &place->directory, err) != 0)
 		return -1;
 	place->is_member = true;
@@ -71,9 +83,9 @@ static int open_in(const char *tar, const char *name, struct bpk_place *place, b
 	return place->source == NULL && place->directory == NULL;
 }
 
-/* Try PATH:NAME with each colon in turn; names in a tar may contain colons too. Returns 1 if no
- * split works, and -1 if the first tar found has no such member. */
-static int open_member(const char *path, struct bpk_place *place, struct bpk_err *err)
+/* Try PATH:NAME with each colon from byte first on in turn; names in a tar may contain colons too.
+ * Returns 1 if no split works, and -1 if the first tar found has no such member. */
+static int open_member(const char *path, size_t first, struct bpk_place *place, struct bpk_err *err)
 {
 	char *tar = bpk_strdup(path, err);
 	struct bpk_err missing = { 0 };
@@ -81,7 +93,7 @@ static int open_member(const char *path, struct bpk_place *place, struct bpk_err
 
 	if (tar == NULL)
 		return -1;
-	for (char *colon = strchr(tar, ':'); rc > 0 && colon != NULL;
+	for (char *colon = strchr(tar + first, ':'); rc > 0 && colon != NULL;
 	     colon = strchr(colon + 1, ':')) {
 		bool is_tar = false;
 
@@ -106,11 +118,32 @@ static int open_missing(const char *path, int errnum, struct bpk_place *place, s
 	int rc = 1;
 
 	if (is_no_file(errnum))
-		rc = open_member(path, place, err);
+		rc = open_member(path, 0, place, err);
 	if (rc <= 0)
 		return rc;
 	place->is_member = false;
 	return bpk_fail_errno(err, errnum, "cannot open");
+}
+
+static int open_url(const char *path, struct bpk_place *place, struct bpk_err *err)
+{
+	const char *host = strstr(path, "://") + 3;
+	struct bpk_err why = { 0 };
+	bool missing;
+	int rc;
+
+	if (bpk_remote_is_folder(path)) {
+		place->is_directory = true;
+		return bpk_remote_dir_open(path, &place->directory, err);
+	}
+	if (bpk_remote_open(path, &place->source, &missing, &why) == 0)
+		return 0;
+	rc = missing ? open_member(path, (size_t)(host - path) + strcspn(host, "/"), place, err)
+		     : 1;
+	if (rc <= 0)
+		return rc;
+	place->is_member = false;
+	return bpk_fail(err, why.kind, "%s", why.text);
 }
 
 int bpk_place_open(const char *path, bool (*owns)(const char *name), struct bpk_place *place,
@@ -122,7 +155,7 @@ int bpk_place_open(const char *path, bool (*owns)(const char *name), struct bpk_
 	if (strcmp(path, "-") == 0)
 		return bpk_source_open(path, &place->source, err);
 	if (bpk_path_is_url(path))
-		return bpk_remote_open(path, &place->source, err);
+		return open_url(path, place, err);
 	if (stat(path, &found) != 0)
 		return open_missing(path, errno, place, err);
 	if (S_ISDIR(found.st_mode)) {

@@ -1,6 +1,6 @@
 /*
- * Files on web servers, read by ranges of bytes. A part of the room's door. Without libcurl every
- * open fails, and nothing else changes.
+ * Files on web servers and in stores of S3, read by ranges of bytes. A part of the room's door.
+ * Without libcurl every open fails, and nothing else changes.
  *
  * A file is opened with one request, which also brings its first bytes. Later reads bring what they
  * need, several requests at a time. All bytes of an open file are of one version: the server names
@@ -17,6 +17,8 @@ struct bpk_remote_options {
 	unsigned connections;  /* requests at a time, 1..64 */
 	unsigned timeout;      /* seconds without a byte, after which a read fails; 1.. */
 	uint64_t max_download; /* bytes of a file that a server sends only as a whole */
+	/* Of stores, borrowed for ever; NULL or "": those of environment and files. */
+	const char *endpoint, *region;
 	/* Report a line about url, which reads go on after; NULL: no report. Any thread. */
 	void (*tell)(const char *url, const char *line);
 };
@@ -24,19 +26,48 @@ struct bpk_remote_options {
 /* Replace the options. Called once, before the first file is opened. */
 void bpk_remote_set(const struct bpk_remote_options *options);
 
-/* True if path begins as a URL that bpk reads: "http://" or "https://", in small letters. */
+/* True if path begins as the URL of a store's file, s3://BUCKET/KEY, in small letters. KEY is
+ * taken as it is: "%" and "?" are bytes like others. */
+static inline bool bpk_path_is_s3(const char *path)
+{
+	return strncmp(path, "s3://", 5) == 0;
+}
+
+/* True if path begins as a URL that bpk reads: that of a store, or "http://" or "https://". */
 static inline bool bpk_path_is_url(const char *path)
 {
-	return strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0;
+	return strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0 ||
+	       bpk_path_is_s3(path);
 }
 
 /*
  * Open a URL as a seekable source. A file that the server does not send by ranges is downloaded to
  * a spool. Fails with BPK_FAILED (no such file, no access, no answer in time), BPK_LIMIT (more than
- * max_download), BPK_UNSUPPORTED (bpk was built without libcurl), or BPK_USAGE (a URL with a
- * password, or without a host). Reads of the source may fail with BPK_FAILED. Any thread may read.
+ * max_download), BPK_UNSUPPORTED (bpk was built without libcurl, or with one too old for s3://), or
+ * BPK_USAGE (a URL with a password, or without a host). *missing: it failed because there is no
+ * such file, as far as a store lets the user know. Reads of the source may fail with BPK_FAILED.
+ * Any thread may read.
  */
-int bpk_remote_open(const char *url, struct bpk_source **source, struct bpk_err *err);
+int bpk_remote_open(const char *url, struct bpk_source **source, bool *missing,
+		    struct bpk_err *err);
+
+/* True if path is the URL of a directory: it ends with "/", or is that of a bucket. */
+bool bpk_remote_is_folder(const char *path);
+
+/*
+ * Open the URL of a directory. Its names are looked up in listings if it is of a store; a web
+ * server is asked for each file, and has no directories in it (bpk_dir_lists). Fails as
+ * bpk_remote_open, and with BPK_FAILED if a change of it was interrupted.
+ */
+int bpk_remote_dir_open(const char *url, struct bpk_dir **dir, struct bpk_err *err);
+
+/* *has is true if a store has files below path, which is not the URL of a directory. Fails as
+ * bpk_remote_open. */
+int bpk_remote_has_folder(const char *path, bool *has, struct bpk_err *err);
+
+/* For bpk_walk: add the entries of the folder of that URL. Fails as bpk_dir_list. */
+struct bpk_dir_entries;
+int bpk_remote_entries(const char *url, struct bpk_dir_entries *entries, struct bpk_err *err);
 
 /* Requests sent so far by this process, and bytes of content received. */
 struct bpk_remote_counts {

@@ -43,12 +43,23 @@ static int set_path(struct walk *walk, size_t size, const char *name, struct bpk
 	return bpk_buf_append(&walk->path, bpk_view(name, strlen(name) + 1), err);
 }
 
-static void tell_unreadable(struct walk *walk, int errnum)
+/* The URL of a folder ends with "/". */
+static int end_folder(struct walk *walk, struct bpk_err *err)
 {
-	struct bpk_err err = { 0 };
+	return bpk_path_is_url(path_of(walk)) ? set_path(walk, walk->path.size - 1, "", err) : 0;
+}
 
-	bpk_fail_errno(&err, errnum, "%s: cannot read", path_of(walk));
-	walk->report(walk->arg, &err);
+static int read_folder(const struct walk *walk, int flags, struct bpk_dir_entries *entries,
+		       struct bpk_err *err)
+{
+	int fd;
+
+	if (bpk_path_is_url(path_of(walk)))
+		return bpk_remote_entries(path_of(walk), entries, err);
+	fd = bpk_full_open(path_of(walk), O_RDONLY | O_DIRECTORY | flags);
+	if (fd < 0)
+		return bpk_fail_errno(err, errno, "cannot read");
+	return bpk_dir_entries_read(entries, fd, err);
 }
 
 /* Make the folder that the path names the next level, unless it is skipped. */
@@ -56,16 +67,10 @@ static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 {
 	struct level level = { .path_size = strlen(path_of(walk)) };
 	struct bpk_err why = { 0 };
-	int fd;
 
 	if (walk->enter != NULL && !walk->enter(walk->arg, path_of(walk)))
 		return 0;
-	fd = bpk_full_open(path_of(walk), O_RDONLY | O_DIRECTORY | flags);
-	if (fd < 0) {
-		tell_unreadable(walk, errno);
-		return 0;
-	}
-	if (bpk_dir_entries_read(&level.entries, fd, &why) != 0) {
+	if (read_folder(walk, flags, &level.entries, &why) != 0) {
 		bpk_err_subject(&why, "%s", path_of(walk));
 		walk->report(walk->arg, &why);
 		bpk_dir_entries_clear(&level.entries);
@@ -147,7 +152,8 @@ static int meet(struct walk *walk, const struct level *level, const struct bpk_d
 	if (folder ? bpk_hidden_is_draft(entry->name)
 		   : entry->entry != BPK_ENTRY_FILE || bpk_hidden_is_name(entry->name))
 		return 0;
-	if (set_path(walk, level->path_size, entry->name, err) != 0)
+	if (set_path(walk, level->path_size, entry->name, err) != 0 ||
+	    (folder && end_folder(walk, err) != 0))
 		return -1;
 	return folder ? go_down(walk, O_NOFOLLOW, err) : walk->visit(walk->arg, path_of(walk));
 }
@@ -183,6 +189,8 @@ static int check_root(const char *path, struct bpk_err *err)
 	struct stat found;
 	bool there;
 
+	if (bpk_path_is_url(path))
+		return 0;
 	if (bpk_path_look(path, &found, &there, err) != 0)
 		return -1;
 	return there && !S_ISDIR(found.st_mode) ? bpk_fail(err, BPK_FAILED, "is not a directory")

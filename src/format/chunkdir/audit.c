@@ -328,8 +328,10 @@ static int audit_all(struct bpk_chunkdir_reader *r, bpk_remark_fn *remark, void 
 	if (!bpk_dtype_is_opaque(&r->set.array.dtype))
 		rc = audit_columns(&a, err);
 	bpk_buf_clear(&a.packed);
-	if (rc == 0)
+	if (rc == 0 && bpk_dir_lists(r->dir))
 		rc = list(&a, "");
+	else if (rc == 0)
+		bpk_remark_unlisted(&a.to);
 	return rc;
 }
 

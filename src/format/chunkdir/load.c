@@ -36,6 +36,18 @@ static int look_at_entry(void *arg, const char *name, enum bpk_entry entry)
 	return 0;
 }
 
+/* The same where entries cannot be listed: by the name that the first file has in each layout. A
+ * table of columns has neither. */
+static int look_for_first(struct bpk_dir *dir, struct data_listing *found, struct bpk_err *err)
+{
+	if (bpk_dir_has(dir, "data/__1__.bin", BPK_ENTRY_FILE, &found->blaze_files, err) != 0)
+		return -1;
+	found->blaze_regular = found->blaze_files;
+	return found->blaze_files
+		       ? 0
+		       : bpk_dir_has(dir, "data/__0.blp", BPK_ENTRY_FILE, &found->bcolz_files, err);
+}
+
 /* Test whether attributes exist at bcolz's path, and not at blaze's. */
 static int has_bcolz_attributes(struct bpk_dir *dir, bool *has, struct bpk_err *err)
 {
@@ -54,7 +66,8 @@ static int recognise(struct bpk_dir *dir, struct bpk_chunkdir *set, bool *in_col
 	struct data_listing found = { 0 };
 	bool attributes = false;
 
-	if (bpk_dir_list(dir, "data", look_at_entry, &found, err) != 0)
+	if (bpk_dir_lists(dir) ? bpk_dir_list(dir, "data", look_at_entry, &found, err) != 0
+			       : look_for_first(dir, &found, err) != 0)
 		return -1;
 	if (found.bcolz_files && found.blaze_files)
 		return bpk_fail(err, BPK_CORRUPT,

@@ -135,9 +135,10 @@ int bpk_chunkdir_probe(const struct bpk_place *place, struct bpk_view head, bool
 	rc = bpk_dir_has(dir, "__rootdirs__", BPK_ENTRY_FILE, found, err);
 	if (rc != 0 || *found)
 		return rc;
-	rc = bpk_dir_has(dir, "data", BPK_ENTRY_DIRECTORY, found, err);
-	if (rc == 0 && *found)
-		rc = bpk_dir_has(dir, "meta", BPK_ENTRY_DIRECTORY, found, err);
+	/* a web server knows no directories */
+	*found = !bpk_dir_lists(dir);
+	if (!*found)
+		rc = bpk_dir_has(dir, "data", BPK_ENTRY_DIRECTORY, found, err);
 	if (rc != 0 || !*found)
 		return rc;
 	rc = bpk_dir_has(dir, "meta/sizes", BPK_ENTRY_FILE, found, err);

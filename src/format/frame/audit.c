@@ -185,8 +185,13 @@ static int visit_file(void *arg, const char *name, enum bpk_entry entry)
 
 static int audit_files(struct audit *a, struct bpk_err *err)
 {
-	int rc = bpk_frame_ids_of_state(&a->reader->state, &a->ids, err);
+	int rc;
 
+	if (!bpk_dir_lists(a->reader->dir)) {
+		bpk_remark_unlisted(&a->to);
+		return 0;
+	}
+	rc = bpk_frame_ids_of_state(&a->reader->state, &a->ids, err);
 	a->err = err;
 	if (rc == 0)
 		rc = bpk_dir_list(a->reader->dir, "", visit_file, a, err);

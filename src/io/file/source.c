@@ -44,7 +44,7 @@ int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 	/* the part that a file gained since it was opened is not read */
 	out.size = (size_t)bpk_min_u64(out.size, size - offset);
 	if (source->ops != NULL)
-		return source->ops->read_at(source->arg, offset, out, got, err);
+		return source->ops->read_at(source->arg, source->start + offset, out, got, err);
 	if (source->shared != NULL)
 		return bpk_source_shared_read_at(source, offset, out, got, err);
 	if (source->nature == BPK_SOURCE_SEEKABLE)
@@ -262,7 +262,7 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 void bpk_source_ahead(struct bpk_source *source, uint64_t offset, uint64_t size)
 {
 	if (source->ops != NULL && source->ops->ahead != NULL)
-		source->ops->ahead(source->arg, offset, size);
+		source->ops->ahead(source->arg, source->start + offset, size);
 }
 
 bool bpk_source_is_remote(const struct bpk_source *source)

@@ -51,8 +51,9 @@ struct bpk_source {
 int bpk_source_of_descriptor(int fd, struct bpk_source **source, struct bpk_err *err);
 
 /*
- * A source over size bytes at offset of a seekable file or of memory. Unlike a slice it outlives
- * whole and notices changes of the file. Fails with BPK_CORRUPT when the bytes do not all exist.
+ * A source over size bytes at offset of a seekable file, a URL or memory. Unlike a slice it
+ * outlives whole and notices changes of the file. Fails with BPK_CORRUPT when the bytes do not all
+ * exist.
  */
 int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t size,
 		    struct bpk_source **part, struct bpk_err *err);

@@ -169,7 +169,7 @@ int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t si
 		return bpk_fail(err, BPK_CORRUPT,
 				"%" PRIu64 " bytes at %" PRIu64 " are not there, it has %" PRIu64,
 				size, offset, end);
-	if (whole->ops != NULL || whole->nature == BPK_SOURCE_STREAM)
+	if (whole->nature == BPK_SOURCE_STREAM || (whole->ops != NULL && whole->ops->share == NULL))
 		return bpk_fail(err, BPK_BUG, "a part of a source that is no file");
 	if (whole->nature == BPK_SOURCE_MEMORY)
 		return bpk_source_of_memory(bpk_view(whole->memory.data + offset, (size_t)size),
@@ -181,8 +181,13 @@ int bpk_source_part(const struct bpk_source *whole, uint64_t offset, uint64_t si
 	p->stat = whole->stat;
 	p->start = whole->start + offset;
 	p->size = size;
-	p->fd = fcntl(whole->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (p->fd < 0) {
+	p->fd = -1;
+	p->ops = whole->ops;
+	if (p->ops != NULL)
+		p->arg = p->ops->share(whole->arg);
+	else
+		p->fd = fcntl(whole->fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (p->ops == NULL && p->fd < 0) {
 		bpk_fail_errno(err, errno, "cannot open");
 		free(p);
 		return -1;

@@ -114,6 +114,8 @@ void bpk_answer_take(struct bpk_answer *answer, struct bpk_view line)
 		take_etag(answer, at, end);
 	else if (is_field(&at, end, "last-modified") && answer->version[0] == '\0')
 		copy_text(answer->version, at, end);
+	else if (is_field(&at, end, "location"))
+		copy_text(answer->location, at, end);
 	else if (is_field(&at, end, "retry-after") && take_number(&at, end, &number))
 		answer->retry_after = (unsigned)bpk_min_u64(number, RETRY_MAX);
 	else if (is_field(&at, end, "content-length") && !answer->has_range &&

@@ -1,7 +1,7 @@
 /*
  * The head of a server's answer: its status line and header fields. exchange.c feeds them line by
  * line.
- * Source: RFC 9110, "Content-Range", "ETag", "Last-Modified", "Retry-After".
+ * Source: RFC 9110, "Content-Range", "ETag", "Last-Modified", "Location", "Retry-After".
  */
 #ifndef BPK_IO_REMOTE_ANSWER_H
 #define BPK_IO_REMOTE_ANSWER_H
@@ -18,8 +18,9 @@ struct bpk_answer {
 	uint64_t total;       /* bytes of the whole file, BPK_UNKNOWN if the server does not say */
 	unsigned retry_after; /* seconds; 0: not given */
 	bool is_strong;       /* version is an ETag that If-Match may ask for */
-	char version[BPK_ANSWER_TEXT]; /* ETag, or else Last-Modified; "": neither */
-	char reason[BPK_ANSWER_TEXT];  /* of the status line; "" in HTTP/2 */
+	char version[BPK_ANSWER_TEXT];  /* ETag, or else Last-Modified; "": neither */
+	char reason[BPK_ANSWER_TEXT];   /* of the status line; "" in HTTP/2 */
+	char location[BPK_ANSWER_TEXT]; /* where it redirects to, cut; "": nowhere */
 };
 
 /* Take one line of the head, with or without its end. A status line begins a new answer: that of

@@ -26,7 +26,8 @@
 	X(curl_multi_setopt)                                                                       \
 	X(curl_multi_wakeup)                                                                       \
 	X(curl_slist_append)                                                                       \
-	X(curl_slist_free_all)
+	X(curl_slist_free_all)                                                                     \
+	X(curl_version_info)
 
 struct bpk_curl_calls {
 	BPK_CURL_CALLS(BPK_LIBRARY_CALL)

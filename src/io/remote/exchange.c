@@ -3,10 +3,12 @@
 #include "io/remote/exchange.h"
 
 #include "io/remote/curl.h"
+#include "io/remote/s3.h"
 
 enum {
 	HEAD_MAX = 256 << 10,     /* bytes of an answer's head */
 	ERROR_BODY_MAX = 1 << 20, /* bytes of the text that comes with an error status */
+	REFUSAL_MAX = 4 << 10,    /* bytes of it that are read */
 };
 
 /* ---- the answer, while it comes ---- */
@@ -78,6 +80,16 @@ static bool accepts(struct bpk_request *request)
 	return !request->is_refused;
 }
 
+/* Keep the text of a store's error, as much as there is room and memory for. */
+static void keep_refusal(struct bpk_request *request, struct bpk_view body)
+{
+	size_t left = REFUSAL_MAX - request->refusal.size;
+
+	if (request->url->store != NULL)
+		(void)bpk_buf_append(&request->refusal,
+				     bpk_view(body.data, bpk_min_size(body.size, left)), NULL);
+}
+
 size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg)
 {
 	struct bpk_request *request = arg;
@@ -85,8 +97,10 @@ size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg)
 	bool is_content = request->answer.status == 200 || request->answer.status == 206;
 
 	request->body_size += body.size;
-	if (!is_content)
+	if (!is_content) {
+		keep_refusal(request, body);
 		return request->body_size > ERROR_BODY_MAX ? 0 : body.size;
+	}
 	if (request->body_size == body.size && !accepts(request))
 		return 0;
 	request->begun = bpk_clock();
@@ -131,14 +145,30 @@ static bool is_passing_status(unsigned status)
 	       (status >= 500 && status != 501 && status != 505);
 }
 
+static void fail_of_store(struct bpk_request *request)
+{
+	static const enum bpk_outcome outcomes[] = {
+		[BPK_S3_FAILED] = BPK_OUTCOME_FAILED,
+		[BPK_S3_MISSING] = BPK_OUTCOME_MISSING,
+		[BPK_S3_DENIED] = BPK_OUTCOME_DENIED,
+	};
+	request->outcome = outcomes[bpk_s3_explain(&request->answer,
+						   bpk_buf_view(&request->refusal), &request->err)];
+}
+
 static void fail_status(struct bpk_request *request)
 {
 	const struct bpk_answer *answer = &request->answer;
 	const char *blank = answer->reason[0] != '\0' ? " " : "";
 
+	if (request->url->store != NULL) {
+		fail_of_store(request);
+		return;
+	}
 	bpk_fail(&request->err, BPK_FAILED, "the server answered %u%s%s", answer->status, blank,
 		 answer->reason);
-	request->outcome = BPK_OUTCOME_FAILED;
+	request->outcome = answer->status == 404 || answer->status == 410 ? BPK_OUTCOME_MISSING
+									  : BPK_OUTCOME_FAILED;
 }
 
 /* A status that brings no content. */

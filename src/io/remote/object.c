@@ -16,6 +16,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 
 enum {
@@ -39,8 +40,10 @@ struct part {
 
 struct bpk_object {
 	/* fixed after open */
-	const char *url;
+	struct bpk_url url;
 	struct bpk_answer first;
+
+	atomic_uint sharers; /* users beside the first */
 
 	pthread_mutex_t lock; /* guards the list, users and used, and all below */
 	struct part *parts;
@@ -117,7 +120,7 @@ static int fetch(struct bpk_object *object, uint64_t offset, size_t size, struct
 		return -1;
 	make_room(object, size);
 	*part = (struct part){
-		.request = { .url = object->url,
+		.request = { .url = &object->url,
 			     .offset = offset,
 			     .out = bpk_span(part->bytes, size),
 			     .seen = object->first.status != 0 ? &object->first : NULL },
@@ -225,6 +228,8 @@ static int judge(struct bpk_object *object, const struct part *part, struct bpk_
 		return bpk_fail_changed(err);
 	case BPK_OUTCOME_WHOLE:
 		return bpk_fail(err, BPK_FAILED, "the server no longer sends ranges of the file");
+	case BPK_OUTCOME_MISSING:
+	case BPK_OUTCOME_DENIED:
 	case BPK_OUTCOME_FAILED:
 		break;
 	}
@@ -294,13 +299,25 @@ void bpk_object_ahead(void *arg, uint64_t offset, uint64_t size)
 
 /* ---- opening ---- */
 
+void *bpk_object_share(void *arg)
+{
+	struct bpk_object *object = arg;
+
+	atomic_fetch_add(&object->sharers, 1);
+	return object;
+}
+
 void bpk_object_close(void *arg)
 {
 	struct bpk_object *object = arg;
 
+	if (atomic_fetch_sub(&object->sharers, 1) > 0)
+		return;
+
 	while (object->parts != NULL)
 		drop(object, object->parts);
 	pthread_mutex_destroy(&object->lock);
+	bpk_url_clear(&object->url);
 	free(object);
 }
 
@@ -310,11 +327,13 @@ uint64_t bpk_object_size(const struct bpk_object *object)
 }
 
 /* The first part, which brings the size and the version. */
-static int open_first(struct bpk_object *object, enum bpk_outcome *outcome, struct bpk_err *err)
+static int open_first(struct bpk_object *object, uint64_t size, enum bpk_outcome *outcome,
+		      struct bpk_err *err)
 {
 	struct part *part;
 
-	if (fetch(object, 0, HEAD, err) != 0)
+	size = size == 0 || size > PART ? HEAD : size + BLOCK - 1 - (size - 1) % BLOCK;
+	if (fetch(object, 0, (size_t)size, err) != 0)
 		return -1;
 	part = object->parts;
 	bpk_request_wait(&part->request);
@@ -332,21 +351,25 @@ static int open_first(struct bpk_object *object, enum bpk_outcome *outcome, stru
 	return 0;
 }
 
-int bpk_object_open(const char *url, struct bpk_object **object, struct bpk_err *err)
+int bpk_object_open(struct bpk_url *url, uint64_t size, struct bpk_object **object,
+		    enum bpk_outcome *outcome, struct bpk_err *err)
 {
 	struct bpk_object *new = bpk_calloc(1, sizeof *new, err);
-	enum bpk_outcome outcome = BPK_OUTCOME_FAILED;
 	int rc;
 
 	*object = NULL;
+	*outcome = BPK_OUTCOME_FAILED;
 	if (new == NULL)
 		return -1;
-	new->url = url;
+	new->url = *url;
 	pthread_mutex_init(&new->lock, NULL);
-	rc = open_first(new, &outcome, err);
-	if (rc == 0 && outcome == BPK_OUTCOME_BYTES)
+	rc = open_first(new, size, outcome, err);
+	if (rc == 0 && *outcome == BPK_OUTCOME_BYTES) {
 		*object = new;
-	else
+		*url = (struct bpk_url){ 0 };
+	} else {
+		new->url = (struct bpk_url){ 0 }; /* still the caller's */
 		bpk_object_close(new);
+	}
 	return rc;
 }

@@ -1,30 +1,15 @@
 /* Opens URLs as sources: by ranges, or downloaded where the server sends only whole files. Called
- * by place.c and, for the version, by bpk version. */
+ * by place.c and tree.c and, for the version, by bpk version. */
 #include "io/remote.h"
 
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdlib.h>
-#include <strings.h>
 
 #include "io/remote/curl.h"
 #include "io/remote/object.h"
 #include "io/remote/request.h"
-
-/* ---- the URL ---- */
-
-/* Its host must be there, and no password, which would be shown in messages and process lists. */
-static int check_url(const char *url, struct bpk_err *err)
-{
-	const char *host = strstr(url, "://") + 3;
-	size_t size = strcspn(host, "/?#");
-
-	if (memchr(host, '@', size) != NULL)
-		return bpk_fail(err, BPK_USAGE,
-				"a URL with a user's name; name and password belong into ~/.netrc");
-	if (size == 0 || *host == ':')
-		return bpk_fail(err, BPK_USAGE, "a URL without a host");
-	return 0;
-}
+#include "io/remote/source.h"
 
 /* ---- files that are sent as a whole ---- */
 
@@ -32,6 +17,7 @@ struct download {
 	struct bpk_spool *spool;
 	struct bpk_source *source; /* over the spool */
 	uint64_t left;             /* of max_download */
+	atomic_uint sharers;       /* users beside the first */
 };
 
 static int take(void *arg, struct bpk_view bytes, struct bpk_err *err)
@@ -55,17 +41,27 @@ static int read_download(void *arg, uint64_t offset, struct bpk_span out, size_t
 	return bpk_source_read_at(download->source, offset, out, got, err);
 }
 
+static void *share_download(void *arg)
+{
+	struct download *download = arg;
+
+	atomic_fetch_add(&download->sharers, 1);
+	return download;
+}
+
 static void close_download(void *arg)
 {
 	struct download *download = arg;
 
+	if (atomic_fetch_sub(&download->sharers, 1) > 0)
+		return;
 	bpk_source_close(download->source);
 	bpk_spool_close(download->spool);
 	free(download);
 }
 
 /* Fetch all bytes into the spool. */
-static int fetch_all(const char *url, struct download *download, struct bpk_err *err)
+static int fetch_all(const struct bpk_url *url, struct download *download, struct bpk_err *err)
 {
 	struct bpk_request request = { .url = url, .take = take, .take_arg = download };
 	int rc;
@@ -80,10 +76,11 @@ static int fetch_all(const char *url, struct download *download, struct bpk_err 
 	return rc != 0 ? -1 : bpk_spool_source(download->spool, &download->source, err);
 }
 
-static int open_whole(const char *url, struct bpk_source **source, struct bpk_err *err)
+static int open_whole(const struct bpk_url *url, struct bpk_source **source, struct bpk_err *err)
 {
 	static const struct bpk_source_ops ops = { .read_at = read_download,
 						   .close = close_download,
+						   .share = share_download,
 						   .positional = true };
 	struct bpk_remote_options options = bpk_request_options();
 	struct download *download = bpk_calloc(1, sizeof *download, err);
@@ -91,7 +88,8 @@ static int open_whole(const char *url, struct bpk_source **source, struct bpk_er
 	if (download == NULL)
 		return -1;
 	if (options.tell != NULL)
-		options.tell(url, "the server does not send ranges; the whole file is downloaded");
+		options.tell(url->text,
+			     "the server does not send ranges; the whole file is downloaded");
 	download->left = options.max_download;
 	if (fetch_all(url, download, err) == 0 &&
 	    bpk_source_of(&ops, download, bpk_spool_size(download->spool), source, err) == 0)
@@ -102,24 +100,54 @@ static int open_whole(const char *url, struct bpk_source **source, struct bpk_er
 
 /* ---- the calls ---- */
 
-int bpk_remote_open(const char *url, struct bpk_source **source, struct bpk_err *err)
+int bpk_remote_source(struct bpk_url *url, uint64_t size, struct bpk_source **source,
+		      enum bpk_outcome *outcome, struct bpk_err *err)
 {
 	static const struct bpk_source_ops ops = { .read_at = bpk_object_read_at,
 						   .ahead = bpk_object_ahead,
 						   .close = bpk_object_close,
+						   .share = bpk_object_share,
 						   .positional = true,
 						   .remote = true };
 	struct bpk_object *object;
+	int rc = bpk_object_open(url, size, &object, outcome, err);
 
 	*source = NULL;
-	if (check_url(url, err) != 0 || bpk_object_open(url, &object, err) != 0)
+	if (rc == 0 && object == NULL)
+		rc = open_whole(url, source, err);
+	else if (rc == 0)
+		rc = bpk_source_of(&ops, object, bpk_object_size(object), source, err);
+	if (rc != 0 && object != NULL)
+		bpk_object_close(object);
+	bpk_url_clear(url);
+	return rc;
+}
+
+int bpk_remote_open(const char *path, struct bpk_source **source, bool *missing,
+		    struct bpk_err *err)
+{
+	enum bpk_outcome outcome;
+	struct bpk_url url;
+
+	*source = NULL;
+	*missing = false;
+	if (bpk_url_make(path, &url, err) != 0)
 		return -1;
-	if (object == NULL)
-		return open_whole(url, source, err);
-	if (bpk_source_of(&ops, object, bpk_object_size(object), source, err) == 0)
+	if (bpk_remote_source(&url, 0, source, &outcome, err) == 0)
 		return 0;
-	bpk_object_close(object);
+	*missing = outcome == BPK_OUTCOME_MISSING || outcome == BPK_OUTCOME_DENIED;
+	if (outcome == BPK_OUTCOME_MISSING)
+		bpk_fail(err, BPK_FAILED, "does not exist; the URL of a directory ends with /");
 	return -1;
+}
+
+bool bpk_remote_is_folder(const char *path)
+{
+	size_t size = strlen(path);
+
+	if (bpk_path_is_s3(path))
+		return path[size - 1] == '/' || strchr(path + strlen("s3://"), '/') == NULL;
+	return bpk_path_is_url(path) && path[size - 1] == '/' && path[strcspn(path, "?#")] == '\0';
 }
 
 const char *bpk_remote_library(void)

@@ -1,14 +1,15 @@
 /*
  * Requests for ranges of a file, several at a time, without a thread of their own: a thread that
  * waits for its request does the work of all. Failures that may pass (no connection, a reset, a
- * short answer, status 408, 429 or 5xx) are tried again, later each time. Called by object.c and
- * remote.c.
+ * short answer, status 408, 429 or 5xx) are tried again, later each time. Called by object.c,
+ * remote.c and list.c.
  */
 #ifndef BPK_IO_REMOTE_REQUEST_H
 #define BPK_IO_REMOTE_REQUEST_H
 
 #include "io/remote.h"
 #include "io/remote/answer.h"
+#include "io/remote/url.h"
 
 /* What became of a request. */
 enum bpk_outcome {
@@ -16,18 +17,23 @@ enum bpk_outcome {
 	BPK_OUTCOME_BYTES,   /* the bytes wanted, fewer only at the end of the file */
 	BPK_OUTCOME_WHOLE,   /* the server does not send ranges; no byte was stored */
 	BPK_OUTCOME_CHANGED, /* another version of the file is there */
+	/* As FAILED, of a first answer: there is no such file; or a store denies access, as it does
+	 * for a missing file, too, to those who may not list. */
+	BPK_OUTCOME_MISSING,
+	BPK_OUTCOME_DENIED,
 };
 
 /* Caller storage; valid when zeroed and the members of the first part are set. */
 struct bpk_request {
 	/* set by the caller, fixed until the request is done */
-	const char *url;
+	const struct bpk_url *url;
 	uint64_t offset;     /* of the first byte wanted */
 	struct bpk_span out; /* room for the bytes wanted, 1 at least */
 	/* The answer that began the file: version and size must be the same. NULL: any. */
 	const struct bpk_answer *seen;
 	/* Takes the bytes of the whole file, in order, instead of out; no range is asked for then,
-	 * and nothing is tried again. Any thread may call it; non-zero fails the request. */
+	 * and nothing is tried again once a byte was taken. Any thread may call it; non-zero fails
+	 * the request. */
 	int (*take)(void *arg, struct bpk_view bytes, struct bpk_err *err);
 	void *take_arg;
 
@@ -48,6 +54,7 @@ struct bpk_request {
 	double begun;      /* when it started, or received its last byte; a time of bpk_clock */
 	double not_before; /* when the next try may be sent */
 	char *why;         /* libcurl's text */
+	struct bpk_buf refusal; /* the beginning of a store's text that comes with an error */
 };
 
 /* Begin a request; it is sent at once if a connection is free. Any thread. Fails with BPK_NO_MEMORY

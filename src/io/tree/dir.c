@@ -239,6 +239,11 @@ int bpk_dir_settle(struct bpk_dir *dir, uint64_t generation, bool failed, struct
 
 /* ---- Listing ---- */
 
+bool bpk_dir_lists(const struct bpk_dir *dir)
+{
+	return dir->ops->lists == NULL || dir->ops->lists(dir->own);
+}
+
 /* name is the directory's: locks and lists are hidden in the root only. */
 static bool is_shown(const struct bpk_dir_entries *entries, size_t i, const char *name)
 {

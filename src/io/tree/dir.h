@@ -1,7 +1,7 @@
 /*
- * Inside the room io: the functions that implement a kind of directory for io/dir.h. One kind are
- * folders of the file system (folder.c), another the members of a tar. Names passed to them have
- * been checked; "" is the root.
+ * Inside the room io: the functions that implement a kind of directory for io/dir.h. Kinds are
+ * folders of the file system (folder.c), members of a tar, and URLs (remote/tree.c). Names passed
+ * to them have been checked; "" is the root.
  */
 #ifndef BPK_IO_TREE_DIR_H
 #define BPK_IO_TREE_DIR_H
@@ -26,6 +26,7 @@ struct bpk_dir_ops {
 	/* Fails with BPK_CORRUPT where name is no directory. */
 	int (*list)(void *dir, const char *name, struct bpk_dir_entries *entries,
 		    struct bpk_err *err);
+	bool (*lists)(const void *dir);         /* NULL: list works */
 	bool (*pending)(const void *dir);       /* NULL: never pending */
 	const char *(*remark)(const void *dir); /* NULL: never a remark */
 	bool (*is_torn)(const void *dir);       /* NULL: never */
