@@ -135,6 +135,17 @@ serve() {
     url=http://127.0.0.1:$(cat "$port")
 }
 
+# A build that reads URLs, which says so itself, and no settings of the user's.
+need_urls() {
+    ! bpk version | grep -q '^URLs *left out' || skip "built without libcurl"
+    unset http_proxy https_proxy all_proxy no_proxy CURL_CA_BUNDLE SSL_CERT_FILE
+    unset BPK_CONNECTIONS BPK_TIMEOUT BPK_MAX_DOWNLOAD BPK_ENDPOINT "${!AWS_@}"
+    export HOME=$PWD
+}
+
+count_requests() { wc -l <"$requests"; }
+count_bytes() { awk -F '\t' '{ n += $6 } END { print n + 0 }' "$requests"; }
+
 reader() { "$python" "$tests/lib/blp_reader.py" "$@"; }
 bloscpack() { "$python" "$tests/lib/bloscpack_oracle.py" "$@"; }
 make_archives() { "$python" "$tests/lib/blp_make.py" "$@"; }

@@ -2,17 +2,6 @@ load lib
 
 # Archives on a web server, which is tests/lib/store.
 
-need_urls() {
-    # a build without libcurl says so and has no URLs
-    ! bpk version | grep -q '^URLs *left out' || skip "built without libcurl"
-    unset http_proxy https_proxy all_proxy no_proxy CURL_CA_BUNDLE SSL_CERT_FILE
-    unset BPK_CONNECTIONS BPK_TIMEOUT BPK_MAX_DOWNLOAD
-    export HOME=$PWD
-}
-
-count_requests() { wc -l <"$requests"; }
-count_bytes() { awk -F '\t' '{ n += $6 } END { print n + 0 }' "$requests"; }
-
 # A folder d to serve, with the archives of raw in every format that is a file.
 archives() {
     mkdir d
