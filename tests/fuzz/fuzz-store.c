@@ -1,5 +1,5 @@
-/* Hostile answers of a store: pages of listings, whose names must be sound, and errors; and files of
- * keys. */
+/* Hostile answers of a store: pages of listings, whose names must be sound, and errors; and files
+ * of keys. */
 #include "fuzz/fuzz.h"
 
 #include "io/remote/list.h"
