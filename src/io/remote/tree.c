@@ -13,6 +13,7 @@
 
 #include "io/dir.h"
 #include "io/remote/list.h"
+#include "io/remote/seen.h"
 #include "io/remote/source.h"
 #include "io/tree/dir.h"
 
@@ -43,6 +44,7 @@ struct tree {
 	struct folder *folders; /* these are only added */
 	struct kept kept[KEPT];
 	unsigned next_kept;
+	struct bpk_seen members; /* files opened so far */
 };
 
 static int fail_listing(struct bpk_err *err)
@@ -246,24 +248,47 @@ static int tree_look(void *dir, const char *name, enum bpk_entry *entry, uint64_
 	return rc;
 }
 
-static int tree_source(void *dir, const char *name, struct bpk_source **source, struct bpk_err *err)
+static int open_member(void *arg, const char *name, struct bpk_source **source, struct bpk_err *err)
 {
-	struct tree *tree = dir;
+	struct tree *tree = arg;
 	enum bpk_outcome outcome;
-	struct kept *kept;
 
-	pthread_mutex_lock(&tree->lock);
-	kept = find_kept(tree, name);
-	if (kept != NULL && kept->source != NULL) {
-		*source = kept->source;
+	if (open_below(tree, name, size_in_lists(tree, name), source, &outcome, err) == 0)
+		return 0;
+	return outcome == BPK_OUTCOME_MISSING ? bpk_fail(err, BPK_CORRUPT, "is missing") : -1;
+}
+
+/* Take the file that look has kept, with the lock; NULL: it has none. */
+static struct bpk_source *take_kept(struct tree *tree, const char *name)
+{
+	struct kept *kept = find_kept(tree, name);
+	struct bpk_source *source = kept != NULL ? kept->source : NULL;
+
+	if (source != NULL) {
 		kept->source = NULL;
 		drop_kept(kept);
 	}
+	return source;
+}
+
+static int tree_source(void *dir, const char *name, struct bpk_source **source, struct bpk_err *err)
+{
+	struct tree *tree = dir;
+	int rc = 0;
+
+	pthread_mutex_lock(&tree->lock);
+	*source = take_kept(tree, name);
+	if (*source == NULL)
+		rc = bpk_seen_open(&tree->members, name, open_member, tree, source, err);
 	pthread_mutex_unlock(&tree->lock);
-	if (*source != NULL ||
-	    open_below(tree, name, size_in_lists(tree, name), source, &outcome, err) == 0)
-		return 0;
-	return outcome == BPK_OUTCOME_MISSING ? bpk_fail(err, BPK_CORRUPT, "is missing") : -1;
+	if (rc != 0 || *source != NULL)
+		return rc;
+	if (open_member(tree, name, source, err) != 0)
+		return -1;
+	pthread_mutex_lock(&tree->lock);
+	bpk_seen_add(&tree->members, name, *source);
+	pthread_mutex_unlock(&tree->lock);
+	return 0;
 }
 
 static int add_entries(const struct bpk_listing *listing, struct bpk_dir_entries *entries,
@@ -339,6 +364,7 @@ static void tree_close(void *dir)
 	}
 	for (size_t i = 0; i < KEPT; i++)
 		drop_kept(&tree->kept[i]);
+	bpk_seen_clear(&tree->members);
 	pthread_mutex_destroy(&tree->lock);
 	bpk_url_clear(&tree->url);
 	free(tree);
