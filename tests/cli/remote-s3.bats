@@ -62,6 +62,10 @@ reads_as() {
     bpk info "$url/b/blaze.blpd/" >remote
     cut -f 3,4 "$requests" | grep -vF /.lock | sort | uniq -d >twice
     [ ! -s twice ] || die "$(cat twice)"
+    # the first and the last of the 12 chunks are looked at when the frame is opened
+    : >"$requests"
+    bpk verify "$url/b/x.b2s/"
+    [ "$(grep -c '\.chunk.bytes=0-' "$requests")" -le 14 ] || die "$(cat "$requests")"
 }
 
 @test "keys: of the environment, of files, wrong ones, none" {
