@@ -228,11 +228,11 @@ static bool skip_declaration(struct scan *s)
 
 int bpk_xml_scan(struct bpk_view text, bpk_xml_fn *at_end, void *arg, struct bpk_err *err)
 {
-	struct scan *s = bpk_calloc(1, sizeof *s, err);
+	struct scan *s = text.size == 0 ? NULL : bpk_calloc(1, sizeof *s, err);
 	int rc = 0;
 
 	if (s == NULL)
-		return -1;
+		return text.size == 0 ? fail(err) : -1;
 	s->at = (const char *)text.data;
 	s->end = s->at + text.size;
 	if (!skip_declaration(s))
