@@ -174,7 +174,7 @@ static bool set_limits(const struct bpk_curl_calls *curl, CURL *handle)
 	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST) == CURLE_OK;
 }
 
-/* What is signed goes to the store alone: no redirection is followed, and ~/.netrc is not read. */
+/* A signed request goes to the store alone: no redirection, and no name from ~/.netrc. */
 static bool set_store(const struct bpk_curl_calls *curl, CURL *handle,
 		      const struct bpk_store *store)
 {

@@ -1,5 +1,5 @@
 /*
- * Stores of S3: their URLs, the user's keys, and what their errors say. Called by store.c and
+ * Stores of S3: their URLs, the user's keys, and error answers. Called by store.c and
  * exchange.c.
  * Source: Amazon S3 API, "Virtual hosting of buckets", "Error responses"; AWS SDKs and Tools,
  * "Shared config and credentials files".
@@ -15,7 +15,7 @@
 int bpk_s3_url_of(const struct bpk_store *store, const char *path, struct bpk_url *url,
 		  struct bpk_err *err);
 
-/* What an error answer means. */
+/* The meaning of an error answer. */
 enum bpk_s3_meaning {
 	BPK_S3_FAILED,
 	BPK_S3_MISSING, /* no such key */

@@ -1,5 +1,5 @@
 /*
- * What is remembered of the files of a remote directory: size and first bytes. A file that is
+ * The size and first bytes of files of a remote directory, remembered. A file that is
  * opened again answers from them, and is asked for only when other bytes are read: an audit looks
  * at the header of every chunk once more. Called by tree.c.
  */
