@@ -1,6 +1,7 @@
 /* Reads the head of an answer. Called by exchange.c, with lines of a server that is not trusted. */
 #include "io/remote/answer.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 
 enum { RETRY_MAX = 3600 }; /* seconds that a server may ask for; more counts as this much */
@@ -55,9 +56,19 @@ static bool take_range(struct bpk_answer *answer, const char *at, const char *en
 	       (!answer->has_range || last < answer->total);
 }
 
+/* Copy a version. A long one is cut, and ends with a CRC-32 of all of it. */
+static void copy_version(char to[BPK_ANSWER_TEXT], const char *at, const char *end)
+{
+	enum { CRC = 8 };
+	size_t size = (size_t)(end - at), most = BPK_ANSWER_TEXT - 1 - CRC;
+
+	snprintf(to, BPK_ANSWER_TEXT, "%.*s", (int)bpk_min_size(size, most), at);
+	if (size > most)
+		snprintf(to + strlen(to), CRC + 1, "%08" PRIx32, bpk_crc32(0, bpk_view(at, size)));
+}
+
 static void copy_text(char to[BPK_ANSWER_TEXT], const char *at, const char *end)
 {
-	/* a longer one is cut: its beginning still tells versions apart, or is not sent back */
 	size_t size = bpk_min_size((size_t)(end - at), BPK_ANSWER_TEXT - 1);
 
 	memcpy(to, at, size);
@@ -66,13 +77,18 @@ static void copy_text(char to[BPK_ANSWER_TEXT], const char *at, const char *end)
 
 static void take_etag(struct bpk_answer *answer, const char *at, const char *end)
 {
-	copy_text(answer->version, at, end);
+	copy_version(answer->version, at, end);
+	/* it is sent back, so it must be text (RFC 9110, "ETag") */
 	answer->is_strong =
-		end - at > 2 && *at == '"' && end[-1] == '"' && end - at < BPK_ANSWER_TEXT;
+		end - at > 2 && *at == '"' && end[-1] == '"' && end - at < BPK_ANSWER_TEXT / 2;
+	for (const char *c = at; c < end; c++)
+		if ((uint8_t)*c <= ' ' || *c == 0x7f || (*c == '"' && c != at && c != end - 1))
+			answer->is_strong = false;
 }
 
 static void take_status(struct bpk_answer *answer, const char *at, const char *end)
 {
+	const char *begin = at;
 	uint64_t status;
 
 	*answer = (struct bpk_answer){ .size = BPK_UNKNOWN, .total = BPK_UNKNOWN };
@@ -81,6 +97,7 @@ static void take_status(struct bpk_answer *answer, const char *at, const char *e
 	if (!take_char(&at, end, ' ') || !take_number(&at, end, &status))
 		return;
 	answer->status = (unsigned)bpk_min_u64(status, 999);
+	answer->is_framed = begin[strlen("HTTP/")] != '1';
 	if (take_char(&at, end, ' '))
 		copy_text(answer->reason, at, end);
 }
@@ -108,12 +125,19 @@ void bpk_answer_take(struct bpk_answer *answer, struct bpk_view line)
 		end--;
 	if (end - at > 5 && strncmp(at, "HTTP/", 5) == 0)
 		take_status(answer, at, end);
+	else if (at == end || answer->is_complete)
+		answer->is_complete = true;
 	else if (is_field(&at, end, "content-range"))
-		answer->is_bad = !take_range(answer, at, end);
+		answer->is_bad = answer->is_bad || !take_range(answer, at, end);
+	else if (is_field(&at, end, "content-encoding"))
+		answer->is_bad =
+			answer->is_bad || end - at != 8 || strncasecmp(at, "identity", 8) != 0;
+	else if (is_field(&at, end, "transfer-encoding"))
+		answer->is_framed = true;
 	else if (is_field(&at, end, "etag"))
 		take_etag(answer, at, end);
 	else if (is_field(&at, end, "last-modified") && answer->version[0] == '\0')
-		copy_text(answer->version, at, end);
+		copy_version(answer->version, at, end);
 	else if (is_field(&at, end, "location"))
 		copy_text(answer->location, at, end);
 	else if (is_field(&at, end, "retry-after") && take_number(&at, end, &number))

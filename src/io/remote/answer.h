@@ -13,7 +13,9 @@ enum { BPK_ANSWER_TEXT = 200 };
 struct bpk_answer {
 	unsigned status;      /* 206; 0 before the status line */
 	bool has_range;       /* a Content-Range with a first and a last byte */
-	bool is_bad;          /* a Content-Range that cannot be read */
+	bool is_bad;          /* a Content-Range that cannot be read, or content that is encoded */
+	bool is_complete;     /* the head has ended; lines behind the content are passed over */
+	bool is_framed;       /* the end of the content is noticed without Content-Length */
 	uint64_t first, size; /* of the bytes that follow; first is 0 without has_range */
 	uint64_t total;       /* bytes of the whole file, BPK_UNKNOWN if the server does not say */
 	unsigned retry_after; /* seconds; 0: not given */

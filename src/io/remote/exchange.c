@@ -6,9 +6,9 @@
 #include "io/remote/s3.h"
 
 enum {
-	HEAD_MAX = 256 << 10,     /* bytes of an answer's head */
-	ERROR_BODY_MAX = 1 << 20, /* bytes of the text that comes with an error status */
-	REFUSAL_MAX = 4 << 10,    /* bytes of it that are read */
+	HEAD_MAX = 256 << 10,      /* bytes of an answer's head */
+	ERROR_BODY_MAX = 64 << 10, /* bytes of the text that comes with an error status */
+	REFUSAL_MAX = 4 << 10,     /* bytes of it that are read */
 };
 
 /* ---- the answer, while it comes ---- */
@@ -56,27 +56,57 @@ static uint64_t expected(const struct bpk_request *request)
 			   total > request->offset ? total - request->offset : 0);
 }
 
-/* Judge the head of an answer that brings content; true: store it. */
-static bool accepts(struct bpk_request *request)
+/* The transfer brought something else than was asked for; that may pass. */
+static size_t refuse_wrong(struct bpk_request *request)
+{
+	request->is_wrong = request->is_refused = true;
+	return 0;
+}
+
+/* The whole file instead of a range: good if the range is all of it, and a file that was sent by
+ * ranges before does not end where the answer does. */
+static void judge_whole(struct bpk_request *request)
 {
 	struct bpk_answer *answer = &request->answer;
 
-	if (request->take != NULL)
-		return answer->status == 200;
-	if (answer->status == 200) {
-		answer->total = answer->size;
-		if (request->offset > 0 || answer->size > request->out.size)
-			refuse(request,
-			       is_other(request) ? BPK_OUTCOME_CHANGED : BPK_OUTCOME_WHOLE);
-	} else if (answer->has_range && answer->total == BPK_UNKNOWN) {
-		refuse(request, BPK_OUTCOME_WHOLE);
-	} else if (is_other(request)) {
+	answer->total = answer->size;
+	if (answer->has_range)
+		refuse_wrong(request);
+	else if (is_other(request))
 		refuse(request, BPK_OUTCOME_CHANGED);
-	} else if (!answer->has_range || answer->is_bad || answer->first != request->offset ||
-		   answer->size != expected(request)) {
-		request->is_wrong = true;
-		request->is_refused = true;
-	}
+	else if (request->offset > 0 || answer->size > request->out.size)
+		refuse(request, BPK_OUTCOME_WHOLE);
+}
+
+static void judge_range(struct bpk_request *request)
+{
+	const struct bpk_answer *answer = &request->answer;
+
+	if (!answer->has_range || (answer->total == BPK_UNKNOWN && request->seen != NULL))
+		refuse_wrong(request);
+	else if (answer->total == BPK_UNKNOWN)
+		refuse(request, BPK_OUTCOME_WHOLE);
+	else if (is_other(request))
+		refuse(request, BPK_OUTCOME_CHANGED);
+	else if (answer->first != request->offset || answer->size != expected(request))
+		refuse_wrong(request);
+}
+
+/* Judge the head of an answer that brings content; true: store it. */
+static bool accepts(struct bpk_request *request)
+{
+	const struct bpk_answer *answer = &request->answer;
+
+	if (!answer->is_complete || answer->is_bad)
+		refuse_wrong(request);
+	else if (request->take != NULL && (answer->status != 200 || answer->has_range))
+		refuse_wrong(request);
+	else if (request->take != NULL && answer->size == BPK_UNKNOWN && !answer->is_framed)
+		refuse_failed(request, "the server does not say where the file ends");
+	else if (request->take == NULL && answer->status == 200)
+		judge_whole(request);
+	else if (request->take == NULL)
+		judge_range(request);
 	return !request->is_refused;
 }
 
@@ -108,11 +138,8 @@ size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg)
 		if (request->take(request->take_arg, body, &request->err) != 0)
 			return refuse(request, BPK_OUTCOME_FAILED);
 	} else {
-		if (body.size > expected(request) - request->got) {
-			request->is_wrong = true;
-			request->is_refused = true;
-			return 0;
-		}
+		if (body.size > expected(request) - request->got)
+			return refuse_wrong(request);
 		memcpy(request->out.data + request->got, body.data, body.size);
 	}
 	request->got += body.size;
@@ -165,8 +192,9 @@ static void fail_status(struct bpk_request *request)
 		fail_of_store(request);
 		return;
 	}
-	bpk_fail(&request->err, BPK_FAILED, "the server answered %u%s%s", answer->status, blank,
-		 answer->reason);
+	bpk_fail(&request->err, BPK_FAILED, "the server answered %u%s%s%s", answer->status, blank,
+		 answer->reason,
+		 answer->status == 401 ? "; ~/.netrc may name a user and a password" : "");
 	request->outcome = answer->status == 404 || answer->status == 410 ? BPK_OUTCOME_MISSING
 									  : BPK_OUTCOME_FAILED;
 }
@@ -191,6 +219,8 @@ bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls
 	unsigned status = request->answer.status;
 	bool is_content = status == 200 || status == 206;
 
+	if (code == CURLE_OK && is_content && request->body_size == 0)
+		(void)accepts(request);
 	if (request->is_refused && !request->is_wrong)
 		return false;
 	request->outcome = BPK_OUTCOME_FAILED;
@@ -200,16 +230,17 @@ bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls
 		return true;
 	}
 	if (code != CURLE_OK) {
+		/* libcurl's text of a bad proxy holds its password */
 		bpk_fail(&request->err, BPK_FAILED, "%s",
-			 request->why[0] != '\0' ? request->why : curl->curl_easy_strerror(code));
+			 request->why[0] != '\0' && strstr(request->why, "proxy") == NULL
+				 ? request->why
+				 : curl->curl_easy_strerror(code));
 		return is_passing(code);
 	}
 	if (!is_content) {
 		judge_status(request);
 		return request->outcome == BPK_OUTCOME_FAILED && is_passing_status(status);
 	}
-	if (request->body_size == 0 && !accepts(request))
-		return request->is_wrong;
 	if (request->take == NULL && request->got < expected(request)) {
 		bpk_fail(&request->err, BPK_FAILED, "the server's answer ended early");
 		return true;

@@ -25,17 +25,25 @@ enum {
 	PART = 1 << 20,   /* bytes of a request; several of them fill a link */
 	GAP = 64 << 10,   /* bytes left out by reads that still follow each other */
 	KEPT = 16 << 20,  /* bytes of parts in memory beside three windows */
-	STREAK = 4 << 20, /* bytes read one after the other before reading ahead begins */
+	STREAK = 2 << 20, /* bytes read one after the other before reading ahead begins */
+	STREAMS = 4,      /* such reads at different places */
 };
 
 struct part {
 	struct part *next; /* by offset */
 	struct bpk_request request;
 	uint64_t end;
-	unsigned users; /* threads that wait for it or copy from it */
+	unsigned users; /* reads that need it: it is kept for them */
 	bool is_read;   /* bytes of it were copied; else it was fetched ahead */
 	uint64_t used;  /* the time of its last use, by the object's clock */
 	uint8_t bytes[];
+};
+
+/* Reads that follow each other: of a table, and of the chunks that it leads to. */
+struct stream {
+	uint64_t frontier, streak; /* where they ended, and how much they read */
+	uint64_t ahead;            /* up to where was read ahead of them */
+	uint64_t used;             /* the time of the last one, by the object's clock */
 };
 
 struct bpk_object {
@@ -47,10 +55,13 @@ struct bpk_object {
 
 	pthread_mutex_t lock; /* guards the list, users and used, and all below */
 	struct part *parts;
-	uint64_t kept; /* bytes of all parts */
+	uint64_t kept;      /* bytes of all parts */
+	unsigned readers;   /* reads under way */
+	unsigned new_users; /* of a part that is fetched now */
 	uint64_t clock;
-	uint64_t frontier, streak; /* where the last reads ended, and how much they read in a row */
-	bool changed;              /* an answer was of another version: no read succeeds any more */
+	struct stream streams[STREAMS];
+	struct part *recent; /* the part found last, or NULL */
+	bool changed;        /* an answer was of another version: no read succeeds any more */
 };
 
 /* ---- parts, with the lock ---- */
@@ -62,6 +73,8 @@ static void drop(struct bpk_object *object, struct part *part)
 	while (*at != part)
 		at = &(*at)->next;
 	*at = part->next;
+	if (object->recent == part)
+		object->recent = NULL;
 	object->kept -= part->request.out.size;
 	bpk_request_stop(&part->request);
 	free(part);
@@ -86,29 +99,42 @@ static uint64_t window(void)
 	return (uint64_t)bpk_request_options().connections * PART;
 }
 
+/* Bytes of parts in memory: ahead, in use, and used a moment ago. */
+static uint64_t most_kept(const struct bpk_object *object)
+{
+	return KEPT + 3 * window() + (uint64_t)object->readers * PART;
+}
+
 static void make_room(struct bpk_object *object, uint64_t size)
 {
-	uint64_t most = KEPT + 3 * window(); /* ahead, in use, and used a moment ago */
 	struct part *part;
 
-	while (object->kept + size > most && (part = oldest(object)) != NULL)
+	while (object->kept + size > most_kept(object) && (part = oldest(object)) != NULL)
 		drop(object, part);
 }
 
-/* The part that holds the byte at offset; NULL if there is none. *next is where the first part
- * behind it begins. */
-static struct part *find(const struct bpk_object *object, uint64_t offset, uint64_t *next)
+/* True if size bytes more fit without the loss of a part that was fetched ahead and not read. */
+static bool has_room_ahead(const struct bpk_object *object, uint64_t size)
 {
-	*next = UINT64_MAX;
-	for (struct part *p = object->parts; p != NULL; p = p->next) {
-		if (p->request.offset > offset) {
-			*next = p->request.offset;
-			return NULL;
-		}
-		if (offset < p->end)
-			return p;
-	}
-	return NULL;
+	const struct part *part = oldest(object);
+
+	return object->kept + size <= most_kept(object) || (part != NULL && part->is_read);
+}
+
+/* The part that holds the byte at offset; NULL if there is none. Then *next is where the first part
+ * behind it begins. */
+static struct part *find(struct bpk_object *object, uint64_t offset, uint64_t *next)
+{
+	struct part *p = object->recent;
+
+	if (p != NULL && offset >= p->request.offset && offset < p->end)
+		return p;
+	for (p = object->parts; p != NULL && offset >= p->end; p = p->next)
+		;
+	*next = p != NULL ? p->request.offset : UINT64_MAX;
+	if (p == NULL || offset < p->request.offset)
+		return NULL;
+	return object->recent = p;
 }
 
 /* Begin to fetch size bytes at offset, which no part holds. */
@@ -125,6 +151,7 @@ static int fetch(struct bpk_object *object, uint64_t offset, size_t size, struct
 			     .out = bpk_span(part->bytes, size),
 			     .seen = object->first.status != 0 ? &object->first : NULL },
 		.end = offset + size,
+		.users = object->new_users,
 		.used = ++object->clock,
 	};
 	if (bpk_request_start(&part->request, err) != 0) {
@@ -194,25 +221,65 @@ static int fetch_missing(struct bpk_object *object, uint64_t offset, uint64_t en
 	return 0;
 }
 
-/* Note a read, and fetch what the next ones will want if they go on like this. A failure is met
- * again by the read itself. */
-static void read_ahead(struct bpk_object *object, uint64_t offset, uint64_t end)
+static bool goes_on(const struct stream *stream, uint64_t offset)
 {
-	uint64_t most = window(), near = most + PART;
+	return stream->used > 0 && offset <= stream->frontier + GAP &&
+	       offset + window() + PART >= stream->frontier;
+}
 
-	if (offset > object->frontier + GAP || offset + near < object->frontier) {
-		object->streak = 0;
-		object->frontier = end;
+/* Note a read. Returns the stream that it belongs to, or begins. */
+static struct stream *note(struct bpk_object *object, uint64_t offset, uint64_t end)
+{
+	struct stream *stream = object->streams;
+
+	for (size_t i = 1; i < STREAMS && !goes_on(stream, offset); i++)
+		if (goes_on(&object->streams[i], offset) || object->streams[i].used < stream->used)
+			stream = &object->streams[i];
+	if (!goes_on(stream, offset))
+		*stream = (struct stream){ .frontier = end };
+	stream->used = ++object->clock;
+	if (end > stream->frontier) {
+		stream->streak += end - stream->frontier;
+		stream->frontier = end;
+	}
+	return stream;
+}
+
+/* Fetch what the next reads will want if they go on like the last ones, in whole parts, and no more
+ * than was read so far. A failure is met again by the read itself. */
+static void read_ahead(struct bpk_object *object, struct stream *stream)
+{
+	uint64_t total = object->first.total;
+	uint64_t from = bpk_max_u64(stream->frontier, stream->ahead);
+	uint64_t end = stream->frontier + bpk_min_u64(stream->streak, window());
+
+	if (stream->streak < STREAK)
 		return;
-	}
-	if (end > object->frontier) {
-		object->streak += end - object->frontier;
-		object->frontier = end;
-	}
-	if (object->streak >= STREAK)
-		(void)fetch_missing(object, object->frontier,
-				    object->frontier + bpk_min_u64(object->streak / 2, most),
-				    UINT64_MAX, NULL);
+	end = end < total ? end - end % PART : total;
+	if (end <= from)
+		return;
+	if (!has_room_ahead(object, end - from))
+		return;
+	stream->ahead = end;
+	(void)fetch_missing(object, from, end, UINT64_MAX, NULL);
+}
+
+/* How much to fetch for a read: small reads that follow each other, streak bytes so far, fetch more
+ * and more at a time. */
+static uint64_t size_needed(struct bpk_object *object, uint64_t streak, uint64_t offset,
+			    uint64_t size)
+{
+	uint64_t next, wish = bpk_min_u64(streak, PART);
+
+	return wish > size && find(object, offset, &next) == NULL ? wish : size;
+}
+
+/* Add change to the users of the parts that hold the bytes from offset to end. */
+static void use(struct bpk_object *object, uint64_t offset, uint64_t end, int change)
+{
+	for (struct part *p = object->parts; p != NULL && p->request.offset < end; p = p->next)
+		if (p->end > offset)
+			p->users += (unsigned)change;
 }
 
 /* Judge a part whose request is done. */
@@ -233,16 +300,14 @@ static int judge(struct bpk_object *object, const struct part *part, struct bpk_
 	case BPK_OUTCOME_FAILED:
 		break;
 	}
-	return bpk_fail(err, request->err.kind, "%s", request->err.text);
+	return bpk_fail(err, request->err.kind != BPK_OK ? request->err.kind : BPK_BUG, "%s",
+			request->err.text);
 }
 
-/* Copy what the part that holds the byte at offset has of out. Waits without the lock. */
+/* Copy what the part, which is in use, has of out. Waits without the lock. */
 static int copy_part(struct bpk_object *object, struct part *part, uint64_t offset,
 		     struct bpk_span out, size_t *got, struct bpk_err *err)
 {
-	int rc;
-
-	part->users++;
 	part->is_read = true;
 	part->used = ++object->clock;
 	pthread_mutex_unlock(&object->lock);
@@ -251,10 +316,41 @@ static int copy_part(struct bpk_object *object, struct part *part, uint64_t offs
 	if (part->request.outcome == BPK_OUTCOME_BYTES)
 		memcpy(out.data, part->bytes + (offset - part->request.offset), *got);
 	pthread_mutex_lock(&object->lock);
-	part->users--;
-	rc = judge(object, part, err);
-	if (rc != 0 && part->users == 0)
-		drop(object, part); /* a later read asks again */
+	return judge(object, part, err);
+}
+
+/* Drop the parts of a failed read that nobody uses: a later read asks again. */
+static void drop_failed(struct bpk_object *object, uint64_t offset, uint64_t end)
+{
+	struct part *next;
+
+	for (struct part *p = object->parts; p != NULL && p->request.offset < end; p = next) {
+		next = p->next;
+		if (p->end > offset && p->users == 0)
+			drop(object, p);
+	}
+}
+
+/* Read out, whose parts are all fetched at the same time, and stay until they are copied. */
+static int read_batch(struct bpk_object *object, struct stream *stream, uint64_t offset,
+		      struct bpk_span out, struct bpk_err *err)
+{
+	uint64_t end = offset + size_needed(object, stream->streak, offset, out.size), next;
+	size_t done = 0, copied;
+	int rc;
+
+	use(object, offset, end, 1);
+	object->new_users = 1;
+	rc = fetch_missing(object, offset, end, UINT64_MAX, err);
+	object->new_users = 0;
+	if (rc == 0)
+		read_ahead(object, stream);
+	for (; rc == 0 && done < out.size; done += copied)
+		rc = copy_part(object, find(object, offset + done, &next), offset + done,
+			       bpk_span(out.data + done, out.size - done), &copied, err);
+	use(object, offset, end, -1);
+	if (rc != 0)
+		drop_failed(object, offset, end);
 	return rc;
 }
 
@@ -262,24 +358,22 @@ int bpk_object_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *
 		       struct bpk_err *err)
 {
 	struct bpk_object *object = arg;
-	uint64_t next;
 	int rc = 0;
 
 	*got = 0;
 	pthread_mutex_lock(&object->lock);
-	read_ahead(object, offset, offset + out.size);
+	object->readers++;
 	while (rc == 0 && *got < out.size) {
-		uint64_t at = offset + *got;
-		struct bpk_span left = bpk_span(out.data + *got, out.size - *got);
-		struct part *part;
-		size_t copied = 0;
+		/* the reads under way share what may be under way */
+		uint64_t share = bpk_max_u64(window() / object->readers, PART);
+		struct bpk_span batch =
+			bpk_span(out.data + *got, (size_t)bpk_min_u64(out.size - *got, share));
+		struct stream *stream = note(object, offset + *got, offset + *got + batch.size);
 
-		rc = fetch_missing(object, at, at + left.size, window(), err);
-		part = rc == 0 ? find(object, at, &next) : NULL;
-		if (part != NULL)
-			rc = copy_part(object, part, at, left, &copied, err);
-		*got += copied;
+		rc = read_batch(object, stream, offset + *got, batch, err);
+		*got += batch.size;
 	}
+	object->readers--;
 	pthread_mutex_unlock(&object->lock);
 	return rc;
 }
@@ -290,7 +384,7 @@ void bpk_object_ahead(void *arg, uint64_t offset, uint64_t size)
 	struct bpk_object *object = arg;
 
 	pthread_mutex_lock(&object->lock);
-	if (offset < object->first.total)
+	if (offset < object->first.total && has_room_ahead(object, bpk_min_u64(size, window())))
 		(void)fetch_missing(object, offset,
 				    offset + bpk_min_u64(size, object->first.total - offset),
 				    window(), NULL);

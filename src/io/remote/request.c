@@ -36,6 +36,7 @@ static struct {
 	bool driving;
 	CURLM *multi;
 	CURL *idle[CONNECTIONS_MAX];
+	struct bpk_request *active[CONNECTIONS_MAX]; /* the running ones */
 	unsigned nidle, running;
 	struct bpk_request *queue; /* in the order of their starts */
 	struct bpk_remote_counts counts;
@@ -277,7 +278,8 @@ static void send_one(const struct bpk_curl_calls *curl, struct bpk_request *requ
 	request->is_wrong = request->is_refused = false;
 	request->why[0] = '\0';
 	request->refusal.size = 0;
-	request->tries++;
+	if (request->tries++ == 0)
+		request->begun = bpk_clock();
 	request->handle = take_handle(curl);
 	if (request->handle != NULL) {
 		int rc = make_fields(curl, request, &fields);
@@ -289,7 +291,7 @@ static void send_one(const struct bpk_curl_calls *curl, struct bpk_request *requ
 		     set_store(curl, request->handle, request->url->store)) &&
 		    set_content(curl, request->handle, request) &&
 		    curl->curl_multi_add_handle(engine.multi, request->handle) == CURLM_OK) {
-			engine.running++;
+			engine.active[engine.running++] = request;
 			engine.counts.requests++;
 			return;
 		}
@@ -319,6 +321,37 @@ static int send_queued(const struct bpk_curl_calls *curl)
 	return (int)((first - now) * 1000) + 1;
 }
 
+/* Take a running request from libcurl. */
+static void take_back(const struct bpk_curl_calls *curl, struct bpk_request *request)
+{
+	unsigned i = 0;
+
+	while (engine.active[i] != request)
+		i++;
+	engine.active[i] = engine.active[--engine.running];
+	curl->curl_multi_remove_handle(engine.multi, request->handle);
+}
+
+/* End the requests that brought no content for too long, whatever else came: redirections and
+ * errors may have a body that drips. */
+static void end_late(const struct bpk_curl_calls *curl)
+{
+	double now = bpk_clock();
+
+	for (unsigned i = engine.running; i-- > 0;) {
+		struct bpk_request *request = engine.active[i];
+
+		if (now < request->begun + engine.options.timeout)
+			continue;
+		take_back(curl, request);
+		bpk_fail(&request->err, BPK_FAILED, "the server sent nothing for %u seconds",
+			 engine.options.timeout);
+		request->outcome = BPK_OUTCOME_FAILED;
+		end(request);
+		release(curl, request);
+	}
+}
+
 /* End the requests that libcurl has finished. */
 static void collect(const struct bpk_curl_calls *curl)
 {
@@ -328,13 +361,11 @@ static void collect(const struct bpk_curl_calls *curl)
 
 	while ((message = curl->curl_multi_info_read(engine.multi, &left)) != NULL) {
 		CURLcode code = message->data.result;
-		CURL *handle = message->easy_handle;
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
-		curl->curl_easy_getinfo(handle, CURLINFO_PRIVATE, (char **)&request);
-		curl->curl_multi_remove_handle(engine.multi, handle);
-		engine.running--;
+		curl->curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&request);
+		take_back(curl, request);
 		if (!bpk_exchange_judge(request, curl, code) || !try_again(request))
 			end(request);
 		release(curl, request);
@@ -357,6 +388,7 @@ static void drive(const struct bpk_curl_calls *curl, bool wait)
 	}
 	pthread_mutex_lock(&engine.lock);
 	collect(curl);
+	end_late(curl);
 	engine.driving = false;
 	pthread_cond_broadcast(&engine.changed);
 }
@@ -433,10 +465,8 @@ void bpk_request_stop(struct bpk_request *request)
 	}
 	if (!request->is_done) {
 		withdraw(request);
-		if (request->handle != NULL) {
-			curl->curl_multi_remove_handle(engine.multi, request->handle);
-			engine.running--;
-		}
+		if (request->handle != NULL)
+			take_back(curl, request);
 		release(curl, request);
 		request->is_done = true;
 	}
