@@ -110,6 +110,7 @@ static const struct bpk_opt opt_threads = {
 };
 
 static const struct bpk_opt *const rows[] = {
+	BPK_OPTS_REMOTE,
 	&opt_codec,
 	&opt_filter,
 	&opt_level,

@@ -51,15 +51,25 @@ static const struct bpk_opt opt_force = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	&opt_bytes,           &opt_items,
-	&opt_slice,           &bpk_opt_name,
-	&bpk_opt_frames,      &bpk_opt_no_defaults,
-	&bpk_opt_format_read, &bpk_opt_no_check,
-	&bpk_opt_no_marker,   &bpk_opt_max_output,
-	&opt_force,           BPK_OPTS_REMOTE,
-	&bpk_opt_threads,     &bpk_opt_memory_limit,
-	&bpk_opt_quiet,       &bpk_opt_progress,
-	&bpk_opt_help,        NULL,
+	&opt_bytes,
+	&opt_items,
+	&opt_slice,
+	&bpk_opt_name,
+	&bpk_opt_frames,
+	&bpk_opt_no_defaults,
+	&bpk_opt_format_read,
+	&bpk_opt_no_check,
+	&bpk_opt_no_marker,
+	&bpk_opt_max_output,
+	&opt_force,
+	BPK_OPTS_REMOTE,
+	&bpk_opt_threads,
+	&bpk_opt_memory_limit,
+	&bpk_opt_quiet,
+	&bpk_opt_verbose,
+	&bpk_opt_progress,
+	&bpk_opt_help,
+	NULL,
 };
 
 static const struct cat_args defaults;

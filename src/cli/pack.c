@@ -138,6 +138,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_keep,
 	&bpk_opt_rm,
 	&bpk_opt_no_sync,
+	BPK_OPTS_REMOTE,
 	&bpk_opt_threads,
 	&bpk_opt_memory_limit,
 	&bpk_opt_quiet,

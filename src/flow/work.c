@@ -400,7 +400,7 @@ static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 	uint64_t limit = bpk_memory_limit(flow, AT_ONCE), size;
 	struct bpk_chunk_header header;
 
-	if (!flow->limits.memory_is_default || chunk.size == 0)
+	if (!flow->limits.memory_is_default || chunk.size == 0 || parcel->want_size == 0)
 		return 0;
 	if (bpk_chunk_header_read(chunk, &header, err) != 0)
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
@@ -408,7 +408,9 @@ static int check_worth(struct bpk_worker *worker, const struct bpk_flow *flow,
 		return 0;
 	bpk_chunk_ctx_set_typesize(worker->ctx, flow->in->info(flow->reader)->chunks.typesize);
 	if (piece == 0 &&
-	    bpk_chunk_piece(worker->ctx, chunk, 0, parcel->raw_size, PIECE, &piece, err) != 0)
+	    /* the blocks that are not wanted may not have been fetched */
+	    bpk_chunk_piece(worker->ctx, chunk, parcel->want_start, parcel->want_size, PIECE,
+			    &piece, err) != 0)
 		return bpk_work_subject(flow->in, flow->reader, parcel, err);
 	size = bpk_chunk_decode_memory(&header, piece == 0 ? parcel->raw_size : piece);
 	if (size <= limit)

@@ -122,6 +122,10 @@ static int open_missing(const char *path, int errnum, struct bpk_place *place, s
 	if (rc <= 0)
 		return rc;
 	place->is_member = false;
+	if (strstr(path, "://") != NULL && is_no_file(errnum))
+		return bpk_fail(
+			err, BPK_FAILED,
+			"there is no such file, and URLs begin with http://, https:// or s3://");
 	return bpk_fail_errno(err, errnum, "cannot open");
 }
 

@@ -190,3 +190,13 @@ END
         rm x
     done
 }
+
+@test "cat: a range of a chunk that packs very well, without the rest of it" {
+    head -c 48M /dev/zero | bpk pack -q -z 48M -t 1 --codec zstd -1 --filter none --block-size 1M -o z.blp -
+    for option in "" --no-check; do
+        # shellcheck disable=SC2086
+        bpk cat $option --bytes 5:15 z.blp | cmp - <(head -c 10 /dev/zero)
+        # shellcheck disable=SC2086
+        bpk cat $option --bytes 47000000:47000010 z.blp | cmp - <(head -c 10 /dev/zero)
+    done
+}

@@ -176,7 +176,7 @@ judge() { # FAULT
     ends 64 bpk unpack --rm "$url/x.blp"
     says "a URL cannot be removed"
     ends 64 bpk info "http://me:secret@127.0.0.1/x.blp"
-    says "belong into ~/.netrc"
+    says "belong in ~/.netrc"
     ends 64 bpk info http:///x.blp
     says "without a host"
     [ "$(count_requests)" -eq 0 ]
@@ -254,4 +254,60 @@ END
     done
     kill $server
     [ -z "${wrong:-}" ] || die "$wrong"
+}
+
+# Standard input: answers, one a line, as Python writes them. Request n gets answer n, later ones the last, and the
+# connection is closed. $url is where.
+answer() {
+    local port=$PWD/port
+    rm -f "$port"
+    "$python" -c 'import os, socket, sys
+answers = [eval("b\"" + line.rstrip("\n") + "\"") for line in sys.stdin]
+listener = socket.create_server(("127.0.0.1", 0))
+open(sys.argv[1] + ".new", "w").write(str(listener.getsockname()[1]))
+os.rename(sys.argv[1] + ".new", sys.argv[1])
+listener.settimeout(20)
+for n in range(100):
+    connection = listener.accept()[0]
+    while b"\r\n\r\n" not in connection.recv(65536): pass
+    connection.sendall(answers[min(n, len(answers) - 1)])
+    connection.close()' "$port" 3>&- 2>/dev/null &
+    answering=$!
+    eventually [ -s "$port" ]
+    url=http://127.0.0.1:$(cat "$port")
+}
+
+@test "an answer that is no answer is a failure" {
+    need_urls
+    need_python
+    while IFS= read -r text; do
+        answer <<<"$text"
+        refuses 1 "x.blp: " bpk verify --timeout 1 -q "$url/x.blp"
+        rm -f port
+        kill $answering
+    done <<'END'
+HTTP/1.1 206 OK\r\nContent-Length: 0\r\n\r\n
+HTTP/1.1 206 Partial Content\r\nContent-Type: a
+HTTP/1.1 206 OK\r\nContent-Range: bytes 0-1/*\r\nContent-Length: 0\r\n\r\n
+HTTP/1.1 206 OK\r\nContent-Range: bytes x\r\nContent-Length: 0\r\n\r\n
+HTTP/1.1 200 OK\r\nContent-Ty
+HTTP/1.0 200 OK\r\n\r\nhello
+HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Range: bytes 0-4/3000000\r\n\r\nhello
+HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Encoding: gzip\r\n\r\nhello
+HTTP/1.1 101 Switching Protocols\r\n\r\n
+END
+}
+
+@test "many threads share one connection, and what it brought" {
+    need_urls
+    mkdir d
+    data noise 40000000 raw
+    bpk pack -q -z 1M -o d/x.blp raw
+    serve d
+    for options in "-T 32 --connections 1" "-T 64 --connections 2" "-T 1 --connections 8"; do
+        # shellcheck disable=SC2086
+        timeout 60 "$BPK" verify -q $options "$url/x.blp" || die "$options"
+        [ "$(count_bytes)" -le 44000000 ] || die "$options: $(count_bytes) bytes"
+        : >"$requests"
+    done
 }

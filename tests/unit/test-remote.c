@@ -97,22 +97,46 @@ static void test_ranges(void **state)
 
 static void test_versions(void **state)
 {
-	char longer[400];
+	char longer[400], other[400];
 	const char *lines[] = { "HTTP/1.1 200 OK", longer, NULL };
-	const char *weak[] = { "HTTP/1.1 200 OK", "ETag: W/\"x\"", NULL };
-	const char *bare[] = { "HTTP/1.1 200 OK", "ETag: x", NULL };
+	const char *others[] = { "HTTP/1.1 200 OK", other, NULL };
+	static const char *const weak[][3] = {
+		{ "HTTP/1.1 200 OK", "ETag: W/\"x\"", NULL },
+		{ "HTTP/1.1 200 OK", "ETag: x", NULL },
+		{ "HTTP/1.1 200 OK", "ETag: \"a\rX: 1\rb\"", NULL },
+		{ "HTTP/1.1 200 OK", "ETag: \"a\", \"b\"", NULL },
+	};
 	struct bpk_answer answer;
 
 	(void)state;
-	assert_false(answer_of(weak).is_strong);
-	assert_false(answer_of(bare).is_strong);
-	/* one that does not fit is compared, but never sent back */
+	for (size_t i = 0; i < sizeof weak / sizeof weak[0]; i++)
+		assert_false(answer_of(weak[i]).is_strong);
+	/* one that does not fit is compared as a whole, but never sent back */
 	memset(longer, 'a', sizeof longer);
 	memcpy(longer, "ETag: \"", 7);
 	memcpy(longer + sizeof longer - 2, "\"", 2);
+	memcpy(other, longer, sizeof other);
+	other[sizeof other - 3] = 'b';
 	answer = answer_of(lines);
 	assert_false(answer.is_strong);
 	assert_int_equal(strlen(answer.version), BPK_ANSWER_TEXT - 1);
+	assert_string_not_equal(answer.version, answer_of(others).version);
+}
+
+static void test_what_follows_the_head(void **state)
+{
+	static const char *const lines[] = { "HTTP/1.1 206 x", "Content-Range: bytes 0-9/100",
+					     "\r\n",           "Content-Range: bytes 0-9/10",
+					     "ETag: \"x\"",    NULL };
+	static const char *const encoded[] = { "HTTP/1.1 200 x", "Content-Encoding: gzip",
+					       "Content-Range: bytes 0-9/10", "", NULL };
+	struct bpk_answer answer = answer_of(lines);
+
+	(void)state;
+	assert_true(answer.is_complete && !answer.is_framed);
+	assert_int_equal(answer.total, 100);
+	assert_string_equal(answer.version, "");
+	assert_true(answer_of(encoded).is_bad);
 }
 
 static void test_odd_lines(void **state)
@@ -143,7 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_part),    cmocka_unit_test(test_the_last_status_counts),
 		cmocka_unit_test(test_ranges),    cmocka_unit_test(test_versions),
-		cmocka_unit_test(test_odd_lines),
+		cmocka_unit_test(test_odd_lines), cmocka_unit_test(test_what_follows_the_head),
 	};
 
 	return UNIT_RUN(tests);

@@ -99,7 +99,10 @@ int bpk_source_open(const char *path, struct bpk_source **source, struct bpk_err
 	s->is_stdin = strcmp(path, "-") == 0;
 	s->fd = open_path(path, s->is_stdin);
 	if (s->fd < 0) {
-		bpk_fail_errno(err, errno, "cannot open");
+		if (bpk_path_is_url(path))
+			bpk_fail(err, BPK_FAILED, "is a URL, and here a local file is expected");
+		else
+			bpk_fail_errno(err, errno, "cannot open");
 		goto fail;
 	}
 	if (look(s, err) != 0)

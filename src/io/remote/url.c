@@ -33,7 +33,7 @@ int bpk_url_check_host(const char *url, struct bpk_err *err)
 	/* a password would be shown in messages and process lists */
 	if (memchr(host, '@', size) != NULL)
 		return bpk_fail(err, BPK_USAGE,
-				"a URL with a user's name; name and password belong into ~/.netrc");
+				"a URL with a user's name; name and password belong in ~/.netrc");
 	if (size == 0 || *host == ':')
 		return bpk_fail(err, BPK_USAGE, "a URL without a host");
 	return 0;

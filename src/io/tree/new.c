@@ -475,6 +475,8 @@ static int open_directory(const char *target, const struct bpk_draft_options *op
 int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
 		   struct bpk_draft **draft, struct bpk_err *err)
 {
+	if (bpk_path_is_url(target))
+		return bpk_fail(err, BPK_FAILED, "is a URL, and results are local files");
 	return (options->directory ? open_directory : bpk_draft_open_file)(target, options, draft,
 									   err);
 }
