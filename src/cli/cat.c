@@ -147,6 +147,7 @@ static int write_range(const struct cat_args *args, struct bpk_transfer *transfe
 	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
 	struct bpk_info info = *transfer->in->info;
 	bool whole = !args->bytes.given && !args->items.given && !args->slice.given;
+	int rc;
 
 	bool from_end =
 		counts_from_end(transfer->in, args->items.given ? &args->items : &args->bytes);
@@ -167,10 +168,13 @@ static int write_range(const struct cat_args *args, struct bpk_transfer *transfe
 	    bpk_transfer_run(transfer, &flow, err) != 0 ||
 	    bpk_transfer_check_bound(transfer, err) != 0)
 		return -1;
-	if (from_end ? check_end(transfer->in, err) != 0
-		     : (whole ? bpk_input_account : bpk_input_tail)(transfer->in, err) != 0)
-		return -1;
-	return bpk_transfer_finish_writer(transfer, err);
+	if (from_end)
+		rc = check_end(transfer->in, err);
+	else if (whole)
+		rc = bpk_input_account(transfer->in, err);
+	else
+		rc = bpk_input_account_part(transfer->in, &args->shared, err);
+	return rc != 0 ? -1 : bpk_transfer_finish_writer(transfer, err);
 }
 
 /* ---- arrays ---- */
@@ -187,7 +191,8 @@ static int write_viewed(const struct cat_args *args, struct bpk_transfer *transf
 	if (rc == 0)
 		rc = bpk_slice_copy(view, 0, in->info->array.type, slice, transfer->draft, err);
 	bpk_source_close(view);
-	return rc == 0 ? bpk_input_tail(in, err) : bpk_input_subject(in, err);
+	return rc == 0 ? bpk_input_account_part(in, &args->shared, err)
+		       : bpk_input_subject(in, err);
 }
 
 /* Check that a part of an array, no larger than size, is within --max-output. */
@@ -286,7 +291,7 @@ static int write_content(const struct cat_args *args, struct bpk_transfer *trans
 		rc = write_only(&naming, err);
 	rc = bpk_content_unchanged(&content, rc, err);
 	bpk_content_close(&content);
-	return rc == 0 ? bpk_input_tail(transfer->in, err) : rc;
+	return rc == 0 ? bpk_input_account_part(transfer->in, &args->shared, err) : rc;
 }
 
 /* ---- one file ---- */

@@ -143,6 +143,14 @@ int bpk_input_tail(struct bpk_input *in, struct bpk_err *err)
 	return report_unfinished(in, bpk_input_subject(in, err), err);
 }
 
+int bpk_input_account_part(struct bpk_input *in, const struct bpk_shared *shared,
+			   struct bpk_err *err)
+{
+	if (bpk_input_tail(in, err) != 0)
+		return -1;
+	return shared->no_check ? 0 : bpk_input_check_damage(in, err);
+}
+
 int bpk_input_check_operands(char *const *operands, size_t count, struct bpk_err *err)
 {
 	size_t dashes = 0;

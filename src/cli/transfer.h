@@ -42,6 +42,11 @@ int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_
 int bpk_input_account(struct bpk_input *in, struct bpk_err *err);
 int bpk_input_tail(struct bpk_input *in, struct bpk_err *err);
 
+/* After a part of the data was read: tail, and unless checks are off a failure for damage beside
+ * the chunks, which may be that of the digests that the chunks were to be tested by. */
+int bpk_input_account_part(struct bpk_input *in, const struct bpk_shared *shared,
+			   struct bpk_err *err);
+
 /* The bytes of an input on their way to a draft, or to nothing. Caller storage, valid when shared
  * and in are set and the rest is zero; for bpk_transfer_clear. */
 struct bpk_transfer {

@@ -269,6 +269,9 @@ static int save(const struct unpack_args *args, struct bpk_transfer *transfer, u
 	struct bpk_content content;
 	int rc;
 
+	/* the digests that the chunks are to be tested by may be damaged */
+	if (!args->shared.no_check && bpk_input_check_damage(transfer->in, err) != 0)
+		return -1;
 	if (bpk_content_look(transfer->in, &args->shared, &content, err) != 0)
 		return -1;
 	rc = bpk_content_save(&content, &args->shared.pick, args->shared.max_output, transfer,

@@ -5,6 +5,7 @@
  * are removed: every reader, also of another program, finds the old frame or the new one. Chunks
  * are copied unopened, after a test of their digests.
  */
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "format/members.h"
@@ -45,11 +46,22 @@ static int seal(struct copying *c, struct bpk_err *err)
 	return bpk_parcel_seal(c->checksum, parcel, err);
 }
 
+/* The sizes of all chunks were added up: compare them with the header, as audit does. */
+static int check_sum(const struct bpk_frame_reader *reader, uint64_t raw_size, struct bpk_err *err)
+{
+	if (raw_size == reader->state.header.raw_size || reader->sizes.damage.kind != BPK_OK)
+		return 0;
+	return bpk_fail(err, BPK_CORRUPT,
+			"chunks unpack to %" PRIu64 " bytes in all, the header says %" PRIu64,
+			raw_size, reader->state.header.raw_size);
+}
+
 /* Put every chunk of reader, sealed by checksum. */
 static int copy_all(struct bpk_frame_reader *reader, const struct bpk_checksum *checksum,
 		    put_fn *put, void *to, struct bpk_err *err)
 {
 	struct copying c = { .reader = reader, .checksum = checksum };
+	uint64_t raw_size = 0;
 	int rc;
 
 	c.parcel.want_size = SIZE_MAX;
@@ -63,12 +75,14 @@ static int copy_all(struct bpk_frame_reader *reader, const struct bpk_checksum *
 			rc = seal(&c, err);
 		if (rc == 0)
 			rc = put(to, &c.parcel, err);
+		if (rc == 0)
+			raw_size += c.parcel.raw_size;
 		c.parcel.number++;
 	}
 	bpk_chunk_ctx_free(c.ctx);
 	bpk_buf_clear(&c.parcel.packed);
 	bpk_buf_clear(&c.raw);
-	return rc > 0 ? 0 : -1;
+	return rc > 0 ? check_sum(reader, raw_size, err) : -1;
 }
 
 static int copy_to(struct bpk_frame_reader *reader, const struct bpk_writer_ops *ops,
