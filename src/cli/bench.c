@@ -110,24 +110,15 @@ static const struct bpk_opt opt_threads = {
 };
 
 static const struct bpk_opt *const rows[] = {
-	BPK_OPTS_REMOTE,
-	&opt_codec,
-	&opt_filter,
-	&opt_level,
-	&opt_format,
-	&opt_typesize,
-	&opt_chunk_size,
-	&opt_sample,
-	&bpk_opt_no_marker,
-	&opt_csv,
-	&opt_plot,
-	&opt_force,
-	&opt_threads,
-	&bpk_opt_memory_limit,
-	&bpk_opt_quiet,
-	&bpk_opt_progress,
-	&bpk_opt_json,
-	&bpk_opt_help,
+	&opt_codec,     &opt_filter,
+	&opt_level,     &opt_format,
+	&opt_typesize,  &opt_chunk_size,
+	&opt_sample,    &bpk_opt_no_marker,
+	&opt_csv,       &opt_plot,
+	&opt_force,     BPK_OPTS_REMOTE,
+	&opt_threads,   &bpk_opt_memory_limit,
+	&bpk_opt_quiet, &bpk_opt_progress,
+	&bpk_opt_json,  &bpk_opt_help,
 	NULL,
 };
 

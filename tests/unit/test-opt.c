@@ -280,7 +280,7 @@ static void test_wrong_options_are_explained(void **state)
 	expect_usage("--codec=zst", "--codec: unknown codec 'zst', did you mean 'zstd'?");
 	expect_usage("--filter=shufle:4",
 		     "--filter: unknown filter 'shufle', did you mean 'shuffle'?");
-	expect_usage("--co", "option --co is ambiguous: --codec, --compare");
+	expect_usage("--co", "option --co is ambiguous: --codec, --compare, --connections");
 	expect_usage("--level=10", "--level: '10' is not a number from 0 to 9");
 	expect_usage("-10", "-10: '10' is not a number from 0 to 9");
 	expect_usage("-v19", "-19: '19' is not a number from 0 to 9");
