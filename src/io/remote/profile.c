@@ -68,8 +68,11 @@ static int take_setting(struct bpk_view line, struct bpk_s3_profile *found, stru
 	value = trimmed(bpk_view(equals + 1, line.size - (size_t)(equals + 1 - line.data)));
 	if (member == NULL || *member != NULL || value.size == 0)
 		return 0;
-	*member = strndup((const char *)value.data, value.size);
-	return *member == NULL ? bpk_fail_memory(err, value.size) : 0;
+	*member = bpk_calloc(1, value.size + 1, err);
+	if (*member == NULL)
+		return -1;
+	memcpy(*member, value.data, value.size);
+	return 0;
 }
 
 int bpk_s3_profile_read(struct bpk_view text, const char *profile, struct bpk_s3_profile *found,
