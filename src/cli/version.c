@@ -55,7 +55,7 @@ void bpk_version_print(void)
 	print_codecs();
 	print_checksums();
 	print_formats();
-	printf("%-11s%s%s\n", "URLs", library != NULL ? "http, https; libcurl " : "left out",
+	printf("%-11s%s%s\n", "URLs", library != NULL ? "http, https, s3; libcurl " : "left out",
 	       library != NULL ? library : "");
 	printf("%-11s%s\n", "vectors", bpk_chunk_simd());
 	printf("%-11s%u\n", "threads", bpk_cpu_count());

@@ -120,15 +120,8 @@ static int fetch(const struct bpk_url *url, struct bpk_buf *text, enum bpk_outco
 	int rc;
 
 	text->size = 0;
-	*outcome = BPK_OUTCOME_FAILED;
-	if (bpk_request_start(&request, err) != 0)
-		return -1;
-	bpk_request_wait(&request);
+	rc = bpk_request_run(&request, err);
 	*outcome = request.outcome;
-	rc = request.outcome == BPK_OUTCOME_BYTES
-		     ? 0
-		     : bpk_fail(err, request.err.kind, "%s", request.err.text);
-	bpk_request_stop(&request);
 	return rc;
 }
 

@@ -55,9 +55,8 @@ struct bpk_object {
 
 	pthread_mutex_t lock; /* guards the list, users and used, and all below */
 	struct part *parts;
-	uint64_t kept;      /* bytes of all parts */
-	unsigned readers;   /* reads under way */
-	unsigned new_users; /* of a part that is fetched now */
+	uint64_t kept;    /* bytes of all parts */
+	unsigned readers; /* reads under way */
 	uint64_t clock;
 	struct stream streams[STREAMS];
 	struct part *recent; /* the part found last, or NULL */
@@ -137,8 +136,9 @@ static struct part *find(struct bpk_object *object, uint64_t offset, uint64_t *n
 	return object->recent = p;
 }
 
-/* Begin to fetch size bytes at offset, which no part holds. */
-static int fetch(struct bpk_object *object, uint64_t offset, size_t size, struct bpk_err *err)
+/* Begin to fetch size bytes at offset, which no part holds, for that many users. */
+static int fetch(struct bpk_object *object, uint64_t offset, size_t size, unsigned users,
+		 struct bpk_err *err)
 {
 	struct part *part = bpk_alloc(sizeof *part + size, err), **at = &object->parts;
 
@@ -151,7 +151,7 @@ static int fetch(struct bpk_object *object, uint64_t offset, size_t size, struct
 			     .out = bpk_span(part->bytes, size),
 			     .seen = object->first.status != 0 ? &object->first : NULL },
 		.end = offset + size,
-		.users = object->new_users,
+		.users = users,
 		.used = ++object->clock,
 	};
 	if (bpk_request_start(&part->request, err) != 0) {
@@ -196,13 +196,13 @@ static uint64_t start_of(const struct bpk_object *object, uint64_t offset)
 	return bpk_max_u64(next, tail - tail % BLOCK);
 }
 
-/* Begin to fetch what is missing of the bytes from offset to end, at most limit bytes. */
-static int fetch_missing(struct bpk_object *object, uint64_t offset, uint64_t end, uint64_t limit,
+/* Begin to fetch what is missing of the bytes from offset to end, for that many users. */
+static int fetch_missing(struct bpk_object *object, uint64_t offset, uint64_t end, unsigned users,
 			 struct bpk_err *err)
 {
 	uint64_t total = object->first.total, size, next;
 
-	end = bpk_min_u64(bpk_min_u64(end, total), offset + bpk_min_u64(limit, total - offset));
+	end = bpk_min_u64(end, total);
 	while (offset < end) {
 		struct part *part = find(object, offset, &next);
 
@@ -214,7 +214,7 @@ static int fetch_missing(struct bpk_object *object, uint64_t offset, uint64_t en
 		size = end - offset <= PART + PART / 2 ? end - offset : PART;
 		size += BLOCK - 1 - (size - 1) % BLOCK;
 		size = bpk_min_u64(bpk_min_u64(size, next - offset), total - offset);
-		if (fetch(object, offset, (size_t)size, err) != 0)
+		if (fetch(object, offset, (size_t)size, users, err) != 0)
 			return -1;
 		offset += size;
 	}
@@ -261,7 +261,7 @@ static void read_ahead(struct bpk_object *object, struct stream *stream)
 	if (!has_room_ahead(object, end - from))
 		return;
 	stream->ahead = end;
-	(void)fetch_missing(object, from, end, UINT64_MAX, NULL);
+	(void)fetch_missing(object, from, end, 0, NULL);
 }
 
 /* How much to fetch for a read: small reads that follow each other, streak bytes so far, fetch more
@@ -340,9 +340,7 @@ static int read_batch(struct bpk_object *object, struct stream *stream, uint64_t
 	int rc;
 
 	use(object, offset, end, 1);
-	object->new_users = 1;
-	rc = fetch_missing(object, offset, end, UINT64_MAX, err);
-	object->new_users = 0;
+	rc = fetch_missing(object, offset, end, 1, err);
 	if (rc == 0)
 		read_ahead(object, stream);
 	for (; rc == 0 && done < out.size; done += copied)
@@ -384,10 +382,9 @@ void bpk_object_ahead(void *arg, uint64_t offset, uint64_t size)
 	struct bpk_object *object = arg;
 
 	pthread_mutex_lock(&object->lock);
-	if (offset < object->first.total && has_room_ahead(object, bpk_min_u64(size, window())))
-		(void)fetch_missing(object, offset,
-				    offset + bpk_min_u64(size, object->first.total - offset),
-				    window(), NULL);
+	size = bpk_min_u64(size, window());
+	if (offset < object->first.total && has_room_ahead(object, size))
+		(void)fetch_missing(object, offset, offset + size, 0, NULL);
 	pthread_mutex_unlock(&object->lock);
 }
 
@@ -427,7 +424,7 @@ static int open_first(struct bpk_object *object, uint64_t size, enum bpk_outcome
 	struct part *part;
 
 	size = size == 0 || size > PART ? HEAD : size + BLOCK - 1 - (size - 1) % BLOCK;
-	if (fetch(object, 0, (size_t)size, err) != 0)
+	if (fetch(object, 0, (size_t)size, 0, err) != 0)
 		return -1;
 	part = object->parts;
 	bpk_request_wait(&part->request);

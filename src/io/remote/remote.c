@@ -64,16 +64,10 @@ static void close_download(void *arg)
 static int fetch_all(const struct bpk_url *url, struct download *download, struct bpk_err *err)
 {
 	struct bpk_request request = { .url = url, .take = take, .take_arg = download };
-	int rc;
 
-	if (bpk_spool_open(&download->spool, err) != 0 || bpk_request_start(&request, err) != 0)
+	if (bpk_spool_open(&download->spool, err) != 0 || bpk_request_run(&request, err) != 0)
 		return -1;
-	bpk_request_wait(&request);
-	rc = request.outcome == BPK_OUTCOME_BYTES
-		     ? 0
-		     : bpk_fail(err, request.err.kind, "%s", request.err.text);
-	bpk_request_stop(&request);
-	return rc != 0 ? -1 : bpk_spool_source(download->spool, &download->source, err);
+	return bpk_spool_source(download->spool, &download->source, err);
 }
 
 static int open_whole(const struct bpk_url *url, struct bpk_source **source, struct bpk_err *err)

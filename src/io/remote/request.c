@@ -444,16 +444,6 @@ void bpk_request_wait(struct bpk_request *request)
 	pthread_mutex_unlock(&engine.lock);
 }
 
-bool bpk_request_is_done(struct bpk_request *request)
-{
-	bool done;
-
-	pthread_mutex_lock(&engine.lock);
-	done = request->is_done;
-	pthread_mutex_unlock(&engine.lock);
-	return done;
-}
-
 void bpk_request_stop(struct bpk_request *request)
 {
 	const struct bpk_curl_calls *curl = bpk_curl(NULL);
@@ -474,4 +464,18 @@ void bpk_request_stop(struct bpk_request *request)
 	free(request->why);
 	request->why = NULL;
 	bpk_buf_clear(&request->refusal);
+}
+
+int bpk_request_run(struct bpk_request *request, struct bpk_err *err)
+{
+	int rc = 0;
+
+	request->outcome = BPK_OUTCOME_FAILED;
+	if (bpk_request_start(request, err) != 0)
+		return -1;
+	bpk_request_wait(request);
+	if (request->outcome != BPK_OUTCOME_BYTES)
+		rc = bpk_fail(err, request->err.kind, "%s", request->err.text);
+	bpk_request_stop(request);
+	return rc;
 }

@@ -64,11 +64,12 @@ int bpk_request_start(struct bpk_request *request, struct bpk_err *err);
 /* Wait until the request is done. Any thread; several may wait for one request. */
 void bpk_request_wait(struct bpk_request *request);
 
-/* True if the request is done. Any thread. */
-bool bpk_request_is_done(struct bpk_request *request);
-
 /* End a request that was started, whatever its state; its storage is the caller's again. */
 void bpk_request_stop(struct bpk_request *request);
+
+/* All of this at once: its outcome is set in any case. Fails with the request's error unless it
+ * brought the bytes. */
+int bpk_request_run(struct bpk_request *request, struct bpk_err *err);
 
 /* The options of bpk_remote_set. */
 struct bpk_remote_options bpk_request_options(void);
