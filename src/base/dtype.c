@@ -139,6 +139,7 @@ static bool is_plain(struct bpk_view inner)
 static int unescape(struct parser *p, struct bpk_view inner, uint8_t quote, struct bpk_buf *text)
 {
 	struct bpk_buf json = { 0 };
+	struct bpk_err why = { 0 };
 	int rc;
 
 	if (is_plain(inner)) {
@@ -156,10 +157,13 @@ static int unescape(struct parser *p, struct bpk_view inner, uint8_t quote, stru
 	}
 	if (rc == 0)
 		rc = bpk_buf_append(&json, bpk_view("\"", 1), p->err);
-	if (rc == 0 && bpk_json_check(bpk_buf_view(&json), NULL) != 0)
-		rc = bpk_fail(p->err, BPK_USAGE,
-			      "type has the field name '%.*s', which is not text",
-			      (int)bpk_min_size(inner.size, 80), (const char *)inner.data);
+	if (rc == 0 && bpk_json_check(bpk_buf_view(&json), &why) != 0)
+		rc = bpk_err_is_of_machine(&why)
+			     ? bpk_fail(p->err, why.kind, "%s", why.text)
+			     : bpk_fail(p->err, BPK_USAGE,
+					"type has the field name '%.*s', which is not text",
+					(int)bpk_min_size(inner.size, 80),
+					(const char *)inner.data);
 	if (rc == 0)
 		rc = bpk_json_string(bpk_buf_view(&json), text, p->err);
 	bpk_buf_clear(&json);

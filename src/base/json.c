@@ -16,11 +16,24 @@
  */
 #include "base/json.h"
 
+#include "base/library.h"
 #include "base/text.h"
 
 #include <jansson.h>
 #include <pthread.h>
 #include <stdlib.h>
+
+#include "config.h"
+
+#define CALLS(X)                                                                                   \
+	X(json_load_callback)                                                                      \
+	X(json_set_alloc_funcs)
+
+static struct {
+	CALLS(BPK_LIBRARY_CALL)
+} calls = { CALLS(JANSSON_ADDRESS) };
+static const char *const names[] = { CALLS(BPK_LIBRARY_NAME) NULL };
+static struct bpk_library library = BPK_LIBRARY(JANSSON_SONAME, names, calls);
 
 /* ---- Taming: replacing the texts that jansson refuses ---- */
 
@@ -160,7 +173,7 @@ static void arena_free(void *place)
 
 static void install(void)
 {
-	json_set_alloc_funcs(arena_malloc, arena_free);
+	calls.json_set_alloc_funcs(arena_malloc, arena_free);
 }
 
 static size_t feed(void *out, size_t size, void *unused)
@@ -200,14 +213,14 @@ static int judge(struct bpk_view text, struct bpk_err *err)
 	bool good;
 	char *near;
 
-	if (bpk_buf_reserve(&here.room, room, err) != 0)
+	if (bpk_library_need(&library, err) != 0 || bpk_buf_reserve(&here.room, room, err) != 0)
 		return -1;
 	pthread_once(&once, install);
 	arena = &here;
-	good = json_load_callback(feed, NULL,
-				  JSON_DECODE_ANY | JSON_REJECT_DUPLICATES |
-					  JSON_DECODE_INT_AS_REAL,
-				  &why) != NULL;
+	good = calls.json_load_callback(feed, NULL,
+					JSON_DECODE_ANY | JSON_REJECT_DUPLICATES |
+						JSON_DECODE_INT_AS_REAL,
+					&why) != NULL;
 	arena = NULL;
 	bpk_buf_clear(&here.room); /* releases jansson's tree too */
 	if (here.spent)

@@ -18,9 +18,10 @@ enum {
  * Check that text is one JSON value (any kind), in UTF-8, nested at most BPK_JSON_MAX_DEPTH deep,
  * without duplicate keys. Numbers may have any number of digits. Bare NaN, Infinity and -Infinity
  * pass, and so do escapes of lone surrogates, because other writers produce them.
- * Fails with BPK_CORRUPT (the line gives the byte), BPK_NO_MEMORY, or BPK_LIMIT. BPK_LIMIT also
- * refuses values whose parsed tree needs more than 32 MiB and 8 times the text: no text under 256
- * KiB does, but 2 MiB of one-digit numbers may.
+ * Fails with BPK_CORRUPT (the line gives the byte), BPK_NO_MEMORY, BPK_FAILED (jansson cannot be
+ * loaded, and nothing is known about the text), or BPK_LIMIT. BPK_LIMIT also refuses values whose
+ * parsed tree needs more than 32 MiB and 8 times the text: no text under 256 KiB does, but 2 MiB of
+ * one-digit numbers may.
  */
 int bpk_json_check(struct bpk_view text, struct bpk_err *err);
 

@@ -1,17 +1,20 @@
-/* Loading shared libraries at their first call. Called by checksum.c, snappy.c and
- * io/tar/libarchive.c. */
+/* Loading shared libraries at their first call. Called by base/json.c,
+ * base/crc.c, checksum.c, the codecs zlib and snappy, bloscpack/metadata.c and libarchive.c. */
 #include "base/library.h"
 
 #include <dlfcn.h>
 #include <string.h>
 
-/* The text of dlerror begins with the name of the library. */
-static int fail(struct bpk_err *err)
+/* The text of glibc's dlerror begins with the name of a library that is missing. */
+static int fail(const char *soname, struct bpk_err *err)
 {
 	const char *why = dlerror();
+	size_t size = strlen(soname);
 
-	return bpk_fail(err, BPK_FAILED, "cannot load a library: %s",
-			why != NULL ? why : "unknown error");
+	why = why != NULL ? why : "unknown error";
+	if (strncmp(why, soname, size) == 0 && strncmp(why + size, ": ", 2) == 0)
+		why += size + 2;
+	return bpk_fail(err, BPK_FAILED, "cannot load %s: %s", soname, why);
 }
 
 /* The lock is held. */
@@ -20,12 +23,12 @@ static int load(struct bpk_library *library, struct bpk_err *err)
 	void *handle = dlopen(library->soname, RTLD_NOW | RTLD_LOCAL);
 
 	if (handle == NULL)
-		return fail(err);
+		return fail(library->soname, err);
 	for (size_t i = 0; library->names[i] != NULL; i++) {
 		void *call = dlsym(handle, library->names[i]);
 
 		if (call == NULL)
-			return fail(err);
+			return fail(library->soname, err);
 		memcpy((char *)library->calls + i * sizeof call, &call, sizeof call);
 	}
 	return 0;

@@ -2,7 +2,7 @@
  * Shared libraries that few commands need, loaded at their first call: starting bpk with libarchive
  * and the libraries that it needs takes longer than most commands. Where configure finds no name to
  * load a library by, the program is linked with it. Configure defines SNAPPY_SONAME and
- * SNAPPY_ADDRESS. A part of the room's door, for checksum, snappy and tars.
+ * SNAPPY_ADDRESS. A part of the room's door, for JSON, digests, codecs and tars.
  *
  *     #define CALLS(X) X(snappy_compress) X(snappy_uncompress)
  *     static struct { CALLS(BPK_LIBRARY_CALL) } calls = { CALLS(SNAPPY_ADDRESS) };

@@ -1,10 +1,7 @@
 /* The text of --help, for main, and the command bpk help. */
-#include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "cli/command.h"
 #include "cli/report.h"
@@ -121,33 +118,36 @@ void bpk_command_help_print(const struct bpk_command *command)
 
 /* ---- bpk help ---- */
 
-/* Does man know the page? Asked silently, since it may be missing itself. */
-static bool has_page(const char *page)
+/* The status of a shell's command, 128 + N after signal N. */
+static int run_shell(const char *line)
 {
-	char *argv[] = { (char[]){ "man" }, (char[]){ "-w" }, (char *)page, NULL };
-	posix_spawn_file_actions_t actions;
-	int status = -1, failed;
-	pid_t pid;
+	int status = system(line);
 
-	if (posix_spawn_file_actions_init(&actions) != 0)
-		return false;
-	posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-	posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
-	failed = posix_spawnp(&pid, "man", &actions, NULL, argv, environ);
-	posix_spawn_file_actions_destroy(&actions);
-	return failed == 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
-	       WEXITSTATUS(status) == 0;
+	if (status != -1 && WIFSIGNALED(status))
+		return 128 + WTERMSIG(status);
+	return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-static void open_page(const struct bpk_command *command)
+/* Names of commands are words of the shell. man is first asked silently, since the page, or man
+ * itself, may be missing. */
+static void open_page(const struct bpk_command *command, struct bpk_err *err)
 {
-	char page[64];
+	const char *name = command->name != NULL ? command->name : "";
+	const char *dash = command->name != NULL ? "-" : "";
+	char line[128];
+	int status;
 
-	snprintf(page, sizeof page, "bpk%s%s", command->name != NULL ? "-" : "",
-		 command->name != NULL ? command->name : "");
-	if (has_page(page))
-		execlp("man", "man", page, (char *)NULL);
-	bpk_command_help_print(command);
+	snprintf(line, sizeof line, "man -w bpk%s%s >/dev/null 2>&1", dash, name);
+	if (run_shell(line) != 0) {
+		bpk_command_help_print(command);
+		return;
+	}
+	snprintf(line, sizeof line, "exec man bpk%s%s", dash, name);
+	status = run_shell(line);
+	if (status > 128)
+		exit(status);
+	if (status != 0)
+		bpk_fail(err, BPK_FAILED, "man failed with status %d", status);
 }
 
 static void run_help(void *args, char **operands, size_t count)
@@ -160,9 +160,10 @@ static void run_help(void *args, char **operands, size_t count)
 		bpk_fail(&err, BPK_USAGE, "takes one COMMAND, %zu were given", count);
 	else if (count == 1 && (command = bpk_command_find(operands[0])) == NULL)
 		bpk_command_unknown(operands[0], &err);
+	if (err.kind == BPK_OK)
+		open_page(command, &err);
 	if (err.kind != BPK_OK)
 		bpk_report("help", &err);
-	open_page(command);
 }
 
 const struct bpk_command bpk_command_help = {

@@ -98,7 +98,10 @@ const struct bpk_opt bpk_opt_memory_limit = {
 
 uint64_t bpk_memory_default(void)
 {
-	return bpk_memory_size() / 2;
+	static uint64_t half; /* 0: not looked up yet */
+
+	half = half > 0 ? half : bpk_memory_size() / 2;
+	return half;
 }
 
 unsigned bpk_shared_threads(const struct bpk_shared *shared)

@@ -27,9 +27,15 @@ static void print_codecs(void)
 
 static void print_checksums(void)
 {
+	const struct bpk_checksum *crc32 = bpk_checksum_find("crc32");
+	const char *library = bpk_crc32_library();
+
 	printf("%-11s", "checksums");
-	for (size_t i = 0; bpk_checksums[i].name != NULL; i++)
+	for (size_t i = 0; bpk_checksums[i].name != NULL; i++) {
 		printf("%s%s", i > 0 ? ", " : "", bpk_checksums[i].name);
+		if (&bpk_checksums[i] == crc32 && library != NULL)
+			printf(" (%s)", library);
+	}
 	putchar('\n');
 }
 

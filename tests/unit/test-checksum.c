@@ -1,10 +1,12 @@
 /*
- * The room checksum: digests against published values, concurrent first use, mismatches.
+ * The room checksum: digests against published values, concurrent first use, mismatches; and CRC-32
+ * by each library of base against its definition.
  */
 #include "unit/unit.h"
 
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "checksum/checksum.h"
 
@@ -132,6 +134,80 @@ static void test_threads_share_what_is_fetched(void **state)
 		assert_int_equal(bad[i], 0);
 }
 
+/* ---- CRC-32 by each library ---- */
+
+/* RFC 1952, section 8, bit by bit. */
+static uint32_t defined_crc32(uint32_t crc, struct bpk_view bytes)
+{
+	crc = ~crc;
+	for (size_t i = 0; i < bytes.size; i++) {
+		crc ^= bytes.data[i];
+		for (int bit = 0; bit < 8; bit++)
+			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
+	}
+	return ~crc;
+}
+
+static uint8_t *some_bytes(size_t size)
+{
+	uint8_t *bytes = malloc(size);
+	uint32_t x = 1;
+
+	assert_non_null(bytes);
+	for (size_t i = 0; i < size; i++) {
+		x = x * 1664525 + 1013904223;
+		bytes[i] = (uint8_t)(x >> 24);
+	}
+	return bytes;
+}
+
+/* The bytes end where the allocation does, which valgrind and sanitizers watch. */
+static void compare_crc32(bpk_crc32_call *crc32, uint32_t before, size_t skip, size_t size)
+{
+	uint8_t *bytes = some_bytes(skip + size);
+	struct bpk_view view = bpk_view(bytes + skip, size);
+
+	assert_int_equal(crc32(before, view), defined_crc32(before, view));
+	free(bytes);
+}
+
+static void test_each_crc32_is_the_defined_one(void **state)
+{
+	static const size_t large[] = { 1023, 4096, 4099, 65535, 65536 + 17, (1 << 20) + 3 };
+	size_t ways = 0;
+
+	(void)state;
+	for (bpk_crc32_call *way; (way = bpk_crc32_way(ways)) != NULL; ways++) {
+		assert_int_equal(way(0, view_of("123456789")), 0xcbf43926);
+		for (size_t size = 1; size <= 530; size++)
+			compare_crc32(way, size % 3 == 0 ? 0 : 0x9e3779b9 * (uint32_t)size,
+				      size * 7 % 64, size);
+		for (size_t i = 0; i < sizeof large / sizeof large[0]; i++)
+			compare_crc32(way, 0xffffffff - (uint32_t)i, i * 5 + 1, large[i]);
+	}
+	assert_in_range(ways, 1, bpk_crc32_library() != NULL ? 2 : 1);
+	print_message("# %zu libraries\n", ways);
+}
+
+/* Pieces of any size, before and after the other library is loaded. */
+static void test_crc32_goes_on_from_one_library_to_another(void **state)
+{
+	size_t size = (4 << 20) + 123, at = 0;
+	uint8_t *bytes = some_bytes(size);
+	uint32_t crc = 0;
+
+	(void)state;
+	for (size_t piece = 1; at < size; piece = piece * 5 % 99991 + 1) {
+		struct bpk_view view = bpk_view(bytes + at, bpk_min_size(piece, size - at));
+
+		crc = bpk_crc32(crc, view);
+		at += view.size;
+	}
+	assert_int_equal(crc, defined_crc32(0, bpk_view(bytes, size)));
+	assert_int_equal(bpk_crc32(crc, bpk_view(NULL, 0)), crc);
+	free(bytes);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -139,6 +215,8 @@ int main(void)
 		cmocka_unit_test(test_known_digests),
 		cmocka_unit_test(test_no_bytes_at_no_address),
 		cmocka_unit_test(test_a_difference_is_told),
+		cmocka_unit_test(test_each_crc32_is_the_defined_one),
+		cmocka_unit_test(test_crc32_goes_on_from_one_library_to_another),
 	};
 
 	return UNIT_RUN(tests);

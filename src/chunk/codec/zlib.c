@@ -15,6 +15,28 @@
 #include <libdeflate.h>
 #endif
 
+#ifdef HAVE_LIBDEFLATE
+#define ENCODER_CALLS(X)
+#else
+#define ENCODER_CALLS(X)                                                                           \
+	X(deflateInit_)                                                                            \
+	X(deflate)                                                                                 \
+	X(deflateReset)                                                                            \
+	X(deflateEnd)
+#endif
+#define CALLS(X)                                                                                   \
+	X(inflateInit_)                                                                            \
+	X(inflate)                                                                                 \
+	X(inflateReset)                                                                            \
+	X(inflateEnd)                                                                              \
+	ENCODER_CALLS(X)
+
+static struct {
+	CALLS(BPK_LIBRARY_CALL)
+} calls = { CALLS(ZLIB_ADDRESS) };
+static const char *const names[] = { CALLS(BPK_LIBRARY_NAME) NULL };
+static struct bpk_library library = BPK_LIBRARY(ZLIB_SONAME, names, calls);
+
 /* Each stream owns zlib memory while its level or flag marks it as initialised. */
 struct bpk_zlib_state {
 #ifdef HAVE_LIBDEFLATE
@@ -128,7 +150,7 @@ static size_t deflate_all(struct bpk_zlib_state *state, struct bpk_view in, stru
 static void end_deflate(struct bpk_zlib_state *state)
 {
 	if (state->deflate_level != 0)
-		deflateEnd(&state->deflate);
+		calls.deflateEnd(&state->deflate);
 	state->deflate_level = 0;
 }
 
@@ -137,12 +159,12 @@ static int begin_deflate(struct bpk_zlib_state *state, unsigned level, struct bp
 {
 	int rc;
 
-	if (state->deflate_level == level && deflateReset(&state->deflate) == Z_OK)
+	if (state->deflate_level == level && calls.deflateReset(&state->deflate) == Z_OK)
 		return 0;
 	end_deflate(state);
 	state->deflate_memory = 0;
 	state->deflate = counted_stream(&state->deflate_memory);
-	rc = deflateInit(&state->deflate, (int)level);
+	rc = calls.deflateInit_(&state->deflate, (int)level, ZLIB_VERSION, (int)sizeof(z_stream));
 	if (rc != Z_OK)
 		return init_failed(rc, err);
 	state->deflate_level = level;
@@ -158,7 +180,7 @@ static size_t deflate_all(struct bpk_zlib_state *state, struct bpk_view in, stru
 	stream->avail_in = (uInt)in.size;
 	stream->next_out = out.data;
 	stream->avail_out = (uInt)bpk_min_size(out.size, UINT_MAX);
-	if (deflate(stream, Z_FINISH) != Z_STREAM_END)
+	if (calls.deflate(stream, Z_FINISH) != Z_STREAM_END)
 		return 0;
 	return (size_t)(stream->next_out - out.data);
 }
@@ -183,9 +205,13 @@ static int begin_inflate(struct bpk_zlib_state *state, struct bpk_err *err)
 {
 	int rc;
 
+	if (bpk_library_need(&library, err) != 0)
+		return -1;
 	if (!state->inflate_live)
 		state->inflate = counted_stream(&state->inflate_memory);
-	rc = state->inflate_live ? inflateReset(&state->inflate) : inflateInit(&state->inflate);
+	rc = state->inflate_live
+		     ? calls.inflateReset(&state->inflate)
+		     : calls.inflateInit_(&state->inflate, ZLIB_VERSION, (int)sizeof(z_stream));
 	if (rc != Z_OK)
 		return init_failed(rc, err);
 	state->inflate_live = true;
@@ -260,7 +286,7 @@ static int inflate_slow(struct bpk_zlib_state *state, struct bpk_view in, struct
 	stream->avail_in = (uInt)in.size;
 	stream->next_out = out.data;
 	stream->avail_out = (uInt)out.size;
-	*rc = inflate(stream, Z_FINISH);
+	*rc = calls.inflate(stream, Z_FINISH);
 	return *rc == Z_MEM_ERROR ? bpk_fail(err, BPK_NO_MEMORY, "no memory for zlib") : 0;
 }
 
@@ -315,6 +341,6 @@ void bpk_zlib_state_free(struct bpk_zlib_state *state)
 	end_deflate(state);
 	end_fast(state);
 	if (state->inflate_live)
-		inflateEnd(&state->inflate);
+		calls.inflateEnd(&state->inflate);
 	free(state);
 }

@@ -5,6 +5,22 @@
 #include <inttypes.h>
 #include <zlib.h>
 
+#include "config.h"
+
+#define CALLS(X)                                                                                   \
+	X(compressBound)                                                                           \
+	X(compress2)                                                                               \
+	X(uncompress2)                                                                             \
+	X(inflateInit_)                                                                            \
+	X(inflate)                                                                                 \
+	X(inflateEnd)
+
+static struct {
+	CALLS(BPK_LIBRARY_CALL)
+} calls = { CALLS(ZLIB_ADDRESS) };
+static const char *const names[] = { CALLS(BPK_LIBRARY_NAME) NULL };
+static struct bpk_library library = BPK_LIBRARY(ZLIB_SONAME, names, calls);
+
 enum {
 	CODEC_NONE = 0,
 	CODEC_ZLIB = 1,
@@ -61,9 +77,9 @@ static int inflate_all(struct bpk_view packed, size_t size, struct bpk_buf *text
 	uint8_t none;
 	int rc;
 
-	if (bpk_buf_resize(text, size, err) != 0)
+	if (bpk_library_need(&library, err) != 0 || bpk_buf_resize(text, size, err) != 0)
 		return -1;
-	rc = uncompress2(size > 0 ? text->data : &none, &got, packed.data, &used);
+	rc = calls.uncompress2(size > 0 ? text->data : &none, &got, packed.data, &used);
 	if (rc == Z_MEM_ERROR)
 		return bpk_fail_memory(err, size);
 	if (rc != Z_OK || got != size || used != packed.size)
@@ -80,19 +96,21 @@ static int inflate_grow(struct bpk_view packed, struct bpk_buf *text, struct bpk
 	uint64_t most = most_text(packed.size);
 	int rc = Z_OK;
 
-	if (inflateInit(&z) != Z_OK)
+	if (bpk_library_need(&library, err) != 0)
+		return -1;
+	if (calls.inflateInit_(&z, ZLIB_VERSION, (int)sizeof z) != Z_OK)
 		return bpk_fail_memory(err, packed.size);
 	while (rc == Z_OK && text->size <= most) {
 		if (bpk_buf_reserve(text, 2 * text->size + FIRST_PIECE, err) != 0) {
-			inflateEnd(&z);
+			calls.inflateEnd(&z);
 			return -1;
 		}
 		z.next_out = text->data + text->size;
 		z.avail_out = (uInt)(text->capacity - text->size);
-		rc = inflate(&z, Z_NO_FLUSH);
+		rc = calls.inflate(&z, Z_NO_FLUSH);
 		text->size = text->capacity - z.avail_out;
 	}
-	inflateEnd(&z);
+	calls.inflateEnd(&z);
 	if (rc == Z_OK)
 		return bpk_fail(err, BPK_UNSUPPORTED,
 				"metadata of %zu packed bytes unpacks to more than %" PRIu64,
@@ -301,11 +319,15 @@ void bpk_bloscpack_metadata_clear(struct bpk_bloscpack_metadata *metadata)
 /* Append the text to out, packed unless that is larger. */
 static int put_text(struct bpk_view text, struct bpk_buf *out, unsigned *codec, struct bpk_err *err)
 {
-	uLongf packed = compressBound(text.size);
+	uLongf packed;
 
+	if (bpk_library_need(&library, err) != 0)
+		return -1;
+	packed = calls.compressBound(text.size);
 	if (bpk_buf_reserve(out, out->size + packed, err) != 0)
 		return -1;
-	if (compress2(out->data + out->size, &packed, text.data, text.size, DEFAULT_LEVEL) != Z_OK)
+	if (calls.compress2(out->data + out->size, &packed, text.data, text.size, DEFAULT_LEVEL) !=
+	    Z_OK)
 		return bpk_fail_memory(err, text.size);
 	*codec = packed > text.size || text.size > most_text(packed) ? CODEC_NONE : CODEC_ZLIB;
 	if (*codec == CODEC_NONE)

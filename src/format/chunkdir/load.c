@@ -188,6 +188,8 @@ static int load_attributes(struct bpk_dir *dir, struct bpk_chunkdir *set, struct
 	set->meta_size += set->attributes.text.size;
 	text = bpk_buf_view(&set->attributes.text);
 	if (judge_attributes(set, text, why) != 0) {
+		if (bpk_err_is_of_machine(why))
+			return bpk_fail(err, why->kind, "%s", why->text);
 		bpk_err_subject(why, "%s", set->attributes.name);
 		return 0;
 	}

@@ -91,19 +91,22 @@ static size_t count_users(const struct bpk_frame_layers *layers)
 static bool fits(struct bpk_view object, const struct bpk_frame_layers *fixed,
 		 const struct bpk_frame_layers *layers);
 
-/* True if the layer json is the only one, with a text that cannot be layers. *text is then that
- * text, a view into the content, which is a msgpack str. */
-static bool is_json_alone(const struct bpk_frame_layers *fixed,
-			  const struct bpk_frame_layers *layers, struct bpk_view *text)
+/* Is the layer json the only one, with a text that cannot be layers? *text is then that text, a
+ * view into the content, which is a msgpack str. */
+static int find_json_alone(const struct bpk_frame_layers *fixed,
+			   const struct bpk_frame_layers *layers, bool *alone,
+			   struct bpk_view *text, struct bpk_err *err)
 {
 	static const struct bpk_frame_layers none;
 	const struct bpk_frame_layer *layer = bpk_frame_layers_find(layers, JSON);
 	struct bpk_buf shortest = { 0 };
+	struct bpk_err why = { 0 };
 	struct bpk_view content;
 	bool good = false;
 
+	*alone = false;
 	if (layer == NULL || count_users(layers) != 1 || count_users(fixed) != 0)
-		return false;
+		return 0;
 	content = bpk_buf_view(&layer->content);
 	/* the text is the end of a str, after one to five bytes */
 	for (size_t head = 1; head <= 5 && head < content.size && !good; head++) {
@@ -114,7 +117,12 @@ static bool is_json_alone(const struct bpk_frame_layers *fixed,
 		       memcmp(shortest.data, content.data, content.size) == 0;
 	}
 	bpk_buf_clear(&shortest);
-	return good && bpk_json_check(*text, NULL) == 0 && !fits(*text, &none, &none);
+	if (!good)
+		return 0;
+	if (bpk_json_check(*text, &why) != 0)
+		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
+	*alone = !fits(*text, &none, &none);
+	return 0;
 }
 
 int bpk_frame_layers_print(const struct bpk_frame_layers *fixed,
@@ -122,9 +130,12 @@ int bpk_frame_layers_print(const struct bpk_frame_layers *fixed,
 			   bool *is_empty, struct bpk_err *err)
 {
 	struct bpk_view text;
+	bool alone;
 
 	*is_empty = true;
-	if (is_json_alone(fixed, layers, &text)) {
+	if (find_json_alone(fixed, layers, &alone, &text, err) != 0)
+		return -1;
+	if (alone) {
 		*is_empty = false;
 		return bpk_buf_append(out, text, err);
 	}
