@@ -2,7 +2,7 @@
  * The room base: error reports, owned and borrowed bytes, little-endian fields, checked arithmetic,
  * a cursor over untrusted bytes, JSON text, element types, CRCs, queries about the machine, and
  * libraries that are loaded at their first call. Every other room uses it. It may call libc,
- * jansson, and libdeflate, zlib or ISA-L for CRCs, and knows nothing about chunks, files or formats.
+ * jansson, and libdeflate, zlib or ISA-L for CRCs; chunks, files and formats are unknown to it.
  */
 #ifndef BPK_BASE_H
 #define BPK_BASE_H

@@ -164,7 +164,8 @@ uint64_t bpk_frame_repeats(void *reader, uint64_t number, uint64_t *first, uint6
 	    number == last_alike(r, number))
 		return 0;
 	if (r->repeats == NULL && !r->state.uniform)
-		r->repeats = bpk_calloc(1, sizeof *r->repeats, NULL);
+		r->repeats = calloc(
+			1, sizeof *r->repeats); /* pages of it that are not used stay untouched */
 	if (r->repeats == NULL && !r->state.uniform)
 		return 0; /* treat every chunk as new */
 	*first = r->state.uniform ? 0 : find_first(r, number);
