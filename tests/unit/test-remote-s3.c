@@ -291,8 +291,8 @@ static void test_errors(void **state)
 		  "the store answered 403 Reason: AccessDenied (no\\x1b[1m)", BPK_S3_DENIED },
 		{ 404, "<Error><Code>NoSuchKey</Code></Error>", NULL,
 		  "the store answered 404 Reason: NoSuchKey", BPK_S3_MISSING },
-		{ 404, "<Error><Code>NoSuchBucket</Code></Error>", NULL,
-		  "the store answered 404 Reason: NoSuchBucket", BPK_S3_FAILED },
+		{ 404, "<Error><Code>NoSuchBucket</Code></Error>", NULL, "no such bucket",
+		  BPK_S3_FAILED },
 		{ 404, "", NULL, "the store answered 404 Reason", BPK_S3_MISSING },
 		{ 301, "<Error><Endpoint>b.s3.eu-west-1.amazonaws.com</Endpoint></Error>", NULL,
 		  "the store redirects to b.s3.eu-west-1.amazonaws.com; name its --region or "

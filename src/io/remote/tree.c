@@ -196,8 +196,8 @@ static int open_below(const struct tree *tree, const char *name, uint64_t size,
 	return bpk_remote_source(&url, size, source, outcome, err);
 }
 
-/* Report that the store does not list, once a file of the directory was found nevertheless; with the
- * lock. */
+/* Report that the store does not list, once a file of the directory was found nevertheless; with
+ * the lock. */
 static void tell_denied(struct tree *tree)
 {
 	struct bpk_remote_options options = bpk_request_options();
