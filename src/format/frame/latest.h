@@ -6,7 +6,9 @@
 
 #include "format/frame/reader.h"
 
-typedef int bpk_frame_step_fn(struct bpk_frame_reader *on, void *arg, struct bpk_err *err);
+/* A successful step on a sparse frame says in *sight, zero before, what it saw of the file. */
+typedef int bpk_frame_step_fn(struct bpk_frame_reader *on, void *arg, struct bpk_frame_sight *sight,
+			      struct bpk_err *err);
 
 /*
  * Perform step, which needs chunk number. If the frame has changed since reader was opened, step

@@ -189,6 +189,46 @@ int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **so
 	return 0;
 }
 
+void bpk_dir_begin(struct bpk_dir *dir, struct bpk_dir_moment *moment)
+{
+	*moment = (struct bpk_dir_moment){ .fixed = dir->ops->source_as_named == NULL };
+	clock_gettime(CLOCK_REALTIME_COARSE, &moment->at);
+}
+
+int bpk_dir_begun(struct bpk_dir *dir, struct bpk_dir_moment *moment, struct bpk_err *err)
+{
+	return moment->fixed ? 0 : dir->ops->is_quick(dir->own, &moment->quick, err);
+}
+
+bool bpk_dir_is_old(const struct bpk_dir_moment *moment, const struct bpk_source *source)
+{
+	const struct timespec *at = &moment->at, *changed = &bpk_source_stat(source)->st_ctim;
+
+	if (moment->fixed || !moment->quick)
+		return moment->fixed;
+	return changed->tv_sec < at->tv_sec ||
+	       (changed->tv_sec == at->tv_sec && changed->tv_nsec < at->tv_nsec);
+}
+
+int bpk_dir_source_since(struct bpk_dir *dir, const char *name, const struct bpk_dir_moment *moment,
+			 struct bpk_source **source, bool *old, struct bpk_err *err)
+{
+	*source = NULL;
+	*old = true;
+	if (bpk_dir_check_name(name, err) != 0)
+		return -1;
+	if (moment->quick && dir->ops->source_as_named(dir->own, name, source) == 0 &&
+	    bpk_dir_is_old(moment, *source)) {
+		narrow(dir, name, *source);
+		return 0;
+	}
+	bpk_source_close(*source);
+	if (bpk_dir_source(dir, name, source, err) != 0)
+		return -1;
+	*old = bpk_dir_is_old(moment, *source);
+	return 0;
+}
+
 bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source *source)
 {
 	if (bpk_source_unchanged(source, NULL) != 0)
