@@ -22,6 +22,7 @@
 #include "base/array.h"
 #include "base/msgpack.h"
 #include "base/mutex.h"
+#include "base/sha256.h"
 #include "base/sharing.h"
 
 #endif

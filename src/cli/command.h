@@ -56,6 +56,8 @@ struct bpk_shared {
 
 	uint64_t connections, timeout, max_download; /* of URLs; 0: the default */
 	const char *endpoint, *region;               /* of stores; NULL: see bpk-remote(7) */
+	const char *cache;                           /* a folder for URLs; NULL: none */
+	uint64_t cache_size;                         /* 0: the default */
 };
 
 /* Fill in the derived members after all options are read. Returns shared. */
@@ -122,11 +124,12 @@ extern const struct bpk_opt bpk_opt_stdout, bpk_opt_output, bpk_opt_output_dir, 
 	bpk_opt_max_output, bpk_opt_quiet, bpk_opt_verbose, bpk_opt_progress, bpk_opt_json,
 	bpk_opt_help, bpk_opt_format_read, bpk_opt_format_write, bpk_opt_no_check,
 	bpk_opt_no_marker, bpk_opt_name, bpk_opt_frames, bpk_opt_no_defaults, bpk_opt_connections,
-	bpk_opt_timeout, bpk_opt_max_download, bpk_opt_endpoint, bpk_opt_region;
+	bpk_opt_timeout, bpk_opt_max_download, bpk_opt_endpoint, bpk_opt_region, bpk_opt_cache,
+	bpk_opt_cache_size;
 
 /* The rows of every command that reads URLs. */
 #define BPK_OPTS_REMOTE                                                                            \
 	&bpk_opt_connections, &bpk_opt_timeout, &bpk_opt_max_download, &bpk_opt_endpoint,          \
-		&bpk_opt_region
+		&bpk_opt_region, &bpk_opt_cache, &bpk_opt_cache_size
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { CONNECTIONS = 8, TIMEOUT = 60 };
 
-static const uint64_t MAX_DOWNLOAD = (uint64_t)1 << 30;
+static const uint64_t MAX_DOWNLOAD = (uint64_t)1 << 30, CACHE_SIZE = (uint64_t)1 << 30;
 
 const struct bpk_opt bpk_opt_connections = {
 	.name = "connections",
@@ -67,6 +67,28 @@ const struct bpk_opt bpk_opt_region = {
 	.environment = "AWS_REGION",
 };
 
+const struct bpk_opt bpk_opt_cache = {
+	.name = "cache",
+	BPK_OPT_VALUE(OPT_DIRECTORY, struct bpk_shared, cache),
+	.metavar = "DIR",
+	.help = "keep what is read of URLs in DIR, for later commands",
+	.more = "A file that has changed on the server is fetched again.",
+	.group = GROUP_RUN,
+	.environment = "BPK_CACHE",
+};
+
+const struct bpk_opt bpk_opt_cache_size = {
+	.name = "cache-size",
+	BPK_OPT_VALUE(OPT_SIZE, struct bpk_shared, cache_size),
+	.metavar = "SIZE",
+	.help = "keep at most SIZE in --cache (default 1G)",
+	.more = "What was used least recently goes first.",
+	.group = GROUP_RUN,
+	.environment = "BPK_CACHE_SIZE",
+	.min = 4 << 20,
+	.max = INT64_MAX,
+};
+
 static void tell(const char *url, const char *line)
 {
 	bpk_note(url, "%s", line);
@@ -90,6 +112,8 @@ void bpk_remote_begin(const struct bpk_shared *shared)
 		.max_download = given_or(shared->max_download, MAX_DOWNLOAD),
 		.endpoint = shared->endpoint,
 		.region = shared->region,
+		.cache = shared->cache,
+		.cache_size = given_or(shared->cache_size, CACHE_SIZE),
 		.tell = shared->quiet ? NULL : tell,
 	});
 }
@@ -97,9 +121,13 @@ void bpk_remote_begin(const struct bpk_shared *shared)
 void bpk_remote_end(const struct bpk_shared *shared)
 {
 	struct bpk_remote_counts counts = bpk_remote_counted();
-	char received[BPK_SIZE_TEXT];
+	char received[BPK_SIZE_TEXT], cached[BPK_SIZE_TEXT];
 
-	if (counts.requests > 0 && shared->verbose > 0)
-		bpk_note("network", "%" PRIu64 " request%s, %s received", counts.requests,
-			 counts.requests == 1 ? "" : "s", bpk_size_text(counts.bytes, received));
+	if (counts.requests == 0 || shared->verbose == 0)
+		return;
+	bpk_note("network", "%" PRIu64 " request%s, %s received%s%s%s", counts.requests,
+		 counts.requests == 1 ? "" : "s", bpk_size_text(counts.bytes, received),
+		 counts.cached > 0 ? ", " : "",
+		 counts.cached > 0 ? bpk_size_text(counts.cached, cached) : "",
+		 counts.cached > 0 ? " from the cache" : "");
 }

@@ -19,7 +19,12 @@ struct bpk_remote_options {
 	uint64_t max_download; /* bytes of a file that a server sends only as a whole */
 	/* Of stores, borrowed for ever; NULL or "": those of environment and files. */
 	const char *endpoint, *region;
-	/* Report a line about url, which reads go on after; NULL: no report. Any thread. */
+	/* A folder where blocks of files are kept, and how many bytes at most; made if it is not
+	 * there, borrowed for ever. NULL or "": none. */
+	const char *cache;
+	uint64_t cache_size;
+	/* Report a line about url, or the cache, which reads go on after; NULL: no report. Any
+	 * thread. */
 	void (*tell)(const char *url, const char *line);
 };
 
@@ -69,9 +74,9 @@ int bpk_remote_has_folder(const char *path, bool *has, struct bpk_err *err);
 struct bpk_dir_entries;
 int bpk_remote_entries(const char *url, struct bpk_dir_entries *entries, struct bpk_err *err);
 
-/* Requests sent so far by this process, and bytes of content received. */
+/* Requests sent so far by this process, bytes of content received, and bytes from the cache. */
 struct bpk_remote_counts {
-	uint64_t requests, bytes;
+	uint64_t requests, bytes, cached;
 };
 struct bpk_remote_counts bpk_remote_counted(void);
 

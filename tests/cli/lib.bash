@@ -139,7 +139,7 @@ serve() {
 need_urls() {
     ! bpk version | grep -q '^URLs *left out' || skip "built without libcurl"
     unset http_proxy https_proxy all_proxy no_proxy CURL_CA_BUNDLE SSL_CERT_FILE
-    unset BPK_CONNECTIONS BPK_TIMEOUT BPK_MAX_DOWNLOAD BPK_ENDPOINT "${!AWS_@}"
+    unset BPK_CACHE BPK_CACHE_SIZE BPK_CONNECTIONS BPK_TIMEOUT BPK_MAX_DOWNLOAD BPK_ENDPOINT "${!AWS_@}"
     export HOME=$PWD
 }
 

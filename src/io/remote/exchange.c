@@ -205,7 +205,10 @@ static void judge_status(struct bpk_request *request)
 	unsigned status = request->answer.status;
 	bool is_gone = status == 404 || status == 410 || status == 412;
 
-	if (request->seen != NULL && (is_gone || (status == 416 && is_other(request))))
+	if (status == 304 && request->known != NULL &&
+	    strcmp(request->answer.version, request->known) == 0)
+		request->outcome = BPK_OUTCOME_SAME;
+	else if (request->seen != NULL && (is_gone || (status == 416 && is_other(request))))
 		request->outcome = BPK_OUTCOME_CHANGED;
 	else if (status == 416 && request->answer.total <= request->offset)
 		request->outcome = BPK_OUTCOME_BYTES;

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
+#include "io/remote/cache.h"
 #include "io/remote/curl.h"
 #include "io/remote/object.h"
 #include "io/remote/request.h"
@@ -142,6 +143,14 @@ bool bpk_remote_is_folder(const char *path)
 	if (bpk_path_is_s3(path))
 		return path[size - 1] == '/' || strchr(path + strlen("s3://"), '/') == NULL;
 	return bpk_path_is_url(path) && path[size - 1] == '/' && path[strcspn(path, "?#")] == '\0';
+}
+
+struct bpk_remote_counts bpk_remote_counted(void)
+{
+	struct bpk_remote_counts counts = bpk_request_counted();
+
+	counts.cached = bpk_cached_bytes();
+	return counts;
 }
 
 const char *bpk_remote_library(void)

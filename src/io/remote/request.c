@@ -59,7 +59,7 @@ struct bpk_remote_options bpk_request_options(void)
 	return engine.options;
 }
 
-struct bpk_remote_counts bpk_remote_counted(void)
+struct bpk_remote_counts bpk_request_counted(void)
 {
 	struct bpk_remote_counts counts;
 
@@ -141,7 +141,7 @@ static int make_fields(const struct bpk_curl_calls *curl, const struct bpk_reque
 	static const char no_body[] = "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb924"
 				      "27ae41e4649b934ca495991b7852b855";
 	const struct bpk_store *store = request->url->store;
-	char line[BPK_ANSWER_TEXT + 16];
+	char line[BPK_ANSWER_TEXT + 20];
 
 	*fields = NULL;
 	if (store != NULL && store->signer != NULL && add_field(curl, fields, no_body) != 0)
@@ -149,6 +149,10 @@ static int make_fields(const struct bpk_curl_calls *curl, const struct bpk_reque
 	if (store != NULL && store->token_field != NULL &&
 	    add_field(curl, fields, store->token_field) != 0)
 		return -1;
+	if (request->known != NULL) {
+		snprintf(line, sizeof line, "If-None-Match: %s", request->known);
+		return add_field(curl, fields, line);
+	}
 	if (request->seen == NULL || !request->seen->is_strong)
 		return 0;
 	snprintf(line, sizeof line, "If-Match: %s", request->seen->version);

@@ -17,6 +17,7 @@ enum bpk_outcome {
 	BPK_OUTCOME_BYTES,   /* the bytes wanted, fewer only at the end of the file */
 	BPK_OUTCOME_WHOLE,   /* the server does not send ranges; no byte was stored */
 	BPK_OUTCOME_CHANGED, /* another version of the file is there */
+	BPK_OUTCOME_SAME,    /* the version that is known; it was not sent */
 	/* As FAILED, of a first answer: there is no such file; or a store denies access, as it does
 	 * for a missing file, too, to those who may not list. */
 	BPK_OUTCOME_MISSING,
@@ -31,6 +32,7 @@ struct bpk_request {
 	struct bpk_span out; /* room for the bytes wanted, 1 at least */
 	/* The answer that began the file: version and size must be the same. NULL: any. */
 	const struct bpk_answer *seen;
+	const char *known; /* a strong ETag: this version is not to be sent; NULL: any */
 	/* Takes the bytes of the whole file, in order, instead of out; no range is asked for then,
 	 * and nothing is tried again once a byte was taken. Any thread may call it; non-zero fails
 	 * the request. */
@@ -70,6 +72,9 @@ void bpk_request_stop(struct bpk_request *request);
 /* All of this at once: its outcome is set in any case. Fails with the request's error unless it
  * brought the bytes. */
 int bpk_request_run(struct bpk_request *request, struct bpk_err *err);
+
+/* The counts of bpk_remote_counted, but for the cache's. */
+struct bpk_remote_counts bpk_request_counted(void);
 
 /* The options of bpk_remote_set. */
 struct bpk_remote_options bpk_request_options(void);
