@@ -9,6 +9,8 @@
 
 #include "flow/plan.h"
 
+enum { AHEAD = 32 }; /* chunks of one read that are announced at a time */
+
 /* ---- Reading anywhere ---- */
 
 /* Read whole chunks that follow each other and are equal to chunk, as many as out has room for. */
@@ -31,10 +33,32 @@ static int read_alike(struct bpk_view_state *view, const struct bpk_sized *chunk
 	return 0;
 }
 
+/* The chunk of the last byte of a read; 0 if chunks are not announced. */
+static uint64_t last_chunk(const struct bpk_view_state *view, uint64_t offset, uint64_t size)
+{
+	uint64_t total = view->plan.raw_size;
+
+	if (view->ops->ahead == NULL || offset >= total || size == 0)
+		return 0;
+	return bpk_view_fetch_chunk_of(view, offset + bpk_min_u64(size, total - offset) - 1).first;
+}
+
+/* Announce chunks of a read from next, which is read now, to last, but only a few at a time.
+ * *announced: the first one that was not yet. */
+static void announce(const struct bpk_view_state *view, uint64_t next, uint64_t last,
+		     uint64_t *announced)
+{
+	uint64_t end = bpk_min_u64(next + AHEAD, last + 1);
+
+	for (*announced = bpk_max_u64(*announced, next); *announced < end; ++*announced)
+		view->ops->ahead(view->reader, *announced);
+}
+
 static int read_anywhere(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 			 struct bpk_err *err)
 {
 	struct bpk_view_state *view = arg;
+	uint64_t announced = 0, last = last_chunk(view, offset, out.size);
 
 	*got = 0;
 	while (*got < out.size && offset + *got < view->plan.raw_size) {
@@ -43,6 +67,8 @@ static int read_anywhere(void *arg, uint64_t offset, struct bpk_span out, size_t
 		size_t size = bpk_min_size(out.size - *got, chunk.size - start);
 		struct bpk_span rest = bpk_span(out.data + *got, out.size - *got);
 
+		if (chunk.first < last)
+			announce(view, chunk.first, last, &announced);
 		if (size == chunk.size) {
 			if (read_alike(view, &chunk, rest, got, err) != 0)
 				return -1;
