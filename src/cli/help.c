@@ -128,26 +128,53 @@ static int run_shell(const char *line)
 	return status != -1 && WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* Names of commands are words of the shell. man is first asked silently, since the page, or man
- * itself, may be missing. */
-static void open_page(const struct bpk_command *command, struct bpk_err *err)
+/* Open a manual page; false if man does not know it, or is missing itself: it is first asked
+ * silently. page is a word of the shell. */
+static bool open_manual(const char *page, struct bpk_err *err)
 {
-	const char *name = command->name != NULL ? command->name : "";
-	const char *dash = command->name != NULL ? "-" : "";
 	char line[128];
 	int status;
 
-	snprintf(line, sizeof line, "man -w bpk%s%s >/dev/null 2>&1", dash, name);
-	if (run_shell(line) != 0) {
-		bpk_command_help_print(command);
-		return;
-	}
-	snprintf(line, sizeof line, "exec man bpk%s%s", dash, name);
+	snprintf(line, sizeof line, "man -w %s >/dev/null 2>&1", page);
+	if (run_shell(line) != 0)
+		return false;
+	snprintf(line, sizeof line, "exec man %s", page);
 	status = run_shell(line);
 	if (status > 128)
 		exit(status);
 	if (status != 0)
 		bpk_fail(err, BPK_FAILED, "man failed with status %d", status);
+	return true;
+}
+
+static void open_page(const struct bpk_command *command, struct bpk_err *err)
+{
+	char page[64];
+
+	snprintf(page, sizeof page, "bpk%s%s", command->name != NULL ? "-" : "",
+		 command->name != NULL ? command->name : "");
+	if (!open_manual(page, err))
+		bpk_command_help_print(command);
+}
+
+/* Pages that are of no command. */
+static const char *const topics[] = { "formats", "remote", NULL };
+
+static bool is_topic(const char *name)
+{
+	for (size_t i = 0; topics[i] != NULL; i++)
+		if (strcmp(topics[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void open_topic(const char *name, struct bpk_err *err)
+{
+	char page[64];
+
+	snprintf(page, sizeof page, "bpk-%s", name);
+	if (!open_manual(page, err))
+		bpk_fail(err, BPK_FAILED, "the manual page %s is not installed", page);
 }
 
 static void run_help(void *args, char **operands, size_t count)
@@ -158,9 +185,11 @@ static void run_help(void *args, char **operands, size_t count)
 	(void)args;
 	if (count > 1)
 		bpk_fail(&err, BPK_USAGE, "takes one COMMAND, %zu were given", count);
+	else if (count == 1 && is_topic(operands[0]))
+		open_topic(operands[0], &err);
 	else if (count == 1 && (command = bpk_command_find(operands[0])) == NULL)
 		bpk_command_unknown(operands[0], &err);
-	if (err.kind == BPK_OK)
+	else
 		open_page(command, &err);
 	if (err.kind != BPK_OK)
 		bpk_report("help", &err);
@@ -171,7 +200,7 @@ const struct bpk_command bpk_command_help = {
 	.synopsis = "[COMMAND]",
 	.summary = "open the manual page of a command",
 	.description = "Opens the manual page of bpk or of COMMAND; prints its --help where manual "
-		       "pages are not installed.",
+		       "pages are not installed. \"formats\" and \"remote\" are pages, too.",
 	.operands = OPERANDS_COMMANDS,
 	.options = rows,
 	.args_size = sizeof(struct bpk_shared),

@@ -10,6 +10,7 @@
 
 #include "cli/progress.h"
 #include "cli/signal.h"
+#include "cli/text.h"
 
 #define KIND(kind) (1u << (kind))
 
@@ -42,12 +43,14 @@ static const struct bpk_exit *exit_of(enum bpk_kind kind)
 static void print(const char *subject, const char *line)
 {
 	struct bpk_err shown = { 0 };
+	char text[BPK_ERR_TEXT];
 
 	bpk_progress_hide();
 	bpk_fail(&shown, BPK_FAILED, "%s", line);
 	if (subject != NULL)
 		bpk_err_subject(&shown, "%s", subject);
-	fprintf(stderr, "bpk: %s\n", shown.text);
+	bpk_text_hide(shown.text, text);
+	fprintf(stderr, "bpk: %s\n", text);
 }
 
 void bpk_report(const char *subject, const struct bpk_err *err)

@@ -69,6 +69,61 @@ void bpk_print_escaped(struct bpk_view text)
 	}
 }
 
+/* True if text, of which size bytes are there, ends like the scheme of a web server's URL. */
+static bool ends_in_scheme(const char *text, size_t size)
+{
+	static const char *const schemes[] = { "http://", "https://" };
+
+	for (size_t i = 0; i < 2; i++)
+		if (size >= strlen(schemes[i]) &&
+		    memcmp(text + size - strlen(schemes[i]), schemes[i], strlen(schemes[i])) == 0)
+			return true;
+	return false;
+}
+
+/* Bytes of a URL's user in front of "@"; 0: none. */
+static size_t user_size(const char *host)
+{
+	size_t size = strcspn(host, "/?# ");
+
+	while (size > 0 && host[size - 1] != '@')
+		size--;
+	return size > 0 ? size - 1 : 0;
+}
+
+/* Bytes of a query: messages go on behind a blank, a quote, or a colon and a blank. */
+static size_t query_size(const char *query)
+{
+	size_t size = strcspn(query, " \"");
+
+	return size > 0 && query[size] == ' ' && query[size - 1] == ':' ? size - 1 : size;
+}
+
+void bpk_text_hide(const char *text, char out[BPK_ERR_TEXT])
+{
+	static const char dots[] = "...";
+	size_t used = 0, hidden = 0;
+	bool in_url = false;
+
+	for (const char *at = text; *at != '\0' && used < BPK_ERR_TEXT - sizeof dots; at++) {
+		out[used++] = *at;
+		in_url = in_url && *at != ' ' && *at != '"';
+		if (ends_in_scheme(out, used)) {
+			in_url = true;
+			hidden = user_size(at + 1);
+		} else if (in_url && (*at == '?' || *at == '#')) {
+			hidden = query_size(at + 1);
+		}
+		if (hidden > 0) {
+			memcpy(out + used, dots, strlen(dots));
+			used += strlen(dots);
+		}
+		at += hidden;
+		hidden = 0;
+	}
+	out[used] = '\0';
+}
+
 const char *bpk_output_name(const char *path)
 {
 	return strcmp(path, "-") == 0 ? "standard output" : path;

@@ -24,6 +24,10 @@ const char *bpk_printable(const char *text, struct bpk_err *out);
 /* Print text on standard output as bpk_text_show spells it, however long it is. */
 void bpk_print_escaped(struct bpk_view text);
 
+/* Copy text, cut when too long, without secrets: what stands for a user or behind "?" in the URLs of
+ * web servers becomes "...". */
+void bpk_text_hide(const char *text, char out[BPK_ERR_TEXT]);
+
 /* The name of an output in messages: "-" is "standard output". */
 const char *bpk_output_name(const char *path);
 

@@ -102,6 +102,22 @@ static char *move_to_dir(const struct bpk_shared *shared, char *derived, struct 
 	return moved;
 }
 
+/* derive's name for a result of source; the query of a URL is no part of it. */
+static char *derive_name(const struct bpk_transfer *transfer, const char *source,
+			 char *(*derive)(const struct bpk_transfer *transfer, const char *source,
+					 struct bpk_err *err),
+			 struct bpk_err *err)
+{
+	char *name = bpk_strdup(source, err), *derived;
+
+	if (name == NULL)
+		return NULL;
+	name[bpk_path_name_size(source)] = '\0';
+	derived = derive(transfer, name, err);
+	free(name);
+	return derived;
+}
+
 int bpk_transfer_name_target(struct bpk_transfer *transfer,
 			     char *(*derive)(const struct bpk_transfer *transfer,
 					     const char *source, struct bpk_err *err),
@@ -118,7 +134,8 @@ int bpk_transfer_name_target(struct bpk_transfer *transfer,
 		bpk_fail(err, BPK_BUG, "the result has no name");
 	} else {
 		transfer->target_derived = true;
-		transfer->target = move_to_dir(shared, derive(transfer, source, err), err);
+		transfer->target =
+			move_to_dir(shared, derive_name(transfer, source, derive, err), err);
 	}
 	return transfer->target != NULL ? 0 : bpk_input_subject(transfer->in, err);
 }

@@ -279,7 +279,10 @@ static void verify_path(const struct verify_args *args, const char *path, bool n
 
 	if (rc == 0 && in.place.is_directory && in.format == NULL &&
 	    bpk_format_of_suffix(path) == NULL) {
-		bpk_fail(&err, BPK_FAILED, "is a directory, expected an archive; -r walks it");
+		bpk_fail(&err, BPK_FAILED, "%s",
+			 bpk_dir_lists(in.place.directory)
+				 ? "is a directory, expected an archive; -r walks it"
+				 : "is a directory that cannot be listed, and no archive");
 		rc = bpk_input_subject(&in, &err);
 	}
 	verify_input(args, &in, named, rc, &err);

@@ -139,10 +139,10 @@ const struct bpk_format *bpk_format_find(const char *name)
 }
 
 /* A path that is nothing but the suffix is a hidden file's name. A directory's path may end in
- * slashes. */
+ * slashes, a URL in a query. */
 static bool ends_in(const char *path, const char *suffix)
 {
-	size_t length = strlen(path);
+	size_t length = bpk_path_name_size(path);
 	size_t tail = strlen(suffix);
 
 	while (length > 0 && path[length - 1] == '/')
@@ -229,6 +229,9 @@ int bpk_format_fail_unknown(const struct bpk_place *place, struct bpk_err *err)
 {
 	const struct bpk_format *promised = bpk_format_of_suffix(place->path);
 
+	if (place->is_directory && !bpk_dir_lists(place->directory))
+		return bpk_fail(err, BPK_FAILED,
+				"is a directory that cannot be listed, and no archive");
 	if (place->is_directory && (promised == NULL || !promised->is_directory))
 		return bpk_fail(err, BPK_FAILED, "is a directory, expected an archive");
 	if (place->is_directory)

@@ -132,18 +132,22 @@ static int open_missing(const char *path, int errnum, struct bpk_place *place, s
 static int open_url(const char *path, struct bpk_place *place, struct bpk_err *err)
 {
 	const char *host = strstr(path, "://") + 3;
+	size_t name_at = (size_t)(host - path) + strcspn(host, "/");
 	struct bpk_err why = { 0 };
 	bool missing;
 	int rc;
 
 	if (bpk_remote_is_folder(path)) {
+		rc = open_member(path, name_at, place, err);
+		if (rc <= 0)
+			return rc;
+		place->is_member = false;
 		place->is_directory = true;
 		return bpk_remote_dir_open(path, &place->directory, err);
 	}
 	if (bpk_remote_open(path, &place->source, &missing, &why) == 0)
 		return 0;
-	rc = missing ? open_member(path, (size_t)(host - path) + strcspn(host, "/"), place, err)
-		     : 1;
+	rc = missing ? open_member(path, name_at, place, err) : 1;
 	if (rc <= 0)
 		return rc;
 	place->is_member = false;

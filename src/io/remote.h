@@ -45,6 +45,12 @@ static inline bool bpk_path_is_url(const char *path)
 	       bpk_path_is_s3(path);
 }
 
+/* The bytes of path in front of a query, if it is a URL that has one: those that name the file. */
+static inline size_t bpk_path_name_size(const char *path)
+{
+	return bpk_path_is_url(path) && !bpk_path_is_s3(path) ? strcspn(path, "?#") : strlen(path);
+}
+
 /*
  * Open a URL as a seekable source. A file that the server does not send by ranges is downloaded to
  * a spool. Fails with BPK_FAILED (no such file, no access, no answer in time), BPK_LIMIT (more than

@@ -25,6 +25,15 @@ load lib
     grep -q chunk-size "$out"
     quietly bpk help
     refuses 64 "no command 'pakc'|pakc" bpk help pakc
+    mkdir bin
+    printf '#!/bin/sh\necho "$*" >>pages\n' >bin/man
+    chmod +x bin/man
+    PATH=$PWD/bin:$PATH bpk help remote
+    PATH=$PWD/bin:$PATH bpk help formats
+    same pages <(printf '%s\n' "-w bpk-remote" bpk-remote "-w bpk-formats" bpk-formats)
+    printf '#!/bin/sh\nexit 16\n' >bin/man
+    PATH=$PWD/bin:$PATH refuses 1 "the manual page bpk-remote is not installed" bpk help remote
+    rm -r bin pages
 }
 
 @test "every option of pack that CLI users know is in its help" {

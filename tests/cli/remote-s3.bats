@@ -184,3 +184,20 @@ reads_as() {
             bpk verify --timeout 1 s3://b/x.b2s/
     done
 }
+
+@test "a store that refuses: one line, with the reason" {
+    need_urls
+    archives
+    serve_store
+    unset AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+    for row in "-r s3://b" "-r s3://b/" "-r s3://b/deep" s3://b/x.blp; do
+        # shellcheck disable=SC2086
+        refuses 1 'the store answered 403 .*; no key of the user was found$' bpk verify $row
+    done
+    refuses 1 '^bpk: s3://b/deep/: is a directory that cannot be listed, and no archive$' bpk verify s3://b/deep/
+    export AWS_ACCESS_KEY_ID=ID AWS_SECRET_ACCESS_KEY=wrong
+    ends 1 bpk verify s3://b/x.blp
+    ! says 'no key'
+    export AWS_SECRET_ACCESS_KEY=se/cr+et
+    refuses 1 '^bpk: s3://none/: no such bucket$' bpk verify -r s3://none
+}

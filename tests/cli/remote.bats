@@ -185,6 +185,28 @@ judge() { # FAULT
     bpk verify ./http://here/x.blp
 }
 
+@test "a query is no part of a name, and no message repeats it" {
+    need_urls
+    archives
+    bpk pack -q -t 4 -F chunked -o d/field.blpd raw
+    (cd d && tar cf run.tar field.blpd x.blp)
+    serve d
+    bpk unpack -v "$url/x.blp?sig=SECRET" 2>"$err" && same x raw
+    says '/x.blp[?]\.\.\.: .* to ./x$'
+    ! grep SECRET "$err"
+    bpk pack -q "$url/x.blp?sig=SECRET" -fo again.blp && bpk unpack -q again.blp
+    for row in 'http://me:SECRET@127.0.0.1/x.blp' "$url/x?sig=SECRET" "$url/d/?sig=SECRET" "$url/x.blp:y?sig=SECRET#SECRET"; do
+        bpk verify "$row" 2>"$err" && die "$row: status 0"
+        says '^bpk: http://'
+        ! grep SECRET "$err" || die "$row"
+    done
+    # a directory in a tar may end with a slash, as it may elsewhere
+    bpk verify "$url/run.tar:field.blpd/"
+    bpk unpack -qc "$url/run.tar:field.blpd/" | cmp - raw
+    refuses 1 "the tar .*/run.tar has no member none.blpd/" bpk verify "$url/run.tar:none.blpd/"
+    refuses 1 "is a directory that cannot be listed, and no archive" bpk verify "$url/none.blpd/"
+}
+
 @test "arrays by name, frame by frame: no request too many" {
     need_urls
     need_python

@@ -179,8 +179,14 @@ static void fail_of_store(struct bpk_request *request)
 		[BPK_S3_MISSING] = BPK_OUTCOME_MISSING,
 		[BPK_S3_DENIED] = BPK_OUTCOME_DENIED,
 	};
-	request->outcome = outcomes[bpk_s3_explain(&request->answer,
-						   bpk_buf_view(&request->refusal), &request->err)];
+	struct bpk_err why = { 0 };
+
+	request->outcome =
+		outcomes[bpk_s3_explain(&request->answer, bpk_buf_view(&request->refusal), &why)];
+	bpk_fail(&request->err, why.kind, "%s%s", why.text,
+		 request->answer.status == 403 && request->url->store->signer == NULL
+			 ? "; no key of the user was found"
+			 : "");
 }
 
 static void fail_status(struct bpk_request *request)

@@ -104,6 +104,10 @@ enum bpk_s3_meaning bpk_s3_explain(const struct bpk_answer *answer, struct bpk_v
 				 err);
 		return BPK_S3_FAILED;
 	}
+	if (strcmp(refusal.code, "NoSuchBucket") == 0) {
+		bpk_fail(err, BPK_FAILED, "no such bucket");
+		return BPK_S3_FAILED;
+	}
 	bpk_fail(err, BPK_FAILED, "the store answered %u%s%s%s%s%s%s%s", answer->status,
 		 *answer->reason != '\0' ? " " : "", answer->reason,
 		 *refusal.code != '\0' ? ": " : "", refusal.code,

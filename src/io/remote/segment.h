@@ -48,8 +48,8 @@ bool bpk_segment_is_name(const char *name);
 bool bpk_segment_open(int folder, struct bpk_segment_id *id, uint64_t number,
 		      struct bpk_segment *segment);
 
-/* Make an empty one, in place of whatever has its name, of the number that was looked up. Fails with
- * BPK_FAILED; it stays closed, too, if another process makes it just now. */
+/* Make an empty one of the number that was looked up, in place of anything that has its name. Fails
+ * with BPK_FAILED; it stays closed, too, if another process makes it just now. */
 int bpk_segment_make(int folder, const struct bpk_segment_id *id, struct bpk_segment *segment,
 		     struct bpk_err *err);
 

@@ -39,6 +39,7 @@ struct tree {
 	/* fixed after open */
 	struct bpk_url url; /* ends with "/" */
 	bool lists;
+	struct bpk_err denied; /* why the store does not list; reset once it was reported */
 
 	pthread_mutex_t lock;   /* guards the following */
 	struct folder *folders; /* these are only added */
@@ -195,6 +196,17 @@ static int open_below(const struct tree *tree, const char *name, uint64_t size,
 	return bpk_remote_source(&url, size, source, outcome, err);
 }
 
+/* Report that the store does not list, once a file of the directory was found nevertheless; with the
+ * lock. */
+static void tell_denied(struct tree *tree)
+{
+	struct bpk_remote_options options = bpk_request_options();
+
+	if (tree->denied.kind != BPK_OK && options.tell != NULL)
+		options.tell(tree->url.text, tree->denied.text);
+	tree->denied = (struct bpk_err){ 0 };
+}
+
 /* A store denies access to a missing file, too, to those who may not list. */
 static bool is_absent(enum bpk_outcome outcome)
 {
@@ -217,6 +229,7 @@ static int look_by_request(struct tree *tree, const char *name, enum bpk_entry *
 	if (source != NULL) {
 		*entry = BPK_ENTRY_FILE;
 		*size = bpk_source_size(source);
+		tell_denied(tree);
 	}
 	if (kept == NULL)
 		keep(tree, name, source);
@@ -286,6 +299,7 @@ static int tree_source(void *dir, const char *name, struct bpk_source **source, 
 	if (open_member(tree, name, source, err) != 0)
 		return -1;
 	pthread_mutex_lock(&tree->lock);
+	tell_denied(tree);
 	bpk_seen_add(&tree->members, name, *source);
 	pthread_mutex_unlock(&tree->lock);
 	return 0;
@@ -423,7 +437,6 @@ int bpk_remote_has_folder(const char *path, bool *has, struct bpk_err *err)
 /* List the root, which shows whether the store lists at all. */
 static int list_root(struct tree *tree, struct bpk_err *err)
 {
-	struct bpk_remote_options options = bpk_request_options();
 	enum bpk_outcome outcome;
 	struct bpk_err why = { 0 };
 	struct folder *root = list_folder(tree, "", 0, &outcome, &why);
@@ -432,8 +445,7 @@ static int list_root(struct tree *tree, struct bpk_err *err)
 	if (root == NULL && outcome != BPK_OUTCOME_DENIED)
 		return bpk_fail(err, why.kind, "%s", why.text);
 	if (root == NULL) {
-		if (options.tell != NULL)
-			options.tell(tree->url.text, why.text);
+		tree->denied = why;
 		return 0;
 	}
 	if (root->listing.count == 0)
