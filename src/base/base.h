@@ -22,7 +22,6 @@
 #include "base/array.h"
 #include "base/msgpack.h"
 #include "base/mutex.h"
-#include "base/sha256.h"
 #include "base/sharing.h"
 
 #endif

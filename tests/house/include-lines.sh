@@ -12,7 +12,7 @@ BEGIN {
     may["base"] = " "
     may["checksum"] = " base "
     may["chunk"] = " base "
-    may["io"] = " base "
+    may["io"] = " base checksum "
     may["layout"] = " base io "
     may["format"] = " base io chunk checksum "
     may["choose"] = " base layout io chunk "

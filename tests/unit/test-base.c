@@ -67,33 +67,6 @@ static void test_hash_is_fnv_1a_and_goes_on(void **state)
 		    bpk_hash_text(BPK_HASH_START, "foobar"));
 }
 
-/* The examples of FIPS 180-4, and a message whose length needs a block of its own. */
-static void test_sha256(void **state)
-{
-	static const struct {
-		const char *text, *digest;
-	} rows[] = {
-		{ "", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
-		{ "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
-		{ "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
-		  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
-		{ "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmn"
-		  "hijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
-		  "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
-		uint8_t digest[BPK_SHA256_SIZE];
-		char text[2 * BPK_SHA256_SIZE + 1];
-
-		bpk_sha256(bpk_view(rows[i].text, strlen(rows[i].text)), digest);
-		for (size_t k = 0; k < sizeof digest; k++)
-			sprintf(text + 2 * k, "%02x", digest[k]);
-		assert_string_equal(text, rows[i].digest);
-	}
-}
-
 static void test_last_key_that_is_at_most(void **state)
 {
 	static const struct {
@@ -184,7 +157,6 @@ int main(void)
 		cmocka_unit_test(test_cursor_turns_bad_at_its_end),
 		cmocka_unit_test(test_buffer_grows_and_keeps),
 		cmocka_unit_test(test_hash_is_fnv_1a_and_goes_on),
-		cmocka_unit_test(test_sha256),
 		cmocka_unit_test(test_last_key_that_is_at_most),
 		cmocka_unit_test(test_arithmetic_reports_wrapping),
 		cmocka_unit_test(test_cpu_count_is_positive),

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "checksum/checksum.h"
 #include "io/full.h"
 #include "io/remote/request.h"
 #include "io/remote/segment.h"
@@ -263,9 +264,21 @@ static void make_answer(const struct bpk_segment_id *id, struct bpk_answer *answ
 	answer->total = id->total;
 }
 
+/* A URL may hold a signature or a password, so a digest stands for it. */
+static int make_key(const struct bpk_url *url, uint8_t key[BPK_SEGMENT_KEY])
+{
+	uint8_t digest[BPK_DIGEST_MAX];
+
+	if (bpk_checksum_compute(bpk_checksum_find("sha256"),
+				 bpk_view(url->text, strlen(url->text)), digest, NULL) != 0)
+		return -1;
+	memcpy(key, digest, BPK_SEGMENT_KEY);
+	return 0;
+}
+
 struct bpk_cached *bpk_cached_open(const struct bpk_url *url, struct bpk_answer *known)
 {
-	uint8_t digest[BPK_SHA256_SIZE];
+	struct bpk_segment_id id = { 0 };
 	struct bpk_cached *cached;
 	bool exists;
 
@@ -273,13 +286,11 @@ struct bpk_cached *bpk_cached_open(const struct bpk_url *url, struct bpk_answer 
 	pthread_mutex_lock(&cache.lock);
 	exists = has_cache();
 	pthread_mutex_unlock(&cache.lock);
-	cached = exists ? bpk_calloc(1, sizeof *cached, NULL) : NULL;
+	cached = exists && make_key(url, id.key) == 0 ? bpk_calloc(1, sizeof *cached, NULL) : NULL;
 	if (cached == NULL)
 		return NULL;
 	pthread_mutex_init(&cached->lock, NULL);
-	/* a URL may hold a signature or a password */
-	bpk_sha256(bpk_view(url->text, strlen(url->text)), digest);
-	memcpy(cached->id.key, digest, sizeof cached->id.key);
+	cached->id = id;
 	cached->segment.fd = -1;
 	cached->segment.number = BPK_UNKNOWN;
 	if (bpk_segment_open(cache.folder, &cached->id, 0, &cached->segment))
