@@ -235,8 +235,8 @@ static int open_beside(struct comparing *c, const struct bpk_compare_options *op
 	const struct bpk_view_options viewing = { .nchunks = options->limits.threads + 1,
 						  .limits = &c->limits };
 
-	c->limits = (struct bpk_view_limits){ .memory = options->limits.memory,
-					      .left = BPK_UNKNOWN };
+	c->limits =
+		(struct bpk_view_limits){ .memory = options->limits.memory, .left = BPK_UNKNOWN };
 	c->source = c->beside->place.source;
 	if (!is_raw(c->beside) && bpk_view_open(c->beside->format->reader, c->beside->reader,
 						&viewing, &c->source, err) != 0) {

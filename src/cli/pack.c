@@ -131,9 +131,15 @@ static const struct bpk_opt *const rows[] = {
 	&opt_set,
 	&opt_compare,
 	&opt_stream_size,
+	&bpk_opt_recursive,
+	&bpk_opt_include,
+	&bpk_opt_exclude,
+	&bpk_opt_files0_from,
+	&bpk_opt_shard,
 	&bpk_opt_stdout,
 	&bpk_opt_output,
 	&bpk_opt_output_dir,
+	&bpk_opt_update,
 	&bpk_opt_force,
 	&bpk_opt_keep,
 	&bpk_opt_rm,
@@ -302,21 +308,47 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 	return 0;
 }
 
-static void run_pack(void *arg, char **operands, size_t count)
+/* Archives are not packed again. */
+static bool takes(const char *path)
+{
+	return bpk_format_suffix(path) == NULL;
+}
+
+static const struct bpk_tree_kind kind = { .takes = takes };
+
+static int prepare(struct bpk_pack *pack, char **named, size_t count, struct bpk_files *operands,
+		   struct bpk_err *err)
+{
+	const struct bpk_pack_args *args = pack->args;
+	const struct bpk_shared *shared = &args->common.shared;
+
+	pack->format = format_of(shared);
+	if (check_usage(pack, named, count, err) != 0 ||
+	    bpk_transfer_gather(shared, &kind, named, count, operands, err) != 0 ||
+	    (operands->count > 1 && bpk_known_new(&pack->known, err) != 0))
+		return -1;
+	pack->one_tree = shared->tree.recursive && count == 1;
+	return bpk_metadata_gather(args->metadata, &args->set, &pack->metadata, err);
+}
+
+static void run_pack(void *arg, char **named, size_t count)
 {
 	struct bpk_pack_args *args = arg;
 	struct bpk_pack pack = { .args = args };
 	struct bpk_shared *shared = &args->common.shared;
+	struct bpk_files operands = { 0 };
+	struct bpk_tally tally = { 0 };
 	struct bpk_err err = { 0 };
 
-	pack.format = format_of(shared);
-	if (check_usage(&pack, operands, count, &err) != 0 ||
-	    (count > 1 && bpk_known_new(&pack.known, &err) != 0) ||
-	    bpk_metadata_gather(args->metadata, &args->set, &pack.metadata, &err) != 0)
+	shared->tally = bpk_transfer_is_listed(shared) ? &tally : NULL;
+	if (prepare(&pack, named, count, &operands, &err) != 0) {
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
-	else
-		bpk_results_each(shared, operands, count,
+	} else {
+		bpk_results_each(shared, &operands,
 				 &(struct bpk_each){ bpk_pack_one, bpk_pack_beside(&pack), &pack });
+		bpk_tally_tell(shared, "packed");
+	}
+	bpk_files_clear(&operands);
 	bpk_buf_clear(&pack.metadata);
 	bpk_array_clear(&pack.array);
 	bpk_dtype_clear(&pack.dtype);
@@ -331,7 +363,7 @@ const struct bpk_command bpk_command_pack = {
 		"Packs each FILE into FILE.blp beside it and keeps FILE. Without FILE, or with -, "
 		"packs standard input to standard output. Element size, filter, chunk and block "
 		"size are chosen by trial on samples; -v prints the choice and its reason.",
-	.operands = OPERANDS_FILES,
+	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct bpk_pack_args),
 	.defaults = &defaults,

@@ -144,7 +144,7 @@ struct bpk_flow {
 	bool check; /* test seals */
 	/* The writer seals as the reader's archive does: copied chunks keep their tested seals. */
 	bool same_seals;
-	bool decode;  /* unpack packed parcels */
+	bool decode; /* unpack packed parcels */
 	/* The reader of another archive, of chunks of the same sizes: a chunk that is packed to the
 	 * same bytes there, under a digest that is tested, is neither unpacked nor put. NULL: no
 	 * other archive. Both readers are positional, and their parcels single chunks. */

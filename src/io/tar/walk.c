@@ -7,7 +7,7 @@ struct walk {
 	struct bpk_tar_index *index;
 	const struct bpk_tar_visit *visit;
 	void *arg;
-	size_t next;         /* number of the next member */
+	size_t next; /* number of the next member */
 	struct bpk_err *err;
 };
 
