@@ -16,7 +16,7 @@ struct bpk_compare_options {
 	void *progress_arg;
 };
 
-/* What was found. */
+/* The first difference. */
 struct bpk_compared {
 	bool differ;
 	uint64_t offset;  /* of the first byte that differs, or where one of them ends */
@@ -51,7 +51,7 @@ struct bpk_compared_array {
 	const struct bpk_item *item;
 };
 
-/* What was found in the items of two arrays. */
+/* The differences of the items of two arrays. */
 struct bpk_compared_items {
 	uint64_t ndifferent; /* items that differ by more than is tolerated */
 	uint64_t first;      /* the number of the first of them, in the order they are stored */

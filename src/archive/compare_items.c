@@ -109,7 +109,7 @@ static double subtract_integers(const struct bpk_scalar *const types[2], const u
 
 /* ---- A piece ---- */
 
-/* What a run compares; fixed. */
+/* The two arrays of a run; fixed. */
 struct pair {
 	const struct bpk_compared_array *arrays; /* 2 */
 	const struct bpk_tolerance *tolerance;
@@ -120,7 +120,7 @@ struct pair {
 	uint64_t parts;    /* of an item */
 };
 
-/* A piece at work, and what was found in it. */
+/* A piece at work, and its differences. */
 struct job {
 	uint64_t first, count; /* items */
 	struct bpk_buf bufs[2];

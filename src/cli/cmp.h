@@ -1,6 +1,6 @@
 /*
- * bpk cmp: cmp.c compares two inputs, cmp_arrays.c the arrays inside them, cmp_tree.c two trees,
- * and cmp_show.c says what differs. For the main thread alone.
+ * bpk cmp: cmp.c reads the command line, cmp_tree.c compares two trees, cmp_work.c two inputs,
+ * cmp_arrays.c the arrays inside them, and cmp_show.c prints the difference. For the main thread alone.
  */
 #ifndef BPK_CLI_CMP_H
 #define BPK_CLI_CMP_H
@@ -16,7 +16,7 @@ struct bpk_cmp_args {
 	struct bpk_dtype dtype;         /* size 0: not given */
 };
 
-/* Two inputs on their way, and what differs. */
+/* Two inputs on their way, and their difference. */
 struct bpk_cmp {
 	const struct bpk_cmp_args *args;
 	struct bpk_input in[2];
@@ -30,7 +30,7 @@ struct bpk_cmp {
 	double largest;  /* the largest difference of numbers; negative: not asked for */
 };
 
-/* Compare two files, print what differs, and report failures: 0 for equal ones, 1 or -1. */
+/* Compare two files, print the difference, and report failures: 0 for equal ones, 1 or -1. */
 int bpk_cmp_files(const struct bpk_cmp_args *args, const char *a, const char *b);
 
 /* Compare the files below two directories, each with that of the same name. */

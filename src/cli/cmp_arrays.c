@@ -1,5 +1,5 @@
 /* The arrays inside two inputs compared: one by name, all of them, or the data as one. Called by
- * cmp.c. */
+ * cmp_work.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +64,7 @@ static int note_types(struct bpk_cmp *cmp, const char *place, const struct bpk_a
 	return rc;
 }
 
-/* Note what makes the items of two arrays incomparable. */
+/* Note a difference of type, shape or order: then items cannot be compared. */
 static int compare_descriptions(struct bpk_cmp *cmp, const char *place, const struct bpk_array *a,
 				const struct bpk_array *b, bool as_numbers, struct bpk_err *err)
 {

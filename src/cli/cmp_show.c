@@ -1,5 +1,5 @@
-/* What bpk cmp found, in words and as records; and where in the arrays a byte lies. Called by
- * cmp.c. */
+/* The results of bpk cmp, in words and as records; and where in the arrays a byte lies. Called by
+ * cmp_work.c. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,7 +66,7 @@ static bool locate_in_arrays(struct bpk_cmp *cmp, const struct bpk_content *cont
 	return false;
 }
 
-/* In an input that is read by place; what cannot be found out is left out. */
+/* In an input that is read by place; a place that cannot be found is left out. */
 static bool locate_in(struct bpk_cmp *cmp, const struct bpk_input *in)
 {
 	struct bpk_content content = { 0 };

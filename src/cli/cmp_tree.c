@@ -95,7 +95,7 @@ static int compare_pairs(const void *left, const void *right)
 }
 
 /* Names are compared as they are; then those that are left without the suffix of an archive; and
- * what then is left is in one tree alone. */
+ * the rest is in one tree alone. */
 static void make_pairs(struct trees *trees)
 {
 	pair_up(trees);

@@ -1,4 +1,4 @@
-/* What a command did to many files, counted and printed. Called by pack, unpack and verify. */
+/* The sum of a command's work on many files. Called by pack, unpack and verify. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -39,12 +39,12 @@ void bpk_tally_skipped(const struct bpk_shared *shared, const char *path, const 
 }
 
 /* ", 3 failed", if there is something to count. */
-static void put_count(char *line, size_t room, uint64_t count, const char *what)
+static void put_count(char *line, size_t room, uint64_t count, const char *word)
 {
 	size_t used = strlen(line);
 
 	if (count > 0)
-		snprintf(line + used, room - used, ", %" PRIu64 " %s", count, what);
+		snprintf(line + used, room - used, ", %" PRIu64 " %s", count, word);
 }
 
 void bpk_tally_tell(const struct bpk_shared *shared, const char *verb)

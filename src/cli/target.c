@@ -1,4 +1,4 @@
-/* Where the results of commands go: whether options allow it, their names, and what is there
+/* Where the results of commands go: whether options allow it, their names, and results that are there
  * already. pack, unpack, cat and convert call it. */
 #include "cli/transfer.h"
 
@@ -221,7 +221,7 @@ static int find_time(const struct bpk_input *in, struct timespec *time, struct b
 	return bpk_walk(in->path, NULL, count_time, pass_over, time, err);
 }
 
-/* True if what is there is a result of the command: an archive, or any file. */
+/* True if the target is a result of the command: an archive, or any file. */
 static bool is_result(const struct bpk_transfer *transfer, const struct stat *found)
 {
 	struct bpk_input in;

@@ -6,7 +6,7 @@
 #ifndef BPK_CLI_TREE_H
 #define BPK_CLI_TREE_H
 
-#include "archive/input.h"
+#include "archive/archive.h"
 #include "cli/command.h"
 
 struct bpk_file {
@@ -64,7 +64,7 @@ int bpk_files_share(const struct bpk_shared *shared, struct bpk_files *operands,
 /* The size of an operand, in bytes, found once. */
 uint64_t bpk_file_size(struct bpk_file *operand);
 
-/* What a walk finds. Paths are borrowed for the call. */
+/* The calls of a walk. Paths are borrowed for the call. */
 struct bpk_tree_visit {
 	/* A directory that is one archive, by content or by the promise of its name; it is not
 	 * entered. in is that of bpk_input_look, and the visitor closes it; rc and err say why it
@@ -78,8 +78,8 @@ struct bpk_tree_visit {
 /* True if path, or the folder of a store, is a directory to be walked. */
 int bpk_tree_is_directory(const char *path, bool *directory, struct bpk_err *err);
 
-/* Walk a directory, but for what --include and --exclude leave out. What cannot be read is
- * reported. */
+/* Walk a directory, without the files that --include and --exclude leave out. Folders that cannot
+ * be read are reported. */
 int bpk_tree_walk(const struct bpk_shared *shared, const char *root,
 		  const struct bpk_tree_visit *visit, struct bpk_err *err);
 

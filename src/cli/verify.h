@@ -1,4 +1,5 @@
-/* bpk verify: verify.c verifies one input, verify_tree.c finds them. For the main thread alone. */
+/* bpk verify: verify.c reads the command line, verify_tree.c finds the inputs, verify_work.c verifies
+ * one. For the main thread alone. */
 #ifndef BPK_CLI_VERIFY_H
 #define BPK_CLI_VERIFY_H
 
@@ -19,7 +20,7 @@ void bpk_verify_input(const struct bpk_verify_args *args, struct bpk_input *in, 
 void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input *in,
 		      bool is_archive, const struct bpk_err *err);
 
-/* Verify all operands, and what is found below them. */
+/* Verify all operands, and the archives below them. */
 void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count);
 
 #endif

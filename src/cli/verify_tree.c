@@ -9,19 +9,6 @@
 #include "cli/transfer.h"
 #include "cli/verify.h"
 
-void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input *in,
-		      bool is_archive, const struct bpk_err *err)
-{
-	uint64_t size = in->info != NULL ? in->info->stored_size : BPK_UNKNOWN;
-
-	if (size == BPK_UNKNOWN && in->place.source != NULL)
-		size = bpk_source_size(in->place.source);
-	if (is_archive)
-		bpk_tally_done(&args->shared, 0, size != BPK_UNKNOWN ? size : 0);
-	if (err != NULL)
-		bpk_tally_failed(&args->shared, err);
-}
-
 /* ---- tars ---- */
 
 struct tar {

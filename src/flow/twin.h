@@ -17,7 +17,7 @@ struct bpk_twins {
 /*
  * True if the flow's twin has the same packed bytes for a fetched parcel, and both seals are right.
  * False, too, where that cannot be found out, or archives that are packed otherwise were asked too
- * often: then the chunk is worked on like others, which reports what is wrong with it. Any thread,
+ * often: then the chunk is worked on like others, which reports its damage. Any thread,
  * with its own worker.
  */
 bool bpk_twin_holds(struct bpk_twins *twins, struct bpk_worker *worker, const struct bpk_flow *flow,

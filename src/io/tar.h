@@ -96,7 +96,7 @@ int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
 /* True if the source is seekable and begins as a tar. */
 int bpk_tar_probe(struct bpk_source *source, bool *is_tar, struct bpk_err *err);
 
-/* What a walk over a tar finds. Names are clean, and borrowed for the call. */
+/* The calls of a walk over a tar. Names are clean, and borrowed for the call. */
 struct bpk_tar_visit {
 	/* A folder, as a directory that the visitor takes, and closes before the walk ends. Returns
 	 * whether its members are visited. */

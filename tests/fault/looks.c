@@ -222,7 +222,7 @@ static bool is_named(const struct text *said, const char *line)
 		size_t size = strcspn(name, ":\n");
 
 		if (size > 0 && strncmp(name, line, size) == 0 &&
-		    (line[size] == ':' || line[size] == '/'))
+		    (line[size] == ':' || line[size] == '/' || line[size] == ' '))
 			return true;
 	}
 	return false;
