@@ -175,6 +175,16 @@ static const struct bpk_format *format_of(const struct bpk_shared *shared)
 	return format;
 }
 
+/* True if standard input is packed, or has the names of the files. */
+static bool reads_stdin(const struct bpk_pack *pack, char **operands, size_t count)
+{
+	const char *list = pack->args->common.shared.tree.files0_from;
+
+	if (list != NULL)
+		return strcmp(list, "-") == 0;
+	return count == 0 || strcmp(operands[0], "-") == 0;
+}
+
 /* A directory cannot go to standard output. */
 static int check_directory(const struct bpk_pack *pack, char **operands, size_t count,
 			   struct bpk_err *err)
@@ -182,7 +192,7 @@ static int check_directory(const struct bpk_pack *pack, char **operands, size_t 
 	const struct bpk_shared *shared = &pack->args->common.shared;
 	const char *output = shared->output;
 	bool to_stdout = shared->to_stdout || (output != NULL && strcmp(output, "-") == 0) ||
-			 (output == NULL && count == 0);
+			 (output == NULL && count == 0 && shared->tree.files0_from == NULL);
 
 	for (size_t i = 0; i < count; i++)
 		to_stdout = to_stdout || (output == NULL && strcmp(operands[i], "-") == 0);
@@ -302,8 +312,7 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 		return bpk_fail(err, BPK_USAGE,
 				"format %s has no suffix, name a file with --output",
 				pack->format->name);
-	if (metadata != NULL && strcmp(metadata, "-") == 0 &&
-	    (count == 0 || strcmp(operands[0], "-") == 0))
+	if (metadata != NULL && strcmp(metadata, "-") == 0 && reads_stdin(pack, operands, count))
 		return bpk_fail(err, BPK_USAGE, "standard input cannot be both data and metadata");
 	return 0;
 }

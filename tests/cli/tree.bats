@@ -155,6 +155,9 @@ END
     printf 'd/a/f1\0\0' | refuses 1 '^bpk: standard input: has an empty name at byte 7$' bpk pack --files0-from -
     printf 'd/a/f1\0-\0' | refuses 1 'names standard input' bpk pack --files0-from -
     : | quietly bpk pack --files0-from -
+    printf 'd/a/f1\0' | quietly bpk pack -F chunked --files0-from -
+    [ -d d/a/f1.blpd ]
+    printf 'd/a/f2\0' | refuses 64 'both data and metadata' bpk pack --metadata - --files0-from -
 }
 
 @test "--update: what is there and not older is skipped" {
