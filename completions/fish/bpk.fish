@@ -147,6 +147,8 @@ complete -c bpk -n '__fish_seen_subcommand_from cmp' -l timeout -x -d 'give a UR
 complete -c bpk -n '__fish_seen_subcommand_from cmp' -l max-download -x -d 'refuse to download a whole URL of more than SIZE (default 1G)'
 complete -c bpk -n '__fish_seen_subcommand_from cmp' -l endpoint -x -d 'read s3:// URLs from the store at URL, not from Amazon'
 complete -c bpk -n '__fish_seen_subcommand_from cmp' -l region -x -d 'the region of s3:// URLs (default us-east-1)'
+complete -c bpk -n '__fish_seen_subcommand_from cmp' -l cache -x -a '(__fish_complete_directories)' -d 'keep what is read of URLs in DIR, for later commands'
+complete -c bpk -n '__fish_seen_subcommand_from cmp' -l cache-size -x -d 'keep at most SIZE in --cache (default 1G)'
 complete -c bpk -n '__fish_seen_subcommand_from cmp' -s T -l threads -x -d 'use N threads; 0 (default): all usable ones'
 complete -c bpk -n '__fish_seen_subcommand_from cmp' -l memory-limit -x -d 'refuse work that needs more than SIZE of memory'
 complete -c bpk -n '__fish_seen_subcommand_from cmp' -s q -l quiet -d 'print errors only; the status tells'
