@@ -19,7 +19,7 @@ static const struct bpk_command *command_of_page(const char *path)
 	if (strncmp(name, "bpk-", 4) == 0)
 		snprintf(text, sizeof text, "%.*s", (int)strcspn(name + 4, "."), name + 4);
 	command = bpk_command_find(text);
-	return command == NULL ? &bpk_command_main : command;
+	return command == NULL ? bpk_program->main : command;
 }
 
 static int write_page(const char *path)

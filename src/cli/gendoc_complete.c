@@ -84,8 +84,8 @@ static void put_bash_command(FILE *out, const struct bpk_command *command)
 
 static void put_command_names(FILE *out)
 {
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
-		fprintf(out, "%s%s", each == bpk_commands ? "" : " ", (*each)->name);
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
+		fprintf(out, "%s%s", each == bpk_program->commands ? "" : " ", (*each)->name);
 }
 
 void bpk_gendoc_bash(FILE *out)
@@ -108,7 +108,7 @@ void bpk_gendoc_bash(FILE *out)
 	      "\telif [[ $before == = ]]; then\n\t\tbefore=${COMP_WORDS[COMP_CWORD - 2]}\n\tfi\n"
 	      "\tcase $command in\n",
 	      out);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		put_bash_command(out, *each);
 	fputs("\tesac\n"
 	      "\tif [[ $current == -* ]]; then\n\t\t_bpk_words \"$options\"\n"
@@ -188,7 +188,7 @@ static void put_zsh_command(FILE *out, const struct bpk_command *command)
 void bpk_gendoc_zsh(FILE *out)
 {
 	fprintf(out, "#compdef bpk\n%s\n_bpk_commands() {\n\tlocal -a commands=(\n", made_by);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++) {
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
 		fprintf(out, "\t\t'%s:", (*each)->name);
 		put_quoted(out, (*each)->summary, ":");
 		fputs("'\n", out);
@@ -200,7 +200,7 @@ void bpk_gendoc_zsh(FILE *out)
 	      "\t[[ $state == argument ]] || return\n"
 	      "\tcase $line[1] in\n",
 	      out);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		put_zsh_command(out, *each);
 	fputs("\tesac\n}\n\n_bpk \"$@\"\n", out);
 }
@@ -252,13 +252,13 @@ static void put_fish_operands(FILE *out, const struct bpk_command *command)
 void bpk_gendoc_fish(FILE *out)
 {
 	fprintf(out, "# fish completion of bpk\n%s\n", made_by);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++) {
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
 		fprintf(out, "complete -c bpk -n __fish_use_subcommand -f -a %s -d '",
 			(*each)->name);
 		put_quoted(out, (*each)->summary, "");
 		fputs("'\n", out);
 	}
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++) {
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
 		put_fish_operands(out, *each);
 		for (const struct bpk_opt *const *opt = (*each)->options; *opt != NULL; opt++)
 			if ((*opt)->type != OPT_DIGITS)

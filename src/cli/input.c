@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/text.h"
 
 /* ---- interrupted changes ---- */
@@ -173,4 +174,30 @@ void bpk_input_each(char **operands, size_t count, void (*one)(void *arg, const 
 		one(arg, "-");
 	for (size_t i = 0; i < count; i++)
 		one(arg, operands[i]);
+}
+
+/* Operands on their way. */
+struct course {
+	void (*one)(void *arg, const char *path);
+	void *arg;
+	char **operands;
+};
+
+static void one_of(void *arg, size_t number)
+{
+	const struct course *course = arg;
+
+	course->one(course->arg, course->operands[number]);
+}
+
+void bpk_input_share(const struct bpk_shared *shared, char **operands, size_t count,
+		     void (*one)(void *arg, const char *path), void *arg)
+{
+	static char dash[] = "-", *only[] = { dash };
+	struct course course = { one, arg, count > 0 ? operands : only };
+	struct bpk_err err;
+
+	if (bpk_input_check_operands(operands, count, &err) != 0 ||
+	    !bpk_share_each(shared, course.operands, count > 0 ? count : 1, one_of, &course))
+		bpk_input_each(operands, count, one, arg);
 }

@@ -311,7 +311,7 @@ static void run_pack(void *arg, char **operands, size_t count)
 
 	pack.format = format_of(shared);
 	if (check_usage(&pack, operands, count, &err) != 0 ||
-	    (count > 1 && bpk_known_new(&pack.known, &err) != 0) ||
+	    (count > 1 && bpk_program->team == NULL && bpk_known_new(&pack.known, &err) != 0) ||
 	    bpk_metadata_gather(args->metadata, &args->set, &pack.metadata, &err) != 0)
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
 	else

@@ -11,6 +11,7 @@
 
 #include "cli/transfer.h"
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/signal.h"
 #include "cli/text.h"
 
@@ -434,7 +435,7 @@ void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
 	struct bpk_err err = { 0 };
 
 	if (count < 2) {
-		bpk_input_each(operands, count, each->one, each->arg);
+		bpk_input_share(shared, operands, count, each->one, each->arg);
 		return;
 	}
 	if (bpk_input_check_operands(operands, count, &err) != 0 ||
@@ -443,7 +444,8 @@ void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
 		count = 0;
 	}
 	shared->results = &results;
-	if (count > 0 && !run_beside(shared, &course, count))
+	if (count > 0 && !bpk_share_each(shared, operands, count, alone, &course) &&
+	    !run_beside(shared, &course, count))
 		for (size_t i = 0; i < count; i++)
 			alone(&course, i);
 	shared->results = NULL;

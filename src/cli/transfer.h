@@ -157,4 +157,8 @@ int bpk_input_check_operands(char *const *operands, size_t count, struct bpk_err
 void bpk_input_each(char **operands, size_t count, void (*one)(void *arg, const char *path),
 		    void *arg);
 
+/* The same, where the ranks of a team share the operands (share.h). */
+void bpk_input_share(const struct bpk_shared *shared, char **operands, size_t count,
+		     void (*one)(void *arg, const char *path), void *arg);
+
 #endif

@@ -376,9 +376,11 @@ static void verify_operand(void *arg, const char *path)
 	free(folder);
 }
 
-static void run_verify(void *args, char **operands, size_t count)
+static void run_verify(void *arg, char **operands, size_t count)
 {
-	bpk_input_each(operands, count, verify_operand, args);
+	const struct verify_args *args = arg;
+
+	bpk_input_share(&args->shared, operands, count, verify_operand, arg);
 }
 
 const struct bpk_command bpk_command_verify = {

@@ -1,0 +1,55 @@
+/*
+ * Files that the ranks of a team share: the way each is done, its messages on their way to rank 0,
+ * and their order. Called by share.c.
+ */
+#ifndef BPK_CLI_SHARE_FILES_H
+#define BPK_CLI_SHARE_FILES_H
+
+#include "cli/command.h"
+#include "cli/state.h"
+
+enum bpk_files_way {
+	BPK_FILES_PASSED,  /* it was done before */
+	BPK_FILES_DIVIDED, /* by all ranks together */
+	BPK_FILES_WHOLE,   /* by one rank */
+};
+
+struct bpk_files_job {
+	uint64_t size;
+	uint32_t way;
+};
+
+struct bpk_files {
+	struct bpk_team *team;
+	char **operands;
+	size_t count;
+	void (*one)(void *arg, size_t number);
+	void *arg;
+	struct bpk_state *state;
+
+	struct bpk_files_job *jobs;
+	size_t *order; /* of those done whole, the largest first */
+	size_t nwhole;
+
+	/* rank 0's */
+	struct bpk_buf *said; /* what each had to say; no data: it is not done */
+	size_t printed;       /* operands whose messages are printed */
+	size_t ndone, npassed;
+	size_t nnoted; /* done since the state was written */
+};
+
+/* Decide the way of each operand, on rank 0, and tell it to all. Fails with BPK_NO_MEMORY. */
+int bpk_files_plan(struct bpk_files *files, const struct bpk_shared *shared, struct bpk_err *err);
+
+/* Do one operand here, and keep or send what there is to say. */
+void bpk_files_do(struct bpk_files *files, size_t number);
+
+/* Do those that are done whole, each by the rank that asks for it. Returns when all have ended. */
+void bpk_files_hand_out(struct bpk_files *files);
+
+void bpk_files_clear(struct bpk_files *files);
+
+/* If messages are caught at present, print those of the operand at hand. False: they are not. */
+bool bpk_files_release(void);
+
+#endif
