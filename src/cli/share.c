@@ -79,6 +79,7 @@ static void end_all(void)
 int bpk_share_begin(const struct bpk_main_args *args, int argc, char **argv, struct bpk_err *err)
 {
 	struct bpk_team *team = bpk_program->team;
+	int rc = 0;
 
 	if (team == NULL)
 		return 0;
@@ -90,9 +91,11 @@ int bpk_share_begin(const struct bpk_main_args *args, int argc, char **argv, str
 	team->stop = should_stop;
 	bpk_signals_tell(note_signal);
 	bpk_report_on_end(end_all);
-	if (args->resume == NULL || team->rank > 0)
+	if (args->resume == NULL)
 		return 0;
-	return bpk_state_open(&state, args->resume, argc, argv, err);
+	if (team->rank == 0)
+		rc = bpk_state_open(&state, args->resume, argc, argv, err);
+	return bpk_team_agree(team, rc, err);
 }
 
 /* ---- Operands that are divided ---- */

@@ -176,7 +176,7 @@ static int check_target(const struct bpk_transfer *transfer, struct bpk_err *err
 int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	bool directory = transfer->format != NULL && transfer->format->is_directory;
-	const struct bpk_team *team = bpk_share_team();
+	const struct bpk_team *team = transfer->alone ? NULL : bpk_share_team();
 	struct stat like;
 	const struct bpk_draft_options options = {
 		.overwrite = transfer->shared->force,
@@ -368,7 +368,7 @@ int bpk_transfer_run(struct bpk_transfer *transfer, struct bpk_flow *flow, struc
 	flow->reader = transfer->in->reader;
 	flow->out = transfer->writer != NULL ? transfer->format->writer : NULL;
 	flow->writer = transfer->writer;
-	flow->team = bpk_share_team();
+	flow->team = transfer->alone ? NULL : bpk_share_team();
 	flow->draft = flow->out != NULL ? transfer->draft : NULL;
 	flow->limits = bpk_shared_limits(shared);
 	flow->progress = bpk_progress_update;

@@ -38,24 +38,23 @@ static void broadcast(void *arg, unsigned from, void *bytes, size_t size)
 	}
 }
 
-static uint64_t reduce(uint64_t value, MPI_Op operation)
-{
-	uint64_t result = value;
-
-	MPI_Allreduce(&value, &result, 1, MPI_UINT64_T, operation, MPI_COMM_WORLD);
-	return result;
-}
-
+/* MPICH 4.0 compares MPI_UINT64_T as if it had a sign. No number comes near the largest one. */
 static uint64_t minimum(void *arg, uint64_t value)
 {
+	int64_t own = value > INT64_MAX ? INT64_MAX : (int64_t)value, least;
+
 	(void)arg;
-	return reduce(value, MPI_MIN);
+	MPI_Allreduce(&own, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+	return least == INT64_MAX ? BPK_UNKNOWN : (uint64_t)least;
 }
 
 static uint64_t total(void *arg, uint64_t value)
 {
+	uint64_t sum;
+
 	(void)arg;
-	return reduce(value, MPI_SUM);
+	MPI_Allreduce(&value, &sum, 1, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+	return sum;
 }
 
 /* ---- Between two ranks ---- */
