@@ -75,7 +75,7 @@ struct bpk_main_args {
 	struct bpk_shared shared;
 	bool version;
 	uint64_t max_time;  /* seconds; 0: no limit */
-	const char *resume; /* the file that says what is done; NULL: none */
+	const char *resume; /* the file of the operands that are done; NULL: none */
 };
 
 struct bpk_command {
@@ -113,7 +113,7 @@ extern const struct bpk_program *bpk_program;
 
 extern const struct bpk_program bpk_program_alone, bpk_program_team;
 
-/* Do what the arguments of main say; program outlives it. Returns the exit status, of rank 0 in a
+/* Run by the arguments of main; program outlives it. Returns the exit status, of rank 0 in a
  * team and 0 on other ranks. */
 int bpk_program_run(const struct bpk_program *program, int argc, char **argv);
 

@@ -51,7 +51,7 @@ const struct bpk_command bpk_command_main = {
 };
 
 static const struct bpk_opt *const team_rows[] = { &opt_max_time, &opt_resume, &bpk_opt_help,
-						    &opt_version, NULL };
+						   &opt_version, NULL };
 
 const struct bpk_command bpk_command_team = {
 	.synopsis = "[OPTION]... COMMAND [OPTION]... [FILE]...",
@@ -67,8 +67,13 @@ const struct bpk_command bpk_command_team = {
 };
 
 static const struct bpk_command *const team_commands[] = {
-	&bpk_command_pack, &bpk_command_unpack,  &bpk_command_verify, &bpk_command_convert,
-	&bpk_command_help, &bpk_command_version, NULL,
+	&bpk_command_pack,
+	&bpk_command_unpack,
+	&bpk_command_verify,
+	&bpk_command_convert,
+	&bpk_command_help,
+	&bpk_command_version,
+	NULL,
 };
 
 const struct bpk_command *const bpk_commands[] = {
@@ -98,7 +103,8 @@ const struct bpk_program *bpk_program = &bpk_program_alone;
 
 const struct bpk_command *bpk_command_find(const char *name)
 {
-	for (const struct bpk_command *const *command = bpk_program->commands; *command != NULL; command++)
+	for (const struct bpk_command *const *command = bpk_program->commands; *command != NULL;
+	     command++)
 		if (strcmp((*command)->name, name) == 0)
 			return *command;
 	return NULL;
@@ -128,11 +134,11 @@ int bpk_command_unknown(const char *name, struct bpk_err *err)
 		return bpk_fail(err, BPK_USAGE,
 				"'%s' is a command of blpk, use '%s %s' (see %s %s --help)", name,
 				program, blpk, program, blpk);
-	for (const struct bpk_command *const *command = bpk_program->commands; *command != NULL; command++)
+	for (const struct bpk_command *const *command = bpk_program->commands; *command != NULL;
+	     command++)
 		bpk_nearest_offer(&nearest, (*command)->name);
 	if (nearest.best != NULL)
 		return bpk_fail(err, BPK_USAGE, "unknown command '%s', did you mean '%s'?", name,
 				nearest.best);
-	return bpk_fail(err, BPK_USAGE, "unknown command '%s', see %s --help", name,
-			program);
+	return bpk_fail(err, BPK_USAGE, "unknown command '%s', see %s --help", name, program);
 }

@@ -118,7 +118,9 @@ static void put_synopsis(FILE *out, const struct bpk_command *command)
 {
 	char font = 'R';
 
-	fprintf(out, "\\fBbpk%s%s\\fR ", command->name == NULL ? "" : " ",
+	fputs("\\fB", out);
+	put_text(out, bpk_program->name);
+	fprintf(out, "%s%s\\fR ", command->name == NULL ? "" : " ",
 		command->name == NULL ? "" : command->name);
 	for (const char *c = command->synopsis; *c != '\0'; c++) {
 		char wanted = isupper((unsigned char)*c)                ? 'I'
@@ -199,7 +201,7 @@ static void put_environment(FILE *out, const struct bpk_command *command)
 
 static void put_see_also(FILE *out, const struct bpk_command *command)
 {
-	if (command != bpk_program->main)
+	if (command != &bpk_command_main)
 		fputs(".BR bpk (1),\n", out);
 	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		if (*each != command)

@@ -1,4 +1,4 @@
-/* What a program does with its arguments. main.c calls it, and the main of bpk-mpi. */
+/* The run of a program, by its arguments. main.c calls it, and the main of bpk-mpi. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

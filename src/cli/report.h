@@ -36,14 +36,14 @@ void bpk_note(const char *subject, const char *format, ...) __attribute__((forma
 void bpk_note_lines(const char *subject, struct bpk_view text);
 
 /*
- * Begin to keep failures instead of reporting them: another process reports them. Ends with the last
- * of them, or one without a kind.
+ * Begin to keep failures instead of reporting them: another process reports them. Ends with the
+ * last of them, or one without a kind.
  */
 void bpk_report_withhold(void);
 struct bpk_err bpk_report_withheld(void);
 
-/* Print nothing from here on, or print again. Returns what was before. The text of the last line that
- * was not printed; "" before the first. */
+/* Print nothing from here on, or print again. Returns the state before. The text of the last line
+ * that was not printed; "" before the first. */
 bool bpk_report_silence(bool now);
 const char *bpk_report_silenced(void);
 

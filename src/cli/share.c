@@ -1,5 +1,5 @@
-/* Shares the operands of a command among the ranks of a team: those that are divided, and the end of
- * all. The commands of bpk-mpi call it; share_files.c hands out the others. */
+/* Shares the operands of a command among the ranks of a team: those that are divided, and the end
+ * of all. The commands of bpk-mpi call it; share_files.c hands out the others. */
 #include "cli/share.h"
 
 #include <signal.h>
@@ -15,10 +15,10 @@
 static struct bpk_state state; /* rank 0's, and empty on others */
 static double deadline;        /* on bpk_clock; 0: none */
 static uint64_t max_time;
-static atomic_int taken;           /* a signal that asks for an end */
-static struct bpk_team *together;  /* works on the operand */
-static bool is_begun;              /* the work, or the end without work */
-static bool is_asked;              /* options, or other ranks, need the ways of a team */
+static atomic_int taken;          /* a signal that asks for an end */
+static struct bpk_team *together; /* works on the operand */
+static bool is_begun;             /* the work, or the end without work */
+static bool is_asked;             /* options, or other ranks, need the ways of a team */
 
 /* ---- The end before the end ---- */
 
@@ -58,7 +58,8 @@ void bpk_share_end(void)
 	team->abort(team->arg, EXIT_FAILURE, &err);
 }
 
-/* All ranks come to the work, or to the end without it. A rank that fails before ends the others. */
+/* All ranks come to the work, or to the end without it. A rank that fails before ends the
+ * others. */
 static void begin_together(struct bpk_team *team)
 {
 	is_begun = true;

@@ -1,8 +1,8 @@
 /*
- * The operands of a command, shared by the ranks of a team (flow/team.h). Large ones are divided over
- * all ranks, one after another; of the others each rank takes the next, the largest first. rank 0
- * prints all that the ranks have to say, in the order of the operands. Called by the commands of
- * bpk-mpi; for the main thread alone.
+ * The operands of a command, shared by the ranks of a team (flow/team.h). Large ones are divided
+ * over all ranks, one after another; of the others each rank takes the next, the largest first.
+ * rank 0 prints all that the ranks have to say, in the order of the operands. Called by the
+ * commands of bpk-mpi; for the main thread alone.
  */
 #ifndef BPK_CLI_SHARE_H
 #define BPK_CLI_SHARE_H

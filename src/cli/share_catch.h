@@ -1,4 +1,5 @@
-/* Catches what this process prints, on standard output and standard error. Called by share_files.c. */
+/* Catches the output of this process, on standard output and standard error. Called by
+ * share_files.c. */
 #ifndef BPK_CLI_SHARE_CATCH_H
 #define BPK_CLI_SHARE_CATCH_H
 
@@ -10,7 +11,7 @@ int bpk_catch_begin(struct bpk_err *err);
 /* End it, and append standard output, out_size bytes, and then standard error. */
 int bpk_catch_end(struct bpk_buf *said, uint64_t *out_size, struct bpk_err *err);
 
-/* End it, if it was begun, and print what was caught on standard error. True: it was. */
+/* End it, if it was begun, and print all of it on standard error. True: it was. */
 bool bpk_catch_release(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Hands whole files to the ranks of a team, and brings what they print to rank 0. While a rank works
- * on a file, its standard output and error lead to files in memory. share.c calls it.
+ * Hands whole files to the ranks of a team, and brings their messages to rank 0. While a rank
+ * works on a file, its standard output and error lead to files in memory. share.c calls it.
  */
 #include "cli/share_files.h"
 
@@ -10,7 +10,7 @@
 #include "cli/report.h"
 #include "cli/share_catch.h"
 
-/* In front of what an operand had to say, in a message to rank 0. */
+/* In front of the messages about an operand, on their way to rank 0. */
 struct head {
 	uint64_t number;   /* of the operand; BPK_UNKNOWN: the sender has come to its end */
 	uint32_t status;   /* bpk_report_take */
@@ -65,7 +65,7 @@ static bool has_rivals(const struct bpk_files *files, const struct bpk_shared *s
 	return found;
 }
 
-/* A directory, or what cannot be looked at, counts as large. */
+/* A directory counts as large. */
 static uint64_t size_of(const char *operand)
 {
 	struct stat found;
@@ -135,7 +135,7 @@ int bpk_files_plan(struct bpk_files *files, const struct bpk_shared *shared, str
 	return 0;
 }
 
-/* ---- What they say ---- */
+/* ---- Their messages ---- */
 
 static void note_done(struct bpk_files *files, size_t number, unsigned status)
 {
@@ -244,7 +244,7 @@ void bpk_files_do(struct bpk_files *files, size_t number)
 	bpk_buf_clear(&said);
 }
 
-/* Take what has come to rank 0. Returns the number of ranks that came to their end. */
+/* Take the messages that have come to rank 0. Returns the number of ranks that came to their end. */
 static unsigned take_messages(struct bpk_files *files, bool waits)
 {
 	struct bpk_buf said = { 0 };

@@ -32,7 +32,7 @@ struct bpk_files {
 	size_t nwhole;
 
 	/* rank 0's */
-	struct bpk_buf *said; /* what each had to say; no data: it is not done */
+	struct bpk_buf *said; /* the messages about each; no data: it is not done */
 	size_t printed;       /* operands whose messages are printed */
 	size_t ndone, npassed;
 	size_t nnoted; /* done since the state was written */
@@ -41,7 +41,7 @@ struct bpk_files {
 /* Decide the way of each operand, on rank 0, and tell it to all. Fails with BPK_NO_MEMORY. */
 int bpk_files_plan(struct bpk_files *files, const struct bpk_shared *shared, struct bpk_err *err);
 
-/* Do one operand here, and keep or send what there is to say. */
+/* Do one operand here, and keep or send the messages. */
 void bpk_files_do(struct bpk_files *files, size_t number);
 
 /* Do those that are done whole, each by the rank that asks for it. Returns when all have ended. */

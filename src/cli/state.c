@@ -102,8 +102,7 @@ int bpk_state_open(struct bpk_state *state, const char *path, int argc, char **a
 	state->path = path;
 	for (int i = 0; i < argc; i++)
 		state->command = bpk_crc32(state->command, bpk_view(argv[i], strlen(argv[i]) + 1));
-	if (bpk_path_look(path, &found, &there, err) != 0 ||
-	    (there && read_state(state, err) != 0))
+	if (bpk_path_look(path, &found, &there, err) != 0 || (there && read_state(state, err) != 0))
 		return bpk_err_subject(err, "%s", path);
 	return 0;
 }

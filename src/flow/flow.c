@@ -439,8 +439,9 @@ int bpk_flow_check(const struct bpk_flow *flow, struct bpk_err *err)
 	uint64_t size = flow->plan.chunk_size;
 
 	if (size != BPK_UNKNOWN && size > BPK_CHUNK_MAX_RAW_SIZE)
-		return bpk_fail(err, BPK_LIMIT, "chunks of %" PRIu64 " bytes, at most %d are possible",
-				size, BPK_CHUNK_MAX_RAW_SIZE);
+		return bpk_fail(err, BPK_LIMIT,
+				"chunks of %" PRIu64 " bytes, at most %d are possible", size,
+				BPK_CHUNK_MAX_RAW_SIZE);
 	return check_repeated(flow, err);
 }
 

@@ -167,9 +167,9 @@ struct bpk_flow_result {
  * Chunks of more than 4 MiB that are unpacked come in pieces of about 1 MiB, if their blocks allow
  * that: several puts then have one number. So threads share a chunk, also to verify it.
  *
- * With a team every rank makes the same call, and each does its share (team.h). On rank 0 the result,
- * the failure and the writer's state are those of a run by one process. On the others the call always
- * fails, once the share is done: what follows a run is for rank 0 alone.
+ * With a team every rank makes the same call, and each does its share (team.h). On rank 0 the
+ * result, the failure and the writer's state are those of a run by one process. On the others the
+ * call always fails, once the share is done: the steps behind a run are rank 0's alone.
  */
 int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err);
 

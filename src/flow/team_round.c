@@ -1,7 +1,7 @@
 /*
  * Rounds of a team. Each rank packs its window of chunks and then tells rank 0 the outlines of what
- * it has. Rank 0 puts all of them in order: it asks for the bytes of those that its writer must see,
- * and answers with the places of the others. Called by team_run.c.
+ * it has. Rank 0 puts all of them in order: it asks for the bytes of those that its writer must
+ * see, and answers with the places of the others. Called by team_run.c.
  *
  *     rank r    pack ── outlines ──▶ (bytes ──▶)... ◀── places ── write
  *     rank 0    pack ───────────────── put ───────────────────── write
@@ -13,7 +13,7 @@
 #include "flow/collect.h"
 #include "flow/part.h"
 
-/* What rank 0 learns of a parcel. */
+/* The facts that rank 0 gets about a parcel. */
 struct outline {
 	struct bpk_parcel parcel; /* its pointers mean nothing */
 	uint64_t size;            /* of its bytes */
@@ -28,7 +28,7 @@ struct place {
 	uint64_t size;
 };
 
-/* What rank 0 wants next: the bytes of a parcel, or, after the last, that the places are taken. */
+/* The next wish of rank 0: the bytes of a parcel, or, after the last, that the places are taken. */
 enum { PLACES_FOLLOW = UINT32_MAX };
 
 /* One rank's own. */
@@ -107,7 +107,7 @@ static size_t count_before(const struct rounds *r, uint64_t end)
 	return count;
 }
 
-/* ---- Ranks that have what rank 0 puts ---- */
+/* ---- Ranks whose parcels rank 0 puts ---- */
 
 static void fill_outline(const struct rounds *r, struct bpk_parcel *parcel, struct outline *outline)
 {
@@ -262,7 +262,7 @@ static void put_of(struct rounds *r, unsigned from)
 
 /* ---- A round ---- */
 
-/* Exchange and put what all ranks have before chunk end. */
+/* Exchange and put the parcels of all ranks before chunk end. */
 static void put_round(struct rounds *r, uint64_t end)
 {
 	size_t count = count_before(r, end);

@@ -1,6 +1,6 @@
 /*
- * The run of bpk_flow_run: by this process alone, or divided over a team. Runs without an output, and
- * those whose writer places parcels, are cut into one slice for each rank; others go in rounds.
+ * The run of bpk_flow_run: by this process alone, or divided over a team. Runs without an output,
+ * and those whose writer places parcels, are cut into one slice for each rank; others go in rounds.
  * archive and cli call it.
  */
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "flow/part.h"
 #include "flow/team_round.h"
 
-/* What rank 0 tells the others before a run. */
+/* Rank 0's message to the others before a run. */
 struct start {
 	struct bpk_plan plan; /* its pointer means nothing */
 	uint64_t round;       /* chunks of a rank in a round; 0: one slice for each */
@@ -132,8 +132,7 @@ static void share_start(const struct bpk_flow *flow, struct start *start, struct
 
 	if (team->rank == 0) {
 		*start = (struct start){ .plan = flow->plan };
-		if (flow->draft != NULL &&
-		    bpk_draft_whereabouts(flow->draft, path, &start->inode))
+		if (flow->draft != NULL && bpk_draft_whereabouts(flow->draft, path, &start->inode))
 			start->path_size = path->size;
 		if (flow->out != NULL && (!places(flow) || start->path_size == 0))
 			start->round = round_size(flow);
@@ -180,7 +179,7 @@ static int divide(const struct bpk_flow *flow, struct bpk_flow_result *result, s
 	bpk_buf_clear(&path);
 	if (rc != 0)
 		return -1;
-	/* what others wrote must be on the disk before rank 0 gives it a name */
+	/* all bytes must be on the disk before rank 0 gives them a name */
 	rc = team->rank > 0 && start.path_size > 0 ? bpk_draft_flush(flow->draft, err) : 0;
 	if (bpk_team_agree(team, rc, err) != 0)
 		return -1;

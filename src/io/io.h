@@ -304,7 +304,7 @@ struct bpk_draft_options {
 	const char *remedy; /* of a target that overwrite would replace, for the report; or NULL */
 	bool follow_links;  /* for an explicit -o: follow a link, write to a device or FIFO */
 	bool sync;          /* fdatasync file and folder before and after the rename */
-	bool named; /* a file has a name from the start, by which other processes join it */
+	bool named;         /* a file has a name from the start, by which other processes join it */
 	const struct stat *not_this; /* refuse a target that is this file; may be NULL */
 
 	/*
@@ -398,7 +398,8 @@ int bpk_draft_flush(struct bpk_draft *shadow, struct bpk_err *err);
  * NULL ends that. Belongs to the one thread that writes. */
 void bpk_draft_withhold(struct bpk_draft *draft, const uint8_t *data);
 
-/* The place of the last write that was withheld since bpk_draft_withhold; size 0: there was none. */
+/* The place of the last write that was withheld since bpk_draft_withhold; size 0: there was
+ * none. */
 uint64_t bpk_draft_withheld(const struct bpk_draft *draft, size_t *size);
 
 /*

@@ -29,7 +29,7 @@ struct message {
 	uint8_t bytes[];
 };
 
-/* What the ranks of a team have in common. */
+/* The things that the ranks of a team share. */
 struct hub {
 	unsigned size;
 	pthread_barrier_t barrier;
@@ -160,7 +160,7 @@ static const char *in_folder(const char *name, char path[64])
 
 enum { NEVER = 1 << 20 };
 
-/* What all ranks of a run are told. */
+/* The orders to all ranks of a run. */
 struct job {
 	const char *format; /* NULL: unpack the archive; "": verify it */
 	const char *input, *output;
@@ -170,7 +170,7 @@ struct job {
 	unsigned stops;  /* rank 0 stops in this round; 0: never */
 	bool ends_early; /* rank 0 never begins the run */
 	uint64_t memory; /* the limit, which decides how large rounds are; 0: none */
-	/* what comes of it */
+	/* the outcome */
 	struct bpk_flow_result result;
 	struct bpk_err err; /* rank 0's */
 };
@@ -183,13 +183,13 @@ struct rank {
 
 static struct bpk_packing packing_of(const struct job *job)
 {
-	return (struct bpk_packing){ .choice.recipe = { .codec = bpk_codec_find("zstd"),
-							.level = 1,
-							.typesize = 4,
-							.pipeline = bpk_pipeline_of(
-								BPK_FILTER_SHUFFLE),
-							.extended = bpk_format_find(job->format)
-									    ->extended_chunks } };
+	return (struct bpk_packing){
+		.choice.recipe = { .codec = bpk_codec_find("zstd"),
+				   .level = 1,
+				   .typesize = 4,
+				   .pipeline = bpk_pipeline_of(BPK_FILTER_SHUFFLE),
+				   .extended = bpk_format_find(job->format)->extended_chunks }
+	};
 }
 
 static int open_draft(const struct job *job, unsigned rank, struct bpk_draft **draft,

@@ -100,7 +100,7 @@ int bpk_frame_compat_test(const struct bpk_frame_output *out, struct bpk_view ch
 			  const struct bpk_chunk_header *header, bool *readable,
 			  struct bpk_err *err);
 
-/* What this test finds by the header alone, for a chunk whose blocks fit. False where the chunk,
+/* The result of this test by the header alone, for a chunk whose blocks fit. False where the chunk,
  * of raw_size bytes, would change the frame's typesize, or turn it to chunks of many sizes. */
 bool bpk_frame_compat_by_header(const struct bpk_frame_output *out, uint64_t raw_size,
 				const struct bpk_chunk_header *header);
