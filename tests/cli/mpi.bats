@@ -62,23 +62,25 @@ formats=(blp b2frame b2sparse chunked)
 @test "bpk-mpi: ranks of different numbers of threads" {
     need_mpi
     data field-f32 3000000 a
-    cat >rank <<'END'
+    cat >rank <<END
 #!/bin/sh
-n=${PMI_RANK:-${OMPI_COMM_WORLD_RANK:-0}}
-exec "$0.mpi" "$1" -T $((1 + 2 * n)) "$2" -o "$3"
+n=\${PMI_RANK:-\${OMPI_COMM_WORLD_RANK:-0}}
+command=\$1
+shift
+exec "$mpi" \$command -T \$((1 + 2 * n)) "\$@"
 END
     chmod +x rank
-    ln -s "$mpi" rank.mpi
     mpi=$PWD/rank
-    for format in blp b2frame; do
-        bpk pack -q -z 32K -F $format a -o "ref.$format"
-        quietly ranks 3 pack a "out.$format"
-        bpk info "out.$format" >info
+    for format in "${formats[@]}"; do
+        rm -rf ref out back
+        bpk pack -q -F "$format" -z 32K a -o ref
+        quietly ranks 3 pack -F "$format" -z 32K a -o out
+        diff -r ref out || die "$format"
+        quietly ranks 3 verify out
+        quietly ranks 3 unpack out -o back
+        same a back
     done
-    bpk pack -q a -o ref.blp -f
-    same ref.blp out.blp
-    quietly ranks 3 unpack out.b2frame back
-    same a back
+    no_drafts
 }
 
 @test "bpk-mpi: inputs that are empty, smaller than a chunk, of one chunk, of zeros" {
@@ -266,6 +268,36 @@ END
     same f1 back
     timeout 60 "$mpi" --resume state pack - f1 f2 <f1 >"$out" 2>"$err"
     bpk verify f1.blp f2.blp
+}
+
+@test "bpk-mpi: SIGTERM to rank 0 begins nothing more, with status 4" {
+    need_mpi
+    data records 100000 f1
+    data records 200000 f2
+    cat >rank <<END
+#!/bin/sh
+[ \${PMI_RANK:-\${OMPI_COMM_WORLD_RANK:-0}} -eq 0 ] || exec "$mpi" "\$@"
+echo \$\$ >pid
+exec "$mpi" "\$@" <input
+END
+    chmod +x rank
+    plain=$mpi
+    mpi=$PWD/rank
+    mkfifo input
+    # a pipe holds less than f1, so the rank reads when cat ends
+    timeout -k 5 60 sh -c 'exec >input; cat f1; kill -TERM "$(cat pid)"; sleep 1' &
+    status=0
+    ranks 2 pack - f1 f2 >"$out" 2>"$err" || status=$?
+    wait $!
+    [ $status -eq 4 ] || die "status $status" "$(cat "$err")"
+    says '^bpk-mpi: 2 of 3 files are not done: stopped by signal 15$'
+    [ ! -e f1.blp ] && [ ! -e f2.blp ]
+    bpk unpack -o back "$out"
+    same f1 back
+    mpi=$plain
+    quietly ranks 2 pack f1 f2
+    bpk verify f1.blp f2.blp
+    no_drafts
 }
 
 # The calls that change or read files, of one rank of a run.

@@ -6,7 +6,7 @@ BUILD_PACKAGES="autoconf automake gcc make pkg-config libc6-dev zlib1g-dev libzs
     libdeflate-dev libisal-dev libsnappy-dev libssl-dev libjansson-dev libarchive-dev libcurl4-openssl-dev
     xz-utils"
 TEST_PACKAGES="bats bsdutils clang clang-format-14 git libblosc-dev libclang-rt-14-dev libcmocka-dev
-    libmpich-dev mpich lz4 man-db mandoc python3 python3-blosc python3-gsd strace valgrind zstd"
+    lz4 man-db mandoc python3 python3-blosc python3-gsd strace valgrind zstd"
 
 # Install those of the given packages that are missing; as root, or through sudo.
 install_missing() {
