@@ -244,7 +244,7 @@ void bpk_files_do(struct bpk_files *files, size_t number)
 	bpk_buf_clear(&said);
 }
 
-/* Take the messages that have come to rank 0. Returns the number of ranks that came to their end. */
+/* Take the messages that came to rank 0. Returns the number of ranks that came to their end. */
 static unsigned take_messages(struct bpk_files *files, bool waits)
 {
 	struct bpk_buf said = { 0 };

@@ -1,5 +1,5 @@
 /*
- * The file of --resume: which operands are done. Called by share_files.c, on rank 0 alone.
+ * The file of --resume: which operands are done. Rank 0 alone has one.
  *
  *     bpk-mpi state 1 CRC        of the command and its options, 8 hexadecimal digits
  *     SIZE SECONDS.NANOSECONDS PATH

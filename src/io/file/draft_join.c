@@ -1,4 +1,4 @@
-/* Draft files that several processes write: how the others find and join them, and the steps left to
+/* Draft files that several processes write: how others find and join them, and the steps left to
  * them. The parts of flow that divide a run call it, through io.h. */
 #include "io/file/draft_inner.h"
 
