@@ -5,6 +5,7 @@
 #   BPK            the program
 #   BPK_MAKE_DATA  writes deterministic data: make-data NAME SIZE [SEED]
 #   BPK_TEST_LIGHT non-empty: fewer cases, for slow builds (sanitizers)
+#   BPK_TEST_SHARE N: one test in N, the others are skipped
 #   BPK_TEST_WHOLE non-empty: every row of the tables that are sampled
 #   BPK_TEST_SEED  which of them are tried otherwise, 0 by default
 
@@ -12,6 +13,7 @@ bats_require_minimum_version 1.5.0
 tests=$(cd "$BATS_TEST_DIRNAME/.." && pwd)
 
 setup() {
+    [ $(((BATS_TEST_NUMBER + ${BPK_TEST_SEED:-0}) % ${BPK_TEST_SHARE:-1})) -eq 0 ] || skip "not of this sample"
     [ -x "$BPK" ] || { echo "BPK names no program: '$BPK'" >&2; return 1; }
     unset BPK_LEVEL BPK_CODEC BPK_THREADS BPK_MEMORY_LIMIT NO_COLOR SOURCE_DATE_EPOCH CDPATH
     export LC_ALL=C PYTHONDONTWRITEBYTECODE=1
