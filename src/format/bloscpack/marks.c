@@ -327,14 +327,27 @@ static int compare_mark(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_rea
 	return bpk_fail_changed(err);
 }
 
-/* Interrupt a long hold, so that other programs can take it. */
-static int pause_hold(struct bpk_bloscpack_reader *r, struct timespec *since, struct bpk_err *err)
+/* Open the current state, which the hold keeps; fails if it does not begin with the old one. */
+static int open_now(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader *now,
+		    struct bpk_err *err)
+{
+	bool kept;
+
+	if (bpk_bloscpack_concurrent_open(r, now, &kept, err) != 0)
+		return -1;
+	return kept ? 0 : bpk_fail_changed(err);
+}
+
+/* Interrupt a long hold, so that other programs can take it. They may append meanwhile. */
+static int pause_hold(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader *now,
+		      struct timespec *since, bool *held, struct bpk_err *err)
 {
 	if (!bpk_hold_is_long(since))
 		return 0;
 	bpk_source_release(r->source);
 	clock_gettime(CLOCK_MONOTONIC, since);
-	return bpk_source_hold(r->source, err) != 0 ? 1 : 0;
+	*held = bpk_source_hold(r->source, err) == 0;
+	return *held ? open_now(r, now, err) : -1;
 }
 
 static int compare_all(struct bpk_bloscpack_reader *r, const struct bpk_bloscpack_mark *sorted,
@@ -343,17 +356,11 @@ static int compare_all(struct bpk_bloscpack_reader *r, const struct bpk_bloscpac
 	struct bpk_bloscpack_reader now;
 	struct bpk_parcel parcel = { 0 };
 	struct timespec since;
-	bool kept;
-	int rc = bpk_bloscpack_concurrent_open(r, &now, &kept, err);
+	int rc = open_now(r, &now, err);
 
-	if (rc == 0 && !kept)
-		rc = bpk_fail_changed(err);
 	clock_gettime(CLOCK_MONOTONIC, &since);
 	for (size_t i = 0; rc == 0 && i < r->marks->count; i++) {
-		if (i > 0 && pause_hold(r, &since, err) != 0) {
-			*held = false;
-			rc = -1;
-		}
+		rc = i > 0 ? pause_hold(r, &now, &since, held, err) : 0;
 		if (rc == 0)
 			rc = compare_mark(r, &now, &sorted[i], &parcel, err);
 	}
