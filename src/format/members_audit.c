@@ -312,6 +312,7 @@ int bpk_members_only_zeros(struct bpk_source *source, uint64_t offset, bool *zer
 
 	*zero = true;
 	for (; *zero && size == sizeof bytes; offset += size) {
+		offset += bpk_source_hole_at(source, offset); /* a file of TiB may be one */
 		if (bpk_source_read_at(source, offset, bpk_span(bytes, sizeof bytes), &size, err) !=
 		    0)
 			return -1;

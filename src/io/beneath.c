@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "io/full.h"
@@ -148,6 +150,23 @@ bool bpk_is_still(const struct stat *now, const struct stat *seen)
 {
 	return bpk_same_file(now, seen) && now->st_size == seen->st_size &&
 	       same_time(now->st_mtim, seen->st_mtim) && same_time(now->st_ctim, seen->st_ctim);
+}
+
+bool bpk_is_timely(int fd)
+{
+	struct statfs found;
+
+	if (fstatfs(fd, &found) != 0)
+		return false;
+	switch (found.f_type) {
+	case BTRFS_SUPER_MAGIC:
+	case EXT4_SUPER_MAGIC:
+	case TMPFS_MAGIC:
+	case XFS_SUPER_MAGIC:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* A tick is at most 10 ms, or 2 s where times have no fractions. */

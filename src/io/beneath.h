@@ -22,6 +22,10 @@ int bpk_beneath_folder(int root, const char *name);
 /* Open the folder that holds name in the same way; *base points to the last part of name. */
 int bpk_beneath_parent(int root, const char *name, const char **base);
 
+/* True on file systems where a write has changed the file's times before its bytes can be read, for
+ * every process, by CLOCK_REALTIME_COARSE. Network file systems keep times for seconds. */
+bool bpk_is_timely(int fd);
+
 /* Open the folder path, through links, in the same way. */
 int bpk_folder_open(const char *path);
 

@@ -21,7 +21,7 @@ enum bpk_entry {
 	BPK_ENTRY_NONE, /* no such name */
 	BPK_ENTRY_FILE, /* regular */
 	BPK_ENTRY_DIRECTORY,
-	BPK_ENTRY_OTHER, /* a link, a device, a FIFO: never opened */
+	BPK_ENTRY_OTHER, /* a link, a device, a FIFO: never read */
 };
 
 /* Open path, which may itself be a link. If a writer that died left a list of changes (.bpkj),
@@ -61,6 +61,42 @@ int bpk_dir_has(struct bpk_dir *dir, const char *name, enum bpk_entry wanted, bo
  */
 int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **source,
 		   struct bpk_err *err);
+
+/*
+ * A moment at which a directory was in one state, as far as files can tell: a file that was last
+ * changed, or got its name, before it belongs to that state. Caller storage; fixed after
+ * bpk_dir_begun.
+ */
+struct bpk_dir_moment {
+	/* by the clock that the file system's times come from, and by the exact one, which Linux
+	 * uses for some times since 6.13: between the two they tell no order */
+	struct timespec at, at_most;
+	bool quick;         /* times tell, and at that moment no list of changes was in the way */
+	bool fixed;         /* nobody changes the directory */
+};
+
+/* Note the moment, before the first file is read. */
+void bpk_dir_begin(struct bpk_dir *dir, struct bpk_dir_moment *moment);
+
+/* Those files are read that say which other files belong to the state: from now on, names may be
+ * opened as they are. Fails with BPK_FAILED. */
+int bpk_dir_begun(struct bpk_dir *dir, struct bpk_dir_moment *moment, struct bpk_err *err);
+
+/*
+ * bpk_dir_source of a file that was to belong to the state at moment. *old is true if it does, by
+ * its times; then it took two system calls. False: it was changed later, or its times cannot tell.
+ * A source of which they cannot tell is opened after the tick of moment, so that any later change
+ * shows in the times.
+ */
+int bpk_dir_source_since(struct bpk_dir *dir, const char *name, const struct bpk_dir_moment *moment,
+			 struct bpk_source **source, bool *old, struct bpk_err *err);
+
+/* True if the file of an open source belongs to the state at moment. */
+bool bpk_dir_is_old(const struct bpk_dir_moment *moment, const struct bpk_source *source);
+
+/* True if that file was changed after moment. Of some changes in the same tick of the clock neither
+ * is true. */
+bool bpk_dir_is_newer(const struct bpk_dir_moment *moment, const struct bpk_source *source);
 
 /* True if name still leads to the file that source was opened from, unchanged. A change counts from
  * its commit, even if its list has not been carried out yet. */

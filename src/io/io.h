@@ -51,6 +51,14 @@ uint64_t bpk_source_tell(const struct bpk_source *source);
 int bpk_source_read(struct bpk_source *source, struct bpk_span out, size_t *got,
 		    struct bpk_err *err);
 
+/* Read the first bytes of a file, up to size, so that small reads there cost no system call. Before
+ * other threads read it; nothing for files that bpk changes in place, and for other sources. */
+int bpk_source_keep_head(struct bpk_source *source, size_t size, struct bpk_err *err);
+
+/* The number of bytes from offset on that are a hole of a file, and so zeros; 0 where the file
+ * system knows none. Any thread. */
+uint64_t bpk_source_hole_at(const struct bpk_source *source, uint64_t offset);
+
 /* Expect a stream to end size bytes from its start, before the first read. The read that reaches
  * them waits for the end, and fails with BPK_FAILED if more bytes come. */
 void bpk_source_expect(struct bpk_source *source, uint64_t size);
@@ -95,6 +103,13 @@ const struct stat *bpk_source_stat(const struct bpk_source *source);
 /* Fails with BPK_FAILED, "changed while it was read", when size, mtime or ctime of a regular file
  * differ from those at open. */
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
+
+/* True if a regular file was written to since it was opened: its size or its mtime differ, or its
+ * ctime, unless it only lost a name. Also if that cannot be found out. One system call. */
+bool bpk_source_is_overwritten(const struct bpk_source *source);
+
+/* A hash of a file's inode, size and times at open. */
+uint64_t bpk_source_state(const struct bpk_source *source);
 
 /* True if every read may cost a request over a network. */
 bool bpk_source_is_remote(const struct bpk_source *source);

@@ -585,3 +585,66 @@ directories() { kinds | grep -E '\.(blpd|b2s) '; }
         rm -f x y pipe
     done
 }
+
+# x is copied over while COMMAND reads it; the result is in out. Sets what: old, new, a status or mixed.
+read_copied_over() { # POINT COMMAND...
+    local status=0
+    rm -rf x out copied
+    cp -r old x
+    NTH_RUN="[ -d x ] && cp -r new/. x/ && : >copied" timeout 60 "$nth" -R -n "$1" -a run "$BPK" "${@:2}" x >got 2>"$err" || status=$?
+    [ "$2" != cat ] || mv got out
+    what=mixed
+    if [ $status -ne 0 ]; then
+        what=$status
+    elif [ "$2" = verify ] || cmp -s out a; then
+        what=old
+    elif cmp -s out b; then
+        what=new
+    fi
+}
+
+@test "a directory that another program copies over is not mixed, with its result or without its source" {
+    need_nth
+    data noise 200000 a
+    data noise 200001 c
+    tail -c 200000 c >b
+    all=0 failed=0
+    while read -r name options; do
+        rm -rf old new
+        for words in "old a" "new b"; do
+            # shellcheck disable=SC2086 # words
+            bpk pack -q -0 -z 8K $options -o $words
+        done
+        for command in "unpack -q -T 1 -o out" "cat -T 1" "verify -q -T 1" "unpack -q -T 1 --rm -o out"; do
+            read -ra words <<<"$command"
+            rm -rf x out
+            cp -r old x
+            "$nth" -R -o calls "$BPK" "${words[@]}" x >got
+            step=$(($(wc -l <calls) / ${BPK_BESIDE_TRIES:-4} + 1))
+            for ((point = 1 + step / 2; point <= $(wc -l <calls); point += step)); do
+                ! light || sampled 3 || continue
+                read_copied_over $point "${words[@]}"
+                all=$((all + 1))
+                case $what in
+                mixed) die "$name, $command at $point: a mixture" ;;
+                1) says 'changed while it was|is not removed: ' ;;
+                2) [ "$name" != unsealed ] || die "$name, $command at $point: called damaged" ;;
+                old | new) ;;
+                *) die "$name, $command at $point: status $what" "$(cat "$err")" ;;
+                esac
+                [ "$what" = old ] || [ "$what" = new ] || failed=$((failed + 1))
+                [ "${words[0]}" != unpack ] || [ ! -e out ] || cmp -s out a || cmp -s out b ||
+                    die "$name, $command at $point: kept a mixture"
+                [ -d x ] || [ ! -e copied ] || cmp -s out b || die "$name, $command at $point: removed what was not read"
+            done
+        done
+    done <<'KINDS'
+chunked -F chunked --superchunk-size 32K
+bare -F chunked --superchunk-size 8K --checksum none
+bcolz -F chunked --layout bcolz
+b2sparse -F b2sparse
+unsealed -F b2sparse --checksum none
+KINDS
+    [ $failed -gt 0 ]
+    echo "# $all of $all readers" >&3
+}

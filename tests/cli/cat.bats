@@ -191,6 +191,45 @@ END
     done
 }
 
+# The difference of two archives, since opening one takes some hundred calls. 4 of a sparse frame:
+# open, fstat, read, close; without digests fstat again, to see that nobody wrote to the file.
+# A data file of a directory is opened once for its chunk and once for its audit.
+@test "a chunk in a file of its own takes few system calls" {
+    need strace
+    need_plain_build
+    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
+    case $(stat -f -c %T .) in
+    ext2/ext3 | xfs | btrfs | tmpfs) ;;
+    *) skip "on this file system times do not tell whether a file was changed" ;;
+    esac
+    data noise 6400000 200
+    head -c 3200000 200 >100
+    while read -r most options; do
+        rm -rf x.100 x.200
+        for count in 100 200; do
+            # shellcheck disable=SC2086 # words
+            bpk pack -q -0 -z 32000 $options -o x.$count $count
+        done
+        sleep 0.3
+        for command in "verify -q" cat "unpack -q --no-sync -f -o b"; do
+            for count in 100 200; do
+                # shellcheck disable=SC2086 # words
+                strace -f -qq -o trace.$count "$BPK" $command -T 1 x.$count >"$out"
+            done
+            more=$(($(grep -c '(' trace.200) - $(grep -c '(' trace.100)))
+            own=$((most + (${#command} != 9))) # verify writes nothing
+            [ "$more" -le $((100 * own + 20)) ] ||
+                die "$options, $command: $more calls for 100 more chunks, expected at most $own each"
+        done
+    done <<'ROWS'
+4 -F b2sparse
+5 -F b2sparse --checksum none
+16 -F chunked --superchunk-size 32000
+16 -F chunked --superchunk-size 32000 --checksum none
+16 -F chunked --layout bcolz
+ROWS
+}
+
 @test "cat: a range of a chunk that packs very well, without the rest of it" {
     head -c 48M /dev/zero | bpk pack -q -z 48M -t 1 --codec zstd -1 --filter none --block-size 1M -o z.blp -
     for option in "" --no-check; do

@@ -167,3 +167,17 @@ good() { cp -r "$tests/data/chunkdir/$1" d; cp "$tests/data/chunkdir/$1.raw" d.r
     bpk truncate --items 7 xy
     bpk cat xy | cmp - <(head -c 112 a)
 }
+
+# bcolz's proposal allows room after a chunk. A hole there has any size, and no bytes.
+@test "chunked: zeros after the chunk of a bcolz file are not read where they are a hole" {
+    data noise 100000 raw
+    bpk pack -q -0 -F chunked --layout bcolz -z 20000 -o x raw
+    truncate -s 1T x/data/__2.blp || skip "this file system has no files of 1 TiB"
+    timeout 20 "$BPK" verify x >"$out" 2>"$err"
+    timeout 20 "$BPK" cat x | cmp - raw
+    printf x | dd of=x/data/__2.blp bs=1 seek=700G conv=notrunc status=none
+    status=0
+    timeout 20 "$BPK" verify x >"$out" 2>"$err" || status=$?
+    [ $status -eq 2 ]
+    says 'belong to no archive'
+}

@@ -13,6 +13,15 @@
 
 enum {
 	KEPT = 32, /* files that stay open; threads that need more at once open them outside */
+	/* bytes of each file that are read at open: the parts before its chunks, if they are few */
+	HEAD = 4 << 10,
+};
+
+/* A file whose times do not tell that it is as old as the set. */
+struct young {
+	uint64_t column, number;
+	uint64_t state; /* bpk_source_state */
+	bool is_newer;  /* its times tell that it is younger */
 };
 
 struct bpk_chunkdir_files {
@@ -20,14 +29,18 @@ struct bpk_chunkdir_files {
 	struct bpk_dir *dir;
 	const struct bpk_chunkdir *set;
 	struct bpk_read_options options;
+	const struct bpk_dir_moment *moment;
 
 	struct bpk_mutex lock;
+	struct bpk_buf young; /* guarded by lock: struct young, of files opened */
+	bool written;         /* guarded by lock: a file was written to while it was open */
 	struct bpk_chunkdir_file *kept[KEPT]; /* guarded by lock */
 	uint64_t clock;                       /* guarded by lock */
 };
 
 struct bpk_chunkdir_files *bpk_chunkdir_files_new(struct bpk_dir *dir,
 						  const struct bpk_chunkdir *set,
+						  const struct bpk_dir_moment *moment,
 						  const struct bpk_read_options *options,
 						  struct bpk_err *err)
 {
@@ -37,6 +50,7 @@ struct bpk_chunkdir_files *bpk_chunkdir_files_new(struct bpk_dir *dir,
 		return NULL;
 	files->dir = dir;
 	files->set = set;
+	files->moment = moment;
 	files->options = *options;
 	bpk_mutex_init(&files->lock);
 	return files;
@@ -54,12 +68,30 @@ static void free_file(struct bpk_chunkdir_file *file)
 	free(file);
 }
 
+static bool is_written(const struct bpk_chunkdir_files *files, const struct bpk_chunkdir_file *file)
+{
+	return !files->moment->fixed && file != NULL && file->whole != NULL &&
+	       bpk_source_is_overwritten(file->whole);
+}
+
+/* Free a file that was read from, when nobody uses it any more. */
+static void end_file(struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file)
+{
+	if (is_written(files, file)) {
+		bpk_mutex_lock(&files->lock);
+		files->written = true;
+		bpk_mutex_unlock(&files->lock);
+	}
+	free_file(file);
+}
+
 void bpk_chunkdir_files_free(struct bpk_chunkdir_files *files)
 {
 	if (files == NULL)
 		return;
 	for (size_t i = 0; i < KEPT; i++)
 		free_file(files->kept[i]);
+	bpk_buf_clear(&files->young);
 	bpk_mutex_clear(&files->lock);
 	free(files);
 }
@@ -118,14 +150,46 @@ static int cut_tail(const struct bpk_chunkdir_files *files, struct bpk_chunkdir_
 				err);
 }
 
-static int open_reader(const struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file,
+static int note_young(struct bpk_chunkdir_files *files, const struct bpk_chunkdir_file *file,
+		      struct bpk_err *err)
+{
+	const struct young young = {
+		.column = file->column,
+		.number = file->number,
+		.state = bpk_source_state(file->whole),
+		.is_newer = bpk_dir_is_newer(files->moment, file->whole),
+	};
+	int rc;
+
+	bpk_mutex_lock(&files->lock);
+	rc = bpk_buf_append(&files->young, bpk_view(&young, sizeof young), err);
+	bpk_mutex_unlock(&files->lock);
+	return rc;
+}
+
+static int open_source(struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file,
+		       struct bpk_err *err)
+{
+	bool old;
+
+	if (bpk_dir_source_since(files->dir, file->name, files->moment, &file->whole, &old, err) !=
+	    0)
+		return -1; /* the error names the file */
+	if (!old && note_young(files, file, err) != 0)
+		return -1;
+	return bpk_source_keep_head(file->whole, HEAD, err) != 0
+		       ? bpk_err_subject(err, "%s", file->name)
+		       : 0;
+}
+
+static int open_reader(struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file,
 		       struct bpk_err *err)
 {
 	const struct bpk_reader_ops *ops = &bpk_bloscpack_reader_ops;
 	struct bpk_place place = { .path = file->name };
 
-	if (bpk_dir_source(files->dir, file->name, &file->whole, err) != 0)
-		return -1; /* the error names the file */
+	if (open_source(files, file, err) != 0)
+		return -1;
 	if ((files->set->layout != BPK_CHUNKDIR_BLAZE && cut_tail(files, file, err) != 0))
 		goto failed;
 	place.source = file->part != NULL ? file->part : file->whole;
@@ -138,7 +202,7 @@ failed:
 	return bpk_err_subject(err, "%s", file->name);
 }
 
-static struct bpk_chunkdir_file *open_file(const struct bpk_chunkdir_files *files, size_t column,
+static struct bpk_chunkdir_file *open_file(struct bpk_chunkdir_files *files, size_t column,
 					   uint64_t number, struct bpk_err *err)
 {
 	struct bpk_chunkdir_file *file = bpk_calloc(1, sizeof *file, err);
@@ -154,7 +218,7 @@ static struct bpk_chunkdir_file *open_file(const struct bpk_chunkdir_files *file
 		file->name = bpk_strdup((const char *)name.data, err);
 	bpk_buf_clear(&name);
 	if (file->name == NULL || open_reader(files, file, err) != 0) {
-		free_file(file);
+		end_file(files, file);
 		return NULL;
 	}
 	return file;
@@ -218,7 +282,7 @@ int bpk_chunkdir_file_open(struct bpk_chunkdir_files *files, size_t column, uint
 	bpk_mutex_lock(&files->lock);
 	old = keep(files, *file);
 	bpk_mutex_unlock(&files->lock);
-	free_file(old);
+	end_file(files, old);
 	return 0;
 }
 
@@ -232,7 +296,7 @@ void bpk_chunkdir_file_close(struct bpk_chunkdir_files *files, struct bpk_chunkd
 	done = --file->users == 0 && !file->kept;
 	bpk_mutex_unlock(&files->lock);
 	if (done)
-		free_file(file);
+		end_file(files, file);
 }
 
 void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files)
@@ -253,7 +317,57 @@ void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files)
 	}
 	bpk_mutex_unlock(&files->lock);
 	while (count > 0)
-		free_file(unused[--count]);
+		end_file(files, unused[--count]);
+}
+
+/* ---- In the end ---- */
+
+static bool is_as_noted(const struct bpk_chunkdir_files *files, const struct young *young)
+{
+	const struct bpk_chunkdir_column *column = &files->set->columns[young->column];
+	struct bpk_source *source = NULL;
+	struct bpk_buf name = { 0 };
+	bool same;
+
+	same = bpk_chunkdir_file_name(files->set, column, young->number, &name, NULL) == 0 &&
+	       bpk_dir_source(files->dir, (const char *)name.data, &source, NULL) == 0 &&
+	       bpk_source_state(source) == young->state;
+	bpk_source_close(source);
+	bpk_buf_clear(&name);
+	return same;
+}
+
+/* True if another program must have written the file. sizes is written after the files that it
+ * counts, so none of them is younger than it. */
+static bool is_foreign(const struct bpk_chunkdir_files *files, const struct young *young,
+		       const struct bpk_source *sizes, bool replaced)
+{
+	bool last = young->number + 1 >= files->set->columns[young->column].nfiles;
+
+	if (last && replaced)
+		return false;
+	return (young->is_newer && bpk_dir_is_old(files->moment, sizes)) ||
+	       !is_as_noted(files, young);
+}
+
+int bpk_chunkdir_files_settle(struct bpk_chunkdir_files *files, struct bpk_source *sizes,
+			      const char *sizes_name, struct bpk_err *err)
+{
+	bool foreign = files->written, replaced;
+
+	for (size_t i = 0; i < KEPT && !foreign; i++)
+		foreign = is_written(files, files->kept[i]);
+	if (files->young.size == 0 || foreign)
+		return foreign ? bpk_fail_changed(err) : 0;
+	foreign = bpk_source_is_overwritten(sizes);
+	replaced = !bpk_dir_is_current(files->dir, sizes_name, sizes);
+	for (size_t at = 0; at < files->young.size && !foreign; at += sizeof(struct young)) {
+		struct young young;
+
+		memcpy(&young, files->young.data + at, sizeof young);
+		foreign = is_foreign(files, &young, sizes, replaced);
+	}
+	return foreign ? bpk_fail_changed(err) : 0;
 }
 
 int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk_err *err)

@@ -60,9 +60,11 @@ struct bpk_chunkdir_file {
 /* A cache of a dataset's open data files, of limited size; any thread may open and close. */
 struct bpk_chunkdir_files;
 
-/* dir and set are borrowed, options is copied. NULL with BPK_NO_MEMORY. */
+/* dir, set and moment, before which files belong to the set, are borrowed; options is copied. NULL
+ * with BPK_NO_MEMORY. */
 struct bpk_chunkdir_files *bpk_chunkdir_files_new(struct bpk_dir *dir,
 						  const struct bpk_chunkdir *set,
+						  const struct bpk_dir_moment *moment,
 						  const struct bpk_read_options *options,
 						  struct bpk_err *err);
 void bpk_chunkdir_files_free(struct bpk_chunkdir_files *files); /* accepts NULL */
@@ -81,6 +83,15 @@ int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk
  * stay valid until they are closed. */
 void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files);
 
+/*
+ * Fails with BPK_FAILED, "changed while it was read", when another program has written to a file
+ * while it was open, or to files that were opened later than the set was read. sizes is the first
+ * file of that name, as the set was read from. Appends of bpk are no change: they replace sizes and
+ * the last file of each column. No other thread opens files meanwhile.
+ */
+int bpk_chunkdir_files_settle(struct bpk_chunkdir_files *files, struct bpk_source *sizes,
+			      const char *sizes_name, struct bpk_err *err);
+
 /* ---- Reader ---- */
 
 struct bpk_chunkdir_reader {
@@ -91,7 +102,10 @@ struct bpk_chunkdir_reader {
 	struct bpk_chunkdir_attributes described; /* array and metadata, restored */
 	struct bpk_info info;
 	struct bpk_chunkdir_files *files;
-	uint64_t generation; /* of the directory, read first */
+	uint64_t generation;          /* of the directory, read first */
+	struct bpk_dir_moment moment; /* before the meta files were read */
+	struct bpk_source *sizes;     /* the first file of that name, open since; NULL: fixed */
+	char *sizes_name;
 };
 
 /* Set info and described from set and files. */

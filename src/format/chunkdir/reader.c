@@ -398,6 +398,22 @@ static int load(struct bpk_chunkdir_reader *r, struct bpk_err *err)
 	return bpk_fail_changed(err);
 }
 
+/* The source stays open, to tell later who has changed the file. */
+static int open_sizes(struct bpk_chunkdir_reader *r, struct bpk_err *err)
+{
+	const char *home = r->set.is_table ? r->set.columns[0].home : "";
+	struct bpk_buf name = { 0 };
+	int rc;
+
+	if (r->moment.fixed)
+		return 0;
+	rc = bpk_chunkdir_path(home, "meta/sizes", &name, err);
+	if (rc == 0)
+		r->sizes_name = bpk_strdup((const char *)name.data, err);
+	bpk_buf_clear(&name);
+	return r->sizes_name == NULL ? -1 : bpk_dir_source(r->dir, r->sizes_name, &r->sizes, err);
+}
+
 static void reader_close(void *reader)
 {
 	struct bpk_chunkdir_reader *r = reader;
@@ -405,6 +421,8 @@ static void reader_close(void *reader)
 	if (r == NULL)
 		return;
 	bpk_chunkdir_files_free(r->files);
+	bpk_source_close(r->sizes);
+	free(r->sizes_name);
 	bpk_chunkdir_attributes_clear(&r->described);
 	bpk_chunkdir_clear(&r->set);
 	free(r);
@@ -423,9 +441,13 @@ static int reader_open(struct bpk_place *place, const struct bpk_read_options *o
 		return -1;
 	r->dir = place->directory;
 	r->options = *options;
-	if (bpk_dir_generation(r->dir, &r->generation, err) != 0 || load(r, err) != 0)
+	if (bpk_dir_generation(r->dir, &r->generation, err) != 0)
 		goto failed;
-	r->files = bpk_chunkdir_files_new(r->dir, &r->set, &r->options, err);
+	bpk_dir_begin(r->dir, &r->moment);
+	if (load(r, err) != 0 || open_sizes(r, err) != 0 ||
+	    bpk_dir_begun(r->dir, &r->moment, err) != 0)
+		goto failed;
+	r->files = bpk_chunkdir_files_new(r->dir, &r->set, &r->moment, &r->options, err);
 	if (r->files == NULL || bpk_chunkdir_fill_info(r, err) != 0)
 		goto failed;
 	*reader = r;
@@ -439,7 +461,9 @@ static int reader_unchanged(void *reader, bool failed, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_reader *r = reader;
 
-	return bpk_dir_settle(r->dir, r->generation, failed, err);
+	return bpk_dir_settle(r->dir, r->generation, failed, err) != 0
+		       ? -1
+		       : bpk_chunkdir_files_settle(r->files, r->sizes, r->sizes_name, err);
 }
 
 const struct bpk_reader_ops bpk_chunkdir_reader_ops = {

@@ -4,6 +4,7 @@
  */
 #include "format/frame/chunks.h"
 #include "format/frame/names.h"
+#include "format/frame/notes.h"
 #include "format/weigh.h"
 
 #include <inttypes.h>
@@ -89,6 +90,8 @@ struct spot {
 	uint64_t room;                     /* bytes that the chunk may have there */
 	struct bpk_source *own;            /* must be closed */
 	const struct bpk_sharing *sharing; /* for reads of the chunk; NULL: no help */
+	uint32_t id;                       /* sparse: of the file ... */
+	bool old;                          /* ... and bpk_dir_source_since */
 };
 
 /* Find the bytes that entry leads to. */
@@ -104,8 +107,9 @@ static int find_spot(const struct bpk_frame_reader *r, uint64_t entry, struct sp
 		spot->room = r->state.header.packed_size - entry;
 		return 0;
 	}
-	bpk_frame_file_name((uint32_t)entry, name);
-	if (bpk_dir_source(r->dir, name, &spot->own, err) != 0)
+	spot->id = (uint32_t)entry;
+	bpk_frame_file_name(spot->id, name);
+	if (bpk_dir_source_since(r->dir, name, &r->moment, &spot->own, &spot->old, err) != 0)
 		return -1;
 	spot->source = spot->own;
 	spot->room = bpk_source_size(spot->own);
@@ -324,6 +328,7 @@ static int bring_from(struct bpk_frame_reader *r, const struct spot *spot,
 	    read_spot(r, spot, first, bpk_span(packed->data + first, size - first), err) != 0)
 		return -1;
 	packed->size = size;
+	bpk_frame_note_chunk(r, parcel->number, &chunk, spot->room);
 	return add_seal(r, parcel, err);
 }
 
@@ -341,8 +346,26 @@ static int bring_special(const struct bpk_frame_reader *r, struct bpk_parcel *pa
 
 /* ---- In the state at open ---- */
 
+/* A digest tells whether bytes are right. Where there is none, only the times of the file do:
+ * read_all is true if its bytes were read, and not its header alone. */
+static void see(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
+		bool read_all, struct bpk_frame_sight *sight)
+{
+	if (sight == NULL || r->dir == NULL)
+		return;
+	*sight = (struct bpk_frame_sight){ .sure = spot->old, .id = spot->id };
+	if (bpk_frame_chunk_is_sealed(r, number))
+		return;
+	sight->is_young = !spot->old;
+	sight->is_newer = bpk_dir_is_newer(&r->moment, spot->own);
+	sight->state = bpk_source_state(spot->own);
+	sight->is_written = read_all && !r->moment.fixed && bpk_source_is_overwritten(spot->own);
+	sight->sure = spot->old && !sight->is_written;
+}
+
 int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
-			  const struct bpk_frame_ranges *wanted, struct bpk_err *err)
+			  const struct bpk_frame_ranges *wanted, struct bpk_frame_sight *sight,
+			  struct bpk_err *err)
 {
 	struct spot spot;
 	uint64_t entry;
@@ -355,11 +378,14 @@ int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 	special = bpk_frame_offset_special(entry);
 	if (special != BPK_SPECIAL_NONE) {
 		rc = bring_special(r, parcel, special, err);
+		if (sight != NULL)
+			sight->sure = true; /* the index has it */
 	} else {
 		if (find_spot(r, entry, &spot, err) != 0)
 			return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
 		spot.sharing = parcel->sharing;
 		rc = bring_from(r, &spot, parcel, wanted, err);
+		see(r, parcel->number, &spot, true, sight);
 		bpk_source_close(spot.own);
 	}
 	return rc == 0 ? 0 : bpk_frame_chunk_subject(r, parcel->number, err);
@@ -398,7 +424,7 @@ bool bpk_frame_chunk_take(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 }
 
 int bpk_frame_chunk_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,
-			 struct bpk_err *err)
+			 struct bpk_frame_sight *sight, struct bpk_err *err)
 {
 	uint8_t made[BPK_CHUNK_EXTENDED_HEADER_SIZE];
 	struct spot spot;
@@ -411,78 +437,29 @@ int bpk_frame_chunk_look(struct bpk_frame_reader *r, uint64_t number, struct bpk
 	special = bpk_frame_offset_special(entry);
 	if (special != BPK_SPECIAL_NONE) {
 		rc = make_special(r, number, special, made, &found->header, err);
+		if (sight != NULL)
+			sight->sure = true;
 	} else {
 		if (find_spot(r, entry, &spot, err) != 0)
 			return bpk_err_subject(err, "chunk %" PRIu64, number);
 		rc = look_at(r, number, &spot, found, err);
+		see(r, number, &spot, false, sight);
 		bpk_source_close(spot.own);
 	}
 	return rc == 0 ? 0 : bpk_frame_chunk_subject(r, number, err);
 }
 
-/* ---- Checks ---- */
-
-int bpk_frame_chunk_check(const struct bpk_frame_reader *r, const struct bpk_parcel *parcel,
-			  struct bpk_err *err)
+bool bpk_frame_chunk_is_young(const struct bpk_frame_reader *r, uint64_t number)
 {
-	const struct bpk_checksum *checksum = r->state.digests.checksum;
-	size_t size = parcel->packed_size;
-
-	if (checksum == NULL || parcel->packed.size - size < checksum->size)
-		return 0;
-	if (bpk_checksum_check(checksum, bpk_view(parcel->packed.data, size),
-			       parcel->packed.data + size, err) != 0)
-		return bpk_frame_chunk_subject(r, parcel->number, err);
-	return 0;
-}
-
-int bpk_frame_chunk_subject(const struct bpk_frame_reader *r, uint64_t number, struct bpk_err *err)
-{
-	char name[BPK_FRAME_FILE_NAME];
+	struct spot spot;
 	uint64_t entry;
+	bool young;
 
 	if (bpk_frame_entry(&r->state, number, &entry, NULL) != 0 ||
-	    bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE)
-		return bpk_err_subject(err, "chunk %" PRIu64, number);
-	if (r->dir == NULL)
-		return bpk_err_subject(err, "chunk %" PRIu64 " at offset %" PRIu64, number,
-				       r->state.header.size + entry);
-	bpk_frame_file_name((uint32_t)entry, name);
-	return bpk_err_subject(err, "chunk %" PRIu64 " in %s", number, name);
-}
-
-int bpk_frame_check_parts(const struct bpk_frame_reader *r, struct bpk_err *err)
-{
-	if (r->state.damage.kind != BPK_OK)
-		return bpk_fail(err, r->state.damage.kind, "%s", r->state.damage.text);
-	if (r->sizes.damage.kind == BPK_CORRUPT)
-		return bpk_fail(err, BPK_CORRUPT, "%s", r->sizes.damage.text);
-	return 0;
-}
-
-int bpk_frame_check_room(const struct bpk_frame_reader *reader, uint64_t number,
-			 const struct bpk_frame_found *found, struct bpk_err *err)
-{
-	uint64_t end = found->header.packed_size;
-
-	if (reader->dir == NULL || found->offset == BPK_UNKNOWN || found->room <= end)
-		return 0;
-	bpk_fail(err, BPK_CORRUPT,
-		 "%" PRIu64 " %s from offset %" PRIu64 " on, after its end, %s to no archive",
-		 found->room - end, bpk_plural(found->room - end, "byte", "bytes"), end,
-		 bpk_plural(found->room - end, "belongs", "belong"));
-	return bpk_frame_chunk_subject(reader, number, err);
-}
-
-int bpk_frame_check_end(const struct bpk_frame_reader *reader, struct bpk_err *err)
-{
-	uint64_t end = reader->state.header.frame_size, size = bpk_source_size(reader->source);
-
-	if (reader->dir == NULL || size <= end)
-		return 0;
-	return bpk_fail(err, BPK_CORRUPT,
-			"chunks.b2frame: %" PRIu64 " %s from offset %" PRIu64
-			" on, after its end, %s to no archive",
-			size - end, bpk_plural(size - end, "byte", "bytes"), end,
-			bpk_plural(size - end, "belongs", "belong"));
+	    bpk_frame_offset_special(entry) != BPK_SPECIAL_NONE ||
+	    find_spot(r, entry, &spot, NULL) != 0)
+		return false;
+	young = bpk_dir_is_newer(&r->moment, spot.own) && bpk_dir_is_old(&r->moment, r->source);
+	bpk_source_close(spot.own);
+	return young;
 }

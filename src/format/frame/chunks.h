@@ -26,16 +26,22 @@ bool bpk_frame_chunk_is_sealed(const struct bpk_frame_reader *reader, uint64_t n
 
 /* bpk_frame_look (fetch.h), number below nchunks; the source of a contiguous frame must be held. */
 int bpk_frame_chunk_look(struct bpk_frame_reader *reader, uint64_t number,
-			 struct bpk_frame_found *found, struct bpk_err *err);
+			 struct bpk_frame_found *found, struct bpk_frame_sight *sight,
+			 struct bpk_err *err);
 
-/* bpk_frame_fetch_ranges, in the same way. */
+/* bpk_frame_fetch_ranges, in the same way. sight is all zero unless chunks have files, and may be
+ * NULL, as above. */
 int bpk_frame_chunk_fetch(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
-			  const struct bpk_frame_ranges *wanted, struct bpk_err *err);
+			  const struct bpk_frame_ranges *wanted, struct bpk_frame_sight *sight,
+			  struct bpk_err *err);
 
 /* The same for a chunk that was read in advance (io/stretch.h), without a hold. False if it was
  * not, or if that fails. */
 bool bpk_frame_chunk_take(struct bpk_frame_reader *reader, struct bpk_parcel *parcel,
 			  const struct bpk_frame_ranges *wanted);
+
+/* True if the file of a sparse frame's chunk was written to after the index was read at open. */
+bool bpk_frame_chunk_is_young(const struct bpk_frame_reader *reader, uint64_t number);
 
 /* ---- Checks ---- */
 

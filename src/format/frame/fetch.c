@@ -4,6 +4,7 @@
  */
 #include "format/frame/fetch.h"
 #include "format/frame/latest.h"
+#include "format/frame/notes.h"
 
 /* A special value of a contiguous frame is in the index, which stays as it was at open: it needs no
  * hold. */
@@ -29,11 +30,12 @@ struct bring {
 	const struct bpk_frame_ranges *wanted;
 };
 
-static int bring_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
+static int bring_step(struct bpk_frame_reader *on, void *arg, struct bpk_frame_sight *sight,
+		      struct bpk_err *err)
 {
 	struct bring *bring = arg;
 
-	return bpk_frame_chunk_fetch(on, bring->parcel, bring->wanted, err);
+	return bpk_frame_chunk_fetch(on, bring->parcel, bring->wanted, sight, err);
 }
 
 int bpk_frame_fetch_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
@@ -47,7 +49,7 @@ int bpk_frame_fetch_ranges(struct bpk_frame_reader *r, struct bpk_parcel *parcel
 	if (bpk_frame_chunk_take(r, parcel, wanted))
 		rc = 0;
 	else if (is_in_index(r, parcel->number))
-		rc = bpk_frame_chunk_fetch(r, parcel, wanted, err);
+		rc = bpk_frame_chunk_fetch(r, parcel, wanted, NULL, err);
 	else
 		rc = bpk_frame_latest_do(r, parcel->number, bring_step, &bring, err);
 	if (rc == 0)
@@ -59,7 +61,7 @@ int bpk_frame_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel, struc
 {
 	const struct bpk_frame_range want = { parcel->want_start, parcel->want_size };
 	bool all = parcel->number >= r->state.nchunks || want.size == 0 || want.size == SIZE_MAX ||
-		   want.size == bpk_frame_chunk_size(r, parcel->number);
+		   (want.start == 0 && want.size >= bpk_frame_chunk_size(r, parcel->number));
 	const struct bpk_frame_ranges wanted = { &want, all ? 0 : 1 };
 
 	return bpk_frame_fetch_ranges(r, parcel, &wanted, err);
@@ -70,11 +72,12 @@ struct look {
 	struct bpk_frame_found *found;
 };
 
-static int look_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
+static int look_step(struct bpk_frame_reader *on, void *arg, struct bpk_frame_sight *sight,
+		     struct bpk_err *err)
 {
 	struct look *look = arg;
 
-	return bpk_frame_chunk_look(on, look->number, look->found, err);
+	return bpk_frame_chunk_look(on, look->number, look->found, sight, err);
 }
 
 int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame_found *found,
@@ -82,7 +85,7 @@ int bpk_frame_look(struct bpk_frame_reader *r, uint64_t number, struct bpk_frame
 {
 	struct look look = { number, found };
 
-	if ((is_in_index(r, number) ? bpk_frame_chunk_look(r, number, found, err)
+	if ((is_in_index(r, number) ? bpk_frame_chunk_look(r, number, found, NULL, err)
 				    : bpk_frame_latest_do(r, number, look_step, &look, err)) != 0)
 		return -1;
 	found->header.raw_size = (uint32_t)size_at_open(r, number, found->header.raw_size);
@@ -97,20 +100,21 @@ struct look_ahead {
 
 /* Damage in a chunk looked up in advance is reported when that chunk is wanted. A failed read is
  * reported at once, since it may not occur again. */
-static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_err *err)
+static int look_ahead_step(struct bpk_frame_reader *on, void *arg, struct bpk_frame_sight *sight,
+			   struct bpk_err *err)
 {
 	struct look_ahead *look = arg;
 	struct bpk_frame_ahead *ahead = look->ahead;
 
 	ahead->first = look->number;
 	ahead->count = 0;
-	if (bpk_frame_chunk_look(on, look->number, ahead->found, err) != 0)
+	if (bpk_frame_chunk_look(on, look->number, ahead->found, sight, err) != 0)
 		return -1;
 	for (ahead->count = 1; ahead->count < look->wished; ahead->count++) {
 		struct bpk_err why = { 0 };
 
 		if (bpk_frame_chunk_look(on, look->number + ahead->count,
-					 &ahead->found[ahead->count], &why) == 0)
+					 &ahead->found[ahead->count], sight, &why) == 0)
 			continue;
 		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 0;
 	}
@@ -141,7 +145,8 @@ int bpk_frame_look_on(struct bpk_frame_reader *r, struct bpk_frame_ahead *ahead,
 static int look_on(void *arg, struct bpk_frame_reader *r, uint64_t number,
 		   struct bpk_frame_found *found, struct bpk_err *err)
 {
-	return bpk_frame_look_on(r, arg, number, found, err);
+	return bpk_frame_noted(r, number, found) ? 0
+						 : bpk_frame_look_on(r, arg, number, found, err);
 }
 
 int bpk_frame_fetch_survey(struct bpk_frame_reader *r, struct bpk_frame_survey *survey,

@@ -30,7 +30,7 @@ int bpk_frame_look(struct bpk_frame_reader *reader, uint64_t number, struct bpk_
 int bpk_frame_look_on(struct bpk_frame_reader *reader, struct bpk_frame_ahead *ahead,
 		      uint64_t number, struct bpk_frame_found *found, struct bpk_err *err);
 
-/* bpk_frame_survey_by, with bpk_frame_look_on. */
+/* bpk_frame_survey_by, with bpk_frame_look_on, of chunks that were not noted (notes.h). */
 int bpk_frame_fetch_survey(struct bpk_frame_reader *reader, struct bpk_frame_survey *survey,
 			   struct bpk_err *err);
 

@@ -113,7 +113,7 @@ static int look_at_first_chunk(struct bpk_frame_reader *r, struct bpk_err *err)
 
 	if (r->state.nchunks == 0)
 		return 0;
-	r->info.chunks.has_first = bpk_frame_chunk_look(r, 0, &found, &why) == 0;
+	r->info.chunks.has_first = bpk_frame_chunk_look(r, 0, &found, NULL, &why) == 0;
 	if (r->info.chunks.has_first)
 		r->info.chunks.first = found.header;
 	else if (bpk_err_is_of_machine(&why)) /* damage is reported when it is fetched */

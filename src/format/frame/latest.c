@@ -3,11 +3,14 @@
  * contiguous frame it keeps every byte of older states: the old index and trailer become a hole. A
  * sparse frame loses files, and their numbers may be used again. But chunks.b2frame is replaced
  * first, or there is a list of changes that replaces it; a reader that finds it unchanged after
- * reading a chunk has read the right one. If it was replaced, the chunk is fetched from the frame's
+ * reading a chunk has read the right one. A file that has not changed since open, by its times, is
+ * the right one without that question. If it was replaced, the chunk is fetched from the frame's
  * current state, provided that it still has the same one; otherwise the frame was changed while it
  * was read.
  */
 #include "format/frame/latest.h"
+#include "format/frame/chunks.h"
+#include "format/frame/notes.h"
 #include "format/frame/open.h"
 
 /* ---- Contiguous ---- */
@@ -18,11 +21,12 @@ static bool do_still(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *
 		     struct bpk_err *err)
 {
 	unsigned state = bpk_source_glance(r->source);
+	struct bpk_frame_sight sight = { 0 };
 	struct bpk_err found = { 0 };
 
 	if (state == 0)
 		return false;
-	*rc = step(r, arg, &found);
+	*rc = step(r, arg, &sight, &found);
 	if (*rc == 0)
 		return bpk_source_is_still(r->source, state);
 	if (bpk_err_is_of_machine(&found) && err != NULL)
@@ -33,6 +37,7 @@ static bool do_still(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *
 static int do_contiguous(struct bpk_frame_reader *r, bpk_frame_step_fn *step, void *arg,
 			 struct bpk_err *err)
 {
+	struct bpk_frame_sight sight = { 0 };
 	struct bpk_err found = { 0 };
 	int rc;
 
@@ -40,7 +45,7 @@ static int do_contiguous(struct bpk_frame_reader *r, bpk_frame_step_fn *step, vo
 		return rc;
 	if (bpk_source_hold(r->source, err) != 0)
 		return -1;
-	rc = step(r, arg, &found);
+	rc = step(r, arg, &sight, &found);
 	if (rc != 0 && found.kind == BPK_CORRUPT && bpk_frame_has_changed(r))
 		bpk_fail_changed(&found);
 	bpk_source_release(r->source);
@@ -119,6 +124,25 @@ static int still_has(const struct bpk_frame_reader *r, const struct bpk_frame_re
 	return then == entry;
 }
 
+/*
+ * Perform step on one state of r's frame. *again: it may have met another state. bpk never writes
+ * to a file that the index of a state refers to, so where no digest covers a chunk, and its file is
+ * newer than the index, or was written to, another program has done that.
+ */
+static int do_once(struct bpk_frame_reader *r, struct bpk_frame_reader *on, bpk_frame_step_fn *step,
+		   void *arg, bool *again, struct bpk_err *err)
+{
+	struct bpk_frame_sight sight = { 0 };
+	int rc = step(on, arg, &sight, err);
+
+	*again = !(rc == 0 && sight.sure) && bpk_frame_has_changed(on);
+	if (rc != 0 || sight.sure || *again)
+		return rc;
+	if (sight.is_written || (sight.is_newer && bpk_dir_is_old(&on->moment, on->source)))
+		return bpk_fail_changed(err);
+	return sight.is_young ? bpk_frame_note_young(r, &sight, err) : 0;
+}
+
 /* Try step once on the current state. *again: the frame was changed meanwhile. */
 static int do_latest(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step_fn *step,
 		     void *arg, bool *again, struct bpk_err *err)
@@ -130,11 +154,12 @@ static int do_latest(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step
 	if (latest == NULL)
 		return -1;
 	rc = still_has(r, latest, number, err);
-	if (rc == 0)
-		rc = bpk_fail_changed(err);
-	else if (rc > 0)
-		rc = step(latest, arg, err);
-	*again = bpk_frame_has_changed(latest);
+	if (rc > 0) {
+		rc = do_once(r, latest, step, arg, again, err);
+	} else {
+		rc = rc == 0 ? bpk_fail_changed(err) : rc;
+		*again = bpk_frame_has_changed(latest);
+	}
 	bpk_mutex_lock(&r->lock);
 	bpk_frame_close(latest);
 	bpk_mutex_unlock(&r->lock);
@@ -145,9 +170,12 @@ static int do_sparse(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step
 		     void *arg, struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
-	int rc = step(r, arg, &found);
-	bool again = bpk_frame_has_changed(r);
+	bool again;
+	int rc = do_once(r, r, step, arg, &again, &found);
 
+	/* where no digest is compared, only bpk's own changes leave a state to go on with */
+	if (again && !bpk_frame_chunk_is_sealed(r, number) && bpk_source_is_overwritten(r->source))
+		return bpk_fail_changed(err);
 	for (int i = 0; again && i < BPK_FRAME_TIMES; i++) {
 		found = (struct bpk_err){ 0 };
 		rc = do_latest(r, number, step, arg, &again, &found);
@@ -170,4 +198,13 @@ int bpk_frame_latest_do(struct bpk_frame_reader *r, uint64_t number, bpk_frame_s
 			    : do_sparse(r, number, step, arg, err);
 	bpk_sidecar_release(r->sidecar);
 	return rc;
+}
+
+int bpk_frame_latest_settle(struct bpk_frame_reader *r, struct bpk_err *err)
+{
+	/* a commit of bpk replaces the index first, by another file */
+	if (bpk_frame_notes_differ(r) &&
+	    (bpk_source_is_overwritten(r->source) || !bpk_frame_has_changed(r)))
+		return bpk_fail_changed(err);
+	return 0;
 }

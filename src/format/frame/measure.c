@@ -48,7 +48,7 @@ static int take(struct bpk_frame_reader *r, struct measuring *m, uint64_t number
 		take_special(m, special, number, times);
 		return 0;
 	}
-	if (bpk_frame_chunk_look(r, number, &found, &why) != 0)
+	if (bpk_frame_chunk_look(r, number, &found, NULL, &why) != 0)
 		return bpk_err_is_of_machine(&why) ? bpk_fail(err, why.kind, "%s", why.text) : 1;
 	return bpk_mul_u64(found.header.raw_size, times, &size) &&
 			       bpk_add_u64(m->stored, size, &m->stored)

@@ -6,6 +6,7 @@
 
 #include "format/frame/chunks.h"
 #include "format/frame/names.h"
+#include "format/frame/notes.h"
 #include "format/frame/open.h"
 
 /* ---- Raw sizes ---- */
@@ -30,7 +31,7 @@ static int settle_sizes(struct bpk_frame_reader *r, struct bpk_err *err)
 		return -1;
 	if (n == 0)
 		return 0;
-	if (bpk_frame_chunk_look(r, n - 1, &last, &why) == 0)
+	if (bpk_frame_chunk_look(r, n - 1, &last, NULL, &why) == 0)
 		r->sizes.last = last.header.raw_size;
 	else if (bpk_err_is_of_machine(&why))
 		return bpk_fail(err, why.kind, "%s", why.text);
@@ -98,6 +99,7 @@ void bpk_frame_close(struct bpk_frame_reader *r)
 	}
 	bpk_frame_close(r->latest);
 	free(r->repeats);
+	bpk_frame_notes_free(r->notes);
 	bpk_frame_state_clear(&r->state);
 	bpk_frame_nd_clear(&r->array.nd);
 	bpk_buf_clear(&r->metadata);
@@ -138,8 +140,10 @@ static int open_index(struct bpk_frame_reader *r, struct bpk_dir *dir, struct bp
 {
 	r->dir = dir;
 	r->owns_source = true;
-	if (bpk_dir_generation(dir, &r->generation, err) != 0)
+	r->notes = bpk_frame_notes_new(err);
+	if (r->notes == NULL || bpk_dir_generation(dir, &r->generation, err) != 0)
 		return -1;
+	bpk_dir_begin(dir, &r->moment);
 	return bpk_dir_source(dir, BPK_FRAME_SPARSE_INDEX, &r->source, err);
 }
 
@@ -163,6 +167,8 @@ static int open_once(struct bpk_dir *dir, struct bpk_source *source,
 	if (rc == 0) {
 		rc = load(r, err);
 		bpk_source_release(r->source);
+		if (rc == 0 && dir != NULL)
+			rc = bpk_dir_begun(dir, &r->moment, err);
 		if (rc != 0 && dir != NULL)
 			bpk_err_subject(err, "%s", BPK_FRAME_SPARSE_INDEX);
 	}

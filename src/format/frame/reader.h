@@ -16,6 +16,16 @@ struct bpk_frame_found {
 	uint64_t room;   /* bytes up to the index, or to the file's end */
 };
 
+/* Facts of the file that a chunk of a sparse frame was read from. */
+struct bpk_frame_sight {
+	bool sure;       /* it is the file that the index meant at open, and stayed it meanwhile */
+	bool is_young;   /* its times do not tell that it is; id and state are set */
+	bool is_newer;   /* its times tell that it is not */
+	bool is_written; /* it was written to while it was read */
+	uint32_t id;
+	uint64_t state; /* bpk_source_state */
+};
+
 /* Chunks that were looked up together, for sequential use: the source is held once for all of them.
  * Valid when zeroed; owned by one thread. */
 enum { BPK_FRAME_AHEAD = 64 }; /* limits the memory on the stack */
@@ -62,10 +72,11 @@ struct bpk_frame_located {
 
 struct bpk_frame_reader {
 	/* fixed after open */
-	struct bpk_source *source; /* of the contiguous frame, or of chunks.b2frame */
-	struct bpk_dir *dir;       /* of the sparse frame; NULL: contiguous */
-	uint64_t generation;       /* of dir, read first */
-	struct bpk_spool *spool;   /* the bytes of a pipe; owned, like source then */
+	struct bpk_source *source;    /* of the contiguous frame, or of chunks.b2frame */
+	struct bpk_dir *dir;          /* of the sparse frame; NULL: contiguous */
+	uint64_t generation;          /* of dir, read first */
+	struct bpk_dir_moment moment; /* of dir, before the index was read */
+	struct bpk_spool *spool;      /* the bytes of a pipe; owned, like source then */
 	bool owns_source;
 	struct bpk_sidecar *sidecar; /* c-blosc2's lock; NULL: not in use. Borrowed */
 	struct bpk_read_options options;
@@ -86,6 +97,8 @@ struct bpk_frame_reader {
 	struct bpk_frame_repeats *repeats; /* owned by the thread that asks; NULL: not yet used */
 
 	struct bpk_stretch stretch; /* of a contiguous frame's chunks; any thread */
+
+	struct bpk_frame_notes *notes; /* of a sparse frame's chunks; any thread (notes.h) */
 
 	/* A reader of a sparse frame's current state (latest.c). Guarded by lock: latest, and the
 	 * users of that reader, one of them while it is the latest. 0: it has one user. */

@@ -4,6 +4,7 @@
  */
 #include "format/frame/fetch.h"
 #include "format/frame/nd/bands.h"
+#include "format/frame/latest.h"
 #include "format/frame/open.h"
 
 #include "format/members.h"
@@ -77,6 +78,15 @@ static bool reader_unpacks(const void *reader)
 	return ((const struct bpk_frame_reader *)reader)->array.bands != NULL;
 }
 
+/* Of a sparse frame's bands, which lie in several files, only the index tells. */
+static bool is_written_over(const struct bpk_frame_reader *r, uint64_t number)
+{
+	if (r->dir == NULL)
+		return bpk_source_unchanged(r->source, NULL) != 0 && !bpk_frame_is_superseded(r);
+	return bpk_frame_has_changed(r) ||
+	       (r->array.bands == NULL && bpk_frame_chunk_is_young(r, number));
+}
+
 static int reader_check(const void *reader, const struct bpk_parcel *parcel, struct bpk_err *err)
 {
 	const struct bpk_frame_reader *r = reader;
@@ -85,8 +95,7 @@ static int reader_check(const void *reader, const struct bpk_parcel *parcel, str
 					 : bpk_frame_chunk_check)(reader, parcel, &found);
 
 	/* another program may have written over the chunk, cp among them */
-	if (rc != 0 && found.kind == BPK_CORRUPT && r->dir == NULL &&
-	    bpk_source_unchanged(r->source, NULL) != 0 && !bpk_frame_is_superseded(r))
+	if (rc != 0 && found.kind == BPK_CORRUPT && is_written_over(r, parcel->number))
 		return bpk_fail_changed(err);
 	if (rc != 0 && err != NULL)
 		*err = found;
@@ -181,11 +190,13 @@ static void reader_close(void *reader)
  */
 static int reader_unchanged(void *reader, bool failed, struct bpk_err *err)
 {
-	const struct bpk_frame_reader *r = reader;
+	struct bpk_frame_reader *r = reader;
 	bool covered = r->state.digests.checksum != NULL && !r->state.stale && !r->options.no_check;
 
 	if (r->dir != NULL)
-		return bpk_dir_settle(r->dir, r->generation, failed, err);
+		return bpk_dir_settle(r->dir, r->generation, failed, err) != 0
+			       ? -1
+			       : bpk_frame_latest_settle(r, err);
 	if (failed || covered || bpk_frame_is_superseded(r))
 		return 0;
 	return bpk_source_unchanged(r->source, err);

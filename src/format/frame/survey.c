@@ -283,7 +283,7 @@ static int look_here(void *arg, struct bpk_frame_reader *r, uint64_t number,
 		     struct bpk_frame_found *found, struct bpk_err *err)
 {
 	(void)arg;
-	return bpk_frame_chunk_look(r, number, found, err);
+	return bpk_frame_chunk_look(r, number, found, NULL, err);
 }
 
 int bpk_frame_survey_here(struct bpk_frame_reader *reader, struct bpk_frame_survey *result,

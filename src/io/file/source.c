@@ -47,11 +47,33 @@ int bpk_source_read_at(struct bpk_source *source, uint64_t offset, struct bpk_sp
 		return source->ops->read_at(source->arg, source->start + offset, out, got, err);
 	if (source->shared != NULL)
 		return bpk_source_shared_read_at(source, offset, out, got, err);
+	if (offset < source->head.size && out.size <= source->head.size - offset) {
+		memcpy(out.data, source->head.data + offset, out.size);
+		*got = out.size;
+		return 0;
+	}
 	if (source->nature == BPK_SOURCE_SEEKABLE)
 		return bpk_full_read_at(source->fd, source->start + offset, out, got, err);
 	bpk_copy(out.data, source->memory.data + offset, out.size);
 	*got = out.size;
 	return 0;
+}
+
+int bpk_source_keep_head(struct bpk_source *source, size_t size, struct bpk_err *err)
+{
+	struct bpk_buf head = { 0 };
+	int rc;
+
+	if (source->nature != BPK_SOURCE_SEEKABLE || source->fd < 0 || source->shared != NULL)
+		return 0;
+	if (bpk_buf_resize(&head, (size_t)bpk_min_u64(size, source->size), err) != 0)
+		return -1;
+	rc = bpk_source_read_at(source, 0, bpk_span(head.data, head.size), &head.size, err);
+	if (rc == 0)
+		source->head = head;
+	else
+		bpk_buf_clear(&head);
+	return rc;
 }
 
 /* Bytes after the cursor; a shared file may have become shorter. */
@@ -224,18 +246,25 @@ int bpk_source_skip(struct bpk_source *source, uint64_t size, uint64_t *skipped,
 	return 0;
 }
 
-uint64_t bpk_source_skip_hole(struct bpk_source *source)
+uint64_t bpk_source_hole_at(const struct bpk_source *source, uint64_t offset)
 {
-	uint64_t size = left(source), hole;
+	uint64_t size = source->size;
 	off_t here, data;
 
-	if (source->nature != BPK_SOURCE_SEEKABLE || source->fd < 0)
+	if (source->nature != BPK_SOURCE_SEEKABLE || source->fd < 0 || offset >= size ||
+	    (source->shared != NULL && !bpk_source_shared_is_plain(source)))
 		return 0;
-	here = (off_t)(source->start + source->tell);
+	here = (off_t)(source->start + offset);
 	data = lseek(source->fd, here, SEEK_DATA);
 	if (data < 0 && errno != ENXIO) /* ENXIO: no data from here on */
 		return 0;
-	hole = data < 0 ? size : bpk_min_u64((uint64_t)(data - here), size);
+	return data < 0 ? size - offset : bpk_min_u64((uint64_t)(data - here), size - offset);
+}
+
+uint64_t bpk_source_skip_hole(struct bpk_source *source)
+{
+	uint64_t hole = bpk_source_hole_at(source, source->tell);
+
 	source->tell += hole;
 	return hole;
 }
@@ -257,6 +286,36 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 	if (!bpk_is_still(&now, &source->stat))
 		return bpk_fail_changed(err);
 	return 0;
+}
+
+bool bpk_source_is_overwritten(const struct bpk_source *source)
+{
+	const struct stat *seen = &source->stat;
+	struct stat now;
+
+	if (source->fd < 0 || !S_ISREG(seen->st_mode))
+		return false;
+	if (fstat(source->fd, &now) != 0)
+		return true;
+	if (now.st_nlink < seen->st_nlink)
+		now.st_ctim = seen->st_ctim;
+	return !bpk_is_still(&now, seen);
+}
+
+uint64_t bpk_source_state(const struct bpk_source *source)
+{
+	const struct stat *seen = &source->stat;
+	const uint64_t facts[] = {
+		seen->st_dev,
+		seen->st_ino,
+		(uint64_t)seen->st_size,
+		(uint64_t)seen->st_mtim.tv_sec,
+		(uint64_t)seen->st_mtim.tv_nsec,
+		(uint64_t)seen->st_ctim.tv_sec,
+		(uint64_t)seen->st_ctim.tv_nsec,
+	};
+
+	return bpk_hash(BPK_HASH_START, bpk_view(facts, sizeof facts));
 }
 
 void bpk_source_ahead(struct bpk_source *source, uint64_t offset, uint64_t size)

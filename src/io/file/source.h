@@ -37,6 +37,8 @@ struct bpk_source {
 	uint64_t expected;
 	struct bpk_source_shared *shared; /* NULL unless bpk may change the file meanwhile */
 
+	struct bpk_buf head; /* of a file: bpk_source_keep_head */
+
 	/* BPK_UNKNOWN for most streams. For a shared source any thread updates it after commits. */
 	_Atomic uint64_t size;
 
@@ -49,6 +51,9 @@ struct bpk_source {
 
 /* A source over the regular file fd, from its beginning; takes fd, also on failure. */
 int bpk_source_of_descriptor(int fd, struct bpk_source **source, struct bpk_err *err);
+
+/* The same, if fd is a regular file; fails with BPK_CORRUPT otherwise. */
+int bpk_source_of_regular(int fd, struct bpk_source **source, struct bpk_err *err);
 
 /*
  * A source over size bytes at offset of a seekable file, a URL or memory. Unlike a slice it
@@ -76,6 +81,7 @@ unsigned bpk_source_shared_glance(struct bpk_source *source);
 bool bpk_source_shared_is_still(struct bpk_source *source, unsigned state);
 bool bpk_source_shared_in_change(const struct bpk_source *source);
 bool bpk_source_shared_pending(const struct bpk_source *source);
+bool bpk_source_shared_is_plain(const struct bpk_source *source); /* no journal is read through */
 const char *bpk_source_shared_remark(const struct bpk_source *source);
 int bpk_source_shared_read_at(const struct bpk_source *source, uint64_t offset, struct bpk_span out,
 			      size_t *got, struct bpk_err *err);

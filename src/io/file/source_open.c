@@ -18,7 +18,7 @@ enum { PIPE_ROOM = 1 << 20 };
 /* what Linux reads ahead without advice */
 enum { READ_AHEAD = 128 << 10 };
 
-static int stat_regular(struct bpk_source *source, struct bpk_err *err)
+static int stat_regular(struct bpk_source *source, bool advise, struct bpk_err *err)
 {
 	uint64_t whole = source->stat.st_size > 0 ? (uint64_t)source->stat.st_size : 0;
 	uint8_t byte;
@@ -31,7 +31,7 @@ static int stat_regular(struct bpk_source *source, struct bpk_err *err)
 		return -1;
 	if (got > 0)
 		source->nature = BPK_SOURCE_STREAM;
-	if (whole > READ_AHEAD)
+	if (advise && whole > READ_AHEAD)
 		posix_fadvise(source->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
 	return 0;
 }
@@ -64,7 +64,7 @@ static int look(struct bpk_source *source, struct bpk_err *err)
 	case S_IFREG:
 		if (source->is_stdin && start < 0)
 			return bpk_fail_errno(err, errnum, "its position");
-		if (stat_regular(source, err) != 0)
+		if (stat_regular(source, true, err) != 0)
 			return -1;
 		break;
 	case S_IFBLK:
@@ -128,6 +128,32 @@ int bpk_source_of_descriptor(int fd, struct bpk_source **source, struct bpk_err 
 	}
 	s->fd = fd;
 	if (look(s, err) != 0) {
+		bpk_source_close(s);
+		return -1;
+	}
+	*source = s;
+	return 0;
+}
+
+/* Nothing is done to a file of another kind. No advice: chunks are read as a whole. */
+int bpk_source_of_regular(int fd, struct bpk_source **source, struct bpk_err *err)
+{
+	struct bpk_source *s = bpk_calloc(1, sizeof *s, err);
+	int rc = -1;
+
+	*source = NULL;
+	if (s == NULL) {
+		close(fd);
+		return -1;
+	}
+	s->fd = fd;
+	if (fstat(fd, &s->stat) != 0)
+		bpk_fail_errno(err, errno, "fstat");
+	else if (!S_ISREG(s->stat.st_mode))
+		bpk_fail(err, BPK_CORRUPT, "is not a regular file");
+	else
+		rc = stat_regular(s, false, err);
+	if (rc != 0) {
 		bpk_source_close(s);
 		return -1;
 	}
@@ -217,5 +243,6 @@ void bpk_source_close(struct bpk_source *source)
 	if (source->fd >= 0)
 		close(source->fd);
 	bpk_buf_clear(&source->ahead);
+	bpk_buf_clear(&source->head);
 	free(source);
 }

@@ -7,8 +7,6 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
-#include <linux/magic.h>
-#include <sys/vfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -35,7 +33,7 @@ struct bpk_source_shared {
 	struct stat seen;
 	unsigned state;     /* the number of different states seen so far */
 	bool settled;       /* no journal is used, and seen is older than a tick */
-	bool asked, timely; /* whether is_timely was asked, and its answer */
+	bool asked, timely; /* whether bpk_is_timely was asked, and its answer */
 
 	/* guarded by state_lock: the first holder writes them, all reads use them */
 	pthread_rwlock_t state_lock;
@@ -239,25 +237,6 @@ void bpk_source_shared_release(struct bpk_source *source)
 
 /* ---- Reading without a hold ---- */
 
-/* True on file systems where a write has changed the file's times before its bytes can be read, for
- * every process. Network file systems keep times for seconds. */
-static bool is_timely(int fd)
-{
-	struct statfs found;
-
-	if (fstatfs(fd, &found) != 0)
-		return false;
-	switch (found.f_type) {
-	case BTRFS_SUPER_MAGIC:
-	case EXT4_SUPER_MAGIC:
-	case TMPFS_MAGIC:
-	case XFS_SUPER_MAGIC:
-		return true;
-	default:
-		return false;
-	}
-}
-
 unsigned bpk_source_shared_glance(struct bpk_source *source)
 {
 	struct bpk_source_shared *shared = source->shared;
@@ -266,7 +245,7 @@ unsigned bpk_source_shared_glance(struct bpk_source *source)
 	pthread_mutex_lock(&shared->lock);
 	if (shared->settled && !shared->asked) {
 		shared->asked = true;
-		shared->timely = is_timely(source->fd);
+		shared->timely = bpk_is_timely(source->fd);
 	}
 	if (shared->settled && shared->timely)
 		state = shared->state;
@@ -297,6 +276,17 @@ bool bpk_source_shared_in_change(const struct bpk_source *source)
 bool bpk_source_shared_pending(const struct bpk_source *source)
 {
 	return source->shared->pending;
+}
+
+bool bpk_source_shared_is_plain(const struct bpk_source *source)
+{
+	struct bpk_source_shared *shared = source->shared;
+	bool plain;
+
+	pthread_rwlock_rdlock(&shared->state_lock);
+	plain = shared->journal.fd < 0;
+	pthread_rwlock_unlock(&shared->state_lock);
+	return plain;
 }
 
 const char *bpk_source_shared_remark(const struct bpk_source *source)

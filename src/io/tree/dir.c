@@ -189,6 +189,73 @@ int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **so
 	return 0;
 }
 
+void bpk_dir_begin(struct bpk_dir *dir, struct bpk_dir_moment *moment)
+{
+	*moment = (struct bpk_dir_moment){ .fixed = dir->ops->source_as_named == NULL };
+	clock_gettime(CLOCK_REALTIME_COARSE, &moment->at);
+	clock_gettime(CLOCK_REALTIME, &moment->at_most);
+}
+
+int bpk_dir_begun(struct bpk_dir *dir, struct bpk_dir_moment *moment, struct bpk_err *err)
+{
+	return moment->fixed ? 0 : dir->ops->is_quick(dir->own, &moment->quick, err);
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+bool bpk_dir_is_old(const struct bpk_dir_moment *moment, const struct bpk_source *source)
+{
+	if (moment->fixed || !moment->quick)
+		return moment->fixed;
+	return is_before(&bpk_source_stat(source)->st_ctim, &moment->at);
+}
+
+bool bpk_dir_is_newer(const struct bpk_dir_moment *moment, const struct bpk_source *source)
+{
+	return !moment->fixed && moment->quick &&
+	       is_before(&moment->at_most, &bpk_source_stat(source)->st_ctim);
+}
+
+/* Wait for the end of the tick in which the time at is, if it is the current one. */
+static bool end_tick(const struct timespec *at)
+{
+	const struct timespec pause = { .tv_nsec = 1000000 };
+	struct timespec now;
+	bool waited = false;
+
+	while (clock_gettime(CLOCK_REALTIME_COARSE, &now), !is_before(at, &now)) {
+		nanosleep(&pause, NULL);
+		waited = true;
+	}
+	return waited;
+}
+
+int bpk_dir_source_since(struct bpk_dir *dir, const char *name, const struct bpk_dir_moment *moment,
+			 struct bpk_source **source, bool *old, struct bpk_err *err)
+{
+	*source = NULL;
+	*old = true;
+	if (bpk_dir_check_name(name, err) != 0)
+		return -1;
+	if (moment->quick && dir->ops->source_as_named(dir->own, name, source) == 0 &&
+	    bpk_dir_is_old(moment, *source)) {
+		narrow(dir, name, *source);
+		return 0;
+	}
+	bpk_source_close(*source);
+	if (bpk_dir_source(dir, name, source, err) != 0)
+		return -1;
+	*old = bpk_dir_is_old(moment, *source);
+	if (*old || !moment->quick || bpk_dir_is_newer(moment, *source) ||
+	    !end_tick(&moment->at_most))
+		return 0;
+	bpk_source_close(*source);
+	return bpk_dir_source(dir, name, source, err);
+}
+
 bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source *source)
 {
 	if (bpk_source_unchanged(source, NULL) != 0)

@@ -19,6 +19,11 @@ struct bpk_dir_ops {
 	int (*look)(void *dir, const char *name, enum bpk_entry *entry, uint64_t *size,
 		    struct bpk_err *err);
 	int (*source)(void *dir, const char *name, struct bpk_source **source, struct bpk_err *err);
+	/* As source, but with no look at a list of changes. NULL: nobody changes the directory. */
+	int (*source_as_named)(void *dir, const char *name, struct bpk_source **source);
+	/* *quick: times tell the order of changes, and there is no list of changes. NULL if
+	 * source_as_named is. */
+	int (*is_quick)(void *dir, bool *quick, struct bpk_err *err);
 	/* As bpk_dir_folder_stat; NULL: the directory has no permissions. */
 	int (*stat)(void *dir, const char *name, struct stat *found, struct bpk_err *err);
 	/* NULL: a name leads to the same file for ever. */

@@ -247,6 +247,30 @@ static int folder_source(void *dir, const char *name, struct bpk_source **source
 	return fail_restless(err);
 }
 
+/* O_NONBLOCK opens no FIFO that waits, and a file of another kind is never read. */
+static int folder_source_as_named(void *dir, const char *name, struct bpk_source **source)
+{
+	const struct folder *folder = dir;
+	int fd = bpk_beneath_open(folder->root, name, O_RDONLY);
+
+	*source = NULL;
+	if (fd < 0)
+		return -1;
+	return bpk_source_of_regular(fd, source, NULL);
+}
+
+static int folder_is_quick(void *dir, bool *quick, struct bpk_err *err)
+{
+	struct folder *folder = dir;
+	int rc;
+
+	pthread_mutex_lock(&folder->lock);
+	rc = bpk_changes_refresh(folder->root, &folder->list, err);
+	*quick = rc == 0 && folder->list.count == 0 && bpk_is_timely(folder->root);
+	pthread_mutex_unlock(&folder->lock);
+	return rc;
+}
+
 static int folder_stat(void *dir, const char *name, struct stat *found, struct bpk_err *err)
 {
 	const struct folder *folder = dir;
@@ -369,6 +393,8 @@ static void folder_close(void *dir)
 static const struct bpk_dir_ops folder_ops = {
 	.look = folder_look,
 	.source = folder_source,
+	.source_as_named = folder_source_as_named,
+	.is_quick = folder_is_quick,
 	.stat = folder_stat,
 	.is_current = folder_is_current,
 	.list = folder_list,

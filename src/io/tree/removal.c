@@ -158,6 +158,23 @@ static int erase(const struct bpk_removal *r, const char *draft_name, struct bpk
 	return 0;
 }
 
+/* A program that writes by names cannot reach the files any more. If one did so just before, they
+ * get their name back. */
+static int check_renamed(const struct bpk_removal *r, const char *draft_name, struct bpk_err *err)
+{
+	struct bpk_err why = { 0 };
+	uint64_t seen = r->seen;
+
+	if (vet(r, &seen, &why) == 0 && seen == r->seen)
+		return 0;
+	if (renameat2(r->folder, draft_name, r->folder, r->name, RENAME_NOREPLACE) != 0)
+		return bpk_fail_errno(err, errno, "was changed meanwhile, and is in %s",
+				      draft_name);
+	return why.kind != BPK_OK
+		       ? bpk_fail(err, why.kind, "%s", why.text)
+		       : bpk_fail(err, BPK_FAILED, "is not removed: it was changed meanwhile");
+}
+
 static int remove_locked(const struct bpk_removal *r, struct bpk_err *err)
 {
 	char *draft_name;
@@ -165,7 +182,9 @@ static int remove_locked(const struct bpk_removal *r, struct bpk_err *err)
 
 	if (check_same(r, err) != 0 || rename_to_draft(r, &draft_name, err) != 0)
 		return -1;
-	rc = erase(r, draft_name, err);
+	rc = check_renamed(r, draft_name, err);
+	if (rc == 0)
+		rc = erase(r, draft_name, err);
 	free(draft_name);
 	return rc;
 }
