@@ -8,6 +8,7 @@
 #ifndef BPK_ARCHIVE_ARCHIVE_H
 #define BPK_ARCHIVE_ARCHIVE_H
 
+#include "archive/compare.h"
 #include "archive/content.h"
 #include "archive/input.h"
 #include "archive/trajectory.h"

@@ -19,6 +19,7 @@ enum bpk_kind {
 	BPK_CORRUPT,     /* the bytes contradict the format or their digest */
 	BPK_REPAIRABLE,  /* damaged or unfinished without loss: repair can fix it */
 	BPK_PARTIAL,     /* partly done */
+	BPK_DIFFERENT,   /* compared, and not the same */
 	BPK_PIPE,        /* the reader of our output is gone (EPIPE) */
 	BPK_USAGE,       /* the request makes no sense */
 	BPK_BUG,         /* an internal promise of bpk was broken */

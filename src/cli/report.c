@@ -24,6 +24,7 @@ const struct bpk_exit bpk_exits[] = {
 	{ 3, 4, KIND(BPK_REPAIRABLE),
 	  "an interrupted change is pending, or left bytes behind the end; nothing is lost" },
 	{ 4, 3, KIND(BPK_PARTIAL), "done in part: an input, or a member of a tar, was skipped" },
+	{ 5, 2, KIND(BPK_DIFFERENT), "compared and different" },
 	{ 64, 6, KIND(BPK_USAGE), "wrong usage" },
 	{ 70, 7, KIND(BPK_BUG), "a bug in bpk" },
 	{ 128 + SIGPIPE, 8, KIND(BPK_PIPE), "the reader of the output went away (SIGPIPE)" },
@@ -69,6 +70,14 @@ void bpk_report(const char *subject, const struct bpk_err *err)
 		bpk_signals_drop_all();
 		exit(row->status);
 	}
+}
+
+void bpk_report_difference(void)
+{
+	const struct bpk_exit *row = exit_of(BPK_DIFFERENT);
+
+	if (row->rank > worst->rank)
+		worst = row;
 }
 
 void bpk_note(const char *subject, const char *format, ...)

@@ -29,6 +29,9 @@ extern const struct bpk_exit bpk_exits[];
  */
 void bpk_report(const char *subject, const struct bpk_err *err);
 
+/* Remember the status of a difference, whose line is a result and was printed. */
+void bpk_report_difference(void);
+
 /* Print "bpk: SUBJECT: line" without any consequence. */
 void bpk_note(const char *subject, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

@@ -288,8 +288,9 @@ static void verify_path(const struct verify_args *args, const char *path, bool n
 	verify_input(args, &in, named, rc, &err);
 }
 
-static int verify_walked(void *arg, const char *path)
+static int verify_walked(void *arg, const char *path, uint64_t size)
 {
+	(void)size;
 	verify_path(arg, path, false);
 	return 0;
 }

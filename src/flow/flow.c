@@ -10,6 +10,7 @@
 #include "flow/plan.h"
 #include "flow/pool.h"
 #include "flow/threads.h"
+#include "flow/twin.h"
 #include "flow/window.h"
 #include "flow/work.h"
 
@@ -21,6 +22,7 @@ struct run {
 	uint64_t join_limit;         /* fixed: raw bytes of equal chunks that are unpacked as one */
 	uint64_t several;            /* fixed: small chunks that one parcel has */
 	struct bpk_window window;
+	struct bpk_twins twins;
 	/* Raw offset of the next chunk; belongs to the fetch under way. Kept only if fetches are in
 	 * order. */
 	uint64_t next_offset;
@@ -312,6 +314,13 @@ static void bring(struct run *run, struct bpk_worker *worker, struct bpk_item *i
 	}
 	if (rc == 0 && (window->fetch_in_order || last))
 		bpk_window_fetched(window, item, last);
+	if (rc == 0 && bpk_twin_holds(&run->twins, worker, flow, &item->parcel)) {
+		item->parcel.want_size = 0; /* it is passed over */
+		if (window->splits)
+			bpk_window_decided(window, item);
+		hand_on(run, item, BPK_TURN_FETCH, 0, &err);
+		return;
+	}
 	if (rc == 0)
 		rc = examine(run, worker, &item->parcel, &piece, &err);
 	if (rc == 0 && piece > 0) {
@@ -472,6 +481,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	run.window.pass_arg = run.window.join_arg = &run;
 	bpk_pool_run(threads, run_loop, &run);
 	*result = run.window.done;
+	result->ntwins = atomic_load(&run.twins.hits);
 	if (run.window.failed.number != BPK_UNKNOWN) {
 		if (err != NULL)
 			*err = run.window.err;

@@ -45,6 +45,14 @@ struct bpk_plan bpk_plan_counted(const struct bpk_info *info);
 int bpk_plan_range(const struct bpk_reader_ops *ops, void *reader, uint64_t start, uint64_t end,
 		   struct bpk_plan *plan, struct bpk_err *err);
 
+/*
+ * All chunks, as bpk_plan_all; where their sizes differ, and the reader is positional, they are
+ * looked up, so that chunks need not be brought in order. sizes is caller storage, valid when
+ * zeroed, which the plan borrows. Fails as locating a chunk does.
+ */
+int bpk_plan_found(const struct bpk_reader_ops *ops, void *reader, struct bpk_sizes *sizes,
+		   struct bpk_plan *plan, struct bpk_err *err);
+
 /* ---- The view: an archive's raw content as a source ---- */
 
 /*
@@ -136,7 +144,12 @@ struct bpk_flow {
 	bool check; /* test seals */
 	/* The writer seals as the reader's archive does: copied chunks keep their tested seals. */
 	bool same_seals;
-	bool decode;  /* unpack packed parcels */
+	bool decode; /* unpack packed parcels */
+	/* The reader of another archive, of chunks of the same sizes: a chunk that is packed to the
+	 * same bytes there, under a digest that is tested, is neither unpacked nor put. NULL: no
+	 * other archive. Both readers are positional, and their parcels single chunks. */
+	const struct bpk_reader_ops *twin_in;
+	void *twin;
 	bool compare; /* unpack each packed parcel again and compare */
 	struct bpk_limits limits;
 	/* the reader's own memory for each thread (bpk_view_memory); 0: little */
@@ -151,6 +164,7 @@ struct bpk_flow_result {
 	uint64_t nchunks;
 	uint64_t raw_size;
 	uint64_t packed_size; /* chunks with their seals, without the container's own parts */
+	uint64_t ntwins;      /* chunks that the twin holds, too; they count nowhere else */
 };
 
 /*

@@ -169,30 +169,29 @@ static const struct bpk_source_ops anywhere_ops = {
 
 static const struct bpk_source_ops sequence_ops = { .read_at = read_on, .close = close_view };
 
-/*
- * If chunk sizes differ: take the sizes that the archive lists, and the others from the chunks'
- * headers. A reader that finds chunks by walking goes there in sequence anyway.
- */
-static int find_runs(struct bpk_view_state *view, struct bpk_err *err)
+/* The sizes that the archive lists are taken from there, and the others from the chunks' headers. A
+ * reader that finds chunks by walking goes there in sequence anyway. */
+int bpk_plan_found(const struct bpk_reader_ops *ops, void *reader, struct bpk_sizes *sizes,
+		   struct bpk_plan *plan, struct bpk_err *err)
 {
-	const struct bpk_info *info = view->ops->info(view->reader);
+	const struct bpk_info *info = ops->info(reader);
 	struct bpk_where where;
 	uint64_t alike, size;
 	int rc;
 
-	if (view->plan.chunk_size != BPK_UNKNOWN || !view->ops->positional(view->reader) ||
-	    view->ops->locate == NULL)
+	*plan = bpk_plan_all(info);
+	if (plan->chunk_size != BPK_UNKNOWN || !ops->positional(reader) || ops->locate == NULL)
 		return 0;
-	if (bpk_sizes_copy(info->chunks.runs, BPK_UNKNOWN, &view->runs, err) != 0)
+	if (bpk_sizes_copy(info->chunks.runs, BPK_UNKNOWN, sizes, err) != 0)
 		return -1;
-	while ((rc = view->ops->locate(view->reader, view->runs.nchunks, &where, err)) == 0) {
-		alike = bpk_plan_alike(view->ops, view->reader, view->runs.nchunks, &size);
-		if (bpk_sizes_add(&view->runs, 1 + alike, where.header.raw_size, 0, err) != 0)
+	while ((rc = ops->locate(reader, sizes->nchunks, &where, err)) == 0) {
+		alike = bpk_plan_alike(ops, reader, sizes->nchunks, &size);
+		if (bpk_sizes_add(sizes, 1 + alike, where.header.raw_size, 0, err) != 0)
 			return -1;
 	}
 	if (rc < 0)
 		return -1;
-	view->plan = bpk_plan_sizes(&view->runs);
+	*plan = bpk_plan_sizes(sizes);
 	return 0;
 }
 
@@ -212,10 +211,9 @@ int bpk_view_open(const struct bpk_reader_ops *ops, void *reader,
 	view->reader = reader;
 	view->check = !options->no_check;
 	view->limits = options->limits;
-	view->plan = bpk_plan_all(ops->info(reader));
 	pthread_mutex_init(&view->lock, NULL);
 	pthread_cond_init(&view->changed, NULL);
-	if (find_runs(view, err) != 0) {
+	if (bpk_plan_found(ops, reader, &view->runs, &view->plan, err) != 0) {
 		close_view(view);
 		return -1;
 	}

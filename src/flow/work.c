@@ -22,6 +22,8 @@ void bpk_worker_clear(struct bpk_worker *worker)
 	bpk_buf_clear(&worker->sizes);
 	bpk_buf_clear(&worker->one.raw);
 	bpk_buf_clear(&worker->one.packed);
+	bpk_buf_clear(&worker->twin.raw);
+	bpk_buf_clear(&worker->twin.packed);
 	worker->ctx = worker->race.ctx = NULL;
 }
 

@@ -9,10 +9,11 @@
 /* One thread's own. Valid when zeroed; the scratch is made when it is first needed. */
 struct bpk_worker {
 	struct bpk_chunk_ctx *ctx;
-	struct bpk_buf proof;  /* a packed parcel, unpacked again */
-	struct bpk_race race;  /* to choose filters for a chunk; it borrows ctx */
-	struct bpk_buf sizes;  /* of its blocks, if they have variable length */
-	struct bpk_parcel one; /* a chunk of a parcel of several */
+	struct bpk_buf proof;   /* a packed parcel, unpacked again */
+	struct bpk_race race;   /* to choose filters for a chunk; it borrows ctx */
+	struct bpk_buf sizes;   /* of its blocks, if they have variable length */
+	struct bpk_parcel one;  /* a chunk of a parcel of several */
+	struct bpk_parcel twin; /* the same chunk of the other archive */
 };
 
 /* Make the scratch unless it is there. */

@@ -430,15 +430,24 @@ int bpk_spool_drain(struct bpk_spool *spool, struct bpk_draft *draft, struct bpk
 
 /*
  * Call visit for every regular file below the directory path, in byte order of the names, without
- * following links or leaving the directory. Stops when visit returns non-zero and returns that
- * value. Skips files without data: drafts, journals (.NAME.bpkj), and the locks (.lock, .b2lock)
- * and lists of changes (.bpkj) of directories. A folder that cannot be read, and a journal without
- * its file, are passed to report. enter is called for every folder, path first, and returns whether
- * to descend; NULL: always.
+ * following links or leaving the directory; size is the file's, where a listing has it, or
+ * BPK_UNKNOWN. Stops when visit returns non-zero and returns that value. Skips files without data:
+ * drafts, journals (.NAME.bpkj), and the locks (.lock, .b2lock) and lists of changes (.bpkj) of
+ * directories. A folder that cannot be read, and a journal without its file, are passed to report.
+ * enter is called for every folder, path first, and returns whether to descend; NULL: always.
  */
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
-	     int (*visit)(void *arg, const char *file),
+	     int (*visit)(void *arg, const char *file, uint64_t size),
 	     void (*report)(void *arg, const struct bpk_err *err), void *arg, struct bpk_err *err);
+
+/*
+ * Make the folders that name lies in, below the folder root, which is there: where they are
+ * missing, and never through a link. source is the path of the file that name is made of, and from
+ * its byte below on has the same folders: theirs are the most permissions that new ones get. A new
+ * folder is synced with its name. Fails with BPK_FAILED.
+ */
+int bpk_folders_make(const char *root, const char *name, const char *source, size_t below,
+		     bool sync, struct bpk_err *err);
 
 #include "io/dir.h"
 #include "io/edit.h"

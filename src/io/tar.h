@@ -93,4 +93,23 @@ int bpk_tar_extract(struct bpk_source *source, const char *folder,
 int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
 		 struct bpk_source **member, struct bpk_dir **dir, struct bpk_err *err);
 
+/* True if the source is seekable and begins as a tar. */
+int bpk_tar_probe(struct bpk_source *source, bool *is_tar, struct bpk_err *err);
+
+/* The calls of a walk over a tar. Names are clean, and borrowed for the call. */
+struct bpk_tar_visit {
+	/* A folder, as a directory that the visitor takes, and closes before the walk ends. Returns
+	 * whether its members are visited. */
+	bool (*folder)(void *arg, const char *name, struct bpk_dir *dir);
+	/* A regular file: a source over its bytes, which the visitor takes; NULL if it cannot be
+	 * opened, and why. */
+	void (*file)(void *arg, const char *name, struct bpk_source *source,
+		     const struct bpk_err *why);
+};
+
+/* Visit all members of the tar in source, folders first, in byte order of the names. Takes source,
+ * also on failure. Fails as bpk_tar_find, when the members that are found were visited. */
+int bpk_tar_walk(struct bpk_source *source, const struct bpk_tar_visit *visit, void *arg,
+		 struct bpk_err *err);
+
 #endif

@@ -1,6 +1,6 @@
 /*
- * All regular files below a folder, for bpk_walk: bpk verify of a directory. One descriptor is open
- * at a time, however deep the folders are.
+ * All regular files below a folder, for bpk_walk. One descriptor is open at a time, however deep
+ * the folders are. Called by cli, for trees of files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +20,7 @@ struct level {
 
 struct walk {
 	bool (*enter)(void *arg, const char *folder);
-	int (*visit)(void *arg, const char *file);
+	int (*visit)(void *arg, const char *file, uint64_t size);
 	void (*report)(void *arg, const struct bpk_err *err);
 	void *arg;
 	struct bpk_buf path;   /* of the current entry, with its NUL */
@@ -155,7 +155,8 @@ static int meet(struct walk *walk, const struct level *level, const struct bpk_d
 	if (set_path(walk, level->path_size, entry->name, err) != 0 ||
 	    (folder && end_folder(walk, err) != 0))
 		return -1;
-	return folder ? go_down(walk, O_NOFOLLOW, err) : walk->visit(walk->arg, path_of(walk));
+	return folder ? go_down(walk, O_NOFOLLOW, err)
+		      : walk->visit(walk->arg, path_of(walk), entry->size);
 }
 
 /* The current folder, a pointer into levels, which go_down moves. */
@@ -198,7 +199,7 @@ static int check_root(const char *path, struct bpk_err *err)
 }
 
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
-	     int (*visit)(void *arg, const char *file),
+	     int (*visit)(void *arg, const char *file, uint64_t size),
 	     void (*report)(void *arg, const struct bpk_err *err), void *arg, struct bpk_err *err)
 {
 	struct walk walk = { enter, visit, report, arg, { 0 }, { 0 }, 0 };

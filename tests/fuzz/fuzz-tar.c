@@ -111,6 +111,38 @@ static void find(struct bpk_view tar, const char *name, const struct bpk_buf *co
 	bpk_dir_close(dir);
 }
 
+/* ---- All members in place ---- */
+
+static bool walk_folder(void *arg, const char *name, struct bpk_dir *dir)
+{
+	struct walk walk = { dir, "", 0 };
+	struct bpk_err err = { 0 };
+
+	(void)arg;
+	judge(bpk_dir_list(dir, "", visit, &walk, &err), &err);
+	bpk_dir_close(dir);
+	return strlen(name) % 8 != 7;
+}
+
+static void walk_file(void *arg, const char *name, struct bpk_source *source,
+		      const struct bpk_err *why)
+{
+	(void)arg;
+	(void)name;
+	require((source == NULL) == (why->kind != BPK_OK), "a source, or the reason");
+	if (source != NULL)
+		read_all(source, NULL);
+	bpk_source_close(source);
+}
+
+static void walk_all(struct bpk_view tar)
+{
+	static const struct bpk_tar_visit visiting = { walk_folder, walk_file };
+	struct bpk_err err = { 0 };
+
+	judge(bpk_tar_walk(source_of(tar), &visiting, NULL, &err), &err);
+}
+
 /* Read the content of the current member. False when it is damaged or has holes. */
 static bool take_content(struct bpk_tar_stream *stream, const struct bpk_tar_entry *entry,
 			 struct bpk_buf *content)
@@ -212,5 +244,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	judge(bpk_tar_list(source, take_name, &names, &err), &err);
 	bpk_source_close(source);
 	find(names.tar, "no such member", NULL);
+	walk_all(names.tar);
 	return 0;
 }

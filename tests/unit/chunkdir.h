@@ -309,11 +309,12 @@ static inline void chunkdir_blank(struct bpk_buf *text, const char *key)
 		memset(found + strlen(key), '-', 8);
 }
 
-static inline int chunkdir_list_one(void *arg, const char *file)
+static inline int chunkdir_list_one(void *arg, const char *file, uint64_t size)
 {
 	struct chunkdir_listing *l = arg;
 	struct bpk_buf bytes;
 
+	(void)size;
 	if (l->data_alone &&
 	    (chunkdir_ends_in(file, "/meta/storage") || chunkdir_ends_in(file, "/.lock")))
 		return 0;

@@ -556,9 +556,11 @@ static bool is_not_b(void *arg, const char *path)
 	return strcmp(path + strlen(folder), "/w/b") != 0;
 }
 
-static int note(void *arg, const char *file)
+static int note(void *arg, const char *file, uint64_t size)
 {
 	struct trace *trace = arg;
+
+	assert_int_equal(size, BPK_UNKNOWN);
 
 	strcat(trace->text, file + strlen(folder));
 	strcat(trace->text, "\n");

@@ -16,6 +16,7 @@
 #include "io/remote/seen.h"
 #include "io/remote/source.h"
 #include "io/tree/dir.h"
+#include "io/tree/dir_entries.h"
 
 enum {
 	KEPT = 8,            /* answers that wait for their use */
@@ -316,6 +317,8 @@ static int add_entries(const struct bpk_listing *listing, struct bpk_dir_entries
 		rc = bpk_dir_entries_add(entries, bpk_listing_name(listing, entry),
 					 entry->is_folder ? BPK_ENTRY_DIRECTORY : BPK_ENTRY_FILE,
 					 err);
+		if (rc == 0)
+			bpk_dir_entries_at(entries, entries->count - 1)->size = entry->size;
 	}
 	return rc;
 }

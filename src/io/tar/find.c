@@ -1,5 +1,5 @@
 /* Members of a tar as a source or a directory, for paths PATH:NAME. bpk_place_open calls
- * bpk_tar_find. */
+ * bpk_tar_find, walk.c opens folders. */
 #include <stdlib.h>
 
 #include "io/tree/dir.h"
@@ -11,6 +11,7 @@
 
 struct folder {
 	struct bpk_tar_index *index; /* fixed after open, like prefix */
+	bool borrows;                /* the index; else it is owned */
 	char *prefix;                /* "NAME/" */
 };
 
@@ -149,7 +150,8 @@ static void folder_close(void *dir)
 {
 	struct folder *folder = dir;
 
-	bpk_tar_index_free(folder->index);
+	if (!folder->borrows)
+		bpk_tar_index_free(folder->index);
 	free(folder->prefix);
 	free(folder);
 }
@@ -162,36 +164,40 @@ static const struct bpk_dir_ops folder_ops = {
 	.close = folder_close,
 };
 
-/* Takes index, also on failure. prefix: "NAME/" */
-static int open_folder(struct bpk_tar_index *index, const char *prefix, struct bpk_dir **dir,
-		       struct bpk_err *err)
+int bpk_tar_index_folder(struct bpk_tar_index *index, const char *prefix, bool borrows,
+			 struct bpk_dir **dir, struct bpk_err *err)
 {
 	struct folder *folder = bpk_calloc(1, sizeof *folder, err);
 
-	if (folder == NULL) {
-		bpk_tar_index_free(index);
+	*dir = NULL;
+	if (folder == NULL)
 		return -1;
-	}
 	folder->index = index;
+	folder->borrows = true;
 	folder->prefix = bpk_strdup(prefix, err);
 	if (folder->prefix == NULL) {
 		folder_close(folder);
 		return -1;
 	}
-	return bpk_dir_of(&folder_ops, folder, dir, err);
+	if (bpk_dir_of(&folder_ops, folder, dir, err) != 0)
+		return -1;
+	folder->borrows = borrows;
+	return 0;
 }
 
 /* ---- Finding ---- */
 
-static int look(struct bpk_source *source, bool *found, struct bpk_err *err)
+int bpk_tar_probe(struct bpk_source *source, bool *is_tar, struct bpk_err *err)
 {
 	uint8_t block[BPK_TAR_BLOCK];
 	size_t got;
 
-	*found = false;
+	*is_tar = false;
+	if (!bpk_source_seekable(source))
+		return 0;
 	if (bpk_source_read_at(source, 0, bpk_span(block, sizeof block), &got, err) != 0)
 		return -1;
-	*found = got == sizeof block && bpk_tar_is_header(block);
+	*is_tar = got == sizeof block && bpk_tar_is_header(block);
 	return 0;
 }
 
@@ -207,7 +213,7 @@ int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
 	*member = NULL;
 	*dir = NULL;
 	if (clean != NULL)
-		rc = look(source, is_tar, err);
+		rc = bpk_tar_probe(source, is_tar, err);
 	if (!*is_tar) {
 		bpk_source_close(source);
 		free(clean);
@@ -232,8 +238,8 @@ int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
 	rc = 0;
 	if (bpk_tar_index_lies_below(index, bpk_tar_index_below(index, clean), clean) ||
 	    found != NULL) {
-		rc = open_folder(index, clean, dir, err);
-		index = NULL; /* owned by the folder */
+		rc = bpk_tar_index_folder(index, clean, false, dir, err);
+		index = rc == 0 ? NULL : index; /* owned by the folder */
 	}
 out:
 	bpk_tar_index_free(index);

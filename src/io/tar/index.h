@@ -50,4 +50,9 @@ bool bpk_tar_index_lies_below(const struct bpk_tar_index *index, size_t i, const
 int bpk_tar_index_open(const struct bpk_tar_index *index, const struct bpk_tar_member_at *member,
 		       struct bpk_source **source, struct bpk_err *err);
 
+/* The members below prefix, "NAME/", as a directory. It takes the index, if it succeeds, or borrows
+ * it. */
+int bpk_tar_index_folder(struct bpk_tar_index *index, const char *prefix, bool borrows,
+			 struct bpk_dir **dir, struct bpk_err *err);
+
 #endif

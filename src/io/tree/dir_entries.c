@@ -18,7 +18,9 @@ struct bpk_dir_entry *bpk_dir_entries_at(const struct bpk_dir_entries *entries, 
 int bpk_dir_entries_add(struct bpk_dir_entries *entries, const char *entry_name,
 			enum bpk_entry entry, struct bpk_err *err)
 {
-	struct bpk_dir_entry added = { .turn = entries->count, .entry = entry };
+	struct bpk_dir_entry added = { .turn = entries->count,
+				       .entry = entry,
+				       .size = BPK_UNKNOWN };
 
 	added.name = bpk_strdup(entry_name, err);
 	if (added.name == NULL)

@@ -8,6 +8,7 @@ struct bpk_dir_entry {
 	char *name;
 	size_t turn; /* its number in the order of adding */
 	enum bpk_entry entry;
+	uint64_t size; /* of a file, as it was listed; BPK_UNKNOWN: no listing has it */
 };
 
 /* Caller storage, valid when zeroed; for bpk_dir_entries_clear. Belongs to one thread. */
