@@ -24,6 +24,14 @@ struct bpk_pick {
 	bool no_defaults;
 };
 
+/* The files that a command works on: tree.h. */
+struct bpk_tree_args {
+	bool recursive, update;
+	struct bpk_opt_list include, exclude;
+	const char *files0_from;
+	struct bpk_opt_share share;
+};
+
 /* The arguments that several commands share; every command's own struct begins with it. */
 struct bpk_shared {
 	bool help;
@@ -51,6 +59,9 @@ struct bpk_shared {
 	bool no_marker;
 	bool judges; /* its verdict reports a pending change; no option */
 	struct bpk_pick pick;
+	struct bpk_tree_args tree;
+	size_t below;                /* of the current operand (tree.h); no option */
+	struct bpk_tally *tally;     /* what was done, or NULL; no option */
 	struct bpk_results *results; /* files that no result may replace, or NULL; no option */
 	bool as_stored;              /* read chunks as they lie, those of arrays too; no option */
 
@@ -101,10 +112,10 @@ extern const struct bpk_command bpk_command_main;
 extern const struct bpk_command *const bpk_commands[];
 
 extern const struct bpk_command bpk_command_pack, bpk_command_unpack, bpk_command_cat,
-	bpk_command_info, bpk_command_verify, bpk_command_append, bpk_command_truncate,
-	bpk_command_write, bpk_command_meta, bpk_command_convert, bpk_command_convert_to_chunked,
-	bpk_command_tar, bpk_command_repair, bpk_command_bench, bpk_command_help,
-	bpk_command_version;
+	bpk_command_cmp, bpk_command_info, bpk_command_verify, bpk_command_append,
+	bpk_command_truncate, bpk_command_write, bpk_command_meta, bpk_command_convert,
+	bpk_command_convert_to_chunked, bpk_command_tar, bpk_command_repair, bpk_command_bench,
+	bpk_command_help, bpk_command_version;
 
 /* By name; NULL if not found. */
 const struct bpk_command *bpk_command_find(const char *name);

@@ -28,23 +28,12 @@ const struct bpk_command bpk_command_main = {
 };
 
 const struct bpk_command *const bpk_commands[] = {
-	&bpk_command_pack,
-	&bpk_command_unpack,
-	&bpk_command_cat,
-	&bpk_command_info,
-	&bpk_command_verify,
-	&bpk_command_append,
-	&bpk_command_truncate,
-	&bpk_command_write,
-	&bpk_command_meta,
-	&bpk_command_convert,
-	&bpk_command_convert_to_chunked,
-	&bpk_command_tar,
-	&bpk_command_repair,
-	&bpk_command_bench,
-	&bpk_command_help,
-	&bpk_command_version,
-	NULL,
+	&bpk_command_pack,   &bpk_command_unpack,   &bpk_command_cat,
+	&bpk_command_cmp,    &bpk_command_info,     &bpk_command_verify,
+	&bpk_command_append, &bpk_command_truncate, &bpk_command_write,
+	&bpk_command_meta,   &bpk_command_convert,  &bpk_command_convert_to_chunked,
+	&bpk_command_tar,    &bpk_command_repair,   &bpk_command_bench,
+	&bpk_command_help,   &bpk_command_version,  NULL,
 };
 
 const struct bpk_command *bpk_command_find(const char *name)
@@ -73,12 +62,15 @@ static const char *find_for_blpk(const char *name)
 int bpk_command_unknown(const char *name, struct bpk_err *err)
 {
 	const char *blpk = find_for_blpk(name);
+	bool is_diff = strcmp(name, "diff") == 0;
 	struct bpk_nearest nearest = { .word = name };
 
 	if (blpk != NULL)
 		return bpk_fail(err, BPK_USAGE,
 				"'%s' is a command of blpk, use 'bpk %s' (see bpk %s --help)", name,
 				blpk, blpk);
+	if (is_diff)
+		return bpk_fail(err, BPK_USAGE, "unknown command 'diff', use 'bpk cmp'");
 	for (const struct bpk_command *const *command = bpk_commands; *command != NULL; command++)
 		bpk_nearest_offer(&nearest, (*command)->name);
 	if (nearest.best != NULL)

@@ -112,7 +112,7 @@ int bpk_input_open_raw(struct bpk_input *in, const char *path, const struct bpk_
 		return bpk_input_subject(in, err);
 	bpk_input_tell(in, shared);
 	if (in->place.is_directory) {
-		bpk_fail(err, BPK_FAILED, "is a directory, expected a file");
+		bpk_fail(err, BPK_FAILED, "is a directory, expected a file; -r walks it");
 		return bpk_input_subject(in, err);
 	}
 	return bpk_input_read(in, &options, err);

@@ -309,6 +309,8 @@ int bpk_opt_set(const struct bpk_opt *opt, const char *text, void *args, struct 
 		*(const char **)value = text;
 		return text[0] != '\0' ? 0
 				       : bpk_fail(err, BPK_USAGE, "an empty name, expected a path");
+	case OPT_SHARE:
+		return bpk_parse_share(text, value, err);
 	case OPT_LIST:
 		return add_text(value, text, err);
 	default:

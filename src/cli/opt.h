@@ -38,6 +38,7 @@ enum bpk_opt_type {
 	OPT_FILE,         /* a path */
 	OPT_DIRECTORY,    /* a path */
 	OPT_LIST,         /* one more text each time */
+	OPT_SHARE,        /* I/N */
 };
 
 /* The title under which an option stands, in this order. */
@@ -59,6 +60,11 @@ struct bpk_opt_range {
 	bool given;
 	bool has_start, has_end;
 	int64_t start, end;
+};
+
+/* One of several shares of the work. */
+struct bpk_opt_share {
+	uint64_t number, count; /* from 1 to count; 0: not given */
 };
 
 /* A place in the data; a negative one counts from the end. */
@@ -126,6 +132,7 @@ typedef struct bpk_opt_offset bpk_value_OPT_OFFSET;
 typedef struct bpk_opt_shape bpk_value_OPT_SHAPE;
 typedef struct bpk_opt_slice bpk_value_OPT_SLICE;
 typedef struct bpk_opt_list bpk_value_OPT_LIST;
+typedef struct bpk_opt_share bpk_value_OPT_SHARE;
 
 /* The kind of an option and the place of its value: member of a command's arguments args. The
  * compiler checks that the member has the kind's type. */
@@ -197,6 +204,7 @@ int bpk_parse_offset(const char *text, struct bpk_opt_offset *out, struct bpk_er
 /* "1,3,5-9": bit n of *out is set for level n. */
 int bpk_parse_levels(const char *text, unsigned *out, struct bpk_err *err);
 
+int bpk_parse_share(const char *text, struct bpk_opt_share *out, struct bpk_err *err);
 int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err *err);
 int bpk_parse_slice(const char *text, struct bpk_opt_slice *out, struct bpk_err *err);
 

@@ -131,9 +131,15 @@ static const struct bpk_opt *const rows[] = {
 	&opt_set,
 	&opt_compare,
 	&opt_stream_size,
+	&bpk_opt_recursive,
+	&bpk_opt_include,
+	&bpk_opt_exclude,
+	&bpk_opt_files0_from,
+	&bpk_opt_shard,
 	&bpk_opt_stdout,
 	&bpk_opt_output,
 	&bpk_opt_output_dir,
+	&bpk_opt_update,
 	&bpk_opt_force,
 	&bpk_opt_keep,
 	&bpk_opt_rm,
@@ -169,6 +175,16 @@ static const struct bpk_format *format_of(const struct bpk_shared *shared)
 	return format;
 }
 
+/* True if standard input is packed, or has the names of the files. */
+static bool reads_stdin(const struct bpk_pack *pack, char **operands, size_t count)
+{
+	const char *list = pack->args->common.shared.tree.files0_from;
+
+	if (list != NULL)
+		return strcmp(list, "-") == 0;
+	return count == 0 || strcmp(operands[0], "-") == 0;
+}
+
 /* A directory cannot go to standard output. */
 static int check_directory(const struct bpk_pack *pack, char **operands, size_t count,
 			   struct bpk_err *err)
@@ -176,7 +192,7 @@ static int check_directory(const struct bpk_pack *pack, char **operands, size_t 
 	const struct bpk_shared *shared = &pack->args->common.shared;
 	const char *output = shared->output;
 	bool to_stdout = shared->to_stdout || (output != NULL && strcmp(output, "-") == 0) ||
-			 (output == NULL && count == 0);
+			 (output == NULL && count == 0 && shared->tree.files0_from == NULL);
 
 	for (size_t i = 0; i < count; i++)
 		to_stdout = to_stdout || (output == NULL && strcmp(operands[i], "-") == 0);
@@ -296,27 +312,52 @@ static int check_usage(struct bpk_pack *pack, char **operands, size_t count, str
 		return bpk_fail(err, BPK_USAGE,
 				"format %s has no suffix, name a file with --output",
 				pack->format->name);
-	if (metadata != NULL && strcmp(metadata, "-") == 0 &&
-	    (count == 0 || strcmp(operands[0], "-") == 0))
+	if (metadata != NULL && strcmp(metadata, "-") == 0 && reads_stdin(pack, operands, count))
 		return bpk_fail(err, BPK_USAGE, "standard input cannot be both data and metadata");
 	return 0;
 }
 
-static void run_pack(void *arg, char **operands, size_t count)
+/* Archives are not packed again. */
+static bool takes(const char *path)
+{
+	return bpk_format_suffix(path) == NULL;
+}
+
+static const struct bpk_tree_kind kind = { .takes = takes };
+
+static int prepare(struct bpk_pack *pack, char **named, size_t count, struct bpk_files *operands,
+		   struct bpk_err *err)
+{
+	const struct bpk_pack_args *args = pack->args;
+	const struct bpk_shared *shared = &args->common.shared;
+
+	pack->format = format_of(shared);
+	if (check_usage(pack, named, count, err) != 0 ||
+	    bpk_transfer_gather(shared, &kind, named, count, operands, err) != 0 ||
+	    (operands->count > 1 && bpk_known_new(&pack->known, err) != 0))
+		return -1;
+	pack->one_tree = shared->tree.recursive && count == 1;
+	return bpk_metadata_gather(args->metadata, &args->set, &pack->metadata, err);
+}
+
+static void run_pack(void *arg, char **named, size_t count)
 {
 	struct bpk_pack_args *args = arg;
 	struct bpk_pack pack = { .args = args };
 	struct bpk_shared *shared = &args->common.shared;
+	struct bpk_files operands = { 0 };
+	struct bpk_tally tally = { 0 };
 	struct bpk_err err = { 0 };
 
-	pack.format = format_of(shared);
-	if (check_usage(&pack, operands, count, &err) != 0 ||
-	    (count > 1 && bpk_known_new(&pack.known, &err) != 0) ||
-	    bpk_metadata_gather(args->metadata, &args->set, &pack.metadata, &err) != 0)
+	shared->tally = bpk_transfer_is_listed(shared) ? &tally : NULL;
+	if (prepare(&pack, named, count, &operands, &err) != 0) {
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
-	else
-		bpk_results_each(shared, operands, count,
+	} else {
+		bpk_results_each(shared, &operands,
 				 &(struct bpk_each){ bpk_pack_one, bpk_pack_beside(&pack), &pack });
+		bpk_tally_tell(shared, "packed");
+	}
+	bpk_files_clear(&operands);
 	bpk_buf_clear(&pack.metadata);
 	bpk_array_clear(&pack.array);
 	bpk_dtype_clear(&pack.dtype);
@@ -331,7 +372,7 @@ const struct bpk_command bpk_command_pack = {
 		"Packs each FILE into FILE.blp beside it and keeps FILE. Without FILE, or with -, "
 		"packs standard input to standard output. Element size, filter, chunk and block "
 		"size are chosen by trial on samples; -v prints the choice and its reason.",
-	.operands = OPERANDS_FILES,
+	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct bpk_pack_args),
 	.defaults = &defaults,

@@ -212,9 +212,10 @@ static void tell_result(const struct bpk_pack *pack)
 	char filters[BPK_PIPELINE_TEXT];
 	uint64_t packed_size;
 
-	if (!shared->verbose && !shared->json)
+	if (!shared->verbose && !shared->json && shared->tally == NULL)
 		return;
 	packed_size = bpk_transfer_output_size(&pack->transfer);
+	bpk_tally_done(shared, pack->transfer.result.raw_size, packed_size);
 	if (shared->verbose)
 		bpk_transfer_note_result(&pack->transfer, packed_size);
 	if (!shared->json)
@@ -254,6 +255,35 @@ static int open_input(struct bpk_pack *pack, const char *path, struct bpk_err *e
 	return bpk_input_open_raw(&pack->in, path, shared, err);
 }
 
+/* True for an archive that was found in a directory; it is not packed again, whatever its name. */
+static int is_archive(const struct bpk_pack *pack, bool *is, struct bpk_err *err)
+{
+	const struct bpk_format *format = NULL;
+
+	if (pack->args->common.shared.below > 0 &&
+	    bpk_format_probe(&pack->in.place, &format, err) != 0)
+		return bpk_input_subject(&pack->in, err);
+	*is = format != NULL;
+	return 0;
+}
+
+/* Name the target. Returns 1 if the file is to be skipped. */
+static int find_target(struct bpk_pack *pack, const char **why, struct bpk_err *err)
+{
+	bool skips;
+
+	if (is_archive(pack, &skips, err) != 0)
+		return -1;
+	*why = "is an archive";
+	if (skips)
+		return 1;
+	if (bpk_transfer_name_target(&pack->transfer, add_suffix, err) != 0 ||
+	    bpk_transfer_update(&pack->transfer, &skips, err) != 0)
+		return -1;
+	*why = "its archive is up to date";
+	return skips;
+}
+
 /* Open the draft, and choose. */
 static int begin(struct bpk_pack *pack, struct bpk_err *err)
 {
@@ -261,7 +291,6 @@ static int begin(struct bpk_pack *pack, struct bpk_err *err)
 
 	if (bpk_pack_read_head(pack, err) != 0 || expect_size(pack, &raw_size, err) != 0 ||
 	    bpk_pack_describe_array(pack, &raw_size, err) != 0 ||
-	    bpk_transfer_name_target(&pack->transfer, add_suffix, err) != 0 ||
 	    bpk_transfer_open_draft(&pack->transfer, err) != 0)
 		return -1;
 	return choose(pack, raw_size, err);
@@ -288,7 +317,16 @@ static void end(struct bpk_pack *pack)
 
 static int pack_path(struct bpk_pack *pack, const char *path, struct bpk_err *err)
 {
-	if (open_input(pack, path, err) != 0 || begin(pack, err) != 0)
+	const char *why;
+	int rc = open_input(pack, path, err);
+
+	if (rc == 0)
+		rc = find_target(pack, &why, err);
+	if (rc > 0)
+		bpk_tally_skipped(&pack->args->common.shared, path, why);
+	if (rc != 0)
+		return rc;
+	if (begin(pack, err) != 0)
 		return -1;
 	if (pack->args->common.shared.verbose)
 		tell_choice(pack);
@@ -299,13 +337,19 @@ static int pack_path(struct bpk_pack *pack, const char *path, struct bpk_err *er
 	return settle(pack, err);
 }
 
+static void fail(const struct bpk_pack *pack, const struct bpk_err *err)
+{
+	bpk_tally_failed(&pack->args->common.shared, err);
+	bpk_report(NULL, err);
+}
+
 void bpk_pack_one(void *arg, const char *path)
 {
 	struct bpk_pack *pack = arg;
 	struct bpk_err err = { 0 };
 
-	if (pack_path(pack, path, &err) != 0)
-		bpk_report(NULL, &err);
+	if (pack_path(pack, path, &err) < 0)
+		fail(pack, &err);
 	end(pack);
 }
 
@@ -327,6 +371,7 @@ static bool begin_job(void *arg, void *place, const char *path)
 	struct bpk_shared *shared = &job->own.common.shared;
 	struct bpk_pack *pack = &job->pack;
 	struct bpk_err err = { 0 };
+	const char *why;
 
 	/* not by one initializer, which would lie on the stack first */
 	job->command = command;
@@ -343,6 +388,7 @@ static bool begin_job(void *arg, void *place, const char *path)
 	/* a remark would have been printed; the file may have grown */
 	if (open_input(pack, path, &err) == 0 && pack->in.info->raw_size <= BPK_BESIDE_MOST &&
 	    bpk_place_remark(&pack->in.place) == NULL && !bpk_place_pending(&pack->in.place) &&
+	    find_target(pack, &why, &err) == 0 && !pack->transfer.replaces &&
 	    begin(pack, &err) == 0)
 		return true;
 	end(pack);
@@ -373,12 +419,12 @@ static void end_job(void *place)
 	if (pack->args->common.shared.verbose)
 		tell_choice(pack);
 	if (job->err.kind != BPK_OK || settle(pack, &job->err) != 0)
-		bpk_report(NULL, &job->err);
+		fail(pack, &job->err);
 	end(pack);
 }
 
 /* What prints while it chooses, or keeps more than a choice, is done by the command alone. With
- * --output-dir several results may be of one name. */
+ * --output-dir several results may be of one name, unless all operands are of one tree. */
 const struct bpk_beside *bpk_pack_beside(const struct bpk_pack *pack)
 {
 	static const struct bpk_beside beside = { sizeof(struct job), begin_job, work_on_job,
@@ -388,7 +434,8 @@ const struct bpk_beside *bpk_pack_beside(const struct bpk_pack *pack)
 
 	return pack->format->is_directory || args->dtype != NULL || args->as_array ||
 			       args->predict || args->common.encoding.lossy ||
-			       shared->output_dir != NULL || shared->progress == BPK_WHEN_ALWAYS
+			       (shared->output_dir != NULL && !pack->one_tree) ||
+			       shared->progress == BPK_WHEN_ALWAYS
 		       ? NULL
 		       : &beside;
 }

@@ -140,6 +140,24 @@ int bpk_parse_levels(const char *text, unsigned *out, struct bpk_err *err)
 	return 0;
 }
 
+int bpk_parse_share(const char *text, struct bpk_opt_share *out, struct bpk_err *err)
+{
+	enum { MOST = 1 << 20 };
+	struct bpk_opt_share share;
+	const char *rest = text;
+
+	if (!parse_digits(text, &share.number, &rest) || *rest != '/' ||
+	    !parse_digits(rest + 1, &share.count, &rest) || *rest != '\0' || share.count < 1 ||
+	    share.count > MOST)
+		return bpk_fail(err, BPK_USAGE,
+				"'%s' is not a share, expected I/N, at most %d shares", text, MOST);
+	if (share.number < 1 || share.number > share.count)
+		return bpk_fail(err, BPK_USAGE, "'%s': shares have the numbers 1 to %" PRIu64, text,
+				share.count);
+	*out = share;
+	return 0;
+}
+
 int bpk_parse_shape(const char *text, struct bpk_opt_shape *out, struct bpk_err *err)
 {
 	struct bpk_opt_shape shape = { 0 };

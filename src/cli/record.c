@@ -107,6 +107,12 @@ void bpk_record_seconds(const char *key, double value)
 	printf("%.6f", value);
 }
 
+void bpk_record_double(const char *key, double value)
+{
+	print_key(key, "");
+	printf("%.17g", value);
+}
+
 void bpk_record_list_begin(const char *key)
 {
 	print_key(key, "");

@@ -313,22 +313,27 @@ void bpk_results_release(const struct bpk_shared *shared)
 
 /* ---- all of them ---- */
 
-static int take(struct bpk_results *results, char **operands, size_t count, struct bpk_err *err)
+static int take(struct bpk_results *results, const struct bpk_files *operands, struct bpk_err *err)
 {
-	results->operands = bpk_calloc(count, sizeof *results->operands, err);
+	size_t dashes = 0;
+
+	results->operands = bpk_calloc(operands->count, sizeof *results->operands, err);
 	if (results->operands == NULL)
 		return -1;
-	for (size_t i = 0; i < count; i++)
-		if (add_path(results, operands[i], i, err) != 0)
+	for (size_t i = 0; i < operands->count; i++) {
+		dashes += strcmp(operands->all[i].path, "-") == 0;
+		if (add_path(results, operands->all[i].path, i, err) != 0)
 			return -1;
-	return 0;
+	}
+	return dashes < 2 ? 0 : bpk_fail(err, BPK_USAGE, "standard input can be read but once");
 }
 
 /* All operands on their way. */
 struct course {
+	struct bpk_shared *shared;
 	const struct bpk_each *each;
 	struct bpk_results *results;
-	char **operands;
+	const struct bpk_file *operands;
 	char *jobs; /* each->beside->size bytes for each place */
 };
 
@@ -337,14 +342,21 @@ static void *job_at(const struct course *course, unsigned place)
 	return course->jobs + place * course->each->beside->size;
 }
 
+/* The calls that follow are about operand number; returns its path. */
+static const char *go_to(struct course *course, size_t number)
+{
+	course->results->current = number;
+	course->shared->below = course->operands[number].below;
+	return course->operands[number].path;
+}
+
 static bool begin(void *arg, size_t number, unsigned place)
 {
 	struct course *course = arg;
+	const char *path = go_to(course, number);
 
-	course->results->current = number;
 	return course->results->operands[number].is_small &&
-	       course->each->beside->begin(course->each->arg, job_at(course, place),
-					   course->operands[number]);
+	       course->each->beside->begin(course->each->arg, job_at(course, place), path);
 }
 
 static void work(void *arg, unsigned place)
@@ -358,7 +370,7 @@ static void end(void *arg, size_t number, unsigned place)
 {
 	struct course *course = arg;
 
-	course->results->current = number;
+	go_to(course, number);
 	course->each->beside->end(job_at(course, place));
 }
 
@@ -366,8 +378,7 @@ static void alone(void *arg, size_t number)
 {
 	struct course *course = arg;
 
-	course->results->current = number;
-	course->each->one(course->each->arg, course->operands[number]);
+	course->each->one(course->each->arg, go_to(course, number));
 }
 
 /* Files beside each other that descriptors allow: each has up to 5, and the command some others,
@@ -426,24 +437,20 @@ static bool run_beside(const struct bpk_shared *shared, struct course *course, s
 	return is_run;
 }
 
-void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
+void bpk_results_each(struct bpk_shared *shared, const struct bpk_files *operands,
 		      const struct bpk_each *each)
 {
 	struct bpk_results results = { 0 };
-	struct course course = { each, &results, operands, NULL };
+	struct course course = { shared, each, &results, operands->all, NULL };
 	struct bpk_err err = { 0 };
+	size_t count = operands->count;
 
-	if (count < 2) {
-		bpk_input_each(operands, count, each->one, each->arg);
-		return;
-	}
-	if (bpk_input_check_operands(operands, count, &err) != 0 ||
-	    take(&results, operands, count, &err) != 0) {
+	if (count > 1 && take(&results, operands, &err) != 0) {
 		bpk_report(NULL, &err);
 		count = 0;
 	}
-	shared->results = &results;
-	if (count > 0 && !run_beside(shared, &course, count))
+	shared->results = count > 1 ? &results : NULL;
+	if (count < 2 || !run_beside(shared, &course, count))
 		for (size_t i = 0; i < count; i++)
 			alone(&course, i);
 	shared->results = NULL;

@@ -7,6 +7,7 @@
 #define BPK_CLI_RESULTS_H
 
 #include "cli/command.h"
+#include "cli/tree.h"
 
 /* Raw bytes that a file beside others may have, and memory that packing one may take. */
 enum { BPK_BESIDE_MOST = 1 << 20, BPK_BESIDE_MEMORY = 48 << 20 };
@@ -31,12 +32,12 @@ struct bpk_each {
 };
 
 /*
- * Call each->one for every operand, for "-" without operands, as bpk_input_each does, for commands
- * that write a result for each. shared is the one that their transfers have; meanwhile its results
- * are set where there are several operands. Small regular files are done beside each other if
- * threads and memory allow it, to the same results and messages.
+ * Call each->one for every operand, in their order, for commands that write a result for each.
+ * shared is the one that their transfers have; meanwhile its member below is the operand's, and its
+ * results are set where there are several operands. Small regular files are done beside each other
+ * if threads and memory allow it, to the same results and messages.
  */
-void bpk_results_each(struct bpk_shared *shared, char **operands, size_t count,
+void bpk_results_each(struct bpk_shared *shared, const struct bpk_files *operands,
 		      const struct bpk_each *each);
 
 /*

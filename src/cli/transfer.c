@@ -15,129 +15,9 @@
 #include "cli/results.h"
 #include "cli/text.h"
 
-/* ---- the output's name ---- */
-
 static bool is_dash(const char *path)
 {
 	return strcmp(path, "-") == 0;
-}
-
-/* True when the result for source goes to standard output. */
-static bool goes_to_stdout(const struct bpk_shared *shared, const char *source)
-{
-	if (shared->output != NULL)
-		return is_dash(shared->output);
-	return shared->to_stdout || is_dash(source);
-}
-
-static int check_removal(const struct bpk_shared *shared, const char *source, struct bpk_err *err)
-{
-	if (!shared->remove)
-		return 0;
-	if (is_dash(source))
-		return bpk_fail(err, BPK_USAGE,
-				"--rm needs a FILE, standard input cannot be removed");
-	if (bpk_path_is_url(source))
-		return bpk_fail(err, BPK_USAGE, "--rm needs a FILE, a URL cannot be removed");
-	if (goes_to_stdout(shared, source))
-		return bpk_fail(err, BPK_USAGE,
-				"--rm needs a result in a file, not on standard output");
-	if (shared->no_sync)
-		return bpk_fail(err, BPK_USAGE, "--rm needs a synced result, without --no-sync");
-	if (shared->no_check)
-		return bpk_fail(err, BPK_USAGE, "--rm needs tested checksums, without --no-check");
-	return 0;
-}
-
-static int check_one(const struct bpk_shared *shared, const char *source, struct bpk_err *err)
-{
-	if (shared->json && goes_to_stdout(shared, source))
-		return bpk_fail(
-			err, BPK_USAGE,
-			"--json needs standard output for itself, name a file with --output");
-	if (shared->output_dir != NULL && is_dash(source))
-		return bpk_fail(
-			err, BPK_USAGE,
-			"--output-dir needs a FILE, standard input has no name to derive one from");
-	return check_removal(shared, source, err);
-}
-
-int bpk_transfer_check(const struct bpk_shared *shared, char **operands, size_t count,
-		       struct bpk_err *err)
-{
-	int ways = shared->to_stdout + (shared->output != NULL) + (shared->output_dir != NULL);
-
-	if (ways > 1)
-		return bpk_fail(err, BPK_USAGE,
-				"only one of --stdout, --output and --output-dir can be given");
-	if (shared->output != NULL && count > 1)
-		return bpk_fail(err, BPK_USAGE,
-				"--output takes a single source, %zu were given; use --output-dir",
-				count);
-	if (count == 0)
-		return check_one(shared, "-", err);
-	for (size_t i = 0; i < count; i++)
-		if (check_one(shared, operands[i], err) != 0)
-			return -1;
-	return 0;
-}
-
-/* The derived path itself, or its last part below the output directory, which is the current one
- * for a URL. */
-static char *move_to_dir(const struct bpk_shared *shared, char *derived, struct bpk_err *err)
-{
-	const char *slash = derived == NULL ? NULL : strrchr(derived, '/');
-	const char *dir = shared->output_dir;
-	char *moved = NULL;
-
-	if (derived != NULL && dir == NULL && bpk_path_is_url(derived))
-		dir = ".";
-	if (derived == NULL || dir == NULL)
-		return derived;
-	if (asprintf(&moved, "%s/%s", dir, slash != NULL ? slash + 1 : derived) < 0) {
-		moved = NULL;
-		bpk_fail_memory(err, strlen(derived));
-	}
-	free(derived);
-	return moved;
-}
-
-/* derive's name for a result of source; the query of a URL is no part of it. */
-static char *derive_name(const struct bpk_transfer *transfer, const char *source,
-			 char *(*derive)(const struct bpk_transfer *transfer, const char *source,
-					 struct bpk_err *err),
-			 struct bpk_err *err)
-{
-	char *name = bpk_strdup(source, err), *derived;
-
-	if (name == NULL)
-		return NULL;
-	name[bpk_path_name_size(source)] = '\0';
-	derived = derive(transfer, name, err);
-	free(name);
-	return derived;
-}
-
-int bpk_transfer_name_target(struct bpk_transfer *transfer,
-			     char *(*derive)(const struct bpk_transfer *transfer,
-					     const char *source, struct bpk_err *err),
-			     struct bpk_err *err)
-{
-	const struct bpk_shared *shared = transfer->shared;
-	const char *source = transfer->in->path;
-
-	if (goes_to_stdout(shared, source)) {
-		transfer->target = bpk_strdup("-", err);
-	} else if (shared->output != NULL) {
-		transfer->target = bpk_strdup(shared->output, err);
-	} else if (derive == NULL) {
-		bpk_fail(err, BPK_BUG, "the result has no name");
-	} else {
-		transfer->target_derived = true;
-		transfer->target =
-			move_to_dir(shared, derive_name(transfer, source, derive, err), err);
-	}
-	return transfer->target != NULL ? 0 : bpk_input_subject(transfer->in, err);
 }
 
 /* ---- writing ---- */
@@ -177,7 +57,7 @@ int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 	bool directory = transfer->format != NULL && transfer->format->is_directory;
 	struct stat like;
 	const struct bpk_draft_options options = {
-		.overwrite = transfer->shared->force,
+		.overwrite = transfer->shared->force || transfer->replaces,
 		.remedy = BPK_REMEDY_FORCE,
 		.follow_links = !transfer->target_derived,
 		.sync = !transfer->shared->no_sync,
@@ -191,7 +71,7 @@ int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 		return -1;
 	bpk_signals_start();
 	transfer->started = bpk_clock();
-	if (check_target(transfer, err) != 0 ||
+	if (check_target(transfer, err) != 0 || bpk_transfer_make_folders(transfer, err) != 0 ||
 	    bpk_draft_open(transfer->target, &options, &transfer->draft, err) != 0)
 		return target_subject(transfer, err);
 	if (transfer->shared->remove && !directory && !bpk_draft_seekable(transfer->draft)) {

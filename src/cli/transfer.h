@@ -10,6 +10,7 @@
 
 #include "archive/archive.h"
 #include "cli/command.h"
+#include "cli/tree.h"
 
 /*
  * bpk_input_look for a command that reads path: standard input must not be a terminal, the format
@@ -55,6 +56,7 @@ struct bpk_transfer {
 
 	char *target;        /* path of the result, owned; NULL: no result */
 	bool target_derived; /* its name follows from the source's: then never through a link */
+	bool replaces;       /* --update replaces an older result */
 	bool keeps_broken;   /* the result is what lies before the damage, for its owner alone */
 	struct bpk_draft *draft;
 	struct bpk_removal *removal; /* of an input that is a directory, with --rm */
@@ -87,6 +89,20 @@ int bpk_transfer_name_target(struct bpk_transfer *transfer,
 					     const char *source, struct bpk_err *err),
 			     struct bpk_err *err);
 
+/* bpk_files_gather for a command with results, which are checked in the same way. */
+int bpk_transfer_gather(const struct bpk_shared *shared, const struct bpk_tree_kind *kind,
+			char *const *named, size_t count, struct bpk_files *operands,
+			struct bpk_err *err);
+
+/* True if the files come from a tree or a list; then there is a sum at the end. */
+bool bpk_transfer_is_listed(const struct bpk_shared *shared);
+
+/*
+ * With --update, once the target is named: *is_current is true if it is there, of the kind that the
+ * command makes, and not older than the input. An older one will be replaced.
+ */
+int bpk_transfer_update(struct bpk_transfer *transfer, bool *is_current, struct bpk_err *err);
+
 /* What a command with --force says of a target that this option would replace. */
 #define BPK_REMEDY_FORCE "--force replaces it"
 
@@ -94,6 +110,10 @@ int bpk_transfer_name_target(struct bpk_transfer *transfer,
  * binary data would garble it. */
 int bpk_transfer_check_terminal(const struct bpk_shared *shared, const char *target,
 				struct bpk_err *err);
+
+/* Below an output directory: make the folders that the tree which is walked has there. Called by
+ * open_draft. */
+int bpk_transfer_make_folders(const struct bpk_transfer *transfer, struct bpk_err *err);
 
 /* Open the draft. Fails with BPK_FAILED where binary data would go to a terminal, or into what is
  * read. */

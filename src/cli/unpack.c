@@ -41,9 +41,15 @@ static const struct bpk_opt *const rows[] = {
 	&opt_raw,
 	&bpk_opt_no_check,
 	&bpk_opt_no_marker,
+	&bpk_opt_recursive,
+	&bpk_opt_include,
+	&bpk_opt_exclude,
+	&bpk_opt_files0_from,
+	&bpk_opt_shard,
 	&bpk_opt_stdout,
 	&bpk_opt_output,
 	&bpk_opt_output_dir,
+	&bpk_opt_update,
 	&opt_keep_broken,
 	&bpk_opt_force,
 	&bpk_opt_keep,
@@ -195,6 +201,7 @@ static void tell_result(const struct bpk_transfer *transfer)
 
 	if (packed_size == BPK_UNKNOWN)
 		packed_size = transfer->result.packed_size;
+	bpk_tally_done(transfer->shared, transfer->result.raw_size, packed_size);
 	if (transfer->shared->verbose)
 		bpk_transfer_note_result(transfer, packed_size);
 	if (!transfer->shared->json)
@@ -218,14 +225,21 @@ static int open_input(const struct unpack_args *args, const char *path,
 	return bpk_input_start(in, &args->shared, args->shared.memory_limit, err);
 }
 
-/* Open path again and unpack it; transfer is left for the caller to look at and to clear. */
+/* Open path again and unpack it; transfer is left for the caller to look at and to clear. Returns 1
+ * if the result is up to date. */
 static int open_and_unpack(const struct unpack_args *args, const char *path,
 			   struct bpk_transfer *transfer, struct bpk_err *err)
 {
+	bool is_current = false;
+
 	if (open_input(args, path, transfer, err) != 0)
 		return -1;
-	if (transfer->target == NULL && bpk_transfer_name_target(transfer, strip_suffix, err) != 0)
+	if (transfer->target == NULL &&
+	    (bpk_transfer_name_target(transfer, strip_suffix, err) != 0 ||
+	     bpk_transfer_update(transfer, &is_current, err) != 0))
 		return -1;
+	if (is_current)
+		return 1;
 	if (bpk_transfer_open_draft(transfer, err) != 0)
 		return -1;
 	return unpack_into_draft(args, transfer, err);
@@ -325,14 +339,17 @@ static void unpack_one(void *arg, const char *path)
 		return;
 	}
 	rc = open_and_unpack(args, path, &transfer, &err);
-	broken = rc != 0 && err.kind == BPK_CORRUPT && transfer.draft != NULL;
+	broken = rc < 0 && err.kind == BPK_CORRUPT && transfer.draft != NULL;
 	if (rc == 0)
 		rc = bpk_transfer_keep(&transfer, &err);
 	if (rc == 0) {
 		if (!in.unfinished)
 			bpk_results_release(&args->shared);
 		tell_result(&transfer);
+	} else if (rc > 0) {
+		bpk_tally_skipped(&args->shared, path, "its result is up to date");
 	} else {
+		bpk_tally_failed(&args->shared, &err);
 		bpk_report(NULL, &err);
 	}
 	if (broken && args->keep_broken && strcmp(transfer.target, "-") != 0)
@@ -350,6 +367,8 @@ static int check_usage(const struct unpack_args *args, char **operands, size_t c
 	    bpk_pick_check(pick, args->keep_broken ? "--keep-broken" : NULL, err) != 0 ||
 	    bpk_pick_check(pick, args->shared.remove ? "--rm" : NULL, err) != 0)
 		return -1;
+	if (pick->name != NULL && bpk_transfer_is_listed(&args->shared))
+		return bpk_fail(err, BPK_USAGE, "--name needs one FILE");
 	if (pick->name != NULL && args->shared.output == NULL && !args->shared.to_stdout)
 		return bpk_fail(err, BPK_USAGE, "--name needs --output FILE.npy or --stdout");
 	if (args->keep_broken && args->shared.output != NULL &&
@@ -359,15 +378,31 @@ static int check_usage(const struct unpack_args *args, char **operands, size_t c
 	return 0;
 }
 
-static void run_unpack(void *arg, char **operands, size_t count)
+/* Of the files in a directory those that are called archives. */
+static bool takes(const char *path)
+{
+	return bpk_format_suffix(path) != NULL;
+}
+
+static const struct bpk_tree_kind kind = { .takes = takes, .takes_datasets = true };
+
+static void run_unpack(void *arg, char **named, size_t count)
 {
 	struct unpack_args *args = arg;
+	struct bpk_files operands = { 0 };
+	struct bpk_tally tally = { 0 };
 	struct bpk_err err = { 0 };
 
-	if (check_usage(args, operands, count, &err) != 0)
-		bpk_report("unpack", &err);
-	bpk_results_each(&args->shared, operands, count,
-			 &(struct bpk_each){ .one = unpack_one, .arg = args });
+	args->shared.tally = bpk_transfer_is_listed(&args->shared) ? &tally : NULL;
+	if (check_usage(args, named, count, &err) != 0 ||
+	    bpk_transfer_gather(&args->shared, &kind, named, count, &operands, &err) != 0) {
+		bpk_report(err.kind == BPK_USAGE ? "unpack" : NULL, &err);
+	} else {
+		bpk_results_each(&args->shared, &operands,
+				 &(struct bpk_each){ .one = unpack_one, .arg = args });
+		bpk_tally_tell(&args->shared, "unpacked");
+	}
+	bpk_files_clear(&operands);
 }
 
 const struct bpk_command bpk_command_unpack = {
@@ -380,7 +415,7 @@ const struct bpk_command bpk_command_unpack = {
 		"standard output. With --name writes one array of a simulation file, packed or "
 		"not, as a NumPy file, with an axis in front for several frames; a result whose "
 		"name ends in .npz has a member for each frame.",
-	.operands = OPERANDS_ARCHIVES,
+	.operands = OPERANDS_TREES,
 	.options = rows,
 	.args_size = sizeof(struct unpack_args),
 	.defaults = &defaults,

@@ -292,7 +292,8 @@ piped_case() { # FILE ARGUMENTS...: the same bytes, out of a pipe and into one
     bpk pack -z 8K -o d/a.b2frame a
     bpk pack -z 8K -o d/b.b2s a
     bpk verify -rv d >"$out"
-    [ "$(wc -l <"$out")" -eq 2 ]
+    [ "$(wc -l <"$out")" -eq 3 ]
+    tail -n 1 "$out" | grep -q '^2 archives, '
     printf x >>d/b.b2s/chunks.b2frame
     printf '\377' | dd of=d/b.b2s/00000000.chunk bs=1 seek=40 conv=notrunc status=none
     status=0

@@ -1,0 +1,114 @@
+/* Two inputs of bpk cmp, opened, compared and accounted for. Called by cmp.c and cmp_tree.c. */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "cli/cmp.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "cli/signal.h"
+
+/* An archive, or else the bytes of a file or a pipe. */
+static int open_input(const struct bpk_cmp_args *args, struct bpk_input *in, const char *path,
+		      struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &args->shared;
+
+	if (bpk_input_find(in, path, shared, err) != 0)
+		return -1;
+	if (in->format == NULL && !in->place.is_directory && bpk_format_of_suffix(path) == NULL)
+		in->format = &bpk_format_raw;
+	return bpk_input_start(in, shared, shared->chunk_limit, err);
+}
+
+static int compare_contents(struct bpk_cmp *cmp, struct bpk_err *err)
+{
+	struct bpk_input *const inputs[2] = { &cmp->in[0], &cmp->in[1] };
+	const struct bpk_shared *shared = &cmp->args->shared;
+	struct bpk_progress progress;
+	const struct bpk_compare_options options = {
+		.limits = bpk_shared_limits(shared),
+		.progress = bpk_progress_update,
+		.progress_arg = &progress,
+	};
+	struct bpk_compared compared;
+	int rc;
+
+	bpk_progress_start(&progress, shared->progress, shared->quiet, inputs[0]->path,
+			   inputs[0]->info->raw_size);
+	rc = bpk_compare(inputs, &options, &compared, err);
+	bpk_progress_hide();
+	if (rc != 0)
+		return -1;
+	if (shared->verbose > 1)
+		bpk_note(NULL,
+			 "%" PRIu64 " chunks compared, %" PRIu64 " of them as they are packed",
+			 compared.nchunks, compared.ntwins);
+	if (!compared.differ)
+		return 0;
+	if (bpk_cmp_note_bytes(cmp, &compared, err) != 0)
+		return -1;
+	if (!compared.ends[0] && !compared.ends[1])
+		bpk_cmp_locate(cmp);
+	return 0;
+}
+
+/* All reads were of one state, and an input that was read to its end is accounted for. */
+static int settle(struct bpk_cmp *cmp, struct bpk_err *err)
+{
+	bool whole =
+		!cmp->differ && cmp->offset == BPK_UNKNOWN && cmp->args->shared.pick.name == NULL;
+
+	for (int i = 0; i < 2; i++) {
+		struct bpk_input *in = &cmp->in[i];
+
+		if (in->format == &bpk_format_raw) {
+			if (bpk_source_unchanged(in->place.source, err) != 0)
+				return bpk_input_subject(in, err);
+			continue;
+		}
+		if (whole && bpk_input_account(in, err) != 0)
+			return -1;
+		if (bpk_input_unchanged(in, err) != 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int compare(struct bpk_cmp *cmp, const char *a, const char *b, struct bpk_err *err)
+{
+	const struct bpk_cmp_args *args = cmp->args;
+	bool arrays = args->shared.pick.name != NULL || args->tolerance.given;
+
+	bpk_signals_start();
+	if (open_input(args, &cmp->in[0], a, err) != 0 ||
+	    open_input(args, &cmp->in[1], b, err) != 0)
+		return -1;
+	if ((arrays ? bpk_cmp_arrays(cmp, err) : compare_contents(cmp, err)) != 0)
+		return -1;
+	return settle(cmp, err);
+}
+
+int bpk_cmp_files(const struct bpk_cmp_args *args, const char *a, const char *b)
+{
+	struct bpk_cmp cmp = { .args = args,
+			       .in = { { .path = a }, { .path = b } },
+			       .offset = BPK_UNKNOWN,
+			       .item = BPK_UNKNOWN,
+			       .frame = BPK_UNKNOWN,
+			       .largest = args->tolerance.given ? 0 : -1 };
+	struct bpk_err err = { 0 };
+	int rc;
+
+	compare(&cmp, a, b, &err);
+	cmp.in[0].path = a;
+	cmp.in[1].path = b;
+	bpk_cmp_show(&cmp, &err);
+	if (err.kind != BPK_OK)
+		bpk_report(NULL, &err);
+	rc = err.kind != BPK_OK ? -1 : cmp.differ;
+	bpk_input_close(&cmp.in[0]);
+	bpk_input_close(&cmp.in[1]);
+	free(cmp.line);
+	free(cmp.name);
+	return rc;
+}

@@ -1,0 +1,26 @@
+/* bpk verify: verify.c reads the command line, verify_tree.c finds the inputs, verify_work.c
+ * verifies one. For the main thread alone. */
+#ifndef BPK_CLI_VERIFY_H
+#define BPK_CLI_VERIFY_H
+
+#include "cli/tree.h"
+
+struct bpk_verify_args {
+	struct bpk_shared shared; /* its tally counts archives and their stored sizes */
+	bool quick;
+	uint64_t at_least;
+};
+
+/* Verify the input of bpk_input_find, or report why it failed, with rc and err. in is closed. ours:
+ * it must be an archive, because the user gave this very path or its name says so. */
+void bpk_verify_input(const struct bpk_verify_args *args, struct bpk_input *in, bool ours, int rc,
+		      struct bpk_err *err);
+
+/* Count an input that is verified, an archive if one was found there; err: a failure, or NULL. */
+void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input *in,
+		      bool is_archive, const struct bpk_err *err);
+
+/* Verify all operands, and the archives below them. */
+void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count);
+
+#endif

@@ -1,0 +1,290 @@
+/* The inputs of bpk verify: operands, the files below directories, the members of tars; and their
+ * sum. Called by verify.c. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cli/report.h"
+#include "cli/text.h"
+#include "cli/transfer.h"
+#include "cli/verify.h"
+
+/* ---- tars ---- */
+
+struct tar {
+	const struct bpk_verify_args *args;
+	const char *path;
+};
+
+/* TAR:NAME, for free(); NULL, and a report, without memory. */
+static char *name_member(const struct tar *tar, const char *name)
+{
+	struct bpk_err err = { 0 };
+	char *path;
+
+	if (asprintf(&path, "%s:%s", tar->path, name) >= 0)
+		return path;
+	bpk_fail_memory(&err, strlen(name));
+	bpk_report(bpk_input_name(tar->path), &err);
+	return NULL;
+}
+
+/* A member that lies in place is an input like others. */
+static int look_at(struct bpk_input *in, const char *path, struct bpk_err *err)
+{
+	in->path = in->place.path = path;
+	in->place.is_member = true;
+	return bpk_format_probe(&in->place, &in->format, err) == 0 ? 0 : bpk_input_subject(in, err);
+}
+
+static bool verify_folder_in(void *arg, const char *name, struct bpk_dir *dir)
+{
+	const struct tar *tar = arg;
+	char *path = name_member(tar, name);
+	struct bpk_input in = { .place = { .is_directory = true, .directory = dir } };
+	const struct bpk_format *promised = bpk_format_of_suffix(name);
+	struct bpk_err err = { 0 };
+	int rc = path != NULL ? look_at(&in, path, &err) : 0;
+	bool enters = path != NULL && rc == 0 && in.format == NULL &&
+		      (promised == NULL || !promised->is_directory);
+
+	if (path == NULL || enters)
+		bpk_input_close(&in);
+	else
+		bpk_verify_input(tar->args, &in, true, rc, &err);
+	free(path);
+	return enters;
+}
+
+static void verify_file_in(void *arg, const char *name, struct bpk_source *source,
+			   const struct bpk_err *why)
+{
+	const struct tar *tar = arg;
+	char *path = name_member(tar, name);
+	struct bpk_input in = { .path = path, .place = { .path = path, .source = source } };
+	struct bpk_err err = *why;
+
+	if (path == NULL) {
+		bpk_input_close(&in);
+		return;
+	}
+	if (source == NULL)
+		bpk_verify_input(tar->args, &in, true, bpk_input_subject(&in, &err), &err);
+	else
+		bpk_verify_input(tar->args, &in, false, look_at(&in, path, &err), &err);
+	free(path);
+}
+
+/* Is the input, which has no format, a tar? */
+static int probe_tar(const struct bpk_input *in, bool *is_tar, struct bpk_err *err)
+{
+	*is_tar = false;
+	if (in->format != NULL || in->place.is_directory || in->place.is_member ||
+	    bpk_format_of_suffix(in->path) != NULL)
+		return 0;
+	return bpk_tar_probe(in->place.source, is_tar, err) == 0 ? 0 : bpk_input_subject(in, err);
+}
+
+static void fail_empty(const struct bpk_verify_args *args, const char *path)
+{
+	struct bpk_err err = { 0 };
+
+	bpk_fail(&err, BPK_FAILED, "no archive was found in it");
+	bpk_tally_failed(&args->shared, &err);
+	bpk_report(path, &err);
+}
+
+/* Archives that were found so far, and failures, which were reported. */
+static uint64_t found_so_far(const struct bpk_verify_args *args)
+{
+	const struct bpk_tally *tally = args->shared.tally;
+
+	return tally->done + tally->failed + tally->damaged;
+}
+
+/* Verify the archives in a tar; in is closed. */
+static void verify_tar(const struct bpk_verify_args *args, struct bpk_input *in, bool named)
+{
+	static const struct bpk_tar_visit visit = { verify_folder_in, verify_file_in };
+	struct tar tar = { args, in->path };
+	uint64_t before = found_so_far(args);
+	struct bpk_err err = { 0 };
+	struct bpk_source *source = in->place.source;
+
+	in->place.source = NULL;
+	bpk_input_close(in);
+	if (bpk_tar_walk(source, &visit, &tar, &err) != 0) {
+		bpk_tally_failed(&args->shared, &err);
+		bpk_report(bpk_input_name(tar.path), &err);
+	}
+	if (named && found_so_far(args) == before)
+		fail_empty(args, bpk_input_name(tar.path));
+}
+
+/* ---- operands ---- */
+
+static void verify_path(const struct bpk_verify_args *args, const char *path, bool named)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_input in;
+	bool is_tar = false;
+	int rc = bpk_input_find(&in, path, &args->shared, &err);
+
+	if (rc == 0 && in.place.is_directory && in.format == NULL &&
+	    bpk_format_of_suffix(path) == NULL) {
+		bpk_fail(&err, BPK_FAILED, "%s",
+			 bpk_dir_lists(in.place.directory)
+				 ? "is a directory, expected an archive; -r walks it"
+				 : "is a directory that cannot be listed, and no archive");
+		rc = bpk_input_subject(&in, &err);
+	}
+	if (rc == 0)
+		rc = probe_tar(&in, &is_tar, &err);
+	if (is_tar)
+		verify_tar(args, &in, named);
+	else
+		bpk_verify_input(args, &in, named, rc, &err);
+}
+
+static void verify_walked(void *arg, const char *path, uint64_t size)
+{
+	(void)size;
+	verify_path(arg, path, false);
+}
+
+/* A directory that is an archive. One that cannot be read is reported, since it should have
+ * been. */
+static void verify_dataset(void *arg, struct bpk_input *in, int rc, struct bpk_err *err)
+{
+	const struct bpk_verify_args *args = arg;
+
+	if (rc == 0)
+		bpk_input_tell(in, &args->shared);
+	if (args->shared.format != NULL) {
+		in->format = args->shared.format;
+		in->named = true;
+	}
+	bpk_verify_input(args, in, true, rc, err);
+}
+
+static void verify_operand(struct bpk_verify_args *args, const char *path)
+{
+	const struct bpk_tree_visit visit = { verify_dataset, verify_walked, args };
+	uint64_t before = found_so_far(args);
+	struct bpk_err err = { 0 };
+	bool walks = false;
+	int rc = 0;
+
+	if (args->shared.tree.recursive)
+		rc = bpk_tree_is_directory(path, &walks, &err);
+	if (rc == 0 && !walks) {
+		verify_path(args, path, true);
+		return;
+	}
+	if (rc == 0)
+		rc = bpk_tree_walk(&args->shared, path, &visit, &err);
+	if (rc != 0) {
+		bpk_tally_failed(&args->shared, &err);
+		bpk_report(NULL, &err);
+	} else if (found_so_far(args) == before) {
+		fail_empty(args, path);
+	}
+}
+
+/* ---- shares ---- */
+
+static bool takes(const char *path)
+{
+	(void)path;
+	return true;
+}
+
+/* Files that are only looked at, to be passed over. */
+static bool is_light(const char *path)
+{
+	return bpk_format_suffix(path) == NULL && !bpk_ends_with(path, ".gsd") &&
+	       !bpk_ends_with(path, ".tar");
+}
+
+static const struct bpk_tree_kind kind = { takes, is_light, true };
+
+/* A dataset that was found before. */
+static void verify_found(const struct bpk_verify_args *args, const char *path)
+{
+	struct bpk_err err = { 0 };
+	struct bpk_input in;
+	int rc = bpk_input_look(&in, path, NULL, &err);
+
+	verify_dataset((void *)args, &in, rc, &err);
+}
+
+static void verify_files(struct bpk_verify_args *args, const struct bpk_files *files)
+{
+	for (size_t i = 0; i < files->count; i++)
+		if (files->all[i].is_found && files->all[i].is_dataset)
+			verify_found(args, files->all[i].path);
+		else
+			verify_path(args, files->all[i].path, !files->all[i].is_found);
+	if (args->shared.tree.recursive && files->nheavy == 0 && found_so_far(args) == 0)
+		fail_empty(args, "all shares");
+}
+
+/* ---- all ---- */
+
+/* "312 archives, 1.2 TiB, 0 damaged, 3 skipped" */
+static void tell_sum(const struct bpk_verify_args *args)
+{
+	const struct bpk_tally *tally = args->shared.tally;
+	char size[BPK_SIZE_TEXT], failed[48] = "";
+
+	if (!args->shared.verbose || args->shared.json)
+		return;
+	if (tally->failed > 0)
+		snprintf(failed, sizeof failed, ", %" PRIu64 " failed", tally->failed);
+	printf("%" PRIu64 " archive%s, %s, %" PRIu64 " damaged, %" PRIu64 " skipped%s\n",
+	       tally->done, tally->done == 1 ? "" : "s", bpk_size_text(tally->packed_size, size),
+	       tally->damaged, tally->skipped, failed);
+	bpk_flush_results();
+}
+
+static void check_count(const struct bpk_verify_args *args)
+{
+	uint64_t found = args->shared.tally->done;
+	struct bpk_err err = { 0 };
+
+	if (found >= args->at_least)
+		return;
+	bpk_fail(&err, BPK_FAILED, "%" PRIu64 " archive%s found, --at-least asks for %" PRIu64,
+		 found, found == 1 ? " was" : "s were", args->at_least);
+	bpk_report(NULL, &err);
+}
+
+static int run(struct bpk_verify_args *args, char **named, size_t count, struct bpk_err *err)
+{
+	struct bpk_files files = { 0 };
+	bool gathers = args->shared.tree.share.count > 0;
+	int rc;
+
+	/* without shares nothing is listed beforehand: a tree is verified as it is walked */
+	rc = gathers ? bpk_files_gather(&args->shared, &kind, named, count, &files, err)
+		     : bpk_files_name(&args->shared, named, count, &files, err);
+	if (rc == 0 && gathers)
+		verify_files(args, &files);
+	for (size_t i = 0; rc == 0 && !gathers && i < files.count; i++)
+		verify_operand(args, files.all[i].path);
+	bpk_files_clear(&files);
+	return rc;
+}
+
+void bpk_verify_all(struct bpk_verify_args *args, char **named, size_t count)
+{
+	struct bpk_tally tally = { 0 };
+	struct bpk_err err = { 0 };
+
+	args->shared.tally = &tally;
+	if (run(args, named, count, &err) != 0)
+		bpk_report(err.kind == BPK_USAGE ? "verify" : NULL, &err);
+	if (bpk_transfer_is_listed(&args->shared))
+		tell_sum(args);
+	check_count(args);
+}

@@ -1,0 +1,248 @@
+/* The verification of one input: an archive, or a GSD file. Called by verify_tree.c. */
+#include <stdio.h>
+
+#include "cli/record.h"
+#include "cli/report.h"
+#include "cli/transfer.h"
+#include "cli/verify.h"
+#include "layout/layout.h"
+
+/* Remarks of one audit, as lines. */
+struct remarks {
+	struct bpk_buf lines;
+	const struct bpk_input *in;
+	const struct bpk_shared *shared;
+};
+
+/* A verdict is a result: it goes to standard output, unless that carries JSON. */
+static void say(const struct bpk_input *in, const char *line)
+{
+	struct bpk_err shown = { 0 };
+
+	bpk_fail(&shown, BPK_OK, "%s", line);
+	bpk_input_subject(in, &shown);
+	puts(shown.text);
+	bpk_flush_results();
+}
+
+static void say_well(const struct bpk_input *in)
+{
+	char line[320] = "ok";
+
+	if (in->info->unprotected != NULL)
+		snprintf(line, sizeof line, "ok; no checksum protects %s", in->info->unprotected);
+	say(in, line);
+}
+
+static void note_remark(void *arg, const char *line)
+{
+	struct remarks *remarks = arg;
+	struct bpk_err err = { 0 };
+
+	if (remarks->shared->verbose && !remarks->shared->json)
+		say(remarks->in, line);
+	if (remarks->shared->json &&
+	    bpk_buf_append(&remarks->lines, bpk_view(line, strlen(line) + 1), &err) != 0)
+		bpk_report(NULL, &err);
+}
+
+static int verify_chunks(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
+			 struct bpk_err *err)
+{
+	struct bpk_flow flow = {
+		.plan = bpk_plan_all(transfer->in->info),
+		.check = true,
+		.decode = !args->quick,
+	};
+
+	return bpk_transfer_run(transfer, &flow, err);
+}
+
+static const char *word_for(const struct bpk_err *err)
+{
+	switch (err->kind) {
+	case BPK_OK:
+		return "ok";
+	case BPK_CORRUPT:
+		return "damaged";
+	case BPK_REPAIRABLE:
+		return "repairable";
+	default:
+		return "failed";
+	}
+}
+
+/* The line without the path in front, which the record has of its own. */
+static const char *without_path(const struct bpk_input *in, const char *text)
+{
+	struct bpk_err subject = { 0 };
+	size_t size;
+
+	bpk_input_subject(in, &subject);
+	size = strlen(subject.text);
+	return strncmp(text, subject.text, size) == 0 ? text + size : text;
+}
+
+static void begin_record(const struct bpk_input *in, const struct bpk_err *err)
+{
+	bpk_record_begin("verify", in->path);
+	bpk_record_text("status", word_for(err));
+	bpk_record_text("error", err->kind == BPK_OK ? NULL : without_path(in, err->text));
+}
+
+static void end_record(const struct remarks *remarks)
+{
+	const struct bpk_buf *lines = &remarks->lines;
+
+	bpk_record_list_begin("remarks");
+	for (size_t at = 0; at < lines->size; at += strlen((const char *)lines->data + at) + 1)
+		bpk_record_list_text((const char *)lines->data + at);
+	bpk_record_list_end();
+	bpk_record_end();
+}
+
+static void print_record(const struct bpk_transfer *transfer, const struct remarks *remarks,
+			 const struct bpk_err *err)
+{
+	const struct bpk_info *info = transfer->in->info;
+	bool whole = info != NULL && err->kind == BPK_OK;
+
+	begin_record(transfer->in, err);
+	bpk_record_text("format", info != NULL ? info->format : NULL);
+	bpk_record_text("checksum", info != NULL ? info->chunks.checksum->name : NULL);
+	bpk_record_u64("stored_size", info != NULL ? info->stored_size : BPK_UNKNOWN);
+	/* threads go on behind damage for a while, so these would depend on timing */
+	bpk_record_u64("raw_size", whole ? transfer->result.raw_size : BPK_UNKNOWN);
+	bpk_record_u64("nchunks", whole ? transfer->result.nchunks : BPK_UNKNOWN);
+	bpk_record_text("unprotected", info != NULL ? info->unprotected : NULL);
+	end_record(remarks);
+}
+
+/* The committed state, which was read, is intact. */
+static int fail_pending(const struct bpk_input *in, struct bpk_err *err)
+{
+	bpk_fail(err, BPK_REPAIRABLE,
+		 "a change was interrupted and is pending; bpk repair --in-place, or the next "
+		 "append, write, truncate or meta, settles it");
+	return bpk_input_subject(in, err);
+}
+
+static int verify_found(const struct bpk_verify_args *args, struct bpk_transfer *transfer,
+			struct remarks *remarks, struct bpk_err *err)
+{
+	if (bpk_input_start(transfer->in, &args->shared, args->shared.chunk_limit, err) != 0 ||
+	    verify_chunks(args, transfer, err) != 0)
+		return -1;
+	if (bpk_input_audit(transfer->in, note_remark, remarks, err) != 0)
+		return -1;
+	if (bpk_input_unchanged(transfer->in, err) != 0)
+		return -1;
+	return transfer->in->info->pending ? fail_pending(transfer->in, err) : 0;
+}
+
+void bpk_verify_count(const struct bpk_verify_args *args, const struct bpk_input *in,
+		      bool is_archive, const struct bpk_err *err)
+{
+	uint64_t size = in->info != NULL ? in->info->stored_size : BPK_UNKNOWN;
+
+	if (size == BPK_UNKNOWN && in->place.source != NULL)
+		size = bpk_source_size(in->place.source);
+	if (is_archive)
+		bpk_tally_done(&args->shared, 0, size != BPK_UNKNOWN ? size : 0);
+	if (err != NULL)
+		bpk_tally_failed(&args->shared, err);
+}
+
+/* ---- GSD files, which are not archives ---- */
+
+static int probe_gsd(const struct bpk_input *in, bool *is_gsd, struct bpk_err *err)
+{
+	*is_gsd = false;
+	if (in->format != NULL || in->place.is_directory ||
+	    !bpk_source_seekable(in->place.source) || bpk_format_of_suffix(in->path) != NULL)
+		return 0;
+	if (bpk_gsd_probe(in->place.source, is_gsd, err) != 0)
+		return bpk_input_subject(in, err);
+	return 0;
+}
+
+/* Fail if a file that is named .gsd has neither a GSD file nor an archive in it. */
+static int check_gsd_name(const struct bpk_input *in, bool is_gsd, struct bpk_err *err)
+{
+	if (is_gsd || in->format != NULL || in->place.is_directory ||
+	    !bpk_ends_with(in->path, ".gsd"))
+		return 0;
+	bpk_fail(err, BPK_CORRUPT, "does not begin as a GSD file, as its name says it should");
+	return bpk_input_subject(in, err);
+}
+
+static void verify_gsd(const struct bpk_verify_args *args, struct bpk_input *in)
+{
+	const struct bpk_shared *shared = &args->shared;
+	struct remarks remarks = { .in = in, .shared = shared };
+	struct bpk_gsd_verdict verdict = { 0 };
+	struct bpk_err err = { 0 }, changed = { 0 };
+
+	if (bpk_gsd_verify(in->place.source, note_remark, &remarks, &verdict, &err) != 0) {
+		if (err.kind == BPK_CORRUPT &&
+		    bpk_source_unchanged(in->place.source, &changed) != 0)
+			err = changed;
+		bpk_input_subject(in, &err);
+	}
+	if (err.kind == BPK_OK && shared->verbose && !shared->json)
+		say(in, "ok; no checksum protects a GSD file");
+	if (shared->json) {
+		begin_record(in, &err);
+		bpk_record_text("format", "gsd");
+		bpk_record_u64("stored_size", bpk_source_size(in->place.source));
+		bpk_record_u64("nframes", verdict.nframes);
+		bpk_record_u64("narrays", verdict.narrays);
+		bpk_record_u64("sound_frames", verdict.sound_frames);
+		end_record(&remarks);
+	}
+	bpk_verify_count(args, in, true, err.kind == BPK_OK ? NULL : &err);
+	if (err.kind != BPK_OK)
+		bpk_report(NULL, &err);
+	bpk_buf_clear(&remarks.lines);
+}
+
+/* ---- one input ---- */
+
+/* An archive, or an input that should have been one. */
+static void verify_archive(const struct bpk_verify_args *args, struct bpk_input *in, int rc,
+			   struct bpk_err *err)
+{
+	const struct bpk_shared *shared = &args->shared;
+	struct bpk_transfer transfer = { .shared = shared, .in = in };
+	struct remarks remarks = { .in = in, .shared = shared };
+
+	if (rc == 0)
+		rc = verify_found(args, &transfer, &remarks, err);
+	if (rc == 0 && shared->verbose && !shared->json)
+		say_well(in);
+	if (shared->json)
+		print_record(&transfer, &remarks, err);
+	bpk_verify_count(args, in, in->info != NULL || in->format != NULL, rc == 0 ? NULL : err);
+	if (rc != 0)
+		bpk_report(NULL, err);
+	bpk_buf_clear(&remarks.lines);
+	bpk_transfer_clear(&transfer);
+}
+
+void bpk_verify_input(const struct bpk_verify_args *args, struct bpk_input *in, bool ours, int rc,
+		      struct bpk_err *err)
+{
+	bool is_gsd = false;
+
+	if (rc == 0)
+		rc = probe_gsd(in, &is_gsd, err);
+	if (rc == 0)
+		rc = check_gsd_name(in, is_gsd, err);
+	if (rc == 0 && is_gsd)
+		verify_gsd(args, in);
+	else if (ours || rc != 0 || in->format != NULL || bpk_format_of_suffix(in->path) != NULL)
+		verify_archive(args, in, rc, err);
+	else
+		args->shared.tally->skipped++;
+	bpk_input_close(in);
+}
