@@ -68,11 +68,11 @@ int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **so
  * bpk_dir_begun.
  */
 struct bpk_dir_moment {
-	/* by the clock that the file system's times come from, and by the exact one, which Linux
-	 * uses for some times since 6.13: between the two they tell no order */
+	/* By the clock that the file system's times come from, and by the exact one, which Linux
+	 * uses for some times since 6.13: between the two they tell no order. */
 	struct timespec at, at_most;
-	bool quick;         /* times tell, and at that moment no list of changes was in the way */
-	bool fixed;         /* nobody changes the directory */
+	bool quick; /* times tell, and at that moment no list of changes was in the way */
+	bool fixed; /* nobody changes the directory */
 };
 
 /* Note the moment, before the first file is read. */
