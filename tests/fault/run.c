@@ -328,7 +328,8 @@ static unsigned long number_of(const char *variable, unsigned long usual)
 
 unsigned run_thin(unsigned usual)
 {
-	unsigned thin = (unsigned)number_of("BPK_FAULT_THIN", usual);
+	bool light = getenv("BPK_TEST_LIGHT") != NULL;
+	unsigned thin = (unsigned)number_of("BPK_FAULT_THIN", light ? 2 * usual : usual);
 
 	return thin > 0 ? thin : 1;
 }

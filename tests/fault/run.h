@@ -56,8 +56,8 @@ bool run_begin(const char *tools);
 /* NULL, or the reason why faults cannot be injected here. */
 const char *run_cannot(void);
 
-/* A sweep tries one point in so many: BPK_FAULT_THIN, or usual where that is not set; 1 is every
- * point. */
+/* A sweep tries one point in so many: BPK_FAULT_THIN, or usual where that is not set, twice that
+ * with BPK_TEST_LIGHT; 1 is every point. */
 unsigned run_thin(unsigned usual);
 
 /* True for one number in so many; BPK_FAULT_SEED moves the choice, so runs of other seeds try
