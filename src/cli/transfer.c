@@ -94,7 +94,10 @@ static char *move_to_dir(const struct bpk_shared *shared, char *derived, struct 
 		dir = ".";
 	if (derived == NULL || dir == NULL)
 		return derived;
-	if (asprintf(&moved, "%s/%s", dir, slash != NULL ? slash + 1 : derived) < 0) {
+	/* a second slash would be a part of a key */
+	if (asprintf(&moved, "%s%s%s", dir,
+		     dir[0] != '\0' && dir[strlen(dir) - 1] == '/' ? "" : "/",
+		     slash != NULL ? slash + 1 : derived) < 0) {
 		moved = NULL;
 		bpk_fail_memory(err, strlen(derived));
 	}
@@ -272,7 +275,7 @@ int bpk_transfer_commit(struct bpk_transfer *transfer, struct bpk_err *err)
 		return -1;
 	close_writer(transfer); /* of a run that failed, it may still hold bytes */
 	transfer->draft = NULL;
-	transfer->piped = bpk_draft_tell(draft);
+	transfer->piped = bpk_draft_extent(draft);
 	if (keep_draft(transfer, draft, err) != 0)
 		return target_subject(transfer, err);
 	transfer->seconds = bpk_clock() - transfer->started;
