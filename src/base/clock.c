@@ -1,10 +1,7 @@
 /*
- * A clock for durations: progress reports, intervals between commits, elapsed time. Called by feeds
- * of archives and by cli.
+ * A clock for durations, and the order of times. Called by io, by feeds of archives and by cli.
  */
 #include "base/clock.h"
-
-#include <time.h>
 
 double bpk_clock(void)
 {
@@ -12,4 +9,9 @@ double bpk_clock(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &time);
 	return (double)time.tv_sec + (double)time.tv_nsec / 1e9;
+}
+
+bool bpk_time_is_before(const struct timespec *a, const struct timespec *b)
+{
+	return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }

@@ -315,17 +315,13 @@ void bpk_results_release(const struct bpk_shared *shared)
 
 static int take(struct bpk_results *results, const struct bpk_files *operands, struct bpk_err *err)
 {
-	size_t dashes = 0;
-
 	results->operands = bpk_calloc(operands->count, sizeof *results->operands, err);
 	if (results->operands == NULL)
 		return -1;
-	for (size_t i = 0; i < operands->count; i++) {
-		dashes += strcmp(operands->all[i].path, "-") == 0;
+	for (size_t i = 0; i < operands->count; i++)
 		if (add_path(results, operands->all[i].path, i, err) != 0)
 			return -1;
-	}
-	return dashes < 2 ? 0 : bpk_fail(err, BPK_USAGE, "standard input can be read but once");
+	return 0;
 }
 
 /* All operands on their way. */

@@ -187,19 +187,13 @@ int bpk_transfer_name_target(struct bpk_transfer *transfer,
 
 /* ---- results that are there ---- */
 
-static bool is_older(const struct timespec *time, const struct timespec *than)
-{
-	return time->tv_sec != than->tv_sec ? time->tv_sec < than->tv_sec
-					    : time->tv_nsec < than->tv_nsec;
-}
-
 /* A file system that keeps whole seconds cut off the rest of the source's time. The time of a
  * result's last change, which nobody can set, shows what the file system keeps. */
 static bool is_current_at(const struct stat *result, struct timespec source)
 {
 	if (result->st_mtim.tv_nsec == 0 && result->st_ctim.tv_nsec == 0)
 		source.tv_nsec = 0;
-	return !is_older(&result->st_mtim, &source);
+	return !bpk_time_is_before(&result->st_mtim, &source);
 }
 
 static int count_time(void *arg, const char *path, uint64_t size)
@@ -208,15 +202,9 @@ static int count_time(void *arg, const char *path, uint64_t size)
 	struct stat found;
 
 	(void)size;
-	if (lstat(path, &found) == 0 && is_older(newest, &found.st_mtim))
+	if (lstat(path, &found) == 0 && bpk_time_is_before(newest, &found.st_mtim))
 		*newest = found.st_mtim;
 	return 0;
-}
-
-static void pass_over(void *arg, const struct bpk_err *err)
-{
-	(void)arg;
-	(void)err;
 }
 
 /* The time of the input: of a dataset, that of its newest file. */
@@ -225,7 +213,7 @@ static int find_time(const struct bpk_input *in, struct timespec *time, struct b
 	*time = bpk_input_stat(in)->st_mtim;
 	if (!in->place.is_directory || in->place.is_member)
 		return 0;
-	return bpk_walk(in->path, NULL, count_time, pass_over, time, err);
+	return bpk_walk(in->path, NULL, count_time, NULL, time, err);
 }
 
 /* True if the target is a result of the command: an archive, or any file. */

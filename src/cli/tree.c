@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/report.h"
+#include "cli/transfer.h"
 
 /* ---- operands ---- */
 
@@ -318,7 +319,7 @@ static int check_usage(const struct bpk_shared *shared, char *const *named, size
 	for (size_t i = 0; args->share.count > 0 && i < bpk_max_u64(count, 1); i++)
 		if (args->files0_from == NULL && (count == 0 || strcmp(named[i], "-") == 0))
 			return bpk_fail(err, BPK_USAGE, "standard input has no shares");
-	return 0;
+	return bpk_input_check_operands(named, count, err);
 }
 
 /* kind is NULL: nothing is walked. */

@@ -40,12 +40,6 @@ static int add_size(void *arg, const char *path, uint64_t size)
 	return 0;
 }
 
-static void ignore(void *arg, const struct bpk_err *err)
-{
-	(void)arg;
-	(void)err;
-}
-
 /* A file that is missing, or cannot be examined, has no size; whoever opens it reports that. */
 uint64_t bpk_file_size(struct bpk_file *operand)
 {
@@ -62,7 +56,7 @@ uint64_t bpk_file_size(struct bpk_file *operand)
 		operand->size = S_ISREG(found.st_mode) ? (uint64_t)found.st_size : 0;
 	}
 	if (operand->is_dataset) {
-		bpk_walk(operand->path, NULL, add_size, ignore, &operand->size, NULL);
+		bpk_walk(operand->path, NULL, add_size, NULL, &operand->size, NULL);
 	} else if (bpk_path_is_url(operand->path) &&
 		   bpk_remote_open(operand->path, &source, &missing, NULL) == 0) {
 		operand->size = bpk_source_size(source);

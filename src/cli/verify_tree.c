@@ -265,8 +265,6 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 	bool gathers = args->shared.tree.share.count > 0;
 	int rc;
 
-	if (bpk_input_check_operands(named, count, err) != 0)
-		return -1;
 	/* without shares nothing is listed beforehand: a tree is verified as it is walked */
 	rc = gathers ? bpk_files_gather(&args->shared, &kind, named, count, &files, err)
 		     : bpk_files_name(&args->shared, named, count, &files, err);

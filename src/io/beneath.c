@@ -177,6 +177,5 @@ bool bpk_is_settled(const struct stat *found, const struct timespec *now)
 
 	latest.tv_sec += latest.tv_nsec == 0 ? LONG_TICK : (latest.tv_nsec + TICK) / 1000000000;
 	latest.tv_nsec = (latest.tv_nsec + TICK) % 1000000000;
-	return latest.tv_sec < now->tv_sec ||
-	       (latest.tv_sec == now->tv_sec && latest.tv_nsec < now->tv_nsec);
+	return bpk_time_is_before(&latest, now);
 }

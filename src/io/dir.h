@@ -98,9 +98,14 @@ bool bpk_dir_is_old(const struct bpk_dir_moment *moment, const struct bpk_source
  * is true. */
 bool bpk_dir_is_newer(const struct bpk_dir_moment *moment, const struct bpk_source *source);
 
-/* True if name still leads to the file that source was opened from, unchanged. A change counts from
- * its commit, even if its list has not been carried out yet. */
-bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source *source);
+/* *has: name leads to a file in that state (bpk_source_state). Fails with BPK_FAILED. */
+int bpk_dir_has_state(struct bpk_dir *dir, const char *name, uint64_t state, bool *has,
+		      struct bpk_err *err);
+
+/* *current: name still leads to the file that source was opened from, unchanged. A change counts
+ * from its commit, even if its list has not been carried out yet. Fails with BPK_FAILED. */
+int bpk_dir_is_current(struct bpk_dir *dir, const char *name, const struct bpk_source *source,
+		       bool *current, struct bpk_err *err);
 
 /* Call visit for every entry directly below name ("": the root), in byte order. Stops when visit
  * returns non-zero and returns that value. Skips drafts and locks. */

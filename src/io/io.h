@@ -104,9 +104,10 @@ const struct stat *bpk_source_stat(const struct bpk_source *source);
  * differ from those at open. */
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
 
-/* True if a regular file was written to since it was opened: its size or its mtime differ, or its
- * ctime, unless it only lost a name. Also if that cannot be found out. One system call. */
-bool bpk_source_is_overwritten(const struct bpk_source *source);
+/* *overwritten: a regular file was written to since it was opened: its size or its mtime differ, or
+ * its ctime, unless it only lost a name. Fails with BPK_FAILED. One system call. */
+int bpk_source_is_overwritten(const struct bpk_source *source, bool *overwritten,
+			      struct bpk_err *err);
 
 /* A hash of a file's inode, size and times at open. */
 uint64_t bpk_source_state(const struct bpk_source *source);
@@ -433,7 +434,8 @@ int bpk_spool_drain(struct bpk_spool *spool, struct bpk_draft *draft, struct bpk
  * following links or leaving the directory; size is the file's, where a listing has it, or
  * BPK_UNKNOWN. Stops when visit returns non-zero and returns that value. Skips files without data:
  * drafts, journals (.NAME.bpkj), and the locks (.lock, .b2lock) and lists of changes (.bpkj) of
- * directories. A folder that cannot be read, and a journal without its file, are passed to report.
+ * directories. A folder that cannot be read, and a journal without its file, are passed to report,
+ * which may be NULL.
  * enter is called for every folder, path first, and returns whether to descend; NULL: always.
  */
 int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),

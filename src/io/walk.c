@@ -28,6 +28,12 @@ struct walk {
 	size_t depth;
 };
 
+static void tell(const struct walk *walk, const struct bpk_err *why)
+{
+	if (walk->report != NULL)
+		walk->report(walk->arg, why);
+}
+
 static const char *path_of(const struct walk *walk)
 {
 	return (const char *)walk->path.data;
@@ -72,7 +78,7 @@ static int go_down(struct walk *walk, int flags, struct bpk_err *err)
 		return 0;
 	if (read_folder(walk, flags, &level.entries, &why) != 0) {
 		bpk_err_subject(&why, "%s", path_of(walk));
-		walk->report(walk->arg, &why);
+		tell(walk, &why);
 		bpk_dir_entries_clear(&level.entries);
 		return 0;
 	}
@@ -137,7 +143,7 @@ static int check_journal(struct walk *walk, const struct level *level, const cha
 	bpk_fail(&found, BPK_FAILED,
 		 "%s: is a journal without its archive, which may hold half of a change",
 		 path_of(walk));
-	walk->report(walk->arg, &found);
+	tell(walk, &found);
 	return 0;
 }
 

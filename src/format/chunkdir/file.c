@@ -33,7 +33,7 @@ struct bpk_chunkdir_files {
 
 	struct bpk_mutex lock;
 	struct bpk_buf young; /* guarded by lock: struct young, of files opened */
-	bool written;         /* guarded by lock: a file was written to while it was open */
+	struct bpk_err found; /* guarded by lock: a file was written to while it was open */
 	struct bpk_chunkdir_file *kept[KEPT]; /* guarded by lock */
 	uint64_t clock;                       /* guarded by lock */
 };
@@ -68,18 +68,27 @@ static void free_file(struct bpk_chunkdir_file *file)
 	free(file);
 }
 
-static bool is_written(const struct bpk_chunkdir_files *files, const struct bpk_chunkdir_file *file)
+/* Fails with BPK_FAILED if another program has written to the file. */
+static int check_file(const struct bpk_chunkdir_files *files, const struct bpk_chunkdir_file *file,
+		      struct bpk_err *err)
 {
-	return !files->moment->fixed && file != NULL && file->whole != NULL &&
-	       bpk_source_is_overwritten(file->whole);
+	bool written = false;
+
+	if (files->moment->fixed || file == NULL || file->whole == NULL)
+		return 0;
+	if (bpk_source_is_overwritten(file->whole, &written, err) != 0)
+		return -1;
+	return written ? bpk_fail_changed(err) : 0;
 }
 
 /* Free a file that was read from, when nobody uses it any more. */
 static void end_file(struct bpk_chunkdir_files *files, struct bpk_chunkdir_file *file)
 {
-	if (is_written(files, file)) {
+	struct bpk_err found = { 0 };
+
+	if (check_file(files, file, &found) != 0) {
 		bpk_mutex_lock(&files->lock);
-		files->written = true;
+		files->found = found;
 		bpk_mutex_unlock(&files->lock);
 	}
 	free_file(file);
@@ -322,52 +331,64 @@ void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files)
 
 /* ---- In the end ---- */
 
-static bool is_as_noted(const struct bpk_chunkdir_files *files, const struct young *young)
+static int check_as_noted(const struct bpk_chunkdir_files *files, const struct young *young,
+			  struct bpk_err *err)
 {
 	const struct bpk_chunkdir_column *column = &files->set->columns[young->column];
-	struct bpk_source *source = NULL;
 	struct bpk_buf name = { 0 };
 	bool same;
+	int rc = bpk_chunkdir_file_name(files->set, column, young->number, &name, err);
 
-	same = bpk_chunkdir_file_name(files->set, column, young->number, &name, NULL) == 0 &&
-	       bpk_dir_source(files->dir, (const char *)name.data, &source, NULL) == 0 &&
-	       bpk_source_state(source) == young->state;
-	bpk_source_close(source);
+	if (rc == 0)
+		rc = bpk_dir_has_state(files->dir, (const char *)name.data, young->state, &same,
+				       err);
 	bpk_buf_clear(&name);
-	return same;
+	return rc == 0 && !same ? bpk_fail_changed(err) : rc;
 }
 
-/* True if another program must have written the file. sizes is written after the files that it
- * counts, so none of them is younger than it. */
-static bool is_foreign(const struct bpk_chunkdir_files *files, const struct young *young,
-		       const struct bpk_source *sizes, bool replaced)
+/* Fails with BPK_FAILED if another program must have written the file. sizes is written after the
+ * files that it counts, so none of them is younger than it. */
+static int check_young(const struct bpk_chunkdir_files *files, const struct young *young,
+		       const struct bpk_source *sizes, bool replaced, struct bpk_err *err)
 {
 	bool last = young->number + 1 >= files->set->columns[young->column].nfiles;
 
 	if (last && replaced)
-		return false;
-	return (young->is_newer && bpk_dir_is_old(files->moment, sizes)) ||
-	       !is_as_noted(files, young);
+		return 0;
+	if (young->is_newer && bpk_dir_is_old(files->moment, sizes))
+		return bpk_fail_changed(err);
+	return check_as_noted(files, young, err);
+}
+
+static int check_all_young(const struct bpk_chunkdir_files *files, struct bpk_source *sizes,
+			   const char *sizes_name, struct bpk_err *err)
+{
+	bool written, current;
+
+	if (bpk_source_is_overwritten(sizes, &written, err) != 0 ||
+	    bpk_dir_is_current(files->dir, sizes_name, sizes, &current, err) != 0)
+		return -1;
+	if (written)
+		return bpk_fail_changed(err);
+	for (size_t at = 0; at < files->young.size; at += sizeof(struct young)) {
+		struct young young;
+
+		memcpy(&young, files->young.data + at, sizeof young);
+		if (check_young(files, &young, sizes, !current, err) != 0)
+			return -1;
+	}
+	return 0;
 }
 
 int bpk_chunkdir_files_settle(struct bpk_chunkdir_files *files, struct bpk_source *sizes,
 			      const char *sizes_name, struct bpk_err *err)
 {
-	bool foreign = files->written, replaced;
-
-	for (size_t i = 0; i < KEPT && !foreign; i++)
-		foreign = is_written(files, files->kept[i]);
-	if (files->young.size == 0 || foreign)
-		return foreign ? bpk_fail_changed(err) : 0;
-	foreign = bpk_source_is_overwritten(sizes);
-	replaced = !bpk_dir_is_current(files->dir, sizes_name, sizes);
-	for (size_t at = 0; at < files->young.size && !foreign; at += sizeof(struct young)) {
-		struct young young;
-
-		memcpy(&young, files->young.data + at, sizeof young);
-		foreign = is_foreign(files, &young, sizes, replaced);
-	}
-	return foreign ? bpk_fail_changed(err) : 0;
+	if (files->found.kind != BPK_OK)
+		return bpk_fail(err, files->found.kind, "%s", files->found.text);
+	for (size_t i = 0; i < KEPT; i++)
+		if (check_file(files, files->kept[i], err) != 0)
+			return -1;
+	return files->young.size > 0 ? check_all_young(files, sizes, sizes_name, err) : 0;
 }
 
 int bpk_chunkdir_file_check_end(const struct bpk_chunkdir_file *file, struct bpk_err *err)

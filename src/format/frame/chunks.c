@@ -348,19 +348,23 @@ static int bring_special(const struct bpk_frame_reader *r, struct bpk_parcel *pa
 
 /* A digest tells whether bytes are right. Where there is none, only the times of the file do:
  * read_all is true if its bytes were read, and not its header alone. */
-static void see(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
-		bool read_all, struct bpk_frame_sight *sight)
+static int see(const struct bpk_frame_reader *r, uint64_t number, const struct spot *spot,
+	       bool read_all, struct bpk_frame_sight *sight, struct bpk_err *err)
 {
+	int rc = 0;
+
 	if (sight == NULL || r->dir == NULL)
-		return;
+		return 0;
 	*sight = (struct bpk_frame_sight){ .sure = spot->old, .id = spot->id };
 	if (bpk_frame_chunk_is_sealed(r, number))
-		return;
+		return 0;
 	sight->is_young = !spot->old;
 	sight->is_newer = bpk_dir_is_newer(&r->moment, spot->own);
 	sight->state = bpk_source_state(spot->own);
-	sight->is_written = read_all && !r->moment.fixed && bpk_source_is_overwritten(spot->own);
-	sight->sure = spot->old && !sight->is_written;
+	if (read_all && !r->moment.fixed)
+		rc = bpk_source_is_overwritten(spot->own, &sight->is_written, err);
+	sight->sure = spot->old && rc == 0 && !sight->is_written;
+	return rc;
 }
 
 int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
@@ -385,7 +389,8 @@ int bpk_frame_chunk_fetch(struct bpk_frame_reader *r, struct bpk_parcel *parcel,
 			return bpk_err_subject(err, "chunk %" PRIu64, parcel->number);
 		spot.sharing = parcel->sharing;
 		rc = bring_from(r, &spot, parcel, wanted, err);
-		see(r, parcel->number, &spot, true, sight);
+		if (see(r, parcel->number, &spot, true, sight, rc == 0 ? err : NULL) != 0)
+			rc = -1;
 		bpk_source_close(spot.own);
 	}
 	return rc == 0 ? 0 : bpk_frame_chunk_subject(r, parcel->number, err);
@@ -443,7 +448,8 @@ int bpk_frame_chunk_look(struct bpk_frame_reader *r, uint64_t number, struct bpk
 		if (find_spot(r, entry, &spot, err) != 0)
 			return bpk_err_subject(err, "chunk %" PRIu64, number);
 		rc = look_at(r, number, &spot, found, err);
-		see(r, number, &spot, false, sight);
+		if (see(r, number, &spot, false, sight, rc == 0 ? err : NULL) != 0)
+			rc = -1;
 		bpk_source_close(spot.own);
 	}
 	return rc == 0 ? 0 : bpk_frame_chunk_subject(r, number, err);

@@ -10,6 +10,7 @@
  */
 #include "format/frame/latest.h"
 #include "format/frame/chunks.h"
+#include "format/frame/names.h"
 #include "format/frame/notes.h"
 #include "format/frame/open.h"
 
@@ -170,12 +171,16 @@ static int do_sparse(struct bpk_frame_reader *r, uint64_t number, bpk_frame_step
 		     void *arg, struct bpk_err *err)
 {
 	struct bpk_err found = { 0 };
-	bool again;
+	bool again, overwritten;
 	int rc = do_once(r, r, step, arg, &again, &found);
 
 	/* where no digest is compared, only bpk's own changes leave a state to go on with */
-	if (again && !bpk_frame_chunk_is_sealed(r, number) && bpk_source_is_overwritten(r->source))
-		return bpk_fail_changed(err);
+	if (again && !bpk_frame_chunk_is_sealed(r, number)) {
+		if (bpk_source_is_overwritten(r->source, &overwritten, err) != 0)
+			return -1;
+		if (overwritten)
+			return bpk_fail_changed(err);
+	}
 	for (int i = 0; again && i < BPK_FRAME_TIMES; i++) {
 		found = (struct bpk_err){ 0 };
 		rc = do_latest(r, number, step, arg, &again, &found);
@@ -202,9 +207,15 @@ int bpk_frame_latest_do(struct bpk_frame_reader *r, uint64_t number, bpk_frame_s
 
 int bpk_frame_latest_settle(struct bpk_frame_reader *r, struct bpk_err *err)
 {
+	bool differ, overwritten, current;
+
+	if (bpk_frame_notes_differ(r, &differ, err) != 0)
+		return -1;
+	if (!differ)
+		return 0;
 	/* a commit of bpk replaces the index first, by another file */
-	if (bpk_frame_notes_differ(r) &&
-	    (bpk_source_is_overwritten(r->source) || !bpk_frame_has_changed(r)))
-		return bpk_fail_changed(err);
-	return 0;
+	if (bpk_source_is_overwritten(r->source, &overwritten, err) != 0 ||
+	    bpk_dir_is_current(r->dir, BPK_FRAME_SPARSE_INDEX, r->source, &current, err) != 0)
+		return -1;
+	return overwritten || current ? bpk_fail_changed(err) : 0;
 }

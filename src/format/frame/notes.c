@@ -103,30 +103,20 @@ int bpk_frame_note_young(struct bpk_frame_reader *r, const struct bpk_frame_sigh
 	return rc;
 }
 
-/* True if the file is as it was when it was noted. */
-static bool is_as_noted(const struct bpk_frame_reader *r, const struct young *young)
-{
-	char name[BPK_FRAME_FILE_NAME];
-	struct bpk_source *source;
-	bool same;
-
-	bpk_frame_file_name(young->id, name);
-	same = bpk_dir_source(r->dir, name, &source, NULL) == 0 &&
-	       bpk_source_state(source) == young->state;
-	bpk_source_close(source);
-	return same;
-}
-
-bool bpk_frame_notes_differ(const struct bpk_frame_reader *r)
+int bpk_frame_notes_differ(const struct bpk_frame_reader *r, bool *differ, struct bpk_err *err)
 {
 	const struct bpk_buf *all = &r->notes->young;
+	bool same = true;
 
-	for (size_t at = 0; at < all->size; at += sizeof(struct young)) {
+	for (size_t at = 0; at < all->size && same; at += sizeof(struct young)) {
+		char name[BPK_FRAME_FILE_NAME];
 		struct young young;
 
 		memcpy(&young, all->data + at, sizeof young);
-		if (!is_as_noted(r, &young))
-			return true;
+		bpk_frame_file_name(young.id, name);
+		if (bpk_dir_has_state(r->dir, name, young.state, &same, err) != 0)
+			return -1;
 	}
-	return false;
+	*differ = !same;
+	return 0;
 }

@@ -25,8 +25,9 @@ bool bpk_frame_noted(struct bpk_frame_reader *reader, uint64_t number,
 int bpk_frame_note_young(struct bpk_frame_reader *reader, const struct bpk_frame_sight *sight,
 			 struct bpk_err *err);
 
-/* True if one of these files is not as it was noted any more. No other thread notes files
- * meanwhile. */
-bool bpk_frame_notes_differ(const struct bpk_frame_reader *reader);
+/* *differ: one of these files is not as it was noted any more. No other thread notes files
+ * meanwhile. Fails with BPK_FAILED. */
+int bpk_frame_notes_differ(const struct bpk_frame_reader *reader, bool *differ,
+			   struct bpk_err *err);
 
 #endif

@@ -80,10 +80,12 @@ bool bpk_frame_is_superseded(const struct bpk_frame_reader *r)
 
 bool bpk_frame_has_changed(const struct bpk_frame_reader *r)
 {
-	bool moved;
+	bool moved, current;
 
 	if (r->dir != NULL)
-		return !bpk_dir_is_current(r->dir, BPK_FRAME_SPARSE_INDEX, r->source);
+		return bpk_dir_is_current(r->dir, BPK_FRAME_SPARSE_INDEX, r->source, &current,
+					  NULL) != 0 ||
+		       !current;
 	return !is_header_there(r, &moved) && !(moved && is_old_tail_there(r));
 }
 

@@ -16,7 +16,8 @@ int bpk_frame_open(struct bpk_dir *dir, struct bpk_source *source,
 		   struct bpk_err *err);
 void bpk_frame_close(struct bpk_frame_reader *reader); /* accepts NULL */
 
-/* True if the frame has changed since open, so that data read from it may be wrong. */
+/* True if the frame has changed since open, so that data read from it may be wrong. Also if that
+ * cannot be determined. */
 bool bpk_frame_has_changed(const struct bpk_frame_reader *reader);
 
 /* True if a change of bpk made the contiguous frame longer, or shorter, since open: it has another

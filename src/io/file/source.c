@@ -288,18 +288,21 @@ int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err)
 	return 0;
 }
 
-bool bpk_source_is_overwritten(const struct bpk_source *source)
+int bpk_source_is_overwritten(const struct bpk_source *source, bool *overwritten,
+			      struct bpk_err *err)
 {
 	const struct stat *seen = &source->stat;
 	struct stat now;
 
+	*overwritten = false;
 	if (source->fd < 0 || !S_ISREG(seen->st_mode))
-		return false;
+		return 0;
 	if (fstat(source->fd, &now) != 0)
-		return true;
+		return bpk_fail_errno(err, errno, "fstat");
 	if (now.st_nlink < seen->st_nlink)
 		now.st_ctim = seen->st_ctim;
-	return !bpk_is_still(&now, seen);
+	*overwritten = !bpk_is_still(&now, seen);
+	return 0;
 }
 
 uint64_t bpk_source_state(const struct bpk_source *source)

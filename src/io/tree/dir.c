@@ -201,22 +201,17 @@ int bpk_dir_begun(struct bpk_dir *dir, struct bpk_dir_moment *moment, struct bpk
 	return moment->fixed ? 0 : dir->ops->is_quick(dir->own, &moment->quick, err);
 }
 
-static bool is_before(const struct timespec *a, const struct timespec *b)
-{
-	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
-
 bool bpk_dir_is_old(const struct bpk_dir_moment *moment, const struct bpk_source *source)
 {
 	if (moment->fixed || !moment->quick)
 		return moment->fixed;
-	return is_before(&bpk_source_stat(source)->st_ctim, &moment->at);
+	return bpk_time_is_before(&bpk_source_stat(source)->st_ctim, &moment->at);
 }
 
 bool bpk_dir_is_newer(const struct bpk_dir_moment *moment, const struct bpk_source *source)
 {
 	return !moment->fixed && moment->quick &&
-	       is_before(&moment->at_most, &bpk_source_stat(source)->st_ctim);
+	       bpk_time_is_before(&moment->at_most, &bpk_source_stat(source)->st_ctim);
 }
 
 /* Wait for the end of the tick in which the time at is, if it is the current one. */
@@ -226,7 +221,7 @@ static bool end_tick(const struct timespec *at)
 	struct timespec now;
 	bool waited = false;
 
-	while (clock_gettime(CLOCK_REALTIME_COARSE, &now), !is_before(at, &now)) {
+	while (clock_gettime(CLOCK_REALTIME_COARSE, &now), !bpk_time_is_before(at, &now)) {
 		nanosleep(&pause, NULL);
 		waited = true;
 	}
@@ -256,11 +251,32 @@ int bpk_dir_source_since(struct bpk_dir *dir, const char *name, const struct bpk
 	return bpk_dir_source(dir, name, source, err);
 }
 
-bool bpk_dir_is_current(struct bpk_dir *dir, const char *name, struct bpk_source *source)
+int bpk_dir_has_state(struct bpk_dir *dir, const char *name, uint64_t state, bool *has,
+		      struct bpk_err *err)
 {
-	if (bpk_source_unchanged(source, NULL) != 0)
-		return false;
-	return dir->ops->is_current == NULL || dir->ops->is_current(dir->own, name, source);
+	struct bpk_err found = { 0 };
+	struct bpk_source *source;
+
+	*has = false;
+	if (bpk_dir_source(dir, name, &source, &found) != 0)
+		return found.kind == BPK_CORRUPT ? 0 : bpk_fail(err, found.kind, "%s", found.text);
+	*has = bpk_source_state(source) == state;
+	bpk_source_close(source);
+	return 0;
+}
+
+int bpk_dir_is_current(struct bpk_dir *dir, const char *name, const struct bpk_source *source,
+		       bool *current, struct bpk_err *err)
+{
+	bool overwritten;
+
+	*current = false;
+	if (bpk_source_is_overwritten(source, &overwritten, err) != 0)
+		return -1;
+	*current = !overwritten;
+	if (overwritten || dir->ops->is_current == NULL)
+		return 0;
+	return dir->ops->is_current(dir->own, name, source, current, err);
 }
 
 bool bpk_dir_pending(const struct bpk_dir *dir)

@@ -27,7 +27,8 @@ struct bpk_dir_ops {
 	/* As bpk_dir_folder_stat; NULL: the directory has no permissions. */
 	int (*stat)(void *dir, const char *name, struct stat *found, struct bpk_err *err);
 	/* NULL: a name leads to the same file for ever. */
-	bool (*is_current)(void *dir, const char *name, const struct bpk_source *source);
+	int (*is_current)(void *dir, const char *name, const struct bpk_source *source,
+			  bool *current, struct bpk_err *err);
 	/* Fails with BPK_CORRUPT where name is no directory. */
 	int (*list)(void *dir, const char *name, struct bpk_dir_entries *entries,
 		    struct bpk_err *err);

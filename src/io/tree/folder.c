@@ -286,15 +286,24 @@ static int folder_stat(void *dir, const char *name, struct stat *found, struct b
 	return rc;
 }
 
-static bool folder_is_current(void *dir, const char *name, const struct bpk_source *source)
+static int folder_is_current(void *dir, const char *name, const struct bpk_source *source,
+			     bool *current, struct bpk_err *err)
 {
 	struct folder *folder = dir;
 	struct stat found;
 	struct location location;
 
-	return find_location(folder, name, &location, NULL) == 0 && !location.removed &&
-	       stat_by(folder, name, &location, &found) == 0 &&
-	       location_stands(folder, &location) && bpk_same_file(&found, &source->stat);
+	*current = false;
+	if (find_location(folder, name, &location, err) != 0)
+		return -1;
+	if (location.removed)
+		return 0;
+	if (stat_by(folder, name, &location, &found) == 0)
+		*current =
+			location_stands(folder, &location) && bpk_same_file(&found, &source->stat);
+	else if (!is_missing(errno) && errno != ELOOP)
+		return bpk_fail_errno(err, errno, "cannot stat");
+	return 0;
 }
 
 /* ---- Listing ---- */
