@@ -1,7 +1,7 @@
-/* The run of bpk_flow_run: threads that fetch, work and put, and the limits on their number. It
+/* The run of one process: threads that fetch, work and put, and the limits on their number. It
  * joins the window (the order), the plan (the numbers) and the work on single parcels. Called by
- * archive and cli. */
-#include "flow/flow.h"
+ * team_run.c. */
+#include "flow/part.h"
 
 #include <inttypes.h>
 
@@ -443,7 +443,19 @@ static int check_repeated(const struct bpk_flow *flow, struct bpk_err *err)
 			more + 1, MOST);
 }
 
-int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err)
+int bpk_flow_check(const struct bpk_flow *flow, struct bpk_err *err)
+{
+	uint64_t size = flow->plan.chunk_size;
+
+	if (size != BPK_UNKNOWN && size > BPK_CHUNK_MAX_RAW_SIZE)
+		return bpk_fail(err, BPK_LIMIT,
+				"chunks of %" PRIu64 " bytes, at most %d are possible", size,
+				BPK_CHUNK_MAX_RAW_SIZE);
+	return check_repeated(flow, err);
+}
+
+int bpk_flow_run_part(const struct bpk_flow *flow, struct bpk_flow_result *result, uint64_t *failed,
+		      struct bpk_err *err)
 {
 	const struct bpk_plan *plan = &flow->plan;
 	struct run run = { .flow = flow, .next_offset = bpk_plan_first_offset(plan) };
@@ -452,16 +464,13 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	int rc = 0;
 
 	*result = (struct bpk_flow_result){ 0 };
+	*failed = plan->first;
 	if (plan->count == 0)
 		return 0;
-	if (plan->chunk_size != BPK_UNKNOWN && plan->chunk_size > BPK_CHUNK_MAX_RAW_SIZE)
-		return bpk_fail(err, BPK_LIMIT,
-				"chunks of %" PRIu64 " bytes, at most %d are possible",
-				plan->chunk_size, BPK_CHUNK_MAX_RAW_SIZE);
 	run.places =
 		flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
 	put_in_order = flow->out != NULL && !run.places;
-	if (check_repeated(flow, err) != 0 ||
+	if (bpk_flow_check(flow, err) != 0 ||
 	    bpk_threads_limit(flow, put_in_order, &threads, &run.parcel_limit, err) != 0)
 		return -1;
 	if (bpk_window_init(&run.window, bpk_threads_parcels(flow, threads, put_in_order),
@@ -485,6 +494,7 @@ int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, st
 	if (run.window.failed.number != BPK_UNKNOWN) {
 		if (err != NULL)
 			*err = run.window.err;
+		*failed = run.window.failed.number;
 		rc = -1;
 	}
 	bpk_window_clear(&run.window);

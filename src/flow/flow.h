@@ -154,6 +154,8 @@ struct bpk_flow {
 	struct bpk_limits limits;
 	/* the reader's own memory for each thread (bpk_view_memory); 0: little */
 	uint64_t reader_memory;
+	struct bpk_team *team; /* divides the run over several processes; NULL: this one does all */
+	struct bpk_draft *draft; /* with a team: where out writes; NULL without out */
 	/* Called now and then, by one thread at a time; NULL: no progress is shown. */
 	void (*progress)(void *arg, uint64_t raw_done, uint64_t packed_done);
 	void *progress_arg;
@@ -178,10 +180,15 @@ struct bpk_flow_result {
  *
  * Chunks of more than 4 MiB that are unpacked come in pieces of about 1 MiB, if their blocks allow
  * that: several puts then have one number. So threads share a chunk, also to verify it.
+ *
+ * With a team every rank makes the same call, and each does its share (team.h). On rank 0 the
+ * result, the failure and the writer's state are those of a run by one process. On the others the
+ * call always fails, once the share is done: the steps behind a run are rank 0's alone.
  */
 int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err);
 
 #include "flow/bench.h"
 #include "flow/line.h"
+#include "flow/team.h"
 
 #endif

@@ -147,6 +147,9 @@ struct bpk_parcel {
 	uint64_t extra_memory;
 	/* Help of other threads while it is fetched and packed; NULL: none. Set by the flow. */
 	const struct bpk_sharing *sharing;
+	/* packed has the sizes, but of the bytes only the chunk's header and the seal: another
+	 * process has the rest, and writes it where put would. See takes_unseen. */
+	bool unseen;
 	void *member; /* the reader's own, from one fetch to the next; NULL before the first */
 };
 
@@ -363,6 +366,17 @@ struct bpk_writer_ops {
 
 	/* Write one parcel. Calls come in the order of numbers, one at a time, unless it places. */
 	int (*put)(void *writer, const struct bpk_parcel *parcel, struct bpk_err *err);
+
+	/*
+	 * True if put may have this sealed parcel, the next in order, unseen: it writes the chunk
+	 * as it is, by one write that begins with packed.data, or not at all. With all_there packed
+	 * has every byte, and the answer of another process's writer is final; else the answer is
+	 * about the header, by this writer's state. NULL: never.
+	 */
+	bool (*takes_unseen)(const void *writer, const struct bpk_parcel *parcel, bool all_there);
+
+	/* For writers that place parcels: other processes placed raw_size bytes. May be NULL. */
+	void (*placed_by_others)(void *writer, uint64_t raw_size);
 
 	/* Called after the last put: writes index, header and end marker. */
 	int (*finish)(void *writer, struct bpk_err *err);

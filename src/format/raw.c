@@ -215,6 +215,11 @@ static int raw_put(void *writer, const struct bpk_parcel *parcel, struct bpk_err
 	return bpk_draft_write_at(w->draft, parcel->raw_offset + parcel->want_start, bytes, err);
 }
 
+static void raw_placed_by_others(void *writer, uint64_t raw_size)
+{
+	atomic_fetch_add(&((struct raw_writer *)writer)->placed, raw_size);
+}
+
 static int raw_finish(void *writer, struct bpk_err *err)
 {
 	struct raw_writer *w = writer;
@@ -249,6 +254,7 @@ const struct bpk_writer_ops bpk_raw_writer_ops = {
 	.open = raw_writer_open,
 	.places = raw_places,
 	.put = raw_put,
+	.placed_by_others = raw_placed_by_others,
 	.finish = raw_finish,
 	.close = raw_writer_close,
 };

@@ -300,6 +300,16 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 	return 0;
 }
 
+/* Every chunk is written as it is; entries that are found by walking need its header. */
+static bool writer_takes_unseen(const void *writer, const struct bpk_parcel *parcel, bool all_there)
+{
+	const struct writer *w = writer;
+
+	(void)parcel;
+	(void)all_there;
+	return w->seekable && w->sized;
+}
+
 /* ---- Finishing ---- */
 
 /* Move the chunks to the end of the offsets section, the last bytes first, so that no byte is
@@ -439,6 +449,7 @@ const struct bpk_writer_ops bpk_bloscpack_writer_ops = {
 	.open = writer_open,
 	.seal = writer_seal,
 	.put = writer_put,
+	.takes_unseen = writer_takes_unseen,
 	.finish = writer_finish,
 	.close = free,
 };

@@ -74,6 +74,8 @@ static int open_parts(struct writer *w, const struct bpk_info *info,
 	w->output = (struct bpk_chunkdir_output){ .tree = w->tree,
 						  .set = &w->set,
 						  .checksum = w->checksum };
+	if (w->tree == NULL) /* a shadow seals chunks for another process */
+		return 0;
 	return make_meta_folders(w, err) != 0 ? -1 : bpk_chunkdir_output_open(&w->output, err);
 }
 
@@ -96,7 +98,7 @@ static int writer_open(struct bpk_draft *draft, const struct bpk_info *info,
 	if (w == NULL)
 		return -1;
 	w->tree = bpk_draft_tree(draft);
-	if (w->tree == NULL) {
+	if (w->tree == NULL && !bpk_draft_is_shadow(draft)) {
 		bpk_fail(err, BPK_USAGE,
 			 "a chunked directory cannot be written to a file or a pipe");
 		free(w);

@@ -101,6 +101,19 @@ int bpk_frame_compat_test(const struct bpk_frame_output *out, struct bpk_view ch
 	return bpk_chunk_blocks_fit(chunk, header, readable, err);
 }
 
+bool bpk_frame_compat_by_header(const struct bpk_frame_output *out, uint64_t raw_size,
+				const struct bpk_chunk_header *header)
+{
+	if (out->open_typesize || out->full == BPK_UNKNOWN)
+		return false;
+	if (!out->header.variable_chunks &&
+	    (raw_size > out->full || (out->nchunks > 0 && out->last_size != out->full)))
+		return false;
+	if (header->variable_blocks || header->prediction.size > 0 || out->as_is)
+		return true;
+	return unit_of(out) % header->typesize == 0 && has_right_blocks(out, header);
+}
+
 /* ---- As a repeated value ---- */
 
 /* True if the chunk can be one item of the frame, repeated. */

@@ -68,6 +68,10 @@ void bpk_frame_output_clear(struct bpk_frame_output *out);
 int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,
 			 struct bpk_err *err);
 
+/* bpk_writer_ops.takes_unseen of a contiguous frame. */
+bool bpk_frame_output_takes_unseen(const struct bpk_frame_output *out,
+				   const struct bpk_parcel *parcel, bool all_there);
+
 /*
  * The same, replacing chunk parcel->number, which has as many raw bytes. The old chunk stays in its
  * place, unreferenced.
@@ -95,6 +99,11 @@ bool bpk_frame_compat_in_index(const struct bpk_frame_output *out,
 int bpk_frame_compat_test(const struct bpk_frame_output *out, struct bpk_view chunk,
 			  const struct bpk_chunk_header *header, bool *readable,
 			  struct bpk_err *err);
+
+/* The result of this test by the header alone, for a chunk whose blocks fit. False where the chunk,
+ * of raw_size bytes, would change the frame's typesize, or turn it to chunks of many sizes. */
+bool bpk_frame_compat_by_header(const struct bpk_frame_output *out, uint64_t raw_size,
+				const struct bpk_chunk_header *header);
 
 /* Encode the content of chunk in a form that it can read, into encoded. Fails like decoding, or
  * with BPK_NO_MEMORY. */

@@ -110,10 +110,12 @@ static int place(struct bpk_frame_output *out, uint64_t number, const struct bpk
 		*entry = bpk_frame_offset_of_special(header->special);
 		return 0;
 	}
-	if (bpk_frame_compat_test(out, chunk, header, &readable, err) != 0)
-		return -1;
-	if (!readable)
-		return store_compatible(out, chunk, header, entry, digest, err);
+	if (!parcel->unseen) {
+		if (bpk_frame_compat_test(out, chunk, header, &readable, err) != 0)
+			return -1;
+		if (!readable)
+			return store_compatible(out, chunk, header, entry, digest, err);
+	}
 	if (parcel->packed.size < parcel->packed_size + out->checksum->size)
 		return bpk_fail(err, BPK_BUG, "chunk %" PRIu64 " was not sealed", number);
 	bpk_copy(digest, parcel->packed.data + parcel->packed_size, out->checksum->size);
@@ -162,6 +164,22 @@ static void settle_typesize(struct bpk_frame_output *out, const struct bpk_chunk
 	    (out->nchunks > 0 && out->last_size != out->full))
 		return;
 	out->header.typesize = header->typesize;
+}
+
+bool bpk_frame_output_takes_unseen(const struct bpk_frame_output *out,
+				   const struct bpk_parcel *parcel, bool all_there)
+{
+	struct bpk_chunk_header header;
+	bool fits = true;
+
+	if (examine(out, out->nchunks, out->nstored, parcel, &header, NULL) != 0 ||
+	    header.special != BPK_SPECIAL_NONE || parcel->raw_size == 0)
+		return false;
+	if (all_there && !header.variable_blocks && header.prediction.size == 0 &&
+	    bpk_chunk_blocks_fit(bpk_view(parcel->packed.data, parcel->packed_size), &header, &fits,
+				 NULL) != 0)
+		return false;
+	return fits && (all_there || bpk_frame_compat_by_header(out, parcel->raw_size, &header));
 }
 
 int bpk_frame_output_put(struct bpk_frame_output *out, const struct bpk_parcel *parcel,

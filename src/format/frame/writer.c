@@ -66,7 +66,7 @@ static int directory_open(struct bpk_draft *draft, const struct bpk_info *info,
 			  struct bpk_err *err)
 {
 	*writer = NULL;
-	if (bpk_draft_tree(draft) == NULL)
+	if (bpk_draft_tree(draft) == NULL && !bpk_draft_is_shadow(draft))
 		return bpk_fail(err, BPK_USAGE,
 				"a sparse frame cannot be written to a file or a pipe");
 	return open_with(&bpk_frame_store_directory, draft, info, options, writer, err);
@@ -117,6 +117,14 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 	return bpk_frame_output_put(output, parcel, err);
 }
 
+static bool file_takes_unseen(const void *writer, const struct bpk_parcel *parcel, bool all_there)
+{
+	const struct writer *w = writer;
+
+	return !w->output.has_nd && bpk_draft_seekable(w->store.draft) &&
+	       bpk_frame_output_takes_unseen(&w->output, parcel, all_there);
+}
+
 static int writer_finish(void *writer, struct bpk_err *err)
 {
 	struct writer *w = writer;
@@ -141,6 +149,7 @@ const struct bpk_writer_ops bpk_frame_writer_ops = {
 	.unpack = writer_unpack,
 	.seal = writer_seal,
 	.put = writer_put,
+	.takes_unseen = file_takes_unseen,
 	.finish = writer_finish,
 	.close = writer_close,
 };

@@ -41,7 +41,7 @@ static int create_draft(struct bpk_draft *draft, struct bpk_err *err)
 	const struct bpk_target *target = &draft->target;
 
 	bpk_draft_clean(target->folder, target->name);
-	draft->fd = create_nameless(target->folder);
+	draft->fd = draft->is_named ? -1 : create_nameless(target->folder);
 	if (draft->fd >= 0)
 		return 0;
 	return bpk_draft_create(target->folder, target->name, &draft->fd, &draft->draft_name, err);
@@ -120,6 +120,7 @@ static struct bpk_draft *new_draft(const struct bpk_draft_options *options, stru
 	d->overwrite = options->overwrite;
 	d->replaces = -1;
 	d->sync = options->sync;
+	d->is_named = options->named;
 	pthread_mutex_init(&d->end_lock, NULL);
 	pthread_mutex_init(&d->write_lock, NULL);
 	return d;
@@ -288,7 +289,7 @@ static void reach(struct bpk_draft *draft, uint64_t end)
 	if (end > draft->end)
 		draft->end = end;
 	from = draft->run;
-	if (draft->is_file && draft->sync && end > from && end - from >= RUN) {
+	if (draft->is_file && draft->sync && draft->fd >= 0 && end > from && end - from >= RUN) {
 		size = end - from;
 		draft->run = end;
 	}
@@ -306,6 +307,16 @@ static bool place_of(const struct bpk_draft *draft, uint64_t offset, uint64_t si
 	       end <= INT64_MAX;
 }
 
+/* Note where bytes belong that another process writes. */
+static bool is_withheld(struct bpk_draft *draft, uint64_t offset, struct bpk_view bytes)
+{
+	if (draft->withholds == NULL || bytes.data != draft->withholds)
+		return false;
+	draft->withheld_at = offset;
+	draft->withheld_size = bytes.size;
+	return true;
+}
+
 static int write_seekable(struct bpk_draft *draft, uint64_t offset, struct bpk_view bytes,
 			  bool sparse, struct bpk_err *err)
 {
@@ -314,6 +325,10 @@ static int write_seekable(struct bpk_draft *draft, uint64_t offset, struct bpk_v
 
 	if (!place_of(draft, offset, bytes.size, &at))
 		return bpk_fail_errno(err, EFBIG, "write");
+	if (draft->fd < 0 || is_withheld(draft, offset, bytes)) {
+		reach(draft, offset + bytes.size);
+		return 0;
+	}
 	/* the kernel lets one thread at a time write to a file, and the others wait busily */
 	pthread_mutex_lock(&draft->write_lock);
 	rc = (sparse ? bpk_sparse_write_at : bpk_full_write_at)(draft->fd, at, bytes, err);
@@ -385,6 +400,19 @@ int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *e
 	pthread_mutex_lock(&draft->end_lock);
 	draft->end = size;
 	pthread_mutex_unlock(&draft->end_lock);
+	return 0;
+}
+
+/* ---- Several processes ---- */
+
+int bpk_draft_shadow(bool sync, struct bpk_draft **draft, struct bpk_err *err)
+{
+	const struct bpk_draft_options options = { .sync = sync };
+
+	*draft = new_draft(&options, err);
+	if (*draft == NULL)
+		return -1;
+	(*draft)->is_file = (*draft)->seekable = (*draft)->is_shadow = true;
 	return 0;
 }
 

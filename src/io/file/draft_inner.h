@@ -14,8 +14,10 @@ struct bpk_draft {
 	bool is_file; /* a draft; otherwise the target itself is written */
 	bool seekable;
 	bool overwrite, sync;
-	int replaces;  /* an open file whose name it takes; -1: of any */
-	bool compares; /* only if that file is still as in seen */
+	bool is_named;  /* never nameless */
+	bool is_shadow; /* fd is -1 until it joins */
+	int replaces;   /* an open file whose name it takes; -1: of any */
+	bool compares;  /* only if that file is still as in seen */
 	struct stat seen;
 	int fd;                          /* for writing; target.fd for a direct target */
 	int read_fd;                     /* for reading back; fd if that can be read */
@@ -23,7 +25,10 @@ struct bpk_draft {
 	const struct bpk_draft_ops *ops; /* NULL unless made by bpk_draft_of_ops */
 	void *owner;                     /* for ops */
 
-	uint64_t tell; /* belongs to the writing thread */
+	uint64_t tell;            /* belongs to the writing thread, as the next four do */
+	const uint8_t *withholds; /* bytes that are not written; NULL: all are */
+	uint64_t withheld_at;
+	size_t withheld_size;
 
 	pthread_mutex_t write_lock; /* of writes at offsets */
 	pthread_mutex_t end_lock;
