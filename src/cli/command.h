@@ -81,10 +81,12 @@ struct bpk_limits bpk_shared_limits(const struct bpk_shared *shared);
 /* The default of --memory-limit: half of the memory that this process may use. */
 uint64_t bpk_memory_default(void);
 
-/* The arguments of bpk itself, before any command. */
+/* The arguments of a program itself, before any command; the last two of bpk-mpi alone. */
 struct bpk_main_args {
 	struct bpk_shared shared;
 	bool version;
+	uint64_t max_time;  /* seconds; 0: no limit */
+	const char *resume; /* the file of the operands that are done; NULL: none */
 };
 
 struct bpk_command {
@@ -105,10 +107,28 @@ struct bpk_command {
 	void (*run)(void *args, char **operands, size_t count);
 };
 
-/* bpk itself: the options that stand before a command. */
-extern const struct bpk_command bpk_command_main;
+/* bpk itself, and bpk-mpi: the options that stand before a command. */
+extern const struct bpk_command bpk_command_main, bpk_command_team;
 
-/* All commands in the order of help, ended by NULL. */
+/* A program: one of the tables of commands. */
+struct bpk_program {
+	const char *name;
+	const struct bpk_command *main;
+	const struct bpk_command *const *commands; /* in the order of help, ended by NULL */
+	struct bpk_team *team; /* the processes that share its work; NULL: it is alone */
+	const char *library;   /* that the team's messages need, with its version, or NULL */
+};
+
+/* The one that runs: bpk, until bpk_program_run sets another. */
+extern const struct bpk_program *bpk_program;
+
+extern const struct bpk_program bpk_program_alone, bpk_program_team;
+
+/* Run by the arguments of main; program outlives it. Returns the exit status, of rank 0 in a
+ * team and 0 on other ranks. */
+int bpk_program_run(const struct bpk_program *program, int argc, char **argv);
+
+/* All commands of bpk in the order of help, ended by NULL. */
 extern const struct bpk_command *const bpk_commands[];
 
 extern const struct bpk_command bpk_command_pack, bpk_command_unpack, bpk_command_cat,

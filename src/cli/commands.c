@@ -1,4 +1,4 @@
-/* The table of commands, and the search in it. main.c and gendoc use it. */
+/* The tables of programs and commands, and the search in them. Programs and gendoc use them. */
 #include "cli/command.h"
 
 #include "cli/nearest.h"
@@ -8,6 +8,29 @@ static const struct bpk_opt opt_version = {
 	.name = "version",
 	BPK_OPT_VALUE(OPT_FLAG, struct bpk_main_args, version),
 	.help = "print the version, the features built in and those of this machine",
+	.group = GROUP_RUN,
+};
+
+static const struct bpk_opt opt_max_time = {
+	.name = "max-time",
+	BPK_OPT_VALUE(OPT_U64, struct bpk_main_args, max_time),
+	.metavar = "SECONDS",
+	.help = "stop early after SECONDS, with status 4",
+	.more = "Files that are done are kept; a result that is not complete leaves nothing. Work "
+		"stops between two rounds of chunks, or between two small files, so leave some "
+		"time for that before the limit of the batch system.",
+	.group = GROUP_RUN,
+	.min = 1,
+	.max = UINT32_MAX,
+};
+
+static const struct bpk_opt opt_resume = {
+	.name = "resume",
+	BPK_OPT_VALUE(OPT_FILE, struct bpk_main_args, resume),
+	.metavar = "STATE",
+	.help = "note in the file STATE what is done, and pass it over",
+	.more = "STATE is made where it is missing. A file counts as done for the same command as "
+		"long as its size and time of change are the same, and not after a failure.",
 	.group = GROUP_RUN,
 };
 
@@ -27,6 +50,32 @@ const struct bpk_command bpk_command_main = {
 	.defaults = &main_defaults,
 };
 
+static const struct bpk_opt *const team_rows[] = { &opt_max_time, &opt_resume, &bpk_opt_help,
+						   &opt_version, NULL };
+
+const struct bpk_command bpk_command_team = {
+	.synopsis = "[OPTION]... COMMAND [OPTION]... [FILE]...",
+	.summary = "pack and unpack with many processes on one machine or a cluster",
+	.description =
+		"Does the work of some commands of bpk with all processes that mpirun or srun "
+		"started, to the same results. All of them need the same files under the same "
+		"names. Started without mpirun it is one process, like bpk.",
+	.operands = OPERANDS_COMMANDS,
+	.options = team_rows,
+	.args_size = sizeof(struct bpk_main_args),
+	.defaults = &main_defaults,
+};
+
+static const struct bpk_command *const team_commands[] = {
+	&bpk_command_pack,
+	&bpk_command_unpack,
+	&bpk_command_verify,
+	&bpk_command_convert,
+	&bpk_command_help,
+	&bpk_command_version,
+	NULL,
+};
+
 const struct bpk_command *const bpk_commands[] = {
 	&bpk_command_pack,   &bpk_command_unpack,   &bpk_command_cat,
 	&bpk_command_cmp,    &bpk_command_info,     &bpk_command_verify,
@@ -36,9 +85,15 @@ const struct bpk_command *const bpk_commands[] = {
 	&bpk_command_help,   &bpk_command_version,  NULL,
 };
 
+const struct bpk_program bpk_program_alone = { "bpk", &bpk_command_main, bpk_commands, NULL, NULL };
+const struct bpk_program bpk_program_team = { "bpk-mpi", &bpk_command_team, team_commands, NULL,
+					      NULL };
+const struct bpk_program *bpk_program = &bpk_program_alone;
+
 const struct bpk_command *bpk_command_find(const char *name)
 {
-	for (const struct bpk_command *const *command = bpk_commands; *command != NULL; command++)
+	for (const struct bpk_command *const *command = bpk_program->commands; *command != NULL;
+	     command++)
 		if (strcmp((*command)->name, name) == 0)
 			return *command;
 	return NULL;
@@ -61,20 +116,20 @@ static const char *find_for_blpk(const char *name)
 
 int bpk_command_unknown(const char *name, struct bpk_err *err)
 {
-	const char *blpk = find_for_blpk(name);
-	bool is_diff = strcmp(name, "diff") == 0;
+	const char *blpk = find_for_blpk(name), *program = bpk_program->name;
 	struct bpk_nearest nearest = { .word = name };
 
-	if (blpk != NULL)
+	if (blpk != NULL && bpk_command_find(blpk) != NULL)
 		return bpk_fail(err, BPK_USAGE,
-				"'%s' is a command of blpk, use 'bpk %s' (see bpk %s --help)", name,
-				blpk, blpk);
-	if (is_diff)
+				"'%s' is a command of blpk, use '%s %s' (see %s %s --help)", name,
+				program, blpk, program, blpk);
+	if (strcmp(name, "diff") == 0)
 		return bpk_fail(err, BPK_USAGE, "unknown command 'diff', use 'bpk cmp'");
-	for (const struct bpk_command *const *command = bpk_commands; *command != NULL; command++)
+	for (const struct bpk_command *const *command = bpk_program->commands; *command != NULL;
+	     command++)
 		bpk_nearest_offer(&nearest, (*command)->name);
 	if (nearest.best != NULL)
 		return bpk_fail(err, BPK_USAGE, "unknown command '%s', did you mean '%s'?", name,
 				nearest.best);
-	return bpk_fail(err, BPK_USAGE, "unknown command '%s', see bpk --help", name);
+	return bpk_fail(err, BPK_USAGE, "unknown command '%s', see %s --help", name, program);
 }

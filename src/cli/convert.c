@@ -3,6 +3,7 @@
 #include "cli/convert.h"
 
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/text.h"
 
 static const struct bpk_opt opt_format = {
@@ -77,6 +78,18 @@ static int check_usage(const struct bpk_convert *c, char **operands, size_t coun
 	return bpk_transfer_check(&c->shared, operands, 1, err);
 }
 
+static void convert_one(void *arg, size_t number)
+{
+	struct bpk_convert *c = arg;
+	struct bpk_err err = { 0 };
+
+	(void)number;
+	if (bpk_convert_run(c, c->path, &err) == 0)
+		return;
+	bpk_input_judge(&c->in, &err);
+	bpk_report(NULL, &err);
+}
+
 /* Convert operands[0] to operands[1] in format (NULL: by the suffix of operands[1]), for
  * command. */
 static void run(const char *command, const struct bpk_args *args, const struct bpk_format *format,
@@ -85,6 +98,8 @@ static void run(const char *command, const struct bpk_args *args, const struct b
 	struct bpk_convert c = {
 		.command = command, .args = args, .shared = args->shared, .format = format
 	};
+	struct bpk_file file = { .path = operands[0] };
+	const struct bpk_files files = { .all = &file, .count = 1 };
 	struct bpk_err err = { 0 };
 
 	c.shared.format = NULL;
@@ -95,11 +110,10 @@ static void run(const char *command, const struct bpk_args *args, const struct b
 	}
 	if (check_usage(&c, operands, count, &err) != 0)
 		bpk_report(command, &err);
+	c.path = operands[0];
 	c.transfer = (struct bpk_transfer){ .shared = &c.shared, .in = &c.in, .format = c.format };
-	if (bpk_convert_run(&c, operands[0], &err) != 0) {
-		bpk_input_judge(&c.in, &err);
-		bpk_report(NULL, &err);
-	}
+	if (!bpk_share_each(&c.shared, &files, convert_one, &c))
+		convert_one(&c, 0);
 	bpk_transfer_clear(&c.transfer);
 	bpk_buf_clear(&c.packing.choice.why);
 	bpk_input_close(&c.content);

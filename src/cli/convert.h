@@ -11,6 +11,7 @@
 /* One conversion on its way. */
 struct bpk_convert {
 	const char *command;
+	const char *path; /* of the source */
 	const struct bpk_args *args;
 	struct bpk_shared
 		shared; /* the transfer's: names the target, and no format for the source */

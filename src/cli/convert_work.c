@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/text.h"
 
 /* ---- copy, or recompress ---- */
@@ -119,6 +120,21 @@ static int open_content(struct bpk_convert *c, struct bpk_err *err)
 	return 0;
 }
 
+/* rank 0 of a team chooses for all. */
+static int choose_recipe(struct bpk_convert *c, const struct bpk_wishes *wishes,
+			 struct bpk_err *err)
+{
+	struct bpk_team *team = bpk_share_team();
+	int rc = 0;
+
+	if (team == NULL || team->rank == 0)
+		rc = bpk_choose(c->content.place.source, c->raw_size, wishes, &c->packing.choice,
+				err);
+	if (team == NULL || (team->rank == 0 && rc != 0))
+		return rc;
+	return bpk_team_share_choice(team, rc, &c->packing.choice, NULL, NULL, err);
+}
+
 static int choose(struct bpk_convert *c, struct bpk_err *err)
 {
 	struct bpk_wishes wishes = make_wishes(c);
@@ -134,7 +150,7 @@ static int choose(struct bpk_convert *c, struct bpk_err *err)
 		return bpk_input_subject(&c->in, err);
 	if (open_content(c, err) != 0)
 		return -1;
-	if (bpk_choose(c->content.place.source, c->raw_size, &wishes, &c->packing.choice, err) != 0)
+	if (choose_recipe(c, &wishes, err) != 0)
 		return bpk_input_subject(&c->in, err);
 	/* columns have their own elements, unknown to the trial */
 	if (c->format->is_directory && array != NULL && array->dtype.nfields > 0)

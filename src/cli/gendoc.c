@@ -2,6 +2,7 @@
  * gendoc: writes a manual page from its template, or the completions of a shell. make docs runs it.
  *     gendoc man man/bpk-pack.1.in > man/bpk-pack.1
  *     gendoc bash > completions/bash/bpk
+ *     gendoc bash bpk-mpi > completions/bash/bpk-mpi
  */
 #include "cli/gendoc.h"
 
@@ -16,10 +17,12 @@ static const struct bpk_command *command_of_page(const char *path)
 	const struct bpk_command *command;
 
 	name = name == NULL ? path : name + 1;
+	if (strcmp(name, "bpk-mpi.1.in") == 0)
+		bpk_program = &bpk_program_team;
 	if (strncmp(name, "bpk-", 4) == 0)
 		snprintf(text, sizeof text, "%.*s", (int)strcspn(name + 4, "."), name + 4);
 	command = bpk_command_find(text);
-	return command == NULL ? &bpk_command_main : command;
+	return command == NULL ? bpk_program->main : command;
 }
 
 static int write_page(const char *path)
@@ -40,6 +43,10 @@ int main(int argc, char **argv)
 {
 	int rc = 0;
 
+	if (argc == 3 && strcmp(argv[2], bpk_program_team.name) == 0) {
+		bpk_program = &bpk_program_team;
+		argc--;
+	}
 	if (argc == 3 && strcmp(argv[1], "man") == 0) {
 		rc = write_page(argv[2]);
 	} else if (argc == 2 && strcmp(argv[1], "bash") == 0) {
@@ -49,7 +56,7 @@ int main(int argc, char **argv)
 	} else if (argc == 2 && strcmp(argv[1], "fish") == 0) {
 		bpk_gendoc_fish(stdout);
 	} else {
-		fputs("usage: gendoc man TEMPLATE | gendoc bash | zsh | fish\n", stderr);
+		fputs("usage: gendoc man TEMPLATE | gendoc bash|zsh|fish [bpk-mpi]\n", stderr);
 		rc = -1;
 	}
 	return rc == 0 && fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;

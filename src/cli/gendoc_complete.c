@@ -82,23 +82,39 @@ static void put_bash_command(FILE *out, const struct bpk_command *command)
 						       : "files");
 }
 
+/* The program's name in names of functions. */
+static const char *identifier(void)
+{
+	return bpk_program == &bpk_program_team ? "bpk_mpi" : "bpk";
+}
+
 static void put_command_names(FILE *out)
 {
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
-		fprintf(out, "%s%s", each == bpk_commands ? "" : " ", (*each)->name);
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
+		fprintf(out, "%s%s", each == bpk_program->commands ? "" : " ", (*each)->name);
 }
 
 void bpk_gendoc_bash(FILE *out)
 {
-	fprintf(out, "# bash completion of bpk\n%s\n", made_by);
+	bool first = true;
+
+	fprintf(out, "# bash completion of %s\n%s\n", bpk_program->name, made_by);
 	fputs("_bpk_words()\n{\n\tmapfile -t COMPREPLY < <(compgen -W \"$1\" -- "
 	      "\"$current\")\n}\n\n"
 	      "_bpk_paths()\n{\n\tcompopt -o filenames\n"
 	      "\tmapfile -t COMPREPLY < <(compgen \"$1\" -- \"$current\")\n}\n\n"
-	      "_bpk()\n{\n"
-	      "\tlocal current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
-	      "\tlocal options='--help --version' operands=commands words= word command= "
-	      "operand=\n\n"
+	      "_",
+	      out);
+	fprintf(out,
+		"%s()\n{\n"
+		"\tlocal current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}\n"
+		"\tlocal options='",
+		identifier());
+	for (const struct bpk_opt *const *opt = bpk_program->main->options; *opt != NULL; opt++) {
+		fprintf(out, "%s--%s", first ? "" : " ", (*opt)->name);
+		first = false;
+	}
+	fputs("' operands=commands words= word command= operand=\n\n"
 	      "\tfor word in \"${COMP_WORDS[@]:1:COMP_CWORD-1}\"; do\n"
 	      "\t\tif [[ $word == -* ]]; then\n\t\t\tcontinue\n"
 	      "\t\telif [[ -n $command ]]; then\n\t\t\toperand=$word\n\t\t\tbreak\n\t\tfi\n"
@@ -108,7 +124,7 @@ void bpk_gendoc_bash(FILE *out)
 	      "\telif [[ $before == = ]]; then\n\t\tbefore=${COMP_WORDS[COMP_CWORD - 2]}\n\tfi\n"
 	      "\tcase $command in\n",
 	      out);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		put_bash_command(out, *each);
 	fputs("\tesac\n"
 	      "\tif [[ $current == -* ]]; then\n\t\t_bpk_words \"$options\"\n"
@@ -117,8 +133,9 @@ void bpk_gendoc_bash(FILE *out)
 	put_command_names(out);
 	fputs("'\n\telif [[ -n $words && -z $operand ]]; then\n\t\t_bpk_words \"$words\"\n"
 	      "\telif [[ $operands == files ]]; then\n\t\t_bpk_paths -f\n\tfi\n}\n\n"
-	      "complete -F _bpk bpk\n",
+	      "complete -F _",
 	      out);
+	fprintf(out, "%s %s\n", identifier(), bpk_program->name);
 }
 
 /* ---- zsh ---- */
@@ -178,7 +195,7 @@ static void put_zsh_command(FILE *out, const struct bpk_command *command)
 	if (command->words != NULL)
 		fprintf(out, "\t\t\t'1:word:(%s)' \\\n", command->words);
 	if (command->operands == OPERANDS_COMMANDS)
-		fputs("\t\t\t'1:command:_bpk_commands' ;;\n", out);
+		fprintf(out, "\t\t\t'1:command:_%s_commands' ;;\n", identifier());
 	else if (command->operands == OPERANDS_NONE)
 		fputs("\t\t\t'*: : ' ;;\n", out);
 	else
@@ -187,29 +204,34 @@ static void put_zsh_command(FILE *out, const struct bpk_command *command)
 
 void bpk_gendoc_zsh(FILE *out)
 {
-	fprintf(out, "#compdef bpk\n%s\n_bpk_commands() {\n\tlocal -a commands=(\n", made_by);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++) {
+	const char *name = identifier();
+
+	fprintf(out, "#compdef %s\n%s\n_%s_commands() {\n\tlocal -a commands=(\n",
+		bpk_program->name, made_by, name);
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
 		fprintf(out, "\t\t'%s:", (*each)->name);
 		put_quoted(out, (*each)->summary, ":");
 		fputs("'\n", out);
 	}
-	fputs("\t)\n\t_describe command commands\n}\n\n"
-	      "_bpk() {\n\tlocal context state state_descr line\n\tlocal -A opt_args\n\n"
-	      "\t_arguments -C '--help[print help]' '--version[print the version]' \\\n"
-	      "\t\t'1:command:_bpk_commands' '*::argument:->argument'\n"
-	      "\t[[ $state == argument ]] || return\n"
-	      "\tcase $line[1] in\n",
-	      out);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
+	fprintf(out,
+		"\t)\n\t_describe command commands\n}\n\n"
+		"_%s() {\n\tlocal context state state_descr line\n\tlocal -A opt_args\n\n"
+		"\t_arguments -C '--help[print help]' '--version[print the version]' \\\n"
+		"\t\t'1:command:_%s_commands' '*::argument:->argument'\n"
+		"\t[[ $state == argument ]] || return\n"
+		"\tcase $line[1] in\n",
+		name, name);
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		put_zsh_command(out, *each);
-	fputs("\tesac\n}\n\n_bpk \"$@\"\n", out);
+	fprintf(out, "\tesac\n}\n\n_%s \"$@\"\n", name);
 }
 
 /* ---- fish ---- */
 
 static void put_fish_option(FILE *out, const struct bpk_command *command, const struct bpk_opt *opt)
 {
-	fprintf(out, "complete -c bpk -n '__fish_seen_subcommand_from %s'", command->name);
+	fprintf(out, "complete -c %s -n '__fish_seen_subcommand_from %s'", bpk_program->name,
+		command->name);
 	if (opt->letter != 0 && opt->type != OPT_DIGITS)
 		fprintf(out, " -s %c", opt->letter);
 	if (opt->name != NULL)
@@ -235,12 +257,13 @@ static void put_fish_operands(FILE *out, const struct bpk_command *command)
 {
 	if (command->words != NULL)
 		fprintf(out,
-			"complete -c bpk -n '__fish_seen_subcommand_from %s; "
+			"complete -c %s -n '__fish_seen_subcommand_from %s; "
 			"and not __fish_seen_subcommand_from %s' -f -a '%s'\n",
-			command->name, command->words, command->words);
+			bpk_program->name, command->name, command->words, command->words);
 	if (command->operands != OPERANDS_NONE && command->operands != OPERANDS_COMMANDS)
 		return;
-	fprintf(out, "complete -c bpk -n '__fish_seen_subcommand_from %s' -f", command->name);
+	fprintf(out, "complete -c %s -n '__fish_seen_subcommand_from %s' -f", bpk_program->name,
+		command->name);
 	if (command->operands == OPERANDS_COMMANDS) {
 		fputs(" -a '", out);
 		put_command_names(out);
@@ -251,14 +274,14 @@ static void put_fish_operands(FILE *out, const struct bpk_command *command)
 
 void bpk_gendoc_fish(FILE *out)
 {
-	fprintf(out, "# fish completion of bpk\n%s\n", made_by);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++) {
-		fprintf(out, "complete -c bpk -n __fish_use_subcommand -f -a %s -d '",
-			(*each)->name);
+	fprintf(out, "# fish completion of %s\n%s\n", bpk_program->name, made_by);
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
+		fprintf(out, "complete -c %s -n __fish_use_subcommand -f -a %s -d '",
+			bpk_program->name, (*each)->name);
 		put_quoted(out, (*each)->summary, "");
 		fputs("'\n", out);
 	}
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++) {
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
 		put_fish_operands(out, *each);
 		for (const struct bpk_opt *const *opt = (*each)->options; *opt != NULL; opt++)
 			if ((*opt)->type != OPT_DIGITS)

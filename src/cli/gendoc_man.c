@@ -118,7 +118,9 @@ static void put_synopsis(FILE *out, const struct bpk_command *command)
 {
 	char font = 'R';
 
-	fprintf(out, "\\fBbpk%s%s\\fR ", command->name == NULL ? "" : " ",
+	fputs("\\fB", out);
+	put_text(out, bpk_program->name);
+	fprintf(out, "%s%s\\fR ", command->name == NULL ? "" : " ",
 		command->name == NULL ? "" : command->name);
 	for (const char *c = command->synopsis; *c != '\0'; c++) {
 		char wanted = isupper((unsigned char)*c)                ? 'I'
@@ -136,7 +138,7 @@ static void put_synopsis(FILE *out, const struct bpk_command *command)
 static void put_commands(FILE *out, const struct bpk_command *command)
 {
 	(void)command;
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++) {
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++) {
 		fprintf(out, ".TP\n.BR bpk\\-%s (1)\n", (*each)->name);
 		put_sentence(out, (*each)->summary);
 	}
@@ -176,7 +178,7 @@ static void put_variable(FILE *out, const struct bpk_opt *opt)
 static void put_variables(FILE *out, const struct bpk_command *command, bool only_new)
 {
 	for (const struct bpk_opt *const *opt = command->options; *opt != NULL; opt++) {
-		const struct bpk_command *const *before = bpk_commands;
+		const struct bpk_command *const *before = bpk_program->commands;
 
 		if ((*opt)->environment == NULL)
 			continue;
@@ -189,11 +191,11 @@ static void put_variables(FILE *out, const struct bpk_command *command, bool onl
 
 static void put_environment(FILE *out, const struct bpk_command *command)
 {
-	if (command != &bpk_command_main) {
+	if (command != bpk_program->main) {
 		put_variables(out, command, false);
 		return;
 	}
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		put_variables(out, *each, true);
 }
 
@@ -201,7 +203,7 @@ static void put_see_also(FILE *out, const struct bpk_command *command)
 {
 	if (command != &bpk_command_main)
 		fputs(".BR bpk (1),\n", out);
-	for (const struct bpk_command *const *each = bpk_commands; *each != NULL; each++)
+	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		if (*each != command)
 			fprintf(out, ".BR bpk\\-%s (1),\n", (*each)->name);
 	fputs(".BR bpk\\-formats (5)\n", out);

@@ -73,13 +73,13 @@ static void print_commands(void)
 	enum { COLUMN = 12 };
 
 	printf("\nCommands:\n");
-	for (size_t i = 0; bpk_commands[i] != NULL; i++) {
-		int used = printf("  %-*s", COLUMN - 2, bpk_commands[i]->name);
+	for (size_t i = 0; bpk_program->commands[i] != NULL; i++) {
+		int used = printf("  %-*s", COLUMN - 2, bpk_program->commands[i]->name);
 
 		/* the summary of a long name stands on a line of its own */
 		if (used > COLUMN)
 			printf("\n%*s", COLUMN, "");
-		bpk_print_wrapped(bpk_commands[i]->summary, COLUMN, COLUMN, WIDTH);
+		bpk_print_wrapped(bpk_program->commands[i]->summary, COLUMN, COLUMN, WIDTH);
 	}
 }
 
@@ -103,7 +103,7 @@ void bpk_command_help_print(const struct bpk_command *command)
 {
 	bool is_main = command->name == NULL;
 
-	printf("Usage: bpk %s%s%s\n", is_main ? "" : command->name,
+	printf("Usage: %s %s%s%s\n", bpk_program->name, is_main ? "" : command->name,
 	       is_main || command->synopsis[0] == '\0' ? "" : " ", command->synopsis);
 	bpk_print_wrapped(command->description, 0, 0, WIDTH);
 	if (is_main)
@@ -112,8 +112,9 @@ void bpk_command_help_print(const struct bpk_command *command)
 		print_group(command, (enum bpk_opt_group)group);
 	print_environment(command);
 	if (is_main)
-		printf("\n'bpk COMMAND --help' lists a command's options,\n"
-		       "'bpk help COMMAND' opens its manual.\n");
+		printf("\n'%s COMMAND --help' lists a command's options,\n"
+		       "'%s help COMMAND' opens its manual.\n",
+		       bpk_program->name, bpk_program->name);
 }
 
 /* ---- bpk help ---- */
@@ -136,7 +137,8 @@ static bool open_manual(const char *page, struct bpk_err *err)
 	int status;
 
 	snprintf(line, sizeof line, "man -w %s >/dev/null 2>&1", page);
-	if (run_shell(line) != 0)
+	/* a pager under mpirun would wait for a terminal that is not there */
+	if (bpk_program->library != NULL || run_shell(line) != 0)
 		return false;
 	snprintf(line, sizeof line, "exec man %s", page);
 	status = run_shell(line);
@@ -174,12 +176,15 @@ static void open_topic(const char *name, struct bpk_err *err)
 
 	snprintf(page, sizeof page, "bpk-%s", name);
 	if (!open_manual(page, err))
-		bpk_fail(err, BPK_FAILED, "the manual page %s is not installed", page);
+		bpk_fail(err, BPK_FAILED,
+			 bpk_program->library == NULL ? "the manual page %s is not installed"
+						      : "'man %s' opens this page",
+			 page);
 }
 
 static void run_help(void *args, char **operands, size_t count)
 {
-	const struct bpk_command *command = &bpk_command_main;
+	const struct bpk_command *command = bpk_program->main;
 	struct bpk_err err = { 0 };
 
 	(void)args;

@@ -1,5 +1,5 @@
 /* Parses options with getopt_long by the rows of a command, and the environment by the same rows.
- * main.c calls it for every command. */
+ * program.c calls it for every command. */
 #include "cli/opt.h"
 
 #include <assert.h>

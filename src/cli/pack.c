@@ -334,7 +334,8 @@ static int prepare(struct bpk_pack *pack, char **named, size_t count, struct bpk
 	pack->format = format_of(shared);
 	if (check_usage(pack, named, count, err) != 0 ||
 	    bpk_transfer_gather(shared, &kind, named, count, operands, err) != 0 ||
-	    (operands->count > 1 && bpk_known_new(&pack->known, err) != 0))
+	    (operands->count > 1 && bpk_program->team == NULL &&
+	     bpk_known_new(&pack->known, err) != 0))
 		return -1;
 	pack->one_tree = shared->tree.recursive && count == 1;
 	return bpk_metadata_gather(args->metadata, &args->set, &pack->metadata, err);

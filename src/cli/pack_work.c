@@ -8,6 +8,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/results.h"
+#include "cli/share.h"
 #include "cli/text.h"
 
 /* The array type of the input; NULL: bytes. */
@@ -99,17 +100,38 @@ static int predict(struct bpk_pack *pack, uint64_t raw_size, const struct bpk_wi
 	return 0;
 }
 
-static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
+static int choose_recipe(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
-	const struct bpk_array_info array = { .type = array_kept(pack) };
 	const struct bpk_wishes wishes = make_wishes(pack);
 
 	if ((pack->args->plain ? bpk_choose(bpk_pack_source(pack), raw_size, &wishes,
 					    &pack->packing.choice, err)
 			       : bpk_cuts_choose(bpk_pack_source(pack), raw_size, &wishes,
 						 pack->format->varied_chunks, &pack->packing.choice,
-						 &pack->cuts, err)) != 0 ||
-	    predict(pack, raw_size, &wishes, err) != 0)
+						 &pack->cuts, err)) != 0)
+		return -1;
+	return predict(pack, raw_size, &wishes, err);
+}
+
+/* rank 0 of a team chooses for all. */
+static int choose_for_all(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
+{
+	struct bpk_team *team = bpk_share_team();
+	int rc = 0;
+
+	if (team == NULL || team->rank == 0)
+		rc = choose_recipe(pack, raw_size, err);
+	if (team == NULL || (team->rank == 0 && rc != 0))
+		return rc;
+	return bpk_team_share_choice(team, rc, &pack->packing.choice, &pack->cuts,
+				     &pack->predictions, err);
+}
+
+static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
+{
+	const struct bpk_array_info array = { .type = array_kept(pack) };
+
+	if (choose_for_all(pack, raw_size, err) != 0)
 		return bpk_input_subject(&pack->in, err);
 	bpk_encoding_tell_loss(&pack->args->common, &pack->packing.choice.recipe,
 			       bpk_input_name(pack->in.path));

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cli/command.h"
 #include "cli/progress.h"
 #include "cli/signal.h"
 #include "cli/text.h"
@@ -32,6 +33,10 @@ const struct bpk_exit bpk_exits[] = {
 };
 
 static const struct bpk_exit *worst = &bpk_exits[0];
+static bool silent, withholds;
+static struct bpk_err silenced;  /* the last line that was not printed */
+static struct bpk_err withheld;  /* the last failure since then */
+static void (*before_end)(void); /* or NULL */
 
 static const struct bpk_exit *exit_of(enum bpk_kind kind)
 {
@@ -50,8 +55,12 @@ static void print(const char *subject, const char *line)
 	bpk_fail(&shown, BPK_FAILED, "%s", line);
 	if (subject != NULL)
 		bpk_err_subject(&shown, "%s", subject);
+	if (silent) {
+		silenced = shown;
+		return;
+	}
 	bpk_text_hide(shown.text, text);
-	fprintf(stderr, "bpk: %s\n", text);
+	fprintf(stderr, "%s: %s\n", bpk_program->name, text);
 }
 
 void bpk_report(const char *subject, const struct bpk_err *err)
@@ -59,6 +68,10 @@ void bpk_report(const char *subject, const struct bpk_err *err)
 	const struct bpk_exit *row = exit_of(err->kind);
 
 	bpk_signals_await_end();
+	if (withholds) {
+		withheld = *err;
+		return;
+	}
 	if (err->kind == BPK_PIPE) {
 		bpk_signals_die_of_pipe();
 		row = exit_of(BPK_FAILED);
@@ -68,6 +81,8 @@ void bpk_report(const char *subject, const struct bpk_err *err)
 		worst = row;
 	if (row->rank >= BPK_RANK_END) {
 		bpk_signals_drop_all();
+		if (before_end != NULL)
+			before_end();
 		exit(row->status);
 	}
 }
@@ -102,6 +117,50 @@ void bpk_note_lines(const char *subject, struct bpk_view text)
 			next = end;
 		bpk_note(subject, "%.*s", (int)(next - line), line);
 	}
+}
+
+bool bpk_report_silence(bool now)
+{
+	bool before = silent;
+
+	silent = now;
+	return before;
+}
+
+const char *bpk_report_silenced(void)
+{
+	return silenced.text;
+}
+
+void bpk_report_withhold(void)
+{
+	withholds = true;
+	withheld = (struct bpk_err){ 0 };
+}
+
+struct bpk_err bpk_report_withheld(void)
+{
+	withholds = false;
+	return withheld;
+}
+
+unsigned bpk_report_take(void)
+{
+	unsigned taken = (unsigned)(worst - bpk_exits);
+
+	worst = &bpk_exits[0];
+	return taken;
+}
+
+void bpk_report_add(unsigned taken)
+{
+	if (bpk_exits[taken].rank > worst->rank)
+		worst = &bpk_exits[taken];
+}
+
+void bpk_report_on_end(void (*end)(void))
+{
+	before_end = end;
 }
 
 int bpk_report_status(void)

@@ -38,6 +38,25 @@ void bpk_note(const char *subject, const char *format, ...) __attribute__((forma
 /* The same for every line of text, each ended by a newline. */
 void bpk_note_lines(const char *subject, struct bpk_view text);
 
+/*
+ * Begin to keep failures instead of reporting them: another process reports them. Ends with the
+ * last of them, or one without a kind.
+ */
+void bpk_report_withhold(void);
+struct bpk_err bpk_report_withheld(void);
+
+/* Print nothing from here on, or print again. Returns the state before. The text of the last line
+ * that was not printed; "" before the first. */
+bool bpk_report_silence(bool now);
+const char *bpk_report_silenced(void);
+
+/* Forget the worst status so far and return it, to be added later, perhaps by another process. */
+unsigned bpk_report_take(void);
+void bpk_report_add(unsigned taken);
+
+/* Set a function that is called before a failure ends the process; it may end it in another way. */
+void bpk_report_on_end(void (*end)(void));
+
 /* The worst status reported so far; 0 without a report. */
 int bpk_report_status(void);
 

@@ -11,6 +11,7 @@
 
 #include "cli/transfer.h"
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/signal.h"
 #include "cli/text.h"
 
@@ -446,7 +447,8 @@ void bpk_results_each(struct bpk_shared *shared, const struct bpk_files *operand
 		count = 0;
 	}
 	shared->results = count > 1 ? &results : NULL;
-	if (count < 2 || !run_beside(shared, &course, count))
+	if ((count == 0 || !bpk_share_each(shared, operands, alone, &course)) &&
+	    (count < 2 || !run_beside(shared, &course, count)))
 		for (size_t i = 0; i < count; i++)
 			alone(&course, i);
 	shared->results = NULL;

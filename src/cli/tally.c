@@ -4,12 +4,19 @@
 #include <unistd.h>
 
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/text.h"
 #include "cli/tree.h"
 
+/* The tally of the command, if this process counts. Of work that ranks do together one does. */
+static struct bpk_tally *tally_of(const struct bpk_shared *shared)
+{
+	return bpk_share_team() == NULL || bpk_share_leads() ? shared->tally : NULL;
+}
+
 void bpk_tally_failed(const struct bpk_shared *shared, const struct bpk_err *err)
 {
-	struct bpk_tally *tally = shared->tally;
+	struct bpk_tally *tally = tally_of(shared);
 
 	if (tally == NULL)
 		return;
@@ -21,7 +28,7 @@ void bpk_tally_failed(const struct bpk_shared *shared, const struct bpk_err *err
 
 void bpk_tally_done(const struct bpk_shared *shared, uint64_t raw_size, uint64_t packed_size)
 {
-	struct bpk_tally *tally = shared->tally;
+	struct bpk_tally *tally = tally_of(shared);
 
 	if (tally == NULL)
 		return;
@@ -32,8 +39,10 @@ void bpk_tally_done(const struct bpk_shared *shared, uint64_t raw_size, uint64_t
 
 void bpk_tally_skipped(const struct bpk_shared *shared, const char *path, const char *why)
 {
-	if (shared->tally != NULL)
-		shared->tally->skipped++;
+	struct bpk_tally *tally = tally_of(shared);
+
+	if (tally != NULL)
+		tally->skipped++;
 	if (shared->verbose > 0)
 		bpk_note(bpk_input_name(path), "%s, skipped", why);
 }
@@ -52,7 +61,8 @@ void bpk_tally_tell(const struct bpk_shared *shared, const char *verb)
 	const struct bpk_tally *tally = shared->tally;
 	char raw[BPK_SIZE_TEXT], packed[BPK_SIZE_TEXT], ratio[BPK_SIZE_TEXT], line[256] = "";
 
-	if (tally == NULL || shared->quiet || (shared->verbose == 0 && !isatty(STDERR_FILENO)))
+	if (tally == NULL || !bpk_share_leads() || shared->quiet ||
+	    (shared->verbose == 0 && !isatty(STDERR_FILENO)))
 		return;
 	put_count(line, sizeof line, tally->skipped, "skipped");
 	put_count(line, sizeof line, tally->damaged, "damaged");

@@ -13,6 +13,7 @@
 #include "cli/report.h"
 #include "cli/signal.h"
 #include "cli/results.h"
+#include "cli/share.h"
 #include "cli/text.h"
 
 static bool is_dash(const char *path)
@@ -55,18 +56,22 @@ static int check_target(const struct bpk_transfer *transfer, struct bpk_err *err
 int bpk_transfer_open_draft(struct bpk_transfer *transfer, struct bpk_err *err)
 {
 	bool directory = transfer->format != NULL && transfer->format->is_directory;
+	const struct bpk_team *team = transfer->alone ? NULL : bpk_share_team();
 	struct stat like;
 	const struct bpk_draft_options options = {
 		.overwrite = transfer->shared->force || transfer->replaces,
 		.remedy = BPK_REMEDY_FORCE,
 		.follow_links = !transfer->target_derived,
 		.sync = !transfer->shared->no_sync,
+		.named = team != NULL,
 		.not_this = bpk_input_stat(transfer->in),
 		.directory = directory,
 		.ours = directory ? transfer->format->owns : NULL,
 		.like = bpk_input_like(transfer->in, &like) ? &like : NULL,
 	};
 
+	if (team != NULL && team->rank > 0)
+		return bpk_draft_shadow(options.sync, &transfer->draft, err);
 	if (bpk_transfer_check_terminal(transfer->shared, transfer->target, err) != 0)
 		return -1;
 	bpk_signals_start();
@@ -243,6 +248,8 @@ int bpk_transfer_run(struct bpk_transfer *transfer, struct bpk_flow *flow, struc
 	flow->reader = transfer->in->reader;
 	flow->out = transfer->writer != NULL ? transfer->format->writer : NULL;
 	flow->writer = transfer->writer;
+	flow->team = transfer->alone ? NULL : bpk_share_team();
+	flow->draft = flow->out != NULL ? transfer->draft : NULL;
 	flow->limits = bpk_shared_limits(shared);
 	flow->progress = bpk_progress_update;
 	flow->progress_arg = &progress;

@@ -58,6 +58,7 @@ struct bpk_transfer {
 	bool target_derived; /* its name follows from the source's: then never through a link */
 	bool replaces;       /* --update replaces an older result */
 	bool keeps_broken;   /* the result is what lies before the damage, for its owner alone */
+	bool alone;          /* rank 0 of a team does it by itself */
 	struct bpk_draft *draft;
 	struct bpk_removal *removal; /* of an input that is a directory, with --rm */
 	/* Of the output; set before the draft is opened if the output may be a directory. */

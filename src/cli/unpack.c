@@ -9,6 +9,7 @@
 #include "cli/record.h"
 #include "cli/report.h"
 #include "cli/results.h"
+#include "cli/share.h"
 
 struct unpack_args {
 	struct bpk_shared shared;
@@ -254,11 +255,19 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 	struct bpk_shared shared = args->shared;
 	struct bpk_input in = { 0 };
 	struct bpk_transfer transfer = {
-		.shared = &shared, .in = &in, .target_derived = true, .keeps_broken = true
+		.shared = &shared,
+		.in = &in,
+		.target_derived = true,
+		.keeps_broken = true,
+		.alone = true,
 	};
 	struct bpk_err err = { 0 };
-	int rc = asprintf(&transfer.target, "%s.partial", target);
+	const struct bpk_team *team = bpk_share_team();
+	int rc;
 
+	if (team != NULL && team->rank > 0)
+		return;
+	rc = asprintf(&transfer.target, "%s.partial", target);
 	shared.remove = false;
 	if (rc < 0)
 		transfer.target = NULL;

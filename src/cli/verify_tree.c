@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/text.h"
 #include "cli/transfer.h"
 #include "cli/verify.h"
@@ -218,15 +219,31 @@ static void verify_found(const struct bpk_verify_args *args, const char *path)
 	verify_dataset((void *)args, &in, rc, &err);
 }
 
+struct listed {
+	struct bpk_verify_args *args;
+	const struct bpk_files *files;
+};
+
+static void verify_listed(void *arg, size_t number)
+{
+	const struct listed *listed = arg;
+	const struct bpk_file *file = &listed->files->all[number];
+
+	if (file->is_found && file->is_dataset)
+		verify_found(listed->args, file->path);
+	else
+		verify_path(listed->args, file->path, !file->is_found);
+}
+
 static void verify_files(struct bpk_verify_args *args, const struct bpk_files *files)
 {
-	for (size_t i = 0; i < files->count; i++)
-		if (files->all[i].is_found && files->all[i].is_dataset)
-			verify_found(args, files->all[i].path);
-		else
-			verify_path(args, files->all[i].path, !files->all[i].is_found);
+	struct listed listed = { args, files };
+
+	if (files->count == 0 || !bpk_share_each(&args->shared, files, verify_listed, &listed))
+		for (size_t i = 0; i < files->count; i++)
+			verify_listed(&listed, i);
 	if (args->shared.tree.recursive && files->nheavy == 0 && found_so_far(args) == 0)
-		fail_empty(args, "all shares");
+		fail_empty(args, args->shared.tree.share.count > 0 ? "all shares" : "all operands");
 }
 
 /* ---- all ---- */
@@ -237,7 +254,7 @@ static void tell_sum(const struct bpk_verify_args *args)
 	const struct bpk_tally *tally = args->shared.tally;
 	char size[BPK_SIZE_TEXT], failed[48] = "";
 
-	if (!args->shared.verbose || args->shared.json)
+	if (!args->shared.verbose || args->shared.json || !bpk_share_leads())
 		return;
 	if (tally->failed > 0)
 		snprintf(failed, sizeof failed, ", %" PRIu64 " failed", tally->failed);
@@ -262,10 +279,10 @@ static void check_count(const struct bpk_verify_args *args)
 static int run(struct bpk_verify_args *args, char **named, size_t count, struct bpk_err *err)
 {
 	struct bpk_files files = { 0 };
-	bool gathers = args->shared.tree.share.count > 0;
+	bool gathers = args->shared.tree.share.count > 0 || bpk_share_is_asked();
 	int rc;
 
-	/* without shares nothing is listed beforehand: a tree is verified as it is walked */
+	/* alone and without shares nothing is listed beforehand: a tree is verified as it is walked */
 	rc = gathers ? bpk_files_gather(&args->shared, &kind, named, count, &files, err)
 		     : bpk_files_name(&args->shared, named, count, &files, err);
 	if (rc == 0 && gathers)

@@ -52,17 +52,29 @@ static void print_formats(void)
 	putchar('\n');
 }
 
+static const char *mpi_library(void)
+{
+	if (bpk_program->library != NULL)
+		return bpk_program->library;
+#ifdef BUILDS_MPI
+	return "in bpk-mpi";
+#else
+	return "left out";
+#endif
+}
+
 void bpk_version_print(void)
 {
 	const char *library = bpk_remote_library();
 	char memory[BPK_SIZE_TEXT];
 
-	printf("bpk %s\n", PACKAGE_VERSION);
+	printf("%s %s\n", bpk_program->name, PACKAGE_VERSION);
 	print_codecs();
 	print_checksums();
 	print_formats();
 	printf("%-11s%s%s\n", "URLs", library != NULL ? "http, https, s3; libcurl " : "left out",
 	       library != NULL ? library : "");
+	printf("%-11s%s\n", "MPI", mpi_library());
 	printf("%-11s%s\n", "vectors", bpk_chunk_simd());
 	printf("%-11s%u\n", "threads", bpk_cpu_count());
 	printf("%-11s%s for --memory-limit\n", "memory",

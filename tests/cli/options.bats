@@ -8,6 +8,7 @@ load lib
         grep -qw "$word" "$out" || die "no $word" "$(cat "$out")"
     done
     grep -qE 'zstd \([0-9]+\.[0-9]+' "$out"
+    grep -qE '^MPI +(in bpk-mpi|left out)$' "$out"
 }
 
 @test "--help of bpk and of every command" {

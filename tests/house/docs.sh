@@ -44,7 +44,11 @@ done
 current completions/bash/bpk bash
 current completions/zsh/_bpk zsh
 current completions/fish/bpk.fish fish
+current completions/bash/bpk-mpi bash bpk-mpi
+current completions/zsh/_bpk-mpi zsh bpk-mpi
+current completions/fish/bpk-mpi.fish fish bpk-mpi
 accepted bash completions/bash/bpk -n
+accepted bash completions/bash/bpk-mpi -n
 accepted zsh completions/zsh/_bpk -n
 accepted fish completions/fish/bpk.fish --no-execute
 echo "1..$count"

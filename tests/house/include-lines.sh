@@ -17,9 +17,11 @@ BEGIN {
     may["format"] = " base io chunk checksum "
     may["choose"] = " base layout io chunk "
     may["flow"] = " base choose format layout io chunk "
+    may["mpi"] = " base flow "
     may["archive"] = " base flow choose format layout io chunk "
-    may["cli"] = " base archive flow choose format layout io chunk checksum "
+    may["cli"] = " base archive mpi flow choose format layout io chunk checksum "
     # what a room must not know shows in the system headers it asks for
+    only["mpi.h"] = " mpi "
     only["getopt.h"] = " cli "
     only["signal.h"] = " flow cli "
     only["pthread.h"] = " base checksum io flow archive cli "
@@ -69,7 +71,7 @@ planted() {
     [ -n "$(offences "$scratch")" ]
 }
 
-echo 1..16
+echo 1..17
 planted src/chunk/a.c '#include "io/io.h"'
 report $? "a call sideways is found"
 planted src/choose/a.c '#include "flow/flow.h"'
@@ -92,6 +94,8 @@ planted src/archive/a.c '#include <signal.h>'
 report $? "signals in the room of archives are found"
 planted src/chunk/a.c '#include <pthread.h>'
 report $? "threads in a room without threads are found"
+planted src/flow/a.c '#include <mpi.h>'
+report $? "a room but mpi that knows MPI is found"
 planted src/flow/a.c '#include "plan.h"'
 report $? "an include line without its room is found"
 ! planted src/format/a.c '#include "chunk/chunk.h"'
