@@ -181,13 +181,15 @@ bool bpk_share_leads(void)
 /* End all ranks if their lists differ: files may appear while the ranks look for them. */
 static void compare_lists(struct bpk_team *team, const struct bpk_files *operands)
 {
-	uint64_t hash = bpk_hash(BPK_HASH_START, bpk_view(NULL, 0));
+	uint64_t hash = BPK_HASH_START, first;
 	struct bpk_err err = { 0 };
 
 	for (size_t i = 0; i < operands->count; i++)
 		hash = bpk_hash(hash,
 				bpk_view(operands->all[i].path, strlen(operands->all[i].path) + 1));
-	if (team->minimum(team->arg, hash) == ~team->minimum(team->arg, ~hash))
+	first = hash;
+	team->broadcast(team->arg, 0, &first, sizeof first);
+	if (team->total(team->arg, hash == first) == team->size)
 		return;
 	bpk_fail(&err, BPK_FAILED, "the processes found different files");
 	team->abort(team->arg, EXIT_FAILURE, &err);

@@ -282,7 +282,7 @@ static int run(struct bpk_verify_args *args, char **named, size_t count, struct 
 	bool gathers = args->shared.tree.share.count > 0 || bpk_share_is_asked();
 	int rc;
 
-	/* alone and without shares nothing is listed beforehand: a tree is verified as it is walked */
+	/* alone and without shares a tree is verified as it is walked */
 	rc = gathers ? bpk_files_gather(&args->shared, &kind, named, count, &files, err)
 		     : bpk_files_name(&args->shared, named, count, &files, err);
 	if (rc == 0 && gathers)

@@ -30,7 +30,7 @@ struct bpk_team {
 
 	/* Copy bytes of rank from to all others. */
 	void (*broadcast)(void *arg, unsigned from, void *bytes, size_t size);
-	/* The least value of all ranks, and the sum. */
+	/* The least value of all ranks, each at most INT64_MAX or BPK_UNKNOWN; and the sum. */
 	uint64_t (*minimum)(void *arg, uint64_t value);
 	uint64_t (*total)(void *arg, uint64_t value);
 
