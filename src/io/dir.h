@@ -107,6 +107,11 @@ int bpk_dir_has_state(struct bpk_dir *dir, const char *name, uint64_t state, boo
 int bpk_dir_is_current(struct bpk_dir *dir, const char *name, const struct bpk_source *source,
 		       bool *current, struct bpk_err *err);
 
+/* The same while a commit may have renamed some of its files and not yet that one: waits, for 30
+ * seconds at most, until name leads elsewhere or no writer of bpk has the directory's lock. */
+int bpk_dir_stays_current(struct bpk_dir *dir, const char *name, const struct bpk_source *source,
+			  bool *current, struct bpk_err *err);
+
 /* Call visit for every entry directly below name ("": the root), in byte order. Stops when visit
  * returns non-zero and returns that value. Skips drafts and locks. */
 int bpk_dir_list(struct bpk_dir *dir, const char *name,

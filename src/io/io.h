@@ -105,7 +105,7 @@ const struct stat *bpk_source_stat(const struct bpk_source *source);
 int bpk_source_unchanged(struct bpk_source *source, struct bpk_err *err);
 
 /* *overwritten: a regular file was written to since it was opened: its size or its mtime differ, or
- * its ctime, unless it only lost a name. Fails with BPK_FAILED. One system call. */
+ * its ctime, unless it only lost or changed a name. Fails with BPK_FAILED. One system call. */
 int bpk_source_is_overwritten(const struct bpk_source *source, bool *overwritten,
 			      struct bpk_err *err);
 

@@ -493,6 +493,62 @@ static void test_old_by_the_list(void **state)
 	bpk_dir_close(dir);
 }
 
+/* A file that was opened as a draft is the same one under its name. */
+static void test_list_carried_out(void **state)
+{
+	struct bpk_source *source;
+	struct bpk_dir *dir;
+	bool overwritten;
+
+	(void)state;
+	make();
+	leave_list();
+	dir = open_dir();
+	assert_int_equal(bpk_dir_source(dir, "data/1", &source, NULL), 0);
+	usleep(20000); /* a rename in the same tick would leave the times */
+	bpk_tree_close(open_tree());
+	assert_clean();
+	assert_int_equal(bpk_source_is_overwritten(source, &overwritten, NULL), 0);
+	assert_false(overwritten);
+	assert_true(is_current(dir, "data/1", source));
+	bpk_source_close(source);
+	bpk_dir_close(dir);
+}
+
+static void *commit_later(void *tree)
+{
+	usleep(100000);
+	commit(tree, NULL);
+	bpk_tree_close(tree);
+	return NULL;
+}
+
+/* A file stays current or not once the writer has ended or committed. */
+static void test_half_a_commit(void **state)
+{
+	void *(*const ends[])(void *tree) = { close_later, commit_later };
+	struct bpk_source *source;
+	struct bpk_dir *dir;
+	pthread_t thread;
+	bool current;
+
+	(void)state;
+	make();
+	dir = open_dir();
+	assert_int_equal(bpk_dir_source(dir, "data/1", &source, NULL), 0);
+	for (int commits = 0; commits < 2; commits++) {
+		struct bpk_tree *tree = open_tree();
+
+		stage(tree, "data/1", "later");
+		assert_int_equal(pthread_create(&thread, NULL, ends[commits], tree), 0);
+		assert_int_equal(bpk_dir_stays_current(dir, "data/1", source, &current, NULL), 0);
+		assert_int_equal(current, !commits);
+		pthread_join(thread, NULL);
+	}
+	bpk_source_close(source);
+	bpk_dir_close(dir);
+}
+
 static void test_living_writer(void **state)
 {
 	struct bpk_tree *tree;
@@ -901,6 +957,8 @@ int main(void)
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_through_the_list),
 		cmocka_unit_test(test_old_by_the_list),
+		cmocka_unit_test(test_list_carried_out),
+		cmocka_unit_test(test_half_a_commit),
 		cmocka_unit_test(test_living_writer),
 		cmocka_unit_test(test_hostile_lists),
 		cmocka_unit_test(test_lists_not_about_it),

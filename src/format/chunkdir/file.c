@@ -331,42 +331,43 @@ void bpk_chunkdir_files_drop(struct bpk_chunkdir_files *files)
 
 /* ---- In the end ---- */
 
-static int check_as_noted(const struct bpk_chunkdir_files *files, const struct young *young,
-			  struct bpk_err *err)
+static int has_its_state(const struct bpk_chunkdir_files *files, const struct young *young,
+			 bool *has, struct bpk_err *err)
 {
 	const struct bpk_chunkdir_column *column = &files->set->columns[young->column];
 	struct bpk_buf name = { 0 };
-	bool same;
 	int rc = bpk_chunkdir_file_name(files->set, column, young->number, &name, err);
 
 	if (rc == 0)
-		rc = bpk_dir_has_state(files->dir, (const char *)name.data, young->state, &same,
-				       err);
+		rc = bpk_dir_has_state(files->dir, (const char *)name.data, young->state, has, err);
 	bpk_buf_clear(&name);
-	return rc == 0 && !same ? bpk_fail_changed(err) : rc;
+	return rc;
 }
 
 /* Fails with BPK_FAILED if another program must have written the file. sizes is written after the
  * files that it counts, so none of them is younger than it. */
 static int check_young(const struct bpk_chunkdir_files *files, const struct young *young,
-		       const struct bpk_source *sizes, bool replaced, struct bpk_err *err)
+		       const struct bpk_source *sizes, const char *sizes_name, struct bpk_err *err)
 {
-	bool last = young->number + 1 >= files->set->columns[young->column].nfiles;
+	bool is_last = young->number + 1 >= files->set->columns[young->column].nfiles;
+	bool same = false, current = true;
 
-	if (last && replaced)
-		return 0;
-	if (young->is_newer && bpk_dir_is_old(files->moment, sizes))
-		return bpk_fail_changed(err);
-	return check_as_noted(files, young, err);
+	if (!(young->is_newer && bpk_dir_is_old(files->moment, sizes)) &&
+	    has_its_state(files, young, &same, err) != 0)
+		return -1;
+	/* an append by bpk replaces the last file, and then sizes */
+	if (!same && is_last &&
+	    bpk_dir_stays_current(files->dir, sizes_name, sizes, &current, err) != 0)
+		return -1;
+	return same || !current ? 0 : bpk_fail_changed(err);
 }
 
-static int check_all_young(const struct bpk_chunkdir_files *files, struct bpk_source *sizes,
+static int check_all_young(const struct bpk_chunkdir_files *files, const struct bpk_source *sizes,
 			   const char *sizes_name, struct bpk_err *err)
 {
-	bool written, current;
+	bool written;
 
-	if (bpk_source_is_overwritten(sizes, &written, err) != 0 ||
-	    bpk_dir_is_current(files->dir, sizes_name, sizes, &current, err) != 0)
+	if (bpk_source_is_overwritten(sizes, &written, err) != 0)
 		return -1;
 	if (written)
 		return bpk_fail_changed(err);
@@ -374,7 +375,7 @@ static int check_all_young(const struct bpk_chunkdir_files *files, struct bpk_so
 		struct young young;
 
 		memcpy(&young, files->young.data + at, sizeof young);
-		if (check_young(files, &young, sizes, !current, err) != 0)
+		if (check_young(files, &young, sizes, sizes_name, err) != 0)
 			return -1;
 	}
 	return 0;

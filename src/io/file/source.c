@@ -299,7 +299,7 @@ int bpk_source_is_overwritten(const struct bpk_source *source, bool *overwritten
 		return 0;
 	if (fstat(source->fd, &now) != 0)
 		return bpk_fail_errno(err, errno, "fstat");
-	if (now.st_nlink < seen->st_nlink)
+	if (now.st_nlink < seen->st_nlink || source->is_draft)
 		now.st_ctim = seen->st_ctim;
 	*overwritten = !bpk_is_still(&now, seen);
 	return 0;

@@ -30,6 +30,7 @@ struct bpk_source {
 	struct bpk_view memory;
 	uint64_t start; /* where offset 0 lies in the file, or in the stream */
 	struct stat stat;
+	bool is_draft; /* opened by a name that a commit of bpk is about to change */
 	const struct bpk_source_ops *ops;     /* NULL for files and memory */
 	const struct bpk_source_holds *holds; /* of ops; NULL: there is nothing to hold */
 	void *arg;                            /* for both */

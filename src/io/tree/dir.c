@@ -11,6 +11,8 @@
 #include "io/file/hidden.h"
 #include "io/tree/dir_entries.h"
 
+enum { WAIT = 30 }; /* seconds, for the rest of a commit */
+
 struct bpk_dir {
 	/* fixed after open */
 	const struct bpk_dir_ops *ops;
@@ -277,6 +279,24 @@ int bpk_dir_is_current(struct bpk_dir *dir, const char *name, const struct bpk_s
 	if (overwritten || dir->ops->is_current == NULL)
 		return 0;
 	return dir->ops->is_current(dir->own, name, source, current, err);
+}
+
+int bpk_dir_stays_current(struct bpk_dir *dir, const char *name, const struct bpk_source *source,
+			  bool *current, struct bpk_err *err)
+{
+	static const struct timespec pause = { .tv_nsec = 2000000 };
+	double end = bpk_clock() + WAIT;
+	bool writes;
+
+	do {
+		/* in this order: a writer gives its lock back after the commit */
+		writes = dir->ops->has_writer != NULL && dir->ops->has_writer(dir->own);
+		if (bpk_dir_is_current(dir, name, source, current, err) != 0)
+			return -1;
+		if (writes && *current)
+			nanosleep(&pause, NULL);
+	} while (writes && *current && bpk_clock() < end);
+	return 0;
 }
 
 bool bpk_dir_pending(const struct bpk_dir *dir)

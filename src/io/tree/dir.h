@@ -29,6 +29,7 @@ struct bpk_dir_ops {
 	/* NULL: a name leads to the same file for ever. */
 	int (*is_current)(void *dir, const char *name, const struct bpk_source *source,
 			  bool *current, struct bpk_err *err);
+	bool (*has_writer)(const void *dir); /* of bpk. NULL: never */
 	/* Fails with BPK_CORRUPT where name is no directory. */
 	int (*list)(void *dir, const char *name, struct bpk_dir_entries *entries,
 		    struct bpk_err *err);

@@ -240,8 +240,12 @@ static int folder_source(void *dir, const char *name, struct bpk_source **source
 		fd = open_by(folder, name, &location);
 		if (fd < 0)
 			return fail_open(folder, errno, err);
-		if (location_stands(folder, &location))
-			return bpk_source_of_descriptor(fd, source, err);
+		if (location_stands(folder, &location)) {
+			if (bpk_source_of_descriptor(fd, source, err) != 0)
+				return -1;
+			(*source)->is_draft = location.is_draft;
+			return 0;
+		}
 		close(fd);
 	}
 	return fail_restless(err);
@@ -304,6 +308,11 @@ static int folder_is_current(void *dir, const char *name, const struct bpk_sourc
 	else if (!is_missing(errno) && errno != ELOOP)
 		return bpk_fail_errno(err, errno, "cannot stat");
 	return 0;
+}
+
+static bool folder_has_writer(const void *dir)
+{
+	return bpk_changes_has_writer(((const struct folder *)dir)->root);
 }
 
 /* ---- Listing ---- */
@@ -406,6 +415,7 @@ static const struct bpk_dir_ops folder_ops = {
 	.is_quick = folder_is_quick,
 	.stat = folder_stat,
 	.is_current = folder_is_current,
+	.has_writer = folder_has_writer,
 	.list = folder_list,
 	.pending = folder_pending,
 	.remark = folder_remark,
