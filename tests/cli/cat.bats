@@ -177,21 +177,16 @@ need_timely_calls() {
 }
 
 @test "a chunk of an archive that is left alone takes four system calls" {
-    need strace
-    need_plain_build
-    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
-    case $(stat -f -c %T .) in
-    ext2/ext3 | xfs | btrfs | tmpfs) ;;
-    *) skip "files on this file system are read under locks" ;;
-    esac
+    need_timely_calls
     data field-f32 33554432 a
     for format in blp b2frame; do
         bpk pack -z 64K -F $format -o x a
         sleep 0.3 # younger files are read under locks
         strace -f -qq -o trace "$BPK" unpack --no-sync -f -T 1 -o b x
         cmp a b
-        calls=$(grep -c '(' trace)
-        [ "$calls" -lt $((4 * 512 + 300)) ] || die "$format: $calls calls for 512 chunks"
+        # a slow run pauses its lock more often
+        calls=$(grep '(' trace | grep -vc 'fcntl(')
+        [ "$calls" -lt $((4 * 512 + 400)) ] || die "$format: $calls calls for 512 chunks"
         rm x
     done
 }
