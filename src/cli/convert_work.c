@@ -125,14 +125,11 @@ static int choose_recipe(struct bpk_convert *c, const struct bpk_wishes *wishes,
 			 struct bpk_err *err)
 {
 	struct bpk_team *team = bpk_share_team();
-	int rc = 0;
 
-	if (team == NULL || team->rank == 0)
-		rc = bpk_choose(c->content.place.source, c->raw_size, wishes, &c->packing.choice,
-				err);
-	if (team == NULL || (team->rank == 0 && rc != 0))
-		return rc;
-	return bpk_team_share_choice(team, rc, &c->packing.choice, NULL, NULL, err);
+	if ((team == NULL || team->rank == 0) &&
+	    bpk_choose(c->content.place.source, c->raw_size, wishes, &c->packing.choice, err) != 0)
+		return -1;
+	return team == NULL ? 0 : bpk_team_share_choice(team, &c->packing.choice, NULL, NULL, err);
 }
 
 static int choose(struct bpk_convert *c, struct bpk_err *err)

@@ -117,14 +117,12 @@ static int choose_recipe(struct bpk_pack *pack, uint64_t raw_size, struct bpk_er
 static int choose_for_all(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)
 {
 	struct bpk_team *team = bpk_share_team();
-	int rc = 0;
 
-	if (team == NULL || team->rank == 0)
-		rc = choose_recipe(pack, raw_size, err);
-	if (team == NULL || (team->rank == 0 && rc != 0))
-		return rc;
-	return bpk_team_share_choice(team, rc, &pack->packing.choice, &pack->cuts,
-				     &pack->predictions, err);
+	if ((team == NULL || team->rank == 0) && choose_recipe(pack, raw_size, err) != 0)
+		return -1;
+	return team == NULL ? 0
+			    : bpk_team_share_choice(team, &pack->packing.choice, &pack->cuts,
+						    &pack->predictions, err);
 }
 
 static int choose(struct bpk_pack *pack, uint64_t raw_size, struct bpk_err *err)

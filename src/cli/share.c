@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cli/report.h"
+#include "cli/share_catch.h"
 #include "cli/share_files.h"
 #include "cli/signal.h"
 #include "cli/text.h"
@@ -77,7 +78,7 @@ static void end_all(void)
 {
 	struct bpk_team *team = bpk_program->team;
 
-	if (together != NULL || bpk_share_files_release())
+	if (together != NULL || bpk_catch_release())
 		team->abort(team->arg, bpk_report_status(), NULL);
 	bpk_share_end();
 }

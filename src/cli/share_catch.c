@@ -1,5 +1,5 @@
 /* Turns the descriptors of standard output and error to files in memory and back. share_files.c
- * calls it. */
+ * and share.c call it. */
 #include "cli/share_catch.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* Catches the output of this process, on standard output and standard error. Called by
- * share_files.c. */
+ * share_files.c and share.c. */
 #ifndef BPK_CLI_SHARE_CATCH_H
 #define BPK_CLI_SHARE_CATCH_H
 

@@ -296,8 +296,3 @@ void bpk_share_files_clear(struct bpk_share_files *files)
 	free(files->order);
 	free(files->said);
 }
-
-bool bpk_share_files_release(void)
-{
-	return bpk_catch_release();
-}

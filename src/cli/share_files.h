@@ -51,7 +51,4 @@ void bpk_share_files_hand_out(struct bpk_share_files *files);
 
 void bpk_share_files_clear(struct bpk_share_files *files);
 
-/* If messages are caught at present, print those of the operand at hand. False: they are not. */
-bool bpk_share_files_release(void);
-
 #endif

@@ -84,8 +84,7 @@ void bpk_team_end(struct bpk_team *team, const struct bpk_err *why);
  * Meet, and give rank 0's choice to all ranks. cuts and predictions may be NULL, on all ranks
  * alike. Other ranks hand in empty ones, for bpk_cuts_clear; they get no lines in why.
  */
-int bpk_team_share_choice(struct bpk_team *team, int rc, struct bpk_choice *choice,
-			  struct bpk_cuts *cuts, struct bpk_predictions *predictions,
-			  struct bpk_err *err);
+int bpk_team_share_choice(struct bpk_team *team, struct bpk_choice *choice, struct bpk_cuts *cuts,
+			  struct bpk_predictions *predictions, struct bpk_err *err);
 
 #endif

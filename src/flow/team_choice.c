@@ -56,11 +56,10 @@ static int share_cuts(struct bpk_team *team, struct bpk_cuts *cuts, struct bpk_e
 	return 0;
 }
 
-int bpk_team_share_choice(struct bpk_team *team, int rc, struct bpk_choice *choice,
-			  struct bpk_cuts *cuts, struct bpk_predictions *predictions,
-			  struct bpk_err *err)
+int bpk_team_share_choice(struct bpk_team *team, struct bpk_choice *choice, struct bpk_cuts *cuts,
+			  struct bpk_predictions *predictions, struct bpk_err *err)
 {
-	if (bpk_team_meet(team, BPK_TEAM_CHOICE, rc, err) != 0)
+	if (bpk_team_meet(team, BPK_TEAM_CHOICE, 0, err) != 0)
 		return -1;
 	share_one(team, choice);
 	if (predictions != NULL)

@@ -553,7 +553,7 @@ static void *choose(void *arg)
 		chooser->cuts.nkinds = 2;
 		chooser->cuts.kinds[0] = chooser->cuts.kinds[1] = chooser->choice;
 	}
-	MUST(bpk_team_share_choice(&team, 0, &chooser->choice, &chooser->cuts, NULL, NULL) == 0);
+	MUST(bpk_team_share_choice(&team, &chooser->choice, &chooser->cuts, NULL, NULL) == 0);
 	bpk_team_end(&team, NULL);
 	return NULL;
 }
