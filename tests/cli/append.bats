@@ -273,7 +273,7 @@ teardown() {
 }
 
 @test "append to a huge archive writes little" {
-    need strace
+    need_strace
     need_plain_build
     truncate -s 4100M a 2>/dev/null || skip "no file over 4 GiB here"
     data noise 1048576 n

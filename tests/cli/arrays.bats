@@ -228,9 +228,8 @@ resolved() {
 }
 
 @test "one frame of a large packed trajectory costs its chunks" {
-    need strace
+    need_strace
     need_plain_build
-    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
     need_python
     make_dcd 20000 400
     bpk pack -q -z 256K --codec lz4 --filter none -t 4 t.dcd

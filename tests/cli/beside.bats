@@ -237,7 +237,7 @@ is_old_or_new() {
 tells_old_or_new() { cmp -s got old.txt || cmp -s got short.txt || bpk info -v "$1" | cmp - got; }
 
 @test "unpack --name and info -v beside who changes the file, at every call" {
-    need_nth
+    count_own_calls
     make_trajectory
     bpk unpack --name x --frames : -o old.npy t.gsd
     export BPK
@@ -310,7 +310,7 @@ tells_old_or_new() { cmp -s got old.txt || cmp -s got short.txt || bpk info -v "
 }
 
 @test "cat --slice opens an array once" {
-    need_nth
+    count_own_calls
     data noise 60000 a
     bpk pack -q -F b2frame --dtype '<u2' --shape 300,100 --chunk-shape 20,50 --block-shape 10,50 -o a.b2nd a
     "$nth" -R -o once "$BPK" cat -T 1 --bytes 0:100 a.b2nd >"$out"
@@ -320,12 +320,9 @@ tells_old_or_new() { cmp -s got old.txt || cmp -s got short.txt || bpk info -v "
 
 # ---- results in files ----
 
-# Sanitizers: a traced process may not look for leaks, and some make $own calls before main.
-need_nth() {
-    nth=$(dirname "$BPK")/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
-    "$nth" true || skip "one process may not trace another here"
-    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
+# Sanitizers make calls before main: $own.
+count_own_calls() {
+    need_nth
     "$nth" -o calls "$BPK" --version >"$out"
     own=$(($(wc -l <calls) - 1)) # all but the write of the version
 }
@@ -357,7 +354,7 @@ check_result() {
 }
 
 @test "what was changed while it was read gets no name, and is not removed" {
-    need_nth
+    count_own_calls
     make_data
     all=0
     while read -r name archive options; do
@@ -522,7 +519,7 @@ directories() { kinds | grep -E '\.(blpd|b2s) '; }
 }
 
 @test "unpack --rm leaves a directory that is changed or read meanwhile, and survives a kill" {
-    need_nth
+    count_own_calls
     make_data
     all=0
     while read -r name archive options; do
@@ -604,7 +601,7 @@ read_copied_over() { # POINT COMMAND...
 }
 
 @test "a directory that another program copies over is not mixed, with its result or without its source" {
-    need_nth
+    count_own_calls
     data noise 200000 a
     data noise 200001 c
     tail -c 200000 c >b

@@ -31,8 +31,7 @@ one_frame() {
     [ -n "${BPK_BIG:-}" ] || skip "BPK_BIG is not set: 4 GB on the disk, minutes"
     need_plain_build
     need_numpy
-    need strace
-    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
+    need_strace
     "$python" "$tests/lib/trajectory.py" make "t.$1" 2048 || skip "python3-gsd is not installed"
     quietly bpk pack -q "t.$1"
     bpk info --json -vv "t.$1.blp" >record

@@ -145,10 +145,7 @@ ends_idle() {
 }
 
 @test "follow: SIGUSR1 for bytes that came between two looks at the file" {
-    need strace
-    strace -e trace=read true 2>/dev/null || skip "strace may not trace here"
-    # leaks cannot be found in a traced process
-    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
+    need_strace
     data text 50000 part
     cp part f
     archive=f.blp

@@ -49,9 +49,7 @@ interrupt_at() { # NUMBER
 # committed, in committed.
 interrupt() { # KIND
     local status
-    nth=${abs_top_builddir:-}/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
-    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # not in a traced process
+    need_nth
     prepare "$1"
     for ((at = 1; at < 200; at++)); do
         interrupt_at "$at"
@@ -415,8 +413,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
 
 # The change leaves the first bytes of the file alone, so only later samples show it.
 @test "a journal cut inside its first record is compared with all samples that are left" {
-    nth=${abs_top_builddir:-}/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    need_nth
     data noise 400000 a
     data noise 250000 b
     bpk pack -q -z 64K --checksum none -o was.blp a
@@ -486,8 +483,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
 
 # Moved without its journal, an archive whose last chunk was written over is no whole one.
 @test "a last chunk that was written over, and no journal: that is damage" {
-    nth=${abs_top_builddir:-}/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth is not built"
+    need_nth
     data noise 29500 a
     data noise 23000 more
     torn=0
@@ -513,8 +509,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
 }
 
 @test "a journal that stays after a failed sync is named" {
-    nth=${abs_top_builddir:-}/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    need_nth
     prepare blp
     for ((at = 1, stayed = 0; at < 60; at++)); do
         rm -f "$archive" ".$archive.bpkj"
@@ -559,8 +554,7 @@ open("r.npy", "wb").write(b"\x93NUMPY\x01\x00" + struct.pack("<H", 118) + head +
 }
 
 @test "an archive that cannot be put back is reported with the content that is there" {
-    nth=${abs_top_builddir:-}/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    need_nth
     for kind in blp blp-plain b2nd; do
         prepare $kind
         bpk cat was >old

@@ -119,6 +119,20 @@ oracle2_reads() { [ -n "${oracle2:-}" ] && oracle2_has "$("$BPK" info -vv "$1")"
 
 need() { command -v "$1" >/dev/null 2>&1 || skip "$1 is not installed"; }
 
+# tests/fault/nth and strace trace a process, where LeakSanitizer cannot run.
+need_nth() {
+    nth=$(dirname "$BPK")/tests/fault/nth
+    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    "$nth" true || skip "one process may not trace another here"
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
+}
+
+need_strace() {
+    need strace
+    strace -o /dev/null true 2>/dev/null || skip "one process may not trace another here"
+    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
+}
+
 need_user() { [ "$(id -u)" -ne 0 ] || skip "root may read and write everything"; }
 
 # Sanitizers reserve terabytes of addresses and use more memory.

@@ -344,8 +344,8 @@ reads() {
 
 # The second change must not leave a part of the first one's bytes.
 @test "a change that is killed behind another one leaves the rest of neither" {
-    local nth=${abs_top_builddir:-}/tests/fault/nth first second status format change
-    "$nth" -o calls true 2>/dev/null || skip "this machine does not let processes be traced"
+    local first second status format change
+    need_nth
     data noise 30000 a
     data noise 5000 more
     for format in b2frame b2nd; do

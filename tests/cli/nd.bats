@@ -156,7 +156,7 @@ ROWS
     need_plain_build # a leak sanitizer cannot run under strace
     need_oracle2
     need_numpy
-    need strace
+    need_strace
     nd make '<f8' 2000,2000 >raw
     oracle2 make a '<f8' 8 2000,2000 500,500 50,50 <raw
     all=$(stat -c %s a)

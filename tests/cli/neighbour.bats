@@ -154,8 +154,7 @@ need_two_users() {
 # with and without a journal of its own beside it.
 @test "a name that is swapped while a command runs leads to no other file" {
     need_two_users
-    nth=$abs_top_builddir/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth is not built"
+    need_nth
     owner=0
     settle_down blp
     chown $them . && chmod 755 .

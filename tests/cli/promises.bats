@@ -20,7 +20,7 @@ read_all() {
 # "$@" is killed behind a sample of its calls in turn; $check judges what is left.
 killed() { # CHECK COMMAND...
     local point status check=$1 seen=0
-    nth=${abs_top_builddir:-}/tests/fault/nth
+    need_nth
     cp -a "$archive" was
     for ((point = 1; point < 120; point++)); do
         sampled 5 || continue
@@ -124,7 +124,7 @@ with tarfile.open("t.tar", "w") as t:
 at_each_look() { # SET-UP COMMAND...
     local command more point
     [ "$(id -u)" -eq 0 ] || skip "only root can be two users"
-    nth=${abs_top_builddir:-}/tests/fault/nth
+    need_nth
     for command in "${@:2}"; do
         case $command in append*) more=b ;; meta*) more=k=1 ;; *) more= ;; esac
         for ((point = 1; point < 60; point++)); do

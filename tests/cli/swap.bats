@@ -9,13 +9,6 @@ teardown() {
 # Files are replaced by a rename, directories are moved away first.
 swap='mv -T z old; mv -T other z; : >took'
 
-need_nth() {
-    need_plain_build
-    nth=$(dirname "$BPK")/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
-    "$nth" true || skip "one process may not trace another here"
-}
-
 # COMMAND...: it takes standard input, and the name z is swapped before it ends.
 meanwhile() {
     mkfifo pipe
@@ -99,6 +92,7 @@ swap_at_all() { # WHAT COMMAND...
 }
 
 @test "append, write, truncate and meta: the same at every call that changes a file" {
+    need_plain_build
     need_nth
     data noise 50000 a
     data noise 3000 b
@@ -114,6 +108,7 @@ swap_at_all() { # WHAT COMMAND...
 }
 
 @test "truncate: a raw GSD file, the same" {
+    need_plain_build
     need_nth
     gsd=$(ls "$tests"/fuzz/corpus/layout/gsd-* | head -n 1)
     again=(eval 'rm -rf z old other kept took; cp "$gsd" z; cp z other; cp z kept')
@@ -139,6 +134,7 @@ append_across() {
 gone() { ! kill -0 "$1" 2>/dev/null; }
 
 @test "pack -f over a directory: an append that begins meanwhile is refused, or its bytes are there" {
+    need_plain_build
     need_nth
     data noise 40000 a
     data noise 30000 b
@@ -169,6 +165,7 @@ gone() { ! kill -0 "$1" 2>/dev/null; }
 is_busy() { grep -qx "bpk: z: is being changed by another process" "$1"; }
 
 @test "pack -f over a directory that another pack replaces, and an append to that one" {
+    need_plain_build
     need_nth
     data noise 40000 a
     data noise 30000 b

@@ -40,11 +40,9 @@ make_both() {
 # ARCHIVE CONTENT
 pack_as() { bpk pack -q -0 -f "${options[@]}" -o "$1" "$2"; }
 
-need_nth() {
-    nth=$(dirname "$BPK")/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
-    "$nth" true || skip "one process may not trace another here"
-    export BPK BPK_THREADS=1 ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0
+need_traced_bpk() {
+    need_nth
+    export BPK BPK_THREADS=1
 }
 
 # FIRST LAST: a list of points, all of the first that are asked for and some of the others.
@@ -93,7 +91,7 @@ is_one_of_both() {
 }
 
 @test "tar of an archive that another program writes over" {
-    need_nth
+    need_traced_bpk
     make_both
     all=0
     prepare=fresh_copy check=is_one_of_both
@@ -142,7 +140,7 @@ END
 # Call try for each kind of archive and each deed on it; $name, $archive and $deed say which.
 each_deed() { # TRY
     local name archive words
-    need_nth
+    need_traced_bpk
     make_both
     cat a more >a+more
     all=0
@@ -219,7 +217,7 @@ killed_deed() { each_point tar_after_deed; }
 is_known() { :; }
 
 @test "readers beside pack -f of a directory do not call it damaged" {
-    need_nth
+    need_traced_bpk
     make_both
     all=0
     prepare=fresh_archive check=is_known

@@ -203,9 +203,7 @@ two_archives() {
 
 @test "tar -x --force over a dataset with a pending list of changes, or a writer, is refused" {
     need_plain_build
-    nth=$(dirname "$BPK")/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
-    "$nth" true || skip "one process may not trace another here"
+    need_nth
     data noise 60000 a
     mkdir src
     bpk pack -q -z 16K -o src/z.b2s a

@@ -255,7 +255,7 @@ f.seek(at + int(sys.argv[1])); f.write(struct.pack("<" + sys.argv[2], int(sys.ar
 
 # An append to many frames writes only the new one.
 @test "an append costs what it adds" {
-    need strace
+    need_strace
     need_plain_build
     need_numpy
     "$python" -c 'import struct

@@ -207,9 +207,7 @@ END
 # OPTION...: pack -r, killed at many calls and run again with --update.
 killed_and_again() {
     local calls n ino
-    nth=$(dirname "$BPK")/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
-    "$nth" true || skip "one process may not trace another here"
+    need_nth
     mkdir d
     for n in 1 2 3 4 5 6 7; do data field-f32 $((n * 997)) d/f$n; done
     mkdir d/sub && mv d/f[56] d/sub

@@ -85,8 +85,7 @@ END
 }
 
 @test "truncate: an error after the commit is reported as that, and the next change cuts the rest off" {
-    nth=${abs_top_builddir:-}/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    need_nth
     data noise 14000 all
     head -c 9000 all >kept
     bpk pack -z 4K -T 1 -o was.blp all

@@ -104,8 +104,7 @@ END
 }
 
 @test "verify: a change that was interrupted is pending, and verify leaves it so" {
-    nth=${abs_top_builddir:-}/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
+    need_nth
     data text 30000 a
     bpk pack -z 8K a
     cp a.blp was.blp

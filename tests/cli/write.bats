@@ -141,9 +141,7 @@ END
 }
 
 @test "write --copy: an error after the rename says that the file is replaced" {
-    nth=${abs_top_builddir:-}/tests/fault/nth
-    [ -x "$nth" ] || skip "tests/fault/nth was not built"
-    export ASAN_OPTIONS=${ASAN_OPTIONS:-}:detect_leaks=0 # not in a traced process
+    need_nth
     data text 5000 a
     data noise 100 b
     bpk pack -q -o was.blp a
