@@ -95,6 +95,14 @@ int bpk_archive_is_not(const struct bpk_archive *archive, const struct stat *fil
 	return bpk_fail(err, BPK_FAILED, "%s: is the archive itself", bpk_input_name(name));
 }
 
+int bpk_fail_url_change(struct bpk_err *err)
+{
+	return bpk_fail(
+		err, BPK_FAILED,
+		"is a URL, whose file is not changed in place; \"bpk convert URL FILE\" "
+		"makes a local copy, and \"bpk convert -f FILE URL\" replaces it in a store");
+}
+
 int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_options *options,
 		     const char *path, struct bpk_err *err)
 {
@@ -103,7 +111,7 @@ int bpk_archive_open(struct bpk_archive *archive, const struct bpk_archive_optio
 		return bpk_fail(err, BPK_USAGE,
 				"standard input cannot be changed, name an ARCHIVE");
 	if (bpk_path_is_url(path)) {
-		bpk_fail(err, BPK_FAILED, "is a URL, and these can only be read");
+		bpk_fail_url_change(err);
 		return bpk_archive_subject(archive, err);
 	}
 	/* another may replace it while we wait for the lock */

@@ -121,13 +121,14 @@ void bpk_remote_begin(const struct bpk_shared *shared)
 void bpk_remote_end(const struct bpk_shared *shared)
 {
 	struct bpk_remote_counts counts = bpk_remote_counted();
-	char received[BPK_SIZE_TEXT], cached[BPK_SIZE_TEXT];
+	char received[BPK_SIZE_TEXT], cached[BPK_SIZE_TEXT], sent[BPK_SIZE_TEXT];
 
 	if (counts.requests == 0 || shared->verbose == 0)
 		return;
-	bpk_note("network", "%" PRIu64 " request%s, %s received%s%s%s", counts.requests,
+	bpk_note("network", "%" PRIu64 " request%s, %s received%s%s%s%s%s", counts.requests,
 		 counts.requests == 1 ? "" : "s", bpk_size_text(counts.bytes, received),
 		 counts.cached > 0 ? ", " : "",
 		 counts.cached > 0 ? bpk_size_text(counts.cached, cached) : "",
-		 counts.cached > 0 ? " from the cache" : "");
+		 counts.cached > 0 ? " from the cache" : "", counts.sent > 0 ? ", sent " : "",
+		 counts.sent > 0 ? bpk_size_text(counts.sent, sent) : "");
 }

@@ -202,6 +202,26 @@ static enum bpk_recovery recovery_of(const struct repair_args *args)
 	return args->in_place ? BPK_RECOVER_VALID : BPK_RECOVER_LOOK;
 }
 
+/* True if nothing is done: what lies behind a URL is not changed in place. */
+static bool refuses_url(const struct repair_args *args, const char *path)
+{
+	bool changes = args->repack ? args->common.shared.output == NULL
+				    : args->reseal || args->in_place || args->use_journal ||
+					      args->drop_journal;
+	struct bpk_err err = { 0 };
+
+	if (!changes || !bpk_path_is_url(path))
+		return false;
+	if (args->repack)
+		bpk_fail(&err, BPK_FAILED,
+			 "is a URL, whose file is not changed in place; name the result with "
+			 "--output");
+	else
+		bpk_fail_url_change(&err);
+	bpk_report(path, &err);
+	return true;
+}
+
 static void repair_one(void *arg, const char *path)
 {
 	const struct repair_args *args = arg;
@@ -210,6 +230,8 @@ static void repair_one(void *arg, const char *path)
 	struct bpk_err err = { 0 };
 	int rc;
 
+	if (refuses_url(args, path))
+		return;
 	if (args->reseal)
 		bpk_reseal(&args->common, path);
 	else if (!args->repack)

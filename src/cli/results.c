@@ -31,8 +31,15 @@ struct operand {
 	bool is_small; /* a small file, and no other operand is the same one */
 };
 
+/* A result in a store. */
+struct remote {
+	const char *source; /* the operand whose result it is. Borrowed */
+	char url[];
+};
+
 struct bpk_results {
-	void *tree; /* of struct node */
+	void *tree;    /* of struct node */
+	void *remotes; /* of struct remote */
 	struct operand *operands;
 	bool has_folders; /* an operand is one */
 	size_t current;
@@ -266,6 +273,49 @@ static bool is_operand(void *arg, const struct stat *folder)
 	return node != NULL && is_to_come(results, node->itself);
 }
 
+static int compare_remotes(const void *left, const void *right)
+{
+	const struct remote *a = left, *b = right;
+
+	return strcmp(a->url, b->url);
+}
+
+static int add_remote(struct bpk_results *results, const char *url, const char *source,
+		      struct bpk_err *err)
+{
+	size_t size = strlen(url) + 1;
+	struct remote *remote = bpk_alloc(sizeof *remote + size, err), **seen;
+
+	if (remote == NULL)
+		return -1;
+	remote->source = source;
+	memcpy(remote->url, url, size);
+	seen = tsearch(remote, &results->remotes, compare_remotes);
+	if (seen == NULL)
+		bpk_fail_memory(err, size);
+	if (seen == NULL || *seen != remote)
+		free(remote);
+	return seen == NULL ? -1 : 0;
+}
+
+/* No operand is in a store and removed, so that only results count there. */
+static int check_remote(const struct bpk_results *results, const char *url, struct bpk_err *err)
+{
+	struct remote *wanted, **seen;
+	int rc = 0;
+
+	wanted = bpk_alloc(sizeof *wanted + strlen(url) + 1, err);
+	if (wanted == NULL)
+		return -1;
+	memcpy(wanted->url, url, strlen(url) + 1);
+	seen = tfind(wanted, &results->remotes, compare_remotes);
+	if (seen != NULL)
+		rc = bpk_fail(err, BPK_FAILED, "is the result of %s already",
+			      bpk_input_name((*seen)->source));
+	free(wanted);
+	return rc;
+}
+
 int bpk_results_check(const struct bpk_shared *shared, const char *target, struct bpk_err *err)
 {
 	struct bpk_results *results = shared->results;
@@ -275,6 +325,8 @@ int bpk_results_check(const struct bpk_shared *shared, const char *target, struc
 
 	if (results == NULL)
 		return 0;
+	if (bpk_path_is_url(target))
+		return check_remote(results, target, err);
 	if (!is_stream && results->has_folders &&
 	    bpk_path_lies_in(target, false, is_operand, results))
 		return bpk_fail(err, BPK_FAILED, "lies in an operand of this command");
@@ -297,6 +349,8 @@ int bpk_results_add(const struct bpk_shared *shared, const char *target, const c
 
 	if (shared->results == NULL || strcmp(target, "-") == 0)
 		return 0;
+	if (bpk_path_is_url(target))
+		return add_remote(shared->results, target, source, err);
 	if (lstat(target, &found) != 0)
 		return bpk_fail_errno(err, errno, "cannot stat");
 	node = node_of(shared->results, &found, err);
@@ -453,5 +507,6 @@ void bpk_results_each(struct bpk_shared *shared, const struct bpk_files *operand
 			alone(&course, i);
 	shared->results = NULL;
 	tdestroy(results.tree, free);
+	tdestroy(results.remotes, free);
 	free(results.operands);
 }

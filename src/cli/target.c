@@ -139,7 +139,9 @@ static char *move_to_dir(const struct bpk_shared *shared, char *derived, struct 
 		return derived;
 	if (shared->below > 0)
 		kept = derived + shared->below;
-	if (asprintf(&moved, "%s/%s", dir, kept) < 0) {
+	/* a second slash would be a part of a key */
+	if (asprintf(&moved, "%s%s%s", dir,
+		     dir[0] != '\0' && dir[strlen(dir) - 1] == '/' ? "" : "/", kept) < 0) {
 		moved = NULL;
 		bpk_fail_memory(err, strlen(derived));
 	}

@@ -157,7 +157,7 @@ int bpk_transfer_commit(struct bpk_transfer *transfer, struct bpk_err *err)
 		return -1;
 	close_writer(transfer); /* of a run that failed, it may still hold bytes */
 	transfer->draft = NULL;
-	transfer->piped = bpk_draft_tell(draft);
+	transfer->piped = bpk_draft_extent(draft);
 	if (keep_draft(transfer, draft, err) != 0)
 		return target_subject(transfer, err);
 	transfer->seconds = bpk_clock() - transfer->started;

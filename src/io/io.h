@@ -332,21 +332,29 @@ int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
 /*
  * True when write_at and read_at work: for regular files, and for standard output when it is a
  * regular file, is not in append mode, and can be reopened for reading. Offset 0 is the position
- * where writing began.
+ * where writing began. True for a file in a store, too.
  */
 bool bpk_draft_seekable(const struct bpk_draft *draft);
 
-/* True if the draft is a new file, which nobody sees before it is kept: not for standard
- * output or a device. */
+/* True if the draft is a new file, on the disk or in a store, which nobody sees before it is kept:
+ * not for standard output or a device. */
 bool bpk_draft_is_hidden(const struct bpk_draft *draft);
 
 /* The number of bytes written in sequence so far. */
 uint64_t bpk_draft_tell(const struct bpk_draft *draft);
 
+/* Bytes of a draft that is no file: up to the last one written. As bpk_draft_tell for others. */
+uint64_t bpk_draft_extent(const struct bpk_draft *draft);
+
+/* Announce, before the first byte, that bytes will be read back or written twice. A draft in a store
+ * then keeps all of them in a temporary file, to send them at the end. Seekable drafts only. */
+int bpk_draft_reread(struct bpk_draft *draft, struct bpk_err *err);
+
 /* Append bytes. EPIPE fails with BPK_PIPE. */
 int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_err *err);
 
-/* Write or read at an offset; seekable drafts only. read_at fails unless every byte exists. Long
+/* Write or read at an offset; seekable drafts only. read_at, and a write over bytes that were written,
+ * need bpk_draft_reread; read_at fails unless every byte exists. Long
  * runs of zeros written past the end of a draft file may become holes. */
 int bpk_draft_write_at(struct bpk_draft *draft, uint64_t offset, struct bpk_view bytes,
 		       struct bpk_err *err);
@@ -446,6 +454,13 @@ void bpk_spool_close(struct bpk_spool *spool); /* NULL is harmless */
 
 /* Its size in bytes. */
 uint64_t bpk_spool_size(const struct bpk_spool *spool);
+
+/* Write or read at an offset, or set the size; read_at fails unless every byte exists. */
+int bpk_spool_write_at(struct bpk_spool *spool, uint64_t offset, struct bpk_view bytes,
+		       struct bpk_err *err);
+int bpk_spool_read_at(struct bpk_spool *spool, uint64_t offset, struct bpk_span out,
+		      struct bpk_err *err);
+int bpk_spool_set_size(struct bpk_spool *spool, uint64_t size, struct bpk_err *err);
 
 /* Append bytes, or the rest of source. */
 int bpk_spool_write(struct bpk_spool *spool, struct bpk_view bytes, struct bpk_err *err);

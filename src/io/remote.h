@@ -1,5 +1,6 @@
 /*
- * Files on web servers and in stores of S3, read by ranges of bytes. A part of the room's door.
+ * Files on web servers and in stores of S3, read by ranges of bytes; and files written into stores,
+ * which appear there as a whole or not at all. A part of the room's door.
  * Without libcurl every open fails, and nothing else changes.
  *
  * A file is opened with one request, which also brings its first bytes. Later reads bring what they
@@ -38,7 +39,7 @@ static inline bool bpk_path_is_s3(const char *path)
 	return strncmp(path, "s3://", 5) == 0;
 }
 
-/* True if path begins as a URL that bpk reads: that of a store, or "http://" or "https://". */
+/* True if path begins as a URL that bpk knows: that of a store, or "http://" or "https://". */
 static inline bool bpk_path_is_url(const char *path)
 {
 	return strncmp(path, "http://", 7) == 0 || strncmp(path, "https://", 8) == 0 ||
@@ -80,9 +81,19 @@ int bpk_remote_has_folder(const char *path, bool *has, struct bpk_err *err);
 struct bpk_dir_entries;
 int bpk_remote_entries(const char *url, struct bpk_dir_entries *entries, struct bpk_err *err);
 
-/* Requests sent so far by this process, bytes of content received, and bytes from the cache. */
+/*
+ * Begin to write a file of a store: bpk_draft_open for a URL. The store is asked what has the name;
+ * keep fails with "already exists", or without a change, if that is something else by then. Nothing
+ * is visible before keep, and nothing is left by drop, or by a signal, unless a line of tell says
+ * so. A failed keep says so if it does not know the outcome. Memory: connections + 3 parts of 8 MiB;
+ * parts are larger beyond 8 GB. Fails as bpk_draft_open and bpk_remote_open do.
+ */
+int bpk_remote_draft(const char *url, const struct bpk_draft_options *options,
+		     struct bpk_draft **draft, struct bpk_err *err);
+
+/* Requests sent so far by this process, bytes of content received, from the cache, and sent. */
 struct bpk_remote_counts {
-	uint64_t requests, bytes, cached;
+	uint64_t requests, bytes, cached, sent;
 };
 struct bpk_remote_counts bpk_remote_counted(void);
 

@@ -141,15 +141,17 @@ need_plain_build() {
 }
 
 # DIR OPTION...: a web server and S3 store over that folder (tests/lib/store) until the test ends, at $url; $requests
-# is its log. The pipe to the server ends with the test's shell.
+# is its log. The pipe to the server ends with the test's shell, or by stop_serving.
 serve() {
-    local port serving
+    local port
     need_python
     port=$BATS_TEST_TMPDIR/port$((served += 1)) requests=$BATS_TEST_TMPDIR/requests$served
     exec {serving}> >(exec "$python" "$tests/lib/store" "$@" --port-file "$port" --log "$requests" 3>&-)
     eventually [ -e "$port" ]
     url=http://127.0.0.1:$(cat "$port")
 }
+
+stop_serving() { exec {serving}>&-; }
 
 # A build that reads URLs, which says so itself, and no settings of the user's.
 need_urls() {

@@ -111,7 +111,7 @@ reads_as() {
     refuses 64 "is no name of a region" bpk verify --region "x/y" s3://b/x.blp
     refuses 64 "expected http://HOST or https://HOST" bpk verify --endpoint ftp://x s3://b/x.blp
     refuses 64 "a user's name" bpk verify --endpoint http://a:b@c s3://b/x.blp
-    refuses 1 "is a URL, and these can only be read" bpk append s3://b/x.blp raw
+    refuses 1 "is a URL, whose file is not changed in place" bpk append s3://b/x.blp raw
     rm d/b/x.b2s/00000003.chunk
     refuses 2 "00000003.chunk: is missing" bpk verify s3://b/x.b2s/
     : >d/b/blaze.blpd/.bpkj

@@ -1,8 +1,9 @@
 """The S3 half of tests/lib/store: its answers and errors, signatures, buckets and uploads.
 
 A folder of the served one is a bucket, in path style: ListObjectsV2, PUT with conditions, DELETE,
-multipart uploads. The parts of an upload lie in DIR/.uploads/ID, beside the file `key` with its
-path, until it is completed or aborted.
+multipart uploads. The parts of an upload lie in DIR/.uploads/ID, beside the files `key` with its
+path and `mark` with its metadata, until it is completed or aborted. Metadata of objects are
+kept in memory, by inode.
 """
 
 import base64
@@ -17,12 +18,14 @@ import secrets
 import shutil
 import time
 import urllib.parse
+import zlib
 from xml.etree import ElementTree
 from xml.sax.saxutils import escape
 
 BLOCK = 64 << 10
 SMALLEST_PART = 5 << 20
 SKEW = 15 * 60
+MARK, CHECKSUM = "x-amz-meta-bpk-upload", "x-amz-checksum-crc32"
 CODES = {401: "AccessDenied", 403: "AccessDenied", 409: "ConditionalRequestConflict",
          429: "TooManyRequests", 500: "InternalError", 501: "NotImplemented", 503: "SlowDown"}
 
@@ -227,20 +230,38 @@ class Bucket:
 
     # ---- writing ----
 
-    def keep(self, path, source):
+    def keep(self, path, source, mark):
         """Give a finished draft the name of an object, if the request's conditions hold."""
         with self.server.lock:
             self.require(os.stat(path) if os.path.isfile(path) else None)
             os.makedirs(os.path.dirname(path), exist_ok=True)
             os.replace(source, path)
-            return {"ETag": self.etag(os.stat(path))}
+            state = os.stat(path)
+            self.server.marks[state.st_ino, state.st_mtime_ns] = mark
+            return {"ETag": self.etag(state)}
+
+    def mark(self):
+        """The metadata that a request gives to its object."""
+        return self.headers.get(MARK, "") if not self.server.options.no_metadata else ""
+
+    def compare(self):
+        """The CRC-32 that the body has, if it is the one that the header names, or there is none."""
+        self.draft.seek(0)
+        crc = 0
+        while piece := self.draft.read(BLOCK):
+            crc = zlib.crc32(piece, crc)
+        right = base64.b64encode(crc.to_bytes(4, "big")).decode()
+        if self.headers.get(CHECKSUM, right) != right:
+            raise Refusal(400, "BadDigest", "the CRC-32 is another")
+        return right
 
     def put_object(self):
         path = self.locate()
         self.bucket(path)
         if "Content-Length" not in self.headers:
             raise Refusal(411, "MissingContentLength")
-        return Answer(200, self.keep(path, self.draft.name))
+        self.compare()
+        return Answer(200, self.keep(path, self.draft.name, self.mark()))
 
     def delete_object(self):
         path = self.locate()
@@ -268,47 +289,63 @@ class Bucket:
         with open(f"{self.server.uploads}/{name}/key", "w", encoding="utf-8",
                   errors="surrogateescape") as file:
             file.write(self.target_path)
-        return answer_xml("InitiateMultipartUploadResult", xml("Bucket", bucket),
-                          xml("Key", self.target_path.split("/", 2)[2]), xml("UploadId", name))
+        with open(f"{self.server.uploads}/{name}/mark", "w", encoding="ascii") as file:
+            file.write(self.mark())
+        answer = answer_xml("InitiateMultipartUploadResult", xml("Bucket", bucket),
+                            xml("Key", self.target_path.split("/", 2)[2]), xml("UploadId", name))
+        if "x-amz-checksum-algorithm" in self.headers and not self.server.options.no_checksum:
+            answer.headers["x-amz-checksum-algorithm"] = self.headers["x-amz-checksum-algorithm"]
+        return answer
 
     def put_part(self, folder):
         number = self.query.get("partNumber", "")
         if not number.isdigit() or not 1 <= int(number) <= 10000:
             raise Refusal(400, "InvalidArgument", "partNumber is 1 to 10000")
-        path = f"{folder}/{int(number):05}"
-        os.replace(self.draft.name, path)
+        path, crc = f"{folder}/{int(number):05}", self.compare()
+        if CHECKSUM not in self.headers and not self.server.options.no_checksum:
+            raise Refusal(400, "InvalidRequest", "a part without its CRC-32")
+        with self.server.lock:      # not while it is aborted
+            self.upload(self.query["uploadId"])
+            with open(f"{path}.crc", "w", encoding="ascii") as file:
+                file.write(crc)
+            os.replace(self.draft.name, path)
         return Answer(200, {"ETag": self.etag(os.stat(path))})
 
     def complete(self, folder):
         path, parts = self.locate(), self.parts_named()
         self.draft.seek(0)
         self.draft.truncate()
-        for number, tag in parts:
+        for number, tag, crc in parts:
             part = f"{folder}/{number:05}"
             if not os.path.isfile(part) or self.etag(os.stat(part)).strip('"') != tag:
                 raise Refusal(400, "InvalidPart", number)
+            with open(f"{part}.crc", encoding="ascii") as file:
+                if not self.server.options.no_checksum and crc != file.read():
+                    raise Refusal(400, "InvalidPart", f"the CRC-32 of {number}")
             small = os.path.getsize(part) < SMALLEST_PART and number != parts[-1][0]
             if small and not self.server.options.small_parts:
                 raise Refusal(400, "EntityTooSmall", number)
             with open(part, "rb") as file:
                 shutil.copyfileobj(file, self.draft)
         self.draft.flush()
-        headers = self.keep(path, self.draft.name)
+        with open(f"{folder}/mark", encoding="ascii") as file:
+            headers = self.keep(path, self.draft.name, file.read())
         shutil.rmtree(folder)
         bucket, key = self.target_path.split("/", 2)[1:]
         return answer_xml("CompleteMultipartUploadResult", xml("Bucket", bucket), xml("Key", key),
                           xml("ETag", headers["ETag"]))
 
     def parts_named(self):
-        """Pairs (number, entity tag without quotes) from the body of a request to complete."""
+        """Number, entity tag without quotes and CRC-32 from the body of a request to complete."""
         self.draft.seek(0)
         try:
             tree = ElementTree.parse(self.draft)
-            parts = [(int(part.findtext("{*}PartNumber")), part.findtext("{*}ETag").strip('"'))
+            parts = [(int(part.findtext("{*}PartNumber")), part.findtext("{*}ETag").strip('"'),
+                      part.findtext("{*}ChecksumCRC32"))
                      for part in tree.iterfind("{*}Part")]
         except (ElementTree.ParseError, AttributeError, TypeError, ValueError):
             parts = []
-        numbers = [number for number, _ in parts]
+        numbers = [number for number, *_ in parts]
         if not parts:
             raise Refusal(400, "MalformedXML")
         if numbers != sorted(set(numbers)):
@@ -316,7 +353,8 @@ class Bucket:
         return parts
 
     def abort(self, folder):
-        shutil.rmtree(folder)
+        with self.server.lock:
+            shutil.rmtree(folder)
         return Answer(204)
 
 

@@ -222,7 +222,9 @@ int bpk_bloscpack_writer_begin(struct bpk_draft *draft, const struct bpk_info *i
 	w->draft = draft;
 	w->seekable = bpk_draft_seekable(draft);
 	announce(w, info);
-	if (check_info(info, err) != 0 || plan_offsets(w, options, expected, err) != 0 ||
+	/* without the counts, chunks may be read back and moved at the end */
+	if ((w->seekable && !w->sized && bpk_draft_reread(draft, err) != 0) ||
+	    check_info(info, err) != 0 || plan_offsets(w, options, expected, err) != 0 ||
 	    write_front(w, info, section, err) != 0) {
 		free(w);
 		return -1;

@@ -248,6 +248,7 @@ int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_dr
 		return -1;
 	(*draft)->ops = ops;
 	(*draft)->owner = owner;
+	(*draft)->seekable = ops->write_at != NULL;
 	return 0;
 }
 
@@ -258,7 +259,17 @@ bool bpk_draft_seekable(const struct bpk_draft *draft)
 
 bool bpk_draft_is_hidden(const struct bpk_draft *draft)
 {
-	return draft->is_file;
+	return draft->is_file || (draft->ops != NULL && draft->seekable);
+}
+
+int bpk_draft_reread(struct bpk_draft *draft, struct bpk_err *err)
+{
+	return draft->ops != NULL && draft->seekable ? draft->ops->reread(draft->owner, err) : 0;
+}
+
+uint64_t bpk_draft_extent(const struct bpk_draft *draft)
+{
+	return draft->ops != NULL && draft->seekable ? draft->end : draft->tell;
 }
 
 int bpk_draft_descriptor(const struct bpk_draft *draft)
@@ -325,6 +336,12 @@ static int write_seekable(struct bpk_draft *draft, uint64_t offset, struct bpk_v
 
 	if (!place_of(draft, offset, bytes.size, &at))
 		return bpk_fail_errno(err, EFBIG, "write");
+	if (draft->ops != NULL) {
+		if (draft->ops->write_at(draft->owner, offset, bytes, err) != 0)
+			return -1;
+		reach(draft, offset + bytes.size);
+		return 0;
+	}
 	if (draft->fd < 0 || is_withheld(draft, offset, bytes)) {
 		reach(draft, offset + bytes.size);
 		return 0;
@@ -343,10 +360,10 @@ int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_e
 {
 	int rc;
 
-	if (draft->ops != NULL)
-		rc = draft->ops->write(draft->owner, bytes, err);
-	else if (draft->seekable)
+	if (draft->seekable)
 		rc = write_seekable(draft, draft->tell, bytes, false, err);
+	else if (draft->ops != NULL)
+		rc = draft->ops->write(draft->owner, bytes, err);
 	else
 		rc = bpk_full_write(draft->fd, bytes, err);
 	if (rc == 0)
@@ -370,6 +387,8 @@ int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span 
 
 	if (!draft->seekable)
 		return bpk_fail(err, BPK_BUG, "read at an offset of a pipe");
+	if (draft->ops != NULL)
+		return draft->ops->read_at(draft->owner, offset, out, err);
 	if (place_of(draft, offset, out.size, &at) &&
 	    bpk_full_read_at(draft->read_fd, at, out, &got, err) != 0)
 		return -1;
@@ -385,6 +404,9 @@ int bpk_draft_set_size(struct bpk_draft *draft, uint64_t size, struct bpk_err *e
 
 	if (!place_of(draft, size, 0, &at))
 		return bpk_fail_errno(err, EFBIG, "set the size");
+	if (draft->ops != NULL)
+		return draft->ops->set_size != NULL ? draft->ops->set_size(draft->owner, size, err)
+						    : 0;
 	if (!draft->is_file) /* its owner may have more bytes after ours */
 		return 0;
 	pthread_mutex_lock(&draft->end_lock);

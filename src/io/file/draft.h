@@ -5,14 +5,20 @@
 #include "io/io.h"
 
 /*
- * A draft that is written in sequence into something larger and cannot be read back. Exactly one of
- * keep and drop is called, once, as the last call. All of them must cope with an owner that has
- * failed.
+ * A draft that is no file. Exactly one of keep and drop is called, once, as the last call. All of
+ * them must cope with an owner that has failed. Without write_at it is written in sequence, into
+ * something larger, and cannot be read back; with it write is not called, and the others are those
+ * of a seekable draft: set_size as bpk_draft_set_size, and reread as bpk_draft_reread, without
+ * which read_at may fail.
  */
 struct bpk_draft_ops {
 	int (*write)(void *owner, struct bpk_view bytes, struct bpk_err *err);
 	int (*keep)(void *owner, const struct stat *like, struct bpk_err *err);
 	void (*drop)(void *owner);
+	int (*write_at)(void *owner, uint64_t offset, struct bpk_view bytes, struct bpk_err *err);
+	int (*read_at)(void *owner, uint64_t offset, struct bpk_span out, struct bpk_err *err);
+	int (*set_size)(void *owner, uint64_t size, struct bpk_err *err);
+	int (*reread)(void *owner, struct bpk_err *err);
 };
 
 /* bpk_draft_open for a file: options->directory does not count. */

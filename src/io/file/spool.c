@@ -67,11 +67,25 @@ uint64_t bpk_spool_size(const struct bpk_spool *spool)
 	return spool->size;
 }
 
+int bpk_spool_write_at(struct bpk_spool *spool, uint64_t offset, struct bpk_view bytes,
+		       struct bpk_err *err)
+{
+	if (bpk_full_write_at(spool->fd, offset, bytes, err) != 0)
+		return bpk_err_subject(err, "a temporary file");
+	spool->size = bpk_max_u64(spool->size, offset + bytes.size);
+	return 0;
+}
+
 int bpk_spool_write(struct bpk_spool *spool, struct bpk_view bytes, struct bpk_err *err)
 {
-	if (bpk_full_write_at(spool->fd, spool->size, bytes, err) != 0)
-		return bpk_err_subject(err, "a temporary file");
-	spool->size += bytes.size;
+	return bpk_spool_write_at(spool, spool->size, bytes, err);
+}
+
+int bpk_spool_set_size(struct bpk_spool *spool, uint64_t size, struct bpk_err *err)
+{
+	if (bpk_full_set_size(spool->fd, size) != 0)
+		return bpk_fail_errno(err, errno, "a temporary file");
+	spool->size = size;
 	return 0;
 }
 
@@ -100,6 +114,16 @@ static int read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 	return 0;
 }
 
+int bpk_spool_read_at(struct bpk_spool *spool, uint64_t offset, struct bpk_span out,
+		      struct bpk_err *err)
+{
+	size_t got;
+
+	if (read_at(spool, offset, out, &got, err) != 0)
+		return -1;
+	return got == out.size ? 0 : bpk_fail(err, BPK_FAILED, "a temporary file was cut short");
+}
+
 int bpk_spool_source(struct bpk_spool *spool, struct bpk_source **source, struct bpk_err *err)
 {
 	static const struct bpk_source_ops ops = { .read_at = read_at, .positional = true };
@@ -114,11 +138,9 @@ int bpk_spool_drain(struct bpk_spool *spool, struct bpk_draft *draft, struct bpk
 	int rc = bpk_buf_resize(&piece, SPOOL_PIECE, err);
 
 	while (rc == 0 && done < spool->size) {
-		size_t want = (size_t)bpk_min_u64(SPOOL_PIECE, spool->size - done), got;
+		size_t want = (size_t)bpk_min_u64(SPOOL_PIECE, spool->size - done);
 
-		rc = read_at(spool, done, bpk_span(piece.data, want), &got, err);
-		if (rc == 0 && got < want)
-			rc = bpk_fail(err, BPK_FAILED, "a temporary file was cut short");
+		rc = bpk_spool_read_at(spool, done, bpk_span(piece.data, want), err);
 		if (rc == 0)
 			rc = bpk_draft_write(draft, bpk_view(piece.data, want), err);
 		done += want;

@@ -46,6 +46,15 @@ int bpk_remote_entries(const char *url, struct bpk_dir_entries *entries, struct 
 	return fail(err);
 }
 
+int bpk_remote_draft(const char *url, const struct bpk_draft_options *options,
+		     struct bpk_draft **draft, struct bpk_err *err)
+{
+	(void)url;
+	(void)options;
+	*draft = NULL;
+	return fail(err);
+}
+
 struct bpk_remote_counts bpk_remote_counted(void)
 {
 	return (struct bpk_remote_counts){ 0 };

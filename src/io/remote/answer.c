@@ -138,6 +138,10 @@ void bpk_answer_take(struct bpk_answer *answer, struct bpk_view line)
 		take_etag(answer, at, end);
 	else if (is_field(&at, end, "last-modified") && answer->version[0] == '\0')
 		copy_version(answer->version, at, end);
+	else if (is_field(&at, end, BPK_ANSWER_MARK))
+		copy_text(answer->mark, at, end);
+	else if (is_field(&at, end, "x-amz-checksum-algorithm"))
+		answer->is_checked = end - at == 5 && strncasecmp(at, "CRC32", 5) == 0;
 	else if (is_field(&at, end, "location"))
 		copy_text(answer->location, at, end);
 	else if (is_field(&at, end, "retry-after") && take_number(&at, end, &number))

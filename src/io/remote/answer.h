@@ -20,10 +20,15 @@ struct bpk_answer {
 	uint64_t total;       /* bytes of the whole file, BPK_UNKNOWN if the server does not say */
 	unsigned retry_after; /* seconds; 0: not given */
 	bool is_strong;       /* version is an ETag that If-Match may ask for */
-	char version[BPK_ANSWER_TEXT];  /* ETag, or else Last-Modified; "": neither */
-	char reason[BPK_ANSWER_TEXT];   /* of the status line; "" in HTTP/2 */
+	char version[BPK_ANSWER_TEXT]; /* ETag, or else Last-Modified; "": neither */
+	char reason[BPK_ANSWER_TEXT];  /* of the status line; "" in HTTP/2 */
+	bool is_checked; /* a store will compare CRC-32s of parts (x-amz-checksum-algorithm) */
+	char mark[BPK_ANSWER_TEXT];     /* of the command that wrote the file; "": none */
 	char location[BPK_ANSWER_TEXT]; /* where it redirects to, cut; "": nowhere */
 };
+
+/* The field of a store's file with the mark of the command that wrote it, in small letters. */
+#define BPK_ANSWER_MARK "x-amz-meta-bpk-upload"
 
 /* Take one line of the head, with or without its end. A status line begins a new answer: that of
  * a redirection's target, or the final one. */

@@ -1,14 +1,15 @@
-/* Takes the answer to one request, and judges it. Called by request.c, which hands the two
+/* Takes the answer to one request, and judges it. Called by request.c; prepare.c hands the
  * callbacks to libcurl. */
 #include "io/remote/exchange.h"
 
 #include "io/remote/curl.h"
 #include "io/remote/s3.h"
+#include "io/remote/xml.h"
 
 enum {
 	HEAD_MAX = 256 << 10,      /* bytes of an answer's head */
 	ERROR_BODY_MAX = 64 << 10, /* bytes of the text that comes with an error status */
-	REFUSAL_MAX = 4 << 10,     /* bytes of it that are read */
+	TEXT_MAX = 16 << 10,       /* bytes of it that are read, and of an answer to POST */
 };
 
 /* ---- the answer, while it comes ---- */
@@ -110,13 +111,13 @@ static bool accepts(struct bpk_request *request)
 	return !request->is_refused;
 }
 
-/* Keep the text of a store's error, as much as there is room and memory for. */
-static void keep_refusal(struct bpk_request *request, struct bpk_view body)
+/* Keep the text of a store, as much as there is room and memory for. */
+static void keep_text(struct bpk_request *request, struct bpk_view body)
 {
-	size_t left = REFUSAL_MAX - request->refusal.size;
+	size_t left = TEXT_MAX - request->text.size;
 
 	if (request->url->store != NULL)
-		(void)bpk_buf_append(&request->refusal,
+		(void)bpk_buf_append(&request->text,
 				     bpk_view(body.data, bpk_min_size(body.size, left)), NULL);
 }
 
@@ -127,8 +128,10 @@ size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg)
 	bool is_content = request->answer.status == 200 || request->answer.status == 206;
 
 	request->body_size += body.size;
-	if (!is_content) {
-		keep_refusal(request, body);
+	if (!is_content || request->method != NULL) {
+		keep_text(request, body);
+		if (is_content)
+			request->begun = bpk_clock();
 		return request->body_size > ERROR_BODY_MAX ? 0 : body.size;
 	}
 	if (request->body_size == body.size && !accepts(request))
@@ -144,6 +147,30 @@ size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg)
 	}
 	request->got += body.size;
 	return body.size;
+}
+
+/* ---- what is sent ---- */
+
+size_t bpk_exchange_send(char *to, size_t one, size_t size, void *arg)
+{
+	struct bpk_request *request = arg;
+	size_t n = (size_t)bpk_min_u64(size * one, request->body.size - request->sent);
+
+	if (n > 0)
+		memcpy(to, request->body.data + request->sent, n);
+	request->sent += n;
+	request->begun = bpk_clock();
+	return n;
+}
+
+int bpk_exchange_rewind(void *arg, curl_off_t offset, int origin)
+{
+	struct bpk_request *request = arg;
+
+	if (origin != SEEK_SET || offset < 0 || (uint64_t)offset > request->body.size)
+		return CURL_SEEKFUNC_FAIL;
+	request->sent = (uint64_t)offset;
+	return CURL_SEEKFUNC_OK;
 }
 
 /* ---- the answer, at its end ---- */
@@ -182,7 +209,7 @@ static void fail_of_store(struct bpk_request *request)
 	struct bpk_err why = { 0 };
 
 	request->outcome =
-		outcomes[bpk_s3_explain(&request->answer, bpk_buf_view(&request->refusal), &why)];
+		outcomes[bpk_s3_explain(&request->answer, bpk_buf_view(&request->text), &why)];
 	bpk_fail(&request->err, why.kind, "%s%s", why.text,
 		 request->answer.status == 403 && request->url->store->signer == NULL
 			 ? "; no key of the user was found"
@@ -222,13 +249,59 @@ static void judge_status(struct bpk_request *request)
 		fail_status(request);
 }
 
+struct proof {
+	const char *path;
+	bool is_there;
+};
+
+static int look_for(void *arg, const char *path, const char *value, struct bpk_err *err)
+{
+	struct proof *proof = arg;
+
+	(void)err;
+	proof->is_there = proof->is_there || (strcmp(path, proof->path) == 0 && *value != '\0');
+	return 0;
+}
+
+/* True if the answer proves that the store did what it was asked for: a status alone may come from
+ * a proxy, and S3 reports some errors with the status 200. */
+static bool is_proved(const struct bpk_request *request)
+{
+	struct proof proof = { .path = request->proof };
+
+	if (strcmp(request->method, "DELETE") == 0)
+		return request->answer.status == 204;
+	if (request->answer.status != 200)
+		return false;
+	if (request->proof == NULL)
+		return request->answer.version[0] != '\0';
+	return bpk_xml_scan(bpk_buf_view(&request->text), look_for, &proof, NULL) == 0 &&
+	       proof.is_there;
+}
+
+/* Judge the answer to a request that asked for no content; as bpk_exchange_judge. */
+static bool judge_method(struct bpk_request *request)
+{
+	unsigned status = request->answer.status;
+
+	if (is_proved(request)) {
+		request->outcome = BPK_OUTCOME_BYTES;
+		return false;
+	}
+	fail_of_store(request);
+	if (status / 100 == 2)
+		bpk_err_subject(&request->err, "not what S3 answers");
+	/* 409: another request for the key is at work */
+	return status / 100 == 2 || status == 409 || is_passing_status(status);
+}
+
 bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls *curl,
 			CURLcode code)
 {
 	unsigned status = request->answer.status;
 	bool is_content = status == 200 || status == 206;
 
-	if (code == CURLE_OK && is_content && request->body_size == 0)
+	if (code == CURLE_OK && is_content && request->body_size == 0 && request->method == NULL)
 		(void)accepts(request);
 	if (request->is_refused && !request->is_wrong)
 		return false;
@@ -246,6 +319,8 @@ bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls
 				 : curl->curl_easy_strerror(code));
 		return is_passing(code);
 	}
+	if (request->method != NULL)
+		return judge_method(request);
 	if (!is_content) {
 		judge_status(request);
 		return request->outcome == BPK_OUTCOME_FAILED && is_passing_status(status);

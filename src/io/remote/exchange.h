@@ -1,6 +1,6 @@
 /*
  * The answer to one request: libcurl's callbacks, and the verdict at the end. Called by request.c's
- * driver, for one request at a time.
+ * driver and named by prepare.c, for one request at a time.
  */
 #ifndef BPK_IO_REMOTE_EXCHANGE_H
 #define BPK_IO_REMOTE_EXCHANGE_H
@@ -12,6 +12,10 @@
  * return the bytes taken, or 0 to end the transfer. */
 size_t bpk_exchange_head(char *line, size_t one, size_t size, void *arg);
 size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg);
+
+/* Callbacks of libcurl for the next bytes of the body that is sent, and to send it once more. */
+size_t bpk_exchange_send(char *to, size_t one, size_t size, void *arg);
+int bpk_exchange_rewind(void *arg, curl_off_t offset, int origin);
 
 /* Set the outcome of a transfer that ended with code. Returns true if the request may be tried
  * again; err then says why it failed this time. */

@@ -11,21 +11,16 @@
  */
 #include "io/remote/exchange.h"
 
-#include <inttypes.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "config.h"
 #include "io/remote/curl.h"
+#include "io/remote/prepare.h"
 
 enum {
 	CONNECTIONS_MAX = 64,
-	TRIES = 6,           /* of one request */
-	REDIRECTS = 5,       /* followed by one request */
-	POLL = 1000,         /* milliseconds at most for one wait */
-	SLOWEST = 1000,      /* bytes a second; a connection that brings less is given up */
-	RECEIVE = 256 << 10, /* bytes of libcurl's buffer */
+	TRIES = 6,   /* of one request */
+	POLL = 1000, /* milliseconds at most for one wait */
 };
 
 static const double FIRST_DELAY = 0.1; /* seconds before the second try; doubled each time */
@@ -91,6 +86,12 @@ static void withdraw(struct bpk_request *request)
 		*at = request->next;
 }
 
+/* True if nobody waits for the request any more. */
+static bool is_unwanted(const struct bpk_request *request, double now)
+{
+	return request->deadline > 0 && now >= request->deadline;
+}
+
 /* ---- trying again ---- */
 
 /* Seconds before the next try: twice as many each time, and half of them at random, so that many
@@ -112,7 +113,8 @@ static bool try_again(struct bpk_request *request)
 	if ((request->take != NULL && request->got > 0) || request->tries >= TRIES)
 		return false;
 	request->not_before = now + delay_of(request, now);
-	if (request->not_before > request->begun + engine.options.timeout)
+	if (request->not_before > request->begun + engine.options.timeout ||
+	    is_unwanted(request, request->not_before))
 		return false;
 	request->err = (struct bpk_err){ 0 };
 	push(request);
@@ -120,134 +122,6 @@ static bool try_again(struct bpk_request *request)
 }
 
 /* ---- sending, by the driver ---- */
-
-static int add_field(const struct bpk_curl_calls *curl, struct curl_slist **fields,
-		     const char *line)
-{
-	struct curl_slist *longer = curl->curl_slist_append(*fields, line);
-
-	if (longer == NULL)
-		return -1;
-	*fields = longer;
-	return 0;
-}
-
-/* The header fields that make the server compare versions, or belong to a signature; *fields is
- * NULL where none is needed, and is to be freed in any case. */
-static int make_fields(const struct bpk_curl_calls *curl, const struct bpk_request *request,
-		       struct curl_slist **fields)
-{
-	/* SHA-256 of nothing: libcurl 7.88 does not send it of itself */
-	static const char no_body[] = "x-amz-content-sha256: e3b0c44298fc1c149afbf4c8996fb924"
-				      "27ae41e4649b934ca495991b7852b855";
-	const struct bpk_store *store = request->url->store;
-	char line[BPK_ANSWER_TEXT + 20];
-
-	*fields = NULL;
-	if (store != NULL && store->signer != NULL && add_field(curl, fields, no_body) != 0)
-		return -1;
-	if (store != NULL && store->token_field != NULL &&
-	    add_field(curl, fields, store->token_field) != 0)
-		return -1;
-	if (request->known != NULL) {
-		snprintf(line, sizeof line, "If-None-Match: %s", request->known);
-		return add_field(curl, fields, line);
-	}
-	if (request->seen == NULL || !request->seen->is_strong)
-		return 0;
-	snprintf(line, sizeof line, "If-Match: %s", request->seen->version);
-	return add_field(curl, fields, line);
-}
-
-/* The certificates to trust, where the user names a file as for other programs. */
-static const char *trusted_file(void)
-{
-	const char *name = getenv("CURL_CA_BUNDLE");
-
-	return name != NULL && *name != '\0' ? name : getenv("SSL_CERT_FILE");
-}
-
-static bool set_limits(const struct bpk_curl_calls *curl, CURL *handle)
-{
-	long patience = engine.options.timeout < 4 ? 1 : (long)engine.options.timeout / 4;
-
-	/* only a handle that has no buffer yet takes the size */
-	(void)curl->curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, (long)RECEIVE);
-	return curl->curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, patience) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, patience) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, (long)SLOWEST) == CURLE_OK;
-}
-
-/* A signed request goes to the store alone: no redirection, and no name from ~/.netrc. */
-static bool set_store(const struct bpk_curl_calls *curl, CURL *handle,
-		      const struct bpk_store *store)
-{
-#if LIBCURL_VERSION_NUM >= 0x075700
-	return curl->curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED) ==
-		       CURLE_OK &&
-	       (store->signer == NULL ||
-		(curl->curl_easy_setopt(handle, CURLOPT_AWS_SIGV4, store->signer) == CURLE_OK &&
-		 curl->curl_easy_setopt(handle, CURLOPT_USERNAME, store->key_id) == CURLE_OK &&
-		 curl->curl_easy_setopt(handle, CURLOPT_PASSWORD, store->secret) == CURLE_OK));
-#else
-	(void)curl;
-	(void)handle;
-	return store == NULL; /* none was made: s3.c */
-#endif
-}
-
-/* A redirection stays within the scheme, and takes no password to another host. */
-static bool set_target(const struct bpk_curl_calls *curl, CURL *handle, const char *url)
-{
-	const char *trusted = trusted_file();
-#if LIBCURL_VERSION_NUM >= 0x075500
-	char scheme[8];
-
-	snprintf(scheme, sizeof scheme, "%.*s", (int)strcspn(url, ":"), url);
-	if (curl->curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, scheme) != CURLE_OK ||
-	    curl->curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS_STR, scheme) != CURLE_OK)
-		return false;
-#else
-	long scheme = url[4] == ':' ? CURLPROTO_HTTP : CURLPROTO_HTTPS;
-
-	if (curl->curl_easy_setopt(handle, CURLOPT_PROTOCOLS, scheme) != CURLE_OK ||
-	    curl->curl_easy_setopt(handle, CURLOPT_REDIR_PROTOCOLS, scheme) != CURLE_OK)
-		return false;
-#endif
-	return curl->curl_easy_setopt(handle, CURLOPT_URL, url) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 1L) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_MAXREDIRS, (long)REDIRECTS) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_NETRC, (long)CURL_NETRC_OPTIONAL) ==
-		       CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_PIPEWAIT, 1L) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_USERAGENT, "bpk/" PACKAGE_VERSION) ==
-		       CURLE_OK &&
-	       (trusted == NULL ||
-		curl->curl_easy_setopt(handle, CURLOPT_CAINFO, trusted) == CURLE_OK);
-}
-
-static bool set_content(const struct bpk_curl_calls *curl, CURL *handle,
-			struct bpk_request *request)
-{
-	char range[64];
-
-	snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->offset,
-		 request->offset + (request->out.size - 1));
-	return (request->take != NULL ||
-		curl->curl_easy_setopt(handle, CURLOPT_RANGE, range) == CURLE_OK) &&
-	       curl->curl_easy_setopt(handle, CURLOPT_HTTPHEADER, request->fields) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, request->why) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, bpk_exchange_head) ==
-		       CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_HEADERDATA, request) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_WRITEFUNCTION, bpk_exchange_body) ==
-		       CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_WRITEDATA, request) == CURLE_OK &&
-	       curl->curl_easy_setopt(handle, CURLOPT_PRIVATE, request) == CURLE_OK;
-}
 
 static CURL *take_handle(const struct bpk_curl_calls *curl)
 {
@@ -274,31 +148,20 @@ static void end(struct bpk_request *request)
 /* Hand a request to libcurl. */
 static void send_one(const struct bpk_curl_calls *curl, struct bpk_request *request)
 {
-	struct curl_slist *fields;
-
 	request->answer = (struct bpk_answer){ .size = BPK_UNKNOWN, .total = BPK_UNKNOWN };
 	request->got = 0;
-	request->head_size = request->body_size = 0;
+	request->head_size = request->body_size = request->sent = 0;
 	request->is_wrong = request->is_refused = false;
 	request->why[0] = '\0';
-	request->refusal.size = 0;
+	request->text.size = 0;
 	if (request->tries++ == 0)
 		request->begun = bpk_clock();
 	request->handle = take_handle(curl);
-	if (request->handle != NULL) {
-		int rc = make_fields(curl, request, &fields);
-
-		request->fields = fields;
-		if (rc == 0 && set_limits(curl, request->handle) &&
-		    set_target(curl, request->handle, request->url->text) &&
-		    (request->url->store == NULL ||
-		     set_store(curl, request->handle, request->url->store)) &&
-		    set_content(curl, request->handle, request) &&
-		    curl->curl_multi_add_handle(engine.multi, request->handle) == CURLM_OK) {
-			engine.active[engine.running++] = request;
-			engine.counts.requests++;
-			return;
-		}
+	if (request->handle != NULL && bpk_prepare(curl, request, &engine.options) == 0 &&
+	    curl->curl_multi_add_handle(engine.multi, request->handle) == CURLM_OK) {
+		engine.active[engine.running++] = request;
+		engine.counts.requests++;
+		return;
 	}
 	bpk_fail(&request->err, BPK_FAILED, "libcurl cannot send a request");
 	request->outcome = BPK_OUTCOME_FAILED;
@@ -315,7 +178,7 @@ static int send_queued(const struct bpk_curl_calls *curl)
 	for (struct bpk_request *r = engine.queue;
 	     r != NULL && engine.running < engine.options.connections; r = next) {
 		next = r->next;
-		if (r->not_before <= now) {
+		if (r->not_before <= now && !is_unwanted(r, now)) {
 			withdraw(r);
 			send_one(curl, r);
 		} else if (r->not_before < first) {
@@ -336,23 +199,41 @@ static void take_back(const struct bpk_curl_calls *curl, struct bpk_request *req
 	curl->curl_multi_remove_handle(engine.multi, request->handle);
 }
 
+/* End a request that has taken too long. */
+static void give_up(struct bpk_request *request)
+{
+	if (is_unwanted(request, bpk_clock()))
+		bpk_fail(&request->err, BPK_FAILED, "was given up before the server answered");
+	else
+		bpk_fail(&request->err, BPK_FAILED, "the server sent nothing for %u seconds",
+			 engine.options.timeout);
+	request->outcome = BPK_OUTCOME_FAILED;
+	end(request);
+}
+
 /* End the requests that brought no content for too long, whatever else came: redirections and
- * errors may have a body that drips. */
+ * errors may have a body that drips. And end those whose time is over. */
 static void end_late(const struct bpk_curl_calls *curl)
 {
 	double now = bpk_clock();
+	struct bpk_request *next;
 
 	for (unsigned i = engine.running; i-- > 0;) {
 		struct bpk_request *request = engine.active[i];
 
-		if (now < request->begun + engine.options.timeout)
+		if (now < request->begun + engine.options.timeout && !is_unwanted(request, now))
 			continue;
 		take_back(curl, request);
-		bpk_fail(&request->err, BPK_FAILED, "the server sent nothing for %u seconds",
-			 engine.options.timeout);
-		request->outcome = BPK_OUTCOME_FAILED;
-		end(request);
+		engine.counts.sent += request->sent;
+		give_up(request);
 		release(curl, request);
+	}
+	for (struct bpk_request *r = engine.queue; r != NULL; r = next) {
+		next = r->next;
+		if (is_unwanted(r, now)) {
+			withdraw(r);
+			give_up(r);
+		}
 	}
 }
 
@@ -370,6 +251,7 @@ static void collect(const struct bpk_curl_calls *curl)
 			continue;
 		curl->curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&request);
 		take_back(curl, request);
+		engine.counts.sent += request->sent;
 		if (!bpk_exchange_judge(request, curl, code) || !try_again(request))
 			end(request);
 		release(curl, request);
@@ -454,6 +336,8 @@ void bpk_request_stop(struct bpk_request *request)
 
 	pthread_mutex_lock(&engine.lock);
 	while (engine.driving && !request->is_done) {
+		/* the driver ends it: it need not let anybody in between its rounds */
+		request->deadline = bpk_clock();
 		curl->curl_multi_wakeup(engine.multi);
 		pthread_cond_wait(&engine.changed, &engine.lock);
 	}
@@ -467,7 +351,30 @@ void bpk_request_stop(struct bpk_request *request)
 	pthread_mutex_unlock(&engine.lock);
 	free(request->why);
 	request->why = NULL;
-	bpk_buf_clear(&request->refusal);
+	bpk_buf_clear(&request->text);
+}
+
+void bpk_request_hurry(struct bpk_request *request, double seconds)
+{
+	const struct bpk_curl_calls *curl = bpk_curl(NULL);
+	double deadline = bpk_clock() + seconds;
+
+	pthread_mutex_lock(&engine.lock);
+	if (request->deadline <= 0 || deadline < request->deadline)
+		request->deadline = deadline;
+	if (engine.driving)
+		curl->curl_multi_wakeup(engine.multi);
+	pthread_mutex_unlock(&engine.lock);
+}
+
+void bpk_request_poke(void)
+{
+	const struct bpk_curl_calls *curl = bpk_curl(NULL);
+
+	pthread_mutex_lock(&engine.lock);
+	if (!engine.driving && (engine.running > 0 || engine.queue != NULL))
+		drive(curl, false);
+	pthread_mutex_unlock(&engine.lock);
 }
 
 int bpk_request_run(struct bpk_request *request, struct bpk_err *err)

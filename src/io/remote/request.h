@@ -2,7 +2,7 @@
  * Requests for ranges of a file, several at a time, without a thread of their own: a thread that
  * waits for its request does the work of all. Failures that may pass (no connection, a reset, a
  * short answer, status 408, 429 or 5xx) are tried again, later each time. Called by object.c,
- * remote.c and list.c.
+ * remote.c, list.c and, to write, by upload.c, deposit.c and commit.c.
  */
 #ifndef BPK_IO_REMOTE_REQUEST_H
 #define BPK_IO_REMOTE_REQUEST_H
@@ -39,10 +39,21 @@ struct bpk_request {
 	int (*take)(void *arg, struct bpk_view bytes, struct bpk_err *err);
 	void *take_arg;
 
+	/* NULL: content is asked for, as above. Or "HEAD", "PUT", "POST" or "DELETE": a request to a
+	 * store, for which the members above but url do not count. A good answer has an ETag; to
+	 * POST, the element proof in its text; to DELETE, the status 204. */
+	const char *method;
+	struct bpk_view body;     /* to be sent */
+	const char *const *lines; /* more header fields; ends with NULL */
+	const char *proof;        /* the path of an XML element */
+
 	/* the answer, once it is done */
 	enum bpk_outcome outcome;
 	struct bpk_answer answer;
 	uint64_t got; /* bytes stored, or taken */
+	unsigned tries;
+	struct bpk_buf
+		text; /* the beginning of a store's text, of an error or an answer to method */
 	struct bpk_err err;
 
 	/* request.c's, under its lock or the driver's own */
@@ -52,11 +63,11 @@ struct bpk_request {
 	bool is_refused;               /* the transfer was ended by us */
 	bool is_wrong;                 /* since it brought other bytes than those wanted */
 	uint64_t head_size, body_size; /* received */
-	unsigned tries;
-	double begun;      /* when it started, or received its last byte; a time of bpk_clock */
+	uint64_t sent;                 /* of body */
+	double begun;      /* when it started, or its last byte came or went; a time of bpk_clock */
+	double deadline;   /* of bpk_request_hurry; 0: none */
 	double not_before; /* when the next try may be sent */
 	char *why;         /* libcurl's text */
-	struct bpk_buf refusal; /* the beginning of a store's text that comes with an error */
 };
 
 /* Begin a request; it is sent at once if a connection is free. Any thread. Fails with BPK_NO_MEMORY
@@ -68,6 +79,13 @@ void bpk_request_wait(struct bpk_request *request);
 
 /* End a request that was started, whatever its state; its storage is the caller's again. */
 void bpk_request_stop(struct bpk_request *request);
+
+/* Let a request that was started, and perhaps is done, end within seconds, or fail. Its owner goes
+ * on to wait for it and to stop it. Any thread. */
+void bpk_request_hurry(struct bpk_request *request, double seconds);
+
+/* Send and receive what can be without a wait. For a thread that has other work. */
+void bpk_request_poke(void);
 
 /* All of this at once: its outcome is set in any case. Fails with the request's error unless it
  * brought the bytes. */

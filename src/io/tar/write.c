@@ -198,7 +198,9 @@ static void member_drop(void *owner)
 int bpk_tar_member(struct bpk_tar_writer *tar, const char *name, uint64_t size,
 		   const struct stat *like, struct bpk_draft **draft, struct bpk_err *err)
 {
-	static const struct bpk_draft_ops ops = { member_write, member_keep, member_drop };
+	static const struct bpk_draft_ops ops = { .write = member_write,
+						  .keep = member_keep,
+						  .drop = member_drop };
 
 	*draft = NULL;
 	if (begin(tar, name, S_IFREG, size, like, err) != 0)

@@ -408,7 +408,9 @@ static int new_tree_write(void *owner, struct bpk_view bytes, struct bpk_err *er
 	return bpk_fail(err, BPK_BUG, "write to a directory");
 }
 
-static const struct bpk_draft_ops new_tree_ops = { new_tree_write, new_tree_keep, new_tree_drop };
+static const struct bpk_draft_ops new_tree_ops = { .write = new_tree_write,
+						   .keep = new_tree_keep,
+						   .drop = new_tree_drop };
 
 struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft)
 {
@@ -476,7 +478,7 @@ int bpk_draft_open(const char *target, const struct bpk_draft_options *options,
 		   struct bpk_draft **draft, struct bpk_err *err)
 {
 	if (bpk_path_is_url(target))
-		return bpk_fail(err, BPK_FAILED, "is a URL, and results are local files");
+		return bpk_remote_draft(target, options, draft, err);
 	return (options->directory ? open_directory : bpk_draft_open_file)(target, options, draft,
 									   err);
 }
