@@ -42,11 +42,21 @@ static int check_removal(const struct bpk_shared *shared, const char *source, st
 	return 0;
 }
 
+static bool goes_to_store(const struct bpk_shared *shared)
+{
+	const char *place = shared->output != NULL ? shared->output : shared->output_dir;
+
+	return place != NULL && bpk_path_is_url(place);
+}
+
 /* A URL has no time to compare with. */
 static int check_update(const struct bpk_shared *shared, const char *source, struct bpk_err *err)
 {
 	if (!shared->tree.update)
 		return 0;
+	if (goes_to_store(shared))
+		return bpk_fail(err, BPK_USAGE,
+				"--update needs a result in a file, not in a store");
 	if (is_dash(source) || bpk_path_is_url(source))
 		return bpk_fail(err, BPK_USAGE,
 				"--update needs a FILE, %s has no modification time",
@@ -256,7 +266,7 @@ int bpk_transfer_make_folders(const struct bpk_transfer *transfer, struct bpk_er
 	const struct bpk_shared *shared = transfer->shared;
 	const char *dir = shared->output_dir != NULL ? shared->output_dir : ".";
 
-	if (shared->below == 0 || !transfer->target_derived ||
+	if (shared->below == 0 || !transfer->target_derived || goes_to_store(shared) ||
 	    (shared->output_dir == NULL && !bpk_path_is_url(transfer->in->path)))
 		return 0;
 	return bpk_folders_make(dir, transfer->target + strlen(dir) + 1, transfer->in->path,

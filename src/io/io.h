@@ -346,16 +346,17 @@ uint64_t bpk_draft_tell(const struct bpk_draft *draft);
 /* Bytes of a draft that is no file: up to the last one written. As bpk_draft_tell for others. */
 uint64_t bpk_draft_extent(const struct bpk_draft *draft);
 
-/* Announce, before the first byte, that bytes will be read back or written twice. A draft in a store
- * then keeps all of them in a temporary file, to send them at the end. Seekable drafts only. */
+/* Announce, before the first byte, that bytes will be read back or written twice. A draft in a
+ * store then keeps all of them in a temporary file, to send them at the end. Seekable drafts
+ * only. */
 int bpk_draft_reread(struct bpk_draft *draft, struct bpk_err *err);
 
 /* Append bytes. EPIPE fails with BPK_PIPE. */
 int bpk_draft_write(struct bpk_draft *draft, struct bpk_view bytes, struct bpk_err *err);
 
-/* Write or read at an offset; seekable drafts only. read_at, and a write over bytes that were written,
- * need bpk_draft_reread; read_at fails unless every byte exists. Long
- * runs of zeros written past the end of a draft file may become holes. */
+/* Write or read at an offset; seekable drafts only. read_at, and a write over bytes that were
+ * written, need bpk_draft_reread; read_at fails unless every byte exists. Long runs of zeros
+ * written past the end of a draft file may become holes. */
 int bpk_draft_write_at(struct bpk_draft *draft, uint64_t offset, struct bpk_view bytes,
 		       struct bpk_err *err);
 int bpk_draft_read_at(struct bpk_draft *draft, uint64_t offset, struct bpk_span out,

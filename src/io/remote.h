@@ -82,11 +82,11 @@ struct bpk_dir_entries;
 int bpk_remote_entries(const char *url, struct bpk_dir_entries *entries, struct bpk_err *err);
 
 /*
- * Begin to write a file of a store: bpk_draft_open for a URL. The store is asked what has the name;
+ * Begin to write a file of a store: bpk_draft_open for a URL. The store is asked for the name;
  * keep fails with "already exists", or without a change, if that is something else by then. Nothing
  * is visible before keep, and nothing is left by drop, or by a signal, unless a line of tell says
- * so. A failed keep says so if it does not know the outcome. Memory: connections + 3 parts of 8 MiB;
- * parts are larger beyond 8 GB. Fails as bpk_draft_open and bpk_remote_open do.
+ * so. A failed keep says so if it does not know the outcome. Memory: connections + 3 parts of
+ * 8 MiB; parts are larger beyond 8 GB. Fails as bpk_draft_open and bpk_remote_open do.
  */
 int bpk_remote_draft(const char *url, const struct bpk_draft_options *options,
 		     struct bpk_draft **draft, struct bpk_err *err);

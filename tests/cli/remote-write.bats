@@ -80,9 +80,16 @@ results() {
     need_urls
     results
     serve_store
-    mkdir one two
+    mkdir -p one/deep two
     cp less one/a
+    cp less one/deep/b
     cp raw two/a
+    quietly bpk pack -r -t 4 -O s3://b/tree one
+    stored less.blp tree/a.blp
+    stored less.blp tree/deep/b.blp
+    quietly bpk unpack -O s3://b/raw s3://b/tree/deep/b.blp
+    stored less raw/b
+    refuses 64 "update needs a result in a file, not in a store" bpk pack --update -O s3://b/tree one/a
     quietly bpk pack -t 4 -O s3://b/out/ raw less
     stored raw.blp out/raw.blp
     stored less.blp out/less.blp

@@ -93,7 +93,7 @@ void bpk_draft_clean(int folder, const char *name)
 
 	for (unsigned number = 0; number < NUMBERS_CLEANED && missing < 2; number++) {
 		spell(text, name, number);
-		/* to open what is missing takes longer */
+		/* to open a missing file takes longer */
 		if (fstatat(folder, text, &found, AT_SYMLINK_NOFOLLOW) == 0)
 			clean_file(folder, text);
 		else

@@ -66,7 +66,7 @@ static void tell(const char *what, struct bpk_err *err)
 		options.tell(options.cache, err->text);
 }
 
-/* Others who may write here could replace what is read. */
+/* Others who may write here could replace its files. */
 static int check_folder(int folder, struct bpk_err *err)
 {
 	struct stat found;

@@ -1,6 +1,6 @@
 /*
- * The first and the last request of an upload: what is at the store before, and the one that makes
- * the file visible. Its outcome is looked up where the answer is lost, as the file has a mark of
+ * The first and the last request of an upload: a look at the store, and the one that makes the file
+ * visible. Its outcome is looked up where the answer is lost, as the file has a mark of
  * this upload. Called by upload.c; bpk_upload_interrupt by a signal, on its thread.
  */
 #include <stdio.h>
@@ -97,7 +97,7 @@ static int find_outcome(struct bpk_upload *upload, const struct bpk_reply *reply
 		return 0;
 	}
 	explain(upload, reply, err);
-	/* what was sent as a whole may be carried out later, if no upload had to be open for it */
+	/* a whole file that was sent may be kept later, where no upload had to be open for it */
 	if (sight == BPK_SIGHT_UNKNOWN || (upload->nsent == 0 && reply->is_silent))
 		return bpk_err_subject(err, "it is uncertain whether the store keeps the file");
 	return -1;
@@ -190,7 +190,7 @@ static void tell(const struct bpk_upload *upload, const char *line)
 		options.tell(upload->path, line);
 }
 
-/* End what is on its way, and wait for the request that is no part's, which its thread takes. False
+/* End all requests, and wait for the one that is no part's, which its thread takes. False
  * if there is nothing to clean up any more. */
 static bool hold_up(struct bpk_upload *upload, bool *is_done, bool *is_committing)
 {

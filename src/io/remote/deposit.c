@@ -259,7 +259,7 @@ int bpk_deposit_abort(struct bpk_upload *upload, double seconds, struct bpk_err 
 
 /* ---- parts ---- */
 
-/* End the request of a slot, and take what it holds. */
+/* End the request of a slot, and free its bytes. */
 static void clear_slot(struct bpk_upload *upload, struct bpk_slot *slot)
 {
 	pthread_mutex_lock(&upload->lock);

@@ -149,7 +149,7 @@ size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg)
 	return body.size;
 }
 
-/* ---- what is sent ---- */
+/* ---- the bytes of a request ---- */
 
 size_t bpk_exchange_send(char *to, size_t one, size_t size, void *arg)
 {
@@ -263,7 +263,7 @@ static int look_for(void *arg, const char *path, const char *value, struct bpk_e
 	return 0;
 }
 
-/* True if the answer proves that the store did what it was asked for: a status alone may come from
+/* True if the answer proves that the store has carried it out: a status alone may come from
  * a proxy, and S3 reports some errors with the status 200. */
 static bool is_proved(const struct bpk_request *request)
 {

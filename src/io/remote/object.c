@@ -67,8 +67,8 @@ static struct stream *note(struct bpk_object *object, uint64_t offset, uint64_t 
 	return stream;
 }
 
-/* Fetch what the next reads will want if they go on like the last ones, in whole parts, and no more
- * than was read so far. A failure is met again by the read itself. */
+/* Fetch the bytes that the next reads will want if they go on like the last ones, in whole parts,
+ * and no more than was read so far. A failure is met again by the read itself. */
 static void read_ahead(struct bpk_object *object, struct stream *stream)
 {
 	uint64_t total = object->parts.first.total;
@@ -133,7 +133,7 @@ static void keep(struct bpk_object *object, struct bpk_part *part)
 	pthread_mutex_lock(&object->lock);
 }
 
-/* Copy what the part, which is in use, has of out. Waits without the lock. */
+/* Copy the bytes of out that the part, which is in use, has. Waits without the lock. */
 static int copy_part(struct bpk_object *object, struct bpk_part *part, uint64_t offset,
 		     struct bpk_span out, size_t *got, struct bpk_err *err)
 {
@@ -183,7 +183,7 @@ int bpk_object_read_at(void *arg, uint64_t offset, struct bpk_span out, size_t *
 	pthread_mutex_lock(&object->lock);
 	object->parts.readers++;
 	while (rc == 0 && *got < out.size) {
-		/* the reads under way share what may be under way */
+		/* the reads under way share the memory */
 		uint64_t share =
 			bpk_max_u64(bpk_parts_window() / object->parts.readers, BPK_PART_SIZE);
 		struct bpk_span batch =

@@ -183,7 +183,7 @@ static int read_cached(struct bpk_parts *parts, uint64_t offset, size_t size, un
 	return 0;
 }
 
-/* ---- fetching what is missing ---- */
+/* ---- fetching missing blocks ---- */
 
 /*
  * Bytes at the end that come in one request: of a frame its trailer, its index and the header of

@@ -1,5 +1,5 @@
 /*
- * Tells libcurl what to send for a request: where to, header fields, signature, range or body.
+ * Tells libcurl about a request: its target, header fields, signature, range or body.
  * Called by request.c's driver.
  */
 #include "io/remote/prepare.h"

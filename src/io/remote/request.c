@@ -128,7 +128,7 @@ static CURL *take_handle(const struct bpk_curl_calls *curl)
 	return engine.nidle > 0 ? engine.idle[--engine.nidle] : curl->curl_easy_init();
 }
 
-/* Give back what a running request holds of libcurl. */
+/* Give back a running request's objects of libcurl. */
 static void release(const struct bpk_curl_calls *curl, struct bpk_request *request)
 {
 	if (request->handle != NULL) {

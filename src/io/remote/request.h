@@ -2,7 +2,7 @@
  * Requests for ranges of a file, several at a time, without a thread of their own: a thread that
  * waits for its request does the work of all. Failures that may pass (no connection, a reset, a
  * short answer, status 408, 429 or 5xx) are tried again, later each time. Called by object.c,
- * remote.c, list.c and, to write, by upload.c, deposit.c and commit.c.
+ * remote.c, list.c and, through upload.h, by those who write.
  */
 #ifndef BPK_IO_REMOTE_REQUEST_H
 #define BPK_IO_REMOTE_REQUEST_H
@@ -39,8 +39,8 @@ struct bpk_request {
 	int (*take)(void *arg, struct bpk_view bytes, struct bpk_err *err);
 	void *take_arg;
 
-	/* NULL: content is asked for, as above. Or "HEAD", "PUT", "POST" or "DELETE": a request to a
-	 * store, for which the members above but url do not count. A good answer has an ETag; to
+	/* NULL: content is asked for, as above. Or "HEAD", "PUT", "POST" or "DELETE": a request to
+	 * a store, for which the members above but url do not count. A good answer has an ETag; to
 	 * POST, the element proof in its text; to DELETE, the status 204. */
 	const char *method;
 	struct bpk_view body;     /* to be sent */
@@ -84,7 +84,7 @@ void bpk_request_stop(struct bpk_request *request);
  * on to wait for it and to stop it. Any thread. */
 void bpk_request_hurry(struct bpk_request *request, double seconds);
 
-/* Send and receive what can be without a wait. For a thread that has other work. */
+/* Send and receive without a wait. For a thread that has other work. */
 void bpk_request_poke(void);
 
 /* All of this at once: its outcome is set in any case. Fails with the request's error unless it

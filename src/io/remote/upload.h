@@ -116,7 +116,7 @@ struct bpk_reply {
 int bpk_deposit_run(struct bpk_upload *upload, enum bpk_step step, const struct bpk_request *wish,
 		    double seconds, struct bpk_reply *reply, struct bpk_err *err);
 
-/* See what is at the store now; err says why it cannot be seen. seconds: as above. */
+/* Look up the file at the store; err says why it cannot be seen. seconds: as above. */
 enum bpk_sight bpk_deposit_look(struct bpk_upload *upload, double seconds, struct bpk_reply *reply,
 				struct bpk_err *err);
 
@@ -142,14 +142,14 @@ int bpk_deposit_url(const struct bpk_upload *upload, const char *id, struct bpk_
 
 /* ---- commit.c ---- */
 
-/* See what is at the store before anything is sent, and set the condition of the last request.
+/* Look up the file at the store before anything is sent, and set the condition of the last request.
  * Fails as bpk_draft_open. */
 int bpk_upload_begin(struct bpk_upload *upload, struct bpk_err *err);
 
 /* Make the file visible: of bytes alone, or of all parts, which are stored. */
 int bpk_upload_commit(struct bpk_upload *upload, struct bpk_view bytes, struct bpk_err *err);
 
-/* For bpk_cleanup_add: what a signal does to an upload. */
+/* For bpk_cleanup_add: a signal ends the upload. */
 void bpk_upload_interrupt(void *upload);
 
 #endif
