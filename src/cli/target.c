@@ -150,8 +150,7 @@ static char *move_to_dir(const struct bpk_shared *shared, char *derived, struct 
 	if (shared->below > 0)
 		kept = derived + shared->below;
 	/* a second slash would be a part of a key */
-	if (asprintf(&moved, "%s%s%s", dir,
-		     dir[0] != '\0' && dir[strlen(dir) - 1] == '/' ? "" : "/", kept) < 0) {
+	if (asprintf(&moved, "%s%s%s", dir, bpk_ends_with(dir, "/") ? "" : "/", kept) < 0) {
 		moved = NULL;
 		bpk_fail_memory(err, strlen(derived));
 	}
@@ -265,10 +264,11 @@ int bpk_transfer_make_folders(const struct bpk_transfer *transfer, struct bpk_er
 {
 	const struct bpk_shared *shared = transfer->shared;
 	const char *dir = shared->output_dir != NULL ? shared->output_dir : ".";
+	size_t kept = strlen(dir) + !bpk_ends_with(dir, "/"); /* move_to_dir */
 
 	if (shared->below == 0 || !transfer->target_derived || goes_to_store(shared) ||
 	    (shared->output_dir == NULL && !bpk_path_is_url(transfer->in->path)))
 		return 0;
-	return bpk_folders_make(dir, transfer->target + strlen(dir) + 1, transfer->in->path,
-				shared->below, !shared->no_sync, err);
+	return bpk_folders_make(dir, transfer->target + kept, transfer->in->path, shared->below,
+				!shared->no_sync, err);
 }

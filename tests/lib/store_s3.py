@@ -2,8 +2,8 @@
 
 A folder of the served one is a bucket, in path style: ListObjectsV2, PUT with conditions, DELETE,
 multipart uploads. The parts of an upload lie in DIR/.uploads/ID, beside the files `key` with its
-path and `mark` with its metadata, until it is completed or aborted. Metadata of objects are
-kept in memory, by inode.
+path, `mark` with its metadata and `checked` if its parts have CRCs, until it is completed or
+aborted. Metadata of objects are kept in memory, by inode.
 """
 
 import base64
@@ -295,6 +295,7 @@ class Bucket:
                             xml("Key", self.target_path.split("/", 2)[2]), xml("UploadId", name))
         if "x-amz-checksum-algorithm" in self.headers and not self.server.options.no_checksum:
             answer.headers["x-amz-checksum-algorithm"] = self.headers["x-amz-checksum-algorithm"]
+            open(f"{self.server.uploads}/{name}/checked", "w", encoding="ascii").close()
         return answer
 
     def put_part(self, folder):
@@ -302,7 +303,7 @@ class Bucket:
         if not number.isdigit() or not 1 <= int(number) <= 10000:
             raise Refusal(400, "InvalidArgument", "partNumber is 1 to 10000")
         path, crc = f"{folder}/{int(number):05}", self.compare()
-        if CHECKSUM not in self.headers and not self.server.options.no_checksum:
+        if CHECKSUM not in self.headers and os.path.exists(f"{folder}/checked"):
             raise Refusal(400, "InvalidRequest", "a part without its CRC-32")
         with self.server.lock:      # not while it is aborted
             self.upload(self.query["uploadId"])
@@ -320,7 +321,7 @@ class Bucket:
             if not os.path.isfile(part) or self.etag(os.stat(part)).strip('"') != tag:
                 raise Refusal(400, "InvalidPart", number)
             with open(f"{part}.crc", encoding="ascii") as file:
-                if not self.server.options.no_checksum and crc != file.read():
+                if os.path.exists(f"{folder}/checked") and crc != file.read():
                     raise Refusal(400, "InvalidPart", f"the CRC-32 of {number}")
             small = os.path.getsize(part) < SMALLEST_PART and number != parts[-1][0]
             if small and not self.server.options.small_parts:
