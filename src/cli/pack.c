@@ -5,7 +5,6 @@
 #include "cli/metadata.h"
 #include "cli/pack.h"
 #include "cli/report.h"
-#include "cli/results.h"
 
 static const struct bpk_opt opt_dtype = {
 	.name = "dtype",
@@ -354,7 +353,7 @@ static void run_pack(void *arg, char **named, size_t count)
 	if (prepare(&pack, named, count, &operands, &err) != 0) {
 		bpk_report(err.kind == BPK_USAGE ? "pack" : NULL, &err);
 	} else {
-		bpk_results_each(shared, &operands,
+		bpk_operands_run(shared, &operands,
 				 &(struct bpk_each){ bpk_pack_one, bpk_pack_beside(&pack), &pack });
 		bpk_tally_tell(shared, "packed");
 	}

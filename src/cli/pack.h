@@ -6,7 +6,7 @@
 #define BPK_CLI_PACK_H
 
 #include "cli/encoding.h"
-#include "cli/results.h"
+#include "cli/operands.h"
 #include "cli/transfer.h"
 
 struct bpk_pack_args {

@@ -406,7 +406,7 @@ static bool begin_job(void *arg, void *place, const char *path)
 	shared->progress = BPK_WHEN_NEVER;
 	pack->args = &job->own;
 	/* a remark would have been printed; the file may have grown */
-	if (open_input(pack, path, &err) == 0 && pack->in.info->raw_size <= BPK_BESIDE_MOST &&
+	if (open_input(pack, path, &err) == 0 && pack->in.info->raw_size <= BPK_SMALL_FILE &&
 	    bpk_place_remark(&pack->in.place) == NULL && !bpk_place_pending(&pack->in.place) &&
 	    find_target(pack, &why, &err) == 0 && !pack->transfer.replaces &&
 	    begin(pack, &err) == 0)

@@ -1,18 +1,14 @@
-/* Results and operands of one command, in a tree by device and inode. Pack and unpack ask it. */
+/* Results and operands of one command, in a tree by device and inode. Called by operands.c and
+ * transfer.c. */
 #include "cli/results.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <search.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "cli/transfer.h"
-#include "cli/report.h"
-#include "cli/share.h"
-#include "cli/signal.h"
 #include "cli/text.h"
 
 /* A file, directory or link. It is operand and result where a removed operand's inode was used
@@ -102,7 +98,7 @@ static int add_operand(struct bpk_results *results, const struct stat *found, bo
 	if (node->itself > 0)
 		results->operands[node->itself - 1].is_small = false;
 	results->operands[number].is_small =
-		S_ISREG(found->st_mode) && node->itself == 0 && found->st_size <= BPK_BESIDE_MOST;
+		S_ISREG(found->st_mode) && node->itself == 0 && found->st_size <= BPK_SMALL_FILE;
 	node->itself = number + 1;
 	results->has_folders = results->has_folders || S_ISDIR(found->st_mode);
 	return 0;
@@ -366,7 +362,7 @@ void bpk_results_release(const struct bpk_shared *shared)
 		shared->results->operands[shared->results->current].is_done = true;
 }
 
-/* ---- all of them ---- */
+/* ---- a command ---- */
 
 static int take(struct bpk_results *results, const struct bpk_files *operands, struct bpk_err *err)
 {
@@ -379,134 +375,33 @@ static int take(struct bpk_results *results, const struct bpk_files *operands, s
 	return 0;
 }
 
-/* All operands on their way. */
-struct course {
-	struct bpk_shared *shared;
-	const struct bpk_each *each;
-	struct bpk_results *results;
-	const struct bpk_file *operands;
-	char *jobs; /* each->beside->size bytes for each place */
-};
-
-static void *job_at(const struct course *course, unsigned place)
+struct bpk_results *bpk_results_open(const struct bpk_files *operands, struct bpk_err *err)
 {
-	return course->jobs + place * course->each->beside->size;
-}
+	struct bpk_results *results = bpk_calloc(1, sizeof *results, err);
 
-/* The calls that follow are about operand number; returns its path. */
-static const char *go_to(struct course *course, size_t number)
-{
-	course->results->current = number;
-	course->shared->below = course->operands[number].below;
-	return course->operands[number].path;
-}
-
-static bool begin(void *arg, size_t number, unsigned place)
-{
-	struct course *course = arg;
-	const char *path = go_to(course, number);
-
-	return course->results->operands[number].is_small &&
-	       course->each->beside->begin(course->each->arg, job_at(course, place), path);
-}
-
-static void work(void *arg, unsigned place)
-{
-	const struct course *course = arg;
-
-	course->each->beside->work(job_at(course, place));
-}
-
-static void end(void *arg, size_t number, unsigned place)
-{
-	struct course *course = arg;
-
-	go_to(course, number);
-	course->each->beside->end(job_at(course, place));
-}
-
-static void alone(void *arg, size_t number)
-{
-	struct course *course = arg;
-
-	course->each->one(course->each->arg, go_to(course, number));
-}
-
-/* Files beside each other that descriptors allow: each has up to 5, and the command some others,
- * besides those that it was started with. */
-static uint64_t places_allowed(void)
-{
-	enum { OWN = 32, OF_EACH = 8 };
-	struct rlimit limit;
-	int next = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
-	uint64_t used = OWN + (uint64_t)next;
-
-	if (next < 0)
-		return 1;
-	close(next);
-	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < used)
-		return 1;
-	return (limit.rlim_cur - used) / OF_EACH;
-}
-
-/* Set the threads and places that limits and operands leave to small files. */
-static void set_threads(const struct bpk_shared *shared, struct bpk_line *line)
-{
-	enum { READY = 8 }; /* files for each thread that are begun: then it seldom waits */
-	struct bpk_limits limits = bpk_shared_limits(shared);
-	uint64_t places = places_allowed(), nsmall = 0;
-	uint64_t most = bpk_min_u64(limits.threads, places);
-
-	for (size_t i = 0; i < line->count; i++)
-		nsmall += shared->results->operands[i].is_small;
-	if (limits.memory > 0)
-		most = bpk_min_u64(most, limits.memory / BPK_BESIDE_MEMORY);
-	line->threads = (unsigned)bpk_min_u64(most, nsmall);
-	line->nplaces = (unsigned)bpk_min_u64(READY * line->threads, places);
-}
-
-/* The operands that are small files are done beside each other. False: none of them is begun. */
-static bool run_beside(const struct bpk_shared *shared, struct course *course, size_t count)
-{
-	struct bpk_line line = { .count = count,
-				 .begin = begin,
-				 .work = work,
-				 .end = end,
-				 .alone = alone,
-				 .arg = course };
-	bool is_run;
-
-	if (course->each->beside == NULL)
-		return false;
-	set_threads(shared, &line);
-	if (line.threads < 2)
-		return false;
-	course->jobs = bpk_calloc(line.nplaces, course->each->beside->size, NULL);
-	bpk_signals_start(); /* before the first thread */
-	is_run = course->jobs != NULL && bpk_line_run(&line, NULL) == 0;
-	free(course->jobs);
-	return is_run;
-}
-
-void bpk_results_each(struct bpk_shared *shared, const struct bpk_files *operands,
-		      const struct bpk_each *each)
-{
-	struct bpk_results results = { 0 };
-	struct course course = { shared, each, &results, operands->all, NULL };
-	struct bpk_err err = { 0 };
-	size_t count = operands->count;
-
-	if (count > 1 && take(&results, operands, &err) != 0) {
-		bpk_report(NULL, &err);
-		count = 0;
+	if (results != NULL && take(results, operands, err) != 0) {
+		bpk_results_close(results);
+		return NULL;
 	}
-	shared->results = count > 1 ? &results : NULL;
-	if ((count == 0 || !bpk_share_each(shared, operands, alone, &course)) &&
-	    (count < 2 || !run_beside(shared, &course, count)))
-		for (size_t i = 0; i < count; i++)
-			alone(&course, i);
-	shared->results = NULL;
-	tdestroy(results.tree, free);
-	tdestroy(results.remotes, free);
-	free(results.operands);
+	return results;
+}
+
+void bpk_results_close(struct bpk_results *results)
+{
+	if (results == NULL)
+		return;
+	tdestroy(results->tree, free);
+	tdestroy(results->remotes, free);
+	free(results->operands);
+	free(results);
+}
+
+void bpk_results_go_to(struct bpk_results *results, size_t number)
+{
+	results->current = number;
+}
+
+bool bpk_results_is_small(const struct bpk_results *results, size_t number)
+{
+	return results->operands[number].is_small;
 }

@@ -1,7 +1,7 @@
 /*
  * Files that a command of several operands must not write over: its own results, and the operands
  * that have no whole result yet. They are known by device and inode, whatever their spelling.
- * Called by pack and unpack. For the main thread alone.
+ * For the main thread alone.
  */
 #ifndef BPK_CLI_RESULTS_H
 #define BPK_CLI_RESULTS_H
@@ -9,36 +9,19 @@
 #include "cli/command.h"
 #include "cli/tree.h"
 
-/* Raw bytes that a file beside others may have, and memory that packing one may take. */
-enum { BPK_BESIDE_MOST = 1 << 20, BPK_BESIDE_MEMORY = 48 << 20 };
+/* Raw bytes that a small file has, at most. */
+enum { BPK_SMALL_FILE = 1 << 20 };
 
-/*
- * How small files are done beside each other. begin and end are called in the order of the
- * operands, as one is, and work between them, by any thread.
- */
-struct bpk_beside {
-	size_t size; /* of a job */
-	/* Begin a job at place, which is not initialized, with the arg of one. It must lead to a
-	 * new file beside path, and prints nothing. False: one is to do it, and nothing is held. */
-	bool (*begin)(void *arg, void *place, const char *path);
-	void (*work)(void *place);
-	void (*end)(void *place); /* reports a failure of the work, too */
-};
+/* Take the operands of a command, in their order; their paths are borrowed until it is closed. The
+ * caller closes it; NULL is no error there. Fails with BPK_NO_MEMORY. */
+struct bpk_results *bpk_results_open(const struct bpk_files *operands, struct bpk_err *err);
+void bpk_results_close(struct bpk_results *results);
 
-struct bpk_each {
-	void (*one)(void *arg, const char *path);
-	const struct bpk_beside *beside; /* NULL: one does all */
-	void *arg;
-};
+/* The calls that follow are about this operand, until the next such call. */
+void bpk_results_go_to(struct bpk_results *results, size_t number);
 
-/*
- * Call each->one for every operand, in their order, for commands that write a result for each.
- * shared is the one that their transfers have; meanwhile its member below is the operand's, and its
- * results are set where there are several operands. Small regular files are done beside each other
- * if threads and memory allow it, to the same results and messages.
- */
-void bpk_results_each(struct bpk_shared *shared, const struct bpk_files *operands,
-		      const struct bpk_each *each);
+/* The operand was a small regular file, and no other operand was the same one. */
+bool bpk_results_is_small(const struct bpk_results *results, size_t number);
 
 /*
  * May the current operand's result be written to target, which need not be there? "-": standard

@@ -8,7 +8,7 @@
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
-#include "cli/results.h"
+#include "cli/operands.h"
 #include "cli/share.h"
 
 struct unpack_args {
@@ -407,7 +407,7 @@ static void run_unpack(void *arg, char **named, size_t count)
 	    bpk_transfer_gather(&args->shared, &kind, named, count, &operands, &err) != 0) {
 		bpk_report(err.kind == BPK_USAGE ? "unpack" : NULL, &err);
 	} else {
-		bpk_results_each(&args->shared, &operands,
+		bpk_operands_run(&args->shared, &operands,
 				 &(struct bpk_each){ .one = unpack_one, .arg = args });
 		bpk_tally_tell(&args->shared, "unpacked");
 	}

@@ -1,0 +1,144 @@
+/* All operands of a command, in order. Called by pack.c and unpack.c. */
+#include "cli/operands.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "cli/report.h"
+#include "cli/share.h"
+#include "cli/signal.h"
+#include "cli/transfer.h"
+
+/* All operands on their way. */
+struct course {
+	struct bpk_shared *shared;
+	const struct bpk_each *each;
+	const struct bpk_file *operands;
+	char *jobs; /* each->beside->size bytes for each place */
+};
+
+static void *job_at(const struct course *course, unsigned place)
+{
+	return course->jobs + place * course->each->beside->size;
+}
+
+/* The calls that follow are about operand number; returns its path. */
+static const char *go_to(struct course *course, size_t number)
+{
+	if (course->shared->results != NULL)
+		bpk_results_go_to(course->shared->results, number);
+	course->shared->below = course->operands[number].below;
+	return course->operands[number].path;
+}
+
+static bool begin(void *arg, size_t number, unsigned place)
+{
+	struct course *course = arg;
+	const char *path = go_to(course, number);
+
+	return bpk_results_is_small(course->shared->results, number) &&
+	       course->each->beside->begin(course->each->arg, job_at(course, place), path);
+}
+
+static void work(void *arg, unsigned place)
+{
+	const struct course *course = arg;
+
+	course->each->beside->work(job_at(course, place));
+}
+
+static void end(void *arg, size_t number, unsigned place)
+{
+	struct course *course = arg;
+
+	go_to(course, number);
+	course->each->beside->end(job_at(course, place));
+}
+
+static void alone(void *arg, size_t number)
+{
+	struct course *course = arg;
+
+	course->each->one(course->each->arg, go_to(course, number));
+}
+
+/* Files beside each other that descriptors allow: each has up to 5, and the command some others,
+ * besides those that it was started with. */
+static uint64_t places_allowed(void)
+{
+	enum { OWN = 32, OF_EACH = 8 };
+	struct rlimit limit;
+	int next = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	uint64_t used = OWN + (uint64_t)next;
+
+	if (next < 0)
+		return 1;
+	close(next);
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur < used)
+		return 1;
+	return (limit.rlim_cur - used) / OF_EACH;
+}
+
+/* Set the threads and places that limits and operands leave to small files. */
+static void set_threads(const struct bpk_shared *shared, struct bpk_line *line)
+{
+	enum { READY = 8 }; /* files for each thread that are begun: then it seldom waits */
+	enum { EACH_MEMORY = 48 << 20 }; /* bytes that packing one may take */
+	struct bpk_limits limits = bpk_shared_limits(shared);
+	uint64_t places = places_allowed(), nsmall = 0;
+	uint64_t most = bpk_min_u64(limits.threads, places);
+
+	for (size_t i = 0; i < line->count; i++)
+		nsmall += bpk_results_is_small(shared->results, i);
+	if (limits.memory > 0)
+		most = bpk_min_u64(most, limits.memory / EACH_MEMORY);
+	line->threads = (unsigned)bpk_min_u64(most, nsmall);
+	line->nplaces = (unsigned)bpk_min_u64(READY * line->threads, places);
+}
+
+/* The operands that are small files are done beside each other. False: none of them is begun. */
+static bool run_beside(const struct bpk_shared *shared, struct course *course, size_t count)
+{
+	struct bpk_line line = { .count = count,
+				 .begin = begin,
+				 .work = work,
+				 .end = end,
+				 .alone = alone,
+				 .arg = course };
+	bool is_run;
+
+	if (course->each->beside == NULL)
+		return false;
+	set_threads(shared, &line);
+	if (line.threads < 2)
+		return false;
+	course->jobs = bpk_calloc(line.nplaces, course->each->beside->size, NULL);
+	bpk_signals_start(); /* before the first thread */
+	is_run = course->jobs != NULL && bpk_line_run(&line, NULL) == 0;
+	free(course->jobs);
+	return is_run;
+}
+
+void bpk_operands_run(struct bpk_shared *shared, const struct bpk_files *operands,
+		      const struct bpk_each *each)
+{
+	struct course course = { shared, each, operands->all, NULL };
+	struct bpk_err err = { 0 };
+	size_t count = operands->count;
+
+	if (count > 1) {
+		shared->results = bpk_results_open(operands, &err);
+		if (shared->results == NULL) {
+			bpk_report(NULL, &err);
+			return;
+		}
+	}
+	if ((count == 0 || !bpk_share_each(shared, operands, alone, &course)) &&
+	    (count < 2 || !run_beside(shared, &course, count)))
+		for (size_t i = 0; i < count; i++)
+			alone(&course, i);
+	bpk_results_close(shared->results);
+	shared->results = NULL;
+}
