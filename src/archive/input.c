@@ -21,16 +21,37 @@ static int judge_opening(const struct bpk_input *in, struct bpk_err *err)
 
 int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 {
+	bool is_tar = false;
+
 	bpk_format_fail_unknown(&in->place, err);
+	if (!in->place.is_directory && bpk_tar_probe(in->place.source, false, &is_tar, NULL) == 0 &&
+	    is_tar)
+		bpk_fail(err, BPK_UNSUPPORTED,
+			 "is a tar, no archive; 'bpk tar' lists it, and FILE:NAME is a member");
 	return judge_opening(in, err);
+}
+
+/* The URL of a directory without its last slash names another object. */
+static void add_hint(const char *path, struct bpk_err *err)
+{
+	const struct bpk_format *promised = bpk_format_of_suffix(path);
+	struct bpk_err plain;
+
+	if (err != NULL && promised != NULL && promised->is_directory && bpk_path_is_url(path) &&
+	    !bpk_ends_with(path, "/")) {
+		plain = *err;
+		bpk_fail(err, plain.kind, "%s; the URL of a directory ends with /", plain.text);
+	}
 }
 
 int bpk_input_look(struct bpk_input *in, const char *path, const struct bpk_format *format,
 		   struct bpk_err *err)
 {
 	*in = (struct bpk_input){ .path = path };
-	if (bpk_place_open(path, bpk_format_owns, &in->place, err) != 0)
+	if (bpk_place_open(path, bpk_format_owns, &in->place, err) != 0) {
+		add_hint(path, err);
 		return bpk_input_subject(in, err);
+	}
 	in->format = format;
 	in->named = format != NULL;
 	if (format == NULL && bpk_format_probe(&in->place, &in->format, err) != 0)

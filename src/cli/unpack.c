@@ -395,6 +395,19 @@ static bool takes(const char *path)
 
 static const struct bpk_tree_kind kind = { .takes = takes, .takes_datasets = true };
 
+/* As verify -r: of a disk that is not mounted nothing would be missed. A share may be empty. */
+static void check_found(const struct unpack_args *args, char *const *named, size_t count,
+			size_t nfound)
+{
+	const struct bpk_tree_args *tree = &args->shared.tree;
+	struct bpk_err err = { 0 };
+
+	if (!tree->recursive || tree->share.count > 0 || nfound > 0)
+		return;
+	bpk_fail(&err, BPK_FAILED, "no archive was found in it");
+	bpk_report(count == 1 ? named[0] : "all operands", &err);
+}
+
 static void run_unpack(void *arg, char **named, size_t count)
 {
 	struct unpack_args *args = arg;
@@ -407,6 +420,7 @@ static void run_unpack(void *arg, char **named, size_t count)
 	    bpk_transfer_gather(&args->shared, &kind, named, count, &operands, &err) != 0) {
 		bpk_report(err.kind == BPK_USAGE ? "unpack" : NULL, &err);
 	} else {
+		check_found(args, named, count, operands.count);
 		bpk_operands_run(&args->shared, &operands,
 				 &(struct bpk_each){ .one = unpack_one, .arg = args });
 		bpk_tally_tell(&args->shared, "unpacked");

@@ -83,7 +83,9 @@ static int probe_tar(const struct bpk_input *in, bool *is_tar, struct bpk_err *e
 	if (in->format != NULL || in->place.is_directory || in->place.is_member ||
 	    bpk_format_of_suffix(in->path) != NULL)
 		return 0;
-	return bpk_tar_probe(in->place.source, is_tar, err) == 0 ? 0 : bpk_input_subject(in, err);
+	return bpk_tar_probe(in->place.source, bpk_ends_with(in->path, ".tar"), is_tar, err) == 0
+		       ? 0
+		       : bpk_input_subject(in, err);
 }
 
 static void fail_empty(const struct bpk_verify_args *args, const char *path)

@@ -487,10 +487,11 @@ int bpk_walk(const char *path, bool (*enter)(void *arg, const char *folder),
 	     void (*report)(void *arg, const struct bpk_err *err), void *arg, struct bpk_err *err);
 
 /*
- * Make the folders that name lies in, below the folder root, which is there: where they are
- * missing, and never through a link. source is the path of the file that name is made of, and from
- * its byte below on has the same folders: theirs are the most permissions that new ones get. A new
- * folder is synced with its name. Fails with BPK_FAILED.
+ * Make the folder root, in one that is there, and those below it that name lies in: where they are
+ * missing, and below root never through a link. source is the path of the file that name is made
+ * of. Its folder of below bytes is that for root, and those behind it have the names of name:
+ * theirs are the most permissions that new ones get. A new folder is synced with its name. Fails
+ * with BPK_FAILED.
  */
 int bpk_folders_make(const char *root, const char *name, const char *source, size_t below,
 		     bool sync, struct bpk_err *err);

@@ -93,8 +93,9 @@ int bpk_tar_extract(struct bpk_source *source, const char *folder,
 int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
 		 struct bpk_source **member, struct bpk_dir **dir, struct bpk_err *err);
 
-/* True if the source is seekable and begins as a tar. */
-int bpk_tar_probe(struct bpk_source *source, bool *is_tar, struct bpk_err *err);
+/* True if the source is seekable and begins as a tar. is_named: the user calls it one, so that it
+ * may be empty, or have lost its head; raw data may begin with as many zeros. */
+int bpk_tar_probe(struct bpk_source *source, bool is_named, bool *is_tar, struct bpk_err *err);
 
 /* The calls of a walk over a tar. Names are clean, and borrowed for the call. */
 struct bpk_tar_visit {

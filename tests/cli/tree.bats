@@ -114,6 +114,11 @@ END
     says '^bpk: o/z/large.blp: folder z cannot be made: '
     [ -z "$(ls elsewhere)" ]
     [ "$(stat -c %a o/a/b o/a)" = $'700\n755' ]
+    chmod 750 d
+    bpk pack -r -O new d
+    [ "$(stat -c %a new)" = 750 ]
+    ends 1 bpk pack -r -O nowhere/new d
+    says '^bpk: nowhere/new/a/b/c/one.blp: folder nowhere/new cannot be opened: '
     [ "$(find o -name '*.blp' | wc -l)" -eq 13 ]
 }
 
@@ -323,6 +328,31 @@ shares() {
     refuses 1 'no archive was found in it' bpk verify -r --shard 1/2 f
     cp e/a/f1.blp f
     bpk verify -r --shard 1/2 f && bpk verify -r --shard 2/2 f
+}
+
+@test "verify -r: raw data that look like the head of a tar are passed over" {
+    make_tree
+    bpk pack -r -O e d
+    # zeros, and bytes whose signed sum is 0, where the checksum's field has no digit
+    truncate -s 3000 e/zeros
+    { head -c 700 /dev/zero && cat d/a/f1; } >e/head
+    { printf '\377%.0s' {1..256} && head -c 1000 /dev/zero; } | head -c 1000 >e/sum
+    quietly bpk verify -r --at-least 15 e
+    refuses 1 '^bpk: e/head: is not an archive in a format that bpk knows$' bpk verify e/head
+    # the name makes zeros a tar
+    cp e/head e/head.tar
+    refuses 2 '^bpk: e/head.tar: begins with 700 zeros, expected the header of a tar$' bpk verify -r e
+}
+
+@test "unpack -r: no archive is a failure" {
+    mkdir d
+    refuses 1 '^bpk: d: no archive was found in it$' bpk unpack -r d
+    data text 100 d/f
+    refuses 1 '^bpk: d: no archive was found in it$' bpk unpack -r -O e d
+    quietly bpk pack -r -O e d
+    [ "$(ls e)" = f.blp ]
+    quietly bpk unpack -r -O g e
+    same d/f g/f
 }
 
 @test "verify: a tar is verified member by member" {

@@ -187,7 +187,7 @@ int bpk_tar_index_folder(struct bpk_tar_index *index, const char *prefix, bool b
 
 /* ---- Finding ---- */
 
-int bpk_tar_probe(struct bpk_source *source, bool *is_tar, struct bpk_err *err)
+int bpk_tar_probe(struct bpk_source *source, bool is_named, bool *is_tar, struct bpk_err *err)
 {
 	uint8_t block[BPK_TAR_BLOCK];
 	size_t got;
@@ -197,7 +197,8 @@ int bpk_tar_probe(struct bpk_source *source, bool *is_tar, struct bpk_err *err)
 		return 0;
 	if (bpk_source_read_at(source, 0, bpk_span(block, sizeof block), &got, err) != 0)
 		return -1;
-	*is_tar = got == sizeof block && bpk_tar_is_header(block);
+	*is_tar = got == sizeof block &&
+		  (bpk_tar_is_header(block) || (is_named && bpk_tar_is_end(block)));
 	return 0;
 }
 
@@ -213,7 +214,7 @@ int bpk_tar_find(struct bpk_source *source, const char *name, bool *is_tar,
 	*member = NULL;
 	*dir = NULL;
 	if (clean != NULL)
-		rc = bpk_tar_probe(source, is_tar, err);
+		rc = bpk_tar_probe(source, true, is_tar, err);
 	if (!*is_tar) {
 		bpk_source_close(source);
 		free(clean);

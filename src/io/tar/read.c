@@ -77,28 +77,42 @@ static la_int64_t pass(struct archive *archive, void *arg, la_int64_t size)
 
 /* ---- Is it a tar? ---- */
 
+/* The number in the checksum's field: octal digits between spaces and a zero or space. -1: other
+ * bytes. Source: POSIX pax, "ustar Interchange Format". */
+static int64_t said_sum(const uint8_t *field)
+{
+	int64_t sum = 0;
+	size_t i = 0, first;
+
+	while (i < CHECKSUM_SIZE && field[i] == ' ')
+		i++;
+	for (first = i; i < CHECKSUM_SIZE && field[i] >= '0' && field[i] <= '7'; i++)
+		sum = sum * 8 + (field[i] - '0');
+	if (i == first || (i < CHECKSUM_SIZE && field[i] != '\0' && field[i] != ' '))
+		return -1;
+	return sum;
+}
+
 bool bpk_tar_is_header(const uint8_t *block)
 {
 	int64_t plain = 0, with_signs = 0; /* old tars summed up signed characters */
-	int64_t said = 0;
-	bool zeros = true;
+	int64_t said = said_sum(block + CHECKSUM);
 
 	for (size_t i = 0; i < BPK_TAR_BLOCK; i++) {
 		bool own = i >= CHECKSUM && i < CHECKSUM + CHECKSUM_SIZE;
 
 		plain += own ? ' ' : block[i];
 		with_signs += own ? ' ' : (int8_t)block[i];
-		zeros = zeros && block[i] == 0;
 	}
-	for (size_t i = 0; i < CHECKSUM_SIZE; i++) {
-		uint8_t c = block[CHECKSUM + i];
+	return said >= 0 && (said == plain || said == with_signs);
+}
 
-		if (c >= '0' && c <= '7')
-			said = said * 8 + (c - '0');
-		else if (c != ' ' || said != 0)
-			break;
-	}
-	return zeros || said == plain || said == with_signs;
+bool bpk_tar_is_end(const uint8_t *block)
+{
+	for (size_t i = 0; i < BPK_TAR_BLOCK; i++)
+		if (block[i] != 0)
+			return false;
+	return true;
 }
 
 /* The name of the compressor of these bytes; NULL when they have no known magic. */
@@ -131,7 +145,8 @@ static int check_head(struct bpk_source *source, struct bpk_err *err)
 
 	if (bpk_source_peek(source, BPK_TAR_BLOCK, &head, err) != 0)
 		return -1;
-	if (head.size == BPK_TAR_BLOCK && bpk_tar_is_header(head.data))
+	if (head.size == BPK_TAR_BLOCK &&
+	    (bpk_tar_is_header(head.data) || bpk_tar_is_end(head.data)))
 		return 0;
 	compressor = compressor_of(head);
 	if (compressor != NULL)

@@ -45,7 +45,9 @@ bool bpk_tar_stream_is_sparse(const struct bpk_tar_stream *stream);
 /* The offset in the tar of the member's first header, or of the end. */
 uint64_t bpk_tar_stream_header(const struct bpk_tar_stream *stream);
 
-/* True if these BPK_TAR_BLOCK bytes begin a tar. */
+/* True if these BPK_TAR_BLOCK bytes are the header of a member; or zeros, as at the end, and all of
+ * an empty tar. */
 bool bpk_tar_is_header(const uint8_t *block);
+bool bpk_tar_is_end(const uint8_t *block);
 
 #endif

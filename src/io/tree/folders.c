@@ -2,6 +2,7 @@
  * another one. Called by cli through io.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,14 +69,35 @@ static int go_down(int parent, const char *part, const char *source, size_t size
 	return -1;
 }
 
+/* Make the folder root in its own, which is there. -1 with errno. */
+static int make_root(const char *root, const char *source, size_t below, bool sync)
+{
+	char *folder = strdup(root), *part = strdup(root);
+	int parent = -1, fd = -1, saved;
+
+	if (folder != NULL && part != NULL)
+		parent = bpk_folder_open(dirname(folder));
+	if (parent >= 0)
+		fd = go_down(parent, basename(part), source, below, sync);
+	saved = errno;
+	if (parent >= 0)
+		close(parent);
+	free(folder);
+	free(part);
+	errno = saved;
+	return fd;
+}
+
 int bpk_folders_make(const char *root, const char *name, const char *source, size_t below,
 		     bool sync, struct bpk_err *err)
 {
 	int folder = bpk_folder_open(root), next;
 	char part[NAME_MAX + 1];
 
+	if (folder < 0 && errno == ENOENT)
+		folder = make_root(root, source, below, sync);
 	if (folder < 0)
-		return bpk_fail_errno(err, errno, "cannot be opened");
+		return bpk_fail_errno(err, errno, "folder %s cannot be opened", root);
 	for (size_t at = 0, size; name[at + (size = strcspn(name + at, "/"))] == '/';
 	     at += size + 1) {
 		if (size == 0)
