@@ -182,6 +182,25 @@ rows() {
     done
 }
 
+@test "a multipart upload is named that may be left, since its number was lost" {
+    need_urls
+    results
+    for fault in lost short 503; do
+        rm -rf d
+        serve_store --fault "$fault@2"
+        bpk convert --timeout 4 raw.blp s3://b/x.blp 2>"$err"
+        stop_serving
+        same raw.blp d/b/x.blp
+        if [ $fault = 503 ]; then
+            no_uploads
+            [ ! -s "$err" ] || die "$fault: $(cat "$err")"
+        else
+            [ -n "$(ls d/.uploads)" ]
+            says '^bpk: s3://b/x.blp: a multipart upload without parts may be left at the store'
+        fi
+    done
+}
+
 @test "faults that last" {
     need_urls
     results

@@ -182,14 +182,6 @@ int bpk_upload_commit(struct bpk_upload *upload, struct bpk_view bytes, struct b
 
 /* ---- signals ---- */
 
-static void tell(const struct bpk_upload *upload, const char *line)
-{
-	struct bpk_remote_options options = bpk_request_options();
-
-	if (options.tell != NULL)
-		options.tell(upload->path, line);
-}
-
 /* End all requests, and wait for the one that is no part's, which its thread takes. False
  * if there is nothing to clean up any more. */
 static bool hold_up(struct bpk_upload *upload, bool *is_done, bool *is_committing)
@@ -230,10 +222,13 @@ void bpk_upload_interrupt(void *arg)
 	else if (is_committing)
 		sight = bpk_deposit_look(upload, LAST, &reply, NULL);
 	if (sight == BPK_SIGHT_OURS)
-		tell(upload, "is complete; the signal came too late");
+		bpk_deposit_tell(upload, "is complete; the signal came too late");
 	else if (sight == BPK_SIGHT_UNKNOWN)
-		tell(upload, "interrupted; it is uncertain whether the store keeps the file");
+		bpk_deposit_tell(upload,
+				 "interrupted; it is uncertain whether the store keeps the file");
 	else if (is_left)
-		tell(upload, "interrupted; a part of it may be left at the store, invisible, as a "
-			     "multipart upload");
+		bpk_deposit_tell(
+			upload,
+			"interrupted; a part of it may be left at the store, invisible, as a "
+			"multipart upload");
 }

@@ -99,6 +99,7 @@ static int take(struct bpk_upload *upload, enum bpk_step step, const struct bpk_
 		.tries = request->tries,
 		.is_silent = request->answer.status == 0 && request->tries > 0 &&
 			     request->sent == request->body.size,
+		.is_uncertain = request->is_uncertain,
 	};
 	if (request->outcome != BPK_OUTCOME_BYTES) {
 		(void)bpk_xml_scan(text, take_code, reply, NULL);
@@ -186,6 +187,14 @@ enum bpk_sight bpk_deposit_look(struct bpk_upload *upload, double seconds, struc
 	return BPK_SIGHT_UNKNOWN;
 }
 
+void bpk_deposit_tell(const struct bpk_upload *upload, const char *line)
+{
+	struct bpk_remote_options options = bpk_request_options();
+
+	if (options.tell != NULL)
+		options.tell(upload->path, line);
+}
+
 static int begin(struct bpk_upload *upload, struct bpk_err *err)
 {
 	const char *const lines[] = { content_type, "x-amz-checksum-algorithm: CRC32", upload->mark,
@@ -202,6 +211,9 @@ static int begin(struct bpk_upload *upload, struct bpk_err *err)
 	wish.url = &url;
 	rc = bpk_deposit_run(upload, BPK_STEP_BEGIN, &wish, 0, &reply, err);
 	upload->is_checked = rc == 0 && reply.answer.is_checked;
+	if (reply.is_uncertain)
+		bpk_deposit_tell(upload, "a multipart upload without parts may be left at the "
+					 "store, as its answer was lost");
 	bpk_url_clear(&url);
 	return rc;
 }

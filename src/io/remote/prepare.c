@@ -161,14 +161,19 @@ static bool set_wish(const struct bpk_curl_calls *curl, CURL *handle,
 	       curl->curl_easy_setopt(handle, CURLOPT_RANGE, range) == CURLE_OK;
 }
 
-/* The body of a PUT or POST, which may be empty. Servers that wait for it are not asked first. */
+/* The body of a PUT or POST, which may be empty. Servers that wait for it are not asked first.
+ * libcurl sends a request once more by itself if a kept connection ends without an answer; a POST
+ * may then be carried out twice, so that it gets a connection of its own. */
 static bool set_body(const struct bpk_curl_calls *curl, CURL *handle, struct bpk_request *request)
 {
 	curl_off_t size = (curl_off_t)request->body.size;
+	long is_post;
 
 	if (request->method == NULL || request->method[0] != 'P')
 		return true;
-	return curl->curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L) == CURLE_OK &&
+	is_post = strcmp(request->method, "POST") == 0;
+	return curl->curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, is_post) == CURLE_OK &&
+	       curl->curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, size) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_READFUNCTION, bpk_exchange_send) ==
 		       CURLE_OK &&

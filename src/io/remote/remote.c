@@ -132,7 +132,7 @@ int bpk_remote_open(const char *path, struct bpk_source **source, bool *missing,
 		return 0;
 	*missing = outcome == BPK_OUTCOME_MISSING || outcome == BPK_OUTCOME_DENIED;
 	if (outcome == BPK_OUTCOME_MISSING)
-		bpk_fail(err, BPK_FAILED, "does not exist; the URL of a directory ends with /");
+		bpk_fail(err, BPK_FAILED, "does not exist");
 	return -1;
 }
 

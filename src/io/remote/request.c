@@ -199,6 +199,16 @@ static void take_back(const struct bpk_curl_calls *curl, struct bpk_request *req
 	curl->curl_multi_remove_handle(engine.multi, request->handle);
 }
 
+/* Note a try that has failed: it is uncertain if it was sent, and no refusal came. */
+static void note_failure(const struct bpk_curl_calls *curl, struct bpk_request *request)
+{
+	long size = 0;
+
+	curl->curl_easy_getinfo(request->handle, CURLINFO_REQUEST_SIZE, &size);
+	if (size > 0 && request->answer.status < 400)
+		request->is_uncertain = true;
+}
+
 /* End a request that has taken too long. */
 static void give_up(struct bpk_request *request)
 {
@@ -226,6 +236,7 @@ static void end_late(const struct bpk_curl_calls *curl)
 		take_back(curl, request);
 		engine.counts.sent += request->sent;
 		give_up(request);
+		note_failure(curl, request);
 		release(curl, request);
 	}
 	for (struct bpk_request *r = engine.queue; r != NULL; r = next) {
@@ -246,13 +257,17 @@ static void collect(const struct bpk_curl_calls *curl)
 
 	while ((message = curl->curl_multi_info_read(engine.multi, &left)) != NULL) {
 		CURLcode code = message->data.result;
+		bool fails;
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
 		curl->curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&request);
 		take_back(curl, request);
 		engine.counts.sent += request->sent;
-		if (!bpk_exchange_judge(request, curl, code) || !try_again(request))
+		fails = bpk_exchange_judge(request, curl, code);
+		if (fails || request->outcome != BPK_OUTCOME_BYTES)
+			note_failure(curl, request);
+		if (!fails || !try_again(request))
 			end(request);
 		release(curl, request);
 	}

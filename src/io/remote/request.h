@@ -52,6 +52,7 @@ struct bpk_request {
 	struct bpk_answer answer;
 	uint64_t got; /* bytes stored, or taken */
 	unsigned tries;
+	bool is_uncertain; /* a try was sent, and the server may have carried it out unsaid */
 	struct bpk_buf
 		text; /* the beginning of a store's text, of an error or an answer to method */
 	struct bpk_err err;

@@ -107,6 +107,7 @@ struct bpk_reply {
 	unsigned tries;
 	bool is_missing_upload; /* the store says that there is no such upload (any more) */
 	bool is_silent;         /* the body was sent, and no answer came to the last try */
+	bool is_uncertain;      /* of the request */
 };
 
 /*
@@ -131,6 +132,9 @@ void bpk_deposit_drop_parts(struct bpk_upload *upload);
 /* Abort the multipart upload at the store, if one is open. seconds: as above. Fails if it may still
  * be there. */
 int bpk_deposit_abort(struct bpk_upload *upload, double seconds, struct bpk_err *err);
+
+/* Tell the user a line about the file. */
+void bpk_deposit_tell(const struct bpk_upload *upload, const char *line);
 
 /* Write a CRC-32 as S3 does: the header line, or the text alone. */
 void bpk_deposit_crc_line(uint32_t crc, char line[BPK_UPLOAD_TEXT]);
