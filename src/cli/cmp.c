@@ -109,7 +109,7 @@ static int check_usage(struct bpk_cmp_args *args, char **operands, size_t count,
 	const struct bpk_tree_args *tree = &args->shared.tree;
 
 	if (count != 2)
-		return bpk_fail(err, BPK_USAGE, "needs two operands, %zu were given", count);
+		return bpk_fail(err, BPK_USAGE, "needs two operands, not %zu", count);
 	if (bpk_input_check_operands(operands, count, err) != 0 ||
 	    bpk_pick_check(&args->shared.pick, NULL, err) != 0)
 		return -1;

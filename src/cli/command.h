@@ -89,6 +89,12 @@ struct bpk_main_args {
 	const char *resume; /* the file of the operands that are done; NULL: none */
 };
 
+/* A letter that is an option of a like program, and what to write instead. */
+struct bpk_foreign {
+	char letter;
+	const char *instead;
+};
+
 struct bpk_command {
 	const char *name;        /* NULL: bpk itself */
 	const char *synopsis;    /* "[OPTION]... [FILE]..." */
@@ -97,10 +103,8 @@ struct bpk_command {
 	enum bpk_operands operands;
 	const char *words; /* the words that its first operand may be, "get set"; NULL: any */
 	const struct bpk_opt *const *options; /* ended by NULL */
-	/* A letter that is an option of the program that the command is like, and what to write
-	 * instead; 0: none. */
-	char foreign;
-	const char *instead;
+	const struct bpk_foreign
+		*foreign;     /* options of like programs; ended by letter 0; or NULL */
 	size_t args_size;     /* of its arguments, which begin with struct bpk_shared */
 	const void *defaults; /* its arguments before options are read */
 	/* Do the work. Failures are reported (report.h) as they come; there is no result. */

@@ -37,6 +37,14 @@ static const struct bpk_opt opt_resume = {
 static const struct bpk_opt *const main_rows[] = { &bpk_opt_help, &opt_version, NULL };
 static const struct bpk_main_args main_defaults;
 
+static const struct bpk_foreign foreign[] = {
+	{ 'd', "'bpk unpack' restores FILE" },
+	{ 't', "'bpk verify' tests FILE" },
+	{ 'l', "'bpk info' shows FILE" },
+	{ 'x', "'bpk tar -x' extracts" },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_main = {
 	.synopsis = "[--help|--version] COMMAND [OPTION]... [FILE]...",
 	.summary = "pack binary and simulation data into archives of Blosc chunks",
@@ -46,6 +54,7 @@ const struct bpk_command bpk_command_main = {
 		"be -, standard input or output.",
 	.operands = OPERANDS_COMMANDS,
 	.options = main_rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct bpk_main_args),
 	.defaults = &main_defaults,
 };
@@ -99,13 +108,17 @@ const struct bpk_command *bpk_command_find(const char *name)
 	return NULL;
 }
 
-/* The command for a command of blpk. Its letters mean other things there, so these
- * are answered, not obeyed. */
-static const char *find_for_blpk(const char *name)
+/* A command for one of blpk, whose letters mean other things there, or of other tools: these are
+ * answered, not obeyed. */
+static const char *find_for_other(const char *name)
 {
 	static const char *const pairs[][2] = {
-		{ "compress", "pack" }, { "c", "pack" },   { "decompress", "unpack" },
-		{ "d", "unpack" },      { "a", "append" }, { "i", "info" },
+		{ "compress", "pack" }, { "c", "pack" },         { "decompress", "unpack" },
+		{ "d", "unpack" },      { "a", "append" },       { "i", "info" },
+		{ "-d", "unpack" },     { "extract", "unpack" }, { "x", "unpack" },
+		{ "-t", "verify" },     { "test", "verify" },    { "t", "verify" },
+		{ "check", "verify" },  { "-l", "info" },        { "list", "info" },
+		{ "ls", "info" },       { "l", "info" },         { "diff", "cmp" },
 	};
 
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)
@@ -116,15 +129,12 @@ static const char *find_for_blpk(const char *name)
 
 int bpk_command_unknown(const char *name, struct bpk_err *err)
 {
-	const char *blpk = find_for_blpk(name), *program = bpk_program->name;
+	const char *other = find_for_other(name), *program = bpk_program->name;
 	struct bpk_nearest nearest = { .word = name };
 
-	if (blpk != NULL && bpk_command_find(blpk) != NULL)
-		return bpk_fail(err, BPK_USAGE,
-				"'%s' is a command of blpk, use '%s %s' (see %s %s --help)", name,
-				program, blpk, program, blpk);
-	if (strcmp(name, "diff") == 0)
-		return bpk_fail(err, BPK_USAGE, "unknown command 'diff', use 'bpk cmp'");
+	if (other != NULL && bpk_command_find(other) != NULL)
+		return bpk_fail(err, BPK_USAGE, "unknown command '%s', use '%s %s'", name, program,
+				other);
 	for (const struct bpk_command *const *command = bpk_program->commands; *command != NULL;
 	     command++)
 		bpk_nearest_offer(&nearest, (*command)->name);

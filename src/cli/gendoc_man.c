@@ -169,9 +169,9 @@ static bool names_variable(const struct bpk_command *command, const char *variab
 static void put_variable(FILE *out, const struct bpk_opt *opt)
 {
 	fprintf(out, ".TP\n.B %s\n", opt->environment);
-	fputs("What \\fB\\-\\-", out);
+	fputs("The default of \\fB\\-\\-", out);
 	put_text(out, opt->name);
-	fputs("\\fR is when it is not given.\n", out);
+	fputs("\\fR.\n", out);
 }
 
 /* The variables of command that no command before it in the table has, or all of them. */
@@ -206,7 +206,7 @@ static void put_see_also(FILE *out, const struct bpk_command *command)
 	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		if (*each != command)
 			fprintf(out, ".BR bpk\\-%s (1),\n", (*each)->name);
-	fputs(".BR bpk\\-formats (5)\n", out);
+	fputs(".BR bpk\\-mpi (1),\n.BR bpk\\-formats (5),\n.BR bpk\\-remote (7)\n", out);
 }
 
 static const struct part {

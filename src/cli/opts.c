@@ -131,8 +131,10 @@ static int complain(const struct tables *tables, const struct bpk_command *comma
 	if (optopt >= LONG_BASE)
 		return bpk_fail(err, BPK_USAGE, "option --%s takes no argument",
 				tables->rows[optopt - LONG_BASE]->name);
-	if (optopt != 0 && optopt == command->foreign)
-		return bpk_fail(err, BPK_USAGE, "unknown option -%c; %s", optopt, command->instead);
+	for (const struct bpk_foreign *f = command->foreign; f != NULL && f->letter != 0; f++)
+		if (optopt == f->letter)
+			return bpk_fail(err, BPK_USAGE, "unknown option -%c; %s", optopt,
+					f->instead);
 	if (optopt != 0)
 		return bpk_fail(err, BPK_USAGE, "unknown option -%c", optopt);
 	return unknown_long(tables, argv[optind - 1], err);
@@ -169,8 +171,8 @@ static int check_digits(const struct tables *tables, char **argv, int before, in
 		if (p != NULL && p[0] == before && p[1] == value) {
 			int size = (int)strspn(p, "0123456789");
 
-			bpk_fail(err, BPK_USAGE, "'%.*s' is not a number from 0 to 9", size, p);
-			return bpk_err_subject(err, "-%.*s", size, p);
+			return bpk_fail(err, BPK_USAGE, "levels go from -0 to -9, not to -%.*s",
+					size, p);
 		}
 	}
 	return 0;

@@ -364,6 +364,12 @@ static void run_pack(void *arg, char **named, size_t count)
 	bpk_known_free(pack.known);
 }
 
+static const struct bpk_foreign foreign[] = {
+	{ 'd', "'bpk unpack' restores FILE" },
+	{ 't', "'bpk verify' tests FILE" },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_pack = {
 	.name = "pack",
 	.synopsis = "[OPTION]... [FILE]...",
@@ -374,6 +380,7 @@ const struct bpk_command bpk_command_pack = {
 		"size are chosen by trial on samples; -v prints the choice and its reason.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
+	.foreign = foreign,
 	.args_size = sizeof(struct bpk_pack_args),
 	.defaults = &defaults,
 	.run = run_pack,

@@ -52,7 +52,7 @@ const struct bpk_opt bpk_opt_endpoint = {
 	.name = "endpoint",
 	BPK_OPT_VALUE(OPT_TEXT, struct bpk_shared, endpoint),
 	.metavar = "URL",
-	.help = "read s3:// URLs from the store at URL, not from Amazon",
+	.help = "use the store at URL for s3:// URLs, not Amazon",
 	.more = "The bucket follows in the path: URL/BUCKET/KEY.",
 	.group = GROUP_RUN,
 	.environment = "BPK_ENDPOINT",

@@ -144,6 +144,11 @@ static void run_tar(void *arg, char **operands, size_t count)
 		bpk_tar_store(args, operands, count, tar);
 }
 
+static const struct bpk_foreign foreign[] = {
+	{ 'c', "a tar is written by tar -f TAR DATASET..." },
+	{ 0 },
+};
+
 const struct bpk_command bpk_command_tar = {
 	.name = "tar",
 	.synopsis = "[OPTION]... DATASET...",
@@ -154,8 +159,7 @@ const struct bpk_command bpk_command_tar = {
 		"the file of -f, or standard input.",
 	.operands = OPERANDS_TREES,
 	.options = rows,
-	.foreign = 'c',
-	.instead = "a tar is written by tar -f TAR DATASET...",
+	.foreign = foreign,
 	.args_size = sizeof(struct bpk_tar_args),
 	.defaults = &defaults,
 	.run = run_tar,

@@ -309,9 +309,8 @@ static int check_usage(const struct bpk_shared *shared, char *const *named, size
 
 	if (args->files0_from != NULL && count > 0)
 		return bpk_fail(err, BPK_USAGE,
-				"--files0-from takes the place of all operands, "
-				"%zu were given",
-				count);
+				"--files0-from takes the place of all operands, '%s' is one",
+				named[0]);
 	if (args->recursive && args->files0_from == NULL && count == 0)
 		return bpk_fail(err, BPK_USAGE, "--recursive needs a DIR");
 	if (!args->recursive && args->include.count + args->exclude.count > 0)

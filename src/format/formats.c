@@ -237,6 +237,9 @@ int bpk_format_fail_unknown(const struct bpk_place *place, struct bpk_err *err)
 	if (place->is_directory)
 		return bpk_fail(err, BPK_CORRUPT, "is not a %s, although its name says so",
 				promised->summary);
+	if (promised != NULL && promised->is_directory && bpk_path_is_url(place->path))
+		return bpk_fail(err, BPK_FAILED,
+				"is no directory; the URL of a directory ends with /");
 	if (promised != NULL)
 		return bpk_fail(err, BPK_CORRUPT,
 				"does not begin like a %s, although its name says so",

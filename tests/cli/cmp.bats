@@ -158,7 +158,7 @@ make_archives_of_a() {
     refuses 1 '^bpk: none: ' bpk cmp none a
     refuses 1 '^bpk: none: ' bpk cmp a none
     refuses 1 '^bpk: \.: ' bpk cmp a .
-    refuses 64 'needs two operands, 1 were given' bpk cmp a
+    refuses 64 'needs two operands, not 1' bpk cmp a
     refuses 64 'can be read but once' bpk cmp - -
     refuses 64 "use 'bpk cmp'" bpk diff a a
     refuses 64 'is not a tolerance' bpk cmp --tolerance x a a

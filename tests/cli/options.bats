@@ -109,7 +109,7 @@ load lib
         refuses 64 "${option%%=*}" bpk pack $option a
     done
     for digits in 10 12 19; do
-        refuses 64 "-$digits: '$digits' is not a number from 0 to 9$" bpk pack -$digits a
+        refuses 64 "levels go from -0 to -9, not to -$digits$" bpk pack -$digits a
     done
     quietly bpk pack -q5 a
 }

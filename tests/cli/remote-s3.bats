@@ -100,7 +100,7 @@ reads_as() {
     need_urls
     archives
     serve_store
-    refuses 1 "s3://b/y.blp: does not exist; the URL of a directory ends with /" bpk verify s3://b/y.blp
+    refuses 1 "s3://b/y.blp: does not exist$" bpk verify s3://b/y.blp
     refuses 1 "s3://b/y/: does not exist" bpk verify s3://b/y/
     refuses 1 "s3://b/y: does not exist" bpk verify -r s3://b/y
     refuses 1 "s3://b/x.b2s: does not exist; the URL of a directory ends with /" bpk verify s3://b/x.b2s

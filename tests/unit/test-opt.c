@@ -282,8 +282,8 @@ static void test_wrong_options_are_explained(void **state)
 		     "--filter: unknown filter 'shufle', did you mean 'shuffle'?");
 	expect_usage("--co", "option --co is ambiguous: --codec, --compare, --connections");
 	expect_usage("--level=10", "--level: '10' is not a number from 0 to 9");
-	expect_usage("-10", "-10: '10' is not a number from 0 to 9");
-	expect_usage("-v19", "-19: '19' is not a number from 0 to 9");
+	expect_usage("-10", "levels go from -0 to -9, not to -10");
+	expect_usage("-v19", "levels go from -0 to -9, not to -19");
 }
 
 static void test_options_are_taken(void **state)

@@ -50,7 +50,7 @@ static const struct bpk_codec codecs[] = {
 	{ "lz4hc", BPK_CODEC_FORMAT_LZ4, 2, 0, bpk_lz4hc_encode, NULL, bpk_lz4_decode,
 	  bpk_lz4_decode_head, LZ4_HEAD, 0, bpk_lz4_version },
 	{ "snappy", BPK_CODEC_FORMAT_SNAPPY, 3, 0, bpk_snappy_encode, NULL, bpk_snappy_decode, NULL,
-	  0, 0, bpk_snappy_version },
+	  0, 0, NULL },
 	{ "zlib", BPK_CODEC_FORMAT_ZLIB, 4, ZLIB_SPAN, bpk_zlib_encode, NULL, bpk_zlib_decode,
 	  bpk_zlib_decode_head, ZLIB_HEAD, 0, bpk_zlib_version },
 	{ "zstd", BPK_CODEC_FORMAT_ZSTD, 5, ZSTD_SPAN, bpk_zstd_encode, bpk_zstd_encode_matches,

@@ -63,9 +63,3 @@ int bpk_snappy_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_
 		return bpk_codec_corrupt(err, "snappy", in.size, out.size, "malformed");
 	return 0;
 }
-
-/* Snappy's C interface has no version query. */
-const char *bpk_snappy_version(void)
-{
-	return "unknown";
-}

@@ -46,7 +46,6 @@ int bpk_snappy_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view
 		      struct bpk_span out, size_t *packed_size, struct bpk_err *err);
 int bpk_snappy_decode(struct bpk_codec_ctx *ctx, struct bpk_view in, struct bpk_span out,
 		      struct bpk_err *err);
-const char *bpk_snappy_version(void);
 
 int bpk_zlib_encode(struct bpk_codec_ctx *ctx, unsigned level, struct bpk_view in,
 		    struct bpk_span out, size_t *packed_size, struct bpk_err *err);
