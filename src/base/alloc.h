@@ -21,6 +21,9 @@ void *bpk_alloc(size_t size, struct bpk_err *err);
 /* The same, zeroed, for count items of size bytes each. */
 void *bpk_calloc(size_t count, size_t size, struct bpk_err *err);
 
+/* Make the pages of size bytes of bpk_alloc in advance, as they will all be written soon. */
+void bpk_alloc_pages(void *memory, size_t size);
+
 /*
  * Make room for one more item of size bytes in the array all, which holds count items and has *room
  * for so many; twice as many where it is full. all may be NULL with *room 0. Returns the array,

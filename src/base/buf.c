@@ -26,9 +26,20 @@ int bpk_buf_reserve(struct bpk_buf *buf, size_t capacity, struct bpk_err *err)
 	return 0;
 }
 
+int bpk_buf_reserve_whole(struct bpk_buf *buf, size_t capacity, struct bpk_err *err)
+{
+	const uint8_t *before = buf->data;
+
+	if (bpk_buf_reserve(buf, capacity, err) != 0)
+		return -1;
+	if (buf->data != before)
+		bpk_alloc_pages(buf->data + buf->size, capacity - buf->size);
+	return 0;
+}
+
 int bpk_buf_resize(struct bpk_buf *buf, size_t size, struct bpk_err *err)
 {
-	if (bpk_buf_reserve(buf, size, err) != 0)
+	if (bpk_buf_reserve_whole(buf, size, err) != 0)
 		return -1;
 	buf->size = size;
 	return 0;

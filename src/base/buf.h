@@ -21,7 +21,10 @@ struct bpk_buf {
  */
 int bpk_buf_reserve(struct bpk_buf *buf, size_t capacity, struct bpk_err *err);
 
-/* Reserve and set size in one step; new bytes are unspecified. */
+/* The same for bytes that will all be written soon: their pages are made at once. */
+int bpk_buf_reserve_whole(struct bpk_buf *buf, size_t capacity, struct bpk_err *err);
+
+/* Reserve them and set size in one step; new bytes are unspecified. */
 int bpk_buf_resize(struct bpk_buf *buf, size_t size, struct bpk_err *err);
 
 /* Add bytes at the end. The capacity doubles. */

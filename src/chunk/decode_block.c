@@ -55,7 +55,7 @@ static uint8_t *scratch_of(struct bpk_block *b, unsigned number, struct bpk_err 
 	struct bpk_buf *scratch = &b->d->ctx->filtered;
 	size_t stride = b->stream_size + BPK_ALIGNMENT + (-b->stream_size % BPK_ALIGNMENT);
 
-	if (bpk_buf_reserve(scratch, stride * b->nstreams, err) != 0)
+	if (bpk_buf_reserve_whole(scratch, stride * b->nstreams, err) != 0)
 		return NULL;
 	return scratch->data + stride * number;
 }
@@ -113,7 +113,8 @@ static const uint8_t *block_bytes(struct bpk_block *b, size_t end, struct bpk_er
 
 	if (b->nstreams == 1)
 		return stream_bytes(b, 0, 0, end, err);
-	if (bpk_buf_reserve(scratch, b->size, err) != 0 ||
+	if ((end == b->size ? bpk_buf_reserve_whole : bpk_buf_reserve)(scratch, b->size, err) !=
+		    0 ||
 	    bpk_streams_read(b, 0, end, scratch->data, err) != 0)
 		return NULL;
 	return scratch->data;

@@ -10,7 +10,8 @@
 
 int bpk_encode_reserve(struct bpk_encoding *e, size_t block_size, struct bpk_err *err)
 {
-	if (e->pipeline.nsteps > 0 && bpk_buf_reserve(&e->ctx->filtered, block_size, err) != 0)
+	if (e->pipeline.nsteps > 0 &&
+	    bpk_buf_reserve_whole(&e->ctx->filtered, block_size, err) != 0)
 		return -1;
 	return e->pipeline.nsteps > 1 ? bpk_buf_reserve(&e->ctx->stages[0], block_size, err) : 0;
 }

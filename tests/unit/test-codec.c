@@ -191,7 +191,9 @@ static void test_table_of_codecs(void **state)
 		assert_int_equal(codec->code, i);
 		assert_int_equal(codec->format, formats[i]);
 		assert_int_equal(bpk_codec_of_format(formats[i])->format, formats[i]);
-		assert_int_equal(bpk_codec_library_version(codec) == NULL, i == 0);
+		/* blosclz is our own, and snappy does not say its version */
+		assert_int_equal(bpk_codec_library_version(codec) == NULL,
+				 i == 0 || strcmp(bpk_codec_name(codec), "snappy") == 0);
 	}
 	assert_null(bpk_codec_at(6));
 	assert_null(bpk_codec_find("lizard"));

@@ -129,7 +129,7 @@ static int bring_more(struct bpk_bloscpack_reader *r, struct bpk_parcel *parcel,
 	struct bpk_buf *packed = &parcel->packed;
 	size_t got;
 
-	if (bpk_buf_reserve(packed, packed->size + size, err) != 0 ||
+	if (bpk_buf_reserve_whole(packed, packed->size + size, err) != 0 ||
 	    bpk_source_read_shared_at(r->source, offset,
 				      bpk_span(packed->data + packed->size, size), parcel->sharing,
 				      &got, err) != 0)

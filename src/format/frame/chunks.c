@@ -312,7 +312,7 @@ static int bring_from(struct bpk_frame_reader *r, const struct spot *spot,
 	struct bpk_chunk_header chunk;
 	size_t size;
 
-	if (bpk_buf_reserve(packed, first + BPK_DIGEST_MAX, err) != 0 ||
+	if (bpk_buf_reserve_whole(packed, first + BPK_DIGEST_MAX, err) != 0 ||
 	    read_spot(r, spot, 0, bpk_span(packed->data, first), err) != 0)
 		return -1;
 	if (examine(r, parcel->number, spot, bpk_view(packed->data, first), &chunk, err) != 0)
@@ -322,7 +322,7 @@ static int bring_from(struct bpk_frame_reader *r, const struct spot *spot,
 		return bring_wanted(spot, &chunk, parcel, wanted, err);
 	size = chunk.packed_size;
 	packed->size = bpk_min_size(first, size);
-	if (bpk_buf_reserve(packed, size + BPK_DIGEST_MAX, err) != 0)
+	if (bpk_buf_reserve_whole(packed, size + BPK_DIGEST_MAX, err) != 0)
 		return -1;
 	if (size > first &&
 	    read_spot(r, spot, first, bpk_span(packed->data + first, size - first), err) != 0)
