@@ -14,8 +14,8 @@ enum {
 const struct bpk_opt bpk_opt_digits = {
 	.letter = '0',
 	BPK_OPT_VALUE(OPT_DIGITS, struct bpk_args, encoding.level),
-	.help = "level, from fast to small; -0 stores without packing, -5 takes 2 to 7 times "
-		"as long as -2, -9 30 to 120 times",
+	.help = "level, from fast to small; -0 stores without packing; for large files -5 takes 2 "
+		"to 7 times as long as -2, -9 30 to 120 times",
 };
 
 const struct bpk_opt bpk_opt_level = {

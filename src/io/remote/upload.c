@@ -275,7 +275,6 @@ static void free_upload(struct bpk_upload *upload)
 static void close_upload(struct bpk_upload *upload)
 {
 	struct bpk_err err = { 0 };
-	struct bpk_remote_options options = bpk_request_options();
 	bool is_left;
 
 	bpk_deposit_drop_parts(upload);
@@ -285,9 +284,9 @@ static void close_upload(struct bpk_upload *upload)
 	upload->is_closed = !upload->is_over;
 	pthread_mutex_unlock(&upload->lock);
 	bpk_cleanup_end(&upload->cleanup);
-	if (is_left && options.tell != NULL)
-		options.tell(upload->path, "a part of it may be left at the store, invisible, as a "
-					   "multipart upload");
+	if (is_left)
+		bpk_deposit_tell(upload, "a part of it may be left at the store, invisible, as a "
+					 "multipart upload");
 	free_upload(upload);
 }
 
