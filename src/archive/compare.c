@@ -33,6 +33,14 @@ struct comparing {
 	struct bpk_err failed; /* kind BPK_OK: a difference */
 };
 
+/* The end of a rank's work, as a message. */
+struct stop_message {
+	uint64_t offset;
+	bool beside_ends;
+	uint8_t bytes[2];
+	struct bpk_err failed;
+};
+
 /* ---- The bytes beside ---- */
 
 static int read_beside(struct comparing *c, uint64_t offset, struct bpk_span out, size_t *got,
@@ -146,7 +154,7 @@ static bool places(const void *writer)
 	return ((const struct comparing *)writer)->places;
 }
 
-static const struct bpk_writer_ops comparer = { .places = places, .put = put };
+static const struct bpk_writer_ops comparer = { .places = places, .is_of_rank = true, .put = put };
 
 /* ---- Who leads ---- */
 
@@ -278,6 +286,24 @@ static int compare_ends(struct comparing *c, const struct bpk_plan *plan, struct
 	return 0;
 }
 
+/* Take over the lowest end of all ranks: each has stopped at one of its own, or at none. */
+static void share_stop(struct comparing *c, const struct bpk_team *team)
+{
+	uint64_t own = c->stopped ? c->offset : BPK_UNKNOWN;
+	uint64_t lowest = team->minimum(team->arg, own);
+	uint64_t rank = team->minimum(team->arg, own == lowest ? team->rank : BPK_UNKNOWN);
+	struct stop_message message = {
+		c->offset, c->beside_ends, { c->bytes[0], c->bytes[1] }, c->failed
+	};
+
+	team->broadcast(team->arg, (unsigned)rank, &message, sizeof message);
+	c->stopped = true;
+	c->offset = message.offset;
+	c->beside_ends = message.beside_ends;
+	memcpy(c->bytes, message.bytes, sizeof c->bytes);
+	c->failed = message.failed;
+}
+
 /* The flow ended with rc and *err. */
 static int judge(struct comparing *c, int rc, const struct bpk_plan *plan, struct bpk_err *err)
 {
@@ -305,19 +331,28 @@ static int run(struct comparing *c, const struct bpk_compare_options *options,
 		.check = true,
 		.decode = true,
 		.limits = options->limits,
+		.team = options->team,
 		.reader_memory = is_raw(c->beside) ? 0 : bpk_view_memory(c->beside->info),
 		.progress = options->progress,
 		.progress_arg = options->progress_arg,
 	};
 	struct bpk_sizes sizes = { 0 };
-	int rc = make_plan(c, &sizes, &flow.plan, err);
+	int rc;
 
+	if (flow.team != NULL && !c->places) { /* in order: rank 0 alone */
+		if (flow.team->rank > 0)
+			return bpk_fail(err, BPK_FAILED, "has no part in this run");
+		flow.team = NULL;
+	}
+	rc = make_plan(c, &sizes, &flow.plan, err);
 	if (rc != 0) {
 		bpk_input_subject(c->leader, err);
 	} else if ((rc = find_twin(c, &flow, err)) != 0) {
 		bpk_input_subject(c->beside, err);
 	} else {
 		rc = bpk_flow_run(&flow, result, err);
+		if (rc != 0 && err->kind == BPK_DIFFERENT && bpk_flow_is_divided(&flow))
+			share_stop(c, flow.team);
 		rc = judge(c, rc, &flow.plan, err);
 	}
 	bpk_sizes_clear(&sizes);

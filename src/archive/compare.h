@@ -11,6 +11,7 @@
 /* The caller's part in the work. */
 struct bpk_compare_options {
 	struct bpk_limits limits;
+	struct bpk_team *team; /* that works on it, or NULL; ranks but 0 fail with BPK_FAILED */
 	/* Called now and then, by one thread at a time; NULL: no progress is shown. */
 	void (*progress)(void *arg, uint64_t raw_done, uint64_t packed_done);
 	void *progress_arg;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "cli/report.h"
+#include "cli/share.h"
 
 static const struct bpk_opt opt_tolerance = {
 	.name = "tolerance",
@@ -120,6 +121,30 @@ static int check_usage(struct bpk_cmp_args *args, char **operands, size_t count,
 	return parse_tolerance(args, err) != 0 ? -1 : parse_dtype(args, err);
 }
 
+struct pair_of_operands {
+	const struct bpk_cmp_args *args;
+	char **operands;
+};
+
+static void compare_operands(void *arg, size_t number)
+{
+	const struct pair_of_operands *pair = arg;
+
+	(void)number;
+	bpk_cmp_files(pair->args, pair->operands[0], pair->operands[1]);
+}
+
+/* Two operands of bpk-mpi are one pair, which all ranks compare. */
+static void compare_two(struct bpk_cmp_args *args, char **operands)
+{
+	struct pair_of_operands pair = { args, operands };
+	struct bpk_file file = { .path = operands[0] };
+	const struct bpk_files files = { .all = &file, .count = 1 };
+
+	if (!bpk_share_each(&args->shared, &files, compare_operands, &pair))
+		compare_operands(&pair, 0);
+}
+
 static void run_cmp(void *arg, char **operands, size_t count)
 {
 	struct bpk_cmp_args *args = arg;
@@ -130,7 +155,7 @@ static void run_cmp(void *arg, char **operands, size_t count)
 	else if (args->shared.tree.recursive)
 		bpk_cmp_trees(args, operands[0], operands[1]);
 	else
-		bpk_cmp_files(args, operands[0], operands[1]);
+		compare_two(args, operands);
 	bpk_dtype_clear(&args->dtype);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/cmp.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/text.h"
 
 /* A file of either tree. */
@@ -136,33 +137,39 @@ static void list_entries(struct trees *trees)
 
 /* ---- shares ---- */
 
-/* Leave the pairs of the share. Each has the size of both files. */
-static int share(struct trees *trees, struct bpk_err *err)
+/* The pairs as files, which have the size of both, if they are shared. For bpk_files_clear. */
+static int list_pairs(const struct trees *trees, struct bpk_files *files, struct bpk_err *err)
 {
-	struct bpk_files files = { 0 };
-	size_t kept = 0, next = 0;
+	bool is_shared = trees->args->shared.tree.share.count > 0 || bpk_share_is_asked();
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < trees->npairs; i++) {
-		struct pair *pair = &trees->pairs[i];
+	for (size_t i = 0; is_shared && rc == 0 && i < trees->npairs; i++) {
+		const struct pair *pair = &trees->pairs[i];
 
-		rc = bpk_files_add(&files, bpk_strdup(pair->name, err), err);
+		rc = bpk_files_add(files, bpk_strdup(pair->name, err), err);
 		for (int side = 0; rc == 0 && side < 2; side++)
 			if (pair->files[side] != NULL)
-				files.all[i].size += bpk_min_u64(bpk_file_size(pair->files[side]),
-								 BPK_UNKNOWN / 4);
+				files->all[i].size += bpk_min_u64(bpk_file_size(pair->files[side]),
+								  BPK_UNKNOWN / 4);
 	}
-	if (rc == 0)
-		rc = bpk_files_share(&trees->args->shared, &files, err);
-	/* both are in the order of names */
-	for (size_t i = 0; rc == 0 && i < trees->npairs && next < files.count; i++)
-		if (strcmp(trees->pairs[i].name, files.all[next].path) == 0) {
-			trees->pairs[kept++] = trees->pairs[i];
-			next++;
-		}
-	trees->npairs = rc == 0 ? kept : trees->npairs;
-	bpk_files_clear(&files);
 	return rc;
+}
+
+/* Leave the pairs of the share. */
+static int share(struct trees *trees, struct bpk_files *files, struct bpk_err *err)
+{
+	size_t kept = 0;
+
+	if (trees->args->shared.tree.share.count == 0)
+		return 0;
+	if (bpk_files_share(&trees->args->shared, files, err) != 0)
+		return -1;
+	/* both are in the order of names */
+	for (size_t i = 0; i < trees->npairs && kept < files->count; i++)
+		if (strcmp(trees->pairs[i].name, files->all[kept].path) == 0)
+			trees->pairs[kept++] = trees->pairs[i];
+	trees->npairs = kept;
+	return 0;
 }
 
 /* ---- one pair ---- */
@@ -192,17 +199,21 @@ static void tell_missing(const struct trees *trees, const struct pair *pair)
 	}
 }
 
-static void compare_pair(struct trees *trees, const struct pair *pair)
+static void compare_pair(void *arg, size_t number)
 {
+	struct trees *trees = arg;
+	const struct pair *pair = &trees->pairs[number];
 	int rc = 1;
 
 	if (trees->is_partial[pair->files[0] != NULL] &&
 	    (pair->files[0] == NULL || pair->files[1] == NULL))
 		rc = -1; /* it may lie in the part that was not read */
-	else if (pair->files[0] == NULL || pair->files[1] == NULL)
-		tell_missing(trees, pair);
-	else
+	else if (pair->files[0] != NULL && pair->files[1] != NULL)
 		rc = bpk_cmp_files(trees->args, pair->files[0]->path, pair->files[1]->path);
+	else if (!bpk_share_assists())
+		tell_missing(trees, pair);
+	if (bpk_share_assists()) /* rank 0 counts */
+		return;
 	trees->ndifferent += rc > 0;
 	trees->nfailed += rc < 0;
 }
@@ -250,25 +261,40 @@ static void tell_sum(const struct trees *trees)
 	bpk_flush_results();
 }
 
+static void compare_pairs_of(struct trees *trees, const struct bpk_files *files)
+{
+	if (files->count > 0 && bpk_share_each(&trees->args->shared, files, compare_pair, trees)) {
+		bpk_share_total(&trees->ndifferent);
+		bpk_share_total(&trees->nfailed);
+	} else {
+		for (size_t i = 0; i < trees->npairs; i++)
+			compare_pair(trees, i);
+	}
+	if (bpk_share_leads())
+		tell_sum(trees);
+}
+
 void bpk_cmp_trees(const struct bpk_cmp_args *args, const char *a, const char *b)
 {
 	struct trees trees = { .args = args, .roots = { a, b } };
+	struct bpk_files files = { 0 };
 	struct bpk_err err = { 0 };
 	int rc = gather(&trees, &err);
 
 	if (rc == 0) {
 		list_entries(&trees);
 		make_pairs(&trees);
-		rc = args->shared.tree.share.count > 0 ? share(&trees, &err) : 0;
+		rc = list_pairs(&trees, &files, &err);
 	}
+	if (rc == 0)
+		rc = share(&trees, &files, &err);
 	if (rc != 0)
 		bpk_report(NULL, &err);
-	for (size_t i = 0; rc == 0 && i < trees.npairs; i++)
-		compare_pair(&trees, &trees.pairs[i]);
-	if (rc == 0)
-		tell_sum(&trees);
+	else
+		compare_pairs_of(&trees, &files);
 	free(trees.entries);
 	free(trees.pairs);
+	bpk_files_clear(&files);
 	bpk_files_clear(&trees.files[0]);
 	bpk_files_clear(&trees.files[1]);
 }

@@ -5,6 +5,7 @@
 #include "cli/cmp.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "cli/share.h"
 #include "cli/signal.h"
 
 /* An archive, or else the bytes of a file or a pipe. */
@@ -27,6 +28,7 @@ static int compare_contents(struct bpk_cmp *cmp, struct bpk_err *err)
 	struct bpk_progress progress;
 	const struct bpk_compare_options options = {
 		.limits = bpk_shared_limits(shared),
+		.team = bpk_share_team(),
 		.progress = bpk_progress_update,
 		.progress_arg = &progress,
 	};
@@ -80,6 +82,8 @@ static int compare(struct bpk_cmp *cmp, const char *a, const char *b, struct bpk
 	bool arrays = args->shared.pick.name != NULL || args->tolerance.given;
 
 	bpk_signals_start();
+	if (arrays && bpk_share_assists())
+		return bpk_fail(err, BPK_FAILED, "has no part in this run");
 	if (open_input(args, &cmp->in[0], a, err) != 0 ||
 	    open_input(args, &cmp->in[1], b, err) != 0)
 		return -1;

@@ -76,13 +76,8 @@ const struct bpk_command bpk_command_team = {
 };
 
 static const struct bpk_command *const team_commands[] = {
-	&bpk_command_pack,
-	&bpk_command_unpack,
-	&bpk_command_verify,
-	&bpk_command_convert,
-	&bpk_command_help,
-	&bpk_command_version,
-	NULL,
+	&bpk_command_pack, &bpk_command_unpack, &bpk_command_verify,  &bpk_command_convert,
+	&bpk_command_cmp,  &bpk_command_help,   &bpk_command_version, NULL,
 };
 
 const struct bpk_command *const bpk_commands[] = {

@@ -179,6 +179,19 @@ bool bpk_share_leads(void)
 	return !is_asked || bpk_program->team->rank == 0;
 }
 
+bool bpk_share_assists(void)
+{
+	return together != NULL && together->rank > 0;
+}
+
+void bpk_share_total(uint64_t *count)
+{
+	struct bpk_team *team = bpk_program->team;
+
+	if (is_asked)
+		*count = team->total(team->arg, *count);
+}
+
 /* End all ranks if their lists differ: files may appear while the ranks look for them. */
 static void compare_lists(struct bpk_team *team, const struct bpk_files *operands)
 {

@@ -25,6 +25,12 @@ bool bpk_share_is_asked(void);
 /* True if this process prints results, and counts the work that ranks do together. */
 bool bpk_share_leads(void);
 
+/* True for a rank but 0 that works with the others on one operand. */
+bool bpk_share_assists(void);
+
+/* Make *count the sum of that of all ranks, which call it together. */
+void bpk_share_total(uint64_t *count);
+
 /* Call one for the number of each operand, of which there are some, on the ranks that work on it.
  * In the end the command's tally is that of all ranks. Ends all of them if they found different
  * operands. False, without a call, if the program is not shared. */

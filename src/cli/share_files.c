@@ -89,7 +89,9 @@ static void choose_ways(struct bpk_share_files *files, const struct bpk_shared *
 	uint64_t total = 0, large;
 
 	for (size_t i = 0; i < files->count; i++) {
-		files->jobs[i].size = size_of(files->operands[i].path);
+		files->jobs[i].size = files->operands[i].size > 0
+					      ? files->operands[i].size
+					      : size_of(files->operands[i].path);
 		if (files->jobs[i].size != BPK_UNKNOWN)
 			total += files->jobs[i].size;
 		in_order = in_order || strcmp(files->operands[i].path, "-") == 0;

@@ -187,6 +187,9 @@ struct bpk_flow_result {
  */
 int bpk_flow_run(const struct bpk_flow *flow, struct bpk_flow_result *result, struct bpk_err *err);
 
+/* True if bpk_flow_run divides it over its team: all ranks take part, and end with one failure. */
+bool bpk_flow_is_divided(const struct bpk_flow *flow);
+
 #include "flow/bench.h"
 #include "flow/line.h"
 #include "flow/team.h"

@@ -1,6 +1,7 @@
 /*
  * The run of bpk_flow_run: by this process alone, or divided over a team. Runs without an output,
- * and those whose writer places parcels, are cut into one slice for each rank; others go in rounds.
+ * and those whose writer places parcels or is a rank's own, are cut into one slice for each rank;
+ * others go in rounds.
  * archive and cli call it.
  */
 #include <stdlib.h>
@@ -26,6 +27,11 @@ static bool can_divide(const struct bpk_flow *flow)
 	return plan->count != BPK_UNKNOWN &&
 	       (plan->chunk_size != BPK_UNKNOWN || plan->runs != NULL) &&
 	       plan->raw_size != BPK_UNKNOWN && flow->in->positional(flow->reader);
+}
+
+bool bpk_flow_is_divided(const struct bpk_flow *flow)
+{
+	return flow->team != NULL && can_divide(flow);
 }
 
 static bool is_same_plan(const struct bpk_plan *a, const struct bpk_plan *b)
@@ -70,6 +76,7 @@ static void add_result(struct bpk_flow_result *sum, const struct bpk_flow_result
 	sum->nchunks += more->nchunks;
 	sum->raw_size += more->raw_size;
 	sum->packed_size += more->packed_size;
+	sum->ntwins += more->ntwins;
 }
 
 /* This rank's slice, in steps, between which it may be stopped. */
@@ -134,7 +141,8 @@ static void share_start(const struct bpk_flow *flow, struct start *start, struct
 		*start = (struct start){ .plan = flow->plan };
 		if (flow->draft != NULL && bpk_draft_whereabouts(flow->draft, path, &start->inode))
 			start->path_size = path->size;
-		if (flow->out != NULL && (!places(flow) || start->path_size == 0))
+		if (flow->out != NULL && !flow->out->is_of_rank &&
+		    (!places(flow) || start->path_size == 0))
 			start->round = round_size(flow);
 	}
 	team->broadcast(team->arg, 0, start, sizeof *start);
@@ -149,7 +157,7 @@ static int prepare(const struct bpk_flow *flow, const struct start *start,
 	if (!is_same_plan(&flow->plan, &start->plan))
 		return bpk_fail(err, BPK_FAILED,
 				"its input is of another size than that of rank 0");
-	if (start->round == 0 && flow->out != NULL && !places(flow))
+	if (start->round == 0 && flow->out != NULL && !flow->out->is_of_rank && !places(flow))
 		return bpk_fail(err, BPK_FAILED, "the result cannot be written by several ranks");
 	if (flow->team->rank == 0 || start->path_size == 0)
 		return 0;
@@ -186,6 +194,7 @@ static int divide(const struct bpk_flow *flow, struct bpk_flow_result *result, s
 	result->nchunks = team->total(team->arg, result->nchunks);
 	result->raw_size = team->total(team->arg, result->raw_size);
 	result->packed_size = team->total(team->arg, result->packed_size);
+	result->ntwins = team->total(team->arg, result->ntwins);
 	return 0;
 }
 

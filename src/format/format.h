@@ -345,6 +345,9 @@ struct bpk_writer_ops {
 	 * into a new file. */
 	bool (*places)(const void *writer);
 
+	/* Each rank of a team has a writer of its own, and puts the parcels of its slice. */
+	bool is_of_rank;
+
 	/*
 	 * Pack parcel->raw into parcel->packed by recipe, for formats whose parcels are more than
 	 * one chunk: records to columns. Sets packed_size and reserves room for the seal. Any

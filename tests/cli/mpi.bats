@@ -207,6 +207,59 @@ END
     no_drafts
 }
 
+# N A B OPTION...: the ranks say of two operands what bpk says, with the same status.
+same_as_cmp() {
+    local n=$1 expected=0 status=0
+    shift
+    bpk cmp "$@" >expected.out 2>expected.err || expected=$?
+    ranks "$n" cmp "$@" >got.out 2>"$err" || status=$?
+    [ $status -eq $expected ] || die "$n ranks, cmp $*: status $status, expected $expected"
+    diff expected.out got.out || die "$n ranks, cmp $*"
+    diff <(sed 's/^bpk: //' expected.err) <(sed '/files on/d; s/^bpk-mpi: //' "$err") || die "$n ranks, cmp $*"
+}
+
+@test "bpk-mpi cmp: the first difference, the ends and damage are those that bpk finds" {
+    need_mpi
+    data field-f32 3000000 a
+    cp a b
+    bpk pack -q -z 64K a
+    bpk pack -q -F b2frame -z 100K -o b.b2frame a
+    printf '\231' | dd of=b bs=1 seek=2400001 conv=notrunc status=none
+    printf '\231' | dd of=b bs=1 seek=2700001 conv=notrunc status=none
+    head -c 2999000 a >short
+    for at in 2 4; do # before and behind the first difference
+        cp a.blp damaged$at.blp
+        printf '\125\252' | dd of=damaged$at.blp bs=1 seek=$(($(stat -c %s a.blp) * (2 * at + 1) / 10)) \
+            conv=notrunc status=none
+    done
+    for n in 1 2 3; do
+        same_as_cmp $n a.blp b.b2frame
+        same_as_cmp $n a.blp b
+        same_as_cmp $n b b.b2frame
+        same_as_cmp $n a short
+        same_as_cmp $n short a.blp
+        same_as_cmp $n damaged2.blp b
+        same_as_cmp $n b damaged4.blp
+        same_as_cmp $n --tolerance 1e30 --dtype '<f4' a.blp b.b2frame
+        same_as_cmp $n a gone
+    done
+    mkdir t u
+    for i in 1 2 3 4 5; do
+        head -c $((i * 100000)) a >t/f$i
+        cp t/f$i u
+    done
+    echo x >u/f3
+    echo y >t/only
+    cp b t/large
+    cp a u/large
+    bpk pack -q -r --rm u
+    for n in 1 3; do
+        same_as_cmp $n -r -v t u
+        same_as_cmp $n -r --json t u
+        same_as_cmp $n -r --shard 1/2 t u
+    done
+}
+
 @test "bpk-mpi: help, version and unknown commands are its own" {
     need_mpi
     ranks 3 version >"$out"
