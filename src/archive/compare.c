@@ -16,6 +16,14 @@ struct scratch {
 	struct bpk_buf buf;
 };
 
+/* A difference, or a failure to read beside. Ranks of a team send it to each other. */
+struct end {
+	uint64_t offset;
+	bool beside_ends;
+	uint8_t bytes[2];      /* of leader and beside */
+	struct bpk_err failed; /* kind BPK_OK: a difference */
+};
+
 struct comparing {
 	/* fixed while the flow runs */
 	struct bpk_input *leader, *beside;
@@ -26,19 +34,8 @@ struct comparing {
 	pthread_mutex_t lock; /* guards the following */
 	struct scratch *idle;
 	uint64_t reached; /* the end of the bytes that were put */
-	bool stopped;     /* at this offset: a difference, or a failure to read beside */
-	uint64_t offset;
-	bool beside_ends;
-	uint8_t bytes[2];      /* of leader and beside */
-	struct bpk_err failed; /* kind BPK_OK: a difference */
-};
-
-/* The end of a rank's work, as a message. */
-struct stop_message {
-	uint64_t offset;
-	bool beside_ends;
-	uint8_t bytes[2];
-	struct bpk_err failed;
+	bool stopped;     /* at this end */
+	struct end end;
 };
 
 /* ---- The bytes beside ---- */
@@ -91,13 +88,13 @@ static int stop(struct comparing *c, uint64_t offset, const uint8_t *leader, con
 		const struct bpk_err *failed, struct bpk_err *err)
 {
 	pthread_mutex_lock(&c->lock);
-	if (!c->stopped || offset < c->offset) {
+	if (!c->stopped || offset < c->end.offset) {
 		c->stopped = true;
-		c->offset = offset;
-		c->beside_ends = beside == NULL;
-		c->bytes[0] = *leader;
-		c->bytes[1] = beside != NULL ? *beside : 0;
-		c->failed = *failed;
+		c->end.offset = offset;
+		c->end.beside_ends = beside == NULL;
+		c->end.bytes[0] = *leader;
+		c->end.bytes[1] = beside != NULL ? *beside : 0;
+		c->end.failed = *failed;
 	}
 	pthread_mutex_unlock(&c->lock);
 	return bpk_fail(err, BPK_DIFFERENT, "differs");
@@ -277,7 +274,7 @@ static int compare_ends(struct comparing *c, const struct bpk_plan *plan, struct
 	uint8_t byte;
 	size_t got = 0;
 
-	c->offset = end;
+	c->end.offset = end;
 	if (size != BPK_UNKNOWN)
 		got = size > end;
 	else if (bpk_source_read(c->source, bpk_span(&byte, 1), &got, err) != 0)
@@ -287,21 +284,12 @@ static int compare_ends(struct comparing *c, const struct bpk_plan *plan, struct
 }
 
 /* Take over the lowest end of all ranks: each has stopped at one of its own, or at none. */
-static void share_stop(struct comparing *c, const struct bpk_team *team)
+static void share_end(struct comparing *c, const struct bpk_team *team)
 {
-	uint64_t own = c->stopped ? c->offset : BPK_UNKNOWN;
-	uint64_t lowest = team->minimum(team->arg, own);
-	uint64_t rank = team->minimum(team->arg, own == lowest ? team->rank : BPK_UNKNOWN);
-	struct stop_message message = {
-		c->offset, c->beside_ends, { c->bytes[0], c->bytes[1] }, c->failed
-	};
+	unsigned rank = bpk_team_lowest(team, c->stopped ? c->end.offset : BPK_UNKNOWN);
 
-	team->broadcast(team->arg, (unsigned)rank, &message, sizeof message);
+	team->broadcast(team->arg, rank, &c->end, sizeof c->end);
 	c->stopped = true;
-	c->offset = message.offset;
-	c->beside_ends = message.beside_ends;
-	memcpy(c->bytes, message.bytes, sizeof c->bytes);
-	c->failed = message.failed;
 }
 
 /* The flow ended with rc and *err. */
@@ -313,7 +301,7 @@ static int judge(struct comparing *c, int rc, const struct bpk_plan *plan, struc
 		bpk_input_subject(c->leader, err);
 		return bpk_input_judge(c->leader, err);
 	}
-	*err = c->failed;
+	*err = c->end.failed;
 	if (err->kind == BPK_OK)
 		return 1;
 	bpk_input_subject(c->beside, err);
@@ -352,7 +340,7 @@ static int run(struct comparing *c, const struct bpk_compare_options *options,
 	} else {
 		rc = bpk_flow_run(&flow, result, err);
 		if (rc != 0 && err->kind == BPK_DIFFERENT && bpk_flow_is_divided(&flow))
-			share_stop(c, flow.team);
+			share_end(c, flow.team);
 		rc = judge(c, rc, &flow.plan, err);
 	}
 	bpk_sizes_clear(&sizes);
@@ -378,11 +366,11 @@ static void note(const struct comparing *c, int lead, bool leader_ends,
 		 struct bpk_compared *compared)
 {
 	compared->differ = true;
-	compared->offset = c->offset;
+	compared->offset = c->end.offset;
 	compared->ends[lead] = leader_ends;
-	compared->ends[!lead] = !leader_ends && c->beside_ends;
-	compared->bytes[lead] = c->bytes[0];
-	compared->bytes[!lead] = c->bytes[1];
+	compared->ends[!lead] = !leader_ends && c->end.beside_ends;
+	compared->bytes[lead] = c->end.bytes[0];
+	compared->bytes[!lead] = c->end.bytes[1];
 }
 
 int bpk_compare(struct bpk_input *const inputs[2], const struct bpk_compare_options *options,

@@ -24,8 +24,8 @@ int bpk_input_fail_unknown(const struct bpk_input *in, struct bpk_err *err)
 	bool is_tar = false;
 
 	bpk_format_fail_unknown(&in->place, err);
-	if (!in->place.is_directory && bpk_tar_probe(in->place.source, false, &is_tar, NULL) == 0 &&
-	    is_tar)
+	if (err != NULL && err->kind == BPK_UNSUPPORTED &&
+	    bpk_tar_probe(in->place.source, false, &is_tar, NULL) == 0 && is_tar)
 		bpk_fail(err, BPK_UNSUPPORTED,
 			 "is a tar, no archive; 'bpk tar' lists it, and FILE:NAME is a member");
 	return judge_opening(in, err);

@@ -103,8 +103,7 @@ struct bpk_command {
 	enum bpk_operands operands;
 	const char *words; /* the words that its first operand may be, "get set"; NULL: any */
 	const struct bpk_opt *const *options; /* ended by NULL */
-	const struct bpk_foreign
-		*foreign;     /* options of like programs; ended by letter 0; or NULL */
+	const struct bpk_foreign *foreign;    /* ended by letter 0; or NULL */
 	size_t args_size;     /* of its arguments, which begin with struct bpk_shared */
 	const void *defaults; /* its arguments before options are read */
 	/* Do the work. Failures are reported (report.h) as they come; there is no result. */

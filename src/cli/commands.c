@@ -108,12 +108,11 @@ const struct bpk_command *bpk_command_find(const char *name)
 static const char *find_for_other(const char *name)
 {
 	static const char *const pairs[][2] = {
-		{ "compress", "pack" }, { "c", "pack" },         { "decompress", "unpack" },
-		{ "d", "unpack" },      { "a", "append" },       { "i", "info" },
-		{ "-d", "unpack" },     { "extract", "unpack" }, { "x", "unpack" },
-		{ "-t", "verify" },     { "test", "verify" },    { "t", "verify" },
-		{ "check", "verify" },  { "-l", "info" },        { "list", "info" },
-		{ "ls", "info" },       { "l", "info" },         { "diff", "cmp" },
+		{ "compress", "pack" },  { "c", "pack" },       { "decompress", "unpack" },
+		{ "d", "unpack" },       { "a", "append" },     { "i", "info" },
+		{ "extract", "unpack" }, { "x", "unpack" },     { "test", "verify" },
+		{ "t", "verify" },       { "check", "verify" }, { "list", "info" },
+		{ "ls", "info" },        { "l", "info" },       { "diff", "cmp" },
 	};
 
 	for (size_t i = 0; i < sizeof pairs / sizeof pairs[0]; i++)

@@ -126,7 +126,7 @@ static int choose_recipe(struct bpk_convert *c, const struct bpk_wishes *wishes,
 {
 	struct bpk_team *team = bpk_share_team();
 
-	if ((team == NULL || team->rank == 0) &&
+	if (!bpk_share_assists() &&
 	    bpk_choose(c->content.place.source, c->raw_size, wishes, &c->packing.choice, err) != 0)
 		return -1;
 	return team == NULL ? 0 : bpk_team_share_choice(team, &c->packing.choice, NULL, NULL, err);

@@ -206,7 +206,9 @@ static void put_see_also(FILE *out, const struct bpk_command *command)
 	for (const struct bpk_command *const *each = bpk_program->commands; *each != NULL; each++)
 		if (*each != command)
 			fprintf(out, ".BR bpk\\-%s (1),\n", (*each)->name);
-	fputs(".BR bpk\\-mpi (1),\n.BR bpk\\-formats (5),\n.BR bpk\\-remote (7)\n", out);
+	if (command != &bpk_command_team)
+		fputs(".BR bpk\\-mpi (1),\n", out);
+	fputs(".BR bpk\\-formats (5),\n.BR bpk\\-remote (7)\n", out);
 }
 
 static const struct part {

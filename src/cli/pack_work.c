@@ -118,7 +118,7 @@ static int choose_for_all(struct bpk_pack *pack, uint64_t raw_size, struct bpk_e
 {
 	struct bpk_team *team = bpk_share_team();
 
-	if ((team == NULL || team->rank == 0) && choose_recipe(pack, raw_size, err) != 0)
+	if (!bpk_share_assists() && choose_recipe(pack, raw_size, err) != 0)
 		return -1;
 	return team == NULL ? 0
 			    : bpk_team_share_choice(team, &pack->packing.choice, &pack->cuts,

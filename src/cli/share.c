@@ -209,13 +209,13 @@ static void compare_lists(struct bpk_team *team, const struct bpk_files *operand
 	team->abort(team->arg, EXIT_FAILURE, &err);
 }
 
-static void sum_tally(struct bpk_team *team, struct bpk_tally *tally)
+static void sum_tally(struct bpk_tally *tally)
 {
 	uint64_t *const counts[] = { &tally->done,    &tally->raw_size, &tally->packed_size,
 				     &tally->skipped, &tally->damaged,  &tally->failed };
 
 	for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
-		*counts[i] = team->total(team->arg, *counts[i]);
+		bpk_share_total(counts[i]);
 }
 
 bool bpk_share_each(const struct bpk_shared *shared, const struct bpk_files *operands,
@@ -240,7 +240,7 @@ bool bpk_share_each(const struct bpk_shared *shared, const struct bpk_files *ope
 	divide_large(&files);
 	bpk_share_files_hand_out(&files);
 	if (shared->tally != NULL)
-		sum_tally(team, shared->tally);
+		sum_tally(shared->tally);
 	if (team->rank == 0)
 		tell_end(&files, shared);
 	if (team->rank == 0 && bpk_state_keep(&state, &err) != 0)

@@ -20,8 +20,7 @@ const struct bpk_opt bpk_opt_output = {
 	.help = "write to FILE; - is standard output",
 	.more = "Needs a single source. FILE may be a link, a device or a FIFO, but not another "
 		"user's link in a sticky directory that everyone may write to; or the URL of a "
-		"file "
-		"in a store, s3://BUCKET/KEY (bpk-remote(7)).",
+		"file in a store, s3://BUCKET/KEY (bpk-remote(7)).",
 	.group = GROUP_OUTPUT,
 };
 
@@ -31,7 +30,8 @@ const struct bpk_opt bpk_opt_output_dir = {
 	BPK_OPT_VALUE(OPT_DIRECTORY, struct bpk_shared, output_dir),
 	.metavar = "DIR",
 	.help = "write into directory DIR instead of beside the source",
-	.more = "The directory must exist; it may be the URL of a prefix in a store.",
+	.more = "The directory must exist, but with --recursive it is made; it may be the URL of a "
+		"prefix in a store.",
 	.group = GROUP_OUTPUT,
 };
 

@@ -11,7 +11,7 @@
 /* The tally of the command, if this process counts. Of work that ranks do together one does. */
 static struct bpk_tally *tally_of(const struct bpk_shared *shared)
 {
-	return bpk_share_team() == NULL || bpk_share_leads() ? shared->tally : NULL;
+	return bpk_share_assists() ? NULL : shared->tally;
 }
 
 void bpk_tally_failed(const struct bpk_shared *shared, const struct bpk_err *err)

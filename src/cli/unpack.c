@@ -262,10 +262,9 @@ static void keep_broken(const struct unpack_args *args, const char *path, const 
 		.alone = true,
 	};
 	struct bpk_err err = { 0 };
-	const struct bpk_team *team = bpk_share_team();
 	int rc;
 
-	if (team != NULL && team->rank > 0)
+	if (bpk_share_assists())
 		return;
 	rc = asprintf(&transfer.target, "%s.partial", target);
 	shared.remove = false;

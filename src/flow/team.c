@@ -16,15 +16,20 @@ static int share_failure(struct bpk_team *team, unsigned from, struct bpk_err *e
 	return -1;
 }
 
-int bpk_team_agree_at(struct bpk_team *team, int rc, uint64_t number, struct bpk_err *err)
+unsigned bpk_team_lowest(const struct bpk_team *team, uint64_t number)
 {
-	uint64_t lowest = team->minimum(team->arg, rc != 0 ? number : BPK_UNKNOWN);
-	uint64_t rank;
+	uint64_t lowest = team->minimum(team->arg, number);
 
 	if (lowest == BPK_UNKNOWN)
-		return 0;
-	rank = team->minimum(team->arg, rc != 0 && number == lowest ? team->rank : BPK_UNKNOWN);
-	return share_failure(team, (unsigned)rank, err);
+		return team->size;
+	return (unsigned)team->minimum(team->arg, number == lowest ? team->rank : BPK_UNKNOWN);
+}
+
+int bpk_team_agree_at(struct bpk_team *team, int rc, uint64_t number, struct bpk_err *err)
+{
+	unsigned rank = bpk_team_lowest(team, rc != 0 ? number : BPK_UNKNOWN);
+
+	return rank == team->size ? 0 : share_failure(team, rank, err);
 }
 
 int bpk_team_agree(struct bpk_team *team, int rc, struct bpk_err *err)

@@ -71,6 +71,10 @@ enum bpk_team_step {
  */
 int bpk_team_meet(struct bpk_team *team, enum bpk_team_step step, int rc, struct bpk_err *err);
 
+/* The rank that has the lowest number, the first of several; size if all have BPK_UNKNOWN. All
+ * ranks call it together. */
+unsigned bpk_team_lowest(const struct bpk_team *team, uint64_t number);
+
 /* Fail on all ranks if rc is a failure on any: with the failure of the lowest such rank, or with
  * numbers, of the rank with the lowest one. */
 int bpk_team_agree(struct bpk_team *team, int rc, struct bpk_err *err);

@@ -1,8 +1,7 @@
 /*
  * The run of bpk_flow_run: by this process alone, or divided over a team. Runs without an output,
  * and those whose writer places parcels or is a rank's own, are cut into one slice for each rank;
- * others go in rounds.
- * archive and cli call it.
+ * others go in rounds. archive and cli call it.
  */
 #include <stdlib.h>
 
@@ -69,6 +68,12 @@ static uint64_t round_size(const struct bpk_flow *flow)
 static bool places(const struct bpk_flow *flow)
 {
 	return flow->out != NULL && flow->out->places != NULL && flow->out->places(flow->writer);
+}
+
+/* True if each rank keeps to its slice, whatever becomes of the others'. */
+static bool is_apart(const struct bpk_flow *flow)
+{
+	return flow->out == NULL || flow->out->is_of_rank;
 }
 
 static void add_result(struct bpk_flow_result *sum, const struct bpk_flow_result *more)
@@ -141,8 +146,7 @@ static void share_start(const struct bpk_flow *flow, struct start *start, struct
 		*start = (struct start){ .plan = flow->plan };
 		if (flow->draft != NULL && bpk_draft_whereabouts(flow->draft, path, &start->inode))
 			start->path_size = path->size;
-		if (flow->out != NULL && !flow->out->is_of_rank &&
-		    (!places(flow) || start->path_size == 0))
+		if (!is_apart(flow) && (!places(flow) || start->path_size == 0))
 			start->round = round_size(flow);
 	}
 	team->broadcast(team->arg, 0, start, sizeof *start);
@@ -157,7 +161,7 @@ static int prepare(const struct bpk_flow *flow, const struct start *start,
 	if (!is_same_plan(&flow->plan, &start->plan))
 		return bpk_fail(err, BPK_FAILED,
 				"its input is of another size than that of rank 0");
-	if (start->round == 0 && flow->out != NULL && !flow->out->is_of_rank && !places(flow))
+	if (start->round == 0 && !is_apart(flow) && !places(flow))
 		return bpk_fail(err, BPK_FAILED, "the result cannot be written by several ranks");
 	if (flow->team->rank == 0 || start->path_size == 0)
 		return 0;

@@ -59,11 +59,8 @@ uint64_t bpk_cached_bytes(void)
 
 static void tell(const char *what, struct bpk_err *err)
 {
-	struct bpk_remote_options options = bpk_request_options();
-
 	bpk_err_subject(err, "%s", what);
-	if (options.tell != NULL)
-		options.tell(options.cache, err->text);
+	bpk_request_tell(bpk_request_options().cache, err->text);
 }
 
 /* Others who may write here could replace its files. */

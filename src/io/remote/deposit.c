@@ -187,14 +187,6 @@ enum bpk_sight bpk_deposit_look(struct bpk_upload *upload, double seconds, struc
 	return BPK_SIGHT_UNKNOWN;
 }
 
-void bpk_deposit_tell(const struct bpk_upload *upload, const char *line)
-{
-	struct bpk_remote_options options = bpk_request_options();
-
-	if (options.tell != NULL)
-		options.tell(upload->path, line);
-}
-
 static int begin(struct bpk_upload *upload, struct bpk_err *err)
 {
 	const char *const lines[] = { content_type, "x-amz-checksum-algorithm: CRC32", upload->mark,
@@ -212,8 +204,9 @@ static int begin(struct bpk_upload *upload, struct bpk_err *err)
 	rc = bpk_deposit_run(upload, BPK_STEP_BEGIN, &wish, 0, &reply, err);
 	upload->is_checked = rc == 0 && reply.answer.is_checked;
 	if (reply.is_uncertain)
-		bpk_deposit_tell(upload, "a multipart upload without parts may be left at the "
-					 "store, as its answer was lost");
+		bpk_request_tell(upload->path,
+				 "a multipart upload without parts may be left at the "
+				 "store, as its answer was lost");
 	bpk_url_clear(&url);
 	return rc;
 }

@@ -77,13 +77,17 @@ static const char *trusted_file(void)
 	return name != NULL && *name != '\0' ? name : getenv("SSL_CERT_FILE");
 }
 
+static bool is_post(const struct bpk_request *request)
+{
+	return request->method != NULL && strcmp(request->method, "POST") == 0;
+}
+
 /* A store takes its time to put a file together, and sends next to nothing meanwhile. */
 static bool set_limits(const struct bpk_curl_calls *curl, const struct bpk_request *request,
 		       unsigned timeout)
 {
 	CURL *handle = request->handle;
 	long patience = timeout < 4 ? 1 : (long)timeout / 4;
-	bool is_post = request->method != NULL && strcmp(request->method, "POST") == 0;
 
 	/* only a handle that has no buffer yet takes the size */
 	(void)curl->curl_easy_setopt(handle, CURLOPT_BUFFERSIZE, (long)RECEIVE);
@@ -91,7 +95,7 @@ static bool set_limits(const struct bpk_curl_calls *curl, const struct bpk_reque
 	       curl->curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, patience) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, patience) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT,
-				      is_post ? 0L : (long)SLOWEST) == CURLE_OK;
+				      is_post(request) ? 0L : (long)SLOWEST) == CURLE_OK;
 }
 
 /* A signed request goes to the store alone: no redirection, and no name from ~/.netrc. */
@@ -167,12 +171,11 @@ static bool set_wish(const struct bpk_curl_calls *curl, CURL *handle,
 static bool set_body(const struct bpk_curl_calls *curl, CURL *handle, struct bpk_request *request)
 {
 	curl_off_t size = (curl_off_t)request->body.size;
-	long is_post;
 
 	if (request->method == NULL || request->method[0] != 'P')
 		return true;
-	is_post = strcmp(request->method, "POST") == 0;
-	return curl->curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, is_post) == CURLE_OK &&
+	return curl->curl_easy_setopt(handle, CURLOPT_FRESH_CONNECT, (long)is_post(request)) ==
+		       CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_UPLOAD, 1L) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_INFILESIZE_LARGE, size) == CURLE_OK &&
 	       curl->curl_easy_setopt(handle, CURLOPT_READFUNCTION, bpk_exchange_send) ==

@@ -77,15 +77,13 @@ static int open_whole(const struct bpk_url *url, struct bpk_source **source, str
 						   .close = close_download,
 						   .share = share_download,
 						   .positional = true };
-	struct bpk_remote_options options = bpk_request_options();
 	struct download *download = bpk_calloc(1, sizeof *download, err);
 
 	if (download == NULL)
 		return -1;
-	if (options.tell != NULL)
-		options.tell(url->text,
-			     "the server does not send ranges; the whole file is downloaded");
-	download->left = options.max_download;
+	bpk_request_tell(url->text,
+			 "the server does not send ranges; the whole file is downloaded");
+	download->left = bpk_request_options().max_download;
 	if (fetch_all(url, download, err) == 0 &&
 	    bpk_source_of(&ops, download, bpk_spool_size(download->spool), source, err) == 0)
 		return 0;

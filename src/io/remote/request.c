@@ -382,6 +382,14 @@ void bpk_request_hurry(struct bpk_request *request, double seconds)
 	pthread_mutex_unlock(&engine.lock);
 }
 
+void bpk_request_tell(const char *path, const char *line)
+{
+	struct bpk_remote_options options = bpk_request_options();
+
+	if (options.tell != NULL)
+		options.tell(path, line);
+}
+
 void bpk_request_poke(void)
 {
 	const struct bpk_curl_calls *curl = bpk_curl(NULL);

@@ -201,10 +201,8 @@ static int open_below(const struct tree *tree, const char *name, uint64_t size,
  * the lock. */
 static void tell_denied(struct tree *tree)
 {
-	struct bpk_remote_options options = bpk_request_options();
-
-	if (tree->denied.kind != BPK_OK && options.tell != NULL)
-		options.tell(tree->url.text, tree->denied.text);
+	if (tree->denied.kind != BPK_OK)
+		bpk_request_tell(tree->url.text, tree->denied.text);
 	tree->denied = (struct bpk_err){ 0 };
 }
 

@@ -285,8 +285,9 @@ static void close_upload(struct bpk_upload *upload)
 	pthread_mutex_unlock(&upload->lock);
 	bpk_cleanup_end(&upload->cleanup);
 	if (is_left)
-		bpk_deposit_tell(upload, "a part of it may be left at the store, invisible, as a "
-					 "multipart upload");
+		bpk_request_tell(upload->path,
+				 "a part of it may be left at the store, invisible, as a "
+				 "multipart upload");
 	free_upload(upload);
 }
 

@@ -133,9 +133,6 @@ void bpk_deposit_drop_parts(struct bpk_upload *upload);
  * be there. */
 int bpk_deposit_abort(struct bpk_upload *upload, double seconds, struct bpk_err *err);
 
-/* Tell the user a line about the file. */
-void bpk_deposit_tell(const struct bpk_upload *upload, const char *line);
-
 /* Write a CRC-32 as S3 does: the header line, or the text alone. */
 void bpk_deposit_crc_line(uint32_t crc, char line[BPK_UPLOAD_TEXT]);
 void bpk_deposit_crc_text(uint32_t crc, char text[9]);
