@@ -12,14 +12,18 @@ struct bpk_source;
 
 enum { BPK_STRETCH = 4 << 10 }; /* longer reads are made directly: the copy would cost as much */
 
+enum { BPK_STRETCH_PARTS = 4 };
+
 /* Up to 512 KiB; any thread. Valid when zeroed, but for lock. */
 struct bpk_stretch {
 	struct bpk_mutex lock; /* guards the rest */
+	/* threads beside each other read in order, each of them from a position of its own */
 	struct bpk_stretch_part {
 		struct bpk_buf bytes;
 		uint64_t offset;
-	} last, before; /* threads beside each other are a little behind the last */
-	uint64_t end;   /* of the last read: a read from here on goes on with it */
+		uint64_t used; /* uses when it was used last */
+	} parts[BPK_STRETCH_PARTS];
+	uint64_t uses;
 };
 
 void bpk_stretch_init(struct bpk_stretch *stretch);

@@ -120,6 +120,23 @@ END
     [ "$bytes" -lt 2000000 ] || die "read $bytes bytes"
 }
 
+@test "cat of many small chunks reads them together, also beside another thread" {
+    need_strace
+    need_plain_build
+    data field-f32 2000000 a
+    for format in blp b2frame; do
+        bpk pack -f --no-sync -z 32 -F $format -o x a
+        sleep 0.2 # until its times can tell of a change
+        for threads in 1 2; do
+            strace -f -o trace -e trace=pread64 "$BPK" cat -T $threads --bytes 500000:1500000 x >"$out"
+            tail -c +500001 a | head -c 1000000 | cmp - "$out"
+            reads=$(grep -c pread64 trace)
+            # 31250 chunks
+            [ "$reads" -lt 3000 ] || die "$format, $threads threads: $reads reads"
+        done
+    done
+}
+
 @test "cat takes several files one after the other" {
     data text 5000 a
     data text 7000 b
