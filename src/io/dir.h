@@ -75,6 +75,10 @@ struct bpk_dir_moment {
 	bool fixed; /* nobody changes the directory */
 };
 
+/* The caller holds the lock of writers and has changed the directory, so later moments are fixed:
+ * times would not tell its files from those of others for a tick. Any thread. */
+void bpk_dir_mark_changed(struct bpk_dir *dir);
+
 /* Note the moment, before the first file is read. */
 void bpk_dir_begin(struct bpk_dir *dir, struct bpk_dir_moment *moment);
 

@@ -390,6 +390,8 @@ int bpk_tree_commit(struct bpk_tree *tree, const char *pivot, struct bpk_err *er
 	if (sync_made(tree, err) != 0)
 		return -1;
 	rc = commit_generation(tree, first, err);
+	if (rc == 0)
+		bpk_dir_mark_changed(tree->dir);
 	tree->only_adds = tree->only_adds && rc != 0;
 	return rc;
 }

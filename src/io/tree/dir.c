@@ -22,6 +22,7 @@ struct bpk_dir {
 	pthread_mutex_t lock;
 	struct stat like;      /* guarded by lock, like the next */
 	char folder[PATH_MAX]; /* narrowed like last; "": the root */
+	bool is_ours;          /* guarded by lock */
 };
 
 int bpk_dir_of(const struct bpk_dir_ops *ops, void *own, struct bpk_dir **dir, struct bpk_err *err)
@@ -191,9 +192,20 @@ int bpk_dir_source(struct bpk_dir *dir, const char *name, struct bpk_source **so
 	return 0;
 }
 
+void bpk_dir_mark_changed(struct bpk_dir *dir)
+{
+	pthread_mutex_lock(&dir->lock);
+	dir->is_ours = true;
+	pthread_mutex_unlock(&dir->lock);
+}
+
 void bpk_dir_begin(struct bpk_dir *dir, struct bpk_dir_moment *moment)
 {
-	*moment = (struct bpk_dir_moment){ .fixed = dir->ops->source_as_named == NULL };
+	pthread_mutex_lock(&dir->lock);
+	*moment = (struct bpk_dir_moment){
+		.fixed = dir->ops->source_as_named == NULL || dir->is_ours
+	};
+	pthread_mutex_unlock(&dir->lock);
 	clock_gettime(CLOCK_REALTIME_COARSE, &moment->at);
 	clock_gettime(CLOCK_REALTIME, &moment->at_most);
 }
