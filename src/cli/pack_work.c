@@ -378,8 +378,7 @@ void bpk_pack_one(void *arg, const char *path)
 /* A file on its way, with a pack and arguments of its own. */
 struct job {
 	struct bpk_pack *command;
-	const char *path;
-	struct bpk_pack_args own; /* that print nothing, and replace nothing */
+	struct bpk_pack_args own; /* that print nothing */
 	struct bpk_pack pack;
 	struct bpk_err err; /* of the work */
 };
@@ -395,21 +394,18 @@ static bool begin_job(void *arg, void *place, const char *path)
 
 	/* not by one initializer, which would lie on the stack first */
 	job->command = command;
-	job->path = path;
 	job->own = *command->args;
 	job->pack = *command;
 	job->err = (struct bpk_err){ 0 };
 	shared->threads = 1;
 	shared->quiet = true;
 	shared->verbose = 0;
-	shared->force = false;
 	shared->progress = BPK_WHEN_NEVER;
 	pack->args = &job->own;
 	/* a remark would have been printed; the file may have grown */
 	if (open_input(pack, path, &err) == 0 && pack->in.info->raw_size <= BPK_SMALL_FILE &&
 	    bpk_place_remark(&pack->in.place) == NULL && !bpk_place_pending(&pack->in.place) &&
-	    find_target(pack, &why, &err) == 0 && !pack->transfer.replaces &&
-	    begin(pack, &err) == 0)
+	    find_target(pack, &why, &err) == 0 && begin(pack, &err) == 0)
 		return true;
 	end(pack);
 	return false;
@@ -428,12 +424,6 @@ static void end_job(void *place)
 	struct job *job = place;
 	struct bpk_pack *pack = &job->pack;
 
-	/* the target may have been made meanwhile */
-	if (job->err.kind != BPK_OK && job->command->args->common.shared.force) {
-		end(pack);
-		bpk_pack_one(job->command, job->path);
-		return;
-	}
 	pack->args = job->command->args;
 	pack->transfer.shared = &pack->args->common.shared;
 	if (pack->args->common.shared.verbose)

@@ -14,7 +14,10 @@ make_many() { # COUNT
     printf 1 >z/one
     data text 3000000 z/large
     data text 5000 z/there
-    echo old >z/there.blp
+    echo old | tee z/there.blp >z/f7.blp
+    ln z/f7.blp z/f10.blp
+    ln -s f8.blp z/f11.blp
+    ln -s f13 z/f13.blp
     data text 6000 z/named.blp
     ln z/f1 z/hard
     ln -s f2 z/link
