@@ -22,12 +22,6 @@ struct outline {
 	uint8_t seal[BPK_DIGEST_MAX];
 };
 
-/* Where a rank writes the bytes of a parcel; size 0: nowhere. */
-struct place {
-	uint64_t offset;
-	uint64_t size;
-};
-
 /* The next wish of rank 0: the bytes of a parcel, or, after the last, that the places are taken. */
 enum { PLACES_FOLLOW = UINT32_MAX };
 
@@ -127,18 +121,17 @@ static void fill_outline(const struct rounds *r, struct bpk_parcel *parcel, stru
 		 bytes->size - parcel->packed_size);
 }
 
-static int write_own(const struct rounds *r, struct bpk_parcel *parcel, const struct place *place,
-		     struct bpk_err *err)
+static int write_own(const struct rounds *r, struct bpk_parcel *parcel,
+		     const struct bpk_draft_place *place, struct bpk_err *err)
 {
 	const struct bpk_buf *bytes = bpk_collected_bytes(&r->mine, parcel);
 
 	if (place->size > bytes->size)
 		return bpk_fail(err, BPK_BUG, "a place is larger than its chunk");
-	return bpk_draft_write_at(r->flow->draft, place->offset,
-				  bpk_view(bytes->data, (size_t)place->size), err);
+	return bpk_draft_write_place(r->flow->draft, place, bpk_buf_view(bytes), err);
 }
 
-static void write_all(struct rounds *r, size_t count, const struct place *places)
+static void write_all(struct rounds *r, size_t count, const struct bpk_draft_place *places)
 {
 	struct bpk_err err = { 0 };
 
@@ -154,7 +147,7 @@ static void serve(struct rounds *r, size_t count)
 {
 	struct bpk_team *team = r->team;
 	struct outline *outlines = need(r, &r->outlines, count, sizeof *outlines);
-	struct place *places = need(r, &r->places, count, sizeof *places);
+	struct bpk_draft_place *places = need(r, &r->places, count, sizeof *places);
 	uint64_t n = count;
 	uint32_t wanted;
 
@@ -179,24 +172,23 @@ static void serve(struct rounds *r, size_t count)
 
 /* Put a parcel; where its bytes are not here, or are written later, note the place. */
 static int put_and_place(const struct rounds *r, const struct bpk_parcel *parcel, bool withholds,
-			 struct place *place, struct bpk_err *err)
+			 struct bpk_draft_place *place, struct bpk_err *err)
 {
 	const struct bpk_flow *flow = r->flow;
-	size_t size;
 	int rc;
 
 	if (!withholds)
 		return flow->out->put(flow->writer, parcel, err);
 	bpk_draft_withhold(flow->draft, parcel->packed.data);
 	rc = flow->out->put(flow->writer, parcel, err);
-	place->offset = bpk_draft_withheld(flow->draft, &size);
-	place->size = rc == 0 ? size : 0;
+	if (rc == 0)
+		*place = bpk_draft_withheld(flow->draft);
 	bpk_draft_withhold(flow->draft, NULL);
 	return rc;
 }
 
 /* Own parcels: their bytes are written when all ranks know their places. */
-static size_t put_own(struct rounds *r, size_t count, struct place *places)
+static size_t put_own(struct rounds *r, size_t count, struct bpk_draft_place *places)
 {
 	bool withholds = r->placed && r->flow->out->seal != NULL;
 	struct bpk_err err = { 0 };
@@ -240,7 +232,7 @@ static void put_of(struct rounds *r, unsigned from)
 	const uint32_t over = PLACES_FOLLOW;
 	struct bpk_err err = { 0 };
 	struct outline *outlines;
-	struct place *places;
+	struct bpk_draft_place *places;
 	uint64_t count;
 
 	team->receive(team->arg, from, &count, sizeof count);
@@ -267,7 +259,7 @@ static void put_round(struct rounds *r, uint64_t end)
 {
 	size_t count = count_before(r, end);
 	struct bpk_buf own = { 0 };
-	struct place *places;
+	struct bpk_draft_place *places;
 
 	if (r->team->rank > 0) {
 		serve(r, count);

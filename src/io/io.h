@@ -305,7 +305,7 @@ struct bpk_draft_options {
 	const char *remedy; /* of a target that overwrite would replace, for the report; or NULL */
 	bool follow_links;  /* for an explicit -o: follow a link, write to a device or FIFO */
 	bool sync;          /* fdatasync file and folder before and after the rename */
-	bool named;         /* a file has a name from the start, by which other processes join it */
+	bool named;         /* it has a name from the start, by which other processes join it */
 	const struct stat *not_this; /* refuse a target that is this file; may be NULL */
 
 	/*
@@ -386,31 +386,45 @@ int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_
 void bpk_draft_drop(struct bpk_draft *draft);
 
 /*
- * A draft file that several processes write. One opens it with options.named and keeps or drops it.
- * The others have a shadow: it takes any write and forgets it, until it joins the file; then writes
- * at offsets reach the file, and drop leaves it. A shadow is never kept.
+ * A draft that several processes write. One opens it with options.named and keeps or drops it. The
+ * others have a shadow: it takes any write and forgets it, until it joins the draft. Then writes at
+ * offsets reach a file, and bpk_draft_write_place any draft; drop leaves it. A shadow is never
+ * kept.
  */
 int bpk_draft_shadow(bool sync, struct bpk_draft **draft, struct bpk_err *err);
 bool bpk_draft_is_shadow(const struct bpk_draft *draft);
 
-/* The absolute path and inode of a named draft file; false: others cannot join it. path is a
- * text, for bpk_buf_clear. */
+/* The absolute path and inode of a named draft; false: others cannot join it. path is a text, for
+ * bpk_buf_clear. */
 bool bpk_draft_whereabouts(const struct bpk_draft *draft, struct bpk_buf *path, uint64_t *inode);
 
-/* Fails with BPK_FAILED where the path does not lead to that inode, a regular file of this user. */
+/* Fails with BPK_FAILED where the path does not lead to that inode, a regular file or directory of
+ * this user. */
 int bpk_draft_join(struct bpk_draft *shadow, const char *path, uint64_t inode, struct bpk_err *err);
 
 /* Bring the joined file's bytes, as this process wrote them, to the disk, if it was to be synced;
  * and report late errors. */
 int bpk_draft_flush(struct bpk_draft *shadow, struct bpk_err *err);
 
-/* A write of bytes that begin at data is not carried out from now on: another process has them.
- * NULL ends that. Belongs to the one thread that writes. */
+/* Bytes in a draft. */
+struct bpk_draft_place {
+	uint64_t offset, size;
+	char name[64]; /* the file of a directory; "": the draft is the file */
+};
+
+/* A write of bytes that begin at data, to the draft or a file of the directory, is not carried out
+ * from now on: it will be by bpk_draft_write_place. NULL ends that. Belongs to the one thread that
+ * writes. */
 void bpk_draft_withhold(struct bpk_draft *draft, const uint8_t *data);
 
 /* The place of the last write that was withheld since bpk_draft_withhold; size 0: there was
  * none. */
-uint64_t bpk_draft_withheld(const struct bpk_draft *draft, size_t *size);
+struct bpk_draft_place bpk_draft_withheld(const struct bpk_draft *draft);
+
+/* Write the first place.size of bytes there, on the draft itself or on a shadow that joined it. A
+ * file of a directory is also synced, if the draft is to be. */
+int bpk_draft_write_place(struct bpk_draft *draft, const struct bpk_draft_place *place,
+			  struct bpk_view bytes, struct bpk_err *err);
 
 /*
  * For a process that a signal ends: unlink the names of all open drafts, and refuse to keep any

@@ -59,6 +59,32 @@ formats=(blp b2frame b2sparse chunked)
     no_drafts
 }
 
+@test "bpk-mpi: each rank writes the files of a directory, also for a read-only source" {
+    need_mpi
+    need_strace
+    need_plain_build
+    data field-f32 3000000 a
+    for format in b2sparse chunked; do
+        bpk pack -q -F $format -z 64K a -o ref.$format
+        rm -rf trace out
+        mkdir trace
+        timeout -k 5 120 "${mpirun[@]}" -n 2 strace -ff -o trace/t -e trace=pwrite64 \
+            "$mpi" pack -q -T 1 -F $format -z 64K a -o out
+        diff -r ref.$format out
+        # of 46 chunks
+        writers=$(grep -cE 'pwrite64.* = [0-9]{5,}$' trace/t.* | awk -F: '$2 >= 20 { n++ } END { print n + 0 }')
+        [ "$writers" -eq 2 ] || die "$format: $(grep -c pwrite64 trace/t.*)"
+    done
+    chmod 400 a
+    for format in b2sparse chunked; do
+        rm -rf out ref.$format
+        bpk pack -q -F $format -z 64K a -o ref.$format
+        quietly ranks 2 pack -F $format -z 64K a -o out
+        diff -r ref.$format out
+        [ "$(cd out && find . -printf '%m %p\n' | sort)" = "$(cd ref.$format && find . -printf '%m %p\n' | sort)" ]
+    done
+}
+
 @test "bpk-mpi: ranks of different numbers of threads" {
     need_mpi
     data field-f32 3000000 a

@@ -185,6 +185,16 @@ static int writer_put(void *writer, const struct bpk_parcel *parcel, struct bpk_
 	return bpk_chunkdir_put(&w->output, nchunks, parcel, err);
 }
 
+/* Without digests the sum of sizes is over all bytes; without a size files may be shortened. */
+static bool writer_takes_unseen(const void *writer, const struct bpk_parcel *parcel, bool all_there)
+{
+	const struct writer *w = writer;
+
+	(void)all_there;
+	return !w->set.has_columns && w->checksum->size > 0 && w->announced != BPK_UNKNOWN &&
+	       parcel->raw_size > 0;
+}
+
 /* ---- Finishing ---- */
 
 static int count_rows(struct writer *w, struct bpk_err *err)
@@ -294,6 +304,7 @@ const struct bpk_writer_ops bpk_chunkdir_writer_ops = {
 	.unpack = writer_unpack,
 	.seal = writer_seal,
 	.put = writer_put,
+	.takes_unseen = writer_takes_unseen,
 	.finish = writer_finish,
 	.close = writer_close,
 };

@@ -125,6 +125,14 @@ static bool file_takes_unseen(const void *writer, const struct bpk_parcel *parce
 	       bpk_frame_output_takes_unseen(&w->output, parcel, all_there);
 }
 
+static bool directory_takes_unseen(const void *writer, const struct bpk_parcel *parcel,
+				   bool all_there)
+{
+	const struct writer *w = writer;
+
+	return !w->output.has_nd && bpk_frame_output_takes_unseen(&w->output, parcel, all_there);
+}
+
 static int writer_finish(void *writer, struct bpk_err *err)
 {
 	struct writer *w = writer;
@@ -161,6 +169,7 @@ const struct bpk_writer_ops bpk_frame_sparse_writer_ops = {
 	.unpack = writer_unpack,
 	.seal = writer_seal,
 	.put = writer_put,
+	.takes_unseen = directory_takes_unseen,
 	.finish = writer_finish,
 	.close = writer_close,
 };

@@ -2,6 +2,7 @@
  * through io.h. */
 #include "io/file/draft_inner.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -102,6 +103,8 @@ static void release(struct bpk_draft *draft)
 		close(draft->read_fd);
 	if (draft->is_file && draft->fd >= 0)
 		close(draft->fd);
+	if (draft->is_shadow && draft->folder >= 0)
+		close(draft->folder);
 	bpk_target_clear(&draft->target);
 	pthread_mutex_destroy(&draft->end_lock);
 	pthread_mutex_destroy(&draft->write_lock);
@@ -116,7 +119,8 @@ static struct bpk_draft *new_draft(const struct bpk_draft_options *options, stru
 	if (d == NULL)
 		return NULL;
 	d->target = (struct bpk_target){ .folder = -1, .fd = -1 };
-	d->fd = d->read_fd = -1;
+	d->fd = d->read_fd = d->folder = -1;
+	d->withholding = &d->own;
 	d->overwrite = options->overwrite;
 	d->replaces = -1;
 	d->sync = options->sync;
@@ -318,13 +322,18 @@ static bool place_of(const struct bpk_draft *draft, uint64_t offset, uint64_t si
 	       end <= INT64_MAX;
 }
 
-/* Note where bytes belong that another process writes. */
+/* Note where bytes belong that are written later. */
 static bool is_withheld(struct bpk_draft *draft, uint64_t offset, struct bpk_view bytes)
 {
-	if (draft->withholds == NULL || bytes.data != draft->withholds)
+	struct bpk_withholding *withholding = draft->withholding;
+	struct bpk_draft_place *place = &withholding->place;
+	const char *name = withholding == &draft->own ? "" : draft->target.name;
+
+	if (withholding->bytes == NULL || bytes.data != withholding->bytes)
 		return false;
-	draft->withheld_at = offset;
-	draft->withheld_size = bytes.size;
+	assert(strlen(name) < sizeof place->name);
+	*place = (struct bpk_draft_place){ .offset = offset, .size = bytes.size };
+	bpk_copy(place->name, name, strlen(name));
 	return true;
 }
 

@@ -21,6 +21,20 @@ struct bpk_draft_ops {
 	int (*reread)(void *owner, struct bpk_err *err);
 };
 
+/* Bytes that are not written (bpk_draft_withhold), and where they belong. */
+struct bpk_withholding {
+	const uint8_t *bytes; /* NULL: all are written */
+	struct bpk_draft_place place;
+};
+
+/* Let a draft for a file of a directory share that of the directory, which is borrowed. */
+void bpk_draft_share_withholding(struct bpk_draft *draft, struct bpk_withholding *withholding);
+
+/* Let the draft, made with ops for a directory that is open as folder, be joined by others if
+ * is_named; both are borrowed. */
+void bpk_draft_set_folder(struct bpk_draft *draft, int folder, bool is_named, bool sync,
+			  struct bpk_withholding *withholding);
+
 /* bpk_draft_open for a file: options->directory does not count. */
 int bpk_draft_open_file(const char *target, const struct bpk_draft_options *options,
 			struct bpk_draft **draft, struct bpk_err *err);

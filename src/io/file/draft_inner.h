@@ -20,15 +20,15 @@ struct bpk_draft {
 	bool compares;  /* only if that file is still as in seen */
 	struct stat seen;
 	int fd;                          /* for writing; target.fd for a direct target */
+	int folder;                      /* of a directory: the shadow's own, or borrowed; -1 */
 	int read_fd;                     /* for reading back; fd if that can be read */
 	uint64_t start;                  /* where offset 0 lies in the file */
 	const struct bpk_draft_ops *ops; /* NULL unless made by bpk_draft_of_ops */
 	void *owner;                     /* for ops */
 
-	uint64_t tell;            /* belongs to the writing thread, as the next four do */
-	const uint8_t *withholds; /* bytes that are not written; NULL: all are */
-	uint64_t withheld_at;
-	size_t withheld_size;
+	uint64_t tell; /* belongs to the writing thread, as the next two do */
+	struct bpk_withholding own;
+	struct bpk_withholding *withholding; /* &own, or that of the directory. Borrowed */
 
 	pthread_mutex_t write_lock; /* of writes at offsets */
 	pthread_mutex_t end_lock;

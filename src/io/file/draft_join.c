@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "io/beneath.h"
 #include "io/full.h"
 
 bool bpk_draft_is_shadow(const struct bpk_draft *draft)
@@ -17,13 +18,14 @@ bool bpk_draft_is_shadow(const struct bpk_draft *draft)
 
 bool bpk_draft_whereabouts(const struct bpk_draft *draft, struct bpk_buf *path, uint64_t *inode)
 {
-	char link[sizeof "/proc/self/fd/" + 3 * sizeof draft->fd];
+	int fd = draft->is_file ? draft->fd : draft->folder;
+	char link[sizeof "/proc/self/fd/" + 3 * sizeof fd];
 	struct stat found;
 	ssize_t size;
 
-	if (!draft->is_file || !draft->is_named || bpk_buf_resize(path, PATH_MAX, NULL) != 0)
+	if (fd < 0 || !draft->is_named || bpk_buf_resize(path, PATH_MAX, NULL) != 0)
 		return false;
-	snprintf(link, sizeof link, "/proc/self/fd/%d", draft->fd);
+	snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
 	size = readlink(link, (char *)path->data, PATH_MAX - 1);
 	if (size <= 0 || path->data[0] != '/')
 		return false;
@@ -35,25 +37,44 @@ bool bpk_draft_whereabouts(const struct bpk_draft *draft, struct bpk_buf *path, 
 	return true;
 }
 
+/* Open a file for writing, or a folder. */
+static int open_any(const char *path)
+{
+	int fd = bpk_full_open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+
+	return fd < 0 && errno == EISDIR ? bpk_full_open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW)
+					 : fd;
+}
+
+static void leave(struct bpk_draft *shadow)
+{
+	if (shadow->fd >= 0)
+		close(shadow->fd);
+	if (shadow->folder >= 0)
+		close(shadow->folder);
+	shadow->fd = shadow->read_fd = shadow->folder = -1;
+}
+
 int bpk_draft_join(struct bpk_draft *shadow, const char *path, uint64_t inode, struct bpk_err *err)
 {
 	struct stat found;
-	int fd;
+	int fd = open_any(path);
 
-	fd = bpk_full_open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return bpk_fail_errno(err, errno, "cannot open the draft %s", path);
-	if (fstat(fd, &found) != 0 || !S_ISREG(found.st_mode) || found.st_uid != geteuid() ||
-	    found.st_ino != inode) {
+	if (fstat(fd, &found) != 0 || (!S_ISREG(found.st_mode) && !S_ISDIR(found.st_mode)) ||
+	    found.st_uid != geteuid() || found.st_ino != inode) {
 		close(fd);
 		return bpk_fail(err, BPK_FAILED,
 				"%s is not the draft that rank 0 writes; all ranks need one file "
 				"system",
 				path);
 	}
-	if (shadow->fd >= 0)
-		close(shadow->fd);
-	shadow->fd = shadow->read_fd = fd;
+	leave(shadow);
+	if (S_ISDIR(found.st_mode))
+		shadow->folder = fd;
+	else
+		shadow->fd = shadow->read_fd = fd;
 	return 0;
 }
 
@@ -73,12 +94,48 @@ int bpk_draft_flush(struct bpk_draft *shadow, struct bpk_err *err)
 
 void bpk_draft_withhold(struct bpk_draft *draft, const uint8_t *data)
 {
-	draft->withholds = data;
-	draft->withheld_size = 0;
+	*draft->withholding = (struct bpk_withholding){ .bytes = data };
 }
 
-uint64_t bpk_draft_withheld(const struct bpk_draft *draft, size_t *size)
+struct bpk_draft_place bpk_draft_withheld(const struct bpk_draft *draft)
 {
-	*size = draft->withheld_size;
-	return draft->withheld_at;
+	return draft->withholding->place;
+}
+
+void bpk_draft_share_withholding(struct bpk_draft *draft, struct bpk_withholding *withholding)
+{
+	draft->withholding = withholding;
+}
+
+void bpk_draft_set_folder(struct bpk_draft *draft, int folder, bool is_named, bool sync,
+			  struct bpk_withholding *withholding)
+{
+	draft->folder = folder;
+	draft->is_named = is_named;
+	draft->sync = sync;
+	draft->withholding = withholding;
+}
+
+/* Write to a file of the directory, which has its size already. */
+static int write_in(const struct bpk_draft *draft, const struct bpk_draft_place *place,
+		    struct bpk_view bytes, struct bpk_err *err)
+{
+	int fd = bpk_beneath_open(draft->folder, place->name, O_RDWR), rc;
+
+	if (fd < 0)
+		return bpk_fail_errno(err, errno, "%s: cannot be opened", place->name);
+	rc = bpk_full_write_at(fd, place->offset, bytes, err);
+	if (rc == 0 && draft->sync && bpk_full_sync(fd) != 0)
+		rc = bpk_fail_errno(err, errno, "sync");
+	if (close(fd) != 0 && errno != EINTR && rc == 0)
+		rc = bpk_fail_errno(err, errno, "close");
+	return rc == 0 ? 0 : bpk_err_subject(err, "%s", place->name);
+}
+
+int bpk_draft_write_place(struct bpk_draft *draft, const struct bpk_draft_place *place,
+			  struct bpk_view bytes, struct bpk_err *err)
+{
+	bytes.size = place->size;
+	return place->name[0] == '\0' ? bpk_draft_write_at(draft, place->offset, bytes, err)
+				      : write_in(draft, place, bytes, err);
 }

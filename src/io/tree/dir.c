@@ -202,9 +202,8 @@ void bpk_dir_mark_changed(struct bpk_dir *dir)
 void bpk_dir_begin(struct bpk_dir *dir, struct bpk_dir_moment *moment)
 {
 	pthread_mutex_lock(&dir->lock);
-	*moment = (struct bpk_dir_moment){
-		.fixed = dir->ops->source_as_named == NULL || dir->is_ours
-	};
+	*moment = (struct bpk_dir_moment){ .fixed = dir->ops->source_as_named == NULL ||
+						    dir->is_ours };
 	pthread_mutex_unlock(&dir->lock);
 	clock_gettime(CLOCK_REALTIME_COARSE, &moment->at);
 	clock_gettime(CLOCK_REALTIME, &moment->at_most);

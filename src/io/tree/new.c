@@ -467,11 +467,17 @@ static int open_directory(const char *target, const struct bpk_draft_options *op
 	}
 	new->overwrite = options->overwrite;
 	new->ours = options->ours;
-	if (open_new(target, options, new, err) == 0 &&
-	    bpk_draft_of_ops(&new_tree_ops, new, draft, err) == 0)
-		return 0;
-	new_tree_free(new);
-	return -1;
+	if (open_new(target, options, new, err) != 0 ||
+	    bpk_draft_of_ops(&new_tree_ops, new, draft, err) != 0) {
+		new_tree_free(new);
+		return -1;
+	}
+	/* files that are complete have their mode: others could not open one that is read-only */
+	bpk_draft_set_folder(
+		*draft, new->tree.root,
+		options->named && (!new->tree.has_like || (new->tree.like.st_mode &S_IWUSR) != 0),
+		options->sync, &new->tree.withholding);
+	return 0;
 }
 
 int bpk_draft_open(const char *target, const struct bpk_draft_options *options,

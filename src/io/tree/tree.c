@@ -163,5 +163,8 @@ int bpk_tree_draft(struct bpk_tree *tree, const char *name, struct bpk_draft **d
 		return bpk_fail_errno(err, errno, "%s: cannot open its folder", name);
 	rc = bpk_draft_open_part(parent, name, tree->is_new, tree->sync, draft, err);
 	close(parent);
-	return rc == 0 ? 0 : bpk_err_subject(err, "%s", name);
+	if (rc != 0)
+		return bpk_err_subject(err, "%s", name);
+	bpk_draft_share_withholding(*draft, &tree->withholding);
+	return 0;
 }

@@ -5,6 +5,7 @@
 #define BPK_IO_TREE_TREE_H
 
 #include "io/cleanup.h"
+#include "io/file/draft.h"
 #include "io/tree/changes.h"
 
 /* Names relative to the root, in the order of adding. Valid when zeroed. */
@@ -51,6 +52,8 @@ struct bpk_tree {
 	struct bpk_names folders; /* created by us, outer ones first; guarded by the cleanup lock */
 	bool has_like;            /* like is set: a new tree is made of an input */
 	struct stat like;         /* the permissions of its files, without a time */
+
+	struct bpk_withholding withholding; /* of a new one: for all its files */
 
 	/* of one being changed */
 	char *path; /* as it was opened */
