@@ -241,7 +241,8 @@ same_as_cmp() {
     ranks "$n" cmp "$@" >got.out 2>"$err" || status=$?
     [ $status -eq $expected ] || die "$n ranks, cmp $*: status $status, expected $expected"
     diff expected.out got.out || die "$n ranks, cmp $*"
-    diff <(sed 's/^bpk: //' expected.err) <(sed '/files on/d; s/^bpk-mpi: //' "$err") || die "$n ranks, cmp $*"
+    # Open MPI speaks about a status that is not 0
+    diff <(sed 's/^bpk: /bpk-mpi: /' expected.err) <(grep '^bpk-mpi: ' "$err" | sed '/files on/d') || die "$n ranks, cmp $*"
 }
 
 @test "bpk-mpi cmp: the first difference, the ends and damage are those that bpk finds" {
