@@ -137,6 +137,19 @@ END
     done
 }
 
+@test "cat of a file just written, without offsets: the test for changes is one walk, too" {
+    need_strace
+    need_plain_build
+    data noise 30000 a
+    bpk pack --no-sync -z 5 -t 5 --codec lz4 --no-offsets -o x a
+    touch x
+    strace -f -o trace -e trace=pread64 "$BPK" cat x >"$out"
+    same a "$out"
+    reads=$(grep -c pread64 trace)
+    # of 6000 chunks
+    [ "$reads" -lt 60000 ] || die "$reads reads"
+}
+
 @test "cat takes several files one after the other" {
     data text 5000 a
     data text 7000 b

@@ -338,16 +338,25 @@ static int open_now(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader 
 	return kept ? 0 : bpk_fail_changed(err);
 }
 
-/* Interrupt a long hold, so that other programs can take it. They may append meanwhile. */
+/*
+ * Interrupt a long hold, so that other programs can take it. They may append meanwhile: walks go on,
+ * since the chunks before stay where they are. If others moved them, no mark is found again.
+ */
 static int pause_hold(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader *now,
 		      struct timespec *since, bool *held, struct bpk_err *err)
 {
+	const struct bpk_bloscpack_walk sequence = now->sequence, located = now->located;
+
 	if (!bpk_hold_is_long(since))
 		return 0;
 	bpk_source_release(r->source);
 	clock_gettime(CLOCK_MONOTONIC, since);
 	*held = bpk_source_hold(r->source, err) == 0;
-	return *held ? open_now(r, now, err) : -1;
+	if (!*held || open_now(r, now, err) != 0)
+		return -1;
+	now->sequence = sequence;
+	now->located = located;
+	return 0;
 }
 
 static int compare_all(struct bpk_bloscpack_reader *r, const struct bpk_bloscpack_mark *sorted,
