@@ -140,6 +140,15 @@ static int meet(struct walk *walk, int parent, const char *base, struct bpk_err 
 	return meet_file(walk, parent, base, err);
 }
 
+/* True for an entry that need not be examined: a directory may hold a file for each chunk. */
+static bool is_passed_over(const struct walk *walk, const struct dirent *entry)
+{
+	if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		return true;
+	return walk->task == ERASE_DRAFTS && entry->d_type == DT_REG &&
+	       !bpk_hidden_is_draft(entry->d_name);
+}
+
 /* Takes folder. */
 static int walk_below(struct walk *walk, int folder, struct bpk_err *err)
 {
@@ -154,7 +163,7 @@ static int walk_below(struct walk *walk, int folder, struct bpk_err *err)
 		return -1;
 	}
 	while (rc == 0 && (errno = 0, entry = readdir(stream)) != NULL) {
-		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+		if (is_passed_over(walk, entry))
 			continue;
 		snprintf(walk->name + above, sizeof walk->name - above, "%s%s",
 			 above == 0 ? "" : "/", entry->d_name);
