@@ -42,6 +42,17 @@ teardown() {
     done
 }
 
+@test "append to an archive of empty input: the chunk size that pack was given holds" {
+    data noise 50000 a
+    for format in blp chunked; do
+        rm -rf x
+        bpk pack -q -F $format -z 4096 -t 4 -o x - </dev/null
+        quietly bpk append x a
+        bpk info --json x | grep -q '"nchunks":13,' || die "$format: $(bpk info --json x)"
+        bpk cat x | cmp - a
+    done
+}
+
 @test "append keeps how the archive is packed, unless told otherwise" {
     need_python
     data field-f32 200000 a

@@ -339,8 +339,8 @@ static int open_now(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader 
 }
 
 /*
- * Interrupt a long hold, so that other programs can take it. They may append meanwhile: walks go on,
- * since the chunks before stay where they are. If others moved them, no mark is found again.
+ * Interrupt a long hold, so that other programs can take it. They may append meanwhile: walks go
+ * on, since the chunks before stay where they are. If others moved them, no mark is found again.
  */
 static int pause_hold(struct bpk_bloscpack_reader *r, struct bpk_bloscpack_reader *now,
 		      struct timespec *since, bool *held, struct bpk_err *err)

@@ -100,14 +100,15 @@ int bpk_bloscpack_survey(struct bpk_bloscpack_editor *e, struct bpk_err *err)
 	return 0;
 }
 
-/* The size of chunks to be added; a single small chunk does not decide it. */
+/* The size of chunks to be added; a single small chunk does not decide it, but the header of an
+ * empty file does. */
 static uint64_t chunk_size_to_add(const struct bpk_bloscpack_editor *e)
 {
 	const struct bpk_bloscpack_header *h = &e->header;
 	unsigned typesize = h->typesize > 0 ? h->typesize : 1;
 
 	if (h->chunk_size != BPK_UNKNOWN && h->chunk_size > 0 &&
-	    (h->nchunks > 1 || h->chunk_size >= SMALL_CHUNK))
+	    (h->nchunks > 1 || h->last_chunk_size == 0 || h->chunk_size >= SMALL_CHUNK))
 		return h->chunk_size;
 	return NEW_CHUNK / typesize * typesize;
 }
