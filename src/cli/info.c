@@ -21,8 +21,6 @@ static const struct bpk_opt *const rows[] = {
 /* The chunks of arrays are described as stored. */
 static const struct bpk_shared defaults = { .as_stored = true };
 
-enum { PLACES = 4096 }; /* of chunks in a directory, some milliseconds each on a slow disk */
-
 /* All that were looked at so far. */
 struct survey {
 	const struct bpk_shared *shared;
@@ -277,7 +275,8 @@ static int print_record(struct bpk_input *in, const struct bpk_content *content,
 	bpk_record_bool("pending", info->pending);
 	bpk_record_u64("members", info->members > 0 ? info->members : BPK_UNKNOWN);
 	if (rc == 0)
-		rc = bpk_content_record(content, chunks, err);
+		rc = bpk_content_record(content, &(struct bpk_content_detail){ .arrays = chunks },
+					err);
 	if (rc == 0 && chunks && in->format != &bpk_format_raw) {
 		bpk_record_list_begin("chunks");
 		rc = each_chunk(in, record_chunk, err);
@@ -368,29 +367,6 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 	return rc == 0 ? bpk_input_tail(in, err) : rc;
 }
 
-/* Check, by the places of chunks, that the archive's end is there. No data are read.
- * A contiguous frame does not open without its end. Of a directory's files at most PLACES are
- * tested. */
-static int check_end(struct bpk_input *in, struct bpk_err *err)
-{
-	const struct bpk_info *info = in->info;
-	uint64_t n = info->chunks.count, step = bpk_max_u64(n, 1), number;
-	struct bpk_where where;
-
-	if (n == 0 || n == BPK_UNKNOWN || !bpk_input_can_locate(in) ||
-	    (in->format->extended_chunks &&
-	     (!in->place.is_directory || info->chunks.size == BPK_UNKNOWN)))
-		return 0;
-	if (in->place.is_directory)
-		step = bpk_max_u64(bpk_max_u64(info->directory.superchunk_chunks, 1), n / PLACES);
-	for (number = bpk_min_u64(step, n) - 1; number < n; number += bpk_min_u64(step, n - number))
-		if (in->format->reader->locate(in->reader, number, &where, err) < 0)
-			return bpk_input_subject(in, err);
-	if (in->format->reader->locate(in->reader, n - 1, &where, err) < 0)
-		return bpk_input_subject(in, err);
-	return 0;
-}
-
 static void info_one(void *arg, const char *path)
 {
 	struct survey *survey = arg;
@@ -401,7 +377,7 @@ static void info_one(void *arg, const char *path)
 	if (rc == 0)
 		rc = tell(survey, &in, &err);
 	if (rc == 0 && in.format != &bpk_format_raw)
-		rc = check_end(&in, &err);
+		rc = bpk_input_check_end(&in, &err);
 	if (rc == 0)
 		rc = bpk_input_unchanged(&in, &err);
 	else
