@@ -146,6 +146,8 @@ void bpk_content_close(struct bpk_content *content)
 	if (content->in != NULL && content->source != content->in->place.source)
 		bpk_source_close(content->source);
 	bpk_source_close(content->view);
+	if (content->watch.started)
+		bpk_mutex_clear(&content->watch.lock);
 	bpk_buf_clear(&content->watch.reads);
 	*content = (struct bpk_content){ 0 };
 }

@@ -19,6 +19,8 @@ struct bpk_content_options {
 /* The reads of a raw file's arrays, to be compared with its bytes at the end. */
 struct bpk_content_watch {
 	struct timespec opened;
+	bool started;
+	struct bpk_mutex lock; /* guards the members below, once started */
 	struct bpk_buf reads;
 	bool lost; /* more reads than are remembered */
 };
@@ -54,7 +56,7 @@ void bpk_content_close(struct bpk_content *content);
  */
 int bpk_content_unchanged(const struct bpk_content *content, int rc, struct bpk_err *err);
 
-/* Inside content: remember from now on the reads of a raw file's arrays. */
+/* Inside content: remember from now on the reads of a raw file's arrays, which any thread makes. */
 int bpk_content_watch(struct bpk_content *content, struct bpk_err *err);
 
 /* Add the bytes of an array to a draft; and a part of it, which lies inside, in C order. */
