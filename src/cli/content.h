@@ -37,6 +37,7 @@ int bpk_content_save(const struct bpk_content *content, const struct bpk_pick *p
 /* Arrays of one name, in all frames. */
 struct bpk_content_name {
 	char *name;
+	size_t number;                  /* of the row */
 	struct bpk_array array;         /* of the first */
 	uint64_t count, size;           /* bytes of all */
 	uint64_t offset;                /* of the first with bytes; BPK_UNKNOWN: all are empty */
@@ -58,6 +59,10 @@ struct bpk_content_names {
  * not name the input. */
 int bpk_content_names_fill(const struct bpk_content *content, bool packed,
 			   struct bpk_content_names *names, struct bpk_err *err);
+
+/* The row of a name; NULL if there is none. */
+const struct bpk_content_name *bpk_content_names_find(const struct bpk_content_names *names,
+						      const char *name);
 void bpk_content_names_clear(struct bpk_content_names *names);
 
 /* True if the chunk of any byte can be looked up without a walk over all of them. */

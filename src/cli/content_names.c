@@ -3,7 +3,6 @@
 #include "cli/content.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <search.h>
 #include <stdlib.h>
 
@@ -58,8 +57,23 @@ static struct bpk_content_name *new_row(struct bpk_content_names *table,
 	row->framed = item->frame != BPK_UNKNOWN;
 	row->offset = BPK_UNKNOWN;
 	row->first_step = row->last_step = BPK_UNKNOWN;
+	row->number = table->count;
 	table->rows[table->count++] = row;
 	return row;
+}
+
+static struct bpk_content_name *find(const struct bpk_content_names *table, const char *name)
+{
+	const struct bpk_content_name key = { .name = (char *)name };
+	struct bpk_content_name **found = tfind(&key, &table->tree, compare_names);
+
+	return found != NULL ? *found : NULL;
+}
+
+const struct bpk_content_name *bpk_content_names_find(const struct bpk_content_names *names,
+						      const char *name)
+{
+	return find(names, name);
 }
 
 /* ---- Their packed size ---- */
@@ -137,7 +151,8 @@ static void add_packed(struct filling *f, struct bpk_content_name *row, uint64_t
 		return;
 	if (share_of(f, offset, size, &share)) {
 		row->share += share;
-		row->packed = (uint64_t)ceil(row->share);
+		row->packed = (uint64_t)row->share;
+		row->packed += (double)row->packed < row->share;
 	} else {
 		row->packed = BPK_UNKNOWN;
 	}
@@ -155,11 +170,10 @@ static void add_step(struct bpk_content_name *row, uint64_t step)
 
 static int add_item(struct filling *f, const struct bpk_item *item, struct bpk_err *err)
 {
-	struct bpk_content_names *table = f->table;
-	const struct bpk_content_name key = { .name = (char *)item->name };
-	struct bpk_content_name **found = tfind(&key, &table->tree, compare_names);
-	struct bpk_content_name *row = found != NULL ? *found : new_row(table, item, err);
+	struct bpk_content_name *row = find(f->table, item->name);
 
+	if (row == NULL)
+		row = new_row(f->table, item, err);
 	if (row == NULL)
 		return bpk_fail_memory(err, sizeof *row);
 	row->count++;

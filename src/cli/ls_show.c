@@ -6,72 +6,24 @@
 
 #include "cli/describe.h"
 #include "cli/record.h"
+#include "cli/sheet.h"
 #include "cli/tar.h"
 #include "cli/text.h"
 
 /* ---- Columns ---- */
 
-static const struct column {
-	const char *title;
-	bool to_right;
-} columns[] = {
+static const struct bpk_column columns[] = {
 	{ "Name", false },  { "Frames", true }, { "Type", false },  { "Shape", false },
 	{ "Steps", false }, { "Size", true },   { "Packed", true }, { "Ratio", true },
 };
 
 enum { COLUMNS = sizeof columns / sizeof columns[0], SHORT = 5 };
 
-/* The cells, row by row, each ended by a NUL. */
-struct sheet {
-	size_t ncolumns, ncells;
-	size_t widths[COLUMNS]; /* in characters */
-	struct bpk_buf cells;
-};
-
-/* Characters of UTF-8. */
-static size_t width_of(const char *text)
+static int begin_sheet(const struct bpk_ls_args *args, struct bpk_sheet *sheet, struct bpk_err *err)
 {
-	size_t width = 0;
-
-	for (; *text != '\0'; text++)
-		width += ((unsigned char)*text & 0xc0) != 0x80;
-	return width;
-}
-
-static int put(struct sheet *sheet, const char *text, struct bpk_err *err)
-{
-	size_t *width = &sheet->widths[sheet->ncells++ % sheet->ncolumns];
-
-	if (width_of(text) > *width)
-		*width = width_of(text);
-	return bpk_buf_append(&sheet->cells, bpk_view(text, strlen(text) + 1), err);
-}
-
-static void print_sheet(const struct sheet *sheet)
-{
-	const char *text = (const char *)sheet->cells.data;
-
-	for (size_t cell = 0; cell < sheet->ncells; cell++, text += strlen(text) + 1) {
-		size_t column = cell % sheet->ncolumns;
-		bool is_last = column + 1 == sheet->ncolumns;
-		int pad = (int)(sheet->widths[column] - width_of(text));
-
-		if (columns[column].to_right)
-			printf("%*s", pad, "");
-		fputs(text, stdout);
-		if (!columns[column].to_right && !is_last)
-			printf("%*s", pad, "");
-		fputs(is_last ? "\n" : "  ", stdout);
-	}
-}
-
-static int begin_sheet(const struct bpk_ls_args *args, struct sheet *sheet, struct bpk_err *err)
-{
-	sheet->ncolumns = args->details ? COLUMNS : SHORT;
-	for (size_t i = 0; args->details && i < COLUMNS; i++)
-		if (put(sheet, columns[i].title, err) != 0)
-			return -1;
-	return 0;
+	*sheet = (struct bpk_sheet){ .columns = columns,
+				     .ncolumns = args->details ? COLUMNS : SHORT };
+	return args->details ? bpk_sheet_put_titles(sheet, err) : 0;
 }
 
 /* ---- Arrays ---- */
@@ -88,42 +40,42 @@ static const char *steps_text(uint64_t first, uint64_t last, char out[2 * BPK_SI
 	return out;
 }
 
-static int put_sizes(struct sheet *sheet, uint64_t raw, uint64_t packed, struct bpk_err *err)
+static int put_sizes(struct bpk_sheet *sheet, uint64_t raw, uint64_t packed, struct bpk_err *err)
 {
 	char text[BPK_SIZE_TEXT];
 
-	return put(sheet, bpk_size_text(raw, text), err) != 0 ||
-			       put(sheet, bpk_size_text(packed, text), err) != 0
+	return bpk_sheet_put(sheet, bpk_size_text(raw, text), err) != 0 ||
+			       bpk_sheet_put(sheet, bpk_size_text(packed, text), err) != 0
 		       ? -1
-		       : put(sheet, bpk_ratio_text(raw, packed, text), err);
+		       : bpk_sheet_put(sheet, bpk_ratio_text(raw, packed, text), err);
 }
 
-static int put_type(struct sheet *sheet, const struct bpk_array *array, bool varies,
+static int put_type(struct bpk_sheet *sheet, const struct bpk_array *array, bool varies,
 		    struct bpk_err *err)
 {
 	struct bpk_buf text = { 0 };
 	int rc = bpk_content_dtype_text(&array->dtype, &text, err);
 
 	if (rc == 0)
-		rc = put(sheet, (const char *)text.data, err);
+		rc = bpk_sheet_put(sheet, (const char *)text.data, err);
 	if (rc == 0)
 		rc = bpk_content_shape_text(array, varies, &text, err);
 	if (rc == 0)
-		rc = put(sheet, (const char *)text.data, err);
+		rc = bpk_sheet_put(sheet, (const char *)text.data, err);
 	bpk_buf_clear(&text);
 	return rc;
 }
 
-static int put_row(const struct bpk_ls_args *args, struct sheet *sheet,
+static int put_row(const struct bpk_ls_args *args, struct bpk_sheet *sheet,
 		   const struct bpk_content_name *row, struct bpk_err *err)
 {
 	char frames[BPK_SIZE_TEXT] = "-", steps[2 * BPK_SIZE_TEXT];
 
 	if (row->framed)
 		snprintf(frames, sizeof frames, "%" PRIu64, row->count);
-	if (put(sheet, row->name, err) != 0 || put(sheet, frames, err) != 0 ||
+	if (bpk_sheet_put(sheet, row->name, err) != 0 || bpk_sheet_put(sheet, frames, err) != 0 ||
 	    put_type(sheet, &row->array, row->varies, err) != 0 ||
-	    put(sheet, steps_text(row->first_step, row->last_step, steps), err) != 0)
+	    bpk_sheet_put(sheet, steps_text(row->first_step, row->last_step, steps), err) != 0)
 		return -1;
 	return args->details ? put_sizes(sheet, row->size, row->packed, err) : 0;
 }
@@ -133,7 +85,7 @@ int bpk_ls_arrays(const struct bpk_ls_args *args, const struct bpk_content *cont
 {
 	const struct bpk_content_detail detail = { .packed = args->details };
 	struct bpk_content_names names = { 0 };
-	struct sheet sheet = { 0 };
+	struct bpk_sheet sheet = { 0 };
 	int rc;
 
 	if (args->shared.json)
@@ -144,9 +96,9 @@ int bpk_ls_arrays(const struct bpk_ls_args *args, const struct bpk_content *cont
 	for (size_t i = 0; rc == 0 && i < names.count; i++)
 		rc = put_row(args, &sheet, names.rows[i], err);
 	if (rc == 0)
-		print_sheet(&sheet);
+		bpk_sheet_print(&sheet, 0);
 	bpk_content_names_clear(&names);
-	bpk_buf_clear(&sheet.cells);
+	bpk_sheet_clear(&sheet);
 	return rc;
 }
 
@@ -170,26 +122,26 @@ static int describe(const struct bpk_info *info, struct bpk_array *array, struct
 	return bpk_array_set_shape(array, &count, 1, err);
 }
 
-static int put_data(const struct bpk_ls_args *args, struct sheet *sheet,
+static int put_data(const struct bpk_ls_args *args, struct bpk_sheet *sheet,
 		    const struct bpk_info *info, struct bpk_err *err)
 {
 	uint64_t raw_size = bpk_describe_raw_size(info);
 	struct bpk_array array = { .size = 0 };
-	int rc = put(sheet, "-", err) != 0 ? -1 : put(sheet, "-", err);
+	int rc = bpk_sheet_put(sheet, "-", err) != 0 ? -1 : bpk_sheet_put(sheet, "-", err);
 
 	if (rc == 0 && raw_size == BPK_UNKNOWN)
-		rc = put(sheet, "-", err) != 0 ? -1 : put(sheet, "-", err);
+		rc = bpk_sheet_put(sheet, "-", err) != 0 ? -1 : bpk_sheet_put(sheet, "-", err);
 	else if (rc == 0 && (rc = describe(info, &array, err)) == 0)
 		rc = put_type(sheet, &array, false, err);
 	if (rc == 0)
-		rc = put(sheet, "-", err);
+		rc = bpk_sheet_put(sheet, "-", err);
 	bpk_array_clear(&array);
 	return rc == 0 && args->details ? put_sizes(sheet, raw_size, info->stored_size, err) : rc;
 }
 
 int bpk_ls_data(const struct bpk_ls_args *args, const struct bpk_input *in, struct bpk_err *err)
 {
-	struct sheet sheet = { 0 };
+	struct bpk_sheet sheet = { 0 };
 	int rc;
 
 	if (args->shared.json) {
@@ -200,8 +152,8 @@ int bpk_ls_data(const struct bpk_ls_args *args, const struct bpk_input *in, stru
 	if (rc == 0)
 		rc = put_data(args, &sheet, in->info, err);
 	if (rc == 0)
-		print_sheet(&sheet);
-	bpk_buf_clear(&sheet.cells);
+		bpk_sheet_print(&sheet, 0);
+	bpk_sheet_clear(&sheet);
 	return rc;
 }
 

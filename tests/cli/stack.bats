@@ -51,6 +51,7 @@ setup_stack() {
             try cat -T$threads $f
             try info -v $f
             try ls -l $f
+            try info --stats -T$threads $f
             try bench -f -T$threads --codec lz4,zstd --level 5 --filter none --plot p.svg $f
             try unpack -f -T$threads -o u $f
             try convert -f -T$threads $f o.b2nd

@@ -63,6 +63,7 @@ static const struct row rows[] = {
 	{ .name = "info sparse", .args = { "info", "--json", "d/sp.b2s" } },
 	{ .name = "info blp", .args = { "info", "-v", "d/x.blp" } },
 	{ .name = "info b2frame", .args = { "info", "-v", "d/y.b2frame" } },
+	{ .name = "info --stats", .args = { "info", "--stats", "-T1", "d/z.b2nd" } },
 	{ .name = "ls blp", .args = { "ls", "-l", "d/x.blp" } },
 	{ .name = "ls sparse", .args = { "ls", "-l", "--json", "d/sp.b2s" } },
 	{ .name = "ls a tar", .args = { "ls", "-l", "s.tar" } },
