@@ -6,12 +6,14 @@
 #include "cli/content.h"
 #include "cli/transfer.h"
 #include "cli/report.h"
+#include "cli/rows.h"
 #include "cli/slice.h"
 
 struct cat_args {
 	struct bpk_shared shared;
 	struct bpk_opt_range bytes, items;
 	struct bpk_opt_slice slice;
+	struct bpk_rows_args rows;
 };
 
 static const struct bpk_opt opt_bytes = {
@@ -42,6 +44,38 @@ static const struct bpk_opt opt_slice = {
 		"unpacked, and without a checksum to test only these are read.",
 };
 
+static const struct bpk_opt opt_text = {
+	.name = "text",
+	BPK_OPT_VALUE(OPT_FLAG, struct cat_args, rows.text),
+	.help = "write the numbers of an array as text, a row a line",
+	.more = "A row is one of the last dimension; of an array of one dimension each number is a "
+		"line. A number has as few digits as give the same one when they are read back. "
+		"Needs an array of integers, floats or complex numbers, which are two numbers "
+		"each: that of --name, or the only one.",
+};
+
+static const struct bpk_opt opt_number_format = {
+	.name = "number-format",
+	BPK_OPT_VALUE(OPT_TEXT, struct cat_args, rows.format),
+	.metavar = "FORMAT",
+	.help = "with --text: print each number by FORMAT, as %.6g",
+	.more = "One conversion of printf(3) by e, f, g, E, F, G, a, A, of integers also by d, i, "
+		"x, "
+		"X, with flags, width and precision.",
+};
+
+static const struct bpk_opt opt_header = {
+	.name = "header",
+	BPK_OPT_VALUE(OPT_FLAG, struct cat_args, rows.header),
+	.help = "with --text: a line '# NAME TYPE SHAPE' above each array",
+};
+
+static const struct bpk_opt opt_native = {
+	.name = "native",
+	BPK_OPT_VALUE(OPT_FLAG, struct cat_args, rows.native),
+	.help = "write the numbers of an array in this machine's byte order",
+};
+
 static const struct bpk_opt opt_force = {
 	.letter = 'f',
 	.name = "force",
@@ -57,6 +91,10 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_name,
 	&bpk_opt_frames,
 	&bpk_opt_no_defaults,
+	&opt_text,
+	&opt_number_format,
+	&opt_header,
+	&opt_native,
 	&bpk_opt_format_read,
 	&bpk_opt_no_check,
 	&bpk_opt_no_marker,
@@ -73,6 +111,39 @@ static const struct bpk_opt *const rows[] = {
 };
 
 static const struct cat_args defaults;
+
+/* ---- conversions ---- */
+
+static bool converts(const struct cat_args *args)
+{
+	return args->rows.text || args->rows.native;
+}
+
+/* The rows of text are those of C's order. */
+static bool needs_turn(const struct cat_args *args, const struct bpk_array *array)
+{
+	return args->rows.text && array->fortran && array->ndimensions > 1;
+}
+
+/* All of an array, as a part of it. */
+static struct bpk_slice whole_of(const struct bpk_array *array)
+{
+	struct bpk_slice whole = { .ndimensions = array->ndimensions };
+
+	memcpy(whole.stop, array->shape, sizeof whole.stop);
+	return whole;
+}
+
+/* Convert the array that an archive records, or a part of it; numbers is NULL: do not. */
+static int begin_rows(struct bpk_rows *numbers, const struct bpk_input *in,
+		      const struct bpk_slice *slice, uint64_t skipped, struct bpk_err *err)
+{
+	const struct bpk_item item = { .frame = BPK_UNKNOWN, .array = in->info->array.type };
+
+	if (numbers == NULL || bpk_rows_begin(numbers, &item, slice, skipped, err) == 0)
+		return 0;
+	return bpk_input_subject(in, err);
+}
 
 /* ---- the work ---- */
 
@@ -138,8 +209,19 @@ static int plan_range(const struct cat_args *args, struct bpk_input *in, struct 
 	return 0;
 }
 
+/* Convert a range of items; that of a part was begun with the part. */
+static int begin_range(const struct cat_args *args, const struct bpk_input *in,
+		       const struct bpk_plan *plan, struct bpk_rows *numbers, struct bpk_err *err)
+{
+	const struct bpk_array *array = in->info->array.type;
+
+	if (numbers == NULL || args->slice.given)
+		return 0;
+	return begin_rows(numbers, in, NULL, plan->start / bpk_max_u64(1, array->dtype.size), err);
+}
+
 static int write_range(const struct cat_args *args, struct bpk_transfer *transfer,
-		       struct bpk_err *err)
+		       struct bpk_rows *numbers, struct bpk_err *err)
 {
 	const struct bpk_write_options options = {
 		.gathers = bpk_transfer_never_waits(transfer),
@@ -153,7 +235,9 @@ static int write_range(const struct cat_args *args, struct bpk_transfer *transfe
 		counts_from_end(transfer->in, args->items.given ? &args->items : &args->bytes);
 
 	flow.plan = bpk_plan_all(transfer->in->info);
-	if (!whole && !args->slice.given && plan_range(args, transfer->in, &flow.plan, err) != 0)
+	if ((!whole && !args->slice.given &&
+	     plan_range(args, transfer->in, &flow.plan, err) != 0) ||
+	    begin_range(args, transfer->in, &flow.plan, numbers, err) != 0)
 		return -1;
 	/* a pipe that does not say how much it brings is cut off like a Python slice */
 	transfer->may_end_early = !whole && info.raw_size == BPK_UNKNOWN;
@@ -208,27 +292,50 @@ static int check_size(const struct cat_args *args, uint64_t size, struct bpk_err
 /* A slice of an archive that records an array. If chunks have several dimensions, the reader brings
  * only the slice. */
 static int write_slice(const struct cat_args *args, struct bpk_transfer *transfer,
-		       struct bpk_err *err)
+		       struct bpk_rows *numbers, struct bpk_err *err)
 {
 	struct bpk_input *in = transfer->in;
 	struct bpk_slice slice;
 
 	if (bpk_slice_resolve(&args->slice, in->info->array.type, &slice, err) != 0)
 		return bpk_input_subject(in, err);
+	if (begin_rows(numbers, in, &slice, 0, err) != 0)
+		return -1;
 	if (check_size(args, bpk_slice_items(&slice) * in->info->array.type->dtype.size, err) != 0)
 		return bpk_input_subject(in, err);
 	if (in->info->array.chunk_shape == NULL || !bpk_input_can_locate(in))
 		return write_viewed(args, transfer, &slice, err);
 	if (in->format->reader->narrow(in->reader, &slice, err) != 0)
 		return bpk_input_subject(in, err);
-	return write_range(args, transfer, err);
+	return write_range(args, transfer, numbers, err);
+}
+
+/* All of an array in Fortran's order, in C's. */
+static int write_turned(const struct cat_args *args, struct bpk_transfer *transfer,
+			struct bpk_rows *numbers, struct bpk_err *err)
+{
+	struct bpk_input *in = transfer->in;
+	struct bpk_slice whole = whole_of(in->info->array.type);
+
+	if (args->items.given) {
+		bpk_fail(err, BPK_USAGE,
+			 "the array has Fortran's order: --items counts through its columns, and "
+			 "--text has no rows of them; use --slice");
+		return bpk_input_subject(in, err);
+	}
+	if (begin_rows(numbers, in, &whole, 0, err) != 0)
+		return -1;
+	if (check_size(args, in->info->array.type->size, err) != 0)
+		return bpk_input_subject(in, err);
+	return write_viewed(args, transfer, &whole, err);
 }
 
 struct naming {
 	const struct cat_args *args;
 	const struct bpk_content *content;
 	struct bpk_draft *draft;
-	uint64_t left; /* bytes that --max-output allows */
+	struct bpk_rows *numbers; /* NULL: no conversion */
+	uint64_t left;            /* bytes that --max-output allows */
 };
 
 /* The wanted bytes of an array, and the part of it that they are, if a slice is given. */
@@ -244,31 +351,53 @@ static int wanted_size(const struct naming *naming, const struct bpk_item *item,
 	return 0;
 }
 
-static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *err)
+static int check_left(struct naming *naming, const struct bpk_item *item, uint64_t size,
+		      struct bpk_err *err)
 {
-	struct naming *naming = arg;
-	struct bpk_slice slice;
-	uint64_t size;
-
-	if (wanted_size(naming, item, &slice, &size, err) != 0)
-		return -1;
 	if (size > naming->left)
 		return bpk_fail(err, BPK_LIMIT,
 				"array '%s' has %" PRIu64 " bytes, --max-output allows %" PRIu64
 				" more",
 				item->name, size, naming->left);
 	naming->left -= naming->left == BPK_UNKNOWN ? 0 : size;
-	if (!naming->args->slice.given)
-		return bpk_content_copy(naming->content, item, naming->draft, err);
-	return bpk_content_copy_slice(naming->content, item, &slice, naming->draft, err);
+	return 0;
 }
 
-/* The file's only array, for a slice of it. */
+static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *err)
+{
+	struct naming *naming = arg;
+	bool turns = needs_turn(naming->args, item->array);
+	const struct bpk_slice *part;
+	struct bpk_slice slice;
+	uint64_t size;
+
+	if (wanted_size(naming, item, &slice, &size, err) != 0 ||
+	    check_left(naming, item, size, err) != 0)
+		return -1;
+	if (turns && !naming->args->slice.given)
+		slice = whole_of(item->array);
+	part = naming->args->slice.given || turns ? &slice : NULL;
+	if (naming->numbers != NULL && bpk_rows_begin(naming->numbers, item, part, 0, err) != 0)
+		return -1;
+	if (part == NULL)
+		return bpk_content_copy(naming->content, item, naming->draft, err);
+	return bpk_content_copy_slice(naming->content, item, part, naming->draft, err);
+}
+
+/* The option that needs an array. */
+static const char *needs_only(const struct cat_args *args)
+{
+	if (args->slice.given)
+		return "--slice";
+	return args->rows.text ? "--text" : "--native";
+}
+
+/* The file's only array, for a slice or a conversion of it. */
 static int write_only(struct naming *naming, struct bpk_err *err)
 {
 	struct bpk_item item;
 
-	if (bpk_content_only(naming->content, &item, err) != 0)
+	if (bpk_content_only(naming->content, needs_only(naming->args), &item, err) != 0)
 		return -1;
 	if (write_item(naming, &item, err) != 0)
 		return bpk_input_subject(naming->content->in, err);
@@ -277,10 +406,11 @@ static int write_only(struct naming *naming, struct bpk_err *err)
 
 /* Write arrays of the input: by name, or a slice of its only one. */
 static int write_content(const struct cat_args *args, struct bpk_transfer *transfer,
-			 struct bpk_err *err)
+			 struct bpk_rows *numbers, struct bpk_err *err)
 {
 	struct bpk_content content;
-	struct naming naming = { args, &content, transfer->draft, args->shared.max_output };
+	struct naming naming = { args, &content, transfer->draft, numbers,
+				 args->shared.max_output };
 	int rc;
 
 	if (bpk_content_look(transfer->in, &args->shared, &content, err) != 0)
@@ -296,23 +426,47 @@ static int write_content(const struct cat_args *args, struct bpk_transfer *trans
 
 /* ---- one file ---- */
 
+/* True if the input may be a file with arrays that is not packed. */
+static bool wants_arrays(const struct cat_args *args)
+{
+	return args->shared.pick.name != NULL || args->slice.given || converts(args);
+}
+
 static int open_input(const struct cat_args *args, struct bpk_input *in, const char *path,
 		      struct bpk_err *err)
 {
-	int rc = (args->shared.pick.name != NULL || args->slice.given
-			  ? bpk_input_open_any
-			  : bpk_input_open)(in, path, &args->shared, err);
+	int rc = (wants_arrays(args) ? bpk_input_open_any : bpk_input_open)(in, path, &args->shared,
+									    err);
 
 	return rc == 0 && args->slice.given ? bpk_input_complete(in, err) : rc;
+}
+
+static int write_array(const struct cat_args *args, struct bpk_transfer *transfer,
+		       struct bpk_rows *numbers, struct bpk_err *err)
+{
+	const struct bpk_array *array = transfer->in->info->array.type;
+
+	if (args->shared.pick.name != NULL || (wants_arrays(args) && array == NULL)) {
+		if (!args->items.given)
+			return write_content(args, transfer, numbers, err);
+		bpk_fail(err, BPK_FAILED, "records no array, whose items --items could count");
+		return bpk_input_subject(transfer->in, err);
+	}
+	if (args->slice.given)
+		return write_slice(args, transfer, numbers, err);
+	if (numbers != NULL && needs_turn(args, array))
+		return write_turned(args, transfer, numbers, err);
+	return write_range(args, transfer, numbers, err);
 }
 
 static int write_wanted(const struct cat_args *args, struct bpk_transfer *transfer,
 			struct bpk_err *err)
 {
-	if (args->shared.pick.name != NULL ||
-	    (args->slice.given && transfer->in->info->array.type == NULL))
-		return write_content(args, transfer, err);
-	return (args->slice.given ? write_slice : write_range)(args, transfer, err);
+	struct bpk_rows *numbers = NULL;
+
+	if (converts(args) && bpk_rows_open(&args->rows, &transfer->draft, &numbers, err) != 0)
+		return -1;
+	return write_array(args, transfer, numbers, err);
 }
 
 static void cat_one(void *arg, const char *path)
@@ -346,6 +500,11 @@ static int check_usage(const struct cat_args *args, struct bpk_err *err)
 	if (args->bytes.given + args->items.given + args->slice.given > 1)
 		return bpk_fail(err, BPK_USAGE,
 				"only one of --bytes, --items and --slice can be given");
+	if (args->bytes.given && converts(args))
+		return bpk_fail(err, BPK_USAGE, "only one of --bytes and %s can be given",
+				args->rows.text ? "--text" : "--native");
+	if (bpk_rows_check(&args->rows, err) != 0)
+		return -1;
 	return bpk_pick_check(&args->shared.pick, part_of(args), err);
 }
 
@@ -355,6 +514,7 @@ static void run_cat(void *arg, char **operands, size_t count)
 	struct bpk_err err = { 0 };
 
 	args->shared.to_stdout = true;
+	args->shared.force = args->shared.force || args->rows.text;
 	if (check_usage(args, &err) != 0)
 		bpk_report("cat", &err);
 	bpk_input_each(operands, count, cat_one, args);

@@ -24,8 +24,10 @@ int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick
 		  int (*visit)(void *arg, const struct bpk_item *item, struct bpk_err *err),
 		  void *arg, struct bpk_err *err);
 
-/* The only array of a file. Fails with BPK_FAILED if the file has no array, or several. */
-int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, struct bpk_err *err);
+/* The only array of a file, for an option that needs it. Fails with BPK_FAILED if the file has no
+ * array, or several. */
+int bpk_content_only(const struct bpk_content *content, const char *option, struct bpk_item *item,
+		     struct bpk_err *err);
 
 /* Write the picked arrays as NumPy's files, .npz if the transfer's target ends so, into its draft.
  * More than most bytes of arrays are refused. *count is the number of arrays. */

@@ -68,6 +68,7 @@ static const struct row rows[] = {
 	{ .name = "ls sparse", .args = { "ls", "-l", "--json", "d/sp.b2s" } },
 	{ .name = "ls a tar", .args = { "ls", "-l", "s.tar" } },
 	{ .name = "cat blp", .args = { "cat", "-T1", "--bytes", "9000:30000", "d/x.blp" } },
+	{ .name = "cat --text", .args = { "cat", "-T1", "--text", "d/z.b2nd" } },
 	{ .name = "cat < blp", .args = { "cat", "-T1" }, .in = "d/x.blp" },
 	{ .name = "cat chunked", .args = { "cat", "-T1", "d/set.blpd" } },
 	{ .name = "cat sparse", .args = { "cat", "-T1", "d/sp.b2s" } },
