@@ -1,5 +1,5 @@
-/* cat --text and --native: the numbers of arrays as text, and in this machine's byte order. Called by
- * cat. */
+/* cat --text and --native: the numbers of arrays as text, and in this machine's byte order. Called
+ * by cat_work.c. */
 #include "cli/rows.h"
 
 #include <inttypes.h>
