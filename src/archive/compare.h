@@ -6,6 +6,7 @@
 #define BPK_ARCHIVE_COMPARE_H
 
 #include "archive/content.h"
+#include "archive/number.h"
 #include "flow/flow.h"
 
 /* The caller's part in the work. */
@@ -60,10 +61,6 @@ struct bpk_compared_items {
 	double largest;
 	uint64_t largest_item;
 };
-
-/* True if items of this type are numbers that a tolerance can be applied to: integers, floats and
- * complex numbers of all sizes up to 8 bytes a part. */
-bool bpk_is_number(const struct bpk_dtype *dtype);
 
 /*
  * Compare two arrays of one shape and order, whose types are equal or both are numbers. With a

@@ -7,84 +7,6 @@
 
 /* ---- One number ---- */
 
-static bool is_integer(const struct bpk_scalar *type)
-{
-	return type->kind == 'i' || type->kind == 'u' || type->kind == 'b';
-}
-
-bool bpk_is_number(const struct bpk_dtype *dtype)
-{
-	const struct bpk_scalar *type = &dtype->scalar;
-	uint32_t size = type->kind == 'c' ? type->item_size / 2 : type->item_size;
-
-	if (dtype->nfields > 0 || dtype->ndimensions > 0)
-		return false;
-	if (is_integer(type))
-		return size == 1 || size == 2 || size == 4 || size == 8;
-	return (type->kind == 'f' || type->kind == 'c') && (size == 2 || size == 4 || size == 8);
-}
-
-/* The bytes of a number, as an integer without a sign. */
-static uint64_t take_bits(const uint8_t *bytes, uint32_t size, char order)
-{
-	uint64_t bits = 0;
-
-	for (uint32_t i = 0; i < size; i++)
-		bits |= (uint64_t)bytes[order == '>' ? size - 1 - i : i] << (8 * i);
-	return bits;
-}
-
-/* Source: IEEE 754, binary16. */
-static double half(uint64_t bits)
-{
-	int exponent = (int)(bits >> 10 & 31);
-	double mantissa = (double)(bits & 1023);
-	double value = exponent == 0 ? ldexp(mantissa, -24) : ldexp(1024 + mantissa, exponent - 25);
-
-	if (exponent == 31)
-		value = mantissa != 0 ? NAN : INFINITY;
-	return (bits & 0x8000) != 0 ? -value : value;
-}
-
-static double take_float(const uint8_t *bytes, uint32_t size, char order)
-{
-	uint64_t bits = take_bits(bytes, size, order);
-	uint32_t low = (uint32_t)bits;
-	double value;
-	float single;
-
-	if (size == 2)
-		return half(bits);
-	if (size == 4) {
-		memcpy(&single, &low, sizeof single);
-		return single;
-	}
-	memcpy(&value, &bits, sizeof value);
-	return value;
-}
-
-/* An integer: its size without the sign. */
-static uint64_t take_integer(const struct bpk_scalar *type, const uint8_t *bytes, bool *negative)
-{
-	uint64_t bits = take_bits(bytes, type->item_size, type->byte_order);
-	unsigned shift = 64 - 8 * type->item_size;
-
-	*negative = type->kind == 'i' && (bits << shift) >> 63 != 0;
-	return *negative ? (0 - bits) << shift >> shift : bits;
-}
-
-static double take_number(const struct bpk_scalar *type, const uint8_t *bytes)
-{
-	bool negative;
-	double value;
-
-	if (!is_integer(type))
-		return take_float(bytes, type->kind == 'c' ? type->item_size / 2 : type->item_size,
-				  type->byte_order);
-	value = (double)take_integer(type, bytes, &negative);
-	return negative ? -value : value;
-}
-
 /* |a - b|; infinite where one of them is not a number, or only one is infinite. */
 static double subtract(double a, double b)
 {
@@ -100,7 +22,8 @@ static double subtract_integers(const struct bpk_scalar *const types[2], const u
 				const uint8_t *b)
 {
 	bool less_a, less_b;
-	uint64_t x = take_integer(types[0], a, &less_a), y = take_integer(types[1], b, &less_b);
+	uint64_t x = bpk_number_take_integer(types[0], a, &less_a),
+		 y = bpk_number_take_integer(types[1], b, &less_b);
 
 	if (less_a != less_b)
 		return (double)x + (double)y;
@@ -132,13 +55,14 @@ struct job {
 static void compare_numbers(const struct pair *pair, struct job *job)
 {
 	const struct bpk_tolerance *tolerance = pair->tolerance;
-	bool integers = is_integer(pair->types[0]) && is_integer(pair->types[1]);
+	bool integers =
+		bpk_number_is_integer(pair->types[0]) && bpk_number_is_integer(pair->types[1]);
 	const uint8_t *a = job->bufs[0].data, *b = job->bufs[1].data;
 
 	for (uint64_t i = 0; i < job->count; i++, a += pair->sizes[0], b += pair->sizes[1]) {
-		double other = take_number(pair->types[1], b);
+		double other = bpk_number_take(pair->types[1], b);
 		double difference = integers ? subtract_integers(pair->types, a, b)
-					     : subtract(take_number(pair->types[0], a), other);
+					     : subtract(bpk_number_take(pair->types[0], a), other);
 
 		if (difference == 0)
 			continue;

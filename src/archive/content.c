@@ -140,12 +140,36 @@ int bpk_content_open(const struct bpk_input *in, const struct bpk_content_option
 	return bpk_input_subject(in, err);
 }
 
+int bpk_content_open_whole(const struct bpk_input *in, unsigned nchunks, uint64_t memory,
+			   struct bpk_content *content, struct bpk_err *err)
+{
+	const struct bpk_view_options viewing = { .nchunks = nchunks, .limits = &content->limits };
+
+	*content = (struct bpk_content){
+		.in = in,
+		.source = in->place.source,
+		.limits = { .memory = memory, .left = BPK_UNKNOWN },
+	};
+	if (in->format == &bpk_format_raw)
+		content->view = in->place.source;
+	else if (bpk_view_open(in->format->reader, in->reader, &viewing, &content->view, err) != 0)
+		return bpk_input_subject(in, err);
+	if (bpk_source_seekable(content->view))
+		return 0;
+	bpk_content_close(content);
+	bpk_fail(err, BPK_FAILED, "cannot be read by place, as numbers in it must be");
+	return bpk_input_subject(in, err);
+}
+
 void bpk_content_close(struct bpk_content *content)
 {
 	bpk_layout_close(content->layout);
 	if (content->in != NULL && content->source != content->in->place.source)
 		bpk_source_close(content->source);
-	bpk_source_close(content->view);
+	if (content->in != NULL && content->view != content->in->place.source)
+		bpk_source_close(content->view);
+	if (content->watch.started)
+		bpk_mutex_clear(&content->watch.lock);
 	bpk_buf_clear(&content->watch.reads);
 	*content = (struct bpk_content){ 0 };
 }

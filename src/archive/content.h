@@ -19,6 +19,8 @@ struct bpk_content_options {
 /* The reads of a raw file's arrays, to be compared with its bytes at the end. */
 struct bpk_content_watch {
 	struct timespec opened;
+	bool started;
+	struct bpk_mutex lock; /* guards the members below, once started */
 	struct bpk_buf reads;
 	bool lost; /* more reads than are remembered */
 };
@@ -47,6 +49,13 @@ int bpk_content_open(const struct bpk_input *in, const struct bpk_content_option
 void bpk_content_close(struct bpk_content *content);
 
 /*
+ * Open all raw bytes of an input for reads by place, without a layout. nchunks is the number of
+ * unpacked chunks that are kept, memory the limit for them. Fails with BPK_FAILED for a pipe.
+ */
+int bpk_content_open_whole(const struct bpk_input *in, unsigned nchunks, uint64_t memory,
+			   struct bpk_content *content, struct bpk_err *err);
+
+/*
  * To be called when a command has used its content, with rc, the result so far. Compares the arrays
  * of a raw file, and the bytes that were read of them, with the file as it is now; arrays that were
  * added since do not count. Fails with BPK_FAILED, "changed while it was read", whatever rc
@@ -54,7 +63,7 @@ void bpk_content_close(struct bpk_content *content);
  */
 int bpk_content_unchanged(const struct bpk_content *content, int rc, struct bpk_err *err);
 
-/* Inside content: remember from now on the reads of a raw file's arrays. */
+/* Inside content: remember from now on the reads of a raw file's arrays, which any thread makes. */
 int bpk_content_watch(struct bpk_content *content, struct bpk_err *err);
 
 /* Add the bytes of an array to a draft; and a part of it, which lies inside, in C order. */

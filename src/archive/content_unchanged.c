@@ -19,27 +19,38 @@ static uint64_t hash_read(struct bpk_view bytes)
 	return bpk_hash_words(BPK_HASH_START, bytes);
 }
 
+static int add_note(struct bpk_content_watch *watch, const struct read *note, struct bpk_err *err)
+{
+	int rc = 0;
+
+	bpk_mutex_lock(&watch->lock);
+	if (watch->reads.size / sizeof *note < MOST_READS)
+		rc = bpk_buf_append(&watch->reads, bpk_view(note, sizeof *note), err);
+	else
+		watch->lost = true;
+	bpk_mutex_unlock(&watch->lock);
+	return rc;
+}
+
 static int read_and_note(void *arg, uint64_t offset, struct bpk_span out, size_t *got,
 			 struct bpk_err *err)
 {
 	struct bpk_content *content = arg;
-	struct bpk_content_watch *watch = &content->watch;
 	struct read note = { .offset = offset };
 
 	if (bpk_source_read_at(content->source, offset, out, got, err) != 0)
 		return -1;
 	note.size = *got;
 	note.hash = hash_read(bpk_view(out.data, *got));
-	if (watch->reads.size / sizeof note < MOST_READS)
-		return bpk_buf_append(&watch->reads, bpk_view(&note, sizeof note), err);
-	watch->lost = true;
-	return 0;
+	return add_note(&content->watch, &note, err);
 }
 
 int bpk_content_watch(struct bpk_content *content, struct bpk_err *err)
 {
 	static const struct bpk_source_ops ops = { .read_at = read_and_note, .positional = true };
 
+	bpk_mutex_init(&content->watch.lock);
+	content->watch.started = true;
 	return bpk_source_of(&ops, content, bpk_source_size(content->source), &content->view, err);
 }
 

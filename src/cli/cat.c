@@ -1,22 +1,13 @@
 /* bpk cat: raw bytes, or a range of them, to standard output. Called by main through the table of
  * commands. */
-#include "cli/command.h"
+#include "cli/cat.h"
 
-#include <inttypes.h>
 #include "cli/content.h"
-#include "cli/transfer.h"
 #include "cli/report.h"
-#include "cli/slice.h"
-
-struct cat_args {
-	struct bpk_shared shared;
-	struct bpk_opt_range bytes, items;
-	struct bpk_opt_slice slice;
-};
 
 static const struct bpk_opt opt_bytes = {
 	.name = "bytes",
-	BPK_OPT_VALUE(OPT_RANGE, struct cat_args, bytes),
+	BPK_OPT_VALUE(OPT_RANGE, struct bpk_cat_args, bytes),
 	.metavar = "A:B",
 	.help = "only the raw bytes from A up to, not including, B",
 	.more = "As in Python: a negative number counts from the end, A or B may be left out, and "
@@ -25,7 +16,7 @@ static const struct bpk_opt opt_bytes = {
 
 static const struct bpk_opt opt_items = {
 	.name = "items",
-	BPK_OPT_VALUE(OPT_RANGE, struct cat_args, items),
+	BPK_OPT_VALUE(OPT_RANGE, struct bpk_cat_args, items),
 	.metavar = "A:B",
 	.help = "the same, counted in items",
 	.more = "An item is an element of the archive's array; without an array it has the "
@@ -34,7 +25,7 @@ static const struct bpk_opt opt_items = {
 
 static const struct bpk_opt opt_slice = {
 	.name = "slice",
-	BPK_OPT_VALUE(OPT_SLICE, struct cat_args, slice),
+	BPK_OPT_VALUE(OPT_SLICE, struct bpk_cat_args, slice),
 	.metavar = "A:B,C,...",
 	.help = "only a part of an array: a range or an index for each dimension",
 	.more = "As in NumPy, in C order: \"0:10,:,3\", \"...,-1\". Missing dimensions are whole. "
@@ -42,10 +33,42 @@ static const struct bpk_opt opt_slice = {
 		"unpacked, and without a checksum to test only these are read.",
 };
 
+static const struct bpk_opt opt_text = {
+	.name = "text",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_cat_args, rows.text),
+	.help = "write the numbers of an array as text, a row a line",
+	.more = "A row is one of the last dimension; of an array of one dimension each number is a "
+		"line. A number has as few digits as give the same one when they are read back. "
+		"Needs an array of integers, floats or complex numbers, which are two numbers "
+		"each: that of --name, or the only one.",
+};
+
+static const struct bpk_opt opt_number_format = {
+	.name = "number-format",
+	BPK_OPT_VALUE(OPT_TEXT, struct bpk_cat_args, rows.format),
+	.metavar = "FORMAT",
+	.help = "with --text: print each number by FORMAT, as %.6g",
+	.more = "One conversion of printf(3) by e, f, g, E, F, G, a, A, of integers also by d, i, "
+		"x, "
+		"X, with flags, width and precision.",
+};
+
+static const struct bpk_opt opt_header = {
+	.name = "header",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_cat_args, rows.header),
+	.help = "with --text: a line '# NAME TYPE SHAPE' above each array",
+};
+
+static const struct bpk_opt opt_native = {
+	.name = "native",
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_cat_args, rows.native),
+	.help = "write the numbers of an array in this machine's byte order",
+};
+
 static const struct bpk_opt opt_force = {
 	.letter = 'f',
 	.name = "force",
-	BPK_OPT_VALUE(OPT_FLAG, struct cat_args, shared.force),
+	BPK_OPT_VALUE(OPT_FLAG, struct bpk_cat_args, shared.force),
 	.help = "write binary data to a terminal",
 	.group = GROUP_OUTPUT,
 };
@@ -57,6 +80,10 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_name,
 	&bpk_opt_frames,
 	&bpk_opt_no_defaults,
+	&opt_text,
+	&opt_number_format,
+	&opt_header,
+	&opt_native,
 	&bpk_opt_format_read,
 	&bpk_opt_no_check,
 	&bpk_opt_no_marker,
@@ -72,252 +99,22 @@ static const struct bpk_opt *const rows[] = {
 	NULL,
 };
 
-static const struct cat_args defaults;
-
-/* ---- the work ---- */
-
-/* True for a pipe that says its size, if the place of the range depends on it. */
-static bool counts_from_end(const struct bpk_input *in, const struct bpk_opt_range *range)
-{
-	return in->info->members == BPK_UNKNOWN && in->info->raw_size != BPK_UNKNOWN &&
-	       !bpk_input_can_locate(in) && (range->start < 0 || range->end < 0);
-}
-
-/* Check that a pipe brought no more than the archive from whose end the range counts. */
-static int check_end(struct bpk_input *in, struct bpk_err *err)
-{
-	if (bpk_input_account(in, err) != 0)
-		return -1;
-	if (in->info->members == 1)
-		return 0;
-	bpk_fail(err, BPK_FAILED,
-		 "brings %" PRIu64
-		 " archives that follow each other, and a range of a pipe cannot count "
-		 "from their end",
-		 in->info->members);
-	return bpk_input_subject(in, err);
-}
-
-/* The raw bytes start..end of a range of items of unit bytes; sizes beyond the largest data stop
- * there. */
-static int resolve(struct bpk_input *in, const struct bpk_opt_range *range, uint64_t unit,
-		   uint64_t *start, uint64_t *end, struct bpk_err *err)
-{
-	uint64_t total = in->info->raw_size, last;
-	bool in_first = in->info->members == BPK_UNKNOWN && total != BPK_UNKNOWN &&
-			range->start >= 0 && range->has_end && range->end >= 0 &&
-			bpk_mul_u64((uint64_t)range->end, unit, &last) && last <= total;
-
-	/* The first of several archives is read without the others. In a pipe, a range that counts
-	 * from the end is a range of one archive, which is tested at the end. */
-	if (!in_first && !counts_from_end(in, range) && bpk_input_raw_size(in, &total, err) != 0)
-		return -1;
-	if (total != BPK_UNKNOWN)
-		total /= unit;
-	if (bpk_range_resolve(range, total, start, end, err) != 0)
-		return bpk_input_subject(in, err);
-	if (!bpk_mul_u64(*start, unit, start))
-		*start = INT64_MAX;
-	if (*end != BPK_UNKNOWN && !bpk_mul_u64(*end, unit, end))
-		*end = INT64_MAX;
-	return 0;
-}
-
-static int plan_range(const struct cat_args *args, struct bpk_input *in, struct bpk_plan *plan,
-		      struct bpk_err *err)
-{
-	const struct bpk_opt_range *range = args->items.given ? &args->items : &args->bytes;
-	uint64_t start = 0, end = BPK_UNKNOWN, unit = 1;
-
-	if (args->items.given && bpk_input_item_size(in->info, &unit, err) != 0)
-		return bpk_input_subject(in, err);
-	if (resolve(in, range, unit, &start, &end, err) != 0)
-		return -1;
-	if (bpk_plan_range(in->format->reader, in->reader, start, end, plan, err) != 0)
-		return bpk_input_subject(in, err);
-	return 0;
-}
-
-static int write_range(const struct cat_args *args, struct bpk_transfer *transfer,
-		       struct bpk_err *err)
-{
-	const struct bpk_write_options options = {
-		.gathers = bpk_transfer_never_waits(transfer),
-	};
-	struct bpk_flow flow = { .check = !args->shared.no_check, .decode = true };
-	struct bpk_info info = *transfer->in->info;
-	bool whole = !args->bytes.given && !args->items.given && !args->slice.given;
-	int rc;
-
-	bool from_end =
-		counts_from_end(transfer->in, args->items.given ? &args->items : &args->bytes);
-
-	flow.plan = bpk_plan_all(transfer->in->info);
-	if (!whole && !args->slice.given && plan_range(args, transfer->in, &flow.plan, err) != 0)
-		return -1;
-	/* a pipe that does not say how much it brings is cut off like a Python slice */
-	transfer->may_end_early = !whole && info.raw_size == BPK_UNKNOWN;
-	info.raw_size =
-		flow.plan.end == BPK_UNKNOWN ? BPK_UNKNOWN : flow.plan.end - flow.plan.start;
-	if (bpk_transfer_bound(transfer, &flow.plan, err) != 0)
-		return -1;
-	/* a bound is not a range that the user gave */
-	transfer->may_end_early = transfer->may_end_early ||
-				  (info.raw_size == BPK_UNKNOWN && flow.plan.end != BPK_UNKNOWN);
-	if (bpk_transfer_start_writer(transfer, &bpk_format_raw, &info, &options, err) != 0 ||
-	    bpk_transfer_run(transfer, &flow, err) != 0 ||
-	    bpk_transfer_check_bound(transfer, err) != 0)
-		return -1;
-	if (from_end)
-		rc = check_end(transfer->in, err);
-	else if (whole)
-		rc = bpk_input_account(transfer->in, err);
-	else
-		rc = bpk_input_account_part(transfer->in, &args->shared, err);
-	return rc != 0 ? -1 : bpk_transfer_finish_writer(transfer, err);
-}
-
-/* ---- arrays ---- */
-
-/* Through a view of the input, whose array lies in C's order or Fortran's. */
-static int write_viewed(const struct cat_args *args, struct bpk_transfer *transfer,
-			const struct bpk_slice *slice, struct bpk_err *err)
-{
-	const struct bpk_view_options options = { .no_check = args->shared.no_check, .nchunks = 4 };
-	struct bpk_input *in = transfer->in;
-	struct bpk_source *view = NULL;
-	int rc = bpk_view_open(in->format->reader, in->reader, &options, &view, err);
-
-	if (rc == 0)
-		rc = bpk_slice_copy(view, 0, in->info->array.type, slice, transfer->draft, err);
-	bpk_source_close(view);
-	return rc == 0 ? bpk_input_account_part(in, &args->shared, err)
-		       : bpk_input_subject(in, err);
-}
-
-/* Check that a part of an array, no larger than size, is within --max-output. */
-static int check_size(const struct cat_args *args, uint64_t size, struct bpk_err *err)
-{
-	if (size <= args->shared.max_output)
-		return 0;
-	return bpk_fail(err, BPK_LIMIT,
-			"the part has %" PRIu64 " bytes, --max-output allows %" PRIu64, size,
-			args->shared.max_output);
-}
-
-/* A slice of an archive that records an array. If chunks have several dimensions, the reader brings
- * only the slice. */
-static int write_slice(const struct cat_args *args, struct bpk_transfer *transfer,
-		       struct bpk_err *err)
-{
-	struct bpk_input *in = transfer->in;
-	struct bpk_slice slice;
-
-	if (bpk_slice_resolve(&args->slice, in->info->array.type, &slice, err) != 0)
-		return bpk_input_subject(in, err);
-	if (check_size(args, bpk_slice_items(&slice) * in->info->array.type->dtype.size, err) != 0)
-		return bpk_input_subject(in, err);
-	if (in->info->array.chunk_shape == NULL || !bpk_input_can_locate(in))
-		return write_viewed(args, transfer, &slice, err);
-	if (in->format->reader->narrow(in->reader, &slice, err) != 0)
-		return bpk_input_subject(in, err);
-	return write_range(args, transfer, err);
-}
-
-struct naming {
-	const struct cat_args *args;
-	const struct bpk_content *content;
-	struct bpk_draft *draft;
-	uint64_t left; /* bytes that --max-output allows */
-};
-
-/* The wanted bytes of an array, and the part of it that they are, if a slice is given. */
-static int wanted_size(const struct naming *naming, const struct bpk_item *item,
-		       struct bpk_slice *slice, uint64_t *size, struct bpk_err *err)
-{
-	*size = item->array->size;
-	if (!naming->args->slice.given)
-		return 0;
-	if (bpk_slice_resolve(&naming->args->slice, item->array, slice, err) != 0)
-		return -1;
-	*size = bpk_slice_items(slice) * item->array->dtype.size; /* less than all of them */
-	return 0;
-}
-
-static int write_item(void *arg, const struct bpk_item *item, struct bpk_err *err)
-{
-	struct naming *naming = arg;
-	struct bpk_slice slice;
-	uint64_t size;
-
-	if (wanted_size(naming, item, &slice, &size, err) != 0)
-		return -1;
-	if (size > naming->left)
-		return bpk_fail(err, BPK_LIMIT,
-				"array '%s' has %" PRIu64 " bytes, --max-output allows %" PRIu64
-				" more",
-				item->name, size, naming->left);
-	naming->left -= naming->left == BPK_UNKNOWN ? 0 : size;
-	if (!naming->args->slice.given)
-		return bpk_content_copy(naming->content, item, naming->draft, err);
-	return bpk_content_copy_slice(naming->content, item, &slice, naming->draft, err);
-}
-
-/* The file's only array, for a slice of it. */
-static int write_only(struct naming *naming, struct bpk_err *err)
-{
-	struct bpk_item item;
-
-	if (bpk_content_only(naming->content, &item, err) != 0)
-		return -1;
-	if (write_item(naming, &item, err) != 0)
-		return bpk_input_subject(naming->content->in, err);
-	return 0;
-}
-
-/* Write arrays of the input: by name, or a slice of its only one. */
-static int write_content(const struct cat_args *args, struct bpk_transfer *transfer,
-			 struct bpk_err *err)
-{
-	struct bpk_content content;
-	struct naming naming = { args, &content, transfer->draft, args->shared.max_output };
-	int rc;
-
-	if (bpk_content_look(transfer->in, &args->shared, &content, err) != 0)
-		return -1;
-	if (args->shared.pick.name != NULL)
-		rc = bpk_pick_each(&content, &args->shared.pick, write_item, &naming, err);
-	else
-		rc = write_only(&naming, err);
-	rc = bpk_content_unchanged(&content, rc, err);
-	bpk_content_close(&content);
-	return rc == 0 ? bpk_input_account_part(transfer->in, &args->shared, err) : rc;
-}
+static const struct bpk_cat_args defaults;
 
 /* ---- one file ---- */
 
-static int open_input(const struct cat_args *args, struct bpk_input *in, const char *path,
+static int open_input(const struct bpk_cat_args *args, struct bpk_input *in, const char *path,
 		      struct bpk_err *err)
 {
-	int rc = (args->shared.pick.name != NULL || args->slice.given
-			  ? bpk_input_open_any
-			  : bpk_input_open)(in, path, &args->shared, err);
+	int rc = (bpk_cat_wants_arrays(args) ? bpk_input_open_any
+					     : bpk_input_open)(in, path, &args->shared, err);
 
 	return rc == 0 && args->slice.given ? bpk_input_complete(in, err) : rc;
 }
 
-static int write_wanted(const struct cat_args *args, struct bpk_transfer *transfer,
-			struct bpk_err *err)
-{
-	if (args->shared.pick.name != NULL ||
-	    (args->slice.given && transfer->in->info->array.type == NULL))
-		return write_content(args, transfer, err);
-	return (args->slice.given ? write_slice : write_range)(args, transfer, err);
-}
-
 static void cat_one(void *arg, const char *path)
 {
-	const struct cat_args *args = arg;
+	const struct bpk_cat_args *args = arg;
 	struct bpk_input in = { 0 };
 	struct bpk_transfer transfer = { .shared = &args->shared, .in = &in };
 	struct bpk_err err = { 0 };
@@ -325,7 +122,7 @@ static void cat_one(void *arg, const char *path)
 	if (open_input(args, &in, path, &err) != 0 ||
 	    bpk_transfer_name_target(&transfer, NULL, &err) != 0 ||
 	    bpk_transfer_open_draft(&transfer, &err) != 0 ||
-	    write_wanted(args, &transfer, &err) != 0 || bpk_transfer_keep(&transfer, &err) != 0) {
+	    bpk_cat_write(args, &transfer, &err) != 0 || bpk_transfer_keep(&transfer, &err) != 0) {
 		bpk_input_judge(&in, &err);
 		bpk_report(NULL, &err);
 	}
@@ -334,27 +131,33 @@ static void cat_one(void *arg, const char *path)
 }
 
 /* The option that asks for a part of the data; NULL: no such option. */
-static const char *part_of(const struct cat_args *args)
+static const char *part_of(const struct bpk_cat_args *args)
 {
 	if (args->bytes.given)
 		return "--bytes";
 	return args->items.given ? "--items" : NULL;
 }
 
-static int check_usage(const struct cat_args *args, struct bpk_err *err)
+static int check_usage(const struct bpk_cat_args *args, struct bpk_err *err)
 {
 	if (args->bytes.given + args->items.given + args->slice.given > 1)
 		return bpk_fail(err, BPK_USAGE,
 				"only one of --bytes, --items and --slice can be given");
+	if (args->bytes.given && bpk_cat_converts(args))
+		return bpk_fail(err, BPK_USAGE, "only one of --bytes and %s can be given",
+				args->rows.text ? "--text" : "--native");
+	if (bpk_rows_check(&args->rows, err) != 0)
+		return -1;
 	return bpk_pick_check(&args->shared.pick, part_of(args), err);
 }
 
 static void run_cat(void *arg, char **operands, size_t count)
 {
-	struct cat_args *args = arg;
+	struct bpk_cat_args *args = arg;
 	struct bpk_err err = { 0 };
 
 	args->shared.to_stdout = true;
+	args->shared.force = args->shared.force || args->rows.text;
 	if (check_usage(args, &err) != 0)
 		bpk_report("cat", &err);
 	bpk_input_each(operands, count, cat_one, args);
@@ -370,7 +173,7 @@ const struct bpk_command bpk_command_cat = {
 		"unpacked. With --name it writes one array of a simulation file, packed or not.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
-	.args_size = sizeof(struct cat_args),
+	.args_size = sizeof(struct bpk_cat_args),
 	.defaults = &defaults,
 	.run = run_cat,
 };

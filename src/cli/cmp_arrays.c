@@ -253,27 +253,13 @@ static int describe(const struct bpk_cmp *cmp, int side, struct bpk_array *array
 
 static int open_whole(struct comparison *c, int side, struct bpk_array *array, struct bpk_err *err)
 {
+	const struct bpk_shared *shared = &c->cmp->args->shared;
 	const struct bpk_input *in = &c->cmp->in[side];
-	const struct bpk_view_options viewing = {
-		.nchunks = bpk_shared_threads(&c->cmp->args->shared) + 1,
-		.limits = &c->content[side].limits,
-	};
 
-	c->content[side].limits =
-		(struct bpk_view_limits){ .memory = bpk_shared_limits(&c->cmp->args->shared).memory,
-					  .left = BPK_UNKNOWN };
-	c->content[side].in = in;
 	if (describe(c->cmp, side, array, err) != 0)
 		return bpk_input_subject(in, err);
-	if (in->format == &bpk_format_raw)
-		c->content[side].view = in->place.source;
-	else if (bpk_view_open(in->format->reader, in->reader, &viewing, &c->content[side].view,
-			       err) != 0)
-		return bpk_input_subject(in, err);
-	if (bpk_source_seekable(c->content[side].view))
-		return 0;
-	bpk_fail(err, BPK_FAILED, "cannot be read by place, as a comparison of numbers needs it");
-	return bpk_input_subject(in, err);
+	return bpk_content_open_whole(in, bpk_shared_threads(shared) + 1,
+				      bpk_shared_limits(shared).memory, &c->content[side], err);
 }
 
 static int compare_whole(struct comparison *c, struct bpk_err *err)
@@ -288,10 +274,8 @@ static int compare_whole(struct comparison *c, struct bpk_err *err)
 	if (rc == 0)
 		rc = compare_array(c, &items[0], &items[1], err);
 	for (int side = 0; side < 2; side++) {
-		if (c->content[side].view != c->cmp->in[side].place.source)
-			bpk_source_close(c->content[side].view);
+		bpk_content_close(&c->content[side]);
 		bpk_array_clear(&arrays[side]);
-		c->content[side] = (struct bpk_content){ 0 };
 	}
 	return rc < 0 ? -1 : 0;
 }

@@ -1,7 +1,6 @@
-/* bpk info: the arrays inside raw bytes, as text and as JSON: each name once, with all its frames.
- * Called by info.c. */
+/* bpk info and ls: the arrays inside raw bytes, as text and as JSON: each name once, with all its
+ * frames. Called by info.c and ls_show.c. */
 #include <inttypes.h>
-#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -10,160 +9,30 @@
 #include "cli/record.h"
 #include "cli/text.h"
 
-/* Arrays of one name. */
-struct summary {
-	char *name;
-	struct bpk_array array; /* of the first */
-	uint64_t count, size;   /* bytes of all */
-	uint64_t offset;        /* of the first with bytes; BPK_UNKNOWN: all are empty */
-	bool varies;            /* shapes or types are not all those of the first */
-	bool framed;
-};
-
-/* In the order in which the names come. */
-struct table {
-	struct summary **rows;
-	size_t count, room;
-	void *tree; /* of the same, by name */
-};
-
-/* ---- The table ---- */
-
-static int compare_names(const void *a, const void *b)
-{
-	return strcmp(((const struct summary *)a)->name, ((const struct summary *)b)->name);
-}
-
-static void clear(struct table *table)
-{
-	for (size_t i = 0; i < table->count; i++) {
-		tdelete(table->rows[i], &table->tree, compare_names);
-		bpk_array_clear(&table->rows[i]->array);
-		free(table->rows[i]->name);
-		free(table->rows[i]);
-	}
-	free(table->rows);
-}
-
-static int make_room(struct table *table, struct bpk_err *err)
-{
-	struct summary **rows =
-		bpk_alloc_grow(table->rows, table->count, &table->room, sizeof *rows, err);
-
-	if (rows == NULL)
-		return -1;
-	table->rows = rows;
-	return 0;
-}
-
-static struct summary *new_row(struct table *table, const struct bpk_item *item,
-			       struct bpk_err *err)
-{
-	struct summary *row;
-
-	if (make_room(table, err) != 0)
-		return NULL;
-	row = bpk_calloc(1, sizeof *row, err);
-	if (row == NULL)
-		return NULL;
-	row->name = bpk_strdup(item->name, err);
-	if (row->name == NULL || bpk_array_copy(item->array, &row->array, err) != 0 ||
-	    tsearch(row, &table->tree, compare_names) == NULL) {
-		bpk_array_clear(&row->array);
-		free(row->name);
-		free(row);
-		return NULL;
-	}
-	row->framed = item->frame != BPK_UNKNOWN;
-	row->offset = BPK_UNKNOWN;
-	table->rows[table->count++] = row;
-	return row;
-}
-
-static int add(struct table *table, const struct bpk_item *item, struct bpk_err *err)
-{
-	const struct summary key = { .name = (char *)item->name };
-	struct summary **found = tfind(&key, &table->tree, compare_names);
-	struct summary *row = found != NULL ? *found : new_row(table, item, err);
-
-	if (row == NULL)
-		return bpk_fail_memory(err, sizeof *row);
-	row->count++;
-	row->size += item->array->size;
-	if (row->offset == BPK_UNKNOWN && item->array->size > 0)
-		row->offset = item->offset;
-	row->varies = row->varies || !bpk_array_is_like(&row->array, item->array);
-	return 0;
-}
-
-/* True if the chunk of any byte can be looked up without a walk over all of them. */
-static bool has_chunks(const struct bpk_content *content)
-{
-	const struct bpk_info *info = content->in->info;
-
-	return content->in->format != &bpk_format_raw &&
-	       (info->chunks.size != BPK_UNKNOWN || info->chunks.runs != NULL);
-}
-
 /* The chunk in which the first bytes begin; NULL: no chunk, or it cannot be looked up. Damage in it
  * is ignored here. */
 static const struct bpk_chunk_header *find_chunk(const struct bpk_content *content,
-						 const struct summary *row, struct bpk_where *where)
+						 const struct bpk_content_name *row,
+						 struct bpk_where *where)
 {
 	const struct bpk_input *in = content->in;
 	const struct bpk_reader_ops *ops = in->format->reader;
 	struct bpk_plan plan;
 
-	if (!has_chunks(content) || row->offset >= in->info->raw_size ||
+	if (!bpk_content_has_chunks(content) || row->offset >= in->info->raw_size ||
 	    bpk_plan_range(ops, in->reader, row->offset, row->offset + 1, &plan, NULL) != 0 ||
 	    ops->locate(in->reader, plan.first, where, NULL) != 0)
 		return NULL;
 	return &where->header;
 }
 
-static int fill(const struct bpk_content *content, struct table *table, struct bpk_err *err)
-{
-	struct bpk_layout *layout = content->layout;
-	struct bpk_item item;
-
-	for (uint64_t i = 0; i < bpk_layout_info(layout)->narrays; i++)
-		if (bpk_layout_get(layout, i, &item, err) != 0 || add(table, &item, err) != 0)
-			return -1;
-	return 0;
-}
-
 /* ---- As text ---- */
 
 enum { PACKED_TEXT = BPK_FILTERS_TEXT + 4 };
 
-static int dtype_text(const struct bpk_dtype *dtype, struct bpk_buf *text, struct bpk_err *err)
-{
-	text->size = 0;
-	if (bpk_dtype_print(dtype, text, err) != 0)
-		return -1;
-	return bpk_buf_append(text, bpk_view("", 1), err);
-}
-
-/* "100 x 3": "-" for a single element; "varies" follows if later frames differ. */
-static int shape_text(const struct summary *row, struct bpk_buf *text, struct bpk_err *err)
-{
-	const struct bpk_array *array = &row->array;
-	int rc = 0;
-
-	text->size = 0;
-	if (array->ndimensions == 0)
-		rc = bpk_buf_printf(text, err, "-");
-	for (size_t i = 0; rc == 0 && i < array->ndimensions; i++)
-		rc = bpk_buf_printf(text, err, i == 0 ? "%" PRIu64 : " x %" PRIu64,
-				    array->shape[i]);
-	if (rc == 0 && (row->varies || array->fortran))
-		rc = bpk_buf_printf(text, err, row->varies ? ", varies" : ", order F");
-	return rc == 0 ? bpk_buf_append(text, bpk_view("", 1), err) : -1;
-}
-
 /* "shuffle 12"; parts that are unknown are left out. */
-static const char *packed_text(const struct bpk_content *content, const struct summary *row,
-			       char out[PACKED_TEXT])
+static const char *packed_text(const struct bpk_content *content,
+			       const struct bpk_content_name *row, char out[PACKED_TEXT])
 {
 	struct bpk_where where;
 	const struct bpk_chunk_header *chunk = find_chunk(content, row, &where);
@@ -177,21 +46,21 @@ static const char *packed_text(const struct bpk_content *content, const struct s
 	return out;
 }
 
-static int print_row(const struct bpk_content *content, const struct summary *row,
+static int print_row(const struct bpk_content *content, const struct bpk_content_name *row,
 		     struct bpk_err *err)
 {
 	struct bpk_buf dtype = { 0 }, shape = { 0 };
 	char size[BPK_SIZE_TEXT], frames[BPK_SIZE_TEXT] = "-", how[PACKED_TEXT];
-	int rc = dtype_text(&row->array.dtype, &dtype, err);
+	int rc = bpk_content_dtype_text(&row->array.dtype, &dtype, err);
 
 	if (rc == 0)
-		rc = shape_text(row, &shape, err);
+		rc = bpk_content_shape_text(&row->array, row->varies, &shape, err);
 	if (row->framed)
 		snprintf(frames, sizeof frames, "%" PRIu64, row->count);
 	if (rc == 0) {
 		printf("  %8s %11s  %-8s  %-20s  ", frames, bpk_size_text(row->size, size),
 		       (const char *)dtype.data, (const char *)shape.data);
-		if (has_chunks(content))
+		if (bpk_content_has_chunks(content))
 			printf("%-20s  ", packed_text(content, row, how));
 		printf("%s\n", row->name);
 	}
@@ -219,21 +88,21 @@ static void print_info(const struct bpk_layout_info *info)
 
 int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err)
 {
-	struct table table = { 0 };
+	struct bpk_content_names names = { 0 };
 	bool packed;
 	int rc;
 
 	if (content->layout == NULL)
 		return 0;
-	packed = has_chunks(content);
+	packed = bpk_content_has_chunks(content);
 	print_info(bpk_layout_info(content->layout));
-	rc = fill(content, &table, err);
-	if (rc == 0 && table.count > 0)
+	rc = bpk_content_names_fill(content, false, &names, err);
+	if (rc == 0 && names.count > 0)
 		printf("  %8s %11s  %-8s  %-20s  %-*s%s\n", "Frames", "Size", "Type", "Shape",
 		       packed ? 22 : 0, packed ? "Packed as" : "", "Name");
-	for (size_t i = 0; rc == 0 && i < table.count; i++)
-		rc = print_row(content, table.rows[i], err);
-	clear(&table);
+	for (size_t i = 0; rc == 0 && i < names.count; i++)
+		rc = print_row(content, names.rows[i], err);
+	bpk_content_names_clear(&names);
 	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
 }
 
@@ -242,7 +111,7 @@ int bpk_content_describe(const struct bpk_content *content, struct bpk_err *err)
 int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err)
 {
 	struct bpk_buf dtype = { 0 };
-	int rc = dtype_text(&array->dtype, &dtype, err);
+	int rc = bpk_content_dtype_text(&array->dtype, &dtype, err);
 
 	if (rc == 0)
 		bpk_record_text("dtype", (const char *)dtype.data);
@@ -256,7 +125,7 @@ int bpk_content_record_array(const struct bpk_array *array, struct bpk_err *err)
 }
 
 /* null for a raw file, or if chunks cannot be looked up */
-static void record_packed(const struct bpk_content *content, const struct summary *row)
+static void record_packed(const struct bpk_content *content, const struct bpk_content_name *row)
 {
 	struct bpk_where where;
 	const struct bpk_chunk_header *chunk = find_chunk(content, row, &where);
@@ -267,26 +136,30 @@ static void record_packed(const struct bpk_content *content, const struct summar
 	bpk_record_u64("typesize", chunk != NULL ? chunk->typesize : BPK_UNKNOWN);
 }
 
-static int record_names(const struct bpk_content *content, struct bpk_err *err)
+static int record_names(const struct bpk_content *content, bool packed, struct bpk_err *err)
 {
-	struct table table = { 0 };
-	int rc = fill(content, &table, err);
+	struct bpk_content_names names = { 0 };
+	int rc = bpk_content_names_fill(content, packed, &names, err);
 
 	bpk_record_list_begin("names");
-	for (size_t i = 0; rc == 0 && i < table.count; i++) {
-		const struct summary *row = table.rows[i];
+	for (size_t i = 0; rc == 0 && i < names.count; i++) {
+		const struct bpk_content_name *row = names.rows[i];
 
 		bpk_record_item_begin();
 		bpk_record_text("name", row->name);
 		rc = bpk_content_record_array(&row->array, err);
 		bpk_record_bool("varies", row->varies);
 		bpk_record_u64("frames", row->framed ? row->count : BPK_UNKNOWN);
+		bpk_record_u64("first_step", row->first_step);
+		bpk_record_u64("last_step", row->last_step);
 		bpk_record_u64("size", row->size);
+		if (packed)
+			bpk_record_u64("packed_size", row->packed);
 		record_packed(content, row);
 		bpk_record_item_end();
 	}
 	bpk_record_list_end();
-	clear(&table);
+	bpk_content_names_clear(&names);
 	return rc;
 }
 
@@ -313,7 +186,8 @@ static int record_arrays(struct bpk_layout *layout, struct bpk_err *err)
 	return rc;
 }
 
-int bpk_content_record(const struct bpk_content *content, bool all, struct bpk_err *err)
+int bpk_content_record(const struct bpk_content *content, const struct bpk_content_detail *detail,
+		       struct bpk_err *err)
 {
 	const struct bpk_layout_info *info;
 	int rc;
@@ -331,8 +205,8 @@ int bpk_content_record(const struct bpk_content *content, bool all, struct bpk_e
 	bpk_record_u64("nframes", info->nframes);
 	bpk_record_u64("last_step", info->last_step);
 	bpk_record_text("content_damage", info->damage);
-	rc = record_names(content, err);
-	if (rc == 0 && all)
+	rc = record_names(content, detail->packed, err);
+	if (rc == 0 && detail->arrays)
 		rc = record_arrays(content->layout, err);
 	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
 }

@@ -7,25 +7,44 @@
 #include "cli/transfer.h"
 #include "cli/record.h"
 #include "cli/report.h"
+#include "cli/stats.h"
+
+struct info_args {
+	struct bpk_shared shared;
+	bool stats;
+};
+
+static const struct bpk_opt opt_stats = {
+	.name = "stats",
+	BPK_OPT_VALUE(OPT_FLAG, struct info_args, stats),
+	.help = "unpack the arrays of numbers, and print their statistics",
+	.more = "For each name, over all frames: count, least and greatest value, mean, standard "
+		"deviation (of the population), and the number of NaN and of infinities, which the "
+		"others leave out. Implies -v.",
+};
+
+static const struct bpk_opt opt_name = {
+	.name = "name",
+	BPK_OPT_VALUE(OPT_TEXT, struct info_args, shared.pick.name),
+	.metavar = "NAME",
+	.help = "with --stats: only those of the array NAME",
+};
 
 static const struct bpk_opt *const rows[] = {
-	&bpk_opt_format_read,
-	BPK_OPTS_REMOTE,
-	&bpk_opt_memory_limit,
-	&bpk_opt_verbose,
-	&bpk_opt_json,
-	&bpk_opt_help,
-	NULL,
+	&opt_stats,           &opt_name,
+	&bpk_opt_format_read, BPK_OPTS_REMOTE,
+	&bpk_opt_threads,     &bpk_opt_memory_limit,
+	&bpk_opt_verbose,     &bpk_opt_json,
+	&bpk_opt_help,        NULL,
 };
 
 /* The chunks of arrays are described as stored. */
-static const struct bpk_shared defaults = { .as_stored = true };
-
-enum { PLACES = 4096 }; /* of chunks in a directory, some milliseconds each on a slow disk */
+static const struct info_args defaults = { .shared.as_stored = true };
 
 /* All that were looked at so far. */
 struct survey {
 	const struct bpk_shared *shared;
+	bool stats;
 	uint64_t files, chunks, packed, raw; /* sums; BPK_UNKNOWN once a part is */
 };
 
@@ -242,9 +261,10 @@ static int record_array(const struct bpk_info *info, struct bpk_err *err)
 	return rc;
 }
 
-static int print_record(struct bpk_input *in, const struct bpk_content *content,
-			uint64_t npredicted, bool chunks, struct bpk_err *err)
+static int print_record(const struct survey *survey, struct bpk_input *in,
+			const struct bpk_content *content, uint64_t npredicted, struct bpk_err *err)
 {
+	bool chunks = survey->shared->verbose > 1;
 	const struct bpk_info *info = in->info;
 	int rc;
 
@@ -277,7 +297,10 @@ static int print_record(struct bpk_input *in, const struct bpk_content *content,
 	bpk_record_bool("pending", info->pending);
 	bpk_record_u64("members", info->members > 0 ? info->members : BPK_UNKNOWN);
 	if (rc == 0)
-		rc = bpk_content_record(content, chunks, err);
+		rc = bpk_content_record(content, &(struct bpk_content_detail){ .arrays = chunks },
+					err);
+	if (rc == 0 && survey->stats)
+		rc = bpk_stats_record(content, survey->shared, err);
 	if (rc == 0 && chunks && in->format != &bpk_format_raw) {
 		bpk_record_list_begin("chunks");
 		rc = each_chunk(in, record_chunk, err);
@@ -298,7 +321,8 @@ static int print_text(struct survey *survey, struct bpk_input *in,
 	}
 	bpk_describe_fields(in);
 	bpk_describe_prediction(npredicted);
-	if (bpk_content_describe(content, err) != 0)
+	if (bpk_content_describe(content, err) != 0 ||
+	    (survey->stats && bpk_stats_print(content, survey->shared, err) != 0))
 		return -1;
 	if (survey->shared->verbose == 1 || in->format == &bpk_format_raw)
 		return 0;
@@ -308,7 +332,8 @@ static int print_text(struct survey *survey, struct bpk_input *in,
 
 /*
  * Describe the content if the user wants more than its size. Damage on the way there is not info's
- * subject; a cost above the limits is kept in *refused.
+ * subject, unless statistics are wanted; then it is kept in *refused, as a cost above the limits
+ * is.
  */
 static int look_inside(const struct survey *survey, struct bpk_input *in,
 		       struct bpk_content *content, struct bpk_err *refused, struct bpk_err *err)
@@ -324,7 +349,7 @@ static int look_inside(const struct survey *survey, struct bpk_input *in,
 			*err = found;
 		return -1;
 	}
-	if (found.kind == BPK_LIMIT)
+	if (found.kind == BPK_LIMIT || survey->stats)
 		*refused = found;
 	return raw && content->layout == NULL ? bpk_input_fail_unknown(in, err) : 0;
 }
@@ -357,7 +382,7 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 	if (rc == 0 && (survey->shared->json || survey->shared->verbose > 0))
 		rc = count_predicted(in, &npredicted, err);
 	if (rc == 0 && survey->shared->json)
-		rc = print_record(in, &content, npredicted, survey->shared->verbose > 1, err);
+		rc = print_record(survey, in, &content, npredicted, err);
 	else if (rc == 0)
 		rc = print_text(survey, in, &content, npredicted, err);
 	if (content.in != NULL)
@@ -366,29 +391,6 @@ static int tell(struct survey *survey, struct bpk_input *in, struct bpk_err *err
 	if (rc == 0 && refused.kind != BPK_OK)
 		rc = bpk_fail(err, refused.kind, "%s", refused.text);
 	return rc == 0 ? bpk_input_tail(in, err) : rc;
-}
-
-/* Check, by the places of chunks, that the archive's end is there. No data are read.
- * A contiguous frame does not open without its end. Of a directory's files at most PLACES are
- * tested. */
-static int check_end(struct bpk_input *in, struct bpk_err *err)
-{
-	const struct bpk_info *info = in->info;
-	uint64_t n = info->chunks.count, step = bpk_max_u64(n, 1), number;
-	struct bpk_where where;
-
-	if (n == 0 || n == BPK_UNKNOWN || !bpk_input_can_locate(in) ||
-	    (in->format->extended_chunks &&
-	     (!in->place.is_directory || info->chunks.size == BPK_UNKNOWN)))
-		return 0;
-	if (in->place.is_directory)
-		step = bpk_max_u64(bpk_max_u64(info->directory.superchunk_chunks, 1), n / PLACES);
-	for (number = bpk_min_u64(step, n) - 1; number < n; number += bpk_min_u64(step, n - number))
-		if (in->format->reader->locate(in->reader, number, &where, err) < 0)
-			return bpk_input_subject(in, err);
-	if (in->format->reader->locate(in->reader, n - 1, &where, err) < 0)
-		return bpk_input_subject(in, err);
-	return 0;
 }
 
 static void info_one(void *arg, const char *path)
@@ -401,7 +403,7 @@ static void info_one(void *arg, const char *path)
 	if (rc == 0)
 		rc = tell(survey, &in, &err);
 	if (rc == 0 && in.format != &bpk_format_raw)
-		rc = check_end(&in, &err);
+		rc = bpk_input_check_end(&in, &err);
 	if (rc == 0)
 		rc = bpk_input_unchanged(&in, &err);
 	else
@@ -417,10 +419,18 @@ static void info_one(void *arg, const char *path)
 	bpk_input_close(&in);
 }
 
-static void run_info(void *args, char **operands, size_t count)
+static void run_info(void *arg, char **operands, size_t count)
 {
-	struct survey survey = { .shared = args };
+	struct info_args *args = arg;
+	struct survey survey = { .shared = &args->shared, .stats = args->stats };
+	struct bpk_err err = { 0 };
 
+	if (args->shared.pick.name != NULL && !args->stats) {
+		bpk_fail(&err, BPK_USAGE, "--name needs --stats");
+		bpk_report("info", &err);
+	}
+	if (args->stats && args->shared.verbose == 0)
+		args->shared.verbose = 1;
 	bpk_input_each(operands, count, info_one, &survey);
 	if (survey.files > 1 && survey.shared->verbose == 0 && !survey.shared->json)
 		bpk_describe_totals(survey.files, survey.chunks, survey.packed, survey.raw);
@@ -437,7 +447,7 @@ const struct bpk_command bpk_command_info = {
 		"is not packed.",
 	.operands = OPERANDS_ARCHIVES,
 	.options = rows,
-	.args_size = sizeof(struct bpk_shared),
+	.args_size = sizeof(struct info_args),
 	.defaults = &defaults,
 	.run = run_info,
 };

@@ -151,6 +151,27 @@ int bpk_input_account_part(struct bpk_input *in, const struct bpk_shared *shared
 	return shared->no_check ? 0 : bpk_input_check_damage(in, err);
 }
 
+int bpk_input_check_end(struct bpk_input *in, struct bpk_err *err)
+{
+	enum { PLACES = 4096 }; /* some milliseconds each on a slow disk */
+	const struct bpk_info *info = in->info;
+	uint64_t n = info->chunks.count, step = bpk_max_u64(n, 1), number;
+	struct bpk_where where;
+
+	if (n == 0 || n == BPK_UNKNOWN || !bpk_input_can_locate(in) ||
+	    (in->format->extended_chunks &&
+	     (!in->place.is_directory || info->chunks.size == BPK_UNKNOWN)))
+		return 0;
+	if (in->place.is_directory)
+		step = bpk_max_u64(bpk_max_u64(info->directory.superchunk_chunks, 1), n / PLACES);
+	for (number = bpk_min_u64(step, n) - 1; number < n; number += bpk_min_u64(step, n - number))
+		if (in->format->reader->locate(in->reader, number, &where, err) < 0)
+			return bpk_input_subject(in, err);
+	if (in->format->reader->locate(in->reader, n - 1, &where, err) < 0)
+		return bpk_input_subject(in, err);
+	return 0;
+}
+
 int bpk_input_check_operands(char *const *operands, size_t count, struct bpk_err *err)
 {
 	size_t dashes = 0;

@@ -1,5 +1,6 @@
 /* The arrays that the user picks by name and frame. Called by cat and unpack. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "cli/content.h"
 #include "cli/nearest.h"
@@ -232,18 +233,22 @@ int bpk_pick_each(const struct bpk_content *content, const struct bpk_pick *pick
 	return rc < 0 ? bpk_input_subject(content->in, err) : rc;
 }
 
-int bpk_content_only(const struct bpk_content *content, struct bpk_item *item, struct bpk_err *err)
+int bpk_content_only(const struct bpk_content *content, const char *option, struct bpk_item *item,
+		     struct bpk_err *err)
 {
+	char said[80];
 	uint64_t narrays = content->layout == NULL ? 0 : bpk_layout_info(content->layout)->narrays;
 	int rc;
 
+	snprintf(said, sizeof said, "is not an array, as %s needs it", option);
 	if (narrays == 1)
 		rc = bpk_layout_get(content->layout, 0, item, err) == 0 ? check_item(item, err)
 									: -1;
 	else if (narrays == 0)
-		rc = fail_unseen(content, "is not an array, so it has no slices", err);
+		rc = fail_unseen(content, said, err);
 	else
 		rc = bpk_fail(err, BPK_FAILED,
-			      "holds %" PRIu64 " arrays, --slice needs the --name of one", narrays);
+			      "holds %" PRIu64 " arrays, %s needs the --name of one", narrays,
+			      option);
 	return rc == 0 ? 0 : bpk_input_subject(content->in, err);
 }

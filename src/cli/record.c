@@ -113,6 +113,12 @@ void bpk_record_double(const char *key, double value)
 	printf("%.17g", value);
 }
 
+void bpk_record_number(const char *key, const char *text)
+{
+	print_key(key, "");
+	fputs(text != NULL ? text : "null", stdout);
+}
+
 void bpk_record_list_begin(const char *key)
 {
 	print_key(key, "");

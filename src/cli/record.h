@@ -19,7 +19,8 @@ void bpk_record_bytes(const char *key, struct bpk_view text);
 void bpk_record_u64(const char *key, uint64_t value);
 void bpk_record_bool(const char *key, bool value);
 void bpk_record_seconds(const char *key, double value);
-void bpk_record_double(const char *key, double value); /* finite, with all its digits */
+void bpk_record_number(const char *key, const char *text); /* JSON's own text; NULL is null */
+void bpk_record_double(const char *key, double value);     /* finite, with all its digits */
 
 /* A list of objects, of texts or of numbers. */
 void bpk_record_list_begin(const char *key);

@@ -5,6 +5,7 @@
 #define BPK_CLI_TAR_H
 
 #include "cli/command.h"
+#include "io/io.h"
 
 struct bpk_tar_args {
 	struct bpk_shared shared; /* output is the tar that -o names */
@@ -21,5 +22,11 @@ void bpk_tar_store(const struct bpk_tar_args *args, char **operands, size_t coun
 /* List, or extract, the tar of that path. */
 void bpk_tar_show(const struct bpk_tar_args *args, const char *tar);
 void bpk_tar_extract_one(const struct bpk_tar_args *args, const char *tar);
+
+/* A member in a list: its kind ("file"), its name as a line, if wanted with the target of a link,
+ * and its facts as members of a record. */
+const char *bpk_tar_kind(const struct bpk_tar_entry *entry);
+void bpk_tar_print_name(const struct bpk_tar_entry *entry, bool with_link);
+void bpk_tar_record_entry(const struct bpk_tar_entry *entry);
 
 #endif

@@ -1,4 +1,4 @@
-/* bpk tar -t and -x. Called by tar.c. */
+/* bpk tar -t and -x. Called by tar.c; ls_show.c prints members by it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <time.h>
@@ -57,6 +57,21 @@ static const struct kind *kind_of(const struct bpk_tar_entry *entry)
 	return &unknown_kind;
 }
 
+const char *bpk_tar_kind(const struct bpk_tar_entry *entry)
+{
+	return kind_of(entry)->word;
+}
+
+void bpk_tar_print_name(const struct bpk_tar_entry *entry, bool with_link)
+{
+	bpk_print_escaped(bpk_view(entry->name, strlen(entry->name)));
+	if (with_link && entry->link != NULL) {
+		fputs(entry->is_hard_link ? " link to " : " -> ", stdout);
+		bpk_print_escaped(bpk_view(entry->link, strlen(entry->link)));
+	}
+	putchar('\n');
+}
+
 /* "-rw-r--r--" */
 static void print_mode(const struct bpk_tar_entry *entry)
 {
@@ -89,12 +104,11 @@ static void print_details(const struct bpk_tar_entry *entry)
 	print_time(entry->stat->st_mtim.tv_sec);
 }
 
-static void print_record(const struct reading *reading, const struct bpk_tar_entry *entry)
+void bpk_tar_record_entry(const struct bpk_tar_entry *entry)
 {
 	const struct stat *stat = entry->stat;
 	bool is_file = entry->entry == BPK_ENTRY_FILE;
 
-	bpk_record_begin("tar", reading->tar);
 	bpk_record_text("name", entry->name);
 	bpk_record_text("type", kind_of(entry)->word);
 	bpk_record_text("link", entry->link);
@@ -104,7 +118,6 @@ static void print_record(const struct reading *reading, const struct bpk_tar_ent
 	bpk_record_u64("gid", stat->st_gid);
 	bpk_record_seconds("mtime",
 			   (double)stat->st_mtim.tv_sec + (double)stat->st_mtim.tv_nsec / 1e9);
-	bpk_record_end();
 }
 
 static int show_entry(void *arg, const struct bpk_tar_entry *entry)
@@ -112,17 +125,14 @@ static int show_entry(void *arg, const struct bpk_tar_entry *entry)
 	const struct reading *reading = arg;
 
 	if (reading->args->shared.json) {
-		print_record(reading, entry);
+		bpk_record_begin("tar", reading->tar);
+		bpk_tar_record_entry(entry);
+		bpk_record_end();
 		return 0;
 	}
 	if (reading->args->shared.verbose > 0)
 		print_details(entry);
-	bpk_print_escaped(bpk_view(entry->name, strlen(entry->name)));
-	if (reading->args->shared.verbose > 0 && entry->link != NULL) {
-		fputs(entry->is_hard_link ? " link to " : " -> ", stdout);
-		bpk_print_escaped(bpk_view(entry->link, strlen(entry->link)));
-	}
-	putchar('\n');
+	bpk_tar_print_name(entry, reading->args->shared.verbose > 0);
 	return ferror(stdout) ? 1 : 0; /* which is reported at the end */
 }
 

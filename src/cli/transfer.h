@@ -171,6 +171,13 @@ void bpk_transfer_record_result(const struct bpk_transfer *transfer, uint64_t pa
 /* Drop a draft that was not kept; the input stays open. */
 void bpk_transfer_clear(struct bpk_transfer *transfer);
 
+/*
+ * Check, by the places of chunks, that the archive's end is there. No data are read. A contiguous
+ * frame does not open without its end. Of a directory's files only a number is tested. A raw file
+ * has none.
+ */
+int bpk_input_check_end(struct bpk_input *in, struct bpk_err *err);
+
 /* Fails with BPK_USAGE if two operands are "-": the second would be empty. */
 int bpk_input_check_operands(char *const *operands, size_t count, struct bpk_err *err);
 

@@ -386,6 +386,27 @@ int bpk_draft_keep(struct bpk_draft *draft, const struct stat *like, struct bpk_
 void bpk_draft_drop(struct bpk_draft *draft);
 
 /*
+ * A draft that is no file. Exactly one of keep and drop is called, once, as the last call. All of
+ * them must cope with an owner that has failed. Without write_at it is written in sequence, into
+ * something larger, and cannot be read back; with it write is not called, and the others are those
+ * of a seekable draft: set_size as bpk_draft_set_size, and reread as bpk_draft_reread, without
+ * which read_at may fail.
+ */
+struct bpk_draft_ops {
+	int (*write)(void *owner, struct bpk_view bytes, struct bpk_err *err);
+	int (*keep)(void *owner, const struct stat *like, struct bpk_err *err);
+	void (*drop)(void *owner);
+	int (*write_at)(void *owner, uint64_t offset, struct bpk_view bytes, struct bpk_err *err);
+	int (*read_at)(void *owner, uint64_t offset, struct bpk_span out, struct bpk_err *err);
+	int (*set_size)(void *owner, uint64_t size, struct bpk_err *err);
+	int (*reread)(void *owner, struct bpk_err *err);
+};
+
+/* ops and owner are borrowed until the draft is kept or dropped. */
+int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_draft **draft,
+		     struct bpk_err *err);
+
+/*
  * A draft that several processes write. One opens it with options.named and keeps or drops it. The
  * others have a shadow: it takes any write and forgets it, until it joins the draft. Then writes at
  * offsets reach a file, and bpk_draft_write_place any draft; drop leaves it. A shadow is never

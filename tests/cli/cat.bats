@@ -273,3 +273,118 @@ open("f", "wb").write(b)'
     ends 2 bpk cat --items 5:10 f
     bpk cat --no-check --bytes 0:20000 f | cmp - <(head -c 20000 raw)
 }
+
+@test "cat --text: rows of numbers that give the same values when they are read back" {
+    need_numpy
+    "$python" -c 'import numpy as np
+r = np.random.default_rng(7)
+bits = r.integers(0, 2**64, 3000, "u8")
+np.savez("t.npz", f8=bits.view("f8"), f4=bits[:1000].view("f4").reshape(50, 40), bf8=bits.byteswap().view(">f8"),
+    f2=np.arange(2**16, dtype="u2").view("f2"), i8=bits.view("i8").reshape(10, 20, 15), u8=bits.astype(">u8"),
+    i1=np.arange(-128, 128, dtype="i1").reshape(16, 16), i2=r.integers(-2**15, 2**15, (7, 9)).astype(">i2"),
+    b=r.integers(0, 2, (3, 5)).astype(bool), one=np.float64(0.1), none=np.zeros((0, 3)), c=np.array([1 + 2j, 3 - 4j], ">c8"),
+    fort=np.asfortranarray(r.normal(size=(30, 4, 5))))'
+    bpk pack -q -z 16K t.npz
+    for f in t.npz t.npz.blp; do
+        for name in f8 f4 bf8 f2 i8 u8 i1 i2 b one none c fort; do
+            quietly bpk cat --text --name $name $f
+            cp "$out" $name.txt
+        done
+        "$python" -c 'import numpy as np
+z = np.load("t.npz")
+for name in z:
+    a = z[name]
+    parse = float if a.dtype.kind in "fc" else int
+    rows = [[parse(x) for x in line.split(" ")] for line in open(name + ".txt")]
+    if a.dtype.kind == "c": a = a.view(a.real.dtype).reshape(-1, 2)
+    b = a.reshape(-1, a.shape[-1] if a.ndim > 1 else 1)
+    assert len(rows) == len(b), (name, len(rows), b.shape)
+    for got, row in zip(rows, b):
+        with np.errstate(over="ignore"): got = np.array(got, dtype=a.dtype if a.dtype.kind != "b" else int).astype(a.dtype)
+        assert got.shape == row.shape and np.array_equal(got, row, equal_nan=a.dtype.kind == "f"), (name, got, row)' ||
+            die "$f differs"
+    done
+    quietly bpk cat --text --name fort --slice 3:5,1,2: t.npz.blp
+    "$python" -c 'import sys, numpy as np
+a = np.load("t.npz")["fort"][3:5, 1, 2:]
+assert np.array_equal(np.loadtxt(sys.argv[1]), a)' "$out"
+}
+
+@test "cat --text: formats, headers and frames" {
+    cp "$tests"/fuzz/corpus/layout/{trr-2,npy-f8,npz-two,npy-rec} .
+    quietly bpk cat --text --header --name x trr-2
+    same "$out" <(printf '%s\n' '# x >f4 2x3 frame 0' '0 1 2' '3 4 5' '# x >f4 2x3 frame 1' '0 1 2' '3 4 5')
+    quietly bpk cat --text --name x --frames 1: --slice :,1 trr-2
+    same "$out" <(printf '%s\n' 1 4)
+    quietly bpk cat --text --number-format %+07.2f npy-f8
+    same "$out" <(printf '%s\n' '+000.00 +001.00 +002.00' '+003.00 +004.00 +005.00')
+    quietly bpk cat --text --number-format %a npy-f8
+    grep -qx '0x0p+0 0x1p+0 0x1p+1' "$out"
+    data sorted-i64 4800 a
+    bpk pack -q --dtype '>i2' --shape 60,40 -o a.b2nd a
+    for options in '' '--items 35:1000' '--items -7:' '--slice 3:9,5:7' '--slice 3'; do
+        # shellcheck disable=SC2086
+        bpk cat $options a.b2nd | od -An -v -w2 -td2 --endian=big | tr -d ' ' >expected
+        # shellcheck disable=SC2086
+        quietly bpk cat --text $options a.b2nd
+        tr ' ' '\n' <"$out" | same - expected
+        # shellcheck disable=SC2086
+        bpk cat --text --number-format %04x $options a.b2nd | tr ' ' '\n' >got
+        # shellcheck disable=SC2086
+        bpk cat $options a.b2nd | od -An -v -w2 -tx2 --endian=big | tr -d ' ' | same - got
+        # shellcheck disable=SC2086
+        quietly bpk cat --native $options a.b2nd
+        od -An -v -w2 -td2 "$out" | tr -d ' ' | same - expected
+    done
+    quietly bpk cat --text --items 35:85 a.b2nd
+    [ "$(awk '{ print NF }' "$out" | paste -sd,)" = 5,40,5 ]
+    bpk cat a.b2nd | bpk pack -q --dtype '>i2' --shape 60,40 --stream-size 4800 | bpk cat --text | same - <(bpk cat --text a.b2nd)
+    for format in %n %s %c %p %d%d '%d%n' '%*d' '%1$d' %lld %hhd '%d ' ' %d' % '' %600d %.600f %5.n %- %d%% %%; do
+        refuses 64 "is not one conversion of a number" bpk cat --text --number-format "$format" npy-f8
+    done
+    refuses 64 "is for integers" bpk cat --text --number-format %d npy-f8
+    refuses 64 "--number-format needs --text" bpk cat --number-format %g npy-f8
+    refuses 64 "--header needs --text" bpk cat --header npy-f8
+    refuses 64 "only one of --bytes and --text" bpk cat --text --bytes 1: npy-f8
+    refuses 1 "holds 2 arrays, --text needs the --name of one" bpk cat --text npz-two
+    refuses 1 "the array is none of numbers" bpk cat --text npy-rec
+    bpk pack -q -f -o a.blp a
+    refuses 1 "is not an array, as --text needs it" bpk cat --text a.blp
+    refuses 1 "is not an array, as --native needs it" bpk cat --native a.blp
+}
+
+@test "cat --native: numbers in this machine's order" {
+    need_numpy
+    "$python" -c 'import numpy as np
+np.savez("t.npz", a=np.arange(7, dtype=">f8"), b=np.arange(70000, dtype=">i2"), c=np.array([1 + 2j], ">c16"), u=np.array(["ab", "c"], ">U2"),
+    s=np.array([b"abc"]), n=np.arange(5), l=np.arange(3).astype(">f16"), rec=np.zeros(3, [("a", "<i4"), ("b", "<f8")]),
+    bad=np.zeros(3, [("a", ">i4")]))'
+    for name in a b c u s n l rec; do
+        quietly bpk cat --native --name $name t.npz
+        cp "$out" $name.raw
+    done
+    "$python" -c 'import numpy as np
+z = np.load("t.npz")
+for name in set(z) - {"bad"}:
+    a = z[name]
+    assert a.astype(a.dtype.newbyteorder("=")).tobytes() == open(name + ".raw", "rb").read(), name'
+    refuses 1 "structured items of another byte order" bpk cat --native --name bad t.npz
+}
+
+@test "cat --text writes what lies before damage, and ends with its reader" {
+    need_python
+    "$python" -c 'import array
+array.array("d", [(i * 7919 % 100003) / 1000 for i in range(400000)]).tofile(open("a", "wb"))'
+    bpk pack -q -z 64K --dtype '<f8' --shape 200000,2 -o a.blp a
+    bpk cat --text a.blp >whole
+    status=0
+    { "$BPK" cat --text a.blp || echo $? >status; } | head -n 1 >"$out"
+    [ "$(cat status)" -eq 141 ]
+    refuses 1 "No space left" sh -c '"$1" cat --text a.blp >/dev/full' - "$BPK"
+    printf 'xxxxxxxx' | dd of=a.blp bs=1 seek=$(($(wc -c <a.blp) / 2)) conv=notrunc status=none
+    ends 2 bpk cat --text a.blp
+    [ "$(wc -l <"$err")" -eq 1 ]
+    lines=$(wc -l <"$out")
+    [ "$lines" -gt 10000 ]
+    head -n "$lines" whole | same - "$out"
+}

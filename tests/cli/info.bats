@@ -206,3 +206,148 @@ small_frame() { # FILE
     head -c -1 a.b2frame >cut.b2frame
     refuses 2 '^bpk: cut.b2frame: ' bpk info cut.b2frame
 }
+
+# FILE.npz in the current folder: arrays of every kind, some of them not numbers.
+many_arrays() {
+    "$python" -c 'import numpy as np
+r = np.random.default_rng(3)
+np.savez("s.npz", f8=r.normal(size=300001) * 1e3 + 1e6, f4=r.normal(size=(5000, 3)).astype("f4"),
+    f2=r.normal(size=500).astype("f2"), bf4=r.normal(size=7000).astype(">f4"), bf2=np.arange(9).astype(">f2"),
+    bi2=r.integers(-30000, 30000, 9000).astype(">i2"), u1=r.integers(0, 256, 100).astype("u1"),
+    i1=np.array([-128, 127, 3], "i1"), i4=np.array([-2**31, 2**31 - 1]), bi4=np.array([-5, 2**30], ">i4"),
+    i8=np.array([-2**63, 2**63 - 1, 5, 7], "i8"), u8=np.array([2**64 - 1, 2**64 - 2, 2**63], ">u8"),
+    b=r.integers(0, 2, 1001).astype(bool), nan=np.array([np.nan, np.inf, -np.inf, 3, 5]), allnan=np.full(3, np.nan),
+    empty=np.zeros((0, 3)), huge=np.array([1.7e308, 1.7e308, -1.7e308, 1.6e308]), near=1e9 + r.random(100000),
+    const=np.full(100000, 0.1), one=np.float64(3.5), fort=np.asfortranarray(r.normal(size=(300, 40))),
+    c=np.array([1 + 2j]), s=np.array([b"abc"]), rec=np.zeros(3, [("a", "i4"), ("b", "f8")]))'
+}
+
+# FILE: the statistics in it are those that NumPy finds in s.npz.
+check_by_numpy() {
+    "$python" -c 'import json, sys, numpy as np
+z = np.load("s.npz")
+stats = json.loads(open(sys.argv[1]).read())["stats"]
+assert [s["name"] for s in stats] == list(z), stats
+for s in stats:
+    a = z[s["name"]]
+    if a.dtype.kind in "cSV":
+        assert s["skipped"] == {"c": "complex", "S": "no numbers", "V": "structured"}[a.dtype.kind], s
+        assert all(s[k] is None for k in ("count", "min", "max", "mean", "std", "nan", "infinite")), s
+        continue
+    f = a.astype("f8")
+    g = f[np.isfinite(f)]
+    assert s["skipped"] is None and s["count"] == a.size, s
+    assert s["nan"] == np.isnan(f).sum() and s["infinite"] == np.isinf(f).sum(), s
+    if g.size == 0:
+        assert s["min"] is s["max"] is s["mean"] is s["std"] is None, s
+        continue
+    if a.dtype.kind in "iu":
+        assert (s["min"], s["max"]) == (int(a.min()), int(a.max())), s
+    else:
+        assert (s["min"], s["max"]) == (g.min(), g.max()), s
+    if s["name"] == "huge":
+        assert abs(s["mean"] - 8.25e307) < 1e293 and s["std"] is None, s
+        continue
+    for key, value in ("mean", g.mean()), ("std", g.std()):
+        assert abs(s[key] - value) <= 1e-12 * abs(value) + 2e-16 * abs(g).max(), (s, key, value)' \
+        "$1" || die "$(cat "$1")"
+}
+
+@test "info --stats finds the numbers that NumPy finds" {
+    need_numpy
+    many_arrays
+    quietly bpk info --stats --json s.npz
+    check_by_numpy "$out"
+    sed 's/.*"stats"//' "$out" >expected
+    for format in blp b2frame chunked; do
+        make_archive $format s.npz -z 32K
+        for threads in 1 2 5; do
+            bpk info --stats --json -T $threads "$archive" >"$out"
+            sed 's/.*"stats"//' "$out" | same - expected
+        done
+    done
+    quietly bpk info --stats s.npz
+    grep -qE '^ +300001 +99[0-9]{4}\.[0-9]+ +100[0-9]{4}\.[0-9]+ +100000[0-9.]+ +[0-9.]+ +0 +0  f8$' "$out" ||
+        die "$(cat "$out")"
+    grep -qE '^ +4 +-9223372036854775808 +9223372036854775807 .* i8$' "$out"
+    grep -qE '^ +5 +3 +5 +4 +1 +1 +2  nan$' "$out"
+    grep -qE '^  no statistics +rec: structured$' "$out"
+    quietly bpk info --stats --name nan s.npz
+    [ "$(grep -cE '^ +[0-9]+ .* nan$' "$out")" -eq 1 ]
+    ! grep -q 'no statistics' "$out"
+    refuses 1 "no array 'f88', did you mean 'f8'" bpk info --json --stats --name f88 s.npz
+    refuses 64 "--name needs --stats" bpk info --name f8 s.npz
+}
+
+@test "info --stats: all frames of a trajectory together, as awk finds them" {
+    corpus=$tests/fuzz/corpus/layout
+    for f in trr-2 gsd-2 dcd-2; do
+        name=x
+        [ $f != gsd-2 ] || name=particles/position
+        order=little
+        [ $f != trr-2 ] || order=big
+        bpk cat --name $name "$corpus/$f" | od -An -v -w4 -tf4 --endian=$order |
+            awk '{ n++; s += $1; q += $1 * $1; if (n == 1 || $1 < a) a = $1; if (n == 1 || $1 > b) b = $1 }
+                END { m = s / n; printf "%d %.6g %.6g %.6g %.6g 0 0 NAME\n", n, a, b, m, sqrt(q / n - m * m) }' |
+            sed "s,NAME,$name," >expected
+        cp "$corpus/$f" .
+        bpk pack -q $f
+        for input in $f $f.blp; do
+            quietly bpk info --stats --name $name $input
+            tail -n 1 "$out" | awk '{ printf "%d %.6g %.6g %.6g %.6g %d %d %s\n", $1, $2, $3, $4, $5, $6, $7, $8 }' |
+                same - expected
+        done
+    done
+}
+
+@test "info --stats of an archive that records its type, in any byte order and chunk shape" {
+    need_python
+    data sorted-i64 4800 a
+    od -An -v -w8 -td8 --endian=big a | tr -d ' ' | sort -n >sorted
+    for options in '--dtype >i8 --shape 600 -o a.blp' '--dtype >i8 --shape 20,30 -o b.b2nd' \
+        '--dtype >i8 --shape 20,30 --chunk-shape 7,7 --block-shape 3,4 -o c.b2nd'; do
+        # shellcheck disable=SC2086
+        bpk pack -q $options a
+        quietly bpk info --stats --json "${options##* }"
+        [ "$(json "$out" 'len(x["stats"]), x["stats"][0]["name"], x["stats"][0]["count"], x["stats"][0]["min"], x["stats"][0]["max"]')" = \
+            "(1, None, 600, $(head -n 1 sorted), $(tail -n 1 sorted))" ] || die "$(cat "$out")"
+        mean=$(json "$out" '"%.17g" % x["stats"][0]["mean"]')
+        "$python" -c 'import sys; a = [int(n) for n in open("sorted")]
+assert abs(float(sys.argv[1]) - sum(a) / 600) <= 1e-12 * max(map(abs, a))' "$mean"
+    done
+    bpk pack -q -f -o a.blp a
+    quietly bpk info --stats a.blp
+    tail -n 1 "$out" | grep -q 'no array of numbers is recorded'
+    quietly bpk info --stats --json a.blp
+    [ "$(json "$out" 'x["stats"]')" = '[]' ]
+    bpk cat a.blp | bpk pack -q --dtype '>i8' --shape 600 --stream-size 4800 >p.blp
+    status=0
+    cat p.blp | bpk info --stats >"$out" 2>"$err" || status=$?
+    [ "$status" -eq 1 ]
+    says 'cannot be read by place'
+}
+
+@test "info --stats reports damage, and takes memory by threads alone" {
+    need_python
+    "$python" -c 'import struct, sys
+head = b"{\"descr\": \"<f8\", \"fortran_order\": False, \"shape\": (4000000,), }"
+with open("a.npy", "wb") as f:
+    f.write(b"\x93NUMPY\x01\x00\x76\x00" + head.ljust(117) + b"\n")
+    for i in range(400): f.write(struct.pack("<10000d", *range(i, i + 10000)))'
+    bpk pack -q -z 256K a.npy
+    quietly bpk info --stats -T2 a.npy.blp
+    tail -n 1 "$out" | grep -qE '^ +4000000 +0 +10398 +5199 +[0-9.]+ +0 +0  data$' || die "$(cat "$out")"
+    if ! grep -qaE '__(asan|tsan)_init' "$BPK"; then
+        "$(dirname "$BPK")/tests/lib/peak" peak "$BPK" info --stats -T2 a.npy >"$out"
+        [ "$(cat peak)" -lt 24000 ] || die "$(cat peak) KiB"
+    fi
+    size=$(wc -c <a.npy.blp)
+    printf 'xxxxxxxx' | dd of=a.npy.blp bs=1 seek=$((size * 3 / 4)) conv=notrunc status=none
+    for threads in 1 3; do
+        ends 2 bpk info --stats -T$threads a.npy.blp
+        [ "$(wc -l <"$err")" -eq 1 ]
+        says '^bpk: a.npy.blp: chunk '
+    done
+    ends 2 bpk info --stats --json a.npy.blp
+    [ "$(json "$out" 'x["stats"]')" = '[]' ]
+}

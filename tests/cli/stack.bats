@@ -50,6 +50,9 @@ setup_stack() {
             try verify -v -T$threads $f
             try cat -T$threads $f
             try info -v $f
+            try ls -l $f
+            try info --stats -T$threads $f
+            [ $f != s.b2nd ] || try cat --text --number-format %.500f -T$threads $f
             try bench -f -T$threads --codec lz4,zstd --level 5 --filter none --plot p.svg $f
             try unpack -f -T$threads -o u $f
             try convert -f -T$threads $f o.b2nd

@@ -20,7 +20,7 @@ try() {
         try pack -v "$hostile"
         try pack "$hostile"
         cp a "$hostile.blp.broken"
-        for command in verify info cat unpack append truncate write repair meta convert tar; do
+        for command in verify info ls cat unpack append truncate write repair meta convert tar; do
             try $command "$hostile.none"
         done
         try verify -v "$hostile.blp"
@@ -29,6 +29,7 @@ try() {
         try verify "$hostile.blp.broken"
         try info "$hostile.blp"
         try info -v "$hostile.blp"
+        try ls "$hostile.blp" "$hostile.blp"
         try info --json "$hostile.blp" "$hostile.none"
         try unpack -v -f "$hostile.blp"
         try unpack "$hostile.blp"
@@ -61,6 +62,7 @@ try() {
     bpk meta import s.b2frame m
     for f in s.blp s.b2frame; do
         try info -v $f
+        try ls -l $f
         try info --json $f
         try meta get $f
         try meta get $f "$control"

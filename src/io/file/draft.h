@@ -4,23 +4,6 @@
 
 #include "io/io.h"
 
-/*
- * A draft that is no file. Exactly one of keep and drop is called, once, as the last call. All of
- * them must cope with an owner that has failed. Without write_at it is written in sequence, into
- * something larger, and cannot be read back; with it write is not called, and the others are those
- * of a seekable draft: set_size as bpk_draft_set_size, and reread as bpk_draft_reread, without
- * which read_at may fail.
- */
-struct bpk_draft_ops {
-	int (*write)(void *owner, struct bpk_view bytes, struct bpk_err *err);
-	int (*keep)(void *owner, const struct stat *like, struct bpk_err *err);
-	void (*drop)(void *owner);
-	int (*write_at)(void *owner, uint64_t offset, struct bpk_view bytes, struct bpk_err *err);
-	int (*read_at)(void *owner, uint64_t offset, struct bpk_span out, struct bpk_err *err);
-	int (*set_size)(void *owner, uint64_t size, struct bpk_err *err);
-	int (*reread)(void *owner, struct bpk_err *err);
-};
-
 /* Bytes that are not written (bpk_draft_withhold), and where they belong. */
 struct bpk_withholding {
 	const uint8_t *bytes; /* NULL: all are written */
@@ -38,10 +21,6 @@ void bpk_draft_set_folder(struct bpk_draft *draft, int folder, bool is_named, bo
 /* bpk_draft_open for a file: options->directory does not count. */
 int bpk_draft_open_file(const char *target, const struct bpk_draft_options *options,
 			struct bpk_draft **draft, struct bpk_err *err);
-
-/* ops and owner are borrowed until the draft is kept or dropped. */
-int bpk_draft_of_ops(const struct bpk_draft_ops *ops, void *owner, struct bpk_draft **draft,
-		     struct bpk_err *err);
 
 /*
  * A draft for the file name in an open folder, which stays the caller's. name is a single part and
