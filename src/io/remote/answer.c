@@ -86,6 +86,53 @@ static void take_etag(struct bpk_answer *answer, const char *at, const char *end
 			answer->is_strong = false;
 }
 
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static bool may_bound(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') ||
+	       (c != '\0' && strchr("'()+_,-./:=? ", c) != NULL);
+}
+
+/* The value of a boundary parameter, which may be in quotation marks. */
+static void copy_boundary(char to[BPK_ANSWER_BOUNDARY + 1], const char *at, const char *end)
+{
+	bool is_quoted = at < end && *at == '"';
+	const char *value = at + is_quoted;
+	size_t size;
+
+	for (at = value; at < end && may_bound(*at) && (is_quoted || *at != ' '); at++)
+		;
+	size = (size_t)(at - value);
+	if (size == 0 || size > BPK_ANSWER_BOUNDARY || at[-1] == ' ')
+		return;
+	if (is_quoted ? at == end || *at != '"' : at < end && *at != ';' && !is_blank(*at))
+		return;
+	memcpy(to, value, size);
+	to[size] = '\0';
+}
+
+static void take_type(struct bpk_answer *answer, const char *at, const char *end)
+{
+	static const char type[] = "multipart/byteranges", name[] = "boundary=";
+	size_t size = sizeof type - 1;
+
+	answer->boundary[0] = '\0';
+	answer->is_multipart = (size_t)(end - at) > size && strncasecmp(at, type, size) == 0 &&
+			       (at[size] == ';' || is_blank(at[size]));
+	while (answer->is_multipart && (at = memchr(at, ';', (size_t)(end - at))) != NULL) {
+		for (at++; at < end && is_blank(*at); at++)
+			;
+		if ((size_t)(end - at) < sizeof name || strncasecmp(at, name, strlen(name)) != 0)
+			continue;
+		copy_boundary(answer->boundary, at + strlen(name), end);
+		return;
+	}
+}
+
 static void take_status(struct bpk_answer *answer, const char *at, const char *end)
 {
 	const char *begin = at;
@@ -132,6 +179,8 @@ void bpk_answer_take(struct bpk_answer *answer, struct bpk_view line)
 	else if (is_field(&at, end, "content-encoding"))
 		answer->is_bad =
 			answer->is_bad || end - at != 8 || strncasecmp(at, "identity", 8) != 0;
+	else if (is_field(&at, end, "content-type"))
+		take_type(answer, at, end);
 	else if (is_field(&at, end, "transfer-encoding"))
 		answer->is_framed = true;
 	else if (is_field(&at, end, "etag"))

@@ -1,14 +1,18 @@
 /*
  * The head of a server's answer: its status line and header fields. exchange.c feeds them line by
  * line.
- * Source: RFC 9110, "Content-Range", "ETag", "Last-Modified", "Location", "Retry-After".
+ * Source: RFC 9110, "Content-Range", "ETag", "Last-Modified", "Location", "Retry-After";
+ * RFC 2046, section 5.1.1.
  */
 #ifndef BPK_IO_REMOTE_ANSWER_H
 #define BPK_IO_REMOTE_ANSWER_H
 
 #include "base/base.h"
 
-enum { BPK_ANSWER_TEXT = 200 };
+enum {
+	BPK_ANSWER_TEXT = 200,
+	BPK_ANSWER_BOUNDARY = 70, /* characters at most, as RFC 2046 has it */
+};
 
 struct bpk_answer {
 	unsigned status;      /* 206; 0 before the status line */
@@ -20,8 +24,10 @@ struct bpk_answer {
 	uint64_t total;       /* bytes of the whole file, BPK_UNKNOWN if the server does not say */
 	unsigned retry_after; /* seconds; 0: not given */
 	bool is_strong;       /* version is an ETag that If-Match may ask for */
-	char version[BPK_ANSWER_TEXT]; /* ETag, or else Last-Modified; "": neither */
-	char reason[BPK_ANSWER_TEXT];  /* of the status line; "" in HTTP/2 */
+	bool is_multipart;    /* of the type multipart/byteranges */
+	char boundary[BPK_ANSWER_BOUNDARY + 1]; /* between its parts; "": none that may be one */
+	char version[BPK_ANSWER_TEXT];          /* ETag, or else Last-Modified; "": neither */
+	char reason[BPK_ANSWER_TEXT];           /* of the status line; "" in HTTP/2 */
 	bool is_checked; /* a store will compare CRC-32s of parts (x-amz-checksum-algorithm) */
 	char mark[BPK_ANSWER_TEXT];     /* of the command that wrote the file; "": none */
 	char location[BPK_ANSWER_TEXT]; /* where it redirects to, cut; "": nowhere */

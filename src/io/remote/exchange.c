@@ -3,6 +3,8 @@
 #include "io/remote/exchange.h"
 
 #include "io/remote/curl.h"
+#include "io/remote/joint.h"
+#include "io/remote/multipart.h"
 #include "io/remote/s3.h"
 #include "io/remote/xml.h"
 
@@ -111,6 +113,25 @@ static bool accepts(struct bpk_request *request)
 	return !request->is_refused;
 }
 
+/* Judge the head of an answer to a joint request; true: its body may have the ranges. */
+static bool accepts_ranges(struct bpk_request *carrier)
+{
+	const struct bpk_answer *answer = &carrier->answer;
+
+	return answer->is_complete && answer->status == 206 &&
+	       strcmp(answer->version, carrier->seen->version) == 0 &&
+	       bpk_multipart_begin(&carrier->joint->body, answer);
+}
+
+/* Take content for a joint request. The whole file is refused with its first bytes. */
+static size_t take_ranges(struct bpk_request *carrier, struct bpk_view body)
+{
+	if (carrier->body_size == body.size && !accepts_ranges(carrier))
+		return refuse_wrong(carrier);
+	carrier->begun = bpk_clock();
+	return bpk_multipart_take(&carrier->joint->body, body) ? body.size : refuse_wrong(carrier);
+}
+
 /* Keep the text of a store, as much as there is room and memory for. */
 static void keep_text(struct bpk_request *request, struct bpk_view body)
 {
@@ -134,6 +155,8 @@ size_t bpk_exchange_body(char *bytes, size_t one, size_t size, void *arg)
 			request->begun = bpk_clock();
 		return request->body_size > ERROR_BODY_MAX ? 0 : body.size;
 	}
+	if (request->joint != NULL)
+		return take_ranges(request, body);
 	if (request->body_size == body.size && !accepts(request))
 		return 0;
 	request->begun = bpk_clock();
@@ -295,6 +318,20 @@ static bool judge_method(struct bpk_request *request)
 	return status / 100 == 2 || status == 409 || is_passing_status(status);
 }
 
+static void fail_early(struct bpk_request *request)
+{
+	bpk_fail(&request->err, BPK_FAILED, "the server's answer ended early");
+}
+
+/* Say how the transfer broke off. libcurl's text of a bad proxy holds its password. */
+static void fail_code(struct bpk_request *request, const struct bpk_curl_calls *curl, CURLcode code)
+{
+	bpk_fail(&request->err, BPK_FAILED, "%s",
+		 request->why[0] != '\0' && strstr(request->why, "proxy") == NULL
+			 ? request->why
+			 : curl->curl_easy_strerror(code));
+}
+
 bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls *curl,
 			CURLcode code)
 {
@@ -312,11 +349,7 @@ bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls
 		return true;
 	}
 	if (code != CURLE_OK) {
-		/* libcurl's text of a bad proxy holds its password */
-		bpk_fail(&request->err, BPK_FAILED, "%s",
-			 request->why[0] != '\0' && strstr(request->why, "proxy") == NULL
-				 ? request->why
-				 : curl->curl_easy_strerror(code));
+		fail_code(request, curl, code);
 		return is_passing(code);
 	}
 	if (request->method != NULL)
@@ -326,9 +359,38 @@ bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls
 		return request->outcome == BPK_OUTCOME_FAILED && is_passing_status(status);
 	}
 	if (request->take == NULL && request->got < expected(request)) {
-		bpk_fail(&request->err, BPK_FAILED, "the server's answer ended early");
+		fail_early(request);
 		return true;
 	}
 	request->outcome = BPK_OUTCOME_BYTES;
 	return false;
+}
+
+/* True if the answer had all ranges. */
+static bool is_whole(const struct bpk_multipart *body)
+{
+	for (size_t i = 0; i < body->count; i++)
+		if (!body->ranges[i].is_whole)
+			return false;
+	return true;
+}
+
+enum bpk_joint_end bpk_exchange_judge_joint(struct bpk_request *carrier,
+					    const struct bpk_curl_calls *curl, CURLcode code)
+{
+	if (carrier->is_refused)
+		return BPK_JOINT_REFUSED;
+	if (code != CURLE_OK) {
+		fail_code(carrier, curl, code);
+		return is_passing(code) ? BPK_JOINT_FAILED : BPK_JOINT_REFUSED;
+	}
+	if (is_passing_status(carrier->answer.status)) {
+		fail_status(carrier);
+		return BPK_JOINT_FAILED;
+	}
+	if (bpk_multipart_is_cut(&carrier->joint->body)) {
+		fail_early(carrier);
+		return BPK_JOINT_FAILED;
+	}
+	return is_whole(&carrier->joint->body) ? BPK_JOINT_TAKEN : BPK_JOINT_REFUSED;
 }

@@ -6,6 +6,7 @@
 #define BPK_IO_REMOTE_EXCHANGE_H
 
 #include "io/remote/curl.h"
+#include "io/remote/joint.h"
 #include "io/remote/request.h"
 
 /* Callbacks of libcurl for a line of the head and for a piece of the body; arg is the request. They
@@ -21,5 +22,10 @@ int bpk_exchange_rewind(void *arg, curl_off_t offset, int origin);
  * again; err then says why it failed this time. */
 bool bpk_exchange_judge(struct bpk_request *request, const struct bpk_curl_calls *curl,
 			CURLcode code);
+
+/* The same of the carrier of a joint request, which has no outcome itself; its err says why it
+ * failed. */
+enum bpk_joint_end bpk_exchange_judge_joint(struct bpk_request *carrier,
+					    const struct bpk_curl_calls *curl, CURLcode code);
 
 #endif

@@ -10,6 +10,7 @@
 
 #include "config.h"
 #include "io/remote/exchange.h"
+#include "io/remote/joint.h"
 
 enum {
 	REDIRECTS = 5,       /* followed by one request */
@@ -148,19 +149,22 @@ static bool set_target(const struct bpk_curl_calls *curl, CURL *handle, const ch
 		curl->curl_easy_setopt(handle, CURLOPT_CAINFO, trusted) == CURLE_OK);
 }
 
-/* What is asked for: a range, the whole file, or something else than content. */
+/* What is asked for: a range, several, the whole file, or something else than content. */
 static bool set_wish(const struct bpk_curl_calls *curl, CURL *handle,
 		     const struct bpk_request *request)
 {
-	char range[64];
+	char range[BPK_JOINT_TEXT];
 
 	if (request->method != NULL)
 		return curl->curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, request->method) ==
 			       CURLE_OK &&
 		       (strcmp(request->method, "HEAD") != 0 ||
 			curl->curl_easy_setopt(handle, CURLOPT_NOBODY, 1L) == CURLE_OK);
-	snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->offset,
-		 request->offset + (request->out.size - 1));
+	if (request->joint != NULL)
+		bpk_joint_text(request->joint, range);
+	else
+		snprintf(range, sizeof range, "%" PRIu64 "-%" PRIu64, request->offset,
+			 request->offset + (request->out.size - 1));
 	return request->take != NULL ||
 	       curl->curl_easy_setopt(handle, CURLOPT_RANGE, range) == CURLE_OK;
 }

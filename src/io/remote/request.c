@@ -6,6 +6,8 @@
  *       ▲                        │
  *       └──── later, again ──────┘
  *
+ * Requests for ranges of one file that wait in the queue leave it together (joint.c).
+ *
  * One thread at a time is the driver: it alone calls libcurl, without the lock, for the requests of
  * all threads. A thread that has to wait becomes the driver if there is none.
  */
@@ -15,6 +17,7 @@
 #include <stdlib.h>
 
 #include "io/remote/curl.h"
+#include "io/remote/joint.h"
 #include "io/remote/prepare.h"
 
 enum {
@@ -34,6 +37,7 @@ static struct {
 	struct bpk_request *active[CONNECTIONS_MAX]; /* the running ones */
 	unsigned nidle, running;
 	struct bpk_request *queue; /* in the order of their starts */
+	struct bpk_joint_hosts hosts;
 	struct bpk_remote_counts counts;
 	struct bpk_remote_options options;
 } engine = {
@@ -121,7 +125,7 @@ static bool try_again(struct bpk_request *request)
 	return true;
 }
 
-/* ---- sending, by the driver ---- */
+/* ---- libcurl's objects, by the driver ---- */
 
 static CURL *take_handle(const struct bpk_curl_calls *curl)
 {
@@ -145,6 +149,69 @@ static void end(struct bpk_request *request)
 	engine.counts.bytes += request->got;
 }
 
+/* Take a running request from libcurl. */
+static void take_back(const struct bpk_curl_calls *curl, struct bpk_request *request)
+{
+	unsigned i = 0;
+
+	while (engine.active[i] != request)
+		i++;
+	engine.active[i] = engine.active[--engine.running];
+	curl->curl_multi_remove_handle(engine.multi, request->handle);
+}
+
+/* ---- joint requests ---- */
+
+/* Join queued requests for the same file to one that leaves the queue. Returns the request to be
+ * sent. */
+static struct bpk_request *join(struct bpk_request *request, double now)
+{
+	struct bpk_joint *joint = NULL;
+	struct bpk_request *next;
+
+	if (!bpk_joint_may(&engine.hosts, request))
+		return request;
+	for (struct bpk_request *r = engine.queue; r != NULL; r = next) {
+		next = r->next;
+		if (r->seen != request->seen || is_unwanted(r, now) ||
+		    !bpk_joint_may(&engine.hosts, r))
+			continue;
+		if (joint != NULL ? bpk_joint_add(joint, r)
+				  : (joint = bpk_joint_new(request, r)) != NULL)
+			withdraw(r);
+	}
+	return joint != NULL ? &joint->carrier : request;
+}
+
+/* End the members of a joint request that has ended, or send them by themselves. */
+static void settle(struct bpk_joint *joint, enum bpk_joint_end how)
+{
+	bpk_joint_note(&engine.hosts, joint->carrier.url, how);
+	for (size_t i = 0; i < joint->body.count; i++) {
+		struct bpk_request *request = joint->members[i];
+
+		if (request == NULL)
+			continue;
+		if (bpk_joint_settle(joint, i, how))
+			end(request);
+		else if (how != BPK_JOINT_FAILED)
+			push(request);
+		else if (!try_again(request))
+			end(request);
+	}
+	bpk_joint_free(joint);
+}
+
+/* End a joint request that nobody waits for any more. */
+static void drop(const struct bpk_curl_calls *curl, struct bpk_joint *joint)
+{
+	take_back(curl, &joint->carrier);
+	release(curl, &joint->carrier);
+	bpk_joint_free(joint);
+}
+
+/* ---- sending, by the driver ---- */
+
 /* Hand a request to libcurl. */
 static void send_one(const struct bpk_curl_calls *curl, struct bpk_request *request)
 {
@@ -166,7 +233,10 @@ static void send_one(const struct bpk_curl_calls *curl, struct bpk_request *requ
 	bpk_fail(&request->err, BPK_FAILED, "libcurl cannot send a request");
 	request->outcome = BPK_OUTCOME_FAILED;
 	release(curl, request);
-	end(request);
+	if (request->joint != NULL)
+		settle(request->joint, BPK_JOINT_REFUSED);
+	else
+		end(request);
 }
 
 /* Send the requests whose time has come. Returns the milliseconds until that of the next one. */
@@ -180,23 +250,13 @@ static int send_queued(const struct bpk_curl_calls *curl)
 		next = r->next;
 		if (r->not_before <= now && !is_unwanted(r, now)) {
 			withdraw(r);
-			send_one(curl, r);
+			send_one(curl, join(r, now));
+			next = engine.queue; /* others may have left it, too */
 		} else if (r->not_before < first) {
 			first = r->not_before;
 		}
 	}
 	return (int)((first - now) * 1000) + 1;
-}
-
-/* Take a running request from libcurl. */
-static void take_back(const struct bpk_curl_calls *curl, struct bpk_request *request)
-{
-	unsigned i = 0;
-
-	while (engine.active[i] != request)
-		i++;
-	engine.active[i] = engine.active[--engine.running];
-	curl->curl_multi_remove_handle(engine.multi, request->handle);
 }
 
 /* Note a try that has failed: it is uncertain if it was sent, and no refusal came. */
@@ -221,6 +281,27 @@ static void give_up(struct bpk_request *request)
 	end(request);
 }
 
+/* End the late members of a joint request, and the request with the last one. */
+static void end_late_members(const struct bpk_curl_calls *curl, struct bpk_joint *joint, double now)
+{
+	bool is_late = now >= joint->carrier.begun + engine.options.timeout, is_empty = true;
+
+	for (size_t i = 0; i < joint->body.count; i++) {
+		struct bpk_request *request = joint->members[i];
+
+		if (request == NULL)
+			continue;
+		if (!is_late && !is_unwanted(request, now))
+			is_empty = false;
+		else if (bpk_joint_settle(joint, i, BPK_JOINT_FAILED))
+			end(request);
+		else
+			give_up(request);
+	}
+	if (is_empty)
+		drop(curl, joint);
+}
+
 /* End the requests that brought no content for too long, whatever else came: redirections and
  * errors may have a body that drips. And end those whose time is over. */
 static void end_late(const struct bpk_curl_calls *curl)
@@ -231,6 +312,10 @@ static void end_late(const struct bpk_curl_calls *curl)
 	for (unsigned i = engine.running; i-- > 0;) {
 		struct bpk_request *request = engine.active[i];
 
+		if (request->joint != NULL) {
+			end_late_members(curl, request->joint, now);
+			continue;
+		}
 		if (now < request->begun + engine.options.timeout && !is_unwanted(request, now))
 			continue;
 		take_back(curl, request);
@@ -248,6 +333,29 @@ static void end_late(const struct bpk_curl_calls *curl)
 	}
 }
 
+/* End a request that libcurl has finished with code. */
+static void collect_one(const struct bpk_curl_calls *curl, struct bpk_request *request,
+			CURLcode code)
+{
+	bool fails;
+
+	take_back(curl, request);
+	engine.counts.sent += request->sent;
+	if (request->joint != NULL) {
+		enum bpk_joint_end how = bpk_exchange_judge_joint(request, curl, code);
+
+		release(curl, request);
+		settle(request->joint, how);
+		return;
+	}
+	fails = bpk_exchange_judge(request, curl, code);
+	if (fails || request->outcome != BPK_OUTCOME_BYTES)
+		note_failure(curl, request);
+	if (!fails || !try_again(request))
+		end(request);
+	release(curl, request);
+}
+
 /* End the requests that libcurl has finished. */
 static void collect(const struct bpk_curl_calls *curl)
 {
@@ -257,19 +365,11 @@ static void collect(const struct bpk_curl_calls *curl)
 
 	while ((message = curl->curl_multi_info_read(engine.multi, &left)) != NULL) {
 		CURLcode code = message->data.result;
-		bool fails;
 
 		if (message->msg != CURLMSG_DONE)
 			continue;
 		curl->curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&request);
-		take_back(curl, request);
-		engine.counts.sent += request->sent;
-		fails = bpk_exchange_judge(request, curl, code);
-		if (fails || request->outcome != BPK_OUTCOME_BYTES)
-			note_failure(curl, request);
-		if (!fails || !try_again(request))
-			end(request);
-		release(curl, request);
+		collect_one(curl, request, code);
 	}
 }
 
@@ -357,7 +457,11 @@ void bpk_request_stop(struct bpk_request *request)
 		pthread_cond_wait(&engine.changed, &engine.lock);
 	}
 	if (!request->is_done) {
+		struct bpk_joint *joint = request->joint;
+
 		withdraw(request);
+		if (joint != NULL && bpk_joint_remove(joint, request))
+			drop(curl, joint);
 		if (request->handle != NULL)
 			take_back(curl, request);
 		release(curl, request);

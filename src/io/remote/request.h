@@ -68,7 +68,10 @@ struct bpk_request {
 	double begun;      /* when it started, or its last byte came or went; a time of bpk_clock */
 	double deadline;   /* of bpk_request_hurry; 0: none */
 	double not_before; /* when the next try may be sent */
-	char *why;         /* libcurl's text */
+	/* The request that it is joined to others in, or that it is the carrier of; or NULL. */
+	struct bpk_joint *joint;
+	bool is_alone; /* it was in one, and is in none any more */
+	char *why;     /* libcurl's text */
 };
 
 /* Begin a request; it is sent at once if a connection is free. Any thread. Fails with BPK_NO_MEMORY
