@@ -4,6 +4,8 @@
 
 #include "io/io.h"
 
+struct bpk_tree;
+
 /*
  * A draft that is no file. Exactly one of keep and drop is called, once, as the last call. All of
  * them must cope with an owner that has failed. Without write_at it is written in sequence, into
@@ -19,6 +21,7 @@ struct bpk_draft_ops {
 	int (*read_at)(void *owner, uint64_t offset, struct bpk_span out, struct bpk_err *err);
 	int (*set_size)(void *owner, uint64_t size, struct bpk_err *err);
 	int (*reread)(void *owner, struct bpk_err *err);
+	struct bpk_tree *(*tree)(void *owner); /* NULL: it is no directory */
 };
 
 /* bpk_draft_open for a file: options->directory does not count. */

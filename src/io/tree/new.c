@@ -408,16 +408,16 @@ static int new_tree_write(void *owner, struct bpk_view bytes, struct bpk_err *er
 	return bpk_fail(err, BPK_BUG, "write to a directory");
 }
 
-static const struct bpk_draft_ops new_tree_ops = { .write = new_tree_write,
-						   .keep = new_tree_keep,
-						   .drop = new_tree_drop };
-
-struct bpk_tree *bpk_draft_tree(struct bpk_draft *draft)
+static struct bpk_tree *new_tree_tree(void *owner)
 {
-	struct new_tree *new = bpk_draft_owner(draft, &new_tree_ops);
+	struct new_tree *new = owner;
 
-	return new == NULL ? NULL : &new->tree;
+	return &new->tree;
 }
+
+static const struct bpk_draft_ops new_tree_ops = {
+	.write = new_tree_write, .keep = new_tree_keep, .drop = new_tree_drop, .tree = new_tree_tree
+};
 
 /* ---- Opening ---- */
 
