@@ -212,6 +212,11 @@ static int is_joining(struct bpk_archive *archive, const struct append_args *arg
 				"%s: holds a GSD file, and only %zu of %zu inputs are named GSD "
 				"files; --bytes appends bytes",
 				archive->path, found, count);
+	if (*joining && bpk_path_is_url(archive->path))
+		return bpk_fail(err, BPK_FAILED,
+				"%s: holds a GSD file, and frames are not joined in a store; "
+				"--bytes appends bytes",
+				archive->path);
 	if (*joining && args->commit_interval != 0)
 		return bpk_fail(err, BPK_FAILED,
 				"%s: frames are joined at once, without --commit-interval",
@@ -367,7 +372,7 @@ static void run_frame(const struct append_args *args, char **operands, size_t co
 static int open_archive(struct bpk_edited *edited, const struct append_args *args, const char *path,
 			struct bpk_err *err)
 {
-	int rc = bpk_edited_open(edited, &args->common, path, err);
+	int rc = bpk_edited_open(edited, &args->common, path, !args->mend, err);
 	struct stat found;
 	bool there = true;
 

@@ -123,7 +123,7 @@ falters() {
     local fault=$1 format=$2 status=0 name=s3://b/x.$2
     rm -rf d
     serve_store --fault "$fault"
-    bpk pack -t 4 -z 64K -F "$format" --timeout 4 -o "$name" raw >"$out" 2>"$err" || status=$?
+    bpk pack -t 4 -z 64K -F "$format" --timeout 2 -o "$name" raw >"$out" 2>"$err" || status=$?
     stop_serving
     if [ "$status" -eq 0 ]; then
         stored "whole.$format" "x.$format"
@@ -148,13 +148,13 @@ falters() {
     bpk pack -q -t 4 -z 64K -F chunked -o whole.chunked raw
     [ "$(files_of whole.b2sparse | wc -l)" -eq 6 ]
     [ "$(files_of whole.chunked | wc -l)" -eq 4 ]
-    for row in $(rows $((8 * ${#kinds[@]})) 13); do
+    for row in $(rows $((8 * ${#kinds[@]})) 23); do
         falters "${kinds[row % ${#kinds[@]}]}@$((row / ${#kinds[@]} + 1))" b2sparse
     done
-    for row in $(rows $((6 * ${#kinds[@]})) 17); do
+    for row in $(rows $((6 * ${#kinds[@]})) 31); do
         falters "${kinds[row % ${#kinds[@]}]}@$((row / ${#kinds[@]} + 1))" chunked
     done
-    for row in $(rows $((8 * 5)) 13); do
+    for row in $(rows $((8 * 5)) 17); do
         lasting=(403 500 reset lost condition)
         falters "${lasting[row % 5]}@$((row / 5 + 1))+" b2sparse
     done
@@ -255,5 +255,192 @@ both() {
             done
             [ $((one + two)) -eq 1 ] || [ -z "$(files_of d/b/x)" ]
         done
+    done
+}
+
+# ---- append ----
+
+# An archive of which the last chunk is short, and $more bytes for it; whole is the one that has both.
+archives() {
+    data field-f32 300000 raw
+    data field-f32 200000 more
+    bpk pack -q -t 4 -z 64K -F b2sparse -o old raw
+    cat raw more >both
+}
+
+# The folder d with the archive x in the bucket.
+serve_archive() { # OPTION...
+    rm -rf d
+    mkdir -p d/b
+    cp -r old d/b/x
+    serve_store "$@"
+}
+
+# RAW: the archive x in the store is sound, and holds that; no other file is there.
+holds() {
+    "$BPK" cat d/b/x >content 2>"$err" && cmp -s content "$1" || die "another content: $(cat "$err")"
+    quietly "$BPK" verify d/b/x
+}
+
+@test "append adds to a sparse frame in a store" {
+    need_urls
+    archives
+    serve_archive
+    quietly bpk append s3://b/x more
+    holds both
+    quietly bpk verify s3://b/x/
+    # the short last chunk was repacked; its file is gone, and its number is not used again
+    [ ! -e d/b/x/00000004.chunk ] && [ -e d/b/x/00000005.chunk ]
+    # left by one that was killed: its number is passed over
+    echo left >d/b/x/00000009.chunk
+    quietly bpk append --commit-interval 1 s3://b/x/ more more
+    cat both more more >all
+    same <("$BPK" cat s3://b/x/) all
+    [ "$(cat d/b/x/00000009.chunk)" = left ]
+    [ -e d/b/x/0000000A.chunk ]
+    : >empty
+    before=$(ls -l --full-time d/b/x)
+    quietly bpk append s3://b/x empty
+    [ "$(ls -l --full-time d/b/x)" = "$before" ]
+    # zeros have no file
+    head -c 300000 /dev/zero >zeros
+    quietly bpk append s3://b/x zeros
+    same <("$BPK" cat s3://b/x/) <(cat all zeros)
+    bpk pack -q --dtype '<f4' --shape 15000,5 -F b2sparse -o s3://b/array raw
+    quietly bpk append s3://b/array raw
+    same <("$BPK" cat s3://b/array/) <(cat raw raw)
+}
+
+@test "what is not changed in a store, and what is said" {
+    need_urls
+    archives
+    serve_archive
+    bpk pack -q -F chunked -o s3://b/chunked raw
+    bpk pack -q -o s3://b/x.blp raw
+    refuses 1 "is a chunked directory in a store, and is not added to; .bpk convert URL NAME. makes a local copy" \
+        bpk append s3://b/chunked more
+    for path in s3://b/x.blp s3://b/none s3://b/x/chunks.b2frame; do
+        refuses 1 "not changed in place; .bpk convert URL FILE. makes a local copy" bpk append "$path" more
+    done
+    refuses 1 "not changed in place" bpk write --at 0 s3://b/x/ more
+    refuses 1 "not changed in place" bpk truncate --bytes 0 s3://b/x/
+    refuses 1 "not changed in place" bpk meta set s3://b/x/ a=1
+    refuses 1 "not changed in place" bpk repair --repack s3://b/x/
+    refuses 1 "not changed in place" bpk append --follow more --idle 1 --mend s3://b/x/
+    holds raw
+    stop_serving
+    serve_store --weak-etag
+    ends 1 bpk append s3://b/x more
+    says "no strong ETags"
+    holds raw
+}
+
+# FAULT: with that fault, what an append ends in: the new archive, or a line and the old one.
+append_falters() {
+    local fault=$1 status=0 lines
+    serve_archive --fault "$fault"
+    BPK_TIMEOUT=2 bpk append s3://b/x more >"$out" 2>"$err" || status=$?
+    stop_serving
+    lines=$(grep -cv 'of its files may be left' "$err") || true
+    cp "$err" said
+    if [ "$status" -eq 0 ]; then
+        holds both
+        [ "$lines" -eq 0 ] || die "$fault: $(cat said)"
+        return
+    fi
+    # other bytes than those of the archive, as a read has them, are damage
+    [[ $status = [12] ]] && [ "$lines" -eq 1 ] || die "$fault: status $status: $(cat said)"
+    if grep -qE 'all of its files stay|is committed' said; then
+        cmp -s <("$BPK" cat d/b/x) raw || holds both
+        return
+    fi
+    if grep -q 'may be left' said; then
+        same <("$BPK" cat d/b/x) raw
+    else
+        diff -r old d/b/x >&2 || die "$fault: $(cat said)"
+    fi
+}
+
+@test "a fault of any request of an append ends in the new archive, or the old one and a line" {
+    need_urls
+    archives
+    serve_archive
+    quietly bpk append s3://b/x more
+    number=$(count_requests)
+    put=$(awk -F '\t' '$2 == "PUT" { print $1; exit }' "$requests")
+    commit=$(awk -F '\t' '$2 == "PUT" { n = $1 } END { print n }' "$requests")
+    stop_serving
+    for row in $(rows $((number * ${#kinds[@]})) 97); do
+        append_falters "${kinds[row % ${#kinds[@]}]}@$((row / ${#kinds[@]} + 1))"
+    done
+    lasting=(403 500 reset lost condition)
+    for row in $(rows $((number * 5)) 97); do
+        append_falters "${lasting[row % 5]}@$((row / 5 + 1))+"
+    done
+    append_falters "lost@$commit"
+    holds both
+    append_falters "condition@$commit"
+    says "chunks.b2frame: was changed by another command meanwhile, and stays so; append again"
+    diff -r old d/b/x
+    append_falters "condition@$put"
+    says "0000000.\.chunk: is there already"
+    diff -r old d/b/x
+    append_falters "lost@$commit+"
+    grep -q "it is uncertain whether the store keeps it" said
+    holds both
+}
+
+@test "two appends to one archive: each is whole or refused" {
+    need_urls
+    archives
+    data field-f32 150000 more2
+    cat raw more >first
+    cat raw more2 >second
+    cat raw more more2 >third
+    cat raw more2 more >fourth
+    one() { bpk append -q s3://b/x more; }
+    other() { bpk append -q s3://b/x more2; }
+    serve_archive --delay 0.003
+    for round in 1 2 3 4 5 6 7 8; do
+        rm -rf d/b/x
+        cp -r old d/b/x
+        both one other
+        case $one$two in
+        00) wanted=(third fourth) ;;
+        01) wanted=(first) ;;
+        10) wanted=(second) ;;
+        11) wanted=(raw) ;;
+        *) die "$round: $(cat one.err two.err)" ;;
+        esac
+        "$BPK" cat d/b/x >content
+        cmp -s content "${wanted[0]}" || same content "${wanted[-1]}"
+        quietly "$BPK" verify d/b/x
+        for who in one two; do
+            [ "${!who}" -eq 0 ] || grep -qE "is there already|was changed by another|changed while it was read" $who.err ||
+                die "$(cat $who.err)"
+        done
+        # nothing is left of the one that was refused
+        [ "$(files_of d/b/x | wc -l)" -eq "$(($("$BPK" info --json d/b/x | grep -o '"nchunks": *[0-9]*' |
+            grep -o '[0-9]*$') + 1))" ] || die "$round: $(files_of d/b/x; cat one.err two.err)"
+    done
+}
+
+@test "readers beside an append see one state" {
+    need_urls
+    archives
+    serve_archive --delay 0.01
+    for round in 1 2 3 4 5; do
+        rm -rf d/b/x
+        cp -r old d/b/x
+        one() { bpk cat --threads 1 s3://b/x/; }
+        other() { bpk append -q s3://b/x more; }
+        both one other
+        [ "$two" -eq 0 ] || die "$(cat two.err)"
+        if [ "$one" -eq 0 ]; then
+            cmp -s one.out raw || same one.out both
+        else
+            grep -q "changed while it was read" one.err || die "$(cat one.err)"
+        fi
+        ends 0 bpk verify s3://b/x/
     done
 }

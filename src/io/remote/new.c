@@ -224,7 +224,9 @@ static int change_commit(void *owner, const char *pivot, struct bpk_err *err)
 	bpk_objects_remove(&directory->objects, &directory->removed);
 	bpk_names_clear(&directory->removed);
 	directory->tree.only_adds = false;
-	return open_state(directory, err) == 0 ? 0 : bpk_edit_fail_committed(err);
+	return open_state(directory, err) == 0
+		       ? 0
+		       : bpk_err_subject(err, "is committed; reading it again failed");
 }
 
 static void change_close(void *owner)
