@@ -103,8 +103,10 @@ static int note_uncertain(struct bpk_upload *upload, const struct bpk_reply *rep
 	bool is_other =
 		sight == BPK_SIGHT_OTHER && strcmp(seen->answer.version, upload->old_tag) != 0;
 
+	pthread_mutex_lock(&upload->lock);
 	upload->is_uncertain = sight == BPK_SIGHT_UNKNOWN ||
 			       (upload->nsent == 0 && reply->is_uncertain && !is_other);
+	pthread_mutex_unlock(&upload->lock);
 	return -1;
 }
 
@@ -247,7 +249,7 @@ static void hold_up(struct bpk_upload *upload, bool *is_done, bool *is_committin
 	until.tv_sec += (time_t)PATIENCE + 2;
 	pthread_mutex_lock(&upload->lock);
 	*is_committing = upload->is_committing;
-	is_putting = upload->is_busy && upload->is_member && *is_committing;
+	is_putting = upload->is_busy && upload->is_member && upload->step == BPK_STEP_COMMIT;
 	pthread_mutex_unlock(&upload->lock);
 	if (is_putting)
 		bpk_request_wait(&upload->control);
@@ -258,6 +260,19 @@ static void hold_up(struct bpk_upload *upload, bool *is_done, bool *is_committin
 	*is_done = upload->is_done ||
 		   (is_putting && upload->is_busy && upload->control.outcome == BPK_OUTCOME_BYTES);
 	pthread_mutex_unlock(&upload->lock);
+}
+
+/* True if a whole file was sent, and no answer has shown its outcome. */
+static bool may_arrive(struct bpk_upload *upload)
+{
+	bool may;
+
+	pthread_mutex_lock(&upload->lock);
+	may = upload->nsent == 0 &&
+	      (upload->is_uncertain ||
+	       (upload->step == BPK_STEP_COMMIT ? upload->control.is_uncertain : upload->is_busy));
+	pthread_mutex_unlock(&upload->lock);
+	return may;
 }
 
 enum bpk_sight bpk_upload_settle(struct bpk_upload *upload, double until)
@@ -278,10 +293,7 @@ enum bpk_sight bpk_upload_settle(struct bpk_upload *upload, double until)
 		return BPK_SIGHT_NONE;
 	sight = bpk_deposit_look(upload, left, &reply, NULL);
 	/* the name is free, so that a request that was lost may still arrive */
-	if (sight == BPK_SIGHT_NONE && upload->nsent == 0 &&
-	    (upload->is_uncertain || upload->control.is_uncertain))
-		return BPK_SIGHT_UNKNOWN;
-	return sight;
+	return sight == BPK_SIGHT_NONE && may_arrive(upload) ? BPK_SIGHT_UNKNOWN : sight;
 }
 
 void bpk_upload_interrupt(void *arg)

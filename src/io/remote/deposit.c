@@ -139,6 +139,7 @@ int bpk_deposit_start(struct bpk_upload *upload, enum bpk_step step, const struc
 		rc = bpk_fail(err, BPK_FAILED, "interrupted");
 	} else {
 		upload->control = *wish;
+		upload->step = step;
 		rc = bpk_request_start(&upload->control, err);
 		upload->is_busy = rc == 0;
 		upload->is_committing =

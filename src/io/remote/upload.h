@@ -60,6 +60,9 @@ enum bpk_sight {
 	BPK_SIGHT_OURS,
 };
 
+/* What follows a good answer to a request, under the lock. */
+enum bpk_step { BPK_STEP_LOOK, BPK_STEP_BEGIN, BPK_STEP_COMMIT, BPK_STEP_ABORT };
+
 struct bpk_upload {
 	/* fixed after open */
 	char *path; /* as the user wrote it */
@@ -99,12 +102,10 @@ struct bpk_upload {
 	bool is_closed;             /* nothing is left to be cleaned up */
 	char *id;                   /* of the multipart upload; NULL: none is open at the store */
 	struct bpk_request control; /* a request but of a part */
+	enum bpk_step step;         /* of control */
 };
 
 /* ---- deposit.c ---- */
-
-/* What follows a good answer to a request, under the lock. */
-enum bpk_step { BPK_STEP_LOOK, BPK_STEP_BEGIN, BPK_STEP_COMMIT, BPK_STEP_ABORT };
 
 /* An answer, without its text. */
 struct bpk_reply {
