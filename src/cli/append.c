@@ -136,6 +136,7 @@ static const struct bpk_opt *const rows[] = {
 	&bpk_opt_no_sync,
 	&bpk_opt_threads,
 	&bpk_opt_memory_limit,
+	BPK_OPTS_REMOTE,
 	&bpk_opt_quiet,
 	&bpk_opt_verbose,
 	&bpk_opt_progress,

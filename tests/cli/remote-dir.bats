@@ -206,7 +206,7 @@ interrupted() {
     pack=(pack -t 4 -z 64K -F b2sparse -o s3://b/x raw)
     bpk pack -q -t 4 -z 64K -F b2sparse -o whole raw
     # the last but one is on its way, with others
-    interrupted TERM late 7 "${pack[@]}"
+    interrupted TERM stall 7 "${pack[@]}"
     [ -z "$(files_of d/b)" ] && [ ! -s "$err" ] || die "$(cat "$err"; files_of d/b)"
     interrupted INT stall 8 "${pack[@]}"
     stored whole x
@@ -339,7 +339,7 @@ holds() {
 append_falters() {
     local fault=$1 status=0 lines
     serve_archive --fault "$fault"
-    BPK_TIMEOUT=2 bpk append s3://b/x more >"$out" 2>"$err" || status=$?
+    bpk append --timeout 2 s3://b/x more >"$out" 2>"$err" || status=$?
     stop_serving
     lines=$(grep -cv 'of its files may be left' "$err") || true
     cp "$err" said
